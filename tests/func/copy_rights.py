@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
 What lies at the destination already or is made on the way: directories that lead to the names of a list, those into which their
-owner may not write, and links and FIFOs in the place of files.
+owner may not write, links and FIFOs in the place of files, the mask of the process, and default ACLs.
 """
 import os
 import stat
@@ -96,5 +96,45 @@ def test_no_files_in_place():
             os.unlink("%s/%s" % (copy, name))
 
 
-t.run(test_on_the_way, test_own_directories, test_no_files_in_place)
+MODES = (0o644, 0o755, 0o600, 0o640, 0o666, 0o777, 0o604, 0o444, 0o400, 0o200, 0, 0o1644, 0o2755, 0o4755, 0o6711)
+
+
+def test_created():
+    """Files in memory, whose mode is that of their creation where the mask and ACLs allow it."""
+    top = s.tmpfs("created", 16 << 20)
+    if not top:
+        return t.skip("permissions of files in memory", s.sys_why())
+    for place in ("plain", "acl"):
+        os.makedirs("%s/from/%s" % (top, place))
+        for number in (1, 2):
+            for value in MODES:
+                path = "%s/from/%s/%04o.%d" % (top, place, value, number)
+                write(path)
+                os.chmod(path, value)
+    wanted = {name: "%04o" % int(name[:4], 8) for name in os.listdir(top + "/from/acl")}
+    for mask in ("000", "022", "077", "177"):
+        copy = "%s/to %s" % (top, mask)
+        os.makedirs(copy + "/acl")
+        acl = t.have("setfacl") and not t.command(["setfacl", "-d", "-m", "u:daemon:rwx,g::r,m::rx,o::-", copy + "/acl"]).status
+        run = t.command(["sh", "-c", 'umask %s && exec "$0" copy -r "$1" "$2"' % mask, os.path.abspath(t.XDD), top + "/from/", copy])
+        found = [{name: mode("%s/%s/%s" % (copy, place, name)) for name in os.listdir("%s/%s" % (copy, place))}
+                 for place in ("plain", "acl")]
+        t.ok(run.status == 0 and found == [wanted] * 2, "umask %s: permissions are those of the source" % mask, "%s\n%s" % (found, run))
+        if not acl:
+            t.skip("umask %s: a default ACL" % mask, "no ACLs here")
+            continue
+        # A file that was created for its owner only, and got its permissions afterwards.
+        before = os.umask(0o077)
+        write(copy + "/acl/reference")
+        os.umask(before)
+        wrong = []
+        for name, value in wanted.items():
+            os.chmod(copy + "/acl/reference", int(value, 8))
+            lists = [os.getxattr("%s/acl/%s" % (copy, file), "system.posix_acl_access") for file in ("reference", name)]
+            wrong += [name] if lists[0] != lists[1] else []
+        t.equal(wrong, [], "umask %s: users of a default ACL have the rights that the permissions leave them" % mask)
+    return None
+
+
+t.run(test_on_the_way, test_own_directories, test_no_files_in_place, test_created)
 t.done()

@@ -3,6 +3,8 @@
  */
 #include "commit_rig.h"
 
+#include <sys/xattr.h>
+
 /* ---- tests ---- */
 
 /*
@@ -85,6 +87,111 @@ static void test_memory(void **state)
 	assert_int_equal(calls('R'), 300);
 	assert_int_equal(count(false), 300);
 	assert_int_equal(count(true), 0);
+}
+
+/* Create a file for an entry with this mode; it is dropped. True: nothing is to be set. */
+static bool has_mode(struct dir_node *dir, mode_t mode)
+{
+	struct commit_file *f = make_entry(dir, "file", 0);
+	struct stat st;
+	bool has;
+
+	f->entry->mode = mode;
+	assert_int_equal(commit_create(commit, f), 0);
+	assert_int_equal(fstat(f->fd, &st), 0);
+	has = f->has_mode;
+	if (has)
+		assert_int_equal(st.st_mode & 07777, mode);
+	else
+		assert_int_equal(st.st_mode & 07777 & ~mode & ~0600, 0);
+	commit_drop(commit, f, false);
+	forget(f);
+	return has;
+}
+
+static bool has_modes(struct dir_node *dir, mode_t mode)
+{
+	bool first = has_mode(dir, mode), second = has_mode(dir, mode);
+
+	assert_int_equal(first, second);
+	return first;
+}
+
+/* Files in memory have their permissions as they are created, where that is exact. */
+static void test_modes(void **state)
+{
+	struct dir_node *dir = sub("dir"), *other = sub("other");
+	mode_t before;
+
+	(void)state;
+	magic = TMPFS;
+	before = umask(022);
+	begin();
+	for (unsigned round = 0; round < 2; round++) {
+		assert_true(has_modes(dir, 0644));
+		assert_true(has_modes(dir, 0755));
+		assert_true(has_modes(other, 0600));
+		assert_false(has_modes(other, 0666)); /* the mask */
+		assert_false(has_modes(dir, 0775));
+		assert_false(has_modes(dir, 0444)); /* its owner opens it again */
+		assert_false(has_modes(dir, 0));
+		for (mode_t special = 01000; special < 010000; special += 01000)
+			assert_false(has_modes(dir, special | 0755));
+	}
+	end();
+	umask(0);
+	begin();
+	assert_true(has_modes(dir, 0666));
+	end();
+	settings.everything = true;
+	begin();
+	assert_false(has_modes(dir, 0644));
+	end();
+	settings.everything = false;
+	settings.resume = true;
+	begin();
+	assert_false(has_modes(dir, 0644));
+	end();
+	settings.resume = false;
+	magic = EXT4;
+	begin();
+	assert_false(has_modes(dir, 0644));
+	end();
+	umask(before);
+	dirs_release(dirs, dir);
+	dirs_release(dirs, other);
+}
+
+/* rwx for the owner, r-x for the group, --- for others, as the kernel has it. */
+static const uint8_t acl[] = { 2,    0, 0, 0,				/* version */
+			       1,    0, 7, 0, 0xff, 0xff, 0xff, 0xff,	/* owner */
+			       4,    0, 5, 0, 0xff, 0xff, 0xff, 0xff,	/* group */
+			       0x20, 0, 0, 0, 0xff, 0xff, 0xff, 0xff }; /* others */
+
+/* Files of a directory with a default ACL get other permissions than they are created with. */
+static void test_modes_of_acl(void **state)
+{
+	struct dir_node *dir = sub("acl"), *other = sub("other");
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/acl", root);
+	if (setxattr(path, "system.posix_acl_default", acl, sizeof(acl), 0)) {
+		dirs_release(dirs, dir);
+		dirs_release(dirs, other);
+		skip();
+	}
+	magic = TMPFS;
+	begin();
+	for (unsigned round = 0; round < 2; round++) {
+		assert_false(has_modes(dir, 0644));
+		assert_true(has_modes(other, 0644));
+		assert_true(has_modes(dir, 0640));
+		assert_false(has_modes(dir, 0660));
+	}
+	end();
+	dirs_release(dirs, dir);
+	dirs_release(dirs, other);
 }
 
 static void test_others(void **state)
@@ -543,6 +650,8 @@ int main(void)
 		TEST(test_order_of_many),
 		TEST(test_order_of_few),
 		TEST(test_memory),
+		TEST(test_modes),
+		TEST(test_modes_of_acl),
 		TEST(test_others),
 		TEST(test_alone),
 		TEST(test_failed_flush),

@@ -141,6 +141,7 @@ static struct commit *new_commit(const struct copy_job *job, struct dirs *dirs, 
 	c->tree_id = tree_id;
 	c->passive = job->settings->verify || job->settings->dry_run;
 	c->resume = job->settings->resume;
+	c->everything = job->settings->everything;
 	c->journal.fd = -1;
 	pthread_mutex_init(&c->journal_lock, NULL);
 	pthread_mutex_init(&c->place_lock, NULL);
@@ -297,6 +298,7 @@ static int reserve(struct commit *c, struct commit_file *f, int dir_fd)
 	f->fs = (uint32_t)fs;
 	f->losses = atomic_load(&c->fs[fs].losses);
 	f->fd = -1;
+	f->has_mode = false;
 	f->number = 1 + atomic_fetch_add(&c->numbers, 1);
 	return 0;
 }
@@ -314,17 +316,51 @@ int commit_reserve(struct commit *c, struct commit_file *f, char name[COPY_TEMPO
 	return err;
 }
 
+/* The first file of a directory with these permissions: does it have them? */
+static bool look_at_mode(struct commit *c, const struct commit_file *f)
+{
+	const mode_t mode = f->entry->mode;
+	struct stat st;
+	bool kept = fstat(f->fd, &st) == 0 && (st.st_mode & 07777) == mode;
+
+	commit_mode_found(c, f->dir, mode, kept ? COMMIT_MODE_KEPT : COMMIT_MODE_CHANGED);
+	return kept;
+}
+
+/*
+ * No other user can open a file without a name, so it may have its permissions from the beginning,
+ * which saves the system call that sets them. With -P it does not, as it gets its owner first.
+ * Set-user-ID bits do not outlast a write, and a file may be opened again for direct I/O.
+ */
+static int open_unnamed(struct commit *c, struct commit_file *f, int dir_fd)
+{
+	const mode_t mode = f->entry->mode;
+	enum commit_mode state = COMMIT_MODE_CHANGED;
+
+	if (!c->everything && (mode & ~(mode_t)0177) == 0600)
+		state = commit_mode_of(c, f->dir, mode);
+	f->fd = openat(dir_fd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC,
+		       state == COMMIT_MODE_CHANGED ? 0600 : mode);
+	if (f->fd < 0)
+		return -errno;
+	f->has_mode = state == COMMIT_MODE_KEPT ||
+		      (state == COMMIT_MODE_UNKNOWN && look_at_mode(c, f));
+	return 0;
+}
+
 /*
  * Where files get their names at once, they need none before: that is cheaper than a rename, and
  * nothing is left of a file when the process is killed. -R looks for files by their names.
  */
 static int create_unnamed(struct commit *c, struct commit_file *f, int dir_fd)
 {
+	int err;
+
 	if (c->resume || c->fs[f->fs].flush != COMMIT_FLUSH_NONE)
 		return -EOPNOTSUPP;
-	f->fd = openat(dir_fd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-	f->unnamed = f->fd >= 0;
-	return f->unnamed ? 0 : -errno;
+	err = open_unnamed(c, f, dir_fd);
+	f->unnamed = !err;
+	return err;
 }
 
 static int create_named(struct commit *c, struct commit_file *f, int dir_fd)

@@ -130,6 +130,31 @@ static void remember(struct commit *c, struct dir_node *node, uint32_t fs)
 	dirs_release(c->dirs, old);
 }
 
+enum commit_mode commit_mode_of(struct commit *c, const struct dir_node *node, mode_t mode)
+{
+	const struct commit_place *p = slot_of(c, node);
+	enum commit_mode state = COMMIT_MODE_UNKNOWN;
+
+	pthread_mutex_lock(&c->place_lock);
+	if (p->node == node && p->mode == mode)
+		state = p->state;
+	pthread_mutex_unlock(&c->place_lock);
+	return state;
+}
+
+void commit_mode_found(struct commit *c, const struct dir_node *node, mode_t mode,
+		       enum commit_mode state)
+{
+	struct commit_place *p = slot_of(c, node);
+
+	pthread_mutex_lock(&c->place_lock);
+	if (p->node == node) {
+		p->mode = mode;
+		p->state = state;
+	}
+	pthread_mutex_unlock(&c->place_lock);
+}
+
 int commit_place(struct commit *c, struct dir_node *node, int dir_fd, bool temporary)
 {
 	int fs = look_up(c, node);

@@ -56,10 +56,19 @@ struct commit_fs {
 	struct commit_list renamed; /* names that the next flush makes durable */
 };
 
+/* How the permissions of files compare with those that they are created with. */
+enum commit_mode {
+	COMMIT_MODE_UNKNOWN,
+	COMMIT_MODE_KEPT,
+	COMMIT_MODE_CHANGED, /* by the mask of the process, or an ACL */
+};
+
 /* A directory that files are created in. */
 struct commit_place {
 	struct dir_node *node; /* held, so that no other gets its address; NULL: free */
 	uint32_t fs;
+	enum commit_mode state; /* of files that are created in it with `mode` */
+	mode_t mode;
 };
 
 /* A file that is being written, whose durable ranges are recorded: -R. Guarded by progress_lock. */
@@ -89,7 +98,8 @@ struct commit {
 	uint64_t own_session;	/* of the job */
 	bool announced, marked; /* of the thread of the entries; marked: with a file of its own */
 	uint64_t tree_id;
-	bool passive; /* nothing is written */
+	bool passive;	 /* nothing is written */
+	bool everything; /* -P */
 	bool resume;
 
 	atomic_bool changed_dirs; /* see commit_changed_dir() */
@@ -153,6 +163,15 @@ void commit_rename_all(struct commit *c, struct commit_list *l);
  * the journal knows that it may have temporary files. Returns it or -errno. Any thread.
  */
 int commit_place(struct commit *c, struct dir_node *node, int dir_fd, bool temporary);
+
+/*
+ * If files that are created with `mode` in a directory have it: commit_mode_found() notes how the
+ * first one was. The last mode of each directory is known. The mask of the process does not change
+ * during a copy, and an ACL that a directory gets meanwhile takes rights away only. Any thread.
+ */
+enum commit_mode commit_mode_of(struct commit *c, const struct dir_node *node, mode_t mode);
+void commit_mode_found(struct commit *c, const struct dir_node *node, mode_t mode,
+		       enum commit_mode state);
 void commit_places_free(struct commit *c);
 
 /* ---- commit_thread.c ---- */

@@ -139,19 +139,26 @@ static void device_complete(struct destination *d, struct item *i)
 	file_end(d, i, COPY_DONE);
 }
 
-void file_attributes(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
-		     int fd)
+static void set_attributes(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
+			   int fd, bool has_mode)
 {
 	char path[COPY_MAX_PATH_BYTES];
 	bool not_set = false;
 	const char *what = "attributes";
-	int err = meta_apply(fd, e, d->owners, &not_set, &what);
+	int err = has_mode ? meta_apply_times(fd, e, &what) :
+			     meta_apply(fd, e, d->owners, &not_set, &what);
 
 	if (not_set)
 		tally_add(&d->tally.owners_not_set, 1);
 	if (err)
 		role_fail(d->role, e->id, 0, dest_path(d, dir, e->name, path), "cannot set %s (%s)",
 			  what, strerror(-err));
+}
+
+void file_attributes(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
+		     int fd)
+{
+	set_attributes(d, dir, e, fd, false);
 }
 
 void file_correct(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
@@ -188,7 +195,7 @@ void file_complete(struct destination *d, struct item *i)
 		device_complete(d, i);
 		return;
 	}
-	file_attributes(d, i->file.dir, i->file.entry, i->file.fd);
+	set_attributes(d, i->file.dir, i->file.entry, i->file.fd, i->file.has_mode);
 	file_put(d, i);
 }
 

@@ -201,7 +201,7 @@ static int set_mode(int fd, mode_t mode, const char **what)
 	return fchmod(fd, mode) ? -errno : 0;
 }
 
-static int set_times(int fd, const struct copy_entry *e, const char **what)
+int meta_apply_times(int fd, const struct copy_entry *e, const char **what)
 {
 	struct timespec times[2];
 
@@ -249,7 +249,7 @@ int meta_apply(int fd, const struct copy_entry *e, const struct meta_owners *own
 	} else {
 		err = set_mode(fd, e->mode & 07777, what);
 	}
-	return err ? err : set_times(fd, e, what);
+	return err ? err : meta_apply_times(fd, e, what);
 }
 
 /*

@@ -69,6 +69,9 @@ gid_t meta_gid(const struct meta_owners *o, uint32_t gid);
 int meta_apply(int fd, const struct copy_entry *e, const struct meta_owners *owners, bool *not_set,
 	       const char **what);
 
+/* Only the times, of one that has all others. */
+int meta_apply_times(int fd, const struct copy_entry *e, const char **what);
+
 /* The same for the symbolic link `name` in `dir_fd`. */
 int meta_apply_link(int dir_fd, const char *name, const struct copy_entry *e,
 		    const struct meta_owners *owners, bool *not_set, const char **what);
