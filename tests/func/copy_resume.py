@@ -421,7 +421,7 @@ def test_lost_records(rig):
 
 def order_of(log):
     """Calls of a traced destination that have ended, in order: (name of the call, its file or names)."""
-    paths, events = {}, []
+    events = []
     for line in log:
         m = re.match(r"^\d+ +(?:<\.\.\. )?(\w+)(?:\(| resumed>)(.*)\) += (-?\d+)", line)
         if not m:
@@ -430,11 +430,10 @@ def order_of(log):
         if result < 0:
             continue
         names = re.findall(r'"([^"]*)"', args)
-        fd = re.match(r"(\d+)", args)
-        if call == "openat" and names:
-            paths[result] = names[0]
-        elif call in ("fsync", "fdatasync", "syncfs", "pwrite64", "write"):
-            events.append((call, paths.get(int(fd.group(1)) if fd else -1, "")))
+        # -y: the process that called is not known by its thread, but the name of its descriptor is.
+        fd = re.match(r"\d+<([^>]*)>", args)
+        if call in ("fsync", "fdatasync", "syncfs", "pwrite64", "write"):
+            events.append((call, os.path.basename(fd.group(1)) if fd else ""))
         elif call.startswith("renameat"):
             events.append(("rename", names[-2], names[-1]))
     return events
@@ -445,9 +444,9 @@ def test_order(directory):
     with Rig(FAKE.ssh, FAKE.place, directory) as rig:
         log = os.path.join(rig.directory, "trace")
         # Complete lines, in the order in which the calls ended; each thread has its own descriptors open.
-        status, err, _ = rig.copy("-R", prefix=("strace", "-f", "-qq", "-z", "-o", log, "-s", "200", "-E",
+        status, err, _ = rig.copy("-R", prefix=("strace", "-f", "-qq", "-y", "-z", "-o", log, "-s", "200", "-E",
                                                 "ASAN_OPTIONS=detect_leaks=0", "-e",
-                                                "trace=openat,fsync,fdatasync,syncfs,renameat,renameat2,write,pwrite64,close"))
+                                                "trace=fsync,fdatasync,syncfs,renameat,renameat2,write,pwrite64"))
         with open(log, encoding="utf-8", errors="replace") as f:
             events = order_of(f)
         dirty, wrong, renamed, unflushed = set(), [], 0, 0
