@@ -34,7 +34,7 @@ SPARSE, HAS_LINKS, DEVICE, IMPLIED = 1, 2, 4, 8
 SETTINGS = ("recursive", "everything", "verify", "contents", "dry_run", "in_place", "resume", "list", "list_nul",
             "ordered_source", "ordered_destination", "direct_source", "direct_destination", "encrypt", "free_ports",
             "port_given", "force", "stamps", "stamps_binary", "into")
-BANNER = b"XDD-COPY 1 "
+BANNER = b"XDD-COPY 2 "
 NO_SIZE = 2 ** 64 - 1
 BLOCK_BYTES = 1 << 20
 DATA = 0  # the connection of data in the channel
