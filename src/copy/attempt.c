@@ -19,9 +19,6 @@
 /* For the end of a server, whose channel is closed. */
 #define END_NS (10 * NS_PER_SEC)
 
-/* For a server that is gone to be seen as such, after its connection was lost. */
-#define CAUSE_NS NS_PER_SEC
-
 /* Exit statuses of shells above this one are those of signals. */
 #define STATUS_SIGNAL 128
 
@@ -126,7 +123,7 @@ static int end_servers(struct copy_attempt *a, int status)
 	for (enum copy_role role = COPY_SOURCE; role <= COPY_DESTINATION; role++) {
 		struct ssh *server = &a->servers[side_of(role)];
 		bool lost = status == COPY_SSH_ENDED && *a->why && a->at == role &&
-			    ssh_has_ended(server, CAUSE_NS);
+			    ssh_has_ended(server, ATTEMPT_CAUSE_NS);
 		int end = a->here[side_of(role)] ? 0 : ssh_end(server, END_NS);
 
 		if (lost && a->begun)
@@ -181,6 +178,58 @@ static void find_log(const struct copy_request *request, struct copy_job *job)
 	job->log_ino = st.st_ino;
 }
 
+static struct link *channel_to(const struct copy_attempt *a, enum copy_role role)
+{
+	return a->servers[side_of(role)].channel;
+}
+
+int attempt_begin(struct copy_attempt *a)
+{
+	int status;
+
+	if (a->told)
+		return 0;
+	if (copy_report_begin(a->report) != 0)
+		return attempt_failed(a, COPY_FAILED, "cannot start a thread");
+	status = begin_servers(a);
+	if (status)
+		return status;
+	a->told = true;
+	if (a->job) {
+		a->job->channel = channel_to(a, COPY_DESTINATION);
+		a->job->may_send(a->job->may_send_arg);
+	}
+	return 0;
+}
+
+/* Start the servers, and let both sides meet and begin. Returns 0 or an exit status. */
+static int begin(struct copy_attempt *a)
+{
+	int status = start_servers(a);
+
+	if (!status)
+		status = attempt_meet(a);
+	if (!status)
+		status = attempt_begin(a);
+	if (status)
+		return status;
+	a->begun = true;
+	copy_signals_detach(a->signals);
+	return 0;
+}
+
+/* Called by the source of this process. */
+static int begin_source(void *attempt, struct copy_job *job)
+{
+	struct copy_attempt *a = attempt;
+	int status;
+
+	a->job = job;
+	status = begin(a);
+	a->job = NULL;
+	return status;
+}
+
 static int do_role(struct copy_attempt *a, enum copy_role role)
 {
 	struct copy_job job = {
@@ -190,7 +239,9 @@ static int do_role(struct copy_attempt *a, enum copy_role role)
 		.destination = a->request->destination.path,
 		.own_host = attempt_host(a, role),
 		.peer_host = attempt_host(a, copy_peer_of(role)),
-		.channel = a->servers[side_of(copy_peer_of(role))].channel,
+		.meet = role == COPY_SOURCE ? begin_source : NULL,
+		.meet_arg = a,
+		.channel = channel_to(a, copy_peer_of(role)),
 		.data = &a->links,
 		.report = a->report,
 		.stop = &a->stop,
@@ -205,26 +256,24 @@ static int do_role(struct copy_attempt *a, enum copy_role role)
 		return attempt_failed(a, COPY_FAILED, strerror(ENOMEM));
 	status = role == COPY_SOURCE ? copy_source(&job) : copy_destination(&job);
 	copy_tops_free(&job);
-	a->at = job.why_side;
-	snprintf(a->why, sizeof(a->why), "%s", job.why);
+	/* Otherwise the sides have not met, and it says why. */
+	if (a->begun || !*a->why) {
+		a->at = job.why_side;
+		snprintf(a->why, sizeof(a->why), "%s", job.why);
+	}
 	return status;
 }
 
 static int do_copy(struct copy_attempt *a)
 {
-	int status = begin_servers(a);
+	int status;
 
-	if (status)
-		return status;
-	a->begun = true;
-	if (copy_report_begin(a->report) != 0)
-		return attempt_failed(a, COPY_FAILED, "cannot start a thread");
-	copy_signals_detach(a->signals);
 	if (a->here[side_of(COPY_SOURCE)])
 		return do_role(a, COPY_SOURCE);
-	if (a->here[side_of(COPY_DESTINATION)])
-		return do_role(a, COPY_DESTINATION);
-	return attempt_relay(a);
+	status = begin(a);
+	if (status)
+		return status;
+	return a->here[side_of(COPY_DESTINATION)] ? do_role(a, COPY_DESTINATION) : attempt_relay(a);
 }
 
 int copy_attempt(struct copy_attempt *a)
@@ -233,10 +282,6 @@ int copy_attempt(struct copy_attempt *a)
 
 	stop_init(&a->stop);
 	copy_signals_attach(a->signals, NULL, cut_servers, a);
-	if (!status)
-		status = start_servers(a);
-	if (!status)
-		status = attempt_meet(a);
 	if (!status)
 		status = do_copy(a);
 	copy_signals_detach(a->signals);

@@ -8,8 +8,12 @@
 #include "copy/link/meet.h"
 #include "copy/report/report.h"
 #include "copy/signals.h"
+#include "xdd/base/nstime.h"
 #include "xdd/copy/copy.h"
 #include "xdd/sync/stop.h"
+
+/* For a server that is gone to be seen as such, after its connection was lost. */
+#define ATTEMPT_CAUSE_NS NS_PER_SEC
 
 struct copy_attempt {
 	/* const, borrowed */
@@ -17,14 +21,19 @@ struct copy_attempt {
 	struct copy_report *report;
 	struct copy_signals *signals;
 	const char *const *sources; /* their paths */
+	/* Begin only once all data connections are welcomed: then another way can follow. */
+	bool careful;
 
 	struct data_terms terms;
 	struct ssh servers[2]; /* of the source and of the destination; one may be this process */
 	bool here[2];	       /* this process has that role */
 	struct data_links links;
 	struct stop stop;
-	bool begun;	   /* data connections were there */
-	enum copy_role at; /* the side that `why` is about */
+	struct copy_job *job; /* of a source of this process, which is in its call of meet() */
+	bool told;	      /* the servers were told to begin */
+	bool begun;	      /* data connections were there */
+	bool unwelcome;	      /* it was told too early: something else answers on the port */
+	enum copy_role at;    /* the side that `why` is about */
 	char why[WIRE_MAX_TEXT_BYTES];
 };
 
@@ -40,6 +49,12 @@ static inline unsigned side_of(enum copy_role role)
  */
 int copy_attempt(struct copy_attempt *a);
 
+/*
+ * Have the report and both sides begin. A second call does nothing. Returns 0, or an exit status
+ * with a text in `a->why`.
+ */
+int attempt_begin(struct copy_attempt *a);
+
 /* Where a side is, and the name of its host for messages. */
 const struct copy_place *attempt_place(const struct copy_attempt *a, enum copy_role role);
 const char *attempt_host(const struct copy_attempt *a, enum copy_role role);
@@ -53,7 +68,8 @@ const char *attempt_host(const struct copy_attempt *a, enum copy_role role);
 void attempt_ask_early(struct copy_attempt *a, enum copy_role role);
 
 /*
- * Have both sides get data connections. Returns 0, or an exit status with a text in `a->why`.
+ * Have both sides get data connections. Unless `a->careful`, the copy may begin meanwhile. Returns
+ * 0, or an exit status with a text in `a->why`.
  */
 int attempt_meet(struct copy_attempt *a);
 

@@ -62,7 +62,7 @@ static int copy_all(const struct copy_request *request, struct copy_report *repo
 {
 	const bool local = !request->sources[0].host;
 	uint64_t pause_ns = PAUSE_NS;
-	bool begun = false;
+	bool begun = false, careful = !can_repeat(request);
 
 	for (unsigned left = can_repeat(request) ? request->retries : 0;; left--) {
 		struct copy_attempt a = {
@@ -70,12 +70,19 @@ static int copy_all(const struct copy_request *request, struct copy_report *repo
 			.report = report,
 			.signals = signals,
 			.sources = sources,
+			.careful = careful,
 			/* Within this host the destination is another process. */
 			.here = { local, !request->destination.host && !local },
 		};
 		int status = copy_attempt(&a);
 
 		begun |= a.begun;
+		if (a.unwelcome && status != XDD_CANCELED) {
+			copy_report_note(report, "%s; trying another way", a.why);
+			careful = true;
+			left++;
+			continue;
+		}
 		if (status != COPY_SSH_ENDED || !left || !begun) {
 			if (*a.why && status != XDD_OK && status != XDD_CANCELED)
 				report_why(report, &a, status);

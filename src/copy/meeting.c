@@ -148,12 +148,40 @@ static int no_way(char *cause, size_t size, const char *host, const char *text)
 	return 0;
 }
 
+/* All data connections are made: the copy begins while their WELCOMEs are on the way. */
+static void greeted(void *attempt)
+{
+	struct copy_attempt *a = attempt;
+
+	/* A failure is found again by those who use the channel. */
+	attempt_begin(a);
+}
+
+/* This side connects to a server that listens. Returns as no_way(), or an exit status. */
+static int connect_here(struct copy_attempt *a, enum copy_role role, const struct copy_meet *to,
+			bool *met, char *cause, size_t size)
+{
+	struct data_early early = { .greeted = greeted, .arg = a };
+	char why[WIRE_MAX_TEXT_BYTES] = "";
+	int err = data_connect(&a->links, &a->terms, to, CONNECT_NS, a->careful ? NULL : &early,
+			       why, sizeof(why));
+
+	*met = err == 0;
+	if (!err)
+		return 0;
+	if (!early.called)
+		return no_way(cause, size, attempt_host(a, role), why);
+	if (ssh_has_ended(&a->servers[side_of(role)], ATTEMPT_CAUSE_NS))
+		return server_failed(a, role, -ECONNRESET, "the connection was lost");
+	a->unwelcome = true;
+	return server_failed(a, role, err, why);
+}
+
 /* The server with `role` listens, and the other side connects. */
 static int server_listens(struct copy_attempt *a, enum copy_role role, bool *met, char *cause,
 			  size_t size)
 {
 	struct copy_meet m = { .how = COPY_LISTEN }, to = { .how = COPY_CONNECT };
-	char why[WIRE_MAX_TEXT_BYTES] = "";
 	int status = role == first_listener(a) ? receive_answer(a, role, &m) : ask(a, role, &m);
 
 	if (status)
@@ -167,10 +195,8 @@ static int server_listens(struct copy_attempt *a, enum copy_role role, bool *met
 		return no_way(cause, size, attempt_host(a, role), m.text);
 	to.port = m.port;
 	add_addresses(a, role, a->here[side_of(copy_peer_of(role))], &to);
-	if (a->here[side_of(copy_peer_of(role))]) {
-		*met = data_connect(&a->links, &a->terms, &to, CONNECT_NS, why, sizeof(why)) == 0;
-		return *met ? 0 : no_way(cause, size, attempt_host(a, role), why);
-	}
+	if (a->here[side_of(copy_peer_of(role))])
+		return connect_here(a, role, &to, met, cause, size);
 	status = ask(a, copy_peer_of(role), &to);
 	*met = !status && to.ok;
 	return *met || status ? status :

@@ -15,9 +15,9 @@ static void abort_data(void *arg)
 {
 	struct role *r = arg;
 
-	for (unsigned i = 0; i < r->job->data->n; i++)
-		link_abort(r->job->data->links[i]);
 	pthread_mutex_lock(&r->lock);
+	for (unsigned i = 0; r->started && i < r->job->data->n; i++)
+		link_abort(r->job->data->links[i]);
 	pthread_cond_broadcast(&r->changed);
 	pthread_mutex_unlock(&r->lock);
 }
@@ -72,10 +72,22 @@ int role_open(struct role **r_out, struct copy_job *job, enum copy_role is,
 	return 0;
 }
 
+/* From here on a stop ends the data connections; one that came before does so now. */
+static void start_data(struct role *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->started = true;
+	pthread_mutex_unlock(&r->lock);
+	if (role_stopped(r->job))
+		abort_data(r);
+}
+
 int role_start(struct role *r)
 {
-	int err = thread_start(&r->receiver, role_receive_main, r);
+	int err;
 
+	start_data(r);
+	err = thread_start(&r->receiver, role_receive_main, r);
 	if (err)
 		return err;
 	r->has_receiver = true;

@@ -37,6 +37,7 @@ struct role {
 	enum role_end end;	 /* the first one counts */
 	enum role_end announced; /* of the second thread, then of role_finish() */
 	struct wire_error cause; /* of it */
+	bool started;		 /* the data connections are there */
 	bool canceled;		 /* CANCEL was sent or received */
 	bool all_offered;	 /* source: role_all_offered() */
 	bool finish_sent;	 /* source: FINISHED may come, as it may earlier from a server */

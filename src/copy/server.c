@@ -209,7 +209,8 @@ static void meet_connect(struct server *s, struct copy_meet *m)
 		snprintf(m->text, sizeof(m->text), "the address of the other side is not known");
 		return;
 	}
-	m->ok = data_connect(&s->links, &s->terms, &to, CONNECT_NS, m->text, sizeof(m->text)) == 0;
+	m->ok = data_connect(&s->links, &s->terms, &to, CONNECT_NS, NULL, m->text,
+			     sizeof(m->text)) == 0;
 }
 
 static void meet_inside(struct server *s, struct copy_meet *m)

@@ -163,6 +163,15 @@ def bad_servers():
     t.equal(words[:4], ["-T", "--", "fakehost", "exec xdd copy -server"], "the words for ssh")
 
 
+def no_source():
+    """A source of this host that is missing is found before ssh is started, which may ask for a password."""
+    started = t.path("ssh-was-started")
+    ssh = os.path.join(script("witness", ": > '%s'\n" % started), "xdd")
+    r = s.xddcp("-q", "-S", ssh, t.path("missing"), "host:there")
+    t.ok(r.status == 106 and "missing: No such file or directory" in r.err, "a source that is missing", (r.status, r.err))
+    t.ok(not os.path.exists(started), "a source that is missing: ssh was not started", r.err)
+
+
 def unreachable():
     """Ports that cannot be reached from one side, then from both: 192.0.2.0/24 belongs to no host."""
     def with_addresses(name, client, server):
@@ -394,5 +403,5 @@ def lost():
             t.equal(os.listdir(directory), [], "the server has removed its temporary file")
 
 
-t.run(through_sshd, ipv6, bad_servers, unreachable, ports, both_remote, waits, encrypted, key_is_secret, lost)
+t.run(through_sshd, ipv6, bad_servers, no_source, unreachable, ports, both_remote, waits, encrypted, key_is_secret, lost)
 t.done()

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import stat
 import struct
 import subprocess
@@ -22,6 +23,7 @@ import xddcopywire as c
 
 NEEDS = "the library xxHash is needed to compute checksums"
 END_S = 30
+ADDRESS = "127.0.0.1"
 
 
 # Servers that stand in for ssh: run by a real xdd, see initiator(). Not part of the test process.
@@ -113,6 +115,42 @@ def stops_in_message():
     time.sleep(600)
 
 
+def answers_on_the_port():
+    """The port of the server belongs to another program, which takes connections and says something else."""
+    listener = socket.create_server((ADDRESS, 0))
+    held = []
+
+    def imposter():
+        while True:
+            held.append(listener.accept()[0])
+            held[-1].sendall(b"220 welcome to another program\r\n" * 10)
+
+    threading.Thread(target=imposter, daemon=True).start()
+    s = c.Served()
+    s.expect(c.START)
+    s.expect(c.MEET)
+    s.send(c.STARTED, c.started(address=ADDRESS))
+    s.send(c.MET, c.meet(c.LISTEN, ok=True, port=listener.getsockname()[1]))
+    kind, body = s.receive()
+    with open(os.environ["XDD_STEPS"], "a", encoding="utf-8") as f:
+        f.write(c.NAMES.get(kind, "?") + "\n")
+    if kind != c.MEET:
+        s.drain()
+        return
+    while kind == c.MEET:
+        inside = body[0] == c.INSIDE
+        s.send(c.MET, c.meet(body[0], ok=inside, text="" if inside else "this is a test"))
+        kind, body = s.receive()
+    s.expect(c.OFFER)
+    s.send(c.WANT, c.want(1))
+    s.expect(c.BUNDLE)
+    s.send(c.RESULT, c.result(1, c.DONE))
+    s.expect(c.FINISH)
+    s.send(c.FINISHED, c.counts(done_files=1, done_bytes=100))
+    s.send(c.BYE)
+    s.drain()
+
+
 SCENARIOS = {
     "good": pull(c.file(1, "a", 5) + c.END, copy_of_a),
     "other name": pull(c.file(1, "b", 5) + c.END, copy_of_a),
@@ -145,6 +183,7 @@ SCENARIOS = {
     "refusal": refuses,
     "refusal that controls the terminal": refuses_badly,
     "stop in a message": stops_in_message,
+    "another program on the port": answers_on_the_port,
 } if w.xxhash() else {}
 
 if os.environ.get("XDD_SCENARIO"):
@@ -911,6 +950,18 @@ def test_early_ends():
     t.ok(status not in (None, 134, 139, -6, -11), "one that ends while it is sent data", "status %s\n%s%s" % (status, err, out))
 
 
+def test_another_program():
+    """A copy that has begun before WELCOME starts again, waits for it, and finds another way."""
+    steps = t.path("steps")
+    os.environ["XDD_STEPS"] = steps
+    status, err, _ = initiator("another program on the port", os.path.join(tree(), "small"), "host:there", words=())
+    with open(steps, encoding="utf-8") as f:
+        got = f.read().split()
+    t.equal((status, got), (0, ["BEGIN", "MEET"]), "another program on the port: the second attempt waits for WELCOME", err)
+    t.ok(re.search("trying another way", err) and re.search("data goes through ssh", err),
+         "another program on the port: the user learns of it", err)
+
+
 def test_no_servers():
     """The user gets words in time for all that ssh prints."""
     for scenario, pattern in (
@@ -962,6 +1013,7 @@ test_unread()
 test_servers_as_sources()
 test_servers_as_destinations()
 test_early_ends()
+test_another_program()
 test_no_servers()
 test_silent_server()
 t.done()

@@ -30,6 +30,16 @@ struct copy_job {
 	dev_t log_dev;
 	ino_t log_ino;
 	uint8_t session[WIRE_SESSION_BYTES];
+	/*
+	 * Called once by a source: sets `channel` and `data`. Returns 0 or an exit status, with
+	 * which the role ends. Once the other side was told to begin and `channel` is set it may
+	 * call may_send(), which the source has set, so that offers are on the way before the data
+	 * connections are ready. NULL: both are there. Main thread.
+	 */
+	int (*meet)(void *arg, struct copy_job *job);
+	void *meet_arg;
+	void (*may_send)(void *arg);
+	void *may_send_arg;
 	struct link *channel;
 	struct data_links *data;
 	struct copy_report *report; /* never NULL; of a server it prints nothing */

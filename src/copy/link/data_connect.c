@@ -8,6 +8,7 @@
 #include <netdb.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "copy/link/data_terms.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/printable.h"
+#include "xdd/sync/event.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
 
@@ -31,18 +33,23 @@ struct numbers {
 	size_t n;
 };
 
-/* Common to the threads. Const. */
+/* Common to the threads. */
 struct target {
+	/* const */
 	const char *address;
 	uint16_t port;
 	const struct data_terms *terms;
 	const struct data_keys *keys;
 	struct connection_options options;
 	uint64_t until_ns;
+
+	/* atomic: attempts that have sent HELLO, or have failed before that; changes follow */
+	_Atomic unsigned greeted, failed;
+	struct event changed;
 };
 
 struct attempt {
-	const struct target *to;
+	struct target *to;
 	unsigned number;
 	pthread_t thread;
 	bool started;
@@ -116,29 +123,33 @@ static int no_connection(struct attempt *a, int err)
 	return say(a, err, "did not prove that it has the key of this copy");
 }
 
+/* Connect, and send HELLO. Returns 0 or -errno; `*c` is then open or NULL. */
+static int greet(struct attempt *a, struct connection **c, struct wire_key *key)
+{
+	const struct target *to = a->to;
+	int err;
+
+	if (!key)
+		return say(a, -ENOMEM, "is not tried (%s)", strerror(ENOMEM));
+	err = connection_try(c, to->address, to->port, &to->options,
+			     to->keys->tls.present ? &to->keys->tls : NULL, NULL, to->until_ns,
+			     a->why, sizeof(a->why));
+	if (err)
+		return no_connection(a, err);
+	err = data_send_hello(*c, WIRE_HELLO, to->terms, a->number, key);
+	return err ? no_welcome(a, err) : 0;
+}
+
 static void *connect_one(void *arg)
 {
 	struct attempt *a = arg;
-	const struct target *to = a->to;
-	struct wire_key *key = wire_key_new(to->keys->codes);
+	struct wire_key *key = wire_key_new(a->to->keys->codes);
 	struct connection *c = NULL;
 
-	if (!key) {
-		a->err = say(a, -ENOMEM, "is not tried (%s)", strerror(ENOMEM));
-		return NULL;
-	}
-	a->err = connection_try(&c, to->address, to->port, &to->options,
-				to->keys->tls.present ? &to->keys->tls : NULL, NULL, to->until_ns,
-				a->why, sizeof(a->why));
-	if (a->err) {
-		a->err = no_connection(a, a->err);
-		wire_key_free(key);
-		return NULL;
-	}
-	a->err = data_send_hello(c, WIRE_HELLO, to->terms, a->number, key);
-	if (a->err)
-		no_welcome(a, a->err);
-	else
+	a->err = greet(a, &c, key);
+	atomic_fetch_add(a->err ? &a->to->failed : &a->to->greeted, 1);
+	event_wake(&a->to->changed);
+	if (!a->err)
 		a->err = receive_welcome(a, c, key);
 	if (a->err) {
 		connection_close(c);
@@ -153,7 +164,7 @@ static void *connect_one(void *arg)
 
 /* ---- all of them ---- */
 
-static void start(struct attempt *a, const struct target *to, unsigned number)
+static void start(struct attempt *a, struct target *to, unsigned number)
 {
 	int err;
 
@@ -161,12 +172,29 @@ static void start(struct attempt *a, const struct target *to, unsigned number)
 	a->number = number;
 	err = thread_start(&a->thread, connect_one, a);
 	a->started = err == 0;
-	if (err)
-		a->err = say(a, err, "is not tried (cannot start a thread: %s)", strerror(-err));
+	if (!err)
+		return;
+	a->err = say(a, err, "is not tried (cannot start a thread: %s)", strerror(-err));
+	atomic_fetch_add(&to->failed, 1);
+}
+
+/* True once all of `n` have sent HELLO; false: one of them has failed. */
+static bool all_greeted(struct target *to, unsigned n)
+{
+	while (!atomic_load(&to->failed) && atomic_load(&to->greeted) < n) {
+		uint32_t key = event_listen(&to->changed);
+
+		if (atomic_load(&to->failed) || atomic_load(&to->greeted) == n)
+			event_leave(&to->changed);
+		else
+			event_wait(&to->changed, key, UINT64_MAX);
+	}
+	return !atomic_load(&to->failed);
 }
 
 /* Connect all to one address. Returns 0 or -errno with the text of the first that failed. */
-static int connect_all(struct data_links *links, const struct target *to, char *why, size_t size)
+static int connect_all(struct data_links *links, struct target *to, struct data_early *early,
+		       char *why, size_t size)
 {
 	unsigned n = to->terms->settings->connections;
 	struct attempt *attempts = calloc(n, sizeof(*attempts));
@@ -178,6 +206,10 @@ static int connect_all(struct data_links *links, const struct target *to, char *
 	}
 	for (unsigned i = 0; i < n; i++)
 		start(&attempts[i], to, i);
+	if (early && all_greeted(to, n)) {
+		early->called = true;
+		early->greeted(early->arg);
+	}
 	links->n = n;
 	for (unsigned i = 0; i < n; i++) {
 		if (attempts[i].started)
@@ -227,7 +259,7 @@ static void add_numbers(struct numbers *l, const char *host, char *why, size_t s
 /* Returns 0, or -errno with the text of the first that failed. */
 static int connect_any(struct data_links *links, const struct data_terms *terms,
 		       const struct data_keys *keys, const struct numbers *l, uint16_t port,
-		       uint64_t wait_ns, char *why, size_t size)
+		       uint64_t wait_ns, struct data_early *early, char *why, size_t size)
 {
 	char later[WHY_SIZE];
 	int first = -ENXIO;
@@ -241,10 +273,15 @@ static int connect_any(struct data_links *links, const struct data_terms *terms,
 			.options = data_options(terms),
 			.until_ns = clock_now_ns() + wait_ns,
 		};
-		int err = connect_all(links, &target, i ? later : why, i ? sizeof(later) : size);
+		int err = connect_all(links, &target, early, i ? later : why,
+				      i ? sizeof(later) : size);
 
 		if (!err)
 			return 0;
+		if (early && early->called && i)
+			snprintf(why, size, "%s", later);
+		if (early && early->called)
+			return err;
 		if (i == 0)
 			first = err;
 	}
@@ -252,7 +289,8 @@ static int connect_any(struct data_links *links, const struct data_terms *terms,
 }
 
 int data_connect(struct data_links *links, const struct data_terms *terms,
-		 const struct copy_meet *to, uint64_t wait_ns, char *why, size_t size)
+		 const struct copy_meet *to, uint64_t wait_ns, struct data_early *early, char *why,
+		 size_t size)
 {
 	struct numbers numbers = { .n = 0 };
 	struct data_keys keys;
@@ -266,7 +304,7 @@ int data_connect(struct data_links *links, const struct data_terms *terms,
 		add_numbers(&numbers, to->addresses[i], why, size);
 	if (!numbers.n && !*why)
 		snprintf(why, size, "the other side has no address");
-	err = connect_any(links, terms, &keys, &numbers, to->port, wait_ns, why, size);
+	err = connect_any(links, terms, &keys, &numbers, to->port, wait_ns, early, why, size);
 	data_keys_forget(&keys);
 	return err;
 }

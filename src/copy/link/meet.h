@@ -98,13 +98,22 @@ int data_accept(struct data_listener *l, struct data_links *links, uint64_t wait
 /* Accepts NULL. The links that were accepted stay. */
 void data_listener_free(struct data_listener *l);
 
+/* A call that data_connect() makes once all have sent HELLO, before the other side has answered. */
+struct data_early {
+	void (*greeted)(void *arg); /* in the thread of data_connect() */
+	void *arg;
+	bool called; /* set by data_connect() */
+};
+
 /*
  * Connect all, to the addresses in turn: each has `wait_ns`, and fails at once where nothing
- * listens. Names and numbers that mean the same address are tried once. Returns 0, or -errno with
- * the text of the first that failed. Any thread.
+ * listens. Names and numbers that mean the same address are tried once; none is tried after
+ * `early`, which may be NULL, was called. Returns 0, or -errno with the text of the first that
+ * failed, or of the one that failed after that call. Any thread.
  */
 int data_connect(struct data_links *links, const struct data_terms *terms,
-		 const struct copy_meet *to, uint64_t wait_ns, char *why, size_t size);
+		 const struct copy_meet *to, uint64_t wait_ns, struct data_early *early, char *why,
+		 size_t size);
 
 void data_links_close(struct data_links *links);
 

@@ -120,10 +120,6 @@ static int set_up(struct source *s, struct copy_job *job)
 	pthread_cond_init(&s->work, NULL);
 	err = books_init(&s->books);
 	if (!err)
-		err = new_data_threads(s);
-	if (!err)
-		err = stamps_open(&s->stamps, job, COPY_SOURCE);
-	if (!err)
 		err = role_open(&s->role, job, COPY_SOURCE, &ops, s);
 	if (!err)
 		err = stop_on_request(job->stop, on_stop, s);
@@ -195,9 +191,10 @@ static void join_or_detach(pthread_t thread, bool join)
 }
 
 /* All threads; they are detached where some are stuck. */
-static void leave_threads(struct source *s, pthread_t walk, bool join)
+static void leave_threads(struct source *s, bool join)
 {
-	join_or_detach(walk, join);
+	if (s->has_walker)
+		join_or_detach(s->walker, join);
 	for (unsigned i = 0; i < s->n_data; i++)
 		if (s->data[i].started)
 			join_or_detach(s->data[i].thread, join);
@@ -219,33 +216,60 @@ static int start_data(struct source *s)
 	return err;
 }
 
-/*
- * Start the threads, and wait until all is done or the copy stops. False: some have not ended, and
- * will find that the copy is closing.
- */
-static bool work(struct source *s)
+/* The other side is there, and gets offers: the walk begins, unless it has. */
+static void begin_walk(void *source)
 {
-	pthread_t walk;
+	struct source *s = source;
+
+	if (s->has_walker || s->walk_err)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->running++;
+	pthread_mutex_unlock(&s->lock);
+	s->walk_err = thread_start(&s->walker, offer_thread, s);
+	s->has_walker = !s->walk_err;
+	if (s->walk_err)
+		source_thread_ends(s);
+}
+
+/* False: some threads have not ended, and will find that the copy is closing. */
+static bool end_threads(struct source *s)
+{
 	bool ended;
+
+	source_close(s);
+	ended = wait_for_threads(s);
+	leave_threads(s, ended);
+	return ended;
+}
+
+/* The data connections are there too: data threads work until all is done, or the copy stops. */
+static void do_work(struct source *s)
+{
 	int err;
 
-	s->running = 1;
-	err = thread_start(&walk, offer_thread, s);
-	if (err) {
-		role_fatal(s->role, XDD_INIT_FAILED, "cannot start a thread (%s)", strerror(-err));
-		return true;
-	}
-	err = start_data(s);
+	begin_walk(s);
+	err = s->walk_err ? s->walk_err : start_data(s);
 	if (err)
 		role_fatal(s->role, XDD_INIT_FAILED, "cannot start a thread (%s)", strerror(-err));
 	pthread_mutex_lock(&s->lock);
 	while (!is_over(s))
 		pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
-	source_close(s);
-	ended = wait_for_threads(s);
-	leave_threads(s, walk, ended);
-	return ended;
+}
+
+static int cannot_start(struct copy_job *job, int err)
+{
+	snprintf(job->why, sizeof(job->why), "cannot start (%s)", strerror(-err));
+	job->why_side = COPY_SOURCE;
+	return XDD_INIT_FAILED;
+}
+
+static int no_source(struct copy_job *job, int status, const char *why)
+{
+	snprintf(job->why, sizeof(job->why), "%s", why);
+	job->why_side = COPY_SOURCE;
+	return status;
 }
 
 /* Both sides must agree about what is there now. */
@@ -275,25 +299,60 @@ static void write_stamps(struct source *s)
 			  strerror(-err));
 }
 
+/* The channel and the data connections, and what depends on them. Returns 0 or an exit status. */
+static int meet(struct source *s)
+{
+	struct copy_job *job = s->job;
+	int status, err;
+
+	job->may_send = begin_walk;
+	job->may_send_arg = s;
+	status = job->meet ? job->meet(job->meet_arg, job) : 0;
+	if (status)
+		return status;
+	err = new_data_threads(s);
+	if (!err)
+		err = stamps_open(&s->stamps, job, COPY_SOURCE);
+	if (!err)
+		err = role_start(s->role);
+	return err ? cannot_start(job, err) : 0;
+}
+
+/* Both sides cannot meet: the walk may have begun. */
+static int give_up(struct source *s, int status)
+{
+	stop_request(s->job->stop, STOP_ERROR, 0);
+	if (s->job->channel)
+		link_abort(s->job->channel);
+	s->left_behind = !end_threads(s);
+	return status;
+}
+
 static int run(struct source *s)
 {
-	const struct copy_job *job = s->job;
+	struct copy_job *job = s->job;
 	char why[WIRE_MAX_TEXT_BYTES] = "", journal[COPY_TEMPORARY_SIZE];
 	int status =
 		walk_open(&s->walk, s->settings, job->sources, job->n_sources, why, sizeof(why));
-	int err = role_start(s->role);
+	int met;
 
-	if (err)
-		return XDD_INIT_FAILED;
-	if (status)
-		role_fatal(s->role, status, "%s", why);
+	/* A server tells the other side. */
+	if (status && !job->is_server)
+		return no_source(job, status, why);
 	if (!status) {
 		/* The destination decides whether it gets the name of a single source. */
 		journal_name(bytes_get(job->session, 8), journal);
 		walk_leave_out(s->walk, job->log_dev, job->log_ino);
 		walk_avoid(s->walk, journal, s->settings->into ? NULL : "");
-		s->left_behind = !work(s);
 	}
+	met = meet(s);
+	if (met)
+		return give_up(s, met);
+	if (status)
+		role_fatal(s->role, status, "%s", why);
+	else
+		do_work(s);
+	s->left_behind = !end_threads(s);
 	if (!s->left_behind)
 		write_stamps(s);
 	status = role_finish(s->role);
@@ -308,12 +367,7 @@ int copy_source(struct copy_job *job)
 	if (!s)
 		return XDD_INIT_FAILED;
 	err = set_up(s, job);
-	if (err) {
-		snprintf(job->why, sizeof(job->why), "cannot start (%s)", strerror(-err));
-		status = XDD_INIT_FAILED;
-	} else {
-		status = run(s);
-	}
+	status = err ? cannot_start(job, err) : run(s);
 	tear_down(s);
 	return status;
 }

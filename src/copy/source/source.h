@@ -76,8 +76,11 @@ struct source {
 	unsigned running;		 /* threads that have not ended */
 	uint64_t done_files, done_bytes; /* FILEs with RESULT DONE */
 
-	/* of the main thread: a thread did not end in time */
-	bool left_behind;
+	/* of the main thread */
+	pthread_t walker;
+	bool has_walker;
+	int walk_err;	  /* -errno: its thread could not be started */
+	bool left_behind; /* a thread did not end in time */
 
 	/* atomic: no thread takes more work or sends. Set with the lock */
 	_Atomic bool closing;
