@@ -258,18 +258,20 @@ static void do_work(struct source *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static int cannot_start(struct copy_job *job, int err)
-{
-	snprintf(job->why, sizeof(job->why), "cannot start (%s)", strerror(-err));
-	job->why_side = COPY_SOURCE;
-	return XDD_INIT_FAILED;
-}
-
-static int no_source(struct copy_job *job, int status, const char *why)
+/* The role ends before the other side can be told: for the caller. Returns `status`. */
+static int fail(struct copy_job *job, int status, const char *why)
 {
 	snprintf(job->why, sizeof(job->why), "%s", why);
 	job->why_side = COPY_SOURCE;
 	return status;
+}
+
+static int cannot_start(struct copy_job *job, int err)
+{
+	char why[128];
+
+	snprintf(why, sizeof(why), "cannot start (%s)", strerror(-err));
+	return fail(job, XDD_INIT_FAILED, why);
 }
 
 /* Both sides must agree about what is there now. */
@@ -338,7 +340,7 @@ static int run(struct source *s)
 
 	/* A server tells the other side. */
 	if (status && !job->is_server)
-		return no_source(job, status, why);
+		return fail(job, status, why);
 	if (!status) {
 		/* The destination decides whether it gets the name of a single source. */
 		journal_name(bytes_get(job->session, 8), journal);
