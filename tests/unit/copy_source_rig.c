@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "copy/report/report.h"
+#include "copy/source/source.h"
 #include "copy/tree/meta.h"
 #include "copy/tree/walk.h"
 #include "net_rig.h"
@@ -61,6 +62,11 @@ bool walk_next(struct walk *w, struct walk_found *found)
 	while (r->names && r->names[n])
 		n++;
 	memset(found, 0, sizeof(*found));
+	if (r->walk_at == n + r->generated && atomic_load(&r->hangs)) {
+		while (atomic_load(&r->hangs))
+			usleep(1000);
+		return false;
+	}
 	if (r->walk_at == n + r->generated + 1)
 		return false;
 	if (r->walk_at == n + r->generated) {
@@ -348,6 +354,17 @@ int rig_end(struct rig *r)
 	snprintf(command, sizeof(command), "rm -rf %s", r->dir);
 	assert_int_equal(system(command), 0);
 	return r->status;
+}
+
+unsigned rig_threads(struct rig *r)
+{
+	struct source *s = r->job.may_send_arg;
+	unsigned n;
+
+	pthread_mutex_lock(&s->lock);
+	n = s->running;
+	pthread_mutex_unlock(&s->lock);
+	return n;
 }
 
 /* ---- the channel ---- */

@@ -31,6 +31,7 @@ struct rig {
 	uint64_t generated; /* entries without files, after the names */
 	unsigned n_links;
 	bool inside;
+	atomic_bool hangs; /* the walk does, before its end; then it finds nothing more */
 
 	char dir[64];
 	int dir_fd;
@@ -67,6 +68,8 @@ uint8_t *rig_contents(size_t size, unsigned seed);
 void rig_start(struct rig *r);
 /* Wait for the end of the source, and free all. Returns its status. */
 int rig_end(struct rig *r);
+/* Threads of the source that run: after rig_end() those that were left behind. */
+unsigned rig_threads(struct rig *r);
 
 /*
  * The next message of the source on the channel: its header is in r->h, its body in r->body. COUNTS

@@ -593,6 +593,26 @@ static void test_channel_lost(void **state)
 	assert_int_equal(rig_end(&r), COPY_SSH_ENDED);
 }
 
+/* A walk that the kernel held for too long finds that all is over. */
+static void test_left_behind(void **state)
+{
+	/* The source is not freed in this case, and stays in the reach of this. */
+	static struct rig r;
+
+	(void)state;
+	open_rig(&r, one_large);
+	atomic_store(&r.hangs, true);
+	rig_start(&r);
+	usleep(100000);
+	link_abort(r.channel);
+	assert_int_equal(rig_end(&r), COPY_SSH_ENDED);
+	assert_int_equal(rig_threads(&r), 1);
+	atomic_store(&r.hangs, false);
+	for (unsigned i = 0; i < 10000 && rig_threads(&r); i++)
+		usleep(1000);
+	assert_int_equal(rig_threads(&r), 0);
+}
+
 static void test_connection_lost(void **state)
 {
 	struct rig r;
@@ -670,6 +690,7 @@ int main(void)
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_channel_lost),
+		cmocka_unit_test(test_left_behind),
 		cmocka_unit_test(test_connection_lost),
 		cmocka_unit_test(test_directory_of_answered),
 	};

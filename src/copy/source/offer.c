@@ -35,6 +35,9 @@ static int flush(struct offering *o)
 {
 	size_t n = o->batch_bytes;
 
+	/* The role may be gone, if the walk was left behind. */
+	if (atomic_load(&o->s->closing))
+		return -ECANCELED;
 	o->batch_bytes = 0;
 	o->sent_bytes += n;
 	if (n)
@@ -212,7 +215,7 @@ static void read_attributes(struct offering *o, struct walk_found *found, struct
 		err = meta_read(dir, -1, NULL, set);
 	}
 	dirs_done(found->dirs, found->dir);
-	if (err && err != -EACCES)
+	if (err && err != -EACCES && !atomic_load(&o->s->closing))
 		attributes_failed(o, found, err);
 	if (err)
 		return;
