@@ -436,6 +436,46 @@ static void test_many_failures(void **state)
 	json_decref(document);
 }
 
+/* What was not copied has a reason, even if both sides say that all is well. */
+static void test_no_reasons(void **state)
+{
+	static const struct {
+		enum copy_outcome outcome; /* 0: no result */
+		uint64_t failed;	   /* counts of a side */
+		size_t offer_bytes;
+		bool list;
+		int status;
+	} cases[] = {
+		{ COPY_LOST, 0, 50, false, COPY_FAILED },
+		{ COPY_DIFFERS, 0, 50, false, XDD_MISCOMPARE },
+		{ COPY_SAME, 3, 50, false, COPY_FAILED },
+		{ 0, 0, 1, false, COPY_FAILED },
+		{ 0, 0, 1, true, XDD_OK },
+		{ COPY_SAME, 0, 50, false, XDD_OK },
+	};
+	uint8_t offer[50] = { COPY_END }, body[8];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct copy_result result = { .id = 1, .outcome = cases[i].outcome };
+		struct copy_request q = sample_request();
+		struct copy_report *r;
+
+		q.settings.list = cases[i].list;
+		assert_int_equal(copy_report_open(&r, &q), 0);
+		assert_int_equal(copy_report_begin(r), 0);
+		copy_report_offer(r, offer, cases[i].offer_bytes);
+		if (result.outcome)
+			copy_report_results(r, body,
+					    copy_encode_result(&result, body, sizeof(body)));
+		copy_report_counts(r, COPY_SOURCE,
+				   &(struct copy_counts){ .failed = cases[i].failed });
+		assert_int_equal(copy_report_close(r, XDD_OK), cases[i].status);
+	}
+	assert_int_equal(lines_with(error_file, "without a reason"), 3);
+	assert_int_equal(lines_with(error_file, "has offered nothing"), 1);
+}
+
 static void test_list(void **state)
 {
 	struct copy_request q = sample_request();
@@ -593,6 +633,7 @@ int main(void)
 		cmocka_unit_test(test_summary_of_other_modes),
 		cmocka_unit_test(test_summary_of_bottleneck),
 		cmocka_unit_test_setup_teardown(test_many_failures, enter, leave),
+		cmocka_unit_test_setup_teardown(test_no_reasons, enter, leave),
 		cmocka_unit_test_setup_teardown(test_list, enter, leave),
 		cmocka_unit_test_setup_teardown(test_json_alone, enter, leave),
 		cmocka_unit_test_setup_teardown(test_verbose_log, enter, leave),

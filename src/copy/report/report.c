@@ -57,6 +57,8 @@ struct copy_report {
 	struct outfile out; /* standard output */
 	FILE *listed;	    /* of -n; NULL: nothing */
 	int list_error;	    /* errno */
+	bool offered;	    /* the source has named something */
+	int lost;	    /* the worst status of RESULTs that need a reason; 0: none */
 };
 
 /* ---- opening ---- */
@@ -194,6 +196,8 @@ int copy_report_begin(struct copy_report *r)
 	memset(&s->source, 0, sizeof(s->source));
 	memset(&s->destination, 0, sizeof(s->destination));
 	s->elapsed_ns = 0;
+	r->offered = false;
+	r->lost = XDD_OK;
 	r->progress.n = r->progress.next = 0;
 	progress_add(&r->progress, r->begun_ns, 0, 0);
 	pthread_mutex_unlock(&r->lock);
@@ -331,12 +335,42 @@ static void list_entry(struct copy_report *r, const char *path, enum copy_kind k
 
 void copy_report_offer(struct copy_report *r, const uint8_t *body, size_t length)
 {
+	pthread_mutex_lock(&r->lock);
+	/* COPY_END alone is one byte. */
+	r->offered |= length > 1;
+	pthread_mutex_unlock(&r->lock);
 	if (r->names)
 		names_offer(r->names, body, length);
 }
 
+/* The worst status of results, each of which has a reason in a FAILURE. */
+static int status_of_results(const uint8_t *body, size_t length)
+{
+	int status = XDD_OK;
+	size_t n;
+
+	if (copy_check_results(body, length, &n) != WIRE_OK)
+		return status;
+	for (size_t i = 0; i < n; i++) {
+		enum copy_outcome outcome = copy_result_at(body, i).outcome;
+
+		if (outcome == COPY_LOST)
+			return COPY_FAILED;
+		if (outcome == COPY_DIFFERS)
+			status = XDD_MISCOMPARE;
+	}
+	return status;
+}
+
 void copy_report_results(struct copy_report *r, const uint8_t *body, size_t length)
 {
+	int status = status_of_results(body, length);
+
+	if (status) {
+		pthread_mutex_lock(&r->lock);
+		r->lost = copy_worse_status(r->lost, status);
+		pthread_mutex_unlock(&r->lock);
+	}
 	if (r->names)
 		names_result(r->names, body, length);
 }
@@ -347,6 +381,7 @@ void copy_report_entry(struct copy_report *r, const char *path, enum copy_kind k
 	if (!*path)
 		path = ".";
 	pthread_mutex_lock(&r->lock);
+	r->offered = true;
 	if (outcome == COPY_WOULD && kind == COPY_FILE) {
 		r->state.would_files++;
 		r->state.would_bytes += bytes;
@@ -433,6 +468,28 @@ static void print_list(struct copy_report *r)
 	fclose(r->listed);
 }
 
+/*
+ * A side that breaks the rules, and says that all is well: something was not copied, and there is
+ * no reason. A list of names may be empty.
+ */
+static void check_reasons(struct copy_report *r)
+{
+	const struct copy_state *s = &r->state;
+	struct copy_failure f = { .status = (uint32_t)r->lost };
+
+	if (s->status || !r->begun_ns)
+		return;
+	if (r->lost || s->source.failed || s->destination.failed)
+		snprintf(f.text, sizeof(f.text), "entries have failed without a reason");
+	else if (!r->offered && !r->request->settings.list)
+		snprintf(f.text, sizeof(f.text), "the source has offered nothing");
+	else
+		return;
+	if (!f.status)
+		f.status = COPY_FAILED;
+	copy_report_failure(r, r->offered ? COPY_DESTINATION : COPY_SOURCE, &f);
+}
+
 static void print_summary(struct copy_report *r)
 {
 	struct memstream m;
@@ -474,8 +531,10 @@ int copy_report_close(struct copy_report *r, int status)
 		return status;
 	end_drawing(r);
 	set_status(r, status);
-	if (r->request)
+	if (r->request) {
+		check_reasons(r);
 		close_outputs(r);
+	}
 	status = r->state.status;
 	for (size_t i = 0; i < r->state.n_first; i++)
 		free(r->state.first[i]);
