@@ -233,6 +233,15 @@ static void test_bad_results(void **state)
 	rig_result(&r, 2, COPY_DONE);
 	refused(&r, "result that is not valid for entry 2");
 
+	/* Those of -k and -n. */
+	for (int outcome = COPY_EQUAL; outcome <= COPY_WOULD; outcome++) {
+		if (outcome == COPY_LOST)
+			continue;
+		start_offered(&r);
+		rig_result(&r, 1, outcome);
+		refused(&r, "result that is not valid for entry 1");
+	}
+
 	start_offered(&r);
 	assert_int_equal(link_send_body(r.channel, WIRE_COPY_OFFER, "x", 1), 0);
 	refused(&r, "does not send");

@@ -89,9 +89,28 @@ static int take_wants(struct source *s, const struct wire_header *h, const uint8
 
 /* ---- RESULT ---- */
 
-static bool may_end(const struct entry *e, enum copy_outcome outcome)
+/* -k and -n have outcomes of their own. */
+static bool is_outcome_of(const struct copy_settings *settings, enum copy_outcome outcome)
 {
-	return outcome == COPY_LOST || e->state == ENTRY_IDLE;
+	switch (outcome) {
+	case COPY_DONE:
+		return !settings->verify && !settings->dry_run;
+	case COPY_EQUAL:
+	case COPY_DIFFERS:
+		return settings->verify;
+	case COPY_WOULD:
+		return settings->dry_run;
+	case COPY_SAME:
+	case COPY_LOST:
+		break;
+	}
+	return true;
+}
+
+static bool may_end(const struct source *s, const struct entry *e, enum copy_outcome outcome)
+{
+	return outcome == COPY_LOST ||
+	       (e->state == ENTRY_IDLE && is_outcome_of(s->settings, outcome));
 }
 
 static void count_done(struct source *s, const struct entry *e, enum copy_outcome outcome)
@@ -108,7 +127,7 @@ static int take_result(struct source *s, const struct copy_result *r, struct ent
 {
 	struct entry *e = books_find(&s->books, r->id);
 
-	if (!e || !may_end(e, r->outcome))
+	if (!e || !may_end(s, e, r->outcome))
 		return refuse(why, "result that is not valid", r->id);
 	count_done(s, e, r->outcome);
 	books_remove(&s->books, e);
