@@ -1,6 +1,6 @@
 /*
  * Names of entries between their OFFER and RESULT; see the header. The window of the copy bounds
- * them.
+ * them. Paths exist only while they are reported, as those of a deep tree are long.
  */
 #include "copy/report/names.h"
 
@@ -9,37 +9,58 @@
 #include <string.h>
 
 #include "copy/report/report_internal.h"
-#include "xdd/base/array.h"
 
 #define BUCKETS (1u << 14)
 
 /* Directories that were entered do not count in the window. */
 #define MOST_NAMES (2 * COPY_WINDOW_ENTRIES)
-#define MOST_PATH_BYTES (1u << 20)
+
+/* A directory that was entered. Names in it, and directories, hold it. */
+struct place {
+	struct place *in; /* NULL: at the top */
+	size_t holds;	  /* guarded by the lock of the names */
+	size_t length;	  /* of the path, "a/b/" */
+	char name[];	  /* "": it stands for the destination itself */
+};
 
 struct name {
 	struct name *next;
+	struct place *in;
 	uint64_t id, bytes;
 	enum copy_kind kind;
-	char path[];
+	char name[];
 };
 
 struct names {
 	struct copy_report *report; /* const */
 
-	/* owned by the thread of the offers: the directory that was entered last */
+	/* owned by the thread of the offers */
 	struct copy_cursor cursor;
-	char *path; /* "a/b/" */
-	size_t length;
-	size_t *lengths; /* of `path` before each level */
-	size_t depth;
-	bool lost; /* it is too long, or there is no memory: names are not known any more */
+	struct place *in; /* the directory that was entered last, held */
+	bool lost;	  /* there is no memory: names are not known any more */
 
 	pthread_mutex_t lock;
 	/* guarded by lock */
 	struct name *buckets[BUCKETS];
 	size_t n;
 };
+
+/* n->lock is held. */
+static void release(struct place *p)
+{
+	while (p && --p->holds == 0) {
+		struct place *in = p->in;
+
+		free(p);
+		p = in;
+	}
+}
+
+static void free_name(struct name *name)
+{
+	release(name->in);
+	free(name);
+}
 
 struct names *names_new(struct copy_report *report)
 {
@@ -62,61 +83,62 @@ void names_free(struct names *n)
 			struct name *name = n->buckets[i];
 
 			n->buckets[i] = name->next;
-			free(name);
+			free_name(name);
 		}
 	}
+	release(n->in);
 	pthread_mutex_destroy(&n->lock);
-	free(n->path);
-	free(n->lengths);
 	free(n);
 }
 
 /* ---- offers ---- */
 
-/* "" is a directory that stands for the destination itself. */
 static bool enter(struct names *n, const char *name)
 {
 	size_t length = strlen(name);
-	size_t *lengths = array_room(n->lengths, n->depth, sizeof(*lengths));
-	char *path;
+	struct place *p = malloc(sizeof(*p) + length + 1);
 
-	if (!lengths || n->length + length + 2 > MOST_PATH_BYTES)
+	if (!p)
 		return false;
-	n->lengths = lengths;
-	path = realloc(n->path, n->length + length + 2);
-	if (!path)
-		return false;
-	n->path = path;
-	n->lengths[n->depth++] = n->length;
-	if (length) {
-		memcpy(path + n->length, name, length);
-		path[n->length + length] = '/';
-		n->length += length + 1;
-	}
+	/* What held the directory around it is now this one. */
+	p->in = n->in;
+	p->holds = 1;
+	p->length = (n->in ? n->in->length : 0) + (length ? length + 1 : 0);
+	memcpy(p->name, name, length + 1);
+	n->in = p;
 	return true;
 }
 
 static void leave(struct names *n)
 {
-	if (n->depth > 0)
-		n->length = n->lengths[--n->depth];
+	struct place *p = n->in;
+
+	if (!p)
+		return;
+	pthread_mutex_lock(&n->lock);
+	n->in = p->in;
+	if (n->in)
+		n->in->holds++;
+	release(p);
+	pthread_mutex_unlock(&n->lock);
 }
 
 static void remember(struct names *n, const struct copy_entry *e)
 {
 	size_t length = strlen(e->name);
-	struct name *name = malloc(sizeof(*name) + n->length + length + 1);
+	struct name *name = malloc(sizeof(*name) + length + 1);
 
 	if (!name)
 		return;
+	name->in = n->in;
 	name->id = e->id;
 	name->bytes = e->size_bytes;
 	name->kind = e->kind;
-	if (n->length)
-		memcpy(name->path, n->path, n->length);
-	memcpy(name->path + n->length, e->name, length + 1);
+	memcpy(name->name, e->name, length + 1);
 	pthread_mutex_lock(&n->lock);
 	if (n->n < MOST_NAMES) {
+		if (n->in)
+			n->in->holds++;
 		name->next = n->buckets[e->id % BUCKETS];
 		n->buckets[e->id % BUCKETS] = name;
 		n->n++;
@@ -151,7 +173,7 @@ void names_offer(struct names *n, const uint8_t *body, size_t length)
 
 /* ---- results ---- */
 
-/* Take the name of an entry out. The caller frees it; NULL: it is not known. */
+/* Take the name of an entry out. NULL: it is not known. */
 static struct name *forget(struct names *n, uint64_t id)
 {
 	struct name **at, *name;
@@ -169,6 +191,38 @@ static struct name *forget(struct names *n, uint64_t id)
 	return name;
 }
 
+/* Its path, to be freed, or NULL. The directories of a name do not change. */
+static char *path_of(const struct name *name)
+{
+	size_t at = name->in ? name->in->length : 0, length = strlen(name->name);
+	char *path = malloc(at + length + 1);
+
+	if (!path)
+		return NULL;
+	memcpy(path + at, name->name, length + 1);
+	for (const struct place *p = name->in; p; p = p->in) {
+		length = strlen(p->name);
+		if (!length)
+			continue;
+		path[--at] = '/';
+		at -= length;
+		memcpy(path + at, p->name, length);
+	}
+	return path;
+}
+
+static void report(struct names *n, struct name *name, enum copy_outcome outcome)
+{
+	char *path = path_of(name);
+
+	if (path)
+		copy_report_entry(n->report, path, name->kind, name->bytes, outcome);
+	free(path);
+	pthread_mutex_lock(&n->lock);
+	free_name(name);
+	pthread_mutex_unlock(&n->lock);
+}
+
 void names_result(struct names *n, const uint8_t *body, size_t length)
 {
 	size_t count;
@@ -180,8 +234,6 @@ void names_result(struct names *n, const uint8_t *body, size_t length)
 		struct name *name = forget(n, r.id);
 
 		if (name)
-			copy_report_entry(n->report, name->path, name->kind, name->bytes,
-					  r.outcome);
-		free(name);
+			report(n, name, r.outcome);
 	}
 }
