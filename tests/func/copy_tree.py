@@ -443,6 +443,32 @@ def test_deep():
     fresh("deep copy")
 
 
+def peak_bytes(*words):
+    """Run xddcp with these words; returns (status, the most memory of a process of it)."""
+    with open(os.devnull, "w", encoding="ascii") as nowhere:
+        process = subprocess.Popen([t.XDD, "copy", *words], stdin=subprocess.DEVNULL, stdout=nowhere, stderr=nowhere)
+        _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage.ru_maxrss << 10
+
+
+def test_deep_absent():
+    """Directories that are not there, in each other: the path of each is long, and no side keeps all of them."""
+    if os.environ.get("XDD_SANITIZERS", "no") != "no":
+        t.skip("memory for long paths", "the sanitizers take memory")
+        return
+    source, copy = fresh("long"), fresh("long copy")
+    os.mkdir(source)
+    make_deep(source, 1500, "d" * 200)
+    os.mkdir(copy)
+    write(os.path.join(copy, "long"), b"in the way")
+    for words, destination, expected, what in ((["-n"], "new", 0, "-n"), (["-k"], "new", 7, "-k"),
+                                               ([], "long copy/", FAILED, "below a failure")):
+        status, peak = peak_bytes("-r", *words, source, t.path(destination))
+        t.ok(status == expected and peak < 64 << 20, "1500 long names in each other, %s: little memory" % what, (status, peak))
+    fresh("long")
+
+
 def test_many():
     """Many files: a second copy, and the memory of both sides."""
     n = 100000 if LONG else 5000
@@ -510,5 +536,5 @@ def test_lists():
 
 s.own_mounts()
 t.run(test_everything, test_corrected, test_too_many_attributes, test_plain, test_set_user_id, test_as_user, test_names, test_deep,
-      test_many, test_into_itself, test_lists)
+      test_deep_absent, test_many, test_into_itself, test_lists)
 t.done()

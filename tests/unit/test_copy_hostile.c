@@ -231,6 +231,26 @@ static void test_window(void **state)
 	refused(&r, "window");
 }
 
+/* The window leaves out directories that are not left, so that a deep tree fits. */
+static void test_open_directories(void **state)
+{
+	static uint8_t value[200 << 10];
+	const struct copy_attr attr = { .name = "user.x", .value = value, .size = sizeof(value) };
+	struct source_rig r;
+
+	(void)state;
+	begin(&r);
+	for (size_t i = 0; i <= (64u << 20) / sizeof(value); i++) {
+		struct copy_entry e = rig_entry(&r, COPY_DIR, "d");
+
+		e.attrs = &attr;
+		e.n_attrs = 1;
+		rig_add(&r, &e);
+		rig_send(&r);
+	}
+	refused(&r, "more directories in each other");
+}
+
 /* The end, while files are expected. */
 static void test_finish(void **state)
 {
@@ -249,9 +269,13 @@ static void test_finish(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_entries),	     cmocka_unit_test(test_top_names),
-		cmocka_unit_test(test_data),	     cmocka_unit_test(test_file_end),
-		cmocka_unit_test(test_part_of_sums), cmocka_unit_test(test_window),
+		cmocka_unit_test(test_entries),
+		cmocka_unit_test(test_top_names),
+		cmocka_unit_test(test_data),
+		cmocka_unit_test(test_file_end),
+		cmocka_unit_test(test_part_of_sums),
+		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_open_directories),
 		cmocka_unit_test(test_finish),
 	};
 

@@ -18,10 +18,15 @@
 #include "xdd/base/array.h"
 
 #define MAX_DEPTH 65536
+#define MAX_OPEN_BYTES \
+	(64u << 20) /* of directories that are entered, which the window leaves out */
 
 struct entries {
 	struct level *levels; /* levels[0] is the root */
 	size_t n;
+	uint64_t open_bytes; /* encoded, of all levels */
+	char *below; /* the path of the last level that is not LEVEL_THERE, below its node */
+	size_t below_room;
 	uint64_t last_id;
 	uint64_t n_top; /* entries at the top */
 	bool ended;	/* COPY_END has come */
@@ -65,6 +70,7 @@ static int push(struct destination *d, const struct level *level)
 		return_fd(d, &levels[x->n - 1]);
 	levels[x->n] = *level;
 	levels[x->n++].fd = -1;
+	x->open_bytes += level->cost_bytes;
 	return 0;
 }
 
@@ -91,7 +97,7 @@ static void pop(struct destination *d)
 	struct level *l = &x->levels[--x->n];
 
 	return_fd(d, l);
-	free(l->below);
+	x->open_bytes -= l->cost_bytes;
 	if (l->kind == LEVEL_LOST)
 		return;
 	if (l->is_root || l->kind != LEVEL_THERE)
@@ -112,13 +118,13 @@ void entries_free(struct destination *d, struct entries *x)
 		struct level *l = &x->levels[--x->n];
 
 		return_fd(d, l);
-		free(l->below);
 		if (l->kind == LEVEL_THERE && !l->is_root)
 			directory_release(d, l->node);
 	}
 	if (x->n)
 		return_fd(d, &x->levels[0]);
 	free(x->levels);
+	free(x->below);
 	free(x->of_root);
 	free(x);
 }
@@ -130,15 +136,26 @@ static void count_failed(struct destination *d, enum level_kind kind)
 	role_count_failed(d->role, kind == LEVEL_LOST ? COPY_FAILED : XDD_MISCOMPARE);
 }
 
-/* The path of a name in `l` below its node, to be freed. NULL: no memory. */
-static char *path_below(const struct level *l, const char *name)
+/*
+ * x->below becomes the path of a name in the last level below the node of that. Nested levels that
+ * are not there have one node, so the path of each is the begin of the next one's.
+ */
+static int set_below(struct entries *x, size_t at, const char *name)
 {
-	const char *below = l->below ? l->below : "";
-	char *path;
+	size_t length = strlen(name), room = at + length + 2;
+	char *below = x->below;
 
-	if (asprintf(&path, "%s%s%s", below, *below ? "/" : "", name) < 0)
-		return NULL;
-	return path;
+	if (room > x->below_room) {
+		below = realloc(x->below, 2 * room);
+		if (!below)
+			return -ENOMEM;
+		x->below = below;
+		x->below_room = 2 * room;
+	}
+	if (at)
+		below[at++] = '/';
+	memcpy(below + at, name, length + 1);
+	return 0;
 }
 
 /*
@@ -147,15 +164,15 @@ static char *path_below(const struct level *l, const char *name)
 static int end_early(struct destination *d, const struct level *l, const struct copy_entry *e,
 		     enum copy_outcome outcome)
 {
-	char *path;
+	struct entries *x = d->entries;
 	int err;
 
 	dest_result(d, e->id, 0, outcome);
 	if (!(e->flags & COPY_HAS_LINKS) || !l->node)
 		return 0;
-	path = path_below(l, e->name);
-	err = path ? links_expect(d, l->node, path, e->id) : -ENOMEM;
-	free(path);
+	err = set_below(x, l->below_bytes, e->name);
+	if (!err)
+		err = links_expect(d, l->node, x->below, e->id);
 	if (!err)
 		links_file_ended(d, e->id, outcome);
 	return err;
@@ -175,15 +192,14 @@ static int enter_nothing(struct destination *d, const struct level *in, const st
 			 uint32_t cost_bytes, enum level_kind kind)
 {
 	struct level l = { .kind = kind, .node = in->node, .id = e->id, .cost_bytes = cost_bytes };
-	int err;
+	int err = set_below(d->entries, in->below_bytes, e->name);
 
 	if (kind == LEVEL_LOST)
 		dest_result(d, e->id, 0, COPY_LOST);
-	l.below = path_below(in, e->name);
-	err = l.below ? push(d, &l) : -ENOMEM;
 	if (err)
-		free(l.below);
-	return err;
+		return err;
+	l.below_bytes = in->below_bytes + (in->below_bytes ? 1 : 0) + strlen(e->name);
+	return push(d, &l);
 }
 
 /* The entry stands for the destination itself. */
@@ -299,7 +315,7 @@ static int take_dir(struct destination *d, struct level *in, const struct copy_e
 		return dest_violation(why, "a directory, while the destination is a device");
 	if (!*e->name && (!at_top || d->root.name))
 		return dest_violation(why, "a directory without a name");
-	if (x->n >= MAX_DEPTH)
+	if (x->n >= MAX_DEPTH || x->open_bytes + cost_bytes > MAX_OPEN_BYTES)
 		return dest_violation(why, "more directories in each other than are supported");
 	if (at_top && (!*e->name || d->root.is_entry))
 		return enter_root(d, e, cost_bytes);

@@ -20,8 +20,8 @@ struct level {
 	int fd;		       /* of `node`, borrowed while entries arrive in it; -1: not now */
 	bool fresh;	       /* it was made by this copy: nothing is in it */
 	bool is_root;	       /* an entry that stands for the destination itself */
-	char *below; /* not LEVEL_THERE: its path below `node`, owned; NULL: it is `node` */
-	uint64_t id; /* of its entry; 0: the root, without one */
+	size_t below_bytes; /* not LEVEL_THERE: length of its path below `node`; 0: it is `node` */
+	uint64_t id;	    /* of its entry; 0: the root, without one */
 	uint32_t cost_bytes;
 };
 

@@ -13,8 +13,9 @@
 
 #include "copy/destination/file.h"
 
-#define BUCKETS 4096u	      /* a power of two */
-#define FIRSTS_MAX (1u << 18) /* files with other names that are remembered */
+#define BUCKETS 4096u		     /* a power of two */
+#define FIRSTS_MAX (1u << 18)	     /* files with other names that are remembered */
+#define FIRSTS_MAX_BYTES (64u << 20) /* of their names */
 
 /* A file of which other names may follow. */
 struct first {
@@ -31,7 +32,8 @@ struct links {
 	/* guarded by lock; but `dir`, `name` of a first are const */
 	struct first *buckets[BUCKETS];
 	size_t n;
-	bool forgot; /* there were more than FIRSTS_MAX */
+	size_t bytes; /* of names */
+	bool forgot;  /* there were more than FIRSTS_MAX, or than FIRSTS_MAX_BYTES */
 };
 
 struct links *links_new(void)
@@ -59,7 +61,7 @@ int links_expect(struct destination *d, struct dir_node *dir, const char *path, 
 	size_t n = strlen(path) + 1;
 	struct first *f;
 
-	if (l->n >= FIRSTS_MAX) {
+	if (l->n >= FIRSTS_MAX || l->bytes + n > FIRSTS_MAX_BYTES) {
 		l->forgot = true;
 		return 0;
 	}
@@ -74,6 +76,7 @@ int links_expect(struct destination *d, struct dir_node *dir, const char *path, 
 	f->next = l->buckets[f->id & (BUCKETS - 1)];
 	l->buckets[f->id & (BUCKETS - 1)] = f;
 	l->n++;
+	l->bytes += n;
 	pthread_mutex_unlock(&l->lock);
 	return 0;
 }
