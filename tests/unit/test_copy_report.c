@@ -436,7 +436,7 @@ static void test_many_failures(void **state)
 	json_decref(document);
 }
 
-/* What was not copied has a reason, even if both sides say that all is well. */
+/* A loss without a reason is a failure, even if both sides say that all is well. */
 static void test_no_reasons(void **state)
 {
 	static const struct {

@@ -100,7 +100,7 @@ static bool enter(struct names *n, const char *name)
 
 	if (!p)
 		return false;
-	/* What held the directory around it is now this one. */
+	/* The new directory takes over the hold on the one around it. */
 	p->in = n->in;
 	p->holds = 1;
 	p->length = (n->in ? n->in->length : 0) + (length ? length + 1 : 0);
