@@ -1,0 +1,329 @@
+#!/usr/bin/env python3
+"""
+Servers that do what xdd never does to the process that a user has started, in the place of ssh: sources, destinations, and
+programs that are no server. Nothing but what was asked for changes, the process ends in time with words, and its status is 0
+only if all is there.
+"""
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddwire as w
+import xddcopywire as c
+
+END_S = 30
+ADDRESS = "127.0.0.1"
+
+
+# Servers that stand in for ssh: run by a real xdd, see initiator(). Not part of the test process.
+
+
+def pull(entries, data=lambda s: None):
+    """A source that offers these entries, and sends what `data` does."""
+    def scenario():
+        s = c.Served()
+        s.begin()
+        s.send(c.OFFER, entries)
+        data(s)
+        s.drain()
+    return scenario
+
+
+def ends_well(s, **values):
+    s.send(c.FINISH, c.counts(walk_done=1, **values))
+    s.expect(c.FINISHED)
+    s.send(c.BYE)
+    s.expect(c.BYE)
+
+
+def loses_a(s):
+    """The data of a file is a reason, of which there is no FAILURE."""
+    s.expect(c.WANT)
+    s.send(c.BUNDLE, c.record(1, b"it is gone\0", 114))
+    s.expect(c.RESULT)
+    ends_well(s, offered_files=1)
+
+
+def answers(s, outcome):
+    """A destination that has this result for the only file, and no reason."""
+    s.send(c.RESULT, c.result(1, outcome))
+    s.expect(c.FINISH)
+    s.send(c.FINISHED, c.counts())
+    s.send(c.BYE)
+    s.expect(c.BYE)
+
+
+def copy_of_a(s, failed=0):
+    """A whole copy of "a" as it should be, except for the name."""
+    s.expect(c.WANT)
+    s.data_sent = s.send(c.BUNDLE, c.record(1, b"12345"))
+    s.expect(c.RESULT)
+    ends_well(s, offered_files=1, offered_bytes=5, failed=failed)
+
+
+def push(answer):
+    """A destination that answers the first offer so."""
+    def scenario():
+        s = c.Served()
+        s.begin()
+        s.expect(c.OFFER)
+        answer(s)
+        s.drain()
+    return scenario
+
+
+def ends_early(*messages):
+    """An answer: these messages, FINISHED and BYE at once, and the end of the process."""
+    def answer(s):
+        for message in messages:
+            s.send(*message)
+        s.send(c.FINISHED, c.counts())
+        s.send(c.BYE)
+        os._exit(0)
+    return answer
+
+
+def says(data):
+    def scenario():
+        os.write(1, data)
+        sys.exit(1)
+    return scenario
+
+
+def says_much():
+    try:
+        while True:
+            os.write(1, b"a line of noise\n" * 100)
+    except BrokenPipeError:
+        sys.exit(1)
+
+
+def says_nothing():
+    time.sleep(600)
+
+
+def no_server():
+    sys.exit(77)
+
+
+def refuses():
+    s = c.Served()
+    s.expect(c.START)
+    s.send(c.ERROR, c.error(119, "no such directory"))
+
+
+def refuses_badly():
+    s = c.Served()
+    s.expect(c.START)
+    s.send(c.ERROR, c.error(119, "no such \x1b[2Jdirectory"))
+
+
+def stops_in_message():
+    s = c.Served()
+    s.begin()
+    s.raw(w.header(c.OFFER, body=c.END)[:50])
+    time.sleep(600)
+
+
+def answers_on_the_port():
+    """The port of the server belongs to another program, which takes connections and says something else."""
+    listener = socket.create_server((ADDRESS, 0))
+    held = []
+
+    def imposter():
+        while True:
+            held.append(listener.accept()[0])
+            held[-1].sendall(b"220 welcome to another program\r\n" * 10)
+
+    threading.Thread(target=imposter, daemon=True).start()
+    s = c.Served()
+    s.expect(c.START)
+    s.expect(c.MEET)
+    s.send(c.STARTED, c.started(address=ADDRESS))
+    s.send(c.MET, c.meet(c.LISTEN, ok=True, port=listener.getsockname()[1]))
+    kind, body = s.receive()
+    with open(os.environ["XDD_STEPS"], "a", encoding="utf-8") as f:
+        f.write(c.NAMES.get(kind, "?") + "\n")
+    if kind != c.MEET:
+        s.drain()
+        return
+    while kind == c.MEET:
+        inside = body[0] == c.INSIDE
+        s.send(c.MET, c.meet(body[0], ok=inside, text="" if inside else "this is a test"))
+        kind, body = s.receive()
+    s.expect(c.OFFER)
+    s.send(c.WANT, c.want(1))
+    s.expect(c.BUNDLE)
+    s.send(c.RESULT, c.result(1, c.DONE))
+    s.expect(c.FINISH)
+    s.send(c.FINISHED, c.counts(done_files=1, done_bytes=100))
+    s.send(c.BYE)
+    s.drain()
+
+
+SCENARIOS = {
+    "good": pull(c.file(1, "a", 5) + c.END, copy_of_a),
+    "other name": pull(c.file(1, "b", 5) + c.END, copy_of_a),
+    "parent": pull(c.file(1, "..", 5) + c.END, copy_of_a),
+    "parent directory": pull(c.directory(1, "..") + c.file(2, "evil", 5) + c.LEAVE + c.END),
+    "path": pull(c.file(1, "../outside/evil", 5) + c.END, copy_of_a),
+    "absolute": pull(c.file(1, "/tmp/evil", 5) + c.END, copy_of_a),
+    "startup files": pull(c.file(1, ".bashrc", 5) + c.END, copy_of_a),
+    "more names": pull(c.file(1, "a", 5) + c.file(2, ".ssh", 5) + c.END, copy_of_a),
+    "whole destination": pull(c.directory(1, "") + c.file(2, ".bashrc", 5) + c.LEAVE + c.END),
+    "link": pull(c.symlink(1, "a", "../outside") + c.directory(2, "a") + c.file(3, "evil", 5) + c.LEAVE + c.END),
+    "unknown want": push(lambda s: s.send(c.WANT, c.want(77))),
+    "want of all ids": push(lambda s: s.send(c.WANT, b"".join(c.want(i) for i in range(1, 30000)))),
+    "wrong result": push(lambda s: s.send(c.RESULT, c.result(77, c.DONE))),
+    "offer": push(lambda s: s.send(c.OFFER, c.END)),
+    "finished": push(lambda s: s.send(c.FINISHED, c.counts())),
+    "early end": push(ends_early((c.RESULT, c.result(1, c.SAME)))),
+    "end before a result": push(ends_early((c.RESULT, c.result(2, c.SAME) + c.result(3, c.SAME)))),
+    "end before data": push(ends_early((c.WANT, c.want(1)), (c.RESULT, c.result(1, c.LOST)))),
+    "bye": push(lambda s: s.send(c.BYE)),
+    "garbage": push(lambda s: s.raw(os.urandom(4096))),
+    "error": push(lambda s: s.send(c.ERROR, c.error(114, "the end \x1b[2Jof all"))),
+    "nothing": pull(c.END, ends_well),
+    "a reason without a failure": pull(c.file(1, "a", 5) + c.END, loses_a),
+    "failures without a line": pull(c.file(1, "a", 5) + c.END, lambda s: copy_of_a(s, failed=3)),
+    "lost without a failure": push(lambda s: answers(s, c.LOST)),
+    "would be copied": push(lambda s: answers(s, c.WOULD)),
+    "equal": push(lambda s: answers(s, c.EQUAL)),
+    "differs": push(lambda s: answers(s, c.DIFFERS)),
+    "no banner": says(b"Welcome to this host\nno xdd is here\n"),
+    "noise": says_much,
+    "silence": says_nothing,
+    "other protocol": says(b"XDD-COPY 7 99.0.0\n"),
+    "binary banner": says(b"XDD-COPY \xff\xfe\x1b[2J\n"),
+    "garbage after the banner": says(c.BANNER + b"8.0.0\n" + os.urandom(500)),
+    "no server": no_server,
+    "refusal": refuses,
+    "refusal that controls the terminal": refuses_badly,
+    "stop in a message": stops_in_message,
+    "another program on the port": answers_on_the_port,
+} if w.xxhash() else {}
+
+if os.environ.get("XDD_SCENARIO"):
+    c.serve(SCENARIOS)
+
+import xddtest as t  # noqa: E402 - a server prints no TAP
+
+import xddtest as t  # noqa: E402 - a server prints no TAP
+
+if not w.xxhash():
+    t.skip_all("the library xxHash is needed to compute checksums")
+
+from xddhostile import Place, tree  # noqa: E402
+
+
+def initiator(scenario, *operands, words=("-timeout", "3"), seconds=END_S):
+    """Run xdd copy with this file in the place of ssh; returns (status, standard error, standard output)."""
+    environment = dict(os.environ, XDD_SCENARIO=scenario)
+    r = subprocess.Popen([t.XDD, "copy", *words, "-S", "%s %s" % (sys.executable, os.path.abspath(__file__)), *operands],
+                         env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         start_new_session=True)
+    try:
+        out, err = r.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(r.pid, 9)
+        out, err = r.communicate()
+        return None, err.decode(errors="replace"), out.decode(errors="replace")
+    return r.returncode, err.decode(errors="replace"), out.decode(errors="replace")
+
+
+def test_servers_as_sources():
+    """host:a there: only "a" is created, whatever the host offers."""
+    for scenario in ("good", "other name", "parent", "parent directory", "path", "absolute", "startup files", "more names",
+                     "whole destination", "link"):
+        place = Place()
+        status, err, out = initiator(scenario, "host:a", place.there, words=("-r", "-timeout", "3"))
+        allowed = {"good": ["a"], "link": ["a"], "more names": ["a"]}.get(scenario, [])
+        good = status == 0 if scenario == "good" else status not in (None, 0, 134, 139, -6, -11)
+        t.ok(good and place.unchanged() and set(place.names()) <= set(allowed) and
+             (scenario == "good" or "xdd: " in err) and "\x1b" not in err,
+             "a server that offers: %s" % scenario, "status %s, names %s\n%s%s" % (status, place.names(), err, out))
+
+
+def test_servers_as_destinations():
+    for scenario in ("unknown want", "want of all ids", "wrong result", "offer", "finished", "bye", "garbage", "error"):
+        status, err, out = initiator(scenario, os.path.join(tree(), "large"), "host:there")
+        t.ok(status not in (None, 0, 134, 139, -6, -11) and "xdd: " in err and "\x1b" not in err,
+             "a server that answers: %s" % scenario, "status %s\n%s%s" % (status, err, out))
+
+
+def test_no_reasons():
+    """Not all arrives, and the server says that all is well: that is a failure."""
+    for scenario in ("nothing", "a reason without a failure", "failures without a line"):
+        status, err, out = initiator(scenario, "host:a", Place().there)
+        t.ok(status == 114 and "xdd: copy: " in err, "a source with: %s" % scenario, "status %s\n%s%s" % (status, err, out))
+    for scenario in ("lost without a failure", "would be copied", "equal", "differs"):
+        status, err, out = initiator(scenario, os.path.join(tree(), "large"), "host:there")
+        t.ok(status == 114 and "xdd: copy: " in err, "a destination that answers: %s" % scenario,
+             "status %s\n%s%s" % (status, err, out))
+
+
+def test_early_ends():
+    """A server may end first, once all results are there, and the source has nothing to complain of."""
+    operands = os.path.join(tree(), "large"), "host:there"
+    status, err, out = initiator("early end", *operands)
+    t.ok(status == 0 and "xdd: host" not in err and "ended" not in err, "a server that ends with the last result", "status %s\n%s%s" % (status, err, out))
+    status, err, out = initiator("end before a result", tree(), "host:there", words=("-r", "-timeout", "3"))
+    t.ok(status == 114 and "FINISHED at the wrong time" in err, "one that ends before it", "status %s\n%s%s" % (status, err, out))
+    status, err, out = initiator("end before data", *operands)
+    t.ok(status not in (None, 134, 139, -6, -11), "one that ends while it is sent data", "status %s\n%s%s" % (status, err, out))
+
+
+def test_another_program():
+    """A copy that has begun before WELCOME starts again, waits for it, and finds another way."""
+    steps = t.path("steps")
+    os.environ["XDD_STEPS"] = steps
+    status, err, _ = initiator("another program on the port", os.path.join(tree(), "small"), "host:there", words=())
+    with open(steps, encoding="utf-8") as f:
+        got = f.read().split()
+    t.equal((status, got), (0, ["BEGIN", "MEET"]), "another program on the port: the second attempt waits for WELCOME", err)
+    t.ok(re.search("trying another way", err) and re.search("data goes through ssh", err),
+         "another program on the port: the user learns of it", err)
+
+
+def test_no_servers():
+    """The user gets words in time for all that ssh prints."""
+    for scenario, pattern in (
+            ("no banner", "Welcome to this host|no xdd is here"), ("noise", "noise"), ("other protocol", "99.0.0"),
+            ("binary banner", "."), ("garbage after the banner", "."), ("no server", "77"),
+            ("refusal", "no such directory"), ("refusal that controls the terminal", "malformed"),
+            ("stop in a message", "host")):
+        status, err, out = initiator(scenario, "host:a", t.path("there"), seconds=60)
+        t.ok(status not in (None, 0, 134, 139, -6, -11) and re.search(pattern, err) and "xdd: " in err and
+             "\x1b" not in err and len(err) < 20000,
+             "in the place of a server: %s" % scenario, "status %s\n%s" % (status, err[:3000]))
+
+
+def test_silent_server():
+    """ssh may wait for a password, so there is no limit of time; a signal ends it."""
+    r = subprocess.Popen([t.XDD, "copy", "-S", "%s %s" % (sys.executable, os.path.abspath(__file__)), "host:a",
+                          t.path("there")], env=dict(os.environ, XDD_SCENARIO="silence"), stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    time.sleep(1)
+    r.send_signal(signal.SIGINT)
+    try:
+        out, err = r.communicate(timeout=15)
+    except subprocess.TimeoutExpired:
+        os.killpg(r.pid, signal.SIGKILL)
+        out, err = r.communicate()
+    t.ok(r.returncode == 5, "a server that says nothing, until SIGINT", (r.returncode, err))
+
+
+test_servers_as_sources()
+test_servers_as_destinations()
+test_no_reasons()
+test_early_ends()
+test_another_program()
+test_no_servers()
+test_silent_server()
+t.done()
