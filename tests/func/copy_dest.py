@@ -364,6 +364,12 @@ def test_verify():
         t.ok(len(lines) == 1, "-k names %s" % name, run)
     t.ok(run.status == MISCOMPARE and "t/same" not in run.err.replace("hard link to t/same", "") and listing(there) == before,
          "-k changes nothing", run)
+    for words, entries in ((("-r", tree), 8), (("-r", tree + "/"), 8), ((tree + "/same", tree + "/small"), 2)):
+        run = copy("-k", *words, FAKE.place(t.path("not-there")))
+        t.ok(run.status == MISCOMPARE and run.error_lines() == ["xdd: copy: %s: does not exist" % FAKE.place(t.path("not-there"))] and
+             "different or failed: %d, the first ones:\n    %s: does" % (entries + 1, FAKE.place(t.path("not-there"))) in run.out and
+             "directories" not in run.out,
+             "-k names a destination directory that does not exist", run)
 
 
 def test_contents():

@@ -217,7 +217,8 @@ static int enter_root(struct destination *d, const struct copy_entry *e, uint32_
 		if (!x->of_root)
 			return -ENOMEM;
 	}
-	tally_add(&d->tally.dirs, 1);
+	if (l.kind != LEVEL_ABSENT)
+		tally_add(&d->tally.dirs, 1);
 	return push(d, &l);
 }
 
@@ -263,7 +264,8 @@ static int enter_there(struct destination *d, const struct level *in, const stru
 		verify_directory(d, in, l.node, e);
 	if (!made)
 		commit_look(d->commit, l.node);
-	tally_add(&d->tally.dirs, 1);
+	if (l.kind != LEVEL_ABSENT)
+		tally_add(&d->tally.dirs, 1);
 	return push(d, &l);
 }
 
@@ -478,6 +480,8 @@ static int begin(struct destination *d, const struct copy_entry *e)
 	root.node = d->dirs ? dirs_root(d->dirs) : NULL;
 	if (d->root.missing)
 		root.kind = d->settings->verify ? LEVEL_ABSENT : LEVEL_WOULD;
+	if (root.kind == LEVEL_ABSENT)
+		dest_differs(d, 0, NULL, NULL, "does not exist");
 	return push(d, &root);
 }
 
