@@ -76,7 +76,8 @@ static const struct option what_rows[] = {
 	  SETTING(list),
 	  .help = "the source is a file with names, one per line",
 	  .detail =
-		  "Relative names keep their directories below the destination; absolute names "
+		  "Relative names begin in the current directory, or in the home directory of another "
+		  "host, and keep their directories below the destination; absolute names "
 		  "lose theirs. A name with .. is refused. The list and its files are on the host of "
 		  "the source. - is standard input. A directory in the list is copied without what "
 		  "is in it, unless there is -recursive.",

@@ -61,10 +61,23 @@ static const char *host_is_wrong(const struct copy_place *p)
 	if (strpbrk(p->host, "[],'\"`$\\()<>|&;*?!{}"))
 		return "is not the name of a host; say ./ before a local name with a colon";
 	if (*p->path == ':')
-		return "host::module is a form of rsync; say host:path";
+		return "host::module is a form of rsync, and an address of IPv6 needs brackets; "
+		       "say host:path or [address]:path";
 	if (strncmp(p->path, "//", 2) == 0)
 		return "is a URL; say host:path";
+	if (*p->path == '~')
+		return "the home directory of another user is not looked up; say its path, or ./ "
+		       "before a name with a tilde";
 	return NULL;
+}
+
+/* A path without the tilde of the home directory: relative paths begin there. */
+static const char *without_tilde(const char *path)
+{
+	if (path[0] != '~' || (path[1] && path[1] != '/'))
+		return path;
+	path++;
+	return path + strspn(path, "/");
 }
 
 const char *copy_place_parse(struct arena *arena, const char *word, struct copy_place *place)
@@ -77,7 +90,9 @@ const char *copy_place_parse(struct arena *arena, const char *word, struct copy_
 	if (!*word)
 		return "is empty";
 	if (!colon)
-		return NULL;
+		return strncmp(word, "::", 2) != 0 ? NULL :
+						     "an address of IPv6 needs brackets; say "
+						     "[address]:path, or ./ before a local name";
 	name = arena_printf(arena, "%.*s", (int)(colon - word), word);
 	if (!name)
 		return "memory is short";
@@ -99,7 +114,7 @@ const char *copy_place_parse(struct arena *arena, const char *word, struct copy_
 		host++;
 	}
 	place->host = host;
-	place->path = colon + 1;
+	place->path = without_tilde(colon + 1);
 	return host_is_wrong(place);
 }
 

@@ -95,6 +95,9 @@ def test_names():
     refused("a %s:b" % ("h" * 300), NAMES, "is too long")
     refused("a rsync://h/b", NAMES, "is a URL")
     refused("a h::b", NAMES, "form of rsync")
+    refused("a fe80::1:b", NAMES, "[address]:path")
+    refused("a ::1:b", NAMES, "[address]:path")
+    refused("a h:~ann/b", NAMES, "home directory of another user")
     refused(["a", ""], NAMES, "is empty")
     refused(["", "h:b"], NAMES, "is empty")
     refused("-F list other h:b", NAMES, "one list of names")
@@ -277,6 +280,24 @@ def test_odd_names():
     os.chdir("/")
 
 
+def test_tilde():
+    """The home directory of the other side by its sign of the shell; patterns are not expanded."""
+    home = t.path("home")
+    write(os.path.join(home, "sub", "f"), "f")
+    write(t.path("of-home"), "of-home")
+    there = xddssh.Fake(name="home-ssh", before="cd %s" % shlex.quote(home))
+    for path, file in (("~", "of-home"), ("~/", "of-home"), ("~/new", "new"), ("~//sub/", "sub/of-home"), ("./~", "~")):
+        run = there.copy("-q", "of-home", there.place(path), cwd=WHERE)
+        t.ok(run.status == 0 and read(os.path.join(home, file)) == "of-home", "to %s" % path, run)
+    run = there.copy("-q", there.place("~/sub/f"), "from-home", cwd=WHERE)
+    t.ok(run.status == 0 and read(t.path("from-home")) == "f", "from ~/", run)
+    run = there.copy("-q", "-r", there.place("~"), "all-of-home", cwd=WHERE)
+    t.ok(run.status == 0 and read(t.path("all-of-home/sub/f")) == "f", "all of ~", run)
+    run = there.copy("-q", there.place("su?/f"), "from-home", cwd=WHERE)
+    t.ok(run.status == NO_SOURCE and "su?/f: No such file or directory; patterns are not expanded" in run.err and
+         run.err.count("\n") == 1, "a pattern: the remedy", run)
+
+
 def test_lists():
     for name in ("one", "sub/two", "sub/new\nline"):
         write(os.path.join(t.path("tree"), name), name)
@@ -373,5 +394,5 @@ for file in ("a", "3", "mine", "mine.pub", "list"):
 with open(t.path("full"), "w", encoding="ascii") as f:
     f.write("text\n")
 os.mkdir(t.path("d"))
-t.run(test_options, test_names, test_combinations, test_other_tools, test_help, test_script, test_random_words, test_odd_names, test_lists, test_effects, test_ssh)
+t.run(test_options, test_names, test_combinations, test_other_tools, test_help, test_script, test_random_words, test_odd_names, test_tilde, test_lists, test_effects, test_ssh)
 t.done()

@@ -86,7 +86,8 @@ static int check_source(const struct walk *w, const char *path, char *why, size_
 	struct stat st;
 
 	if (stat(*path ? path : ".", &st)) {
-		snprintf(why, size, "%s: %s", path, strerror(errno));
+		snprintf(why, size, "%s: %s%s", path, strerror(errno),
+			 errno == ENOENT && strpbrk(path, "*?[") ? COPY_NOT_EXPANDED : "");
 		return COPY_NO_SOURCE;
 	}
 	if (S_ISDIR(st.st_mode) && !w->settings->recursive) {
