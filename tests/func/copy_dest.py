@@ -4,6 +4,7 @@ The destination of copies: full and unwritable file systems, files, directories 
 outside, files in place, devices, direct and ordered writes, odd sizes and holes, -k, -c and -n. What cannot be written is
 named once, the rest arrives, and no temporary file is left.
 """
+import json
 import os
 import re
 import shutil
@@ -92,13 +93,14 @@ def test_holes():
 # Direct and ordered writes
 
 def traced(words, source, place):
-    """Descriptors with O_DIRECT, and (descriptor, offset, size) of the writes of the remote xdd, in their order."""
+    """The sides that open with O_DIRECT (r: source, w: destination), and (descriptor, offset, size) of the writes, in their order."""
     log = t.path("strace.out")
     run = copy(*words, source, place, prefix=("strace", "-f", "-o", log, "-e", "trace=openat,open,pwrite64"))
-    direct, writes = 0, []
+    direct, writes = set(), []
     with open(log, encoding="utf-8", errors="replace") as file:
         for line in file:
-            direct += "O_DIRECT" in line.replace("O_DIRECTORY", "") and " = -1" not in line
+            if "O_DIRECT" in line.replace("O_DIRECTORY", "") and " = -1" not in line:
+                direct.add("r" if "O_RDONLY" in line else "w")
             found = re.search(r"pwrite64\((\d+), .*, (\d+), (\d+)(?:\)| <unfinished)", line)
             if found:
                 writes.append((int(found[1]), int(found[3]), int(found[2])))
@@ -113,7 +115,7 @@ def test_direct_and_ordered():
     path = write(os.path.join(source, "f"), data)
     there = os.path.join(destination, "f")
     run, direct, writes = traced(("-d",), path, FAKE.place(there))
-    t.ok(run.status == 0 and direct and read(there) == data, "-d opens the file with O_DIRECT", run)
+    t.ok(run.status == 0 and direct == {"w"} and read(there) == data, "-d opens the file with O_DIRECT", run)
     unaligned = [w for w in writes if w[1] % 4096 or w[2] % 4096]
     t.ok(len(unaligned) == 1 and unaligned[0][2] < 4096 and len({w[0] for w in writes}) == 2,
          "only the tail is written through another descriptor", writes)
@@ -122,7 +124,27 @@ def test_direct_and_ordered():
     offsets = [w[1] for w in writes]
     t.ok(run.status == 0 and not direct and read(there) == data and len(offsets) > 10 and offsets == sorted(offsets),
          "-o writes in ascending order", "%s\n%s" % (offsets, run))
+    for words, sides in ((["-s"], {"r"}), (["-d", "-s"], {"r", "w"}), (["-d", "s"], {"r"}), (["-d", "d"], {"w"}),
+                         (["-d", "b"], {"r", "w"}), (["-d", "sd"], {"r", "w"})):
+        os.unlink(there)
+        run, direct, _ = traced(words, path, FAKE.place(there))
+        t.ok(run.status == 0 and direct == sides and read(there) == data, "%s: direct I/O on the side that it names" % " ".join(words),
+             "%s\n%s" % (direct, run))
+    for size, words in ((MIB, ()), (64 * KIB, ("-blocksize", "64k")), (4 * MIB, ("-blocksize", "4M"))):
+        os.unlink(there)
+        run, _, writes = traced(words, path, FAKE.place(there))
+        t.ok(run.status == 0 and max(w[2] for w in writes) == size and read(there) == data, "requests of %d KiB" % (size // KIB), run)
     return None
+
+
+def test_sides():
+    """The forms of a later program reach the settings of the side that they name."""
+    path = write(os.path.join(fresh("source"), "f"), noise(10))
+    for word, sides in (("s", (1, 0)), ("d", (0, 1)), ("b", (1, 1)), ("sd", (1, 1)), ("", (0, 1))):
+        for letter, kind in (("-d", "direct"), ("-o", "ordered")):
+            run = copy(letter, *[word] * bool(word), "-q", "-J", path, FAKE.place(os.path.join(fresh("destination"), "f")))
+            settings = json.loads(run.out)["settings"]
+            t.equal((settings[kind + "_source"], settings[kind + "_destination"]), sides, "%s %s" % (letter, word))
 
 
 # Files that are there already
@@ -411,6 +433,6 @@ def test_dry_run():
 
 
 s.own_mounts()
-t.run(test_sizes, test_holes, test_direct_and_ordered, test_in_the_way, test_in_place, test_unwritable, test_full, test_links_of_lost_files, test_devices,
+t.run(test_sizes, test_holes, test_direct_and_ordered, test_sides, test_in_the_way, test_in_place, test_unwritable, test_full, test_links_of_lost_files, test_devices,
       test_verify, test_contents, test_dry_run)
 t.done()
