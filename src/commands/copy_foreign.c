@@ -184,13 +184,30 @@ static bool is_cipher(const char *text)
 	       !exists(text);
 }
 
+/* True if a file begins as a log of a copy does: "2026-11-26 21:45:05.235 command xdd copy". */
+static bool is_log(const char *name)
+{
+	static const char form[] = "0000-00-00 00:00:00.000 command ";
+	char line[sizeof(form)] = "";
+	FILE *f = fopen(name, "re");
+
+	if (!f)
+		return false;
+	if (!fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	fclose(f);
+	for (char *c = line; *c; c++)
+		*c = isdigit((unsigned char)*c) ? '0' : *c;
+	return strcmp(line, form) == 0;
+}
+
 /* A log that would be appended to a file that is to be copied. */
 static bool is_file(const char *name)
 {
 	struct stat st;
 
 	return stat(name, &st) == 0 && S_ISREG(st.st_mode) && st.st_size &&
-	       !ends_with(name, ".log");
+	       !ends_with(name, ".log") && !is_log(name);
 }
 
 static bool is_ssh(const char *text)

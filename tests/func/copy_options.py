@@ -340,6 +340,10 @@ def test_effects():
         t.equal(json.loads(run.out)["settings"]["connections"], 4, "one processor: 4 threads")
     copied("-jsonout and -log", ["-jsonout", "result.json", "-log", "copy.log", "data", FAKE.place(os.path.join(out, "k"))])
     t.ok(json.loads(read(t.path("result.json"))) and "data" in read(t.path("copy.log")), "both are written")
+    for name in ("protocol", "again.log"):
+        copied("-O: a new file", ["-O", name, "data", FAKE.place(os.path.join(out, "o1" + name))])
+        copied("-O: the log of an earlier copy", ["-O", name, "data", FAKE.place(os.path.join(out, "o2" + name))])
+        t.equal(read(t.path(name)).count(" command xdd copy "), 2, "it is appended to " + name)
     copied("-t", ["-t", "3", "-log", "three.log", "data", FAKE.place(os.path.join(out, "three"))])
     t.equal(read(t.path("three.log")).count(" connection "), 3, "-t 3: three connections")
     port = xddssh.free_port()
