@@ -185,11 +185,12 @@ static const struct option link_rows[] = {
 	  .max = 65535,
 	  LINE_FIELD(port),
 	  .hint = "permissions and times are always copied, and -P copies owners",
-	  .help = "use this port and those after it, one for each thread",
+	  .help = "listen at this port, or at one of those after it",
 	  .detail =
-		  "For a firewall that admits certain ports only. Otherwise the side that listens "
-		  "takes the first free port from 40010 on. Where no connection is possible in "
-		  "either direction the data move through ssh; a line says so.",
+		  "As many ports are tried as there are threads; the first free one takes all "
+		  "connections. For a firewall that admits certain ports only. Otherwise the side "
+		  "that listens takes the first free port from 40010 on. Where no connection is "
+		  "possible in either direction the data move through ssh; a line says so.",
 	  .example = "xddcp -p 50000 -t 4 disk.img storage:/vm/" },
 	{ .name = "freeports",
 	  .aliases = "f",
@@ -264,6 +265,8 @@ static const struct option output_rows[] = {
 	  .type = OPT_TEXT,
 	  LINE_FIELD(request.log_path),
 	  .help = "append a log to <file>; with -verbose it has all files",
+	  .detail = "-O takes a new file, one whose name ends with .log, or an older log: for scp "
+		    "the word after it is a source.",
 	  .example = "xddcp -r -log copy.log results/ storage:results" },
 	{ .name = "jsonout",
 	  .arg = "<file>",

@@ -297,7 +297,7 @@ static int settle(struct copy_line *l)
 		return COPY_BAD_ARGUMENTS;
 	}
 	if (l->port + l->threads - 1 > 65535) {
-		log_error("copy -p %u: must be at most %u, because %u threads use a port each",
+		log_error("copy -p %u: must be at most %u, because %u threads try as many ports",
 			  s->port, 65536 - s->connections, s->connections);
 		return COPY_BAD_ARGUMENTS;
 	}
