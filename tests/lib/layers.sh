@@ -33,19 +33,24 @@ allowed() {
 	esac
 }
 
-# layer_of PATH: the layer of a source or header, by its directory.
+# layer_of PATH: set $layer to the layer of a source or header, by its directory. It starts no process, like all that is
+# done for each include.
 layer_of() {
+	layer=${1#src/}
 	case $1 in
-	src/main.c) echo main ;;
-	src/*/*) echo "$1" | cut -d/ -f2 ;;
-	include/xdd/*/*) echo "$1" | cut -d/ -f3 ;;
-	*) echo "(none)" ;;
+	src/main.c) layer=main ;;
+	src/*/*) layer=${layer%%/*} ;;
+	include/xdd/*/*)
+		layer=${1#include/xdd/}
+		layer=${layer%%/*}
+		;;
+	*) layer="(none)" ;;
 	esac
 }
 
 # complaints PATH: a line for each include in PATH that is not allowed there.
 complaints() {
-	layer=$(layer_of "$1")
+	layer_of "$1"
 	if ! may=$(allowed "$layer"); then
 		echo "$1: is in no known layer"
 		return
@@ -54,7 +59,8 @@ complaints() {
 		while read -r include; do
 			case $include in
 			\"xdd/*/*\")
-				wanted=$(echo "$include" | cut -d/ -f2)
+				wanted=${include#*/}
+				wanted=${wanted%%/*}
 				case " $may " in
 				*" $wanted "*) ;;
 				*) echo "$1: $layer may not include $include" ;;
@@ -67,7 +73,8 @@ complaints() {
 				;;
 			# A private header, by its path below src.
 			\"*/*.h\")
-				header=$(echo "$include" | tr -d '"')
+				header=${include#\"}
+				header=${header%\"}
 				if [ ! -f "src/$header" ]; then
 					echo "$1: no $include in src; write public headers as \"xdd/LAYER/MODULE.h\""
 				elif [ "${1#include/}" != "$1" ]; then
@@ -76,8 +83,10 @@ complaints() {
 					echo "$1: $include is private to ${header%%/*}"
 				fi
 				;;
-			*) [ -f "$(dirname "$1")/$(echo "$include" | tr -d '"')" ] ||
-				echo "$1: no $include beside it" ;;
+			*)
+				header=${include#\"}
+				[ -f "${1%/*}/${header%\"}" ] || echo "$1: no $include beside it"
+				;;
 			esac
 		done
 }
@@ -86,7 +95,8 @@ complaints() {
 # The state that all of them share (target.h, qthread.h, run_state.h) embeds structs of every directory.
 run_order="coord meter target endtoend issue progress results"
 run_complaints() {
-	own=$(echo "$1" | cut -d/ -f3)
+	own=${1#*/*/}
+	own=${own%%/*}
 	may="${run_order%%"$own"*}$own"
 	case " $run_order " in *" $own "*) ;; *)
 		echo "$1: $own is no known directory of src/run"
@@ -95,7 +105,8 @@ run_complaints() {
 	esac
 	sed -n 's/^#include "\(run\/.*\)"$/\1/p' "$1" | while read -r include; do
 		case $include in run/target.h | run/qthread.h | run/run_state.h) continue ;; esac
-		case " $may " in *" $(echo "$include" | cut -d/ -f2) "*) ;; *)
+		wanted=${include#*/}
+		case " $may " in *" ${wanted%%/*} "*) ;; *)
 			echo "$1: src/run/$own may include $may, not $include" ;;
 		esac
 	done
@@ -114,11 +125,12 @@ result() {
 }
 
 files=$(find src include -name '*.[ch]' | LC_ALL=C sort)
-layers=$(for path in $files; do layer_of "$path"; done | LC_ALL=C sort -u)
-for layer in $layers; do
-	result "$layer includes ${may=$(allowed "$layer" || echo nothing: no such layer)}" "$(
+layers=$(for path in $files; do layer_of "$path" && echo "$layer"; done | LC_ALL=C sort -u)
+for of in $layers; do
+	result "$of includes ${may=$(allowed "$of" || echo nothing: no such layer)}" "$(
 		for path in $files; do
-			[ "$(layer_of "$path")" = "$layer" ] && complaints "$path"
+			layer_of "$path"
+			[ "$layer" = "$of" ] && complaints "$path"
 		done
 	)"
 	unset may
@@ -144,13 +156,25 @@ for header in $(find include src -name '*.h' | LC_ALL=C sort); do
 done
 
 # A header of one layer only belongs beside the sources of that layer, unless another public header needs it.
+# users: a line "HEADER LAYER" for each public header that a file of LAYER includes or names; LAYER is "include" or
+# "doc" for files there.
+users() {
+	grep -roE '"xdd/[^"]*"' src include doc | tr -d '"' | LC_ALL=C sort -u | while IFS=: read -r path name; do
+		case $path in
+		src/*) layer_of "$path" ;;
+		*) layer=${path%%/*} ;;
+		esac
+		echo "$name $layer"
+	done | LC_ALL=C sort -u
+}
+
 result "headers in include are used by more than one layer" "$(
+	used=$(users)
 	for header in $(find include -name '*.h' | LC_ALL=C sort); do
-		name=${header#include/}
-		users=$(grep -rlF "\"$name\"" src include doc |
-			while read -r path; do [ "${path%%/*}" = src ] && layer_of "$path" || echo "${path%%/*}"; done |
-			LC_ALL=C sort -u | grep -vx "$(layer_of "$header")")
-		[ -n "$users" ] || echo "$header: only $(layer_of "$header") uses it"
+		own=${header#include/xdd/}
+		own=${own%%/*}
+		others=$(printf '%s\n' "$used" | awk -v name="${header#include/}" -v own="$own" '$1 == name && $2 != own')
+		[ -n "$others" ] || echo "$header: only $own uses it"
 	done
 )"
 
