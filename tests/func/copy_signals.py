@@ -94,11 +94,13 @@ class Processes:
             try:
                 with open("/proc/%s/cmdline" % pid, "rb") as f:
                     words = f.read()
+                if self.xdd not in words:
+                    continue
                 with open("/proc/%s/stat" % pid, "rb") as f:
                     state = f.read().rsplit(b")", 1)[1].split()[0]
             except OSError:
                 continue
-            if self.xdd in words and state not in b"ZX":
+            if state not in b"ZX":
                 found[int(pid)] = words
         return found
 
