@@ -29,9 +29,18 @@ result() {
 # unnamed SUFFIX: of the paths on stdin, print those that Makefile.am does not name once SUFFIX is
 # taken off.
 unnamed() {
-	LC_ALL=C sort | while read -r path; do
-		printf '%s\n' "$words" | grep -qxF "${path%"$1"}" || echo "$path"
-	done
+	{
+		printf '%s\n' "$words" "= paths"
+		LC_ALL=C sort
+	} | awk -v suffix="$1" '
+		$0 == "= paths" { paths = 1; next }
+		!paths { named[$0] = 1; next }
+		{
+			name = $0
+			rest = length(name) - length(suffix)
+			if (substr(name, rest + 1) == suffix) name = substr(name, 1, rest)
+			if (!(name in named)) print
+		}'
 }
 
 # found PATH FIND-EXPRESSION...: find, silent about a directory that does not exist.
