@@ -386,6 +386,9 @@ def test_verify():
         t.ok(len(lines) == 1, "-k names %s" % name, run)
     t.ok(run.status == MISCOMPARE and "t/same" not in run.err.replace("hard link to t/same", "") and listing(there) == before,
          "-k changes nothing", run)
+    os.chmod(there, 0o700)
+    run = copy("-r", "-k", tree + "/", FAKE.place(there), warns=("/t: has permissions 0700, not 0755",))
+    t.ok("copy: %s: has permissions 0700" % FAKE.place(there) in run.err, "-k compares the directory that is the destination", run)
     for words, entries in ((("-r", tree), 8), (("-r", tree + "/"), 8), ((tree + "/same", tree + "/small"), 2)):
         run = copy("-k", *words, FAKE.place(t.path("not-there")))
         t.ok(run.status == MISCOMPARE and run.error_lines() == ["xdd: copy: %s: does not exist" % FAKE.place(t.path("not-there"))] and

@@ -202,6 +202,28 @@ static int enter_nothing(struct destination *d, const struct level *in, const st
 	return push(d, &l);
 }
 
+static void verify_directory(struct destination *d, struct dir_node *in, struct dir_node *node,
+			     const struct copy_entry *e)
+{
+	int fd = dirs_fd(d->dirs, node);
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (!(e->flags & COPY_IMPLIED) && !fstat(fd, &st))
+		dest_compare_meta(d, in, e, &st, fd);
+	dirs_done(d->dirs, node);
+}
+
+/* Its name is that of the destination, not that of the source. */
+static void verify_root(struct destination *d, const struct level *root, const struct copy_entry *e)
+{
+	struct copy_entry of_root = *e;
+
+	of_root.name = NULL;
+	verify_directory(d, NULL, root->node, &of_root);
+}
+
 /* The entry stands for the destination itself. */
 static int enter_root(struct destination *d, const struct copy_entry *e, uint32_t cost_bytes)
 {
@@ -217,22 +239,11 @@ static int enter_root(struct destination *d, const struct copy_entry *e, uint32_
 		if (!x->of_root)
 			return -ENOMEM;
 	}
+	if (d->settings->verify && l.kind == LEVEL_THERE)
+		verify_root(d, &l, e);
 	if (l.kind != LEVEL_ABSENT)
 		tally_add(&d->tally.dirs, 1);
 	return push(d, &l);
-}
-
-static void verify_directory(struct destination *d, const struct level *in, struct dir_node *node,
-			     const struct copy_entry *e)
-{
-	int fd = dirs_fd(d->dirs, node);
-	struct stat st;
-
-	if (fd < 0)
-		return;
-	if (!(e->flags & COPY_IMPLIED) && !fstat(fd, &st))
-		dest_compare_meta(d, in->node, e, &st, fd);
-	dirs_done(d->dirs, node);
 }
 
 /* It is there: another file in its place is a failure of all below. */
@@ -261,11 +272,10 @@ static int enter_there(struct destination *d, const struct level *in, const stru
 		return enter_nothing(d, in, e, cost_bytes, LEVEL_LOST);
 	}
 	if (d->settings->verify)
-		verify_directory(d, in, l.node, e);
+		verify_directory(d, in->node, l.node, e);
 	if (!made)
 		commit_look(d->commit, l.node);
-	if (l.kind != LEVEL_ABSENT)
-		tally_add(&d->tally.dirs, 1);
+	tally_add(&d->tally.dirs, 1);
 	return push(d, &l);
 }
 
