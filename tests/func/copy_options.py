@@ -313,6 +313,10 @@ def test_lists():
     run = FAKE.copy("-F", "nul", FAKE.place(t.path("l4")), cwd=t.path("tree"))
     t.ok(run.status != 0 and "one: is followed by NUL in the list; say -null" in run.err and not os.path.exists(t.path("l4/one")),
          "a list of find -print0 without -0", run)
+    write(t.path("tree/dos"), "one\r\nsub/two\r\n")
+    run = FAKE.copy("-F", "dos", FAKE.place(t.path("l5")), cwd=t.path("tree"))
+    t.ok(run.status == 114 and run.err.count("does not exist; the list has carriage returns at the ends of its lines") == 2,
+         "a list with the line ends of DOS", run)
 
 
 def test_effects():

@@ -251,7 +251,10 @@ static void take_name(struct walk *w, struct walk_found *f)
 	}
 	err = fstatat(at, name, &f->st, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
 	dirs_done(w->dirs, dir);
-	if (err)
+	if (err == -ENOENT && name[strlen(name) - 1] == '\r')
+		walk_fail(w, f, COPY_FAILED, dir, name,
+			  "does not exist; the list has carriage returns at the ends of its lines");
+	else if (err)
 		walk_fail_errno(w, f, dir, name, "cannot read attributes", err);
 	else if (S_ISDIR(f->st.st_mode))
 		named_dir(w, f, dir, name);
