@@ -73,6 +73,11 @@ def test_own_directories():
     t.equal(found, [["0555"] * 3] * 2, "the permissions are as before")
     kept = run("COPY s d")
     t.ok(kept.status == 120 and mode(top + "/d") == "0555", "a directory that is no copy of the source is left as it is", kept)
+    beside = run("echo old-one >one && mkdir w && echo older >w/one && chmod 0555 w && COPY one w/one")
+    t.ok(beside.status == 120 and "w/one: no permission to write into its directory; -i writes into the file itself" in beside.err,
+         "a file that may be written, without room for another one: the line names -i", beside)
+    beside = run("COPY -i one w/one && cmp one w/one")
+    t.ok(beside.status == 0, "-i does so", beside)
     unread = run("mkdir u d2 && chmod 0300 u && mkdir d2/u && chmod 0 d2/u && COPY -P u d2")
     t.ok(unread.status == 114 and unread.err.count("\n") == 1 and "cannot read directory" in unread.err,
          "directories that their owner may not read", unread)

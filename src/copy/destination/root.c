@@ -103,11 +103,20 @@ static int open_directory(const char *path)
 static int check_writable(struct question *q)
 {
 	const struct copy_settings *settings = q->job->settings;
+	struct stat st;
+	int err;
 
 	if (q->reads_only || settings->in_place ||
 	    !faccessat(q->r->fd, ".", W_OK | X_OK, AT_EACCESS))
 		return 0;
-	return refuse_errno(q, "cannot write into the directory", -errno);
+	err = -errno;
+	if (err == -EACCES && !stat(q->path, &st) && S_ISREG(st.st_mode) &&
+	    !faccessat(AT_FDCWD, q->path, W_OK, AT_EACCESS))
+		return refuse(q, COPY_NOT_WRITABLE,
+			      "no permission to write into its directory; -i writes into the file "
+			      "itself",
+			      0);
+	return refuse_errno(q, "cannot write into the directory", err);
 }
 
 static bool is_contents(const struct question *q)
