@@ -261,8 +261,9 @@ static void place(struct arena *arena, const char *word, const char *user, const
 static void test_places(void **state)
 {
 	static const char *const wrong[] = {
-		"",	"-h:a",	     "u@-h:a",	"-u@h:a", "@h:a",   "u@:a",   "a b:c",	 "a,b:c",
-		"h::m", "ssh://h/x", "[x]y]:a", "[]:a",	  "a\nb:c", "$(x):a", "h%0,g:b",
+		"",	  "-h:a",   "u@-h:a",  "-u@h:a",    "@h:a",    "u@:a",
+		"a b:c",  "a,b:c",  "h::m",    "ssh://h/x", "[x]y]:a", "[]:a",
+		"a\nb:c", "$(x):a", "h%0,g:b", "::1:a",	    "h:~u/a",
 	};
 	struct copy_place p;
 	char longer[512];
@@ -282,7 +283,11 @@ static void test_places(void **state)
 	place(*state, "u@[fe80::1%eth0]:", "u", "fe80::1%eth0", "");
 	place(*state, "[h]:a", NULL, "h", "a");
 	place(*state, "1.2.3.4:a", NULL, "1.2.3.4", "a");
-	place(*state, "::1:a", NULL, NULL, "::1:a");
+	place(*state, "./::1:a", NULL, NULL, "./::1:a");
+	place(*state, "h:~", NULL, "h", "");
+	place(*state, "h:~//a/~", NULL, "h", "a/~");
+	place(*state, "h:./~a", NULL, "h", "./~a");
+	place(*state, "~/a", NULL, NULL, "~/a");
 	place(*state, "[::1]", NULL, NULL, "[::1]");
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		if (!copy_place_parse(*state, wrong[i], &p))
