@@ -41,10 +41,11 @@ def csv_rows(name, what):
 
 def test_first():
     """The rank that has the least to do ends each pass of all; the outputs have the sums of all ranks."""
-    run = mpi(4, *"-op write -targets 2 first.%r.a first.%r.b -reqsize 4 -throttle ops 150 -numreqs 100000 -numreqs target 1 6%r "
+    run = mpi(4, *"-op write -targets 2 first.%r.a first.%r.b -reqsize 4 -throttle ops 150 -numreqs 100000 -numreqs target 1 1%r0 "
               "-stonewall first -stonewall save first -passes 2 -jsonout first.json -csvout first.%r.csv -pretruncate 0".split())
     wrote = counts("first", 4) if run.status == 0 else []
-    t.ok(run.status == 0 and all(b in (60, 61, 62, 63) and 30 < a < 1000 for a, b in wrote) and [60] == [b for a, b in wrote][:1],
+    # Of 100, 110, 120 and 130 blocks of target 1: a busy machine may delay a rank by a few.
+    t.ok(run.status == 0 and all(90 <= b < 110 and 30 < a < 1000 for a, b in wrote) and [100] == [b for a, b in wrote][:1],
          "all ranks end with the first one", "%s\n%s" % (wrote, run))
     doc = load("first.json")
     found = lines(run)
