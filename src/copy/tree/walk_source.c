@@ -87,7 +87,9 @@ static int check_source(const struct walk *w, const char *path, char *why, size_
 
 	if (stat(*path ? path : ".", &st)) {
 		snprintf(why, size, "%s: %s%s", path, strerror(errno),
-			 errno == ENOENT && strpbrk(path, "*?[") ? COPY_NOT_EXPANDED : "");
+			 errno == ENOENT && strpbrk(path, "*?[") ?
+				 "; patterns are not expanded there: name the files, or say -F" :
+				 "");
 		return COPY_NO_SOURCE;
 	}
 	if (S_ISDIR(st.st_mode) && !w->settings->recursive) {
