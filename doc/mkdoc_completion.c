@@ -130,6 +130,17 @@ static void names(const char *dash, const struct option_table *table)
 	}
 }
 
+/* The first alias of each option, which is a letter, with a blank before it. */
+static void letters(const struct option_table *table)
+{
+	for (const struct option_group *const *g = table->groups; *g; g++) {
+		for (const struct option *opt = (*g)->options; opt->name; opt++) {
+			if (opt->aliases)
+				printf(" -%c", opt->aliases[0]);
+		}
+	}
+}
+
 static void variables(void)
 {
 	const struct command *command;
@@ -193,6 +204,12 @@ static const char xddcp_function[] =
 	"_xddcp_words()\n{\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words='' kind=-f dash='' user=''\n\n"
 	"\tCOMPREPLY=()\n"
+	"\t# bash splits --log=file into three words.\n"
+	"\tif [[ $cur == = ]]; then\n"
+	"\t\tcur=''\n"
+	"\telif [[ $before == = ]]; then\n"
+	"\t\tbefore=${COMP_WORDS[COMP_CWORD - 2]}\n"
+	"\tfi\n"
 	"\t# A path after a colon is on the other host.\n"
 	"\tif [[ $cur == :* || $before == : || $cur == *:* ]]; then\n"
 	"\t\treturn\n"
@@ -200,6 +217,7 @@ static const char xddcp_function[] =
 	"\t((COMP_CWORD > $1)) && _xddcp_value \"${before/#--/-}\"\n"
 	"\tif [[ $kind == -f && $cur == -* ]]; then\n"
 	"\t\twords=$_xddcp_options\n"
+	"\t\t[[ $cur == --* ]] || words+=$_xddcp_letters\n"
 	"\t\tkind=none\n"
 	"\telif [[ $kind == -f && $cur != *[/]* && $words == '' && ! $value ]]; then\n"
 	"\t\twords=$(_xddcp_hosts)\n"
@@ -360,6 +378,8 @@ void mkdoc_completion(void)
 	word_cases();
 	printf("_xddcp_options='");
 	names("-", copy);
+	printf("'\n_xddcp_letters='");
+	letters(copy);
 	printf("'\n\n");
 	xddcp_values(copy);
 	fputs(xddcp_function, stdout);

@@ -201,6 +201,7 @@ _xdd_words()
 }
 
 _xddcp_options=' -recursive -preserve -contents -resume -inplace -size -list -null -force -verify -dryrun -threads -blocksize -directdestination -directsource -ordered -encrypt -port -freeports -ssh -tty -remotexdd -localxdd -timeout -retries -quiet -log -jsonout -json -verbose -dump -help -version'
+_xddcp_letters=' -r -P -c -R -i -F -0 -k -n -t -d -s -o -e -p -f -S -Y -b -l -q -O -J -v -w -h'
 
 # OPTION: sets the kind of names that its value has.
 _xddcp_value()
@@ -239,6 +240,12 @@ _xddcp_words()
 	local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words='' kind=-f dash='' user=''
 
 	COMPREPLY=()
+	# bash splits --log=file into three words.
+	if [[ $cur == = ]]; then
+		cur=''
+	elif [[ $before == = ]]; then
+		before=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
 	# A path after a colon is on the other host.
 	if [[ $cur == :* || $before == : || $cur == *:* ]]; then
 		return
@@ -246,6 +253,7 @@ _xddcp_words()
 	((COMP_CWORD > $1)) && _xddcp_value "${before/#--/-}"
 	if [[ $kind == -f && $cur == -* ]]; then
 		words=$_xddcp_options
+		[[ $cur == --* ]] || words+=$_xddcp_letters
 		kind=none
 	elif [[ $kind == -f && $cur != *[/]* && $words == '' && ! $value ]]; then
 		words=$(_xddcp_hosts)

@@ -101,6 +101,23 @@ def test_xddcp():
     offers("xddcp -size ")
 
 
+def test_xddcp_letters():
+    offers("xddcp -r", "-r", "-recursive", "-remotexdd", "-retries", "-resume")
+    offers("xddcp -", "-r", "-P", "-0", "-recursive", "-size", also=True)
+    offers("xddcp --r", "--recursive", "--remotexdd", "--retries", "--resume")
+    offers("xdd copy -k", "-k")
+
+
+def test_xddcp_values():
+    """Words as bash splits them: --log=file is three."""
+    offers("xddcp --log = ", "file", "directory")
+    offers("xddcp --log =", "file", "directory")
+    offers("xddcp -O = f", "file")
+    offers("xddcp --localxdd = ", "directory")
+    offers("xddcp --threads = ")
+    offers("xdd copy --log = f", "file")
+
+
 if not t.have("bash"):
     t.skip_all("bash is not installed")
 WHERE = t.path("where")
@@ -113,5 +130,6 @@ with open(os.path.join(t.path(".ssh"), "known_hosts"), "w", encoding="ascii") as
             "*.example.com ssh-ed25519 AAAA\ndelta ssh-ed25519 AAAA\n")
 with open(os.path.join(t.path(".ssh"), "config"), "w", encoding="ascii") as f:
     f.write("Host alpha *.wild\n  Port 22\nHost *\n")
-t.run(test_words, test_commands_and_columns, test_files, test_links, test_multi, test_xddcp)
+t.run(test_words, test_commands_and_columns, test_files, test_links, test_multi, test_xddcp, test_xddcp_letters,
+      test_xddcp_values)
 t.done()
