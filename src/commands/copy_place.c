@@ -87,6 +87,7 @@ const char *copy_place_parse(struct arena *arena, const char *word, struct copy_
 
 	memset(place, 0, sizeof(*place));
 	place->path = word;
+	place->word = word;
 	if (!*word)
 		return "is empty";
 	if (!colon)

@@ -4,8 +4,10 @@
 #include "xdd/copy/copy.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "copy/attempt.h"
 #include "copy/role.h"
@@ -21,6 +23,31 @@
 static const char *path_of(const struct copy_place *p)
 {
 	return *p->path ? p->path : ".";
+}
+
+/* A name with a host that is also that of a local file; NULL: there is none. */
+static const char *local_name(const struct copy_place *places, size_t n)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < n; i++) {
+		if (places[i].host && places[i].word && lstat(places[i].word, &st) == 0)
+			return places[i].word;
+	}
+	return NULL;
+}
+
+/* The host that ssh did not reach may be the begin of a local name. */
+static void hint_at_local_name(struct copy_attempt *a)
+{
+	const struct copy_request *r = a->request;
+	const char *name = a->at == COPY_SOURCE ? local_name(r->sources, r->n_sources) :
+						  local_name(&r->destination, 1);
+	size_t length = strlen(a->why);
+
+	if (name)
+		snprintf(a->why + length, sizeof(a->why) - length,
+			 "; for the local file of this name say ./%s", name);
 }
 
 /* Why there is no good end, as a line of the report. */
@@ -84,6 +111,8 @@ static int copy_all(const struct copy_request *request, struct copy_report *repo
 			continue;
 		}
 		if (status != COPY_SSH_ENDED || !left || !begun) {
+			if (status == COPY_SSH_ENDED && !begun)
+				hint_at_local_name(&a);
 			if (*a.why && status != XDD_OK && status != XDD_CANCELED)
 				report_why(report, &a, status);
 			return status;

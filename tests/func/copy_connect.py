@@ -172,6 +172,30 @@ def no_source():
     t.ok(not os.path.exists(started), "a source that is missing: ssh was not started", r.err)
 
 
+def local_names():
+    """A local file whose name reads as one on a host: the line about ssh says how to name it."""
+    none = s.Fake(name="none", before="exit 255")
+    where = t.path("local")
+    os.mkdir(where)
+    for name in ("a:b", "other", "ann@c:d"):
+        with open(os.path.join(where, name), "w", encoding="ascii") as f:
+            f.write(name)
+
+    def line(*args):
+        r = s.xddcp("-q", "-S", none.ssh, *args, cwd=where)
+        return r.status, r.err.strip()
+
+    hint = "; for the local file of this name say ./"
+    cannot = "xdd: copy: a: ssh cannot reach it, or is not let in (its own message is above)"
+    t.equal(line("a:b", "to"), (SSH_ENDED, cannot + hint + "a:b"), "a source with a colon")
+    t.equal(line("a:x", "a:b", "to"), (SSH_ENDED, cannot + hint + "a:b"), "the second source with a colon")
+    t.equal(line("other", "a:b"), (SSH_ENDED, cannot + hint + "a:b"), "a destination with a colon")
+    t.equal(line("a:c", "to"), (SSH_ENDED, cannot), "no local file of this name: no hint")
+    t.equal(line("ann@c:d", "to"), (SSH_ENDED, cannot.replace("a:", "c:", 1) + hint + "ann@c:d"), "a name with a user")
+    r = s.xddcp("-q", "./a:b", "copied", cwd=where)
+    t.ok(r.status == 0 and same(os.path.join(where, "a:b"), os.path.join(where, "copied")), "./a:b is the local file", r.err)
+
+
 def unreachable():
     """Ports that cannot be reached from one side, then from both: 192.0.2.0/24 belongs to no host."""
     def with_addresses(name, client, server):
@@ -403,5 +427,5 @@ def lost():
             t.equal(os.listdir(directory), [], "the server has removed its temporary file")
 
 
-t.run(through_sshd, ipv6, bad_servers, no_source, unreachable, ports, both_remote, waits, encrypted, key_is_secret, lost)
+t.run(through_sshd, ipv6, bad_servers, no_source, local_names, unreachable, ports, both_remote, waits, encrypted, key_is_secret, lost)
 t.done()

@@ -77,6 +77,7 @@ struct copy_place {
 	const char *user; /* NULL: that of ssh */
 	const char *host; /* NULL: this host. Without brackets */
 	const char *path; /* "" of a remote host: the home directory */
+	const char *word; /* as the user wrote it; NULL: unknown */
 };
 
 /* A whole command line. Strings are borrowed for the copy. */
