@@ -103,7 +103,8 @@ static const struct option instead_rows[] = {
 	  SETTING(verify),
 	  .help = "copy nothing; compare, and list ranges that differ",
 	  .detail = "Both sides read, and digests of blocks are compared. A difference is reported "
-		    "with its ranges of bytes; the exit status is then 7.",
+		    "with its ranges of bytes; the exit status is then 7. A directory that the "
+		    "destination lacks has one line; what is in it is counted, and listed by -v.",
 	  .example = "xddcp -r -k results/ storage:results" },
 	{ .name = "dryrun",
 	  .aliases = "n",

@@ -392,9 +392,21 @@ def test_verify():
     for words, entries in ((("-r", tree), 8), (("-r", tree + "/"), 8), ((tree + "/same", tree + "/small"), 2)):
         run = copy("-k", *words, FAKE.place(t.path("not-there")))
         t.ok(run.status == MISCOMPARE and run.error_lines() == ["xdd: copy: %s: does not exist" % FAKE.place(t.path("not-there"))] and
-             "different or failed: %d, the first ones:\n    %s: does" % (entries + 1, FAKE.place(t.path("not-there"))) in run.out and
-             "directories" not in run.out,
+             "different or failed: %d, %d of them in directories that are named:\n    %s: does" %
+             (entries + 1, entries, FAKE.place(t.path("not-there"))) in run.out and
+             "directories:" not in run.out,
              "-k names a destination directory that does not exist", run)
+    os.makedirs(os.path.join(tree, "directory", "inner"))
+    for name in ("directory/one", "directory/inner/two"):
+        write(os.path.join(tree, name), b"x")
+    run = copy("-r", "-k", "-v", "-log", t.path("log.of.k"), tree + "/", FAKE.place(there), tolerate=(r".*",), cwd=t.tmp())
+    with open(t.path("log.of.k"), encoding="utf-8") as file:
+        log = file.read()
+    t.ok([line for line in run.error_lines() if "directory" in line] ==
+         ["xdd: copy: fakehost:directory: does not exist"] and ", 3 of them in directories that are named:\n" in run.out and
+         all("differs %s: directory/%s\n" % words in log for words in
+             (("file, 1 bytes", "one"), ("directory, 0 bytes", "inner"), ("file, 1 bytes", "inner/two"))),
+         "-k names a directory that does not exist, counts what is in it, and -v lists that", (run, log))
 
 
 def test_contents():

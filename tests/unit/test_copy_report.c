@@ -270,6 +270,7 @@ static void test_summary_of_failures(void **state)
 			   "  warnings: 1\n"
 			   "  not encrypted (-encrypt); a checksum of all data was checked\n");
 	s.destination.failed = 100;
+	s.failures = 101;
 	s.status = XDD_CANCELED;
 	s.source.walk_done = 0;
 	s.warnings = 0;
@@ -279,6 +280,32 @@ static void test_summary_of_failures(void **state)
 			   "    a: cannot open (Permission denied)\n"
 			   "    b\\x1b[2J: is a FIFO\n"
 			   "  not encrypted (-encrypt); a checksum of all data was checked\n");
+}
+
+/* Entries below a directory that failed have no lines. */
+static void test_summary_of_directories_that_failed(void **state)
+{
+	struct copy_request q = sample_request();
+	struct copy_state s = sample_state(&q);
+
+	(void)state;
+	s.status = COPY_FAILED;
+	s.destination.done_files = 12;
+	s.destination.failed = 6;
+	s.failures = 1;
+	s.first[0] = "d: is not a directory";
+	s.n_first = 1;
+	assert_summary(&s, "copied 12 files, 3.00 MB, in 100 ms, 30.0 MB/s\n"
+			   "  failed: 6, 5 of them in directories that are named:\n"
+			   "    d: is not a directory\n"
+			   "  not encrypted (-encrypt); a checksum of all data was checked\n");
+	s.destination.failed = 27;
+	s.failures = 20;
+	assert_summary(&s,
+		       "copied 12 files, 3.00 MB, in 100 ms, 30.0 MB/s\n"
+		       "  failed: 27, 7 of them in directories that are named, the first ones:\n"
+		       "    d: is not a directory\n"
+		       "  not encrypted (-encrypt); a checksum of all data was checked\n");
 }
 
 static void test_summary_of_other_modes(void **state)
@@ -630,6 +657,7 @@ int main(void)
 		cmocka_unit_test(test_rate_of_now),
 		cmocka_unit_test(test_summary),
 		cmocka_unit_test(test_summary_of_failures),
+		cmocka_unit_test(test_summary_of_directories_that_failed),
 		cmocka_unit_test(test_summary_of_other_modes),
 		cmocka_unit_test(test_summary_of_bottleneck),
 		cmocka_unit_test_setup_teardown(test_many_failures, enter, leave),

@@ -94,6 +94,17 @@ static void put_skipped(FILE *f, const struct copy_state *s)
 			scaled_bytes((double)d->resumed_bytes, text));
 }
 
+/* "  failed: 160, 5 of them in directories that are named, the first ones:" */
+static void put_failed(FILE *f, const struct copy_state *s, uint64_t failed)
+{
+	fprintf(f, "  %s: %" PRIu64, s->request->settings.verify ? "different or failed" : "failed",
+		failed);
+	if (failed > s->failures)
+		fprintf(f, ", %" PRIu64 " of them in directories that are named",
+			failed - s->failures);
+	fputs(s->failures > s->n_first ? ", the first ones:\n" : ":\n", f);
+}
+
 static void put_failures(FILE *f, const struct copy_state *s)
 {
 	uint64_t failed = s->source.failed + s->destination.failed;
@@ -101,9 +112,7 @@ static void put_failures(FILE *f, const struct copy_state *s)
 	if (failed < s->failures)
 		failed = s->failures;
 	if (failed) {
-		fprintf(f, "  %s: %" PRIu64 "%s\n",
-			s->request->settings.verify ? "different or failed" : "failed", failed,
-			failed > s->n_first ? ", the first ones:" : ":");
+		put_failed(f, s, failed);
 		for (size_t i = 0; i < s->n_first; i++) {
 			fputs("    ", f);
 			printable_put(f, s->first[i]);
