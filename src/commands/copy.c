@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "commands/commands.h"
 #include "commands/copy_line.h"
@@ -39,11 +40,11 @@ static const char *command_text(struct arena *arena, int argc, char *const *argv
 }
 
 /* The log of -v, in the current directory. NULL: no memory. */
-static const char *log_name(struct arena *arena, const char *source)
+static const char *log_name(struct arena *arena, const struct copy_request *r)
 {
 	char stem[COPY_STEM_BYTES];
 
-	copy_stem(source, stem);
+	copy_stem(r->sources[0].path, r->settings.begun_s, stem);
 	return arena_printf(arena, "./%s.log", stem);
 }
 
@@ -62,8 +63,9 @@ static int copy_files(struct arena *arena, int argc, char *const *argv)
 		return command_flush() ? XDD_OK : XDD_IO_ERROR;
 	}
 	l.request.command = command_text(arena, argc, argv);
+	l.request.settings.begun_s = (uint64_t)time(NULL);
 	if (l.request.settings.stamps && !l.request.log_path)
-		l.request.log_path = log_name(arena, l.request.sources[0].path);
+		l.request.log_path = log_name(arena, &l.request);
 	if (!l.request.command || (l.request.settings.stamps && !l.request.log_path)) {
 		log_error("copy: %s", strerror(ENOMEM));
 		return COPY_FAILED;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "copy/attempt.h"
 #include "copy/role.h"
@@ -84,7 +85,7 @@ static bool can_repeat(const struct copy_request *r)
 	return !r->settings.list || strcmp(r->sources[0].path, "-") != 0;
 }
 
-static int copy_all(const struct copy_request *request, struct copy_report *report,
+static int copy_all(struct copy_request *request, struct copy_report *report,
 		    struct copy_signals *signals, const char *const *sources)
 {
 	const bool local = !request->sources[0].host;
@@ -122,6 +123,8 @@ static int copy_all(const struct copy_request *request, struct copy_report *repo
 		if (!pause_before(signals, pause_ns))
 			return XDD_CANCELED;
 		pause_ns = ns_earlier(2 * pause_ns, MOST_PAUSE_NS);
+		/* The time stamps of the attempt before stay. */
+		request->settings.begun_s = (uint64_t)time(NULL);
 	}
 }
 

@@ -26,10 +26,10 @@ static const char *last_part(const char *path, size_t *length)
 	return path + begin;
 }
 
-void copy_stem(const char *path, char stem[COPY_STEM_BYTES])
+void copy_stem(const char *path, uint64_t begun_s, char stem[COPY_STEM_BYTES])
 {
 	char host[HOST_BYTES + 1] = "", when[32];
-	time_t now = time(NULL);
+	time_t begun = (time_t)begun_s;
 	struct tm tm;
 	size_t length;
 	const char *name = last_part(path, &length);
@@ -40,7 +40,7 @@ void copy_stem(const char *path, char stem[COPY_STEM_BYTES])
 		name = "files";
 		length = strlen(name);
 	}
-	gmtime_r(&now, &tm);
+	gmtime_r(&begun, &tm);
 	strftime(when, sizeof(when), "%Y-%m-%d-%H%M%S", &tm);
 	snprintf(stem, COPY_STEM_BYTES, "xddcp-%s-%.*s-%s-GMT", host,
 		 (int)(length < NAME_BYTES ? length : NAME_BYTES), name, when);

@@ -126,6 +126,21 @@ def test_verify():
         t.ok(sum(int(r["Bytes"]) for r in got) == 40 * MIB and {r["RWV Op"] for r in got} == {"r"}, "%s: all bytes were read" % side, got)
 
 
+def test_one_time():
+    """The files of both sides of a copy have one time in their names, although ssh takes more than a second."""
+    slow = xddssh.Fake(before="sleep 1.2", name="slow-ssh")
+    here, there = place("here7"), place("there7")
+    t.make_file("here7/data", 1000)
+    for words in (("data", slow.place(there + "/copy")), (slow.place(there + "/copy"), "./")):
+        run = slow.copy("-v", *words, cwd=here)
+        names = [one for where in (here, there) for one in os.listdir(where) if one.startswith("xddcp-")]
+        times = {re.search(r"\d{4}-\d\d-\d\d-\d{6}-GMT", name).group() for name in names}
+        t.ok(run.status == 0 and len(names) == 3 and len(times) == 1, "log and time stamps have one time", (run, names))
+        for where in (here, there):
+            for one in glob.glob(where + "/xddcp-*"):
+                os.unlink(one)
+
+
 def test_own_log():
     """A copy of the current directory leaves its log out: it grows while it would be read."""
     here, there = place("here5"), place("there5")
@@ -169,5 +184,5 @@ def test_failures():
     t.ok(os.path.getsize(there + "/data") == MIB, "the file arrived")
 
 
-t.run(test_dumps, test_reports_only, test_pull_and_paths, test_verify, test_own_log, test_links, test_failures)
+t.run(test_dumps, test_reports_only, test_pull_and_paths, test_verify, test_one_time, test_own_log, test_links, test_failures)
 t.done()

@@ -34,7 +34,7 @@ SPARSE, HAS_LINKS, DEVICE, IMPLIED = 1, 2, 4, 8
 SETTINGS = ("recursive", "everything", "verify", "contents", "dry_run", "in_place", "resume", "list", "list_nul",
             "ordered_source", "ordered_destination", "direct_source", "direct_destination", "encrypt", "free_ports",
             "port_given", "force", "stamps", "stamps_binary", "into")
-BANNER = b"XDD-COPY 2 "
+BANNER = b"XDD-COPY 3 "
 NO_SIZE = 2 ** 64 - 1
 BLOCK_BYTES = 1 << 20
 DATA = 0  # the connection of data in the channel
@@ -56,12 +56,12 @@ def string(text):
 
 
 def start(key, role, destination, sources=("a",), session=bytes(16), here=True, connections=1, block_bytes=BLOCK_BYTES,
-          size=NO_SIZE, timeout_s=20, port=0, **settings):
+          size=NO_SIZE, timeout_s=20, begun_s=0, port=0, **settings):
     bits = 0
     for setting, on in settings.items():
         bits |= bool(on) << SETTINGS.index(setting)
-    fixed = struct.pack("<32s16sBBHIIIQQ", key, session, role, here, port, bits, connections, block_bytes, size,
-                        int(timeout_s * 1e9))
+    fixed = struct.pack("<32s16sBBHIIIQQQ", key, session, role, here, port, bits, connections, block_bytes, size,
+                        int(timeout_s * 1e9), begun_s)
     return (fixed + string(destination) + string("here") + string("there") + struct.pack("<H", len(sources)) +
             b"".join(string(s) for s in sources))
 

@@ -82,7 +82,8 @@ static struct copy_start sample_start(void)
 			      .connections = 8,
 			      .block_bytes = 1 << 20,
 			      .size_bytes = UINT64_MAX,
-			      .timeout_ns = 30000000000 },
+			      .timeout_ns = 30000000000,
+			      .begun_s = COPY_MAX_BEGUN_S },
 		.destination = "/there",
 		.own_host = "hosta",
 		.peer_host = "hostb",
@@ -201,6 +202,9 @@ static void test_start_limits(void **state)
 	assert_start_refused(&b);
 	b = sample_start();
 	b.settings.timeout_ns = 0;
+	assert_start_refused(&b);
+	b = sample_start();
+	b.settings.begun_s++;
 	assert_start_refused(&b);
 	b = sample_start();
 	b.n_sources = 0;

@@ -98,11 +98,11 @@ static void starts(const char *before)
 static void test_starts(void **state)
 {
 	(void)state;
-	starts("echo 'XDD-COPY 2 8.0.0';");
-	starts("printf 'XDD-COPY 2 8.0.0\\r\\n';");
-	starts("printf 'Welcome\\n\\nto this\\0host\\n'; echo 'XDD-COPY 2 8.0.0';");
-	starts("printf '\\033]0;title\\007XDD-COPY 2 8.0.0\\n';");
-	starts("head -c 60000 /dev/zero; echo; echo 'XDD-COPY 2 8.0.0';");
+	starts("echo 'XDD-COPY 3 8.0.0';");
+	starts("printf 'XDD-COPY 3 8.0.0\\r\\n';");
+	starts("printf 'Welcome\\n\\nto this\\0host\\n'; echo 'XDD-COPY 3 8.0.0';");
+	starts("printf '\\033]0;title\\007XDD-COPY 3 8.0.0\\n';");
+	starts("head -c 60000 /dev/zero; echo; echo 'XDD-COPY 3 8.0.0';");
 }
 
 static void fails(const char *script, int expected, const char *text)
@@ -129,15 +129,15 @@ static void test_failures(void **state)
 	fails("exit 1", COPY_NO_XDD, "cannot start \"xdd\" there");
 	fails("echo usage; exit 3", COPY_BAD_VERSION, "status 3 before it answered: \"usage\"");
 	fails("printf '\\033[2J'; exit 1", COPY_BAD_VERSION, "\"\\x1b[2J\"");
-	fails("echo 'XDD-COPY 3 9.1'; cat", COPY_BAD_VERSION, "has xdd 9.1, with version 3");
-	fails("echo XDD-COPY 2; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
-	fails("echo 'XDD-COPY 2 '; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
-	fails("echo 'XDD-COPY 2 8 8'; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
+	fails("echo 'XDD-COPY 4 9.1'; cat", COPY_BAD_VERSION, "has xdd 9.1, with version 4");
+	fails("echo XDD-COPY 3; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
+	fails("echo 'XDD-COPY 3 '; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
+	fails("echo 'XDD-COPY 3 8 8'; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
 	fails("echo 'XDD-COPY -1 8'; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
 	fails("exec yes hello", COPY_BAD_VERSION, "other output than that of xdd: \"hello\"");
 	fails("exec head -c 100000 /dev/zero", COPY_BAD_VERSION, "other output than that of xdd");
-	fails("echo 'XDD-COPY 2 8'; exit 0", COPY_SSH_ENDED, "connection");
-	fails("echo 'XDD-COPY 2 8'; head -c 200 /dev/zero; exec cat >/dev/null", COPY_FAILED,
+	fails("echo 'XDD-COPY 3 8'; exit 0", COPY_SSH_ENDED, "connection");
+	fails("echo 'XDD-COPY 3 8'; head -c 200 /dev/zero; exec cat >/dev/null", COPY_FAILED,
 	      "no message of xdd");
 }
 
@@ -186,7 +186,7 @@ static void test_cut(void **state)
 {
 	(void)state;
 	cuts("exec sleep 100");
-	cuts("echo 'XDD-COPY 2 8'; exec sleep 100");
+	cuts("echo 'XDD-COPY 3 8'; exec sleep 100");
 }
 
 /* One that does not end by itself is ended. */

@@ -42,8 +42,9 @@ enum copy_status {
 	COPY_IS_DIRECTORY " (-R and -a resume an interrupted copy)"	  /* with -R */
 #define COPY_IS_DIRECTORY_LIST "is a directory; expected a list of names" /* with -F */
 
-/* Of copy_stem(), with the NUL. */
+/* Of copy_stem(), with the NUL; and the last second of the year 9999. */
 #define COPY_STEM_BYTES 256
+#define COPY_MAX_BEGUN_S UINT64_C(253402300799)
 
 /* Settings that both sides of a copy must know. Values only; sent to the other side. */
 struct copy_settings {
@@ -70,6 +71,7 @@ struct copy_settings {
 	uint32_t block_bytes; /* of a message of data of a large file */
 	uint64_t size_bytes;  /* bytes of the only source to copy; UINT64_MAX: all */
 	uint64_t timeout_ns;
+	uint64_t begun_s; /* begin of the copy, in seconds of UTC: in the names of -v */
 };
 
 /* A name on a host. */
@@ -103,11 +105,11 @@ struct copy_request {
 int copy_run(const struct copy_request *request);
 
 /*
- * The name of files about a copy of `path` that begins now, without an ending:
- * "xddcp-HOST-NAME-2026-11-23-081500-GMT", with this host and the last part of the path. Any
- * thread.
+ * The name of files about a copy of `path` that began at `begun_s`, at most COPY_MAX_BEGUN_S,
+ * without an ending: "xddcp-HOST-NAME-2026-11-23-081500-GMT", with this host and the last part of
+ * the path. Any thread.
  */
-void copy_stem(const char *path, char stem[COPY_STEM_BYTES]);
+void copy_stem(const char *path, uint64_t begun_s, char stem[COPY_STEM_BYTES]);
 
 /*
  * The other side: xdd copy -server, with messages on standard input and output. Returns an exit

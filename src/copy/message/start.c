@@ -32,7 +32,7 @@ enum {
 };
 
 /* Of START before its strings: key, session, role, peer, numbers of the settings. */
-#define START_FIXED_BYTES (WIRE_KEY_BYTES + WIRE_SESSION_BYTES + 4 + 4 + 4 + 4 + 8 + 8)
+#define START_FIXED_BYTES (WIRE_KEY_BYTES + WIRE_SESSION_BYTES + 4 + 4 + 4 + 4 + 8 + 8 + 8)
 #define MEET_FIXED_BYTES 6
 
 static uint32_t settings_bits(const struct copy_settings *s)
@@ -108,7 +108,8 @@ static uint8_t *put_settings(uint8_t *p, const struct copy_settings *s)
 	p = put32(p, s->connections);
 	p = put32(p, s->block_bytes);
 	p = put64(p, s->size_bytes);
-	return put64(p, s->timeout_ns);
+	p = put64(p, s->timeout_ns);
+	return put64(p, s->begun_s);
 }
 
 size_t copy_encode_start(const struct copy_start *b, uint8_t *out, size_t room)
@@ -143,9 +144,11 @@ static void get_settings(struct body *c, struct copy_settings *s)
 	s->block_bytes = body_get32(c);
 	s->size_bytes = body_get64(c);
 	s->timeout_ns = body_get_amount(c);
+	s->begun_s = body_get64(c);
 	if (bits & ~(uint32_t)ALL_SETTINGS || !s->connections ||
 	    s->connections > COPY_MAX_CONNECTIONS || s->block_bytes < COPY_MIN_BLOCK_BYTES ||
 	    s->block_bytes > COPY_MAX_BLOCK_BYTES || !s->timeout_ns ||
+	    s->begun_s > COPY_MAX_BEGUN_S ||
 	    (s->size_bytes > (uint64_t)INT64_MAX && s->size_bytes != UINT64_MAX))
 		c->bad = true;
 }

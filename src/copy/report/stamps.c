@@ -81,7 +81,7 @@ int stamps_open(struct stamps **out, const struct copy_job *job, enum copy_role 
 	s->side = side;
 	s->wall_ns = clock_wall_offset_ns();
 	copy_stem(side == COPY_SOURCE && job->n_sources ? job->sources[0] : job->destination,
-		  s->stem);
+		  settings->begun_s, s->stem);
 	if (new_tables(s, job->data->n)) {
 		stamps_close(s);
 		return -ENOMEM;
