@@ -76,6 +76,12 @@ void role_fail(struct role *r, uint64_t id, int status, const char *path, const 
 void role_count_failed(struct role *r, int status);
 
 /*
+ * Failures of the peer, so far, for names that have no entry: sources that it cannot offer, and
+ * what it leaves out below them. Receiving thread.
+ */
+uint64_t role_never_offered(const struct role *r);
+
+/*
  * Send a control message. Returns 0 or -errno; a channel that fails ends the copy. 0 as well if the
  * peer may have ended in good order: the receiving thread finds out. Any thread, except the
  * receiving one of a source.

@@ -35,8 +35,15 @@ static int take_failure(struct role *r, const struct wire_header *h, char *why)
 
 	if (copy_decode_failure(r->body, h->length, &f) != WIRE_OK)
 		return bad_body(h->type, why);
+	if (f.status && !f.id)
+		r->never_offered++;
 	copy_report_failure(r->job->report, copy_peer_of(r->is), &f);
 	return 0;
+}
+
+uint64_t role_never_offered(const struct role *r)
+{
+	return r->never_offered;
 }
 
 /*

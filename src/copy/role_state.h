@@ -30,6 +30,7 @@ struct role {
 	/* owned by the receiving thread */
 	uint8_t *body;
 	size_t room;
+	uint64_t never_offered; /* role_never_offered() */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;

@@ -86,6 +86,46 @@ def test_tops():
             names=("a",))
 
 
+def test_sources_left_out():
+    """A source that offers some of its names only, and says that all is well: each name that is missing fails."""
+    none = "was not offered, and no reason was given"
+    stands = "a source that stands for its contents " + none
+    dirs = c.directory(1, "") + c.LEAVE
+    for title, sources, entries, ids, before, wanted in (
+            ("one of three", ["a", "x/b", "c"], c.file(1, "a", 0) + c.file(2, "c", 0), (1, 2), (), [("b", none)]),
+            ("two of three", ["a", "b", "c"], c.file(1, "b", 0), (1,), (), [("a", none), ("c", none)]),
+            ("all of two", ["a", "b"], b"", (), (), [("a", none), ("b", none)]),
+            ("one of two that stand for their contents", ["a/", "b/"], dirs, (1,), (), [("", stands)]),
+            ("one twice, in place of another", ["a", "b"], c.file(1, "a", 0) + c.file(2, "a", 0), (1, 2), (), [("b", none)]),
+            ("one with a warning", ["a", "b"], c.file(1, "a", 0), (1,), [c.failure(0, 0, "b", "hm")], [("b", none)]),
+            ("one with the failure of another entry", ["a", "b"], c.file(1, "a", 0), (1,), [c.failure(1, 114, "a", "hm")],
+             [("b", none)]),
+            ("one, which has failed", ["a", "b"], c.file(1, "a", 0), (1,), [c.failure(0, 114, "/x/b", "cannot open")], []),
+            ("none of two", ["a/", "b/"], dirs + c.directory(2, "") + c.LEAVE, (1, 2), (), []),
+            ("names of a list", ["list"], c.file(1, "a", 0), (1,), (), [])):
+        place = Place()
+        results = {}
+        with c.Server(c.DESTINATION, place.there, sources=sources, limit_s=END_S, recursive=True, into=True,
+                      list=sources == ["list"]) as s:
+            s.begin()
+            for body in before:
+                s.send(c.FAILURE, body)
+            s.send(c.OFFER, entries + c.END)
+            while len(results) < len(ids):
+                kind, body = s.receive()
+                if kind == c.WANT:
+                    s.send(c.BUNDLE, b"".join(c.record(want[0], b"") for want in c.take_wants(body)))
+                elif kind == c.RESULT:
+                    results.update(c.take_results(body))
+                elif kind != c.FAILURE:
+                    break
+            counts = s.finish()
+            status, _ = s.end()
+        found = [(path.decode(), text) for _, _, _, path, text in s.failures]
+        t.equal((found, status, counts["failed"], set(results)), (wanted, 114 if wanted or before else 0, len(wanted), set(ids)),
+                "of the sources %s, what is left out: %s" % (" ".join(sources), title))
+
+
 def test_order():
     a = c.directory(1, "a")
     for title, entries, names in (
@@ -429,6 +469,7 @@ def test_data_connections():
 test_good_source()
 test_names()
 test_tops()
+test_sources_left_out()
 test_order()
 test_links()
 test_existing()

@@ -67,6 +67,18 @@ def copy_of_a(s, failed=0):
     ends_well(s, offered_files=1, offered_bytes=5, failed=failed)
 
 
+def leaves_out_b(s):
+    """Both files that were offered arrive."""
+    results = {}
+    while len(results) < 2:
+        kind, body = s.receive()
+        if kind == c.WANT:
+            s.send(c.BUNDLE, b"".join(c.record(want[0], b"") for want in c.take_wants(body)))
+        elif kind == c.RESULT:
+            results.update(c.take_results(body))
+    ends_well(s, offered_files=2)
+
+
 def push(answer):
     """A destination that answers the first offer so."""
     def scenario():
@@ -190,6 +202,7 @@ SCENARIOS = {
     "garbage": push(lambda s: s.raw(os.urandom(4096))),
     "error": push(lambda s: s.send(c.ERROR, c.error(114, "the end \x1b[2Jof all"))),
     "nothing": pull(c.END, ends_well),
+    "one of three left out": pull(c.file(1, "a", 0) + c.file(2, "c", 0) + c.END, leaves_out_b),
     "a reason without a failure": pull(c.file(1, "a", 5) + c.END, loses_a),
     "failures without a line": pull(c.file(1, "a", 5) + c.END, lambda s: copy_of_a(s, failed=3)),
     "lost without a failure": push(lambda s: answers(s, c.LOST)),
@@ -262,6 +275,12 @@ def test_no_reasons():
     for scenario in ("nothing", "a reason without a failure", "failures without a line"):
         status, err, out = initiator(scenario, "host:a", Place().there)
         t.ok(status == 114 and "xdd: copy: " in err, "a source with: %s" % scenario, "status %s\n%s%s" % (status, err, out))
+    place = Place()
+    status, err, out = initiator("one of three left out", "host:a", "host:x/b", "host:c", place.there)
+    t.ok(status == 114 and [line for line in err.splitlines() if not line.startswith("xdd: note: ")] ==
+         ["xdd: copy: b: was not offered, and no reason was given"] and
+         place.names() == ["a", "c"] and "  failed: 1:\n    b: was not offered" in out,
+         "a source with: one of three left out", "status %s, names %s\n%s%s" % (status, place.names(), err, out))
     for scenario in ("lost without a failure", "would be copied", "equal", "differs"):
         status, err, out = initiator(scenario, os.path.join(tree(), "large"), "host:there")
         t.ok(status == 114 and "xdd: copy: " in err, "a destination that answers: %s" % scenario,

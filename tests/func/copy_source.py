@@ -62,6 +62,28 @@ def test_unreadable():
     t.ok(all(same_trees(source, os.path.join(d, "source")) for d in (destination, pulled)), "all others are there, and nothing else")
 
 
+def test_named_unreadable():
+    """A source that is named and cannot be read has one line in each direction, and others arrive."""
+    prefix = unprivileged()
+    if prefix is None:
+        return t.skip("a named directory that cannot be read", "needs setpriv")
+    names = ("first", "sealed", "last")
+    for name in names:
+        write(os.path.join(fresh(name), "file"), b"x")
+    os.chmod(t.path("sealed"), 0)
+    for title, there, here in (("push", str, FAKE.place), ("pull", FAKE.place, str),
+                               ("two hosts", lambda path: "hosta:" + path, lambda path: "hostb:" + path)):
+        to = fresh("to")
+        run = copy("-r", *(there(t.path(name)) for name in names), here(to), prefix=prefix)
+        lines = [line for line in run.err.splitlines() if "warning" not in line]
+        t.ok(run.status == FAILED and len(lines) == 1 and "sealed: cannot read directory (Permission denied)" in lines[0] and
+             same_trees(t.path("first"), os.path.join(to, "first")) and same_trees(t.path("last"), os.path.join(to, "last")), "a named directory that cannot be read, %s" % title, run)
+    os.chmod(t.path("sealed"), 0o755)
+    to = fresh("to")
+    run = copy("-r", *(FAKE.place(t.path(name) + "/") for name in names), to)
+    t.ok(run.status == 0 and not run.err and os.listdir(to) == ["file"], "three sources that stand for their contents", run)
+
+
 def test_missing():
     source = fresh("source")
     destination = fresh("destination")
@@ -274,6 +296,6 @@ def test_contents():
          "-c: another time is corrected", run)
 
 
-t.run(test_unreadable, test_missing, test_changes, test_read_errors, test_holes, test_direct, test_size, test_zero, test_loop_device,
+t.run(test_unreadable, test_named_unreadable, test_missing, test_changes, test_read_errors, test_holes, test_direct, test_size, test_zero, test_loop_device,
       test_stalled_list, test_contents)
 t.done()

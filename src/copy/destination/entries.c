@@ -29,6 +29,7 @@ struct entries {
 	size_t below_room;
 	uint64_t last_id;
 	uint64_t n_top; /* entries at the top */
+	bool *came;	/* of each source: an entry at the top has its name */
 	bool ended;	/* COPY_END has come */
 	struct copy_entry *of_root;
 	struct copy_cursor cursor;
@@ -125,6 +126,7 @@ void entries_free(struct destination *d, struct entries *x)
 		return_fd(d, &x->levels[0]);
 	free(x->levels);
 	free(x->below);
+	free(x->came);
 	free(x->of_root);
 	free(x);
 }
@@ -393,15 +395,46 @@ static int take_link(struct destination *d, const struct level *l, const struct 
 	return 0;
 }
 
-static bool is_top_name(const struct copy_job *job, const char *name)
+/*
+ * True if the name was asked for. Its source has come then, or the first of several that had not.
+ */
+static bool take_top_name(struct destination *d, const char *name)
 {
-	if (!job->top_names)
-		return true;
+	const struct copy_job *job = d->job;
+	bool *came = d->entries->came, asked = !job->top_names;
+
 	for (size_t k = 0; k < job->n_top_names; k++) {
-		if (!strcmp(job->top_names[k], name))
-			return true;
+		if (strcmp(job->top_names[k], name) != 0)
+			continue;
+		asked = true;
+		if (came[k])
+			continue;
+		came[k] = true;
+		break;
 	}
-	return false;
+	return asked;
+}
+
+/*
+ * A source that cannot be offered has a failure, so more of them are missing only if the other side
+ * hides one. That fails here, and the rest of the copy goes on.
+ */
+static void check_all_came(struct destination *d)
+{
+	const struct copy_job *job = d->job;
+	const bool *came = d->entries->came;
+	uint64_t missing = 0;
+
+	for (size_t k = 0; k < job->n_top_names; k++)
+		missing += !came[k];
+	if (missing <= role_never_offered(d->role))
+		return;
+	for (size_t k = 0; k < job->n_top_names; k++) {
+		if (!came[k])
+			role_fail(d->role, 0, COPY_FAILED, job->top_names[k],
+				  "%swas not offered, and no reason was given",
+				  *job->top_names[k] ? "" : "a source that stands for its contents ");
+	}
 }
 
 /* An entry at the top has a name that was asked for, and may get another one here. */
@@ -409,7 +442,7 @@ static int check_top(struct destination *d, struct copy_entry *e, char *why)
 {
 	struct entries *x = d->entries;
 
-	if (!is_top_name(d->job, e->name))
+	if (!take_top_name(d, e->name))
 		return dest_violation(why, "a file that was not asked for");
 	if (x->n_top++ && (d->root.name || d->root.is_entry || d->root.device >= 0) &&
 	    !(e->kind == COPY_DIR && !*e->name))
@@ -450,6 +483,7 @@ static int take_end(struct destination *d, char *why)
 {
 	if (d->entries->n != 1)
 		return dest_violation(why, "the end of all within a directory");
+	check_all_came(d);
 	d->entries->ended = true;
 	commit_entered_all(d->commit);
 	atomic_store(&d->all_offered, true);
@@ -484,6 +518,9 @@ static int begin(struct destination *d, const struct copy_entry *e)
 	struct level root = { .kind = LEVEL_THERE, .fd = -1 };
 	int err = begin_root(d, e);
 
+	d->entries->came = calloc(d->job->n_top_names + 1, sizeof(*d->entries->came));
+	if (!d->entries->came)
+		err = -ENOMEM;
 	if (err)
 		return err;
 	root.fresh = d->root.fresh;
