@@ -251,6 +251,47 @@ static void test_open_directories(void **state)
 	refused(&r, "more directories in each other");
 }
 
+/*
+ * Files of which other names may follow, with paths of half a MiB below directories that -n does
+ * not make: those beyond 64 MiB are not remembered, so links to them fail, and all else goes on.
+ */
+static void test_long_names_of_links(void **state)
+{
+	const size_t depth = 2000, path_bytes = depth * COPY_MAX_NAME_BYTES + sizeof("f");
+	const uint64_t kept = (64u << 20) / path_bytes;
+	char name[COPY_MAX_NAME_BYTES] = "";
+	uint64_t first = 0, last_kept, lost;
+	struct source_rig r;
+
+	(void)state;
+	rig_open(&r, "d");
+	assert_int_equal(mkdir(r.path, 0755), 0);
+	r.settings.into = r.settings.dry_run = true;
+	rig_start(&r);
+	memset(name, 'd', sizeof(name) - 1);
+	for (size_t i = 0; i < depth; i++)
+		rig_dir(&r, name);
+	for (size_t i = 0; i <= kept; i++) {
+		struct copy_entry e = rig_entry(&r, COPY_FILE, "f");
+
+		e.flags = COPY_HAS_LINKS;
+		first = first ? first : e.id;
+		rig_add(&r, &e);
+	}
+	for (size_t i = 0; i < depth; i++)
+		rig_leave(&r);
+	last_kept = rig_link(&r, "kept", first + kept - 1);
+	lost = rig_link(&r, "lost", first + kept);
+	rig_end(&r);
+	rig_until_result(&r, first + kept, COPY_WOULD);
+	rig_until_result(&r, last_kept, COPY_WOULD);
+	rig_until_result(&r, lost, COPY_LOST);
+	assert_int_equal(rig_finish(&r), COPY_FAILED);
+	assert_int_equal(r.n_failures, 1);
+	assert_string_equal(r.failure.text, "there are too many files with several names");
+	rig_close(&r);
+}
+
 /* The end, while files are expected. */
 static void test_finish(void **state)
 {
@@ -276,6 +317,7 @@ int main(void)
 		cmocka_unit_test(test_part_of_sums),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_open_directories),
+		cmocka_unit_test(test_long_names_of_links),
 		cmocka_unit_test(test_finish),
 	};
 
