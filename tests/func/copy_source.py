@@ -113,6 +113,19 @@ def slow_copy(source, destination, meddle):
     return t.Run(p.args, p.returncode if running else "ended early", out.decode(), err.decode())
 
 
+def test_made_when_read():
+    """Files that the kernel makes when they are read have other sizes than they say: a line tells, and none is copied."""
+    destination = fresh("destination")
+    for path, says in (("/proc/version", "more bytes can be read than its size, %d, as from files in /proc"),
+                       ("/sys/kernel/mm/transparent_hugepage/enabled", "fewer bytes can be read than its size, %d, as from files in /sys")):
+        if not os.path.exists(path):
+            t.skip(path, "there is none")
+            continue
+        run = copy(path, FAKE.place(destination))
+        line = "xdd: copy: %s: cannot be copied (%s); use cat\n" % (path, says % os.stat(path).st_size)
+        t.ok(run.status == FAILED and run.err == line and not os.listdir(destination), path, run)
+
+
 def test_changes():
     def shrink(path):
         os.truncate(path, 2 * MIB)
@@ -296,6 +309,6 @@ def test_contents():
          "-c: another time is corrected", run)
 
 
-t.run(test_unreadable, test_named_unreadable, test_missing, test_changes, test_read_errors, test_holes, test_direct, test_size, test_zero, test_loop_device,
+t.run(test_unreadable, test_named_unreadable, test_missing, test_made_when_read, test_changes, test_read_errors, test_holes, test_direct, test_size, test_zero, test_loop_device,
       test_stalled_list, test_contents)
 t.done()

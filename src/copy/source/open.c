@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -75,4 +76,12 @@ enum file_state source_compare(int fd, const struct entry *e, int64_t *ctime_ns)
 		return FILE_SAME;
 	*ctime_ns = now_ns;
 	return FILE_TOUCHED;
+}
+
+void source_size_text(char *text, size_t size, const struct entry *e, bool more)
+{
+	snprintf(text, size,
+		 "cannot be copied (%s bytes can be read than its size, %" PRIu64
+		 ", as from files in %s); use cat",
+		 more ? "more" : "fewer", e->file_bytes, more ? "/proc" : "/sys");
 }

@@ -34,4 +34,10 @@ enum file_state {
 /* Compare an open file with what the walk found. `*ctime_ns` is e->ctime_ns at first. */
 enum file_state source_compare(int fd, const struct entry *e, int64_t *ctime_ns);
 
+/*
+ * Why a file is not copied of which `more` or fewer bytes were read than its size, while it is
+ * FILE_SAME: the kernel makes the contents of such a file when it is read.
+ */
+void source_size_text(char *text, size_t size, const struct entry *e, bool more);
+
 #endif

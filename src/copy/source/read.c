@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "copy/source/open.h"
 #include "xdd/sys/clock.h"
 #include "xdd/sys/directio.h"
 
@@ -92,6 +93,17 @@ static ssize_t read_direct(struct large *f, uint8_t *buf, const struct extent *x
 	return (uint64_t)n < before ? 0 : n - (ssize_t)before;
 }
 
+/* Fewer bytes than the walk found. Other threads may use f->ctime_ns. */
+static void short_text(const struct large *f, char *text, size_t size)
+{
+	int64_t ctime_ns = f->entry->ctime_ns;
+
+	if (source_compare(f->fd, f->entry, &ctime_ns) == FILE_SAME)
+		source_size_text(text, size, f->entry, false);
+	else
+		snprintf(text, size, "became shorter while it was copied");
+}
+
 int read_range(struct data_thread *d, struct large *f, const struct extent *x, uint8_t **data,
 	       char *text, size_t size)
 {
@@ -115,6 +127,6 @@ int read_range(struct data_thread *d, struct large *f, const struct extent *x, u
 	if (f->entry->flags & COPY_DEVICE)
 		snprintf(text, size, "ends after %" PRIu64 " bytes", x->begin + (uint64_t)n);
 	else
-		snprintf(text, size, "became shorter while it was copied");
+		short_text(f, text, size);
 	return -ENODATA;
 }

@@ -66,7 +66,8 @@ static bool read_file(int fd, const struct entry *e, uint8_t *out, char *text)
 		case FILE_SAME:
 			if ((uint64_t)n == e->size_bytes)
 				return true;
-			break;
+			source_size_text(text, MAX_TEXT_BYTES, e, (uint64_t)n > e->size_bytes);
+			return false;
 		case FILE_TOUCHED:
 			/* Its contents may have changed before it was read, and its time set. */
 			if (lseek(fd, 0, SEEK_SET) == 0)
