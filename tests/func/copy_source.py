@@ -113,6 +113,17 @@ def slow_copy(source, destination, meddle):
     return t.Run(p.args, p.returncode if running else "ended early", out.decode(), err.decode())
 
 
+def test_vanished():
+    """A source that was there when the command began has one line, of the source."""
+    for name in ("before", "vanished", "after"):
+        write(t.path(name), b"x")
+    remover = xddssh.Fake(before="rm -f '%s'" % t.path("vanished"), name="remover")
+    to = fresh("to")
+    run = remover.copy("-q", *(t.path(name) for name in ("before", "vanished", "after")), remover.place(to))
+    t.ok(run.status == FAILED and run.err == "xdd: copy: %s: cannot open (No such file or directory)\n" % t.path("vanished") and
+         sorted(os.listdir(to)) == ["after", "before"], "a source that vanishes while ssh starts", run)
+
+
 def test_made_when_read():
     """Files that the kernel makes when they are read have other sizes than they say: a line tells, and none is copied."""
     destination = fresh("destination")
@@ -309,6 +320,6 @@ def test_contents():
          "-c: another time is corrected", run)
 
 
-t.run(test_unreadable, test_named_unreadable, test_missing, test_made_when_read, test_changes, test_read_errors, test_holes, test_direct, test_size, test_zero, test_loop_device,
+t.run(test_unreadable, test_named_unreadable, test_missing, test_vanished, test_made_when_read, test_changes, test_read_errors, test_holes, test_direct, test_size, test_zero, test_loop_device,
       test_stalled_list, test_contents)
 t.done()
