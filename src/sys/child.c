@@ -182,6 +182,8 @@ int child_wait(pid_t pid, uint64_t wait_ns)
 
 	if (!ends_within(pid, fd, wait_ns, &result)) {
 		kill(pid, SIGTERM);
+		/* One that is stopped gets SIGTERM once it runs. */
+		kill(pid, SIGCONT);
 		if (!ends_within(pid, fd, END_NS, &result)) {
 			kill(pid, SIGKILL);
 			ends_within(pid, fd, UINT64_MAX / 2, &result);

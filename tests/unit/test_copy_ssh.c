@@ -53,8 +53,8 @@ static void write_answer(void)
 	close(fd);
 }
 
-/* Start a server with a script in the place of ssh. */
-static int run(struct ssh *s, const char *script, char *why, size_t size)
+/* Start a server with a script in the place of ssh, whose channel has this time limit. */
+static int run_for(struct ssh *s, const char *script, uint64_t timeout_ns, char *why, size_t size)
 {
 	const char *words[] = { "/bin/sh", "-c", script, NULL };
 	struct copy_request request = { .ssh = words, .remote_xdd = "xdd" };
@@ -64,7 +64,7 @@ static int run(struct ssh *s, const char *script, char *why, size_t size)
 		.settings = { .connections = 1,
 			      .block_bytes = 1u << 20,
 			      .size_bytes = UINT64_MAX,
-			      .timeout_ns = 5 * SECOND_NS },
+			      .timeout_ns = timeout_ns },
 		.destination = "y",
 		.own_host = "there",
 		.peer_host = "here",
@@ -76,6 +76,11 @@ static int run(struct ssh *s, const char *script, char *why, size_t size)
 	*why = '\0';
 	status = ssh_start(s, &request, &place, &start, why, size);
 	return status ? status : ssh_await_start(s, why, size);
+}
+
+static int run(struct ssh *s, const char *script, char *why, size_t size)
+{
+	return run_for(s, script, 5 * SECOND_NS, why, size);
 }
 
 static void starts(const char *before)
@@ -210,6 +215,40 @@ static void test_stubborn(void **state)
 	close(c.write_fd);
 	assert_int_equal(child_wait(c.pid, 50 * MS_NS), 128 + SIGKILL);
 	assert_true(clock_now_ns() - start_ns < 20 * SECOND_NS);
+}
+
+/* One that is stopped ends by SIGTERM too. */
+static void test_stopped(void **state)
+{
+	char *argv[] = { "/bin/sh", "-c", "exec sleep 100", NULL };
+	struct child c;
+	int status;
+
+	(void)state;
+	assert_int_equal(child_start(&c, argv, CHILD_PLAIN), 0);
+	close(c.read_fd);
+	close(c.write_fd);
+	kill(c.pid, SIGSTOP);
+	assert_int_equal(waitpid(c.pid, &status, WUNTRACED), c.pid);
+	assert_true(WIFSTOPPED(status));
+	assert_int_equal(child_wait(c.pid, 0), 128 + SIGTERM);
+}
+
+/* One that was silent for the time limit gets no more time for its end. */
+static void test_silent(void **state)
+{
+	struct ssh s = { 0 };
+	uint64_t start_ns;
+	char why[1024];
+
+	(void)state;
+	assert_int_equal(run_for(&s, "echo 'XDD-COPY 2 8'; exec sleep 100", 100 * MS_NS, why,
+				 sizeof(why)),
+			 COPY_SSH_ENDED);
+	assert_non_null(strstr(why, "nothing came from the other side for 0.1 s"));
+	start_ns = clock_now_ns();
+	assert_int_equal(ssh_end(&s, 60 * SECOND_NS), 128 + SIGTERM);
+	assert_true(clock_now_ns() - start_ns < 30 * SECOND_NS);
 }
 
 /* SIGINT is for the process that the user started; all other signals are as usual. */
@@ -389,7 +428,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_starts),	   cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_no_program), cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_stubborn),   cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_stubborn),   cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_silent),	   cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_words),	   cmocka_unit_test(test_refused_words),
 		cmocka_unit_test(test_quote),	   cmocka_unit_test(test_terminal),
 	};

@@ -28,6 +28,7 @@ struct duplex {
 
 	/* atomic */
 	atomic_bool aborted;
+	atomic_bool timed_out;
 	_Atomic uint64_t timeout_ns;
 	_Atomic uint64_t received_ns; /* the last time that bytes arrived */
 };
@@ -73,6 +74,7 @@ struct duplex *duplex_new(int read_fd, int write_fd, uint64_t timeout_ns)
 	d->end_fd = end_fd;
 	atomic_init(&d->timeout_ns, timeout_ns);
 	atomic_init(&d->aborted, false);
+	atomic_init(&d->timed_out, false);
 	atomic_init(&d->received_ns, clock_now_ns());
 	d->read_flags = unblock(read_fd);
 	d->write_flags = unblock(write_fd);
@@ -104,6 +106,11 @@ void duplex_set_timeout(struct duplex *d, uint64_t timeout_ns)
 uint64_t duplex_timeout(const struct duplex *d)
 {
 	return atomic_load(&d->timeout_ns);
+}
+
+bool duplex_timed_out(const struct duplex *d)
+{
+	return atomic_load(&d->timed_out);
 }
 
 void duplex_abort(struct duplex *d)
@@ -149,6 +156,14 @@ int duplex_sleep(struct duplex *d, uint64_t until_ns)
 	int err = wait_until(d, -1, 0, until_ns);
 
 	return err == -ETIMEDOUT ? 0 : err;
+}
+
+/* Remember that a call fails because of the time limit. Returns `err`. */
+static int failed(struct duplex *d, int err)
+{
+	if (err == -ETIMEDOUT)
+		atomic_store(&d->timed_out, true);
+	return err;
 }
 
 /* -errno of read(2) or write(2). The end of a terminal is EIO. */
@@ -206,7 +221,7 @@ int duplex_send(struct duplex *d, struct iovec *iov, int n)
 		else if (errno != EINTR)
 			err = lost(-errno);
 		if (err)
-			return err;
+			return failed(d, err);
 	}
 	return 0;
 }
@@ -231,7 +246,7 @@ int duplex_receive(struct duplex *d, void *buf, size_t size)
 		else if (n < 0 && errno != EINTR)
 			err = lost(-errno);
 		if (err)
-			return err;
+			return failed(d, err);
 		if (n > 0) {
 			to += n;
 			size -= (size_t)n;

@@ -8,6 +8,7 @@
 #ifndef COPY_LINK_DUPLEX_H
 #define COPY_LINK_DUPLEX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -26,6 +27,9 @@ void duplex_free(struct duplex *d);
 /* The time limit; a new one is that of later waits. */
 void duplex_set_timeout(struct duplex *d, uint64_t timeout_ns);
 uint64_t duplex_timeout(const struct duplex *d);
+
+/* True if a call has failed with -ETIMEDOUT. Any thread. */
+bool duplex_timed_out(const struct duplex *d);
 
 /* Have all present and future calls return -ECONNABORTED. */
 void duplex_abort(struct duplex *d);

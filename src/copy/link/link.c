@@ -163,6 +163,11 @@ void link_set_timeout(struct link *channel, uint64_t timeout_ns)
 	duplex_set_timeout(channel->duplex, timeout_ns);
 }
 
+bool link_timed_out(const struct link *channel)
+{
+	return duplex_timed_out(channel->duplex);
+}
+
 bool link_is_channel(const struct link *l)
 {
 	return !l->connection;

@@ -30,6 +30,9 @@ struct link *link_on_fds(int read_fd, int write_fd, uint64_t timeout_ns);
 /* Another time limit for a channel: a server learns its own with START. */
 void link_set_timeout(struct link *channel, uint64_t timeout_ns);
 
+/* True if a call on a channel has failed with -ETIMEDOUT. Any thread. */
+bool link_timed_out(const struct link *channel);
+
 /*
  * A data connection, number `number`, whose codes use `key`, after HELLO and WELCOME, which had
  * sequence 0. The link closes both, also when this fails. Receiving waits for the first byte of a

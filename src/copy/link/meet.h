@@ -56,9 +56,9 @@ void ssh_cut(struct ssh *s);
 bool ssh_has_ended(const struct ssh *s, uint64_t wait_ns);
 
 /*
- * Close the channel, wait at most `wait_ns` for the end of ssh, then end it; after ssh_cut(), and
- * where there is no channel, at once. Returns its exit status, or 128 + the signal. Safe on one
- * that is all zero or has ended.
+ * Close the channel, wait at most `wait_ns` for the end of ssh, then end it; at once after
+ * ssh_cut(), after a time limit of the channel, and where there is no channel. Returns its exit
+ * status, or 128 + the signal. Safe on one that is all zero or has ended.
  */
 int ssh_end(struct ssh *s, uint64_t wait_ns);
 

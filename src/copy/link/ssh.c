@@ -325,8 +325,8 @@ int ssh_end(struct ssh *s, uint64_t wait_ns)
 {
 	int status = 0;
 
-	/* There is nothing to wait for. */
-	if (!s->channel || atomic_load(&s->cut))
+	/* There is nothing to wait for: one that was silent has had its time. */
+	if (!s->channel || atomic_load(&s->cut) || link_timed_out(s->channel))
 		wait_ns = 0;
 	atomic_store(&s->open, 0);
 	link_close(s->channel);
