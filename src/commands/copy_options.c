@@ -240,7 +240,9 @@ static const struct option link_rows[] = {
 	  .unit = "seconds",
 	  LINE_FIELD(timeout_ns),
 	  .help = "end after this time without a sign of life of the other side",
-	  .detail = "From 1 second to 1 hour.",
+	  .detail = "From 1 second to 1 hour. Where it is given, it is also the limit for the time "
+		    "until ssh has connected and xdd has answered, with the time for a password; "
+		    "otherwise that has no limit but those of ssh.",
 	  .example = "xddcp -timeout 2min disk.img storage:/vm/" },
 	{ .name = "retries",
 	  .arg = "<#retries>",

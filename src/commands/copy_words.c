@@ -285,6 +285,7 @@ static int settle(struct copy_line *l)
 	s->timeout_ns = l->timeout_ns;
 	s->stamps |= s->stamps_binary;
 	r->retries = (unsigned)l->retries;
+	r->answer_ns = copy_line_has(l, "timeout") ? l->timeout_ns : 0;
 	r->ssh = plain_ssh;
 	r->remote_xdd = l->remote_xdd ? program_of(l->arena, l->remote_xdd) : "xdd";
 	if (l->json)

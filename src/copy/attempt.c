@@ -122,11 +122,11 @@ static int end_servers(struct copy_attempt *a, int status)
 {
 	for (enum copy_role role = COPY_SOURCE; role <= COPY_DESTINATION; role++) {
 		struct ssh *server = &a->servers[side_of(role)];
-		bool lost = status == COPY_SSH_ENDED && *a->why && a->at == role &&
+		bool lost = a->begun && status == COPY_SSH_ENDED && *a->why && a->at == role &&
 			    ssh_has_ended(server, ATTEMPT_CAUSE_NS);
 		int end = a->here[side_of(role)] ? 0 : ssh_end(server, END_NS);
 
-		if (lost && a->begun)
+		if (lost)
 			explain_loss(a, role, end);
 
 		if (end && status == XDD_OK) {

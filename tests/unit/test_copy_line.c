@@ -82,6 +82,7 @@ static void test_defaults(void **state)
 	assert_null(l.request.log_path);
 	assert_null(l.request.json_path);
 	assert_int_equal(l.request.retries, 0);
+	assert_int_equal(l.request.answer_ns, 0);
 	assert_int_equal(l.request.n_sources, 1);
 	assert_string_equal(l.request.sources[0].host, "h");
 	assert_string_equal(l.request.sources[0].path, "a");
@@ -145,6 +146,7 @@ static void test_values(void **state)
 	assert_true(s->port_given);
 	assert_int_equal(s->block_bytes, 65536);
 	assert_int_equal(s->timeout_ns, 120 * NS_PER_SEC);
+	assert_int_equal(l.request.answer_ns, 120 * NS_PER_SEC);
 	assert_int_equal(l.request.retries, 3);
 	LINE(&l, "--threads=4 -port=7 --log=x -jsonout y h:a b", 0);
 	assert_int_equal(s->connections, 4);

@@ -53,11 +53,15 @@ static void write_answer(void)
 	close(fd);
 }
 
-/* Start a server with a script in the place of ssh, whose channel has this time limit. */
-static int run_for(struct ssh *s, const char *script, uint64_t timeout_ns, char *why, size_t size)
+/*
+ * Start a server with a script in the place of ssh. `timeout_ns` is the limit of its channel,
+ * `answer_ns` that of its first answer.
+ */
+static int run_for(struct ssh *s, const char *script, uint64_t timeout_ns, uint64_t answer_ns,
+		   char *why, size_t size)
 {
 	const char *words[] = { "/bin/sh", "-c", script, NULL };
-	struct copy_request request = { .ssh = words, .remote_xdd = "xdd" };
+	struct copy_request request = { .ssh = words, .remote_xdd = "xdd", .answer_ns = answer_ns };
 	const char *sources[] = { "x" };
 	struct copy_start start = {
 		.role = COPY_SOURCE,
@@ -80,7 +84,7 @@ static int run_for(struct ssh *s, const char *script, uint64_t timeout_ns, char 
 
 static int run(struct ssh *s, const char *script, char *why, size_t size)
 {
-	return run_for(s, script, 5 * SECOND_NS, why, size);
+	return run_for(s, script, 5 * SECOND_NS, 0, why, size);
 }
 
 static void starts(const char *before)
@@ -242,13 +246,42 @@ static void test_silent(void **state)
 	char why[1024];
 
 	(void)state;
-	assert_int_equal(run_for(&s, "echo 'XDD-COPY 2 8'; exec sleep 100", 100 * MS_NS, why,
+	assert_int_equal(run_for(&s, "echo 'XDD-COPY 2 8'; exec sleep 100", 100 * MS_NS, 0, why,
 				 sizeof(why)),
 			 COPY_SSH_ENDED);
 	assert_non_null(strstr(why, "nothing came from the other side for 0.1 s"));
 	start_ns = clock_now_ns();
 	assert_int_equal(ssh_end(&s, 60 * SECOND_NS), 128 + SIGTERM);
 	assert_true(clock_now_ns() - start_ns < 30 * SECOND_NS);
+}
+
+/* The limit that the user named holds before the first answer; without it there is none. */
+static void test_no_answer(void **state)
+{
+	static const char *const silent[] = { "exec sleep 100", "echo Welcome; exec sleep 100",
+					      "printf XDD-COPY; kill -STOP $$" };
+	struct ssh s = { 0 };
+	char why[1024];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(silent) / sizeof(silent[0]); i++) {
+		uint64_t start_ns = clock_now_ns();
+
+		assert_int_equal(run_for(&s, silent[i], 5 * SECOND_NS, 1500 * MS_NS, why,
+					 sizeof(why)),
+				 COPY_SSH_ENDED);
+		assert_string_equal(why, "did not answer within 1.5 s; give it more time with "
+					 "-timeout");
+		assert_true(clock_now_ns() - start_ns >= 1500 * MS_NS);
+		assert_int_equal(ssh_end(&s, 60 * SECOND_NS), 128 + SIGTERM);
+		assert_true(clock_now_ns() - start_ns < 30 * SECOND_NS);
+	}
+	/* It holds for the answer only, and one in time is taken. */
+	fails("sleep 0.3; echo 'XDD-COPY 3 9.1'; cat", COPY_BAD_VERSION, "has xdd 9.1");
+	assert_int_equal(run_for(&s, "sleep 0.3; echo 'XDD-COPY 3 9.1'; cat", 5 * SECOND_NS,
+				 30 * SECOND_NS, why, sizeof(why)),
+			 COPY_BAD_VERSION);
+	ssh_end(&s, 0);
 }
 
 /* SIGINT is for the process that the user started; all other signals are as usual. */
@@ -402,7 +435,7 @@ static void test_terminal(void **state)
 	there = link_on_fds(slave, dup(slave), 5 * SECOND_NS);
 	assert_int_equal(banner_send(there), 0);
 	fcntl(master, F_SETFL, O_NONBLOCK);
-	assert_int_equal(banner_await(master, &b, &cut), BANNER_FOUND);
+	assert_int_equal(banner_await(master, &b, 0, &cut), BANNER_FOUND);
 	assert_int_equal(b.protocol, COPY_PROTOCOL);
 	here = link_on_fds(master, dup(master), 5 * SECOND_NS);
 	for (unsigned i = 0; i < 2; i++) {
@@ -426,12 +459,13 @@ static void test_terminal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_starts),	   cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_no_program), cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_stubborn),   cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_silent),	   cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_words),	   cmocka_unit_test(test_refused_words),
-		cmocka_unit_test(test_quote),	   cmocka_unit_test(test_terminal),
+		cmocka_unit_test(test_starts),	      cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_no_program),    cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_stubborn),      cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_silent),	      cmocka_unit_test(test_no_answer),
+		cmocka_unit_test(test_signals),	      cmocka_unit_test(test_words),
+		cmocka_unit_test(test_refused_words), cmocka_unit_test(test_quote),
+		cmocka_unit_test(test_terminal),
 	};
 	const char *why;
 	int failed;

@@ -92,6 +92,7 @@ struct copy_request {
 	const char *remote_xdd; /* program on the other hosts: "xdd" */
 	bool remote_tty;	/* -Y */
 	unsigned retries;	/* of the whole copy, after the connection was lost */
+	uint64_t answer_ns;	/* limit for the first answer of a server; 0: none */
 	const char *log_path;	/* NULL: none */
 	const char *json_path;	/* NULL: none */
 	bool quiet;		/* neither progress nor summary */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "copy/message/message.h"
+#include "xdd/sys/clock.h"
 
 #define LOOK_MS 50
 
@@ -67,9 +68,9 @@ static void keep_noise(struct banner *b, const char *line)
 
 /*
  * The next byte. What follows the banner belongs to the channel, so bytes are read one by one.
- * Returns 1; 0 at the end; or -ECANCELED.
+ * Returns 1; 0 at the end; -ECANCELED; or -ETIMEDOUT once clock_now_ns() reaches `until_ns`.
  */
-static int next_byte(int fd, char *byte, const atomic_int *cut)
+static int next_byte(int fd, char *byte, uint64_t until_ns, const atomic_int *cut)
 {
 	for (;;) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -81,24 +82,34 @@ static int next_byte(int fd, char *byte, const atomic_int *cut)
 			return 0;
 		if (atomic_load(cut))
 			return -ECANCELED;
+		if (clock_now_ns() >= until_ns)
+			return -ETIMEDOUT;
 		poll(&p, 1, LOOK_MS);
 	}
 }
 
-enum banner_end banner_await(int fd, struct banner *b, const atomic_int *cut)
+static enum banner_end end_of(int n)
 {
+	if (n == 0)
+		return BANNER_CLOSED;
+	return n == -ETIMEDOUT ? BANNER_LATE : BANNER_CUT;
+}
+
+enum banner_end banner_await(int fd, struct banner *b, uint64_t limit_ns, const atomic_int *cut)
+{
+	const uint64_t until_ns = limit_ns ? clock_now_ns() + limit_ns : UINT64_MAX;
 	char line[MAX_LINE];
 	size_t length = 0;
 
 	memset(b, 0, sizeof(*b));
 	for (size_t total = 0; total < BANNER_MAX_NOISE; total++) {
 		char byte;
-		int n = next_byte(fd, &byte, cut);
+		int n = next_byte(fd, &byte, until_ns, cut);
 
 		line[length] = '\0';
 		if (n <= 0) {
 			keep_noise(b, line);
-			return n ? BANNER_CUT : BANNER_CLOSED;
+			return end_of(n);
 		}
 		if (byte != '\n') {
 			/* Keep the last part of a long line. */

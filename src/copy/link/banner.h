@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "copy/link/link.h"
 
@@ -24,16 +25,17 @@ enum banner_end {
 	BANNER_CLOSED, /* the end of the output came first */
 	BANNER_NOISE,  /* too much other output */
 	BANNER_CUT,
+	BANNER_LATE, /* the time limit came first */
 };
 
 /* Send the banner of this program, before any message. Returns 0 or -errno. Server. */
 int banner_send(struct link *channel);
 
 /*
- * Read from `fd`, which does not block, up to the end of the banner and no further. There is no
- * limit of time, because a password may be asked for: `*cut` ends it within 50 ms when it is set.
- * Main thread of the other side.
+ * Read from `fd`, which does not block, up to the end of the banner and no further, for at most
+ * `limit_ns`; 0: without a limit, because a password may be asked for. `*cut` ends it within 50 ms
+ * when it is set, and so does the limit. Main thread of the other side.
  */
-enum banner_end banner_await(int fd, struct banner *b, const atomic_int *cut);
+enum banner_end banner_await(int fd, struct banner *b, uint64_t limit_ns, const atomic_int *cut);
 
 #endif

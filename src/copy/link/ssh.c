@@ -1,8 +1,8 @@
 /*
  * Servers, which are started through ssh, or on this host without: meet.h. Called by copy.c.
  *
- * There is no time limit before the banner: ssh has its own for the network, and the user may be
- * asked for a password. A signal ends the wait.
+ * There is no time limit before the banner unless the user names one: ssh has its own for the
+ * network, and may ask for a password. A signal ends the wait.
  */
 #include "config.h"
 
@@ -74,6 +74,12 @@ static int say_not_started(const struct start *s, const char *program, int err)
 			   program);
 	return say(s, COPY_NO_SSH, "cannot start \"%s\" (%s); give another program with -S",
 		   program, strerror(-err));
+}
+
+static int say_late(const struct start *s)
+{
+	return say(s, COPY_SSH_ENDED, "did not answer within %g s; give it more time with -timeout",
+		   (double)s->request->answer_ns / NS_PER_SEC);
 }
 
 /* It ended without a banner, with exit status `status`. */
@@ -170,7 +176,7 @@ static int greet(const struct start *s, const struct child *c, uint64_t timeout_
 {
 	struct banner b;
 
-	switch (banner_await(c->read_fd, &b, &s->ssh->cut)) {
+	switch (banner_await(c->read_fd, &b, s->request->answer_ns, &s->ssh->cut)) {
 	case BANNER_FOUND:
 		break;
 	case BANNER_CLOSED:
@@ -183,6 +189,9 @@ static int greet(const struct start *s, const struct child *c, uint64_t timeout_
 	case BANNER_CUT:
 		close_child(c);
 		return say_canceled(s);
+	case BANNER_LATE:
+		close_child(c);
+		return say_late(s);
 	}
 	if (b.protocol != COPY_PROTOCOL) {
 		close_child(c);
