@@ -96,11 +96,12 @@ static int last_option(struct copy_line *l, const struct option *opt, const char
 		return status;
 	if (opt->arg)
 		return take_value(l, opt, word, l->argv[*i + 1] ? l->argv[++*i] : NULL);
-	set_flag(l, opt);
-	if (is_later_value(opt, l->argv[*i + 1]) && l->n_maybe < COPY_USED_MAX) {
-		l->maybe[l->n_maybe++] = (struct copy_maybe){ opt, l->n_operands };
-		l->operands[l->n_operands++] = l->argv[++*i];
+	if (!is_later_value(opt, l->argv[*i + 1]) || l->n_maybe == COPY_USED_MAX) {
+		set_flag(l, opt);
+		return 0;
 	}
+	l->maybe[l->n_maybe++] = (struct copy_maybe){ opt, l->n_operands };
+	l->operands[l->n_operands++] = l->argv[++*i];
 	return 0;
 }
 
@@ -204,24 +205,24 @@ static int read_words(struct copy_line *l, int argc)
 	return 0;
 }
 
-/* Apply a value in the form of the later program. */
+/* Apply a value in the form of the later program; a plain flag of the same name stays. */
 static int later_value(struct copy_line *l, const struct option *opt, const char *text)
 {
 	struct copy_settings *s = &l->request.settings;
 
+	if (strcmp(opt->name, "dryrun") == 0)
+		return take_value(l, option_find(&copy_options, "retries"), "-n", text);
+	if (strcmp(opt->name, "dump") == 0) {
+		set_flag(l, opt);
+		return 0;
+	}
+	copy_line_use(l, opt);
 	if (strcmp(opt->name, "directdestination") == 0) {
-		s->direct_destination = strcmp(text, "s") != 0;
+		s->direct_destination |= strcmp(text, "s") != 0;
 		s->direct_source |= strcmp(text, "d") != 0;
-	} else if (strcmp(opt->name, "ordered") == 0) {
-		s->ordered_destination = strcmp(text, "s") != 0;
+	} else {
+		s->ordered_destination |= strcmp(text, "s") != 0;
 		s->ordered_source |= strcmp(text, "d") != 0;
-	} else if (strcmp(opt->name, "dryrun") == 0) {
-		s->dry_run = false;
-		for (size_t i = 0; i < l->n_used; i++) {
-			if (l->used[i] == opt)
-				l->used[i] = option_find(&copy_options, "retries");
-		}
-		return copy_line_value(l, option_find(&copy_options, "retries"), "-n", text);
 	}
 	return 0;
 }
@@ -234,8 +235,11 @@ static int later_forms(struct copy_line *l)
 {
 	struct stat st;
 
-	if (l->n_operands < l->n_maybe + 2)
+	if (l->n_operands < l->n_maybe + 2) {
+		for (size_t i = 0; i < l->n_maybe; i++)
+			set_flag(l, l->maybe[i].opt);
 		return 0;
+	}
 	for (size_t i = 0; i < l->n_maybe; i++) {
 		const struct option *opt = l->maybe[i].opt;
 		const char *text = l->operands[l->maybe[i].operand];

@@ -210,6 +210,15 @@ static void test_later_forms(void **state)
 	LINE(&l, "-n 3 h:a /b", 0);
 	assert_true(!s->dry_run && l.request.retries == 3);
 	LINE(&l, "-k -n 3 h:a /b", 0);
+	/* A plain flag holds, whatever its form with a value says. */
+	LINE(&l, "-n -n 3 h:a /b", 0);
+	assert_true(s->dry_run && l.request.retries == 3);
+	LINE(&l, "-n 3 h:a -dryrun /b", 0);
+	assert_true(s->dry_run && l.request.retries == 3);
+	LINE(&l, "-d -d s h:a /b", 0);
+	assert_true(s->direct_source && s->direct_destination);
+	LINE(&l, "-o -o s h:a /b", 0);
+	assert_true(s->ordered_source && s->ordered_destination);
 	LINE(&l, "-w 5 h:a /b", 0);
 	assert_true(s->stamps_binary && l.request.n_sources == 1);
 	/* Too few names without it, so it is one. */
