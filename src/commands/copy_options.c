@@ -197,7 +197,9 @@ static const struct option link_rows[] = {
 	  .aliases = "f",
 	  SETTING(free_ports),
 	  .help = "end other xdd of this user that use the ports",
-	  .detail = "For ports that an earlier copy has left in use.",
+	  .detail = "For ports that an earlier copy has left in use. An xdd that waits for "
+		    "connections there gets SIGTERM, also one of -e2e. A copy that has its "
+		    "connections goes on.",
 	  .example = "xddcp -f -p 50000 disk.img storage:/vm/" },
 	{ .name = "ssh",
 	  .aliases = "S",

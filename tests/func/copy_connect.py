@@ -225,6 +225,25 @@ def busy():
     return sock, sock.getsockname()[1]
 
 
+def comm(pid):
+    """The name of the program of a process."""
+    return os.path.basename(os.readlink("/proc/%d/exe" % pid))
+
+
+def waiting_xdd(port):
+    """Another xdd that listens on `port`, for the other side of a run."""
+    other = subprocess.Popen([t.XDD, "-op", "write", "-targets", "1", t.path("sink"), "-reqsize", "1", "-numreqs", "1", "-e2e",
+                              "isdestination", "-e2e", "destination", "127.0.0.1:%d,1" % port, "-e2e", "timeout", "60"],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(0.02)
+    return other
+
+
 def ports():
     fake = s.Fake(name="ports")
     port = s.free_port()
@@ -235,22 +254,24 @@ def ports():
         r = fails("-p: a port that another program has", fake, NO_PORT, "no port from %d to %d is free" % (port, port),
                   "-p", str(port), "-t", "1", "-S", fake.ssh)
         t.ok("process %d (python" % os.getpid() in r.err, "-p: that program is named", r.err)
-        fails("-f ends no other programs", fake, NO_PORT, "no port from", "-f", "-p", str(port), "-t", "1", "-S", fake.ssh)
+        r = fails("-f ends no other programs", fake, NO_PORT, "no port from", "-f", "-p", str(port), "-t", "1", "-S", fake.ssh)
+        t.ok(r.err.rstrip().endswith("(%s), which -f does not end; give another one with -p" % comm(os.getpid())),
+             "-f: that program is named", r.err)
     port = s.free_port()
-    with subprocess.Popen([t.XDD, "-op", "write", "-targets", "1", t.path("sink"), "-reqsize", "1", "-numreqs", "1", "-e2e",
-                           "isdestination", "-e2e", "destination", "127.0.0.1:%d,1" % port, "-e2e", "timeout", "60"],
-                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as other:
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.02)
+    with waiting_xdd(port) as other:
         fails("another xdd has the port", fake, NO_PORT, r"process %d \(xdd\)" % other.pid, "-p", str(port), "-t", "1",
               "-S", fake.ssh)
         t.ok(other.poll() is None, "it runs on")
         copies("-f ends it", fake, "-f", "-p", str(port), "-t", "1", "-S", fake.ssh)
         t.ok(other.wait(20) != 0, "it has ended")
+    port = s.free_port()
+    with waiting_xdd(port) as other:
+        other.send_signal(signal.SIGSTOP)
+        try:
+            copies("-f ends one that is stopped", fake, "-f", "-p", str(port), "-t", "1", "-S", fake.ssh)
+            t.ok(gone(other.pid, 20), "that has ended too")
+        finally:
+            other.kill()
 
 
 def both_remote():

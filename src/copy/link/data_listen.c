@@ -175,17 +175,17 @@ static int listen_by_force(struct data_listener *l, const char *address, unsigne
 	return err;
 }
 
-static void say_taken(uint16_t first, unsigned n, char *why, size_t size)
+static void say_taken(const struct copy_settings *s, unsigned n, char *why, size_t size)
 {
-	char owner[PORT_OWNER_SIZE], text[PORT_OWNER_SIZE + 32] = "";
+	char owner[PORT_OWNER_SIZE], text[PORT_OWNER_SIZE + 64] = "";
+	const uint16_t first = s->port;
 
 	if (port_owner(first, owner))
-		snprintf(text, sizeof(text), ": %u belongs to %s", first, owner);
-	snprintf(
-		why, size,
-		"no port from %u to %u is free%s; give another one with -p, or -f to end copies of "
-		"yours that have them",
-		first, first + n - 1, text);
+		snprintf(text, sizeof(text), ": %u belongs to %s%s", first, owner,
+			 s->free_ports ? ", which -f does not end" : "");
+	snprintf(why, size, "no port from %u to %u is free%s; give another one with -p%s", first,
+		 first + n - 1, text,
+		 s->free_ports ? "" : ", or -f to end copies of yours that have them");
 }
 
 static int find_port(struct data_listener *l, const char *address, char *why, size_t size)
@@ -199,7 +199,7 @@ static int find_port(struct data_listener *l, const char *address, char *why, si
 		err = listen_by_force(l, address, l->expected, why, size);
 	if (is_taken(err) && s->port_given) {
 		if (err == -EADDRINUSE)
-			say_taken(s->port, l->expected, why, size);
+			say_taken(s, l->expected, why, size);
 		return err;
 	}
 	if (is_taken(err) && s->port)

@@ -159,6 +159,12 @@ bool port_owner(uint16_t port, char text[PORT_OWNER_SIZE])
 	return found;
 }
 
+/* To the process of `fd`, or where there is none to `pid`. Returns true once it is sent. */
+static bool send_signal(pid_t pid, int fd, int sig)
+{
+	return (fd < 0 ? kill(pid, sig) : syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0)) == 0;
+}
+
 /* The number of a process may be given to another one between the look and the signal. */
 static bool end_process(pid_t pid, const struct sockets *s)
 {
@@ -167,9 +173,9 @@ static bool end_process(pid_t pid, const struct sockets *s)
 
 	if (fd < 0 && errno != ENOSYS)
 		return false;
+	/* One that is stopped gets SIGTERM once it runs. */
 	if (is_ours(pid) && has_socket(pid, s))
-		ended = (fd < 0 ? kill(pid, SIGTERM) :
-				  syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0)) == 0;
+		ended = send_signal(pid, fd, SIGTERM) && send_signal(pid, fd, SIGCONT);
 	if (fd >= 0)
 		close(fd);
 	return ended;
