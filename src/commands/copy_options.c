@@ -42,7 +42,8 @@ static const struct option what_rows[] = {
 	  .help = "compare contents where size or time agree",
 	  .detail = "Without it a file of the same size and modification time is skipped. With it "
 		    "both sides read a file of the same size and compare digests, and only files "
-		    "that differ are sent.",
+		    "that differ are sent. It compares block devices too, which are always copied "
+		    "without it.",
 	  .example = "xddcp -r -c results/ storage:results" },
 	{ .name = "resume",
 	  .aliases = "R a",
@@ -51,7 +52,8 @@ static const struct option what_rows[] = {
 	  .detail =
 		  "The command is repeated as it was. Files that arrived are skipped, and parts of "
 		  "large files that were durable at the destination are not sent again. Without it "
-		  "an interrupted copy leaves complete files only.",
+		  "an interrupted copy leaves complete files only. A copy to a device begins "
+		  "again. Changes of a source that is a device cannot be seen: -verify finds them.",
 	  .example = "xddcp -r -R results/ storage:results" },
 	{ .name = "inplace",
 	  .aliases = "i",

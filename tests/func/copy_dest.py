@@ -309,6 +309,33 @@ def test_links_of_lost_files():
 
 # Devices
 
+def contents_of_device(path, data, device):
+    """-c skips a device with the same contents, and copies what differs: both to it and from it."""
+    def moved(title, source, to, same, *words):
+        run = copy("-c", *words, source, FAKE.place(to))
+        t.ok(run.status == 0 and ("1 file" in run.out and "identical" in run.out) == same, title, run)
+
+    moved("-c copies a device that differs", path, device, False)
+    t.ok(read(device)[:len(data)] == data, "and it has the contents", device)
+    moved("-c skips a device with the same contents", path, device, True)
+    moved("-c -n too", path, device, True, "-n")
+    image = os.path.join(fresh("image"), "image")
+    moved("-c copies from a device to a new file", device, image, False)
+    moved("-c skips a file with the contents of the device", device, image, True)
+    t.ok(copy("-n", device, FAKE.place(image)).out.startswith("copy "), "without -c it is not the same", image)
+    # Its time stays that of the device.
+    before = os.stat(image)
+    with open(image, "r+b") as file:
+        file.write(bytes([data[0] ^ 1]))
+    os.utime(image, ns=(before.st_atime_ns, before.st_mtime_ns))
+    moved("-c copies from a device to a file that differs", device, image, False)
+    t.ok(read(image) == read(device), "and it has the contents", image)
+    image = os.path.join(fresh("zeros"), "zeros")
+    for title in ("to a new file", "again"):
+        run = copy("-c", "/dev/zero", FAKE.place(image), "4096")
+        t.ok(run.status == 0 and "copied 1 file" in run.out, "-c copies from a character device %s" % title, run)
+
+
 def test_devices():
     source = fresh("source")
     data = noise(3 * MIB + 512)
@@ -328,6 +355,7 @@ def test_devices():
         file.write(bytes([data[8192] ^ 1]))
     run = copy("-k", path, FAKE.place(device))
     t.ok(run.status == MISCOMPARE and "bytes 8192-12287 differ (1 of " in run.err, "and finds a byte that differs", run)
+    contents_of_device(path, data, device)
     big = os.path.join(source, "big")
     with open(big, "wb") as file:
         file.truncate(9 * MIB)

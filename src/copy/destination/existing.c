@@ -38,13 +38,19 @@ static int end_at_once(struct destination *d, const struct offer *o, enum copy_o
 
 static bool is_same_size(const struct offer *o)
 {
-	return o->exists && S_ISREG(o->st.st_mode) && (uint64_t)o->st.st_size == o->e->size_bytes &&
-	       !(o->e->flags & COPY_DEVICE);
+	return o->exists && S_ISREG(o->st.st_mode) && (uint64_t)o->st.st_size == o->e->size_bytes;
 }
 
+/* The time of a device is not that of its contents. */
 static bool is_same_time(const struct offer *o)
 {
-	return meta_same_time(&o->st.st_mtim, o->e->mtime_ns);
+	return !(o->e->flags & COPY_DEVICE) && meta_same_time(&o->st.st_mtim, o->e->mtime_ns);
+}
+
+/* True: -c is to compare it. Character devices, which have no identity, are read only once. */
+static bool compares_contents(const struct destination *d, const struct copy_entry *e)
+{
+	return d->settings->compare_contents && (!(e->flags & COPY_DEVICE) || e->identity);
 }
 
 /* ---- what must come from the source ---- */
@@ -219,7 +225,7 @@ static int is_there(struct destination *d, const struct offer *o)
 
 static int decide(struct destination *d, const struct offer *o, char *why)
 {
-	bool same = is_same_size(o), contents = d->settings->compare_contents;
+	bool same = is_same_size(o), contents = compares_contents(d, o->e);
 
 	if (d->settings->verify)
 		return verify(d, o, why);
@@ -242,6 +248,8 @@ static int offer_device(struct destination *d, struct offer *o, char *why)
 
 	if (!verify && !fstat(d->root.device, &o->st) && is_itself(d, o->e, &o->st))
 		return itself(d, o);
+	if (d->root.block && o->e->size_bytes && compares_contents(d, o->e))
+		return want_sums(d, o, why);
 	if (d->settings->dry_run)
 		return end_at_once(d, o, COPY_WOULD);
 	if (verify)
