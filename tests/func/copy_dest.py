@@ -356,6 +356,15 @@ def test_devices():
     run = copy("-k", path, FAKE.place(device))
     t.ok(run.status == MISCOMPARE and "bytes 8192-12287 differ (1 of " in run.err, "and finds a byte that differs", run)
     contents_of_device(path, data, device)
+    run = t.command(["blockdev", "--setro", device]) if t.have("blockdev") else None
+    if run and run.status == 0:
+        for words in ((), ("-force",), ("-n",)):
+            run = copy(*words, path, FAKE.place(device))
+            t.ok(run.status == NOT_WRITABLE and device + ": the device is read-only\n" in run.err,
+                 "a read-only device is refused %s" % " ".join(words), run)
+        run = copy("-k", path, FAKE.place(device))
+        t.ok(run.status == 0, "-k compares a read-only device", run)
+        t.command(["blockdev", "--setrw", device])
     big = os.path.join(source, "big")
     with open(big, "wb") as file:
         file.truncate(9 * MIB)

@@ -78,6 +78,17 @@ static int check_size(const struct root *r, const char *path, uint64_t size_byte
 	return COPY_BAD_SIZE;
 }
 
+/* The kernel opens it for writing all the same, and then fails each write. */
+static int check_writable(const struct root *r, const char *path, char *why, size_t size)
+{
+	int read_only = 0;
+
+	if (ioctl(r->device, BLKROGET, &read_only) || !read_only)
+		return 0;
+	snprintf(why, size, "%s: the device is read-only", path);
+	return COPY_NOT_WRITABLE;
+}
+
 int device_open(struct root *r, const struct copy_job *job, const char *path, const struct stat *st,
 		uint64_t size_bytes, char *why, size_t size)
 {
@@ -85,7 +96,7 @@ int device_open(struct root *r, const struct copy_job *job, const char *path, co
 	bool reads = settings->verify || settings->dry_run;
 	char text[GUARD_WHY_SIZE] = "";
 	struct expected e = { .st = st, .why = text, .size = sizeof(text) };
-	int err = 0;
+	int err = 0, status = 0;
 
 	r->block = S_ISBLK(st->st_mode);
 	if (r->block && !settings->verify)
@@ -100,5 +111,9 @@ int device_open(struct root *r, const struct copy_job *job, const char *path, co
 		r->device = -1;
 		return refuse(path, err, text, why, size);
 	}
-	return r->block ? check_size(r, path, size_bytes, why, size) : 0;
+	if (r->block && !settings->verify)
+		status = check_writable(r, path, why, size);
+	if (r->block && !status)
+		status = check_size(r, path, size_bytes, why, size);
+	return status;
 }
