@@ -61,8 +61,8 @@ static const struct option what_rows[] = {
 	  .help = "write into existing files, without temporary names",
 	  .detail =
 		  "For a destination that must keep its inode or has no room for a second copy of "
-		  "a file. A file whose copy was interrupted is incomplete, and is named. Devices "
-		  "are always written in place.",
+		  "a file. A file whose copy was interrupted is incomplete, and is named unless "
+		  "the connection to its host was lost. Devices are always written in place.",
 	  .example = "xddcp -i disk.img storage:/vm/disk.img" },
 	{ .name = "size",
 	  .arg = "<bytes>",

@@ -12,6 +12,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddssh as s
+import xddsys
 import xddtest as t
 
 SSH_ENDED = 109
@@ -152,6 +153,53 @@ def test_killed():
                "; ssh ended with status 255: either the network has failed, or xdd on 127.0.0.1 was killed", pid)
 
 
+def interrupted_in_place(title, words, there, begun, end, expected):
+    """A copy of an endless file that ends by end(process, server) once it is begun: the line names the destination."""
+    with subprocess.Popen([t.XDD, "copy", "-q", *words, there], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+        server = server_of(p)
+        while p.poll() is None and not begun():
+            time.sleep(0.005)
+        if p.poll() is None and server:
+            end(p, server)
+        err = p.communicate(timeout=t.TIMEOUT)[1]
+    lines = [line for line in err.splitlines() if "is incomplete" in line]
+    t.ok(lines == ["xdd: warning: copy: %s: is incomplete, as it was written in place" % expected], title,
+         "%s, server %s\n%s" % (p.returncode, server, err))
+
+
+def test_in_place():
+    """A file that is written in place stays, and is named."""
+    fake, source = s.Fake(name="in-place"), t.path("endless")
+
+    def interrupt(process, _):
+        process.send_signal(signal.SIGINT)
+
+    def kill_server(_, server):
+        os.kill(server, signal.SIGKILL)
+
+    path = os.path.join(s.fresh("in-place.d"), "copy")
+    for title, words, there, end, expected in (
+            ("-i and SIGINT, there", [source], fake.place(path), interrupt, fake.place("copy")),
+            ("-i and SIGINT, here", [fake.place(source)], path, interrupt, "copy"),
+            ("-i and a lost connection, here", [fake.place(source)], path, kill_server, "copy")):
+        s.write(path, b"old")
+        interrupted_in_place(title, ["-S", fake.ssh, "-i", *words], there, lambda: os.path.getsize(path) > 3, end, expected)
+    os.unlink(path)
+    device = xddsys.loop_device(xddsys.sparse_file("in-place.img", 512 << 20))
+    if not device:
+        t.skip("a device that is incomplete", "needs loop devices")
+        return
+
+    def first_byte():
+        with open(device, "rb") as f:
+            return f.read(1) == b"e"
+
+    interrupted_in_place("a device and SIGINT", ["-S", fake.ssh, source], fake.place(device), first_byte, interrupt,
+                         fake.place(device))
+    xddsys.detach(device)
+    os.unlink(t.path("in-place.img"))
+
+
 write("source", os.urandom(1 << 20) * (SIZE >> 20))
 with open(t.path("endless"), "wb") as endless:
     endless.truncate(0)
@@ -160,4 +208,5 @@ with open(t.path("endless"), "wb") as endless:
 test_retries()
 test_silence()
 test_killed()
+test_in_place()
 t.done()

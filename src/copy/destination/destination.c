@@ -24,9 +24,11 @@
 
 const char *dest_path(struct destination *d, struct dir_node *dir, const char *name, char *buf)
 {
+	const bool is_device = d->root.device >= 0;
+
 	if (dir)
 		return dirs_path(d->dirs, dir, name, buf, COPY_MAX_PATH_BYTES);
-	snprintf(buf, COPY_MAX_PATH_BYTES, "%s", name ? name : d->job->destination);
+	snprintf(buf, COPY_MAX_PATH_BYTES, "%s", name && !is_device ? name : d->job->destination);
 	return buf;
 }
 

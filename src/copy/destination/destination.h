@@ -82,7 +82,7 @@ int begin_root(struct destination *d, const struct copy_entry *first);
 
 /*
  * The path of an entry relative to the destination, into `buf` (COPY_MAX_PATH_BYTES). `name` NULL:
- * the directory.
+ * the directory. A device has its own path, whatever the name of the entry.
  */
 const char *dest_path(struct destination *d, struct dir_node *dir, const char *name, char *buf);
 

@@ -206,7 +206,7 @@ static int itself(struct destination *d, const struct offer *o)
 	const char *source = named_source(d, o);
 	char path[COPY_MAX_PATH_BYTES];
 
-	dest_path(d, o->level->node, o->level->node ? o->e->name : NULL, path);
+	dest_path(d, o->level->node, o->e->name, path);
 	if (source) {
 		role_fail(d->role, o->e->id, COPY_FAILED, path,
 			  "is the same file as the source %.512s; expected another file", source);

@@ -105,16 +105,22 @@ static void drop(struct destination *d, struct item *i, bool keep)
 	i->file.fd = -1;
 }
 
+/* Name a file or block device that has a part of its new contents, and is not to be completed. */
+static void name_incomplete(struct destination *d, const struct item *i)
+{
+	const bool in_place = i->file.dir ? d->settings->in_place : d->root.block;
+	char path[COPY_MAX_PATH_BYTES];
+
+	/* Files that are compared are open as well. */
+	if (i->file.fd < 0 || !in_place || i->state == ITEM_SUMS)
+		return;
+	role_fail(d->role, i->id, 0, dest_path(d, i->file.dir, i->file.entry->name, path),
+		  "is incomplete, as it was written in place");
+}
+
 void file_lost(struct destination *d, struct item *i)
 {
-	bool begun = i->file.fd >= 0;
-
-	if (begun && d->settings->in_place && i->file.dir) {
-		char path[COPY_MAX_PATH_BYTES];
-
-		role_fail(d->role, i->id, 0, dest_path(d, i->file.dir, i->file.entry->name, path),
-			  "is incomplete, as it was written in place");
-	}
+	name_incomplete(d, i);
 	drop(d, i, false);
 	file_end(d, i, COPY_LOST);
 }
@@ -225,6 +231,8 @@ void file_drop_all(struct destination *d)
 	struct item *i;
 	size_t at = 0;
 
-	while (d->items.table && (i = items_remove_any(&d->items, &at)))
+	while (d->items.table && (i = items_remove_any(&d->items, &at))) {
+		name_incomplete(d, i);
 		file_forget(d, i);
+	}
 }
