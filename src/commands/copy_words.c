@@ -324,6 +324,7 @@ static int use_ssh(struct copy_line *l)
 		text = getenv("XDDCP_SSH");
 	if (!text || (!*text && !l->ssh))
 		return 0;
+	l->request.ssh_by_variable = !l->ssh;
 	err = copy_split(l->arena, text, &l->request.ssh);
 	if (err == -ENOMEM)
 		return no_memory();

@@ -387,7 +387,11 @@ def test_ssh():
     words = calls()
     t.ok(run.status == 0 and words[:2] == ["-4", "two words"], "XDDCP_SSH is split into words", "%s\n%s" % (run, words))
     run = xddssh.xddcp("-S", "/no/such/ssh", "small", FAKE.place(out), cwd=WHERE)
-    t.ok(run.status == 108 and "/no/such/ssh" in run.err, "an ssh that is missing", run)
+    t.ok(run.status == 108 and "/no/such/ssh" in run.err and "XDDCP_SSH" not in run.err, "an ssh that is missing", run)
+    for program, reason in (("/no/such/ssh", "cannot find the program"), ("/dev/null", "cannot start")):
+        run = xddssh.xddcp("small", FAKE.place(out), cwd=WHERE, env={**os.environ, "XDDCP_SSH": program})
+        t.ok(run.status == 108 and '%s "%s" of the variable XDDCP_SSH' % (reason, program) in run.err and run.err.count("\n") == 1,
+             "%s: %s: the variable is named" % (program, reason), run)
     nothing = xddssh.Fake(name="bare-ssh", remote_xdd="/nowhere")
     where = os.path.dirname(os.path.abspath(t.XDD))
     for path in (where, where + "/", os.path.join(where, "xdd")):

@@ -89,6 +89,7 @@ struct copy_request {
 	size_t n_sources;
 	struct copy_place destination;
 	const char *const *ssh; /* command and arguments of ssh, ends with NULL; at least one */
+	bool ssh_by_variable;	/* it is that of XDDCP_SSH */
 	const char *remote_xdd; /* program on the other hosts: "xdd" */
 	bool remote_tty;	/* -Y */
 	unsigned retries;	/* of the whole copy, after the connection was lost */

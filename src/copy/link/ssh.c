@@ -67,13 +67,15 @@ static int say_canceled(const struct start *s)
 
 static int say_not_started(const struct start *s, const char *program, int err)
 {
+	const char *from = s->request->ssh_by_variable ? " of the variable XDDCP_SSH" : "";
+
 	if (err == -ENOENT)
 		return say(s, COPY_NO_SSH,
-			   "cannot find the program \"%s\"; install OpenSSH, or give another one "
+			   "cannot find the program \"%s\"%s; install OpenSSH, or give another one "
 			   "with -S",
-			   program);
-	return say(s, COPY_NO_SSH, "cannot start \"%s\" (%s); give another program with -S",
-		   program, strerror(-err));
+			   program, from);
+	return say(s, COPY_NO_SSH, "cannot start \"%s\"%s (%s); give another program with -S",
+		   program, from, strerror(-err));
 }
 
 static int say_late(const struct start *s)
