@@ -55,6 +55,7 @@ static const struct foreign_word rows[] = {
 	  "names in a list keep their directories" },
 	{ "-4 -6 -3 -B -D", "scp", "-S <command>",
 	  "options of ssh are a part of it, such as -S 'ssh -4'" },
+	{ "-vv -vvv", "rsync", "-v", "a log and time stamps of all files" },
 	{ "-V", "a later xddcp", "-v", "a log and time stamps; -version shows the version" },
 	{ "-dio", "a run of xdd", "-d -s", "direct I/O at the destination and the source" },
 	{ "-Z", "bbcp", "-p <port>", "the first of the ports" },
@@ -80,6 +81,28 @@ static const struct foreign_word *find(const char *word, size_t len)
 			return &rows[i];
 	}
 	return NULL;
+}
+
+/* A name of several letters, also after one dash: xddcp has both forms. */
+static const struct foreign_word *find_name(const char *word)
+{
+	const size_t len = strcspn(word, "=");
+	char name[64];
+
+	if (word[1] == '-' || len < 3 || len + 2 > sizeof(name))
+		return find(word, len);
+	snprintf(name, sizeof(name), "-%.*s", (int)len, word);
+	return find(name, len + 1);
+}
+
+bool copy_foreign_name(const char *letters)
+{
+	char word[64] = "-";
+
+	if (strlen(letters) + 2 > sizeof(word))
+		return false;
+	strcat(word, letters);
+	return word[2] && find_name(word);
 }
 
 static void report(const char *word, const struct foreign_word *row)
@@ -124,6 +147,8 @@ bool copy_foreign_option(const char *word)
 	static const char archive[] = "avzhrnPHAXxuSWcglptoDELKi0q";
 	const struct foreign_word *row = find(word, strcspn(word, "="));
 
+	if (!row)
+		row = find_name(word);
 	if (row) {
 		report(word, row);
 		return true;
@@ -138,10 +163,16 @@ bool copy_foreign_option(const char *word)
 		report_archive(word);
 		return true;
 	}
-	/* A letter among others: -rC. */
-	for (const char *c = word + 1; *c; c++) {
+	/* A letter among others: -rC. Words with a dash have no letters. */
+	for (const char *c = word + 1; *c && !strpbrk(word + 1, "-="); c++) {
 		const char letter[3] = { '-', *c, '\0' };
 
+		if (*c == 'h') {
+			log_error("copy %.128s: -h is the help here and stands alone; leave it "
+				  "out: figures are always readable",
+				  word);
+			return true;
+		}
 		if (option_find(&copy_options, letter + 1))
 			continue;
 		row = isalnum((unsigned char)*c) ? find(letter, 2) : NULL;

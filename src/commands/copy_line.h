@@ -98,6 +98,9 @@ const char *copy_place_parse(struct arena *arena, const char *word, struct copy_
  */
 bool copy_foreign_option(const char *word);
 
+/* True if `letters` are a name in another tool, after one dash or two: archive, checksum. */
+bool copy_foreign_name(const char *letters);
+
 /*
  * The complaint about `letter` with `next`, the word after it, in the sense of another tool, which
  * is not ours: scp -i <identity>, -P <port>, rsync -e ssh. NULL: nothing shows that.

@@ -136,8 +136,9 @@ static bool is_word(const char *letters)
 		if (isalpha((unsigned char)letters[i]) && strchr(letters + i + 1, letters[i]))
 			return true;
 	}
-	return strcmp(letters, "server") == 0 ||
-	       (length > 2 && option_find(&run_options, letters)) ||
+	/* -h of rsync is no help: its user expects a copy. */
+	return strcmp(letters, "server") == 0 || (letters[1] && strchr(letters, 'h')) ||
+	       copy_foreign_name(letters) || (length > 2 && option_find(&run_options, letters)) ||
 	       (length > 3 && option_suggest(&copy_options, letters));
 }
 

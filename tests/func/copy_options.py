@@ -130,6 +130,18 @@ def test_other_tools():
     refused("-anz d h:b", ARGUMENTS, "say -r -P -n")
     refused("-av d h:b", ARGUMENTS, "d: is a directory; say -r")
     refused("-R d h:b", ARGUMENTS, "d: is a directory; say -r")
+    refused("-avh d h:b", ARGUMENTS, "-avh: is a word of rsync; say -r -P -v")
+    refused("-rh d h:b", ARGUMENTS, "-rh: -h is the help here and stands alone; leave it out")
+    refused("-avv d h:b", ARGUMENTS, "say -r -P -v")
+    refused("-rvv d h:b", ARGUMENTS, "-rvv: no such option")
+    refused("-vv a h:b", ARGUMENTS, "-vv: is a word of rsync; say -v")
+    for word, says in (("archive", "say -r -P"), ("checksum", "say -c"), ("bwlimit=5", "nothing like it"), ("progress", "leave it out"),
+                       ("partial", "say -R"), ("info", "leave it out"), ("owner", "say -P"), ("xattrs", "say -P"),
+                       ("delete", "nothing like it"), ("exclude=x", "say -F -0"), ("human-readable", "leave it out"),
+                       ("ignore-existing", "nothing like it")):
+        refused("-%s d h:b" % word, ARGUMENTS, "-%s: is a word of rsync" % word, says)
+    refused("-no-such-word d h:b", ARGUMENTS, "-no-such-word: no such option")
+    refused("-l 1000 a h:b", ARGUMENTS, "is a limit of scp")
     refused("-z a h:b", ARGUMENTS, "-z: is a word of rsync and scp; leave it out")
     refused("-rC d h:b", ARGUMENTS, "leave it out: the data are not compressed")
     refused("--archive d h:b", ARGUMENTS, "say -r -P")
