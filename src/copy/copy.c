@@ -60,6 +60,16 @@ static void report_why(struct copy_report *report, const struct copy_attempt *a,
 	copy_report_failure(report, a->at, &f);
 }
 
+/* `left` attempts of request->retries are left. */
+static void note_retry(struct copy_report *report, const struct copy_attempt *a, unsigned left)
+{
+	const char *host = attempt_place(a, a->at)->host;
+	const unsigned retries = a->request->retries;
+
+	copy_report_note(report, "%s: %s; attempt %u of %u follows", host ? host : "this host",
+			 a->why, retries - left + 2, retries + 1);
+}
+
 static void stop_sleeping(void *arg)
 {
 	stop_request(arg, STOP_SIGNAL, 0);
@@ -118,8 +128,7 @@ static int copy_all(struct copy_request *request, struct copy_report *report,
 				report_why(report, &a, status);
 			return status;
 		}
-		copy_report_note(report, "%s; another attempt follows, %u are left", a.why,
-				 left - 1);
+		note_retry(report, &a, left);
 		if (!pause_before(signals, pause_ns))
 			return XDD_CANCELED;
 		pause_ns = ns_earlier(2 * pause_ns, MOST_PAUSE_NS);

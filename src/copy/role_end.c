@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "xdd/base/nstime.h"
+
 /* How long a data connection that failed may wait for the cause on the channel. */
 #define CAUSE_NS NS_PER_SEC
 
@@ -92,7 +94,8 @@ void role_channel_failed(struct role *r, int err)
 	char text[WIRE_MAX_TEXT_BYTES];
 
 	if (err == -ETIMEDOUT)
-		snprintf(text, sizeof(text), "it does not answer any more");
+		snprintf(text, sizeof(text), "it has sent nothing for %g s (-timeout)",
+			 (double)r->job->settings->timeout_ns / NS_PER_SEC);
 	else if (err == -ECONNRESET || err == -EPIPE || err == -ECONNABORTED)
 		snprintf(text, sizeof(text), "the connection was lost");
 	else
