@@ -142,6 +142,15 @@ static bool is_word(const char *letters)
 	       (length > 3 && option_suggest(&copy_options, letters));
 }
 
+/* -n3, -w5: a value in the form of the later program is a word of its own. */
+static int bad_cluster(const char *word, const struct option *last, const char *rest)
+{
+	if (!is_later_value(last, rest))
+		return bad_option(word);
+	log_error("copy %.128s: expected a blank before %s", word, rest);
+	return COPY_BAD_ARGUMENTS;
+}
+
 /* -rPv, -rt 4, -t8: letters, and perhaps a number for the last. */
 static int cluster(struct copy_line *l, int *i)
 {
@@ -153,7 +162,7 @@ static int cluster(struct copy_line *l, int *i)
 		return bad_option(word);
 	last = letter_option(letters[n - 1]);
 	if (letters[n] && !(last->arg && isdigit((unsigned char)letters[n])))
-		return bad_option(word);
+		return bad_cluster(word, last, letters + n);
 	for (size_t k = 0; k + 1 < n; k++)
 		set_flag(l, letter_option(letters[k]));
 	return letters[n] ? take_value(l, last, word, letters + n) : last_option(l, last, word, i);

@@ -141,6 +141,8 @@ def test_other_tools():
                        ("ignore-existing", "nothing like it")):
         refused("-%s d h:b" % word, ARGUMENTS, "-%s: is a word of rsync" % word, says)
     refused("-no-such-word d h:b", ARGUMENTS, "-no-such-word: no such option")
+    refused("-n3 a h:b", ARGUMENTS, "-n3: expected a blank before 3")
+    refused("-rw5 a h:b", ARGUMENTS, "-rw5: expected a blank before 5")
     refused("-l 1000 a h:b", ARGUMENTS, "is a limit of scp")
     refused("-z a h:b", ARGUMENTS, "-z: is a word of rsync and scp; leave it out")
     refused("-rC d h:b", ARGUMENTS, "leave it out: the data are not compressed")
