@@ -381,6 +381,12 @@ def test_devices():
             run = copy(*words, path, FAKE.place(device))
             t.ok(run.status == NOT_WRITABLE and "in use" in run.err or "mounted" in run.err,
                  "a mounted one is refused %s" % " ".join(words), run)
+        image = t.path("device.img")
+        for size in (100, 3 * MIB):
+            small = write(os.path.join(fresh("small"), "small"), noise(size))
+            run = copy("-i", small, FAKE.place(image))
+            t.ok(run.status == FAILED and run.err.count("\n") == 1 and "it backs the loop device" in run.err and "is mounted on" in run.err,
+                 "-i names why the file of a mounted one is refused, %d bytes" % size, run)
         t.command(["umount", where])
     run = copy("-force", path, FAKE.place(device))
     t.ok(run.status == 0 and read(device)[:len(data)] == data, "-force overwrites what is not in use", run)

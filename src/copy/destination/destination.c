@@ -57,6 +57,8 @@ void dest_failed(struct destination *d, uint64_t id, struct dir_node *dir, const
 {
 	char path[COPY_MAX_PATH_BYTES];
 
+	if (err == -ECANCELED)
+		return;
 	dest_path(d, dir, name, path);
 	if (err == -EEXIST && d->settings->in_place && is_no_file(d, dir, name))
 		role_fail(d->role, id, COPY_FAILED, path,

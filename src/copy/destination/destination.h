@@ -88,7 +88,7 @@ const char *dest_path(struct destination *d, struct dir_node *dir, const char *n
 
 /*
  * Name a failure of an entry: "cannot `what` (strerror)"; or end the copy, where no other file can
- * be written either: a full or broken file system. Any thread.
+ * be written either: a full or broken file system. -ECANCELED has been named. Any thread.
  */
 void dest_failed(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,
 		 const char *what, int err);

@@ -12,6 +12,7 @@
 
 #include "copy/destination/directory.h"
 #include "copy/destination/links.h"
+#include "xdd/io/guard.h"
 
 int file_open(struct destination *d, struct dir_node *dir, const char *name, int flags)
 {
@@ -29,9 +30,22 @@ int file_open(struct destination *d, struct dir_node *dir, const char *name, int
 	return fd;
 }
 
+/* Look whether a file may be written in place. Returns as file_create(). */
+static int guard(struct destination *d, const struct item *i, int fd)
+{
+	char why[GUARD_WHY_SIZE], path[COPY_MAX_PATH_BYTES];
+	int err = i->file.dir ? root_guard(&d->root, fd, why, sizeof(why)) : 0;
+
+	if (!err || !*why)
+		return err;
+	role_fail(d->role, i->id, COPY_FAILED, dest_path(d, i->file.dir, i->file.entry->name, path),
+		  "%s", why);
+	return -ECANCELED;
+}
+
 int file_create(struct destination *d, struct item *i)
 {
-	int fd;
+	int fd, err;
 
 	if (i->file.fd >= 0)
 		return 0;
@@ -41,8 +55,12 @@ int file_create(struct destination *d, struct item *i)
 		       O_RDWR | (i->exists ? 0 : O_CREAT | O_EXCL));
 	if (fd < 0)
 		return fd;
-	i->file.fd = fd;
-	return i->file.dir ? root_guard(&d->root, fd) : 0;
+	err = guard(d, i, fd);
+	if (err)
+		close(fd);
+	else
+		i->file.fd = fd;
+	return err;
 }
 
 int file_write(int fd, const uint8_t *data, size_t size, uint64_t offset)

@@ -15,7 +15,10 @@
  */
 int file_open(struct destination *d, struct dir_node *dir, const char *name, int flags);
 
-/* Have a descriptor to write to in i->file.fd: a temporary file, one in place, a device. -errno. */
+/*
+ * Have a descriptor to write to in i->file.fd: a temporary file, one in place, a device. Returns 0;
+ * -ECANCELED where it has named the failure itself; or another -errno.
+ */
 int file_create(struct destination *d, struct item *i);
 
 /* Write all. Returns 0 or -errno. */

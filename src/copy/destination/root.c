@@ -45,16 +45,16 @@ void root_close(struct root *r)
 	root_init(r);
 }
 
-int root_guard(const struct root *r, int fd)
+int root_guard(const struct root *r, int fd, char *why, size_t size)
 {
-	char why[GUARD_WHY_SIZE];
 	struct stat st;
 
+	*why = '\0';
 	if (fstat(fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
-	return r->guarded ? guard_file(&r->loops, fd, &st, why, sizeof(why)) : 0;
+	return r->guarded ? guard_file(&r->loops, fd, &st, why, size) : 0;
 }
 
 static uint64_t add_text(uint64_t hash, const char *text)

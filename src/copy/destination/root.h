@@ -52,8 +52,8 @@ int device_open(struct root *r, const struct copy_job *job, const char *path, co
 
 /*
  * Check an open file that is written in place: a regular one, and not in use as a device. Returns 0
- * or -errno.
+ * or -errno, with the reason in `why`, which is empty where it is that of errno.
  */
-int root_guard(const struct root *r, int fd);
+int root_guard(const struct root *r, int fd, char *why, size_t size);
 
 #endif
