@@ -47,6 +47,14 @@ static int refuse_use(const struct guard_loops *loops, const struct stat *st, ch
 	return guard_file_in_use(loops, st, why, size) ? -EBUSY : 0;
 }
 
+bool guard_among_devices(const struct stat *directory)
+{
+	struct stat dev, root;
+
+	return !stat("/dev", &dev) && !stat("/", &root) && dev.st_dev != root.st_dev &&
+	       directory->st_dev == dev.st_dev;
+}
+
 int guard_file(const struct guard_loops *loops, int fd, const struct stat *st, char *why,
 	       size_t size)
 {

@@ -13,18 +13,7 @@
 #include "io/target_file_internal.h"
 #include "xdd/base/fileopen.h"
 #include "xdd/base/path.h"
-
-/*
- * A name there that is no device is a mistyped one, and the file would take memory until the next
- * boot.
- */
-static bool is_of_devices(const struct stat *directory)
-{
-	struct stat dev, root;
-
-	return !stat("/dev", &dev) && !stat("/", &root) && dev.st_dev != root.st_dev &&
-	       directory->st_dev == dev.st_dev;
-}
+#include "xdd/io/guard.h"
 
 static int check_directory(const char *directory, const char **why)
 {
@@ -38,7 +27,7 @@ static int check_directory(const char *directory, const char **why)
 	if (!S_ISDIR(st.st_mode))
 		return target_file_fail(-ENOTDIR, why,
 					"the path before its name is not a directory");
-	if (is_of_devices(&st))
+	if (guard_among_devices(&st))
 		return target_file_fail(-ENODEV, why,
 					"no such device, and no file is made among devices");
 	if (faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS)) {

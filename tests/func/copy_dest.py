@@ -342,6 +342,12 @@ def test_devices():
     path = write(os.path.join(source, "f"), data)
     run = copy(path, FAKE.place("/dev/null"))
     t.ok(run.status == 0 and stat.S_ISCHR(os.stat("/dev/null").st_mode), "/dev/null takes any file", run)
+    if os.stat("/dev").st_dev != os.stat("/").st_dev:
+        for words in ((), ("-force",), ("-n",), ("-i",)):
+            there = "/dev/xdd-no-such-device-%d" % os.getpid()
+            run = copy(*words, path, FAKE.place(there))
+            t.ok(run.status == NOT_WRITABLE and there + ": no such device, and no file is made among devices\n" in run.err and
+                 not os.path.exists(there), "a mistyped device is refused %s" % " ".join(words), run)
     device = s.loop_device(s.sparse_file("device.img", 8 * MIB))
     if not device:
         return t.skip("block devices", "needs loop devices")

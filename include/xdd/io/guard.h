@@ -98,6 +98,12 @@ const struct guard_loop *guard_loop_over(const struct guard_loops *loops, dev_t 
 bool guard_file_in_use(const struct guard_loops *loops, const struct stat *st, char *why,
 		       size_t size);
 
+/*
+ * True if a directory is one of devices, as /dev and below. A new name there is that of a device,
+ * mistyped, and its file would take memory until the next boot.
+ */
+bool guard_among_devices(const struct stat *directory);
+
 /* Check that a regular file may be written to. Returns 0, or -errno with the reason in `why`. */
 int guard_file(const struct guard_loops *loops, int fd, const struct stat *st, char *why,
 	       size_t size);

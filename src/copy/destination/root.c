@@ -153,6 +153,14 @@ static int into_directory(struct question *q)
 	return check_writable(q);
 }
 
+static bool is_missing_device(const struct root *r)
+{
+	struct stat st;
+
+	return !fstat(r->fd, &st) && guard_among_devices(&st) &&
+	       faccessat(r->fd, r->name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+}
+
 /* The file `path` in its directory. */
 static int new_name(struct question *q)
 {
@@ -171,6 +179,9 @@ static int new_name(struct question *q)
 	q->r->fd = err;
 	if (!strcmp(q->r->name, ".") || !strcmp(q->r->name, "..") || !*q->r->name)
 		return refuse(q, COPY_BAD_NAMES, "is not the name of a file", 0);
+	if (is_missing_device(q->r))
+		return refuse(q, COPY_NOT_WRITABLE,
+			      "no such device, and no file is made among devices", 0);
 	return check_writable(q);
 }
 
