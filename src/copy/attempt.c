@@ -117,6 +117,16 @@ static void explain_loss(struct copy_attempt *a, enum copy_role role, int end)
 			 end, host);
 }
 
+/* A login script there that leaves a process with the output of ssh holds it, for instance. */
+static void note_lingering(const struct copy_attempt *a, enum copy_role role)
+{
+	const char *host = attempt_place(a, role)->host;
+
+	copy_report_note(a->report, "%s: %s did not end within %g s after the copy, and was ended",
+			 host ? host : "this host", host ? "ssh" : "the other process",
+			 (double)END_NS / NS_PER_SEC);
+}
+
 /* A server that does not end as it should have has not said why. */
 static int end_servers(struct copy_attempt *a, int status)
 {
@@ -129,7 +139,10 @@ static int end_servers(struct copy_attempt *a, int status)
 		if (lost)
 			explain_loss(a, role, end);
 
-		if (end && status == XDD_OK) {
+		/* All has arrived; only its own status is not known. */
+		if (end && status == XDD_OK && server->was_ended) {
+			note_lingering(a, role);
+		} else if (end && status == XDD_OK) {
 			a->at = role;
 			snprintf(a->why, sizeof(a->why), "%s ended with status %d",
 				 attempt_place(a, role)->host ? "ssh" : "the other process", end);

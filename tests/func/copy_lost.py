@@ -202,6 +202,20 @@ def test_in_place():
     os.unlink(t.path("in-place.img"))
 
 
+def test_lingering():
+    """An ssh that stays after the end of the server is ended, and does not make a complete copy fail."""
+    for title, trap in (("ends by SIGTERM", ""), ("ignores SIGTERM", "trap '' TERM; ")):
+        ssh = t.path("lingers")
+        with open(ssh, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\n%s'%s' \"$@\"; exec sleep 60 >/dev/null 2>&1 </dev/null\n" % (trap, s.Fake(name="lingering").ssh))
+        os.chmod(ssh, 0o755)
+        r = s.xddcp("-q", "-S", ssh, t.path("source"), "fakehost:" + t.path("lingering.copy"))
+        t.ok(r.status == 0 and same("source", "lingering.copy") and
+             r.err == "xdd: note: copy: fakehost: ssh did not end within 10 s after the copy, and was ended\n",
+             "an ssh that stays and %s does not fail the copy" % title, r)
+        os.unlink(t.path("lingering.copy"))
+
+
 write("source", os.urandom(1 << 20) * (SIZE >> 20))
 with open(t.path("endless"), "wb") as endless:
     endless.truncate(0)
@@ -211,4 +225,5 @@ test_retries()
 test_silence()
 test_killed()
 test_in_place()
+test_lingering()
 t.done()

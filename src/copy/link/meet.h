@@ -24,6 +24,7 @@ struct ssh {
 	pid_t pid; /* -1: none, or ended */
 	struct link *channel;
 	struct copy_started started;
+	bool was_ended;	       /* ssh_end() did not wait for its own end any more */
 	_Atomic int cut, open; /* for ssh.c: ssh_cut() was called; there is a channel to abort */
 };
 

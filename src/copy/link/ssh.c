@@ -334,6 +334,7 @@ bool ssh_has_ended(const struct ssh *s, uint64_t wait_ns)
 
 int ssh_end(struct ssh *s, uint64_t wait_ns)
 {
+	uint64_t since_ns;
 	int status = 0;
 
 	/* There is nothing to wait for: one that was silent has had its time. */
@@ -342,8 +343,11 @@ int ssh_end(struct ssh *s, uint64_t wait_ns)
 	atomic_store(&s->open, 0);
 	link_close(s->channel);
 	s->channel = NULL;
-	if (s->pid > 0)
+	since_ns = clock_now_ns();
+	if (s->pid > 0) {
 		status = child_wait(s->pid, wait_ns);
+		s->was_ended = clock_now_ns() - since_ns >= wait_ns;
+	}
 	s->pid = -1;
 	return status;
 }
