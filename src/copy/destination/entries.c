@@ -433,7 +433,8 @@ static void check_all_came(struct destination *d)
 		if (!came[k])
 			role_fail(d->role, 0, COPY_FAILED, job->top_names[k],
 				  "%swas not offered, and no reason was given",
-				  *job->top_names[k] ? "" : "a source that stands for its contents ");
+				  *job->top_names[k] ? "" :
+						       "a source that stands for its contents ");
 	}
 }
 
