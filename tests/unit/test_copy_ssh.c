@@ -246,7 +246,7 @@ static void test_silent(void **state)
 	char why[1024];
 
 	(void)state;
-	assert_int_equal(run_for(&s, "echo 'XDD-COPY 2 8'; exec sleep 100", 100 * MS_NS, 0, why,
+	assert_int_equal(run_for(&s, "echo 'XDD-COPY 3 8'; exec sleep 100", 100 * MS_NS, 0, why,
 				 sizeof(why)),
 			 COPY_SSH_ENDED);
 	assert_non_null(strstr(why, "nothing came from the other side for 0.1 s"));
@@ -277,8 +277,8 @@ static void test_no_answer(void **state)
 		assert_true(clock_now_ns() - start_ns < 30 * SECOND_NS);
 	}
 	/* It holds for the answer only, and one in time is taken. */
-	fails("sleep 0.3; echo 'XDD-COPY 3 9.1'; cat", COPY_BAD_VERSION, "has xdd 9.1");
-	assert_int_equal(run_for(&s, "sleep 0.3; echo 'XDD-COPY 3 9.1'; cat", 5 * SECOND_NS,
+	fails("sleep 0.3; echo 'XDD-COPY 4 9.1'; cat", COPY_BAD_VERSION, "has xdd 9.1");
+	assert_int_equal(run_for(&s, "sleep 0.3; echo 'XDD-COPY 4 9.1'; cat", 5 * SECOND_NS,
 				 30 * SECOND_NS, why, sizeof(why)),
 			 COPY_BAD_VERSION);
 	ssh_end(&s, 0);
