@@ -61,6 +61,12 @@ void copy_line_use(struct copy_line *l, const struct option *opt);
 int copy_line_value(struct copy_line *l, const struct option *opt, const char *word,
 		    const char *text);
 
+/*
+ * The hint for a complaint about the value of `opt`, given as `word`: opt->hint for the letter,
+ * which has another meaning in other tools; "" for the name.
+ */
+const char *copy_line_hint(const struct option *opt, const char *word);
+
 /* Operands into sources, destination and size. Returns 0 or a status, reported. */
 int copy_line_places(struct copy_line *l);
 

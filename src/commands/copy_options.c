@@ -322,8 +322,16 @@ static const struct option_group *const groups[] = { &what, &instead, &how, &lin
 
 const struct option_table copy_options = { .groups = groups };
 
+const char *copy_line_hint(const struct option *opt, const char *word)
+{
+	const char *name = word + strspn(word, "-");
+
+	return opt->hint && strncmp(name, opt->name, strlen(opt->name)) != 0 ? opt->hint : "";
+}
+
 static int bad_value(const struct option *opt, const char *word, const char *text)
 {
+	const char *hint = copy_line_hint(opt, word);
 	char range[192];
 
 	if (opt->type == OPT_SECONDS)
@@ -333,8 +341,7 @@ static int bad_value(const struct option *opt, const char *word, const char *tex
 			 opt->max);
 	else
 		option_range(opt, range, sizeof(range));
-	log_error("copy %s %.128s: expected %s%s%s", word, text, range, opt->hint ? "; " : "",
-		  opt->hint ? opt->hint : "");
+	log_error("copy %s %.128s: expected %s%s%s", word, text, range, *hint ? "; " : "", hint);
 	return COPY_BAD_ARGUMENTS;
 }
 

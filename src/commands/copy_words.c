@@ -52,9 +52,11 @@ static void set_flag(struct copy_line *l, const struct option *opt)
 static int take_value(struct copy_line *l, const struct option *opt, const char *word,
 		      const char *text)
 {
+	const char *hint = copy_line_hint(opt, word);
+
 	if (!text) {
-		log_error("copy %.128s: missing argument %s%s%s", word, opt->arg,
-			  opt->hint ? "; " : "", opt->hint ? opt->hint : "");
+		log_error("copy %.128s: missing argument %s%s%s", word, opt->arg, *hint ? "; " : "",
+			  hint);
 		return COPY_BAD_ARGUMENTS;
 	}
 	copy_line_use(l, opt);

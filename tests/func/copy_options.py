@@ -57,6 +57,9 @@ def test_options():
     refused("-t 1e3 a h:b", ARGUMENTS, "from 1 to 128")
     refused("a h:b -t", ARGUMENTS, "missing argument <#threads>")
     refused("-p a h:b", ARGUMENTS, "-p a", "from 1 to 65535", "permissions and times are always copied")
+    # -t and -p have another meaning in other tools; their names have not.
+    for word in "-threads x", "--threads=x", "-port x":
+        refused(word + " a h:b", ARGUMENTS, "expected a number from 1 to %d\n" % (65535 if "port" in word else 128))
     refused("-rp d h:b", ARGUMENTS, "-rp d", "permissions and times are always copied")
     refused("-p 70000 a h:b", ARGUMENTS, "from 1 to 65535")
     refused("-p 65530 -t 8 a h:b", ARGUMENTS, "at most 65528", "8 threads")
