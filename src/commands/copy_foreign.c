@@ -83,26 +83,27 @@ static const struct foreign_word *find(const char *word, size_t len)
 	return NULL;
 }
 
-/* A name of several letters, also after one dash: xddcp has both forms. */
-static const struct foreign_word *find_name(const char *word)
+/* A word without its value. Names of several letters have one dash or two, as those of xddcp. */
+static const struct foreign_word *find_word(const char *word)
 {
 	const size_t len = strcspn(word, "=");
+	const struct foreign_word *row = find(word, len);
 	char name[64];
 
-	if (word[1] == '-' || len < 3 || len + 2 > sizeof(name))
-		return find(word, len);
+	if (row || word[1] == '-' || len < 3 || len + 2 > sizeof(name))
+		return row;
 	snprintf(name, sizeof(name), "-%.*s", (int)len, word);
 	return find(name, len + 1);
 }
 
 bool copy_foreign_name(const char *letters)
 {
-	char word[64] = "-";
+	char word[64];
 
-	if (strlen(letters) + 2 > sizeof(word))
+	if (!letters[1] || strlen(letters) + 2 > sizeof(word))
 		return false;
-	strcat(word, letters);
-	return word[2] && find_name(word);
+	snprintf(word, sizeof(word), "-%s", letters);
+	return find_word(word) != NULL;
 }
 
 static void report(const char *word, const struct foreign_word *row)
@@ -145,10 +146,8 @@ static bool is_setting(const char *text)
 bool copy_foreign_option(const char *word)
 {
 	static const char archive[] = "avzhrnPHAXxuSWcglptoDELKi0q";
-	const struct foreign_word *row = find(word, strcspn(word, "="));
+	const struct foreign_word *row = find_word(word);
 
-	if (!row)
-		row = find_name(word);
 	if (row) {
 		report(word, row);
 		return true;
@@ -163,8 +162,10 @@ bool copy_foreign_option(const char *word)
 		report_archive(word);
 		return true;
 	}
-	/* A letter among others: -rC. Words with a dash have no letters. */
-	for (const char *c = word + 1; *c && !strpbrk(word + 1, "-="); c++) {
+	/* A letter among others: -rC. */
+	if (strpbrk(word + 1, "-="))
+		return false;
+	for (const char *c = word + 1; *c; c++) {
 		const char letter[3] = { '-', *c, '\0' };
 
 		if (*c == 'h') {

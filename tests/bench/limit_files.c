@@ -11,7 +11,6 @@
  * and runs it.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
 #include <pthread.h>
