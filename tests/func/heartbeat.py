@@ -64,20 +64,22 @@ def test_lines():
 
 
 def test_words():
+    # The regular lines are far apart, so that one line alone is written, at the end, however long the machine takes.
+    paced = [*PACED, "-numreqs", 20, "-hb", 60]
     for word, label in zip(EVERY_WORD, LEGEND):
-        beats = lines(t.xdd(*PACED, "-numreqs", 20, "-hb", word))
+        beats = lines(t.xdd(*paced, "-hb", word))
         t.ok(beats and beats[-1].startswith("Pass,0001,%s + [*]," % label), word + " alone", beats)
     host = os.uname().nodename
     for words, form in (("lf", r""), ("elapsed", r"/ELAPSED,\d+,"), ("tod", r"/TOD,\w{3} [\w :]+,"), ("3 lf", r""),
                         ("hostname elapsed", r"/HOST,%s,/ELAPSED,\d+," % re.escape(host))):
-        beats = lines(t.xdd(*PACED, "-numreqs", 20, "-hb", *words.split()))
+        beats = lines(t.xdd(*paced, "-hb", *words.split()))
         t.ok(beats and re.match(r"Pass,0001,%s \+ \[\*\]$" % form, beats[-1]), words + " alone: no fields that were not named", beats)
-    run = t.xdd(*PACED, "-numreqs", 20, "-hb", "lf")
+    run = t.xdd(*paced, "-hb", "lf")
     t.ok("warning: target 0, null: -heartbeat: no field is named, and its lines show none; name some, such as ops bw pct etc" in
          run.err and len(run.error_lines()) == 2, "which is said", run)
-    both = lines(t.xdd(*PACED, "-numreqs", 20, "-hb", "ops", "-hb", "pct"))
+    both = lines(t.xdd(*paced, "-hb", "ops", "-hb", "pct"))
     t.ok(both and both[-1].startswith("Pass,0001,/OPS/PCT + [*],0000000020,ops,100.00%"), "words add up", both)
-    run = t.xdd(*PACED, "-numreqs", 20, "-heartbeat", "hostname", "tod", "elapsed", "ops")
+    run = t.xdd(*paced, "-heartbeat", "hostname", "tod", "elapsed", "ops")
     form = r"Pass,0001,/HOST,%s,/TOD,\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4},/ELAPSED,\d+,/OPS \+ \[\*\],0000000020,ops$"
     t.ok(lines(run) and re.match(form % re.escape(os.uname().nodename), lines(run)[-1]), "hostname, tod, elapsed", run)
     run = t.xdd(*PACED, "-numreqs", 20, "-heartbeat", "10")
@@ -85,8 +87,8 @@ def test_words():
          "a number alone: ops, bw, pct and etc", run)
     run = t.xdd(*PACED, "-numreqs", 20, "-heartbeat", "seconds", "10", "iops")
     t.ok(lines(run) and lines(run)[-1].startswith("Pass,0001,/IOPS + [*]"), "the word seconds before the number", run)
-    t.equal(lines(t.xdd(*PACED, "-numreqs", 20, "-heartbeat", "ops", "-heartbeat", "0")), [], "0 turns it off")
-    t.equal(len(lines(t.xdd(*PACED, "-numreqs", 20, "-heartbeat", "0", "-heartbeat", "ops"))), 1, "the last one wins")
+    t.equal(lines(t.xdd(*paced, "-heartbeat", "ops", "-heartbeat", "0")), [], "0 turns it off")
+    t.equal(len(lines(t.xdd(*paced, "-heartbeat", "0", "-heartbeat", "ops"))), 1, "the last one wins")
 
 
 def test_before_setup():
