@@ -239,13 +239,32 @@ static int later_value(struct copy_line *l, const struct option *opt, const char
 	return 0;
 }
 
+/* `text` may be a file as well. `has_retries`: this option has a value by its own name. */
+static int check_later_value(const struct option *opt, const char *text, bool has_retries)
+{
+	struct stat st;
+
+	if (lstat(text, &st) == 0) {
+		log_error(
+			"copy -%s %s: is a value of the option or the file %s; say ./%s for the file",
+			opt->aliases, text, text, text);
+		return COPY_BAD_ARGUMENTS;
+	}
+	if (has_retries && strcmp(opt->name, "dryrun") == 0) {
+		log_error("copy -n %s: is -retries %s, which is given as well; leave one out", text,
+			  text);
+		return COPY_BAD_ARGUMENTS;
+	}
+	return 0;
+}
+
 /*
  * Words that may be values are values where there is a source and a destination without them, and
  * no file of such a name.
  */
 static int later_forms(struct copy_line *l)
 {
-	struct stat st;
+	const bool has_retries = copy_line_has(l, "retries");
 
 	if (l->n_operands < l->n_maybe + 2) {
 		for (size_t i = 0; i < l->n_maybe; i++)
@@ -255,15 +274,10 @@ static int later_forms(struct copy_line *l)
 	for (size_t i = 0; i < l->n_maybe; i++) {
 		const struct option *opt = l->maybe[i].opt;
 		const char *text = l->operands[l->maybe[i].operand];
-		int status;
+		int status = check_later_value(opt, text, has_retries);
 
-		if (lstat(text, &st) == 0) {
-			log_error(
-				"copy -%s %s: is a value of the option or the file %s; say ./%s for the file",
-				opt->aliases, text, text, text);
-			return COPY_BAD_ARGUMENTS;
-		}
-		status = later_value(l, opt, text);
+		if (!status)
+			status = later_value(l, opt, text);
 		if (status)
 			return status;
 		l->operands[l->maybe[i].operand] = NULL;

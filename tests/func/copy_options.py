@@ -68,6 +68,7 @@ def test_options():
     refused("-timeout 0 a h:b", ARGUMENTS, "from 1 second to 1 hour")
     refused("-timeout soon a h:b", ARGUMENTS, "from 1 second to 1 hour")
     refused("-retries 1001 a h:b", ARGUMENTS, "from 0 to 1000")
+    refused("-n 9 -retries 2 a h:b", ARGUMENTS, "-n 9: is -retries 9, which is given as well; leave one out")
     refused("--recursive=yes d h:b", ARGUMENTS, "takes no value", "-recursive")
     refused("--nothing=1 a h:b", ARGUMENTS, "no such option")
     refused("-log '' a h:b", ARGUMENTS, "<file> is empty")

@@ -215,6 +215,11 @@ static void test_later_forms(void **state)
 	assert_true(s->dry_run && l.request.retries == 3);
 	LINE(&l, "-n 3 h:a -dryrun /b", 0);
 	assert_true(s->dry_run && l.request.retries == 3);
+	LINE(&l, "-n 2 -n 3 h:a /b", 0);
+	assert_int_equal(l.request.retries, 3);
+	LINE(&l, "-n 3 -retries 2 h:a /b", COPY_BAD_ARGUMENTS);
+	LINE(&l, "-retries 2 -n h:a /b", 0);
+	assert_true(s->dry_run && l.request.retries == 2);
 	LINE(&l, "-d -d s h:a /b", 0);
 	assert_true(s->direct_source && s->direct_destination);
 	LINE(&l, "-o -o s h:a /b", 0);
