@@ -12,6 +12,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddcopywire as w
 import xddtest as t
 import xddssh as s
 
@@ -19,6 +20,7 @@ CANCELED = 5
 NO_XDD, NO_SSH, SSH_ENDED, BAD_VERSION, NO_PORT, BAD_NAMES = 103, 108, 109, 112, 115, 102
 SIZE = 300000
 ENV = {**os.environ, "PATH": os.path.dirname(os.path.abspath(t.XDD)) + ":" + os.environ["PATH"]}
+BANNER = w.BANNER.decode() + "8.0.0"
 SECRET = b"This line must not be seen on the network.\n"
 
 
@@ -147,14 +149,19 @@ def bad_servers():
     fails("a program for -S that does not exist", fake, NO_SSH, "cannot find the program \"/no/ssh\"", "-S", "/no/ssh")
     old = s.Fake(name="old", remote_xdd=script("old-xdd", "echo 'Usage: xdd [options]'; exit 3\n"))
     fails("an older xdd, which prints its usage", old, BAD_VERSION, "ended with status 3 .*Usage: xdd", "-S", old.ssh)
+    csh = s.Fake(name="ssh", before="exit 1")
+    fails("a shell whose status is 1 where a program is missing", csh, NO_XDD, "cannot start \"xdd\" there", "-S", csh.ssh)
+    wrapper = s.Fake(name="wrapper", before="exit 1")
+    fails("another program than ssh ends with that", wrapper, NO_XDD, "ended with status 1 .*-b.*that takes the options of ssh",
+          "-S", wrapper.ssh)
     new = s.Fake(name="new", remote_xdd=script("new-xdd", "echo XDD-COPY 99 10.1; exec cat >/dev/null\n"))
     r = fails("another version of the protocol", new, BAD_VERSION, "has xdd 10.1, with version 99", "-S", new.ssh)
     t.ok(re.search(r"this is .*, with version \d", r.err), "both versions are named", r.err)
     noisy = s.Fake(name="noisy", before="yes 'Have a nice day'")
     fails("a login script without end", noisy, BAD_VERSION, "Have a nice day.*must print nothing", "-S", noisy.ssh)
-    ends = s.Fake(name="ends", remote_xdd=script("end-xdd", "echo XDD-COPY 3 8.0.0; exit 0\n"))
+    ends = s.Fake(name="ends", remote_xdd=script("end-xdd", "echo %s; exit 0\n" % BANNER))
     fails("a server that ends at once", ends, SSH_ENDED, "fakehost", "-S", ends.ssh)
-    wrong = s.Fake(name="wrong", remote_xdd=script("wrong-xdd", "echo XDD-COPY 3 8.0.0; exec cat /dev/zero\n"))
+    wrong = s.Fake(name="wrong", remote_xdd=script("wrong-xdd", "echo %s; exec cat /dev/zero\n" % BANNER))
     fails("a server that sends no messages", wrong, 114, "no message of xdd", "-S", wrong.ssh)
     said = s.Fake(name="said", before="echo hello")
     copies("other output before that of xdd", said, "-S", said.ssh)

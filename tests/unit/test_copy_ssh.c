@@ -32,6 +32,10 @@
 
 #define WATCHDOG_S 120
 
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+#define BANNER COPY_BANNER " " TEXT(COPY_PROTOCOL)
+
 /* The bytes of STARTED, as a file for cat. */
 static char answer[] = "/tmp/test_copy_ssh.XXXXXX";
 
@@ -107,11 +111,11 @@ static void starts(const char *before)
 static void test_starts(void **state)
 {
 	(void)state;
-	starts("echo 'XDD-COPY 3 8.0.0';");
-	starts("printf 'XDD-COPY 3 8.0.0\\r\\n';");
-	starts("printf 'Welcome\\n\\nto this\\0host\\n'; echo 'XDD-COPY 3 8.0.0';");
-	starts("printf '\\033]0;title\\007XDD-COPY 3 8.0.0\\n';");
-	starts("head -c 60000 /dev/zero; echo; echo 'XDD-COPY 3 8.0.0';");
+	starts("echo '" BANNER " 8.0.0';");
+	starts("printf '" BANNER " 8.0.0\\r\\n';");
+	starts("printf 'Welcome\\n\\nto this\\0host\\n'; echo '" BANNER " 8.0.0';");
+	starts("printf '\\033]0;title\\007" BANNER " 8.0.0\\n';");
+	starts("head -c 60000 /dev/zero; echo; echo '" BANNER " 8.0.0';");
 }
 
 static void fails(const char *script, int expected, const char *text)
@@ -134,19 +138,19 @@ static void test_failures(void **state)
 	fails("kill -9 $$", COPY_SSH_ENDED, "signal 9");
 	fails("exit 127", COPY_NO_XDD, "give its path with -b");
 	fails("exit 126", COPY_NO_XDD, "cannot execute \"xdd\" there");
-	/* The way of csh. */
-	fails("exit 1", COPY_NO_XDD, "cannot start \"xdd\" there");
+	fails("exit 1", COPY_NO_XDD, "\"/bin/sh\" ended with status 1 before xdd answered");
 	fails("echo usage; exit 3", COPY_BAD_VERSION, "status 3 before it answered: \"usage\"");
 	fails("printf '\\033[2J'; exit 1", COPY_BAD_VERSION, "\"\\x1b[2J\"");
-	fails("echo 'XDD-COPY 4 9.1'; cat", COPY_BAD_VERSION, "has xdd 9.1, with version 4");
-	fails("echo XDD-COPY 3; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
-	fails("echo 'XDD-COPY 3 '; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
-	fails("echo 'XDD-COPY 3 8 8'; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
+	fails("echo 'XDD-COPY 99 9.1'; cat", COPY_BAD_VERSION, "has xdd 9.1, with version 99");
+	fails("echo " BANNER "; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
+	fails("echo '" BANNER " '; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
+	fails("echo '" BANNER " 8 8'; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
 	fails("echo 'XDD-COPY -1 8'; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
 	fails("exec yes hello", COPY_BAD_VERSION, "other output than that of xdd: \"hello\"");
-	fails("exec head -c 100000 /dev/zero", COPY_BAD_VERSION, "other output than that of xdd");
-	fails("echo 'XDD-COPY 3 8'; exit 0", COPY_SSH_ENDED, "connection");
-	fails("echo 'XDD-COPY 3 8'; head -c 200 /dev/zero; exec cat >/dev/null", COPY_FAILED,
+	fails("exec head -c 100000 /dev/zero", COPY_BAD_VERSION,
+	      "other output than that of xdd, which is no text");
+	fails("echo '" BANNER " 8'; exit 0", COPY_SSH_ENDED, "connection");
+	fails("echo '" BANNER " 8'; head -c 200 /dev/zero; exec cat >/dev/null", COPY_FAILED,
 	      "no message of xdd");
 }
 
@@ -195,7 +199,7 @@ static void test_cut(void **state)
 {
 	(void)state;
 	cuts("exec sleep 100");
-	cuts("echo 'XDD-COPY 3 8'; exec sleep 100");
+	cuts("echo '" BANNER " 8'; exec sleep 100");
 }
 
 /* One that does not end by itself is ended. */
@@ -246,7 +250,7 @@ static void test_silent(void **state)
 	char why[1024];
 
 	(void)state;
-	assert_int_equal(run_for(&s, "echo 'XDD-COPY 3 8'; exec sleep 100", 100 * MS_NS, 0, why,
+	assert_int_equal(run_for(&s, "echo '" BANNER " 8'; exec sleep 100", 100 * MS_NS, 0, why,
 				 sizeof(why)),
 			 COPY_SSH_ENDED);
 	assert_non_null(strstr(why, "nothing came from the other side for 0.1 s"));
@@ -277,8 +281,8 @@ static void test_no_answer(void **state)
 		assert_true(clock_now_ns() - start_ns < 30 * SECOND_NS);
 	}
 	/* It holds for the answer only, and one in time is taken. */
-	fails("sleep 0.3; echo 'XDD-COPY 4 9.1'; cat", COPY_BAD_VERSION, "has xdd 9.1");
-	assert_int_equal(run_for(&s, "sleep 0.3; echo 'XDD-COPY 4 9.1'; cat", 5 * SECOND_NS,
+	fails("sleep 0.3; echo 'XDD-COPY 99 9.1'; cat", COPY_BAD_VERSION, "has xdd 9.1");
+	assert_int_equal(run_for(&s, "sleep 0.3; echo 'XDD-COPY 99 9.1'; cat", 5 * SECOND_NS,
 				 30 * SECOND_NS, why, sizeof(why)),
 			 COPY_BAD_VERSION);
 	ssh_end(&s, 0);

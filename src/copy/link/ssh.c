@@ -84,6 +84,14 @@ static int say_late(const struct start *s)
 		   (double)s->request->answer_ns / NS_PER_SEC);
 }
 
+/* A program of -S that is something else, such as a wrapper. */
+static bool is_ssh(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return strcmp(slash ? slash + 1 : program, "ssh") == 0;
+}
+
 /* It ended without a banner, with exit status `status`. */
 static int say_no_banner(const struct start *s, const struct banner *b, int status)
 {
@@ -100,6 +108,12 @@ static int say_no_banner(const struct start *s, const struct banner *b, int stat
 			   "cannot execute \"%s\" there; expected xdd, or its directory with a "
 			   "slash at its end (-b)",
 			   xdd);
+	if (status == 1 && !*b->noise && !is_ssh(s->request->ssh[0]))
+		return say(s, COPY_NO_XDD,
+			   "\"%s\" ended with status 1 before xdd answered; install xdd there, or "
+			   "give its path with -b, or a program that takes the options of ssh "
+			   "with -S",
+			   s->request->ssh[0]);
 	if (status == STATUS_NOT_FOUND || (status == 1 && !*b->noise))
 		return say(s, COPY_NO_XDD,
 			   "cannot start \"%s\" there; install xdd there, or give its path with -b",
@@ -119,9 +133,9 @@ static int say_noise(const struct start *s, const struct banner *b)
 	char *noise = printable_dup(b->noise, false);
 
 	say(s, COPY_BAD_VERSION,
-	    "sends other output than that of xdd: \"%s\"; its login scripts must print nothing for "
+	    "sends other output than that of xdd%s%s%s; its login scripts must print nothing for "
 	    "commands",
-	    noise ? noise : "");
+	    *b->noise ? ": \"" : ", which is no text", noise ? noise : "", *b->noise ? "\"" : "");
 	free(noise);
 	return COPY_BAD_VERSION;
 }
