@@ -12,7 +12,7 @@ import xddtest as t
 BUILD = os.environ["TOP_BUILDDIR"]
 SANITIZERS = os.environ.get("XDD_SANITIZERS", "no")
 PLUGIN = os.path.join(BUILD, "xdd-mpi.so")
-LIMIT = 90
+LIMIT = 300
 START_LIMIT = 300
 HOST = os.uname().nodename
 SMALL = ["-reqsize", "16", "-mbytes", "1"]

@@ -25,7 +25,7 @@ import time
 import messages as m
 
 XDD = os.environ.get("XDD") or sys.exit("XDD must name the xdd binary; \"make check\" sets it")
-TIMEOUT = 120
+TIMEOUT = 300
 # The engine that runs are to have, in the words of -ioengine; a test may be run once for each.
 ENGINE = os.environ.get("XDD_TEST_ENGINE", "")
 # Warnings that a test may tolerate, see tolerate(): patterns of the first part of the line.
