@@ -242,6 +242,8 @@ static int send_start(const struct start *s, const struct copy_start *start)
 			   "the names have more than %u bytes; give their directory, or a list "
 			   "with -F",
 			   WIRE_MAX_BODY_BYTES);
+	if (err && atomic_load(&s->ssh->cut))
+		return say_canceled(s);
 	return err ? say(s, COPY_SSH_ENDED, "the connection was lost (%s)", strerror(-err)) : 0;
 }
 
