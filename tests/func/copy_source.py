@@ -98,6 +98,12 @@ def test_missing():
 
 # Files that change while they are read
 
+def has_data(directory):
+    """True if a file that is not complete has its first bytes there."""
+    return any(name.endswith(".part") and os.stat(os.path.join(where, name)).st_blocks
+               for where, _, names in os.walk(directory) for name in names)
+
+
 def slow_copy(source, destination, meddle):
     """Copy a file whose reads take 2 ms each, and call `meddle` in the middle."""
     env = s.faults("slow", file="/source/", ns=2000000)
@@ -107,7 +113,8 @@ def slow_copy(source, destination, meddle):
     env["PATH"] = os.path.dirname(os.path.abspath(t.XDD)) + ":" + env["PATH"]
     p = subprocess.Popen([xddssh.XDDCP, "-S", FAKE.ssh, "-r", "-t", "1", "-blocksize", "4k", source, FAKE.place(destination)],
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, start_new_session=True)
-    time.sleep(0.5)
+    while p.poll() is None and not has_data(destination):
+        time.sleep(0.02)
     running = p.poll() is None
     meddle()
     out, err = p.communicate(timeout=t.TIMEOUT)

@@ -263,10 +263,18 @@ def test_limits():
         t.ok(least < copy.source.seconds < most, title + ": it ends the copy in time", copy.source.seconds)
 
 
+def await_data(copy):
+    """Wait until the file of the destination has data; its name."""
+    name, end = copy.destination_files[0], time.monotonic() + 20
+    while not (os.path.exists(name) and os.path.getsize(name)) and time.monotonic() < end:
+        time.sleep(0.02)
+    return name
+
+
 def test_signals():
     for name, other in (("source", "destination"), ("destination", "source")):
         copy = e.Copy(source_of(64 * MIB), fresh(), ["-blocksize", 65536, "-reqsize", 1], reads=PACED, ports=3).start()
-        time.sleep(0.7)
+        await_data(copy)
         getattr(copy, name).signal(signal.SIGINT)
         copy.finish()
         both = {side.name: side.run for side in (copy.source, copy.destination)}
@@ -330,10 +338,7 @@ def test_same_file():
 def meanwhile(file, change, **kwargs):
     """A copy of two seconds; `change` is called with the file of the destination once that is there."""
     copy = e.Copy(file, fresh(), ["-reqsize", 1, "-blocksize", 4096], reads=["-throttle", "ops", 20], **kwargs).start()
-    name, end = copy.destination_files[0], time.monotonic() + 20
-    while not (os.path.exists(name) and os.path.getsize(name)) and time.monotonic() < end:
-        time.sleep(0.02)
-    change(name)
+    change(await_data(copy))
     return copy.finish()
 
 
