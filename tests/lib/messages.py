@@ -401,7 +401,8 @@ def warning(subject, problem):
     return "xdd: warning: %s: %s" % (subject, problem)
 
 
-ANY_TARGET = r"target \d+, .*"
+# Several targets that have the same warning share a line.
+ANY_TARGET = r"(?:target \d+, .*|targets \d[\d, to]*)"
 # Warnings about a small file in memory, a file that is all holes, and a device that other processes use.
 CACHED = warning(ANY_TARGET, r"(about )?\d+ % of what was read was (in the page cache|never written)")
 # Writes that are in memory at the end; and zeros, written where they may cost nothing.
