@@ -214,7 +214,8 @@ def test_user1():
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
     try:
         said, deadline = [], time.monotonic() + LIMIT_S
-        while time.monotonic() < deadline and not any(int(m.group(3)) > 0 for m in said if m):
+        # Until the lines are whole, and of a time when something was issued.
+        while time.monotonic() < deadline and not (all(said) and any(int(m.group(3)) > 0 for m in said)):
             time.sleep(0.2)
             # Before it waits for signals, this one would end it.
             with open("/proc/%d/status" % p.pid) as f:

@@ -123,7 +123,7 @@ def test_slow_inside_a_group():
     env.update(XDD_FAST="1000", XDD_SLOW="2")
     # Operations of a slow build, or of a busy machine, come one by one; then there is no gap.
     t.may_warn("ended when operations had become slow")
-    for title, limit, before, status in (("-timelimit", 0.3, [], 0), ("SIGINT", 60, ["timeout", "-s", "INT", "1"], 5)):
+    for title, limit, before, status in (("-timelimit", 0.3, [], 0), ("SIGINT", 60, ["timeout", "-s", "INT", "3"], 5)):
         args = t.xdd_words("-op", "read", "-targets", 1, data(), "-reqsize", 4, "-queuedepth", 4, "-timelimit", limit,
                            "-jsonout", t.path("json"), "-ts", "detailed", "-ts", "output", t.path("ts"))
         run = t.command(before + args, env=env)

@@ -101,7 +101,7 @@ def judge_fault(case):
 def test_faults():
     """And, in the same time, runs that stamp from a moment of the global clock."""
     cases = start_faults()
-    at = time.time_ns() + AHEAD_NS + 4 * NS
+    at = time.time_ns() + AHEAD_NS + 12 * NS
     late = Case("trigger", "-timelimit", 2, "-starttime", "%.3f" % ((at - NS) / NS), "-ts", "triggertime", "%.3f" % (at / NS))
     past = Case("past", "-numreqs", 3, "-ts", "triggertime", "%.3f" % (time.time() + AHEAD_NS / NS / 2))
     for case in cases:
