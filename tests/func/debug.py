@@ -213,8 +213,8 @@ def test_user1():
                                          "-operationdelay", "5ms", "-heartbeat", 0, "-debug", "user1"),
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
     try:
-        said, deadline = [], time.monotonic() + LIMIT_S
-        # Until the lines are whole, and of a time when something was issued.
+        said, seen, deadline = [], 0, time.monotonic() + LIMIT_S
+        # Until the lines of a signal are of a time when all QThreads are there, and one has issued something.
         while time.monotonic() < deadline and not (all(said) and any(int(m.group(3)) > 0 for m in said)):
             time.sleep(0.2)
             # Before it waits for signals, this one would end it.
@@ -225,8 +225,10 @@ def test_user1():
             p.send_signal(signal.SIGUSR1)
             time.sleep(0.2)
             with open(file) as f:
-                said = [re.match(r"target (\d) QThread (\d): pass 1, (\d+) issued, (\d+) done, 0 failed, (\d+) outstanding, "
-                                 r"\d+ bytes$", line) for line in lines(f.read(), "USER1")]
+                found = lines(f.read(), "USER1")
+            said = [re.match(r"target (\d) QThread (\d): pass 1, (\d+) issued, (\d+) done, 0 failed, (\d+) outstanding, "
+                             r"\d+ bytes$", line) for line in found[seen:]]
+            seen = len(found)
         p.send_signal(signal.SIGINT)
         status = p.wait(LIMIT_S)
     finally:
