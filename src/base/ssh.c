@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "xdd/base/arena.h"
+#include "xdd/base/path.h"
 
 /* Words besides those of the user. */
 #define MORE_WORDS 12
@@ -93,12 +94,9 @@ const char *ssh_wrong_name(const char *host, const char *user)
 	return NULL;
 }
 
-/* True: the command is that of OpenSSH, and not another program with fewer options. */
-static bool is_openssh(const char *command)
+bool ssh_is_openssh(const char *program)
 {
-	const char *slash = strrchr(command, '/');
-
-	return strcmp(slash ? slash + 1 : command, "ssh") == 0;
+	return strcmp(path_last(program), "ssh") == 0;
 }
 
 /*
@@ -114,7 +112,7 @@ static char **add_options(char **w, const char *ssh, unsigned flags)
 	} else {
 		*w++ = (char *)"-T";
 	}
-	if (is_openssh(ssh)) {
+	if (ssh_is_openssh(ssh)) {
 		*w++ = (char *)"-x";
 		*w++ = (char *)"-a";
 		*w++ = (char *)"-oClearAllForwardings=yes";

@@ -14,6 +14,7 @@
 #include "xdd/base/arena.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
+#include "xdd/base/path.h"
 #include "xdd/commands/command.h"
 #include "xdd/sys/topology.h"
 
@@ -294,7 +295,7 @@ static int later_forms(struct copy_line *l)
 /* The directory of a program, or the program. */
 static const char *program_of(struct arena *arena, const char *path)
 {
-	const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
+	const char *last = path_last(path);
 
 	if (strcmp(last, "xdd") == 0 || strncmp(last, "xdd.", 4) == 0)
 		return path;

@@ -27,6 +27,9 @@ char *ssh_quote_path(struct arena *arena, const char *path);
 /* True: the text has control characters. */
 bool ssh_has_control(const char *text);
 
+/* True: the program is OpenSSH by its name, and not another one with fewer options. */
+bool ssh_is_openssh(const char *program);
+
 /* The problem of names that must not be given to ssh, or NULL. `user` may be NULL. */
 const char *ssh_wrong_name(const char *host, const char *user);
 

@@ -22,6 +22,7 @@
 #include "xdd/base/arena.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/printable.h"
+#include "xdd/base/ssh.h"
 #include "xdd/net/digest.h"
 #include "xdd/net/key.h"
 #include "xdd/sys/child.h"
@@ -84,18 +85,12 @@ static int say_late(const struct start *s)
 		   (double)s->request->answer_ns / NS_PER_SEC);
 }
 
-/* A program of -S that is something else, such as a wrapper. */
-static bool is_ssh(const char *program)
-{
-	const char *slash = strrchr(program, '/');
-
-	return strcmp(slash ? slash + 1 : program, "ssh") == 0;
-}
-
 /* It ended without a banner, with exit status `status`. */
 static int say_no_banner(const struct start *s, const struct banner *b, int status)
 {
 	const char *xdd = s->request->remote_xdd;
+	/* As csh ends where xdd is missing, and other programs than ssh for reasons of theirs. */
+	const bool silent = status == 1 && !*b->noise;
 	char *noise;
 
 	if (status == STATUS_SSH)
@@ -108,13 +103,13 @@ static int say_no_banner(const struct start *s, const struct banner *b, int stat
 			   "cannot execute \"%s\" there; expected xdd, or its directory with a "
 			   "slash at its end (-b)",
 			   xdd);
-	if (status == 1 && !*b->noise && !is_ssh(s->request->ssh[0]))
+	if (silent && !ssh_is_openssh(s->request->ssh[0]))
 		return say(s, COPY_NO_XDD,
 			   "\"%s\" ended with status 1 before xdd answered; install xdd there, or "
 			   "give its path with -b, or a program that takes the options of ssh "
 			   "with -S",
 			   s->request->ssh[0]);
-	if (status == STATUS_NOT_FOUND || (status == 1 && !*b->noise))
+	if (status == STATUS_NOT_FOUND || silent)
 		return say(s, COPY_NO_XDD,
 			   "cannot start \"%s\" there; install xdd there, or give its path with -b",
 			   xdd);
