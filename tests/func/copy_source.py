@@ -100,8 +100,11 @@ def test_missing():
 
 def has_data(directory):
     """True if a file that is not complete has its first bytes there."""
-    return any(name.endswith(".part") and os.stat(os.path.join(where, name)).st_blocks
-               for where, _, names in os.walk(directory) for name in names)
+    try:
+        return any(name.endswith(".part") and os.stat(os.path.join(where, name)).st_blocks
+                   for where, _, names in os.walk(directory) for name in names)
+    except FileNotFoundError:  # it has its final name now
+        return False
 
 
 def slow_copy(source, destination, meddle):
@@ -113,7 +116,8 @@ def slow_copy(source, destination, meddle):
     env["PATH"] = os.path.dirname(os.path.abspath(t.XDD)) + ":" + env["PATH"]
     p = subprocess.Popen([xddssh.XDDCP, "-S", FAKE.ssh, "-r", "-t", "1", "-blocksize", "4k", source, FAKE.place(destination)],
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, start_new_session=True)
-    while p.poll() is None and not has_data(destination):
+    end = time.monotonic() + t.TIMEOUT
+    while p.poll() is None and not has_data(destination) and time.monotonic() < end:
         time.sleep(0.02)
     running = p.poll() is None
     meddle()
