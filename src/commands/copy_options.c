@@ -115,7 +115,7 @@ static const struct option instead_rows[] = {
 	  .detail =
 		  "Both sides compare as in a copy. Files that are the same already are counted "
 		  "only. Followed by a number and two names or more, -n is -retries, as in a later "
-		  "program.",
+		  "program, and excludes it.",
 	  .example = "xddcp -r -n results/ storage:results" },
 	{ 0 },
 };
