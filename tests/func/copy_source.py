@@ -284,7 +284,7 @@ def test_stalled_list():
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=source, start_new_session=True)
     p.stdin.write(b"f\n")
     p.stdin.flush()
-    time.sleep(1)
+    s.settle(p, 1, qthreads=0)
     p.send_signal(signal.SIGINT)
     begin = time.monotonic()
     try:

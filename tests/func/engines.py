@@ -183,7 +183,7 @@ class Started:
         end = time.monotonic() + t.TIMEOUT / 2
         while not re.search(r"Target\[0\]|Target number, 0", self.text()) and self.p.poll() is None and time.monotonic() < end:
             time.sleep(0.005)
-        time.sleep(3 if s.sanitized() else 0.3)
+        s.settle(self.p, 3 if s.sanitized() else 0.3)
 
     def end(self):
         """Send SIGINT; the status."""

@@ -71,11 +71,12 @@ def test_changed_name():
     if device is None:
         return t.skip("a name that changes", s.sys_why())
     name = t.path("late.target.0000.csv")
-    words = [t.XDD] + "-op noop -targets 1 null -numreqs 1 -passes 100000 -passdelay 1 -ts append output".split()
-    with subprocess.Popen(words + [t.path("late")], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE, text=True) as p:
+    words = [t.XDD] + "-op noop -targets 1 null -numreqs 1 -passes 100000 -passdelay 1 -verbose -ts append output".split()
+    lines = t.path("late-lines")
+    with open(lines, "wb") as out, subprocess.Popen(words + [t.path("late")], stdin=subprocess.DEVNULL, stdout=out,
+                                                    stderr=subprocess.PIPE, text=True) as p:
         try:
-            s.settle(p, 0.3)
+            s.await_passes(p, lines)
             os.symlink(device, name)
             p.terminate()
             err = p.communicate(timeout=t.TIMEOUT)[1]

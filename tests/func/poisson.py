@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
@@ -155,7 +156,7 @@ def stalled(file):
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as p:
         s.settle(p, 0.5)
         os.kill(p.pid, signal.SIGSTOP)
-        s.settle(p, 0.5)
+        time.sleep(0.5)
         os.kill(p.pid, signal.SIGCONT)
         err = p.stderr.read().decode()
         status = p.wait(timeout=t.TIMEOUT)

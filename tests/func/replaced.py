@@ -164,11 +164,12 @@ def test_planted_late():
     victim = t.path("victim-of-late")
     directory = sticky("late", victim)
     before = os.stat(victim)
-    words = RUN + "-passes 100000 -passdelay 1 -jsonout".split() + [directory + "/j", "-ts", "dump", directory + "/d"]
-    with subprocess.Popen([t.XDD] + words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          text=True) as p:
+    words = RUN + "-passes 100000 -passdelay 1 -verbose -jsonout".split() + [directory + "/j", "-ts", "dump", directory + "/d"]
+    lines = t.path("lines-of-late")
+    with open(lines, "wb") as out, subprocess.Popen([t.XDD] + words, stdin=subprocess.DEVNULL, stdout=out,
+                                                    stderr=subprocess.PIPE, text=True) as p:
         try:
-            s.settle(p, 0.3)
+            s.await_passes(p, lines)
             for name in ("/j", "/d.target.0000.bin"):
                 plant(victim, directory + name)
             p.terminate()

@@ -20,7 +20,6 @@ import xddsys as s
 import xddtest as t
 
 LONG = os.environ.get("XDD_TEST_LONG", "0") not in ("", "0")
-MANAGERS = 3  # threads of a run that issue no operations: main, signals, results
 
 
 class Started:
@@ -48,10 +47,7 @@ class Started:
 
     def wait_threads(self, qthreads):
         """Wait until all threads of the run are there."""
-        tasks = "/proc/%d/task" % self.p.pid
-        # A sanitizer has a thread of its own.
-        self.wait_until(lambda: os.path.isdir(tasks) and len(os.listdir(tasks)) >= qthreads + MANAGERS,
-                        "%d QThreads" % qthreads)
+        self.wait_until(lambda: s.threads(self.p) >= qthreads + s.MANAGERS, "%d QThreads" % qthreads)
 
     def wait_read(self, size):
         """Wait until the run has read that many bytes."""
@@ -342,7 +338,7 @@ def test_signals_while_waiting():
             check_sums(rows, "SIGINT in " + title, 2)
     # Two kinds, so that both arrive; one after the other, as timeout(1) sends to the process and to its group.
     run = Started("-op", "noop", "-targets", 1, "null", "-timelimit", 30)
-    time.sleep(0.4)
+    s.settle(run.p, 0.4)
     run.p.send_signal(signal.SIGTERM)
     status, _ = run.end(signal.SIGINT)
     t.ok(status == 5 and "COMBINED" in read(run.out), "two signals at once are one: results", (status, run.text()))

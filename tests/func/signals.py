@@ -53,7 +53,7 @@ def test_stalled():
                              **{name: pipe.w if name in streams else subprocess.DEVNULL for name in ("stdout", "stderr")})
         runs.append((what, p, pipe, document))
     for what, p, pipe, document in runs:
-        s.settle(p, 0)
+        s.settle(p, 0, qthreads=0)
     time.sleep(0.5)
     waits = [p.poll() is None for what, p, pipe, document in runs]
     for what, p, pipe, document in runs:
@@ -73,7 +73,7 @@ def test_stalled_document():
     pipe = xddstall.Stalled(fifo)
     p = subprocess.Popen(t.xdd_words(*NOOP, "-numreqs", 100, "-jsonout", fifo), stdin=subprocess.DEVNULL,
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    s.settle(p, 0.3)
+    s.settle(p, 0.3, qthreads=0)
     waits = p.poll() is None
     p.send_signal(signal.SIGTERM)
     t.equal((waits, wait(p)), (True, 5), "SIGTERM, and no process reads -jsonout: status 5")

@@ -332,19 +332,50 @@ def fast_enough(seconds, limit):
 # A run that has to be ready for signals, and one without rights
 
 
-def settle(process, seconds):
-    """Wait until signals end the run and no longer the process itself, and then that long: a busy machine starts late."""
-    end = time.monotonic() + t.TIMEOUT / 2
-    while process.poll() is None and time.monotonic() < end:
-        try:
-            with open("/proc/%d/status" % process.pid) as f:
-                blocked = re.search(r"^SigBlk:\s*([0-9a-f]+)", f.read(), re.M)
-        except OSError:
-            break
-        if blocked and int(blocked.group(1), 16) >> (signal.SIGINT - 1) & 1:
+# Threads of a run that issue no operations: main, signals, results.
+MANAGERS = 3
+
+
+def threads(process):
+    """How many threads it has, without the one of the thread sanitizer; 0 once it has ended."""
+    try:
+        count = len(os.listdir("/proc/%d/task" % process.pid))
+    except OSError:
+        return 0
+    return max(count - ("thread" in os.environ.get("XDD_SANITIZERS", "")), 0)
+
+
+def _sees_to_signals(process):
+    """True if signals end the run and no longer the process itself."""
+    try:
+        with open("/proc/%d/status" % process.pid) as f:
+            blocked = re.search(r"^SigBlk:\s*([0-9a-f]+)", f.read(), re.M)
+    except OSError:
+        return False
+    return bool(blocked) and int(blocked.group(1), 16) >> (signal.SIGINT - 1) & 1 == 1
+
+
+def settle(process, seconds, qthreads=1):
+    """
+    Wait until signals end the run and no longer the process itself, and until it has that many QThreads (0: it is held up
+    before it has any); then for `seconds`, or longer where it took its time until then: a busy machine starts late.
+    """
+    begin = time.monotonic()
+    while process.poll() is None and time.monotonic() < begin + t.TIMEOUT / 2:
+        if _sees_to_signals(process) and (not qthreads or threads(process) >= MANAGERS + qthreads):
             break
         time.sleep(0.005)
-    time.sleep(seconds)
+    time.sleep(max(seconds, min(time.monotonic() - begin, 10)) if seconds else 0)
+
+
+def await_passes(process, path, count=1):
+    """Wait until a run with -verbose that writes to this file has ended so many passes of a target."""
+    end = time.monotonic() + t.TIMEOUT / 2
+    while process.poll() is None and time.monotonic() < end:
+        with open(path, "rb") as f:
+            if f.read().count(b"TARGET_PASS") >= count:
+                break
+        time.sleep(0.005)
 
 
 def for_nobody(memlock=None):
