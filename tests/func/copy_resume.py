@@ -283,15 +283,15 @@ def one_kill(rig, case):
 
 
 def kills(rig, n, victims, what):
-    """`n` copies, and up to twice as many more with later moments where a busy machine is late with durable parts."""
+    """`n` copies at random moments. Where too few of them had durable parts, more, which lose a process once they have some."""
     failed = []
     durable = 0
-    for number in range(3 * n):
+    for number in range(2 * n):
         if number >= n and durable >= n // 4:
             break
         r = random.Random("%d %s %d" % (SEED, what, number))
         case = Case(number, ("push", "pull")[number // len(victims) % 2], victims[number % len(victims)], number % 4 != 3,
-                    r.uniform(0, 2.6 * (1 + number // n)))
+                    r.uniform(0, 2.6) if number < n else None)
         got, wrong = one_kill(rig, case)
         durable += got > 0
         if wrong:
