@@ -217,7 +217,10 @@ def test_signal():
     r = subprocess.Popen(words(*BY_SERVER, "-log", "log.signal", "-jsonout", "json.signal", "host:a", "ended"), cwd=t.tmp(),
                          env=dict(os.environ, XDD_SCENARIO="endless"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True)
-    time.sleep(2)
+    until = time.monotonic() + 60
+    while r.poll() is None and time.monotonic() < until and not any(name.startswith(".xddcp-") for name in os.listdir(t.tmp())):
+        time.sleep(0.01)
+    time.sleep(1)
     r.send_signal(signal.SIGINT)
     try:
         out, err = r.communicate(timeout=30)

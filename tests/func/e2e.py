@@ -247,20 +247,21 @@ def test_failed_reads():
 
 
 PACED = ["-throttle", "bw", "16"]
+IN_TIME_S = 30  # a copy that waits for more than that waits for a limit of 60 s
 
 
 def test_limits():
-    for title, both, reads, writes, least, most in (
-            ("-timelimit of the source", (), ["-timelimit", 1], (), 0.9, 6),
-            ("-timelimit of the destination", (), (), ["-timelimit", 1], 0.9, 6),
-            ("-runtime of the source, three passes", ["-passes", 3], ["-runtime", 2], (), 1.9, 8),
-            ("-runtime of the destination", (), (), ["-runtime", 1], 0.9, 6)):
+    for title, both, reads, writes, least in (
+            ("-timelimit of the source", (), ["-timelimit", 1], (), 0.9),
+            ("-timelimit of the destination", (), (), ["-timelimit", 1], 0.9),
+            ("-runtime of the source, three passes", ["-passes", 3], ["-runtime", 2], (), 1.9),
+            ("-runtime of the destination", (), (), ["-runtime", 1], 0.9)):
         copy = e.Copy(source_of(64 * MIB), fresh(), ["-blocksize", 65536, "-reqsize", 1, *both], reads=[*PACED, *reads],
                       writes=writes, ports=3, waits=True).run()
         counts = [figures(side.run, "Bytes_Xfered", "Ops") for side in (copy.source, copy.destination)]
         t.equal((copy.statuses(), counts[0] == counts[1], 0 < counts[0][1] < 3 * 1024), ((0, 0), True, True),
                 title + ": both sides end with status 0 and the same counts, before the amount", copy)
-        t.ok(least < copy.source.seconds < most, title + ": it ends the copy in time", copy.source.seconds)
+        t.ok(least < copy.source.seconds < IN_TIME_S, title + ": it ends the copy in time", copy.source.seconds)
 
 
 def await_data(copy):
@@ -293,7 +294,7 @@ def test_waiting():
     port = e.free_ports(1)
     alone = e.Side("source", ["-targets", 1, source_of(MIB), "-reqsize", 1, "-e2e", "issource", "-e2e", "dest", "127.0.0.1:%d,1" % port,
                               "-e2e", "timeout", 2]).start()
-    t.equal((alone.finish().status, 1.9 < alone.seconds < 8), (4, True), "a source without a destination ends after its time limit", alone.run)
+    t.equal((alone.finish().status, 1.9 < alone.seconds < IN_TIME_S), (4, True), "a source without a destination ends after its time limit", alone.run)
 
 
 def test_taken_port():

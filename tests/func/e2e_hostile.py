@@ -143,7 +143,7 @@ def test_crowd():
     t.ok(len(crowd) > 500, "most of a thousand connections are accepted", len(crowd))
     begin = time.monotonic()
     d.copies("with a thousand strangers")
-    t.ok(time.monotonic() - begin < 10, "a thousand strangers do not delay the copy", time.monotonic() - begin)
+    t.ok(time.monotonic() - begin < 30, "a thousand strangers do not delay the copy", time.monotonic() - begin)
     for s in crowd:
         s.close()
 

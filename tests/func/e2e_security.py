@@ -384,13 +384,15 @@ def test_duplicate():
 
 def test_second_source():
     """A second source is turned away while the first one copies, until its timeout is over."""
-    fresh()
+    before = os.stat(fresh()).st_mtime_ns
     port = e.free_ports(1)
     more = e.to(["127.0.0.1:%d" % port]) + STEP
     dst = start_side("destination", words()[1], more)
     dst.await_err(m.E2E_WAITS)
     first = start_side("source", words(["-throttle", "ops", 1])[0], more)
-    time.sleep(0.5)
+    end = time.monotonic() + 20
+    while os.stat(t.path("destination")).st_mtime_ns == before and time.monotonic() < end:
+        time.sleep(0.02)
     second = start_side("source", words(source=e.random_file("second", SIZE))[0], more + ["-e2e", "timeout", 2])
     second.finish(LIMIT_S)
     seconds, second = second.seconds, second.run
