@@ -252,10 +252,10 @@ def verdict(run):
 
 def until(wanted, *args, words=()):
     """
-    Run until the verdict is the wanted one, three times at most: other users of this machine may be the cause of another.
+    Run until the verdict is the wanted one, eight times at most: other users of this machine may be the cause of another.
     Returns (whether it was, the run).
     """
-    for _ in range(3):
+    for _ in range(8):
         run = t.command(list(words) + t.xdd_words(*args, "-verbose"))
         if verdict(run) in wanted:
             return True, run

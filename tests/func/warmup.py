@@ -101,19 +101,26 @@ def test_verified():
     t.equal(run.status, 7, "wrong data that the warm-up reads is found", run)
 
 
+def timed(title, holds, *words):
+    """A pass that a limit of a second ends. A stall of the machine makes it longer, so there are further attempts."""
+    for _ in range(4):
+        run, rows = results(*DATA, *words, "-timelimit", 1)
+        row = passes(rows)[0]
+        good = run.status == 0 and 0.8e9 <= row["elapsed_ns"] <= 1.5e9 and holds(row)
+        if good:
+            break
+    t.ok(good, title, (run, row))
+
+
 def test_time():
     """By the clock: a time limit is the time after the warm-up."""
     for engine in ENGINES:
-        run, rows = results(*DATA, "-ioengine", engine, "-queuedepth", 4, "-throttle", "ops", 200, "-warmup", "500ms",
-                            "-timelimit", 1)
-        row = passes(rows)[0]
-        t.ok(run.status == 0 and 50 <= row["warmup_ops"] <= 110 and identity(row) and
-             0.8e9 <= row["elapsed_ns"] <= 1.5e9 and row["issued"] <= 301,
-             "%s: 500 ms at 200 per second, and a second" % engine, (run, row))
-    run, rows = results(*DATA, "-throttle", "ops", 100, "-queuedepth", 2, "-warmup", "50ops", "-timelimit", 1)
-    row = passes(rows)[0]
-    t.ok(run.status == 0 and row["warmup_ops"] == 50 and 90 <= sum(row["ops"].values()) <= 101 and
-         0.8e9 <= row["elapsed_ns"] <= 1.5e9, "50 operations at 100 per second, and a second", (run, row))
+        timed("%s: 500 ms at 200 per second, and a second" % engine,
+              lambda row: 50 <= row["warmup_ops"] <= 110 and identity(row) and row["issued"] <= 301,
+              "-ioengine", engine, "-queuedepth", 4, "-throttle", "ops", 200, "-warmup", "500ms")
+    timed("50 operations at 100 per second, and a second",
+          lambda row: row["warmup_ops"] == 50 and 90 <= sum(row["ops"].values()) <= 101,
+          "-throttle", "ops", 100, "-queuedepth", 2, "-warmup", "50ops")
 
 
 def test_mixed():
