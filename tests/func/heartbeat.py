@@ -82,10 +82,10 @@ def test_words():
     run = t.xdd(*paced, "-heartbeat", "hostname", "tod", "elapsed", "ops")
     form = r"Pass,0001,/HOST,%s,/TOD,\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4},/ELAPSED,\d+,/OPS \+ \[\*\],0000000020,ops$"
     t.ok(lines(run) and re.match(form % re.escape(os.uname().nodename), lines(run)[-1]), "hostname, tod, elapsed", run)
-    run = t.xdd(*PACED, "-numreqs", 20, "-heartbeat", "10")
+    run = t.xdd(*PACED, "-numreqs", 20, "-heartbeat", "600")
     t.ok(lines(run) and lines(run)[-1].startswith("Pass,0001,/OPS/BW/PCT/ET + [*]"),
          "a number alone: ops, bw, pct and etc", run)
-    run = t.xdd(*PACED, "-numreqs", 20, "-heartbeat", "seconds", "10", "iops")
+    run = t.xdd(*PACED, "-numreqs", 20, "-heartbeat", "seconds", "600", "iops")
     t.ok(lines(run) and lines(run)[-1].startswith("Pass,0001,/IOPS + [*]"), "the word seconds before the number", run)
     t.equal(lines(t.xdd(*paced, "-heartbeat", "ops", "-heartbeat", "0")), [], "0 turns it off")
     t.equal(len(lines(t.xdd(*paced, "-heartbeat", "0", "-heartbeat", "ops"))), 1, "the last one wins")
