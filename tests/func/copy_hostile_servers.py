@@ -18,6 +18,7 @@ import xddwire as w
 import xddcopywire as c
 
 END_S = 30
+BRIEF = "-timeout", "3"  # where a server that breaks off has to be noticed
 ADDRESS = "127.0.0.1"
 
 
@@ -226,8 +227,7 @@ SCENARIOS = {
 if os.environ.get("XDD_SCENARIO"):
     c.serve(SCENARIOS)
 
-import xddtest as t  # noqa: E402 - a server prints no TAP
-
+import xddsys  # noqa: E402
 import xddtest as t  # noqa: E402 - a server prints no TAP
 
 if not w.xxhash():
@@ -236,7 +236,7 @@ if not w.xxhash():
 from xddhostile import Place, tree  # noqa: E402
 
 
-def initiator(scenario, *operands, words=("-timeout", "3"), seconds=END_S):
+def initiator(scenario, *operands, words=BRIEF, seconds=END_S):
     """Run xdd copy with this file in the place of ssh; returns (status, standard error, standard output)."""
     environment = dict(os.environ, XDD_SCENARIO=scenario)
     r = subprocess.Popen([t.XDD, "copy", *words, "-S", "%s %s" % (sys.executable, os.path.abspath(__file__)), *operands],
@@ -256,7 +256,7 @@ def test_servers_as_sources():
     for scenario in ("good", "other name", "parent", "parent directory", "path", "absolute", "startup files", "more names",
                      "whole destination", "link"):
         place = Place()
-        status, err, out = initiator(scenario, "host:a", place.there, words=("-r", "-timeout", "3"))
+        status, err, out = initiator(scenario, "host:a", place.there, words=("-r", *(() if scenario == "good" else BRIEF)))
         allowed = {"good": ["a"], "link": ["a"], "more names": ["a"]}.get(scenario, [])
         good = status == 0 if scenario == "good" else status not in (None, 0, 134, 139, -6, -11)
         t.ok(good and place.unchanged() and set(place.names()) <= set(allowed) and
@@ -274,16 +274,16 @@ def test_servers_as_destinations():
 def test_no_reasons():
     """Not all arrives, and the server says that all is well: that is a failure."""
     for scenario in ("nothing", "a reason without a failure", "failures without a line"):
-        status, err, out = initiator(scenario, "host:a", Place().there)
+        status, err, out = initiator(scenario, "host:a", Place().there, words=())
         t.ok(status == 114 and "xdd: copy: " in err, "a source with: %s" % scenario, "status %s\n%s%s" % (status, err, out))
     place = Place()
-    status, err, out = initiator("one of three left out", "host:a", "host:x/b", "host:c", place.there)
+    status, err, out = initiator("one of three left out", "host:a", "host:x/b", "host:c", place.there, words=())
     t.ok(status == 114 and [line for line in err.splitlines() if not line.startswith("xdd: note: ")] ==
          ["xdd: copy: b: was not offered, and no reason was given"] and
          place.names() == ["a", "c"] and "  failed: 1:\n    b: was not offered" in out,
          "a source with: one of three left out", "status %s, names %s\n%s%s" % (status, place.names(), err, out))
     for scenario in ("lost without a failure", "would be copied", "equal", "differs"):
-        status, err, out = initiator(scenario, os.path.join(tree(), "large"), "host:there")
+        status, err, out = initiator(scenario, os.path.join(tree(), "large"), "host:there", words=())
         t.ok(status == 114 and "xdd: copy: " in err, "a destination that answers: %s" % scenario,
              "status %s\n%s%s" % (status, err, out))
 
@@ -291,9 +291,9 @@ def test_no_reasons():
 def test_early_ends():
     """A server may end first, once all results are there, and the source has nothing to complain of."""
     operands = os.path.join(tree(), "large"), "host:there"
-    status, err, out = initiator("early end", *operands)
+    status, err, out = initiator("early end", *operands, words=())
     t.ok(status == 0 and "xdd: host" not in err and "ended" not in err, "a server that ends with the last result", "status %s\n%s%s" % (status, err, out))
-    status, err, out = initiator("end before a result", tree(), "host:there", words=("-r", "-timeout", "3"))
+    status, err, out = initiator("end before a result", tree(), "host:there", words=("-r",))
     t.ok(status == 114 and "FINISHED at the wrong time" in err, "one that ends before it", "status %s\n%s%s" % (status, err, out))
     status, err, out = initiator("end before data", *operands)
     t.ok(status not in (None, 134, 139, -6, -11), "one that ends while it is sent data", "status %s\n%s%s" % (status, err, out))
@@ -318,7 +318,8 @@ def test_no_servers():
             ("binary banner", "."), ("garbage after the banner", "."), ("no server", "77"),
             ("refusal", "no such directory"), ("refusal that controls the terminal", "malformed"),
             ("stop in a message", "host")):
-        status, err, out = initiator(scenario, "host:a", t.path("there"), seconds=60)
+        status, err, out = initiator(scenario, "host:a", t.path("there"), words=BRIEF if scenario == "stop in a message" else (),
+                                     seconds=60)
         t.ok(status not in (None, 0, 134, 139, -6, -11) and re.search(pattern, err) and "xdd: " in err and
              "\x1b" not in err and len(err) < 20000,
              "in the place of a server: %s" % scenario, "status %s\n%s" % (status, err[:3000]))
@@ -329,10 +330,10 @@ def test_silent_server():
     r = subprocess.Popen([t.XDD, "copy", "-S", "%s %s" % (sys.executable, os.path.abspath(__file__)), "host:a",
                           t.path("there")], env=dict(os.environ, XDD_SCENARIO="silence"), stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-    time.sleep(1)
+    xddsys.settle(r, 1, qthreads=0)
     r.send_signal(signal.SIGINT)
     try:
-        out, err = r.communicate(timeout=15)
+        out, err = r.communicate(timeout=60)
     except subprocess.TimeoutExpired:
         os.killpg(r.pid, signal.SIGKILL)
         out, err = r.communicate()

@@ -17,6 +17,8 @@
 #include "session_rig.h"
 
 #define WATCHDOG_S 300
+/* A limit on silence: longer than a machine stands still, mostly. */
+#define LIFE_NS (4 * SECOND_NS)
 
 /* The outcome of a copy without a fault. */
 static void assert_good(const struct rig_copy *c)
@@ -261,9 +263,9 @@ static void test_slow_to_open(void **state)
 	struct rig_copy c = rig_copy(2, 1, 10);
 
 	(void)state;
-	c.source.timeout_ns = SECOND_NS;
-	c.destination.timeout_ns = SECOND_NS;
-	c.open_late_ns = 2500 * MS_NS;
+	c.source.timeout_ns = LIFE_NS;
+	c.destination.timeout_ns = LIFE_NS;
+	c.open_late_ns = 2 * LIFE_NS + SECOND_NS;
 	rig_run(&c, 1);
 	assert_good(&c);
 	assert_copied(&c, 1);
@@ -276,9 +278,9 @@ static void test_slow_source(void **state)
 	struct rig_copy c = rig_copy(1, 1, 1);
 
 	(void)state;
-	c.source.timeout_ns = SECOND_NS;
-	c.destination.timeout_ns = SECOND_NS;
-	c.throttle_ns = 2500 * MS_NS;
+	c.source.timeout_ns = LIFE_NS;
+	c.destination.timeout_ns = LIFE_NS;
+	c.throttle_ns = 2 * LIFE_NS + SECOND_NS;
 	rig_run(&c, 1);
 	assert_good(&c);
 	assert_copied(&c, 1);
