@@ -109,7 +109,9 @@ def test_latency():
     beats = lines(run)
     t.ok(run.status == 0 and len(beats) > 4 and all(re.match(form, line) for line in beats), "latency: its fields", run)
     seen = [[float(x) for x in re.findall(r",([\d.]+),ms", line)] for line in beats if "[*]" not in line]
-    t.ok(seen and all(0 < v[i] <= v[i + 1] <= v[i + 2] for v in seen for i in range(0, len(v), 3)),
+    seen = [v[i:i + 3] for v in seen for i in range(0, len(v), 3)]
+    # On a busy machine a target may have done nothing for as long.
+    t.ok(any(any(v) for v in seen) and all(0 < v[0] <= v[1] <= v[2] for v in seen if any(v)),
          "latency: median, 99th percentile, longest", seen)
 
 
@@ -178,8 +180,13 @@ def test_time_left():
             ("the slower target counts", "-numreqs 10 -numreqs target 1 1000 -operationdelay 0.02".split(), 15, 100),
             ("-passes until", "-timelimit 2 -passes until 5".split(), -1, -1),
             ("-passes until and -runtime", "-timelimit 2 -passes until 5 -runtime 40".split(), 35, 40)):
-        left = left_after(0.5 if "-startdelay" not in args else 1.5, *args)
-        t.ok(len(left) == 2 and left[0] == left[1] and low <= left[0] <= high, "time left: " + title, left)
+        # A machine that stands still lets a pass begin late, or operations seem slow.
+        for _ in range(4):
+            left = left_after(0.5 if "-startdelay" not in args else 1.5, *args)
+            good = len(left) == 2 and left[0] == left[1] and low <= left[0] <= high
+            if good:
+                break
+        t.ok(good, "time left: " + title, left)
 
 
 def test_targets():
@@ -232,9 +239,9 @@ def test_files():
                 "the first line names the columns")
         t.ok(len(table) > 2 and all(len(row) == len(table[0]) for row in table), "as many values in each line", table)
         t.equal((table[-1][5], table[-1][7]), ("0000000040", "100.00%"), "it ends with all of them")
-    t.xdd(*words, "-heartbeat", 10, "output", prefix, "ops")
+    t.xdd(*words, "-heartbeat", 600, "output", prefix, "ops")
     t.equal([len(rows(f)) for f in files], [2, 2], "a further run recreates the files")
-    t.xdd(*words, "-heartbeat", 10, "output", prefix, "ops", "append")
+    t.xdd(*words, "-heartbeat", 600, "output", prefix, "ops", "append")
     t.equal([len(rows(f)) for f in files], [3, 3], "append: the header stands once")
     run = t.xdd(*"-op noop -targets 2 null null -reqsize 1 -numreqs 5 -targetstartdelay 0.5 -heartbeat 0.1 output".split(),
                 prefix, *EVERY_WORD, "latency", "tod", "elapsed")

@@ -289,14 +289,26 @@ def test_processor():
     t.ok(run.status == 0 and row["CPUTIME"] < 0.2, "2 s of waiting", row)
 
 
+def in_time(title, holds, *args, **kwargs):
+    """Test a run and its COMBINED row; where the machine stands still there are further attempts."""
+    for _ in range(4):
+        run, row = paced(*args, **kwargs)
+        good = run.status == 0 and holds(run, row)
+        if good:
+            break
+    t.ok(good, title, (run, row))
+
+
 def test_limits():
     """
     What is due before the end of a pass is issued, all of it, and nothing else; the pass lasts its time. The last one
     is due 0.2 s before the end, for machines that are late.
     """
+    def four(run, row):
+        return row["OPS"] == 4 and 0.95 <= run.seconds < 0.95 + LATE
+
     for depth in (1, 8):
-        run, row = paced(*"-op noop -targets 1 null -throttle ops 4 -timelimit 0.95".split(), "-qd", depth)
-        t.ok(run.status == 0 and row["OPS"] == 4 and 0.95 <= run.seconds < 0.95 + LATE, "-timelimit, -qd %d" % depth, (run, row))
+        in_time("-timelimit, -qd %d" % depth, four, *"-op noop -targets 1 null -throttle ops 4 -timelimit 0.95".split(), "-qd", depth)
     file = t.make_file("limits", 65536)
     for engine in ("libaio", "io_uring"):
         words = ["-op", "read", "-targets", 1, file, "-ioengine", engine, "-reqsize", 1, "-seek", "range", 64]
@@ -304,17 +316,13 @@ def test_limits():
             t.skip("-timelimit, " + engine, "not available")
             continue
         for depth in (1, 8):
-            run, row = paced(*words, *"-throttle ops 4 -timelimit 0.95 -qd".split(), depth)
-            t.ok(run.status == 0 and row["OPS"] == 4 and 0.95 <= run.seconds < 0.95 + LATE,
-                 "-timelimit, %s, -qd %d" % (engine, depth), (run, row))
-    run, row = paced(*"-op noop -targets 1 null -throttle ops 4 -runtime 0.95 -passes 3".split(),
-                     warns=m.RUNTIME_FIRST_PASS)
-    t.ok(run.status == 0 and row["OPS"] == 4, "-runtime", (run, row))
+            in_time("-timelimit, %s, -qd %d" % (engine, depth), four, *words, *"-throttle ops 4 -timelimit 0.95 -qd".split(), depth)
+    in_time("-runtime", lambda run, row: row["OPS"] == 4, *"-op noop -targets 1 null -throttle ops 4 -runtime 0.95 -passes 3".split(),
+            warns=m.RUNTIME_FIRST_PASS)
     run, row = paced(*"-op noop -targets 1 null -throttle ops 0.01 -timelimit 1 -numreqs 5".split())
     t.ok(run.status == 0 and row["OPS"] == 1 and 1 <= run.seconds < 1 + LATE, "one interval is longer than the pass", run)
-    run, row = paced(*"-op noop -targets 1 null -throttle ops 100 -startdelay 0.3 -passes 2 -numreqs 11".split())
-    t.ok(run.status == 0 and row["OPS"] == 22 and (row["RESPMAX"] < 300 or row["LATMAX"] > 100),
-         "a pass begins after -startdelay", (run, row))
+    in_time("a pass begins after -startdelay", lambda run, row: row["OPS"] == 22 and row["RESPMAX"] < 300,
+            *"-op noop -targets 1 null -throttle ops 100 -startdelay 0.3 -passes 2 -numreqs 11".split())
 
 
 def test_stop():
