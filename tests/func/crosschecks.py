@@ -30,16 +30,6 @@ def on_disk(name):
     return file
 
 
-def drop(file, offset=0, size=0):
-    with open(file, "rb") as f:
-        os.posix_fadvise(f.fileno(), offset, size, os.POSIX_FADV_DONTNEED)
-
-
-def load(file, size=SIZE):
-    with open(file, "rb") as f:
-        f.read(size)
-
-
 def read(file, *args):
     """Read the file whole; returns the run, its COMBINED row and the warnings."""
     run, rows = t.xdd_csv("-op", "read", "-targets", 1, file, "-reqsize", 256, "-mbytes", SIZE // MIB, *COLUMNS, *args)
@@ -47,14 +37,14 @@ def read(file, *args):
     return run, rows[0] if rows else {"PAGECACHED": "-1", "HOLES": "-1"}
 
 
-def read_kept(least, prepare, *args):
+def read_kept(least, file, extents, *args):
     """
-    The same after `prepare`. The kernel may evict pages before they are found, and never adds any: with less than
-    `least` percent it is done again, 5 times at most.
+    The same with these extents of it in the page cache. The kernel may evict pages before they are found, and never adds
+    any: with less than `least` percent it is done again, 5 times at most.
     """
     for _ in range(5):
-        prepare()
-        run, row = read(*args)
+        with xddsys.only_cached(file, *extents):
+            run, row = read(file, *args)
         if float(row["PAGECACHED"] or 0) >= least:
             break
     return run, row
@@ -69,38 +59,36 @@ def test_page_cache():
     if is_memory(t.tmp()):
         return t.skip("page cache", "the test's directory is in memory")
     file = on_disk("cached")
-    run, row = read_kept(99.5, lambda: load(file), file)
+    run, row = read_kept(99.5, file, [(0, SIZE)])
     t.ok(float(row["PAGECACHED"]) > 99, "a file that was just read: about 100 %", run)
     t.ok("100 % of what was read was in the page cache before" in run.err, "and a warning", run)
     run, row = read(file, "-dropcache")
     t.ok(float(row["PAGECACHED"]) < 2 and "page cache" not in run.err, "-dropcache: about 0, no warning", run)
     run, row = read(file, "-passes", 3, "-dropcache")
     t.ok(float(row["PAGECACHED"]) < 2, "-dropcache: before each pass", run)
-    run, row = read_kept(49, lambda: drop(file), file, "-passes", 2)
+    run, row = read_kept(49, file, [], "-passes", 2)
     t.ok(49 <= float(row["PAGECACHED"]) <= 52, "the second of two passes finds what the first has read", run)
-    run, row = read_kept(45, lambda: (load(file), drop(file, SIZE // 2, SIZE // 2)), file, "-verbose")
+    run, row = read_kept(45, file, [(0, SIZE // 2)], "-verbose")
     t.ok(45 <= float(row["PAGECACHED"]) <= 55, "half of the file dropped: about 50 %", run)
     t.ok(re.search(r"^Target 0, page cache: (4[5-9]|5[0-5])\.\d % of what was read", run.out, re.M),
          "-verbose says it", run)
-    load(file)
-    run, row = read(file, "-dio")
+    with xddsys.only_cached(file, (0, SIZE)):
+        run, row = read(file, "-dio")
     if run.status == 0:
         t.ok(row["PAGECACHED"] == "" and "page cache" not in run.err, "-dio: not measured", run)
     else:
         t.skip("-dio: not measured", "no -dio in the test's directory")
-    drop(file)
-    load(file, SIZE // 4)
-    run, rows = t.xdd_csv("-op", "read", "-targets", 1, file, "-reqsize", 64, "-mbytes", SIZE // MIB // 4, *COLUMNS,
-                          "-startoffset", SIZE // 2 // 1024)
+    with xddsys.only_cached(file, (0, SIZE // 4)):
+        run, rows = t.xdd_csv("-op", "read", "-targets", 1, file, "-reqsize", 64, "-mbytes", SIZE // MIB // 4, *COLUMNS,
+                              "-startoffset", SIZE // 2 // 1024)
     t.ok(rows and float(rows[0]["PAGECACHED"]) < 10, "what is not going to be read does not count", run)
-    load(file)
-    run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 20)
+    with xddsys.only_cached(file, (0, SIZE)):
+        run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 20)
     t.equal((run.status, run.err), (0, ""), "a trial of 80 KiB is not warned of", run)
 
 
 def test_dropcache_system():
-    file = on_disk("other")
-    load(file)
+    file = on_disk("other")  # and in memory: it was just written
     if os.geteuid() != 0 or not os.access("/proc/sys/vm/drop_caches", os.W_OK):
         t.skip("-dropcache system", "not root")
     elif not is_memory(t.tmp()):
@@ -213,8 +201,8 @@ def test_direct_ignored():
         os.sync()
         # The kernel may evict pages between the load and the run.
         for _ in range(5):
-            load(file)
-            run = t.xdd("-op", "read", "-targets", 1, file, "-dio", "-reqsize", 256, "-mbytes", SIZE // MIB, "-verbose")
+            with xddsys.only_cached(file, (0, SIZE)):
+                run = t.xdd("-op", "read", "-targets", 1, file, "-dio", "-reqsize", 256, "-mbytes", SIZE // MIB, "-verbose")
             cached = re.search(r"^Target 0, page cache: (99|100)\.\d % of what was read", run.out, re.M)
             if run.status or cached:
                 break
@@ -239,8 +227,8 @@ def test_direct_ignored():
     if is_memory(t.tmp()):
         return t.skip("-dio that is direct", "files of the test are in memory")
     file = on_disk("direct")
-    load(file)
-    run = t.xdd("-op", "read", "-targets", 1, file, "-dio", "-reqsize", 256, "-mbytes", SIZE // MIB)
+    with xddsys.only_cached(file, (0, SIZE)):
+        run = t.xdd("-op", "read", "-targets", 1, file, "-dio", "-reqsize", 256, "-mbytes", SIZE // MIB)
     return t.ok(run.status or "-dio" not in run.err, "-dio that is direct is not warned of", run)
 
 

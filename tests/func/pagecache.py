@@ -43,15 +43,6 @@ def resident(file):
     return sum(byte & 1 for byte in pages.raw) / len(pages)
 
 
-def load(file, chosen):
-    """Have these extents (offset, size) of the file in memory, and nothing else."""
-    with open(file, "rb") as f:
-        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
-        for offset, size in chosen:
-            os.pread(f.fileno(), size, offset)
-
-
 def read(file, *args, user=None):
     """Read; returns the run and what it says of the page cache: "49.8", "about 50.1", "unknown, ..."."""
     command = t.xdd_words("-op", "read", "-targets", 1, file, *COLUMNS, "-verbose", *args)
@@ -67,39 +58,40 @@ def share(text):
     return float(number.group(1)) if number else -1
 
 
+def mebibytes(first, end, step):
+    """Extents of 1 MiB, each `step` MiB after the one before."""
+    return [(at * MIB, MIB) for at in range(first, end, step)]
+
+
+def read_cached(least, file, extents, *args):
+    """Read with these extents of the file in the page cache, until at least that share is said to be there."""
+    for _ in range(ATTEMPTS):
+        with xddsys.only_cached(file, *extents):
+            truth = 100 * resident(file)
+            run, said, column = read(file, *args)
+        if share(said) > least:
+            break
+    return truth, run, said, column
+
+
 def test_patterns():
     file = on_disk("pattern")
     if file is None:
         return t.skip("patterns in the cache", "files of the test are in memory")
-    words = ("-reqsize", 1024, "-mbytes", SIZE // MIB)
-    for name, first in (("even", 0), ("odd", MIB)):
-        for _ in range(ATTEMPTS):
-            load(file, [(at, MIB) for at in range(first, SIZE, 2 * MIB)])
-            truth = 100 * resident(file)
-            run, said, column = read(file, *words)
-            if truth > 45 and share(said) > truth - 1:
-                break
+    even = mebibytes(0, SIZE // MIB, 2)
+    whole = ("-seek", "range", SIZE // 1024)
+    for name, extents in (("even", even), ("odd", mebibytes(1, SIZE // MIB, 2))):
+        truth, run, said, column = read_cached(45, file, extents, "-reqsize", 1024, "-mbytes", SIZE // MIB)
         t.ok(45 < truth < 55 and abs(share(said) - truth) < 1 and abs(float(column or -1) - truth) < 1,
              "%s mebibytes are cached: as mincore says" % name, "%s: %s\n%s" % (truth, said, run))
-    for _ in range(ATTEMPTS):
-        load(file, [(at, MIB) for at in range(0, SIZE, 2 * MIB)])
-        run, said, column = read(file, "-reqsize", 1024, "-numreqs", 64, "-seek", "interleave", 2, "-seek", "range",
-                                 SIZE // 1024)
-        if share(said) > 97:
-            break
+    _, run, said, _ = read_cached(97, file, even, "-reqsize", 1024, "-numreqs", 64, "-seek", "interleave", 2, *whole)
     t.ok(share(said) > 97, "only the cached half is read: 100 %", "%s\n%s" % (said, run))
-    load(file, [(at, MIB) for at in range(0, SIZE, 2 * MIB)])
-    run, said, column = read(file, "-reqsize", 4, "-numreqs", 500, "-seek", "random", "-seek", "range", SIZE // 1024)
     # 500 draws: the standard deviation of their share is 2.2 %.
+    _, run, said, _ = read_cached(38, file, even, "-reqsize", 4, "-numreqs", 500, "-seek", "random", *whole)
     t.ok(said.startswith("about ") and 38 < share(said) < 62, "random offsets: about 50 %", "%s\n%s" % (said, run))
-    for _ in range(ATTEMPTS):
-        load(file, [(at, MIB) for at in range(0, 16 * MIB, MIB)])
-        run, said, column = read(file, "-reqsize", 256, "-timelimit", 0.6, "-throttle", "bw", 15)
-        if share(said) > 97:
-            break
+    _, run, said, _ = read_cached(97, file, mebibytes(0, 16, 1), "-reqsize", 256, "-timelimit", 0.6, "-throttle", "bw", 15)
     t.ok(share(said) > 97, "a time limit ends the pass inside its cached part: 100 %", "%s\n%s" % (said, run))
-    load(file, [])
-    run, said, column = read(file, "-reqsize", 256, "-mbytes", 8, "-jsonout", t.path("cold.json"))
+    _, run, said, _ = read_cached(-2, file, [], "-reqsize", 256, "-mbytes", 8, "-jsonout", t.path("cold.json"))
     row = xddjson.rows(xddjson.check(t.path("cold.json"), "-jsonout"), "COMBINED")[0]
     t.ok(said == "0.0" and row["resident_bytes"] == 0 and row.get("resident_accuracy") == "exact" and
          row["range_bytes"] == 8 * MIB, "nothing is cached: 0", "%s\n%s" % (said, run))
@@ -129,8 +121,8 @@ def test_unknown():
             "a file of which the user may not know: unknown", "%s\n%s" % (said, run))
     t.ok("was in the page cache" not in run.err, "and no warning of it", run)
     os.chown(file, 65534, 65534)
-    load(file, [])
-    run, said, column = read(file, "-reqsize", 256, "-mbytes", 32, user=user)
+    with xddsys.only_cached(file):
+        run, said, column = read(file, "-reqsize", 256, "-mbytes", 32, user=user)
     return t.equal((run.status, said), (0, "0.0"), "the owner may know", "%s\n%s" % (said, run))
 
 
@@ -144,8 +136,8 @@ def test_overlay():
     if os.geteuid() or t.command(["mount", "-t", "overlay", "overlay", "-o", options, where]).status:
         return t.skip("overlayfs", "it cannot be mounted here")
     try:
-        load(file, [(at, MIB) for at in range(0, 32 * MIB, MIB)])
-        run, said, column = read(where + "/file", "-reqsize", 256, "-mbytes", 32)
+        with xddsys.only_cached(file, *mebibytes(0, 32, 1)):
+            run, said, column = read(where + "/file", "-reqsize", 256, "-mbytes", 32)
     finally:
         t.command(["umount", where])
     return t.ok(share(said) > 99, "overlayfs: the pages of the file below count", "%s\n%s" % (said, run))

@@ -4,7 +4,9 @@ Everything made here is the test's own and goes away when it ends, by SIGTERM to
 cannot do a thing, the function returns None, and the test says "# SKIP"; sys_why() has the reason.
 """
 import atexit
+import contextlib
 import ctypes
+import mmap
 import os
 import re
 import shlex
@@ -141,6 +143,31 @@ def tmpfs(name, size):
     if _admin("mount", "-t", "tmpfs", "-o", "size=%d" % size, "xddtest", t.path(name)) is None:
         return None
     return _mounted(t.path(name))
+
+
+# The page cache
+
+
+@contextlib.contextmanager
+def only_cached(path, *extents):
+    """
+    In a with statement: have these extents (offset, size) of a file or a device in the page cache, and of a file on its
+    disk nothing else. The kernel does not drop pages that are mapped, not even where another test has it drop all it can.
+    """
+    held = []
+    with open(path, "rb") as f:
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_RANDOM)  # Nothing is read ahead.
+        for offset, size in extents:
+            os.pread(f.fileno(), size, offset)
+            held.append(mmap.mmap(f.fileno(), size, mmap.MAP_SHARED, mmap.PROT_READ, offset=offset))
+            held[-1].madvise(mmap.MADV_RANDOM)
+            _ = held[-1][::mmap.PAGESIZE]  # This maps each page.
+    try:
+        yield
+    finally:
+        for pages in held:
+            pages.close()
 
 
 # strace
