@@ -381,7 +381,7 @@ class Machine:
                 continue
             data = os.read(self.process.stdout.fileno(), 65536)
             if not data:
-                self.trouble = "the machine ended before its script did"
+                self.trouble = "the machine ended and its script did not say so"
                 return
             *whole, pending = (pending + data).split(b"\n")
             for raw in whole:
@@ -390,6 +390,11 @@ class Machine:
                     self.status = int(line.split()[1])
                     return
                 yield line
+
+    @property
+    def lost_lines(self):
+        """True if the script came to its end, and a minute later the machine, without a word of it."""
+        return self.status is None and b"reboot: Power down" in self.console
 
     def end(self):
         """Kill the machine and remove its files. Safe to call again."""
@@ -431,7 +436,13 @@ class Results:
         self.failed += not passed
         print("%s %d - %s" % ("ok" if passed else "not ok", self.count, text), flush=True)
 
-    def run(self, kernel, script, xdd, limit_s, show_console):
+    def run(self, *args):
+        """Run a script; once more where the machine's serial line stood still, and the script's last lines were lost."""
+        if not self._run(*args):
+            self._run(*args, last=True)
+
+    def _run(self, kernel, script, xdd, limit_s, show_console, last=False):
+        """Returns false if lines were lost, of which a result tells only the last time."""
         name = test_name(script)
         started = time.monotonic()
         planned, seen, failed = None, 0, self.failed
@@ -449,6 +460,9 @@ class Results:
                 elif line.strip():
                     print(line if line.startswith("#") else "# " + line, flush=True)
             machine.end()
+            if machine.lost_lines and not last:
+                print("# %s: its last lines did not arrive: once more" % name, flush=True)
+                return False
             if machine.trouble or planned != seen or (machine.status and self.failed == failed):
                 self.result(False, "%s runs to its end" % name)
                 print("# %s; %s results of %s; status %s" % (machine.trouble or "it ended", seen, planned,
@@ -457,6 +471,7 @@ class Results:
                 for line in machine.console.decode(errors="replace").splitlines()[-60:]:
                     print("# console: " + line.rstrip("\r"))
         print("# %s: %.1f s" % (name, time.monotonic() - started), flush=True)
+        return True
 
 
 def run_scripts(args):
