@@ -252,17 +252,15 @@ def test_exclusive():
     p = subprocess.Popen(t.xdd_words(*"-op write -reqsize 4 -timelimit 60 -targets 1".split(), dev, "-seek", "none"),
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        while not p.stdout.readline().startswith(b"Target[0]"):
-            if p.poll() is not None:
-                break
-        held = False
-        for _ in range(200):
-            try:
-                os.close(os.open(dev, os.O_RDONLY | os.O_EXCL))
-            except OSError:
-                held = True
-                break
+        # A claim while the run starts would have it refused.
+        end = t.time.monotonic() + t.TIMEOUT / 2
+        while p.poll() is None and t.time.monotonic() < end and s.io_bytes(p.pid, "wchar") < MIB:
             t.time.sleep(0.02)
+        try:
+            os.close(os.open(dev, os.O_RDONLY | os.O_EXCL))
+            held = False
+        except OSError:
+            held = True
         t.ok(held, "a run that writes has the device for itself")
         run = t.xdd(*WORK, "-targets", 1, dev)
         t.ok(refused(run, dev, "it is in use"), "a second run is refused meanwhile", run)

@@ -13,6 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys
 import xddtest as t
 import xddtrace
 
@@ -125,8 +126,7 @@ def interrupted_when_slow(args, env):
     before, size = -1, 0
     while p.poll() is None and time.monotonic() < begin + 60 and (size < FAST * 4096 or size != before):
         time.sleep(0.3)
-        with open("/proc/%d/io" % p.pid, encoding="ascii") as f:
-            before, size = size, int(re.search(r"rchar: (\d+)", f.read())[1])
+        before, size = size, xddsys.io_bytes(p.pid)
     interrupted = time.monotonic()
     p.send_signal(signal.SIGINT)
     try:

@@ -51,10 +51,7 @@ class Started:
 
     def wait_read(self, size):
         """Wait until the run has read that many bytes."""
-        def done():
-            with open("/proc/%d/io" % self.p.pid, encoding="ascii") as f:
-                return int(re.search(r"rchar: (\d+)", f.read())[1]) >= size
-        self.wait_until(done, "%d bytes" % size)
+        self.wait_until(lambda: s.io_bytes(self.p.pid) >= size, "%d bytes" % size)
 
     def wait_output(self, text):
         self.wait_until(lambda: text in read(self.out), text)

@@ -372,6 +372,12 @@ def threads(process):
     return max(count - ("thread" in os.environ.get("XDD_SANITIZERS", "")), 0)
 
 
+def io_bytes(pid, direction="rchar"):
+    """The bytes that a process has read so far, or written ("wchar"), with its files and pipes; OSError: it has ended."""
+    with open("/proc/%d/io" % pid, encoding="ascii") as f:
+        return int(re.search(direction + r": (\d+)", f.read())[1])
+
+
 def _sees_to_signals(process):
     """True if signals end the run and no longer the process itself."""
     try:
