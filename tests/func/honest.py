@@ -57,7 +57,7 @@ def test_dirty():
     if not counts_dirty(directory):
         return t.skip(titles, "this kernel does not count dirty pages")
     file = os.path.join(directory, "file")
-    run, found = write_dirty(file, 90)
+    run, found = write_dirty(file, 100)
     t.ok(run.status == 0 and found and found.group(2) == "100" and found.group(3) == "25.2 MB", "a new file: all of it", run)
     t.ok(m.DIRTY_ALL in run.err, "with what measures the device", run)
     run, found = write_dirty(file, 90, "-passes", 3)

@@ -184,12 +184,13 @@ def test_verdicts():
     t.ok("limited by: -throttle: no request was due" in paced.text, "-throttle is named as the limit", paced)
     with open(t.path("cached"), "wb") as f:
         f.write(os.urandom(32 << 20))
-    cached = on(80, "-op read -target cached -reqsize 1024")
+    with s.only_cached(t.path("cached"), (0, 32 << 20)):
+        cached = on(80, "-op read -target cached -reqsize 1024")
+        filed = on(80, "-op read -target cached -reqsize 1024 -report person -output cached.out").text
     text = " ".join(cached.text.split())
     t.ok("was in the page cache before: that measures memory" in text, "the page cache disturbed: said in the verdict",
          cached)
     t.equal((text.count("page cache before"), "warning" in text), (1, False), "... once, and not as a warning", cached)
-    filed = on(80, "-op read -target cached -reqsize 1024 -report person -output cached.out").text
     t.equal(" ".join(filed.split()).count("page cache before"), 1, "... also where the table goes to a file", filed)
     t.ok("next: -dio and -dropcache read the device" in text, "... and what to try next", cached)
     log = on(80, "-op write -target log -reqsize 4 -numreqs 8 -flushwrite 1 -syncwrite")

@@ -33,7 +33,7 @@ SIGNALS = ("INT", "INT", "TERM", "TERM", "HUP", "USR1", "PIPE")
 STALLS = ("stdout", "stderr", "both", "-output", "-csvout", "-latency output", "-intervals 1ms output", "-heartbeat 0.01 ops output")
 FIFO_SUFFIX = {"-heartbeat 0.01 ops output": ".T0000.csv"}
 
-# Each lasts for seconds where no signal ends it. f, g: files of 1 MiB; new: none.
+# Each lasts until a signal ends it, however long the machine stands still before. f, g: files of 1 MiB; new: none.
 KINDS = """
 -op read -targets 1 f -reqsize 4 -numreqs 200 -passes 100000
 -op write -targets 1 new -reqsize 4 -numreqs 100 -passes 100000 -deletefile
@@ -41,13 +41,13 @@ KINDS = """
 -op read -targets 2 f g -reqsize 4 -numreqs 256 -queuedepth 8 -ioengine libaio -passes 100000
 -op read -targets 2 f g -reqsize 4 -numreqs 256 -queuedepth 8 -ioengine io_uring -passes 100000 -reopen
 -op read -targets 1 f -reqsize 4 -numreqs 256 -queuedepth 4 -ioengine mmap -passes 100000
--op noop -targets -4 null -reqsize 4 -queuedepth 16 -timelimit 4
--op noop -targets 2 null null -numreqs 4000 -lockstep 0 1 op 1 op 1 wait complete -throttle ops 1000
--op read -targets 2 f g -reqsize 4 -numreqs 100 -startdelay target 1 4 -starttrigger 0 1 percent 100
--op noop -targets 1 null -numreqs 100 -throttle ops 500 -passes 40 -passdelay 0.1 -ts dump dmp -ts summary output rep
+-op noop -targets -4 null -reqsize 4 -queuedepth 16 -timelimit 600
+-op noop -targets 2 null null -numreqs 600000 -lockstep 0 1 op 1 op 1 wait complete -throttle ops 1000
+-op read -targets 2 f g -reqsize 4 -numreqs 100 -startdelay target 1 600 -starttrigger 0 1 percent 100
+-op noop -targets 1 null -numreqs 100 -throttle ops 500 -passes 2000 -passdelay 0.1 -ts dump dmp -ts summary output rep
 -op read -targets 1 f -reqsize 4 -numreqs 256 -passes 100000 -heartbeat 0.01 ops output hb -latency intervals 0.01 output lat.csv -intervals 1ms output int.csv
 -op write -targets 1 new -reqsize 4 -numreqs 256 -datapattern tagged -passes 100000 -syncwrite -csvout out.csv -qthreadinfo
--targets 2 f g -numreqs 4000 -rwratio 50 -seek random range 200 -operationdelay 0.001 -syncio 10 -queuedepth 2
+-targets 2 f g -numreqs 600000 -rwratio 50 -seek random range 200 -operationdelay 0.001 -syncio 10 -queuedepth 2
 """.strip().splitlines()
 
 Case = collections.namedtuple("Case", "number words early sends stall")

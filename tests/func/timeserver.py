@@ -333,10 +333,11 @@ def test_changes():
     changes = (("nothing", "", None), ("step", "step=%d" % STEP, "stepped, or it was started again"),
                ("another server", "id", "stepped, or it was started again"), ("death", "", "does not answer any more"),
                ("another server with impossible times", "id hold=%d" % (3600 * NS), "does not answer any more"))
+    servers = [Changing("base=%d" % base, "origin=%d" % origin, "ppm=200") for _ in changes]
+    # A client asks again after 1, 3 and 7 s, and just before the time.
+    until_ms = clock.now() // 10**6 + 15000
     runs = []
-    for name, line, warning in changes:
-        server = Changing("base=%d" % base, "origin=%d" % origin, "ppm=200")
-        until_ms = clock.now() // 10**6 + 6000
+    for server, (name, line, warning) in zip(servers, changes):
         run = net.Started([program("gettime"), "-timeserver", "127.0.0.1", "-port", server.port, "-verbose", "-waitfortime",
                            until_ms])
         runs.append((name, line, warning, server, run))

@@ -263,9 +263,14 @@ def test_time_limit():
         counts = x.read_report(name + ".target.0000.csv").counts()
         t.ok(run.status == 0 and counts[0] == min(ops, 5000) and sum(counts[:1] + counts[2:]) == ops,
              "%s: every operation is recorded or counted" % option, "%r of %d\n%s" % (counts, ops, run))
-    run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 1000000000 -runtime 0.3 -ts summary -ts dump".split(), name,
-                warns="operations were overwritten; ")
-    t.ok(run.status == 0 and len(x.rows_of(name + ".target.0000.bin")) == min(int(run.row("COMBINED")["Ops"]), 1048576),
+    # A starved machine needs longer for more operations than the table has.
+    for seconds in (0.3, 3, 30):
+        run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 1000000000 -ts summary -runtime".split(), seconds,
+                    "-ts", "dump", name, tolerate="operations were overwritten; ")
+        said = any("operations were overwritten; " in warning for warning in run.warnings)
+        if run.status or said:
+            break
+    t.ok(run.status == 0 and said and len(x.rows_of(name + ".target.0000.bin")) == 1048576,
          "-runtime: the table wraps by itself, whatever -numreqs says", run)
     for words, size, wraps in (("-numreqs 2000000 -runtime 9", 1048576, True), ("-numreqs 2000000", 2000000, False),
                                ("-numreqs 9000 -runtime 9", 9000, False), ("-numreqs 9000 -runtime 9 -ts size 7", 7, True)):
@@ -287,13 +292,15 @@ def test_trigger_op():
 
 
 def test_trigger_time():
-    at = time.time() + 3
-    name = prefix()
-    run = t.xdd("-op", "noop", "-targets", 1, "null", *"-reqsize 1 -timelimit 4 -operationdelay 1ms -ts tt".split(),
-                "%.3f" % at, "dump", name)
-    rows = x.rows_of(name + ".target.0000.bin")
-    t.ok(run.status == 0 and rows and min(r["START_NS"] for r in rows) >= int(at * 1000) * 1000000 and
-         re.search(r", [1-9]\d* before the trigger", run.out), "triggertime: nothing from before", run)
+    def stamp():
+        at, name = time.time() + 3, prefix()
+        run = t.xdd("-op", "noop", "-targets", 1, "null", *"-reqsize 1 -timelimit 4 -operationdelay 1ms -ts tt".split(),
+                    "%.3f" % at, "dump", name, tolerate=m.TRIGGER_PAST)
+        rows = x.rows_of(name + ".target.0000.bin")
+        return run.status == 0 and rows and min(r["START_NS"] for r in rows) >= int(at * 1000) * 1000000 and \
+            re.search(r", [1-9]\d* before the trigger", run.out), run
+    good, run = t.again(stamp)
+    t.ok(good, "triggertime: nothing from before", run)
     run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 3 -ts on triggertime 5".split(),
                 warns=m.TRIGGER_PAST)
     t.ok(run.status == 0 and len(run.error_lines()) == 1 and "triggertime: that time is past" in run.err and

@@ -179,6 +179,18 @@ def look_at_all_warnings():
     _tolerated[:] = FOR_ENGINE
 
 
+def again(measure, tries=4):
+    """
+    Call `measure` until the first value that it returns is true, `tries` times at most; returns what it returned last. For
+    what a machine that stands still for a moment disturbs, and what does not hold at all fails each time.
+    """
+    for _ in range(tries):
+        found = measure()
+        if found[0]:
+            break
+    return found
+
+
 def without(err, *patterns, unless=()):
     """Standard error without the warnings that match, and without those that the test tolerates; but with `unless`."""
     def one_of(those, line):
