@@ -207,7 +207,7 @@ static struct copy_state sample_state(const struct copy_request *request)
 	return (struct copy_state){
 		.request = request,
 		.source = { .offered_files = 12, .offered_bytes = 3000000, .walk_done = 1 },
-		.destination = { .done_files = 12, .done_bytes = 3000000 },
+		.destination = { .done_files = 12, .done_bytes = 3000000, .moved_bytes = 3000000 },
 		.elapsed_ns = NS_PER_SEC / 10,
 		.connections = 8,
 	};
@@ -236,7 +236,16 @@ static void test_summary(void **state)
 			   "  owners or attributes not set: 2 (this needs the rights of root at "
 			   "the destination)\n"
 			   "  encrypted; a checksum of all data was checked\n");
-	s.destination = (struct copy_counts){ .done_files = 15, .done_bytes = 15 };
+	s.destination.moved_bytes = 500000;
+	s.destination.dirs = s.destination.links = 0;
+	s.destination.skipped_files = 0;
+	s.destination.owners_not_set = 0;
+	assert_summary(&s, "copied 12 files, 3.00 MB, in 100 ms, 5.00 MB/s\n"
+			   "  holes: 1.50 MB, which were not sent\n"
+			   "  resumed: 1.00 MB were there from an interrupted copy\n"
+			   "  encrypted; a checksum of all data was checked\n");
+	s.destination =
+		(struct copy_counts){ .done_files = 15, .done_bytes = 15, .moved_bytes = 15 };
 	s.encrypted = false;
 	s.inside = true;
 	assert_summary(&s, "copied 15 files, 15 B, in 100 ms, 150 B/s\n"

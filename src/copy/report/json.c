@@ -215,7 +215,7 @@ static const char *end_name(int status)
 static double rate(const struct copy_state *s)
 {
 	const struct copy_settings *settings = &s->request->settings;
-	double bytes = (double)(settings->verify ? s->source.done_bytes : state_new_bytes(s));
+	double bytes = (double)(settings->verify ? s->source.done_bytes : state_data_bytes(s));
 
 	return s->elapsed_ns ? bytes * (double)NS_PER_SEC / (double)s->elapsed_ns : 0;
 }

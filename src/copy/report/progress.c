@@ -9,6 +9,7 @@
 #include "copy/report/report_internal.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/scaled.h"
+#include "xdd/base/status.h"
 
 /* Estimates of a longer time are not worth a line. */
 #define MAX_LEFT_S (1000.0 * 3600)
@@ -56,11 +57,22 @@ uint64_t state_done_files(const struct copy_state *s)
 	return n < s->source.offered_files ? n : s->source.offered_files;
 }
 
-uint64_t state_new_bytes(const struct copy_state *s)
+/* Bytes of files that were copied now, and not by an earlier copy. */
+static uint64_t new_bytes(const struct copy_counts *d)
+{
+	return d->done_bytes > d->resumed_bytes ? d->done_bytes - d->resumed_bytes : 0;
+}
+
+uint64_t state_data_bytes(const struct copy_state *s)
 {
 	const struct copy_counts *d = &s->destination;
 
-	return d->done_bytes > d->resumed_bytes ? d->done_bytes - d->resumed_bytes : 0;
+	return new_bytes(d) < d->moved_bytes ? new_bytes(d) : d->moved_bytes;
+}
+
+uint64_t state_hole_bytes(const struct copy_state *s)
+{
+	return s->status == XDD_OK ? new_bytes(&s->destination) - state_data_bytes(s) : 0;
 }
 
 /*

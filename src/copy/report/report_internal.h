@@ -79,8 +79,11 @@ struct copy_state {
 uint64_t state_done_files(const struct copy_state *s);
 uint64_t state_done_bytes(const struct copy_state *s);
 
-/* Bytes of files that were copied now, and not by an earlier copy. */
-uint64_t state_new_bytes(const struct copy_state *s);
+/* Data of files that were copied now, without holes and what an earlier copy had sent. */
+uint64_t state_data_bytes(const struct copy_state *s);
+
+/* Holes of these files; 0 if something failed, as data that moved may then be of no file. */
+uint64_t state_hole_bytes(const struct copy_state *s);
 
 /* ---- progress.c ---- */
 

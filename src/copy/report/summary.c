@@ -52,7 +52,7 @@ static void put_first_line(FILE *f, const struct copy_state *s)
 	} else {
 		fputs("copied ", f);
 		put_amount(f, d->done_files, d->done_bytes);
-		put_time(f, state_new_bytes(s), s->elapsed_ns);
+		put_time(f, state_data_bytes(s), s->elapsed_ns);
 	}
 	fputc('\n', f);
 }
@@ -89,6 +89,9 @@ static void put_skipped(FILE *f, const struct copy_state *s)
 	}
 	if ((d->dirs || d->links) && !s->request->settings.dry_run)
 		fprintf(f, "  directories: %" PRIu64 ", links: %" PRIu64 "\n", d->dirs, d->links);
+	if (state_hole_bytes(s) && !s->request->settings.verify)
+		fprintf(f, "  holes: %s, which were not sent\n",
+			scaled_bytes((double)state_hole_bytes(s), text));
 	if (d->resumed_bytes)
 		fprintf(f, "  resumed: %s were there from an interrupted copy\n",
 			scaled_bytes((double)d->resumed_bytes, text));
