@@ -292,7 +292,11 @@ def test_bound():
     with open(memory, "wb") as f:
         f.write(bytes(SIZE))
     try:
-        run = t.xdd("-op", "read", "-targets", 1, memory, "-reqsize", 4, "-timelimit", 1.1, "-dio", "-verbose")
+        # Time that this machine gives to other ones counts as a wait: then it is done again, 8 times at most.
+        for _ in range(8):
+            run = t.xdd("-op", "read", "-targets", 1, memory, "-reqsize", 4, "-timelimit", 1.1, "-dio", "-verbose")
+            if run.status or t.ENGINE == "io_uring" or re.search(said % re.escape(memory), run.err, re.M):
+                break
         slow = t.xdd("-op", "read", "-targets", 1, memory, "-reqsize", 4, "-timelimit", 1.1, "-dio", "-operationdelay", 0.01)
         small = t.xdd("-op", "read", "-targets", 1, memory, "-reqsize", 4, "-mbytes", 1, "-dio")
         cached = t.xdd("-op", "read", "-targets", 1, memory, "-reqsize", 4, "-mbytes", SIZE // MIB)
