@@ -386,10 +386,11 @@ def test_second_source():
     """A second source is turned away while the first one copies, until its timeout is over."""
     before = os.stat(fresh()).st_mtime_ns
     port = e.free_ports(1)
-    more = e.to(["127.0.0.1:%d" % port]) + STEP
+    more = e.to(["127.0.0.1:%d" % port]) + ["-e2e", "timeout", 30]
     dst = start_side("destination", words()[1], more)
     dst.await_err(m.E2E_WAITS)
-    first = start_side("source", words(["-throttle", "ops", 1])[0], more)
+    # A pause after each operation: the copy makes up for no time in which the machine stood still.
+    first = start_side("source", words(["-throttle", "delay", 1])[0], more)
     end = time.monotonic() + 20
     while os.stat(t.path("destination")).st_mtime_ns == before and time.monotonic() < end:
         time.sleep(0.02)
