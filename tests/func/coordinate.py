@@ -23,7 +23,7 @@ t.may_warn(m.REACHES, m.DID_NOTHING)
 
 t.tolerate(t.BUFFERED)
 
-LIMIT_S = 60
+LIMIT_S = t.TIMEOUT
 MANY = 100000
 QUEUES = (t.ENGINE.split() or [""])[0] in ("libaio", "io_uring")
 
@@ -204,7 +204,8 @@ def test_combinations():
 
 def test_counts():
     one = "-lockstep 0 1 op 1 op 1 "
-    done_ok(null(2, "-numreqs 100000 %s wait complete" % one), [[MANY] * 2], "one by one, 10^5 operations")
+    # Each operation waits for a thread to wake up: on a busy machine that takes milliseconds.
+    done_ok(null(2, "-numreqs 10000 %s wait complete" % one), [[10000] * 2], "one by one, 10^4 operations")
     done_ok(null(2, "-numreqs 2000 -queuedepth 8 %s run complete" % one), [[2000] * 2], "one by one, queue depth 8")
     done_ok(null(2, "-numreqs 1000 -serialordering -queuedepth 4 %s run complete" % one), [[1000] * 2],
             "one by one, in serial order, queue depth 4")
@@ -270,6 +271,15 @@ def test_engines():
         done_ok(run, [[600, 333]], title + ": -syncio")
 
 
+def attempts(holds, *args):
+    """null(), up to four times until that holds: the machine may stand still while a target is to begin."""
+    for _ in range(4):
+        run = null(*args)
+        if holds(run):
+            break
+    return run
+
+
 # Triggers
 
 SLOW = "-operationdelay 4ms"
@@ -287,22 +297,30 @@ def test_start_trigger():
         begun = next((i for i, e in enumerate(found) if e.target == 1), len(found))
         before = sum(1 for e in found[:begun] if not e.begins)
         t.ok(run.status == 0 and len(found) == 400 and first <= before < 100, title, "%d before\n%s" % (before, run))
+
+    def skews(run, last):
+        """Of each pass in which target 0 begins first, and that target last."""
+        pattern = r"^Start skew, pass \d, ([\d.]+), seconds, first, target 0, last, target %d$" % last
+        return [float(x) for x in re.findall(pattern, run.out, re.M)]
+
     # The time counts from the start of the pass, which is a little before the first operation, and more than a little
     # on a machine that has no processor to spare.
-    run = null(2, "-numreqs 60 -operationdelay 10ms -passes 2 -starttrigger 0 1 time 0.3")
-    skews = [float(x) for x in re.findall(r"^Start skew, pass \d, ([\d.]+), seconds, first, target 0, last, target 1$",
-                                          run.out, re.M)]
-    t.ok(ops_of(run) == [[60, 60]] * 2 and len(skews) == 2 and all(x >= 0.15 for x in skews),
-         "-starttrigger time: not before", run)
+    def in_time(run):
+        return ops_of(run) == [[60, 60]] * 2 and len(skews(run, 1)) == 2 and min(skews(run, 1)) >= 0.15
+
+    run = attempts(in_time, 2, "-numreqs 60 -operationdelay 10ms -passes 2 -starttrigger 0 1 time 0.3")
+    t.ok(in_time(run), "-starttrigger time: not before", run)
     run = null(2, "-numreqs 20 -operationdelay 5ms -starttrigger 0 1 op 10 -ts detailed -ts output " + t.path("ts"))
     rows = xddtrace.read_report(t.path("ts.target.0001.csv")).rows
     took = (max(r["EndTS"] for r in rows) - min(r["StartTS"] for r in rows)) / 1e12
     t.ok(abs(float(run.row("TARGET_PASS", Target=1)["Elapsed"]) - took) < 0.0011 and took > 0.09,
          "the wait for a start trigger counts in no rate", "%f\n%s" % (took, run))
-    run = null(3, "-numreqs 50 -operationdelay 10ms -starttrigger 0 1 time 0.3 -starttrigger 1 2 time 0.3")
-    skew = re.search(r"Start skew, pass 1, ([\d.]+), seconds, first, target 0, last, target 2$", run.out, re.M)
-    t.ok(ops_of(run) == [[50] * 3] and skew and float(skew.group(1)) >= 0.45,
-         "-starttrigger time in a chain counts from when that target started", run)
+
+    def chained(run):
+        return ops_of(run) == [[50] * 3] and len(skews(run, 2)) == 1 and skews(run, 2)[0] >= 0.45
+
+    run = attempts(chained, 3, "-numreqs 50 -operationdelay 10ms -starttrigger 0 1 time 0.3 -starttrigger 1 2 time 0.3")
+    t.ok(chained(run), "-starttrigger time in a chain counts from when that target started", run)
     run = null(2, "-numreqs 1000 -operationdelay 10ms -timelimit target 0 0.2 -starttrigger 0 1 op 500")
     t.ok(run.status == 0 and ops_of(run)[0][1] == 0 and ops_of(run)[0][0] < 500 and len(run.error_lines()) == 1 and
          "target 1" in run.err and "start trigger" in run.err, "a start trigger that is never pulled: told, and no hang", run)
@@ -311,9 +329,14 @@ def test_start_trigger():
 def test_stop_trigger():
     for words in ("op 50", "percent 25", "kbytes 60", "time 0.2"):
         title = "-stoptrigger %s: target 1 ends, target 0 goes on" % words
-        run = null(2, "-numreqs 100 -reqsize 1 -numreqs target 1 1000000 -operationdelay 5ms -stoptrigger 0 1 " + words)
-        got = ops_of(run)
-        t.ok(run.status == 0 and not run.err and len(got) == 1 and got[0][0] == 100 and 0 < got[0][1] < 1000000, title, run)
+
+        def stopped(run):
+            got = ops_of(run)
+            return run.status == 0 and not run.err and len(got) == 1 and got[0][0] == 100 and 0 < got[0][1] < 1000000
+
+        run = attempts(stopped, 2, "-numreqs 100 -reqsize 1 -numreqs target 1 1000000 -operationdelay 5ms "
+                       "-stoptrigger 0 1 " + words)
+        t.ok(stopped(run), title, run)
     done_ok(null(2, "-numreqs 10 -numreqs target 1 200 -operationdelay 1ms -stoptrigger 0 1 time 3000"), [[10, 200]],
             "a stop trigger that is never pulled")
     done_ok(null(2, "-numreqs 30 -startdelay target 1 0.3 -stoptrigger 0 1 op 30"), [[30, 0]],
@@ -444,10 +467,13 @@ def test_start_time():
     t.ok(re.match(r"xdd: note: the targets start in \d\.\d seconds \(-starttime\)\n"
                   r"(xdd: warning: the targets were not ready at the time of -starttime: .*\n)?$", run.err),
          "-starttime: says so", run)
-    run = t.command(["timeout", "-s", "INT", "1"] + t.xdd_words(*"-op noop -targets 1 null -numreqs 1 -verbose -starttime".split(),
-                                                                int(time.time() + 1000)), timeout=30)
-    left = re.search(r"^Seconds before starting, (\d+)$", run.out, re.M)
-    t.ok(left and 900 < int(left.group(1)) <= 1000, "-verbose says how many seconds are left", run)
+    words = t.xdd_words(*"-op noop -targets 1 null -numreqs 1 -verbose -starttime".split(), int(time.time() + 1000))
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+        s.settle(p, 0.3, qthreads=0)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=t.TIMEOUT)
+    left = re.search(r"^Seconds before starting, (\d+)$", out, re.M)
+    t.ok(left and 900 < int(left.group(1)) <= 1000, "-verbose says how many seconds are left", out + err)
     run = t.xdd(*"-op read -targets 2 null nosuch -numreqs 1 -starttime".split(), int(time.time() + 1000), timeout=30)
     t.ok(run.status == 4, "-starttime: a target that cannot start is not waited for", run)
 
