@@ -26,7 +26,7 @@ static struct rig_copy keyed_copy(uint8_t source, uint8_t destination)
 		c.source.key = rig_key(source);
 	if (destination)
 		c.destination.key = rig_key(destination);
-	c.source.timeout_ns = 2 * SECOND_NS;
+	c.source.timeout_ns = 20 * SECOND_NS;
 	return c;
 }
 
@@ -80,6 +80,7 @@ static void test_targets(void **state)
 /* The source ends; the destination waits for one that has the key, until it is stopped. */
 static void assert_kept_out(struct rig_copy *c, const char *text)
 {
+	c->source.timeout_ns = 2 * SECOND_NS;
 	c->destination.stop_after_ns = 3 * SECOND_NS;
 	rig_run(c, 1);
 	assert_true(c->source.err < 0);
