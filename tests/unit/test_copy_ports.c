@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +27,9 @@
 
 #define WATCHDOG_S 120
 #define CONNECTIONS 8
-#define WAIT_NS (5 * SECOND_NS)
+/* A limit that no test reaches, and the time in which what does not wait for it has ended. */
+#define WAIT_NS (60 * SECOND_NS)
+#define HANG_NS (30 * SECOND_NS)
 
 /* Both sides have the same terms, unless a test changes those of one. */
 struct fixture {
@@ -44,7 +47,7 @@ static void set_up(struct fixture *f, bool encrypt)
 	for (unsigned i = 0; i < 2; i++) {
 		f->settings[i] = (struct copy_settings){
 			.connections = CONNECTIONS,
-			.timeout_ns = 20 * SECOND_NS,
+			.timeout_ns = WAIT_NS,
 			.encrypt = encrypt,
 		};
 		f->terms[i].settings = &f->settings[i];
@@ -225,15 +228,28 @@ static void test_early(void **state)
 	assert_int_equal(calls, 3);
 	assert_int_equal(accept_all(&f), 0);
 	check_links(&f);
-	assert_true(clock_now_ns() - start_ns < 5 * SECOND_NS);
+	assert_true(clock_now_ns() - start_ns < HANG_NS);
 	tear_down(&f);
 }
 
-/* The first failure is told; a name and its number are one address. */
+/* The number of connections that were made to `fd`, and that no one has accepted. */
+static unsigned pending(int fd)
+{
+	unsigned n = 0;
+	int one;
+
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	while ((one = accept(fd, NULL, NULL)) >= 0) {
+		close(one);
+		n++;
+	}
+	return n;
+}
+
+/* The first failure is told; a name and its number are one address, which is tried once. */
 static void test_first_failure(void **state)
 {
 	struct copy_meet to = { .how = COPY_CONNECT, .n_addresses = 3 };
-	uint64_t start_ns = clock_now_ns();
 	struct fixture f;
 	int fd;
 
@@ -247,7 +263,7 @@ static void test_first_failure(void **state)
 				      sizeof(f.why)),
 			 -ETIMEDOUT);
 	assert_non_null(strstr(f.why, "127.0.0.1 port"));
-	assert_true(clock_now_ns() - start_ns < 1900 * MS_NS);
+	assert_int_equal(pending(fd), CONNECTIONS);
 	strcpy(to.addresses[0], "no..host");
 	to.n_addresses = 1;
 	assert_true(data_connect(&f.there, &f.terms[1], &to, SECOND_NS, NULL, f.why,
@@ -273,7 +289,7 @@ static void test_refused(void **state)
 	f.port = rig_free_port("127.0.0.1");
 	assert_int_equal(connect_to(&f, "127.0.0.1"), -ECONNREFUSED);
 	assert_non_null(strstr(f.why, "cannot connect to 127.0.0.1:"));
-	assert_true(clock_now_ns() - start_ns < SECOND_NS);
+	assert_true(clock_now_ns() - start_ns < HANG_NS);
 	assert_int_equal(f.there.n, 0);
 	tear_down(&f);
 }
@@ -299,7 +315,7 @@ static void test_silent(void **state)
 		close(fd);
 		tear_down(&f);
 	}
-	assert_true(clock_now_ns() - start_ns < 5 * SECOND_NS);
+	assert_true(clock_now_ns() - start_ns < HANG_NS);
 }
 
 static void fails(bool encrypt, void (*change)(struct fixture *f), const char *text)
