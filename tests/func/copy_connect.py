@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddcopywire as w
 import xddtest as t
 import xddssh as s
+import xddsys
 
 CANCELED = 5
 NO_XDD, NO_SSH, SSH_ENDED, BAD_VERSION, NO_PORT, BAD_NAMES = 103, 108, 109, 112, 115, 102
@@ -58,8 +59,12 @@ def same(a, b):
 
 def copies(description, where, *options, note=None, env=None, **kwargs):
     """Copy to `where`, a server or a stand-in. Returns the object of -J."""
-    to = target()
-    r = s.xddcp("-J", *options, source(), where.place(to), env=env, **kwargs)
+    for _ in range(2):
+        to = target()
+        r = s.xddcp("-J", *options, source(), where.place(to), env=env, **kwargs)
+        # Where the machine stood still for the 2 s of an attempt to connect, the sides have met in another way.
+        if not r.slow_meeting and (note is not None or "data goes through ssh" not in r.err):
+            break
     good = r.status == 0 and os.path.exists(to) and same(source(), to)
     if note is not None:
         good = good and (note in r.err + r.out)
@@ -139,7 +144,8 @@ def start_up(server):
     copy = seconds(lambda: s.xddcp("-q", "-S", server.ssh, small, server.place(target())))
     # `make bench` judges it; here the machine is busy with other tests.
     t.diag("ssh true %.0f ms, a copy of one small file %.0f ms" % (ssh * 1e3, copy * 1e3))
-    t.ok(copy < ssh + 2, "one small file takes not much longer than ssh itself", "%.3f and %.3f s" % (copy, ssh))
+    t.ok(copy < ssh + 2 * (10 if xddsys.sanitized() else 1), "one small file takes not much longer than ssh itself",
+         "%.3f and %.3f s" % (copy, ssh))
 
 
 # ---- stand-ins for ssh ----

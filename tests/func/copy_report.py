@@ -185,13 +185,17 @@ def test_differences():
 
 def test_progress():
     """Where there is no terminal: a line after 5 s, and only there."""
-    r = copy(*BY_SERVER, "host:a", "slow", scenario="slow")
-    lines = [line for line in r.err.splitlines() if not line.startswith("xdd: ")]
-    t.ok(r.status == 0 and len(lines) == 1 and
-         re.fullmatch(r" *\d+ %, \d\.\d+ MB of 6.29 MB, [\d.]+ [kM]B/s(, \d+ s left)?", lines[0]),
-         "a copy of 6 s has one line of progress", r.err)
+    for number in range(3):
+        slow = "slow%d" % number
+        r = copy(*BY_SERVER, "host:a", slow, scenario="slow")
+        # A machine that stands still makes of 6 s a time with a second line, or one without data before the first.
+        if r.seconds < 9:
+            break
+    t.ok(r.status == 0 and len(r.progress) == 1 and all(line.startswith("xdd: ") for line in r.error_lines()) and
+         re.fullmatch(r" *\d+ %, \d\.\d+ MB of 6.29 MB, [\d.]+ [kM]B/s(, \d+ s left)?\n", r.progress[0]),
+         "a copy of 6 s has one line of progress", "%s%s" % (r.progress, r.err))
     t.ok("data goes through ssh" in r.err and "through ssh; a checksum of all data was checked\n" in r.out and
-         os.path.getsize(t.path("slow")) == PIECE * PIECES, "data in ssh is named", r)
+         os.path.getsize(t.path(slow)) == PIECE * PIECES, "data in ssh is named", r)
 
 
 def test_terminal():

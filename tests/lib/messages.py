@@ -394,6 +394,12 @@ THRESHOLD = (r"xdd: Target number (\d+) Worker Thread (\d+): INFO: Threshold, ([
 E2E_WAITS = r"^xdd: note: target \d+, .*: waits for its source at "
 
 
+# Copies: a data connection has no answer within the 2 s that an attempt has.
+SLOW_MEETING = r"^xdd: note: copy: .*does not answer as the other side of this copy \(Connection timed out\)"
+# A line of its progress, where there is no terminal.
+COPY_PROGRESS = r"^(?: *\d+ %, )?(?:\d+ of \d+\+? files, )?[\d.]+ \w?B of [\d.]+ \w?B\+?(?:, .*)?$"
+
+
 # Warnings
 
 

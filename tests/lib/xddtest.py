@@ -130,10 +130,18 @@ def done():
 
 
 class Run:
-    """The outcome of a command: status, out, err, seconds (how long it took), and for xdd its results."""
+    """
+    The outcome of a command: status, out, err, seconds (how long it took), and for xdd its results. What copies print on
+    a machine that stands still is not in `err`: notes of sides that met too slowly are in `slow_meeting`, and lines of the
+    progress after 5 s in `progress`.
+    """
 
     def __init__(self, args, status, out, err):
-        self.args, self.status, self.out, self.err = args, status, out, err
+        self.args, self.status, self.out = args, status, out
+        lines = err.splitlines(True)
+        self.slow_meeting = [line for line in lines if re.search(m.SLOW_MEETING, line)]
+        self.progress = [line for line in lines if re.search(m.COPY_PROGRESS, line)]
+        self.err = "".join(line for line in lines if line not in self.slow_meeting + self.progress)
 
     def __str__(self):
         return "command: %s\nstatus:  %s\nstderr:\n%s\nstdout:\n%s" % (
