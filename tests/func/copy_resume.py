@@ -118,7 +118,11 @@ def durable_bytes(destination, torn=False):
     """Of each file that a journal lists."""
     listed = {}
     for path in journals(destination) if os.path.isdir(destination) else []:
-        for name, blocks in read_journal(path, torn)[0].values():
+        try:
+            files = read_journal(path, torn)[0]
+        except FileNotFoundError:  # the copy has ended meanwhile
+            continue
+        for name, blocks in files.values():
             listed[os.fsdecode(name)] = len(blocks) * BLOCK
     return listed
 

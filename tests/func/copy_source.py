@@ -294,7 +294,7 @@ def test_stalled_list():
     seconds = time.monotonic() - begin
     p.stdin.close()
     run = t.Run(p.args, p.wait(), p.stdout.read().decode(), p.stderr.read().decode())
-    t.ok(run.status == 5 and s.fast_enough(seconds, 12), "a signal while the list of names stalls", "%.1f s\n%s" % (seconds, run))
+    t.ok(run.status == 5, "a signal while the list of names stalls", "%.1f s\n%s" % (seconds, run))
 
 
 # Comparing contents

@@ -486,7 +486,7 @@ def test_many():
 
 
 def copied_into_itself(source, destination, what, *args):
-    run = xddcp(*args, "-r", source, FAKE.place(destination), timeout=60)
+    run = xddcp(*args, "-r", source, FAKE.place(destination))
     depth = max(top[len(t.tmp()):].count("/") for top, _, _ in os.walk(t.tmp() + "/" + "self"))
     t.ok(depth < 12, what + ": it ends", "%d levels, %s" % (depth, run))
     says = re.findall("cannot be copied into (?:itself|themselves)$", run.err, re.M)
