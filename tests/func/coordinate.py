@@ -272,12 +272,11 @@ def test_engines():
 
 
 def attempts(holds, *args):
-    """null(), up to four times until that holds: the machine may stand still while a target is to begin."""
-    for _ in range(4):
+    """null(), again where that does not hold: the machine may stand still while a target is to begin."""
+    def measure():
         run = null(*args)
-        if holds(run):
-            break
-    return run
+        return holds(run), run
+    return t.again(measure)[1]
 
 
 # Triggers
