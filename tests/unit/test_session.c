@@ -262,7 +262,7 @@ static void stay_alive(struct rig_copy c)
 {
 	c.source.timeout_ns = LIFE_NS;
 	c.destination.timeout_ns = LIFE_NS;
-	/* A machine that stands still for LIFE_NS is silence too; that does not happen each time. */
+	/* A machine that stands still is silence too; that does not happen each time. */
 	for (unsigned i = 0;; i++) {
 		rig_run(&c, 1);
 		if (i == 2 || (!strstr(c.source.why, "no sign of life") &&

@@ -24,7 +24,7 @@
 #define TIMEOUT_NS (500 * MS_NS)
 #define LONG_TIMEOUT_NS (20 * SECOND_NS)
 
-/* Time that a side may need beyond its limit: for last words, and for a machine that stands still. */
+/* Time that a side may need beyond its limit: for last words, or as the machine stood still. */
 #define LATE_NS (20 * SECOND_NS)
 
 static struct rig_copy small_copy(uint64_t timeout_ns)
