@@ -29,6 +29,8 @@ REQUEST = 64 * KIB
 SIZE = 10 * REQUEST
 LIMIT_S = 40
 STEP = ["-e2e", "timeout", 4]
+# Of copies that end by themselves: a machine may stand still for seconds.
+PATIENT = ["-e2e", "timeout", 20]
 
 
 def key_file(name, text, mode=0o600):
@@ -90,7 +92,7 @@ def test_keys():
         fresh()
         port = e.free_ports(2)
         place = e.to(["127.0.0.1:%d,2" % port])
-        more, peer = (place + (["-e2e", *words_] if words_ else []) + STEP for words_ in (more, peer))
+        more, peer = (place + (["-e2e", *words_] if words_ else []) + PATIENT for words_ in (more, peer))
         src, dst = both(*words(), more, peer_more=peer, env=(env[envs[0]], env[envs[1]]), timeout=LIMIT_S)
         copied(title, src, dst)
         t.ok(not re.search(m.E2E_NO_KEY, dst.err, re.M), title + ": no warning about a missing key", dst)
@@ -161,7 +163,7 @@ def test_mismatches():
             ("amount", [], ["-bytes", SIZE - 1], "copies %d bytes per pass, the destination expects %d" % (SIZE, SIZE - 1)),
             ("connections", ["-queuedepth", 2], [], "the number of data connections is 2 on the source and 1 on the")):
         fresh()
-        src, dst = both(*words(own, peer), e.to([place % e.free_ports(2)]) + STEP, timeout=LIMIT_S)
+        src, dst = both(*words(own, peer), e.to([place % e.free_ports(2)]) + PATIENT, timeout=LIMIT_S)
         t.equal((src.status, dst.status), (4, 4), "another %s: refused on both sides" % title, "%s\n%s" % (src, dst))
         for side, run in (("source", src), ("destination", dst)):
             t.ok(re.search(text, run.err), "another %s: the %s names both values" % (title, side), run)
@@ -340,9 +342,9 @@ def forged_copy(title, change, key, nth=1, sum_up=True):
     fresh()
     port = e.free_ports(1)
     forger = Forger(port, change, nth, sum_up)
-    dst = start_side("destination", words()[1], e.to(["127.0.0.1:%d" % port]) + STEP + key)
+    dst = start_side("destination", words()[1], e.to(["127.0.0.1:%d" % port]) + PATIENT + key)
     dst.await_err(m.E2E_WAITS)
-    src = start_side("source", words()[0], e.to(["127.0.0.1:%d" % forger.port]) + STEP + key)
+    src = start_side("source", words()[0], e.to(["127.0.0.1:%d" % forger.port]) + PATIENT + key)
     src, dst = src.finish(LIMIT_S), dst.finish(LIMIT_S)
     forger.close()
     return forger, src, dst
@@ -436,7 +438,7 @@ def test_forwarder():
     while forwarder.closed < 2 and time.monotonic() < end:
         time.sleep(0.05)
     t.ok(forwarder.closed >= 2, "a forwarder without a destination: the source tries again", forwarder.closed)
-    dst = start_side("destination", words()[1], e.to(["127.0.0.1:%d" % port]) + STEP)
+    dst = start_side("destination", words()[1], e.to(["127.0.0.1:%d" % port]) + PATIENT)
     copied("through a forwarder that is there first", src.finish(LIMIT_S), dst.finish(LIMIT_S))
     begin = time.monotonic()
     src = start_side("source", words()[0], near + ["-e2e", "timeout", 2]).finish(LIMIT_S)
