@@ -89,7 +89,8 @@ def test_bad_network():
         network.link.set("loss=0", "reorder=0", "jitter=0", "duplicate=0", "corrupt=0", "rate=0")
         network.link.set(*settings.split())
         for ordering in ("none", "serial"):
-            copy = copy_of(source, destination, size, "-e2e", "timeout", 30, writes=["-ordering", "storage", ordering],
+            # TCP waits twice as long after each loss: where the machine stands still as well, for more than 30 s.
+            copy = copy_of(source, destination, size, "-e2e", "timeout", 120, writes=["-ordering", "storage", ordering],
                            addresses=[ADDRESS + ":7000,4"], namespaces=network.ns, timeout=t.TIMEOUT)
             both_well("50 ms and %s, -ordering %s" % (settings, ordering), copy.run())
     network.end()
