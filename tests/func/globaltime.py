@@ -31,7 +31,7 @@ HOSTS = (
     (7, ("delay=0.5", "jitter=1", "loss=5")),
 )
 
-# What gettime says where the machine stood still: when it was to begin to wait, or to ask again at the end.
+# Warnings of gettime where the machine stood still: when it was to begin to wait, or to ask again at the end.
 HELD_UP = r"gettime -waitfortime \d+: is over since |gettime: .* does not answer any more"
 LINE = re.compile(r"Global Time now is (\d+) ns, \+- (\d+) ns, at (\d+) ns of the monotonic clock")
 

@@ -324,36 +324,46 @@ def test_impossible_times():
     server.end()
 
 
-def test_changes():
-    """Servers that step, begin again or die while clients wait for a time."""
+# Changes of a server, and the warning of its client. STEP is longer than this host is up: the time was before its
+# clock began.
+CHANGES = (("nothing", "", None), ("step", "step=%d" % STEP, "stepped, or it was started again"),
+           ("another server", "id", "stepped, or it was started again"), ("death", "", "does not answer any more"),
+           ("another server with impossible times", "id hold=%d" % (3600 * NS), "does not answer any more"))
+
+
+def change_servers():
+    """Change the servers of clients that wait for a time; (whether all clients are right, and of each: title, good, why)."""
     base = time.time_ns()
     origin = time.monotonic_ns()
     clock = g.Clock(base, 200, origin)
-    # Longer than this host is up: the time was before its clock began.
-    changes = (("nothing", "", None), ("step", "step=%d" % STEP, "stepped, or it was started again"),
-               ("another server", "id", "stepped, or it was started again"), ("death", "", "does not answer any more"),
-               ("another server with impossible times", "id hold=%d" % (3600 * NS), "does not answer any more"))
-    servers = [Changing("base=%d" % base, "origin=%d" % origin, "ppm=200") for _ in changes]
+    servers = [Changing("base=%d" % base, "origin=%d" % origin, "ppm=200") for _ in CHANGES]
     # A client asks again after 1, 3 and 7 s, and just before the time.
     until_ms = clock.now() // 10**6 + 15000
-    runs = []
-    for server, (name, line, warning) in zip(servers, changes):
-        run = net.Started([program("gettime"), "-timeserver", "127.0.0.1", "-port", server.port, "-verbose", "-waitfortime",
-                           until_ms])
-        runs.append((name, line, warning, server, run))
+    runs = [net.Started([program("gettime"), "-timeserver", "127.0.0.1", "-port", server.port, "-verbose", "-waitfortime",
+                         until_ms]) for server in servers]
     time.sleep(2)
-    for name, line, _, server, _ in runs:
+    for server, (name, line, _) in zip(servers, CHANGES):
         if line:
             server.tell(line)
         if name == "death":
             server.end()
-    for name, _, warning, server, run in runs:
-        end = run.end(warns=[warning] if warning else [])
+    results = []
+    for server, run, (name, _, warning) in zip(servers, runs, CHANGES):
+        end = run.end(tolerate=".")
         found = re.search(r"now is (\d+) ns, \+- (\d+) ns, at (\d+) ns", end.err)
         at, bound, local = (int(word) for word in found.groups()) if found else (0, 0, 0)
         truth = clock.at(local) + (STEP if name == "step" else 0)
-        t.ok(end.status == 0 and abs(at - truth) <= bound, "%s: the time is within its bound" % name, (at - truth, bound, end))
+        said = len(end.warnings) == 1 and warning in end.warnings[0] if warning else not end.warnings
+        results.append(("%s: the time is within its bound" % name, end.status == 0 and abs(at - truth) <= bound and said,
+                        (at - truth, bound, end.warnings, end)))
         server.end()
+    return all(good for _, good, _ in results), results
+
+
+def test_changes():
+    """Servers that step, begin again or die; on a machine that stands still, a client may not ask again in time."""
+    for title, good, why in t.again(change_servers)[1]:
+        t.ok(good, title, why)
 
 
 SERVER, PORT = serve()
