@@ -14,8 +14,6 @@ import xddguard as g
 import xddsys as s
 import xddtest as t
 
-t.tolerate(t.CACHED)
-
 K, M, G = 1 << 10, 1 << 20, 1 << 30
 SIZE = 4 * M
 

@@ -16,7 +16,7 @@ import xdde2e as e
 import xddsys as s
 import xddtest as t
 
-t.tolerate(t.BUFFERED, t.CACHED)
+t.tolerate(t.BUFFERED)
 
 MIB = 1 << 20
 _names = 0

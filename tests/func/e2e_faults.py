@@ -22,7 +22,7 @@ import xddsys as s
 import xddtest as t
 
 # A first message with an inverted bit is refused.
-t.tolerate(t.CACHED, t.BUFFERED, m.E2E_REFUSED)
+t.tolerate(t.BUFFERED, m.E2E_REFUSED)
 
 LONG = bool(os.environ.get("XDD_TEST_LONG"))
 MIB = 1 << 20

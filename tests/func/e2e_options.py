@@ -13,7 +13,6 @@ import xddtest as t
 from xddbad import row, value, check_rows
 
 os.environ.pop("XDD_E2E_KEY", None)
-t.tolerate(t.CACHED)
 t.may_warn(m.WEAK_KEY, m.NO_RESTART_FILE, m.SOURCE_WORDS, m.SOURCE_ORDERS, m.PARTS_ONLY, m.RANGE_STARTS_OVER, m.REACHES, m.BUFFERED)
 
 LIMIT_S = 20

@@ -13,7 +13,7 @@ import xddjson as j
 import xddtest as t
 import xddtrace as trace
 
-t.tolerate(t.BUFFERED, t.CACHED)
+t.tolerate(t.BUFFERED)
 
 MIB = 1 << 20
 SIZE = 16 * MIB + 5000

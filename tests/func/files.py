@@ -14,8 +14,6 @@ import messages as m
 import xddtest as t
 from xddfiles import WRITE, calls, can_trace, of, one_error, passes, run_rows, total
 
-t.tolerate(t.CACHED)
-
 
 def fresh(name):
     """A new directory of that name."""

@@ -17,8 +17,6 @@ import xddsys as s
 import xddtest as t
 from xddfiles import WRITE, calls, can_trace, of, one_error, passes, run_rows, total
 
-t.tolerate(t.CACHED)
-
 
 # Space and size
 

@@ -18,7 +18,7 @@ import xddsys as s
 import xddtest as t
 
 # Random writes may leave the end of a new file out; loops start over in a range.
-t.tolerate(t.BUFFERED, t.CACHED, "the operations reach to ", "start over after each ")
+t.tolerate(t.BUFFERED, "the operations reach to ", "start over after each ")
 
 # The options of fio 3.33 (fio --cmdhelp=all), and some of its engines.
 OPTIONS = """

@@ -11,8 +11,6 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
 import xddtest as t
 
-t.tolerate(t.CACHED)
-
 MIB = 1 << 20
 RANGE = 4000000 * 1024
 DEPTHS = (32,) if t.ENGINE else (1, 4, 32)

@@ -13,7 +13,7 @@ import messages as m
 import xddsys as s
 import xddtest as t
 
-t.tolerate(t.CACHED, t.BUFFERED)
+t.tolerate(t.BUFFERED)
 
 SLOTS, OPS = 1000, 20000
 DISK = s.sparse_file("disk", SLOTS * 4096)

@@ -13,7 +13,7 @@ import xddjson
 import xddsys as s
 import xddtest as t
 
-t.tolerate(m.CACHED, m.BUFFERED)
+t.tolerate(m.BUFFERED)
 
 K = 1024
 LIMIT_S = 60

@@ -17,7 +17,7 @@ import xddsys
 import xddtest as t
 import xddtrace
 
-t.tolerate(t.BUFFERED, t.CACHED)
+t.tolerate(t.BUFFERED)
 
 ENGINES = [e for e in ("psync", "libaio", "io_uring") if e in t.engines()]
 LONG_S = 40  # of a delay; a run that waits for it is far beyond SOON_S

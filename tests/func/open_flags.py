@@ -15,7 +15,7 @@ import xddjson
 import xddsys as s
 import xddtest as t
 
-t.tolerate(t.CACHED, t.BUFFERED)
+t.tolerate(t.BUFFERED)
 
 FLAGS = os.O_SYNC | os.O_DIRECT | os.O_ACCMODE
 OPTIONS = {"-osync": os.O_SYNC, "-odsync": os.O_DSYNC, "-orsync": os.O_RSYNC}

@@ -14,7 +14,6 @@ import messages as m
 import xddsys as s
 import xddtest as t
 
-t.tolerate(t.CACHED)
 t.may_warn(m.REACHES)
 t.may_warn(m.WEAK_KEY)
 

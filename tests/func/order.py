@@ -18,7 +18,7 @@ import xddtest as t
 from xddorder import (ALL_LONG, ASKED_FOR, AUDIT, DEPTHS, INTERRUPTED, LONG, RANGE, SHORT, SIZE, audit, engines, places,
                       watched, words)
 
-t.tolerate(t.BUFFERED, t.CACHED)
+t.tolerate(t.BUFFERED)
 t.may_warn(m.REACHES, m.STRICT_URING, m.RANGE_STARTS_OVER)
 
 

@@ -14,7 +14,6 @@ import messages as m
 import xddsys as s
 import xddtest as t
 
-t.tolerate(t.CACHED)
 t.may_warn(m.RANGE_STARTS_OVER)
 
 if not s.can_trace():

@@ -20,7 +20,7 @@ import xddsys as s
 import xddtest as t
 import xddtrace as x
 
-t.tolerate(t.BUFFERED, t.CACHED)
+t.tolerate(t.BUFFERED)
 t.may_warn(m.RATE_NOT_REACHED, m.BANDWIDTH_NOT_REACHED)
 
 NULL = "-op noop -targets 1 null".split()

@@ -15,7 +15,7 @@ import xddsys as s
 import xddtest as t
 import xddtrace as x
 
-t.tolerate(t.CACHED, t.BUFFERED)
+t.tolerate(t.BUFFERED)
 
 BLOCK = 512
 BLOCKS = 20000

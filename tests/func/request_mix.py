@@ -17,7 +17,7 @@ import xddsys as s
 import xddtest as t
 import xddtrace as x
 
-t.tolerate(t.CACHED, t.BUFFERED)
+t.tolerate(t.BUFFERED)
 
 SEED, GOLDEN, WORD = 72058, 0x9e3779b97f4a7c15, (1 << 64) - 1
 MIX = "4k:60,64k:40"

@@ -16,8 +16,6 @@ import messages as m
 import xddsys as s
 import xddtest as t
 
-t.tolerate(t.CACHED)
-
 WRITE_READ = """
 # three runs
 -target f -reqsize 64k

@@ -13,8 +13,6 @@ import xddtest as t
 
 t.may_warn(m.BLOCKSIZE_ALONE, m.RANDOM_STAYS)
 
-t.tolerate(t.CACHED)
-
 MIB = 1 << 20
 BIG = 256 * MIB
 

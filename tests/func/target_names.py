@@ -11,8 +11,6 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddtest as t
 
-t.tolerate(t.CACHED)
-
 MOST = 8192
 
 

@@ -19,7 +19,7 @@ import xddsys as s
 import xddtest as t
 import xddtrace as x
 
-t.tolerate(t.BUFFERED, t.CACHED)
+t.tolerate(t.BUFFERED)
 
 FORMAT = "+ELAPSEDTIMEPASS+RESPMIN+RESPP50+RESPP90+RESPP99+RESPMAX+LATP50+LATP99+LATMAX+IOPS+BANDWIDTH+CPUTIME+OPS"
 COLUMNS = ["-outputformat", "new", "+WHAT+PASS" + FORMAT]

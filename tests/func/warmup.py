@@ -13,7 +13,7 @@ import xddsys as s
 import xddtest as t
 import xddtrace
 
-t.tolerate(t.CACHED, t.BUFFERED)
+t.tolerate(t.BUFFERED)
 
 if t.ENGINE:
     t.skip_all("this test sets the engine itself")
