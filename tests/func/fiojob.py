@@ -414,7 +414,9 @@ def test_interrupted():
     p = subprocess.Popen([t.XDD, "fio", job, "-run", "-o", "-"], cwd=t.tmp(), stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, start_new_session=True)
     deadline = time.monotonic() + t.TIMEOUT
-    while not os.path.exists(t.path("long")) and p.poll() is None and time.monotonic() < deadline:
+    # The file is there before the first operation; before that, a signal leaves no results.
+    long = t.path("long")
+    while not (os.path.exists(long) and os.path.getsize(long)) and p.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     p.send_signal(signal.SIGTERM)
     out, err = p.communicate(timeout=t.TIMEOUT)
