@@ -353,15 +353,15 @@ def test_sigint():
 
 
 def cut_short(words, interval):
-    """Rows of the heartbeat of a run that SIGINT ends, and the status of the run."""
+    """Rows of the heartbeat of a run that SIGINT ends, without those of before its start, and the status of the run."""
     prefix = t.path("cut")
     with subprocess.Popen([t.XDD, *PACED, *words.split(), "-hb", interval, "ops", "pct", "etc", "output", prefix],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
         p.stdout.readline()
-        time.sleep(0.7)
+        s.settle(p, 0.7)
         p.send_signal(signal.SIGINT)
         p.communicate(timeout=t.TIMEOUT)
-    return rows(prefix + ".T0000.csv")[1:], p.returncode
+    return [row for row in rows(prefix + ".T0000.csv")[1:] if "WAITING" not in row[4]], p.returncode
 
 
 def test_cut_short():

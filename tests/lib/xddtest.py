@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import messages as m
 
 XDD = os.environ.get("XDD") or sys.exit("XDD must name the xdd binary; \"make check\" sets it")
@@ -284,13 +285,19 @@ def engines():
 
 
 def run(*tests):
-    """Call these tests; only those that XDD_TEST_ONLY names, when it is set."""
+    """
+    Call these tests; only those that XDD_TEST_ONLY names, when it is set. One that an exception ends has failed, and the
+    log says where: what a test writes to standard error is in no log.
+    """
     only = os.environ.get("XDD_TEST_ONLY", "").split()
     for name in set(only) - {test.__name__ for test in tests}:
         ok(False, "XDD_TEST_ONLY: there is no " + name)
     for test in tests:
         if not only or test.__name__ in only:
-            test()
+            try:
+                test()
+            except Exception:  # pylint: disable=broad-except
+                ok(False, test.__name__ + ": ends by itself", traceback.format_exc())
 
 
 _csv_files = 0
