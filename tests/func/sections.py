@@ -330,7 +330,7 @@ def test_stuck():
             until = time.monotonic() + 60
             while "[hang]" not in text_of(where + "/out") and time.monotonic() < until:
                 time.sleep(0.01)
-            time.sleep(1.5)
+            s.settle(child, 1.5)
             child.send_signal(signal.SIGINT)
             status = child.wait(60)
     text = text_of(where + "/err")
