@@ -13,6 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys
 import xddtest as t
 import xddtrace
@@ -108,7 +109,7 @@ def test_stop_trigger_ends_delays():
 def issued(run, stamps, pass_number=1):
     """Numbers of the operations that have a time stamp, sorted; and how many xdd says were left out."""
     rows = xddtrace.read_report(stamps + ".target.0000.csv").rows
-    said = re.search(r"warning: target 0, .*: pass 1 ended when operations had become slow: (\d+) of them", run.err)
+    said = re.search(m.BECAME_SLOW, run.err, re.M)
     return sorted(r["OP Number"] for r in rows if r["Pass"] == pass_number), int(said.group(1)) if said else 0
 
 
@@ -145,7 +146,7 @@ def test_slow_inside_a_group():
         return t.skip("operations that become slow", "no C compiler")
     env.update(XDD_FAST=str(FAST), XDD_SLOW="2")
     # Operations of a slow build, or of a busy machine, come one by one; then there is no gap.
-    t.may_warn("ended when operations had become slow")
+    t.may_warn(m.BECAME_SLOW)
     for title, limit, start, status in (("-timelimit", 1, t.command, 0), ("SIGINT", 60, interrupted_when_slow, 5)):
         name = t.path(title)
         args = t.xdd_words("-op", "read", "-targets", 1, data(), "-reqsize", 4, "-queuedepth", 4, "-timelimit", limit,

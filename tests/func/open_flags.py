@@ -40,12 +40,15 @@ def flags_of(pid, file):
 
 def seen(file, *args, n=1):
     """The flags of `n` descriptors of the file in a run that lasts until this has seen them."""
+    # A file that is not there is created first, with a descriptor of its own that has no flags.
+    with open(file, "ab"):
+        pass
     xdd = subprocess.Popen(t.xdd_words("-targets", 1, file, "-throttle", "ops", 1, "-startdelay", 1, *args), cwd=t.tmp(),
                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     until, flags = time.monotonic() + 60, []
     while time.monotonic() < until and xdd.poll() is None and len(flags) < n:
         time.sleep(0.02)
-        flags = flags_of(xdd.pid, file) if os.path.exists(file) else []
+        flags = flags_of(xdd.pid, file)
     if xdd.poll() is None:
         xdd.send_signal(signal.SIGINT)
     _, err = xdd.communicate(timeout=60)
