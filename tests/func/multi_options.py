@@ -151,8 +151,8 @@ def test_launchers():
 def test_pdsh_ends():
     """One SIGINT ends pdsh; what a pdsh has started that is killed ends as well."""
     notes, pids = t.path("pdsh.notes"), t.path("pdsh.pids")
-    directory = launcher("pdsh", 0, "sleep 1000 &\nchild=$!\necho $$ $child >>%s\ntrap 'echo INT >>%s; kill $child; exit 130' INT\n"
-                         "wait $child" % (pids, notes))
+    directory = launcher("pdsh", 0, "sleep 1000 &\nchild=$!\ntrap 'echo INT >>%s; kill $child; exit 130' INT\n"
+                         "echo $$ $child >>%s\nwait $child" % (notes, pids))
 
     def started():
         lines = []
