@@ -13,6 +13,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddcopywire as w
+import xddports
 import xddtest as t
 import xddssh as s
 import xddsys
@@ -259,7 +260,7 @@ def waiting_xdd(port):
 
 def ports():
     fake = s.Fake(name="ports")
-    port = s.free_port()
+    port = xddports.free_ports(1)
     facts = copies("-p: a port of the user's choice", fake, "-p", str(port), "-t", "2", "-S", fake.ssh)
     t.ok(re.search(r":(%d|%d)\b" % (port, port + 1), json.dumps(facts)), "-p: it is used", json.dumps(facts))
     sock, port = busy()
@@ -270,14 +271,14 @@ def ports():
         r = fails("-f ends no other programs", fake, NO_PORT, "no port from", "-f", "-p", str(port), "-t", "1", "-S", fake.ssh)
         t.ok(r.err.rstrip().endswith("(%s), which -f does not end; give another one with -p" % comm(os.getpid())),
              "-f: that program is named", r.err)
-    port = s.free_port()
+    port = xddports.free_ports(1)
     with waiting_xdd(port) as other:
         fails("another xdd has the port", fake, NO_PORT, r"process %d \(xdd\)" % other.pid, "-p", str(port), "-t", "1",
               "-S", fake.ssh)
         t.ok(other.poll() is None, "it runs on")
         copies("-f ends it", fake, "-f", "-p", str(port), "-t", "1", "-S", fake.ssh)
         t.ok(other.wait(20) != 0, "it has ended")
-    port = s.free_port()
+    port = xddports.free_ports(1)
     with waiting_xdd(port) as other:
         other.send_signal(signal.SIGSTOP)
         try:

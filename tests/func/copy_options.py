@@ -12,6 +12,7 @@ import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddports
 import xddssh
 import xddtest as t
 
@@ -378,7 +379,7 @@ def test_effects():
         t.equal(read(t.path(name)).count(" command xdd copy "), 2, "it is appended to " + name)
     log = met("-t", "three", "-t", "3")
     t.equal(log.count(" connection "), 3, "-t 3: three connections")
-    port = xddssh.free_port()
+    port = xddports.free_ports(1)
     log = met("-p", "port", "-t1", "-p", str(port))
     t.ok(":%d" % port in log, "-p: the port is used", log)
     for option in ("-d", "-s", "-o", "-i", "-c", "-P", "-R", "-e", "-f", "-blocksize=64k", "-timeout=10", "-retries=1", "-force"):

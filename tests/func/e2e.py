@@ -13,6 +13,7 @@ import time
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xdde2e as e
+import xddports
 import xddsys as s
 import xddtest as t
 
@@ -286,19 +287,19 @@ def test_signals():
 
 def test_waiting():
     """A destination whose source never comes ends by a signal; a source whose destination never comes, by its time limit."""
-    port = e.free_ports(1)
+    port = xddports.free_ports(1)
     alone = e.Side("destination", ["-targets", 1, fresh(), "-reqsize", 1, "-e2e", "isdest", "-e2e", "dest", "127.0.0.1:%d,1" % port]).start()
     t.ok(alone.await_err(m.E2E_WAITS), "a destination says that it waits, and where", alone.err())
     alone.signal(signal.SIGTERM)
     t.equal(alone.finish().status, 5, "a destination that waits ends at a signal", alone.run)
-    port = e.free_ports(1)
+    port = xddports.free_ports(1)
     alone = e.Side("source", ["-targets", 1, source_of(MIB), "-reqsize", 1, "-e2e", "issource", "-e2e", "dest", "127.0.0.1:%d,1" % port,
                               "-e2e", "timeout", 2]).start()
     t.equal((alone.finish().status, 1.9 < alone.seconds < IN_TIME_S), (4, True), "a source without a destination ends after its time limit", alone.run)
 
 
 def test_taken_port():
-    port = e.free_ports(2)
+    port = xddports.free_ports(2)
     with socket.socket() as held:
         held.bind(("127.0.0.1", port + 1))
         held.listen()

@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xdde2e as e
 import xddnet as net
+import xddports
 import xddproxy
 import xddsys as s
 import xddtest as t
@@ -258,7 +259,7 @@ def test_hang():
 
 def flip_one(source, destination, size, flip, key):
     """A copy through a proxy; both."""
-    port = e.free_ports(2)
+    port = xddports.free_ports(2)
     proxy = xddproxy.Proxy(port, 2, flip)
     copy = copy_of(source, destination, size, *key, addresses=["127.0.0.1:%d,2" % port],
                    through=["127.0.0.1:%d,2" % proxy.base]).run()

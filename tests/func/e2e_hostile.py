@@ -14,6 +14,7 @@ import time
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xdde2e as e
+import xddports
 import xddtest as t
 import xddwire as w
 
@@ -350,7 +351,7 @@ class Recorder:
 
     def __init__(self, port, ports):
         self.to, self.tapes, self.sockets = port, [], []
-        self.port = e.free_ports(ports)
+        self.port = xddports.free_ports(ports)
         for i in range(ports):
             s = socket.create_server(("127.0.0.1", self.port + i))
             self.sockets.append(s)

@@ -14,6 +14,7 @@ import time
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xdde2e as e
+import xddports
 import xddtest as t
 import xddwire as w
 
@@ -193,7 +194,7 @@ MOVES = {
 
 
 def against_destination(title, move, results, pause):
-    file, port = fresh("old " + title, OLD), e.free_ports(1)
+    file, port = fresh("old " + title, OLD), xddports.free_ports(1)
     side = e.Side("destination", ["-targets", 1, file, "-op", "write", *WORDS, "-e2e", "isdestination", "-e2e",
                                   "destination", "127.0.0.1:%d,1" % port, "-e2e", "timeout", 2]).start()
     side.await_err(m.E2E_WAITS)

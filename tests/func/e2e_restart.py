@@ -13,6 +13,7 @@ import time
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xdde2e as e
+import xddports
 import xddtest as t
 
 # A busy machine reads slower than -throttle asks for.
@@ -277,7 +278,7 @@ def test_bad_files():
         with open(r.file, "wb") as f:
             f.write(bad)
         side = e.Side("destination", ["-targets", 1, r.destination, *PLAN, "-e2e", "isdestination", "-e2e", "destination",
-                                      "127.0.0.1:%d" % e.free_ports(1), "-restart", "file", r.file]).start()
+                                      "127.0.0.1:%d" % xddports.free_ports(1), "-restart", "file", r.file]).start()
         run = side.finish(20)
         t.ok(run.status == 4 and "restart file %s: %s" % (r.file, problem) in run.err and REMEDY in run.err,
              "a restart file with %s: refused before a source comes, with its line" % what, run)

@@ -18,6 +18,7 @@ import time
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xdde2e as e
+import xddports
 import xddtest as t
 import xddwire as w
 
@@ -90,7 +91,7 @@ def test_keys():
             ("the key of the environment on both sides", [], [], (1, 1)),
             ("encryption", ["key", KEY, "encrypt"], ["key", SAME, "encrypt"], (0, 0))):
         fresh()
-        port = e.free_ports(2)
+        port = xddports.free_ports(2)
         place = e.to(["127.0.0.1:%d,2" % port])
         more, peer = (place + (["-e2e", *words_] if words_ else []) + PATIENT for words_ in (more, peer))
         src, dst = both(*words(), more, peer_more=peer, env=(env[envs[0]], env[envs[1]]), timeout=LIMIT_S)
@@ -102,7 +103,7 @@ def test_cookie():
     fresh()
     for title, own, peer, good in (("the same cookie", "0123456789abcdef" * 2, "0123456789ABCDEF" * 2, True),
                                    ("another cookie", "0123456789abcdef" * 2, "0123456789abcde0" * 2, False)):
-        place = e.to(["127.0.0.1:%d" % e.free_ports(1)]) + STEP
+        place = e.to(["127.0.0.1:%d" % xddports.free_ports(1)]) + STEP
         src, dst = both(*words(), place + ["-cookie", own], peer_more=place + ["-cookie", peer], timeout=LIMIT_S)
         if good:
             copied(title, src, dst)
@@ -120,7 +121,7 @@ def test_wrong_keys():
             ("no encryption on the source", ["key", KEY], ["key", KEY, "encrypt"], None),
             ("another key, encrypted", ["key", OTHER, "encrypt"], ["key", KEY, "encrypt"], "another key")):
         fresh()
-        place = e.to(["127.0.0.1:%d" % e.free_ports(1)]) + STEP
+        place = e.to(["127.0.0.1:%d" % xddports.free_ports(1)]) + STEP
         src, dst = both(*words(), place + (["-e2e", *more] if more else []),
                           peer_more=place + (["-e2e", *peer] if peer else []), timeout=LIMIT_S)
         t.equal((src.status, dst.status), (4, 4), title + ": refused on both sides", "%s\n%s" % (src, dst))
@@ -142,11 +143,11 @@ def test_key_files():
             ("empty", key_file("empty", ""), "expected a key of 16 to 4096 bytes"),
             ("a directory", directory, "expected a file")):
         for role, target in (("source", SOURCE), ("destination", t.path("new"))):
-            run = t.xdd("-targets", 1, target, "-e2e", "is" + role, "destination", "127.0.0.1:%d" % e.free_ports(1), "key",
+            run = t.xdd("-targets", 1, target, "-e2e", "is" + role, "destination", "127.0.0.1:%d" % xddports.free_ports(1), "key",
                         path, timeout=LIMIT_S)
             t.ok(run.status == 2 and len(run.error_lines()) == 1 and re.match("xdd: -e2e key: .*" + why, run.err),
                  "a key that is %s, on the %s: one line, status 2" % (title, role), run)
-    run = t.xdd("-targets", 1, t.path("new"), "-e2e", "isdest", "dest", "127.0.0.1:%d" % e.free_ports(1), timeout=LIMIT_S,
+    run = t.xdd("-targets", 1, t.path("new"), "-e2e", "isdest", "dest", "127.0.0.1:%d" % xddports.free_ports(1), timeout=LIMIT_S,
                 env=dict(os.environ, XDD_E2E_KEY="short"))
     t.ok(run.status == 2 and re.search("XDD_E2E_KEY: expected a key of 16 to 4096 bytes, not 5", run.err),
          "a short key in the environment", run)
@@ -163,7 +164,7 @@ def test_mismatches():
             ("amount", [], ["-bytes", SIZE - 1], "copies %d bytes per pass, the destination expects %d" % (SIZE, SIZE - 1)),
             ("connections", ["-queuedepth", 2], [], "the number of data connections is 2 on the source and 1 on the")):
         fresh()
-        src, dst = both(*words(own, peer), e.to([place % e.free_ports(2)]) + PATIENT, timeout=LIMIT_S)
+        src, dst = both(*words(own, peer), e.to([place % xddports.free_ports(2)]) + PATIENT, timeout=LIMIT_S)
         t.equal((src.status, dst.status), (4, 4), "another %s: refused on both sides" % title, "%s\n%s" % (src, dst))
         for side, run in (("source", src), ("destination", dst)):
             t.ok(re.search(text, run.err), "another %s: the %s names both values" % (title, side), run)
@@ -171,7 +172,7 @@ def test_mismatches():
 
 
 def test_addresses():
-    port = e.free_ports(2)
+    port = xddports.free_ports(2)
     new = t.path("new")
     with socket.create_server(("127.0.0.1", port + 1)):
         for title, role, target, place, why in (
@@ -232,7 +233,7 @@ class Forger:
     """
 
     def __init__(self, target, change, nth=1, sum_up=True):
-        self.port, self.target = e.free_ports(1), target
+        self.port, self.target = xddports.free_ports(1), target
         self.change, self.nth, self.sum_up = change, nth, sum_up
         self.seen, self.forged, self.record = 0, 0, []
         self.listener = socket.create_server(("127.0.0.1", self.port))
@@ -340,7 +341,7 @@ MOVED = {
 
 def forged_copy(title, change, key, nth=1, sum_up=True):
     fresh()
-    port = e.free_ports(1)
+    port = xddports.free_ports(1)
     forger = Forger(port, change, nth, sum_up)
     dst = start_side("destination", words()[1], e.to(["127.0.0.1:%d" % port]) + PATIENT + key)
     dst.await_err(m.E2E_WAITS)
@@ -387,7 +388,7 @@ def test_duplicate():
 def test_second_source():
     """A second source is turned away while the first one copies, until its timeout is over."""
     before = os.stat(fresh()).st_mtime_ns
-    port = e.free_ports(1)
+    port = xddports.free_ports(1)
     more = e.to(["127.0.0.1:%d" % port]) + ["-e2e", "timeout", 30]
     dst = start_side("destination", words()[1], more)
     dst.await_err(m.E2E_WAITS)
@@ -408,7 +409,7 @@ class Forwarder:
     """Like ssh -L: takes connections at once, and closes them while nothing listens at the target."""
 
     def __init__(self, target):
-        self.target, self.port, self.closed = target, e.free_ports(1), 0
+        self.target, self.port, self.closed = target, xddports.free_ports(1), 0
         self.listener = socket.create_server(("127.0.0.1", self.port))
         threading.Thread(target=self.accept, daemon=True).start()
 
@@ -430,7 +431,7 @@ class Forwarder:
 def test_forwarder():
     """A source that finds a port forwarder before the destination is there."""
     fresh()
-    port = e.free_ports(1)
+    port = xddports.free_ports(1)
     forwarder = Forwarder(port)
     near = e.to(["127.0.0.1:%d" % forwarder.port])
     src = start_side("source", words()[0], near + ["-e2e", "timeout", 30])
@@ -455,7 +456,7 @@ def test_stranger():
         t.skip("a stranger", "there is no libxxhash")
         return
     fresh()
-    port = e.free_ports(1)
+    port = xddports.free_ports(1)
     more = e.to(["127.0.0.1:%d" % port])
     dst = start_side("destination", words()[1], more)
     dst.await_err(m.E2E_WAITS)

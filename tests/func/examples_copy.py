@@ -9,6 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddexamples as e
+import xddports
 import xddssh
 import xddtest as t
 
@@ -38,7 +39,7 @@ def here(command):
     command = command.replace("/opt/xdd/bin", XDD_DIRECTORY).replace("10G", "10M").replace("'ssh ", "'%s " % SSH.ssh)
     command = re.sub(r"\b(%s):(/[\w./-]*)" % "|".join(HOSTS), remote, command)
     command = re.sub(r"(?<=\s)/(?:home|data|dev)\b[\w./-]*", local, command)
-    return re.sub(r"\b50000\b", lambda _: str(xddssh.free_port()), command)
+    return re.sub(r"\b50000\b", lambda _: str(xddports.free_ports(1)), command)
 
 
 def make_all():

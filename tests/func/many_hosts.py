@@ -17,6 +17,7 @@ import messages as m
 import xddhosts as h
 import xddjson as j
 import xddnet as net
+import xddports
 import xddssh
 import xddtest as t
 import xddtime
@@ -147,7 +148,7 @@ def test_refused():
     here = ["-timeserver", "host", "127.0.0.1", "port", serving.port]
     soon = "%d" % (time.time() + 500)
     for title, status, more, text in (
-            ("no server", 1, ["-tsvr", "host", "127.0.0.1", "-tsvr", "port", xddssh.free_port()], "no answer"),
+            ("no server", 1, ["-tsvr", "host", "127.0.0.1", "-tsvr", "port", xddports.free_ports(1)], "no answer"),
             ("past by the global clock", 2, [*here, "-starttime", soon], "seconds in the past: the clock of 127.0.0.1"),
             ("maxerror", 1, [*here, "maxerror", "1ns"], "is known within .* only, and maxerror allows")):
         run = t.xdd(*words, *more)
@@ -155,7 +156,7 @@ def test_refused():
              title + ": status %d, and nothing is created" % status, run)
         t.ok(len(run.error_lines()) == 1 and re.search(text, run.err),
              title + ": one line", run)
-    port = xddssh.free_port()
+    port = xddports.free_ports(1)
     with subprocess.Popen([*t.xdd_words(*RUN), "-timeserver", "host", "127.0.0.1", "port", str(port), "wait", "60"],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as late:
         time.sleep(0.5)

@@ -11,6 +11,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddmulti as multi
+import xddports
 import xddssh
 import xddtest as t
 
@@ -41,7 +42,7 @@ def test_failures(server):
     silent = socket.create_server(("127.0.0.1", 0))
     with xddssh.Sshd(remote_xdd="") as bare:
         server.client_lines = [
-            "Host dead", "  HostName 127.0.0.1", "  Port %d" % xddssh.free_port(),
+            "Host dead", "  HostName 127.0.0.1", "  Port %d" % xddports.free_ports(1),
             "Host silent", "  HostName 127.0.0.1", "  Port %d" % silent.getsockname()[1], "  ConnectTimeout 100",
             "Host bare", "  HostName 127.0.0.1", "  Port %d" % bare.port, "  IdentityFile " + bare.path("client"),
             "  UserKnownHostsFile " + bare.path("known")]

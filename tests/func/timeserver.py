@@ -14,6 +14,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddnet as net
+import xddports
 import xddsys
 import xddtest as t
 import xddtime as g
@@ -115,16 +116,11 @@ def test_wrong_words():
 
 
 def test_unreachable():
-    port = free_port()
+    port = xddports.free_ports(1)
     run = gettime(port)
     t.ok(run.status == 1 and not run.out and len(run.error_lines()) == 1 and
          "no answer from the time server 127.0.0.1:%d (UDP: Connection refused; TCP: Connection refused)" % port in run.err,
          "no server: nothing on standard output", run)
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return s.getsockname()[1]
 
 
 def test_wait():

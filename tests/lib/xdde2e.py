@@ -8,69 +8,17 @@ Both runs are bounded in time; what is left of them is killed.
 import filecmp
 import json
 import os
-import random
 import re
 import signal
-import socket
 import subprocess
 import threading
 import time
 
 import messages as m
+import xddports
 import xddtest as t
 
 TIMEOUT = 60
-# Below the range that the kernel takes ports of outgoing connections from.
-LOWEST_PORT, HIGHEST_PORT = 20000, 32000
-# Each process draws from a range of its own, of so many ports.
-RANGE = 200
-_drawing = threading.Lock()
-_range = None       # a socket whose name reserves the range, and the first port of it
-_drawn = 0          # ports of it that were drawn
-
-
-def _own_range():
-    """Reserve a range: another test could draw a port that is not listened on yet."""
-    bases = list(range(LOWEST_PORT, HIGHEST_PORT, RANGE))
-    random.shuffle(bases)
-    for base in bases:
-        s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            s.bind("\0xddtest-ports-%d" % base)
-            return s, base
-        except OSError:
-            s.close()
-    raise RuntimeError("other tests have reserved all ports")
-
-
-def _draw(n):
-    """The first of `n` ports in a row. A range that is used up is left: connections that have ended hold its ports."""
-    global _range, _drawn
-    with _drawing:
-        if _range is None or _drawn + n > RANGE:
-            _range, _drawn = _own_range(), 0
-        _drawn += n
-        return _range[1] + _drawn - n
-
-
-def free_ports(n, address="127.0.0.1"):
-    """The first of `n` ports in a row on which nothing listens, and that no other call or process gets soon."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    for _ in range(200):
-        base = _draw(n)
-        held = []
-        try:
-            for port in range(base, base + n):
-                s = socket.socket(family, socket.SOCK_STREAM)
-                held.append(s)
-                s.bind((address, port))
-            return base
-        except OSError:
-            continue
-        finally:
-            for s in held:
-                s.close()
-    raise RuntimeError("no %d free ports in a row on %s" % (n, address))
 
 
 def host_text(address):
@@ -179,7 +127,7 @@ class Copy:
         self.source_files = [source] if isinstance(source, str) else list(source)
         self.destination_files = [destination] if isinstance(destination, str) else list(destination)
         if not addresses:
-            self.port = port or free_ports(ports, address)
+            self.port = port or xddports.free_ports(ports, address)
             addresses = ["%s:%d,%d" % (host_text(address), self.port, ports)]
         there, where = to(through or addresses), to(addresses)
         self.source = Side("source", ["-targets", len(self.source_files), *self.source_files, "-op", "read", *both,

@@ -2,7 +2,7 @@
 import atexit
 import socket
 import threading
-import xdde2e as e
+import xddports
 
 
 class Proxy:
@@ -14,7 +14,7 @@ class Proxy:
     """
 
     def __init__(self, target, n, flip=None):
-        self.base = e.free_ports(n)
+        self.base = xddports.free_ports(n)
         self.sizes, self.flipped = {}, False
         self._flip, self._target = flip, target
         self._sockets, self._threads, self._lock = [], [], threading.Lock()

@@ -16,6 +16,7 @@ import socket
 import subprocess
 import time
 
+import xddports
 import xddtest as t
 
 TOP = os.path.abspath(os.environ["TOP_SRCDIR"])
@@ -45,12 +46,6 @@ def why_not(ipv6=False):
         except OSError:
             return "needs IPv6"
     return ""
-
-
-def free_port(address="127.0.0.1"):
-    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as s:
-        s.bind((address, 0))
-        return s.getsockname()[1]
 
 
 def bracketed(address):
@@ -174,7 +169,7 @@ class Sshd:
             os.makedirs("/run/sshd", 0o755, exist_ok=True)
         end = time.monotonic() + START_S
         while True:
-            self.port = free_port(self.address if not self.prefix else "127.0.0.1")
+            self.port = xddports.free_ports(1, self.address if not self.prefix else "127.0.0.1")
             self.configure()
             with open(self.path("sshd.log"), "ab") as log:
                 self.process = subprocess.Popen(
