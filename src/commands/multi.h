@@ -146,7 +146,6 @@ struct multi_launcher {
 	const char *command;  /* its words, separated by blanks */
 	const char *attached; /* the stream that tells the other side of the end */
 	bool shell;	      /* the words go through a shell of the other side */
-	bool own_group;	      /* it must not get signals of the terminal */
 	int end_signal;	      /* ends it and what it has started; 0: SIGTERM */
 	bool users;	      /* it takes user@host */
 	bool addresses;	      /* it takes IPv6 addresses */

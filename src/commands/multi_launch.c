@@ -34,14 +34,13 @@ static const struct multi_launcher launchers[] = {
 	  .users = true,
 	  .addresses = true },
 	/* Steps share the allocation: there is one for each rank. */
-	{ .name = "srun", .command = "srun --overlap", .attached = "input", .own_group = true },
-	{ .name = "mpirun", .command = "mpirun", .attached = "input", .own_group = true },
+	{ .name = "srun", .command = "srun --overlap", .attached = "input" },
+	{ .name = "mpirun", .command = "mpirun", .attached = "input" },
 	/* It has no standard input for the other side. */
 	{ .name = "pdsh",
 	  .command = "pdsh",
 	  .attached = "output",
 	  .shell = true,
-	  .own_group = true,
 	  .end_signal = SIGINT,
 	  .users = true },
 };

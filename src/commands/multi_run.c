@@ -43,10 +43,10 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-static void send_signal(const struct multi *m, const struct multi_rank *r, int sig)
+static void send_signal(const struct multi_rank *r, int sig)
 {
 	if (!r->reaped)
-		kill(m->launcher->own_group ? -r->child.pid : r->child.pid, sig);
+		kill(-r->child.pid, sig);
 }
 
 static void set_why(struct multi_rank *r, const char *text)
@@ -60,7 +60,7 @@ static void end_launcher(const struct multi *m, struct multi_rank *r, uint64_t n
 	const int first = m->launcher->end_signal ? m->launcher->end_signal : SIGTERM;
 
 	close_fd(&r->child.write_fd);
-	send_signal(m, r, r->state == MULTI_KILLED ? SIGKILL : first);
+	send_signal(r, r->state == MULTI_KILLED ? SIGKILL : first);
 	r->state = MULTI_KILLED;
 	r->deadline_ns = now_ns + KILL_NS;
 }
@@ -102,7 +102,8 @@ static void ask_end(const struct multi *m, struct multi_rank *r, uint64_t now_ns
 static void start_rank(struct multi *m, struct multi_rank *r)
 {
 	const struct multi_launcher *l = m->launcher;
-	unsigned flags = CHILD_ERRORS | (l->own_group ? CHILD_OWN_GROUP : 0) |
+	/* A signal to the group of this process must leave the launcher, which the results come by. */
+	unsigned flags = CHILD_ERRORS | CHILD_OWN_GROUP |
 			 (l->end_signal == SIGINT ? CHILD_END_SIGINT : 0);
 	int err = child_start(&r->child, r->words, flags);
 
@@ -258,14 +259,14 @@ static void interrupt(struct loop *l, int sig)
 }
 
 /* True if the launcher has ended; what a killed one has started ends as well. */
-static bool has_ended(const struct multi *m, const struct multi_rank *r, int *status)
+static bool has_ended(const struct multi_rank *r, int *status)
 {
 	siginfo_t info = { .si_pid = 0 };
 
 	/* Its process keeps its number, which is that of the group, until it is reaped. */
 	if (waitid(P_PID, (id_t)r->child.pid, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid)
 		return false;
-	if (m->launcher->own_group && info.si_code != CLD_EXITED)
+	if (info.si_code != CLD_EXITED)
 		kill(-r->child.pid, SIGTERM);
 	return waitpid(r->child.pid, status, 0) == r->child.pid;
 }
@@ -289,7 +290,7 @@ static void reap(struct multi *m)
 		int status;
 
 		reap_asking(r);
-		if (r->state == MULTI_IDLE || r->reaped || !has_ended(m, r, &status))
+		if (r->state == MULTI_IDLE || r->reaped || !has_ended(r, &status))
 			continue;
 		r->reaped = true;
 		r->status = child_status(status);

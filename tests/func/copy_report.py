@@ -209,7 +209,7 @@ def test_terminal():
         drawn = [line for line in drawn if not line.startswith(("xdd:", "copied"))]
         t.ok(r.status == 0 and len(drawn) > 10 and all(len(line) < columns for line in drawn) and
              all(re.match(r" *\d+ %, |0 of", line) for line in drawn) and
-             any(re.search(r"MB/s, \d s left$", line) for line in drawn) and
+             any(re.search(r"[kM]B/s, \d+ s left$", line) for line in drawn) and
              any(" of 6.29 MB, " in line and line.endswith("left") for line in drawn) is (columns == 100),
              "on %d columns a line is redrawn, and fits" % columns, r.raw[:2000])
         t.ok(not any("%, " in line and " of " in line for line in r.lines) and

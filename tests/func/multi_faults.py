@@ -69,7 +69,7 @@ def test_failures(server):
 
 def test_interrupt(server):
     for sig in (signal.SIGINT, signal.SIGTERM):
-        out = t.path("interrupt.json")
+        out = t.path("interrupt.%s.json" % sig.name)
         with multi.Started(server, "-hosts", ",".join(hosts(4)), "-startin", 0, "-jsonout", out, "--", *LONG) as started:
             running = started.wait_running(4)
             os.killpg(started.p.pid, sig)
