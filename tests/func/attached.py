@@ -62,9 +62,12 @@ def test_output():
 
 
 def test_completes():
-    run = Started(*"-op noop -targets 1 null -numreqs 10 -jsonout - -attached input".split())
-    run.p.stdin.write(b"bytes that mean nothing\n")
-    run.p.stdin.flush()
+    run = Started(*"-op noop -targets 1 null -numreqs 10 -operationdelay 0.03 -jsonout - -attached input".split())
+    try:
+        run.p.stdin.write(b"bytes that mean nothing\n")
+        run.p.stdin.flush()
+    except BrokenPipeError:  # it has ended already
+        pass
     run.p.wait(LIMIT_S)
     status, out, err = run.end()
     t.ok(status == 0 and json.loads(out)["end"] == "normal" and len(err.splitlines()) <= 2,

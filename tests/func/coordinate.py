@@ -290,12 +290,15 @@ def test_start_trigger():
         if witness():
             t.skip(title, witness())
             continue
-        block = 16 if "mbytes" in words else 1
-        run, found = events(written("ab"), 1024 * block, "-op", "write", "-targets", 2, t.path("a"), t.path("b"),
-                            "-reqsize", block, "-numreqs", 100, *SLOW.split(), "-starttrigger", 0, 1, *words.split())
-        begun = next((i for i, e in enumerate(found) if e.target == 1), len(found))
-        before = sum(1 for e in found[:begun] if not e.begins)
-        t.ok(run.status == 0 and len(found) == 400 and first <= before < 100, title, "%d before\n%s" % (before, run))
+
+        def measure(words=words, first=first, block=16 if "mbytes" in words else 1):
+            run, found = events(written("ab"), 1024 * block, "-op", "write", "-targets", 2, t.path("a"), t.path("b"),
+                                "-reqsize", block, "-numreqs", 100, *SLOW.split(), "-starttrigger", 0, 1, *words.split())
+            begun = next((i for i, e in enumerate(found) if e.target == 1), len(found))
+            before = sum(1 for e in found[:begun] if not e.begins)
+            return run.status == 0 and len(found) == 400 and first <= before < 100, before, run
+        good, before, run = t.again(measure)
+        t.ok(good, title, "%d before\n%s" % (before, run))
 
     def skews(run, last):
         """Of each pass in which target 0 begins first, and that target last."""
@@ -338,7 +341,7 @@ def test_stop_trigger():
         t.ok(stopped(run), title, run)
     done_ok(null(2, "-numreqs 10 -numreqs target 1 200 -operationdelay 1ms -stoptrigger 0 1 time 3000"), [[10, 200]],
             "a stop trigger that is never pulled")
-    done_ok(null(2, "-numreqs 30 -startdelay target 1 0.3 -stoptrigger 0 1 op 30"), [[30, 0]],
+    done_ok(attempts(lambda run: ops_of(run) == [[30, 0]], 2, "-numreqs 30 -startdelay target 1 0.3 -stoptrigger 0 1 op 30"), [[30, 0]],
             "a stop trigger that is pulled before the target starts")
 
 
@@ -506,13 +509,17 @@ def test_prepared():
 def test_barrier():
     """No target begins a pass before all have ended the one before; with -nobarrier each goes on by itself."""
     for words, together in (("", True), ("-nobarrier", False)):
-        run = null(2, "-numreqs 5 -passes 3 -operationdelay 1ms -throttle target 1 ops 20 %s -ts detailed -ts output %s" %
-                   (words, t.path("ts")))
-        rows = [r for i in range(2) for r in xddtrace.read_report(t.path("ts.target.%04d.csv" % i)).rows]
-        ends = max((r["EndTS"] for r in rows if r["Pass"] == 1), default=0)
-        begins = min((r["StartTS"] for r in rows if r["Pass"] == 2), default=0)
-        t.equal((run.status, len(rows), begins > ends), (0, 30, together),
-                "passes %s %s" % ("together" if together else "apart", words), "%d %d\n%s" % (begins, ends, run))
+        def measure(words=words, together=together):
+            run = null(2, "-numreqs 5 -passes 3 -operationdelay 1ms -throttle target 1 ops 20 %s -ts detailed -ts output %s" %
+                       (words, t.path("ts")))
+            rows = [r for i in range(2) for r in xddtrace.read_report(t.path("ts.target.%04d.csv" % i)).rows]
+            ends = max((r["EndTS"] for r in rows if r["Pass"] == 1), default=0)
+            begins = min((r["StartTS"] for r in rows if r["Pass"] == 2), default=0)
+            found = run.status, len(rows), begins > ends
+            return found == (0, 30, together), found, begins, ends, run
+        # Apart, where a target that is held up is not as late as the throttled one. Together is so each time.
+        good, *found = measure() if together else t.again(measure)
+        t.ok(good, "passes %s %s" % ("together" if together else "apart", words), found)
 
 
 def test_start_skew():

@@ -34,7 +34,7 @@ def breaking_ssh(times):
     fake = s.Fake(name="breaking-%d" % times, before="""
 n=$(cat %(count)s 2>/dev/null || echo 0); echo $((n + 1)) >%(count)s
 if [ $n -lt %(times)d ]; then
-	(while ! ls -a %(tmp)s | grep -q '^[.]xddcp-.*part'; do sleep 0.01; done; kill -9 $$) >/dev/null 2>&1 </dev/null &
+	(while kill -0 $$; do set -- %(tmp)s/.xddcp-*.part; [ ! -e "$1" ] || kill -9 $$; done) >/dev/null 2>&1 </dev/null &
 fi""" % {"count": t.path("count-%d" % times), "times": times, "tmp": t.tmp()})
     return fake
 
@@ -137,9 +137,10 @@ def killed(title, words, place, pattern, pid=None):
     directory = s.fresh("killed.d")
     with subprocess.Popen([t.XDD, "copy", *words, t.path("endless"), place(os.path.join(directory, "copy"))],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+        server = 0 if pid else server_of(p)
         while p.poll() is None and not unfinished("killed.d"):
             time.sleep(0.005)
-        server = number_in(pid) if pid else server_of(p)
+        server = number_in(pid) if pid else server
         if p.poll() is None and server:
             os.kill(server, signal.SIGKILL)
         out, err = p.communicate(timeout=t.TIMEOUT)

@@ -136,7 +136,10 @@ class Rig:
 
     def close(self):
         for pid in self.processes.all():
-            os.kill(pid, signal.SIGKILL)
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:  # it has ended by itself
+                pass
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def words(self, case, destination):

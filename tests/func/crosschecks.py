@@ -83,8 +83,11 @@ def test_page_cache():
                               "-startoffset", SIZE // 2 // 1024)
     t.ok(rows and float(rows[0]["PAGECACHED"]) < 10, "what is not going to be read does not count", run)
     with xddsys.only_cached(file, (0, SIZE)):
-        run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 20)
-    t.equal((run.status, run.err), (0, ""), "a trial of 80 KiB is not warned of", run)
+        def trial():
+            run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 20)
+            return (run.status, run.err) == (0, ""), run
+        good, run = t.again(trial)  # no trial is what takes a second
+    t.ok(good, "a trial of 80 KiB is not warned of", run)
 
 
 def test_dropcache_system():

@@ -215,7 +215,8 @@ def test_user1():
     try:
         said, seen, deadline = [], 0, time.monotonic() + LIMIT_S
         # Until the lines of a signal are of a time when all QThreads are there, and one has issued something.
-        while time.monotonic() < deadline and not (all(said) and any(int(m.group(3)) > 0 for m in said)):
+        while time.monotonic() < deadline and not (all(said) and {m.group(1) for m in said} == {"0", "1"} and
+                                                   any(int(m.group(3)) > 0 for m in said)):
             time.sleep(0.2)
             # Before it waits for signals, this one would end it.
             with open("/proc/%d/status" % p.pid) as f:

@@ -439,14 +439,6 @@ def test_without_key():
     d.copies("after sources without the key")
 
 
-test_strangers()
-test_crowd()
-test_blocks()
-test_gap()
-test_again()
-test_own_amount()
-test_names()
-test_plans()
-test_without_key()
-test_replay()
+t.run(test_strangers, test_crowd, test_blocks, test_gap, test_again, test_own_amount, test_names, test_plans, test_without_key,
+      test_replay)
 t.done()

@@ -103,8 +103,10 @@ class Destination:
 
     def take(self):
         self.ready()
-        while self.data.receive()[0] != w.PASS_LAST:
-            pass
+        kind = None
+        while kind != w.PASS_LAST:
+            kind = self.data.receive()[0]
+            assert kind is not None
         assert self.control.receive()[0] == w.PASS_END
 
 

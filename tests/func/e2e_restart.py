@@ -338,7 +338,7 @@ def test_frequency():
     t.ok("restart monitor" not in copy.source.run.out, "the source has none", copy)
     times = sorted(seen.values())
     took = times[-1] - times[0]
-    t.ok(copy.statuses() == (0, 0) and 3 <= len(times) <= 3 + took / 0.1 and cost and len(times) <= int(cost.group(2)),
+    t.ok(copy.statuses() == (0, 0) and 3 <= len(times) <= 4 + took / 0.1 and cost and len(times) <= int(cost.group(2)),
          "the restart file is written every 0.1 s, and at both ends", "%s\n%s" % (times, copy))
 
 

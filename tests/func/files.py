@@ -11,6 +11,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
+import xddsys as s
 import xddtest as t
 from xddfiles import WRITE, calls, can_trace, of, one_error, passes, run_rows, total
 
@@ -172,9 +173,10 @@ def test_delete():
     t.ok(run.status == 4 and os.path.getsize(names[0]) == 32768, "-deletefile: not when the run cannot start", run.err)
     p = subprocess.Popen(t.xdd_words(*"-op read -reqsize 4 -timelimit 60 -deletefile -targets 1".split(), names[0]),
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while b"Target[0]" not in p.stdout.readline():
-        pass
-    time.sleep(0.2)
+    # A signal before the first pass begins leaves the file.
+    end = time.monotonic() + t.TIMEOUT / 2
+    while p.poll() is None and time.monotonic() < end and s.io_bytes(p.pid) < 1 << 20:
+        time.sleep(0.01)
     p.send_signal(signal.SIGINT)
     p.communicate(timeout=t.TIMEOUT)
     t.ok(p.returncode == 5 and not os.listdir(directory), "-deletefile: when the run is ended early", p.returncode)

@@ -210,7 +210,10 @@ def test_stall():
     with subprocess.Popen(t.xdd_words(*"-op read -reqsize 1 -numreqs 64 -intervals 0.02 output".split(), csv_file, "-jsonout",
                                       json_file, "-targets", 1, file), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, env=dict(os.environ, **env)) as p:
-        shown = until(lambda: [r["OPS"] for r in lines_of(csv_file) if r["TARGET"] == "0"][-3:] == ["0"] * 3, p)
+        def hangs():
+            done = [int(r["OPS"]) for r in lines_of(csv_file) if r["TARGET"] == "0"]
+            return sum(done) == 32 and done[-3:] == [0] * 3
+        shown = until(hangs, p)
         p.send_signal(signal.SIGINT)
         status = p.wait(timeout=t.TIMEOUT)
     rows = t.read_csv(csv_file)

@@ -358,7 +358,7 @@ def test_intervals_of_a_hang():
     with subprocess.Popen(t.xdd_words(*"-op read -reqsize 1 -numreqs 64 -targets 1".split(), file, "-latency", "intervals",
                                       "0.05", "output", csv_file), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, env=dict(os.environ, **env)) as p:
-        s.settle(p, 1)
+        s.settle(p, 1, qthreads=2)  # one is that of the intervals
         p.send_signal(signal.SIGINT)
         status = p.wait(timeout=t.TIMEOUT)
     lines = t.read_csv(csv_file)

@@ -90,7 +90,8 @@ def test_killed(server):
     with multi.Started(server, "-hosts", ",".join(hosts(2)), "-startin", 0, "-grace", 30, "--", *LONG) as started:
         started.wait_running(2)
         pid = started.ssh_of("127.0.0.2")
-        os.kill(pid, signal.SIGKILL)
+        if pid:
+            os.kill(pid, signal.SIGKILL)
         time.sleep(1)
         os.kill(started.p.pid, signal.SIGINT)
         status, err = started.end()
@@ -103,7 +104,7 @@ def test_stopped(server):
     for limit in LIMITS_S:
         # The other one is still running then.
         with multi.Started(server, "-hosts", ",".join(hosts(2)), "-startin", 0, "-timeout", limit, "-grace", 1, "--", *LONG[:-4],
-                           "-numreqs", 130 * limit, "-operationdelay", 0.01) as started:
+                           "-numreqs", 160 * limit, "-operationdelay", 0.01) as started:
             running = started.wait_running(2)
             pid = started.xdd_of(1) if running else 0
             if pid:

@@ -46,7 +46,7 @@ def test_moves_data():
 def test_system_calls():
     if not t.have("strace"):
         return t.skip("the system calls", "no strace")
-    run = t.command(["strace", "-f", "-e", "trace=preadv2", "-o", "calls", XDD, "-op", "read", "-targets", "1", "data",
+    run = t.command(["strace", "-f", "-qq", "-e", "signal=none", "-e", "trace=preadv2", "-o", "calls", XDD, "-op", "read", "-targets", "1", "data",
                      "-ioengine", "pvsync2", "hipri", "-reqsize", "4", "-numreqs", "16"])
     with open("calls") as f:
         calls = [line for line in f if "preadv2(" in line and "RWF_HIPRI" in line]

@@ -155,9 +155,9 @@ def stalled(file):
                         csv, "-outputformat", "new", "+WHAT+OPS+RESPP50+RESPP90+RESPMAX+LATP90+LATP50")
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as p:
         s.settle(p, 0.5)
-        os.kill(p.pid, signal.SIGSTOP)
+        p.send_signal(signal.SIGSTOP)
         time.sleep(0.5)
-        os.kill(p.pid, signal.SIGCONT)
+        p.send_signal(signal.SIGCONT)
         err = p.stderr.read().decode()
         status = p.wait(timeout=t.TIMEOUT)
     rows = [r for r in t.read_csv(csv) if r["WHAT"] == "COMBINED"] if os.path.exists(csv) else []

@@ -110,11 +110,11 @@ def test_waits():
     """Targets that wait, for a turn, the clock or each other, end as well."""
     for words in ("-ordering storage serial -queuedepth 4", "-throttle target 1 ops 20", "-operationdelay 20ms",
                   "-lockstep 0 1 op 1 op 1 wait complete", "-syncio 7", "-syncwrite", "-starttrigger 0 1 op 5"):
-        run = t.xdd(*"-op write -targets 2".split(), t.path("w0"), t.path("w1"), *"-reqsize 4 -numreqs 100000 -numreqs target 0 10 "
+        run = t.xdd(*"-op write -targets 2".split(), t.path("w0"), t.path("w1"), *"-reqsize 4 -numreqs 1000000 -numreqs target 0 10 "
                     "-stonewall".split(), *words.split(), timeout=LIMIT_S, tolerate=".")
         found = lines(run)
         t.ok(run.status == 0 and len(found) == 2 and found[0][1] == "target 0" and found[0][3] <= found[1][3] and
-             found[0][4] <= found[1][4] < 99990 * SIZE, words, run)
+             found[0][4] <= found[1][4] < 999990 * SIZE, words, run)
 
 
 def test_wear_out():

@@ -4,7 +4,7 @@ The tasks of a storage engineer's week, each typed first in the words of fio, IO
 answer leads to the solution in the next try: see tests/lib/xddtasks.py.
 """
 import os
-import select
+import re
 import shlex
 import signal
 import subprocess
@@ -236,8 +236,10 @@ def interrupted():
     p = subprocess.Popen([t.XDD] + shlex.split("-op read -target T -reqsize 4k -seek random -runtime 60 -heartbeat 0.1 ops"),
                          cwd=where, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
     try:
-        # The first heartbeat: the run has begun.
-        select.select([p.stderr], [], [], t.TIMEOUT)
+        # A heartbeat with operations: the run has begun.
+        line = b"-"
+        while line and not re.search(rb"[1-9]\d*,ops", line):
+            line = p.stderr.readline()
         p.send_signal(signal.SIGINT)
         out, err = p.communicate(timeout=t.TIMEOUT)
     finally:

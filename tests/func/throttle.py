@@ -240,9 +240,9 @@ def test_schedule():
 
 def stop_and_go(p, after, seconds):
     s.settle(p, after)
-    os.kill(p.pid, signal.SIGSTOP)
+    p.send_signal(signal.SIGSTOP)
     time.sleep(seconds)
-    os.kill(p.pid, signal.SIGCONT)
+    p.send_signal(signal.SIGCONT)
 
 
 def frozen(*args):

@@ -79,8 +79,16 @@ def test_background():
         t.ok(run.status == 1 and not run.out and "another program has this port" in run.err, "a port that is in use", run)
     finally:
         os.kill(pid, 15)
-    t.ok(net.until(lambda: not os.path.exists("/proc/%d" % pid) or open("/proc/%d/stat" % pid).read().split()[2] == "Z"),
-         "SIGTERM ends it")
+    t.ok(net.until(lambda: has_ended(pid)), "SIGTERM ends it")
+
+
+def has_ended(pid):
+    """It is no child of this process, and may be reaped at any moment."""
+    try:
+        with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as f:
+            return f.read().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
 
 
 def test_output():

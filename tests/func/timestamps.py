@@ -400,11 +400,11 @@ def test_hanging():
     finally:
         if p.poll() is None:
             p.kill()
-    found = [sorted(e["op"] for e in x.Dump(name + ".target.%04d.bin" % i).entries) for i in (0, 1)]
-    reports = [[r["OP Number"] for r in x.read_report(name + ".target.%04d.csv" % i).rows] for i in (0, 1)]
     combined = re.search(r"^ *COMBINED +\d+ +\d+ +\d+ +\d+ +(\d+)", out, re.M)
     if not combined:
         return t.skip("a target that hangs", "it had not begun")
+    found = [sorted(e["op"] for e in x.Dump(name + ".target.%04d.bin" % i).entries) for i in (0, 1)]
+    reports = [[r["OP Number"] for r in x.read_report(name + ".target.%04d.csv" % i).rows] for i in (0, 1)]
     # The first ten operations of one target complete; a slow machine may not reach the end of the other.
     t.ok(p.returncode == 5 and found[0] == list(range(len(found[0]))) and len(found[0]) <= 10 and
          sum(map(len, found)) == int(combined.group(1)), "a target that hangs: what was done is in the dumps", (found, out))

@@ -83,7 +83,8 @@ class Side:
             if re.search(pattern, self.err(), re.M):
                 return True
             if self.process.poll() is not None:
-                time.sleep(0.05)
+                for reader in self.readers:
+                    reader.join(5)
                 return re.search(pattern, self.err(), re.M) is not None
             time.sleep(0.01)
         return False

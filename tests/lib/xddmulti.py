@@ -4,6 +4,7 @@ import os
 import subprocess
 import time
 
+import xddsys
 import xddtest as t
 
 LIMIT_S = 300
@@ -120,9 +121,12 @@ class Started:
 
     @staticmethod
     def is_running(pid):
-        """True once the process has used its standard error, for the line about its progress."""
+        """
+        True once it has all its threads (signals, progress, clock, results, a QThread) and has written two lines of its
+        progress, which are a second apart: then xdd multi has the first one, and knows that the host answers.
+        """
         try:
-            return len(os.listdir("/proc/%d/task" % pid)) >= 4
+            return len(os.listdir("/proc/%d/task" % pid)) >= 6 and xddsys.io_bytes(pid, "wchar") >= 150
         except OSError:
             return False
 

@@ -16,7 +16,7 @@ char order[1 << 18];
 static size_t n_order;
 _Atomic int syncfs_error, fsync_error, fdatasync_error, rename_error, close_error;
 _Atomic unsigned flush_delay_us;
-unsigned n_close;
+_Atomic unsigned n_close;
 
 void note(char letter)
 {

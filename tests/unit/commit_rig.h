@@ -37,7 +37,7 @@ extern char order[1 << 18];
 /* Also set while the commit thread runs. */
 extern _Atomic int syncfs_error, fsync_error, fdatasync_error, rename_error;
 extern _Atomic int close_error; /* of the close of a regular file, after n_close others */
-extern unsigned n_close;
+extern _Atomic unsigned n_close;
 extern _Atomic unsigned flush_delay_us;
 
 void note(char letter);

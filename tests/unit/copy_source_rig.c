@@ -356,6 +356,25 @@ int rig_end(struct rig *r)
 	return r->status;
 }
 
+void rig_await_data(struct rig *r)
+{
+	pthread_mutex_lock(&r->lock);
+	while (!r->n_messages)
+		pthread_cond_wait(&r->changed, &r->lock);
+	pthread_mutex_unlock(&r->lock);
+}
+
+size_t rig_unanswered(struct rig *r)
+{
+	struct source *s = r->job.may_send_arg;
+	size_t n;
+
+	pthread_mutex_lock(&s->lock);
+	n = s->books.n;
+	pthread_mutex_unlock(&s->lock);
+	return n;
+}
+
 unsigned rig_threads(struct rig *r)
 {
 	struct source *s = r->job.may_send_arg;

@@ -68,6 +68,10 @@ uint8_t *rig_contents(size_t size, unsigned seed);
 void rig_start(struct rig *r);
 /* Wait for the end of the source, and free all. Returns its status. */
 int rig_end(struct rig *r);
+/* Wait until a message of data has arrived: the file that it is of is open. */
+void rig_await_data(struct rig *r);
+/* Entries that the source has offered and that have no result yet. */
+size_t rig_unanswered(struct rig *r);
 /* Threads of the source that run: after rig_end() those that were left behind. */
 unsigned rig_threads(struct rig *r);
 

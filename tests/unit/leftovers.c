@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "leftovers.h"
@@ -28,7 +29,8 @@ static unsigned entries(const char *path)
 
 static void *nothing(void *arg)
 {
-	return arg;
+	(void)arg;
+	return (void *)(intptr_t)gettid();
 }
 
 /*
@@ -39,11 +41,15 @@ static unsigned own_threads(void)
 {
 	static unsigned own;
 	pthread_t thread;
+	char name[40];
+	void *number;
 
 	if (!own) {
 		assert_int_equal(pthread_create(&thread, NULL, nothing, NULL), 0);
-		pthread_join(thread, NULL);
-		usleep(100000);
+		pthread_join(thread, &number);
+		snprintf(name, sizeof(name), "/proc/self/task/%d", (int)(intptr_t)number);
+		while (access(name, F_OK) == 0)
+			usleep(1000);
 		own = entries("/proc/self/task");
 	}
 	return own;

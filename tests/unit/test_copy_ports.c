@@ -470,7 +470,7 @@ static void test_replayed_hello(void **state)
 static uint16_t free_row(unsigned n)
 {
 	for (unsigned i = 0; i < 100; i++) {
-		uint16_t first = (uint16_t)(20000 + (rig_free_port("127.0.0.1") % 10000));
+		uint16_t first = (uint16_t)(32001 + (rig_free_port("127.0.0.1") % 760));
 		unsigned free = 0;
 
 		while (free < n) {

@@ -102,7 +102,8 @@ static void on_alarm(int sig)
 
 static void test_uring_signal(void **state)
 {
-	const struct itimerval soon = { .it_value = { .tv_usec = 50000 } };
+	/* Again: the first may come before the wait. */
+	const struct itimerval soon = { { .tv_usec = 50000 }, { .tv_usec = 50000 } }, never = { 0 };
 	struct sigaction action = { .sa_handler = on_alarm }, old;
 	struct rig r;
 	int out;
@@ -115,6 +116,7 @@ static void test_uring_signal(void **state)
 	sigaction(SIGALRM, &action, &old);
 	setitimer(ITIMER_REAL, &soon, NULL);
 	reap_ns(&r, 1, UINT64_MAX, 0);
+	setitimer(ITIMER_REAL, &never, NULL);
 	sigaction(SIGALRM, &old, NULL);
 	close(out);
 	reap_ns(&r, 1, UINT64_MAX, 1);

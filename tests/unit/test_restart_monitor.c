@@ -58,7 +58,7 @@ static void test_frequency(void **state)
 	assert_int_equal(begin(), 0);
 	for (; flushes < 5 && ops < OPS; ops++) {
 		write_ops(ops, ops + 1);
-		usleep(10000);
+		usleep(40000);
 	}
 	wait_for_record(ops);
 	assert_true(flushes >= 5);

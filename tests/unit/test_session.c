@@ -246,7 +246,7 @@ static void test_destination_ends_pass(void **state)
 	struct rig_copy c = rig_copy(2, 3, 200);
 
 	(void)state;
-	c.throttle_ns = 5 * MS_NS;
+	c.throttle_ns = 20 * MS_NS;
 	c.destination.stop_pass_at = 2;
 	rig_run(&c, 1);
 	assert_good(&c);

@@ -60,12 +60,12 @@ test_hang() {
 	sleep 1
 	kill -INT "$pid"
 	start=$(now_ms)
-	wait_for 20 has_results
+	wait_for 60 has_results
 	results=$(($(now_ms) - start))
-	tap_check "$what: results $results ms after SIGINT" test $results -lt 6000 || tap_show_run
+	tap_check "$what: results $results ms after SIGINT" test $results -lt 30000 || tap_show_run
 	if [ "$ends" = yes ]; then
 		wait "$pid"
-		tap_is "$? $(test $(($(now_ms) - start)) -lt 6000 && echo "in time")" "5 in time" "$what: status 5" || tap_show_run
+		tap_is "$? $(test $(($(now_ms) - start)) -lt 30000 && echo "in time")" "5 in time" "$what: status 5" || tap_show_run
 		"wake_$kind"
 	else
 		"wake_$kind"
