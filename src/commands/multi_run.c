@@ -102,7 +102,7 @@ static void ask_end(const struct multi *m, struct multi_rank *r, uint64_t now_ns
 static void start_rank(struct multi *m, struct multi_rank *r)
 {
 	const struct multi_launcher *l = m->launcher;
-	/* A signal to the group of this process must leave the launcher, which the results come by. */
+	/* A signal to the group of this process must not end it: the results come by it. */
 	unsigned flags = CHILD_ERRORS | CHILD_OWN_GROUP |
 			 (l->end_signal == SIGINT ? CHILD_END_SIGINT : 0);
 	int err = child_start(&r->child, r->words, flags);
