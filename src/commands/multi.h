@@ -134,9 +134,9 @@ struct multi {
 	const char *start_time;	     /* NULL: each rank begins when it is ready */
 	struct multi_server *server; /* in this process; NULL: none */
 
-	int signal_fd;	   /* signals that this process takes */
-	int interrupted;   /* the first of them that ends the run; 0: none */
-	uint64_t shown_ns; /* when the display was drawn */
+	int signal_fd;			   /* signals that this process takes */
+	int interrupted;		   /* the latest of them that ends the run; 0: none */
+	uint64_t interrupted_ns, shown_ns; /* when it came, and when the display was drawn */
 };
 
 /* ---- launchers: multi_launch.c ---- */

@@ -18,6 +18,7 @@
 #include "commands/multi.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
+#include "xdd/sync/signal_thread.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
 
@@ -241,6 +242,8 @@ static void interrupt(struct loop *l, int sig)
 	struct multi *m = l->m;
 	uint64_t now_ns = clock_kernel_ns();
 
+	if (m->interrupted && now_ns < m->interrupted_ns + SAME_SIGNAL_NS)
+		return;
 	if (!m->interrupted)
 		log_notice("multi: signal %d, SIG%s: the run ends on all hosts; once more ends at "
 			   "once",
@@ -256,6 +259,7 @@ static void interrupt(struct loop *l, int sig)
 			end_launcher(m, r, now_ns);
 	}
 	m->interrupted = sig;
+	m->interrupted_ns = now_ns;
 }
 
 /* True if the launcher has ended; what a killed one has started ends as well. */

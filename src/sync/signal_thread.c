@@ -20,12 +20,6 @@
 /* Private to this module: ends the thread. */
 #define SIGNAL_QUIT SIGRTMIN
 
-/*
- * A signal this soon after the first is part of it: timeout(1) sends to the program and to its
- * group, and sudo(8) repeats what the terminal has sent to both.
- */
-#define SAME_SIGNAL_NS (NS_PER_SEC / 10)
-
 /* How long messages of the signal thread wait for room: no second signal can come in this time. */
 #define MESSAGE_NS SAME_SIGNAL_NS
 

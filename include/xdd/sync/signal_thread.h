@@ -11,6 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "xdd/base/nstime.h"
+
+/*
+ * A signal this soon after the first is part of it: timeout(1) sends to the program and to its
+ * group, and sudo(8) repeats what the terminal has sent to both.
+ */
+#define SAME_SIGNAL_NS (NS_PER_SEC / 10)
+
 struct signal_thread {
 	/* The caller sets these; `arg` is passed to the functions, which run in the thread. */
 	void (*first)(void *arg, int sig);
