@@ -22,6 +22,7 @@
 #include "xdd/base/printable.h"
 #include "xdd/base/spool.h"
 #include "xdd/base/status.h"
+#include "xdd/net/digest.h"
 #include "xdd/report/outfile.h"
 #include "xdd/sync/event.h"
 #include "xdd/sync/thread.h"
@@ -29,7 +30,8 @@
 
 #define REDRAW_NS (NS_PER_SEC / 4)
 #define LINE_NS (5 * NS_PER_SEC)
-#define MAX_LINES 100 /* of failures, and of warnings, on standard error */
+#define MAX_LINES 100	/* of failures, and of warnings, on standard error */
+#define MAX_TOLD 100000 /* lines of failures that later attempts do not repeat */
 
 struct copy_report {
 	/* const after copy_report_open() */
@@ -59,6 +61,10 @@ struct copy_report {
 	int list_error;	    /* errno */
 	bool offered;	    /* the source has named something */
 	int lost;	    /* the worst status of RESULTs that need a reason; 0: none */
+
+	/* digests of the lines of failures and warnings; those of earlier attempts are sorted */
+	uint64_t *told;
+	size_t n_told, n_before;
 };
 
 /* ---- opening ---- */
@@ -182,6 +188,31 @@ static bool wants_entries(const struct copy_report *r)
 	return q && (q->settings.dry_run || (q->settings.stamps && q->log_path));
 }
 
+static int compare_digests(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* True for a line of an earlier attempt, which finds the same again. r->lock is held. */
+static bool was_told(struct copy_report *r, const char *line)
+{
+	const uint64_t digest = digest_short(line, strlen(line));
+	uint64_t *told;
+
+	if (r->n_before && bsearch(&digest, r->told, r->n_before, sizeof(digest), compare_digests))
+		return true;
+	if (r->n_told == MAX_TOLD)
+		return false;
+	told = reallocarray(r->told, r->n_told + 1, sizeof(*told));
+	if (told) {
+		r->told = told;
+		r->told[r->n_told++] = digest;
+	}
+	return false;
+}
+
 /* A copy that is tried again counts from zero: the rest is durable already. */
 int copy_report_begin(struct copy_report *r)
 {
@@ -196,6 +227,13 @@ int copy_report_begin(struct copy_report *r)
 	memset(&s->source, 0, sizeof(s->source));
 	memset(&s->destination, 0, sizeof(s->destination));
 	s->elapsed_ns = 0;
+	s->would_files = s->would_bytes = 0;
+	if (r->listed)
+		fclose(r->listed);
+	r->listed = NULL;
+	if (r->n_told)
+		qsort(r->told, r->n_told, sizeof(*r->told), compare_digests);
+	r->n_before = r->n_told;
 	r->offered = false;
 	r->lost = XDD_OK;
 	r->progress.n = r->progress.next = 0;
@@ -294,13 +332,18 @@ void copy_report_failure(struct copy_report *r, enum copy_role side, const struc
 
 	pthread_mutex_lock(&r->lock);
 	set_status(r, (int)f->status);
+	line = r->request ? failure_line(r, side, f) : NULL;
+	if (line && was_told(r, line)) {
+		pthread_mutex_unlock(&r->lock);
+		free(line);
+		return;
+	}
 	if (f->status)
 		s->failures++;
 	if (f->status && f->differs)
 		s->differing++;
 	if (!f->status)
 		s->warnings++;
-	line = r->request ? failure_line(r, side, f) : NULL;
 	if (line) {
 		print_failure(r, !f->status, line);
 		if (r->log)
@@ -540,6 +583,7 @@ int copy_report_close(struct copy_report *r, int status)
 		free(r->state.first[i]);
 	names_free(r->names);
 	pthread_mutex_destroy(&r->lock);
+	free(r->told);
 	free(r);
 	return status;
 }
