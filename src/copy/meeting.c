@@ -157,6 +157,25 @@ static void greeted(void *attempt)
 	attempt_begin(a);
 }
 
+/* A server has ended: its reason may be among what it has sent. Returns the exit status. */
+static int server_has_ended(struct copy_attempt *a, enum copy_role role)
+{
+	struct link *channel = a->servers[side_of(role)].channel;
+	uint8_t *body = malloc(WIRE_MAX_BODY_BYTES);
+	char why[WIRE_MAX_TEXT_BYTES] = "";
+	struct wire_header h;
+	int status = 0;
+
+	while (body && !status && !link_receive(channel, 0, &h, why) &&
+	       h.length <= WIRE_MAX_BODY_BYTES &&
+	       !link_receive_body(channel, &h, body, NULL, why)) {
+		if (h.type == WIRE_ERROR)
+			status = server_error(a, role, body, h.length);
+	}
+	free(body);
+	return status ? status : server_failed(a, role, -ECONNRESET, "the connection was lost");
+}
+
 /* This side connects to a server that listens. Returns as no_way(), or an exit status. */
 static int connect_here(struct copy_attempt *a, enum copy_role role, const struct copy_meet *to,
 			bool *met, char *cause, size_t size)
@@ -172,7 +191,7 @@ static int connect_here(struct copy_attempt *a, enum copy_role role, const struc
 	if (!early.called)
 		return no_way(cause, size, attempt_host(a, role), why);
 	if (ssh_has_ended(&a->servers[side_of(role)], ATTEMPT_CAUSE_NS))
-		return server_failed(a, role, -ECONNRESET, "the connection was lost");
+		return server_has_ended(a, role);
 	a->unwelcome = true;
 	return server_failed(a, role, err, why);
 }

@@ -11,7 +11,7 @@
 
 #include "xdd/base/nstime.h"
 
-/* How long a data connection that failed may wait for the cause on the channel. */
+/* How long what has failed to be sent or received may wait for the cause on the channel. */
 #define CAUSE_NS NS_PER_SEC
 
 int copy_worse_status(int a, int b)
@@ -103,7 +103,8 @@ void role_channel_failed(struct role *r, int err)
 	role_end_receiving(r, copy_peer_of(r->is), COPY_SSH_ENDED, text);
 }
 
-void role_link_failed(struct role *r, unsigned number, int err, const char *why)
+/* Wait for what ends the role, but not for long. True: something has. */
+static bool await_cause(struct role *r)
 {
 	struct timespec until = role_deadline_in(CAUSE_NS);
 	bool ends;
@@ -114,7 +115,20 @@ void role_link_failed(struct role *r, unsigned number, int err, const char *why)
 		;
 	ends = role_stopped(r->job) || r->over || r->end != END_NONE;
 	pthread_mutex_unlock(&r->lock);
-	if (ends) {
+	return ends;
+}
+
+void role_not_sent(struct role *r, int err)
+{
+	if (role_is_receiver())
+		return;
+	await_cause(r);
+	role_channel_failed(r, err);
+}
+
+void role_link_failed(struct role *r, unsigned number, int err, const char *why)
+{
+	if (await_cause(r)) {
 		/* A peer that says FINISHED although it waits for data has not stopped the role. */
 		stop_request(r->job->stop, STOP_ERROR, 0);
 		return;

@@ -173,11 +173,19 @@ static int receive_one(struct role *r, char *why)
 	return err;
 }
 
+static _Thread_local bool is_receiver;
+
+bool role_is_receiver(void)
+{
+	return is_receiver;
+}
+
 void *role_receive_main(void *arg)
 {
 	struct role *r = arg;
 	char why[WIRE_MAX_TEXT_BYTES] = "";
 
+	is_receiver = true;
 	while (receive_one(r, why) == 0)
 		;
 	return NULL;

@@ -32,7 +32,7 @@ int role_send(struct role *r, enum wire_type type, const void *body, size_t leng
 	if (err && may_have_left(r))
 		return 0;
 	if (err)
-		role_channel_failed(r, err);
+		role_not_sent(r, err);
 	return err;
 }
 

@@ -72,8 +72,17 @@ void role_end_receiving(struct role *r, enum copy_role side, int status, const c
 /* The channel has failed with -errno. Any thread. */
 void role_channel_failed(struct role *r, int err);
 
+/*
+ * The same when something was sent: the peer may have said why it has ended. The receiving thread
+ * gets some time to find that; it does not wait for itself. Any thread.
+ */
+void role_not_sent(struct role *r, int err);
+
 /* ---- role_receive.c: the receiving thread; `arg` is the role ---- */
 void *role_receive_main(void *arg);
+
+/* True in the receiving thread of a role. */
+bool role_is_receiver(void);
 
 /* ---- role_speak.c: the speaking thread; `arg` is the role ---- */
 void *role_speak_main(void *arg);
