@@ -70,6 +70,10 @@ static int start_server(struct copy_attempt *a, enum copy_role role)
 		status = ssh_await_start(&a->servers[side_of(role)], a->why, sizeof(a->why));
 	if (!status)
 		*a->why = '\0';
+	if (!status && role == COPY_DESTINATION) {
+		a->asked = true;
+		a->is_directory = a->servers[side_of(role)].started.is_directory;
+	}
 	return status;
 }
 
@@ -132,7 +136,7 @@ static int end_servers(struct copy_attempt *a, int status)
 {
 	for (enum copy_role role = COPY_SOURCE; role <= COPY_DESTINATION; role++) {
 		struct ssh *server = &a->servers[side_of(role)];
-		bool lost = a->begun && status == COPY_SSH_ENDED && *a->why && a->at == role &&
+		bool lost = a->begun && a->lost && *a->why && a->at == role &&
 			    ssh_has_ended(server, ATTEMPT_CAUSE_NS);
 		int end = a->here[side_of(role)] ? 0 : ssh_end(server, END_NS);
 
@@ -272,6 +276,7 @@ static int do_role(struct copy_attempt *a, enum copy_role role)
 	/* Otherwise the sides have not met, and it says why. */
 	if (a->begun || !*a->why) {
 		a->at = job.why_side;
+		a->lost = job.lost;
 		snprintf(a->why, sizeof(a->why), "%s", job.why);
 	}
 	return status;
@@ -295,13 +300,19 @@ int copy_attempt(struct copy_attempt *a)
 
 	stop_init(&a->stop);
 	copy_signals_attach(a->signals, NULL, cut_servers, a);
+	if (a->here[side_of(COPY_DESTINATION)]) {
+		a->asked = true;
+		a->is_directory = copy_is_directory(a->request->destination.path);
+	}
 	if (!status)
 		status = do_copy(a);
 	copy_signals_detach(a->signals);
 	if (a->begun)
 		report_links(a);
 	data_links_close(&a->links);
+	a->lost |= status == COPY_SSH_ENDED;
 	status = end_servers(a, status);
+	a->lost |= status == COPY_SSH_ENDED;
 	if (copy_signals_taken(a->signals))
 		status = XDD_CANCELED;
 	stop_destroy(&a->stop);

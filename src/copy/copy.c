@@ -100,7 +100,7 @@ static int copy_all(struct copy_request *request, struct copy_report *report,
 {
 	const bool local = !request->sources[0].host;
 	uint64_t pause_ns = PAUSE_NS;
-	bool begun = false, careful = !can_repeat(request);
+	bool begun = false, careful = !can_repeat(request), asked = false;
 
 	for (unsigned left = can_repeat(request) ? request->retries : 0;; left--) {
 		struct copy_attempt a = {
@@ -115,14 +115,18 @@ static int copy_all(struct copy_request *request, struct copy_report *report,
 		int status = copy_attempt(&a);
 
 		begun |= a.begun;
+		/* What the first attempt makes must not be what the next one copies into. */
+		if (a.asked && !asked)
+			request->settings.new_name = !a.is_directory;
+		asked |= a.asked;
 		if (a.unwelcome && status != XDD_CANCELED) {
 			copy_report_note(report, "%s; trying another way", a.why);
 			careful = true;
 			left++;
 			continue;
 		}
-		if (status != COPY_SSH_ENDED || !left || !begun) {
-			if (status == COPY_SSH_ENDED && !begun)
+		if (!a.lost || status == XDD_CANCELED || !left || !begun) {
+			if (a.lost && !begun)
 				hint_at_local_name(&a);
 			if (*a.why && status != XDD_OK && status != XDD_CANCELED)
 				report_why(report, &a, status);

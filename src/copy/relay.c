@@ -80,6 +80,7 @@ static void fail(struct relay *r, enum copy_role at, int status, const char *tex
 		r->over = true;
 		r->status = copy_worse_status(r->status, status);
 		a->at = at;
+		a->lost = status == COPY_SSH_ENDED;
 		snprintf(a->why, sizeof(a->why), "%s", text);
 	}
 	pthread_cond_broadcast(&r->changed);

@@ -34,6 +34,7 @@ static void set_why(struct role *r, enum copy_role side, int status, const char 
 		return;
 	snprintf(r->job->why, sizeof(r->job->why), "%s", text);
 	r->job->why_side = side;
+	r->job->lost = status == COPY_SSH_ENDED;
 }
 
 void role_end_receiving(struct role *r, enum copy_role side, int status, const char *text)

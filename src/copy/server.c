@@ -147,6 +147,8 @@ static int answer_start(struct server *s)
 	if (uname(&names) == 0)
 		snprintf(started.host, sizeof(started.host), "%s", names.nodename);
 	ssh_word(2, started.ssh_address, sizeof(started.ssh_address));
+	started.is_directory = s->start.role == COPY_DESTINATION &&
+			       copy_is_directory(s->start.destination);
 	if (link_send_body(s->channel, WIRE_COPY_STARTED, body,
 			   copy_encode_started(&started, body, sizeof(body))) != 0)
 		return COPY_SSH_ENDED;

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -157,13 +158,13 @@ def answers_on_the_port():
 
     threading.Thread(target=imposter, daemon=True).start()
     s = c.Served()
-    s.expect(c.START)
+    settings = struct.unpack_from("<I", s.expect(c.START), c.SETTINGS_AT)[0]
     s.expect(c.MEET)
-    s.send(c.STARTED, c.started(address=ADDRESS))
+    s.send(c.STARTED, c.started(address=ADDRESS, directory=int(os.environ["XDD_DIRECTORY"])))
     s.send(c.MET, c.meet(c.LISTEN, ok=True, port=listener.getsockname()[1]))
     kind, body = s.receive()
     with open(os.environ["XDD_STEPS"], "a", encoding="utf-8") as f:
-        f.write(c.NAMES.get(kind, "?") + "\n")
+        f.write("%s %d\n" % (c.NAMES.get(kind, "?"), settings >> c.SETTINGS.index("new_name") & 1))
     if kind != c.MEET:
         s.drain()
         return
@@ -300,15 +301,22 @@ def test_early_ends():
 
 
 def test_another_program():
-    """A copy that has begun before WELCOME starts again, waits for it, and finds another way."""
+    """
+    A copy that has begun before WELCOME starts again, waits for it, and finds another way. What the first attempt may have
+    made of a new name is no directory that the second one copies into.
+    """
     steps = t.path("steps")
     os.environ["XDD_STEPS"] = steps
-    status, err, _ = initiator("another program on the port", os.path.join(tree(), "small"), "host:there", words=())
-    with open(steps, encoding="utf-8") as f:
-        got = f.read().split()
-    t.equal((status, got), (0, ["BEGIN", "MEET"]), "another program on the port: the second attempt waits for WELCOME", err)
-    t.ok(re.search("trying another way", err) and re.search("data goes through ssh", err),
-         "another program on the port: the user learns of it", err)
+    for directory in (0, 1):
+        os.environ["XDD_DIRECTORY"] = str(directory)
+        status, err, _ = initiator("another program on the port", os.path.join(tree(), "small"), "host:there", words=())
+        with open(steps, encoding="utf-8") as f:
+            got = f.read().splitlines()
+        os.unlink(steps)
+        t.equal((status, got), (0, ["BEGIN 0", "MEET %d" % (not directory)]), "another program on the port: the second attempt "
+                "waits for WELCOME, and knows that the name was %s directory" % ("a" if directory else "no"), err)
+        t.ok(re.search("trying another way", err) and re.search("data goes through ssh", err),
+             "another program on the port: the user learns of it", err)
 
 
 def test_no_servers():

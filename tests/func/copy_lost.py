@@ -29,13 +29,13 @@ def same(a, b):
         return f.read() == g.read()
 
 
-def breaking_ssh(times):
-    """An ssh whose first connections are lost as soon as the server has begun to write."""
+def breaking_ssh(times, below=""):
+    """An ssh whose first connections are lost as soon as the server has begun to write, into that directory."""
     fake = s.Fake(name="breaking-%d" % times, before="""
 n=$(cat %(count)s 2>/dev/null || echo 0); echo $((n + 1)) >%(count)s
 if [ $n -lt %(times)d ]; then
-	(while kill -0 $$; do set -- %(tmp)s/.xddcp-*.part; [ ! -e "$1" ] || kill -9 $$; done) >/dev/null 2>&1 </dev/null &
-fi""" % {"count": t.path("count-%d" % times), "times": times, "tmp": t.tmp()})
+	(while kill -0 $$; do set -- %(tmp)s.xddcp-*.part; [ ! -e "$1" ] || kill -9 $$; done) >/dev/null 2>&1 </dev/null &
+fi""" % {"count": t.path("count-%d" % times), "times": times, "tmp": os.path.join(t.tmp(), below)})
     return fake
 
 
@@ -50,6 +50,16 @@ def test_retries():
         lines = [line for line in r.err.splitlines() if re.match("xdd: note: copy: fakehost: .*; attempt ", line)]
         t.equal([line.rsplit("; ", 1)[1] for line in lines], ["attempt 2 of 3 follows", "attempt 3 of 3 follows"],
                 "%s: each loss is a line" % " ".join(options), r)
+    # What an attempt has made is no directory that the next one copies into, and failures are told once.
+    tree = s.fresh("tree")
+    os.link(t.path("source"), os.path.join(tree, "file"))
+    os.mkfifo(os.path.join(tree, "fifo"))
+    os.unlink(t.path("count-2"))
+    fake = breaking_ssh(2, "new/")
+    r = s.xddcp("-S", fake.ssh, "-r", "-retries", "2", tree, fake.place(t.path("new")))
+    t.equal((r.status, os.listdir(t.path("new")), r.err.count("attempt "), r.err.count("fifo: ")), (114, ["file"], 2, 1),
+            "-r to a new name: the third attempt completes what the first has begun", r)
+    t.ok(re.search(r"^  failed: 1:?$", r.out, re.M), "and a failure of each attempt is one", r)
     r = s.xddcp("-S", breaking_ssh(3).ssh, "-retries", "1", t.path("source"), "host:" + t.path("lost"))
     t.ok(r.status == SSH_ENDED and "the connection was lost" in r.err and not os.path.exists(t.path("lost")),
          "no more attempts than these", r)

@@ -112,6 +112,7 @@ static size_t make_started(struct fuzz_random *r, uint8_t *body)
 	make_text(r, b.software, sizeof(b.software));
 	make_text(r, b.host, sizeof(b.host));
 	make_text(r, b.ssh_address, sizeof(b.ssh_address));
+	b.is_directory = fuzz_below(r, 2);
 	return copy_encode_started(&b, body, FUZZ_MAX_BYTES);
 }
 

@@ -33,8 +33,9 @@ DONE, SAME, EQUAL, DIFFERS, LOST, WOULD = range(1, 7)
 SPARSE, HAS_LINKS, DEVICE, IMPLIED = 1, 2, 4, 8
 SETTINGS = ("recursive", "everything", "verify", "contents", "dry_run", "in_place", "resume", "list", "list_nul",
             "ordered_source", "ordered_destination", "direct_source", "direct_destination", "encrypt", "free_ports",
-            "port_given", "force", "stamps", "stamps_binary", "into")
-BANNER = b"XDD-COPY 3 "
+            "port_given", "force", "stamps", "stamps_binary", "into", "new_name")
+SETTINGS_AT = 52  # of START
+BANNER = b"XDD-COPY 4 "
 NO_SIZE = 2 ** 64 - 1
 BLOCK_BYTES = 1 << 20
 DATA = 0  # the connection of data in the channel
@@ -66,8 +67,8 @@ def start(key, role, destination, sources=("a",), session=bytes(16), here=True, 
             b"".join(string(s) for s in sources))
 
 
-def started(software="xdd 8.0.0", host="host", address=""):
-    return string(software) + string(host) + string(address)
+def started(software="xdd 8.0.0", host="host", address="", directory=0):
+    return string(software) + string(host) + string(address) + bytes((directory,))
 
 
 def meet(how, ok=False, port=0, text="", addresses=()):

@@ -155,6 +155,7 @@ static void test_settings(void **state)
 		&s.stamps,
 		&s.stamps_binary,
 		&s.into,
+		&s.new_name,
 	};
 	struct copy_start b = { .role = COPY_DESTINATION }, found;
 
@@ -249,7 +250,7 @@ static size_t repeat_started(const uint8_t *in, size_t length, uint8_t *out)
 
 static void test_started(void **state)
 {
-	struct copy_started b = { "xdd 8.0.0", "ho\x1bst", "" }, found;
+	struct copy_started b = { "xdd 8.0.0", "ho\x1bst", "", true }, found;
 	size_t length = copy_encode_started(&b, body, sizeof(body));
 
 	(void)state;
@@ -257,6 +258,7 @@ static void test_started(void **state)
 	assert_string_equal(found.software, "xdd 8.0.0");
 	assert_string_equal(found.host, "ho?st");
 	assert_string_equal(found.ssh_address, "");
+	assert_true(found.is_directory);
 	check_variants(repeat_started, length);
 	CHECK_ROOM(copy_encode_started, &b, length);
 }

@@ -322,7 +322,7 @@ static void test_lengths(void **state)
 		{ WIRE_ERROR, 5, 1028 },
 		{ WIRE_BYE, 0, 0 },
 		{ WIRE_COPY_START, 91, 1 << 20 },
-		{ WIRE_COPY_STARTED, 9, 1024 },
+		{ WIRE_COPY_STARTED, 10, 1024 },
 		{ WIRE_COPY_MEET, 9, 4096 },
 		{ WIRE_COPY_MET, 9, 4096 },
 		{ WIRE_COPY_BEGIN, 0, 0 },

@@ -66,6 +66,7 @@ struct copy_settings {
 	bool stamps;	      /* -v: a log, and time stamps as text on both sides */
 	bool stamps_binary;   /* -w: and dumps */
 	bool into;	      /* the destination is a directory that files are copied into */
+	bool new_name;	      /* it was no directory when the first attempt began */
 	uint16_t port;	      /* -p: the first one */
 	uint32_t connections; /* -t */
 	uint32_t block_bytes; /* of a message of data of a large file */

@@ -76,6 +76,13 @@ uint64_t root_tree_id(const struct copy_job *job)
 	return add_text(hash, job->destination);
 }
 
+bool copy_is_directory(const char *destination)
+{
+	struct stat st;
+
+	return !stat(*destination ? destination : ".", &st) && S_ISDIR(st.st_mode);
+}
+
 static int refuse(struct question *q, int status, const char *what, int err)
 {
 	snprintf(q->why, q->size, "%s: %s%s%s%s", q->path, what, err ? " (" : "",
@@ -138,6 +145,8 @@ static bool is_dir(const struct question *q)
 /* An existing directory. */
 static int into_directory(struct question *q)
 {
+	const struct copy_settings *settings = q->job->settings;
+
 	q->r->fd = open_directory(q->path);
 	if (q->r->fd < 0) {
 		int err = q->r->fd;
@@ -145,8 +154,10 @@ static int into_directory(struct question *q)
 		q->r->fd = -1;
 		return refuse_errno(q, "cannot open the directory", err);
 	}
-	q->r->renamed = !is_contents(q) && !q->into && is_dir(q) && q->job->settings->resume &&
-			commit_root_was_renamed(q->r->fd, root_tree_id(q->job));
+	q->r->renamed =
+		!is_contents(q) && !q->into && is_dir(q) &&
+		(settings->new_name ||
+		 (settings->resume && commit_root_was_renamed(q->r->fd, root_tree_id(q->job))));
 	q->r->is_entry = q->r->renamed;
 	if (!q->reads_only && is_source(q))
 		q->r->opened_up = directory_open_up(q->r->fd);

@@ -63,6 +63,7 @@ struct copy_job {
 	 */
 	char why[WIRE_MAX_TEXT_BYTES];
 	enum copy_role why_side; /* the side that the words are about */
+	bool lost;		 /* they are about a connection that was lost */
 };
 
 /*
@@ -73,5 +74,8 @@ struct copy_job {
  */
 int copy_source(struct copy_job *job);
 int copy_destination(struct copy_job *job);
+
+/* True if the name of a destination is that of a directory of this host. Any thread. */
+bool copy_is_directory(const char *destination);
 
 #endif

@@ -21,8 +21,8 @@
 #include "xdd/net/digest.h"
 #include "xdd/net/wire.h"
 
-#define COPY_PROTOCOL 3
-#define COPY_BANNER "XDD-COPY" /* the first line of a server: "XDD-COPY 3 8.0.0" */
+#define COPY_PROTOCOL 4
+#define COPY_BANNER "XDD-COPY" /* the first line of a server: "XDD-COPY 4 8.0.0" */
 #define COPY_MAX_OFFER_BYTES (1u << 20)
 #define COPY_MAX_BUNDLE_BYTES (1u << 20)   /* of the body of WIRE_COPY_BUNDLE */
 #define COPY_SMALL_FILE_BYTES (256u << 10) /* files up to this size travel in bundles */
@@ -82,6 +82,7 @@ struct copy_started {
 	char software[64]; /* "xdd 8.0.0" */
 	char host[256];
 	char ssh_address[64]; /* of this host as ssh reached it; "": not known */
+	bool is_directory;    /* of a destination: its name is that of a directory */
 };
 
 enum copy_meet_how {

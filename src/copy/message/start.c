@@ -28,7 +28,8 @@ enum {
 	STAMPS = 1 << 17,
 	STAMPS_BINARY = 1 << 18,
 	INTO = 1 << 19,
-	ALL_SETTINGS = (1 << 20) - 1,
+	NEW_NAME = 1 << 20,
+	ALL_SETTINGS = (1 << 21) - 1,
 };
 
 /* Of START before its strings: key, session, role, peer, numbers of the settings. */
@@ -47,7 +48,8 @@ static uint32_t settings_bits(const struct copy_settings *s)
 	       (s->direct_destination ? DIRECT_DESTINATION : 0) | (s->encrypt ? ENCRYPT : 0) |
 	       (s->free_ports ? FREE_PORTS : 0) | (s->port_given ? PORT_GIVEN : 0) |
 	       (s->force ? FORCE : 0) | (s->stamps ? STAMPS : 0) |
-	       (s->stamps_binary ? STAMPS_BINARY : 0) | (s->into ? INTO : 0);
+	       (s->stamps_binary ? STAMPS_BINARY : 0) | (s->into ? INTO : 0) |
+	       (s->new_name ? NEW_NAME : 0);
 }
 
 static void set_bits(struct copy_settings *s, uint32_t bits)
@@ -72,6 +74,7 @@ static void set_bits(struct copy_settings *s, uint32_t bits)
 	s->stamps = bits & STAMPS;
 	s->stamps_binary = bits & STAMPS_BINARY;
 	s->into = bits & INTO;
+	s->new_name = bits & NEW_NAME;
 }
 
 /* Bytes of a string that must not be cut; 0: it is too long. */
@@ -210,11 +213,12 @@ size_t copy_encode_started(const struct copy_started *b, uint8_t *out, size_t ro
 	size_t address = string_bytes(b->ssh_address, sizeof(b->ssh_address));
 	uint8_t *p = out;
 
-	if (3 * BODY_LENGTH_BYTES + software + host + address > room)
+	if (3 * BODY_LENGTH_BYTES + software + host + address + 1 > room)
 		return 0;
 	p = put_text(p, b->software, software);
 	p = put_text(p, b->host, host);
 	p = put_text(p, b->ssh_address, address);
+	p = put8(p, b->is_directory);
 	return (size_t)(p - out);
 }
 
@@ -225,6 +229,7 @@ enum wire_fault copy_decode_started(const uint8_t *body, size_t length, struct c
 	body_get_text(&c, 1, b->software, sizeof(b->software));
 	body_get_text(&c, 1, b->host, sizeof(b->host));
 	body_get_text(&c, 1, b->ssh_address, sizeof(b->ssh_address));
+	b->is_directory = body_get_bool(&c);
 	return body_end(&c);
 }
 
