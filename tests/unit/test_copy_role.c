@@ -29,6 +29,7 @@ struct side {
 	struct copy_job job;
 	struct role *role;
 	_Atomic unsigned received;
+	unsigned slow_us; /* of each message */
 	int refuse;
 	bool offered, answered; /* role_all_offered(), and what its role says of RESULTs */
 	bool ended_unstopped;
@@ -47,6 +48,7 @@ static int take(void *arg, const struct wire_header *h, const uint8_t *body,
 	struct side *s = arg;
 
 	(void)body;
+	usleep(s->slow_us);
 	s->received++;
 	if (s->refuse == -EBADMSG)
 		snprintf(why, WIRE_MAX_TEXT_BYTES, "%s is refused", wire_type_name(h->type));
@@ -355,6 +357,30 @@ static void test_gone(void **state)
 	close_pair(&p);
 }
 
+/* What cannot be written does not hide the reason that is not read yet. */
+static void test_last_words(void **state)
+{
+	const struct wire_error e = { .status = COPY_NOT_WRITABLE, .text = "no room" };
+	uint8_t body[WIRE_MAX_ERROR_BYTES], want[16] = { 0 };
+	struct link *peer;
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	peer = p.destination.job.channel;
+	assert_int_equal(link_send_body(peer, WIRE_COPY_WANT, want, sizeof(want)), 0);
+	assert_int_equal(link_send_body(peer, WIRE_ERROR, body, wire_encode_error(&e, body)), 0);
+	link_close(peer);
+	p.destination.job.channel = NULL;
+	/* Counts are sent meanwhile. */
+	p.source.slow_us = 2 * COPY_COUNTS_NS / NS_PER_US;
+	p.source.act = wait_for_stop;
+	source_main(&p.source);
+	assert_int_equal(p.source.status, COPY_NOT_WRITABLE);
+	assert_string_equal(p.source.job.why, "no room");
+	close_pair(&p);
+}
+
 /* ---- early ends ---- */
 
 static void cancel_full(struct side *s)
@@ -541,6 +567,7 @@ int main(void)
 		cmocka_unit_test(test_lost_link),      cmocka_unit_test(test_worse_status),
 		cmocka_unit_test(test_end_of_server),  cmocka_unit_test(test_wait_for_finish),
 		cmocka_unit_test(test_early_finished), cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_last_words),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
