@@ -115,7 +115,7 @@ static int copy_all(struct copy_request *request, struct copy_report *report,
 		int status = copy_attempt(&a);
 
 		begun |= a.begun;
-		/* What the first attempt makes must not be what the next one copies into. */
+		/* The next one must not copy into a directory that the first one makes. */
 		if (a.asked && !asked)
 			request->settings.new_name = !a.is_directory;
 		asked |= a.asked;

@@ -50,7 +50,7 @@ def test_retries():
         lines = [line for line in r.err.splitlines() if re.match("xdd: note: copy: fakehost: .*; attempt ", line)]
         t.equal([line.rsplit("; ", 1)[1] for line in lines], ["attempt 2 of 3 follows", "attempt 3 of 3 follows"],
                 "%s: each loss is a line" % " ".join(options), r)
-    # What an attempt has made is no directory that the next one copies into, and failures are told once.
+    # No attempt copies into a directory that the one before has made, and failures are told once.
     tree = s.fresh("tree")
     os.link(t.path("source"), os.path.join(tree, "file"))
     os.mkfifo(os.path.join(tree, "fifo"))

@@ -357,7 +357,7 @@ static void test_gone(void **state)
 	close_pair(&p);
 }
 
-/* What cannot be written does not hide the reason that is not read yet. */
+/* A failed write does not hide the reason that is not read yet. */
 static void test_last_words(void **state)
 {
 	const struct wire_error e = { .status = COPY_NOT_WRITABLE, .text = "no room" };
