@@ -70,10 +70,8 @@ static int start_server(struct copy_attempt *a, enum copy_role role)
 		status = ssh_await_start(&a->servers[side_of(role)], a->why, sizeof(a->why));
 	if (!status)
 		*a->why = '\0';
-	if (!status && role == COPY_DESTINATION) {
-		a->asked = true;
+	if (!status && role == COPY_DESTINATION)
 		a->is_directory = a->servers[side_of(role)].started.is_directory;
-	}
 	return status;
 }
 
@@ -300,10 +298,8 @@ int copy_attempt(struct copy_attempt *a)
 
 	stop_init(&a->stop);
 	copy_signals_attach(a->signals, NULL, cut_servers, a);
-	if (a->here[side_of(COPY_DESTINATION)]) {
-		a->asked = true;
+	if (a->here[side_of(COPY_DESTINATION)])
 		a->is_directory = copy_is_directory(a->request->destination.path);
-	}
 	if (!status)
 		status = do_copy(a);
 	copy_signals_detach(a->signals);

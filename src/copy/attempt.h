@@ -32,8 +32,7 @@ struct copy_attempt {
 	struct copy_job *job; /* of a source of this process, which is in its call of meet() */
 	bool told;	      /* the servers were told to begin */
 	bool begun;	      /* data connections were there */
-	bool asked;	      /* `is_directory` is known */
-	bool is_directory;    /* the name of the destination was that of a directory */
+	bool is_directory;    /* the destination was one, once all servers have started */
 	bool unwelcome;	      /* it was told too early: something else answers on the port */
 	bool lost;	      /* a connection was lost, whatever has failed before that */
 	enum copy_role at;    /* the side that `why` is about */

@@ -100,7 +100,7 @@ static int copy_all(struct copy_request *request, struct copy_report *report,
 {
 	const bool local = !request->sources[0].host;
 	uint64_t pause_ns = PAUSE_NS;
-	bool begun = false, careful = !can_repeat(request), asked = false;
+	bool begun = false, careful = !can_repeat(request), first = true;
 
 	for (unsigned left = can_repeat(request) ? request->retries : 0;; left--) {
 		struct copy_attempt a = {
@@ -115,10 +115,13 @@ static int copy_all(struct copy_request *request, struct copy_report *report,
 		int status = copy_attempt(&a);
 
 		begun |= a.begun;
-		/* The next one must not copy into a directory that the first one makes. */
-		if (a.asked && !asked)
+		/*
+		 * The next one must not copy into a directory that the first one makes. None
+		 * follows where the first one does not know.
+		 */
+		if (first)
 			request->settings.new_name = !a.is_directory;
-		asked |= a.asked;
+		first = false;
 		if (a.unwelcome && status != XDD_CANCELED) {
 			copy_report_note(report, "%s; trying another way", a.why);
 			careful = true;

@@ -60,6 +60,17 @@ static int send_step(struct copy_attempt *a, enum copy_role role, const struct c
 			      copy_encode_meet(m, body, sizeof(body)));
 }
 
+/* The next message, with its body in `body`. Returns 0 or -errno with a text in `why`, or "". */
+static int receive(struct link *channel, struct wire_header *h, uint8_t *body, size_t room,
+		   char why[WIRE_MAX_TEXT_BYTES])
+{
+	int err = link_receive(channel, 0, h, why);
+
+	if (!err && h->length > room)
+		err = -EBADMSG;
+	return err ? err : link_receive_body(channel, h, body, NULL, why);
+}
+
 /* Receive the answer to step `m` into it. Returns 0, or an exit status. */
 static int receive_answer(struct copy_attempt *a, enum copy_role role, struct copy_meet *m)
 {
@@ -68,12 +79,8 @@ static int receive_answer(struct copy_attempt *a, enum copy_role role, struct co
 	char why[WIRE_MAX_TEXT_BYTES] = "";
 	enum copy_meet_how how = m->how;
 	struct wire_header h;
-	int err = link_receive(channel, 0, &h, why);
+	int err = receive(channel, &h, body, sizeof(body), why);
 
-	if (!err && h.length > sizeof(body))
-		err = -EBADMSG;
-	if (!err)
-		err = link_receive_body(channel, &h, body, NULL, why);
 	if (err)
 		return server_failed(a, role, err, why);
 	if (h.type == WIRE_ERROR)
@@ -166,9 +173,7 @@ static int server_has_ended(struct copy_attempt *a, enum copy_role role)
 	struct wire_header h;
 	int status = 0;
 
-	while (body && !status && !link_receive(channel, 0, &h, why) &&
-	       h.length <= WIRE_MAX_BODY_BYTES &&
-	       !link_receive_body(channel, &h, body, NULL, why)) {
+	while (body && !status && !receive(channel, &h, body, WIRE_MAX_BODY_BYTES, why)) {
 		if (h.type == WIRE_ERROR)
 			status = server_error(a, role, body, h.length);
 	}
