@@ -306,15 +306,11 @@ def both_remote():
 def gone(pid, seconds):
     """True: process `pid` ends within this time."""
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as f:
-                if f.read().rsplit(")", 1)[1].split()[0] == "Z":
-                    return True
-        except OSError:
-            return True
+    while not xddsys.has_ended(pid):
+        if time.monotonic() > end:
+            return False
         time.sleep(0.01)
-    return False
+    return True
 
 
 def waits():

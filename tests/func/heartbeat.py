@@ -41,6 +41,11 @@ def begun(run):
     return [line for line in lines(run) if "WAITING" not in line]
 
 
+def begun_rows(path):
+    """The same of a file, without its first line."""
+    return [row for row in rows(path)[1:] if "WAITING" not in row[2]]
+
+
 def ops_of(line):
     return [int(n) for n in re.findall(r",(\d{10}),ops", line)]
 
@@ -125,7 +130,7 @@ def test_since_last_line():
     prefix = t.path("since")
     t.xdd(*"-op noop -targets 1 null -reqsize 1 -numreqs 5 -operationdelay 0.5 -heartbeat 0.1 ops bw iops latency output".split(),
           prefix)
-    table = [[float(x) for x in row[3:12:2]] for row in rows(prefix + ".T0000.csv")[1:] if "WAITING" not in row[2]]
+    table = [[float(x) for x in row[3:12:2]] for row in begun_rows(prefix + ".T0000.csv")]
     done = [row[0] - before[0] for before, row in zip([[0]] + table, table)]
     t.ok(len(table) > 10 and sum(done) == 5, "five operations in many lines", table)
     t.ok(all((row[1], row[2], row[4]) == (0, 0, 0) for row, n in zip(table, done) if n == 0),
@@ -373,7 +378,7 @@ def cut_short(words, interval):
         s.settle(p, 0.7, qthreads=2)  # one is that of the heartbeat
         p.send_signal(signal.SIGINT)
         p.communicate(timeout=t.TIMEOUT)
-    return [row for row in rows(prefix + ".T0000.csv")[1:] if "WAITING" not in row[2]], p.returncode
+    return begun_rows(prefix + ".T0000.csv"), p.returncode
 
 
 def test_cut_short():

@@ -79,16 +79,7 @@ def test_background():
         t.ok(run.status == 1 and not run.out and "another program has this port" in run.err, "a port that is in use", run)
     finally:
         os.kill(pid, 15)
-    t.ok(net.until(lambda: has_ended(pid)), "SIGTERM ends it")
-
-
-def has_ended(pid):
-    """It is no child of this process, and may be reaped at any moment."""
-    try:
-        with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as f:
-            return f.read().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
+    t.ok(net.until(lambda: xddsys.has_ended(pid)), "SIGTERM ends it")
 
 
 def test_output():

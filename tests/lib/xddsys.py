@@ -372,6 +372,15 @@ def threads(process):
     return max(count - ("thread" in os.environ.get("XDD_SANITIZERS", "")), 0)
 
 
+def has_ended(pid):
+    """True once the process has ended; that of another parent may be reaped at any moment."""
+    try:
+        with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as f:
+            return f.read().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
 def io_bytes(pid, direction="rchar"):
     """The bytes that a process has read so far, or written ("wchar"), with its files and pipes; OSError: it has ended."""
     with open("/proc/%d/io" % pid, encoding="ascii") as f:
