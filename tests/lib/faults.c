@@ -1,6 +1,7 @@
 /*
- * A library for LD_PRELOAD that stands before pread and pwrite, and before the functions that pass
- * requests to libaio and io_uring: it injects faults, and records requests. XDD_FAULT names what it
+ * A library for LD_PRELOAD that stands before pread and pwrite, before the functions that set
+ * attributes of files, and before those that pass requests to libaio and io_uring: it injects
+ * faults, and records requests. XDD_FAULT names what it
  * does to the operations on files whose name contains XDD_FAULT_FILE, in the bytes from
  * XDD_FAULT_FROM to XDD_FAULT_TO. tests/lib/xddsys.py compiles it when a test needs it.
  */
@@ -11,9 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
+
+#define NEXT(name_) ((__typeof__(&name_))dlsym(RTLD_NEXT, #name_))
 
 static long long number(const char *name, long long otherwise)
 {
@@ -83,7 +88,51 @@ WRAP(pread64, void *, SYS_pread64)
 WRAP(pwrite, const void *, SYS_pwrite64)
 WRAP(pwrite64, const void *, SYS_pwrite64)
 
-#define NEXT(name_) ((__typeof__(&name_))dlsym(RTLD_NEXT, #name_))
+/*
+ * The functions that set attributes: XDD_FAULT_CALL names the one that fails, for files whose names
+ * contain XDD_FAULT_FILE, and attributes whose names begin with XDD_FAULT_ATTRIBUTE.
+ */
+static int denied(const char *call, int fd, const char *attribute)
+{
+	const char *what = getenv("XDD_FAULT"), *which = getenv("XDD_FAULT_CALL");
+	const char *only = getenv("XDD_FAULT_ATTRIBUTE");
+
+	if (!what || strcmp(what, "attribute") || !which || strcmp(which, call) ||
+	    (only && (!attribute || strncmp(attribute, only, strlen(only)))) || !concerned(fd, 0))
+		return 0;
+	errno = number("XDD_FAULT_ERRNO", EIO);
+	return 1;
+}
+
+int fchownat(int fd, const char *name, uid_t uid, gid_t gid, int flags)
+{
+	return denied("fchownat", fd, NULL) ? -1 : NEXT(fchownat)(fd, name, uid, gid, flags);
+}
+
+int fchmod(int fd, mode_t mode)
+{
+	return denied("fchmod", fd, NULL) ? -1 : NEXT(fchmod)(fd, mode);
+}
+
+int futimens(int fd, const struct timespec times[2])
+{
+	return denied("futimens", fd, NULL) ? -1 : NEXT(futimens)(fd, times);
+}
+
+int utimensat(int fd, const char *name, const struct timespec times[2], int flags)
+{
+	return denied("utimensat", fd, NULL) ? -1 : NEXT(utimensat)(fd, name, times, flags);
+}
+
+int fsetxattr(int fd, const char *name, const void *value, size_t size, int flags)
+{
+	return denied("fsetxattr", fd, name) ? -1 : NEXT(fsetxattr)(fd, name, value, size, flags);
+}
+
+int fremovexattr(int fd, const char *name)
+{
+	return denied("fremovexattr", fd, name) ? -1 : NEXT(fremovexattr)(fd, name);
+}
 
 /* Requests that are submitted, for the test to read. */
 static int queue_log = -1;

@@ -328,13 +328,15 @@ def faults(what, **settings):
     """
     Environment in which pread and pwrite go wrong, or None. What: "eio" fails, "short" moves at most 1000
     bytes, "eintr" is interrupted two times of three, "slow" sleeps `ns` (5 ms) before, "hang" never returns.
+    "attribute": the function `call` that sets attributes fails (EIO), of extended ones those that begin with `attribute`.
     Settings: start, end (offsets), file (part of a file's name), ns; for "eio" also times (how often, total)
     and errno (another one).
     """
     if not _can_inject(what) or not _shim():
         return None
     names = {"start": "XDD_FAULT_FROM", "end": "XDD_FAULT_TO", "file": "XDD_FAULT_FILE", "ns": "XDD_FAULT_NS",
-             "times": "XDD_FAULT_TIMES", "errno": "XDD_FAULT_ERRNO"}
+             "times": "XDD_FAULT_TIMES", "errno": "XDD_FAULT_ERRNO", "call": "XDD_FAULT_CALL",
+             "attribute": "XDD_FAULT_ATTRIBUTE"}
     env = {"XDD_FAULT": what, "LD_PRELOAD": _shim()}
     env.update({names[k]: str(v) for k, v in settings.items()})
     # A library before that of the sanitizer is intended here, as are threads that are left behind.

@@ -53,12 +53,14 @@ static int make(const char *name, mode_t mode)
 
 static void apply(int fd, const struct copy_entry *e, const struct meta_owners *o, bool not_set)
 {
-	const char *what = "";
-	bool lacks = false;
+	struct meta_result r;
 
-	if (meta_apply(fd, e, o, &lacks, &what))
-		fail_msg("%s: %s", what, strerror(errno));
-	assert_int_equal(lacks, not_set);
+	meta_apply(fd, e, o, &r);
+	for (int step = 0; step < META_STEPS; step++) {
+		if (r.err[step])
+			fail_msg("%s: %s", meta_step_name(step), strerror(-r.err[step]));
+	}
+	assert_int_equal(r.not_set, not_set);
 }
 
 static struct copy_entry entry(mode_t mode)
@@ -411,8 +413,7 @@ static void test_link(void **state)
 {
 	struct meta_owners *o = meta_owners_new();
 	struct copy_entry e = entry(0777);
-	const char *what = "";
-	bool not_set = false;
+	struct meta_result r;
 	struct stat st;
 	struct meta_set set;
 
@@ -428,10 +429,11 @@ static void test_link(void **state)
 
 		assert_int_equal(meta_read(-1, dir, "link", &set), 0);
 		assert_int_equal(set.n, 0);
-		assert_int_equal(meta_apply_link(dir, "link", &e, i ? o : NULL, &not_set, &what),
-				 0);
+		meta_apply_link(dir, "link", &e, i ? o : NULL, &r);
 		close(dir);
-		assert_false(not_set);
+		for (int step = 0; step < META_STEPS; step++)
+			assert_int_equal(r.err[step], 0);
+		assert_false(r.not_set);
 		assert_int_equal(lstat("link", &st), 0);
 		assert_int_equal(st.st_mtim.tv_nsec, 123456789);
 		assert_true(meta_same(&st, -1, &e, i ? o : NULL));
@@ -442,7 +444,8 @@ static void test_link(void **state)
 	/* A file took the link's name: it does not get another owner. */
 	assert_int_equal(unlink("link"), 0);
 	close(make("link", 0600));
-	assert_int_equal(meta_apply_link(AT_FDCWD, "link", &e, o, &not_set, &what), -ESTALE);
+	meta_apply_link(AT_FDCWD, "link", &e, o, &r);
+	assert_int_equal(r.err[META_OWNER], -ESTALE);
 	meta_owners_free(o);
 }
 

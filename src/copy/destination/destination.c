@@ -92,6 +92,21 @@ void dest_differs(struct destination *d, uint64_t id, struct dir_node *dir, cons
 	role_failure(d->role, &f);
 }
 
+void dest_attributes(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,
+		     const struct meta_result *result)
+{
+	char path[COPY_MAX_PATH_BYTES];
+
+	if (result->not_set)
+		tally_add(&d->tally.owners_not_set, 1);
+	for (int step = 0; step < META_STEPS; step++) {
+		if (!result->err[step])
+			continue;
+		role_fail(d->role, id, COPY_FAILED, dest_path(d, dir, name, path),
+			  "cannot set %s (%s)", meta_step_name(step), strerror(-result->err[step]));
+	}
+}
+
 void dest_compare_meta(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
 		       const struct stat *st, int fd)
 {
@@ -254,7 +269,7 @@ static void flush_root(struct destination *d)
 		err = -errno;
 	dirs_done(d->dirs, root);
 	if (err)
-		role_fail(d->role, 0, 0, dest_path(d, root, NULL, path),
+		role_fail(d->role, 0, COPY_FAILED, dest_path(d, root, NULL, path),
 			  "cannot make its attributes durable (%s)", strerror(-err));
 }
 

@@ -114,6 +114,13 @@ void dest_differs(struct destination *d, uint64_t id, struct dir_node *dir, cons
 void dest_failed_text(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,
 		      const char *text);
 
+/*
+ * Name each attribute of an entry that could not be set; the entry itself is there. `name` NULL:
+ * the directory. Any thread.
+ */
+void dest_attributes(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,
+		     const struct meta_result *result);
+
 /* -k: warn of permissions, times and others that differ. `fd` may be -1. */
 void dest_compare_meta(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
 		       const struct stat *st, int fd);

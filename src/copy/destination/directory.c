@@ -87,27 +87,20 @@ void directory_open_up_at(int at, const char *name)
 void directory_attributes(struct destination *d, struct dir_node *node, const struct copy_entry *e,
 			  bool made)
 {
-	const char *what = "attributes";
-	char path[COPY_MAX_PATH_BYTES];
-	bool not_set = false;
+	struct meta_result result = { .not_set = false };
+	int fd = dirs_fd(d->dirs, node);
 	struct stat st;
-	int fd = dirs_fd(d->dirs, node), err;
 
 	if (fd < 0) {
-		err = fd;
-	} else {
-		err = fstat(fd, &st) ? -errno : 0;
-		if (!err && (made || !meta_same(&st, fd, e, d->owners))) {
-			err = meta_apply(fd, e, d->owners, &not_set, &what);
-			commit_changed_dir(d->commit);
-		}
-		dirs_done(d->dirs, node);
+		dest_failed(d, e->id, node, NULL, "open to set attributes", fd);
+		return;
 	}
-	if (not_set)
-		tally_add(&d->tally.owners_not_set, 1);
-	if (err)
-		role_fail(d->role, e->id, 0, dest_path(d, node, NULL, path), "cannot set %s (%s)",
-			  what, strerror(-err));
+	if (made || fstat(fd, &st) || !meta_same(&st, fd, e, d->owners)) {
+		meta_apply(fd, e, d->owners, &result);
+		commit_changed_dir(d->commit);
+	}
+	dirs_done(d->dirs, node);
+	dest_attributes(d, e->id, node, NULL, &result);
 }
 
 static void finish(struct destination *d, struct dir_node *node, struct directory *x)

@@ -166,17 +166,13 @@ static void device_complete(struct destination *d, struct item *i)
 static void set_attributes(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
 			   int fd, bool has_mode)
 {
-	char path[COPY_MAX_PATH_BYTES];
-	bool not_set = false;
-	const char *what = "attributes";
-	int err = has_mode ? meta_apply_times(fd, e, &what) :
-			     meta_apply(fd, e, d->owners, &not_set, &what);
+	struct meta_result result;
 
-	if (not_set)
-		tally_add(&d->tally.owners_not_set, 1);
-	if (err)
-		role_fail(d->role, e->id, 0, dest_path(d, dir, e->name, path), "cannot set %s (%s)",
-			  what, strerror(-err));
+	if (has_mode)
+		meta_apply_times(fd, e, &result);
+	else
+		meta_apply(fd, e, d->owners, &result);
+	dest_attributes(d, e->id, dir, e->name, &result);
 }
 
 void file_attributes(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
@@ -185,22 +181,50 @@ void file_attributes(struct destination *d, struct dir_node *dir, const struct c
 	set_attributes(d, dir, e, fd, false);
 }
 
+/*
+ * Open a file to compare and to set its attributes. Its owner may have no right to read it; it gets
+ * that one, and `*changed` says that the permissions are to be set again.
+ */
+static int open_to_correct(struct destination *d, struct dir_node *dir, const char *name,
+			   const struct stat *st, bool *changed)
+{
+	int fd = file_open(d, dir, name, O_RDONLY), path_fd;
+	char self[32];
+
+	*changed = false;
+	if (fd != -EACCES || st->st_uid != geteuid())
+		return fd;
+	path_fd = file_open(d, dir, name, O_PATH);
+	if (path_fd < 0)
+		return path_fd;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
+	if (!chmod(self, (st->st_mode & 07777) | S_IRUSR)) {
+		*changed = true;
+		fd = open(self, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		if (fd < 0)
+			fd = -errno;
+	}
+	close(path_fd);
+	return fd;
+}
+
 void file_correct(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
 		  const struct stat *st)
 {
 	char path[COPY_MAX_PATH_BYTES];
+	bool changed;
 	int fd;
 
 	/* Extended attributes can only be compared with a descriptor. */
 	if (!d->settings->everything && meta_same(st, -1, e, d->owners))
 		return;
-	fd = file_open(d, dir, e->name, O_RDONLY);
+	fd = open_to_correct(d, dir, e->name, st, &changed);
 	if (fd < 0) {
-		role_fail(d->role, e->id, 0, dest_path(d, dir, e->name, path),
+		role_fail(d->role, e->id, COPY_FAILED, dest_path(d, dir, e->name, path),
 			  "cannot open to set attributes (%s)", strerror(-fd));
 		return;
 	}
-	if (!meta_same(st, fd, e, d->owners))
+	if (changed || !meta_same(st, fd, e, d->owners))
 		file_attributes(d, dir, e, fd);
 	close(fd);
 }

@@ -291,16 +291,10 @@ static bool is_same(int dir, const char *name, const char *target)
 
 static void set_attributes(struct destination *d, const struct item *i, int dir, const char *name)
 {
-	char path[COPY_MAX_PATH_BYTES];
-	const char *what = "attributes";
-	bool not_set = false;
-	int err = meta_apply_link(dir, name, i->file.entry, d->owners, &not_set, &what);
+	struct meta_result result;
 
-	if (not_set)
-		tally_add(&d->tally.owners_not_set, 1);
-	if (err)
-		role_fail(d->role, i->id, 0, dest_path(d, i->file.dir, i->file.entry->name, path),
-			  "cannot set %s (%s)", what, strerror(-err));
+	meta_apply_link(dir, name, i->file.entry, d->owners, &result);
+	dest_attributes(d, i->id, i->file.dir, i->file.entry->name, &result);
 }
 
 /* Where something is under its name, the link replaces it at once. */

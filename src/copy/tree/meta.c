@@ -45,10 +45,13 @@ static mode_t wanted_mode(const struct stat *st, const struct copy_entry *e,
 	return mode;
 }
 
-/* This process, or the file system, cannot do that at all. */
+/*
+ * A user other than root lacks a right, which is no fault of the copy. Where root cannot do it, the
+ * file system cannot, and the user must know.
+ */
 static bool is_lack(int err)
 {
-	return err == -EPERM || err == -EACCES || err == -EOPNOTSUPP || err == -ENOSYS;
+	return geteuid() && (err == -EPERM || err == -EACCES || err == -EINVAL);
 }
 
 static int change_owner(int fd, uid_t uid, gid_t gid)
@@ -56,32 +59,30 @@ static int change_owner(int fd, uid_t uid, gid_t gid)
 	return fchownat(fd, "", uid, gid, AT_EMPTY_PATH) ? -errno : 0;
 }
 
-/* `*st` becomes as the file is. */
+/* `*st` becomes as the file is. EINVAL: unknown in this user namespace. */
 static int set_owner(int fd, struct stat *st, const struct copy_entry *e,
 		     const struct meta_owners *owners, bool *not_set)
 {
 	uid_t uid = wanted_uid(e, owners);
 	gid_t gid = wanted_gid(e, owners);
-	int err;
+	int err, group_err = 0;
 
 	if (uid == NO_ID || gid == NO_ID)
 		*not_set = true;
 	if (st->st_uid == uid && st->st_gid == gid)
 		return 0;
 	err = change_owner(fd, uid, gid);
-	if (is_lack(err) || err == -EINVAL) { /* EINVAL: unknown in this user namespace */
-		*not_set = true;
-		err = st->st_gid == gid ? err : change_owner(fd, NO_ID, gid);
-		if (is_lack(err) || err == -EINVAL)
-			return 0;
-		uid = st->st_uid;
-	}
-	if (err)
-		return err;
+	if (err && st->st_gid != gid)
+		group_err = change_owner(fd, NO_ID, gid);
 	if (fstat(fd, st))
 		return -errno;
-	*not_set |= st->st_uid != uid || st->st_gid != gid;
-	return 0;
+	if (!err && (st->st_uid != uid || st->st_gid != gid))
+		err = -EPERM; /* some file systems say nothing */
+	if (is_lack(err) && (!group_err || is_lack(group_err))) {
+		*not_set = true;
+		return 0;
+	}
+	return err;
 }
 
 /* ---- extended attributes ---- */
@@ -111,31 +112,32 @@ static int set_writable(const struct attr_file *f, const struct copy_attr *a)
 	return a->value ? attr_set(f, a) : attr_remove(f, a->name);
 }
 
-/* Set an attribute; without a value, remove it. */
-static int change_attr(const struct attr_file *f, const struct copy_attr *a, bool *not_set)
+/*
+ * Set an attribute; without a value, remove it. Attributes of users need no right but the owner's.
+ * The first failure stays in `*err`.
+ */
+static void change_attr(const struct attr_file *f, const struct copy_attr *a, bool *not_set,
+			int *err)
 {
-	int err = a->value ? attr_set(f, a) : attr_remove(f, a->name);
+	int ret = a->value ? attr_set(f, a) : attr_remove(f, a->name);
 
-	if (err == -EACCES)
-		err = set_writable(f, a);
-	if (!is_lack(err))
-		return err;
-	*not_set = true;
-	return 0;
+	if (ret == -EACCES)
+		ret = set_writable(f, a);
+	if (is_lack(ret) && !attr_is_of_user(a->name))
+		*not_set = true;
+	else if (!*err)
+		*err = ret;
 }
 
-static int remove_others(const struct attr_file *f, const struct meta_set *now,
-			 const struct copy_entry *e, bool *not_set)
+static void remove_others(const struct attr_file *f, const struct meta_set *now,
+			  const struct copy_entry *e, bool *not_set, int *err)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < now->n && !err; i++) {
+	for (size_t i = 0; i < now->n; i++) {
 		struct copy_attr a = { .name = now->attrs[i].name };
 
 		if (!find_attr(e->attrs, e->n_attrs, a.name))
-			err = change_attr(f, &a, not_set);
+			change_attr(f, &a, not_set, err);
 	}
-	return err;
 }
 
 /* Those that do not depend on permissions, and those that the file must not have. */
@@ -144,16 +146,16 @@ static int set_attrs(const struct attr_file *f, const struct copy_entry *e, bool
 	struct meta_set now;
 	int err = attr_read(f, &now);
 
-	if (err)
-		return is_lack(err) && !e->n_attrs ? 0 : err;
-	err = remove_others(f, &now, e, not_set);
-	for (size_t i = 0; i < e->n_attrs && !err; i++) {
+	/* All are set then, and what is to be removed is not known. */
+	if (!err)
+		remove_others(f, &now, e, not_set, &err);
+	for (size_t i = 0; i < e->n_attrs; i++) {
 		const struct copy_attr *a = &e->attrs[i];
 		const struct copy_attr *old = find_attr(now.attrs, now.n, a->name);
 
 		if (attr_is_copied(a->name) && !attr_is_acl(a->name) &&
 		    !(old && same_value(old, a)))
-			err = change_attr(f, a, not_set);
+			change_attr(f, a, not_set, &err);
 	}
 	meta_set_free(&now);
 	return err;
@@ -165,15 +167,18 @@ static int set_acls(const struct attr_file *f, const struct copy_entry *e,
 {
 	int err = 0;
 
-	for (size_t i = 0; i < e->n_attrs && !err; i++) {
+	for (size_t i = 0; i < e->n_attrs; i++) {
 		struct copy_attr a;
 		void *memory;
+		int ret;
 
 		if (!attr_is_acl(e->attrs[i].name))
 			continue;
-		err = attr_mapped(&e->attrs[i], owners, &a, &memory);
-		if (!err)
-			err = change_attr(f, &a, not_set);
+		ret = attr_mapped(&e->attrs[i], owners, &a, &memory);
+		if (!ret)
+			change_attr(f, &a, not_set, &err);
+		else if (!err)
+			err = ret;
 		free(memory);
 	}
 	return err;
@@ -195,61 +200,54 @@ static void to_times(const struct copy_entry *e, struct timespec times[2])
 	times[1] = to_time(e->mtime_ns);
 }
 
-static int set_mode(int fd, mode_t mode, const char **what)
-{
-	*what = "permissions";
-	return fchmod(fd, mode) ? -errno : 0;
-}
-
-int meta_apply_times(int fd, const struct copy_entry *e, const char **what)
+static int set_times(int fd, const struct copy_entry *e)
 {
 	struct timespec times[2];
 
-	*what = "times";
 	to_times(e, times);
 	return futimens(fd, times) ? -errno : 0;
 }
 
-/* Owner, attributes and permissions of -P. */
-static int set_everything(int fd, struct stat *st, const struct copy_entry *e,
-			  const struct meta_owners *owners, bool *not_set, const char **what)
+const char *meta_step_name(enum meta_step step)
 {
-	struct attr_file f = attr_file_fd(fd);
-	int err;
+	static const char *const names[META_STEPS] = {
+		[META_OWNER] = "owner",	     [META_ATTRS] = "extended attributes",
+		[META_MODE] = "permissions", [META_ACL] = "ACL",
+		[META_TIMES] = "times",
+	};
 
-	*what = "owner";
-	err = set_owner(fd, st, e, owners, not_set);
-	if (err)
-		return err;
-	*what = "extended attributes";
-	err = set_attrs(&f, e, not_set);
-	if (err)
-		return err;
-	err = set_mode(fd, wanted_mode(st, e, owners), what);
-	if (err)
-		return err;
-	*what = "ACL";
-	return set_acls(&f, e, owners, not_set);
+	return names[step];
 }
 
-int meta_apply(int fd, const struct copy_entry *e, const struct meta_owners *owners, bool *not_set,
-	       const char **what)
+void meta_apply_times(int fd, const struct copy_entry *e, struct meta_result *result)
 {
-	struct stat st;
-	int err;
+	*result = (struct meta_result){ .err[META_TIMES] = set_times(fd, e) };
+}
 
-	if (owners || e->mode & (S_ISUID | S_ISGID)) {
-		*what = "attributes";
-		if (fstat(fd, &st))
-			return -errno;
-		if (owners)
-			err = set_everything(fd, &st, e, owners, not_set, what);
-		else
-			err = set_mode(fd, wanted_mode(&st, e, NULL), what);
-	} else {
-		err = set_mode(fd, e->mode & 07777, what);
+/* The owner comes first, as it takes bits from the permissions; an ACL changes them last. */
+void meta_apply(int fd, const struct copy_entry *e, const struct meta_owners *owners,
+		struct meta_result *result)
+{
+	struct attr_file f = attr_file_fd(fd);
+	struct meta_result r = { .not_set = false };
+	struct stat st;
+
+	/* Without its owner no program gets a set-user-ID bit. */
+	if ((owners || e->mode & (S_ISUID | S_ISGID)) && fstat(fd, &st)) {
+		r.err[META_OWNER] = -errno;
+		st = (struct stat){ .st_uid = NO_ID, .st_gid = NO_ID };
 	}
-	return err ? err : meta_apply_times(fd, e, what);
+	if (owners && !r.err[META_OWNER])
+		r.err[META_OWNER] = set_owner(fd, &st, e, owners, &r.not_set);
+	if (owners)
+		r.err[META_ATTRS] = set_attrs(&f, e, &r.not_set);
+	if (fchmod(fd, owners || e->mode & (S_ISUID | S_ISGID) ? wanted_mode(&st, e, owners) :
+								 e->mode & 07777))
+		r.err[META_MODE] = -errno;
+	if (owners)
+		r.err[META_ACL] = set_acls(&f, e, owners, &r.not_set);
+	r.err[META_TIMES] = set_times(fd, e);
+	*result = r;
 }
 
 /*
@@ -274,27 +272,22 @@ static int set_link_owner(int dir_fd, const char *name, const struct copy_entry 
 	return err;
 }
 
-int meta_apply_link(int dir_fd, const char *name, const struct copy_entry *e,
-		    const struct meta_owners *owners, bool *not_set, const char **what)
+void meta_apply_link(int dir_fd, const char *name, const struct copy_entry *e,
+		     const struct meta_owners *owners, struct meta_result *result)
 {
+	struct meta_result r = { .not_set = false };
 	struct timespec times[2];
-	int err = 0;
 
 	if (owners) {
 		struct attr_file f = attr_file_link(dir_fd, name);
 
-		*what = "owner";
-		err = set_link_owner(dir_fd, name, e, owners, not_set);
-		if (err)
-			return err;
-		*what = "extended attributes";
-		err = set_attrs(&f, e, not_set);
-		if (err)
-			return err;
+		r.err[META_OWNER] = set_link_owner(dir_fd, name, e, owners, &r.not_set);
+		r.err[META_ATTRS] = set_attrs(&f, e, &r.not_set);
 	}
-	*what = "times";
 	to_times(e, times);
-	return utimensat(dir_fd, name, times, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
+	if (utimensat(dir_fd, name, times, AT_SYMLINK_NOFOLLOW))
+		r.err[META_TIMES] = -errno;
+	*result = r;
 }
 
 /* ---- comparing ---- */

@@ -60,21 +60,37 @@ int meta_owners_add(struct meta_owners *o, const struct copy_entry *e);
 uid_t meta_uid(const struct meta_owners *o, uint32_t uid);
 gid_t meta_gid(const struct meta_owners *o, uint32_t gid);
 
+/* The steps of giving attributes, and what failed in each of them. */
+enum meta_step {
+	META_OWNER,
+	META_ATTRS,
+	META_MODE,
+	META_ACL,
+	META_TIMES,
+	META_STEPS,
+};
+struct meta_result {
+	int err[META_STEPS]; /* 0, or the first -errno of the step */
+	/* Owner or attributes need a right that this user lacks: no failure. Never of root. */
+	bool not_set;
+};
+/* "permissions", "times" ...; static. */
+const char *meta_step_name(enum meta_step step);
+
 /*
  * Give an open file or directory the attributes of `e`: owner (with `owners`, which is NULL without
- * -P), permissions, extended attributes, times last. `*not_set` becomes true where owner or
- * attributes need a right that this process lacks (that is no error; set-user-ID bits are then not
- * set). Returns 0, or -errno with what failed in `*what` (static: "permissions", "times" ...).
+ * -P), permissions, extended attributes, times last. All steps are tried, whatever fails. A program
+ * without its owner gets no set-user-ID bit.
  */
-int meta_apply(int fd, const struct copy_entry *e, const struct meta_owners *owners, bool *not_set,
-	       const char **what);
+void meta_apply(int fd, const struct copy_entry *e, const struct meta_owners *owners,
+		struct meta_result *result);
 
 /* Only the times, of one that has all others. */
-int meta_apply_times(int fd, const struct copy_entry *e, const char **what);
+void meta_apply_times(int fd, const struct copy_entry *e, struct meta_result *result);
 
-/* The same for the symbolic link `name` in `dir_fd`. */
-int meta_apply_link(int dir_fd, const char *name, const struct copy_entry *e,
-		    const struct meta_owners *owners, bool *not_set, const char **what);
+/* As meta_apply(), for the symbolic link `name` in `dir_fd`. */
+void meta_apply_link(int dir_fd, const char *name, const struct copy_entry *e,
+		     const struct meta_owners *owners, struct meta_result *result);
 
 /*
  * True if a time that a file at the destination has is `ns` of the source. File systems that keep

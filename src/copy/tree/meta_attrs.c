@@ -61,11 +61,16 @@ bool attr_is_acl(const char *name)
 	return strcmp(name, ACL_ACCESS) == 0 || strcmp(name, ACL_DEFAULT) == 0;
 }
 
+bool attr_is_of_user(const char *name)
+{
+	return strncmp(name, "user.", 5) == 0;
+}
+
 bool attr_is_copied(const char *name)
 {
 	if (strncmp(name, "trusted.", 8) == 0)
 		return !belongs_to_file_system(name);
-	return strncmp(name, "user.", 5) == 0 || attr_is_acl(name) || strcmp(name, CAPABILITY) == 0;
+	return attr_is_of_user(name) || attr_is_acl(name) || strcmp(name, CAPABILITY) == 0;
 }
 
 /* ---- reading ---- */

@@ -18,6 +18,8 @@ struct attr_file attr_file_link(int dir_fd, const char *name);
 /* True if attributes of this name are copied. */
 bool attr_is_copied(const char *name);
 bool attr_is_acl(const char *name);
+/* True if the owner of a file may set it. */
+bool attr_is_of_user(const char *name);
 
 /* All that are copied. Returns 0 or -errno, -E2BIG beyond the limits of messages. */
 int attr_read(const struct attr_file *f, struct meta_set *set);
