@@ -111,6 +111,5 @@ char *printable_dup(const char *text, bool lines)
 	if (!memstream_open(&m))
 		return NULL;
 	put(m.f, text, lines ? "\n\t" : "", "");
-	memstream_close(&m);
-	return m.text;
+	return memstream_close(&m) ? NULL : m.text;
 }

@@ -77,6 +77,7 @@ int connection_resolve(const char *host, uint16_t port, int flags, struct addrin
 		.ai_socktype = SOCK_STREAM,
 		.ai_flags = flags | AI_NUMERICSERV,
 	};
+	const char *reason;
 	char service[8], number[NI_MAXHOST], *safe;
 	int err;
 
@@ -84,9 +85,13 @@ int connection_resolve(const char *host, uint16_t port, int flags, struct addrin
 	err = getaddrinfo(without_brackets(host, number, sizeof(number)), service, &hints, list);
 	if (!err)
 		return 0;
+	reason = err == EAI_SYSTEM ? strerror(errno) : gai_strerror(err);
+	if (!host) {
+		snprintf(why, size, "cannot find the addresses of this host (%s)", reason);
+		return err == EAI_MEMORY ? -ENOMEM : -ENXIO;
+	}
 	safe = printable_dup(host, false);
-	snprintf(why, size, "cannot find the host \"%s\" (%s)%s", safe ? safe : "?",
-		 err == EAI_SYSTEM ? strerror(errno) : gai_strerror(err),
+	snprintf(why, size, "cannot find the host \"%s\" (%s)%s", safe ? safe : "?", reason,
 		 ends_with_port(host) ? "; give its port by the option or word \"port\"" : "");
 	free(safe);
 	return err == EAI_MEMORY ? -ENOMEM : -ENXIO;

@@ -270,8 +270,7 @@ char *report_information(const struct plan *plan, uint32_t target)
 	if (!memstream_open(&m))
 		return NULL;
 	info_write_target(m.f, plan, target);
-	memstream_close(&m);
-	return m.text;
+	return memstream_close(&m) ? NULL : m.text;
 }
 
 void report_trailer(struct report *r, enum report_end end)

@@ -6,7 +6,6 @@ signal. Delays are far longer than the tests may take, so that no result hangs o
 import json
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -56,20 +55,6 @@ ssize_t pread64(int fd, void *buf, size_t size, off_t offset)
 	return slow(fd, buf, size, offset);
 }
 """
-
-
-def preload(name, code):
-    """The environment in which this library is in front of others, or None."""
-    source, library = t.path(name + ".c"), t.path(name + ".so")
-    compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
-    if not t.have(compiler[0]):
-        return None
-    with open(source, "w") as f:
-        f.write(code)
-    run = t.command(compiler + ["-shared", "-fPIC", "-O1", "-o", library, source])
-    t.ok(run.status == 0, "the library %s" % name, run)
-    options = os.environ.get("ASAN_OPTIONS", "")
-    return {"LD_PRELOAD": library, "ASAN_OPTIONS": (options + ":" if options else "") + "verify_asan_link_order=0"}
 
 
 def data(size=1 << 20):
@@ -141,7 +126,7 @@ def interrupted_when_slow(args, env):
 
 
 def test_slow_inside_a_group():
-    env = preload("slow", SLOW)
+    env = xddsys.preload("slow", SLOW)
     if env is None:
         return t.skip("operations that become slow", "no C compiler")
     env.update(XDD_FAST=str(FAST), XDD_SLOW="2")
@@ -215,7 +200,7 @@ int close(int fd)
 
 def test_complete_runs_are_not_stuck():
     """A run that takes longer than the grace after its last operation is not reported as stuck."""
-    env = preload("settle", SETTLE)
+    env = xddsys.preload("settle", SETTLE)
     if env is None:
         return t.skip("a run that flushes or closes when it is interrupted", "no C compiler")
     runs = []

@@ -324,6 +324,19 @@ def _can_inject(what):
     return True
 
 
+def preload(name, code):
+    """The environment in which this library is in front of others, or None."""
+    source, library = t.path(name + ".c"), t.path(name + ".so")
+    compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
+    if not t.have(compiler[0]):
+        return None
+    with open(source, "w") as f:
+        f.write(code)
+    run = t.command(compiler + ["-shared", "-fPIC", "-O1", "-o", library, source])
+    t.ok(run.status == 0, "the library %s" % name, run)
+    return {"LD_PRELOAD": library, "ASAN_OPTIONS": _sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0")}
+
+
 def faults(what, **settings):
     """
     Environment in which pread and pwrite go wrong, or None. What: "eio" fails, "short" moves at most 1000

@@ -43,7 +43,8 @@ static inline int memstream_close(struct memstream *m)
 	if (m->f && fclose(m->f))
 		failed = 1;
 	m->f = NULL;
-	if (!failed)
+	/* glibc loses the text, and reports no error, if it cannot shrink it. */
+	if (!failed && m->text)
 		return 0;
 	free(m->text);
 	m->text = NULL;
