@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "xdd/base/path.h"
@@ -135,4 +136,20 @@ int fileopen_follow(const char *path, char **name)
 	}
 	free(at);
 	return err ? err : -ENOMEM;
+}
+
+bool fileopen_make_room(uint64_t n, uint64_t *limit)
+{
+	struct rlimit files;
+
+	*limit = 0;
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return true; /* unknown: open() tells */
+	if (n > files.rlim_cur && n <= files.rlim_max) {
+		files.rlim_cur = n;
+		if (setrlimit(RLIMIT_NOFILE, &files))
+			getrlimit(RLIMIT_NOFILE, &files);
+	}
+	*limit = n <= files.rlim_cur ? files.rlim_cur : files.rlim_max;
+	return n <= files.rlim_cur;
 }

@@ -6,16 +6,17 @@
  * because the kernel then ends the launchers.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "commands/multi.h"
+#include "xdd/base/fileopen.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 #include "xdd/sync/signal_thread.h"
@@ -389,19 +390,15 @@ static void run_all(struct loop *l)
 /* Three pipes for each rank, two for a command that asks for its end, and a file of -out. */
 static enum xdd_status raise_limit(size_t n)
 {
-	rlim_t needed = (rlim_t)n * 6 + SPARE_FDS;
-	struct rlimit limit;
+	const uint64_t needed = n * 6 + SPARE_FDS;
+	uint64_t limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= needed)
+	if (fileopen_make_room(needed, &limit))
 		return XDD_OK;
-	if (limit.rlim_max < needed) {
-		log_error("multi: %zu ranks need %ju open files, and the limit is %ju (ulimit -n)",
-			  n, (uintmax_t)needed, (uintmax_t)limit.rlim_max);
-		return XDD_INIT_FAILED;
-	}
-	limit.rlim_cur = needed;
-	setrlimit(RLIMIT_NOFILE, &limit);
-	return XDD_OK;
+	log_error("multi: %zu ranks need %" PRIu64 " open files, and the limit is %" PRIu64
+		  " (ulimit -n)",
+		  n, needed, limit);
+	return XDD_INIT_FAILED;
 }
 
 enum xdd_status multi_signals(struct multi *m)

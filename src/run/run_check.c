@@ -10,6 +10,8 @@
 
 #include "run/endtoend/endtoend.h"
 #include "run/short_file.h"
+#include "run/target/private_fd.h"
+#include "xdd/base/fileopen.h"
 #include "xdd/base/log.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/guard.h"
@@ -21,6 +23,9 @@
 
 /* Threads of any run beside its QThreads and the main thread: signals and results manager. */
 #define OWN_THREADS 2
+
+/* Files of any run that stay open: standard input, output and error. */
+#define OWN_FILES 3
 
 static enum xdd_status check_engine(const struct target_plan *t)
 {
@@ -73,6 +78,20 @@ static enum xdd_status check_threads(const struct plan *plan, uint64_t *most)
 	return XDD_BAD_ARGUMENT;
 }
 
+/* Refuse a run whose files cannot all be open, before hundreds of them are. */
+static enum xdd_status check_files(const struct plan *plan)
+{
+	const uint64_t files = private_fd_files(plan) + OWN_FILES;
+	uint64_t limit;
+
+	if (fileopen_make_room(files, &limit))
+		return XDD_OK;
+	log_error("-targets: the run needs %" PRIu64 " open files, and the limit is %" PRIu64
+		  " (ulimit -n); raise it, or use fewer targets",
+		  files, limit);
+	return XDD_BAD_ARGUMENT;
+}
+
 enum xdd_status run_check(const struct plan *plan)
 {
 	uint64_t threads = 0;
@@ -102,7 +121,8 @@ enum xdd_status run_check_next(const struct plan *plan, uint64_t *threads)
 			return XDD_BAD_ARGUMENT;
 		}
 	}
-	if (check_engines(plan) || check_threads(plan, threads) || endtoend_check(plan))
+	if (check_engines(plan) || check_threads(plan, threads) || check_files(plan) ||
+	    endtoend_check(plan))
 		return XDD_BAD_ARGUMENT;
 	if (guard_check(plan, &refusal))
 		return run_refuse(&refusal);

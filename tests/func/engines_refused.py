@@ -136,6 +136,18 @@ def test_memlock():
                    r"fixedbufs: .* and the memlock limit \(ulimit -l\) is 64 KiB", prefix=prefix, binary=binary)
 
 
+def test_open_files():
+    """Refused before anything is opened or created, with the limit."""
+    if not t.have("prlimit"):
+        return t.skip("the limit on open files", "no prlimit")
+    words = (t.XDD, "-op", "write", "-targets", 100, t.path("many%03d"), *"-numreqs 1 -reqsize 4k".split())
+    run = t.command(["prlimit", "--nofile=64:64"] + [str(w) for w in words])
+    t.ok(run.status == 2 and "-targets: the run needs 103 open files, and the limit is 64" in run.err and
+         not os.path.exists(t.path("many000")), "more targets than open files", run)
+    run = t.command(["prlimit", "--nofile=64:1024"] + [str(w) for w in words], tolerate=t.BUFFERED)
+    return t.ok(run.status == 0 and os.path.exists(t.path("many099")), "a soft limit is raised", run)
+
+
 class Instruction(ctypes.Structure):
     _fields_ = [("code", ctypes.c_ushort), ("jt", ctypes.c_ubyte), ("jf", ctypes.c_ubyte), ("k", ctypes.c_uint32)]
 
@@ -201,5 +213,5 @@ def test_sysctl():
     return None
 
 
-t.run(test_refusals, test_libaio_depth, test_together, test_iopoll, test_memlock, test_seccomp, test_sysctl)
+t.run(test_refusals, test_libaio_depth, test_together, test_iopoll, test_memlock, test_open_files, test_seccomp, test_sysctl)
 t.done()

@@ -5,7 +5,15 @@
 #ifndef XDD_BASE_FILEOPEN_H
 #define XDD_BASE_FILEOPEN_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
+
+/*
+ * Make room for `n` open files of this process, by raising the soft limit if needed. False: the hard
+ * limit is lower. `*limit` is the limit then in force, in files.
+ */
+bool fileopen_make_room(uint64_t n, uint64_t *limit);
 
 /*
  * Decides if a file may be opened: returns 0, or the -errno that refuses it. `fd` may be of

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "run/qthread.h"
@@ -35,37 +34,33 @@ bool private_fd_wanted(const struct target *t)
 	return t->run->private_fds && may_have(t->plan);
 }
 
-/* Make room for `n` descriptors, by raising the soft limit if needed. False: impossible. */
-static bool make_room(uint64_t n)
+uint64_t private_fd_files(const struct plan *plan)
 {
-	struct rlimit limit;
+	uint64_t n = 0;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return false;
-	if (n <= limit.rlim_cur)
-		return true;
-	if (n > limit.rlim_max)
-		return false;
-	limit.rlim_cur = n;
-	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		n += t->kind != TARGET_NULL;
+		if (plan_engine_caps(t) & ENGINE_OPENS)
+			n += t->qthreads;
+		n += t->tail_bytes != 0;
+	}
+	return n;
 }
 
 void private_fd_begin(struct run *run)
 {
-	uint64_t n = run->plan->n_targets + SPARE_DESCRIPTORS, own = 0;
+	const uint64_t n = private_fd_files(run->plan) + SPARE_DESCRIPTORS;
+	uint64_t own = 0, limit;
 
 	for (size_t i = 0; i < run->plan->n_targets; i++) {
-		const struct target_plan *plan = &run->plan->targets[i];
-
-		if (plan_engine_caps(plan) & ENGINE_OPENS)
-			n += plan->qthreads;
-		n += plan->tail_bytes != 0;
-		if (may_have(plan))
-			own += plan->qthreads - 1;
+		if (may_have(&run->plan->targets[i]))
+			own += run->plan->targets[i].qthreads - 1;
 	}
 	/* If the limit is still too low, the thread whose open() fails reports it. */
-	make_room(n);
-	run->private_fds = own && make_room(n + own);
+	fileopen_make_room(n, &limit);
+	run->private_fds = own && fileopen_make_room(n + own, &limit);
 }
 
 int private_fd_open(struct qthread *q)

@@ -11,10 +11,15 @@
 #define XDD_RUN_TARGET_PRIVATE_FD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+struct plan;
 struct qthread;
 struct run;
 struct target;
+
+/* Files that targets and engines keep open during a run of the plan, at least. Any thread. */
+uint64_t private_fd_files(const struct plan *plan);
 
 /*
  * Make room for these descriptors and for those that targets and engines need in any case: raise
