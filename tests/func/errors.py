@@ -92,6 +92,20 @@ def test_end_of_file():
             [(10 * 1024 + 512, {"read": 512, "write": 0, "noop": 0, "discard": 0}, 1024)], "end of file: bytes of failed operations in the document")
 
 
+def test_only_past_the_end():
+    """The pass ends with what there is, in place of a million failures per second until its time is over."""
+    file = t.make_file("short", 64 * 1024)
+    for depth in (1, 4):
+        run, rows = run_failing("-op", "read", "-targets", 1, file,
+                                *"-reqsize 4 -bytes 1G -timelimit 600 -queuedepth".split(), depth)
+        ops, errors, moved = counts(rows, "COMBINED")
+        t.ok(run.status == 6 and (ops, moved) == (16, 65536) and 1000 <= errors < 2000 and m.PAST_END in run.err,
+             "a pass past the end of its target ends, depth %d" % depth, run)
+    run, rows = run_failing("-op", "read", "-targets", 1, file, *"-reqsize 4 -numreqs 900 -timelimit 600".split())
+    t.equal((run.status, counts(rows, "COMBINED"), m.PAST_END in run.err), (6, (16, 884, 65536), False),
+            "each of a few failures past the end is counted", run)
+
+
 def test_end_of_file_direct():
     file = t.make_file("direct", 10 * 4096 + 512)
     if t.xdd("-op", "read", "-targets", 1, file, "-dio", "-reqsize", 4, "-numreqs", 1).status:
@@ -321,7 +335,7 @@ def test_broken_pipe():
          "the reader of the results closes the pipe: a line and a status", err)
 
 
-t.run(test_end_of_file, test_end_of_file_direct, test_eio, test_eio_of_a_device, test_full_disk,
+t.run(test_end_of_file, test_only_past_the_end, test_end_of_file_direct, test_eio, test_eio_of_a_device, test_full_disk,
       test_file_size_limit, test_max_errors, test_max_errors_to_print, test_stop_on_error,
       test_short_and_interrupted, test_full_output, test_full_heartbeat, test_closed_output,
       test_broken_pipe)

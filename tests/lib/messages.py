@@ -375,6 +375,12 @@ def errors_end_pass(number, pass_=1):
     return r"pass %d ends: %d operations have failed \(-maxerrors\)" % (pass_, number)
 
 
+def no_limit(option):
+    return "-%s: 0 means no limit" % option
+
+
+PAST_END = "pass 1 ends: all further operations are past the end of the target"
+
 # An operation that failed: target, QThread, direction, bytes, offset, name, operation, pass, reason, bytes done.
 FAILURE = (r"xdd: I/O ERROR on Target (\d+) Worker Thread (\d+): (\w+) of (\d+) bytes at offset (\d+) of (.*), "
            r"operation (\d+) of pass (\d+): (.*) after (\d+) bytes$")

@@ -22,6 +22,9 @@
 #include "xdd/stat/counters.h"
 #include "xdd/sync/stop.h"
 
+/* Failures past the end of the target after which a pass ends. */
+#define PAST_END_ERRORS 1000
+
 /* The reason of an error, in the words of the engine where it has any. */
 static const char *reason(const struct qthread *q, const struct io_request *req, char *buf,
 			  size_t size)
@@ -79,21 +82,30 @@ static void explain_error(const struct qthread *q, const struct io_request *req)
 		    reason(q, req, buf, sizeof(buf)));
 }
 
+/* End the pass of the target, if nothing has ended it, with the reason. */
+static void end_pass(struct target *t, const char *reason)
+{
+	if (atomic_exchange(&t->state.over, true))
+		return;
+	log_error("target %u, %s: pass %" PRIu64 " ends: %s", t->plan->number, t->plan->path,
+		  t->pass, reason);
+	gate_wake(t);
+}
+
 /* Count an error in this pass of the target; end the pass or the run if it was the last allowed. */
 static void count_error(struct target *t, int detail)
 {
 	const struct plan *plan = t->run->plan;
 	uint64_t in_pass = atomic_fetch_add(&t->state.errors, 1) + 1;
+	char reason[80];
 
 	if (plan->stop_on_error)
 		run_stop(t->run, STOP_ERROR, detail);
-	if (plan->max_errors && in_pass >= plan->max_errors &&
-	    !atomic_exchange(&t->state.over, true)) {
-		log_error("target %u, %s: pass %" PRIu64 " ends: %" PRIu64 " %s (-maxerrors)",
-			  t->plan->number, t->plan->path, t->pass, in_pass,
-			  t->plan->verify == VERIFY_NONE ? "operations have failed" :
-							   "errors and miscompares");
-		gate_wake(t);
+	if (plan->max_errors && in_pass >= plan->max_errors) {
+		snprintf(reason, sizeof(reason), "%" PRIu64 " %s (-maxerrors)", in_pass,
+			 t->plan->verify == VERIFY_NONE ? "operations have failed" :
+							  "errors and miscompares");
+		end_pass(t, reason);
 	}
 }
 
@@ -113,6 +125,16 @@ static _Atomic uint64_t *ran_out(struct target *t, int error)
 	}
 }
 
+/*
+ * True if the operation, and all that follow it in the pass, lie past the end of the target. They
+ * fail at once, a million per second, and their time would count as that of the others.
+ */
+static bool only_past_end(const struct target_plan *t, const struct io_request *req)
+{
+	return (req->error == -ENODATA || (req->error == -ENOSPC && t->kind == TARGET_BLOCK)) &&
+	       !req->done && t->seek.pattern == SEEK_SEQUENTIAL;
+}
+
 void io_error(struct qthread *q, const struct io_request *req)
 {
 	struct target *t = q->target;
@@ -129,6 +151,8 @@ void io_error(struct qthread *q, const struct io_request *req)
 	if (t->endtoend)
 		explain_error(q, req);
 	count_error(t, -req->error);
+	if (atomic_load(&t->state.errors) >= PAST_END_ERRORS && only_past_end(t->plan, req))
+		end_pass(t, "all further operations are past the end of the target");
 }
 
 /*
