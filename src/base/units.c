@@ -342,7 +342,11 @@ int units_parse_seconds(const char *word, uint64_t *ns)
 	const char *rest = split_decimal(word, &d);
 	uint64_t unit = rest ? time_unit_ns(rest) : 0;
 
-	return unit ? scale_decimal(&d, unit, NEAREST, NS_MAX, ns) : -EINVAL;
+	int err = unit ? scale_decimal(&d, unit, NEAREST, NS_MAX, ns) : -EINVAL;
+
+	if (!err && !*ns && strpbrk(word, "123456789"))
+		*ns = 1;
+	return err;
 }
 
 char *units_size_text(uint64_t bytes, char *buf, size_t size)

@@ -140,7 +140,7 @@ static const struct option rows[] = {
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_SECONDS,
 	  .arg = "<seconds>",
-	  .min = 1,
+	  .min = 0,
 	  .max = PLAN_CENTURY_NS,
 	  TARGET_FIELD(time_limit_ns),
 	  .help = "end each pass after this time",
@@ -148,7 +148,8 @@ static const struct option rows[] = {
 		  "No operation is issued once the time is over; outstanding operations complete. "
 		  "With an amount of work as well, the pass ends with whichever comes first. "
 		  "Without one, the pass starts over at the end of the file, device or range until "
-		  "its time is over; a file that is new or empty grows when it is written." },
+		  "its time is over; a file that is new or empty grows when it is written. 0 means "
+		  "no limit." },
 	{ .name = "warmup",
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_CUSTOM,
@@ -170,11 +171,11 @@ static const struct option rows[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_SECONDS,
 	  .arg = "<seconds>",
-	  .min = 1,
+	  .min = 0,
 	  .max = PLAN_CENTURY_NS,
 	  PLAN_FIELD(run_time_ns),
 	  .help = "end the whole run after this time, counted from its first pass",
-	  .detail = "It ends the run early; it never adds passes." },
+	  .detail = "It ends the run early; it never adds passes. 0 means no limit." },
 	{ .name = "throttle",
 	  .aliases = "throt",
 	  .scope = SCOPE_TARGET,
@@ -311,8 +312,21 @@ bool plan_first_pass_is_last(const struct plan *plan)
 	return true;
 }
 
+/* Scripts for older programs say 0 for no limit; others may expect a run that ends at once. */
+static void warn_no_limit(const struct setting *s)
+{
+	uint64_t limit_ns;
+
+	if ((strcmp(s->opt->name, "timelimit") == 0 || strcmp(s->opt->name, "runtime") == 0) &&
+	    !units_parse_seconds(s->args[0].text, &limit_ns) && !limit_ns)
+		log_warning("-%s %s: 0 means no limit; leave it out", s->opt->name,
+			    s->args[0].text);
+}
+
 static void warn_passes(const struct plan *plan)
 {
+	for (size_t i = 0; i < plan->n_settings; i++)
+		warn_no_limit(&plan->settings[i]);
 	if (plan->passes > 1 && plan_first_pass_is_last(plan))
 		log_warning("-passes: -runtime ends the run in its first pass; -timelimit "
 			    "<seconds> ends each pass");

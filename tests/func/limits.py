@@ -91,6 +91,15 @@ def test_stop_trigger_ends_delays():
                  "%s: the stop trigger ends -throttle %s" % (engine, words), "%.1f s\n%s" % (run.seconds, run))
 
 
+def test_zero_is_no_limit():
+    """Scripts for older programs say so."""
+    run = t.xdd(*"-op noop -target null -numreqs 20 -passes 2 -runtime 0 -timelimit 0.0".split(),
+                warns=[m.no_limit("runtime 0"), m.no_limit("timelimit 0.0")])
+    t.equal((run.status, ops_of(run)), (0, 40), "-runtime 0 and -timelimit 0 limit nothing", run)
+    run = t.xdd(*"-op noop -target null -runtime 0".split())
+    t.ok(run.status == 2 and "no amount of work" in run.err, "-runtime 0 is no amount of work", run)
+
+
 def issued(run, stamps, pass_number=1):
     """Numbers of the operations that have a time stamp, sorted; and how many xdd says were left out."""
     rows = xddtrace.read_report(stamps + ".target.0000.csv").rows
@@ -244,6 +253,6 @@ def test_no_gap_without_a_processor():
             p.wait()
 
 
-t.run(test_limits_end_delays, test_stop_trigger_ends_delays, test_slow_inside_a_group, test_no_gap_without_a_processor,
+t.run(test_zero_is_no_limit, test_limits_end_delays, test_stop_trigger_ends_delays, test_slow_inside_a_group, test_no_gap_without_a_processor,
       test_complete_runs_are_not_stuck)
 t.done()
