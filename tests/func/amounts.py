@@ -85,7 +85,7 @@ def test_times():
                           ("7ns", 7e-9), ("2h", 7200), ("0.5", 0.5)):
         t.equal(target("-op noop -numreqs 1 -timelimit " + word, "options", "timelimit"), seconds, "-timelimit " + word)
     for word in ("1mins", "1M", "1d", "1S"):
-        refused("-op noop -numreqs 1 -timelimit " + word, m.positive_time(m.TIME_UNITS))
+        refused("-op noop -numreqs 1 -timelimit " + word, m.time() + m.TIME_UNITS)
 
 
 def rate(words):

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 /*
- * Make room for `n` open files of this process, by raising the soft limit if needed. False: the hard
- * limit is lower. `*limit` is the limit then in force, in files.
+ * Make room for `n` open files of this process, by raising the soft limit if needed. False: the
+ * hard limit is lower. `*limit` is the limit then in force, in files. Any thread.
  */
 bool fileopen_make_room(uint64_t n, uint64_t *limit);
 

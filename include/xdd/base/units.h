@@ -62,7 +62,8 @@ int units_parse_byte_rate(const char *word, double bare, double *per_second);
 
 /*
  * A time in seconds with decimals, or with one of the suffixes ns, us, ms, s, sec, m, min, h; `*ns`
- * in nanoseconds, rounded to the nearest; a time above 0 is at least 1. A value above 100 years is -ERANGE.
+ * in nanoseconds, rounded to the nearest; a time above 0 is at least 1. A value above 100 years is
+ * -ERANGE.
  */
 int units_parse_seconds(const char *word, uint64_t *ns);
 
