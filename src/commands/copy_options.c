@@ -103,10 +103,14 @@ static const struct option instead_rows[] = {
 	{ .name = "verify",
 	  .aliases = "k",
 	  SETTING(verify),
-	  .help = "copy nothing; compare, and list ranges that differ",
-	  .detail = "Both sides read, and digests of blocks are compared. A difference is reported "
-		    "with its ranges of bytes; the exit status is then 7. A directory that the "
-		    "destination lacks has one line; what is in it is counted, and listed by -v.",
+	  .help = "copy nothing; compare, and list what differs",
+	  .detail =
+		  "Both sides read, and digests of blocks are compared, as well as what the copy "
+		  "would set: times and permissions; with -preserve owners, ACLs and extended "
+		  "attributes. All differences of a file are in one line, with ranges of bytes; the "
+		  "exit status is then 7. It is 0 only if the command without -verify would change "
+		  "nothing. A directory that the "
+		  "destination lacks has one line; what is in it is counted, and listed by -v.",
 	  .example = "xddcp -r -k results/ storage:results" },
 	{ .name = "dryrun",
 	  .aliases = "n",

@@ -135,6 +135,77 @@ def test_existing():
     return None
 
 
+def set_time(path):
+    os.utime(path, ns=(5, 5), follow_symlinks=False)
+
+
+CHANGES = [  # what becomes of an existing copy, and the words of -k; where only -P copies it
+    ("time", ["modification time is 1970-01-01 00:00:00.000000005 UTC, not 2001-09-09 01:46:40.00000000"], False,
+     ("", "dir", "dir/file", "empty", "link"), set_time),
+    ("mode", ["permissions are 0705, not 0"], False, ("", "dir", "dir/file", "empty"), lambda path: os.chmod(path, 0o705)),
+    ("owner", ["owner is 9, not ", "group is 8, not "], True, ("", "dir", "dir/file", "empty", "link"),
+     lambda path: os.chown(path, 9, 8, follow_symlinks=False)),
+    ("attribute", ["attribute user.text differs", "attribute user.more is missing", "attribute user.old is not at the source"], True,
+     ("dir", "dir/file", "empty"), lambda path: (os.setxattr(path, "user.text", b"changed"), os.removexattr(path, "user.more"),
+                                                 os.setxattr(path, "user.old", b"1"))),
+    ("ACL", ["attribute %s differs" % ACL], True, ("dir/file", "empty"), lambda path: os.setxattr(path, ACL, acl(99))),
+    ("no ACL", ["attribute %s is missing" % ACL], True, ("dir",), lambda path: os.removexattr(path, ACL)),
+    ("all", ["owner is 9, not ", "permissions are 0705, not ", "modification time is ", "attribute user.old is not at the source"], True,
+     ("", "dir", "dir/file", "empty"),
+     lambda path: (os.setxattr(path, "user.old", b"1"), os.chown(path, 9, 8), os.chmod(path, 0o705), set_time(path))),
+]
+
+
+def changed_times(top):
+    return {path: os.lstat(path).st_ctime_ns for where, dirs, files in os.walk(top)
+            for path in [where] + [os.path.join(where, name) for name in dirs + files]}
+
+
+def test_compared():
+    """-k names each difference that another copy would change, and status 0 means that there is none."""
+    source, to = fresh("compared"), fresh("compared to")
+    try:
+        make_tree(source)
+        xddssh.write(source + "/empty", b"")
+        for name in ("user.text", "user.more", ACL):
+            os.setxattr(source + "/empty", name, os.getxattr(source + "/program", name))
+        os.utime(source + "/empty", ns=(OLD, OLD))
+        os.utime(source, ns=(OLD, OLD))
+    except OSError as err:
+        return t.skip("attributes that differ", "not all of them can be had here (%s)" % err)
+    for what, words, only_everything, names, change in CHANGES:
+        for options in (["-P"], ["-P", "-c"], []):
+            copy("-r", "-P", source + "/", to)
+            for name in names:
+                change(os.path.join(to, name))
+            before = changed_times(to)
+            compared = copy("-r", "-k", *options, source + "/", to)
+            wanted = [] if only_everything and not options else words
+            if options or not only_everything:
+                lines = {name: [line for line in compared.err.splitlines() if ("%s: " % (name or to)) in line] for name in names}
+                t.ok(compared.status == 7 and all(len(found) == 1 and all(word in found[0] for word in wanted) for found in lines.values())
+                     and compared.err.count("\n") == len(names), "-k %s names what differs in one line: %s" % (" ".join(options), what),
+                     compared)
+            t.equal(changed_times(to), before, "-k %s changes nothing: %s" % (" ".join(options), what))
+            copied = copy("-r", *options, source + "/", to)
+            again = copy("-r", "-k", *options, source + "/", to)
+            t.equal((copied.status, again.status, again.err), (0, 0, ""), "a copy %s makes it equal: %s" % (" ".join(options), what),
+                    "%s %s" % (copied, again))
+            t.ok(compared.status == 7 or changed_times(to) == before, "-k %s: 0 means that a copy changes nothing: %s" % (options, what))
+            before = changed_times(to)
+            copy("-r", *options, source + "/", to)
+            t.equal(changed_times(to), before, "and a second copy %s changes nothing: %s" % (" ".join(options), what))
+    copy("-r", "-P", source + "/", to)
+    os.utime(to + "/dir", ns=(5, 5))
+    with open(to + "/dir/file", "r+b") as file:
+        file.write(b"D")
+    os.chmod(to + "/dir/file", 0o705)
+    run = copy("-r", "-k", "-P", source + "/", to)
+    t.ok(run.status == 7 and re.search("dir/file: bytes 0-15 differ .*; permissions are 0705, not .*; modification time is ", run.err) and
+         "different or failed: 2" in run.out, "contents and attributes are named in one line", run)
+    return None
+
+
 def test_as_user():
     """A user may not read some of its own files: they are compared and corrected all the same."""
     other = s.for_nobody()
@@ -154,5 +225,5 @@ def test_as_user():
 
 if not ROOT:
     t.skip_all("owners can be given by root only")
-t.run(test_each_failure, test_existing, test_as_user)
+t.run(test_each_failure, test_existing, test_compared, test_as_user)
 t.done()

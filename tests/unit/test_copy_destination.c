@@ -432,6 +432,18 @@ static void test_ends(void **state)
 
 /* ---- comparison ---- */
 
+/* As the entries have it. */
+static void set_mtime(struct source_rig *r, const char *name)
+{
+	const struct timespec times[2] = {
+		{ .tv_nsec = UTIME_OMIT },
+		{ .tv_sec = RIG_MTIME_NS / 1000000000, .tv_nsec = RIG_MTIME_NS % 1000000000 },
+	};
+	char path[256];
+
+	assert_int_equal(utimensat(AT_FDCWD, rig_path(r, name, path), times, 0), 0);
+}
+
 static void test_verify(void **state)
 {
 	const size_t size = 40 * COPY_MIN_BLOCK_BYTES + 7;
@@ -450,6 +462,9 @@ static void test_verify(void **state)
 	other[20 * 4096 - 1] ^= 1;
 	other[size - 1] ^= 1;
 	rig_write(&r, "d/differs", other, size);
+	set_mtime(&r, "d/same");
+	set_mtime(&r, "d/empty");
+	set_mtime(&r, "d/differs");
 	rig_start(&r);
 	same = rig_file(&r, "same", size);
 	empty = rig_file(&r, "empty", 0);

@@ -74,6 +74,14 @@ static struct copy_entry entry(mode_t mode)
 				    .atime_ns = -1 };
 }
 
+static bool same(const struct stat *st, int fd, const struct copy_entry *e,
+		 const struct meta_owners *o)
+{
+	struct meta_file f = { .st = st, .fd = fd };
+
+	return meta_same(&f, e, o);
+}
+
 static struct stat status(int fd)
 {
 	struct stat st;
@@ -99,16 +107,16 @@ static void test_mode_and_times(void **state)
 		assert_int_equal(st.st_mtim.tv_nsec, 123456789);
 		assert_int_equal(st.st_atim.tv_sec, -1);
 		assert_int_equal(st.st_atim.tv_nsec, 999999999);
-		assert_true(meta_same(&st, fd, &e, NULL));
+		assert_true(same(&st, fd, &e, NULL));
 		e.mode ^= 010;
-		assert_false(meta_same(&st, fd, &e, NULL));
+		assert_false(same(&st, fd, &e, NULL));
 		e.mode ^= 010;
 		e.mtime_ns++;
-		assert_false(meta_same(&st, fd, &e, NULL));
+		assert_false(same(&st, fd, &e, NULL));
 		st.st_mtim.tv_nsec = 0; /* a file system without fractions */
-		assert_true(meta_same(&st, fd, &e, NULL));
+		assert_true(same(&st, fd, &e, NULL));
 		e.mtime_ns += 1000000000;
-		assert_false(meta_same(&st, fd, &e, NULL));
+		assert_false(same(&st, fd, &e, NULL));
 	}
 	close(fd);
 }
@@ -162,7 +170,7 @@ static void test_set_id(void **state)
 	apply(fd, &other, NULL, false);
 	st = status(fd);
 	assert_int_equal(st.st_mode & 07777, 0755);
-	assert_true(meta_same(&st, fd, &other, NULL));
+	assert_true(same(&st, fd, &other, NULL));
 	if (geteuid() == 0) {
 		apply(fd, &other, o, false);
 		st = status(fd);
@@ -314,21 +322,21 @@ static void test_attributes(void **state)
 		apply(to, copy, o, false);
 		st = status(to);
 		assert_int_equal(st.st_mode & 0777, e.mode);
-		assert_true(meta_same(&st, to, copy, o));
+		assert_true(same(&st, to, copy, o));
 		assert_int_equal(meta_read(to, -1, NULL, &again), 0);
 		assert_int_equal(again.n, set.n);
 		assert_memory_equal(attr(&again, ACL)->value, value, n);
 		meta_set_free(&again);
 	}
 	fsetxattr(to, "user.other", "new", 3, 0);
-	assert_false(meta_same(&st, to, copy, o));
-	assert_true(meta_same(&st, -1, copy, o));
+	assert_false(same(&st, to, copy, o));
+	assert_true(same(&st, -1, copy, o));
 	copy->mode = 0400; /* its owner cannot write, and it has attributes that must go */
 	copy->n_attrs = 0;
 	assert_int_equal(fchmod(to, 0400), 0);
 	apply(to, copy, o, false);
 	st = status(to);
-	assert_true(meta_same(&st, to, copy, o));
+	assert_true(same(&st, to, copy, o));
 	assert_int_equal(flistxattr(to, NULL, 0), 0);
 	free(copy);
 	meta_set_free(&set);
@@ -436,11 +444,11 @@ static void test_link(void **state)
 		assert_false(r.not_set);
 		assert_int_equal(lstat("link", &st), 0);
 		assert_int_equal(st.st_mtim.tv_nsec, 123456789);
-		assert_true(meta_same(&st, -1, &e, i ? o : NULL));
+		assert_true(same(&st, -1, &e, i ? o : NULL));
 	}
 	assert_int_equal(st.st_uid, e.uid);
 	e.uid++;
-	assert_false(meta_same(&st, -1, &e, o));
+	assert_false(same(&st, -1, &e, o));
 	/* A file took the link's name: it does not get another owner. */
 	assert_int_equal(unlink("link"), 0);
 	close(make("link", 0600));

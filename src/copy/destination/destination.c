@@ -107,21 +107,6 @@ void dest_attributes(struct destination *d, uint64_t id, struct dir_node *dir, c
 	}
 }
 
-void dest_compare_meta(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
-		       const struct stat *st, int fd)
-{
-	char path[COPY_MAX_PATH_BYTES];
-
-	if (meta_same(st, fd, e, d->owners))
-		return;
-	dest_path(d, dir, e->name, path);
-	if ((st->st_mode & 07777) != e->mode)
-		role_fail(d->role, e->id, 0, path, "has permissions %04o, not %04o",
-			  st->st_mode & 07777, e->mode);
-	else
-		role_fail(d->role, e->id, 0, path, "has another time or other attributes");
-}
-
 void dest_result(struct destination *d, uint64_t id, uint32_t cost_bytes, enum copy_outcome outcome)
 {
 	if (cost_bytes)

@@ -121,10 +121,6 @@ void dest_failed_text(struct destination *d, uint64_t id, struct dir_node *dir, 
 void dest_attributes(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,
 		     const struct meta_result *result);
 
-/* -k: warn of permissions, times and others that differ. `fd` may be -1. */
-void dest_compare_meta(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
-		       const struct stat *st, int fd);
-
 /* The end of an entry: its RESULT, which is sent by answers_flush() at the latest. */
 void dest_result(struct destination *d, uint64_t id, uint32_t cost_bytes,
 		 enum copy_outcome outcome);

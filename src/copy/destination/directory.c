@@ -95,7 +95,8 @@ void directory_attributes(struct destination *d, struct dir_node *node, const st
 		dest_failed(d, e->id, node, NULL, "open to set attributes", fd);
 		return;
 	}
-	if (made || fstat(fd, &st) || !meta_same(&st, fd, e, d->owners)) {
+	if (made || fstat(fd, &st) ||
+	    !meta_same(&(struct meta_file){ .st = &st, .fd = fd }, e, d->owners)) {
 		meta_apply(fd, e, d->owners, &result);
 		commit_changed_dir(d->commit);
 	}

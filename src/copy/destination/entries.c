@@ -104,6 +104,7 @@ static void pop(struct destination *d)
 	if (l->is_root || l->kind != LEVEL_THERE)
 		dest_result(d, l->id, l->cost_bytes,
 			    l->kind != LEVEL_THERE	? outcome_below(l->kind) :
+			    l->differs			? COPY_DIFFERS :
 			    d->settings->verify		? COPY_EQUAL :
 			    d->root.fresh && l->is_root ? COPY_DONE :
 							  COPY_SAME);
@@ -204,26 +205,34 @@ static int enter_nothing(struct destination *d, const struct level *in, const st
 	return push(d, &l);
 }
 
-static void verify_directory(struct destination *d, struct dir_node *in, struct dir_node *node,
+/* Returns true if it differs, which has a line then. */
+static bool verify_directory(struct destination *d, struct dir_node *in, struct dir_node *node,
 			     const struct copy_entry *e)
 {
+	char text[WIRE_MAX_TEXT_BYTES] = "";
 	int fd = dirs_fd(d->dirs, node);
 	struct stat st;
 
-	if (fd < 0)
-		return;
+	if (fd < 0) {
+		dest_failed(d, e->id, in, e->name, "open", fd);
+		return false;
+	}
 	if (!(e->flags & COPY_IMPLIED) && !fstat(fd, &st))
-		dest_compare_meta(d, in, e, &st, fd);
+		meta_differences(&(struct meta_file){ .st = &st, .fd = fd }, e, d->owners, text,
+				 sizeof(text));
 	dirs_done(d->dirs, node);
+	if (*text)
+		dest_differs(d, e->id, in, e->name, "%s", text);
+	return *text;
 }
 
 /* Its name is that of the destination, not that of the source. */
-static void verify_root(struct destination *d, const struct level *root, const struct copy_entry *e)
+static bool verify_root(struct destination *d, const struct level *root, const struct copy_entry *e)
 {
 	struct copy_entry of_root = *e;
 
 	of_root.name = NULL;
-	verify_directory(d, NULL, root->node, &of_root);
+	return verify_directory(d, NULL, root->node, &of_root);
 }
 
 /* The entry stands for the destination itself. */
@@ -242,7 +251,7 @@ static int enter_root(struct destination *d, const struct copy_entry *e, uint32_
 			return -ENOMEM;
 	}
 	if (d->settings->verify && l.kind == LEVEL_THERE)
-		verify_root(d, &l, e);
+		l.differs = verify_root(d, &l, e);
 	if (l.kind != LEVEL_ABSENT)
 		tally_add(&d->tally.dirs, 1);
 	return push(d, &l);
@@ -273,8 +282,8 @@ static int enter_there(struct destination *d, const struct level *in, const stru
 		dest_failed(d, e->id, in->node, e->name, "open", err);
 		return enter_nothing(d, in, e, cost_bytes, LEVEL_LOST);
 	}
-	if (d->settings->verify)
-		verify_directory(d, in->node, l.node, e);
+	if (d->settings->verify && verify_directory(d, in->node, l.node, e))
+		directory_differs(l.node);
 	if (!made)
 		commit_look(d->commit, l.node);
 	tally_add(&d->tally.dirs, 1);

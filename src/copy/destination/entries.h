@@ -19,6 +19,7 @@ struct level {
 	struct dir_node *node; /* LEVEL_THERE: a reference. Others: the nearest that is, borrowed */
 	int fd;		       /* of `node`, borrowed while entries arrive in it; -1: not now */
 	bool fresh;	       /* it was made by this copy: nothing is in it */
+	bool differs;	       /* -k: its attributes do. Only of the root */
 	bool is_root;	       /* an entry that stands for the destination itself */
 	size_t below_bytes; /* not LEVEL_THERE: length of its path below `node`; 0: it is `node` */
 	uint64_t id;	    /* of its entry; 0: the root, without one */

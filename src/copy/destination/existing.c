@@ -147,29 +147,35 @@ static int want_contents(struct destination *d, const struct offer *o, char *why
 
 /* ---- decisions ---- */
 
-static int differs(struct destination *d, const struct offer *o)
+static int differs(struct destination *d, const struct offer *o, const char *text)
 {
-	const struct copy_entry *e = o->e;
-
-	if (!o->exists)
-		dest_differs(d, e->id, o->level->node, e->name, "does not exist");
-	else if (!S_ISREG(o->st.st_mode))
-		dest_differs(d, e->id, o->level->node, e->name, "is not a regular file");
-	else
-		dest_differs(d, e->id, o->level->node, e->name,
-			     "has %" PRIu64 " bytes, not %" PRIu64, (uint64_t)o->st.st_size,
-			     e->size_bytes);
+	dest_differs(d, o->e->id, o->level->node, o->e->name, "%s", text);
 	return end_at_once(d, o, COPY_DIFFERS);
 }
 
+/* Files of the same size that have contents are compared by digests, the others here. */
 static int verify(struct destination *d, const struct offer *o, char *why)
 {
 	const struct copy_entry *e = o->e;
+	char text[WIRE_MAX_TEXT_BYTES] = "";
+	int err;
 
-	if (!o->exists || !S_ISREG(o->st.st_mode) || (uint64_t)o->st.st_size != e->size_bytes)
-		return differs(d, o);
-	dest_compare_meta(d, o->level->node, e, &o->st, -1);
-	return e->size_bytes ? want_sums(d, o, why) : end_at_once(d, o, COPY_EQUAL);
+	if (!o->exists)
+		return differs(d, o, "does not exist");
+	if (!S_ISREG(o->st.st_mode))
+		return differs(d, o, "is not a regular file");
+	if (is_same_size(o) && e->size_bytes)
+		return want_sums(d, o, why);
+	if (!is_same_size(o))
+		snprintf(text, sizeof(text), "has %" PRIu64 " bytes, not %" PRIu64,
+			 (uint64_t)o->st.st_size, e->size_bytes);
+	err = file_compare(d, o->level->node, e, -1, text);
+	if (*text)
+		return differs(d, o, text);
+	if (!err)
+		return end_at_once(d, o, COPY_EQUAL);
+	dest_failed(d, e->id, o->level->node, e->name, "open", err);
+	return end_at_once(d, o, COPY_LOST);
 }
 
 static int in_the_way(struct destination *d, const struct offer *o)

@@ -211,12 +211,15 @@ static int open_to_correct(struct destination *d, struct dir_node *dir, const ch
 void file_correct(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
 		  const struct stat *st)
 {
+	struct meta_file f = { .st = st, .fd = -1 };
 	char path[COPY_MAX_PATH_BYTES];
 	bool changed;
 	int fd;
 
+	if (e->flags & COPY_DEVICE)
+		return; /* its attributes are of a device, and change with each use */
 	/* Extended attributes can only be compared with a descriptor. */
-	if (!d->settings->everything && meta_same(st, -1, e, d->owners))
+	if (!d->settings->everything && meta_same(&f, e, d->owners))
 		return;
 	fd = open_to_correct(d, dir, e->name, st, &changed);
 	if (fd < 0) {
@@ -224,9 +227,32 @@ void file_correct(struct destination *d, struct dir_node *dir, const struct copy
 			  "cannot open to set attributes (%s)", strerror(-fd));
 		return;
 	}
-	if (changed || !meta_same(st, fd, e, d->owners))
+	f.fd = fd;
+	if (changed || !meta_same(&f, e, d->owners))
 		file_attributes(d, dir, e, fd);
 	close(fd);
+}
+
+int file_compare(struct destination *d, struct dir_node *dir, const struct copy_entry *e, int fd,
+		 char text[WIRE_MAX_TEXT_BYTES])
+{
+	struct stat st;
+	struct meta_file f = { .st = &st, .fd = fd };
+	int err = 0;
+
+	if (!dir || e->flags & COPY_DEVICE)
+		return 0;
+	if (fd < 0)
+		f.fd = file_open(d, dir, e->name, d->settings->everything ? O_RDONLY : O_PATH);
+	if (f.fd < 0)
+		return f.fd;
+	if (fstat(f.fd, &st))
+		err = -errno;
+	else
+		meta_differences(&f, e, d->owners, text, WIRE_MAX_TEXT_BYTES);
+	if (fd < 0)
+		close(f.fd);
+	return err;
 }
 
 void file_put(struct destination *d, struct item *i)

@@ -48,6 +48,13 @@ void file_count(struct destination *d, const struct copy_entry *e, enum copy_out
 void file_correct(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
 		  const struct stat *st);
 
+/*
+ * -k: append to `text` how the attributes of a file differ from those that another copy would give
+ * it. `fd` is a descriptor of the file, or -1: it is opened here. Returns 0, or -errno of the open.
+ */
+int file_compare(struct destination *d, struct dir_node *dir, const struct copy_entry *e, int fd,
+		 char text[WIRE_MAX_TEXT_BYTES]);
+
 /* To the commit, as it is. */
 void file_put(struct destination *d, struct item *i);
 

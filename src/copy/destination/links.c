@@ -319,16 +319,22 @@ static int create(struct destination *d, struct item *i, int dir, bool fresh)
 	return 0;
 }
 
-static void verify_symlink(struct destination *d, struct item *i, bool exists, bool same)
+static void verify_symlink(struct destination *d, struct item *i, const struct meta_file *there,
+			   bool same)
 {
-	const char *name = i->file.entry->name;
+	const struct copy_entry *e = i->file.entry;
+	char text[WIRE_MAX_TEXT_BYTES] = "";
 
-	if (!exists)
-		dest_differs(d, i->id, i->file.dir, name, "does not exist");
+	if (there && same)
+		meta_differences(there, e, d->owners, text, sizeof(text));
+	if (!there)
+		dest_differs(d, i->id, i->file.dir, e->name, "does not exist");
 	else if (!same)
-		dest_differs(d, i->id, i->file.dir, name, "is not a symbolic link to %s",
-			     i->file.entry->target);
-	file_end(d, i, exists && same ? COPY_EQUAL : COPY_DIFFERS);
+		dest_differs(d, i->id, i->file.dir, e->name, "is not a symbolic link to %s",
+			     e->target);
+	else if (*text)
+		dest_differs(d, i->id, i->file.dir, e->name, "%s", text);
+	file_end(d, i, there && same && !*text ? COPY_EQUAL : COPY_DIFFERS);
 }
 
 static void copy_symlink(struct destination *d, struct item *i, int dir, bool fresh)
@@ -336,14 +342,15 @@ static void copy_symlink(struct destination *d, struct item *i, int dir, bool fr
 	const struct copy_entry *e = i->file.entry;
 	bool exists, same;
 	struct stat st;
+	const struct meta_file there = { .st = &st, .fd = -1, .dir_fd = dir, .name = e->name };
 	int err;
 
 	exists = !fresh && !fstatat(dir, e->name, &st, AT_SYMLINK_NOFOLLOW);
 	same = exists && S_ISLNK(st.st_mode) && is_same(dir, e->name, e->target);
 	if (d->settings->verify) {
-		verify_symlink(d, i, exists, same);
+		verify_symlink(d, i, exists ? &there : NULL, same);
 	} else if (same) {
-		if (!d->settings->dry_run && !meta_same(&st, -1, e, d->owners))
+		if (!d->settings->dry_run && !meta_same(&there, e, d->owners))
 			set_attributes(d, i, dir, e->name);
 		file_end(d, i, COPY_SAME);
 	} else if (exists && S_ISDIR(st.st_mode)) {

@@ -160,12 +160,8 @@ static void close_file(struct item *i)
 }
 
 /* With -c the contents are equal, so the file only needs its attributes. */
-void sums_equal(struct destination *d, struct item *i)
+static void found_equal(struct destination *d, struct item *i)
 {
-	if (d->settings->verify) {
-		file_end(d, i, COPY_EQUAL);
-		return;
-	}
 	if (!d->settings->dry_run && i->file.dir)
 		correct(d, i);
 	file_end(d, i, COPY_SAME);
@@ -184,13 +180,25 @@ static void send_all(struct destination *d, struct item *i)
 	answers_want_now(&d->answers, &want);
 }
 
-static void differs(struct destination *d, struct item *i)
+/* -k: all differences of a file are named in one line. */
+static void verified(struct destination *d, struct item *i)
 {
-	char text[WIRE_MAX_TEXT_BYTES];
+	const struct copy_entry *e = i->file.entry;
+	char text[WIRE_MAX_TEXT_BYTES] = "";
+	int err;
 
-	describe(i->stream, text, sizeof(text));
-	dest_differs(d, i->id, i->file.dir, i->file.entry->name, "%s", text);
-	file_end(d, i, COPY_DIFFERS);
+	if (i->stream->n_differing)
+		describe(i->stream, text, sizeof(text));
+	err = file_compare(d, i->file.dir, e, i->file.fd, text);
+	close_file(i);
+	if (*text) {
+		dest_differs(d, i->id, i->file.dir, e->name, "%s", text);
+		file_end(d, i, COPY_DIFFERS);
+	} else if (err) {
+		file_failed(d, i, "compare its attributes", err);
+	} else {
+		file_end(d, i, COPY_EQUAL);
+	}
 }
 
 void sums_complete(struct destination *d, struct item *i)
@@ -198,6 +206,10 @@ void sums_complete(struct destination *d, struct item *i)
 	struct stream *s = i->stream;
 	bool equal = !s->n_differing && s->got.total == i->file.entry->size_bytes;
 
+	if (d->settings->verify && !s->source_failed && !s->read_err && (equal || s->n_differing)) {
+		verified(d, i);
+		return;
+	}
 	close_file(i);
 	if (s->source_failed) {
 		file_end(d, i, COPY_LOST);
@@ -205,11 +217,9 @@ void sums_complete(struct destination *d, struct item *i)
 		dest_failed(d, i->id, i->file.dir, i->file.entry->name, "read", s->read_err);
 		file_end(d, i, COPY_LOST);
 	} else if (equal && !s->read_err) {
-		sums_equal(d, i);
+		found_equal(d, i);
 	} else if (!d->settings->verify) {
 		send_all(d, i);
-	} else if (s->n_differing) {
-		differs(d, i);
 	} else {
 		role_fatal(d->role, COPY_FAILED, "%s sent digests of a part of a file only",
 			   d->job->peer_host);

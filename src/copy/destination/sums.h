@@ -12,7 +12,4 @@ int sums_message(struct destination *d, const uint8_t *body, size_t length, char
 /* All digests of a file have come: the caller owns the item, which is gone then. */
 void sums_complete(struct destination *d, struct item *i);
 
-/* The same for a file whose contents are known to be equal. */
-void sums_equal(struct destination *d, struct item *i);
-
 #endif

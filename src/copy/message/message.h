@@ -318,7 +318,7 @@ void copy_put_sum(struct digest d, uint8_t out[16]);
 struct copy_failure {
 	uint64_t id;	 /* 0: no entry */
 	uint32_t status; /* 0: a warning; else a status of enum copy_status or xdd_status */
-	bool differs;	 /* -k: `text` lists differing ranges */
+	bool differs;	 /* -k: `text` lists all that differs */
 	char path[COPY_MAX_PATH_BYTES]; /* any bytes; relative to source or destination. "": none.
 					   A longer one is cut in front, after "..." */
 	char text[WIRE_MAX_TEXT_BYTES]; /* one line: "cannot open (Permission denied)" */

@@ -34,6 +34,14 @@ static void put_time(FILE *f, uint64_t bytes, uint64_t ns)
 			scaled_rate((double)bytes * (double)NS_PER_SEC / (double)ns, rate));
 }
 
+/* -k: directories and links that differ are no files. */
+static uint64_t compared_files(const struct copy_state *s)
+{
+	uint64_t named = s->destination.skipped_files + s->differing;
+
+	return named < s->source.offered_files ? named : s->source.offered_files;
+}
+
 /* "copied 12 files, 3.1 GB, in 5.00 s, 620 MB/s" */
 static void put_first_line(FILE *f, const struct copy_state *s)
 {
@@ -47,7 +55,7 @@ static void put_first_line(FILE *f, const struct copy_state *s)
 		put_amount(f, s->would_files, s->would_bytes);
 	} else if (settings->verify) {
 		fputs("compared ", f);
-		put_amount(f, d->skipped_files + s->differing, s->source.done_bytes);
+		put_amount(f, compared_files(s), s->source.done_bytes);
 		put_time(f, s->source.done_bytes, s->elapsed_ns);
 	} else {
 		fputs("copied ", f);

@@ -17,30 +17,27 @@
 
 /* ---- owner and permissions ---- */
 
-static uid_t wanted_uid(const struct copy_entry *e, const struct meta_owners *owners)
+uid_t meta_wanted_uid(const struct copy_entry *e, const struct meta_owners *owners)
 {
 	return owners ? meta_uid(owners, e->uid) : e->uid;
 }
 
-static gid_t wanted_gid(const struct copy_entry *e, const struct meta_owners *owners)
+gid_t meta_wanted_gid(const struct copy_entry *e, const struct meta_owners *owners)
 {
 	return owners ? meta_gid(owners, e->gid) : e->gid;
 }
 
-/*
- * The permissions of a file with the owner in `st`: a program does not run as another user than at
- * the source. On a directory these bits give no rights.
- */
-static mode_t wanted_mode(const struct stat *st, const struct copy_entry *e,
-			  const struct meta_owners *owners)
+/* A program does not run as another user than at the source. Directories keep these bits. */
+mode_t meta_wanted_mode(const struct stat *st, const struct copy_entry *e,
+			const struct meta_owners *owners)
 {
 	mode_t mode = e->mode & 07777;
 
 	if (S_ISDIR(st->st_mode))
 		return mode;
-	if (mode & S_ISUID && st->st_uid != wanted_uid(e, owners))
+	if (mode & S_ISUID && st->st_uid != meta_wanted_uid(e, owners))
 		mode &= ~(mode_t)S_ISUID;
-	if (mode & S_ISGID && st->st_gid != wanted_gid(e, owners))
+	if (mode & S_ISGID && st->st_gid != meta_wanted_gid(e, owners))
 		mode &= ~(mode_t)S_ISGID;
 	return mode;
 }
@@ -63,8 +60,8 @@ static int change_owner(int fd, uid_t uid, gid_t gid)
 static int set_owner(int fd, struct stat *st, const struct copy_entry *e,
 		     const struct meta_owners *owners, bool *not_set)
 {
-	uid_t uid = wanted_uid(e, owners);
-	gid_t gid = wanted_gid(e, owners);
+	uid_t uid = meta_wanted_uid(e, owners);
+	gid_t gid = meta_wanted_gid(e, owners);
 	int err, group_err = 0;
 
 	if (uid == NO_ID || gid == NO_ID)
@@ -87,7 +84,7 @@ static int set_owner(int fd, struct stat *st, const struct copy_entry *e,
 
 /* ---- extended attributes ---- */
 
-static const struct copy_attr *find_attr(const struct copy_attr *attrs, size_t n, const char *name)
+const struct copy_attr *attr_find(const struct copy_attr *attrs, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(attrs[i].name, name) == 0)
@@ -96,7 +93,7 @@ static const struct copy_attr *find_attr(const struct copy_attr *attrs, size_t n
 	return NULL;
 }
 
-static bool same_value(const struct copy_attr *a, const struct copy_attr *b)
+bool attr_same_value(const struct copy_attr *a, const struct copy_attr *b)
 {
 	return a->size == b->size && memcmp(a->value, b->value, a->size) == 0;
 }
@@ -135,7 +132,7 @@ static void remove_others(const struct attr_file *f, const struct meta_set *now,
 	for (size_t i = 0; i < now->n; i++) {
 		struct copy_attr a = { .name = now->attrs[i].name };
 
-		if (!find_attr(e->attrs, e->n_attrs, a.name))
+		if (!attr_find(e->attrs, e->n_attrs, a.name))
 			change_attr(f, &a, not_set, err);
 	}
 }
@@ -151,10 +148,10 @@ static int set_attrs(const struct attr_file *f, const struct copy_entry *e, bool
 		remove_others(f, &now, e, not_set, &err);
 	for (size_t i = 0; i < e->n_attrs; i++) {
 		const struct copy_attr *a = &e->attrs[i];
-		const struct copy_attr *old = find_attr(now.attrs, now.n, a->name);
+		const struct copy_attr *old = attr_find(now.attrs, now.n, a->name);
 
 		if (attr_is_copied(a->name) && !attr_is_acl(a->name) &&
-		    !(old && same_value(old, a)))
+		    !(old && attr_same_value(old, a)))
 			change_attr(f, a, not_set, &err);
 	}
 	meta_set_free(&now);
@@ -186,7 +183,7 @@ static int set_acls(const struct attr_file *f, const struct copy_entry *e,
 
 /* ---- all of them ---- */
 
-static struct timespec to_time(int64_t ns)
+struct timespec meta_timespec(int64_t ns)
 {
 	return (struct timespec){
 		.tv_sec = ns / NS - (ns % NS < 0),
@@ -196,8 +193,8 @@ static struct timespec to_time(int64_t ns)
 
 static void to_times(const struct copy_entry *e, struct timespec times[2])
 {
-	times[0] = to_time(e->atime_ns);
-	times[1] = to_time(e->mtime_ns);
+	times[0] = meta_timespec(e->atime_ns);
+	times[1] = meta_timespec(e->mtime_ns);
 }
 
 static int set_times(int fd, const struct copy_entry *e)
@@ -241,7 +238,7 @@ void meta_apply(int fd, const struct copy_entry *e, const struct meta_owners *ow
 		r.err[META_OWNER] = set_owner(fd, &st, e, owners, &r.not_set);
 	if (owners)
 		r.err[META_ATTRS] = set_attrs(&f, e, &r.not_set);
-	if (fchmod(fd, owners || e->mode & (S_ISUID | S_ISGID) ? wanted_mode(&st, e, owners) :
+	if (fchmod(fd, owners || e->mode & (S_ISUID | S_ISGID) ? meta_wanted_mode(&st, e, owners) :
 								 e->mode & 07777))
 		r.err[META_MODE] = -errno;
 	if (owners)
@@ -288,65 +285,6 @@ void meta_apply_link(int dir_fd, const char *name, const struct copy_entry *e,
 	if (utimensat(dir_fd, name, times, AT_SYMLINK_NOFOLLOW))
 		r.err[META_TIMES] = -errno;
 	*result = r;
-}
-
-/* ---- comparing ---- */
-
-bool meta_same_time(const struct timespec *t, int64_t ns)
-{
-	const struct timespec other = to_time(ns);
-
-	return t->tv_sec == other.tv_sec && (!t->tv_nsec || t->tv_nsec == other.tv_nsec);
-}
-
-/* One attribute of the file has the value that `a` would give it. */
-static bool same_attr(const struct meta_set *now, const struct copy_attr *a,
-		      const struct meta_owners *owners)
-{
-	const struct copy_attr *old = find_attr(now->attrs, now->n, a->name);
-	struct copy_attr mapped;
-	void *memory;
-	bool same;
-
-	if (!old || attr_mapped(a, owners, &mapped, &memory))
-		return false;
-	same = same_value(old, &mapped);
-	free(memory);
-	return same;
-}
-
-static bool same_attrs(int fd, const struct copy_entry *e, const struct meta_owners *owners)
-{
-	struct attr_file f = attr_file_fd(fd);
-	struct meta_set now;
-	size_t copied = 0;
-	bool same = true;
-
-	if (attr_read(&f, &now))
-		return false;
-	for (size_t i = 0; i < e->n_attrs && same; i++) {
-		if (!attr_is_copied(e->attrs[i].name))
-			continue;
-		copied++;
-		same = same_attr(&now, &e->attrs[i], owners);
-	}
-	same = same && copied == now.n;
-	meta_set_free(&now);
-	return same;
-}
-
-bool meta_same(const struct stat *st, int fd, const struct copy_entry *e,
-	       const struct meta_owners *owners)
-{
-	if (!meta_same_time(&st->st_mtim, e->mtime_ns))
-		return false;
-	if (owners && (st->st_uid != wanted_uid(e, owners) || st->st_gid != wanted_gid(e, owners)))
-		return false;
-	if (S_ISLNK(st->st_mode))
-		return true;
-	if ((st->st_mode & 07777) != wanted_mode(st, e, owners))
-		return false;
-	return !owners || fd < 0 || same_attrs(fd, e, owners);
 }
 
 /* ---- copies of entries ---- */

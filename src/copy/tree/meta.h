@@ -98,10 +98,26 @@ void meta_apply_link(int dir_fd, const char *name, const struct copy_entry *e,
  */
 bool meta_same_time(const struct timespec *t, int64_t ns);
 
-/* True if an existing file has the attributes of `e`, as far as meta_apply() would set them; `fd`
- * is that of the file, or -1: only `st` is compared. */
-bool meta_same(const struct stat *st, int fd, const struct copy_entry *e,
+/*
+ * An existing file to compare. Attributes are those of `fd`, or, with -1, of the symbolic link
+ * `name` in `dir_fd`; with NULL they are not compared.
+ */
+struct meta_file {
+	const struct stat *st;
+	int fd, dir_fd;
+	const char *name;
+};
+
+/* True if it has the attributes of `e`, as far as a copy would set them. */
+bool meta_same(const struct meta_file *f, const struct copy_entry *e,
 	       const struct meta_owners *owners);
+
+/*
+ * Append each difference to `text` of `size` bytes, which has one line or is empty: "permissions
+ * are 0600, not 0644; owner is 5, not 6". Returns how many there are, shown or not.
+ */
+size_t meta_differences(const struct meta_file *f, const struct copy_entry *e,
+			const struct meta_owners *owners, char *text, size_t size);
 
 /* A copy of an entry with all that it points to, in one piece of memory; free() frees it. */
 struct copy_entry *meta_entry_dup(const struct copy_entry *e);

@@ -1,5 +1,6 @@
 /*
- * Extended attributes of one file, and ACLs, which are two of them. Private to meta*.c. Any thread.
+ * Extended attributes of one file, and ACLs, which are two of them; and what a file is to have.
+ * Private to meta*.c. Any thread.
  */
 #ifndef COPY_TREE_META_ATTRS_H
 #define COPY_TREE_META_ATTRS_H
@@ -42,5 +43,16 @@ bool attr_acl_next(const struct copy_attr *a, size_t *at, struct attr_acl_id *id
  */
 int attr_mapped(const struct copy_attr *a, const struct meta_owners *owners,
 		struct copy_attr *mapped, void **memory);
+
+/* The attribute of this name, or NULL. */
+const struct copy_attr *attr_find(const struct copy_attr *attrs, size_t n, const char *name);
+bool attr_same_value(const struct copy_attr *a, const struct copy_attr *b);
+
+/* Owner and permissions that a file with the status `st` is to have here. */
+uid_t meta_wanted_uid(const struct copy_entry *e, const struct meta_owners *owners);
+gid_t meta_wanted_gid(const struct copy_entry *e, const struct meta_owners *owners);
+mode_t meta_wanted_mode(const struct stat *st, const struct copy_entry *e,
+			const struct meta_owners *owners);
+struct timespec meta_timespec(int64_t ns);
 
 #endif
