@@ -29,6 +29,7 @@ struct comparison {
 		char text[32];
 	} * names;		      /* of targets; owned */
 	int name_width;		      /* of their names */
+	int figure_width;	      /* of the names of figures */
 	bool sweeps;		      /* the documents are of sweeps; their points are subjects */
 	struct compare_points points; /* then */
 
@@ -51,14 +52,17 @@ static const char usage[] =
 	"Two runs are compared by their passes, at least two in each: \"real\" is a\n"
 	"difference beyond the scatter inside these two runs. Several runs on a side are\n"
 	"compared as wholes: \"real\" is then beyond the spread from run to run as well.\n"
-	"Documents of xdd sweep are compared point by point.\n";
+	"Documents of xdd sweep are compared point by point, and those of xdd curve load by\n"
+	"load: by response times, and by maximum and knee.\n";
 
 static const struct option rows[] = {
 	{ .name = "failif",
 	  .arg = "<limit>",
 	  .help = "make the exit status that of a check for scripts. <limit> is a figure, "
-		  "bandwidth, iops, latency, p50, p99, p99.9 or flush, and how far b may be above "
-		  "or below a: p99+10%, bandwidth-5%; several with commas between them, or with "
+		  "bandwidth, iops, latency, p50, p99, p99.9, flush, response, response_p50, "
+		  "response_p99, response_p99.9, and of curves maximum or knee, and how far b may be "
+		  "above or below a: p99+10%, bandwidth-5%; of a curve, latency, p50, p99 and p99.9 "
+		  "mean response times; several with commas between them, or with "
 		  "-failif again. A limit is exceeded when the change is greater, and real" },
 	{ .name = "help", .aliases = "h", .help = "this text" },
 	{ 0 },
@@ -271,8 +275,9 @@ static bool find_subjects(struct comparison *c)
 		return false;
 	}
 	if (all)
-		c->subjects[c->n_subjects++] =
-			(struct compare_subject){ -1, "all targets", &c->a, &c->b };
+		c->subjects[c->n_subjects++] = (struct compare_subject){
+			.target = -1, .name = "all targets", .a = &c->a, .b = &c->b
+		};
 	for (size_t i = 0; i < targets; i++) {
 		struct compare_subject *s = &c->subjects[c->n_subjects];
 
@@ -281,7 +286,9 @@ static bool find_subjects(struct comparison *c)
 		    !have_passes(&c->b, (json_int_t)i))
 			continue;
 		snprintf(c->names[i].text, sizeof(c->names[i].text), "target %zu", i);
-		*s = (struct compare_subject){ (json_int_t)i, c->names[i].text, &c->a, &c->b };
+		*s = (struct compare_subject){
+			.target = (json_int_t)i, .name = c->names[i].text, .a = &c->a, .b = &c->b
+		};
 		c->n_subjects++;
 	}
 	return true;
@@ -296,6 +303,8 @@ static bool find_points(struct comparison *c)
 	}
 	c->subjects = c->points.subjects;
 	c->n_subjects = c->points.n;
+	if (c->points.curve)
+		c->figure_width = 10;
 	if (c->points.width > (size_t)c->name_width)
 		c->name_width = (int)c->points.width;
 	return true;
@@ -352,42 +361,38 @@ static void print_figure(const struct comparison *c, const struct compare_subjec
 			 percent(f->ratio.high, high, sizeof(high)));
 	fputs("  ", stdout);
 	print_name(c, s->name);
-	printf(" %-9s %13.*f %13.*f %-8s %10s  %-22s %s\n", shown->name, shown->digits,
-	       f->a / shown->scale, shown->digits, f->b / shown->scale, shown->unit,
+	printf(" %-*s %13.*f %13.*f %-8s %10s  %-22s %s\n", c->figure_width, shown->name,
+	       shown->digits, f->a / shown->scale, shown->digits, f->b / shown->scale, shown->unit,
 	       percent(f->ratio.ratio, ratio, sizeof(ratio)), interval, verdicts[f->verdict]);
 }
 
-static void print_header(const struct comparison *c, enum pass_figure figure)
+/* The level of the intervals below it; the first header names the other columns too. */
+static void print_header(const struct comparison *c, double level, bool first)
 {
-	if (figure == 0)
-		printf("  %-*s %-9s %13s %13s %-8s %10s  %-22s\n", c->name_width, "", "", "a", "b",
-		       "", "b to a", "95 % interval");
-	else if (figure == FIGURE_FIRST_PERCENTILE)
-		printf("  %-*s %-9s %13s %13s %-8s %10s  %-22s\n", c->name_width, "", "", "", "",
-		       "", "", "99 % interval");
-}
-
-static struct compare_figure judge(const struct comparison *c, const struct compare_subject *s,
-				   enum pass_figure figure)
-{
-	return compare_judge(s->a, s->b, s->target, figure, c->n_subjects);
+	printf("  %-*s %-*s %13s %13s %-8s %10s  %.0f %% interval\n", c->name_width, "",
+	       c->figure_width, "", first ? "a" : "", first ? "b" : "", "", first ? "b to a" : "",
+	       100 * level);
 }
 
 static void print_results(struct comparison *c)
 {
+	double level = 0;
+
 	printf("\nResults\n");
 	for (size_t i = 0; i < c->n_subjects; i++) {
 		print_trouble(c->subjects[i].a, &c->subjects[i]);
 		print_trouble(c->subjects[i].b, &c->subjects[i]);
 	}
-	for (enum pass_figure figure = 0; figure < FIGURE_ALL; figure++) {
+	for (enum pass_figure figure = 0; figure < FIGURE_NAMES; figure++) {
 		for (size_t i = 0; i < c->n_subjects; i++) {
-			struct compare_figure f = judge(c, &c->subjects[i], figure);
+			struct compare_figure f =
+				compare_judge(&c->subjects[i], figure, c->n_subjects);
 
 			if (f.verdict == COMPARE_NO_FIGURE)
 				continue;
-			if (i == 0)
-				print_header(c, figure);
+			if (fabs(level - compare_level(figure)) > 0)
+				print_header(c, compare_level(figure), !(level > 0));
+			level = compare_level(figure);
 			print_figure(c, &c->subjects[i], figure, &f);
 			c->real += f.verdict == COMPARE_REAL;
 			c->unstable += f.verdict == COMPARE_UNSTABLE;
@@ -395,7 +400,7 @@ static void print_results(struct comparison *c)
 				      f.verdict == COMPARE_UNKNOWN;
 		}
 	}
-	if (!c->n_subjects)
+	if (c->n_subjects == c->points.curve)
 		fputs(c->sweeps ? "  there is no point with complete rounds in each sweep\n" :
 				  "  there is no target with complete passes in all runs\n",
 		      stdout);
@@ -403,30 +408,47 @@ static void print_results(struct comparison *c)
 		printf("  points that a sweep does not have: %zu\n", c->points.left_out);
 }
 
+/* Judge a limit for one subject. False: a subject of this kind has no such figure. */
+static bool print_limit(struct comparison *c, const struct compare_limit *limit,
+			const struct compare_subject *s)
+{
+	enum pass_figure figure = limit->figure;
+	enum compare_limit_state state;
+	struct compare_figure f;
+	const char *why = NULL;
+
+	if (!compare_limit_figure(s, &figure))
+		return false;
+	f = compare_judge(s, figure, c->n_subjects);
+	state = compare_limit_check(limit, &f, &why);
+	c->exceeded += state == COMPARE_EXCEEDED;
+	c->undecided += state == COMPARE_UNDECIDED;
+	printf("  %-16.*s ", (int)limit->length, limit->text);
+	print_name(c, s->name);
+	printf(" %s%s\n",
+	       why			 ? "cannot be judged: " :
+	       state == COMPARE_EXCEEDED ? "exceeded" :
+					   "within",
+	       why ? why : "");
+	return true;
+}
+
 static void print_limits(struct comparison *c)
 {
 	printf("\nLimits\n");
 	for (size_t k = 0; k < c->n_limits; k++) {
 		const struct compare_limit *limit = &c->limits[k];
+		bool judged = false;
 
-		for (size_t i = 0; i < c->n_subjects; i++) {
-			struct compare_figure f = judge(c, &c->subjects[i], limit->figure);
-			const char *why = NULL;
-			enum compare_limit_state state = compare_limit_check(limit, &f, &why);
-
-			c->exceeded += state == COMPARE_EXCEEDED;
-			c->undecided += state == COMPARE_UNDECIDED;
-			printf("  %-16.*s ", (int)limit->length, limit->text);
-			print_name(c, c->subjects[i].name);
-			printf(" %s%s\n",
-			       why			 ? "cannot be judged: " :
-			       state == COMPARE_EXCEEDED ? "exceeded" :
-							   "within",
-			       why ? why : "");
-		}
-	}
-	if (!c->n_subjects)
+		for (size_t i = 0; i < c->n_subjects; i++)
+			judged |= print_limit(c, limit, &c->subjects[i]);
+		if (judged)
+			continue;
 		c->undecided++;
+		if (c->n_subjects)
+			printf("  %-16.*s cannot be judged: the documents are not of curves\n",
+			       (int)limit->length, limit->text);
+	}
 }
 
 /* ---- conclusion ---- */
@@ -520,6 +542,7 @@ static bool load(struct comparison *c, size_t n, struct compare_run *runs)
 	}
 	c->sweeps = compare_is_sweep(&runs[0]);
 	c->name_width = 12;
+	c->figure_width = 9;
 	return c->sweeps ? find_points(c) : find_subjects(c);
 }
 

@@ -71,14 +71,12 @@ struct taken {
 static void take_responses(struct sweep_round *round, const struct latency *latency)
 {
 	const struct histogram_view v = latency_view(latency, LATENCY_RESPONSE, LATENCY_ALL_DIRS);
-	double *x = round->responses;
 
 	round->responded = histogram_count(&v);
-	x[SWEEP_RESPONSE_MEAN] = histogram_mean(&v);
-	x[SWEEP_RESPONSE_P50] = (double)histogram_percentile(&v, 50 * HISTOGRAM_PERCENT);
-	x[SWEEP_RESPONSE_P99] = (double)histogram_percentile(&v, 99 * HISTOGRAM_PERCENT);
-	x[SWEEP_RESPONSE_P999] = (double)histogram_percentile(&v, 999 * (HISTOGRAM_PERCENT / 10));
-	x[SWEEP_RESPONSE_MAX] = (double)histogram_max(&v);
+	for (int i = SWEEP_RESPONSE_MEAN; i < SWEEP_RESPONSE_MAX; i++)
+		round->responses[i] =
+			figure_of_latency(latency, (enum pass_figure)(FIGURE_RESPONSE + i));
+	round->responses[SWEEP_RESPONSE_MAX] = (double)histogram_max(&v);
 }
 
 static void take_columns(struct sweep_round *round, const struct column_list *list,
@@ -134,11 +132,8 @@ static void take_statistics(void *arg, const struct pass_statistics *s)
 	if (!s->combined || !s->n)
 		return;
 	t->round->known = true;
-	t->round->percentiles = s->percentiles;
-	for (int i = 0; i < FIGURE_COUNT; i++) {
-		if (i < FIGURE_FIRST_PERCENTILE || s->percentiles)
-			t->round->values[i] = s->summary[i].mean;
-	}
+	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
+		t->round->values[i] = statistics_has(s, i) ? s->summary[i].mean : NAN;
 }
 
 static void take_finding(void *arg, const struct finding *finding)

@@ -157,7 +157,7 @@ void sweep_show_round(const struct sweep *s, const struct sweep_round *r)
 	put_figures(r->known ? r->values[FIGURE_BANDWIDTH] : NAN,
 		    r->known ? r->values[FIGURE_IOPS] : NAN,
 		    r->known ? r->values[FIGURE_LATENCY] : NAN,
-		    r->percentiles ? r->values[FIGURE_P99] : NAN);
+		    r->known ? r->values[FIGURE_P99] : NAN);
 	printf("%5" PRIu64 "\n", r->round);
 	fflush(stdout);
 }

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,10 +32,8 @@ struct series {
 	double *window_ns;	    /* of each pass, from its first operation to its last one */
 	double *own_ns;		    /* sum of the times of its hosts */
 	double all_own_ns;	    /* of all passes, those left out too */
-	bool latencies;
-	bool flushes;		 /* in each pass */
-	uint64_t last_finish_ns; /* of the pass before */
-	bool overlaps;		 /* a pass begins on a host before the last one ends on another */
+	uint64_t last_finish_ns;    /* of the pass before */
+	bool overlaps; /* a pass begins on a host before the last one ends on another */
 };
 
 /* One pass of all hosts. */
@@ -168,25 +167,21 @@ static size_t add_host(struct pass_sum *sum, const struct series *s, const struc
 static void keep_values(struct series *s, const struct pass_sum *sum)
 {
 	uint64_t ns = sum->placed ? sum->finish_last_ns - sum->begin_first_ns : sum->longest_ns;
-	struct histogram_view v = latency_view(&sum->latency, LATENCY_SERVICE, LATENCY_ALL_DIRS);
 
 	s->all_own_ns += sum->own_ns;
 	if (!sum->whole || sum->hosts < s->n_hosts || sum->ops <= 0 || !ns || s->n == MAX_PASSES) {
 		s->left_out++;
 		return;
 	}
-	s->latencies &= sum->latencies;
-	s->flushes &= sum->flushes > 0;
 	s->passes[s->n] = sum->pass;
 	s->window_ns[s->n] = (double)ns;
 	s->own_ns[s->n] = sum->own_ns;
 	s->values[FIGURE_BANDWIDTH][s->n] = sum->bytes;
 	s->values[FIGURE_IOPS][s->n] = sum->ops;
 	s->values[FIGURE_LATENCY][s->n] = sum->busy_ns / sum->ops;
-	for (enum pass_figure i = FIGURE_FIRST_PERCENTILE; i < FIGURE_COUNT; i++)
-		s->values[i][s->n] = (double)histogram_percentile(&v, figure_percentile(i));
-	if (sum->flushes > 0)
-		s->values[FIGURE_FLUSH][s->n] = sum->flush_ns / sum->flushes;
+	for (enum pass_figure i = FIGURE_FIRST_PERCENTILE; i < FIGURE_ALL; i++)
+		s->values[i][s->n] = sum->latencies ? figure_of_latency(&sum->latency, i) : NAN;
+	s->values[FIGURE_FLUSH][s->n] = sum->flushes > 0 ? sum->flush_ns / sum->flushes : NAN;
 	s->n++;
 }
 
@@ -249,8 +244,7 @@ static json_t *statistics_value(const struct series *s)
 		.combined = true,
 		.left_out = s->left_out,
 		.n = s->n,
-		.percentiles = s->latencies,
-		.flushes = s->n && s->flushes,
+		.known = statistics_known(s->values, s->n),
 		.passes = s->passes,
 	};
 
@@ -291,7 +285,7 @@ static void note_counts(const struct series *s, json_t *notes)
 bool combine_passes(const struct combine_host *hosts, size_t n, uint64_t elapsed_ns,
 		    json_t *statistics, json_t *times, json_t *notes)
 {
-	struct series s = { .hosts = hosts, .n_hosts = n, .latencies = true, .flushes = true };
+	struct series s = { .hosts = hosts, .n_hosts = n };
 	bool good = prepare(&s);
 	size_t done = 0;
 

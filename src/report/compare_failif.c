@@ -21,15 +21,15 @@ static bool refuse(const struct compare_limit *limit, const char *problem)
 static const char *figure_at(const void *words, size_t i)
 {
 	(void)words;
-	return i < FIGURE_ALL ? figure_name((enum pass_figure)i) : NULL;
+	return i < FIGURE_NAMES ? figure_name((enum pass_figure)i) : NULL;
 }
 
 static bool parse_figure(struct compare_limit *limit, size_t length)
 {
-	char word[NUMBER_SIZE], problem[160];
+	char word[NUMBER_SIZE], problem[200];
 	const char *near;
 
-	for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
+	for (enum pass_figure i = 0; i < FIGURE_NAMES; i++) {
 		if (strlen(figure_name(i)) == length &&
 		    strncmp(limit->text, figure_name(i), length) == 0) {
 			limit->figure = i;
@@ -40,7 +40,8 @@ static bool parse_figure(struct compare_limit *limit, size_t length)
 	near = suggest_nearest(word, figure_at, NULL);
 	snprintf(
 		problem, sizeof(problem),
-		"expected bandwidth, iops, latency, p50, p99, p99.9 or flush before the sign%s%s%s",
+		"expected bandwidth, iops, latency, p50, p99, p99.9, flush, response, "
+		"response_p50, response_p99, response_p99.9, maximum or knee before the sign%s%s%s",
 		near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 	return refuse(limit, problem);
 }
@@ -82,10 +83,14 @@ enum compare_limit_state compare_limit_check(const struct compare_limit *limit,
 	double allowed = limit->falls ? 1 / limit->ratio : limit->ratio;
 	double width = sqrt(figure->ratio.high / figure->ratio.low);
 
-	if (figure->verdict == COMPARE_NO_FIGURE || figure->verdict == COMPARE_UNKNOWN) {
-		*why = figure->verdict == COMPARE_UNKNOWN ?
-			       "there is no interval; run with -passes 5 or more" :
+	if (figure->verdict == COMPARE_NO_FIGURE) {
+		*why = limit->figure >= FIGURE_ALL ?
+			       "a curve does not have it" :
 			       "a document does not have this figure for each pass";
+		return COMPARE_UNDECIDED;
+	}
+	if (figure->verdict == COMPARE_UNKNOWN) {
+		*why = "there is no interval; run with -passes 5 or more";
 		return COMPARE_UNDECIDED;
 	}
 	if (change > allowed && figure->verdict == COMPARE_REAL)

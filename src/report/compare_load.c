@@ -39,8 +39,12 @@ static bool is_statistic(const json_t *o)
 	for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
 		const json_t *figure = json_object_get(o, figure_name(i));
 
-		/* Percentiles are missing in documents of older versions, flushes in most runs. */
-		if ((figure || i < FIGURE_FIRST_PERCENTILE) && !is_figure(figure))
+		/*
+		 * Percentiles are missing in documents of older versions, and null where there
+		 * were too few operations; flushes and response times are missing in most runs.
+		 */
+		if ((figure || i < FIGURE_FIRST_PERCENTILE) &&
+		    !(json_is_null(figure) && i >= FIGURE_FIRST_PERCENTILE) && !is_figure(figure))
 			return false;
 	}
 	return true;

@@ -70,6 +70,24 @@ static char *name_of(const json_t *varied)
 	return memstream_close(&m) ? NULL : m.text;
 }
 
+static enum compare_kind kind_of(const struct compare_points *points, const json_t *point)
+{
+	const json_t *round = json_array_get(json_object_get(point, "rounds"), 0);
+
+	if (!points->curve)
+		return COMPARE_TARGET;
+	return json_is_number(json_object_get(round, "response")) ? COMPARE_LOAD : COMPARE_LOOP;
+}
+
+static bool are_curves(const struct compare_side *side)
+{
+	for (size_t i = 0; i < side->n; i++) {
+		if (!json_is_object(json_object_get(side->runs[i].root, "curve")))
+			return false;
+	}
+	return true;
+}
+
 static bool add_point(const struct compare_side *a, const struct compare_side *b, size_t at,
 		      struct compare_points *points)
 {
@@ -93,7 +111,11 @@ static bool add_point(const struct compare_side *a, const struct compare_side *b
 		free(p);
 		return false;
 	}
-	*subject = (struct compare_subject){ -1, name, &p->a, &p->b };
+	*subject = (struct compare_subject){ .target = -1,
+					     .name = name,
+					     .a = &p->a,
+					     .b = &p->b,
+					     .kind = kind_of(points, p->runs[0].root) };
 	points->n++;
 	if (strlen(name) > points->width)
 		points->width = strlen(name);
@@ -106,7 +128,8 @@ bool compare_sweep_points(const struct compare_side *a, const struct compare_sid
 	const size_t n = json_array_size(json_object_get(a->runs[0].root, "points"));
 	size_t most = n;
 
-	*points = (struct compare_points){ .subjects = calloc(n + 1, sizeof(*points->subjects)) };
+	*points = (struct compare_points){ .subjects = calloc(n + 1, sizeof(*points->subjects)),
+					   .curve = are_curves(a) && are_curves(b) };
 	if (!points->subjects)
 		return false;
 	for (size_t i = 0; i < n; i++) {
@@ -121,12 +144,18 @@ bool compare_sweep_points(const struct compare_side *a, const struct compare_sid
 		most = other > most ? other : most;
 	}
 	points->left_out = most - points->n;
+	if (points->curve)
+		points->subjects[points->n++] = (struct compare_subject){
+			.target = -1, .name = "the curve", .a = a, .b = b, .kind = COMPARE_CURVE
+		};
 	return true;
 }
 
 void compare_sweep_free(struct compare_points *points)
 {
 	for (size_t i = 0; i < points->n; i++) {
+		if (points->subjects[i].kind == COMPARE_CURVE)
+			continue;
 		free((char *)(uintptr_t)points->subjects[i].name);
 		/* The side is the first member of its point. */
 		free((struct compare_side *)(uintptr_t)points->subjects[i].a);

@@ -59,8 +59,12 @@ json_t *jsonout_statistics_value(const struct pass_statistics *s)
 	jvalue_put(o, "not_reproducible", jvalue_text(statistics_why(s, why)));
 	jvalue_put(o, "steady_state", steady_state(s));
 	for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
+		/* Percentiles of too few operations are null; what a run lacks is left out. */
 		if (statistics_has(s, i))
 			jvalue_put(o, figure_name(i), figure(s, i));
+		else if (i < FIGURE_COUNT ||
+			 (i > FIGURE_RESPONSE && statistics_has(s, FIGURE_RESPONSE)))
+			jvalue_put(o, figure_name(i), json_null());
 	}
 	return o;
 }

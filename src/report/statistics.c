@@ -20,6 +20,12 @@ const char *figure_name(enum pass_figure figure)
 		[FIGURE_P99] = "p99",
 		[FIGURE_P999] = "p99.9",
 		[FIGURE_FLUSH] = "flush",
+		[FIGURE_RESPONSE] = "response",
+		[FIGURE_RESPONSE_P50] = "response_p50",
+		[FIGURE_RESPONSE_P99] = "response_p99",
+		[FIGURE_RESPONSE_P999] = "response_p99.9",
+		[FIGURE_MAXIMUM] = "maximum",
+		[FIGURE_KNEE] = "knee",
 	};
 
 	return names[figure];
@@ -27,30 +33,62 @@ const char *figure_name(enum pass_figure figure)
 
 const char *figure_unit(enum pass_figure figure)
 {
-	static const char *const units[FIGURE_LATENCY] = {
+	static const char *const units[FIGURE_NAMES] = {
 		[FIGURE_BANDWIDTH] = "bytes/s",
 		[FIGURE_IOPS] = "operations/s",
+		[FIGURE_MAXIMUM] = "operations/s",
+		[FIGURE_KNEE] = "percent",
 	};
 
-	return figure < FIGURE_LATENCY ? units[figure] : "ns";
+	return units[figure] ? units[figure] : "ns";
 }
 
-uint32_t figure_percentile(enum pass_figure figure)
+bool figure_is_service(enum pass_figure figure)
 {
-	static const uint32_t percents[FIGURE_COUNT] = {
-		[FIGURE_P50] = 50 * HISTOGRAM_PERCENT,
-		[FIGURE_P99] = 99 * HISTOGRAM_PERCENT,
-		[FIGURE_P999] = 99 * HISTOGRAM_PERCENT + HISTOGRAM_PERCENT / 10 * 9,
-	};
+	return figure >= FIGURE_LATENCY && figure < FIGURE_COUNT;
+}
 
-	return percents[figure];
+enum pass_figure figure_of_response(enum pass_figure figure)
+{
+	return figure_is_service(figure) ? figure - FIGURE_LATENCY + FIGURE_RESPONSE : figure;
+}
+
+double figure_of_latency(const struct latency *l, enum pass_figure figure)
+{
+	static const uint32_t percents[FIGURE_ALL] = {
+		[FIGURE_RESPONSE_P50] = 50 * HISTOGRAM_PERCENT,
+		[FIGURE_RESPONSE_P99] = 99 * HISTOGRAM_PERCENT,
+		[FIGURE_RESPONSE_P999] = 99 * HISTOGRAM_PERCENT + HISTOGRAM_PERCENT / 10 * 9,
+	};
+	const struct histogram_view v =
+		latency_view(l, figure_is_service(figure) ? LATENCY_SERVICE : LATENCY_RESPONSE,
+			     LATENCY_ALL_DIRS);
+
+	if (!histogram_count(&v))
+		return NAN;
+	if (figure == FIGURE_RESPONSE)
+		return histogram_mean(&v);
+	return (double)histogram_percentile(&v, percents[figure_of_response(figure)]);
+}
+
+unsigned statistics_known(double *const values[FIGURE_ALL], size_t n)
+{
+	unsigned known = 0;
+
+	for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
+		bool all = n > 0 || figure_is_service(i);
+
+		for (size_t k = 0; k < n && all; k++)
+			all = !isnan(values[i][k]);
+		if (all || i < FIGURE_FIRST_PERCENTILE)
+			known |= 1u << i;
+	}
+	return known;
 }
 
 bool statistics_has(const struct pass_statistics *s, enum pass_figure figure)
 {
-	if (figure == FIGURE_FLUSH)
-		return s->flushes;
-	return figure < FIGURE_FIRST_PERCENTILE || s->percentiles;
+	return s->known >> figure & 1;
 }
 
 const char *stats_change_name(enum stats_change change)
@@ -73,7 +111,7 @@ static const char *whose(const struct pass_statistics *s, char *buf, size_t size
 	return buf;
 }
 
-const struct figure_shown figures_shown[FIGURE_ALL] = {
+const struct figure_shown figures_shown[FIGURE_NAMES] = {
 	[FIGURE_BANDWIDTH] = { "bandwidth", "MBytes/s", 1e6, 3 },
 	[FIGURE_IOPS] = { "IOPS", "Ops/s", 1, 3 },
 	[FIGURE_LATENCY] = { "latency", "millisec", 1e6, 6 },
@@ -81,6 +119,12 @@ const struct figure_shown figures_shown[FIGURE_ALL] = {
 	[FIGURE_P99] = { "p99", "millisec", 1e6, 6 },
 	[FIGURE_P999] = { "p99.9", "millisec", 1e6, 6 },
 	[FIGURE_FLUSH] = { "flush", "millisec", 1e6, 6 },
+	[FIGURE_RESPONSE] = { "response", "millisec", 1e6, 6 },
+	[FIGURE_RESPONSE_P50] = { "resp p50", "millisec", 1e6, 6 },
+	[FIGURE_RESPONSE_P99] = { "resp p99", "millisec", 1e6, 6 },
+	[FIGURE_RESPONSE_P999] = { "resp p99.9", "millisec", 1e6, 6 },
+	[FIGURE_MAXIMUM] = { "maximum", "Ops/s", 1, 3 },
+	[FIGURE_KNEE] = { "knee", "%", 1, 2 },
 };
 
 static void write_figure(FILE *f, const struct pass_statistics *s, enum pass_figure figure)
@@ -154,7 +198,7 @@ void statistics_write(FILE *f, const struct pass_statistics *s)
 		return;
 	for (enum pass_figure figure = 0; figure < FIGURE_FIRST_PERCENTILE; figure++)
 		write_figure(f, s, figure);
-	if (s->flushes)
+	if (statistics_has(s, FIGURE_FLUSH))
 		write_figure(f, s, FIGURE_FLUSH);
 	write_steady(f, s);
 	if (statistics_why(s, why))

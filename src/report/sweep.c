@@ -45,16 +45,25 @@ uint64_t sweep_round_seed(const struct sweep_results *r, uint64_t round)
 	return (r->seed + round) % SEEDS;
 }
 
+/* `n`, or 0 if one of the values is not known: the mean of the others would be of other rounds. */
+static size_t all_known(const double *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (isnan(x[i]))
+			return 0;
+	}
+	return n;
+}
+
 size_t sweep_values(const struct sweep_point *p, enum pass_figure figure, double *x)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
-		if (p->rounds[i].known &&
-		    (figure < FIGURE_FIRST_PERCENTILE || p->rounds[i].percentiles))
+		if (p->rounds[i].known)
 			x[n++] = p->rounds[i].values[figure];
 	}
-	return n;
+	return all_known(x, n);
 }
 
 const char *sweep_response_name(enum sweep_response which)
@@ -76,7 +85,7 @@ size_t sweep_response_values(const struct sweep_point *p, enum sweep_response wh
 		if (p->rounds[i].responded)
 			x[n++] = p->rounds[i].responses[which];
 	}
-	return n;
+	return all_known(x, n);
 }
 
 /* `until`: the series ended once its mean was known. */

@@ -27,14 +27,24 @@
 
 struct series {
 	uint64_t *rounds;
-	double *values[FIGURE_COUNT];
+	double *values[FIGURE_ALL];
 };
 
 static void series_free(struct series *s)
 {
 	free(s->rounds);
-	for (int i = 0; i < FIGURE_COUNT; i++)
+	for (int i = 0; i < FIGURE_ALL; i++)
 		free(s->values[i]);
+}
+
+/* A figure of a round; NAN: it does not have it. */
+static double round_value(const struct sweep_round *r, enum pass_figure figure)
+{
+	if (figure < FIGURE_COUNT)
+		return r->values[figure];
+	if (figure < FIGURE_RESPONSE || !r->responded)
+		return NAN;
+	return r->responses[figure - FIGURE_RESPONSE + SWEEP_RESPONSE_MEAN];
 }
 
 static bool series_of(const struct sweep_point *p, struct series *s, struct pass_statistics *st)
@@ -43,27 +53,23 @@ static bool series_of(const struct sweep_point *p, struct series *s, struct pass
 
 	*s = (struct series){ .rounds = calloc(p->n + 1, sizeof(*s->rounds)) };
 	good = s->rounds;
-	for (int i = 0; i < FIGURE_COUNT; i++) {
+	for (int i = 0; i < FIGURE_ALL; i++) {
 		s->values[i] = calloc(p->n + 1, sizeof(double));
 		good = good && s->values[i];
 	}
 	if (!good)
 		return false;
-	*st = (struct pass_statistics){ .combined = true,
-					.passes = s->rounds,
-					.percentiles = true };
+	*st = (struct pass_statistics){ .combined = true, .passes = s->rounds };
 	for (size_t i = 0; i < p->n; i++) {
 		if (!p->rounds[i].known) {
 			st->left_out++;
 			continue;
 		}
-		st->percentiles &= p->rounds[i].percentiles;
+		for (enum pass_figure k = 0; k < FIGURE_ALL; k++)
+			s->values[k][st->n] = round_value(&p->rounds[i], k);
 		s->rounds[st->n++] = p->rounds[i].round;
 	}
-	for (int i = 0; i < FIGURE_COUNT; i++) {
-		sweep_values(p, (enum pass_figure)i, s->values[i]);
-		st->values[i] = s->values[i];
-	}
+	st->known = statistics_known(s->values, st->n);
 	return true;
 }
 
@@ -74,9 +80,10 @@ static json_t *statistics(const struct sweep_results *r, const struct sweep_poin
 	json_t *list = NULL;
 
 	if (series_of(p, &s, &st)) {
-		for (int i = 0; i < FIGURE_COUNT; i++) {
-			if (i >= FIGURE_FIRST_PERCENTILE && !st.percentiles)
-				break;
+		for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
+			if (!statistics_has(&st, i))
+				continue;
+			st.values[i] = s.values[i];
 			st.summary[i] = stats_summarize(st.values[i], st.n);
 			st.stability[i] = stats_stability(st.values[i], st.n);
 			if (r->until_percent > 0)
@@ -158,16 +165,12 @@ static json_t *one_round(const struct sweep_results *results, const struct sweep
 	jvalue_put(o, "bytes", jvalue_count(r->bytes));
 	jvalue_put(o, "errors", jvalue_count(r->errors));
 	jvalue_put(o, "miscompares", jvalue_count(r->miscompares));
-	for (int i = 0; i < FIGURE_COUNT; i++) {
-		const bool known = r->known && (i < FIGURE_FIRST_PERCENTILE || r->percentiles);
-
-		jvalue_put(o, figure_name((enum pass_figure)i),
-			   known ? jvalue_real(r->values[i]) : json_null());
-	}
+	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
+		jvalue_put(o, figure_name(i), jvalue_real(r->known ? r->values[i] : NAN));
 	jvalue_put(o, "max", r->max_ns ? jvalue_count(r->max_ns) : json_null());
 	for (int i = 0; i < SWEEP_RESPONSES; i++)
 		jvalue_put(o, sweep_response_name((enum sweep_response)i),
-			   r->responded ? jvalue_real(r->responses[i]) : json_null());
+			   jvalue_real(r->responded ? r->responses[i] : NAN));
 	if (results->columns.n)
 		jvalue_put(o, "columns", round_columns(&results->columns, r));
 	jvalue_put(o, "bound", jvalue_text(jsonout_bound_name(r->bound)));

@@ -53,17 +53,15 @@ static json_t *columns_value(const struct sweep_round *r)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < r->n_columns; i++)
-		json_array_append_new(list, isnan(r->columns[i]) ? json_null() :
-								   jvalue_real(r->columns[i]));
+		json_array_append_new(list, jvalue_real(r->columns[i]));
 	return list;
 }
 
 int sweep_journal_round(FILE *f, const struct sweep_round *r)
 {
 	json_t *o = json_object(), *values = json_array(), *responses = json_array();
-	const int n = !r->known ? 0 : r->percentiles ? FIGURE_COUNT : FIGURE_FIRST_PERCENTILE;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; r->known && i < FIGURE_COUNT; i++)
 		json_array_append_new(values, jvalue_real(r->values[i]));
 	jvalue_put(o, "point", jvalue_count(r->point));
 	jvalue_put(o, "round", jvalue_count(r->round));
@@ -144,14 +142,17 @@ static bool take_header(const json_t *o, struct sweep_journal *header)
 	return header->words;
 }
 
-/* The numbers of an array that has as many, or none. */
-static bool take_reals(const json_t *values, double *x, size_t n)
+/*
+ * The numbers of an array; from `null_from` on there may be null, for one that is not known. An
+ * array that is too short has none of its own.
+ */
+static bool take_reals(const json_t *values, double *x, size_t n, size_t null_from)
 {
 	for (size_t i = 0; i < n; i++) {
 		const json_t *v = json_array_get(values, i);
 
-		x[i] = json_number_value(v);
-		if (!json_is_number(v) || !(x[i] >= 0) || x[i] > VALUE_MAX)
+		x[i] = json_is_null(v) && i >= null_from ? NAN : json_number_value(v);
+		if (!isnan(x[i]) && (!json_is_number(v) || !(x[i] >= 0) || x[i] > VALUE_MAX))
 			return false;
 	}
 	return true;
@@ -163,7 +164,7 @@ static bool take_responses(const json_t *values, struct sweep_round *r)
 
 	r->responded = n;
 	return json_is_array(values) && (!n || n == (size_t)SWEEP_RESPONSES) &&
-	       take_reals(values, r->responses, n);
+	       take_reals(values, r->responses, n, SWEEP_RESPONSE_P50);
 }
 
 /* Numbers, or null for one that is not known. A sweep without -columns has no array. */
@@ -188,12 +189,10 @@ static bool take_values(const json_t *values, struct sweep_round *r)
 {
 	const size_t n = json_array_size(values);
 
-	if (!json_is_array(values) ||
-	    (n && n != FIGURE_FIRST_PERCENTILE && n != (size_t)FIGURE_COUNT))
+	if (!json_is_array(values) || (n && n != (size_t)FIGURE_COUNT))
 		return false;
 	r->known = n;
-	r->percentiles = n == (size_t)FIGURE_COUNT;
-	return take_reals(values, r->values, n);
+	return take_reals(values, r->values, n, FIGURE_FIRST_PERCENTILE);
 }
 
 static bool take_round(const json_t *o, uint64_t points, struct sweep_round *r)

@@ -7,7 +7,9 @@ simulated here with the arrivals that xdd had (tests/lib/xddlaw.py).
 XDD_TEST_LONG=1 measures the law 20 times, for 35 seconds each: 5 % for response times, 3 % for the knee and the load of
 the goal. Otherwise the curve is short, and a round of each load has to agree.
 """
+import copy
 import csv
+import json
 import os
 import random
 import re
@@ -80,6 +82,58 @@ def test_points():
     t.ok(not os.path.exists(t.path("a.json.journal")), "the journal is gone once the document is complete")
     run = t.command([t.XDD, "compare", t.path("a.json"), t.path("a.json")])
     t.ok(run.status == 0 and "load 50 %" in run.out, "a curve and itself are compared load by load", run)
+
+
+def altered(document, name, factors, knee):
+    """The curve with these values in each of its loads, and other numbers for the whole: a file of the test."""
+    new = copy.deepcopy(document)
+    for point in new["points"]:
+        for figure, factor in factors.items():
+            values = [1e6 * factor * (1 + .001 * (i % 3)) for i in range(5)]
+            for statistic in point["statistics"]:
+                if statistic.get(figure):
+                    statistic[figure]["values"], statistic["passes"], statistic["not_reproducible"] = values, [1, 2, 3, 4, 5], None
+    new["rounds_least"] = 5
+    new["curve"]["maximum"].update(iops=1000.0, interval_percent=1.0, steady_after=5)
+    new["curve"]["knee"] = {"percent": knee, "low_percent": knee - 2, "high_percent": knee + 2, "iops": knee * 10.0}
+    return j.write(name, new)
+
+
+def test_compare():
+    """Users of a load wait for response times: those are judged, and not service times that fall while they rise."""
+    run = curve(*NULL, *SHORT, "-load", "20,50", "-jsonout", t.path("c.json"))
+    doc = j.of_sweep(run, "c.json", "a curve to compare")
+    if not doc:
+        return
+    figures = ("latency", "p50", "p99", "response", "response_p50", "response_p99")
+    base = altered(doc, "base.json", {f: 1 for f in figures}, 70)
+    slower = altered(doc, "slower.json", {f: 1.9 if f.startswith("response") else .7 for f in figures}, 60)
+
+    def compare(*args):
+        run = t.command([t.XDD, "compare", *args])
+        rows = re.findall(r"^  (.*?)  +(\S+(?: p[0-9.]+)?)  +[0-9.]+ +[0-9.]+ (?:\S+) +(\S+) %.* (real|chance|unknown)$", run.out, re.M)
+        return run, {(row[0], row[1]): row[2:] for row in rows}
+
+    run, rows = compare(base, slower)
+    of_loads = {k[1]: v for k, v in rows.items() if k[0] == "load 50 %"}
+    t.equal((run.status, [of_loads.get(f) for f in ("response", "resp p50", "resp p99")]), (1, [("+90.0", "real")] * 3),
+            "the response times of a load have become worse", run)
+    t.equal([f for f in of_loads if f in ("latency", "p50", "p99")], [], "and its service times are not judged")
+    t.equal([rows.get(("load max", f)) for f in ("latency", "response")], [("-30.0", "real"), None], "those of a closed loop are")
+    t.equal([rows.get(("the curve", f)) for f in ("maximum", "knee")], [("+0.0", "chance"), ("-14.3", "real")], "the whole curve")
+    loads = {"load " + p["varied"]["load"] for p in doc["points"]} - {"load max"}
+    for limit, status, subjects in (("p50+10%", 4, loads), ("response_p99+100%", 0, set()), ("response_p99+50%", 4, loads),
+                                    ("knee-5%", 4, {"the curve"}), ("maximum-5%,knee-30%", 0, set())):
+        run, _ = compare("-failif", limit, base, slower)
+        t.equal((run.status, set(re.findall(r"^  \S+ +(.*\S) +exceeded$", run.out, re.M))), (status, subjects), "-failif " + limit, run)
+    j.write("none.json", dict(json.loads(open(base, encoding="utf-8").read()), curve=dict(doc["curve"], knee=None)))
+    run, _ = compare("-failif", "knee-5%", base, t.path("none.json"))
+    t.ok(run.status == 3 and re.search(r"knee-5% +the curve +cannot be judged: a curve does not have it$", run.out, re.M),
+         "a curve without a knee", run)
+    run = t.command([t.XDD, "report", base, slower, "-o", t.path("curves.html")])
+    with open(t.path("curves.html"), encoding="utf-8") as f:
+        page = f.read()
+    t.ok(run.status == 0 and "resp p99" in page and ">knee<" in page, "xdd report shows the same difference", run)
 
 
 def check_repeats(point):
@@ -445,6 +499,6 @@ def test_help():
     t.ok(run.status == 0 and "usage: xdd curve" in run.out, "xdd -help curve", run)
 
 
-t.run(test_points, test_depth, test_unsure, test_lateness, test_columns, test_dryrun, test_refused, test_errors, test_interrupted, test_law,
+t.run(test_points, test_compare, test_depth, test_unsure, test_lateness, test_columns, test_dryrun, test_refused, test_errors, test_interrupted, test_law,
       test_help)
 t.done()

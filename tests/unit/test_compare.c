@@ -107,13 +107,14 @@ static unsigned compare_runs(double factor, size_t passes, const char *limit,
 	struct compare_run run_a = { .root = simulate_run(1, passes) },
 			   run_b = { .root = simulate_run(factor, passes) };
 	struct compare_side a = { "a", &run_a, 1 }, b = { "b", &run_b, 1 };
+	const struct compare_subject subject = { .target = -1, .a = &a, .b = &b };
 	struct compare_limit parsed;
 	const char *why = NULL;
 	unsigned real = 0;
 
 	assert_true(compare_limit_parse(&parsed, limit));
 	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
-		struct compare_figure f = compare_judge(&a, &b, -1, i, 1);
+		struct compare_figure f = compare_judge(&subject, i, 1);
 
 		real += f.verdict == COMPARE_REAL;
 		if (i == parsed.figure)
@@ -233,7 +234,7 @@ static void test_equal_sweeps(void **state)
 		for (size_t k = 0; k < points.n; k++) {
 			const struct compare_subject *s = &points.subjects[k];
 			const struct compare_figure f =
-				compare_judge(s->a, s->b, -1, FIGURE_BANDWIDTH, points.n);
+				compare_judge(s, FIGURE_BANDWIDTH, points.n);
 
 			assert_true(f.ratio.ratio > 0.8 && f.ratio.ratio < 1.25);
 			real += f.verdict == COMPARE_REAL || f.verdict == COMPARE_UNSTABLE;

@@ -65,7 +65,6 @@ static struct sweep_round round_of(uint64_t point, uint64_t round, double value)
 
 	for (int i = 0; i < FIGURE_COUNT; i++)
 		r.values[i] = value + i;
-	r.percentiles = true;
 	return r;
 }
 
@@ -134,7 +133,8 @@ static char *journal(size_t *size)
 		struct sweep_round round = round_of(i % POINTS, 1 + i / POINTS, 1.5e9 + (double)i);
 
 		round.findings = 5;
-		round.percentiles = i != 2;
+		if (i == 2)
+			round.values[FIGURE_P99] = NAN;
 		round.known = i != 3;
 		round.responded = i == 1;
 		round.responses[SWEEP_RESPONSE_P99] = i == 1 ? 2.5 : 0;
@@ -197,7 +197,7 @@ static void test_journal(void **state)
 	assert_true(fabs(b.rounds[1].values[0] - 1500000001) < 1e-6);
 	assert_int_equal(b.rounds[1].findings, 5);
 	assert_int_equal(b.rounds[1].bound, RESULT_BOUND_DEVICE);
-	assert_false(b.rounds[2].percentiles);
+	assert_true(isnan(b.rounds[2].values[FIGURE_P99]));
 	assert_false(b.rounds[3].known);
 	assert_int_equal(b.rounds[1].n_columns, 0);
 	assert_int_equal(b.rounds[2].n_columns, 2);

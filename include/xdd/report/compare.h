@@ -26,12 +26,23 @@ struct compare_side {
 	size_t n;
 };
 
-/* The subject of a comparison: one target, or all of them together (-1); of runs, or of a point. */
+enum compare_kind {
+	COMPARE_TARGET, /* or a point of a sweep */
+	COMPARE_LOOP,	/* a closed loop of a curve: service times */
+	COMPARE_LOAD, /* a load of a curve: response times, since that is what its users wait for */
+	COMPARE_CURVE, /* a whole curve: maximum and knee */
+};
+
+/*
+ * The subject of a comparison: one target, or all of them together (-1), of runs or of a point; or
+ * a whole curve.
+ */
 struct compare_subject {
 	json_int_t target;
 	const char *name;	      /* owned by the caller of compare_sweep_points(), or static */
 	const struct compare_side *a; /* the documents, or the same point of each */
 	const struct compare_side *b;
+	enum compare_kind kind;
 };
 
 enum compare_verdict {
@@ -82,11 +93,13 @@ bool compare_is_sweep(const struct compare_run *run);
 
 /*
  * compare_sweep.c: the points that all sweeps of both sides have, in the order of the first one: a
- * subject each. `*left_out` is the number of points that some have. Returns false without memory.
+ * subject each; then, of curves, the curve. `left_out` is the number of points that some have.
+ * Returns false without memory.
  */
 struct compare_points {
 	struct compare_subject *subjects;
 	size_t n;
+	bool curve; /* the last one is a curve */
 	size_t left_out;
 	size_t width; /* of the longest name */
 };
@@ -102,11 +115,20 @@ void compare_sweep_free(struct compare_points *points);
 size_t compare_diff(FILE *f, const json_t *a, const json_t *b, const char *const *skip);
 
 /*
- * compare_judge.c: compare `figure` of `target` (-1: of all together), one of `subjects` that are
- * compared. All documents must have statistics of it.
+ * compare_judge.c: compare `figure` (below FIGURE_NAMES) of `s`, one of `subjects` that are
+ * compared. COMPARE_NO_FIGURE: a document does not have it, or `s` is not judged by it.
  */
-struct compare_figure compare_judge(const struct compare_side *a, const struct compare_side *b,
-				    json_int_t target, enum pass_figure figure, size_t subjects);
+struct compare_figure compare_judge(const struct compare_subject *s, enum pass_figure figure,
+				    size_t subjects);
+
+/* compare_judge.c: the level of the intervals of a figure, for a single subject. */
+double compare_level(enum pass_figure figure);
+
+/*
+ * compare_judge.c: the figure that a condition on `figure` means for `s`, since a load of a curve
+ * is judged by response times. False: `s` has no such figure by its nature.
+ */
+bool compare_limit_figure(const struct compare_subject *s, enum pass_figure *figure);
 
 /*
  * compare_failif.c: parse one condition, which ends at a comma or at the end. False: one line was

@@ -40,11 +40,10 @@ struct sweep_round {
 	uint64_t elapsed_ns; /* first issue to last completion, summed over its passes */
 	uint64_t ops, bytes, errors, miscompares;
 	uint64_t max_ns;	     /* the longest operation; 0: not known */
-	double values[FIGURE_COUNT]; /* means over its passes */
-	bool known;		     /* there are values, */
-	bool percentiles;	     /* and percentiles among them */
+	double values[FIGURE_COUNT]; /* means over its passes; a percentile may be NAN: not known */
+	bool known;		     /* there are values */
 	bool responded;		     /* there are response times */
-	double responses[SWEEP_RESPONSES];
+	double responses[SWEEP_RESPONSES]; /* the same */
 	double columns[SWEEP_MAX_COLUMNS]; /* of all targets; NAN: not known */
 	size_t n_columns;
 	unsigned findings;	 /* a bit for each enum finding_kind */
@@ -94,7 +93,10 @@ int sweep_results_add(struct sweep_results *r, const struct sweep_round *round);
  */
 uint64_t sweep_round_seed(const struct sweep_results *r, uint64_t round);
 
-/* The values of a figure, one for each round that has them, in `x` (room for all rounds). */
+/*
+ * The values of a figure, one for each round that has values, in `x` (room for all rounds). None if
+ * a round lacks this figure, as a percentile of too few operations.
+ */
 size_t sweep_values(const struct sweep_point *p, enum pass_figure figure, double *x);
 
 /* The mean of a figure, and half of its interval in percent; NAN and INFINITY: not known. */

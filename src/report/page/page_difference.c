@@ -35,8 +35,9 @@ static bool find_subjects(struct difference *d)
 		    !compare_statistic(&d->b.runs[0], target))
 			continue;
 		page_target(root, target < 0 ? NAN : (double)target, d->names[d->n]);
-		d->subjects[d->n] =
-			(struct compare_subject){ target, d->names[d->n], &d->a, &d->b };
+		d->subjects[d->n] = (struct compare_subject){
+			.target = target, .name = d->names[d->n], .a = &d->a, .b = &d->b
+		};
 		d->n++;
 	}
 	return true;
@@ -60,6 +61,14 @@ static const char *percent(double ratio, char *buf, size_t size)
 	return buf;
 }
 
+static void put_percent(struct page *p, double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.3g %%", value);
+	page_number(p, text);
+}
+
 static void put_row(struct difference *d, struct page *p, const struct compare_subject *s,
 		    enum pass_figure figure)
 {
@@ -69,11 +78,13 @@ static void put_row(struct difference *d, struct page *p, const struct compare_s
 		[COMPARE_UNSTABLE] = "may be chance: a run is not reproducible",
 		[COMPARE_REAL] = "real",
 	};
-	const struct compare_figure f = compare_judge(s->a, s->b, s->target, figure, d->n);
+	const struct compare_figure f = compare_judge(s, figure, d->n);
 	const struct figure_shown *shown = &figures_shown[figure];
 	void (*put)(struct page *, double) = figure == FIGURE_BANDWIDTH ? page_rate_cell :
-					     figure == FIGURE_IOPS	? page_ops_cell :
-									  page_time_cell;
+					     figure == FIGURE_IOPS || figure == FIGURE_MAXIMUM ?
+									  page_ops_cell :
+					     figure == FIGURE_KNEE ? put_percent :
+								     page_time_cell;
 	char low[32], high[32], interval[72] = "-";
 
 	if (f.verdict == COMPARE_NO_FIGURE)
@@ -98,14 +109,17 @@ static void put_table(struct difference *d, struct page *p)
 {
 	static const char *const heads[] = { "|subject", "|figure",  "a",	 "b",
 					     "b to a",	 "interval", "|verdict", NULL };
-	const size_t most = PAGE_MAX_ROWS / FIGURE_ALL;
+	const size_t most = PAGE_MAX_ROWS / FIGURE_NAMES;
 
-	page_table(p, "b to a; intervals are at 95 %, of percentiles and flushes at 99 %", heads);
+	page_table(p,
+		   "b to a; intervals are at 95 %, of percentiles, flushes and response times at "
+		   "99 %",
+		   heads);
 	for (size_t i = 0; i < d->n && i < most; i++) {
-		for (enum pass_figure figure = 0; figure < FIGURE_ALL; figure++)
+		for (enum pass_figure figure = 0; figure < FIGURE_NAMES; figure++)
 			put_row(d, p, &d->subjects[i], figure);
 	}
-	page_table_end(p, d->n > most ? FIGURE_ALL * (d->n - most) : 0);
+	page_table_end(p, d->n > most ? FIGURE_NAMES * (d->n - most) : 0);
 }
 
 static void put_verdict(struct difference *d, struct page *p)

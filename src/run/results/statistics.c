@@ -43,19 +43,12 @@ int series_add(struct pass_series *s, const struct result *pass, bool whole)
 		s->left_out++;
 		return -ENOMEM;
 	}
-	if (!known)
-		s->without_latency = true;
-	for (enum pass_figure i = FIGURE_FIRST_PERCENTILE; i < FIGURE_COUNT && known; i++) {
-		struct histogram_view v =
-			latency_view(&pass->figures.latency, LATENCY_SERVICE, LATENCY_ALL_DIRS);
-
-		s->values[i][s->n] = (double)histogram_percentile(&v, figure_percentile(i));
-	}
-	if (pass->figures.tally.flushes)
-		s->values[FIGURE_FLUSH][s->n] =
-			(double)pass->figures.tally.flush_ns / (double)pass->figures.tally.flushes;
-	else
-		s->without_flushes = true;
+	for (enum pass_figure i = FIGURE_FIRST_PERCENTILE; i < FIGURE_ALL; i++)
+		s->values[i][s->n] = known ? figure_of_latency(&pass->figures.latency, i) : NAN;
+	s->values[FIGURE_FLUSH][s->n] =
+		pass->figures.tally.flushes ?
+			(double)pass->figures.tally.flush_ns / (double)pass->figures.tally.flushes :
+			NAN;
 	s->passes[s->n] = pass->pass;
 	s->values[FIGURE_BANDWIDTH][s->n] = (double)tally_bytes(&pass->figures.tally) / seconds;
 	s->values[FIGURE_IOPS][s->n] = ops / seconds;
@@ -85,8 +78,7 @@ void series_report(const struct pass_series *s, struct report *report, bool comb
 		.target = target,
 		.left_out = s->left_out,
 		.n = s->n,
-		.percentiles = !s->without_latency,
-		.flushes = s->n && !s->without_flushes,
+		.known = statistics_known(s->values, s->n),
 		.passes = s->passes,
 	};
 

@@ -20,11 +20,9 @@
 
 struct pass_series {
 	uint64_t *passes;
-	double *values[FIGURE_ALL];
+	double *values[FIGURE_ALL]; /* NAN: not known */
 	size_t n;
 	uint64_t left_out;
-	bool without_latency; /* of some pass no percentiles are known */
-	bool without_flushes; /* some pass had none */
 };
 
 /*
