@@ -154,6 +154,15 @@ uint64_t rig_link(struct source_rig *r, const char *name, uint64_t first)
 	return rig_add(r, &e);
 }
 
+uint64_t rig_last_link(struct source_rig *r, const char *name, uint64_t first)
+{
+	struct copy_entry e = rig_entry(r, COPY_LINK, name);
+
+	e.first = first;
+	e.flags = COPY_LAST_NAME;
+	return rig_add(r, &e);
+}
+
 void rig_leave(struct source_rig *r)
 {
 	struct copy_entry e = { .kind = COPY_LEAVE, .name = "" };

@@ -12,7 +12,7 @@
 #include "copy/link/channel.h"
 #include "xdd/sync/stop.h"
 
-#define RIG_MAX_ID 70000
+#define RIG_MAX_ID 300000
 #define RIG_MTIME_NS 1234567890123456789ll
 
 struct source_rig {
@@ -57,6 +57,7 @@ uint64_t rig_dir(struct source_rig *r, const char *name);
 uint64_t rig_file(struct source_rig *r, const char *name, uint64_t size_bytes);
 uint64_t rig_symlink(struct source_rig *r, const char *name, const char *target);
 uint64_t rig_link(struct source_rig *r, const char *name, uint64_t first);
+uint64_t rig_last_link(struct source_rig *r, const char *name, uint64_t first);
 void rig_leave(struct source_rig *r);
 void rig_end(struct source_rig *r);
 void rig_send(struct source_rig *r);

@@ -135,8 +135,8 @@ static void test_tree(void **state)
 	e.target = "../nowhere";
 	e.flags = COPY_HAS_LINKS;
 	link = rig_add(&r, &e);
-	other = rig_link(&r, "other", a);
-	same = rig_link(&r, "same", link);
+	other = rig_last_link(&r, "other", a);
+	same = rig_last_link(&r, "same", link);
 	rig_leave(&r);
 	rig_end(&r);
 	rig_until_want(&r, a, COPY_SEND);
@@ -578,6 +578,39 @@ static void test_dry_run(void **state)
 	rig_close(&r);
 }
 
+/* More files with other names than a table of a fixed size would have; all find theirs. */
+static void test_many_links(void **state)
+{
+	enum {
+		N = (1 << 18) + 10000
+	};
+	struct source_rig r;
+	uint64_t first = 1, last;
+
+	(void)state;
+	rig_open(&r, "d");
+	assert_int_equal(mkdir(r.path, 0755), 0);
+	r.settings.into = r.settings.dry_run = true;
+	rig_start(&r);
+	for (unsigned i = 0; i < N; i++) {
+		struct copy_entry e = rig_entry(&r, COPY_FILE, "f");
+
+		e.flags = COPY_HAS_LINKS;
+		last = rig_add(&r, &e);
+		if (i % 8192)
+			continue;
+		rig_send(&r);
+		rig_until_result(&r, last, COPY_WOULD);
+	}
+	first = rig_last_link(&r, "l", first);
+	last = rig_last_link(&r, "m", last);
+	rig_end(&r);
+	rig_until_result(&r, first, COPY_WOULD);
+	rig_until_result(&r, last, COPY_WOULD);
+	assert_int_equal(rig_finish(&r), XDD_OK);
+	rig_close(&r);
+}
+
 /* ---- the end ---- */
 
 static void test_cancel(void **state)
@@ -670,7 +703,7 @@ int main(void)
 		cmocka_unit_test(test_ends),	      cmocka_unit_test(test_verify),
 		cmocka_unit_test(test_contents),      cmocka_unit_test(test_dry_run),
 		cmocka_unit_test(test_cancel),	      cmocka_unit_test(test_loss),
-		cmocka_unit_test(test_loss_in_offer),
+		cmocka_unit_test(test_loss_in_offer),  cmocka_unit_test(test_many_links),
 	};
 
 	alarm(WATCHDOG_S);

@@ -254,19 +254,23 @@ static void test_open_directories(void **state)
 
 /*
  * Files of which other names may follow, with paths of half a MiB below directories that -n does
- * not make: those beyond 64 MiB are not remembered, so links to them fail, and all else goes on.
+ * not make: of those beyond 64 MiB the last component is remembered, which is not taken for a path
+ * of a file that is there.
  */
 static void test_long_names_of_links(void **state)
 {
 	const size_t depth = 2000, path_bytes = depth * COPY_MAX_NAME_BYTES + sizeof("f");
 	const uint64_t kept = (64u << 20) / path_bytes;
 	char name[COPY_MAX_NAME_BYTES] = "";
-	uint64_t first = 0, last_kept, lost;
+	uint64_t first = 0, last_kept, cut;
+	char there[256], other[256];
 	struct source_rig r;
 
 	(void)state;
 	rig_open(&r, "d");
 	assert_int_equal(mkdir(r.path, 0755), 0);
+	rig_write(&r, "d/f", "", 0);
+	assert_int_equal(link(rig_path(&r, "d/f", there), rig_path(&r, "d/cut", other)), 0);
 	r.settings.into = r.settings.dry_run = true;
 	rig_start(&r);
 	memset(name, 'd', sizeof(name) - 1);
@@ -282,15 +286,40 @@ static void test_long_names_of_links(void **state)
 	for (size_t i = 0; i < depth; i++)
 		rig_leave(&r);
 	last_kept = rig_link(&r, "kept", first + kept - 1);
-	lost = rig_link(&r, "lost", first + kept);
+	cut = rig_link(&r, "cut", first + kept);
 	rig_end(&r);
 	rig_until_result(&r, first + kept, COPY_WOULD);
 	rig_until_result(&r, last_kept, COPY_WOULD);
-	rig_until_result(&r, lost, COPY_LOST);
-	assert_int_equal(rig_finish(&r), COPY_FAILED);
-	assert_int_equal(r.n_failures, 1);
-	assert_string_equal(r.failure.text, "there are too many files with several names");
+	rig_until_result(&r, cut, COPY_WOULD);
+	assert_int_equal(rig_finish(&r), XDD_OK);
 	rig_close(&r);
+}
+
+/* The last name of a file is said, and no other may follow: the file is forgotten. */
+static void test_last_name(void **state)
+{
+	struct source_rig r;
+	struct copy_entry e;
+	uint64_t id;
+
+	(void)state;
+	for (int ended = 0; ended <= 1; ended++) {
+		begin(&r);
+		e = rig_entry(&r, COPY_FILE, "a");
+		e.flags = COPY_HAS_LINKS;
+		e.size_bytes = ended ? 0 : 1;
+		id = rig_add(&r, &e);
+		rig_send(&r);
+		rig_until_want(&r, id, COPY_SEND);
+		if (ended) {
+			rig_bundle(&r, id, 0, "", 0);
+			rig_until_result(&r, id, COPY_DONE);
+		}
+		rig_last_link(&r, "b", id);
+		rig_link(&r, "c", id);
+		rig_send(&r);
+		refused(&r, "a link to an unknown file");
+	}
 }
 
 /* The end, while files are expected. */
@@ -319,6 +348,7 @@ int main(void)
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_open_directories),
 		cmocka_unit_test(test_long_names_of_links),
+		cmocka_unit_test(test_last_name),
 		cmocka_unit_test(test_finish),
 	};
 

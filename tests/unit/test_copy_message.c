@@ -322,7 +322,7 @@ static const struct copy_entry sample_entries[] = {
 	  .atime_ns = INT64_MIN,
 	  .attrs = sample_attrs,
 	  .n_attrs = 2 },
-	{ .kind = COPY_LINK, .id = 4, .name = "other\nname", .first = 3 },
+	{ .kind = COPY_LINK, .id = 4, .name = "other\nname", .first = 3, .flags = COPY_LAST_NAME },
 	{ .kind = COPY_SYMLINK, .id = 5, .name = "..s", .target = "../../x", .uid = 7 },
 	{ .kind = COPY_SYMLINK, .id = 6, .name = "t", .target = "u", .flags = COPY_HAS_LINKS },
 	{ .kind = COPY_LEAVE },

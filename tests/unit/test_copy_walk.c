@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "copy/tree/walk.h"
+#include "copy/tree/walk_private.h"
 #include "leftovers.h"
 #include "xdd/base/nstime.h"
 
@@ -87,7 +87,7 @@ static void record_entry(struct record *r, const struct walk_found *f)
 	if (e->kind == COPY_SYMLINK)
 		add(r, "@%s%s>%s ", e->name, e->flags & COPY_HAS_LINKS ? "+" : "", e->target);
 	else if (e->kind == COPY_LINK)
-		add(r, "=%s%d ", e->name, (int)e->first);
+		add(r, "=%s%s%d ", e->name, e->flags & COPY_LAST_NAME ? "." : "", (int)e->first);
 	else
 		add(r, "%s%s%s%s%s ", e->name, e->flags & COPY_SPARSE ? "~" : "",
 		    e->flags & COPY_HAS_LINKS ? "+" : "", e->flags & COPY_IMPLIED ? "?" : "",
@@ -319,6 +319,29 @@ static void test_links(void **state)
 	assert_int_equal(r->ids, 10000 + 3);
 	assert_int_equal(r->failures, 0);
 	free(r);
+}
+
+/* Some of them are remembered until all names were seen; what does not fit is no link. */
+static void test_links_limit(void **state)
+{
+	struct walk_links l = { .most = 2 };
+	struct stat st = { .st_dev = 1, .st_nlink = 3 };
+	bool is_last;
+
+	(void)state;
+	for (ino_t ino = 1; ino <= 3; ino++) {
+		st.st_ino = ino;
+		assert_int_equal(walk_links_first(&l, &st, ino, &is_last), ino < 3 ? ino : 0);
+		assert_false(is_last);
+	}
+	st.st_ino = 1;
+	assert_int_equal(walk_links_first(&l, &st, 4, &is_last), 1);
+	assert_false(is_last);
+	assert_int_equal(walk_links_first(&l, &st, 5, &is_last), 1);
+	assert_true(is_last);
+	st.st_ino = 3;
+	assert_int_equal(walk_links_first(&l, &st, 6, &is_last), 6);
+	walk_links_free(&l);
 }
 
 static void test_unreadable(void **state)
@@ -567,19 +590,13 @@ static void test_list_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sources),
-		cmocka_unit_test(test_real_name),
-		cmocka_unit_test(test_device),
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_attributes),
-		cmocka_unit_test(test_links),
-		cmocka_unit_test(test_unreadable),
-		cmocka_unit_test(test_deep),
-		cmocka_unit_test(test_wide),
-		cmocka_unit_test(test_into_itself),
-		cmocka_unit_test(test_race),
-		cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_list_short_names),
+		cmocka_unit_test(test_sources),	    cmocka_unit_test(test_real_name),
+		cmocka_unit_test(test_device),	    cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_attributes),  cmocka_unit_test(test_links),
+		cmocka_unit_test(test_links_limit), cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_deep),	    cmocka_unit_test(test_wide),
+		cmocka_unit_test(test_into_itself), cmocka_unit_test(test_race),
+		cmocka_unit_test(test_lists),	    cmocka_unit_test(test_list_short_names),
 		cmocka_unit_test(test_list_bytes),
 	};
 

@@ -162,33 +162,37 @@ static int set_below(struct entries *x, size_t at, const char *name)
 }
 
 /*
- * An entry that has no place ends; later names of its file find how. Returns 0 or -ENOMEM.
+ * An entry that has no place ends; later names of its file find how. Returns 0, -ENOMEM, or
+ * -EBADMSG with `why`.
  */
 static int end_early(struct destination *d, const struct level *l, const struct copy_entry *e,
-		     enum copy_outcome outcome)
+		     enum copy_outcome outcome, char *why)
 {
 	struct entries *x = d->entries;
 	int err;
 
 	dest_result(d, e->id, 0, outcome);
+	if (e->kind == COPY_LINK)
+		links_omit(d, e);
 	if (!(e->flags & COPY_HAS_LINKS) || !l->node)
 		return 0;
 	err = set_below(x, l->below_bytes, e->name);
 	if (!err)
-		err = links_expect(d, l->node, x->below, e->id);
+		err = links_expect(d, l->node, x->below, e->id, true, why);
 	if (!err)
 		links_file_ended(d, e->id, outcome);
 	return err;
 }
 
-/* An entry in a directory that is not there has the result of the directory. 0 or -ENOMEM. */
-static int below_nothing(struct destination *d, const struct level *l, const struct copy_entry *e)
+/* An entry in a directory that is not there has the result of the directory. As end_early(). */
+static int below_nothing(struct destination *d, const struct level *l, const struct copy_entry *e,
+			 char *why)
 {
 	enum copy_outcome outcome = outcome_below(l->kind);
 
 	if (outcome != COPY_WOULD)
 		count_failed(d, l->kind);
-	return end_early(d, l, e, outcome);
+	return end_early(d, l, e, outcome, why);
 }
 
 static int enter_nothing(struct destination *d, const struct level *in, const struct copy_entry *e,
@@ -388,13 +392,16 @@ static int take_link(struct destination *d, const struct level *l, const struct 
 		     uint32_t cost_bytes, char *why)
 {
 	struct item *i;
+	int err = 0;
 
 	if (!l->node)
 		return dest_violation(why, "a link, while the destination is a device");
 	if (items_open(&d->items, cost_bytes))
 		return dest_violation(why, "more than fits into the window");
-	if (e->flags & COPY_HAS_LINKS && links_expect(d, l->node, e->name, e->id))
-		return -ENOMEM;
+	if (e->flags & COPY_HAS_LINKS)
+		err = links_expect(d, l->node, e->name, e->id, false, why);
+	if (err)
+		return err;
 	i = entries_item(d, l, e, cost_bytes);
 	if (!i)
 		return -ENOMEM;
@@ -478,12 +485,12 @@ static int take_named(struct destination *d, struct copy_entry *e, uint32_t cost
 		dest_failed(d, e->id, l->node, e->name, "open its directory", err);
 		if (e->kind == COPY_DIR)
 			return enter_nothing(d, l, e, cost_bytes, LEVEL_LOST);
-		return end_early(d, l, e, COPY_LOST);
+		return end_early(d, l, e, COPY_LOST, why);
 	}
 	if (e->kind == COPY_DIR)
 		return take_dir(d, l, e, cost_bytes, why);
 	if (l->kind != LEVEL_THERE)
-		return below_nothing(d, l, e);
+		return below_nothing(d, l, e, why);
 	if (e->kind == COPY_FILE)
 		return existing_offer(d, l, e, cost_bytes, why);
 	return take_link(d, l, e, cost_bytes, why);

@@ -267,11 +267,14 @@ int existing_offer(struct destination *d, const struct level *level, const struc
 		   uint32_t cost_bytes, char *why)
 {
 	struct offer o = { .level = level, .e = e, .cost_bytes = cost_bytes };
+	int err = 0;
 
 	if (d->root.device >= 0)
 		return offer_device(d, &o, why);
-	if (e->flags & COPY_HAS_LINKS && links_expect(d, level->node, e->name, e->id))
-		return -ENOMEM;
+	if (e->flags & COPY_HAS_LINKS)
+		err = links_expect(d, level->node, e->name, e->id, false, why);
+	if (err)
+		return err;
 	o.exists = !level->fresh && !fstatat(level->fd, e->name, &o.st, AT_SYMLINK_NOFOLLOW);
 	if (!o.exists && !level->fresh && errno != ENOENT) {
 		dest_failed(d, e->id, level->node, e->name, "look at", -errno);

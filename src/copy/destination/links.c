@@ -12,73 +12,149 @@
 #include <unistd.h>
 
 #include "copy/destination/file.h"
+#include "xdd/base/path.h"
 
-#define BUCKETS 4096u		     /* a power of two */
-#define FIRSTS_MAX (1u << 18)	     /* files with other names that are remembered */
-#define FIRSTS_MAX_BYTES (64u << 20) /* of their names */
+#define FIRST_BUCKETS 4096u	   /* a power of two */
+#define MAX_LOST_BYTES (64u << 20) /* of paths in directories that are not there */
 
 /* A file of which other names may follow. */
 struct first {
 	struct first *next;
 	uint64_t id;
-	struct dir_node *dir;	   /* a reference */
-	enum copy_outcome outcome; /* 0: it has none yet */
-	struct item *waiting;	   /* links to be made then */
-	char name[];
+	struct dir_node *dir; /* a reference */
+	struct item *waiting; /* links to be made once it has an outcome */
+	uint32_t users;	      /* threads that make links to it */
+	uint8_t outcome;      /* enum copy_outcome; 0: it has none yet */
+	bool all_came;	      /* its last name: it is forgotten once that is made */
+	bool is_lost;	      /* it is in a directory that is not there */
+	char name[];	      /* below `dir` */
 };
 
 struct links {
 	pthread_mutex_t lock;
-	/* guarded by lock; but `dir`, `name` of a first are const */
-	struct first *buckets[BUCKETS];
+	/* guarded by lock; but `dir`, `name` and `is_lost` of a first are const */
+	struct first **buckets;
+	size_t n_buckets; /* a power of two */
 	size_t n;
-	size_t bytes; /* of names */
-	bool forgot;  /* there were more than FIRSTS_MAX, or than FIRSTS_MAX_BYTES */
+	size_t lost_bytes; /* of the names of those that are lost. Of the receiving thread */
 };
 
 struct links *links_new(void)
 {
 	struct links *l = calloc(1, sizeof(*l));
 
-	if (l)
-		pthread_mutex_init(&l->lock, NULL);
+	if (!l)
+		return NULL;
+	l->n_buckets = FIRST_BUCKETS;
+	l->buckets = calloc(l->n_buckets, sizeof(struct first *));
+	if (!l->buckets) {
+		free(l);
+		return NULL;
+	}
+	pthread_mutex_init(&l->lock, NULL);
 	return l;
 }
 
-/* l->lock is held. */
-static struct first *find(struct links *l, uint64_t id)
-{
-	struct first *f = l->buckets[id & (BUCKETS - 1)];
+/* ---- the files that are remembered ---- */
 
-	while (f && f->id != id)
-		f = f->next;
-	return f;
+/* The pointer to the first of `id`, or to the end of its list. l->lock is held. */
+static struct first **links_find(struct links *l, uint64_t id)
+{
+	struct first **at = &l->buckets[id & (l->n_buckets - 1)];
+
+	while (*at && (*at)->id != id)
+		at = &(*at)->next;
+	return at;
 }
 
-int links_expect(struct destination *d, struct dir_node *dir, const char *path, uint64_t id)
+static void links_put(struct links *l, struct first *f)
+{
+	struct first **bucket = &l->buckets[f->id & (l->n_buckets - 1)];
+
+	f->next = *bucket;
+	*bucket = f;
+}
+
+/* Without memory the lists become longer. l->lock is held. */
+static void links_grow(struct links *l)
+{
+	struct links old = *l;
+	struct first **larger = calloc(2 * l->n_buckets, sizeof(struct first *));
+
+	if (!larger)
+		return;
+	l->buckets = larger;
+	l->n_buckets *= 2;
+	for (size_t k = 0; k < old.n_buckets; k++) {
+		for (struct first *f = old.buckets[k], *next; f; f = next) {
+			next = f->next;
+			links_put(l, f);
+		}
+	}
+	free(old.buckets);
+}
+
+/* False: there are too many. */
+static bool links_add(struct links *l, struct first *f)
+{
+	bool has_room;
+
+	pthread_mutex_lock(&l->lock);
+	has_room = l->n < COPY_MAX_FIRSTS;
+	if (has_room) {
+		if (l->n >= l->n_buckets)
+			links_grow(l);
+		links_put(l, f);
+		l->n++;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return has_room;
+}
+
+int links_expect(struct destination *d, struct dir_node *dir, const char *path, uint64_t id,
+		 bool is_lost, char *why)
 {
 	struct links *l = d->links;
 	size_t n = strlen(path) + 1;
 	struct first *f;
 
-	if (l->n >= FIRSTS_MAX || l->bytes + n > FIRSTS_MAX_BYTES) {
-		l->forgot = true;
-		return 0;
+	if (is_lost && n > COPY_MAX_NAME_BYTES && l->lost_bytes + n > MAX_LOST_BYTES) {
+		path = path_last(path);
+		n = strlen(path) + 1;
+	} else if (is_lost) {
+		l->lost_bytes += n;
 	}
 	f = calloc(1, sizeof(*f) + n);
 	if (!f)
 		return -ENOMEM;
 	f->id = id;
 	f->dir = dir;
+	f->is_lost = is_lost;
 	memcpy(f->name, path, n);
-	dirs_hold(d->dirs, f->dir);
-	pthread_mutex_lock(&l->lock);
-	f->next = l->buckets[f->id & (BUCKETS - 1)];
-	l->buckets[f->id & (BUCKETS - 1)] = f;
-	l->n++;
-	l->bytes += n;
-	pthread_mutex_unlock(&l->lock);
+	dirs_hold(d->dirs, dir);
+	if (!links_add(l, f)) {
+		dirs_release(d->dirs, dir);
+		free(f);
+		return dest_violation(why, "more files with other names than are supported");
+	}
 	return 0;
+}
+
+/* Forget a first that has all its names. l->lock is held, and released. */
+static void links_unlock(struct destination *d, struct first *f)
+{
+	struct links *l = d->links;
+	bool is_over = f->all_came && f->outcome && !f->users && !f->waiting;
+
+	if (is_over) {
+		*links_find(l, f->id) = f->next;
+		l->n--;
+	}
+	pthread_mutex_unlock(&l->lock);
+	if (is_over) {
+		dirs_release(d->dirs, f->dir);
+		free(f);
+	}
 }
 
 static void drop_waiting(struct destination *d, struct first *f)
@@ -93,7 +169,7 @@ static void drop_waiting(struct destination *d, struct first *f)
 
 void links_drop(struct destination *d)
 {
-	for (size_t k = 0; d->links && k < BUCKETS; k++) {
+	for (size_t k = 0; d->links && k < d->links->n_buckets; k++) {
 		for (struct first *f = d->links->buckets[k]; f; f = f->next)
 			drop_waiting(d, f);
 	}
@@ -105,7 +181,7 @@ void links_free(struct destination *d)
 
 	if (!l)
 		return;
-	for (size_t k = 0; k < BUCKETS; k++) {
+	for (size_t k = 0; k < l->n_buckets; k++) {
 		while (l->buckets[k]) {
 			struct first *f = l->buckets[k];
 
@@ -115,6 +191,7 @@ void links_free(struct destination *d)
 		}
 	}
 	pthread_mutex_destroy(&l->lock);
+	free(l->buckets);
 	free(l);
 	d->links = NULL;
 }
@@ -128,7 +205,7 @@ enum relation {
 	OTHER,
 };
 
-static enum relation relation(int first_dir, const char *first, int dir, const char *name)
+static enum relation relation(const struct first *f, int first_dir, int dir, const char *name)
 {
 	struct stat a, b;
 
@@ -136,8 +213,8 @@ static enum relation relation(int first_dir, const char *first, int dir, const c
 		return ABSENT;
 	if (S_ISDIR(b.st_mode))
 		return DIRECTORY;
-	if (!fstatat(first_dir, first, &a, AT_SYMLINK_NOFOLLOW) && a.st_dev == b.st_dev &&
-	    a.st_ino == b.st_ino)
+	if (!f->is_lost && !fstatat(first_dir, f->name, &a, AT_SYMLINK_NOFOLLOW) &&
+	    a.st_dev == b.st_dev && a.st_ino == b.st_ino)
 		return LINKED;
 	return OTHER;
 }
@@ -175,7 +252,7 @@ static void link_file(struct destination *d, const struct first *f, struct item 
 static void make_in(struct destination *d, const struct first *f, struct item *i, int first_dir,
 		    int dir)
 {
-	enum relation r = relation(first_dir, f->name, dir, i->file.entry->name);
+	enum relation r = relation(f, first_dir, dir, i->file.entry->name);
 
 	if (d->settings->verify)
 		verify(d, f, i, r);
@@ -218,56 +295,69 @@ static void make(struct destination *d, const struct first *f, struct item *i)
 	dirs_release(d->dirs, dir_node);
 }
 
-static void forgotten(struct destination *d, struct item *i)
-{
-	char path[COPY_MAX_PATH_BYTES];
-
-	role_fail(d->role, i->id, COPY_FAILED, dest_path(d, i->file.dir, i->file.entry->name, path),
-		  "there are too many files with several names");
-	file_lost(d, i);
-}
-
 int links_make(struct destination *d, struct item *i, char *why)
 {
+	const bool is_last = i->file.entry->flags & COPY_LAST_NAME;
 	struct links *l = d->links;
-	bool waits = false;
 	struct first *f;
 
 	pthread_mutex_lock(&l->lock);
-	f = find(l, i->file.entry->first);
-	if (f && !f->outcome) {
-		i->next = f->waiting;
-		f->waiting = i;
-		waits = true;
-	}
-	pthread_mutex_unlock(&l->lock);
-	if (waits)
-		return 0;
-	if (f) {
-		make(d, f, i);
-	} else if (l->forgot) {
-		forgotten(d, i);
-	} else {
+	f = *links_find(l, i->file.entry->first);
+	if (!f || f->all_came) {
+		pthread_mutex_unlock(&l->lock);
 		snprintf(why, WIRE_MAX_TEXT_BYTES, "a link to an unknown file");
 		file_forget(d, i);
 		return -EBADMSG;
 	}
+	f->all_came = is_last;
+	if (!f->outcome) {
+		i->next = f->waiting;
+		f->waiting = i;
+		pthread_mutex_unlock(&l->lock);
+		return 0;
+	}
+	f->users++;
+	pthread_mutex_unlock(&l->lock);
+	make(d, f, i);
+	pthread_mutex_lock(&l->lock);
+	f->users--;
+	links_unlock(d, f);
 	return 0;
+}
+
+void links_omit(struct destination *d, const struct copy_entry *e)
+{
+	struct links *l = d->links;
+	struct first *f;
+
+	if (!(e->flags & COPY_LAST_NAME))
+		return;
+	pthread_mutex_lock(&l->lock);
+	f = *links_find(l, e->first);
+	if (f) {
+		f->all_came = true;
+		links_unlock(d, f);
+	} else {
+		pthread_mutex_unlock(&l->lock);
+	}
 }
 
 void links_file_ended(struct destination *d, uint64_t id, enum copy_outcome outcome)
 {
 	struct links *l = d->links;
-	struct item *waiting = NULL;
+	struct item *waiting;
 	struct first *f;
 
 	pthread_mutex_lock(&l->lock);
-	f = find(l, id);
-	if (f) {
-		f->outcome = outcome;
-		waiting = f->waiting;
-		f->waiting = NULL;
+	f = *links_find(l, id);
+	if (!f) {
+		pthread_mutex_unlock(&l->lock);
+		return;
 	}
+	f->outcome = (uint8_t)outcome;
+	waiting = f->waiting;
+	f->waiting = NULL;
+	f->users++;
 	pthread_mutex_unlock(&l->lock);
 	while (waiting) {
 		struct item *i = waiting;
@@ -276,6 +366,9 @@ void links_file_ended(struct destination *d, uint64_t id, enum copy_outcome outc
 		i->next = NULL;
 		make(d, f, i);
 	}
+	pthread_mutex_lock(&l->lock);
+	f->users--;
+	links_unlock(d, f);
 }
 
 /* ---- symbolic links ---- */

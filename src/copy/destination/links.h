@@ -20,11 +20,16 @@ void links_drop(struct destination *d);
 void links_symlink(struct destination *d, struct item *i, bool fresh);
 int links_make(struct destination *d, struct item *i, char *why);
 
+/* A LINK in a directory that is not there, which ends without being made. Receiving thread. */
+void links_omit(struct destination *d, const struct copy_entry *e);
+
 /*
- * An entry with COPY_HAS_LINKS is offered (returns 0 or -ENOMEM), and has ended. `path` is below
- * `dir`: its name, or more where its directory is not there.
+ * An entry with COPY_HAS_LINKS is offered, and has ended. `path` is below `dir`: its name, or, if
+ * it `is_lost`, the path in directories that are not there. links_expect() returns 0, -ENOMEM, or
+ * -EBADMSG with `why`. A file is remembered until its last name (COPY_LAST_NAME) is made.
  */
-int links_expect(struct destination *d, struct dir_node *dir, const char *path, uint64_t id);
+int links_expect(struct destination *d, struct dir_node *dir, const char *path, uint64_t id,
+		 bool is_lost, char *why);
 void links_file_ended(struct destination *d, uint64_t id, enum copy_outcome outcome);
 
 #endif

@@ -11,7 +11,7 @@
  * DIR, FILE, SYMLINK: kind 1, flags 1, length of name 2, mode 2, number of attributes 2, id 8,
  *	uid 4, gid 4, mtime 8, atime 8; FILE: size 8, identity 8; SYMLINK: length of target 2;
  *	strings
- * LINK: kind 1, zero 1, length of name 2, id 8, first 8; name
+ * LINK: kind 1, flags 1, length of name 2, id 8, first 8; name
  * OWNER: kind 1, group 1, length of name 2, number 4; name
  * LEAVE, END: kind 1
  */
@@ -96,7 +96,7 @@ static size_t encode_link(const struct copy_entry *e, size_t name, uint8_t *out,
 	if (LINK_BYTES + name > room)
 		return 0;
 	p = put8(p, e->kind);
-	p = put8(p, 0);
+	p = put8(p, e->flags);
 	p = put16(p, (unsigned)name);
 	p = put64(p, e->id);
 	p = put64(p, e->first);
@@ -180,6 +180,8 @@ static uint32_t known_flags(enum copy_kind kind)
 		return COPY_HAS_LINKS;
 	case COPY_DIR:
 		return COPY_IMPLIED;
+	case COPY_LINK:
+		return COPY_LAST_NAME;
 	default:
 		return 0;
 	}
@@ -273,8 +275,9 @@ static bool decode_link(struct copy_cursor *c, struct copy_entry *e)
 	const uint8_t *p = c->at;
 	size_t name;
 
-	if (left(c) < LINK_BYTES || p[1])
+	if (left(c) < LINK_BYTES || p[1] & ~known_flags(COPY_LINK))
 		return false;
+	e->flags = p[1];
 	name = get16(p + 2);
 	e->id = get64(p + 4);
 	e->first = get64(p + 12);

@@ -21,8 +21,8 @@
 #include "xdd/net/digest.h"
 #include "xdd/net/wire.h"
 
-#define COPY_PROTOCOL 4
-#define COPY_BANNER "XDD-COPY" /* the first line of a server: "XDD-COPY 4 8.0.0" */
+#define COPY_PROTOCOL 5
+#define COPY_BANNER "XDD-COPY" /* the first line of a server: "XDD-COPY 5 8.0.0" */
 #define COPY_MAX_OFFER_BYTES (1u << 20)
 #define COPY_MAX_BUNDLE_BYTES (1u << 20)   /* of the body of WIRE_COPY_BUNDLE */
 #define COPY_SMALL_FILE_BYTES (256u << 10) /* files up to this size travel in bundles */
@@ -135,6 +135,13 @@ enum wire_fault copy_decode_meet(const uint8_t *body, size_t length, struct copy
 #define COPY_WINDOW_ENTRIES 65536u
 #define COPY_WINDOW_BYTES (16u << 20)
 
+/*
+ * Files of which other names may follow, at most: entries with COPY_HAS_LINKS less LINKs with
+ * COPY_LAST_NAME. The destination has some 80 bytes for each. Beyond that a source offers the names
+ * as separate files.
+ */
+#define COPY_MAX_FIRSTS ((uint64_t)1 << 26)
+
 enum copy_kind {
 	COPY_DIR = 1, /* enter it: later entries lie in it */
 	COPY_LEAVE,   /* leave the directory that was entered last */
@@ -150,6 +157,7 @@ enum {
 	COPY_HAS_LINKS = 1 << 1, /* FILE, SYMLINK: LINK entries may follow */
 	COPY_DEVICE = 1 << 2,	 /* FILE: a device or pipe-like source; size as the user gave it */
 	COPY_IMPLIED = 1 << 3,	 /* DIR: leads to names of a list; one that exists stays as it is */
+	COPY_LAST_NAME = 1 << 4, /* LINK: no other LINK to `first` follows */
 };
 
 struct copy_attr {

@@ -78,15 +78,17 @@ static bool found_first(struct walk *w, struct walk_found *f, enum copy_kind kin
 			struct dir_node *dir, const char *name)
 {
 	uint64_t first = 0;
+	bool is_last = false;
 
 	if (f->st.st_nlink > 1)
-		first = walk_links_first(&w->links, &f->st, w->next_id);
+		first = walk_links_first(&w->links, &f->st, w->next_id, &is_last);
 	if (f->st.st_nlink > 1 && !first)
 		w->links.full = true;
 	found(w, f, kind, dir, name);
 	if (first && first != f->entry.id) {
 		f->entry.kind = COPY_LINK;
 		f->entry.first = first;
+		f->entry.flags = is_last ? COPY_LAST_NAME : 0;
 		return false;
 	}
 	if (first)
@@ -309,6 +311,7 @@ int walk_open(struct walk **w, const struct copy_settings *settings, const char 
 	walk->sources = sources;
 	walk->n_sources = n;
 	walk->next_id = 1;
+	walk->links.most = COPY_MAX_FIRSTS;
 	walk->fd = -1;
 	walk->host = identity_host();
 	walk->avoid_since = time(NULL) - CLOCK_DIFFERENCE_S;

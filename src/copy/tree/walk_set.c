@@ -14,7 +14,6 @@
 #include "xdd/base/random.h"
 
 #define FIRST_SIZE 256
-#define MAX_LINKS (3u << 18) /* 786432 of them take 24 MiB */
 
 /* ---- names ---- */
 
@@ -165,23 +164,25 @@ static void drop_link(struct walk_links *l, struct walk_link *x)
 	l->n--;
 }
 
-uint64_t walk_links_first(struct walk_links *l, const struct stat *st, uint64_t id)
+uint64_t walk_links_first(struct walk_links *l, const struct stat *st, uint64_t id, bool *is_last)
 {
 	struct walk_link *x;
 	uint32_t dev;
 
-	if (4 * l->n >= 3 * l->size && l->n < MAX_LINKS && grow_links(l))
+	*is_last = false;
+	if (4 * l->n >= 3 * l->size && l->n < l->most && grow_links(l))
 		return 0;
 	if (dev_index(l, st->st_dev, &dev))
 		return 0;
 	x = find_link(l, dev, st->st_ino);
 	if (x->id) {
 		id = x->id;
-		if (--x->left == 0)
+		*is_last = --x->left == 0;
+		if (*is_last)
 			drop_link(l, x);
 		return id;
 	}
-	if (l->n >= MAX_LINKS)
+	if (l->n >= l->most)
 		return 0;
 	*x = (struct walk_link){
 		.dev = dev, .ino = st->st_ino, .id = id, .left = (uint32_t)st->st_nlink - 1
@@ -194,5 +195,5 @@ void walk_links_free(struct walk_links *l)
 {
 	free(l->slots);
 	free(l->devs);
-	*l = (struct walk_links){ .n = 0 };
+	*l = (struct walk_links){ .most = l->most };
 }
