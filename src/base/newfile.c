@@ -63,13 +63,18 @@ static int open_temporary(char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The permissions of a file that open(2) has just created. */
-static void set_usual_mode(int fd)
+mode_t newfile_mask(void)
 {
 	mode_t mask = umask(0);
 
 	umask(mask);
-	fchmod(fd, 0666 & ~mask);
+	return 0777 & ~mask;
+}
+
+/* The permissions of a file that open(2) has just created. */
+static void set_usual_mode(int fd)
+{
+	fchmod(fd, 0666 & newfile_mask());
 }
 
 /* Give the unnamed file its temporary name, which it has for a moment only. */

@@ -93,17 +93,16 @@ static int copy_main(int argc, char **argv)
 const struct command command_copy = {
 	.name = "copy",
 	.summary = "copy files and trees between hosts; also as xddcp",
-	.usage =
-		"usage: xddcp [<option> ...] <source> ... [<user>@]<host>:<path> [<size>]\n"
-		"       xddcp [<option> ...] [<user>@]<host>:<path> ... <destination> [<size>]\n"
-		"       xddcp [<option> ...] <host a>:<path> ... <host b>:<path> [<size>]\n"
-		"       xddcp [<option> ...] <source> ... <destination>\n"
-		"\n"
-		"Copies files from host to host. ssh starts xdd on the other host; the data move\n"
-		"by connections of their own, with a key for this copy only. Each block is\n"
-		"checked, and a file gets its name when it is complete. Permissions, times, links\n"
-		"and holes are copied, and files that are the same already are skipped. xddcp is\n"
-		"xdd copy.\n",
+	.usage = "usage: xddcp [<option> ...] <source> ... [<user>@]<host>:<path> [<size>]\n"
+		 "       xddcp [<option> ...] [<user>@]<host>:<path> ... <destination> [<size>]\n"
+		 "       xddcp [<option> ...] <host a>:<path> ... <host b>:<path> [<size>]\n"
+		 "       xddcp [<option> ...] <source> ... <destination>\n"
+		 "\n"
+		 "Copies files from host to host. ssh starts xdd on the other host; the data move\n"
+		 "by connections of their own, with a key for this copy only. Each block is\n"
+		 "checked, and a file gets its name when it is complete. Times, links and\n"
+		 "holes are copied, and files that are the same already are skipped. xddcp is\n"
+		 "xdd copy.\n",
 	.options = &copy_options,
 	.footer = "Exit status: 0 all files arrived and were checked; 5 a signal ended the copy;\n"
 		  "6 a log or other output is incomplete; 7 contents differ (-verify);\n"

@@ -24,7 +24,7 @@ struct foreign_word {
 static const struct foreign_word rows[] = {
 	{ "-z --compress --compress-level --zc -C", "rsync and scp", "",
 	  "the data are not compressed" },
-	{ "--archive", "rsync", "-r -P", "permissions, times and links are always copied" },
+	{ "--archive", "rsync", "-r -P", "times and links are always copied" },
 	{ "--progress --info --stats --human-readable", "rsync", "",
 	  "progress and a summary are always shown" },
 	{ "--partial --partial-dir --append --append-verify", "rsync", "-R",
@@ -122,8 +122,8 @@ static void report(const char *word, const struct foreign_word *row)
 /* -avz: what xddcp calls that. Letters that it does not know have no words here. */
 static void report_archive(const char *word)
 {
-	log_error("copy %.128s: is a word of rsync; say -r -P%s%s%s: permissions, times and links "
-		  "are always copied",
+	log_error("copy %.128s: is a word of rsync; say -r -P%s%s%s: times and links are always "
+		  "copied",
 		  word, strchr(word, 'n') ? " -n" : "", strchr(word, 'c') ? " -c" : "",
 		  strchr(word, 'v') ? " -v" : "");
 }

@@ -31,10 +31,13 @@ static const struct option what_rows[] = {
 	{ .name = "preserve",
 	  .aliases = "P",
 	  SETTING(everything),
-	  .help = "copy owners, ACLs and extended attributes too",
+	  .help = "copy permissions, owners, ACLs and extended attributes too",
 	  .detail =
-		  "Permissions and times are always copied. Owners need the rights of root at the "
-		  "destination; what could not be set is counted and reported once.",
+		  "Times are always copied. Without this option new files and directories get the "
+		  "permissions of the source that the umask or the default ACL at the destination "
+		  "leaves, without set-user-ID bits; those that exist keep theirs. Owners need the "
+		  "rights of root at the destination; what could not be set is counted and "
+		  "reported once.",
 	  .example = "xddcp -r -P /home/ann root@storage:/home/" },
 	{ .name = "contents",
 	  .aliases = "c",
@@ -106,7 +109,7 @@ static const struct option instead_rows[] = {
 	  .help = "copy nothing; compare, and list what differs",
 	  .detail =
 		  "Both sides read, and digests of blocks are compared, as well as what the copy "
-		  "would set: times and permissions; with -preserve owners, ACLs and extended "
+		  "would set: times; with -preserve permissions, owners, ACLs and extended "
 		  "attributes. All differences of a file are in one line, with ranges of bytes; the "
 		  "exit status is then 7. It is 0 only if the command without -verify would change "
 		  "nothing. A directory that the "
@@ -191,7 +194,7 @@ static const struct option link_rows[] = {
 	  .min = 1,
 	  .max = 65535,
 	  LINE_FIELD(port),
-	  .hint = "permissions and times are always copied, and -P copies owners",
+	  .hint = "times are always copied, and -P copies permissions and owners",
 	  .help = "listen at this port, or at one of those after it",
 	  .detail =
 		  "As many ports are tried as there are threads; the first free one takes all "

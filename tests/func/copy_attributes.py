@@ -142,7 +142,7 @@ def set_time(path):
 CHANGES = [  # what becomes of an existing copy, and the words of -k; where only -P copies it
     ("time", ["modification time is 1970-01-01 00:00:00.000000005 UTC, not 2001-09-09 01:46:40.00000000"], False,
      ("", "dir", "dir/file", "empty", "link"), set_time),
-    ("mode", ["permissions are 0705, not 0"], False, ("", "dir", "dir/file", "empty"), lambda path: os.chmod(path, 0o705)),
+    ("mode", ["permissions are 0705, not 0"], True, ("", "dir", "dir/file", "empty"), lambda path: os.chmod(path, 0o705)),
     ("owner", ["owner is 9, not ", "group is 8, not "], True, ("", "dir", "dir/file", "empty", "link"),
      lambda path: os.chown(path, 9, 8, follow_symlinks=False)),
     ("attribute", ["attribute user.text differs", "attribute user.more is missing", "attribute user.old is not at the source"], True,

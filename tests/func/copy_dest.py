@@ -437,7 +437,7 @@ def test_verify():
          "-k changes nothing", run)
     os.chmod(there, 0o700)
     run = copy("-r", "-k", tree + "/", FAKE.place(there))
-    t.ok("copy: %s: permissions are 0700, not 0755; modification time is " % FAKE.place(there) in run.err, "-k compares the directory that is the destination", run)
+    t.ok("copy: %s: modification time is " % FAKE.place(there) in run.err, "-k compares the directory that is the destination", run)
     for words, entries in ((("-r", tree), 8), (("-r", tree + "/"), 8), ((tree + "/same", tree + "/small"), 2)):
         run = copy("-k", *words, FAKE.place(t.path("not-there")))
         t.ok(run.status == MISCOMPARE and run.error_lines() == ["xdd: copy: %s: does not exist" % FAKE.place(t.path("not-there"))] and

@@ -57,11 +57,11 @@ def test_options():
     refused("-t -1 a h:b", ARGUMENTS, "from 1 to 128")
     refused("-t 1e3 a h:b", ARGUMENTS, "from 1 to 128")
     refused("a h:b -t", ARGUMENTS, "missing argument <#threads>")
-    refused("-p a h:b", ARGUMENTS, "-p a", "from 1 to 65535", "permissions and times are always copied")
+    refused("-p a h:b", ARGUMENTS, "-p a", "from 1 to 65535", "times are always copied, and -P copies permissions")
     # -t and -p have another meaning in other tools; their names have not.
     for word in "-threads x", "--threads=x", "-port x":
         refused(word + " a h:b", ARGUMENTS, "expected a number from 1 to %d\n" % (65535 if "port" in word else 128))
-    refused("-rp d h:b", ARGUMENTS, "-rp d", "permissions and times are always copied")
+    refused("-rp d h:b", ARGUMENTS, "-rp d", "times are always copied, and -P copies permissions")
     refused("-p 70000 a h:b", ARGUMENTS, "from 1 to 65535")
     refused("-p 65530 -t 8 a h:b", ARGUMENTS, "at most 65528", "8 threads")
     refused("-blocksize 1k a h:b", ARGUMENTS, "4 KiB to 32 MiB")
@@ -232,11 +232,12 @@ def test_random_words():
     random.seed(41)
     before = names()
     failing = t.path("failing-ssh")
-    with open(failing, "w", encoding="ascii") as f:
-        f.write("#!/bin/sh\nexit 255\n")
-    os.chmod(failing, 0o755)
     wrong = []
     for _ in range(200):
+        # Where -O takes the word before it, this file is the destination.
+        with open(failing, "w", encoding="ascii") as f:
+            f.write("#!/bin/sh\nexit 255\n")
+        os.chmod(failing, 0o755)
         words = ["" if word == "''" else word for word in random.choices(WORDS, k=random.randint(1, 7))]
         run = t.command([t.XDD, "copy", *words, "-S", failing], cwd=WHERE, env={"XDDCP_SSH": failing})
         if run.status in refusals:

@@ -5,6 +5,7 @@ owner may not write, links and FIFOs in the place of files, the mask of the proc
 """
 import os
 import stat
+import struct
 import subprocess
 import sys
 
@@ -47,8 +48,8 @@ def test_on_the_way():
     write(t.path("list"), b"open/shared/2\nthere/3\nopen/shared/4\nopen/1\n")
     run = xddcp("-F", "../list", FAKE.place(copy), cwd=source)
     t.ok(run.status == 0 and os.path.exists(copy + "/open/shared/4"), "a list, with two ways through a directory", run)
-    t.equal([mode(copy + name) for name in ("/open", "/open/shared", "/there")], ["0751", "0777", "0705"],
-            "directories on the way that are made have the permissions of the source, and their owner may write", run)
+    t.equal([mode(copy + name) for name in ("/open", "/open/shared", "/there")], ["0751", "0755", "0705"],
+            "directories on the way that are made have the permissions of the source that the mask leaves, and their owner may write", run)
 
 
 def test_own_directories():
@@ -64,7 +65,8 @@ def test_own_directories():
 
     def run(words):
         return t.command([*prefix, "sh", "-c", "cd '%s' && %s" % (top, words.replace("COPY", "'%s' copy -r" % binary))], cwd="/")
-    made = run("mkdir -p s/closed/in d && echo 1 >s/closed/in/1 && chmod 0555 s/closed/in s/closed s && COPY s/ d && COPY s named")
+    made = run("mkdir -p s/closed/in d && echo 1 >s/closed/in/1 && chmod 0555 s/closed/in s/closed s && COPY s/ d && COPY s named && "
+               "chmod 0555 d")
     t.ok(made.status == 0, "a tree of directories that are not writable", made)
     more = run("chmod 0755 s s/closed/in && echo 2 >s/closed/in/2 && echo 3 >s/3 && chmod 0555 s s/closed/in && COPY s/ d && "
                "COPY s/ named")
@@ -104,42 +106,95 @@ def test_no_files_in_place():
 MODES = (0o644, 0o755, 0o600, 0o640, 0o666, 0o777, 0o604, 0o444, 0o400, 0o200, 0, 0o1644, 0o2755, 0o4755, 0o6711)
 
 
+def accesses(path):
+    """The permissions of all below a directory, with the access lists."""
+    found = {}
+    for where, dirs, files in os.walk(path):
+        for name in [where] + [os.path.join(where, name) for name in files]:
+            lists = [os.getxattr(name, kind) for kind in os.listxattr(name) if kind.startswith("system.posix_acl")]
+            found[os.path.relpath(name, path)] = (mode(name), lists)
+        dirs.sort()
+    return found
+
+
+def make_all(top, mask):
+    """Files and directories that are created with each of the modes, under this mask."""
+    before = os.umask(mask)
+    for place in ("plain", "acl", "shared"):
+        os.makedirs("%s/%s" % (top, place), exist_ok=True)
+        for value in MODES:
+            os.mkdir("%s/%s/d%04o" % (top, place, value), value & 0o777)
+            for number in (1, 2):
+                path = "%s/%s/%04o.%d" % (top, place, value, number)
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, value & 0o777))
+                if not mask:  # the source
+                    os.chmod(path, value)
+    os.umask(before)
+
+
 def test_created():
-    """Files in memory, whose mode is that of their creation where the mask and ACLs allow it."""
-    top = s.tmpfs("created", 16 << 20)
-    if not top:
-        return t.skip("permissions of files in memory", s.sys_why())
-    for place in ("plain", "acl"):
-        os.makedirs("%s/from/%s" % (top, place))
-        for number in (1, 2):
-            for value in MODES:
-                path = "%s/from/%s/%04o.%d" % (top, place, value, number)
-                write(path)
-                os.chmod(path, value)
-    wanted = {name: "%04o" % int(name[:4], 8) for name in os.listdir(top + "/from/acl")}
-    for mask in ("000", "022", "077", "177"):
-        copy = "%s/to %s" % (top, mask)
-        os.makedirs(copy + "/acl")
-        acl = t.have("setfacl") and not t.command(["setfacl", "-d", "-m", "u:daemon:rwx,g::r,m::rx,o::-", copy + "/acl"]).status
-        run = t.command(["sh", "-c", 'umask %s && exec "$0" copy -r "$1" "$2"' % mask, os.path.abspath(t.XDD), top + "/from/", copy])
-        found = [{name: mode("%s/%s/%s" % (copy, place, name)) for name in os.listdir("%s/%s" % (copy, place))}
-                 for place in ("plain", "acl")]
-        t.ok(run.status == 0 and found == [wanted] * 2, "umask %s: permissions are those of the source" % mask, "%s\n%s" % (found, run))
-        if not acl:
-            t.skip("umask %s: a default ACL" % mask, "no ACLs here")
+    """Without -P new files and directories get what the kernel gives them, on storage and in memory."""
+    source = t.path("created")
+    make_all(source, 0)
+    for top in (t.tmp(), s.tmpfs("memory", 16 << 20)):
+        if not top:
+            t.skip("permissions of files in memory", s.sys_why())
             continue
-        # A file that was created for its owner only, and got its permissions afterwards.
-        before = os.umask(0o077)
-        write(copy + "/acl/reference")
-        os.umask(before)
-        wrong = []
-        for name, value in wanted.items():
-            os.chmod(copy + "/acl/reference", int(value, 8))
-            lists = [os.getxattr("%s/acl/%s" % (copy, file), "system.posix_acl_access") for file in ("reference", name)]
-            wrong += [name] if lists[0] != lists[1] else []
-        t.equal(wrong, [], "umask %s: users of a default ACL have the rights that the permissions leave them" % mask)
-    return None
+        for mask in (0o022, 0o077, 0o177, 0o002):
+            places = ["%s/%s %03o" % (top, name, mask) for name in ("kernel", "copy")]
+            for to in places:
+                for name in ("plain", "acl", "shared"):
+                    os.makedirs("%s/%s" % (to, name))
+                os.chmod(to + "/shared", 0o2775)
+                acl = t.have("setfacl") and not t.command(["setfacl", "-d", "-m", "u:daemon:rwx,g::r,m::rx,o::-", to + "/acl"]).status
+            make_all(places[0], mask)
+            run = t.xdd("copy", "-r", source + "/", places[1], umask=mask)
+            wanted, found = map(accesses, places)
+            t.ok(run.status == 0 and wanted == found, "umask %03o: permissions%s of new files, in %s" %
+                 (mask, " and ACLs" * acl, "memory" if top != t.tmp() else "files"),
+                 "%s\n%s" % ([(name, found.get(name), wanted[name]) for name in wanted if found.get(name) != wanted[name]], run))
 
 
-t.run(test_on_the_way, test_own_directories, test_no_files_in_place, test_created)
+def test_kept():
+    """Without -P what exists keeps its permissions, except bits that would give the rights of an owner."""
+    source, to = t.path("new contents"), t.path("old")
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in (
+        (1, 6, 2 ** 32 - 1), (2, 6, 7), (4, 0, 2 ** 32 - 1), (16, 6, 2 ** 32 - 1), (32, 0, 2 ** 32 - 1)))
+    os.makedirs(source + "/dir")
+    os.makedirs(to + "/dir")
+    for name in ("closed", "set-id", "acl", "same"):
+        for top in (source, to):
+            write("%s/%s" % (top, name), b"the old" if top == to and name != "same" else b"contents")
+        os.chmod("%s/%s" % (source, name), 0o6777)
+    for name in ("same", "dir"):
+        os.utime("%s/%s" % (source, name), ns=(7, 7))
+    for name, value in (("closed", 0o600), ("set-id", 0o6711), ("same", 0o640), ("dir", 0o750), ("", 0o701)):
+        os.chmod("%s/%s" % (to, name), value)
+    os.chmod(source, 0o777)
+    os.utime(to + "/same", ns=(7, 7))
+    try:
+        os.setxattr(to + "/acl", "system.posix_acl_access", acl)
+    except OSError:
+        t.skip("files with ACLs", "the file system of %s has none" % t.tmp())
+        os.chmod(to + "/acl", 0o660)
+    names = ("closed", "set-id", "acl", "same", "dir", "")
+    before = [accesses(to)[name or "."] for name in names]
+    for words in ([], ["-c"], ["-i"]):
+        for name in ("closed", "set-id", "acl"):
+            with open("%s/%s" % (to, name), "r+b") as file:
+                file.write(b"OLD")
+        os.chmod(to + "/set-id", 0o6711)
+        run = xddcp("-r", *words, source + "/", FAKE.place(to))
+        after = [accesses(to)[name or "."] for name in names]
+        wanted = before if words == ["-i"] else [before[0], ("0711", before[1][1]), *before[2:]]
+        with open(to + "/closed", "rb") as file:
+            t.ok(run.status == 0 and file.read() == b"contents", "existing files are replaced: %s" % words, run)
+        t.equal(after, wanted, "permissions and ACLs are kept: %s" % words, run)
+    run = xddcp("-r", "-P", source + "/", FAKE.place(to))
+    t.equal((run.status, [mode("%s/%s" % (to, name)) for name in names]), (0, ["6777", "6777", "6777", "6777", mode(source + "/dir"), "0777"]),
+            "-P gives them the permissions of the source", run)
+
+
+os.umask(0o022)
+t.run(test_on_the_way, test_own_directories, test_no_files_in_place, test_created, test_kept)
 t.done()

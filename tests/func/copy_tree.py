@@ -338,7 +338,9 @@ def test_too_many_attributes():
 def test_plain():
     source, copy = fresh("plain"), fresh("plain copy")
     make_tree(source)
-    run = xddcp("-r", source, FAKE.place(copy))
+    for name in ("files/program", "times"):
+        os.chmod("%s/%s" % (source, name), 0o711)
+    run = xddcp("-r", source, FAKE.place(copy), umask=0)
     t.ok(run.status == 0, "-r without -P", run)
     if ROOT:
         for name in ("files/f8", "files/f9", "empty"):
@@ -366,9 +368,10 @@ def test_set_user_id():
     write(source + "/own", b"x", 0o4755)
     run = xddcp("-r", source, FAKE.place(copy))
     modes = [os.stat("%s/%s" % (copy, name)).st_mode & 0o7777 for name in ("other", "own")]
-    t.ok(run.status == 0 and modes == [0o755, 0o4755], "a program of another user does not become one of root",
+    t.ok(run.status == 0 and modes == [0o755, 0o755], "without -P no program runs as its owner",
          "%s %s" % ([oct(m) for m in modes], run))
     run = xddcp("-r", "-P", source + "/", FAKE.place(copy))
+    t.equal(os.stat(copy + "/own").st_mode & 0o7777, 0o4755, "with -P it does", run)
     status = os.stat(copy + "/other")
     t.ok(run.status == 0 and (status.st_mode & 0o7777, status.st_uid) == (0o6755, 1), "with -P it is one of its owner", run)
     return None

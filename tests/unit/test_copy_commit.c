@@ -96,7 +96,7 @@ static bool has_mode(struct dir_node *dir, mode_t mode)
 	struct stat st;
 	bool has;
 
-	f->entry->mode = mode;
+	f->mode = mode;
 	assert_int_equal(commit_create(commit, f), 0);
 	assert_int_equal(fstat(f->fd, &st), 0);
 	has = f->has_mode;

@@ -55,7 +55,7 @@ static void apply(int fd, const struct copy_entry *e, const struct meta_owners *
 {
 	struct meta_result r;
 
-	meta_apply(fd, e, o, &r);
+	meta_apply(fd, e, e->mode, o, &r);
 	for (int step = 0; step < META_STEPS; step++) {
 		if (r.err[step])
 			fail_msg("%s: %s", meta_step_name(step), strerror(-r.err[step]));
@@ -94,6 +94,7 @@ static void test_mode_and_times(void **state)
 {
 	static const mode_t modes[] = { 0, 0400, 0644, 0777, 01777 };
 	int fd = make("times", 0600);
+	struct meta_result r;
 	struct stat st;
 
 	(void)state;
@@ -108,8 +109,11 @@ static void test_mode_and_times(void **state)
 		assert_int_equal(st.st_atim.tv_sec, -1);
 		assert_int_equal(st.st_atim.tv_nsec, 999999999);
 		assert_true(same(&st, fd, &e, NULL));
-		e.mode ^= 010;
-		assert_false(same(&st, fd, &e, NULL));
+		e.mode ^= 010; /* one that exists keeps its mode */
+		assert_true(same(&st, fd, &e, NULL));
+		meta_apply(fd, &e, META_KEEP_MODE, NULL, &r);
+		assert_int_equal(r.err[META_TIMES], 0);
+		assert_int_equal(status(fd).st_mode & 07777, modes[i]);
 		e.mode ^= 010;
 		e.mtime_ns++;
 		assert_false(same(&st, fd, &e, NULL));
@@ -160,17 +164,13 @@ static void test_set_id(void **state)
 	struct stat st;
 
 	(void)state;
-	apply(fd, &e, NULL, false);
-	assert_int_equal(status(fd).st_mode & 07777, 06755);
+	apply(fd, &e, o, false);
+	st = status(fd);
+	assert_int_equal(st.st_mode & 07777, 06755);
+	assert_true(same(&st, fd, &e, o));
 	other = e;
 	other.uid++;
-	apply(fd, &other, NULL, false);
-	assert_int_equal(status(fd).st_mode & 07777, 02755);
 	other.gid++;
-	apply(fd, &other, NULL, false);
-	st = status(fd);
-	assert_int_equal(st.st_mode & 07777, 0755);
-	assert_true(same(&st, fd, &other, NULL));
 	if (geteuid() == 0) {
 		apply(fd, &other, o, false);
 		st = status(fd);
@@ -189,11 +189,35 @@ static void test_set_id(void **state)
 	}
 	assert_int_equal(mkdir("set-id-dir", 0700), 0);
 	dir = open("set-id-dir", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	apply(dir, &e, NULL, false);
+	apply(dir, &e, o, false);
 	assert_int_equal(status(dir).st_mode & 07777, 06755);
 	close(dir);
 	close(fd);
 	meta_owners_free(o);
+}
+
+/* Permissions of new files in a directory: the mask, or a default ACL. */
+static void test_creation_mask(void **state)
+{
+	/* owner rwx, user 5 rw-, group r-x, mask r--, others --x */
+	static const uint8_t acl[] = { 2,   0,	 0,   0,    1,	 0,   7,    0,	 255, 255, 255,
+				       255, 2,	 0,   6,    0,	 5,   0,    0,	 0,   4,   0,
+				       5,   0,	 255, 255,  255, 255, 0x10, 0,	 4,   0,   255,
+				       255, 255, 255, 0x20, 0,	 1,   0,    255, 255, 255, 255 };
+	int dir, by_path;
+
+	(void)state;
+	assert_int_equal(mkdir("mask", 0700), 0);
+	dir = open("mask", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	by_path = open("mask", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(meta_creation_mask(dir, 0755), 0755);
+	assert_int_equal(meta_creation_mask(by_path, 0700), 0700);
+	if (!fsetxattr(dir, "system.posix_acl_default", acl, sizeof(acl), 0)) {
+		assert_int_equal(meta_creation_mask(dir, 0755), 0741);
+		assert_int_equal(meta_creation_mask(by_path, 0755), 0741);
+	}
+	close(by_path);
+	close(dir);
 }
 
 static void test_owner_names(void **state)
@@ -486,15 +510,11 @@ static void test_dup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mode_and_times),
-		cmocka_unit_test(test_same_time),
-		cmocka_unit_test(test_set_id),
-		cmocka_unit_test(test_owner_names),
-		cmocka_unit_test(test_attributes),
-		cmocka_unit_test(test_acl_owners),
-		cmocka_unit_test(test_many_attributes),
-		cmocka_unit_test(test_link),
-		cmocka_unit_test(test_dup),
+		cmocka_unit_test(test_mode_and_times), cmocka_unit_test(test_same_time),
+		cmocka_unit_test(test_set_id),	       cmocka_unit_test(test_creation_mask),
+		cmocka_unit_test(test_owner_names),    cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_acl_owners),     cmocka_unit_test(test_many_attributes),
+		cmocka_unit_test(test_link),	       cmocka_unit_test(test_dup),
 	};
 
 	return cmocka_run_group_tests(tests, enter_directory, remove_directory);

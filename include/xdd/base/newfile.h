@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 struct newfile {
 	FILE *f;	 /* the stream to write to; NULL: not open */
@@ -24,6 +25,12 @@ struct newfile {
 	 */
 	bool durable;
 };
+
+/*
+ * The permissions that the mask of the process leaves of 0777. Files that other threads create
+ * meanwhile have no mask.
+ */
+mode_t newfile_mask(void);
 
 /* Open a file that is to become `path`. Returns 0 or -errno, then with nothing to close. */
 int newfile_open(struct newfile *n, const char *path);

@@ -319,7 +319,7 @@ int commit_reserve(struct commit *c, struct commit_file *f, char name[COPY_TEMPO
 /* The first file of a directory with these permissions: does it have them? */
 static bool look_at_mode(struct commit *c, const struct commit_file *f)
 {
-	const mode_t mode = f->entry->mode;
+	const mode_t mode = f->mode;
 	struct stat st;
 	bool kept = fstat(f->fd, &st) == 0 && (st.st_mode & 07777) == mode;
 
@@ -334,7 +334,7 @@ static bool look_at_mode(struct commit *c, const struct commit_file *f)
  */
 static int open_unnamed(struct commit *c, struct commit_file *f, int dir_fd)
 {
-	const mode_t mode = f->entry->mode;
+	const mode_t mode = f->mode;
 	enum commit_mode state = COMMIT_MODE_CHANGED;
 
 	if (!c->everything && (mode & ~(mode_t)0177) == 0600)

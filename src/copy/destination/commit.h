@@ -29,7 +29,8 @@ struct commit_file {
 	uint64_t number;	  /* of its temporary name; 0: in place, there is none */
 	int fd;			  /* -1: none; closed by the commit */
 	bool unnamed;		  /* it has no name before its final one */
-	bool has_mode;		  /* it was created with the permissions of its entry */
+	mode_t mode;		  /* permissions that it gets; with -P those of its entry */
+	bool has_mode;		  /* it was created with them */
 	bool kept;		  /* in the journal: -R */
 
 	/* of the commit; not for others */

@@ -19,6 +19,7 @@
 #include "copy/destination/links.h"
 #include "copy/destination/receive.h"
 #include "copy/tree/identity.h"
+#include "xdd/base/newfile.h"
 
 /* ---- reports ---- */
 
@@ -263,9 +264,9 @@ static void finish_root(struct destination *d)
 	const struct copy_entry *e = d->entries ? entries_of_root(d->entries) : NULL;
 
 	if (!e || !d->dirs || d->reads_only ||
-	    (!entries_complete(d->entries) && !d->root.opened_up))
+	    (!entries_complete(d->entries) && d->root.old_mode == META_KEEP_MODE))
 		return;
-	directory_attributes(d, dirs_root(d->dirs), e, d->root.fresh);
+	directory_attributes(d, dirs_root(d->dirs), e, d->root.fresh, d->root.old_mode);
 	flush_root(d);
 }
 
@@ -378,6 +379,7 @@ int copy_destination(struct copy_job *job)
 	d->settings = job->settings;
 	d->reads_only = job->settings->verify || job->settings->dry_run;
 	d->host = identity_host();
+	d->mask = newfile_mask();
 	root_init(&d->root);
 	err = role_open(&d->role, job, COPY_DESTINATION, &ops, d);
 	if (err) {

@@ -40,6 +40,7 @@ struct destination {
 	const struct copy_settings *settings;
 	struct role *role;
 	uint64_t host;	 /* identity_host() */
+	mode_t mask;	 /* newfile_mask() */
 	bool reads_only; /* -k, -n: nothing is written */
 	bool announced;	 /* commit_announce() was called. Of the receiving thread */
 	struct root root;

@@ -70,6 +70,7 @@ static int push(struct destination *d, const struct level *level)
 	if (x->n)
 		return_fd(d, &levels[x->n - 1]);
 	levels[x->n] = *level;
+	levels[x->n].mask = META_KEEP_MODE;
 	levels[x->n++].fd = -1;
 	x->open_bytes += level->cost_bytes;
 	return 0;
@@ -85,6 +86,13 @@ static int top(struct destination *d, struct level **out)
 		return 0;
 	l->fd = dirs_fd(d->dirs, l->node);
 	return l->fd < 0 ? l->fd : 0;
+}
+
+mode_t entries_mask(struct destination *d, struct level *level)
+{
+	if (level->mask == META_KEEP_MODE)
+		level->mask = meta_creation_mask(level->fd, d->mask);
+	return level->mask;
 }
 
 static enum copy_outcome outcome_below(enum level_kind kind)
@@ -263,7 +271,7 @@ static int enter_root(struct destination *d, const struct copy_entry *e, uint32_
 
 /* It is there: another file in its place is a failure of all below. */
 static int enter_there(struct destination *d, const struct level *in, const struct copy_entry *e,
-		       uint32_t cost_bytes, bool made)
+		       uint32_t cost_bytes, bool made, mode_t old_mode)
 {
 	struct level l = { .kind = LEVEL_THERE, .fresh = made, .cost_bytes = cost_bytes };
 	int err = dirs_enter(d->dirs, in->node, e->name, &l.node);
@@ -275,7 +283,7 @@ static int enter_there(struct destination *d, const struct level *in, const stru
 	if (err == -ENOENT && d->settings->dry_run)
 		return enter_nothing(d, in, e, cost_bytes, LEVEL_WOULD);
 	if (!err)
-		err = directory_begin(l.node, e, cost_bytes, made);
+		err = directory_begin(l.node, e, cost_bytes, made, old_mode);
 	if (err == -ELOOP || err == -ENOTDIR) {
 		dest_failed_text(d, e->id, in->node, e->name, "is not a directory");
 		return enter_nothing(d, in, e, cost_bytes, LEVEL_LOST);
@@ -310,6 +318,7 @@ static void announce(struct destination *d, struct level *in, const char *name)
 static int enter(struct destination *d, struct level *in, const struct copy_entry *e,
 		 uint32_t cost_bytes)
 {
+	mode_t old_mode = META_KEEP_MODE;
 	bool made;
 
 	if (in->kind != LEVEL_THERE) {
@@ -318,7 +327,7 @@ static int enter(struct destination *d, struct level *in, const struct copy_entr
 		return enter_nothing(d, in, e, cost_bytes, in->kind);
 	}
 	if (d->reads_only)
-		return enter_there(d, in, e, cost_bytes, false);
+		return enter_there(d, in, e, cost_bytes, false, META_KEEP_MODE);
 	announce(d, in, e->name);
 	made = !mkdirat(in->fd, e->name, 0700);
 	if (!made && errno != EEXIST) {
@@ -328,8 +337,8 @@ static int enter(struct destination *d, struct level *in, const struct copy_entr
 	if (made)
 		commit_changed_dir(d->commit);
 	else if (!(e->flags & COPY_IMPLIED))
-		directory_open_up_at(in->fd, e->name);
-	return enter_there(d, in, e, cost_bytes, made);
+		old_mode = directory_open_up_at(in->fd, e->name);
+	return enter_there(d, in, e, cost_bytes, made, old_mode);
 }
 
 static int take_dir(struct destination *d, struct level *in, const struct copy_entry *e,

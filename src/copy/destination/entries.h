@@ -18,9 +18,10 @@ struct level {
 	enum level_kind kind;
 	struct dir_node *node; /* LEVEL_THERE: a reference. Others: the nearest that is, borrowed */
 	int fd;		       /* of `node`, borrowed while entries arrive in it; -1: not now */
-	bool fresh;	       /* it was made by this copy: nothing is in it */
-	bool differs;	       /* -k: its attributes do. Only of the root */
-	bool is_root;	       /* an entry that stands for the destination itself */
+	mode_t mask;	    /* of files that are created in it: META_KEEP_MODE until it is known */
+	bool fresh;	    /* it was made by this copy: nothing is in it */
+	bool differs;	    /* -k: its attributes do. Only of the root */
+	bool is_root;	    /* an entry that stands for the destination itself */
 	size_t below_bytes; /* not LEVEL_THERE: length of its path below `node`; 0: it is `node` */
 	uint64_t id;	    /* of its entry; 0: the root, without one */
 	uint32_t cost_bytes;
@@ -42,11 +43,14 @@ const struct copy_entry *entries_of_root(const struct entries *x);
 
 /* ---- existing.c ---- */
 
+/* Without -P: the permissions that new files in `level` (THERE, with its descriptor) may have. */
+mode_t entries_mask(struct destination *d, struct level *level);
+
 /*
  * A file is offered in `level` (THERE): is it there already, and what is to come? Returns 0,
  * -EBADMSG with `why`, or -ENOMEM.
  */
-int existing_offer(struct destination *d, const struct level *level, const struct copy_entry *e,
+int existing_offer(struct destination *d, struct level *level, const struct copy_entry *e,
 		   uint32_t cost_bytes, char *why);
 
 /* A new item for an entry in `level`; counted in its directory. NULL without memory. */

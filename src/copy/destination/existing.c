@@ -19,7 +19,7 @@
 
 /* An offered file. */
 struct offer {
-	const struct level *level;
+	struct level *level;
 	const struct copy_entry *e;
 	uint32_t cost_bytes;
 	bool exists;
@@ -55,12 +55,24 @@ static bool compares_contents(const struct destination *d, const struct copy_ent
 
 /* ---- what must come from the source ---- */
 
+/* A file that exists keeps its permissions, without bits that would give rights of its owner. */
+static mode_t mode_of(struct destination *d, const struct offer *o)
+{
+	if (d->settings->everything || !o->level->node)
+		return o->e->mode;
+	if (o->exists && S_ISREG(o->st.st_mode))
+		return o->st.st_mode & 0777;
+	return o->e->mode & entries_mask(d, o->level);
+}
+
 static struct item *new_item(struct destination *d, const struct offer *o)
 {
 	struct item *i = entries_item(d, o->level, o->e, o->cost_bytes);
 
-	if (i)
-		i->exists = o->exists && S_ISREG(o->st.st_mode);
+	if (!i)
+		return NULL;
+	i->exists = o->exists && S_ISREG(o->st.st_mode);
+	i->file.mode = mode_of(d, o);
 	return i;
 }
 
@@ -263,7 +275,7 @@ static int offer_device(struct destination *d, struct offer *o, char *why)
 	return want_contents(d, o, why);
 }
 
-int existing_offer(struct destination *d, const struct level *level, const struct copy_entry *e,
+int existing_offer(struct destination *d, struct level *level, const struct copy_entry *e,
 		   uint32_t cost_bytes, char *why)
 {
 	struct offer o = { .level = level, .e = e, .cost_bytes = cost_bytes };

@@ -164,21 +164,25 @@ static void device_complete(struct destination *d, struct item *i)
 }
 
 static void set_attributes(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
-			   int fd, bool has_mode)
+			   int fd, mode_t mode)
 {
 	struct meta_result result;
 
-	if (has_mode)
-		meta_apply_times(fd, e, &result);
-	else
-		meta_apply(fd, e, d->owners, &result);
+	meta_apply(fd, e, mode, d->owners, &result);
 	dest_attributes(d, e->id, dir, e->name, &result);
 }
 
-void file_attributes(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
-		     int fd)
+/* Without -P the access list of the file that is replaced belongs to its permissions. */
+static void keep_acl(struct destination *d, struct item *i)
 {
-	set_attributes(d, dir, e, fd, false);
+	const struct copy_entry *e = i->file.entry;
+	struct meta_result result = { .not_set = false };
+	int dir_fd = dirs_fd(d->dirs, i->file.dir);
+
+	result.err[META_ACL] = dir_fd < 0 ? dir_fd : meta_keep_acl(i->file.fd, dir_fd, e->name);
+	if (dir_fd >= 0)
+		dirs_done(d->dirs, i->file.dir);
+	dest_attributes(d, e->id, i->file.dir, e->name, &result);
 }
 
 /*
@@ -208,29 +212,48 @@ static int open_to_correct(struct destination *d, struct dir_node *dir, const ch
 	return fd;
 }
 
+/* All that a copy sets without -P of a file that exists; it takes no right but the owner's. */
+static void correct_times(struct destination *d, struct dir_node *dir, const struct copy_entry *e)
+{
+	struct meta_result result = { .not_set = false };
+	int dir_fd = dirs_fd(d->dirs, dir);
+
+	if (dir_fd < 0) {
+		result.err[META_TIMES] = dir_fd;
+	} else {
+		meta_apply_link(dir_fd, e->name, e, NULL, &result);
+		dirs_done(d->dirs, dir);
+	}
+	dest_attributes(d, e->id, dir, e->name, &result);
+}
+
+static void correct_everything(struct destination *d, struct dir_node *dir,
+			       const struct copy_entry *e, const struct stat *st)
+{
+	struct meta_file f = { .st = st };
+	char path[COPY_MAX_PATH_BYTES];
+	bool changed;
+
+	f.fd = open_to_correct(d, dir, e->name, st, &changed);
+	if (f.fd < 0) {
+		role_fail(d->role, e->id, COPY_FAILED, dest_path(d, dir, e->name, path),
+			  "cannot open to set attributes (%s)", strerror(-f.fd));
+		return;
+	}
+	if (changed || !meta_same(&f, e, d->owners))
+		set_attributes(d, dir, e, f.fd, META_KEEP_MODE);
+	close(f.fd);
+}
+
 void file_correct(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
 		  const struct stat *st)
 {
-	struct meta_file f = { .st = st, .fd = -1 };
-	char path[COPY_MAX_PATH_BYTES];
-	bool changed;
-	int fd;
-
 	if (e->flags & COPY_DEVICE)
 		return; /* its attributes are of a device, and change with each use */
-	/* Extended attributes can only be compared with a descriptor. */
-	if (!d->settings->everything && meta_same(&f, e, d->owners))
-		return;
-	fd = open_to_correct(d, dir, e->name, st, &changed);
-	if (fd < 0) {
-		role_fail(d->role, e->id, COPY_FAILED, dest_path(d, dir, e->name, path),
-			  "cannot open to set attributes (%s)", strerror(-fd));
-		return;
-	}
-	f.fd = fd;
-	if (changed || !meta_same(&f, e, d->owners))
-		file_attributes(d, dir, e, fd);
-	close(fd);
+	if (d->settings->everything)
+		correct_everything(d, dir, e, st);
+	else if (!meta_same_time(&st->st_mtim, e->mtime_ns))
+		correct_times(d, dir, e);
 }
 
 int file_compare(struct destination *d, struct dir_node *dir, const struct copy_entry *e, int fd,
@@ -265,11 +288,16 @@ void file_put(struct destination *d, struct item *i)
 
 void file_complete(struct destination *d, struct item *i)
 {
+	bool in_place = i->exists && d->settings->in_place;
+
 	if (!i->file.dir) {
 		device_complete(d, i);
 		return;
 	}
-	set_attributes(d, i->file.dir, i->file.entry, i->file.fd, i->file.has_mode);
+	set_attributes(d, i->file.dir, i->file.entry, i->file.fd,
+		       in_place || i->file.has_mode ? META_KEEP_MODE : i->file.mode);
+	if (i->exists && !in_place && !d->settings->everything)
+		keep_acl(d, i);
 	file_put(d, i);
 }
 

@@ -24,10 +24,6 @@ int file_create(struct destination *d, struct item *i);
 /* Write all. Returns 0 or -errno. */
 int file_write(int fd, const uint8_t *data, size_t size, uint64_t offset);
 
-/* Set the attributes of an open file; what cannot be set is a failure with a line. */
-void file_attributes(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
-		     int fd);
-
 /* End it: its RESULT, its directory, its memory. Not its descriptor. */
 void file_end(struct destination *d, struct item *i, enum copy_outcome outcome);
 

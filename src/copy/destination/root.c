@@ -28,7 +28,7 @@ struct question {
 
 void root_init(struct root *r)
 {
-	*r = (struct root){ .fd = -1, .device = -1, .claim = -1 };
+	*r = (struct root){ .fd = -1, .device = -1, .claim = -1, .old_mode = META_KEEP_MODE };
 }
 
 void root_close(struct root *r)
@@ -160,7 +160,7 @@ static int into_directory(struct question *q)
 		 (settings->resume && commit_root_was_renamed(q->r->fd, root_tree_id(q->job))));
 	q->r->is_entry = q->r->renamed;
 	if (!q->reads_only && is_source(q))
-		q->r->opened_up = directory_open_up(q->r->fd);
+		q->r->old_mode = directory_open_up(q->r->fd);
 	return check_writable(q);
 }
 

@@ -20,15 +20,15 @@ struct root {
 	 * those of the source.
 	 */
 	char *name;
-	bool is_entry;	/* the only source, a directory, is the root itself */
-	bool renamed;	/* the same, and not because the source is given as its contents */
-	bool fresh;	/* the root was made, and is empty */
-	bool opened_up; /* its owner got the right to write into it */
-	bool missing;	/* -k, -n: it does not exist */
-	int device;	/* a device is written in place: its descriptor; -1: none */
-	int claim;	/* the exclusive claim on it; -1: none */
-	bool block;	/* a block device */
-	bool guarded;	/* -i: `loops` is read */
+	bool is_entry;	 /* the only source, a directory, is the root itself */
+	bool renamed;	 /* the same, and not because the source is given as its contents */
+	bool fresh;	 /* the root was made, and is empty */
+	mode_t old_mode; /* before its owner got the right to write into it; META_KEEP_MODE */
+	bool missing;	 /* -k, -n: it does not exist */
+	int device;	 /* a device is written in place: its descriptor; -1: none */
+	int claim;	 /* the exclusive claim on it; -1: none */
+	bool block;	 /* a block device */
+	bool guarded;	 /* -i: `loops` is read */
 	struct guard_loops loops;
 };
 

@@ -19,12 +19,12 @@
 
 uid_t meta_wanted_uid(const struct copy_entry *e, const struct meta_owners *owners)
 {
-	return owners ? meta_uid(owners, e->uid) : e->uid;
+	return meta_uid(owners, e->uid);
 }
 
 gid_t meta_wanted_gid(const struct copy_entry *e, const struct meta_owners *owners)
 {
-	return owners ? meta_gid(owners, e->gid) : e->gid;
+	return meta_gid(owners, e->gid);
 }
 
 /* A program does not run as another user than at the source. Directories keep these bits. */
@@ -216,35 +216,35 @@ const char *meta_step_name(enum meta_step step)
 	return names[step];
 }
 
-void meta_apply_times(int fd, const struct copy_entry *e, struct meta_result *result)
-{
-	*result = (struct meta_result){ .err[META_TIMES] = set_times(fd, e) };
-}
-
 /* The owner comes first, as it takes bits from the permissions; an ACL changes them last. */
-void meta_apply(int fd, const struct copy_entry *e, const struct meta_owners *owners,
-		struct meta_result *result)
+static void apply_everything(int fd, const struct copy_entry *e, const struct meta_owners *owners,
+			     struct meta_result *r)
 {
 	struct attr_file f = attr_file_fd(fd);
-	struct meta_result r = { .not_set = false };
 	struct stat st;
 
-	/* Without its owner no program gets a set-user-ID bit. */
-	if ((owners || e->mode & (S_ISUID | S_ISGID)) && fstat(fd, &st)) {
-		r.err[META_OWNER] = -errno;
+	if (fstat(fd, &st)) {
+		/* Without its owner no program gets a set-user-ID bit. */
+		r->err[META_OWNER] = -errno;
 		st = (struct stat){ .st_uid = NO_ID, .st_gid = NO_ID };
+	} else {
+		r->err[META_OWNER] = set_owner(fd, &st, e, owners, &r->not_set);
 	}
-	if (owners && !r.err[META_OWNER])
-		r.err[META_OWNER] = set_owner(fd, &st, e, owners, &r.not_set);
+	r->err[META_ATTRS] = set_attrs(&f, e, &r->not_set);
+	if (fchmod(fd, meta_wanted_mode(&st, e, owners)))
+		r->err[META_MODE] = -errno;
+	r->err[META_ACL] = set_acls(&f, e, owners, &r->not_set);
+}
+
+void meta_apply(int fd, const struct copy_entry *e, mode_t mode, const struct meta_owners *owners,
+		struct meta_result *result)
+{
+	*result = (struct meta_result){ .not_set = false };
 	if (owners)
-		r.err[META_ATTRS] = set_attrs(&f, e, &r.not_set);
-	if (fchmod(fd, owners || e->mode & (S_ISUID | S_ISGID) ? meta_wanted_mode(&st, e, owners) :
-								 e->mode & 07777))
-		r.err[META_MODE] = -errno;
-	if (owners)
-		r.err[META_ACL] = set_acls(&f, e, owners, &r.not_set);
-	r.err[META_TIMES] = set_times(fd, e);
-	*result = r;
+		apply_everything(fd, e, owners, result);
+	else if (mode != META_KEEP_MODE && fchmod(fd, mode))
+		result->err[META_MODE] = -errno;
+	result->err[META_TIMES] = set_times(fd, e);
 }
 
 /*

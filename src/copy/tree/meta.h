@@ -78,17 +78,28 @@ struct meta_result {
 const char *meta_step_name(enum meta_step step);
 
 /*
- * Give an open file or directory the attributes of `e`: owner (with `owners`, which is NULL without
- * -P), permissions, extended attributes, times last. All steps are tried, whatever fails. A program
- * without its owner gets no set-user-ID bit.
+ * Give an open file or directory the attributes of `e`. With `owners`, which is NULL without -P:
+ * owner, extended attributes, and permissions with all bits; a program without its owner gets no
+ * set-user-ID bit. Without: the permissions `mode`, unless it is META_KEEP_MODE. Times last. All
+ * steps are tried, whatever fails.
  */
-void meta_apply(int fd, const struct copy_entry *e, const struct meta_owners *owners,
+#define META_KEEP_MODE ((mode_t)-1)
+void meta_apply(int fd, const struct copy_entry *e, mode_t mode, const struct meta_owners *owners,
 		struct meta_result *result);
 
-/* Only the times, of one that has all others. */
-void meta_apply_times(int fd, const struct copy_entry *e, struct meta_result *result);
+/*
+ * Permissions of 0777 that files which are created in a directory may have: those of its default
+ * ACL; `usual` (newfile_mask()) where there is none. The descriptor may be one of O_PATH.
+ */
+mode_t meta_creation_mask(int dir_fd, mode_t usual);
 
-/* As meta_apply(), for the symbolic link `name` in `dir_fd`. */
+/*
+ * The file that replaces the regular file `name` in `dir_fd` gets the access ACL that it has, or
+ * none. Returns 0 or -errno.
+ */
+int meta_keep_acl(int fd, int dir_fd, const char *name);
+
+/* As meta_apply(), for the symbolic link `name` in `dir_fd`; without owners for any file. */
 void meta_apply_link(int dir_fd, const char *name, const struct copy_entry *e,
 		     const struct meta_owners *owners, struct meta_result *result);
 
@@ -108,7 +119,10 @@ struct meta_file {
 	const char *name;
 };
 
-/* True if it has the attributes of `e`, as far as a copy would set them. */
+/*
+ * True if it has the attributes of `e`, as far as a copy would set them: without -P, of one that
+ * exists, only the times.
+ */
 bool meta_same(const struct meta_file *f, const struct copy_entry *e,
 	       const struct meta_owners *owners);
 

@@ -23,8 +23,14 @@
 #define ACL_HEAD_BYTES 4
 #define ACL_ENTRY_BYTES 8
 #define ACL_ID_OFFSET 4
+#define ACL_RIGHTS_OFFSET 2
+#define ACL_TAG_OWNER 0x01
 #define ACL_TAG_USER 0x02
+#define ACL_TAG_OWNERS_GROUP 0x04
 #define ACL_TAG_GROUP 0x08
+#define ACL_TAG_MASK 0x10
+#define ACL_TAG_OTHERS 0x20
+#define MAX_ACL_BYTES 65536
 
 struct attr_file attr_file_fd(int fd)
 {
@@ -268,4 +274,62 @@ int attr_mapped(const struct copy_attr *a, const struct meta_owners *owners,
 	mapped->value = buf;
 	*memory = buf;
 	return 0;
+}
+
+/* The most that the owner, the group and others may do: the mask stands for the group. */
+static mode_t acl_rights(const uint8_t *acl, size_t size)
+{
+	mode_t owner = 0, group = 0, mask = 0, others = 0;
+	bool has_mask = false;
+
+	for (size_t at = ACL_HEAD_BYTES; at + ACL_ENTRY_BYTES <= size; at += ACL_ENTRY_BYTES) {
+		uint64_t tag = bytes_get(acl + at, 2);
+		mode_t rights = (mode_t)bytes_get(acl + at + ACL_RIGHTS_OFFSET, 2) & 07;
+
+		owner = tag == ACL_TAG_OWNER ? rights : owner;
+		group = tag == ACL_TAG_OWNERS_GROUP ? rights : group;
+		others = tag == ACL_TAG_OTHERS ? rights : others;
+		mask = tag == ACL_TAG_MASK ? rights : mask;
+		has_mask = has_mask || tag == ACL_TAG_MASK;
+	}
+	return owner << 6 | (has_mask ? mask : group) << 3 | others;
+}
+
+mode_t meta_creation_mask(int dir_fd, mode_t usual)
+{
+	struct attr_file f = attr_file_fd(dir_fd);
+	uint8_t few[FEW_NAMES_BYTES], *acl = few, *more = NULL;
+	ssize_t n = get_value(&f, ACL_DEFAULT, acl, sizeof(few));
+
+	if (n == -EBADF) {
+		f = attr_file_link(dir_fd, ".");
+		n = get_value(&f, ACL_DEFAULT, acl, sizeof(few));
+	}
+	if (n == -ERANGE) {
+		more = malloc(MAX_ACL_BYTES);
+		acl = more;
+		n = more ? get_value(&f, ACL_DEFAULT, acl, MAX_ACL_BYTES) : -ENOMEM;
+	}
+	if (n > 0)
+		usual = acl_rights(acl, (size_t)n);
+	free(more);
+	return usual;
+}
+
+int meta_keep_acl(int fd, int dir_fd, const char *name)
+{
+	struct attr_file old = attr_file_link(dir_fd, name), f = attr_file_fd(fd);
+	uint8_t *acl = malloc(MAX_ACL_BYTES);
+	struct copy_attr a = { .name = ACL_ACCESS, .value = acl };
+	ssize_t n = acl ? get_value(&old, ACL_ACCESS, acl, MAX_ACL_BYTES) : -ENOMEM;
+	int err = (int)n;
+
+	if (n >= 0) {
+		a.size = (size_t)n;
+		err = attr_set(&f, &a);
+	} else if (n == -ENODATA) {
+		err = attr_remove(&f, ACL_ACCESS);
+	}
+	free(acl);
+	return err == -EOPNOTSUPP || err == -ENOENT ? 0 : err;
 }

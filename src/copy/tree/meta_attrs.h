@@ -48,7 +48,7 @@ int attr_mapped(const struct copy_attr *a, const struct meta_owners *owners,
 const struct copy_attr *attr_find(const struct copy_attr *attrs, size_t n, const char *name);
 bool attr_same_value(const struct copy_attr *a, const struct copy_attr *b);
 
-/* Owner and permissions that a file with the status `st` is to have here. */
+/* -P: owner and permissions that a file with the status `st` is to have here. */
 uid_t meta_wanted_uid(const struct copy_entry *e, const struct meta_owners *owners);
 gid_t meta_wanted_gid(const struct copy_entry *e, const struct meta_owners *owners);
 mode_t meta_wanted_mode(const struct stat *st, const struct copy_entry *e,

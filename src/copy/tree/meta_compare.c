@@ -132,7 +132,7 @@ static void compare(struct differences *d, const struct meta_file *f, const stru
 {
 	const struct stat *st = f->st;
 
-	if (!S_ISLNK(st->st_mode)) {
+	if (owners && !S_ISLNK(st->st_mode)) {
 		mode_t mode = meta_wanted_mode(st, e, owners);
 
 		if ((st->st_mode & 07777) != mode)
