@@ -99,13 +99,20 @@ static void put_load(const struct sweep *s, const struct curve_load *load)
 	printf("%7s  %6zu  ", sweep_rate_text(f.queue, text, sizeof(text)), p->n);
 	if (f.overloaded)
 		fputs("overloaded", stdout);
-	else if (f.steady_after)
-		printf("after round %" PRIu64, f.steady_after);
+	else if (f.drift.drifts)
+		printf("drifts %+.0f %%", 100 * f.drift.amount);
 	else
-		fputs(f.steady_known ? "not reached" : "-", stdout);
+		fputs(f.drift.known ? "yes" : "-", stdout);
+	if (f.disturbed_by)
+		fputs(", disturbed", stdout);
 	if (p->status)
 		printf(", status %d", p->status);
 	putchar('\n');
+}
+
+static double response_of(const struct sweep *s, const struct curve_load *load)
+{
+	return sweep_response_mean(&s->results.points[load->point], SWEEP_RESPONSE_MEAN).mean;
 }
 
 #define LATE_SHARE 0.05 /* of the mean response time, from which it is worth a word */
@@ -126,9 +133,7 @@ static void put_lateness(const struct sweep *s)
 			continue;
 		if (!worst || late > worst->lateness[SWEEP_RESPONSE_MEAN])
 			worst = load;
-		n += late > LATE_SHARE * sweep_response_mean(&s->results.points[load->point],
-							     SWEEP_RESPONSE_MEAN)
-						 .mean;
+		n += late > LATE_SHARE * response_of(s, load);
 	}
 	if (!worst)
 		return;
@@ -149,8 +154,12 @@ static void put_knee(const struct curve *c)
 	char share[CURVE_NUMBER], low[CURVE_NUMBER], high[CURVE_NUMBER], rate[NUMBER];
 
 	if (!c->knee.known) {
-		if (c->knee.why)
-			printf("Knee: not known: %s.\n", c->knee.why);
+		if (c->knee.none_to > 0)
+			printf("Knee: none up to %s of the maximum: throughput divided by mean "
+			       "response time does not fall by more than its error.\n",
+			       curve_percent(c->knee.none_to, share));
+		else if (c->knee.why)
+			printf("Knee: %s.\n", c->knee.why);
 		return;
 	}
 	/* Three digits say as much as there is to know. */
@@ -166,6 +175,36 @@ static void put_knee(const struct curve *c)
 		printf(" (95 %%: %s to %s).\n", low, high);
 }
 
+/* Response times that no queue has: the load whose mean is furthest above one of a greater load. */
+static void put_disturbed(const struct sweep *s)
+{
+	const struct curve *c = &s->curve->results;
+	const struct curve_load *worst = NULL, *lower = NULL;
+	char high[NUMBER], low[NUMBER], at[CURVE_NUMBER], then[CURVE_NUMBER];
+	double most = 0;
+
+	for (size_t i = 0; i < c->n_loads; i++) {
+		const struct curve_load *other =
+			curve_figures(c, &s->results, &c->loads[i]).disturbed_by;
+		const double fall = other ? response_of(s, &c->loads[i]) / response_of(s, other) :
+					    0;
+
+		if (fall > most) {
+			most = fall;
+			worst = &c->loads[i];
+			lower = other;
+		}
+	}
+	if (!worst)
+		return;
+	printf("Disturbed: the mean response time falls from %s at %s to %s at %s: something else "
+	       "was active, or the target is slow to wake at low loads; repeat the curve.\n",
+	       sweep_time_text(response_of(s, worst), high, sizeof(high)),
+	       curve_percent(worst->share, at),
+	       sweep_time_text(response_of(s, lower), low, sizeof(low)),
+	       curve_percent(lower->share, then));
+}
+
 static void put_goal(const struct curve *c)
 {
 	const struct curve_goal *g = &c->goal;
@@ -179,13 +218,13 @@ static void put_goal(const struct curve *c)
 	sweep_rate_text(g->holds * c->maximum, rate, sizeof(rate));
 	printf("Goal: %s up to %s ", goal_names[g->figure], limit);
 	if (!(g->holds > 0))
-		printf("does not hold at %s of the maximum, the least load.\n", fails);
+		printf("does not hold at %s of the maximum, the least load", fails);
 	else if (g->fails < INFINITY)
-		printf("holds at %s of the maximum, %s operations/s, and not at %s%s.\n", holds,
-		       rate, fails, g->sure ? "" : "; the limit is within the intervals of these");
+		printf("holds at %s of the maximum, %s operations/s, and not at %s%s", holds, rate,
+		       fails, g->sure ? "" : "; the limit is within the intervals of these");
 	else
-		printf("holds at all loads, up to %s of the maximum, %s operations/s.\n", holds,
-		       rate);
+		printf("holds at all loads, up to %s of the maximum, %s operations/s", holds, rate);
+	puts(g->disturbed ? "; but loads were disturbed, as the line above says." : ".");
 }
 
 void curve_show_table(const struct sweep *s)
@@ -203,6 +242,7 @@ void curve_show_table(const struct sweep *s)
 		put_load(s, &c->loads[i]);
 	put_lateness(s);
 	put_knee(c);
+	put_disturbed(s);
 	put_goal(c);
 	if (s->results.partial)
 		printf("Interrupted: %zu loads have results%s.\n", c->n_loads,

@@ -61,7 +61,9 @@ static json_t *one_load(const struct curve *c, const struct sweep_results *r,
 	jvalue_put(o, "queue", real(f.queue));
 	jvalue_put(o, "in_service", real(f.in_service));
 	jvalue_put(o, "overloaded", json_boolean(f.overloaded));
-	jvalue_put(o, "steady_after", jvalue_count(f.steady_after));
+	jvalue_put(o, "steady", f.drift.known ? json_boolean(!f.drift.drifts) : json_null());
+	jvalue_put(o, "drift_percent", real(f.drift.known ? 100 * f.drift.amount : NAN));
+	jvalue_put(o, "disturbed", json_boolean(f.disturbed_by));
 	jvalue_put(o, "probe", json_boolean(load->probe));
 	return o;
 }
@@ -93,6 +95,7 @@ static json_t *goal(const struct curve *c)
 	jvalue_put(o, "holds_iops", real(c->goal.holds * c->maximum));
 	jvalue_put(o, "fails_percent", real(100 * c->goal.fails));
 	jvalue_put(o, "sure", json_boolean(c->goal.sure));
+	jvalue_put(o, "disturbed", json_boolean(c->goal.disturbed));
 	return o;
 }
 
@@ -143,8 +146,14 @@ static void put_row(FILE *f, const struct sweep_results *r, const struct curve_l
 	put(f, figures.in_service);
 	for (size_t i = 0; i < p->n; i++)
 		errors += p->rounds[i].errors;
-	fprintf(f, ",%d,%zu,%" PRIu64 ",%" PRIu64 ",%d", figures.overloaded, p->n, errors,
-		figures.steady_after, p->status);
+	fprintf(f, ",%d,%d,%zu,%" PRIu64, figures.overloaded, figures.disturbed_by != NULL, p->n,
+		errors);
+	put(f, figures.drift.known ? 100 * figures.drift.amount : NAN);
+	fprintf(f, ",%s,%d",
+		!figures.drift.known ? "" :
+		figures.drift.drifts ? "0" :
+				       "1",
+		p->status);
 	put(f, load->lateness_known ? load->lateness[SWEEP_RESPONSE_MEAN] : NAN);
 	put(f, load->lateness_known ? load->lateness[SWEEP_RESPONSE_P99] : NAN);
 	sweep_csv_columns(f, r, p);
@@ -160,7 +169,7 @@ int curve_write_csv(FILE *f, const struct sweep_results *r)
 		fprintf(f, ",%s (ns),%s (+-%%)", name, name);
 	}
 	fputs(",service (ns),service_p99 (ns),queue (operations),in service (operations),overloaded,"
-	      "rounds,errors,steady after round,status,lateness (ns),lateness_p99 (ns)",
+	      "disturbed,rounds,errors,drift (%),steady,status,lateness (ns),lateness_p99 (ns)",
 	      f);
 	sweep_csv_column_names(f, r);
 	fputc('\n', f);

@@ -140,46 +140,27 @@ struct sweep_mean sweep_column_mean(const struct sweep_results *r, const struct 
 	return m;
 }
 
-static bool has_values(const struct sweep_round *round)
-{
-	return round->known;
-}
-
-static bool has_responses(const struct sweep_round *round)
-{
-	return round->responded;
-}
-
-/* By the `n` values of the rounds that `has` is true for. */
-static struct sweep_steadiness steadiness_of(const struct sweep_point *p, const double *x, size_t n,
-					     bool (*has)(const struct sweep_round *round))
-{
-	struct sweep_steadiness s = { .steady = stats_steady(x, n) };
-	size_t known = 0;
-
-	for (size_t i = 0; s.steady.reached && known < s.steady.after && i < p->n; i++) {
-		known += has(&p->rounds[i]);
-		s.after = p->rounds[i].round;
-	}
-	return s;
-}
-
 struct sweep_steadiness sweep_steady(const struct sweep_point *p)
 {
 	double *x = calloc(p->n + 1, sizeof(*x));
 	const size_t n = x ? sweep_values(p, FIGURE_BANDWIDTH, x) : 0;
-	const struct sweep_steadiness s = steadiness_of(p, x, n, has_values);
+	struct sweep_steadiness s = { .steady = stats_steady(x, n) };
+	size_t known = 0;
 
+	for (size_t i = 0; s.steady.reached && known < s.steady.after && i < p->n; i++) {
+		known += p->rounds[i].known;
+		s.after = p->rounds[i].round;
+	}
 	free(x);
 	return s;
 }
 
-struct sweep_steadiness sweep_response_steady(const struct sweep_point *p)
+struct stats_drift sweep_response_drift(const struct sweep_point *p)
 {
 	double *x = calloc(p->n + 1, sizeof(*x));
-	const size_t n = x ? sweep_response_values(p, SWEEP_RESPONSE_MEAN, x) : 0;
-	const struct sweep_steadiness s = steadiness_of(p, x, n, has_responses);
+	const struct stats_drift d =
+		stats_drift(x, x ? sweep_response_values(p, SWEEP_RESPONSE_MEAN, x) : 0);
 
 	free(x);
-	return s;
+	return d;
 }

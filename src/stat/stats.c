@@ -32,6 +32,7 @@
  */
 #define UNTIL_STRICTER 0.7
 
+#define DRIFT_CHANCE 0.05
 #define CHANGE_CHANCE 0.01
 #define CHANGE_MODELS 3 /* that are tried: an odd value, a step, a trend */
 #define CHANGE_AMOUNT 0.05
@@ -255,6 +256,21 @@ static double find_trend(const double *x, size_t n, double mean, double squares,
 	slope = xy / xx;
 	s->amount = slope * ((double)n - 1) / (mean - slope * middle);
 	return chance_of(squares, squares - slope * xy, n, 1);
+}
+
+struct stats_drift stats_drift(const double *x, size_t n)
+{
+	struct stats_stability trend = { .change = STATS_TREND };
+	const double mean = mean_of(x, n);
+	double chance;
+
+	if (n < STATS_STEADY_WINDOW || mean <= 0)
+		return (struct stats_drift){ .known = false };
+	chance = find_trend(x, n, mean, squares_of(x, n, mean), &trend);
+	return (struct stats_drift){ .known = true,
+				     .drifts = chance < DRIFT_CHANCE &&
+					       fabs(trend.amount) > CHANGE_AMOUNT,
+				     .amount = trend.amount };
 }
 
 struct stats_stability stats_stability(const double *x, size_t n)

@@ -42,9 +42,8 @@ def figures(found):
     return [sum(found) / len(found)] + [found[math.ceil(q * len(found)) - 1] for q in (0.5, 0.99)]
 
 
-def _least_squares(x, y):
-    """The cubic that fits best, by the normal equations."""
-    size = min(4, len(x))
+def _least_squares(x, y, size):
+    """The polynomial of `size` coefficients that fits best, by the normal equations."""
     rows = [[sum(a ** (i + k) for a in x) for k in range(size)] + [sum(b * a ** i for a, b in zip(x, y))] for i in range(size)]
     for i in range(size):
         rows[i:] = sorted(rows[i:], key=lambda row: -abs(row[i]))  # pylint: disable=cell-var-from-loop
@@ -56,14 +55,21 @@ def _least_squares(x, y):
     return lambda at: sum(f * at ** i for i, f in enumerate(factors))
 
 
-def knee(shares, means):
-    """The share where share / response time is greatest: the reciprocal is a cubic through the six loads around the best."""
-    best = min(range(len(shares)), key=lambda i: means[i] / shares[i])
-    first = max(min(best - 3, len(shares) - 6), 0)
-    x = shares[first:first + 6]
-    fit = _least_squares([a - x[0] for a in x], [1 / r for r in means[first:first + 6]])
-    low, high = shares[max(best - 1, 0)], shares[min(best + 1, len(shares) - 1)]
-    return max((low + (high - low) * i / 1000 for i in range(1001)), key=lambda at: at * fit(at - x[0]))
+def _reciprocal(rounds):
+    """Of the mean over the rounds, without most of its bias: the mean of the jackknife pseudo-values."""
+    n, total = len(rounds), sum(rounds)
+    return n * n / total - (n - 1) ** 2 / n * sum(1 / (total - x) for x in rounds) if n > 1 else 1 / total
+
+
+def knee(shares, rounds):
+    """
+    The share where share / response time is greatest, from a list of the rounds of each load: the reciprocal is a
+    polynomial of at most the fourth degree through all loads.
+    """
+    low, high = shares[0], shares[-1]
+    fit = _least_squares([(2 * a - low - high) / (high - low) for a in shares], [_reciprocal(r) for r in rounds],
+                         max(3, min(5, len(shares) - 1)))
+    return max((low + (high - low) * i / 3000 for i in range(3001)), key=lambda at: at * fit((2 * at - low - high) / (high - low)))
 
 
 def _arrivals(draw, number):
@@ -79,19 +85,19 @@ def long_run_knee(servers):
     gaps = _arrivals(random.Random(1), 400000)
     shares = [0.6 + 0.03 * i for i in range(11)]
     times = [responses([gap / share for gap in gaps], servers, servers, math.inf) for share in shares]
-    return knee(shares, [sum(x) / len(x) for x in times])
+    return knee(shares, [[sum(x) / len(x)] for x in times])
 
 
 def typical_knee(servers, length, rounds):
     """The mean knee of curves whose rounds have `length` arrivals at the maximum, with other arrivals."""
     draw, shares, knees = random.Random(2), [0.2, 0.4, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95], []
     for _ in range(200):
-        means = [0] * len(shares)
+        means = [[] for _ in shares]
         for _ in range(rounds):
             gaps = _arrivals(draw, int(1.5 * length))
             for i, share in enumerate(shares):
                 x = responses([gap / share for gap in gaps if gap < length * share], servers, servers, length)
-                means[i] += sum(x) / len(x)
+                means[i].append(sum(x) / len(x))
         knees.append(knee(shares, means))
     return sum(knees) / len(knees)
 

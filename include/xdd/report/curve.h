@@ -38,6 +38,7 @@ struct curve_knee {
 	bool known;
 	double share;
 	double low, high; /* 95 % confidence interval; NAN: not known */
+	double none_to;	  /* there is no knee up to this share, the greatest without overload */
 	const char *why;  /* it is not known: static text */
 };
 
@@ -46,9 +47,10 @@ struct curve_goal {
 	double limit_ns; /* 0: there is no goal */
 
 	/* resolved by curve_goal_next() */
-	double holds; /* the greatest load at which it holds; 0: at none */
-	double fails; /* the least at which it does not; INFINITY: none that was offered */
-	bool sure;    /* both are beyond the confidence intervals of the figure */
+	double holds;	/* the greatest load at which it holds; 0: at none */
+	double fails;	/* the least at which it does not; INFINITY: none that was offered */
+	bool sure;	/* both are beyond the confidence intervals of the figure */
+	bool disturbed; /* a load has a greater response time than a greater load */
 };
 
 struct curve {
@@ -78,13 +80,15 @@ bool curve_add_load(struct curve *c, const struct curve_load *load);
 
 /* A load as it was measured. NAN: not known. */
 struct curve_figures {
-	double offered, reached; /* operations per second */
-	double service_ns;	 /* mean */
-	double queue;		 /* operations that are due and not complete, by Little's law */
-	double in_service;	 /* those of them that are issued */
-	bool overloaded;	 /* most rounds ended too late, or it is above the maximum */
-	uint64_t steady_after;	 /* of the mean response time; 0: not reached */
-	bool steady_known;	 /* there are enough rounds to say */
+	double offered, reached;  /* operations per second */
+	double service_ns;	  /* mean */
+	double queue;		  /* operations that are due and not complete, by Little's law */
+	double in_service;	  /* those of them that are issued */
+	bool overloaded;	  /* most rounds ended too late: the queue grew */
+	struct stats_drift drift; /* of the mean response time over the rounds */
+
+	/* a greater load whose mean response time is lower, as none of a queue is; NULL: none */
+	const struct curve_load *disturbed_by;
 };
 
 struct curve_figures curve_figures(const struct curve *c, const struct sweep_results *r,
@@ -97,13 +101,12 @@ struct curve_figures curve_figures(const struct curve *c, const struct sweep_res
 size_t curve_turn(const struct curve *c, const struct sweep_results *r);
 
 /*
- * The knee of `n` loads: `shares` ascend, and `responses[i * rounds + k]` is the mean response time
- * of load i in round k, above 0. Between the loads, the reciprocal of the response time is a cubic
- * fit to the six loads around the best. The interval is from the bootstrap over rounds, which keeps
- * the loads of a round together, with `seed`.
+ * curve_knee.c: the knee of `n` loads: `shares` ascend, and `responses[i * rounds + k]` is the mean
+ * response time of load i in round k, above 0. There is one only if throughput divided by response
+ * time falls beyond it, by more than its error from CURVE_KNEE_ROUNDS_MIN rounds on.
  */
 struct curve_knee curve_knee_of(const double *shares, const double *responses, size_t n,
-				size_t rounds, uint64_t seed);
+				size_t rounds);
 
 /* The knee of the measured loads. */
 struct curve_knee curve_knee(const struct curve *c, const struct sweep_results *r);

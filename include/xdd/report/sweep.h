@@ -120,17 +120,16 @@ const char *sweep_response_name(enum sweep_response which);
 struct sweep_mean sweep_column_mean(const struct sweep_results *r, const struct sweep_point *p,
 				    size_t i);
 
-/*
- * Steady state of its bandwidth, and of its mean response time, by rounds that have one; `after` is
- * a round, 0: not reached.
- */
+/* Steady state of its bandwidth, by rounds that have one; `after` is a round, 0: not reached. */
 struct sweep_steadiness {
 	uint64_t after;
 	struct stats_steady steady;
 };
 
 struct sweep_steadiness sweep_steady(const struct sweep_point *p);
-struct sweep_steadiness sweep_response_steady(const struct sweep_point *p);
+
+/* The change of its mean response time over the rounds that have one. */
+struct stats_drift sweep_response_drift(const struct sweep_point *p);
 
 /* ---- sweep_findings.c ---- */
 

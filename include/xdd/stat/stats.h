@@ -74,6 +74,13 @@ struct stats_steady {
 	double slope; /* change of its best linear fit from first to last round, to the mean */
 };
 
+/* The change of values of successive rounds from the first to the last. */
+struct stats_drift {
+	bool known;
+	bool drifts;
+	double amount; /* relative to the first: 0.1 is 10 % more */
+};
+
 /* The ratio of two means. */
 struct stats_ratio {
 	double ratio; /* of b to a; NAN when a mean is not above 0 */
@@ -112,6 +119,14 @@ double stats_until_half_width(const double *x, size_t n);
  * than 5 %; values with a standard deviation above 10 % of their mean SCATTER.
  */
 struct stats_stability stats_stability(const double *x, size_t n);
+
+/*
+ * How far `x[0..n)`, in the order of measurement, change from first to last, by their best linear
+ * fit: values above 0, of which the t test of the slope knows the scatter. Not known: less than
+ * STATS_STEADY_WINDOW. They `drift` if chance makes such a slope in less than 5 of 100 series of
+ * independent values, and the change is more than 5 %.
+ */
+struct stats_drift stats_drift(const double *x, size_t n);
 
 /* Look for a steady state in `x[0..n)`. Not reached, with NAN: less than STATS_STEADY_WINDOW. */
 struct stats_steady stats_steady(const double *x, size_t n);

@@ -55,7 +55,7 @@ static void put_knee(struct page *p, const json_t *curve)
 	char rate[SCALED_SIZE];
 
 	if (!json_is_object(knee)) {
-		page_item(p, "knee: not known: %s", page_string(curve, "knee_missing"));
+		page_item(p, "knee: %s", page_string(curve, "knee_missing"));
 		return;
 	}
 	scaled_ops(page_real(knee, "iops"), rate);
@@ -87,6 +87,9 @@ static void put_goal(struct page *p, const json_t *curve)
 	const json_t *goal = json_object_get(curve, "goal");
 	const double holds = page_real(goal, "holds_percent");
 	const double fails = page_real(goal, "fails_percent");
+	const char *disturbed = json_is_true(json_object_get(goal, "disturbed")) ?
+					"; a response time falls while the load rises: disturbed" :
+					"";
 	char rate[SCALED_SIZE], limit[SCALED_SIZE];
 
 	if (!json_is_object(goal))
@@ -94,15 +97,17 @@ static void put_goal(struct page *p, const json_t *curve)
 	scaled_ops(page_real(goal, "holds_iops"), rate);
 	scaled_time(page_real(goal, "limit"), limit);
 	if (!(holds > 0))
-		page_item(p, "goal: %s up to %s holds at no load", goal_figure(goal), limit);
+		page_item(p, "goal: %s up to %s holds at no load%s", goal_figure(goal), limit,
+			  disturbed);
 	else if (fails > 0)
 		page_item(p,
-			  "goal: %s up to %s holds at %.4g %% of the maximum, %s, not at %.4g %%",
-			  goal_figure(goal), limit, holds, rate, fails);
+			  "goal: %s up to %s holds at %.4g %% of the maximum, %s, not at %.4g %%%s",
+			  goal_figure(goal), limit, holds, rate, fails, disturbed);
 	else
-		page_item(p,
-			  "goal: %s up to %s holds at all loads, up to %.4g %% of the maximum, %s",
-			  goal_figure(goal), limit, holds, rate);
+		page_item(
+			p,
+			"goal: %s up to %s holds at all loads, up to %.4g %% of the maximum, %s%s",
+			goal_figure(goal), limit, holds, rate, disturbed);
 }
 
 /* ---- plot ---- */
