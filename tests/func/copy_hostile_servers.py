@@ -193,6 +193,9 @@ SCENARIOS = {
     "more names": pull(c.file(1, "a", 5) + c.file(2, ".ssh", 5) + c.END, copy_of_a),
     "whole destination": pull(c.directory(1, "") + c.file(2, ".bashrc", 5) + c.LEAVE + c.END),
     "link": pull(c.symlink(1, "a", "../outside") + c.directory(2, "a") + c.file(3, "evil", 5) + c.LEAVE + c.END),
+    "directory": pull(c.directory(1, "a") + c.file(2, ".bashrc", 0) + c.LEAVE + c.END),
+    "other name of a link": pull(c.directory(1, "a") + c.symlink(2, "s", "../../outside", flags=c.HAS_LINKS) + c.LEAVE +
+                                 c.link(3, "b", 2) + c.END),
     "unknown want": push(lambda s: s.send(c.WANT, c.want(77))),
     "want of all ids": push(lambda s: s.send(c.WANT, b"".join(c.want(i) for i in range(1, 30000)))),
     "wrong result": push(lambda s: s.send(c.RESULT, c.result(77, c.DONE))),
@@ -256,13 +259,23 @@ def test_servers_as_sources():
     """host:a there: only "a" is created, whatever the host offers."""
     for scenario in ("good", "other name", "parent", "parent directory", "path", "absolute", "startup files", "more names",
                      "whole destination", "link"):
-        place = Place()
-        status, err, out = initiator(scenario, "host:a", place.there, words=("-r", *(() if scenario == "good" else BRIEF)))
-        allowed = {"good": ["a"], "link": ["a"], "more names": ["a"]}.get(scenario, [])
-        good = status == 0 if scenario == "good" else status not in (None, 0, 134, 139, -6, -11)
-        t.ok(good and place.unchanged() and set(place.names()) <= set(allowed) and
-             (scenario == "good" or "xdd: " in err) and "\x1b" not in err,
-             "a server that offers: %s" % scenario, "status %s, names %s\n%s%s" % (status, place.names(), err, out))
+        check_source(scenario, "host:a", words=("-r", *(() if scenario == "good" else BRIEF)),
+                     allowed={"good": ["a"], "more names": ["a"]}.get(scenario, []))
+
+
+def test_other_kinds():
+    """A file that is asked for is neither a directory nor a symbolic link, by whatever name that arrives."""
+    check_source("directory", "host:a")
+    check_source("link", "host:a")
+    check_source("other name of a link", "host:a", "host:b", words=("-r", *BRIEF), allowed=["a", "a/s"])
+
+
+def check_source(scenario, *operands, words=BRIEF, allowed=()):
+    place = Place()
+    status, err, out = initiator(scenario, *operands, place.there, words=words)
+    good = status == 0 if scenario == "good" else status not in (None, 0, 134, 139, -6, -11)
+    t.ok(good and place.unchanged() and set(place.names()) <= set(allowed) and (scenario == "good" or "xdd: " in err) and
+         "\x1b" not in err, "a server that offers: %s" % scenario, "status %s, names %s\n%s%s" % (status, place.names(), err, out))
 
 
 def test_servers_as_destinations():
@@ -349,6 +362,7 @@ def test_silent_server():
 
 
 test_servers_as_sources()
+test_other_kinds()
 test_servers_as_destinations()
 test_no_reasons()
 test_early_ends()

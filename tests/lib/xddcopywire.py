@@ -96,9 +96,9 @@ def file(number, name, size, flags=0, mode=0o644, mtime_ns=10 ** 18, identity=0,
     return _named(3, number, name, flags, mode, mtime_ns, struct.pack("<QQ", size, identity), **more)
 
 
-def symlink(number, name, target, mode=0o777, mtime_ns=10 ** 18, **more):
+def symlink(number, name, target, flags=0, mode=0o777, mtime_ns=10 ** 18, **more):
     raw = name_bytes(target) + b"\0"
-    return _named(4, number, name, 0, mode, mtime_ns, struct.pack("<H", len(raw)), raw, **more)
+    return _named(4, number, name, flags, mode, mtime_ns, struct.pack("<H", len(raw)), raw, **more)
 
 
 def link(number, name, first):

@@ -94,6 +94,8 @@ const char *dest_path(struct destination *d, struct dir_node *dir, const char *n
 void dest_failed(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,
 		 const char *what, int err);
 
+#define DEST_NO_FILE "a symbolic link in the place of a file"
+
 /*
  * The source breaks the rules with `what`, which becomes `why` (WIRE_MAX_TEXT_BYTES). Returns
  * -EBADMSG. Any thread.

@@ -186,7 +186,7 @@ static int end_early(struct destination *d, const struct level *l, const struct 
 		return 0;
 	err = set_below(x, l->below_bytes, e->name);
 	if (!err)
-		err = links_expect(d, l->node, x->below, e->id, true, why);
+		err = links_expect(d, l->node, x->below, e, true, why);
 	if (!err)
 		links_file_ended(d, e->id, outcome);
 	return err;
@@ -397,6 +397,12 @@ struct item *entries_item(struct destination *d, const struct level *level,
 	return i;
 }
 
+/* True: an entry at the top, which stands for a source that a user has named. */
+static bool is_named(const struct destination *d)
+{
+	return d->entries->n == 1 && d->job->top_names;
+}
+
 static int take_link(struct destination *d, const struct level *l, const struct copy_entry *e,
 		     uint32_t cost_bytes, char *why)
 {
@@ -408,14 +414,14 @@ static int take_link(struct destination *d, const struct level *l, const struct 
 	if (items_open(&d->items, cost_bytes))
 		return dest_violation(why, "more than fits into the window");
 	if (e->flags & COPY_HAS_LINKS)
-		err = links_expect(d, l->node, e->name, e->id, false, why);
+		err = links_expect(d, l->node, e->name, e, false, why);
 	if (err)
 		return err;
 	i = entries_item(d, l, e, cost_bytes);
 	if (!i)
 		return -ENOMEM;
 	if (e->kind == COPY_LINK)
-		return links_make(d, i, why);
+		return links_make(d, i, is_named(d), why);
 	links_symlink(d, i, l->fresh);
 	return 0;
 }
@@ -463,6 +469,21 @@ static void check_all_came(struct destination *d)
 	}
 }
 
+/*
+ * A symbolic link that is named is followed by its source, and directories need -r: others would
+ * lead what a later copy writes to places of the other side's choice.
+ */
+static int check_kind(struct destination *d, const struct copy_entry *e, char *why)
+{
+	if (!is_named(d))
+		return 0;
+	if (e->kind == COPY_SYMLINK)
+		return dest_violation(why, DEST_NO_FILE);
+	if (e->kind == COPY_DIR && !d->settings->recursive)
+		return dest_violation(why, "a directory, without -r");
+	return 0;
+}
+
 /* An entry at the top has a name that was asked for, and may get another one here. */
 static int check_top(struct destination *d, struct copy_entry *e, char *why)
 {
@@ -475,7 +496,7 @@ static int check_top(struct destination *d, struct copy_entry *e, char *why)
 		return dest_violation(why, "more than one file for one name");
 	if (d->root.name)
 		e->name = d->root.name;
-	return 0;
+	return check_kind(d, e, why);
 }
 
 static int take_named(struct destination *d, struct copy_entry *e, uint32_t cost_bytes, char *why)

@@ -284,7 +284,7 @@ int existing_offer(struct destination *d, struct level *level, const struct copy
 	if (d->root.device >= 0)
 		return offer_device(d, &o, why);
 	if (e->flags & COPY_HAS_LINKS)
-		err = links_expect(d, level->node, e->name, e->id, false, why);
+		err = links_expect(d, level->node, e->name, e, false, why);
 	if (err)
 		return err;
 	o.exists = !level->fresh && !fstatat(level->fd, e->name, &o.st, AT_SYMLINK_NOFOLLOW);

@@ -27,12 +27,13 @@ struct first {
 	uint8_t outcome;      /* enum copy_outcome; 0: it has none yet */
 	bool all_came;	      /* its last name: it is forgotten once that is made */
 	bool is_lost;	      /* it is in a directory that is not there */
-	char name[];	      /* below `dir` */
+	bool is_symlink;
+	char name[]; /* below `dir` */
 };
 
 struct links {
 	pthread_mutex_t lock;
-	/* guarded by lock; but `dir`, `name` and `is_lost` of a first are const */
+	/* guarded by lock; but `dir`, `name`, `is_lost` and `is_symlink` of a first are const */
 	struct first **buckets;
 	size_t n_buckets; /* a power of two */
 	size_t n;
@@ -111,8 +112,8 @@ static bool links_add(struct links *l, struct first *f)
 	return has_room;
 }
 
-int links_expect(struct destination *d, struct dir_node *dir, const char *path, uint64_t id,
-		 bool is_lost, char *why)
+int links_expect(struct destination *d, struct dir_node *dir, const char *path,
+		 const struct copy_entry *e, bool is_lost, char *why)
 {
 	struct links *l = d->links;
 	size_t n = strlen(path) + 1;
@@ -127,9 +128,10 @@ int links_expect(struct destination *d, struct dir_node *dir, const char *path, 
 	f = calloc(1, sizeof(*f) + n);
 	if (!f)
 		return -ENOMEM;
-	f->id = id;
+	f->id = e->id;
 	f->dir = dir;
 	f->is_lost = is_lost;
+	f->is_symlink = e->kind == COPY_SYMLINK;
 	memcpy(f->name, path, n);
 	dirs_hold(d->dirs, dir);
 	if (!links_add(l, f)) {
@@ -295,21 +297,35 @@ static void make(struct destination *d, const struct first *f, struct item *i)
 	dirs_release(d->dirs, dir_node);
 }
 
-int links_make(struct destination *d, struct item *i, char *why)
+/* The file that a LINK is another name of; NULL with `why`. l->lock is held. */
+static struct first *links_first_of(struct links *l, const struct copy_entry *e, bool is_file,
+				    char *why)
 {
-	const bool is_last = i->file.entry->flags & COPY_LAST_NAME;
+	struct first *f = *links_find(l, e->first);
+
+	if (!f || f->all_came)
+		dest_violation(why, "a link to an unknown file");
+	else if (is_file && f->is_symlink)
+		dest_violation(why, DEST_NO_FILE);
+	else
+		return f;
+	return NULL;
+}
+
+int links_make(struct destination *d, struct item *i, bool is_file, char *why)
+{
+	const struct copy_entry *e = i->file.entry;
 	struct links *l = d->links;
 	struct first *f;
 
 	pthread_mutex_lock(&l->lock);
-	f = *links_find(l, i->file.entry->first);
-	if (!f || f->all_came) {
+	f = links_first_of(l, e, is_file, why);
+	if (!f) {
 		pthread_mutex_unlock(&l->lock);
-		snprintf(why, WIRE_MAX_TEXT_BYTES, "a link to an unknown file");
 		file_forget(d, i);
 		return -EBADMSG;
 	}
-	f->all_came = is_last;
+	f->all_came = e->flags & COPY_LAST_NAME;
 	if (!f->outcome) {
 		i->next = f->waiting;
 		f->waiting = i;

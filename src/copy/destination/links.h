@@ -15,10 +15,11 @@ void links_drop(struct destination *d);
 
 /*
  * An item of kind SYMLINK or LINK, which is gone then. `fresh`: nothing is there under its name.
- * links_make() returns 0, or -EBADMSG with `why`. Receiving thread.
+ * `is_file`: a user has named it, so it is no other name of a symbolic link. links_make() returns
+ * 0, or -EBADMSG with `why`. Receiving thread.
  */
 void links_symlink(struct destination *d, struct item *i, bool fresh);
-int links_make(struct destination *d, struct item *i, char *why);
+int links_make(struct destination *d, struct item *i, bool is_file, char *why);
 
 /* A LINK in a directory that is not there, which ends without being made. Receiving thread. */
 void links_omit(struct destination *d, const struct copy_entry *e);
@@ -28,8 +29,8 @@ void links_omit(struct destination *d, const struct copy_entry *e);
  * it `is_lost`, the path in directories that are not there. links_expect() returns 0, -ENOMEM, or
  * -EBADMSG with `why`. A file is remembered until its last name (COPY_LAST_NAME) is made.
  */
-int links_expect(struct destination *d, struct dir_node *dir, const char *path, uint64_t id,
-		 bool is_lost, char *why);
+int links_expect(struct destination *d, struct dir_node *dir, const char *path,
+		 const struct copy_entry *e, bool is_lost, char *why);
 void links_file_ended(struct destination *d, uint64_t id, enum copy_outcome outcome);
 
 #endif
