@@ -143,6 +143,16 @@ static int open_new(struct newfile *n)
 	return err;
 }
 
+/* A name that has changed, for example to a link or a device, is left as it is. */
+static int check_replaced(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st))
+		return errno == ENOENT ? 0 : -errno;
+	return S_ISREG(st.st_mode) ? 0 : -ENOTUNIQ;
+}
+
 int newfile_open(struct newfile *n, const char *path)
 {
 	struct stat st;
@@ -157,12 +167,19 @@ int newfile_open(struct newfile *n, const char *path)
 		return -errno;
 	}
 	err = fileopen_follow(path, &n->path);
-	return err ? err : open_new(n);
+	if (err)
+		return err;
+	/* The name may have led to another file when it was resolved. */
+	err = check_replaced(n->path);
+	if (!err)
+		return open_new(n);
+	forget(n);
+	return err;
 }
 
 int newfile_open_replace(struct newfile *n, const char *path)
 {
-	*n = (struct newfile){ .path = strdup(path) };
+	*n = (struct newfile){ .path = strdup(path), .replace_all = true };
 	return n->path ? open_new(n) : -ENOMEM;
 }
 
@@ -202,6 +219,8 @@ int newfile_commit(struct newfile *n)
 	}
 	if (fclose(n->f) && !err)
 		err = -errno;
+	if (!err && !in_place && !n->replace_all)
+		err = check_replaced(n->path);
 	if (!err && !in_place && rename(n->temporary, n->path))
 		err = -errno;
 	if (err && named)

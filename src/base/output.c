@@ -39,6 +39,9 @@ const char *output_strerror(int err)
 		return "is a socket; name a file or a pipe";
 	case ENOTCONN:
 		return "is a pipe that no process reads; start its reader first";
+	case ENOTUNIQ:
+		return "its name now leads to something other than a regular file; use a name that "
+		       "does not change";
 	default:
 		return strerror(err < 0 ? -err : err);
 	}

@@ -86,6 +86,74 @@ def test_changed_name():
         t.ok("-ts output %s: is a block device" % name in err and not any(f.read(MIB)), "a name that changes", err)
 
 
+# Before the call with the number `CALL` of those that look at the name, it becomes a link to a device.
+CHANGES = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int calls;
+
+static void look(const char *path)
+{
+	if (strcmp(path, getenv("NAME")) == 0 && ++calls == atoi(getenv("CALL")))
+		renameat(-100, getenv("LINK"), -100, path);
+}
+
+#define NEXT(name) (((__typeof__(name) *)dlsym(RTLD_NEXT, #name)))
+
+int stat(const char *path, struct stat *st) { look(path); return NEXT(stat)(path, st); }
+int lstat(const char *path, struct stat *st) { look(path); return NEXT(lstat)(path, st); }
+int stat64(const char *path, struct stat64 *st) { look(path); return NEXT(stat64)(path, st); }
+int lstat64(const char *path, struct stat64 *st) { look(path); return NEXT(lstat64)(path, st); }
+int rename(const char *from, const char *to) { look(to); return NEXT(rename)(from, to); }
+
+ssize_t readlink(const char *path, char *to, size_t size)
+{
+	look(path);
+	return NEXT(readlink)(path, to, size);
+}
+
+ssize_t __readlink_chk(const char *path, char *to, size_t size, size_t room)
+{
+	return readlink(path, to, size < room ? size : room);
+}
+"""
+
+
+def test_changed_between_calls():
+    """A file that becomes a link to a device between any two looks of xdd at it: the device's node stays in its place."""
+    device, text = s.loop_device(s.sparse_file("between.img", MIB)), "a name that changes between two looks at it"
+    env = device and s.preload("changes", CHANGES)
+    if not env:
+        return t.skip(text, s.sys_why() if device is None else "no C compiler")
+    node, name, link, job = t.path("node"), t.path("turned"), t.path("turned.link"), t.path("job.fio")
+    os.mknod(node, 0o600 | stat.S_IFBLK, os.stat(device).st_rdev)
+    with open(job, "w") as f:
+        f.write("[a]\nrw=read\nsize=1m\nfilename=%s\n" % t.path("f"))
+    for words in (["tsread", "-c", "-o", name, dumped()], ["fio", job, "-o", name], RUN + ["-jsonout", name]):
+        title = "%s: %s" % (words[0], text)
+        for call in range(1, 40):
+            with open(name, "w"):
+                pass
+            if not os.path.lexists(link):
+                os.symlink(node, link)
+            run = t.command([t.XDD] + words, env=dict(env, NAME=name, LINK=link, CALL=str(call)))
+            kept, changed = stat.S_ISBLK(os.lstat(node).st_mode), not os.path.lexists(link)
+            if not kept or not changed:
+                break
+            os.unlink(name)
+        t.ok(kept and not changed and call > 4 and run.status == 0, title, (call, run))
+        if not kept:
+            os.unlink(node)
+            os.mknod(node, 0o600 | stat.S_IFBLK, os.stat(device).st_rdev)
+    return None
+
+
 def test_sockets():
     path = t.path("socket")
     with socket.socket(socket.AF_UNIX) as server:
@@ -284,6 +352,7 @@ def test_commands():
     t.ok(not os.path.exists(t.path("new")), "no file of two outputs")
 
 
-t.run(test_inputs, test_commands, test_devices, test_changed_name, test_sockets, test_pipes, test_dash, test_errout, test_targets)
+t.run(test_inputs, test_commands, test_devices, test_changed_name, test_changed_between_calls, test_sockets, test_pipes, test_dash,
+      test_errout, test_targets)
 shutil.rmtree(t.path("empty"), ignore_errors=True)
 t.done()

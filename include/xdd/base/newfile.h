@@ -15,10 +15,11 @@
 #include <sys/types.h>
 
 struct newfile {
-	FILE *f;	 /* the stream to write to; NULL: not open */
-	bool unnamed;	 /* it has no name yet */
-	char *path;	 /* its final name */
-	char *temporary; /* its temporary name; or NULL */
+	FILE *f;	  /* the stream to write to; NULL: not open */
+	bool unnamed;	  /* it has no name yet */
+	bool replace_all; /* also a link, pipe or device that is at `path` */
+	char *path;	  /* its final name */
+	char *temporary;  /* its temporary name; or NULL */
 	/*
 	 * set by the caller before the commit: also a power failure leaves the old file or the
 	 * whole new one
@@ -32,7 +33,11 @@ struct newfile {
  */
 mode_t newfile_mask(void);
 
-/* Open a file that is to become `path`. Returns 0 or -errno, then with nothing to close. */
+/*
+ * Open a file that is to become `path`. Returns 0 or -errno, then with nothing to close. -ENOTUNIQ,
+ * also of the commit: the name leads to something other than a regular file by now, which is
+ * neither replaced nor written to.
+ */
 int newfile_open(struct newfile *n, const char *path);
 
 /*
