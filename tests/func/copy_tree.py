@@ -498,7 +498,7 @@ def copied_into_itself(source, destination, what, *args):
 
 def test_into_itself():
     for files in (True, False):
-        for into in ("in", "in/new", "new"):
+        for into in ("in", "in/new", "new", "new/in/new"):
             top = fresh("self")
             os.makedirs(top + "/in/dir/dir/dir")
             for directory in (top, top + "/in", top + "/in/dir"):
@@ -541,7 +541,32 @@ def test_lists():
     t.ok("../x" in run.err and "none" in run.err and run.err.count("\n") == 2, "they get a line each", run)
 
 
+def test_parents():
+    """Directories that lead to the destination of a tree or a list are made, as the umask says; a file needs its own."""
+    source, top = fresh("to be led to"), fresh("leads")
+    os.makedirs(source + "/in")
+    write(source + "/in/file", b"data")
+    write(t.path("listed"), b"in/file\n")
+    os.mkdir(top)
+    place = FAKE.place(top + "/a/b/c")
+    for word, status, says in (("-n", 0, "would copy 1 file"), ("-k", 7, "does not exist")):
+        run = xddcp(word, "-r", source, place)
+        t.ok(run.status == status and says in run.out + run.err and not os.listdir(top), "%s: none is made" % word, run)
+    mask = os.umask(0o027)
+    run = xddcp("-r", source, place)
+    os.umask(mask)
+    t.equal((run.status, [stat.S_IMODE(os.stat(top + path).st_mode) for path in ("/a", "/a/b")], os.listdir(top + "/a/b/c")),
+            (0, [0o750, 0o750], ["in"]), "a tree: they are made", run)
+    run = xddcp("-F", t.path("listed"), FAKE.place(top + "/d/e/f"), cwd=source)
+    t.ok(run.status == 0 and os.path.exists(top + "/d/e/f/in/file"), "a list: they are made", run)
+    write(top + "/file", b"data")
+    for words, destination in ((["-r", source], "/file/b/c"), ([source + "/in/file"], "/g/h"), ([source + "/in/file"], "/g/h/")):
+        run = xddcp(*words, FAKE.place(top + destination))
+        t.ok(run.status == 119 and "its directory does not exist" in run.err and sorted(os.listdir(top)) == ["a", "d", "file"],
+             "%s %s: none is made" % (" ".join(words[:-1]), destination), run)
+
+
 s.own_mounts()
-t.run(test_everything, test_corrected, test_too_many_attributes, test_plain, test_set_user_id, test_as_user, test_names, test_deep,
+t.run(test_parents, test_everything, test_corrected, test_too_many_attributes, test_plain, test_set_user_id, test_as_user, test_names, test_deep,
       test_deep_absent, test_many, test_into_itself, test_lists)
 t.done()

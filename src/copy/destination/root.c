@@ -196,6 +196,46 @@ static int new_name(struct question *q)
 	return check_writable(q);
 }
 
+/*
+ * Trees and lists make the directories that lead to their destination, too. The destination of
+ * other copies is a name of a file more often, and a wrong one is refused.
+ */
+static bool makes_parents(const struct question *q)
+{
+	return q->job->settings->recursive || q->job->settings->list;
+}
+
+/* Make the directories that lead to `path`. Returns 0 or -errno. */
+static int make_parents(const char *path)
+{
+	char *parent = path_directory(path);
+	int err = 0;
+
+	if (!parent)
+		return -ENOMEM;
+	if (mkdir(parent, 0777) && errno != EEXIST)
+		err = -errno;
+	if (err == -ENOENT && strcmp(parent, path) != 0) {
+		err = make_parents(parent);
+		if (!err && mkdir(parent, 0777) && errno != EEXIST)
+			err = -errno;
+	}
+	free(parent);
+	return err;
+}
+
+/* A directory of a source gets its permissions at the end. */
+static int make_root(struct question *q)
+{
+	const mode_t mode = is_dir(q) && !q->into ? 0700 : 0777;
+	int err = mkdir(q->path, mode) ? -errno : 0;
+
+	if (err != -ENOENT || !makes_parents(q))
+		return err;
+	err = make_parents(q->path);
+	return !err && mkdir(q->path, mode) ? -errno : err;
+}
+
 static int make_directory(struct question *q)
 {
 	int err = 0;
@@ -210,11 +250,13 @@ static int make_directory(struct question *q)
 		if (!parent || access(parent, F_OK))
 			err = -errno;
 		free(parent);
+		if (err == -ENOENT && makes_parents(q))
+			err = 0;
 		return err ? refuse_errno(q, "cannot open its directory", err) : 0;
 	}
-	/* That of a source gets its permissions at the end. */
-	if (mkdir(q->path, is_dir(q) && !q->into ? 0700 : 0777))
-		return refuse_errno(q, "cannot create the directory", -errno);
+	err = make_root(q);
+	if (err)
+		return refuse_errno(q, "cannot create the directory", err);
 	q->r->fd = open_directory(q->path);
 	if (q->r->fd >= 0)
 		return 0;
