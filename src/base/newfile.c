@@ -143,14 +143,17 @@ static int open_new(struct newfile *n)
 	return err;
 }
 
-/* A name that has changed, for example to a link or a device, is left as it is. */
-static int check_replaced(const char *path)
+/*
+ * A name that has changed, for example to a device, is left as it is. A link that another user has
+ * planted since the file was opened must not prevent the results: the file replaces it.
+ */
+static int check_replaced(const char *path, bool opened)
 {
 	struct stat st;
 
 	if (lstat(path, &st))
 		return errno == ENOENT ? 0 : -errno;
-	return S_ISREG(st.st_mode) ? 0 : -ENOTUNIQ;
+	return S_ISREG(st.st_mode) || (opened && S_ISLNK(st.st_mode)) ? 0 : -ENOTUNIQ;
 }
 
 int newfile_open(struct newfile *n, const char *path)
@@ -170,7 +173,7 @@ int newfile_open(struct newfile *n, const char *path)
 	if (err)
 		return err;
 	/* The name may have led to another file when it was resolved. */
-	err = check_replaced(n->path);
+	err = check_replaced(n->path, false);
 	if (!err)
 		return open_new(n);
 	forget(n);
@@ -220,7 +223,7 @@ int newfile_commit(struct newfile *n)
 	if (fclose(n->f) && !err)
 		err = -errno;
 	if (!err && !in_place && !n->replace_all)
-		err = check_replaced(n->path);
+		err = check_replaced(n->path, true);
 	if (!err && !in_place && rename(n->temporary, n->path))
 		err = -errno;
 	if (err && named)
