@@ -203,11 +203,9 @@ def test_planted_target():
 
 def test_no_proc():
     """Without /proc a file cannot get its name from its descriptor."""
-    if not ROOT or not os.path.isdir("/proc/self/fd") or not t.have("unshare"):
-        return t.skip("without /proc", "only root can hide it")
-    if s.sanitized():
-        return t.skip("without /proc", "sanitizers need it")
-    hide = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+    hide = s.without_proc()
+    if hide is None:
+        return t.skip("without /proc", s.sys_why())
     directory = t.path("no-proc")
     os.mkdir(directory)
     for number, (title, words, suffix) in enumerate(WAYS):
@@ -223,12 +221,12 @@ def test_never_more_rights():
     """A file with a temporary name, as there are without /proc: a process that waits for it must not be able to read it."""
     title = "a private file has no more rights before it is complete"
     strace = ["strace", "-f", "-o", t.path("trace"), "-e", "signal=none", "-e", "trace=fchmod,rename"]
-    if not ROOT or s.sanitized() or not t.have("unshare") or not t.have("strace") or t.command(strace + ["true"]).status:
-        return t.skip(title, "only root can hide /proc, or no strace")
+    hide = s.without_proc()
+    if hide is None or not t.have("strace") or t.command(strace + ["true"]).status:
+        return t.skip(title, "no strace" if hide else s.sys_why())
     name = t.path("private")
     put(name, mode=0o600)
-    run = replace(RUN + ["-jsonout"], name, strace + ["unshare", "--mount", "sh", "-c",
-                                                      'mount -t tmpfs none /proc && exec "$@"', "sh"])
+    run = replace(RUN + ["-jsonout"], name, strace + hide)
     with open(t.path("trace")) as f:
         calls = f.read()
     modes = re.findall(r"fchmod\(\d+, 0([0-7]+)\)", calls)

@@ -60,6 +60,24 @@ def _admin(*args):
     return run if run.status == 0 else _cannot("%s: %s" % (args[0], run.err or run.out))
 
 
+def in_mounts(script):
+    """
+    The words before a command that runs it where the shell script `script` has changed the mounts, unseen by other processes.
+    None: this machine cannot do that. "unshare" needs a mount point at /, which a chroot need not have.
+    """
+    words = ["unshare", "--mount", "sh", "-c", "{ %s; } && exec \"$@\"" % script, "sh"]
+    if os.geteuid() != 0:
+        return _cannot("mounts are for root only")
+    return words if _admin(*words, "true") else None
+
+
+def without_proc():
+    """The words before a command that runs it where /proc is empty, or None."""
+    if sanitized():
+        return _cannot("sanitizers need /proc")
+    return in_mounts("mount -t tmpfs none /proc") if os.path.isdir("/proc/self/fd") else _cannot("there is no /proc")
+
+
 # Loop devices and file systems
 
 
