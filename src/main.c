@@ -32,6 +32,8 @@ int main(int argc, char **argv)
 	signals_block_progress();
 	clock_start();
 	occupy_standard_streams();
+	/* The parent may ignore the ends of its children; this process waits for its own. */
+	signal(SIGCHLD, SIG_DFL);
 	/* A reader that goes away is an error of a write, to be reported, not a reason to die. */
 	signal(SIGPIPE, SIG_IGN);
 	/*

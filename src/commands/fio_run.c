@@ -2,7 +2,9 @@
  * Running the commands of a job file, each in a process of its own, so that each is exactly what it
  * would be from a shell. Called by the command.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +19,11 @@
 #include "xdd/base/printable.h"
 #include "xdd/base/readfile.h"
 #include "xdd/base/status.h"
+#include "xdd/sys/child.h"
 
 #define MESSAGES_MAX_BYTES (1u << 20)
 
-struct child {
+struct process {
 	pid_t pid;
 	sigset_t waited; /* signals that are passed on, and SIGCHLD */
 	sigset_t before;
@@ -71,10 +74,16 @@ static char **words_of(const char *line, const char *last, char **copy)
 
 /* ---- processes ---- */
 
-static pid_t start(struct child *c, char **words, int out, int err)
+static pid_t start(struct process *c, char **words, int out, int err)
 {
 	pid_t parent = getpid();
+	char path[PATH_MAX];
+	int failed = child_program(path, sizeof(path));
 
+	if (failed) {
+		errno = -failed;
+		return -1;
+	}
 	c->pid = fork();
 	if (c->pid)
 		return c->pid;
@@ -87,7 +96,8 @@ static pid_t start(struct child *c, char **words, int out, int err)
 		dup2(out, STDOUT_FILENO);
 	if (err >= 0)
 		dup2(err, STDERR_FILENO);
-	execv("/proc/self/exe", words);
+	execv(path, words);
+	log_error("fio: cannot start %s: %s", path, strerror(errno));
 	_exit(XDD_INIT_FAILED);
 }
 
@@ -95,9 +105,10 @@ static pid_t start(struct child *c, char **words, int out, int err)
  * Wait for the end of the process, and pass signals on. Those of the terminal, which the kernel
  * sends, have reached the process as well.
  */
-static int wait_for(struct child *c)
+static int wait_for(struct process *c)
 {
 	int status;
+	pid_t ended;
 
 	for (;;) {
 		siginfo_t info;
@@ -110,8 +121,12 @@ static int wait_for(struct child *c)
 			if (info.si_code != SI_KERNEL)
 				kill(c->pid, sig);
 		}
-		if (waitpid(c->pid, &status, WNOHANG) == c->pid)
+		ended = waitpid(c->pid, &status, WNOHANG);
+		if (ended == c->pid)
 			return status;
+		/* Its number may belong to another process by now. */
+		if (ended < 0 && errno != EINTR)
+			return -errno;
 	}
 }
 
@@ -127,7 +142,7 @@ static int status_of(int status)
 	return XDD_CANCELED;
 }
 
-static int run_line(struct child *c, const char *line, const char *last, int out, int err)
+static int run_line(struct process *c, const char *line, const char *last, int out, int err)
 {
 	char *copy, **words = words_of(line, last, &copy);
 	int status = -ENOMEM;
@@ -142,7 +157,7 @@ static int run_line(struct child *c, const char *line, const char *last, int out
 /* ---- commands ---- */
 
 /* A dry run, whose messages are shown only where the command is refused. */
-static int check(struct child *c, const struct fio_command *command)
+static int check(struct process *c, const struct fio_command *command)
 {
 	int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	int err = memfd_create("messages", MFD_CLOEXEC), status = XDD_INIT_FAILED;
@@ -164,8 +179,8 @@ static int check(struct child *c, const struct fio_command *command)
 	return status;
 }
 
-static int for_each(struct child *c, struct fio_group *groups,
-		    int (*run)(struct child *, const struct fio_command *))
+static int for_each(struct process *c, struct fio_group *groups,
+		    int (*run)(struct process *, const struct fio_command *))
 {
 	for (const struct fio_group *g = groups; g; g = g->next) {
 		for (const struct fio_command *command = g->commands; command;
@@ -180,7 +195,7 @@ static int for_each(struct child *c, struct fio_group *groups,
 }
 
 /* The results of several commands are told apart by their titles. */
-static int run(struct child *c, const struct fio_command *command)
+static int run(struct process *c, const struct fio_command *command)
 {
 	fputs("\n# ", stdout);
 	printable_put(stdout, command->title);
@@ -200,7 +215,7 @@ static bool any_command(const struct fio_group *g)
 int fio_run(struct fio_group *groups)
 {
 	static const int passed[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD };
-	struct child c = { .stopped = false };
+	struct process c = { .stopped = false };
 	int status;
 
 	if (!any_command(groups)) {

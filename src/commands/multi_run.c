@@ -269,8 +269,14 @@ static bool has_ended(const struct multi_rank *r, int *status)
 	siginfo_t info = { .si_pid = 0 };
 
 	/* Its process keeps its number, which is that of the group, until it is reaped. */
-	if (waitid(P_PID, (id_t)r->child.pid, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid)
+	if (waitid(P_PID, (id_t)r->child.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	    !info.si_pid)
 		return false;
+	if (!info.si_pid) {
+		/* After an error nothing more can be known of it. */
+		*status = 0;
+		return errno != EINTR;
+	}
 	if (info.si_code != CLD_EXITED)
 		kill(-r->child.pid, SIGTERM);
 	return waitpid(r->child.pid, status, 0) == r->child.pid;
@@ -416,8 +422,6 @@ enum xdd_status multi_signals(struct multi *m)
 			continue;
 		sigaddset(&set, taken[i]);
 	}
-	/* A parent may ignore the ends of its children. */
-	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	m->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (m->signal_fd >= 0)

@@ -10,6 +10,7 @@
 #include "config.h"
 #include "sync/group_internal.h"
 #include "xdd/base/log.h"
+#include "xdd/sys/child.h"
 
 #define PLUGIN_NAME "xdd-mpi.so"
 #define PATH_BYTES 4096
@@ -17,12 +18,10 @@
 /* The directory of the program, which has the plugin in a tree that was built. */
 static bool beside_program(char *path)
 {
-	ssize_t n = readlink("/proc/self/exe", path, PATH_BYTES - sizeof(PLUGIN_NAME) - 1);
 	char *slash;
 
-	if (n <= 0)
+	if (child_program(path, PATH_BYTES - sizeof(PLUGIN_NAME)))
 		return false;
-	path[n] = '\0';
 	slash = strrchr(path, '/');
 	if (!slash)
 		return false;

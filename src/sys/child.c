@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -26,6 +28,23 @@
 #define END_NS NS_PER_SEC
 
 /* ---- start ---- */
+
+int child_program(char *path, size_t size)
+{
+	static const char self[] = "/proc/self/exe";
+	ssize_t n = readlink(self, path, size - 1);
+	const char *other = NULL;
+
+	if (n > 0)
+		path[n] = '\0';
+	if (n <= 0)
+		other = (const char *)getauxval(AT_EXECFN);
+	else if (access(path, X_OK))
+		other = self; /* it was removed or replaced since */
+	if (other && snprintf(path, size, "%s", other) >= (int)size)
+		return -ENAMETOOLONG;
+	return n > 0 || other ? 0 : -ENOENT;
+}
 
 /* The ends of this process, and those of the child. */
 struct pipes {
@@ -166,7 +185,7 @@ static bool ends_within(pid_t pid, int fd, uint64_t wait_ns, int *result)
 		pid_t found = waitpid(pid, &status, WNOHANG);
 
 		if (found == pid || (found < 0 && errno != EINTR)) {
-			/* An error: the ends of children are ignored in this process. */
+			/* After an error nothing more can be known of it. */
 			*result = found == pid ? child_status(status) : 0;
 			return true;
 		}

@@ -6,6 +6,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys as s
 import xddtest as t
 
 
@@ -49,6 +50,17 @@ def test_names():
     t.ok(r.status == 0 and read("encrypted") == b"a colon", "encrypted", r)
 
 
+def test_without_proc():
+    """As in a chroot: the other side is started by the path of this one."""
+    hide = s.without_proc()
+    if hide is None:
+        return t.skip("without /proc", s.sys_why())
+    write("alone", b"no /proc")
+    r = t.command(hide + [t.XDD, "copy", "alone", "alone.new"], cwd=t.tmp())
+    return t.ok(r.status == 0 and read("alone.new") == b"no /proc", "without /proc", r)
+
+
 test_trees()
 test_names()
+test_without_proc()
 t.done()

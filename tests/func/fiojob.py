@@ -407,6 +407,26 @@ def test_run():
          "the first command that fails ends the rest and gives the status", run)
 
 
+def test_parent():
+    """The ends of children are ignored where a parent ignores them; without /proc the program is found by its path."""
+    job = write("small.fio", "[a]\nrw=write\nsize=64k\nfilename=small\n[b]\nstonewall\nrw=read\nsize=64k\nfilename=small\n")
+    words = [t.XDD, "fio", job, "-run"]
+    run = t.command(words, cwd=t.tmp(), preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN), timeout=60)
+    t.equal((run.status, run.out.count("COMBINED")), (0, 2), "-run where the ends of children are ignored", run)
+    hide = s.without_proc()
+    if hide:
+        run = t.command(hide + words, cwd=t.tmp())
+        t.equal((run.status, run.out.count("COMBINED")), (0, 2), "-run without /proc", run)
+    else:
+        t.skip("-run without /proc", s.sys_why())
+    env = s.preload("no_exec", "#include <errno.h>\nint execv(const char *p, char *const a[]) { errno = EACCES; return -1; }\n")
+    if env is None:
+        return t.skip("-run that cannot start a command", "no C compiler")
+    run = t.command(words, cwd=t.tmp(), env=env)
+    return t.ok(run.status == 1 and re.fullmatch(r"xdd: fio: cannot start /\S+: Permission denied\n", run.err),
+                "-run that cannot start a command says so", run)
+
+
 def test_interrupted():
     """A signal to xdd fio reaches the run, and no other begins."""
     job = write("job.fio", "[a]\nrw=write\nsize=1m\nfilename=long\ntime_based\nruntime=600\n[b]\nstonewall\nrw=write\n"
@@ -487,5 +507,5 @@ def test_beside_fio():
 
 
 t.run(test_every_option, test_reasons, test_unknown, test_mapping, test_bssplit, test_trims, test_text, test_script, test_bad,
-      test_command_line, test_standard_input, test_dry, test_run, test_interrupted, test_output, test_beside_fio)
+      test_command_line, test_standard_input, test_dry, test_run, test_parent, test_interrupted, test_output, test_beside_fio)
 t.done()

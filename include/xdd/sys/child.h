@@ -5,6 +5,7 @@
 #ifndef XDD_SYS_CHILD_H
 #define XDD_SYS_CHILD_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -36,6 +37,12 @@ int child_start(struct child *c, char *const argv[], unsigned flags);
  * The thread that started it.
  */
 int child_wait(pid_t pid, uint64_t wait_ns);
+
+/*
+ * The path of the program of this process, to start another of it. Without /proc the path by which
+ * it was started, which may be relative. Returns 0 or -errno. Any thread.
+ */
+int child_program(char *path, size_t size);
 
 /* The exit status of child_wait() for a status of waitpid(2). */
 int child_status(int status);

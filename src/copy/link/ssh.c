@@ -149,15 +149,14 @@ static int say_version(const struct start *s, const struct banner *b)
 static int start_here(const struct start *s, struct child *c)
 {
 	char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	char *argv[] = { path, (char *)"copy", (char *)"-server", NULL };
-	int err = n < 0 ? -errno : 0;
+	int err = child_program(path, sizeof(path));
 
-	if (!err) {
-		path[n] = '\0';
+	if (!err)
 		err = child_start(c, argv, CHILD_PLAIN);
-	}
-	return err ? say(s, COPY_FAILED, "cannot start the other side (%s)", strerror(-err)) : 0;
+	return err ? say(s, COPY_FAILED, "cannot start the other side, \"%s\" (%s)", path,
+			 strerror(-err)) :
+		     0;
 }
 
 static int start_there(const struct start *s, const struct copy_place *place, struct child *c)
