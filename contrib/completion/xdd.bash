@@ -13,7 +13,7 @@ _xdd_command()
 	check) words=' -seconds -brief -help' ;;
 	combine) words=' -jsonout -csvout -hosts -force -help' ;;
 	compare) words=' -failif -help' ;;
-	copy) words=' -recursive -preserve -contents -resume -inplace -size -list -null -force -verify -dryrun -threads -blocksize -directdestination -directsource -ordered -encrypt -port -freeports -ssh -tty -remotexdd -localxdd -timeout -retries -quiet -log -jsonout -json -verbose -dump -help -version' ;;
+	copy) words=' -recursive -preserve -contents -resume -trust -inplace -size -list -null -force -verify -dryrun -threads -blocksize -directdestination -directsource -ordered -encrypt -port -freeports -ssh -tty -remotexdd -localxdd -timeout -retries -quiet -log -jsonout -json -verbose -dump -help -version' ;;
 	curve) words=' -load -goal -rounds -each -round -orderseed -restore -jsonout -csvout -columns -journal -resume -dryrun -help' ;;
 	fio) words=' -run -output -help' ;;
 	gettime) words=' -timeserver -port -add -bounce -verbose -waitfortime -help' ;;
@@ -200,7 +200,7 @@ _xdd_words()
 	esac
 }
 
-_xddcp_options=' -recursive -preserve -contents -resume -inplace -size -list -null -force -verify -dryrun -threads -blocksize -directdestination -directsource -ordered -encrypt -port -freeports -ssh -tty -remotexdd -localxdd -timeout -retries -quiet -log -jsonout -json -verbose -dump -help -version'
+_xddcp_options=' -recursive -preserve -contents -resume -trust -inplace -size -list -null -force -verify -dryrun -threads -blocksize -directdestination -directsource -ordered -encrypt -port -freeports -ssh -tty -remotexdd -localxdd -timeout -retries -quiet -log -jsonout -json -verbose -dump -help -version'
 _xddcp_letters=' -r -P -c -R -i -F -0 -k -n -t -d -s -o -e -p -f -S -Y -b -l -q -O -J -v -w -h'
 
 # OPTION: sets the kind of names that its value has.

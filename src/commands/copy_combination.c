@@ -53,6 +53,10 @@ int copy_line_combination(const struct copy_line *l)
 		log_error("copy: -null is about names in a list; say -list too");
 		return COPY_BAD_COMBINATION;
 	}
+	if (copy_line_has(l, "trust") && !copy_line_has(l, "resume")) {
+		log_error("copy: -trust is about parts of an interrupted copy; say -resume too");
+		return COPY_BAD_COMBINATION;
+	}
 	return 0;
 }
 

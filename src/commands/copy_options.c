@@ -54,10 +54,20 @@ static const struct option what_rows[] = {
 	  .help = "continue an interrupted copy; keep the parts if this one is interrupted",
 	  .detail =
 		  "The command is repeated as it was. Files that arrived are skipped, and parts of "
-		  "large files that were durable at the destination are not sent again. Without it "
-		  "an interrupted copy leaves complete files only. A copy to a device begins "
-		  "again. Changes of a source that is a device cannot be seen: -verify finds them.",
+		  "large files that were durable at the destination are not sent again if the source "
+		  "is unchanged: both sides read them and compare digests, and what differs is sent "
+		  "again. Without it an interrupted copy leaves complete files only. A copy to a "
+		  "device begins again.",
 	  .example = "xddcp -r -R results/ storage:results" },
+	{ .name = "trust",
+	  SETTING(trust),
+	  .help = "with -resume: keep parts without reading them",
+	  .detail =
+		  "It saves the time that reading them takes on both sides. A part is then kept if "
+		  "its source has the inode, the size and the times that it had; bytes of the part "
+		  "that have changed since the interruption stay unnoticed, and so do changes of a "
+		  "source that is a device: -verify finds both.",
+	  .example = "xddcp -R -trust disk.img storage:/vm/" },
 	{ .name = "inplace",
 	  .aliases = "i",
 	  SETTING(in_place),
@@ -296,7 +306,7 @@ static const struct option output_rows[] = {
 	  .help = "write the results as JSON to standard output",
 	  .example = "xddcp -q -J disk.img storage:/vm/" },
 	{ .name = "verbose",
-	  .aliases = "v V",
+	  .aliases = "v",
 	  SETTING(stamps),
 	  .help = "a log, and time stamps of all operations on both sides",
 	  .example = "xddcp -v disk.img storage:/vm/" },
@@ -304,8 +314,7 @@ static const struct option output_rows[] = {
 	  .aliases = "w",
 	  SETTING(stamps_binary),
 	  .help = "the same, and dumps of the time stamps for xdd tsread",
-	  .detail = "A number after it, as in a later program, is accepted and changes nothing; -W "
-		    "with a number is understood, without the trace of the kernel.",
+	  .detail = "A number after it, as in a later program, is accepted and changes nothing.",
 	  .example = "xddcp -w disk.img storage:/vm/" },
 	{ .name = "help",
 	  .aliases = "h",

@@ -118,7 +118,7 @@ def test_outputs():
     r = copy("-r", "-v", "-log", "log", "-jsonout", "json", tree, "there")
     first = re.match(r"copied 6 files, 500 kB, in [\d.]+ (ms|s), [\d.]+ [kM]B/s\n", r.out)
     t.ok(r.status == 0 and first and "  directories: 2, links: 1\n" in r.out and
-         "  a checksum of all data was checked\n" in r.out and r.err == "", "a copy prints its summary, and nothing else", r)
+         "  a checksum of all data that was sent was checked\n" in r.out and r.err == "", "a copy prints its summary, and nothing else", r)
     log = text_of(t.path("log"))
     entries = re.findall(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} copied (.*)$", log, re.M)
     t.ok(sorted(e for e in entries if e.startswith("file, 100000 bytes: ")) ==
@@ -195,7 +195,7 @@ def test_progress():
     t.ok(r.status == 0 and len(r.progress) == 1 and all(line.startswith("xdd: ") for line in r.error_lines()) and
          re.fullmatch(r" *\d+ %, \d\.\d+ MB of 6.29 MB, [\d.]+ [kM]B/s(, \d+ s left)?\n", r.progress[0]),
          "a copy of 6 s has one line of progress", "%s%s" % (r.progress, r.err))
-    t.ok("data goes through ssh" in r.err and "through ssh; a checksum of all data was checked\n" in r.out and
+    t.ok("data goes through ssh" in r.err and "through ssh; a checksum of all data that was sent was checked\n" in r.out and
          os.path.getsize(t.path(slow)) == PIECE * PIECES, "data in ssh is named", r)
 
 

@@ -48,7 +48,7 @@ def read_journal(path, torn=False):
     journal ends before the first record that was not written as a whole."""
     with open(path, "rb") as f:
         data = f.read()
-    assert data[:16] == b"xddcp journal 1\n", data[:16]
+    assert data[:16] == b"xddcp journal 2\n", data[:16]
     at = 16
     files, records = {}, []
     while len(data) - at >= 12:
@@ -64,7 +64,7 @@ def read_journal(path, torn=False):
         records.append((kind, body))
         number = struct.unpack_from("<Q", body)[0] if kind in (4, 5, 6) else 0
         if kind == 4:
-            files[number] = (body[32:-1], set())
+            files[number] = (body[40:-1], set())
         elif kind == 5:
             for begin, end in struct.iter_unpack("<QQ", body[8:]):
                 files[number][1].update(range(begin, end, BLOCK))
@@ -106,6 +106,8 @@ def temporary_names(root):
 
 
 def wrong_names(source, destination):
+    # It keeps results by size and time of change.
+    filecmp.clear_cache()
     origin = files_below(source)
     return [k for k, v in final_names(destination).items() if k not in origin or not filecmp.cmp(v, origin[k], shallow=False)]
 
@@ -372,6 +374,117 @@ def test_changed_source(rig):
         shutil.move(kept, rig.source)
 
 
+# ---- what is kept is proven ----
+
+
+Part = collections.namedtuple("Part", "name path begins")
+
+
+def a_part(rig):
+    """A file of which blocks are durable, its temporary file, and the offsets of these blocks."""
+    for path in journals(rig.destination):
+        session = os.path.basename(path)[len(TEMPORARY):-len(".journal")]
+        for number, (listed, begins) in read_journal(path)[0].items():
+            name = os.fsdecode(listed)
+            directory = os.path.join(rig.destination, os.path.dirname(name))
+            if begins and name not in final_names(rig.destination):
+                return Part(name, os.path.join(directory, "%s%s-%d.part" % (TEMPORARY, session, number)), sorted(begins))
+    return None
+
+
+def overwrite(path, data, at):
+    """In place, without a trace in size and time of change."""
+    before = os.stat(path)
+    with open(path, "r+b") as f:
+        f.seek(at)
+        f.write(data)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def replace_source(path, data):
+    before = os.stat(path)
+    with open(path + ".other", "wb") as f:
+        f.write(data)
+    os.utime(path + ".other", ns=(before.st_atime_ns, before.st_mtime_ns))
+    os.rename(path + ".other", path)
+
+
+def disturb(rig, part, how, r):
+    """Change a source or its part so that sizes and times of change do not tell."""
+    source, begins = os.path.join(rig.source, part.name), part.begins
+    if how == "replaced":
+        replace_source(source, r.randbytes(os.path.getsize(source)))
+    elif how == "rewritten":
+        overwrite(source, r.randbytes(os.path.getsize(source)), 0)
+    elif how == "one byte":
+        overwrite(source, b"x", r.choice(begins) + r.randrange(BLOCK))
+    elif how == "part":
+        overwrite(part.path, r.randbytes(100), r.choice(begins) + r.randrange(BLOCK - 100))
+    elif how == "part cut":
+        os.truncate(part.path, r.randrange(begins[-1]))
+    elif how == "part replaced":
+        shutil.copy(source, part.path + ".other")
+        os.rename(part.path + ".other", part.path)
+
+
+def restore(path, data, before):
+    with open(path, "wb") as f:
+        f.write(data)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+WAYS = ("replaced", "rewritten", "one byte", "part", "part cut", "part replaced", "nothing")
+
+
+def continued(rig, how, form, r, *flags):
+    """A copy that is interrupted, disturbed, and continued. Returns what is wrong, and the bytes of its part that were kept."""
+    out = ""
+    while not os.path.isdir(rig.destination) or not a_part(rig):
+        out = rig.interrupt(None, "server", "-R", form=form)
+    part = a_part(rig)
+    source = os.path.join(rig.source, part.name)
+    with open(source, "rb") as f:
+        data, before = f.read(), os.stat(source)
+    listed = durable_bytes(rig.destination)
+    disturb(rig, part, how, r)
+    status, err, document = rig.copy("-R", *flags, form=form)
+    kept = document["destination_side"]["resumed_bytes"] - sum(listed.values()) + listed[part.name] if document else -1
+    wrong = [status] * bool(status) + temporary_names(rig.destination) + wrong_names(rig.source, rig.destination)
+    shutil.rmtree(rig.destination)
+    restore(source, data, before)
+    return wrong, kept, listed[part.name], out + err
+
+
+# How a source or its part changes, and which share of the part is kept with and without -trust.
+WAYS = {"nothing": ("all", "all"), "replaced": ("none", "none"), "rewritten": ("none", "none"), "one byte": ("none", "none"),
+        "part": ("some", "all"), "part cut": ("none", "none"), "part replaced": ("none", "none")}
+
+
+def share(kept, listed):
+    return "none" if kept == 0 else "all" if kept == listed else "some" if 0 < kept < listed else "%d of %d" % (kept, listed)
+
+
+def test_disturbed(rig, n):
+    """A source or its part changes between two attempts: status 0 means that all is equal."""
+    failed = []
+    for number in range(n):
+        how, form = list(WAYS)[number % len(WAYS)], ("push", "pull")[number // len(WAYS) % 2]
+        wrong, kept, listed, err = continued(rig, how, form, random.Random("%d disturbed %d" % (SEED, number)))
+        told = "from the interrupted copy, and are sent again" in err
+        if wrong or share(kept, listed) not in (WAYS[how][0], "none" if how == "part" else "") or told != (how == "part"):
+            failed.append("%d, %s, %s: %s, kept %s\n%s" % (number, how, form, wrong, share(kept, listed), err))
+    t.ok(not failed, "%d copies that are continued after a source or a part has changed" % n, "\n".join(failed[:4]))
+
+
+def test_trust(rig):
+    """-trust keeps parts of an unchanged source without reading them."""
+    for how, (_, expected) in WAYS.items():
+        wrong, kept, listed, err = continued(rig, how, "push", random.Random(SEED), "-trust")
+        t.equal((share(kept, listed), len(wrong)), (expected, 1 if how == "part" else 0), "-trust: " + how, err)
+    status, err, _ = rig.copy("-trust")
+    t.ok(status == 105 and "-trust is about parts of an interrupted copy; say -resume too" in err, "-trust without -R", err)
+
+
 def test_new_name(rig):
     """-r directory host:new: the next copy continues in it, and not in new/directory."""
     rig.interrupt(None, "server", "-R", source=rig.source)
@@ -551,6 +664,8 @@ def test_with_fake():
         test_again_and_again(rig)
         test_archive(rig)
         test_changed_source(rig)
+        test_disturbed(rig, 200 if LONG else 21)
+        test_trust(rig)
         test_new_name(rig)
         test_lost_records(rig)
         test_side_by_side(rig)

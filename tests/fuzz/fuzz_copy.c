@@ -198,7 +198,7 @@ static size_t make_wants(struct fuzz_random *r, uint8_t *body)
 
 		if (fuzz_once_in(r, 2)) {
 			w.how = COPY_SEND;
-			w.n_missing = fuzz_below(r, MOST_RANGES + 1);
+			w.n_ranges = fuzz_below(r, MOST_RANGES + 1);
 		}
 		total += copy_encode_want(&w, body + total, FUZZ_MAX_BYTES - total);
 	}
@@ -396,10 +396,9 @@ static bool check_wants(const uint8_t *body, size_t size)
 			return false;
 		if (!more)
 			return same("wants", body, size, total);
-		for (size_t i = 0; i < w.n_missing; i++) {
-			if (w.missing[i].begin >= w.missing[i].end ||
-			    w.missing[i].end > INT64_MAX ||
-			    (i && w.missing[i].begin < w.missing[i - 1].end))
+		for (size_t i = 0; i < w.n_ranges; i++) {
+			if (w.ranges[i].begin >= w.ranges[i].end || w.ranges[i].end > INT64_MAX ||
+			    (i && w.ranges[i].begin < w.ranges[i - 1].end))
 				fuzz_fail("range %zu is out of order", i);
 		}
 		total += copy_encode_want(&w, encoded + total, sizeof(encoded) - total);

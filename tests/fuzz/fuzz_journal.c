@@ -34,6 +34,7 @@ static size_t make(struct fuzz_random *r, uint8_t *data)
 			.number = fuzz_below(r, 4),
 			.size_bytes = fuzz_u64(r) >> 1,
 			.mtime_ns = (int64_t)fuzz_u64(r),
+			.version = fuzz_u64(r),
 			.ranges = ranges,
 			.n_ranges = 1 + fuzz_below(r, 2),
 		};

@@ -33,7 +33,7 @@ DONE, SAME, EQUAL, DIFFERS, LOST, WOULD = range(1, 7)
 SPARSE, HAS_LINKS, DEVICE, IMPLIED = 1, 2, 4, 8
 SETTINGS = ("recursive", "everything", "verify", "contents", "dry_run", "in_place", "resume", "list", "list_nul",
             "ordered_source", "ordered_destination", "direct_source", "direct_destination", "encrypt", "free_ports",
-            "port_given", "force", "stamps", "stamps_binary", "into", "new_name")
+            "port_given", "force", "stamps", "stamps_binary", "into", "new_name", "trust")
 SETTINGS_AT = 52  # of START
 BANNER = b"XDD-COPY 5 "
 NO_SIZE = 2 ** 64 - 1
@@ -92,8 +92,8 @@ def directory(number, name, flags=0, mode=0o755, mtime_ns=10 ** 18, **more):
 LEAVE, END = b"\x02", b"\x07"
 
 
-def file(number, name, size, flags=0, mode=0o644, mtime_ns=10 ** 18, identity=0, **more):
-    return _named(3, number, name, flags, mode, mtime_ns, struct.pack("<QQ", size, identity), **more)
+def file(number, name, size, flags=0, mode=0o644, mtime_ns=10 ** 18, identity=0, version=0, **more):
+    return _named(3, number, name, flags, mode, mtime_ns, struct.pack("<QQQ", size, identity, version), **more)
 
 
 def symlink(number, name, target, flags=0, mode=0o777, mtime_ns=10 ** 18, **more):
@@ -207,8 +207,8 @@ def take_entries(body):
         at += 40
         n_target = 0
         if kind == 3:
-            e["size"], e["identity"] = struct.unpack_from("<QQ", body, at)
-            at += 16
+            e["size"], e["identity"], e["version"] = struct.unpack_from("<QQQ", body, at)
+            at += 24
         elif kind == 4:
             n_target = struct.unpack_from("<H", body, at)[0]
             at += 2

@@ -269,10 +269,10 @@ static void take_wants(struct source_rig *r, const uint8_t *body, size_t length)
 			break;
 		assert_in_range(w.id, 1, RIG_MAX_ID - 1);
 		r->want[w.id] = (uint8_t)w.how;
-		if (w.n_missing) {
-			assert_in_range(w.n_missing, 1, 8);
-			memcpy(r->missing, w.missing, w.n_missing * sizeof(*w.missing));
-			r->n_missing = w.n_missing;
+		if (w.n_ranges) {
+			assert_in_range(w.n_ranges, 1, 8);
+			memcpy(r->ranges, w.ranges, w.n_ranges * sizeof(*w.ranges));
+			r->n_ranges = w.n_ranges;
 		}
 	}
 	free(c);

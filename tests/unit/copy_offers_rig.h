@@ -36,8 +36,8 @@ struct source_rig {
 	/* answers of the destination */
 	uint8_t outcome[RIG_MAX_ID]; /* by id; 0: none */
 	uint8_t want[RIG_MAX_ID];    /* by id: the latest how */
-	struct extent missing[8];    /* of the latest want with ranges */
-	size_t n_missing;
+	struct extent ranges[8];     /* of the latest want with ranges */
+	size_t n_ranges;
 	unsigned n_results, n_failures, n_warnings;
 	struct copy_failure failure;   /* the latest one */
 	struct copy_counts counts;     /* the latest ones */

@@ -409,7 +409,7 @@ void rig_next(struct rig *r, enum wire_type expected)
 
 void rig_want(struct rig *r, uint64_t id, enum copy_how how, const struct extent *missing, size_t n)
 {
-	struct copy_want w = { .id = id, .how = how, .missing = missing, .n_missing = n };
+	struct copy_want w = { .id = id, .how = how, .ranges = missing, .n_ranges = n };
 	uint8_t out[1024];
 	size_t length = copy_encode_want(&w, out, sizeof(out));
 

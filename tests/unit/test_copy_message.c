@@ -156,6 +156,7 @@ static void test_settings(void **state)
 		&s.stamps_binary,
 		&s.into,
 		&s.new_name,
+		&s.trust,
 	};
 	struct copy_start b = { .role = COPY_DESTINATION }, found;
 
@@ -318,6 +319,7 @@ static const struct copy_entry sample_entries[] = {
 	  .gid = 100,
 	  .size_bytes = INT64_MAX,
 	  .identity = UINT64_MAX - 1,
+	  .version = 1,
 	  .mtime_ns = 1234567890123456789,
 	  .atime_ns = INT64_MIN,
 	  .attrs = sample_attrs,
@@ -353,6 +355,7 @@ static void assert_same_entry(const struct copy_entry *a, const struct copy_entr
 	assert_int_equal(a->gid, b->gid);
 	assert_int_equal(a->size_bytes, b->size_bytes);
 	assert_int_equal(a->identity, b->identity);
+	assert_int_equal(a->version, b->version);
 	assert_int_equal(a->mtime_ns, b->mtime_ns);
 	assert_int_equal(a->atime_ns, b->atime_ns);
 	assert_int_equal(a->first, b->first);
@@ -425,7 +428,7 @@ static void test_entry_room(void **state)
 
 		for (size_t room = 0; room < length; room++)
 			assert_int_equal(copy_encode_entry(e, again, room), 0);
-		assert_int_equal(copy_encode_entry(e, again, length + 16), length);
+		assert_int_equal(copy_encode_entry(e, again, length + 24), length);
 	}
 }
 
@@ -566,25 +569,26 @@ static void test_wants(void **state)
 	static const struct extent ranges[] = { { 0, 1 }, { 1, 5 }, { 7, INT64_MAX } };
 	const struct copy_want wants[] = {
 		{ .id = 1, .how = COPY_SEND },
-		{ .id = 2, .how = COPY_SEND, .missing = ranges, .n_missing = 3 },
-		{ .id = 3, .how = COPY_SUMS }
+		{ .id = 2, .how = COPY_SEND, .ranges = ranges, .n_ranges = 3 },
+		{ .id = 3, .how = COPY_SUMS },
+		{ .id = 4, .how = COPY_SUMS, .ranges = ranges, .n_ranges = 3 },
 	};
 	struct copy_want w;
 	size_t length = 0;
 	bool more;
 
 	(void)state;
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 4; i++)
 		length += copy_encode_want(&wants[i], body + length, sizeof(body) - length);
 	copy_want_cursor_init(&want_cursor, body, length);
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		assert_int_equal(copy_decode_want(&want_cursor, &w, &more), WIRE_OK);
 		assert_true(more);
 		assert_int_equal(w.id, wants[i].id);
 		assert_int_equal(w.how, wants[i].how);
-		assert_int_equal(w.n_missing, wants[i].n_missing);
-		if (w.n_missing)
-			assert_memory_equal(w.missing, ranges, sizeof(ranges));
+		assert_int_equal(w.n_ranges, wants[i].n_ranges);
+		if (w.n_ranges)
+			assert_memory_equal(w.ranges, ranges, sizeof(ranges));
 	}
 	assert_int_equal(copy_decode_want(&want_cursor, &w, &more), WIRE_OK);
 	assert_false(more);
@@ -604,7 +608,7 @@ static void test_want_limits(void **state)
 {
 	static struct extent many[COPY_MAX_RANGES + 1];
 	struct extent ranges[2] = { { 5, 6 }, { 4, 5 } };
-	struct copy_want w = { .id = 1, .how = COPY_SEND, .missing = ranges, .n_missing = 2 };
+	struct copy_want w = { .id = 1, .how = COPY_SEND, .ranges = ranges, .n_ranges = 2 };
 
 	(void)state;
 	assert_want_refused(&w);
@@ -612,15 +616,12 @@ static void test_want_limits(void **state)
 	assert_want_refused(&w);
 	ranges[1] = (struct extent){ 6, (uint64_t)INT64_MAX + 1 };
 	assert_want_refused(&w);
-	w.n_missing = 1;
-	w.how = COPY_SUMS;
-	assert_want_refused(&w);
 	for (size_t i = 0; i <= COPY_MAX_RANGES; i++)
 		many[i] = (struct extent){ 2 * i, 2 * i + 1 };
 	w = (struct copy_want){ 1, COPY_SEND, many, COPY_MAX_RANGES };
 	assert_int_equal(repeat_wants(body, copy_encode_want(&w, body, sizeof(body)), again),
 			 16 + 16 * COPY_MAX_RANGES);
-	w.n_missing++;
+	w.n_ranges++;
 	assert_int_equal(copy_encode_want(&w, body, sizeof(body)), 0);
 }
 

@@ -219,8 +219,10 @@ static void test_summary(void **state)
 	struct copy_state s = sample_state(&q);
 
 	(void)state;
-	assert_summary(&s, "copied 12 files, 3.00 MB, in 100 ms, 30.0 MB/s\n"
-			   "  not encrypted (-encrypt); a checksum of all data was checked\n");
+	assert_summary(
+		&s,
+		"copied 12 files, 3.00 MB, in 100 ms, 30.0 MB/s\n"
+		"  not encrypted (-encrypt); a checksum of all data that was sent was checked\n");
 	s.source.offered_files = 15;
 	s.destination.skipped_files = 3;
 	s.destination.skipped_bytes = 300;
@@ -235,7 +237,8 @@ static void test_summary(void **state)
 			   "  resumed: 1.00 MB were there from an interrupted copy\n"
 			   "  owners or attributes not set: 2 (this needs the rights of root at "
 			   "the destination)\n"
-			   "  encrypted; a checksum of all data was checked\n");
+			   "  encrypted; a checksum of all data that was sent was checked; what "
+			   "was there has the checksum of the source\n");
 	s.destination.moved_bytes = 500000;
 	s.destination.dirs = s.destination.links = 0;
 	s.destination.skipped_files = 0;
@@ -243,17 +246,24 @@ static void test_summary(void **state)
 	assert_summary(&s, "copied 12 files, 3.00 MB, in 100 ms, 5.00 MB/s\n"
 			   "  holes: 1.50 MB, which were not sent\n"
 			   "  resumed: 1.00 MB were there from an interrupted copy\n"
-			   "  encrypted; a checksum of all data was checked\n");
+			   "  encrypted; a checksum of all data that was sent was checked; what "
+			   "was there has the checksum of the source\n");
+	q.settings.trust = true;
+	assert_summary(&s, "copied 12 files, 3.00 MB, in 100 ms, 5.00 MB/s\n"
+			   "  holes: 1.50 MB, which were not sent\n"
+			   "  resumed: 1.00 MB were there from an interrupted copy\n"
+			   "  encrypted; a checksum of all data that was sent was checked; what "
+			   "was there was not read (-trust)\n");
 	s.destination =
 		(struct copy_counts){ .done_files = 15, .done_bytes = 15, .moved_bytes = 15 };
 	s.encrypted = false;
 	s.inside = true;
 	assert_summary(&s, "copied 15 files, 15 B, in 100 ms, 150 B/s\n"
-			   "  through ssh; a checksum of all data was checked\n");
+			   "  through ssh; a checksum of all data that was sent was checked\n");
 	s.inside = false;
 	q.sources = &q.destination;
 	assert_summary(&s, "copied 15 files, 15 B, in 100 ms, 150 B/s\n"
-			   "  a checksum of all data was checked\n");
+			   "  a checksum of all data that was sent was checked\n");
 }
 
 static void test_summary_of_failures(void **state)
@@ -271,24 +281,28 @@ static void test_summary_of_failures(void **state)
 	s.first[0] = "a: cannot open (Permission denied)";
 	s.first[1] = "b\x1b[2J: is a FIFO";
 	s.n_first = 2;
-	assert_summary(&s, "copied 10 files, 3.00 MB, in 100 ms, 30.0 MB/s\n"
-			   "  not copied: 2 of 12 files\n"
-			   "  failed: 2:\n"
-			   "    a: cannot open (Permission denied)\n"
-			   "    b\\x1b[2J: is a FIFO\n"
-			   "  warnings: 1\n"
-			   "  not encrypted (-encrypt); a checksum of all data was checked\n");
+	assert_summary(
+		&s,
+		"copied 10 files, 3.00 MB, in 100 ms, 30.0 MB/s\n"
+		"  not copied: 2 of 12 files\n"
+		"  failed: 2:\n"
+		"    a: cannot open (Permission denied)\n"
+		"    b\\x1b[2J: is a FIFO\n"
+		"  warnings: 1\n"
+		"  not encrypted (-encrypt); a checksum of all data that was sent was checked\n");
 	s.destination.failed = 100;
 	s.failures = 101;
 	s.status = XDD_CANCELED;
 	s.source.walk_done = 0;
 	s.warnings = 0;
-	assert_summary(&s, "canceled; copied 10 files, 3.00 MB, in 100 ms, 30.0 MB/s\n"
-			   "  not copied: 2 of 12 or more files\n"
-			   "  failed: 101, the first ones:\n"
-			   "    a: cannot open (Permission denied)\n"
-			   "    b\\x1b[2J: is a FIFO\n"
-			   "  not encrypted (-encrypt); a checksum of all data was checked\n");
+	assert_summary(
+		&s,
+		"canceled; copied 10 files, 3.00 MB, in 100 ms, 30.0 MB/s\n"
+		"  not copied: 2 of 12 or more files\n"
+		"  failed: 101, the first ones:\n"
+		"    a: cannot open (Permission denied)\n"
+		"    b\\x1b[2J: is a FIFO\n"
+		"  not encrypted (-encrypt); a checksum of all data that was sent was checked\n");
 }
 
 /* Entries below a directory that failed have no lines. */
@@ -304,17 +318,20 @@ static void test_summary_of_directories_that_failed(void **state)
 	s.failures = 1;
 	s.first[0] = "d: is not a directory";
 	s.n_first = 1;
-	assert_summary(&s, "copied 12 files, 3.00 MB, in 100 ms, 30.0 MB/s\n"
-			   "  failed: 6, 5 of them in directories that are named:\n"
-			   "    d: is not a directory\n"
-			   "  not encrypted (-encrypt); a checksum of all data was checked\n");
+	assert_summary(
+		&s,
+		"copied 12 files, 3.00 MB, in 100 ms, 30.0 MB/s\n"
+		"  failed: 6, 5 of them in directories that are named:\n"
+		"    d: is not a directory\n"
+		"  not encrypted (-encrypt); a checksum of all data that was sent was checked\n");
 	s.destination.failed = 27;
 	s.failures = 20;
-	assert_summary(&s,
-		       "copied 12 files, 3.00 MB, in 100 ms, 30.0 MB/s\n"
-		       "  failed: 27, 7 of them in directories that are named, the first ones:\n"
-		       "    d: is not a directory\n"
-		       "  not encrypted (-encrypt); a checksum of all data was checked\n");
+	assert_summary(
+		&s,
+		"copied 12 files, 3.00 MB, in 100 ms, 30.0 MB/s\n"
+		"  failed: 27, 7 of them in directories that are named, the first ones:\n"
+		"    d: is not a directory\n"
+		"  not encrypted (-encrypt); a checksum of all data that was sent was checked\n");
 }
 
 static void test_summary_of_other_modes(void **state)
@@ -342,7 +359,7 @@ static void test_summary_of_other_modes(void **state)
 			   "  equal: 7 files, 70 B\n"
 			   "  different or failed: 1:\n"
 			   "    a: bytes 0-4095 differ (1 of 1 blocks)\n"
-			   "  not encrypted (-encrypt); a checksum of all data was checked\n");
+			   "  not encrypted (-encrypt); contents were compared by checksums\n");
 }
 
 static void test_summary_of_bottleneck(void **state)
@@ -355,11 +372,13 @@ static void test_summary_of_bottleneck(void **state)
 	s.connections = 10;
 	s.source = times(10, 85, 0, 5);
 	s.destination = times(10, 5, 80, 5);
-	assert_summary(&s, "copied 0 files, 0 B, in 1.00 s\n"
-			   "  bottleneck: network\n"
-			   "    source reads 10 %, checks 5 %, sends 85 %, waits 0 %; destination "
-			   "waits 80 %, receives 5 %, checks 5 %, writes 10 %, flushes 0 %\n"
-			   "  not encrypted (-encrypt); a checksum of all data was checked\n");
+	assert_summary(
+		&s,
+		"copied 0 files, 0 B, in 1.00 s\n"
+		"  bottleneck: network\n"
+		"    source reads 10 %, checks 5 %, sends 85 %, waits 0 %; destination "
+		"waits 80 %, receives 5 %, checks 5 %, writes 10 %, flushes 0 %\n"
+		"  not encrypted (-encrypt); a checksum of all data that was sent was checked\n");
 }
 
 /* ---- outputs ---- */

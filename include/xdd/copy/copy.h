@@ -55,6 +55,7 @@ struct copy_settings {
 	bool dry_run;	       /* -n: change nothing */
 	bool in_place;	       /* -i */
 	bool resume;	       /* -R, -a: keep what an interrupted copy has, and continue it */
+	bool trust;	       /* -trust: without reading what is kept */
 	bool list;	       /* -F: the source is a file with names */
 	bool list_nul;	       /* -0: they end with NUL */
 	bool ordered_source, ordered_destination; /* -o */

@@ -66,7 +66,7 @@ void answers_flush_wants(struct answers *a)
 
 void answers_want_now(struct answers *a, const struct copy_want *w)
 {
-	size_t room = 64 + w->n_missing * 2 * sizeof(uint64_t), n;
+	size_t room = 64 + w->n_ranges * 2 * sizeof(uint64_t), n;
 	uint8_t *body = malloc(room);
 
 	n = body ? copy_encode_want(w, body, room) : 0;

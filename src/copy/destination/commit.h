@@ -91,11 +91,17 @@ void commit_look(struct commit *c, struct dir_node *dir);
 void commit_entered_all(struct commit *c);
 
 /*
- * The journal of the continued copy has a part of this file: same path, size and mtime of the
- * source. Opens it: `f->fd` and `f->number` are set, `durable` has its bytes. Returns 1; 0: there
- * is none; or -errno. The caller's thread is that of the entries.
+ * The journal of the continued copy has a part of this file: same path, and size, mtime and
+ * version of the source. Opens it: `f->fd` and `f->number` are set, `durable` has its bytes.
+ * Returns 1; 0: there is none; or -errno. The caller's thread is that of the entries.
  */
 int commit_resume(struct commit *c, struct commit_file *f, struct extents *durable);
+
+/*
+ * Of such a file only these bytes are right: the journal forgets the others. The owner of the file,
+ * before more is written to it. Returns 0 or -errno.
+ */
+int commit_proven(struct commit *c, struct commit_file *f, const struct extents *proven);
 
 /* Create the temporary file of `f`: f->fd, f->number. Returns 0 or -errno. Any thread. */
 int commit_create(struct commit *c, struct commit_file *f);

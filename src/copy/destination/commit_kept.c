@@ -24,6 +24,7 @@ struct kept_file {
 	uint64_t number;
 	uint64_t size_bytes;
 	int64_t mtime_ns;
+	uint64_t version;
 	uint64_t inode;
 	struct extents durable;
 	char path[];
@@ -100,6 +101,7 @@ static int add_file(struct commit_kept *k, const struct journal_record *r)
 	f->number = r->number;
 	f->size_bytes = r->size_bytes;
 	f->mtime_ns = r->mtime_ns;
+	f->version = r->version;
 	f->inode = r->inode;
 	extents_init(&f->durable, MAX_RANGES_OF_FILE);
 	strcpy(f->path, r->path);
@@ -319,7 +321,8 @@ int commit_resume(struct commit *c, struct commit_file *f, struct extents *durab
 		return 0;
 	take_path(c->kept, k);
 	ret = claim(c, f, k,
-		    k->size_bytes == f->entry->size_bytes && k->mtime_ns == f->entry->mtime_ns);
+		    k->size_bytes == f->entry->size_bytes && k->mtime_ns == f->entry->mtime_ns &&
+			    k->version == f->entry->version);
 	if (ret)
 		err = extents_copy(durable, &k->durable);
 	if (ret && !err)

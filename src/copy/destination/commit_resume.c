@@ -77,7 +77,8 @@ static int list_file(struct commit *c, const struct commit_file *f)
 				    .path = path,
 				    .number = f->number,
 				    .size_bytes = f->entry->size_bytes,
-				    .mtime_ns = f->entry->mtime_ns };
+				    .mtime_ns = f->entry->mtime_ns,
+				    .version = f->entry->version };
 	struct stat st;
 
 	if (fstat(f->fd, &st))
@@ -205,6 +206,18 @@ void commit_gone(struct commit *c, struct commit_file *f)
 	if (f->kept)
 		commit_record(c, &gone);
 	f->kept = false;
+}
+
+int commit_proven(struct commit *c, struct commit_file *f, const struct extents *proven)
+{
+	const struct journal_record gone = { .type = JOURNAL_GONE, .number = f->number };
+	int err = commit_record(c, &gone);
+
+	if (!err)
+		err = list_file(c, f);
+	if (!err)
+		err = list_ranges(c, f, proven);
+	return err;
 }
 
 /* ---- the commit thread ---- */

@@ -103,27 +103,23 @@ static int want_sums(struct destination *d, const struct offer *o, char *why)
 }
 
 /*
- * Bytes that an interrupted copy has of it need not come again. Returns 1 if all are there; 0
- * with the rest in `want`, whose ranges are then to be freed; or -errno.
+ * Bytes that an interrupted copy has of it need not come again: with -trust, or once their digests
+ * are those of the source, which `want` then asks for. Returns 1 if all are there; 0 with `want`,
+ * whose ranges are then to be freed; or -errno.
  */
 static int resume(struct destination *d, struct item *i, struct copy_want *want,
-		  struct extent **missing)
+		  struct extent **ranges)
 {
 	struct extents durable;
 	int err;
 
 	extents_init(&durable, 0);
 	err = commit_resume(d->commit, &i->file, &durable);
-	if (err <= 0)
-		goto out;
-	i->resumed = true;
-	err = items_resume(i, &durable, missing, &want->n_missing);
-	want->missing = *missing;
-	if (!err) {
-		tally_add(&d->tally.resumed_bytes, i->stream->got.total);
-		err = !want->n_missing && i->file.entry->size_bytes;
+	if (err == 1) {
+		i->resumed = true;
+		err = d->settings->trust ? sums_keep(d, i, &durable, want, ranges) :
+					   sums_prove(i, &durable, want, ranges);
 	}
-out:
 	extents_clear(&durable);
 	return err;
 }
@@ -131,7 +127,7 @@ out:
 static int want_contents(struct destination *d, const struct offer *o, char *why)
 {
 	struct copy_want want = { .id = o->e->id, .how = COPY_SEND };
-	struct extent *missing = NULL;
+	struct extent *ranges = NULL;
 	struct item *i;
 	int err = 0;
 
@@ -141,7 +137,7 @@ static int want_contents(struct destination *d, const struct offer *o, char *why
 	if (!i)
 		return -ENOMEM;
 	if (d->settings->resume && d->commit && !d->settings->in_place)
-		err = resume(d, i, &want, &missing);
+		err = resume(d, i, &want, &ranges);
 	if (err == 1) {
 		file_complete(d, i);
 		err = 0;
@@ -149,11 +145,11 @@ static int want_contents(struct destination *d, const struct offer *o, char *why
 		file_failed(d, i, "continue", err);
 		err = 0;
 	} else {
-		err = add(d, i, ITEM_SEND, why);
+		err = add(d, i, want.how == COPY_SUMS ? ITEM_SUMS : ITEM_SEND, why);
 		if (!err)
 			answers_want(&d->answers, &want);
 	}
-	free(missing);
+	free(ranges);
 	return err;
 }
 

@@ -111,6 +111,7 @@ int items_resume(struct item *i, const struct extents *durable, struct extent **
 	int err = 0;
 
 	*missing = list;
+	items_drop_stream(i);
 	i->stream = stream_new();
 	if (!list || !i->stream)
 		return -ENOMEM;
@@ -283,11 +284,34 @@ int items_unuse(struct items *t, struct item *i, unsigned messages, uint64_t byt
 	return complete;
 }
 
+int items_equal(const struct item *i, struct extents *equal)
+{
+	const struct stream *s = i->stream;
+	struct extent rest;
+	int err = 0;
+
+	extents_init(equal, 0);
+	if (s->read_err || s->differing_cut)
+		return 0;
+	for (size_t k = 0; k < s->got.n && !err; k++) {
+		const struct extent *x = &s->got.items[k];
+
+		rest.end = x->begin;
+		while (!err && extents_next_missing(&s->differing, rest.end, x->end, &rest))
+			err = extents_add(equal, rest.begin, rest.end);
+	}
+	return err;
+}
+
+void items_drop_stream(struct item *i)
+{
+	stream_free(i->stream);
+	i->stream = NULL;
+}
+
 void items_await(struct items *t, struct item *i)
 {
 	pthread_mutex_lock(&t->lock);
-	stream_free(i->stream);
-	i->stream = NULL;
 	i->state = ITEM_SEND;
 	t->n_awaited++;
 	pthread_mutex_unlock(&t->lock);

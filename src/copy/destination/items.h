@@ -110,8 +110,8 @@ struct item *items_use_any(struct items *t, uint64_t id, int *err);
 int items_claim(struct items *t, struct item *i, uint64_t offset, uint64_t length, bool *failed);
 
 /*
- * Before it is added: `durable` bytes need not come. `*missing` are those that must (to be freed),
- * at most COPY_MAX_RANGES. Returns 0 or -ENOMEM.
+ * The caller owns the item: `durable` bytes need not come. `*missing` are those that must (to be
+ * freed), at most COPY_MAX_RANGES. Returns 0 or -ENOMEM.
  */
 int items_resume(struct item *i, const struct extents *durable, struct extent **missing,
 		 size_t *n_missing);
@@ -134,7 +134,16 @@ void items_read_failed(struct items *t, struct item *i, int err);
  */
 int items_unuse(struct items *t, struct item *i, unsigned messages, uint64_t bytes);
 
-/* Have a taken item wait for contents again: its digests differ. */
+/*
+ * Bytes whose digests were compared and are equal; none if not all that differ are known. The
+ * caller owns the item, and clears `*equal`. Returns 0 or -ENOMEM.
+ */
+int items_equal(const struct item *i, struct extents *equal);
+
+/* The digests of a taken item are done with: it has no stream any more. */
+void items_drop_stream(struct item *i);
+
+/* Have a taken item wait for contents. */
 void items_await(struct items *t, struct item *i);
 
 /* Remove it from the table, if it is there. */

@@ -91,6 +91,7 @@ static void put_file(struct cursor *c, const struct journal_record *r)
 	put(c, 8, r->number);
 	put(c, 8, r->size_bytes);
 	put(c, 8, (uint64_t)r->mtime_ns);
+	put(c, 8, r->version);
 	put(c, 8, r->inode);
 	if (!*r->path)
 		c->bad = true;
@@ -217,6 +218,7 @@ static void get_file(struct cursor *c, struct journal_record *r)
 	r->number = get(c);
 	r->size_bytes = get(c);
 	r->mtime_ns = (int64_t)get(c);
+	r->version = get(c);
 	r->inode = get(c);
 	r->path = get_path(c);
 	c->bad = c->bad || !*r->path || r->size_bytes > INT64_MAX;

@@ -15,7 +15,7 @@
 #include "xdd/base/extents.h"
 
 /* The first bytes of a file; the last one but the newline is the version. */
-#define JOURNAL_MAGIC "xddcp journal 1\n"
+#define JOURNAL_MAGIC "xddcp journal 2\n"
 #define JOURNAL_MAGIC_BYTES 16
 #define JOURNAL_BOOT_BYTES 16
 #define JOURNAL_HOST_SIZE 65	     /* with its NUL */
@@ -48,6 +48,7 @@ struct journal_record {
 	uint64_t number;     /* FILE, RANGES, GONE: of the temporary name */
 	uint64_t size_bytes; /* FILE: of the source */
 	int64_t mtime_ns;    /* FILE: of the source */
+	uint64_t version;    /* FILE: of the source (tree/identity.h) */
 	uint64_t inode; /* FILE: of the temporary file. Its device may change with each mount */
 
 	/* RANGES: bytes that are durable; ascending, disjoint. Encoded from `ranges`. */

@@ -335,7 +335,7 @@ static bool is_later(const char *magic)
 	const size_t at = JOURNAL_MAGIC_BYTES - 2; /* of the version, before a newline */
 	const char own = JOURNAL_MAGIC[at];
 
-	if (memcmp(magic, JOURNAL_MAGIC, at) != 0 || magic[at] < own || magic[at] > '9')
+	if (memcmp(magic, JOURNAL_MAGIC, at) != 0 || magic[at] < '1' || magic[at] > '9')
 		return false;
 	if (magic[at + 1] == '\n')
 		return magic[at] > own;

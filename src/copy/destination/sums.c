@@ -1,6 +1,7 @@
 /*
- * Comparison of existing files with digests of the source: -k and -c. Called by receive.c for each
- * message of digests, and once all of a file have come.
+ * Comparison with digests of the source: of existing files (-k, -c), and of parts of an interrupted
+ * copy (-R). Called by existing.c, by receive.c for each message of digests, and once all of a file
+ * have come.
  */
 #include "copy/destination/sums.h"
 
@@ -25,7 +26,8 @@ static int ensure_open(struct destination *d, struct item *i)
 	int err;
 
 	pthread_mutex_lock(&s->lock);
-	if (!s->opened) {
+	/* The part of an interrupted copy is open. */
+	if (!s->opened && !i->resumed) {
 		int fd = file_open(d, i->file.dir, i->file.entry->name, O_RDONLY);
 
 		s->opened = true;
@@ -176,8 +178,84 @@ static void send_all(struct destination *d, struct item *i)
 		file_end(d, i, COPY_WOULD);
 		return;
 	}
+	items_drop_stream(i);
 	items_await(&d->items, i);
 	answers_want_now(&d->answers, &want);
+}
+
+/* ---- parts of an interrupted copy ---- */
+
+int sums_prove(struct item *i, const struct extents *durable, struct copy_want *want,
+	       struct extent **ranges)
+{
+	const uint64_t size = i->file.entry->size_bytes, block = COPY_MIN_BLOCK_BYTES;
+	struct extent *list = calloc(COPY_MAX_RANGES, sizeof(*list));
+	size_t n = 0;
+
+	*ranges = list;
+	if (!list)
+		return -ENOMEM;
+	for (size_t k = 0; k < durable->n && n < COPY_MAX_RANGES; k++) {
+		const struct extent *x = &durable->items[k];
+		const uint64_t begin = (x->begin + block - 1) / block * block;
+		const uint64_t end = x->end == size ? size : x->end / block * block;
+
+		if (begin < end)
+			list[n++] = (struct extent){ begin, end };
+	}
+	if (n)
+		*want = (struct copy_want){ i->id, COPY_SUMS, list, n };
+	return 0;
+}
+
+int sums_keep(struct destination *d, struct item *i, const struct extents *durable,
+	      struct copy_want *want, struct extent **ranges)
+{
+	int err = items_resume(i, durable, ranges, &want->n_ranges);
+
+	want->ranges = *ranges;
+	if (err)
+		return err;
+	tally_add(&d->tally.resumed_bytes, i->stream->got.total);
+	return !want->n_ranges && i->file.entry->size_bytes;
+}
+
+/* A line for the user: the part, or the source, has changed where nothing else shows it. */
+static void tell_differing(struct destination *d, const struct item *i)
+{
+	const struct stream *s = i->stream;
+	char path[COPY_MAX_PATH_BYTES], text[WIRE_MAX_TEXT_BYTES];
+
+	if (!s->n_differing)
+		return;
+	describe(s, text, sizeof(text));
+	role_fail(d->role, i->id, 0, dest_path(d, i->file.dir, i->file.entry->name, path),
+		  "%s from the interrupted copy, and are sent again", text);
+}
+
+/* Keep what is equal, and ask for the rest. */
+static void continue_part(struct destination *d, struct item *i)
+{
+	struct copy_want want = { .id = i->id, .how = COPY_SEND };
+	struct extent *ranges = NULL;
+	struct extents equal;
+	int err = items_equal(i, &equal);
+
+	tell_differing(d, i);
+	if (!err)
+		err = commit_proven(d->commit, &i->file, &equal);
+	if (!err)
+		err = sums_keep(d, i, &equal, &want, &ranges);
+	if (err < 0) {
+		file_failed(d, i, "continue", err);
+	} else if (err == 1) {
+		file_complete(d, i);
+	} else {
+		items_await(&d->items, i);
+		answers_want_now(&d->answers, &want);
+	}
+	free(ranges);
+	extents_clear(&equal);
 }
 
 /* -k: all differences of a file are named in one line. */
@@ -206,6 +284,14 @@ void sums_complete(struct destination *d, struct item *i)
 	struct stream *s = i->stream;
 	bool equal = !s->n_differing && s->got.total == i->file.entry->size_bytes;
 
+	if (i->resumed && s->source_failed) {
+		file_lost(d, i);
+		return;
+	}
+	if (i->resumed) {
+		continue_part(d, i);
+		return;
+	}
 	if (d->settings->verify && !s->source_failed && !s->read_err && (equal || s->n_differing)) {
 		verified(d, i);
 		return;

@@ -9,15 +9,15 @@
  * Heads of entries. All kinds have their number first, and those with a name its length at 2.
  *
  * DIR, FILE, SYMLINK: kind 1, flags 1, length of name 2, mode 2, number of attributes 2, id 8,
- *	uid 4, gid 4, mtime 8, atime 8; FILE: size 8, identity 8; SYMLINK: length of target 2;
- *	strings
+ *	uid 4, gid 4, mtime 8, atime 8; FILE: size 8, identity 8, version 8; SYMLINK: length of
+ *	target 2; strings
  * LINK: kind 1, flags 1, length of name 2, id 8, first 8; name
  * OWNER: kind 1, group 1, length of name 2, number 4; name
  * LEAVE, END: kind 1
  */
 enum {
 	HEAD_BYTES = 40,
-	FILE_BYTES = HEAD_BYTES + 16,
+	FILE_BYTES = HEAD_BYTES + 24,
 	SYMLINK_BYTES = HEAD_BYTES + 2,
 	LINK_BYTES = 20,
 	OWNER_BYTES = 8,
@@ -81,6 +81,7 @@ static size_t encode_named(const struct copy_entry *e, size_t name, uint8_t *out
 	if (e->kind == COPY_FILE) {
 		p = put64(p, e->size_bytes);
 		p = put64(p, e->identity);
+		p = put64(p, e->version);
 	}
 	if (e->kind == COPY_SYMLINK)
 		p = put16(p, (unsigned)target);
@@ -252,6 +253,7 @@ static bool decode_named(struct copy_cursor *c, struct copy_entry *e)
 	if (e->kind == COPY_FILE) {
 		e->size_bytes = get64(p + HEAD_BYTES);
 		e->identity = get64(p + HEAD_BYTES + 8);
+		e->version = get64(p + HEAD_BYTES + 16);
 	}
 	if (e->kind == COPY_SYMLINK)
 		target = get16(p + HEAD_BYTES);

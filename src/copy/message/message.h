@@ -179,6 +179,7 @@ struct copy_entry {
 	uint32_t uid, gid;
 	uint64_t size_bytes;
 	uint64_t identity;	    /* FILE: of the file itself (tree/identity.h); 0: not known */
+	uint64_t version;	    /* FILE: of its contents (the same); 0: not known */
 	int64_t mtime_ns, atime_ns; /* since 1970 */
 	uint64_t first;		    /* LINK: id of an entry with COPY_HAS_LINKS */
 	const char *target;	    /* SYMLINK */
@@ -206,19 +207,19 @@ enum wire_fault copy_decode_entry(struct copy_cursor *c, struct copy_entry *e, b
 
 enum copy_how {
 	COPY_SEND = 1, /* the contents, or, with ranges, those */
-	COPY_SUMS = 2, /* digests of the blocks */
+	COPY_SUMS = 2, /* digests of the blocks, or, with ranges, of those in them */
 };
 
 struct copy_want {
 	uint64_t id;
 	enum copy_how how;
-	const struct extent *missing; /* bytes; ascending, disjoint. Decoded: in the cursor */
-	size_t n_missing;	      /* 0: all of it */
+	const struct extent *ranges; /* bytes; ascending, disjoint. Decoded: in the cursor */
+	size_t n_ranges;	     /* 0: all of it */
 };
 
 struct copy_want_cursor {
 	const uint8_t *at, *end;
-	struct extent missing[COPY_MAX_RANGES];
+	struct extent ranges[COPY_MAX_RANGES];
 };
 size_t copy_encode_want(const struct copy_want *w, uint8_t *out, size_t room);
 void copy_want_cursor_init(struct copy_want_cursor *c, const uint8_t *body, size_t length);

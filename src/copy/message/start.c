@@ -29,7 +29,8 @@ enum {
 	STAMPS_BINARY = 1 << 18,
 	INTO = 1 << 19,
 	NEW_NAME = 1 << 20,
-	ALL_SETTINGS = (1 << 21) - 1,
+	TRUST = 1 << 21,
+	ALL_SETTINGS = (1 << 22) - 1,
 };
 
 /* Of START before its strings: key, session, role, peer, numbers of the settings. */
@@ -49,7 +50,7 @@ static uint32_t settings_bits(const struct copy_settings *s)
 	       (s->free_ports ? FREE_PORTS : 0) | (s->port_given ? PORT_GIVEN : 0) |
 	       (s->force ? FORCE : 0) | (s->stamps ? STAMPS : 0) |
 	       (s->stamps_binary ? STAMPS_BINARY : 0) | (s->into ? INTO : 0) |
-	       (s->new_name ? NEW_NAME : 0);
+	       (s->new_name ? NEW_NAME : 0) | (s->trust ? TRUST : 0);
 }
 
 static void set_bits(struct copy_settings *s, uint32_t bits)
@@ -75,6 +76,7 @@ static void set_bits(struct copy_settings *s, uint32_t bits)
 	s->stamps_binary = bits & STAMPS_BINARY;
 	s->into = bits & INTO;
 	s->new_name = bits & NEW_NAME;
+	s->trust = bits & TRUST;
 }
 
 /* Bytes of a string that must not be cut; 0: it is too long. */

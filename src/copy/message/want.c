@@ -19,14 +19,14 @@ size_t copy_encode_want(const struct copy_want *w, uint8_t *out, size_t room)
 {
 	uint8_t *p = out;
 
-	if (w->n_missing > COPY_MAX_RANGES || WANT_BYTES + w->n_missing * RANGE_BYTES > room)
+	if (w->n_ranges > COPY_MAX_RANGES || WANT_BYTES + w->n_ranges * RANGE_BYTES > room)
 		return 0;
 	p = put64(p, w->id);
 	p = put32(p, w->how);
-	p = put32(p, (uint32_t)w->n_missing);
-	for (size_t i = 0; i < w->n_missing; i++) {
-		p = put64(p, w->missing[i].begin);
-		p = put64(p, w->missing[i].end);
+	p = put32(p, (uint32_t)w->n_ranges);
+	for (size_t i = 0; i < w->n_ranges; i++) {
+		p = put64(p, w->ranges[i].begin);
+		p = put64(p, w->ranges[i].end);
 	}
 	return (size_t)(p - out);
 }
@@ -43,7 +43,7 @@ static bool take_ranges(struct copy_want_cursor *c, size_t n)
 	uint64_t end_of_last = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct extent *x = &c->missing[i];
+		struct extent *x = &c->ranges[i];
 
 		x->begin = get64(c->at);
 		x->end = get64(c->at + 8);
@@ -63,15 +63,14 @@ static bool take_want(struct copy_want_cursor *c, struct copy_want *w)
 		return false;
 	w->id = get64(c->at);
 	how = get32(c->at + 8);
-	w->n_missing = get32(c->at + 12);
+	w->n_ranges = get32(c->at + 12);
 	w->how = (enum copy_how)how;
-	w->missing = c->missing;
+	w->ranges = c->ranges;
 	c->at += WANT_BYTES;
 	if (!w->id || w->id > COPY_MAX_ID || (how != COPY_SEND && how != COPY_SUMS) ||
-	    w->n_missing > COPY_MAX_RANGES || (w->n_missing && how == COPY_SUMS) ||
-	    w->n_missing * RANGE_BYTES > (size_t)(c->end - c->at))
+	    w->n_ranges > COPY_MAX_RANGES || w->n_ranges * RANGE_BYTES > (size_t)(c->end - c->at))
 		return false;
-	return take_ranges(c, w->n_missing);
+	return take_ranges(c, w->n_ranges);
 }
 
 enum wire_fault copy_decode_want(struct copy_want_cursor *c, struct copy_want *w, bool *more)

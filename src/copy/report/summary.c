@@ -177,8 +177,16 @@ static const char *protection(const struct copy_state *s)
 
 static void put_checks(FILE *f, const struct copy_state *s)
 {
-	if (s->elapsed_ns && !s->request->settings.dry_run)
-		fprintf(f, "  %sa checksum of all data was checked\n", protection(s));
+	const struct copy_settings *settings = &s->request->settings;
+	const char *kept = settings->trust ? "; what was there was not read (-trust)" :
+					     "; what was there has the checksum of the source";
+
+	if (!s->elapsed_ns || settings->dry_run)
+		return;
+	fprintf(f, "  %s%s%s\n", protection(s),
+		settings->verify ? "contents were compared by checksums" :
+				   "a checksum of all data that was sent was checked",
+		s->destination.resumed_bytes ? kept : "");
 }
 
 void summary_write(FILE *f, const struct copy_state *s)

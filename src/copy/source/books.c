@@ -43,7 +43,7 @@ void entry_free(struct entry *e)
 		return;
 	if (e->dir)
 		dirs_release(e->dirs, e->dir);
-	free(e->missing);
+	free(e->ranges);
 	free(e);
 }
 

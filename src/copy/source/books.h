@@ -36,15 +36,15 @@ struct entry {
 	uint8_t flags;		/* COPY_SPARSE ... */
 
 	/* guarded by the lock of the source */
-	bool counted;		/* in the window */
-	bool listed;		/* in the books */
-	uint8_t state;		/* enum entry_state */
-	uint8_t outcome;	/* enum copy_outcome, at its end */
-	uint8_t how;		/* of the want that is worked on */
-	uint8_t asked;		/* all hows that were wanted, as bits 1 << how */
-	struct entry *next;	/* in the queue, or in a batch */
-	struct extent *missing; /* of the want; NULL: all */
-	size_t n_missing;
+	bool counted;	       /* in the window */
+	bool listed;	       /* in the books */
+	uint8_t state;	       /* enum entry_state */
+	uint8_t outcome;       /* enum copy_outcome, at its end */
+	uint8_t how;	       /* of the want that is worked on */
+	uint8_t asked;	       /* all hows that were wanted, as bits 1 << how */
+	struct entry *next;    /* in the queue, or in a batch */
+	struct extent *ranges; /* of the want; NULL: all */
+	size_t n_ranges;
 
 	/* atomic: the destination has lost it; set once */
 	_Atomic bool lost;

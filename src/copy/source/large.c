@@ -43,15 +43,15 @@ static bool find_range(struct large *f, struct extent *range)
 {
 	const struct entry *e = f->entry;
 
-	if (!e->missing) {
+	if (!e->ranges) {
 		*range = (struct extent){ 0, e->size_bytes };
 		return f->at_bytes < e->size_bytes;
 	}
-	while (f->range < e->n_missing && f->at_bytes >= e->missing[f->range].end)
+	while (f->range < e->n_ranges && f->at_bytes >= e->ranges[f->range].end)
 		f->range++;
-	if (f->range == e->n_missing)
+	if (f->range == e->n_ranges)
 		return false;
-	*range = e->missing[f->range];
+	*range = e->ranges[f->range];
 	if (f->at_bytes < range->begin)
 		f->at_bytes = range->begin;
 	return true;

@@ -23,7 +23,7 @@ struct large {
 	/* guarded by its lock */
 	pthread_mutex_t lock;
 	uint64_t at_bytes;	 /* the next byte to take */
-	size_t range;		 /* of entry->missing */
+	size_t range;		 /* of entry->ranges */
 	bool sparse;		 /* holes are left out */
 	uint64_t data_end_bytes; /* of the extent of data that at_bytes lies in */
 	bool exhausted;

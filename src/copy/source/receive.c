@@ -24,7 +24,7 @@ static int refuse(char *why, const char *what, uint64_t id)
 
 static bool ranges_fit(const struct copy_want *w, const struct entry *e)
 {
-	return w->n_missing == 0 || w->missing[w->n_missing - 1].end <= e->size_bytes;
+	return w->n_ranges == 0 || w->ranges[w->n_ranges - 1].end <= e->size_bytes;
 }
 
 /* A second want is that of a file whose digests differ. */
@@ -36,7 +36,7 @@ static bool may_want(const struct source *s, const struct entry *e, const struct
 	if (e->kind != COPY_FILE || e->state != ENTRY_IDLE || !ranges_fit(w, e))
 		return false;
 	if (w->how == COPY_SUMS)
-		return asked == 0 && w->n_missing == 0;
+		return asked == 0;
 	return !settings->verify && !settings->dry_run && !(asked & 1u << COPY_SEND);
 }
 
@@ -46,14 +46,14 @@ static int take_want(struct source *s, const struct copy_want *w, char *why)
 
 	if (!e || !may_want(s, e, w))
 		return refuse(why, "want that is not valid", w->id);
-	if (s->queued_ranges + w->n_missing > MAX_QUEUED_RANGES)
+	if (s->queued_ranges + w->n_ranges > MAX_QUEUED_RANGES)
 		return refuse(why, "want with too many ranges", w->id);
-	if (w->n_missing) {
-		e->missing = malloc(w->n_missing * sizeof(*e->missing));
-		if (!e->missing)
+	if (w->n_ranges) {
+		e->ranges = malloc(w->n_ranges * sizeof(*e->ranges));
+		if (!e->ranges)
 			return -ENOMEM;
-		memcpy(e->missing, w->missing, w->n_missing * sizeof(*e->missing));
-		e->n_missing = w->n_missing;
+		memcpy(e->ranges, w->ranges, w->n_ranges * sizeof(*e->ranges));
+		e->n_ranges = w->n_ranges;
 	}
 	e->how = (uint8_t)w->how;
 	e->asked |= (uint8_t)(1u << w->how);

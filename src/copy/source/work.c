@@ -13,7 +13,7 @@
 
 static bool is_bundled(const struct entry *e)
 {
-	return e->how == COPY_SEND && !e->missing && entry_is_small(e);
+	return e->how == COPY_SEND && !e->ranges && entry_is_small(e);
 }
 
 void work_put(struct source *s, struct entry *e)
@@ -24,7 +24,7 @@ void work_put(struct source *s, struct entry *e)
 	s->queue_end = &e->next;
 	if (is_bundled(e))
 		s->queued_small_bytes += copy_bundle_bytes((uint32_t)e->size_bytes);
-	s->queued_ranges += e->n_missing;
+	s->queued_ranges += e->n_ranges;
 }
 
 static struct entry *pop(struct source *s)
@@ -38,7 +38,7 @@ static struct entry *pop(struct source *s)
 	e->state = ENTRY_TAKEN;
 	if (is_bundled(e))
 		s->queued_small_bytes -= copy_bundle_bytes((uint32_t)e->size_bytes);
-	s->queued_ranges -= e->n_missing;
+	s->queued_ranges -= e->n_ranges;
 	return e;
 }
 
@@ -161,9 +161,9 @@ bool work_leave(struct source *s, struct large *f)
 
 void work_answered(struct entry *e)
 {
-	free(e->missing);
-	e->missing = NULL;
-	e->n_missing = 0;
+	free(e->ranges);
+	e->ranges = NULL;
+	e->n_ranges = 0;
 	e->state = ENTRY_IDLE;
 	if (!e->listed)
 		entry_free(e);

@@ -36,3 +36,21 @@ uint64_t identity_of_file(uint64_t host, const struct stat *st)
 	id = digest_short(parts, sizeof(parts));
 	return id ? id : 1;
 }
+
+uint64_t identity_of_contents(const struct stat *st)
+{
+	const uint64_t parts[] = {
+		st->st_ino,
+		(uint64_t)st->st_size,
+		(uint64_t)st->st_mtim.tv_sec,
+		(uint64_t)st->st_mtim.tv_nsec,
+		(uint64_t)st->st_ctim.tv_sec,
+		(uint64_t)st->st_ctim.tv_nsec,
+	};
+	uint64_t id;
+
+	if (!S_ISREG(st->st_mode))
+		return 0;
+	id = digest_short(parts, sizeof(parts));
+	return id ? id : 1;
+}

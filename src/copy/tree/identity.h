@@ -18,4 +18,11 @@ uint64_t identity_host(void);
  */
 uint64_t identity_of_file(uint64_t host, const struct stat *st);
 
+/*
+ * A number of the contents of the file that `st` describes: of its inode, size and times, also that
+ * of its last change of any kind. Another number: the file was changed or replaced. Its device
+ * number is no part of it, as that may differ after each mount. 0 for anything but regular files.
+ */
+uint64_t identity_of_contents(const struct stat *st);
+
 #endif

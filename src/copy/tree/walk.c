@@ -102,6 +102,7 @@ static void found_file(struct walk *w, struct walk_found *f, struct dir_node *di
 
 	f->entry.size_bytes = (uint64_t)f->st.st_size;
 	f->entry.identity = identity_of_file(w->host, &f->st);
+	f->entry.version = identity_of_contents(&f->st);
 	if (!first)
 		return;
 	if (f->st.st_blocks * 512 < f->st.st_size)

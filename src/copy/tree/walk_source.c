@@ -216,6 +216,7 @@ static void start_device(struct walk *w, struct walk_found *f, struct dir_node *
 	walk_found_name(w, f, dir, name);
 	f->st.st_mode = mode;
 	f->entry.identity = identity_of_file(w->host, &f->st);
+	f->entry.version = identity_of_contents(&f->st);
 	f->entry.size_bytes = wanted;
 	f->entry.flags = COPY_DEVICE;
 }
