@@ -22,13 +22,16 @@ static void put_amount(FILE *f, uint64_t files, uint64_t bytes)
 		scaled_bytes((double)bytes, text));
 }
 
-static void put_time(FILE *f, uint64_t bytes, uint64_t ns)
+/* The rate is that of `bytes`, which are named if they are not `all`. */
+static void put_time(FILE *f, uint64_t bytes, uint64_t all, uint64_t ns)
 {
-	char time[SCALED_SIZE], rate[SCALED_SIZE];
+	char time[SCALED_SIZE], rate[SCALED_SIZE], sent[SCALED_SIZE];
 
 	if (!ns)
 		return;
 	fprintf(f, ", in %s", scaled_time((double)ns, time));
+	if (bytes != all)
+		fprintf(f, ": %s sent", scaled_bytes((double)bytes, sent));
 	if (bytes)
 		fprintf(f, ", %s",
 			scaled_rate((double)bytes * (double)NS_PER_SEC / (double)ns, rate));
@@ -42,7 +45,7 @@ static uint64_t compared_files(const struct copy_state *s)
 	return named < s->source.offered_files ? named : s->source.offered_files;
 }
 
-/* "copied 12 files, 3.1 GB, in 5.00 s, 620 MB/s" */
+/* "copied 12 files, 3.1 GB, in 5.00 s: 1.55 GB sent, 310 MB/s" */
 static void put_first_line(FILE *f, const struct copy_state *s)
 {
 	const struct copy_settings *settings = &s->request->settings;
@@ -56,11 +59,11 @@ static void put_first_line(FILE *f, const struct copy_state *s)
 	} else if (settings->verify) {
 		fputs("compared ", f);
 		put_amount(f, compared_files(s), s->source.done_bytes);
-		put_time(f, s->source.done_bytes, s->elapsed_ns);
+		put_time(f, s->source.done_bytes, s->source.done_bytes, s->elapsed_ns);
 	} else {
 		fputs("copied ", f);
 		put_amount(f, d->done_files, d->done_bytes);
-		put_time(f, state_data_bytes(s), s->elapsed_ns);
+		put_time(f, state_data_bytes(s), d->done_bytes, s->elapsed_ns);
 	}
 	fputc('\n', f);
 }
