@@ -197,11 +197,29 @@ static bool write_json(const json_t *doc, const char *path)
 	return !err;
 }
 
+/* The document is last, so that it has the status of all. */
+static enum xdd_status put_results(const struct combine_line *l, json_t *doc)
+{
+	enum xdd_status status =
+		(enum xdd_status)json_integer_value(json_object_get(doc, "status"));
+	bool good = !l->csv || combine_write_csv(doc, l->csv) == XDD_OK;
+
+	if (!is_stdout(l->json) && !is_stdout(l->csv))
+		combine_print_text(doc, stdout);
+	if (!command_flush() && !status)
+		status = XDD_IO_ERROR;
+	combine_set_status(doc, status);
+	if (good && l->json)
+		good = write_json(doc, l->json);
+	if (is_stdout(l->json) && !command_flush() && !status)
+		status = XDD_IO_ERROR;
+	return good ? status : XDD_BAD_ARGUMENT;
+}
+
 static int combine_all(struct combine_line *l)
 {
+	enum xdd_status status;
 	json_t *doc;
-	int status = XDD_BAD_ARGUMENT;
-	bool good = true;
 
 	if (!check_output(l, "jsonout", l->json, output_check_new) ||
 	    !check_output(l, "csvout", l->csv, output_check))
@@ -215,16 +233,9 @@ static int combine_all(struct combine_line *l)
 	doc = combine(l);
 	if (!doc)
 		return XDD_BAD_ARGUMENT;
-	if (l->csv)
-		good = combine_write_csv(doc, l->csv) == XDD_OK;
-	if (good && l->json)
-		good = write_json(doc, l->json);
-	if (!is_stdout(l->json) && !is_stdout(l->csv))
-		combine_print_text(doc, stdout);
-	if (good)
-		status = (int)json_integer_value(json_object_get(doc, "status"));
+	status = put_results(l, doc);
 	json_decref(doc);
-	return status;
+	return (int)status;
 }
 
 static int combine_main(int argc, char **argv)
@@ -238,7 +249,10 @@ static int combine_main(int argc, char **argv)
 	} else if (parse(&l, argc, argv)) {
 		if (l.help)
 			command_help(&command_combine);
-		status = l.help ? XDD_OK : combine_all(&l);
+		if (l.help)
+			status = command_flush() ? XDD_OK : XDD_IO_ERROR;
+		else
+			status = combine_all(&l);
 	}
 	for (size_t i = 0; l.docs && i < l.n; i++)
 		json_decref(l.docs[i]);
@@ -246,7 +260,7 @@ static int combine_main(int argc, char **argv)
 	free(l.names);
 	free(l.expected);
 	free(l.hosts);
-	return command_flush() ? status : XDD_BAD_ARGUMENT;
+	return status;
 }
 
 const struct command command_combine = {
@@ -262,6 +276,7 @@ const struct command command_combine = {
 	.options = &options,
 	.footer =
 		"Exit status: that of the hosts, the greatest one; 4 if all are 0 and one is missing;\n"
-		"2 if a document cannot be read, or does not belong to the others.\n",
+		"2 if a document cannot be read, or does not belong to the others; 6 if standard\n"
+		"output is incomplete.\n",
 	.main = combine_main,
 };

@@ -211,8 +211,6 @@ static enum xdd_status run_line(struct multi *m)
 	if (m->ranks)
 		multi_result_free(m);
 	free(m->ranks);
-	if (!command_flush() && !status)
-		status = XDD_IO_ERROR;
 	return status;
 }
 

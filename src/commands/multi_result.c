@@ -179,14 +179,21 @@ static void read_document(const struct multi *m, struct multi_rank *r)
 	r->document = NULL;
 }
 
-/* The status of a rank among those of xdd. */
+static enum xdd_status worse(enum xdd_status a, enum xdd_status b)
+{
+	return a > b ? a : b;
+}
+
+/* The status of a rank among those of xdd; that of one without results is no better than 4. */
 static enum xdd_status status_of(const struct multi *m, const struct multi_rank *r)
 {
+	enum xdd_status status = XDD_OK;
+
 	if (r->status > XDD_OK && r->status <= XDD_MISCOMPARE)
-		return (enum xdd_status)r->status;
-	if (m->interrupted)
-		return XDD_CANCELED;
-	return *r->why ? XDD_TARGET_FAILED : XDD_OK;
+		status = (enum xdd_status)r->status;
+	else if (m->interrupted)
+		status = XDD_CANCELED;
+	return *r->why && !r->json ? worse(status, XDD_TARGET_FAILED) : status;
 }
 
 static void report_rank(const struct multi_rank *r)
@@ -240,25 +247,22 @@ static enum xdd_status write_json(const struct multi *m, const json_t *all)
 	return XDD_IO_ERROR;
 }
 
-static enum xdd_status print(const struct multi *m, const json_t *all)
+/* The document is last, so that it has the status of all. Returns that status. */
+static enum xdd_status print(const struct multi *m, json_t *all, enum xdd_status status)
 {
-	enum xdd_status status = XDD_OK;
 	bool json = m->line.json && output_standard(m->line.json) == STDOUT_FILENO;
 
-	if (json)
-		json_dumpf(all, stdout, JVALUE_FORMAT);
-	else
+	if (!json) {
 		combine_print_text(all, stdout);
-	if (json)
+		status = command_flush() ? status : worse(status, XDD_IO_ERROR);
+	}
+	combine_set_status(all, status);
+	if (json) {
+		json_dumpf(all, stdout, JVALUE_FORMAT);
 		putchar('\n');
-	else if (m->line.json)
-		status = write_json(m, all);
-	return status;
-}
-
-static enum xdd_status worse(enum xdd_status a, enum xdd_status b)
-{
-	return a > b ? a : b;
+		return command_flush() ? status : worse(status, XDD_IO_ERROR);
+	}
+	return m->line.json ? worse(status, write_json(m, all)) : status;
 }
 
 enum xdd_status multi_result(struct multi *m)
@@ -280,7 +284,8 @@ enum xdd_status multi_result(struct multi *m)
 		return worse(status, XDD_TARGET_FAILED);
 	if (n < m->n)
 		log_warning("multi: the results are those of %zu of %zu ranks", n, m->n);
-	status = worse(status, print(m, all));
+	status = worse(status, (enum xdd_status)json_integer_value(json_object_get(all, "status")));
+	status = print(m, all, status);
 	json_decref(all);
 	return status;
 }

@@ -280,6 +280,7 @@ int run_main(int argc, char **argv)
 	struct plan_runs *runs = NULL;
 	struct group *g = NULL;
 	enum xdd_status status;
+	bool prints;
 	size_t held;
 
 	held = log_hold();
@@ -302,10 +303,12 @@ int run_main(int argc, char **argv)
 	}
 	log_release();
 	end_group(g, status);
+	/* A run has closed its outputs by now, and its document has the status. */
+	prints = !plan || plan->help || plan->list_engines || plan->dry_run;
 	plan_free(plan);
 	plan_runs_free(runs);
 	arena_free(arena);
-	if (!status && !command_flush())
+	if (!status && prints && !command_flush())
 		status = XDD_IO_ERROR;
 	return (int)status;
 }

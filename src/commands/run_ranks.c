@@ -239,8 +239,10 @@ static enum xdd_status put_results(struct group *g, const struct plan *plan, jso
 	enum xdd_status text, document;
 
 	jvalue_put(doc, "mpi", mpi_value(g));
-	jvalue_put(doc, "status", json_integer((json_int_t)status));
 	text = put_text(g, plan, doc);
+	if (text && !status)
+		status = XDD_IO_ERROR;
+	combine_set_status(doc, (enum xdd_status)status);
 	document = put_document(plan, doc);
 	return text ? text : document;
 }

@@ -153,14 +153,20 @@ static bool end_file(const struct sweep *s, struct newfile *file, const char *op
 	return !err;
 }
 
-/* Write the document and the CSV file. The environment is that of the first point. */
-static bool write_files(struct sweep *s, int status)
+static bool write_csv(struct sweep *s)
+{
+	FILE *f = s->csv_is_stdout ? stdout : s->csv.f;
+	int err = f ? s->kind->csv(f, &s->results) : 0;
+
+	return end_file(s, &s->csv, "-csvout", s->line.csvout, err);
+}
+
+/* Write the document. The environment is that of the first point. */
+static bool write_json(struct sweep *s, int status)
 {
 	FILE *f = s->json_is_stdout ? stdout : s->json.f;
-	FILE *csv = s->csv_is_stdout ? stdout : s->csv.f;
 	struct plan *plan = NULL;
 	int err = 0;
-	bool good;
 
 	if (f && sweep_plan(s, 0, &plan))
 		err = -ENOENT;
@@ -168,9 +174,25 @@ static bool write_files(struct sweep *s, int status)
 		err = sweep_write_json(f, &s->results, plan, status);
 	if (!s->runner.stuck)
 		plan_free(plan);
-	good = end_file(s, &s->json, "-jsonout", s->line.jsonout, err);
-	err = csv ? s->kind->csv(csv, &s->results) : 0;
-	return end_file(s, &s->csv, "-csvout", s->line.csvout, err) && good;
+	return end_file(s, &s->json, "-jsonout", s->line.jsonout, err);
+}
+
+/* The document is last, so that it has the status of all. Returns that status. */
+static enum xdd_status write_results(struct sweep *s, enum xdd_status status)
+{
+	bool good, json;
+
+	s->kind->table(s);
+	sweep_show_notes(s);
+	good = write_csv(s);
+	good = command_flush() && good;
+	if (!good && !status)
+		status = XDD_IO_ERROR;
+	json = write_json(s, (int)status);
+	json = (!s->json_is_stdout || command_flush()) && json;
+	sweep_journal_close(s, good && json && !s->results.partial && !s->json_is_stdout &&
+				       s->line.jsonout);
+	return json || status ? status : XDD_IO_ERROR;
 }
 
 /* ---- the command ---- */
@@ -178,21 +200,11 @@ static bool write_files(struct sweep *s, int status)
 static enum xdd_status run(struct sweep *s)
 {
 	enum xdd_status status = runner_begin(&s->runner);
-	bool written;
 
 	if (status)
 		return status;
 	s->kind->head(s);
-	status = sweep_run(s);
-	s->kind->table(s);
-	sweep_show_notes(s);
-	written = write_files(s, (int)status);
-	sweep_journal_close(s, written && !s->results.partial && s->json_is_stdout == false &&
-				       s->line.jsonout);
-	if (!written && !status)
-		status = XDD_IO_ERROR;
-	if (!command_flush() && !status)
-		status = XDD_IO_ERROR;
+	status = write_results(s, sweep_run(s));
 	if (s->runner.stuck)
 		_exit((int)status);
 	runner_end(&s->runner);
@@ -206,7 +218,7 @@ static enum xdd_status sweep(struct sweep *s, int argc, char **argv)
 
 	if (help && !status) {
 		command_help(s->kind->command);
-		return XDD_OK;
+		return command_flush() ? XDD_OK : XDD_IO_ERROR;
 	}
 	if (!status)
 		status = keep_command_line(s, argc, argv);
@@ -220,7 +232,7 @@ static enum xdd_status sweep(struct sweep *s, int argc, char **argv)
 		sweep_log_warnings(s);
 	if (!status && s->line.dry_run) {
 		s->kind->print(s);
-		return XDD_OK;
+		return command_flush() ? XDD_OK : XDD_IO_ERROR;
 	}
 	if (!status)
 		status = open_files(s);
@@ -238,8 +250,6 @@ int sweep_command(const struct sweep_kind *kind, int argc, char **argv)
 	column_list_free(&s.results.columns);
 	sweep_results_free(&s.results);
 	arena_free(s.arena);
-	if (!status && !command_flush())
-		status = XDD_IO_ERROR;
 	return (int)status;
 }
 

@@ -346,6 +346,15 @@ static void put_tail(json_t *doc, const struct combination *c)
 	jvalue_put(doc, "status", jvalue_count(status));
 }
 
+void combine_set_status(json_t *doc, enum xdd_status status)
+{
+	const char *end = json_string_value(json_object_get(doc, "end"));
+
+	jvalue_put(doc, "status", json_integer((json_int_t)status));
+	if (status && end && strcmp(end, "normal") == 0)
+		jvalue_put(doc, "end", jvalue_text("errors"));
+}
+
 json_t *combine_value(struct combination *c)
 {
 	static const char *const of_hosts[] = { "devices", "deskew", "start_skew", "endtoend" };

@@ -3,6 +3,7 @@
 Operations that fail, and results that cannot be written: each is reported with target, operation and offset,
 counted, and makes the status 6, and the results of the rest are there all the same.
 """
+import json
 import mmap
 import os
 import re
@@ -294,6 +295,26 @@ def test_full_output():
     return None
 
 
+def test_full_document():
+    """A document has the exit status, also where standard output is full."""
+    if not os.path.exists("/dev/full"):
+        return t.skip("the status of a document", "no /dev/full")
+    one = t.path("status-one.json")
+    t.xdd(*NULL, "-jsonout", one)
+    # A sweep and a combination print a text whose flush fails, or write a CSV file that is full.
+    for words in (NULL, ["sweep", *NULL, "-rounds", "1"], ["combine", one]):
+        for full in ('"$@" >/dev/full', '"$@" -csvout /dev/full'):
+            out = t.path("status-%s-%d.json" % (words[0], "csv" in full))
+            run = t.command(["sh", "-c", full, "sh", t.XDD, *words, "-jsonout", out], tolerate=(r"warning: ",))
+            status = None
+            if os.path.exists(out):
+                with open(out, encoding="utf-8") as f:
+                    status = json.load(f)["status"]
+            t.ok(run.status in (6, 2) and status in (run.status, None) and (status == 6 or "combine" in words),
+                 "%s, %s: the document has the exit status" % (words[0], full), (status, run))
+    return None
+
+
 def test_full_heartbeat():
     if not os.path.exists("/dev/full"):
         return t.skip("heartbeat lines to a full device", "no /dev/full")
@@ -337,6 +358,6 @@ def test_broken_pipe():
 
 t.run(test_end_of_file, test_only_past_the_end, test_end_of_file_direct, test_eio, test_eio_of_a_device, test_full_disk,
       test_file_size_limit, test_max_errors, test_max_errors_to_print, test_stop_on_error,
-      test_short_and_interrupted, test_full_output, test_full_heartbeat, test_closed_output,
+      test_short_and_interrupted, test_full_output, test_full_document, test_full_heartbeat, test_closed_output,
       test_broken_pipe)
 t.done()

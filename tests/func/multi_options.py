@@ -206,6 +206,22 @@ def test_documents():
         t.ok("multi: " + why in r.err and "missing, and not in the sums: rank 1 on 127.0.0.2" in r.out, "and named", r)
 
 
+def test_statuses():
+    """The exit status is that of the document: a host without results counts as 4, and a greater status stays."""
+    out = t.path("statuses.json")
+    for ended, wanted in ((1, 4), (2, 4), (3, 4), (6, 6), (0, 4)):
+        fake = multi.script("ends-%d" % ended, "for last; do :; done\nPATH=%s:$PATH\ncase \"$*\" in *127.0.0.2*) sh -c \"$last\" >/dev/null; "
+                            "exit %d ;;\n*) exec sh -c \"$last\" ;;\nesac\n" % (HERE, ended))
+        words = ["multi", "-S", fake, "-hosts", "127.0.0.1,127.0.0.2", "-startin", 0, "-jsonout", out, "--", *SHORT]
+        r = t.xdd(*words, tolerate=(r"warning: ",))
+        doc = multi.load(out)
+        t.equal((r.status, doc["status"], doc["end"]), (wanted, wanted, "errors"), "a host ends with %d and without results" % ended, r)
+    fake = xddssh.Fake()
+    words[words.index("-S") + 1] = fake.ssh
+    r = t.command(["sh", "-c", '"$@" >/dev/full', "sh", t.XDD, *[str(w) for w in words]], tolerate=(r"warning: ",))
+    t.equal((r.status, multi.load(out)["status"]), (6, 6), "standard output is full", r)
+
+
 def test_late():
     """A host that is reached after the start is named, with what to do."""
     fake = xddssh.Fake("case \"$*\" in *\" 127.0.0.2 exec\"*) sleep 3;; esac", name="late")
@@ -348,5 +364,6 @@ def test_display():
         t.ok(status == 0 and b"running" not in text and b"@xdd" not in text, word + ": no display", (status, text[-2000:]))
 
 
-t.run(test_hosts, test_dryrun, test_ranks_per_node, test_refused, test_launchers, test_pdsh_ends, test_documents, test_late, test_early, test_names, test_slurm, test_out, test_noise, test_script, test_examples, test_display)
+t.run(test_hosts, test_dryrun, test_ranks_per_node, test_refused, test_launchers, test_pdsh_ends, test_documents, test_statuses,
+      test_late, test_early, test_names, test_slurm, test_out, test_noise, test_script, test_examples, test_display)
 t.done()

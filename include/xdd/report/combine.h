@@ -50,6 +50,12 @@ json_t *combine_documents(json_t *const *docs, const char *const *names, size_t 
  */
 bool combine_check(const json_t *doc, const char *name, size_t n);
 
+/*
+ * Give such a document the exit status of the program, which outputs that failed may have made
+ * another than that of the hosts.
+ */
+void combine_set_status(json_t *doc, enum xdd_status status);
+
 /* Print such a document for people, 80 columns wide. Returns 0 or -errno. */
 int combine_print_text(const json_t *doc, FILE *to);
 
