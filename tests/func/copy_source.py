@@ -3,12 +3,18 @@
 The source of copies: files that cannot be read, that change, shrink, grow or vanish while they are read, holes, direct reads,
 parts of files, devices, and contents that are compared. Others always arrive, and the failures are named exactly once.
 """
+import ctypes
+import fcntl
+import glob
+import mmap
 import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
@@ -180,6 +186,129 @@ def test_changes():
     return None
 
 
+def rewrite_all(path, size):
+    """A process that writes a file again and again, each time with another byte; it stops when its input ends."""
+    text = ("import os, select, sys\n"
+            "file = os.open(sys.argv[1], os.O_RDWR)\n"
+            "for n in range(1 << 40):\n"
+            "    os.pwrite(file, bytes([n % 256]) * int(sys.argv[2]), 0)\n"
+            "    if n == 1: print('begun', flush=True)\n"
+            "    if select.select([0], [], [], 0)[0]: break\n")
+    process = subprocess.Popen([sys.executable, "-c", text, path, str(size)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    return process
+
+
+def test_rewritten():
+    """A file that is written all the time: with the time that it has already, or in the middle of a write that has set its time."""
+    coarse = s.ext4("seconds", 64 * MIB, inode_bytes=128)
+    for what, top, copies in (("nanoseconds", t.tmp(), 12), ("seconds", coarse, 3)):
+        if top is None:
+            t.skip("a file system with times of seconds", s.sys_why())
+            continue
+        source = fresh("source", top)
+        path = write(os.path.join(source, "file"), bytes(200000))
+        writer = rewrite_all(path, 200000)
+        torn, runs = [], []
+        for _ in range(copies):
+            destination = fresh("destination")
+            runs.append(t.xdd("copy", "-q", "-r", source, destination))
+            there = os.path.join(destination, "source", "file")
+            if os.path.exists(there) and len(set(read(there))) > 1:
+                torn.append(runs[-1])
+        writer.communicate(b"end")
+        t.ok(not torn and all(run.status in (0, FAILED) for run in runs), "a file that is written all the time, times of %s: "
+             "no copy has parts of two versions" % what, "%d of %d\n%s" % (len(torn), copies, runs[-1]))
+    if coarse is None:
+        return
+    source, destination = fresh("source", coarse), fresh("destination")
+    path = os.path.join(source, "large")
+
+    def rewrite():
+        with open(path, "r+b") as file:
+            file.write(b"\2" * MIB)
+    # All of it happens in one second, as far as the times tell.
+    while time.time() % 1 > 0.1:
+        time.sleep(0.01)
+    write(path, b"\1" * MIB)
+    run = slow_copy(source, destination, rewrite)
+    if run is None:
+        t.skip("a file that is written again in the same second", "needs a C compiler")
+        return
+    there = os.path.join(destination, "source", "large")
+    t.ok(run.status == FAILED and "changed while it was copied" in run.err and not os.path.exists(there),
+         "a file that is written again in the same second", run)
+
+
+class HeldWrite:
+    """A single write that stands still after its first half: the second half of its buffer is a page fault that waits."""
+    CALLS = {"x86_64": 323, "aarch64": 282}
+    HALF = 1 << 17
+    API, REGISTER, ZEROPAGE = 0xc018aa3f, 0xc020aa00, 0xc020aa04
+
+    def __init__(self, path):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.faults = libc.syscall(self.CALLS[os.uname().machine], os.O_CLOEXEC)
+        if self.faults < 0:
+            raise OSError(ctypes.get_errno(), "userfaultfd")
+        fcntl.ioctl(self.faults, self.API, bytearray(struct.pack("QQQ", 0xaa, 0, 0)))
+        self.buffer = mmap.mmap(-1, 2 * self.HALF)
+        self.buffer[:self.HALF] = b"\0" * self.HALF
+        begin = ctypes.addressof(ctypes.c_char.from_buffer(self.buffer))
+        self.second = begin + self.HALF
+        fcntl.ioctl(self.faults, self.REGISTER, bytearray(struct.pack("QQQQ", self.second, self.HALF, 1, 0)))
+        self.file = os.open(path, os.O_RDWR)
+        self.thread = threading.Thread(target=libc.pwrite, args=(self.file, ctypes.c_void_p(begin), ctypes.c_size_t(2 * self.HALF),
+                                                                 ctypes.c_long(0)))
+        self.thread.start()
+        while os.pread(self.file, 1, self.HALF - 1) != b"\0":
+            time.sleep(0.001)
+
+    def go_on(self):
+        fcntl.ioctl(self.faults, self.ZEROPAGE, bytearray(struct.pack("QQQq", self.second, self.HALF, 0, 0)))
+        self.thread.join()
+        os.close(self.file)
+        os.close(self.faults)
+
+
+def opened_by_others(path):
+    """True if another process has the file open."""
+    for link in glob.iglob("/proc/[0-9]*/fd/*"):
+        try:
+            if os.readlink(link) == path and not link.startswith("/proc/%d/" % os.getpid()):
+                return True
+        except OSError:
+            pass
+    return False
+
+
+def test_in_a_write():
+    """The kernel is in the middle of a write, which has set the time of the file before it copies the bytes."""
+    source, destination = fresh("source"), fresh("destination")
+    path = write(os.path.join(source, "file"), b"\1" * (1 << 18))
+    try:
+        held = HeldWrite(path)
+    except (OSError, KeyError) as err:
+        return t.skip("a file in the middle of a write", "no page fault can be held here (%s)" % err)
+    process = subprocess.Popen([t.XDD, "copy", "-q", "-r", source, destination], stdin=subprocess.DEVNULL)
+    while process.poll() is None and not opened_by_others(os.path.realpath(path)):
+        time.sleep(0.001)
+    held.go_on()
+    status = process.wait(timeout=t.TIMEOUT)
+    found = set(read(os.path.join(destination, "source", "file")))
+    t.equal((status, found), (0, {0}), "a file in the middle of a write is read when the write has ended")
+    return None
+
+
+def test_open_elsewhere():
+    """A file that another program has open for writing, as a log, is copied all the same; an old one at once."""
+    source, destination = fresh("source"), fresh("destination")
+    path = write(os.path.join(source, "log"), b"line\n")
+    with open(path, "ab"):
+        run = copy("-r", source, FAKE.place(destination))
+        t.ok(run.status == 0 and same_trees(source, os.path.join(destination, "source")), "a file that is open for writing", run)
+
+
 def test_read_errors():
     source, destination = fresh("source"), fresh("destination")
     write(os.path.join(source, "big"), noise(4 * MIB))
@@ -332,6 +461,6 @@ def test_contents():
          "-c: another time is corrected", run)
 
 
-t.run(test_unreadable, test_named_unreadable, test_missing, test_vanished, test_made_when_read, test_changes, test_read_errors,
-      test_holes, test_direct, test_size, test_zero, test_loop_device, test_stalled_list, test_contents)
+t.run(test_unreadable, test_named_unreadable, test_missing, test_vanished, test_made_when_read, test_changes, test_rewritten,
+      test_in_a_write, test_open_elsewhere, test_read_errors, test_holes, test_direct, test_size, test_zero, test_loop_device, test_stalled_list, test_contents)
 t.done()

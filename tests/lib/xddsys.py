@@ -129,11 +129,14 @@ def _mounted(directory):
     return directory
 
 
-def ext4(name, size, options="defaults"):
-    """The directory of a new ext4 file system of `size` bytes, mounted with these options, or None."""
+def ext4(name, size, options="defaults", inode_bytes=256):
+    """
+    The directory of a new ext4 file system of `size` bytes, mounted with these options, or None. With inodes of 128 bytes
+    times are seconds.
+    """
     own_mounts()
     device = loop_device(sparse_file(name + ".img", size))
-    if device is None or _admin("mkfs.ext4", "-q", "-F", "-b", "4096", device) is None:
+    if device is None or _admin("mkfs.ext4", "-q", "-F", "-b", "4096", "-I", str(inode_bytes), device) is None:
         return None
     os.mkdir(t.path(name))
     if _admin("mount", "-t", "ext4", "-o", options, device, t.path(name)) is None:

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "copy/source/read.h"
+#include "copy/source/settle.h"
 #include "copy/source/work.h"
 #include "xdd/sys/clock.h"
 
@@ -329,6 +330,7 @@ static void open_file(struct data_thread *d, struct held_dir *held, struct large
 {
 	struct entry *e = f->entry;
 	char text[WIRE_MAX_TEXT_BYTES];
+	enum file_state state;
 
 	f->fd = source_open(held, e, d->s->settings->direct_source ? O_DIRECT : 0);
 	if (f->fd == -EINVAL && d->s->settings->direct_source)
@@ -341,7 +343,10 @@ static void open_file(struct data_thread *d, struct held_dir *held, struct large
 		fail(f, text);
 		return;
 	}
-	switch (source_compare(f->fd, e, &f->ctime_ns)) {
+	state = source_compare(f->fd, e, &f->ctime_ns);
+	if ((state == FILE_SAME || state == FILE_TOUCHED) && !(e->flags & COPY_DEVICE))
+		state = settle_wait(d, f->fd, e, &f->ctime_ns);
+	switch (state) {
 	case FILE_SAME:
 	case FILE_TOUCHED:
 		read_prepare(f);

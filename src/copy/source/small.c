@@ -2,7 +2,8 @@
  * Bundles of small files. Called by data threads.
  *
  * A file costs four system calls: openat, read, fstat, close. It is read into the message, and
- * compared with what the walk found afterwards only, as that finds all changes since then.
+ * compared with what the walk found afterwards only, as that finds all changes since then, unless
+ * it is young: settle.h.
  */
 #include "copy/source/small.h"
 
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "copy/source/settle.h"
 #include "copy/source/work.h"
 #include "xdd/base/printable.h"
 #include "xdd/sys/clock.h"
@@ -49,20 +51,26 @@ static ssize_t read_up_to(int fd, uint8_t *buf, size_t size)
 }
 
 /* Read and check an open file. False: it failed, as `text` says. */
-static bool read_file(int fd, const struct entry *e, uint8_t *out, char *text)
+static bool read_file(struct data_thread *d, int fd, const struct entry *e, uint8_t *out,
+		      char *text)
 {
 	int64_t ctime_ns = e->ctime_ns;
 
 	for (int try = 0; try < MAX_TRIES; try++) {
 		/* One byte more finds that it has grown, unless only its begin is copied. */
 		bool whole = e->size_bytes == e->file_bytes;
-		ssize_t n = read_up_to(fd, out, e->size_bytes + whole);
+		enum file_state state = settle_wait(d, fd, e, &ctime_ns);
+		ssize_t n = 0;
 
-		if (n < 0) {
-			source_errno_text(text, MAX_TEXT_BYTES, "cannot read", (int)n);
-			return false;
+		if (state == FILE_SAME) {
+			n = read_up_to(fd, out, e->size_bytes + whole);
+			if (n < 0) {
+				source_errno_text(text, MAX_TEXT_BYTES, "cannot read", (int)n);
+				return false;
+			}
+			state = source_compare(fd, e, &ctime_ns);
 		}
-		switch (source_compare(fd, e, &ctime_ns)) {
+		switch (state) {
 		case FILE_SAME:
 			if ((uint64_t)n == e->size_bytes)
 				return true;
@@ -85,7 +93,8 @@ static bool read_file(int fd, const struct entry *e, uint8_t *out, char *text)
 	return false;
 }
 
-static bool take_file(struct held_dir *held, const struct entry *e, uint8_t *out, char *text)
+static bool take_file(struct data_thread *d, struct held_dir *held, const struct entry *e,
+		      uint8_t *out, char *text)
 {
 	int fd = source_open(held, e, 0);
 	bool ok;
@@ -98,7 +107,7 @@ static bool take_file(struct held_dir *held, const struct entry *e, uint8_t *out
 		source_errno_text(text, MAX_TEXT_BYTES, "cannot open", fd);
 		return false;
 	}
-	ok = read_file(fd, e, out, text);
+	ok = read_file(d, fd, e, out, text);
 	close(fd);
 	return ok;
 }
@@ -111,7 +120,7 @@ static void add_record(struct bundle *b, struct held_dir *held, const struct ent
 	char text[MAX_TEXT_BYTES] = "not needed";
 	bool lost = atomic_load(&e->lost);
 
-	if (lost || !take_file(held, e, out, text)) {
+	if (lost || !take_file(b->d, held, e, out, text)) {
 		if (!lost)
 			source_entry_failed(b->d->s, e, text);
 		printable_mask(text);
@@ -197,12 +206,14 @@ int small_answer(struct data_thread *d, struct held_dir *held, struct entry *lis
 		if (err || atomic_load(&s->closing))
 			continue;
 		begin_ns = clock_now_ns();
+		d->settling_ns = 0;
 		if (s->settings->ordered_source)
 			pthread_mutex_lock(&s->read_lock);
 		add_record(&b, held, e);
 		if (s->settings->ordered_source)
 			pthread_mutex_unlock(&s->read_lock);
 		end_ns = clock_now_ns();
+		begin_ns += d->settling_ns;
 		count_add(&d->counts.storage_ns, end_ns - begin_ns);
 		stamp_storage(d, begin_ns, end_ns);
 	}

@@ -45,7 +45,8 @@ struct data_thread {
 	uint8_t *buf; /* aligned; for a block or a bundle */
 	size_t buf_bytes;
 	struct data_counts counts;
-	struct stamp stamp; /* of the message that it is about to send */
+	struct stamp stamp;   /* of the message that it is about to send */
+	uint64_t settling_ns; /* that it has waited for young files (settle.h) */
 	pthread_t thread;
 	bool started;
 };
