@@ -246,22 +246,18 @@ static void test_summary(void **state)
 	assert_summary(&s, "copied 12 files, 3.00 MB, in 100 ms: 500 kB sent, 5.00 MB/s\n"
 			   "  holes: 1.50 MB, which were not sent\n"
 			   "  resumed: 1.00 MB were there from an interrupted copy\n"
-<<<<<<< HEAD
 			   "  encrypted; a checksum of all data that was sent was checked; what "
 			   "was there has the checksum of the source\n");
 	q.settings.trust = true;
-	assert_summary(&s, "copied 12 files, 3.00 MB, in 100 ms, 5.00 MB/s\n"
+	assert_summary(&s, "copied 12 files, 3.00 MB, in 100 ms: 500 kB sent, 5.00 MB/s\n"
 			   "  holes: 1.50 MB, which were not sent\n"
 			   "  resumed: 1.00 MB were there from an interrupted copy\n"
 			   "  encrypted; a checksum of all data that was sent was checked; what "
 			   "was there was not read (-trust)\n");
-=======
-			   "  encrypted; a checksum of all data was checked\n");
 	s.destination.moved_bytes = s.destination.resumed_bytes = 0;
 	assert_summary(&s, "copied 12 files, 3.00 MB, in 100 ms: 0 B sent\n"
 			   "  holes: 3.00 MB, which were not sent\n"
-			   "  encrypted; a checksum of all data was checked\n");
->>>>>>> a88ca385 (copy/report: say how much was sent in the first line of the summary)
+			   "  encrypted; a checksum of all data that was sent was checked\n");
 	s.destination =
 		(struct copy_counts){ .done_files = 15, .done_bytes = 15, .moved_bytes = 15 };
 	s.encrypted = false;
