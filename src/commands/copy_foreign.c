@@ -24,7 +24,7 @@ struct foreign_word {
 static const struct foreign_word rows[] = {
 	{ "-z --compress --compress-level --zc -C", "rsync and scp", "",
 	  "the data are not compressed" },
-	{ "--archive", "rsync", "-r -P", "times and links are always copied" },
+	{ "--archive", "rsync", "-r -P", "times and links are always copied, devices never" },
 	{ "--progress --info --stats --human-readable", "rsync", "",
 	  "progress and a summary are always shown" },
 	{ "--partial --partial-dir --append --append-verify", "rsync", "-R",
@@ -36,27 +36,35 @@ static const struct foreign_word rows[] = {
 	{ "--files-from", "rsync", "-F <list>", "the list is the source" },
 	{ "--from0", "rsync", "-0", "with -F" },
 	{ "--log-file", "rsync", "-v -log <file>", "the log has all files" },
-	{ "--perms --times --links --hard-links -H --sparse --whole-file -W", "rsync", "",
+	{ "--times --links --hard-links -H --sparse --whole-file -W", "rsync", "",
 	  "xddcp always does that" },
-	{ "--owner --group -g --acls -A --xattrs -X --numeric-ids --devices", "rsync", "-P",
-	  "owners, ACLs and extended attributes" },
+	{ "--perms --owner --group -g --acls -A --xattrs -X", "rsync", "-P",
+	  "permissions, owners, ACLs and extended attributes" },
+	{ "--numeric-ids", "rsync", NULL,
+	  "owners of -P are those of the same name, or without one of the same number" },
+	{ "--devices --specials --copy-devices --write-devices -D", "rsync", NULL,
+	  "devices, FIFOs and sockets in a tree are named, and not copied" },
 	{ "--update -u --delete --delete-before --delete-after --delete-excluded --ignore-existing "
 	  "--existing --size-only --backup --remove-source-files --no-clobber",
 	  "rsync and cp", NULL, "files that differ are replaced, and others stay" },
 	{ "--exclude --exclude-from --include --filter --max-size --min-size --one-file-system -x",
 	  "rsync", "-F -0 <list>", "a list of find -print0" },
 	{ "--bwlimit", "rsync", NULL, "a copy is as fast as it can be" },
-	{ "--copy-links --dereference -L -K -E --reflink", "rsync and cp", NULL,
-	  "symbolic links are copied as links" },
+	{ "--copy-links --dereference -L", "rsync and cp", NULL,
+	  "symbolic links in a tree are copied as links" },
+	{ "--keep-dirlinks -K", "rsync", NULL,
+	  "a symbolic link in the place of a directory of the tree is never followed" },
+	{ "--executability -E", "rsync", "-P", "all permissions" },
+	{ "--reflink", "cp", NULL, "the data are always copied" },
 	{ "--itemize-changes", "rsync", "-v", "the log has all files" },
 	{ "--temp-dir -T", "rsync", "",
 	  "a file has a temporary name in its directory until it is complete" },
 	{ "--parents --relative", "rsync and cp", "-F <list>",
 	  "names in a list keep their directories" },
-	{ "-4 -6 -3 -B -D", "scp", "-S <command>",
-	  "options of ssh are a part of it, such as -S 'ssh -4'" },
+	{ "-4 -6", "scp", "-S <command>", "options of ssh are a part of it, such as -S 'ssh -4'" },
+	{ "-B", "scp", "-S 'ssh -o BatchMode=yes'", "options of ssh are a part of its command" },
+	{ "-3", "scp", "", "the data of two other hosts move between them where they can" },
 	{ "-vv -vvv", "rsync", "-v", "a log and time stamps of all files" },
-	{ "-V", "a later xddcp", "-v", "a log and time stamps; -version shows the version" },
 	{ "-dio", "a run of xdd", "-d -s", "direct I/O at the destination and the source" },
 	{ "-Z", "bbcp", "-p <port>", "the first of the ports" },
 	{ "-y", "bbcp", "", "each block is checked, and files are flushed before they get names" },
@@ -123,7 +131,7 @@ static void report(const char *word, const struct foreign_word *row)
 static void report_archive(const char *word)
 {
 	log_error("copy %.128s: is a word of rsync; say -r -P%s%s%s: times and links are always "
-		  "copied",
+		  "copied, devices never",
 		  word, strchr(word, 'n') ? " -n" : "", strchr(word, 'c') ? " -c" : "",
 		  strchr(word, 'v') ? " -v" : "");
 }
@@ -185,6 +193,17 @@ bool copy_foreign_option(const char *word)
 }
 
 /* ---- letters with another meaning ---- */
+
+void copy_foreign_notes(const struct copy_line *l)
+{
+	const struct copy_settings *s = &l->request.settings;
+
+	if (l->letter_a && s->recursive && !s->everything)
+		log_notice("copy -a: is -R, which continues an interrupted copy; permissions and "
+			   "owners, as with -a of rsync, are copied by -P");
+	if (l->kernel_trace)
+		log_notice("copy -W: events of the kernel are not traced; it writes what -w does");
+}
 
 static bool ends_with(const char *text, const char *end)
 {

@@ -35,6 +35,9 @@ struct copy_line {
 	size_t n_used;
 	bool help, version; /* nothing else counts */
 
+	bool letter_a;	   /* -resume was given as -a */
+	bool kernel_trace; /* -dump was given as -W */
+
 	/* Values that become parts of the request when all words were read. */
 	const char *ssh;
 	const char *remote_xdd;
@@ -106,6 +109,9 @@ bool copy_foreign_option(const char *word);
 
 /* True if `letters` are a name in another tool, after one dash or two: archive, checksum. */
 bool copy_foreign_name(const char *letters);
+
+/* Tell what a letter does not do here that it does in another tool. After all words were read. */
+void copy_foreign_notes(const struct copy_line *l);
 
 /*
  * The complaint about `letter` with `next`, the word after it, in the sense of another tool, which

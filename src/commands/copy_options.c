@@ -306,7 +306,7 @@ static const struct option output_rows[] = {
 	  .help = "write the results as JSON to standard output",
 	  .example = "xddcp -q -J disk.img storage:/vm/" },
 	{ .name = "verbose",
-	  .aliases = "v",
+	  .aliases = "v V",
 	  SETTING(stamps),
 	  .help = "a log, and time stamps of all operations on both sides",
 	  .example = "xddcp -v disk.img storage:/vm/" },
@@ -314,7 +314,8 @@ static const struct option output_rows[] = {
 	  .aliases = "w",
 	  SETTING(stamps_binary),
 	  .help = "the same, and dumps of the time stamps for xdd tsread",
-	  .detail = "A number after it, as in a later program, is accepted and changes nothing.",
+	  .detail = "A number after it, as in a later program, is accepted and changes nothing; -W "
+		    "with a number is understood, without the trace of the kernel.",
 	  .example = "xddcp -w disk.img storage:/vm/" },
 	{ .name = "help",
 	  .aliases = "h",

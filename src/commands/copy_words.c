@@ -99,6 +99,7 @@ static int last_option(struct copy_line *l, const struct option *opt, const char
 		return status;
 	if (opt->arg)
 		return take_value(l, opt, word, l->argv[*i + 1] ? l->argv[++*i] : NULL);
+	l->letter_a |= strcmp(opt->name, "resume") == 0 && word[strlen(word) - 1] == 'a';
 	if (!is_later_value(opt, l->argv[*i + 1]) || l->n_maybe == COPY_USED_MAX) {
 		set_flag(l, opt);
 		return 0;
@@ -166,8 +167,10 @@ static int cluster(struct copy_line *l, int *i)
 	last = letter_option(letters[n - 1]);
 	if (letters[n] && !(last->arg && isdigit((unsigned char)letters[n])))
 		return bad_cluster(word, last, letters + n);
-	for (size_t k = 0; k + 1 < n; k++)
+	for (size_t k = 0; k + 1 < n; k++) {
 		set_flag(l, letter_option(letters[k]));
+		l->letter_a |= letters[k] == 'a';
+	}
 	return letters[n] ? take_value(l, last, word, letters + n) : last_option(l, last, word, i);
 }
 
@@ -186,11 +189,24 @@ static int with_equals(struct copy_line *l, const char *word)
 	return COPY_BAD_ARGUMENTS;
 }
 
+/* -W <seconds> of the later program: its -w, and a trace of the kernel. */
+static const struct option *later_trace(struct copy_line *l, const char *word, const char *next)
+{
+	const struct option *dump = option_find(&copy_options, "dump");
+
+	if (strcmp(word, "-W") != 0 || !is_later_value(dump, next))
+		return NULL;
+	l->kernel_trace = true;
+	return dump;
+}
+
 static int option_word(struct copy_line *l, int *i)
 {
 	const char *word = l->argv[*i], *name = word + (word[1] == '-' ? 2 : 1);
 	const struct option *opt = option_find(&copy_options, name);
 
+	if (!opt)
+		opt = later_trace(l, word, l->argv[*i + 1]);
 	if (opt)
 		return last_option(l, opt, word, i);
 	if (strchr(word, '='))
@@ -404,5 +420,7 @@ int copy_line_read(struct copy_line *l, int argc, char *const *argv)
 		status = copy_line_sources(l);
 	if (!status)
 		copy_line_name_ignored(l);
+	if (!status)
+		copy_foreign_notes(l);
 	return status;
 }

@@ -49,7 +49,6 @@ def test_options():
     refused("-seek a h:b", ARGUMENTS, "no such option")
     refused("-dio a h:b", ARGUMENTS, "say -d -s")
     refused("-rand d h:b", ARGUMENTS, "no such option")
-    refused("-V a h:b", ARGUMENTS, "say -v")
     refused("-rQ d h:b", ARGUMENTS, "-rQ", "no such option")
     refused("-t a h:b", ARGUMENTS, "-t a", "from 1 to 128")
     refused("-t 0 a h:b", ARGUMENTS, "from 1 to 128")
@@ -145,6 +144,10 @@ def test_other_tools():
                        ("delete", "nothing like it"), ("exclude=x", "say -F -0"), ("human-readable", "leave it out"),
                        ("ignore-existing", "nothing like it")):
         refused("-%s d h:b" % word, ARGUMENTS, "-%s: is a word of rsync" % word, says)
+    for word, says in (("-numeric-ids", "nothing like it: owners of -P are those of the same name"), ("-devices", "nothing like it: devices"),
+                       ("D", "nothing like it: devices"), ("-perms", "say -P"), ("K", "nothing like it"), ("E", "say -P"),
+                       ("W", "leave it out"), ("-3", "leave it out: the data of two other hosts")):
+        refused("-%s d h:b" % word.replace("-3", "3"), ARGUMENTS, says)
     refused("-no-such-word d h:b", ARGUMENTS, "-no-such-word: no such option")
     refused("-n3 a h:b", ARGUMENTS, "-n3: expected a blank before 3")
     refused("-rw5 a h:b", ARGUMENTS, "-rw5: expected a blank before 5")
@@ -387,10 +390,15 @@ def test_effects():
         name = os.path.join(out, "with" + option)
         run = copied(option, [option, "data", FAKE.place(name)])
         t.ok(os.path.getsize(name) == os.path.getsize(data), option + ": all of it arrives", run)
-    for words in (["-d", "b"], ["-o", "sd"], ["-n", "1"], ["-w", "5"]):
+    for words in (["-d", "b"], ["-o", "sd"], ["-n", "1"], ["-w", "5"], ["-W", "5"], ["-V"]):
         name = os.path.join(out, "later" + words[0])
         run = copied(" ".join(words), [*words, "data", FAKE.place(name)])
         t.ok(os.path.getsize(name) == os.path.getsize(data), " ".join(words) + ": the form of a later program", run)
+        t.equal(run.err.count("xdd: note: copy -W: events of the kernel are not traced"), words[0] == "-W", words[0] + ": what is not done", run)
+    os.makedirs(os.path.join(out, "tree"))
+    for words, says in (["-a"], True), (["-aq"], True), (["-R"], False), (["-a", "-P"], False):
+        run = xddcp([*words, "-r", os.path.join(out, "tree"), FAKE.place(os.path.join(out, "tree" + words[0]))])
+        t.ok(run.status == 0 and ("xdd: note: copy -a: is -R" in run.err) == says, " ".join(words) + ": what -a of rsync does more", run)
 
 
 def calls():
