@@ -75,7 +75,9 @@ static const struct option what_rows[] = {
 	  .detail =
 		  "For a destination that must keep its inode or has no room for a second copy of "
 		  "a file. A file whose copy was interrupted is incomplete, and is named unless "
-		  "the connection to its host was lost. Devices are always written in place.",
+		  "the connection to its host was lost. All names of a file (hard links) get the new "
+		  "contents; two sources for names of one file are refused. Devices are always "
+		  "written in place.",
 	  .example = "xddcp -i disk.img storage:/vm/disk.img" },
 	{ .name = "size",
 	  .arg = "<bytes>",

@@ -4,6 +4,7 @@ What lies at the destination already or is made on the way: directories that lea
 owner may not write, links and FIFOs in the place of files, the mask of the process, and default ACLs.
 """
 import os
+import re
 import stat
 import struct
 import subprocess
@@ -103,6 +104,45 @@ def test_no_files_in_place():
             os.unlink("%s/%s" % (copy, name))
 
 
+def test_two_names_in_place():
+    """-i does not write two sources into one file that has two names: a line has both, and a file that is right stays so."""
+    def prepare(first, second, old, same=()):
+        source, to = xddssh.fresh("two sources"), xddssh.fresh("one file")
+        write(source + "/1", first)
+        write(source + "/2", second)
+        write(to + "/1", old)
+        os.link(to + "/1", to + "/2")
+        for path in same:
+            os.utime(path.replace("SOURCE", source).replace("TO", to), ns=(10 ** 18, 10 ** 18))
+        return source, to
+
+    for title, words, size in (("small", ["-i"], 9), ("large", ["-i"], 1 << 20), ("-c", ["-i", "-c"], 9), ("-n", ["-i", "-n"], 9)):
+        contents = [bytes([byte]) * size for byte in b"123"]
+        source, to = prepare(*contents)
+        run = xddcp("-r", *words, source + "/", FAKE.place(to))
+        named = re.findall(r"(\w+): is the same file as (\w+) there, which cannot have the contents of two sources; copy without -inplace",
+                           run.err)
+        with open(to + "/1", "rb") as file:
+            found = file.read()
+        t.ok(run.status == 114 and named and {frozenset(pair) for pair in named} == {frozenset("12")} and found in contents,
+             "two sources for one file, %s: the line has both names" % title, run)
+    run = xddcp("-r", source + "/", FAKE.place(to))
+    again = xddcp("-r", "-k", source + "/", FAKE.place(to))
+    t.ok(run.status == 0 and again.status == 0, "without -i both arrive", "%s %s" % (run, again))
+
+    for name in "12":
+        source, to = prepare(b"right", b"right", b"right", ["SOURCE/" + name, "TO/1"])
+        with open("%s/%s" % (source, "21"["12".index(name)]), "wb") as file:
+            file.write(b"other")
+        run = xddcp("-r", "-i", source + "/", FAKE.place(to))
+        compared = xddcp("-k", source + "/1", source + "/2", FAKE.place(to))
+        t.ok(run.status == 114 and compared.status == 7, "one of two sources is there already (%s): the status tells" % name, run)
+    source, to = prepare(b"right", b"right", b"right", ["SOURCE/1", "SOURCE/2", "TO/1"])
+    for words in (["-i"], ["-i", "-c"]):
+        run = xddcp("-r", *words, source + "/", FAKE.place(to))
+        t.ok(run.status == 0 and not run.err, "both sources are there already: %s" % words, run)
+
+
 MODES = (0o644, 0o755, 0o600, 0o640, 0o666, 0o777, 0o604, 0o444, 0o400, 0o200, 0, 0o1644, 0o2755, 0o4755, 0o6711)
 
 
@@ -196,5 +236,5 @@ def test_kept():
 
 
 os.umask(0o022)
-t.run(test_on_the_way, test_own_directories, test_no_files_in_place, test_created, test_kept)
+t.run(test_on_the_way, test_own_directories, test_no_files_in_place, test_two_names_in_place, test_created, test_kept)
 t.done()

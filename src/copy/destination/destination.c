@@ -16,6 +16,7 @@
 #include "copy/destination/directory.h"
 #include "copy/destination/entries.h"
 #include "copy/destination/file.h"
+#include "copy/destination/inplace.h"
 #include "copy/destination/links.h"
 #include "copy/destination/receive.h"
 #include "copy/tree/identity.h"
@@ -297,6 +298,7 @@ static void close_all(struct destination *d)
 	if (d->dirs || d->entries)
 		entries_free(d, d->entries);
 	links_free(d);
+	inplace_free(d->inplace);
 	dirs_free(d->dirs);
 	root_close(&d->root);
 	meta_owners_free(d->owners);
@@ -329,6 +331,11 @@ static int open_all(struct destination *d)
 	d->links = links_new();
 	if (!d->entries || !d->links)
 		return -ENOMEM;
+	if (d->settings->in_place) {
+		d->inplace = inplace_new();
+		if (!d->inplace)
+			return -ENOMEM;
+	}
 	if (d->settings->everything) {
 		d->owners = meta_owners_new();
 		if (!d->owners)

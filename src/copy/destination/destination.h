@@ -26,6 +26,7 @@
 
 struct entries; /* private to entries.c */
 struct links;	/* private to links.c */
+struct inplace; /* private to inplace.c */
 
 /* Sums over threads; struct copy_counts has their meaning. */
 struct tally {
@@ -49,7 +50,8 @@ struct destination {
 	struct meta_owners *owners; /* NULL: without -P. Changed by the receiving thread */
 	struct entries *entries;
 	struct links *links;
-	struct stamps *stamps; /* NULL: without -v. Each data thread writes its part */
+	struct inplace *inplace; /* NULL: without -i */
+	struct stamps *stamps;	 /* NULL: without -v. Each data thread writes its part */
 
 	pthread_mutex_t receiving; /* held while the receiving thread handles a message */
 	bool ended;		   /* guarded by it: nothing is handled any more */

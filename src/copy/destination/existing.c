@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "copy/destination/file.h"
+#include "copy/destination/inplace.h"
 #include "copy/destination/links.h"
 #include "copy/destination/sums.h"
 #include "copy/tree/identity.h"
@@ -23,7 +24,8 @@ struct offer {
 	const struct copy_entry *e;
 	uint32_t cost_bytes;
 	bool exists;
-	struct stat st; /* if it exists */
+	struct stat st;		      /* if it exists */
+	struct inplace_file *inplace; /* -i, and it has several names */
 };
 
 /* A file that needs no more messages. */
@@ -73,6 +75,7 @@ static struct item *new_item(struct destination *d, const struct offer *o)
 		return NULL;
 	i->exists = o->exists && S_ISREG(o->st.st_mode);
 	i->file.mode = mode_of(d, o);
+	i->inplace = o->inplace;
 	return i;
 }
 
@@ -237,7 +240,24 @@ static int is_there(struct destination *d, const struct offer *o)
 	return end_at_once(d, o, COPY_SAME);
 }
 
-static int decide(struct destination *d, const struct offer *o, char *why)
+/* Other offers for the file may come, or have come. Returns 0 or -ENOMEM. */
+static int note_names(struct destination *d, struct offer *o)
+{
+	char path[COPY_MAX_PATH_BYTES];
+
+	if (!d->inplace || !o->exists || !S_ISREG(o->st.st_mode) || o->st.st_nlink < 2)
+		return 0;
+	o->inplace = inplace_offer(d->inplace, &o->st, o->e->id,
+				   dest_path(d, o->level->node, o->e->name, path));
+	return o->inplace ? 0 : -ENOMEM;
+}
+
+static bool is_refused(struct destination *d, const struct offer *o, bool writes)
+{
+	return file_refused(d, o->inplace, o->level->node, o->e, writes);
+}
+
+static int decide(struct destination *d, struct offer *o, char *why)
 {
 	bool same = is_same_size(o), contents = compares_contents(d, o->e);
 
@@ -247,10 +267,16 @@ static int decide(struct destination *d, const struct offer *o, char *why)
 		return in_the_way(d, o);
 	if (o->exists && is_itself(d, o->e, &o->st))
 		return itself(d, o);
+	if (note_names(d, o))
+		return -ENOMEM;
+	if (is_refused(d, o, false))
+		return end_at_once(d, o, COPY_LOST);
 	if (same && (contents ? !o->e->size_bytes : is_same_time(o)))
 		return is_there(d, o);
 	if (same && contents)
 		return want_sums(d, o, why);
+	if (is_refused(d, o, true))
+		return end_at_once(d, o, COPY_LOST);
 	if (d->settings->dry_run)
 		return end_at_once(d, o, COPY_WOULD);
 	return want_contents(d, o, why);

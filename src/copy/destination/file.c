@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "copy/destination/directory.h"
+#include "copy/destination/inplace.h"
 #include "copy/destination/links.h"
 #include "xdd/io/guard.h"
 
@@ -276,6 +277,21 @@ int file_compare(struct destination *d, struct dir_node *dir, const struct copy_
 	if (fd < 0)
 		close(f.fd);
 	return err;
+}
+
+bool file_refused(struct destination *d, struct inplace_file *f, struct dir_node *dir,
+		  const struct copy_entry *e, bool writes)
+{
+	char path[COPY_MAX_PATH_BYTES], other[COPY_MAX_PATH_BYTES];
+
+	if (!f || !inplace_refuses(d->inplace, f, e->id, writes, other))
+		return false;
+	role_fail(
+		d->role, e->id, COPY_FAILED, dest_path(d, dir, e->name, path),
+		"is the same file as %.512s there, which cannot have the contents of two sources; "
+		"copy without -inplace",
+		other);
+	return true;
 }
 
 void file_put(struct destination *d, struct item *i)

@@ -51,6 +51,13 @@ void file_correct(struct destination *d, struct dir_node *dir, const struct copy
 int file_compare(struct destination *d, struct dir_node *dir, const struct copy_entry *e, int fd,
 		 char text[WIRE_MAX_TEXT_BYTES]);
 
+/*
+ * -i: true if the entry must not be written into, or found equal to, the file `f` (NULL: any may),
+ * which has its line then; see inplace_refuses().
+ */
+bool file_refused(struct destination *d, struct inplace_file *f, struct dir_node *dir,
+		  const struct copy_entry *e, bool writes);
+
 /* To the commit, as it is. */
 void file_put(struct destination *d, struct item *i);
 

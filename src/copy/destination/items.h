@@ -63,11 +63,12 @@ struct item {
 	struct item *next_link;	 /* links.c: links that wait for one file */
 	uint64_t id;
 	uint32_t cost_bytes;
-	enum item_state state; /* guarded by items.lock */
-	struct stream *stream; /* the same; NULL: no message has come */
-	bool answered;	       /* RESULT LOST was sent already */
-	bool exists;	       /* a regular file is there */
-	bool resumed;	       /* it has bytes of an interrupted copy */
+	enum item_state state;	      /* guarded by items.lock */
+	struct stream *stream;	      /* the same; NULL: no message has come */
+	bool answered;		      /* RESULT LOST was sent already */
+	bool exists;		      /* a regular file is there */
+	struct inplace_file *inplace; /* -i, and the file has several names */
+	bool resumed;		      /* it has bytes of an interrupted copy */
 };
 
 struct items {

@@ -174,6 +174,10 @@ static void send_all(struct destination *d, struct item *i)
 {
 	const struct copy_want want = { .id = i->id, .how = COPY_SEND };
 
+	if (file_refused(d, i->inplace, i->file.dir, i->file.entry, true)) {
+		file_lost(d, i);
+		return;
+	}
 	if (d->settings->dry_run) {
 		file_end(d, i, COPY_WOULD);
 		return;
