@@ -2,14 +2,24 @@
  * The entry of the program, under all its names (xdd, xdd.Linux, timeserver, gettime): prepares the
  * process and selects the command.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "xdd/base/log.h"
 #include "xdd/base/status.h"
 #include "xdd/commands/command.h"
 #include "xdd/run/signals.h"
 #include "xdd/sys/clock.h"
+
+_Noreturn static void no_stream(void)
+{
+	log_error("cannot open /dev/null in place of a standard stream that is closed: %s",
+		  strerror(errno));
+	_exit(XDD_INIT_FAILED);
+}
 
 /*
  * If the caller closed a standard stream, the next file opened would get its number, and results or
@@ -20,7 +30,7 @@ static void occupy_standard_streams(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) < 0 &&
 		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
-			_exit(XDD_INIT_FAILED);
+			no_stream();
 	}
 }
 

@@ -104,8 +104,9 @@ const struct command command_copy = {
 		 "holes are copied, and files that are the same already are skipped. xddcp is\n"
 		 "xdd copy.\n",
 	.options = &copy_options,
-	.footer = "Exit status: 0 all files arrived and were checked; 5 a signal ended the copy;\n"
-		  "6 a log or other output is incomplete; 7 contents differ (-verify);\n"
+	.footer = "Exit status: 0 all files arrived and were checked; 1 memory or threads are short\n"
+		  "at the start; 5 a signal ended the copy; 6 a log or other output is\n"
+		  "incomplete; 7 contents differ (-verify);\n"
 		  "101 arguments; 102 form of source and destination; 103 no xdd there;\n"
 		  "105 options exclude each other; 106 no such source; 108 ssh cannot start;\n"
 		  "109 ssh ended; 111 size; 112 version; 114 something was not copied; 115 ports;\n"
