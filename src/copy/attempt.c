@@ -15,6 +15,7 @@
 #include "copy/role.h"
 #include "copy/tops.h"
 #include "xdd/base/nstime.h"
+#include "xdd/sync/signal_thread.h"
 
 /* For the end of a server, whose channel is closed. */
 #define END_NS (10 * NS_PER_SEC)
@@ -112,7 +113,7 @@ static void explain_loss(struct copy_attempt *a, enum copy_role role, int end)
 		snprintf(at, room, "; %sxdd on %s was killed by signal %d (SIG%s)%s",
 			 place->host ? "ssh or " : "", host, sig, name,
 			 sig == SIGKILL ? ", as the kernel does where memory is short" : "");
-	else if (end && place->host)
+	else if (end && end != XDD_CANCELED && place->host)
 		snprintf(at, room,
 			 "; ssh ended with status %d: either the network has failed, or xdd on %s "
 			 "was killed, as the kernel does where memory is short",
@@ -309,7 +310,8 @@ int copy_attempt(struct copy_attempt *a)
 	a->lost |= status == COPY_SSH_ENDED;
 	status = end_servers(a, status);
 	a->lost |= status == COPY_SSH_ENDED;
-	if (copy_signals_taken(a->signals))
+	/* A signal to the whole group may end ssh before this process has taken it. */
+	if (copy_signals_await(a->signals, status == COPY_SSH_ENDED ? SAME_SIGNAL_NS : 0))
 		status = XDD_CANCELED;
 	stop_destroy(&a->stop);
 	explicit_bzero(a->terms.key, sizeof(a->terms.key));

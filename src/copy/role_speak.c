@@ -119,7 +119,13 @@ static void note_signal(struct role *r)
 {
 	int sig = copy_signals_taken(r->job->signals);
 
-	role_cancel(r, XDD_CANCELED, "the copy was ended by SIG%s", sig ? sigabbrev_np(sig) : "?");
+	const char *name = sig ? sigabbrev_np(sig) : "?";
+
+	/* On another host it is a loss, as where the process is killed: the user may repeat. */
+	if (r->job->is_remote)
+		role_fatal(r, COPY_SSH_ENDED, "xdd was ended there by SIG%s", name);
+	else
+		role_cancel(r, XDD_CANCELED, "the copy was ended by SIG%s", name);
 }
 
 /* The end that is to be announced now, or END_NONE. r->lock is held. */

@@ -185,12 +185,18 @@ static void close_meeting(struct server *s)
 	memset(&s->links, 0, sizeof(s->links));
 }
 
+/* True for a copy within one host. */
+static bool is_local(const struct server *s)
+{
+	return s->start.peer_is_here && strcmp(s->start.own_host, s->start.peer_host) == 0;
+}
+
 static void meet_listen(struct server *s, struct copy_meet *m)
 {
 	char address[64] = "";
 
 	/* Another server may reach this host by another address. */
-	if (s->start.peer_is_here && strcmp(s->start.own_host, s->start.peer_host) == 0)
+	if (is_local(s))
 		snprintf(address, sizeof(address), "127.0.0.1");
 	else if (s->start.peer_is_here)
 		ssh_word(2, address, sizeof(address));
@@ -297,6 +303,7 @@ static int do_role(struct server *s)
 		.report = s->report,
 		.stop = &stop,
 		.signals = s->signals,
+		.is_remote = !is_local(s),
 		.is_server = true,
 		.peer_is_server = !s->start.peer_is_here,
 	};

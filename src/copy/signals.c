@@ -12,11 +12,13 @@
 #include "xdd/base/log.h"
 #include "xdd/base/outwait.h"
 #include "xdd/sync/signal_thread.h"
+#include "xdd/sys/clock.h"
 
 struct copy_signals {
 	struct signal_thread thread;
 	bool server; /* const: it prints nothing */
 	pthread_mutex_t lock;
+	pthread_cond_t came;
 	/* guarded by lock */
 	struct stop *stop; /* NULL: none */
 	copy_signals_cut *cut;
@@ -44,6 +46,7 @@ static void take_first(void *arg, int sig)
 			   sigabbrev_np(sig));
 	pthread_mutex_lock(&s->lock);
 	s->sig = sig;
+	pthread_cond_broadcast(&s->came);
 	act(s);
 	pthread_mutex_unlock(&s->lock);
 }
@@ -73,8 +76,10 @@ int copy_signals_start(struct copy_signals **s_out, bool server)
 					    .arg = s };
 	s->server = server;
 	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->came, NULL);
 	err = signal_thread_start(&s->thread);
 	if (err) {
+		pthread_cond_destroy(&s->came);
 		pthread_mutex_destroy(&s->lock);
 		free(s);
 		return err;
@@ -107,11 +112,20 @@ void copy_signals_detach(struct copy_signals *s)
 
 int copy_signals_taken(struct copy_signals *s)
 {
+	return copy_signals_await(s, 0);
+}
+
+int copy_signals_await(struct copy_signals *s, uint64_t wait_ns)
+{
+	struct timespec until = clock_timespec(clock_kernel_ns() + wait_ns);
 	int sig;
 
 	if (!s)
 		return 0;
 	pthread_mutex_lock(&s->lock);
+	while (!s->sig && wait_ns &&
+	       pthread_cond_clockwait(&s->came, &s->lock, CLOCK_MONOTONIC, &until) == 0)
+		;
 	sig = s->sig;
 	pthread_mutex_unlock(&s->lock);
 	return sig;
@@ -122,6 +136,7 @@ void copy_signals_end(struct copy_signals *s)
 	if (!s)
 		return;
 	signal_thread_end(&s->thread);
+	pthread_cond_destroy(&s->came);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }

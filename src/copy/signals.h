@@ -7,6 +7,7 @@
 #define COPY_SIGNALS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "xdd/base/nstime.h"
 #include "xdd/sync/stop.h"
@@ -36,8 +37,12 @@ void copy_signals_attach(struct copy_signals *s, struct stop *stop, copy_signals
 /* Signals touch none of these any more. May be called again. `s` may be NULL. Main thread. */
 void copy_signals_detach(struct copy_signals *s);
 
-/* The first signal that came, or 0. `s` may be NULL. Any thread. */
+/*
+ * The first signal that came, or 0. `s` may be NULL. copy_signals_await() waits for it, at most
+ * `wait_ns`. Any thread.
+ */
 int copy_signals_taken(struct copy_signals *s);
+int copy_signals_await(struct copy_signals *s, uint64_t wait_ns);
 
 /* End the thread. Accepts NULL. Main thread. */
 void copy_signals_end(struct copy_signals *s);

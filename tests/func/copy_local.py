@@ -60,7 +60,32 @@ def test_without_proc():
     return t.ok(r.status == 0 and read("alone.new") == b"no /proc", "without /proc", r)
 
 
+ENDED = """
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((constructor)) static void begin(int argc, char **argv)
+{
+	if (argc > 2 && strcmp(argv[2], "-server") == 0) {
+		kill(getpid(), SIGTERM);
+		_exit(9);
+	}
+}
+"""
+
+
+def test_ended_at_once():
+    """The other process gets SIGTERM, as the whole group does, before it can say a word: the copy is canceled."""
+    env = s.preload("ended", ENDED)
+    if env is None:
+        return t.skip("SIGTERM at once", "no C compiler")
+    write("early", b"1")
+    r = t.command([t.XDD, "copy", "early", "early.new"], env=dict(os.environ, **env), cwd=t.tmp())
+    return t.ok(r.status == 5 and "ssh" not in r.err and not os.path.exists(t.path("early.new")), "SIGTERM at once", r)
+
+
 test_trees()
 test_names()
+test_ended_at_once()
 test_without_proc()
 t.done()

@@ -177,6 +177,72 @@ def test_killed():
                "; ssh ended with status 255: either the network has failed, or xdd on 127.0.0.1 was killed", pid)
 
 
+# The first write of all sends SIGTERM to its process; writes go on once the data connections are ended for it.
+TERMINATED = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int sent, ended;
+
+int shutdown(int fd, int how)
+{
+	pthread_mutex_lock(&lock);
+	ended = 1;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	return ((int (*)(int, int))dlsym(RTLD_NEXT, "shutdown"))(fd, how);
+}
+
+static ssize_t write_at(const char *name, int fd, const void *data, size_t size, off_t at)
+{
+	pthread_mutex_lock(&lock);
+	if (!sent && open(getenv("TERMINATED"), O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0) {
+		sent = 1;
+		kill(getpid(), SIGTERM);
+	}
+	while (sent && !ended)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+	return ((ssize_t (*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, name))(fd, data, size, at);
+}
+
+ssize_t pwrite(int fd, const void *data, size_t size, off_t at) { return write_at("pwrite", fd, data, size, at); }
+ssize_t pwrite64(int fd, const void *data, size_t size, off_t at) { return write_at("pwrite64", fd, data, size, at); }
+"""
+
+
+def test_terminated():
+    """SIGTERM to xdd on another host, as its shutdown sends it, is a loss that is repeated; on this host it ends the copy."""
+    env = xddsys.preload("terminated", TERMINATED)
+    if env is None:
+        t.skip("SIGTERM to the other side", "no C compiler")
+        return
+    marker = t.path("terminated.once")
+    settings = " ".join("%s='%s'" % (k, v) for k, v in dict(env, TERMINATED=marker).items())
+    fake = s.Fake(name="terminated", prefix="env " + settings)
+    for title, source, options, status in (("pushed", t.path("source"), ["-R", "-retries", "2"], 0),
+                                           ("relayed", fake.place(t.path("source")), ["-R", "-retries", "2"], 0),
+                                           ("without retries", t.path("source"), [], SSH_ENDED)):
+        directory = s.fresh("terminated.d")
+        r = s.xddcp("-S", fake.ssh, *options, source, fake.place(os.path.join(directory, "copy")))
+        t.ok(r.status == status and os.path.exists(marker) and "fakehost: xdd was ended there by SIGTERM" in r.err and
+             ("; attempt 2 of 3 follows" in r.err) == ("failed: " not in r.out) == (status == 0),
+             "SIGTERM to the destination on another host, %s" % title, r)
+        t.ok(same("source", "terminated.d/copy") if status == 0 else not os.listdir(directory), "%s: what is left" % title)
+        os.unlink(marker)
+    directory = s.fresh("terminated.d")
+    r = s.xddcp("-R", "-retries", "2", t.path("source"), os.path.join(directory, "copy"), env=dict(os.environ, **env, TERMINATED=marker))
+    t.ok(r.status == 5 and "SIGTERM" in r.out + r.err and "attempt" not in r.err, "SIGTERM to the other process on this host", r)
+
+
 def interrupted_in_place(title, words, there, begun, end, expected):
     """A copy of an endless file that ends by end(process, server) once it is begun: the line names the destination."""
     with subprocess.Popen([t.XDD, "copy", "-q", *words, there], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
@@ -246,6 +312,7 @@ with open(t.path("endless"), "wb") as endless:
 test_retries()
 test_silence()
 test_killed()
+test_terminated()
 test_in_place()
 test_lingering()
 t.done()

@@ -55,6 +55,7 @@ struct copy_job {
 	 */
 	struct stop *stop;
 	struct copy_signals *signals; /* NULL: none; role_start() lets them stop the role */
+	bool is_remote;		      /* the user has started the copy on another host */
 	bool is_server;		      /* the end of this process is a message too: ssh reports it */
 	bool peer_is_server;	      /* the same of the other side */
 	/*

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ struct start {
 	const struct copy_request *request;
 	char *why;
 	size_t size;
+	bool is_local; /* without ssh */
 };
 
 /* ---- messages ---- */
@@ -85,6 +87,17 @@ static int say_late(const struct start *s)
 		   (double)s->request->answer_ns / NS_PER_SEC);
 }
 
+/* The same of a process of this host, where a signal to all processes of the copy cancels it. */
+static int say_ended_here(const struct start *s, int status)
+{
+	const int sig = status - STATUS_SIGNAL;
+
+	if (sig == SIGTERM || sig == SIGINT || sig == SIGHUP)
+		return say_canceled(s);
+	return say(s, COPY_SSH_ENDED, "the other process ended with status %d before it answered",
+		   status);
+}
+
 /* It ended without a banner, with exit status `status`. */
 static int say_no_banner(const struct start *s, const struct banner *b, int status)
 {
@@ -93,6 +106,8 @@ static int say_no_banner(const struct start *s, const struct banner *b, int stat
 	const bool silent = status == 1 && !*b->noise;
 	char *noise;
 
+	if (s->is_local)
+		return say_ended_here(s, status);
 	if (status == STATUS_SSH)
 		return say(s, COPY_SSH_ENDED,
 			   "ssh cannot reach it, or is not let in (its own message is above)");
@@ -305,6 +320,7 @@ int ssh_start(struct ssh *ssh, const struct copy_request *request, const struct 
 		.request = request,
 		.why = why,
 		.size = size,
+		.is_local = !place->host,
 	};
 
 	return start_server(&s, place, start);
