@@ -6,6 +6,7 @@
  * run, on every machine, in every later version. So the formulas here and in random.h must not
  * change. With G = RANDOM_GOLDEN, all modulo 2^64:
  *
+ *	seed = mix(seed ^ mix(rank)) for a rank other than 0
  *	w = pass << 32 | target << 16 | stream
  *	a = mix(mix(seed + G) + w * G)
  *	b = mix(mix(seed + 2 * G) ^ mix(w + G))
@@ -22,10 +23,13 @@ struct random_sequence random_sequence(const struct random_key *key)
 	uint64_t word = (uint64_t)key->pass << 32 | (uint64_t)key->target << 16 |
 			(uint64_t)key->stream;
 
+	uint64_t seed = key->rank ? random_splitmix64(key->seed ^ random_splitmix64(key->rank)) :
+				    key->seed;
+
 	return (struct random_sequence){
-		.a = random_splitmix64(random_splitmix64(key->seed + RANDOM_GOLDEN) +
+		.a = random_splitmix64(random_splitmix64(seed + RANDOM_GOLDEN) +
 				       word * RANDOM_GOLDEN),
-		.b = random_splitmix64(random_splitmix64(key->seed + 2 * RANDOM_GOLDEN) ^
+		.b = random_splitmix64(random_splitmix64(seed + 2 * RANDOM_GOLDEN) ^
 				       random_splitmix64(word + RANDOM_GOLDEN)),
 	};
 }

@@ -14,6 +14,7 @@ static double draw(const struct target_plan *t, uint64_t n)
 		.seed = t->seek.seed,
 		.pass = 1,
 		.target = (uint16_t)t->number,
+		.rank = t->throttle.rank,
 		.stream = RANDOM_STREAM_PACE,
 	};
 	const struct random_sequence sequence = random_sequence(&key);
@@ -60,6 +61,7 @@ void throttle_arrivals(struct poisson *arrivals, const struct target_plan *t, ui
 		.seed = t->seek.seed,
 		.pass = (uint32_t)pass,
 		.target = (uint16_t)t->number,
+		.rank = t->throttle.rank,
 		.stream = RANDOM_STREAM_ARRIVAL,
 	};
 

@@ -219,6 +219,7 @@ static enum xdd_status resolve_throttle(struct plan *plan, struct target_plan *t
 	struct throttle_options *throttle = &t->throttle;
 	enum xdd_status status = check_intervals(t);
 
+	throttle->rank = plan->rank;
 	if (!status)
 		status = check_snooze(t);
 	if (status)

@@ -5,6 +5,7 @@
 #include "xdd/report/combine.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,6 +134,95 @@ static void note_clocks(const struct combination *c)
 				    "known, and so how true the skew and the sums are"));
 }
 
+/* ---- random offsets that ranks share ---- */
+
+/* File systems of one host; a file of any other one may be open on several. */
+static bool is_local(const char *type)
+{
+	static const char *const types[] = { "ext2", "ext3",  "ext4", "xfs",   "btrfs",	  "f2fs",
+					     "zfs",  "tmpfs", "vfat", "exfat", "overlay", "ramfs" };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (strcmp(type, types[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const char *text_at(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	return text ? text : "";
+}
+
+static const json_t *target_of(const struct combine_host *h, const char *part, size_t i)
+{
+	return json_array_get(json_object_get(json_object_get(h->doc, part), "targets"), i);
+}
+
+/* True if both hosts have one kernel: the boot id is the first word of the name of a clock. */
+static bool same_kernel(const struct combine_host *a, const struct combine_host *b)
+{
+	size_t length = a->machine ? strcspn(a->machine, " ") : 0;
+
+	return length && b->machine && strcspn(b->machine, " ") == length &&
+	       strncmp(a->machine, b->machine, length) == 0;
+}
+
+/* True if target `i` of both hosts is one file, at the offsets of one random sequence. */
+static bool same_offsets(const struct combine_host *a, const struct combine_host *b, size_t i)
+{
+	const json_t *x = target_of(a, "plan", i), *y = target_of(b, "plan", i);
+	const json_t *seek = json_object_get(json_object_get(x, "options"), "seek");
+	const json_t *other = json_object_get(json_object_get(y, "options"), "seek");
+	const json_t *fs = json_object_get(target_of(a, "environment", i), "file_system");
+	const json_t *rx = json_object_get(x, "resolved"), *ry = json_object_get(y, "resolved");
+	const char *pattern = text_at(rx, "seek_pattern"), *kind = text_at(rx, "kind");
+	const json_t *seed = json_object_get(seek, "seed");
+
+	if (strncmp(pattern, "random", 6) != 0 && strcmp(pattern, "zipf") != 0)
+		return false;
+	if (strcmp(kind, "file") != 0 && strcmp(kind, "block device") != 0)
+		return false;
+	if (!seed || !json_equal((json_t *)seed, json_object_get(other, "seed")) ||
+	    strcmp(text_at(ry, "seek_pattern"), pattern) != 0 ||
+	    strcmp(text_at(x, "path"), text_at(y, "path")) != 0 ||
+	    !json_is_null(json_object_get(json_object_get(x, "options"), "blockperrank")))
+		return false;
+	return same_kernel(a, b) || (fs && *text_at(fs, "type") && !is_local(text_at(fs, "type")));
+}
+
+/* The first target that several ranks access at the same offsets; -1: there is none. */
+static int shared_target(const struct combination *c)
+{
+	for (size_t k = 1; k < c->n; k++) {
+		const struct combine_host *h = &c->hosts[k];
+		const json_t *plan = json_object_get(h->doc, "plan");
+		const size_t n = json_array_size(json_object_get(plan, "targets"));
+
+		for (size_t i = 0; i < n; i++) {
+			if (same_offsets(&c->hosts[0], h, i) || same_offsets(h - 1, h, i))
+				return (int)i;
+		}
+	}
+	return -1;
+}
+
+static void note_offsets(const struct combination *c)
+{
+	const int i = shared_target(c);
+	char text[256];
+
+	if (i < 0)
+		return;
+	snprintf(text, sizeof(text),
+		 "target %d: several ranks access one file at the same random offsets, so caches "
+		 "may answer most of them; -seek seed <n>%%r gives each rank offsets of its own",
+		 i);
+	json_array_append_new(c->notes, jvalue_text(text));
+}
+
 /* A result of one host is that of all. */
 static json_t *only_one(const struct combination *c)
 {
@@ -194,6 +284,7 @@ static json_t *combine(struct combination *c, json_t *const *docs, const char *c
 		return NULL;
 	}
 	note_clocks(c);
+	note_offsets(c);
 	if (!combine_passes(c->hosts, c->n, c->times.elapsed_ns, c->statistics, c->pass_times,
 			    c->notes) ||
 	    !add_hosts(c))

@@ -300,6 +300,19 @@ def test_one_machine():
          "two real runs: the skew is right within its bound", (skew, true))
 
 
+def test_shared_offsets():
+    """Ranks that read one file at the same random offsets get a note with the remedy, and it is one."""
+    file = t.make_file("shared", 1 << 20)
+    for words, noted in (("-seek random", True), ("-seek random once", True), ("-seek random seed 7%d", False), ("", False)):
+        names = [t.path("%d.json" % rank) for rank in range(2)]
+        for rank, name in enumerate(names):
+            t.xdd(*"-op read -reqsize 4 -numreqs 20 -runid shared -ranks 2 -rank".split(), rank, "-target", file, "-jsonout", name,
+                  *(words.replace("%d", str(rank)).split()), tolerate=".")
+        run = t.xdd("combine", "-force", *names, tolerate=".")
+        t.ok(run.status == 0 and ("several ranks access one file" in run.out and "%r" in run.out) == noted,
+             "offsets that ranks share, %s: %s" % (words or "sequential", "noted" if noted else "no note"), run)
+
+
 def wall_of(pass_, target, begin, at, end):
     spans = [{"ns": ms * MS, "bytes": ops * BYTES, "ops": ops} for ms, ops in (at, end)]
     return {"pass": pass_, "target": target, "rank": None, "begin_ns": BEGIN + begin * MS, "at": spans[0], "end": spans[1]}
@@ -434,5 +447,5 @@ def test_many():
 
 if __name__ == "__main__":
     t.run(test_analytic, test_compare, test_csv, test_belong, test_missing, test_partial, test_one, test_one_machine, test_stonewall, test_old,
-          test_overlap, test_nobarrier, test_differences, test_bad, test_pooled, test_many)
+          test_shared_offsets, test_overlap, test_nobarrier, test_differences, test_bad, test_pooled, test_many)
     t.done()

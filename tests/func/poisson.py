@@ -72,6 +72,29 @@ def test_schedule():
          "and the second one that of the computation", other[:5])
 
 
+def dispersion(moments, interval_s, last_s):
+    """Variance over mean of the arrivals in intervals; 1 for a Poisson process."""
+    counts = [0] * int(last_s / interval_s)
+    for at in moments:
+        if at < len(counts) * interval_s:
+            counts[int(at / interval_s)] += 1
+    mean = sum(counts) / len(counts)
+    return sum((c - mean) ** 2 for c in counts) / len(counts) / mean
+
+
+def test_ranks():
+    """The ranks of a run have arrivals of their own, so all of them together are a Poisson process too."""
+    words = "-throttle ops 100 poisson".split()
+    ranks = [schedule(2000, *words, "-rank", r, "-ranks", 4) for r in range(4)]
+    t.equal(ranks[0], schedule(2000, *words), "rank 0 has the arrivals of a run without ranks")
+    last = min(r[-1] for r in ranks)
+    t.ok(0.9 < dispersion(sum(ranks, []), 0.005, last) < 1.1, "the arrivals of 4 ranks are a Poisson process",
+         dispersion(sum(ranks, []), 0.005, last))
+    for words in ("-throttle ops 100 poisson", "-throttle ops 100 var 50"):
+        ranks = [schedule(100, *words.split(), "-rank", r, "-ranks", 4) for r in range(4)]
+        t.equal(len({tuple(r) for r in ranks}), 4, words + ": each rank has its own times")
+
+
 def test_sizes():
     """With a rate of bytes, requests of a list arrive at the rate of those of mean size, whatever their own size."""
     name = t.path("sizes")
@@ -191,5 +214,5 @@ def test_refused():
              "-throttle %s: refused" % words, run)
 
 
-t.run(test_schedule, test_sizes, test_issued, test_limit, test_stall, test_shown, test_refused)
+t.run(test_schedule, test_ranks, test_sizes, test_issued, test_limit, test_stall, test_shown, test_refused)
 t.done()

@@ -37,6 +37,7 @@ struct random_key {
 	uint64_t seed;
 	uint32_t pass;
 	uint16_t target;
+	uint64_t rank; /* 0: all ranks have one sequence */
 	enum random_stream stream;
 };
 

@@ -26,6 +26,7 @@ struct throttle_options {
 	uint64_t delay_ns;	      /* option; after each operation */
 	double interval_ns;	      /* resolved; between operations of full size, with
 					 -throttle poisson the mean; 0: not paced */
+	uint64_t rank;		      /* resolved; arrivals of each rank are its own */
 	const uint64_t *bytes_before; /* resolved; n_rows + 1, at a rate of bytes with -seek load */
 };
 
