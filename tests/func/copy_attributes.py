@@ -36,7 +36,7 @@ def copy(*args, **kwargs):
 def acl(uid):
     """An access list in which this user may read."""
     none = (1 << 32) - 1
-    entries = [(1, 6, none), (2, 4, uid), (4, 4, none), (16, 4, none), (32, 0, none)]
+    entries = [(1, 6, none), (2, 4, uid), (4, 4, none), (16, 6, none), (32, 0, none)]
     return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
 
 
@@ -113,6 +113,8 @@ def test_each_failure():
         # The kernel sets the group bits of permissions where an ACL is set.
         t.ok(kinds & wrong and wrong <= kinds | ({"permissions"} if "ACL" in kinds else set()), "%s fails: all others are set" % what,
              "%s %s" % (wrong, run))
+        if fault.get("attribute") == ACL:
+            t.equal(facts(to + "/dir/file")["permissions"], "0640", "%s fails: the group does not get the rights of the mask" % what)
         again = copy("-r", "-P", source + "/", to)
         t.equal((again.status, wrong_kinds(source, to)), (0, set()), "%s no longer fails: another copy repairs the tree" % what, again)
     return None

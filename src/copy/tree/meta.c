@@ -231,7 +231,7 @@ static void apply_everything(int fd, const struct copy_entry *e, const struct me
 		r->err[META_OWNER] = set_owner(fd, &st, e, owners, &r->not_set);
 	}
 	r->err[META_ATTRS] = set_attrs(&f, e, &r->not_set);
-	if (fchmod(fd, meta_wanted_mode(&st, e, owners)))
+	if (fchmod(fd, attr_mode_before_acl(meta_wanted_mode(&st, e, owners), e)))
 		r->err[META_MODE] = -errno;
 	r->err[META_ACL] = set_acls(&f, e, owners, &r->not_set);
 }

@@ -276,23 +276,57 @@ int attr_mapped(const struct copy_attr *a, const struct meta_owners *owners,
 	return 0;
 }
 
-/* The most that the owner, the group and others may do: the mask stands for the group. */
-static mode_t acl_rights(const uint8_t *acl, size_t size)
+/* Permissions in an ACL. */
+struct acl_rights {
+	mode_t owner, group, mask, others; /* 0 to 7 */
+	bool has_mask;
+};
+
+static struct acl_rights acl_rights(const uint8_t *acl, size_t size)
 {
-	mode_t owner = 0, group = 0, mask = 0, others = 0;
-	bool has_mask = false;
+	struct acl_rights r = { .mask = 07 }; /* without one nothing is bounded */
 
 	for (size_t at = ACL_HEAD_BYTES; at + ACL_ENTRY_BYTES <= size; at += ACL_ENTRY_BYTES) {
-		uint64_t tag = bytes_get(acl + at, 2);
 		mode_t rights = (mode_t)bytes_get(acl + at + ACL_RIGHTS_OFFSET, 2) & 07;
 
-		owner = tag == ACL_TAG_OWNER ? rights : owner;
-		group = tag == ACL_TAG_OWNERS_GROUP ? rights : group;
-		others = tag == ACL_TAG_OTHERS ? rights : others;
-		mask = tag == ACL_TAG_MASK ? rights : mask;
-		has_mask = has_mask || tag == ACL_TAG_MASK;
+		switch (bytes_get(acl + at, 2)) {
+		case ACL_TAG_OWNER:
+			r.owner = rights;
+			break;
+		case ACL_TAG_OWNERS_GROUP:
+			r.group = rights;
+			break;
+		case ACL_TAG_MASK:
+			r.mask = rights;
+			r.has_mask = true;
+			break;
+		case ACL_TAG_OTHERS:
+			r.others = rights;
+			break;
+		default:
+			break;
+		}
 	}
-	return owner << 6 | (has_mask ? mask : group) << 3 | others;
+	return r;
+}
+
+/* The most that the owner, the group and others may do: the mask stands for the group. */
+static mode_t acl_mode(const uint8_t *acl, size_t size)
+{
+	const struct acl_rights r = acl_rights(acl, size);
+
+	return r.owner << 6 | (r.has_mask ? r.mask : r.group) << 3 | r.others;
+}
+
+mode_t attr_mode_before_acl(mode_t mode, const struct copy_entry *e)
+{
+	const struct copy_attr *a = attr_find(e->attrs, e->n_attrs, ACL_ACCESS);
+	struct acl_rights r;
+
+	if (!a)
+		return mode;
+	r = acl_rights(a->value, a->size);
+	return (mode & ~(mode_t)S_IRWXG) | (mode & (r.group & r.mask) << 3);
 }
 
 mode_t meta_creation_mask(int dir_fd, mode_t usual)
@@ -311,7 +345,7 @@ mode_t meta_creation_mask(int dir_fd, mode_t usual)
 		n = more ? get_value(&f, ACL_DEFAULT, acl, MAX_ACL_BYTES) : -ENOMEM;
 	}
 	if (n > 0)
-		usual = acl_rights(acl, (size_t)n);
+		usual = acl_mode(acl, (size_t)n);
 	free(more);
 	return usual;
 }
