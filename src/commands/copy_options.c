@@ -23,7 +23,8 @@ static const struct option what_rows[] = {
 	  .help = "copy directories with all that is in them",
 	  .detail =
 		  "A directory becomes one of the same name in a destination that exists; "
-		  "otherwise it gets the name of the destination. A name that ends with a slash, "
+		  "otherwise it gets the name of the destination, and directories that lead to it "
+		  "are created. A name that ends with a slash, "
 		  "dir/, stands for what is in it. Symbolic links are copied as links, and names of "
 		  "the same file (hard links) stay that. FIFOs, sockets and devices in a tree are "
 		  "refused with a line each.",
@@ -95,7 +96,8 @@ static const struct option what_rows[] = {
 	  .detail =
 		  "Relative names begin in the current directory, or in the home directory of another "
 		  "host, and keep their directories below the destination; absolute names "
-		  "lose theirs. A name with .. is refused. The list and its files are on the host of "
+		  "lose theirs. Directories that the destination lacks are created. A name with .. is "
+		  "refused. The list and its files are on the host of "
 		  "the source. - is standard input. A directory in the list is copied without what "
 		  "is in it, unless there is -recursive.",
 	  .example = "xddcp -F list storage:/data" },
