@@ -47,8 +47,8 @@ static void take_latency(struct check_row *row, const struct figures *f)
 
 	if (!(f->known & FIGURES_LATENCY) || !histogram_count(&v))
 		return;
-	row->p50_ns = (double)histogram_percentile(&v, 50 * HISTOGRAM_PERCENT);
-	row->p99_ns = (double)histogram_percentile(&v, 99 * HISTOGRAM_PERCENT);
+	row->p50_ns = histogram_known_percentile(&v, 50 * HISTOGRAM_PERCENT);
+	row->p99_ns = histogram_known_percentile(&v, 99 * HISTOGRAM_PERCENT);
 	row->max_ns = (double)histogram_max(&v);
 }
 

@@ -137,11 +137,12 @@ static void put_lateness(const struct sweep *s)
 	}
 	if (!worst)
 		return;
-	printf("Lateness of xdd itself, where nothing is transferred: up to %s in the mean and "
-	       "%s for p99, at %s",
-	       sweep_time_text(worst->lateness[SWEEP_RESPONSE_MEAN], mean, sizeof(mean)),
-	       sweep_time_text(worst->lateness[SWEEP_RESPONSE_P99], p99, sizeof(p99)),
-	       curve_percent(worst->share, share));
+	printf("Lateness of xdd itself, where nothing is transferred: up to %s in the mean",
+	       sweep_time_text(worst->lateness[SWEEP_RESPONSE_MEAN], mean, sizeof(mean)));
+	if (!isnan(worst->lateness[SWEEP_RESPONSE_P99]))
+		printf(" and %s for p99",
+		       sweep_time_text(worst->lateness[SWEEP_RESPONSE_P99], p99, sizeof(p99)));
+	printf(", at %s", curve_percent(worst->share, share));
 	if (n)
 		printf("; more than 5 %% of the response time at %zu load%s.\n", n,
 		       n == 1 ? "" : "s");
@@ -217,13 +218,20 @@ static void put_goal(const struct curve *c)
 	curve_percent(g->fails, fails);
 	sweep_rate_text(g->holds * c->maximum, rate, sizeof(rate));
 	printf("Goal: %s up to %s ", goal_names[g->figure], limit);
-	if (!(g->holds > 0))
+	if (!(g->holds > 0) && isinf(g->fails))
+		printf("cannot be judged");
+	else if (!(g->holds > 0))
 		printf("does not hold at %s of the maximum, the least load", fails);
 	else if (g->fails < INFINITY)
 		printf("holds at %s of the maximum, %s operations/s, and not at %s%s", holds, rate,
 		       fails, g->sure ? "" : "; the limit is within the intervals of these");
 	else
-		printf("holds at all loads, up to %s of the maximum, %s operations/s", holds, rate);
+		printf("holds at all%s loads, up to %s of the maximum, %s operations/s",
+		       g->unjudged ? " other" : "", holds, rate);
+	if (g->unjudged)
+		printf("; %zu load%s had too few operations in a round for it: -each makes rounds "
+		       "longer",
+		       g->unjudged, g->unjudged == 1 ? "" : "s");
 	puts(g->disturbed ? "; but loads were disturbed, as the line above says." : ".");
 }
 

@@ -2,6 +2,8 @@
  * The rows of the column table that are about latencies: the same figures for all operations, for
  * reads, for writes, of the response time, and for flushes. Read by column_at().
  */
+#include <math.h>
+
 #include "report/latency.h"
 #include "xdd/report/column.h"
 
@@ -10,8 +12,8 @@ static void get_stat(const struct result *r, struct column_value *v, enum latenc
 {
 	struct histogram_view view = latency_view(&r->figures.latency, time, dir);
 
-	v->unknown = histogram_count(&view) == 0;
 	v->real = latency_stat_ms(&view, stat);
+	v->unknown = isnan(v->real);
 }
 
 #define PERCENTILE(whole_, millionths_) ((whole_)*HISTOGRAM_PERCENT + (millionths_))

@@ -83,10 +83,8 @@ static void put_latencies(json_t *o, const struct figures *f)
 	bool known = histogram_count(&v) > 0;
 
 	jvalue_put(o, "mean_ns", known ? jvalue_real(histogram_mean(&v)) : json_null());
-	jvalue_put(o, "p50_ns",
-		   count_or_null(known, histogram_percentile(&v, 50 * HISTOGRAM_PERCENT)));
-	jvalue_put(o, "p99_ns",
-		   count_or_null(known, histogram_percentile(&v, 99 * HISTOGRAM_PERCENT)));
+	jvalue_put(o, "p50_ns", jvalue_ns(histogram_known_percentile(&v, 50 * HISTOGRAM_PERCENT)));
+	jvalue_put(o, "p99_ns", jvalue_ns(histogram_known_percentile(&v, 99 * HISTOGRAM_PERCENT)));
 	jvalue_put(o, "max_ns", count_or_null(known, histogram_max(&v)));
 }
 

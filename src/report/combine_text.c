@@ -3,6 +3,7 @@
  * may come from any source. Called by xdd combine, and by those that start a run on several hosts.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,6 +163,12 @@ static const json_t *combined_of(const json_t *doc)
 	return found;
 }
 
+/* A column of milliseconds; NAN: it has no value. */
+static double ns_of(const json_t *columns, const char *key)
+{
+	return is_number(columns, key) ? NS_PER_MS * number(columns, key) : NAN;
+}
+
 /* The row of all: from the columns, which have milliseconds and 10^6 bytes. */
 static void put_all(FILE *f, const json_t *doc)
 {
@@ -174,11 +181,9 @@ static void put_all(FILE *f, const json_t *doc)
 		jvalue_put(row, "bandwidth", jvalue_real(1e6 * number(columns, "bandwidth")));
 	if (is_number(columns, "iops"))
 		jvalue_put(row, "iops", jvalue_real(number(columns, "iops")));
-	if (is_number(columns, "latp50")) {
-		jvalue_put(row, "p50_ns", jvalue_real(NS_PER_MS * number(columns, "latp50")));
-		jvalue_put(row, "p99_ns", jvalue_real(NS_PER_MS * number(columns, "latp99")));
-		jvalue_put(row, "max_ns", jvalue_real(NS_PER_MS * number(columns, "latmax")));
-	}
+	jvalue_put(row, "p50_ns", jvalue_real(ns_of(columns, "latp50")));
+	jvalue_put(row, "p99_ns", jvalue_real(ns_of(columns, "latp99")));
+	jvalue_put(row, "max_ns", jvalue_real(ns_of(columns, "latmax")));
 	put_row(f, "all", "", row);
 	json_decref(row);
 }
@@ -216,13 +221,13 @@ static void put_latency(FILE *f, const json_t *doc)
 	const json_t *columns = json_object_get(combined_of(doc), "columns");
 	char mean[SCALED_SIZE], p99[SCALED_SIZE], p999[SCALED_SIZE], p9999[SCALED_SIZE];
 
-	if (!is_number(columns, "latp50"))
+	if (!is_number(columns, "latmean"))
 		return;
 	put_line(f, "Latency", "mean %s, p99 %s, p99.9 %s, p99.99 %s, of all operations",
-		 scaled_time(NS_PER_MS * number(columns, "latmean"), mean),
-		 scaled_time(NS_PER_MS * number(columns, "latp99"), p99),
-		 scaled_time(NS_PER_MS * number(columns, "latp999"), p999),
-		 scaled_time(NS_PER_MS * number(columns, "latp9999"), p9999));
+		 scaled_time(ns_of(columns, "latmean"), mean),
+		 scaled_time(ns_of(columns, "latp99"), p99),
+		 scaled_time(ns_of(columns, "latp999"), p999),
+		 scaled_time(ns_of(columns, "latp9999"), p9999));
 }
 
 static void put_flushes(FILE *f, const json_t *doc)
@@ -230,13 +235,12 @@ static void put_flushes(FILE *f, const json_t *doc)
 	const json_t *columns = json_object_get(combined_of(doc), "columns");
 	char mean[SCALED_SIZE], p99[SCALED_SIZE], max[SCALED_SIZE];
 
-	if (!is_number(columns, "flushlatp50"))
+	if (!is_number(columns, "flushlatmean"))
 		return;
 	put_line(f, "Flushes", "%.0f, mean %s, p99 %s, max %s, in no operation",
-		 number(columns, "flushes"),
-		 scaled_time(NS_PER_MS * number(columns, "flushlatmean"), mean),
-		 scaled_time(NS_PER_MS * number(columns, "flushlatp99"), p99),
-		 scaled_time(NS_PER_MS * number(columns, "flushlatmax"), max));
+		 number(columns, "flushes"), scaled_time(ns_of(columns, "flushlatmean"), mean),
+		 scaled_time(ns_of(columns, "flushlatp99"), p99),
+		 scaled_time(ns_of(columns, "flushlatmax"), max));
 }
 
 static void put_skew(FILE *f, const json_t *doc, const char *word, const char *key)

@@ -86,7 +86,8 @@ enum compare_limit_state compare_limit_check(const struct compare_limit *limit,
 	if (figure->verdict == COMPARE_NO_FIGURE) {
 		*why = limit->figure >= FIGURE_ALL ?
 			       "a curve does not have it" :
-			       "a document does not have this figure for each pass";
+			       "a document does not have this figure for each pass; p99 needs 1000 operations in "
+			       "each, p99.9 10,000";
 		return COMPARE_UNDECIDED;
 	}
 	if (figure->verdict == COMPARE_UNKNOWN) {

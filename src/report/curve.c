@@ -209,6 +209,14 @@ struct curve_knee curve_knee(const struct curve *c, const struct sweep_results *
 
 /* ---- the goal ---- */
 
+bool curve_goal_judges(const struct curve *c, const struct sweep_results *r,
+		       const struct curve_load *load)
+{
+	const struct sweep_point *p = &r->points[load->point];
+
+	return p->n && (most_are_late(p) || sweep_response_mean(p, c->goal.figure).n);
+}
+
 bool curve_goal_holds(const struct curve *c, const struct sweep_results *r,
 		      const struct curve_load *load, bool *sure)
 {
@@ -241,11 +249,16 @@ bool curve_goal_next(struct curve *c, const struct sweep_results *r, double *sha
 
 	g->holds = 0;
 	g->fails = INFINITY;
+	g->unjudged = 0;
 	for (size_t i = 0; i < c->n_loads; i++) {
 		bool sure;
 
 		if (!r->points[c->loads[i].point].n)
 			continue;
+		if (!curve_goal_judges(c, r, &c->loads[i])) {
+			g->unjudged++;
+			continue;
+		}
 		if (!curve_goal_holds(c, r, &c->loads[i], &sure)) {
 			g->fails = c->loads[i].share;
 			sure_high = sure;

@@ -96,6 +96,7 @@ static json_t *goal(const struct curve *c)
 	jvalue_put(o, "fails_percent", real(100 * c->goal.fails));
 	jvalue_put(o, "sure", json_boolean(c->goal.sure));
 	jvalue_put(o, "disturbed", json_boolean(c->goal.disturbed));
+	jvalue_put(o, "unjudged_loads", jvalue_count(c->goal.unjudged));
 	return o;
 }
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,10 +99,20 @@ static void put_etc(FILE *f, const struct heartbeat_sample *s)
 	fprintf(f, ",%07.0f,s", s->state == HEARTBEAT_CUT ? 0 : s->left_s);
 }
 
+/* "-" for a percentile of too few operations. */
+static void put_ms(FILE *f, double ns, const char *unit)
+{
+	if (isnan(ns))
+		fprintf(f, ",-,%s", unit);
+	else
+		fprintf(f, ",%.6f,%s", ns / NS_PER_MS, unit);
+}
+
 static void put_latency(FILE *f, const struct heartbeat_sample *s)
 {
-	fprintf(f, ",%.6f,ms_p50,%.6f,ms_p99,%.6f,ms_max", (double)s->median_ns / NS_PER_MS,
-		(double)s->p99_ns / NS_PER_MS, (double)s->longest_ns / NS_PER_MS);
+	put_ms(f, s->median_ns, "ms_p50");
+	put_ms(f, s->p99_ns, "ms_p99");
+	put_ms(f, (double)s->longest_ns, "ms_max");
 }
 
 #define FIELD(bit_, name_, legend_, columns_, put_)                                             \

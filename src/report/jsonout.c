@@ -275,9 +275,9 @@ void jsonout_device(struct jsonout *j, const struct device_use *use)
 	keep(j, LIST_DEVICES, o);
 }
 
-static json_t *time_or_null(const struct series_row *row, uint64_t ns)
+static json_t *time_or_null(const struct series_row *row, double ns)
 {
-	return row->known ? jvalue_count(ns) : json_null();
+	return row->known ? jvalue_ns(ns) : json_null();
 }
 
 void jsonout_interval(struct jsonout *j, const struct series_row *row)
@@ -298,7 +298,7 @@ void jsonout_interval(struct jsonout *j, const struct series_row *row)
 	jvalue_put(o, "bandwidth", jvalue_real(series_mb_per_s(row)));
 	jvalue_put(o, "p50_ns", time_or_null(row, row->p50_ns));
 	jvalue_put(o, "p99_ns", time_or_null(row, row->p99_ns));
-	jvalue_put(o, "max_ns", time_or_null(row, row->max_ns));
+	jvalue_put(o, "max_ns", time_or_null(row, (double)row->max_ns));
 	jvalue_put(o, "partial", json_boolean(i->partial));
 	fputs(j->n_intervals++ ? ",\n" : "\n", j->intervals);
 	put_value_to(j, j->intervals, o);

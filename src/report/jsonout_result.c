@@ -141,10 +141,10 @@ static json_t *percentiles(const struct histogram_view *v, const struct plan *pl
 	size_t n = latency_percents(plan, &percents);
 
 	for (size_t i = 0; i < n; i++) {
+		const double ns = histogram_known_percentile(v, percents[i]);
 		char text[LATENCY_PERCENT_SIZE];
 
-		jvalue_put(o, latency_percent_text(percents[i], text),
-			   jvalue_count(histogram_percentile(v, percents[i])));
+		jvalue_put(o, latency_percent_text(percents[i], text), jvalue_ns(ns));
 	}
 	return o;
 }

@@ -58,6 +58,11 @@ json_t *jvalue_real(double value)
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
+json_t *jvalue_ns(double ns)
+{
+	return isnan(ns) ? json_null() : jvalue_count((uint64_t)ns);
+}
+
 json_t *jvalue_time(uint64_t wall_ns)
 {
 	char text[INFO_UTC_SIZE];

@@ -4,6 +4,7 @@
 #include "report/latency.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "xdd/base/nstime.h"
@@ -32,6 +33,8 @@ double latency_stat_ms(const struct histogram_view *v, uint32_t stat)
 {
 	double ns;
 
+	if (!histogram_count(v))
+		return NAN;
 	switch (stat) {
 	case LATENCY_MIN:
 		ns = (double)histogram_min(v);
@@ -49,7 +52,7 @@ double latency_stat_ms(const struct histogram_view *v, uint32_t stat)
 		ns = (double)histogram_max(v);
 		break;
 	default:
-		ns = (double)histogram_percentile(v, stat);
+		ns = histogram_known_percentile(v, stat);
 	}
 	return ns / NS_PER_MS;
 }
@@ -153,8 +156,14 @@ void latency_figures(FILE *f, const char *before, int width, const struct plan *
 
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		fprintf(f, "%s%*.6f", before, width, latency_stat_ms(v, figures[i]));
-	for (size_t i = 0; i < n; i++)
-		fprintf(f, "%s%*.6f", before, width, latency_stat_ms(v, percents[i]));
+	for (size_t i = 0; i < n; i++) {
+		const double ms = latency_stat_ms(v, percents[i]);
+
+		if (isnan(ms))
+			fprintf(f, "%s%*s", before, width, width ? "-" : "");
+		else
+			fprintf(f, "%s%*.6f", before, width, ms);
+	}
 	fprintf(f, "%s%*.6f", before, width, latency_stat_ms(v, LATENCY_MAX));
 	fputc('\n', f);
 }

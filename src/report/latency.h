@@ -24,7 +24,7 @@ enum latency_stat {
 	LATENCY_MAX,
 };
 
-/* In milliseconds; 0 when there is nothing in `v`. */
+/* In milliseconds; NAN where there are no operations, or too few for a percentile. */
 double latency_stat_ms(const struct histogram_view *v, uint32_t stat);
 
 /* The percentiles of -latency, or those that are shown without being named; returns how many. */

@@ -34,8 +34,8 @@ static void take_latency(struct person_figures *to, const struct figures *f, uns
 			continue;
 		to->latency[time] = (struct person_latency){
 			.known = true,
-			.p50 = histogram_percentile(&v, 50 * HISTOGRAM_PERCENT),
-			.p99 = histogram_percentile(&v, 99 * HISTOGRAM_PERCENT),
+			.p50 = histogram_known_percentile(&v, 50 * HISTOGRAM_PERCENT),
+			.p99 = histogram_known_percentile(&v, 99 * HISTOGRAM_PERCENT),
 			.max = histogram_max(&v),
 		};
 	}

@@ -20,7 +20,8 @@ struct screen;
 /* Latencies, ns. */
 struct person_latency {
 	bool known;
-	uint64_t p50, p99, max;
+	double p50, p99; /* NAN: too few operations */
+	uint64_t max;
 };
 
 /* One direction of a target or of all targets, or all directions; per second. */

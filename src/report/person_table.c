@@ -77,8 +77,8 @@ static void set_latency(struct row *row, const struct person_latency *l)
 			strcpy(row->cells[i], "-");
 		return;
 	}
-	scaled_time((double)l->p50, row->cells[2]);
-	scaled_time((double)l->p99, row->cells[3]);
+	scaled_time(l->p50, row->cells[2]);
+	scaled_time(l->p99, row->cells[3]);
 	scaled_time((double)l->max, row->cells[4]);
 }
 

@@ -52,10 +52,10 @@ static void put_csv_rate(FILE *f, double value)
 		fprintf(f, "%.6f,", value);
 }
 
-static void put_csv_ms(FILE *f, bool known, uint64_t ns)
+static void put_csv_ms(FILE *f, bool known, double ns)
 {
-	if (known)
-		fprintf(f, "%" PRIu64 ".%06" PRIu64, ns / 1000000, ns % 1000000);
+	if (known && !isnan(ns))
+		fprintf(f, "%.6f", ns / (double)NS_PER_MS);
 	fputc(',', f);
 }
 
@@ -79,7 +79,7 @@ void series_csv_row(FILE *f, const struct series_row *row)
 	put_csv_rate(f, series_mb_per_s(row));
 	put_csv_ms(f, row->known, row->p50_ns);
 	put_csv_ms(f, row->known, row->p99_ns);
-	put_csv_ms(f, row->known, row->max_ns);
+	put_csv_ms(f, row->known, (double)row->max_ns);
 	fprintf(f, "%s\n", i->partial ? "yes" : "no");
 }
 
@@ -118,10 +118,10 @@ static void put_rate(FILE *f, double value)
 		fprintf(f, " %12.3f", value);
 }
 
-static void put_ms(FILE *f, bool known, uint64_t ns)
+static void put_ms(FILE *f, bool known, double ns)
 {
-	if (known)
-		fprintf(f, " %13.6f", (double)ns / (double)NS_PER_MS);
+	if (known && !isnan(ns))
+		fprintf(f, " %13.6f", ns / (double)NS_PER_MS);
 	else
 		fprintf(f, " %13s", "-");
 }
@@ -142,7 +142,7 @@ void series_table_row(FILE *f, const struct series_row *row)
 	put_rate(f, series_mb_per_s(row));
 	put_ms(f, row->known, row->p50_ns);
 	put_ms(f, row->known, row->p99_ns);
-	put_ms(f, row->known, row->max_ns);
+	put_ms(f, row->known, (double)row->max_ns);
 	fprintf(f, " %7s\n", i->partial ? "yes" : "no");
 }
 
@@ -205,8 +205,8 @@ static struct series_row row_of(const struct plan *plan, const struct interval_r
 	row.known = row.ops && histogram_count(&v);
 	if (!row.known)
 		return row;
-	row.p50_ns = histogram_percentile(&v, 50 * HISTOGRAM_PERCENT);
-	row.p99_ns = histogram_percentile(&v, 99 * HISTOGRAM_PERCENT);
+	row.p50_ns = histogram_known_percentile(&v, 50 * HISTOGRAM_PERCENT);
+	row.p99_ns = histogram_known_percentile(&v, 99 * HISTOGRAM_PERCENT);
 	row.max_ns = histogram_max(&v);
 	return row;
 }

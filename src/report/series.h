@@ -27,8 +27,8 @@ struct series_row {
 
 	/* service times of `ops`; without any of these 0 and not known */
 	bool known;
-	uint64_t p50_ns;
-	uint64_t p99_ns;
+	double p50_ns; /* NAN: too few operations */
+	double p99_ns;
 	uint64_t max_ns;
 };
 

@@ -38,11 +38,11 @@ static void put_time(FILE *f, const struct plan *plan, uint64_t ns)
 	fprintf(f, "%6.*f", decimals, s);
 }
 
-static void put_latency(FILE *f, bool known, uint64_t ns)
+static void put_latency(FILE *f, bool known, double ns)
 {
 	char text[SCALED_SIZE];
 
-	fprintf(f, " %7s", known ? scaled_time((double)ns, text) : "-");
+	fprintf(f, " %7s", known ? scaled_time(ns, text) : "-");
 }
 
 void series_screen_row(FILE *f, const struct plan *plan, const struct series_row *row)
@@ -59,7 +59,7 @@ void series_screen_row(FILE *f, const struct plan *plan, const struct series_row
 		scaled_ops(series_iops(row), ops));
 	put_latency(f, row->known, row->p50_ns);
 	put_latency(f, row->known, row->p99_ns);
-	put_latency(f, row->known, row->max_ns);
+	put_latency(f, row->known, (double)row->max_ns);
 	fputc('\n', f);
 	if (row->errors)
 		fprintf(f, "%7s%" PRIu64 " errors\n", "", row->errors);

@@ -68,7 +68,7 @@ double figure_of_latency(const struct latency *l, enum pass_figure figure)
 		return NAN;
 	if (figure == FIGURE_RESPONSE)
 		return histogram_mean(&v);
-	return (double)histogram_percentile(&v, percents[figure_of_response(figure)]);
+	return histogram_known_percentile(&v, percents[figure_of_response(figure)]);
 }
 
 unsigned statistics_known(double *const values[FIGURE_ALL], size_t n)

@@ -295,6 +295,17 @@ uint64_t histogram_percentile(const struct histogram_view *v, uint32_t percent)
 	return value_of(v, last);
 }
 
+double histogram_known_percentile(const struct histogram_view *v, uint32_t percent)
+{
+	const uint64_t n = histogram_count(v);
+	const uint32_t above = percent < HISTOGRAM_ALL ? HISTOGRAM_ALL - percent : 0;
+	const uint32_t shorter = percent < above ? percent : above;
+
+	if (!n || (above && (uint128)n * shorter < (uint128)HISTOGRAM_BEYOND * HISTOGRAM_ALL))
+		return NAN;
+	return (double)histogram_percentile(v, percent);
+}
+
 double histogram_weighted_mean(const struct histogram_view *v)
 {
 	double weighted = 0, weights = 0;

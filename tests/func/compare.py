@@ -50,8 +50,8 @@ def verdicts(run):
     return found
 
 
-ONE = "-op noop -targets 1 null -numreqs 100 -passes 4".split()
-TWO = "-op noop -targets 2 null null -numreqs 100 -passes 4".split()
+ONE = "-op noop -targets 1 null -numreqs 10000 -passes 4".split()
+TWO = "-op noop -targets 2 null null -numreqs 10000 -passes 4".split()
 
 
 def test_same():

@@ -31,7 +31,7 @@ t.tolerate(t.BUFFERED)
 t.may_warn(m.RATE_NOT_REACHED, m.BANDWIDTH_NOT_REACHED, r"curve: the maximum is not steady after \d+ rounds")
 
 LONG = bool(os.environ.get("XDD_TEST_LONG"))
-NULL = "-op noop -target null -numreqs 300".split()
+NULL = "-op noop -target null -numreqs 1000".split()
 SHORT = ["-queuedepth", "2", "-each", "0.1s", "-rounds", "2", "-orderseed", "7"]
 
 
@@ -65,7 +65,7 @@ def test_points():
     t.equal([x["overloaded"] for x in found["loads"]], [late_rounds[x["point"]] for x in found["loads"]],
             "an overload is a load whose rounds end late, also above the maximum")
     t.ok(all(x["steady"] is None and x["drift_percent"] is None for x in found["loads"]), "two rounds have no trend")
-    late = ["lateness", "lateness_p50", "lateness_p99", "lateness_p99.9", "lateness_max"]
+    late = ["lateness", "lateness_p50", "lateness_p99", "lateness_max"]
     known = [x for x in found["loads"] if x["percent"] in (20, 50)]
     t.ok(len(known) == 2 and all(None not in [x[f] for f in late] and 0 < x["lateness"] <= x["lateness_max"] and
                                  x["lateness_p50"] <= x["lateness_p99"] for x in known), "the lateness of xdd itself at each load", known)
@@ -85,6 +85,21 @@ def test_points():
     t.ok(not os.path.exists(t.path("a.json.journal")), "the journal is gone once the document is complete")
     run = t.command([t.XDD, "compare", t.path("a.json"), t.path("a.json")])
     t.ok(run.status == 0 and "load 50 %" in run.out, "a curve and itself are compared load by load", run)
+
+
+def test_few():
+    """A percentile of too few operations is not known, so that a goal for it neither holds nor fails."""
+    run = curve(*NULL, *SHORT, "-load", "20,50", "-goal", "p99.9=10s", "-jsonout", t.path("few.json"), "-csvout", t.path("few.csv"))
+    doc = j.of_sweep(run, "few.json", "a goal for p99.9, and 1000 operations in a round")
+    if not doc:
+        return
+    loads, goal = doc["curve"]["loads"], doc["curve"]["goal"]
+    t.equal({(x["response_p99"] is None, x["response_p99.9"]) for x in loads}, {(False, None)}, "p99 is known, and p99.9 is not")
+    t.ok(goal["unjudged_loads"] > 0 and goal["holds_percent"] == 0 and
+         re.search(r"^Goal: p99\.9 up to 10 s cannot be judged; \d loads had too few operations in a round", run.out, re.M),
+         "the goal cannot be judged", run)
+    with open(t.path("few.csv"), encoding="utf-8", newline="") as f:
+        t.equal({(r["response_p99.9 (ns)"], r["response_p99 (ns)"] == "") for r in csv.DictReader(f)}, {("", False)}, "nor in the CSV file")
 
 
 def altered(document, name, factors, knee):
@@ -147,7 +162,7 @@ def check_repeats(point):
     with open(t.path("again.T0.txt"), encoding="ascii") as f:
         due = [int(line.split()[4]) / 1e9 for line in f if not line.startswith("#")]
     gaps = xddpoisson.arrivals(len(due), seeds[0])
-    t.ok(len(set(seeds)) == len(seeds) and len(due) == 300 and max(abs(at - gap / rate) for at, gap in zip(due, gaps)) < 1e-8,
+    t.ok(len(set(seeds)) == len(seeds) and len(due) == 1000 and max(abs(at - gap / rate) for at, gap in zip(due, gaps)) < 1e-8,
          "with the same arrivals", (seeds, due[:5], gaps[:5], rate))
 
 
@@ -171,14 +186,14 @@ def test_depth():
 
 def test_unsure():
     """A load of the command line whose figure scatters around the limit has further rounds before it decides."""
-    # A round of 60 operations has a slow one or none, with even chances; what a busy machine adds is far below the limit.
-    fs = w.slow_fs(1 << 20, "bimodal:1000:200000:1.15")
+    # A round of 60 operations has a slow one or none, with even chances: a mean of 1 or of 11 ms.
+    fs = w.slow_fs(1 << 20, "bimodal:1000:600000:1.15")
     if not fs:
         t.skip("a load next to the limit", s.sys_why())
         return
     for _ in range(3):
         run = curve("-op", "read", "-target", fs.data, "-reqsize", "4k", "-dio", "-numreqs", 60, "-queuedepth", 2, "-load", "20",
-                    "-goal", "p99=100ms", "-jsonout", t.path("unsure.json"))
+                    "-goal", "mean=6ms", "-jsonout", t.path("unsure.json"))
         doc = j.of_sweep(run, "unsure.json", "a curve of a target that scatters")
         if not doc or not doc["curve"]["goal"]["sure"]:
             break
@@ -200,9 +215,9 @@ def test_lateness():
                         "-each", "0.8s", "-rounds", 2, "-load", "20", "-jsonout", t.path(engine + ".json"))
             doc = j.of_sweep(run, engine + ".json", "a curve of a slow target, " + engine)
             x = doc["curve"]["loads"][0] if doc else {}
-            if not doc or x["lateness"] is None or x["lateness_p50"] < x["service"]:
+            if not doc or x["lateness"] is None or x["lateness"] < x["service"]:
                 break
-        t.ok(doc and x["service"] > 19e6 and x["lateness"] is not None and x["lateness_p50"] < x["service"],
+        t.ok(doc and x["service"] > 19e6 and x["lateness"] is not None and x["lateness"] < x["service"],
              "the lateness is not that of the target", x)
     fs.end()
 
@@ -305,7 +320,7 @@ def test_interrupted():
 # ---- the law ----
 
 SERVERS, SERVICE_S = 4, 0.005
-GOAL_S = 3 * SERVICE_S
+GOAL_S = 1.5 * SERVICE_S  # of the mean: at 83 %
 RUNS, EACH_S, AGAIN = 20, 2, 10
 NEAR, NEAR_LOAD = 0.05, 0.03
 
@@ -322,7 +337,7 @@ def near(ratio, by=NEAR):
 
 def agrees(rounds):
     """Some round of a load has the response times of theory. The machine can disturb a round, and only make it slower."""
-    return any(all(near(m / e) for m, e in zip(r.measured, r.theory)) for r in rounds)
+    return any(all(near(m / e) for m, e in zip(r.measured, r.theory) if m is not None) for r in rounds)
 
 
 def first(priority, tasks=(0,)):
@@ -388,13 +403,12 @@ class Law:
 
     def ratios(self):
         """
-        Measured to expected mean, p50 and p99 of each load. The p99 of fewer than 100 operations is the longest one: at
-        low loads, where none waits, that is not the law but how late a target wakes at worst.
+        Measured to expected mean, p50 and p99 of each load, as far as there are enough operations for these.
         """
         found = {}
         for share, rounds in self.rounds.items():
             quiet = [r for r in rounds if r.quiet]
-            known = range(3 if min(r.ops for r in quiet) >= 100 else 2)
+            known = [i for i in range(3) if all(r.measured[i] is not None for r in quiet)]
             found[share] = [sum(r.measured[i] for r in quiet) / sum(r.theory[i] for r in quiet) for i in known]
         return found
 
@@ -413,12 +427,12 @@ class Law:
         nothing had.
         """
         rounds = self.rounds[share]
-        added = sum(r.expected[2] - r.theory[2] for r in rounds) if disturbed else 0
+        added = sum(r.expected[0] - r.theory[0] for r in rounds) if disturbed else 0
         low, high = 0.8, 1.2
         while high - low > 0.0005:
             middle = (low + high) / 2
-            p99 = (sum(r.at(middle * r.rate)[2] for r in rounds) + added) / len(rounds)
-            low, high = (middle, high) if p99 <= GOAL_S else (low, middle)
+            mean = (sum(r.at(middle * r.rate)[0] for r in rounds) + added) / len(rounds)
+            low, high = (middle, high) if mean <= GOAL_S else (low, middle)
         return low * share / 100
 
     def goal_ratios(self, disturbed=True):
@@ -434,7 +448,7 @@ def measure_long(fs):
     """A curve whose program and target have the processors before all others; repeated where the machine stands still."""
     for _ in range(1 + AGAIN):
         with law.Watch() as watch:
-            doc = measure(fs, "%gs" % EACH_S, "-load", "20,40,60,70,80,90,95", "-goal", "p99=%gms" % (GOAL_S * 1e3),
+            doc = measure(fs, "%gs" % EACH_S, "-load", "20,40,60,70,80,90,95", "-goal", "mean=%gms" % (GOAL_S * 1e3),
                           preexec_fn=lambda: first(10))
         found = doc and Law(doc, watch)
         if not found or found.counts:
@@ -501,6 +515,6 @@ def test_help():
     t.ok(run.status == 0 and "usage: xdd curve" in run.out, "xdd -help curve", run)
 
 
-t.run(test_points, test_compare, test_depth, test_unsure, test_lateness, test_columns, test_dryrun, test_refused, test_errors, test_interrupted, test_law,
+t.run(test_points, test_few, test_compare, test_depth, test_unsure, test_lateness, test_columns, test_dryrun, test_refused, test_errors, test_interrupted, test_law,
       test_help)
 t.done()

@@ -130,13 +130,14 @@ def test_since_last_line():
     prefix = t.path("since")
     t.xdd(*"-op noop -targets 1 null -reqsize 1 -numreqs 5 -operationdelay 0.5 -heartbeat 0.1 ops bw iops latency output".split(),
           prefix)
-    table = [[float(x) for x in row[3:12:2]] for row in begun_rows(prefix + ".T0000.csv")]
+    table = [[x if x == "-" else float(x) for x in row[3:14:2]] for row in begun_rows(prefix + ".T0000.csv")]
     done = [row[0] - before[0] for before, row in zip([[0]] + table, table)]
     t.ok(len(table) > 10 and sum(done) == 5, "five operations in many lines", table)
-    t.ok(all((row[1], row[2], row[4]) == (0, 0, 0) for row, n in zip(table, done) if n == 0),
+    t.ok(all((row[1], row[2], row[5]) == (0, 0, 0) for row, n in zip(table, done) if n == 0),
          "nothing was done since the line before: no rates, no latency", table)
-    t.ok(all(0 < row[2] <= 1000 * n and row[3] > 0 for row, n in zip(table, done) if n and row is not table[-1]),
+    t.ok(all(0 < row[2] <= 1000 * n and row[5] > 0 for row, n in zip(table, done) if n and row is not table[-1]),
          "and where something was, some", table)
+    t.equal({x for row in table for x in row[3:5]}, {"-"}, "and no percentile of so few operations")
 
 
 def test_closing_lines():

@@ -83,10 +83,10 @@ def test_figures():
     t.ok(all(abs(r["iops"] * (r["end_ns"] - r["start_ns"]) - r["ops"] * 1e9) <= 1e-6 * r["ops"] * 1e9 + 1 and
              abs(r["bandwidth"] * (r["end_ns"] - r["start_ns"]) - r["bytes"] * 1e3) <= 1e-6 * r["bytes"] * 1e3 + 1
              for r in timed), "rates are those of the row", rows)
-    t.ok(all(r["p50_ns"] <= r["p99_ns"] <= r["max_ns"] * 1.01 for r in rows if r["p50_ns"] is not None),
-         "percentiles are in order", rows)
-    t.ok(all((r["ops"] == 0) == (r["p50_ns"] is None) for r in rows if r["ops"] == 0 or r["ops"] > 8),
-         "and there are none without operations", rows)
+    ordered = [[x for x in (r["p50_ns"], r["p99_ns"], r["max_ns"] and r["max_ns"] * 1.01) if x is not None] for r in rows]
+    t.ok(all(x == sorted(x) for x in ordered) and any(len(x) == 2 for x in ordered), "percentiles are in order", rows)
+    t.ok(all((r["p50_ns"] is None) == (r["ops"] < 20) for r in rows if not 12 < r["ops"] < 28) and
+         all(r["p99_ns"] is None for r in rows if r["ops"] < 992), "and there are none of too few operations", rows)
     t.equal(sorted(series(rows), key=str), sorted(((n, d) for n in (0, 1, None) for d in ("read", "write")), key=str),
             "rows for each target and direction, and for all", rows)
     for key, found in series(rows, ("target", "direction", "pass")).items():

@@ -42,7 +42,7 @@ def check_a_target():
 
 def reads():
     standard = {"request": 4096, "depth": 32, "op": "read", "pattern": "random", "dio": DIRECT, "bytes": MIB, "p50": True,
-                "p99": True, "errors": 0}
+                "errors": 0}
     solve("4 KiB random reads at depth 32, direct, in fio's words",
           "--name=job --rw=randread --bs=4k --iodepth=32 --direct=%d --filename=T --size=1M" % DIO, figures=standard)
     solve("the same with one dash and blanks",
@@ -72,7 +72,7 @@ def reads():
 def mixes_and_writes():
     solve("70 % reads, 30 % writes, random, 4 KiB",
           "--rw=randrw --rwmixread=70 --bs=4k --iodepth=8 --filename=T --size=1M",
-          figures={"request": 4096, "depth": 8, "pattern": "random", "reads": 70, "p99": True})
+          figures={"request": 4096, "depth": 8, "pattern": "random", "reads": 70, "p50": True})
     solve("the mix with xdd's ratio and a percent sign", "-op rw -rwratio 70% -target T -reqsize 4k -bytes 1M -seek random",
           second="-rwratio 70% -target T -reqsize 4k -bytes 1M -seek random", figures={"reads": 70, "request": 4096})
     solve("sequential write with fsync at the end", "--rw=write --bs=256k --size=1M --filename=new --end_fsync=1",
@@ -131,7 +131,7 @@ def several_targets():
 
 def rates_and_times():
     solve("a rate limit, with response times", "--rw=randread --bs=4k --filename=T --size=200k --rate_iops=500",
-          figures={"throttle_ops": ["500"], "ops": 50, "response_p99": True})
+          figures={"throttle_ops": ["500"], "ops": 50, "response_p50": True})
     solve("10k operations per second", "-op read -target T -reqsize 4k -numreqs 100 -throttle ops 10k",
           figures={"throttle_ops": ["10k"], "ops": 100})
     solve("a bandwidth limit", "--rw=read --bs=64k --filename=T --rate=10m", figures={"throttle_bw": lambda v: v, "ops": 16})

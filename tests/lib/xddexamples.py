@@ -382,12 +382,14 @@ LABELS = re.compile(r"[a-z][a-z ]*: |- |\S+: |\d+ targets: ")
 BY_CHANCE = re.compile(
     r"(limited|limited by|certainty|not reproducible|disturbed|rate not reached|next): |- |(What|Nothing) looks wrong|"
     r"xdd: warning: |Target \d+, not reproducible|  [ab]\d*, all targets, is not reproducible|No difference between|"
-    r"The results differ|Several runs of each|(a|b)\d* has |The runs cannot")
+    r"  all targets  p99|The results differ|Several runs of each|(a|b)\d* has |The runs cannot")
 # Parts that differ from machine to machine: the line about a device, the advice for it, the answers of compare, how far
 # a target was at a beat, digests, and empty columns of a histogram.
 MACHINE = [(re.compile(pattern), to) for pattern, to in (
     (r"^(\S+: (?:block device|file), ).*", r"\1"), (r" -ioengine \w+", ""), (r"\b(real|may be chance.*|unknown)$", "VERDICT"),
-    (r" \+ \[.\]", " + STATE"), (r"\bdigest [0-9a-f]+", "digest"), (r"(?<= )(___|---)(?= |$)", "0"))]
+    (r" \+ \[.\]", " + STATE"), (r"\bdigest [0-9a-f]+", "digest"), (r"(?<= )(___|---)(?= |$)", "0"),
+    # A percentile of too few operations, and another machine has enough.
+    (r"(?<=[ ,])-(?=[ ,]|$)", "0"))]
 
 
 def logical(lines):

@@ -103,6 +103,11 @@ def load(file):
         return parse(f.read().decode("utf-8"))
 
 
+def enough(percent, n):
+    """True if this percentile of `n` operations is shown: at least ten are expected on its shorter side."""
+    return percent >= 100 or n * min(percent, 100 - percent) >= 1000 - 1e-6
+
+
 def of_sweep(run, name, title):
     """The document of a sweep or a curve that was run, a file of the test with this name; None if it cannot be read."""
     t.equal(run.status, 0, title, run)

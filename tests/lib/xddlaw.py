@@ -111,7 +111,8 @@ class Round:
     def __init__(self, row, rate, servers, limit):
         self.ops, self.limit, self.servers = row["ops"], limit, servers
         self.service = row["latency"] / 1e9
-        self.measured = [row[name] / 1e9 for name in FIGURES]
+        # Percentiles of too few operations are not known.
+        self.measured = [row[name] / 1e9 if row[name] is not None else None for name in FIGURES]
         self.gaps = xddpoisson.before(limit * rate * 1.2, row["seek_seed"])
         self.rate = rate
         self.begin = datetime.datetime.fromisoformat(row["start_time"].replace("Z", "+00:00")).timestamp()

@@ -176,7 +176,7 @@ FIGURES = {
     "p50": _percentile("service", "50"),
     "p99": _percentile("service", "99"),
     "intervals": lambda d: len(d.get("intervals") or []),
-    "response_p99": _percentile("response", "99"),
+    "response_p50": _percentile("response", "50"),
     "throttle_ops": _option("throttle", "ops"),
     "throttle_bw": _option("throttle", "bw"),
     "flushwrite": lambda d: d["plan"]["targets"][0]["options"]["flushwrite"],

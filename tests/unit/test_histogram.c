@@ -434,14 +434,45 @@ static void test_touch(void **state)
 	histogram_free(&h, 1);
 }
 
+/* A percentile is known from ten values beyond it on. */
+static void test_known(void **state)
+{
+	static const struct {
+		uint32_t percent;
+		uint64_t least;
+	} cases[] = { { 50 * HISTOGRAM_PERCENT, 20 },
+		      { 99 * HISTOGRAM_PERCENT, 1000 },
+		      { 999 * (HISTOGRAM_PERCENT / 10), 10000 },
+		      { 1 * HISTOGRAM_PERCENT, 1000 },
+		      { HISTOGRAM_ALL, 1 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t count = cases[i].least;
+		struct histogram_sum sum = { .n = count,
+					     .sum_ns = 7 * count,
+					     .min_ns = 7,
+					     .max_ns = 7,
+					     .first = 7,
+					     .size = 1,
+					     .counts = &count };
+		const struct histogram_view v = { { &sum }, 1 };
+
+		assert_near(histogram_known_percentile(&v, cases[i].percent), 7, TOLERANCE);
+		sum.n = --count;
+		assert_true(isnan(histogram_known_percentile(&v, cases[i].percent)));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_against_sort),	   cmocka_unit_test(test_buckets),
-		cmocka_unit_test(test_sums_are_exact),	   cmocka_unit_test(test_differences),
-		cmocka_unit_test(test_empty_and_reset),	   cmocka_unit_test(test_overflow),
-		cmocka_unit_test(test_weighted_mean),	   cmocka_unit_test(test_directions),
-		cmocka_unit_test(test_read_while_written), cmocka_unit_test(test_touch),
+		cmocka_unit_test(test_against_sort), cmocka_unit_test(test_known),
+		cmocka_unit_test(test_buckets),	     cmocka_unit_test(test_sums_are_exact),
+		cmocka_unit_test(test_differences),  cmocka_unit_test(test_empty_and_reset),
+		cmocka_unit_test(test_overflow),     cmocka_unit_test(test_weighted_mean),
+		cmocka_unit_test(test_directions),   cmocka_unit_test(test_read_while_written),
+		cmocka_unit_test(test_touch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,10 +47,11 @@ struct curve_goal {
 	double limit_ns; /* 0: there is no goal */
 
 	/* resolved by curve_goal_next() */
-	double holds;	/* the greatest load at which it holds; 0: at none */
-	double fails;	/* the least at which it does not; INFINITY: none that was offered */
-	bool sure;	/* both are beyond the confidence intervals of the figure */
-	bool disturbed; /* a load has a greater response time than a greater load */
+	double holds;	 /* the greatest load at which it holds; 0: at none */
+	double fails;	 /* the least at which it does not; INFINITY: none that was offered */
+	bool sure;	 /* both are beyond the confidence intervals of the figure */
+	size_t unjudged; /* loads whose rounds have too few operations for the figure */
+	bool disturbed;	 /* a load has a greater response time than a greater load */
 };
 
 struct curve {
@@ -112,7 +113,15 @@ struct curve_knee curve_knee_of(const double *shares, const double *responses, s
 struct curve_knee curve_knee(const struct curve *c, const struct sweep_results *r);
 
 /*
- * Judge if the goal holds at a load. `*sure`: the limit is outside the 95 % interval of the figure.
+ * True if the goal can be judged at a load: each round has enough operations for the figure, or
+ * most rounds end late.
+ */
+bool curve_goal_judges(const struct curve *c, const struct sweep_results *r,
+		       const struct curve_load *load);
+
+/*
+ * Judge if the goal holds at such a load. `*sure`: the limit is outside the 95 % interval of the
+ * figure.
  */
 bool curve_goal_holds(const struct curve *c, const struct sweep_results *r,
 		      const struct curve_load *load, bool *sure);

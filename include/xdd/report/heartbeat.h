@@ -34,8 +34,8 @@ struct heartbeat_sample {
 	uint64_t recent_ns;
 	uint64_t recent_ops;
 	uint64_t recent_bytes;
-	uint64_t median_ns; /* of these operations; all 0: there were none */
-	uint64_t p99_ns;
+	double median_ns; /* of these operations; NAN: there were too few */
+	double p99_ns;
 	uint64_t longest_ns;
 };
 

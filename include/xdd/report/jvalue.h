@@ -22,6 +22,9 @@ json_t *jvalue_count(uint64_t value);
 /* Null where there is no such number in JSON: infinite, or none at all. */
 json_t *jvalue_real(double value);
 
+/* Whole nanoseconds; null for NAN. */
+json_t *jvalue_ns(double ns);
+
 /* A time as UTC: "2025-03-03T10:15:02.123Z". */
 json_t *jvalue_time(uint64_t wall_ns);
 

@@ -142,6 +142,14 @@ double histogram_stddev(const struct histogram_view *v);
 uint64_t histogram_percentile(const struct histogram_view *v, uint32_t percent);
 
 /*
+ * That percentile, for all that people or programs are shown; NAN where it would be the least or
+ * greatest value under another name: less than HISTOGRAM_BEYOND values are expected on its shorter
+ * side. p50 needs 20 values, p99 1000, p99.9 10,000. HISTOGRAM_ALL needs one.
+ */
+#define HISTOGRAM_BEYOND 10
+double histogram_known_percentile(const struct histogram_view *v, uint32_t percent);
+
+/*
  * The mean of the values, each bucket weighted by the square of its share: where most values lie,
  * whatever the tail is like. IBM's xdisk calls it the weighted average; the formula is its guide's.
  */

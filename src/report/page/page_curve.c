@@ -96,7 +96,10 @@ static void put_goal(struct page *p, const json_t *curve)
 		return;
 	scaled_ops(page_real(goal, "holds_iops"), rate);
 	scaled_time(page_real(goal, "limit"), limit);
-	if (!(holds > 0))
+	if (!(holds > 0) && !(fails > 0))
+		page_item(p, "goal: %s up to %s cannot be judged: too few operations in a round",
+			  goal_figure(goal), limit);
+	else if (!(holds > 0))
 		page_item(p, "goal: %s up to %s holds at no load%s", goal_figure(goal), limit,
 			  disturbed);
 	else if (fails > 0)

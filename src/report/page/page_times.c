@@ -89,8 +89,8 @@ static bool take_rows(struct times *t, const json_t *rows)
 			.ops = known(page_real(row, "ops")),
 			.bytes = known(page_real(row, "bytes")),
 			.errors = known(page_real(row, "errors")),
-			.p50_ns = known(page_real(row, "p50_ns")),
-			.p99_ns = known(page_real(row, "p99_ns")),
+			.p50_ns = page_real(row, "p50_ns"),
+			.p99_ns = page_real(row, "p99_ns"),
 			.max_ns = known(page_real(row, "max_ns")),
 		};
 	}
@@ -121,7 +121,9 @@ static void join(struct joined *j, const struct row *row)
 	j->bytes += row->bytes;
 	j->bandwidth |= row->has_bandwidth;
 	j->errors += row->errors;
-	j->p50_sum += row->ops * row->p50_ns;
+	if (row->ops > 0)
+		j->p50_sum += row->ops * row->p50_ns;
+	/* NAN, of too few operations, leaves the other. */
 	j->p99_ns = fmax(j->p99_ns, row->p99_ns);
 	j->max_ns = fmax(j->max_ns, row->max_ns);
 }
@@ -136,6 +138,11 @@ static double p50_of(const struct joined *j)
 	return j->ops > 0 ? j->p50_sum / j->ops : NAN;
 }
 
+static double p99_of(const struct joined *j)
+{
+	return j->ops > 0 && j->p99_ns > 0 ? j->p99_ns : NAN;
+}
+
 static void put_row(struct page *p, const struct joined *j)
 {
 	char text[SCALED_SIZE];
@@ -146,7 +153,7 @@ static void put_row(struct page *p, const struct joined *j)
 	page_rate_cell(p, j->bandwidth ? rate(j->bytes, j) : NAN);
 	page_ops_cell(p, rate(j->ops, j));
 	page_time_cell(p, p50_of(j));
-	page_time_cell(p, j->ops > 0 ? j->p99_ns : NAN);
+	page_time_cell(p, p99_of(j));
 	page_time_cell(p, j->ops > 0 ? j->max_ns : NAN);
 	page_count_cell(p, j->errors);
 	page_row_end(p);
@@ -196,7 +203,7 @@ static void add_p50(void *plot, const struct joined *j)
 
 static void add_p99(void *plot, const struct joined *j)
 {
-	plot_row(plot, (double[]){ middle(j), j->p99_ns / 1e9 });
+	plot_row(plot, (double[]){ middle(j), p99_of(j) / 1e9 });
 }
 
 static void add_max(void *plot, const struct joined *j)

@@ -30,8 +30,8 @@ struct heartbeat_target {
 	uint64_t end_ns;
 
 	/* the latencies of its operations that no line has shown; 0: there are none */
-	uint64_t median_ns;
-	uint64_t p99_ns;
+	double median_ns; /* NAN: too few operations */
+	double p99_ns;
 	uint64_t longest_ns;
 
 	/* the last line: its pass, when it was made, and what it counted */

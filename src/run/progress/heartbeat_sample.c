@@ -157,23 +157,22 @@ void heartbeat_summary(struct heartbeat *h, struct progress_line *p)
 
 /* Figures of `now` without the part that the last line counted, if that was in the same pass. */
 static void take_figures(const struct heartbeat_target *own, uint64_t pass,
-			 const struct latency *now, uint64_t *median_ns, uint64_t *p99_ns,
+			 const struct latency *now, double *median_ns, double *p99_ns,
 			 uint64_t *longest_ns)
 {
 	struct latency recent;
 	struct histogram_view v;
 
-	*median_ns = *p99_ns = *longest_ns = 0;
+	*median_ns = *p99_ns = NAN;
+	*longest_ns = 0;
 	latency_init(&recent);
 	if (latency_add(&recent, now) == 0) {
 		if (own->line_pass == pass)
 			latency_subtract(&recent, &own->line_latency);
 		v = latency_view(&recent, LATENCY_SERVICE, LATENCY_ALL_DIRS);
-		if (histogram_count(&v)) {
-			*median_ns = histogram_percentile(&v, 50 * HISTOGRAM_PERCENT);
-			*p99_ns = histogram_percentile(&v, 99 * HISTOGRAM_PERCENT);
-			*longest_ns = histogram_max(&v);
-		}
+		*median_ns = histogram_known_percentile(&v, 50 * HISTOGRAM_PERCENT);
+		*p99_ns = histogram_known_percentile(&v, 99 * HISTOGRAM_PERCENT);
+		*longest_ns = histogram_max(&v);
 	}
 	latency_free(&recent);
 }
@@ -207,6 +206,7 @@ void heartbeat_select(struct heartbeat *h, size_t target, struct heartbeat_sampl
 	struct heartbeat_target *own = &h->targets[target];
 
 	*s = h->samples[target];
+	s->median_ns = s->p99_ns = NAN;
 	if (s->state == HEARTBEAT_RUNNING && (s->options->fields & HEARTBEAT_LATENCY)) {
 		if (shown && own->line_pass != s->pass)
 			latency_free(&own->line_latency);
@@ -215,8 +215,10 @@ void heartbeat_select(struct heartbeat *h, size_t target, struct heartbeat_sampl
 		s->median_ns = own->median_ns;
 		s->p99_ns = own->p99_ns;
 		s->longest_ns = own->longest_ns;
-		if (shown)
-			own->median_ns = own->p99_ns = own->longest_ns = 0;
+		if (shown) {
+			own->median_ns = own->p99_ns = NAN;
+			own->longest_ns = 0;
+		}
 	}
 	if (!shown || s->state == HEARTBEAT_WAITING)
 		return;
