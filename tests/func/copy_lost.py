@@ -238,6 +238,16 @@ def test_terminated():
              "SIGTERM to the destination on another host, %s" % title, r)
         t.ok(same("source", "terminated.d/copy") if status == 0 else not os.listdir(directory), "%s: what is left" % title)
         os.unlink(marker)
+    # The ssh of the second attempt removes the pipe that the first one could not copy.
+    tree, directory = s.fresh("terminated.tree"), s.fresh("terminated.d")
+    os.link(t.path("source"), os.path.join(tree, "file"))
+    fifo = os.path.join(tree, "fifo")
+    os.mkfifo(fifo)
+    fake = s.Fake(name="repaired", prefix="env " + settings, before="[ ! -e '%s' ] || rm -f '%s'" % (marker, fifo))
+    r = s.xddcp("-S", fake.ssh, "-r", "-retries", "2", tree, fake.place(directory))
+    t.ok(r.status == 0 and r.err.count("fifo: ") == 1 and "failed: " not in r.out and
+         same("source", "terminated.d/terminated.tree/file"), "a failure that a later attempt has repaired does not count", r)
+    os.unlink(marker)
     directory = s.fresh("terminated.d")
     r = s.xddcp("-R", "-retries", "2", t.path("source"), os.path.join(directory, "copy"), env=dict(os.environ, **env, TERMINATED=marker))
     t.ok(r.status == 5 and "SIGTERM" in r.out + r.err and "attempt" not in r.err, "SIGTERM to the other process on this host", r)

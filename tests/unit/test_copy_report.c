@@ -495,6 +495,47 @@ static void test_many_failures(void **state)
 	json_decref(document);
 }
 
+/* A failure that a later attempt does not find again was repaired. Others count, and once. */
+static void test_repaired_failures(void **state)
+{
+	struct copy_request q = sample_request();
+	struct copy_report *r;
+	json_t *document;
+
+	(void)state;
+	q.json_path = json_file;
+	for (int left = 0; left < 2; left++) {
+		assert_int_equal(copy_report_open(&r, &q), 0);
+		for (int attempt = 0; attempt < 2; attempt++) {
+			assert_int_equal(copy_report_begin(r), 0);
+			copy_report_entry(r, "f", COPY_FILE, 1, COPY_SAME);
+			if (!attempt)
+				fail_one(r, COPY_SOURCE, COPY_FAILED, "repaired");
+			if (left)
+				fail_one(r, COPY_SOURCE, COPY_FAILED, "left");
+			assert_int_equal(copy_report_status(r), attempt && !left ? 0 : COPY_FAILED);
+			copy_report_counts(r, COPY_SOURCE,
+					   &(struct copy_counts){ .offered_files = 1,
+								  .failed = (uint64_t)left });
+		}
+		assert_int_equal(copy_report_close(r, copy_report_status(r)),
+				 left ? COPY_FAILED : 0);
+		assert_int_equal(lines_with(error_file, "repaired: cannot open"), 1);
+		assert_int_equal(lines_with(error_file, "left: cannot open"), left);
+		assert_int_equal(lines_with(out_file, "failed: 1:"), left);
+		document = json_load_file(json_file, 0, NULL);
+		assert_non_null(document);
+		assert_int_equal(json_array_size(json_object_get(document, "failures")), left);
+		assert_int_equal(json_integer_value(json_object_get(document, "status")),
+				 left ? COPY_FAILED : 0);
+		json_decref(document);
+		if (!left) {
+			leave(state);
+			enter(state);
+		}
+	}
+}
+
 /* A loss without a reason is a failure, even if both sides say that all is well. */
 static void test_no_reasons(void **state)
 {
@@ -693,6 +734,7 @@ int main(void)
 		cmocka_unit_test(test_summary_of_other_modes),
 		cmocka_unit_test(test_summary_of_bottleneck),
 		cmocka_unit_test_setup_teardown(test_many_failures, enter, leave),
+		cmocka_unit_test_setup_teardown(test_repaired_failures, enter, leave),
 		cmocka_unit_test_setup_teardown(test_no_reasons, enter, leave),
 		cmocka_unit_test_setup_teardown(test_list, enter, leave),
 		cmocka_unit_test_setup_teardown(test_json_alone, enter, leave),

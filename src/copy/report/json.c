@@ -108,6 +108,13 @@ void copy_json_failure(struct copy_json *j, enum copy_role side, const struct co
 	put_value(j, j->failures, o);
 }
 
+void copy_json_forget_failures(struct copy_json *j)
+{
+	rewind(j->failures);
+	if (ftruncate(fileno(j->failures), 0) == 0)
+		j->n_failures = 0;
+}
+
 void copy_json_note(struct copy_json *j, const char *text)
 {
 	json_array_append_new(j->notes, jvalue_text(text));

@@ -213,6 +213,23 @@ static bool was_told(struct copy_report *r, const char *line)
 	return false;
 }
 
+/* A further attempt reports again all that is still wrong. r->lock is held. */
+static void forget_failures(struct copy_report *r)
+{
+	struct copy_state *s = &r->state;
+
+	s->status = XDD_OK;
+	s->failures = s->warnings = s->differing = 0;
+	for (size_t i = 0; i < s->n_first; i++)
+		free(s->first[i]);
+	s->n_first = 0;
+	if (r->json)
+		copy_json_forget_failures(r->json);
+	if (r->n_told)
+		qsort(r->told, r->n_told, sizeof(*r->told), compare_digests);
+	r->n_before = r->n_told;
+}
+
 /* A copy that is tried again counts from zero: the rest is durable already. */
 int copy_report_begin(struct copy_report *r)
 {
@@ -223,6 +240,8 @@ int copy_report_begin(struct copy_report *r)
 	r->names = wants_entries(r) ? names_new(r) : NULL;
 
 	pthread_mutex_lock(&r->lock);
+	if (r->begun_ns)
+		forget_failures(r);
 	r->begun_ns = clock_now_ns();
 	memset(&s->source, 0, sizeof(s->source));
 	memset(&s->destination, 0, sizeof(s->destination));
@@ -231,9 +250,6 @@ int copy_report_begin(struct copy_report *r)
 	if (r->listed)
 		fclose(r->listed);
 	r->listed = NULL;
-	if (r->n_told)
-		qsort(r->told, r->n_told, sizeof(*r->told), compare_digests);
-	r->n_before = r->n_told;
 	r->offered = false;
 	r->lost = XDD_OK;
 	r->progress.n = r->progress.next = 0;
@@ -333,24 +349,19 @@ void copy_report_failure(struct copy_report *r, enum copy_role side, const struc
 	pthread_mutex_lock(&r->lock);
 	set_status(r, (int)f->status);
 	line = r->request ? failure_line(r, side, f) : NULL;
-	if (line && was_told(r, line)) {
-		pthread_mutex_unlock(&r->lock);
-		free(line);
-		return;
-	}
 	if (f->status)
 		s->failures++;
 	if (f->status && f->differs)
 		s->differing++;
 	if (!f->status)
 		s->warnings++;
-	if (line) {
+	if (line && !was_told(r, line)) {
 		print_failure(r, !f->status, line);
 		if (r->log)
 			logfile_line(r->log, word, line);
-		if (r->json)
-			copy_json_failure(r->json, side, f);
 	}
+	if (r->json)
+		copy_json_failure(r->json, side, f);
 	if (line && f->status && s->n_first < SUMMARY_FAILURES) {
 		s->first[s->n_first++] = line;
 		line = NULL;

@@ -23,7 +23,11 @@ struct copy_report;
  */
 int copy_report_open(struct copy_report **r, const struct copy_request *request);
 
-/* Start the thread that draws progress, once the sides have met; a second call does nothing. */
+/*
+ * Start the thread that draws progress, once the sides have met. In a further attempt all counts
+ * begin at zero again, and the failures of the one before do not count any more: what it has not
+ * repaired fails again. No line is printed twice.
+ */
 int copy_report_begin(struct copy_report *r);
 
 /* The latest counts of a side: from its own threads each 250 ms, or from COUNTS of the peer. */
@@ -49,7 +53,7 @@ void copy_report_connection(struct copy_report *r, const struct connection_info 
 /* `inside`: data goes through ssh, which protects it. Before each copy_report_begin(). */
 void copy_report_inside(struct copy_report *r, bool inside);
 
-/* True once a failure with a status was reported; and the worst status so far (0: none). */
+/* The worst status of the failures of this attempt; 0: none. */
 int copy_report_status(const struct copy_report *r);
 
 /*

@@ -137,6 +137,8 @@ struct copy_json;
 /* Returns 0 or -errno. */
 int copy_json_open(struct copy_json **j, const struct copy_request *request);
 void copy_json_failure(struct copy_json *j, enum copy_role side, const struct copy_failure *f);
+/* Begin the list of failures again. */
+void copy_json_forget_failures(struct copy_json *j);
 void copy_json_note(struct copy_json *j, const char *text);
 void copy_json_connection(struct copy_json *j, const struct connection_info *info);
 /* Write all. Returns 0 or the first -errno; the file is then as it was. Accepts NULL. */
