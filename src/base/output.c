@@ -72,7 +72,7 @@ static int check_directory(const char *path, char *why)
 		snprintf(why, OUTPUT_WHY_SIZE, "there is no directory %s", directory);
 	} else if (err) {
 		snprintf(why, OUTPUT_WHY_SIZE, "%s", strerror(-err));
-	} else if (faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) < 0) {
+	} else if (fileopen_access(AT_FDCWD, directory, W_OK | X_OK) < 0) {
 		err = -errno;
 		snprintf(why, OUTPUT_WHY_SIZE, "cannot create a file in the directory %s (%s)",
 			 directory, strerror(-err));
@@ -104,7 +104,7 @@ int output_check(const char *path, char *why)
 		return 0;
 	if (stat(path, &st) == 0) {
 		err = judge(&st);
-		if (!err && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0)
+		if (!err && fileopen_access(AT_FDCWD, path, W_OK) < 0)
 			err = -errno;
 	} else if (errno == ENOENT) {
 		return check_place(path, why);

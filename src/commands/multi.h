@@ -28,9 +28,9 @@ struct option_table;
 #define MULTI_LINE_BYTES 4096 /* of a message; a longer one is cut */
 #define MULTI_LAST_LINES 5    /* messages that a report about a failure repeats */
 #define MULTI_WHY_BYTES 512
-#define MULTI_NOISE_TEXT \
-	"sent other output than results; login scripts must print nothing for commands"
-#define MULTI_PORT_TEXT "PORT" /* of -dryrun, for what is not known yet */
+#define MULTI_NOISE_TEXT "sent other output than results"
+#define MULTI_MAX_NOISE (64u << 10) /* bytes of it before the results, as in xddcp */
+#define MULTI_PORT_TEXT "PORT"	    /* of -dryrun, for what is not known yet */
 #define MULTI_TIME_TEXT "STARTTIME"
 
 /* ---- the command line: multi_options.c ---- */
@@ -106,6 +106,7 @@ struct multi_rank {
 
 	char *document; /* bytes of its standard output */
 	size_t document_bytes, document_room;
+	size_t noise_bytes;	     /* of other output before it */
 	char line[MULTI_LINE_BYTES]; /* the beginning of a message */
 	size_t line_bytes;
 	char *last[MULTI_LAST_LINES]; /* the last messages, in a ring */

@@ -19,7 +19,6 @@
 
 #define FILE_MAX_BYTES (4u << 20)
 #define NAME_MAX_BYTES 255
-#define SLOTS "slots="
 
 static enum xdd_status no_memory(void)
 {
@@ -35,11 +34,18 @@ static char *find_slots(char *text)
 	return colon && !strchr(colon + 1, ':') ? colon : NULL;
 }
 
+/* An address of IPv6, perhaps with a zone: fe80::1%eth0. */
 static bool is_address(const char *name)
 {
+	char number[INET6_ADDRSTRLEN];
+	const size_t n = strcspn(name, "%");
 	struct in6_addr address;
 
-	return inet_pton(AF_INET6, name, &address) == 1;
+	if (n >= sizeof(number) || (name[n] && !name[n + 1]))
+		return false;
+	memcpy(number, name, n);
+	number[n] = '\0';
+	return inet_pton(AF_INET6, number, &address) == 1;
 }
 
 /* The problem of `host`, or NULL. Names become names of files, so slashes are refused as well. */
@@ -49,7 +55,7 @@ static const char *problem(const struct multi_host *host)
 
 	if (wrong)
 		return wrong;
-	if (strpbrk(host->name, "/[],@?*=%"))
+	if (strpbrk(host->name, "/[],@?*=") || (strchr(host->name, '%') && !is_address(host->name)))
 		return "is not the name of a host";
 	if (strchr(host->name, ':') && !is_address(host->name))
 		return "expected one number of ranks after the host, such as node1:2 or "
@@ -239,25 +245,32 @@ static bool is_blank(const char *line)
 	return !line[strspn(line, " \t\r")];
 }
 
-/* A line of a file, which is changed: a host, perhaps with slots=<n>. */
+/* The number after `key` where `word` begins with it. False: it does not, or has no number. */
+static bool take_key(const char *word, const char *key, uint32_t *number)
+{
+	const size_t n = strlen(key);
+
+	return strncmp(word, key, n) == 0 && !parse_slots(word + n, number);
+}
+
+/* A line of a file, which is changed: a host, perhaps with slots=<n> and max_slots of mpirun. */
 static enum xdd_status read_line(struct arena *arena, struct multi_hosts *h, char *line,
 				 const char *origin, uint32_t slots)
 {
+	uint32_t most = MULTI_MAX_RANKS;
 	char *save = NULL, *name, *word;
+	bool good = true;
 
 	line[strcspn(line, "#\r")] = '\0';
 	name = strtok_r(line, " \t", &save);
-	word = strtok_r(NULL, " \t", &save);
-	if (word && strncmp(word, SLOTS, sizeof(SLOTS) - 1) == 0) {
-		if (parse_slots(word + sizeof(SLOTS) - 1, &slots))
-			name = NULL;
-		word = strtok_r(NULL, " \t", &save);
-	}
-	if (!name || word || (strchr(name, ',') && !strchr(name, '['))) {
+	while (good && (word = strtok_r(NULL, " \t", &save)))
+		good = take_key(word, "slots=", &slots) || take_key(word, "max_slots=", &most) ||
+		       take_key(word, "max-slots=", &most);
+	if (!name || !good || (strchr(name, ',') && !strchr(name, '['))) {
 		log_error("multi %s: expected a host, or a host and slots=<#ranks>", origin);
 		return XDD_BAD_ARGUMENT;
 	}
-	return add(arena, h, name, origin, slots);
+	return add(arena, h, name, origin, slots < most ? slots : most);
 }
 
 static enum xdd_status read_lines(struct arena *arena, struct multi_hosts *h, char *text,

@@ -27,7 +27,8 @@ static const struct option host_rows[] = {
 	  .type = OPT_TEXT,
 	  LINE_FIELD(host_file),
 	  .help = "a file with a host on each line",
-	  .detail = "As in -hosts; slots=4 after the name, as for mpirun, is the same as :4. A # "
+	  .detail = "As in -hosts; slots=4 after the name, as for mpirun, is the same as :4, and "
+		    "max_slots=2 limits it. A # "
 		    "begins a comment. Hosts of -hosts come first.",
 	  .example = "xdd-multi -hostfile hosts -- -op read -targets 1 /data/big" },
 	{ .name = "slots",

@@ -123,19 +123,43 @@ static void start_rank(struct multi *m, struct multi_rank *r)
 
 /* ---- output ---- */
 
-/* True if the bytes may be the beginning of a document of xdd, which has its format first. */
-static bool may_be_document(const char *bytes, size_t n)
-{
-	static const char begin[] = "{\"format\"";
-	size_t at = 0;
+/* A document of xdd has its format first, perhaps after blanks. */
+#define DOCUMENT_WORD "\"format\""
 
-	for (size_t i = 0; i < n && begin[at]; i++) {
-		if (bytes[i] == begin[at])
-			at++;
-		else if (at > 1 || (bytes[i] != ' ' && bytes[i] != '\n' && bytes[i] != '\r'))
-			return false;
+/*
+ * The begin of the document in output that a login script may have begun; `n`: none so far. Where
+ * the last bytes may be a part of it, it is their place.
+ */
+static size_t find_document(const char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *open = memchr(bytes + i, '{', n - i);
+		size_t word, left;
+
+		if (!open)
+			return n;
+		i = (size_t)(open - bytes);
+		for (word = i + 1; word < n && strchr(" \t\r\n", bytes[word]) && bytes[word];)
+			word++;
+		left = n - word < strlen(DOCUMENT_WORD) ? n - word : strlen(DOCUMENT_WORD);
+		if (memcmp(bytes + word, DOCUMENT_WORD, left) == 0)
+			return i;
 	}
-	return true;
+	return n;
+}
+
+/*
+ * True if the bytes may be the beginning of a document. A login script may print before it: that
+ * much is left out, as in xddcp.
+ */
+static bool may_be_document(struct multi_rank *r)
+{
+	const size_t at = find_document(r->document, r->document_bytes);
+
+	r->noise_bytes += at;
+	r->document_bytes -= at;
+	memmove(r->document, r->document + at, r->document_bytes);
+	return r->noise_bytes <= MULTI_MAX_NOISE;
 }
 
 static void take_document(const struct multi *m, struct multi_rank *r, const char *bytes, size_t n)
@@ -160,11 +184,12 @@ static void take_document(const struct multi *m, struct multi_rank *r, const cha
 	memcpy(r->document + r->document_bytes, bytes, n);
 	r->document_bytes += n;
 	/* Nothing else is kept, and nothing else is a sign of life. */
-	if (may_be_document(r->document, r->document_bytes)) {
-		r->sign_ns = clock_kernel_ns();
+	if (may_be_document(r)) {
+		if (r->document_bytes)
+			r->sign_ns = clock_kernel_ns();
 		return;
 	}
-	set_why(r, MULTI_NOISE_TEXT);
+	set_why(r, MULTI_NOISE_TEXT ", more than 64 KiB; login scripts must print less");
 	end_launcher(m, r, clock_kernel_ns());
 }
 

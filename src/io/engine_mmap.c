@@ -64,7 +64,7 @@ static int mmap_check(const struct target_plan *target, const char **why)
 			-EINVAL, why,
 			"a mapped file cannot grow: to be written to it must be as large as the "
 			"operations reach");
-	if (faccessat(AT_FDCWD, target->path, R_OK, AT_EACCESS))
+	if (fileopen_access(AT_FDCWD, target->path, R_OK))
 		return engine_fail(-errno, why, "no permission to read it, which a mapping needs");
 	return 0;
 }

@@ -1,6 +1,7 @@
 /*
  * The page cache seen from outside. Called between passes by target threads, by way of datamap.c.
  */
+#include "xdd/base/fileopen.h"
 #include "xdd/io/pagecache.h"
 
 #include <errno.h>
@@ -50,7 +51,7 @@ static bool may_ask(int fd)
 	if (geteuid() == 0 || (fstat(fd, &st) == 0 && st.st_uid == geteuid()))
 		return true;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	return faccessat(AT_FDCWD, name, W_OK, AT_EACCESS) == 0;
+	return fileopen_access(AT_FDCWD, name, W_OK) == 0;
 }
 
 /*

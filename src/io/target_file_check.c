@@ -30,7 +30,7 @@ static int check_directory(const char *directory, const char **why)
 	if (guard_among_devices(&st))
 		return target_file_fail(-ENODEV, why,
 					"no such device, and no file is made among devices");
-	if (faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS)) {
+	if (fileopen_access(AT_FDCWD, directory, W_OK | X_OK)) {
 		if (errno == EROFS)
 			return target_file_fail(-EROFS, why, "its file system is read-only");
 		if (errno == EACCES)
@@ -81,12 +81,12 @@ static int check_missing(const struct target_plan *plan, const char **why)
 
 static int check_access(const struct target_plan *plan, const char **why)
 {
-	if (target_file_is_readable(plan) && faccessat(AT_FDCWD, plan->path, R_OK, AT_EACCESS)) {
+	if (target_file_is_readable(plan) && fileopen_access(AT_FDCWD, plan->path, R_OK)) {
 		if (errno == EACCES)
 			return target_file_fail(-EACCES, why, "no permission to read it");
 		return -errno;
 	}
-	if (plan_changes(plan) && faccessat(AT_FDCWD, plan->path, W_OK, AT_EACCESS)) {
+	if (plan_changes(plan) && fileopen_access(AT_FDCWD, plan->path, W_OK)) {
 		if (errno == EROFS)
 			return target_file_fail(-EROFS, why, "its file system is read-only");
 		if (errno == EACCES)

@@ -16,6 +16,7 @@
 #include "plan/probe.h"
 #include "plan/target_names.h"
 #include "xdd/base/arena.h"
+#include "xdd/base/fileopen.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 
@@ -326,7 +327,7 @@ static enum xdd_status check_drop_system(struct plan *plan)
 			  "in which none of them runs; use -dropcache without the word");
 		return XDD_BAD_ARGUMENT;
 	}
-	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
+	if (fileopen_access(AT_FDCWD, path, W_OK) == 0)
 		return XDD_OK;
 	log_error("-dropcache system: %s: %s; -dropcache without the word needs no right", path,
 		  strerror(errno));

@@ -2,7 +2,6 @@
 """
 Engines: what one cannot do is refused in one line before anything is touched.
 """
-import ctypes
 import errno
 import os
 import platform
@@ -148,26 +147,6 @@ def test_open_files():
     return t.ok(run.status == 0 and os.path.exists(t.path("many099")), "a soft limit is raised", run)
 
 
-class Instruction(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_ushort), ("jt", ctypes.c_ubyte), ("jf", ctypes.c_ubyte), ("k", ctypes.c_uint32)]
-
-
-class Program(ctypes.Structure):
-    _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.POINTER(Instruction))]
-
-
-def forbid(number, error):
-    """Return a function that makes a system call fail in its process and in the programs which that runs."""
-    rules = ((0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | error), (0x06, 0, 0, 0x7fff0000))
-    program = Program(len(rules), (Instruction * len(rules))(*[Instruction(*r) for r in rules]))
-    libc = ctypes.CDLL(None, use_errno=True)
-
-    def apply():
-        if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(program), 0, 0):
-            raise OSError(ctypes.get_errno(), "seccomp")
-    return apply
-
-
 def test_seccomp():
     setup = {"x86_64": 206, "aarch64": 0}.get(platform.machine())
     for engine, number, error, pattern in (("io_uring", 425, errno.EPERM, "a seccomp filter forbids io_uring|io_uring is "),
@@ -179,14 +158,14 @@ def test_seccomp():
             t.skip(title, "this build, kernel or machine has no such engine")
             continue
         try:
-            if t.command(["true"], preexec_fn=forbid(number, error)).status:
+            if t.command(["true"], preexec_fn=s.forbid(number, error)).status:
                 raise OSError
         except (OSError, subprocess.SubprocessError):
             t.skip(title, "this kernel takes no seccomp filter")
             continue
         refused(title, (NEW + "-dio -ioengine " + engine).split(), "new: -ioengine %s: .*(%s)" % (engine, pattern),
-                preexec_fn=forbid(number, error))
-        run = t.xdd("-ioengine", "list", preexec_fn=forbid(number, error))
+                preexec_fn=s.forbid(number, error))
+        run = t.xdd("-ioengine", "list", preexec_fn=s.forbid(number, error))
         t.ok(run.status == 0 and re.search(r"^%s +no .*\n +.*(%s)" % (engine, pattern), run.out, re.M),
              title + ": -ioengine list says so", run)
 
@@ -203,13 +182,13 @@ def test_sysctl():
         with open(stand_in, "w") as f:
             f.write("%d\n" % value)
         try:
-            if t.command(prefix + ["cat", sysctl], preexec_fn=forbid(425, errno.EPERM)).out != "%d\n" % value:
+            if t.command(prefix + ["cat", sysctl], preexec_fn=s.forbid(425, errno.EPERM)).out != "%d\n" % value:
                 raise OSError
         except (OSError, subprocess.SubprocessError):
             t.skip("io_uring disabled by sysctl, %d" % value, "no mounts in a namespace, or no seccomp")
             continue
         refused("io_uring disabled by sysctl, %d" % value, (NEW + "-dio -ioengine io_uring").split(), pattern, prefix=prefix,
-                preexec_fn=forbid(425, errno.EPERM))
+                preexec_fn=s.forbid(425, errno.EPERM))
     return None
 
 

@@ -31,7 +31,9 @@ def dry(*words, env=None):
 def test_hosts():
     path = t.path("hostfile")
     with open(path, "w", encoding="utf-8") as f:
-        f.write("# the hosts of a run\n127.0.0.1\n\n  127.0.0.2 slots=2   # two\n127.0.0.3:1\n")
+        f.write("# the hosts of a run\n127.0.0.1\n\n  127.0.0.2 slots=2 max_slots=4  # two\n127.0.0.3:1\n")
+    with open(path + ".most", "w", encoding="utf-8") as f:
+        f.write("127.0.0.1 max-slots=1 slots=3\n127.0.0.2 max_slots=2\n")
     for words, labels in (
             (["-hosts", "127.0.0.1"], ["127.0.0.1"]),
             (["-hosts", "127.0.0.1,127.0.0.2 127.0.0.3"], ["127.0.0.1", "127.0.0.2", "127.0.0.3"]),
@@ -39,6 +41,8 @@ def test_hosts():
             (["-hosts", "127.0.0.1,127.0.0.1"], ["127.0.0.1.0", "127.0.0.1.1"]),
             (["-n", "[::1]:2"], ["::1.0", "::1.1"]),
             (["-w", "::1"], ["::1"]),
+            (["-hosts", "[fe80::1%eth0]:2,ann@fe80::2%en1"], ["fe80::1%eth0.0", "fe80::1%eth0.1", "fe80::2%en1"]),
+            (["-N", path + ".most"], ["127.0.0.1", "127.0.0.2"]),
             (["-hostfile", path], ["127.0.0.1", "127.0.0.2.1", "127.0.0.2.2", "127.0.0.3"]),
             (["-hosts", "localhost", "-N", path, "-slots", 2], ["localhost.0", "localhost.1", "127.0.0.1.2", "127.0.0.1.3",
                                                                 "127.0.0.2.4", "127.0.0.2.5", "127.0.0.3"])):
@@ -285,10 +289,15 @@ def test_out():
 
 def test_noise():
     """Output that is none of xdd's."""
-    fake = xddssh.Fake("echo hello")
+    for title, printed in (("a line", "hello\\n"), ("no line end", "{ hello "), ("a brace", "{\\n"), ("zeros", "\\0{\\0\\n"),
+                           ("60 kB", "%060000d\\n")):
+        fake = xddssh.Fake("printf '%s'" % printed, name="prints")
+        r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1,127.0.0.2", "-startin", 0, "--", *SHORT, tolerate=(r"warning: ",))
+        t.ok(r.status == 0 and r.out.startswith("2 hosts, "), "a login script that prints %s" % title, r)
+    fake = xddssh.Fake("printf hello; exit 0", name="prints-only")
     r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1", "-startin", 0, "--", *SHORT)
-    t.ok(r.status == 4 and "multi: 127.0.0.1: sent other output than results" in r.err and "no host has sent results" in r.err,
-         "a login script that prints", r)
+    t.ok(r.status == 4 and "multi: 127.0.0.1: sent no results" in r.err and "no host has sent results" in r.err,
+         "a host that prints nothing else", r)
     for name, what in (("stdout", "echo hello; exec cat /dev/zero"), ("stderr", "exec yes >&2")):
         fake = xddssh.Fake("case \"$*\" in *\" 127.0.0.1 exec\"*) %s;; esac" % what, name="noise-" + name)
         out = t.path("noise.json")

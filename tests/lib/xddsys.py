@@ -345,6 +345,29 @@ def _can_inject(what):
     return True
 
 
+class _Instruction(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_ushort), ("jt", ctypes.c_ubyte), ("jf", ctypes.c_ubyte), ("k", ctypes.c_uint32)]
+
+
+class _Program(ctypes.Structure):
+    _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.POINTER(_Instruction))]
+
+
+def forbid(number, error):
+    """
+    A function for preexec_fn that makes a system call fail, in its process and in the programs which that runs. It raises
+    OSError where the kernel takes no seccomp filter.
+    """
+    rules = ((0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | error), (0x06, 0, 0, 0x7fff0000))
+    program = _Program(len(rules), (_Instruction * len(rules))(*[_Instruction(*r) for r in rules]))
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def apply():
+        if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(program), 0, 0):
+            raise OSError(ctypes.get_errno(), "seccomp")
+    return apply
+
+
 def preload(name, code):
     """The environment in which this library is in front of others, or None."""
     source, library = t.path(name + ".c"), t.path(name + ".so")

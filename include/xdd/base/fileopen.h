@@ -52,4 +52,10 @@ int fileopen_follow(const char *path, char **name);
  */
 int fileopen_is_planted(const char *path);
 
+/*
+ * As faccessat(2) with AT_EACCESS: 0, or -1 with errno. Where a container runtime answers EPERM to
+ * a system call that it does not know, the older call answers.
+ */
+int fileopen_access(int dir_fd, const char *path, int mode);
+
 #endif

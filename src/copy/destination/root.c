@@ -12,6 +12,7 @@
 
 #include "copy/destination/commit.h"
 #include "copy/destination/directory.h"
+#include "xdd/base/fileopen.h"
 #include "xdd/base/path.h"
 
 /* The arguments of root_open(), and what was found. */
@@ -113,12 +114,11 @@ static int check_writable(struct question *q)
 	struct stat st;
 	int err;
 
-	if (q->reads_only || settings->in_place ||
-	    !faccessat(q->r->fd, ".", W_OK | X_OK, AT_EACCESS))
+	if (q->reads_only || settings->in_place || !fileopen_access(q->r->fd, ".", W_OK | X_OK))
 		return 0;
 	err = -errno;
 	if (err == -EACCES && !stat(q->path, &st) && S_ISREG(st.st_mode) &&
-	    !faccessat(AT_FDCWD, q->path, W_OK, AT_EACCESS))
+	    !fileopen_access(AT_FDCWD, q->path, W_OK))
 		return refuse(q, COPY_NOT_WRITABLE,
 			      "no permission to write into its directory; -i writes into the file "
 			      "itself",
@@ -169,7 +169,7 @@ static bool is_missing_device(const struct root *r)
 	struct stat st;
 
 	return !fstat(r->fd, &st) && guard_among_devices(&st) &&
-	       faccessat(r->fd, r->name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+	       fstatat(r->fd, r->name, &st, AT_SYMLINK_NOFOLLOW) != 0;
 }
 
 /* The file `path` in its directory. */
