@@ -485,6 +485,136 @@ def test_trust(rig):
     t.ok(status == 105 and "-trust is about parts of an interrupted copy; say -resume too" in err, "-trust without -R", err)
 
 
+def write_at(path, offset, data):
+    with open(path, "r+b") as f:
+        f.seek(offset)
+        f.write(data)
+
+
+def parts_below(root):
+    return {k: v for k, v in files_below(root).items() if k.endswith(".part")}
+
+
+def test_changed_hole(rig):
+    """Bytes in a part where its source has a hole are not sent, and do not stay."""
+    source = os.path.join(rig.directory, "sparse")
+    os.mkdir(source)
+    sparse = os.path.join(source, SLOW_NAME)
+    with open(sparse, "wb") as f:
+        f.truncate(LARGE)
+    write_at(sparse, LARGE // 2, os.urandom(LARGE // 2))
+    for trust in ([], ["-trust"]):
+        rig.interrupt(None, "server", "-R", source=source + "/")
+        part, = parts_below(rig.destination).values()
+        write_at(part, 4096, b"not of the source")
+        status, err, document = rig.copy("-R", *trust, source=source + "/")
+        t.equal((status, wrong_names(source, rig.destination), document and document["destination_side"]["resumed_bytes"] > 0),
+                (0, [], True), "a hole of the source is one of a part that is continued%s" % (", -trust" * len(trust)), err)
+        shutil.rmtree(rig.destination)
+    shutil.rmtree(source)
+
+
+def change_part(r, path):
+    """At random, from one side or both."""
+    size = os.path.getsize(path)
+    how = r.choice(("bytes", "bytes", "bytes", "hole", "cut", "longer", "copied"))
+    if how == "bytes":
+        for _ in range(r.randint(1, 4)):
+            write_at(path, r.randrange(LARGE), r.randbytes(r.choice((1, 100, 8192, BLOCK))))
+    elif how == "hole":
+        write_at(path, r.randrange(LARGE), bytes(r.choice((4096, 1 << 20))))
+    elif how == "cut":
+        os.truncate(path, r.randrange(size + 1))
+    elif how == "longer":
+        write_at(path, size, r.randbytes(5000))
+    else:
+        shutil.copy2(path, path + ".copy")
+        os.rename(path + ".copy", path)
+    return "part " + how
+
+
+def change_source(r, path):
+    """Mostly under the size and time that it had."""
+    before = os.stat(path)
+    how = r.choice(("replaced", "rewritten", "rewritten", "longer", "shorter"))
+    at, data = r.randrange(LARGE - BLOCK), r.randbytes(r.choice((1, 4096, BLOCK)))
+    if how == "replaced":
+        shutil.copy(path, path + ".new")
+        write_at(path + ".new", at, data)
+        os.rename(path + ".new", path)
+    elif how == "rewritten":
+        write_at(path, at, data)
+    else:
+        os.truncate(path, before.st_size + (4096 if how == "longer" else -4096))
+    if r.randrange(4):
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    return "source " + how
+
+
+def change_journal(r, path):
+    size = os.path.getsize(path)
+    if r.randrange(2):
+        os.truncate(path, r.randrange(size))
+        return "journal cut"
+    write_at(path, r.randrange(size), r.randbytes(1))
+    return "journal byte"
+
+
+def interrupt_soon(rig):
+    """Ctrl-C once a part has contents: the destination then records them, and ends."""
+    process = rig.start("-R", slow=True)
+    end = time.monotonic() + LIMIT_S
+    while process.poll() is None and time.monotonic() < end:
+        try:
+            if any(os.stat(v).st_blocks for v in parts_below(rig.destination).values()):
+                break
+        except FileNotFoundError:
+            pass
+        time.sleep(0.005)
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGINT)
+    rig.finish(process)
+    rig.wait_none()
+
+
+def random_change(rig, r):
+    """Returns what was changed."""
+    done = []
+    for _ in range(r.choice((0, 1, 1, 2, 3))):
+        parts = sorted(parts_below(rig.destination).values())
+        kind = r.choice(("part", "part", "source", "journal"))
+        if kind == "part" and parts:
+            done.append(change_part(r, r.choice(parts)))
+        elif kind == "source":
+            done.append(change_source(r, os.path.join(rig.source, "d%d" % r.randrange(2), SLOW_NAME)))
+        elif kind == "journal" and journals(rig.destination):
+            done.append(change_journal(r, journals(rig.destination)[0]))
+    return done
+
+
+def test_random_changes(rig, n):
+    """Sources, parts and journals that change at random between the attempts of a copy."""
+    failed, resumed = [], 0
+    for number in range(n):
+        r = random.Random("%d changes %d" % (SEED, number))
+        done = []
+        for _ in range(r.choice((1, 1, 2))):
+            interrupt_soon(rig)
+            done.append(random_change(rig, r))
+        status, err, document = rig.copy("-R")
+        resumed += bool(document and document["destination_side"]["resumed_bytes"])
+        if status or not is_complete(rig.source, rig.destination):
+            failed.append("%d %s: status %d, wrong %s, left %s\n%s" % (
+                number, done, status, wrong_names(rig.source, rig.destination), temporary_names(rig.destination), err))
+        shutil.rmtree(rig.destination)
+        for i in range(2):
+            with open(os.path.join(rig.source, "d%d" % i, SLOW_NAME), "wb") as f:
+                f.write(r.randbytes(LARGE))
+    t.ok(not failed, "%d copies whose source, part or journal changes: none is wrong" % n,
+         "%d of %d\n%s" % (len(failed), n, "\n".join(failed[:4])))
+    t.ok(resumed >= n // 4, "%d copies whose source, part or journal changes: many were continued" % n, resumed)
+
+
 def test_new_name(rig):
     """-r directory host:new: the next copy continues in it, and not in new/directory."""
     rig.interrupt(None, "server", "-R", source=rig.source)
@@ -666,6 +796,8 @@ def test_with_fake():
         test_changed_source(rig)
         test_disturbed(rig, 200 if LONG else 21)
         test_trust(rig)
+        test_changed_hole(rig)
+        test_random_changes(rig, 200 if LONG else 12)
         test_new_name(rig)
         test_lost_records(rig)
         test_side_by_side(rig)

@@ -187,19 +187,19 @@ static size_t make_wants(struct fuzz_random *r, uint8_t *body)
 {
 	struct extent ranges[MOST_RANGES];
 	size_t n = 1 + fuzz_below(r, MOST_ENTRIES), total = 0;
-	uint64_t at = 0;
+	uint64_t at = 0, align = fuzz_once_in(r, 2) ? COPY_MIN_BLOCK_BYTES : 1;
 
 	for (size_t i = 0; i < MOST_RANGES; i++) {
-		ranges[i].begin = at + fuzz_below(r, 1000);
+		ranges[i].begin = ((at + align - 1) / align + fuzz_below(r, 1000)) * align;
 		ranges[i].end = at = ranges[i].begin + 1 + fuzz_below(r, 1000);
 	}
 	while (n--) {
 		struct copy_want w = { make_id(r), COPY_SUMS, ranges, 0 };
 
-		if (fuzz_once_in(r, 2)) {
+		if (fuzz_once_in(r, 2))
 			w.how = COPY_SEND;
+		if (w.how == COPY_SEND || align > 1)
 			w.n_ranges = fuzz_below(r, MOST_RANGES + 1);
-		}
 		total += copy_encode_want(&w, body + total, FUZZ_MAX_BYTES - total);
 	}
 	return total;

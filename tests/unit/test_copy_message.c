@@ -567,11 +567,12 @@ static size_t repeat_wants(const uint8_t *in, size_t length, uint8_t *out)
 static void test_wants(void **state)
 {
 	static const struct extent ranges[] = { { 0, 1 }, { 1, 5 }, { 7, INT64_MAX } };
+	static const struct extent blocks = { 8192, 10000 };
 	const struct copy_want wants[] = {
 		{ .id = 1, .how = COPY_SEND },
 		{ .id = 2, .how = COPY_SEND, .ranges = ranges, .n_ranges = 3 },
 		{ .id = 3, .how = COPY_SUMS },
-		{ .id = 4, .how = COPY_SUMS, .ranges = ranges, .n_ranges = 3 },
+		{ .id = 4, .how = COPY_SUMS, .ranges = &blocks, .n_ranges = 1 },
 	};
 	struct copy_want w;
 	size_t length = 0;
@@ -588,7 +589,8 @@ static void test_wants(void **state)
 		assert_int_equal(w.how, wants[i].how);
 		assert_int_equal(w.n_ranges, wants[i].n_ranges);
 		if (w.n_ranges)
-			assert_memory_equal(w.ranges, ranges, sizeof(ranges));
+			assert_memory_equal(w.ranges, wants[i].ranges,
+					    w.n_ranges * sizeof(*w.ranges));
 	}
 	assert_int_equal(copy_decode_want(&want_cursor, &w, &more), WIRE_OK);
 	assert_false(more);
@@ -615,6 +617,9 @@ static void test_want_limits(void **state)
 	ranges[1] = (struct extent){ 6, 6 };
 	assert_want_refused(&w);
 	ranges[1] = (struct extent){ 6, (uint64_t)INT64_MAX + 1 };
+	assert_want_refused(&w);
+	w.n_ranges = 1;
+	w.how = COPY_SUMS;
 	assert_want_refused(&w);
 	for (size_t i = 0; i <= COPY_MAX_RANGES; i++)
 		many[i] = (struct extent){ 2 * i, 2 * i + 1 };

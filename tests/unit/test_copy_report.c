@@ -238,7 +238,7 @@ static void test_summary(void **state)
 			   "  owners or attributes not set: 2 (this needs the rights of root at "
 			   "the destination)\n"
 			   "  encrypted; a checksum of all data that was sent was checked; what "
-			   "was there has the checksum of the source\n");
+			   "was kept of an interrupted copy has the checksum of the source\n");
 	s.destination.moved_bytes = 500000;
 	s.destination.dirs = s.destination.links = 0;
 	s.destination.skipped_files = 0;
@@ -247,13 +247,13 @@ static void test_summary(void **state)
 			   "  holes: 1.50 MB, which were not sent\n"
 			   "  resumed: 1.00 MB were there from an interrupted copy\n"
 			   "  encrypted; a checksum of all data that was sent was checked; what "
-			   "was there has the checksum of the source\n");
+			   "was kept of an interrupted copy has the checksum of the source\n");
 	q.settings.trust = true;
 	assert_summary(&s, "copied 12 files, 3.00 MB, in 100 ms: 500 kB sent, 5.00 MB/s\n"
 			   "  holes: 1.50 MB, which were not sent\n"
 			   "  resumed: 1.00 MB were there from an interrupted copy\n"
 			   "  encrypted; a checksum of all data that was sent was checked; what "
-			   "was there was not read (-trust)\n");
+			   "was kept of an interrupted copy was not read (-trust)\n");
 	s.destination.moved_bytes = s.destination.resumed_bytes = 0;
 	assert_summary(&s, "copied 12 files, 3.00 MB, in 100 ms: 0 B sent\n"
 			   "  holes: 3.00 MB, which were not sent\n"

@@ -486,6 +486,60 @@ static void test_sums(void **state)
 	free(data);
 }
 
+/* Digests of two ranges for -R; `touch`: the file changes before the rest is sent. */
+static void sums_of_a_part(bool touch)
+{
+	static const struct extent kept[] = { { 0, 8192 }, { 512 << 10, LARGE_BYTES } };
+	static const struct extent rest[] = { { 8192, 512 << 10 } };
+	struct copy_file_end end;
+	uint64_t bytes = 0;
+	struct rig r;
+
+	open_rig(&r, one_large);
+	r.settings.resume = true;
+	rig_start(&r);
+	rig_offers(&r);
+	rig_want(&r, 1, COPY_SUMS, kept, 2);
+	assert_int_equal(rig_file_end(&r, 1).status, 0);
+	for (size_t i = 0; i < r.n_messages; i++) {
+		struct copy_sums b;
+
+		if (r.messages[i].type != WIRE_COPY_SUMS)
+			continue;
+		assert_int_equal(copy_decode_sums(r.messages[i].body, r.messages[i].length, &b),
+				 WIRE_OK);
+		bytes += b.end_bytes - b.offset_bytes;
+	}
+	assert_int_equal(bytes, 8192 + LARGE_BYTES - (512 << 10));
+	for (size_t i = 0; i < r.n_messages; i++)
+		r.messages[i].type = WIRE_ALIVE;
+	if (touch)
+		assert_int_equal(fchmodat(r.dir_fd, "large", 0600, 0), 0);
+	rig_want(&r, 1, COPY_SEND, rest, 1);
+	end = rig_file_end(&r, 1);
+	assert_int_equal(end.status, touch ? COPY_FAILED : 0);
+	assert_int_equal(end.bytes, touch ? 0 : (512 << 10) - 8192);
+	rig_result(&r, 1, touch ? COPY_LOST : COPY_DONE);
+	rig_finish(&r, touch ? 0 : 1, touch ? 0 : LARGE_BYTES);
+	assert_int_equal(rig_end(&r), touch ? COPY_FAILED : 0);
+}
+
+/* The part that the destination keeps by digests, and the rest, are of one state of the file. */
+static void test_sums_of_a_part(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	sums_of_a_part(false);
+	sums_of_a_part(true);
+	open_rig(&r, one_large);
+	rig_start(&r);
+	rig_offers(&r);
+	rig_want(&r, 1, COPY_SUMS, &(struct extent){ 0, 4096 }, 1);
+	rig_expect_error(&r, "a want that is not valid");
+	rig_end(&r);
+}
+
 static void test_holes(void **state)
 {
 	static const char *const names[] = { "sparse", NULL };
@@ -700,6 +754,7 @@ int main(void)
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_sums_of_a_part),
 		cmocka_unit_test(test_holes),
 		cmocka_unit_test(test_ordered),
 		cmocka_unit_test(test_cancel),

@@ -49,10 +49,16 @@ static bool is_same_time(const struct offer *o)
 	return !(o->e->flags & COPY_DEVICE) && meta_same_time(&o->st.st_mtim, o->e->mtime_ns);
 }
 
-/* True: -c is to compare it. Character devices, which have no identity, are read only once. */
+/* Pipes and character devices, which have no identity, are read only once, from their begin. */
+static bool can_read_again(const struct copy_entry *e)
+{
+	return !(e->flags & COPY_DEVICE) || e->identity;
+}
+
+/* True: -c is to compare it. */
 static bool compares_contents(const struct destination *d, const struct copy_entry *e)
 {
-	return d->settings->compare_contents && (!(e->flags & COPY_DEVICE) || e->identity);
+	return d->settings->compare_contents && can_read_again(e);
 }
 
 /* ---- what must come from the source ---- */
@@ -139,7 +145,7 @@ static int want_contents(struct destination *d, const struct offer *o, char *why
 	i = new_item(d, o);
 	if (!i)
 		return -ENOMEM;
-	if (d->settings->resume && d->commit && !d->settings->in_place)
+	if (d->settings->resume && d->commit && !d->settings->in_place && can_read_again(o->e))
 		err = resume(d, i, &want, &ranges);
 	if (err == 1) {
 		file_complete(d, i);

@@ -94,6 +94,9 @@ static int compare(struct destination *d, struct item *i, const struct copy_sums
 
 		err = compare_blocks(d, i, sums, k, left < at_once ? left : at_once, buf);
 	}
+	/* Blocks that were not compared are not equal. */
+	if (!err && i->resumed && dest_stopped(d))
+		err = -ECANCELED;
 	free(buf);
 	items_compared(&d->items, i, sums->n);
 	return err;
@@ -245,6 +248,11 @@ static void continue_part(struct destination *d, struct item *i)
 	struct extents equal;
 	int err = items_equal(i, &equal);
 
+	if (i->stream->read_err == -ECANCELED) {
+		items_drop_stream(i);
+		items_await(&d->items, i); /* for contents that do not come: the copy ends */
+		return;
+	}
 	tell_differing(d, i);
 	if (!err)
 		err = commit_proven(d->commit, &i->file, &equal);

@@ -116,7 +116,8 @@ enum wire_fault copy_decode_meet(const uint8_t *body, size_t length, struct copy
  * - The window: at most COPY_WINDOW_ENTRIES entries with COPY_WINDOW_BYTES encoded bytes are
  *   offered and have no RESULT. A DIR counts from its LEAVE on, with the size of its own entry.
  * - WANT is for a FILE without RESULT: one with SEND, or one with SUMS, or one with SUMS and, after
- *   their FILE_END, one with SEND. With -k there is no SEND.
+ *   their FILE_END, one with SEND. With -k there is no SEND. SUMS of ranges need -R, and
+ *   the FILE must not change between them and SEND.
  * - The source answers each WANT, also after a RESULT LOST. SUMS and SEND of ranges with FILE_END,
  *   which follows any number of messages. SEND of a whole file of up to COPY_SMALL_FILE_BYTES that
  *   is neither SPARSE nor a DEVICE with a record of a BUNDLE; SEND of others with FILE_END.

@@ -37,8 +37,8 @@ void copy_want_cursor_init(struct copy_want_cursor *c, const uint8_t *body, size
 	c->end = body + length;
 }
 
-/* Ascending, disjoint and not empty. */
-static bool take_ranges(struct copy_want_cursor *c, size_t n)
+/* Ascending, disjoint and not empty; each begins at a multiple of `align`. */
+static bool take_ranges(struct copy_want_cursor *c, size_t n, uint64_t align)
 {
 	uint64_t end_of_last = 0;
 
@@ -47,7 +47,8 @@ static bool take_ranges(struct copy_want_cursor *c, size_t n)
 
 		x->begin = get64(c->at);
 		x->end = get64(c->at + 8);
-		if (x->begin < end_of_last || x->begin >= x->end || x->end > (uint64_t)INT64_MAX)
+		if (x->begin < end_of_last || x->begin >= x->end || x->begin % align ||
+		    x->end > (uint64_t)INT64_MAX)
 			return false;
 		end_of_last = x->end;
 		c->at += RANGE_BYTES;
@@ -70,7 +71,7 @@ static bool take_want(struct copy_want_cursor *c, struct copy_want *w)
 	if (!w->id || w->id > COPY_MAX_ID || (how != COPY_SEND && how != COPY_SUMS) ||
 	    w->n_ranges > COPY_MAX_RANGES || w->n_ranges * RANGE_BYTES > (size_t)(c->end - c->at))
 		return false;
-	return take_ranges(c, w->n_ranges);
+	return take_ranges(c, w->n_ranges, how == COPY_SUMS ? COPY_MIN_BLOCK_BYTES : 1);
 }
 
 enum wire_fault copy_decode_want(struct copy_want_cursor *c, struct copy_want *w, bool *more)

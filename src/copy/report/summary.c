@@ -181,8 +181,10 @@ static const char *protection(const struct copy_state *s)
 static void put_checks(FILE *f, const struct copy_state *s)
 {
 	const struct copy_settings *settings = &s->request->settings;
-	const char *kept = settings->trust ? "; what was there was not read (-trust)" :
-					     "; what was there has the checksum of the source";
+	const char *kept =
+		settings->trust ?
+			"; what was kept of an interrupted copy was not read (-trust)" :
+			"; what was kept of an interrupted copy has the checksum of the source";
 
 	if (!s->elapsed_ns || settings->dry_run)
 		return;

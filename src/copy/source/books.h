@@ -28,7 +28,7 @@ struct entry {
 	uint64_t size_bytes;  /* to copy */
 	uint64_t file_bytes;  /* of the file, as the walk found it */
 	uint64_t dev, ino;
-	int64_t mtime_ns, ctime_ns;
+	int64_t mtime_ns;
 	uint32_t type; /* S_IFMT of the mode */
 	uint32_t uid;
 	uint32_t encoded_bytes; /* in the offer */
@@ -45,6 +45,10 @@ struct entry {
 	struct entry *next;    /* in the queue, or in a batch */
 	struct extent *ranges; /* of the want; NULL: all */
 	size_t n_ranges;
+	bool partly; /* the destination keeps a part, by digests: the file must stay as it is */
+
+	/* of the walk, then of the thread that has sent digests of a part */
+	int64_t ctime_ns;
 
 	/* atomic: the destination has lost it; set once */
 	_Atomic bool lost;

@@ -246,13 +246,20 @@ static int do_step(struct data_thread *d, struct large *f, bool *more)
 
 /* ---- the end of a file ---- */
 
-/* It must be the file that the walk found, still. */
+/*
+ * It must be the file that the walk found, still. If the destination keeps a part of it by these
+ * digests, the rest must be of this state of it.
+ */
 static void check_end(struct large *f)
 {
 	if (f->status || f->dropped || atomic_load(&f->entry->lost))
 		return;
 	if (source_compare(f->fd, f->entry, &f->ctime_ns) != FILE_SAME)
 		fail(f, "changed while it was copied");
+	if (f->entry->how == COPY_SUMS && f->entry->ranges) {
+		f->entry->partly = true;
+		f->entry->ctime_ns = f->ctime_ns;
+	}
 }
 
 static void end_entry(struct source *s, struct entry *e)
@@ -346,6 +353,9 @@ static void open_file(struct data_thread *d, struct held_dir *held, struct large
 	state = source_compare(f->fd, e, &f->ctime_ns);
 	if ((state == FILE_SAME || state == FILE_TOUCHED) && !(e->flags & COPY_DEVICE))
 		state = settle_wait(d, f->fd, e, &f->ctime_ns);
+	/* Its contents may be others than those whose digests were sent. */
+	if (state != FILE_UNKNOWN && e->partly && f->ctime_ns != e->ctime_ns)
+		state = FILE_CHANGED;
 	switch (state) {
 	case FILE_SAME:
 	case FILE_TOUCHED:

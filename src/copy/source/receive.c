@@ -36,7 +36,7 @@ static bool may_want(const struct source *s, const struct entry *e, const struct
 	if (e->kind != COPY_FILE || e->state != ENTRY_IDLE || !ranges_fit(w, e))
 		return false;
 	if (w->how == COPY_SUMS)
-		return asked == 0;
+		return asked == 0 && (w->n_ranges == 0 || (settings->resume && !settings->verify));
 	return !settings->verify && !settings->dry_run && !(asked & 1u << COPY_SEND);
 }
 
