@@ -175,7 +175,10 @@ static const struct option rows[] = {
 	  .max = PLAN_CENTURY_NS,
 	  PLAN_FIELD(run_time_ns),
 	  .help = "end the whole run after this time, counted from its first pass",
-	  .detail = "It ends the run early; it never adds passes. 0 means no limit." },
+	  .detail =
+		  "It ends the run early; it never adds passes. Outstanding operations complete; if none "
+		  "does for 3 seconds, the run ends without them, with status 6. So it is with "
+		  "-timelimit. 0 means no limit." },
 	{ .name = "throttle",
 	  .aliases = "throt",
 	  .scope = SCOPE_TARGET,

@@ -158,8 +158,10 @@ static enum xdd_status how_it_ended(const struct run *run)
 	 */
 	if (atomic_load(&run->failures.miscompares))
 		return XDD_MISCOMPARE;
-	return atomic_load(&run->failures.errors) || run->manager.output_failed ? XDD_IO_ERROR :
-										  XDD_OK;
+	return atomic_load(&run->failures.errors) || run->manager.output_failed ||
+			       run->manager.stuck ?
+		       XDD_IO_ERROR :
+		       XDD_OK;
 }
 
 /* How the run ended, with its files closed; a run that is stuck stays as it is. */

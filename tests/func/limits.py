@@ -13,6 +13,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
+import witness as w
 import xddsys
 import xddtest as t
 import xddtrace
@@ -98,6 +99,40 @@ def test_zero_is_no_limit():
     t.equal((run.status, ops_of(run)), (0, 40), "-runtime 0 and -timelimit 0 limit nothing", run)
     run = t.xdd(*"-op noop -target null -runtime 0".split())
     t.ok(run.status == 2 and "no amount of work" in run.err, "-runtime 0 is no amount of work", run)
+
+
+def test_hung_operation():
+    """A limit ends a run whose device never answers, as a signal does; one that is only late is awaited."""
+    for engine in ENGINES:
+        for option in ("runtime", "timelimit"):
+            title = "%s: -%s, and a read that hangs" % (engine, option)
+            fs = w.slow_fs(1 << 20, "constant:100", ("-n", "20"))
+            if not fs:
+                t.skip(title, xddsys.sys_why())
+                continue
+            name = t.path("%s.%s.json" % (engine, option))
+            words = t.xdd_words("-op", "read", "-target", fs.data, *"-dio -reqsize 4 -queuedepth 2 -ioengine".split(),
+                                engine, "-" + option, 0.2, "-jsonout", name)
+            with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as p:
+                end = time.monotonic() + LONG_S
+                while not os.path.exists(name) and p.poll() is None and time.monotonic() < end:
+                    time.sleep(0.05)
+                written = os.path.exists(name)
+                # The kernel has no process end before its request does.
+                fs.end()
+                err = p.communicate()[1]
+            left = []
+            if written:
+                with open(name, encoding="utf-8") as f:
+                    left = [r["outstanding"] for r in json.load(f)["results"] if r["what"] == "TARGET_PASS"]
+            t.ok(p.returncode == 6 and m.hung(option) in err and "still outstanding" in err and left == [1],
+                 title + ": ends with results, which count it", "%s %s\n%s" % (p.returncode, left, err))
+    fs = w.slow_fs(1 << 20, "constant:2000000")
+    if not fs:
+        return t.skip("a late operation", xddsys.sys_why())
+    run = t.xdd("-op", "read", "-target", fs.data, *"-dio -reqsize 4 -runtime 0.2".split(), timeout=LONG_S, tolerate=".")
+    fs.end()
+    return t.ok(run.status == 0 and ops_of(run) == 1 and "outstanding" not in run.err, "an operation that is only late is awaited", run)
 
 
 def issued(run, stamps, pass_number=1):
@@ -253,6 +288,6 @@ def test_no_gap_without_a_processor():
             p.wait()
 
 
-t.run(test_zero_is_no_limit, test_limits_end_delays, test_stop_trigger_ends_delays, test_slow_inside_a_group, test_no_gap_without_a_processor,
+t.run(test_zero_is_no_limit, test_hung_operation, test_limits_end_delays, test_stop_trigger_ends_delays, test_slow_inside_a_group, test_no_gap_without_a_processor,
       test_complete_runs_are_not_stuck)
 t.done()

@@ -379,6 +379,10 @@ def no_limit(option):
     return "-%s: 0 means no limit" % option
 
 
+def hung(option):
+    return "-%s is over, and no operation has completed for 3 s: the run ends without those" % option
+
+
 PAST_END = "pass 1 ends: all further operations are past the end of the target"
 
 # An operation that failed: target, QThread, direction, bytes, offset, name, operation, pass, reason, bytes done.

@@ -43,6 +43,106 @@
  */
 #define SETTLE_NS (30 * NS_PER_SEC)
 
+/* How often to look whether operations still complete, in a run with a limit. */
+#define LOOK_NS NS_PER_SEC
+
+/* ---- operations that hang after a limit ---- */
+
+/* The counters of a target in its pass. */
+struct activity {
+	uint64_t first_ns; /* issue of its first operation; UINT64_MAX: there is none */
+	uint64_t last_ns;  /* completion of the last one, or an issue before any */
+	uint64_t outstanding;
+};
+
+static struct activity activity_of(const struct target *t)
+{
+	struct activity a = { .first_ns = UINT64_MAX };
+
+	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
+		struct tally own;
+		uint64_t moved;
+
+		tally_clear(&own);
+		tally_add_counters(&own, &t->qthreads[i].counters);
+		moved = own.last_done_ns ? own.last_done_ns : own.first_issue_ns;
+		a.last_ns = moved > a.last_ns ? moved : a.last_ns;
+		if (own.first_issue_ns)
+			a.first_ns = ns_earlier(a.first_ns, own.first_issue_ns);
+		a.outstanding += own.outstanding;
+	}
+	return a;
+}
+
+/*
+ * When the pass has to end: by -timelimit from its first operation, or by -runtime; UINT64_MAX: by
+ * its amount of work. A side of an end-to-end copy has a limit on silence of its own.
+ */
+static uint64_t limit_of(const struct target *t, const struct activity *a)
+{
+	const struct target_plan *plan = t->plan;
+	const uint64_t end = atomic_load(&t->run->end_ns);
+
+	if (t->endtoend)
+		return UINT64_MAX;
+	if (!plan->time_limit_ns || plan->warmup_ops || a->first_ns == UINT64_MAX)
+		return end;
+	return ns_earlier(end, a->first_ns + plan->warmup_ns + plan->time_limit_ns);
+}
+
+/*
+ * When the target will have been silent for too long after its limit, unless an operation completes
+ * before; UINT64_MAX: it may take as long as it likes, or nothing is outstanding.
+ */
+static uint64_t hang_ns(const struct target *t)
+{
+	const struct activity a = activity_of(t);
+	const uint64_t limit = limit_of(t, &a);
+
+	if (limit == UINT64_MAX || !a.outstanding)
+		return UINT64_MAX;
+	return (a.last_ns > limit ? a.last_ns : limit) + GRACE_NS;
+}
+
+/*
+ * When all targets whose pass is not over hang; UINT64_MAX: at least one may go on. A slow device
+ * that still completes operations of a deep queue does not hang.
+ */
+static uint64_t all_hang_ns(const struct manager *m)
+{
+	uint64_t latest = 0;
+
+	for (size_t i = 0; i < m->plan->n_targets; i++) {
+		const struct target *t = &m->run->targets[i];
+		uint64_t at = atomic_load(&t->result_pending) ? hang_ns(t) : 0;
+
+		latest = at > latest ? at : latest;
+	}
+	return latest ? latest : UINT64_MAX;
+}
+
+/* End a run whose limit is over and whose operations hang: as after a signal, it waits no more. */
+static void end_hung(struct manager *m)
+{
+	if (all_hang_ns(m) > clock_now_ns() || !run_stop(m->run, STOP_ERROR, ETIMEDOUT))
+		return;
+	log_error("%s is over, and no operation has completed for %llu s: the run ends without "
+		  "those that are outstanding",
+		  clock_now_ns() >= atomic_load(&m->run->end_ns) ? "-runtime" : "-timelimit",
+		  GRACE_NS / NS_PER_SEC);
+	m->grace_end_ns = m->settle_end_ns = clock_kernel_ns();
+}
+
+/* When to look for that again; UINT64_MAX: never. */
+static uint64_t next_look_ns(const struct manager *m)
+{
+	bool limited = atomic_load(&m->run->end_ns) != UINT64_MAX;
+
+	for (size_t i = 0; i < m->plan->n_targets; i++)
+		limited |= m->plan->targets[i].time_limit_ns != 0;
+	return limited ? clock_now_ns() + LOOK_NS : UINT64_MAX;
+}
+
 /*
  * Wait for results; meanwhile this thread has the clock follow the kernel's. With the lock of the
  * queue.
@@ -50,12 +150,12 @@
 static void wait_for_results(struct manager *m)
 {
 	struct results_queue *q = &m->run->results;
-	const bool stonewall = m->stonewall_ns != UINT64_MAX;
+	const uint64_t own_ns = ns_earlier(m->stonewall_ns, next_look_ns(m));
 	struct timespec until = clock_timespec(m->resync_ns);
 
-	if (stonewall && m->stonewall_ns < m->resync_ns)
-		until = clock_deadline(m->stonewall_ns);
-	if (m->resync_ns == UINT64_MAX && !stonewall) {
+	if (own_ns != UINT64_MAX && own_ns < m->resync_ns)
+		until = clock_deadline(own_ns);
+	if (m->resync_ns == UINT64_MAX && own_ns == UINT64_MAX) {
 		pthread_cond_wait(&q->changed, &q->lock);
 	} else if (pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &until) ==
 		   ETIMEDOUT) {
@@ -64,6 +164,7 @@ static void wait_for_results(struct manager *m)
 			stonewall_close(m->run, m->passes + 1, STONEWALL_BY_TIME);
 			m->stonewall_ns = UINT64_MAX;
 		}
+		end_hung(m);
 		m->resync_ns = clock_resync();
 		pthread_mutex_lock(&q->lock);
 	}
