@@ -73,6 +73,19 @@ static int copy_files(struct arena *arena, int argc, char *const *argv)
 	return copy_run(&l.request);
 }
 
+/* For the script xddcp, whose xdd has died: how often these words may be tried. */
+static int print_attempts(int argc, char **argv)
+{
+	struct arena *arena = arena_new();
+	struct copy_line l = { .arena = arena };
+	int status = arena ? copy_line_read(&l, argc, argv) : COPY_FAILED;
+
+	if (!status)
+		printf("%u\n", l.help || l.version ? 1 : copy_attempts(&l.request));
+	arena_free(arena);
+	return status || !command_flush() ? COPY_FAILED : XDD_OK;
+}
+
 static int copy_main(int argc, char **argv)
 {
 	struct arena *arena;
@@ -80,6 +93,8 @@ static int copy_main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "-server") == 0)
 		return copy_server();
+	if (argc > 1 && strcmp(argv[1], "-attempts") == 0)
+		return print_attempts(argc - 1, argv + 1);
 	arena = arena_new();
 	if (!arena) {
 		log_error("copy: %s", strerror(ENOMEM));
@@ -104,12 +119,13 @@ const struct command command_copy = {
 		 "holes are copied, and files that are the same already are skipped. xddcp is\n"
 		 "xdd copy.\n",
 	.options = &copy_options,
-	.footer = "Exit status: 0 all files arrived and were checked; 1 memory or threads are short\n"
-		  "at the start; 5 a signal ended the copy; 6 a log or other output is\n"
-		  "incomplete; 7 contents differ (-verify);\n"
-		  "101 arguments; 102 form of source and destination; 103 no xdd there;\n"
-		  "105 options exclude each other; 106 no such source; 108 ssh cannot start;\n"
-		  "109 ssh ended; 111 size; 112 version; 114 something was not copied; 115 ports;\n"
-		  "118 a device needs a size; 119 no such directory; 120 cannot be written.\n",
+	.footer =
+		"Exit status: 0 all files arrived and were checked; 1 memory or threads are short\n"
+		"at the start; 5 a signal ended the copy; 6 a log or other output is\n"
+		"incomplete; 7 contents differ (-verify);\n"
+		"101 arguments; 102 form of source and destination; 103 no xdd there;\n"
+		"105 options exclude each other; 106 no such source; 108 ssh cannot start;\n"
+		"109 ssh ended; 111 size; 112 version; 114 something was not copied; 115 ports;\n"
+		"118 a device needs a size; 119 no such directory; 120 cannot be written.\n",
 	.main = copy_main,
 };

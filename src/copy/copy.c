@@ -95,6 +95,11 @@ static bool can_repeat(const struct copy_request *r)
 	return !r->settings.list || strcmp(r->sources[0].path, "-") != 0;
 }
 
+unsigned copy_attempts(const struct copy_request *request)
+{
+	return can_repeat(request) ? request->retries + 1 : 1;
+}
+
 static int copy_all(struct copy_request *request, struct copy_report *report,
 		    struct copy_signals *signals, const char *const *sources)
 {

@@ -26,6 +26,9 @@
 /* atomic: clock from which a signal is the second one */
 static _Atomic uint64_t second_from_ns;
 
+/* atomic: a signal of the parent repeats the first one, which came from elsewhere */
+static atomic_bool parent_repeats;
+
 static bool is_ignored(int sig)
 {
 	struct sigaction old;
@@ -54,19 +57,29 @@ static void set_of_others(const struct signal_thread *s, sigset_t *set)
 	sigaddset(set, SIGNAL_QUIT);
 }
 
-static void end_at_once(int sig)
+static bool is_from_parent(const siginfo_t *info)
+{
+	return info->si_code == SI_USER && info->si_pid == getppid();
+}
+
+static void end_at_once(int sig, siginfo_t *info, void *context)
 {
 	(void)sig;
+	(void)context;
+	if (is_from_parent(info) && atomic_exchange(&parent_repeats, false))
+		return;
 	if (clock_kernel_ns() >= atomic_load(&second_from_ns))
 		_exit(XDD_CANCELED);
 }
 
 /* From here on the second signal ends the process, whatever the signal thread does or waits for. */
-static void expect_second(const struct signal_thread *s)
+static void expect_second(const struct signal_thread *s, const siginfo_t *first)
 {
-	struct sigaction action = { .sa_handler = end_at_once, .sa_flags = SA_RESTART };
+	struct sigaction action = { .sa_sigaction = end_at_once,
+				    .sa_flags = SA_RESTART | SA_SIGINFO };
 	sigset_t ends;
 
+	atomic_store(&parent_repeats, !is_from_parent(first));
 	atomic_store(&second_from_ns, clock_kernel_ns() + SAME_SIGNAL_NS);
 	set_of_ends(s, &ends);
 	sigfillset(&action.sa_mask);
@@ -78,18 +91,18 @@ static void expect_second(const struct signal_thread *s)
 }
 
 /* The next signal; 0 at `until_ns`; negative when there was none. */
-static int wait_signal(const sigset_t *set, uint64_t until_ns)
+static int wait_signal(const sigset_t *set, uint64_t until_ns, siginfo_t *info)
 {
 	uint64_t now = clock_kernel_ns(), left;
 	struct timespec timeout;
 	int sig;
 
 	if (until_ns == UINT64_MAX)
-		return sigwaitinfo(set, NULL);
+		return sigwaitinfo(set, info);
 	left = until_ns > now ? until_ns - now : 0;
 	timeout = (struct timespec){ .tv_sec = (time_t)(left / NS_PER_SEC),
 				     .tv_nsec = (long)(left % NS_PER_SEC) };
-	sig = sigtimedwait(set, NULL, &timeout);
+	sig = sigtimedwait(set, info, &timeout);
 	return sig < 0 && errno == EAGAIN ? 0 : sig;
 }
 
@@ -106,7 +119,8 @@ static void *signal_main(void *arg)
 	set_of_ends(s, &ends);
 	sigorset(&set, &set, &ends);
 	for (;;) {
-		int sig = wait_signal(&set, late_ns);
+		siginfo_t info;
+		int sig = wait_signal(&set, late_ns, &info);
 
 		if (sig < 0)
 			continue;
@@ -121,7 +135,7 @@ static void *signal_main(void *arg)
 		} else if (first) {
 			first = false;
 			set_of_others(s, &set);
-			expect_second(s);
+			expect_second(s, &info);
 			if (s->late)
 				late_ns = clock_kernel_ns() + s->late_ns;
 			s->first(s->arg, sig);

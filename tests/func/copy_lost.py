@@ -206,7 +206,7 @@ static ssize_t write_at(const char *name, int fd, const void *data, size_t size,
 	pthread_mutex_lock(&lock);
 	if (!sent && open(getenv("TERMINATED"), O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0) {
 		sent = 1;
-		kill(getpid(), SIGTERM);
+		kill(getpid(), getenv("KILLED") ? SIGKILL : SIGTERM);
 	}
 	while (sent && !ended)
 		pthread_cond_wait(&changed, &lock);
@@ -251,6 +251,40 @@ def test_terminated():
     directory = s.fresh("terminated.d")
     r = s.xddcp("-R", "-retries", "2", t.path("source"), os.path.join(directory, "copy"), env=dict(os.environ, **env, TERMINATED=marker))
     t.ok(r.status == 5 and "SIGTERM" in r.out + r.err and "attempt" not in r.err, "SIGTERM to the other process on this host", r)
+
+
+def test_script():
+    """xddcp stays: it repeats the copy where xdd on this host is killed, and passes signals on."""
+    env = xddsys.preload("killed", TERMINATED)
+    if env is None:
+        t.skip("kill -9 of xdd below xddcp", "no C compiler")
+        return
+    fake, marker = s.Fake(name="script"), t.path("script.once")
+    env = dict(os.environ, **env, TERMINATED=marker, KILLED="1")
+    for options, status in ((["-retries", "2"], 0), (["-a", "-n", "1"], 0), (["-R"], 128 + signal.SIGKILL)):
+        directory = s.fresh("script.d")
+        r = s.xddcp("-S", fake.ssh, *options, fake.place(t.path("source")), os.path.join(directory, "copy"), env=env)
+        note = "xddcp: xdd on this host was ended by signal 9; attempt 2 of %s follows" % (int(options[-1]) + 1 if status == 0 else 0)
+        t.ok(r.status == status and os.path.exists(marker) and (note in r.err) == (status == 0),
+             "kill -9 of xdd on this host, %s" % " ".join(options), r)
+        t.ok(status or same("source", "script.d/copy") and not unfinished("script.d"), "%s: what is there" % " ".join(options))
+        os.unlink(marker)
+    for words, attempts in ((["-F", s.write(t.path("names"), b"f\n")], "3\n"), (["-F", "-"], "1\n")):
+        r = t.command([t.XDD, "copy", "-attempts", "-retries", "2", *words, "host:/d"])
+        t.equal((r.status, r.out), (0, attempts), "attempts of a list, %s" % words[1], r)
+    for title, sig, send in (("SIGTERM to xddcp", signal.SIGTERM, os.kill), ("SIGINT to xddcp", signal.SIGINT, os.kill),
+                             ("Ctrl-C", signal.SIGINT, os.killpg)):
+        s.fresh("script.d")
+        path = dict(os.environ, PATH=os.path.dirname(os.path.abspath(t.XDD)) + ":" + os.environ["PATH"])
+        with subprocess.Popen([s.XDDCP, "-S", fake.ssh, fake.place(t.path("endless")), t.path("script.d/copy")], env=path,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              start_new_session=True) as p:
+            while p.poll() is None and not unfinished("script.d"):
+                time.sleep(0.005)
+            send(p.pid, sig)
+            out, err = p.communicate(timeout=t.TIMEOUT)
+        t.ok(p.returncode == 5 and "canceled; " in out and err.count("the copy ends") == 1 and not os.listdir(t.path("script.d")),
+             title + ": the copy ends in good order", (p.returncode, out, err))
 
 
 def interrupted_in_place(title, words, there, begun, end, expected):
@@ -323,6 +357,7 @@ test_retries()
 test_silence()
 test_killed()
 test_terminated()
+test_script()
 test_in_place()
 test_lingering()
 t.done()

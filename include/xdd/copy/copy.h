@@ -102,6 +102,9 @@ struct copy_request {
 	const char *command;	/* the command line, for log and JSON */
 };
 
+/* How many attempts copy_run() may make; 1 where the request can be read once only. */
+unsigned copy_attempts(const struct copy_request *request);
+
 /*
  * Copy. Reports to standard output and log_error(). Returns the exit status: XDD_OK, XDD_CANCELED,
  * XDD_MISCOMPARE or an enum copy_status. Main thread, once, while there is no other thread.

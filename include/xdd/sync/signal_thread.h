@@ -2,7 +2,8 @@
  * The thread that takes the signals that end a program, SIGINT, SIGTERM and SIGHUP, and SIGUSR1.
  *
  * The first signal that ends calls a function. The second one, 0.1 s later or more, ends the
- * process at once, whatever that function waits for.
+ * process at once, whatever that function waits for. The parent may repeat the first one at any
+ * time, as xddcp and sudo(8) do with what the terminal has sent to both.
  */
 #ifndef XDD_SYNC_SIGNAL_THREAD_H
 #define XDD_SYNC_SIGNAL_THREAD_H
