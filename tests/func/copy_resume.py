@@ -626,6 +626,32 @@ def test_new_name(rig):
     shutil.rmtree(rig.destination)
 
 
+def test_new_name_again(rig):
+    """The same without -R: the next copy completes the new name, as one that is complete is a directory to copy into."""
+    for victim in ("Ctrl-C", "server", "initiator"):
+        process = rig.start(slow=True, source=rig.source)
+        end = time.monotonic() + LIMIT_S
+        while process.poll() is None and time.monotonic() < end:
+            if os.path.isdir(rig.destination) and final_names(rig.destination):
+                break
+            time.sleep(0.005)
+        if victim == "Ctrl-C":
+            os.killpg(process.pid, signal.SIGINT)
+        else:
+            kill(rig.victim(victim, process.pid))
+        rig.finish(process)
+        rig.wait_none()
+        was_complete = is_complete(rig.source, rig.destination)
+        compared = rig.copy("-k", source=rig.source)[0]
+        status, err, _ = rig.copy(source=rig.source)
+        t.equal((was_complete, compared, status), (False, 7, 0), "a new name whose copy loses %s is copied again" % victim, err)
+        t.ok(is_complete(rig.source, rig.destination), "a new name whose copy loses %s: all is in it, and nothing else" % victim,
+             sorted(os.listdir(rig.destination)))
+        status, err, _ = rig.copy(source=rig.source)
+        t.equal((status, os.path.isdir(os.path.join(rig.destination, "source"))), (0, True), "a complete one is a directory", err)
+        shutil.rmtree(rig.destination)
+
+
 def test_side_by_side(rig):
     """Two copies into one directory, of which one loses a process: the other one is not disturbed."""
     other = os.path.join(rig.directory, "other")
@@ -799,6 +825,7 @@ def test_with_fake():
         test_changed_hole(rig)
         test_random_changes(rig, 200 if LONG else 12)
         test_new_name(rig)
+        test_new_name_again(rig)
         test_lost_records(rig)
         test_side_by_side(rig)
         test_power_failures(rig, 40 if LONG else 8)

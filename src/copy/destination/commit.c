@@ -90,8 +90,12 @@ void commit_note_root(struct commit *c, bool renamed)
 		append(c, &root);
 	c->renamed_root = renamed;
 	pthread_mutex_unlock(&c->journal_lock);
+	if (!renamed || c->passive)
+		return;
 	/* Without it, the next copy would take the new name for a directory to copy into. */
-	if (renamed && c->resume)
+	if (commit_journal(c))
+		return; /* nothing can be made there */
+	if (c->resume)
 		commit_flush_journal(c);
 }
 
@@ -260,8 +264,10 @@ static void remove_journal(struct commit *c, uint64_t session)
 	dirs_done(c->dirs, root);
 }
 
-void commit_close(struct commit *c, bool keep, uint64_t *storage_ns)
+void commit_close(struct commit *c, bool interrupted, uint64_t *storage_ns)
 {
+	bool keep;
+
 	if (!c)
 		return;
 	if (c->started) {
@@ -272,8 +278,10 @@ void commit_close(struct commit *c, bool keep, uint64_t *storage_ns)
 		pthread_join(c->thread, NULL);
 		flush_rest(c);
 	}
-	keep = keep || atomic_load(&c->left);
+	keep = (interrupted && c->resume) || atomic_load(&c->left);
 	commit_kept_free(c, !keep);
+	/* It also says what the root is. */
+	keep = keep || (interrupted && c->renamed_root);
 	stale_leave(c);
 	if (c->marked)
 		remove_journal(c, c->own_session);

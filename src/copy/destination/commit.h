@@ -64,7 +64,8 @@ int commit_open(struct commit **c, const struct copy_job *job, struct dirs *dirs
 /*
  * How the name of the destination was understood, for a later copy with the same `tree_id`: with
  * `renamed`, the root of `dirs` is the new name of the only source, which did not exist; it was not
- * a directory into which sources are copied. Called after commit_open(), before the first file.
+ * a directory into which sources are copied. The journal is then made at once. Called after
+ * commit_open(), before the first file.
  */
 void commit_note_root(struct commit *c, bool renamed);
 
@@ -77,7 +78,7 @@ void commit_announce(struct commit *c);
 
 /*
  * True if `root_fd`, an existing directory, has the journal of a dead session with this `tree_id`
- * whose root was the new name of the source: -R continues in it. Before commit_open().
+ * whose root was the new name of the source: the next copy continues in it. Before commit_open().
  */
 bool commit_root_was_renamed(int root_fd, uint64_t tree_id);
 
@@ -143,10 +144,10 @@ void commit_hurry(struct commit *c);
 void commit_drain(struct commit *c);
 
 /*
- * End: drain, end the thread, remove the journal, unless `keep` (interrupted, with -R) or
- * commit_drop() has left a file. Accepts NULL. Time of flushes and renames is added to
- * `*storage_ns`.
+ * End: drain, end the thread, remove the journal. It stays of a copy that was interrupted with -R,
+ * or into a new name, and where commit_drop() has left a file. Accepts NULL. Time of flushes and
+ * renames is added to `*storage_ns`.
  */
-void commit_close(struct commit *c, bool keep, uint64_t *storage_ns);
+void commit_close(struct commit *c, bool interrupted, uint64_t *storage_ns);
 
 #endif

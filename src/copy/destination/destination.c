@@ -283,7 +283,7 @@ static void end_files(struct destination *d)
 	if (d->links)
 		links_drop(d);
 	file_drop_all(d);
-	commit_close(d->commit, early && d->settings->resume, &flush_ns);
+	commit_close(d->commit, early, &flush_ns);
 	d->commit = NULL;
 	/* A link whose first file was committed last is complete now, or was dropped. */
 	if (d->links)

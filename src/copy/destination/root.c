@@ -156,8 +156,7 @@ static int into_directory(struct question *q)
 	}
 	q->r->renamed =
 		!is_contents(q) && !q->into && is_dir(q) &&
-		(settings->new_name ||
-		 (settings->resume && commit_root_was_renamed(q->r->fd, root_tree_id(q->job))));
+		(settings->new_name || commit_root_was_renamed(q->r->fd, root_tree_id(q->job)));
 	q->r->is_entry = q->r->renamed;
 	if (!q->reads_only && is_source(q))
 		q->r->old_mode = directory_open_up(q->r->fd);
