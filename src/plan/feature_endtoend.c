@@ -265,12 +265,39 @@ static enum xdd_status begin(struct plan *plan)
 	return endtoend_check_named(plan);
 }
 
+/* True if suboption `sub`, or option `name` where it is NULL, is given. */
+static bool is_given(const struct plan *plan, const char *name, const char *sub)
+{
+	for (size_t i = 0; i < plan->n_settings; i++) {
+		const struct setting *s = &plan->settings[i];
+
+		if (strcmp(s->opt->name, name) == 0 &&
+		    (!sub || (s->sub && strcmp(s->sub->name, sub) == 0)))
+			return true;
+	}
+	return false;
+}
+
+/* A source has the data of its file: without a pattern there is nothing that they could be. */
+static enum xdd_status check_pattern(const struct plan *plan, const struct target_plan *t)
+{
+	if (t->endtoend.role != E2E_SOURCE || t->verify != VERIFY_CONTENTS ||
+	    t->kind == TARGET_NULL || is_given(plan, "datapattern", NULL))
+		return XDD_OK;
+	return plan_refuse(t, "-verify contents: the source of an end-to-end copy has the data of "
+			      "its file; name their pattern (-datapattern), or leave it out: the "
+			      "copy checks what it transfers");
+}
+
 static enum xdd_status check(struct plan *plan)
 {
 	enum xdd_status status = endtoend_check_together(plan);
 
-	for (size_t i = 0; i < plan->n_targets && !status; i++)
+	for (size_t i = 0; i < plan->n_targets && !status; i++) {
 		status = endtoend_check_work(&plan->targets[i]);
+		if (!status)
+			status = check_pattern(plan, &plan->targets[i]);
+	}
 	return status;
 }
 
@@ -286,19 +313,6 @@ static void warn_parts(const struct target_plan *t)
 	log_warning("target %u, %s: -seek: the operations repeat offsets and leave others out: "
 		    "what arrives is no copy of the whole extent",
 		    t->number, t->path);
-}
-
-/* True if suboption `sub`, or option `name` where it is NULL, is given. */
-static bool is_given(const struct plan *plan, const char *name, const char *sub)
-{
-	for (size_t i = 0; i < plan->n_settings; i++) {
-		const struct setting *s = &plan->settings[i];
-
-		if (strcmp(s->opt->name, name) == 0 &&
-		    (!sub || (s->sub && strcmp(s->sub->name, sub) == 0)))
-			return true;
-	}
-	return false;
 }
 
 /* Once for each of the words of older programs. */

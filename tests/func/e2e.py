@@ -354,8 +354,16 @@ def test_changes():
         with open(file, "ab") as f:
             f.write(b"more")
 
-    copy = meanwhile(file, grow, warns_source=(m.E2E_CHANGED,))
-    t.equal(copy.statuses(), (0, 0), "the source grows: a warning", copy)
+    def rewrite(_):
+        before = os.stat(file)
+        with open(file, "r+b") as f:
+            f.write(os.urandom(40 * 4096))
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    for title, change in (("grows", grow), ("is rewritten, and its time restored", rewrite)):
+        copy = meanwhile(file, change)
+        t.ok(copy.statuses() == (6, 6) and all("changed while it was copied" in side.run.err for side in (copy.source, copy.destination)),
+             "the source %s: status 6 on both sides, with the reason" % title, copy)
     copy = meanwhile(source_of(40 * 4096), os.unlink)
     t.equal(copy.statuses(), (6, 6), "the destination's file is removed: status 6 on both sides", copy)
 

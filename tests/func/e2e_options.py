@@ -295,6 +295,8 @@ for words, option in (("-seek random", "-seek"), ("-seek interleave 2", "-seek")
 row("a destination with -seek load", DESTINATION + TO + " -seek load x", 2, None, m.line("target 0, new"))
 for words in ("-datapattern random", "-datapattern x"):
     row("a destination with " + words, DESTINATION + TO + " " + words, 2, None, m.line("target 0, new", m.SOURCE_HAS_DATA))
+row("a source with -verify and no pattern", SOURCE + TO + " -op read -reqsize 4 -numreqs 1 -verify contents", 2, None,
+    m.line("target 0, data", "-verify contents: the source of an end-to-end copy has the data of its file; name their pattern"))
 row("a destination with -verify", DESTINATION + TO + " -verify contents", 2, None, m.line("target 0, new", "-verify: "))
 row("a destination with a buffer of the C library", "-targets 1 new -ioengine stdio -bytes 1M -e2e isdest" + TO, 2, None,
     m.line("target 0, new", "-ioengine stdio: a destination reports what is in the file, not what is in a buffer; say unbuffered"))

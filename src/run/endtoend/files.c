@@ -11,7 +11,6 @@
 
 #include "run/endtoend/endtoend.h"
 #include "run/target.h"
-#include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 
 /* The length of the host in "10.0.0.1:40010". */
@@ -48,20 +47,17 @@ bool endtoend_same_file(struct endtoend *e, const struct wire_plan *own,
 	return st.st_dev == peer->device && st.st_ino == peer->inode;
 }
 
-/* Warn once if the file of a source is another than at the beginning. */
-static void look_at_source(struct endtoend *e, const struct stat *st)
+/*
+ * True if the file of a source is another than at the beginning. The time of its last change of any
+ * kind counts as well: a program can restore the other one.
+ */
+static bool source_changed(const struct endtoend *e, const struct stat *st)
 {
-	const struct target *t = e->target;
 	const int64_t mtime_ns = (int64_t)st->st_mtim.tv_sec * NS_PER_SEC + st->st_mtim.tv_nsec;
+	const int64_t ctime_ns = (int64_t)st->st_ctim.tv_sec * NS_PER_SEC + st->st_ctim.tv_nsec;
 
-	if (e->changed ||
-	    ((uint64_t)st->st_size == e->own.size_bytes && mtime_ns == e->own.mtime_ns))
-		return;
-	e->changed = true;
-	log_warning(
-		"target %u, %s: the source changed while it was copied: the copy may have parts "
-		"from before and after",
-		t->plan->number, t->plan->path);
+	return (uint64_t)st->st_size != e->own.size_bytes || mtime_ns != e->own.mtime_ns ||
+	       ctime_ns != e->ctime_ns;
 }
 
 int endtoend_look_at_file(struct target *t, const struct wire_pass *own, char *why, size_t size)
@@ -72,10 +68,14 @@ int endtoend_look_at_file(struct target *t, const struct wire_pass *own, char *w
 
 	if (t->file.fd < 0 || fstat(t->file.fd, &st) || !S_ISREG(st.st_mode))
 		return 0;
-	if (e->sends) {
-		look_at_source(e, &st);
-		return 0;
+	if (e->sends && source_changed(e, &st)) {
+		snprintf(why, size,
+			 "the file of the source changed while it was copied: the copy may have "
+			 "parts from before and after");
+		return -ESTALE;
 	}
+	if (e->sends)
+		return 0;
 	if (!st.st_nlink) {
 		snprintf(why, size, "the file of the destination was removed while it was written");
 		return -ENOENT;

@@ -60,6 +60,7 @@ static void describe_source(const struct target *t, struct wire_plan *own)
 		return;
 	own->size_bytes = (uint64_t)st.st_size;
 	own->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	t->endtoend->ctime_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
 	own->final_bytes = final_bytes(t, own->size_bytes);
 }
 
