@@ -191,6 +191,9 @@ def check_latency(rows, latency):
            "latencies %r of %r", {k: latency[k] for k in ("count", "minimum_ns", "maximum_ns")}, times)
     near(latency["mean_ns"], sum(times) / len(times), "mean latency")
     for percent, value in latency["percentiles_ns"].items():
+        if not j.enough(float(percent), len(times)):
+            demand(value is None, "percentile %s of %d operations is %r", percent, len(times), value)
+            continue
         exact = times[max(math.ceil(len(times) * float(percent) / 100 - 1e-9), 1) - 1]
         demand(abs(value - exact) <= exact * RESOLUTION + 1, "percentile %s: %d is not %d", percent, value, exact)
     histogram = latency["histogram"]
