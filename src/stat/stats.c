@@ -19,11 +19,12 @@
 #define EFFECTIVE_MIN 0.2 /* share of the number of values */
 
 /*
- * For a fixed number of values the correction begins after BLEND_FROM values and is complete at
- * BLEND_TO.
+ * For a fixed number of values the correction begins with CORRECTED_MIN values and is complete at
+ * BLEND_TO. A stronger one at few values would find less with more values.
  */
-#define BLEND_FROM 9
-#define BLEND_TO 30
+#define CORRECTED_MIN 5
+#define BLEND_FROM 2
+#define BLEND_TO 18
 
 /*
  * After STATS_UNTIL_MIN values, a series that stops as soon as its interval is narrow stops by
@@ -172,7 +173,7 @@ struct stats_summary stats_summarize(const double *x, size_t n)
 {
 	double weight = ((double)n - BLEND_FROM) / (BLEND_TO - BLEND_FROM);
 
-	return summarize(x, n, fmin(fmax(weight, 0), 1));
+	return summarize(x, n, n < CORRECTED_MIN ? 0 : fmin(weight, 1));
 }
 
 double stats_until_half_width(const double *x, size_t n)

@@ -20,8 +20,6 @@ import xddtest as t
 
 t.may_warn(m.REACHES)
 
-# Student's t for 95 %, by degrees of freedom.
-T = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764, 5: 2.5706, 6: 2.4469, 7: 2.3646, 8: 2.3060}
 LINE = re.compile(r"(Target \d+|All targets), (bandwidth|IOPS|latency) of (\d+) passes, mean ([\d.]+) (\S+), standard "
                   r"deviation ([\d.]+), 95 % interval (-?[\d.]+) to ([\d.]+) \(\+-([\d.]+) %\)$", re.M)
 SCALE = {"bandwidth": 1e6, "IOPS": 1, "latency": 1e6}
@@ -58,7 +56,8 @@ def check_target(title, document, statistic):
             t.equal((f["mean"], f["standard_deviation"], f["interval_low"], f["change"]), (x[0], None, None, None),
                     "%s: %s of one pass" % (title, name))
             continue
-        half = T[n - 1] * statistics.stdev(x) / n ** .5
+        t.equal(f["autocorrelation"] == 0, n < 5, "%s: the correlation of %s counts from five passes on" % (title, name))
+        half = half_of_mean(x, f["autocorrelation"], .05)
         t.ok(math.isclose(f["mean"], statistics.fmean(x), rel_tol=1e-9) and
              math.isclose(f["standard_deviation"], statistics.stdev(x), rel_tol=1e-6) and
              math.isclose(f["interval_high"] - f["mean"], half, rel_tol=1e-4) and
@@ -256,18 +255,23 @@ def t_quantile(tails, freedom):
     return high
 
 
+def half_of_mean(x, r, tails):
+    """Half the interval of the mean of passes whose neighbours have the correlation `r`."""
+    n = len(x)
+    effective = max(n * (1 - r) / (1 + r), .2 * n)
+    return t_quantile(tails, min(effective, n) - 1) * math.sqrt(statistics.pvariance(x) / (1 - 1 / effective) / effective)
+
+
 def half_width(x):
     """In percent of the mean, of a run that may stop at any pass from LEAST on: the rule of src/stat/stats.c."""
     n, mean = len(x), statistics.fmean(x)
-    if n < 10:
-        return 100 * t_quantile(.05, n - 1) * statistics.stdev(x) / n ** .5 / mean
+    if n < 5:
+        return 100 * half_of_mean(x, 0, .05) / mean
     squares = sum((v - mean) ** 2 for v in x)
     r = (n * sum((v - mean) * (w - mean) for v, w in zip(x[1:], x)) / squares + 1) / (n - 4)
-    r = min(max((n * r + 3 * .5) / (n + 3), -.4), .95)
-    effective = max(n * (1 - r) / (1 + r), .2 * n)
+    r = min(max((n * r + 3 * .5) / (n + 3), -.4), .95) * min((n - 2) / 16, 1)
     error = .05 * (1 - .7 * LEAST / n) if n > LEAST else .05
-    return (100 * t_quantile(error, min(effective, n) - 1) *
-            math.sqrt(squares / n / (1 - 1 / effective) / effective) / mean)
+    return 100 * half_of_mean(x, r, error) / mean
 
 
 def test_until():

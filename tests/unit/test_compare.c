@@ -172,7 +172,7 @@ static void test_limits(void **state)
 	assert_true(share(1, 10, "p50+10%", COMPARE_WITHIN) > 99);
 	assert_true(share(1.2, 10, "p50+10%", COMPARE_EXCEEDED) > 99);
 	assert_true(share(1.2, 10, "bandwidth-10%", COMPARE_EXCEEDED) > 99);
-	assert_true(share(0.8, 10, "p50+10%", COMPARE_WITHIN) > 99);
+	assert_true(share(0.8, 25, "p50+10%", COMPARE_WITHIN) > 99);
 	assert_true(share(1, 10, "latency+0%", COMPARE_EXCEEDED) < 6);
 	assert_true(share(1.08, 10, "p50+0%", COMPARE_EXCEEDED) > 95);
 	assert_true(share(1, 1, "p50+10%", COMPARE_UNDECIDED) > 99);

@@ -72,15 +72,21 @@ static void test_t_quantiles(void **state)
 static void test_summary(void **state)
 {
 	const double x[] = { 10, 12, 11, 13, 14 };
-	struct stats_summary s = stats_summarize(x, 5);
+	struct stats_summary s = stats_summarize(x, 4);
 
 	(void)state;
-	assert_int_equal(s.n, 5);
-	assert_near(s.mean, 12, 1e-12);
-	assert_near(s.stddev, sqrt(2.5), 1e-12);
+	assert_int_equal(s.n, 4);
+	assert_near(s.mean, 11.5, 1e-12);
+	assert_near(s.stddev, sqrt(5 / 3.), 1e-12);
 	assert_near(s.min, 10, 0);
-	assert_near(s.max, 14, 0);
-	assert_near(s.half_width, 2.776445 * sqrt(2.5 / 5), 1e-5);
+	assert_near(s.max, 13, 0);
+	assert_near(s.half_width, 3.182446 * sqrt(5 / 12.), 1e-5);
+	assert_near(s.autocorrelation, 0, 0);
+	/* Values that resemble the one before say less. */
+	s = stats_summarize(x, 5);
+	assert_near(s.mean, 12, 1e-12);
+	assert_true(s.autocorrelation > 0);
+	assert_true(s.half_width > 2.776445 * sqrt(2.5 / 5));
 
 	s = stats_summarize(x, 1);
 	assert_near(s.mean, 10, 0);

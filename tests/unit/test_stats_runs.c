@@ -160,6 +160,42 @@ static void test_power(void **state)
 	}
 }
 
+/* The share of intervals of a fixed number of passes that cover the true mean. */
+static double fixed_coverage(double dependence, size_t passes, unsigned n)
+{
+	unsigned covered = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		double x[MAX_PASSES], y = normal();
+		struct stats_summary s;
+
+		for (size_t k = 0; k < passes; k++) {
+			x[k] = 100 + y;
+			y = dependence * y + sqrt(1 - dependence * dependence) * normal();
+		}
+		s = stats_summarize(x, passes);
+		covered += fabs(s.mean - 100) <= s.half_width;
+	}
+	return 100.0 * covered / n;
+}
+
+static void test_fixed(void **state)
+{
+	unsigned n = simulations(400, 12000);
+	double slack = n > 4000 ? 0 : tolerance(80, n), level = n > 4000 ? 0 : tolerance(95, n);
+
+	(void)state;
+	for (size_t passes = 5; passes <= 30; passes++) {
+		double independent = fixed_coverage(0, passes, n),
+		       dependent = fixed_coverage(0.6, passes, n);
+
+		print_message("# %zu passes: covers %.1f %%, with a dependence of 0.6 %.1f %%\n",
+			      passes, independent, dependent);
+		assert_true(independent >= 94 - level && independent <= 97 + level);
+		assert_true(dependent >= 80 - slack);
+	}
+}
+
 /* The share of pairs of groups of runs that are called different. */
 static double found_different(double difference, double offset, size_t runs_a, size_t runs_b,
 			      size_t passes, unsigned pairs)
@@ -216,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_until),
+		cmocka_unit_test(test_fixed),
 		cmocka_unit_test(test_power),
 		cmocka_unit_test(test_runs),
 	};

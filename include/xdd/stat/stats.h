@@ -39,7 +39,7 @@ struct stats_summary {
 	double stddev; /* of a sample: over n - 1; 0 for less than two values */
 	double min;
 	double max;
-	double autocorrelation; /* of neighbours, as used for the interval; 0 up to 9 values */
+	double autocorrelation; /* of neighbours, as used for the interval; 0 up to 4 values */
 	double effective;	/* so many independent values would say as much about the mean */
 	double error;		/* standard error of the mean; INFINITY for less than two values */
 	double freedom;		/* degrees of freedom of `error` */
@@ -99,7 +99,7 @@ double stats_t_tails(double t, double freedom);
 double stats_t_quantile(double tails, double freedom);
 
 /*
- * Sum up `x[0..n)`, where n was fixed beforehand. From 10 values on, and fully from 30 on, the
+ * Sum up `x[0..n)`, where n was fixed beforehand. From 5 values on, and fully from 18 on, the
  * interval takes the autocorrelation of neighbours into account: it is wider where a value
  * resembles the one before it.
  */
