@@ -30,6 +30,9 @@
 /* For the rest of its output, which a process that stays may keep open. */
 #define REST_NS (NS_PER_SEC / 2)
 
+/* The exit status of pkill that found no process. */
+#define PKILL_NONE 1
+
 struct loop {
 	struct multi *m;
 	struct pollfd *fds; /* the signals, then two for each rank */
@@ -99,6 +102,9 @@ static void ask_end(const struct multi *m, struct multi_rank *r, uint64_t now_ns
 	close_fd(&r->child.write_fd);
 	r->state = MULTI_ASKED;
 	r->deadline_ns = now_ns + m->line.grace_ns;
+	/* The time for its end begins once it was asked: reap_asking(). */
+	if (r->ask)
+		r->deadline_ns = m->line.timeout_ns ? now_ns + m->line.timeout_ns : UINT64_MAX;
 }
 
 static void start_rank(struct multi *m, struct multi_rank *r)
@@ -307,16 +313,21 @@ static bool has_ended(const struct multi_rank *r, int *status)
 	return waitpid(r->child.pid, status, 0) == r->child.pid;
 }
 
-/* A rank whose end could not be asked for has little time for an end of its own. */
-static void reap_asking(struct multi_rank *r)
+/*
+ * A rank whose end could not be asked for has little time for an end of its own. Where pkill has
+ * found no xdd, it has ended, and its results are on the way.
+ */
+static void reap_asking(const struct multi *m, struct multi_rank *r)
 {
 	int status;
+	bool asked;
 
 	if (r->asking.pid <= 0 || waitpid(r->asking.pid, &status, WNOHANG) != r->asking.pid)
 		return;
 	asking_ended(r);
-	if (status && r->state == MULTI_ASKED && !r->reaped)
-		r->deadline_ns = ns_earlier(r->deadline_ns, clock_kernel_ns() + KILL_NS);
+	asked = WIFEXITED(status) && WEXITSTATUS(status) <= PKILL_NONE;
+	if (r->state == MULTI_ASKED && !r->reaped)
+		r->deadline_ns = clock_kernel_ns() + (asked ? m->line.grace_ns : KILL_NS);
 }
 
 static void reap(struct multi *m)
@@ -325,7 +336,7 @@ static void reap(struct multi *m)
 		struct multi_rank *r = &m->ranks[i];
 		int status;
 
-		reap_asking(r);
+		reap_asking(m, r);
 		if (r->state == MULTI_IDLE || r->reaped || !has_ended(r, &status))
 			continue;
 		r->reaped = true;

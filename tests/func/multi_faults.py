@@ -160,7 +160,7 @@ def test_pdsh(server):
     # Stands in for a pdsh that starts xdd here, on a host without pkill.
     os.makedirs(t.path("bin"))
     with open(t.path("bin/pdsh"), "w", encoding="utf-8") as f:
-        f.write("#!/bin/sh\ncase $6 in *pkill*) exit 1 ;; esac\nexec sh -c \"$6\"\n")
+        f.write("#!/bin/sh\ncase $6 in *pkill*) [ -z \"$SLOW\" ] && exit 127; sleep 2 ;; esac\nexec sh -c \"$6\"\n")
     os.chmod(t.path("bin/pdsh"), 0o755)
     with multi.Started(None, "-launcher", "pdsh", "-hosts", "localhost", "-startin", 0, "-grace", 3600, "-remotexdd", t.XDD, "--", *LONG,
                        env=dict(env, PATH=t.path("bin") + ":" + env["PATH"])) as started:
@@ -169,6 +169,14 @@ def test_pdsh(server):
         status, err = started.end()
     t.ok(running and status == 5 and "localhost: did not end when it was asked to" in err, "pdsh, no pkill: the lost results are named", (status, err))
     t.ok(not multi.left(started.run_id), "pdsh, no pkill: no process stays", multi.left(started.run_id))
+    # The connection of the second pdsh takes longer than -grace, as on a busy machine.
+    with multi.Started(None, "-launcher", "pdsh", "-hosts", "localhost", "-startin", 0, "-grace", 1, "-remotexdd", t.XDD, "-jsonout", out, "--",
+                       *LONG, env=dict(env, SLOW="1", PATH=t.path("bin") + ":" + env["PATH"])) as started:
+        running = started.wait_running(1)
+        os.kill(started.p.pid, signal.SIGINT)
+        status, err = started.end()
+    doc = multi.load(out)
+    t.ok(running and status == 5 and len(doc["hosts"]) == 1 and "did not end" not in err, "pdsh, slow pkill: the results are there", (status, err))
 
 
 def main():
