@@ -91,11 +91,15 @@ class FilesCopier(Copier):
         self.clear()
         port = free_ports(1)
         self.words = self.command(port)
+        self.prepare(port)
         if self.link.prefix:
             done = self.far(port)
         else:
             done = self.pair.run(self.server.daemon(port, self.link), self.words, port, server_ends=False)
         return {"bytes": self.size, "elapsed_s": done.wall_s, "cpu_s": done.cpu_s, "wall_ms": done.wall_s * 1e3}
+
+    def prepare(self, port):
+        """Make the state that a copy finds at its destination."""
 
     def far(self, port):
         """The same where the sshd is in another network: whether it listens is asked there."""
@@ -120,6 +124,25 @@ class Xddcp(FilesCopier):
     def command(self, port):
         return [self.binary, "copy", "-q", "-S", " ".join(self.server.ssh(port)), *(["-r"] if self.tree else []),
                 *self.options, self.source, "%s:%s/" % (self.host(), self.where)]
+
+
+class Resumed(Xddcp):
+    """xdd copy -R of one file, of which an interrupted copy has a share."""
+
+    def __init__(self, *args, share, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.share = share
+
+    def prepare(self, port):
+        self.pair.run(self.server.daemon(port, self.link), self.words, port, server_ends=False, until=self.has_share)
+        if not self.parts():
+            raise Broken("the copy that was to be interrupted was complete before")
+
+    def parts(self):
+        return [entry.stat().st_blocks * 512 for entry in os.scandir(self.where) if entry.name.endswith(".part")]
+
+    def has_share(self):
+        return any(size >= self.share * self.size for size in self.parts())
 
 
 class Rsync(FilesCopier):
@@ -240,7 +263,10 @@ def contenders(row, runner, binary, place, notes):
         found = [FarXddcp("xdd", *common, binary, network=Network(row.round_trip_ms)),
                  FarXddcp("xdd near", *common, binary, network=Network(0))]
         return found
-    found = [Xddcp("xdd", *common, binary, row.options, exists=row.exists)]
+    if row.share:
+        found = [Resumed("xdd", *common, binary, row.options, share=row.share)]
+    else:
+        found = [Xddcp("xdd", *common, binary, row.options, exists=row.exists)]
     makers = {
         "loop": lambda: (TreeLoop if row.count > 1 else Loop)("loop", *common),
         "rsync": lambda: Rsync("rsync", *common, exists=row.exists),
@@ -248,6 +274,8 @@ def contenders(row, runner, binary, place, notes):
         "scp": lambda: Scp("scp", *common),
         "scp aes128-gcm": lambda: Scp("scp aes128-gcm", *common, cipher="aes128-gcm@openssh.com"),
         "ssh": lambda: Ssh("ssh", *common),
+        "whole": lambda: Xddcp("whole", *common, binary, row.options),
+        "trust": lambda: Resumed("trust", *common, binary, (*row.options, "-trust"), share=row.share),
     }
     for name in row.against:
         try:

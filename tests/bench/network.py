@@ -104,8 +104,9 @@ class Pair:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
-    def run(self, server_argv, client_argv, port, server_ends):
-        """`server_ends`: it does so by itself, with status 0; otherwise it is ended by SIGTERM."""
+    def run(self, server_argv, client_argv, port, server_ends, until=None):
+        """`server_ends`: it does so by itself, with status 0; otherwise it is ended by SIGTERM. `until`: the client gets SIGINT
+        once this is true."""
         before = children_cpu_s()
         server = self._start(server_argv, "server")
         try:
@@ -113,11 +114,15 @@ class Pair:
             start = time.monotonic()
             client = self._start(client_argv, "client")
             try:
+                while until and client.poll() is None and not until():
+                    time.sleep(0.002)
+                if until and client.poll() is None:
+                    client.send_signal(signal.SIGINT)
                 status = wait_exactly(client, TIMEOUT_S)
                 wall_s = time.monotonic() - start
             finally:
                 self._end(client)
-            if status:
+            if status and not until:
                 raise Broken("status %d (%s): %s" % (status, last_line(self._read("client.err")), " ".join(client_argv)))
             if not server_ends:
                 server.terminate()

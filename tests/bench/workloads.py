@@ -117,6 +117,7 @@ class Files:
     count: int = 1
     size: int = 4 << 30
     exists: bool = False  # the copy is there already, and nothing is to be sent
+    share: float = 0  # of the bytes, which an interrupted copy has
     options: tuple = ()  # of xddcp
     round_trip_ms: int = 0  # of a link, against the same link without
     place: str = "files"
@@ -246,6 +247,8 @@ ROWS = (
           goals=(_rate(0.9, "loop"), _rate(8, "scp"), _rate(3, "rsync"))),
     Files("files-4g-encrypted", "the same, encrypted", ("loop", "scp aes128-gcm"), options=("-e",),
           goals=(_rate(2.5, "scp aes128-gcm"),)),
+    Files("files-resume", "the same, of which an interrupted copy has 90 %: -R", ("whole", "trust"), share=0.9, options=("-R",),
+          goals=(Goal("wall_ms", "<=", 1, "whole"),)),
     Files("files-64k", "xddcp of 10,000 files of 64 KiB", ("loop", "rsync", "tar", "scp"), 10000, 64 * KIB, goals=_SMALL_FILES),
     Files("files-1k", "xddcp of 100,000 files of 1 KiB", ("loop", "rsync", "tar", "scp"), 100000, KIB,
           goals=(_rate(0.8, "loop"), *_SMALL_FILES)),
