@@ -377,12 +377,13 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+")
 DAY = re.compile(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)( [A-Z][a-z][a-z])\b")
 
 
-# Lines that say how the run went on this machine: a document shows one case of them.
+# Lines that say how the run went on this machine: a document shows one case of them. Settings of a loop device, such as
+# max_sectors_kb, stay when it is detached, so two devices that look alike may differ.
 LABELS = re.compile(r"[a-z][a-z ]*: |- |\S+: |\d+ targets: ")
 BY_CHANCE = re.compile(
     r"(limited|limited by|certainty|not reproducible|disturbed|rate not reached|next): |- |(What|Nothing) looks wrong|"
     r"xdd: warning: |Target \d+, not reproducible|  [ab]\d*, all targets, is not reproducible|No difference between|"
-    r"  all targets  p99|The results differ|Several runs of each|(a|b)\d* has |The runs cannot")
+    r"  targets \d+ device (?!name |backing file )|  all targets  p99|The results differ|Several runs of each|(a|b)\d* has |The runs cannot")
 # Parts that differ from machine to machine: the line about a device, the advice for it, the answers of compare, how far
 # a target was at a beat, digests, and empty columns of a histogram.
 MACHINE = [(re.compile(pattern), to) for pattern, to in (
