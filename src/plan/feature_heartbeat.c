@@ -97,7 +97,8 @@ static const struct option rows[] = {
 		    "shows its "
 		    "progress on a terminal; -heartbeat 0 turns that off. The signal SIGUSR1 asks "
 		    "for a line "
-		    "at any time.",
+		    "at any time; while the program is still loaded, in the first milliseconds, it "
+		    "ends it.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -timelimit 60 -heartbeat 5 ops bw pct" },
 	{ 0 },
 };

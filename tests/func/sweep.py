@@ -17,6 +17,7 @@ import time
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddjson as j
+import xddsys as s
 import xddtest as t
 
 LIMIT_S = 60
@@ -278,6 +279,16 @@ def end_after(seconds, number, words):
     return p.returncode, out.decode(), err.decode()
 
 
+def test_early_progress():
+    """SIGUSR1, which asks a run for a line, before main() begins: the constructor of a library sends it."""
+    env = s.preload("early", "#include <signal.h>\n#include <unistd.h>\n"
+                         "__attribute__((constructor)) static void begin(void) { kill(getpid(), SIGUSR1); }\n")
+    if env is None:
+        return t.skip("SIGUSR1 before the sweep begins", "no C compiler")
+    run = t.command([t.XDD, "sweep", *NULL, "-rounds", "1"], env=env)
+    return t.equal(run.status, 0, "SIGUSR1 before the sweep begins", run)
+
+
 def test_interrupted():
     """SIGINT and SIGKILL at random moments: no finished round is lost, and none is counted twice."""
     draw = random.Random(5)
@@ -473,5 +484,5 @@ def test_help():
     t.ok(run.status == 0 and "usage: xdd sweep" in run.out, "xdd -help sweep", run)
 
 
-t.run(test_grid, test_arrangements, test_traffic, test_time, test_responses, test_columns, test_refused, test_standard_output, test_interrupted, test_resume, test_errors, test_restore, test_compare, test_notes, test_help)
+t.run(test_grid, test_arrangements, test_traffic, test_time, test_responses, test_columns, test_refused, test_standard_output, test_early_progress, test_interrupted, test_resume, test_errors, test_restore, test_compare, test_notes, test_help)
 t.done()

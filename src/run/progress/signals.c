@@ -28,6 +28,10 @@ void signals_block_progress(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+/* Before the constructors of the libraries, which take a part of a millisecond. */
+__attribute__((section(".preinit_array"),
+	       used)) static void (*const block_early)(void) = signals_block_progress;
+
 /* ---- the signal thread ---- */
 
 /* Consequence of the first signal in each phase. */
