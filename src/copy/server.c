@@ -24,9 +24,16 @@
 #include "xdd/base/nstime.h"
 #include "xdd/copy/copy.h"
 #include "xdd/net/digest.h"
+#include "xdd/sys/clock.h"
 
 /* Until START brings the limit of this copy. */
 #define START_NS (30 * NS_PER_SEC)
+
+/*
+ * How long the other side may keep this server alive without START: an initiator that copies
+ * between two hosts may wait for a password of the other one meanwhile.
+ */
+#define MOST_START_NS (600 * NS_PER_SEC)
 
 #define CONNECT_NS (2 * NS_PER_SEC)
 #define ACCEPT_NS (10 * NS_PER_SEC)
@@ -158,8 +165,11 @@ static int answer_start(struct server *s)
 static int take_start(struct server *s)
 {
 	struct wire_header h;
-	int status = receive(s, &h);
+	int status;
 
+	link_set_deadline(s->channel, clock_now_ns() + MOST_START_NS);
+	status = receive(s, &h);
+	link_set_deadline(s->channel, 0);
 	if (status)
 		return status;
 	if (h.type != WIRE_COPY_START || copy_decode_start(s->body, h.length, &s->start) != WIRE_OK)

@@ -273,6 +273,23 @@ static void test_alive(void **state)
 	close_pair(&p);
 }
 
+/* Signs of life do not put a deadline off. */
+static void test_deadline(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	open_pair(&p, 20 * SECOND_NS);
+	assert_int_equal(link_send_body(p.a, WIRE_COPY_BEGIN, NULL, 0), 0);
+	expect(p.b, 0, WIRE_COPY_BEGIN, NULL, 0);
+	link_set_deadline(p.b, 1);
+	expect_failure(p.b, 0, -ETIMEDOUT, "only signs of life");
+	link_set_deadline(p.b, 0);
+	assert_int_equal(link_send_body(p.a, WIRE_COPY_BEGIN, NULL, 0), 0);
+	expect(p.b, 0, WIRE_COPY_BEGIN, NULL, 0);
+	close_pair(&p);
+}
+
 static void test_stall(void **state)
 {
 	uint64_t start_ns = clock_now_ns();
@@ -601,13 +618,21 @@ static void test_replay(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_channel),	    cmocka_unit_test(test_one_socket),
-		cmocka_unit_test(test_large),	    cmocka_unit_test(test_inside),
-		cmocka_unit_test(test_alive),	    cmocka_unit_test(test_stall),
-		cmocka_unit_test(test_send_stall),  cmocka_unit_test(test_abort),
-		cmocka_unit_test(test_peer_closes), cmocka_unit_test(test_hostile_channel),
-		cmocka_unit_test(test_garbage),	    cmocka_unit_test(test_data),
-		cmocka_unit_test(test_data_pause),  cmocka_unit_test(test_hostile_data),
+		cmocka_unit_test(test_channel),
+		cmocka_unit_test(test_one_socket),
+		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_inside),
+		cmocka_unit_test(test_alive),
+		cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_stall),
+		cmocka_unit_test(test_send_stall),
+		cmocka_unit_test(test_abort),
+		cmocka_unit_test(test_peer_closes),
+		cmocka_unit_test(test_hostile_channel),
+		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_data),
+		cmocka_unit_test(test_data_pause),
+		cmocka_unit_test(test_hostile_data),
 		cmocka_unit_test(test_replay),
 	};
 

@@ -37,7 +37,8 @@ struct link {
 
 	/* owned by the thread that receives */
 	struct digest_stream *received_sum;
-	uint64_t received; /* messages */
+	uint64_t received;    /* messages */
+	uint64_t deadline_ns; /* for one that is no sign of life; 0: none */
 
 	/* guarded by lock */
 	pthread_mutex_t lock;
@@ -161,6 +162,11 @@ void link_abort(struct link *l)
 void link_set_timeout(struct link *channel, uint64_t timeout_ns)
 {
 	duplex_set_timeout(channel->duplex, timeout_ns);
+}
+
+void link_set_deadline(struct link *channel, uint64_t deadline_ns)
+{
+	channel->deadline_ns = deadline_ns;
 }
 
 bool link_timed_out(const struct link *channel)
@@ -392,6 +398,9 @@ int link_receive(struct link *l, uint64_t max_data, struct wire_header *h, char 
 				   "the other side sent message %" PRIu64 ", not %" PRIu64,
 				   h->sequence, l->received);
 		l->received++;
+		if (h->type == WIRE_ALIVE && l->deadline_ns && clock_now_ns() > l->deadline_ns)
+			return say(l, why, -ETIMEDOUT,
+				   "only signs of life came from the other side");
 	} while (h->type == WIRE_ALIVE);
 	return 0;
 }

@@ -30,6 +30,12 @@ struct link *link_on_fds(int read_fd, int write_fd, uint64_t timeout_ns);
 /* Another time limit for a channel: a server learns its own with START. */
 void link_set_timeout(struct link *channel, uint64_t timeout_ns);
 
+/*
+ * The next message other than a sign of life must have come by `deadline_ns` of clock_now_ns(); 0:
+ * no deadline. The thread that receives. link_receive() then returns -ETIMEDOUT.
+ */
+void link_set_deadline(struct link *channel, uint64_t deadline_ns);
+
 /* True if a call on a channel has failed with -ETIMEDOUT. Any thread. */
 bool link_timed_out(const struct link *channel);
 
