@@ -137,7 +137,7 @@ static void test_failures(void **state)
 	fails("exit 255", COPY_SSH_ENDED, "ssh cannot reach it, or is not let in");
 	fails("kill -9 $$", COPY_SSH_ENDED, "signal 9");
 	fails("exit 127", COPY_NO_XDD, "give its path with -b");
-	fails("exit 126", COPY_NO_XDD, "cannot execute \"xdd\" there");
+	fails("exit 126", COPY_NO_XDD, "there is no program \"xdd\" there");
 	fails("exit 1", COPY_NO_XDD, "\"/bin/sh\" ended with status 1 before xdd answered");
 	fails("echo usage; exit 3", COPY_BAD_VERSION, "status 3 before it answered: \"usage\"");
 	fails("printf '\\033[2J'; exit 1", COPY_BAD_VERSION, "\"\\x1b[2J\"");

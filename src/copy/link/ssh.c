@@ -113,6 +113,13 @@ static int say_no_banner(const struct start *s, const struct banner *b, int stat
 			   "ssh cannot reach it, or is not let in (its own message is above)");
 	if (status > STATUS_SIGNAL)
 		return say(s, COPY_SSH_ENDED, "ssh was ended by signal %d", status - STATUS_SIGNAL);
+	/* A checkout in the home directory, say, that is in the path of programs there. */
+	if (status == STATUS_NOT_EXECUTABLE && !strchr(xdd, '/'))
+		return say(s, COPY_NO_XDD,
+			   "there is no program \"%s\" there, only a directory or a file of that "
+			   "name that cannot be executed; install xdd there, or give its path with "
+			   "-b",
+			   xdd);
 	if (status == STATUS_NOT_EXECUTABLE)
 		return say(s, COPY_NO_XDD,
 			   "cannot execute \"%s\" there; expected xdd, or its directory with a "
