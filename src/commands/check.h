@@ -69,7 +69,7 @@ struct check_row {
 	uint64_t covered_bytes, hole_bytes;		    /* the same for holes */
 	bool others, split;				    /* findings of the run */
 	uint64_t device_bytes, device_ops, device_requests; /* 0: not known */
-	double starved;					    /* share of the time, from 0 to 1 */
+	double starved, quota; /* shares of the time, from 0 to 1: by others, by a CPU quota */
 };
 
 struct check_result {

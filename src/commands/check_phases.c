@@ -80,9 +80,10 @@ static void take_result(void *arg, const struct result *result)
 	row->partial = result->partial;
 	take_latency(row, f);
 	take_cache(row, &f->cache);
-	if (result->bound == RESULT_BOUND_STARVED && f->elapsed_ns)
-		row->starved =
-			(double)f->wait_ns / ((double)f->elapsed_ns * (double)result->qthreads);
+	if (result->bound == RESULT_BOUND_STARVED)
+		row->starved = result->times.waited;
+	if (result->bound == RESULT_BOUND_QUOTA)
+		row->quota = result->times.waited;
 }
 
 static void take_device(void *arg, const struct device_use *use)

@@ -3,6 +3,7 @@
  * limit says so. Pure functions, called by check.c.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,17 +285,24 @@ static void judge_rates(const struct check_result *r, struct check_notes *notes)
 static void judge_machine(const struct check_target *t, const struct check_result *r,
 			  struct check_notes *notes)
 {
-	double starved = 0;
+	double starved = 0, quota = 0;
 
-	for (int i = 0; i < CHECK_PHASES; i++)
-		if (r->rows[i].starved > starved)
-			starved = r->rows[i].starved;
+	for (int i = 0; i < CHECK_PHASES; i++) {
+		starved = fmax(starved, r->rows[i].starved);
+		quota = fmax(quota, r->rows[i].quota);
+	}
 	if (starved >= STARVED_SHARE)
 		check_note(
 			notes,
 			"Other programs took the processors for %.0f %% of the time: %s might do "
 			"more.",
 			100 * starved, t->memory ? "it" : "the device");
+	if (quota >= STARVED_SHARE)
+		check_note(
+			notes,
+			"The CPU quota of its control group stopped xdd for %.0f %% of the time: "
+			"%s might do more.",
+			100 * quota, t->memory ? "it" : "the device");
 }
 
 /* False where something else than the device answered reads, or some of them. */

@@ -106,6 +106,10 @@ static int limit_text(const struct verdict_facts *f, enum result_bound bound, ch
 		return snprintf(buf, size,
 				"other programs: xdd was ready and had no processor %s of the time",
 				percents(&b->waited, share, sizeof(share)));
+	case RESULT_BOUND_QUOTA:
+		return snprintf(buf, size,
+				"the CPU quota of its control group: it stopped xdd %s of the time",
+				percents(&b->waited, share, sizeof(share)));
 	case RESULT_BOUND_MIXED:
 		if (round(100 * b->held.most) > 0)
 			snprintf(held, sizeof(held), "no request due %s, ",
@@ -253,7 +257,8 @@ static const char *label_of(enum finding_kind kind)
 static bool is_told(const struct verdict_facts *f, enum finding_kind kind)
 {
 	return (kind == FINDING_GENERATOR && f->bounds[RESULT_BOUND_GENERATOR].n) ||
-	       (kind == FINDING_STARVED && f->bounds[RESULT_BOUND_STARVED].n);
+	       (kind == FINDING_STARVED && f->bounds[RESULT_BOUND_STARVED].n) ||
+	       (kind == FINDING_QUOTA && f->bounds[RESULT_BOUND_QUOTA].n);
 }
 
 /* The text without its target, where there is only one, and without a suggestion at its end. */

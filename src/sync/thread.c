@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "xdd/sys/cgroup.h"
 #include "xdd/sys/sysfile.h"
 
 /* Room for a few frames and a line of text; the sanitizers need far more. */
@@ -125,50 +126,21 @@ static void consider_system(struct nearest *n)
 		consider(n, "the sysctl kernel.pid_max", max, used, 1);
 }
 
-/* Consider the control group of the process below `root` and all its ancestors. */
-static void consider_groups(struct nearest *n, const char *root, const char *path)
+/* A control group of the process. */
+static void consider_group(void *arg, const char *dir, const char *name, bool unified)
 {
-	char group[512], file[sizeof(group) + 16], name[sizeof(n->text) / 2];
-	int len = snprintf(group, sizeof(group), "%s%s", root, path);
-	size_t root_len = strlen(root);
+	struct nearest *n = arg;
+	char file[640], text[sizeof(n->text) / 2];
 	uint64_t max, used;
-	char *end;
 
-	if (len < 0 || (size_t)len >= sizeof(group))
+	(void)unified;
+	snprintf(file, sizeof(file), "%s/pids.max", dir);
+	if (!sysfile_number(file, &max))
 		return;
-	for (;;) {
-		snprintf(file, sizeof(file), "%s/pids.max", group);
-		if (sysfile_number(file, &max)) {
-			snprintf(name, sizeof(name), "pids.max of the control group %.40s",
-				 group[root_len] ? group + root_len : "/");
-			snprintf(file, sizeof(file), "%s/pids.current", group);
-			if (sysfile_number(file, &used))
-				consider(n, name, max, used, 1);
-		}
-		end = strrchr(group, '/');
-		if (!end || (size_t)(end - group) < root_len)
-			return;
-		*end = '\0';
-	}
-}
-
-/* "0::/a/b" of the unified hierarchy, "8:pids:/a/b" of the one that counts threads. */
-static void consider_all_groups(struct nearest *n)
-{
-	FILE *f = fopen("/proc/self/cgroup", "re");
-	char line[512];
-
-	while (f && fgets(line, sizeof(line), f)) {
-		char *path = strchr(line, ':');
-
-		line[strcspn(line, "\n")] = '\0';
-		if (path && strncmp(path, "::", 2) == 0)
-			consider_groups(n, "/sys/fs/cgroup", path + 2);
-		else if (path && strncmp(path, ":pids:", 6) == 0)
-			consider_groups(n, "/sys/fs/cgroup/pids", path + 6);
-	}
-	if (f)
-		fclose(f);
+	snprintf(text, sizeof(text), "pids.max of the control group %.40s", *name ? name : "/");
+	snprintf(file, sizeof(file), "%s/pids.current", dir);
+	if (sysfile_number(file, &used))
+		consider(n, text, max, used, 1);
 }
 
 static bool may_exceed(void)
@@ -266,7 +238,7 @@ static struct nearest nearest_limit(uint64_t more)
 	struct nearest n = { .room = UINT64_MAX };
 
 	consider_system(&n);
-	consider_all_groups(&n);
+	cgroup_each("pids", consider_group, &n);
 	consider_user(&n, more);
 	consider_mappings(&n, more);
 	return n;

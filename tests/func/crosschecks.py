@@ -282,6 +282,31 @@ def test_starved():
     return t.ok(good, "four others on its processor: starved", run)
 
 
+def test_quota():
+    """A quota this small is used up early in each period, however many others run."""
+    with xddsys.cpu_quota(2) as words:
+        if not words:
+            return t.skip("CPU quota", xddsys.sys_why())
+        document = t.path("quota.json")
+        args = t.xdd_words("-op", "noop", "-targets", 1, "null", "-timelimit", 0.7, "-verbose", "-jsonout", document)
+        run = t.command(words + args)
+        average = xddjson.rows(xddjson.check(document, "-jsonout under a CPU quota"), "TARGET_AVERAGE")[0]
+        t.equal((verdict(run), average["bound"]), ("quota", "quota"), "a CPU quota of 2 %", run)
+        t.ok(average["wait_ns"] <= average["elapsed_ns"], "it waited no longer than the run took", run)
+        person = t.command(words + t.xdd_words("-op", "noop", "-targets", 1, "null", "-timelimit", 0.7, "-report", "person"))
+        t.ok(re.search(r"limited by.*the CPU quota of its control group: it stopped xdd \d+ % of the time", " ".join(person.out.split())),
+             "the result says what stopped it", person)
+        memory = "/dev/shm/xddtest.quota.%d" % os.getpid()
+        with open(memory, "wb") as f:
+            f.write(bytes(MIB))
+        try:
+            check = t.command(words + [t.XDD, "check", memory])
+        finally:
+            os.unlink(memory)
+        found = re.search(r"CPU quota of its control group stopped xdd for (\d+) % of the time", " ".join(check.out.split()))
+        return t.ok(found and int(found.group(1)) <= 100 and "Other programs" not in check.out, "so does a check", check)
+
+
 def test_bound():
     good, run = until(["generator-bound", "starved"], "-op", "noop", "-targets", 1, "null", "-numreqs", 10000000)
     t.ok(good, "null: limited only by xdd itself or by other processes", run)
@@ -321,5 +346,5 @@ def test_bound():
     return True
 
 
-t.run(test_page_cache, test_dropcache_system, test_dropcache_writes_back, test_holes, test_devices, test_direct_ignored, test_paced, test_starved, test_bound)
+t.run(test_page_cache, test_dropcache_system, test_dropcache_writes_back, test_holes, test_devices, test_direct_ignored, test_paced, test_starved, test_quota, test_bound)
 t.done()

@@ -435,7 +435,7 @@ DIO_CACHED = warning(ANY_TARGET, NO_DIRECT_IO)
 OTHERS_USE_DEVICE = warning("device .*", "")
 # Of the engines that queue, on any file without -dio.
 BUFFERED = warning(ANY_TARGET, "(libaio|io_uring) without -dio: ")
-BOUND = "(generator-bound|starved): its QThreads .* of the time.*: the device might do more"
+BOUND = "(generator-bound|starved|quota): .*its QThreads .* of the time.*: the device might do more"
 E2E_REFUSED = warning("-e2e: connections were refused", "")
 E2E_NO_KEY = warning("-e2e without a key", "")
 WILL_START = "the targets start in "

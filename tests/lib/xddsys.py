@@ -170,6 +170,36 @@ def tmpfs(name, size):
 
 
 @contextlib.contextmanager
+def cpu_quota(percent):
+    """
+    A control group that may use so much of one processor. Yields the words that run a command in it, or None where this
+    machine cannot make one.
+    """
+    own = "xddtest.%d" % os.getpid()
+    period_us = 100000
+    quota_us = period_us * percent // 100
+    for root, settings in (("cpu", {"cpu.cfs_period_us": period_us, "cpu.cfs_quota_us": quota_us}),
+                           ("", {"cpu.max": "%d %d" % (quota_us, period_us)})):
+        group = os.path.join("/sys/fs/cgroup", root, own)
+        try:
+            os.mkdir(group)
+        except OSError as e:
+            _cannot("%s: %s" % (group, e.strerror))
+            continue
+        try:
+            for name, value in settings.items():
+                with open(os.path.join(group, name), "w", encoding="ascii") as f:
+                    f.write(str(value))
+            yield ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', group]
+            return
+        except (FileNotFoundError, PermissionError) as e:
+            _cannot("%s: %s" % (group, e.strerror))
+        finally:
+            os.rmdir(group)
+    yield None
+
+
+@contextlib.contextmanager
 def only_cached(path, *extents):
     """
     In a with statement: have these extents (offset, size) of a file or a device in the page cache, and of a file on its

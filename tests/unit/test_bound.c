@@ -55,6 +55,18 @@ static const struct {
 	    .filled = .1,
 	    .device = true },
 	  RESULT_BOUND_MIXED },
+	{ "a quota of 5 % of a processor",
+	  { .own = .02, .kernel = .03, .waited = .94, .quota = .9, .filled = .05, .device = true },
+	  RESULT_BOUND_QUOTA },
+	{ "a quota of 80 % of a processor, and the null device",
+	  { .own = .8, .waited = .2, .quota = .19, .filled = .8 },
+	  RESULT_BOUND_QUOTA },
+	{ "a quota that explains a quarter of the wait",
+	  { .own = .1, .waited = .8, .quota = .2, .filled = .1 },
+	  RESULT_BOUND_STARVED },
+	{ "a quota and a device",
+	  { .own = .05, .waited = .3, .quota = .3, .outstanding = .9, .filled = .1, .device = true },
+	  RESULT_BOUND_MIXED },
 	{ "others and a pace",
 	  { .own = .03,
 	    .waited = .3,
@@ -113,7 +125,7 @@ static void test_facts(void **state)
 	r.figures.cpu.sys_ns = 400000000;
 	r.figures.wait_ns = 8000000000;
 	r.figures.known = FIGURES_WAIT;
-	assert_true(bound_facts(&f, &plan, &r, 1200000000));
+	assert_true(bound_facts(&f, &plan, &r, 1200000000, 0));
 	assert_true(f.own == .1 && f.kernel == .05);
 	/* No more than is left of the time. */
 	assert_true(f.waited > .849 && f.waited < .851);
@@ -122,18 +134,22 @@ static void test_facts(void **state)
 	assert_true(f.filled > 0 && f.filled <= 1);
 	assert_false(f.waited_unknown);
 
+	/* A quota explains no more than what the threads waited for. */
+	assert_true(f.quota == 0);
+	assert_true(bound_facts(&f, &plan, &r, 0, UINT64_MAX / 2) && f.quota == f.waited);
+
 	r.figures.known = 0;
-	assert_true(bound_facts(&f, &plan, &r, 1200000000));
+	assert_true(bound_facts(&f, &plan, &r, 1200000000, 0));
 	assert_true(f.waited_unknown);
 
 	target.ordering = ORDERING_SERIAL;
 	target.throttle.interval_ns = 1000;
-	assert_true(bound_facts(&f, &plan, &r, 0));
+	assert_true(bound_facts(&f, &plan, &r, 0, 0));
 	assert_true(f.outstanding == 1);
 	assert_true(f.paced);
 
 	target.op = OP_NOOP;
-	assert_true(bound_facts(&f, &plan, &r, 0));
+	assert_true(bound_facts(&f, &plan, &r, 0, 0));
 	assert_false(f.device);
 }
 
@@ -144,7 +160,7 @@ static void test_too_short(void **state)
 
 	(void)state;
 	target = (struct target_plan){ .qthreads = 1, .queue_depth = 1 };
-	assert_false(bound_facts(&f, &plan, &r, 0));
+	assert_false(bound_facts(&f, &plan, &r, 0, 0));
 }
 
 int main(void)

@@ -204,6 +204,11 @@ static void test_rates(void **state)
 	assert_begins(judged(&t, &r),
 		      "Other programs took the processors for 50 % of the time: the "
 		      "device might do more");
+	r.rows[CHECK_LARGE].starved = 0;
+	r.rows[CHECK_LARGE].quota = 0.9;
+	assert_begins(judged(&t, &r),
+		      "The CPU quota of its control group stopped xdd for 90 % of the time: the "
+		      "device might do more");
 }
 
 /* Measurements that are brief, or missing, are not judged. */

@@ -25,6 +25,7 @@ enum finding_kind {
 	FINDING_PASSES,	   /* fewer passes than requested */
 	FINDING_GAP,	   /* operations were not issued */
 	FINDING_LATE,	   /* the targets were not ready at -starttime */
+	FINDING_QUOTA,	   /* a CPU quota stopped the QThreads */
 };
 
 #define FINDING_RUN (-1) /* a target's number: the finding is of the run, or of a device */

@@ -93,6 +93,7 @@ static const char *cause_of(const char *bound)
 		{ "paced", "its pace: most of the time no request was due" },
 		{ "starved", "other programs: xdd was ready and had no processor" },
 		{ "mixed", "several causes" },
+		{ "quota", "the CPU quota of the control group of xdd" },
 	};
 
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {

@@ -103,6 +103,21 @@ static int add_queue(struct pass_result *r, const struct target *t, const struct
 	return err;
 }
 
+/*
+ * The wait of QThread `q` for a processor in the time of `tally`, in which it used `cpu`: some of
+ * it was before its first operation.
+ */
+static uint64_t wait_of(const struct qthread *q, const struct tally *tally, struct cpu_time cpu)
+{
+	const uint64_t own = cpu.user_ns + cpu.sys_ns;
+	const uint64_t all = tally->last_done_ns > tally->first_issue_ns ?
+				     tally->last_done_ns - tally->first_issue_ns :
+				     0;
+	const uint64_t rest = all > own ? all - own : 0;
+
+	return q->wait_ns < rest ? q->wait_ns : rest;
+}
+
 /* Processor time in the elapsed time of the pass, and of each QThread in its own. */
 static void add_cpu(struct pass_result *r, const struct target *t)
 {
@@ -112,11 +127,11 @@ static void add_cpu(struct pass_result *r, const struct target *t)
 
 		r->figures.cpu.user_ns += cpu.user_ns;
 		r->figures.cpu.sys_ns += cpu.sys_ns;
-		r->figures.wait_ns += q->wait_ns;
+		r->figures.wait_ns += wait_of(q, &r->figures.tally, cpu);
 		if (!r->n_queues)
 			continue;
 		r->queues[i].cpu = cpu_of(q, &r->queues[i].tally);
-		r->queues[i].wait_ns = q->wait_ns;
+		r->queues[i].wait_ns = wait_of(q, &r->queues[i].tally, r->queues[i].cpu);
 	}
 }
 

@@ -58,8 +58,22 @@ static unsigned processors_of(const struct plan *plan, const struct target_plan 
 	return n ? n : 1;
 }
 
+/*
+ * The share of its time in which a QThread was stopped by a CPU quota. The kernel counts the time
+ * of each processor that had something to run, so at most one for each QThread.
+ */
+static double quota_share(const struct plan *plan, double elapsed, uint64_t throttled_ns)
+{
+	struct idset all;
+	double processors = topology_processors(&all) ? 1 : idset_count(&all), qthreads = 0;
+
+	for (size_t i = 0; i < plan->n_targets; i++)
+		qthreads += plan->targets[i].qthreads;
+	return share(throttled_ns, elapsed * (qthreads < processors ? qthreads : processors));
+}
+
 bool bound_facts(struct bound_facts *f, const struct plan *plan, const struct result *sums,
-		 uint64_t run_cpu_ns)
+		 uint64_t run_cpu_ns, uint64_t throttled_ns)
 {
 	const struct target_plan *t = &plan->targets[sums->target];
 	const double elapsed = (double)sums->figures.elapsed_ns, time = elapsed * t->qthreads;
@@ -77,6 +91,9 @@ bool bound_facts(struct bound_facts *f, const struct plan *plan, const struct re
 	/* Some of the wait may have been before the first operation. */
 	if (f->own + f->kernel + f->waited > 1)
 		f->waited = f->own + f->kernel < 1 ? 1 - f->own - f->kernel : 0;
+	f->quota = quota_share(plan, elapsed, throttled_ns);
+	if (f->quota > f->waited)
+		f->quota = f->waited;
 	f->outstanding = share(tally_busy_ns(&sums->figures.tally), elapsed * depth);
 	own = share(cpu, elapsed * processors_of(plan, t));
 	everyone = topology_processors(&all) ? 0 : share(run_cpu_ns, elapsed * idset_count(&all));
@@ -106,13 +123,15 @@ double bound_held(const struct bound_facts *f)
 enum result_bound bound_judge(const struct bound_facts *f)
 {
 	const double held = bound_held(f), device = idle(f) - held;
-	const bool by_others = f->waited >= WAITED_COUNTS && f->filled < FILLED;
+	const bool by_quota = f->waited >= WAITED_COUNTS && f->quota >= f->waited / 2;
+	const bool by_others = by_quota || (f->waited >= WAITED_COUNTS && f->filled < FILLED);
 
 	if (by_others && held >= HELD_COUNTS)
 		return RESULT_BOUND_MIXED;
+	if (by_others && f->waited < STARVED_SHARE && f->waited <= device)
+		return RESULT_BOUND_MIXED;
 	if (by_others)
-		return f->waited >= STARVED_SHARE || f->waited > device ? RESULT_BOUND_STARVED :
-									  RESULT_BOUND_MIXED;
+		return by_quota ? RESULT_BOUND_QUOTA : RESULT_BOUND_STARVED;
 	if (held >= HELD_COUNTS)
 		return RESULT_BOUND_PACED;
 	if (f->own + f->kernel + f->waited >= GENERATOR_SHARE)
@@ -136,6 +155,8 @@ const char *bound_text(enum result_bound bound)
 		return "starved";
 	case RESULT_BOUND_MIXED:
 		return "mixed";
+	case RESULT_BOUND_QUOTA:
+		return "quota";
 	case RESULT_BOUND_UNKNOWN:
 		break;
 	}

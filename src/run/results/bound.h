@@ -18,6 +18,7 @@ struct bound_facts {
 	double own;	     /* at work in xdd */
 	double kernel;	     /* at work in the kernel */
 	double waited;	     /* ready to run, and without a processor */
+	double quota;	     /* the part of it that a CPU quota explains */
 	double outstanding;  /* of the queue depth, on average */
 	double filled;	     /* of the processors that they may use, the share that this run used */
 	bool paced;	     /* operations have a time, or another target, to wait for */
@@ -27,10 +28,11 @@ struct bound_facts {
 
 /*
  * Compute the facts of a target from `sums`, over all its passes; `run_cpu_ns`: processor time of
- * all targets together. Returns false, without facts, for passes that were too short.
+ * all targets together; `throttled_ns`: cgroup_throttled_ns() of the run. Returns false, without
+ * facts, for passes that were too short.
  */
 bool bound_facts(struct bound_facts *f, const struct plan *plan, const struct result *sums,
-		 uint64_t run_cpu_ns);
+		 uint64_t run_cpu_ns, uint64_t throttled_ns);
 
 /* The share of the time in which the QThreads were idle because no operation was due. */
 double bound_held(const struct bound_facts *f);

@@ -150,6 +150,12 @@ static void check_bound(struct run *run, const struct target_plan *t, const stru
 			"target %u, %s: starved: its QThreads had no processor for %.0f %% of the "
 			"time, which others used: the device might do more",
 			t->number, t->path, 100 * f->waited);
+	else if (sums->bound == RESULT_BOUND_QUOTA)
+		report_finding(
+			run->report, FINDING_QUOTA, t->number,
+			"target %u, %s: quota: the CPU quota of its control group stopped its "
+			"QThreads for %.0f %% of the time: the device might do more",
+			t->number, t->path, 100 * f->waited);
 }
 
 /* How the QThreads of a target spent the time that they had. */

@@ -55,6 +55,7 @@ struct manager {
 	uint64_t resync_ns;	/* of the kernel's clock: when to call clock_resync() next */
 	uint64_t processors;	/* that percentages of CPU time are of */
 	uint64_t online;
+	uint64_t throttled_ns; /* by CPU quotas: before the first pass; at the end, of the run */
 	struct crosscheck crosscheck;
 	struct deskew deskew;
 	struct start_skew *start_skew;

@@ -31,6 +31,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
+#include "xdd/sys/cgroup.h"
 
 /*
  * How long operations that are outstanding when the run stops may take before it ends without them.
@@ -496,7 +497,7 @@ void *results_main(void *arg)
 	};
 	struct pass_result **slots = calloc(run->plan->n_targets, sizeof(*slots));
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t release;
+	uint64_t release, throttled_ns;
 
 	debug_line(DEBUG_TASK, "results manager: thread %d starts", gettid());
 	m.sums = calloc(run->plan->n_targets, sizeof(*m.sums));
@@ -512,6 +513,7 @@ void *results_main(void *arg)
 	m.keep_series = m.sums && ((run->needs & FIGURES_PASSES) || m.plan->until_percent);
 	run->manager.more = true;
 	m.resync_ns = clock_resync();
+	m.throttled_ns = cgroup_throttled_ns();
 	/* All are open; and ready, once what changes their files has been done. */
 	if (is_open(&m) && ranks_begin_pass(run, true, false) && !start_time_wait(run) &&
 	    endtoend_begin(run, 1) && barrier_wait(&run->start, &release) >= 0) {
@@ -529,6 +531,9 @@ void *results_main(void *arg)
 	heartbeat_end(&run->heartbeat);
 	if (run->plan->stonewall.save_file && m.sums)
 		stonewall_save(&m);
+	throttled_ns = cgroup_throttled_ns();
+	/* Another group may count from less. */
+	m.throttled_ns = throttled_ns > m.throttled_ns ? throttled_ns - m.throttled_ns : 0;
 	manager_write_end(&m);
 	deskew_destroy(&m.deskew);
 	start_skew_free(m.start_skew);

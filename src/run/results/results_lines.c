@@ -158,7 +158,7 @@ static bool facts_of(const struct manager *m, const struct result *r, struct bou
 
 	for (size_t i = 0; i < m->plan->n_targets; i++)
 		cpu_ns += m->sums[i].figures.cpu.user_ns + m->sums[i].figures.cpu.sys_ns;
-	return bound_facts(facts, m->plan, r, cpu_ns);
+	return bound_facts(facts, m->plan, r, cpu_ns, m->throttled_ns);
 }
 
 static struct result_times times_of(const struct bound_facts *facts)
