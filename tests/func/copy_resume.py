@@ -514,6 +514,31 @@ def test_changed_hole(rig):
     shutil.rmtree(source)
 
 
+def test_device(rig):
+    """A character device may have other contents at a second time, and a pipe has no offsets: both are read from their begin."""
+    faults = s.faults("slow", file="zero", ns=SLOW_NS)
+    os.mkdir(rig.destination)
+    words = [rig.xdd, "copy", "-S", rig.ssh, "-b", rig.xdd, "-t", "2", "-blocksize", str(BLOCK), "-R", "-J", "-size", str(LARGE),
+             "/dev/zero", rig.place(rig.destination) + "/file"]
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               start_new_session=True, text=True, env=dict(rig.env, **faults))
+    end = time.monotonic() + LIMIT_S
+    while process.poll() is None and time.monotonic() < end and not durable_bytes(rig.destination):
+        time.sleep(0.005)
+    kill(rig.victim("server", process.pid))
+    rig.finish(process)
+    rig.wait_none()
+    listed = durable_bytes(rig.destination)
+    r = subprocess.run([*words[:-2], "-trust", *words[-2:]], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                       timeout=LIMIT_S, env=rig.env, check=False)
+    side = json.loads(r.stdout)["destination_side"]
+    t.equal((r.returncode, side["moved_bytes"], side["resumed_bytes"]), (0, LARGE, 0), "a character device is not continued",
+            r.stderr)
+    t.equal(temporary_names(rig.destination), [], "a character device: nothing is left")
+    t.ok(listed, "a character device: a part was there", listed)
+    shutil.rmtree(rig.destination)
+
+
 def change_part(r, path):
     """At random, from one side or both."""
     size = os.path.getsize(path)
@@ -823,6 +848,7 @@ def test_with_fake():
         test_disturbed(rig, 200 if LONG else 21)
         test_trust(rig)
         test_changed_hole(rig)
+        test_device(rig)
         test_random_changes(rig, 200 if LONG else 12)
         test_new_name(rig)
         test_new_name_again(rig)
