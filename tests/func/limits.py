@@ -131,8 +131,11 @@ def test_hung_operation():
     if not fs:
         return t.skip("a late operation", xddsys.sys_why())
     run = t.xdd("-op", "read", "-target", fs.data, *"-dio -reqsize 4 -runtime 0.2".split(), timeout=LONG_S, tolerate=".")
+    t.ok(run.status == 0 and ops_of(run) == 1 and "outstanding" not in run.err, "an operation that is only late is awaited", run)
+    run = t.xdd("-op", "read", "-target", fs.data, *"-dio -reqsize 4 -runtime 0.2 -queuedepth 2 -numreqs 1".split(), timeout=LONG_S,
+                tolerate=".")
     fs.end()
-    return t.ok(run.status == 0 and ops_of(run) == 1 and "outstanding" not in run.err, "an operation that is only late is awaited", run)
+    return t.ok(run.status == 0 and ops_of(run) == 1 and "outstanding" not in run.err, "also beside a QThread that has no operation", run)
 
 
 def issued(run, stamps, pass_number=1):

@@ -66,10 +66,11 @@ static struct activity activity_of(const struct target *t)
 
 		tally_clear(&own);
 		tally_add_counters(&own, &t->qthreads[i].counters);
+		if (own.first_issue_ns == UINT64_MAX)
+			continue;
 		moved = own.last_done_ns ? own.last_done_ns : own.first_issue_ns;
 		a.last_ns = moved > a.last_ns ? moved : a.last_ns;
-		if (own.first_issue_ns)
-			a.first_ns = ns_earlier(a.first_ns, own.first_issue_ns);
+		a.first_ns = ns_earlier(a.first_ns, own.first_issue_ns);
 		a.outstanding += own.outstanding;
 	}
 	return a;
