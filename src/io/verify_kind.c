@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "io/verify_internal.h"
+#include "xdd/io/tag.h"
 
 #define WORD_BYTES 8
 
@@ -132,6 +133,21 @@ static bool is_torn(const struct bad *b, const struct difference *d, struct misc
 	return true;
 }
 
+/* Not data of the pattern at all, but of a run with -datapattern tagged. `key`: its number. */
+static bool is_tagged(const struct bad *b, struct miscompare *m, uint64_t *key)
+{
+	const bool contents = b->s->v->target->verify & VERIFY_CONTENTS;
+	struct tag tag;
+
+	if (b->whole < TAG_SECTOR_BYTES || tag_read(b->found, &tag) != TAG_GOOD)
+		return false;
+	snprintf(m->text, sizeof(m->text),
+		 "tagged data of run %" PRIx64 ": say -datapattern tagged%s", tag.run,
+		 contents ? "" : " -verify contents");
+	*key = tag.run;
+	return true;
+}
+
 /* Sets the kind and the text; returns the key that keeps extents apart. */
 static uint64_t classify(const struct bad *b, const struct difference *d, struct miscompare *m)
 {
@@ -146,6 +162,8 @@ static uint64_t classify(const struct bad *b, const struct difference *d, struct
 		m->kind = MISCOMPARE_ZEROS;
 		return 0;
 	}
+	if (is_tagged(b, m, &where))
+		return where;
 	if (sequenced_elsewhere(b, &where) ||
 	    (d->bits > FLIPPED_MAX_BITS && found_elsewhere(b, &where))) {
 		m->kind = MISCOMPARE_MISPLACED;

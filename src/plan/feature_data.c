@@ -235,11 +235,14 @@ static const struct option rows[] = {
 	{ .name = "verify",
 	  .scope = SCOPE_TARGET,
 	  .type = OPT_SUB,
-	  .arg = "contents|location",
+	  .arg = "[contents|location]",
 	  .subs = verify_rows,
+	  .alone = &verify_rows[0],
 	  .help = "check what is read against the data pattern",
 	  .detail =
-		  "The pattern must have been written before, or by writes of the same run. Every "
+		  "-verify alone means contents. The pattern must have been written before, or by "
+		  "writes of the same run. Without -datapattern, a run that only reads takes the "
+		  "data for tagged if its first 4 KiB hold a tag. Every "
 		  "buffer is overwritten before it is read into, so data that never arrived is "
 		  "seen. A miscompare is reported in one line, at most -maxerrorstoprint lines, "
 		  "with the offset, the expected and the found data, and its kind where it is "

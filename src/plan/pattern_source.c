@@ -20,6 +20,9 @@
 #define FILE_MAX_BYTES (1u << 30)
 #define SECTOR_BYTES 512
 
+/* So many sectors may tell that data are tagged: the first one may be damaged. */
+#define TAKEN_SECTORS 8
+
 /* Every target whose pattern is this file shares one copy. */
 static bool share_file(const struct plan *plan, struct target_plan *t)
 {
@@ -106,11 +109,14 @@ static enum xdd_status hex_bytes(struct plan *plan, struct pattern_options *o)
 
 static enum xdd_status check_tagged(const struct target_plan *t)
 {
+	/* Without an option that names it, the pattern is taken from the data. */
+	const char *option = t->pattern.use ? "-datapattern tagged" : "-verify of tagged data";
+
 	if (t->pattern.inverse)
 		return plan_refuse(t, "-datapattern tagged: cannot be inverse");
 	if (!plan_reads(t) && !plan_writes(t))
 		return XDD_OK;
-	return plan_check_multiples(t, "-datapattern tagged", SECTOR_BYTES, true);
+	return plan_check_multiples(t, option, SECTOR_BYTES, true);
 }
 
 static enum xdd_status resolve_pattern(struct plan *plan, struct target_plan *t)
@@ -198,6 +204,50 @@ static enum xdd_status check_overlaps(const struct target_plan *t)
 			      "-reqsize mix overlap at random offsets; say -datapattern tagged");
 }
 
+/* True if one of the first sectors that the target reads begins as tagged data does. */
+static bool reads_tags(const struct target_plan *t)
+{
+	char piece[TAKEN_SECTORS * SECTOR_BYTES];
+	uint64_t first, end;
+	bool found = false;
+	ssize_t n;
+	int fd;
+
+	if (t->foreseen || (t->kind != TARGET_FILE && t->kind != TARGET_BLOCK))
+		return false;
+	fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	/* The page cache gets no more than this piece. */
+	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	plan_pass_range(t, 1, &first, &end);
+	n = pread(fd, piece, sizeof(piece), (off_t)first);
+	for (ssize_t at = 0; at + SECTOR_BYTES <= n && !found; at += SECTOR_BYTES)
+		found = memcmp(piece + at, PATTERN_TAG_MAGIC, strlen(PATTERN_TAG_MAGIC)) == 0;
+	close(fd);
+	return found;
+}
+
+/* A run that writes too may replace the data before they are read. */
+static bool only_reads(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++)
+		if (plan_writes(&plan->targets[i]))
+			return false;
+	return true;
+}
+
+/* Without -datapattern, tagged data say themselves what they are to be compared with. */
+static void take_pattern(struct target_plan *t)
+{
+	struct pattern_options *o = &t->pattern;
+
+	if (!(t->verify & VERIFY_CONTENTS) || o->given || !reads_tags(t))
+		return;
+	o->kind = PATTERN_TAGGED;
+	o->given = true;
+}
+
 /*
  * The pattern that location implies where none is named, and the verification that sequenced
  * implies when read.
@@ -224,6 +274,7 @@ static enum xdd_status resolve_verify(struct target_plan *t)
 
 enum xdd_status plan_resolve_data(struct plan *plan)
 {
+	const bool reads_all = only_reads(plan);
 	bool wanted = false, verified = false;
 	char buf[80];
 
@@ -233,6 +284,8 @@ enum xdd_status plan_resolve_data(struct plan *plan)
 
 		wanted |= t->verify != VERIFY_NONE;
 		status = resolve_verify(t);
+		if (!status && reads_all)
+			take_pattern(t);
 		if (!status)
 			status = resolve_pattern(plan, t);
 		if (status)

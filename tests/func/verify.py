@@ -249,6 +249,35 @@ def test_misplaced_target():
          "of target 1" in found[0].text, "data of another target", run)
 
 
+def test_pattern_of_the_data():
+    """Without -datapattern, tagged data is taken for what it is, or named so where another pattern is expected."""
+    file = write_file("taken", "tagged")
+    number = "%x" % struct.unpack_from("<Q", read(file), 16)
+    words = ["-op", "read", "-targets", 1, file, "-reqsize", 16]
+    for more in (["-verify"], ["-verify", "contents"], ["-verify", "contents", "-startoffset", 16]):
+        run = t.xdd(*words, *more)
+        t.equal((run.status, run.err), (0, ""), "tagged data, %s" % " ".join(map(str, more)), run)
+    t.ok("tagged" in t.xdd("-dryrun", *words, "-verify").out, "-dryrun shows the pattern that was taken")
+    run = t.xdd(*words, "-verify", "-datapattern", "random")
+    t.equal((run.status, kinds(run)[0], {m.text for m in miscompares(run)}),
+            (7, ("other data", 0, 16 * K), {"tagged data of run %s: say -datapattern tagged" % number}),
+            "tagged data where another pattern is expected", run)
+    run = t.xdd(*words, "-verify", "location")
+    advice = "-datapattern tagged -verify contents"
+    t.ok(run.status == 7 and miscompares(run)[0].text == "tagged data of run %s: say %s" % (number, advice),
+         "tagged data where sequenced data is expected", run)
+    t.equal(t.xdd(*words, "-verify", "location", *advice.split()).status, 0, "the advised options verify it")
+    run = t.xdd(*words[:-2], *"-blocksize 1000 -reqsize 1 -verify".split())
+    t.ok(run.status == 2 and "-verify of tagged data: the request size" in run.err, "requests that are not whole sectors", run)
+    poke(file, 100, b"damaged")
+    run = t.xdd(*words, "-verify")
+    t.equal((run.status, [m.offset // 512 for m in miscompares(run)]), (7, [0]), "a damaged first sector", run)
+    zeros = t.make_file("zeros", 64 * K)
+    poke(zeros, 0, bytes(64 * K))
+    run = t.xdd("-op", "read", "-targets", 1, zeros, "-reqsize", 16, "-verify")
+    t.equal((run.status, run.err), (0, ""), "data without tags is compared with zeros", run)
+
+
 def test_location():
     file = write_file("location", "sequenced", "-reqsize 16 -numreqs 8")
     good = read(file)
@@ -519,7 +548,7 @@ def test_refused():
     file = t.make_file("data", 64 * K)
     before = read(file)
     rows = (
-        ("-op read -targets 1 F -verify", 2, "missing"), ("-op read -targets 1 F -verify all", 3, "contents"),
+        ("-op read -targets 1 F -verify all", 3, "contents"),
         ("-op read -targets 1 F -verify content", 3, "contents"),
         ("-op write -targets 1 F -numreqs 2 -verify contents", 2, "nothing is read"),
         ("-op noop -targets 1 F -numreqs 2 -verify contents", 2, "noop"),
@@ -573,6 +602,6 @@ def test_shared_file():
 
 
 t.run(test_shared_file, test_every_pattern, test_kinds_of_places, test_kinds_of_tags, test_older_pass, test_stale_in_one_run,
-      test_misplaced_target, test_location, test_words_add_up, test_nothing_transferred, test_limits, test_mixed, test_mixed_finds, test_engines,
+      test_misplaced_target, test_pattern_of_the_data, test_location, test_words_add_up, test_nothing_transferred, test_limits, test_mixed, test_mixed_finds, test_engines,
       test_dio, test_refused)
 t.done()

@@ -22,7 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TAG_MAGIC "XDDtag1\n"
+#include "xdd/plan/pattern_options.h"
+
+#define TAG_MAGIC PATTERN_TAG_MAGIC
 #define TAG_MAGIC_BYTES 8
 #define TAG_SECTOR_BYTES 512
 #define TAG_HEADER_BYTES 88

@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The first bytes of each sector of tagged data; xdd/io/tag.h has the whole of it. */
+#define PATTERN_TAG_MAGIC "XDDtag1\n"
+
 enum pattern_kind {
 	PATTERN_CHARACTER, /* one byte, repeated; zeros unless another is given */
 	PATTERN_ASCII,
