@@ -72,6 +72,7 @@ static void take_plan(struct verdict_facts *f, const struct plan *plan)
 	f->processors = processors > 0 ? (uint64_t)processors : 0;
 	f->passes_planned = plan->passes;
 	f->until_percent = plan->until_percent;
+	f->run_time_ns = plan->run_time_ns;
 }
 
 static void add_target(struct verdict_targets *targets, const char *name)

@@ -180,6 +180,18 @@ static int add_until(const struct verdict_facts *f, struct verdict *v)
 		   p->n, f->until_percent, reached ? "reached" : "not reached");
 }
 
+/* -runtime would end the run in the first of the passes. */
+static int add_one_pass(const struct verdict_facts *f, struct verdict *v)
+{
+	if (!f->run_time_ns)
+		return add(v, SCREEN_BOLD, "certainty",
+			   "one pass says nothing about repeatability; -passes 5 does");
+	return add(v, SCREEN_BOLD, "certainty",
+		   "one pass says nothing about repeatability; -timelimit %.9g -passes 5 in place "
+		   "of -runtime does",
+		   (double)f->run_time_ns / NS_PER_SEC);
+}
+
 static int add_certainty(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct person_passes *p = &f->passes;
@@ -196,10 +208,7 @@ static int add_certainty(const struct verdict_facts *f, struct verdict *v)
 					"%s say little; -runtime 10s measures for longer",
 					scaled_time((double)f->elapsed_ns, mean));
 	if (f->passes_ran < 2)
-		return f->partial ?
-			       0 :
-			       add(v, SCREEN_BOLD, "certainty",
-				   "one pass says nothing about repeatability; -passes 5 does");
+		return f->partial ? 0 : add_one_pass(f, v);
 	if (f->until_percent > 0)
 		err = add_until(f, v);
 	else if (p->n > 1 && isfinite(percent))

@@ -46,6 +46,7 @@ struct verdict_facts {
 
 	uint64_t passes_ran, passes_planned;
 	double until_percent; /* -passes until; 0: not given */
+	uint64_t run_time_ns; /* -runtime; 0: not given */
 	struct person_passes passes;
 
 	uint64_t elapsed_ns;				/* of all passes */

@@ -178,8 +178,15 @@ def test_verdicts():
     t.ok("certainty: " in one.text and "say little; -runtime 10s" in one.text, "a short run is called so", one)
     t.ok(re.search(r"^certainty: [\d.]+ .?B/s \+-[\d.]+ % is the mean of 5 passes", five.text, re.M) and ", 5 passes, " in
          five.text, "5 passes: mean, interval and number", five)
-    long = on(80, "-op read -target null -reqsize 4 -runtime 0.3")
+    read = "-op read -target null -reqsize 4 "
+    long = on(120, read + "-timelimit 0.3")
     t.ok("one pass says nothing about repeatability; -passes 5 does" in long.text, "one pass is called so", long)
+    long = on(120, read + "-runtime 0.3")
+    advice = re.search(r"repeatability; (-timelimit 0\.3 -passes 5) in place of -runtime\s+does", long.text)
+    t.ok(advice, "one pass that -runtime ended: what replaces it", long)
+    longer = on(120, read + (advice.group(1) if advice else ""))
+    t.ok(", 5 passes, " in longer.text and "is the mean of 5 passes" in longer.text, "the advised options make 5 passes",
+         longer)
 
     def pace():
         shown = on(80, "-op read -target null -reqsize 4 -numreqs 20 -throttle ops 50")

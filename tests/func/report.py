@@ -72,6 +72,10 @@ def test_verdicts():
     page = page_of(report(t.path("one")), "one pass")
     t.ok("less than two complete passes say nothing about repeatability; -passes 5 does" in page.root.text(),
          "one pass says nothing, and what to do is said")
+    j.of_run("timed", *"-op noop -targets 1 null -runtime 0.25".split())
+    page = page_of(report(t.path("timed")), "-runtime")
+    t.ok("repeatability; -timelimit 0.25 -passes 5 in place of -runtime does" in page.root.text(),
+         "one pass of -runtime: what to do in place of it is said")
     bad = copy.deepcopy(base)
     bad.update(status=6, partial=True, end="canceled", messages=[
         {"level": "warning", "text": "the page cache answered"}, {"level": "error", "text": "it <b>broke</b>"}])

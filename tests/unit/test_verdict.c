@@ -68,6 +68,10 @@ static void test_nothing_known(void **state)
 
 	(void)state;
 	assert_string_equal(text_of(&f), ONE_PASS);
+	f.run_time_ns = 90 * NS_PER_SEC;
+	assert_string_equal(text_of(&f),
+			    "certainty: one pass says nothing about repeatability; -timelimit 90 "
+			    "-passes 5 in place of -runtime does\n");
 	f.ops = 0;
 	assert_string_equal(text_of(&f), "");
 }

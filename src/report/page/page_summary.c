@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/page/page.h"
+#include "xdd/base/nstime.h"
 #include "xdd/report/sweep.h"
 
 #define MAX_MESSAGES 100
@@ -126,6 +127,27 @@ static void put_limits(struct page *p, const json_t *root)
 		page_item(p, "%zu more targets have a limit.", shown - MAX_VERDICTS);
 }
 
+/* -runtime, where `limit_ns` is above 0, would end the run in the first of the passes. */
+static void put_one_pass(struct page *p, double limit_ns)
+{
+	open_verdict(p, "note", "certainty");
+	page_put(p, "less than two complete passes say nothing about repeatability; ");
+	if (limit_ns > 0)
+		page_put(p, "-timelimit %.9g -passes 5 in place of -runtime does",
+			 limit_ns / NS_PER_SEC);
+	else
+		page_put(p, "-passes 5 does");
+	close_verdict(p);
+}
+
+/* NAN without -runtime. */
+static double run_time_ns(const struct compare_run *run)
+{
+	const json_t *plan = json_object_get(run->root, "plan");
+
+	return page_real(json_object_get(plan, "resolved"), "run_time_ns");
+}
+
 /* How certain the bandwidth of all targets is. */
 static void put_certainty(struct page *p, const struct compare_run *run)
 {
@@ -138,9 +160,7 @@ static void put_certainty(struct page *p, const struct compare_run *run)
 	char text[SCALED_SIZE];
 
 	if (passes < 2) {
-		put_verdict(p, "note", "certainty",
-			    "less than two complete passes say nothing about repeatability; "
-			    "-passes 5 does");
+		put_one_pass(p, run_time_ns(run));
 		return;
 	}
 	if (mean > 0 && high >= mean) {
