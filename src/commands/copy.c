@@ -3,15 +3,20 @@
  * main.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "commands/commands.h"
 #include "commands/copy_line.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/log.h"
 #include "xdd/base/quote.h"
+#include "xdd/base/units.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/help.h"
 
@@ -86,6 +91,20 @@ static int print_attempts(int argc, char **argv)
 	return status || !command_flush() ? COPY_FAILED : XDD_OK;
 }
 
+/* The copy ends with the script xddcp, however that ends. */
+static void end_with_script(void)
+{
+	const char *script = getenv("XDDCP_SCRIPT");
+	uint64_t pid;
+
+	if (!script || units_parse_u64(script, &pid) || pid != (uint64_t)getppid())
+		return;
+	unsetenv("XDDCP_SCRIPT");
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (pid != (uint64_t)getppid())
+		_exit(XDD_CANCELED);
+}
+
 static int copy_main(int argc, char **argv)
 {
 	struct arena *arena;
@@ -95,6 +114,7 @@ static int copy_main(int argc, char **argv)
 		return copy_server();
 	if (argc > 1 && strcmp(argv[1], "-attempts") == 0)
 		return print_attempts(argc - 1, argv + 1);
+	end_with_script();
 	arena = arena_new();
 	if (!arena) {
 		log_error("copy: %s", strerror(ENOMEM));

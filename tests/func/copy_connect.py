@@ -464,8 +464,9 @@ def lost():
                 end = time.monotonic() + 20
                 while not os.listdir(directory) and time.monotonic() < end:
                     time.sleep(0.001)
-                for pid in children(p.pid):
-                    os.kill(pid, signum)
+                for xdd in children(p.pid):
+                    for pid in children(xdd):
+                        os.kill(pid, signum)
                 out, err = p.communicate(timeout=60)
             t.ok(p.returncode == SSH_ENDED and not os.path.exists(to), "ssh ends by %s: the status says so, and there is no file"
                  % signum.name, "status %d\n%s%s" % (p.returncode, out, err))
