@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "xdd/base/csvtext.h"
 #include "xdd/report/curve.h"
 #include "xdd/report/jvalue.h"
 
@@ -122,7 +123,7 @@ static void put(FILE *f, double x)
 {
 	fputc(',', f);
 	if (isfinite(x))
-		fprintf(f, "%.6g", x);
+		csvtext_number(f, x);
 }
 
 static void put_row(FILE *f, const struct sweep_results *r, const struct curve_load *load)

@@ -313,7 +313,9 @@ static void put_mean(FILE *f, const struct sweep_mean *m)
 		fputs(",,", f);
 		return;
 	}
-	fprintf(f, ",%.6g,", m->mean);
+	fputc(',', f);
+	csvtext_number(f, m->mean);
+	fputc(',', f);
 	if (isfinite(m->percent))
 		fprintf(f, "%.4g", m->percent);
 }

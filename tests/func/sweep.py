@@ -67,7 +67,9 @@ def test_grid():
         rows = list(csv.DictReader(f))
     t.equal([(r["queuedepth"], r["reqsize"], r["rounds"], r["ops"]) for r in rows], [w + ("2", "20") for w in wanted],
             "the CSV file has a line for each, with a column for each option")
-    t.ok(all(float(r["bandwidth (bytes/s)"]) > 0 for r in rows), "and the bandwidth")
+    means = [p["statistics"][0]["bandwidth"]["mean"] for p in doc["points"]]
+    t.ok(all("e" not in r["bandwidth (bytes/s)"] and abs(float(r["bandwidth (bytes/s)"]) / mean - 1) < 1e-13
+             for r, mean in zip(rows, means)), "and the bandwidth, with the digits of the document", rows)
     table = [line.split()[:2] for line in run.out.splitlines()[2:]]
     t.equal(table, [list(w) for w in wanted], "the table has the order of the grid", run.out)
     t.ok(not os.path.exists(t.path("grid.json.journal")), "the journal is gone once the document is complete")

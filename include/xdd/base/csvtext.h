@@ -9,4 +9,7 @@
 /* Write a field of a CSV file, in quotes where RFC 4180 asks for them. */
 void csvtext_write(FILE *f, const char *text);
 
+/* Write a finite number with the 15 digits of a double, without an exponent: 2483780.25. */
+void csvtext_number(FILE *f, double x);
+
 #endif
