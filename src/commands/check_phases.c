@@ -100,6 +100,7 @@ static void take_finding(void *arg, const struct finding *finding)
 	struct check_row *row = arg;
 
 	row->others |= finding->kind == FINDING_OTHERS;
+	row->stopped |= finding->kind == FINDING_STOPPED;
 	row->split |= finding->kind == FINDING_SPLIT;
 }
 

@@ -233,7 +233,8 @@ static void judge_tail(const struct check_result *r, struct check_notes *notes)
 	char p50[SCALED_SIZE], p99[SCALED_SIZE];
 
 	for (int i = 1; i < CHECK_PHASES; i++)
-		if (r->rows[i].max_ns > longest->max_ns)
+		if (longest->stopped ||
+		    (!r->rows[i].stopped && r->rows[i].max_ns > longest->max_ns))
 			longest = &r->rows[i];
 	if (one->ops >= LEAST_OPS && one->p99_ns > TAIL_FACTOR * one->p50_ns)
 		check_note(
@@ -241,7 +242,7 @@ static void judge_tail(const struct check_result *r, struct check_notes *notes)
 			"One in a hundred reads takes %s or more, and half of them %s or less (more "
 			"than %d times): something interferes, or the device works on itself.",
 			scaled_time(one->p99_ns, p99), scaled_time(one->p50_ns, p50), TAIL_FACTOR);
-	if (longest->max_ns >= LONG_NS)
+	if (longest->max_ns >= LONG_NS && !longest->stopped)
 		check_note(notes, "The longest read took %s (more than %s).",
 			   scaled_time(longest->max_ns, p99), scaled_time(LONG_NS, p50));
 }
@@ -286,11 +287,18 @@ static void judge_machine(const struct check_target *t, const struct check_resul
 			  struct check_notes *notes)
 {
 	double starved = 0, quota = 0;
+	bool stopped = false;
 
 	for (int i = 0; i < CHECK_PHASES; i++) {
 		starved = fmax(starved, r->rows[i].starved);
 		quota = fmax(quota, r->rows[i].quota);
+		stopped |= r->rows[i].stopped;
 	}
+	if (stopped)
+		check_note(notes,
+			   "xdd itself was stopped while it measured (by a signal, a debugger, a "
+			   "frozen control group or a pause of the virtual machine): check "
+			   "again.");
 	if (starved >= STARVED_SHARE)
 		check_note(
 			notes,

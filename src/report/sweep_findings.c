@@ -23,6 +23,7 @@ static const struct {
 	[FINDING_PASSES] = { "passes", "there were fewer passes than requested" },
 	[FINDING_GAP] = { "gap", "some operations were not issued" },
 	[FINDING_LATE] = { "late", "targets were not ready at the start time" },
+	[FINDING_STOPPED] = { "stopped", "xdd itself was stopped for a while" },
 	[FINDING_QUOTA] = { "quota", "the CPU quota of the control group stopped xdd" },
 };
 

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
@@ -307,6 +308,24 @@ def test_quota():
         return t.ok(found and int(found.group(1)) <= 100 and "Other programs" not in check.out, "so does a check", check)
 
 
+def test_stopped():
+    """A process that SIGSTOP stops for most of its run: that is no device."""
+    file, document, err = t.make_file("stopped", MIB), t.path("stopped.json"), t.path("stopped.err")
+    words = t.xdd_words("-op", "read", "-targets", 1, file, "-reqsize", 4, "-runtime", 2.5, "-jsonout", document)
+    with open(err, "wb") as f, subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=f) as p:
+        xddsys.settle(p, 0.2)
+        p.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, p.pid, os.WSTOPPED | os.WNOWAIT)
+        time.sleep(2)
+        p.send_signal(signal.SIGCONT)
+    with open(err, encoding="utf-8") as f:
+        text = f.read()
+    average = xddjson.rows(xddjson.check(document, "-jsonout of a run that was stopped"), "TARGET_AVERAGE")[0]
+    found = re.search(r"^xdd: warning: xdd itself was stopped for (\d\.\d+) s \(by a signal, ", text, re.M)
+    t.ok(found and 1.8 < float(found.group(1)) < 3, "a stop is told", text)
+    t.ok(average["bound"] != "device", "and is no part of the verdict", average["bound"])
+
+
 def test_bound():
     good, run = until(["generator-bound", "starved"], "-op", "noop", "-targets", 1, "null", "-numreqs", 10000000)
     t.ok(good, "null: limited only by xdd itself or by other processes", run)
@@ -346,5 +365,5 @@ def test_bound():
     return True
 
 
-t.run(test_page_cache, test_dropcache_system, test_dropcache_writes_back, test_holes, test_devices, test_direct_ignored, test_paced, test_starved, test_quota, test_bound)
+t.run(test_page_cache, test_dropcache_system, test_dropcache_writes_back, test_holes, test_devices, test_direct_ignored, test_paced, test_starved, test_quota, test_stopped, test_bound)
 t.done()

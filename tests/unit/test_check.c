@@ -205,6 +205,11 @@ static void test_rates(void **state)
 		      "Other programs took the processors for 50 % of the time: the "
 		      "device might do more");
 	r.rows[CHECK_LARGE].starved = 0;
+	r.rows[CHECK_LARGE].stopped = true;
+	r.rows[CHECK_LARGE].max_ns = 1500 * MS;
+	assert_begins(judged(&t, &r), "xdd itself was stopped while it measured");
+	r.rows[CHECK_LARGE].stopped = false;
+	r.rows[CHECK_LARGE].max_ns = 1 * MS;
 	r.rows[CHECK_LARGE].quota = 0.9;
 	assert_begins(judged(&t, &r),
 		      "The CPU quota of its control group stopped xdd for 90 % of the time: the "

@@ -26,6 +26,7 @@ enum finding_kind {
 	FINDING_GAP,	   /* operations were not issued */
 	FINDING_LATE,	   /* the targets were not ready at -starttime */
 	FINDING_QUOTA,	   /* a CPU quota stopped the QThreads */
+	FINDING_STOPPED,   /* the process was stopped for a while */
 };
 
 #define FINDING_RUN (-1) /* a target's number: the finding is of the run, or of a device */

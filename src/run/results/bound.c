@@ -73,17 +73,19 @@ static double quota_share(const struct plan *plan, double elapsed, uint64_t thro
 }
 
 bool bound_facts(struct bound_facts *f, const struct plan *plan, const struct result *sums,
-		 uint64_t run_cpu_ns, uint64_t throttled_ns)
+		 const struct bound_run *run)
 {
 	const struct target_plan *t = &plan->targets[sums->target];
-	const double elapsed = (double)sums->figures.elapsed_ns, time = elapsed * t->qthreads;
+	const uint64_t all_ns = sums->figures.elapsed_ns;
+	const uint64_t own_ns = all_ns > run->stopped_ns ? all_ns - run->stopped_ns : 0;
+	const double elapsed = (double)own_ns, time = elapsed * t->qthreads;
 	const double depth = is_serial(t) ? 1 : (double)t->queue_depth;
 	const uint64_t cpu = sums->figures.cpu.user_ns + sums->figures.cpu.sys_ns;
 	struct idset all;
 	double own, everyone;
 
 	*f = (struct bound_facts){ 0 };
-	if (sums->figures.elapsed_ns < LEAST_NS)
+	if (own_ns < LEAST_NS)
 		return false;
 	f->own = share(sums->figures.cpu.user_ns, time);
 	f->kernel = share(sums->figures.cpu.sys_ns, time);
@@ -91,12 +93,12 @@ bool bound_facts(struct bound_facts *f, const struct plan *plan, const struct re
 	/* Some of the wait may have been before the first operation. */
 	if (f->own + f->kernel + f->waited > 1)
 		f->waited = f->own + f->kernel < 1 ? 1 - f->own - f->kernel : 0;
-	f->quota = quota_share(plan, elapsed, throttled_ns);
+	f->quota = quota_share(plan, elapsed, run->throttled_ns);
 	if (f->quota > f->waited)
 		f->quota = f->waited;
 	f->outstanding = share(tally_busy_ns(&sums->figures.tally), elapsed * depth);
 	own = share(cpu, elapsed * processors_of(plan, t));
-	everyone = topology_processors(&all) ? 0 : share(run_cpu_ns, elapsed * idset_count(&all));
+	everyone = topology_processors(&all) ? 0 : share(run->cpu_ns, elapsed * idset_count(&all));
 	f->filled = own > everyone ? own : everyone;
 	f->paced = is_paced(plan, t);
 	f->device = has_device(t);

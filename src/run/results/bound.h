@@ -26,13 +26,19 @@ struct bound_facts {
 	bool waited_unknown; /* the kernel does not tell */
 };
 
+/* Of the whole run, with all its targets. */
+struct bound_run {
+	uint64_t cpu_ns;       /* processor time */
+	uint64_t throttled_ns; /* cgroup_throttled_ns() */
+	uint64_t stopped_ns; /* in which the process was stopped: no part of the time of a target */
+};
+
 /*
- * Compute the facts of a target from `sums`, over all its passes; `run_cpu_ns`: processor time of
- * all targets together; `throttled_ns`: cgroup_throttled_ns() of the run. Returns false, without
- * facts, for passes that were too short.
+ * Compute the facts of a target from `sums`, over all its passes. Returns false, without facts, for
+ * passes that were too short.
  */
 bool bound_facts(struct bound_facts *f, const struct plan *plan, const struct result *sums,
-		 uint64_t run_cpu_ns, uint64_t throttled_ns);
+		 const struct bound_run *run);
 
 /* The share of the time in which the QThreads were idle because no operation was due. */
 double bound_held(const struct bound_facts *f);

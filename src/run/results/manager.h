@@ -13,6 +13,7 @@
 #include "run/results/deskew.h"
 #include "run/results/global_clock.h"
 #include "run/results/statistics.h"
+#include "run/results/stopped.h"
 #include "run/results/window.h"
 #include "xdd/report/result.h"
 #include "xdd/stat/counters.h"
@@ -52,10 +53,12 @@ struct manager {
 	uint64_t grace_end_ns;	/* of the kernel's clock */
 	uint64_t settle_end_ns; /* of the kernel's clock */
 	uint64_t stonewall_ns;	/* when the time of -stonewall is over; UINT64_MAX: never */
+	uint64_t look_ns;	/* when to look for operations that hang; UINT64_MAX: not known */
 	uint64_t resync_ns;	/* of the kernel's clock: when to call clock_resync() next */
 	uint64_t processors;	/* that percentages of CPU time are of */
 	uint64_t online;
 	uint64_t throttled_ns; /* by CPU quotas: before the first pass; at the end, of the run */
+	struct stopped stopped;
 	struct crosscheck crosscheck;
 	struct deskew deskew;
 	struct start_skew *start_skew;

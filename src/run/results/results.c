@@ -24,6 +24,7 @@
 #include "run/results/start_time.h"
 #include "run/results/statistics.h"
 #include "run/results/stonewall_save.h"
+#include "run/results/stopped.h"
 #include "run/results/window.h"
 #include "run/run_state.h"
 #include "run/target.h"
@@ -145,30 +146,47 @@ static uint64_t next_look_ns(const struct manager *m)
 	return limited ? clock_now_ns() + LOOK_NS : UINT64_MAX;
 }
 
+/* Do everything that has come due while there are no results. */
+static void do_due(struct manager *m)
+{
+	if (clock_now_ns() >= m->stonewall_ns) {
+		stonewall_close(m->run, m->passes + 1, STONEWALL_BY_TIME);
+		m->stonewall_ns = UINT64_MAX;
+	}
+	if (clock_now_ns() >= m->look_ns) {
+		end_hung(m);
+		m->look_ns = next_look_ns(m);
+	}
+	if (clock_kernel_ns() >= m->resync_ns)
+		m->resync_ns = clock_resync();
+}
+
 /*
- * Wait for results; meanwhile this thread has the clock follow the kernel's. With the lock of the
- * queue.
+ * Wait for results, for a short time: this thread also has the clock follow the kernel's, and knows
+ * by waking late that the process was stopped. With the lock of the queue.
  */
 static void wait_for_results(struct manager *m)
 {
 	struct results_queue *q = &m->run->results;
-	const uint64_t own_ns = ns_earlier(m->stonewall_ns, next_look_ns(m));
-	struct timespec until = clock_timespec(m->resync_ns);
+	uint64_t now_ns = clock_now_ns(), wake_ns, due_ns;
+	struct timespec until;
 
-	if (own_ns != UINT64_MAX && own_ns < m->resync_ns)
-		until = clock_deadline(own_ns);
-	if (m->resync_ns == UINT64_MAX && own_ns == UINT64_MAX) {
-		pthread_cond_wait(&q->changed, &q->lock);
-	} else if (pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &until) ==
-		   ETIMEDOUT) {
+	if (m->look_ns == UINT64_MAX)
+		m->look_ns = next_look_ns(m);
+	wake_ns = ns_earlier(m->stonewall_ns, m->look_ns);
+	due_ns = ns_earlier(m->resync_ns, clock_kernel_ns() + STOPPED_TICK_NS);
+	if (wake_ns < now_ns + STOPPED_TICK_NS)
+		due_ns = ns_earlier(due_ns,
+				    clock_kernel_ns() + (wake_ns > now_ns ? wake_ns - now_ns : 0));
+	until = clock_timespec(due_ns);
+	stopped_before(&m->stopped);
+	if (pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
 		pthread_mutex_unlock(&q->lock);
-		if (clock_now_ns() >= m->stonewall_ns) {
-			stonewall_close(m->run, m->passes + 1, STONEWALL_BY_TIME);
-			m->stonewall_ns = UINT64_MAX;
-		}
-		end_hung(m);
-		m->resync_ns = clock_resync();
+		stopped_after(&m->stopped, due_ns);
+		do_due(m);
 		pthread_mutex_lock(&q->lock);
+	} else {
+		stopped_after(&m->stopped, due_ns);
 	}
 }
 
@@ -495,6 +513,7 @@ void *results_main(void *arg)
 		.plan = run->plan,
 		.report = run->report,
 		.stonewall_ns = UINT64_MAX,
+		.look_ns = UINT64_MAX,
 	};
 	struct pass_result **slots = calloc(run->plan->n_targets, sizeof(*slots));
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);

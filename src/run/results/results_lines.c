@@ -22,6 +22,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/outwait.h"
+#include "xdd/base/scaled.h"
 #include "xdd/base/units.h"
 #include "xdd/run/signals.h"
 
@@ -154,11 +155,12 @@ bool manager_is_known(const struct manager *m)
  */
 static bool facts_of(const struct manager *m, const struct result *r, struct bound_facts *facts)
 {
-	uint64_t cpu_ns = 0;
+	struct bound_run run = { .throttled_ns = m->throttled_ns,
+				 .stopped_ns = m->stopped.total_ns };
 
 	for (size_t i = 0; i < m->plan->n_targets; i++)
-		cpu_ns += m->sums[i].figures.cpu.user_ns + m->sums[i].figures.cpu.sys_ns;
-	return bound_facts(facts, m->plan, r, cpu_ns, m->throttled_ns);
+		run.cpu_ns += m->sums[i].figures.cpu.user_ns + m->sums[i].figures.cpu.sys_ns;
+	return bound_facts(facts, m->plan, r, &run);
 }
 
 static struct result_times times_of(const struct bound_facts *facts)
@@ -218,6 +220,18 @@ static void write_checks(struct manager *m)
 				  &m->sums[i].dirty);
 		throttle_report(m->run, &m->plan->targets[i], &m->sums[i].paced);
 	}
+}
+
+static void report_stop(const struct manager *m)
+{
+	char text[SCALED_SIZE];
+
+	if (m->stopped.total_ns)
+		report_finding(m->report, FINDING_STOPPED, FINDING_RUN,
+			       "xdd itself was stopped for %s (by a signal, a debugger, a frozen "
+			       "control group or a pause of the virtual machine): rates and the "
+			       "longest times include that",
+			       scaled_time((double)m->stopped.total_ns, text));
 }
 
 /* Add the processor time of threads that are no QThreads. */
@@ -405,6 +419,7 @@ void manager_write_end(struct manager *m)
 		write_statistics(m);
 		deskew_end(&m->deskew, m->report);
 		write_order(m);
+		report_stop(m);
 		report_findings_hold(m->report);
 		write_checks(m);
 		report_findings_release(m->report);
