@@ -442,6 +442,7 @@ WILL_START = "the targets start in "
 TRIGGER_PAST = "-ts triggertime: that time is past"
 STARTED_LATE = warning("the targets were not ready at the time of -starttime", "")
 BUSY = warning(ANY_TARGET, BOUND)
+STOPPED = "xdd: warning: xdd itself was stopped for "
 BECAME_SLOW = warning(ANY_TARGET, r"pass \d+ ended when operations had become slow: (\d+) of them before the last one were not issued")
 RATE = "the rate was not reached, only ([\\d.]+) operations per second; "
 RATE_NOT_REACHED = warning(ANY_TARGET, "-throttle .*: " + RATE)

@@ -36,7 +36,7 @@ BUFFERED = m.BUFFERED        # engines that queue, on files without -dio
 # tolerates them unless it expects them. CACHED is among them, as a run of any amount may take the second after which it is
 # printed.
 BY_CHANCE = (m.BUSY, m.OTHERS_USE_DEVICE, m.RATE_NOT_REACHED, m.BANDWIDTH_NOT_REACHED, m.STARTED_LATE, m.DIO_CACHED, m.DIRTY,
-             m.BECAME_SLOW, m.FEWER_PASSES_RUN, CACHED)
+             m.BECAME_SLOW, m.FEWER_PASSES_RUN, m.STOPPED, CACHED)
 
 FOR_ENGINE = (BUFFERED,) if ENGINE else ()
 

@@ -704,7 +704,7 @@ int main(void)
 		cmocka_unit_test(test_ends),	      cmocka_unit_test(test_verify),
 		cmocka_unit_test(test_contents),      cmocka_unit_test(test_dry_run),
 		cmocka_unit_test(test_cancel),	      cmocka_unit_test(test_loss),
-		cmocka_unit_test(test_loss_in_offer),  cmocka_unit_test(test_many_links),
+		cmocka_unit_test(test_loss_in_offer), cmocka_unit_test(test_many_links),
 	};
 
 	alarm(WATCHDOG_S);
