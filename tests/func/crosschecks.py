@@ -299,7 +299,7 @@ def test_quota():
              "the result says what stopped it", person)
         memory = "/dev/shm/xddtest.quota.%d" % os.getpid()
         with open(memory, "wb") as f:
-            f.write(bytes(MIB))
+            f.write(bytes(64 * MIB))
         try:
             check = t.command(words + [t.XDD, "check", memory])
         finally:
