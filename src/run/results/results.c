@@ -179,7 +179,6 @@ static void wait_for_results(struct manager *m)
 		due_ns = ns_earlier(due_ns,
 				    clock_kernel_ns() + (wake_ns > now_ns ? wake_ns - now_ns : 0));
 	until = clock_timespec(due_ns);
-	stopped_before(&m->stopped);
 	if (pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
 		pthread_mutex_unlock(&q->lock);
 		stopped_after(&m->stopped, due_ns);

@@ -16,17 +16,15 @@ uint64_t stopped_part_ns(uint64_t late_ns, uint64_t waited_ns)
 	return ns >= LEAST_NS ? ns : 0;
 }
 
-void stopped_before(struct stopped *s)
-{
-	s->wait_ns = clock_thread_wait_ns();
-}
-
 void stopped_after(struct stopped *s, uint64_t due_ns)
 {
 	const uint64_t now_ns = clock_kernel_ns();
+	uint64_t wait_ns;
 
 	/* Where the kernel does not tell, a thread without a processor looks like one. */
-	if (now_ns < due_ns + LEAST_NS || !s->wait_ns)
+	if (now_ns < due_ns + LEAST_NS || !clock_has_thread_wait())
 		return;
-	s->total_ns += stopped_part_ns(now_ns - due_ns, clock_thread_wait_ns() - s->wait_ns);
+	wait_ns = clock_thread_wait_ns();
+	s->total_ns += stopped_part_ns(now_ns - due_ns, wait_ns - s->wait_ns);
+	s->wait_ns = wait_ns;
 }

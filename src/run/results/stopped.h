@@ -14,13 +14,14 @@
 /* Belongs to the thread that watches; zeroed at first. */
 struct stopped {
 	uint64_t total_ns;
-	uint64_t wait_ns; /* clock_thread_wait_ns() before the sleep; 0: unknown */
+	uint64_t wait_ns; /* clock_thread_wait_ns() after the last late sleep */
 };
 
-/* Before a sleep. */
-void stopped_before(struct stopped *s);
-
-/* After a sleep that was to end at `due_ns` of the kernel's clock at the latest. */
+/*
+ * After a sleep that was to end at `due_ns` of the kernel's clock at the latest. Reads nothing
+ * unless it ended late: all that the thread has waited for a processor since the last late one, or
+ * since its start, is taken off, so that a busy machine makes a stop shorter and never longer.
+ */
 void stopped_after(struct stopped *s, uint64_t due_ns);
 
 /*
