@@ -23,6 +23,7 @@
 #include "run/qthread.h"
 #include "run/target.h"
 #include "run/target/data.h"
+#include "xdd/report/sink.h"
 #include "xdd/sys/clock.h"
 
 bool run_stop(struct run *run, enum stop_reason reason, int detail)
@@ -157,6 +158,7 @@ int run_init(struct run *run, const struct plan *plan, struct report *report,
 
 	run->plan = plan;
 	run->report = report;
+	run->takes_failures = report && report_takes_failures(report);
 	run->signals = signals;
 	run->id = clock_wall_ns();
 	run->needs = report_needs(report);

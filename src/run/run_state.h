@@ -52,6 +52,8 @@ struct run {
 	/* const after creation */
 	const struct plan *plan;
 	struct report *report;
+	/* const: the report takes each failure; a QThread left behind may outlive the report */
+	bool takes_failures;
 	struct signals *signals;
 	struct group *group; /* -mpi; NULL: this process is alone */
 	struct target *targets;

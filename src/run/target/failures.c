@@ -143,7 +143,7 @@ void io_error(struct qthread *q, const struct io_request *req)
 	bool first = !count || atomic_fetch_add(count, 1) == 0;
 
 	atomic_fetch_add(&run->failures.errors, 1);
-	if (report_takes_failures(run->report))
+	if (run->takes_failures)
 		pass_error(q, req);
 	else if (first &&
 		 atomic_fetch_add(&run->failures.errors_shown, 1) < run->plan->max_errors_to_print)
@@ -173,7 +173,7 @@ void io_error_summary(const struct run *run)
 {
 	uint64_t own = atomic_load(&run->failures.errors);
 
-	if (report_takes_failures(run->report))
+	if (run->takes_failures)
 		return;
 	for (size_t i = 0; i < run->plan->n_targets; i++) {
 		own -= summarize(&run->targets[i], RUN_OUT_OF_FILE, "END-OF-FILE");
