@@ -23,6 +23,17 @@ static inline uint64_t ns_later(uint64_t a_ns, uint64_t b_ns)
 	return a_ns > b_ns ? a_ns : b_ns;
 }
 
+/* A time of a file, in nanoseconds since 1970; the nearest one that fits. */
+static inline int64_t timespec_ns(const struct timespec *t)
+{
+	int64_t ns;
+
+	if (__builtin_mul_overflow((int64_t)t->tv_sec, (int64_t)NS_PER_SEC, &ns) ||
+	    __builtin_add_overflow(ns, (int64_t)t->tv_nsec, &ns))
+		return t->tv_sec < 0 ? INT64_MIN : INT64_MAX;
+	return ns;
+}
+
 /* CLOCK_MONOTONIC in nanoseconds. Any thread. */
 static inline uint64_t clock_kernel_ns(void)
 {

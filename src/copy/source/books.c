@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy/tree/meta.h"
+#include "xdd/base/nstime.h"
 
 #define FIRST_BITS 10
 #define GROUP_BITS 3 /* 8 pointers are a cache line */
@@ -26,8 +26,8 @@ struct entry *entry_new(const struct walk_found *found, size_t encoded_bytes)
 	e->file_bytes = (uint64_t)found->st.st_size;
 	e->dev = found->st.st_dev;
 	e->ino = found->st.st_ino;
-	e->mtime_ns = meta_time_ns(&found->st.st_mtim);
-	e->ctime_ns = meta_time_ns(&found->st.st_ctim);
+	e->mtime_ns = timespec_ns(&found->st.st_mtim);
+	e->ctime_ns = timespec_ns(&found->st.st_ctim);
 	e->type = found->st.st_mode & S_IFMT;
 	e->uid = found->st.st_uid;
 	e->encoded_bytes = (uint32_t)encoded_bytes;

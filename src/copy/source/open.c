@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "copy/tree/meta.h"
+#include "xdd/base/nstime.h"
 
 static int hold(struct held_dir *held, const struct entry *e)
 {
@@ -69,9 +69,9 @@ enum file_state source_compare(int fd, const struct entry *e, int64_t *ctime_ns)
 		return FILE_CHANGED;
 	if (e->flags & COPY_DEVICE)
 		return FILE_SAME;
-	if ((uint64_t)st.st_size != e->file_bytes || meta_time_ns(&st.st_mtim) != e->mtime_ns)
+	if ((uint64_t)st.st_size != e->file_bytes || timespec_ns(&st.st_mtim) != e->mtime_ns)
 		return FILE_CHANGED;
-	now_ns = meta_time_ns(&st.st_ctim);
+	now_ns = timespec_ns(&st.st_ctim);
 	if (now_ns == *ctime_ns)
 		return FILE_SAME;
 	*ctime_ns = now_ns;

@@ -25,7 +25,7 @@ static int64_t file_clock_ns(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	return (int64_t)now.tv_sec * (int64_t)NS_PER_SEC + now.tv_nsec;
+	return timespec_ns(&now);
 }
 
 /* The granularity that a time shows by its zeros; FAT keeps even seconds. */

@@ -9,17 +9,6 @@
 
 #include "copy/message/message.h"
 
-/* A time of a file, in nanoseconds since 1970; the nearest one that fits. */
-static inline int64_t meta_time_ns(const struct timespec *t)
-{
-	int64_t ns;
-
-	if (__builtin_mul_overflow((int64_t)t->tv_sec, (int64_t)1000000000, &ns) ||
-	    __builtin_add_overflow(ns, (int64_t)t->tv_nsec, &ns))
-		return t->tv_sec < 0 ? INT64_MIN : INT64_MAX;
-	return ns;
-}
-
 /* ---- source ---- */
 
 /*

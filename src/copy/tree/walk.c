@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "copy/tree/identity.h"
-#include "copy/tree/meta.h"
 #include "copy/tree/walk_private.h"
+#include "xdd/base/nstime.h"
 
 #define CLOCK_DIFFERENCE_S 3600 /* of a file server and this host, at most */
 #define TEMPORARY_PREFIX ".xddcp-"
@@ -68,8 +68,8 @@ static void found(struct walk *w, struct walk_found *f, enum copy_kind kind, str
 		.mode = f->st.st_mode & 07777,
 		.uid = f->st.st_uid,
 		.gid = f->st.st_gid,
-		.mtime_ns = meta_time_ns(&f->st.st_mtim),
-		.atime_ns = meta_time_ns(&f->st.st_atim),
+		.mtime_ns = timespec_ns(&f->st.st_mtim),
+		.atime_ns = timespec_ns(&f->st.st_atim),
 	};
 }
 

@@ -53,11 +53,9 @@ bool endtoend_same_file(struct endtoend *e, const struct wire_plan *own,
  */
 static bool source_changed(const struct endtoend *e, const struct stat *st)
 {
-	const int64_t mtime_ns = (int64_t)st->st_mtim.tv_sec * NS_PER_SEC + st->st_mtim.tv_nsec;
-	const int64_t ctime_ns = (int64_t)st->st_ctim.tv_sec * NS_PER_SEC + st->st_ctim.tv_nsec;
-
-	return (uint64_t)st->st_size != e->own.size_bytes || mtime_ns != e->own.mtime_ns ||
-	       ctime_ns != e->ctime_ns;
+	return (uint64_t)st->st_size != e->own.size_bytes ||
+	       timespec_ns(&st->st_mtim) != e->own.mtime_ns ||
+	       timespec_ns(&st->st_ctim) != e->ctime_ns;
 }
 
 int endtoend_look_at_file(struct target *t, const struct wire_pass *own, char *why, size_t size)

@@ -59,8 +59,8 @@ static void describe_source(const struct target *t, struct wire_plan *own)
 	if (!S_ISREG(st.st_mode))
 		return;
 	own->size_bytes = (uint64_t)st.st_size;
-	own->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-	t->endtoend->ctime_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+	own->mtime_ns = timespec_ns(&st.st_mtim);
+	t->endtoend->ctime_ns = timespec_ns(&st.st_ctim);
 	own->final_bytes = final_bytes(t, own->size_bytes);
 }
 

@@ -70,7 +70,7 @@ static struct activity activity_of(const struct target *t)
 		if (own.first_issue_ns == UINT64_MAX)
 			continue;
 		moved = own.last_done_ns ? own.last_done_ns : own.first_issue_ns;
-		a.last_ns = moved > a.last_ns ? moved : a.last_ns;
+		a.last_ns = ns_later(a.last_ns, moved);
 		a.first_ns = ns_earlier(a.first_ns, own.first_issue_ns);
 		a.outstanding += own.outstanding;
 	}
@@ -104,7 +104,7 @@ static uint64_t hang_ns(const struct target *t)
 
 	if (limit == UINT64_MAX || !a.outstanding)
 		return UINT64_MAX;
-	return (a.last_ns > limit ? a.last_ns : limit) + GRACE_NS;
+	return ns_later(a.last_ns, limit) + GRACE_NS;
 }
 
 /*
@@ -119,7 +119,7 @@ static uint64_t all_hang_ns(const struct manager *m)
 		const struct target *t = &m->run->targets[i];
 		uint64_t at = atomic_load(&t->result_pending) ? hang_ns(t) : 0;
 
-		latest = at > latest ? at : latest;
+		latest = ns_later(latest, at);
 	}
 	return latest ? latest : UINT64_MAX;
 }
