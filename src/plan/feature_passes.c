@@ -121,6 +121,7 @@ static const struct option rows[] = {
 	  .min = 0,
 	  .max = PLAN_CENTURY_NS,
 	  TARGET_FIELD(start_delay_ns),
+	  .def = "0",
 	  .help = "wait before each pass",
 	  .detail =
 		  "The delay counts in no rate of the target, and in no rate of COMBINED when all "
@@ -133,6 +134,7 @@ static const struct option rows[] = {
 	  .min = 0,
 	  .max = PLAN_CENTURY_NS,
 	  TARGET_FIELD(target_start_delay_ns),
+	  .def = "0",
 	  .help = "wait before each pass: this time times the target's number",
 	  .detail = "The delay adds to -startdelay, and counts like it." },
 	{ .name = "timelimit",
@@ -207,6 +209,7 @@ static const struct option rows[] = {
 	  .min = 0,
 	  .max = PLAN_CENTURY_NS,
 	  PLAN_FIELD(operation_delay_ns),
+	  .def = "0",
 	  .help = "wait after each operation, in each QThread",
 	  .detail = "The delay is outside the operation's own time but part of the elapsed time of "
 		    "the "

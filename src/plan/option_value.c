@@ -141,16 +141,15 @@ struct option_value option_value(const struct plan *plan, const struct target_pl
 	case OPT_SIZE:
 	case OPT_AMOUNT:
 	case OPT_BLOCKS:
+	case OPT_SECONDS:
 		/*
 		 * 0 without a default: the option shares its field with others, or was not given.
 		 */
 		if (!*(const uint64_t *)field && !row->def &&
 		    (row->min || words(plan, target, opt, sub).type == OPTION_VALUE_NONE))
 			return (struct option_value){ .type = OPTION_VALUE_NONE };
-		return count(row, *(const uint64_t *)field);
-	case OPT_SECONDS:
-		if (!*(const uint64_t *)field && row->min)
-			return (struct option_value){ .type = OPTION_VALUE_NONE };
+		if (row->type != OPT_SECONDS)
+			return count(row, *(const uint64_t *)field);
 		return real((double)*(const uint64_t *)field / (double)NS_PER_SEC);
 	case OPT_TEXT:
 		return text(*(const char *const *)field);
