@@ -21,7 +21,8 @@ enum xdd_status runner_begin(struct runner *r)
 	return XDD_INIT_FAILED;
 }
 
-enum xdd_status runner_plan(const char *const *words, struct plan **plan)
+enum xdd_status runner_plan_next(const struct plan_series *series, const char *const *words,
+				 struct plan **plan)
 {
 	enum xdd_status status;
 	int n = 0;
@@ -29,12 +30,17 @@ enum xdd_status runner_plan(const char *const *words, struct plan **plan)
 	while (words[n])
 		n++;
 	/* The words are not changed; argv of main() is not const for reasons of its age. */
-	status = plan_build(n, (char **)(uintptr_t)words, plan);
+	status = plan_series_build(series, n, (char **)(uintptr_t)words, plan);
 	if (!status)
 		return XDD_OK;
 	plan_free(*plan);
 	*plan = NULL;
 	return status;
+}
+
+enum xdd_status runner_plan(const char *const *words, struct plan **plan)
+{
+	return runner_plan_next(NULL, words, plan);
 }
 
 enum xdd_status runner_run(struct runner *r, const struct plan *plan,

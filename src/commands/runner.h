@@ -11,6 +11,7 @@
 
 #include "xdd/base/status.h"
 #include "xdd/plan/plan.h"
+#include "xdd/plan/runs.h"
 #include "xdd/report/sink.h"
 #include "xdd/run/signals.h"
 
@@ -35,6 +36,10 @@ enum xdd_status runner_begin(struct runner *r);
  * log_error().
  */
 enum xdd_status runner_plan(const char *const *words, struct plan **plan);
+
+/* The same for the next run of a series: files are as the runs before will leave them. */
+enum xdd_status runner_plan_next(const struct plan_series *series, const char *const *words,
+				 struct plan **plan);
 
 /*
  * Check a plan and carry it out. Returns the exit status that `xdd` would end with; messages go to

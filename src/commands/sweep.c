@@ -27,6 +27,8 @@ static const char usage[] =
 	"\n"
 	"All points are checked before the first is run. Each round runs all of them\n"
 	"once, in an order of its own: what changes with time changes all points alike.\n"
+	"Points may read what points before them write: the first round is then in\n"
+	"their order.\n"
 	"Without a time limit or -each, a run does the work of its options.\n";
 
 static const char footer[] =
@@ -236,6 +238,8 @@ static enum xdd_status sweep(struct sweep *s, int argc, char **argv)
 	}
 	if (!status)
 		status = open_files(s);
+	if (!status)
+		status = sweep_check_rest(s);
 	return status ? status : run(s);
 }
 

@@ -62,6 +62,13 @@ struct sweep_kind {
 	int (*csv)(FILE *f, const struct sweep_results *r); /* as sweep_write_csv() */
 };
 
+/* The order of the points in a round, where some read files that others write. */
+enum sweep_order {
+	SWEEP_ORDER_ANY,   /* of its own: no point depends on another */
+	SWEEP_ORDER_FIRST, /* that of the points, until all of them were run once */
+	SWEEP_ORDER_KEEP,  /* that of the points, as writes also make files shorter */
+};
+
 struct sweep {
 	const struct sweep_kind *kind;
 	struct arena *arena;
@@ -85,6 +92,8 @@ struct sweep {
 
 	bool recreates, preconditions, trims; /* -restore */
 	bool terminal;			      /* rounds are shown as they end */
+	enum sweep_order order;		      /* by the checks */
+	uint64_t in_order_until;	      /* the last round in the order of the points */
 	uint64_t begun_ns;	/* clock_ns() when the first run of this process began */
 	uint64_t runs;		/* of this process */
 	enum xdd_status status; /* the worst of the points, unless canceled */
@@ -119,10 +128,16 @@ enum xdd_status sweep_plan_with(struct sweep *s, size_t point, const char *const
 				struct plan **plan);
 
 /*
- * Plan and check every point; nothing is opened for writing, created or changed. The first that
- * cannot be run is reported with its values.
+ * Plan and check every point, with files as the points before it will leave them; nothing is opened
+ * for writing, created or changed. The first that cannot be run is reported with its values.
  */
 enum xdd_status sweep_check(struct sweep *s);
+
+/*
+ * Once a journal may have been read: check what is left of a round that was begun, and settle
+ * until when rounds are in the order of the points.
+ */
+enum xdd_status sweep_check_rest(struct sweep *s);
 
 /* Print the command lines of the first `n` points. */
 void sweep_print_points(struct sweep *s, size_t n);
@@ -178,6 +193,9 @@ bool sweep_rounds(struct sweep *s);
 
 /* True if the point needs another round. A pure function. */
 bool sweep_wants(const struct sweep_results *r, const struct sweep_point *p);
+
+/* True if the point has had this round. */
+bool sweep_has_round(const struct sweep_point *p, uint64_t number);
 
 /* Order `order[0..n)`, the numbers of points, for a round. A pure function of seed and round. */
 void sweep_shuffle(uint64_t seed, uint64_t round, size_t *order, size_t n);

@@ -1,6 +1,7 @@
 /*
  * The points of a sweep as plans, all checked before the first is run. Called by sweep.c.
  */
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -86,20 +87,27 @@ enum xdd_status sweep_plan_with(struct sweep *s, size_t point, const char *const
 	return runner_plan(s->buffer, plan);
 }
 
-enum xdd_status sweep_plan(struct sweep *s, size_t point, struct plan **plan)
+/* As sweep_plan(), for the next run of a series. */
+static enum xdd_status plan_next(struct sweep *s, const struct plan_series *series, size_t point,
+				 struct plan **plan)
 {
 	const char *words[SWEEP_MORE_WORDS];
 	enum xdd_status status;
 
 	after(s, false, words);
 	vary_words(&s->vary, point, words, s->buffer);
-	status = runner_plan(s->buffer, plan);
+	status = runner_plan_next(series, s->buffer, plan);
 	if (status || !s->recreates || !*plan || !sweep_writes(*plan))
 		return status;
 	plan_free(*plan);
 	after(s, true, words);
 	vary_words(&s->vary, point, words, s->buffer);
-	return runner_plan(s->buffer, plan);
+	return runner_plan_next(series, s->buffer, plan);
+}
+
+enum xdd_status sweep_plan(struct sweep *s, size_t point, struct plan **plan)
+{
+	return plan_next(s, NULL, point, plan);
 }
 
 static bool is_refused(const struct setting *s)
@@ -230,16 +238,43 @@ static enum xdd_status check_files(const struct sweep *s, const struct plan *pla
 	return status;
 }
 
-static enum xdd_status check_point(struct sweep *s, size_t point, uint64_t *threads)
-{
-	struct captured c = { .size = 0 };
-	struct plan *plan = NULL;
-	enum xdd_status status;
+/* How points depend on the files of others. */
+struct dependence {
+	bool changes; /* one leaves files otherwise than it finds them */
+	bool shrinks; /* one makes a file shorter, or removes it */
+	bool reads;   /* one reads files */
+	bool follows; /* one reads what others write */
+	bool needs;   /* and could not, or would find another size, without that */
+};
 
-	log_divert(captured_add, &c);
-	status = sweep_plan(s, point, &plan);
-	if (!status)
-		status = check_settings(plan);
+/* The plan goes to the series if later points find other files after it; else it is freed. */
+static enum xdd_status keep_plan(struct plan_series *series, struct plan *plan,
+				 struct dependence *d)
+{
+	const enum plan_effect effect = plan_effect(plan);
+	enum xdd_status status = XDD_OK;
+	bool needed = false;
+
+	for (size_t i = 0; i < plan->n_targets; i++)
+		d->reads |= plan_reads(&plan->targets[i]);
+	d->follows |= plan_reads_earlier(plan, &needed);
+	d->needs |= needed;
+	d->changes |= effect != PLAN_LEAVES;
+	d->shrinks |= effect == PLAN_SHRINKS;
+	if (effect != PLAN_LEAVES) {
+		status = plan_series_add(series, plan, NULL);
+		if (!status)
+			return XDD_OK;
+	}
+	plan_free(plan);
+	return status;
+}
+
+static enum xdd_status check_plan(struct sweep *s, const struct plan *plan, size_t point,
+				  uint64_t *threads)
+{
+	enum xdd_status status = check_settings(plan);
+
 	if (!status)
 		status = check_axes(s, plan);
 	if (!status)
@@ -250,24 +285,106 @@ static enum xdd_status check_point(struct sweep *s, size_t point, uint64_t *thre
 		status = s->kind->check(plan, point);
 	if (!status)
 		status = run_check_next(plan, threads);
+	return status ? status : sweep_restore_check(s, plan);
+}
+
+/* `threads`: those that the points before need. `first`: warnings were not kept before. */
+static enum xdd_status check_point(struct sweep *s, struct plan_series *series, size_t point,
+				   struct dependence *d, uint64_t *threads, bool first)
+{
+	struct captured c = { .size = 0 };
+	struct plan *plan = NULL;
+	enum xdd_status status;
+
+	log_divert(captured_add, &c);
+	status = plan_next(s, series, point, &plan);
 	if (!status)
-		status = sweep_restore_check(s, plan);
+		status = check_plan(s, plan, point, threads);
 	log_divert(NULL, NULL);
-	if (status)
+	if (status) {
 		report_point(s, point, &c);
-	else
+		plan_free(plan);
+		return status;
+	}
+	if (first)
 		sweep_keep_warnings(s, point, plan);
-	plan_free(plan);
+	return keep_plan(series, plan, d);
+}
+
+/* Check the points that have not had round `number`, in their order. */
+static enum xdd_status check_round(struct sweep *s, struct plan_series *series, uint64_t number,
+				   struct dependence *d, bool first)
+{
+	enum xdd_status status = XDD_OK;
+	uint64_t threads = 0;
+
+	for (size_t i = 0; i < s->vary.n_points && !status; i++) {
+		if (!sweep_has_round(&s->results.points[i], number))
+			status = check_point(s, series, i, d, &threads, first);
+	}
 	return status;
 }
 
 enum xdd_status sweep_check(struct sweep *s)
 {
-	enum xdd_status status = XDD_OK;
-	uint64_t threads = 0;
+	struct plan_series *series = plan_series_new(2 * s->vary.n_points);
+	struct dependence d = { .needs = false };
+	enum xdd_status status;
 
-	for (size_t i = 0; i < s->vary.n_points && !status; i++)
-		status = check_point(s, i, &threads);
+	if (!series) {
+		log_error("%s: %s", s->kind->name, strerror(ENOMEM));
+		return XDD_INIT_FAILED;
+	}
+	status = check_round(s, series, 1, &d, true);
+	/* The second round begins with other files than the first; the third as the second. */
+	if (!status && d.changes && d.reads && s->results.most > 1)
+		status = check_round(s, series, 2, &d, false);
+	plan_series_free(series);
+	/* In a single round a read may be of a file that a later point makes shorter. */
+	if (d.shrinks && (d.follows || (d.reads && s->results.most == 1)))
+		s->order = SWEEP_ORDER_KEEP;
+	else
+		s->order = d.needs ? SWEEP_ORDER_FIRST : SWEEP_ORDER_ANY;
+	return status;
+}
+
+/* The first round that some points have not had, and `*begun`: others have. */
+static uint64_t next_round(const struct sweep *s, bool *begun)
+{
+	uint64_t number = UINT64_MAX;
+
+	for (size_t i = 0; i < s->vary.n_points; i++) {
+		const uint64_t next = s->results.points[i].n + 1;
+
+		number = next < number ? next : number;
+	}
+	*begun = false;
+	for (size_t i = 0; i < s->vary.n_points; i++)
+		*begun |= sweep_has_round(&s->results.points[i], number);
+	return number;
+}
+
+enum xdd_status sweep_check_rest(struct sweep *s)
+{
+	struct dependence d = { .needs = false };
+	struct plan_series *series;
+	enum xdd_status status;
+	uint64_t number;
+	bool begun;
+
+	if (s->order == SWEEP_ORDER_ANY)
+		return XDD_OK;
+	number = next_round(s, &begun);
+	s->in_order_until = s->order == SWEEP_ORDER_KEEP ? UINT64_MAX : number + begun;
+	if (!begun)
+		return XDD_OK;
+	series = plan_series_new(s->vary.n_points);
+	if (!series) {
+		log_error("%s: %s", s->kind->name, strerror(ENOMEM));
+		return XDD_INIT_FAILED;
+	}
+	status = check_round(s, series, number, &d, false);
+	plan_series_free(series);
 	return status;
 }
 

@@ -228,7 +228,7 @@ static bool do_round(struct sweep *s, size_t point, uint64_t number)
 	return !s->runner.stuck;
 }
 
-static bool has_round(const struct sweep_point *p, uint64_t number)
+bool sweep_has_round(const struct sweep_point *p, uint64_t number)
 {
 	for (size_t i = p->n; i-- > 0;) {
 		if (p->rounds[i].round == number)
@@ -237,19 +237,54 @@ static bool has_round(const struct sweep_point *p, uint64_t number)
 	return false;
 }
 
+/* True if the rounds of a point go on: it could be run, and has had the one before. */
+static bool may_follow(const struct sweep_point *p, uint64_t number)
+{
+	return p->n + 1 >= number && !p->unused &&
+	       (!p->n || !p->status || p->status == XDD_IO_ERROR || p->status == XDD_MISCOMPARE);
+}
+
+/*
+ * With SWEEP_ORDER_KEEP a round has all points or none: one that is left out would not restore the
+ * file that another reads.
+ */
+static bool any_wants(const struct sweep *s, uint64_t number)
+{
+	for (size_t i = 0; i < s->vary.n_points; i++) {
+		const struct sweep_point *p = &s->results.points[i];
+
+		if (sweep_has_round(p, number) ||
+		    (may_follow(p, number) && sweep_wants(&s->results, p)))
+			return true;
+	}
+	return false;
+}
+
+static void order_round(const struct sweep *s, uint64_t number, size_t *order)
+{
+	if (number > s->in_order_until) {
+		sweep_shuffle(s->results.seed, number, order, s->vary.n_points);
+		return;
+	}
+	for (size_t i = 0; i < s->vary.n_points; i++)
+		order[i] = i;
+}
+
 /* `*wanted`: points got a round, or have had it. */
 static bool run_round(struct sweep *s, uint64_t number, size_t *order, bool *wanted)
 {
-	sweep_shuffle(s->results.seed, number, order, s->vary.n_points);
+	const bool any = s->order == SWEEP_ORDER_KEEP && any_wants(s, number);
+
+	order_round(s, number, order);
 	*wanted = false;
 	for (size_t i = 0; i < s->vary.n_points; i++) {
 		const struct sweep_point *p = &s->results.points[order[i]];
 
-		if (has_round(p, number)) {
+		if (sweep_has_round(p, number)) {
 			*wanted = true;
 			continue;
 		}
-		if (p->n + 1 < number || !sweep_wants(&s->results, p))
+		if (!may_follow(p, number) || (!any && !sweep_wants(&s->results, p)))
 			continue;
 		*wanted = true;
 		if (!do_round(s, order[i], number))

@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "plan/errors.h"
 #include "plan/extent.h"
 #include "xdd/base/arena.h"
 #include "xdd/base/memstream.h"
@@ -85,21 +87,161 @@ static void pass_new_files(const struct plan *plan, const char *path, struct sta
 	}
 }
 
+/* The file `path` after the runs before `plan`. */
+static void pass_earlier(const struct plan *plan, const char *path, struct state *s)
+{
+	const struct file_id id = plan_file_id(plan->arena, path);
+
+	for (size_t i = 0; i < plan->n_earlier; i++) {
+		pass_targets(&plan->earlier[i], &id, s);
+		pass_new_files(plan->earlier[i].plan, path, s);
+	}
+}
+
 void plan_probe_earlier(const struct plan *plan, struct target_plan *t)
 {
 	struct state s = { .exists = t->kind == TARGET_FILE, .bytes = t->size_bytes };
-	struct file_id id;
 
 	if (!is_file(t) || !plan->n_earlier)
 		return;
-	id = plan_file_id(plan->arena, t->path);
-	for (size_t i = 0; i < plan->n_earlier; i++) {
-		pass_targets(&plan->earlier[i], &id, &s);
-		pass_new_files(plan->earlier[i].plan, t->path, &s);
-	}
+	pass_earlier(plan, t->path, &s);
 	t->foreseen = s.exists != (t->kind == TARGET_FILE) || s.bytes != t->size_bytes;
 	t->kind = s.exists ? TARGET_FILE : TARGET_MISSING;
 	t->size_bytes = s.exists ? s.bytes : 0;
+}
+
+/* ---- series of plans ---- */
+
+struct plan_series *plan_series_new(size_t most)
+{
+	struct plan_series *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->most = most;
+	s->list = calloc(most + 1, sizeof(*s->list));
+	if (s->list)
+		return s;
+	free(s);
+	return NULL;
+}
+
+void plan_series_free(struct plan_series *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->list[i].ids);
+		plan_free(s->list[i].plan);
+	}
+	free(s->list);
+	free(s);
+}
+
+void plan_follow(struct plan *plan, const struct plan_series *series)
+{
+	plan->earlier = series ? series->list : NULL;
+	plan->n_earlier = series ? series->n : 0;
+}
+
+enum xdd_status plan_series_add(struct plan_series *s, struct plan *plan,
+				plan_list_writer *write_list)
+{
+	struct file_id *ids = s->n < s->most ? plan_file_ids(plan) : NULL;
+
+	if (!ids)
+		return plan_no_memory();
+	s->list[s->n++] =
+		(struct plan_earlier){ .plan = plan, .ids = ids, .write_list = write_list };
+	return XDD_OK;
+}
+
+/* The file `path` as it is now. False: it is none. */
+static bool look(const char *path, struct state *s)
+{
+	struct stat st;
+
+	*s = (struct state){ .exists = stat(path, &st) == 0 };
+	if (!s->exists)
+		return errno == ENOENT;
+	s->bytes = (uint64_t)st.st_size;
+	return S_ISREG(st.st_mode);
+}
+
+/* True if an earlier run leaves the files of all passes as `t` does. */
+static bool is_made_before(const struct plan *plan, const struct target_plan *t)
+{
+	for (size_t i = plan->n_earlier; i-- > 0;) {
+		const struct plan *before = plan->earlier[i].plan;
+
+		for (size_t k = 0; k < before->n_targets; k++) {
+			const struct target_plan *w = &before->targets[k];
+
+			if (w->create_new_files && strcmp(w->path, t->path) == 0 &&
+			    before->passes == plan->passes && w->delete_file == t->delete_file &&
+			    written(before, w) == written(plan, t))
+				return true;
+		}
+	}
+	return false;
+}
+
+static enum plan_effect effect_on(const struct plan *plan, const struct target_plan *t)
+{
+	struct state before, after;
+
+	if (t->create_new_files)
+		return is_made_before(plan, t) ? PLAN_LEAVES : PLAN_EXTENDS;
+	if (!look(t->path, &before))
+		return PLAN_LEAVES;
+	pass_earlier(plan, t->path, &before);
+	after = before;
+	pass_run(plan, t, &after);
+	if (before.exists && (!after.exists || after.bytes < before.bytes))
+		return PLAN_SHRINKS;
+	return after.exists != before.exists || after.bytes != before.bytes ? PLAN_EXTENDS :
+									      PLAN_LEAVES;
+}
+
+enum plan_effect plan_effect(const struct plan *plan)
+{
+	enum plan_effect worst = PLAN_LEAVES, effect;
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (!is_file(t) || (!plan_writes(t) && !t->delete_file))
+			continue;
+		effect = effect_on(plan, t);
+		worst = effect > worst ? effect : worst;
+	}
+	return worst;
+}
+
+/* True if a run before `plan` changes the file of `t`. */
+static bool is_changed_before(const struct plan *plan, const struct target_plan *t)
+{
+	struct state s = { .bytes = UINT64_MAX };
+
+	/* No run leaves a state like that. */
+	pass_earlier(plan, t->path, &s);
+	return s.exists || s.bytes != UINT64_MAX;
+}
+
+bool plan_reads_earlier(const struct plan *plan, bool *needed)
+{
+	bool reads = false;
+
+	*needed = false;
+	for (size_t i = 0; i < plan->n_targets && plan->n_earlier; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (!is_file(t) || !plan_reads(t))
+			continue;
+		reads = reads || is_changed_before(plan, t);
+		*needed |= t->foreseen;
+	}
+	return reads;
 }
 
 /* ---- lists and records ---- */

@@ -12,12 +12,20 @@
 #include "xdd/plan/plan.h"
 #include "xdd/plan/runs.h"
 
+struct plan_series {
+	struct plan_earlier *list; /* of `most`; it does not move, as plans point to it */
+	size_t n, most;
+};
+
 /* A run that comes before, and the files of its targets, sorted. */
 struct plan_earlier {
-	const struct plan *plan;
+	struct plan *plan;
 	struct file_id *ids;
 	plan_list_writer *write_list;
 };
+
+/* `plan`, which is about to be built, comes after the runs of `series`; NULL: of none. */
+void plan_follow(struct plan *plan, const struct plan_series *series);
 
 /*
  * Give `t`, which has been probed, the kind and the size that its file will have. Nothing where no

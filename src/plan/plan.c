@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "plan/earlier.h"
 #include "plan/errors.h"
 #include "plan/feature.h"
 #include "plan/inputs.h"
@@ -82,7 +83,9 @@ enum xdd_status plan_apply(struct parse *p)
 	return plan->run_name && !plan->id ? plan_no_memory() : XDD_OK;
 }
 
-enum xdd_status plan_build_runs(int argc, char **argv, struct plan **out, struct plan_runs **runs)
+/* As plan_build_runs(), after the runs of `series`. */
+static enum xdd_status build(const struct plan_series *series, int argc, char **argv,
+			     struct plan **out, struct plan_runs **runs)
 {
 	struct word *words;
 	struct plan *plan = begin(argc, argv, &words);
@@ -95,6 +98,7 @@ enum xdd_status plan_build_runs(int argc, char **argv, struct plan **out, struct
 		*runs = NULL;
 	if (!plan)
 		return plan_no_memory();
+	plan_follow(plan, series);
 	p.arena = plan->arena;
 	status = parse_words(&p, words, argc > 1 ? (size_t)argc - 1 : 0);
 	if (!status && !p.done)
@@ -126,9 +130,20 @@ enum xdd_status plan_build_runs(int argc, char **argv, struct plan **out, struct
 	return status;
 }
 
+enum xdd_status plan_build_runs(int argc, char **argv, struct plan **out, struct plan_runs **runs)
+{
+	return build(NULL, argc, argv, out, runs);
+}
+
 enum xdd_status plan_build(int argc, char **argv, struct plan **out)
 {
-	return plan_build_runs(argc, argv, out, NULL);
+	return build(NULL, argc, argv, out, NULL);
+}
+
+enum xdd_status plan_series_build(const struct plan_series *series, int argc, char **argv,
+				  struct plan **out)
+{
+	return build(series, argc, argv, out, NULL);
 }
 
 /* These read a file of the other host, or print and do nothing else. */

@@ -4,7 +4,6 @@
  */
 #include "plan/runs.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "plan/earlier.h"
@@ -39,8 +38,7 @@ struct plan_runs {
 	size_t n_settings;
 	struct one_run *runs;
 	size_t n;
-	struct plan_earlier *foreseen; /* `n_foreseen` runs, with their plans */
-	size_t n_foreseen;
+	struct plan_series *foreseen;
 };
 
 /* ---- which runs ---- */
@@ -390,8 +388,7 @@ static enum xdd_status check_amounts(const struct plan *plan, enum half half)
 	return XDD_OK;
 }
 
-static enum xdd_status build(const struct plan_runs *r, size_t i,
-			     const struct plan_earlier *earlier, size_t n_earlier,
+static enum xdd_status build(const struct plan_runs *r, size_t i, const struct plan_series *series,
 			     struct plan **out)
 {
 	struct parse p = { .table = &run_options };
@@ -403,8 +400,7 @@ static enum xdd_status build(const struct plan_runs *r, size_t i,
 	if (!p.plan)
 		return plan_no_memory();
 	p.arena = p.plan->arena;
-	p.plan->earlier = earlier;
-	p.plan->n_earlier = n_earlier;
+	plan_follow(p.plan, series);
 	p.plan->inputs = r->inputs;
 	status = plan_runs_settings(r, i, &p);
 	if (!status)
@@ -426,38 +422,34 @@ static enum xdd_status build(const struct plan_runs *r, size_t i,
 
 enum xdd_status plan_runs_build(const struct plan_runs *r, size_t i, struct plan **plan)
 {
-	return build(r, i, NULL, 0, plan);
+	return build(r, i, NULL, plan);
 }
 
 enum xdd_status plan_runs_foresee(struct plan_runs *r, size_t i, plan_list_writer *write_list,
 				  struct plan **plan)
 {
-	struct plan_earlier *next;
 	enum xdd_status status;
 
 	if (!r->foreseen)
-		r->foreseen = calloc(r->n, sizeof(*r->foreseen));
+		r->foreseen = plan_series_new(r->n);
 	if (!r->foreseen)
 		return plan_no_memory();
-	status = build(r, i, r->foreseen, r->n_foreseen, plan);
+	status = build(r, i, r->foreseen, plan);
 	if (status)
 		return status;
-	next = &r->foreseen[r->n_foreseen++];
-	next->plan = *plan;
-	next->write_list = write_list;
-	next->ids = plan_file_ids(*plan);
-	return next->ids ? XDD_OK : plan_no_memory();
+	status = plan_series_add(r->foreseen, *plan, write_list);
+	if (status) {
+		plan_free(*plan);
+		*plan = NULL;
+	}
+	return status;
 }
 
 void plan_runs_free(struct plan_runs *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; i < r->n_foreseen; i++) {
-		free(r->foreseen[i].ids);
-		arena_free(r->foreseen[i].plan->arena);
-	}
-	free(r->foreseen);
+	plan_series_free(r->foreseen);
 	arena_free(r->arena);
 }
 
