@@ -77,7 +77,9 @@ static const struct option rows[] = {
 	     "remove the file and create it again for each pass",
 	     "A file that is there before the run is removed once all targets of the run could be "
 	     "opened, "
-	     "so that a run that is refused leaves it alone. With -createnewfiles, the file of the "
+	     "so that a run that is refused leaves it alone. Targets of one file all have the "
+	     "option, or none: they recreate it once for each pass, when all of them have closed it. "
+	     "With -createnewfiles, the file of the "
 	     "pass "
 	     "before is removed, and only that of the last pass stays. For targets that are only "
 	     "written "

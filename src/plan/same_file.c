@@ -82,18 +82,90 @@ struct file_id *plan_file_ids(const struct plan *plan)
 	return ids;
 }
 
-/* Targets that are recreated must not share a file: each would remove that of the other. */
-static enum xdd_status check_shared(const struct file_id *ids, size_t n)
+/*
+ * The path with the links in its directory resolved, and those of the file itself if it exists and
+ * `follow` is set; to be freed. NULL if there is no such directory, or no memory.
+ */
+static char *real_path(const char *path, bool follow)
 {
-	for (size_t i = 1; i < n; i++) {
-		const struct target_plan *a = ids[i - 1].target, *b = ids[i].target;
-		const char *option = plan_recreating_option(a) ? plan_recreating_option(a) :
-								 plan_recreating_option(b);
+	char *real = follow ? realpath(path, NULL) : NULL, *directory, *real_directory;
 
-		if (option && file_id_compare(&ids[i - 1], &ids[i]) == 0)
-			return plan_refuse(a, "-%s: target %u is the same file", option, b->number);
+	if (real)
+		return real;
+	directory = path_directory(path);
+	real_directory = directory ? realpath(directory, NULL) : NULL;
+	if (real_directory &&
+	    asprintf(&real, "%s%s%s", real_directory, strcmp(real_directory, "/") == 0 ? "" : "/",
+		     path_last(path)) < 0)
+		real = NULL;
+	free(real_directory);
+	free(directory);
+	return real;
+}
+
+static bool recreates(const struct target_plan *t)
+{
+	return plan_recreating_option(t) && !t->create_new_files;
+}
+
+/* True if two targets of one file name it alike: recreated by two names it would become two. */
+static bool have_one_name(const struct target_plan *a, const struct target_plan *b)
+{
+	char *name = real_path(a->path, true), *other = real_path(b->path, true);
+	const bool same = name && other && strcmp(name, other) == 0;
+
+	free(name);
+	free(other);
+	return same;
+}
+
+/* The reason why two targets, of which one is recreated, cannot share a file; NULL: they can. */
+static const char *keeps_apart(const struct target_plan *a, const struct target_plan *b)
+{
+	if (a->create_new_files || b->create_new_files || a->kind != b->kind)
+		return "is the same file";
+	if (!recreates(a) || !recreates(b))
+		return "is the same file; recreate it by both of them or by none";
+	return have_one_name(a, b) ? NULL : "is the same file by another name";
+}
+
+/*
+ * The `n` targets of one file. Each that is recreated alone would remove the file of the others;
+ * together they recreate it once for each pass.
+ */
+static enum xdd_status share(const struct file_id *ids, size_t n)
+{
+	const struct target_plan *first = ids[0].target;
+
+	for (size_t i = 1; i < n; i++) {
+		const struct target_plan *t = ids[i].target;
+		const char *option = plan_recreating_option(first) ? plan_recreating_option(first) :
+								     plan_recreating_option(t);
+
+		const char *why = option ? keeps_apart(first, t) : NULL;
+
+		if (why)
+			return plan_refuse(first, "-%s: target %u %s", option, t->number, why);
+	}
+	for (size_t i = 0; i < n && n > 1 && recreates(first); i++) {
+		ids[i].target->shared_with = first;
+		ids[i].target->sharers = (uint32_t)n;
 	}
 	return XDD_OK;
+}
+
+static enum xdd_status check_shared(const struct file_id *ids, size_t n)
+{
+	enum xdd_status status = XDD_OK;
+	size_t first = 0;
+
+	for (size_t i = 1; i <= n && !status; i++) {
+		if (i < n && file_id_compare(&ids[first], &ids[i]) == 0)
+			continue;
+		status = share(ids + first, i - first);
+		first = i;
+	}
+	return status;
 }
 
 /* The file of -seek save is created beside its name, and then renamed. */
@@ -139,27 +211,6 @@ static enum xdd_status check_replaced(const struct plan *plan)
 			status = check_save_file(plan, ids, &plan->targets[i]);
 	free(ids);
 	return status;
-}
-
-/*
- * The path with the links in its directory resolved, and those of the file itself if it exists and
- * `follow` is set; to be freed. NULL if there is no such directory, or no memory.
- */
-static char *real_path(const char *path, bool follow)
-{
-	char *real = follow ? realpath(path, NULL) : NULL, *directory, *real_directory;
-
-	if (real)
-		return real;
-	directory = path_directory(path);
-	real_directory = directory ? realpath(directory, NULL) : NULL;
-	if (real_directory &&
-	    asprintf(&real, "%s%s%s", real_directory, strcmp(real_directory, "/") == 0 ? "" : "/",
-		     path_last(path)) < 0)
-		real = NULL;
-	free(real_directory);
-	free(directory);
-	return real;
 }
 
 /* The number of a pass at the end of the name of a file; 0 if there is none. */

@@ -80,7 +80,10 @@ struct run {
 	/* all QThreads and the results manager meet here: once ready, then before each pass */
 	struct barrier start;
 
-	/* targets that read files which others create wait here for those to be opened */
+	/*
+	 * targets that read files which others create wait here for those to be opened, and those
+	 * that recreate a file together for each other
+	 */
 	struct event opened;
 
 	/* atomic: targets that are set up for the next pass; with -dropcache system only */

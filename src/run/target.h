@@ -120,6 +120,18 @@ struct target {
 	/* atomic: it has been opened for the first pass; run->opened is signalled then */
 	_Atomic bool is_open;
 
+	/*
+	 * In the first of several targets that recreate one file: how often they have closed it,
+	 * together; how often one of them has begun to recreate it; and has. Atomic;
+	 * run->opened is signalled.
+	 */
+	_Atomic uint64_t closed;
+	_Atomic uint64_t recreating;
+	_Atomic uint64_t recreated;
+
+	/* set by the last QThread to leave: how often this target has closed that file */
+	uint64_t closed_itself;
+
 	/* atomic, set by the last QThread to leave: time of opening for the next pass */
 	_Atomic uint64_t next_open_ns;
 

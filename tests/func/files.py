@@ -203,15 +203,15 @@ def test_bad_input():
     for words in ("-op read -createnewfiles", "-op read -recreatefiles", "-op read -rwratio 50 -recreatefiles",
                   "-op noop -createnewfiles", "-op write -recreatefiles -ioengine mmap",
                   "-op write -deletefile -targets 1 /dev/zero", "-op write -recreatefiles -targets 1 /dev/zero",
-                  "-op write -createnewfiles -targets 1 /dev/zero", "-op write -recreatefiles -targets 1 " + file,
+                  "-op write -createnewfiles -targets 1 /dev/zero", "-op write -recreatefiles target 0 -targets 1 " + file,
                   "-op write -createnewfiles -targets 1 " + os.path.join(directory, ".", "file")):
         run = t.xdd("-targets", 1, file, *"-reqsize 4 -numreqs 8".split(), *words.split())
         t.ok(one_error(run, 2, re.search("-(re)?create\\w+|-deletefile", words).group(0)) and
              os.listdir(directory) == ["file"], words, run)
     absent = os.path.join(directory, "absent")
-    for option in ("-createnewfiles", "-recreatefiles"):
-        run = t.xdd(*WRITE, "-targets", 2, absent, os.path.join(directory, ".", "absent"), option)
-        t.ok(one_error(run, 2, option, "same file") and os.listdir(directory) == ["file"],
+    for option in ("-createnewfiles", "-recreatefiles target 1"):
+        run = t.xdd(*WRITE, "-targets", 2, absent, os.path.join(directory, ".", "absent"), *option.split())
+        t.ok(one_error(run, 2, option.split()[0], "same file") and os.listdir(directory) == ["file"],
              option + ": two names of one file that is not there yet", run)
     run = t.xdd(*WRITE, "-targets", 1, os.path.join(directory, "x" * 250), "-createnewfiles")
     t.ok(one_error(run, 4, "too long"), "-createnewfiles: a name that is too long", run)

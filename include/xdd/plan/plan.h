@@ -170,7 +170,10 @@ struct target_plan {
 	dev_t device;			  /* number of a device; it must not change during a run */
 	uint64_t size_bytes;		  /* of the target before the run; 0 when it has none */
 	const struct target_plan *writer; /* of the file that this target reads; NULL: none */
-	bool foreseen; /* kind and size are those after earlier runs: plan_runs_foresee() */
+	/* first of the targets that recreate one file together; NULL: not one of them */
+	const struct target_plan *shared_with;
+	uint32_t sharers; /* number of these targets */
+	bool foreseen;	  /* kind and size are those after earlier runs: plan_runs_foresee() */
 	uint64_t written_bytes;	 /* where the writers end; PLAN_UNLIMITED: only time ends them */
 	uint32_t io_align_bytes; /* of offsets and sizes with -dio; 1 without it */
 	uint32_t memory_align_bytes; /* and of buffers; 0: not known */

@@ -211,7 +211,7 @@ static int reshape(struct target *t, const char **what, const char **why)
 }
 
 /* Remove the file, which is closed, and create it again for `pass`. */
-static int recreate(struct target *t, uint64_t pass, const char **what, const char **why)
+static int recreate_alone(struct target *t, uint64_t pass, const char **what, const char **why)
 {
 	int err;
 
@@ -220,22 +220,93 @@ static int recreate(struct target *t, uint64_t pass, const char **what, const ch
 	if (err)
 		return err;
 	*what = "cannot create it";
-	return open_for(t, pass, why);
+	err = open_for(t, pass, why);
+	return err ? err : reshape(t, what, why);
+}
+
+/* The target whose fields count for the file that `t` recreates with others; NULL: with none. */
+static struct target *first_sharer(const struct target *t)
+{
+	const struct target_plan *first = t->plan->shared_with;
+
+	return first ? &t->run->targets[first->number] : NULL;
+}
+
+/* The target has closed the file that it recreates with others. */
+static void shared_closed(struct target *t)
+{
+	struct target *first = first_sharer(t);
+
+	if (!first)
+		return;
+	t->closed_itself++;
+	atomic_fetch_add(&first->closed, 1);
+	event_signal(&t->run->opened);
+}
+
+/*
+ * Wait until the targets of the file have closed it, and one of them has recreated it. `*mine`: it
+ * is this target that has to. Returns 0, or -ECANCELED when the run stops.
+ */
+static int await_sharers(struct target *t, struct target *first, bool *mine)
+{
+	const uint64_t turn = t->closed_itself;
+	struct run *run = t->run;
+
+	for (;;) {
+		uint32_t key = event_listen(&run->opened);
+		bool stopped = stop_why(&run->stop) != STOP_NONE;
+		uint64_t before = turn - 1;
+
+		*mine = atomic_load(&first->closed) >= turn * t->plan->sharers &&
+			atomic_compare_exchange_strong(&first->recreating, &before, turn);
+		if (stopped || *mine || atomic_load(&first->recreated) >= turn) {
+			event_leave(&run->opened);
+			return stopped ? -ECANCELED : 0;
+		}
+		event_wait(&run->opened, key, UINT64_MAX);
+	}
+}
+
+/*
+ * Recreate the file, which is closed. Of several targets of one file the first that finds it closed
+ * by all does that, and gives it its size; the others open what it has created.
+ */
+static int recreate(struct target *t, uint64_t pass, const char **what, const char **why)
+{
+	struct target *first = first_sharer(t);
+	bool mine = true;
+	int err = first ? await_sharers(t, first, &mine) : 0;
+
+	if (err)
+		return err;
+	if (mine) {
+		err = recreate_alone(t, pass, what, why);
+	} else {
+		*what = "cannot open it after another target has created it";
+		err = open_for(t, pass, why);
+	}
+	if (mine && first && !err) {
+		atomic_store(&first->recreated, t->closed_itself);
+		event_signal(&t->run->opened);
+	}
+	return err;
 }
 
 /* Prepare the file for the first pass. */
 static int shape(struct target *t, const char **what, const char **why)
 {
-	int err = 0;
+	int err;
 
-	if (plan_recreates(t->plan)) {
-		*what = "cannot close it";
-		err = target_file_close(&t->file, t->plan, false);
-		if (!err)
-			err = recreate(t, 1, what, why);
-		atomic_store(&t->state.open_ns, atomic_exchange(&t->next_open_ns, 0));
-	}
-	return err ? err : reshape(t, what, why);
+	if (!plan_recreates(t->plan))
+		return reshape(t, what, why);
+	*what = "cannot close it";
+	err = target_file_close(&t->file, t->plan, false);
+	shared_closed(t);
+	if (!err)
+		err = recreate(t, 1, what, why);
+	atomic_store(&t->state.open_ns, atomic_exchange(&t->next_open_ns, 0));
+	return err;
 }
 
 int target_reshape(struct qthread *q)
@@ -250,7 +321,7 @@ int target_reshape(struct qthread *q)
 	err = barrier_wait(&t->run->start, NULL);
 	if (err >= 0 && q->number == 0) {
 		err = shape(t, &what, &why);
-		if (err)
+		if (err && err != -ECANCELED)
 			run_explain(t, "%s: %s: %s", t->plan->path, what,
 				    why ? why : strerror(-err));
 		if (err && run_stop(t->run, STOP_START, -err))
@@ -302,10 +373,11 @@ static int reopen(struct target *t, const char **what, const char **why)
 
 	if (t->plan->recreate_files) {
 		err = recreate(t, t->pass + 1, what, why);
-	} else {
-		*what = "cannot open it for the next pass";
-		err = open_for(t, t->pass + 1, why);
+		t->unused = !err;
+		return err;
 	}
+	*what = "cannot open it for the next pass";
+	err = open_for(t, t->pass + 1, why);
 	if (!err) {
 		t->unused = true;
 		err = reshape(t, what, why);
@@ -335,10 +407,11 @@ void target_file_end_pass(struct qthread *q)
 	last = is_last(t);
 	if (t->file.fd >= 0 && (last || plan_reopens(t->plan)))
 		close_timed(t);
+	shared_closed(t);
 	if (last || !plan_reopens(t->plan))
 		return;
 	err = reopen(t, &what, &why);
-	if (err) {
+	if (err && err != -ECANCELED) {
 		file_error(t, what, why, err);
 		run_stop(t->run, STOP_ERROR, -err);
 	}
