@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "commands/check.h"
+#include "xdd/base/nstime.h"
 #include "xdd/base/printable.h"
 #include "xdd/base/scaled.h"
 #include "xdd/base/terminal.h"
@@ -20,6 +21,9 @@
 
 /* From so many columns on, rows have their names in full. */
 #define ROOMY_COLUMNS 72
+
+/* Rates of shorter measurements differ much from one to the next. */
+#define SHORT_SECONDS 0.2
 
 unsigned check_width(void)
 {
@@ -253,6 +257,20 @@ static void print_row(const struct check_row *row, enum check_phase phase, bool 
 	       scaled_time(row->p99_ns, p99), scaled_time(row->max_ns, most));
 }
 
+/* How long a row took that ended, with all that there is to read, before its figures settle. */
+static void print_short(const struct check_row *row, enum check_phase phase, unsigned width)
+{
+	char name[64], time[SCALED_SIZE], text[160];
+
+	if (!row->measured || row->partial || row->seconds >= SHORT_SECONDS)
+		return;
+	snprintf(text, sizeof(text),
+		 "(%s: %" PRIu64 " requests in %s, too short for an exact figure)",
+		 row_name(row, phase, width >= ROOMY_COLUMNS, name, sizeof(name)), row->ops,
+		 scaled_time(row->seconds * NS_PER_SEC, time));
+	put_wrapped(text, 0, 1, "", width);
+}
+
 void check_print_rows(const struct check_result *result, unsigned width)
 {
 	const bool roomy = width >= ROOMY_COLUMNS;
@@ -271,6 +289,8 @@ void check_print_rows(const struct check_result *result, unsigned width)
 		       units_size_text(result->rows[CHECK_LARGE].req_bytes, large, sizeof(large)),
 		       units_size_text(deep->req_bytes, small, sizeof(small)), deep->depth,
 		       deep->depth);
+	for (int i = 0; i < CHECK_PHASES; i++)
+		print_short(&result->rows[i], (enum check_phase)i, width);
 	if (partial)
 		printf("The check was cut short: these figures are of a part of it.\n");
 	putchar('\n');

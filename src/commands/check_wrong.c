@@ -17,6 +17,7 @@
 #define HOLES_SHARE 0.1
 #define ELSEWHERE_SHARE 0.5
 #define ZEROS_SHARE 0.9
+#define ZEROS_SOLID_SHARE 0.25 /* of a device that answers zeros faster than data */
 #define STARVED_SHARE 0.2
 
 /* Requests, and bytes, that a figure needs before it is judged. */
@@ -25,6 +26,7 @@
 
 /* Limits that the sentences name. */
 #define DEEP_GAIN 1.5
+#define SLOWER 0.9 /* what is less than this part of another figure is less than it */
 #define TAIL_FACTOR 10
 #define LONG_NS 1e9
 #define SOLID_NS 2e6
@@ -128,6 +130,14 @@ static void judge_elsewhere(const struct check_target *t, const struct check_res
 			   scaled_bytes((double)own, b));
 }
 
+/* Zeros on a disk that is known to rotate take as long as data. */
+static double zeros_share(const struct check_target *t)
+{
+	const bool solid = t->device.rotational_known && !t->device.rotational;
+
+	return t->block && solid ? ZEROS_SOLID_SHARE : ZEROS_SHARE;
+}
+
 static void judge_contents(const struct check_target *t, const struct check_result *r,
 			   struct check_notes *notes)
 {
@@ -139,12 +149,12 @@ static void judge_contents(const struct check_target *t, const struct check_resu
 			"%.0f %% of what was read was never written (holes of the file): no device "
 			"is asked for that.",
 			100 * holes);
-	else if (!t->memory && r->sampled >= 8 && share(r->zeros, r->sampled) >= ZEROS_SHARE)
+	else if (!t->memory && r->sampled >= 8 && share(r->zeros, r->sampled) >= zeros_share(t))
 		check_note(
 			notes,
-			"%u of %u sampled blocks hold zeros only: thin volumes, solid-state disks "
-			"and disk images answer blocks that were never written, or were discarded, "
-			"without reading a medium.",
+			"%u of %u sampled blocks hold zeros only: thin volumes, solid-state disks, "
+			"disk images and zram answer blocks that were never written, or were "
+			"discarded, without reading a medium.",
 			r->zeros, r->sampled);
 }
 
@@ -218,7 +228,15 @@ static void judge_depth(const struct check_target *t, const struct check_result 
 	if (one->ops < LEAST_OPS || deep->ops < LEAST_OPS || t->device.queue_depth == 1)
 		return;
 	gain = check_iops(deep) / check_iops(one);
-	if (gain < DEEP_GAIN)
+	/* Depth makes no device slower by itself. */
+	if (gain < SLOWER)
+		check_note(
+			notes,
+			"32 requests in flight complete %.2f times as many per second as one did "
+			"just before (less than %.1f): the device became slower while it was "
+			"measured, as with credits for bursts, heat, or other load.",
+			gain, SLOWER);
+	else if (gain < DEEP_GAIN)
 		check_note(
 			notes,
 			"32 requests in flight complete %.1f times as many per second as one (less "
@@ -275,11 +293,11 @@ static void judge_rates(const struct check_result *r, struct check_notes *notes)
 	char a[SCALED_SIZE], b[SCALED_SIZE];
 
 	if (large->bytes >= LEAST_BYTES && deep->ops >= LEAST_OPS &&
-	    check_rate(large) < check_rate(deep))
+	    check_rate(large) < SLOWER * check_rate(deep))
 		check_note(
 			notes,
 			"Sequential reads of large requests (%s) are slower than random small ones "
-			"(%s): that is unusual.",
+			"(%s) by more than a tenth: that is unusual.",
 			scaled_rate(check_rate(large), a), scaled_rate(check_rate(deep), b));
 }
 

@@ -124,6 +124,16 @@ static void test_sources(void **state)
 	assert_begins(judged(&t, &r), "58 of 64 sampled blocks hold zeros only");
 	r.zeros = 57;
 	assert_string_equal(judged(&t, &r), "");
+	t.block = true;
+	r.zeros = 32;
+	assert_begins(judged(&t, &r), "32 of 64 sampled blocks hold zeros only");
+	r.zeros = 15;
+	assert_string_equal(judged(&t, &r), "");
+	t.device.rotational = true;
+	r.zeros = 57;
+	r.rows[CHECK_SINGLE].p50_ns = r.rows[CHECK_SINGLE].p99_ns = 3 * MS;
+	assert_string_equal(judged(&t, &r), "");
+	t = sound_target();
 	r = sound_result();
 	for (int i = 0; i < CHECK_PHASES; i++)
 		r.rows[i].device_bytes /= 4;
@@ -183,6 +193,12 @@ static void test_rates(void **state)
 	assert_begins(judged(&t, &r), "32 requests in flight complete 1.4 times as many");
 	r.rows[CHECK_DEEP] = sound_row(4096, 32, 160000);
 	assert_string_equal(judged(&t, &r), "");
+	r.rows[CHECK_DEEP] = sound_row(4096, 32, 90000);
+	assert_begins(judged(&t, &r), "32 requests in flight complete 0.9 times as many");
+	r.rows[CHECK_DEEP] = sound_row(4096, 32, 40000);
+	assert_begins(judged(&t, &r), "32 requests in flight complete 0.40 times as many per "
+				      "second as one did just before (less than 0.9): the device "
+				      "became slower");
 	r = sound_result();
 	r.rows[CHECK_SINGLE].p99_ns = 1.1 * MS;
 	assert_begins(judged(&t, &r), "One in a hundred reads takes 1.10 ms or more");
@@ -199,6 +215,8 @@ static void test_rates(void **state)
 	t = sound_target();
 	r.rows[CHECK_LARGE] = sound_row(MIB, 8, 1000);
 	assert_begins(judged(&t, &r), "Sequential reads of large requests (105 MB/s) are slower");
+	r.rows[CHECK_LARGE] = sound_row(MIB, 8, 3520);
+	assert_string_equal(judged(&t, &r), "");
 	r = sound_result();
 	r.rows[CHECK_LARGE].starved = 0.5;
 	assert_begins(judged(&t, &r),
