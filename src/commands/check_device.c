@@ -8,6 +8,7 @@
 
 #include "commands/check.h"
 #include "xdd/base/path.h"
+#include "xdd/sys/blockdev.h"
 #include "xdd/sys/sysfile.h"
 
 /* A file below the directory of a device; "" in `buf` where there is none. */
@@ -107,15 +108,11 @@ static void read_usb(struct check_device *d, const char *directory)
 
 static void read_layers(struct check_device *d, const char *directory)
 {
-	uint64_t value;
-
 	attribute(directory, "md/level", d->raid, sizeof(d->raid));
 	number(directory, "md/degraded", &d->raid_degraded);
 	attribute(directory, "md/sync_action", d->raid_action, sizeof(d->raid_action));
 	if (strcmp(d->raid_action, "idle") == 0)
 		*d->raid_action = '\0';
-	attribute(directory, "loop/backing_file", d->loop_file, sizeof(d->loop_file));
-	d->loop_buffered = number(directory, "loop/dio", &value) && !value;
 }
 
 void check_device_read(struct check_device *d, const char *root, const char *name)
@@ -129,4 +126,5 @@ void check_device_read(struct check_device *d, const char *root, const char *nam
 	read_link(d, directory);
 	read_usb(d, directory);
 	read_layers(d, directory);
+	blockdev_loop(root, d->name, d->loop_file, sizeof(d->loop_file), &d->loop_buffered);
 }

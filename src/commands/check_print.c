@@ -224,6 +224,8 @@ void check_print_target(const struct check_target *t, unsigned width)
 	free(name);
 	print_place(t, width);
 	print_device(&t->device, width);
+	if (t->no_sys && !t->memory)
+		put_lines("/sys is not mounted: the device could not be looked at", 2, width);
 	printf("  read only, %s, engine %s\n\n",
 	       t->direct ? "direct I/O" : "through the page cache", t->engine);
 }

@@ -274,8 +274,9 @@ static void find_facts(struct check_target *t, const struct stat *st)
 	json_decref(facts);
 	if (t->block && !guard_in_use("", st->st_rdev, t->use, sizeof(t->use)))
 		*t->use = '\0';
-	if (diskstats_device(t->path, disk) == 0)
+	if (diskstats_device(t->path, disk, NULL) == 0)
 		check_device_read(&t->device, "", disk);
+	t->no_sys = access("/sys/dev", F_OK) != 0;
 }
 
 static enum xdd_status look(struct check_target *t, int fd)

@@ -26,7 +26,7 @@
 
 /* Limits that the sentences name. */
 #define DEEP_GAIN 1.5
-#define SLOWER 0.9 /* what is less than this part of another figure is less than it */
+#define SLOWER 0.9 /* the part of another figure below which one is less */
 #define TAIL_FACTOR 10
 #define LONG_NS 1e9
 #define SOLID_NS 2e6

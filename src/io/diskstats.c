@@ -18,7 +18,7 @@
 
 #define SECTOR_BYTES 512 /* of the counts, whatever the device's */
 
-int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE])
+int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE], dev_t *disk)
 {
 	char link[64], directory[PATH_MAX];
 	const char *last;
@@ -35,6 +35,8 @@ int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE])
 	if (strlen(last) >= DISKSTATS_NAME_SIZE)
 		return -ENODEV;
 	strcpy(name, last);
+	if (disk)
+		*disk = dev;
 	return 0;
 }
 

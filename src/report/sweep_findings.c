@@ -24,6 +24,8 @@ static const struct {
 	[FINDING_GAP] = { "gap", "some operations were not issued" },
 	[FINDING_LATE] = { "late", "targets were not ready at the start time" },
 	[FINDING_STOPPED] = { "stopped", "xdd itself was stopped for a while" },
+	[FINDING_LOOP] = { "loop", "a loop device used the page cache for its file" },
+	[FINDING_LIMIT] = { "limit", "an I/O limit of the control group was reached" },
 	[FINDING_QUOTA] = { "quota", "the CPU quota of the control group stopped xdd" },
 };
 

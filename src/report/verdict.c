@@ -110,6 +110,11 @@ static int limit_text(const struct verdict_facts *f, enum result_bound bound, ch
 		return snprintf(buf, size,
 				"the CPU quota of its control group: it stopped xdd %s of the time",
 				percents(&b->waited, share, sizeof(share)));
+	case RESULT_BOUND_LIMIT:
+		return snprintf(buf, size,
+				"what its control group allows on the device: xdd waited for it %s "
+				"of the time",
+				percents(&b->idle, share, sizeof(share)));
 	case RESULT_BOUND_MIXED:
 		if (round(100 * b->held.most) > 0)
 			snprintf(held, sizeof(held), "no request due %s, ",
@@ -267,7 +272,8 @@ static bool is_told(const struct verdict_facts *f, enum finding_kind kind)
 {
 	return (kind == FINDING_GENERATOR && f->bounds[RESULT_BOUND_GENERATOR].n) ||
 	       (kind == FINDING_STARVED && f->bounds[RESULT_BOUND_STARVED].n) ||
-	       (kind == FINDING_QUOTA && f->bounds[RESULT_BOUND_QUOTA].n);
+	       (kind == FINDING_QUOTA && f->bounds[RESULT_BOUND_QUOTA].n) ||
+	       (kind == FINDING_LIMIT && f->bounds[RESULT_BOUND_LIMIT].n);
 }
 
 /* The text without its target, where there is only one, and without a suggestion at its end. */

@@ -14,7 +14,7 @@
 #include "xdd/report/finding.h"
 #include "xdd/report/result.h"
 
-#define RESULT_BOUNDS (RESULT_BOUND_QUOTA + 1)
+#define RESULT_BOUNDS (RESULT_BOUND_LIMIT + 1)
 #define VERDICT_NEXT_MAX 2 /* suggestions */
 
 struct verdict_range {

@@ -111,3 +111,19 @@ bool blockdev_queue_number(dev_t dev, const char *name, uint64_t *value)
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/queue/%s", major(dev), minor(dev), name);
 	return sysfile_number(path, value);
 }
+
+bool blockdev_loop(const char *root, const char *name, char *file, size_t size, bool *buffered)
+{
+	char path[PATH_MAX], line[PATH_MAX];
+	const char *backing;
+	uint64_t direct;
+
+	snprintf(path, sizeof(path), "%s/sys/class/block/%s/loop/backing_file", root, name);
+	backing = sysfile_line(path, line, sizeof(line));
+	if (!backing)
+		return false;
+	snprintf(file, size, "%s", backing);
+	snprintf(path, sizeof(path), "%s/sys/class/block/%s/loop/dio", root, name);
+	*buffered = sysfile_number(path, &direct) && !direct;
+	return true;
+}

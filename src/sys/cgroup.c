@@ -1,11 +1,13 @@
 /*
- * Control groups of both versions. Called where memory, threads and processors are limited by one.
+ * Control groups of both versions. Called where memory, threads, processors and disks are limited by
+ * one.
  */
 #include "xdd/sys/cgroup.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "xdd/base/nstime.h"
 
@@ -119,4 +121,78 @@ uint64_t cgroup_throttled_ns(void)
 
 	cgroup_each("cpu", consider_throttled, &most);
 	return most;
+}
+
+struct io_walk {
+	struct cgroup_io *io;
+	char disk[32];	  /* as lines of the files begin: "8:0 " */
+	bool own_is_read; /* of the hierarchy of version 1 */
+};
+
+static void consider_least(uint64_t *least, uint64_t value)
+{
+	if (value && (!*least || value < *least))
+		*least = value;
+}
+
+/* Returns the rest of the line of the disk in a file; "" without one. */
+static const char *line_of_disk(const struct io_walk *w, const char *dir, const char *file,
+				char *line, int size)
+{
+	const size_t n = strlen(w->disk);
+	bool found = false;
+	char path[640];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, size, f))
+		found = strncmp(line, w->disk, n) == 0;
+	if (f)
+		fclose(f);
+	return found ? line + n : "";
+}
+
+/* "max" has no digits, so it counts as no limit. */
+static uint64_t value_of(const char *line, const char *key)
+{
+	const char *at = strstr(line, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+static void consider_io(void *arg, const char *dir, const char *name, bool unified)
+{
+	static const char *const keys[2][2] = { { "rbps=", "riops=" }, { "wbps=", "wiops=" } };
+	static const char *const files[2][2] = {
+		{ "blkio.throttle.read_bps_device", "blkio.throttle.read_iops_device" },
+		{ "blkio.throttle.write_bps_device", "blkio.throttle.write_iops_device" },
+	};
+	struct io_walk *w = arg;
+	char line[256];
+
+	(void)name;
+	if (!unified && w->own_is_read)
+		return;
+	w->own_is_read |= !unified;
+	for (int dir_of = 0; dir_of < 2; dir_of++) {
+		uint64_t *const least[2] = { &w->io->bytes[dir_of], &w->io->ops[dir_of] };
+
+		for (int k = 0; k < 2; k++) {
+			const char *file = unified ? "io.max" : files[dir_of][k];
+			const char *rest = line_of_disk(w, dir, file, line, sizeof(line));
+
+			consider_least(least[k], unified ? value_of(rest, keys[dir_of][k]) :
+							   strtoull(rest, NULL, 10));
+		}
+	}
+}
+
+void cgroup_io_limits(dev_t dev, struct cgroup_io *io)
+{
+	struct io_walk w = { .io = io };
+
+	*io = (struct cgroup_io){ 0 };
+	snprintf(w.disk, sizeof(w.disk), "%u:%u ", major(dev), minor(dev));
+	cgroup_each("blkio", consider_io, &w);
 }

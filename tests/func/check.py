@@ -274,6 +274,15 @@ def test_loop():
     t.ok(not any("write" in c for c in commands(run.out)), "no command that writes is suggested for a device", run)
 
 
+def test_no_sys():
+    words = s.in_mounts("umount -l /sys")
+    if not words:
+        t.skip("/sys that is not mounted", s.sys_why())
+        return
+    run = t.command(words + [t.XDD, data("no-sys", 8 * MIB), *SHORT])
+    t.ok(run.status == 0 and re.search(m.CHECK_NO_SYS, run.out, re.M), "without /sys it says that it could not look", run)
+
+
 def test_errors():
     file = data("bad", MIB)
     env = s.faults("eio", file="bad", start=512 * KIB, end=516 * KIB)
@@ -333,5 +342,5 @@ def test_progress():
 
 
 t.run(test_file, test_commands, test_widths, test_reads_only, test_refused, test_rights, test_first_word, test_memory,
-      test_holes, test_sizes, test_loop, test_errors, test_ctrl_c, test_several, test_help, test_progress)
+      test_holes, test_sizes, test_loop, test_no_sys, test_errors, test_ctrl_c, test_several, test_help, test_progress)
 t.done()

@@ -13,6 +13,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
+import xdde2e as e
 import xddjson
 import xddsys
 import xddtest as t
@@ -156,7 +157,7 @@ def test_holes():
 
 
 def test_devices():
-    device = xddsys.loop_device(xddsys.sparse_file("disk", 2 * SIZE))
+    device = xddsys.loop_device(xddsys.sparse_file("disk", 2 * SIZE), "--direct-io=on")
     if device is None:
         return t.skip("devices", xddsys.sys_why())
     run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 64, "-mbytes", SIZE // MIB, "-verbose",
@@ -188,6 +189,99 @@ def test_devices():
         return t.skip("requests that the kernel splits", xddsys.sys_why())
     run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 256, "-mbytes", SIZE // MIB)
     t.ok("the kernel split them" in run.err, "requests that the kernel splits", run)
+
+
+def test_counted():
+    """I/O of others on the device before the first operation can begin is not held against the run."""
+    device = xddsys.loop_device(xddsys.sparse_file("counted", 2 * SIZE), "--direct-io=on")
+    if device is None:
+        return t.skip("what is counted of a device", xddsys.sys_why())
+    document = t.path("counted.json")
+    copy = e.Copy("null", device, both=["-reqsize", 64, "-mbytes", SIZE // MIB],
+                  writes=["-dio", "-jsonout", document])
+    copy.destination.start()
+    copy.destination.await_err(m.E2E_WAITS)
+    other = t.command(["dd", "if=" + device, "of=/dev/null", "bs=1M", "iflag=direct"])
+    copy.source.start()
+    copy.finish()
+    uses = (xddjson.check(document, "-jsonout of a run on a device") or {}).get("devices", [])
+    t.ok(other.status == 0 and copy.statuses() == (0, 0) and uses and uses[0]["device_bytes"] < SIZE + MIB and
+         "other I/O was active" not in copy.destination.run.err, "counts of a device begin with the first operation",
+         "%s\n%s" % (uses, copy))
+    return True
+
+
+def test_small():
+    """Targets of which each is too small to be judged, and all together are not."""
+    if is_memory(t.tmp()):
+        return t.skip("many small files", "the test's directory is in memory")
+    files = []
+    for i in range(20):
+        files.append(t.make_file("small.%d" % i, MIB))
+    words = ["-targets", len(files), *files, "-reqsize", 64, "-mbytes", 1]
+    run = t.xdd("-op", "read", *words)
+    t.ok(re.search(m.warning("20 targets, of which .*/small.0 is one", "(9[5-9]|100) % of what was read was in the page cache before"),
+                   run.err), "20 files of 1 MiB read from memory", run)
+    run = t.xdd("-op", "read", "-targets", 3, *files[:3], "-reqsize", 64, "-mbytes", 1)
+    t.ok("page cache" not in run.err or re.search(m.OTHERS_USE_DEVICE, run.err), "three of them are a trial", run)
+    run = t.xdd("-op", "write", *words)
+    t.ok(re.search(m.warning("20 targets, of which .*/small.0 is one", r"\d+ % of what was written, [\d.]+ MB, was in memory"),
+                   run.err), "20 files of 1 MiB written to memory", run)
+    sparse = [xddsys.sparse_file("sparse.%d" % i, MIB) for i in range(20)]
+    run = t.xdd("-op", "read", "-targets", len(sparse), *sparse, "-reqsize", 64, "-mbytes", 1)
+    t.ok(re.search(m.warning("20 targets, of which .*/sparse.0 is one", "100 % of what was read was never written"), run.err),
+         "20 files that are holes", run)
+    return True
+
+
+def test_loop():
+    """A loop device that uses the page cache, with direct I/O to it or without, and a file on one."""
+    image = on_disk("image")
+    device, direct = xddsys.loop_device(image), xddsys.loop_device(on_disk("direct"), "--direct-io=on")
+    if device is None or direct is None:
+        return t.skip("loop devices and the page cache", xddsys.sys_why())
+    read = ["-op", "read", "-reqsize", 256, "-mbytes", SIZE // MIB]
+    for words in ([], ["-dio"]):
+        run = t.xdd(*read, "-target", device, *words)
+        t.equal(len(re.findall(m.LOOP_BUFFERED, run.err)), 1, "a loop device that uses the page cache: %s" % words, run)
+    run = t.xdd(*read, "-target", direct, "-dio")
+    t.ok(not re.search(m.LOOP_BUFFERED, run.err), "one that does not", run)
+    run = t.xdd("-op", "read", "-reqsize", 4, "-numreqs", 10, "-target", device, "-dio")
+    t.ok(not re.search(m.LOOP_BUFFERED, run.err), "a trial", run)
+    where = xddsys.ext4("files", 64 * MIB)
+    if where:
+        run = t.xdd("-op", "write", "-target", where + "/new", "-dio", "-reqsize", 256, "-mbytes", 20)
+        t.ok(re.search(m.LOOP_BUFFERED, run.err), "a new file on one", run)
+    return True
+
+
+def test_limit():
+    """A control group that limits the device: it is no limit of the device."""
+    device = xddsys.loop_device(xddsys.sparse_file("limited", 2 * SIZE), "--direct-io=on")
+    if device is None:
+        return t.skip("limits of I/O", xddsys.sys_why())
+    words = t.xdd_words("-op", "read", "-target", device, "-dio", "-reqsize", 64, "-timelimit", 1)
+    with xddsys.read_limit(device, 20 * MIB) as group:
+        if not group:
+            t.skip("limits of I/O", xddsys.sys_why())
+        else:
+            run = t.command(group + words + ["-jsonout", t.path("limit.json")], warns=[m.IO_LIMIT])
+            average = xddjson.rows(xddjson.check(t.path("limit.json"), "-jsonout of a limited run"), "TARGET_AVERAGE")[0]
+            t.ok(re.search(m.IO_LIMIT, run.err).groups() == ("21.0 MB/s", "reads"), "a limit that is reached is told", run)
+            t.equal(average["bound"], "io_quota", "and is the verdict")
+            run = t.command(group + words + ["-report", "person"])
+            t.ok("limited by: what its control group allows on the device" in " ".join(run.out.split()), "also for people", run)
+            run = t.command(group + words + ["-throttle", "bw", "10"])
+            t.ok(not re.search(m.IO_LIMIT, run.err), "one that is not reached is not told", run)
+    number = os.stat(device).st_rdev
+    group = xddsys.in_mounts("mount -t tmpfs none /sys/fs/cgroup && echo '%d:%d rbps=max wbps=1 riops=2000 wiops=max' "
+                             ">/sys/fs/cgroup/io.max" % (os.major(number), os.minor(number)))
+    with open("/proc/self/cgroup", encoding="ascii") as f:
+        unified = "0::/\n" in f
+    if not group or not unified:
+        return t.skip("limits of version 2", xddsys.sys_why() or "this process is in a group of its own")
+    run = t.command(group + words)
+    return t.ok(re.search(m.IO_LIMIT, run.err).groups() == ("2.00 k/s", "reads"), "limits of version 2 are read", run)
 
 
 def ignored(path):
@@ -365,5 +459,6 @@ def test_bound():
     return True
 
 
-t.run(test_page_cache, test_dropcache_system, test_dropcache_writes_back, test_holes, test_devices, test_direct_ignored, test_paced, test_starved, test_quota, test_stopped, test_bound)
+t.run(test_page_cache, test_dropcache_system, test_dropcache_writes_back, test_holes, test_devices, test_counted,
+      test_small, test_loop, test_limit, test_direct_ignored, test_paced, test_starved, test_quota, test_stopped, test_bound)
 t.done()

@@ -74,7 +74,7 @@ static int take(void *arg, const struct sweep_round *round)
 	const struct sweep_journal *header = arg;
 
 	if (round->point >= header->points || !round->round ||
-	    (unsigned)round->bound > RESULT_BOUND_QUOTA || !(round->values[0] >= 0) ||
+	    (unsigned)round->bound > RESULT_BOUND_LIMIT || !(round->values[0] >= 0) ||
 	    !(round->responses[0] >= 0) || round->n_columns > SWEEP_MAX_COLUMNS)
 		fuzz_fail("a round that is out of bounds was accepted");
 	return 0;

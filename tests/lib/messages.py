@@ -290,6 +290,7 @@ CHECK_IN_MEMORY = "^This file is in memory"
 CHECK_BUSY = "^Other programs took the processors"
 CHECK_HOLES = "^100 % of what was read was never written"
 CHECK_ZEROS = r"^\d+ of \d+ sampled blocks hold zeros only"
+CHECK_NO_SYS = "^  /sys is not mounted: the device could not be looked at$"
 CHECK_LOOP = "^loop\d+ reads its file, .*, through the page cache"
 
 
@@ -419,10 +420,12 @@ def warning(subject, problem):
 
 # Several targets that have the same warning share a line.
 ANY_TARGET = r"(?:target \d+, .*|targets \d[\d, to]*)"
+# Targets that are too small for a warning of their own have one together.
+MANY_OR_ONE = "(?:%s|\\d+ targets, of which .* is one)" % ANY_TARGET
 # Warnings about a small file in memory, a file that is all holes, and a device that other processes use.
-CACHED = warning(ANY_TARGET, r"(about )?\d+ % of what was read was (in the page cache|never written)")
+CACHED = warning(MANY_OR_ONE, r"(about )?\d+ % of what was read was (in the page cache|never written)")
 # Writes that are in memory at the end; and zeros, written where they may cost nothing.
-DIRTY = warning(ANY_TARGET, r"(about )?(\d+) % of what was written, ([\d.]+ [kMG]?B), was in memory when the run ended, and not on the "
+DIRTY = warning(MANY_OR_ONE, r"(about )?(\d+) % of what was written, ([\d.]+ [kMG]?B), was in memory when the run ended, and not on the "
                 "device: ")
 DIRTY_ALL = "that measures memory; -dio, or -syncwrite, which includes the flush, measures the device"
 ZEROS = warning(ANY_TARGET, "the data that was written is zeros, the default: ")
@@ -433,6 +436,8 @@ NO_DIRECT_IO = "-dio: the file system has no direct I/O for this file, and uses 
     "put it on another file system"
 DIO_CACHED = warning(ANY_TARGET, NO_DIRECT_IO)
 OTHERS_USE_DEVICE = warning("device .*", "")
+LOOP_BUFFERED = warning("loop device .*", "it reads and writes its file, .*, through the page cache: ")
+IO_LIMIT = warning("device .*", "a control group allows (.*) of (reads|writes) there, and this run reached that: ")
 # Of the engines that queue, on any file without -dio.
 BUFFERED = warning(ANY_TARGET, "(libaio|io_uring) without -dio: ")
 BOUND = "(generator-bound|starved|quota): .*its QThreads .* of the time.*: the device might do more"

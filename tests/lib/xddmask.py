@@ -61,7 +61,7 @@ NUMBERS = re.compile(r"^(Deskew, (pass \d+|combined), (head|window|tail)|Fairnes
                      r"((Target \d+, )?(pass \d+, )?|Run, )(longest|shortest) operation|Statistics|Interval)|"
                      r"(longest|shortest) operation, ")
 # Said by chance: how busy the machine was, or what the page cache happened to do.
-DROPPED = re.compile(r"xdd: warning: (target \d+, .*: (generator-bound: |starved: |quota: |.* the rate was not reached)|device .*: )|"
+DROPPED = re.compile(r"xdd: warning: (target \d+, .*: (generator-bound: |starved: |quota: |.* the rate was not reached)|(loop )?device .*: )|"
                      r"Target \d+, [a-z-]+: its QThreads were |not reproducible|^BUCKET,|^Device \S+: \d+ requests")
 
 

@@ -15,6 +15,8 @@ import signal
 import subprocess
 import sys
 import time
+
+import messages as m
 import xddtest as t
 
 _why = "?"
@@ -96,6 +98,7 @@ def loop_device(file, *options):
     run = _admin("losetup", *options, "--find", "--show", file)
     if run is None:
         return None
+    t.tolerate(m.LOOP_BUFFERED)
     device = run.out.strip()
     atexit.register(detach, device)
     _attached.add(device)
@@ -169,17 +172,30 @@ def tmpfs(name, size):
 # The page cache
 
 
-@contextlib.contextmanager
 def cpu_quota(percent):
-    """
-    A control group that may use so much of one processor. Yields the words that run a command in it, or None where this
-    machine cannot make one.
-    """
-    own = "xddtest.%d" % os.getpid()
+    """control_group() that may use so much of one processor."""
     period_us = 100000
     quota_us = period_us * percent // 100
-    for root, settings in (("cpu", {"cpu.cfs_period_us": period_us, "cpu.cfs_quota_us": quota_us}),
-                           ("", {"cpu.max": "%d %d" % (quota_us, period_us)})):
+    return control_group(("cpu", {"cpu.cfs_period_us": period_us, "cpu.cfs_quota_us": quota_us}),
+                         ("", {"cpu.max": "%d %d" % (quota_us, period_us)}))
+
+
+def read_limit(device, bytes_s):
+    """control_group() that may read `bytes_s` bytes per second from a device."""
+    number = os.stat(device).st_rdev
+    number = "%d:%d" % (os.major(number), os.minor(number))
+    return control_group(("blkio", {"blkio.throttle.read_bps_device": "%s %d" % (number, bytes_s)}),
+                         ("", {"io.max": "%s rbps=%d" % (number, bytes_s)}))
+
+
+@contextlib.contextmanager
+def control_group(*choices):
+    """
+    A control group with limits: the first of the choices (hierarchy, settings) that this machine has. Yields the words that
+    run a command in it, or None where it cannot make one.
+    """
+    own = "xddtest.%d" % os.getpid()
+    for root, settings in choices:
         group = os.path.join("/sys/fs/cgroup", root, own)
         try:
             os.mkdir(group)

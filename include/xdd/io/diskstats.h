@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define DISKSTATS_NAME_SIZE 64
 
@@ -17,10 +18,10 @@ struct diskstats {
 
 /*
  * The name of the whole device that `path`, a block device or a file on one, is on, into `name`.
- * Returns 0, -ENODEV when it is on none that has a name (memory, a network, several), or another
- * -errno.
+ * `disk`, unless NULL, gets its number. Returns 0, -ENODEV when it is on none that has a name
+ * (memory, a network, several), or another -errno.
  */
-int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE]);
+int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE], dev_t *disk);
 
 /* False when the counters of the device are switched off (queue/iostats). */
 bool diskstats_counts(const char *name);

@@ -27,6 +27,8 @@ enum finding_kind {
 	FINDING_LATE,	   /* the targets were not ready at -starttime */
 	FINDING_QUOTA,	   /* a CPU quota stopped the QThreads */
 	FINDING_STOPPED,   /* the process was stopped for a while */
+	FINDING_LOOP,	   /* a loop device used the page cache */
+	FINDING_LIMIT,	   /* a device reached the limit of a control group */
 };
 
 #define FINDING_RUN (-1) /* a target's number: the finding is of the run, or of a device */

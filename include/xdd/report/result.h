@@ -20,6 +20,7 @@ enum result_bound {
 	RESULT_BOUND_STARVED,	/* its QThreads waited for processors that others used */
 	RESULT_BOUND_MIXED,	/* more than one of these */
 	RESULT_BOUND_QUOTA,	/* the CPU quota of its control group stopped its QThreads */
+	RESULT_BOUND_LIMIT,	/* its device reached what its control group allows */
 };
 
 /* How the QThreads of a target spent their time: shares from 0 to 1. */

@@ -37,4 +37,11 @@ dev_t blockdev_disk(dev_t dev);
  */
 bool blockdev_queue_number(dev_t dev, const char *name, uint64_t *value);
 
+/*
+ * The file of loop device `name`, a directory of /sys/class/block below `root` ("" but in tests),
+ * into `file`, and if the device reads and writes it through the page cache. False when it is no
+ * loop device, or has no file.
+ */
+bool blockdev_loop(const char *root, const char *name, char *file, size_t size, bool *buffered);
+
 #endif

@@ -1,5 +1,5 @@
 /*
- * The control groups of this process, and what its CPU quota took from it. No state; any thread.
+ * The control groups of this process, and what their limits take from it. No state; any thread.
  */
 #ifndef XDD_SYS_CGROUP_H
 #define XDD_SYS_CGROUP_H
@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* `dir` is the directory of a group, `name` its path in the hierarchy: "" of the root. */
 typedef void cgroup_fn(void *arg, const char *dir, const char *name, bool unified);
@@ -26,5 +27,18 @@ uint64_t cgroup_number(const char *path, const char *key);
  * quota.
  */
 uint64_t cgroup_throttled_ns(void);
+
+/* Limits of the groups of this process on a disk, per second; 0: none. */
+struct cgroup_io {
+	uint64_t bytes[2]; /* reads, writes */
+	uint64_t ops[2];
+};
+
+/*
+ * The limits of this process on disk `dev`: io.max of its group and all ancestors, of which the
+ * least counts, or blkio.throttle.* of its own group, as version 1 looks at no other
+ * (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/blkio-controller.rst).
+ */
+void cgroup_io_limits(dev_t dev, struct cgroup_io *io);
 
 #endif

@@ -95,6 +95,7 @@ static const char *cause_of(const char *bound)
 		{ "starved", "other programs: xdd was ready and had no processor" },
 		{ "mixed", "several causes" },
 		{ "quota", "the CPU quota of the control group of xdd" },
+		{ "io_quota", "what the control group of xdd allows on the device" },
 	};
 
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {

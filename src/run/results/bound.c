@@ -159,6 +159,8 @@ const char *bound_text(enum result_bound bound)
 		return "mixed";
 	case RESULT_BOUND_QUOTA:
 		return "quota";
+	case RESULT_BOUND_LIMIT:
+		return "io_quota";
 	case RESULT_BOUND_UNKNOWN:
 		break;
 	}

@@ -16,6 +16,7 @@
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/base/nstime.h"
+#include "xdd/base/path.h"
 #include "xdd/base/scaled.h"
 #include "xdd/base/units.h"
 #include "xdd/io/diskstats.h"
@@ -23,6 +24,8 @@
 #include "xdd/report/report.h"
 #include "xdd/report/result.h"
 #include "xdd/stat/counters.h"
+#include "xdd/sys/blockdev.h"
+#include "xdd/sys/cgroup.h"
 
 /* Less than both is a trial. */
 #define MATTERS_BYTES (16ull << 20)
@@ -34,6 +37,13 @@
 #define SPLIT_WARN 10.0
 #define OTHER_WARN 10.0
 #define FEWER_WARN 50.0
+
+/*
+ * A limit of a control group that was reached so far is what was measured, unless the run was too
+ * short for the kernel to enforce it: it does so in slices of a tenth of a second.
+ */
+#define LIMIT_SHARE 0.9
+#define LIMIT_NS (NS_PER_SEC / 5)
 
 /* Journals and the like: what a device may do besides without a word. */
 #define OTHER_BYTES (4ull << 20)
@@ -61,23 +71,46 @@ static struct device_check *find_device(struct crosscheck *c, const char *name)
 	return NULL;
 }
 
+/* The blocks of a new file are not all that its device writes for it. */
+static bool is_counted(const struct target_plan *t)
+{
+	return t->direct_io && t->kind != TARGET_MISSING;
+}
+
+/* Describe the device of that name. */
+static void look_at_device(struct device_check *d, const char *name, dev_t dev)
+{
+	bool buffered;
+
+	*d = (struct device_check){ 0 };
+	strcpy(d->name, name);
+	if (!blockdev_loop("", name, d->loop_file, sizeof(d->loop_file), &buffered) || !buffered)
+		*d->loop_file = '\0';
+	cgroup_io_limits(dev, &d->limits);
+}
+
 static void add_device(struct crosscheck *c, const struct target_plan *t)
 {
-	struct device_check *d = &c->devices[c->n_devices];
+	/* A file that is new lies where its directory does. */
+	char *directory = t->kind == TARGET_MISSING ? path_directory(t->path) : NULL;
+	const bool known = has_pages(t) && (directory || t->kind != TARGET_MISSING);
 	char name[DISKSTATS_NAME_SIZE];
+	struct device_check *d;
+	dev_t dev;
+	int err;
 
 	c->device_of[t->number] = -1;
-	/* The kernel chooses when and how data in the page cache reach the device. */
-	if (!t->direct_io || !has_pages(t) || diskstats_device(t->path, name))
+	err = known ? diskstats_device(directory ? directory : t->path, name, &dev) : -ENODEV;
+	free(directory);
+	if (err)
 		return;
-	if (!find_device(c, name)) {
-		*d = (struct device_check){ 0 };
-		if (diskstats_read(name, &d->before))
-			return;
-		strcpy(d->name, name);
-		c->n_devices++;
+	d = find_device(c, name);
+	if (!d) {
+		d = &c->devices[c->n_devices++];
+		look_at_device(d, name, dev);
 	}
-	c->device_of[t->number] = (int32_t)(find_device(c, name) - c->devices);
+	d->counted |= is_counted(t);
+	c->device_of[t->number] = (int32_t)(d - c->devices);
 }
 
 int crosscheck_begin(struct crosscheck *c, const struct plan *plan)
@@ -92,6 +125,73 @@ int crosscheck_begin(struct crosscheck *c, const struct plan *plan)
 	return 0;
 }
 
+/* A device whose counts cannot be read is not compared. */
+void crosscheck_start(struct crosscheck *c)
+{
+	c->started = true;
+	for (size_t i = 0; i < c->n_devices; i++) {
+		struct device_check *d = &c->devices[i];
+
+		d->counted = d->counted && !diskstats_read(d->name, &d->before);
+	}
+}
+
+void crosscheck_stop(struct crosscheck *c)
+{
+	for (size_t i = 0; i < c->n_devices; i++) {
+		struct device_check *d = &c->devices[i];
+
+		d->counted = d->counted && c->started && !diskstats_read(d->name, &d->after);
+	}
+}
+
+static struct device_check *device_of(const struct crosscheck *c, const struct target_plan *t)
+{
+	return c->device_of && c->device_of[t->number] >= 0 ? &c->devices[c->device_of[t->number]] :
+							      NULL;
+}
+
+void crosscheck_add(struct crosscheck *c, const struct target_plan *t, const struct figures *f)
+{
+	struct device_check *d = device_of(c, t);
+
+	if (!d)
+		return;
+	for (int dir = DIR_READ; dir <= DIR_WRITE; dir++) {
+		d->all_ops[dir] += f->tally.ops[dir];
+		d->all_bytes[dir] += f->tally.bytes[dir];
+		d->ops[dir] += is_counted(t) ? f->tally.ops[dir] : 0;
+		d->bytes[dir] += is_counted(t) ? f->tally.bytes[dir] : 0;
+	}
+	if (f->elapsed_ns > d->elapsed_ns)
+		d->elapsed_ns = f->elapsed_ns;
+	if (!is_counted(t))
+		return;
+	d->hole_bytes += f->cache.hole_bytes;
+	d->warmed_up |= f->tally.warmup_ops != 0;
+}
+
+/* The part of a limit that the run reached. */
+static double part_of(uint64_t amount, uint64_t elapsed_ns, uint64_t limit)
+{
+	return limit ? (double)amount / ((double)elapsed_ns / (double)NS_PER_SEC) / (double)limit :
+		       0;
+}
+
+static bool reaches(const struct device_check *d, int dir)
+{
+	return d->elapsed_ns >= LIMIT_NS &&
+	       (part_of(d->all_bytes[dir], d->elapsed_ns, d->limits.bytes[dir]) >= LIMIT_SHARE ||
+		part_of(d->all_ops[dir], d->elapsed_ns, d->limits.ops[dir]) >= LIMIT_SHARE);
+}
+
+bool crosscheck_is_limited(const struct crosscheck *c, const struct target_plan *t)
+{
+	const struct device_check *d = device_of(c, t);
+
+	return d && (reaches(d, DIR_READ) || reaches(d, DIR_WRITE));
+}
+
 void crosscheck_open(struct crosscheck *c)
 {
 	for (size_t i = 0; c->device_of && i < c->plan->n_targets && !c->zeros; i++) {
@@ -101,32 +201,30 @@ void crosscheck_open(struct crosscheck *c)
 	}
 }
 
-static bool matters(const struct result *sums)
+static bool matters(uint64_t bytes, uint64_t elapsed_ns)
 {
-	return tally_bytes(&sums->figures.tally) >= MATTERS_BYTES ||
-	       sums->figures.elapsed_ns >= MATTERS_NS;
+	return bytes >= MATTERS_BYTES || elapsed_ns >= MATTERS_NS;
 }
 
-static void check_data(struct run *run, const struct target_plan *t, const struct result *sums)
+/* `what` names the targets that were read, of number `number` or FINDING_RUN. */
+static void check_data(struct run *run, int64_t number, const char *what, bool direct,
+		       const struct cache_state *cache)
 {
-	double cached =
-		percent(sums->figures.cache.resident_bytes, sums->figures.cache.range_bytes);
-	double holes = percent(sums->figures.cache.hole_bytes, sums->figures.cache.range_bytes);
+	double cached = percent(cache->resident_bytes, cache->range_bytes);
+	double holes = percent(cache->hole_bytes, cache->range_bytes);
 
 	if (cached >= CACHED_WARN)
-		report_finding(
-			run->report, FINDING_CACHED, t->number,
-			"target %u, %s: %s%.0f %% of what was read was in the page cache before: that "
-			"measures memory; %s the device",
-			t->number, t->path,
-			sums->figures.cache.accuracy == CACHE_SAMPLED ? "about " : "", cached,
-			t->direct_io ? "-dropcache reads" : "-dio and -dropcache read");
+		report_finding(run->report, FINDING_CACHED, number,
+			       "%s: %s%.0f %% of what was read was in the page cache before: that "
+			       "measures memory; %s the device",
+			       what, cache->accuracy == CACHE_SAMPLED ? "about " : "", cached,
+			       direct ? "-dropcache reads" : "-dio and -dropcache read");
 	if (holes >= HOLES_WARN)
 		report_finding(
-			run->report, FINDING_HOLES, t->number,
-			"target %u, %s: %.0f %% of what was read was never written: no device is "
-			"asked for that",
-			t->number, t->path, holes);
+			run->report, FINDING_HOLES, number,
+			"%s: %.0f %% of what was read was never written: no device is asked for "
+			"that",
+			what, holes);
 }
 
 /*
@@ -194,31 +292,61 @@ static void tell_data(struct run *run, const struct target_plan *t, const struct
 	report_detail(run->report, "Target %u, page cache: %s%s", t->number, cached, holes);
 }
 
+/* Keep what a target has for the judgement of all that are too small for one of their own. */
+static void add_small(struct small_targets *s, const struct target_plan *t, const struct figures *f,
+		      const struct dirty_sample *dirty)
+{
+	const double written = (double)f->tally.bytes[DIR_WRITE];
+
+	if (!has_pages(t))
+		return;
+	s->direct = t->direct_io && (s->direct || !s->n);
+	if (!s->n++)
+		s->first = t;
+	for (int dir = DIR_READ; dir <= DIR_WRITE; dir++)
+		s->bytes[dir] += f->tally.bytes[dir];
+	cache_state_add(&s->cache, &f->cache);
+	if (!dirty->known || written <= 0)
+		return;
+	s->dirty.known = true;
+	s->dirty.sampled |= dirty->sampled;
+	s->dirty.bytes += dirty->bytes;
+	s->dirty.share =
+		(s->dirty.share * s->dirty_of + dirty->share * written) / (s->dirty_of + written);
+	s->dirty_of += written;
+}
+
+static void check_small(struct run *run, const struct small_targets *s)
+{
+	char what[512];
+
+	if (s->n < 2 || !matters(s->bytes[DIR_READ] + s->bytes[DIR_WRITE], 0))
+		return;
+	snprintf(what, sizeof(what), "%zu targets, of which %s is one", s->n, s->first->path);
+	check_data(run, FINDING_RUN, what, s->direct, &s->cache);
+	written_check_dirty(run, FINDING_RUN, what, s->direct, &s->dirty);
+}
+
 void crosscheck_target(struct crosscheck *c, struct run *run, const struct result *sums,
 		       const struct bound_facts *facts, const struct dirty_sample *dirty)
 {
 	const struct target_plan *t = &run->plan->targets[sums->target];
+	const struct figures *f = &sums->figures;
+	char what[512];
 
-	if (c->device_of && c->device_of[t->number] >= 0) {
-		struct device_check *d = &c->devices[c->device_of[t->number]];
-
-		for (int dir = DIR_READ; dir <= DIR_WRITE; dir++) {
-			d->ops[dir] += sums->figures.tally.ops[dir];
-			d->bytes[dir] += sums->figures.tally.bytes[dir];
-		}
-		d->hole_bytes += sums->figures.cache.hole_bytes;
-		d->warmed_up |= sums->figures.tally.warmup_ops != 0;
-	}
-	if (matters(sums)) {
-		check_data(run, t, sums);
-		written_check_dirty(run, t, dirty);
+	if (matters(tally_bytes(&f->tally), f->elapsed_ns)) {
+		snprintf(what, sizeof(what), "target %u, %s", t->number, t->path);
+		check_data(run, t->number, what, t->direct_io, &f->cache);
+		written_check_dirty(run, t->number, what, t->direct_io, dirty);
 		if (t == c->zeros)
 			written_report_zeros(run, t, c->zeros_why);
 		if (facts)
 			check_bound(run, t, sums, facts);
+	} else {
+		add_small(&c->small, t, f, dirty);
 	}
-	if (sums->figures.cache.range_bytes)
-		tell_data(run, t, &sums->figures.cache);
+	if (f->cache.range_bytes)
+		tell_data(run, t, &f->cache);
 	if (facts)
 		tell_bound(run, sums, facts);
 }
@@ -262,14 +390,12 @@ static void check_device(struct run *run, const struct device_check *d)
 	uint64_t requests, bytes, merged, split, ops = d->ops[0] + d->ops[1];
 	uint64_t own = d->bytes[0] + d->bytes[1];
 	char moved[SCALED_SIZE], wanted[SCALED_SIZE];
-	struct diskstats now;
+	const struct diskstats *now = &d->after;
 
-	if (diskstats_read(d->name, &now))
-		return;
-	requests = since(now.requests[0] + now.requests[1],
+	requests = since(now->requests[0] + now->requests[1],
 			 d->before.requests[0] + d->before.requests[1]);
-	merged = since(now.merged[0] + now.merged[1], d->before.merged[0] + d->before.merged[1]);
-	bytes = since(now.bytes[0] + now.bytes[1], d->before.bytes[0] + d->before.bytes[1]);
+	merged = since(now->merged[0] + now->merged[1], d->before.merged[0] + d->before.merged[1]);
+	bytes = since(now->bytes[0] + now->bytes[1], d->before.bytes[0] + d->before.bytes[1]);
 	split = split_requests(d, requests, bytes);
 	report_device(run->report, &(struct device_use){ .name = d->name,
 							 .ops = ops,
@@ -283,7 +409,7 @@ static void check_device(struct run *run, const struct device_check *d)
 		      d->name, requests, merged, ops, bytes, own);
 	if (own < MATTERS_BYTES || d->warmed_up)
 		return;
-	check_direct_reads(run, d, since(now.bytes[DIR_READ], d->before.bytes[DIR_READ]));
+	check_direct_reads(run, d, since(now->bytes[DIR_READ], d->before.bytes[DIR_READ]));
 	if (bytes > own + OTHER_BYTES && percent(bytes - own, own) >= OTHER_WARN)
 		report_finding(run->report, FINDING_OTHERS, FINDING_RUN,
 			       "device %s: it moved %s, this run %s: other I/O was active, or "
@@ -302,10 +428,46 @@ static void check_device(struct run *run, const struct device_check *d)
 			       d->name, merged, ops);
 }
 
+static void check_loop(struct run *run, const struct device_check *d)
+{
+	if (*d->loop_file &&
+	    matters(d->all_bytes[DIR_READ] + d->all_bytes[DIR_WRITE], d->elapsed_ns))
+		report_finding(run->report, FINDING_LOOP, FINDING_RUN,
+			       "loop device %s: it reads and writes its file, %s, through the page "
+			       "cache: these figures may be those of memory",
+			       d->name, d->loop_file);
+}
+
+static void check_limit(struct run *run, const struct device_check *d)
+{
+	static const char *const verbs[] = { [DIR_READ] = "reads", [DIR_WRITE] = "writes" };
+	char bytes[SCALED_SIZE], ops[SCALED_SIZE];
+
+	for (int dir = DIR_READ; dir <= DIR_WRITE; dir++) {
+		const uint64_t rate = d->limits.bytes[dir], iops = d->limits.ops[dir];
+
+		if (!reaches(d, dir))
+			continue;
+		report_finding(run->report, FINDING_LIMIT, FINDING_RUN,
+			       "device %s: a control group allows %s%s%s of %s there, and this run "
+			       "reached that: the device might do more",
+			       d->name, rate ? scaled_rate((double)rate, bytes) : "",
+			       rate && iops ? " and " : "",
+			       iops ? scaled_ops((double)iops, ops) : "", verbs[dir]);
+	}
+}
+
 void crosscheck_end(struct crosscheck *c, struct run *run)
 {
-	for (size_t i = 0; i < c->n_devices; i++)
-		check_device(run, &c->devices[i]);
+	check_small(run, &c->small);
+	for (size_t i = 0; i < c->n_devices; i++) {
+		const struct device_check *d = &c->devices[i];
+
+		if (d->counted)
+			check_device(run, d);
+		check_loop(run, d);
+		check_limit(run, d);
+	}
 	free(c->devices);
 	free(c->device_of);
 }

@@ -13,18 +13,36 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/result.h"
 #include "xdd/stat/counters.h"
+#include "xdd/sys/cgroup.h"
 #include "xdd/sys/clock.h"
 
 struct run;
 
-/* A block device that targets with -dio are on, and what they and others did to it. */
+/* A block device that targets are on, and what they and others did to it. */
 struct device_check {
 	char name[DISKSTATS_NAME_SIZE];
-	struct diskstats before;
-	uint64_t ops[2]; /* of this run: reads, writes */
+	char loop_file[256]; /* which it reads and writes through the page cache; or "" */
+	struct cgroup_io limits;
+	uint64_t all_ops[2], all_bytes[2]; /* of this run: reads, writes */
+	uint64_t elapsed_ns;		   /* of the target that took longest */
+	/* Of targets with -dio: the kernel chooses what of the page cache reaches the device. */
+	bool counted;
+	struct diskstats before, after;
+	uint64_t ops[2];
 	uint64_t bytes[2];
 	uint64_t hole_bytes; /* of the reads */
 	bool warmed_up;	     /* the device did more than the operations that are counted */
+};
+
+/* Targets of which each moved too little to be judged by itself. */
+struct small_targets {
+	size_t n;
+	const struct target_plan *first;
+	bool direct; /* all of them */
+	uint64_t bytes[2];
+	struct cache_state cache;
+	struct dirty_sample dirty;
+	double dirty_of; /* bytes */
 };
 
 /* State of the cross-checks of a run. Belongs to the results manager. */
@@ -32,13 +50,30 @@ struct crosscheck {
 	const struct plan *plan;
 	struct device_check *devices;
 	size_t n_devices;
+	bool started;			 /* their counts were read */
 	const struct target_plan *zeros; /* the first that writes zeros where these may be lost */
 	const char *zeros_why;
 	int32_t *device_of; /* of each target: index into devices, or -1 */
+	struct small_targets small;
 };
 
 /* Look at the devices; before the first operation. Returns 0 or -ENOMEM. */
 int crosscheck_begin(struct crosscheck *c, const struct plan *plan);
+
+/*
+ * Read the counts of the devices: at the last moment before operations can begin, and at the first
+ * after all of them have ended. Both accept a crosscheck that was not begun.
+ */
+void crosscheck_start(struct crosscheck *c);
+void crosscheck_stop(struct crosscheck *c);
+
+/*
+ * Add the figures of target `t` over all passes, each target once, before the next two functions.
+ */
+void crosscheck_add(struct crosscheck *c, const struct target_plan *t, const struct figures *f);
+
+/* True where the device of target `t` reached what a control group allows. */
+bool crosscheck_is_limited(const struct crosscheck *c, const struct target_plan *t);
 
 /*
  * Look at what the targets are on, once all of them are open; before the first operation. Accepts a

@@ -504,6 +504,13 @@ static bool is_open(struct manager *m)
 	return (!endtoend_any(m->run) && !m->run->group) || barrier_wait(&m->run->start, NULL) >= 0;
 }
 
+/* Let the operations of the first pass begin. False: the run stops. */
+static bool is_released(struct manager *m, uint64_t *release)
+{
+	crosscheck_start(&m->crosscheck);
+	return barrier_wait(&m->run->start, release) >= 0;
+}
+
 void *results_main(void *arg)
 {
 	struct run *run = arg;
@@ -535,7 +542,7 @@ void *results_main(void *arg)
 	m.throttled_ns = cgroup_throttled_ns();
 	/* All are open; and ready, once what changes their files has been done. */
 	if (is_open(&m) && ranks_begin_pass(run, true, false) && !start_time_wait(run) &&
-	    endtoend_begin(run, 1) && barrier_wait(&run->start, &release) >= 0) {
+	    endtoend_begin(run, 1) && is_released(&m, &release)) {
 		run->manager.released = true;
 		ranks_released(run, 1, release);
 		set_stonewall(&m, start_time_check(run, release));
@@ -547,6 +554,7 @@ void *results_main(void *arg)
 			manage_passes(&m, slots);
 	}
 	manage_rest(&m);
+	crosscheck_stop(&m.crosscheck);
 	heartbeat_end(&run->heartbeat);
 	if (run->plan->stonewall.save_file && m.sums)
 		stonewall_save(&m);

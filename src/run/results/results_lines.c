@@ -190,6 +190,9 @@ static struct result average_of(const struct manager *m, size_t i)
 	result.finish_ns = sum->finish_ns;
 	if (facts_of(m, &result, &facts)) {
 		result.bound = bound_judge(&facts);
+		if (result.bound == RESULT_BOUND_DEVICE &&
+		    crosscheck_is_limited(&m->crosscheck, &m->plan->targets[i]))
+			result.bound = RESULT_BOUND_LIMIT;
 		result.times = times_of(&facts);
 	}
 	result.partial = sum->partial;
@@ -413,6 +416,8 @@ void manager_write_end(struct manager *m)
 	 */
 	signals_detach(m->run->signals);
 	if (m->passes) {
+		for (size_t i = 0; i < m->plan->n_targets; i++)
+			crosscheck_add(&m->crosscheck, &m->plan->targets[i], &m->sums[i].figures);
 		write_averages(m);
 		write_combined(m);
 		write_endtoend(m);

@@ -26,7 +26,7 @@
 #define BCACHEFS_MAGIC 0xca451a4e
 #define BTRFS_MAGIC 0x9123683e
 
-void written_check_dirty(struct run *run, const struct target_plan *t,
+void written_check_dirty(struct run *run, int64_t number, const char *what, bool direct,
 			 const struct dirty_sample *dirty)
 {
 	const double percent = 100 * dirty->share;
@@ -34,15 +34,15 @@ void written_check_dirty(struct run *run, const struct target_plan *t,
 
 	if (!dirty->known || dirty->bytes < DIRTY_BYTES || percent < DIRTY_PERCENT)
 		return;
-	report_finding(run->report, FINDING_DIRTY, t->number,
-		       "target %u, %s: %s%.0f %% of what was written, %s, was in memory when the "
+	report_finding(run->report, FINDING_DIRTY, number,
+		       "%s: %s%.0f %% of what was written, %s, was in memory when the "
 		       "run ended, and not on the device: %s; %s-syncwrite, which includes the "
 		       "flush, measures the device",
-		       t->number, t->path, dirty->sampled ? "about " : "", percent,
+		       what, dirty->sampled ? "about " : "", percent,
 		       scaled_bytes((double)dirty->bytes, amount),
 		       percent < PARTLY_PERCENT ? "the rate is partly that of memory" :
 						  "that measures memory",
-		       t->direct_io ? "" : "-dio, or ");
+		       direct ? "" : "-dio, or ");
 }
 
 static bool are_zeros(const struct target_plan *t)
@@ -77,7 +77,7 @@ static const char *loses_zeros(const char *path, bool file)
 
 	if (file && compresses(path))
 		return "its file system compresses them";
-	if (diskstats_device(path, device))
+	if (diskstats_device(path, device, NULL))
 		return NULL;
 	if (strncmp(device, "zram", 4) == 0)
 		return "zram stores none of them";

@@ -10,8 +10,12 @@
 
 struct run;
 
-/* Report writes that were in memory at the end of the last pass of `t`. Results manager. */
-void written_check_dirty(struct run *run, const struct target_plan *t,
+/*
+ * Report writes that were in memory at the end of the last pass of a target, or of several; `what`
+ * names them, and `number` is the target's or FINDING_RUN. `direct`: they have -dio. Results
+ * manager.
+ */
+void written_check_dirty(struct run *run, int64_t number, const char *what, bool direct,
 			 const struct dirty_sample *dirty);
 
 /*
