@@ -1,6 +1,5 @@
 /*
- * Control groups of both versions. Called where memory, threads, processors and disks are limited by
- * one.
+ * Control groups of both versions. Called where one limits memory, threads, processors or disks.
  */
 #include "xdd/sys/cgroup.h"
 
