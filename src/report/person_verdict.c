@@ -67,6 +67,8 @@ static void take_plan(struct verdict_facts *f, const struct plan *plan)
 		f->depth = t->queue_depth > f->depth ? t->queue_depth : f->depth;
 		f->queues &= plan_queues(t);
 		f->qthreads += t->qthreads;
+		if (t->time_limit_ns > f->time_limit_ns)
+			f->time_limit_ns = t->time_limit_ns;
 	}
 	f->pace = pace_of(plan);
 	f->processors = processors > 0 ? (uint64_t)processors : 0;

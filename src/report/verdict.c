@@ -197,6 +197,18 @@ static int add_one_pass(const struct verdict_facts *f, struct verdict *v)
 		   (double)f->run_time_ns / NS_PER_SEC);
 }
 
+/* An amount of work ends a run whatever its time limits are. */
+static int add_trial(const struct verdict_facts *f, struct verdict *v)
+{
+	char took[SCALED_SIZE];
+
+	return add(v, SCREEN_BOLD, "certainty", "%s say little; %s measures for longer",
+		   scaled_time((double)f->elapsed_ns, took),
+		   f->run_time_ns   ? "a greater -runtime" :
+		   f->time_limit_ns ? "a greater -timelimit" :
+				      "-timelimit 10s without an amount of work");
+}
+
 static int add_certainty(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct person_passes *p = &f->passes;
@@ -208,10 +220,7 @@ static int add_certainty(const struct verdict_facts *f, struct verdict *v)
 	if (!f->ops || (f->copy.any && f->passes_ran < 2))
 		return 0;
 	if (f->elapsed_ns < TRIAL_NS && f->passes_ran < 2)
-		return f->partial ? 0 :
-				    add(v, SCREEN_BOLD, "certainty",
-					"%s say little; -runtime 10s measures for longer",
-					scaled_time((double)f->elapsed_ns, mean));
+		return f->partial ? 0 : add_trial(f, v);
 	if (f->passes_ran < 2)
 		return f->partial ? 0 : add_one_pass(f, v);
 	if (f->until_percent > 0)

@@ -45,8 +45,9 @@ struct verdict_facts {
 	uint64_t processors; /* of the machine; 0: unknown */
 
 	uint64_t passes_ran, passes_planned;
-	double until_percent; /* -passes until; 0: not given */
-	uint64_t run_time_ns; /* -runtime; 0: not given */
+	double until_percent;	/* -passes until; 0: not given */
+	uint64_t run_time_ns;	/* -runtime; 0: not given */
+	uint64_t time_limit_ns; /* the longest -timelimit; 0: not given */
 	struct person_passes passes;
 
 	uint64_t elapsed_ns;				/* of all passes */

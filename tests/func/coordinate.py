@@ -119,6 +119,14 @@ def test_guide_example():
          (len(got), len(wanted), found[max(0, first - 6):first + 10]))
 
 
+def test_stop_in_rest():
+    """A stop trigger ends a target that rests after an operation, here for longer than the test may take."""
+    run = t.xdd("-op", "noop", "-targets", 2, "null", "null", "-throttle", "target", 1, "delay", 3600, "-throttle", "target", 0,
+                "ops", 100, "-numreqs", "target", 0, 10, "-numreqs", "target", 1, 5, "-stoptrigger", 0, 1, "op", 5, timeout=60)
+    row = run.row("COMBINED")
+    t.ok(run.status == 0 and row and row["Ops"] == "11", "a stop trigger cuts the rest after an operation short", run)
+
+
 def allowance(found, ops, when, what, run_first):
     """
     The first event against the rules, or None: a slave begins an operation that was not requested, or lags by more
@@ -630,7 +638,7 @@ def test_bad_input():
     refused(base + "-starttime %d000" % time.time(), "^xdd: -starttime ")
 
 
-t.run(test_guide_example, test_allowance, test_counts, test_combinations, test_sizes, test_engines, test_start_trigger,
+t.run(test_guide_example, test_stop_in_rest, test_allowance, test_counts, test_combinations, test_sizes, test_engines, test_start_trigger,
       test_stop_trigger, test_syncio, test_master_ends, test_stop_in_every_wait, test_start_time, test_prepared,
       test_barrier, test_start_skew, test_bad_input)
 t.done()

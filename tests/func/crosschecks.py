@@ -3,6 +3,7 @@
 Cross-checks: what a run says of the page cache, of holes, of the device and of itself, against files and
 devices of which that is known.
 """
+import json
 import os
 import re
 import shutil
@@ -52,13 +53,8 @@ def read_kept(least, file, extents, *args):
     return run, row
 
 
-def is_memory(path):
-    """Return true if that path is in memory, where nothing can be dropped."""
-    return t.command(["stat", "-f", "-c", "%T", path]).out.strip() in ("tmpfs", "ramfs")
-
-
 def test_page_cache():
-    if is_memory(t.tmp()):
+    if xddsys.is_memory(t.tmp()):
         return t.skip("page cache", "the test's directory is in memory")
     file = on_disk("cached")
     run, row = read_kept(99.5, file, [(0, SIZE)])
@@ -96,7 +92,7 @@ def test_dropcache_system():
     file = on_disk("other")  # and in memory: it was just written
     if os.geteuid() != 0 or not os.access("/proc/sys/vm/drop_caches", os.W_OK):
         t.skip("-dropcache system", "not root")
-    elif not is_memory(t.tmp()):
+    elif not xddsys.is_memory(t.tmp()):
         run, row = read(file, "-dropcache", "system", "-passes", 2)
         t.ok(run.status == 0 and float(row["PAGECACHED"]) < 2, "-dropcache system: about 0, in each pass", run)
     words = ["-op", "noop", "-targets", 1, "null", "-numreqs", 1, "-dropcache", "system"]
@@ -110,7 +106,7 @@ def test_dropcache_system():
 
 
 def test_dropcache_writes_back():
-    if is_memory(t.tmp()):
+    if xddsys.is_memory(t.tmp()):
         return t.skip("-dropcache of dirty pages", "the test's directory is in memory")
     file = t.make_file("dirty", SIZE)
     run, row = read(file, "-dropcache")
@@ -119,7 +115,7 @@ def test_dropcache_writes_back():
 
 
 def test_holes():
-    if is_memory(t.tmp()):
+    if xddsys.is_memory(t.tmp()):
         return t.skip("holes", "the test's directory is in memory")
     file = t.path("sparse")
     with open(file, "wb") as f:
@@ -133,7 +129,7 @@ def test_holes():
     t.ok(74 <= float(row["HOLES"]) <= 76, "three quarters of it", run)
     run, row = read(on_disk("whole"))
     t.ok(float(row["HOLES"]) == 0 and "never written" not in run.err, "a whole file has none", run)
-    if is_memory("/dev/shm"):
+    if xddsys.is_memory("/dev/shm"):
         memory = "/dev/shm/xddtest.%d" % os.getpid()
         with open(memory, "wb") as f:
             f.truncate(SIZE)
@@ -150,7 +146,7 @@ def test_holes():
         except OSError:
             pass
     run, row = read(file)
-    if is_memory(t.tmp()):
+    if xddsys.is_memory(t.tmp()):
         t.skip("space set aside and never written", "the test's directory is in memory")
     else:
         t.ok(float(row["HOLES"]) == 100, "space set aside and never written", run)
@@ -213,7 +209,7 @@ def test_counted():
 
 def test_small():
     """Targets of which each is too small to be judged, and all together are not."""
-    if is_memory(t.tmp()):
+    if xddsys.is_memory(t.tmp()):
         return t.skip("many small files", "the test's directory is in memory")
     files = []
     for i in range(20):
@@ -314,7 +310,7 @@ def test_direct_ignored():
             t.ok("\tDirect I/O, enabled, and ignored by the file system\n" in run.out, "-verbose says so", run)
         run = t.xdd("-op", "write", "-targets", 1, new, "-dio", "-reqsize", 64, "-mbytes", 1, "-passes", 2, "-reopen")
         t.equal(run.err.count(ignored(new)), 0 if run.status else 1, "of a new file once, when it is open")
-    if is_memory("/dev/shm"):
+    if xddsys.is_memory("/dev/shm"):
         memory = "/dev/shm/xddtest.%d" % os.getpid()
         try:
             run = t.xdd("-op", "write", "-targets", 1, memory, "-dio", "-reqsize", 4, "-numreqs", 4)
@@ -322,7 +318,7 @@ def test_direct_ignored():
             if os.path.exists(memory):
                 os.unlink(memory)
         t.ok(run.status or run.error_lines() == [ignored(memory)], "of a file in memory", run)
-    if is_memory(t.tmp()):
+    if xddsys.is_memory(t.tmp()):
         return t.skip("-dio that is direct", "files of the test are in memory")
     file = on_disk("direct")
     with xddsys.only_cached(file, (0, SIZE)):
@@ -418,6 +414,21 @@ def test_stopped():
     found = re.search(r"^xdd: warning: xdd itself was stopped for (\d\.\d+) s \(by a signal, ", text, re.M)
     t.ok(found and 1.8 < float(found.group(1)) < 3, "a stop is told", text)
     t.ok(average["bound"] != "device", "and is no part of the verdict", average["bound"])
+    # A sweep of one point, which lasts longer than it takes to stop it.
+    document = t.path("stopped.sweep.json")
+    words = [t.XDD, "sweep", "-op", "read", "-target", file, "-reqsize", "4", "-rounds", "1", "-round", "4", "-jsonout", document]
+    with open(err, "wb") as f, subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=f, stderr=f) as p:
+        xddsys.settle(p, 0.2)
+        p.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, p.pid, os.WSTOPPED | os.WNOWAIT)
+        time.sleep(2)
+        p.send_signal(signal.SIGCONT)
+    with open(err, encoding="utf-8") as f:
+        text = f.read()
+    with open(document, encoding="utf-8") as f:
+        findings = json.load(f)["points"][0]["rounds"][0]["findings"]
+    t.ok(p.returncode == 0 and "stopped" in findings and "Finding: xdd itself was stopped for a while" in text,
+         "a sweep keeps the finding of a round, and shows it", text)
 
 
 def test_bound():
@@ -426,7 +437,7 @@ def test_bound():
     t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 1, "-jsonout", t.path("short.json"))
     average = xddjson.rows(xddjson.check(t.path("short.json"), "-jsonout of one operation"), "TARGET_AVERAGE")[0]
     t.equal(average["bound"] is None, average["elapsed_ns"] < 1000000, "no verdict on a pass of less than 1 ms")
-    if not is_memory("/dev/shm"):
+    if not xddsys.is_memory("/dev/shm"):
         return t.skip("-dio that waits for nothing", "/dev/shm is not in memory")
     memory = "/dev/shm/xddtest.%d" % os.getpid()
     said = "^" + m.warning("target 0, %s", m.BOUND) + "$"

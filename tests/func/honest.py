@@ -163,24 +163,8 @@ def test_compressed():
         t.equal(len(said(run, m.ZEROS)), 1, "%s, once for several targets" % title, run)
 
 
-def zram():
-    """A new zram device of 64 MiB, or None."""
-    try:
-        with open("/sys/class/zram-control/hot_add", encoding="ascii") as f:
-            number = f.read().strip()
-        def remove():
-            with open("/sys/class/zram-control/hot_remove", "w", encoding="ascii") as f:
-                f.write(number)
-        atexit.register(remove)
-        with open("/sys/block/zram%s/disksize" % number, "w", encoding="ascii") as f:
-            f.write("64M")
-    except OSError:
-        return None
-    return "/dev/zram" + number
-
-
 def test_zram():
-    device = zram()
+    device = s.zram(64 << 20)
     if device is None or not os.path.exists(device):
         return t.skip("zeros on zram", "no zram device can be made")
     run = write(device)

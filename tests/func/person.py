@@ -175,7 +175,7 @@ def test_targets():
 
 def test_verdicts():
     one, five = on(80, WORDS), on(80, WORDS + " -passes 5")
-    t.ok("certainty: " in one.text and "say little; -runtime 10s" in one.text, "a short run is called so", one)
+    t.ok("certainty: " in one.text and "say little; -timelimit 10s without an amount of work" in " ".join(one.text.split()), "a short run is called so", one)
     t.ok(re.search(r"^certainty: [\d.]+ .?B/s \+-[\d.]+ % is the mean of 5 passes", five.text, re.M) and ", 5 passes, " in
          five.text, "5 passes: mean, interval and number", five)
     read = "-op read -target null -reqsize 4 "

@@ -112,6 +112,22 @@ def detach(device):
         subprocess.run(["losetup", "--detach", device], stderr=subprocess.DEVNULL, check=False)
 
 
+def zram(size):
+    """A new zram device, or None."""
+    try:
+        with open("/sys/class/zram-control/hot_add", encoding="ascii") as f:
+            number = f.read().strip()
+    except OSError as err:
+        return _cannot(str(err))
+    def remove():
+        with open("/sys/class/zram-control/hot_remove", "w", encoding="ascii") as f:
+            f.write(number)
+    atexit.register(remove)
+    with open("/sys/block/zram%s/disksize" % number, "w", encoding="ascii") as f:
+        f.write(str(size))
+    return "/dev/zram" + number
+
+
 def set_queue(device, name, value):
     """Change a setting of a block device's queue, put back at the end: it outlasts the device's use. None: it cannot be done."""
     path = "/sys/block/%s/queue/%s" % (os.path.basename(device), name)
@@ -125,6 +141,11 @@ def set_queue(device, name, value):
     before = re.sub(r".*\[(.*)\].*", r"\1", before.strip())
     atexit.register(lambda: open(path, "w", encoding="ascii").write(before))
     return True
+
+
+def is_memory(path):
+    """Return true if that path is in memory, where nothing can be dropped."""
+    return t.command(["stat", "-f", "-c", "%T", path]).out.strip() in ("tmpfs", "ramfs")
 
 
 def _mounted(directory):

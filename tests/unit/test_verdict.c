@@ -211,7 +211,16 @@ static void test_short_run(void **state)
 	(void)state;
 	f.elapsed_ns = NS_PER_SEC / 20;
 	assert_string_equal(text_of(&f),
-			    "certainty: 50.0 ms say little; -runtime 10s measures for longer\n");
+			    "certainty: 50.0 ms say little; -timelimit 10s without an amount of "
+			    "work measures for longer\n");
+	f.time_limit_ns = 50 * NS_PER_MS;
+	assert_string_equal(text_of(&f),
+			    "certainty: 50.0 ms say little; a greater -timelimit measures for "
+			    "longer\n");
+	f.run_time_ns = 50 * NS_PER_MS;
+	assert_string_equal(
+		text_of(&f),
+		"certainty: 50.0 ms say little; a greater -runtime measures for longer\n");
 }
 
 #define CACHED                                                                            \
