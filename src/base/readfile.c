@@ -27,6 +27,22 @@ ssize_t readfile_part(int fd, void *buf, size_t size)
 	return (ssize_t)done;
 }
 
+ssize_t readfile_at(int fd, void *buf, size_t size, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = pread(fd, (char *)buf + done, size - done, (off_t)(offset + done));
+
+		if (n == 0)
+			break;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return (ssize_t)done;
+}
+
 /* The bytes to expect. One more than a file has, so that the first read sees its end. */
 static size_t guess_size(int fd)
 {

@@ -16,14 +16,14 @@
 #include "xdd/net/restart_file.h"
 
 #define AT(member) offsetof(struct restart_record, member)
-#define TEXT(member) RESTART_TEXT, AT(member), sizeof(((struct restart_record *)0)->member)
-#define NUMBER(member) RESTART_NUMBER, AT(member), 0
-#define SIGNED(member) RESTART_SIGNED, AT(member), 0
+#define TEXT(member) RESTART_TEXT, AT(member), sizeof(((struct restart_record *)0)->member), 0
+#define NUMBER(member) RESTART_NUMBER, AT(member), 0, 0
+#define SIGNED(member) RESTART_SIGNED, AT(member), 0, 0
 
 #define VALUE_TEXT_MAX 100 /* characters of a value in a message */
 
 const struct restart_field restart_fields[] = {
-	{ "run", RESTART_RUN, AT(run), 0, NULL },
+	{ "run", RESTART_RUN, AT(run), 0, 0, NULL },
 	{ "time", TEXT(time), NULL },
 	{ "source-host", TEXT(source_host), "the host of the source" },
 	{ "source-name", TEXT(source_name), "the name of the source" },
@@ -32,6 +32,8 @@ const struct restart_field restart_fields[] = {
 	  "the time of the last change of the source, in ns," },
 	{ "source-device", NUMBER(source_device), "the device number of the source" },
 	{ "source-inode", NUMBER(source_inode), "the inode number of the source" },
+	{ "source-ctime-ns", RESTART_SIGNED, AT(source_ctime_ns), 0, 2,
+	  "the time of the last change of any kind of the source, in ns," },
 	{ "source-start", NUMBER(source_start_bytes), "the start offset in the source" },
 	{ "destination-host", TEXT(destination_host), "the host of the destination" },
 	{ "destination-name", TEXT(destination_name), "the name of the destination" },
@@ -49,10 +51,15 @@ const struct restart_field restart_fields[] = {
 	{ "pattern", NUMBER(pattern), "the hash of the offsets of the source (its -seek options)" },
 	{ "durable-bytes", NUMBER(durable_bytes), NULL },
 	{ "durable-end", NUMBER(end_bytes), NULL },
-	{ "durable-digest", RESTART_DIGEST, AT(digest), 0, NULL },
+	{ "durable-digest", RESTART_DIGEST, AT(digest), 0, 0, NULL },
 };
 
 const size_t restart_n_fields = sizeof(restart_fields) / sizeof(restart_fields[0]);
+
+bool restart_has_field(const struct restart_record *r, const struct restart_field *field)
+{
+	return r->version >= field->since;
+}
 
 /* ---- text ---- */
 
@@ -252,7 +259,7 @@ bool restart_record_matches(const struct restart_record *old, const struct resta
 		const struct restart_field *field = &restart_fields[i];
 		char *was, *is;
 
-		if (!field->identity || is_equal(old, now, field))
+		if (!field->identity || !restart_has_field(old, field) || is_equal(old, now, field))
 			continue;
 		was = value_text(old, field);
 		is = value_text(now, field);

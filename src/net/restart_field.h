@@ -21,8 +21,9 @@ enum restart_type {
 struct restart_field {
 	const char *name;
 	enum restart_type type;
-	size_t offset; /* in struct restart_record */
-	size_t size;   /* RESTART_TEXT: of the array */
+	size_t offset;	/* in struct restart_record */
+	size_t size;	/* RESTART_TEXT: of the array */
+	unsigned since; /* the first version that has it; 0: all */
 	/*
 	 * Its meaning, where it belongs to the identity of a copy: the beginning of "... was 5, and
 	 * is 6 now". NULL: it may change.
@@ -32,6 +33,9 @@ struct restart_field {
 
 extern const struct restart_field restart_fields[];
 extern const size_t restart_n_fields;
+
+/* The text of `r` has the field. */
+bool restart_has_field(const struct restart_record *r, const struct restart_field *field);
 
 /* Write `text` as part of one line, with %XX for bytes that are unsafe in it. */
 void restart_put_text(FILE *f, const char *text);

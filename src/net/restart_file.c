@@ -30,6 +30,7 @@
 void restart_record_init(struct restart_record *r)
 {
 	memset(r, 0, sizeof(*r));
+	r->version = RESTART_VERSION;
 	extents_init(&r->durable, RESTART_MAX_RANGES);
 }
 
@@ -49,13 +50,15 @@ static void put_head(FILE *f, const struct restart_record *r)
 	} else {
 		fprintf(f, OPTION "%" PRIu64 "\n", r->offset_bytes);
 	}
-	fprintf(f, MAGIC "%d\n", RESTART_VERSION);
+	fprintf(f, MAGIC "%u\n", r->version);
 }
 
 static void put_record(FILE *f, const struct restart_record *r)
 {
 	put_head(f, r);
 	for (size_t i = 0; i < restart_n_fields; i++) {
+		if (!restart_has_field(r, &restart_fields[i]))
+			continue;
 		fprintf(f, "# %s ", restart_fields[i].name);
 		restart_put_field(f, r, &restart_fields[i]);
 		fputc('\n', f);
@@ -150,9 +153,10 @@ static int take_head(struct reader *rd, struct restart_record *r)
 	value = next_value(rd, MAGIC);
 	if (!value || units_parse_u64(value, &version))
 		return fail(rd, "is not from a restart file of xdd");
-	if (version != RESTART_VERSION)
-		return fail(rd, "is of version %" PRIu64 ", this xdd reads version %d", version,
-			    RESTART_VERSION);
+	if (!version || version > RESTART_VERSION)
+		return fail(rd, "is of version %" PRIu64 ", this xdd reads versions 1 to %d",
+			    version, RESTART_VERSION);
+	r->version = (unsigned)version;
 	return 0;
 }
 
@@ -162,6 +166,8 @@ static int take_fields(struct reader *rd, struct restart_record *r)
 		const struct restart_field *field = &restart_fields[i];
 		char prefix[64], *value;
 
+		if (!restart_has_field(r, field))
+			continue;
 		snprintf(prefix, sizeof(prefix), "# %s ", field->name);
 		value = next_value(rd, prefix);
 		if (!value || !restart_parse_field(value, r, field))

@@ -302,6 +302,7 @@ void session_free(struct session *s)
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
 	explicit_bzero(s->key, sizeof(s->key));
+	session_proof_free(&s->proof);
 	free(s->data);
 	free(s->ranges);
 	free(s->body);

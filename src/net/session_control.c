@@ -47,6 +47,9 @@ static size_t encode(struct session *s, enum wire_type type)
 		pass = s->own_pass;
 		session_unlock(s);
 		return wire_encode_pass(&pass, s->body);
+	case WIRE_PROVE:
+	case WIRE_SUMS:
+		return session_proof_encode(s);
 	default:
 		return 0;
 	}

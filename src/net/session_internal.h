@@ -5,6 +5,7 @@
  *   session_steps.c     the calls of a target thread, in the order of a run
  *   session_control.c   the control thread: connects, sends posted messages, watches the time
  *   session_message.c   received messages by state
+ *   session_proof.c     digests of what the destination has kept
  *   session_plan.c      plans and results of both sides compared
  *   session_link.c      data connections
  *   session_offer.c     connections from the listener
@@ -57,6 +58,24 @@ struct session_data {
 	bool taken;		       /* once there was one, there is no other */
 };
 
+/* Ranges of a question, or the body of a message. */
+struct session_piece {
+	void *data;
+	size_t n;
+};
+
+/* Before the plans are accepted. */
+struct session_proof {
+	/* guarded by the lock of the session */
+	struct session_piece queue[SESSION_PROOFS]; /* source: questions; destination: answers */
+	unsigned queued;
+	unsigned unanswered;	  /* destination: questions */
+	struct session_piece out; /* the message that is posted */
+
+	/* source: the control thread only; the lowest operation of the next question */
+	uint64_t next_op;
+};
+
 struct session {
 	/* const after session_new() */
 	struct session_params params;
@@ -89,6 +108,7 @@ struct session {
 	uint32_t pass;
 	struct wire_pass own_pass, peer_pass;
 	bool stop_posted; /* PASS_STOP of this pass */
+	struct session_proof proof;
 	struct connection *control;
 	struct wire_hello peer_hello;
 	struct session_data *data;
@@ -213,6 +233,20 @@ int session_take_key(struct session *s);
 
 /* "between passes": completes "the peer sent X, which is not allowed ...". */
 const char *session_state_text(enum session_state state);
+
+/* ---- session_proof.c ---- */
+
+/* The posted PROVE or SUMS into the body. Returns its length. Control thread. */
+size_t session_proof_encode(struct session *s);
+
+/* PROVE at the source, SUMS at the destination. Return 0 or -errno. Control thread. */
+int session_take_prove(struct session *s, const struct wire_header *h, const uint8_t *body);
+int session_take_sums(struct session *s, const struct wire_header *h, const uint8_t *body);
+
+/* Source: wait until the plans are accepted; answer until then. With the lock. Target thread. */
+int session_await_accept(struct session *s);
+
+void session_proof_free(struct session_proof *p);
 
 /* ---- session_plan.c ---- */
 

@@ -250,6 +250,8 @@ static const struct rule {
 	{ WIRE_ERROR, BOTH, ANY_STATE, take_error },
 	{ WIRE_WELCOME, SOURCE, SESSION_GREETING, take_welcome },
 	{ WIRE_PLAN, DESTINATION, SESSION_PLANNING, take_plan },
+	{ WIRE_PROVE, SOURCE, SESSION_PLANNING, session_take_prove },
+	{ WIRE_SUMS, DESTINATION, SESSION_JUDGING, session_take_sums },
 	{ WIRE_ACCEPT, SOURCE, SESSION_PLANNING, take_accept },
 	{ WIRE_READY, SOURCE, SESSION_OPENING, take_ready },
 	{ WIRE_PASS_BEGIN, DESTINATION, SESSION_IDLE, take_pass_begin },

@@ -134,7 +134,7 @@ int session_meet(struct session *s, const struct wire_plan *own, struct wire_pla
 	if (r < 0)
 		return r;
 	session_lock(s);
-	r = session_await(s, s->source ? SESSION_OPENING | SESSION_IDLE : SESSION_JUDGING);
+	r = s->source ? session_await_accept(s) : session_await(s, SESSION_JUDGING);
 	if (r == 0)
 		*peer = s->peer;
 	if (r == 0 && s->source) {

@@ -56,6 +56,16 @@ size_t wire_encode_hello(const struct wire_hello *b, uint8_t *out)
 	return (size_t)(put_text(p, b->software, sizeof(b->software)) - out);
 }
 
+static uint8_t *put_ranges(uint8_t *p, const struct wire_range *ranges, size_t n)
+{
+	p = put(p, 4, n);
+	for (size_t i = 0; i < n; i++) {
+		p = put(p, 8, ranges[i].first);
+		p = put(p, 8, ranges[i].count);
+	}
+	return p;
+}
+
 size_t wire_encode_plan(const struct wire_plan *b, const struct wire_range *ranges, size_t n,
 			uint8_t *out)
 {
@@ -71,18 +81,40 @@ size_t wire_encode_plan(const struct wire_plan *b, const struct wire_range *rang
 	p = put(p, 8, b->start_bytes);
 	p = put(p, 8, b->size_bytes);
 	p = put(p, 8, (uint64_t)b->mtime_ns);
+	p = put(p, 8, (uint64_t)b->ctime_ns);
 	p = put(p, 8, b->device);
 	p = put(p, 8, b->inode);
 	p = put(p, 8, b->pattern);
 	p = put(p, 8, b->skipped_bytes);
 	p = put_name(p, b->host, sizeof(b->host));
 	p = put_name(p, b->name, sizeof(b->name));
-	p = put(p, 4, n);
-	for (size_t i = 0; i < n; i++) {
-		p = put(p, 8, ranges[i].first);
-		p = put(p, 8, ranges[i].count);
-	}
-	return (size_t)(p - out);
+	return (size_t)(put_ranges(p, ranges, n) - out);
+}
+
+size_t wire_encode_prove(const struct wire_range *ranges, size_t n, uint8_t *out)
+{
+	return (size_t)(put_ranges(out, ranges, n) - out);
+}
+
+size_t wire_encode_sums(const struct wire_sums *b, uint8_t *out, size_t room)
+{
+	uint8_t *p = out;
+
+	if (room < WIRE_SUMS_FIXED_BYTES || b->n > (room - WIRE_SUMS_FIXED_BYTES) / WIRE_SUM_BYTES)
+		return 0;
+	p = put(p, 8, b->id);
+	p = put(p, 8, b->offset_bytes);
+	p = put(p, 8, b->end_bytes);
+	p = put(p, 4, b->block_bytes);
+	p = put(p, 4, b->n);
+	if (b->digests != p)
+		memmove(p, b->digests, b->n * WIRE_SUM_BYTES);
+	return WIRE_SUMS_FIXED_BYTES + b->n * WIRE_SUM_BYTES;
+}
+
+void wire_put_sum(struct digest d, uint8_t out[WIRE_SUM_BYTES])
+{
+	put(put(out, 8, d.low), 8, d.high);
 }
 
 size_t wire_encode_pass(const struct wire_pass *b, uint8_t *out)
@@ -236,6 +268,7 @@ static void get_plan(struct cursor *c, struct wire_plan *b)
 	b->start_bytes = get_amount(c);
 	b->size_bytes = get_amount_or_none(c);
 	b->mtime_ns = (int64_t)get(c, 8);
+	b->ctime_ns = (int64_t)get(c, 8);
 	b->device = get(c, 8);
 	b->inode = get(c, 8);
 	b->pattern = get(c, 8);
@@ -276,6 +309,58 @@ enum wire_fault wire_decode_plan(const uint8_t *body, size_t length, struct wire
 	if (n)
 		*n = count;
 	return end(&c);
+}
+
+enum wire_fault wire_decode_prove(const uint8_t *body, size_t length, struct wire_range *ranges,
+				  size_t *n)
+{
+	struct cursor c = { body, length, false };
+	uint64_t ops = 0;
+
+	*n = get32(&c);
+	if (c.bad || !*n || *n > WIRE_MAX_PROOF_OPS)
+		return WIRE_BAD_BODY;
+	get_ranges(&c, ranges, *n);
+	/* The sum of so many counts may overflow; each count is checked before it is added. */
+	for (size_t i = 0; i < *n && !c.bad; i++) {
+		if (ranges[i].count > WIRE_MAX_PROOF_OPS - ops)
+			return WIRE_BAD_BODY;
+		ops += ranges[i].count;
+	}
+	return end(&c);
+}
+
+static bool sums_are_right(const struct wire_sums *b)
+{
+	uint64_t bytes = b->end_bytes - b->offset_bytes;
+
+	if (!b->block_bytes || b->offset_bytes >= b->end_bytes)
+		return false;
+	return b->n == bytes / b->block_bytes + (bytes % b->block_bytes != 0);
+}
+
+enum wire_fault wire_decode_sums(const uint8_t *body, size_t length, struct wire_sums *b,
+				 size_t *used)
+{
+	struct cursor c = { body, length, false };
+
+	b->id = get_amount(&c);
+	b->offset_bytes = get_amount(&c);
+	b->end_bytes = get_amount(&c);
+	b->block_bytes = get32(&c);
+	b->n = get32(&c);
+	if (c.bad || !sums_are_right(b))
+		return WIRE_BAD_BODY;
+	b->digests = take(&c, b->n * WIRE_SUM_BYTES);
+	*used = length - c.left;
+	return c.bad ? WIRE_BAD_BODY : WIRE_OK;
+}
+
+struct digest wire_sums_at(const struct wire_sums *b, size_t i)
+{
+	const uint8_t *p = b->digests + i * WIRE_SUM_BYTES;
+
+	return (struct digest){ .low = bytes_get(p, 8), .high = bytes_get(p + 8, 8) };
 }
 
 enum wire_fault wire_decode_pass(const uint8_t *body, size_t length, struct wire_pass *b)

@@ -247,14 +247,14 @@ static size_t make_file_end(struct fuzz_random *r, uint8_t *body)
 static size_t make_sums(struct fuzz_random *r, uint8_t *body)
 {
 	static const uint8_t digests[16 * MOST_ENTRIES];
-	struct copy_sums b = { .id = make_id(r),
+	struct wire_sums b = { .id = make_id(r),
 			       .block_bytes = COPY_MIN_BLOCK_BYTES << fuzz_below(r, 14),
 			       .n = 1 + fuzz_below(r, MOST_ENTRIES),
 			       .digests = digests };
 
 	b.offset_bytes = fuzz_below(r, 1000) * b.block_bytes;
 	b.end_bytes = b.offset_bytes + b.n * b.block_bytes - fuzz_below(r, b.block_bytes);
-	return copy_encode_sums(&b, body, FUZZ_MAX_BYTES);
+	return wire_encode_sums(&b, body, FUZZ_MAX_BYTES);
 }
 
 static size_t make_failure(struct fuzz_random *r, uint8_t *body)
@@ -455,14 +455,14 @@ static bool check_file_end(const uint8_t *body, size_t size)
 
 static bool check_sums(const uint8_t *body, size_t size)
 {
-	struct copy_sums b;
+	struct wire_sums b;
 	struct digest all = { 0 };
 
 	if (copy_decode_sums(body, size, &b))
 		return false;
 	for (size_t i = 0; i < b.n; i++)
-		digest_join(&all, copy_sums_at(&b, i));
-	return same("sums", body, size, copy_encode_sums(&b, encoded, sizeof(encoded)));
+		digest_join(&all, wire_sums_at(&b, i));
+	return same("sums", body, size, wire_encode_sums(&b, encoded, sizeof(encoded)));
 }
 
 static bool check_failure(const uint8_t *body, size_t size)

@@ -88,6 +88,9 @@ static void make_record(struct fuzz_random *r, struct restart_record *rec)
 	rec->offset_bytes = rec->complete ? 0 : make_number(r, 40);
 	rec->end_bytes = make_number(r, 63);
 	rec->source_mtime_ns = (int64_t)fuzz_u64(r) / 2;
+	rec->version = 1 + (unsigned)fuzz_below(r, RESTART_VERSION);
+	if (rec->version > 1)
+		rec->source_ctime_ns = (int64_t)fuzz_u64(r) / 2;
 	rec->source_inode = make_number(r, 64);
 	rec->destination_size_bytes = fuzz_once_in(r, 2) ? WIRE_NO_SIZE : make_number(r, 40);
 	rec->digest.high = fuzz_u64(r);

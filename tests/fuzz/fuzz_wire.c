@@ -15,6 +15,7 @@
 
 #define MAX_DATA (1u << 20)
 #define MOST_RANGES 600
+#define MOST_SUMS 20
 
 /* Offsets in a header: doc/wire.md. */
 #define LENGTH_AT 24
@@ -90,6 +91,17 @@ static size_t make_hello(struct fuzz_random *r, uint8_t *body)
 	return wire_encode_hello(&b, body);
 }
 
+static void make_ranges(struct fuzz_random *r, struct wire_range *ranges, size_t n, uint64_t most)
+{
+	uint64_t at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		ranges[i].first = at + fuzz_below(r, 1000);
+		ranges[i].count = 1 + fuzz_below(r, most);
+		at = ranges[i].first + ranges[i].count;
+	}
+}
+
 static size_t make_plan(struct fuzz_random *r, bool with_ranges, uint8_t *body)
 {
 	struct wire_plan b = { .req_bytes = 1 + make_amount(r) / 2,
@@ -102,17 +114,13 @@ static size_t make_plan(struct fuzz_random *r, bool with_ranges, uint8_t *body)
 			       .start_bytes = make_amount(r),
 			       .size_bytes = make_amount(r),
 			       .mtime_ns = (int64_t)fuzz_u64(r),
+			       .ctime_ns = (int64_t)fuzz_u64(r),
 			       .device = fuzz_u64(r),
 			       .inode = fuzz_u64(r) };
 	struct wire_range ranges[MOST_RANGES];
 	size_t n = with_ranges ? fuzz_below(r, MOST_RANGES + 1) : 0;
-	uint64_t at = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		ranges[i].first = at + fuzz_below(r, 1000);
-		ranges[i].count = 1 + fuzz_below(r, 1000);
-		at = ranges[i].first + ranges[i].count;
-	}
+	make_ranges(r, ranges, n, 1000);
 	make_text(r, b.host, sizeof(b.host));
 	make_text(r, b.name, sizeof(b.name));
 	return wire_encode_plan(&b, ranges, n, body);
@@ -130,6 +138,34 @@ static size_t make_pass(struct fuzz_random *r, uint8_t *body)
 	if (fuzz_below(r, 2))
 		make_text(r, b.error, sizeof(b.error));
 	return wire_encode_pass(&b, body);
+}
+
+static size_t make_prove(struct fuzz_random *r, uint8_t *body)
+{
+	struct wire_range ranges[MOST_RANGES];
+	size_t n = 1 + fuzz_below(r, MOST_RANGES);
+
+	make_ranges(r, ranges, n, 2 * WIRE_MAX_PROOF_OPS / n);
+	return wire_encode_prove(ranges, n, body);
+}
+
+static size_t make_sums(struct fuzz_random *r, uint8_t *body)
+{
+	static const uint8_t digests[WIRE_SUM_BYTES * MOST_SUMS];
+	size_t length = 0;
+
+	for (size_t n = fuzz_below(r, 4); n; n--) {
+		struct wire_sums b = { .id = make_amount(r),
+				       .offset_bytes = make_amount(r) / 2,
+				       .block_bytes = 1 + (uint32_t)fuzz_below(r, 1u << 31),
+				       .n = 1 + fuzz_below(r, MOST_SUMS),
+				       .digests = digests };
+
+		b.end_bytes = b.offset_bytes + b.n * b.block_bytes - fuzz_below(r, b.block_bytes);
+		length += wire_encode_sums(&b, body + length,
+					   FUZZ_MAX_BYTES - WIRE_HEADER_BYTES - length);
+	}
+	return length;
 }
 
 static size_t make_error(struct fuzz_random *r, uint8_t *body)
@@ -154,6 +190,10 @@ static size_t make_body(struct fuzz_random *r, enum wire_type type, uint8_t *bod
 		return make_pass(r, body);
 	case WIRE_ERROR:
 		return make_error(r, body);
+	case WIRE_PROVE:
+		return make_prove(r, body);
+	case WIRE_SUMS:
+		return make_sums(r, body);
 	case WIRE_DATA:
 		memset(body, (int)fuzz_below(r, 256), 512);
 		return 1 + fuzz_below(r, 512);
@@ -164,7 +204,7 @@ static size_t make_body(struct fuzz_random *r, enum wire_type type, uint8_t *bod
 
 static size_t make(struct fuzz_random *r, uint8_t *data)
 {
-	enum wire_type type = (enum wire_type)(WIRE_HELLO + fuzz_below(r, WIRE_BYE));
+	enum wire_type type = (enum wire_type)(WIRE_HELLO + fuzz_below(r, WIRE_SUMS));
 	bool on_data = type == WIRE_DATA || type == WIRE_SKIP || type == WIRE_PASS_LAST;
 	bool in_pass = type >= WIRE_PASS_BEGIN && type <= WIRE_PASS_RESULT;
 	struct wire_header h = {
@@ -270,12 +310,53 @@ static bool check_error(const uint8_t *body, size_t size)
 	return true;
 }
 
+static bool check_prove(const uint8_t *body, size_t size)
+{
+	static struct wire_range ranges[WIRE_MAX_PROOF_OPS];
+	uint64_t ops = 0;
+	size_t n;
+
+	if (wire_decode_prove(body, size, ranges, &n))
+		return false;
+	check_ranges(ranges, n);
+	for (size_t i = 0; i < n; i++)
+		ops += ranges[i].count;
+	if (!ops || ops > WIRE_MAX_PROOF_OPS)
+		fuzz_fail("a question about %" PRIu64 " operations", ops);
+	check_same("a question", body, size, wire_encode_prove(ranges, n, encoded));
+	return true;
+}
+
+/* Any number of sets of digests, one after the other. */
+static bool check_sums(const uint8_t *body, size_t size)
+{
+	struct digest all = { 0 };
+
+	while (size) {
+		struct wire_sums b;
+		size_t used;
+
+		if (wire_decode_sums(body, size, &b, &used))
+			return false;
+		if (!b.n || used > size || b.end_bytes > INT64_MAX || b.offset_bytes >= b.end_bytes)
+			fuzz_fail("%zu digests of bytes %" PRIu64 " to %" PRIu64, b.n,
+				  b.offset_bytes, b.end_bytes);
+		for (size_t i = 0; i < b.n; i++)
+			digest_join(&all, wire_sums_at(&b, i));
+		check_same("digests", body, used, wire_encode_sums(&b, encoded, sizeof(encoded)));
+		body += used;
+		size -= used;
+	}
+	return true;
+}
+
 /* All bodies are decoded as all types: a decoder does not rely on the header. */
 static bool check_bodies(enum wire_type type, const uint8_t *body, size_t size)
 {
 	bool hello = check_hello(body, size), plan = check_plan(body, size, false);
 	bool accept = check_plan(body, size, true), pass = check_pass(body, size);
-	bool error = check_error(body, size);
+	bool error = check_error(body, size), prove = check_prove(body, size);
+	bool sums = check_sums(body, size);
 
 	switch (type) {
 	case WIRE_HELLO:
@@ -290,6 +371,10 @@ static bool check_bodies(enum wire_type type, const uint8_t *body, size_t size)
 		return pass;
 	case WIRE_ERROR:
 		return error;
+	case WIRE_PROVE:
+		return prove;
+	case WIRE_SUMS:
+		return sums;
 	default:
 		return true;
 	}
@@ -298,7 +383,7 @@ static bool check_bodies(enum wire_type type, const uint8_t *body, size_t size)
 static void check_header(const struct wire_header *h)
 {
 	if (h->type < WIRE_HELLO || h->type >= WIRE_TYPES ||
-	    (h->type > WIRE_BYE && h->type < WIRE_COPY_START))
+	    (h->type > WIRE_SUMS && h->type < WIRE_COPY_START))
 		fuzz_fail("type %d", h->type);
 	if (h->length > (h->type == WIRE_DATA ? MAX_DATA : WIRE_MAX_BODY_BYTES))
 		fuzz_fail("%s of %" PRIu64 " bytes", wire_type_name(h->type), h->length);

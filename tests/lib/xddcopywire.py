@@ -35,7 +35,7 @@ SETTINGS = ("recursive", "everything", "verify", "contents", "dry_run", "in_plac
             "ordered_source", "ordered_destination", "direct_source", "direct_destination", "encrypt", "free_ports",
             "port_given", "force", "stamps", "stamps_binary", "into", "new_name", "trust")
 SETTINGS_AT = 52  # of START
-BANNER = b"XDD-COPY 5 "
+BANNER = b"XDD-COPY 6 "
 NO_SIZE = 2 ** 64 - 1
 BLOCK_BYTES = 1 << 20
 DATA = 0  # the connection of data in the channel

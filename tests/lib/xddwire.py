@@ -13,8 +13,8 @@ import socket
 import struct
 
 (HELLO, WELCOME, PLAN, ACCEPT, READY, PASS_BEGIN, DATA, SKIP, PASS_LAST, PASS_STOP, PASS_END, PASS_RESULT, ALIVE, ERROR,
- BYE) = range(1, 16)
-VERSION = 1
+ BYE, PROVE, SUMS) = range(1, 18)
+VERSION = 2
 CONTROL, TRANSFER = 1, 2
 CONTROL_CONNECTION = 0xffffffff
 NO_SIZE = 2 ** 64 - 1
@@ -52,6 +52,10 @@ def digest(data):
     return h.low, h.high
 
 
+def checksum(data):
+    return _library.XXH3_64bits(data, len(data))
+
+
 def header(kind, target=0, connection=CONTROL_CONNECTION, pass_=0, length=None, sequence=0, offset=0, body=b"",
            digest_=None, version=VERSION, magic=b"XDD2", code=bytes(16), zeros=0, checksum=None):
     """The bytes of a header; any field may be wrong, and the checksum is right unless it is given."""
@@ -66,8 +70,8 @@ def hello(purpose, session=bytes(16), flags=0, software=b"test\0"):
 
 
 def plan(req_bytes, size, connections=1, passes=1, ops=None, flags=0, host=b"host\0", name=b"name\0"):
-    fields = struct.pack("<16sQQQQIIQQQqQQQQ", os.urandom(16), req_bytes, size, -(-size // req_bytes) if ops is None else ops,
-                         passes, connections, flags, NO_SIZE, 0, size, 0, 0, 0, 0, 0)
+    fields = struct.pack("<16sQQQQIIQQQqqQQQQ", os.urandom(16), req_bytes, size, -(-size // req_bytes) if ops is None else ops,
+                         passes, connections, flags, NO_SIZE, 0, size, 0, 0, 0, 0, 0, 0)
     return (fields + struct.pack("<I", len(host)) + host + struct.pack("<I", len(name)) + name + struct.pack("<I", 0))
 
 

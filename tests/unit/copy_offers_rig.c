@@ -231,7 +231,7 @@ void rig_sums(struct source_rig *r, uint64_t id, const void *data, uint64_t offs
 {
 	const uint8_t *p = data;
 	uint8_t digests[16 * 64], body[16 * 64 + 64];
-	struct copy_sums s = {
+	struct wire_sums s = {
 		.id = id,
 		.offset_bytes = offset,
 		.block_bytes = COPY_MIN_BLOCK_BYTES,
@@ -244,11 +244,11 @@ void rig_sums(struct source_rig *r, uint64_t id, const void *data, uint64_t offs
 		size_t left = size - at;
 
 		assert_true(s.n < 64);
-		copy_put_sum(digest_data(p + at,
+		wire_put_sum(digest_data(p + at,
 					 left < COPY_MIN_BLOCK_BYTES ? left : COPY_MIN_BLOCK_BYTES),
 			     digests + 16 * s.n++);
 	}
-	n = copy_encode_sums(&s, body, sizeof(body));
+	n = wire_encode_sums(&s, body, sizeof(body));
 	assert_true(n);
 	link_send_body(r->inside, WIRE_COPY_SUMS, body, n);
 }

@@ -511,7 +511,7 @@ static uint64_t count_messages(const struct rig *r, uint64_t id)
 
 	for (size_t i = 0; i < r->n_messages; i++) {
 		const struct rig_message *m = &r->messages[i];
-		struct copy_sums sums = { .id = 0 };
+		struct wire_sums sums = { .id = 0 };
 
 		if (m->type == WIRE_COPY_SUMS)
 			copy_decode_sums(m->body, m->length, &sums);

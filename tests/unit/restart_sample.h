@@ -39,6 +39,7 @@ static inline void make_sample(struct restart_record *r)
 	strcpy(r->source_name, "/data/from");
 	r->source_size_bytes = BYTES;
 	r->source_mtime_ns = -1500000000;
+	r->source_ctime_ns = -1400000000;
 	r->source_device = 2049;
 	r->source_inode = 77;
 	strcpy(r->destination_host, "beta");

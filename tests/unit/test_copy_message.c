@@ -780,16 +780,16 @@ static void test_file_end(void **state)
 
 static size_t repeat_sums(const uint8_t *in, size_t length, uint8_t *out)
 {
-	struct copy_sums b;
+	struct wire_sums b;
 
 	return copy_decode_sums(in, length, &b) ? 0 :
-						  copy_encode_sums(&b, out, WIRE_MAX_BODY_BYTES);
+						  wire_encode_sums(&b, out, WIRE_MAX_BODY_BYTES);
 }
 
 static void test_sums(void **state)
 {
 	uint8_t digests[3 * 16];
-	struct copy_sums b = { .id = 9,
+	struct wire_sums b = { .id = 9,
 			       .offset_bytes = 8192,
 			       .block_bytes = 4096,
 			       .end_bytes = 8192 + 2 * 4096 + 1,
@@ -800,25 +800,25 @@ static void test_sums(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++)
-		copy_put_sum((struct digest){ i, 100 + i }, digests + i * 16);
-	length = copy_encode_sums(&b, body, sizeof(body));
+		wire_put_sum((struct digest){ i, 100 + i }, digests + i * 16);
+	length = wire_encode_sums(&b, body, sizeof(body));
 	assert_int_equal(copy_decode_sums(body, length, &found), WIRE_OK);
 	assert_int_equal(found.id, 9);
 	assert_int_equal(found.offset_bytes, 8192);
 	assert_int_equal(found.end_bytes, b.end_bytes);
 	assert_int_equal(found.n, 3);
-	assert_int_equal(copy_sums_at(&found, 2).low, 2);
-	assert_int_equal(copy_sums_at(&found, 2).high, 102);
+	assert_int_equal(wire_sums_at(&found, 2).low, 2);
+	assert_int_equal(wire_sums_at(&found, 2).high, 102);
 	check_variants(repeat_sums, length);
-	CHECK_ROOM(copy_encode_sums, &b, length);
+	CHECK_ROOM(wire_encode_sums, &b, length);
 	b.offset_bytes++;
-	assert_int_equal(repeat_sums(body, copy_encode_sums(&b, body, sizeof(body)), again), 0);
+	assert_int_equal(repeat_sums(body, wire_encode_sums(&b, body, sizeof(body)), again), 0);
 	b.offset_bytes = b.end_bytes = 8192;
 	b.n = 0;
-	assert_int_equal(repeat_sums(body, copy_encode_sums(&b, body, sizeof(body)), again), 0);
+	assert_int_equal(repeat_sums(body, wire_encode_sums(&b, body, sizeof(body)), again), 0);
 	b.end_bytes = INT64_MAX;
 	b.n = 3;
-	assert_int_equal(repeat_sums(body, copy_encode_sums(&b, body, sizeof(body)), again), 0);
+	assert_int_equal(repeat_sums(body, wire_encode_sums(&b, body, sizeof(body)), again), 0);
 }
 
 /* ---- both directions ---- */

@@ -439,7 +439,7 @@ static void check_sums(struct rig *r, const uint8_t *data)
 	size_t blocks = 0;
 
 	for (size_t i = 0; i < r->n_messages; i++) {
-		struct copy_sums b;
+		struct wire_sums b;
 
 		if (r->messages[i].type != WIRE_COPY_SUMS)
 			continue;
@@ -453,7 +453,7 @@ static void check_sums(struct rig *r, const uint8_t *data)
 						COPY_MIN_BLOCK_BYTES;
 
 			assert_true(
-				digest_equal(copy_sums_at(&b, k), digest_data(data + at, size)));
+				digest_equal(wire_sums_at(&b, k), digest_data(data + at, size)));
 		}
 	}
 	assert_int_equal(blocks, (LARGE_BYTES + COPY_MIN_BLOCK_BYTES - 1) / COPY_MIN_BLOCK_BYTES);
@@ -502,7 +502,7 @@ static void sums_of_a_part(bool touch)
 	rig_want(&r, 1, COPY_SUMS, kept, 2);
 	assert_int_equal(rig_file_end(&r, 1).status, 0);
 	for (size_t i = 0; i < r.n_messages; i++) {
-		struct copy_sums b;
+		struct wire_sums b;
 
 		if (r.messages[i].type != WIRE_COPY_SUMS)
 			continue;

@@ -217,7 +217,7 @@ static void test_damaged_file(void **state)
 	assert_int_equal(fseek(f, 17, SEEK_SET), 0);
 	fputc('9', f);
 	fclose(f);
-	assert_refused("line 30: does not match the rest: the file is damaged");
+	assert_refused("line 31: does not match the rest: the file is damaged");
 	f = fopen("file", "w");
 	assert_non_null(f);
 	fputs("precious\n", f);

@@ -35,7 +35,7 @@ static void test_text(void **state)
 {
 	char *text = encode(&sample);
 	static const char head[] = "-restart offset 40960\n"
-				   "# xdd restart file, version 1\n"
+				   "# xdd restart file, version 2\n"
 				   "# run 00112233445566778899aabbccddeeff\n"
 				   "# time 2026-11-22 21:58:26 UTC\n"
 				   "# source-host alpha\n"
@@ -44,6 +44,7 @@ static void test_text(void **state)
 				   "# source-mtime-ns -1500000000\n"
 				   "# source-device 2049\n"
 				   "# source-inode 77\n"
+				   "# source-ctime-ns -1400000000\n"
 				   "# source-start 0\n"
 				   "# destination-host beta\n"
 				   "# destination-name /data/to\n"
@@ -90,11 +91,35 @@ static void test_round_trip(void **state)
 	check_round_trip(&sample);
 }
 
+/* Version 1 had no ctime; a record that is read is written in its version again. */
+static void test_version_1(void **state)
+{
+	char *text;
+
+	(void)state;
+	sample.version = 1;
+	sample.source_ctime_ns = 0;
+	text = encode(&sample);
+	assert_non_null(strstr(text, "# xdd restart file, version 1\n"));
+	assert_null(strstr(text, "ctime"));
+	free(text);
+	check_round_trip(&sample);
+	assert_int_equal(other.version, 1);
+	assert_int_equal(other.source_ctime_ns, 0);
+	/* Its copy is continued whatever the ctime is: the caller has it proven. */
+	sample.version = RESTART_VERSION;
+	sample.source_ctime_ns = 5;
+	assert_true(restart_record_matches(&other, &sample, why, sizeof(why)));
+	assert_false(restart_record_matches(&sample, &other, why, sizeof(why)));
+	/* A line of the other version. */
+	assert_refused("version 2", "version 1", "line 11: expected \"# source-start NUMBER\"");
+}
+
 static void test_complete(void **state)
 {
 	static const char head[] = "# The copy is complete.\n"
 				   "# 409504 bytes written to file /data/to\n"
-				   "# xdd restart file, version 1\n";
+				   "# xdd restart file, version 2\n";
 	char *text;
 
 	(void)state;
@@ -123,12 +148,12 @@ static void test_names(void **state)
 	assert_refused("# source-host ", "# source-host \n",
 		       "line 6: expected \"# source-name TEXT\"");
 	assert_refused("# destination-host beta", "# destination-host be%0",
-		       "line 12: expected \"# destination-host TEXT\"");
+		       "line 13: expected \"# destination-host TEXT\"");
 	assert_refused("# destination-host beta", "# destination-host be%00",
-		       "line 12: expected \"# destination-host TEXT\"");
+		       "line 13: expected \"# destination-host TEXT\"");
 	/* An unusual form of the same name. */
 	assert_refused("# destination-host beta", "# destination-host %62eta",
-		       "line 12: does not match the rest: the file is damaged");
+		       "line 13: does not match the rest: the file is damaged");
 }
 
 static void test_too_long(void **state)
@@ -160,9 +185,11 @@ static void test_no_restart_file(void **state)
 	assert_string_equal(why, "line 1: is not from a restart file of xdd");
 	assert_int_equal(decode(setup, strlen(setup)), -EINVAL);
 	assert_string_equal(why, "line 2: is not from a restart file of xdd");
-	assert_refused("version 1", "version 2",
-		       "line 2: is of version 2, this xdd reads version 1");
-	assert_refused("version 1", "version x", "line 2: is not from a restart file of xdd");
+	assert_refused("version 2", "version 3",
+		       "line 2: is of version 3, this xdd reads versions 1 to 2");
+	assert_refused("version 2", "version 0",
+		       "line 2: is of version 0, this xdd reads versions 1 to 2");
+	assert_refused("version 2", "version x", "line 2: is not from a restart file of xdd");
 }
 
 static void test_malformed(void **state)
@@ -183,54 +210,54 @@ static void test_malformed(void **state)
 	assert_refused("# source-inode", "# sauce-inode",
 		       "line 10: expected \"# source-inode NUMBER\"");
 	assert_refused("# durable-digest 00", "# durable-digest ",
-		       "line 26: expected \"# durable-digest 32 HEXADECIMAL DIGITS\"");
+		       "line 27: expected \"# durable-digest 32 HEXADECIMAL DIGITS\"");
 	assert_refused("# checksum ", "# checkers ",
-		       "line 31: expected \"# checksum NUMBER\": the file is incomplete");
+		       "line 32: expected \"# checksum NUMBER\": the file is incomplete");
 }
 
 static void test_ranges(void **state)
 {
 	(void)state;
 	assert_refused("# ranges 3", "# ranges 2",
-		       "line 29: the durable operations have 45056 bytes, not 49056");
-	assert_refused("# ranges 3", "# ranges 4", "line 31: expected \"# durable FIRST COUNT\"");
+		       "line 30: the durable operations have 45056 bytes, not 49056");
+	assert_refused("# ranges 3", "# ranges 4", "line 32: expected \"# durable FIRST COUNT\"");
 	assert_refused("# ranges 3", "# ranges 60000",
-		       "line 27: expected \"# ranges NUMBER\", at most 59999");
+		       "line 28: expected \"# ranges NUMBER\", at most 59999");
 	assert_refused("# durable 20 1", "# durable 20",
-		       "line 29: expected \"# durable FIRST COUNT\"");
+		       "line 30: expected \"# durable FIRST COUNT\"");
 	assert_refused("# durable 20 1", "# durable 20 0",
-		       "line 29: these operations are out of order or not of the copy");
+		       "line 30: these operations are out of order or not of the copy");
 	assert_refused("# durable 20 1", "# durable 9 1",
-		       "line 29: these operations are out of order or not of the copy");
+		       "line 30: these operations are out of order or not of the copy");
 	assert_refused("# durable 20 1", "# durable 10 1",
-		       "line 29: these operations are out of order or not of the copy");
+		       "line 30: these operations are out of order or not of the copy");
 	assert_refused("# durable 99 1", "# durable 99 2",
-		       "line 30: these operations are out of order or not of the copy");
+		       "line 31: these operations are out of order or not of the copy");
 	assert_refused("# durable 99 1", "# durable 99 18446744073709551615",
-		       "line 30: these operations are out of order or not of the copy");
+		       "line 31: these operations are out of order or not of the copy");
 	assert_refused("# durable 99 1", "# durable 18446744073709551615 1",
-		       "line 30: these operations are out of order or not of the copy");
+		       "line 31: these operations are out of order or not of the copy");
 }
 
 static void test_relations(void **state)
 {
 	(void)state;
 	assert_refused("# request-size 4096", "# request-size 0",
-		       "line 30: the numbers of bytes and operations above do not match");
+		       "line 31: the numbers of bytes and operations above do not match");
 	assert_refused("# bytes 409504", "# bytes 409601",
-		       "line 30: the numbers of bytes and operations above do not match");
+		       "line 31: the numbers of bytes and operations above do not match");
 	assert_refused("# bytes 409504", "# bytes 405504",
-		       "line 30: the numbers of bytes and operations above do not match");
+		       "line 31: the numbers of bytes and operations above do not match");
 	assert_refused("# request-size 4096", "# request-size 18446744073709551615",
-		       "line 30: the numbers of bytes and operations above do not match");
+		       "line 31: the numbers of bytes and operations above do not match");
 	assert_refused("# durable-bytes 49056", "# durable-bytes 49055",
-		       "line 30: the durable operations have 49056 bytes, not 49055");
+		       "line 31: the durable operations have 49056 bytes, not 49055");
 	assert_refused("# durable-end 409504", "# durable-end 9223372036854775808",
-		       "line 30: an offset above is larger than any file");
+		       "line 31: an offset above is larger than any file");
 	/* A copy that is complete, with an operation missing. */
 	make_complete(&sample);
 	assert_refused("# durable 0 100", "# durable 0 99",
-		       "line 29: the durable operations have 405504 bytes, not 409504");
+		       "line 30: the durable operations have 405504 bytes, not 409504");
 	assert_refused("# 409504 bytes", "# 409505 bytes",
 		       "line 2: does not match the rest: the file is damaged");
 	assert_refused("file /data/to", "file /data/from",
@@ -286,10 +313,19 @@ static void test_most_ranges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_text),      TEST(test_round_trip),  TEST(test_complete),
-		TEST(test_names),     TEST(test_too_long),    TEST(test_no_restart_file),
-		TEST(test_malformed), TEST(test_ranges),      TEST(test_relations),
-		TEST(test_each_bit),  TEST(test_each_length), TEST(test_most_ranges),
+		TEST(test_text),
+		TEST(test_round_trip),
+		TEST(test_version_1),
+		TEST(test_complete),
+		TEST(test_names),
+		TEST(test_too_long),
+		TEST(test_no_restart_file),
+		TEST(test_malformed),
+		TEST(test_ranges),
+		TEST(test_relations),
+		TEST(test_each_bit),
+		TEST(test_each_length),
+		TEST(test_most_ranges),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

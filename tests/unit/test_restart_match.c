@@ -20,6 +20,9 @@ static void test_identity(void **state)
 		  "the size of the source in bytes was 409504, and is 5 now" },
 		{ &other.source_mtime_ns, 0,
 		  "the time of the last change of the source, in ns, was -1500000000, and is 5 now" },
+		{ &other.source_ctime_ns, 0,
+		  "the time of the last change of any kind of the source, in ns, was -1400000000, "
+		  "and is 5 now" },
 		{ &other.source_device, 0,
 		  "the device number of the source was 2049, and is 5 now" },
 		{ &other.source_inode, 0, "the inode number of the source was 77, and is 5 now" },

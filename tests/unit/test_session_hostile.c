@@ -138,6 +138,8 @@ static void send_wrong(struct rig_copy *c, uint16_t to)
 		length = wire_encode_hello(&hello, body);
 	if (wrong.type == WIRE_PLAN || wrong.type == WIRE_ACCEPT)
 		length = wire_encode_plan(&plan, NULL, 0, body);
+	if (wrong.type == WIRE_PROVE)
+		length = wire_encode_prove(&(struct wire_range){ 0, 1 }, 1, body);
 	if (wrong.type == WIRE_PASS_END || wrong.type == WIRE_PASS_RESULT)
 		length = wire_encode_pass(&pass, body);
 	if (wrong.type == WIRE_PASS_BEGIN || wrong.type == WIRE_PASS_END ||
@@ -173,7 +175,7 @@ static void test_wrong_messages(void **state)
 
 	(void)state;
 	for (enum stage stage = PLANNED; stage < STAGES; stage++)
-		for (enum wire_type type = WIRE_HELLO; type <= WIRE_BYE; type++) {
+		for (enum wire_type type = WIRE_HELLO; type <= WIRE_SUMS; type++) {
 			struct rig_copy c = visited(send_wrong);
 			char text[64];
 
@@ -192,7 +194,7 @@ static void test_wrong_messages(void **state)
 			rig_free(&c);
 			n++;
 		}
-	assert_int_equal(n, 3 * 10 - 3);
+	assert_int_equal(n, 3 * 12 - 3);
 }
 
 /* Sequence numbers count the messages; the target and the pass are those of the session. */

@@ -290,7 +290,7 @@ static void test_types(void **state)
 
 	(void)state;
 	for (unsigned type = 0; type <= UINT16_MAX; type++) {
-		if ((type >= WIRE_HELLO && type <= WIRE_BYE) ||
+		if ((type >= WIRE_HELLO && type <= WIRE_SUMS) ||
 		    (type >= WIRE_COPY_START && type < WIRE_TYPES))
 			continue;
 		h.type = (enum wire_type)type;
@@ -308,8 +308,8 @@ static void test_lengths(void **state)
 	} rows[] = {
 		{ WIRE_HELLO, 25, 88 },
 		{ WIRE_WELCOME, 25, 88 },
-		{ WIRE_PLAN, 134, 1 << 20 },
-		{ WIRE_ACCEPT, 134, 1 << 20 },
+		{ WIRE_PLAN, 142, 1 << 20 },
+		{ WIRE_ACCEPT, 142, 1 << 20 },
 		{ WIRE_READY, 0, 0 },
 		{ WIRE_PASS_BEGIN, 0, 0 },
 		{ WIRE_DATA, 1, 1 << 20 },
@@ -321,6 +321,8 @@ static void test_lengths(void **state)
 		{ WIRE_ALIVE, 0, 0 },
 		{ WIRE_ERROR, 5, 1028 },
 		{ WIRE_BYE, 0, 0 },
+		{ WIRE_PROVE, 20, 262148 },
+		{ WIRE_SUMS, 0, 786432 },
 		{ WIRE_COPY_START, 91, 1 << 20 },
 		{ WIRE_COPY_STARTED, 10, 1024 },
 		{ WIRE_COPY_MEET, 9, 4096 },
@@ -341,7 +343,7 @@ static void test_lengths(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(sizeof(rows) / sizeof(rows[0]), WIRE_BYE + WIRE_TYPES - WIRE_COPY_START);
+	assert_int_equal(sizeof(rows) / sizeof(rows[0]), WIRE_SUMS + WIRE_TYPES - WIRE_COPY_START);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct wire_header h = sample_header(rows[i].type);
 

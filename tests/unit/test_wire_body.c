@@ -23,7 +23,7 @@ static struct wire_range ranges[WIRE_MAX_RANGES], found_ranges[WIRE_MAX_RANGES];
 #define PLAN_REQ_BYTES_AT 16
 #define PLAN_FLAGS_AT 52
 #define PLAN_FINAL_AT 56
-#define PLAN_HOST_AT 120
+#define PLAN_HOST_AT 128
 
 /* Decode from memory of the exact size, so that a sanitizer sees a byte too far. */
 static enum wire_fault decode_plan_of(const uint8_t *from, size_t length, bool with_ranges)
@@ -191,6 +191,7 @@ static void test_plan(void **state)
 	assert_int_equal(found.start_bytes, b.start_bytes);
 	assert_int_equal(found.size_bytes, b.size_bytes);
 	assert_int_equal(found.mtime_ns, b.mtime_ns);
+	assert_int_equal(found.ctime_ns, b.ctime_ns);
 	assert_int_equal(found.device, b.device);
 	assert_int_equal(found.inode, b.inode);
 	assert_int_equal(found.pattern, b.pattern);
@@ -272,7 +273,7 @@ static void test_limits_of_numbers(void **state)
 		{ PLAN_FINAL_AT, true, true },	     /* final_bytes */
 		{ 64, true, false },		     /* start_bytes */
 		{ 72, true, true },		     /* size_bytes */
-		{ 112, true, false },		     /* skipped_bytes */
+		{ 120, true, false },		     /* skipped_bytes */
 	};
 
 	(void)state;
@@ -376,6 +377,90 @@ static void test_numbers_of_ranges(void **state)
 	assert_int_equal(decode_plan_of(body, length, true), WIRE_OK);
 }
 
+/* ---- proofs ---- */
+
+static enum wire_fault decode_prove(size_t length)
+{
+	size_t n;
+
+	return wire_decode_prove(body, length, found_ranges, &n);
+}
+
+static void test_prove(void **state)
+{
+	const uint64_t most = WIRE_MAX_PROOF_OPS;
+	size_t length, n;
+
+	(void)state;
+	ranges[0] = (struct wire_range){ 3, 5 };
+	ranges[1] = (struct wire_range){ 1ull << 40, most - 5 };
+	length = wire_encode_prove(ranges, 2, body);
+	assert_int_equal(wire_decode_prove(body, length, found_ranges, &n), WIRE_OK);
+	assert_int_equal(n, 2);
+	assert_memory_equal(found_ranges, ranges, 2 * sizeof(ranges[0]));
+	for (size_t less = 0; less < length; less++)
+		assert_int_equal(decode_prove(less), WIRE_BAD_BODY);
+	assert_int_equal(decode_prove(length + 1), WIRE_BAD_BODY);
+	/* Too many operations, also where their sum overflows. */
+	ranges[1].count++;
+	assert_int_equal(decode_prove(wire_encode_prove(ranges, 2, body)), WIRE_BAD_BODY);
+	ranges[1].count = INT64_MAX - (1ull << 40);
+	assert_int_equal(decode_prove(wire_encode_prove(ranges, 2, body)), WIRE_BAD_BODY);
+	/* None, empty, or not ascending. */
+	assert_int_equal(decode_prove(wire_encode_prove(ranges, 0, body)), WIRE_BAD_BODY);
+	ranges[1] = (struct wire_range){ 7, 1 };
+	assert_int_equal(decode_prove(wire_encode_prove(ranges, 2, body)), WIRE_BAD_BODY);
+	ranges[1] = (struct wire_range){ 8, 0 };
+	assert_int_equal(decode_prove(wire_encode_prove(ranges, 2, body)), WIRE_BAD_BODY);
+	for (size_t i = 0; i < most; i++)
+		ranges[i] = (struct wire_range){ 2 * i, 1 };
+	length = wire_encode_prove(ranges, most, body);
+	assert_int_equal(wire_decode_prove(body, length, found_ranges, &n), WIRE_OK);
+	assert_int_equal(n, most);
+	bytes_put(body, 4, most + 1);
+	assert_int_equal(decode_prove(length), WIRE_BAD_BODY);
+}
+
+/* Several follow each other in a body; the layout of a file's is tested in test_copy_message.c. */
+static void test_sums(void **state)
+{
+	uint8_t digests[2 * WIRE_SUM_BYTES] = { 1, 2, 3 };
+	struct wire_sums b = { .id = 7,
+			       .offset_bytes = 7000,
+			       .end_bytes = 8001,
+			       .block_bytes = 1000,
+			       .n = 2,
+			       .digests = digests },
+			 found;
+	size_t one, length, used;
+
+	(void)state;
+	one = wire_encode_sums(&b, body, sizeof(body));
+	length = one + wire_encode_sums(&b, body + one, sizeof(body) - one);
+	assert_int_equal(wire_decode_sums(body, length, &found, &used), WIRE_OK);
+	assert_int_equal(used, one);
+	assert_int_equal(found.id, 7);
+	assert_int_equal(found.n, 2);
+	assert_int_equal(wire_sums_at(&found, 0).low, 0x030201);
+	assert_int_equal(wire_encode_sums(&b, body, one - 1), 0);
+	for (size_t less = 0; less < one; less++)
+		assert_int_equal(wire_decode_sums(body, less, &found, &used), WIRE_BAD_BODY);
+	/* Another number of digests than the extent has blocks. */
+	for (uint64_t n = 0; n < 4; n++) {
+		bytes_put(body + 28, 4, n);
+		assert_int_equal(wire_decode_sums(body, length, &found, &used),
+				 n == 2 ? WIRE_OK : WIRE_BAD_BODY);
+	}
+	bytes_put(body + 28, 4, 2);
+	bytes_put(body + 24, 4, 0);
+	assert_int_equal(wire_decode_sums(body, length, &found, &used), WIRE_BAD_BODY);
+	bytes_put(body + 24, 4, 1000);
+	bytes_put(body + 16, 8, 1ull << 63);
+	assert_int_equal(wire_decode_sums(body, length, &found, &used), WIRE_BAD_BODY);
+	bytes_put(body + 16, 8, 7000);
+	assert_int_equal(wire_decode_sums(body, length, &found, &used), WIRE_BAD_BODY);
+}
+
 /* ---- results of a pass ---- */
 
 static void test_pass(void **state)
@@ -453,6 +538,8 @@ int main(void)
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_most_ranges),
 		cmocka_unit_test(test_numbers_of_ranges),
+		cmocka_unit_test(test_prove),
+		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_pass),
 		cmocka_unit_test(test_pass_error),
 		cmocka_unit_test(test_pass_limits),

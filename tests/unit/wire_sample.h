@@ -11,10 +11,10 @@
 
 #define SAMPLE_MAX_DATA (1u << 20)
 
-/* The type after `type`: there are none between BYE and COPY_START. */
+/* The type after `type`: there are none between SUMS and COPY_START. */
 static inline enum wire_type sample_next(enum wire_type type)
 {
-	return type == WIRE_BYE ? WIRE_COPY_START : (enum wire_type)(type + 1);
+	return type == WIRE_SUMS ? WIRE_COPY_START : (enum wire_type)(type + 1);
 }
 
 /* On data connections only. */
@@ -51,6 +51,10 @@ static inline uint64_t sample_length(enum wire_type type)
 	case WIRE_COPY_MET:
 	case WIRE_COPY_FAILURE:
 		return 200;
+	case WIRE_PROVE:
+		return 36;
+	case WIRE_SUMS:
+		return 64;
 	case WIRE_DATA:
 	case WIRE_COPY_OFFER:
 	case WIRE_COPY_WANT:
@@ -116,6 +120,7 @@ static inline struct wire_plan sample_plan(void)
 		.start_bytes = 0x400,
 		.size_bytes = 0x1234567ff,
 		.mtime_ns = -5,
+		.ctime_ns = -6,
 		.device = 0x801,
 		.inode = 0x8182838485868788,
 		.pattern = 0x9192939495969798,

@@ -5,6 +5,7 @@
 #define XDD_BASE_READFILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -12,6 +13,9 @@
  * -errno.
  */
 ssize_t readfile_part(int fd, void *buf, size_t size);
+
+/* As readfile_part(), from `offset` on, whatever the offset of `fd` is. */
+ssize_t readfile_at(int fd, void *buf, size_t size, uint64_t offset);
 
 /*
  * Read `fd` to its end. Returns 0 with `*data`, which the caller frees, and its `*size`; a NUL

@@ -16,7 +16,7 @@
 #include "xdd/net/digest.h"
 #include "xdd/net/wire.h"
 
-#define RESTART_VERSION 1
+#define RESTART_VERSION 2	     /* version 1 has no ctime of the source; it is read as well */
 #define RESTART_MAX_BYTES (8u << 20) /* of a file */
 #define RESTART_WHY_SIZE 512
 #define RESTART_TIME_SIZE 32
@@ -25,6 +25,8 @@
 #define RESTART_MAX_RANGES (WIRE_MAX_RANGES - 1)
 
 struct restart_record {
+	unsigned version; /* of the text: 1 to RESTART_VERSION */
+
 	/* the last session that wrote to the destination */
 	uint8_t run[WIRE_SESSION_BYTES];
 	char time[RESTART_TIME_SIZE]; /* of this record: "2026-11-22 21:58:26 UTC" */
@@ -34,6 +36,7 @@ struct restart_record {
 	char source_name[WIRE_MAX_NAME_BYTES];
 	uint64_t source_size_bytes;
 	int64_t source_mtime_ns;
+	int64_t source_ctime_ns; /* 0: a device, or the record is of version 1 */
 	uint64_t source_device, source_inode;
 	uint64_t source_start_bytes;
 

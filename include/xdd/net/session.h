@@ -3,7 +3,9 @@
  * thread of its own, and one data connection for each QThread.
  *
  *   source                     destination
- *   session_meet()    HELLO →  ← WELCOME, PLAN →, ← ACCEPT    session_meet()
+ *   session_meet()    HELLO →  ← WELCOME, PLAN →              session_meet()
+ *                     ← PROVE, SUMS →                         session_prove(), session_sums()
+ *                     ← ACCEPT
  *                                                             opens its file
  *   session_ready()                                ← READY    session_ready()
  *   session_join()    HELLO →  ← WELCOME                      session_join()      each QThread
@@ -50,6 +52,14 @@ struct session_params {
 
 	/* Called in the control thread, source: the destination ends pass `pass` early. */
 	void (*stop_pass)(void *arg, uint32_t pass);
+
+	/*
+	 * Called in session_meet(), source: encode the digests of the operations in `ranges`, which
+	 * are of the plan, ascending also from call to call, and WIRE_MAX_PROOF_OPS at most.
+	 * Operations that cannot be read are left out. Returns the length in `out`, which has
+	 * WIRE_MAX_BODY_BYTES.
+	 */
+	size_t (*prove)(void *arg, const struct wire_range *ranges, size_t n, uint8_t *out);
 	void *arg;
 };
 
@@ -85,6 +95,16 @@ typedef int session_accept(void *arg, const struct wire_plan *own, const struct 
 			   struct wire_range *ranges, size_t *n, char *why, size_t size);
 int session_meet(struct session *s, const struct wire_plan *own, struct wire_plan *peer,
 		 struct wire_range *ranges, size_t *n, session_accept *accept, void *arg);
+
+/*
+ * Destination, while it decides on the plan: ask for the digests of operations that it has kept, at
+ * most WIRE_MAX_PROOF_OPS, ascending from call to call; and wait for the next answer, in `*body`,
+ * which the caller frees: any number of struct wire_sums. At most SESSION_PROOFS questions have no
+ * answer. Return 0 or -errno. Target thread.
+ */
+#define SESSION_PROOFS 2
+int session_prove(struct session *s, const struct wire_range *ranges, size_t n);
+int session_sums(struct session *s, uint8_t **body, size_t *length);
 
 /* Destination: its file is open. Source: wait for that. Target thread. */
 int session_ready(struct session *s);

@@ -15,7 +15,7 @@
 #include "xdd/net/digest.h"
 
 #define WIRE_MAGIC 0x32444458u /* "XDD2" */
-#define WIRE_VERSION 1
+#define WIRE_VERSION 2
 #define WIRE_HEADER_BYTES 96
 #define WIRE_MAX_BODY_BYTES (1u << 20) /* of any message except WIRE_DATA */
 #define WIRE_MAX_HELLO_BYTES 1024      /* of a message from a peer that is not authenticated */
@@ -23,6 +23,7 @@
 #define WIRE_MAX_ERROR_BYTES (4 + WIRE_MAX_TEXT_BYTES)
 #define WIRE_MAX_NAME_BYTES 4096      /* of a host or a file */
 #define WIRE_MAX_RANGES 60000	      /* of WIRE_ACCEPT */
+#define WIRE_MAX_PROOF_OPS 16384      /* of WIRE_PROVE; their digests fit into one message */
 #define WIRE_MAX_CONNECTIONS 65536    /* of data */
 #define WIRE_NO_CONNECTION UINT32_MAX /* the control connection */
 #define WIRE_SESSION_BYTES 16
@@ -47,6 +48,8 @@ enum wire_type {
 	WIRE_ALIVE,	  /* s d c    nothing to say; no body */
 	WIRE_ERROR,	  /* s d c t  struct wire_error; the sender ends the session */
 	WIRE_BYE,	  /* s d c    the session ends as it should; no body */
+	WIRE_PROVE,	  /*   d c    ranges of operations whose digests it wants */
+	WIRE_SUMS,	  /* s   c    the answer: struct wire_sums, any number of them */
 
 	/* Copies of files: "copy/message/message.h". r: a server, i: who started it. */
 	WIRE_COPY_START = 32, /* i   c    key, settings and names */
@@ -166,7 +169,7 @@ struct wire_plan {
 	uint64_t final_bytes;		/* of the destination's file; WIRE_NO_SIZE: leave it */
 	uint64_t start_bytes;		/* first byte of the extent in the sender's own target */
 	uint64_t size_bytes;		/* of the source now */
-	int64_t mtime_ns;		/* of the source; 0 for devices */
+	int64_t mtime_ns, ctime_ns;	/* of the source; 0 for devices */
 	uint64_t device, inode;		/* of the source */
 	uint64_t pattern;		/* source: hash of the offsets of its operations */
 	uint64_t skipped_bytes;		/* -restart offset */
@@ -184,6 +187,21 @@ struct wire_range {
 	uint64_t first;
 	uint64_t count;
 };
+
+/*
+ * Digests of consecutive blocks of a file. All but the last block are full. In WIRE_SUMS a block is
+ * an operation, and `id` the number of the first one; in WIRE_COPY_SUMS `id` is the file.
+ */
+struct wire_sums {
+	uint64_t id;
+	uint64_t offset_bytes; /* of the first block; WIRE_SUMS: from the start of the extent */
+	uint32_t block_bytes;
+	uint64_t end_bytes; /* of the last block */
+	size_t n;
+	const uint8_t *digests; /* WIRE_SUM_BYTES each */
+};
+
+#define WIRE_SUM_BYTES 16
 
 /* Times are sums over the connections, in nanoseconds. */
 struct wire_pass {
@@ -218,6 +236,29 @@ size_t wire_encode_plan(const struct wire_plan *b, const struct wire_range *rang
 			uint8_t *out);
 size_t wire_encode_pass(const struct wire_pass *b, uint8_t *out);
 size_t wire_encode_error(const struct wire_error *b, uint8_t *out);
+
+/*
+ * The body of WIRE_PROVE, of `n` ranges, into `out` of WIRE_MAX_BODY_BYTES. Returns the length. The
+ * decoder accepts ranges of 1 to WIRE_MAX_PROOF_OPS operations together, as wire_decode_plan() has
+ * them; `ranges` has room for WIRE_MAX_PROOF_OPS.
+ */
+size_t wire_encode_prove(const struct wire_range *ranges, size_t n, uint8_t *out);
+enum wire_fault wire_decode_prove(const uint8_t *body, size_t length, struct wire_range *ranges,
+				  size_t *n);
+
+/*
+ * One struct wire_sums into `out`, which has `room`; its digests may have been computed in place.
+ * Returns the length; 0: it does not fit. wire_decode_sums() decodes one at the start of `length`
+ * bytes, `*used` of them; the digests stay there. Their number is right for the extent, which is
+ * not empty.
+ */
+size_t wire_encode_sums(const struct wire_sums *b, uint8_t *out, size_t room);
+enum wire_fault wire_decode_sums(const uint8_t *body, size_t length, struct wire_sums *b,
+				 size_t *used);
+
+/* Digest `i` of `b`; a digest as it is in `digests`. */
+struct digest wire_sums_at(const struct wire_sums *b, size_t i);
+void wire_put_sum(struct digest d, uint8_t out[WIRE_SUM_BYTES]);
 
 /*
  * Decode a body of `length` bytes, of which each must be used. Numbers are within their limits:

@@ -110,7 +110,7 @@ static int take_message(struct destination *d, const struct wire_header *h, cons
 /* The range of a file that a message is about; that of a bundle begins at 0. */
 static void describe_stamp(struct stamp *stamp, const struct wire_header *h, const uint8_t *body)
 {
-	struct copy_sums sums;
+	struct wire_sums sums;
 
 	stamp->offset_bytes = h->type == WIRE_COPY_BLOCK ? h->offset : 0;
 	stamp->bytes = h->length;

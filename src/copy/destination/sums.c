@@ -15,6 +15,7 @@
 
 #include "copy/destination/file.h"
 #include "copy/destination/stream.h"
+#include "xdd/base/readfile.h"
 #include "xdd/sys/clock.h"
 
 #define READ_BYTES (1u << 20)
@@ -39,27 +40,8 @@ static int ensure_open(struct destination *d, struct item *i)
 	return err;
 }
 
-/* Read up to `size` bytes. Returns the bytes, fewer at the end of the file; or -errno. */
-static ssize_t read_range(int fd, uint8_t *buf, size_t size, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t n = pread(fd, buf + done, size - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
-}
-
 /* Compare `n` blocks from block `first` of the message, which fit into `buf`. */
-static int compare_blocks(struct destination *d, struct item *i, const struct copy_sums *sums,
+static int compare_blocks(struct destination *d, struct item *i, const struct wire_sums *sums,
 			  size_t first, size_t n, uint8_t *buf)
 {
 	uint64_t begin = sums->offset_bytes + first * sums->block_bytes, at = begin;
@@ -68,7 +50,7 @@ static int compare_blocks(struct destination *d, struct item *i, const struct co
 
 	if (end > sums->end_bytes)
 		end = sums->end_bytes;
-	have = read_range(i->file.fd, buf, (size_t)(end - begin), begin);
+	have = readfile_at(i->file.fd, buf, (size_t)(end - begin), begin);
 	if (have < 0)
 		return (int)have;
 	for (size_t k = 0; k < n; k++) {
@@ -76,14 +58,14 @@ static int compare_blocks(struct destination *d, struct item *i, const struct co
 
 		if (next - begin > (uint64_t)have ||
 		    !digest_equal(digest_data(buf + (at - begin), (size_t)(next - at)),
-				  copy_sums_at(sums, first + k)))
+				  wire_sums_at(sums, first + k)))
 			items_differ(&d->items, i, at, next);
 		at = next;
 	}
 	return 0;
 }
 
-static int compare(struct destination *d, struct item *i, const struct copy_sums *sums)
+static int compare(struct destination *d, struct item *i, const struct wire_sums *sums)
 {
 	size_t at_once = sums->block_bytes < READ_BYTES ? READ_BYTES / sums->block_bytes : 1;
 	uint8_t *buf = malloc(at_once * sums->block_bytes);
@@ -105,7 +87,7 @@ static int compare(struct destination *d, struct item *i, const struct copy_sums
 int sums_message(struct destination *d, const uint8_t *body, size_t length, char *why)
 {
 	uint64_t since = clock_now_ns();
-	struct copy_sums sums;
+	struct wire_sums sums;
 	struct item *i;
 	bool failed;
 	int err;

@@ -1,5 +1,5 @@
 /*
- * The first line of a server, before any message: "XDD-COPY 5 8.0.0". It tells the output of xdd
+ * The first line of a server, before any message: "XDD-COPY 6 8.0.0". It tells the output of xdd
  * from that of login scripts, and from an xdd that does not know copies. For ssh.c and server.c.
  */
 #ifndef COPY_LINK_BANNER_H

@@ -5,8 +5,6 @@
 #include "copy/message/body.h"
 
 #define FILE_END_BYTES 28
-#define SUMS_BYTES 32
-#define DIGEST_BYTES 16
 
 /* ---- BUNDLE ---- */
 
@@ -102,56 +100,16 @@ enum wire_fault copy_decode_file_end(const uint8_t *body, size_t length, struct 
 
 /* ---- SUMS ---- */
 
-size_t copy_encode_sums(const struct copy_sums *b, uint8_t *out, size_t room)
+enum wire_fault copy_decode_sums(const uint8_t *body, size_t length, struct wire_sums *b)
 {
-	uint8_t *p = out;
+	size_t used;
+	enum wire_fault fault = wire_decode_sums(body, length, b, &used);
 
-	if (room < SUMS_BYTES || b->n > (room - SUMS_BYTES) / DIGEST_BYTES)
-		return 0;
-	p = put64(p, b->id);
-	p = put64(p, b->offset_bytes);
-	p = put64(p, b->end_bytes);
-	p = put32(p, b->block_bytes);
-	p = put32(p, (uint32_t)b->n);
-	/* They may have been computed in place. */
-	if (b->digests != p)
-		memmove(p, b->digests, b->n * DIGEST_BYTES);
-	return SUMS_BYTES + b->n * DIGEST_BYTES;
-}
-
-static bool sums_are_right(const struct copy_sums *b)
-{
-	uint64_t bytes = b->end_bytes - b->offset_bytes;
-
-	if (b->block_bytes < COPY_MIN_BLOCK_BYTES || b->block_bytes > COPY_MAX_BLOCK_BYTES ||
-	    b->offset_bytes % b->block_bytes || b->offset_bytes >= b->end_bytes)
-		return false;
-	return b->n == bytes / b->block_bytes + (bytes % b->block_bytes != 0);
-}
-
-enum wire_fault copy_decode_sums(const uint8_t *body, size_t length, struct copy_sums *b)
-{
-	struct body c = { body, body + length, false };
-
-	b->id = body_get_id(&c);
-	b->offset_bytes = body_get_amount(&c);
-	b->end_bytes = body_get_amount(&c);
-	b->block_bytes = body_get32(&c);
-	b->n = body_get32(&c);
-	if (c.bad || !sums_are_right(b))
+	if (fault)
+		return fault;
+	if (used != length || !b->id || b->id > COPY_MAX_ID ||
+	    b->block_bytes < COPY_MIN_BLOCK_BYTES || b->block_bytes > COPY_MAX_BLOCK_BYTES ||
+	    b->offset_bytes % b->block_bytes)
 		return WIRE_BAD_BODY;
-	b->digests = body_take(&c, b->n * DIGEST_BYTES);
-	return body_end(&c);
-}
-
-struct digest copy_sums_at(const struct copy_sums *b, size_t i)
-{
-	const uint8_t *p = b->digests + i * DIGEST_BYTES;
-
-	return (struct digest){ get64(p), get64(p + 8) };
-}
-
-void copy_put_sum(struct digest d, uint8_t out[16])
-{
-	put64(put64(out, d.low), d.high);
+	return WIRE_OK;
 }

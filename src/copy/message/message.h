@@ -21,8 +21,8 @@
 #include "xdd/net/digest.h"
 #include "xdd/net/wire.h"
 
-#define COPY_PROTOCOL 5
-#define COPY_BANNER "XDD-COPY" /* the first line of a server: "XDD-COPY 5 8.0.0" */
+#define COPY_PROTOCOL 6
+#define COPY_BANNER "XDD-COPY" /* the first line of a server: "XDD-COPY 6 8.0.0" */
 #define COPY_MAX_OFFER_BYTES (1u << 20)
 #define COPY_MAX_BUNDLE_BYTES (1u << 20)   /* of the body of WIRE_COPY_BUNDLE */
 #define COPY_SMALL_FILE_BYTES (256u << 10) /* files up to this size travel in bundles */
@@ -307,20 +307,11 @@ struct copy_file_end {
 size_t copy_encode_file_end(const struct copy_file_end *b, uint8_t *out, size_t room);
 enum wire_fault copy_decode_file_end(const uint8_t *body, size_t length, struct copy_file_end *b);
 
-/* WIRE_COPY_SUMS: digests of consecutive blocks of a file. All but the last block are full. */
-struct copy_sums {
-	uint64_t id;
-	uint64_t offset_bytes; /* of the first one, a multiple of block_bytes */
-	uint32_t block_bytes;
-	uint64_t end_bytes; /* of the last one */
-	size_t n;
-	const uint8_t *digests; /* 16 bytes each */
-};
-size_t copy_encode_sums(const struct copy_sums *b, uint8_t *out, size_t room);
-enum wire_fault copy_decode_sums(const uint8_t *body, size_t length, struct copy_sums *b);
-struct digest copy_sums_at(const struct copy_sums *b, size_t i);
-/* As in `digests`. */
-void copy_put_sum(struct digest d, uint8_t out[16]);
+/*
+ * WIRE_COPY_SUMS: one struct wire_sums, of file `id`. The offset of the first block is a multiple
+ * of the size of blocks.
+ */
+enum wire_fault copy_decode_sums(const uint8_t *body, size_t length, struct wire_sums *b);
 
 /* ---- both directions ---- */
 

@@ -152,11 +152,11 @@ static int send_block(struct data_thread *d, struct large *f, const struct exten
 	return err;
 }
 
-static int send_sums(struct data_thread *d, struct large *f, const struct copy_sums *sums)
+static int send_sums(struct data_thread *d, struct large *f, const struct wire_sums *sums)
 {
 	struct wire_header h = { .type = WIRE_COPY_SUMS };
 	uint8_t body[64 + 16 * SUMS_BLOCKS];
-	size_t size = copy_encode_sums(sums, body, sizeof(body));
+	size_t size = wire_encode_sums(sums, body, sizeof(body));
 	uint64_t begin_ns = stamps_now(d->s->stamps);
 	int err;
 
@@ -181,7 +181,7 @@ static uint64_t sums_step_bytes(const struct copy_settings *settings)
 static int sum_step(struct data_thread *d, struct large *f, const struct extent *step)
 {
 	uint8_t digests[16 * SUMS_BLOCKS];
-	struct copy_sums sums = {
+	struct wire_sums sums = {
 		.id = f->entry->id,
 		.offset_bytes = step->begin,
 		.block_bytes = COPY_MIN_BLOCK_BYTES,
@@ -200,7 +200,7 @@ static int sum_step(struct data_thread *d, struct large *f, const struct extent 
 	for (uint64_t at = 0; at < length; at += COPY_MIN_BLOCK_BYTES) {
 		uint64_t left = length - at;
 
-		copy_put_sum(digest_data(data + at,
+		wire_put_sum(digest_data(data + at,
 					 left < COPY_MIN_BLOCK_BYTES ? left : COPY_MIN_BLOCK_BYTES),
 			     digests + 16 * sums.n++);
 	}

@@ -73,7 +73,6 @@ struct endtoend {
 
 	/* set by the last QThread to leave a pass; NULL: not exchanged */
 	struct endtoend_result *result;
-	int64_t ctime_ns;	/* of the file of a source, when the sides met */
 	uint64_t first_read_ns; /* of the same pass, from its start; 0: unknown */
 	uint64_t last_write_ns; /* the same */
 };

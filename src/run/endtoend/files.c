@@ -55,7 +55,7 @@ static bool source_changed(const struct endtoend *e, const struct stat *st)
 {
 	return (uint64_t)st->st_size != e->own.size_bytes ||
 	       timespec_ns(&st->st_mtim) != e->own.mtime_ns ||
-	       timespec_ns(&st->st_ctim) != e->ctime_ns;
+	       timespec_ns(&st->st_ctim) != e->own.ctime_ns;
 }
 
 int endtoend_look_at_file(struct target *t, const struct wire_pass *own, char *why, size_t size)

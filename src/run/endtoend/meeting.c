@@ -60,7 +60,7 @@ static void describe_source(const struct target *t, struct wire_plan *own)
 		return;
 	own->size_bytes = (uint64_t)st.st_size;
 	own->mtime_ns = timespec_ns(&st.st_mtim);
-	t->endtoend->ctime_ns = timespec_ns(&st.st_ctim);
+	own->ctime_ns = timespec_ns(&st.st_ctim);
 	own->final_bytes = final_bytes(t, own->size_bytes);
 }
 

@@ -116,6 +116,7 @@ static void describe(const struct restart *r, struct restart_record *rec,
 	snprintf(rec->source_name, sizeof(rec->source_name), "%s", peer->name);
 	rec->source_size_bytes = peer->size_bytes;
 	rec->source_mtime_ns = peer->mtime_ns;
+	rec->source_ctime_ns = peer->ctime_ns;
 	rec->source_device = peer->device;
 	rec->source_inode = peer->inode;
 	rec->source_start_bytes = peer->start_bytes - back;
