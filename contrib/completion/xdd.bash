@@ -136,7 +136,7 @@ _xdd_words()
 		frequency | freq) kind=none ;;
 		file) kind=none ;;
 		offset | byteoffset) kind=none ;;
-		*) words='enable frequency file offset' ;;
+		*) words='enable frequency file trust offset' ;;
 		esac
 		;;
 	-report)

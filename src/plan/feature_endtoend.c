@@ -213,13 +213,16 @@ static const struct option rows[] = {
 		  "On the destination, a thread flushes the target every so many seconds and then "
 		  "records in the restart file which parts are durable. The file is replaced "
 		  "atomically. When the file of -restart file exists and belongs to an unfinished "
-		  "copy, the copy is resumed: names, size, time of change and request size must be "
-		  "those of the file, otherwise the copy is refused and the difference named; the "
-		  "source then sends the missing parts only. A source keeps no file and needs "
+		  "copy, the copy is resumed: names, size, times of change and request size must be "
+		  "those of the file, otherwise the copy is refused and the difference named. Both "
+		  "sides then read what is durable and compare digests of it; the source sends "
+		  "what is missing or differs. With trust the destination keeps what is durable "
+		  "unread: this is faster, but what another program has changed in it since "
+		  "stays unnoticed. A source keeps no file and needs "
 		  "none of these words. offset is for both sides: that many bytes of the copy "
 		  "are done, on the source and on the destination, and the amount is reduced by "
 		  "them. The first line of a restart file has it, so that the file can be used "
-		  "with -setup. A copy of several passes cannot be resumed, nor one that "
+		  "with -setup; these bytes are not compared. A copy of several passes cannot be resumed, nor one that "
 		  "recreates, truncates or removes its file.",
 	  .example = "xdd -targets 1 copy -e2e isdest dest 192.168.1.5 -restart file copy.rst" },
 	{ .name = "congestion",

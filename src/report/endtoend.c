@@ -46,6 +46,7 @@ int endtoend_result_add(struct endtoend_result **sum, const struct endtoend_resu
 		r->passes += old->passes;
 		r->complete &= old->complete;
 		r->resumed_bytes += old->resumed_bytes;
+		r->compared_bytes += old->compared_bytes;
 		r->source = old->source;
 		r->destination = old->destination;
 		add_side(&r->source, &from->source, false);

@@ -48,6 +48,17 @@ static void write_times(FILE *f, const struct endtoend_result *r)
 	fputc('\n', f);
 }
 
+/* The bytes that were kept of earlier runs, and how far they were compared. */
+static void write_resumed(FILE *f, const struct endtoend_result *r)
+{
+	const uint64_t differing = endtoend_differing_bytes(r);
+
+	fprintf(f, ", %" PRIu64 " bytes of earlier runs, which %s", r->resumed_bytes,
+		r->compared_bytes ? "equal the source" : "were not compared (-restart trust)");
+	if (differing)
+		fprintf(f, ", and %" PRIu64 " bytes that did not were copied again", differing);
+}
+
 /* The count and the digest: the own ones where the sides do not agree. */
 static void write_contents(FILE *f, const struct endtoend_result *r)
 {
@@ -60,8 +71,8 @@ static void write_contents(FILE *f, const struct endtoend_result *r)
 	if (r->source.failed + r->destination.failed)
 		fprintf(f, ", %" PRIu64 " failed on the source, %" PRIu64 " on the destination",
 			r->source.failed, r->destination.failed);
-	if (r->resumed_bytes)
-		fprintf(f, ", %" PRIu64 " bytes of earlier runs", r->resumed_bytes);
+	if (r->resumed_bytes || r->compared_bytes)
+		write_resumed(f, r);
 	fprintf(f, r->passes > 1 ? ", digest of the last pass %s\n" : ", digest %s\n", own->digest);
 }
 

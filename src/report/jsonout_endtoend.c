@@ -59,6 +59,8 @@ json_t *jsonout_endtoend_value(const struct endtoend_result *r)
 	jvalue_put(o, "peer_target", jvalue_text(r->peer_name));
 	jvalue_put(o, "confirmed", json_boolean(r->complete));
 	jvalue_put(o, "resumed_bytes", jvalue_count(r->resumed_bytes));
+	jvalue_put(o, "compared_bytes", jvalue_count(r->compared_bytes));
+	jvalue_put(o, "differing_bytes", jvalue_count(endtoend_differing_bytes(r)));
 	jvalue_put(o, "restart_monitor", monitor(&r->monitor));
 	jvalue_put(o, "bound", jvalue_text(endtoend_bound_name(endtoend_bound(r))));
 	jvalue_put(o, "qthreads", jvalue_count(r->n_qthreads));

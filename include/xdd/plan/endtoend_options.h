@@ -53,6 +53,7 @@ struct restart_options {
 	const char *file;      /* NULL: not given */
 	uint64_t offset_bytes; /* so much of the copy is done, and is left out */
 	bool offset_given;
+	bool trust; /* data that is there already is not compared with the source */
 };
 
 /* The data connections of a target, one for each QThread. Once the plan is resolved; any thread. */

@@ -50,13 +50,20 @@ struct endtoend_result {
 	char session[ENDTOEND_HEX_SIZE]; /* the same on both sides of a run */
 	const char *peer_host;		 /* borrowed, for the time of the call; "": unknown */
 	const char *peer_name;		 /* of its target; the same */
-	uint64_t resumed_bytes;		 /* that the destination had already */
+	uint64_t resumed_bytes;		 /* that the destination had already, and kept */
+	uint64_t compared_bytes; /* that it had, compared with the source; 0: not compared */
 	struct endtoend_monitor monitor; /* of this side, if it is a destination */
 	struct endtoend_side source, destination;
 	uint32_t n_qthreads; /* of either side: data connections */
 	uint32_t n_info;     /* entries of `info`; of several passes: after the last one */
 	struct connection_info info[];
 };
+
+/* Bytes that the destination had, and that were copied again, as they did not equal the source. */
+static inline uint64_t endtoend_differing_bytes(const struct endtoend_result *r)
+{
+	return r->compared_bytes > r->resumed_bytes ? r->compared_bytes - r->resumed_bytes : 0;
+}
 
 /* Allocate a result with room for `n` connections; NULL: no memory. To be freed by free(). */
 struct endtoend_result *endtoend_result_new(uint32_t n);

@@ -11,6 +11,7 @@
 #include <sys/random.h>
 
 #include "run/coord/gate.h"
+#include "run/endtoend/proof.h"
 #include "run/endtoend/restart.h"
 #include "run/run_state.h"
 #include "run/target.h"
@@ -144,6 +145,7 @@ static int open_target(struct target *t)
 		.listener = sends ? NULL : shared->listener,
 		.failed = session_failed,
 		.stop_pass = stop_pass,
+		.prove = proof_answer,
 		.arg = e,
 	};
 

@@ -32,6 +32,7 @@
 
 struct endtoend_result;
 struct pass_result;
+struct proof;
 struct restart;
 struct run;
 struct target;
@@ -58,6 +59,10 @@ struct endtoend {
 	bool resumes;		 /* the destination has the other operations already */
 	uint64_t ops;		 /* of a pass of this session; UINT64_MAX: time ends it */
 	struct restart *restart; /* its fields state their owners; NULL: no -restart */
+	uint64_t compared_bytes; /* of what the destination had kept, with the source */
+
+	/* the target thread, while a source meets its destination; NULL: not used */
+	struct proof *proof;
 
 	/* atomic: it has met the other side */
 	_Atomic bool met;

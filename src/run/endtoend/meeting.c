@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "run/endtoend/endtoend.h"
+#include "run/endtoend/proof.h"
 #include "run/endtoend/restart.h"
 #include "run/run_state.h"
 #include "run/target.h"
@@ -166,7 +167,8 @@ static int accept_plan(void *arg, const struct wire_plan *own, const struct wire
 		return -EINVAL;
 	}
 	answer = restart_accept(e->restart, own, peer, ranges, n, why, size);
-
+	if (answer == 1)
+		answer = proof_accept(e, peer, ranges, n, why, size);
 	e->resumes = answer == 1;
 	return answer;
 }
@@ -245,6 +247,7 @@ int endtoend_meet(struct target *t)
 		return -ECANCELED;
 	err = session_meet(e->session, &e->own, &e->peer, e->ranges, &e->n_ranges,
 			   e->sends ? NULL : accept_plan, e);
+	proof_end(e);
 	if (err) {
 		endtoend_broke(e);
 		return err;

@@ -148,12 +148,19 @@ static void write_hex(const uint8_t id[WIRE_SESSION_BYTES], char hex[ENDTOEND_HE
 		sprintf(hex + 2 * i, "%02x", id[i]);
 }
 
-/* Bytes that the destination had before. */
+/* Bytes that the destination had before: the last operation of the copy may be shorter. */
 static uint64_t resumed_bytes(const struct endtoend *e)
 {
 	const struct wire_plan *p = e->sends ? &e->own : &e->peer;
+	const struct wire_range *last = e->n_ranges ? &e->ranges[e->n_ranges - 1] : NULL;
+	uint64_t bytes;
 
-	return e->resumes && p->ops > e->ops ? (p->ops - e->ops) * p->req_bytes : 0;
+	if (!e->resumes || p->ops <= e->ops)
+		return 0;
+	bytes = (p->ops - e->ops) * p->req_bytes;
+	if (!last || last->first + last->count < p->ops)
+		bytes -= p->ops * p->req_bytes - p->bytes;
+	return bytes;
 }
 
 static void keep_result(struct target *t, const struct wire_pass *own, const struct wire_pass *peer)
@@ -170,6 +177,7 @@ static void keep_result(struct target *t, const struct wire_pass *own, const str
 	r->peer_name = e->peer.name;
 	r->n_qthreads = t->plan->qthreads;
 	r->resumed_bytes = resumed_bytes(e);
+	r->compared_bytes = e->compared_bytes;
 	write_hex(e->sends ? e->own.run : e->peer.run, r->session);
 	fill_side(e->sends ? &r->source : &r->destination, &e->own, own);
 	if (peer) {

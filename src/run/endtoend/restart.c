@@ -271,8 +271,13 @@ static int compare(struct restart *r, const struct restart_record *now, int foun
 	char problem[RESTART_WHY_SIZE];
 	bool same = !found && restart_record_matches(old, now, problem, sizeof(problem));
 
-	if (old->complete)
-		return same && restart_record_unchanged(old, now);
+	if (old->complete && !(same && restart_record_unchanged(old, now)))
+		return 0;
+	/* The time of the last change of any kind is not in it. */
+	if (same && old->version < RESTART_VERSION && r->plan->restart.trust)
+		return refuse(r, why, size,
+			      "is of an earlier version, which does not name the source exactly: "
+			      "leave -restart trust out");
 	if (same)
 		return 1;
 	/* A run that could not start removes the file that it created. */
@@ -288,17 +293,23 @@ static int compare(struct restart *r, const struct restart_record *now, int foun
 static int resume(struct restart *r)
 {
 	const struct restart_record *old = &r->record;
+	const bool trust = r->plan->restart.trust;
 
 	r->end_bytes = old->end_bytes > r->end_bytes ? old->end_bytes : r->end_bytes;
 	r->digest = old->digest;
 	if (old->complete)
-		log_notice("target %u, %s: the restart file %s says that it is complete: nothing "
-			   "is copied; to copy it again, remove that file",
-			   r->plan->number, r->plan->path, r->path);
+		log_notice(
+			"target %u, %s: the restart file %s says that it is complete: %s; to copy "
+			"it again, remove that file",
+			r->plan->number, r->plan->path, r->path,
+			trust ? "nothing is copied, and nothing compared (-restart trust)" :
+				"what equals the source is not copied");
 	else
-		log_notice("target %u, %s: %" PRIu64 " of %" PRIu64
-			   " bytes are durable: the others are copied",
-			   r->plan->number, r->plan->path, old->durable_bytes, old->bytes);
+		log_notice("target %u, %s: %" PRIu64 " of %" PRIu64 " bytes are durable: %s",
+			   r->plan->number, r->plan->path, old->durable_bytes, old->bytes,
+			   trust ? "the others are copied, and nothing is compared "
+				   "(-restart trust)" :
+				   "they are compared with the source, and the others copied");
 	return extents_join(&r->written, &old->durable);
 }
 
@@ -370,4 +381,35 @@ int restart_accept(struct restart *r, const struct wire_plan *own, const struct 
 	if (r->resumes)
 		*n = list_missing(r, peer, ranges);
 	return r->resumes;
+}
+
+int restart_take_kept(struct restart *r, const struct wire_plan *peer, struct extents *kept)
+{
+	const uint64_t end = r->skipped_ops + peer->ops;
+	int err = 0;
+
+	if (r->plan->restart.trust)
+		return 0;
+	for (size_t i = 0; i < r->written.n && !err; i++) {
+		const struct extent *x = &r->written.items[i];
+		uint64_t from = x->begin > r->skipped_ops ? x->begin : r->skipped_ops;
+		uint64_t to = x->end < end ? x->end : end;
+
+		if (from < to)
+			err = extents_add(kept, from - r->skipped_ops, to - r->skipped_ops);
+	}
+	extents_clear(&r->written);
+	if (!err)
+		err = extents_add(&r->written, 0, r->skipped_ops);
+	r->end_bytes = r->skipped_ops * peer->req_bytes;
+	r->digest = (struct digest){ 0 };
+	return err;
+}
+
+void restart_kept_again(struct restart *r, const struct wire_plan *peer, struct wire_range *ranges,
+			size_t *n)
+{
+	/* Operations without room in the set are copied, and count then. */
+	r->forgotten = (struct digest){ 0 };
+	*n = list_missing(r, peer, ranges);
 }

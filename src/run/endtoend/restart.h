@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "xdd/base/extents.h"
 #include "xdd/net/digest.h"
 #include "xdd/net/restart_file.h"
 #include "xdd/net/wire.h"
@@ -41,6 +42,16 @@ int restart_open(struct restart **r, const struct target_plan *t, char *why, siz
  */
 int restart_accept(struct restart *r, const struct wire_plan *own, const struct wire_plan *peer,
 		   struct wire_range *ranges, size_t *n, char *why, size_t size);
+
+/*
+ * After restart_accept() has returned 1, unless -restart trust is given: move the operations of
+ * this session that are durable to the empty set `kept`. Those that are right are to be added again
+ * by restart_written(). restart_kept_again() then lists in `ranges` what is missing. The former
+ * returns 0 or -ENOMEM. Target thread, before restart_begin().
+ */
+int restart_take_kept(struct restart *r, const struct wire_plan *peer, struct extents *kept);
+void restart_kept_again(struct restart *r, const struct wire_plan *peer, struct wire_range *ranges,
+			size_t *n);
 
 /*
  * The target is open, as `fd` (-1: null), and has its first shape: start the monitor. Returns 0, or
