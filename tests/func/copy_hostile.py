@@ -354,7 +354,7 @@ def test_messages():
             ("an offer of 2^32 bytes", raw(length=1 << 32)),
             ("an offer of more than 2^20 bytes", raw(length=(1 << 20) + 1)),
             ("a message out of sequence", raw(sequence=99)),
-            ("another version", raw(version=2)),
+            ("another version", raw(version=w.VERSION + 1)),
             ("a wrong checksum", raw(checksum=1)),
             ("a wrong digest", raw(digest_=(1, 2))),
             ("a code without a key", raw(code=b"x" * 16)),

@@ -21,6 +21,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddchange
 import xddssh
 import xddsys as s
 import xddtest as t
@@ -485,12 +486,6 @@ def test_trust(rig):
     t.ok(status == 105 and "-trust is about parts of an interrupted copy; say -resume too" in err, "-trust without -R", err)
 
 
-def write_at(path, offset, data):
-    with open(path, "r+b") as f:
-        f.seek(offset)
-        f.write(data)
-
-
 def parts_below(root):
     return {k: v for k, v in files_below(root).items() if k.endswith(".part")}
 
@@ -502,11 +497,11 @@ def test_changed_hole(rig):
     sparse = os.path.join(source, SLOW_NAME)
     with open(sparse, "wb") as f:
         f.truncate(LARGE)
-    write_at(sparse, LARGE // 2, os.urandom(LARGE // 2))
+    xddchange.write_at(sparse, LARGE // 2, os.urandom(LARGE // 2))
     for trust in ([], ["-trust"]):
         rig.interrupt(None, "server", "-R", source=source + "/")
         part, = parts_below(rig.destination).values()
-        write_at(part, 4096, b"not of the source")
+        xddchange.write_at(part, 4096, b"not of the source")
         status, err, document = rig.copy("-R", *trust, source=source + "/")
         t.equal((status, wrong_names(source, rig.destination), document and document["destination_side"]["resumed_bytes"] > 0),
                 (0, [], True), "a hole of the source is one of a part that is continued%s" % (", -trust" * len(trust)), err)
@@ -539,52 +534,6 @@ def test_device(rig):
     shutil.rmtree(rig.destination)
 
 
-def change_part(r, path):
-    """At random, from one side or both."""
-    size = os.path.getsize(path)
-    how = r.choice(("bytes", "bytes", "bytes", "hole", "cut", "longer", "copied"))
-    if how == "bytes":
-        for _ in range(r.randint(1, 4)):
-            write_at(path, r.randrange(LARGE), r.randbytes(r.choice((1, 100, 8192, BLOCK))))
-    elif how == "hole":
-        write_at(path, r.randrange(LARGE), bytes(r.choice((4096, 1 << 20))))
-    elif how == "cut":
-        os.truncate(path, r.randrange(size + 1))
-    elif how == "longer":
-        write_at(path, size, r.randbytes(5000))
-    else:
-        shutil.copy2(path, path + ".copy")
-        os.rename(path + ".copy", path)
-    return "part " + how
-
-
-def change_source(r, path):
-    """Mostly under the size and time that it had."""
-    before = os.stat(path)
-    how = r.choice(("replaced", "rewritten", "rewritten", "longer", "shorter"))
-    at, data = r.randrange(LARGE - BLOCK), r.randbytes(r.choice((1, 4096, BLOCK)))
-    if how == "replaced":
-        shutil.copy(path, path + ".new")
-        write_at(path + ".new", at, data)
-        os.rename(path + ".new", path)
-    elif how == "rewritten":
-        write_at(path, at, data)
-    else:
-        os.truncate(path, before.st_size + (4096 if how == "longer" else -4096))
-    if r.randrange(4):
-        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    return "source " + how
-
-
-def change_journal(r, path):
-    size = os.path.getsize(path)
-    if r.randrange(2):
-        os.truncate(path, r.randrange(size))
-        return "journal cut"
-    write_at(path, r.randrange(size), r.randbytes(1))
-    return "journal byte"
-
-
 def interrupt_soon(rig):
     """Ctrl-C once a part has contents: the destination then records them, and ends."""
     process = rig.start("-R", slow=True)
@@ -609,11 +558,11 @@ def random_change(rig, r):
         parts = sorted(parts_below(rig.destination).values())
         kind = r.choice(("part", "part", "source", "journal"))
         if kind == "part" and parts:
-            done.append(change_part(r, r.choice(parts)))
+            done.append("part " + xddchange.contents(r, r.choice(parts), BLOCK, LARGE))
         elif kind == "source":
-            done.append(change_source(r, os.path.join(rig.source, "d%d" % r.randrange(2), SLOW_NAME)))
+            done.append(xddchange.source(r, os.path.join(rig.source, "d%d" % r.randrange(2), SLOW_NAME), BLOCK))
         elif kind == "journal" and journals(rig.destination):
-            done.append(change_journal(r, journals(rig.destination)[0]))
+            done.append(xddchange.record(r, journals(rig.destination)[0], "journal"))
     return done
 
 

@@ -215,7 +215,7 @@ BLOCKS = [
     ("with a wrong checksum of its header", "wrong checksum", lambda s: s.block(0, checksum=1)),
     ("with a code", "wrong authentication code", lambda s: s.block(0, code=b"c" * 16)),
     ("with a field that is to be zero", OUTSIDE, lambda s: s.block(0, zeros=1)),
-    ("of another version", "another version", lambda s: s.block(0, version=2)),
+    ("of another version", "another version", lambda s: s.block(0, version=w.VERSION + 1)),
     ("of no known type", "unknown type", lambda s: s.block(0, kind=99)),
     ("that is a message of the control connection", OUTSIDE, lambda s: s.block(0, kind=w.PASS_BEGIN, body=b"", offset=0)),
     ("that is no message", "no message of xdd", lambda s: s.data.send_raw(b"garbage " * 100)),

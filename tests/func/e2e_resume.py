@@ -9,13 +9,13 @@ XDD_TEST_ROUNDS sets their number.
 import os
 import random
 import re
-import shutil
 import signal
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
+import xddchange
 import xdde2e as e
 import xddtest as t
 import xddwire as w
@@ -33,16 +33,10 @@ t.may_warn(DIFFER)
 CANNOT_READ = m.warning(m.ANY_TARGET, "cannot be read to compare it with the source .*: all of it is copied again")
 
 
-def write_at(path, at, data):
-    with open(path, "r+b") as f:
-        f.seek(at)
-        f.write(data)
-
-
 def rewrite(path, at, data):
     """In place, under the size and the time that it had."""
     before = os.stat(path)
-    write_at(path, at, data)
+    xddchange.write_at(path, at, data)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
@@ -298,62 +292,17 @@ def test_deaths():
 
 # ---- random changes ----
 
-def change_destination(r, path):
-    size = os.path.getsize(path)
-    how = r.choice(("bytes",) * 5 + ("hole", "hole", "cut", "longer", "copied"))
-    if how == "bytes":
-        for _ in range(r.randint(1, 4)):
-            rewrite(path, r.randrange(size), r.randbytes(r.choice((1, 100, 8192, 3 * REQUEST))))
-    elif how == "hole":
-        rewrite(path, r.randrange(size), bytes(r.choice((4096, 1 << 20))))
-    elif how == "cut":
-        os.truncate(path, r.randrange(size + 1))
-    elif how == "longer":
-        write_at(path, size, r.randbytes(5000))
-    else:
-        shutil.copy2(path, path + ".copy")
-        os.rename(path + ".copy", path)
-    return "destination " + how
-
-
-def change_source(r, path):
-    """Mostly under the size and time that it had."""
-    before = os.stat(path)
-    how = r.choice(("replaced", "rewritten", "rewritten", "longer", "shorter"))
-    at, data = r.randrange(before.st_size - 3 * REQUEST), r.randbytes(r.choice((1, 4096, 3 * REQUEST)))
-    if how == "replaced":
-        shutil.copy(path, path + ".new")
-        write_at(path + ".new", at, data)
-        os.rename(path + ".new", path)
-    elif how == "rewritten":
-        write_at(path, at, data)
-    else:
-        os.truncate(path, before.st_size + (4096 if how == "longer" else -4096))
-    if r.randrange(4):
-        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    return "source " + how
-
-
-def change_record(r, path):
-    size = os.path.getsize(path)
-    if size and r.randrange(2):
-        os.truncate(path, r.randrange(size))
-        return "record cut"
-    write_at(path, r.randrange(size + 1), r.randbytes(1))
-    return "record byte"
-
-
 def random_change(copy, r):
     """Returns what was changed."""
     done = []
     for _ in range(r.choice((0, 1, 1, 2))):
         kind = r.choice(("destination",) * 6 + ("source", "record"))
         if kind == "destination" and os.path.exists(copy.destination) and os.path.getsize(copy.destination):
-            done.append(change_destination(r, copy.destination))
+            done.append("destination " + xddchange.contents(r, copy.destination, 3 * REQUEST))
         elif kind == "source":
-            done.append(change_source(r, copy.source))
+            done.append(xddchange.source(r, copy.source, 3 * REQUEST))
         elif kind == "record" and os.path.exists(copy.file):
-            done.append(change_record(r, copy.file))
+            done.append(xddchange.record(r, copy.file, "record"))
     return done
 
 
