@@ -321,7 +321,7 @@ FORGED = {
     "another type": lambda f: {"type": 99},
     "type 0": lambda f: {"type": 0},
     "a message of the control connection": lambda f: {"type": 11},
-    "another version": lambda f: {"version": 2},
+    "another version": lambda f: {"version": w.VERSION + 1},
     "another magic": lambda f: {"magic": 0x33444458},
     "another pass": lambda f: {"pass": 2},
     "another target": lambda f: {"target": 1},
