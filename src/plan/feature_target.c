@@ -20,6 +20,10 @@
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 
+/* Of targets that are supposed only: as those of most disks, and more than any amount. */
+#define SUPPOSED_SECTOR 512
+#define SUPPOSED_BYTES (UINT64_C(1) << 50)
+
 /* A whole number, or one with a minus sign, as the guide has it before the names. */
 static bool is_count(const char *text)
 {
@@ -256,10 +260,25 @@ static enum xdd_status locate(struct plan *plan, struct target_plan *t)
 	return XDD_OK;
 }
 
+static void suppose(struct target_plan *t)
+{
+	t->io_align_bytes = SUPPOSED_SECTOR;
+	if (t->kind == TARGET_NULL)
+		return;
+	t->kind = TARGET_FILE;
+	t->size_bytes = SUPPOSED_BYTES;
+	t->foreseen = true;
+}
+
 static enum xdd_status probe(struct plan *plan, struct target_plan *t)
 {
-	enum xdd_status status = probe_target(t);
+	enum xdd_status status;
 
+	if (plan->supposes_files) {
+		suppose(t);
+		return XDD_OK;
+	}
+	status = probe_target(t);
 	if (!status)
 		plan_probe_earlier(plan, t);
 	return status;

@@ -81,10 +81,22 @@ size_t foreign_letter(const struct foreign_tool *tool, const char *text)
 	return 0;
 }
 
+bool foreign_names_targets(const struct foreign *row)
+{
+	static const char *const begins[] = { "-target", "-%f", "-%l", "@from", "@to" };
+
+	for (size_t i = 0; row->say && i < sizeof(begins) / sizeof(begins[0]); i++) {
+		if (strncmp(row->say, begins[i], strlen(begins[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool foreign_is_special(const char *word)
 {
 	static const char specials[] =
-		"@512 @jobs @tasks @timebased @allocate @log @period @json @verify @from @to";
+		"@512 @jobs @tasks @timebased @allocate @log @period @json @verify @from @to "
+		"@hosts @hostfile @csv @once @create @perfile @next @any @seed @distance";
 
 	return has_value(specials, word);
 }
@@ -120,6 +132,36 @@ static char *replaced(struct arena *arena, const char *value, char from, char to
 	for (char *c = text; c && *c; c++)
 		*c = *c == from ? to : *c;
 	return text;
+}
+
+/* The length of "name" in "name...", which stands for numbered files; 0: it is no such name. */
+static size_t numbered_length(const char *value)
+{
+	const size_t len = strlen(value);
+
+	return len > 3 && strcmp(value + len - 3, "...") == 0 ? len - 3 : 0;
+}
+
+char *foreign_numbered(struct arena *arena, const char *name, size_t len, const char *number)
+{
+	char *text = arena_alloc(arena, 2 * len + strlen(number) + 1), *to = text;
+
+	for (size_t i = 0; i < len && text; i++) {
+		if (name[i] == '%')
+			*to++ = '%';
+		*to++ = name[i];
+	}
+	if (text)
+		strcpy(to, number);
+	return text;
+}
+
+/* As many as there are processes: the number is not known here. */
+static int add_numbered(struct words *w, const char *value, size_t len)
+{
+	return add(w, "-targets")    ?:
+		       add(w, "<n>") ?:
+				       add(w, foreign_numbered(w->arena, value, len, "%03d"));
 }
 
 /* "a:b": targets 2 a b, where `between` has the colon. */
@@ -211,6 +253,8 @@ static int add_token(struct words *w, const char *token, size_t len, const char 
 		return -ENOMEM;
 	if (strcmp(word, "@one") == 0)
 		return value && is_bare(value) ? add(w, "?-reqsize") ?: add(w, "1") : 0;
+	if (strcmp(word, "-%l") == 0 && value && numbered_length(value))
+		return add_numbered(w, value, numbered_length(value));
 	if ((strcmp(word, "-%f") == 0 || strcmp(word, "-%l") == 0) && value)
 		return add_files(w, value, word[2] == 'f' ? ":" : ":,#");
 	if (strcmp(word, "-%f") == 0 || strcmp(word, "-%l") == 0)

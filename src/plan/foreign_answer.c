@@ -178,9 +178,17 @@ static bool has_its_value(const struct foreign_part *part, const struct foreign_
 		       (row->kind == FOREIGN_VALUE) == (part->value != NULL));
 }
 
+static bool names_target(const struct foreign_part *part, const struct foreign_tool *tool)
+{
+	const struct foreign *row = foreign_find(tool, part->name, part->value);
+
+	return row && foreign_names_targets(row) && has_its_value(part, tool);
+}
+
 /*
  * Order the tools by the number of words that are theirs and not xdd's. A letter that several tools
- * have counts more for those that have it as it was typed: -r 80 is not the -r of IOR.
+ * have counts more for those that have it as it was typed: -r 80 is not the -r of IOR. A word that
+ * names the target counts most: -f is that of xdisk, and a script of IOR.
  */
 static void vote(struct answer *a)
 {
@@ -192,7 +200,8 @@ static void vote(struct answer *a)
 			const struct foreign_part *part = &a->parts[i];
 
 			if (!part->opt && has_form(part, tool) && knows(tool, part->name))
-				a->votes[n] += 1 + has_its_value(part, tool);
+				a->votes[n] += 1 + has_its_value(part, tool) +
+					       2 * names_target(part, tool);
 		}
 		a->order[n] = tool;
 	}
@@ -327,39 +336,129 @@ static bool report_part(const struct answer *a, const struct foreign_part *part)
 	return part->value || !part->row->say || !strchr(part->row->say, '%');
 }
 
-/* True if the words are options and values of xdd. Reports what is wrong with them otherwise. */
-static bool are_right(const struct answer *a, const struct foreign_fit *fit)
-{
-	struct plan *plan = arena_alloc(a->arena, sizeof(*plan));
-	struct word *words = arena_alloc(a->arena, (fit->n + 1) * sizeof(*words));
-	struct parse p = { .table = a->table, .plan = plan, .arena = a->arena };
+/* ---- the command line ---- */
 
-	if (!plan || !words)
+/* Options that print at once, and do nothing else. */
+static bool only_prints(const struct answer *a, const struct foreign_fit *fit)
+{
+	static const char *const names[] = { "fullhelp", "version" };
+
+	for (size_t i = 0; i < fit->n; i++) {
+		const struct option *opt =
+			fit->words[i][0] == '-' ? option_find(a->table, fit->words[i] + 1) : NULL;
+
+		for (size_t k = 0; opt && k < sizeof(names) / sizeof(names[0]); k++) {
+			if (strcmp(opt->name, names[k]) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* True if xdd would take the words, with files that suit them. Reports what is wrong otherwise. */
+static bool is_right(const struct answer *a, const struct foreign_fit *fit)
+{
+	struct word *words = arena_alloc(a->arena, (fit->n + 1) * sizeof(*words));
+
+	if (!words || !fit->complete || !fit->n || only_prints(a, fit))
 		return false;
-	plan->arena = a->arena;
 	for (size_t i = 0; i < fit->n; i++)
 		words[i] = (struct word){ .text = fit->words[i], .pos = fit->from[i] };
-	return parse_words(&p, words, fit->n) == XDD_OK && (p.done || apply_settings(&p) == XDD_OK);
+	return plan_suppose(words, fit->n) == XDD_OK;
+}
+
+static char *append(const struct answer *a, char *line, const char *word)
+{
+	const char *quoted = line ? quote_word(a->arena, word) : NULL;
+
+	return quoted ? arena_printf(a->arena, "%s %s", line, quoted) : NULL;
+}
+
+/* ", without -X 1, -Y": the parts that the command line does not have. */
+static char *without(const struct answer *a, const struct foreign_fit *fit)
+{
+	char *text = arena_strdup(a->arena, "");
+	bool any = false;
+
+	for (size_t i = 0; i < a->n_parts && text; i++) {
+		const struct foreign_part *part = &a->parts[i];
+		const size_t n = part->row && takes_value(part) && !part->joined ? 2 : 1;
+
+		if (!fit->lost[i])
+			continue;
+		text = arena_printf(a->arena, "%s%s", text, any ? "," : ", without");
+		for (size_t k = 0; k < n && k < part->n_words; k++)
+			text = append(a, text, part->words[k].text);
+		any = true;
+	}
+	return text;
+}
+
+/* A word of which xdd multi makes `word`: percent signs in it begin no placeholder. */
+static const char *plain(const struct answer *a, const char *word)
+{
+	char *text = arena_alloc(a->arena, 2 * strlen(word) + 1), *to = text;
+
+	for (const char *c = word; text && *c; c++) {
+		if (*c == '%' && c[1])
+			*to++ = '%';
+		*to++ = *c;
+	}
+	return text ? text : word;
 }
 
 static void propose(const struct answer *a, const struct foreign_fit *fit)
 {
-	char *line = arena_strdup(a->arena, "xdd");
+	char *line = arena_strdup(a->arena, "xdd"), *lost = without(a, fit);
 
-	for (size_t i = 0; i < fit->n && line; i++) {
-		const char *word = quote_word(a->arena, fit->words[i]);
-
-		line = word ? arena_printf(a->arena, "%s %s", line, word) : NULL;
+	if (fit->multi) {
+		line = append(a, line, "multi");
+		line = append(a, line, fit->multi);
+		line = append(a, line, fit->hosts);
+		line = append(a, line, "--");
 	}
-	if (line)
-		log_error("try: %s", line);
+	for (size_t i = 0; i < fit->n; i++)
+		line = append(a, line, fit->multi ? plain(a, fit->words[i]) : fit->words[i]);
+	if (line && lost)
+		log_error("try%s: %s", lost, line);
+}
+
+/*
+ * Propose a command line: of all parts; or, if xdd would refuse it, without one that is another
+ * tool's. Nothing, and the reason, if neither is possible.
+ */
+static void propose_some(const struct answer *a)
+{
+	struct foreign_fit fit;
+	const size_t none = a->n_parts, before = log_hold();
+	size_t held;
+
+	if (foreign_fit(a->arena, a->table, a->parts, a->n_parts, none, &fit))
+		return;
+	if (is_right(a, &fit)) {
+		propose(a, &fit);
+		return;
+	}
+	held = log_hold();
+	for (size_t i = a->n_parts; i-- > 0;) {
+		if (!a->parts[i].row || !a->parts[i].row->say ||
+		    foreign_names_targets(a->parts[i].row) ||
+		    foreign_fit(a->arena, a->table, a->parts, a->n_parts, i, &fit))
+			continue;
+		fit.lost[i] = true;
+		if (is_right(a, &fit)) {
+			log_drop(before);
+			propose(a, &fit);
+			return;
+		}
+		log_drop(held);
+	}
 }
 
 /* Report all parts. Returns the status of the refusal. */
 static enum xdd_status report_parts(const struct answer *a, enum xdd_status refused)
 {
 	enum xdd_status status = refused;
-	struct foreign_fit fit;
 	bool understood = true;
 
 	for (size_t i = 0; i < a->n_parts; i++) {
@@ -370,9 +469,8 @@ static enum xdd_status report_parts(const struct answer *a, enum xdd_status refu
 		if (!part->opt || is_too_much(part))
 			status = XDD_BAD_OPTION;
 	}
-	if (understood && foreign_fit(a->arena, a->table, a->parts, a->n_parts, &fit) == 0 &&
-	    fit.complete && fit.n && are_right(a, &fit))
-		propose(a, &fit);
+	if (understood)
+		propose_some(a);
 	return status;
 }
 

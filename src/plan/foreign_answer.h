@@ -30,15 +30,18 @@ struct foreign_fit {
 	const char **words; /* without "xdd" */
 	unsigned *from;	    /* of each word: the number of the argument that it replaces */
 	size_t n;
-	bool complete; /* every part could be replaced */
+	bool *lost;		   /* of each part: the words do not have it */
+	const char *multi, *hosts; /* xdd multi starts them, with this option; NULL: it does not */
+	bool complete;		   /* the words make sense together */
 };
 
 /*
- * Join the words of xdd for all parts to a command line, in memory of the arena: options that
- * apply together, such as -queuedepth twice, become one. Returns 0 or -ENOMEM.
+ * Join the words of xdd for all parts but part `leave`, if there is one of that number, to a
+ * command line, in memory of the arena: options that apply together, such as -queuedepth twice,
+ * become one. Returns 0 or -ENOMEM.
  */
 int foreign_fit(struct arena *arena, const struct option_table *table,
-		const struct foreign_part *parts, size_t n, struct foreign_fit *fit);
+		const struct foreign_part *parts, size_t n, size_t leave, struct foreign_fit *fit);
 
 /*
  * A row of any tool for `word`, without dashes, with `value`, which may be NULL; `*tool` is its

@@ -12,35 +12,27 @@
  *   @json         the output is in JSON
  *   @verify       data that is read is verified
  *   @from F @to F a target to read or to write; not both
+ *   @hosts, @hostfile H  xdd multi starts the run on these hosts
+ *   @csv          a line for spreadsheets, unless there is one
+ *
+ * and those of foreign_tasks.c:
+ *
+ *   @once         each file once, to its end
+ *   @create N     files of N bytes are written
+ *   @perfile      a file for each task
+ *   @next, @any, @seed N, @distance N  reads of what other tasks wrote
  */
 #include <errno.h>
 #include <string.h>
 
-#include "plan/foreign_answer.h"
-#include "xdd/base/arena.h"
+#include "plan/foreign_fit.h"
+#include "xdd/plan/foreign.h"
+#include "xdd/plan/option.h"
 
 #define IF_NONE '?'
 
-/* An option and its words. */
-struct group {
-	const char **words;
-	size_t n;
-	unsigned from;
-	bool if_none; /* only where there is no other group of the same option */
-	bool gone;
-	const struct option *opt; /* NULL: special */
-};
-
-struct fitting {
-	struct arena *arena;
-	const struct option_table *table;
-	struct group *groups;
-	size_t n, room;
-	bool complete;
-	bool no_memory;
-};
-
-static void add_group(struct fitting *f, const char **words, size_t n, unsigned from)
+static void add_group(struct fitting *f, const char **words, size_t n,
+		      const struct foreign_part *part)
 {
 	struct group *g = f->n < f->room ? &f->groups[f->n++] : NULL;
 
@@ -48,7 +40,7 @@ static void add_group(struct fitting *f, const char **words, size_t n, unsigned 
 		f->no_memory = true;
 		return;
 	}
-	*g = (struct group){ .words = words, .n = n, .from = from };
+	*g = (struct group){ .words = words, .n = n, .part = part };
 	if (words[0][0] == IF_NONE) {
 		g->if_none = true;
 		words[0]++;
@@ -65,11 +57,12 @@ static bool begins_group(const char *word)
 
 static void add_part(struct fitting *f, const struct foreign_part *part)
 {
-	unsigned from = part->words[0].pos;
 	const char **words = NULL;
 	int n = 0;
 
-	if (part->row) {
+	if (part->row && !part->row->say) {
+		f->lost[part - f->parts] = true;
+	} else if (part->row) {
 		n = foreign_words(f->arena, part->row, part->value, &words);
 	} else if (part->opt) {
 		words = arena_alloc(f->arena, (part->n_words + 2) * sizeof(*words));
@@ -82,7 +75,7 @@ static void add_part(struct fitting *f, const struct foreign_part *part)
 			words[n++] = part->value;
 		for (size_t i = 1; i < part->n_words; i++)
 			words[n++] = part->words[i].text;
-		add_group(f, words, (size_t)n, from);
+		add_group(f, words, (size_t)n, part);
 		return;
 	}
 	if (n < 0)
@@ -90,7 +83,7 @@ static void add_part(struct fitting *f, const struct foreign_part *part)
 	for (int i = 0, end; i < n; i = end) {
 		for (end = i + 1; end < n && !begins_group(words[end]); end++)
 			;
-		add_group(f, words + i, (size_t)(end - i), from);
+		add_group(f, words + i, (size_t)(end - i), part);
 	}
 	/* Words after a value that is not xdd's. */
 	if (part->row && part->opt && !part->joined && part->n_words > 2)
@@ -99,7 +92,7 @@ static void add_part(struct fitting *f, const struct foreign_part *part)
 
 /* ---- words that depend on others ---- */
 
-static struct group *find_special(struct fitting *f, const char *word)
+struct group *fit_find_special(struct fitting *f, const char *word)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		if (!f->groups[i].gone && strcmp(f->groups[i].words[0], word) == 0)
@@ -108,7 +101,7 @@ static struct group *find_special(struct fitting *f, const char *word)
 	return NULL;
 }
 
-static struct group *find_option(struct fitting *f, const char *name)
+struct group *fit_find_option(struct fitting *f, const char *name)
 {
 	const struct option *opt = option_find(f->table, name);
 
@@ -119,8 +112,29 @@ static struct group *find_option(struct fitting *f, const char *name)
 	return NULL;
 }
 
-/* Put these words, the first of which is an option, in place of what the group has. */
-static void become(struct fitting *f, struct group *g, size_t n, const char *const *words)
+struct group *fit_find_given(struct fitting *f, const char *name)
+{
+	const struct option *opt = option_find(f->table, name);
+
+	for (size_t i = 0; i < f->n; i++) {
+		struct group *g = &f->groups[i];
+
+		if (!g->gone && !g->if_none && g->opt == opt)
+			return g;
+	}
+	return NULL;
+}
+
+bool fit_has_option(struct fitting *f, const char *const *names)
+{
+	for (; *names; names++) {
+		if (fit_find_option(f, *names))
+			return true;
+	}
+	return false;
+}
+
+void fit_become(struct fitting *f, struct group *g, size_t n, const char *const *words)
 {
 	g->words = arena_alloc(f->arena, n * sizeof(*words));
 	f->no_memory = f->no_memory || !g->words;
@@ -132,9 +146,26 @@ static void become(struct fitting *f, struct group *g, size_t n, const char *con
 	g->opt = option_find(f->table, words[0] + 1);
 }
 
-#define BECOME(f, g, ...)                                                      \
-	become(f, g, sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *), \
-	       (const char *[]){ __VA_ARGS__ })
+#define BECOME(f, g, ...) fit_become(f, g, FIT_LIST(__VA_ARGS__))
+
+void fit_add(struct fitting *f, const struct group *like, size_t n, const char *const *words)
+{
+	struct group *g = f->n < f->room ? &f->groups[f->n++] : NULL;
+
+	f->no_memory |= !g;
+	if (!g)
+		return;
+	*g = (struct group){ .part = like->part };
+	fit_become(f, g, n, words);
+}
+
+void fit_lose(struct fitting *f, struct group *g)
+{
+	if (!g)
+		return;
+	g->gone = true;
+	f->lost[g->part - f->parts] = true;
+}
 
 static bool is_bare(const char *value)
 {
@@ -146,12 +177,12 @@ static void fit_blocks(struct fitting *f)
 {
 	struct group *blocks;
 
-	while ((blocks = find_special(f, "@512"))) {
+	while ((blocks = fit_find_special(f, "@512"))) {
 		blocks->gone = true;
-		if (find_option(f, "blocksize"))
+		if (fit_find_option(f, "blocksize"))
 			continue;
 		blocks->gone = false;
-		if (find_option(f, "reqsize"))
+		if (fit_find_option(f, "reqsize"))
 			BECOME(f, blocks, "-blocksize", "512");
 		else
 			BECOME(f, blocks, "-blocksize", "512", "-reqsize", "1");
@@ -161,12 +192,12 @@ static void fit_blocks(struct fitting *f)
 /* A run that only writes has nothing to verify. */
 static void fit_verify(struct fitting *f)
 {
-	struct group *verify, *op = find_option(f, "op");
+	struct group *verify, *op = fit_find_option(f, "op");
 	bool writes = op && op->n > 1 && strcmp(op->words[1], "write") == 0;
 
-	while ((verify = find_special(f, "@verify"))) {
+	while ((verify = fit_find_special(f, "@verify"))) {
 		verify->gone = true;
-		if (!writes && !find_option(f, "verify")) {
+		if (!writes && !fit_find_option(f, "verify")) {
 			verify->gone = false;
 			BECOME(f, verify, "-verify", "contents");
 		}
@@ -175,8 +206,8 @@ static void fit_verify(struct fitting *f)
 
 static void fit_jobs(struct fitting *f)
 {
-	struct group *jobs = find_special(f, "@jobs"), *tasks = find_special(f, "@tasks"),
-		     *target = find_option(f, "target"), *list = find_option(f, "targets");
+	struct group *jobs = fit_find_special(f, "@jobs"), *tasks = fit_find_special(f, "@tasks"),
+		     *target = fit_find_option(f, "target"), *list = fit_find_option(f, "targets");
 
 	if (!jobs && !tasks)
 		return;
@@ -195,8 +226,9 @@ static void fit_jobs(struct fitting *f)
 
 static void fit_amount(struct fitting *f)
 {
-	struct group *allocate = find_special(f, "@allocate"),
-		     *again = find_special(f, "@timebased"), *amount = find_option(f, "bytes");
+	struct group *allocate = fit_find_special(f, "@allocate"),
+		     *again = fit_find_special(f, "@timebased"),
+		     *amount = fit_find_option(f, "bytes");
 
 	if (allocate && amount)
 		BECOME(f, allocate, "-preallocate", amount->words[1]);
@@ -213,8 +245,8 @@ static void fit_amount(struct fitting *f)
 
 static void fit_outputs(struct fitting *f)
 {
-	struct group *json = find_special(f, "@json"), *output = find_option(f, "output"),
-		     *period = find_special(f, "@period"), *log = find_special(f, "@log");
+	struct group *json = fit_find_special(f, "@json"), *output = fit_find_option(f, "output"),
+		     *period = fit_find_special(f, "@period"), *log = fit_find_special(f, "@log");
 	const char *length = period ? period->words[1] : "1";
 
 	if (json && output) {
@@ -229,14 +261,47 @@ static void fit_outputs(struct fitting *f)
 		BECOME(f, period, "-intervals", length);
 	if (log && period)
 		period->gone = true;
-	while ((log = find_special(f, "@log")))
+	while ((log = fit_find_special(f, "@log")))
 		log->gone = true;
+}
+
+/* xdisk has colons, commas and number signs between hosts. */
+static const char *with_commas(struct fitting *f, const char *hosts)
+{
+	char *text = arena_strdup(f->arena, hosts);
+
+	f->no_memory |= !text;
+	for (char *c = text; c && *c; c++)
+		*c = *c == ':' || *c == '#' ? ',' : *c;
+	return text;
+}
+
+/* xdd multi, which has its own summary, starts the run on other hosts. */
+static void fit_hosts(struct fitting *f)
+{
+	struct group *hosts = fit_find_special(f, "@hosts"),
+		     *file = fit_find_special(f, "@hostfile"), *csv = fit_find_special(f, "@csv");
+	struct group *g = hosts ? hosts : file;
+
+	if (csv && fit_find_option(f, "csvout"))
+		csv->gone = true;
+	else if (csv && g)
+		fit_lose(f, csv);
+	else if (csv)
+		BECOME(f, csv, "-csvout", "-");
+	if (!g)
+		return;
+	f->multi = hosts ? "-hosts" : "-hostfile";
+	f->hosts = hosts ? with_commas(f, g->words[1]) : g->words[1];
+	g->gone = true;
+	if (hosts && file)
+		fit_lose(f, file);
 }
 
 /* if= and of=. */
 static void fit_direction(struct fitting *f)
 {
-	struct group *from = find_special(f, "@from"), *to = find_special(f, "@to");
+	struct group *from = fit_find_special(f, "@from"), *to = fit_find_special(f, "@to");
 
 	if (from && to)
 		f->complete = false;
@@ -249,7 +314,7 @@ static void fit_direction(struct fitting *f)
 /* A command line that says to read and to write would do what comes last. */
 static void fit_operation(struct fitting *f)
 {
-	const struct group *op = find_option(f, "op");
+	const struct group *op = fit_find_option(f, "op");
 
 	for (size_t i = 0; op && i < f->n; i++) {
 		const struct group *g = &f->groups[i];
@@ -297,6 +362,9 @@ static int join(struct fitting *f, struct foreign_fit *fit)
 	}
 	fit->n = 0;
 	fit->complete = f->complete;
+	fit->lost = f->lost;
+	fit->multi = f->multi;
+	fit->hosts = f->hosts;
 	fit->words = arena_alloc(f->arena, room * sizeof(*fit->words));
 	fit->from = arena_alloc(f->arena, room * sizeof(*fit->from));
 	if (!fit->words || !fit->from)
@@ -305,7 +373,7 @@ static int join(struct fitting *f, struct foreign_fit *fit)
 		const struct group *g = &f->groups[i];
 
 		for (size_t k = 0; k < g->n && !g->gone; k++) {
-			fit->from[fit->n] = g->from;
+			fit->from[fit->n] = g->part->words[0].pos;
 			fit->words[fit->n++] = g->words[k];
 		}
 	}
@@ -313,26 +381,33 @@ static int join(struct fitting *f, struct foreign_fit *fit)
 }
 
 #define GROUPS_PER_PART 4
-#define GROUPS_EXTRA 8
+#define GROUPS_EXTRA 160
 
 int foreign_fit(struct arena *arena, const struct option_table *table,
-		const struct foreign_part *parts, size_t n, struct foreign_fit *fit)
+		const struct foreign_part *parts, size_t n, size_t leave, struct foreign_fit *fit)
 {
 	struct fitting f = { .arena = arena,
 			     .table = table,
 			     .room = n * GROUPS_PER_PART + GROUPS_EXTRA,
+			     .parts = parts,
+			     .n_parts = n,
 			     .complete = true };
 
 	f.groups = arena_alloc(arena, f.room * sizeof(*f.groups));
-	if (!f.groups)
+	f.lost = arena_alloc(arena, n * sizeof(*f.lost) + 1);
+	if (!f.groups || !f.lost)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		add_part(&f, &parts[i]);
+	for (size_t i = 0; i < n; i++) {
+		if (i != leave)
+			add_part(&f, &parts[i]);
+	}
+	fit_tasks(&f);
 	fit_blocks(&f);
 	fit_verify(&f);
 	fit_jobs(&f);
 	fit_amount(&f);
 	fit_outputs(&f);
+	fit_hosts(&f);
 	fit_direction(&f);
 	fit_operation(&f);
 	return f.no_memory ? -ENOMEM : join(&f, fit);

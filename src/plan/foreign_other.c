@@ -9,6 +9,12 @@
 		.overrides = true,                                               \
 	}
 
+/* Of the tool where its other words are, and xdd has nothing like it. */
+#define OVER_NOT_FLAG(word_, note_)                                                   \
+	{                                                                             \
+		.word = word_, .kind = FOREIGN_FLAG, .note = note_, .overrides = true \
+	}
+
 #define ONE_WAY "a run reads or writes: take one of if= and of=, or copy with -endtoend"
 #define BLOCKS "in blocks"
 
@@ -81,7 +87,7 @@ const struct foreign_tool foreign_sgp_dd = {
 	.rows = sgp_dd_rows,
 };
 
-#define TWO_RUNS "-w and -r are two runs, first with -op write, then with -op read"
+#define TWO_RUNS "-w and -r together are -op write -readback, which also verifies"
 
 #define NO_MPIIO "files are accessed with POSIX calls"
 
@@ -105,13 +111,23 @@ static const struct foreign ior_rows[] = {
 	FLAG("Y", "-flushwrite 1",
 	     "with fdatasync(2), which counts in the rates; -osync makes it part of each write"),
 	FLAG("z", "-seek random once", NULL),
-	FLAG("F", NULL,
-	     "name a file for each target, as in -targets 8 <name>%04d, and say -bytes in "
-	     "place of -blockperrank"),
-	FLAG("C", "", "-reorder reads what another target or rank wrote; for reads only"),
-	FLAG("Z", "", "-reorder random reads what another target or rank wrote; for reads only"),
-	V("X", "7", "", "-reorder random has a seed"),
-	V("Q", "1", "", "-reorder has a number of targets"),
+	{ .word = "F",
+	  .kind = FOREIGN_FLAG,
+	  .say = "@perfile",
+	  .shown = "-targets <n> <name>... -bytes <bytes>",
+	  .note = "a file for each task, with its number after the name" },
+	{ .word = "C",
+	  .kind = FOREIGN_FLAG,
+	  .say = "@next",
+	  .shown = "-reorder",
+	  .note = "for reads of a file that tasks share" },
+	{ .word = "Z",
+	  .kind = FOREIGN_FLAG,
+	  .say = "@any",
+	  .shown = "-reorder random",
+	  .note = "for reads of a file that tasks share" },
+	SHOWN("X", "7", "@seed %v", "-reorder random %v", "with -Z"),
+	SHOWN("Q", "1", "@distance %v", "-reorder %v", "with -C; for -Z it has no effect"),
 	FLAG("B", "-dio", NULL),
 	FLAG("posix.odirect", "-dio", NULL),
 	V("i", "3", "-passes %v", NULL),
@@ -121,7 +137,12 @@ static const struct foreign ior_rows[] = {
 	V("d", "1", "-passdelay %v", NULL),
 	V("G", "42", "-seek seed %v", NULL),
 	NOT("J", "4096", "for HDF5; -memalign aligns buffers"),
-	SHOWN("N", "4", "@jobs %v", "-targets -%v <name>",
+	OVER_NOT_FLAG("p", "-preallocate <bytes>"),
+	OVER_NOT_FLAG("V", NO_MPIIO),
+	OVER_FLAG("v", "-verbose", NULL),
+	FLAG("vv", "-verbose", NULL),
+	FLAG("x", NULL, "the rest of a short transfer is always transferred"),
+	SHOWN("N", "4", "@tasks %v", "-targets -%v <name>",
 	      "a target for each task; -ranks is for processes"),
 	FLAG("k", "", "files stay; -deletefile removes them"),
 	FLAG("E", "", "files are used as they are"),
@@ -162,23 +183,27 @@ const struct foreign_tool foreign_ior = {
 	.dashes = "-",
 	.about =
 		"A process of xdd has a target for each task of IOR; -rank and -ranks make several processes one\n"
-		"run. Letters that are options of xdd (-b, -o, -s) are taken as IOR's only beside other words of IOR.",
+		"run. Letters that are options of xdd (-b, -o, -p, -s, -v, -V) are taken as IOR's only beside other words\n"
+		"of IOR. The command line that xdd proposes has the values that IOR has without a word: transfers of\n"
+		"256 KiB, blocks of 1 MiB, and without -w, -r, -W and -R a write that is read back. Files stay.",
 	.rows = ior_rows,
 };
 
 #define ONE_PASS "xdd goes once over the data unless there is a time limit"
 
 static const struct foreign xdisk_rows[] = {
-	IS("S", "1 0", "", ONE_PASS),
+	IS("S", "1", "@once", ONE_PASS),
+	IS("S", "0", "", "sequential access is the default"),
 	FLAG("S", "", "sequential access is the default"),
-	IS("R", "1", "-seek random once", NULL),
+	IS("R", "1", "-seek random once @once", NULL),
 	IS("R", "0", "-seek random", NULL),
 	FLAG("R", "-seek random", NULL),
-	V("C", "256k", "-op write -bytes %v", "with -R say -seek random once: no holes remain"),
+	SHOWN("C", "256k", "-op write @create %v", "-op write -bytes %v",
+	      "with -R say -seek random once: no holes remain"),
 	IS("r", "100", "-op read", NULL),
 	IS("r", "0", "-op write", NULL),
 	V("r", "80", "-rwratio %v", NULL),
-	OVER("b", "16k", "-bs %v @one", "the request size; 128 KiB without it"),
+	OVER("b", "16k", "-bs %v @one", "the request size"),
 	SHOWN("M", "4", "@tasks %v", "-targets -%v <name>",
 	      "a target for each process; -targetoffset gives each its own range"),
 	V("f", "T", "-%l", NULL),
@@ -207,8 +232,14 @@ static const struct foreign xdisk_rows[] = {
 	V("l", "de_DE", NULL, "numbers always have a decimal point"),
 	V("L", "log", "-csvout %v", "a line for each run; -output writes the text to a file"),
 	FLAG("d", "-verbose", NULL),
-	V("n", "hosta,hostb", NULL, "xdd multi -hosts starts xdd on other hosts"),
-	V("N", "list", NULL, "xdd multi -hostfile starts xdd on other hosts"),
+	{ .word = "V",
+	  .kind = FOREIGN_FLAG,
+	  .say = "@csv",
+	  .shown = "-csvout -",
+	  .note = "a line with the values for spreadsheets",
+	  .overrides = true },
+	SHOWN("n", "hosta,hostb", "@hosts %v", "xdd multi -hosts %, --", NULL),
+	SHOWN("N", "list", "@hostfile %v", "xdd multi -hostfile %v --", NULL),
 	{ 0 },
 };
 
@@ -216,8 +247,10 @@ const struct foreign_tool foreign_xdisk = {
 	.name = "xdisk",
 	.dashes = "-",
 	.about =
-		"A value may follow its letter without a blank. Letters that are options of xdd (-b, -s) are taken as\n"
-		"xdisk's only beside other words of xdisk.",
+		"A value may follow its letter without a blank. Letters that are options of xdd (-b, -s, -V) are taken as\n"
+		"xdisk's only beside other words of xdisk. The command line that xdd proposes has the values that xdisk has\n"
+		"without a word: requests of 4 KiB and 5 seconds; without -r it reads. Processes that share a file get\n"
+		"a part of it each.",
 	.rows = xdisk_rows,
 };
 

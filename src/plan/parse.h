@@ -50,6 +50,12 @@ struct parse {
 
 /* All return XDD_OK, or another status with one line given to log_error(). */
 
+/*
+ * XDD_OK if xdd would carry out a run of these words, were all targets regular files that suit
+ * them. Examines no target. (plan.c)
+ */
+enum xdd_status plan_suppose(const struct word *words, size_t n_words);
+
 /* Turn words into settings of `p`; setup files are read where they stand. */
 enum xdd_status parse_words(struct parse *p, const struct word *words, size_t n_words);
 

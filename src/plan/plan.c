@@ -146,6 +146,45 @@ enum xdd_status plan_series_build(const struct plan_series *series, int argc, ch
 	return build(series, argc, argv, out, NULL);
 }
 
+static bool has_mpi(const struct parse *p)
+{
+	for (size_t i = 0; i < p->n_settings; i++) {
+		if (strcmp(p->settings[i].opt->name, "mpi") == 0)
+			return true;
+	}
+	return false;
+}
+
+enum xdd_status plan_suppose(const struct word *words, size_t n_words)
+{
+	char *none[] = { NULL };
+	struct plan *plan = plan_new(0, none), *of_run;
+	struct parse p = { .table = &run_options, .plan = plan };
+	struct plan_runs *r = NULL;
+	enum xdd_status status;
+
+	if (!plan)
+		return plan_no_memory();
+	plan->supposes_files = true;
+	p.arena = plan->arena;
+	status = parse_words(&p, words, n_words);
+	if (!status && !p.done)
+		status = plan_runs_read(&p, 0, none, &r);
+	if (status || p.done) {
+		plan_free(plan);
+		return status;
+	}
+	for (size_t i = 0; i < plan_runs_count(r) && !status; i++) {
+		/* The words of -mpi are complete only in a rank. */
+		if (has_mpi(&p))
+			status = apply_settings(&p);
+		else
+			status = plan_runs_foresee(r, i, NULL, &of_run);
+	}
+	plan_runs_free(r);
+	return status;
+}
+
 /* These read a file of the other host, or print and do nothing else. */
 static bool is_beyond_check(const char *word)
 {

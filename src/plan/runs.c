@@ -35,6 +35,7 @@ struct plan_runs {
 	char **argv;
 	struct setting *settings;	 /* for all runs */
 	const struct plan_input *inputs; /* the setup files */
+	bool supposes_files;		 /* as in a plan */
 	size_t n_settings;
 	struct one_run *runs;
 	size_t n;
@@ -168,6 +169,7 @@ enum xdd_status plan_runs_read(const struct parse *p, int argc, char **argv,
 				 .argv = argv,
 				 .settings = p->settings,
 				 .inputs = p->plan->inputs,
+				 .supposes_files = p->plan->supposes_files,
 				 .n_settings = p->n_settings };
 	*runs = r;
 	return list_runs(r, p);
@@ -202,9 +204,10 @@ static bool is_for_half(const struct setting *s, enum half half)
 		const char *name;
 		enum half half;
 	} rows[] = {
-		{ "deletefile", HALF_READ },	 { "verify", HALF_READ },
-		{ "recreatefiles", HALF_WRITE }, { "preallocate", HALF_WRITE },
-		{ "pretruncate", HALF_WRITE },	 { "starttime", HALF_WRITE },
+		{ "deletefile", HALF_READ },   { "verify", HALF_READ },
+		{ "reorder", HALF_READ },      { "recreatefiles", HALF_WRITE },
+		{ "preallocate", HALF_WRITE }, { "pretruncate", HALF_WRITE },
+		{ "starttime", HALF_WRITE },
 	};
 
 	for (size_t i = 0; half && i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -402,6 +405,7 @@ static enum xdd_status build(const struct plan_runs *r, size_t i, const struct p
 	p.arena = p.plan->arena;
 	plan_follow(p.plan, series);
 	p.plan->inputs = r->inputs;
+	p.plan->supposes_files = r->supposes_files;
 	status = plan_runs_settings(r, i, &p);
 	if (!status)
 		status = plan_apply(&p);

@@ -95,7 +95,7 @@ def mixes_and_writes():
     solve("IOR: four tasks, two segments", "-a POSIX -w -t 64k -b 256k -s 2 -N 4 -o new",
           figures={"op": "write", "bytes": 2 * MIB, "targets": ["new"] * 4})
     solve("sgpdd-survey: its greatest cell", "size=1 crglo=1 crghi=2 thrlo=1 thrhi=4 rszlo=64 rszhi=64 rawdevs=T tests_str=read",
-          figures={"depth": 4, "request": 64 * KIB, "targets": ["T"] * 2, "dio": 1}) if DIRECT else None
+          figures={"depth": 2, "request": 64 * KIB, "targets": ["T"] * 2, "dio": 1, "bytes": MIB}) if DIRECT else None
     solve("data that does not compress", "--rw=write --bs=64k --size=256k --filename=new --refill_buffers",
           figures={"op": "write", "datapattern": ["random"]})
     solve("data that compresses to a half", "--rw=write --bs=64k --size=256k --filename=new --buffer_compress_percentage=50",

@@ -31,6 +31,13 @@ def xdd(words):
     return t.command([t.XDD, *words], cwd=WHERE)
 
 
+def dry(line):
+    """Run a command line that was proposed, after "xdd", with -dryrun."""
+    words = shlex.split(line)
+    at = words.index("--") if words[0] == "multi" else len(words)
+    return xdd(words[:at] + ["-dryrun"] + words[at:])
+
+
 def rows():
     """(tool, typed, words of xdd) of each row of the page."""
     tool = None
@@ -77,10 +84,13 @@ def test_table():
             t.skip(title, why)
             continue
         run = xdd(words)
-        proposed = re.search(r"^xdd: try: xdd (.*)$", run.err, re.M)
+        without = re.escape(", without " + " ".join(shlex.quote(w) for w in typed.split(" ", 1)))
+        # Names of files for each task cannot be made of one that is given in the words of xdd.
+        without = without if said == NONE else "(?:%s)?" % without if "<n>" in said else ""
+        proposed = re.search(r"^xdd: try%s: xdd (.*)$" % without, run.err, re.M)
         means = "xdd has nothing like it" if said == NONE else "leave it out" if said == NOTHING else "say " + said
         named = re.search(r"^xdd: %s: is a word of .*%s" % (re.escape(typed), re.escape(means)), run.err, re.M)
-        second = xdd(shlex.split(proposed.group(1)) + ["-dryrun"]) if proposed else None
+        second = dry(proposed.group(1)) if proposed else None
         t.ok(run.status == 3 and second and (named or said in proposed.group(1)) and second.status == 0, "%s is %s" % (title, said),
              "%s\n%s" % (run, second))
     t.equal(tools, set(NEUTRAL), "the page has a table for each tool")
@@ -101,7 +111,7 @@ def test_lines():
     answer("a switch with 0 needs no words", "--rw=read --direct=0 --filename=T", "-op read -target T")
     answer("a switch without a value", "-rw read -direct -filename T", "-op read -dio -target T")
     answer("a share of reads is not overridden by the mix", "--rw=randrw --rwmixread=70 --filename=T",
-           "-seek random -rwratio 70 -target T")
+           "-seek random -rwratio 70 -target T -bytes 100%")
     answer("a bare number of bytes is a block and a request", "--rw=read --bs=4096 --filename=T",
            "-op read -bs 4096 -reqsize 1 -target T")
     answer("several names", "--rw=read --filename=a:b:c", "-op read -targets 3 a b c")
@@ -127,32 +137,71 @@ def test_lines():
     answer("IOR: tasks that share a file", "-w -t 64k -b 256k -s 4 -N 4 -D 10 -o new",
            "-op write -bs 64k -blockperrank 256k -segments 4 -stonewall 10 -targets -4 new")
     answer("IOR: the block that it has by itself", "-w -t 64k -s 2 -o new", "-op write -bs 64k -segments 2 -blockperrank 1m -target new")
-    answer("IOR: a file for each task", "-w -F -t 64k -b 256k -o new", "-op write -bs 64k -blockperrank 256k -target new",
-           "name a file for each target")
-    answer("IOR reads what others wrote", "-r -C -t 64k -b 64k -o T", "-op read -bs 64k -blockperrank 64k -target T",
-           "-reorder reads what another target or rank wrote")
-    answer("IOR writes and then reads: two runs", "-w -r -t 64k -b 256k -o new", None, "two runs, first with -op write")
+    answer("IOR: a file for one task", "-w -F -t 64k -b 256k -o new", "-op write -bs 64k -target new.00000000 -bytes 256k",
+           "a file for each task, with its number after the name")
+    answer("IOR: a file for each task, with segments", "-w -F -N 3 -t 64k -b 256k -s 4 -o new",
+           "-op write -bs 64k -targets 3 new.%08d -bytes 1m")
+    answer("IOR: files of tasks in several directories", "-w -F -N 3 -t 64k -o a/f@b/f",
+           "-op write -bs 64k -targets 3 a/f.00000000 b/f.00000001 a/f.00000002 -bytes 1m")
+    answer("IOR: a percent sign in a name", "-w -F -N 2 -t 64k -o 'a%d'", "-op write -bs 64k -targets 2 a%%d.%08d -bytes 1m")
+    answer("IOR: one task reads what it wrote", "-r -C -t 64k -b 64k -o T", "-op read -bs 64k -blockperrank 64k -target T",
+           "-C: is a word of IOR; say -reorder; for reads of a file that tasks share")
+    answer("IOR: tasks read what others wrote", "-r -C -N 4 -Q 2 -t 64k -b 64k -o T",
+           "-op read -bs 64k -blockperrank 64k -targets -4 T -reorder 2")
+    answer("IOR: by chance", "-w -r -Z -X 7 -N 4 -t 64k -b 64k -o new",
+           "-op write -readback -bs 64k -blockperrank 64k -targets -4 new -reorder random 7")
+    answer("IOR writes and then reads", "-w -r -t 64k -b 256k -o new", "-op write -readback -bs 64k -blockperrank 256k -target new",
+           "-w and -r together are -op write -readback")
+    answer("IOR does so without a word", "-t 64k -b 256k -o new -N 2", "-bs 64k -blockperrank 256k -targets -2 new -op write -readback")
+    answer("IOR without a name", "-t 64k -b 256k", "-bs 64k -blockperrank 256k -target testFile -op write -readback")
+    answer("IOR writes and verifies", "-w -W -o new", "-op write -datapattern tagged -target new -readback -bs 256k -blockperrank 1m")
+    answer("IOR: what -readback cannot do is left out, and named", "-w -r -D 10 -t 64k -b 256k -o new", None,
+           "xdd: try, without -D 10: xdd -op write -readback -bs 64k -blockperrank 256k -target new")
+    answer("a word of IOR that xdd has nothing for", "-w -c -t 64k -b 256k -V -p -o new", None,
+           "xdd: try, without -c, -V, -p: xdd -op write -bs 64k -blockperrank 256k -target new\n")
     answer("IOR: letters of other tools too", "-a POSIX -w -t 64k -b 256k -s 4 -i 2 -o new",
            "-op write -bs 64k -blockperrank 256k -segments 4 -passes 2 -target new")
     answer("IOR: values in the same words", "-w -t64k -b256k -s4 -N4 -onew", None, "-onew: is not an option")
     answer("IOR: numbers in the same words", "-w -t64k -b256k -s4 -N4 -o new",
            "-op write -bs 64k -blockperrank 256k -segments 4 -targets -4 new", "-t64k: is a word of IOR; say -bs 64k")
     answer("xdisk", "-R -r 80 -b 16k -M 4 -f T -O D -t 30 -w 5 -i 5",
-           "-seek random -rwratio 80 -bs 16k -targets -4 T -dio -timelimit 30 -warmup 5 -intervals 5",
+           "-seek random -rwratio 80 -bs 16k -targets -4 T -dio -timelimit 30 -warmup 5 -intervals 5 -targetoffset 25% -range 25%",
            "-r 80: is a word of xdisk; say -rwratio 80")
     answer("xdisk: values in the same words", "-R1 -r100 -b16k -M4 -fT -OSD", None, "-fT: is not an option")
     answer("xdisk: numbers, paths and flags in the same words", "-R1 -r100 -b16k -M4 -f/data/F1 -OSD -A8",
-           "-seek random once -op read -bs 16k -targets -4 /data/F1 -dio -osync -queuedepth 8", "-OSD: is a word of xdisk")
-    answer("xdisk: a file for each process", "-S -r 0 -b 1m -M 2 -f a:b -s 4m", "-op write -bs 1m -targets 2 a b -range 4m")
+           "-seek random once -op read -bs 16k -targets -4 /data/F1 -dio -osync -queuedepth 8 -targetoffset 25% -bytes 25%", "-OSD: is a word of xdisk")
+    answer("xdisk: a file for each process", "-S -r 0 -b 1m -M 2 -f a:b -s 4m", "-op write -bs 1m -targets 2 a b -range 4m -timelimit 5")
+    answer("xdisk: several processes for each file", "-R -r 80 -b 4k -M 4 -f a:b -t 9",
+           "-seek random -rwratio 80 -bs 4k -targets 4 a b a b -timelimit 9 -startoffset target 2 50% -startoffset target 3 50% -range 50%")
+    answer("xdisk: files with numbers", "-R -r 80 -b 4k -M 4 -f /data/F... -t 9",
+           "-seek random -rwratio 80 -bs 4k -targets 4 /data/F%03d -timelimit 9", "-f /data/F...: is a word of xdisk; say -targets <n> /data/F%03d")
+    answer("xdisk: parts of a device in whole requests", "-R -r 80 -b 4k -M 3 -f T -t 9 -s 1G",
+           "-seek random -rwratio 80 -bs 4k -targets -3 T -timelimit 9 -range 349524k -targetoffset 349524k")
+    answer("xdisk: its own values where it has no words", "-f /data/ior -M4 -R -V -t1",
+           "-targets -4 /data/ior -seek random -csvout - -timelimit 1 -op read -bs 4k -targetoffset 25% -range 25%")
+    answer("xdisk: once, whatever the time", "-S1 -r 0 -b 1m -f T -t 9 -w 3", "-op write -bs 1m -target T -bytes 100%")
+    answer("xdisk: processes create a file together", "-C 1G -R -M 4 -b 1m -f new -OD",
+           "-op write -bytes 256m -seek random once -bs 1m -targets -4 new -dio -targetoffset 256m")
+    answer("xdisk: other hosts", "-n a:b#c -R -r 80 -b 4k -f T -t 9",
+           "multi -hosts a,b,c -- -seek random -rwratio 80 -bs 4k -target T -timelimit 9", "say xdd multi -hosts ")
+    answer("xdisk: hosts in a file", "-N list -R -r 80 -b 4k -f T -t 9",
+           "multi -hostfile list -- -seek random -rwratio 80 -bs 4k -target T -timelimit 9")
+    answer("xdisk: words that have no effect in xdd multi", "-n a,b -R -r 80 -b 4k -f T -t 9 -V -l de_DE", None,
+           "xdd: try, without -V, -l de_DE: xdd multi -hosts a,b -- -seek random -rwratio 80 -bs 4k -target T -timelimit 9\n")
+    answer("xdisk: a list of files and another number of processes", "-R -r 80 -b 4k -F list -M 2 -t 9", None,
+           "xdd: try, without -M 2: xdd -seek random -rwratio 80 -bs 4k -targets @list -timelimit 9\n")
     answer("xdisk: files with commas between", "-S1 -r 100 -b 1m -f a,b,c", "-op read -bs 1m -targets 3 a b c")
-    answer("xdisk: a list of files", "-R -r 0 -F list -O f -T text", "-seek random -op write -targets @list -flushwrite 1 -id text")
+    answer("xdisk: a list of files", "-R -r 0 -F list -O f -T text", "-seek random -op write -targets @list -flushwrite 1 -id text -bs 4k -timelimit 5")
     answer("xdisk: create a file", "-C 256k -f new -b64k", "-op write -bytes 256k -target new -bs 64k")
     answer("sgpdd-survey", "size=64 crglo=1 crghi=4 thrlo=1 thrhi=16 rszlo=64 rszhi=1024 rawdevs=T tests_str=read",
-           "-mbytes 64 -queuedepth 16 -reqsize 1024k -targets -4 T -dio -op read", "thrhi=16: is a word of sgpdd-survey")
+           "-bytes 16m -queuedepth 4 -reqsize 1024k -targets -4 T -dio -op read -targetoffset 25%", "thrhi=16: is a word of sgpdd-survey")
     answer("a letter with a value alone is no word of other tools", "-op read -target T -p5", None, "-p5: is not an option")
     answer("such a letter by itself is xdd's", "-op read -target T -o out -iodepth 4", "-op read -target T -o out -queuedepth 4")
     answer("names and values that need quotes", "--rw=read '--filename=a file'", "-op read -target 'a file'")
     answer("options of xdd with equals signs stay", "--bs=4k --op=read --filename=T", "-bs 4k -op read -target T")
+    answer("the version is not printed beside a refusal", "--rw=read --filename=T -V", None, "--rw=read: is a word of fio")
+    answer("what cannot be translated is named", "--rw=read --filename=T --thinktime_blocks=4", None,
+           "xdd: try, without --thinktime_blocks=4: xdd -op read -target T\n")
     answer("an option of xdd that takes no value", "--dio=1 -op read -target T", None, "--dio=1: takes no value; say -dio")
     answer("a value is missing", "-op read -target T -iodepth", None, "-iodepth: is a word of fio; say -queuedepth <value>")
     answer("a word that is unknown: no command line", "--rw=read --filename=T -zzzz", None, "-zzzz: is not an option")

@@ -30,7 +30,8 @@ enum foreign_kind {
  *   %/                 fio's bssplit as -reqsize mix has it
  *   %x                 the value without "0x"
  *   -%f                "-target <name>", or "-targets <n> <name> ..." for names with colons between
- *   -%l                the same for names with colons, commas or number signs between
+ *   -%l                the same for names with colons, commas or number signs between; "name..."
+ *                      becomes "-targets <n> name%03d"
  *   @one               "-reqsize 1" if the value is a bare number, which is no request by itself
  *
  * An option after "?" applies only where the command line has no such option otherwise. A word
@@ -83,6 +84,15 @@ const struct foreign *foreign_find(const struct foreign_tool *tool, const char *
  * it is none. A switch may have such a value too, as -S1 does.
  */
 size_t foreign_letter(const struct foreign_tool *tool, const char *text);
+
+/*
+ * The first `len` characters of `name`, in which a percent sign stands for itself, and `number`, a
+ * conversion, after them; in memory of `arena`. NULL: no memory.
+ */
+char *foreign_numbered(struct arena *arena, const char *name, size_t len, const char *number);
+
+/* True if the row names targets. */
+bool foreign_names_targets(const struct foreign *row);
 
 /* True of a word that depends on the rest of the command line, such as "@jobs". */
 bool foreign_is_special(const char *word);

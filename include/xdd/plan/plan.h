@@ -288,6 +288,7 @@ struct plan {
 	bool person;			 /* standard output gets the block for people */
 	bool drop_system_cache;		 /* empty all caches of the kernel before each pass */
 	const struct plan_input *inputs; /* which no output may replace */
+	bool supposes_files;  /* targets are supposed to be files of any size, and not examined */
 	const char *run_name; /* among the runs of the command line; NULL: the only one */
 	const struct plan_earlier *earlier; /* runs before it, while they are foreseen; or NULL */
 	size_t n_earlier;
