@@ -28,7 +28,9 @@ static size_t unknown_options(const char *template)
 		size_t len = strcspn(template, " "), dash = template[0] == '?';
 		char name[64] = "";
 
-		if (len < sizeof(name) && template[dash] == '-' && template[dash + 1] != '%') {
+		/* "-" alone is a value: standard output. */
+		if (len < sizeof(name) && len > 1 && template[dash] == '-' &&
+		    template[dash + 1] != '%') {
 			memcpy(name, template + dash + 1, len - dash - 1);
 			if (!option_find(&run_options, name)) {
 				print_message("-%s is no option\n", name);
