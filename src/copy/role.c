@@ -9,6 +9,7 @@
 
 #include "copy/signals.h"
 #include "xdd/sync/thread.h"
+#include "xdd/sys/cgroup.h"
 
 /* A stop: no thread of the role remains in a data connection. In any thread. */
 static void abort_data(void *arg)
@@ -57,6 +58,8 @@ int role_open(struct role **r_out, struct copy_job *job, enum copy_role is,
 	r->is = is;
 	r->ops = ops;
 	r->arg = arg;
+	r->begun_ns = clock_now_ns();
+	r->throttled_ns = cgroup_throttled_ns();
 	*job->why = '\0';
 	err = init_lock(r);
 	if (err) {

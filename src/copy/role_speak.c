@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "copy/signals.h"
+#include "xdd/sys/cgroup.h"
 
 /*
  * The peer may have ended in good order, with its last messages still on the way. If it has not,
@@ -36,10 +37,23 @@ int role_send(struct role *r, enum wire_type type, const void *body, size_t leng
 	return err;
 }
 
+/* The part of the wait for processors that a quota of this host explains. */
+static uint64_t quota_ns(const struct role *r, uint64_t wait_ns)
+{
+	const double elapsed_ns = (double)(clock_now_ns() - r->begun_ns);
+	const unsigned threads = r->job->data->n;
+	const uint64_t throttled_ns = cgroup_throttled_ns() - r->throttled_ns;
+	const double ns =
+		cgroup_throttled_share(throttled_ns, elapsed_ns, threads) * elapsed_ns * threads;
+
+	return ns < (double)wait_ns ? (uint64_t)ns : wait_ns;
+}
+
 static void own_counts(struct role *r, struct copy_counts *c)
 {
 	memset(c, 0, sizeof(*c));
 	r->ops->counts(r->arg, c);
+	c->quota_ns = quota_ns(r, c->cpu_wait_ns);
 	pthread_mutex_lock(&r->lock);
 	c->failed = r->failed;
 	c->warnings = r->warnings;

@@ -23,6 +23,8 @@ struct role {
 	enum copy_role is;
 	const struct role_ops *ops;
 	void *arg;
+	uint64_t begun_ns;
+	uint64_t throttled_ns; /* cgroup_throttled_ns() then */
 
 	pthread_t receiver, speaker; /* main thread */
 	bool has_receiver, has_speaker;

@@ -301,6 +301,12 @@ bool plan_warms_up(const struct target_plan *t)
 	return t->warmup_ops || t->warmup_ns;
 }
 
+bool plan_is_paced(const struct plan *plan, const struct target_plan *t)
+{
+	return t->throttle.interval_ns > 0 || t->throttle.delay_ns || plan->operation_delay_ns ||
+	       t->snooze_percent > 0 || t->lockstep.on;
+}
+
 bool plan_knows_order(const struct target_plan *t)
 {
 	return t->qthreads == 1 || t->ordering == ORDERING_STRICT || t->ordering == ORDERING_SERIAL;

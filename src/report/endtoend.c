@@ -30,6 +30,10 @@ static void add_side(struct endtoend_side *sum, const struct endtoend_side *from
 	sum->network_ns += from->network_ns;
 	sum->waiting_ns += from->waiting_ns;
 	sum->checking_ns += from->checking_ns;
+	sum->pace_ns += from->pace_ns;
+	sum->cpu_ns += from->cpu_ns;
+	sum->cpu_wait_ns += from->cpu_wait_ns;
+	sum->quota_ns += from->quota_ns;
 	sum->retransmits += from->retransmits;
 }
 
@@ -57,54 +61,43 @@ int endtoend_result_add(struct endtoend_result **sum, const struct endtoend_resu
 	return 0;
 }
 
-static double share(uint64_t ns, const struct endtoend_side *side, uint64_t n)
+static double share(uint64_t ns, uint64_t elapsed_ns, uint64_t n)
 {
-	double all = (double)side->elapsed_ns * (double)n;
+	double all = (double)elapsed_ns * (double)n;
 	double part = all > 0 ? (double)ns / all : 0;
 
 	return part < 1 ? part : 1;
 }
 
-struct endtoend_shares endtoend_shares(const struct endtoend_side *side, uint32_t n_qthreads)
+static struct copy_shares shares_of(const struct endtoend_side *side, uint64_t elapsed_ns,
+				    uint32_t n)
 {
-	return (struct endtoend_shares){
-		.storage = share(side->storage_ns, side, side->lanes ? side->lanes : n_qthreads),
-		.network = share(side->network_ns, side, n_qthreads),
-		.waiting = share(side->waiting_ns, side, n_qthreads),
-		.checking = share(side->checking_ns, side, n_qthreads),
+	return (struct copy_shares){
+		.storage = share(side->storage_ns, elapsed_ns, side->lanes ? side->lanes : n),
+		.network = share(side->network_ns, elapsed_ns, n),
+		.waiting = share(side->waiting_ns, elapsed_ns, n),
+		.checking = share(side->checking_ns, elapsed_ns, n),
+		.pace = share(side->pace_ns, elapsed_ns, n),
+		.processor = share(side->cpu_ns + side->cpu_wait_ns, elapsed_ns, n),
+		.quota = share(side->quota_ns, elapsed_ns, n),
 	};
 }
 
-/*
- * A source that limits the copy reads, checks or waits for its own pace, and the destination waits
- * for data. A destination that does so writes or checks, and the source's sends block. If the
- * network does so, sends block and the destination waits for data or receives it.
- */
-enum endtoend_bound endtoend_bound(const struct endtoend_result *r)
+struct copy_shares endtoend_shares(const struct endtoend_side *side, uint32_t n_qthreads)
 {
-	struct endtoend_shares s = endtoend_shares(&r->source, r->n_qthreads);
-	struct endtoend_shares d = endtoend_shares(&r->destination, r->n_qthreads);
-	double source = s.storage + s.checking + s.waiting;
-	double destination = d.storage + d.checking;
-	double arriving = d.network + d.waiting;
-	double network = s.network < arriving ? s.network : arriving;
-
-	if (!r->source.known || !r->destination.known || !r->source.elapsed_ns ||
-	    !r->destination.elapsed_ns)
-		return ENDTOEND_UNKNOWN;
-	if (network >= source && network >= destination)
-		return ENDTOEND_NETWORK;
-	return source >= destination ? ENDTOEND_SOURCE : ENDTOEND_DESTINATION;
+	return shares_of(side, side->elapsed_ns, n_qthreads);
 }
 
-const char *endtoend_bound_name(enum endtoend_bound bound)
+/* A source may have sent all long before the destination has written it. */
+struct copy_verdict endtoend_verdict(const struct endtoend_result *r)
 {
-	static const char *const names[] = {
-		[ENDTOEND_UNKNOWN] = NULL,
-		[ENDTOEND_SOURCE] = "source-bound",
-		[ENDTOEND_NETWORK] = "network-bound",
-		[ENDTOEND_DESTINATION] = "destination-bound",
-	};
+	const struct endtoend_side *s = &r->source, *d = &r->destination;
+	const uint64_t elapsed_ns = s->elapsed_ns > d->elapsed_ns ? s->elapsed_ns : d->elapsed_ns;
+	struct copy_shares source, destination;
 
-	return names[bound];
+	if (!s->known || !d->known || !s->elapsed_ns || !d->elapsed_ns)
+		return (struct copy_verdict){ 0 };
+	source = shares_of(s, elapsed_ns, r->n_qthreads);
+	destination = shares_of(d, elapsed_ns, r->n_qthreads);
+	return copy_limit_judge(&source, &destination, false);
 }

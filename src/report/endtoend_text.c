@@ -11,37 +11,48 @@ static void begin(FILE *f, const struct endtoend_result *r)
 	fprintf(f, "End-to-end, target %" PRIu32 ", ", r->target);
 }
 
+/* The pace, and the processor time that is part of the times before it. */
+static void write_processor(FILE *f, const struct copy_shares *s)
+{
+	if (s->pace > 0)
+		fprintf(f, ", paces %.1f %%", 100 * s->pace);
+	fprintf(f, " (processor %.1f %%)", 100 * s->processor);
+}
+
 static void write_source(FILE *f, const struct endtoend_result *r)
 {
-	struct endtoend_shares s = endtoend_shares(&r->source, r->n_qthreads);
+	struct copy_shares s = endtoend_shares(&r->source, r->n_qthreads);
 
-	if (r->source.known)
-		fprintf(f, "source reads %.1f %%, checks %.1f %%, sends %.1f %%, waits %.1f %%",
-			100 * s.storage, 100 * s.checking, 100 * s.network, 100 * s.waiting);
-	else
+	if (!r->source.known) {
 		fputs("the source did not report its times", f);
+		return;
+	}
+	fprintf(f, "source reads %.1f %%, checks %.1f %%, sends %.1f %%, waits %.1f %%",
+		100 * s.storage, 100 * s.checking, 100 * s.network, 100 * s.waiting);
+	write_processor(f, &s);
 }
 
 static void write_destination(FILE *f, const struct endtoend_result *r)
 {
-	struct endtoend_shares s = endtoend_shares(&r->destination, r->n_qthreads);
+	struct copy_shares s = endtoend_shares(&r->destination, r->n_qthreads);
 
-	if (r->destination.known)
-		fprintf(f,
-			"destination waits %.1f %%, receives %.1f %%, checks %.1f %%, writes "
-			"%.1f %%",
-			100 * s.waiting, 100 * s.network, 100 * s.checking, 100 * s.storage);
-	else
+	if (!r->destination.known) {
 		fputs("the destination did not report its times", f);
+		return;
+	}
+	fprintf(f, "destination waits %.1f %%, receives %.1f %%, checks %.1f %%, writes %.1f %%",
+		100 * s.waiting, 100 * s.network, 100 * s.checking, 100 * s.storage);
+	write_processor(f, &s);
 }
 
 static void write_times(FILE *f, const struct endtoend_result *r)
 {
-	const char *bound = endtoend_bound_name(endtoend_bound(r));
+	const struct copy_verdict v = endtoend_verdict(r);
+	char text[COPY_VERDICT_SIZE];
 
 	begin(f, r);
-	if (bound)
-		fprintf(f, "%s: ", bound);
+	if (copy_verdict_text(&v, text))
+		fprintf(f, "limited by %s: ", text);
 	write_source(f, r);
 	fputs("; ", f);
 	write_destination(f, r);

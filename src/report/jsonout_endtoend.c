@@ -6,17 +6,12 @@
 
 static json_t *side(const struct endtoend_result *r, const struct endtoend_side *s)
 {
-	struct endtoend_shares shares = endtoend_shares(s, r->n_qthreads);
-	json_t *o, *of;
+	const struct copy_shares shares = endtoend_shares(s, r->n_qthreads);
+	json_t *o;
 
 	if (!s->known)
 		return json_null();
 	o = json_object();
-	of = json_object();
-	jvalue_put(of, "storage", jvalue_real(shares.storage));
-	jvalue_put(of, "network", jvalue_real(shares.network));
-	jvalue_put(of, "waiting", jvalue_real(shares.waiting));
-	jvalue_put(of, "checking", jvalue_real(shares.checking));
 	jvalue_put(o, "ops", jvalue_count(s->ops));
 	jvalue_put(o, "bytes", jvalue_count(s->bytes));
 	jvalue_put(o, "failed", jvalue_count(s->failed));
@@ -26,8 +21,12 @@ static json_t *side(const struct endtoend_result *r, const struct endtoend_side 
 	jvalue_put(o, "network_ns", jvalue_count(s->network_ns));
 	jvalue_put(o, "waiting_ns", jvalue_count(s->waiting_ns));
 	jvalue_put(o, "checking_ns", jvalue_count(s->checking_ns));
+	jvalue_put(o, "pace_ns", jvalue_count(s->pace_ns));
+	jvalue_put(o, "cpu_ns", jvalue_count(s->cpu_ns));
+	jvalue_put(o, "cpu_wait_ns", jvalue_count(s->cpu_wait_ns));
+	jvalue_put(o, "cpu_quota_ns", jvalue_count(s->quota_ns));
 	jvalue_put(o, "retransmits", jvalue_count(s->retransmits));
-	jvalue_put(o, "shares", of);
+	jvalue_put(o, "shares", jvalue_shares(&shares));
 	return o;
 }
 
@@ -48,6 +47,7 @@ static json_t *monitor(const struct endtoend_monitor *m)
 json_t *jsonout_endtoend_value(const struct endtoend_result *r)
 {
 	json_t *o = json_object(), *connections = json_array();
+	const struct copy_verdict v = endtoend_verdict(r);
 
 	for (uint32_t i = 0; i < r->n_info; i++)
 		json_array_append_new(connections, jvalue_connection(&r->info[i]));
@@ -62,7 +62,8 @@ json_t *jsonout_endtoend_value(const struct endtoend_result *r)
 	jvalue_put(o, "compared_bytes", jvalue_count(r->compared_bytes));
 	jvalue_put(o, "differing_bytes", jvalue_count(endtoend_differing_bytes(r)));
 	jvalue_put(o, "restart_monitor", monitor(&r->monitor));
-	jvalue_put(o, "bound", jvalue_text(endtoend_bound_name(endtoend_bound(r))));
+	jvalue_put(o, "bound", jvalue_text(copy_verdict_name(&v)));
+	jvalue_put(o, "bound_between", jvalue_between(&v));
 	jvalue_put(o, "qthreads", jvalue_count(r->n_qthreads));
 	jvalue_put(o, "source", side(r, &r->source));
 	jvalue_put(o, "destination", side(r, &r->destination));

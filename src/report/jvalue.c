@@ -108,6 +108,32 @@ json_t *jvalue_messages(void)
 	return array;
 }
 
+json_t *jvalue_shares(const struct copy_shares *s)
+{
+	json_t *o = json_object();
+
+	jvalue_put(o, "storage", jvalue_real(s->storage));
+	jvalue_put(o, "network", jvalue_real(s->network));
+	jvalue_put(o, "waiting", jvalue_real(s->waiting));
+	jvalue_put(o, "checking", jvalue_real(s->checking));
+	jvalue_put(o, "pace", jvalue_real(s->pace));
+	jvalue_put(o, "processor", jvalue_real(s->processor));
+	jvalue_put(o, "flush", jvalue_real(s->flush));
+	return o;
+}
+
+json_t *jvalue_between(const struct copy_verdict *v)
+{
+	json_t *array;
+
+	if (v->other == COPY_LIMIT_UNKNOWN)
+		return json_null();
+	array = json_array();
+	json_array_append_new(array, jvalue_text(copy_limit_name(v->limit)));
+	json_array_append_new(array, jvalue_text(copy_limit_name(v->other)));
+	return array;
+}
+
 int jvalue_put(json_t *object, const char *key, json_t *value)
 {
 	return value ? json_object_set_new(object, key, value) : -1;

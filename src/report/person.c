@@ -110,7 +110,7 @@ void person_endtoend(struct person *p, const struct endtoend_result *e)
 	p->copy.source = e->role == E2E_SOURCE;
 	p->copy.complete = p->copy.complete && e->complete;
 	p->copy.ops += own->ops;
-	p->copy.bound = endtoend_bound(e);
+	p->copy.verdict = endtoend_verdict(e);
 	snprintf(p->copy.digest, sizeof(p->copy.digest), "%s", own->digest);
 }
 

@@ -54,7 +54,7 @@ struct person_copy {
 	bool source;
 	uint64_t ops;
 	char digest[ENDTOEND_HEX_SIZE];
-	enum endtoend_bound bound;
+	struct copy_verdict verdict;
 };
 
 /* The passes of the run, or of the only target. */

@@ -131,31 +131,18 @@ static int limit_text(const struct verdict_facts *f, enum result_bound bound, ch
 	return 0;
 }
 
-/* The limit of an end-to-end copy: its parts are known better than the threads of one side. */
-static const char *copy_limit(const struct verdict_facts *f)
-{
-	switch (f->copy.bound) {
-	case ENDTOEND_SOURCE:
-		return "the storage of the source";
-	case ENDTOEND_NETWORK:
-		return "the network";
-	case ENDTOEND_DESTINATION:
-		return "the storage of the destination";
-	case ENDTOEND_UNKNOWN:
-		break;
-	}
-	return NULL;
-}
-
 static int add_limit(const struct verdict_facts *f, struct verdict *v)
 {
-	char text[240], of[64];
+	char text[240], of[64], copy[COPY_VERDICT_SIZE];
 	int err = 0;
 
 	if (f->elapsed_ns < TRIAL_NS)
 		return 0;
+	/* The parts of a copy are known better than the threads of one side. */
 	if (f->copy.any)
-		return copy_limit(f) ? add(v, SCREEN_BOLD, "limited by", "%s", copy_limit(f)) : 0;
+		return copy_verdict_text(&f->copy.verdict, copy) ?
+			       add(v, SCREEN_BOLD, "limited by", "%s", copy) :
+			       0;
 	for (unsigned i = 0; i < RESULT_BOUNDS && !err; i++) {
 		const size_t n = f->bounds[i].n;
 

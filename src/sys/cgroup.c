@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 
 #include "xdd/base/nstime.h"
+#include "xdd/sys/topology.h"
 
 #define MOUNTS "/sys/fs/cgroup"
 
@@ -194,4 +195,14 @@ void cgroup_io_limits(dev_t dev, struct cgroup_io *io)
 	*io = (struct cgroup_io){ 0 };
 	snprintf(w.disk, sizeof(w.disk), "%u:%u ", major(dev), minor(dev));
 	cgroup_each("blkio", consider_io, &w);
+}
+
+double cgroup_throttled_share(uint64_t throttled_ns, double elapsed_ns, double threads)
+{
+	struct idset all;
+	const double processors = topology_processors(&all) ? 1 : idset_count(&all);
+	const double time = elapsed_ns * (threads < processors ? threads : processors);
+	const double share = time > 0 ? (double)throttled_ns / time : 0;
+
+	return share < 1 ? share : 1;
 }

@@ -48,47 +48,41 @@ static struct copy_counts times(unsigned storage, unsigned network, unsigned wai
 				     .checking_ns = checking * percent };
 }
 
-static void assert_limit(const char *name, struct copy_counts s, struct copy_counts d)
+static const char *limit_of(struct copy_counts s, struct copy_counts d, uint64_t elapsed_ns,
+			    unsigned threads)
 {
-	struct copy_bottleneck b = bottleneck_judge(&s, &d, NS_PER_SEC, 10);
+	struct copy_bottleneck b = bottleneck_judge(&s, &d, elapsed_ns, threads);
 
-	if (name)
-		assert_string_equal(bottleneck_name(b.limit), name);
-	else
-		assert_null(bottleneck_name(b.limit));
+	return copy_verdict_name(&b.verdict);
 }
 
+/* The shares reach the judge, which has a test of its own. */
 static void test_bottleneck(void **state)
 {
 	struct copy_counts s = times(80, 10, 0, 10), d = times(5, 5, 85, 5);
 
 	(void)state;
-	/* Slow reads; and reads that share the time with digests. */
-	assert_limit("source", s, d);
-	assert_limit("source", times(40, 10, 5, 45), times(10, 10, 75, 5));
-	/* Sends block, and the destination waits for data, or is busy receiving. */
-	assert_limit("network", times(10, 85, 0, 5), times(10, 5, 80, 5));
-	assert_limit("network", times(10, 80, 0, 10), times(10, 80, 0, 10));
-	/* Sends block because the destination writes. */
-	assert_limit("destination", times(5, 90, 0, 5), times(85, 5, 5, 5));
-	/* The files are there at once, and durable later. */
+	assert_string_equal(limit_of(s, d, NS_PER_SEC, 10), "source-storage");
+	assert_string_equal(limit_of(times(10, 85, 0, 5), d, NS_PER_SEC, 10), "network");
+	assert_string_equal(limit_of(times(5, 90, 0, 5), times(85, 5, 5, 5), NS_PER_SEC, 10),
+			    "destination-storage");
+	s.cpu_ns = NS_PER_SEC;
+	s.cpu_wait_ns = 8 * NS_PER_SEC;
+	assert_string_equal(limit_of(s, d, NS_PER_SEC, 10), "source-processor");
+	/* The flushes of one thread. */
 	d = times(10, 0, 20, 0);
 	d.flush_ns = 7 * NS_PER_SEC / 10;
-	assert_limit("destination", times(5, 30, 5, 5), d);
+	assert_string_equal(limit_of(times(5, 30, 5, 5), d, NS_PER_SEC, 10), "destination-storage");
 	/* Both wait: for names. */
-	assert_limit("files", times(5, 5, 90, 0), times(10, 0, 90, 0));
-	/* Equal parts. */
-	assert_limit("none", times(45, 45, 5, 5), times(45, 10, 40, 5));
-	assert_limit("none", times(30, 30, 20, 20), times(30, 30, 20, 20));
-	/* More than there can be, as threads of other kinds count too. */
-	assert_limit("destination", times(0, 100, 0, 0), times(250, 0, 0, 0));
+	assert_string_equal(limit_of(times(5, 5, 90, 0), times(10, 0, 90, 0), NS_PER_SEC, 10),
+			    "files");
 	/* Too short, or nothing was moved. */
 	d = times(5, 5, 85, 5);
-	assert_null(bottleneck_name(bottleneck_judge(&s, &d, NS_PER_SEC / 10, 10).limit));
-	assert_null(bottleneck_name(bottleneck_judge(&s, &d, 0, 10).limit));
-	assert_null(bottleneck_name(bottleneck_judge(&s, &d, NS_PER_SEC, 0).limit));
-	assert_limit(NULL, (struct copy_counts){ .storage_ns = NS_PER_SEC * 10 },
-		     (struct copy_counts){ 0 });
+	assert_null(limit_of(s, d, NS_PER_SEC / 10, 10));
+	assert_null(limit_of(s, d, 0, 10));
+	assert_null(limit_of(s, d, NS_PER_SEC, 0));
+	s.moved_bytes = d.moved_bytes = 0;
+	assert_null(limit_of(s, d, NS_PER_SEC, 10));
 }
 
 /* ---- progress ---- */
@@ -375,13 +369,16 @@ static void test_summary_of_bottleneck(void **state)
 	s.elapsed_ns = NS_PER_SEC;
 	s.connections = 10;
 	s.source = times(10, 85, 0, 5);
+	s.source.cpu_ns = 4 * NS_PER_SEC / 10;
+	s.source.cpu_wait_ns = 2 * NS_PER_SEC / 10;
 	s.destination = times(10, 5, 80, 5);
 	assert_summary(
 		&s,
 		"copied 0 files, 0 B, in 1.00 s\n"
-		"  bottleneck: network\n"
-		"    source reads 10 %, checks 5 %, sends 85 %, waits 0 %; destination "
-		"waits 80 %, receives 5 %, checks 5 %, writes 10 %, flushes 0 %\n"
+		"  bottleneck: the network\n"
+		"    source reads 10 %, checks 5 %, sends 85 %, waits 0 %, processor 6 %; "
+		"destination waits 80 %, receives 5 %, checks 5 %, writes 10 %, flushes 0 %, "
+		"processor 0 %\n"
 		"  not encrypted (-encrypt); a checksum of all data that was sent was checked\n");
 }
 

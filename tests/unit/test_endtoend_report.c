@@ -63,36 +63,42 @@ static struct endtoend_result *result_of(struct endtoend_side source,
 	return r;
 }
 
-static enum endtoend_bound bound_of(struct endtoend_side source, struct endtoend_side destination)
+static enum copy_limit limit_of(struct endtoend_side source, struct endtoend_side destination)
 {
 	struct endtoend_result *r = result_of(source, destination);
-	enum endtoend_bound bound = endtoend_bound(r);
+	struct copy_verdict v = endtoend_verdict(r);
 
 	free(r);
-	return bound;
+	assert_int_equal(v.other, COPY_LIMIT_UNKNOWN);
+	return v.limit;
 }
 
+/* The shares reach the judge, which has a test of its own. */
 static void test_verdict(void **state)
 {
-	struct endtoend_side serial = side_of(240, 1, 9, 750);
+	struct endtoend_side serial = side_of(240, 1, 9, 750), side;
 
 	(void)state;
-	/* A slow source: the destination waits. Its own pace, by -throttle, is the source's too. */
-	assert_int_equal(bound_of(side_of(900, 20, 60, 0), side_of(50, 20, 30, 890)),
-			 ENDTOEND_SOURCE);
-	assert_int_equal(bound_of(side_of(30, 20, 60, 880), side_of(50, 20, 30, 890)),
-			 ENDTOEND_SOURCE);
-	/* Sends block, and the destination waits for data, or for the rest of a block. */
-	assert_int_equal(bound_of(side_of(30, 20, 940, 0), side_of(50, 20, 30, 890)),
-			 ENDTOEND_NETWORK);
-	assert_int_equal(bound_of(side_of(30, 20, 940, 0), side_of(50, 20, 890, 30)),
-			 ENDTOEND_NETWORK);
-	/* Sends block, and the destination has no time to receive. */
-	assert_int_equal(bound_of(side_of(30, 20, 940, 0), side_of(900, 20, 60, 10)),
-			 ENDTOEND_DESTINATION);
+	assert_int_equal(limit_of(side_of(900, 20, 60, 0), side_of(50, 20, 30, 890)),
+			 COPY_LIMIT_SOURCE_STORAGE);
+	assert_int_equal(limit_of(side_of(30, 20, 940, 0), side_of(50, 20, 30, 890)),
+			 COPY_LIMIT_NETWORK);
+	assert_int_equal(limit_of(side_of(30, 20, 940, 0), side_of(900, 20, 60, 10)),
+			 COPY_LIMIT_DESTINATION_STORAGE);
 	/* One write at a time, by -ordering serial: its QThreads wait for that one. */
 	serial.lanes = 1;
-	assert_int_equal(bound_of(side_of(30, 20, 940, 0), serial), ENDTOEND_DESTINATION);
+	assert_int_equal(limit_of(side_of(30, 20, 940, 0), serial), COPY_LIMIT_DESTINATION_STORAGE);
+	side = side_of(30, 20, 60, 0);
+	side.pace_ns = 4 * 880 * MS;
+	assert_int_equal(limit_of(side, side_of(50, 20, 30, 890)), COPY_LIMIT_SOURCE_PACE);
+	side = side_of(300, 20, 660, 0);
+	side.cpu_ns = 4 * 50 * MS;
+	side.cpu_wait_ns = 4 * 900 * MS;
+	assert_int_equal(limit_of(side, side_of(50, 20, 30, 890)), COPY_LIMIT_SOURCE_PROCESSOR);
+	/* The source has filled all buffers in a tenth of the time. */
+	side = side_of(30, 20, 50, 0);
+	side.elapsed_ns = 100 * MS;
+	assert_int_equal(limit_of(side, side_of(900, 20, 60, 10)), COPY_LIMIT_DESTINATION_STORAGE);
 }
 
 static void test_no_verdict(void **state)
@@ -101,19 +107,18 @@ static void test_no_verdict(void **state)
 
 	(void)state;
 	unknown.known = false;
-	assert_int_equal(bound_of(unknown, side), ENDTOEND_UNKNOWN);
-	assert_int_equal(bound_of(side, unknown), ENDTOEND_UNKNOWN);
+	assert_int_equal(limit_of(unknown, side), COPY_LIMIT_UNKNOWN);
+	assert_int_equal(limit_of(side, unknown), COPY_LIMIT_UNKNOWN);
 	unknown = side;
 	unknown.elapsed_ns = 0;
-	assert_int_equal(bound_of(side, unknown), ENDTOEND_UNKNOWN);
-	assert_null(endtoend_bound_name(ENDTOEND_UNKNOWN));
+	assert_int_equal(limit_of(side, unknown), COPY_LIMIT_UNKNOWN);
 }
 
 /* Operations in flight overlap: their times are a share of what all lanes could do. */
 static void test_shares(void **state)
 {
 	struct endtoend_side side = side_of(8000, 100, 300, 200);
-	struct endtoend_shares shares;
+	struct copy_shares shares;
 
 	(void)state;
 	side.lanes = 64;
@@ -177,14 +182,17 @@ static void test_lines(void **state)
 	char *text;
 
 	(void)state;
+	r->source.cpu_ns = 4 * 40 * MS;
+	r->source.cpu_wait_ns = 4 * 20 * MS;
+	r->destination.pace_ns = 4 * 10 * MS;
 	r->monitor = (struct endtoend_monitor){ true, 12, 1500000000, 13, 4000000 };
 	assert_int_equal(endtoend_result_add(&sum, r), 0);
 	text = lines_of(sum);
 	assert_string_equal(
 		text,
-		"End-to-end, target 3, network-bound: source reads 3.0 %, checks 2.0 %, sends 94.0 "
-		"%, waits 0.0 %; destination waits 89.0 %, receives 3.0 %, checks 2.5 %, writes "
-		"5.0 %\n"
+		"End-to-end, target 3, limited by the network: source reads 3.0 %, checks 2.0 %, "
+		"sends 94.0 %, waits 0.0 % (processor 6.0 %); destination waits 89.0 %, receives "
+		"3.0 %, checks 2.5 %, writes 5.0 %, paces 1.0 % (processor 0.0 %)\n"
 		"End-to-end, target 3, both sides confirm 100 operations, 409600 bytes, digest "
 		"000102030405060708090a0b0c0d0e0f\n"
 		"End-to-end, target 3, 2 connections, retransmissions 7, round trip 1.000 to 2.000 "
@@ -213,7 +221,7 @@ static void test_lines_of_one_side(void **state)
 	assert_string_equal(
 		text,
 		"End-to-end, target 3, source reads 3.0 %, checks 2.0 %, sends 94.0 %, waits 0.0 "
-		"%; the destination did not report its times\n"
+		"% (processor 0.0 %); the destination did not report its times\n"
 		"End-to-end, target 3, not confirmed by the other side: 100 operations, 409600 "
 		"bytes, 3 failed on the source, 0 on the destination, digest of the last pass "
 		"000102030405060708090a0b0c0d0e0f\n");
@@ -241,6 +249,7 @@ static void test_json(void **state)
 	assert_string_equal(json_string_value(json_object_get(o, "peer_host")), "tape");
 	assert_true(json_is_true(json_object_get(o, "confirmed")));
 	assert_true(json_is_null(json_object_get(o, "bound")));
+	assert_true(json_is_null(json_object_get(o, "bound_between")));
 	assert_true(json_is_null(json_object_get(o, "destination")));
 	side = json_object_get(o, "source");
 	assert_int_equal(number(side, "network_ns"), 3760 * MS);

@@ -314,14 +314,16 @@ static void test_copies(void **state)
 	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
 
 	(void)state;
-	f.copy = (struct person_copy){
-		.any = true, .complete = true, .ops = 64, .digest = "abc", .bound = ENDTOEND_NETWORK
-	};
+	f.copy = (struct person_copy){ .any = true,
+				       .complete = true,
+				       .ops = 64,
+				       .digest = "abc",
+				       .verdict = { .limit = COPY_LIMIT_NETWORK } };
 	assert_string_equal(text_of(&f),
 			    "copy complete: both sides confirm 64 requests, digest abc\n"
 			    "limited by: the network\n");
 	f.copy.complete = false;
-	f.copy.bound = ENDTOEND_UNKNOWN;
+	f.copy.verdict.limit = COPY_LIMIT_UNKNOWN;
 	assert_string_equal(text_of(&f),
 			    "copy not confirmed: this side wrote 64 requests, and the other side "
 			    "does not confirm them\n");

@@ -66,10 +66,10 @@ static inline uint64_t sample_length(enum wire_type type)
 	case WIRE_COPY_COUNTS:
 	case WIRE_COPY_FINISH:
 	case WIRE_COPY_FINISHED:
-		return 176;
+		return 200;
 	case WIRE_PASS_END:
 	case WIRE_PASS_RESULT:
-		return 104;
+		return 136;
 	case WIRE_ERROR:
 	case WIRE_COPY_FILE_END:
 	case WIRE_COPY_CANCEL:
@@ -149,6 +149,10 @@ static inline struct wire_pass sample_pass(void)
 		.first_read_ns = 11,
 		.last_write_ns = 12,
 		.retransmits = 13,
+		.pace_ns = 14,
+		.cpu_ns = 15,
+		.cpu_wait_ns = 16,
+		.quota_ns = 17,
 	};
 }
 

@@ -212,11 +212,15 @@ struct wire_pass {
 	uint64_t elapsed_ns;
 	uint64_t storage_ns;	/* in reads, or in writes */
 	uint64_t network_ns;	/* sending, or receiving payloads */
-	uint64_t waiting_ns;	/* for the next message (destination), for a turn, for the gate */
+	uint64_t waiting_ns;	/* for the next message (destination), or for a turn */
 	uint64_t checking_ns;	/* checksums */
 	uint64_t first_read_ns; /* source: from the start of the pass to its first complete read */
 	uint64_t last_write_ns; /* destination: to its last complete write */
 	uint64_t retransmits;
+	uint64_t pace_ns;		 /* for its own pace by request */
+	uint64_t cpu_ns;		 /* running on a processor, in any of these times */
+	uint64_t cpu_wait_ns;		 /* ready to run, and without a processor */
+	uint64_t quota_ns;		 /* the part of it that a CPU quota explains */
 	char error[WIRE_MAX_TEXT_BYTES]; /* of the first that failed, one line; "": none */
 };
 

@@ -397,6 +397,9 @@ const char *plan_open_sync_name(enum open_sync sync);
 /* True if passes of the target begin with a warm-up. */
 bool plan_warms_up(const struct target_plan *t);
 
+/* True if the operations of the target have a time, or another target, to wait for. */
+bool plan_is_paced(const struct plan *plan, const struct target_plan *t);
+
 /*
  * True if a run can know in which order the operations of `t` reach the kernel. Several QThreads
  * without an order overtake each other inside the system calls, where nothing counts.

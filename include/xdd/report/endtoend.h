@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "xdd/plan/endtoend_options.h"
+#include "xdd/report/copy_limit.h"
 #include "xdd/stat/connection_info.h"
 
 #define ENDTOEND_HEX_SIZE 33 /* 16 bytes in hexadecimal, with the NUL */
@@ -27,8 +28,12 @@ struct endtoend_side {
 	uint64_t elapsed_ns;
 	uint64_t storage_ns;  /* reads, or writes */
 	uint64_t network_ns;  /* sending, or receiving data */
-	uint64_t waiting_ns;  /* for a message, a turn or the gate */
+	uint64_t waiting_ns;  /* for a message or a turn */
 	uint64_t checking_ns; /* checksums */
+	uint64_t pace_ns;     /* for its own pace by request, such as -throttle */
+	uint64_t cpu_ns;      /* running on a processor, in any of these */
+	uint64_t cpu_wait_ns; /* ready to run, and without a processor */
+	uint64_t quota_ns;    /* the part of it that a CPU quota explains */
 	uint64_t retransmits; /* segments */
 };
 
@@ -74,28 +79,11 @@ struct endtoend_result *endtoend_result_new(uint32_t n);
  */
 int endtoend_result_add(struct endtoend_result **sum, const struct endtoend_result *from);
 
-/* Shares of the time that the QThreads of a side had, from 0 to 1. */
-struct endtoend_shares {
-	double storage; /* of what its lanes could do */
-	double network;
-	double waiting;
-	double checking;
-};
-
-struct endtoend_shares endtoend_shares(const struct endtoend_side *side, uint32_t n_qthreads);
+/* Shares of the time that the QThreads of a side had. */
+struct copy_shares endtoend_shares(const struct endtoend_side *side, uint32_t n_qthreads);
 
 /* The part of the copy that limited it. */
-enum endtoend_bound {
-	ENDTOEND_UNKNOWN,
-	ENDTOEND_SOURCE,
-	ENDTOEND_NETWORK,
-	ENDTOEND_DESTINATION,
-};
-
-enum endtoend_bound endtoend_bound(const struct endtoend_result *r);
-
-/* "source-bound" and so on; NULL: unknown. */
-const char *endtoend_bound_name(enum endtoend_bound bound);
+struct copy_verdict endtoend_verdict(const struct endtoend_result *r);
 
 /* The lines for people about the sums over the passes. */
 void endtoend_write(FILE *f, const struct endtoend_result *r);

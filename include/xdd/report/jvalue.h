@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "xdd/report/copy_limit.h"
 #include "xdd/stat/connection_info.h"
 
 /* `text`, with U+FFFD in the place of bytes that are not UTF-8; null for NULL. */
@@ -36,6 +37,12 @@ json_t *jvalue_stonewall(const struct stonewall_result *s);
 
 /* Facts of a connection, as an object. */
 json_t *jvalue_connection(const struct connection_info *c);
+
+/* The shares of a side of a copy. */
+json_t *jvalue_shares(const struct copy_shares *s);
+
+/* The two parts of a copy of which either may have limited it; null: its verdict is clear. */
+json_t *jvalue_between(const struct copy_verdict *v);
 
 /* The messages that the log keeps (log_kept()): an array of objects with level and text. */
 json_t *jvalue_messages(void);

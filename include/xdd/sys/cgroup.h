@@ -41,4 +41,10 @@ struct cgroup_io {
  */
 void cgroup_io_limits(dev_t dev, struct cgroup_io *io);
 
+/*
+ * The share of its time, from 0 to 1, in which each of `threads` was stopped by a quota that took
+ * `throttled_ns` of `elapsed_ns`: one processor for each thread, as far as there are processors.
+ */
+double cgroup_throttled_share(uint64_t throttled_ns, double elapsed_ns, double threads);
+
 #endif

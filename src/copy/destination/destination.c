@@ -154,6 +154,8 @@ static int handle(struct destination *d, const struct wire_header *h, const uint
 {
 	struct stamp stamp = { 0 };
 
+	if (d->job->data->inside)
+		cpu_use_add(&d->channel, &d->cpu);
 	/* Data that comes through the channel has no time of a network by itself. */
 	return h->type == WIRE_COPY_OFFER ? entries_offer(d, body, h->length, why) :
 					    receive_message(d, 0, &stamp, h, body, why);
@@ -207,6 +209,8 @@ static void counts(void *arg, struct copy_counts *c)
 	c->flush_ns = get(&t->flush_ns);
 	c->resumed_bytes = get(&t->resumed_bytes);
 	c->owners_not_set = get(&t->owners_not_set);
+	c->cpu_ns = atomic_load(&d->cpu.cpu_ns);
+	c->cpu_wait_ns = atomic_load(&d->cpu.wait_ns);
 }
 
 /* ---- begin and end ---- */

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "copy/cpu_use.h"
 #include "copy/destination/answers.h"
 #include "copy/destination/commit.h"
 #include "copy/destination/items.h"
@@ -59,6 +60,8 @@ struct destination {
 	struct answers answers;
 	struct items items;
 	struct tally tally;
+	struct cpu_sums cpu;	/* of the data threads, or of the receiving thread */
+	struct cpu_use channel; /* of the receiving thread, where data comes through the channel */
 
 	/* atomic */
 	_Atomic bool all_offered; /* COPY_END has come */

@@ -22,6 +22,7 @@ struct receiver {
 	struct destination *d;
 	struct link *link;
 	unsigned number;
+	struct cpu_use cpu;
 	pthread_t thread;
 	bool started;
 	uint8_t *buffer;
@@ -154,6 +155,7 @@ static int receive_one(struct receiver *r, char *why)
 	stamp.network_end_ns = stamps_now(d->stamps);
 	tally_add(&d->tally.checking_ns, ns[0]);
 	tally_add(&d->tally.network_ns, ns[1]);
+	cpu_use_add(&r->cpu, &d->cpu);
 	return err ? err : receive_message(d, r->number, &stamp, &h, r->buffer, why);
 }
 

@@ -61,7 +61,8 @@ static void list_counts(const struct copy_counts *b, uint64_t out[N_COUNTS])
 		b->skipped_bytes,  b->dirs,	     b->links,	      b->failed,
 		b->warnings,	   b->moved_bytes,   b->storage_ns,   b->network_ns,
 		b->waiting_ns,	   b->checking_ns,   b->flush_ns,     b->resumed_bytes,
-		b->owners_not_set, b->status,
+		b->owners_not_set, b->status,	     b->cpu_ns,	      b->cpu_wait_ns,
+		b->quota_ns,
 	};
 
 	_Static_assert(sizeof(fields) == sizeof(struct copy_counts), "all fields");
@@ -107,6 +108,9 @@ enum wire_fault copy_decode_counts(const uint8_t *body, size_t length, struct co
 	b->resumed_bytes = body_get_amount(&c);
 	b->owners_not_set = body_get_amount(&c);
 	b->status = body_get_amount(&c);
+	b->cpu_ns = body_get_amount(&c);
+	b->cpu_wait_ns = body_get_amount(&c);
+	b->quota_ns = body_get_amount(&c);
 	if (b->walk_done > 1 || b->status > UINT32_MAX || !is_status((uint32_t)b->status))
 		c.bad = true;
 	return body_end(&c);

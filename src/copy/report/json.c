@@ -169,18 +169,6 @@ static json_t *settings_value(const struct copy_settings *s)
 	return o;
 }
 
-static json_t *shares_value(const struct copy_shares *s)
-{
-	json_t *o = json_object();
-
-	jvalue_put(o, "storage", jvalue_real(s->storage));
-	jvalue_put(o, "network", jvalue_real(s->network));
-	jvalue_put(o, "waiting", jvalue_real(s->waiting));
-	jvalue_put(o, "checking", jvalue_real(s->checking));
-	jvalue_put(o, "flush", jvalue_real(s->flush));
-	return o;
-}
-
 /* The counters of a side. */
 static json_t *side_value(const struct copy_counts *c, const struct copy_shares *shares)
 {
@@ -207,8 +195,11 @@ static json_t *side_value(const struct copy_counts *c, const struct copy_shares 
 	jvalue_put(o, "waiting_ns", jvalue_count(c->waiting_ns));
 	jvalue_put(o, "checking_ns", jvalue_count(c->checking_ns));
 	jvalue_put(o, "flush_ns", jvalue_count(c->flush_ns));
+	jvalue_put(o, "cpu_ns", jvalue_count(c->cpu_ns));
+	jvalue_put(o, "cpu_wait_ns", jvalue_count(c->cpu_wait_ns));
+	jvalue_put(o, "cpu_quota_ns", jvalue_count(c->quota_ns));
 	jvalue_put(o, "status", jvalue_count(c->status));
-	jvalue_put(o, "shares", shares_value(shares));
+	jvalue_put(o, "shares", jvalue_shares(shares));
 	return o;
 }
 
@@ -251,7 +242,8 @@ static json_t *document(struct copy_json *j, const struct copy_state *s)
 	jvalue_put(o, "would_copy_bytes", jvalue_count(s->would_bytes));
 	jvalue_put(o, "encrypted", json_boolean(s->encrypted));
 	jvalue_put(o, "through_ssh", json_boolean(s->inside));
-	jvalue_put(o, "bottleneck", jvalue_text(bottleneck_name(b.limit)));
+	jvalue_put(o, "bottleneck", jvalue_text(copy_verdict_name(&b.verdict)));
+	jvalue_put(o, "bottleneck_between", jvalue_between(&b.verdict));
 	jvalue_put(o, "source_side", side_value(&s->source, &b.source));
 	jvalue_put(o, "destination_side", side_value(&s->destination, &b.destination));
 	jvalue_put(o, "connections", json_incref(j->connections));

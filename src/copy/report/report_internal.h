@@ -12,6 +12,7 @@
 #include "copy/message/message.h"
 #include "copy/report/report.h"
 #include "xdd/copy/copy.h"
+#include "xdd/report/copy_limit.h"
 #include "xdd/report/outfile.h"
 #include "xdd/stat/connection_info.h"
 
@@ -29,23 +30,8 @@ void copy_report_entry(struct copy_report *r, const char *path, enum copy_kind k
 
 /* ---- the part that limited a copy: bottleneck.c ---- */
 
-/* Shares of the time that the data threads of a side had, from 0 to 1. */
-struct copy_shares {
-	double storage, network, waiting, checking;
-	double flush; /* of the thread that flushes and renames */
-};
-
-enum copy_limit {
-	COPY_LIMIT_UNKNOWN, /* too short to tell, or a side has not reported */
-	COPY_LIMIT_SOURCE,
-	COPY_LIMIT_NETWORK,
-	COPY_LIMIT_DESTINATION,
-	COPY_LIMIT_FILES, /* files had to be found or created; data threads waited */
-	COPY_LIMIT_NONE,  /* nothing dominates */
-};
-
 struct copy_bottleneck {
-	enum copy_limit limit;
+	struct copy_verdict verdict;
 	struct copy_shares source, destination;
 };
 
@@ -53,9 +39,6 @@ struct copy_bottleneck {
 struct copy_bottleneck bottleneck_judge(const struct copy_counts *source,
 					const struct copy_counts *destination, uint64_t elapsed_ns,
 					unsigned threads);
-
-/* "source", "network", "destination", "files", "none"; NULL: unknown. */
-const char *bottleneck_name(enum copy_limit limit);
 
 /* ---- what is known at one time ---- */
 

@@ -144,27 +144,22 @@ static void put_failures(FILE *f, const struct copy_state *s)
 
 static void put_bottleneck(FILE *f, const struct copy_state *s)
 {
-	static const char *const texts[] = {
-		[COPY_LIMIT_SOURCE] = "source",
-		[COPY_LIMIT_NETWORK] = "network",
-		[COPY_LIMIT_DESTINATION] = "destination",
-		[COPY_LIMIT_FILES] = "files had to be found or created, while data "
-				     "connections waited",
-		[COPY_LIMIT_NONE] = "nothing dominates",
-	};
 	struct copy_bottleneck b =
 		bottleneck_judge(&s->source, &s->destination, s->elapsed_ns, s->connections);
 	const struct copy_shares *from = &b.source, *to = &b.destination;
+	char text[COPY_VERDICT_SIZE];
 
-	if (b.limit == COPY_LIMIT_UNKNOWN)
+	if (!copy_verdict_text(&b.verdict, text))
 		return;
-	fprintf(f, "  bottleneck: %s\n", texts[b.limit]);
+	fprintf(f, "  bottleneck: %s\n", text);
 	fprintf(f,
-		"    source reads %.0f %%, checks %.0f %%, sends %.0f %%, waits %.0f %%; "
-		"destination waits %.0f %%, receives %.0f %%, checks %.0f %%, writes %.0f %%, flushes %.0f %%\n",
+		"    source reads %.0f %%, checks %.0f %%, sends %.0f %%, waits %.0f %%, "
+		"processor %.0f %%; "
+		"destination waits %.0f %%, receives %.0f %%, checks %.0f %%, writes %.0f %%, flushes "
+		"%.0f %%, processor %.0f %%\n",
 		100 * from->storage, 100 * from->checking, 100 * from->network, 100 * from->waiting,
-		100 * to->waiting, 100 * to->network, 100 * to->checking, 100 * to->storage,
-		100 * to->flush);
+		100 * from->processor, 100 * to->waiting, 100 * to->network, 100 * to->checking,
+		100 * to->storage, 100 * to->flush, 100 * to->processor);
 }
 
 static const char *protection(const struct copy_state *s)

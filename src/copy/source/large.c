@@ -129,6 +129,7 @@ static int send_message(struct data_thread *d, struct wire_header *h, const void
 	err = link_send(d->link, h, &iov, 1, ns);
 	count_add(&d->counts.checking_ns, ns[0]);
 	count_add(&d->counts.network_ns, ns[1]);
+	cpu_use_add(&d->cpu, &d->s->cpu);
 	if (!err)
 		count_add(&d->counts.moved_bytes, size);
 	return err;

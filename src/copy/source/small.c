@@ -169,6 +169,7 @@ static int send_bundle(struct bundle *b)
 	stamp_sent(b->d, begin_ns, 0, b->used);
 	count_add(&counts->checking_ns, ns[0]);
 	count_add(&counts->network_ns, ns[1]);
+	cpu_use_add(&b->d->cpu, &b->d->s->cpu);
 	if (!err) {
 		count_add(&counts->moved_bytes, b->used);
 		count_add(&counts->files, b->files);

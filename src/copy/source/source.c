@@ -46,6 +46,8 @@ static void source_counts(void *arg, struct copy_counts *c)
 	c->offered_links = atomic_load(&s->offered_links);
 	for (unsigned i = 0; i < s->n_data; i++)
 		add_thread(c, &s->data[i].counts);
+	c->cpu_ns = atomic_load(&s->cpu.cpu_ns);
+	c->cpu_wait_ns = atomic_load(&s->cpu.wait_ns);
 }
 
 static bool all_answered(void *arg)

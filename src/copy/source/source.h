@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "copy/cpu_use.h"
 #include "copy/link/channel.h"
 #include "copy/report/stamps.h"
 #include "copy/role.h"
@@ -45,7 +46,8 @@ struct data_thread {
 	uint8_t *buf; /* aligned; for a block or a bundle */
 	size_t buf_bytes;
 	struct data_counts counts;
-	struct stamp stamp;   /* of the message that it is about to send */
+	struct stamp stamp; /* of the message that it is about to send */
+	struct cpu_use cpu;
 	uint64_t settling_ns; /* that it has waited for young files (settle.h) */
 	pthread_t thread;
 	bool started;
@@ -88,6 +90,8 @@ struct source {
 
 	/* atomic: one writer, the walk */
 	_Atomic uint64_t offered_files, offered_bytes, offered_dirs, offered_links;
+
+	struct cpu_sums cpu; /* of the data threads */
 
 	/* -o: held across each read */
 	pthread_mutex_t read_lock;

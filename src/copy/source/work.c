@@ -103,6 +103,7 @@ void work_take(struct data_thread *d, struct work *w)
 	struct source *s = d->s;
 	uint64_t begin_ns;
 
+	cpu_use_add(&d->cpu, &s->cpu);
 	pthread_mutex_lock(&s->lock);
 	if (!find_work(d, w)) {
 		begin_ns = clock_now_ns();

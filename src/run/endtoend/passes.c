@@ -23,6 +23,7 @@
 #include "xdd/report/endtoend.h"
 #include "xdd/stat/counters.h"
 #include "xdd/sync/stop.h"
+#include "xdd/sys/cgroup.h"
 
 #define WHY_SIZE 512
 
@@ -48,6 +49,7 @@ bool endtoend_begin_target(struct target *t, uint64_t pass)
 	more = session_begin(e->session, (uint32_t)pass);
 	if (more < 0)
 		endtoend_broke(e);
+	e->throttled_ns = cgroup_throttled_ns();
 	atomic_store(&e->begun, true);
 	return more > 0;
 }
@@ -96,14 +98,37 @@ static void add_qthread(struct wire_pass *own, const struct qthread *q, struct t
 	/* An engine that queues has several operations in flight at a time. */
 	own->storage_ns += plan_queues(q->target->plan) ? x->storage_ns : tally_busy_ns(&tally);
 	own->network_ns += tally.net_ns;
+	if (plan_is_paced(q->target->run->plan, q->target->plan))
+		own->pace_ns += x->held_ns;
 	own->waiting_ns += tally.net_wait_ns;
 	own->checking_ns += tally.check_ns;
 	if (x->first_read_ns && (!own->first_read_ns || x->first_read_ns < own->first_read_ns))
 		own->first_read_ns = x->first_read_ns;
 }
 
+/* The processor time of all QThreads between the first operation and the last. */
+static void add_processor(struct wire_pass *own, const struct target *t, const struct tally *all)
+{
+	const uint64_t throttled_ns = cgroup_throttled_ns() - t->endtoend->throttled_ns;
+	const uint32_t n = t->plan->qthreads;
+	uint64_t quota_ns;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct qthread *q = &t->qthreads[i];
+		struct cpu_time cpu =
+			cputime_within(&q->cpu, all->first_issue_ns, all->last_done_ns);
+
+		own->cpu_ns += cpu.user_ns + cpu.sys_ns;
+		own->cpu_wait_ns += cputime_waited(q, all->first_issue_ns, all->last_done_ns, cpu);
+	}
+	quota_ns = (uint64_t)(cgroup_throttled_share(throttled_ns, (double)own->elapsed_ns, n) *
+			      (double)own->elapsed_ns * n);
+	own->quota_ns = quota_ns < own->cpu_wait_ns ? quota_ns : own->cpu_wait_ns;
+}
+
 static void summarize(const struct target *t, struct wire_pass *own)
 {
+	const uint64_t lanes = t->endtoend->own.flags & WIRE_SERIAL ? 1 : t->plan->qthreads;
 	const uint64_t sync_ns = atomic_load(&t->state.sync_ns);
 	struct tally all;
 
@@ -114,7 +139,10 @@ static void summarize(const struct target *t, struct wire_pass *own)
 	own->elapsed_ns = tally_elapsed_ns(&all);
 	if (own->elapsed_ns)
 		own->elapsed_ns += sync_ns;
-	own->storage_ns += sync_ns;
+	/* All of them wait for the flush. */
+	own->storage_ns += sync_ns * lanes;
+	own->waiting_ns -= own->pace_ns;
+	add_processor(own, t, &all);
 	/* From the start of the pass. */
 	if (own->first_read_ns)
 		own->first_read_ns -= all.first_issue_ns;
@@ -137,6 +165,10 @@ static void fill_side(struct endtoend_side *side, const struct wire_plan *plan,
 		.network_ns = p->network_ns,
 		.waiting_ns = p->waiting_ns,
 		.checking_ns = p->checking_ns,
+		.pace_ns = p->pace_ns,
+		.cpu_ns = p->cpu_ns,
+		.cpu_wait_ns = p->cpu_wait_ns,
+		.quota_ns = p->quota_ns,
 		.retransmits = p->retransmits,
 	};
 	digest_text(p->digest, side->digest);
@@ -320,7 +352,7 @@ void endtoend_add_result(struct target *t, struct pass_result *r)
 		return;
 	r->endtoend = e->result;
 	e->result = NULL;
-	f->lag_ns = r->endtoend->destination.waiting_ns;
+	f->lag_ns = r->endtoend->destination.waiting_ns + r->endtoend->destination.pace_ns;
 	if (r->endtoend->destination.known)
 		f->known |= FIGURES_LAG;
 	f->first_read_ns = e->first_read_ns;

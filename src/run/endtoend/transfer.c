@@ -81,7 +81,7 @@ void transfer_begin_pass(struct qthread *q)
 	x->head = x->n_queued = 0;
 	x->first_ns = x->first_read_ns = 0;
 	x->over = x->stop_asked = false;
-	x->ops = x->bytes = x->failed = x->storage_ns = 0;
+	x->ops = x->bytes = x->failed = x->storage_ns = x->held_ns = 0;
 	x->digest = (struct digest){ 0 };
 }
 

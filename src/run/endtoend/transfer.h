@@ -48,6 +48,7 @@ struct transfer {
 	uint64_t failed;
 	uint64_t first_read_ns; /* clock of the first complete read; 0: none */
 	uint64_t storage_ns;	/* of an engine that queues: waits for it with nothing else to do */
+	uint64_t held_ns; /* waits at the gate, for a turn or a slot: of its pace, if it has one */
 	struct digest digest;
 };
 

@@ -83,6 +83,9 @@ void net_skip(struct flight *f, bool failed);
 /* `req` is stamped, and is submitted next. */
 void net_issue(struct flight *f, struct io_request *req);
 
+/* The QThread has waited for a turn, the gate or a slot. */
+void net_held(struct flight *f, uint64_t ns);
+
 /* The QThread was in reap of an engine that queues. */
 void net_waited(struct flight *f, uint64_t ns);
 

@@ -53,7 +53,7 @@ static void waited(struct flight *f, uint64_t since_ns)
 	f->now_ns = clock_now_ns();
 	f->q->apart_ns += f->now_ns - since_ns;
 	if (f->extras & EXTRA_NET)
-		counters_add(&f->q->counters.net_wait_ns, f->now_ns - since_ns);
+		net_held(f, f->now_ns - since_ns);
 }
 
 /*

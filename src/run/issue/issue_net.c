@@ -143,6 +143,12 @@ void net_skip(struct flight *f, bool failed)
 	f->again = true;
 }
 
+void net_held(struct flight *f, uint64_t ns)
+{
+	counters_add(&f->q->counters.net_wait_ns, ns);
+	f->q->transfer->held_ns += ns;
+}
+
 void net_waited(struct flight *f, uint64_t ns)
 {
 	const bool receives = f->extras & EXTRA_RECEIVE && f->state == ISSUE && f->q->ring.n_free &&

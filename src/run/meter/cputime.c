@@ -150,6 +150,14 @@ struct cpu_time cputime_within(const struct cpu_meter *m, uint64_t first_ns, uin
 	return sum;
 }
 
+uint64_t cputime_waited(const struct qthread *q, uint64_t first_ns, uint64_t last_ns,
+			struct cpu_time cpu)
+{
+	const uint64_t rest = since(since(last_ns, first_ns), cpu.user_ns + cpu.sys_ns);
+
+	return q->wait_ns < rest ? q->wait_ns : rest;
+}
+
 struct cpu_time cputime_of_others(const struct run_cpu *c, uint64_t elapsed_ns, uint64_t most_ns)
 {
 	struct cpu_time used = { atomic_load(&c->user_ns), atomic_load(&c->sys_ns) };

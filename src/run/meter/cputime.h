@@ -69,6 +69,13 @@ void cputime_left(struct qthread *q);
 struct cpu_time cputime_within(const struct cpu_meter *m, uint64_t first_ns, uint64_t last_ns);
 
 /*
+ * The wait of a QThread for a processor from `first_ns` to `last_ns`, in which it used `cpu`: some
+ * of it was before its first operation. With FIGURES_WAIT; by the last to leave the pass.
+ */
+uint64_t cputime_waited(const struct qthread *q, uint64_t first_ns, uint64_t last_ns,
+			struct cpu_time cpu);
+
+/*
  * Processor time of threads other than QThreads in `elapsed_ns`, the elapsed time of all passes:
  * those of the kernel for io_uring, the heartbeat's and the like. The kernel counts a thread that
  * runs on another processor late; no more than `most_ns`, which processors had left, counts. Any

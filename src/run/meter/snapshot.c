@@ -79,6 +79,11 @@ static struct cpu_time cpu_of(const struct qthread *q, const struct tally *tally
 	return cputime_within(&q->cpu, tally->first_issue_ns, tally->last_done_ns);
 }
 
+static uint64_t wait_of(const struct qthread *q, const struct tally *tally, struct cpu_time cpu)
+{
+	return cputime_waited(q, tally->first_issue_ns, tally->last_done_ns, cpu);
+}
+
 /*
  * Add the figures of QThread `q` to the pass, and to those of the QThreads where they are kept.
  * Returns 0 or -ENOMEM.
@@ -101,21 +106,6 @@ static int add_queue(struct pass_result *r, const struct target *t, const struct
 	if (!r->n_queues)
 		figures_free(own);
 	return err;
-}
-
-/*
- * The wait of QThread `q` for a processor in the time of `tally`, in which it used `cpu`: some of
- * it was before its first operation.
- */
-static uint64_t wait_of(const struct qthread *q, const struct tally *tally, struct cpu_time cpu)
-{
-	const uint64_t own = cpu.user_ns + cpu.sys_ns;
-	const uint64_t all = tally->last_done_ns > tally->first_issue_ns ?
-				     tally->last_done_ns - tally->first_issue_ns :
-				     0;
-	const uint64_t rest = all > own ? all - own : 0;
-
-	return q->wait_ns < rest ? q->wait_ns : rest;
 }
 
 /* Processor time in the elapsed time of the pass, and of each QThread in its own. */

@@ -6,6 +6,7 @@
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/engine_info.h"
+#include "xdd/sys/cgroup.h"
 #include "xdd/sys/topology.h"
 
 /* Shorter passes are charged with processor time from before and after them. */
@@ -30,12 +31,6 @@ static double share(uint64_t part, double whole)
 	return s < 1 ? s : 1;
 }
 
-static bool is_paced(const struct plan *plan, const struct target_plan *t)
-{
-	return t->throttle.interval_ns > 0 || t->throttle.delay_ns || plan->operation_delay_ns ||
-	       t->snooze_percent > 0 || t->lockstep.on;
-}
-
 static bool has_device(const struct target_plan *t)
 {
 	return t->kind != TARGET_NULL && t->op != OP_NOOP;
@@ -58,18 +53,14 @@ static unsigned processors_of(const struct plan *plan, const struct target_plan 
 	return n ? n : 1;
 }
 
-/*
- * The share of its time in which a QThread was stopped by a CPU quota. The kernel counts the time
- * of each processor that had something to run, so at most one for each QThread.
- */
+/* The share of its time in which a QThread was stopped by a CPU quota. */
 static double quota_share(const struct plan *plan, double elapsed, uint64_t throttled_ns)
 {
-	struct idset all;
-	double processors = topology_processors(&all) ? 1 : idset_count(&all), qthreads = 0;
+	double qthreads = 0;
 
 	for (size_t i = 0; i < plan->n_targets; i++)
 		qthreads += plan->targets[i].qthreads;
-	return share(throttled_ns, elapsed * (qthreads < processors ? qthreads : processors));
+	return cgroup_throttled_share(throttled_ns, elapsed, qthreads);
 }
 
 bool bound_facts(struct bound_facts *f, const struct plan *plan, const struct result *sums,
@@ -100,7 +91,7 @@ bool bound_facts(struct bound_facts *f, const struct plan *plan, const struct re
 	own = share(cpu, elapsed * processors_of(plan, t));
 	everyone = topology_processors(&all) ? 0 : share(run->cpu_ns, elapsed * idset_count(&all));
 	f->filled = own > everyone ? own : everyone;
-	f->paced = is_paced(plan, t);
+	f->paced = plan_is_paced(plan, t);
 	f->device = has_device(t);
 	f->waited_unknown = !(sums->figures.known & FIGURES_WAIT);
 	return true;

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""
+The verdict on copies in set-ups whose limit is known: storage, network, processor and pace of either side, for end-to-end
+copies and for xddcp.
+"""
+import os
+import re
+import shlex
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import witness
+import xdde2e as e
+import xddjson as j
+import xddnet as net
+import xddssh
+import xddsys
+import xddtest as t
+
+t.tolerate(t.BUFFERED)
+
+FAKE = xddssh.Fake()
+MIB = 1 << 20
+BLOCKS = ["-blocksize", 1024, "-reqsize", 256]
+MEMORY = "/dev/shm/xddtest.limits.%d" % os.getpid()
+TEXTS = {"source-storage": "the storage of the source", "network": "the network",
+         "destination-storage": "the storage of the destination", "source-processor": "the processor of the source",
+         "destination-processor": "the processor of the destination", "source-pace": "paced by request, at the source",
+         "destination-pace": "paced by request, at the destination"}
+QUOTA = ", which a CPU quota stopped"
+
+
+def in_memory(name, size=None):
+    """A name in a file system in memory; with a size, a file there."""
+    path = "%s.%s" % (MEMORY, name)
+    if size and not os.path.exists(path):
+        xddssh.write(path, xddssh.noise(size))
+    return path
+
+
+def shaped(rate="100mbit"):
+    """A network namespace whose loopback device carries no more, or None."""
+    why = net.why_not("tc")
+    if why:
+        t.skip("limits of a network", why)
+        return None
+    ns = net.namespace("limit")
+    run = ns.command("tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", rate, "burst", "256kb", "latency", "50ms")
+    if run.status == 0:
+        return ns
+    t.skip("limits of a network", run.err)
+    return None
+
+
+def e2e(title, limit, size, source, destination, suffix="", **kwargs):
+    """A copy that `limit` limits, as every output of both sides says."""
+    files = {side: t.path("%s.json" % side) for side in ("source", "destination")}
+    words = [*BLOCKS, "-bytes", size, *kwargs.pop("both", ())]
+    copy = e.Copy(source, destination, words, ports=kwargs.pop("ports", 2),
+                  reads=[*kwargs.pop("reads", ()), "-jsonout", files["source"]],
+                  writes=[*kwargs.pop("writes", ()), "-jsonout", files["destination"]], **kwargs).run()
+    t.equal(copy.statuses(), (0, 0), title + ": both sides end with status 0", copy)
+    line = r"^End-to-end, target 0, limited by %s: source reads" % re.escape(TEXTS[limit] + suffix)
+    t.ok(all(re.search(line, side.run.out, re.M) for side in (copy.source, copy.destination)), "%s: %s" % (title, limit), copy)
+    found = [j.check(files[side], "%s, %s" % (title, side))["endtoend"][-1] for side in files]
+    t.equal([(x["bound"], x["bound_between"]) for x in found], [(limit, None)] * 2, title + ": the documents say it too",
+            [(x["source"], x["destination"]) for x in found])
+    return copy
+
+
+def slow(size, us):
+    """A file whose reads and writes take so long, each by itself; None: skipped."""
+    found = witness.slow_fs(size, "constant:%d" % us)
+    if not found:
+        t.skip("limits of storage", xddsys.sys_why())
+    return found
+
+
+def test_pace():
+    source = in_memory("source", 64 * MIB)
+    e2e("a source with -throttle", "source-pace", 4 * MIB, source, in_memory("copy"), reads=["-throttle", "bw", 5])
+    e2e("a destination with -throttle", "destination-pace", 8 * MIB, source, in_memory("copy"), writes=["-throttle", "bw", 10])
+    e2e("a source with -throttle and io_uring", "source-pace", 4 * MIB, source, in_memory("copy"),
+        reads=["-throttle", "bw", 5, "-ioengine", "io_uring"])
+
+
+def test_storage():
+    file = slow(64 * MIB, 10000)
+    if not file:
+        return
+    memory = in_memory("source", 64 * MIB)
+    e2e("slow reads", "source-storage", 16 * MIB, file.data, in_memory("copy"), reads=["-dio"])
+    e2e("slow reads at depth 8", "source-storage", 32 * MIB, file.data, in_memory("copy"), reads=["-dio"], ports=8)
+    e2e("slow writes", "destination-storage", 16 * MIB, memory, file.data, writes=["-dio"], ports=1)
+
+
+def test_network():
+    ns = shaped()
+    if not ns:
+        return
+    source = in_memory("source", 64 * MIB)
+    both = {"prefix_source": ns.words(), "prefix_destination": ns.words(), "waits": False}
+    e2e("a network of 12.5 MB/s", "network", 16 * MIB, source, in_memory("copy"), **both)
+    e2e("a network of 12.5 MB/s and io_uring", "network", 16 * MIB, source, in_memory("copy"), both=["-ioengine", "io_uring"],
+        **both)
+    file = slow(64 * MIB, 11000)
+    if file:
+        e2e("reads of 23 MB/s and a network of 12.5", "network", 16 * MIB, file.data, in_memory("copy"), reads=["-dio"], ports=1,
+            **both)
+    xddcp("a network of 12.5 MB/s", "network", source, FAKE.place(in_memory("over")), prefix=ns.words())
+
+
+def test_processor():
+    source = in_memory("source", 64 * MIB)
+    with xddsys.cpu_quota(5) as words:
+        if not words:
+            return t.skip("CPU quotas", xddsys.sys_why())
+        e2e("a source with a CPU quota", "source-processor", 64 * MIB, source, in_memory("copy"), QUOTA, prefix_source=words)
+        e2e("a destination with a CPU quota", "destination-processor", 64 * MIB, source, in_memory("copy"), QUOTA,
+            prefix_destination=words)
+        fake = xddssh.Fake(name="quota-ssh", prefix=" ".join(map(shlex.quote, words)))
+        xddcp("a source with a CPU quota", "source-processor", fake.place(source), in_memory("from"), QUOTA, fake=fake)
+        xddcp("a destination with a CPU quota", "destination-processor", source, fake.place(in_memory("to")), QUOTA, fake=fake)
+    return None
+
+
+def xddcp(title, limit, source, where, suffix="", prefix=(), fake=FAKE):
+    """A copy to another host that `limit` limits, as the summary and the document say."""
+    file = t.path("copy.json")
+    run = xddssh.xddcp("-S", fake.ssh, "-w", "-jsonout", file, source, where, prefix=prefix)
+    t.equal(run.status, 0, "xddcp, %s: status 0" % title, run)
+    t.ok("\n  bottleneck: %s%s\n    source reads" % (TEXTS[limit], suffix) in run.out, "xddcp, %s: %s" % (title, limit), run)
+    document, rules = j.load(file), j.schema("copy.schema.json")
+    t.equal(list(j.complaints(document, rules, rules)), [], "xddcp, %s: the document is as its schema says" % title)
+    t.equal((document["bottleneck"], document["bottleneck_between"]), (limit, None), "xddcp, %s: the document says it too" % title,
+            document)
+
+
+try:
+    t.run(test_pace, test_storage, test_network, test_processor)
+finally:
+    for name in os.listdir("/dev/shm"):
+        if name.startswith(os.path.basename(MEMORY) + "."):
+            os.unlink(os.path.join("/dev/shm", name))
+t.done()

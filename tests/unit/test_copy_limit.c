@@ -1,0 +1,177 @@
+/*
+ * The verdict on copies: src/report/copy_limit.c, with the shares of set-ups whose limit is known.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "xdd/report/copy_limit.h"
+
+/* Percents. */
+static struct copy_shares shares(double storage, double network, double waiting, double checking,
+				 double processor)
+{
+	return (struct copy_shares){
+		.storage = storage / 100,
+		.network = network / 100,
+		.waiting = waiting / 100,
+		.checking = checking / 100,
+		.processor = processor / 100,
+	};
+}
+
+static struct copy_shares paced(double pace)
+{
+	struct copy_shares s = shares(0.2, 0.4, 99 - pace, 0.1, 0.8);
+
+	s.pace = pace / 100;
+	return s;
+}
+
+static void assert_text(const char *text, struct copy_shares s, struct copy_shares d, bool names)
+{
+	struct copy_verdict v = copy_limit_judge(&s, &d, names);
+	char buf[COPY_VERDICT_SIZE];
+
+	assert_string_equal(copy_verdict_text(&v, buf), text);
+}
+
+static void assert_limit(const char *name, struct copy_shares s, struct copy_shares d)
+{
+	struct copy_verdict v = copy_limit_judge(&s, &d, false);
+
+	assert_string_equal(copy_verdict_name(&v), name);
+}
+
+static void assert_unclear(const char *a, const char *b, struct copy_shares s, struct copy_shares d)
+{
+	struct copy_verdict v = copy_limit_judge(&s, &d, false);
+
+	assert_string_equal(copy_verdict_name(&v), "unclear");
+	assert_string_equal(copy_limit_name(v.limit), a);
+	assert_string_equal(copy_limit_name(v.other), b);
+}
+
+static void test_storage(void **state)
+{
+	struct copy_shares d = shares(10, 5, 20, 0, 10);
+
+	(void)state;
+	assert_limit("source-storage", shares(98, 2, 0, 0, 2), shares(1, 1, 98, 0, 2));
+	assert_limit("destination-storage", shares(1, 98, 0, 0, 2), shares(98, 1, 1, 0, 2));
+	/* The first of two disks of 20 and 24 MB/s is the limit, at either side. */
+	assert_limit("source-storage", shares(98, 2, 0, 0, 2), shares(82, 1, 17, 0, 2));
+	assert_limit("destination-storage", shares(82, 17, 0, 0, 2), shares(99, 1, 0, 0, 1));
+	/* A source that has sent all into buffers, and then waits for the destination. */
+	assert_limit("destination-storage", shares(2, 3, 0, 1, 3), shares(95, 1, 1, 0, 2));
+	/* The files are there at once, and durable later. */
+	d.flush = 0.7;
+	assert_limit("destination-storage", shares(5, 30, 5, 5, 20), d);
+}
+
+static void test_network(void **state)
+{
+	(void)state;
+	/* The destination waits between blocks, or within them. */
+	assert_limit("network", shares(1, 98, 0, 0, 1), shares(1, 1, 98, 0, 1));
+	assert_limit("network", shares(1, 98, 0, 0, 1), shares(1, 98, 1, 0, 1));
+	/* A source of 24 MB/s before a network of 12: it reads half of the time. */
+	assert_limit("network", shares(52, 48, 0, 0, 1), shares(1, 98, 1, 0, 2));
+	/* One of 11 MB/s before a network of 12: blocks are on their way half of the time. */
+	assert_limit("source-storage", shares(99, 1, 0, 0, 1), shares(1, 47, 52, 0, 2));
+}
+
+/* Storage and network in memory take all of the time, and none of it is a wait. */
+static void test_processor(void **state)
+{
+	struct copy_shares s = shares(30, 60, 0, 7, 97), d = shares(1, 1, 96, 0, 3);
+
+	(void)state;
+	assert_limit("source-processor", s, d);
+	assert_text("the processor of the source", s, d, false);
+	assert_limit("destination-processor", shares(3, 92, 0, 0, 7), shares(57, 35, 1, 0, 92));
+	/* Digests are work of a processor, also where the kernel does not tell. */
+	assert_limit("source-processor", shares(5, 5, 0, 90, 0), shares(1, 1, 98, 0, 0));
+	/* A part of the processor time explains a part of the storage only. */
+	assert_limit("source-storage", shares(80, 10, 0, 10, 20), shares(1, 1, 98, 0, 2));
+	s.quota = 0.9;
+	assert_text("the processor of the source, which a CPU quota stopped", s, d, false);
+	d.quota = 0.03;
+	assert_text("the network", shares(1, 98, 0, 0, 1), d, false);
+}
+
+static void test_pace(void **state)
+{
+	(void)state;
+	assert_limit("source-pace", paced(98), shares(1, 1, 98, 0, 1));
+	assert_text("paced by request, at the source", paced(98), shares(1, 1, 98, 0, 1), false);
+	assert_limit("destination-pace", shares(1, 70, 0, 0, 2), paced(98));
+	assert_text("paced by request, at the destination", shares(1, 70, 0, 0, 2), paced(98),
+		    false);
+	/* The pace asks for more than the network carries. */
+	assert_limit("network", paced(20), shares(1, 98, 1, 0, 1));
+}
+
+static void test_files(void **state)
+{
+	(void)state;
+	assert_text("finding or creating files", shares(5, 5, 90, 0, 5), shares(10, 0, 90, 0, 5),
+		    true);
+	/* The source of an end-to-end copy waits for a turn of its own threads. */
+	assert_limit("network", shares(5, 5, 90, 0, 5), shares(5, 5, 90, 0, 5));
+}
+
+static void test_unclear(void **state)
+{
+	(void)state;
+	assert_unclear("source-storage", "destination-storage", shares(99, 1, 0, 0, 1),
+		       shares(95, 1, 4, 0, 1));
+	assert_unclear("network", "source-storage", shares(94, 6, 0, 0, 1), shares(1, 97, 2, 0, 2));
+	assert_unclear("source-processor", "destination-processor", shares(20, 70, 0, 10, 75),
+		       shares(30, 50, 15, 5, 72));
+	assert_unclear("source-pace", "destination-storage", paced(96), shares(93, 1, 6, 0, 1));
+	assert_text("unclear: the storage of the source, or the storage of the destination",
+		    shares(99, 1, 0, 0, 1), shares(95, 1, 4, 0, 1), false);
+	/* Nothing takes much of the time. */
+	assert_unclear("source-storage", "network", shares(38, 62, 0, 0, 1),
+		       shares(29, 2, 68, 0, 1));
+}
+
+/* More than there can be, as counts of threads end at other moments. */
+static void test_too_much(void **state)
+{
+	struct copy_shares d = shares(100, 0, 0, 0, 0), s = shares(0, 100, 0, 0, 0);
+
+	(void)state;
+	d.flush = 3;
+	assert_limit("destination-storage", s, d);
+	s = shares(100, 100, 100, 100, 300);
+	assert_limit("source-processor", s, shares(0, 0, 100, 0, 0));
+}
+
+static void test_no_verdict(void **state)
+{
+	struct copy_shares s = shares(0, 0, 0, 0, 0);
+	struct copy_verdict v = copy_limit_judge(&s, &s, true);
+	char buf[COPY_VERDICT_SIZE];
+
+	(void)state;
+	assert_null(copy_verdict_name(&v));
+	assert_null(copy_verdict_text(&v, buf));
+	assert_null(copy_limit_name(COPY_LIMIT_UNKNOWN));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_storage),	  cmocka_unit_test(test_network),
+		cmocka_unit_test(test_processor), cmocka_unit_test(test_pace),
+		cmocka_unit_test(test_files),	  cmocka_unit_test(test_unclear),
+		cmocka_unit_test(test_too_much),  cmocka_unit_test(test_no_verdict),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
