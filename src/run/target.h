@@ -85,6 +85,9 @@ struct pass_state {
 	_Atomic uint64_t syncs;
 	_Atomic uint64_t close_ns;
 
+	/* atomic, the same: clock at which a destination had all that this source sent */
+	_Atomic uint64_t confirmed_ns;
+
 	/* const during the pass */
 	uint64_t shift_ns;    /* delays so far that the user requested */
 	uint64_t extent_from; /* first byte that its operations may touch */

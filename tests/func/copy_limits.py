@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
 The verdict on copies in set-ups whose limit is known: storage, network, processor and pace of either side, for end-to-end
-copies and for xddcp.
+copies and for xddcp. And the rate of the source of an end-to-end copy: that of the data that the destination has.
 """
 import os
 import re
@@ -136,8 +136,21 @@ def xddcp(title, limit, source, where, suffix="", prefix=(), fake=FAKE):
             document)
 
 
+def test_rate_of_source():
+    """Buffers of the network take a part of a small copy at once."""
+    copy = e2e("a copy of 10 MB/s", "destination-pace", 16 * MIB, in_memory("source", 64 * MIB), in_memory("copy"),
+               both=["-verbose"], writes=["-throttle", "bw", 10])
+    rates = {}
+    for side in (copy.source, copy.destination):
+        rows = [line.split() for line in side.run.out.splitlines() if line.startswith((" TARGET_PASS ", " TARGET_AVERAGE ", " COMBINED "))]
+        rates[side.name] = [float(row[7]) for row in rows]
+    t.equal(len(rates["source"]), 3, "rates: all results", copy)
+    t.ok(all(8 < rate < 11 for rate in rates["source"] + rates["destination"]),
+         "rates: both sides have the rate of the copy, not of the buffers", rates)
+
+
 try:
-    t.run(test_pace, test_storage, test_network, test_processor)
+    t.run(test_pace, test_storage, test_network, test_processor, test_rate_of_source)
 finally:
     for name in os.listdir("/dev/shm"):
         if name.startswith(os.path.basename(MEMORY) + "."):

@@ -24,6 +24,7 @@
 #include "xdd/stat/counters.h"
 #include "xdd/sync/stop.h"
 #include "xdd/sys/cgroup.h"
+#include "xdd/sys/clock.h"
 
 #define WHY_SIZE 512
 
@@ -330,6 +331,8 @@ void endtoend_end_pass(struct target *t)
 		return;
 	summarize(t, &own);
 	err = exchange(t, &own, &peer);
+	if (!err && e->sends)
+		atomic_store(&t->state.confirmed_ns, clock_now_ns());
 	keep_result(t, &own, err ? NULL : &peer);
 	if (err) {
 		endtoend_broke(e);

@@ -59,6 +59,18 @@ static void add_sync(struct tally *tally, const struct target *t)
 	tally->last_done_ns += sync_ns;
 }
 
+/*
+ * The source of a copy ends with the confirmation: until then some of the data is in buffers of the
+ * network.
+ */
+static void add_confirmation(struct tally *tally, const struct target *t)
+{
+	const uint64_t confirmed_ns = atomic_load(&t->state.confirmed_ns);
+
+	if (tally->last_done_ns && confirmed_ns > tally->last_done_ns)
+		tally->last_done_ns = confirmed_ns;
+}
+
 static unsigned known_of(const struct target *t)
 {
 	unsigned order = plan_knows_order(t->plan) ? 0 : FIGURES_ORDER;
@@ -145,6 +157,7 @@ static int add_target(struct pass_result *r, const struct target *t)
 	throttle_extend(t, &f->tally);
 	r->paced = throttle_measure(t, &f->tally);
 	add_sync(&f->tally, t);
+	add_confirmation(&f->tally, t);
 	f->tally.open_ns = atomic_load(&t->state.open_ns);
 	f->tally.close_ns = atomic_load(&t->state.close_ns);
 	figures_set_elapsed(f);
