@@ -19,6 +19,7 @@ static const char *const directions[] = { "op", "rwratio", NULL };
 static const char *const amounts[] = { "bytes",	  "kbytes", "mbytes", "gbytes",
 				       "numreqs", "range",  NULL };
 static const char *const limits[] = { "timelimit", "runtime", NULL };
+static const char *const ranks[] = { "mpi", "ranks", NULL };
 
 /* ---- processes and names ---- */
 
@@ -323,6 +324,13 @@ static void fit_own_files(struct fitting *f, struct group *targets, size_t tasks
 		return;
 	for (char *name = strtok_r(names, "@", &save); name; name = strtok_r(NULL, "@", &save))
 		list[k++] = name;
+	/* A rank is a task with its own words. */
+	if (k == 1 && tasks == 1 && fit_has_option(f, ranks)) {
+		fit_become(f, targets,
+			   FIT_LIST("-target",
+				    foreign_numbered(f->arena, list[0], strlen(list[0]), ".%r")));
+		return;
+	}
 	if (k == 1 && tasks > 1) {
 		fit_become(f, targets,
 			   FIT_LIST("-targets", count_text(f, tasks),
@@ -399,7 +407,7 @@ static void fit_ior(struct fitting *f, struct group *targets)
 	} else {
 		fit_shared_file(f, targets, tasks);
 	}
-	fit_reorder(f, targets, reads && tasks > 1 && !own);
+	fit_reorder(f, targets, reads && !own && (tasks > 1 || fit_has_option(f, ranks)));
 }
 
 /* ---- sgpdd-survey ---- */

@@ -174,13 +174,12 @@ enum xdd_status plan_suppose(const struct word *words, size_t n_words)
 		plan_free(plan);
 		return status;
 	}
-	for (size_t i = 0; i < plan_runs_count(r) && !status; i++) {
-		/* The words of -mpi are complete only in a rank. */
-		if (has_mpi(&p))
-			status = apply_settings(&p);
-		else
+	/* The words of -mpi are complete only in a rank. */
+	if (!status && has_mpi(&p))
+		status = plan_runs_is_one(r) ? apply_settings(&p) : plan_runs_refuse(r);
+	else
+		for (size_t i = 0; i < plan_runs_count(r) && !status; i++)
 			status = plan_runs_foresee(r, i, NULL, &of_run);
-	}
 	plan_runs_free(r);
 	return status;
 }

@@ -98,6 +98,11 @@ def test_options_refused():
     run = mpi(2, "--rw=read", "--filename=words.%r", "--size=1m")
     t.ok(run.status in (2, 3) and "try: xdd -mpi -op read -target words.%r -bytes 1m (all 2 ranks)" in run.err and "-rank " not in run.err,
          "words of fio: the proposal has the words of the user", run)
+    for words, line in (("-w -F -t 64k -b 128k -o words", "try: xdd -mpi -op write -bs 64k -target words.%r -bytes 128k (all 2 ranks)"),
+                        ("-r -C -t 64k -b 128k -o words", "try: xdd -mpi -op read -bs 64k -blockperrank 128k -target words -reorder (all 2 ranks)"),
+                        ("-w -r -t 64k -b 128k -o words", "try, without -r: xdd -mpi -op write -bs 64k -blockperrank 128k -target words (all 2 ranks)")):
+        run = mpi(2, *words.split())
+        t.ok(run.status == 3 and line in run.err, "words of IOR: " + words, run)
     for words, wanted in (([], 4), (["-rankspernode", 2], 2)):
         run = mpi(4, "-op", "noop", "-targets", 1, "null", "-numreqs", 1, *words, "-jsonout", "node.json")
         t.ok(run.status == 0 and load("node.json")["plan"]["options"]["rankspernode"] == wanted, "-rankspernode of MPI, or as given: %s" % words, run)
