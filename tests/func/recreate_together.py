@@ -125,7 +125,7 @@ def test_sweep():
     """Shared against separate files, from fresh files in each round."""
     shared, parts, document = t.path("shared"), t.path("part.%d"), t.path("shapes.json")
     log = t.path("sweep.log")
-    run = t.command(["strace", "-f", "-qq", "-e", "signal=none", "-e", "trace=unlink,unlinkat", "-o", log] * can_trace() +
+    run = t.command(["strace", "-f", "-qq", "-E", "ASAN_OPTIONS=detect_leaks=0", "-e", "signal=none", "-e", "trace=unlink,unlinkat", "-o", log] * can_trace() +
                     [t.XDD, "sweep", "-rounds", "3", "-op", "write", "-vary", "targets=|-4 %s -blockperrank 1M|4 %s" % (shared, parts),
                      "-reqsize", "64k,1M", "-bytes", "1M", "-restore", "recreate", "-jsonout", document])
     t.equal(run.status, 0, "a sweep of shared and separate files", run)

@@ -94,7 +94,7 @@ def test_arrangements():
 def test_traffic():
     """From outside: a sweep over directions and sizes reads and writes just that."""
     name = t.make_file("traffic", 1 << 20)
-    run = t.command(["strace", "-f", "-qq", "-e", "signal=none", "-e", "trace=pread64,pwrite64", "-o", t.path("trace"), t.XDD, "sweep", "-rounds", "2",
+    run = t.command(["strace", "-f", "-qq", "-E", "ASAN_OPTIONS=detect_leaks=0", "-e", "signal=none", "-e", "trace=pread64,pwrite64", "-o", t.path("trace"), t.XDD, "sweep", "-rounds", "2",
                      "-op", "read,write", "-target", name, "-reqsize", "64k,256k", "-bytes", "1M", "-ioengine", "psync"])
     t.equal(run.status, 0, "a sweep that writes", run)
     with open(t.path("trace"), encoding="utf-8") as f:
@@ -390,7 +390,7 @@ def test_restore():
             return f.read()
 
     def traced(*args):
-        return t.command(["strace", "-f", "-qq", "-e", "signal=none", "-e", "trace=pwrite64,unlink,unlinkat,openat", "-o", t.path("trace"), t.XDD,
+        return t.command(["strace", "-f", "-qq", "-E", "ASAN_OPTIONS=detect_leaks=0", "-e", "signal=none", "-e", "trace=pwrite64,unlink,unlinkat,openat", "-o", t.path("trace"), t.XDD,
                           "sweep", *[str(a) for a in args]])
 
     run = traced("-restore", "precondition", *words)
