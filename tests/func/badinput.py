@@ -25,7 +25,7 @@ for args, meant in (("-targts 1 data", "targets"), ("--targts 1 data", "targets"
     row("unknown option, near one: " + word, args, 3, 1,
         m.line(word, m.no_option(meant)))
 
-for word in ("-zzzz", "--zzzz", "-frobnicate", "-5", "-@", "-x"):
+for word in ("-zzzz", "--zzzz", "-frobnicate", "-5", "-@", "-y"):
     row("unknown option, near none: " + word, word + " -targets 1 data", 3, 1,
         m.line(word, m.no_option()))
 row("unknown option, very long", ["-" + "x" * 5000], 3, 1, m.line(r"-x{100,}\.\.\.", m.NO_OPTION), longest=300)
@@ -110,7 +110,7 @@ row("-targets -N before an option", "-targets -2 -op read", 2, 1, m.line("-targe
 for number in ("0", "-0", "9000", "8193", "-8193", "-9000", "99999999999999999999"):
     row("-targets %s" % number, "-targets %s data -op read" % number, 2, 2,
         m.line("-targets %s" % re.escape(number), m.TARGET_COUNT))
-row("-targets -x", "-targets -x data -op read", 2, 2, m.line("-targets -x", m.TARGET_COUNT))
+row("-targets -y", "-targets -y data -op read", 2, 2, m.line("-targets -y", m.TARGET_COUNT))
 row("-targets with an empty name first", "-targets '' data -op read", 2, 2, m.line("-targets ''", m.TARGET_NAME_EMPTY))
 for number in ("abc", "1.5", "1k", "+1"):
     row("a name that is no count: " + number, "-targets data %s -op read" % number, 4, None,
