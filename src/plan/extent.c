@@ -123,6 +123,15 @@ bool plan_may_end_early(const struct plan *plan, const struct target_plan *t)
 	       (t->lockstep.on && t->lockstep.stop);
 }
 
+void plan_limit_ops(struct target_plan *t, uint64_t ops)
+{
+	if (ops >= t->pass_ops)
+		return;
+	t->pass_ops = ops;
+	t->last_op_bytes = t->mix ? mix_op(t->mix, ops - 1).size : t->req_bytes;
+	t->pass_bytes = t->mix ? mix_bytes(t->mix, ops) : ops * t->req_bytes;
+}
+
 uint64_t plan_sure_passes(const struct plan *plan)
 {
 	return plan->until_percent > 0 && plan->passes > PLAN_UNTIL_MIN_PASSES ?

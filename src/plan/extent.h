@@ -47,4 +47,7 @@ uint64_t plan_extent(const struct plan *plan, const struct target_plan *t);
 enum xdd_status plan_check_multiples(const struct target_plan *t, const char *option,
 				     uint32_t unit_bytes, bool last);
 
+/* Let a pass of target `t` have `ops` operations at most, 1 or more. */
+void plan_limit_ops(struct target_plan *t, uint64_t ops);
+
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "plan/errors.h"
+#include "plan/extent.h"
 #include "plan/pattern_source.h"
 #include "plan/same_file.h"
 #include "xdd/base/log.h"
@@ -263,7 +264,8 @@ static const struct option rows[] = {
 		  "Makes two runs of one, as two sections of a setup file: write, with all options, "
 		  "and read, with -op read -verify contents as well. Each has its results, and the "
 		  "second one ends with status 7 where data differ. All targets must write, and an "
-		  "amount of work must say how much. The data are tagged unless -datapattern names "
+		  "amount of work must say how much; where -timelimit or -runtime ends it before, "
+		  "what was written is read. The data are tagged unless -datapattern names "
 		  "others. -dropcache or -dio makes sure that the data come from the device. "
 		  "-deletefile removes the files after the second run.",
 	  .example = "xdd -op write -target scratch -reqsize 1M -bytes 64M -readback" },
@@ -277,6 +279,17 @@ static enum xdd_status check(struct plan *plan)
 	if (!status)
 		status = plan_check_buffered(plan);
 	return status ? status : plan_check_tagged(plan);
+}
+
+/* -readback reads no more than was written before time ended it. */
+static enum xdd_status limit_read_back(struct plan *plan, struct target_plan *t)
+{
+	const uint64_t ops = plan->written_ops ? plan->written_ops[t->number] : UINT64_MAX;
+
+	if (!ops)
+		return plan_refuse(t, "-readback: its time was over before it wrote anything");
+	plan_limit_ops(t, ops);
+	return XDD_OK;
 }
 
 static void warn(const struct target_plan *t)
@@ -293,5 +306,6 @@ static void warn(const struct target_plan *t)
 const struct plan_feature feature_data = {
 	.group = { "Data", rows },
 	.plan = { [PLAN_CHECK] = check },
+	.target = { [TARGET_SIZE] = limit_read_back },
 	.warn_target = warn,
 };

@@ -27,6 +27,7 @@ struct one_run {
 	const struct section *section; /* NULL: none */
 	enum half half;
 	const char *name;
+	uint64_t *written_ops; /* of HALF_WRITE, when it was planned to be run */
 };
 
 struct plan_runs {
@@ -207,7 +208,8 @@ static bool is_for_half(const struct setting *s, enum half half)
 		{ "deletefile", HALF_READ },   { "verify", HALF_READ },
 		{ "reorder", HALF_READ },      { "recreatefiles", HALF_WRITE },
 		{ "preallocate", HALF_WRITE }, { "pretruncate", HALF_WRITE },
-		{ "starttime", HALF_WRITE },
+		{ "starttime", HALF_WRITE },   { "timelimit", HALF_WRITE },
+		{ "runtime", HALF_WRITE },
 	};
 
 	for (size_t i = 0; half && i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -349,10 +351,20 @@ enum xdd_status plan_runs_settings(const struct plan_runs *r, size_t i, struct p
 
 /* ---- plans ---- */
 
-/* True if something but the amount may end the passes. */
-static bool may_end_early(const struct plan *plan, const struct target_plan *t)
+/* True if what ends the passes is not known, or leaves gaps. */
+static bool is_uncertain(const struct plan *plan, const struct target_plan *t)
 {
-	return t->pass_ops == PLAN_UNLIMITED || plan_may_end_early(plan, t) || plan->stonewall.on;
+	return t->pass_ops == PLAN_UNLIMITED || t->stop_trigger.on || plan->stonewall.on ||
+	       (t->lockstep.on && t->lockstep.stop);
+}
+
+/* Operations of a pass that time may end have offsets that depend on nothing but their number. */
+static bool repeats(const struct plan *plan, const struct target_plan *t)
+{
+	const enum seek_pattern p = t->seek.pattern;
+
+	return (p == SEEK_SEQUENTIAL || p == SEEK_RANDOM || p == SEEK_ONCE) &&
+	       !t->pass_offset_bytes && (!t->randomize || plan->passes == 1);
 }
 
 /* -readback of another operation, before anything else is said about the plan. */
@@ -382,11 +394,16 @@ static enum xdd_status check_amounts(const struct plan *plan, enum half half)
 	for (size_t i = 0; half == HALF_WRITE && i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];
 
-		if (may_end_early(plan, t))
+		if (is_uncertain(plan, t))
 			return plan_refuse(
 				t, "must write all that is read back, and may end early; give an "
-				   "amount of work, and no -timelimit, -runtime, -stonewall, "
-				   "-stoptrigger or -lockstep with stop");
+				   "amount of work, and no -stonewall, -stoptrigger or -lockstep "
+				   "with stop");
+		if (plan_may_end_early(plan, t) && !repeats(plan, t))
+			return plan_refuse(
+				t, "cannot be read back where -timelimit or -runtime may end a "
+				   "pass: its offsets must be sequential or random, and those of "
+				   "each pass the same");
 	}
 	return XDD_OK;
 }
@@ -406,6 +423,8 @@ static enum xdd_status build(const struct plan_runs *r, size_t i, const struct p
 	plan_follow(p.plan, series);
 	p.plan->inputs = r->inputs;
 	p.plan->supposes_files = r->supposes_files;
+	if (half == HALF_READ)
+		p.plan->written_ops = r->runs[i - 1].written_ops;
 	status = plan_runs_settings(r, i, &p);
 	if (!status)
 		status = plan_apply(&p);
@@ -424,9 +443,26 @@ static enum xdd_status build(const struct plan_runs *r, size_t i, const struct p
 	return status;
 }
 
-enum xdd_status plan_runs_build(const struct plan_runs *r, size_t i, struct plan **plan)
+/* Have a plan count what is written, for the run after it. */
+static enum xdd_status count_written(struct plan_runs *r, size_t i, struct plan *plan)
 {
-	return build(r, i, NULL, plan);
+	uint64_t *ops = arena_alloc(r->arena, plan->n_targets * sizeof(*ops));
+
+	if (!ops)
+		return plan_no_memory();
+	for (size_t k = 0; k < plan->n_targets; k++)
+		ops[k] = UINT64_MAX;
+	plan->written_ops = r->runs[i].written_ops = ops;
+	return XDD_OK;
+}
+
+enum xdd_status plan_runs_build(struct plan_runs *r, size_t i, struct plan **plan)
+{
+	enum xdd_status status = build(r, i, NULL, plan);
+
+	if (!status && r->runs[i].half == HALF_WRITE)
+		status = count_written(r, i, *plan);
+	return status;
 }
 
 enum xdd_status plan_runs_foresee(struct plan_runs *r, size_t i, plan_list_writer *write_list,

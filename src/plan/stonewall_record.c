@@ -168,10 +168,7 @@ enum xdd_status stonewall_limit(const struct plan *plan, struct target_plan *t)
 	if (!status && !ops)
 		status = refuse(&r, "the target whose data is read has written nothing");
 	free(name);
-	if (status || ops >= t->pass_ops)
-		return status;
-	t->pass_ops = ops;
-	t->last_op_bytes = t->mix ? mix_op(t->mix, ops - 1).size : t->req_bytes;
-	t->pass_bytes = t->mix ? mix_bytes(t->mix, ops) : ops * t->req_bytes;
-	return XDD_OK;
+	if (!status)
+		plan_limit_ops(t, ops);
+	return status;
 }

@@ -286,6 +286,13 @@ def test_readback():
         t.ok(run.status == 0 and [r[0] for r in ran(run)] == ["write", "read"] and os.path.exists(where + "/f") == (words != "-deletefile"),
              "-readback " + words, run)
         t.equal([line for line in run.error_lines() if "reach to" in line], [], "no doubt about the end of what was written " + words)
+    # Time ends the writes; 1 % of them would take as long.
+    for words in ("-timelimit 0.2", "-runtime 0.2", "-timelimit 0.2 -passes 2 -queuedepth 4", "-timelimit 0.2 -seek random",
+                  "-timelimit 0.2 -seek random once", "-timelimit 0.2 -targets 2 g h"):
+        run = xdd(fresh(), "-op write -target f -reqsize 4k -bytes 64M -throttle ops 800 -readback " + words)
+        found = [(r[0], r[2]) for r in ran(run)]
+        t.ok(run.status == 0 and found == [("write", "write"), ("read", "read")] and ran(run)[0][1] == ran(run)[1][1] and
+             0 < int(ran(run)[0][1]) < 2000, "what was written is read, and no more: " + words, run)
     for words, first in (("-verify location", 0), ("-verify location -verify contents", 0), ("-datapattern tagged -verify location", b"XDDtag1\n")):
         where = fresh()
         run = xdd(where, "-op write -target f -reqsize 64k -bytes 1M -verbose -readback " + words)
@@ -301,7 +308,8 @@ def test_readback():
     for words, pattern in (("-op read -target t.xdd", "target 0, t.xdd: must write, to be read back; its operation is read"),
                            ("-rwratio 50 -target f -numreqs 1", "target 0, f: must write, to be read back; its operation is mixed"),
                            ("-op write -target f -timelimit 1", "target 0, f: must write all that is read back, and may end early"),
-                           ("-op write -target f -numreqs 1 -runtime 9", "target 0, f: must write all that is read back"),
+                           ("-op write -target f -numreqs 9 -reqsize 1 -runtime 9 -seek zipf 1 range 9", "target 0, f: cannot be read back where"),
+                           ("-op write -target f -numreqs 9 -timelimit 9 -passoffset 9", "target 0, f: cannot be read back where"),
                            ("-op write -target f -numreqs 1 -createnewfiles", "-readback: write: target 0, f: is created for each pass"),
                            ("-op write -targets 2 f f -numreqs 1", "-readback: write: target 0, f: -datapattern tagged.* target 1 writes to"),
                            ("-op write -target f -numreqs 1 -jsonout j", "-jsonout j: is a file of write too")):

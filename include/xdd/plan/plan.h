@@ -254,8 +254,14 @@ struct plan {
 	bool qthread_info;
 	bool dry_run;
 	bool timer_info;
-	bool keep_going;	    /* the next run follows although this one fails */
-	bool read_back;		    /* a run that reads follows, or this is it */
+	bool keep_going; /* the next run follows although this one fails */
+	bool read_back;	 /* a run that reads follows, or this is it */
+	/*
+	 * Of a run of -readback that writes: the operations that each target had in a pass, the
+	 * most of all passes, which the run fills in; of the one that reads, what it does at most.
+	 * UINT64_MAX: all, or not known. NULL: of another run.
+	 */
+	uint64_t *written_ops;
 	bool list_engines;	    /* -ioengine list: nothing else in the plan counts */
 	const struct setting *help; /* -help and its words: nothing else counts; NULL: not given */
 	bool max_priority;

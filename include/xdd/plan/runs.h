@@ -80,7 +80,7 @@ const char *plan_runs_file(const struct plan_runs *runs, size_t i);
  * The plan of run `i`, as plan_build(); what it says of files is what they are now. To be freed by
  * plan_free() before `runs`.
  */
-enum xdd_status plan_runs_build(const struct plan_runs *runs, size_t i, struct plan **plan);
+enum xdd_status plan_runs_build(struct plan_runs *runs, size_t i, struct plan **plan);
 
 /*
  * The same before the first run, for checks: files are as the runs before will leave them, and so

@@ -225,6 +225,17 @@ static void write_checks(struct manager *m)
 	}
 }
 
+/* The run of -readback that follows reads no more. Failed operations may lie anywhere in a pass. */
+static void count_written(const struct manager *m)
+{
+	for (size_t i = 0; m->plan->written_ops && i < m->plan->n_targets; i++) {
+		const struct target_sum *sum = &m->sums[i];
+
+		if (!sum->figures.tally.errors && !sum->figures.tally.outstanding)
+			m->plan->written_ops[i] = sum->most_ops;
+	}
+}
+
 static void report_stop(const struct manager *m)
 {
 	char text[SCALED_SIZE];
@@ -416,6 +427,7 @@ void manager_write_end(struct manager *m)
 	 */
 	signals_detach(m->run->signals);
 	if (m->passes) {
+		count_written(m);
 		for (size_t i = 0; i < m->plan->n_targets; i++)
 			crosscheck_add(&m->crosscheck, &m->plan->targets[i], &m->sums[i].figures);
 		write_averages(m);
