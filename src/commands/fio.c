@@ -16,6 +16,7 @@
 struct arguments {
 	const char *job;
 	const char *output; /* NULL: standard output */
+	const char *leave;  /* of -leaveout; or NULL */
 	bool run;
 	bool help;
 };
@@ -26,6 +27,9 @@ static const struct option rows[] = {
 	  .aliases = "o",
 	  .arg = "<file>",
 	  .help = "write the commands to <file> instead of standard output (-)" },
+	{ .name = "leaveout",
+	  .arg = "<setting>,...",
+	  .help = "translate without these settings, which xdd cannot do" },
 	{ .name = "help", .aliases = "h", .help = "this text" },
 	{ 0 },
 };
@@ -75,13 +79,17 @@ static enum xdd_status parse_option(struct arguments *a, char **argv, int *i)
 		return command_bad_option(&command_fio, word);
 	if (found == &rows[0])
 		a->run = true;
-	if (found == &rows[2])
+	if (found == &rows[3])
 		a->help = true;
-	if (found != &rows[1])
+	if (found == &rows[0] || found == &rows[3])
 		return XDD_OK;
 	if (!argv[*i + 1] || !*argv[*i + 1]) {
-		log_error("fio %s: missing argument <file>", word);
+		log_error("fio %s: missing argument %s", word, found->arg);
 		return XDD_BAD_ARGUMENT;
+	}
+	if (found == &rows[2]) {
+		a->leave = argv[++*i];
+		return XDD_OK;
 	}
 	a->output = argv[++*i];
 	if (output_standard(a->output) == STDOUT_FILENO)
@@ -154,6 +162,7 @@ static enum xdd_status convert(const struct arguments *a, struct fio_file *f)
 		return XDD_BAD_ARGUMENT;
 	}
 	f->output = a->output;
+	f->leave = a->leave;
 	err = a->job ? fio_read(f, a->job) : 0;
 	if (!err)
 		err = fio_jobs(f, &g);
@@ -194,12 +203,14 @@ const struct command command_fio = {
 	.name = "fio",
 	.summary = "job files of fio as commands of xdd",
 	.usage =
-		"usage: xdd fio <job file> [-run] [-o <file>]\n"
+		"usage: xdd fio <job file> [-run] [-leaveout <setting>,...] [-o <file>]\n"
 		"       xdd fio --name=<job> --<setting>=<value> ... [-run] [-o <file>]\n"
 		"\n"
 		"Reads a job file of fio (- is standard input) and prints the command of xdd for each\n"
-		"group of jobs that run at the same time. Comments list each setting that was left\n"
-		"out, with the reason, and what xdd does otherwise. The output is a shell script.\n"
+		"group of jobs that run at the same time. A setting that xdd cannot do and without\n"
+		"which another job would run ends that, unless -leaveout names it. Comments list each\n"
+		"other setting that was left out, with the reason, and what xdd does otherwise. The\n"
+		"output is a shell script.\n"
 		"Files that are read and do not exist are written by a command before, as fio does.\n"
 		"Settings may be typed as for fio: xdd fio --name=a --rw=randread --filename=f.\n",
 	.options = &options,

@@ -52,6 +52,7 @@ struct fio_file {
 	size_t n_sections;
 	size_t bytes;	    /* read so far */
 	const char *output; /* of -o, which must not be read; NULL: standard output */
+	const char *leave;  /* names of -leaveout, with commas between them; or NULL */
 	char why[512];
 };
 
@@ -120,6 +121,7 @@ enum fio_option {
 	FIO_DIRECTORY,
 	FIO_DO_VERIFY,
 	FIO_END_FSYNC,
+	FIO_EXITALL,
 	FIO_EXITALL_ON_ERROR,
 	FIO_FALLOCATE,
 	FIO_FDATASYNC,
@@ -149,12 +151,14 @@ enum fio_option {
 	FIO_NUMBER_IOS,
 	FIO_NUMJOBS,
 	FIO_OFFSET,
+	FIO_OFFSET_ALIGN,
 	FIO_OFFSET_INCREMENT,
 	FIO_OPENDIR,
 	FIO_OVERWRITE,
 	FIO_PERCENTILE_LIST,
 	FIO_PRE_READ,
 	FIO_PROFILE,
+	FIO_RANDOM_DISTRIBUTION,
 	FIO_RANDREPEAT,
 	FIO_RANDSEED,
 	FIO_RATE,
@@ -191,7 +195,9 @@ enum fio_option {
 
 enum fio_type {
 	FIO_LEFT_OUT, /* not done; `text` is the reason */
+	FIO_CHANGES,  /* the same, and another job would run without it */
 	FIO_TEXT,
+	FIO_PREFIX,  /* a text that need not be there */
 	FIO_BOOL,    /* 0 or 1; 1 without a value */
 	FIO_COUNT,   /* a number, with the suffixes of sizes */
 	FIO_BYTES,   /* up to three with commas: reads, writes, trims */
@@ -209,6 +215,9 @@ struct fio_row {
 
 /* The row of a name or alias; NULL: fio has no such option, as far as is known here. */
 const struct fio_row *fio_row_of(const char *name);
+
+/* True for a value with which an option of FIO_CHANGES changes nothing. */
+bool fio_is_usual(const struct fio_row *row, const char *value);
 
 /* Row `i` of the table; NULL past the last. */
 const struct fio_row *fio_row(size_t i);
@@ -267,6 +276,16 @@ int fio_leave(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
 int fio_note(struct fio_file *f, struct fio_group *g, const struct fio_job *j, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* True if -leaveout names the setting. */
+bool fio_may_leave(const struct fio_file *f, const char *name);
+
+/*
+ * The same as fio_leave() for a setting without which another job would run: -EINVAL with a line
+ * for the user, unless -leaveout names it.
+ */
+int fio_refuse(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
+	       enum fio_option option, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
 /* List a setting with a text that stays valid. */
 int fio_leave_setting(struct fio_file *f, struct fio_group *g, struct fio_setting *s,
 		      const char *text);
@@ -316,8 +335,10 @@ struct fio_target {
 	struct fio_words slot[SLOTS];
 	uint64_t layout_bytes; /* the file must have as much for a read; 0: nothing */
 	uint64_t end_bytes;    /* where the target's range ends; 0: not known */
+	uint64_t stride;       /* bytes from a request to the next; 0: they lie side by side */
 	bool writes, reads, discards, random;
 	bool verifies;	   /* reads are compared with the data pattern */
+	bool only_time;	   /* nothing but time ends it */
 	bool verify_after; /* read back and verify once all is written */
 	bool overwrite;	   /* the file is laid out before it is written, too */
 	bool plain;	   /* lay out with zeros */
@@ -364,6 +385,7 @@ struct fio_map {
 	size_t n_read_back;
 	uint64_t passes;
 	uint64_t runtime_ns; /* of the whole run; 0: none */
+	bool reads_back;     /* the run reads back what it wrote, by -readback */
 };
 
 /* Map all groups to commands, and list what is left out. */

@@ -63,7 +63,8 @@ static int parse_list(const char *text, unsigned kb_base, struct fio_value *v)
 	return -EINVAL;
 }
 
-static int parse_amount(const char *text, unsigned kb_base, struct fio_value *v, bool may_range)
+static int parse_amount(const char *text, unsigned kb_base, struct fio_value *v, bool may_range,
+			bool may_be_zero)
 {
 	size_t n = strlen(text);
 	const char *range = may_range ? strpbrk(text, "-,") : NULL;
@@ -76,7 +77,7 @@ static int parse_amount(const char *text, unsigned kb_base, struct fio_value *v,
 		memcpy(word, text, n - 1);
 		word[n - 1] = '\0';
 		err = fio_parse_bytes(word, kb_base, &v->n);
-		if (err || v->n == 0 || v->n > PERCENT_MAX)
+		if (err || (v->n == 0 && !may_be_zero) || v->n > PERCENT_MAX)
 			return err ? err : -ERANGE;
 		v->percent = (unsigned)v->n;
 		return 0;
@@ -101,6 +102,8 @@ static int parse_value(const struct reader *r, const struct fio_row *row, const 
 {
 	if (row->type == FIO_BOOL)
 		return parse_bool(text, v);
+	if ((!text || !*text) && row->type == FIO_PREFIX)
+		return 0;
 	if (!text || !*text)
 		return -EINVAL;
 	switch (row->type) {
@@ -109,7 +112,9 @@ static int parse_value(const struct reader *r, const struct fio_row *row, const 
 	case FIO_BYTES:
 		return parse_list(text, r->kb_base, v);
 	case FIO_AMOUNT:
-		return parse_amount(text, r->kb_base, v, row->option == FIO_FILESIZE);
+		return parse_amount(text, r->kb_base, v, row->option == FIO_FILESIZE,
+				    row->option == FIO_OFFSET ||
+					    row->option == FIO_OFFSET_INCREMENT);
 	case FIO_SECONDS:
 		return fio_parse_time(text, NS_PER_SEC, &v->n);
 	case FIO_USEC:
@@ -119,11 +124,26 @@ static int parse_value(const struct reader *r, const struct fio_row *row, const 
 	}
 }
 
+/*
+ * A setting without which another job would run: that ends the translation, unless -leaveout names
+ * it.
+ */
+static int leave_out(const struct reader *r, struct fio_setting *s, const char *why)
+{
+	if (fio_may_leave(r->file, s->name))
+		return fio_leave_setting(r->file, r->group, s, why);
+	return fio_fail(r->file, s->path, s->line,
+			"%.60s%s%.60s: %s; -leaveout %.60s translates without it", s->name,
+			s->value ? "=" : "", s->value ? s->value : "", why, s->name);
+}
+
 static int read_setting(struct reader *r, struct fio_setting *s)
 {
 	static const char *const expected[] = {
 		[FIO_LEFT_OUT] = "", /* any value */
+		[FIO_CHANGES] = "",
 		[FIO_TEXT] = "a value",
+		[FIO_PREFIX] = "a value",
 		[FIO_BOOL] = "0 or 1",
 		[FIO_COUNT] = "a number",
 		[FIO_BYTES] = "numbers for reads and writes, such as 4k or 4k,8k",
@@ -136,9 +156,10 @@ static int read_setting(struct reader *r, struct fio_setting *s)
 	int err;
 
 	if (!row)
-		return fio_leave_setting(r->file, r->group, s,
-					 "is not an option of fio, as far as xdd knows");
-	if (row->type == FIO_LEFT_OUT)
+		return leave_out(r, s, "is not an option of fio, as far as xdd knows");
+	if (row->type == FIO_CHANGES && !fio_is_usual(row, s->value))
+		return leave_out(r, s, row->text);
+	if (row->type == FIO_LEFT_OUT || row->type == FIO_CHANGES)
 		return fio_leave_setting(r->file, r->group, s, row->text);
 	err = parse_value(r, row, s->value, &v);
 	if (err)

@@ -111,9 +111,23 @@ static int put_latency(struct fio_map *m, FILE *out)
 			"operation");
 }
 
+static int put_exitall(struct fio_map *m, FILE *out)
+{
+	int err = 0;
+
+	if (!any(m->group, FIO_EXITALL))
+		return 0;
+	if (m->n_targets > 1)
+		fputs(" -stonewall", out);
+	for (const struct fio_job *j = m->group->jobs; !err && j && m->n_targets <= 1; j = j->next)
+		err = fio_leave(m->file, m->group, j, FIO_EXITALL, "there is no other target");
+	return err;
+}
+
 static int put_general(struct fio_map *m, FILE *out)
 {
 	char time[FIO_SIZE_SIZE];
+	int err;
 
 	if (m->passes > 1)
 		fprintf(out, " -passes %llu", (unsigned long long)m->passes);
@@ -121,7 +135,10 @@ static int put_general(struct fio_map *m, FILE *out)
 		fprintf(out, " -runtime %s", fio_time_text(m->runtime_ns, time));
 	if (any(m->group, FIO_EXITALL_ON_ERROR))
 		fputs(" -stoponerror", out);
-	return put_latency(m, out);
+	if (m->reads_back)
+		fputs(" -readback", out);
+	err = put_exitall(m, out);
+	return err ? err : put_latency(m, out);
 }
 
 /* ---- the commands of a group ---- */
@@ -161,18 +178,27 @@ static int settle_pattern(struct fio_map *m, size_t i)
 /* A target that reads back has the offsets of the same number only. */
 static int settle_read_back(struct fio_map *m)
 {
-	bool all = true;
+	bool all = true, timed = m->runtime_ns;
 
-	for (size_t i = 0; i < m->n_targets; i++)
-		all = all && m->targets[i].verify_after;
+	for (size_t i = 0; i < m->n_targets; i++) {
+		all = all && m->targets[i].verify_after && !m->targets[i].only_time;
+		timed = timed || m->targets[i].slot[SLOT_TIMELIMIT].option;
+	}
+	timed = timed || (any(m->group, FIO_EXITALL) && m->n_targets > 1);
+	m->reads_back = all && timed && !any(m->group, FIO_EXITALL);
 	for (size_t i = 0; i < m->n_targets; i++) {
 		struct fio_target *t = &m->targets[i];
 		int err = settle_pattern(m, i);
 
-		if (!err && !all && t->verify_after && t->random) {
+		/* Of a run that time ends, only -readback knows what was written. */
+		if (!err && t->verify_after && (m->reads_back || timed || (!all && t->random))) {
 			t->verify_after = false;
-			err = fio_note(m->file, m->group, m->group->jobs,
-				       "random writes beside other jobs are not read back");
+			if (!m->reads_back)
+				err = fio_note(m->file, m->group, m->group->jobs, "%s",
+					       timed ? "what was written before time ended it is "
+						       "not read back" :
+						       "random writes beside other jobs are not "
+						       "read back");
 		}
 		if (err)
 			return err;

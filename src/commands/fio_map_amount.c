@@ -78,31 +78,60 @@ static int map_operation(struct fio_map *m, const struct fio_job *j, struct fio_
 
 /* ---- requests ---- */
 
-static int request_of_range(struct fio_map *m, const struct fio_job *j, enum fio_option option,
-			    uint64_t *request)
-{
-	const char *text = fio_text(j, option, "");
-	char word[32], size[32];
-	size_t n = strcspn(text, "-/:,");
-
-	snprintf(word, sizeof(word), "%.*s", (int)(n < 31 ? n : 31), text);
-	if (fio_parse_bytes(word, 1024, request) || !*request)
-		return fio_fail(m->file, j->section->path, j->v[option].setting->line,
-				"%s=%.60s: expected sizes, such as 4k-64k",
-				j->v[option].setting->name, text);
-	return fio_leave(m->file, m->group, j, option,
-			 "requests have one size, or the sizes of bssplit; here %s",
-			 units_size_text(*request, size, sizeof(size)));
-}
-
-/* ---- bssplit ---- */
-
 /* A size of bssplit, and its percentage. */
 struct split {
 	uint64_t bytes;
 	uint64_t percent;
 	bool blank; /* it shares what is left of 100 */
 };
+
+static int put_splits(struct fio_map *m, const struct split *list, int n, struct extent *e);
+
+/* A size of "4k-64k". Returns what follows it; NULL: it is none. */
+static const char *range_part(const struct fio_job *j, const char *text, uint64_t *bytes)
+{
+	const size_t n = strcspn(text, "-/:,");
+	char word[32];
+
+	snprintf(word, sizeof(word), "%.*s", (int)(n < 31 ? n : 31), text);
+	return fio_parse_bytes(word, (unsigned)fio_number(j, FIO_KB_BASE, 1024), bytes) || !*bytes ?
+		       NULL :
+		       text + n;
+}
+
+/*
+ * The sizes of bsrange, multiples of the least, are as likely as each other. With one range only,
+ * or that of the direction.
+ */
+static int map_range(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
+		     struct extent *e)
+{
+	const char *text = fio_text(j, FIO_BSRANGE, ""), *comma = strchr(text, ','), *end;
+	struct split list[MIX_MAX_SIZES];
+	uint64_t least, most;
+
+	if (comma && !t->reads)
+		text = comma + 1;
+	end = range_part(j, text, &least);
+	end = end && *end && *end != ',' ? range_part(j, end + 1, &most) : NULL;
+	if (!end || (*end && *end != ',') || most < least)
+		return fio_fail(m->file, j->section->path, j->v[FIO_BSRANGE].setting->line,
+				"%s=%.60s: expected sizes, such as 4k-64k",
+				j->v[FIO_BSRANGE].setting->name, j->v[FIO_BSRANGE].setting->value);
+	if (most % least || most / least > MIX_MAX_SIZES || (comma && t->reads && t->writes)) {
+		e->request = e->largest = e->cycle = least;
+		e->mean = (double)least;
+		return fio_refuse(m->file, m->group, j, FIO_BSRANGE,
+				  "xdd has one range for reads and writes, of %d multiples of its "
+				  "least size at most",
+				  MIX_MAX_SIZES);
+	}
+	for (uint64_t i = 0; i < most / least; i++)
+		list[i] = (struct split){ .bytes = (i + 1) * least, .percent = 1 };
+	return put_splits(m, list, (int)(most / least), e);
+}
+
+/* ---- bssplit ---- */
 
 static int compare_splits(const void *a, const void *b)
 {
@@ -221,10 +250,13 @@ static int map_split(struct fio_map *m, const struct fio_job *j, const struct fi
 				"bssplit=%.60s: expected up to %d sizes with percentages, such as "
 				"4k/60:64k/40",
 				text, MIX_MAX_SIZES);
-	if (strchr(text, ',') && t->reads && t->writes &&
-	    fio_note(m->file, m->group, j,
-		     "reads and writes of a target have the same sizes, those of reads in bssplit"))
-		return -ENOMEM;
+	if (strchr(text, ',') && t->reads && t->writes) {
+		int err = fio_refuse(m->file, m->group, j, FIO_BSSPLIT,
+				     "reads and writes of a target have the same sizes");
+
+		if (err)
+			return err;
+	}
 	return put_splits(m, list, n, e);
 }
 
@@ -238,12 +270,10 @@ static int map_request(struct fio_map *m, const struct fio_job *j, const struct 
 	char size[32];
 
 	*request = t->discards ? trim : t->reads ? read : write;
-	if (fio_is_set(j, FIO_BSRANGE))
-		return request_of_range(m, j, FIO_BSRANGE, request);
 	if (t->reads && t->writes && read != write)
-		return fio_leave(m->file, m->group, j, FIO_BS,
-				 "reads and writes of a target have one size; here %s",
-				 units_size_text(read, size, sizeof(size)));
+		return fio_refuse(m->file, m->group, j, FIO_BS,
+				  "reads and writes of a target have one size; here %s",
+				  units_size_text(read, size, sizeof(size)));
 	return 0;
 }
 
@@ -278,28 +308,48 @@ static uint64_t bytes_of(const struct fio_value *v, uint64_t of)
 	return of / 100 * v->percent + of % 100 * v->percent / 100;
 }
 
+static uint64_t round_up(uint64_t n, uint64_t unit)
+{
+	return n % unit ? n + (unit - n % unit) : n;
+}
+
+/* A percentage of a file that is not there yet is one of the size that it gets. */
+static uint64_t size_of_file(const struct fio_job *j, const struct fio_known *k)
+{
+	const struct fio_value *size = &j->v[FIO_SIZE];
+
+	if (k->bytes || !size->setting || size->percent)
+		return k->bytes;
+	return size->n / fio_files(j);
+}
+
 static int map_offset(struct fio_map *m, const struct fio_job *j, const struct fio_known *k,
 		      size_t clone, struct extent *e)
 {
 	static const enum fio_option options[] = { FIO_OFFSET, FIO_OFFSET_INCREMENT };
+	const uint64_t align = fio_number(j, FIO_OFFSET_ALIGN, 0);
 	uint64_t of[2];
 
 	for (size_t i = 0; i < 2; i++) {
 		const struct fio_value *v = &j->v[options[i]];
 
-		of[i] = bytes_of(v, k->bytes);
-		/* A percentage is rounded up to whole requests. */
-		if (v->percent && of[i] % e->request)
-			of[i] += e->request - of[i] % e->request;
-		if (v->percent && !k->bytes &&
-		    fio_leave(m->file, m->group, j, options[i], "the size of %s is not known",
-			      k->path))
-			return -ENOMEM;
+		of[i] = bytes_of(v, size_of_file(j, k));
+		if (v->percent && !of[i]) {
+			int err = fio_refuse(m->file, m->group, j, options[i],
+					     "the size of %s is not known", k->path);
+
+			if (err)
+				return err;
+		}
 	}
 	if (__builtin_mul_overflow(of[1], (uint64_t)clone, &of[1]) ||
-	    __builtin_add_overflow(of[0], of[1], &e->offset) || e->offset > OFFSET_MAX)
-		return fail(m, j, "has an offset above 2^63-1");
-	return 0;
+	    __builtin_add_overflow(of[0], of[1], &e->offset))
+		e->offset = UINT64_MAX;
+	/* A percentage is rounded up, to whole requests without offset_align. */
+	if ((j->v[FIO_OFFSET].percent || j->v[FIO_OFFSET_INCREMENT].percent) &&
+	    e->offset <= OFFSET_MAX)
+		e->offset = round_up(e->offset, align ? align : e->request);
+	return e->offset > OFFSET_MAX ? fail(m, j, "has an offset above 2^63-1") : 0;
 }
 
 /* The share of one file in a size of all `files`; the first ones get the rest, in requests. */
@@ -318,15 +368,20 @@ static uint64_t share_of_work(uint64_t bytes, size_t files, size_t file, uint64_
 	return (ops / files + (file < ops % files)) * request;
 }
 
-static void map_region(const struct fio_job *j, const struct fio_known *k, size_t files,
-		       size_t file, struct extent *e)
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void map_region(const struct fio_job *j, const struct fio_target *t,
+		       const struct fio_known *k, size_t files, size_t file, struct extent *e)
 {
 	const struct fio_value *size = &j->v[FIO_SIZE], *filesize = &j->v[FIO_FILESIZE];
 	uint64_t there = k->bytes > e->offset ? k->bytes - e->offset : 0;
 
 	e->region = there;
 	if (size->setting)
-		e->region = size->percent ? bytes_of(size, there) :
+		e->region = size->percent ? least(bytes_of(size, k->bytes), there) :
 					    share(size->n, files, file, e->request);
 	if (filesize->setting && filesize->n)
 		e->region = bytes_of(filesize, there);
@@ -334,6 +389,12 @@ static void map_region(const struct fio_job *j, const struct fio_known *k, size_
 	if (!k->is_file && there && e->region > there)
 		e->region = there;
 	e->amount = e->region;
+	/* In a file that is larger, fio begins sequential requests until it has done as much. */
+	if (!t->random && size->setting && !size->percent && e->region % e->request &&
+	    e->offset + round_up(e->region, e->request) <= k->bytes) {
+		e->region = round_up(e->region, e->request);
+		e->amount = share_of_work(round_up(size->n, e->request), files, file, e->request);
+	}
 	if (filesize->setting && size->setting && !size->percent && size->n &&
 	    size->n / files < e->region)
 		e->amount = share_of_work(size->n, files, file, e->request);
@@ -345,8 +406,11 @@ static void map_work(const struct fio_job *j, size_t files, size_t file, struct 
 	uint64_t ops = fio_number(j, FIO_NUMBER_IOS, 0), most;
 
 	if (io_size->setting && io_size->n)
-		e->amount = io_size->percent ? bytes_of(io_size, e->region) :
-					       share_of_work(io_size->n, files, file, e->request);
+		/* fio begins requests until it has done as much. */
+		e->amount = share_of_work(round_up(io_size->percent ? bytes_of(io_size, e->region) :
+								      io_size->n,
+						   e->request),
+					  files, file, e->request);
 	/* fio does no more than the size in each of several loops. */
 	if (fio_number(j, FIO_LOOPS, 1) > 1 && e->region && e->amount > e->region)
 		e->amount = e->region;
@@ -387,7 +451,7 @@ static int check_extent(struct fio_map *m, const struct fio_job *j, const struct
 /* ---- the options ---- */
 
 static int put_seek(struct fio_map *m, const struct fio_job *j, struct fio_target *t,
-		    const struct extent *e, bool wraps)
+		    const struct extent *e, const char *how, bool wraps)
 {
 	uint64_t range = e->region / e->request * e->request;
 	char words[128] = "", size[FIO_SIZE_SIZE];
@@ -398,8 +462,11 @@ static int put_seek(struct fio_map *m, const struct fio_job *j, struct fio_targe
 			    "has a bssplit whose sizes together, each as often as it has percent, "
 			    "are more than its part of a file; expected rounder percentages");
 	if (t->random)
-		n += (size_t)snprintf(words, sizeof(words), " random");
-	if ((t->random || wraps) && range)
+		n += (size_t)snprintf(words, sizeof(words), " %s", how);
+	else if (t->stride)
+		n += (size_t)snprintf(words, sizeof(words), " interleave %llu",
+				      (unsigned long long)(t->stride / e->request + 1));
+	if ((t->random || t->stride || wraps) && range)
 		n += (size_t)snprintf(words + n, sizeof(words) - n, " range %s",
 				      fio_size_text(range, size));
 	if (t->random && fio_is_set(j, FIO_RANDSEED))
@@ -421,11 +488,6 @@ static int map_random(struct fio_map *m, const struct fio_job *j, struct fio_tar
 			     fio_leave(m->file, m->group, j, FIO_NORANDOMMAP,
 				       "is for random offsets");
 	}
-	if (!fio_number(j, FIO_NORANDOMMAP, 0) &&
-	    fio_note(m->file, m->group, j,
-		     "random offsets are drawn one by one and repeat, as with norandommap=1; fio "
-		     "visits each block once"))
-		return -ENOMEM;
 	if (fio_number(j, FIO_RANDREPEAT, 1))
 		return 0;
 	err = fio_put(m, t, SLOT_RANDOMIZE, "-randomize", "%s", "");
@@ -434,6 +496,58 @@ static int map_random(struct fio_map *m, const struct fio_job *j, struct fio_tar
 			      "%s=0: each pass has offsets of its own, the same in every run; "
 			      "-seek seed <number> chooses others",
 			      j->v[FIO_RANDREPEAT].setting->name);
+}
+
+/*
+ * The words of -seek for random offsets, into `how`. fio visits each block once, unless
+ * norandommap is set or another distribution is named.
+ */
+static int map_distribution(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
+			    const struct extent *e, const char **how)
+{
+	const char *name = fio_text(j, FIO_RANDOM_DISTRIBUTION, "random");
+	double theta;
+	char *end;
+
+	*how = fio_number(j, FIO_NORANDOMMAP, 0) || e->mix ? "random" : "random once";
+	if (!t->random)
+		return fio_leave(m->file, m->group, j, FIO_RANDOM_DISTRIBUTION,
+				 "is for random offsets");
+	if (strcmp(name, "random") != 0) {
+		theta = strncmp(name, "zipf", 4) == 0 ? 1.1 : 0;
+		if (name[4] == ':' && theta > 0)
+			theta = strtod(name + 5, &end);
+		else
+			end = theta > 0 && !name[4] ? "" : "?";
+		if (*end || !(theta > 0) || theta > 10 || e->mix)
+			return fio_refuse(m->file, m->group, j, FIO_RANDOM_DISTRIBUTION,
+					  "xdd has uniform offsets and -seek zipf <theta>, for "
+					  "requests of one size");
+		*how = arena_printf(m->file->arena, "zipf %.9g", theta);
+		return *how ? 0 : -ENOMEM;
+	}
+	if (!e->mix || fio_number(j, FIO_NORANDOMMAP, 0))
+		return 0;
+	return fio_note(m->file, m->group, j,
+			"random offsets of requests of several sizes are drawn one by one and "
+			"repeat, as with norandommap=1");
+}
+
+/* Whole strides of one lap only: fio goes through the same blocks again, xdd through the next. */
+static int check_stride(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
+			const struct extent *e, uint64_t amount, bool only_time)
+{
+	const uint64_t step = t->stride + e->request;
+
+	if (!t->stride)
+		return 0;
+	if (e->mix || t->stride % e->request || e->offset || only_time || !e->region ||
+	    amount / e->request > (e->region + step - 1) / step)
+		return fio_refuse(
+			m->file, m->group, j, FIO_RW,
+			"gaps of xdd are whole requests, from the start of a file, and "
+			"its second lap has other blocks; expected an io_size of one lap");
+	return 0;
 }
 
 /* The passes of xdd would each have a warm-up, and loops of fio have one together. */
@@ -515,9 +629,9 @@ static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	const char *poisson = "";
 	int err;
 
-	err = fio_leave(
-		m->file, m->group, j, FIO_THINKTIME_BLOCKS,
-		"a delay follows each operation; it is shorter, so that the rate is the same");
+	err = blocks == 1 ? 0 :
+			    fio_refuse(m->file, m->group, j, FIO_THINKTIME_BLOCKS,
+				       "a delay follows each operation");
 	if (!err && !(bytes > 0) && !(ops > 0))
 		err = fio_leave(m->file, m->group, j, FIO_RATE_PROCESS, "there is no rate");
 	else if (!err)
@@ -564,6 +678,7 @@ static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_tar
 {
 	uint64_t amount = e->amount / e->request * e->request;
 	char size[FIO_SIZE_SIZE];
+	const char *how = "";
 	bool only_time;
 	int err = map_time(m, j, t, &only_time);
 
@@ -578,16 +693,19 @@ static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_tar
 	if (!err && amount)
 		err = fio_put(m, t, SLOT_AMOUNT, "-bytes", "%s", fio_size_text(amount, size));
 	if (!err)
-		err = put_seek(m, j, t, e, only_time || amount > e->region);
+		err = check_stride(m, j, t, e, amount, only_time);
+	if (!err)
+		err = map_distribution(m, j, t, e, &how);
+	if (!err)
+		err = put_seek(m, j, t, e, how, only_time || amount > e->region);
 	if (!err && e->offset)
 		err = fio_put(m, t, SLOT_STARTOFFSET, "-startoffset", "%s",
 			      fio_size_text(e->offset, size));
-	if (t->verify_after && only_time) {
-		t->verify_after = false;
-		err = fio_note(m->file, m->group, j,
-			       "what a run writes that only time ends is not read back");
-	}
+	t->only_time = only_time;
 	t->end_bytes = e->offset + e->region;
+	/* A mapped file cannot grow. */
+	if (t->writes && strcmp(fio_engine(j)->ours, "mmap") == 0)
+		t->plain = t->overwrite = true;
 	if (t->reads || t->discards || t->overwrite || fio_number(j, FIO_CREATE_ONLY, 0))
 		t->layout_bytes = t->end_bytes;
 	return err;
@@ -598,7 +716,9 @@ static int map_sizes(struct fio_map *m, const struct fio_job *j, const struct fi
 {
 	int err;
 
-	if (*split_of(j, t) && !fio_is_set(j, FIO_BSRANGE))
+	if (fio_is_set(j, FIO_BSRANGE))
+		return map_range(m, j, t, e);
+	if (*split_of(j, t))
 		return map_split(m, j, t, e);
 	err = map_request(m, j, t, &e->request);
 	e->largest = e->cycle = e->request;
@@ -620,7 +740,7 @@ int fio_map_amount(struct fio_map *m, const struct fio_job *j, struct fio_target
 		err = map_offset(m, j, k, clone, &e);
 	if (err)
 		return err;
-	map_region(j, k, files, file, &e);
+	map_region(j, t, k, files, file, &e);
 	map_work(j, files, file, &e);
 	err = check_extent(m, j, k, t, &e);
 	if (!err)

@@ -215,15 +215,26 @@ static int map_verify(struct fio_map *m, const struct fio_job *j, struct fio_tar
 	return err;
 }
 
+/* Other data take its place: in fio too, except that compressible parts are zeros here. */
+static int leave_data(struct fio_map *m, const struct fio_job *j)
+{
+	static const char why[] = "verified data, and data that compress or repeat, are xdd's own";
+	int err = leave(m, j, FIO_BUFFER_PATTERN, why);
+
+	return err ? err : leave(m, j, FIO_ZERO_BUFFERS, why);
+}
+
 static int map_pattern(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	uint64_t compress = fio_number(j, FIO_BUFFER_COMPRESS, 0);
 	uint64_t dedupe = fio_number(j, FIO_DEDUPE, 0);
 	int err = map_verify(m, j, t);
 
-	t->plain = t->writes && fio_number(j, FIO_ZERO_BUFFERS, 0);
-	if (err || t->slot[SLOT_PATTERN].option)
+	t->plain |= t->writes && fio_number(j, FIO_ZERO_BUFFERS, 0);
+	if (err)
 		return err;
+	if (t->slot[SLOT_PATTERN].option && (!t->writes || (!compress && !dedupe)))
+		return leave_data(m, j);
 	if (!t->writes) {
 		static const enum fio_option of_writes[] = { FIO_BUFFER_PATTERN,
 							     FIO_BUFFER_COMPRESS, FIO_DEDUPE,
@@ -233,14 +244,18 @@ static int map_pattern(struct fio_map *m, const struct fio_job *j, struct fio_ta
 			err = leave(m, j, of_writes[i], "is for writes");
 		return err;
 	}
-	if (fio_is_set(j, FIO_BUFFER_PATTERN))
-		return put_hex(m, j, t, FIO_BUFFER_PATTERN);
 	if (compress > 100 || dedupe > 100)
 		return fio_fail(m->file, j->section->path, j->section->line,
 				"[%.60s]: expected percentages of compression and dedupe up to 100",
 				j->name);
-	if (t->plain)
+	if (compress || dedupe)
+		err = leave_data(m, j);
+	else if (fio_is_set(j, FIO_BUFFER_PATTERN))
+		return put_hex(m, j, t, FIO_BUFFER_PATTERN);
+	else if (t->plain)
 		return 0;
+	if (err)
+		return err;
 	if (compress && dedupe)
 		return fio_put(m, t, SLOT_PATTERN, "-datapattern", "compress %u dedupe %u",
 			       (unsigned)compress, (unsigned)dedupe);

@@ -45,6 +45,38 @@ int fio_leave_setting(struct fio_file *f, struct fio_group *g, struct fio_settin
 	return add(f, g, true, s->section, s, text);
 }
 
+bool fio_may_leave(const struct fio_file *f, const char *name)
+{
+	const size_t len = strlen(name);
+
+	for (const char *at = f->leave; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		if (strncmp(at, name, len) == 0 && (!at[len] || at[len] == ','))
+			return true;
+	}
+	return false;
+}
+
+int fio_refuse(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
+	       enum fio_option option, const char *fmt, ...)
+{
+	struct fio_setting *s = j->v[option].setting;
+	const char *text;
+	va_list ap;
+
+	if (!s || s->listed)
+		return 0;
+	va_start(ap, fmt);
+	text = format(f->arena, fmt, ap);
+	va_end(ap);
+	if (!text)
+		return -ENOMEM;
+	if (fio_may_leave(f, s->name))
+		return fio_leave_setting(f, g, s, text);
+	return fio_fail(f, s->path, s->line,
+			"%.60s%s%.60s: %s; -leaveout %.60s translates without it", s->name,
+			s->value ? "=" : "", s->value ? s->value : "", text, s->name);
+}
+
 int fio_leave(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
 	      enum fio_option option, const char *fmt, ...)
 {

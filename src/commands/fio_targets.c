@@ -34,6 +34,30 @@ static bool map_directions(const char *rw, struct fio_target *t)
 	return false;
 }
 
+/*
+ * The number after the colon of rw=: of sequential requests the bytes between two of them, of
+ * random ones how many follow each other.
+ */
+static int map_number(struct fio_map *m, const struct fio_job *j, struct fio_target *t,
+		      const char *text)
+{
+	const unsigned kb_base = (unsigned)fio_number(j, FIO_KB_BASE, 1024);
+	uint64_t n;
+
+	if (!text || strcmp(text, ":0") == 0 || (t->random && strcmp(text, ":1") == 0))
+		return 0;
+	if (t->random)
+		return fio_refuse(m->file, m->group, j, FIO_RW,
+				  "each random request of xdd has an offset of its own");
+	if (text[1] == '-')
+		return fio_refuse(m->file, m->group, j, FIO_RW, "xdd does not go backwards");
+	if (fio_parse_bytes(text + 1, kb_base, &n))
+		return fio_refuse(m->file, m->group, j, FIO_RW,
+				  "expected bytes after the colon, such as 12k");
+	t->stride = n;
+	return 0;
+}
+
 /* List why a job cannot be done at all. `*can`: it can. */
 static int check_job(struct fio_map *m, const struct fio_job *j, struct fio_target *t, bool *can)
 {
@@ -61,11 +85,7 @@ static int check_job(struct fio_map *m, const struct fio_job *j, struct fio_targ
 			m->file, m->group, j, FIO_RW,
 			"the job is left out: xdd discards or writes, and does not alternate");
 	*can = true;
-	if (!strchr(rw, ':'))
-		return 0;
-	return fio_leave(m->file, m->group, j, FIO_RW,
-			 "the number after the colon: each operation has an offset of its own; "
-			 "-seek interleave leaves gaps");
+	return map_number(m, j, t, strchr(rw, ':'));
 }
 
 static int map_depth(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
@@ -175,6 +195,9 @@ static int leave_unused(struct fio_map *m, const struct fio_job *j, const struct
 		{ FIO_VERIFY_ONLY, !kind->writes, "is for jobs that write" },
 		{ FIO_OVERWRITE, kind->reads, "is for jobs that only write" },
 		{ FIO_LOG_AVG_MSEC, !logs, "has no write_lat_log or the like beside it" },
+		{ FIO_OFFSET_ALIGN,
+		  !j->v[FIO_OFFSET].percent && !j->v[FIO_OFFSET_INCREMENT].percent,
+		  "has no offset in percent beside it" },
 		{ FIO_OFFSET_INCREMENT, fio_number(j, FIO_NUMJOBS, 1) <= 1,
 		  "has no numjobs beside it" },
 	};

@@ -69,7 +69,8 @@ int fio_parse_bytes(const char *text, unsigned kb_base, uint64_t *value)
 	}
 	if ((*text | 0x20) == 'b')
 		text++;
-	if (*text || (fraction > 0 && !letter))
+	/* Fractions of one are cut off, as in fio. */
+	if (*text)
 		return -EINVAL;
 	for (size_t i = 0; letter && i <= (size_t)(letter - letters); i++) {
 		fraction *= (double)base;

@@ -14,7 +14,8 @@ static int put_targets(struct fio_map *m, FILE *out, const struct fio_target *t,
 
 	for (size_t i = 1; i < n; i++)
 		one = one && strcmp(t[i].path, t[0].path) == 0;
-	fprintf(out, " -targets %s%zu", one && n > 1 ? "-" : "", n);
+	/* One name after a number that is not negative may have %d, which stands for a number. */
+	fprintf(out, " -targets %s%zu", one && (n > 1 || strchr(t[0].path, '%')) ? "-" : "", n);
 	for (size_t i = 0; i < (one ? 1 : n); i++) {
 		const char *path = quote_word(m->file->arena, t[i].path);
 

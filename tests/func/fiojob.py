@@ -68,7 +68,7 @@ VALUES = {
     "cpus_allowed": "0", "numa_cpu_nodes": "0", "numa_mem_policy": "local", "write_bw_log": "log",
     "write_lat_log": "log", "write_iops_log": "log", "buffer_pattern": '"abc"', "kb_base": "1000",
     "buffer_compress_percentage": "40", "dedupe_percentage": "20", "percentile_list": "50:99", "number_ios": "7",
-    "mem_align": "512", "iomem_align": "512", "steadystate": "bw:10%", "rate": "1m,2m", "rate_process": "poisson", "read_iolog": "log",
+    "mem_align": "512", "iomem_align": "512", "steadystate": "bw:10%", "rate": "1m,2m", "thinktime_blocks": "4", "rate_process": "poisson", "read_iolog": "log",
 }
 
 BASES = {
@@ -117,7 +117,7 @@ def every_option(title, base):
     text = "[global]\nfilename=data\nsize=1m\nstonewall\n%s\n[job]\n" % base
     for name in names:
         text += "[job]\n%s=%s\n" % (name, VALUES.get(name, "1"))
-    run = convert(text)
+    run = convert(text, "-leaveout", ",".join(names))
     groups = [re.sub(r"group \d+ of \d+", "group", g) for g in groups_of(run)]
     if not t.equal((run.status, len(groups)), (0, len(names) + 1), title + ": a group for each option of fio", run):
         return
@@ -136,7 +136,7 @@ def test_reasons():
     """Options that reasons recommend exist."""
     text = "[global]\nfilename=data\nsize=1m\n[job]\n" + "".join("%s=%s\n" % (n, VALUES.get(n, "1")) for n in OPTIONS
                                                               if n not in ("opendir", "profile", "read_iolog", "rw"))
-    run = convert(text)
+    run = convert(text, "-leaveout", ",".join(OPTIONS))
     words = set(re.findall(r"(?<![\w-])-([a-z]{3,})", "\n".join(x for x in run.out.splitlines() if x[0] == "#")))
     t.ok(len(words) > 10, "reasons name options of xdd", run)
     wrong = [w for w in sorted(words) if t.command([t.XDD, "-help", w]).status != 0]
@@ -145,8 +145,33 @@ def test_reasons():
 
 def test_unknown():
     run = convert("[job]\nfilename=data\nsize=1m\nio_deph=3\n")
+    t.equal((run.status, run.err), (2, "xdd: %s:4: io_deph=3: is not an option of fio, as far as xdd knows; -leaveout io_deph "
+                                       "translates without it\n" % t.path("job.fio")),
+            "a word that is no option of fio is refused with its line", run)
+    run = convert("[job]\nfilename=data\nsize=1m\nio_deph=3\n", "-leaveout", "other,io_deph")
     t.ok("# left out: [job] io_deph=3 (%s:4): is not an option of fio, as far as xdd knows" % t.path("job.fio") in run.out,
-         "a word that is no option of fio is listed with its line", run)
+         "with -leaveout it is listed", run)
+
+
+def test_refused():
+    """A setting that xdd cannot do and without which another job would run is refused by name, unless -leaveout names it."""
+    t.make_file("data", 4 << 20)
+    for settings, name in (("rw=randread\nrandom_distribution=pareto:0.5", "random_distribution"), ("rw=read\nzonemode=strided", "zonemode"),
+                           ("rw=read\nthinktime=1ms\nthinktime_blocks=4", "thinktime_blocks"), ("rw=read:-8k", "rw"),
+                           ("rw=randread:8", "rw"), ("rw=read:6k", "rw"), ("rw=write:4k", "rw"), ("rw=rw\nbs=4k,8k", "bs"),
+                           ("rw=read\nbsrange=3k-64k", "bsrange"), ("rw=rw\nbssplit=4k/50:8k/50,8k/100", "bssplit"),
+                           ("rw=randread\npercentage_random=50", "percentage_random"), ("rw=read\nlatency_target=5ms", "latency_target"),
+                           ("rw=write\nverify=crc32c\ntrim_percentage=10", "trim_percentage")):
+        text = "[job]\nfilename=data\nsize=1m\n%s\n" % settings
+        run = convert(text)
+        t.ok(run.status == 2 and len(run.error_lines()) == 1 and run.out == "" and
+             re.search(r"job\.fio:\d+: %s=\S+: .*; -leaveout %s translates without it$" % (name, name), run.err),
+             "refused by name: " + settings.replace("\n", " "), run)
+        run = convert(text, "-leaveout", name)
+        t.ok(run.status == 0 and len(commands(run)) >= 1 and re.search(r"^# left out: \[job\] %s=" % name, run.out, re.M),
+             "without it: " + settings.replace("\n", " "), run)
+    run = convert("[job]\nfilename=data\nsize=1m\nzonemode=none\nflow=0\npercentage_random=100\nrw=randread:1\n")
+    t.equal(run.status, 0, "values that change nothing are accepted", run)
 
 
 def test_mapping():
@@ -155,13 +180,13 @@ def test_mapping():
     head = "[job]\nfilename=data\n"
     for settings, words in (
             ("rw=randread\nbs=4k\nsize=1m\nioengine=libaio\niodepth=32\ndirect=1",
-             "-op read -targets 1 data -ioengine libaio -dio -reqsize 4k -queuedepth 32 -bytes 1M -seek random range 1M"),
+             "-op read -targets 1 data -ioengine libaio -dio -reqsize 4k -queuedepth 32 -bytes 1M -seek random once range 1M"),
             ("rw=write\nbs=512\nsize=1m\noffset=512\nzero_buffers",
              "-op write -targets 1 data -reqsize 512B -bytes 1M -startoffset 512B"),
             ("rw=write\nbs=64k\nsize=1m\nzero_buffers\nnumjobs=2\noffset_increment=1m",
              "-op write -targets -2 data -reqsize 64k -bytes 1M -startoffset target 1 1M"),
             ("rw=randrw\nrwmixread=70\nbs=8k\nsize=50%\nzero_buffers\ninvalidate=0",
-             "-rwratio 70 random -targets 1 data -reqsize 8k -bytes 2M -seek random range 2M"),
+             "-rwratio 70 random -targets 1 data -reqsize 8k -bytes 2M -seek random once range 2M"),
             ("rw=read\nsize=1m\nruntime=1m\ntime_based\ninvalidate=0",
              "-op read -targets 1 data -reqsize 4k -timelimit 60 -seek range 1M"),
             ("rw=read\nsize=1m\nloops=3\ninvalidate=0", "-op read -targets 1 data -reqsize 4k -bytes 1M -passes 3"),
@@ -185,12 +210,12 @@ def test_mapping():
              "-op write -targets 1 data -reqsize 4k -bytes 64k -datapattern hex dead78f9ffffff replicate"),
             ("rw=write\nsize=64k\noffset=512\nzero_buffers",
              "-op write -targets 1 data -blocksize 512 -reqsize 4k -bytes 64k -startoffset 512B"),
-            ("rw=write\nsize=64kib\nbs=1k\nzero_buffers", "-op write -targets 1 data -reqsize 1k -bytes 62k"),
+            ("rw=write\nsize=64kib\nbs=1k\nzero_buffers", "-op write -targets 1 data -reqsize 1k -bytes 63k"),
             ("kb_base=1000\nrw=write\nsize=64k\nbs=1k\nzero_buffers",
              "-op write -targets 1 data -blocksize 1000 -reqsize 1000B -bytes 64000B"),
             ("rw=write\nsize=64k\nbs=,16k\nzero_buffers", "-op write -targets 1 data -reqsize 16k -bytes 64k"),
             ("rw=write\nsize=64k\nbs=16k,\nzero_buffers", "-op write -targets 1 data -reqsize 4k -bytes 64k"),
-            ("rw=write\nsize=100000\nzero_buffers", "-op write -targets 1 data -reqsize 4k -bytes 96k"),
+            ("rw=write\nsize=100000\nzero_buffers", "-op write -targets 1 data -reqsize 4k -bytes 100k"),
             ("rw=read\nioengine=null\nsize=1m\niodepth=4", "-op read -targets 1 null -reqsize 4k -queuedepth 4 -bytes 1M"),
             ("rw=read\nsize=1m\ncpumask=0x3\nmem=shmhuge\ninvalidate=0\nstartdelay=500ms",
              "-op read -targets 1 data -reqsize 4k -bytes 1M -startdelay 500ms -processor 0,1 -sharedmemory -hugepages"),
@@ -202,14 +227,24 @@ def test_mapping():
         t.equal(one_command(head + settings), words, "the command for " + settings.replace("\n", " "))
 
 
+def test_time():
+    """Verification reads the writes before time ended them, and no more."""
+    for settings in ("runtime=1\nrate_iops=1000", "runtime=1\nrate_iops=1000\nrw=randwrite", "runtime=1\nrate_iops=1000\nnumjobs=2",
+                     "runtime=1\ntime_based", "runtime=1\nrate_iops=1000\n[other]\nrw=read\nfilename=data"):
+        t.make_file("data", 4 << 20)
+        with open(t.path("soak"), "wb") as f:
+            f.truncate(64 << 20)
+        run = convert("[soak]\nfilename=soak\nsize=64m\nbs=4k\nrw=write\nverify=crc32c\n%s\n" % settings, "-run")
+        t.ok(run.status == 0 and "MISCOMPARE" not in run.err, "verify within runtime: " + settings.replace("\n", " "), run)
+
+
 def test_bssplit():
     """Sizes with percentages are a mix; those of one direction where a job has one."""
     t.make_file("split", 1 << 20)
     for value, rw, wanted in (("4k/60:64k/40", "read", "mix 4k:3,64k:2"), ("64k/40:4096/60", "randread", "mix 4k:3,64k:2"),
                               ("4k/50:16k/:64k/", "write", "mix 4k:2,16k:1,64k:1"), ("4k/30:8k/50:4k/20", "read", "mix 4k:1,8k:1"),
                               ("8k/100:4k/", "read", "8k"), ("4k:8k:16k", "read", "mix 4k:1,8k:1,16k:1"),
-                              ("4k/10:8k/90,512/50:1k/50", "write", "mix 512B:1,1k:1"), ("4k/10:8k/90,512/50:1k/50", "rw",
-                                                                                      "mix 4k:1,8k:9"),
+                              ("4k/10:8k/90,512/50:1k/50", "write", "mix 512B:1,1k:1"),
                               (",8k/10:16k/90", "read", "4k"), ("4k/10:8k/90,", "randwrite", "mix 4k:1,8k:9")):
         run = convert("[job]\nfilename=split\nsize=1m\nrw=%s\nbssplit=%s\n" % (rw, value))
         words = commands(run)[-1]
@@ -359,7 +394,7 @@ JOBS = {
     "verify": (2, "[v]\nrw=randwrite\nbs=4k\nsize=1m\nverify=crc32c\nioengine=libaio\niodepth=4\ndirect=1\n"),
     "verify pattern": (2, "[v]\nrw=write\nbs=4k\nsize=1m\nverify=pattern\nverify_pattern=0xdeadbeef\nunlink=1\n"),
     "verify shared": (2, "[v]\nrw=write\nbs=4k\nsize=1m\nverify=md5\nnumjobs=2\nfilename=vs\n"),
-    "paced": (1, "[p]\nrw=write\nsize=64k\nthinktime=1ms\nthinktime_blocks=4\nbs=4k\nsync=1\n"),
+    "paced": (1, "[p]\nrw=write\nsize=64k\nthinktime=1ms\nbs=4k\nsync=1\n"),
     "loops": (2, "[l]\nrw=randread\nsize=1m\nloops=3\nrandrepeat=0\nrandseed=7\n"),
     "different loops": (2, "[global]\nsize=1m\n[a]\nloops=2\n[b]\nloops=3\n"),
     "logs": (2, "[g]\nrw=read\nsize=1m\nwrite_lat_log=lat\nwrite_bw_log=bw\nlog_avg_msec=100\n"),
@@ -503,9 +538,28 @@ def test_beside_fio():
     beside_fio("files of a job", "[r]\nrw=read\nbs=4k\nsize=64k\nfilename=there1:there2\nloops=2\n", True)
     beside_fio("more than the size", "[r]\nrw=read\nbs=4k\nsize=64k\nfilename=there1:there2\nio_size=100k\n", True)
     beside_fio("random", "[global]\nioengine=psync\nsize=256k\nbs=4k,8k\n[a]\nrw=randread\nnumjobs=2\nfilename=there1\n"
-                         "[b]\nrw=randwrite\nfilename=there2\nnumber_ios=9\n", False)
+                         "[b]\nrw=randwrite\nfilename=there2\n", True)
+    beside_fio("some random", "[b]\nioengine=psync\nsize=256k\nrw=randwrite\nfilename=there2\nnumber_ios=9\n", False)
+    beside_fio("without a map", "[b]\nsize=256k\nrw=randread\nfilename=there2\nnorandommap\n", False)
+    beside_fio("a random mix", "[b]\nsize=256k\nrw=randread\nfilename=there2\nio_size=512k\n", True)
+    beside_fio("hot spots", "[b]\nsize=256k\nrw=randread\nfilename=there2\nrandom_distribution=zipf:1.2\n", False)
+    beside_fio("percentages", "[global]\nfilename=there1\nbs=4k\nrw=write\nstonewall\n[a]\noffset=0%\nsize=25%\n[b]\noffset=25%\n"
+                              "size=25%\n[c]\noffset=33%\nsize=90%\n[d]\noffset_increment=10%\nnumjobs=3\nsize=10%\n[e]\nio_size=33%\n", True)
+    beside_fio("aligned percentages", "[a]\nfilename=there1\nbs=4k\nrw=read\noffset=33%\noffset_align=64k\nsize=25%\n", True)
+    beside_fio("odd sizes", "[global]\nfilename=there1\nbs=4k\nstonewall\n[a]\nrw=write\nsize=122k\n[b]\nrw=randread\nsize=122k\n[c]\nrw=read\n"
+                            "offset=1000k\nsize=10k\n[d]\nrw=write\nio_size=122k\n", True)
+    beside_fio("odd sizes of files", "[a]\nfilename=there1:there2\nbs=4k\nrw=read\nsize=122k\n[b]\nstonewall\nfilename=new1:new2\nrw=write\nsize=122k\n", True)
+    beside_fio("gaps", "[a]\nfilename=there1\nbs=4k\nrw=write:12k\nsize=256k\nio_size=64k\n", True)
+    beside_fio("gaps of reads", "[a]\nfilename=there1\nbs=8k\nrw=read:8k\nsize=1m\nio_size=512k\n", True)
+    beside_fio("names", "[a]\nfilename=run%d\nbs=4k\nrw=write\nsize=64k\n[b]\nfilename=a%02d:b%%\nbs=4k\nrw=write\nsize=64k\n", True)
+    beside_fio("directories", "[a]\ndirectory=.\nfilename_format=f%d.$jobnum\nnumjobs=2\nbs=4k\nrw=write\nsize=64k\n", True)
+    beside_fio("data", "[a]\nfilename=new\nbs=64k\nrw=write\nsize=1m\nbuffer_pattern=0xdeadbeef\nbuffer_compress_percentage=50\n", True)
+    beside_fio("rates", "[a]\nfilename=new\nbs=4k\nrw=write\nsize=64k\nrate_iops=4000.5\n", True)
+    beside_fio("write, then verify", "[global]\nfilename=there1\nsize=1m\nbs=4k\nverify=crc32c\n[w]\nrw=randwrite\ndo_verify=0\n[v]\nstonewall\n"
+                                     "rw=read\n", True)
+    beside_fio("the end of all", "[a]\nfilename=there1\nbs=4k\nrw=write\nsize=64k\nexitall\n", True)
 
 
-t.run(test_every_option, test_reasons, test_unknown, test_mapping, test_bssplit, test_trims, test_text, test_script, test_bad,
+t.run(test_every_option, test_reasons, test_unknown, test_refused, test_mapping, test_time, test_bssplit, test_trims, test_text, test_script, test_bad,
       test_command_line, test_standard_input, test_dry, test_run, test_parent, test_interrupted, test_output, test_beside_fio)
 t.done()
