@@ -284,7 +284,8 @@ static enum xdd_status check(struct plan *plan)
 /* -readback reads no more than was written before time ended it. */
 static enum xdd_status limit_read_back(struct plan *plan, struct target_plan *t)
 {
-	const uint64_t ops = plan->written_ops ? plan->written_ops[t->number] : UINT64_MAX;
+	const uint32_t number = t->layout.block_bytes ? t->layout.owner_number : t->number;
+	const uint64_t ops = plan->written_ops ? plan->written_ops[number] : UINT64_MAX;
 
 	if (!ops)
 		return plan_refuse(t, "-readback: its time was over before it wrote anything");
