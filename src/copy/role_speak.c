@@ -42,11 +42,28 @@ static uint64_t quota_ns(const struct role *r, uint64_t wait_ns)
 {
 	const double elapsed_ns = (double)(clock_now_ns() - r->begun_ns);
 	const unsigned threads = r->job->data->n;
-	const uint64_t throttled_ns = cgroup_throttled_ns() - r->throttled_ns;
+	const uint64_t now_ns = cgroup_throttled_ns();
+	const uint64_t throttled_ns = now_ns > r->throttled_ns ? now_ns - r->throttled_ns : 0;
 	const double ns =
 		cgroup_throttled_share(throttled_ns, elapsed_ns, threads) * elapsed_ns * threads;
 
 	return ns < (double)wait_ns ? (uint64_t)ns : wait_ns;
+}
+
+/* r->lock is held. */
+static uint64_t transit_ns(const struct role *r)
+{
+	uint64_t sum = 0;
+
+	if (r->is != COPY_SOURCE || !r->started || r->job->data->inside)
+		return 0;
+	for (unsigned i = 0; i < r->job->data->n; i++) {
+		struct connection_info info;
+
+		link_info(r->job->data->links[i], &info);
+		sum += info.transit_ns;
+	}
+	return sum;
 }
 
 static void own_counts(struct role *r, struct copy_counts *c)
@@ -58,6 +75,7 @@ static void own_counts(struct role *r, struct copy_counts *c)
 	c->failed = r->failed;
 	c->warnings = r->warnings;
 	c->status = (uint64_t)r->status;
+	c->transit_ns = transit_ns(r);
 	pthread_mutex_unlock(&r->lock);
 }
 

@@ -28,6 +28,14 @@ static uint64_t least_ns(uint32_t us)
 	return us == UINT32_MAX ? 0 : us * NS_PER_US;
 }
 
+/* Kernels before 4.9 leave zeros. */
+static uint64_t transit_ns(const struct tcp_info *ti)
+{
+	const uint64_t busy_us = ti->tcpi_busy_time, full_us = ti->tcpi_rwnd_limited;
+
+	return busy_us > full_us ? (busy_us - full_us) * NS_PER_US : 0;
+}
+
 static void from_kernel(int fd, struct connection_info *info)
 {
 	struct tcp_info ti;
@@ -42,6 +50,7 @@ static void from_kernel(int fd, struct connection_info *info)
 	info->window_segments = ti.tcpi_snd_cwnd;
 	info->segment_bytes = ti.tcpi_snd_mss;
 	info->retransmits = ti.tcpi_total_retrans;
+	info->transit_ns = transit_ns(&ti);
 	info->sent_bytes = ti.tcpi_bytes_sent - ti.tcpi_bytes_retrans;
 	info->received_bytes = ti.tcpi_bytes_received;
 }

@@ -123,7 +123,7 @@ size_t wire_encode_pass(const struct wire_pass *b, uint8_t *out)
 		b->ops,		  b->bytes,	    b->failed,	    b->digest.low, b->digest.high,
 		b->elapsed_ns,	  b->storage_ns,    b->network_ns,  b->waiting_ns, b->checking_ns,
 		b->first_read_ns, b->last_write_ns, b->retransmits, b->pace_ns,	   b->cpu_ns,
-		b->cpu_wait_ns,	  b->quota_ns,
+		b->cpu_wait_ns,	  b->quota_ns,	    b->transit_ns,
 	};
 	uint8_t *p = out;
 
@@ -385,6 +385,7 @@ enum wire_fault wire_decode_pass(const uint8_t *body, size_t length, struct wire
 	b->cpu_ns = get_amount(&c);
 	b->cpu_wait_ns = get_amount(&c);
 	b->quota_ns = get_amount(&c);
+	b->transit_ns = get_amount(&c);
 	memset(b->error, 0, sizeof(b->error));
 	if (!c.left)
 		return end(&c);

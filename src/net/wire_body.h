@@ -13,11 +13,11 @@
 #define WIRE_SUMS_FIXED_BYTES (3 * 8 + 2 * 4)
 
 #define WIRE_RANGE_BYTES 16
-#define WIRE_PASS_BYTES (17 * 8)
+#define WIRE_PASS_BYTES (18 * 8)
 #define WIRE_MOST_PASS_BYTES (WIRE_PASS_BYTES + WIRE_MAX_TEXT_BYTES)
 
 /* struct copy_counts of copies of files, whose bodies are of a later layer. */
-#define WIRE_COUNTS_BYTES (25 * 8)
+#define WIRE_COUNTS_BYTES (26 * 8)
 
 /* A text has at least its NUL. */
 #define WIRE_LEAST_HELLO_BYTES (WIRE_HELLO_FIXED_BYTES + 1)

@@ -67,12 +67,13 @@ static void measure(double parts[COPY_LIMITS], const struct copy_shares *source,
 	parts[COPY_LIMIT_DESTINATION_PACE] = d.pace;
 	parts[COPY_LIMIT_FILES] = files;
 	/*
-	 * Neither side had anything to do, and the destination waited for data. Or the source had,
-	 * and blocks were on their way all the same, as sockets have buffers.
+	 * Neither side had anything to do, and the destination waited for data. As sockets have
+	 * buffers, the network may also be busy while a side reads or writes: the destination then
+	 * waits in the middle of blocks, or the source to send while data is on its way.
 	 */
 	parts[COPY_LIMIT_NETWORK] = most(least(1 - sum(&s) - sum(&d) - files,
 					       destination->waiting + destination->network),
-					 d.network);
+					 most(d.network, least(s.network, source->transit)));
 }
 
 static enum copy_limit largest(const double parts[COPY_LIMITS], enum copy_limit except)

@@ -34,6 +34,7 @@ static void add_side(struct endtoend_side *sum, const struct endtoend_side *from
 	sum->cpu_ns += from->cpu_ns;
 	sum->cpu_wait_ns += from->cpu_wait_ns;
 	sum->quota_ns += from->quota_ns;
+	sum->transit_ns += from->transit_ns;
 	sum->retransmits += from->retransmits;
 }
 
@@ -80,6 +81,7 @@ static struct copy_shares shares_of(const struct endtoend_side *side, uint64_t e
 		.pace = share(side->pace_ns, elapsed_ns, n),
 		.processor = share(side->cpu_ns + side->cpu_wait_ns, elapsed_ns, n),
 		.quota = share(side->quota_ns, elapsed_ns, n),
+		.transit = share(side->transit_ns, elapsed_ns, n),
 	};
 }
 

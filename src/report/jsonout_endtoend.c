@@ -25,6 +25,7 @@ static json_t *side(const struct endtoend_result *r, const struct endtoend_side 
 	jvalue_put(o, "cpu_ns", jvalue_count(s->cpu_ns));
 	jvalue_put(o, "cpu_wait_ns", jvalue_count(s->cpu_wait_ns));
 	jvalue_put(o, "cpu_quota_ns", jvalue_count(s->quota_ns));
+	jvalue_put(o, "transit_ns", jvalue_count(s->transit_ns));
 	jvalue_put(o, "retransmits", jvalue_count(s->retransmits));
 	jvalue_put(o, "shares", jvalue_shares(&shares));
 	return o;

@@ -87,6 +87,7 @@ json_t *jvalue_connection(const struct connection_info *c)
 	jvalue_put(o, "window_segments", jvalue_count(c->window_segments));
 	jvalue_put(o, "segment_bytes", jvalue_count(c->segment_bytes));
 	jvalue_put(o, "retransmits", jvalue_count(c->retransmits));
+	jvalue_put(o, "transit_ns", jvalue_count(c->transit_ns));
 	jvalue_put(o, "sent_bytes", jvalue_count(c->sent_bytes));
 	jvalue_put(o, "received_bytes", jvalue_count(c->received_bytes));
 	return o;
@@ -116,6 +117,7 @@ json_t *jvalue_shares(const struct copy_shares *s)
 	jvalue_put(o, "network", jvalue_real(s->network));
 	jvalue_put(o, "waiting", jvalue_real(s->waiting));
 	jvalue_put(o, "checking", jvalue_real(s->checking));
+	jvalue_put(o, "transit", jvalue_real(s->transit));
 	jvalue_put(o, "pace", jvalue_real(s->pace));
 	jvalue_put(o, "processor", jvalue_real(s->processor));
 	jvalue_put(o, "flush", jvalue_real(s->flush));

@@ -141,11 +141,11 @@ def failure(number, status, path, text, differs=False):
 COUNT_NAMES = ("offered_files", "offered_bytes", "offered_dirs", "offered_links", "walk_done", "done_files", "done_bytes",
                "skipped_files", "skipped_bytes", "dirs", "links", "failed", "warnings", "moved_bytes", "storage_ns",
                "network_ns", "waiting_ns", "checking_ns", "flush_ns", "resumed_bytes", "owners_not_set", "status",
-               "cpu_ns", "cpu_wait_ns", "quota_ns")
+               "cpu_ns", "cpu_wait_ns", "quota_ns", "transit_ns")
 
 
 def counts(**values):
-    return struct.pack("<25Q", *(values.get(name, 0) for name in COUNT_NAMES))
+    return struct.pack("<26Q", *(values.get(name, 0) for name in COUNT_NAMES))
 
 
 def error(status, text):
@@ -153,7 +153,7 @@ def error(status, text):
 
 
 def take_counts(body):
-    return dict(zip(COUNT_NAMES, struct.unpack("<25Q", body)))
+    return dict(zip(COUNT_NAMES, struct.unpack("<26Q", body)))
 
 
 def take_string(body, at):

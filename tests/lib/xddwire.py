@@ -83,7 +83,7 @@ def add(total, offset, data):
 
 def result(ops, size, total):
     """The body of PASS_END: times are zero."""
-    return struct.pack("<QQQQQ", ops, size, 0, total % 2 ** 64, total >> 64) + bytes(96)
+    return struct.pack("<QQQQQ", ops, size, 0, total % 2 ** 64, total >> 64) + bytes(104)
 
 
 def error_text(body):

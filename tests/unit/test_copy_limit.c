@@ -74,12 +74,26 @@ static void test_storage(void **state)
 
 static void test_network(void **state)
 {
+	struct copy_shares s = shares(1, 98, 0, 0, 1);
+
 	(void)state;
 	/* The destination waits between blocks, or within them. */
 	assert_limit("network", shares(1, 98, 0, 0, 1), shares(1, 1, 98, 0, 1));
 	assert_limit("network", shares(1, 98, 0, 0, 1), shares(1, 98, 1, 0, 1));
 	/* A source of 24 MB/s before a network of 12: it reads half of the time. */
 	assert_limit("network", shares(52, 48, 0, 0, 1), shares(1, 98, 1, 0, 2));
+	/* A destination of 24 MB/s that follows such a network: it writes half of the time. */
+	s.transit = 0.99;
+	assert_limit("network", s, shares(51, 48, 1, 0, 1));
+	/* A destination of 13 MB/s: close. */
+	assert_unclear("network", "destination-storage", s, shares(93, 7, 0, 0, 1));
+	/* One of 10 MB/s: data is on its way until its buffers are full. */
+	s.transit = 0.3;
+	assert_limit("destination-storage", s, shares(98, 1, 1, 0, 1));
+	/* Nothing waits to be sent on a long way. */
+	s = shares(97, 2, 0, 1, 2);
+	s.transit = 1;
+	assert_limit("source-storage", s, shares(1, 1, 98, 0, 1));
 	/* One of 11 MB/s before a network of 12: blocks are on their way half of the time. */
 	assert_limit("source-storage", shares(99, 1, 0, 0, 1), shares(1, 47, 52, 0, 2));
 }

@@ -316,8 +316,8 @@ static void test_lengths(void **state)
 		{ WIRE_SKIP, 0, 0 },
 		{ WIRE_PASS_LAST, 0, 0 },
 		{ WIRE_PASS_STOP, 0, 0 },
-		{ WIRE_PASS_END, 136, 1160 },
-		{ WIRE_PASS_RESULT, 136, 1160 },
+		{ WIRE_PASS_END, 144, 1168 },
+		{ WIRE_PASS_RESULT, 144, 1168 },
 		{ WIRE_ALIVE, 0, 0 },
 		{ WIRE_ERROR, 5, 1028 },
 		{ WIRE_BYE, 0, 0 },
@@ -336,10 +336,10 @@ static void test_lengths(void **state)
 		{ WIRE_COPY_SUMS, 48, 1 << 20 },
 		{ WIRE_COPY_FILE_END, 28, 1052 },
 		{ WIRE_COPY_FAILURE, 19, 8192 },
-		{ WIRE_COPY_COUNTS, 200, 200 },
+		{ WIRE_COPY_COUNTS, 208, 208 },
 		{ WIRE_COPY_CANCEL, 5, 1028 },
-		{ WIRE_COPY_FINISH, 200, 200 },
-		{ WIRE_COPY_FINISHED, 200, 200 },
+		{ WIRE_COPY_FINISH, 208, 208 },
+		{ WIRE_COPY_FINISHED, 208, 208 },
 	};
 
 	(void)state;

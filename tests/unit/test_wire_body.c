@@ -470,7 +470,7 @@ static void test_pass(void **state)
 
 	(void)state;
 	memset(&found, 0xee, sizeof(found));
-	assert_int_equal(length, 136);
+	assert_int_equal(length, 144);
 	assert_int_equal(wire_decode_pass(body, length, &found), WIRE_OK);
 	assert_memory_equal(&found, &b, sizeof(b));
 }
@@ -484,17 +484,17 @@ static void test_pass_error(void **state)
 	(void)state;
 	strcpy(b.error, "write failed");
 	length = wire_encode_pass(&b, body);
-	assert_int_equal(length, 136 + strlen(b.error) + 1);
+	assert_int_equal(length, 144 + strlen(b.error) + 1);
 	assert_int_equal(wire_decode_pass(body, length, &found), WIRE_OK);
 	assert_memory_equal(&found, &b, sizeof(b));
 	assert_int_equal(wire_decode_pass(body, length - 1, &found), WIRE_BAD_BODY);
-	body[138] = '\n';
+	body[146] = '\n';
 	assert_int_equal(wire_decode_pass(body, length, &found), WIRE_BAD_BODY);
-	body[136] = '\0';
-	assert_int_equal(wire_decode_pass(body, 137, &found), WIRE_BAD_BODY);
+	body[144] = '\0';
+	assert_int_equal(wire_decode_pass(body, 145, &found), WIRE_BAD_BODY);
 	memset(b.error, 'x', sizeof(b.error) - 1);
 	length = wire_encode_pass(&b, body);
-	assert_int_equal(length, 1160);
+	assert_int_equal(length, 1168);
 	assert_int_equal(wire_decode_pass(body, length, &found), WIRE_OK);
 }
 

@@ -66,10 +66,10 @@ static inline uint64_t sample_length(enum wire_type type)
 	case WIRE_COPY_COUNTS:
 	case WIRE_COPY_FINISH:
 	case WIRE_COPY_FINISHED:
-		return 200;
+		return 208;
 	case WIRE_PASS_END:
 	case WIRE_PASS_RESULT:
-		return 136;
+		return 144;
 	case WIRE_ERROR:
 	case WIRE_COPY_FILE_END:
 	case WIRE_COPY_CANCEL:
@@ -153,6 +153,7 @@ static inline struct wire_pass sample_pass(void)
 		.cpu_ns = 15,
 		.cpu_wait_ns = 16,
 		.quota_ns = 17,
+		.transit_ns = 18,
 	};
 }
 

@@ -21,7 +21,8 @@ struct connection_info {
 	uint64_t rtt_ns, rtt_min_ns, rtt_variance_ns; /* 0: not measured */
 	uint64_t window_segments;		      /* congestion window */
 	uint64_t segment_bytes;
-	uint64_t retransmits;		     /* segments, in the life of the connection */
+	uint64_t retransmits; /* segments, in the life of the connection */
+	uint64_t transit_ns;  /* data was on its way to a peer that had room for it */
 	uint64_t sent_bytes, received_bytes; /* without retransmissions; with TLS, of records */
 };
 

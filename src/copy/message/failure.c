@@ -62,7 +62,7 @@ static void list_counts(const struct copy_counts *b, uint64_t out[N_COUNTS])
 		b->warnings,	   b->moved_bytes,   b->storage_ns,   b->network_ns,
 		b->waiting_ns,	   b->checking_ns,   b->flush_ns,     b->resumed_bytes,
 		b->owners_not_set, b->status,	     b->cpu_ns,	      b->cpu_wait_ns,
-		b->quota_ns,
+		b->quota_ns,	   b->transit_ns,
 	};
 
 	_Static_assert(sizeof(fields) == sizeof(struct copy_counts), "all fields");
@@ -111,6 +111,7 @@ enum wire_fault copy_decode_counts(const uint8_t *body, size_t length, struct co
 	b->cpu_ns = body_get_amount(&c);
 	b->cpu_wait_ns = body_get_amount(&c);
 	b->quota_ns = body_get_amount(&c);
+	b->transit_ns = body_get_amount(&c);
 	if (b->walk_done > 1 || b->status > UINT32_MAX || !is_status((uint32_t)b->status))
 		c.bad = true;
 	return body_end(&c);

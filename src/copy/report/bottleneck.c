@@ -24,6 +24,7 @@ static struct copy_shares shares(const struct copy_counts *c, uint64_t elapsed_n
 		.checking = share(c->checking_ns, elapsed_ns, threads),
 		.processor = share(c->cpu_ns + c->cpu_wait_ns, elapsed_ns, threads),
 		.quota = share(c->quota_ns, elapsed_ns, threads),
+		.transit = share(c->transit_ns, elapsed_ns, threads),
 		.flush = share(c->flush_ns, elapsed_ns, 1),
 	};
 }

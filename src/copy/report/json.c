@@ -198,6 +198,7 @@ static json_t *side_value(const struct copy_counts *c, const struct copy_shares 
 	jvalue_put(o, "cpu_ns", jvalue_count(c->cpu_ns));
 	jvalue_put(o, "cpu_wait_ns", jvalue_count(c->cpu_wait_ns));
 	jvalue_put(o, "cpu_quota_ns", jvalue_count(c->quota_ns));
+	jvalue_put(o, "transit_ns", jvalue_count(c->transit_ns));
 	jvalue_put(o, "status", jvalue_count(c->status));
 	jvalue_put(o, "shares", jvalue_shares(shares));
 	return o;

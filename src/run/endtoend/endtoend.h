@@ -80,6 +80,7 @@ struct endtoend {
 	struct endtoend_result *result;
 	uint64_t first_read_ns; /* of the same pass, from its start; 0: unknown */
 	uint64_t last_write_ns; /* the same */
+	uint64_t transit_ns;	/* of the connections of a source when the pass was announced */
 	uint64_t throttled_ns;	/* cgroup_throttled_ns() when the pass was announced */
 };
 

@@ -28,6 +28,32 @@
 
 #define WHY_SIZE 512
 
+/* The growth of a counter, which may be gone with what it was of. */
+static uint64_t since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+/* Figures of connections, which the kernel counts from their beginning on. */
+struct lifetime {
+	uint64_t retransmits, transit_ns;
+};
+
+static struct lifetime lifetime_of(const struct target *t)
+{
+	struct lifetime sum = { 0 };
+
+	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
+		struct connection_info info;
+
+		if (!session_info(t->endtoend->session, i, &info))
+			continue;
+		sum.retransmits += info.retransmits;
+		sum.transit_ns += info.transit_ns;
+	}
+	return sum;
+}
+
 /* ---- the announcement ---- */
 
 /* Nothing has been received, and no QThread waits for a turn. */
@@ -51,6 +77,7 @@ bool endtoend_begin_target(struct target *t, uint64_t pass)
 	if (more < 0)
 		endtoend_broke(e);
 	e->throttled_ns = cgroup_throttled_ns();
+	e->transit_ns = e->sends ? lifetime_of(t).transit_ns : 0;
 	atomic_store(&e->begun, true);
 	return more > 0;
 }
@@ -70,19 +97,6 @@ bool endtoend_begin(struct run *run, uint64_t pass)
 }
 
 /* ---- the result of this side ---- */
-
-static uint64_t retransmits(const struct target *t)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
-		struct connection_info info;
-
-		if (session_info(t->endtoend->session, i, &info))
-			sum += info.retransmits;
-	}
-	return sum;
-}
 
 static void add_qthread(struct wire_pass *own, const struct qthread *q, struct tally *all)
 {
@@ -110,7 +124,7 @@ static void add_qthread(struct wire_pass *own, const struct qthread *q, struct t
 /* The processor time of all QThreads between the first operation and the last. */
 static void add_processor(struct wire_pass *own, const struct target *t, const struct tally *all)
 {
-	const uint64_t throttled_ns = cgroup_throttled_ns() - t->endtoend->throttled_ns;
+	const uint64_t throttled_ns = since(cgroup_throttled_ns(), t->endtoend->throttled_ns);
 	const uint32_t n = t->plan->qthreads;
 	uint64_t quota_ns;
 
@@ -131,6 +145,7 @@ static void summarize(const struct target *t, struct wire_pass *own)
 {
 	const uint64_t lanes = t->endtoend->own.flags & WIRE_SERIAL ? 1 : t->plan->qthreads;
 	const uint64_t sync_ns = atomic_load(&t->state.sync_ns);
+	struct lifetime connections;
 	struct tally all;
 
 	*own = (struct wire_pass){ 0 };
@@ -149,7 +164,10 @@ static void summarize(const struct target *t, struct wire_pass *own)
 		own->first_read_ns -= all.first_issue_ns;
 	if (!t->endtoend->sends && all.last_done_ns)
 		own->last_write_ns = all.last_done_ns - all.first_issue_ns;
-	own->retransmits = retransmits(t);
+	connections = lifetime_of(t);
+	own->retransmits = connections.retransmits;
+	if (t->endtoend->sends)
+		own->transit_ns = since(connections.transit_ns, t->endtoend->transit_ns);
 }
 
 static void fill_side(struct endtoend_side *side, const struct wire_plan *plan,
@@ -170,6 +188,7 @@ static void fill_side(struct endtoend_side *side, const struct wire_plan *plan,
 		.cpu_ns = p->cpu_ns,
 		.cpu_wait_ns = p->cpu_wait_ns,
 		.quota_ns = p->quota_ns,
+		.transit_ns = p->transit_ns,
 		.retransmits = p->retransmits,
 	};
 	digest_text(p->digest, side->digest);
