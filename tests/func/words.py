@@ -137,6 +137,7 @@ def test_lines():
     answer("IOR: tasks that share a file", "-w -t 64k -b 256k -s 4 -N 4 -D 10 -o new",
            "-op write -bs 64k -blockperrank 256k -segments 4 -stonewall 10 -targets -4 new")
     answer("IOR: the block that it has by itself", "-w -t 64k -s 2 -o new", "-op write -bs 64k -segments 2 -blockperrank 1m -target new")
+    answer("IOR: limits of 0 are none", "-r -t 64k -b 64k -o T -D 0 -T 0", "-op read -bs 64k -blockperrank 64k -target T")
     answer("IOR: a file for one task", "-w -F -t 64k -b 256k -o new", "-op write -bs 64k -target new.00000000 -bytes 256k",
            "a file for each task, with its number after the name")
     answer("IOR: a file for each task, with segments", "-w -F -N 3 -t 64k -b 256k -s 4 -o new",
@@ -177,6 +178,8 @@ def test_lines():
            "-seek random -rwratio 80 -bs 4k -targets 4 /data/F%03d -timelimit 9", "-f /data/F...: is a word of xdisk; say -targets <n> /data/F%03d")
     answer("xdisk: parts of a device in whole requests", "-R -r 80 -b 4k -M 3 -f T -t 9 -s 1G",
            "-seek random -rwratio 80 -bs 4k -targets -3 T -timelimit 9 -range 349524k -targetoffset 349524k")
+    answer("xdisk: a size without a suffix is in bytes", "-R -r 80 -b 4k -f T -t 9 -s 1048576",
+           "-seek random -rwratio 80 -bs 4k -target T -timelimit 9 -range 1048576B")
     answer("xdisk: its own values where it has no words", "-f /data/ior -M4 -R -V -t1",
            "-targets -4 /data/ior -seek random -csvout - -timelimit 1 -op read -bs 4k -targetoffset 25% -range 25%")
     answer("xdisk: once, whatever the time", "-S1 -r 0 -b 1m -f T -t 9 -w 3", "-op write -bs 1m -target T -bytes 100%")
