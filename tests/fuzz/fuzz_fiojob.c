@@ -66,18 +66,21 @@ static const char *pick(struct fuzz_random *r, const char *const *texts, size_t 
 /* A value that the option may have, now and then. */
 static char *make_value(struct fuzz_random *r, char *out, const struct fio_row *row)
 {
-	static const char *const text[] = { "data",	"null",	  "randread",  "write:4", "libaio",
-					    "io_uring", "crc32c", "pattern",   "1",	  "0-1",
-					    "50:99.9",	"0x12",	  "4k-8k",     "shm",	  "bind:0",
-					    "native",	"a:b",	  "$jobname.", "local",	  "dsync" };
+	static const char *const text[] = {
+		"data",	   "null",     "randread", "write:4",	"libaio", "io_uring", "crc32c",
+		"pattern", "zipf:1.2", "0-1",	   "50:99.9",	"0x12",	  "4k-8k",    "shm",
+		"bind:0",  "native",   "a:b",	   "$jobname.", "local",  "dsync"
+	};
 	static const char *const amounts[] = { "4k", "1m",     "50%", "64k", "10m",
 					       "7",  "100000", "1g",  "512", "3000" };
 	char number[64];
 
 	switch (row->type) {
 	case FIO_TEXT:
+	case FIO_PREFIX:
 	case FIO_LEFT_OUT:
 		return stpcpy(out, PICK(r, text));
+	case FIO_CHANGES:
 	case FIO_BOOL:
 		return stpcpy(out, fuzz_once_in(r, 2) ? "1" : "0");
 	case FIO_BYTES:
