@@ -360,7 +360,9 @@ static bool is_right(const struct answer *a, const struct foreign_fit *fit)
 {
 	struct word *words = arena_alloc(a->arena, (fit->n + 1) * sizeof(*words));
 
-	if (!words || !fit->complete || !fit->n || only_prints(a, fit))
+	if (fit->why)
+		log_error("no command line of xdd is proposed: %s", fit->why);
+	if (!words || fit->why || !fit->n || only_prints(a, fit))
 		return false;
 	for (size_t i = 0; i < fit->n; i++)
 		words[i] = (struct word){ .text = fit->words[i], .pos = fit->from[i] };

@@ -32,7 +32,7 @@ struct foreign_fit {
 	size_t n;
 	bool *lost;		   /* of each part: the words do not have it */
 	const char *multi, *hosts; /* xdd multi starts them, with this option; NULL: it does not */
-	bool complete;		   /* the words make sense together */
+	const char *why;	   /* the words make no sense together; NULL: they do */
 };
 
 /*

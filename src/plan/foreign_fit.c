@@ -31,6 +31,11 @@
 
 #define IF_NONE '?'
 
+void fit_refuse(struct fitting *f, const char *why)
+{
+	f->why = f->why ? f->why : why;
+}
+
 static void add_group(struct fitting *f, const char **words, size_t n,
 		      const struct foreign_part *part)
 {
@@ -79,7 +84,7 @@ static void add_part(struct fitting *f, const struct foreign_part *part)
 		return;
 	}
 	if (n < 0)
-		f->complete = false;
+		fit_refuse(f, "a value is missing");
 	for (int i = 0, end; i < n; i = end) {
 		for (end = i + 1; end < n && !begins_group(words[end]); end++)
 			;
@@ -87,7 +92,7 @@ static void add_part(struct fitting *f, const struct foreign_part *part)
 	}
 	/* Words after a value that is not xdd's. */
 	if (part->row && part->opt && !part->joined && part->n_words > 2)
-		f->complete = false;
+		fit_refuse(f, "there are words after a value");
 }
 
 /* ---- words that depend on others ---- */
@@ -218,7 +223,7 @@ static void fit_jobs(struct fitting *f)
 	if (tasks && list && strcmp(list->words[1], jobs->words[1]) == 0)
 		return;
 	if (!target || list)
-		f->complete = false;
+		fit_refuse(f, "there must be one name for several jobs");
 	else
 		BECOME(f, target, "-targets", arena_printf(f->arena, "-%s", jobs->words[1]),
 		       target->words[1]);
@@ -304,7 +309,7 @@ static void fit_direction(struct fitting *f)
 	struct group *from = fit_find_special(f, "@from"), *to = fit_find_special(f, "@to");
 
 	if (from && to)
-		f->complete = false;
+		fit_refuse(f, "a run reads or writes, and does not copy");
 	else if (from)
 		BECOME(f, from, "-op", "read", "-target", from->words[1]);
 	else if (to)
@@ -321,7 +326,7 @@ static void fit_operation(struct fitting *f)
 
 		if (!g->gone && g->opt == op->opt && g->n == 2 && op->n == 2 &&
 		    strcmp(g->words[1], op->words[1]) != 0)
-			f->complete = false;
+			fit_refuse(f, "there are two operations");
 	}
 }
 
@@ -361,7 +366,7 @@ static int join(struct fitting *f, struct foreign_fit *fit)
 		room += f->groups[i].n;
 	}
 	fit->n = 0;
-	fit->complete = f->complete;
+	fit->why = f->why;
 	fit->lost = f->lost;
 	fit->multi = f->multi;
 	fit->hosts = f->hosts;
@@ -390,8 +395,7 @@ int foreign_fit(struct arena *arena, const struct option_table *table,
 			     .table = table,
 			     .room = n * GROUPS_PER_PART + GROUPS_EXTRA,
 			     .parts = parts,
-			     .n_parts = n,
-			     .complete = true };
+			     .n_parts = n };
 
 	f.groups = arena_alloc(arena, f.room * sizeof(*f.groups));
 	f.lost = arena_alloc(arena, n * sizeof(*f.lost) + 1);

@@ -30,7 +30,7 @@ struct fitting {
 	const struct foreign_part *parts;
 	size_t n_parts;
 	const char *multi, *hosts; /* an option of xdd multi, and its value; NULL: none */
-	bool complete;
+	const char *why;	   /* no command line is possible; NULL: one is */
 	bool no_memory;
 };
 
@@ -49,6 +49,9 @@ void fit_become(struct fitting *f, struct group *g, size_t n, const char *const 
 
 /* Add a group with `n` words, for the part of `like`. */
 void fit_add(struct fitting *f, const struct group *like, size_t n, const char *const *words);
+
+/* No command line is possible; the first reason counts. */
+void fit_refuse(struct fitting *f, const char *why);
 
 /* The word of the group is not in the command line that is proposed. */
 void fit_lose(struct fitting *f, struct group *g);

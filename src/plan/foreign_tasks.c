@@ -104,7 +104,7 @@ static const char *share(struct fitting *f, const char *size, size_t part, size_
 	if (part == of)
 		return size;
 	if (units_parse_size(size, &bytes) || bytes / of < request) {
-		f->complete = false;
+		fit_refuse(f, "the size does not give each process a request");
 		return size;
 	}
 	return bytes_text(f, bytes / of / request * request * part);
@@ -225,7 +225,7 @@ static void fit_xdisk(struct fitting *f, struct group *targets)
 	/* -f alone is a word of other tools too. */
 	if (!fit_has_option(f, directions) && !create && !has_word(f, &foreign_xdisk, "S") &&
 	    !has_word(f, &foreign_xdisk, "R")) {
-		f->complete = false;
+		fit_refuse(f, "xdisk needs -S, -R or -C");
 		return;
 	}
 	if (!fit_has_option(f, directions))
@@ -303,7 +303,7 @@ static void fit_own_amount(struct fitting *f, struct group *block, struct group 
 	    !units_parse_u64(times, &n) && n && bytes <= UINT64_MAX / n)
 		size = bytes_text(f, bytes * n);
 	else if (strcmp(times, "1") != 0)
-		f->complete = false;
+		fit_refuse(f, "-b and -s of IOR must be numbers");
 	fit_add(f, targets, FIT_LIST("-bytes", size));
 }
 
@@ -338,7 +338,7 @@ static void fit_own_files(struct fitting *f, struct group *targets, size_t tasks
 		return;
 	}
 	if (!k || tasks > MOST_TASKS) {
-		f->complete = false;
+		fit_refuse(f, "there are too many tasks for several names");
 		return;
 	}
 	words[0] = "-targets";
@@ -393,7 +393,7 @@ static void fit_ior(struct fitting *f, struct group *targets)
 	const bool reads = fit_phases(f, targets);
 
 	if (!tasks) {
-		f->complete = false;
+		fit_refuse(f, "-N of IOR must be a number of tasks");
 		return;
 	}
 	if (!fit_has_option(f, sizes))
@@ -424,7 +424,7 @@ static void fit_survey(struct fitting *f, struct group *targets)
 	if (regions < 2)
 		return;
 	if (depth % regions || !divide(f, targets, NULL, regions * names)) {
-		f->complete = false;
+		fit_refuse(f, "thrhi must be a multiple of crghi");
 		return;
 	}
 	if (threads)
@@ -467,6 +467,10 @@ static void fit_left(struct fitting *f)
 	struct group *create = fit_find_special(f, "@create"), *once,
 		     *list = fit_find_option(f, "targets");
 
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->groups[i].n == 3 && strcmp(f->groups[i].words[1], "<n>") == 0)
+			fit_refuse(f, "there are two lists of files");
+	}
 	if (create)
 		fit_become(f, create, FIT_LIST("-bytes", create->words[1]));
 	while ((once = fit_find_special(f, "@once")))

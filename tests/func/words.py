@@ -178,6 +178,8 @@ def test_lines():
            "-seek random -rwratio 80 -bs 4k -targets 4 /data/F%03d -timelimit 9", "-f /data/F...: is a word of xdisk; say -targets <n> /data/F%03d")
     answer("xdisk: parts of a device in whole requests", "-R -r 80 -b 4k -M 3 -f T -t 9 -s 1G",
            "-seek random -rwratio 80 -bs 4k -targets -3 T -timelimit 9 -range 349524k -targetoffset 349524k")
+    answer("xdisk: two lists of files", "-R -r 80 -b 4k -F list -f F... -t 9", None, "no command line of xdd is proposed: there are two lists of files")
+    answer("-f alone may be a word of several tools", "-f script", None, "no command line of xdd is proposed: xdisk needs -S, -R or -C")
     answer("xdisk: a size without a suffix is in bytes", "-R -r 80 -b 4k -f T -t 9 -s 1048576",
            "-seek random -rwratio 80 -bs 4k -target T -timelimit 9 -range 1048576B")
     answer("xdisk: its own values where it has no words", "-f /data/ior -M4 -R -V -t1",
