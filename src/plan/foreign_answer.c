@@ -476,19 +476,47 @@ static enum xdd_status report_parts(const struct answer *a, enum xdd_status refu
 	return status;
 }
 
+/* The parts of a command line, and what they stand for. */
+static int read_parts(struct answer *a, int argc, char **argv)
+{
+	if (split(a, argv, argc > 1 ? (size_t)argc - 1 : 0))
+		return -ENOMEM;
+	vote(a);
+	for (size_t i = 0; i < a->n_parts; i++)
+		find_row(a, &a->parts[i]);
+	return 0;
+}
+
+bool foreign_has_version(int argc, char **argv)
+{
+	struct answer a = { .table = &run_options };
+	bool found = false;
+
+	for (int i = 1; i < argc; i++)
+		found |= strcmp(argv[i], "-V") == 0 || strcmp(argv[i], "-v") == 0;
+	if (!found)
+		return false;
+	found = false;
+	a.arena = arena_new();
+	if (a.arena && !read_parts(&a, argc, argv)) {
+		for (size_t i = 0; i < a.n_parts; i++)
+			found |= a.parts[i].row && a.parts[i].opt &&
+				 strcmp(a.parts[i].opt->name, "version") == 0;
+	}
+	arena_free(a.arena);
+	return found;
+}
+
 bool foreign_answer(int argc, char **argv, size_t held, enum xdd_status *status)
 {
 	struct answer a = { .table = &run_options, .arena = arena_new() };
-	size_t n = argc > 1 ? (size_t)argc - 1 : 0;
 	bool found = false;
 
-	if (!a.arena || split(&a, argv, n)) {
+	if (!a.arena || read_parts(&a, argc, argv)) {
 		arena_free(a.arena);
 		return false;
 	}
-	vote(&a);
 	for (size_t i = 0; i < a.n_parts; i++) {
-		find_row(&a, &a.parts[i]);
 		found = found || a.parts[i].row || is_too_much(&a.parts[i]);
 	}
 	if (found) {

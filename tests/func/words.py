@@ -178,6 +178,11 @@ def test_lines():
            "-seek random -rwratio 80 -bs 4k -targets 4 /data/F%03d -timelimit 9", "-f /data/F...: is a word of xdisk; say -targets <n> /data/F%03d")
     answer("xdisk: parts of a device in whole requests", "-R -r 80 -b 4k -M 3 -f T -t 9 -s 1G",
            "-seek random -rwratio 80 -bs 4k -targets -3 T -timelimit 9 -range 349524k -targetoffset 349524k")
+    answer("-V of xdisk comes first", "-V -R -r 80 -b 4k -f T -t 9", "-csvout - -seek random -rwratio 80 -bs 4k -target T -timelimit 9")
+    answer("-v of IOR comes first", "-v -w -t 64k -b 64k -o new", "-verbose -op write -bs 64k -blockperrank 64k -target new")
+    for words in ("-V", "-v", "-version", "-V -op read -target T"):
+        run = xdd(shlex.split(words))
+        t.ok(run.status == 0 and re.fullmatch(r"xdd: Version \S+\n", run.out) and not run.err, "%s is xdd's" % words, run)
     answer("xdisk: two lists of files", "-R -r 80 -b 4k -F list -f F... -t 9", None, "no command line of xdd is proposed: there are two lists of files")
     answer("-f alone may be a word of several tools", "-f script", None, "no command line of xdd is proposed: xdisk needs -S, -R or -C")
     answer("xdisk: a size without a suffix is in bytes", "-R -r 80 -b 4k -f T -t 9 -s 1048576",
