@@ -122,9 +122,9 @@ static const struct {
 	[COPY_LIMIT_SOURCE_PROCESSOR] = { "source-processor", "the processor of the source" },
 	[COPY_LIMIT_DESTINATION_PROCESSOR] = { "destination-processor",
 					       "the processor of the destination" },
-	[COPY_LIMIT_SOURCE_PACE] = { "source-pace", "paced by request, at the source" },
+	[COPY_LIMIT_SOURCE_PACE] = { "source-pace", "the pace requested at the source" },
 	[COPY_LIMIT_DESTINATION_PACE] = { "destination-pace",
-					  "paced by request, at the destination" },
+					  "the pace requested at the destination" },
 	[COPY_LIMIT_FILES] = { "files", "finding or creating files" },
 };
 

@@ -25,8 +25,8 @@ BLOCKS = ["-blocksize", 1024, "-reqsize", 256]
 MEMORY = "/dev/shm/xddtest.limits.%d" % os.getpid()
 TEXTS = {"source-storage": "the storage of the source", "network": "the network",
          "destination-storage": "the storage of the destination", "source-processor": "the processor of the source",
-         "destination-processor": "the processor of the destination", "source-pace": "paced by request, at the source",
-         "destination-pace": "paced by request, at the destination"}
+         "destination-processor": "the processor of the destination", "source-pace": "the pace requested at the source",
+         "destination-pace": "the pace requested at the destination"}
 # Other work on the machine may take more of the processors than the quota does.
 QUOTA = "(, which a CPU quota stopped)?"
 

@@ -121,9 +121,9 @@ static void test_pace(void **state)
 {
 	(void)state;
 	assert_limit("source-pace", paced(98), shares(1, 1, 98, 0, 1));
-	assert_text("paced by request, at the source", paced(98), shares(1, 1, 98, 0, 1), false);
+	assert_text("the pace requested at the source", paced(98), shares(1, 1, 98, 0, 1), false);
 	assert_limit("destination-pace", shares(1, 70, 0, 0, 2), paced(98));
-	assert_text("paced by request, at the destination", shares(1, 70, 0, 0, 2), paced(98),
+	assert_text("the pace requested at the destination", shares(1, 70, 0, 0, 2), paced(98),
 		    false);
 	/* The pace asks for more than the network carries. */
 	assert_limit("network", paced(20), shares(1, 98, 1, 0, 1));
