@@ -4,6 +4,7 @@
 #include "xdd/report/copy_limit.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The part that limits a copy takes at least so much of the time, and more than any other one. */
 #define LEAST_SHARE 0.4
@@ -131,6 +132,15 @@ static const struct {
 const char *copy_limit_name(enum copy_limit limit)
 {
 	return words[limit].name;
+}
+
+enum copy_limit copy_limit_named(const char *name)
+{
+	for (enum copy_limit i = COPY_LIMIT_SOURCE_STORAGE; i < COPY_LIMITS; i++) {
+		if (strcmp(name, words[i].name) == 0)
+			return i;
+	}
+	return COPY_LIMIT_UNKNOWN;
 }
 
 const char *copy_verdict_name(const struct copy_verdict *v)

@@ -63,7 +63,12 @@ def e2e(title, limit, size, source, destination, suffix="", **kwargs):
     t.equal(copy.statuses(), (0, 0), title + ": both sides end with status 0", copy)
     line = r"^End-to-end, target 0, limited by %s%s: source reads" % (TEXTS[limit], suffix)
     t.ok(all(re.search(line, side.run.out, re.M) for side in (copy.source, copy.destination)), "%s: %s" % (title, limit), copy)
-    found = [j.check(files[side], "%s, %s" % (title, side))["endtoend"][-1] for side in files]
+    documents = [j.check(files[side], "%s, %s" % (title, side)) for side in files]
+    found = [document["endtoend"][-1] for document in documents]
+    bounds = [j.rows(document, "TARGET_AVERAGE")[0]["bound"] for document in documents]
+    t.ok("device" not in bounds, title + ": no target is said to wait for a device", bounds)
+    page = t.xdd("report", files["source"])
+    t.ok(page.status == 0 and ", by %s</li>" % TEXTS[limit] in page.out, title + ": and the page", page.err)
     t.equal([(x["bound"], x["bound_between"]) for x in found], [(limit, None)] * 2, title + ": the documents say it too",
             [(x["source"], x["destination"]) for x in found])
     if suffix:

@@ -176,6 +176,9 @@ static void test_no_verdict(void **state)
 	assert_null(copy_verdict_name(&v));
 	assert_null(copy_verdict_text(&v, buf));
 	assert_null(copy_limit_name(COPY_LIMIT_UNKNOWN));
+	assert_int_equal(copy_limit_named("unclear"), COPY_LIMIT_UNKNOWN);
+	for (enum copy_limit i = COPY_LIMIT_SOURCE_STORAGE; i < COPY_LIMITS; i++)
+		assert_int_equal(copy_limit_named(copy_limit_name(i)), i);
 }
 
 int main(void)

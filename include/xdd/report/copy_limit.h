@@ -56,6 +56,9 @@ const char *copy_verdict_name(const struct copy_verdict *v);
 /* "source-storage" and so on; NULL: unknown. */
 const char *copy_limit_name(enum copy_limit limit);
 
+/* The part of that name; COPY_LIMIT_UNKNOWN: none has it. */
+enum copy_limit copy_limit_named(const char *name);
+
 #define COPY_VERDICT_SIZE 160
 
 /*

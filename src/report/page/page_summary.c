@@ -7,6 +7,7 @@
 
 #include "report/page/page.h"
 #include "xdd/base/nstime.h"
+#include "xdd/report/copy_limit.h"
 #include "xdd/report/sweep.h"
 
 #define MAX_MESSAGES 100
@@ -105,15 +106,45 @@ static const char *cause_of(const char *bound)
 	return NULL;
 }
 
+/* The copy of an end-to-end target, in its last pass. */
+static const json_t *copy_of(const json_t *root, double target)
+{
+	const json_t *copy, *last = NULL;
+	size_t i;
+
+	json_array_foreach(json_object_get(root, "endtoend"), i, copy)
+	{
+		if (page_real(copy, "target") == target)
+			last = copy;
+	}
+	return last;
+}
+
+/* The words of the limit of a copy, whose parts are known better than the threads of one side. */
+static const char *cause_of_copy(const json_t *copy, char words[COPY_VERDICT_SIZE])
+{
+	const json_t *between = json_object_get(copy, "bound_between");
+	const char *first = json_string_value(json_array_get(between, 0));
+	const char *second = json_string_value(json_array_get(between, 1));
+	const struct copy_verdict v = {
+		.limit = copy_limit_named(first ? first : page_string(copy, "bound")),
+		.other = copy_limit_named(second ? second : ""),
+	};
+
+	return copy_verdict_text(&v, words);
+}
+
 static void put_limits(struct page *p, const json_t *root)
 {
 	const json_t *result;
 	size_t i, shown = 0;
-	char name[PAGE_NAME_SIZE];
+	char name[PAGE_NAME_SIZE], words[COPY_VERDICT_SIZE];
 
 	json_array_foreach(json_object_get(root, "results"), i, result)
 	{
-		const char *cause = cause_of(page_string(result, "bound"));
+		const json_t *copy = copy_of(root, page_real(result, "target"));
+		const char *cause = copy ? cause_of_copy(copy, words) :
+					   cause_of(page_string(result, "bound"));
 
 		if (strcmp(page_string(result, "what"), "TARGET_AVERAGE") != 0 || !cause)
 			continue;

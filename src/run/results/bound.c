@@ -31,9 +31,10 @@ static double share(uint64_t part, double whole)
 	return s < 1 ? s : 1;
 }
 
+/* An end-to-end target waits for its peer as well: the verdict of its copy knows for which one. */
 static bool has_device(const struct target_plan *t)
 {
-	return t->kind != TARGET_NULL && t->op != OP_NOOP;
+	return t->kind != TARGET_NULL && t->op != OP_NOOP && t->endtoend.role == E2E_NONE;
 }
 
 /* One operation at a time, whatever the depth. */
