@@ -292,6 +292,101 @@ def test_own_amount():
     d.unchanged("a block beyond the destination's own amount")
 
 
+# Sources of a copy that is resumed: the destination asks for the digests of what it has kept
+
+
+KEPT = [bytes([97 + i]) * REQUEST for i in range(5)]
+DIGESTS = "sent digests that were not asked for"
+
+
+class Resuming:
+    """A destination that has KEPT, operations 0 to 4 of 10, and a source of the same copy, to which it has sent PROVE."""
+
+    def __init__(self):
+        self.file, self.record, self.session = old_file("resume"), t.path("resume.rst"), os.urandom(16)
+        if os.path.exists(self.record):
+            os.unlink(self.record)
+        self.start()
+        s = Source(self.port)
+        for op, data in enumerate(KEPT):
+            s.block(op, body=data)
+        end = time.monotonic() + 20
+        while b"# durable 0 5\n" not in contents(self.record) and time.monotonic() < end:
+            time.sleep(0.005)
+        s.close()
+        self.side.finish(20)
+        self.before = contents(self.file), contents(self.record)
+        self.start()
+        self.control = w.Peer(self.port)
+        self.control.send(w.HELLO, w.hello(w.CONTROL, self.session))
+        self.answers = [self.control.receive()[0]]
+        self.control.send(w.PLAN, w.plan(REQUEST, 10 * REQUEST))
+        kind, body = self.control.receive()
+        self.asked = w.ranges(body) if kind == w.PROVE else kind
+
+    def start(self):
+        self.copy = e.Copy(source_file(), self.file, [*WORDS, "-restart", "file", self.record, "-restart", "frequency", 0.02],
+                           timeout=30)
+        self.port, self.side = self.copy.port, self.copy.destination
+        self.side.start()
+        self.side.await_err(e.m.E2E_WAITS)
+
+    def close(self):
+        self.control.socket.close()
+
+
+SUMS = [
+    ("an operation that was not asked for", DIGESTS, [w.sums(5, [KEPT[0]], REQUEST)]),
+    ("operations of which some were not asked for", DIGESTS, [w.sums(3, KEPT[:4], REQUEST)]),
+    ("an operation twice", DIGESTS, [w.sums(0, KEPT[:2], REQUEST) + w.sums(1, KEPT[1:2], REQUEST)]),
+    ("operations that descend", DIGESTS, [w.sums(1, KEPT[1:2], REQUEST) + w.sums(0, KEPT[:1], REQUEST)]),
+    ("a part of an operation", DIGESTS, [w.sums(0, [KEPT[0][:100]], REQUEST)]),
+    ("bytes outside of the plan", DIGESTS, [w.sums(0, KEPT[:1], REQUEST, offset=10 * REQUEST)]),
+    ("bytes at the largest offset", DIGESTS, [w.sums(0, KEPT[:1], REQUEST, offset=2 ** 63 - 1 - REQUEST)]),
+    ("operations of another size", DIGESTS, [w.sums(0, KEPT[:1], 2 * REQUEST, end=REQUEST)]),
+    ("no bytes", DIGESTS, [w.sums(0, [], REQUEST, end=0)]),
+    ("more bytes than digests", DIGESTS, [w.sums(0, KEPT[:1], REQUEST, end=2 * REQUEST)]),
+    ("more digests than follow", DIGESTS, [w.sums(0, KEPT, REQUEST, number=5)[:-1]]),
+    ("2^32 - 1 digests", DIGESTS, [w.sums(0, KEPT[:1], REQUEST, number=2 ** 32 - 1)]),
+    ("garbage", DIGESTS, [b"garbage" * 100]),
+    ("too much", "length out of range", [bytes(786433)]),
+    ("two answers", "not allowed|" + DIGESTS, [w.sums(0, KEPT, REQUEST)] * 2),
+] if w.xxhash() else []
+
+
+def test_sums():
+    for title, expected, bodies in SUMS:
+        title = "digests of %s" % title
+        d = Resuming()
+        t.equal(d.asked, [(0, 5)], title + ": the destination asks for what it has kept")
+        for body in bodies:
+            d.control.send(w.SUMS, body)
+        kind, body = d.control.receive()
+        while kind in (w.ACCEPT, w.READY):
+            kind, body = d.control.receive()
+        words = w.error_text(body) if kind == w.ERROR else "type %s" % kind
+        run = d.side.finish(20)
+        d.close()
+        t.ok(run.status in (4, 6) and re.search(expected, run.err) and re.search(expected, words),
+             title + ": both sides get the reason", "%s\n%s" % (words, run))
+        t.ok(contents(d.file) == d.before[0], title + ": the file has all of its bytes")
+
+
+def test_right_sums():
+    """A source that follows doc/wire.md: what is equal is kept, and what is not, or has no digest, is asked for."""
+    for title, body, missing in (
+            ("all are equal", w.sums(0, KEPT, REQUEST), [(5, 5)]),
+            ("one differs", w.sums(0, KEPT[:2] + [b"x" * REQUEST] + KEPT[3:], REQUEST), [(2, 1), (5, 5)]),
+            ("one could not be read", w.sums(0, KEPT[:1], REQUEST) + w.sums(2, KEPT[2:], REQUEST), [(1, 1), (5, 5)]),
+            ("none could be read", b"", [(0, 10)])):
+        d = Resuming()
+        d.control.send(w.SUMS, body)
+        kind, plan = d.control.receive()
+        t.equal((kind, w.ranges(plan[-4 - 16 * len(missing):])), (w.ACCEPT, missing), "digests: " + title)
+        d.close()
+        d.side.finish(20, warns=[m.warning(m.ANY_TARGET, ".* that were durable differ .*")] if missing != [(5, 5)] else ())
+
+
 def finish(s, blocks):
     """Send all blocks, and end pass and session. Returns the types of the answers."""
     total = 0
@@ -440,6 +535,6 @@ def test_without_key():
     d.copies("after sources without the key")
 
 
-t.run(test_strangers, test_crowd, test_blocks, test_gap, test_again, test_own_amount, test_names, test_plans, test_without_key,
+t.run(test_strangers, test_crowd, test_blocks, test_gap, test_again, test_own_amount, test_sums, test_right_sums, test_names, test_plans, test_without_key,
       test_replay)
 t.done()

@@ -75,6 +75,20 @@ def plan(req_bytes, size, connections=1, passes=1, ops=None, flags=0, host=b"hos
     return (fields + struct.pack("<I", len(host)) + host + struct.pack("<I", len(name)) + name + struct.pack("<I", 0))
 
 
+def sums(op, blocks, size, offset=None, end=None, number=None):
+    """Digests of operations of `size` bytes from `op` on, whose data is `blocks`."""
+    offset = op * size if offset is None else offset
+    end = offset + sum(map(len, blocks)) if end is None else end
+    return struct.pack("<QQQII", op, offset, end, size, len(blocks) if number is None else number) + b"".join(
+        struct.pack("<QQ", *digest(block)) for block in blocks)
+
+
+def ranges(body):
+    """The body of PROVE, or the end of ACCEPT, as [(first, count), ...]."""
+    number, = struct.unpack_from("<I", body)
+    return [struct.unpack_from("<QQ", body, 4 + 16 * i) for i in range(number)]
+
+
 def add(total, offset, data):
     """Add a block to the digest of a pass, a number of 128 bits."""
     low, high = digest(struct.pack("<QQQQ", offset, len(data), *digest(data)))

@@ -23,6 +23,7 @@
 #include "xdd/sys/clock.h"
 
 #define RIG_TARGETS 4
+#define RIG_SUMS 64
 
 /* A side of a copy while it runs. */
 struct actor {
@@ -108,12 +109,40 @@ static void on_stop_pass(void *arg, uint32_t pass)
 	atomic_store(&a->over, true);
 }
 
+/* The digests are made from the number of the operation; each range is answered alone. */
+static size_t on_prove(void *arg, const struct wire_range *ranges, size_t n, uint8_t *out)
+{
+	size_t length = 0;
+
+	(void)arg;
+	for (size_t i = 0; i < n; i++) {
+		uint8_t digests[WIRE_SUM_BYTES * RIG_SUMS];
+		struct wire_sums sums = {
+			.id = ranges[i].first,
+			.offset_bytes = ranges[i].first * RIG_REQ,
+			.end_bytes = (ranges[i].first + ranges[i].count) * RIG_REQ,
+			.block_bytes = RIG_REQ,
+			.n = ranges[i].count,
+			.digests = digests,
+		};
+
+		assert_true(sums.n <= RIG_SUMS);
+		for (uint64_t k = 0; k < sums.n; k++)
+			wire_put_sum((struct digest){ .low = sums.id + k },
+				     digests + k * WIRE_SUM_BYTES);
+		length += wire_encode_sums(&sums, out + length, WIRE_MAX_BODY_BYTES - length);
+	}
+	return length;
+}
+
 static int on_accept(void *arg, const struct wire_plan *own, const struct wire_plan *peer,
 		     struct wire_range *ranges, size_t *n, char *why, size_t size)
 {
 	struct actor *a = arg;
 
 	(void)own, (void)peer;
+	if (a->copy->ask && a->copy->ask(a->session, a->copy))
+		return -EBADMSG;
 	if (a->copy->accepts < 0)
 		snprintf(why, size, "the destination refuses: test");
 	if (a->copy->accepts > 0) {
@@ -372,6 +401,7 @@ static void set_up(struct actor *a, struct rig_copy *c, struct listener *l, uint
 		.stop = stop,
 		.failed = on_failed,
 		.stop_pass = on_stop_pass,
+		.prove = on_prove,
 		.arg = a,
 	};
 

@@ -55,6 +55,8 @@ struct rig_copy {
 	int accepts;	       /* 1: the destination asks for `ranges` only; -1: it refuses */
 	struct wire_range ranges[4];
 	size_t n_ranges;
+	/* The destination asks before it accepts. Returns 0 or -errno. NULL: it does not. */
+	int (*ask)(struct session *s, const struct rig_copy *c);
 	const struct proxy_fault *fault;		  /* NULL: the source connects directly */
 	void (*visit)(struct rig_copy *c, uint16_t port); /* instead of a source */
 	uint32_t target;

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -191,6 +192,120 @@ static void test_refused(void **state)
 	assert_string_equal(c.destination.why, "the destination refuses: test");
 	assert_true(c.source.peer_failed);
 	assert_false(c.destination.peer_failed);
+	rig_free(&c);
+}
+
+/* ---- proofs ---- */
+
+static void assert_answer(struct session *s, uint64_t first, uint64_t n)
+{
+	struct wire_sums sums;
+	size_t length, used;
+	uint8_t *body;
+
+	assert_int_equal(session_sums(s, &body, &length), 0);
+	assert_int_equal(wire_decode_sums(body, length, &sums, &used), WIRE_OK);
+	assert_int_equal(used, length);
+	assert_int_equal(sums.id, first);
+	assert_int_equal(sums.n, n);
+	for (uint64_t k = 0; k < n; k++)
+		assert_int_equal(wire_sums_at(&sums, k).low, first + k);
+	free(body);
+}
+
+/* Two questions are outstanding at a time. */
+static int ask_all(struct session *s, const struct rig_copy *c)
+{
+	const uint64_t step = 5;
+
+	for (uint64_t op = 0; op < c->ops; op += step) {
+		const struct wire_range range = { .first = op, .count = step };
+
+		assert_int_equal(session_prove(s, &range, 1), 0);
+		if (op)
+			assert_answer(s, op - step, step);
+	}
+	assert_answer(s, c->ops - step, step);
+	return 0;
+}
+
+static void test_proof(void **state)
+{
+	struct rig_copy c = rig_copy(2, 1, 200);
+
+	(void)state;
+	c.ask = ask_all;
+	c.accepts = 1;
+	c.ranges[0] = (struct wire_range){ .first = 3, .count = 4 };
+	c.n_ranges = 1;
+	rig_run(&c, 1);
+	assert_good(&c);
+	assert_int_equal(c.written, 4);
+	rig_free(&c);
+}
+
+static struct wire_range bad_questions[2];
+
+static int ask_badly(struct session *s, const struct rig_copy *c)
+{
+	(void)c;
+	for (unsigned i = 0; i < 2; i++) {
+		uint8_t *body;
+		size_t length;
+		int err = session_prove(s, &bad_questions[i], 1);
+
+		if (!err)
+			err = session_sums(s, &body, &length);
+		if (err)
+			return err;
+		free(body);
+	}
+	return 0;
+}
+
+/* The source answers each operation once: a destination cannot keep it busy for ever. */
+static void test_bad_questions(void **state)
+{
+	static const struct wire_range cases[][2] = {
+		{ { 0, 5 }, { 0, 5 } },	  { { 5, 5 }, { 0, 5 } },
+		{ { 0, 5 }, { 4, 5 } },	  { { 0, 5 }, { 45, 6 } },
+		{ { 49, 1 }, { 50, 1 } }, { { INT64_MAX - 1, 1 }, { 0, 1 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rig_copy c = rig_copy(1, 1, 50);
+
+		memcpy(bad_questions, cases[i], sizeof(bad_questions));
+		c.ask = ask_badly;
+		rig_run(&c, 1);
+		assert_true(c.source.err < 0);
+		assert_true(c.destination.err < 0);
+		assert_non_null(strstr(c.source.why, "a message whose contents are malformed"));
+		assert_int_equal(c.written, 0);
+		rig_free(&c);
+	}
+}
+
+static int ask_and_refuse(struct session *s, const struct rig_copy *c)
+{
+	const struct wire_range range = { .first = 0, .count = c->ops };
+
+	assert_int_equal(session_prove(s, &range, 1), 0);
+	return -EBADMSG;
+}
+
+/* The answer to a question need not be waited for. */
+static void test_unanswered(void **state)
+{
+	struct rig_copy c = rig_copy(1, 1, 50);
+
+	(void)state;
+	c.ask = ask_and_refuse;
+	rig_run(&c, 1);
+	assert_int_equal(c.destination.err, -EBADMSG);
+	assert_true(c.source.err < 0);
+	assert_true(c.source.peer_failed);
 	rig_free(&c);
 }
 
@@ -404,6 +519,9 @@ int main(void)
 		cmocka_unit_test(test_nothing_missing),
 		cmocka_unit_test(test_ranges_outside),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_proof),
+		cmocka_unit_test(test_bad_questions),
+		cmocka_unit_test(test_unanswered),
 		cmocka_unit_test(test_skip),
 		cmocka_unit_test(test_bad_write),
 		cmocka_unit_test(test_source_ends_early),
