@@ -364,6 +364,19 @@ def test_changes():
         copy = meanwhile(file, change)
         t.ok(copy.statuses() == (6, 6) and all("changed while it was copied" in side.run.err for side in (copy.source, copy.destination)),
              "the source %s: status 6 on both sides, with the reason" % title, copy)
+    coarse = s.ext4("seconds", 64 * MIB, inode_bytes=128)
+    if coarse is None:
+        t.skip("a file system with times of seconds", s.sys_why())
+    else:
+        file = os.path.join(coarse, "file")
+        # All of it happens in one second, as far as the times tell.
+        while time.time() % 1 > 0.1:
+            time.sleep(0.01)
+        with open(file, "wb") as f:
+            f.write(os.urandom(40 * 4096))
+        copy = meanwhile(file, rewrite)
+        t.ok(copy.statuses() == (6, 6) and "changed while it was copied" in copy.source.run.err,
+             "a source with times of seconds is rewritten: status 6 on both sides", copy)
     copy = meanwhile(source_of(40 * 4096), os.unlink)
     t.equal(copy.statuses(), (6, 6), "the destination's file is removed: status 6 on both sides", copy)
 

@@ -53,6 +53,7 @@ struct endtoend {
 	/* const after endtoend_meet() */
 	struct wire_plan own;
 	struct wire_plan peer;
+	bool unsettled; /* the file of a source was changed all the time before they met */
 	struct wire_range *ranges; /* with `resumes`: the operations to copy, ascending */
 	uint64_t *before;	   /* of each range: operations in those before it */
 	size_t n_ranges;

@@ -53,7 +53,7 @@ bool endtoend_same_file(struct endtoend *e, const struct wire_plan *own,
  */
 static bool source_changed(const struct endtoend *e, const struct stat *st)
 {
-	return (uint64_t)st->st_size != e->own.size_bytes ||
+	return e->unsettled || (uint64_t)st->st_size != e->own.size_bytes ||
 	       timespec_ns(&st->st_mtim) != e->own.mtime_ns ||
 	       timespec_ns(&st->st_ctim) != e->own.ctime_ns;
 }

@@ -15,6 +15,7 @@
 #include "run/endtoend/restart.h"
 #include "run/run_state.h"
 #include "run/target.h"
+#include "xdd/base/fileage.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 #include "xdd/io/target_file.h"
@@ -23,6 +24,7 @@
 
 #define WHY_SIZE 512
 #define MEETING_POLL_NS (2 * NS_PER_MS)
+#define SETTLE_NS (5 * NS_PER_SEC) /* a file that is changed is waited for */
 
 /* ---- the plan of this side ---- */
 
@@ -65,7 +67,29 @@ static void describe_source(const struct target *t, struct wire_plan *own)
 	own->final_bytes = final_bytes(t, own->size_bytes);
 }
 
-static void describe(const struct target *t, struct wire_plan *own)
+/*
+ * Wait until each later change of a source's file shows in its ctime: fileage.h. The plan has the
+ * ctime that it has then. A file that never rests changes in the copy too.
+ */
+static void await_settled(struct target *t, struct wire_plan *own)
+{
+	const uint64_t end_ns = clock_now_ns() + SETTLE_NS;
+	struct endtoend *e = t->endtoend;
+	int64_t ns;
+
+	while (own->ctime_ns && (ns = fileage_wait_ns(t->file.fd, own->ctime_ns)) > 0) {
+		uint64_t now_ns = clock_now_ns();
+
+		e->unsettled = now_ns >= end_ns;
+		if (e->unsettled ||
+		    stop_sleep_until(&t->run->stop,
+				     now_ns + ns_earlier((uint64_t)ns, FILEAGE_SLICE_NS)))
+			return;
+		describe_source(t, own);
+	}
+}
+
+static void describe(struct target *t, struct wire_plan *own)
 {
 	const struct target_plan *p = t->plan;
 
@@ -88,6 +112,7 @@ static void describe(const struct target *t, struct wire_plan *own)
 		return;
 	own->pattern = restart_pattern(p);
 	describe_source(t, own);
+	await_settled(t, own);
 }
 
 /* ---- what both agree on ---- */
