@@ -369,7 +369,7 @@ def test_changes():
         t.skip("a file system with times of seconds", s.sys_why())
     else:
         file = os.path.join(coarse, "file")
-        # All of it happens in one second, as far as the times tell. The clock for them may lag behind by a tick.
+        # All of it happens in one second, as far as the times tell. The clock for them may be a tick late.
         while not 0.05 < time.time() % 1 < 0.2:
             time.sleep(0.01)
         with open(file, "wb") as f:

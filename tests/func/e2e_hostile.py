@@ -375,7 +375,7 @@ def test_sums():
 def test_right_sums():
     """A source that follows doc/wire.md: what is equal is kept, and what is not, or has no digest, is asked for."""
     for title, body, missing in (
-            ("all are equal", w.sums(0, KEPT, REQUEST), [(5, 5)]),
+            ("each is equal", w.sums(0, KEPT, REQUEST), [(5, 5)]),
             ("one differs", w.sums(0, KEPT[:2] + [b"x" * REQUEST] + KEPT[3:], REQUEST), [(2, 1), (5, 5)]),
             ("one could not be read", w.sums(0, KEPT[:1], REQUEST) + w.sums(2, KEPT[2:], REQUEST), [(1, 1), (5, 5)]),
             ("none could be read", b"", [(0, 10)])):
