@@ -48,7 +48,7 @@ static bool read_setting(struct fio_file *f, char **argv, int *i, int *err)
 	const struct fio_row *row;
 	unsigned number = (unsigned)*i + 1;
 
-	if (strncmp(argv[*i], "--", 2) != 0 || option_find(&options, name))
+	if (strncmp(argv[*i], "--", 2) != 0 || (!value && option_find(&options, name)))
 		return false;
 	name = value ? arena_printf(f->arena, "%.*s", (int)(value - name), name) : name;
 	row = name ? fio_row_of(name) : NULL;
@@ -103,6 +103,10 @@ static enum xdd_status parse(struct arguments *a, struct fio_file *f, int argc, 
 	int err = 0;
 
 	for (int i = 1; !status && !a->help && i < argc; i++) {
+		/* A command line of fio, as people have it and as --showcmd prints it. */
+		if (strcmp(argv[i], "--") == 0 ||
+		    (strcmp(argv[i], "fio") == 0 && argv[i + 1] && !a->job && !f->sections))
+			continue;
 		if (argv[i][0] != '-' || !argv[i][1]) {
 			if (a->job) {
 				log_error("fio %.128s: expected one job file", argv[i]);
@@ -212,7 +216,8 @@ const struct command command_fio = {
 		"other setting that was left out, with the reason, and what xdd does otherwise. The\n"
 		"output is a shell script.\n"
 		"Files that are read and do not exist are written by a command before, as fio does.\n"
-		"Settings may be typed as for fio: xdd fio --name=a --rw=randread --filename=f.\n",
+		"Settings may be typed as for fio: xdd fio --name=a --rw=randread --filename=f, also\n"
+		"after --, and with the word fio before them.\n",
 	.options = &options,
 	.footer =
 		"\n"

@@ -335,6 +335,7 @@ struct fio_target {
 	struct fio_words slot[SLOTS];
 	uint64_t layout_bytes; /* the file must have as much for a read; 0: nothing */
 	uint64_t end_bytes;    /* where the target's range ends; 0: not known */
+	uint64_t lap_bytes;    /* after which offsets repeat; 0: they do not */
 	uint64_t stride;       /* bytes from a request to the next; 0: they lie side by side */
 	bool writes, reads, discards, random;
 	bool verifies;	   /* reads are compared with the data pattern */

@@ -218,6 +218,7 @@ static int add_read_back(struct fio_map *m)
 						   SLOT_STARTDELAY, SLOT_PREALLOCATE,
 						   SLOT_WARMUP };
 	struct fio_target *all = arena_alloc(m->file->arena, m->n_targets * sizeof(*all));
+	char size[FIO_SIZE_SIZE];
 	size_t n = 0;
 	int err = 0;
 
@@ -234,6 +235,9 @@ static int add_read_back(struct fio_map *m)
 		for (size_t k = 0; k < sizeof(of_writes) / sizeof(of_writes[0]); k++)
 			clear(t, of_writes[k]);
 		err = fio_put(m, t, SLOT_OP, "-op", "read");
+		if (!err && t->lap_bytes)
+			err = fio_put(m, t, SLOT_AMOUNT, "-bytes", "%s",
+				      fio_size_text(t->lap_bytes, size));
 		if (!err)
 			err = fio_put(m, t, SLOT_VERIFY, "-verify", "contents");
 		if (!err && !t->slot[SLOT_DIO].option)

@@ -260,6 +260,11 @@ static int map_split(struct fio_map *m, const struct fio_job *j, const struct fi
 	return put_splits(m, list, n, e);
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static int map_request(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
 		       uint64_t *request)
 {
@@ -270,6 +275,10 @@ static int map_request(struct fio_map *m, const struct fio_job *j, const struct 
 	char size[32];
 
 	*request = t->discards ? trim : t->reads ? read : write;
+	if (t->random && *request > least(least(read, write), trim))
+		return fio_refuse(m->file, m->group, j, FIO_BS,
+				  "random offsets of xdd are multiples of the size, those of fio "
+				  "of the least size of all directions");
 	if (t->reads && t->writes && read != write)
 		return fio_refuse(m->file, m->group, j, FIO_BS,
 				  "reads and writes of a target have one size; here %s",
@@ -368,9 +377,11 @@ static uint64_t share_of_work(uint64_t bytes, size_t files, size_t file, uint64_
 	return (ops / files + (file < ops % files)) * request;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+/* True if fio visits each block once. */
+static bool has_map(const struct fio_job *j, const struct fio_target *t)
 {
-	return a < b ? a : b;
+	return t->random && !fio_number(j, FIO_NORANDOMMAP, 0) &&
+	       strcmp(fio_text(j, FIO_RANDOM_DISTRIBUTION, "random"), "random") == 0;
 }
 
 static void map_region(const struct fio_job *j, const struct fio_target *t,
@@ -389,10 +400,14 @@ static void map_region(const struct fio_job *j, const struct fio_target *t,
 	if (!k->is_file && there && e->region > there)
 		e->region = there;
 	e->amount = e->region;
-	/* In a file that is larger, fio begins sequential requests until it has done as much. */
-	if (!t->random && size->setting && !size->percent && e->region % e->request &&
-	    e->offset + round_up(e->region, e->request) <= k->bytes) {
-		e->region = round_up(e->region, e->request);
+	/*
+	 * In a file that is larger, fio begins requests until it has done as much, but no more than
+	 * its map of blocks has.
+	 */
+	if (!has_map(j, t) && size->setting && !size->percent && e->region % e->request &&
+	    (t->random || e->offset + round_up(e->region, e->request) <= k->bytes)) {
+		if (!t->random)
+			e->region = round_up(e->region, e->request);
 		e->amount = share_of_work(round_up(size->n, e->request), files, file, e->request);
 	}
 	if (filesize->setting && size->setting && !size->percent && size->n &&
@@ -702,6 +717,8 @@ static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_tar
 		err = fio_put(m, t, SLOT_STARTOFFSET, "-startoffset", "%s",
 			      fio_size_text(e->offset, size));
 	t->only_time = only_time;
+	if (amount > e->region)
+		t->lap_bytes = e->region / e->request * e->request;
 	t->end_bytes = e->offset + e->region;
 	/* A mapped file cannot grow. */
 	if (t->writes && strcmp(fio_engine(j)->ours, "mmap") == 0)
@@ -726,6 +743,21 @@ static int map_sizes(struct fio_map *m, const struct fio_job *j, const struct fi
 	return err;
 }
 
+/* Loops of fio go on where the one before has ended; those of xdd begin at the start. */
+static int check_loops(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
+		       const struct extent *e)
+{
+	const bool whole = j->v[FIO_SIZE].percent || !(j->v[FIO_SIZE].n % e->request);
+
+	if (fio_number(j, FIO_LOOPS, 1) <= 1 || has_map(j, t) ||
+	    (whole && e->amount / e->request == e->region / e->request))
+		return 0;
+	return fio_refuse(
+		m->file, m->group, j, FIO_LOOPS,
+		"each pass of xdd begins at the start; expected a size that is a multiple "
+		"of bs, and no io_size or number_ios");
+}
+
 int fio_map_amount(struct fio_map *m, const struct fio_job *j, struct fio_target *t, size_t clone,
 		   size_t file)
 {
@@ -743,6 +775,8 @@ int fio_map_amount(struct fio_map *m, const struct fio_job *j, struct fio_target
 	map_region(j, t, k, files, file, &e);
 	map_work(j, files, file, &e);
 	err = check_extent(m, j, k, t, &e);
+	if (!err)
+		err = check_loops(m, j, t, &e);
 	if (!err)
 		err = map_blocks(m, j, t, &e);
 	if (!err)

@@ -20,6 +20,8 @@
 #define REPORTING "is about the report of fio; -outputformat chooses the columns of xdd"
 #define VERIFY_FORM "xdd verifies 512-byte sectors (tagged), or the whole of the data"
 #define CGROUPS "start xdd in the control group instead"
+#define COMMAND_LINE \
+	"is about the report of fio, or its progress; see -report, -jsonout and -heartbeat"
 #define RATES_ONLY "xdd holds a rate (-throttle); a missed rate is a warning at the end"
 #define LATER_LOOK "-ts dump has each operation; xdd tsread shows it"
 
@@ -28,9 +30,11 @@ static const struct fio_row rows[] = {
 	{ "allow_mounted_write", NULL, FIO_LEFT_OUT, 0,
 	  "xdd never writes to a device that is mounted" },
 	{ "allrandrepeat", NULL, FIO_BOOL, FIO_RANDREPEAT, NULL },
+	{ "append-terse", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
 	{ "atomic", NULL, FIO_CHANGES, 0, "xdd has no atomic writes" },
 	{ "ba", "blockalign", FIO_CHANGES, 0,
 	  "random offsets are multiples of the request size from the start of the range" },
+	{ "bandwidth-log", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
 	{ "block_error_percentiles", NULL, FIO_LEFT_OUT, 0, TRIMS },
 	{ "bs", "blocksize", FIO_BYTES, FIO_BS, NULL },
 	{ "bs_is_seq_rand", NULL, FIO_CHANGES, 0, ONE_SIZE },
@@ -47,6 +51,7 @@ static const struct fio_row rows[] = {
 	{ "cgroup_nodelete", NULL, FIO_LEFT_OUT, 0, CGROUPS },
 	{ "cgroup_weight", NULL, FIO_LEFT_OUT, 0, CGROUPS },
 	{ "clat_percentiles", NULL, FIO_BOOL, FIO_CLAT_PERCENTILES, NULL },
+	{ "client", NULL, FIO_CHANGES, 0, "xdd-multi runs a command on many hosts" },
 	{ "clocksource", NULL, FIO_LEFT_OUT, 0,
 	  "xdd reads the time stamp counter where the kernel trusts it; see -timerinfo" },
 	{ "cmdprio", NULL, FIO_LEFT_OUT, 0, "xdd sets no I/O priority; use ionice(1)" },
@@ -82,6 +87,9 @@ static const struct fio_row rows[] = {
 	{ "do_verify", NULL, FIO_BOOL, FIO_DO_VERIFY, NULL },
 	{ "end_fsync", NULL, FIO_BOOL, FIO_END_FSYNC, NULL },
 	{ "error_dump", NULL, FIO_LEFT_OUT, 0, "each error has a line; see -maxerrorstoprint" },
+	{ "eta", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
+	{ "eta-interval", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
+	{ "eta-newline", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
 	{ "exec_postrun", NULL, FIO_CHANGES, 0, "xdd runs no other programs" },
 	{ "exec_prerun", NULL, FIO_CHANGES, 0, "xdd runs no other programs" },
 	{ "exit_what", NULL, FIO_LEFT_OUT, 0, "see exitall" },
@@ -113,6 +121,7 @@ static const struct fio_row rows[] = {
 	{ "hipri", NULL, FIO_BOOL, FIO_HIPRI, NULL },
 	{ "hipri_percentage", NULL, FIO_LEFT_OUT, 0, "iopoll is for all operations" },
 	{ "hugepage-size", NULL, FIO_LEFT_OUT, 0, "-hugepages uses the default size" },
+	{ "idle-prof", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
 	{ "ignore_error", NULL, FIO_LEFT_OUT, 0, "xdd counts every error; see -maxerrors" },
 	{ "ignore_zone_limits", NULL, FIO_LEFT_OUT, 0, ZONES },
 	{ "invalidate", NULL, FIO_BOOL, FIO_INVALIDATE, NULL },
@@ -161,6 +170,7 @@ static const struct fio_row rows[] = {
 	{ "merge_blktrace_file", NULL, FIO_CHANGES, 0, REPLAYS },
 	{ "merge_blktrace_iters", NULL, FIO_LEFT_OUT, 0, REPLAYS },
 	{ "merge_blktrace_scalars", NULL, FIO_LEFT_OUT, 0, REPLAYS },
+	{ "minimal", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
 	{ "name", NULL, FIO_TEXT, FIO_NAME, NULL },
 	{ "new_group", NULL, FIO_LEFT_OUT, 0,
 	  "is about the report of fio; the line COMBINED has all targets of a command" },
@@ -177,6 +187,8 @@ static const struct fio_row rows[] = {
 	{ "offset_align", NULL, FIO_BYTES, FIO_OFFSET_ALIGN, NULL },
 	{ "offset_increment", NULL, FIO_AMOUNT, FIO_OFFSET_INCREMENT, NULL },
 	{ "opendir", NULL, FIO_TEXT, FIO_OPENDIR, NULL },
+	{ "output", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
+	{ "output-format", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
 	{ "openfiles", NULL, FIO_LEFT_OUT, 0, "all targets are open during the run" },
 	{ "overwrite", NULL, FIO_BOOL, FIO_OVERWRITE, NULL },
 	{ "per_job_logs", NULL, FIO_LEFT_OUT, 0, "one file has all targets, with their numbers" },
@@ -223,6 +235,7 @@ static const struct fio_row rows[] = {
 	  "-datapattern random has other data at each offset" },
 	{ "serialize_overlap", NULL, FIO_LEFT_OUT, 0,
 	  "xdd does not hold requests that overlap; -ordering serial has one at a time" },
+	{ "server", NULL, FIO_CHANGES, 0, "xdd-multi runs a command on many hosts" },
 	{ "sg_write_mode", NULL, FIO_CHANGES, 0, "the engine sg uses WRITE" },
 	{ "significant_figures", NULL, FIO_LEFT_OUT, 0, REPORTING },
 	{ "size", NULL, FIO_AMOUNT, FIO_SIZE, NULL },
@@ -232,6 +245,7 @@ static const struct fio_row rows[] = {
 	{ "sqthread_poll_cpu", NULL, FIO_LEFT_OUT, 0, "the kernel chooses the processor" },
 	{ "startdelay", NULL, FIO_TEXT, FIO_STARTDELAY, NULL },
 	{ "stats", NULL, FIO_LEFT_OUT, 0, TIMES },
+	{ "status-interval", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
 	{ "steadystate", "ss", FIO_CHANGES, 0,
 	  "-passes until <percent> repeats a pass until the mean is known" },
 	{ "steadystate_duration", "ss_dur", FIO_LEFT_OUT, 0, "see steadystate" },
@@ -246,7 +260,7 @@ static const struct fio_row rows[] = {
 	{ "thinktime_iotime", NULL, FIO_CHANGES, 0, "a delay follows each operation" },
 	{ "thinktime_spin", NULL, FIO_CHANGES, 0, "a delay sleeps, and uses no processor" },
 	{ "thp", NULL, FIO_LEFT_OUT, 0, "the engine mmap gives the kernel no advice" },
-	{ "thread", NULL, FIO_LEFT_OUT, 0, "xdd always uses threads" },
+	{ "thread", "threads", FIO_LEFT_OUT, 0, "xdd always uses threads" },
 	{ "time_based", NULL, FIO_BOOL, FIO_TIME_BASED, NULL },
 	{ "trim_backlog", NULL, FIO_CHANGES, 0, TRIMS },
 	{ "trim_backlog_batch", NULL, FIO_LEFT_OUT, 0, TRIMS },

@@ -3,7 +3,6 @@
 xdd fio: job files of fio as commands of xdd. Every option that fio knows is mapped or listed; commands pass a dry
 run, move as much as fio does at the same offsets, and -run runs them; bad files are refused in one line.
 """
-import collections
 import json
 import os
 import re
@@ -14,6 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddfio
 import xddsys as s
 import xddtest as t
 
@@ -158,7 +158,7 @@ def test_refused():
     t.make_file("data", 4 << 20)
     for settings, name in (("rw=randread\nrandom_distribution=pareto:0.5", "random_distribution"), ("rw=read\nzonemode=strided", "zonemode"),
                            ("rw=read\nthinktime=1ms\nthinktime_blocks=4", "thinktime_blocks"), ("rw=read:-8k", "rw"),
-                           ("rw=randread:8", "rw"), ("rw=read:6k", "rw"), ("rw=write:4k", "rw"), ("rw=rw\nbs=4k,8k", "bs"),
+                           ("rw=randread:8", "rw"), ("rw=read:6k", "rw"), ("rw=write:4k", "rw"), ("rw=rw\nbs=4k,8k", "bs"), ("rw=randwrite\nbs=4k,8k", "bs"), ("rw=read\nloops=2\nio_size=64k", "loops"),
                            ("rw=read\nbsrange=3k-64k", "bsrange"), ("rw=rw\nbssplit=4k/50:8k/50,8k/100", "bssplit"),
                            ("rw=randread\npercentage_random=50", "percentage_random"), ("rw=read\nlatency_target=5ms", "latency_target"),
                            ("rw=write\nverify=crc32c\ntrim_percentage=10", "trim_percentage")):
@@ -265,7 +265,7 @@ def test_trims():
     run = convert(job % ("trim", "io_uring"))
     t.equal(commands(run), [["-op", "discard", "-targets", "1", "trimmed", "-ioengine", "io_uring", "-reqsize", "64k", "-queuedepth", "4",
                              "-bytes", "1M"]], "rw=trim", run)
-    run = convert(job % ("randtrim", "libaio") + "verify=md5\n", "-run")
+    run = convert(job % ("randtrim", "libaio") + "bs=64k\nverify=md5\n", "-run")
     with open(file, "rb") as f:
         t.ok(run.status == 0 and "ioengine=libaio" in run.out and "verify=md5" in run.out and bytes(65536) in f.read(),
              "rw=randtrim runs with another engine than libaio, without verification", run)
@@ -491,20 +491,6 @@ def test_output():
 
 # ---- beside fio ----
 
-def operations(words, directory):
-    """The transfers of a command as strace sees them: how often each (call, file, offset, bytes) was done."""
-    log = os.path.join(directory, "log")
-    # The leak checker cannot work in a traced process.
-    run = t.command(["strace", "-f", "-qq", "-y", "-s0", "-e", "trace=pread64,pwrite64", "-e", "signal=none", "-o", log,
-                     "-E", "ASAN_OPTIONS=detect_leaks=0", *words], cwd=directory, tolerate="-dropcache: .* stayed")
-    found = collections.Counter()
-    for _, text in s.calls_of(log):
-        m = re.match(r"p(read|write)64\(\d+<([^>]*)>, .*, (\d+), (\d+) *\) += (\d+)", text)
-        if m and m[2].startswith(os.path.realpath(directory) + "/"):
-            found[m[1], os.path.basename(m[2]), int(m[4]), int(m[3])] += 1
-    return run, found
-
-
 def beside_fio(title, text, exact):
     """The same job by fio and by xdd, on files of their own."""
     results = []
@@ -517,13 +503,12 @@ def beside_fio(title, text, exact):
         with open(job, "w") as f:
             f.write(text)
         words = ["fio", "--output=/dev/null", job] if name == "fio" else [t.XDD, "fio", job, "-run"]
-        results.append(operations(words, directory))
+        results.append(xddfio.operations(words, directory))
     (run, by_fio), (mine, by_xdd) = results
     if not t.ok(run.status == 0 and mine.status == 0 and by_fio, title + ": both run", "%s\n%s" % (run, mine)):
         return
     if not exact:
-        by_fio, by_xdd = [collections.Counter({(c, f, n): sum(v for k, v in found.items() if (k[0], k[1], k[3]) == (c, f, n))
-                                               for c, f, _, n in found}) for found in (by_fio, by_xdd)]
+        by_fio, by_xdd = [xddfio.without_offsets(found) for found in (by_fio, by_xdd)]
     t.equal(by_xdd, by_fio, title + (": operations and their offsets are those of fio" if exact else
                                      ": files, directions, sizes and numbers of operations are those of fio"))
 
@@ -537,7 +522,7 @@ def test_beside_fio():
                                   "filename=there1\n", True)
     beside_fio("files of a job", "[r]\nrw=read\nbs=4k\nsize=64k\nfilename=there1:there2\nloops=2\n", True)
     beside_fio("more than the size", "[r]\nrw=read\nbs=4k\nsize=64k\nfilename=there1:there2\nio_size=100k\n", True)
-    beside_fio("random", "[global]\nioengine=psync\nsize=256k\nbs=4k,8k\n[a]\nrw=randread\nnumjobs=2\nfilename=there1\n"
+    beside_fio("random", "[global]\nioengine=psync\nsize=256k\nbs=8k\n[a]\nrw=randread\nnumjobs=2\nfilename=there1\n"
                          "[b]\nrw=randwrite\nfilename=there2\n", True)
     beside_fio("some random", "[b]\nioengine=psync\nsize=256k\nrw=randwrite\nfilename=there2\nnumber_ios=9\n", False)
     beside_fio("without a map", "[b]\nsize=256k\nrw=randread\nfilename=there2\nnorandommap\n", False)
