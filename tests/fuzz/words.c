@@ -9,6 +9,7 @@
 
 #include "commands/commands.h"
 #include "fuzz.h"
+#include "xdd/base/log.h"
 #include "xdd/plan/foreign.h"
 #include "xdd/plan/option.h"
 #include "xdd/plan/plan.h"
@@ -322,6 +323,8 @@ int fuzz_plan(int argc, char **argv)
 	    status != XDD_BAD_OPTION && status != XDD_TARGET_FAILED)
 		fuzz_fail("status %d before a run", (int)status);
 	plan_free(plan);
+	/* An answer holds messages back until all is known; main() releases them. */
+	log_release();
 	fuzz_messages_check(several ? FUZZ_SOME : status ? 1 : 0);
 	fuzz_output_check();
 	return status ? 1 : 0;
