@@ -15,7 +15,7 @@ import messages as m
 import xdde2e as e
 import xddports
 import xddtest as t
-from xddresume import CTIME, OPS, PLAN, REMEDY, REQUEST, SIZE, Resumable, fresh, sent, source
+from xddresume import CTIME, OPS, PLAN, REMEDY, REQUEST, SIZE, STRACE, Resumable, fresh, sent, source
 
 # A busy machine reads slower than -throttle asks for.
 t.tolerate(t.BUFFERED)
@@ -23,9 +23,6 @@ t.tolerate(t.BUFFERED)
 LONG = os.environ.get("XDD_TEST_LONG") == "1"
 CANNOT_FLUSH = "-restart: cannot flush the target: Input/output error"
 NO_MORE = m.warning(m.ANY_TARGET, CANNOT_FLUSH + "; no more is recorded")
-
-# The leak checker cannot work in a traced process.
-STRACE = ["strace", "-f", "-E", "ASAN_OPTIONS=" + os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"]
 
 
 def resumes(r, description):

@@ -20,7 +20,7 @@ import xdde2e as e
 import xddsys as s
 import xddtest as t
 import xddwire as w
-from xddresume import CTIME, OPS, PLAN, REMEDY, REQUEST, SIZE, Record, Resumable, fresh, sent, source
+from xddresume import CTIME, OPS, PLAN, REMEDY, REQUEST, SIZE, STRACE, Record, Resumable, fresh, sent, source
 
 # A busy machine reads slower than -throttle asks for.
 t.tolerate(t.BUFFERED)
@@ -319,7 +319,7 @@ def test_deaths():
     if not t.have("strace"):
         t.skip("a side that is killed while they compare", "no strace")
         return
-    slow = ["strace", "-f", "-o", "/dev/null", "-e", "trace=pread64", "-e", "inject=pread64:delay_enter=100000"]
+    slow = [*STRACE, "-o", "/dev/null", "-e", "trace=pread64", "-e", "inject=pread64:delay_enter=100000"]
     for victim, other in (("source", "destination"), ("destination", "source")):
         r = Resumable()
         r.interrupt(60)
