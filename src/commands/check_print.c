@@ -266,8 +266,7 @@ static void print_short(const struct check_row *row, enum check_phase phase, uns
 
 	if (!row->measured || row->partial || row->seconds >= SHORT_SECONDS)
 		return;
-	snprintf(text, sizeof(text),
-		 "(%s: %" PRIu64 " requests in %s, too short for an exact figure)",
+	snprintf(text, sizeof(text), "(%s: %" PRIu64 " requests in %s: too short to be exact)",
 		 row_name(row, phase, width >= ROOMY_COLUMNS, name, sizeof(name)), row->ops,
 		 scaled_time(row->seconds * NS_PER_SEC, time));
 	put_wrapped(text, 0, 1, "", width);

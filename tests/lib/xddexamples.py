@@ -381,7 +381,7 @@ DAY = re.compile(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)( [A-Z][a-z][a-z])\b")
 # max_sectors_kb, stay when it is detached, so two devices that look alike may differ.
 LABELS = re.compile(r"[a-z][a-z ]*: |- |\S+: |\d+ targets: ")
 BY_CHANCE = re.compile(
-    r"(limited|limited by|certainty|not reproducible|disturbed|rate not reached|next): |- |(What|Nothing) looks wrong|"
+    r"(limited|limited by|certainty|not reproducible|disturbed|rate not reached|next): |- |\((sequential|random) .*: too short to be exact\)$|(What|Nothing) looks wrong|"
     r"xdd: warning: |Target \d+, not reproducible|  [ab]\d*, all targets, is not reproducible|No difference between|"
     r"  targets \d+ device (?!name |backing file )|  all targets  p99|The results differ|Several runs of each|(a|b)\d* has |The runs cannot")
 # Parts that differ from machine to machine: the line about a device, the advice for it, the answers of compare, how far
