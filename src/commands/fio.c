@@ -45,7 +45,7 @@ static const struct option_table options = { .groups = groups };
 static bool read_setting(struct fio_file *f, char **argv, int *i, int *err)
 {
 	char *name = argv[*i] + 2, *value = strchr(name, '=');
-	const struct fio_row *row;
+	const struct foreign *row;
 	unsigned number = (unsigned)*i + 1;
 
 	if (strncmp(argv[*i], "--", 2) != 0 || (!value && option_find(&options, name)))
@@ -56,9 +56,9 @@ static bool read_setting(struct fio_file *f, char **argv, int *i, int *err)
 		return false;
 	if (value)
 		value++;
-	else if (row && row->type != FIO_BOOL && argv[*i + 1] && argv[*i + 1][0] != '-')
+	else if (row && fio_type_of(row) != FIO_BOOL && argv[*i + 1] && argv[*i + 1][0] != '-')
 		value = argv[++*i];
-	*err = name ? fio_read_word(f, number, row->name, value) : -ENOMEM;
+	*err = name ? fio_read_word(f, number, row->word, value) : -ENOMEM;
 	return true;
 }
 

@@ -15,6 +15,8 @@
 #include <stdio.h>
 
 #include "xdd/base/arena.h"
+#include "xdd/plan/foreign.h"
+#include "xdd/plan/foreign_fio.h"
 
 #define FIO_FILE_MAX_BYTES (1u << 20) /* of a job file, and of all that it includes */
 #define FIO_SECTIONS_MAX 10000
@@ -100,127 +102,22 @@ int fio_parse_time(const char *text, uint64_t unit_ns, uint64_t *ns);
 /* A pattern such as 0xdead"text"12 as hexadecimal digits. */
 int fio_parse_pattern(struct arena *arena, const char *text, const char **hex);
 
-/* ---- fio_options.c: the table of fio's options ---- */
+/* ---- fio_options.c: fio's options, rows of foreign_fio ---- */
 
-/* Options that have a meaning for xdd; the others are rows with a reason only. */
-enum fio_option {
-	FIO_NONE,
-	FIO_BS,
-	FIO_BSRANGE,
-	FIO_BSSPLIT,
-	FIO_BUFFERED,
-	FIO_BUFFER_COMPRESS,
-	FIO_BUFFER_PATTERN,
-	FIO_CLAT_PERCENTILES,
-	FIO_CPUMASK,
-	FIO_CPUS_ALLOWED,
-	FIO_CREATE_ONLY,
-	FIO_DEDUPE,
-	FIO_DESCRIPTION,
-	FIO_DIRECT,
-	FIO_DIRECTORY,
-	FIO_DO_VERIFY,
-	FIO_END_FSYNC,
-	FIO_EXITALL,
-	FIO_EXITALL_ON_ERROR,
-	FIO_FALLOCATE,
-	FIO_FDATASYNC,
-	FIO_FILENAME,
-	FIO_FILENAME_FORMAT,
-	FIO_FILESIZE,
-	FIO_FIXEDBUFS,
-	FIO_FSYNC,
-	FIO_FSYNC_ON_CLOSE,
-	FIO_HIPRI,
-	FIO_INVALIDATE,
-	FIO_IODEPTH,
-	FIO_IODEPTH_BATCH,
-	FIO_IOENGINE,
-	FIO_IO_SIZE,
-	FIO_KB_BASE,
-	FIO_LAT_PERCENTILES,
-	FIO_LOG_AVG_MSEC,
-	FIO_LOOPS,
-	FIO_MEM,
-	FIO_MEM_ALIGN,
-	FIO_NAME,
-	FIO_NORANDOMMAP,
-	FIO_NRFILES,
-	FIO_NUMA_CPU_NODES,
-	FIO_NUMA_MEM_POLICY,
-	FIO_NUMBER_IOS,
-	FIO_NUMJOBS,
-	FIO_OFFSET,
-	FIO_OFFSET_ALIGN,
-	FIO_OFFSET_INCREMENT,
-	FIO_OPENDIR,
-	FIO_OVERWRITE,
-	FIO_PERCENTILE_LIST,
-	FIO_PRE_READ,
-	FIO_PROFILE,
-	FIO_RANDOM_DISTRIBUTION,
-	FIO_RANDREPEAT,
-	FIO_RANDSEED,
-	FIO_RATE,
-	FIO_RATE_IOPS,
-	FIO_RATE_PROCESS,
-	FIO_READFUA,
-	FIO_READ_IOLOG,
-	FIO_REGISTERFILES,
-	FIO_RAMP_TIME,
-	FIO_RUNTIME,
-	FIO_RW,
-	FIO_RWMIXREAD,
-	FIO_RWMIXWRITE,
-	FIO_SIZE,
-	FIO_SQTHREAD_POLL,
-	FIO_STARTDELAY,
-	FIO_STONEWALL,
-	FIO_SYNC,
-	FIO_THINKTIME,
-	FIO_THINKTIME_BLOCKS,
-	FIO_TIME_BASED,
-	FIO_UNLINK,
-	FIO_VERIFY,
-	FIO_VERIFY_ONLY,
-	FIO_VERIFY_PATTERN,
-	FIO_WAIT_FOR,
-	FIO_WRITEFUA,
-	FIO_WRITE_BW_LOG,
-	FIO_WRITE_IOPS_LOG,
-	FIO_WRITE_LAT_LOG,
-	FIO_ZERO_BUFFERS,
-	FIO_OPTIONS,
-};
+/* The row of a name; NULL: fio has no such option, as far as is known here. */
+const struct foreign *fio_row_of(const char *name);
 
-enum fio_type {
-	FIO_LEFT_OUT, /* not done; `text` is the reason */
-	FIO_CHANGES,  /* the same, and another job would run without it */
-	FIO_TEXT,
-	FIO_PREFIX,  /* a text that need not be there */
-	FIO_BOOL,    /* 0 or 1; 1 without a value */
-	FIO_COUNT,   /* a number, with the suffixes of sizes */
-	FIO_BYTES,   /* up to three with commas: reads, writes, trims */
-	FIO_AMOUNT,  /* bytes, or a percentage */
-	FIO_SECONDS, /* a time in seconds without a suffix */
-	FIO_USEC,
-};
+/* How a job has the option: FIO_BY_SAY is resolved. */
+enum fio_type fio_type_of(const struct foreign *row);
 
-struct fio_row {
-	const char *name, *alias;
-	enum fio_type type;
-	enum fio_option option;
-	const char *text;
-};
-
-/* The row of a name or alias; NULL: fio has no such option, as far as is known here. */
-const struct fio_row *fio_row_of(const char *name);
+/* Why it is left out, in memory of `arena`; NULL: no memory. */
+const char *fio_reason(struct arena *arena, const struct foreign *row);
 
 /* True for a value with which an option of FIO_CHANGES changes nothing. */
-bool fio_is_usual(const struct fio_row *row, const char *value);
+bool fio_is_usual(const struct foreign *row, const char *value);
 
-/* Row `i` of the table; NULL past the last. */
-const struct fio_row *fio_row(size_t i);
+/* Row `i` of those that are the first of their word; NULL past the last. */
+const struct foreign *fio_row(size_t i);
 
 /* ---- fio_jobs.c, fio_notes.c: the jobs of a file ---- */
 

@@ -97,7 +97,7 @@ static int parse_bool(const char *text, struct fio_value *v)
 	return 0;
 }
 
-static int parse_value(const struct reader *r, const struct fio_row *row, const char *text,
+static int parse_value(const struct reader *r, const struct foreign *row, const char *text,
 		       struct fio_value *v)
 {
 	if (row->type == FIO_BOOL)
@@ -151,16 +151,23 @@ static int read_setting(struct reader *r, struct fio_setting *s)
 		[FIO_SECONDS] = "a time, such as 30, 10s or 1m",
 		[FIO_USEC] = "a time, such as 100 (us), 10ms or 1s",
 	};
-	const struct fio_row *row = fio_row_of(s->name);
+	const struct foreign *row = fio_row_of(s->name);
 	struct fio_value v = { .setting = s };
+	enum fio_type type;
 	int err;
 
 	if (!row)
 		return leave_out(r, s, "is not an option of fio, as far as xdd knows");
-	if (row->type == FIO_CHANGES && !fio_is_usual(row, s->value))
-		return leave_out(r, s, row->text);
-	if (row->type == FIO_LEFT_OUT || row->type == FIO_CHANGES)
-		return fio_leave_setting(r->file, r->group, s, row->text);
+	type = fio_type_of(row);
+	if (type == FIO_LEFT_OUT || type == FIO_CHANGES) {
+		const char *why = fio_reason(r->file->arena, row);
+
+		if (!why)
+			return -ENOMEM;
+		return type == FIO_CHANGES && !fio_is_usual(row, s->value) ?
+			       leave_out(r, s, why) :
+			       fio_leave_setting(r->file, r->group, s, why);
+	}
 	err = parse_value(r, row, s->value, &v);
 	if (err)
 		return fio_fail(r->file, s->path, s->line, "%.60s%s%.60s: %s %s", s->name,
@@ -220,7 +227,7 @@ static bool begins_group(const struct fio_job *global, const struct fio_section 
 	bool begins = fio_number(global, FIO_STONEWALL, 0) != 0;
 
 	for (const struct fio_setting *s = section->settings; s; s = s->next) {
-		const struct fio_row *row = fio_row_of(s->name);
+		const struct foreign *row = fio_row_of(s->name);
 
 		if (row && row->option == FIO_STONEWALL)
 			begins = !s->value || strcmp(s->value, "0") != 0;

@@ -1,322 +1,11 @@
 /*
- * The table of fio's options. An option that has no meaning for xdd has the reason here, with the
- * nearest option of xdd; the others are mapped by fio_map*.c.
+ * Options of fio in a job file: rows of the table of its words. Called where job files are read.
  */
 #include <string.h>
 
 #include "commands/fio.h"
 
-/* Reasons of several rows. */
-#define ONE_SIZE "each request of a target has the same size, except in a list (-seek load)"
-#define ONLY_OF_FIO "is about how fio itself works; xdd has nothing of the kind"
-#define LOGS "the time series is that of -intervals"
-#define TRIMS "xdd discards in jobs of their own, rw=trim or randtrim"
-#define REPLAYS "xdd does not read traces of others; -seek load <file> reads its own lists"
-#define ZONES "xdd does not know zones of a zoned device"
-#define DEPTH_SEARCH \
-	"xdd does not search a queue depth; xdd curve -goal finds the greatest load with a response time"
-#define FLOWS "targets wait for each other by -lockstep, -starttrigger and -syncio"
-#define TIMES "xdd always measures the time of each operation"
-#define REPORTING "is about the report of fio; -outputformat chooses the columns of xdd"
-#define VERIFY_FORM "xdd verifies 512-byte sectors (tagged), or the whole of the data"
-#define CGROUPS "start xdd in the control group instead"
-#define COMMAND_LINE \
-	"is about the report of fio, or its progress; see -report, -jsonout and -heartbeat"
-#define RATES_ONLY "xdd holds a rate (-throttle); a missed rate is a warning at the end"
-#define LATER_LOOK "-ts dump has each operation; xdd tsread shows it"
-
-static const struct fio_row rows[] = {
-	{ "allow_file_create", NULL, FIO_LEFT_OUT, 0, "xdd creates a file that is written only" },
-	{ "allow_mounted_write", NULL, FIO_LEFT_OUT, 0,
-	  "xdd never writes to a device that is mounted" },
-	{ "allrandrepeat", NULL, FIO_BOOL, FIO_RANDREPEAT, NULL },
-	{ "append-terse", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
-	{ "atomic", NULL, FIO_CHANGES, 0, "xdd has no atomic writes" },
-	{ "ba", "blockalign", FIO_CHANGES, 0,
-	  "random offsets are multiples of the request size from the start of the range" },
-	{ "bandwidth-log", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
-	{ "block_error_percentiles", NULL, FIO_LEFT_OUT, 0, TRIMS },
-	{ "bs", "blocksize", FIO_BYTES, FIO_BS, NULL },
-	{ "bs_is_seq_rand", NULL, FIO_CHANGES, 0, ONE_SIZE },
-	{ "bs_unaligned", "blocksize_unaligned", FIO_CHANGES, 0, ONE_SIZE },
-	{ "bsrange", "blocksize_range", FIO_TEXT, FIO_BSRANGE, NULL },
-	{ "bssplit", NULL, FIO_TEXT, FIO_BSSPLIT, NULL },
-	{ "buffer_compress_chunk", NULL, FIO_LEFT_OUT, 0,
-	  "-datapattern compress has units of 4 KiB" },
-	{ "buffer_compress_percentage", NULL, FIO_COUNT, FIO_BUFFER_COMPRESS, NULL },
-	{ "buffer_pattern", NULL, FIO_TEXT, FIO_BUFFER_PATTERN, NULL },
-	{ "buffered", NULL, FIO_BOOL, FIO_BUFFERED, NULL },
-	{ "bwavgtime", NULL, FIO_LEFT_OUT, 0, LOGS },
-	{ "cgroup", NULL, FIO_LEFT_OUT, 0, CGROUPS },
-	{ "cgroup_nodelete", NULL, FIO_LEFT_OUT, 0, CGROUPS },
-	{ "cgroup_weight", NULL, FIO_LEFT_OUT, 0, CGROUPS },
-	{ "clat_percentiles", NULL, FIO_BOOL, FIO_CLAT_PERCENTILES, NULL },
-	{ "client", NULL, FIO_CHANGES, 0, "xdd-multi runs a command on many hosts" },
-	{ "clocksource", NULL, FIO_LEFT_OUT, 0,
-	  "xdd reads the time stamp counter where the kernel trusts it; see -timerinfo" },
-	{ "cmdprio", NULL, FIO_LEFT_OUT, 0, "xdd sets no I/O priority; use ionice(1)" },
-	{ "cmdprio_bssplit", NULL, FIO_LEFT_OUT, 0, "xdd sets no I/O priority; use ionice(1)" },
-	{ "cmdprio_class", NULL, FIO_LEFT_OUT, 0, "xdd sets no I/O priority; use ionice(1)" },
-	{ "cmdprio_percentage", NULL, FIO_CHANGES, 0, "xdd sets no I/O priority; use ionice(1)" },
-	{ "continue_on_error", NULL, FIO_LEFT_OUT, 0,
-	  "xdd continues after errors, counts them and ends with status 6; -maxerrors limits them" },
-	{ "cpumask", NULL, FIO_TEXT, FIO_CPUMASK, NULL },
-	{ "cpus_allowed", NULL, FIO_TEXT, FIO_CPUS_ALLOWED, NULL },
-	{ "cpus_allowed_policy", NULL, FIO_LEFT_OUT, 0,
-	  "all QThreads of a target share its processors; -roundrobin distributes QThreads" },
-	{ "create_fsync", NULL, FIO_LEFT_OUT, 0, "files that are laid out are always flushed" },
-	{ "create_on_open", NULL, FIO_LEFT_OUT, 0, "xdd creates a file when it opens it" },
-	{ "create_only", NULL, FIO_BOOL, FIO_CREATE_ONLY, NULL },
-	{ "create_serialize", NULL, FIO_LEFT_OUT, 0, "files are laid out side by side" },
-	{ "dedupe_global", NULL, FIO_LEFT_OUT, 0,
-	  "-datapattern dedupe copies units of the same MiB of a target" },
-	{ "dedupe_mode", NULL, FIO_LEFT_OUT, 0,
-	  "-datapattern dedupe copies units of the same MiB of a target" },
-	{ "dedupe_percentage", NULL, FIO_COUNT, FIO_DEDUPE, NULL },
-	{ "dedupe_working_set_percentage", NULL, FIO_LEFT_OUT, 0,
-	  "-datapattern dedupe copies units of the same MiB of a target" },
-	{ "description", NULL, FIO_TEXT, FIO_DESCRIPTION, NULL },
-	{ "direct", NULL, FIO_BOOL, FIO_DIRECT, NULL },
-	{ "directory", NULL, FIO_TEXT, FIO_DIRECTORY, NULL },
-	{ "disable_bw_measurement", "disable_bw", FIO_LEFT_OUT, 0, TIMES },
-	{ "disable_clat", NULL, FIO_LEFT_OUT, 0, TIMES },
-	{ "disable_lat", NULL, FIO_LEFT_OUT, 0, TIMES },
-	{ "disable_slat", NULL, FIO_LEFT_OUT, 0, TIMES },
-	{ "disk_util", NULL, FIO_LEFT_OUT, 0,
-	  "a warning reports other users of the device; iostat(1) shows its utilization" },
-	{ "do_verify", NULL, FIO_BOOL, FIO_DO_VERIFY, NULL },
-	{ "end_fsync", NULL, FIO_BOOL, FIO_END_FSYNC, NULL },
-	{ "error_dump", NULL, FIO_LEFT_OUT, 0, "each error has a line; see -maxerrorstoprint" },
-	{ "eta", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
-	{ "eta-interval", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
-	{ "eta-newline", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
-	{ "exec_postrun", NULL, FIO_CHANGES, 0, "xdd runs no other programs" },
-	{ "exec_prerun", NULL, FIO_CHANGES, 0, "xdd runs no other programs" },
-	{ "exit_what", NULL, FIO_LEFT_OUT, 0, "see exitall" },
-	{ "exitall", NULL, FIO_BOOL, FIO_EXITALL, NULL },
-	{ "exitall_on_error", NULL, FIO_BOOL, FIO_EXITALL_ON_ERROR, NULL },
-	{ "experimental_verify", NULL, FIO_LEFT_OUT, 0, VERIFY_FORM },
-	{ "fadvise_hint", NULL, FIO_LEFT_OUT, 0, "xdd gives the kernel no advice on its accesses" },
-	{ "fallocate", NULL, FIO_TEXT, FIO_FALLOCATE, NULL },
-	{ "fdatasync", NULL, FIO_COUNT, FIO_FDATASYNC, NULL },
-	{ "file_append", NULL, FIO_CHANGES, 0, "-startoffset is where writing begins" },
-	{ "file_service_type", NULL, FIO_LEFT_OUT, 0, "all targets are worked on side by side" },
-	{ "filename", NULL, FIO_TEXT, FIO_FILENAME, NULL },
-	{ "filename_format", NULL, FIO_TEXT, FIO_FILENAME_FORMAT, NULL },
-	{ "filesize", NULL, FIO_AMOUNT, FIO_FILESIZE, NULL },
-	{ "fill_device", "fill_fs", FIO_CHANGES, 0,
-	  "writes that cannot fit are refused; the size of the target is the limit" },
-	{ "fixedbufs", NULL, FIO_BOOL, FIO_FIXEDBUFS, NULL },
-	{ "flow", NULL, FIO_CHANGES, 0, FLOWS },
-	{ "flow_id", NULL, FIO_LEFT_OUT, 0, FLOWS },
-	{ "flow_sleep", NULL, FIO_LEFT_OUT, 0, FLOWS },
-	{ "force_async", NULL, FIO_LEFT_OUT, 0, "xdd does not force asynchronous execution" },
-	{ "fsync", NULL, FIO_COUNT, FIO_FSYNC, NULL },
-	{ "fsync_on_close", NULL, FIO_BOOL, FIO_FSYNC_ON_CLOSE, NULL },
-	{ "gid", NULL, FIO_LEFT_OUT, 0, "start xdd as the other user instead" },
-	{ "group_reporting", NULL, FIO_LEFT_OUT, 0,
-	  "the line COMBINED has all targets of the command; -verbose shows each" },
-	{ "gtod_cpu", NULL, FIO_LEFT_OUT, 0, TIMES },
-	{ "gtod_reduce", NULL, FIO_LEFT_OUT, 0, TIMES },
-	{ "hipri", NULL, FIO_BOOL, FIO_HIPRI, NULL },
-	{ "hipri_percentage", NULL, FIO_LEFT_OUT, 0, "iopoll is for all operations" },
-	{ "hugepage-size", NULL, FIO_LEFT_OUT, 0, "-hugepages uses the default size" },
-	{ "idle-prof", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
-	{ "ignore_error", NULL, FIO_LEFT_OUT, 0, "xdd counts every error; see -maxerrors" },
-	{ "ignore_zone_limits", NULL, FIO_LEFT_OUT, 0, ZONES },
-	{ "invalidate", NULL, FIO_BOOL, FIO_INVALIDATE, NULL },
-	{ "io_size", "io_limit", FIO_AMOUNT, FIO_IO_SIZE, NULL },
-	{ "io_submit_mode", NULL, FIO_LEFT_OUT, 0, "the QThread that completes also submits" },
-	{ "iodepth", NULL, FIO_COUNT, FIO_IODEPTH, NULL },
-	{ "iodepth_batch", "iodepth_batch_submit", FIO_COUNT, FIO_IODEPTH_BATCH, NULL },
-	{ "iodepth_batch_complete_max", NULL, FIO_LEFT_OUT, 0,
-	  "xdd collects all that is complete; -ioengine has batch for submission" },
-	{ "iodepth_batch_complete_min", "iodepth_batch_complete", FIO_LEFT_OUT, 0,
-	  "xdd collects all that is complete; -ioengine has batch for submission" },
-	{ "iodepth_low", NULL, FIO_CHANGES, 0, "xdd keeps the queue depth full" },
-	{ "ioengine", NULL, FIO_TEXT, FIO_IOENGINE, NULL },
-	{ "iomem_align", "mem_align", FIO_COUNT, FIO_MEM_ALIGN, NULL },
-	{ "iopsavgtime", NULL, FIO_LEFT_OUT, 0, LOGS },
-	{ "ioscheduler", NULL, FIO_LEFT_OUT, 0,
-	  "write it to /sys/block/<device>/queue/scheduler before the run" },
-	{ "job_max_open_zones", NULL, FIO_LEFT_OUT, 0, ZONES },
-	{ "kb_base", NULL, FIO_COUNT, FIO_KB_BASE, NULL },
-	{ "lat_percentiles", NULL, FIO_BOOL, FIO_LAT_PERCENTILES, NULL },
-	{ "latency_percentile", NULL, FIO_LEFT_OUT, 0, DEPTH_SEARCH },
-	{ "latency_run", NULL, FIO_LEFT_OUT, 0, DEPTH_SEARCH },
-	{ "latency_target", NULL, FIO_CHANGES, 0, DEPTH_SEARCH },
-	{ "latency_window", NULL, FIO_LEFT_OUT, 0, DEPTH_SEARCH },
-	{ "lockfile", NULL, FIO_CHANGES, 0, "xdd takes no file locks" },
-	{ "lockmem", NULL, FIO_LEFT_OUT, 0, "xdd takes no memory away; use a control group" },
-	{ "log_alternate_epoch", NULL, FIO_LEFT_OUT, 0, LOGS },
-	{ "log_alternate_epoch_clock_id", NULL, FIO_LEFT_OUT, 0, LOGS },
-	{ "log_avg_msec", NULL, FIO_COUNT, FIO_LOG_AVG_MSEC, NULL },
-	{ "log_compression", NULL, FIO_LEFT_OUT, 0, LOGS },
-	{ "log_compression_cpus", NULL, FIO_LEFT_OUT, 0, LOGS },
-	{ "log_entries", NULL, FIO_LEFT_OUT, 0, LOGS },
-	{ "log_hist_coarseness", NULL, FIO_LEFT_OUT, 0, LOGS },
-	{ "log_hist_msec", NULL, FIO_LEFT_OUT, 0, LOGS },
-	{ "log_max_value", NULL, FIO_LEFT_OUT, 0, LOGS },
-	{ "log_offset", NULL, FIO_LEFT_OUT, 0, LATER_LOOK },
-	{ "log_prio", NULL, FIO_LEFT_OUT, 0, LOGS },
-	{ "log_store_compressed", NULL, FIO_LEFT_OUT, 0, LOGS },
-	{ "log_unix_epoch", NULL, FIO_LEFT_OUT, 0, LOGS },
-	{ "log_window_value", NULL, FIO_LEFT_OUT, 0, LOGS },
-	{ "loops", NULL, FIO_COUNT, FIO_LOOPS, NULL },
-	{ "max_latency", NULL, FIO_CHANGES, 0,
-	  "-reportthreshold reports operations that take longer, and does not end the run" },
-	{ "max_open_zones", NULL, FIO_LEFT_OUT, 0, ZONES },
-	{ "mem", "iomem", FIO_TEXT, FIO_MEM, NULL },
-	{ "merge_blktrace_file", NULL, FIO_CHANGES, 0, REPLAYS },
-	{ "merge_blktrace_iters", NULL, FIO_LEFT_OUT, 0, REPLAYS },
-	{ "merge_blktrace_scalars", NULL, FIO_LEFT_OUT, 0, REPLAYS },
-	{ "minimal", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
-	{ "name", NULL, FIO_TEXT, FIO_NAME, NULL },
-	{ "new_group", NULL, FIO_LEFT_OUT, 0,
-	  "is about the report of fio; the line COMBINED has all targets of a command" },
-	{ "nice", NULL, FIO_LEFT_OUT, 0, "start xdd with nice(1) instead" },
-	{ "nonvectored", NULL, FIO_LEFT_OUT, 0, "xdd uses the calls that are not vectored" },
-	{ "norandommap", NULL, FIO_BOOL, FIO_NORANDOMMAP, NULL },
-	{ "nowait", NULL, FIO_LEFT_OUT, 0, "xdd does not use RWF_NOWAIT" },
-	{ "nrfiles", "nr_files", FIO_COUNT, FIO_NRFILES, NULL },
-	{ "numa_cpu_nodes", NULL, FIO_TEXT, FIO_NUMA_CPU_NODES, NULL },
-	{ "numa_mem_policy", NULL, FIO_TEXT, FIO_NUMA_MEM_POLICY, NULL },
-	{ "number_ios", NULL, FIO_COUNT, FIO_NUMBER_IOS, NULL },
-	{ "numjobs", NULL, FIO_COUNT, FIO_NUMJOBS, NULL },
-	{ "offset", "fileoffset", FIO_AMOUNT, FIO_OFFSET, NULL },
-	{ "offset_align", NULL, FIO_BYTES, FIO_OFFSET_ALIGN, NULL },
-	{ "offset_increment", NULL, FIO_AMOUNT, FIO_OFFSET_INCREMENT, NULL },
-	{ "opendir", NULL, FIO_TEXT, FIO_OPENDIR, NULL },
-	{ "output", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
-	{ "output-format", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
-	{ "openfiles", NULL, FIO_LEFT_OUT, 0, "all targets are open during the run" },
-	{ "overwrite", NULL, FIO_BOOL, FIO_OVERWRITE, NULL },
-	{ "per_job_logs", NULL, FIO_LEFT_OUT, 0, "one file has all targets, with their numbers" },
-	{ "percentage_random", NULL, FIO_CHANGES, 0,
-	  "a target is random or sequential; -seek load reads any list of offsets" },
-	{ "percentile_list", NULL, FIO_TEXT, FIO_PERCENTILE_LIST, NULL },
-	{ "pre_read", NULL, FIO_BOOL, FIO_PRE_READ, NULL },
-	{ "prio", NULL, FIO_LEFT_OUT, 0, "start xdd with ionice(1) instead" },
-	{ "prioclass", NULL, FIO_LEFT_OUT, 0, "start xdd with ionice(1) instead" },
-	{ "priohint", NULL, FIO_LEFT_OUT, 0, "start xdd with ionice(1) instead" },
-	{ "profile", NULL, FIO_TEXT, FIO_PROFILE, NULL },
-	{ "ramp_time", NULL, FIO_SECONDS, FIO_RAMP_TIME, NULL },
-	{ "random_distribution", NULL, FIO_TEXT, FIO_RANDOM_DISTRIBUTION, NULL },
-	{ "random_generator", NULL, FIO_LEFT_OUT, 0, "xdd has one generator" },
-	{ "randrepeat", NULL, FIO_BOOL, FIO_RANDREPEAT, NULL },
-	{ "randseed", NULL, FIO_COUNT, FIO_RANDSEED, NULL },
-	{ "rate", NULL, FIO_BYTES, FIO_RATE, NULL },
-	{ "rate_cycle", "ratecycle", FIO_LEFT_OUT, 0, RATES_ONLY },
-	{ "rate_ignore_thinktime", NULL, FIO_LEFT_OUT, 0, RATES_ONLY },
-	{ "rate_iops", NULL, FIO_BYTES, FIO_RATE_IOPS, NULL },
-	{ "rate_iops_min", NULL, FIO_LEFT_OUT, 0, RATES_ONLY },
-	{ "rate_min", "ratemin", FIO_LEFT_OUT, 0, RATES_ONLY },
-	{ "rate_process", NULL, FIO_TEXT, FIO_RATE_PROCESS, NULL },
-	{ "read_beyond_wp", NULL, FIO_LEFT_OUT, 0, ZONES },
-	{ "read_iolog", NULL, FIO_TEXT, FIO_READ_IOLOG, NULL },
-	{ "read_iolog_chunked", NULL, FIO_LEFT_OUT, 0, REPLAYS },
-	{ "readfua", NULL, FIO_BOOL, FIO_READFUA, NULL },
-	{ "readonly", NULL, FIO_LEFT_OUT, 0, "xdd writes only with -op write or -rwratio" },
-	{ "refill_buffers", NULL, FIO_LEFT_OUT, 0,
-	  "-datapattern random has other data at each offset" },
-	{ "registerfiles", NULL, FIO_BOOL, FIO_REGISTERFILES, NULL },
-	{ "replay_align", NULL, FIO_LEFT_OUT, 0, REPLAYS },
-	{ "replay_no_stall", NULL, FIO_LEFT_OUT, 0, REPLAYS },
-	{ "replay_redirect", NULL, FIO_LEFT_OUT, 0, REPLAYS },
-	{ "replay_scale", NULL, FIO_LEFT_OUT, 0, REPLAYS },
-	{ "replay_skip", NULL, FIO_LEFT_OUT, 0, REPLAYS },
-	{ "replay_time_scale", NULL, FIO_LEFT_OUT, 0, REPLAYS },
-	{ "runtime", "timeout", FIO_SECONDS, FIO_RUNTIME, NULL },
-	{ "rw", "readwrite", FIO_TEXT, FIO_RW, NULL },
-	{ "rw_sequencer", NULL, FIO_CHANGES, 0, "every operation has an offset of its own" },
-	{ "rwmixread", NULL, FIO_COUNT, FIO_RWMIXREAD, NULL },
-	{ "rwmixwrite", NULL, FIO_COUNT, FIO_RWMIXWRITE, NULL },
-	{ "scramble_buffers", NULL, FIO_LEFT_OUT, 0,
-	  "-datapattern random has other data at each offset" },
-	{ "serialize_overlap", NULL, FIO_LEFT_OUT, 0,
-	  "xdd does not hold requests that overlap; -ordering serial has one at a time" },
-	{ "server", NULL, FIO_CHANGES, 0, "xdd-multi runs a command on many hosts" },
-	{ "sg_write_mode", NULL, FIO_CHANGES, 0, "the engine sg uses WRITE" },
-	{ "significant_figures", NULL, FIO_LEFT_OUT, 0, REPORTING },
-	{ "size", NULL, FIO_AMOUNT, FIO_SIZE, NULL },
-	{ "slat_percentiles", NULL, FIO_LEFT_OUT, 0,
-	  "xdd measures from issue to completion, and not the submission by itself" },
-	{ "sqthread_poll", NULL, FIO_BOOL, FIO_SQTHREAD_POLL, NULL },
-	{ "sqthread_poll_cpu", NULL, FIO_LEFT_OUT, 0, "the kernel chooses the processor" },
-	{ "startdelay", NULL, FIO_TEXT, FIO_STARTDELAY, NULL },
-	{ "stats", NULL, FIO_LEFT_OUT, 0, TIMES },
-	{ "status-interval", NULL, FIO_LEFT_OUT, 0, COMMAND_LINE },
-	{ "steadystate", "ss", FIO_CHANGES, 0,
-	  "-passes until <percent> repeats a pass until the mean is known" },
-	{ "steadystate_duration", "ss_dur", FIO_LEFT_OUT, 0, "see steadystate" },
-	{ "steadystate_ramp_time", "ss_ramp", FIO_LEFT_OUT, 0, "see steadystate" },
-	{ "stonewall", "wait_for_previous", FIO_BOOL, FIO_STONEWALL, NULL },
-	{ "stream_id", NULL, FIO_LEFT_OUT, 0, "the engine sg uses WRITE" },
-	{ "sync", NULL, FIO_TEXT, FIO_SYNC, NULL },
-	{ "sync_file_range", NULL, FIO_CHANGES, 0, "-flushwrite flushes all that was written" },
-	{ "thinktime", NULL, FIO_USEC, FIO_THINKTIME, NULL },
-	{ "thinktime_blocks", NULL, FIO_COUNT, FIO_THINKTIME_BLOCKS, NULL },
-	{ "thinktime_blocks_type", NULL, FIO_CHANGES, 0, "a delay follows each operation" },
-	{ "thinktime_iotime", NULL, FIO_CHANGES, 0, "a delay follows each operation" },
-	{ "thinktime_spin", NULL, FIO_CHANGES, 0, "a delay sleeps, and uses no processor" },
-	{ "thp", NULL, FIO_LEFT_OUT, 0, "the engine mmap gives the kernel no advice" },
-	{ "thread", "threads", FIO_LEFT_OUT, 0, "xdd always uses threads" },
-	{ "time_based", NULL, FIO_BOOL, FIO_TIME_BASED, NULL },
-	{ "trim_backlog", NULL, FIO_CHANGES, 0, TRIMS },
-	{ "trim_backlog_batch", NULL, FIO_LEFT_OUT, 0, TRIMS },
-	{ "trim_percentage", NULL, FIO_CHANGES, 0, TRIMS },
-	{ "trim_verify_zero", NULL, FIO_CHANGES, 0, TRIMS },
-	{ "uid", NULL, FIO_LEFT_OUT, 0, "start xdd as the other user instead" },
-	{ "uncached", NULL, FIO_LEFT_OUT, 0, "use direct=1 (-dio) or -dropcache" },
-	{ "unified_rw_reporting", NULL, FIO_LEFT_OUT, 0, REPORTING },
-	{ "unique_filename", NULL, FIO_LEFT_OUT, 0, ONLY_OF_FIO },
-	{ "unit_base", NULL, FIO_LEFT_OUT, 0, REPORTING },
-	{ "unlink", NULL, FIO_BOOL, FIO_UNLINK, NULL },
-	{ "unlink_each_loop", NULL, FIO_CHANGES, 0,
-	  "-recreatefiles removes the file before each pass" },
-	{ "userspace_reap", NULL, FIO_LEFT_OUT, 0, "libaio collects by io_getevents" },
-	{ "verify", NULL, FIO_TEXT, FIO_VERIFY, NULL },
-	{ "verify_async", NULL, FIO_LEFT_OUT, 0, "each QThread verifies what it has read" },
-	{ "verify_async_cpus", NULL, FIO_LEFT_OUT, 0, "each QThread verifies what it has read" },
-	{ "verify_backlog", NULL, FIO_LEFT_OUT, 0,
-	  "what was written is verified after all of it, or while it is read in a mix" },
-	{ "verify_backlog_batch", NULL, FIO_LEFT_OUT, 0,
-	  "what was written is verified after all of it, or while it is read in a mix" },
-	{ "verify_dump", NULL, FIO_LEFT_OUT, 0,
-	  "a line for each miscompare has the expected and the found data" },
-	{ "verify_fatal", NULL, FIO_LEFT_OUT, 0, "-stoponerror ends the run with the first" },
-	{ "verify_header_seed", NULL, FIO_LEFT_OUT, 0, VERIFY_FORM },
-	{ "verify_interval", NULL, FIO_LEFT_OUT, 0, VERIFY_FORM },
-	{ "verify_offset", NULL, FIO_LEFT_OUT, 0, VERIFY_FORM },
-	{ "verify_only", NULL, FIO_BOOL, FIO_VERIFY_ONLY, NULL },
-	{ "verify_pattern", NULL, FIO_TEXT, FIO_VERIFY_PATTERN, NULL },
-	{ "verify_state_load", NULL, FIO_LEFT_OUT, 0,
-	  "tagged sectors carry all that a later run needs" },
-	{ "verify_state_save", NULL, FIO_LEFT_OUT, 0,
-	  "tagged sectors carry all that a later run needs" },
-	{ "verify_write_sequence", NULL, FIO_LEFT_OUT, 0, VERIFY_FORM },
-	{ "wait_for", NULL, FIO_TEXT, FIO_WAIT_FOR, NULL },
-	{ "write_barrier", NULL, FIO_CHANGES, 0, "-flushwrite flushes after so many writes" },
-	{ "write_bw_log", NULL, FIO_PREFIX, FIO_WRITE_BW_LOG, NULL },
-	{ "write_hint", NULL, FIO_LEFT_OUT, 0, "xdd gives no hints on the life of data" },
-	{ "write_hist_log", NULL, FIO_LEFT_OUT, 0, "-latency histogram is for the whole run" },
-	{ "write_iolog", NULL, FIO_LEFT_OUT, 0,
-	  "-seek save <file> saves the list of operations before the run" },
-	{ "write_iops_log", NULL, FIO_PREFIX, FIO_WRITE_IOPS_LOG, NULL },
-	{ "write_lat_log", NULL, FIO_PREFIX, FIO_WRITE_LAT_LOG, NULL },
-	{ "write_mode", NULL, FIO_LEFT_OUT, 0, "xdd writes by WRITE only" },
-	{ "writefua", NULL, FIO_BOOL, FIO_WRITEFUA, NULL },
-	{ "zero_buffers", NULL, FIO_BOOL, FIO_ZERO_BUFFERS, NULL },
-	{ "zone_reset_frequency", NULL, FIO_LEFT_OUT, 0, ZONES },
-	{ "zone_reset_threshold", NULL, FIO_LEFT_OUT, 0, ZONES },
-	{ "zonecapacity", NULL, FIO_LEFT_OUT, 0, ZONES },
-	{ "zonemode", NULL, FIO_CHANGES, 0, ZONES },
-	{ "zonerange", NULL, FIO_CHANGES, 0, ZONES },
-	{ "zonesize", NULL, FIO_CHANGES, 0, ZONES },
-	{ "zoneskip", NULL, FIO_CHANGES, 0, "-seek interleave leaves gaps of whole requests" },
-};
-
-bool fio_is_usual(const struct fio_row *row, const char *value)
+bool fio_is_usual(const struct foreign *row, const char *value)
 {
 	static const struct {
 		const char *name, *value;
@@ -330,23 +19,51 @@ bool fio_is_usual(const struct fio_row *row, const char *value)
 	if (!value || strcmp(value, "0") == 0 || strcmp(value, "none") == 0)
 		return value;
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
-		if (strcmp(usual[i].name, row->name) == 0)
+		if (strcmp(usual[i].name, row->word) == 0)
 			return strcmp(usual[i].value, value) == 0;
 	}
 	return false;
 }
 
-const struct fio_row *fio_row(size_t i)
+/* Several rows of a word, each for some of its values, follow each other. */
+static bool is_first(const struct foreign *row)
 {
-	return i < sizeof(rows) / sizeof(rows[0]) ? &rows[i] : NULL;
+	return row == foreign_fio.rows || strcmp(row[-1].word, row->word) != 0;
 }
 
-const struct fio_row *fio_row_of(const char *name)
+const struct foreign *fio_row(size_t i)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (strcmp(rows[i].name, name) == 0 ||
-		    (rows[i].alias && strcmp(rows[i].alias, name) == 0))
-			return &rows[i];
+	for (const struct foreign *row = foreign_fio.rows; row->word; row++) {
+		if (is_first(row) && !i--)
+			return row;
 	}
 	return NULL;
+}
+
+const struct foreign *fio_row_of(const char *name)
+{
+	/* A form that fio takes, too; -threads of xdd is something else. */
+	if (strcmp(name, "threads") == 0)
+		name = "thread";
+	for (const struct foreign *row = foreign_fio.rows; row->word; row++) {
+		if (strcmp(row->word, name) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+enum fio_type fio_type_of(const struct foreign *row)
+{
+	if (row->type != FIO_BY_SAY)
+		return (enum fio_type)row->type;
+	return row->say ? FIO_LEFT_OUT : FIO_CHANGES;
+}
+
+const char *fio_reason(struct arena *arena, const struct foreign *row)
+{
+	const char *say = row->shown ? row->shown : row->say;
+
+	if (row->note)
+		return row->note;
+	return say && *say ? arena_printf(arena, "a run has %s for it", say) : "it is not needed";
 }

@@ -64,7 +64,7 @@ static const char *pick(struct fuzz_random *r, const char *const *texts, size_t 
 #define PICK(r, texts) pick(r, texts, sizeof(texts) / sizeof((texts)[0]))
 
 /* A value that the option may have, now and then. */
-static char *make_value(struct fuzz_random *r, char *out, const struct fio_row *row)
+static char *make_value(struct fuzz_random *r, char *out, const struct foreign *row)
 {
 	static const char *const text[] = {
 		"data",	   "null",     "randread", "write:4",	"libaio", "io_uring", "crc32c",
@@ -75,7 +75,8 @@ static char *make_value(struct fuzz_random *r, char *out, const struct fio_row *
 					       "7",  "100000", "1g",  "512", "3000" };
 	char number[64];
 
-	switch (row->type) {
+	switch (fio_type_of(row)) {
+	case FIO_BY_SAY:
 	case FIO_TEXT:
 	case FIO_PREFIX:
 	case FIO_LEFT_OUT:
@@ -105,13 +106,13 @@ static char *make_settings(struct fuzz_random *r, char *out)
 	while (fio_row(rows))
 		rows++;
 	for (size_t n = fuzz_below(r, 8); n; n--) {
-		const struct fio_row *row = fio_row(fuzz_below(r, rows));
+		const struct foreign *row = fio_row(fuzz_below(r, rows));
 
 		/* Most of the table has no meaning for xdd. */
-		if (row->type == FIO_LEFT_OUT && !fuzz_once_in(r, 8))
+		if (fio_type_of(row) == FIO_LEFT_OUT && !fuzz_once_in(r, 8))
 			continue;
-		out = stpcpy(out, row->alias && fuzz_once_in(r, 2) ? row->alias : row->name);
-		if (row->type != FIO_BOOL || !fuzz_once_in(r, 4))
+		out = stpcpy(out, row->word);
+		if (fio_type_of(row) != FIO_BOOL || !fuzz_once_in(r, 4))
 			out = make_value(r, stpcpy(out, "="), row);
 		out = stpcpy(out, fuzz_once_in(r, 8) ? " ; a comment\r\n" : "\n");
 	}

@@ -55,6 +55,9 @@ struct foreign {
 
 	/* A value for the documents and tests; NULL: the first of `values`, or none. */
 	const char *sample;
+
+	/* Of fio: how a job file has the word; enums of foreign_fio.h. */
+	unsigned char type, option;
 };
 
 struct foreign_tool {
