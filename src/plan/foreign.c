@@ -37,15 +37,16 @@ static bool same_word(const char *a, const char *b)
 	return !*a && !*b;
 }
 
-/* True when `list`, words separated by blanks, holds `value`. */
+/* True when `list`, words separated by blanks, holds `value`, or its begin with a star after it. */
 static bool has_value(const char *list, const char *value)
 {
 	size_t len = strlen(value);
 
 	while (*list) {
 		size_t n = strcspn(list, " ");
+		const size_t begin = n && list[n - 1] == '*' ? n - 1 : n;
 
-		if (n == len && strncmp(list, value, n) == 0)
+		if ((n == len || begin < n) && strncmp(list, value, begin) == 0)
 			return true;
 		list += n + strspn(list + n, " ");
 	}
@@ -232,6 +233,8 @@ static char *filled(struct arena *arena, const char *spec, size_t *len, const ch
 	switch (spec[1]) {
 	case '/':
 		return split_sizes(arena, value);
+	case ':':
+		return arena_strdup(arena, strchr(value, ':') ? strchr(value, ':') + 1 : value);
 	case ',':
 		return replaced(arena, value, ':', ',');
 	case '-':

@@ -10,19 +10,20 @@
 
 #define DIRECTIONS(word)                                                                       \
 	IS(word, "read", "-op read", NULL, J(TEXT, RW)), IS(word, "write", "-op write", NULL), \
-		IS(word, "randread", "-op read -seek random", NULL),                           \
-		IS(word, "randwrite", "-op write -seek random", NULL),                         \
+		IS(word, "randread", "-op read -seek random once", NULL),                      \
+		IS(word, "randwrite", "-op write -seek random once", NULL),                    \
 		IS(word, "rw readwrite mixed", "?-rwratio 50",                                 \
 		   "the number is the percentage of reads"),                                   \
-		IS(word, "randrw", "?-rwratio 50 -seek random",                                \
+		IS(word, "randrw", "?-rwratio 50 -seek random once",                           \
 		   "the number is the percentage of reads"),                                   \
 		IS(word, "trim", "-op discard", NULL),                                         \
-		IS(word, "randtrim", "-op discard -seek random", NULL),                        \
+		IS(word, "randtrim", "-op discard -seek random once", NULL),                   \
 		IS(word, "trimwrite randtrimwrite", NULL,                                      \
 		   "xdd does not alternate discards and writes; give two targets with "        \
 		   "different -op")
 
-#define NO_LATENCY_GOAL "xdd does not search for a rate; try several with -throttle"
+#define NO_LATENCY_GOAL \
+	"xdd curve -goal p99=<time> finds the greatest load with such a response time"
 #define ALWAYS "xdd always does so"
 #define NO_EFFECT "it has no effect on what is measured"
 #define ONE_SIZE "requests have one size, or the sizes of -reqsize mix"
@@ -34,17 +35,18 @@
 #define SHELL_DOES "use the tool for it in front of xdd, such as nice, ionice, chrt or systemd-run"
 #define INTERVALS "the rows of -intervals have operations, rates and latencies together"
 #define VERIFY_NOTE \
-	"xdd writes and verifies in two runs, with -op write and with -op read; no other pattern finds as much"
+	"-readback reads what was written, in a run after it; no other pattern finds as much"
 
 static const struct foreign rows[] = {
 	/* direction and pattern */
 	DIRECTIONS("rw"),
 	DIRECTIONS("readwrite"),
-	IS("op", "randread", "-op read -seek random", NULL),
-	IS("op", "randwrite", "-op write -seek random", NULL),
-	IS("op", "randtrim", "-op discard -seek random", NULL),
+	IS("op", "randread", "-op read -seek random once", NULL),
+	IS("op", "randwrite", "-op write -seek random once", NULL),
+	IS("op", "randtrim", "-op discard -seek random once", NULL),
 	IS("op", "rw readwrite mixed", "?-rwratio 50", "the number is the percentage of reads"),
-	IS("op", "randrw", "?-rwratio 50 -seek random", "the number is the percentage of reads"),
+	IS("op", "randrw", "?-rwratio 50 -seek random once",
+	   "the number is the percentage of reads"),
 	V("rwmixread", "70", "-rwratio %v", NULL, J(COUNT, RWMIXREAD)),
 	V("rwmixwrite", "30", "-rwratio %-", "the number is the percentage of reads",
 	  J(COUNT, RWMIXWRITE)),
@@ -55,13 +57,17 @@ static const struct foreign rows[] = {
 	IS("allrandrepeat", "0 false", "",
 	   "other offsets in each run: give -seek seed another number", J(BOOL, RANDREPEAT)),
 	SWITCH("allrandrepeat", "", ALWAYS),
-	SWITCH("norandommap", "", "-seek random once is for each offset once, as fio has it",
-	       J(BOOL, NORANDOMMAP)),
+	SWITCH("norandommap", "", "then say -seek random without once", J(BOOL, NORANDOMMAP)),
 	SWITCH("softrandommap", "", "xdd keeps no map; -seek random once needs no memory"),
 	IS("random_distribution", "random", "", "random offsets are uniform",
 	   J(TEXT, RANDOM_DISTRIBUTION)),
-	NOT("random_distribution", "zipf:1.2",
-	    "-seek zipf 1.2 is the same; there is no other but uniform"),
+	{ .word = "random_distribution",
+	  .values = "zipf:*",
+	  .say = "-seek zipf %:",
+	  .sample = "zipf:1.2",
+	  .note = NULL },
+	NOT("random_distribution", "pareto:0.5",
+	    "random offsets are uniform, or those of -seek zipf"),
 	V("random_generator", "tausworthe64", "", "xdd has one generator, which covers any range"),
 	NOT("percentage_random", "50", "give one target for each pattern"),
 	NOT("rw_sequencer", "identical", "-seek none repeats one offset"),
@@ -247,8 +253,14 @@ static const struct foreign rows[] = {
 	IS("cpus_allowed_policy", "shared", "", "QThreads may run on any processor of -processor"),
 	NOT("cpus_allowed_policy", "split", "-roundrobin <#processors> gives each QThread one"),
 	V("numa_cpu_nodes", "0", "-processor node%v", NULL, J(TEXT, NUMA_CPU_NODES)),
-	NOT("numa_mem_policy", "bind:0", "-numa <nodes> says where buffers come from",
-	    J(TEXT, NUMA_MEM_POLICY)),
+	IS("numa_mem_policy", "default", "", NULL, J(TEXT, NUMA_MEM_POLICY)),
+	IS("numa_mem_policy", "local", "-numa local", NULL),
+	{ .word = "numa_mem_policy", .values = "bind:*", .say = "-numa %:", .sample = "bind:0" },
+	{ .word = "numa_mem_policy",
+	  .values = "interleave:*",
+	  .say = "-numa interleave:%:",
+	  .sample = "interleave:0" },
+	NOT("numa_mem_policy", "prefer:0", "-numa has nodes, local and interleave"),
 	NOT("nice", "1", SHELL_DOES, J(LEFT_OUT, NONE)),
 	NOT("prio", "1", SHELL_DOES, J(LEFT_OUT, NONE)),
 	NOT("prioclass", "2", SHELL_DOES, J(LEFT_OUT, NONE)),
@@ -274,7 +286,7 @@ static const struct foreign rows[] = {
 	V("continue_on_error", "all", "", "xdd goes on after errors; -stoponerror ends the run"),
 	NOT("ignore_error", "EIO", "xdd counts every error", J(LEFT_OUT, NONE)),
 	SWITCH("exitall_on_error", "-stoponerror", NULL, J(BOOL, EXITALL_ON_ERROR)),
-	NOT("exitall", NULL, "-stoptrigger ends a target when another has ended", J(BOOL, EXITALL)),
+	SWITCH("exitall", "-stonewall", "it ends the pass of all targets", J(BOOL, EXITALL)),
 	SWITCH("error_dump", "", "xdd prints the first errors; see -maxerrorstoprint"),
 
 	/* groups */
@@ -286,9 +298,9 @@ static const struct foreign rows[] = {
 	NOT("exec_prerun", "true", "use the shell"),
 	NOT("exec_postrun", "true", "use the shell"),
 	NOT("client", "host",
-	    "copy between hosts with -endtoend; start several by ssh and -starttime"),
+	    "xdd multi runs a command on many hosts; xddcp and -endtoend copy between hosts"),
 	NOT("server", NULL,
-	    "copy between hosts with -endtoend; start several by ssh and -starttime"),
+	    "xdd multi runs a command on many hosts; xddcp and -endtoend copy between hosts"),
 
 	/* results */
 	SWITCH("group_reporting", "", "the COMBINED line is the sum of all targets"),

@@ -41,7 +41,7 @@ def check_a_target():
 
 
 def reads():
-    standard = {"request": 4096, "depth": 32, "op": "read", "pattern": "random", "dio": DIRECT, "bytes": MIB, "p50": True,
+    standard = {"request": 4096, "depth": 32, "op": "read", "pattern": "random once", "dio": DIRECT, "bytes": MIB, "p50": True,
                 "errors": 0}
     solve("4 KiB random reads at depth 32, direct, in fio's words",
           "--name=job --rw=randread --bs=4k --iodepth=32 --direct=%d --filename=T --size=1M" % DIO, figures=standard)
@@ -49,7 +49,7 @@ def reads():
           "-op randread -bs 4k -iodepth 32 -direct %d -filename T -size 1M" % DIO, figures=standard)
     solve("the same with libaio", "--rw=randread --bs=4k --iodepth=32 --filename=T --size=1M --direct=1 --ioengine=libaio"
           if DIRECT else "--rw=randread --bs=4k --iodepth=32 --filename=T --size=1M --ioengine=libaio",
-          figures={"engine": "libaio", "request": 4096, "depth": 32, "pattern": "random"})
+          figures={"engine": "libaio", "request": 4096, "depth": 32, "pattern": "random once"})
     solve("the same with io_uring", "--rw=randread --bs=4k --iodepth=8 --filename=T --size=1M --ioengine=io_uring",
           figures={"engine": "io_uring", "request": 4096, "depth": 8}) if "io_uring" in t.engines() else None
     solve("requests of 4 KiB with -bs 4k", "-op read -target T -bs 4k -bytes 1M", figures={"request": 4096, "ops": 256})
@@ -72,7 +72,7 @@ def reads():
 def mixes_and_writes():
     solve("70 % reads, 30 % writes, random, 4 KiB",
           "--rw=randrw --rwmixread=70 --bs=4k --iodepth=8 --filename=T --size=1M",
-          figures={"request": 4096, "depth": 8, "pattern": "random", "reads": 70, "p50": True})
+          figures={"request": 4096, "depth": 8, "pattern": "random once", "reads": 70, "p50": True})
     solve("the mix with xdd's ratio and a percent sign", "-op rw -rwratio 70% -target T -reqsize 4k -bytes 1M -seek random",
           second="-rwratio 70% -target T -reqsize 4k -bytes 1M -seek random", figures={"reads": 70, "request": 4096})
     solve("sequential write with fsync at the end", "--rw=write --bs=256k --size=1M --filename=new --end_fsync=1",
@@ -122,7 +122,7 @@ def several_targets():
         f.write("a\nb\n")
     solve("files from a list", "-op read -targets @%s -reqsize 64k" % t.path("list"), figures=both)
     solve("four jobs on one file", "--rw=randread --bs=4k --filename=T --size=256k --numjobs=4 --group_reporting",
-          figures={"request": 4096, "pattern": "random", "targets": ["T"] * 4})
+          figures={"request": 4096, "pattern": "random once", "targets": ["T"] * 4})
     solve("one target reads, another writes: A is not overwritten",
           "-op read -target a -op write -target new -reqsize 64k -bytes 256k",
           second="-target a -op target 0 read -target new -op target 1 write -reqsize 64k -bytes 256k",

@@ -107,11 +107,15 @@ def answer(title, line, proposed, *says, status=3):
 
 def test_lines():
     answer("words with one dash and their values in the next word", "-op randread -iodepth 32 -direct 1 -size 1M -filename T",
-           "-op read -seek random -queuedepth 32 -dio -bytes 1M -target T", "-iodepth 32: is a word of fio; say -queuedepth 32")
+           "-op read -seek random once -queuedepth 32 -dio -bytes 1M -target T", "-iodepth 32: is a word of fio; say -queuedepth 32")
     answer("a switch with 0 needs no words", "--rw=read --direct=0 --filename=T", "-op read -target T")
     answer("a switch without a value", "-rw read -direct -filename T", "-op read -dio -target T")
     answer("a share of reads is not overridden by the mix", "--rw=randrw --rwmixread=70 --filename=T",
-           "-seek random -rwratio 70 -target T -bytes 100%")
+           "-seek random once -rwratio 70 -target T -bytes 100%")
+    for more, seek in (("", "-seek random once"), (" --norandommap", "-seek random"), (" --bssplit=4k/50:8k/50", "-seek random")):
+        answer("each block once, as fio has it, where that is possible:" + more, "--rw=randread --size=1M --filename=T" + more,
+               "-op read %s -bytes 1M -target T%s" % (seek, " -reqsize mix 4k:50,8k:50" if "split" in more else ""))
+    answer("hot spots", "--rw=randread --size=1M --filename=T --random_distribution=zipf:1.2", "-op read -bytes 1M -target T -seek zipf 1.2")
     answer("a bare number of bytes is a block and a request", "--rw=read --bs=4096 --filename=T",
            "-op read -bs 4096 -reqsize 1 -target T")
     answer("several names", "--rw=read --filename=a:b:c", "-op read -targets 3 a b c")
@@ -218,7 +222,7 @@ def test_lines():
     answer("a stray word after a switch", "--rw=read --filename=T -direct T", None, "T: is a stray word")
     answer("what is wrong besides is said", "--rw=read --filename=T -queuedepth x", None, "-queuedepth x: expected a whole number")
     answer("no word of other tools: as before", "-op read -target T -quedepth 4", None, "did you mean -queuedepth?")
-    answer("a value only: status 2, as before", "-op randread -target T", "-op read -seek random -target T", status=2)
+    answer("a value only: status 2, as before", "-op randread -target T", "-op read -seek random once -target T", status=2)
 
 
 def test_setup_file():
@@ -239,7 +243,7 @@ def found(word, *lines):
 def test_help():
     found("iodepth", "--iodepth (fio) ", "-queuedepth <value>")
     found("--iodepth", "--iodepth (fio) ", "-queuedepth <value>")
-    found("randread", "--rw=randread (fio) ", "-op read -seek random")
+    found("randread", "--rw=randread (fio) ", "-op read -seek random once")
     found("fsync", "--fsync (fio) ", "-flushwrite <value>", "conv=fsync (dd) ", "-syncwrite")
     found("percentiles", "-latency percentiles ", "xdd compare ")
     found("ramp_time", "--ramp_time (fio) ", "-warmup <value>")

@@ -26,6 +26,7 @@ enum foreign_kind {
  *
  *   %us %ms %m %B      the value, with that unit if it is a bare number
  *   %,                 the value with commas in place of colons
+ *   %:                 what follows the first colon in the value
  *   %-                 100 less the value
  *   %/                 fio's bssplit as -reqsize mix has it
  *   %x                 the value without "0x"
@@ -41,7 +42,10 @@ enum foreign_kind {
 struct foreign {
 	const char *word; /* without dashes */
 
-	/* This row is for these values only, separated by blanks; NULL: any. */
+	/*
+	 * This row is for these values only, separated by blanks, or for those that begin with what
+	 * is before a star; NULL: any.
+	 */
 	const char *values;
 	enum foreign_kind kind;
 
