@@ -10,6 +10,12 @@
 #define LEAST_SHARE 0.4
 #define LEAST_LEAD 1.1
 
+/*
+ * A destination that limits a copy from a source that waits to send is hardly ever starved: a
+ * third of the time is enough to acquit it.
+ */
+#define STARVED_WEIGHT 3
+
 /* A part below this share is not worth to be named beside another one. */
 #define NAMED_SHARE 0.1
 
@@ -52,29 +58,35 @@ static double sum(const struct parts *p)
 	return p->storage + p->processor + p->pace;
 }
 
+/*
+ * As sockets have buffers, the network may also be busy while a side reads or writes. If the source
+ * is the faster one, the destination waits in the middle of blocks. If the destination is, the
+ * source waits to send while data is on its way, or while the destination is starved.
+ */
 static void measure(double parts[COPY_LIMITS], const struct copy_shares *source,
 		    const struct copy_shares *destination, bool names)
 {
 	const struct parts s = parts_of(source), d = parts_of(destination);
-	const double files = names ? least(source->waiting, destination->waiting) : 0;
+	const double flush = least(destination->flush, 1);
+	/* Through ssh the destination does not tell that it waited. */
+	const double idle = most(1 - sum(&d), 0);
+	const double starved =
+		STARVED_WEIGHT * (least(idle, destination->waiting + d.network) - flush);
+	const double files = names ? least(source->waiting, most(idle - d.network - flush, 0)) : 0;
 
 	parts[COPY_LIMIT_UNKNOWN] = 0;
 	parts[COPY_LIMIT_SOURCE_STORAGE] = s.storage;
 	parts[COPY_LIMIT_SOURCE_PROCESSOR] = s.processor;
 	parts[COPY_LIMIT_SOURCE_PACE] = s.pace;
 	/* Flushes go on beside the data and after it. */
-	parts[COPY_LIMIT_DESTINATION_STORAGE] = most(d.storage, least(destination->flush, 1));
+	parts[COPY_LIMIT_DESTINATION_STORAGE] = most(d.storage, flush);
 	parts[COPY_LIMIT_DESTINATION_PROCESSOR] = d.processor;
 	parts[COPY_LIMIT_DESTINATION_PACE] = d.pace;
 	parts[COPY_LIMIT_FILES] = files;
-	/*
-	 * Neither side had anything to do, and the destination waited for data. As sockets have
-	 * buffers, the network may also be busy while a side reads or writes: the destination then
-	 * waits in the middle of blocks, or the source to send while data is on its way.
-	 */
-	parts[COPY_LIMIT_NETWORK] = most(least(1 - sum(&s) - sum(&d) - files,
-					       destination->waiting + destination->network),
-					 most(d.network, least(s.network, source->transit)));
+	/* Neither side had anything to do, and the data was not there yet. */
+	parts[COPY_LIMIT_NETWORK] =
+		most(1 - sum(&s) - most(sum(&d), flush) - files,
+		     most(d.network, least(s.network, most(source->transit, starved))));
 }
 
 static enum copy_limit largest(const double parts[COPY_LIMITS], enum copy_limit except)

@@ -120,6 +120,29 @@ def test_network():
     xddcp("a network of 12.5 MB/s", "network", source, FAKE.place(in_memory("over")), prefix=ns.words())
 
 
+SLOW_PIPE = """import os, time
+while True:
+    data = os.read(0, 65536)
+    if not data:
+        break
+    os.write(1, data)
+    time.sleep(len(data) / 20e6)
+"""
+
+
+def test_channel():
+    """Data goes through an ssh of 20 MB/s, as no connection to the server can be made."""
+    if net.why_not():
+        return t.skip("an ssh of 20 MB/s", net.why_not())
+    here, there = net.namespace("here"), net.namespace("there")
+    pipe = xddssh.write(t.path("slow.py"), SLOW_PIPE.encode())
+    remote = " ".join(map(shlex.quote, there.words()))
+    fake = xddssh.Fake(name="slow-ssh",
+                       prefix="sh -c 'python3 \"$0\" | \"$@\"' %s %s" % (shlex.quote(pipe), remote))
+    xddcp("an ssh of 20 MB/s", "network", in_memory("small", 24 * MIB), fake.place(in_memory("through")), fake=fake, prefix=here.words())
+    return None
+
+
 def test_processor():
     source = in_memory("source", 64 * MIB)
     with xddsys.cpu_quota(5) as words:
@@ -160,7 +183,7 @@ def test_rate_of_source():
 
 
 try:
-    t.run(test_pace, test_storage, test_network, test_processor, test_rate_of_source)
+    t.run(test_pace, test_storage, test_network, test_channel, test_processor, test_rate_of_source)
 finally:
     for name in os.listdir("/dev/shm"):
         if name.startswith(os.path.basename(MEMORY) + "."):

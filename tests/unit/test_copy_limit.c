@@ -74,18 +74,28 @@ static void test_storage(void **state)
 
 static void test_network(void **state)
 {
-	struct copy_shares s = shares(1, 98, 0, 0, 1);
+	struct copy_shares s = shares(1, 98, 0, 0, 1), d = shares(74, 10, 15, 0, 1);
 
 	(void)state;
 	/* The destination waits between blocks, or within them. */
 	assert_limit("network", shares(1, 98, 0, 0, 1), shares(1, 1, 98, 0, 1));
 	assert_limit("network", shares(1, 98, 0, 0, 1), shares(1, 98, 1, 0, 1));
+	/* Through ssh, where the destination does not tell how long it waits. */
+	assert_limit("network", shares(1, 98, 0, 0, 1), shares(1, 0, 0, 0, 1));
 	/* A source of 24 MB/s before a network of 12: it reads half of the time. */
 	assert_limit("network", shares(52, 48, 0, 0, 1), shares(1, 98, 1, 0, 2));
 	/* A destination of 24 MB/s that follows such a network: it writes half of the time. */
 	s.transit = 0.99;
 	assert_limit("network", s, shares(51, 48, 1, 0, 1));
+	/* Where the kernel does not know that, as packets wait in its queues. */
+	s.transit = 0.3;
+	assert_limit("network", s, shares(54, 45, 1, 0, 1));
+	/* Connections that end apart starve a slow destination a little. */
+	assert_limit("destination-storage", s, shares(88, 2, 10, 0, 1));
+	d.flush = 0.11;
+	assert_limit("destination-storage", s, d);
 	/* A destination of 13 MB/s: close. */
+	s.transit = 0.99;
 	assert_unclear("network", "destination-storage", s, shares(93, 7, 0, 0, 1));
 	/* One of 10 MB/s: data is on its way until its buffers are full. */
 	s.transit = 0.3;
@@ -131,9 +141,16 @@ static void test_pace(void **state)
 
 static void test_files(void **state)
 {
+	struct copy_shares d = shares(5, 1, 10, 0, 5);
+
 	(void)state;
 	assert_text("finding or creating files", shares(5, 5, 90, 0, 5), shares(10, 0, 90, 0, 5),
 		    true);
+	assert_text("finding or creating files", shares(5, 5, 90, 0, 5), shares(5, 0, 0, 0, 5),
+		    true);
+	/* All is sent, and is being flushed. */
+	d.flush = 0.85;
+	assert_text("the storage of the destination", shares(5, 5, 80, 0, 5), d, true);
 	/* The source of an end-to-end copy waits for a turn of its own threads. */
 	assert_limit("network", shares(5, 5, 90, 0, 5), shares(5, 5, 90, 0, 5));
 }
@@ -150,8 +167,8 @@ static void test_unclear(void **state)
 	assert_text("unclear: the storage of the source, or the storage of the destination",
 		    shares(99, 1, 0, 0, 1), shares(95, 1, 4, 0, 1), false);
 	/* Nothing takes much of the time. */
-	assert_unclear("source-storage", "network", shares(38, 62, 0, 0, 1),
-		       shares(29, 2, 68, 0, 1));
+	assert_unclear("source-storage", "destination-storage", shares(38, 20, 42, 0, 1),
+		       shares(35, 2, 63, 0, 1));
 }
 
 /* More than there can be, as counts of threads end at other moments. */
@@ -168,8 +185,7 @@ static void test_too_much(void **state)
 
 static void test_no_verdict(void **state)
 {
-	struct copy_shares s = shares(0, 0, 0, 0, 0);
-	struct copy_verdict v = copy_limit_judge(&s, &s, true);
+	struct copy_verdict v = { 0 };
 	char buf[COPY_VERDICT_SIZE];
 
 	(void)state;
