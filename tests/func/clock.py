@@ -5,10 +5,10 @@ and later, nor does their thread spin with system calls until its own clock has 
 """
 import os
 import re
-import shlex
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddsys
 import xddtest as t
 
 # The kernel's clock is off by XDD_SHIFT nanoseconds in its first 0.3 ms, which are over when the rate is measured
@@ -83,18 +83,6 @@ static void __attribute__((destructor)) write_down(void)
 OPS = 150
 
 
-def library():
-    """The path of the library, or None where there is no compiler."""
-    if not t.have("cc") and not os.environ.get("CC"):
-        return None
-    source, made = t.path("shift.c"), t.path("shift.so")
-    with open(source, "w") as f:
-        f.write(SHIFT)
-    run = t.command((shlex.split(os.environ.get("CC", "")) or ["cc"]) + ["-shared", "-fPIC", "-O1", "-o", made, source, "-ldl"])
-    t.ok(run.status == 0, "the library that shifts the clock", run)
-    return made
-
-
 def paced(shift_ns):
     """
     A run of 3 s on a device that takes no time, with a rate that was measured with that error: the run, the shortest
@@ -126,7 +114,7 @@ def test_wrong_rate():
         t.ok(sleeps < 8 * OPS, name + ": a sleep ends when its time has come", sleeps)
 
 
-LIBRARY = library()
+LIBRARY = xddsys.library("shift", SHIFT, "-ldl")
 if LIBRARY is None:
     t.skip("a rate that was measured wrong", "no C compiler")
 else:

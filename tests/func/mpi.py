@@ -11,6 +11,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddmpi
+import xddsys as s
 import xddtest as t
 from xddmpi import HOST, SMALL, environment, load, mpi, wait_for, wait_until_up
 
@@ -177,10 +178,7 @@ def test_clocks():
 def fake(name, text):
     directory = t.path(name)
     os.mkdir(directory)
-    with open(t.path(name + ".c"), "w") as f:
-        f.write(text)
-    subprocess.run([os.environ.get("CC", "cc").split()[0], "-shared", "-fPIC", "-I", os.path.join(os.environ["TOP_SRCDIR"], "include"),
-                    "-o", os.path.join(directory, "xdd-mpi.so"), t.path(name + ".c")], check=True)
+    s.library(name, text, "-I", os.path.join(os.environ["TOP_SRCDIR"], "include"), made=os.path.join(directory, "xdd-mpi.so"))
     return directory
 
 

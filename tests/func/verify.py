@@ -15,6 +15,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
+import xddsys
 import xddtest as t
 
 t.tolerate(t.BUFFERED)
@@ -371,14 +372,7 @@ ssize_t pread(int fd, void *buf, size_t size, off_t at)
 
 def no_read():
     """The environment in which reads of the file "lost" transfer their first 700 bytes only, or None."""
-    source, library = t.path("noread.c"), t.path("noread.so")
-    with open(source, "w", encoding="ascii") as f:
-        f.write(_NO_READ)
-    compiler = (os.environ.get("CC") or "cc").split()
-    if not t.have(compiler[0]) or t.command(compiler + ["-shared", "-fPIC", "-o", library, source]).status:
-        return None
-    return {"LD_PRELOAD": library,
-            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+    return xddsys.preload("noread", _NO_READ)
 
 
 def same_kinds(found, wanted, pattern):

@@ -435,17 +435,25 @@ def forbid(number, error):
     return apply
 
 
-def preload(name, code):
-    """The environment in which this library is in front of others, or None."""
-    source, library = t.path(name + ".c"), t.path(name + ".so")
+def library(name, code, *words, made=None):
+    """The path of a shared library of this C code, or None where there is no compiler. `words` are more of the compiler's."""
+    source, made = t.path(name + ".c"), made or t.path(name + ".so")
     compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
     if not t.have(compiler[0]):
         return None
     with open(source, "w") as f:
         f.write(code)
-    run = t.command(compiler + ["-shared", "-fPIC", "-O1", "-o", library, source])
+    run = t.command(compiler + ["-shared", "-fPIC", "-O1", "-o", made, source, *words])
     t.ok(run.status == 0, "the library %s" % name, run)
-    return {"LD_PRELOAD": library, "ASAN_OPTIONS": _sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0")}
+    return made
+
+
+def preload(name, code, *words):
+    """The environment in which this library is in front of others, or None."""
+    made = library(name, code, *words)
+    if made is None:
+        return None
+    return {"LD_PRELOAD": made, "ASAN_OPTIONS": _sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0")}
 
 
 def faults(what, **settings):
