@@ -239,6 +239,7 @@ struct fio_target {
 	bool only_time;	   /* nothing but time ends it */
 	bool verify_after; /* read back and verify once all is written */
 	bool overwrite;	   /* the file is laid out before it is written, too */
+	bool pre_read;	   /* a command before reads the file into the page cache */
 	bool plain;	   /* lay out with zeros */
 	bool removes;	   /* the file is gone after the group */
 	bool made;	   /* another command writes the file before */

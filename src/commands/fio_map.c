@@ -320,6 +320,35 @@ static int add_layout(struct fio_map *m)
 	return err || !n ? err : fio_add_command(m, FIO_LAYOUT, files, n, "");
 }
 
+/* Read files into the page cache, whole and each once. */
+static int add_pre_read(struct fio_map *m)
+{
+	struct fio_target *files = arena_alloc(m->file->arena, m->n_targets * sizeof(*files));
+	char size[FIO_SIZE_SIZE];
+	size_t n = 0;
+	int err = files ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < m->n_targets; i++) {
+		const struct fio_target *t = &m->targets[i];
+		const struct fio_known *k = fio_known(m, t->path);
+		bool again = false;
+
+		for (size_t f = 0; f < n; f++)
+			again |= strcmp(files[f].path, t->path) == 0;
+		if (!t->pre_read || again)
+			continue;
+		files[n] = (struct fio_target){ .path = t->path, .made = k && k->changed };
+		err = fio_put(m, &files[n], SLOT_OP, "-op", "read");
+		if (!err)
+			err = fio_put(m, &files[n], SLOT_REQSIZE, "-reqsize", "1M");
+		if (!err && k && k->bytes)
+			err = fio_put(m, &files[n], SLOT_AMOUNT, "-bytes", "%s",
+				      fio_size_text(k->bytes, size));
+		n++;
+	}
+	return err || !n ? err : fio_add_command(m, FIO_LAYOUT, files, n, "");
+}
+
 /* The files as the next group finds them. */
 static int remember(struct fio_map *m)
 {
@@ -354,6 +383,8 @@ static int add_commands(struct fio_map *m)
 
 	if (!err)
 		err = add_layout(m);
+	if (!err)
+		err = add_pre_read(m);
 	for (size_t i = 0; !err && i < m->n_targets; i++) {
 		const struct fio_known *k = fio_known(m, m->targets[i].path);
 

@@ -138,9 +138,13 @@ static int map_cache(struct fio_map *m, const struct fio_job *j, struct fio_targ
 	bool null = strcmp(fio_engine(j)->name, "null") == 0;
 	int err = 0;
 
-	if (fio_number(j, FIO_PRE_READ, 0) && !is_direct(j))
-		return leave(m, j, FIO_PRE_READ,
-			     "run the command before with -op read, and leave -dropcache out");
+	if (fio_number(j, FIO_PRE_READ, 0) && !is_direct(j) && t->reads) {
+		t->pre_read = true;
+		return leave(m, j, FIO_INVALIDATE, "pre_read fills the page cache");
+	}
+	err = leave(m, j, FIO_PRE_READ, "is for reads through the page cache");
+	if (err)
+		return err;
 	if (is_direct(j) && strcmp(fio_engine(j)->ours, "mmap") == 0) {
 		err = leave(m, j, FIO_DIRECT, "mapped data is in the page cache");
 		return err ? err : leave(m, j, FIO_BUFFERED, "mapped data is in the page cache");

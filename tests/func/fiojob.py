@@ -238,6 +238,16 @@ def test_time():
         t.ok(run.status == 0 and "MISCOMPARE" not in run.err, "verify within runtime: " + settings.replace("\n", " "), run)
 
 
+def test_pre_read():
+    """The page cache is filled by a command before."""
+    t.make_file("data", 4 << 20)
+    run = convert("[job]\nfilename=data\nsize=1m\nrw=read\npre_read=1\nnumjobs=2\n")
+    t.equal(commands(run), [["-op", "read", "-targets", "1", "data", "-reqsize", "1M", "-bytes", "4M"],
+                            ["-op", "read", "-targets", "-2", "data", "-reqsize", "4k", "-bytes", "1M"]], "pre_read reads the file once", run)
+    run = convert("[job]\nfilename=new\nsize=1m\nrw=randread\npre_read=1\n", "-run")
+    t.equal((run.status, run.out.count("COMBINED")), (0, 3), "of a new file after it was written", run)
+
+
 def test_bssplit():
     """Sizes with percentages are a mix; those of one direction where a job has one."""
     t.make_file("split", 1 << 20)
@@ -545,6 +555,6 @@ def test_beside_fio():
     beside_fio("the end of all", "[a]\nfilename=there1\nbs=4k\nrw=write\nsize=64k\nexitall\n", True)
 
 
-t.run(test_every_option, test_reasons, test_unknown, test_refused, test_mapping, test_time, test_bssplit, test_trims, test_text, test_script, test_bad,
+t.run(test_every_option, test_reasons, test_unknown, test_refused, test_mapping, test_time, test_pre_read, test_bssplit, test_trims, test_text, test_script, test_bad,
       test_command_line, test_standard_input, test_dry, test_run, test_parent, test_interrupted, test_output, test_beside_fio)
 t.done()
