@@ -218,8 +218,7 @@ const char *jsonout_bound_name(enum result_bound bound)
 		[RESULT_BOUND_UNKNOWN] = NULL,		[RESULT_BOUND_DEVICE] = "device",
 		[RESULT_BOUND_GENERATOR] = "generator", [RESULT_BOUND_PACED] = "paced",
 		[RESULT_BOUND_STARVED] = "starved",	[RESULT_BOUND_MIXED] = "mixed",
-		[RESULT_BOUND_QUOTA] = "quota",
-		[RESULT_BOUND_LIMIT] = "io_quota",
+		[RESULT_BOUND_QUOTA] = "quota",		[RESULT_BOUND_LIMIT] = "io_quota",
 	};
 
 	return names[bound];
