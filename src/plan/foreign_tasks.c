@@ -435,35 +435,41 @@ static void fit_survey(struct fitting *f, struct group *targets)
 
 /* ---- fio ---- */
 
-/* Without a size fio goes over all of a file. xdd reads all of it, and writes nothing unasked. */
 /* The words of a random direction of fio. */
 static bool is_random_once(const struct group *g)
 {
-	return g && !g->gone && g->part->tool == &foreign_fio && g->n == 3 &&
+	return !g->gone && g->part->tool == &foreign_fio && g->n == 3 &&
 	       strcmp(g->words[0], "-seek") == 0 && strcmp(g->words[2], "once") == 0;
 }
 
-static void fit_fio(struct fitting *f, struct group *targets)
+/* fio visits each block once where requests have one size, and no other distribution is named. */
+static void fit_random(struct fitting *f)
 {
-	struct group *seek = fit_find_option(f, "seek"), *size = fit_find_option(f, "reqsize");
+	const struct group *size = fit_find_option(f, "reqsize");
 	const bool is_mix = size && size->n > 1 && strcmp(size->words[1], "mix") == 0;
 	bool zipf = false;
 
 	for (size_t i = 0; i < f->n; i++) {
+		const struct group *g = &f->groups[i];
+
+		zipf |= !g->gone && g->n > 1 && strcmp(g->words[0], "-seek") == 0 &&
+			strcmp(g->words[1], "zipf") == 0;
+	}
+	for (size_t i = 0; i < f->n; i++) {
 		struct group *g = &f->groups[i];
 
-		if (g->n > 1 && strcmp(g->words[0], "-seek") == 0 &&
-		    strcmp(g->words[1], "zipf") == 0)
-			zipf = true;
-		else if (is_random_once(g))
-			seek = g;
+		if (!is_random_once(g))
+			continue;
+		g->gone = zipf;
+		if (!zipf && (is_mix || has_word(f, &foreign_fio, "norandommap")))
+			fit_become(f, g, FIT_LIST("-seek", "random"));
 	}
+}
 
-	/* A map of blocks is for requests of one size, and for no other distribution. */
-	if (zipf && is_random_once(seek))
-		seek->gone = true;
-	else if (is_random_once(seek) && (has_word(f, &foreign_fio, "norandommap") || is_mix))
-		fit_become(f, seek, FIT_LIST("-seek", "random"));
+/* Without a size fio goes over all of a file. xdd reads all of it, and writes nothing unasked. */
+static void fit_fio(struct fitting *f, struct group *targets)
+{
+	fit_random(f);
 	if (fit_has_option(f, directions) && !find_op(f, "read") && !fit_has_option(f, limits) &&
 	    !fit_has_option(f, amounts))
 		fit_add(f, targets, FIT_LIST("-bytes", "100%"));
