@@ -112,11 +112,11 @@ def test_network():
     e2e("a network of 12.5 MB/s", "network", 16 * MIB, source, in_memory("copy"), **both)
     e2e("a network of 12.5 MB/s and io_uring", "network", 16 * MIB, source, in_memory("copy"), both=["-ioengine", "io_uring"],
         **both)
-    file = slow(64 * MIB, 11000)
+    file = slow(64 * MIB, 4000)
     if file:
-        e2e("reads of 23 MB/s and a network of 12.5", "network", 16 * MIB, file.data, in_memory("copy"), reads=["-dio"], ports=1,
+        e2e("reads of 60 MB/s and a network of 12.5", "network", 16 * MIB, file.data, in_memory("copy"), reads=["-dio"], ports=1,
             **both)
-        e2e("a network of 12.5 MB/s and writes of 23", "network", 24 * MIB, source, file.data, writes=["-dio"], ports=1, **both)
+        e2e("a network of 12.5 MB/s and writes of 60", "network", 24 * MIB, source, file.data, writes=["-dio"], ports=1, **both)
     xddcp("a network of 12.5 MB/s", "network", source, FAKE.place(in_memory("over")), prefix=ns.words())
 
 
@@ -178,7 +178,9 @@ def test_rate_of_source():
         rows = [line.split() for line in side.run.out.splitlines() if line.startswith((" TARGET_PASS ", " TARGET_AVERAGE ", " COMBINED "))]
         rates[side.name] = [float(row[7]) for row in rows]
     t.equal(len(rates["source"]), 3, "rates: all results", copy)
-    t.ok(all(8 < rate < 11 for rate in rates["source"] + rates["destination"]),
+    # Where the machine stands still, it does so for both sides.
+    t.ok(all(rate < 11 for rate in rates["source"]) and
+         all(abs(a / b - 1) < 0.1 for a, b in zip(rates["source"], rates["destination"])),
          "rates: both sides have the rate of the copy, not of the buffers", rates)
 
 

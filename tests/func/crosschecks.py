@@ -394,8 +394,10 @@ def test_quota():
             check = t.command(words + [t.XDD, "check", memory])
         finally:
             os.unlink(memory)
-        found = re.search(r"CPU quota of its control group stopped xdd for (\d+) % of the time", " ".join(check.out.split()))
-        return t.ok(found and int(found.group(1)) <= 100 and "Other programs" not in check.out, "so does a check", check)
+        # Other programs may well take the processors in another of its measurements.
+        shares = [int(n) for n in re.findall(r" for (\d+) % of the time", " ".join(check.out.split()))]
+        return t.ok("The CPU quota of its control group stopped xdd" in " ".join(check.out.split()) and max(shares) <= 100,
+                    "so does a check", check)
 
 
 def test_stopped():
