@@ -145,7 +145,7 @@ def test_channel():
 
 def test_processor():
     source = in_memory("source", 64 * MIB)
-    with xddsys.cpu_quota(5) as words:
+    with xddsys.cpu_quota(3) as words:
         if not words:
             return t.skip("CPU quotas", xddsys.sys_why())
         e2e("a source with a CPU quota", "source-processor", 64 * MIB, source, in_memory("copy"), QUOTA, prefix_source=words)
