@@ -317,9 +317,13 @@ static uint64_t bytes_of(const struct fio_value *v, uint64_t of)
 	return of / 100 * v->percent + of % 100 * v->percent / 100;
 }
 
+/* Down, where up does not fit. */
 static uint64_t round_up(uint64_t n, uint64_t unit)
 {
-	return n % unit ? n + (unit - n % unit) : n;
+	const uint64_t rest = n % unit;
+	uint64_t up;
+
+	return rest && !__builtin_add_overflow(n, unit - rest, &up) ? up : n - rest;
 }
 
 /* A percentage of a file that is not there yet is one of the size that it gets. */
@@ -513,6 +517,20 @@ static int map_random(struct fio_map *m, const struct fio_job *j, struct fio_tar
 			      j->v[FIO_RANDREPEAT].setting->name);
 }
 
+/* The exponent of "zipf" or "zipf:1.2"; 0: the text is another one. */
+static double zipf_of(const char *text)
+{
+	char *end = NULL;
+	double theta;
+
+	if (strcmp(text, "zipf") == 0)
+		return 1.1;
+	if (strncmp(text, "zipf:", 5) != 0)
+		return 0;
+	theta = strtod(text + 5, &end);
+	return !*end && theta > 0 && theta <= 10 ? theta : 0;
+}
+
 /*
  * The words of -seek for random offsets, into `how`. fio visits each block once, unless
  * norandommap is set or another distribution is named.
@@ -521,24 +539,17 @@ static int map_distribution(struct fio_map *m, const struct fio_job *j, const st
 			    const struct extent *e, const char **how)
 {
 	const char *name = fio_text(j, FIO_RANDOM_DISTRIBUTION, "random");
-	double theta;
-	char *end;
 
-	*how = fio_number(j, FIO_NORANDOMMAP, 0) || e->mix ? "random" : "random once";
 	if (!t->random)
 		return fio_leave(m->file, m->group, j, FIO_RANDOM_DISTRIBUTION,
 				 "is for random offsets");
+	*how = fio_number(j, FIO_NORANDOMMAP, 0) || e->mix ? "random" : "random once";
 	if (strcmp(name, "random") != 0) {
-		theta = strncmp(name, "zipf", 4) == 0 ? 1.1 : 0;
-		if (name[4] == ':' && theta > 0)
-			theta = strtod(name + 5, &end);
-		else
-			end = theta > 0 && !name[4] ? "" : "?";
-		if (*end || !(theta > 0) || theta > 10 || e->mix)
+		if (!zipf_of(name) || e->mix)
 			return fio_refuse(m->file, m->group, j, FIO_RANDOM_DISTRIBUTION,
 					  "xdd has uniform offsets and -seek zipf <theta>, for "
 					  "requests of one size");
-		*how = arena_printf(m->file->arena, "zipf %.9g", theta);
+		*how = arena_printf(m->file->arena, "zipf %.9g", zipf_of(name));
 		return *how ? 0 : -ENOMEM;
 	}
 	if (!e->mix || fio_number(j, FIO_NORANDOMMAP, 0))
@@ -549,20 +560,21 @@ static int map_distribution(struct fio_map *m, const struct fio_job *j, const st
 }
 
 /* Whole strides of one lap only: fio goes through the same blocks again, xdd through the next. */
-static int check_stride(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
+static int check_stride(struct fio_map *m, const struct fio_job *j, struct fio_target *t,
 			const struct extent *e, uint64_t amount, bool only_time)
 {
-	const uint64_t step = t->stride + e->request;
+	const uint64_t stride = t->stride, step = stride + e->request;
 
-	if (!t->stride)
+	if (!stride)
 		return 0;
-	if (e->mix || t->stride % e->request || e->offset || only_time || !e->region ||
-	    amount / e->request > (e->region + step - 1) / step)
-		return fio_refuse(
-			m->file, m->group, j, FIO_RW,
-			"gaps of xdd are whole requests, from the start of a file, and "
-			"its second lap has other blocks; expected an io_size of one lap");
-	return 0;
+	if (!e->mix && stride % e->request == 0 && !e->offset && !only_time && e->region &&
+	    amount / e->request <= (e->region + step - 1) / step)
+		return 0;
+	/* Left out, requests lie side by side. */
+	t->stride = 0;
+	return fio_refuse(m->file, m->group, j, FIO_RW,
+			  "gaps of xdd are whole requests, from the start of a file, and its "
+			  "second lap has other blocks; expected an io_size of one lap");
 }
 
 /* The passes of xdd would each have a warm-up, and loops of fio have one together. */
@@ -673,7 +685,6 @@ static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	}
 	if (think > TIME_MAX_NS)
 		return fio_leave(m->file, m->group, j, FIO_THINKTIME, "is longer than a year");
-	think /= blocks ? blocks : 1;
 	return fio_put(m, t, SLOT_THROTTLE, "-throttle", "delay %s",
 		       fio_time_text(think ? think : 1, size));
 }
