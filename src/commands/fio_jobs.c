@@ -124,19 +124,6 @@ static int parse_value(const struct reader *r, const struct foreign *row, const 
 	}
 }
 
-/*
- * A setting without which another job would run: that ends the translation, unless -leaveout names
- * it.
- */
-static int leave_out(const struct reader *r, struct fio_setting *s, const char *why)
-{
-	if (fio_may_leave(r->file, s->name))
-		return fio_leave_setting(r->file, r->group, s, why);
-	return fio_fail(r->file, s->path, s->line,
-			"%.60s%s%.60s: %s; -leaveout %.60s translates without it", s->name,
-			s->value ? "=" : "", s->value ? s->value : "", why, s->name);
-}
-
 static int read_setting(struct reader *r, struct fio_setting *s)
 {
 	static const char *const expected[] = {
@@ -157,7 +144,8 @@ static int read_setting(struct reader *r, struct fio_setting *s)
 	int err;
 
 	if (!row)
-		return leave_out(r, s, "is not an option of fio, as far as xdd knows");
+		return fio_refuse_setting(r->file, r->group, s,
+					  "is not an option of fio, as far as xdd knows");
 	type = fio_type_of(row);
 	if (type == FIO_LEFT_OUT || type == FIO_CHANGES) {
 		const char *why = fio_reason(r->file->arena, row);
@@ -165,7 +153,7 @@ static int read_setting(struct reader *r, struct fio_setting *s)
 		if (!why)
 			return -ENOMEM;
 		return type == FIO_CHANGES && !fio_is_usual(row, s->value) ?
-			       leave_out(r, s, why) :
+			       fio_refuse_setting(r->file, r->group, s, why) :
 			       fio_leave_setting(r->file, r->group, s, why);
 	}
 	err = parse_value(r, row, s->value, &v);

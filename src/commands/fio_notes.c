@@ -56,20 +56,9 @@ bool fio_may_leave(const struct fio_file *f, const char *name)
 	return false;
 }
 
-int fio_refuse(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
-	       enum fio_option option, const char *fmt, ...)
+int fio_refuse_setting(struct fio_file *f, struct fio_group *g, struct fio_setting *s,
+		       const char *text)
 {
-	struct fio_setting *s = j->v[option].setting;
-	const char *text;
-	va_list ap;
-
-	if (!s || s->listed)
-		return 0;
-	va_start(ap, fmt);
-	text = format(f->arena, fmt, ap);
-	va_end(ap);
-	if (!text)
-		return -ENOMEM;
 	if (fio_may_leave(f, s->name))
 		return fio_leave_setting(f, g, s, text);
 	return fio_fail(f, s->path, s->line,
@@ -77,19 +66,42 @@ int fio_refuse(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
 			s->value ? "=" : "", s->value ? s->value : "", text, s->name);
 }
 
-int fio_leave(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
-	      enum fio_option option, const char *fmt, ...)
+/* List a setting, or refuse it, by `act`: once, and only if it is set. */
+static int list(struct fio_file *f, struct fio_group *g, struct fio_setting *s,
+		int (*act)(struct fio_file *, struct fio_group *, struct fio_setting *,
+			   const char *),
+		const char *fmt, va_list ap)
 {
-	struct fio_setting *s = j->v[option].setting;
 	const char *text;
-	va_list ap;
 
 	if (!s || s->listed)
 		return 0;
-	va_start(ap, fmt);
 	text = format(f->arena, fmt, ap);
+	return text ? act(f, g, s, text) : -ENOMEM;
+}
+
+int fio_refuse(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
+	       enum fio_option option, const char *fmt, ...)
+{
+	va_list ap;
+	int err;
+
+	va_start(ap, fmt);
+	err = list(f, g, j->v[option].setting, fio_refuse_setting, fmt, ap);
 	va_end(ap);
-	return text ? fio_leave_setting(f, g, s, text) : -ENOMEM;
+	return err;
+}
+
+int fio_leave(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
+	      enum fio_option option, const char *fmt, ...)
+{
+	va_list ap;
+	int err;
+
+	va_start(ap, fmt);
+	err = list(f, g, j->v[option].setting, fio_leave_setting, fmt, ap);
+	va_end(ap);
+	return err;
 }
 
 int fio_note(struct fio_file *f, struct fio_group *g, const struct fio_job *j, const char *fmt, ...)
