@@ -19,6 +19,13 @@
 /* A part below this share is not worth to be named beside another one. */
 #define NAMED_SHARE 0.1
 
+double copy_share(uint64_t ns, uint64_t elapsed_ns, uint64_t n)
+{
+	const double all = (double)elapsed_ns * (double)n, part = all > 0 ? (double)ns / all : 0;
+
+	return part < 1 ? part : 1;
+}
+
 static double least(double a, double b)
 {
 	return a < b ? a : b;

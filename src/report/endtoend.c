@@ -62,26 +62,18 @@ int endtoend_result_add(struct endtoend_result **sum, const struct endtoend_resu
 	return 0;
 }
 
-static double share(uint64_t ns, uint64_t elapsed_ns, uint64_t n)
-{
-	double all = (double)elapsed_ns * (double)n;
-	double part = all > 0 ? (double)ns / all : 0;
-
-	return part < 1 ? part : 1;
-}
-
 static struct copy_shares shares_of(const struct endtoend_side *side, uint64_t elapsed_ns,
 				    uint32_t n)
 {
 	return (struct copy_shares){
-		.storage = share(side->storage_ns, elapsed_ns, side->lanes ? side->lanes : n),
-		.network = share(side->network_ns, elapsed_ns, n),
-		.waiting = share(side->waiting_ns, elapsed_ns, n),
-		.checking = share(side->checking_ns, elapsed_ns, n),
-		.pace = share(side->pace_ns, elapsed_ns, n),
-		.processor = share(side->cpu_ns + side->cpu_wait_ns, elapsed_ns, n),
-		.quota = share(side->quota_ns, elapsed_ns, n),
-		.transit = share(side->transit_ns, elapsed_ns, n),
+		.storage = copy_share(side->storage_ns, elapsed_ns, side->lanes ? side->lanes : n),
+		.network = copy_share(side->network_ns, elapsed_ns, n),
+		.waiting = copy_share(side->waiting_ns, elapsed_ns, n),
+		.checking = copy_share(side->checking_ns, elapsed_ns, n),
+		.pace = copy_share(side->pace_ns, elapsed_ns, n),
+		.processor = copy_share(side->cpu_ns + side->cpu_wait_ns, elapsed_ns, n),
+		.quota = copy_share(side->quota_ns, elapsed_ns, n),
+		.transit = copy_share(side->transit_ns, elapsed_ns, n),
 	};
 }
 

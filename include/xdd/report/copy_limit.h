@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Shares of the time that the data threads of a side had, from 0 to 1. Storage, network, checking,
@@ -42,6 +43,9 @@ struct copy_verdict {
 	enum copy_limit other; /* nearly as large: it is unclear; COPY_LIMIT_UNKNOWN: clear */
 	bool quota;	       /* `limit` is a processor that a CPU quota took */
 };
+
+/* The share that `ns` of all threads together are of `elapsed_ns` of each of `n`: 1 at most. */
+double copy_share(uint64_t ns, uint64_t elapsed_ns, uint64_t n);
 
 /*
  * Judge two sides. `names`: both sides wait where names of files are found or created; without it

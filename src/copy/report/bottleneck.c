@@ -8,24 +8,17 @@
 /* Shorter copies are over before their threads are busy. */
 #define SHORTEST_NS (NS_PER_SEC / 5)
 
-static double share(uint64_t ns, uint64_t elapsed_ns, unsigned threads)
-{
-	double part = (double)ns / ((double)elapsed_ns * threads);
-
-	return part < 1 ? part : 1;
-}
-
 static struct copy_shares shares(const struct copy_counts *c, uint64_t elapsed_ns, unsigned threads)
 {
 	return (struct copy_shares){
-		.storage = share(c->storage_ns, elapsed_ns, threads),
-		.network = share(c->network_ns, elapsed_ns, threads),
-		.waiting = share(c->waiting_ns, elapsed_ns, threads),
-		.checking = share(c->checking_ns, elapsed_ns, threads),
-		.processor = share(c->cpu_ns + c->cpu_wait_ns, elapsed_ns, threads),
-		.quota = share(c->quota_ns, elapsed_ns, threads),
-		.transit = share(c->transit_ns, elapsed_ns, threads),
-		.flush = share(c->flush_ns, elapsed_ns, 1),
+		.storage = copy_share(c->storage_ns, elapsed_ns, threads),
+		.network = copy_share(c->network_ns, elapsed_ns, threads),
+		.waiting = copy_share(c->waiting_ns, elapsed_ns, threads),
+		.checking = copy_share(c->checking_ns, elapsed_ns, threads),
+		.processor = copy_share(c->cpu_ns + c->cpu_wait_ns, elapsed_ns, threads),
+		.quota = copy_share(c->quota_ns, elapsed_ns, threads),
+		.transit = copy_share(c->transit_ns, elapsed_ns, threads),
+		.flush = copy_share(c->flush_ns, elapsed_ns, 1),
 	};
 }
 
