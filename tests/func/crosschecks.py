@@ -400,18 +400,24 @@ def test_quota():
                     "so does a check", check)
 
 
-def test_stopped():
-    """A process that SIGSTOP stops for most of its run: that is no device."""
-    file, document, err = t.make_file("stopped", MIB), t.path("stopped.json"), t.path("stopped.err")
-    words = t.xdd_words("-op", "read", "-targets", 1, file, "-reqsize", 4, "-runtime", 2.5, "-jsonout", document)
-    with open(err, "wb") as f, subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=f) as p:
+def stopped(words):
+    """The status of a command that SIGSTOP stops for 2 s, and all that it printed."""
+    out = t.path("stopped.out")
+    with open(out, "wb") as f, subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=f, stderr=f) as p:
         xddsys.settle(p, 0.2)
         p.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, p.pid, os.WSTOPPED | os.WNOWAIT)
         time.sleep(2)
         p.send_signal(signal.SIGCONT)
-    with open(err, encoding="utf-8") as f:
-        text = f.read()
+    with open(out, encoding="utf-8") as f:
+        return p.returncode, f.read()
+
+
+def test_stopped():
+    """A process that SIGSTOP stops for most of its run: that is no device."""
+    file, document = t.make_file("stopped", MIB), t.path("stopped.json")
+    words = t.xdd_words("-op", "read", "-targets", 1, file, "-reqsize", 4, "-runtime", 2.5, "-jsonout", document)
+    status, text = stopped(words)
     average = xddjson.rows(xddjson.check(document, "-jsonout of a run that was stopped"), "TARGET_AVERAGE")[0]
     found = re.search(r"^xdd: warning: xdd itself was stopped for (\d\.\d+) s \(by a signal, ", text, re.M)
     t.ok(found and 1.8 < float(found.group(1)) < 3, "a stop is told", text)
@@ -419,17 +425,10 @@ def test_stopped():
     # A sweep of one point, which lasts longer than it takes to stop it.
     document = t.path("stopped.sweep.json")
     words = [t.XDD, "sweep", "-op", "read", "-target", file, "-reqsize", "4", "-rounds", "1", "-round", "4", "-jsonout", document]
-    with open(err, "wb") as f, subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=f, stderr=f) as p:
-        xddsys.settle(p, 0.2)
-        p.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, p.pid, os.WSTOPPED | os.WNOWAIT)
-        time.sleep(2)
-        p.send_signal(signal.SIGCONT)
-    with open(err, encoding="utf-8") as f:
-        text = f.read()
+    status, text = stopped(words)
     with open(document, encoding="utf-8") as f:
         findings = json.load(f)["points"][0]["rounds"][0]["findings"]
-    t.ok(p.returncode == 0 and "stopped" in findings and "Finding: xdd itself was stopped for a while" in text,
+    t.ok(status == 0 and "stopped" in findings and "Finding: xdd itself was stopped for a while" in text,
          "a sweep keeps the finding of a round, and shows it", text)
 
 
