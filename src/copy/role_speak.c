@@ -37,17 +37,16 @@ int role_send(struct role *r, enum wire_type type, const void *body, size_t leng
 	return err;
 }
 
-/* The part of the wait for processors that a quota of this host explains. */
-static uint64_t quota_ns(const struct role *r, uint64_t wait_ns)
+/* The time of the data threads in which a quota of this host stopped the process. */
+static uint64_t quota_ns(const struct role *r)
 {
 	const double elapsed_ns = (double)(clock_now_ns() - r->begun_ns);
 	const unsigned threads = r->job->data->n;
 	const uint64_t now_ns = cgroup_throttled_ns();
 	const uint64_t throttled_ns = now_ns > r->throttled_ns ? now_ns - r->throttled_ns : 0;
-	const double ns =
-		cgroup_throttled_share(throttled_ns, elapsed_ns, threads) * elapsed_ns * threads;
 
-	return ns < (double)wait_ns ? (uint64_t)ns : wait_ns;
+	return (uint64_t)(cgroup_throttled_share(throttled_ns, elapsed_ns, threads) * elapsed_ns *
+			  threads);
 }
 
 /* r->lock is held. */
@@ -70,7 +69,7 @@ static void own_counts(struct role *r, struct copy_counts *c)
 {
 	memset(c, 0, sizeof(*c));
 	r->ops->counts(r->arg, c);
-	c->quota_ns = quota_ns(r, c->cpu_wait_ns);
+	c->quota_ns = quota_ns(r);
 	pthread_mutex_lock(&r->lock);
 	c->failed = r->failed;
 	c->warnings = r->warnings;

@@ -36,6 +36,16 @@ static double most(double a, double b)
 	return a > b ? a : b;
 }
 
+/*
+ * A CPU quota stops all threads of a process, and a data thread that sleeps meanwhile waits for
+ * them or for its own turn to run. Other processes of the control group may have used the quota up
+ * while this process had no work: then its data threads miss less than half of that time.
+ */
+static double stopped(const struct copy_shares *s)
+{
+	return s->processor >= s->quota / 2 ? s->quota : 0;
+}
+
 /* The time in which a side held up the copy, by cause, together at most 1. */
 struct parts {
 	double storage, processor, pace;
@@ -49,7 +59,8 @@ struct parts {
 static struct parts parts_of(const struct copy_shares *s)
 {
 	const double work = s->storage + s->network;
-	struct parts p = { .processor = least(most(s->processor, s->checking), 1) };
+	const double processor = most(most(s->processor, s->checking), stopped(s));
+	struct parts p = { .processor = least(processor, 1) };
 	const double running = least(p.processor - s->checking, work);
 
 	if (work > 0) {
@@ -68,7 +79,8 @@ static double sum(const struct parts *p)
 /*
  * As sockets have buffers, the network may also be busy while a side reads or writes. If the source
  * is the faster one, the destination waits in the middle of blocks. If the destination is, the
- * source waits to send while data is on its way, or while the destination is starved.
+ * source waits to send while data is on its way, or while the destination is starved. A destination
+ * that a CPU quota stops is not starved in that time.
  */
 static void measure(double parts[COPY_LIMITS], const struct copy_shares *source,
 		    const struct copy_shares *destination, bool names)
@@ -77,8 +89,8 @@ static void measure(double parts[COPY_LIMITS], const struct copy_shares *source,
 	const double flush = least(destination->flush, 1);
 	/* Through ssh the destination does not tell that it waited. */
 	const double idle = most(1 - sum(&d), 0);
-	const double starved =
-		STARVED_WEIGHT * (least(idle, destination->waiting + d.network) - flush);
+	const double starved = STARVED_WEIGHT * (least(idle, destination->waiting + d.network) -
+						 flush - stopped(destination));
 	const double files = names ? least(source->waiting, most(idle - d.network - flush, 0)) : 0;
 
 	parts[COPY_LIMIT_UNKNOWN] = 0;

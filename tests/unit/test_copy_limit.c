@@ -127,6 +127,36 @@ static void test_processor(void **state)
 	assert_text("the network", shares(1, 98, 0, 0, 1), d, false);
 }
 
+/* The data threads wait for other threads of a process that a quota stops. */
+static void test_quota(void **state)
+{
+	struct copy_shares s = shares(0, 86, 6, 0, 1), d = shares(7, 57, 23, 1, 70);
+	const char *by_quota = "the processor of the destination, which a CPU quota stopped";
+
+	(void)state;
+	/* Without knowledge of a quota, that may also be a destination without data. */
+	assert_text("unclear: the processor of the destination, or the network", s, d, true);
+	/* On idle processors, and beside other work that leaves the group less to be stopped. */
+	d.quota = 0.97;
+	assert_text(by_quota, s, d, true);
+	d.quota = 0.7;
+	assert_text(by_quota, s, d, true);
+	assert_text("the processor of the source, which a CPU quota stopped", d,
+		    shares(1, 1, 98, 0, 1), true);
+	/* Most of the time passes in waits for threads that are stopped. */
+	d = shares(5, 40, 45, 0, 50);
+	d.quota = 0.95;
+	assert_text(by_quota, s, d, true);
+	/* Other processes of the group used the quota up while this one waited for data. */
+	d = shares(1, 1, 96, 0, 10);
+	d.quota = 0.95;
+	assert_text("the network", shares(1, 98, 0, 0, 1), d, false);
+	/* A quota takes a part, and the network the rest. */
+	d = shares(5, 30, 60, 0, 32);
+	d.quota = 0.3;
+	assert_text("the network", shares(1, 98, 0, 0, 1), d, false);
+}
+
 static void test_pace(void **state)
 {
 	(void)state;
@@ -204,6 +234,7 @@ int main(void)
 		cmocka_unit_test(test_processor), cmocka_unit_test(test_pace),
 		cmocka_unit_test(test_files),	  cmocka_unit_test(test_unclear),
 		cmocka_unit_test(test_too_much),  cmocka_unit_test(test_no_verdict),
+		cmocka_unit_test(test_quota),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

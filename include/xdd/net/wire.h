@@ -220,7 +220,7 @@ struct wire_pass {
 	uint64_t pace_ns;     /* for its own pace by request */
 	uint64_t cpu_ns;      /* running on a processor, in any of these times */
 	uint64_t cpu_wait_ns; /* ready to run, and without a processor */
-	uint64_t quota_ns;    /* the part of it that a CPU quota explains */
+	uint64_t quota_ns;    /* in which a CPU quota stopped its control group */
 	uint64_t transit_ns;  /* source: data was on its way to a peer that had room for it */
 	char error[WIRE_MAX_TEXT_BYTES]; /* of the first that failed, one line; "": none */
 };

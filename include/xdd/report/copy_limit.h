@@ -20,7 +20,7 @@ struct copy_shares {
 	double checking;  /* digests */
 	double pace;	  /* its own pace by request: no operation was due */
 	double processor; /* running, or ready to run and without a processor */
-	double quota;	  /* the part of `processor` in which a CPU quota stopped it */
+	double quota;	  /* a CPU quota stopped the control group of its threads */
 	double transit; /* of a source: data was on its way to a destination that had room for it */
 	double flush;	/* of the one thread that flushes and renames; else 0 */
 };

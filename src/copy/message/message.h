@@ -353,7 +353,7 @@ struct copy_counts {
 	uint64_t status;	 /* exit status of this side so far */
 	uint64_t cpu_ns;	 /* data threads: running on a processor */
 	uint64_t cpu_wait_ns;	 /* the same: ready to run, and without a processor */
-	uint64_t quota_ns;	 /* the part of it that a CPU quota explains */
+	uint64_t quota_ns;	 /* in which a CPU quota stopped its control group */
 	uint64_t transit_ns;	 /* source: data was on its way to a peer that had room for it */
 };
 size_t copy_encode_counts(const struct copy_counts *b, uint8_t *out, size_t room);

@@ -126,7 +126,6 @@ static void add_processor(struct wire_pass *own, const struct target *t, const s
 {
 	const uint64_t throttled_ns = since(cgroup_throttled_ns(), t->endtoend->throttled_ns);
 	const uint32_t n = t->plan->qthreads;
-	uint64_t quota_ns;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct qthread *q = &t->qthreads[i];
@@ -136,9 +135,9 @@ static void add_processor(struct wire_pass *own, const struct target *t, const s
 		own->cpu_ns += cpu.user_ns + cpu.sys_ns;
 		own->cpu_wait_ns += cputime_waited(q, all->first_issue_ns, all->last_done_ns, cpu);
 	}
-	quota_ns = (uint64_t)(cgroup_throttled_share(throttled_ns, (double)own->elapsed_ns, n) *
-			      (double)own->elapsed_ns * n);
-	own->quota_ns = quota_ns < own->cpu_wait_ns ? quota_ns : own->cpu_wait_ns;
+	own->quota_ns =
+		(uint64_t)(cgroup_throttled_share(throttled_ns, (double)own->elapsed_ns, n) *
+			   (double)own->elapsed_ns * n);
 }
 
 static void summarize(const struct target *t, struct wire_pass *own)
