@@ -225,14 +225,18 @@ def control_group(*choices):
             continue
         try:
             for name, value in settings.items():
-                with open(os.path.join(group, name), "w", encoding="ascii") as f:
+                # Creates no file where another file system is mounted.
+                with open(os.open(os.path.join(group, name), os.O_WRONLY), "w", encoding="ascii") as f:
                     f.write(str(value))
-            yield ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', group]
-            return
-        except (FileNotFoundError, PermissionError) as e:
+        except OSError as e:
             _cannot("%s: %s" % (group, e.strerror))
+            os.rmdir(group)
+            continue
+        try:
+            yield ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', group]
         finally:
             os.rmdir(group)
+        return
     yield None
 
 
