@@ -61,7 +61,7 @@ gone() {
 		grep -E '^(src|include|tests|doc|contrib)/[a-z0-9_./-]*[.][a-z]+$' |
 		while read -r path; do
 			case $path in
-			*.new | tests/lib/example_*.c) ;;
+			*.new | *.so | tests/lib/example_*.c) ;;
 			*) [ -f "$path" ] || echo "$path" ;;
 			esac
 		done

@@ -27,6 +27,10 @@ import messages as m
 
 XDD = os.environ.get("XDD") or sys.exit("XDD must name the xdd binary; \"make check\" sets it")
 TIMEOUT = 300
+# Kinds of sanitizers of the build, and the library of virtual_time().
+XDD_SANITIZERS = os.environ.get("XDD_SANITIZERS", "")
+CLOCK = os.path.join(os.environ.get("TOP_BUILDDIR", "."), "tests", "lib", "clock.so")
+_virtual = False
 # The engine that runs are to have, in the words of -ioengine; a test may be run once for each.
 ENGINE = os.environ.get("XDD_TEST_ENGINE", "")
 # Warnings that a test may tolerate, see tolerate(): patterns of the first part of the line.
@@ -239,12 +243,53 @@ def check_warnings(run, warns, tolerated):
         ok(False, "the warnings of the next result's command", "%s\n%s" % ("\n".join(wrong), run))
 
 
-def command(args, timeout=TIMEOUT, env=None, cwd=None, warns=(), tolerate=(), **kwargs):
+def virtual_time():
+    """
+    From here on the commands of this test run in virtual time (tests/lib/clock.c): a wait takes no time, a run is the same
+    each time, and Run.seconds is exact. `at` of a command is what happens when, by seconds: a signal, or "+SECONDS" for a
+    process that stands still for so long. `step` lets work take time: so many nanoseconds for each reading of the clock.
+    `device` is a law for files: "part-of-name 1000000,2000000 [servers]" (ns), "... exponential:1000000", "... hang:7,1000".
+    `real=True` keeps a command in real time.
+    """
+    global _virtual
+    if XDD_SANITIZERS == "thread":
+        skip_all("one thread runs at a time in virtual time: nothing for the thread sanitizer to find")
+    _virtual = True
+
+
+def clock_environment(at=None, step=None, device=None):
+    """The environment of a process in virtual time, which begins with it; see virtual_time()."""
+    clock = path("clock")
+    if os.path.exists(clock):
+        os.unlink(clock)
+    env = {"LD_PRELOAD": CLOCK, "XDD_CLOCK_FILE": clock, "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"}
+    if at:
+        env["XDD_CLOCK_DO"] = ",".join("%s@%s" % (what if isinstance(what, str) else int(what), when)
+                                       for when, what in sorted(at.items()))
+    if step:
+        env["XDD_CLOCK_STEP_NS"] = str(step)
+    if device:
+        env["XDD_CLOCK_DEVICE"] = device
+    return env
+
+
+def clock_seconds():
+    """How much time has passed in the last process in virtual time, and in those it has started."""
+    with open(path("clock"), "rb") as f:
+        return int.from_bytes(f.read(8), sys.byteorder) / 1e9 - 1000
+
+
+def command(args, timeout=TIMEOUT, env=None, cwd=None, warns=(), tolerate=(), at=None, step=None, device=None, real=False,
+            **kwargs):
     """
     Run any command; bounded in time. A command that outlasts it has status "timeout". A warning of xdd is a failure
     unless `warns` expects it, which must occur then, or it is tolerated: here, or by tolerate() for the whole test.
+    `at`, `step`, `device` and `real`: see virtual_time().
     """
     full = dict(os.environ, LC_ALL="C")
+    virtual = _virtual and not real and args[0] == XDD
+    if virtual:
+        full.update(clock_environment(at, step, device))
     full.update(env or {})
     begin = time.monotonic()
     # A session of its own, so that what the command has started ends with it.
@@ -262,7 +307,7 @@ def command(args, timeout=TIMEOUT, env=None, cwd=None, warns=(), tolerate=(), **
         raise
     run = Run(args, status, (out or b"").decode(errors="replace"), (err or b"").decode(errors="replace"))
     check_warnings(run, warns, (tolerate,) if isinstance(tolerate, str) else tolerate)
-    run.seconds = time.monotonic() - begin
+    run.seconds = clock_seconds() if virtual else time.monotonic() - begin
     return run
 
 
