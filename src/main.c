@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "xdd/base/hold.h"
 #include "xdd/base/log.h"
 #include "xdd/base/status.h"
 #include "xdd/commands/command.h"
@@ -51,5 +52,7 @@ int main(int argc, char **argv)
 	 * fails with EFBIG.
 	 */
 	signal(SIGXFSZ, SIG_IGN);
+	if (hold_start())
+		return XDD_BAD_ARGUMENT;
 	return command->main(argc - words, argv + words);
 }

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "xdd/base/hold.h"
 #include "xdd/base/nstime.h"
 
 /* A pipe that poll() calls writable has room for this much, which is written at once. */
@@ -99,6 +100,9 @@ static int wait_for_room(int fd)
 {
 	uint64_t begin = clock_kernel_ns(), now = begin;
 
+	if (has_room(fd, 0))
+		return 0;
+	hold(HOLD_OUTPUT_FULL);
 	while (!has_room(fd, 0)) {
 		uint64_t until = deadline(begin), left = until > now ? until - now : 0;
 

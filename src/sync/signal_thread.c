@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "xdd/base/debug.h"
+#include "xdd/base/hold.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/outwait.h"
 #include "xdd/base/status.h"
@@ -132,6 +133,7 @@ static void *signal_main(void *arg)
 			s->late(s->arg);
 		} else if (sig == SIGUSR1) {
 			s->progress(s->arg);
+			hold(HOLD_SIGNAL_TAKEN);
 		} else if (first) {
 			first = false;
 			set_of_others(s, &set);
@@ -139,6 +141,7 @@ static void *signal_main(void *arg)
 			if (s->late)
 				late_ns = clock_kernel_ns() + s->late_ns;
 			s->first(s->arg, sig);
+			hold(HOLD_SIGNAL_TAKEN);
 		}
 	}
 	debug_line(DEBUG_TASK, "signals: thread %d ends", gettid());
@@ -159,6 +162,8 @@ int signal_thread_start(struct signal_thread *s)
 	err = pthread_create(&s->thread, NULL, signal_main, s);
 	if (err)
 		pthread_sigmask(SIG_SETMASK, &old, NULL);
+	else
+		hold(HOLD_SIGNALS_READY);
 	return -err;
 }
 

@@ -85,6 +85,15 @@ undocumented() {
 	done
 }
 
+# holds: names of hold points that the table of doc/design.md lacks, with underscores for blanks.
+holds() {
+	sed -n 's/^	\[HOLD_[A-Z_]*\] = "\(.*\)",$/\1/p' src/base/hold.c | while read -r name; do
+		awk -v name="$name" -F ' *[|] *' '
+			$1 == "" && ", " $2 ", " ~ ", " name ", " { found = 1 }
+			END { exit !found }' doc/design.md || echo "$name" | tr ' ' '_'
+	done
+}
+
 result "sources in src" "$(found src -name '*.[ch]' | unnamed '')" "not in Makefile.am"
 result "headers in include" "$(found include -name '*.h' | unnamed '')" "not in Makefile.am"
 result "unit tests" "$(found tests/unit -name 'test_*.c' | unnamed .c)" "not in xdd_unit_tests"
@@ -94,6 +103,7 @@ result "helpers of the tests" "$(helpers | unnamed '')" "not in Makefile.am"
 result "documents" "$(found doc -name '*.md' | unnamed '')" "not in Makefile.am"
 result "what Makefile.am names is there" "$(gone)" "missing"
 result "files and tests that doc/design.md names" "$(undocumented)" "missing"
+result "hold points that doc/design.md names" "$(holds)" "missing"
 result "tests can be executed" \
 	"$(found tests/func '(' -name '*.sh' -o -name '*.py' ')' ! -perm -u+x)" "not executable"
 

@@ -14,6 +14,7 @@
 #include "copy/destination/commit_state.h"
 #include "copy/destination/stale.h"
 #include "xdd/base/bytes.h"
+#include "xdd/base/hold.h"
 #include "xdd/sync/thread.h"
 
 /* ---- journal ---- */
@@ -50,15 +51,18 @@ static int create_journal(struct commit *c)
 
 int commit_journal(struct commit *c)
 {
+	bool created = false;
 	int err;
 
 	pthread_mutex_lock(&c->journal_lock);
 	if (!c->journal_tried) {
 		c->journal_tried = true;
-		create_journal(c);
+		created = create_journal(c) == 0;
 	}
 	err = c->journal.fd >= 0 ? 0 : -EROFS;
 	pthread_mutex_unlock(&c->journal_lock);
+	if (created)
+		hold(HOLD_JOURNAL_CREATED);
 	return err;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "copy/destination/commit_state.h"
+#include "xdd/base/hold.h"
 #include "xdd/base/nstime.h"
 
 #define RECORD_NS NS_PER_SEC
@@ -167,8 +168,10 @@ static void record_all(struct commit *c)
 		extents_clear(&x);
 		any = true;
 	}
-	if (any)
+	if (any) {
 		commit_flush_journal(c);
+		hold(HOLD_RANGE_DURABLE);
+	}
 }
 
 /* ---- ends ---- */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "copy/destination/commit_state.h"
+#include "xdd/base/hold.h"
 #include "xdd/base/nstime.h"
 #include "xdd/sys/clock.h"
 
@@ -130,7 +131,7 @@ static void name_file(struct commit *c, struct near *d, struct commit_file *f)
 	close_file(f);
 }
 
-static void rename_file(struct commit *c, struct near *d, struct commit_file *f)
+static void give_name(struct commit *c, struct near *d, struct commit_file *f)
 {
 	char name[COPY_TEMPORARY_SIZE];
 	int fd;
@@ -156,8 +157,11 @@ void commit_rename_all(struct commit *c, struct commit_list *l)
 {
 	struct near d = { .node = NULL };
 
-	for (struct commit_file *f = l->head; f; f = f->next)
-		rename_file(c, &d, f);
+	for (struct commit_file *f = l->head; f; f = f->next) {
+		hold(HOLD_BEFORE_RENAME);
+		give_name(c, &d, f);
+		hold(HOLD_AFTER_RENAME);
+	}
 	leave(c, &d);
 }
 

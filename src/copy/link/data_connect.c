@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 
 #include "copy/link/data_terms.h"
+#include "xdd/base/hold.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/printable.h"
 #include "xdd/sync/event.h"
@@ -112,6 +113,7 @@ static int receive_welcome(struct attempt *a, struct connection *c, struct wire_
 	    wire_decode_hello(body, (size_t)h.length, &hello) != WIRE_OK ||
 	    !data_hello_is_right(&hello, a->to->terms))
 		return no_welcome(a, -EBADMSG);
+	hold(HOLD_WELCOME_RECEIVED);
 	return 0;
 }
 

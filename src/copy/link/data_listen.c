@@ -13,6 +13,7 @@
 
 #include "copy/link/data_terms.h"
 #include "copy/link/ports.h"
+#include "xdd/base/hold.h"
 #include "xdd/base/nstime.h"
 #include "xdd/net/listener.h"
 #include "xdd/sync/event.h"
@@ -67,6 +68,7 @@ static bool take(struct data_listener *l, const struct listener_guest *g, struct
 		wire_key_free(key);
 		return false;
 	}
+	hold(HOLD_WELCOME_SENT);
 	l->links[number] = link_on_connection(g->connection, key, number);
 	if (l->links[number] && atomic_fetch_add(&l->arrived, 1) + 1 == l->expected)
 		listener_set_quiet(l->listener, true);

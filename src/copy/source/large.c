@@ -13,6 +13,7 @@
 #include "copy/source/read.h"
 #include "copy/source/settle.h"
 #include "copy/source/work.h"
+#include "xdd/base/hold.h"
 #include "xdd/sys/clock.h"
 
 /* Blocks whose digests travel in one message. */
@@ -130,8 +131,10 @@ static int send_message(struct data_thread *d, struct wire_header *h, const void
 	count_add(&d->counts.checking_ns, ns[0]);
 	count_add(&d->counts.network_ns, ns[1]);
 	cpu_use_add(&d->cpu, &d->s->cpu);
-	if (!err)
+	if (!err) {
 		count_add(&d->counts.moved_bytes, size);
+		hold(HOLD_BLOCK_SENT);
+	}
 	return err;
 }
 

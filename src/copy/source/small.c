@@ -14,6 +14,7 @@
 
 #include "copy/source/settle.h"
 #include "copy/source/work.h"
+#include "xdd/base/hold.h"
 #include "xdd/base/printable.h"
 #include "xdd/sys/clock.h"
 
@@ -174,6 +175,7 @@ static int send_bundle(struct bundle *b)
 		count_add(&counts->moved_bytes, b->used);
 		count_add(&counts->files, b->files);
 		count_add(&counts->bytes, b->bytes);
+		hold(HOLD_BLOCK_SENT);
 	}
 	b->used = 0;
 	b->files = b->bytes = 0;

@@ -16,6 +16,7 @@
 #include "run/issue/issue.h"
 #include "run/issue/retry_flush.h"
 #include "run/target/data.h"
+#include "xdd/base/hold.h"
 #include "xdd/base/log.h"
 
 /*
@@ -348,6 +349,8 @@ static ALWAYS_INLINE void submit(struct flight *f, unsigned extras)
 		net_issue(f, req);
 	f->now_ns = req->issue_ns;
 	f->outstanding++;
+	if (wants(extras, EXTRA_HOLD))
+		hold_operation(req->op);
 	err = t->engine->submit(q->ctx, req);
 	if (extras & EXTRA_SYNC) {
 		f->now_ns = clock_now_ns();

@@ -25,6 +25,7 @@
 #include "run/run_state.h"
 #include "run/target.h"
 #include "run/target/failures.h"
+#include "xdd/base/hold.h"
 #include "xdd/io/access.h"
 #include "xdd/io/engine.h"
 #include "xdd/stat/counters.h"
@@ -61,6 +62,7 @@ enum issue_extra {
 	EXTRA_RECEIVE = 1 << 17,    /* its destination */
 	EXTRA_WARM = 1 << 18,	    /* the pass begins with a warm-up */
 	EXTRA_WARM_LIMIT = 1 << 19, /* which puts off the time limit: warmup_end_ns() */
+	EXTRA_HOLD = 1 << 20,	    /* a test holds an operation */
 	EXTRA_NET = EXTRA_SEND | EXTRA_RECEIVE,
 	EXTRA_SERIAL = EXTRA_LOCK | EXTRA_SYNC | EXTRA_ALONE,
 };
@@ -88,6 +90,7 @@ static inline unsigned issue_extras(const struct qthread *q)
 	       (q->transfer ? (t->endtoend->sends ? EXTRA_SEND : EXTRA_RECEIVE) : 0) |
 	       (plan_warms_up(t->plan) ? EXTRA_WARM : 0) |
 	       (t->plan->warmup_ops && t->plan->time_limit_ns ? EXTRA_WARM_LIMIT : 0) |
+	       (hold_wants(HOLD_OPERATION) ? EXTRA_HOLD : 0) |
 	       (!plan_queues(t->plan)		 ? EXTRA_SYNC :
 		t->run->needs & FIGURES_OVERHEAD ? EXTRA_OVERHEAD :
 						   0);

@@ -29,6 +29,7 @@
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/base/debug.h"
+#include "xdd/base/hold.h"
 #include "xdd/base/log.h"
 #include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
@@ -356,6 +357,7 @@ static bool collect_pass(struct manager *m, struct pass_result **slots)
 	if (m->keep_series && series_add(&m->series, &m->together, !m->together.partial))
 		log_error("the statistics leave out pass %" PRIu64 ": %s", m->together.pass,
 			  strerror(ENOMEM));
+	hold(HOLD_PASS_ENDED);
 	return true;
 }
 
@@ -562,6 +564,7 @@ void *results_main(void *arg)
 	/* Another group may count from less. */
 	m.throttled_ns = throttled_ns > m.throttled_ns ? throttled_ns - m.throttled_ns : 0;
 	manager_write_end(&m);
+	hold(HOLD_RESULTS_WRITTEN);
 	deskew_destroy(&m.deskew);
 	start_skew_free(m.start_skew);
 	for (size_t i = 0; m.sums && i < run->plan->n_targets; i++) {

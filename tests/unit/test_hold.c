@@ -1,0 +1,170 @@
+/*
+ * Hold points: src/base/hold.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "xdd/base/hold.h"
+
+#define LIMIT_MS 60000
+
+static struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+static int start(const char *points)
+{
+	char value[256];
+
+	snprintf(value, sizeof(value), "%s@%s", points, address.sun_path);
+	setenv("XDD_TEST_HOLD", value, 1);
+	hold_points = 0;
+	return hold_start();
+}
+
+static void test_none(void **state)
+{
+	(void)state;
+	unsetenv("XDD_TEST_HOLD");
+	assert_int_equal(hold_start(), 0);
+	for (int i = 0; i < HOLD_POINTS; i++)
+		assert_false(hold_wants((enum hold_point)i));
+	hold(HOLD_SIGNALS_READY);
+}
+
+static void test_refused(void **state)
+{
+	static const char *const wrong[] = {
+		"no such point",
+		"operation:",
+		"operation:x",
+		"operation:1x",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(start(wrong[i]), -EINVAL);
+	setenv("XDD_TEST_HOLD", "signals ready", 1);
+	assert_int_equal(hold_start(), -EINVAL);
+}
+
+static int listen_there(void)
+{
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 8), 0);
+	return fd;
+}
+
+/* A connection whose line is `expected`. */
+static int accept_line(int listener, const char *expected)
+{
+	char line[80] = { 0 }, whole[100];
+	struct pollfd look = { .fd = listener, .events = POLLIN };
+	int fd;
+
+	assert_int_equal(poll(&look, 1, LIMIT_MS), 1);
+	fd = accept(listener, NULL, NULL);
+	assert_true(fd >= 0);
+	assert_true(recv(fd, line, sizeof(line) - 1, 0) > 0);
+	snprintf(whole, sizeof(whole), "%s\t%d\n", expected, getpid());
+	assert_string_equal(line, whole);
+	return fd;
+}
+
+static atomic_int passed;
+
+static void *pass_points(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 5; i++) {
+		hold(HOLD_BLOCK_SENT);
+		hold_operation((uint64_t)i);
+		atomic_store(&passed, i + 1);
+	}
+	return NULL;
+}
+
+static void test_held(void **state)
+{
+	const int listener = listen_there();
+	pthread_t thread;
+	int fd;
+
+	(void)state;
+	assert_int_equal(start("block sent:2,operation:3"), 0);
+	assert_false(hold_wants(HOLD_SIGNALS_READY));
+	assert_int_equal(pthread_create(&thread, NULL, pass_points, NULL), 0);
+	fd = accept_line(listener, "block sent\t2");
+	assert_int_equal(atomic_load(&passed), 1);
+	/* Bytes of the test do not end the wait. */
+	assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), 1);
+	close(fd);
+	fd = accept_line(listener, "operation\t3");
+	assert_int_equal(atomic_load(&passed), 3);
+	close(fd);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(atomic_load(&passed), 5);
+	close(listener);
+	unlink(address.sun_path);
+}
+
+static void *pass_each(void *arg)
+{
+	(void)arg;
+	hold(HOLD_AFTER_RENAME);
+	hold(HOLD_AFTER_RENAME);
+	return NULL;
+}
+
+static void test_each_time(void **state)
+{
+	const int listener = listen_there();
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(start("after rename"), 0);
+	assert_int_equal(pthread_create(&thread, NULL, pass_each, NULL), 0);
+	close(accept_line(listener, "after rename\t1"));
+	close(accept_line(listener, "after rename\t2"));
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	/* After the test has ended, no thread waits. */
+	close(listener);
+	hold(HOLD_AFTER_RENAME);
+	unlink(address.sun_path);
+	hold(HOLD_AFTER_RENAME);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_each_time),
+	};
+	char directory[] = "/tmp/xddtest.hold.XXXXXX";
+	int failed;
+
+	if (!mkdtemp(directory))
+		return 1;
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", directory);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	rmdir(directory);
+	return failed;
+}
