@@ -2,7 +2,6 @@
 """
 Signals while the reader of an output stalls, at the very start, and between the last operation and the end.
 """
-import fcntl
 import os
 import signal
 import subprocess
@@ -10,12 +9,13 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddhold
 import xddjson as j
 import xddstall
-import xddsys as s
 import xddtest as t
 
 LIMIT_S = 40     # for what hangs otherwise
+SAME_SIGNAL_S = 0.1     # a signal this soon after the first one is part of it
 NOOP = ["-op", "noop", "-targets", 1, "null"]
 
 
@@ -48,20 +48,16 @@ def test_stalled():
     runs = []
     for n, (what, words, fifo, streams) in enumerate(stalled_runs()):
         pipe, document = xddstall.Stalled(fifo), t.path("stalled.%d.json" % n)
-        p = subprocess.Popen(t.xdd_words(*NOOP, "-numreqs", 100, "-passes", 3, *words, "-jsonout", document),
-                             stdin=subprocess.DEVNULL,
-                             **{name: pipe.w if name in streams else subprocess.DEVNULL for name in ("stdout", "stderr")})
+        with xddhold.at("output full:1") as h:
+            p = subprocess.Popen(t.xdd_words(*NOOP, "-numreqs", 100, "-passes", 3, *words, "-jsonout", document),
+                                 stdin=subprocess.DEVNULL, env=h.env,
+                                 **{name: pipe.w if name in streams else subprocess.DEVNULL for name in ("stdout", "stderr")})
+            h.wait(p)
+            p.send_signal(signal.SIGTERM)
         runs.append((what, p, pipe, document))
     for what, p, pipe, document in runs:
-        s.settle(p, 0, qthreads=0)
-    time.sleep(0.5)
-    waits = [p.poll() is None for what, p, pipe, document in runs]
-    for what, p, pipe, document in runs:
-        if p.poll() is None:
-            p.send_signal(signal.SIGTERM)
-    for waited, (what, p, pipe, document) in zip(waits, runs):
         title = "SIGTERM, and no process reads " + what
-        t.equal((waited, wait(p)), (True, 5), title + ": status 5")
+        t.equal(wait(p), 5, title + ": status 5")
         d = j.check(document, title)
         t.equal(d and (d["end"], d["status"], d["partial"]), ("canceled", 5, True), title + ": the document says so")
         pipe.close()
@@ -71,36 +67,31 @@ def test_stalled_document():
     """The document itself: the status is that of other outputs that are cut, and no error of the device."""
     fifo = t.path("stalled-document")
     pipe = xddstall.Stalled(fifo)
-    p = subprocess.Popen(t.xdd_words(*NOOP, "-numreqs", 100, "-jsonout", fifo), stdin=subprocess.DEVNULL,
-                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    s.settle(p, 0.3, qthreads=0)
-    waits = p.poll() is None
-    p.send_signal(signal.SIGTERM)
-    t.equal((waits, wait(p)), (True, 5), "SIGTERM, and no process reads -jsonout: status 5")
+    with xddhold.at("output full:1") as h:
+        p = subprocess.Popen(t.xdd_words(*NOOP, "-numreqs", 100, "-jsonout", fifo), stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=h.env)
+        h.wait(p)
+        p.send_signal(signal.SIGTERM)
+    t.equal(wait(p), 5, "SIGTERM, and no process reads -jsonout: status 5")
     pipe.close()
 
 
 def test_second():
-    """With operations that hang a single signal ends nothing for three seconds; the second does at once."""
-    env = s.faults("hang", file="hangs")
-    if env is None:
-        return t.skip("a second signal, and no process reads stderr", s.sys_why())
-
-    def end_at_once():
-        pipe, document = xddstall.Stalled(), t.path("second.%d.json" % time.monotonic_ns())
-        p = subprocess.Popen(t.xdd_words("-op", "read", "-targets", 1, t.make_file("hangs", 1 << 20), "-reqsize", 4, "-numreqs", 8,
-                                         "-heartbeat", 0.05, "-jsonout", document),
-                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=pipe.w, env=dict(os.environ, **env))
-        s.settle(p, 0.3)
+    """With an operation that hangs a single signal ends nothing for three seconds; the second does at once."""
+    pipe, document = xddstall.Stalled(), t.path("second.json")
+    with xddhold.at("operation:0", "signal taken") as h:
+        p = subprocess.Popen(t.xdd_words(*NOOP, "-numreqs", 8, "-heartbeat", 0.05, "-jsonout", document),
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=pipe.w, env=h.env)
+        h.wait(p)
         # A progress line that finds no room must not keep the thread from the signals that follow.
-        for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGTERM):
+        for number in (signal.SIGUSR1, signal.SIGTERM):
             p.send_signal(number)
-            time.sleep(0.4)
+            h.wait(p).go()
+        time.sleep(SAME_SIGNAL_S)
+        p.send_signal(signal.SIGTERM)
         status = wait(p)
-        pipe.close()
-        return status == 5 and not os.path.exists(document), status
-    good, status = t.again(end_at_once)
-    t.ok(good, "a second signal, and no process reads stderr: it ends at once", status)
+    pipe.close()
+    t.equal((status, os.path.exists(document)), (5, False), "a second signal, and no process reads stderr: it ends at once")
 
 
 def test_progress_early():
@@ -108,10 +99,9 @@ def test_progress_early():
     setup = t.path("setup")
     os.mkfifo(setup)
     p = subprocess.Popen([t.XDD, "-setup", setup], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    # Returns when xdd has opened it.
     w = os.open(setup, os.O_WRONLY)
-    for _ in range(3):
-        p.send_signal(signal.SIGUSR1)
-        time.sleep(0.05)
+    p.send_signal(signal.SIGUSR1)
     if p.poll() is None:
         os.write(w, b"-op noop\n-targets 1 null\n-numreqs 5\n")
     os.close(w)
@@ -119,34 +109,42 @@ def test_progress_early():
 
 
 def test_at_the_end():
-    """A signal while the last results are written: status and document say the same, whatever that is."""
-    name, document = t.path("last"), t.path("last.json")
-    fifo = name + ".target.0000.csv"
-    pipe = xddstall.Stalled(fifo, full=False)
-    p = subprocess.Popen(t.xdd_words(*NOOP, "-numreqs", 2000, "-ts", "detailed", "output", name, "-jsonout", document),
-                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    end = time.monotonic() + LIMIT_S
-    while p.poll() is None and time.monotonic() < end and not queued(pipe.r):
-        time.sleep(0.01)
-    time.sleep(0.1)
-    p.send_signal(signal.SIGTERM)
-    time.sleep(0.2)
-    os.close(pipe.w)
-    os.set_blocking(pipe.r, True)
-    while os.read(pipe.r, 1 << 16):
-        pass
-    os.close(pipe.r)
+    """A signal after the last operation: status and document say the same."""
+    document = t.path("last.json")
+    with xddhold.at("results written", "signal taken") as h:
+        p = subprocess.Popen(t.xdd_words(*NOOP, "-numreqs", 2000, "-jsonout", document), stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, env=h.env)
+        h.wait(p)
+        p.send_signal(signal.SIGTERM)
+        h.wait(p)
     status = wait(p)
-    d = j.check(document, "a signal after the last operation")
-    t.ok(d and d["status"] == status and (d["end"], d["partial"]) == (("canceled", True) if status == 5 else ("normal", False)) and
-         status in (0, 5), "a signal after the last operation: status and document agree",
-         (status, d and (d["status"], d["end"], d["partial"])))
+    d = j.check(document, "a signal after the results")
+    t.equal((status, d and (d["status"], d["end"], d["partial"])), (0, (0, "normal", False)),
+            "a signal after the results: status and document agree")
 
 
-def queued(fd):
-    """Bytes that wait in a pipe."""
-    return int.from_bytes(fcntl.ioctl(fd, 0x541b, b"\0\0\0\0"), sys.byteorder)  # FIONREAD
+def test_in_the_last_output():
+    """A signal while the last output waits for its reader, who then goes on to read."""
+    name, document = t.path("output"), t.path("output.json")
+    pipe = xddstall.Stalled(name + ".target.0000.csv", full=False)
+    with xddhold.at("output full:1", "signal taken") as h:
+        p = subprocess.Popen(t.xdd_words(*NOOP, "-numreqs", 2000, "-ts", "detailed", "output", name, "-jsonout", document),
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=h.env)
+        h.wait(p)
+        p.send_signal(signal.SIGTERM)
+        h.wait(p)
+        os.close(pipe.w)
+        h.go()
+        os.set_blocking(pipe.r, True)
+        while os.read(pipe.r, 1 << 16):
+            pass
+        os.close(pipe.r)
+    status = wait(p)
+    d = j.check(document, "a signal in the last output")
+    t.equal((status, d and (d["status"], d["end"], d["partial"])), (0, (0, "normal", False)),
+            "a signal in the last output: status and document agree")
 
 
-t.run(test_stalled, test_stalled_document, test_second, test_progress_early, test_at_the_end)
+t.run(test_stalled, test_stalled_document, test_second, test_progress_early, test_at_the_end,
+      test_in_the_last_output)
 t.done()
