@@ -1,0 +1,524 @@
+#!/usr/bin/env python3
+"""
+mutate.py [OPTION...] [PATH...]: change one place of a C file at a time, and see whether the tests of the file fail.
+
+"make mutate MUTATE='OPTION... PATH...'" calls it in the build directory, with its unit tests built. PATH is a file or
+directory below src, all of src by default. A mutant is compiled in a temporary directory, its object is linked before
+the library of the build into the tests that belong to the file, and these run one after another until one fails:
+neither the source tree nor the objects of the build change.
+
+Tests that belong to a file:
+  - unit tests that call it, from their symbols: those that call it directly, or else through the fewest files between;
+    those with the name of the file come first, then those that call the fewest other files;
+  - functional tests that share a name with it (sweep_journal.c: sweep.py), or that FUNCTIONAL names.
+A test that fails or takes too long without a mutant is left out, and reported.
+
+Results of a mutant: "killed" by a test that fails, "times out" if a test does not end, which counts as killed, "survived",
+"same code" if the compiler makes the same object of it, or "no mutant" if it does not compile.
+"""
+import argparse
+import bisect
+import collections
+import os
+import random
+import re
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = os.environ.get("TOP_SRCDIR") or sys.exit("TOP_SRCDIR must name the source tree; \"make mutate\" sets it")
+BUILD = os.environ.get("TOP_BUILDDIR") or sys.exit("TOP_BUILDDIR must name the build; \"make mutate\" sets it")
+
+# Files whose results only a run shows, where no name says which: functional tests below tests/func.
+FUNCTIONAL = {
+    "src/commands/fio": ["fiojob"],
+    "src/commands/run": ["jsonout", "person"],
+    "src/io/engine": ["engines"],
+    "src/io/guard": ["guard", "guard_names"],
+    "src/io/tag": ["verify"],
+    "src/io/verify": ["verify"],
+    "src/plan/": ["options", "badinput", "badinput_files"],
+    "src/report/page/": ["report"],
+    "src/report/": ["jsonout", "person", "arithmetic"],
+    "src/run/": ["arithmetic", "errors", "order"],
+}
+
+# A test may take this many times as long as without a mutant, and this long at least, before it counts as hanging.
+TIMES = 5
+LEAST_S = 10
+
+# Of its memory: a mutant may ask for any amount.
+MEMORY = 16 << 30
+
+BINARY = {
+    "<": ("<=", ">="), "<=": ("<", ">"), ">": (">=", "<="), ">=": (">", "<"), "==": ("!=",), "!=": ("==",),
+    "&&": ("||",), "||": ("&&",), "+": ("-",), "-": ("+",), "*": ("/",), "/": ("*",), "%": ("*",),
+    "&": ("|",), "|": ("&",), "<<": (">>",), ">>": ("<<",),
+    "+=": ("-=", "="), "-=": ("+=", "="), "|=": ("&=", "="), "&=": ("|=", "="),
+}
+OTHER = {"++": "--", "--": "++", "true": "false", "false": "true"}
+TOKEN = re.compile(r"[A-Za-z_]\w*|0[xX][0-9a-fA-F]+[uUlL]*|\d[\w.]*|->|\+\+|--|<<=|>>=|[-+*/%&|^<>=!]=|&&|\|\||<<|>>|\S")
+TYPES = re.compile(r"(struct|union|enum|const|static|unsigned|signed|volatile|_Atomic|typedef|extern)\b|\w+\s+\**\w")
+NO_STATEMENT = {"if", "for", "while", "do", "switch", "return", "case", "default", "else"}
+
+Mutant = collections.namedtuple("Mutant", "path line function rule begin end text")
+
+
+# ---- mutants of a file ---------------------------------------------------------------------------
+
+def blank(match):
+    return re.sub(r"[^\n]", " ", match.group())
+
+
+def code_of(text):
+    """The text with comments and preprocessor lines as blanks, and the contents of strings as "x"; positions stay."""
+    text = re.sub(r"/\*.*?\*/", blank, text, flags=re.S)
+    text = re.sub(r"(?m)^#(?:[^\n]*\\\n)*[^\n]*", blank, text)
+    return re.sub(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'",
+                  lambda m: m.group()[0] + "x" * (len(m.group()) - 2) + m.group()[0], text)
+
+
+def functions_of(code):
+    """(name, begin, end) of the bodies: in this tree a body begins and ends at the left margin."""
+    for begin in re.finditer(r"(?m)^\{", code):
+        end = code.find("\n}", begin.start())
+        head = re.split(r"\n\}|;|\n\n", code[:begin.start()].rstrip())[-1]
+        name = re.search(r"(\w+)\(", head)
+        if end > 0 and name:
+            yield name.group(1), begin.start(), end
+
+
+class Body:
+    """The tokens of one function."""
+
+    def __init__(self, code, begin, end):
+        self.code = code
+        matches = list(TOKEN.finditer(code, begin + 1, end))
+        self.words = [m.group() for m in matches]
+        self.begins = [m.start() for m in matches]
+        self.ends = [m.end() for m in matches]
+        self.pairs, stack = {}, []
+        for i, word in enumerate(self.words):
+            if word in "([{":
+                stack.append(i)
+            elif word in ")]}" and stack:
+                self.pairs[i] = stack.pop()
+                self.pairs[self.pairs[i]] = i
+
+    def spaced(self, i):
+        """clang-format has blanks around binary operators only."""
+        begin, end = self.begins[i], self.ends[i]
+        return self.code[begin - 1].isspace() and self.code[end:end + 1].isspace() and i > 0
+
+    def begins_statement(self, i):
+        before = self.words[i - 1] if i else "{"
+        if before == ")":
+            opened = self.pairs.get(i - 1, 0)
+            return opened > 0 and self.words[opened - 1] in ("if", "for", "while", "switch")
+        return (before in (";", "{", "}", "else") or self.ends_label(i - 1)) and not self.in_parentheses(i)
+
+    def ends_label(self, i):
+        """The colon of a label, and not the one of a condition?"""
+        if self.words[i] != ":":
+            return False
+        first = i
+        while first > 0 and self.words[first - 1] not in (";", "{", "}"):
+            first -= 1
+        return self.words[first] in ("case", "default") or first == i - 1
+
+    def in_parentheses(self, i):
+        return any(self.words[a] == "(" and a < i < b for a, b in self.pairs.items() if a < b)
+
+    def end_of_statement(self, i):
+        """The ";" that ends an expression statement, or None."""
+        while i < len(self.words):
+            if self.words[i] == ";":
+                return i
+            if self.words[i] in "{}":
+                return None
+            i = self.pairs.get(i, i) + 1 if self.words[i] in "([" else i + 1
+        return None
+
+    def changes(self):
+        """(rule, begin, end, new text)"""
+        for i, word in enumerate(self.words):
+            begin, end = self.begins[i], self.ends[i]
+            if word in BINARY and self.spaced(i):
+                for other in BINARY[word]:
+                    yield "operator", begin, end, other
+            elif word in OTHER:
+                yield "value" if word.isalpha() else "operator", begin, end, OTHER[word]
+            elif word == "!":
+                yield "negation", begin, end, ""
+            elif re.fullmatch(r"\d+[uUlL]*", word) and not self.is_dimension(i):
+                digits = re.match(r"\d+", word).group()
+                if digits == "0" or digits[0] != "0":
+                    suffix = word[len(digits):]
+                    yield "constant", begin, end, str(int(digits) + 1) + suffix
+                    if int(digits) > 0:
+                        yield "constant", begin, end, str(int(digits) - 1) + suffix
+            elif word in ("if", "while") and self.words[i + 1:i + 2] == ["("] and i + 1 in self.pairs:
+                first, last = self.ends[i + 1], self.begins[self.pairs[i + 1]]
+                yield "condition", first, last, None
+            elif word == "return" and self.words[i + 1] != ";":
+                last = self.end_of_statement(i)
+                if last:
+                    first, stop = self.begins[i + 1], self.begins[last]
+                    if self.code[first:stop].strip() != "0":
+                        yield "return", first, stop, "0"
+                    if re.search(r" (&&|\|\||[<>]|[<>=!]=) ", self.code[first:stop]):
+                        yield "return", first, stop, None
+            if self.begins_statement(i) and word not in NO_STATEMENT and re.match(r"[A-Za-z_*+-]", word):
+                last = self.end_of_statement(i)
+                if last and not TYPES.match(self.code[begin:self.begins[last]]):
+                    yield "statement", begin, self.begins[last], ""
+
+    def is_dimension(self, i):
+        """One element more or less in an array of a declaration changes nothing that a test could see."""
+        return (self.words[i - 1] == "[" and self.words[i + 1] == "]" and
+                (self.words[i - 3] == "*" or re.fullmatch(r"\w+", self.words[i - 3]) is not None))
+
+
+def mutants_of(path):
+    with open(os.path.join(TOP, path), encoding="utf-8") as file:
+        text = file.read()
+    code = code_of(text)
+    starts = [m.end() for m in re.finditer(r"\n", text)]
+    for name, first, last in functions_of(code):
+        for rule, begin, end, new in Body(code, first, last).changes():
+            if new is None:
+                new = "!(" + text[begin:end] + ")"
+            yield Mutant(path, bisect.bisect_right(starts, begin) + 1, name, rule, begin, end, new)
+
+
+def shown(mutant):
+    """The changed lines, before and after."""
+    with open(os.path.join(TOP, mutant.path), encoding="utf-8") as file:
+        text = file.read()
+    first = text.rfind("\n", 0, mutant.begin) + 1
+    last = text.find("\n", mutant.end)
+    lines = [text[first:last], text[first:mutant.begin] + mutant.text + text[mutant.end:last]]
+    return [" ".join(line.split()) for line in lines]
+
+
+# ---- the build -----------------------------------------------------------------------------------
+
+def say(*words):
+    print(*words, flush=True)
+
+
+def make_lines(*targets, new=()):
+    """What make would run, one command per line."""
+    words = ["make", "-n", "--no-print-directory"] + [w for file in new for w in ("-W", file)] + list(targets)
+    run = subprocess.run(words, cwd=BUILD, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if run.returncode:
+        sys.exit("mutate: make -n fails: " + run.stderr.strip())
+    return run.stdout.replace("\\\n", " ").split("\n")
+
+
+class Build:
+    """Commands that compile a file and link a program, and the symbols of all objects."""
+
+    def __init__(self, work):
+        self.work = work
+        self.links, self.compiles, self.counts = {}, {}, {}
+        self.defined, self.needed = {}, {}
+        self.same = {}
+        self.library = self.objects("src")
+        self.tests = {}
+        self.read_symbols(self.library + self.objects("tests/unit"))
+        self.owner = {s: o for o in self.library for s in self.defined[o]}
+        helpers = {s: o for o in self.objects("tests/unit") if "/test_" not in o for s in self.defined[o]}
+        for test in self.objects("tests/unit"):
+            if "/test_" in test and os.path.exists(os.path.join(BUILD, test[:-2])):
+                self.tests[test[:-2]] = self.reached(test, helpers)
+
+    @staticmethod
+    def objects(directory):
+        return sorted(os.path.relpath(os.path.join(where, name), BUILD)
+                      for where, _, names in os.walk(os.path.join(BUILD, directory)) for name in names if name.endswith(".o"))
+
+    def read_symbols(self, objects):
+        out = subprocess.run(["nm", "-A", "-g"] + objects, cwd=BUILD, stdout=subprocess.PIPE, text=True, check=True).stdout
+        for obj in objects:
+            self.defined[obj], self.needed[obj] = set(), set()
+        for obj, kind, symbol in re.findall(r"(?m)^(.*?):[0-9a-f ]* (\w) (\S+)$", out):
+            (self.needed if kind in "Uw" else self.defined)[obj].add(symbol)
+
+    def callees(self, obj):
+        return {self.owner[s] for s in self.needed[obj] if s in self.owner}
+
+    def reached(self, test, helpers):
+        """{object: number of calls between the test and it}"""
+        near, own = set(), [test]
+        for obj in own:
+            near |= self.callees(obj)
+            own += {helpers[s] for s in self.needed[obj] if s in helpers} - set(own)
+        reached, distance = {}, 1
+        while near:
+            reached.update((obj, distance) for obj in near)
+            near = {callee for obj in near for callee in self.callees(obj)} - set(reached)
+            distance += 1
+        return reached
+
+    def unit_tests(self, path, most):
+        """Tests of a file, the nearest first."""
+        obj = path[:-2] + ".o"
+        stem = os.path.basename(path)[:-2]
+        found = []
+        for test, reached in self.tests.items():
+            if obj in reached:
+                name = os.path.basename(test)[len("test_"):]
+                alike = name == stem or related(name, stem)
+                direct = sum(1 for d in reached.values() if d == 1)
+                found.append((not alike, reached[obj], direct, test))
+        least = min((f[1] for f in found), default=0)
+        return [f[3] for f in sorted(found) if f[1] == least or not f[0]][:most]
+
+    def compile(self, path, source, output):
+        """Compile the text of a file; returns whether the compiler took it."""
+        if path not in self.compiles:
+            obj = path[:-2] + ".o"
+            file = os.path.join(TOP, path)
+            line = next(l for l in make_lines(obj, new=[file, os.path.relpath(file, BUILD)]) if " -o %s " % obj in l)
+            line = line.rsplit(";", 1)[-1] if "&&" not in line else line.split("&&")[0].rsplit(";", 1)[-1]
+            words = [w for w in shlex.split(line) if w not in ("-MD", "-MP", "-Werror", "-g", "ccache")]
+            for option in ("-MT", "-MF", "-o"):
+                at = words.index(option)
+                del words[at:at + 2]
+            self.compiles[path] = words[:-1] + ["-w", "-iquote", os.path.dirname(os.path.join(TOP, path))]
+        file = os.path.join(self.work, os.path.basename(path))
+        with open(file, "w", encoding="utf-8") as f:
+            f.write(source)
+        return subprocess.run(self.compiles[path] + ["-o", output, file], cwd=BUILD, stderr=subprocess.DEVNULL,
+                              check=False).returncode == 0
+
+    def link(self, program, obj, output):
+        """Link a program with an object of its own in place of the one in the library."""
+        if program not in self.links:
+            line = next(l for l in make_lines(program, new=["libxdd.a"]) if " -o %s " % program in l)
+            self.links[program] = [w for w in shlex.split(line.rsplit(";", 1)[-1]) if w != "ccache"]
+        words = list(self.links[program])
+        words[words.index("-o") + 1] = output
+        words.insert(words.index("libxdd.a"), obj)
+        return subprocess.run(words, cwd=BUILD, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def related(name, stem):
+    return name == stem or name.startswith(stem + "_") or stem.startswith(name + "_")
+
+
+def functional_tests(path):
+    stem = os.path.basename(path)[:-2]
+    have = {name[:-3] for name in os.listdir(os.path.join(TOP, "tests/func")) if name.endswith(".py")}
+    named = {test for prefix, tests in FUNCTIONAL.items() if path.startswith(prefix) for test in tests}
+    return ["tests/func/%s.py" % name for name in sorted(named | {name for name in have if related(name, stem)})]
+
+
+# ---- running tests -------------------------------------------------------------------------------
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def contained():
+    """Words before a command that end with it all that it has started, and remove its shared memory; or none."""
+    words = ["unshare", "--mount-proc", "--pid", "--fork", "--kill-child", "sh", "-c",
+             "mount -t tmpfs none /dev/shm && exec \"$@\"", "sh"]
+    try:
+        if subprocess.run(words + ["true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            return words
+    except OSError:
+        pass
+    return []
+
+
+class Runner:
+    """Runs tests as "make check" does, each within a limit that its run without a mutant gives."""
+
+    def __init__(self, build, slowest_s):
+        self.build = build
+        self.slowest_s = slowest_s
+        self.words = contained()
+        self.took = {}
+        self.temporary = os.path.join(build.work, "tmp")
+
+    def run(self, test, program, limit_s):
+        """Returns "passed", "failed" or "times out"."""
+        env = dict(os.environ, XDD_TEST_TMPDIR=self.temporary, XDD_TEST_LIMIT_S=str(int(limit_s + 1)))
+        if test.endswith(".py"):
+            env["XDD"] = program
+            program = os.path.join(TOP, test)
+        words = self.words + ["sh", os.path.join(TOP, "tests/lib/run-test"), program]
+        with tempfile.TemporaryFile() as output:
+            p = subprocess.Popen(words, cwd=BUILD, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                                 start_new_session=True, preexec_fn=limit_memory)
+            try:
+                status = p.wait(limit_s + 15)
+            except subprocess.TimeoutExpired:
+                status = 124
+            finally:
+                try:
+                    os.killpg(p.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+                p.wait()
+            output.seek(0)
+            text = output.read().decode(errors="replace")
+        shutil.rmtree(self.temporary, ignore_errors=True)
+        if status in (124, 137):
+            return "times out"
+        bad = status or re.search(r"(?m)^not ok (?!.*# (SKIP|TODO))", text)
+        return "failed" if bad else "passed"
+
+    def usable(self, test):
+        """Does the test pass within the limit without a mutant?"""
+        if test not in self.took:
+            program = os.path.join(BUILD, "xdd" if test.endswith(".py") else test)
+            begin = time.monotonic()
+            result = self.run(test, program, self.slowest_s)
+            self.took[test] = time.monotonic() - begin
+            if result != "passed":
+                say("# %s is left out: without a mutant it %s" % (test, "fails" if result == "failed" else result))
+                self.took[test] = None
+        return self.took[test] is not None
+
+    def result(self, mutant, tests):
+        """Returns the result of a mutant and the test that decided it."""
+        with open(os.path.join(TOP, mutant.path), encoding="utf-8") as file:
+            text = file.read()
+        build, obj = self.build, os.path.join(self.build.work, "mutant.o")
+        if mutant.path not in build.same:
+            if not build.compile(mutant.path, text, obj):
+                sys.exit("mutate: %s does not compile without a mutant" % mutant.path)
+            build.same[mutant.path] = read(obj)
+        if not build.compile(mutant.path, text[:mutant.begin] + mutant.text + text[mutant.end:], obj):
+            return "no mutant", ""
+        if read(obj) == build.same[mutant.path]:
+            return "same code", ""
+        linked = set()
+        for test in tests:
+            program = "xdd" if test.endswith(".py") else test
+            output = os.path.join(build.work, os.path.basename(program))
+            if program not in linked and not build.link(program, obj, output):
+                return "no mutant", ""
+            linked.add(program)
+            limit_s = max(LEAST_S, TIMES * self.took[test])
+            result = self.run(test, output, limit_s)
+            if result != "passed":
+                return "killed" if result == "failed" else result, test
+        return "survived", ""
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+# ---- the whole -----------------------------------------------------------------------------------
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="make mutate MUTATE=...", description="Test the tests with mutants of C files.")
+    parser.add_argument("paths", nargs="*", metavar="PATH", default=["src"], help="files and directories below src")
+    parser.add_argument("--count", type=int, default=20, help="mutants for each module, a directory (default 20, 0: all)")
+    parser.add_argument("--seed", type=int, default=1, help="choose mutants by this number (default 1)")
+    parser.add_argument("--function", action="append", default=[], help="only mutants in this function")
+    parser.add_argument("--line", action="append", default=[], metavar="FILE:LINE[-LAST]", help="only mutants at these lines")
+    parser.add_argument("--test", action="append", default=[], help="run this test, and not those of the file")
+    parser.add_argument("--tests", type=int, default=6, help="unit tests of a file that are run at most (default 6)")
+    parser.add_argument("--unit", action="store_true", help="unit tests only")
+    parser.add_argument("--slowest", type=int, default=30, metavar="SECONDS", help="leave out slower tests (default 30)")
+    parser.add_argument("--list", action="store_true", help="print the mutants and tests, run nothing")
+    return parser.parse_args()
+
+
+def files_of(paths):
+    for path in paths:
+        path = os.path.relpath(os.path.join(TOP, path), TOP)
+        if path.endswith(".c"):
+            yield path
+            continue
+        for where, _, names in sorted(os.walk(os.path.join(TOP, path))):
+            for name in sorted(names):
+                # Objects of the library only: main.c is no part of the unit tests.
+                if name.endswith(".c") and name != "main.c":
+                    yield os.path.relpath(os.path.join(where, name), TOP)
+
+
+def at_lines(mutant, lines):
+    for line in lines:
+        file, _, numbers = line.partition(":")
+        first, _, last = numbers.partition("-")
+        if mutant.path.endswith(file) and int(first) <= mutant.line <= int(last or first):
+            return True
+    return not lines
+
+
+def chosen(options):
+    """The mutants, by module."""
+    modules = collections.defaultdict(list)
+    paths = options.paths
+    if options.line and paths == ["src"]:
+        options.count = 0
+    for path in files_of(paths):
+        for mutant in mutants_of(path):
+            if at_lines(mutant, options.line) and (not options.function or mutant.function in options.function):
+                modules["/".join(path.split("/")[1:2])].append(mutant)
+    for module, mutants in sorted(modules.items()):
+        if options.count and len(mutants) > options.count:
+            mutants = random.Random("%d %s" % (options.seed, module)).sample(mutants, options.count)
+        yield module, sorted(mutants)
+
+
+RESULTS = ("killed", "times out", "survived", "same code", "no mutant")
+
+
+def table(counts):
+    say("\n%-12s %8s %8s %10s %9s %10s %10s %6s" % (("module", "mutants") + RESULTS + ("",)))
+    total = collections.Counter()
+    for module, count in list(counts.items()) + [("total", total)]:
+        dead, alive = count["killed"] + count["times out"], count["survived"]
+        share = "%.0f %%" % (100 * dead / (dead + alive)) if dead + alive else "-"
+        say("%-12s %8d %8d %10d %9d %10d %10d %6s" % ((module, sum(count.values())) + tuple(count[r] for r in RESULTS) + (share,)))
+        if module != "total":
+            total += count
+
+
+def main():
+    options = arguments()
+    os.nice(10)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    counts = {}
+    with tempfile.TemporaryDirectory(prefix="mutate.") as work:
+        build = Build(work)
+        runner = Runner(build, options.slowest)
+        try:
+            for module, mutants in chosen(options):
+                counts[module] = collections.Counter()
+                for mutant in mutants:
+                    tests = options.test or build.unit_tests(mutant.path, options.tests) + (
+                        [] if options.unit else functional_tests(mutant.path))
+                    before, after = shown(mutant)
+                    where = "%s:%d %s: %s: %s -> %s" % (mutant.path, mutant.line, mutant.function, mutant.rule, before, after)
+                    if options.list:
+                        say(where, "  [%s]" % " ".join(tests))
+                        continue
+                    tests = [test for test in tests if runner.usable(test)]
+                    result, test = runner.result(mutant, tests) if tests else ("survived", "")
+                    counts[module][result] += 1
+                    say("%-9s %s%s" % (result, where, "  [%s]" % (test or " ".join(tests) or "no test")))
+        except KeyboardInterrupt:
+            pass
+    if not options.list:
+        table(counts)
+        say("Seed %d. Of the mutants that the tests decided, the last column has the share killed." % options.seed)
+
+
+if __name__ == "__main__":
+    main()
