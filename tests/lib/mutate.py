@@ -213,7 +213,7 @@ def say(*words):
 
 
 def make_lines(*targets, new=()):
-    """What make would run, one command per line."""
+    """Commands that make would run, one per line."""
     words = ["make", "-n", "--no-print-directory"] + [w for file in new for w in ("-W", file)] + list(targets)
     run = subprocess.run(words, cwd=BUILD, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if run.returncode:
