@@ -175,7 +175,8 @@ class Body:
                         yield "return", first, stop, None
             if self.begins_statement(i) and word not in NO_STATEMENT and re.match(r"[A-Za-z_*+-]", word):
                 last = self.end_of_statement(i)
-                if last and not TYPES.match(self.code[begin:self.begins[last]]):
+                # Only the sanitizers see that memory is not freed.
+                if last and word != "free" and not TYPES.match(self.code[begin:self.begins[last]]):
                     yield "statement", begin, self.begins[last], ""
 
     def is_dimension(self, i):

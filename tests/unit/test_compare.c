@@ -125,6 +125,39 @@ static unsigned compare_runs(double factor, size_t passes, const char *limit,
 	return real;
 }
 
+/* A document whose runs have these bandwidths in their passes. */
+static json_t *run_of(double first, double second)
+{
+	return json_pack("{s:[{s:n, s:[i,i], s:{s:[f,f]}}]}", "statistics", "target", "passes", 1,
+			 2, "bandwidth", "values", first, second);
+}
+
+/* The means of both sides, which are over runs, whatever the number of passes. */
+static void test_means(void **state)
+{
+	struct compare_run runs[] = {
+		{ .root = run_of(90, 110) },
+		{ .root = run_of(310, 290) },
+		{ .root = run_of(500, 502) },
+		{ .root = json_pack("{s:[]}", "statistics") },
+	};
+	struct compare_side a = { "a", runs, 2 }, b = { "b", runs + 2, 1 };
+	struct compare_side without = { "c", runs + 2, 2 };
+	const struct compare_subject subject = { .target = -1, .a = &a, .b = &b };
+	const struct compare_subject missing = { .target = -1, .a = &a, .b = &without };
+	struct compare_figure f = compare_judge(&subject, FIGURE_BANDWIDTH, 1);
+
+	(void)state;
+	assert_true(fabs(f.a - 200) < 1e-9);
+	assert_true(fabs(f.b - 501) < 1e-9);
+	f = compare_judge(&missing, FIGURE_BANDWIDTH, 1);
+	assert_int_equal(f.verdict, COMPARE_NO_FIGURE);
+	f = compare_judge(&subject, FIGURE_IOPS, 1);
+	assert_int_equal(f.verdict, COMPARE_NO_FIGURE);
+	for (size_t i = 0; i < 4; i++)
+		json_decref(runs[i].root);
+}
+
 static unsigned pairs(void)
 {
 	const char *text = getenv("XDD_TEST_LONG");
@@ -255,6 +288,7 @@ static void test_equal_sweeps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_means),
 		cmocka_unit_test(test_equal_runs),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_equal_sweeps),

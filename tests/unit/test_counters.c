@@ -126,6 +126,83 @@ static void test_sums(void **state)
 	assert_int_equal(total.last_done_ns, 1020);
 }
 
+/* Counters without directions, each with its field of the tally. */
+#define PLAIN_COUNTERS(X)                                                                \
+	X(errors)                                                                        \
+	X(miscompares) X(fill_ns) X(overhead_ns) X(issued) X(warmup_ops) X(order_breaks) \
+		X(retries) X(flush_ns) X(flushes) X(net_ns) X(net_wait_ns) X(check_ns)
+#define COUNTERS_BY_DIRECTION(X) X(ops) X(bytes) X(busy_ns) X(failed_bytes) X(failed_ops)
+
+/* Every counter is reset, reaches its own field of the tally, and is added there. */
+static void test_each_counter(void **state)
+{
+	struct counters c;
+	struct tally t;
+	uint64_t value = 0, issued;
+
+	(void)state;
+	memset(&c, 0x5a, sizeof(c));
+	counters_reset(&c);
+#define IS_RESET(field) assert_int_equal(c.field, 0);
+	PLAIN_COUNTERS(IS_RESET)
+	IS_RESET(last_done_ns)
+	assert_true(c.first_issue_ns == UINT64_MAX);
+	for (int dir = 0; dir < DIR_COUNT; dir++) {
+#define DIR_IS_RESET(field) assert_int_equal(c.field[dir], 0);
+		COUNTERS_BY_DIRECTION(DIR_IS_RESET)
+	}
+
+#define SET(field) counters_set(&c.field, ++value);
+	PLAIN_COUNTERS(SET)
+	for (int dir = 0; dir < DIR_COUNT; dir++) {
+#define DIR_SET(field) counters_set(&c.field[dir], ++value);
+		COUNTERS_BY_DIRECTION(DIR_SET)
+	}
+	issued = 1000000;
+	counters_set(&c.issued, issued);
+	tally_clear(&t);
+	for (uint64_t times = 1; times <= 3; times++) {
+		uint64_t ops = 0;
+
+		tally_add_counters(&t, &c);
+#define IS_ADDED(field) assert_int_equal(t.field, times *c.field);
+		PLAIN_COUNTERS(IS_ADDED)
+		for (int dir = 0; dir < DIR_COUNT; dir++) {
+#define DIR_IS_ADDED(field) assert_int_equal(t.field[dir], times *c.field[dir]);
+			COUNTERS_BY_DIRECTION(DIR_IS_ADDED)
+			ops += c.ops[dir];
+		}
+		assert_int_equal(t.outstanding, times * (issued - ops - c.errors - c.warmup_ops));
+	}
+}
+
+/* Times that no counter has are added as well. */
+static void test_times_of_target(void **state)
+{
+	const struct tally one = { .sync_ns = 1, .open_ns = 20, .close_ns = 300, .last_done_ns = 4 };
+	struct tally t;
+
+	(void)state;
+	tally_clear(&t);
+	tally_add(&t, &one);
+	tally_add(&t, &one);
+	assert_int_equal(t.sync_ns, 2);
+	assert_int_equal(t.open_ns, 40);
+	assert_int_equal(t.close_ns, 600);
+}
+
+static void test_elapsed(void **state)
+{
+	struct tally t = { .first_issue_ns = 70, .last_done_ns = 100 };
+
+	(void)state;
+	assert_int_equal(tally_elapsed_ns(&t), 30);
+	t.last_done_ns = 69;
+	assert_int_equal(tally_elapsed_ns(&t), 0);
+	tally_clear(&t);
+	assert_int_equal(tally_elapsed_ns(&t), 0);
+}
+
 static void test_reset(void **state)
 {
 	struct counters c;
@@ -211,9 +288,15 @@ static void test_read_while_written(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_clear),	       cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_subtract),       cmocka_unit_test(test_reset),
-		cmocka_unit_test(test_never_negative), cmocka_unit_test(test_read_while_written),
+		cmocka_unit_test(test_clear),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_subtract),
+		cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_each_counter),
+		cmocka_unit_test(test_times_of_target),
+		cmocka_unit_test(test_elapsed),
+		cmocka_unit_test(test_never_negative),
+		cmocka_unit_test(test_read_while_written),
 	};
 
 	alarm(WATCHDOG_S);

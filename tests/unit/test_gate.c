@@ -156,6 +156,118 @@ static void test_throttle(void **state)
 	assert_int_equal(gate_admitted(&target.gate), 2);
 }
 
+/* ---- a lockstep whose slave has a time for each request ---- */
+
+#define SLICE 300
+
+static struct target_plan pair_plans[2];
+static struct target pair[2];
+
+/* Target 1 is the slave of target 0, and has SLICE for each two operations of its master. */
+static void set_up_slices(bool run_first, bool stop)
+{
+	memset(&run, 0, sizeof(run));
+	memset(pair, 0, sizeof(pair));
+	memset(qthreads, 0, sizeof(qthreads));
+	plan = (struct plan){ .n_targets = 2, .targets = pair_plans };
+	pair_plans[0] = (struct target_plan){ .req_bytes = 4096, .pass_ops = 100 };
+	pair_plans[1] = pair_plans[0];
+	pair_plans[1].number = 1;
+	pair_plans[1].lockstep = (struct lockstep_plan){ .on = true,
+							 .when = { MEASURE_OPS, 2 },
+							 .what = { MEASURE_TIME, SLICE },
+							 .run = run_first,
+							 .stop = stop };
+	run.plan = &plan;
+	run.targets = pair;
+	stop_init(&run.stop);
+	for (size_t i = 0; i < 2; i++) {
+		pair[i].run = &run;
+		pair[i].plan = &pair_plans[i];
+	}
+	assert_int_equal(gate_init(&run), 0);
+	for (size_t i = 0; i < 2; i++)
+		gate_begin_pass(&pair[i]);
+	qthreads[1].target = &pair[1];
+	requests[1] = (struct io_request){ .op = 0 };
+	throttle_begin_pass(&qthreads[1], START);
+	gate_arrive(&qthreads[1], 0);
+}
+
+/* The slave asks for its next operation. */
+static enum gate_answer slave_asks(uint64_t now_ns)
+{
+	uint64_t at;
+	enum gate_answer answer = ask(1, now_ns, &at);
+
+	if (answer == GATE_OPEN)
+		requests[1].op++;
+	return answer;
+}
+
+static void master_completes(unsigned ops)
+{
+	for (unsigned i = 0; i < ops; i++)
+		gate_completed(&pair[0], 4096);
+}
+
+/* Each request is one time slice from the operation that begins it, however many fit in it. */
+static void test_slices(void **state)
+{
+	(void)state;
+	set_up_slices(false, true);
+	assert_int_equal(slave_asks(START), GATE_EVENT);
+	master_completes(1);
+	assert_int_equal(slave_asks(START), GATE_EVENT);
+	master_completes(1);
+	assert_int_equal(slave_asks(START), GATE_OPEN);
+	assert_int_equal(slave_asks(START + 1), GATE_OPEN);
+	assert_int_equal(slave_asks(START + SLICE - 1), GATE_OPEN);
+	assert_int_equal(slave_asks(START + SLICE), GATE_EVENT);
+	/* Two requests are two slices. */
+	master_completes(4);
+	assert_int_equal(slave_asks(START + 1000), GATE_OPEN);
+	assert_int_equal(slave_asks(START + 1000 + SLICE), GATE_OPEN);
+	assert_int_equal(slave_asks(START + 1000 + 2 * SLICE - 1), GATE_OPEN);
+	assert_int_equal(slave_asks(START + 1000 + 2 * SLICE), GATE_EVENT);
+	/* No slice is carried into the next pass. */
+	master_completes(2);
+	assert_int_equal(slave_asks(START + 2000), GATE_OPEN);
+	for (size_t i = 0; i < 2; i++)
+		gate_begin_pass(&pair[i]);
+	requests[1].op = 0;
+	assert_int_equal(slave_asks(START + 2001), GATE_EVENT);
+}
+
+static void test_slice_before(void **state)
+{
+	(void)state;
+	set_up_slices(true, true);
+	assert_int_equal(slave_asks(START), GATE_OPEN);
+	assert_int_equal(slave_asks(START + SLICE - 1), GATE_OPEN);
+	assert_int_equal(slave_asks(START + SLICE), GATE_EVENT);
+	master_completes(2);
+	assert_int_equal(slave_asks(START + SLICE), GATE_OPEN);
+	assert_int_equal(slave_asks(START + 2 * SLICE), GATE_EVENT);
+}
+
+/* Once the master has ended, the slave does what is left of its requests, or goes on by itself. */
+static void test_slices_end(void **state)
+{
+	(void)state;
+	set_up_slices(false, true);
+	master_completes(2);
+	gate_end_pass(&pair[0]);
+	assert_int_equal(slave_asks(START), GATE_OPEN);
+	assert_int_equal(slave_asks(START + SLICE - 1), GATE_OPEN);
+	assert_int_equal(slave_asks(START + SLICE), GATE_CLOSED);
+	tear_down(state);
+	set_up_slices(false, false);
+	gate_end_pass(&pair[0]);
+	assert_int_equal(slave_asks(START), GATE_OPEN);
+	assert_int_equal(slave_asks(START + 2 * SLICE), GATE_OPEN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +276,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_over, set_up_plain, tear_down),
 		cmocka_unit_test_setup_teardown(test_next_pass, set_up_plain, tear_down),
 		cmocka_unit_test_setup_teardown(test_throttle, set_up_throttle, tear_down),
+		cmocka_unit_test_teardown(test_slices, tear_down),
+		cmocka_unit_test_teardown(test_slice_before, tear_down),
+		cmocka_unit_test_teardown(test_slices_end, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -308,6 +308,65 @@ static void test_kernel_files(void **state)
 	}
 }
 
+/* A file system is looked at once; the files of it are judged each. */
+static void test_one_storage(void **state)
+{
+	char why[GUARD_WHY_SIZE] = "", used_path[128], path[128];
+	struct guard_loops loops;
+	struct stat st;
+	dev_t storage;
+
+	(void)state;
+	snprintf(used_path, sizeof(used_path), "%s/img0", root);
+	snprintf(path, sizeof(path), "%s/other", root);
+	put("/proc/self/mountinfo", "50 1 7:0 / /on rw - ext4 /dev/loop0 rw\n");
+	assert_int_equal(guard_loops_read(&loops, root), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(guard_file_of(&loops, used_path, &st, why, sizeof(why)), -EBUSY);
+		assert_non_null(strstr(why, "it backs the loop device loop0"));
+		assert_int_equal(loops.storage, 0);
+	}
+	assert_int_equal(guard_file_of(&loops, path, &st, why, sizeof(why)), 0);
+	assert_int_equal(loops.storage, st.st_dev);
+	storage = loops.storage;
+	assert_true(S_ISREG(st.st_mode));
+	for (int i = 0; i < 2; i++) {
+		*why = '\0';
+		assert_int_equal(guard_file_of(&loops, used_path, &st, why, sizeof(why)), -EBUSY);
+		assert_non_null(strstr(why, "it backs the loop device loop0"));
+		assert_int_equal(guard_file_of(&loops, path, &st, why, sizeof(why)), 0);
+	}
+	/* The file system of another file is another matter. */
+	assert_int_equal(guard_file_of(&loops, "/proc/self/comm", &st, why, sizeof(why)), -EPERM);
+	assert_int_equal(loops.storage, storage);
+	/* A directory passes, and says nothing about files. */
+	loops.storage = 0;
+	assert_int_equal(guard_file_of(&loops, root, &st, why, sizeof(why)), 0);
+	assert_int_equal(loops.storage, 0);
+	snprintf(path, sizeof(path), "%s/none", root);
+	assert_int_equal(guard_file_of(&loops, path, &st, why, sizeof(why)), -ENOENT);
+	assert_string_equal(why, strerror(ENOENT));
+	guard_loops_free(&loops);
+}
+
+/* A file whose file system cannot be asked for is judged by its use. */
+static void test_unknown_storage(void **state)
+{
+	char why[GUARD_WHY_SIZE] = "", path[128];
+	struct guard_loops loops;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(guard_loops_read(&loops, root), 0);
+	snprintf(path, sizeof(path), "%s/img0", root);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(guard_file(&loops, -1, &st, why, sizeof(why)), -EBUSY);
+	snprintf(path, sizeof(path), "%s/other", root);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(guard_file(&loops, -1, &st, why, sizeof(why)), 0);
+	guard_loops_free(&loops);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -317,6 +376,8 @@ int main(void)
 		cmocka_unit_test(test_loop_over_device),
 		cmocka_unit_test(test_sg_without_disk),
 		cmocka_unit_test(test_kernel_files),
+		cmocka_unit_test(test_one_storage),
+		cmocka_unit_test(test_unknown_storage),
 	};
 
 	return cmocka_run_group_tests_name("guard", tests, make_root, remove_root);

@@ -12,7 +12,8 @@
 
 #define MOST 4
 
-static struct target_plan targets[MOST];
+/* The last one, and those after the targets of a plan, are no targets: their pointers are wild. */
+static struct target_plan targets[MOST + 1];
 static struct plan plan;
 
 /* Targets of these files, of which those that are there are regular; "null" is the null device. */
@@ -22,14 +23,14 @@ static void plan_of(size_t n, const char *const *paths)
 	plan = (struct plan){ .passes = 2, .n_targets = n, .targets = targets };
 	plan.arena = arena_new();
 	assert_non_null(plan.arena);
-	memset(targets, 0, sizeof(targets));
+	memset(targets, 0xff, sizeof(targets));
 	for (size_t i = 0; i < n; i++) {
+		targets[i] = (struct target_plan){ .end_bytes = 4096 };
 		targets[i].number = (uint32_t)i;
 		targets[i].path = targets[i].name = paths[i];
 		targets[i].kind = strcmp(paths[i], "null") == 0 ? TARGET_NULL :
 				  access(paths[i], F_OK) == 0	? TARGET_FILE :
 								  TARGET_MISSING;
-		targets[i].end_bytes = 4096;
 	}
 }
 
@@ -114,6 +115,23 @@ static void test_identities(void **state)
 	assert_false(same("sub/missing", "missing"));
 	assert_false(same("sub", "sub/missing"));
 	assert_false(same("none/a", "none/b"));
+}
+
+static void test_order(void **state)
+{
+	static const struct file_id ids[] = {
+		{ .dev = 1, .ino = 9, .name = "b" }, { .dev = 2, .ino = 3, .name = "b" },
+		{ .dev = 2, .ino = 4, .name = "a" }, { .dev = 2, .ino = 4, .name = "b" },
+		{ .dev = 3, .ino = 1, .name = "" },
+	};
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		for (int k = 0; k < 5; k++) {
+			int order = file_id_compare(&ids[i], &ids[k]);
+
+			assert_int_equal((order > 0) - (order < 0), (i > k) - (i < k));
+		}
 }
 
 static void test_sorted(void **state)
@@ -535,6 +553,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_identities),
+		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_sorted),
 		cmocka_unit_test(test_option),
 		cmocka_unit_test(test_recreated_alone),

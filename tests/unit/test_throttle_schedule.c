@@ -10,7 +10,11 @@
 
 #include <math.h>
 
+#include <string.h>
+
+#include "xdd/base/arena.h"
 #include "xdd/io/throttle_schedule.h"
+#include "xdd/plan/mix.h"
 
 #define CENTURY_NS (100ull * 31557600 * 1000000000)
 
@@ -183,13 +187,75 @@ static void test_rows_vary(void **state)
 	assert_true(moved > ROWS * 9 / 10);
 }
 
+/* With a rate of bytes each request of a mix has the interval of its size; with one of ops, one. */
+static void test_mix(void **state)
+{
+	struct request_mix mix = { .n = 2, .sizes = { { 1024, 3 }, { 4096, 1 } } };
+	struct arena *arena = arena_new();
+	struct target_plan t = paced(1e6);
+	uint64_t bytes = 0;
+
+	(void)state;
+	assert_non_null(arena);
+	assert_int_equal(mix_init(&mix, arena, 1, NULL), 0);
+	t.mix = &mix;
+	t.pass_ops = 100;
+	t.pass_bytes = mix_bytes(&mix, 100) - 512;
+	for (uint64_t n = 0; n < 100; n++) {
+		t.throttle.by = THROTTLE_BANDWIDTH;
+		assert_int_equal(throttle_due_ns(&t, NULL, n), bytes * 1000000 / 4096);
+		assert_int_equal(throttle_span_ns(&t, NULL, n), bytes * 1000000 / 4096);
+		t.throttle.by = THROTTLE_OPS;
+		assert_int_equal(throttle_due_ns(&t, NULL, n), n * 1000000);
+		bytes += mix_op(&mix, n).size;
+	}
+	/* The last operation may be shorter than its size of the mix. */
+	t.throttle.by = THROTTLE_BANDWIDTH;
+	assert_int_equal(throttle_span_ns(&t, NULL, 100), (bytes - 512) * 1000000 / 4096);
+	t.throttle.by = THROTTLE_OPS;
+	assert_int_equal(throttle_span_ns(&t, NULL, 100), 100000000);
+	arena_free(arena);
+}
+
+/* Arrivals are those of the process that seed, target, rank and pass name. */
+static void test_arrivals(void **state)
+{
+	struct target_plan t = paced(1e6);
+	struct poisson arrivals, others;
+
+	(void)state;
+	t.number = 3;
+	t.throttle.rank = 2;
+	t.throttle.poisson = true;
+	for (uint64_t pass = 1; pass <= 2; pass++) {
+		const struct random_key key = { .seed = 72058,
+						.pass = (uint32_t)pass,
+						.target = 3,
+						.rank = 2,
+						.stream = RANDOM_STREAM_ARRIVAL };
+
+		/* What a pass before has left. */
+		memset(&arrivals, 0x5a, sizeof(arrivals));
+		throttle_arrivals(&arrivals, &t, pass);
+		poisson_init(&others, &key);
+		for (uint64_t n = 0; n < 1000; n++) {
+			uint64_t due = throttle_due_ns(&t, &arrivals, n);
+			double want = (double)poisson_arrival(&others, n) / POISSON_UNIT * 1e6;
+
+			assert_int_equal(due, (uint64_t)want);
+			assert_int_equal(throttle_span_ns(&t, &arrivals, n), due);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unpaced),	   cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_far_future), cmocka_unit_test(test_variation),
 		cmocka_unit_test(test_span),	   cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_rows_vary),
+		cmocka_unit_test(test_rows_vary),  cmocka_unit_test(test_mix),
+		cmocka_unit_test(test_arrivals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
