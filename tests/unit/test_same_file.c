@@ -346,6 +346,9 @@ static void test_new_files(void **state)
 	PLAN_OF("data.00000001", "data");
 	targets[0].create_new_files = targets[1].create_new_files = true;
 	accepted(plan_check_same_files);
+	PLAN_OF("soft", "data.00000001", "data.00000002");
+	targets[0].create_new_files = true;
+	accepted(plan_check_same_files);
 	PLAN_OF("null", "null.00000001");
 	targets[0].create_new_files = true;
 	accepted(plan_check_same_files);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -31,16 +32,21 @@ static bool take(void *arg, const struct miscompare *m)
 	return true;
 }
 
-static void setup(struct fixture *f, enum pattern_kind kind, enum verify_kind verify)
+static void setup_with(struct fixture *f, enum verify_kind verify, struct pattern_options o)
 {
 	memset(f, 0, sizeof(*f));
-	f->target.pattern.kind = kind;
+	f->target.pattern = o;
 	f->target.verify = verify;
 	f->target.pass_bytes = 1 << 20;
 	f->target.end_bytes = 1 << 20;
 	assert_int_equal(pattern_init(&f->pattern, &f->target), 0);
 	verifier_init(&f->verifier, &f->target, &f->pattern, 1000, NULL, NULL);
 	pattern_bytes(&f->pattern, OFFSET, 0, f->buf, SIZE);
+}
+
+static void setup(struct fixture *f, enum pattern_kind kind, enum verify_kind verify)
+{
+	setup_with(f, verify, (struct pattern_options){ .kind = kind });
 }
 
 static unsigned check(struct fixture *f)
@@ -129,6 +135,372 @@ static void test_places(void **state)
 	pattern_bytes(&f.pattern, 8, 0, f.buf, 512);
 	assert_int_equal(check(&f), 1);
 	assert_string_equal(f.got[0].text, "the data of offset 8");
+}
+
+/* ---- the place that misplaced data belongs to ---- */
+
+/* A read of `bytes` at `offset`, with what `from` of the target has in its sector `sector`. */
+static void misplace(struct fixture *f, uint64_t offset, uint64_t bytes, uint64_t sector,
+		     uint64_t from)
+{
+	uint64_t left = bytes - sector * 512;
+
+	pattern_bytes(&f->pattern, offset, 0, f->buf, bytes);
+	pattern_bytes(&f->pattern, from, 0, f->buf + sector * 512, left < 512 ? left : 512);
+}
+
+static unsigned check_at(struct fixture *f, uint64_t offset, uint64_t bytes, bool detail)
+{
+	struct verify_read r = {
+		.buf = f->buf, .offset = offset, .bytes = bytes, .op = 5, .pass = 2
+	};
+	uint64_t n;
+
+	f->n = 0;
+	n = verify_read(&f->verifier, &r, detail, take, f);
+	assert_int_equal(n, f->n);
+	return f->n;
+}
+
+/* The only finding is that the data is that of `from`; UINT64_MAX: of no place that is known. */
+static void found_at(const struct fixture *f, uint64_t from)
+{
+	char text[64];
+
+	assert_int_equal(f->n, 1);
+	snprintf(text, sizeof(text), "the data of offset %llu", (unsigned long long)from);
+	assert_int_equal(f->got[0].kind,
+			 from == UINT64_MAX ? MISCOMPARE_OTHER : MISCOMPARE_MISPLACED);
+	assert_string_equal(f->got[0].text, from == UINT64_MAX ? "" : text);
+}
+
+/* Words that name their place are enough, however far away it is. */
+static void test_sequenced_elsewhere(void **state)
+{
+	static const struct pattern_options options[] = {
+		{ .kind = PATTERN_SEQUENCED },
+		{ .kind = PATTERN_SEQUENCED, .inverse = true },
+		{ .kind = PATTERN_SEQUENCED, .prefix = "abc" },
+		{ .kind = PATTERN_SEQUENCED, .prefix = "abc", .inverse = true },
+	};
+	static const uint64_t places[] = { 0, 8, 512, OFFSET + 4096, 1ull << 40 };
+	struct fixture f;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		for (size_t k = 0; k < 5; k++) {
+			setup_with(&f, VERIFY_CONTENTS, options[i]);
+			misplace(&f, OFFSET, SIZE, 3, places[k]);
+			check_at(&f, OFFSET, SIZE, false);
+			found_at(&f, places[k]);
+		}
+		/* Its first word is of another place, and the rest of none. */
+		setup_with(&f, VERIFY_CONTENTS, options[i]);
+		misplace(&f, OFFSET, SIZE, 3, 1ull << 40);
+		memset(f.buf + 3 * 512 + 8, 0x77, 504);
+		check_at(&f, OFFSET, SIZE, false);
+		found_at(&f, UINT64_MAX);
+		/* No word of the pattern begins there. */
+		misplace(&f, OFFSET, SIZE, 3, (1ull << 40) + 3);
+		check_at(&f, OFFSET, SIZE, false);
+		found_at(&f, UINT64_MAX);
+	}
+	/* Another prefix is another pattern. */
+	setup_with(&f, VERIFY_CONTENTS, options[2]);
+	misplace(&f, OFFSET, SIZE, 3, 1ull << 40);
+	for (size_t at = 3 * 512; at < 4 * 512; at += 8)
+		f.buf[at + 7] ^= 0x10;
+	check_at(&f, OFFSET, SIZE, false);
+	found_at(&f, UINT64_MAX);
+	/* An offset beyond those that files have. */
+	setup_with(&f, VERIFY_CONTENTS, options[0]);
+	misplace(&f, OFFSET, SIZE, 3, 1ull << 63);
+	check_at(&f, OFFSET, SIZE, false);
+	found_at(&f, UINT64_MAX);
+	misplace(&f, OFFSET, SIZE, 3, INT64_MAX - 1023);
+	check_at(&f, OFFSET, SIZE, false);
+	found_at(&f, INT64_MAX - 1023);
+}
+
+/* The end of a request may have a part of a word, which names no place. */
+static void test_parts_of_words(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	for (uint64_t more = 1; more <= 16; more++) {
+		setup(&f, PATTERN_SEQUENCED, VERIFY_CONTENTS);
+		misplace(&f, OFFSET, 512 + more, 1, 0x5a5a5a5a5a5a5a58);
+		if (more < 8)
+			memset(f.buf + 512, 0xa5, more);
+		check_at(&f, OFFSET, 512 + more, false);
+		assert_int_equal(f.n, 1);
+		assert_true((f.got[0].kind == MISCOMPARE_MISPLACED) == (more >= 8));
+	}
+	/* The word of offset 0 is a place, more zeros are none. */
+	for (uint64_t words = 1; words <= 2; words++) {
+		setup(&f, PATTERN_SEQUENCED, VERIFY_CONTENTS);
+		memset(f.buf + 512, 0, words * 8);
+		check_at(&f, OFFSET, 512 + words * 8, false);
+		assert_int_equal(f.got[0].kind,
+				 words == 1 ? MISCOMPARE_MISPLACED : MISCOMPARE_ZEROS);
+	}
+}
+
+/* Extents of different distances are told apart; neighbours of one distance are one. */
+static void test_distances(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	setup(&f, PATTERN_SEQUENCED, VERIFY_CONTENTS);
+	pattern_bytes(&f.pattern, 1 << 19, 0, f.buf, 1024);
+	pattern_bytes(&f.pattern, 1 << 20, 0, f.buf + 1024, 512);
+	assert_int_equal(check(&f), 2);
+	assert_string_equal(f.got[0].text, "the data of offset 524288");
+	assert_int_equal(f.got[0].offset / 512, OFFSET / 512);
+	assert_true(f.got[0].bytes > 512 && f.got[0].bytes <= 1024);
+	assert_string_equal(f.got[1].text, "the data of offset 1048576");
+}
+
+#define MIB (1ull << 20)
+
+/*
+ * Data that does not name its place is looked for in the request, then in the target: 256 MiB
+ * around the request.
+ */
+static void test_search(void **state)
+{
+	static const struct {
+		uint64_t start, end, here, from;
+		bool found;
+	} cases[] = {
+		/* All of a small target; its end is one past its last byte. */
+		{ 0, MIB, 512 * 1024, 0, true },
+		{ 0, MIB, 512 * 1024, MIB - 512, true },
+		{ 0, MIB, 512 * 1024, MIB, false },
+		{ 4096, MIB, 512 * 1024, 4096, true },
+		{ 4096, MIB, 512 * 1024, 4096 - 512, false },
+		/* Of a large one what is near. */
+		{ 0, 1024 * MIB, 64 * MIB, 256 * MIB - 512, true },
+		{ 0, 1024 * MIB, 512 * MIB, 384 * MIB, true },
+		{ 0, 1024 * MIB, 512 * MIB, 384 * MIB - 512, false },
+		{ 0, 1024 * MIB, 512 * MIB, 640 * MIB - 512, true },
+		{ 0, 1024 * MIB, 512 * MIB, 640 * MIB, false },
+		{ 0, 1024 * MIB, 1000 * MIB, 1024 * MIB - 512, true },
+		/* Requests that do not begin where sectors of the disk do. */
+		{ 0, MIB, 512 * 1024 + 100, 100, true },
+		{ 0, MIB, 512 * 1024 + 100, 512 * 7 + 100, true },
+		{ 4096, MIB, 512 * 1024 + 100, 4096 + 100, true },
+		{ 0, MIB, 512 * 1024 + 100, 512 * 7 + 101, false },
+		/* A target of no size: the request alone. */
+		{ 0, 0, 512 * 1024, 0, false },
+	};
+	struct fixture f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		setup(&f, PATTERN_RANDOM, VERIFY_CONTENTS);
+		f.target.start_bytes = cases[i].start;
+		f.target.end_bytes = cases[i].end;
+		misplace(&f, cases[i].here, 1024, 0, cases[i].from);
+		check_at(&f, cases[i].here, 1024, true);
+		found_at(&f, cases[i].found ? cases[i].from : UINT64_MAX);
+		pattern_destroy(&f.pattern);
+	}
+}
+
+/* Data of any pass, or of runs before this one, may be anywhere in the file. */
+static void test_search_end(void **state)
+{
+	static const struct {
+		uint64_t pass_bytes, end, size, last;
+	} cases[] = {
+		{ 4096, 65536, 0, 65536 },
+		{ 4096, 65536, 32768, 65536 },
+		{ 4096, 32768, 65536, 65536 },
+		{ PLAN_UNLIMITED, 1 << 20, 65536, 65536 },
+	};
+	struct fixture f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (int beyond = 0; beyond < 2; beyond++) {
+			uint64_t from = cases[i].last - (beyond ? 0 : 512);
+
+			setup(&f, PATTERN_RANDOM, VERIFY_CONTENTS);
+			f.target.pass_bytes = cases[i].pass_bytes;
+			f.target.end_bytes = cases[i].end;
+			f.target.size_bytes = cases[i].size;
+			misplace(&f, 8192, 1024, 0, from);
+			check_at(&f, 8192, 1024, true);
+			found_at(&f, beyond ? UINT64_MAX : from);
+			pattern_destroy(&f.pattern);
+		}
+	}
+}
+
+/* The request is searched first, also where it is outside of the target. */
+static void test_search_request(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	for (uint64_t skew = 0; skew <= 100; skew += 100) {
+		for (uint64_t from = 0; from < 1024; from += 512) {
+			setup(&f, PATTERN_RANDOM, VERIFY_CONTENTS);
+			f.target.start_bytes = f.target.end_bytes = MIB;
+			misplace(&f, OFFSET + skew, 1536, 2, OFFSET + skew + from);
+			check_at(&f, OFFSET + skew, 1536, true);
+			found_at(&f, OFFSET + skew + from);
+			pattern_destroy(&f.pattern);
+		}
+	}
+}
+
+/* Searches take time: there are 32, none where nobody reads the text, and none for a known way. */
+static void test_searches(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	setup(&f, PATTERN_RANDOM, VERIFY_CONTENTS);
+	misplace(&f, OFFSET, 1024, 0, 512 * 7);
+	check_at(&f, OFFSET, 1024, false);
+	found_at(&f, UINT64_MAX);
+	for (unsigned i = 0; i < 33; i++) {
+		check_at(&f, OFFSET, 1024, true);
+		found_at(&f, i < 32 ? 512 * 7 : UINT64_MAX);
+	}
+	pattern_destroy(&f.pattern);
+
+	/* The second and third sectors are as far away as the first one. */
+	setup(&f, PATTERN_RANDOM, VERIFY_CONTENTS);
+	f.verifier.scans = 1;
+	pattern_bytes(&f.pattern, 0, 0, f.buf, 1024);
+	pattern_bytes(&f.pattern, 4096, 0, f.buf + 4096, 512);
+	assert_int_equal(check(&f), 2);
+	assert_string_equal(f.got[0].text, "the data of offset 0");
+	assert_string_equal(f.got[1].text, "the data of offset 4096");
+	/* Another distance would need another search. */
+	f.verifier.scans = 1;
+	pattern_bytes(&f.pattern, 4608, 0, f.buf + 4096, 512);
+	assert_int_equal(check(&f), 2);
+	assert_int_equal(f.got[1].kind, MISCOMPARE_OTHER);
+	pattern_destroy(&f.pattern);
+
+	/* Few bytes are found anywhere. */
+	for (uint64_t more = 15; more <= 16; more++) {
+		setup(&f, PATTERN_RANDOM, VERIFY_CONTENTS);
+		misplace(&f, OFFSET, 512 + more, 1, 512 * 7);
+		check_at(&f, OFFSET, 512 + more, true);
+		found_at(&f, more < 16 ? UINT64_MAX : 512 * 7);
+		pattern_destroy(&f.pattern);
+	}
+}
+
+/* ---- sectors of two parts ---- */
+
+/* The bytes from `first` to `last` of a sector are wrong. */
+static const struct miscompare *wrong_bytes(struct fixture *f, size_t first, size_t last, int byte)
+{
+	setup(f, PATTERN_RANDOM, VERIFY_CONTENTS);
+	f->verifier.scans = 0;
+	for (size_t i = first; i <= last; i++)
+		f->buf[1024 + i] = byte < 0 ? (uint8_t)~f->buf[1024 + i] : (uint8_t)byte;
+	assert_int_equal(check(f), 1);
+	pattern_destroy(&f->pattern);
+	return &f->got[0];
+}
+
+static void test_torn(void **state)
+{
+	struct fixture f;
+	const struct miscompare *m = wrong_bytes(&f, 16, 511, -1);
+
+	(void)state;
+	assert_int_equal(m->kind, MISCOMPARE_TORN);
+	assert_string_equal(m->text,
+			    "of 512 bytes from 41984 on the first 16 are right, the rest is "
+			    "other data");
+	assert_int_equal(wrong_bytes(&f, 15, 511, -1)->kind, MISCOMPARE_OTHER);
+	m = wrong_bytes(&f, 0, 495, -1);
+	assert_int_equal(m->kind, MISCOMPARE_TORN);
+	assert_string_equal(m->text,
+			    "of 512 bytes from 41984 on the last 16 are right, the rest is "
+			    "other data");
+	assert_int_equal(wrong_bytes(&f, 0, 496, -1)->kind, MISCOMPARE_OTHER);
+	/* Neither end, or both. */
+	assert_int_equal(wrong_bytes(&f, 0, 511, -1)->kind, MISCOMPARE_OTHER);
+	assert_int_equal(wrong_bytes(&f, 100, 400, -1)->kind, MISCOMPARE_OTHER);
+	/* The part that is wrong is as long. */
+	assert_int_equal(wrong_bytes(&f, 495, 511, -1)->kind, MISCOMPARE_TORN);
+	assert_int_equal(wrong_bytes(&f, 496, 511, -1)->kind, MISCOMPARE_OTHER);
+	m = wrong_bytes(&f, 256, 511, 0);
+	assert_non_null(strstr(m->text, "the first 256 are right, the rest is zeros"));
+	m = wrong_bytes(&f, 0, 255, 0);
+	assert_non_null(strstr(m->text, "the last 256 are right, the rest is zeros"));
+	/* Up to 16 bits are flipped. */
+	assert_int_equal(wrong_bytes(&f, 500, 501, -1)->kind, MISCOMPARE_FLIPPED);
+	assert_int_equal(wrong_bytes(&f, 500, 502, -1)->kind, MISCOMPARE_OTHER);
+}
+
+static void test_torn_poison(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	for (int tail = 0; tail < 2; tail++) {
+		setup(&f, PATTERN_RANDOM, VERIFY_CONTENTS);
+		f.verifier.scans = 0;
+		if (tail)
+			verify_poison(f.buf, 1024 + 256 + 3, 1536);
+		else {
+			verify_poison(f.buf, 1024, 1024 + 256 - 3);
+		}
+		assert_int_equal(check(&f), 1);
+		assert_int_equal(f.got[0].kind, MISCOMPARE_TORN);
+		assert_non_null(
+			strstr(f.got[0].text,
+			       tail ? "the first 259 are right, the rest is never transferred" :
+				      "the last 259 are right, the rest is never transferred"));
+		pattern_destroy(&f.pattern);
+	}
+}
+
+/* Tags where another pattern should be name the run, and are apart from those of other runs. */
+static void test_tags_elsewhere(void **state)
+{
+	struct fixture f;
+	struct tag tag = { .run = 0xabc, .offset = OFFSET, .request = OFFSET, .bytes = SIZE };
+	const char *why;
+
+	(void)state;
+	if (!tag_available(&why))
+		skip();
+	for (int contents = 0; contents < 2; contents++) {
+		setup(&f, PATTERN_RANDOM, contents ? VERIFY_CONTENTS : VERIFY_LOCATION);
+		tag_fill(&tag, f.buf, 1024);
+		tag.run = 0xdef;
+		tag.offset = OFFSET + 1024;
+		tag_fill(&tag, f.buf + 1024, 512);
+		tag.run = 0xabc;
+		tag.offset = OFFSET;
+		assert_int_equal(check(&f), 2);
+		assert_int_equal(f.got[0].kind, MISCOMPARE_OTHER);
+		assert_string_equal(f.got[0].text,
+				    contents ? "tagged data of run abc: say -datapattern tagged" :
+					       "tagged data of run abc: say -datapattern tagged "
+					       "-verify contents");
+		assert_true(strstr(f.got[1].text, "run def"));
+		pattern_destroy(&f.pattern);
+	}
+	/* A part of a sector has a part of a tag. */
+	setup(&f, PATTERN_RANDOM, VERIFY_CONTENTS);
+	tag_fill(&tag, f.buf, 512);
+	check_at(&f, OFFSET, 508, true);
+	assert_string_equal(f.got[0].text, "");
+	pattern_destroy(&f.pattern);
 }
 
 static void tagged(struct fixture *f, uint64_t run, uint64_t generation)
@@ -239,9 +611,14 @@ static void test_partial(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),	cmocka_unit_test(test_poison),
-		cmocka_unit_test(test_places),	cmocka_unit_test(test_tagged),
-		cmocka_unit_test(test_partial),
+		cmocka_unit_test(test_plain),	       cmocka_unit_test(test_poison),
+		cmocka_unit_test(test_places),	       cmocka_unit_test(test_tagged),
+		cmocka_unit_test(test_partial),	       cmocka_unit_test(test_sequenced_elsewhere),
+		cmocka_unit_test(test_parts_of_words), cmocka_unit_test(test_distances),
+		cmocka_unit_test(test_search),	       cmocka_unit_test(test_search_end),
+		cmocka_unit_test(test_search_request), cmocka_unit_test(test_searches),
+		cmocka_unit_test(test_torn),	       cmocka_unit_test(test_torn_poison),
+		cmocka_unit_test(test_tags_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
