@@ -18,6 +18,7 @@
 
 #define OPS 500
 #define PASSES 5
+#define MANY 6
 
 static uint64_t drawn;
 
@@ -158,6 +159,84 @@ static void test_means(void **state)
 		json_decref(runs[i].root);
 }
 
+/* A run whose passes have a bandwidth from `from` on, more by `step` each time. */
+static struct compare_run trend(double from, double step)
+{
+	json_t *values = json_array(), *passes = json_array();
+
+	for (int i = 0; i < 10; i++) {
+		/* No two passes are equal. */
+		json_array_append_new(values, json_real(from + step * i + (i % 2 ? 0.5 : -0.5)));
+		json_array_append_new(passes, json_integer(i + 1));
+	}
+	return (struct compare_run){ .root = json_pack("{s:[{s:n, s:o, s:{s:o}}]}", "statistics",
+						       "target", "passes", passes, "bandwidth",
+						       "values", values) };
+}
+
+static enum compare_verdict verdict(struct compare_run *a, size_t n_a, struct compare_run *b,
+				    size_t n_b)
+{
+	struct compare_side side_a = { "a", a, n_a }, side_b = { "b", b, n_b };
+	const struct compare_subject subject = { .target = -1, .a = &side_a, .b = &side_b };
+
+	return compare_judge(&subject, FIGURE_BANDWIDTH, 1).verdict;
+}
+
+/*
+ * A run alone that changes by as much as the sides differ makes the difference a matter of when it
+ * was made, on whichever side it is.
+ */
+static void test_unstable(void **state)
+{
+	struct compare_run rises[MANY], near[MANY], far = trend(400, 0), same = trend(145, 0);
+
+	(void)state;
+	for (int i = 0; i < MANY; i++) {
+		rises[i] = trend(100 + i, 10);
+		near[i] = trend(255 + i, 0);
+	}
+	assert_int_equal(verdict(rises, 1, near, 1), COMPARE_UNSTABLE);
+	assert_int_equal(verdict(near, 1, rises, 1), COMPARE_UNSTABLE);
+	assert_int_equal(verdict(rises, 1, &far, 1), COMPARE_REAL);
+	assert_int_equal(verdict(rises, 1, &same, 1), COMPARE_CHANCE);
+	assert_int_equal(verdict(near, 1, near, 1), COMPARE_CHANCE);
+	assert_int_equal(verdict(near, 1, &far, 1), COMPARE_REAL);
+	/* Several runs show it in their spread. */
+	assert_int_equal(verdict(rises, MANY, near, MANY), COMPARE_REAL);
+	for (int i = 0; i < MANY; i++) {
+		json_decref(rises[i].root);
+		json_decref(near[i].root);
+	}
+	json_decref(far.root);
+	json_decref(same.root);
+}
+
+/* The figure that a limit on `figure` means; -1: the subject has none. */
+static int limited(enum compare_kind kind, enum pass_figure figure)
+{
+	const struct compare_subject subject = { .kind = kind };
+
+	return compare_limit_figure(&subject, &figure) ? (int)figure : -1;
+}
+
+static void test_limit_figures(void **state)
+{
+	(void)state;
+	assert_int_equal(limited(COMPARE_LOOP, FIGURE_BANDWIDTH), FIGURE_BANDWIDTH);
+	assert_int_equal(limited(COMPARE_LOOP, FIGURE_P99), FIGURE_P99);
+	assert_int_equal(limited(COMPARE_LOOP, FIGURE_RESPONSE), -1);
+	assert_int_equal(limited(COMPARE_LOOP, FIGURE_RESPONSE_P99), -1);
+	assert_int_equal(limited(COMPARE_LOAD, FIGURE_P99), FIGURE_RESPONSE_P99);
+	assert_int_equal(limited(COMPARE_LOAD, FIGURE_LATENCY), FIGURE_RESPONSE);
+	assert_int_equal(limited(COMPARE_LOAD, FIGURE_BANDWIDTH), FIGURE_BANDWIDTH);
+	assert_int_equal(limited(COMPARE_LOAD, FIGURE_RESPONSE), FIGURE_RESPONSE);
+	assert_int_equal(limited(COMPARE_LOAD, FIGURE_KNEE), -1);
+	assert_int_equal(limited(COMPARE_CURVE, FIGURE_KNEE), FIGURE_KNEE);
+	assert_int_equal(limited(COMPARE_CURVE, FIGURE_BANDWIDTH), -1);
+	assert_int_equal(limited(COMPARE_CURVE, FIGURE_ALL), FIGURE_ALL);
+}
+
 static unsigned pairs(void)
 {
 	const char *text = getenv("XDD_TEST_LONG");
@@ -288,10 +367,9 @@ static void test_equal_sweeps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_means),
-		cmocka_unit_test(test_equal_runs),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_equal_sweeps),
+		cmocka_unit_test(test_means),	      cmocka_unit_test(test_unstable),
+		cmocka_unit_test(test_limit_figures), cmocka_unit_test(test_equal_runs),
+		cmocka_unit_test(test_limits),	      cmocka_unit_test(test_equal_sweeps),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -127,10 +127,12 @@ static void test_sums(void **state)
 }
 
 /* Counters without directions, each with its field of the tally. */
-#define PLAIN_COUNTERS(X)                                                                \
-	X(errors)                                                                        \
-	X(miscompares) X(fill_ns) X(overhead_ns) X(issued) X(warmup_ops) X(order_breaks) \
-		X(retries) X(flush_ns) X(flushes) X(net_ns) X(net_wait_ns) X(check_ns)
+#define PLAIN_COUNTERS(X)                                                                        \
+	X(errors)                                                                                \
+	X(miscompares)                                                                           \
+	X(fill_ns)                                                                               \
+	X(overhead_ns) X(issued) X(warmup_ops) X(order_breaks) X(retries) X(flush_ns) X(flushes) \
+		X(net_ns) X(net_wait_ns) X(check_ns)
 #define COUNTERS_BY_DIRECTION(X) X(ops) X(bytes) X(busy_ns) X(failed_bytes) X(failed_ops)
 
 /* Every counter is reset, reaches its own field of the tally, and is added there. */

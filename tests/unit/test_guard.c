@@ -367,6 +367,20 @@ static void test_unknown_storage(void **state)
 	guard_loops_free(&loops);
 }
 
+/* Where /dev is a file system of its own, its directories hold devices. */
+static void test_among_devices(void **state)
+{
+	struct stat dev, all, other;
+
+	(void)state;
+	assert_int_equal(stat("/dev", &dev), 0);
+	assert_int_equal(stat("/", &all), 0);
+	assert_int_equal(stat("/proc", &other), 0);
+	assert_int_equal(guard_among_devices(&dev), dev.st_dev != all.st_dev);
+	assert_false(guard_among_devices(&all));
+	assert_false(guard_among_devices(&other));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -377,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_sg_without_disk),
 		cmocka_unit_test(test_kernel_files),
 		cmocka_unit_test(test_one_storage),
+		cmocka_unit_test(test_among_devices),
 		cmocka_unit_test(test_unknown_storage),
 	};
 
