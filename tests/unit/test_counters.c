@@ -126,55 +126,77 @@ static void test_sums(void **state)
 	assert_int_equal(total.last_done_ns, 1020);
 }
 
-/* Counters without directions, each with its field of the tally. */
-#define PLAIN_COUNTERS(X)                                                                        \
-	X(errors)                                                                                \
-	X(miscompares)                                                                           \
-	X(fill_ns)                                                                               \
-	X(overhead_ns) X(issued) X(warmup_ops) X(order_breaks) X(retries) X(flush_ns) X(flushes) \
-		X(net_ns) X(net_wait_ns) X(check_ns)
-#define COUNTERS_BY_DIRECTION(X) X(ops) X(bytes) X(busy_ns) X(failed_bytes) X(failed_ops)
+/* Fields that counters and tallies have; those by direction are arrays. */
+#define BOTH(field)                                                             \
+	{                                                                       \
+		offsetof(struct counters, field), offsetof(struct tally, field) \
+	}
+
+static const struct field {
+	size_t counter, tally;
+} plain[] = {
+	BOTH(errors),	    BOTH(miscompares),	BOTH(fill_ns), BOTH(overhead_ns), BOTH(issued),
+	BOTH(warmup_ops),   BOTH(order_breaks), BOTH(retries), BOTH(flush_ns),	  BOTH(flushes),
+	BOTH(net_ns),	    BOTH(net_wait_ns),	BOTH(check_ns),
+}, by_direction[] = {
+	BOTH(ops), BOTH(bytes), BOTH(busy_ns), BOTH(failed_bytes), BOTH(failed_ops),
+};
+
+#define N_PLAIN (sizeof(plain) / sizeof(plain[0]))
+#define N_FIELDS (N_PLAIN + sizeof(by_direction) / sizeof(by_direction[0]) * DIR_COUNT)
+
+/* Field i of all, the directions of a field one after another. */
+static struct field field_at(size_t i)
+{
+	struct field f;
+
+	if (i < N_PLAIN)
+		return plain[i];
+	i -= N_PLAIN;
+	f = by_direction[i / DIR_COUNT];
+	f.counter += i % DIR_COUNT * sizeof(uint64_t);
+	f.tally += i % DIR_COUNT * sizeof(uint64_t);
+	return f;
+}
+
+static _Atomic uint64_t *counter_at(struct counters *c, size_t i)
+{
+	return (_Atomic uint64_t *)((char *)c + field_at(i).counter);
+}
+
+static uint64_t tallied(const struct tally *t, size_t i)
+{
+	return *(const uint64_t *)((const char *)t + field_at(i).tally);
+}
 
 /* Every counter is reset, reaches its own field of the tally, and is added there. */
 static void test_each_counter(void **state)
 {
+	const uint64_t issued = 1000000;
 	struct counters c;
 	struct tally t;
-	uint64_t value = 0, issued;
 
 	(void)state;
 	memset(&c, 0x5a, sizeof(c));
 	counters_reset(&c);
-#define IS_RESET(field) assert_int_equal(c.field, 0);
-	PLAIN_COUNTERS(IS_RESET)
-	IS_RESET(last_done_ns)
+	for (size_t i = 0; i < N_FIELDS; i++)
+		assert_int_equal(*counter_at(&c, i), 0);
+	assert_int_equal(c.last_done_ns, 0);
 	assert_true(c.first_issue_ns == UINT64_MAX);
-	for (int dir = 0; dir < DIR_COUNT; dir++) {
-#define DIR_IS_RESET(field) assert_int_equal(c.field[dir], 0);
-		COUNTERS_BY_DIRECTION(DIR_IS_RESET)
-	}
 
-#define SET(field) counters_set(&c.field, ++value);
-	PLAIN_COUNTERS(SET)
-	for (int dir = 0; dir < DIR_COUNT; dir++) {
-#define DIR_SET(field) counters_set(&c.field[dir], ++value);
-		COUNTERS_BY_DIRECTION(DIR_SET)
-	}
-	issued = 1000000;
+	for (size_t i = 0; i < N_FIELDS; i++)
+		counters_set(counter_at(&c, i), i + 1);
 	counters_set(&c.issued, issued);
 	tally_clear(&t);
 	for (uint64_t times = 1; times <= 3; times++) {
-		uint64_t ops = 0;
+		uint64_t ended = c.errors + c.warmup_ops;
 
 		tally_add_counters(&t, &c);
-#define IS_ADDED(field) assert_int_equal(t.field, times *c.field);
-		PLAIN_COUNTERS(IS_ADDED)
-		for (int dir = 0; dir < DIR_COUNT; dir++) {
-#define DIR_IS_ADDED(field) assert_int_equal(t.field[dir], times *c.field[dir]);
-			COUNTERS_BY_DIRECTION(DIR_IS_ADDED)
-			ops += c.ops[dir];
-		}
-		assert_int_equal(t.outstanding, times * (issued - ops - c.errors - c.warmup_ops));
+		for (size_t i = 0; i < N_FIELDS; i++)
+			assert_int_equal(tallied(&t, i), times * *counter_at(&c, i));
+		for (int dir = 0; dir < DIR_COUNT; dir++)
+			ended += c.ops[dir];
+		assert_int_equal(t.outstanding, times * (issued - ended));
 	}
 }
 

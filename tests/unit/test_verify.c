@@ -194,7 +194,7 @@ static void test_sequenced_elsewhere(void **state)
 			check_at(&f, OFFSET, SIZE, false);
 			found_at(&f, places[k]);
 		}
-		/* Its first word is of another place, and the rest of none. */
+		/* Its first word is of another offset, and the rest of none. */
 		setup_with(&f, VERIFY_CONTENTS, options[i]);
 		misplace(&f, OFFSET, SIZE, 3, 1ull << 40);
 		memset(f.buf + 3 * 512 + 8, 0x77, 504);
@@ -358,7 +358,7 @@ static void test_search_request(void **state)
 	}
 }
 
-/* Searches take time: there are 32, none where nobody reads the text, and none for a known way. */
+/* Searches take time: there are 32, none where the text is not used, and none for a known way. */
 static void test_searches(void **state)
 {
 	struct fixture f;
