@@ -441,7 +441,7 @@ static void test_buffered(void **state)
 	accepted(plan_check_buffered);
 	roles(writes_buffer, writes_buffer);
 	accepted(plan_check_buffered);
-	/* Without -verify nobody depends on what was written, except a reader of these writes. */
+	/* Without -verify no target depends on what was written, except a reader of these writes. */
 	roles(writes_buffer, only_reads);
 	accepted(plan_check_buffered);
 	targets[1].writer = &targets[0];

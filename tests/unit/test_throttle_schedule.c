@@ -234,7 +234,7 @@ static void test_arrivals(void **state)
 						.rank = 2,
 						.stream = RANDOM_STREAM_ARRIVAL };
 
-		/* What a pass before has left. */
+		/* A previous pass left arrivals of its own. */
 		memset(&arrivals, 0x5a, sizeof(arrivals));
 		throttle_arrivals(&arrivals, &t, pass);
 		poisson_init(&others, &key);
