@@ -205,7 +205,7 @@ static void test_recreated_missing(void **state)
 	accepted(plan_check_same_files);
 	for (size_t i = 0; i < MOST; i++)
 		assert_int_equal(targets[i].sharers, 2);
-	/* No directory, so nobody knows whether the names are of one file. */
+	/* No directory, so the names may be of one file or of two. */
 	PLAN_OF("none/a", "none/../none/a");
 	targets[0].recreate_files = targets[1].recreate_files = true;
 	refused(plan_check_same_files, "-recreatefiles: target ", " by another name");
@@ -441,7 +441,7 @@ static void test_buffered(void **state)
 	accepted(plan_check_buffered);
 	roles(writes_buffer, writes_buffer);
 	accepted(plan_check_buffered);
-	/* Without -verify no target depends on what was written, except a reader of these writes. */
+	/* Without -verify only a reader of these writes depends on them. */
 	roles(writes_buffer, only_reads);
 	accepted(plan_check_buffered);
 	targets[1].writer = &targets[0];
