@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 """
-Signals and kill -9 for each process of a copy at random moments: no process stays, no wrong file has a final name, status 0
-only if all is there, an orderly end leaves no temporary file, and the next copy, with -R or without, completes the first one
-and removes what it left.
+Signals and kill -9 for each process of a copy while one of its threads is held (doc/design.md, "Hold points"): no process
+stays, no wrong file has a final name, status 0 only if all is there, an orderly end leaves no temporary file, and the next
+copy, with -R or without, completes the first one and removes what it left.
 
-Copy n is a function of the seed (XDD_TEST_SEED) and n, except for the moment at which the signal arrives. XDD_TEST_LONG=1
-makes many more of them.
+Copy n is a function of the seed (XDD_TEST_SEED) and n. XDD_TEST_LONG=1 makes many more of them.
 """
 import collections
-import filecmp
 import os
 import random
 import shutil
@@ -16,24 +14,30 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddhold
+import xddprocesses
 import xddssh
-import xddsys as s
 import xddtest as t
 
 SEED = int(os.environ.get("XDD_TEST_SEED", "1"))
 LONG = bool(os.environ.get("XDD_TEST_LONG"))
 LIMIT_S = 60
-END_S = 20
 TEMPORARY = ".xddcp-"
 
 # Processes that get the signal. "group": what Ctrl-C in a terminal does.
 VICTIMS = (("group", signal.SIGINT), ("initiator", signal.SIGTERM), ("initiator", signal.SIGHUP), ("initiator", signal.SIGKILL),
            ("ssh", signal.SIGKILL), ("server", signal.SIGKILL), ("server", signal.SIGTERM))
 
-Case = collections.namedtuple("Case", "number form resume encrypt victim sig at")
+# The point, up to which number of arrivals, and the process that is held there: "", the side that comes to it.
+Point = collections.namedtuple("Point", "name most who")
+POINTS = (Point("signals ready", 1, "initiator"), Point("signals ready", 1, "server"), Point("journal created", 1, ""),
+          Point("block sent", 4, ""), Point("before rename", 200, ""), Point("after rename", 200, ""))
+# Only data connections have these.
+POINTS_OF_CONNECTIONS = (Point("WELCOME sent", 1, ""), Point("WELCOME received", 1, ""))
+
+Case = collections.namedtuple("Case", "number form resume encrypt victim sig point nth")
 
 
 def make_tree(root):
@@ -46,7 +50,7 @@ def make_tree(root):
                 f.write(r.randbytes(r.choice((0, 10, 1000, 5000, 70000))))
     for i in range(2):
         with open(os.path.join(root, "d%d" % i, "deep", "large"), "wb") as f:
-            f.write(r.randbytes(6 << 20) * (8 if LONG else 4))
+            f.write(r.randbytes(6 << 20) * (8 if LONG else 1))
     os.mkdir(os.path.join(root, "empty"))
     os.symlink("../d0/f1", os.path.join(root, "d1", "link"))
     os.link(os.path.join(root, "d2", "f2"), os.path.join(root, "d3", "hard"))
@@ -62,7 +66,7 @@ def files_below(root):
 def same(a, b):
     if os.path.islink(a) or os.path.islink(b):
         return os.path.islink(a) and os.path.islink(b) and os.readlink(a) == os.readlink(b)
-    return filecmp.cmp(a, b, shallow=False)
+    return xddssh.read(a) == xddssh.read(b)
 
 
 def wrong_names(source, destination):
@@ -81,58 +85,15 @@ def is_complete(source, destination):
         n for n in files_below(destination)) and not wrong_names(source, destination)
 
 
-class Processes:
-    """The processes of a copy, found by the path of xdd in their command lines."""
-
-    def __init__(self, xdd):
-        self.xdd = xdd.encode()
-
-    def all(self):
-        found = {}
-        for pid in os.listdir("/proc"):
-            if not pid.isdigit():
-                continue
-            try:
-                with open("/proc/%s/cmdline" % pid, "rb") as f:
-                    words = f.read()
-                if self.xdd not in words:
-                    continue
-                with open("/proc/%s/stat" % pid, "rb") as f:
-                    state = f.read().rsplit(b")", 1)[1].split()[0]
-            except OSError:
-                continue
-            if state not in b"ZX":
-                found[int(pid)] = words
-        return found
-
-    def wait_none(self):
-        end = time.monotonic() + END_S
-        while self.all():
-            if time.monotonic() > end:
-                return self.all()
-            time.sleep(0.005)
-        return {}
-
-    def victim(self, kind, initiator):
-        """The process, or 0 while there is none."""
-        for pid, words in self.all().items():
-            words = words.rstrip(b"\0").split(b"\0")
-            server = words[0] == self.xdd and words[-1] == b"-server"
-            if (kind == "server" and server) or (kind == "ssh" and not server and pid != initiator):
-                return pid
-        return 0
-
-
 class Rig:
-    def __init__(self, ssh, place):
-        self.ssh, self.place = ssh, place
-        self.directory = tempfile.mkdtemp(prefix="xddcopy.", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else t.tmp())
+    def __init__(self, ssh, place, prefix="", directory=None):
+        self.ssh, self.place, self.prefix = ssh, place, prefix.split()
+        self.directory = tempfile.mkdtemp(prefix="xddcopy.", dir=directory or t.tmp())
         self.source = os.path.join(self.directory, "source")
         self.xdd = os.path.join(self.directory, "xdd")
         shutil.copy(t.XDD, self.xdd)
         make_tree(self.source)
-        self.processes = Processes(self.xdd)
-        self.seconds = {}
+        self.processes = xddprocesses.Processes(self.xdd)
 
     def close(self):
         for pid in self.processes.all():
@@ -150,11 +111,11 @@ class Rig:
             destination = self.place(destination)
         flags = ["-R"] if case.resume else []
         flags += ["-e"] if case.encrypt else []
-        return [self.xdd, "copy", "-S", self.ssh, "-b", self.xdd, "-r", *flags, source, destination]
+        return [*self.prefix, self.xdd, "copy", "-S", self.ssh, "-b", self.xdd, "-r", *flags, source, destination]
 
-    def start(self, case, destination):
+    def start(self, case, destination, env=None):
         return subprocess.Popen(self.words(case, destination), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, start_new_session=True, text=True, errors="replace")
+                                stderr=subprocess.STDOUT, start_new_session=True, text=True, errors="replace", env=env)
 
     def finish(self, process):
         try:
@@ -163,43 +124,28 @@ class Rig:
             os.killpg(process.pid, signal.SIGKILL)
             return process.communicate()[0] + "\n(the copy did not end)", -999
 
-    def whole(self, case, destination):
-        """A copy without a signal: output, status, seconds."""
-        began = time.monotonic()
-        out, status = self.finish(self.start(case, destination))
-        return out, status, time.monotonic() - began
+    def interrupt(self, case, destination):
+        """A copy with a signal: output and status."""
+        with xddhold.at("%s:%d" % (case.point.name, case.nth)) as h:
+            process = self.start(case, destination, h.env)
+            try:
+                self.hit(case, process, h)
+            except xddhold.Missed as e:
+                process.kill()
+                out, status = self.finish(process)
+                return "%s\n%s" % (e, out), status, False
+        return *self.finish(process), True
 
-    def duration(self, case):
-        """How long a whole copy of this kind takes: the longest of two."""
-        key = (case.form, case.encrypt, case.resume)
-        if key not in self.seconds:
-            destination = os.path.join(self.directory, "first")
-            times = []
-            for _ in range(2):
-                out, status, seconds = self.whole(case, destination)
-                if status or not is_complete(self.source, destination):
-                    raise RuntimeError("a copy without signals: status %s\n%s" % (status, out))
-                times.append(seconds)
-                shutil.rmtree(destination)
-            self.seconds[key] = min(times)
-        return self.seconds[key]
-
-    def hit(self, case, process):
-        """Send the signal at its moment. True if the process was there."""
-        time.sleep(case.at * self.duration(case))
-        pid = process.pid
-        if case.victim not in ("group", "initiator"):
-            pid = self.processes.victim(case.victim, process.pid)
-        if not pid or process.poll() is not None:
-            return False
-        try:
-            if case.victim == "group":
-                os.killpg(pid, case.sig)
-            else:
-                os.kill(pid, case.sig)
-        except ProcessLookupError:
-            return False
-        return True
+    def hit(self, case, process, h):
+        """Send the signal while a process is held."""
+        held = h.wait(process)
+        while case.point.who and (held.pid == process.pid) != (case.point.who == "initiator"):
+            held.go()
+            held = h.wait(process)
+        if case.victim == "group":
+            os.killpg(process.pid, case.sig)
+        else:
+            os.kill(self.processes.victim(case.victim, process.pid), case.sig)
 
     def judge_first(self, case, destination, status, left):
         """Return what is wrong after a copy with a signal."""
@@ -223,65 +169,59 @@ class Rig:
         return (case.victim, case.form) in (("server", "push"), ("initiator", "pull"), ("server", "relay"))
 
     def one(self, case):
-        """A copy with a signal, and the next one. Returns whether it hit, and what is wrong."""
+        """A copy with a signal, and the next one. Returns what is wrong."""
         destination = os.path.join(self.directory, "copy")
-        self.duration(case)
         os.mkdir(destination)
-        process = self.start(case, destination)
-        hit = self.hit(case, process)
-        out, status = self.finish(process)
+        out, status, met = self.interrupt(case, destination)
         left = self.processes.wait_none()
         wrong = self.judge_first(case, destination, status, left)
-        again, status, _ = self.whole(case, destination)
+        if not met:
+            wrong.append("the copy does not come to its point")
+        again, status = self.finish(self.start(case, destination))
         if status or not is_complete(self.source, destination):
             wrong.append("the next copy: status %s, temporary %s\n%s" % (status, temporary_files(destination)[:5], again))
         if self.processes.wait_none():
             wrong.append("processes stay after the next copy")
         shutil.rmtree(destination)
-        return hit, ["%s\n%s" % (w, out) for w in wrong]
+        return ["%s\n%s" % (w, out) for w in wrong]
 
 
-def cases(n, victims, salt):
+def cases(n, victims, points, what):
+    """Each victim at each point, in an order of the seed; then each again."""
+    # A server that receives the signal is there once it is held itself.
+    pairs = [(v, p) for v in victims for p in points if p.who != "initiator" or v[0] in ("group", "initiator")]
+    random.Random("%d %s" % (SEED, what)).shuffle(pairs)
     for number in range(n):
-        r = random.Random("%d %s %d" % (SEED, salt, number))
-        victim, sig = victims[number % len(victims)]
+        r = random.Random("%d %s %d" % (SEED, what, number))
+        (victim, sig), point = pairs[number % len(pairs)]
         yield Case(number, r.choice(("push", "pull", "push", "pull", "relay")), r.random() < 0.5, r.random() < 0.2, victim, sig,
-                   r.uniform(0, 1))
+                   point, r.randint(1, point.most))
 
 
-def run(rig, n, victims, what):
-    """`n` copies; and as many more at most, where a busy machine made too many of them end before their signal."""
-    hits = 0
+def run(rig, n, victims, points, what):
     failed = []
-    for case in cases(2 * n, victims, what):
-        if case.number >= n and hits >= n // 2:
-            break
-        hit, wrong = rig.one(case)
-        hits += hit
+    for case in cases(n, victims, points, what):
+        wrong = rig.one(case)
         if wrong:
             failed.append("%s\n%s" % (case, "\n".join(wrong)))
     t.ok(not failed, "%d copies with signals, %s" % (n, what), "\n".join(failed[:4]))
-    t.ok(hits >= n // 2, "%d copies with signals, %s: most of them met a process" % (n, what), "%d of %d" % (hits, n))
-
-
-def number_of(long, short):
-    """Copies; half as many with sanitizers, where each takes several times as long."""
-    return long if LONG else short // 2 if s.sanitized() else short
 
 
 def main():
     fake = xddssh.Fake()
-    rig = Rig(fake.ssh, fake.place)
+    # Files have no temporary names in memory, and names that a flush makes durable elsewhere.
+    rig = Rig(fake.ssh, fake.place, directory="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
     try:
         # There is no process between the local xdd and the server.
-        run(rig, number_of(180, 42), [v for v in VICTIMS if v[0] != "ssh"], "without sshd")
+        run(rig, 360 if LONG else 46, [v for v in VICTIMS if v[0] != "ssh"], POINTS + POINTS_OF_CONNECTIONS, "without sshd")
     finally:
         rig.close()
     if xddssh.isolation():
         inside = xddssh.Fake(name="isolated", prefix=xddssh.isolation())
-        rig = Rig(inside.ssh, inside.place)
+        # Both sides, as other tests may listen here.
+        rig = Rig(inside.ssh, inside.place, xddssh.isolation())
         try:
-            run(rig, number_of(60, 14), [v for v in VICTIMS if v[0] != "ssh"], "data through ssh")
+            run(rig, 120 if LONG else 14, [v for v in VICTIMS if v[0] != "ssh"], POINTS, "data through ssh")
         finally:
             rig.close()
     else:
@@ -293,7 +233,7 @@ def main():
         with xddssh.Sshd() as server:
             rig = Rig(server.ssh, server.place)
             try:
-                run(rig, number_of(140, 14), VICTIMS, "through sshd")
+                run(rig, 280 if LONG else 14, VICTIMS, POINTS + POINTS_OF_CONNECTIONS, "through sshd")
             finally:
                 rig.close()
     t.done()

@@ -154,14 +154,14 @@ class Sshd:
             "HostKey " + self.path("host"), "PidFile none", "AuthorizedKeysFile " + self.path("authorized"),
             "StrictModes no", "UsePAM no", "PasswordAuthentication no", "KbdInteractiveAuthentication no",
             "PermitRootLogin yes", "PrintMotd no", "PrintLastLog no", "MaxStartups 100:30:200", "LogLevel ERROR",
-            "SetEnv PATH=" + path, "PermitUserRC no", *self.server_lines])
+            "SetEnv PATH=" + path, "AcceptEnv XDD_TEST_*", "PermitUserRC no", *self.server_lines])
         self.know()
         self.write("ssh_config", [
             *self.client_lines,
             "Host *", "  Port %d" % self.port, "  IdentityFile " + self.path("client"), "  IdentitiesOnly yes",
             "  IdentityAgent none", "  UserKnownHostsFile " + self.path("known"), "  GlobalKnownHostsFile /dev/null",
             "  HostKeyAlias xdd-test", "  StrictHostKeyChecking yes", "  BatchMode yes", "  LogLevel ERROR",
-            "  ConnectTimeout 10"])
+            "  ConnectTimeout 10", "  SendEnv XDD_TEST_*"])
 
     def __enter__(self):
         if os.geteuid() == 0:
