@@ -338,7 +338,7 @@ static void end_at_20(const struct io_request *req)
 		atomic_store(&target.state.over, true);
 }
 
-/* What is outstanding is awaited, and no operation follows. */
+/* Outstanding operations are awaited, and no operation follows. */
 static void test_over_between(void **state)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
