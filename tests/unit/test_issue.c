@@ -12,7 +12,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "access_plan.h"
 #include "run/issue/issue.h"
@@ -102,6 +105,33 @@ static int reap(void *ctx, struct io_request **out, unsigned min, unsigned max, 
 }
 
 static struct engine recorder = { .info = { .name = "recorder" }, .submit = submit, .reap = reap };
+
+/* ---- messages ---- */
+
+static int log_fd;
+static off_t seen;
+
+/* Messages go to a file in memory. */
+static int open_log(void)
+{
+	char path[32];
+
+	log_fd = memfd_create("log", MFD_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", log_fd);
+	return log_fd < 0 ? -1 : log_open(path);
+}
+
+/* The messages since the last call. */
+static const char *messages(void)
+{
+	static char text[4096];
+	ssize_t n = pread(log_fd, text, sizeof(text) - 1, seen);
+
+	assert_true(n >= 0);
+	text[n] = '\0';
+	seen += n;
+	return text;
+}
 
 /* ---- the run ---- */
 
@@ -378,15 +408,24 @@ static void test_last_error(void **state)
 
 /* ---- an engine that breaks ---- */
 
-static void is_broken(uint64_t ops)
+#define BROKEN "xdd: target 0, a target: engine recorder: Input/output error\n"
+
+static void is_broken(uint64_t ops, const char *text)
 {
 	assert_true(qthreads[0].broken);
 	assert_int_equal(engine.n, ops);
 	assert_int_equal(atomic_load(&run.failures.errors), 1);
 	assert_int_equal((int)stop_why(&run.stop), STOP_ERROR);
 	assert_int_equal(run.stop.detail, EIO);
+	assert_string_equal(messages(), text);
 	if (target.order.by == ORDER_BY_TOT)
 		assert_true(tot_is_turn(&target.order.tot, ops));
+}
+
+static void stop_before(const struct io_request *req)
+{
+	if (req->op == engine.breaks)
+		stop_request(&run.stop, STOP_SIGNAL, 2);
 }
 
 static void test_broken_submit(void **state)
@@ -398,14 +437,25 @@ static void test_broken_submit(void **state)
 			continue;
 		set_up_mode(i, 200);
 		engine.breaks = 10;
+		messages();
 		pass(0);
-		is_broken(11);
+		is_broken(11, BROKEN);
 		/* Its requests are lost: no completion is awaited. */
 		reaps = engine.reaps;
 		pass(1);
 		assert_int_equal(engine.n, 11);
 		assert_int_equal(engine.reaps, reaps);
 		assert_false(qthreads[1].broken);
+		tear_down(state);
+		/* The first reason why the run ends is the only one that is reported. */
+		set_up_mode(i, 200);
+		engine.breaks = 10;
+		engine.submitted = stop_before;
+		messages();
+		pass(0);
+		assert_int_equal(stop_why(&run.stop), STOP_SIGNAL);
+		assert_true(qthreads[0].broken);
+		assert_string_equal(messages(), "");
 		tear_down(state);
 	}
 }
@@ -504,7 +554,7 @@ static void test_over_in_turn(void **state)
 		assert_true(atomic_load(&target.state.over) == *end);
 		assert_true(turn_is_free(*end ? 3 : 100));
 		/* The wait is no overhead of the QThread. */
-		assert_true(qthreads[0].apart_ns <= took_ns);
+		assert_true(qthreads[0].apart_ns > 0 && qthreads[0].apart_ns <= took_ns);
 		tear_down(state);
 	}
 }
@@ -548,8 +598,7 @@ int main(void)
 		cmocka_unit_test(test_stop_in_turn),
 	};
 
-	/* Errors are made here on purpose. */
-	if (log_open("/dev/null"))
+	if (open_log())
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

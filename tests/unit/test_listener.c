@@ -10,7 +10,10 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
@@ -595,6 +598,87 @@ static void test_addresses(void **state)
 	listener_free(NULL);
 }
 
+/*
+ * A host of several addresses, which no machine has to have: "A+B" is the addresses A and B, in
+ * that order. It replaces the function of the C library, which frees the list.
+ */
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+		struct addrinfo **list)
+{
+	int (*resolve)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+	char first[64];
+	const char *plus = host ? strchr(host, '+') : NULL;
+	int err;
+
+	/* POSIX makes a pointer to a function of it in this way. */
+	*(void **)&resolve = dlsym(RTLD_NEXT, "getaddrinfo");
+	if (!plus)
+		return resolve(host, service, hints, list);
+	snprintf(first, sizeof(first), "%.*s", (int)(plus - host), host);
+	err = resolve(first, service, hints, list);
+	return err ? err : getaddrinfo(plus + 1, service, hints, &(*list)->ai_next);
+}
+
+/* Addresses that this host lacks are left out, while it has one; any other problem counts. */
+static void test_several_addresses(void **state)
+{
+	static const struct {
+		const char *host; /* 127.0.0.1 is bound, 192.0.2.1 is absent */
+		int err;
+		size_t sockets;
+	} cases[] = {
+		{ "127.0.0.4+127.0.0.5", 0, 2 },
+		{ "127.0.0.4+192.0.2.1", 0, 1 },
+		{ "192.0.2.1+127.0.0.4", 0, 1 },
+		{ "192.0.2.1+127.0.0.4+192.0.2.1", 0, 1 },
+		{ "127.0.0.4+127.0.0.4", 0, 1 },
+		{ "192.0.2.1+192.0.2.1", -EADDRNOTAVAIL, 0 },
+		{ "127.0.0.1+127.0.0.4", -EADDRINUSE, 0 },
+		{ "127.0.0.4+127.0.0.1", -EADDRINUSE, 1 },
+		{ "127.0.0.4+127.0.0.1+192.0.2.1", -EADDRINUSE, 1 },
+	};
+	struct listener *bound = listener_new(&usual, NULL);
+	char why[RIG_WHY_SIZE];
+	uint16_t port;
+
+	(void)state;
+	assert_non_null(bound);
+	assert_int_equal(listener_add(bound, HOST, 0, why, sizeof(why)), 0);
+	port = port_of(bound, 0);
+	assert_int_equal(listener_port(bound), port);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct listener *l = listener_new(&usual, NULL);
+
+		assert_non_null(l);
+		assert_int_equal(listener_add(l, cases[i].host, port, why, sizeof(why)),
+				 cases[i].err);
+		if (l->n_sockets != cases[i].sockets)
+			fail_msg("%s: %zu sockets", cases[i].host, l->n_sockets);
+		assert_true((*why != '\0') == (cases[i].err != 0));
+		listener_free(l);
+	}
+	listener_free(bound);
+}
+
+/* A listener whose sockets cannot be watched does not start. */
+static void test_not_watched(void **state)
+{
+	struct listener *l = listener_new(&usual, NULL);
+	char why[RIG_WHY_SIZE];
+	int fd;
+
+	(void)state;
+	assert_non_null(l);
+	assert_int_equal(listener_add(l, HOST, 0, why, sizeof(why)), 0);
+	/* A file is always ready: epoll refuses it. */
+	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(dup2(fd, l->sockets[0].fd), l->sockets[0].fd);
+	close(fd);
+	assert_int_equal(listener_start(l, take, NULL), -EPERM);
+	listener_free(l);
+}
+
 /* ---- limits ---- */
 
 static unsigned descriptors(void)
@@ -704,6 +788,8 @@ int main(void)
 		cmocka_unit_test(test_key),
 		cmocka_unit_test(test_no_key_here),
 		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_several_addresses),
+		cmocka_unit_test(test_not_watched),
 		cmocka_unit_test(test_no_descriptors),
 		cmocka_unit_test(test_nothing_stays_open),
 	};
