@@ -121,6 +121,10 @@ int page_make(struct page **page, const struct compare_run *runs, size_t n, cons
 	if (p->f)
 		put_page(p, runs, n);
 	err = memstream_close(&p->text);
+	for (size_t i = 0; i < p->plots.n; i++)
+		p->incomplete |= p->plots.list[i]->failed;
+	if (!err && p->incomplete)
+		err = -ENOMEM;
 	if (err) {
 		page_free(p);
 		return err;

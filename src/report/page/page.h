@@ -27,6 +27,7 @@ struct page {
 	unsigned ids; /* so far: elements have the ids x1, x2 and so on */
 	struct plots plots;
 	const char *axis; /* along x in lines and grids of sweeps that have it; NULL: any */
+	bool incomplete;  /* memory was short, and the page is of no use */
 };
 
 /* ---- page_html.c ---- */

@@ -199,6 +199,8 @@ void page_difference(struct page *p, const struct compare_run *runs)
 		put_verdict(&d, p);
 		if (!sweeps)
 			put_distributions(p, runs);
+	} else {
+		p->incomplete = true;
 	}
 	page_section_end(p);
 	if (sweeps)

@@ -21,11 +21,14 @@ static void put_value(struct facts *facts, const char *path, const json_t *value
 {
 	struct memstream m;
 
-	if (++facts->n > PAGE_MAX_ROWS || !memstream_open(&m))
+	if (++facts->n > PAGE_MAX_ROWS)
 		return;
-	jvalue_write(m.f, value);
-	if (memstream_close(&m))
+	if (memstream_open(&m))
+		jvalue_write(m.f, value);
+	if (memstream_close(&m)) {
+		facts->p->incomplete = true;
 		return;
+	}
 	page_row(facts->p, path);
 	page_cell(facts->p, m.text);
 	page_row_end(facts->p);
@@ -68,24 +71,30 @@ static void put_table(struct page *p, const char *caption, const json_t *value)
 	page_table_end(p, facts.n > PAGE_MAX_ROWS ? facts.n - PAGE_MAX_ROWS : 0);
 }
 
+/* Members that a document lacks are left out. Returns 0, or -1 without memory. */
+static int copy_member(json_t *to, const char *name, json_t *value)
+{
+	return value ? json_object_set(to, name, value) : 0; /* its references are counted */
+}
+
 /* The targets as the run had them. */
 static void put_plan(struct page *p, const json_t *plan)
 {
 	const json_t *targets = json_object_get(plan, "targets"), *target;
 	json_t *shown = json_object(), *list = json_array();
+	int failed = copy_member(shown, "run", json_object_get(plan, "resolved"));
 	size_t i;
 
 	json_array_foreach(targets, i, target)
 	{
-		json_t *one = json_object();
+		json_t *one = json_object(), *resolved = json_object_get(target, "resolved");
 
-		/* References of both are counted. */
-		json_object_set(one, "path", json_object_get(target, "path"));
-		json_object_update(one, json_object_get(target, "resolved"));
-		json_array_append_new(list, one);
+		failed |= copy_member(one, "path", json_object_get(target, "path"));
+		failed |= resolved ? json_object_update(one, resolved) : 0;
+		failed |= json_array_append_new(list, one);
 	}
-	json_object_set(shown, "run", json_object_get(plan, "resolved"));
-	json_object_set_new(shown, "target", list);
+	failed |= json_object_set_new(shown, "target", list);
+	p->incomplete |= failed != 0;
 	put_table(p, "The plan of the run", shown);
 	json_decref(shown);
 }

@@ -120,8 +120,10 @@ void page_heat(struct page *p, const struct compare_run *run)
 	struct heat *h = calloc(1, sizeof(*h));
 	struct plot *plot;
 
-	if (!h)
+	if (!h) {
+		p->incomplete = true;
 		return;
+	}
 	collect(h, json_object_get(run->root, "results"));
 	if (h->passes < 2) {
 		page_missing(p,

@@ -46,7 +46,10 @@ void page_text(struct page *p, const char *text)
 		return;
 	}
 	shown = printable_dup(text, false);
-	put_escaped(p->f, shown ? shown : "?");
+	if (shown)
+		put_escaped(p->f, shown);
+	else
+		p->incomplete = true;
 	free(shown);
 }
 
@@ -185,6 +188,8 @@ struct plot *page_plot(struct page *p, const struct compare_run *run, enum plot_
 	if (plot) {
 		plot->title = title;
 		plot->at = p->text.size;
+	} else {
+		p->incomplete = true;
 	}
 	return plot;
 }

@@ -210,8 +210,10 @@ static void put_lines(struct page *p, const struct compare_run *run, const json_
 	struct texts t = { .list = calloc(PLOT_MAX_SERIES, sizeof(*t.list)) };
 	struct plot *bandwidth, *p99;
 
-	if (!t.list)
+	if (!t.list) {
+		p->incomplete = true;
 		return;
+	}
 	collect(points, a, false, PLOT_MAX_SERIES, &t);
 	page_figure(p,
 		    p->axis && strcmp(a->x, p->axis) == 0 ?
@@ -301,6 +303,8 @@ static void put_grids(struct page *p, const struct compare_run *run, const json_
 
 	if (t.list)
 		collect(points, a, true, MAX_GRIDS, &t);
+	else
+		p->incomplete = true;
 	for (size_t i = 0; i < t.n; i++) {
 		char caption[TEXT_BYTES + 64];
 		struct plot *plot;

@@ -369,10 +369,12 @@ void page_times(struct page *p, const struct compare_run *run)
 	struct times t = { .p = p, .run = run };
 
 	page_section(p, 3, "Over time");
-	if (json_array_size(rows) && take_rows(&t, rows))
-		put_intervals(&t);
-	else if (!json_array_size(rows))
+	if (!json_array_size(rows))
 		page_missing(p, "bandwidth, IOPS and latency over time", "-intervals 1s");
+	else if (take_rows(&t, rows))
+		put_intervals(&t);
+	else
+		p->incomplete = true;
 	if (json_array_size(json_object_get(compare_statistic(run, -1), "passes")) > 1)
 		put_passes(p, run);
 	page_section_end(p);
