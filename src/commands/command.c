@@ -165,8 +165,14 @@ bool command_same_file(const char *a, const char *b)
 
 bool command_flush(void)
 {
-	if (fflush(stdout) == 0 || errno == EPIPE)
-		return true;
-	log_error("standard output: %s", strerror(errno));
-	return false;
+	if (fflush(stdout)) {
+		if (errno == EPIPE)
+			return true;
+		log_error("standard output: %s", strerror(errno));
+		return false;
+	}
+	/* A write before has failed, and what it had is lost. */
+	if (ferror(stdout))
+		log_error("standard output: is incomplete");
+	return !ferror(stdout);
 }

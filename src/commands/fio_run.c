@@ -19,6 +19,7 @@
 #include "xdd/base/printable.h"
 #include "xdd/base/readfile.h"
 #include "xdd/base/status.h"
+#include "xdd/commands/command.h"
 #include "xdd/sys/child.h"
 
 #define MESSAGES_MAX_BYTES (1u << 20)
@@ -156,22 +157,32 @@ static int run_line(struct process *c, const char *line, const char *last, int o
 
 /* ---- commands ---- */
 
+static void show_messages(int fd)
+{
+	char *text = NULL;
+	size_t size;
+	int err = lseek(fd, 0, SEEK_SET) ? -errno : readfile(fd, MESSAGES_MAX_BYTES, &text, &size);
+
+	if (err)
+		log_error("fio: a command is refused, and its messages cannot be read: %s",
+			  strerror(-err));
+	else
+		log_raw(text);
+	free(text);
+}
+
 /* A dry run, whose messages are shown only where the command is refused. */
 static int check(struct process *c, const struct fio_command *command)
 {
 	int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	int err = memfd_create("messages", MFD_CLOEXEC), status = XDD_INIT_FAILED;
-	char *text = NULL;
-	size_t size;
 
 	if (out < 0 || err < 0)
 		log_error("fio: a command cannot be checked: %s", strerror(errno));
 	else
 		status = run_line(c, command->check, "-dryrun", out, err);
-	if (status && err >= 0 && lseek(err, 0, SEEK_SET) == 0 &&
-	    !readfile(err, MESSAGES_MAX_BYTES, &text, &size))
-		log_raw(text);
-	free(text);
+	if (status && out >= 0 && err >= 0)
+		show_messages(err);
 	if (out >= 0)
 		close(out);
 	if (err >= 0)
@@ -200,7 +211,7 @@ static int run(struct process *c, const struct fio_command *command)
 	fputs("\n# ", stdout);
 	printable_put(stdout, command->title);
 	putchar('\n');
-	if (fflush(stdout))
+	if (!command_flush())
 		return XDD_IO_ERROR;
 	return run_line(c, command->line, NULL, -1, -1);
 }

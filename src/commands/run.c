@@ -1,7 +1,9 @@
 /*
  * The command without a name: run a plan. Called by main.
  */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "commands/commands.h"
@@ -286,6 +288,8 @@ int run_main(int argc, char **argv)
 	size_t held;
 
 	held = log_hold();
+	if (!arena)
+		log_error("%s", strerror(ENOMEM));
 	status = arena ? ranks_begin(arena, &argc, &argv, &g) : XDD_INIT_FAILED;
 	if (!status)
 		status = build(argc, argv, &given, held, g, &plan, &runs);
