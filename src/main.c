@@ -12,6 +12,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/status.h"
 #include "xdd/commands/command.h"
+#include "xdd/report/jvalue.h"
 #include "xdd/run/signals.h"
 #include "xdd/sys/clock.h"
 
@@ -42,6 +43,7 @@ int main(int argc, char **argv)
 
 	signals_block_progress();
 	clock_start();
+	jvalue_start();
 	occupy_standard_streams();
 	/* The parent may ignore the ends of its children; this process waits for its own. */
 	signal(SIGCHLD, SIG_DFL);

@@ -180,14 +180,15 @@ static bool write_json(const json_t *doc, const char *path)
 	int err;
 
 	if (is_stdout(path)) {
-		if (!json_dumpf(doc, stdout, JVALUE_FORMAT))
-			putchar('\n');
+		if (json_dumpf(doc, stdout, JVALUE_FORMAT) && !ferror(stdout))
+			return no_memory();
+		putchar('\n');
 		return true;
 	}
 	err = newfile_open(&f, path);
 	if (!err) {
 		if (json_dumpf(doc, f.f, JVALUE_FORMAT))
-			err = errno ? -errno : -EIO;
+			err = ferror(f.f) ? -EIO : -ENOMEM;
 		else
 			fputc('\n', f.f);
 		err = newfile_close(&f, err);
@@ -204,11 +205,12 @@ static enum xdd_status put_results(const struct combine_line *l, json_t *doc)
 		(enum xdd_status)json_integer_value(json_object_get(doc, "status"));
 	bool good = !l->csv || combine_write_csv(doc, l->csv) == XDD_OK;
 
-	if (!is_stdout(l->json) && !is_stdout(l->csv))
-		combine_print_text(doc, stdout);
+	if (!is_stdout(l->json) && !is_stdout(l->csv) && combine_print_text(doc, stdout) == -ENOMEM)
+		good = no_memory();
 	if (!command_flush() && !status)
 		status = XDD_IO_ERROR;
-	combine_set_status(doc, status);
+	if (combine_set_status(doc, status))
+		good = no_memory();
 	if (good && l->json)
 		good = write_json(doc, l->json);
 	if (is_stdout(l->json) && !command_flush() && !status)

@@ -86,7 +86,7 @@ static int write_file(const char *path, const char *bytes, size_t size, const js
 	if (err)
 		return err;
 	if (json)
-		err = json_dumpf(json, f.f, JVALUE_FORMAT) ? -EIO : 0;
+		err = !json_dumpf(json, f.f, JVALUE_FORMAT) ? 0 : ferror(f.f) ? -EIO : -ENOMEM;
 	else
 		fwrite(bytes, 1, size, f.f);
 	if (json)
@@ -96,13 +96,17 @@ static int write_file(const char *path, const char *bytes, size_t size, const js
 
 static enum xdd_status keep_document(const struct multi *m, const struct multi_rank *r)
 {
-	char *path = m->line.out && r->document_bytes ? out_path(m, r, ".json") : NULL;
+	char *path;
 	int err;
 
-	if (!path)
+	if (!m->line.out || !r->document_bytes)
 		return XDD_OK;
-	err = write_file(path, r->document, r->document_bytes, NULL);
-	return err ? bad_file("out", path, err) : XDD_OK;
+	path = out_path(m, r, ".json");
+	err = path ? write_file(path, r->document, r->document_bytes, NULL) : -ENOMEM;
+	if (!err)
+		return XDD_OK;
+	bad_file("out", path ? path : m->line.out, err);
+	return XDD_IO_ERROR;
 }
 
 /* ---- one rank ---- */
@@ -164,11 +168,16 @@ static void check_document(const struct multi *m, struct multi_rank *r)
 
 static void read_document(const struct multi *m, struct multi_rank *r)
 {
+	const unsigned long lost = jvalue_lost();
 	json_error_t error;
 
 	if (r->document_bytes)
-		r->json =
-			json_loadb(r->document, r->document_bytes, JSON_REJECT_DUPLICATES, &error);
+		r->json = jvalue_whole(json_loadb(r->document, r->document_bytes,
+						  JSON_REJECT_DUPLICATES, &error),
+				       lost);
+	if (jvalue_lost() != lost && !*r->why)
+		snprintf(r->why, sizeof(r->why), "its results cannot be read: %s",
+			 strerror(ENOMEM));
 	if (r->document_bytes && !r->json && !*r->why)
 		snprintf(r->why, sizeof(r->why), MULTI_NOISE_TEXT);
 	if (r->json)
@@ -247,18 +256,28 @@ static enum xdd_status write_json(const struct multi *m, const json_t *all)
 	return XDD_IO_ERROR;
 }
 
+/* What is printed is incomplete. */
+static enum xdd_status no_memory(void)
+{
+	log_error("multi: %s; the results are incomplete", strerror(ENOMEM));
+	return XDD_IO_ERROR;
+}
+
 /* The document is last, so that it has the status of all. Returns that status. */
 static enum xdd_status print(const struct multi *m, json_t *all, enum xdd_status status)
 {
 	bool json = m->line.json && output_standard(m->line.json) == STDOUT_FILENO;
 
 	if (!json) {
-		combine_print_text(all, stdout);
+		if (combine_print_text(all, stdout) == -ENOMEM)
+			status = worse(status, no_memory());
 		status = command_flush() ? status : worse(status, XDD_IO_ERROR);
 	}
-	combine_set_status(all, status);
+	if (combine_set_status(all, status))
+		return worse(status, no_memory());
 	if (json) {
-		json_dumpf(all, stdout, JVALUE_FORMAT);
+		if (json_dumpf(all, stdout, JVALUE_FORMAT) && !ferror(stdout))
+			status = worse(status, no_memory());
 		putchar('\n');
 		return command_flush() ? status : worse(status, XDD_IO_ERROR);
 	}

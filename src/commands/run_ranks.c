@@ -193,12 +193,11 @@ static int write_document(const char *path, const char *text)
 	return newfile_close(&file, ferror(file.f) ? -EIO : 0);
 }
 
-static enum xdd_status put_document(const struct plan *plan, const json_t *doc)
+static enum xdd_status put_document(const struct plan *plan, const json_t *doc, bool incomplete)
 {
-	char *text;
+	char *text = incomplete ? NULL : json_dumps(doc, JVALUE_FORMAT);
 	int err;
 
-	text = json_dumps(doc, JVALUE_FORMAT);
 	err = text ? write_document(plan->json_file, text) : -ENOMEM;
 	free(text);
 	if (!err)
@@ -212,15 +211,17 @@ static enum xdd_status put_text(struct group *g, const struct plan *plan, const 
 {
 	struct memstream m;
 	struct outfile out;
-	int err;
+	int err = 0, closed;
 
 	if (output_standard(plan->json_file) == STDOUT_FILENO)
 		return XDD_OK;
-	if (!memstream_open(&m))
-		return XDD_INIT_FAILED;
-	combine_print_text(doc, m.f);
-	print_skew(g, m.f);
-	err = memstream_close(&m);
+	if (memstream_open(&m)) {
+		err = combine_print_text(doc, m.f);
+		print_skew(g, m.f);
+	}
+	closed = memstream_close(&m);
+	if (!err)
+		err = closed;
 	if (!err)
 		err = outfile_open(&out, NULL);
 	if (!err) {
@@ -236,6 +237,7 @@ static enum xdd_status put_text(struct group *g, const struct plan *plan, const 
 static enum xdd_status put_results(struct group *g, const struct plan *plan, json_t *doc,
 				   uint64_t status)
 {
+	const unsigned long lost = jvalue_lost();
 	enum xdd_status text, document;
 
 	jvalue_put(doc, "mpi", mpi_value(g));
@@ -243,7 +245,7 @@ static enum xdd_status put_results(struct group *g, const struct plan *plan, jso
 	if (text && !status)
 		status = XDD_IO_ERROR;
 	combine_set_status(doc, (enum xdd_status)status);
-	document = put_document(plan, doc);
+	document = put_document(plan, doc, jvalue_lost() != lost);
 	return text ? text : document;
 }
 
@@ -256,11 +258,12 @@ static enum xdd_status combine(struct group *g, const struct plan *plan,
 	json_t **docs = calloc(n, sizeof(json_t *)), *all = NULL;
 	char(*names)[96] = calloc(n, sizeof(*names));
 	const char **list = calloc(n, sizeof(*list));
+	const unsigned long lost = jvalue_lost();
 	enum xdd_status written = XDD_IO_ERROR;
 	bool ok = docs && names && list;
 
 	for (unsigned i = 0; ok && i < n; i++) {
-		docs[i] = json_loadb(pieces[i].data, pieces[i].size, 0, NULL);
+		docs[i] = jvalue_whole(json_loadb(pieces[i].data, pieces[i].size, 0, NULL), lost);
 		snprintf(names[i], sizeof(names[i]), "rank %u on %s", i, group_host(g, i));
 		list[i] = names[i];
 		ok = docs[i];

@@ -304,6 +304,7 @@ json_t *combine_documents(json_t *const *docs, const char *const *names, size_t 
 		.statistics = json_array(),
 		.pass_times = json_array(),
 	};
+	const unsigned long lost = jvalue_lost();
 	json_t *doc = NULL;
 
 	figures_init(&c.sum.figures);
@@ -311,6 +312,11 @@ json_t *combine_documents(json_t *const *docs, const char *const *names, size_t 
 		no_memory();
 	else
 		doc = combine(&c, docs, names, o);
+	if (doc && jvalue_lost() != lost) {
+		no_memory();
+		json_decref(doc);
+		doc = NULL;
+	}
 	for (size_t i = 0; c.hosts && i < n; i++)
 		combine_host_free(&c.hosts[i]);
 	figures_free(&c.sum.figures);

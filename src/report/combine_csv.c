@@ -209,13 +209,14 @@ static enum xdd_status write_lines(const json_t *doc, const char *path,
 {
 	struct memstream header, lines;
 	enum xdd_status status = XDD_INIT_FAILED;
+	const unsigned long lost = jvalue_lost();
 	bool is_new = false, good;
 
 	memstream_open(&header);
 	memstream_open(&lines);
 	good = header.f && lines.f && put_line(header.f, cells, csv_header_cells(cells, list)) &&
 	       put_results(lines.f, list, cells, doc);
-	if (memstream_close(&header) | memstream_close(&lines) || !good)
+	if (memstream_close(&header) | memstream_close(&lines) || !good || jvalue_lost() != lost)
 		log_error("combine: %s", strerror(ENOMEM));
 	else
 		status = start(path, header.text, header.size, &is_new);

@@ -1,6 +1,7 @@
 /*
  * The document of several hosts, of what combine.c has found: combine_host.h. Called by combine.c.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -344,13 +345,16 @@ static void put_tail(json_t *doc, const struct combination *c)
 	jvalue_put(doc, "status", jvalue_count(status));
 }
 
-void combine_set_status(json_t *doc, enum xdd_status status)
+int combine_set_status(json_t *doc, enum xdd_status status)
 {
 	const char *end = json_string_value(json_object_get(doc, "end"));
 
-	jvalue_put(doc, "status", json_integer((json_int_t)status));
-	if (status && end && strcmp(end, "normal") == 0)
-		jvalue_put(doc, "end", jvalue_text("errors"));
+	if (jvalue_put(doc, "status", json_integer((json_int_t)status)))
+		return -ENOMEM;
+	if (status && end && strcmp(end, "normal") == 0 &&
+	    jvalue_put(doc, "end", jvalue_text("errors")))
+		return -ENOMEM;
+	return 0;
 }
 
 json_t *combine_value(struct combination *c)

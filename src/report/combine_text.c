@@ -43,12 +43,16 @@ static const char *text_of(const json_t *o, const char *key)
 	return text ? text : "";
 }
 
+/* Main thread: memory was short since combine_print_text() began, and a text is missing. */
+static bool lost;
+
 /* The name of a host, cut at `size` bytes: never in the middle of a character. */
 static const char *label(const json_t *host, char *buf, size_t size)
 {
 	char *safe = printable_dup(text_of(host, "label"), false);
 	size_t n = 0;
 
+	lost |= !safe;
 	while (safe && safe[n]) {
 		size_t len = utf8_length(safe + n);
 
@@ -101,7 +105,8 @@ static void put_formatted(FILE *f, int indent, const char *fmt, va_list args)
 	if (vasprintf(&text, fmt, args) < 0)
 		text = NULL;
 	safe = text ? printable_dup(text, false) : NULL;
-	put_folded(f, safe ? safe : "?", indent);
+	lost |= !safe;
+	put_folded(f, safe ? safe : "", indent);
 	free(safe);
 	free(text);
 }
@@ -336,11 +341,11 @@ static void put_hosts(FILE *f, const json_t *doc, const json_t *hosts)
 static void put_difference(FILE *f, const json_t *doc, const json_t *difference)
 {
 	const json_t *values = json_object_get(difference, "values"), *value;
-	char *name = printable_dup(text_of(difference, "name"), false);
 	size_t i;
 
-	fprintf(f, "  %s\n", name ? name : "?");
-	free(name);
+	fputs("  ", f);
+	printable_put(f, text_of(difference, "name"));
+	fputc('\n', f);
 	json_array_foreach(values, i, value)
 	{
 		struct memstream m;
@@ -349,15 +354,17 @@ static void put_difference(FILE *f, const json_t *doc, const json_t *difference)
 			fprintf(f, "    and %zu other values\n", json_array_size(values) - i);
 			return;
 		}
-		if (!memstream_open(&m))
-			return;
-		put_value(m.f, json_object_get(value, "value"));
-		fputs("  on ", m.f);
-		put_hosts(m.f, doc, json_object_get(value, "hosts"));
-		if (!memstream_close(&m)) {
-			fputs("    ", f);
-			put_folded(f, m.text, 6);
+		if (memstream_open(&m)) {
+			put_value(m.f, json_object_get(value, "value"));
+			fputs("  on ", m.f);
+			put_hosts(m.f, doc, json_object_get(value, "hosts"));
 		}
+		if (memstream_close(&m)) {
+			lost = true;
+			return;
+		}
+		fputs("    ", f);
+		put_folded(f, m.text, 6);
 		free(m.text);
 	}
 }
@@ -379,8 +386,9 @@ static void put_item(FILE *f, const char *title, const char *text)
 {
 	char *safe = printable_dup(text, false);
 
+	lost |= !safe;
 	fprintf(f, "%s  ", title);
-	put_folded(f, safe ? safe : "?", 4);
+	put_folded(f, safe ? safe : "", 4);
 	free(safe);
 }
 
@@ -482,6 +490,7 @@ int combine_print_text(const json_t *doc, FILE *to)
 	const char *id = text_of(doc, "run_id");
 	char size[64];
 
+	lost = false;
 	put_size(size, sizeof(size), json_object_get(doc, "hosts"));
 	put_paragraph(to, "%s%s%s, started %s%s", size, *id ? ", run " : "", id,
 		      text_of(doc, "start_time"), partial ? ", not complete" : "");
@@ -502,5 +511,5 @@ int combine_print_text(const json_t *doc, FILE *to)
 	put_ends(to, doc);
 	put_notes(to, doc);
 	put_messages(to, doc);
-	return ferror(to) ? -EIO : 0;
+	return lost ? -ENOMEM : ferror(to) ? -EIO : 0;
 }

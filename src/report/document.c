@@ -12,6 +12,7 @@
 
 #include "report/jsonout.h"
 #include "xdd/base/log.h"
+#include "xdd/report/jvalue.h"
 
 struct reader {
 	int fd;
@@ -41,11 +42,15 @@ static size_t read_some(void *buf, size_t size, void *arg)
 
 static json_t *parse(const char *command, const char *path, struct reader *r)
 {
+	const unsigned long lost = jvalue_lost();
 	json_error_t err;
 	json_t *root = json_load_callback(read_some, r, JSON_REJECT_DUPLICATES, &err);
 
+	root = jvalue_whole(root, lost);
 	if (root)
 		return root;
+	if (jvalue_lost() != lost)
+		r->error = ENOMEM;
 	/* A document that ends in the middle of a word or a number is cut short as well. */
 	if (r->error)
 		log_error("%s: %s: %s", command, path, strerror(r->error));

@@ -57,9 +57,10 @@ struct jsonout {
 	const char *path;	    /* where the spool goes; NULL: standard output */
 	struct report_document *to; /* the spool goes there; NULL: to `path` */
 	struct newfile file;
-	FILE *spool; /* instead of `file` */
-	FILE *f;     /* either */
-	int error;   /* the first errno, 0: none */
+	FILE *spool;	    /* instead of `file` */
+	FILE *f;	    /* either */
+	int error;	    /* the first errno, 0: none */
+	unsigned long lost; /* const: of jvalue_lost() */
 	bool partial;
 	size_t n_results;
 	struct kept lists[LIST_COUNT];
@@ -172,6 +173,7 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, uint64_t started
 	*out = NULL;
 	if (!j)
 		return -ENOMEM;
+	j->lost = jvalue_lost();
 	j->plan = plan;
 	j->to = to;
 	j->end = "errors";
@@ -404,6 +406,8 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 	put_member(j, "end", jvalue_text(j->end));
 	put_member(j, "partial", json_boolean(j->partial));
 	put_member(j, "status", json_integer((json_int_t)status));
+	if (jvalue_lost() != j->lost)
+		fail(j, ENOMEM);
 	fputs("}\n", j->f);
 	if (fflush(j->f) || ferror(j->f))
 		fail(j, errno ? errno : EIO);

@@ -4,6 +4,7 @@
 #include "xdd/report/jvalue.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,36 @@
 #include "xdd/base/utf8.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/* atomic: see jvalue_lost() */
+static _Atomic unsigned long lost;
+
+static void *count_malloc(size_t size)
+{
+	void *p = malloc(size);
+
+	if (!p)
+		atomic_fetch_add(&lost, 1);
+	return p;
+}
+
+void jvalue_start(void)
+{
+	json_set_alloc_funcs(count_malloc, free);
+}
+
+unsigned long jvalue_lost(void)
+{
+	return atomic_load(&lost);
+}
+
+json_t *jvalue_whole(json_t *value, unsigned long lost_before)
+{
+	if (jvalue_lost() == lost_before)
+		return value;
+	json_decref(value);
+	return NULL;
+}
 
 json_t *jvalue_text(const char *text)
 {

@@ -284,6 +284,7 @@ static int put_head(FILE *f, const struct sweep_results *r, const struct plan *p
 
 int sweep_write_json(FILE *f, const struct sweep_results *r, const struct plan *plan, int status)
 {
+	const unsigned long lost = jvalue_lost();
 	const char *before = "\n";
 	int err = put_head(f, r, plan);
 
@@ -302,6 +303,8 @@ int sweep_write_json(FILE *f, const struct sweep_results *r, const struct plan *
 	err = err ? err : put(f, ",\n", "partial", json_boolean(r->partial));
 	err = err ? err : put(f, ",\n", "status", json_integer(status));
 	fputs("}\n", f);
+	if (!err && jvalue_lost() != lost)
+		err = -ENOMEM;
 	return err ? err : ferror(f) ? -EIO : 0;
 }
 

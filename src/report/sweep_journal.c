@@ -19,15 +19,17 @@
 
 /* ---- writing ---- */
 
-/* Write a line, and let go of its value. */
-static int put_line(FILE *f, json_t *o)
+/* Write a line, and let go of its value, which was begun when jvalue_lost() was `lost`. */
+static int put_line(FILE *f, json_t *o, unsigned long lost)
 {
 	char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
 	int err = 0;
 
 	json_decref(o);
-	if (!text)
+	if (!text || jvalue_lost() != lost) {
+		free(text);
 		return -ENOMEM;
+	}
 	errno = 0;
 	if (fprintf(f, "%08x %s\n", crc32c(0, text, strlen(text)), text) < 0)
 		err = errno ? -errno : -EIO;
@@ -37,6 +39,7 @@ static int put_line(FILE *f, json_t *o)
 
 int sweep_journal_header(FILE *f, const struct sweep_journal *header)
 {
+	const unsigned long lost = jvalue_lost();
 	json_t *o = json_object();
 
 	jvalue_put(o, "format", jvalue_text(SWEEP_JOURNAL_FORMAT));
@@ -45,7 +48,7 @@ int sweep_journal_header(FILE *f, const struct sweep_journal *header)
 	jvalue_put(o, "seed", jvalue_count(header->seed));
 	jvalue_put(o, "points", jvalue_count(header->points));
 	jvalue_put(o, "started", jvalue_count(header->started_ns));
-	return put_line(f, o);
+	return put_line(f, o, lost);
 }
 
 static json_t *columns_value(const struct sweep_round *r)
@@ -59,6 +62,7 @@ static json_t *columns_value(const struct sweep_round *r)
 
 int sweep_journal_round(FILE *f, const struct sweep_round *r)
 {
+	const unsigned long lost = jvalue_lost();
 	json_t *o = json_object(), *values = json_array(), *responses = json_array();
 
 	for (int i = 0; r->known && i < FIGURE_COUNT; i++)
@@ -81,7 +85,7 @@ int sweep_journal_round(FILE *f, const struct sweep_round *r)
 	jvalue_put(o, "responses", responses);
 	if (r->n_columns)
 		jvalue_put(o, "columns", columns_value(r));
-	return put_line(f, o);
+	return put_line(f, o, lost);
 }
 
 /* ---- reading ---- */
@@ -109,6 +113,7 @@ static bool get_count(const json_t *o, const char *key, uint64_t most, uint64_t 
 /* The value of a line of `length` bytes; NULL: it is damaged. */
 static json_t *line_value(const char *line, size_t length)
 {
+	const unsigned long lost = jvalue_lost();
 	char digits[SWEEP_JOURNAL_DIGITS + 1];
 	json_error_t why;
 	char *end;
@@ -123,7 +128,7 @@ static json_t *line_value(const char *line, size_t length)
 	length -= SWEEP_JOURNAL_DIGITS + 1;
 	if (strtoul(digits, &end, 16) != crc32c(0, line, length))
 		return NULL;
-	return json_loadb(line, length, JSON_REJECT_DUPLICATES, &why);
+	return jvalue_whole(json_loadb(line, length, JSON_REJECT_DUPLICATES, &why), lost);
 }
 
 static bool take_header(const json_t *o, struct sweep_journal *header)

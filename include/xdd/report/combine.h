@@ -52,9 +52,9 @@ bool combine_check(const json_t *doc, const char *name, size_t n);
 
 /*
  * Give such a document the exit status of the program, which outputs that failed may have made
- * another than that of the hosts.
+ * another than that of the hosts. Returns 0 or -ENOMEM.
  */
-void combine_set_status(json_t *doc, enum xdd_status status);
+int combine_set_status(json_t *doc, enum xdd_status status);
 
 /* Print such a document for people, 80 columns wide. Returns 0 or -errno. */
 int combine_print_text(const json_t *doc, FILE *to);

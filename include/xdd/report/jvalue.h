@@ -2,7 +2,8 @@
  * Values of JSON documents from values of the program, over jansson.
  *
  * Each returns a new reference, or NULL when memory is short; jvalue_put()
- * and jansson's *_new() functions take such a NULL as a failure, and pass it on.
+ * and jansson's *_new() functions take such a NULL as a failure, and pass it on. No builder of a
+ * document looks at each of them: the writer compares jvalue_lost() before and after.
  */
 #ifndef XDD_REPORT_JVALUE_H
 #define XDD_REPORT_JVALUE_H
@@ -13,6 +14,21 @@
 
 #include "xdd/report/copy_limit.h"
 #include "xdd/stat/connection_info.h"
+
+/* Count what jansson asks for in vain. Before any value is made; main thread. */
+void jvalue_start(void);
+
+/*
+ * The number of requests for memory of jansson that have failed since jvalue_start(): a document
+ * that was made while it grew lacks members, and must not be written. Any thread.
+ */
+unsigned long jvalue_lost(void);
+
+/*
+ * `value`, parsed since jvalue_lost() was `lost`; or NULL, and `value` is released, if memory was
+ * short meanwhile: the parser of jansson then leaves out characters, and reports nothing.
+ */
+json_t *jvalue_whole(json_t *value, unsigned long lost);
 
 /* `text`, with U+FFFD in the place of bytes that are not UTF-8; null for NULL. */
 json_t *jvalue_text(const char *text);

@@ -34,7 +34,8 @@ struct copy_json {
 	FILE *failures;
 	size_t n_failures;
 	json_t *notes, *connections;
-	int error; /* the first errno */
+	unsigned long lost; /* const: of jvalue_lost() */
+	int error;	    /* the first errno */
 };
 
 static void fail(struct copy_json *j, int err)
@@ -70,6 +71,7 @@ int copy_json_open(struct copy_json **out, const struct copy_request *request)
 
 	if (!j)
 		return -ENOMEM;
+	j->lost = jvalue_lost();
 	j->request = request;
 	j->started_ns = clock_wall_ns();
 	j->notes = json_array();
@@ -263,7 +265,8 @@ static void write_document(struct copy_json *j, const struct copy_state *s, FILE
 	int err;
 
 	json_decref(o);
-	if (!length) {
+	if (!length || jvalue_lost() != j->lost) {
+		free(text);
 		fail(j, ENOMEM);
 		return;
 	}
