@@ -39,6 +39,7 @@ struct comparison {
 	size_t unknown;	  /* figures that cannot be compared, without percentiles */
 	size_t exceeded;  /* limits of -failif */
 	size_t undecided; /* limits of -failif that cannot be judged */
+	bool no_memory;	  /* some of it is missing or wrong */
 };
 
 static const char usage[] =
@@ -221,31 +222,34 @@ static const char *const skipped[] = {
 };
 
 /* Print the differences between the first run of a side and its others, which should be alike. */
-static void print_inside(const struct compare_side *side, const char *title, const char *member)
+static void print_inside(struct comparison *c, const struct compare_side *side, const char *title,
+			 const char *member)
 {
 	const json_t *first = json_object_get(side->runs[0].root, member);
 
 	for (size_t i = 1; i < side->n; i++) {
 		struct memstream m;
 
-		if (!memstream_open(&m))
-			return;
-		compare_diff(m.f, first, json_object_get(side->runs[i].root, member), skipped);
-		if (!memstream_close(&m) && m.size)
+		if (memstream_open(&m))
+			compare_diff(m.f, first, json_object_get(side->runs[i].root, member),
+				     skipped);
+		if (memstream_close(&m))
+			c->no_memory = true;
+		else if (m.size)
 			printf("\n%s, %s to %s\n%s", title, side->runs[0].name, side->runs[i].name,
 			       m.text);
 		free(m.text);
 	}
 }
 
-static void print_diff(const struct comparison *c, const char *title, const char *member)
+static void print_diff(struct comparison *c, const char *title, const char *member)
 {
 	printf("\n%s\n", title);
 	if (!compare_diff(stdout, json_object_get(c->a.runs[0].root, member),
 			  json_object_get(c->b.runs[0].root, member), skipped))
 		printf("  the same\n");
-	print_inside(&c->a, title, member);
-	print_inside(&c->b, title, member);
+	print_inside(c, &c->a, title, member);
+	print_inside(c, &c->b, title, member);
 }
 
 /* ---- results ---- */
@@ -388,6 +392,7 @@ static void print_results(struct comparison *c)
 			struct compare_figure f =
 				compare_judge(&c->subjects[i], figure, c->n_subjects);
 
+			c->no_memory |= f.no_memory;
 			if (f.verdict == COMPARE_NO_FIGURE)
 				continue;
 			if (fabs(level - compare_level(figure)) > 0)
@@ -420,6 +425,7 @@ static bool print_limit(struct comparison *c, const struct compare_limit *limit,
 	if (!compare_limit_figure(s, &figure))
 		return false;
 	f = compare_judge(s, figure, c->n_subjects);
+	c->no_memory |= f.no_memory;
 	state = compare_limit_check(limit, &f, &why);
 	c->exceeded += state == COMPARE_EXCEEDED;
 	c->undecided += state == COMPARE_UNDECIDED;
@@ -558,6 +564,10 @@ static enum compare_status compare(struct comparison *c, size_t n, struct compar
 	if (c->n_limits)
 		print_limits(c);
 	putchar('\n');
+	if (c->no_memory) {
+		log_error("compare: %s", strerror(ENOMEM));
+		return COMPARE_TROUBLE;
+	}
 	return conclude(c);
 }
 

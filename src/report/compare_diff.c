@@ -67,10 +67,11 @@ static void show(FILE *f, const json_t *value)
 
 static void line(struct diff *d, const char *path, const json_t *a, const json_t *b)
 {
-	char *shown = printable_dup(path, false);
+	const size_t width = printable_is_safe(path) ? strlen(path) : PATH_WIDTH;
 
-	fprintf(d->f, "  %-*s  ", PATH_WIDTH, shown ? shown : "?");
-	free(shown);
+	fputs("  ", d->f);
+	printable_put(d->f, path);
+	fprintf(d->f, "%*s  ", width < PATH_WIDTH ? (int)(PATH_WIDTH - width) : 0, "");
 	show(d->f, a);
 	fputs(" -> ", d->f);
 	show(d->f, b);

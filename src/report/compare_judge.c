@@ -19,9 +19,10 @@
 
 /*
  * The values of a figure, one for each pass; to be freed. NULL: the document does not have it, or
- * no memory.
+ * memory is short, which sets `*no_memory`.
  */
-static double *values_of(const json_t *statistic, enum pass_figure figure, size_t *n)
+static double *values_of(const json_t *statistic, enum pass_figure figure, size_t *n,
+			 bool *no_memory)
 {
 	const json_t *values =
 		json_object_get(json_object_get(statistic, figure_name(figure)), "values");
@@ -29,6 +30,7 @@ static double *values_of(const json_t *statistic, enum pass_figure figure, size_
 
 	*n = json_array_size(values);
 	x = *n ? calloc(*n, sizeof(*x)) : NULL;
+	*no_memory |= *n && !x;
 	for (size_t i = 0; x && i < *n; i++)
 		x[i] = json_number_value(json_array_get(values, i));
 	return x;
@@ -99,13 +101,14 @@ static bool summarize_curves(const struct compare_side *side, enum pass_figure f
 
 /* A summary for each run of a side. False: the figure is missing in one. */
 static bool summarize(const struct compare_side *side, json_int_t target, enum pass_figure figure,
-		      struct stats_summary *runs)
+		      struct stats_summary *runs, bool *no_memory)
 {
 	if (figure >= FIGURE_ALL)
 		return summarize_curves(side, figure, runs);
 	for (size_t i = 0; i < side->n; i++) {
 		size_t n;
-		double *x = values_of(compare_statistic(&side->runs[i], target), figure, &n);
+		double *x =
+			values_of(compare_statistic(&side->runs[i], target), figure, &n, no_memory);
 
 		if (!x)
 			return false;
@@ -119,11 +122,11 @@ static bool summarize(const struct compare_side *side, json_int_t target, enum p
  * By how much the passes of a run change among themselves, as the logarithm of a ratio; 0 for
  * stable ones.
  */
-static double change_of(const json_t *statistic, enum pass_figure figure)
+static double change_of(const json_t *statistic, enum pass_figure figure, bool *no_memory)
 {
 	struct stats_stability s = { .change = STATS_STABLE };
 	size_t n;
-	double *x = values_of(statistic, figure, &n);
+	double *x = values_of(statistic, figure, &n, no_memory);
 
 	if (x)
 		s = stats_stability(x, n);
@@ -136,15 +139,15 @@ static double change_of(const json_t *statistic, enum pass_figure figure)
  * Then the difference depends on when the runs were made. Several runs show that in their spread.
  */
 static bool is_unstable(const struct compare_side *side, json_int_t target, enum pass_figure figure,
-			double difference)
+			double difference, bool *no_memory)
 {
 	const json_t *statistic = compare_statistic(&side->runs[0], target);
-	double change = change_of(statistic, figure);
+	double change = change_of(statistic, figure, no_memory);
 
 	if (side->n > 1)
 		return false;
 	if (change <= 0 && json_is_string(json_object_get(statistic, "not_reproducible"))) {
-		change = change_of(statistic, FIGURE_BANDWIDTH);
+		change = change_of(statistic, FIGURE_BANDWIDTH, no_memory);
 		change = change > 0 ? change : INFINITY;
 	}
 	return change >= difference;
@@ -194,7 +197,7 @@ static double mean_of(const struct stats_summary *runs, size_t n)
 
 static enum compare_verdict verdict_of(const struct compare_side *a, const struct compare_side *b,
 				       json_int_t target, enum pass_figure figure,
-				       const struct stats_ratio *r)
+				       const struct stats_ratio *r, bool *no_memory)
 {
 	double difference = fabs(log(r->ratio));
 
@@ -202,8 +205,8 @@ static enum compare_verdict verdict_of(const struct compare_side *a, const struc
 		return COMPARE_UNKNOWN;
 	if (r->low <= 1 && r->high >= 1)
 		return COMPARE_CHANCE;
-	if (is_unstable(a, target, figure, difference) ||
-	    is_unstable(b, target, figure, difference))
+	if (is_unstable(a, target, figure, difference, no_memory) ||
+	    is_unstable(b, target, figure, difference, no_memory))
 		return COMPARE_UNSTABLE;
 	return COMPARE_REAL;
 }
@@ -213,10 +216,11 @@ struct compare_figure compare_judge(const struct compare_subject *s, enum pass_f
 {
 	const struct compare_side *a = s->a, *b = s->b;
 	struct stats_summary *runs = calloc(a->n + b->n, sizeof(*runs));
-	struct compare_figure f = { .verdict = COMPARE_NO_FIGURE };
+	struct compare_figure f = { .verdict = COMPARE_NO_FIGURE, .no_memory = !runs };
 
-	if (runs && is_judged_by(s, figure) && summarize(a, s->target, figure, runs) &&
-	    summarize(b, s->target, figure, runs + a->n)) {
+	if (runs && is_judged_by(s, figure) &&
+	    summarize(a, s->target, figure, runs, &f.no_memory) &&
+	    summarize(b, s->target, figure, runs + a->n, &f.no_memory)) {
 		f.a = mean_of(runs, a->n);
 		f.b = mean_of(runs + a->n, b->n);
 		f.ratio =
@@ -225,7 +229,7 @@ struct compare_figure compare_judge(const struct compare_subject *s, enum pass_f
 			f.ratio.low /= PERCENTILE_RESOLUTION;
 			f.ratio.high *= PERCENTILE_RESOLUTION;
 		}
-		f.verdict = verdict_of(a, b, s->target, figure, &f.ratio);
+		f.verdict = verdict_of(a, b, s->target, figure, &f.ratio, &f.no_memory);
 	}
 	free(runs);
 	return f;

@@ -59,6 +59,7 @@ struct compare_figure {
 	double b;
 	struct stats_ratio ratio;
 	enum compare_verdict verdict;
+	bool no_memory; /* the rest may be wrong */
 };
 
 /* -failif: how far a figure may rise or fall. */

@@ -87,6 +87,7 @@ static void put_row(struct difference *d, struct page *p, const struct compare_s
 								     page_time_cell;
 	char low[32], high[32], interval[72] = "-";
 
+	p->incomplete |= f.no_memory;
 	if (f.verdict == COMPARE_NO_FIGURE)
 		return;
 	if (f.verdict != COMPARE_UNKNOWN)
