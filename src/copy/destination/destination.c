@@ -378,6 +378,13 @@ static int run(struct destination *d)
 	return role_finish(d->role);
 }
 
+static int cannot_start(struct copy_job *job, int err)
+{
+	snprintf(job->why, sizeof(job->why), "cannot start (%s)", strerror(-err));
+	job->why_side = COPY_DESTINATION;
+	return COPY_FAILED;
+}
+
 int copy_destination(struct copy_job *job)
 {
 	static const struct role_ops ops = { .receive = receive, .counts = counts };
@@ -385,7 +392,7 @@ int copy_destination(struct copy_job *job)
 	int status = COPY_FAILED, err;
 
 	if (!d)
-		return COPY_FAILED;
+		return cannot_start(job, -ENOMEM);
 	d->job = job;
 	d->settings = job->settings;
 	d->reads_only = job->settings->verify || job->settings->dry_run;
@@ -395,7 +402,7 @@ int copy_destination(struct copy_job *job)
 	err = role_open(&d->role, job, COPY_DESTINATION, &ops, d);
 	if (err) {
 		free(d);
-		return COPY_FAILED;
+		return cannot_start(job, err);
 	}
 	answers_init(&d->answers, d->role, job->report);
 	err = open_all(d);

@@ -369,7 +369,7 @@ int copy_source(struct copy_job *job)
 	int status, err;
 
 	if (!s)
-		return XDD_INIT_FAILED;
+		return cannot_start(job, -ENOMEM);
 	err = set_up(s, job);
 	status = err ? cannot_start(job, err) : run(s);
 	tear_down(s);
