@@ -40,6 +40,7 @@ struct data_listener {
 
 	/* atomic: how many of them are there; changes after the link is */
 	_Atomic unsigned arrived;
+	_Atomic bool no_memory; /* for a link, so that not all can come */
 	struct event changed;
 };
 
@@ -70,7 +71,9 @@ static bool take(struct data_listener *l, const struct listener_guest *g, struct
 	}
 	hold(HOLD_WELCOME_SENT);
 	l->links[number] = link_on_connection(g->connection, key, number);
-	if (l->links[number] && atomic_fetch_add(&l->arrived, 1) + 1 == l->expected)
+	if (!l->links[number])
+		atomic_store(&l->no_memory, true);
+	else if (atomic_fetch_add(&l->arrived, 1) + 1 == l->expected)
 		listener_set_quiet(l->listener, true);
 	event_wake(&l->changed);
 	return true;
@@ -253,17 +256,23 @@ int data_listen(struct data_listener **out, const struct data_terms *terms, cons
 int data_accept(struct data_listener *l, struct data_links *links, uint64_t wait_ns, char *why,
 		size_t size)
 {
-	uint64_t until_ns = clock_now_ns() + wait_ns;
+	const uint64_t silence_ns = l->terms.settings->timeout_ns;
+	uint64_t until_ns = clock_now_ns() + (wait_ns < silence_ns ? wait_ns : silence_ns);
 
-	while (atomic_load(&l->arrived) < l->expected) {
+	while (atomic_load(&l->arrived) < l->expected && !atomic_load(&l->no_memory)) {
 		uint32_t key = event_listen(&l->changed);
 
-		if (atomic_load(&l->arrived) == l->expected || clock_now_ns() >= until_ns)
+		if (atomic_load(&l->arrived) == l->expected || atomic_load(&l->no_memory) ||
+		    clock_now_ns() >= until_ns)
 			event_leave(&l->changed);
 		else
 			event_wait(&l->changed, key, until_ns);
 		if (clock_now_ns() >= until_ns)
 			break;
+	}
+	if (atomic_load(&l->no_memory)) {
+		snprintf(why, size, "%s", strerror(ENOMEM));
+		return -ENOMEM;
 	}
 	if (atomic_load(&l->arrived) < l->expected) {
 		snprintf(why, size, "%u of %u data connections arrived on port %u",

@@ -91,8 +91,8 @@ struct data_listener; /* private to data_listen.c */
 int data_listen(struct data_listener **l, const struct data_terms *terms, const char *address,
 		uint16_t *port, char *why, size_t size);
 /*
- * Wait for all connections, at most `wait_ns`. Returns 0; or -ETIMEDOUT with a text: it may be
- * called again. `links` is set on 0 only.
+ * Wait for all connections, at most `wait_ns`, and no longer than settings->timeout_ns. Returns 0;
+ * or with a text -ETIMEDOUT: it may be called again, or -ENOMEM. `links` is set on 0 only.
  */
 int data_accept(struct data_listener *l, struct data_links *links, uint64_t wait_ns, char *why,
 		size_t size);

@@ -344,21 +344,24 @@ void copy_report_failure(struct copy_report *r, enum copy_role side, const struc
 {
 	struct copy_state *s = &r->state;
 	const char *word = !f->status ? "warning" : f->differs ? "differs" : "failed";
+	const char *shown;
 	char *line;
 
 	pthread_mutex_lock(&r->lock);
 	set_status(r, (int)f->status);
 	line = r->request ? failure_line(r, side, f) : NULL;
+	/* Where memory is short, the reason without the name is better than none. */
+	shown = line ? line : f->text;
 	if (f->status)
 		s->failures++;
 	if (f->status && f->differs)
 		s->differing++;
 	if (!f->status)
 		s->warnings++;
-	if (line && !was_told(r, line)) {
-		print_failure(r, !f->status, line);
+	if (r->request && !was_told(r, shown)) {
+		print_failure(r, !f->status, shown);
 		if (r->log)
-			logfile_line(r->log, word, line);
+			logfile_line(r->log, word, shown);
 	}
 	if (r->json)
 		copy_json_failure(r->json, side, f);
