@@ -256,7 +256,7 @@ static enum xdd_status write_json(const struct multi *m, const json_t *all)
 	return XDD_IO_ERROR;
 }
 
-/* What is printed is incomplete. */
+/* The printed results are incomplete. */
 static enum xdd_status no_memory(void)
 {
 	log_error("multi: %s; the results are incomplete", strerror(ENOMEM));
