@@ -17,6 +17,9 @@ import xddsys as s
 import xddtest as t
 from xddfiles import WRITE, calls, can_trace, of, one_error, passes, run_rows, total
 
+# The slow files of these tests are in memory.
+t.tolerate(t.CACHED)
+
 
 # Space and size
 

@@ -18,6 +18,8 @@
  * is a list of times in nanoseconds that is gone through again and again ("1000000,2000000"),
  * "exponential:MEAN", or "hang:N,TIMES": operation N, from 0, and all after it never end.
  *
+ * Other programs that the process starts, and xdd below them, follow: the former have real time.
+ *
  * What takes real time takes no virtual time: operations on devices, and the work of other
  * processes. While a process has children, or with XDD_CLOCK_PEERS, the clock does not jump past
  * a wait for a descriptor. Processor time is 0.
@@ -347,7 +349,7 @@ static void end_kernel_wait(struct thread *t)
 static void init_thread(struct thread *t)
 {
 	sem_init(&t->turn, 0, 0);
-	t->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	t->kick = -1;
 }
 
 static void add_thread(struct thread *t)
@@ -362,6 +364,8 @@ static void end_thread(void *arg)
 
 	take_lock();
 	t->over = true;
+	if (t->kick >= 0)
+		close(t->kick);
 	wake(t, UINT_MAX);
 	dispatch();
 	leave_lock();
@@ -382,6 +386,8 @@ static void *thread_main(void *arg)
 
 int pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
+	if (!self)
+		return REAL(pthread_create)(id, attr, fn, arg);
 	struct thread *t = calloc(1, sizeof(*t));
 	int err;
 
@@ -393,7 +399,6 @@ int pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*fn)(void *
 	take_lock();
 	err = REAL(pthread_create)(&t->id, attr, thread_main, t);
 	if (err) {
-		close(t->kick);
 		free(t);
 	} else {
 		add_thread(t);
@@ -406,6 +411,8 @@ int pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*fn)(void *
 
 int pthread_join(pthread_t id, void **value)
 {
+	if (!self)
+		return REAL(pthread_join)(id, value);
 	struct thread *t;
 
 	take_lock();
@@ -423,6 +430,8 @@ int pthread_join(pthread_t id, void **value)
 
 int pthread_kill(pthread_t id, int sig)
 {
+	if (!self)
+		return REAL(pthread_kill)(id, sig);
 	int err;
 
 	take_lock();
@@ -434,6 +443,8 @@ int pthread_kill(pthread_t id, int sig)
 
 int kill(pid_t pid, int sig)
 {
+	if (!self)
+		return REAL(kill)(pid, sig);
 	int err;
 
 	take_lock();
@@ -446,6 +457,8 @@ int kill(pid_t pid, int sig)
 
 int sched_yield(void)
 {
+	if (!self)
+		return REAL(sched_yield)();
 	yield();
 	return 0;
 }
@@ -501,6 +514,8 @@ static uint64_t read_now(void)
 
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
+	if (!self)
+		return REAL(clock_gettime)(clock, t);
 	switch (clock) {
 	case CLOCK_REALTIME:
 	case CLOCK_REALTIME_COARSE:
@@ -523,6 +538,8 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 
 time_t time(time_t *t)
 {
+	if (!self)
+		return REAL(time)(t);
 	time_t now = (time_t)((WALL_NS + read_now() - BEGIN_NS) / NS_PER_SEC);
 
 	if (t)
@@ -532,6 +549,8 @@ time_t time(time_t *t)
 
 int getrusage(__rusage_who_t who, struct rusage *usage)
 {
+	if (!self)
+		return REAL(getrusage)(who, usage);
 	int err = REAL(getrusage)(who, usage);
 
 	usage->ru_utime = usage->ru_stime = (struct timeval){ 0 };
@@ -558,6 +577,8 @@ static void sleep_until(uint64_t until_ns)
 
 int nanosleep(const struct timespec *length, struct timespec *left)
 {
+	if (!self)
+		return REAL(nanosleep)(length, left);
 	(void)left;
 	sleep_until(*now_ns + ns_of(length));
 	return 0;
@@ -565,6 +586,8 @@ int nanosleep(const struct timespec *length, struct timespec *left)
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left)
 {
+	if (!self)
+		return REAL(clock_nanosleep)(clock, flags, t, left);
 	(void)clock;
 	(void)left;
 	sleep_until(flags & TIMER_ABSTIME ? deadline_of(t) : *now_ns + ns_of(t));
@@ -573,6 +596,8 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct
 
 unsigned sleep(unsigned seconds)
 {
+	if (!self)
+		return REAL(sleep)(seconds);
 	sleep_until(*now_ns + seconds * NS_PER_SEC);
 	return 0;
 }
@@ -709,7 +734,7 @@ long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
-	if (number == SYS_futex &&
+	if (self && number == SYS_futex &&
 	    ((a[1] & FUTEX_CMD_MASK) == FUTEX_WAKE || (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET))
 		return futex((const _Atomic uint32_t *)a[0], (int)a[1], (uint32_t)a[2],
 			     (const struct timespec *)a[3]);
@@ -729,23 +754,31 @@ static int wait_for_condition(pthread_cond_t *c, pthread_mutex_t *m, uint64_t un
 
 int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 {
+	if (!self)
+		return REAL(pthread_cond_wait)(c, m);
 	return wait_for_condition(c, m, NEVER);
 }
 
 int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until)
 {
+	if (!self)
+		return REAL(pthread_cond_timedwait)(c, m, until);
 	return wait_for_condition(c, m, deadline_of(until));
 }
 
 int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
 			   const struct timespec *until)
 {
+	if (!self)
+		return REAL(pthread_cond_clockwait)(c, m, clock, until);
 	(void)clock;
 	return wait_for_condition(c, m, deadline_of(until));
 }
 
 int pthread_cond_signal(pthread_cond_t *c)
 {
+	if (!self)
+		return REAL(pthread_cond_signal)(c);
 	take_lock();
 	wake(c, 1);
 	leave_lock();
@@ -754,6 +787,8 @@ int pthread_cond_signal(pthread_cond_t *c)
 
 int pthread_cond_broadcast(pthread_cond_t *c)
 {
+	if (!self)
+		return REAL(pthread_cond_broadcast)(c);
 	take_lock();
 	wake(c, UINT_MAX);
 	leave_lock();
@@ -788,6 +823,8 @@ static int poll_until(struct pollfd *fds, nfds_t n, uint64_t until_ns, const sig
 	ready = REAL(ppoll)(fds, n, &now, mask);
 	if (ready || until_ns <= *now_ns)
 		return ready;
+	if (t->kick < 0)
+		t->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	memcpy(own, fds, n * sizeof(*fds));
 	own[n] = (struct pollfd){ .fd = t->kick, .events = POLLIN };
 	take_lock();
@@ -811,16 +848,22 @@ static int poll_until(struct pollfd *fds, nfds_t n, uint64_t until_ns, const sig
 
 int poll(struct pollfd *fds, nfds_t n, int ms)
 {
+	if (!self)
+		return REAL(poll)(fds, n, ms);
 	return poll_until(fds, n, ms < 0 ? NEVER : *now_ns + (uint64_t)ms * 1000000, NULL);
 }
 
 int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *length, const sigset_t *mask)
 {
+	if (!self)
+		return REAL(ppoll)(fds, n, length, mask);
 	return poll_until(fds, n, length ? *now_ns + ns_of(length) : NEVER, mask);
 }
 
 int epoll_wait(int epoll, struct epoll_event *events, int most, int ms)
 {
+	if (!self)
+		return REAL(epoll_wait)(epoll, events, most, ms);
 	struct pollfd fd = { .fd = epoll, .events = POLLIN };
 
 	if (poll_until(&fd, 1, ms < 0 ? NEVER : *now_ns + (uint64_t)ms * 1000000, NULL) < 0)
@@ -857,11 +900,15 @@ static int wait_for_signal(const sigset_t *set, siginfo_t *info, uint64_t until_
 
 int sigwaitinfo(const sigset_t *set, siginfo_t *info)
 {
+	if (!self)
+		return REAL(sigwaitinfo)(set, info);
 	return wait_for_signal(set, info, NEVER);
 }
 
 int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *length)
 {
+	if (!self)
+		return REAL(sigtimedwait)(set, info, length);
 	return wait_for_signal(set, info, length ? *now_ns + ns_of(length) : NEVER);
 }
 
@@ -919,7 +966,8 @@ int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 
 static bool is_hidden(const char *path)
 {
-	return strstr(path, "/schedstat") || strstr(path, "/current_clocksource");
+	return self && (strstr(path, "/schedstat") || strstr(path, "/current_clocksource") ||
+			(strstr(path, "/sys/class/block/") && strstr(path, "/stat")));
 }
 
 int open64(const char *path, int flags, ...)
@@ -973,7 +1021,7 @@ static void read_actions(const char *text)
 			a->signal = (int)strtol(text, &end, 10);
 		if (*end != '@')
 			fail("no @ in XDD_CLOCK_DO");
-		a->at_ns = BEGIN_NS + seconds_ns(end + 1, &end);
+		a->at_ns = *now_ns + seconds_ns(end + 1, &end);
 		text = *end == ',' ? end + 1 : end;
 	}
 	unsetenv("XDD_CLOCK_DO");
@@ -993,11 +1041,26 @@ static void share(const char *file)
 	now_ns = shared;
 }
 
+/* The program of the first process. Others that it starts have real time. */
+static bool is_the_program(void)
+{
+	const char *program = getenv("XDD_CLOCK_PROGRAM");
+	char here[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", here, sizeof(here) - 1);
+
+	here[n > 0 ? n : 0] = '\0';
+	if (!program)
+		setenv("XDD_CLOCK_PROGRAM", here, 1);
+	return !program || strcmp(program, here) == 0;
+}
+
 __attribute__((constructor)) static void begin(void)
 {
 	const char *file = getenv("XDD_CLOCK_FILE");
 	sigset_t kick;
 
+	if (!is_the_program())
+		return;
 	if (file)
 		share(file);
 	if (!*now_ns)

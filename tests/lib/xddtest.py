@@ -30,17 +30,15 @@ TIMEOUT = 300
 # Kinds of sanitizers of the build, and the library of virtual_time().
 XDD_SANITIZERS = os.environ.get("XDD_SANITIZERS", "")
 CLOCK = os.path.join(os.environ.get("TOP_BUILDDIR", "."), "tests", "lib", "clock.so")
-_virtual = False
+_virtual, _step_ns = False, 1000
 # The engine that runs are to have, in the words of -ioengine; a test may be run once for each.
 ENGINE = os.environ.get("XDD_TEST_ENGINE", "")
 # Warnings that a test may tolerate, see tolerate(): patterns of the first part of the line.
 CACHED = m.CACHED            # small files are in the page cache, or all holes
 BUFFERED = m.BUFFERED        # engines that queue, on files without -dio
-# These depend on the machine: what else runs there, how fast it is, and whether its file systems have direct I/O. Every test
-# tolerates them unless it expects them. CACHED is among them, as a run of any amount may take the second after which it is
-# printed.
-BY_CHANCE = (m.BUSY, m.OTHERS_USE_DEVICE, m.RATE_NOT_REACHED, m.BANDWIDTH_NOT_REACHED, m.STARTED_LATE, m.DIO_CACHED, m.DIRTY,
-             m.BECAME_SLOW, m.FEWER_PASSES_RUN, m.STOPPED, CACHED)
+# Runs in real time may print these on a machine that does something else as well.
+REAL_TIME = (m.BUSY, m.OTHERS_USE_DEVICE, m.RATE_NOT_REACHED, m.BANDWIDTH_NOT_REACHED, m.STARTED_LATE, m.DIRTY, m.BECAME_SLOW,
+             m.FEWER_PASSES_RUN, m.STOPPED, CACHED)
 
 FOR_ENGINE = (BUFFERED,) if ENGINE else ()
 
@@ -52,14 +50,23 @@ def _on_loop():
     return os.path.isdir("/sys/dev/block/%d:%d/loop" % (os.major(device), os.minor(device)))
 
 
-FOR_PLACE = (m.LOOP_BUFFERED,) if _on_loop() else ()
+def _has_direct_io():
+    with tempfile.TemporaryFile() as f:
+        try:
+            os.close(os.open("/proc/self/fd/%d" % f.fileno(), os.O_RDWR | os.O_DIRECT))
+        except OSError:
+            return False
+    return True
+
+
+FOR_PLACE = (*((m.LOOP_BUFFERED,) if _on_loop() else ()), *(() if _has_direct_io() else (m.DIO_CACHED,)))
 
 # Tests override options of a command line that they share; tests/func/repeated.py is about this warning.
 OVERRIDDEN = (m.REPEATED,)
 
 _judged = True
 _possible = []
-_tolerated = [*BY_CHANCE, *FOR_ENGINE, *FOR_PLACE, *OVERRIDDEN]
+_tolerated = [*FOR_ENGINE, *FOR_PLACE, *OVERRIDDEN]
 
 _count = 0
 _failed = 0
@@ -227,11 +234,13 @@ def without(err, *patterns, unless=()):
                    one_of(unless, line) or not one_of((*patterns, *_tolerated), line))
 
 
-def check_warnings(run, warns, tolerated):
+def check_warnings(run, warns, tolerated, virtual=False):
     """
     A result that fails, when a run prints a warning that the caller does not expect, or lacks one of `warns`, which are
     patterns. Those that are tolerated leave Run.err.
     """
+    if _judged and not virtual:
+        tolerated = (*tolerated, *REAL_TIME)
     run.warnings = [line for line in run.err.splitlines() if line.startswith("xdd: warning: ")]
     warns = (warns,) if isinstance(warns, str) else warns
     run.err = without(run.err, *tolerated, unless=(*warns, *_possible))
@@ -245,38 +254,66 @@ def check_warnings(run, warns, tolerated):
 
 def virtual_time():
     """
-    From here on the commands of this test run in virtual time (tests/lib/clock.c): a wait takes no time, a run is the same
-    each time, and Run.seconds is exact. `at` of a command is what happens when, by seconds: a signal, or "+SECONDS" for a
-    process that stands still for so long. `step` lets work take time: so many nanoseconds for each reading of the clock.
-    `device` is a law for files: "part-of-name 1000000,2000000 [servers]" (ns), "... exponential:1000000", "... hang:7,1000".
-    `real=True` keeps a command in real time.
+    For a test about time: skip it where commands do not run in virtual time (tests/lib/clock.c). There a wait takes no time,
+    a run is the same each time, and Run.seconds is exact. `at` of a command is what happens when, by seconds: a signal, or
+    "+SECONDS" for a process that stands still for so long. `step` lets work take time: so many nanoseconds for each reading
+    of the clock. `device` is a law for files: "part-of-name 1000000,2000000 [servers]" (ns), "... exponential:1000000",
+    "... hang:7,1000". `real=True` keeps a command in real time.
+    """
+    global _virtual, _step_ns
+    _virtual, _step_ns = XDD_SANITIZERS != "thread", 0
+    if not _virtual:
+        skip_all("one thread runs at a time in virtual time: nothing for the thread sanitizer to find")
+
+
+def real_time():
+    """
+    For a test of what takes real time: devices, peers, processor time. Its commands run in real time, and may print the
+    warnings of REAL_TIME.
     """
     global _virtual
-    if XDD_SANITIZERS == "thread":
-        skip_all("one thread runs at a time in virtual time: nothing for the thread sanitizer to find")
-    _virtual = True
+    _virtual = False
+
+
+_clock_file, _clock_begin_ns = None, 1000 * 10**9
+
+
+def _clock_ns(file):
+    with open(file, "rb") as f:
+        return int.from_bytes(f.read(8), sys.byteorder)
 
 
 def clock_environment(at=None, step=None, device=None):
-    """The environment of a process in virtual time, which begins with it; see virtual_time()."""
-    clock = path("clock")
-    if os.path.exists(clock):
-        os.unlink(clock)
-    env = {"LD_PRELOAD": CLOCK, "XDD_CLOCK_FILE": clock, "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"}
+    """The environment of a process in virtual time; see virtual_time(). A second lies between two of them."""
+    global _clock_file, _clock_begin_ns
+    if _clock_file:
+        _clock_begin_ns = _clock_ns(_clock_file) + 10**9
+    fd, _clock_file = tempfile.mkstemp(prefix="clock.", dir=tmp())
+    os.write(fd, _clock_begin_ns.to_bytes(8, sys.byteorder))
+    os.close(fd)
+    env = {"LD_PRELOAD": CLOCK, "XDD_CLOCK_FILE": _clock_file, "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"}
     if at:
         env["XDD_CLOCK_DO"] = ",".join("%s@%s" % (what if isinstance(what, str) else int(what), when)
                                        for when, what in sorted(at.items()))
-    if step:
-        env["XDD_CLOCK_STEP_NS"] = str(step)
+    if step or _step_ns:
+        env["XDD_CLOCK_STEP_NS"] = str(step or _step_ns)
     if device:
         env["XDD_CLOCK_DEVICE"] = device
     return env
 
 
-def clock_seconds():
-    """How much time has passed in the last process in virtual time, and in those it has started."""
-    with open(path("clock"), "rb") as f:
-        return int.from_bytes(f.read(8), sys.byteorder) / 1e9 - 1000
+def clock_seconds(env):
+    """How much time has passed in a process with this environment, and in those it has started."""
+    return (_clock_ns(env["XDD_CLOCK_FILE"]) - _clock_begin_ns) / 1e9
+
+
+# Peers, other processes and the calendar take real time.
+PEERS = {"copy", "multi", "report", "check", "timeserver", "gettime", "-mpi", "-e2e", "-endtoend", "-timeserver", "-starttime"}
+
+
+def _is_virtual(args):
+    return _virtual and args[0] == XDD and not PEERS.intersection(word[1:] if word.startswith("--") else word
+                                                                  for word in map(str, args[1:]))
 
 
 def command(args, timeout=TIMEOUT, env=None, cwd=None, warns=(), tolerate=(), at=None, step=None, device=None, real=False,
@@ -287,10 +324,12 @@ def command(args, timeout=TIMEOUT, env=None, cwd=None, warns=(), tolerate=(), at
     `at`, `step`, `device` and `real`: see virtual_time().
     """
     full = dict(os.environ, LC_ALL="C")
-    virtual = _virtual and not real and args[0] == XDD
+    virtual = not real and _is_virtual(args)
     if virtual:
         full.update(clock_environment(at, step, device))
     full.update(env or {})
+    if virtual and full["LD_PRELOAD"] != CLOCK:
+        full["LD_PRELOAD"] += ":" + CLOCK
     begin = time.monotonic()
     # A session of its own, so that what the command has started ends with it.
     p = subprocess.Popen(args, stdin=kwargs.pop("stdin", subprocess.DEVNULL), stdout=kwargs.pop("stdout", subprocess.PIPE),
@@ -306,8 +345,8 @@ def command(args, timeout=TIMEOUT, env=None, cwd=None, warns=(), tolerate=(), at
         os.killpg(p.pid, signal.SIGKILL)
         raise
     run = Run(args, status, (out or b"").decode(errors="replace"), (err or b"").decode(errors="replace"))
-    check_warnings(run, warns, (tolerate,) if isinstance(tolerate, str) else tolerate)
-    run.seconds = clock_seconds() if virtual else time.monotonic() - begin
+    check_warnings(run, warns, (tolerate,) if isinstance(tolerate, str) else tolerate, virtual)
+    run.seconds = clock_seconds(full) if virtual else time.monotonic() - begin
     return run
 
 
