@@ -50,7 +50,7 @@ FUNCTIONAL = {
 
 # A test may take this many times as long as without a mutant, and this long at least, before it counts as hanging.
 TIMES = 5
-LEAST_S = 10
+LEAST_S = 5
 
 # Of its memory: a mutant may ask for any amount.
 MEMORY = 16 << 30

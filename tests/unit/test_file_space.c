@@ -124,7 +124,7 @@ static void test_targets(void **state)
 		  "-targetoffset 5 -targetoffset target 2 15");
 }
 
-/* What a file has already needs no more. */
+/* Blocks that a file has need no free space. */
 static void test_existing_file(void **state)
 {
 	const uint64_t has = allocated();
