@@ -15,6 +15,9 @@
 
 #define MIXED "-blocksize 4096 -reqsize 1 -targets 1 big "
 
+/* Ten such operations by each of two targets of one file. */
+#define PAIR "-op write -blocksize 4096 -reqsize 1 -targets 2 new new -numreqs 10 "
+
 static struct statfs file_system;
 
 int statfs(const char *path, struct statfs *fs)
@@ -117,6 +120,15 @@ static void test_targets(void **state)
 		  "-targetoffset 1000 -passes 2 -passoffset 10");
 	needs(10, "-blocksize 4096 -reqsize 1 -targets 2 new data -numreqs 10 -op target 0 write "
 		  "-op target 1 read");
+	/* In any order, and not at the start of the file. */
+	needs(20, PAIR "-startoffset target 0 30 -startoffset target 1 3");
+	needs(12, PAIR "-startoffset target 0 7 -startoffset target 1 5");
+	needs(12, PAIR "-startoffset target 0 5 -startoffset target 1 7");
+	needs(30, "-op write -blocksize 4096 -reqsize 1 -targets 4 new other new other -numreqs 10 "
+		  "-startoffset target 0 20 -startoffset target 2 2 -startoffset target 1 7 "
+		  "-startoffset target 3 7");
+	needs(39, PAIR "-numreqs target 0 1000 -seek target 0 random -seek target 0 range 100");
+	needs(39, PAIR "-numreqs target 1 1000 -seek target 1 random -seek target 1 range 100");
 	/* Random operations of two targets may use the same blocks. */
 	needs(39, "-op write -blocksize 4096 -reqsize 1 -targets 2 new new -numreqs 1000 -seek "
 		  "random -seek range 100");
