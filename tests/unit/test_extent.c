@@ -118,7 +118,7 @@ static void test_overflow(void **state)
 	assert_int_equal(plan_extent(&one, &t), 0);
 }
 
-/* What is left of a target from the start of its last pass. */
+/* Bytes of a target that are left from the start of its last pass. */
 static void test_bytes_left(void **state)
 {
 	struct target_plan t = { .kind = TARGET_FILE, .size_bytes = 1000, .written_bytes = 500 };
