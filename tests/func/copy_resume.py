@@ -1,27 +1,28 @@
 #!/usr/bin/env python3
 """
-Copies that are interrupted and continued with -R: kill -9 of each process at random moments, sources that change in between,
+Copies that are interrupted and continued with -R: kill -9 of each process at named points, sources that change in between,
 new names, other copies in the same directory, and power failures on ext4. The journal is decoded here once more, as
 doc/restart-files.md says: the next copy sends what it does not list as durable, and nothing else.
 
-Case n is a function of the seed (XDD_TEST_SEED) and n, except for the moment at which the process dies.
+Case n is a function of the seed (XDD_TEST_SEED) and n.
 """
 import collections
-import filecmp
 import json
 import os
 import random
 import re
+import select
 import shutil
 import signal
 import struct
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddchange
+import xddhold
+import xddprocesses
 import xddssh
 import xddsys as s
 import xddtest as t
@@ -30,25 +31,31 @@ from xddcrc import crc32c
 SEED = int(os.environ.get("XDD_TEST_SEED", "1"))
 LONG = bool(os.environ.get("XDD_TEST_LONG"))
 LIMIT_S = 120
-QUIET_S = 0.1
-END_S = 20
 TEMPORARY = ".xddcp-"
 LARGE = 12 << 20
 BLOCK = 256 << 10
-# Reads of large files take so long that a copy has records each second.
-SLOW_NS = 45000000
-SLOW_NAME = "slowfile"
+LARGE_NAME = "largefile"
 
-Case = collections.namedtuple("Case", "number form victim again at")
+# The point, up to which number of arrivals, and whether it is the "process" of the user, or an "other" one.
+Point = collections.namedtuple("Point", "name most who")
+# Parts of files are durable, and each data thread waits after its next block once that many were sent.
+PARTS = Point("range durable", 12, "")
+POINTS = (Point("signals ready", 1, "process"), Point("signals ready", 1, "other"), Point("journal created", 1, ""),
+          Point("bundle sent", 1, ""), Point("block sent", 80, ""), Point("before rename", 30, ""),
+          Point("after rename", 30, ""), PARTS)
+
+Case = collections.namedtuple("Case", "number form victim again point nth")
 
 
 # ---- journals ----
 
 def read_journal(path, torn=False):
     """Path and durable ranges of each file that is listed, by number; and all records. `torn`: the power failed, so the
-    journal ends before the first record that was not written as a whole."""
+    journal ends before the first record that was not written as a whole, and may be empty."""
     with open(path, "rb") as f:
         data = f.read()
+    if torn and not data:
+        return {}, []
     assert data[:16] == b"xddcp journal 2\n", data[:16]
     at = 16
     files, records = {}, []
@@ -81,15 +88,15 @@ def journals(directory):
 # ---- trees ----
 
 
-def make_tree(root, slow_files=2):
+def make_tree(root, large_files=2):
     r = random.Random(SEED)
     for d in range(3):
         os.makedirs(os.path.join(root, "d%d" % d))
         for i in range(12):
             with open(os.path.join(root, "d%d" % d, "f%d" % i), "wb") as f:
                 f.write(r.randbytes(r.choice((0, 10, 1000, 70000))))
-    for i in range(slow_files):
-        with open(os.path.join(root, "d%d" % i, SLOW_NAME), "wb") as f:
+    for i in range(large_files):
+        with open(os.path.join(root, "d%d" % i, LARGE_NAME), "wb") as f:
             f.write(r.randbytes(LARGE))
 
 
@@ -107,10 +114,8 @@ def temporary_names(root):
 
 
 def wrong_names(source, destination):
-    # It keeps results by size and time of change.
-    filecmp.clear_cache()
     origin = files_below(source)
-    return [k for k, v in final_names(destination).items() if k not in origin or not filecmp.cmp(v, origin[k], shallow=False)]
+    return [k for k, v in final_names(destination).items() if k not in origin or xddssh.read(v) != xddssh.read(origin[k])]
 
 
 def is_complete(source, destination):
@@ -143,11 +148,14 @@ def to_send(source, destination, torn=False):
 
 
 def kill(pid):
-    """It may have ended by itself."""
+    """Kill a process, and wait until it is gone. It may have ended by itself."""
     try:
-        os.kill(pid, signal.SIGKILL)
+        fd = os.pidfd_open(pid)
     except ProcessLookupError:
-        pass
+        return
+    signal.pidfd_send_signal(fd, signal.SIGKILL)
+    select.select([fd], [], [], LIMIT_S)
+    os.close(fd)
 
 
 class Rig:
@@ -160,55 +168,17 @@ class Rig:
         self.xdd = os.path.join(self.directory, "xdd")
         shutil.copy(t.XDD, self.xdd)
         make_tree(self.source)
-        self.env = dict(os.environ)
-        self.slow_env = None
+        self.processes = xddprocesses.Processes(self.xdd)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        for pid in self.processes():
+        for pid in self.processes.all():
             kill(pid)
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def can_be_slow(self):
-        faults = s.faults("slow", file=SLOW_NAME, ns=SLOW_NS)
-        self.slow_env = dict(self.env, **faults) if faults else None
-        return faults is not None
-
-    def processes(self):
-        found = {}
-        for pid in os.listdir("/proc"):
-            try:
-                with open("/proc/%s/cmdline" % pid, "rb") as f:
-                    words = f.read()
-                with open("/proc/%s/stat" % pid, "rb") as f:
-                    state = f.read().rsplit(b")", 1)[1].split()[0]
-            except OSError:
-                continue
-            if self.xdd.encode() in words and state not in b"ZX":
-                found[int(pid)] = words.rstrip(b"\0").split(b"\0")
-        return found
-
-    def wait_none(self):
-        """Processes that stay. One that sshd is about to start when ssh is killed comes, and ends, a moment later."""
-        end = time.monotonic() + END_S
-        quiet = None
-        while time.monotonic() < end and (quiet is None or time.monotonic() < quiet + QUIET_S):
-            left = self.processes()
-            quiet = None if left else quiet or time.monotonic()
-            time.sleep(0.005)
-        # A shell that sshd has started may still read its own files.
-        return {pid: words for pid, words in left.items() if words[0] == self.xdd.encode()}
-
-    def victim(self, kind, initiator):
-        for pid, words in self.processes().items():
-            server = words[0] == self.xdd.encode() and words[-1] == b"-server"
-            if (kind == "server" and server) or (kind == "ssh" and not server and pid != initiator):
-                return pid
-        return initiator if kind == "initiator" else 0
-
-    def start(self, *flags, form="push", slow=False, destination=None, source=None, prefix=()):
+    def start(self, *flags, form="push", env=None, destination=None, source=None, prefix=()):
         source = source or self.source + "/"
         destination = destination or self.destination
         if form == "pull":
@@ -218,7 +188,7 @@ class Rig:
         return subprocess.Popen([*prefix, self.xdd, "copy", "-S", self.ssh, "-b", self.xdd, "-t", "2", "-blocksize", str(BLOCK),
                                  "-r", "-J", *flags, source, destination], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, start_new_session=True, text=True, errors="replace",
-                                env=self.slow_env if slow else self.env)
+                                env=env)
 
     def finish(self, process):
         """Status, messages, and the JSON document or None."""
@@ -236,25 +206,40 @@ class Rig:
     def copy(self, *flags, **kwargs):
         return self.finish(self.start(*flags, **kwargs))
 
-    def interrupt(self, at, victim, *flags, **kwargs):
-        """A slow copy that loses a process after `at` seconds; None: once parts of a file are durable. Returns its messages."""
-        before = sum(durable_bytes(self.destination).values()) if at is None else 0
-        process = self.start(*flags, slow=True, **kwargs)
-        end = time.monotonic() + (LIMIT_S if at is None else at)
-        while process.poll() is None and time.monotonic() < end:
-            time.sleep(0.005)
-            if at is None and sum(durable_bytes(self.destination).values()) > before:
-                break
-        if process.poll() is None:
-            if victim == "Ctrl-C":
-                os.killpg(process.pid, signal.SIGINT)
-            else:
-                pid = self.victim(victim, process.pid)
-                if pid:
-                    kill(pid)
+    def meet(self, process, h, point, nth):
+        """Wait until a thread is held at the point."""
+        sent = 0
+        while True:
+            held = h.wait(process, point.who)
+            if held.point != "block sent" or point is not PARTS:
+                return
+            sent += 1
+            if sent < nth:
+                held.go()
+
+    def strike(self, process, h, victim):
+        """A process dies, or all receive SIGINT, before the threads that are held go on."""
+        if victim == "Ctrl-C":
+            os.killpg(process.pid, signal.SIGINT)
+            while h.wait(process, "process").point != "signal taken":
+                pass
+        else:
+            kill(self.processes.victim(victim, process.pid))
+
+    def interrupt(self, point, victim, *flags, nth=8, **kwargs):
+        """A copy that loses a process while a thread is held. Returns its messages."""
+        with hold_at(point, nth) as h:
+            process = self.start(*flags, env=h.env, **kwargs)
+            self.meet(process, h, point, nth)
+            self.strike(process, h, victim)
         _, err, _ = self.finish(process)
-        left = self.wait_none()
+        left = self.processes.wait_none()
         return err + ("(processes stay: %s)" % left if left else "")
+
+
+def hold_at(point, nth):
+    names = [point.name, "block sent"] if point is PARTS else ["%s:%d" % (point.name, nth)]
+    return xddhold.at(*names, "signal taken:1")
 
 
 def judge_interrupted(rig, out):
@@ -278,7 +263,7 @@ def judge_next(rig, case, send, durable):
 
 def one_kill(rig, case):
     """Returns durable bytes, and what is wrong."""
-    out = rig.interrupt(case.at, case.victim, "-R", form=case.form)
+    out = rig.interrupt(case.point, case.victim, "-R", nth=case.nth, form=case.form)
     wrong = judge_interrupted(rig, out)
     send, durable = to_send(rig.source, rig.destination) if os.path.isdir(rig.destination) else (None, 0)
     if send is None:
@@ -290,21 +275,20 @@ def one_kill(rig, case):
 
 
 def kills(rig, n, victims, what):
-    """`n` copies at random moments. Where too few of them had durable parts, more, which lose a process once they have some."""
+    """`n` copies: each victim at each point, in an order of the seed; then each again."""
     failed = []
-    durable = 0
-    for number in range(2 * n):
-        if number >= n and durable >= n // 4:
-            break
+    pairs = [(v, p) for v in victims for p in POINTS if p.who != "process" or v in ("initiator", "Ctrl-C")]
+    random.Random("%d %s" % (SEED, what)).shuffle(pairs)
+    for number in range(n):
         r = random.Random("%d %s %d" % (SEED, what, number))
-        case = Case(number, ("push", "pull")[number // len(victims) % 2], victims[number % len(victims)], number % 4 != 3,
-                    r.uniform(0, 2.6) if number < n else None)
-        got, wrong = one_kill(rig, case)
-        durable += got > 0
+        victim, point = pairs[number % len(pairs)]
+        case = Case(number, r.choice(("push", "pull")), victim, number % 4 != 3, point, r.randint(1, point.most))
+        durable, wrong = one_kill(rig, case)
+        if point is PARTS and not durable:
+            wrong.append("no parts of files are durable")
         if wrong:
             failed.append("%s\n%s" % (case, "\n".join(wrong)))
     t.ok(not failed, "%d copies with -R that lose a process, %s: the next one sends the rest" % (n, what), "\n".join(failed[:4]))
-    t.ok(durable >= n // 4, "%d copies with -R that lose a process, %s: some had durable parts of files" % (n, what), durable)
 
 
 # ---- other tests ----
@@ -313,14 +297,10 @@ def kills(rig, n, victims, what):
 def test_again_and_again(rig):
     """A copy that is interrupted many times gets further each time."""
     sent = []
-    rounds = 0
-    while True:
-        out = rig.interrupt(None, ("server", "Ctrl-C", "initiator")[rounds % 3], "-R")
+    for rounds in range(6):
+        out = rig.interrupt(PARTS, ("server", "Ctrl-C", "initiator")[rounds % 3], "-R")
         send, _ = to_send(rig.source, rig.destination)
         sent.append(send)
-        rounds += 1
-        if rounds == 12 or not send:
-            break
     status, err, document = rig.copy("-R")
     t.ok(all(a >= b for a, b in zip(sent, sent[1:])) and sent[-1] < sent[0], "a copy that is interrupted again goes on",
          "%s\n%s" % (sent, out))
@@ -331,7 +311,7 @@ def test_again_and_again(rig):
 
 def test_archive(rig):
     """-a is -R of the guide."""
-    rig.interrupt(None, "server", "-a")
+    rig.interrupt(PARTS, "server", "-a")
     send, durable = to_send(rig.source, rig.destination)
     status, err, document = rig.copy("-a")
     side = document["destination_side"] if document else {}
@@ -354,8 +334,8 @@ def change(path, how):
 
 def test_changed_source(rig):
     for how in ("contents", "size", "time", "removed"):
-        rig.interrupt(None, "server", "-R")
-        changed = os.path.join("d0", SLOW_NAME)
+        rig.interrupt(PARTS, "server", "-R")
+        changed = os.path.join("d0", LARGE_NAME)
         others = durable_bytes(rig.destination)
         others = sum(n for name, n in others.items() if name != changed)
         kept = shutil.copytree(rig.source, rig.source + ".kept")
@@ -439,9 +419,7 @@ WAYS = ("replaced", "rewritten", "one byte", "part", "part cut", "part replaced"
 
 def continued(rig, how, form, r, *flags):
     """A copy that is interrupted, disturbed, and continued. Returns what is wrong, and the bytes of its part that were kept."""
-    out = ""
-    while not os.path.isdir(rig.destination) or not a_part(rig):
-        out = rig.interrupt(None, "server", "-R", form=form)
+    out = rig.interrupt(PARTS, "server", "-R", form=form)
     part = a_part(rig)
     source = os.path.join(rig.source, part.name)
     with open(source, "rb") as f:
@@ -494,12 +472,12 @@ def test_changed_hole(rig):
     """Bytes in a part where its source has a hole are not sent, and do not stay."""
     source = os.path.join(rig.directory, "sparse")
     os.mkdir(source)
-    sparse = os.path.join(source, SLOW_NAME)
+    sparse = os.path.join(source, LARGE_NAME)
     with open(sparse, "wb") as f:
         f.truncate(LARGE)
     xddchange.write_at(sparse, LARGE // 2, os.urandom(LARGE // 2))
     for trust in ([], ["-trust"]):
-        rig.interrupt(None, "server", "-R", source=source + "/")
+        rig.interrupt(PARTS, "server", "-R", source=source + "/")
         part, = parts_below(rig.destination).values()
         xddchange.write_at(part, 4096, b"not of the source")
         status, err, document = rig.copy("-R", *trust, source=source + "/")
@@ -511,44 +489,25 @@ def test_changed_hole(rig):
 
 def test_device(rig):
     """A character device may have other contents at a second time, and a pipe has no offsets: both are read from their begin."""
-    faults = s.faults("slow", file="zero", ns=SLOW_NS)
     os.mkdir(rig.destination)
     words = [rig.xdd, "copy", "-S", rig.ssh, "-b", rig.xdd, "-t", "2", "-blocksize", str(BLOCK), "-R", "-J", "-size", str(LARGE),
              "/dev/zero", rig.place(rig.destination) + "/file"]
-    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               start_new_session=True, text=True, env=dict(rig.env, **faults))
-    end = time.monotonic() + LIMIT_S
-    while process.poll() is None and time.monotonic() < end and not durable_bytes(rig.destination):
-        time.sleep(0.005)
-    kill(rig.victim("server", process.pid))
+    with hold_at(PARTS, 8) as h:
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   start_new_session=True, text=True, env=h.env)
+        rig.meet(process, h, PARTS, 8)
+        rig.strike(process, h, "server")
     rig.finish(process)
-    rig.wait_none()
+    rig.processes.wait_none()
     listed = durable_bytes(rig.destination)
     r = subprocess.run([*words[:-2], "-trust", *words[-2:]], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                       timeout=LIMIT_S, env=rig.env, check=False)
+                       timeout=LIMIT_S, check=False)
     side = json.loads(r.stdout)["destination_side"]
     t.equal((r.returncode, side["moved_bytes"], side["resumed_bytes"]), (0, LARGE, 0), "a character device is not continued",
             r.stderr)
     t.equal(temporary_names(rig.destination), [], "a character device: nothing is left")
     t.ok(listed, "a character device: a part was there", listed)
     shutil.rmtree(rig.destination)
-
-
-def interrupt_soon(rig):
-    """Ctrl-C once a part has contents: the destination then records them, and ends."""
-    process = rig.start("-R", slow=True)
-    end = time.monotonic() + LIMIT_S
-    while process.poll() is None and time.monotonic() < end:
-        try:
-            if any(os.stat(v).st_blocks for v in parts_below(rig.destination).values()):
-                break
-        except FileNotFoundError:
-            pass
-        time.sleep(0.005)
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGINT)
-    rig.finish(process)
-    rig.wait_none()
 
 
 def random_change(rig, r):
@@ -560,7 +519,7 @@ def random_change(rig, r):
         if kind == "part" and parts:
             done.append("part " + xddchange.contents(r, r.choice(parts), BLOCK, LARGE))
         elif kind == "source":
-            done.append(xddchange.source(r, os.path.join(rig.source, "d%d" % r.randrange(2), SLOW_NAME), BLOCK))
+            done.append(xddchange.source(r, os.path.join(rig.source, "d%d" % r.randrange(2), LARGE_NAME), BLOCK))
         elif kind == "journal" and journals(rig.destination):
             done.append(xddchange.record(r, journals(rig.destination)[0], "journal"))
     return done
@@ -573,7 +532,7 @@ def test_random_changes(rig, n):
         r = random.Random("%d changes %d" % (SEED, number))
         done = []
         for _ in range(r.choice((1, 1, 2))):
-            interrupt_soon(rig)
+            rig.interrupt(PARTS, "Ctrl-C", "-R", nth=r.randint(1, PARTS.most))
             done.append(random_change(rig, r))
         status, err, document = rig.copy("-R")
         resumed += bool(document and document["destination_side"]["resumed_bytes"])
@@ -582,7 +541,7 @@ def test_random_changes(rig, n):
                 number, done, status, wrong_names(rig.source, rig.destination), temporary_names(rig.destination), err))
         shutil.rmtree(rig.destination)
         for i in range(2):
-            with open(os.path.join(rig.source, "d%d" % i, SLOW_NAME), "wb") as f:
+            with open(os.path.join(rig.source, "d%d" % i, LARGE_NAME), "wb") as f:
                 f.write(r.randbytes(LARGE))
     t.ok(not failed, "%d copies whose source, part or journal changes: none is wrong" % n,
          "%d of %d\n%s" % (len(failed), n, "\n".join(failed[:4])))
@@ -591,7 +550,7 @@ def test_random_changes(rig, n):
 
 def test_new_name(rig):
     """-r directory host:new: the next copy continues in it, and not in new/directory."""
-    rig.interrupt(None, "server", "-R", source=rig.source)
+    rig.interrupt(PARTS, "server", "-R", source=rig.source)
     send, durable = to_send(rig.source, rig.destination)
     status, err, document = rig.copy("-R", source=rig.source)
     t.equal((status, document and document["destination_side"]["moved_bytes"]), (0, send), "a new name is continued", err)
@@ -603,18 +562,14 @@ def test_new_name(rig):
 def test_new_name_again(rig):
     """The same without -R: the next copy completes the new name, as one that is complete is a directory to copy into."""
     for victim in ("Ctrl-C", "server", "initiator"):
-        process = rig.start(slow=True, source=rig.source)
-        end = time.monotonic() + LIMIT_S
-        while process.poll() is None and time.monotonic() < end:
-            if os.path.isdir(rig.destination) and final_names(rig.destination):
-                break
-            time.sleep(0.005)
-        if victim == "Ctrl-C":
-            os.killpg(process.pid, signal.SIGINT)
-        else:
-            kill(rig.victim(victim, process.pid))
+        # A file has its name, and the large ones cannot be complete.
+        with xddhold.at("after rename:1", "block sent", "signal taken:1") as h:
+            process = rig.start(env=h.env, source=rig.source)
+            while h.wait(process).point != "after rename":
+                pass
+            rig.strike(process, h, victim)
         rig.finish(process)
-        rig.wait_none()
+        rig.processes.wait_none()
         was_complete = is_complete(rig.source, rig.destination)
         compared = rig.copy("-k", source=rig.source)[0]
         status, err, _ = rig.copy(source=rig.source)
@@ -627,21 +582,22 @@ def test_new_name_again(rig):
 
 
 def test_side_by_side(rig):
-    """Two copies into one directory, of which one loses a process: the other one is not disturbed."""
+    """Three copies into one directory, of which two are held in the middle of their files while the third one ends."""
     other = os.path.join(rig.directory, "other")
     os.mkdir(other)
     os.mkdir(rig.destination)
-    with open(os.path.join(other, "second-" + SLOW_NAME), "wb") as f:
+    with open(os.path.join(other, "second-" + LARGE_NAME), "wb") as f:
         f.write(os.urandom(LARGE))
-    first = rig.start("-R", slow=True)
-    time.sleep(0.7)
-    second = rig.start(slow=True, source=other + "/")
-    time.sleep(0.7)
-    third = rig.copy("-R", source=os.path.join(rig.source, "d2"))
+    with xddhold.at("block sent") as of_first, xddhold.at("block sent") as of_second:
+        first = rig.start("-R", env=of_first.env)
+        of_first.wait(first)
+        second = rig.start(env=of_second.env, source=other + "/")
+        of_second.wait(second)
+        third = rig.copy("-R", source=os.path.join(rig.source, "d2"))
     results = [rig.finish(first), rig.finish(second), third]
     t.equal([r[0] for r in results], [0, 0, 0], "three copies into one directory", "\n".join(r[1] for r in results))
     t.ok(not temporary_names(rig.destination) and
-         set(final_names(rig.destination)) >= set(files_below(rig.source)) | {"second-" + SLOW_NAME, "d2/f1"},
+         set(final_names(rig.destination)) >= set(files_below(rig.source)) | {"second-" + LARGE_NAME, "d2/f1"},
          "three copies into one directory leave their files only", temporary_names(rig.destination))
     shutil.rmtree(rig.destination)
     shutil.rmtree(other)
@@ -650,7 +606,7 @@ def test_side_by_side(rig):
 def test_lost_records(rig):
     """A power failure may leave temporary files in directories that the journal does not name any more."""
     for size, flags in ((0, []), (0, ["-R"]), (None, ["-R"])):
-        rig.interrupt(None, "server", "-R")
+        rig.interrupt(PARTS, "server", "-R")
         path, = journals(rig.destination)
         with open(path, "rb") as f:
             head = 16 + 12 + struct.unpack_from("<I", f.read(28), 24)[0]
@@ -724,7 +680,8 @@ def power_failure(number, image, mounted, rig):
     """Kill the destination, and look at a copy of the device: only what was flushed is there."""
     r = random.Random("%d power %d" % (SEED, number))
     destination = os.path.join(mounted, "copy")
-    out = rig.interrupt(r.uniform(0.1, 2.6), "server", "-R", destination=destination)
+    point = r.choice(POINTS[1:])
+    out = rig.interrupt(point, "server", "-R", nth=r.randint(1, point.most), destination=destination)
     after = os.path.join(rig.directory, "after")
     subprocess.run(["cp", "--sparse=always", image, after + ".img"], check=True)
     device = s.loop_device(after + ".img")
@@ -787,9 +744,6 @@ FAKE = xddssh.Fake()
 
 def test_with_fake():
     with Rig(FAKE.ssh, FAKE.place) as rig:
-        if not rig.can_be_slow():
-            t.skip("interrupted copies", s.sys_why())
-            return
         kills(rig, 120 if LONG else 48, ("server", "initiator", "Ctrl-C"), "without sshd")
         test_again_and_again(rig)
         test_archive(rig)
@@ -812,8 +766,7 @@ def test_with_sshd():
         t.skip("interrupted copies through sshd", reason)
         return
     with xddssh.Sshd() as server, Rig(server.ssh, server.place) as rig:
-        if rig.can_be_slow():
-            kills(rig, 60 if LONG else 16, ("ssh", "server"), "through sshd")
+        kills(rig, 56 if LONG else 14, ("ssh", "server"), "through sshd")
 
 
 def test_storage():

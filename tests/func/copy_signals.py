@@ -30,10 +30,10 @@ TEMPORARY = ".xddcp-"
 VICTIMS = (("group", signal.SIGINT), ("initiator", signal.SIGTERM), ("initiator", signal.SIGHUP), ("initiator", signal.SIGKILL),
            ("ssh", signal.SIGKILL), ("server", signal.SIGKILL), ("server", signal.SIGTERM))
 
-# The point, up to which number of arrivals, and the process that is held there: "", the side that comes to it.
+# The point, up to which number of arrivals, and whether it is the "process" of the user, or an "other" one.
 Point = collections.namedtuple("Point", "name most who")
-POINTS = (Point("signals ready", 1, "initiator"), Point("signals ready", 1, "server"), Point("journal created", 1, ""),
-          Point("block sent", 4, ""), Point("before rename", 200, ""), Point("after rename", 200, ""))
+POINTS = (Point("signals ready", 1, "process"), Point("signals ready", 1, "other"), Point("journal created", 1, ""),
+          Point("bundle sent", 2, ""), Point("block sent", 4, ""), Point("before rename", 200, ""), Point("after rename", 200, ""))
 # Only data connections have these.
 POINTS_OF_CONNECTIONS = (Point("WELCOME sent", 1, ""), Point("WELCOME received", 1, ""))
 
@@ -138,10 +138,7 @@ class Rig:
 
     def hit(self, case, process, h):
         """Send the signal while a process is held."""
-        held = h.wait(process)
-        while case.point.who and (held.pid == process.pid) != (case.point.who == "initiator"):
-            held.go()
-            held = h.wait(process)
+        h.wait(process, case.point.who)
         if case.victim == "group":
             os.killpg(process.pid, case.sig)
         else:
@@ -189,7 +186,7 @@ class Rig:
 def cases(n, victims, points, what):
     """Each victim at each point, in an order of the seed; then each again."""
     # A server that receives the signal is there once it is held itself.
-    pairs = [(v, p) for v in victims for p in points if p.who != "initiator" or v[0] in ("group", "initiator")]
+    pairs = [(v, p) for v in victims for p in points if p.who != "process" or v[0] in ("group", "initiator")]
     random.Random("%d %s" % (SEED, what)).shuffle(pairs)
     for number in range(n):
         r = random.Random("%d %s %d" % (SEED, what, number))

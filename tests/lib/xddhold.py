@@ -88,12 +88,18 @@ class at:  # pylint: disable=invalid-name
         self.held.append(Held(connection, line))
         return self.held[-1]
 
-    def wait(self, process=None, seconds=None):
-        """Wait until a thread has reached a point, and return it. Raises Missed, at once where `process` has ended."""
-        held = self.arrived(t.TIMEOUT if seconds is None else seconds, process)
-        if not held:
-            raise Missed("no process has reached " + " or ".join(self.points))
-        return held
+    def wait(self, process=None, who=""):
+        """
+        Wait until a thread has reached a point, and return it. Raises Missed, at once where `process` has ended. `who`: only
+        those of this "process" or of an "other" one are held, the rest goes on.
+        """
+        while True:
+            held = self.arrived(t.TIMEOUT, process)
+            if not held:
+                raise Missed("no process has reached " + " or ".join(self.points))
+            if not who or (held.pid == process.pid) == (who == "process"):
+                return held
+            held.go()
 
     def go(self):
         """All that are held go on."""

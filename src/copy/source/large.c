@@ -131,10 +131,8 @@ static int send_message(struct data_thread *d, struct wire_header *h, const void
 	count_add(&d->counts.checking_ns, ns[0]);
 	count_add(&d->counts.network_ns, ns[1]);
 	cpu_use_add(&d->cpu, &d->s->cpu);
-	if (!err) {
+	if (!err)
 		count_add(&d->counts.moved_bytes, size);
-		hold(HOLD_BLOCK_SENT);
-	}
 	return err;
 }
 
@@ -151,8 +149,10 @@ static int send_block(struct data_thread *d, struct large *f, const struct exten
 	atomic_fetch_add(&f->bytes, length);
 	err = send_message(d, &h, data, length);
 	stamp_sent(d, begin_ns, x->begin, length);
-	if (!err)
+	if (!err) {
 		count_add(&d->counts.bytes, length);
+		hold(HOLD_BLOCK_SENT);
+	}
 	return err;
 }
 

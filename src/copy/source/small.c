@@ -175,7 +175,7 @@ static int send_bundle(struct bundle *b)
 		count_add(&counts->moved_bytes, b->used);
 		count_add(&counts->files, b->files);
 		count_add(&counts->bytes, b->bytes);
-		hold(HOLD_BLOCK_SENT);
+		hold(HOLD_BUNDLE_SENT);
 	}
 	b->used = 0;
 	b->files = b->bytes = 0;
