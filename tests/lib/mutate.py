@@ -148,14 +148,14 @@ class Body:
         """(rule, begin, end, new text)"""
         for i, word in enumerate(self.words):
             begin, end = self.begins[i], self.ends[i]
-            if word in BINARY and self.spaced(i):
+            if word in BINARY and self.spaced(i) and not self.in_dimension(i):
                 for other in BINARY[word]:
                     yield "operator", begin, end, other
             elif word in OTHER:
                 yield "value" if word.isalpha() else "operator", begin, end, OTHER[word]
             elif word == "!":
                 yield "negation", begin, end, ""
-            elif re.fullmatch(r"\d+[uUlL]*", word) and not self.is_dimension(i):
+            elif re.fullmatch(r"\d+[uUlL]*", word) and not self.in_dimension(i):
                 digits = re.match(r"\d+", word).group()
                 if digits == "0" or digits[0] != "0":
                     suffix = word[len(digits):]
@@ -179,10 +179,13 @@ class Body:
                 if last and word != "free" and not TYPES.match(self.code[begin:self.begins[last]]):
                     yield "statement", begin, self.begins[last], ""
 
-    def is_dimension(self, i):
-        """One element more or less in an array of a declaration changes nothing that a test could see."""
-        return (self.words[i - 1] == "[" and self.words[i + 1] == "]" and
-                (self.words[i - 3] == "*" or re.fullmatch(r"\w+", self.words[i - 3]) is not None))
+    def in_dimension(self, i):
+        """The size of an array in a declaration: no test sees that a buffer is larger, and the sanitizers one too small."""
+        first = i
+        while first > 0 and self.words[first] not in "[;{}":
+            first -= 1
+        return (self.words[first] == "[" and re.fullmatch(r"\w+", self.words[first - 1]) is not None and
+                re.fullmatch(r"[A-Za-z_]\w*|\*|,", self.words[first - 2]) is not None and self.words[first - 2] != "return")
 
 
 def mutants_of(path):
@@ -311,7 +314,9 @@ class Build:
 
 
 def related(name, stem):
-    return name == stem or name.startswith(stem + "_") or stem.startswith(name + "_")
+    """Is the name of a test that of a file, a part of it, or the file's and more? Options of a feature_x.c are those of x."""
+    stem = stem.removeprefix("feature_").replace("endtoend", "e2e")
+    return name in (stem, stem + "s") or name.startswith(stem + "_") or stem.startswith(name + "_")
 
 
 def functional_tests(path):
