@@ -1,6 +1,6 @@
 /*
- * What the targets of an end-to-end run must have in common, and its ports: endtoend_check.c and
- * endtoend_ports.c in src/plan.
+ * Options that the targets of an end-to-end run must have in common, and its ports:
+ * endtoend_check.c and endtoend_ports.c in src/plan.
  */
 #include "plan_fixture.h"
 

@@ -48,6 +48,17 @@ static void check(const char *engine, const struct target_plan *changes, int ret
 	}
 }
 
+/* Options of an engine with this batch. */
+static void *batch_of(const char *engine, uint64_t batch)
+{
+	void *options = engine_options(engine, "");
+	const struct option *row = option_find_in(engine_named(engine)->keywords, "batch");
+
+	assert_non_null(row);
+	memcpy((char *)options + row->off, &batch, sizeof(batch));
+	return options;
+}
+
 static void test_checks(void **state)
 {
 	void *fixed = engine_options("io_uring", "fixedbufs");
@@ -55,7 +66,22 @@ static void test_checks(void **state)
 
 	(void)state;
 	if (offered(&(struct variant){ "libaio", "" })) {
+		struct target_plan strict = { .queue_depth = 64,
+					      .ordering = ORDERING_STRICT,
+					      .qthreads = 2 };
+
 		check("libaio", &(struct target_plan){ .queue_depth = 64 }, 0, NULL);
+		for (int batch = 0; batch <= 2; batch++) {
+			strict.engine_options = batch_of("libaio", (uint64_t)batch);
+			check("libaio", &strict, batch > 1 ? -EINVAL : 0,
+			      batch > 1 ? "batch: with -ordering strict and several -threads" :
+					  NULL);
+		}
+		strict.qthreads = 1;
+		check("libaio", &strict, 0, NULL);
+		strict.qthreads = 2;
+		strict.ordering = ORDERING_SERIAL;
+		check("libaio", &strict, 0, NULL);
 		/* It takes the kernel tens of milliseconds to give one up, for each target. */
 		assert_int_equal(kernel.contexts, 0);
 	}

@@ -297,6 +297,12 @@ static void warnings(void **state)
 	plan_warn(plan);
 	assert_string_equal(messages(), "xdd: warning: target 0, data: the operations reach to 99 "
 					"KiB, and it has 100000 bytes\n");
+	good("-op read -targets 2 data data -numreqs target 0 99 -numreqs target 1 98 -reqsize 1");
+	plan_warn(plan);
+	assert_string_equal(messages(), "xdd: warning: target 0, data: the operations reach to 99 "
+					"KiB, and it has 100000 bytes\n"
+					"xdd: warning: target 1, data: the operations reach to 98 "
+					"KiB, and it has 100000 bytes\n");
 	good("-op read -targets 1 data -numreqs 97 -reqsize 1");
 	good("-op noop -targets 1 data -numreqs 99 -reqsize 1");
 	good("-op write -targets 1 data -numreqs 99 -reqsize 1");

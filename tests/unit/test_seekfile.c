@@ -189,6 +189,24 @@ static void test_distances(void **state)
 	free(path);
 }
 
+/* The average is rounded down. */
+static void test_average(void **state)
+{
+	static const struct seek_row rows[] = { { 0, 1, 'r' }, { 3, 1, 'r' }, { 7, 1, 'r' } };
+	struct target_plan t = plan_of(SEEK_LOAD, 3);
+	char *path;
+
+	(void)state;
+	t.rows = rows;
+	t.n_rows = 3;
+	assert_int_equal(seekfile_save(&t, &path), 0);
+	read_file(path);
+	content[strcspn(content, "\n")] = '\0';
+	assert_string_equal(content, "# Longest seek=3, Shortest seek=2, Average seek distance=2");
+	unlink(path);
+	free(path);
+}
+
 static void test_histogram_sums(void **state)
 {
 	struct target_plan t = plan_of(SEEK_RANDOM, 1000);
@@ -435,10 +453,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_format),	       cmocka_unit_test(test_one_operation),
-		cmocka_unit_test(test_distances),      cmocka_unit_test(test_histogram_sums),
-		cmocka_unit_test(test_save_and_load),  cmocka_unit_test(test_save_fails),
-		cmocka_unit_test(test_save_replaces),  cmocka_unit_test(test_load_variants),
-		cmocka_unit_test(test_load_bad_lines), cmocka_unit_test(test_load_nothing),
+		cmocka_unit_test(test_distances),      cmocka_unit_test(test_average),
+		cmocka_unit_test(test_histogram_sums), cmocka_unit_test(test_save_and_load),
+		cmocka_unit_test(test_save_fails),     cmocka_unit_test(test_save_replaces),
+		cmocka_unit_test(test_load_variants),  cmocka_unit_test(test_load_bad_lines),
+		cmocka_unit_test(test_load_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);

@@ -454,6 +454,69 @@ static void test_direct(void **state)
 	assert_int_equal(target_file_close(&file, &plan, true), 0);
 }
 
+/* -pretruncate and -preallocate of a file that is open. */
+static int reshape(struct target_plan *plan, uint64_t *size, uint64_t *blocks, const char **what,
+		   uint64_t *made)
+{
+	struct target_file file = { 0 };
+	const char *why = "not set";
+	struct stat st;
+	int err;
+
+	unlink(missing);
+	write_file(missing, "0123456789");
+	assert_int_equal(target_file_open(&file, plan, 1, &why), 0);
+	err = target_file_reshape(&file, plan, what, &why);
+	assert_int_equal(fstat(file.fd, &st), 0);
+	*size = (uint64_t)st.st_size;
+	*blocks = (uint64_t)st.st_blocks;
+	*made = file.made_bytes;
+	assert_int_equal(target_file_close(&file, plan, false), 0);
+	target_file_free(&file);
+	unlink(missing);
+	return err;
+}
+
+static void test_reshape(void **state)
+{
+	struct target_plan plan = plan_of(missing, OP_WRITE);
+	uint64_t size, blocks, made;
+	const char *what = NULL;
+
+	(void)state;
+	assert_int_equal(reshape(&plan, &size, &blocks, &what, &made), 0);
+	assert_true(size == 10 && made == 0);
+	plan.pretruncate = true;
+	for (plan.pretruncate_bytes = 0; plan.pretruncate_bytes <= 20;
+	     plan.pretruncate_bytes += 5) {
+		assert_int_equal(reshape(&plan, &size, &blocks, &what, &made), 0);
+		assert_int_equal(size, plan.pretruncate_bytes);
+		assert_int_equal(made, plan.pretruncate_bytes);
+	}
+	plan.pretruncate_bytes = (uint64_t)INT64_MAX + 1;
+	assert_int_equal(reshape(&plan, &size, &blocks, &what, &made), -EINVAL);
+	assert_string_equal(what, "-pretruncate");
+	assert_true(size == 10 && made == 0);
+	/* A target that is read keeps its size. */
+	plan.op = OP_READ;
+	assert_int_equal(reshape(&plan, &size, &blocks, &what, &made), 0);
+	assert_int_equal(size, 10);
+
+	plan = plan_of(missing, OP_WRITE);
+	plan.preallocate_bytes = (uint64_t)INT64_MAX + 1;
+	assert_int_equal(reshape(&plan, &size, &blocks, &what, &made), -EINVAL);
+	assert_string_equal(what, "-preallocate");
+	plan.preallocate_bytes = 1 << 20;
+	if (reshape(&plan, &size, &blocks, &what, &made) == -EOPNOTSUPP)
+		skip();
+	assert_int_equal(reshape(&plan, &size, &blocks, &what, &made), 0);
+	assert_true(size == 10 && made == 0 && blocks >= (1 << 20) / 512);
+	plan.pretruncate = true;
+	plan.pretruncate_bytes = 7;
+	assert_int_equal(reshape(&plan, &size, &blocks, &what, &made), 0);
+	assert_true(size == 7 && made == 7 && blocks >= (1 << 20) / 512);
+}
+
 static void test_null(void **state)
 {
 	struct target_plan plan = {
@@ -487,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_new_files),
 		cmocka_unit_test(test_open_fails),
 		cmocka_unit_test(test_direct),
+		cmocka_unit_test(test_reshape),
 		cmocka_unit_test(test_null),
 	};
 

@@ -1,0 +1,151 @@
+/*
+ * The page cache seen from outside: src/io/pagecache.c, over files in memory, which are in the page
+ * cache only.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "xdd/io/pagecache.h"
+
+#define PAGES 100
+
+static uint64_t page;
+static int memory;
+
+/* A file of PAGES pages in memory, of which those from 10 to 29 are there. */
+static int make_file(void **state)
+{
+	static const char data[65536] = { 1 };
+
+	(void)state;
+	page = (uint64_t)sysconf(_SC_PAGESIZE);
+	memory = memfd_create("pagecache", MFD_CLOEXEC);
+	if (memory < 0 || ftruncate(memory, (off_t)(PAGES * page)))
+		return -1;
+	for (unsigned i = 10; i < 30; i++)
+		if (pwrite(memory, data, 1, (off_t)(i * page)) != 1)
+			return -1;
+	return 0;
+}
+
+static int close_file(void **state)
+{
+	(void)state;
+	return close(memory);
+}
+
+static void test_where(void **state)
+{
+	static const char *const others[] = { "/", "/proc/self/stat", "/dev/null" };
+	struct statfs fs;
+	int fd, ends[2];
+	bool in_memory;
+
+	(void)state;
+	assert_true(pagecache_is_all(memory));
+	assert_false(pagecache_writes_back(memory));
+	for (unsigned i = 0; i < 3; i++) {
+		fd = open(others[i], O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		assert_false(pagecache_is_all(fd));
+		close(fd);
+	}
+	assert_int_equal(pipe(ends), 0);
+	assert_false(pagecache_is_all(ends[0]));
+	close(ends[0]);
+	close(ends[1]);
+	assert_false(pagecache_is_all(-1));
+	/* A file of the test itself is on whatever the build is on. */
+	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(fstatfs(fd, &fs), 0);
+	in_memory = fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC;
+	assert_int_equal(pagecache_is_all(fd), in_memory);
+	assert_int_equal(pagecache_writes_back(fd),
+			 !in_memory && fs.f_type != OVERLAYFS_SUPER_MAGIC);
+	close(fd);
+}
+
+/* Pages from `first` on, `n` of them, of which `there` are resident. */
+static void resident(uint64_t first, uint64_t n, uint64_t there)
+{
+	uint64_t bytes = 12345;
+	bool sampled = false;
+
+	assert_int_equal(pagecache_resident(memory, first * page, n * page, &bytes, &sampled), 0);
+	assert_int_equal(bytes, there * page);
+	assert_false(sampled);
+}
+
+static void test_resident(void **state)
+{
+	uint64_t bytes = 0;
+	bool sampled = false;
+
+	(void)state;
+	resident(0, PAGES, 20);
+	resident(0, 10, 0);
+	resident(0, 11, 1);
+	resident(10, 20, 20);
+	resident(29, 1, 1);
+	resident(29, 10, 1);
+	resident(30, 10, 0);
+	/* A part of a page is no more than that. */
+	assert_int_equal(pagecache_resident(memory, 29 * page, 100, &bytes, &sampled), 0);
+	assert_int_equal(bytes, 100);
+	assert_int_equal(pagecache_resident(memory, 28 * page, page + 100, &bytes, &sampled), 0);
+	assert_int_equal(bytes, page + 100);
+	assert_true(pagecache_resident(-1, 0, page, &bytes, &sampled) < 0);
+}
+
+/* Large ranges are sampled; of one that is not there at all no sample is. */
+static void test_sampled(void **state)
+{
+	uint64_t bytes = 1;
+	bool sampled = false;
+
+	(void)state;
+	assert_int_equal(ftruncate(memory, (off_t)1 << 40), 0);
+	assert_int_equal(pagecache_resident(memory, 1 << 30, (uint64_t)1 << 39, &bytes, &sampled),
+			 0);
+	assert_int_equal(bytes, 0);
+	assert_true(sampled);
+}
+
+/* Pages of a file in memory are nowhere else, and stay. */
+static void test_drop(void **state)
+{
+	uint64_t bytes = 0;
+	bool sampled = false;
+
+	(void)state;
+	assert_int_equal(pagecache_drop(memory, 0, PAGES * page), 0);
+	assert_int_equal(pagecache_resident(memory, 0, PAGES * page, &bytes, &sampled), 0);
+	assert_int_equal(bytes, 20 * page);
+	assert_int_equal(pagecache_drop(-1, 0, page), -EBADF);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_where),
+		cmocka_unit_test(test_resident),
+		cmocka_unit_test(test_drop),
+		cmocka_unit_test(test_sampled),
+	};
+
+	return cmocka_run_group_tests(tests, make_file, close_file);
+}
