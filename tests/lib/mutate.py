@@ -45,7 +45,14 @@ FUNCTIONAL = {
     "src/plan/": ["options", "badinput", "badinput_files"],
     "src/report/page/": ["report"],
     "src/report/": ["jsonout", "person", "arithmetic"],
-    "src/run/": ["arithmetic", "errors", "order"],
+    "src/run/": ["arithmetic", "errors"],
+    "src/run/coord/": ["coordinate", "stonewall"],
+    "src/run/endtoend/": ["e2e", "e2e_restart", "e2e_resume"],
+    "src/run/issue/": ["engines", "order"],
+    "src/run/meter/": ["flushes", "latency"],
+    "src/run/progress/": ["heartbeat", "intervals"],
+    "src/run/results/": ["honest", "jsonout"],
+    "src/run/target/": ["errors", "files"],
 }
 
 # A test may take this many times as long as without a mutant, and this long at least, before it counts as hanging.

@@ -268,6 +268,71 @@ static void test_slices_end(void **state)
 	assert_int_equal(slave_asks(START + 2 * SLICE), GATE_OPEN);
 }
 
+/* ---- -syncio ---- */
+
+static void set_up_rounds(uint64_t ops)
+{
+	memset(&run, 0, sizeof(run));
+	memset(pair, 0, sizeof(pair));
+	memset(qthreads, 0, sizeof(qthreads));
+	plan = (struct plan){ .n_targets = 2, .targets = pair_plans, .syncio_ops = ops };
+	run.plan = &plan;
+	run.targets = pair;
+	stop_init(&run.stop);
+	for (size_t i = 0; i < 2; i++) {
+		pair_plans[i] = (struct target_plan){ .req_bytes = 4096,
+						      .pass_ops = 100,
+						      .number = (uint32_t)i };
+		pair[i].run = &run;
+		pair[i].plan = &pair_plans[i];
+		pair[i].pass = 1;
+		qthreads[i].target = &pair[i];
+	}
+	assert_int_equal(gate_init(&run), 0);
+	for (size_t i = 0; i < 2; i++)
+		gate_begin_pass(&pair[i]);
+}
+
+/* May operation `n` of a target be issued? */
+static bool is_open(size_t i, uint64_t n)
+{
+	uint64_t at;
+
+	requests[i] = (struct io_request){ .op = n };
+	gate_arrive(&qthreads[i], n);
+	return ask(i, START, &at) == GATE_OPEN;
+}
+
+/* No target begins a round before the others have completed the one before. */
+static void test_rounds(void **state)
+{
+	(void)state;
+	set_up_rounds(3);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(is_open(i, 0) && is_open(i, 2));
+		assert_false(is_open(i, 3));
+	}
+	for (unsigned i = 0; i < 3; i++)
+		gate_completed(&pair[0], 4096);
+	assert_false(is_open(0, 3));
+	for (unsigned i = 0; i < 2; i++)
+		gate_completed(&pair[1], 4096);
+	assert_false(is_open(0, 3) || is_open(1, 3));
+	gate_completed(&pair[1], 4096);
+	assert_true(is_open(0, 3) && is_open(1, 5));
+	assert_false(is_open(0, 6) || is_open(1, 6));
+	/* A target that has ended holds no other one. */
+	for (unsigned i = 0; i < 3; i++)
+		gate_completed(&pair[0], 4096);
+	assert_false(is_open(0, 6));
+	gate_end_pass(&pair[1]);
+	assert_true(is_open(0, 6));
+	assert_false(is_open(0, 9));
+	for (unsigned i = 0; i < 3; i++)
+		gate_completed(&pair[0], 4096);
+	assert_true(is_open(0, 9));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +344,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_slices, tear_down),
 		cmocka_unit_test_teardown(test_slice_before, tear_down),
 		cmocka_unit_test_teardown(test_slices_end, tear_down),
+		cmocka_unit_test_teardown(test_rounds, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

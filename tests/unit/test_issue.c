@@ -47,7 +47,9 @@ static struct device {
 static struct {
 	/* set by a test */
 	bool queues;
-	uint64_t fails;	      /* the operation that fails, with EIO; NONE: none does */
+	uint64_t fails;	      /* the operation that fails; NONE: none does */
+	int error;	      /* with this error */
+	unsigned fail_times;  /* so many times, and then no more */
 	uint64_t breaks;      /* the operation whose submission breaks the engine */
 	unsigned breaks_reap; /* the reap, from 1, that does; 0: none */
 	void (*submitted)(const struct io_request *req);
@@ -56,6 +58,8 @@ static struct {
 	/* recorded */
 	uint64_t ops[MOST_OPS]; /* in the order of their submission */
 	unsigned n;
+	unsigned failed;
+	unsigned flushes;
 	unsigned reaps;
 	unsigned most; /* requests outstanding at a time, of one QThread */
 } engine;
@@ -74,7 +78,11 @@ static int submit(void *ctx, struct io_request *req)
 		engine.submitted(req);
 	if (req->op == engine.breaks)
 		return -EIO;
-	req->error = req->op == engine.fails ? -EIO : 0;
+	req->error = 0;
+	if (req->op == engine.fails && engine.failed < engine.fail_times) {
+		engine.failed++;
+		req->error = -engine.error;
+	}
 	req->done = req->error ? 0 : req->size;
 	if (engine.queues) {
 		assert_true(d->n < DEPTH);
@@ -104,7 +112,19 @@ static int reap(void *ctx, struct io_request **out, unsigned min, unsigned max, 
 	return (int)n;
 }
 
-static struct engine recorder = { .info = { .name = "recorder" }, .submit = submit, .reap = reap };
+/* A flush is of operations that are complete. */
+static int flush(int fd)
+{
+	(void)fd;
+	for (unsigned i = 0; i < QTHREADS; i++)
+		assert_int_equal(devices[i].n, 0);
+	engine.flushes++;
+	return 0;
+}
+
+static struct engine recorder = {
+	.info = { .name = "recorder" }, .submit = submit, .reap = reap, .flush = flush
+};
 
 /* ---- messages ---- */
 
@@ -145,6 +165,8 @@ static void set_up_run(bool queues, enum ordering ordering, bool early, uint64_t
 	memset(&engine, 0, sizeof(engine));
 	engine.queues = queues;
 	engine.fails = engine.breaks = NONE;
+	engine.error = EIO;
+	engine.fail_times = 1;
 	recorder.info.caps = queues ? ENGINE_QUEUES : 0;
 	target_plan = plan_of(SEEK_SEQUENTIAL, ops);
 	target_plan.path = "a target";
@@ -336,6 +358,94 @@ static void test_rest(void **state)
 		submitted(0, 50);
 		counted(50, 0);
 		tear_down(state);
+	}
+}
+
+/* ---- -retry, -flushwrite ---- */
+
+/* How often operation `n` was submitted. */
+static unsigned times(uint64_t n)
+{
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < engine.n; i++)
+		found += engine.ops[i] == n;
+	return found;
+}
+
+/* An operation that fails is repeated as often as -retry says, if that can help. */
+static void test_retries(void **state)
+{
+	static const struct {
+		int error;
+		unsigned fail_times, submitted, errors;
+	} cases[] = {
+		{ EIO, 1, 2, 0 },	{ EIO, 2, 3, 0 },     { EIO, 3, 3, 1 },
+		{ EINVAL, 1, 1, 1 },	{ ENODATA, 1, 1, 1 }, { EROFS, 1, 1, 1 },
+		{ ETIMEDOUT, 2, 3, 0 },
+	};
+
+	for (unsigned i = 0; i < N_MODES; i++) {
+		for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+			set_up_mode(i, 50);
+			target.retry_flush = true;
+			target_plan.retries = 2;
+			engine.fails = 20;
+			engine.error = cases[k].error;
+			engine.fail_times = cases[k].fail_times;
+			pass(0);
+			assert_int_equal(times(20), cases[k].submitted);
+			for (uint64_t n = 0; n < 50; n++)
+				assert_true(n == 20 || times(n) == 1);
+			counted(50, cases[k].errors);
+			assert_int_equal(tally().retries, cases[k].submitted - 1);
+			tear_down(state);
+		}
+	}
+}
+
+/* The engine breaks while an operation is repeated. */
+static void break_second(const struct io_request *req)
+{
+	if (req->op == 20 && times(20) == 2)
+		engine.breaks = 20;
+}
+
+static void test_broken_retry(void **state)
+{
+	for (unsigned i = 0; i < N_MODES; i++) {
+		if (!modes[i].queues)
+			continue;
+		set_up_mode(i, 50);
+		target.retry_flush = true;
+		target_plan.retries = 2;
+		engine.fails = 20;
+		engine.submitted = break_second;
+		pass(0);
+		assert_true(qthreads[0].broken);
+		assert_int_equal(times(20), 2);
+		assert_int_equal(stop_why(&run.stop), STOP_ERROR);
+		tear_down(state);
+	}
+}
+
+/* Every so many writes there is a flush, with nothing outstanding in the QThread. */
+static void test_flushes(void **state)
+{
+	for (unsigned i = 0; i < N_MODES; i++) {
+		for (int writes = 0; writes < 2; writes++) {
+			set_up_mode(i, 200);
+			target.retry_flush = true;
+			target_plan.op = writes ? OP_WRITE : OP_READ;
+			target_plan.flush_writes = 50;
+			access_init(&target.state.access, &target_plan, 1);
+			pass(0);
+			submitted(0, 200);
+			counted(200, 0);
+			assert_int_equal(engine.flushes, writes ? 4 : 0);
+			assert_int_equal(tally().flushes, engine.flushes);
+			tear_down(state);
+		}
 	}
 }
 
@@ -590,12 +700,13 @@ static void test_stop_in_turn(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),	      cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_rest),	      cmocka_unit_test(test_over_before),
-		cmocka_unit_test(test_over_between),  cmocka_unit_test(test_last_error),
-		cmocka_unit_test(test_broken_submit), cmocka_unit_test(test_broken_reap),
-		cmocka_unit_test(test_lock_is_held),  cmocka_unit_test(test_over_in_turn),
-		cmocka_unit_test(test_stop_in_turn),
+		cmocka_unit_test(test_all),	     cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_rest),	     cmocka_unit_test(test_retries),
+		cmocka_unit_test(test_broken_retry), cmocka_unit_test(test_flushes),
+		cmocka_unit_test(test_over_before),  cmocka_unit_test(test_over_between),
+		cmocka_unit_test(test_last_error),   cmocka_unit_test(test_broken_submit),
+		cmocka_unit_test(test_broken_reap),  cmocka_unit_test(test_lock_is_held),
+		cmocka_unit_test(test_over_in_turn), cmocka_unit_test(test_stop_in_turn),
 	};
 
 	if (open_log())
