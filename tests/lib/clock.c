@@ -8,21 +8,24 @@
  * each other, as a sweep does for its runs, share it.
  *
  * XDD_CLOCK_DO is what happens when: actions separated by commas, each of the form WHAT@SECONDS.
- * WHAT is the number of a signal that the process gets, or "+SECONDS": it stands still for that
- * long, as if it were stopped. Only the first process takes them.
+ * WHAT is the number of a signal that the process gets, "+SECONDS": it stands still for that
+ * long, as if it were stopped, or "!FILE": that program runs to its end in real time. Only the
+ * first process takes them.
  *
- * XDD_CLOCK_STEP_NS: work takes time: each reading of the clock is a step of so many nanoseconds.
+ * XDD_CLOCK_STEP_NS: work takes time: each reading of the clock is a step of so many nanoseconds,
+ * which the thread that reads it has worked. That is its processor time, and all of it.
  *
  * XDD_CLOCK_DEVICE, "PART-OF-NAME LAW [SERVERS]": pread(2) and pwrite(2) on files of that name take
  * as long as the law says, and so many at once are served (1), in the order of their arrival. LAW
- * is a list of times in nanoseconds that is gone through again and again ("1000000,2000000"),
+ * is a list of times in nanoseconds that is gone through again and again ("1000000,2000000*20":
+ * one operation of 1 ms, and then 20 of 2 ms),
  * "exponential:MEAN", or "hang:N,TIMES": operation N, from 0, and all after it never end.
  *
  * Other programs that the process starts, and xdd below them, follow: the former have real time.
  *
  * What takes real time takes no virtual time: operations on devices, and the work of other
  * processes. While a process has children, or with XDD_CLOCK_PEERS, the clock does not jump past
- * a wait for a descriptor. Processor time is 0.
+ * a wait for a descriptor.
  *
  * It replaces: futex(2) as xdd calls it, condition variables, joins, sleeps,
  * poll(2), epoll_wait(2), sigwaitinfo(2), and locks that are held by a thread that waits.
@@ -39,6 +42,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -94,6 +98,7 @@ struct thread {
 	nfds_t n_fds;
 	int kick; /* an eventfd that ends its poll */
 
+	uint64_t worked_ns;
 	bool over;
 	void *(*fn)(void *);
 	void *arg;
@@ -103,6 +108,7 @@ struct action {
 	uint64_t at_ns;
 	int signal;	   /* 0: none */
 	uint64_t still_ns; /* how long the process stands still */
+	char *program;	   /* that runs, or NULL */
 };
 
 static _Atomic uint64_t own_now;
@@ -117,6 +123,7 @@ static unsigned children;
 static bool peers;
 static struct action actions[ACTIONS];
 static unsigned n_actions, done_actions;
+static uint64_t worked_ns; /* by all threads */
 
 static struct thread main_thread;
 static __thread struct thread *self;
@@ -227,10 +234,24 @@ static void prepare_signal(int sig, const pthread_t *only)
 	}
 }
 
+/* Without the environment of this library, and without the handlers of pthread_atfork(). */
+static void run_program(char *program)
+{
+	char *argv[] = { program, NULL }, *envp[] = { NULL };
+	int status;
+	pid_t pid;
+
+	if (posix_spawn(&pid, program, NULL, NULL, argv, envp) ||
+	    REAL(waitpid)(pid, &status, 0) != pid || status)
+		fail("a program of XDD_CLOCK_DO failed");
+}
+
 static void act(const struct action *a)
 {
 	move_to(a->at_ns);
 	*now_ns += a->still_ns;
+	if (a->program)
+		run_program(a->program);
 	if (!a->signal)
 		return;
 	prepare_signal(a->signal, NULL);
@@ -487,6 +508,8 @@ static void step(unsigned steps)
 
 	take_lock();
 	*now_ns += step_ns;
+	worked_ns += step_ns;
+	self->worked_ns += step_ns;
 	if (done_actions < n_actions && actions[done_actions].at_ns <= *now_ns)
 		act(&actions[done_actions++]);
 	while ((t = next_by_time()) && t->until_ns <= *now_ns)
@@ -528,8 +551,10 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 		*t = timespec_of(read_now());
 		return 0;
 	case CLOCK_PROCESS_CPUTIME_ID:
+		*t = timespec_of(worked_ns);
+		return 0;
 	case CLOCK_THREAD_CPUTIME_ID:
-		*t = (struct timespec){ 0 };
+		*t = timespec_of(self->worked_ns);
 		return 0;
 	default:
 		return REAL(clock_gettime)(clock, t);
@@ -551,9 +576,12 @@ int getrusage(__rusage_who_t who, struct rusage *usage)
 {
 	if (!self)
 		return REAL(getrusage)(who, usage);
+	uint64_t ns = who == RUSAGE_SELF ? worked_ns : who == RUSAGE_THREAD ? self->worked_ns : 0;
 	int err = REAL(getrusage)(who, usage);
 
-	usage->ru_utime = usage->ru_stime = (struct timeval){ 0 };
+	usage->ru_utime = (struct timeval){ (time_t)(ns / NS_PER_SEC),
+					    (suseconds_t)(ns % NS_PER_SEC / 1000) };
+	usage->ru_stime = (struct timeval){ 0 };
 	return err;
 }
 
@@ -605,7 +633,7 @@ unsigned sleep(unsigned seconds)
 /* ---- the device ---- */
 
 #define SERVERS 64
-#define TIMES 256
+#define TIMES 8192
 
 static struct {
 	char part[128]; /* of the names of its files */
@@ -685,7 +713,11 @@ static void read_device(const char *text)
 	else if (strncmp(law, "exponential:", 12) == 0)
 		at += 12, device.exponential = true;
 	while (*at && device.n_times < TIMES) {
-		device.times_ns[device.n_times++] = strtoull(at, &at, 10);
+		uint64_t ns = strtoull(at, &at, 10),
+			 times = *at == '*' ? strtoull(at + 1, &at, 10) : 1;
+
+		while (times-- && device.n_times < TIMES)
+			device.times_ns[device.n_times++] = ns;
 		at += *at == ',';
 	}
 	if (!device.n_times)
@@ -962,11 +994,18 @@ int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 	return err;
 }
 
-/* ---- files of the kernel's own clock are hidden ---- */
+/* ---- files of the kernel's own clock: no thread waits for a processor ---- */
+
+static const char no_wait[] = "0 0 0\n";
+
+static bool is_schedstat(const char *path)
+{
+	return self && strstr(path, "/schedstat");
+}
 
 static bool is_hidden(const char *path)
 {
-	return self && (strstr(path, "/schedstat") || strstr(path, "/current_clocksource") ||
+	return self && (strstr(path, "/current_clocksource") ||
 			(strstr(path, "/sys/class/block/") && strstr(path, "/stat")));
 }
 
@@ -974,6 +1013,7 @@ int open64(const char *path, int flags, ...)
 {
 	mode_t mode = 0;
 	va_list ap;
+	int fd;
 
 	va_start(ap, flags);
 	if (flags & (O_CREAT | O_TMPFILE))
@@ -983,11 +1023,18 @@ int open64(const char *path, int flags, ...)
 		errno = ENOENT;
 		return -1;
 	}
-	return REAL(open64)(path, flags, mode);
+	if (!is_schedstat(path))
+		return REAL(open64)(path, flags, mode);
+	fd = memfd_create("schedstat", MFD_CLOEXEC);
+	if (fd >= 0 && (write(fd, no_wait, sizeof(no_wait) - 1) < 0 || lseek(fd, 0, SEEK_SET) < 0))
+		abort();
+	return fd;
 }
 
 int access(const char *path, int mode)
 {
+	if (is_schedstat(path))
+		return 0;
 	if (is_hidden(path)) {
 		errno = ENOENT;
 		return -1;
@@ -1017,10 +1064,14 @@ static void read_actions(const char *text)
 			fail("too many actions in XDD_CLOCK_DO");
 		if (*text == '+')
 			a->still_ns = seconds_ns(text, &end);
+		else if (*text == '!')
+			end = strchrnul(text, '@');
 		else
 			a->signal = (int)strtol(text, &end, 10);
 		if (*end != '@')
 			fail("no @ in XDD_CLOCK_DO");
+		if (*text == '!')
+			a->program = strndup(text + 1, (size_t)(end - text - 1));
 		a->at_ns = *now_ns + seconds_ns(end + 1, &end);
 		text = *end == ',' ? end + 1 : end;
 	}

@@ -16,6 +16,7 @@ import inspect
 import os
 import pty
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -255,10 +256,11 @@ def check_warnings(run, warns, tolerated, virtual=False):
 def virtual_time():
     """
     For a test about time: skip it where commands do not run in virtual time (tests/lib/clock.c). There a wait takes no time,
-    a run is the same each time, and Run.seconds is exact. `at` of a command is what happens when, by seconds: a signal, or
-    "+SECONDS" for a process that stands still for so long. `step` lets work take time: so many nanoseconds for each reading
-    of the clock. `device` is a law for files: "part-of-name 1000000,2000000 [servers]" (ns), "... exponential:1000000",
-    "... hang:7,1000". `real=True` keeps a command in real time.
+    a run is the same each time, and Run.seconds is exact. `at` of a command is what happens when, by seconds: a signal,
+    "+SECONDS" for a process that stands still for so long, or the words of another command, which runs to its end. `step`
+    lets work take time: so many nanoseconds for each reading of the clock. `device` is a law for files:
+    "part-of-name 1000000,2000000 [servers]" (ns), "... exponential:1000000", "... hang:7,1000". `real=True` keeps a command
+    in real time.
     """
     global _virtual, _step_ns
     _virtual, _step_ns = XDD_SANITIZERS != "thread", 0
@@ -283,6 +285,18 @@ def _clock_ns(file):
         return int.from_bytes(f.read(8), sys.byteorder)
 
 
+def _action(what, when):
+    if isinstance(what, str):
+        return what
+    if isinstance(what, int):
+        return int(what)
+    script = path("at.%s.sh" % when)
+    with open(script, "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\nPATH=%s\nexec %s >%s 2>&1\n" % (shlex.quote(os.environ["PATH"]), shlex.join(what), script + ".out"))
+    os.chmod(script, 0o700)
+    return "!" + script
+
+
 def clock_environment(at=None, step=None, device=None):
     """The environment of a process in virtual time; see virtual_time(). A second lies between two of them."""
     global _clock_file, _clock_begin_ns
@@ -293,8 +307,7 @@ def clock_environment(at=None, step=None, device=None):
     os.close(fd)
     env = {"LD_PRELOAD": CLOCK, "XDD_CLOCK_FILE": _clock_file, "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"}
     if at:
-        env["XDD_CLOCK_DO"] = ",".join("%s@%s" % (what if isinstance(what, str) else int(what), when)
-                                       for when, what in sorted(at.items()))
+        env["XDD_CLOCK_DO"] = ",".join("%s@%s" % (_action(what, when), when) for when, what in sorted(at.items()))
     if step or _step_ns:
         env["XDD_CLOCK_STEP_NS"] = str(step or _step_ns)
     if device:
