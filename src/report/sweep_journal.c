@@ -230,6 +230,8 @@ int sweep_journal_decode(const char *text, size_t size, struct sweep_journal *he
 			 int (*take)(void *arg, const struct sweep_round *round), void *arg,
 			 size_t *whole, size_t *line)
 {
+	const unsigned long lost = jvalue_lost();
+
 	*header = (struct sweep_journal){ .words = NULL };
 	*whole = 0;
 	for (*line = 1; *whole < size; (*line)++) {
@@ -246,7 +248,7 @@ int sweep_journal_decode(const char *text, size_t size, struct sweep_journal *he
 					  take_round(o, header->points, &round));
 		json_decref(o);
 		if (!good)
-			return -EBADMSG;
+			return jvalue_lost() == lost ? -EBADMSG : -ENOMEM;
 		err = *line > 1 ? take(arg, &round) : 0;
 		if (err)
 			return err;
