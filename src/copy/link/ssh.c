@@ -272,7 +272,9 @@ static int say_error(const struct start *s, const uint8_t *body, size_t length)
 	if (wire_decode_error(body, length, &e) != WIRE_OK)
 		return say(s, COPY_FAILED, "sent a malformed message");
 	text = printable_dup(e.text, false);
-	say(s, COPY_FAILED, "%s", text ? text : "");
+	if (!text)
+		printable_mask(e.text);
+	say(s, COPY_FAILED, "%s", text ? text : e.text);
 	free(text);
 	return e.status > 0 && e.status < STATUS_SIGNAL ? (int)e.status : COPY_FAILED;
 }
