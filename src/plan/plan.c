@@ -244,7 +244,7 @@ enum xdd_status plan_check_words(int argc, char **argv)
 	status = check_words(argc, argv);
 	if (status == XDD_BAD_OPTION || status == XDD_BAD_ARGUMENT)
 		foreign_answer(argc, argv, held, &status);
-	else
+	else if (status != XDD_INIT_FAILED)
 		log_drop(held);
 	log_release();
 	return status;
