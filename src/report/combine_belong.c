@@ -52,8 +52,6 @@ static const struct combine_host **sorted(const struct combine_host *hosts, size
 		order[i] = &hosts[i];
 	if (order)
 		qsort(order, n, sizeof(struct combine_host *), by_name);
-	else
-		log_error("combine: %s", strerror(ENOMEM));
 	return order;
 }
 
@@ -71,6 +69,8 @@ static bool once_each(const struct combine_host *hosts, size_t n)
 	const struct combine_host **order = sorted(hosts, n);
 	bool good = order != NULL;
 
+	if (!order)
+		log_error("combine: %s", strerror(ENOMEM));
 	for (size_t i = 1; good && i < n; i++) {
 		const struct combine_host *a = order[i - 1], *b = order[i];
 
@@ -216,9 +216,14 @@ static void names_note(struct names *names, json_t *notes, const char *before, c
 
 	if (names->n > NAMES_SHOWN && names->m.f)
 		fprintf(names->m.f, " and %zu more", names->n - NAMES_SHOWN);
-	if (names->n && !memstream_close(&names->m) && memstream_open(&line)) {
-		fprintf(line.f, "%s%s%s", before, names->m.text, after);
-		if (!memstream_close(&line))
+	if (names->n && memstream_close(&names->m)) {
+		jvalue_no_memory();
+	} else if (names->n) {
+		if (memstream_open(&line))
+			fprintf(line.f, "%s%s%s", before, names->m.text, after);
+		if (memstream_close(&line))
+			jvalue_no_memory();
+		else
 			json_array_append_new(notes, jvalue_text(line.text));
 		free(line.text);
 	}
@@ -296,6 +301,8 @@ static void missing_ranks(const struct combine_host *hosts, size_t n,
 	uint64_t *ranks = calloc(n, sizeof(*ranks)), next = 0, all = 0;
 	size_t found = 0;
 
+	if (!ranks)
+		jvalue_no_memory();
 	for (size_t i = 0; ranks && i < n; i++) {
 		if (!hosts[i].ranked)
 			continue;
@@ -349,6 +356,8 @@ void combine_label(struct combine_host *hosts, size_t n, json_t *notes)
 	const struct combine_host **order = sorted(hosts, n);
 	struct names names = { .n = 0 };
 
+	if (!order)
+		jvalue_no_memory();
 	for (size_t i = 0; order && i < n; i++) {
 		bool before = i && same_place(order[i - 1], order[i]);
 		bool after = i + 1 < n && same_place(order[i], order[i + 1]);

@@ -80,6 +80,8 @@ static void walk_member(struct differ *d, const char *path, const json_t *const 
 	const json_t **members = calloc(d->n, sizeof(*members));
 	char buf[PATH_SIZE];
 
+	if (!members)
+		jvalue_no_memory();
 	if (key)
 		snprintf(buf, sizeof(buf), "%s%s%s", path, *path ? " " : "", key);
 	else
@@ -161,6 +163,8 @@ json_t *combine_differences(const struct combine_host *hosts, size_t n, const ch
 		values[i] = json_object_get(hosts[i].doc, member);
 	if (values)
 		walk(&d, "", values, 0);
+	else
+		jvalue_no_memory();
 	free(values);
 	return d.found;
 }

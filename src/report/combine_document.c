@@ -194,8 +194,10 @@ static json_t *sum_value(const struct combination *c)
 	struct plan *plan = calloc(1, sizeof(*plan));
 	json_t *o = NULL, *columns;
 
-	if (!plan)
+	if (!plan) {
+		jvalue_no_memory();
 		return NULL;
+	}
 	plan->latency.n_percents = percents_of(c->hosts[0].combined, percents);
 	if (plan->latency.n_percents)
 		plan->latency.percents = percents;

@@ -488,6 +488,7 @@ int combine_print_text(const json_t *doc, FILE *to)
 	size_t n = json_array_size(json_object_get(doc, "hosts"));
 	const bool partial = json_is_true(json_object_get(doc, "partial"));
 	const char *id = text_of(doc, "run_id");
+	const unsigned long lost_values = jvalue_lost();
 	char size[64];
 
 	lost = false;
@@ -511,5 +512,6 @@ int combine_print_text(const json_t *doc, FILE *to)
 	put_ends(to, doc);
 	put_notes(to, doc);
 	put_messages(to, doc);
+	lost |= jvalue_lost() != lost_values;
 	return lost ? -ENOMEM : ferror(to) ? -EIO : 0;
 }

@@ -23,8 +23,13 @@ static void *count_malloc(size_t size)
 	void *p = malloc(size);
 
 	if (!p)
-		atomic_fetch_add(&lost, 1);
+		jvalue_no_memory();
 	return p;
+}
+
+void jvalue_no_memory(void)
+{
+	atomic_fetch_add(&lost, 1);
 }
 
 void jvalue_start(void)

@@ -24,6 +24,9 @@ void jvalue_start(void);
  */
 unsigned long jvalue_lost(void);
 
+/* Have jvalue_lost() count memory that a builder of a document lacks itself. Any thread. */
+void jvalue_no_memory(void);
+
 /*
  * `value`, parsed since jvalue_lost() was `lost`; or NULL, and `value` is released, if memory was
  * short meanwhile: the parser of jansson then leaves out characters, and reports nothing.
