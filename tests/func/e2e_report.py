@@ -171,6 +171,26 @@ def test_documents():
     t.equal((run.status, j.check(t.path("local.json"), "a local run")["endtoend"]), (0, []), "a local run has none")
 
 
+def test_times():
+    """Threads are in storage, in the network, or wait: no time is more than they have together, and none is lost."""
+    engines = [[]] + [["-ioengine", name] for name in ("io_uring", "libaio") if name in t.engines() and not t.ENGINE]
+    for engine in engines:
+        # A schedule that the source has to wait for.
+        copy = with_json(source_of(), t.path("times"), [*BLOCKS, *engine], ports=2, reads=["-throttle", "ops", 5000])
+        title = "times%s" % "".join(", " + word for word in engine[1:])
+        well(copy, title)
+        for document in documents(copy, title):
+            entry = document["endtoend"][0]
+            for side in PAIR:
+                its = entry[side]
+                most = its["elapsed_ns"] * entry["qthreads"]
+                times = {name: its[name + "_ns"] for name in ("storage", "network", "waiting", "checking", "pace")}
+                t.equal({name: ns for name, ns in times.items() if not 0 <= ns <= most}, {},
+                        "%s: of the %s at most its threads' time, %d" % (title, side, most), its)
+                t.ok(times["storage"] > 0 and times["network"] > 0, "%s: storage and network of the %s" % (title, side), its)
+            t.ok(entry["source"]["pace_ns"] > 0, title + ": the schedule of the source", entry["source"])
+
+
 def bound(copy, description):
     well(copy, description)
     return {re.sub(r".*, limited by (.*): source reads.*", r"\1", lines_of(side)[0]) for side in (copy.source, copy.destination)}
@@ -238,5 +258,5 @@ def test_heartbeat():
 
 
 if __name__ == "__main__":
-    t.run(test_default_line, test_columns, test_lines, test_documents, test_verdicts, test_time_stamps, test_heartbeat)
+    t.run(test_default_line, test_columns, test_lines, test_documents, test_times, test_verdicts, test_time_stamps, test_heartbeat)
     t.done()
