@@ -187,7 +187,8 @@ def test_times():
                 times = {name: its[name + "_ns"] for name in ("storage", "network", "waiting", "checking", "pace")}
                 t.equal({name: ns for name, ns in times.items() if not 0 <= ns <= most}, {},
                         "%s: of the %s at most its threads' time, %d" % (title, side, most), its)
-                t.ok(times["storage"] > 0 and times["network"] > 0, "%s: storage and network of the %s" % (title, side), its)
+                t.ok(times["storage"] > 0 and times["network"] > 0,
+                     "%s: storage and network of the %s" % (title, side), its)
             t.ok(entry["source"]["pace_ns"] > 0, title + ": the schedule of the source", entry["source"])
 
 
@@ -258,5 +259,6 @@ def test_heartbeat():
 
 
 if __name__ == "__main__":
-    t.run(test_default_line, test_columns, test_lines, test_documents, test_times, test_verdicts, test_time_stamps, test_heartbeat)
+    t.run(test_default_line, test_columns, test_lines, test_documents, test_times, test_verdicts, test_time_stamps,
+          test_heartbeat)
     t.done()

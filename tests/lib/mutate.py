@@ -13,8 +13,8 @@ Tests that belong to a file:
   - functional tests that share a name with it (sweep_journal.c: sweep.py), or that FUNCTIONAL names.
 A test that fails or takes too long without a mutant is left out, and reported.
 
-Results of a mutant: "killed" by a test that fails, "times out" if a test does not end, which counts as killed, "survived",
-"same code" if the compiler makes the same object of it, or "no mutant" if it does not compile.
+Results of a mutant: "killed" by a test that fails, "times out" if a test does not end, which counts as killed,
+"survived", "same code" if the compiler makes the same object of it, or "no mutant" if it does not compile.
 """
 import argparse
 import bisect
@@ -69,7 +69,8 @@ BINARY = {
     "+=": ("-=", "="), "-=": ("+=", "="), "|=": ("&=", "="), "&=": ("|=", "="),
 }
 OTHER = {"++": "--", "--": "++", "true": "false", "false": "true"}
-TOKEN = re.compile(r"[A-Za-z_]\w*|0[xX][0-9a-fA-F]+[uUlL]*|\d[\w.]*|->|\+\+|--|<<=|>>=|[-+*/%&|^<>=!]=|&&|\|\||<<|>>|\S")
+TOKEN = re.compile(r"[A-Za-z_]\w*|0[xX][0-9a-fA-F]+[uUlL]*|\d[\w.]*|"
+                   r"->|\+\+|--|<<=|>>=|[-+*/%&|^<>=!]=|&&|\|\||<<|>>|\S")
 TYPES = re.compile(r"(struct|union|enum|const|static|unsigned|signed|volatile|_Atomic|typedef|extern)\b|\w+\s+\**\w")
 NO_STATEMENT = {"if", "for", "while", "do", "switch", "return", "case", "default", "else"}
 
@@ -187,12 +188,13 @@ class Body:
                     yield "statement", begin, self.begins[last], ""
 
     def in_dimension(self, i):
-        """The size of an array in a declaration: no test sees that a buffer is larger, and the sanitizers one too small."""
+        """The size of an array in a declaration: no test sees a larger one, and the sanitizers see a smaller one."""
         first = i
         while first > 0 and self.words[first] not in "[;{}":
             first -= 1
+        before = self.words[first - 2]
         return (self.words[first] == "[" and re.fullmatch(r"\w+", self.words[first - 1]) is not None and
-                re.fullmatch(r"[A-Za-z_]\w*|\*|,", self.words[first - 2]) is not None and self.words[first - 2] != "return")
+                re.fullmatch(r"[A-Za-z_]\w*|\*|,", before) is not None and before != "return")
 
 
 def mutants_of(path):
@@ -252,10 +254,12 @@ class Build:
     @staticmethod
     def objects(directory):
         return sorted(os.path.relpath(os.path.join(where, name), BUILD)
-                      for where, _, names in os.walk(os.path.join(BUILD, directory)) for name in names if name.endswith(".o"))
+                      for where, _, names in os.walk(os.path.join(BUILD, directory))
+                      for name in names if name.endswith(".o"))
 
     def read_symbols(self, objects):
-        out = subprocess.run(["nm", "-A", "-g"] + objects, cwd=BUILD, stdout=subprocess.PIPE, text=True, check=True).stdout
+        out = subprocess.run(["nm", "-A", "-g"] + objects, cwd=BUILD, stdout=subprocess.PIPE, text=True,
+                             check=True).stdout
         for obj in objects:
             self.defined[obj], self.needed[obj] = set(), set()
         for obj, kind, symbol in re.findall(r"(?m)^(.*?):[0-9a-f ]* (\w) (\S+)$", out):
@@ -321,8 +325,8 @@ class Build:
 
 
 def related(name, stem):
-    """Is the name of a test that of a file, a part of it, or the file's and more? Options of a feature_x.c are those of x."""
-    stem = stem.removeprefix("feature_").replace("endtoend", "e2e")
+    """Is the name of a test the one of a file, a part of it, or more? Options of x are in feature_x.c."""
+    stem = re.sub("^feature_", "", stem).replace("endtoend", "e2e")
     return name in (stem, stem + "s") or name.startswith(stem + "_") or stem.startswith(name + "_")
 
 
@@ -437,16 +441,20 @@ def read(path):
 # ---- the whole -----------------------------------------------------------------------------------
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="make mutate MUTATE=...", description="Test the tests with mutants of C files.")
+    parser = argparse.ArgumentParser(prog="make mutate MUTATE=...",
+                                     description="Test the tests with mutants of C files.")
     parser.add_argument("paths", nargs="*", metavar="PATH", default=["src"], help="files and directories below src")
-    parser.add_argument("--count", type=int, default=20, help="mutants for each module, a directory (default 20, 0: all)")
+    parser.add_argument("--count", type=int, default=20,
+                        help="mutants for each module, a directory (default 20, 0: all)")
     parser.add_argument("--seed", type=int, default=1, help="choose mutants by this number (default 1)")
     parser.add_argument("--function", action="append", default=[], help="only mutants in this function")
-    parser.add_argument("--line", action="append", default=[], metavar="FILE:LINE[-LAST]", help="only mutants at these lines")
+    parser.add_argument("--line", action="append", default=[], metavar="FILE:LINE[-LAST]",
+                        help="only mutants at these lines")
     parser.add_argument("--test", action="append", default=[], help="run this test, and not those of the file")
     parser.add_argument("--tests", type=int, default=6, help="unit tests of a file that are run at most (default 6)")
     parser.add_argument("--unit", action="store_true", help="unit tests only")
-    parser.add_argument("--slowest", type=int, default=30, metavar="SECONDS", help="leave out slower tests (default 30)")
+    parser.add_argument("--slowest", type=int, default=30, metavar="SECONDS",
+                        help="leave out slower tests (default 30)")
     parser.add_argument("--list", action="store_true", help="print the mutants and tests, run nothing")
     return parser.parse_args()
 
@@ -498,7 +506,8 @@ def table(counts):
     for module, count in list(counts.items()) + [("total", total)]:
         dead, alive = count["killed"] + count["times out"], count["survived"]
         share = "%.0f %%" % (100 * dead / (dead + alive)) if dead + alive else "-"
-        say("%-12s %8d %8d %10d %9d %10d %10d %6s" % ((module, sum(count.values())) + tuple(count[r] for r in RESULTS) + (share,)))
+        say("%-12s %8d %8d %10d %9d %10d %10d %6s" % (
+            (module, sum(count.values())) + tuple(count[r] for r in RESULTS) + (share,)))
         if module != "total":
             total += count
 
@@ -518,7 +527,8 @@ def main():
                     tests = options.test or build.unit_tests(mutant.path, options.tests) + (
                         [] if options.unit else functional_tests(mutant.path))
                     before, after = shown(mutant)
-                    where = "%s:%d %s: %s: %s -> %s" % (mutant.path, mutant.line, mutant.function, mutant.rule, before, after)
+                    where = "%s:%d %s: %s: %s -> %s" % (
+                        mutant.path, mutant.line, mutant.function, mutant.rule, before, after)
                     if options.list:
                         say(where, "  [%s]" % " ".join(tests))
                         continue
