@@ -155,9 +155,9 @@ def done():
 
 class Run:
     """
-    The outcome of a command: status, out, err, seconds (how long it took), and for xdd its results. What copies print on
-    a machine that stands still is not in `err`: notes of sides that met too slowly are in `slow_meeting`, and lines of the
-    progress after 5 s in `progress`.
+    The outcome of a command: status, out, err, seconds (how long it took), begin_ns (by the wall clock in virtual time), and
+    for xdd its results. What copies print on a machine that stands still is not in `err`: notes of sides that met too
+    slowly are in `slow_meeting`, and lines of the progress after 5 s in `progress`.
     """
 
     def __init__(self, args, status, out, err):
@@ -278,6 +278,7 @@ def real_time():
 
 
 _clock_file, _clock_begin_ns = None, 1000 * 10**9
+WALL_NS = (1900000000 - 1000) * 10**9  # by which the wall clock in virtual time is ahead of the other one
 
 
 def _clock_ns(file):
@@ -360,6 +361,7 @@ def command(args, timeout=TIMEOUT, env=None, cwd=None, warns=(), tolerate=(), at
     run = Run(args, status, (out or b"").decode(errors="replace"), (err or b"").decode(errors="replace"))
     check_warnings(run, warns, (tolerate,) if isinstance(tolerate, str) else tolerate, virtual)
     run.seconds = clock_seconds(full) if virtual else time.monotonic() - begin
+    run.begin_ns = WALL_NS + _clock_begin_ns if virtual else None
     return run
 
 

@@ -41,6 +41,12 @@ class Report:
         return tuple(self.summary.get(name) for name in COUNTS)
 
 
+def bucket_middle(ns):
+    """The middle of the interval that `ns` is counted in by a histogram, which is what a percentile is."""
+    shift = max(ns.bit_length() - 8, 0)
+    return (ns >> shift << shift) + (2 ** shift - 1) // 2
+
+
 def number(text):
     """An int, a float or the text."""
     for kind in (int, float):
