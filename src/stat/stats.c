@@ -292,7 +292,9 @@ struct stats_stability stats_stability(const double *x, size_t n)
 		{ &trend, find_trend(x, n, mean, squares, &trend) },
 	};
 	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
-		if (models[i].chance >= chance || fabs(models[i].s->amount) < CHANGE_AMOUNT)
+		/* A change from 0 has no relative amount. */
+		if (models[i].chance >= chance || !isfinite(models[i].s->amount) ||
+		    fabs(models[i].s->amount) < CHANGE_AMOUNT)
 			continue;
 		chance = models[i].chance;
 		best = *models[i].s;
@@ -305,7 +307,7 @@ struct stats_stability stats_stability(const double *x, size_t n)
 					     0;
 
 		best = odd;
-		if (share < 0.9)
+		if (share < 0.9 || !isfinite(odd.amount))
 			best = (struct stats_stability){ .change = STATS_SCATTER,
 							 .amount = sqrt(squares / (double)(n - 1)) /
 								   mean };

@@ -241,6 +241,12 @@ static void test_stability_amounts(void **state)
 	assert_near(s.amount, 0.3, 1e-12);
 	s = stats_stability((const double[]){ 60, 140, 70, 130, 65, 150, 90, 110 }, 8);
 	assert_int_equal(s.change, STATS_SCATTER);
+	/* Beside values of 0 there is no relative change. */
+	s = stats_stability((const double[]){ 0, 0, 0, 0, 8, 8, 8, 8 }, 8);
+	assert_true(s.change != STATS_STEP && isfinite(s.amount));
+	s = stats_stability((const double[]){ 0, 0, 0, 0, 0, 0, 7 }, 7);
+	assert_int_equal(s.change, STATS_SCATTER);
+	assert_true(isfinite(s.amount));
 	s = stats_stability((const double[]){ 5, 5, 5 }, 3);
 	assert_int_equal(s.change, STATS_STABLE);
 	assert_int_equal(stats_stability((const double[]){ 1, 2 }, 2).change, STATS_STABLE);
