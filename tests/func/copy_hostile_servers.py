@@ -120,6 +120,7 @@ def says_much():
 
 
 def says_nothing():
+    open(os.environ["XDD_STARTED"], "wb").close()
     time.sleep(600)
 
 
@@ -231,7 +232,6 @@ SCENARIOS = {
 if os.environ.get("XDD_SCENARIO"):
     c.serve(SCENARIOS)
 
-import xddsys  # noqa: E402
 import xddtest as t  # noqa: E402 - a server prints no TAP
 
 if not w.xxhash():
@@ -348,10 +348,14 @@ def test_no_servers():
 
 def test_silent_server():
     """ssh may wait for a password, so there is no limit of time; a signal ends it."""
+    started = t.path("started")
+    os.mkfifo(started)
     r = subprocess.Popen([t.XDD, "copy", "-S", "%s %s" % (sys.executable, os.path.abspath(__file__)), "host:a",
-                          t.path("there")], env=dict(os.environ, XDD_SCENARIO="silence"), stdin=subprocess.DEVNULL,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-    xddsys.settle(r, 1, qthreads=0)
+                          t.path("there")], env=dict(os.environ, XDD_SCENARIO="silence", XDD_STARTED=started),
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    # Returns when ssh runs.
+    with open(started, "rb") as f:
+        f.read()
     r.send_signal(signal.SIGINT)
     try:
         out, err = r.communicate(timeout=60)

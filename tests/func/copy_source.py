@@ -18,6 +18,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddhold
 import xddssh
 import xddsys as s
 import xddtest as t
@@ -104,31 +105,17 @@ def test_missing():
 
 # Files that change while they are read
 
-def has_data(directory):
-    """True if a file that is not complete has its first bytes there."""
-    try:
-        return any(name.endswith(".part") and os.stat(os.path.join(where, name)).st_blocks
-                   for where, _, names in os.walk(directory) for name in names)
-    except FileNotFoundError:  # it has its final name now
-        return False
-
-
-def slow_copy(source, destination, meddle):
-    """Copy a file whose reads take 2 ms each, and call `meddle` in the middle."""
-    env = s.faults("slow", file="/source/", ns=2000000)
-    if env is None:
-        return None
-    env = dict(os.environ, **env)
-    env["PATH"] = os.path.dirname(os.path.abspath(t.XDD)) + ":" + env["PATH"]
-    p = subprocess.Popen([xddssh.XDDCP, "-S", FAKE.ssh, "-r", "-t", "1", "-blocksize", "4k", source, FAKE.place(destination)],
-                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, start_new_session=True)
-    end = time.monotonic() + t.TIMEOUT
-    while p.poll() is None and not has_data(destination) and time.monotonic() < end:
-        time.sleep(0.02)
-    running = p.poll() is None
-    meddle()
+def held_copy(source, destination, meddle):
+    """Copy a file, and call `meddle` after its first block."""
+    with xddhold.at("block sent:1") as h:
+        h.env["PATH"] = os.path.dirname(os.path.abspath(t.XDD)) + ":" + h.env["PATH"]
+        p = subprocess.Popen([xddssh.XDDCP, "-S", FAKE.ssh, "-r", "-t", "1", "-blocksize", "4k", source, FAKE.place(destination)],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=h.env,
+                             start_new_session=True)
+        h.wait(p)
+        meddle()
     out, err = p.communicate(timeout=t.TIMEOUT)
-    return t.Run(p.args, p.returncode if running else "ended early", out.decode(), err.decode())
+    return t.Run(p.args, p.returncode, out.decode(), err.decode())
 
 
 def test_vanished():
@@ -175,15 +162,12 @@ def test_changes():
         source, destination = fresh("source"), fresh("destination")
         big = write(os.path.join(source, "big"), noise(4 * MIB))
         write(os.path.join(source, "small"), noise(100))
-        run = slow_copy(source, destination, lambda: how(big))
-        if run is None:
-            return t.skip("files that change while they are read", "needs a C compiler")
+        run = held_copy(source, destination, lambda: how(big))
         lines = failures(run)
         there = os.path.join(destination, "source")
         t.ok(run.status == FAILED and len(lines) == 1 and "source/big" in lines[0] and re.search(says, lines[0])
              and os.listdir(there) == ["small"],
              "%s while it is read: it is named and not there" % how.__name__, run)
-    return None
 
 
 def rewrite_all(path, size):
@@ -231,10 +215,7 @@ def test_rewritten():
     while time.time() % 1 > 0.1:
         time.sleep(0.01)
     write(path, b"\1" * MIB)
-    run = slow_copy(source, destination, rewrite)
-    if run is None:
-        t.skip("a file that is written again in the same second", "needs a C compiler")
-        return
+    run = held_copy(source, destination, rewrite)
     there = os.path.join(destination, "source", "large")
     t.ok(run.status == FAILED and "changed while it was copied" in run.err and not os.path.exists(there),
          "a file that is written again in the same second", run)
@@ -408,12 +389,13 @@ def test_stalled_list():
     """The list of names comes through a pipe that stays open without data: a signal ends the copy all the same."""
     source, destination = fresh("source"), fresh("destination")
     write(os.path.join(source, "f"), b"x")
-    env = dict(os.environ, PATH=os.path.dirname(os.path.abspath(t.XDD)) + ":" + os.environ["PATH"])
-    p = subprocess.Popen([xddssh.XDDCP, "-S", FAKE.ssh, "-F", "-", FAKE.place(destination)], stdin=subprocess.PIPE,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=source, start_new_session=True)
-    p.stdin.write(b"f\n")
-    p.stdin.flush()
-    s.settle(p, 1, qthreads=0)
+    with xddhold.at("WELCOME received:1") as h:
+        h.env["PATH"] = os.path.dirname(os.path.abspath(t.XDD)) + ":" + h.env["PATH"]
+        p = subprocess.Popen([xddssh.XDDCP, "-S", FAKE.ssh, "-F", "-", FAKE.place(destination)], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=h.env, cwd=source, start_new_session=True)
+        p.stdin.write(b"f\n")
+        p.stdin.flush()
+        h.wait(p)
     p.send_signal(signal.SIGINT)
     begin = time.monotonic()
     try:
