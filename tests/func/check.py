@@ -9,10 +9,10 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
+import xddhold
 import xddsys as s
 import xddterm
 import xddtest as t
@@ -301,9 +301,12 @@ def test_errors():
 
 def test_ctrl_c():
     file = s.sparse_file("endless", 1 << 40)
-    process = subprocess.Popen([t.XDD, file, "-seconds", "3600"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    s.settle(process, 0.3)
-    process.send_signal(signal.SIGINT)
+    with xddhold.at("operation:100", "signal taken:1") as h:
+        process = subprocess.Popen([t.XDD, file, "-seconds", "3600"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=h.env)
+        h.wait(process)
+        process.send_signal(signal.SIGINT)
+        h.wait(process)
     try:
         out, err = process.communicate(timeout=t.TIMEOUT)
     except subprocess.TimeoutExpired:

@@ -11,6 +11,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
+import xddhold
 import xddsys as s
 import xddtest as t
 from xddengines import QUEUED, ENGINES, KIB, COLUMNS, absent, failures_of, execute, restore, same, dio_works, \
@@ -112,9 +113,8 @@ def test_fewer_threads_do_it():
     """A depth of 200 with -threads 2 has two threads, not 200."""
     file = t.make_file("few", 64 * KIB)
     for engine in [e for e in QUEUED if e in ENGINES]:
-        run = Started("-ioengine", engine, "-op", "read", "-targets", 1, file,
+        run = Started("pass ended:1", "-ioengine", engine, "-op", "read", "-targets", 1, file,
                       *"-reqsize 4 -numreqs 16 -qd 200 -threads 2 -passes 2 -passdelay 100".split())
-        run.wait_running()
         tasks = len(os.listdir("/proc/%d/task" % run.p.pid))
         run.end()
         t.ok(tasks <= 8, engine + ": two QThreads carry a depth of 200", tasks)
@@ -160,17 +160,19 @@ def test_system_calls():
 
 
 class Started:
-    """A run that goes on."""
+    """A run that is held at a point."""
 
     count = 0
 
-    def __init__(self, *args):
+    def __init__(self, point, *args):
+        self.hold = xddhold.at(point, "signal taken:1")
         Started.count += 1
         self.csv = t.path("started.%d.csv" % Started.count)
         self.files = [t.path("started.%d.%s" % (Started.count, kind)) for kind in ("out", "err")]
         with open(self.files[0], "wb") as out, open(self.files[1], "wb") as err:
             words = [str(a) for a in args] + ["-csvout", self.csv]
-            self.p = subprocess.Popen([t.XDD] + words, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            self.p = subprocess.Popen([t.XDD] + words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.hold.env)
+        self.hold.wait(self.p)
 
     def text(self):
         texts = []
@@ -179,16 +181,11 @@ class Started:
                 texts.append(f.read())
         return "\n".join(texts)
 
-    def wait_running(self):
-        end = time.monotonic() + t.TIMEOUT / 2
-        while not re.search(r"Target\[0\]|Target number, 0", self.text()) and self.p.poll() is None and time.monotonic() < end:
-            time.sleep(0.005)
-        s.settle(self.p, 3 if s.sanitized() else 0.3)
-
     def end(self):
-        """Send SIGINT; the status."""
-        if self.p.poll() is None:
-            self.p.send_signal(signal.SIGINT)
+        """Send SIGINT, and go on once it has arrived; the status."""
+        self.p.send_signal(signal.SIGINT)
+        self.hold.wait(self.p)
+        self.hold.__exit__()
         try:
             return self.p.wait(timeout=t.TIMEOUT / 2)
         except subprocess.TimeoutExpired:
@@ -216,8 +213,7 @@ def test_limits_with_many_outstanding():
              "%s: a time limit with 128 outstanding" % engine, run)
         if "batch 8" in engine or "fixed" in engine:
             continue
-        run = Started("-ioengine", *engine.split(), *reads, *lines, "-numreqs", 10 ** 9)
-        run.wait_running()
+        run = Started("operation:1000", "-ioengine", *engine.split(), *reads, *lines, "-numreqs", 10 ** 9)
         status = run.end()
         rows = t.read_csv(run.csv) if os.path.exists(run.csv) else []
         t.ok(status == 5 and "This run was canceled" in run.text() and whole(rows, 4096),

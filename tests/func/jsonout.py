@@ -16,6 +16,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
+import xddhold
 import xddjson as j
 import xddsys as s
 import xddtest as t
@@ -272,15 +273,14 @@ def test_replaced():
     with open(file, "rb") as f:
         before = f.read()
     for number in (signal.SIGKILL, None):
-        p = start(*"-op noop -targets 1 null -numreqs 100 -operationdelay 1ms -passes 100000 -jsonout".split(), file)
-        s.settle(p, 0.2)
-        if number:
-            p.kill()
-        else:
-            p.send_signal(signal.SIGINT)
-            time.sleep(0.15)
-            p.send_signal(signal.SIGINT)
-        p.wait(timeout=t.TIMEOUT)
+        with xddhold.at("pass ended:1", "signal taken:1") as h:
+            p = start(*"-op noop -targets 1 null -numreqs 100 -passes 100000 -jsonout".split(), file, env=h.env)
+            h.wait(p)
+            if number:
+                p.kill()
+            else:
+                twice(p, h)
+            p.wait(timeout=t.TIMEOUT)
         with open(file, "rb") as f:
             after = f.read()
         if number:
@@ -353,6 +353,14 @@ def start(*args, env=None, out=subprocess.DEVNULL):
                             env=dict(os.environ, **(env or {})))
 
 
+def twice(p, h):
+    """Two signals, of which the second ends the process at once."""
+    p.send_signal(signal.SIGINT)
+    h.wait(p)
+    time.sleep(0.1)  # a signal this soon after the first one is part of it
+    p.send_signal(signal.SIGINT)
+
+
 def interrupted(moment, begun, file, csv, data):
     """A run of three targets that gets SIGINT that long after its first line, or with `begun` after its first pass; its status."""
     p = start("-op", "read", "-op", "target", 2, "noop", "-targets", 3, data, "null", "null",
@@ -422,20 +430,19 @@ def test_before():
     for again in (False, True):
         notes, pipe = fresh(".err"), os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
         full = fill(pipe)
-        with open(text, "wb") as out:
-            p = start("-op", "write", "-targets", 1, target, "-reqsize", 4, "-numreqs", 10, "-csvout", fifo, "-jsonout",
-                      file, "-errout", notes, out=out)
-        s.settle(p, 0.2, qthreads=0)
-        p.send_signal(signal.SIGINT)
-        end = time.monotonic() + t.TIMEOUT / 2
-        while time.monotonic() < end and not (os.path.exists(notes) and os.path.getsize(notes)):
-            time.sleep(0.01)
-        if again:
-            time.sleep(0.3)
-            p.send_signal(signal.SIGINT)
-        else:
-            full -= len(os.read(pipe, full))
-        status = p.wait(timeout=t.TIMEOUT)
+        with xddhold.at("output full:1", "signal taken:1") as h:
+            with open(text, "wb") as out:
+                p = start("-op", "write", "-targets", 1, target, "-reqsize", 4, "-numreqs", 10, "-csvout", fifo, "-jsonout",
+                          file, "-errout", notes, out=out, env=h.env)
+            h.wait(p)
+            if again:
+                twice(p, h)
+            else:
+                p.send_signal(signal.SIGINT)
+                h.wait(p)
+                full -= len(os.read(pipe, full))
+                h.go()
+            status = p.wait(timeout=t.TIMEOUT)
         rows = os.read(pipe, 1 << 20).decode()[full:].splitlines()
         os.close(pipe)
         t.equal((status, os.path.exists(target)), (5, False),
@@ -456,11 +463,12 @@ def test_before():
 def test_signals():
     for number in (signal.SIGTERM, signal.SIGHUP):
         file = fresh()
-        p = start(*"-op noop -targets 2 null null -numreqs 10 -passes 100000 -passdelay 10 -jsonout".split(), file,
-                  out=subprocess.PIPE)
-        p.stdout.readline()
-        s.settle(p, 0.3)
-        p.send_signal(number)
+        with xddhold.at("pass ended:1", "signal taken:1") as h:
+            p = start(*"-op noop -targets 2 null null -numreqs 10 -passes 100000 -passdelay 10 -jsonout".split(), file,
+                      out=subprocess.PIPE, env=h.env)
+            h.wait(p)
+            p.send_signal(number)
+            h.wait(p)
         p.communicate(timeout=t.TIMEOUT)
         document = j.check(file, "signal %d, between passes" % number)
         t.ok(p.returncode == 5 and document and document["end"] == "canceled" and document["partial"],
@@ -473,11 +481,15 @@ def test_hang():
         t.skip("a target that never answers", s.sys_why())
         return
     stuck, good, file = t.make_file("stuck", 1 << 20), t.make_file("good", 1 << 20), fresh()
-    p = start("-op", "read", "-targets", 2, good, stuck, *"-reqsize 64 -numreqs 16 -queuedepth 4 -passes 3".split(),
-              "-jsonout", file, env=env)
-    s.settle(p, 1.5)
-    begin = time.monotonic()
-    p.send_signal(signal.SIGINT)
+    # The last operation of each target: all but the one that hangs are complete then, or will be.
+    with xddhold.at("operation:15", "signal taken:1", env=dict(os.environ, **env)) as h:
+        p = start("-op", "read", "-targets", 2, good, stuck, *"-reqsize 64 -numreqs 16 -queuedepth 4 -passes 3".split(),
+                  "-jsonout", file, env=h.env)
+        h.wait(p)
+        h.wait(p)
+        begin = time.monotonic()
+        p.send_signal(signal.SIGINT)
+        h.wait(p)
     status = p.wait(timeout=t.TIMEOUT)
     t.ok(status == 5 and s.fast_enough(time.monotonic() - begin, 30), "a target that never answers: the run ends",
          status)

@@ -15,6 +15,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
+import xddhold
 import xddsys as s
 import xddjson as j
 import xddtest as t
@@ -352,11 +353,14 @@ def test_intervals_of_a_hang():
         t.skip("a device that never answers", s.sys_why())
         return
     csv_file = t.path("hangs.csv")
-    with subprocess.Popen(t.xdd_words(*"-op read -reqsize 1 -numreqs 64 -targets 1".split(), file, "-latency", "intervals",
-                                      "0.05", "output", csv_file), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, env=dict(os.environ, **env)) as p:
-        s.settle(p, 1, qthreads=2)  # one is that of the intervals
+    with xddhold.at("operation:32", "signal taken:1", env=dict(os.environ, **env)) as h, \
+            subprocess.Popen(t.xdd_words(*"-op read -reqsize 1 -numreqs 64 -targets 1".split(), file, "-latency", "intervals",
+                                         "0.05", "output", csv_file), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, env=h.env) as p:
+        h.wait(p)
         p.send_signal(signal.SIGINT)
+        h.wait(p)
+        h.go()
         status = p.wait(timeout=t.TIMEOUT)
     lines = t.read_csv(csv_file)
     t.ok(status == 5 and sum(x[2] for k, v in intervals_of(lines).items() for x in v if k[2] == "all") == 32 and

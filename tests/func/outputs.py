@@ -11,6 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
+import xddhold
 import xddsys as s
 import xddtest as t
 
@@ -72,13 +73,14 @@ def test_changed_name():
         return t.skip("a name that changes", s.sys_why())
     name = t.path("late.target.0000.csv")
     words = [t.XDD] + "-op noop -targets 1 null -numreqs 1 -passes 100000 -passdelay 1 -verbose -ts append output".split()
-    lines = t.path("late-lines")
-    with open(lines, "wb") as out, subprocess.Popen(words + [t.path("late")], stdin=subprocess.DEVNULL, stdout=out,
-                                                    stderr=subprocess.PIPE, text=True) as p:
+    with xddhold.at("pass ended:1") as h, subprocess.Popen(words + [t.path("late")], stdin=subprocess.DEVNULL,
+                                                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                                           env=h.env) as p:
         try:
-            s.await_passes(p, lines)
+            h.wait(p)
             os.symlink(device, name)
             p.terminate()
+            h.go()
             err = p.communicate(timeout=t.TIMEOUT)[1]
         finally:
             p.kill()

@@ -12,6 +12,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
+import xddhold
 import xddsys as s
 import xddtest as t
 
@@ -165,14 +166,14 @@ def test_planted_late():
     directory = sticky("late", victim)
     before = os.stat(victim)
     words = RUN + "-passes 100000 -passdelay 1 -verbose -jsonout".split() + [directory + "/j", "-ts", "dump", directory + "/d"]
-    lines = t.path("lines-of-late")
-    with open(lines, "wb") as out, subprocess.Popen([t.XDD] + words, stdin=subprocess.DEVNULL, stdout=out,
-                                                    stderr=subprocess.PIPE, text=True) as p:
+    with xddhold.at("pass ended:1") as h, subprocess.Popen([t.XDD] + words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                                           stderr=subprocess.PIPE, text=True, env=h.env) as p:
         try:
-            s.await_passes(p, lines)
+            h.wait(p)
             for name in ("/j", "/d.target.0000.bin"):
                 plant(victim, directory + name)
             p.terminate()
+            h.go()
             err = p.communicate(timeout=t.TIMEOUT)[1]
         finally:
             p.kill()

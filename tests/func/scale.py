@@ -16,6 +16,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddhold
 import xddsys as s
 import xddtest as t
 
@@ -335,14 +336,17 @@ def test_signals_while_waiting():
         if rows:
             check_sums(rows, "SIGINT in " + title, 2)
     # Two kinds, so that both arrive; one after the other, as timeout(1) sends to the process and to its group.
-    def both():
-        run = Started("-op", "noop", "-targets", 1, "null", "-timelimit", 30)
-        s.settle(run.p, 0.4)
+    with xddhold.at("operation:1") as h:
+        run = Started("-op", "noop", "-targets", 1, "null", "-timelimit", 30, env=h.env)
+        h.wait(run.p)
+        # It takes both at one moment.
+        run.p.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, run.p.pid, os.WSTOPPED | os.WNOWAIT)
         run.p.send_signal(signal.SIGTERM)
-        status, _ = run.end(signal.SIGINT)
-        return status == 5 and "COMBINED" in read(run.out), status, run.text()
-    good, *found = t.again(both)
-    t.ok(good, "two signals at once are one: results", found)
+        run.p.send_signal(signal.SIGINT)
+        run.p.send_signal(signal.SIGCONT)
+    status, _ = run.end(signal.SIGINT)
+    t.equal((status, "COMBINED" in read(run.out)), (5, True), "two signals at once are one: results", run.text())
     # nohup: a hang-up is not for this process
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     p = subprocess.Popen([t.XDD] + "-op noop -targets 1 null -timelimit 1".split(), stdout=subprocess.DEVNULL)

@@ -13,6 +13,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
+import xddhold
 import xddsys as s
 import xddtest as t
 
@@ -334,12 +335,13 @@ def test_stuck():
         with open(os.path.join(where, name), "wb") as f:
             f.write(b"x" * 131072)
     with open(where + "/out", "wb") as out, open(where + "/err", "wb") as err:
-        with subprocess.Popen(t.xdd_words("-setup", "t.xdd", "-keepgoing"), cwd=where, stdout=out, stderr=err, env=dict(os.environ, **env)) as child:
-            until = time.monotonic() + 60
-            while "[hang]" not in text_of(where + "/out") and time.monotonic() < until:
-                time.sleep(0.01)
-            s.settle(child, 1.5)
+        with xddhold.at("operation:1", "signal taken:1", env=dict(os.environ, **env)) as h, \
+                subprocess.Popen(t.xdd_words("-setup", "t.xdd", "-keepgoing"), cwd=where, stdout=out, stderr=err, env=h.env) as child:
+            h.wait(child).go()
+            h.wait(child)  # of the second section
             child.send_signal(signal.SIGINT)
+            h.wait(child)
+            h.go()
             status = child.wait(60)
     text = text_of(where + "/err")
     t.ok(status == 7 and "are abandoned" in text and "section never: is not run: a signal came" in text,

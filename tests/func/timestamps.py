@@ -13,6 +13,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
+import xddhold
 import xddsys as s
 import xddtest as t
 import xddtrace as x
@@ -363,25 +364,21 @@ def test_normalize():
 
 
 def test_canceled():
-    for wait in (0.2, 0.5):
+    for n in (0, 100):
         name = prefix()
-        p = subprocess.Popen(t.xdd_words("-op", "noop", "-targets", 2, "null", "null", *"-reqsize 1 -timelimit 60 -queuedepth 4 "
-                                         "-operationdelay 0.001 -ts summary dump".split(), name, "-ts", "output", name),
-                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        s.settle(p, wait)
-        p.send_signal(signal.SIGINT)
-        try:
-            out = p.communicate(timeout=LIMIT_S)[0].decode()
-        finally:
-            if p.poll() is None:
-                p.kill()
-        if "COMBINED" not in out:
-            t.skip("interrupted after %g s" % wait, "it had not begun")
-            continue
+        with xddhold.at("operation:%d" % n, "signal taken:1") as h:
+            p = subprocess.Popen(t.xdd_words("-op", "noop", "-targets", 2, "null", "null", *"-reqsize 1 -timelimit 60 -queuedepth 4 "
+                                             "-operationdelay 0.001 -ts summary dump".split(), name, "-ts", "output", name),
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=h.env)
+            h.wait(p)
+            p.send_signal(signal.SIGINT)
+            while h.wait(p).point != "signal taken":
+                pass
+        out = p.communicate(timeout=LIMIT_S)[0].decode()
         ops = int(re.search(r"^ *COMBINED +\d+ +\d+ +\d+ +\d+ +(\d+)", out, re.M).group(1))
         dumps = [x.Dump(name + ".target.%04d.bin" % i) for i in (0, 1)]
         t.equal((p.returncode, sum(len(d.entries) for d in dumps), dumps[0].meta["partial"]), (5, ops, ["1"]),
-                "interrupted after %g s: all that was done is in the dumps" % wait)
+                "interrupted in operation %d: all that was done is in the dumps" % n)
 
 
 def test_hanging():
@@ -390,19 +387,16 @@ def test_hanging():
     if env is None:
         return t.skip("a target that hangs", s.sys_why())
     name, file = prefix(), t.make_file("hanging", 1 << 20)
-    p = subprocess.Popen(t.xdd_words("-op", "read", "-targets", 2, file, DATA, *"-reqsize 4 -numreqs 100 -queuedepth 4 -ts dump".split(),
-                                     name, "-ts", "detailed", "output", name),
-                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, **env))
-    s.settle(p, 2)
-    p.send_signal(signal.SIGINT)
-    try:
-        out = p.communicate(timeout=LIMIT_S)[0].decode()
-    finally:
-        if p.poll() is None:
-            p.kill()
+    # The last operation of the target that does not hang.
+    with xddhold.at("operation:99", "signal taken:1", env=dict(os.environ, **env)) as h:
+        p = subprocess.Popen(t.xdd_words("-op", "read", "-targets", 2, file, DATA, *"-reqsize 4 -numreqs 100 -queuedepth 4".split(),
+                                         "-ts", "dump", name, "-ts", "detailed", "output", name),
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=h.env)
+        h.wait(p)
+        p.send_signal(signal.SIGINT)
+        h.wait(p)
+    out = p.communicate(timeout=LIMIT_S)[0].decode()
     combined = re.search(r"^ *COMBINED +\d+ +\d+ +\d+ +\d+ +(\d+)", out, re.M)
-    if not combined:
-        return t.skip("a target that hangs", "it had not begun")
     found = [sorted(e["op"] for e in x.Dump(name + ".target.%04d.bin" % i).entries) for i in (0, 1)]
     reports = [[r["OP Number"] for r in x.read_report(name + ".target.%04d.csv" % i).rows] for i in (0, 1)]
     # The first ten operations of one target complete; a slow machine may not reach the end of the other.
