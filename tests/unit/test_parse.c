@@ -310,6 +310,38 @@ static void warnings(void **state)
 	assert_string_equal(messages(), "");
 }
 
+#define THREE "-op write -targets 3 null null null -numreqs 10 "
+#define TIED "op 1 op 1 wait complete "
+
+/* A target must not wait for itself, by way of others either: the message has the last step. */
+static void cycles(void **state)
+{
+	static const char text[] =
+		"target 1, null: -lockstep, -starttrigger: cannot wait for itself "
+		"(by way of target 0)";
+
+	(void)state;
+	good(THREE "-starttrigger 0 1 op 1 -starttrigger 1 2 op 1");
+	good(THREE "-lockstep 0 1 " TIED "-lockstep 0 2 " TIED "-starttrigger 1 2 op 1");
+	good(THREE "-lockstep 0 1 " TIED "-lockstep 1 2 " TIED "-starttrigger 0 1 op 1 "
+		   "-starttrigger 0 2 op 1");
+	bad(THREE "-starttrigger 0 1 op 1 -starttrigger 1 2 op 1 -starttrigger 2 0 op 1",
+	    XDD_BAD_ARGUMENT, text);
+	bad(THREE "-lockstep 0 1 " TIED "-starttrigger 1 2 op 1 -starttrigger 2 0 op 1",
+	    XDD_BAD_ARGUMENT, text);
+	bad(THREE "-starttrigger 2 0 op 1 -starttrigger 0 2 op 1", XDD_BAD_ARGUMENT,
+	    "target 2, null: -lockstep, -starttrigger: cannot wait for itself (by way of target 0)");
+	/* A cycle that does not have target 0. */
+	bad(THREE "-starttrigger 1 2 op 1 -starttrigger 2 1 op 1", XDD_BAD_ARGUMENT,
+	    "target 2, null: -lockstep, -starttrigger: cannot wait for itself (by way of target 1)");
+	/* A cycle that target 0 waits for. */
+	bad(THREE "-starttrigger 1 0 op 1 -starttrigger 1 2 op 1 -starttrigger 2 1 op 1",
+	    XDD_BAD_ARGUMENT,
+	    "target 2, null: -lockstep, -starttrigger: cannot wait for itself (by way of target 1)");
+	bad(THREE "-starttrigger 0 0 op 1", XDD_BAD_ARGUMENT,
+	    "-starttrigger 0: must be another target: a target cannot wait for itself");
+}
+
 #define PARSE_TEST(name_) cmocka_unit_test_teardown(name_, forget_plan)
 
 int main(void)
@@ -318,7 +350,7 @@ int main(void)
 		PARSE_TEST(defaults),	 PARSE_TEST(amount_of_work), PARSE_TEST(operations),
 		PARSE_TEST(places),	 PARSE_TEST(loaded_list),    PARSE_TEST(scopes),
 		PARSE_TEST(setup_files), PARSE_TEST(whole_run),	     PARSE_TEST(refused),
-		PARSE_TEST(warnings),
+		PARSE_TEST(warnings),	 PARSE_TEST(cycles),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
