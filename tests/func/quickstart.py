@@ -73,7 +73,7 @@ def test_table(top):
     run = quickstart(top, path_with(), "packages")
     rows = [line.split(None, 4) for line in run.out.splitlines()]
     t.ok(rows and all(len(row) == 5 for row in rows), "each line has packages of Debian, Fedora and SUSE, and a name", run)
-    t.equal(sorted({row[0] for row in rows}), ["build", "test"], "the uses are build and test")
+    t.equal(sorted({row[0] for row in rows}), ["build", "ci", "test"], "the uses are build, test and ci")
     t.equal(len({row[1] for row in rows}), len(rows), "no package of Debian is there twice")
     return rows
 

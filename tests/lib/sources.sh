@@ -51,7 +51,7 @@ found() {
 # helpers: files in tests that are neither tests nor left there by a build in the source tree.
 helpers() {
 	found tests '(' -name .deps -o -name __pycache__ -o -path tests/tmp -o -path tests/findings -o -path tests/long ')' -prune -o -type f \
-		! -path 'tests/unit/test_*' ! -path 'tests/func/*.sh' ! -path 'tests/func/*.py' \
+		! -path 'tests/unit/test_*' ! -path 'tests/func/*.sh' ! -path 'tests/func/*.py' ! -path 'tests/real-time/*.py' \
 		! -name .dirstamp ! -name '*.o' ! -name '*.log' ! -name '*.trs' -print
 }
 
@@ -74,7 +74,7 @@ undocumented() {
 	grep -o '`[^`* ]*`' doc/design.md | tr -d '`' | while read -r name; do
 		case $name in
 		src/*) [ -e "$name" ] || echo "$name" ;;
-		unit/* | func/* | fuzz/* | lib/* | vm/*)
+		unit/* | func/* | real-time/* | fuzz/* | lib/* | vm/*)
 			file=tests/${name%%:*}
 			case $name in
 			*:*) grep -qw "${name##*:}" "$file" 2>/dev/null || echo "$name" ;;
@@ -97,7 +97,7 @@ holds() {
 result "sources in src" "$(found src -name '*.[ch]' | unnamed '')" "not in Makefile.am"
 result "headers in include" "$(found include -name '*.h' | unnamed '')" "not in Makefile.am"
 result "unit tests" "$(found tests/unit -name 'test_*.c' | unnamed .c)" "not in xdd_unit_tests"
-result "functional tests" "$(found tests/func -name '*.sh' -o -name '*.py' | unnamed '')" \
+result "functional tests" "$(found tests/func tests/real-time -name '*.sh' -o -name '*.py' | unnamed '')" \
 	"not in xdd_func_tests"
 result "helpers of the tests" "$(helpers | unnamed '')" "not in Makefile.am"
 result "documents" "$(found doc -name '*.md' | unnamed '')" "not in Makefile.am"
@@ -105,7 +105,7 @@ result "what Makefile.am names is there" "$(gone)" "missing"
 result "files and tests that doc/design.md names" "$(undocumented)" "missing"
 result "hold points that doc/design.md names" "$(holds)" "missing"
 result "tests can be executed" \
-	"$(found tests/func '(' -name '*.sh' -o -name '*.py' ')' ! -perm -u+x)" "not executable"
+	"$(found tests/func tests/real-time '(' -name '*.sh' -o -name '*.py' ')' ! -perm -u+x)" "not executable"
 
 echo "1..$count"
 exit "$failed"

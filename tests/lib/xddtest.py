@@ -31,7 +31,7 @@ TIMEOUT = 300
 # Kinds of sanitizers of the build, and the library of virtual_time().
 XDD_SANITIZERS = os.environ.get("XDD_SANITIZERS", "")
 CLOCK = os.path.join(os.environ.get("TOP_BUILDDIR", "."), "tests", "lib", "clock.so")
-_virtual, _step_ns = False, 1000
+_virtual, _step_ns = XDD_SANITIZERS != "thread", 1000
 # The engine that runs are to have, in the words of -ioengine; a test may be run once for each.
 ENGINE = os.environ.get("XDD_TEST_ENGINE", "")
 # Warnings that a test may tolerate, see tolerate(): patterns of the first part of the line.
@@ -260,10 +260,10 @@ def virtual_time():
     "+SECONDS" for a process that stands still for so long, or the words of another command, which runs to its end. `step`
     lets work take time: so many nanoseconds for each reading of the clock. `device` is a law for files:
     "part-of-name 1000000,2000000 [servers]" (ns), "... exponential:1000000", "... hang:7,1000". `real=True` keeps a command
-    in real time.
+    in real time. In tests that do not call this, work takes a microsecond for each reading.
     """
-    global _virtual, _step_ns
-    _virtual, _step_ns = XDD_SANITIZERS != "thread", 0
+    global _step_ns
+    _step_ns = 0
     if not _virtual:
         skip_all("one thread runs at a time in virtual time: nothing for the thread sanitizer to find")
 
@@ -306,11 +306,13 @@ def clock_environment(at=None, step=None, device=None):
     fd, _clock_file = tempfile.mkstemp(prefix="clock.", dir=tmp())
     os.write(fd, _clock_begin_ns.to_bytes(8, sys.byteorder))
     os.close(fd)
-    env = {"LD_PRELOAD": CLOCK, "XDD_CLOCK_FILE": _clock_file, "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"}
+    env = {"LD_PRELOAD": CLOCK, "XDD_CLOCK_FILE": _clock_file,
+           "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
     if at:
         env["XDD_CLOCK_DO"] = ",".join("%s@%s" % (_action(what, when), when) for when, what in sorted(at.items()))
-    if step or _step_ns:
-        env["XDD_CLOCK_STEP_NS"] = str(step or _step_ns)
+    step = _step_ns if step is None else step
+    if step:
+        env["XDD_CLOCK_STEP_NS"] = str(step)
     if device:
         env["XDD_CLOCK_DEVICE"] = device
     return env
