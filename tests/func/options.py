@@ -14,6 +14,8 @@ import messages as m
 import xddsys as s
 import xddtest as t
 
+# Files of these tests are in memory, which runs that move enough say.
+t.tolerate(t.CACHED)
 t.may_warn(m.REACHES)
 t.may_warn(m.WEAK_KEY)
 

@@ -13,7 +13,7 @@ import xddsys as s
 import xddtest as t
 from xddorder import ASKED_FOR, INTERRUPTED, QUEUES, SIZE, audit, engines, watched, words
 
-t.tolerate(t.BUFFERED)
+t.tolerate(t.BUFFERED, t.CACHED, m.DIRTY)
 t.may_warn(m.REACHES, m.STRICT_URING, m.RANGE_STARTS_OVER)
 
 

@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
 import xddtest as t
 
+t.real_time()
 t.tolerate(t.BUFFERED)
 
 ENGINES = [e for e in ("psync", "libaio", "io_uring", "mmap") if e in t.engines()]

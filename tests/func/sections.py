@@ -17,6 +17,9 @@ import xddhold
 import xddsys as s
 import xddtest as t
 
+# Files of these tests are in memory, which runs that move enough say.
+t.tolerate(t.CACHED, m.DIRTY)
+
 WRITE_READ = """
 # three runs
 -target f -reqsize 64k

@@ -12,6 +12,9 @@ import messages as m
 import xddsys as s
 import xddtest as t
 
+# Files of these tests are in memory, which runs that move enough say.
+t.tolerate(t.CACHED, m.DIRTY)
+
 if t.ENGINE:
     t.skip_all("this test sets the engine itself")
 

@@ -227,12 +227,17 @@ def again(measure, tries=4):
     return found
 
 
-def without(err, *patterns, unless=()):
-    """Standard error without the warnings that match, and without those that the test tolerates; but with `unless`."""
+def without(err, *patterns, unless=(), virtual=False):
+    """
+    Standard error without the warnings that match, those that the test tolerates, and in real time those of REAL_TIME; but
+    with `unless`.
+    """
+    patterns = (*patterns, *_tolerated, *(REAL_TIME if _judged and not virtual else ()))
+
     def one_of(those, line):
         return any(re.search(pattern, line) for pattern in those)
     return "".join(line for line in err.splitlines(True) if not line.startswith("xdd: warning: ") or
-                   one_of(unless, line) or not one_of((*patterns, *_tolerated), line))
+                   one_of(unless, line) or not one_of(patterns, line))
 
 
 def check_warnings(run, warns, tolerated, virtual=False):
@@ -240,14 +245,12 @@ def check_warnings(run, warns, tolerated, virtual=False):
     A result that fails, when a run prints a warning that the caller does not expect, or lacks one of `warns`, which are
     patterns. Those that are tolerated leave Run.err.
     """
-    if _judged and not virtual:
-        tolerated = (*tolerated, *REAL_TIME)
     run.warnings = [line for line in run.err.splitlines() if line.startswith("xdd: warning: ")]
     warns = (warns,) if isinstance(warns, str) else warns
-    run.err = without(run.err, *tolerated, unless=(*warns, *_possible))
+    run.err = without(run.err, *tolerated, unless=(*warns, *_possible), virtual=virtual)
     if not _judged:
         return
-    wrong = ["unexpected: " + line for line in without(run.err, *warns, *_possible).splitlines() if line in run.warnings]
+    wrong = ["unexpected: " + line for line in without(run.err, *warns, *_possible, virtual=virtual).splitlines() if line in run.warnings]
     wrong += ["missing: " + p for p in warns if not any(re.search(p, line) for line in run.warnings)]
     if wrong:
         ok(False, "the warnings of the next result's command", "%s\n%s" % ("\n".join(wrong), run))
@@ -277,7 +280,7 @@ def real_time():
     _virtual = False
 
 
-_clock_file, _clock_begin_ns = None, 1000 * 10**9
+_clocks, _clock_file, _clock_begin_ns = None, None, 1000 * 10**9
 WALL_NS = (1900000000 - 1000) * 10**9  # by which the wall clock in virtual time is ahead of the other one
 
 
@@ -298,12 +301,21 @@ def _action(what, when):
     return "!" + script
 
 
+def _clock_directory():
+    """A directory beside that of the test, which may look at all of its files."""
+    global _clocks
+    if _clocks is None:
+        _clocks = tempfile.mkdtemp(prefix="xddclock.")
+        atexit.register(shutil.rmtree, _clocks, ignore_errors=True)
+    return _clocks
+
+
 def clock_environment(at=None, step=None, device=None):
     """The environment of a process in virtual time; see virtual_time(). A second lies between two of them."""
     global _clock_file, _clock_begin_ns
     if _clock_file:
         _clock_begin_ns = _clock_ns(_clock_file) + 10**9
-    fd, _clock_file = tempfile.mkstemp(prefix="clock.", dir=tmp())
+    fd, _clock_file = tempfile.mkstemp(prefix="clock.", dir=_clock_directory())
     os.write(fd, _clock_begin_ns.to_bytes(8, sys.byteorder))
     os.close(fd)
     env = {"LD_PRELOAD": CLOCK, "XDD_CLOCK_FILE": _clock_file,
@@ -324,7 +336,8 @@ def clock_seconds(env):
 
 
 # Peers, other processes and the calendar take real time.
-PEERS = {"copy", "multi", "report", "check", "timeserver", "gettime", "-mpi", "-e2e", "-endtoend", "-timeserver", "-starttime"}
+PEERS = {"copy", "multi", "report", "check", "timeserver", "gettime", "-mpi", "-e2e", "-endtoend", "-timeserver", "-starttime",
+         "-stime"}
 
 
 def _is_virtual(args):
