@@ -1,49 +1,41 @@
-"""An xdd that waits between two passes, for tests that look at its threads and its memory from outside."""
+"""An xdd that is held between two passes, for tests that look at its threads and its memory from outside."""
 import atexit
 import os
 import re
 import subprocess
-import time
+import xddhold
 import xddsys
 import xddtest as t
 
 
 class Resting:
     """
-    An xdd that has done its first pass and waits for the next, with its threads and buffers as they are while it
+    An xdd that has done its first pass and is held before the next, with its threads and buffers as they are while it
     works. Used in a `with` statement; killed at its end, if it was not before. `pid`; `out` and `err` afterwards.
     """
 
-    LIMIT_S = 60
-
     def __init__(self, *args, prefix=(), binary=None):
-        words = t.xdd_words(*args, "-verbose", "-passes", 2, "-passdelay", 1000)
+        words = t.xdd_words(*args, "-verbose", "-passes", 2)
         if binary:
             words[0] = binary
         Resting.count = getattr(Resting, "count", 0) + 1
         self.files = [t.path("resting.%d.%s" % (Resting.count, name)) for name in ("out", "err")]
+        self.hold = xddhold.at("pass ended:1", env=dict(os.environ, LC_ALL="C"))
         with open(self.files[0], "wb") as out, open(self.files[1], "wb") as err:
             self.process = subprocess.Popen(list(prefix) + words, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                            env=dict(os.environ, LC_ALL="C"))
+                                            env=self.hold.env)
         atexit.register(self.kill)
         self.pid = self.process.pid
-        self.rests = self._wait()
-
-    def _wait(self):
-        end = time.monotonic() + self.LIMIT_S
-        while time.monotonic() < end:
-            with open(self.files[0], errors="replace") as f:
-                if "TARGET_PASS" in f.read():
-                    return True
-            if self.process.poll() is not None:
-                return False
-            time.sleep(0.01)
-        return False
+        try:
+            self.rests = bool(self.hold.wait(self.process))
+        except xddhold.Missed:
+            self.rests = False
 
     def kill(self):
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
+        self.hold.__exit__()
         self.out, self.err = (open(name, errors="replace").read() for name in self.files)
 
     def __enter__(self):
