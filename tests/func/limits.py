@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """
 The end of a pass and of a run: what holds operations back does not hold back a time limit, a stop trigger or a
-signal. Delays are far longer than the tests may take, so that no result hangs on how fast the machine is.
+signal.
 """
 import json
 import os
@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 import sys
-import time
+import threading
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
@@ -18,44 +18,14 @@ import xddsys
 import xddtest as t
 import xddtrace
 
-t.tolerate(t.BUFFERED)
+t.virtual_time()
+t.tolerate(t.BUFFERED, t.CACHED)
 
 ENGINES = [e for e in ("psync", "libaio", "io_uring") if e in t.engines()]
-LONG_S = 40  # of a delay; a run that waits for it is far beyond SOON_S
-SOON_S = 20
-FAST = 1000  # operations of a device that is slow after them
+LIMIT_S = 60  # of a run in real time that should end by itself
 
 if t.ENGINE:
     t.skip_all("this test sets the engine itself")
-
-# A device that is fast, and then slow: each pread after the first N sleeps.
-SLOW = r"""
-#define _GNU_SOURCE
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-static ssize_t slow(int fd, void *buf, size_t size, off_t offset)
-{
-	static _Atomic long calls;
-	const char *fast = getenv("XDD_FAST");
-
-	if (fast && ++calls > atol(fast))
-		nanosleep(&(struct timespec){ atol(getenv("XDD_SLOW")), 0 }, NULL);
-	return syscall(SYS_pread64, fd, buf, size, offset);
-}
-
-ssize_t pread(int fd, void *buf, size_t size, off_t offset)
-{
-	return slow(fd, buf, size, offset);
-}
-
-ssize_t pread64(int fd, void *buf, size_t size, off_t offset)
-{
-	return slow(fd, buf, size, offset);
-}
-"""
 
 
 def data(size=1 << 20):
@@ -73,23 +43,21 @@ def ops_of(run):
 
 def test_limits_end_delays():
     for engine in ENGINES:
-        for words in ("-operationdelay %d -timelimit 0.2" % LONG_S, "-throttle delay %d -timelimit 0.2" % LONG_S,
-                      "-operationdelay %d -runtime 0.2 -queuedepth 3" % LONG_S):
-            run = t.xdd("-op", "read", "-targets", 1, data(), "-reqsize", 4, "-ioengine", engine,
-                        *words.split(), timeout=3 * LONG_S)
-            depth = 3 if "queuedepth" in words else 1
-            t.ok(run.status == 0 and run.seconds < SOON_S and ops_of(run) == depth,
-                 "%s: the limit ends a delay: %s" % (engine, words), "%.1f s\n%s" % (run.seconds, run))
+        for words, ops in (("-operationdelay 40 -timelimit 0.2", 1), ("-throttle delay 40 -timelimit 0.2", 1),
+                           ("-operationdelay 40 -runtime 0.2 -queuedepth 3", 3)):
+            run = t.xdd("-op", "read", "-targets", 1, data(), "-reqsize", 4, "-ioengine", engine, *words.split())
+            t.equal((run.status, run.seconds, ops_of(run)), (0, 0.2, ops), "%s: the limit ends a delay: %s" % (engine, words), run)
 
 
 def test_stop_trigger_ends_delays():
     for engine in ENGINES:
-        for words in ("delay %d" % LONG_S, "ops %f" % (1 / LONG_S)):
+        for words in ("delay 40", "ops 0.025"):
             run = t.xdd("-op", "read", "-targets", 2, data(), data(), "-reqsize", 4, "-numreqs", 20, "-ioengine", engine,
                         "-throttle", "target", 0, "ops", 50, "-throttle", "target", 1, *words.split(),
-                        "-stoptrigger", 0, 1, "op", 10, timeout=3 * LONG_S)
-            t.ok(run.status == 0 and run.seconds < SOON_S and ops_of(run) == 21,
-                 "%s: the stop trigger ends -throttle %s" % (engine, words), "%.1f s\n%s" % (run.seconds, run))
+                        "-stoptrigger", 0, 1, "op", 10)
+            # Target 0 goes on, until a 21st operation would be due; it looks at the clock for the last few microseconds.
+            t.equal((run.status, round(run.seconds, 4), ops_of(run)), (0, 0.4, 21),
+                    "%s: the stop trigger ends -throttle %s" % (engine, words), run)
 
 
 def test_zero_is_no_limit():
@@ -103,40 +71,50 @@ def test_zero_is_no_limit():
 
 def test_hung_operation():
     """A limit ends a run whose device never answers, as a signal does; one that is only late is awaited."""
+    for option in ("runtime", "timelimit"):
+        # Operation 7 hangs at 30 ms, and operation 8 at 40. The limit is looked at each second, and 3 s are left to it.
+        name = t.path(option + ".json")
+        run = t.xdd("-op", "read", "-target", data(), *"-reqsize 4 -queuedepth 2 -ioengine psync".split(), "-" + option, 0.2,
+                    "-jsonout", name, device="/data hang:7,10000000 2")
+        with open(name, encoding="utf-8") as f:
+            results = [(sum(r["ops"].values()), r["outstanding"]) for r in json.load(f)["results"] if r["what"] == "TARGET_PASS"]
+        t.equal((run.status, results, run.seconds, m.hung(option) in run.err, "2 operations are still outstanding, for 4.0 s" in run.err),
+                (6, [(7, 2)], 4, True, True), "-%s, and reads that hang: ends with results, which count them" % option, run)
+    for queue, ops in ((1, 1), (2, 1)):
+        run = t.xdd("-op", "read", "-target", data(), *"-reqsize 4 -runtime 0.2 -queuedepth".split(), queue, "-numreqs", 1,
+                    device="/data 2000000000")
+        t.equal((run.status, run.seconds, ops_of(run), "outstanding" in run.err), (0, 2, ops, False),
+                "an operation that is only late is awaited by %d QThreads" % queue, run)
+
+
+def test_hung_in_the_kernel():
+    """The same with engines that queue, in real time: the first read hangs, and there is one."""
     for engine in ENGINES:
         for option in ("runtime", "timelimit"):
             title = "%s: -%s, and a read that hangs" % (engine, option)
-            fs = w.slow_fs(1 << 20, "constant:100", ("-n", "20"))
+            fs = w.slow_fs(1 << 20, "constant:100", ("-n", "0"))
             if not fs:
                 t.skip(title, xddsys.sys_why())
                 continue
-            name = t.path("%s.%s.json" % (engine, option))
-            words = t.xdd_words("-op", "read", "-target", fs.data, *"-dio -reqsize 4 -queuedepth 2 -ioengine".split(),
-                                engine, "-" + option, 0.2, "-jsonout", name)
+            words = t.xdd_words("-op", "read", "-target", fs.data, *"-dio -reqsize 4 -ioengine".split(), engine, "-" + option, 0.2,
+                                "-jsonout", "-")
             env = dict(os.environ, TSAN_OPTIONS=os.environ.get("TSAN_OPTIONS", "") + " report_thread_leaks=0")
-            with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env) as p:
-                end = time.monotonic() + LONG_S
-                while not os.path.exists(name) and p.poll() is None and time.monotonic() < end:
-                    time.sleep(0.05)
-                written = os.path.exists(name)
+            with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as p:
                 # The kernel has no process end before its request does.
+                late = threading.Timer(LIMIT_S, fs.end)
+                late.start()
+                text = ""
+                for line in p.stdout:
+                    text += line
+                    if line == "}\n":
+                        break
+                in_time = late.is_alive()
+                late.cancel()
                 fs.end()
                 err = p.communicate()[1]
-            left = []
-            if written:
-                with open(name, encoding="utf-8") as f:
-                    left = [r["outstanding"] for r in json.load(f)["results"] if r["what"] == "TARGET_PASS"]
-            t.ok(p.returncode == 6 and m.hung(option) in err and "still outstanding" in err and left == [1],
-                 title + ": ends with results, which count it", "%s %s\n%s" % (p.returncode, left, err))
-    fs = w.slow_fs(1 << 20, "constant:2000000")
-    if not fs:
-        return t.skip("a late operation", xddsys.sys_why())
-    run = t.xdd("-op", "read", "-target", fs.data, *"-dio -reqsize 4 -runtime 0.2".split(), timeout=LONG_S, tolerate=".")
-    t.ok(run.status == 0 and ops_of(run) == 1 and "outstanding" not in run.err, "an operation that is only late is awaited", run)
-    run = t.xdd("-op", "read", "-target", fs.data, *"-dio -reqsize 4 -runtime 0.2 -queuedepth 2 -numreqs 1".split(), timeout=LONG_S,
-                tolerate=".")
-    fs.end()
-    return t.ok(run.status == 0 and ops_of(run) == 1 and "outstanding" not in run.err, "also beside a QThread that has no operation", run)
+            left = [r["outstanding"] for r in json.loads(text)["results"] if r["what"] == "TARGET_PASS"]
+            t.equal((p.returncode, in_time, m.hung(option) in err, "still outstanding" in err, left), (6, True, True, True, [1]),
+                    title + ": ends with results, which count it", err)
 
 
 def issued(run, stamps, pass_number=1):
@@ -152,58 +130,27 @@ def accounted(document):
     return passes and all(r["issued"] == sum(r["ops"].values()) + r["errors"] + r["outstanding"] for r in passes)
 
 
-def interrupted_when_slow(args, env):
-    """Run it, and send SIGINT once it has read what is read fast, and then nothing for a while."""
-    begin = time.monotonic()
-    p = subprocess.Popen(args, env=dict(os.environ, **env), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                         stdin=subprocess.DEVNULL)
-    before, size = -1, 0
-    while p.poll() is None and time.monotonic() < begin + 60 and (size < FAST * 4096 or size != before):
-        time.sleep(0.3)
-        before, size = size, xddsys.io_bytes(p.pid)
-    interrupted = time.monotonic()
-    p.send_signal(signal.SIGINT)
-    try:
-        out, err = p.communicate(timeout=60)
-    except subprocess.TimeoutExpired:
-        p.kill()
-        out, err = p.communicate()
-    run = t.Run(["SIGINT"], p.returncode, out, err)
-    run.seconds = time.monotonic() - interrupted
-    return run
-
-
 def test_slow_inside_a_group():
-    env = xddsys.preload("slow", SLOW)
-    if env is None:
-        return t.skip("operations that become slow", "no C compiler")
-    env.update(XDD_FAST=str(FAST), XDD_SLOW="2")
-    # Operations of a slow build, or of a busy machine, come one by one; then there is no gap.
-    t.may_warn(m.BECAME_SLOW)
-    for title, limit, start, status in (("-timelimit", 1, t.command, 0), ("SIGINT", 60, interrupted_when_slow, 5)):
+    """
+    1000 reads are fast, and then each takes 2 s. Each of 4 QThreads waits for one when the pass ends; one of them has 8 more of
+    the group of 16 that it has taken.
+    """
+    for title, words, at, status in (("-timelimit", "-timelimit 1", None, 0), ("SIGINT", "-timelimit 60", {1: signal.SIGINT}, 5)):
         name = t.path(title)
-        args = t.xdd_words("-op", "read", "-targets", 1, data(), "-reqsize", 4, "-queuedepth", 4, "-timelimit", limit,
-                           "-jsonout", name + ".json", "-ts", "detailed", "-ts", "output", name)
-
-        def ends(start=start, args=args, name=name, status=status):
-            run = start(args, env=env)
-            with open(name + ".json") as f:
-                document = json.load(f)
-            return document["status"] == status and run.seconds < 12 and "abandoned" not in run.err, run, document
-        good, run, document = t.again(ends)
-        t.ok(good, "operations that become slow: %s ends the run" % title, "%.1f s\n%s" % (run.seconds, run))
+        run = t.xdd("-op", "read", "-targets", 1, data(), "-reqsize", 4, "-queuedepth", 4, *words.split(), "-jsonout", name + ".json",
+                    "-ts", "detailed", "-ts", "output", name, device="/data 0*1000,2000000000*100 4", at=at, warns=[m.BECAME_SLOW])
+        with open(name + ".json", encoding="utf-8") as f:
+            document = json.load(f)
+        t.equal((run.status, document["status"], run.seconds), (status, status, 2),
+                "operations that become slow: %s ends the run" % title, run)
         numbers, released = issued(run, name)
-        t.ok(len(numbers) >= FAST and len(set(numbers)) == len(numbers) and len(numbers) + released == numbers[-1] + 1,
-             "%s: each operation at most once, and gaps reported" % title, (len(numbers), released, numbers[-4:], run.err))
+        t.equal((numbers, released), ([*range(1001), 1009, 1010, 1011], 8), "%s: each operation at most once, and gaps reported" % title)
         t.ok(accounted(document), "%s: what was issued is accounted for" % title, document["results"])
-    return None
 
 
-# fsync, fdatasync and close of the target, once it has data, take XDD_SETTLE_S seconds, one of them, and leave a file
-# as they begin.
+# fsync, fdatasync and close of the target, once it has data, take XDD_SETTLE_S seconds, one of them.
 SETTLE = r"""
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,7 +169,6 @@ static void settle(int fd, const char *what)
 	if (!which || strcmp(which, what) || readlink(link, name, sizeof(name) - 1) < 0 || !strstr(name, "settle.data") ||
 	    fstat(fd, &st) || !st.st_size)
 		return;
-	syscall(SYS_close, syscall(SYS_openat, AT_FDCWD, getenv("XDD_SETTLE_FILE"), O_CREAT | O_WRONLY, 0600));
 	nanosleep(&(struct timespec){ atol(getenv("XDD_SETTLE_S")), 0 }, NULL);
 }
 
@@ -251,27 +197,13 @@ def test_complete_runs_are_not_stuck():
     env = xddsys.preload("settle", SETTLE)
     if env is None:
         return t.skip("a run that flushes or closes when it is interrupted", "no C compiler")
-    runs = []
     for what in ("flush", "close"):
-        target, marker = t.path(what + ".settle.data"), t.path(what + ".begun")
-        args = t.xdd_words("-op", "write", "-targets", 1, target, "-reqsize", 4, "-numreqs", 8, "-syncwrite", "-deletefile")
-        runs.append((what, target, marker, subprocess.Popen(
-            args, env=dict(os.environ, XDD_SETTLE=what, XDD_SETTLE_FILE=marker, XDD_SETTLE_S="5", **env), text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)))
-    for what, target, marker, p in runs:
-        end = time.monotonic() + 60
-        while not os.path.exists(marker) and p.poll() is None and time.monotonic() < end:
-            time.sleep(0.01)
-        p.send_signal(signal.SIGINT)
-    for what, target, marker, p in runs:
-        try:
-            out, err = p.communicate(timeout=60)
-        except subprocess.TimeoutExpired:
-            p.kill()
-            out, err = p.communicate()
-        run = t.Run([what], p.returncode, out, err)
-        t.ok(run.status in (0, 5) and os.path.exists(marker) and "QThreads" not in run.err and ops_of(run) == 8,
-             "a signal during a %s: the run is complete, not stuck" % what, run)
+        target = t.path(what + ".settle.data")
+        # 8 writes of 0.1 s, and then 5 s: the signal comes 1 s after these have begun.
+        run = t.xdd("-op", "write", "-targets", 1, target, *"-reqsize 4 -numreqs 8 -syncwrite -deletefile".split(),
+                    env=dict(env, XDD_SETTLE=what, XDD_SETTLE_S="5"), device="settle.data 100000000", at={1.8: signal.SIGINT})
+        t.equal((run.status, run.seconds, "QThreads" in run.err, ops_of(run)), (5, 5.8, False, 8),
+                "a signal during a %s: the run is complete, not stuck" % what, run)
         t.ok(not os.path.exists(target), "a signal during a %s: -deletefile is done" % what, run)
     return None
 
@@ -279,19 +211,19 @@ def test_complete_runs_are_not_stuck():
 def test_no_gap_without_a_processor():
     """QThreads that wait for a processor when the pass ends have no slow operations: they issue what they have taken."""
     cpu = min(os.sched_getaffinity(0))
-    code = "import os; os.sched_setaffinity(0, [%d])\nwhile os.getppid() == %d: pass" % (cpu, os.getpid())
-    others = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(4)]
+    code = "import os; os.sched_setaffinity(0, [%d]); print(flush=True)\nwhile os.getppid() == %d: pass" % (cpu, os.getpid())
+    others = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(4)]
     try:
-        for i in range(3):
-            run = t.xdd(*"-op noop -targets 1 null -numreqs 1000000000000 -qd 16 -timelimit 0.3 -processor 0".split(), cpu)
-            t.equal((run.status, "not issued" in run.err), (0, False),
-                    "no gap where others take the processor, %d" % i, run)
+        for p in others:
+            p.stdout.readline()  # it takes the processor
+        run = t.xdd(*"-op noop -targets 1 null -numreqs 1000000000000 -qd 16 -timelimit 0.3 -processor 0".split(), cpu, real=True)
     finally:
         for p in others:
             p.kill()
-            p.wait()
+            p.communicate()
+    t.equal((run.status, "not issued" in run.err), (0, False), "no gap where others take the processor", run)
 
 
-t.run(test_zero_is_no_limit, test_hung_operation, test_limits_end_delays, test_stop_trigger_ends_delays, test_slow_inside_a_group, test_no_gap_without_a_processor,
-      test_complete_runs_are_not_stuck)
+t.run(test_zero_is_no_limit, test_hung_operation, test_hung_in_the_kernel, test_limits_end_delays, test_stop_trigger_ends_delays,
+      test_slow_inside_a_group, test_no_gap_without_a_processor, test_complete_runs_are_not_stuck)
 t.done()

@@ -99,6 +99,7 @@ struct thread {
 	int kick; /* an eventfd that ends its poll */
 
 	uint64_t worked_ns;
+	long sleeps;
 	bool over;
 	void *(*fn)(void *);
 	void *arg;
@@ -316,6 +317,7 @@ static bool wait_on(const void *key, uint64_t until_ns)
 {
 	struct thread *t = self;
 
+	t->sleeps++;
 	begin_wait(t, key, until_ns);
 	dispatch();
 	wait_for_turn(t);
@@ -582,6 +584,8 @@ int getrusage(__rusage_who_t who, struct rusage *usage)
 	usage->ru_utime = (struct timeval){ (time_t)(ns / NS_PER_SEC),
 					    (suseconds_t)(ns % NS_PER_SEC / 1000) };
 	usage->ru_stime = (struct timeval){ 0 };
+	if (who == RUSAGE_THREAD)
+		usage->ru_nvcsw = self->sleeps;
 	return err;
 }
 
