@@ -53,6 +53,7 @@ FUNCTIONAL = {
     "src/run/progress/": ["heartbeat", "intervals"],
     "src/run/results/": ["honest", "jsonout"],
     "src/run/target/": ["errors", "files"],
+    "src/sync/group": ["mpi", "mpi_stonewall"],
 }
 
 # A test may take this many times as long as without a mutant, and this long at least, before it counts as hanging.
@@ -467,9 +468,10 @@ def files_of(paths):
             continue
         for where, _, names in sorted(os.walk(os.path.join(TOP, path))):
             for name in sorted(names):
-                # Objects of the library only: main.c is no part of the unit tests.
-                if name.endswith(".c") and name != "main.c":
-                    yield os.path.relpath(os.path.join(where, name), TOP)
+                path = os.path.relpath(os.path.join(where, name), TOP)
+                # Objects of the library only: main.c and the plug-in are no part of the unit tests.
+                if name.endswith(".c") and name != "main.c" and os.path.exists(os.path.join(BUILD, path[:-2] + ".o")):
+                    yield path
 
 
 def at_lines(mutant, lines):

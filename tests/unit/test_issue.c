@@ -516,6 +516,23 @@ static void test_last_error(void **state)
 	}
 }
 
+/* The gate admits 20 operations: the next one is dropped, with its slot and its turn. */
+static void test_gate_closes(void **state)
+{
+	for (unsigned i = 0; i < N_MODES; i++) {
+		set_up_mode(i, 200);
+		target.gated = true;
+		gate_begin_pass(&target);
+		gate_limit(&target, 20);
+		pass(0);
+		submitted(0, 20);
+		counted(20, 0);
+		if (target.order.by != ORDER_BY_NOTHING)
+			assert_true(turn_is_free(21));
+		tear_down(state);
+	}
+}
+
 /* ---- an engine that breaks ---- */
 
 #define BROKEN "xdd: target 0, a target: engine recorder: Input/output error\n"
@@ -700,13 +717,14 @@ static void test_stop_in_turn(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),	     cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_rest),	     cmocka_unit_test(test_retries),
-		cmocka_unit_test(test_broken_retry), cmocka_unit_test(test_flushes),
-		cmocka_unit_test(test_over_before),  cmocka_unit_test(test_over_between),
-		cmocka_unit_test(test_last_error),   cmocka_unit_test(test_broken_submit),
-		cmocka_unit_test(test_broken_reap),  cmocka_unit_test(test_lock_is_held),
-		cmocka_unit_test(test_over_in_turn), cmocka_unit_test(test_stop_in_turn),
+		cmocka_unit_test(test_all),	      cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_rest),	      cmocka_unit_test(test_retries),
+		cmocka_unit_test(test_broken_retry),  cmocka_unit_test(test_flushes),
+		cmocka_unit_test(test_over_before),   cmocka_unit_test(test_over_between),
+		cmocka_unit_test(test_last_error),    cmocka_unit_test(test_gate_closes),
+		cmocka_unit_test(test_broken_submit), cmocka_unit_test(test_broken_reap),
+		cmocka_unit_test(test_lock_is_held),  cmocka_unit_test(test_over_in_turn),
+		cmocka_unit_test(test_stop_in_turn),
 	};
 
 	if (open_log())
