@@ -293,15 +293,12 @@ def test_trigger_op():
 
 
 def test_trigger_time():
-    def stamp():
-        at, name = time.time() + 3, prefix()
-        run = t.xdd("-op", "noop", "-targets", 1, "null", *"-reqsize 1 -timelimit 4 -operationdelay 1ms -ts tt".split(),
-                    "%.3f" % at, "dump", name, tolerate=m.TRIGGER_PAST)
-        rows = x.rows_of(name + ".target.0000.bin")
-        return run.status == 0 and rows and min(r["START_NS"] for r in rows) >= int(at * 1000) * 1000000 and \
-            re.search(r", [1-9]\d* before the trigger", run.out), run
-    good, run = t.again(stamp)
-    t.ok(good, "triggertime: nothing from before", run)
+    at_ns, name = t.next_begin_ns() + 3 * 10**9, prefix()
+    run = t.xdd("-op", "noop", "-targets", 1, "null", *"-reqsize 1 -timelimit 4 -operationdelay 1ms -ts tt".split(),
+                "%.3f" % (at_ns / 1e9), "dump", name, step=0)
+    rows = x.rows_of(name + ".target.0000.bin")
+    t.equal((run.status, len(rows), rows[0]["START_NS"], re.findall(r", (\d+) before the trigger", run.out)),
+            (0, 1000, at_ns, ["3000"]), "triggertime: nothing from before", run)
     run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 3 -ts on triggertime 5".split(),
                 warns=m.TRIGGER_PAST)
     t.ok(run.status == 0 and len(run.error_lines()) == 1 and "triggertime: that time is past" in run.err and

@@ -310,11 +310,15 @@ def _clock_directory():
     return _clocks
 
 
+def next_begin_ns():
+    """The wall clock at which the next process in virtual time begins, in nanoseconds since 1970."""
+    return WALL_NS + (_clock_ns(_clock_file) + 10**9 if _clock_file else _clock_begin_ns)
+
+
 def clock_environment(at=None, step=None, device=None):
     """The environment of a process in virtual time; see virtual_time(). A second lies between two of them."""
     global _clock_file, _clock_begin_ns
-    if _clock_file:
-        _clock_begin_ns = _clock_ns(_clock_file) + 10**9
+    _clock_begin_ns = next_begin_ns() - WALL_NS
     fd, _clock_file = tempfile.mkstemp(prefix="clock.", dir=_clock_directory())
     os.write(fd, _clock_begin_ns.to_bytes(8, sys.byteorder))
     os.close(fd)
