@@ -345,10 +345,19 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def contained():
-    """Words before a command that end with it all that it has started, and remove its shared memory; or none."""
-    words = ["unshare", "--mount-proc", "--pid", "--fork", "--kill-child", "sh", "-c",
-             "mount -t tmpfs none /dev/shm && exec \"$@\"", "sh"]
+def contained(work):
+    """
+    Words before a command that end with it all that it has started, and give it a /dev/shm and a /tmp of its own, the
+    latter in `work`; or none.
+    """
+    script = "mount -t tmpfs none /dev/shm && { [ -z \"$1\" ] || mount --bind \"$1\" /tmp; } && shift && exec \"$@\""
+    words = ["unshare", "--mount-proc", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh"]
+    # Not where it would hide the tree itself.
+    if any(os.path.realpath(path).startswith("/tmp/") for path in (TOP, BUILD)):
+        words.append("")
+    else:
+        words.append(os.path.join(work, "system-tmp"))
+        os.mkdir(words[-1], 0o1777)
     try:
         if subprocess.run(words + ["true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
             return words
@@ -363,7 +372,7 @@ class Runner:
     def __init__(self, build, slowest_s):
         self.build = build
         self.slowest_s = slowest_s
-        self.words = contained()
+        self.words = contained(build.work)
         self.took = {}
         self.temporary = os.path.join(build.work, "tmp")
 
@@ -519,7 +528,7 @@ def main():
     os.nice(10)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     counts = {}
-    with tempfile.TemporaryDirectory(prefix="mutate.") as work:
+    with tempfile.TemporaryDirectory(prefix="mutate.", dir=BUILD) as work:
         build = Build(work)
         runner = Runner(build, options.slowest)
         try:
