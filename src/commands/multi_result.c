@@ -172,9 +172,8 @@ static void read_document(const struct multi *m, struct multi_rank *r)
 	json_error_t error;
 
 	if (r->document_bytes)
-		r->json = jvalue_whole(json_loadb(r->document, r->document_bytes,
-						  JSON_REJECT_DUPLICATES, &error),
-				       lost);
+		r->json = jvalue_parse(r->document, r->document_bytes, JSON_REJECT_DUPLICATES,
+				       &error);
 	if (jvalue_lost() != lost && !*r->why)
 		snprintf(r->why, sizeof(r->why), "its results cannot be read: %s",
 			 strerror(ENOMEM));

@@ -195,7 +195,7 @@ static int write_document(const char *path, const char *text)
 
 static enum xdd_status put_document(const struct plan *plan, const json_t *doc, bool incomplete)
 {
-	char *text = incomplete ? NULL : json_dumps(doc, JVALUE_FORMAT);
+	char *text = incomplete ? NULL : jvalue_dump(doc, JVALUE_FORMAT);
 	int err;
 
 	err = text ? write_document(plan->json_file, text) : -ENOMEM;
@@ -258,12 +258,11 @@ static enum xdd_status combine(struct group *g, const struct plan *plan,
 	json_t **docs = calloc(n, sizeof(json_t *)), *all = NULL;
 	char(*names)[96] = calloc(n, sizeof(*names));
 	const char **list = calloc(n, sizeof(*list));
-	const unsigned long lost = jvalue_lost();
 	enum xdd_status written = XDD_IO_ERROR;
 	bool ok = docs && names && list;
 
 	for (unsigned i = 0; ok && i < n; i++) {
-		docs[i] = jvalue_whole(json_loadb(pieces[i].data, pieces[i].size, 0, NULL), lost);
+		docs[i] = jvalue_parse(pieces[i].data, pieces[i].size, 0, NULL);
 		snprintf(names[i], sizeof(names[i]), "rank %u on %s", i, group_host(g, i));
 		list[i] = names[i];
 		ok = docs[i];

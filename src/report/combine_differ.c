@@ -55,7 +55,7 @@ static void put_difference(struct differ *d, const char *path, const json_t *con
 
 	for (size_t i = 0; i < d->n; i++) {
 		json_t *value = values[i] ? (json_t *)values[i] : json_null();
-		char *text = json_dumps(value, JVALUE_FORMAT | JSON_ENCODE_ANY);
+		char *text = jvalue_dump(value, JVALUE_FORMAT | JSON_ENCODE_ANY);
 		json_t *one = text ? json_object_get(index, text) : NULL;
 
 		if (text && !one) {

@@ -44,9 +44,8 @@ static json_t *parse(const char *command, const char *path, struct reader *r)
 {
 	const unsigned long lost = jvalue_lost();
 	json_error_t err;
-	json_t *root = json_load_callback(read_some, r, JSON_REJECT_DUPLICATES, &err);
+	json_t *root = jvalue_load(read_some, r, JSON_REJECT_DUPLICATES, &err);
 
-	root = jvalue_whole(root, lost);
 	if (root)
 		return root;
 	if (jvalue_lost() != lost)

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,13 +19,50 @@
 /* atomic: see jvalue_lost() */
 static _Atomic unsigned long lost;
 
+/*
+ * Memory for what jansson asks for between the first request that has failed and the end of the
+ * piece of text that it parses: it aborts where a number lacks its last character. Used once.
+ */
+#define RESERVE_BYTES (64 << 10)
+static _Alignas(max_align_t) char reserve[RESERVE_BYTES];
+static atomic_size_t reserve_used;
+
+static void *from_reserve(size_t size)
+{
+	const size_t align = _Alignof(max_align_t);
+	size_t at;
+
+	if (size > RESERVE_BYTES)
+		return NULL;
+	size = (size + align - 1) / align * align;
+	at = atomic_fetch_add(&reserve_used, size);
+	if (at <= RESERVE_BYTES - size)
+		return reserve + at;
+	atomic_fetch_sub(&reserve_used, size);
+	return NULL;
+}
+
 static void *count_malloc(size_t size)
 {
 	void *p = malloc(size);
 
-	if (!p)
-		jvalue_no_memory();
-	return p;
+	if (p)
+		return p;
+	jvalue_no_memory();
+	return from_reserve(size);
+}
+
+static bool is_of_reserve(const void *p)
+{
+	const uintptr_t at = (uintptr_t)p, from = (uintptr_t)reserve;
+
+	return at >= from && at < from + RESERVE_BYTES;
+}
+
+static void count_free(void *p)
+{
+	if (!is_of_reserve(p))
+		free(p);
 }
 
 void jvalue_no_memory(void)
@@ -34,7 +72,7 @@ void jvalue_no_memory(void)
 
 void jvalue_start(void)
 {
-	json_set_alloc_funcs(count_malloc, free);
+	json_set_alloc_funcs(count_malloc, count_free);
 }
 
 unsigned long jvalue_lost(void)
@@ -42,12 +80,58 @@ unsigned long jvalue_lost(void)
 	return atomic_load(&lost);
 }
 
-json_t *jvalue_whole(json_t *value, unsigned long lost_before)
+char *jvalue_dump(const json_t *value, size_t flags)
 {
-	if (jvalue_lost() == lost_before)
+	char *text = json_dumps(value, flags);
+
+	return is_of_reserve(text) ? NULL : text;
+}
+
+struct loading {
+	json_load_callback_t read;
+	void *arg;
+	unsigned long lost; /* of jvalue_lost() */
+};
+
+static size_t read_piece(void *buf, size_t size, void *arg)
+{
+	const struct loading *l = arg;
+
+	return jvalue_lost() == l->lost ? l->read(buf, size, l->arg) : (size_t)-1;
+}
+
+json_t *jvalue_load(json_load_callback_t read, void *arg, size_t flags, json_error_t *error)
+{
+	struct loading l = { read, arg, jvalue_lost() };
+	json_t *value = json_load_callback(read_piece, &l, flags, error);
+
+	if (jvalue_lost() == l.lost)
 		return value;
 	json_decref(value);
 	return NULL;
+}
+
+struct text {
+	const char *at;
+	size_t left;
+};
+
+static size_t read_text(void *buf, size_t size, void *arg)
+{
+	struct text *t = arg;
+	const size_t n = t->left < size ? t->left : size;
+
+	memcpy(buf, t->at, n);
+	t->at += n;
+	t->left -= n;
+	return n;
+}
+
+json_t *jvalue_parse(const char *text, size_t size, size_t flags, json_error_t *error)
+{
+	struct text t = { text, size };
+
+	return jvalue_load(read_text, &t, flags, error);
 }
 
 json_t *jvalue_text(const char *text)

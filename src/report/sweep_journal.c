@@ -22,7 +22,7 @@
 /* Write a line, and let go of its value, which was begun when jvalue_lost() was `lost`. */
 static int put_line(FILE *f, json_t *o, unsigned long lost)
 {
-	char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+	char *text = o ? jvalue_dump(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
 	int err = 0;
 
 	json_decref(o);
@@ -113,7 +113,6 @@ static bool get_count(const json_t *o, const char *key, uint64_t most, uint64_t 
 /* The value of a line of `length` bytes; NULL: it is damaged. */
 static json_t *line_value(const char *line, size_t length)
 {
-	const unsigned long lost = jvalue_lost();
 	char digits[SWEEP_JOURNAL_DIGITS + 1];
 	json_error_t why;
 	char *end;
@@ -128,7 +127,7 @@ static json_t *line_value(const char *line, size_t length)
 	length -= SWEEP_JOURNAL_DIGITS + 1;
 	if (strtoul(digits, &end, 16) != crc32c(0, line, length))
 		return NULL;
-	return jvalue_whole(json_loadb(line, length, JSON_REJECT_DUPLICATES, &why), lost);
+	return jvalue_parse(line, length, JSON_REJECT_DUPLICATES, &why);
 }
 
 static bool take_header(const json_t *o, struct sweep_journal *header)

@@ -28,10 +28,17 @@ unsigned long jvalue_lost(void);
 void jvalue_no_memory(void);
 
 /*
- * `value`, parsed since jvalue_lost() was `lost`; or NULL, and `value` is released, if memory was
- * short meanwhile: the parser of jansson then leaves out characters, and reports nothing.
+ * Parse a document that `read` gives piece by piece, as json_load_callback() does. NULL as there,
+ * and if memory was short meanwhile, where jvalue_lost() has grown: the parser of jansson then
+ * leaves out characters or aborts, so it gets no more of them.
  */
-json_t *jvalue_whole(json_t *value, unsigned long lost);
+json_t *jvalue_load(json_load_callback_t read, void *arg, size_t flags, json_error_t *error);
+
+/* As json_dumps(): the caller frees the text. NULL where memory is short. */
+char *jvalue_dump(const json_t *value, size_t flags);
+
+/* As jvalue_load() for a document in memory. */
+json_t *jvalue_parse(const char *text, size_t size, size_t flags, json_error_t *error);
 
 /* `text`, with U+FFFD in the place of bytes that are not UTF-8; null for NULL. */
 json_t *jvalue_text(const char *text);

@@ -260,7 +260,7 @@ static json_t *document(struct copy_json *j, const struct copy_state *s)
 static void write_document(struct copy_json *j, const struct copy_state *s, FILE *f)
 {
 	json_t *o = document(j, s);
-	char *text = o ? json_dumps(o, JVALUE_FORMAT) : NULL;
+	char *text = o ? jvalue_dump(o, JVALUE_FORMAT) : NULL;
 	size_t length = text ? strlen(text) : 0;
 	int err;
 
