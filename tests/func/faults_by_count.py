@@ -139,14 +139,17 @@ NOOP = ("-op", "noop", "-target", "null", "-numreqs", "10")
 
 
 class EndToEnd(Kind):
-    """Both sides of an end-to-end copy. The source starts once the destination listens. A side waits 0.3 s for the other."""
+    """
+    Both sides of an end-to-end copy. The source starts once the destination listens. A side waits 2 s for the
+    other, the least time that there is.
+    """
 
     def __init__(self, name, both=(), destination=(), **kwargs):
         super().__init__(name, given=dict({"data": DATA}, **kwargs.pop("given", {})), same=("copy",), **kwargs)
         self.both, self.destination = both, destination
 
     def run(self, place):
-        both = ("-reqsize", "4k", "-e2e", "timeout", "5" if not place.counter.armed else "300ms", "-e2e", "destination",
+        both = ("-reqsize", "4k", "-e2e", "timeout", "2", "-e2e", "destination",
                 "127.0.0.1:%d,2" % xddports.free_ports(2), *self.both)
         words = [t.XDD, "-op", "write", "-target", "copy", "-e2e", "isdestination", *both, *self.destination]
         there = self.start("destination", words, place)
@@ -198,7 +201,7 @@ def documents():
 
 
 def interrupted(kind, place, which, holds):
-    """A template: the directory that a run of this kind has left of which the first call fails that leaves what `holds` looks for."""
+    """A template: the directory of the first run of this kind that a fault has ended so that it holds what `holds` looks for."""
     for at in range(1, 1000):
         run_once(kind, place, which, at)
         if holds(place) or not place.counter.reached:
