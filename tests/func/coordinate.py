@@ -21,7 +21,8 @@ import xddtrace
 
 t.may_warn(m.REACHES, m.DID_NOTHING)
 
-t.tolerate(t.BUFFERED)
+t.virtual_time()
+t.tolerate(t.BUFFERED, t.CACHED)
 
 LIMIT_S = t.TIMEOUT
 MANY = 100000
@@ -287,14 +288,6 @@ def test_engines():
         done_ok(run, [[600, 333]], title + ": -syncio")
 
 
-def attempts(holds, *args):
-    """null(), again where that does not hold: the machine may stand still while a target is to begin."""
-    def measure():
-        run = null(*args)
-        return holds(run), run
-    return t.again(measure)[1]
-
-
 # Triggers
 
 SLOW = "-operationdelay 4ms"
@@ -321,43 +314,30 @@ def test_start_trigger():
         pattern = r"^Start skew, pass \d, ([\d.]+), seconds, first, target 0, last, target %d$" % last
         return [float(x) for x in re.findall(pattern, run.out, re.M)]
 
-    # The time counts from the start of the pass, which is a little before the first operation, and more than a little
-    # on a machine that has no processor to spare.
-    def in_time(run):
-        return ops_of(run) == [[60, 60]] * 2 and len(skews(run, 1)) == 2 and min(skews(run, 1)) >= 0.15
-
-    run = attempts(in_time, 2, "-numreqs 60 -operationdelay 10ms -passes 2 -starttrigger 0 1 time 0.3")
-    t.ok(in_time(run), "-starttrigger time: not before", run)
+    run = null(2, "-numreqs 60 -operationdelay 10ms -passes 2 -starttrigger 0 1 time 0.3")
+    t.equal((run.status, ops_of(run), skews(run, 1)), (0, [[60, 60]] * 2, [0.3, 0.3]), "-starttrigger time: not before", run)
     run = null(2, "-numreqs 20 -operationdelay 5ms -starttrigger 0 1 op 10 -ts detailed -ts output " + t.path("ts"))
     rows = xddtrace.read_report(t.path("ts.target.0001.csv")).rows
     took = (max(r["EndTS"] for r in rows) - min(r["StartTS"] for r in rows)) / 1e12
     t.ok(abs(float(run.row("TARGET_PASS", Target=1)["Elapsed"]) - took) < 0.0011 and took > 0.09,
          "the wait for a start trigger counts in no rate", "%f\n%s" % (took, run))
 
-    def chained(run):
-        return ops_of(run) == [[50] * 3] and len(skews(run, 2)) == 1 and skews(run, 2)[0] >= 0.45
-
-    run = attempts(chained, 3, "-numreqs 50 -operationdelay 10ms -starttrigger 0 1 time 0.3 -starttrigger 1 2 time 0.3")
-    t.ok(chained(run), "-starttrigger time in a chain counts from when that target started", run)
+    run = null(3, "-numreqs 50 -operationdelay 10ms -starttrigger 0 1 time 0.3 -starttrigger 1 2 time 0.3")
+    t.equal((run.status, ops_of(run), skews(run, 2)), (0, [[50] * 3], [0.6]),
+            "-starttrigger time in a chain counts from when that target started", run)
     run = null(2, "-numreqs 1000 -operationdelay 10ms -timelimit target 0 0.2 -starttrigger 0 1 op 500")
     t.ok(run.status == 0 and ops_of(run)[0][1] == 0 and ops_of(run)[0][0] < 500 and len(run.error_lines()) == 1 and
          "target 1" in run.err and "start trigger" in run.err, "a start trigger that is never pulled: told, and no hang", run)
 
 
 def test_stop_trigger():
-    for words in ("op 50", "percent 25", "kbytes 60", "time 0.2"):
-        title = "-stoptrigger %s: target 1 ends, target 0 goes on" % words
-
-        def stopped(run):
-            got = ops_of(run)
-            return run.status == 0 and not run.err and len(got) == 1 and got[0][0] == 100 and 0 < got[0][1] < 1000000
-
-        run = attempts(stopped, 2, "-numreqs 100 -reqsize 1 -numreqs target 1 1000000 -operationdelay 5ms "
-                       "-stoptrigger 0 1 " + words)
-        t.ok(stopped(run), title, run)
+    # Both have an operation every 5 ms; of two at one moment target 0 has the first, which ends target 1 before the other.
+    for words, ops in (("op 50", 49), ("percent 25", 24), ("kbytes 60", 59), ("time 0.2", 40)):
+        run = null(2, "-numreqs 100 -reqsize 1 -numreqs target 1 1000000 -operationdelay 5ms -stoptrigger 0 1 " + words)
+        done_ok(run, [[100, ops]], "-stoptrigger %s: target 1 ends, target 0 goes on" % words)
     done_ok(null(2, "-numreqs 10 -numreqs target 1 200 -operationdelay 1ms -stoptrigger 0 1 time 3000"), [[10, 200]],
             "a stop trigger that is never pulled")
-    done_ok(attempts(lambda run: ops_of(run) == [[30, 0]], 2, "-numreqs 30 -startdelay target 1 0.3 -stoptrigger 0 1 op 30"), [[30, 0]],
+    done_ok(null(2, "-numreqs 30 -startdelay target 1 0.3 -stoptrigger 0 1 op 30"), [[30, 0]],
             "a stop trigger that is pulled before the target starts")
 
 
@@ -435,29 +415,17 @@ WAITS = (
 
 
 def interrupted(words, env=None, stuck=0):
-    """Start xdd, give it time to get into its wait, and interrupt it; what went wrong, or its status."""
-    p = subprocess.Popen(t.xdd_words(*words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                         env=dict(os.environ, **(env or {})))
-    try:
-        s.settle(p, 0.5)
-        early = p.poll()
-        p.send_signal(signal.SIGINT)
-        _, messages = p.communicate(timeout=30)
-        if early is not None:
-            return "ended early: %s" % early
-        left = re.search(rb"(\d+) QThreads did not return", messages)
-        return p.returncode if int(left.group(1) if left else 0) == stuck else "wrong threads left behind: %s" % messages
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        p.kill()
-        p.wait()
+    """Interrupt xdd after half a second, which is in its wait; what went wrong, or its status, and when it ended."""
+    run = t.xdd(*words, env=env or {}, at={0.5: signal.SIGINT}, timeout=60, tolerate=".")
+    left = re.search(r"(\d+) QThreads did not return", run.err)
+    right = int(left.group(1) if left else 0) == stuck
+    return (run.status if right else "wrong threads left behind: %s" % run.err), round(run.seconds, 2)
 
 
 def test_stop_in_every_wait():
     base = "-op noop -targets 2 null null -numreqs 1000 "
     for title, words in WAITS:
-        t.equal(interrupted((base + words).split()), 5, "SIGINT ends " + title)
+        t.equal(interrupted((base + words).split()), (5, 0.5), "SIGINT ends " + title)
         run = t.xdd(*(base + words + " -runtime 0.3").split(), timeout=30)
         t.ok(run.status == 0, "-runtime ends " + title, run)
         run = t.xdd(*(base + words + " -timelimit 0.3").split(), timeout=30) if "startdelay" not in words else None
@@ -470,8 +438,12 @@ def test_stop_in_every_wait():
             t.skip(title, s.sys_why())
             continue
         words = "-op read -targets 2 %s null -reqsize 4 -numreqs 10 -queuedepth target 1 3 " % t.make_file("hung", 65536) + words
-        t.equal(interrupted(words.split(), env, stuck=1), 5, title)
-    t.equal(interrupted((base + "-starttime %d" % (time.time() + 1000)).split()), 5, "SIGINT ends -starttime")
+        t.equal(interrupted(words.split(), env, stuck=1), (5, 3.5), title)  # 3 s are left to it
+    words = t.xdd_words(*(base + "-starttime %d" % (time.time() + 1000)).split())
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as p:
+        p.stderr.readline()  # it says that it waits
+        p.send_signal(signal.SIGINT)
+        t.equal((p.communicate(timeout=60), p.returncode)[1], 5, "SIGINT ends -starttime")
 
 
 # -starttime, and the skew of starts
@@ -533,8 +505,7 @@ def test_barrier():
             begins = min((r["StartTS"] for r in rows if r["Pass"] == 2), default=0)
             found = run.status, len(rows), begins > ends
             return found == (0, 30, together), found, begins, ends, run
-        # Apart, where a target that is held up is not as late as the throttled one. Together is so each time.
-        good, *found = measure() if together else t.again(measure)
+        good, *found = measure()
         t.ok(good, "passes %s %s" % ("together" if together else "apart", words), found)
 
 
