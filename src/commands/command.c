@@ -4,10 +4,12 @@
 #include "xdd/commands/command.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "commands/commands.h"
 #include "xdd/base/log.h"
@@ -163,6 +165,14 @@ bool command_same_file(const char *a, const char *b)
 	       (output_standard(a) >= 0 && output_standard(a) == output_standard(b));
 }
 
+/* True: standard output is a pipe that has no reader any more. */
+static bool is_reader_gone(void)
+{
+	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&p, 1, 0) > 0 && (p.revents & POLLERR);
+}
+
 bool command_flush(void)
 {
 	if (fflush(stdout)) {
@@ -171,8 +181,9 @@ bool command_flush(void)
 		log_error("standard output: %s", strerror(errno));
 		return false;
 	}
-	/* A write before has failed, and what it had is lost. */
-	if (ferror(stdout))
-		log_error("standard output: is incomplete");
-	return !ferror(stdout);
+	/* The part of an earlier write is lost. A reader that has seen enough wants none. */
+	if (!ferror(stdout) || is_reader_gone())
+		return true;
+	log_error("standard output: is incomplete");
+	return false;
 }

@@ -132,5 +132,6 @@ def test_refused():
     t.equal((run.status, run.err), (0, ""), "with -throttle delay and -operationdelay rests add up", run)
 
 
+t.real_time()
 t.run(test_shares, test_slots, test_same_operations, test_ends, test_shown, test_refused)
 t.done()

@@ -13,7 +13,8 @@
  * first process takes them.
  *
  * XDD_CLOCK_STEP_NS: work takes time: each reading of the clock is a step of so many nanoseconds,
- * which the thread that reads it has worked. That is its processor time, and all of it.
+ * which the thread that reads it has worked. That is its processor time, and all of it. With
+ * ",idle" after the number no thread works in that time.
  *
  * XDD_CLOCK_DEVICE, "PART-OF-NAME LAW [SERVERS]": pread(2) and pwrite(2) on files of that name take
  * as long as the law says, and so many at once are served (1), in the order of their arrival. LAW
@@ -125,6 +126,7 @@ static bool peers;
 static struct action actions[ACTIONS];
 static unsigned n_actions, done_actions;
 static uint64_t worked_ns; /* by all threads */
+static bool idle_steps;	   /* no thread works in the time of a step */
 
 static struct thread main_thread;
 static __thread struct thread *self;
@@ -510,8 +512,10 @@ static void step(unsigned steps)
 
 	take_lock();
 	*now_ns += step_ns;
-	worked_ns += step_ns;
-	self->worked_ns += step_ns;
+	if (!idle_steps) {
+		worked_ns += step_ns;
+		self->worked_ns += step_ns;
+	}
 	if (done_actions < n_actions && actions[done_actions].at_ns <= *now_ns)
 		act(&actions[done_actions++]);
 	while ((t = next_by_time()) && t->until_ns <= *now_ns)
@@ -1009,8 +1013,7 @@ static bool is_schedstat(const char *path)
 
 static bool is_hidden(const char *path)
 {
-	return self && (strstr(path, "/current_clocksource") ||
-			(strstr(path, "/sys/class/block/") && strstr(path, "/stat")));
+	return self && strstr(path, "/current_clocksource");
 }
 
 int open64(const char *path, int flags, ...)
@@ -1033,6 +1036,16 @@ int open64(const char *path, int flags, ...)
 	if (fd >= 0 && (write(fd, no_wait, sizeof(no_wait) - 1) < 0 || lseek(fd, 0, SEEK_SET) < 0))
 		abort();
 	return fd;
+}
+
+/* Counts of a device are those of all who use it. */
+FILE *fopen64(const char *path, const char *mode)
+{
+	if (self && idle_steps && strstr(path, "/sys/class/block/") && strstr(path, "/stat")) {
+		errno = ENOENT;
+		return NULL;
+	}
+	return REAL(fopen64)(path, mode);
 }
 
 int access(const char *path, int mode)
@@ -1123,6 +1136,7 @@ __attribute__((constructor)) static void begin(void)
 	peers = getenv("XDD_CLOCK_PEERS");
 	if (getenv("XDD_CLOCK_STEP_NS")) {
 		step_ns = (unsigned)atoi(getenv("XDD_CLOCK_STEP_NS"));
+		idle_steps = strstr(getenv("XDD_CLOCK_STEP_NS"), ",idle");
 		free_readings = 0;
 	}
 	read_actions(getenv("XDD_CLOCK_DO"));

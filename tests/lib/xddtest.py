@@ -326,8 +326,9 @@ def clock_environment(at=None, step=None, device=None):
            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
     if at:
         env["XDD_CLOCK_DO"] = ",".join("%s@%s" % (_action(what, when), when) for when, what in sorted(at.items()))
-    step = _step_ns if step is None else step
-    if step:
+    if step is None and _step_ns:
+        env["XDD_CLOCK_STEP_NS"] = "%d,idle" % _step_ns
+    elif step:
         env["XDD_CLOCK_STEP_NS"] = str(step)
     if device:
         env["XDD_CLOCK_DEVICE"] = device

@@ -144,6 +144,7 @@ static void test_other_sweep(void **state)
 	sweep.vary.n_points = 3;
 	assert_int_equal(sweep_journal_open(&sweep), XDD_BAD_ARGUMENT);
 	says("sweep: -resume: journal is of a sweep of 2 points, and this one has 3");
+	sweep.vary.n_points = 2; /* as its results were made */
 	end(false);
 	assert_int_equal(unlink("journal"), 0);
 	begin("journal", true);
