@@ -138,5 +138,7 @@ def test_trial():
     return t.ok("say little" not in text, "a greater one is none", run)
 
 
+# Its devices and their counts are real.
+t.real_time()
 t.run(test_trial, test_memory, test_dirty, test_holes, test_rate, test_split, test_zeros, test_depth)
 t.done()
