@@ -773,53 +773,23 @@ int recvmmsg(int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *
 
 /* Functions of the C library that look for users and addresses */
 
-int getpwuid_r(uid_t uid, struct passwd *to, char *text, size_t size, struct passwd **found)
-{
-	int err;
+#define LOOK_UP(name_, key_, found_)                                                           \
+	int name_(key_ key, struct found_ *to, char *text, size_t size, struct found_ **found) \
+	{                                                                                      \
+		int err;                                                                       \
+                                                                                               \
+		if (ERRS(-1, EIO))                                                             \
+			return EIO;                                                            \
+		inside++;                                                                      \
+		err = NEXT(name_)(key, to, text, size, found);                                 \
+		inside--;                                                                      \
+		return err;                                                                    \
+	}
 
-	if (ERRS(-1, EIO))
-		return EIO;
-	inside++;
-	err = NEXT(getpwuid_r)(uid, to, text, size, found);
-	inside--;
-	return err;
-}
-
-int getpwnam_r(const char *name, struct passwd *to, char *text, size_t size, struct passwd **found)
-{
-	int err;
-
-	if (ERRS(-1, EIO))
-		return EIO;
-	inside++;
-	err = NEXT(getpwnam_r)(name, to, text, size, found);
-	inside--;
-	return err;
-}
-
-int getgrgid_r(gid_t gid, struct group *to, char *text, size_t size, struct group **found)
-{
-	int err;
-
-	if (ERRS(-1, EIO))
-		return EIO;
-	inside++;
-	err = NEXT(getgrgid_r)(gid, to, text, size, found);
-	inside--;
-	return err;
-}
-
-int getgrnam_r(const char *name, struct group *to, char *text, size_t size, struct group **found)
-{
-	int err;
-
-	if (ERRS(-1, EIO))
-		return EIO;
-	inside++;
-	err = NEXT(getgrnam_r)(name, to, text, size, found);
-	inside--;
-	return err;
-}
+LOOK_UP(getpwuid_r, uid_t, passwd)
+LOOK_UP(getpwnam_r, const char *, passwd)
+LOOK_UP(getgrgid_r, gid_t, group)
+LOOK_UP(getgrnam_r, const char *, group)
 
 int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
 		struct addrinfo **list)
