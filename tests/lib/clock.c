@@ -25,7 +25,7 @@
  * Other programs that the process starts, and xdd below them, follow: the former have real time.
  *
  * What takes real time takes no virtual time: operations on devices, and the work of other
- * processes. While a process has children, or with XDD_CLOCK_PEERS, the clock does not jump past
+ * processes. While a process has children, the clock does not jump past
  * a wait for a descriptor.
  *
  * It replaces: futex(2) as xdd calls it, condition variables, joins, sleeps,
@@ -122,7 +122,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
 static struct thread *threads, *first_ready, *last_ready, *running;
 static uint64_t turns;
 static unsigned children;
-static bool peers;
 static struct action actions[ACTIONS];
 static unsigned n_actions, done_actions;
 static uint64_t worked_ns; /* by all threads */
@@ -196,7 +195,7 @@ static struct thread *next_by_time(void)
 	for (struct thread *t = threads; t; t = t->next) {
 		if (!t->waits || t->queued || t->until_ns == NEVER)
 			continue;
-		if ((children || peers) && t->fds)
+		if (children && t->fds)
 			continue;
 		if (!next || t->until_ns < next->until_ns ||
 		    (t->until_ns == next->until_ns && t->turn_count < next->turn_count))
@@ -1133,7 +1132,6 @@ __attribute__((constructor)) static void begin(void)
 		share(file);
 	if (!*now_ns)
 		*now_ns = BEGIN_NS;
-	peers = getenv("XDD_CLOCK_PEERS");
 	if (getenv("XDD_CLOCK_STEP_NS")) {
 		step_ns = (unsigned)atoi(getenv("XDD_CLOCK_STEP_NS"));
 		idle_steps = strstr(getenv("XDD_CLOCK_STEP_NS"), ",idle");
