@@ -416,7 +416,7 @@ WAITS = (
 
 def interrupted(words, env=None, stuck=0):
     """Interrupt xdd after half a second, which is in its wait; what went wrong, or its status, and when it ended."""
-    run = t.xdd(*words, env=env or {}, at={0.5: signal.SIGINT}, timeout=60, tolerate=".")
+    run = t.xdd(*words, env=env or {}, at={0.5: signal.SIGINT}, timeout=60)
     left = re.search(r"(\d+) QThreads did not return", run.err)
     right = int(left.group(1) if left else 0) == stuck
     return (run.status if right else "wrong threads left behind: %s" % run.err), round(run.seconds, 2)

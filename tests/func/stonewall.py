@@ -89,7 +89,7 @@ def test_engines():
     for engine in [t.ENGINE] if t.ENGINE else [e for e in t.engines() if e not in ("sg", "mmap", "null")]:
         file = t.path("engine")
         run = t.xdd("-op", "write", "-targets", 2, file + "0", file + "1", *"-reqsize 4 -numreqs 1000000 -numreqs target 0 50 "
-                    "-queuedepth 4 -stonewall -verbose".split(), "-ioengine", engine, timeout=LIMIT_S, tolerate=".")
+                    "-queuedepth 4 -stonewall -verbose".split(), "-ioengine", engine, timeout=LIMIT_S, tolerate=m.DIRTY)
         rows = [r for r in run.rows() if r["What"] == "TARGET_PASS"]
         t.ok(run.status == 0 and len(lines(run)) == 2 and int(rows[0]["Ops"]) == 50 and int(rows[1]["Ops"]) < 1000000, engine, run)
         size = os.path.getsize(file + "1")
@@ -129,7 +129,7 @@ def test_wear_out():
         ops = [int(r["Ops"]) for r in run.rows() if r["What"] == "TARGET_PASS"]
         t.equal((run.status, ops, len(lines(run))), (0, [most, most, 7] * 2, 4), "wearout %s" % words, run)
     run = t.xdd(*"-op write -targets 2".split(), t.path("x0"), t.path("x1"), *"-reqsize 4 -numreqs 100000 -numreqs target 1 40 -queuedepth 4 "
-                "-stonewall 20s -stonewall wearout".split(), "-stonewall", "save", t.path("worn"), timeout=LIMIT_S, tolerate=".")
+                "-stonewall 20s -stonewall wearout".split(), "-stonewall", "save", t.path("worn"), timeout=LIMIT_S, tolerate=m.DIRTY)
     with open(t.path("worn.R0.txt")) as f:
         ops = [int(n) for n in re.findall(r"operations (\d+)", f.read())]
     found = lines(run)
@@ -186,7 +186,7 @@ def test_record_of_files():
     with open(save + ".R0.txt") as f:
         wrote = [int(n) for n in re.findall(r"operations (\d+)", f.read())]
     again = t.xdd("-op", "read", *base, *"-numreqs target 1 200 -verify contents -verbose -stonewall load".split(), save,
-                  timeout=LIMIT_S, tolerate=".")
+                  timeout=LIMIT_S, tolerate=m.REACHES)
     ops = [int(r["Ops"]) for r in again.rows() if r["What"] == "TARGET_PASS"]
     t.ok(run.status == 0 and again.status == 0 and ops == wrote and wrote[1] == 200, "each offset that is read was written",
          "%s\n%s" % (wrote, again))
