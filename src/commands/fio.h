@@ -183,7 +183,7 @@ bool fio_may_leave(const struct fio_file *f, const char *name);
 int fio_refuse(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
 	       enum fio_option option, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* The same for a setting, with a text that stays valid. */
+/* The same for a setting. `text` stays valid. */
 int fio_refuse_setting(struct fio_file *f, struct fio_group *g, struct fio_setting *s,
 		       const char *text);
 

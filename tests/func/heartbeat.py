@@ -103,7 +103,7 @@ def test_latency():
     file = t.path("law")
     run = t.xdd("-op", "write", "-targets", 1, file, *"-reqsize 1 -numreqs 200 -passes 2 -heartbeat 0.2552 ops latency".split(),
                 device="/law 1000000,1000000,1000000,7000000")
-    # Both passes take 0.5 s. Percentiles are those of their buckets.
+    # Both passes take 0.5 s. A percentile is the middle of its bucket of the histogram.
     form = "Pass,%04d,/OPS/LAT + [%s],%010d,ops,%s,ms_p50,-,ms_p99,7.000000,ms_max"
     p50 = "1.001471"
     t.equal((run.status, lines(run)),
@@ -324,7 +324,7 @@ def test_cut_short():
             run = t.xdd(*PACED, *words.split(), "-hb", interval, "ops", "pct", "etc", "output", prefix, at={0.705: signal.SIGINT})
             table = rows(prefix + ".T0000.csv")[1:]
             t.equal((run.status, [int(row[3]) for row in table]), (5, ops), "SIGINT with %s, every %g s" % (words, interval), table)
-            t.ok(all("[*]" not in row[2] for row in table), "no line is that of a whole pass")
+            t.ok(all("[*]" not in row[2] for row in table), "no line says that a pass is complete")
             t.equal((table[-1][5], int(table[-1][6])), (percent, 0), "the last percentage, with nothing left to do", table)
 
 

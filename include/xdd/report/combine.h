@@ -51,8 +51,8 @@ json_t *combine_documents(json_t *const *docs, const char *const *names, size_t 
 bool combine_check(const json_t *doc, const char *name, size_t n);
 
 /*
- * Give such a document the exit status of the program, which outputs that failed may have made
- * another than that of the hosts. Returns 0 or -ENOMEM.
+ * Give such a document the exit status of the program. It differs from the status of the hosts
+ * where an output failed. Returns 0 or -ENOMEM.
  */
 int combine_set_status(json_t *doc, enum xdd_status status);
 
