@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -152,13 +153,45 @@ void group_wake(struct group *g)
 		return;
 }
 
+/*
+ * Processes have ended: `fds` of the n watches says which. A launcher kills all ranks as soon as
+ * one has ended, so that several may be seen at once; nothing then says which was the first.
+ */
+static void take_ended(struct group *g, const struct pollfd *fds, unsigned n)
+{
+	unsigned lost = g->place.size;
+	char how[256] = "its process has ended";
+	size_t used = strlen(how);
+
+	for (unsigned i = n; i-- > 0;) {
+		if (fds[i].revents && g->watches[i].rank < lost)
+			lost = g->watches[i].rank;
+	}
+	if (lost == g->place.size)
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		const unsigned rank = g->watches[i].rank;
+		int more;
+
+		if (!fds[i].revents || rank == lost)
+			continue;
+		more = snprintf(how + used, sizeof(how) - used, ", as has rank %u", rank);
+		if (more < 0 || (size_t)more >= sizeof(how) - used) {
+			how[used] = '\0';
+			break;
+		}
+		used += (size_t)more;
+	}
+	group_break(g, lost, how);
+}
+
 /* Sleep until there is something to do, a process ends, or `length_ns` are over. */
 static void sleep_for(struct group *g, uint64_t length_ns)
 {
 	const struct timespec length = clock_timespec(length_ns);
 	struct pollfd fds[GROUP_WATCHES + 1];
-	unsigned n, ended = GROUP_WATCHES;
 	uint64_t count;
+	unsigned n;
 
 	pthread_mutex_lock(&g->lock);
 	n = g->broken ? 0 : g->n_watches;
@@ -170,10 +203,7 @@ static void sleep_for(struct group *g, uint64_t length_ns)
 		return;
 	if (fds[n].revents && read(g->wake_fd, &count, sizeof(count)) < 0)
 		return;
-	for (unsigned i = n; i-- > 0;)
-		ended = fds[i].revents ? i : ended;
-	if (ended < n)
-		group_break(g, g->watches[ended].rank, "its process has ended");
+	take_ended(g, fds, n);
 }
 
 /* True if the thread is to end. Sleeps, if nothing has happened. */
