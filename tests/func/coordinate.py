@@ -9,9 +9,7 @@ import math
 import os
 import re
 import signal
-import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
@@ -52,19 +50,27 @@ def stamped(n_targets, *args):
     return run, [Event(*event) for _, *event in sorted(found)]
 
 
-def events(targets, size, *args):
+def traced(calls, *args, clock=None):
+    """Run xdd under strace, in real time without `clock`, an environment of virtual time; returns the run and the log."""
+    log, env = t.path("strace.out"), []
+    for name, value in (clock or {}).items():
+        env += ["-E", "%s=%s" % (name, value)] if name != "ASAN_OPTIONS" else []
+    env += ["-E", "ASAN_OPTIONS=" + (clock or os.environ).get("ASAN_OPTIONS", "") + ":detect_leaks=0"]
+    run = t.command(["strace", "-f", "-y", "-s", "0", "-o", log, "-e", "signal=none", "-e", "trace=" + calls] + env +
+                    t.xdd_words(*args), timeout=LIMIT_S)
+    return run, log
+
+
+def events(targets, size, *args, clock=None):
     """
-    Run xdd under strace; `targets` says for each which (call, file) are its operations, of `size` bytes. strace writes
+    Run xdd as traced() does; `targets` says for each which (call, file) are its operations, of `size` bytes. strace writes
     down each call as it begins, and breaks the line off when something else happens before it has ended, so
     the order of its lines is the order of events. It does not see what an engine that queues does: of these the time
     stamps are taken.
     """
     if QUEUES:
         return stamped(len(targets), *args)
-    log = t.path("strace.out")
-    env = ["-E", "ASAN_OPTIONS=" + os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"]
-    run = t.command(["strace", "-f", "-y", "-s", "0", "-o", log, "-e", "signal=none", "-e", "trace=pread64,pwrite64"] +
-                    env + t.xdd_words(*args), timeout=LIMIT_S)
+    run, log = traced("pread64,pwrite64", *args, clock=clock)
     found, under_way = [], {}
     with open(log, errors="replace") as f:
         for line in f:
@@ -88,7 +94,6 @@ def events(targets, size, *args):
                 under_way[pid] = begun
             else:
                 found.append(Event(False, begun.target, begun.number))
-    os.unlink(log)
     return run, found
 
 
@@ -300,14 +305,12 @@ def test_start_trigger():
             t.skip(title, witness())
             continue
 
-        def measure(words=words, first=first, block=16 if "mbytes" in words else 1):
-            run, found = events(written("ab"), 1024 * block, "-op", "write", "-targets", 2, t.path("a"), t.path("b"),
-                                "-reqsize", block, "-numreqs", 100, *SLOW.split(), "-starttrigger", 0, 1, *words.split())
-            begun = next((i for i, e in enumerate(found) if e.target == 1), len(found))
-            before = sum(1 for e in found[:begun] if not e.begins)
-            return run.status == 0 and len(found) == 400 and first <= before < 100, before, run
-        good, before, run = t.again(measure)
-        t.ok(good, title, "%d before\n%s" % (before, run))
+        block = 16 if "mbytes" in words else 1
+        run, found = events(written("ab"), 1024 * block, "-op", "write", "-targets", 2, t.path("a"), t.path("b"), "-reqsize", block,
+                            "-numreqs", 100, *SLOW.split(), "-starttrigger", 0, 1, *words.split(), clock=t.clock_environment())
+        begun = next((i for i, e in enumerate(found) if e.target == 1), len(found))
+        before = [sum(e.begins == begins for e in found[:begun]) for begins in (True, False)]
+        t.equal((run.status, len(found), before), (0, 400, [first] * 2), title, run)
 
     def skews(run, last):
         """Of each pass in which target 0 begins first, and that target last."""
@@ -422,6 +425,11 @@ def interrupted(words, env=None, stuck=0):
     return (run.status if right else "wrong threads left behind: %s" % run.err), round(run.seconds, 2)
 
 
+def later(seconds):
+    """A time for -starttime, so long after the begin of the next run."""
+    return "%d.%09d" % divmod(t.next_begin_ns() + int(seconds * 10**9), 10**9)
+
+
 def test_stop_in_every_wait():
     base = "-op noop -targets 2 null null -numreqs 1000 "
     for title, words in WAITS:
@@ -439,59 +447,36 @@ def test_stop_in_every_wait():
             continue
         words = "-op read -targets 2 %s null -reqsize 4 -numreqs 10 -queuedepth target 1 3 " % t.make_file("hung", 65536) + words
         t.equal(interrupted(words.split(), env, stuck=1), (5, 3.5), title)  # 3 s are left to it
-    words = t.xdd_words(*(base + "-starttime %d" % (time.time() + 1000)).split())
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as p:
-        p.stderr.readline()  # it says that it waits
-        p.send_signal(signal.SIGINT)
-        t.equal((p.communicate(timeout=60), p.returncode)[1], 5, "SIGINT ends -starttime")
+    t.equal(interrupted((base + "-starttime " + later(1000)).split()), (5, 0.5), "SIGINT ends -starttime")
 
 
 # -starttime, and the skew of starts
 
 def test_start_time():
-    at = time.time() + 3
-    run = t.xdd("-op", "write", "-targets", 1, t.path("late"), "-reqsize", 1, "-numreqs", 1, "-starttime", "%.3f" % at,
-                timeout=LIMIT_S)
-    t.ok(run.status == 0 and os.stat(t.path("late")).st_mtime >= at - 0.02 and time.time() >= at,
-         "-starttime: nothing is written before", run)
-    t.ok(re.match(r"xdd: note: the targets start in \d\.\d seconds \(-starttime\)\n"
-                  r"(xdd: warning: the targets were not ready at the time of -starttime: .*\n)?$", run.err),
-         "-starttime: says so", run)
-    words = t.xdd_words(*"-op noop -targets 1 null -numreqs 1 -verbose -starttime".split(), int(time.time() + 1000))
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
-        s.settle(p, 0.3, qthreads=0)
-        p.send_signal(signal.SIGINT)
-        out, err = p.communicate(timeout=t.TIMEOUT)
-    left = re.search(r"^Seconds before starting, (\d+)$", out, re.M)
-    t.ok(left and 900 < int(left.group(1)) <= 1000, "-verbose says how many seconds are left", out + err)
-    run = t.xdd(*"-op read -targets 2 null nosuch -numreqs 1 -starttime".split(), int(time.time() + 1000), timeout=30)
-    t.ok(run.status == 4, "-starttime: a target that cannot start is not waited for", run)
-
-
-def calls_before_first_op():
-    """System calls of the QThread before its first operation, in a run that starts at a time; None: it was late."""
-    log = t.path("started.strace")
-    t.command(["strace", "-f", "-o", log, "-e", "trace=futex,getrusage,pread64"] +
-              t.xdd_words("-op", "read", "-targets", 1, t.make_file("started", 4096), "-reqsize", 4, "-numreqs", 1,
-                          "-starttime", "%.3f" % (time.time() + 2)), timeout=LIMIT_S)
-    calls = list(s.calls_of(log))
-    # The main thread loads libraries with pread64.
-    mine = [text for pid, text in calls if pid in [pid for pid, text in calls if "RUSAGE_THREAD" in text]]
-    before = list(itertools.takewhile(lambda text: not text.startswith("pread64"), mine))
-    return before if any("ETIMEDOUT" in text for text in before) else None
+    run = t.xdd("-op", "write", "-targets", 1, t.path("late"), "-reqsize", 1, "-numreqs", 1, "-starttime", later(3),
+                at={2.999999999: ["test", "!", "-s", t.path("late")]})
+    t.equal((run.status, run.seconds, os.path.getsize(t.path("late"))), (0, 3, 1024), "-starttime: nothing is written before", run)
+    t.equal(run.err, "xdd: note: the targets start in 3.0 seconds (-starttime)\n", "-starttime: says so")
+    run = t.xdd(*"-op noop -targets 1 null -numreqs 1 -verbose -starttime".split(), later(1000))
+    t.ok(run.status == 0 and re.search(r"^Seconds before starting, 1000$", run.out, re.M), "-verbose says how many seconds are left", run)
+    run = t.xdd(*"-op read -targets 2 null nosuch -numreqs 1 -starttime".split(), later(1000))
+    t.equal((run.status, run.seconds), (4, 0), "-starttime: a target that cannot start is not waited for", run)
 
 
 def test_prepared():
     """A QThread prepares its first operation before the moment of -starttime, for the operation to be on time."""
     if not s.can_trace():
         return t.skip("-starttime: what precedes the first operation", s.sys_why())
-    calls = next(filter(None, (calls_before_first_op() for _ in range(10))), None)
-    if not calls:
-        return t.skip("-starttime: what precedes the first operation", "the machine is so busy that every run was late")
-    slept = max(i for i, text in enumerate(calls) if "ETIMEDOUT" in text)
-    t.ok(any("RUSAGE_SELF" in text for text in calls[:slept]) and not any("RUSAGE_SELF" in text for text in calls[slept:]),
-         "-starttime: what precedes the first operation precedes the moment", calls)
-    return None
+    begin = later(2)
+    run, log = traced("execve,getrusage,pread64", "-op", "read", "-targets", 1, t.make_file("started", 4096), "-reqsize", 4,
+                      "-numreqs", 1, "-starttime", begin, clock=t.clock_environment({1.999999999: ["true"]}))
+    calls = list(s.calls_of(log))
+    # The main thread loads libraries with pread64. The program runs a nanosecond before the moment.
+    thread = next((pid for pid, text in calls if "RUSAGE_THREAD" in text), None)
+    order = "".join("x" if "/at." in text else "u" if "RUSAGE_SELF" in text else "r" if text.startswith("pread64") else ""
+                    for pid, text in calls if pid == thread or "/at." in text)
+    return t.ok(run.status == 0 and re.match("u+x+r", order), "-starttime: what precedes the first operation precedes the moment",
+                "%s\n%s\n%s" % (order, calls, run))
 
 
 def test_barrier():
@@ -605,8 +590,8 @@ def test_bad_input():
     for value in ("x", "0", "-5"):
         refused(base + "-starttime " + value, "^xdd: -starttime %s: " % value, at(1))
     refused(base + "-starttime 1000", r"^xdd: -starttime 1000\.000: is \d+\.\d+ seconds in the past: the clock")
-    refused(base + "-starttime %d" % (time.time() + 8 * 24 * 3600), r"^xdd: -starttime .*is \d+\.\d+ seconds in the future: .*a week")
-    refused(base + "-starttime %d000" % time.time(), "^xdd: -starttime ")
+    refused(base + "-starttime " + later(8 * 24 * 3600), r"^xdd: -starttime .*is \d+\.\d+ seconds in the future: .*a week")
+    refused(base + "-starttime %d000" % (t.next_begin_ns() // 10**9), "^xdd: -starttime ")
 
 
 t.run(test_guide_example, test_stop_in_rest, test_allowance, test_counts, test_combinations, test_sizes, test_engines, test_start_trigger,

@@ -7,7 +7,6 @@ import collections
 import os
 import re
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
@@ -93,7 +92,7 @@ ORDERING = "Storage Operation Ordering is"
 DIO, LIMIT, PASSES, REQUEST = "Direct I/O", "Per-pass time limit in seconds", "Passes", "Request size"
 
 PROCESSOR = str(min(os.sched_getaffinity(0)))
-SOON = int(time.time()) + 3600
+SOON = t.next_begin_ns() // 10**9 + 3600
 
 # Every option: its alternate names, arguments that change something, and where -dryrun shows it. A label of None
 # is one that it does not show. New options need a row here.

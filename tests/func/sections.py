@@ -126,7 +126,7 @@ def test_refused():
                            ("-jsonout r.json", "section read: -jsonout r.json: is a file of write too; give each run its own, with %s"),
                            ("-jsonout -", "section read: -jsonout -: takes the document of one run"),
                            ("-ts output r", "section read: -ts output r.*: is a file of write too"),
-                           ("-starttime %d" % (time.time() + 3000), "section read: -starttime: must be later than that of write"),
+                           ("-starttime %d" % (t.next_begin_ns() // 10**9 + 3000), "section read: -starttime: must be later than that of write"),
                            ("-seek save l", "section read: -seek save l.T0.txt: is a file of write too"),
                            ("-heartbeat output h -heartbeat 1", "section read: -heartbeat output h.*: is a file of write too"),
                            ("-setup deeper", "-setup deeper: cannot be read")):

@@ -525,57 +525,6 @@ def io_bytes(pid, direction="rchar"):
         return int(re.search(direction + r": (\d+)", f.read())[1])
 
 
-def _sees_to_signals(process):
-    """True if signals end the run and no longer the process itself."""
-    try:
-        with open("/proc/%d/status" % process.pid) as f:
-            blocked = re.search(r"^SigBlk:\s*([0-9a-f]+)", f.read(), re.M)
-    except OSError:
-        return False
-    return bool(blocked) and int(blocked.group(1), 16) >> (signal.SIGINT - 1) & 1 == 1
-
-
-def _run_times(pid):
-    """Of each thread of a process: (its time on a processor in ns, whether it waits for one), by its number."""
-    found = {}
-    try:
-        for tid in os.listdir("/proc/%d/task" % pid):
-            with open("/proc/%d/task/%s/schedstat" % (pid, tid), encoding="ascii") as f:
-                ran = int(f.read().split()[0])
-            with open("/proc/%d/task/%s/stat" % (pid, tid), encoding="ascii", errors="replace") as f:
-                found[tid] = ran, f.read().rpartition(")")[2].split()[0] == "R"
-    except (OSError, IndexError):  # one has ended, or this kernel does not count
-        pass
-    return found
-
-
-def _sleep_beside(process, seconds):
-    """
-    Sleep for so long, without the time in which one of its threads could not go on because there was no processor for it:
-    what it does within a time is only told from a time in which it can do it.
-    """
-    step, left, end = 0.01, round(seconds / 0.01), time.monotonic() + seconds + t.TIMEOUT / 4
-    before = _run_times(process.pid)
-    while left > 0 and process.poll() is None and time.monotonic() < end:
-        time.sleep(step)
-        now = _run_times(process.pid)
-        left -= not any(waits and before.get(tid) == (ran, True) for tid, (ran, waits) in now.items())
-        before = now
-
-
-def settle(process, seconds, qthreads=1):
-    """
-    Wait until signals end the run and no longer the process itself, and until it has that many QThreads (0: it is held up
-    before it has any); then for `seconds`, or longer where it took its time until then: a busy machine starts late.
-    """
-    begin = time.monotonic()
-    while process.poll() is None and time.monotonic() < begin + t.TIMEOUT / 2:
-        if _sees_to_signals(process) and (not qthreads or threads(process) >= MANAGERS + qthreads):
-            break
-        time.sleep(0.005)
-    _sleep_beside(process, max(seconds, min(time.monotonic() - begin, 10)) if seconds else 0)
-
-
 def await_passes(process, path, count=1):
     """Wait until a run with -verbose that writes to this file has ended so many passes of a target."""
     end = time.monotonic() + t.TIMEOUT / 2

@@ -340,9 +340,8 @@ def clock_seconds(env):
     return (_clock_ns(env["XDD_CLOCK_FILE"]) - _clock_begin_ns) / 1e9
 
 
-# Peers, other processes and the calendar take real time.
-PEERS = {"copy", "multi", "report", "check", "timeserver", "gettime", "-mpi", "-e2e", "-endtoend", "-timeserver", "-starttime",
-         "-stime"}
+# Peers and other processes take real time.
+PEERS = {"copy", "multi", "report", "check", "timeserver", "gettime", "-mpi", "-e2e", "-endtoend", "-timeserver"}
 
 
 def _is_virtual(args):
