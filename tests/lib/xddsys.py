@@ -9,6 +9,7 @@ import ctypes
 import mmap
 import os
 import re
+import select
 import shlex
 import shutil
 import signal
@@ -511,12 +512,15 @@ def threads(process):
 
 
 def has_ended(pid):
-    """True once the process has ended; that of another parent may be reaped at any moment."""
+    """True once all threads of the process have ended (its state is Z once the first has), reaped or not."""
     try:
-        with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as f:
-            return f.read().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
         return True
+    try:
+        return bool(select.select([fd], [], [], 0)[0])
+    finally:
+        os.close(fd)
 
 
 def io_bytes(pid, direction="rchar"):
