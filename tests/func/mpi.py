@@ -120,8 +120,7 @@ def killed(name, ranks):
     """
     run = begun(4, name)
     processes = run.children()
-    for pid in [run.process.pid, *processes]:
-        os.kill(pid, signal.SIGSTOP)
+    t.ok(all([s.stop(pid) for pid in [run.process.pid, *processes]]), "%s: all stand still" % name)
     for rank in ranks:
         os.kill(processes[rank], signal.SIGKILL)
     t.ok(wait_for(lambda: all(s.has_ended(processes[rank]) for rank in ranks)), "%s: the processes end" % name)

@@ -523,6 +523,23 @@ def has_ended(pid):
         os.close(fd)
 
 
+def stop(pid):
+    """Stop a process of any parent; returns once each of its threads stands still, True, or after the limit, False."""
+    def running():
+        for tid in os.listdir("/proc/%d/task" % pid):
+            with open("/proc/%d/task/%s/stat" % (pid, tid), encoding="ascii", errors="replace") as f:
+                if f.read().rpartition(")")[2].split()[0] != "T":
+                    return True
+        return False
+    os.kill(pid, signal.SIGSTOP)
+    end = time.monotonic() + t.TIMEOUT / 2
+    while running():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.002)
+    return True
+
+
 def io_bytes(pid, direction="rchar"):
     """The bytes that a process has read so far, or written ("wchar"), with its files and pipes; OSError: it has ended."""
     with open("/proc/%d/io" % pid, encoding="ascii") as f:
