@@ -6,6 +6,7 @@ the block, and its numbers beside the document of -jsonout; what a pipe or a fil
 import json
 import os
 import re
+import signal
 import sys
 import unicodedata
 
@@ -107,28 +108,47 @@ def test_widths():
     t.equal((screen.status, bool(table(screen))), (0, True), "20 columns: the block of 60", screen)
 
 
+def on_device(words, law, columns=80):
+    """A run on a file of 16 MiB whose operations take these times in ns."""
+    t.make_file("data", 16 << 20)
+    return on(columns, "-target data -reqsize 4 " + words, device="/data " + law, step=0)
+
+
+def folded(screen):
+    """Its text, with lines that were folded in one piece."""
+    return "\n".join(screen.lines).replace("\n  ", " ") + "\n"
+
+
+def of_rows(screen):
+    """The cells of each row by its label."""
+    return {label: " ".join(row.get(heading, "") for heading in HEADINGS).strip() for label, row in table(screen).items()}
+
+
 def test_numbers():
-    screen = on(80, "-op read -target null -reqsize 4 -numreqs 20000 -jsonout one.json")
+    # 990 operations of 1 ms and 10 of 2 ms take 1.01 s. The 99th percentile is the 990th.
+    screen = on_device("-op read -numreqs 1000 -jsonout one.json", "1000000*990,2000000*10")
+    t.equal((screen.status, of_rows(screen)), (0, {"read": "4.06 MB/s 990 /s 1.00 ms 1.00 ms 2.00 ms"}), "one target: exact figures", screen)
+    t.equal(screen.lines[0], "data: sequential reads of 4 KiB, depth 1, buffered, psync, 1.01 s", "the first line says what ran", screen)
     t.ok(agrees(table(screen)["read"], combined("one.json"), "read"), "one target: as in -jsonout", screen)
-    t.ok(re.match(r"null: sequential reads of 4 KiB, depth 1, null, [\d.]+ [mu]s$", screen.lines[0]),
-         "the first line says what ran", screen)
-    screen = on(80, "-op read -target null -reqsize 4 -numreqs 50000")
-    row = table(screen)["read"]
-    t.ok(0 < number(row["p50"]) <= number(row["p99"]) <= number(row["max"]), "the null device: percentiles of a sample",
-         screen)
-    screen = on(80, "-target null -rwratio 70 -reqsize 4 -numreqs 20000 -jsonout mix.json")
-    rows, result = table(screen), combined("mix.json")
-    t.equal(list(rows), ["read", "write", "both"], "a mix: a row for each direction and one for both", screen)
-    t.ok(agrees(rows["read"], result, "read") and agrees(rows["write"], result, "write"), "a mix: as in -jsonout", screen)
-    t.ok(near(rows["both"]["rate"], sum(result["bytes"].values()) / result["elapsed_ns"] * 1e9),
-         "a mix: both are the sum", screen)
-    screen = on(80, "-op read -target null -reqsize 4 -numreqs 300 -throttle ops 20000 -jsonout paced.json")
-    rows, result = table(screen), combined("paced.json")
-    response = result["latency"]["response"]["read"]
-    t.equal(list(rows), ["read service", "read response"], "-throttle: service and response times are labelled", screen)
-    t.ok(near(rows["read response"]["max"], response["maximum_ns"]) and
-         near(rows["read response"]["p50"], response["percentiles_ns"]["50"]), "-throttle: as in -jsonout", screen)
-    t.ok("throttled to 20.0 k/s" in screen.text, "-throttle: the requested rate is named", screen)
+    screen = on_device("-op read -numreqs 1000", "1000000*989,2000000*11")
+    t.equal(of_rows(screen), {"read": "4.05 MB/s 989 /s 1.00 ms 2.00 ms 2.00 ms"}, "one slow operation more: the 99th percentile", screen)
+    screen = on_device("-rwratio 70 -numreqs 1000 -jsonout mix.json", "1000000*999,3000000")
+    rows, result = of_rows(screen), combined("mix.json")
+    slow = "read" if result["latency"]["service"]["read"]["maximum_ns"] > 2e6 else "write"
+    wanted = {"read": "2.86 MB/s 699 /s 1.00 ms -", "write": "1.23 MB/s 299 /s 1.00 ms -", "both": "4.09 MB/s 998 /s 1.00 ms 1.00 ms"}
+    t.equal(rows, {label: text + (" 3.00 ms" if label in (slow, "both") else " 1.00 ms") for label, text in wanted.items()},
+            "a mix: a row for each direction and one for both", screen)
+    t.ok(agrees(table(screen)["read"], result, "read") and agrees(table(screen)["write"], result, "write"), "a mix: as in -jsonout", screen)
+    # The third begins at 10 ms and ends at 35 ms. Those of 15, 20, 25, 30 and 35 ms have waited for it.
+    screen = on_device("-op read -numreqs 300 -throttle ops 200 -jsonout paced.json", "1000000*2,25000000,1000000*297")
+    response = combined("paced.json")["latency"]["response"]["read"]
+    t.equal(of_rows(screen), {"read service": "819 kB/s 200 /s 1.00 ms - 25.0 ms", "read response": "1.00 ms - 25.0 ms"},
+            "-throttle: service and response times are labelled", screen)
+    # The third is 24 ms longer than the others, and those after it wait 20, 16, 12, 8 and 4 ms. The last microseconds of a wait are
+    # not exact.
+    t.equal([round(response[name], -4) for name in ("maximum_ns", "mean_ns")] + [round(response["percentiles_ns"]["50"], -4)],
+            [25e6, 1.28e6, 1e6], "-throttle: as in -jsonout", response)
+    t.ok("throttled to 200 /s, 1.50 s\n" in folded(screen), "-throttle: the requested rate is named", screen)
 
 
 def files(n):
@@ -188,11 +208,15 @@ def test_verdicts():
     t.ok(", 5 passes, " in longer.text and "is the mean of 5 passes" in longer.text, "the advised options make 5 passes",
          longer)
 
-    def pace():
-        shown = on(80, "-op read -target null -reqsize 4 -numreqs 20 -throttle ops 50")
-        return "limited by: -throttle: no request was due" in shown.text, shown
-    good, paced = t.again(pace)
-    t.ok(good, "-throttle is named as the limit", paced)
+    paced = on(80, "-op read -target null -reqsize 4 -numreqs 20 -throttle ops 50")
+    t.ok("limited by: -throttle: no request was due 100 % of the time\n" in paced.text.replace("\r", ""), "-throttle is named as the limit", paced)
+    for law, words in (("1000000", "-throttle: no request was due 80 % of the time"), ("4900000", "the device: xdd waited for it 97 % of the time")):
+        paced = on_device("-op read -numreqs 300 -throttle ops 200", law)
+        t.ok("limited by: " + words in paced.text, "-throttle and operations of %s ns: the greater share is the limit" % law, paced)
+    # 4.096 MB/s and 2.048 twice: a mean of 2.731, 4.303 * 1.182 / sqrt(3) of which are 108 %.
+    passes = on_device("-op read -numreqs 1000 -passes 3", "1000000*1000,2000000*2000")
+    t.ok("certainty: 2.73 MB/s +-108 % is the mean of 3 passes with 95 % confidence" in passes.text and
+         "not reproducible: pass 1 is 100 % faster than the others" in passes.text, "3 passes: the interval, and the pass that differs", passes)
     with open(t.path("cached"), "wb") as f:
         f.write(os.urandom(32 << 20))
     with s.only_cached(t.path("cached"), (0, 32 << 20)):
@@ -223,11 +247,10 @@ def test_faults():
     on(80, "-op write -target good -reqsize 4 -numreqs 8 -datapattern sequenced")
     right = on(80, "-op read -target good -reqsize 4 -datapattern sequenced -verify contents")
     t.ok("verified: all data that was read is as expected" in right.text, "verified data are called so", right)
-    run = "%s -op write -target begun -reqsize 4 -numreqs 100000 -throttle ops 20 & p=$!; " % " ".join(t.xdd_words())
-    run += "until [ -s begun ]; do sleep 0.05; done; kill -TERM $p; wait $p"
-    canceled = xddterm.on_terminal(["sh", "-c", run], 80, cwd=t.tmp())
-    t.equal((canceled.status, list(table(canceled))), (5, ["write service", "write response"]),
-            "canceled: the block of what was done", canceled)
+    canceled = on(80, "-op write -target begun -reqsize 4 -numreqs 100000 -throttle ops 20", at={1.01: signal.SIGTERM})
+    # Operation 20 was due at 1 s.
+    t.equal((canceled.status, list(table(canceled)), table(canceled)["write service"]["IOPS"], ", 1.01 s\n" in folded(canceled)),
+            (5, ["write service", "write response"], "20.8 /s", True), "canceled: the block of what was done", canceled)
     t.ok("partial: the run was canceled before its end" in canceled.text, "canceled: it says so", canceled)
 
 
@@ -236,9 +259,7 @@ def test_hang():
     env = s.faults("hang", file="hangs", start=8192)
     if env is None:
         return t.skip("a device that never answers", s.sys_why())
-    run = "%s -op write -reqsize 4 -targets 2 works hangs -numreqs 4 & p=$!; " % " ".join(t.xdd_words())
-    run += "until [ $(stat -c %s hangs || echo 0) -ge 8192 ]; do sleep 0.05; done 2>/dev/null; sleep 1; kill -TERM $p; wait $p"
-    screen = xddterm.on_terminal(["sh", "-c", run], 80, cwd=t.tmp(), env=env)
+    screen = on(80, "-op write -reqsize 4 -targets 2 works hangs -numreqs 4", env=env, at={1: signal.SIGTERM})
     t.equal((screen.status, list(table(screen))), (5, ["works", "hangs", "all"]), "a hung device: the block", screen)
     return t.ok("hung: 1 request on hangs never completed" in screen.text, "... names what is outstanding", screen)
 

@@ -25,11 +25,11 @@ class Screen:
         return "status: %s\n%s" % (self.status, "\n".join(self.lines))
 
 
-def on_terminal(args, columns=80, rows=50, cwd=None, env=None, timeout=t.TIMEOUT):
-    """Run the words `args` on a terminal of that size without colours."""
+def on_terminal(args, columns=80, rows=50, cwd=None, env=None, timeout=t.TIMEOUT, **kwargs):
+    """Run the words `args` on a terminal of that size without colours. `kwargs` as of t.command(): at, step, device, real."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    full = {**os.environ, "LC_ALL": "C", "TERM": "dumb", **(env or {})}
+    full, _ = t.environment(args, {"TERM": "dumb", **(env or {})}, **kwargs)
     full.pop("COLUMNS", None)
     full.pop("LINES", None)
     pid = os.fork()

@@ -349,13 +349,8 @@ def _is_virtual(args):
                                                                   for word in map(str, args[1:]))
 
 
-def command(args, timeout=TIMEOUT, env=None, cwd=None, warns=(), tolerate=(), at=None, step=None, device=None, real=False,
-            **kwargs):
-    """
-    Run any command; bounded in time. A command that outlasts it has status "timeout". A warning of xdd is a failure
-    unless `warns` expects it, which must occur then, or it is tolerated: here, or by tolerate() for the whole test.
-    `at`, `step`, `device` and `real`: see virtual_time().
-    """
+def environment(args, env=None, at=None, step=None, device=None, real=False):
+    """The environment of a command, and True where it runs in virtual time."""
     full = dict(os.environ, LC_ALL="C")
     virtual = not real and _is_virtual(args)
     if virtual:
@@ -363,6 +358,17 @@ def command(args, timeout=TIMEOUT, env=None, cwd=None, warns=(), tolerate=(), at
     full.update(env or {})
     if virtual and full["LD_PRELOAD"] != CLOCK:
         full["LD_PRELOAD"] += ":" + CLOCK
+    return full, virtual
+
+
+def command(args, timeout=TIMEOUT, env=None, cwd=None, warns=(), tolerate=(), at=None, step=None, device=None, real=False,
+            **kwargs):
+    """
+    Run any command; bounded in time. A command that outlasts it has status "timeout". A warning of xdd is a failure
+    unless `warns` expects it, which must occur then, or it is tolerated: here, or by tolerate() for the whole test.
+    `at`, `step`, `device` and `real`: see virtual_time().
+    """
+    full, virtual = environment(args, env, at, step, device, real)
     begin = time.monotonic()
     # A session of its own, so that what the command has started ends with it.
     p = subprocess.Popen(args, stdin=kwargs.pop("stdin", subprocess.DEVNULL), stdout=kwargs.pop("stdout", subprocess.PIPE),
