@@ -310,8 +310,8 @@ def test_shared_offsets():
         names = [t.path("%d.json" % rank) for rank in range(2)]
         for rank, name in enumerate(names):
             t.xdd(*"-op read -reqsize 4 -numreqs 20 -runid shared -ranks 2 -rank".split(), rank, "-target", file, "-jsonout", name,
-                  *(words.replace("%d", str(rank)).split()), tolerate=".")
-        run = t.xdd("combine", "-force", *names, tolerate=".")
+                  *(words.replace("%d", str(rank)).split()))
+        run = t.xdd("combine", "-force", *names)
         t.ok(run.status == 0 and ("several ranks access one file" in run.out and "%r" in run.out) == noted,
              "offsets that ranks share, %s: %s" % (words or "sequential", "noted" if noted else "no note"), run)
 
