@@ -138,8 +138,8 @@ def test_turns():
         return t.skip("turns", s.sys_why())
     for order, depth in (("serial", 4), ("serial", 16), ("loose", 8)):
         for name, before, after, status, n in (
-                ("whole", [], [], 0, 200), ("a time limit", [], ["-timelimit", 0.3], 0, 1 << 20),
-                ("SIGINT", INTERRUPTED + ["1.5" if s.sanitized() else "0.5"], [], 5, 1 << 20),
+                ("whole", [], [], 0, 200), ("a time limit", [], ["-timelimit", 0.1], 0, 1 << 20),
+                ("SIGINT", INTERRUPTED + ["1.5" if s.sanitized() else "0.2"], [], 5, 1 << 20),
                 ("-stoponerror", ["sh", "-c", 'ulimit -f 20480; exec "$@"', "sh"], ["-stoponerror"], 6, 400)):
             title = "turns, %s, depth %d, %s" % (order, depth, name)
             args = t.xdd_words("-op", "write", "-targets", 1, path, "-reqsize", big >> 10, "-numreqs", n, "-queuedepth", depth,

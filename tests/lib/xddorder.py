@@ -6,10 +6,10 @@ import xddsys as s
 import xddtest as t
 
 SIZE = 4096
-LONG = 100000
 ALL_LONG = bool(os.environ.get("XDD_TEST_LONG"))
-SHORT = LONG if ALL_LONG else 2000 if s.sanitized() else 5000
 RANGE = 16384  # operations that the places hold; a longer run starts over
+LONG = 100000 if ALL_LONG else 20000
+SHORT = LONG if ALL_LONG else 2000
 DEPTHS = (2, 8, 32, 128)
 AUDIT = re.compile(r"^Target (\d+), order breaks (\d+|unknown) of (\d+), (\w+)", re.M)
 # timeout would have its whole group have the signal, xdd twice then.
