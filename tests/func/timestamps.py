@@ -20,7 +20,7 @@ import xddtrace as x
 t.may_warn(m.REACHES, m.NOTHING_STAMPED)
 
 LIMIT_S = 60
-MANY = 1000000 if os.environ.get("XDD_SANITIZERS", "no") == "no" else 30000
+MANY = 100000 if os.environ.get("XDD_SANITIZERS", "no") == "no" else 30000
 _prefixes = 0
 
 
@@ -263,15 +263,10 @@ def test_time_limit():
         counts = x.read_report(name + ".target.0000.csv").counts()
         t.ok(run.status == 0 and counts[0] == min(ops, 5000) and sum(counts[:1] + counts[2:]) == ops,
              "%s: every operation is recorded or counted" % option, "%r of %d\n%s" % (counts, ops, run))
-    # A starved machine needs longer for more operations than the table has.
-    for seconds in (0.3, 3, 30):
-        run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 1000000000 -ts summary -runtime".split(), seconds,
-                    "-ts", "dump", name, tolerate="operations were overwritten; ")
-        said = any("operations were overwritten; " in warning for warning in run.warnings)
-        if run.status or said:
-            break
-    t.ok(run.status == 0 and said and len(x.rows_of(name + ".target.0000.bin")) == 1048576,
-         "-runtime: the table wraps by itself, whatever -numreqs says", run)
+    # 2 us for each operation: more than the table has.
+    run = t.xdd("-op", "noop", "-targets", 1, "null", *"-numreqs 1000000000 -runtime 2.2 -ts summary -ts dump".split(), name,
+                warns="operations were overwritten; ")
+    t.ok(run.status == 0 and "- 1048576 entries, " in run.out, "-runtime: the table wraps by itself, whatever -numreqs says", run)
     for words, size, wraps in (("-numreqs 2000000 -runtime 9", 1048576, True), ("-numreqs 2000000", 2000000, False),
                                ("-numreqs 9000 -runtime 9", 9000, False), ("-numreqs 9000 -runtime 9 -ts size 7", 7, True)):
         run = t.xdd("-op", "read", "-targets", 1, "null", *words.split(), "-ts", "on", "-dryrun")
