@@ -208,8 +208,8 @@ def test_limits_with_many_outstanding():
     lines = ["-verbose", "-qthreadinfo", "-outputformat", "new", COLUMNS]
     reads = ["-op", "read", "-targets", 1, file, *dio, *"-reqsize 4 -qd 128 -seek random -seek range 1024".split()]
     for engine in ["psync"] + [e for e in BOTH + BATCHES + KEYWORDS if e.split()[0] in ENGINES]:
-        run, rows = execute(engine, reads + "-timelimit 0.2 -passes 2".split())
-        t.ok(run.status == 0 and not run.err and run.seconds >= 0.4 and whole(rows, 4096),
+        run, rows = execute(engine, reads + "-timelimit 0.01 -passes 2".split())
+        t.ok(run.status == 0 and not run.err and run.seconds >= 0.02 and whole(rows, 4096),
              "%s: a time limit with 128 outstanding" % engine, run)
         if "batch 8" in engine or "fixed" in engine:
             continue

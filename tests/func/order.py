@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """
 -ordering, as an outside witness sees it: which operation reaches the kernel when. Serial and strict are held to 0
-order breaks, and what xdd says of itself (its audit) to what the witness has seen.
+order breaks, and what xdd says of itself (its audit) to what the witness has seen. Runs of many threads have real
+time: in virtual time one thread runs at a time.
 
 XDD_TEST_LONG=1 makes every run one of 100000 operations. order_ends.py is about the end of a pass.
 """
@@ -56,7 +57,7 @@ def test_serial_psync():
                 seen = w.Syscalls(SIZE)
                 n = 1000 if seen.slow else LONG if depth == 32 and not s.sanitized() else SHORT
                 with seen:
-                    run = seen.xdd(*words(path, op, depth, n, "serial", "-ioengine", "psync"))
+                    run = seen.xdd(*words(path, op, depth, n, "serial", "-ioengine", "psync"), real=True)
                 check_order(title, run, seen.ops(), n, "serial", op)
     return None
 
@@ -78,7 +79,7 @@ def test_queues():
                         n = LONG if most else SHORT
                         path, seen = places().block(where)
                         with seen:
-                            run = seen.xdd(*words(path, op, depth, n, order, "-ioengine", engine, "-dio", *more))
+                            run = seen.xdd(*words(path, op, depth, n, order, "-ioengine", engine, "-dio", *more), real=True)
                         title = " ".join([order + ",", engine] + [str(x) for x in more])
                         check_order("%s, depth %d, %s, %s" % (title, depth, op, where), run, seen.ops(), n, order, op)
     return None
@@ -100,7 +101,7 @@ def test_fresh_file():
                     continue
                 path, seen = here.block("file")
                 with seen:
-                    run = seen.xdd(*words(path, "write", 32, n, "strict", "-ioengine", engine, "-dio", *more))
+                    run = seen.xdd(*words(path, "write", 32, n, "strict", "-ioengine", engine, "-dio", *more), real=True)
                 check_order(title, run, seen.ops(), n, "strict", "write")
     return None
 
@@ -121,7 +122,7 @@ def test_one_stream():
             seen.instance.remove()
             seen = w.Syscalls(SIZE)
         with seen:
-            run = seen.xdd(*words(path, "write", depth, n, order, "-ioengine", engine, "-dio", *more))
+            run = seen.xdd(*words(path, "write", depth, n, order, "-ioengine", engine, "-dio", *more), real=True)
         t.ok(run.status == 0 and [o.offset for o in seen.ops()] == wanted,
              title + ": each offset once, and in order", run)
         with open(path, "rb") as file:
@@ -138,7 +139,7 @@ def test_turns():
         return t.skip("turns", s.sys_why())
     for order, depth in (("serial", 4), ("serial", 16), ("loose", 8)):
         for name, before, after, status, n in (
-                ("whole", [], [], 0, 200), ("a time limit", [], ["-timelimit", 0.1], 0, 1 << 20),
+                ("whole", [], [], 0, 200), ("a time limit", [], ["-timelimit", 0.001], 0, 1 << 20),
                 ("SIGINT", INTERRUPTED + ["1.5" if s.sanitized() else "0.2"], [], 5, 1 << 20),
                 ("-stoponerror", ["sh", "-c", 'ulimit -f 20480; exec "$@"', "sh"], ["-stoponerror"], 6, 400)):
             title = "turns, %s, depth %d, %s" % (order, depth, name)
@@ -180,7 +181,7 @@ def test_audit_of_none():
         path, seen = (places().raw, w.Syscalls(SIZE)) if engine == "psync" else places().block("loop device")
         n = 2000 if getattr(seen, "slow", False) else 20000
         with seen:
-            run = seen.xdd(*words(path, "read", 32, n, order, "-ioengine", engine, *more))
+            run = seen.xdd(*words(path, "read", 32, n, order, "-ioengine", engine, *more), real=True)
         ops = seen.ops()
         t.ok(run.status == 0 and len(ops) == n and
              sorted(o.offset for o in ops) == sorted(i % RANGE * SIZE for i in range(n)),
@@ -325,7 +326,7 @@ def test_warnings():
         return t.skip("libaio on a short queue", s.sys_why())
     for threads in (1, 3):
         with w.Block(loop) as seen:
-            run = t.xdd(*words(loop, "read", 128, 5000, "strict", "-ioengine", "libaio", "-dio", "-threads", threads))
+            run = t.xdd(*words(loop, "read", 128, 5000, "strict", "-ioengine", "libaio", "-dio", "-threads", threads), real=True)
         check_order("libaio on a queue of 4 requests, depth 128, -threads %d" % threads, run, seen.ops(), 5000, "strict",
                     "read")
     return None

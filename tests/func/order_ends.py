@@ -28,8 +28,8 @@ def issued_without_holes(title, run, offsets, status, in_order):
 
 def ended(extra):
     """How to end a run early: (name, words before xdd, words after it, status)."""
-    return [("-timelimit", [], ["-timelimit", 0.1] + extra, 0), ("-runtime", [], ["-runtime", 0.1] + extra, 0),
-            ("SIGINT", INTERRUPTED + ["1.5" if s.sanitized() else "0.4"], extra, 5)]
+    return [("-timelimit", [], ["-timelimit", 0.02] + extra, 0), ("-runtime", [], ["-runtime", 0.02] + extra, 0),
+            ("SIGINT", INTERRUPTED + ["1.5" if s.sanitized() else "0.1"], extra, 5)]
 
 
 def test_limits():
