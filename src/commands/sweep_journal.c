@@ -22,9 +22,10 @@ static enum xdd_status fail(const struct sweep *s, int err)
 	return err == -ENOMEM ? XDD_INIT_FAILED : XDD_BAD_ARGUMENT;
 }
 
-static bool flush(FILE *f)
+/* Make what was written durable. Returns 0 or -errno. */
+static int flush(FILE *f)
 {
-	return fflush(f) == 0 && fdatasync(fileno(f)) == 0;
+	return fflush(f) || fdatasync(fileno(f)) ? -errno : 0;
 }
 
 /* ---- a new journal ---- */
@@ -51,8 +52,8 @@ static enum xdd_status begin(struct sweep *s)
 		return fail(s, -ENOMEM);
 	}
 	err = sweep_journal_header(s->journal, &header);
-	if (!err && !flush(s->journal))
-		err = -errno;
+	if (!err)
+		err = flush(s->journal);
 	return err ? fail(s, err) : XDD_OK;
 }
 
@@ -192,8 +193,8 @@ bool sweep_journal_add(struct sweep *s, const struct sweep_round *round)
 	if (!s->journal)
 		return true;
 	err = sweep_journal_round(s->journal, round);
-	if (!err && !flush(s->journal))
-		err = -errno;
+	if (!err)
+		err = flush(s->journal);
 	if (err)
 		fail(s, err);
 	return !err;
