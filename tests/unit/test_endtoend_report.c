@@ -226,6 +226,14 @@ static void test_lines_of_one_side(void **state)
 		"bytes, 3 failed on the source, 0 on the destination, digest of the last pass "
 		"000102030405060708090a0b0c0d0e0f\n");
 	free(text);
+	r->source.known = false;
+	r->destination = side_of(50, 25, 30, 890);
+	text = lines_of(r);
+	assert_non_null(strstr(text,
+			       "target 3, the source did not report its times; destination waits "
+			       "89.0 %, receives 3.0 %, checks 2.5 %, writes 5.0 % (processor 0.0 "
+			       "%)\n"));
+	free(text);
 	free(r);
 }
 

@@ -9,8 +9,10 @@
 
 #include <cmocka.h>
 
+#include "report/latency.h"
 #include "report/line.h"
 #include "report_fixture.h"
+#include "xdd/base/memstream.h"
 
 static void set_cells(struct line_cell *cells, const char *const *texts, size_t n)
 {
@@ -278,6 +280,116 @@ static void test_findings(void **state)
 	assert_int_equal(report_close(r), XDD_OK);
 }
 
+/* What is written to standard error while findings are held back, and then released. */
+static const char *held_back(struct plan *plan, void (*add)(struct report *r))
+{
+	struct report *r;
+	int saved;
+
+	assert_int_equal(report_open(plan, &r), XDD_OK);
+	saved = redirect_fd(STDERR_FILENO, "stderr");
+	report_finding(r, FINDING_CACHED, 0, "target 0, d0: before");
+	report_findings_hold(r);
+	add(r);
+	assert_string_equal(get_file("stderr"), "xdd: warning: target 0, d0: before\n");
+	report_findings_release(r);
+	report_finding(r, FINDING_CACHED, 0, "target 0, d0: after");
+	restore_fd(STDERR_FILENO, saved);
+	assert_int_equal(report_close(r), XDD_OK);
+	return get_file("stderr");
+}
+
+static void add_three(struct report *r)
+{
+	for (int i = 0; i < 3; i++)
+		report_finding(r, FINDING_CACHED, i, "target %d, d%d: cached", i, i);
+}
+
+/* Other findings are in between: of another kind, text or subject, or without a common text. */
+static void add_groups(struct report *r)
+{
+	report_finding(r, FINDING_CACHED, 9, "target 9, d9: cached");
+	report_finding(r, FINDING_CACHED, 1, "target 1, d1: cached");
+	report_finding(r, FINDING_SPLIT, 2, "target 2, d2: cached");
+	report_finding(r, FINDING_CACHED, 2, "target 2, d2: cached");
+	report_finding(r, FINDING_CACHED, 3, "target 3, d3: other");
+	report_finding(r, FINDING_CACHED, FINDING_RUN, "target 3, d3: cached");
+	report_finding(r, FINDING_CACHED, 10, "target 10, d10: cached");
+	report_finding(r, FINDING_CACHED, 4, "target 4, d3: cached");
+	report_finding(r, FINDING_CACHED, 5, "target 5, d5: cached");
+	report_finding(r, FINDING_CACHED, 3, "target 3, d3: cached");
+}
+
+#define HELD_BACK(text) \
+	"xdd: warning: target 0, d0: before\n" text "xdd: warning: target 0, d0: after\n"
+
+/* One message is of four targets or more with the same finding, where the first of them was. */
+static void test_findings_held(void **state)
+{
+	struct target_plan many[10];
+	struct plan plan = sample_plan();
+	char paths[10][8];
+
+	(void)state;
+	for (unsigned i = 0; i < 10; i++) {
+		snprintf(paths[i], sizeof(paths[i]), "d%u", i);
+		many[i] = targets[0];
+		many[i].number = i;
+		many[i].path = paths[i];
+	}
+	plan.n_targets = 10;
+	plan.targets = many;
+	plan.output_file = "out.txt";
+	assert_string_equal(held_back(&plan, add_three),
+			    HELD_BACK("xdd: warning: target 0, d0: cached\n"
+				      "xdd: warning: target 1, d1: cached\n"
+				      "xdd: warning: target 2, d2: cached\n"));
+	assert_string_equal(held_back(&plan, add_groups),
+			    HELD_BACK("xdd: warning: targets 9, 1 to 2, 5, 3: cached\n"
+				      "xdd: warning: target 2, d2: cached\n"
+				      "xdd: warning: target 3, d3: other\n"
+				      "xdd: warning: target 3, d3: cached\n"
+				      "xdd: warning: target 10, d10: cached\n"
+				      "xdd: warning: target 4, d3: cached\n"));
+}
+
+/* Each column of the table of latencies has a name and a unit. */
+static void test_latency_header(void **state)
+{
+	static const char *const wanted[] = {
+		"Latency             Pass  Target Op    Time              Ops"
+		"           Min          Mean        StdDev          WAvg           P50         P99.9"
+		"           Max\n"
+		"    UNITS>>       Number  Number text  text             #ops"
+		"      millisec      millisec      millisec      millisec      millisec      millisec"
+		"      millisec\n",
+		"Latency             Pass  Target Op    Time              Ops"
+		"        Start          End"
+		"           Min          Mean        StdDev          WAvg           P50         P99.9"
+		"           Max\n"
+		"    UNITS>>       Number  Number text  text             #ops"
+		"      seconds      seconds"
+		"      millisec      millisec      millisec      millisec      millisec      millisec"
+		"      millisec\n",
+	};
+	uint32_t percents[] = { 50 * HISTOGRAM_PERCENT, 99 * HISTOGRAM_PERCENT + 900000 };
+	struct plan plan = sample_plan();
+
+	(void)state;
+	plan.latency.percents = percents;
+	plan.latency.n_percents = 2;
+	for (int intervals = 0; intervals < 2; intervals++) {
+		struct memstream m;
+
+		memstream_open(&m);
+		assert_non_null(m.f);
+		latency_table_header(m.f, &plan, intervals);
+		assert_int_equal(memstream_close(&m), 0);
+		assert_string_equal(m.text, wanted[intervals]);
+		free(m.text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +405,8 @@ int main(void)
 		TEST(test_text_file),
 		TEST(test_lines_arrive_at_once),
 		TEST(test_findings),
+		TEST(test_findings_held),
+		cmocka_unit_test(test_latency_header),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
