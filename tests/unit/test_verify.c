@@ -288,6 +288,9 @@ static void test_search(void **state)
 		{ 0, 1024 * MIB, 512 * MIB, 640 * MIB - 512, true },
 		{ 0, 1024 * MIB, 512 * MIB, 640 * MIB, false },
 		{ 0, 1024 * MIB, 1000 * MIB, 1024 * MIB - 512, true },
+		/* All of one with 256 MiB or less. */
+		{ 0, 256 * MIB, 200 * MIB, 0, true },
+		{ 100 * MIB, 300 * MIB, 290 * MIB, 100 * MIB, true },
 		/* Requests that do not begin where sectors of the disk do. */
 		{ 0, MIB, 512 * 1024 + 100, 100, true },
 		{ 0, MIB, 512 * 1024 + 100, 512 * 7 + 100, true },
