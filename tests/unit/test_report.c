@@ -280,7 +280,7 @@ static void test_findings(void **state)
 	assert_int_equal(report_close(r), XDD_OK);
 }
 
-/* What is written to standard error while findings are held back, and then released. */
+/* Returns the messages of a run that holds findings back and then releases them. */
 static const char *held_back(struct plan *plan, void (*add)(struct report *r))
 {
 	struct report *r;
