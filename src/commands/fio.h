@@ -173,6 +173,12 @@ int fio_leave(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
 int fio_note(struct fio_file *f, struct fio_group *g, const struct fio_job *j, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* True if the user was told that the setting is left out. */
+static inline bool fio_is_listed(const struct fio_job *j, enum fio_option option)
+{
+	return j->v[option].setting && j->v[option].setting->listed;
+}
+
 /* True if -leaveout names the setting. */
 bool fio_may_leave(const struct fio_file *f, const char *name);
 
@@ -220,6 +226,7 @@ enum fio_slot {
 	SLOT_HUGE,
 	SLOT_MEMALIGN,
 	SLOT_PREALLOCATE,
+	SLOT_PRETRUNCATE,
 	SLOT_DROPCACHE,
 	SLOT_DELETE,
 	SLOTS,
@@ -233,10 +240,13 @@ struct fio_words {
 
 struct fio_target {
 	const char *path;
+	const struct fio_job *job;
 	struct fio_words slot[SLOTS];
+	struct fio_words data; /* as the pattern of a file that is laid out; NULL: zeros */
 	uint64_t layout_bytes; /* the file must have as much for a read; 0: nothing */
 	uint64_t end_bytes;    /* where the target's range ends; 0: not known */
 	uint64_t lap_bytes;    /* after which offsets repeat; 0: they do not */
+	uint64_t ops;	       /* their number, if requests have one size; 0: not known */
 	uint64_t stride;       /* bytes from a request to the next; 0: they lie side by side */
 	bool writes, reads, discards, random;
 	bool verifies;	   /* reads are compared with the data pattern */
@@ -245,6 +255,7 @@ struct fio_target {
 	bool overwrite;	   /* the file is laid out before it is written, too */
 	bool pre_read;	   /* a command before reads the file into the page cache */
 	bool plain;	   /* lay out with zeros */
+	bool whole;	   /* it goes over each request of its range */
 	bool removes;	   /* the file is gone after the group */
 	bool made;	   /* another command writes the file before */
 };
@@ -300,6 +311,9 @@ int fio_map_job(struct fio_map *m, const struct fio_job *j);
 /* The file of a path, which is looked at when it is first named. NULL: no memory. */
 struct fio_known *fio_known(struct fio_map *m, const char *path);
 
+/* Reads and writes of a mix: all of one direction is no mix. */
+int fio_map_mix(struct fio_map *m, const struct fio_job *j, struct fio_target *t);
+
 /* Set the operation, amount, offsets and rate of a target: file `file` of a clone. */
 int fio_map_amount(struct fio_map *m, const struct fio_job *j, struct fio_target *t, size_t clone,
 		   size_t file);
@@ -315,8 +329,9 @@ struct fio_engine {
 	const char *why;  /* the difference; or NULL */
 };
 
-/* The engine that a job names. NULL: xdd has none like it. */
+/* The engine that a job names; psync where xdd has none like it, which fio_has_engine() says. */
 const struct fio_engine *fio_engine(const struct fio_job *j);
+bool fio_has_engine(const struct fio_job *j);
 
 /* The number of files of each clone of a job. */
 size_t fio_files(const struct fio_job *j);

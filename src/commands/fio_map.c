@@ -191,14 +191,17 @@ static int settle_read_back(struct fio_map *m)
 		int err = settle_pattern(m, i);
 
 		/* Of a run that time ends, only -readback knows what was written. */
-		if (!err && t->verify_after && (m->reads_back || timed || (!all && t->random))) {
+		if (!err && t->verify_after &&
+		    (m->reads_back || timed || (!all && t->random && !t->whole))) {
 			t->verify_after = false;
 			if (!m->reads_back)
-				err = fio_note(m->file, m->group, m->group->jobs, "%s",
-					       timed ? "what was written before time ended it is "
-						       "not read back" :
-						       "random writes beside other jobs are not "
-						       "read back");
+				err = fio_refuse(
+					m->file, m->group, t->job, FIO_VERIFY, "%s",
+					timed ? "xdd reads back what was written before time "
+						"ended it once, where all jobs of the group are "
+						"verified" :
+						"xdd does not read back a part of random "
+						"writes beside jobs that are not verified");
 		}
 		if (err)
 			return err;
@@ -216,7 +219,7 @@ static int add_read_back(struct fio_map *m)
 	static const enum fio_slot of_writes[] = { SLOT_TIMELIMIT,  SLOT_THROTTLE,
 						   SLOT_FLUSHWRITE, SLOT_SYNCWRITE,
 						   SLOT_STARTDELAY, SLOT_PREALLOCATE,
-						   SLOT_WARMUP };
+						   SLOT_WARMUP,	    SLOT_PRETRUNCATE };
 	struct fio_target *all = arena_alloc(m->file->arena, m->n_targets * sizeof(*all));
 	char size[FIO_SIZE_SIZE];
 	size_t n = 0;
@@ -272,8 +275,8 @@ static int lay_out(struct fio_map *m, const struct fio_target *t, struct fio_tar
 			      fio_size_text(end - start, size));
 	if (!err && t->verifies)
 		out->slot[SLOT_PATTERN] = t->slot[SLOT_PATTERN];
-	else if (!err && !t->plain)
-		err = fio_put(m, out, SLOT_PATTERN, "-datapattern", "random");
+	else if (!t->plain)
+		out->slot[SLOT_PATTERN] = t->data;
 	k->bytes = end;
 	k->exists = true;
 	k->changed = true;
@@ -376,11 +379,44 @@ static int remember(struct fio_map *m)
 	return 0;
 }
 
+/*
+ * Files that jobs write in part have their whole size from the start. All writers of a file name
+ * the largest, so that none cuts off the data of another.
+ */
+static int settle_sizes(struct fio_map *m)
+{
+	char size[FIO_SIZE_SIZE];
+	int err = 0;
+
+	for (size_t i = 0; !err && i < m->n_targets; i++) {
+		const struct fio_known *k = fio_known(m, m->targets[i].path);
+		uint64_t end = 0;
+		bool part = false;
+
+		if (!k)
+			return -ENOMEM;
+		for (size_t n = 0; n < m->n_targets; n++) {
+			const struct fio_target *t = &m->targets[n];
+
+			if (strcmp(t->path, k->path) != 0)
+				continue;
+			end = t->end_bytes > end ? t->end_bytes : end;
+			part |= t->writes && !t->layout_bytes && !t->whole;
+		}
+		if (part && m->targets[i].writes && k->is_file && k->bytes < end)
+			err = fio_put(m, &m->targets[i], SLOT_PRETRUNCATE, "-pretruncate", "%s",
+				      fio_size_text(end, size));
+	}
+	return err;
+}
+
 static int add_commands(struct fio_map *m)
 {
 	struct memstream s;
 	int err = settle_read_back(m);
 
+	if (!err)
+		err = settle_sizes(m);
 	if (!err)
 		err = add_layout(m);
 	if (!err)

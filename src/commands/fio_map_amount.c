@@ -46,10 +46,33 @@ static int leave_mix(struct fio_map *m, const struct fio_job *j)
 	return err ? err : fio_leave(m->file, m->group, j, FIO_RWMIXWRITE, "is for rw and randrw");
 }
 
+/* The percentage of reads in a mix. */
+static uint64_t reads_of(const struct fio_job *j)
+{
+	if (fio_is_set(j, FIO_RWMIXWRITE))
+		return 100 - fio_number(j, FIO_RWMIXWRITE, 50);
+	return fio_number(j, FIO_RWMIXREAD, 50);
+}
+
+int fio_map_mix(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	const uint64_t reads = reads_of(j);
+
+	if (!t->reads || !t->writes)
+		return 0;
+	if (reads > 100)
+		return fail(m, j, "expected rwmixread and rwmixwrite from 0 to 100");
+	t->reads = reads > 0;
+	t->writes = reads < 100;
+	if (t->random || !t->reads || !t->writes)
+		return 0;
+	return fio_refuse(m->file, m->group, j, FIO_RW,
+			  "reads and writes of fio have a sequence of offsets each, and share one "
+			  "in xdd");
+}
+
 static int map_operation(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
-	uint64_t reads = 50;
-
 	if (!t->reads || !t->writes) {
 		int err = leave_mix(m, j);
 
@@ -62,18 +85,7 @@ static int map_operation(struct fio_map *m, const struct fio_job *j, struct fio_
 	if (fio_is_set(j, FIO_RWMIXWRITE) &&
 	    fio_leave(m->file, m->group, j, FIO_RWMIXREAD, "rwmixwrite says the same"))
 		return -ENOMEM;
-	if (fio_is_set(j, FIO_RWMIXWRITE))
-		reads = 100 - fio_number(j, FIO_RWMIXWRITE, 50);
-	else if (fio_is_set(j, FIO_RWMIXREAD))
-		reads = fio_number(j, FIO_RWMIXREAD, 50);
-	if (reads > 100)
-		return fail(m, j, "expected rwmixread and rwmixwrite from 0 to 100");
-	if (!t->random &&
-	    fio_note(m->file, m->group, j,
-		     "reads and writes of rw=rw share one sequence of offsets; in fio "
-		     "each has its own"))
-		return -ENOMEM;
-	return fio_put(m, t, SLOT_OP, "-rwratio", "%u random", (unsigned)reads);
+	return fio_put(m, t, SLOT_OP, "-rwratio", "%u random", (unsigned)reads_of(j));
 }
 
 /* ---- requests ---- */
@@ -118,14 +130,11 @@ static int map_range(struct fio_map *m, const struct fio_job *j, const struct fi
 		return fio_fail(m->file, j->section->path, j->v[FIO_BSRANGE].setting->line,
 				"%s=%.60s: expected sizes, such as 4k-64k",
 				j->v[FIO_BSRANGE].setting->name, j->v[FIO_BSRANGE].setting->value);
-	if (most % least || most / least > MIX_MAX_SIZES || (comma && t->reads && t->writes)) {
-		e->request = e->largest = e->cycle = least;
-		e->mean = (double)least;
+	if (most % least || most / least > MIX_MAX_SIZES || (comma && t->reads && t->writes))
 		return fio_refuse(m->file, m->group, j, FIO_BSRANGE,
 				  "xdd has one range for reads and writes, of %d multiples of its "
 				  "least size at most",
 				  MIX_MAX_SIZES);
-	}
 	for (uint64_t i = 0; i < most / least; i++)
 		list[i] = (struct split){ .bytes = (i + 1) * least, .percent = 1 };
 	return put_splits(m, list, (int)(most / least), e);
@@ -250,13 +259,9 @@ static int map_split(struct fio_map *m, const struct fio_job *j, const struct fi
 				"bssplit=%.60s: expected up to %d sizes with percentages, such as "
 				"4k/60:64k/40",
 				text, MIX_MAX_SIZES);
-	if (strchr(text, ',') && t->reads && t->writes) {
-		int err = fio_refuse(m->file, m->group, j, FIO_BSSPLIT,
-				     "reads and writes of a target have the same sizes");
-
-		if (err)
-			return err;
-	}
+	if (strchr(text, ',') && t->reads && t->writes)
+		return fio_refuse(m->file, m->group, j, FIO_BSSPLIT,
+				  "reads and writes of a target have the same sizes");
 	return put_splits(m, list, n, e);
 }
 
@@ -476,7 +481,7 @@ static int put_seek(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	char words[128] = "", size[FIO_SIZE_SIZE];
 	size_t n = 0;
 
-	if (e->mix && wraps && !t->random && range < e->cycle)
+	if (e->mix && wraps && range < e->cycle)
 		return fail(m, j,
 			    "has a bssplit whose sizes together, each as often as it has percent, "
 			    "are more than its part of a file; expected rounder percentages");
@@ -536,27 +541,21 @@ static double zipf_of(const char *text)
  * norandommap is set or another distribution is named.
  */
 static int map_distribution(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
-			    const struct extent *e, const char **how)
+			    const char **how)
 {
 	const char *name = fio_text(j, FIO_RANDOM_DISTRIBUTION, "random");
 
 	if (!t->random)
 		return fio_leave(m->file, m->group, j, FIO_RANDOM_DISTRIBUTION,
 				 "is for random offsets");
-	*how = fio_number(j, FIO_NORANDOMMAP, 0) || e->mix ? "random" : "random once";
-	if (strcmp(name, "random") != 0) {
-		if (!zipf_of(name) || e->mix)
-			return fio_refuse(m->file, m->group, j, FIO_RANDOM_DISTRIBUTION,
-					  "xdd has uniform offsets and -seek zipf <theta>, for "
-					  "requests of one size");
-		*how = arena_printf(m->file->arena, "zipf %.9g", zipf_of(name));
-		return *how ? 0 : -ENOMEM;
-	}
-	if (!e->mix || fio_number(j, FIO_NORANDOMMAP, 0))
+	*how = fio_number(j, FIO_NORANDOMMAP, 0) ? "random" : "random once";
+	if (strcmp(name, "random") == 0)
 		return 0;
-	return fio_note(m->file, m->group, j,
-			"random offsets of requests of several sizes are drawn one by one and "
-			"repeat, as with norandommap=1");
+	if (!zipf_of(name))
+		return fio_refuse(m->file, m->group, j, FIO_RANDOM_DISTRIBUTION,
+				  "xdd has uniform offsets and -seek zipf <theta>");
+	*how = arena_printf(m->file->arena, "zipf %.9g", zipf_of(name));
+	return *how ? 0 : -ENOMEM;
 }
 
 /* Whole strides of one lap only: fio goes through the same blocks again, xdd through the next. */
@@ -588,8 +587,8 @@ static int map_ramp(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	if (ns > TIME_MAX_NS)
 		return fail(m, j, "has a ramp_time of more than a year");
 	if (m->passes > 1)
-		return fio_leave(m->file, m->group, j, FIO_RAMP_TIME,
-				 "-warmup is for each pass, and loops have one together");
+		return fio_refuse(m->file, m->group, j, FIO_RAMP_TIME,
+				  "-warmup is for each pass, and loops have one together");
 	return fio_put(m, t, SLOT_WARMUP, "-warmup", "%s", fio_time_text(ns, time));
 }
 
@@ -668,9 +667,9 @@ static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	if (t->reads && t->writes && (bytes > 0 || ops > 0) &&
 	    fio_note(m->file, m->group, j, "the rate is that of reads and writes together"))
 		return -ENOMEM;
-	if (bytes > 0 || ops > 0)
-		err = fio_leave(m->file, m->group, j, FIO_THINKTIME,
-				"a target has a rate or a delay, and not both");
+	if (think && (bytes > 0 || ops > 0))
+		err = fio_refuse(m->file, m->group, j, FIO_THINKTIME,
+				 "a target has a rate or a delay, and not both");
 	if (err)
 		return err;
 	if (ops > 0 && (!(bytes > 0) || ops <= bytes / request)) {
@@ -721,13 +720,15 @@ static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_tar
 	if (!err)
 		err = check_stride(m, j, t, e, amount, only_time);
 	if (!err)
-		err = map_distribution(m, j, t, e, &how);
+		err = map_distribution(m, j, t, &how);
 	if (!err)
 		err = put_seek(m, j, t, e, how, only_time || amount > e->region);
 	if (!err && e->offset)
 		err = fio_put(m, t, SLOT_STARTOFFSET, "-startoffset", "%s",
 			      fio_size_text(e->offset, size));
 	t->only_time = only_time;
+	t->ops = e->mix || only_time ? 0 : amount / e->request;
+	t->whole = amount >= e->region && (has_map(j, t) || !t->random) && !t->stride;
 	if (amount > e->region)
 		t->lap_bytes = e->region / e->request * e->request;
 	t->end_bytes = e->offset + e->region;
@@ -739,15 +740,32 @@ static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_tar
 	return err;
 }
 
+/* Several sizes. Nothing is known of them where there are none, or -leaveout names them. */
+static int map_mix(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
+		   struct extent *e)
+{
+	const enum fio_option option = fio_is_set(j, FIO_BSRANGE) ? FIO_BSRANGE : FIO_BSSPLIT;
+	int err = 0;
+
+	if (option == FIO_BSRANGE)
+		err = map_range(m, j, t, e);
+	else if (*split_of(j, t))
+		err = map_split(m, j, t, e);
+	if (err || !e->mix || !t->random)
+		return err;
+	*e = (struct extent){ 0 };
+	return fio_refuse(m->file, m->group, j, option,
+			  "random offsets of xdd are multiples of the size of each request, those "
+			  "of fio of the least size");
+}
+
 static int map_sizes(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
 		     struct extent *e)
 {
-	int err;
+	int err = map_mix(m, j, t, e);
 
-	if (fio_is_set(j, FIO_BSRANGE))
-		return map_range(m, j, t, e);
-	if (*split_of(j, t))
-		return map_split(m, j, t, e);
+	if (err || e->request)
+		return err;
 	err = map_request(m, j, t, &e->request);
 	e->largest = e->cycle = e->request;
 	e->mean = (double)e->request;

@@ -25,11 +25,10 @@ static const struct fio_engine engines[] = {
 	{ "io_uring", "io_uring", false, NULL },
 	{ "mmap", "mmap", true, NULL },
 	{ "sg", "sg", false, NULL },
-	{ "splice", "psync", true, "pread and pwrite take the place of splice" },
 	{ "null", "null", false, NULL },
 };
 
-const struct fio_engine *fio_engine(const struct fio_job *j)
+static const struct fio_engine *find_engine(const struct fio_job *j)
 {
 	const char *name = fio_text(j, FIO_IOENGINE, "psync");
 
@@ -38,6 +37,18 @@ const struct fio_engine *fio_engine(const struct fio_job *j)
 			return &engines[i];
 	}
 	return NULL;
+}
+
+const struct fio_engine *fio_engine(const struct fio_job *j)
+{
+	const struct fio_engine *e = find_engine(j);
+
+	return e ? e : &engines[0];
+}
+
+bool fio_has_engine(const struct fio_job *j)
+{
+	return find_engine(j);
 }
 
 int fio_put(struct fio_map *m, struct fio_target *t, enum fio_slot slot, const char *option,
@@ -177,11 +188,31 @@ static int put_hex(struct fio_map *m, const struct fio_job *j, struct fio_target
 	}
 	err = fio_parse_pattern(m->file->arena, text, &hex);
 	if (err == -EINVAL || (!err && strlen(hex) > HEX_MAX)) {
-		err = leave(m, j, option,
-			    "the pattern cannot be read; -datapattern hex and file have patterns");
+		err = fio_refuse(m->file, m->group, j, option,
+				 "the pattern cannot be read; -datapattern hex and file have "
+				 "patterns");
 		return err ? err : fio_put(m, t, SLOT_PATTERN, "-datapattern", "random");
 	}
 	return err ? err : fio_put(m, t, SLOT_PATTERN, "-datapattern", "hex %s replicate", hex);
+}
+
+/* Verification that xdd does not have, or has at other moments. */
+static int refuse_verify(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
+			 const char *method)
+{
+	const bool after = t->writes && fio_number(j, FIO_DO_VERIFY, 1);
+
+	if (strcmp(method, "null") == 0)
+		return fio_refuse(m->file, m->group, j, FIO_VERIFY,
+				  "xdd does not read without verification what it wrote");
+	if (t->reads && t->writes)
+		return fio_refuse(m->file, m->group, j, FIO_VERIFY,
+				  "xdd verifies reads, or what it wrote, but not a mix of both");
+	if (after && (t->lap_bytes || fio_number(j, FIO_LOOPS, 1) > 1))
+		return fio_refuse(m->file, m->group, j, FIO_VERIFY,
+				  "xdd verifies what was written once, after all of it; fio after "
+				  "each loop");
+	return 0;
 }
 
 static int map_verify(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
@@ -198,8 +229,9 @@ static int map_verify(struct fio_map *m, const struct fio_job *j, struct fio_tar
 		err = leave(m, j, FIO_VERIFY, "discards transfer no data");
 		return err ? err : leave(m, j, FIO_VERIFY_PATTERN, "is for verify=pattern");
 	}
-	if (strcmp(method, "null") == 0)
-		return leave(m, j, FIO_VERIFY, "pretends only; xdd has no such verification");
+	err = refuse_verify(m, j, t, method);
+	if (err || fio_is_listed(j, FIO_VERIFY))
+		return err;
 	if (pattern && strcmp(method, "pattern") == 0) {
 		err = put_hex(m, j, t, FIO_VERIFY_PATTERN);
 	} else {
@@ -228,30 +260,19 @@ static int leave_data(struct fio_map *m, const struct fio_job *j)
 	return err ? err : leave(m, j, FIO_ZERO_BUFFERS, why);
 }
 
-static int map_pattern(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+/* The data of writes, as SLOT_PATTERN. */
+static int map_data(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	uint64_t compress = fio_number(j, FIO_BUFFER_COMPRESS, 0);
 	uint64_t dedupe = fio_number(j, FIO_DEDUPE, 0);
-	int err = map_verify(m, j, t);
+	int err = 0;
 
-	t->plain |= t->writes && fio_number(j, FIO_ZERO_BUFFERS, 0);
-	if (err)
-		return err;
-	if (t->slot[SLOT_PATTERN].option && (!t->writes || (!compress && !dedupe)))
-		return leave_data(m, j);
-	if (!t->writes) {
-		static const enum fio_option of_writes[] = { FIO_BUFFER_PATTERN,
-							     FIO_BUFFER_COMPRESS, FIO_DEDUPE,
-							     FIO_ZERO_BUFFERS };
-
-		for (size_t i = 0; !err && i < sizeof(of_writes) / sizeof(of_writes[0]); i++)
-			err = leave(m, j, of_writes[i], "is for writes");
-		return err;
-	}
 	if (compress > 100 || dedupe > 100)
 		return fio_fail(m->file, j->section->path, j->section->line,
 				"[%.60s]: expected percentages of compression and dedupe up to 100",
 				j->name);
+	if (!compress && !dedupe && t->verifies)
+		return leave_data(m, j);
 	if (compress || dedupe)
 		err = leave_data(m, j);
 	else if (fio_is_set(j, FIO_BUFFER_PATTERN))
@@ -267,6 +288,38 @@ static int map_pattern(struct fio_map *m, const struct fio_job *j, struct fio_ta
 		return fio_put(m, t, SLOT_PATTERN, "-datapattern", "%s %u",
 			       compress ? "compress" : "dedupe", (unsigned)(compress + dedupe));
 	return fio_put(m, t, SLOT_PATTERN, "-datapattern", "random");
+}
+
+/* Settings for the data of writes also apply to files that are laid out for reads. */
+static int leave_unwritten(struct fio_map *m, const struct fio_job *j, const struct fio_target *t)
+{
+	static const enum fio_option of_writes[] = { FIO_BUFFER_PATTERN, FIO_BUFFER_COMPRESS,
+						     FIO_DEDUPE, FIO_ZERO_BUFFERS };
+	const struct fio_known *k = fio_known(m, t->path);
+	int err = k ? 0 : -ENOMEM;
+
+	if (!err && k->is_file && k->bytes < t->layout_bytes)
+		return 0;
+	for (size_t i = 0; !err && i < sizeof(of_writes) / sizeof(of_writes[0]); i++)
+		err = leave(m, j, of_writes[i], "is for writes");
+	return err;
+}
+
+static int map_pattern(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+{
+	struct fio_words verified;
+	int err = map_verify(m, j, t);
+
+	t->plain |= fio_number(j, FIO_ZERO_BUFFERS, 0);
+	verified = t->slot[SLOT_PATTERN];
+	if (!err && !t->writes)
+		err = leave_unwritten(m, j, t);
+	if (!err)
+		err = map_data(m, j, t);
+	t->data = t->slot[SLOT_PATTERN];
+	if (!t->writes)
+		t->slot[SLOT_PATTERN] = verified;
+	return err;
 }
 
 /* ---- flushes ---- */
@@ -286,18 +339,47 @@ static bool opens_synchronous(const struct fio_job *j)
 	return is_synchronous(j) && strcmp(engine, "mmap") != 0 && strcmp(engine, "sg") != 0;
 }
 
+/* Numbers of writes between flushes that xdd counts in another way. */
+static int refuse_flush(struct fio_map *m, const struct fio_job *j, const struct fio_target *t)
+{
+	const enum fio_option option = fio_number(j, FIO_FSYNC, 0) ? FIO_FSYNC : FIO_FDATASYNC;
+
+	if (!fio_number(j, option, 0))
+		return 0;
+	if (option == FIO_FSYNC && fio_number(j, FIO_FDATASYNC, 0))
+		return fio_refuse(m->file, m->group, j, FIO_FDATASYNC,
+				  "xdd flushes in one way, and fsync is another");
+	if (t->reads)
+		return fio_refuse(
+			m->file, m->group, j, option,
+			"between two writes of a mix, fio flushes after each read as well");
+	if (fio_files(j) > 1)
+		return fio_refuse(m->file, m->group, j, option,
+				  "fio counts the writes to all files of a job together");
+	if (fio_number(j, FIO_LOOPS, 1) > 1)
+		return fio_refuse(m->file, m->group, j, FIO_LOOPS,
+				  "fio counts the writes between flushes over all loops");
+	return 0;
+}
+
 static int map_flush(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	static const enum fio_option all[] = { FIO_FSYNC, FIO_FDATASYNC, FIO_SYNC, FIO_END_FSYNC,
 					       FIO_FSYNC_ON_CLOSE };
 	uint64_t fsync = fio_number(j, FIO_FSYNC, 0), data = fio_number(j, FIO_FDATASYNC, 0);
 	bool synchronous = is_synchronous(j), opens = opens_synchronous(j);
-	uint64_t n = synchronous && !opens ? 1 : fsync && (!data || fsync < data) ? fsync : data;
+	uint64_t n = synchronous && !opens ? 1 : fsync ? fsync : data;
+	bool at_end = fio_number(j, FIO_END_FSYNC, 0) || fio_number(j, FIO_FSYNC_ON_CLOSE, 0);
 	int err = 0;
 
 	for (size_t i = 0; !err && !t->writes && i < sizeof(all) / sizeof(all[0]); i++)
 		err = leave(m, j, all[i], "is for writes");
 	if (err || !t->writes)
+		return err;
+	err = refuse_flush(m, j, t);
+	if (t->reads)
+		n = synchronous && !opens;
+	if (err)
 		return err;
 	if (opens)
 		err = fio_put(m, t, SLOT_OPENSYNC,
@@ -313,8 +395,10 @@ static int map_flush(struct fio_map *m, const struct fio_job *j, struct fio_targ
 			       fio_text(j, FIO_SYNC, ""), fio_text(j, FIO_IOENGINE, "psync"));
 	else if (!err && n)
 		err = fio_note(m->file, m->group, j,
-			       "flushes are fdatasync(2), and not part of the latency of a write");
-	if (!err && (fio_number(j, FIO_END_FSYNC, 0) || fio_number(j, FIO_FSYNC_ON_CLOSE, 0)))
+			       "flushes are fdatasync(2), and not part of the latency of a write; "
+			       "fio leaves out a flush after the last write");
+	/* The last write is followed by a flush already where it completes the number. */
+	if (!err && at_end && (!n || !t->ops || t->ops % n))
 		err = fio_put(m, t, SLOT_SYNCWRITE, "-syncwrite", "%s", "");
 	return err;
 }
@@ -414,14 +498,13 @@ static int map_delay(struct fio_map *m, const struct fio_job *j, struct fio_targ
 	uint64_t ns;
 
 	snprintf(word, sizeof(word), "%.*s", (int)(n < sizeof(word) ? n : sizeof(word) - 1), text);
-	if (fio_parse_time(word, NS_PER_SEC, &ns))
-		return leave(m, j, FIO_STARTDELAY, "cannot be read; -startdelay has seconds");
+	if (fio_parse_time(word, NS_PER_SEC, &ns) || text[n])
+		return fio_refuse(m->file, m->group, j, FIO_STARTDELAY,
+				  "-startdelay is one time, such as 10 or 500ms");
 	if (!ns)
 		return 0;
 	if (ns > DELAY_MAX_NS)
 		return leave(m, j, FIO_STARTDELAY, "is longer than a year");
-	if (text[n] && fio_note(m->file, m->group, j, "startdelay=%s: the delay is %s", text, word))
-		return -ENOMEM;
 	return fio_put(m, t, SLOT_STARTDELAY, "-startdelay", "%s", fio_time_text(ns, time));
 }
 

@@ -10,6 +10,7 @@ bool fio_is_usual(const struct foreign *row, const char *value)
 	static const struct {
 		const char *name, *value;
 	} usual[] = {
+		{ "dedupe_mode", "repeat" },
 		{ "percentage_random", "100" },
 		{ "rw_sequencer", "sequential" },
 		{ "sg_write_mode", "write" },

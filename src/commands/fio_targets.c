@@ -58,34 +58,33 @@ static int map_number(struct fio_map *m, const struct fio_job *j, struct fio_tar
 	return 0;
 }
 
-/* List why a job cannot be done at all. `*can`: it can. */
-static int check_job(struct fio_map *m, const struct fio_job *j, struct fio_target *t, bool *can)
+static int map_kind(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	static const struct {
 		enum fio_option option;
 		const char *why;
 	} never[] = {
-		{ FIO_OPENDIR, "the job is left out: expected the names of files (filename)" },
-		{ FIO_PROFILE, "the job is left out: xdd has no profiles" },
-		{ FIO_READ_IOLOG, "the job is left out: -seek load <file> reads lists of xdd" },
+		{ FIO_OPENDIR, "expected the names of files (filename)" },
+		{ FIO_PROFILE, "xdd has no profiles" },
+		{ FIO_READ_IOLOG, "-seek load <file> reads lists of xdd" },
 	};
 	const char *rw = fio_text(j, FIO_RW, "read");
+	int err = 0;
 
-	*can = false;
-	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
-		if (fio_is_set(j, never[i].option))
-			return fio_leave(m->file, m->group, j, never[i].option, "%s", never[i].why);
+	for (size_t i = 0; !err && i < sizeof(never) / sizeof(never[0]); i++)
+		err = fio_refuse(m->file, m->group, j, never[i].option, "%s", never[i].why);
+	if (!err && !fio_has_engine(j))
+		err = fio_refuse(m->file, m->group, j, FIO_IOENGINE,
+				 "xdd has no engine like this one; -ioengine list shows its own");
+	if (err)
+		return err;
+	if (!map_directions(rw, t)) {
+		map_directions("read", t);
+		return fio_refuse(m->file, m->group, j, FIO_RW,
+				  "xdd discards or writes, and does not alternate");
 	}
-	if (!fio_engine(j))
-		return fio_leave(m->file, m->group, j, FIO_IOENGINE,
-				 "the job is left out: xdd has no engine like this one; -ioengine "
-				 "list shows its own");
-	if (!map_directions(rw, t))
-		return fio_leave(
-			m->file, m->group, j, FIO_RW,
-			"the job is left out: xdd discards or writes, and does not alternate");
-	*can = true;
-	return map_number(m, j, t, strchr(rw, ':'));
+	err = map_number(m, j, t, strchr(rw, ':'));
+	return err ? err : fio_map_mix(m, j, t);
 }
 
 static int map_depth(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
@@ -156,6 +155,7 @@ static int map_target(struct fio_map *m, const struct fio_job *j, const struct f
 	if (!t)
 		return -ENOMEM;
 	*t = *kind;
+	t->job = j;
 	err = fio_path(m, j, clone, file, &t->path);
 	if (!err && !*t->path)
 		return fio_fail(m->file, j->section->path, j->section->line,
@@ -187,7 +187,6 @@ static int leave_unused(struct fio_map *m, const struct fio_job *j, const struct
 	} all[] = {
 		{ FIO_NRFILES, named, "filename names the files" },
 		{ FIO_FILENAME_FORMAT, named, "filename names the files" },
-		{ FIO_FILESIZE, !one_size, "the files have one size, the largest of the range" },
 		{ FIO_WAIT_FOR, true, "the job waits for all jobs before it, as with stonewall" },
 		{ FIO_DO_VERIFY, !verify, "has no verify beside it" },
 		{ FIO_DO_VERIFY, kind->reads, "reads are verified as they are done" },
@@ -201,7 +200,9 @@ static int leave_unused(struct fio_map *m, const struct fio_job *j, const struct
 		{ FIO_OFFSET_INCREMENT, fio_number(j, FIO_NUMJOBS, 1) <= 1,
 		  "has no numjobs beside it" },
 	};
-	int err = 0;
+	int err = one_size ? 0 :
+			     fio_refuse(m->file, m->group, j, FIO_FILESIZE,
+					"the files have one size, the largest of the range");
 
 	for (size_t i = 0; !err && i < sizeof(all) / sizeof(all[0]); i++) {
 		if (all[i].unused)
@@ -214,12 +215,11 @@ int fio_map_job(struct fio_map *m, const struct fio_job *j)
 {
 	uint64_t clones = fio_number(j, FIO_NUMJOBS, 1), files;
 	struct fio_target kind = { 0 };
-	bool can;
-	int err = check_job(m, j, &kind, &can);
+	int err = map_kind(m, j, &kind);
 
-	if (!err && can)
+	if (!err)
 		err = leave_unused(m, j, &kind);
-	if (err || !can)
+	if (err)
 		return err;
 	if (fio_number(j, FIO_VERIFY_ONLY, 0)) {
 		kind.reads = true;

@@ -51,13 +51,17 @@ int fio_parse_bytes(const char *text, unsigned kb_base, uint64_t *value)
 	static const char letters[] = "kmgtp";
 	uint64_t whole, base = kb_base;
 	const char *letter;
-	double fraction;
+	bool cut, hex = text[0] == '0' && (text[1] | 0x20) == 'x';
 	int err = parse_whole(&text, &whole);
 
 	if (err)
 		return err;
-	fraction = parse_fraction(&text);
+	/* Fractions are cut off, as in fio, which takes no unit after them or after 0x. */
+	cut = *text == '.' || hex;
+	parse_fraction(&text);
 	letter = *text ? strchr(letters, *text | 0x20) : NULL;
+	if (letter && cut)
+		return -EINVAL;
 	if (letter) {
 		text++;
 		/* With kb_base=1024, which is the default, fio has 4k = 4096 and 4kib = 4000. */
@@ -69,17 +73,13 @@ int fio_parse_bytes(const char *text, unsigned kb_base, uint64_t *value)
 	}
 	if ((*text | 0x20) == 'b')
 		text++;
-	/* Fractions of one are cut off, as in fio. */
 	if (*text)
 		return -EINVAL;
 	for (size_t i = 0; letter && i <= (size_t)(letter - letters); i++) {
-		fraction *= (double)base;
 		if (__builtin_mul_overflow(whole, base, &whole))
 			return -ERANGE;
 	}
-	/* A whole number that fits may have a fraction that does not. */
-	if (__builtin_add_overflow(whole, (uint64_t)fraction, value))
-		return -ERANGE;
+	*value = whole;
 	return 0;
 }
 

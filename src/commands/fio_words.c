@@ -141,8 +141,9 @@ static const char *make_line(struct fio_map *m, const struct fio_target *targets
 static const char *make_check(struct fio_map *m, const struct fio_target *targets, size_t n,
 			      const char *general)
 {
-	static const enum fio_slot of_files[] = { SLOT_ENGINE, SLOT_VERIFY, SLOT_PREALLOCATE,
-						  SLOT_DROPCACHE, SLOT_DELETE };
+	static const enum fio_slot of_files[] = { SLOT_ENGINE,	    SLOT_VERIFY,
+						  SLOT_PREALLOCATE, SLOT_PRETRUNCATE,
+						  SLOT_DROPCACHE,   SLOT_DELETE };
 	struct fio_target *copy = arena_alloc(m->file->arena, n * sizeof(*copy));
 
 	if (!copy)

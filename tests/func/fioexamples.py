@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""
+The job files of tests/fio by fio and by xdd fio -run: each of them has the same operations, flushes, files and contents, or
+xdd refuses it by the name of a setting before it does anything. Those that begin with "ex-" are in the manner of the
+examples of fio, "real-" of storage projects, "row-" are for words of the table (src/plan/foreign_fio.c). In a file,
+"; drawn:" names what each program draws by itself, and which only agrees within bounds.
+"""
+import concurrent.futures
+import os
+import re
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
+import xddfio
+import xddsys as s
+import xddtest as t
+
+t.tolerate(t.BUFFERED, t.CACHED, m.DIRTY, "the operations reach to ", "start over after each ", "may end before")
+
+JOBS = os.path.join(os.environ["TOP_SRCDIR"], "tests", "fio")
+ENVIRONMENT = {"DIRECTORY": ".", "KIND": "randwrite", "DEPTH": "4", "BLOCK": "8k"}
+WORKERS = 4  # fio sleeps most of the time
+
+# Each is refused by the name of this setting.
+REFUSED = {
+    "ex-backwards": "rw", "ex-butterfly": "flow", "ex-dedupe-set": "dedupe_mode", "ex-file-server": "bssplit",
+    "ex-flow": "flow", "ex-hot-zones": "random_distribution", "ex-jesd219": "blockalign",
+    "ex-latency-goal": "latency_target", "ex-priority-by-size": "cmdprio_bssplit",
+    "ex-priority-share": "cmdprio_percentage", "ex-processor-load": "cpuload", "ex-replay": "read_iolog",
+    "ex-sequential-both": "rw", "ex-stripes": "loops", "ex-surface": "fill_device", "ex-until-steady": "ss",
+    "ex-zone-rates": "zonemode", "ex-zoned-reads": "zonemode", "ex-zoned-writes": "zonemode",
+    "real-random-mix": "bssplit", "row-align": "ba", "row-append": "file_append", "row-barrier": "write_barrier",
+    "row-blktrace": "merge_blktrace_file", "row-both-flushes": "fdatasync", "row-depth-low": "iodepth_low",
+    "row-engine-splice": "ioengine", "row-file-size-range": "filesize", "row-fsync-of-a-mix": "fsync",
+    "row-fsync-over-loops": "loops", "row-gap-second-lap": "rw", "row-hooks": "exec_prerun",
+    "row-loops-verify": "verify", "row-normal": "random_distribution", "row-pareto": "random_distribution",
+    "row-pattern-of-a-format": "verify_pattern", "row-percentage-random": "percentage_random",
+    "row-range-of-sizes-random": "bsrange", "row-rate-and-pause": "thinktime", "row-sequencer": "rw_sequencer",
+    "row-sequencer-runs": "rw", "row-sequential-mix": "rw", "row-sizes-by-direction-mixed": "bs",
+    "row-split-random": "bssplit", "row-text-fraction": "size", "row-think-blocks": "thinktime_blocks",
+    "row-think-spin": "thinktime_spin", "row-trim-write": "rw", "row-trims": "trim_percentage",
+    "row-unaligned": "bs_unaligned", "row-unknown": "io_deph", "row-verify-beside-part": "verify",
+    "row-verify-mix": "verify", "row-verify-null": "verify", "row-write-back": "sync_file_range",
+    "row-zones": "zonemode",
+}
+
+# fio does not run, or does nothing, where there is nothing to compare.
+NOTHING = {"ex-null", "row-create-only"}
+
+
+def both(name):
+    """Run the job file by xdd and by fio, each in a directory of its own: (Side of xdd, Side of fio or None)."""
+    sides = []
+    for program in ("xdd", "fio"):
+        directory = t.path("%s.%s" % (name, program))
+        os.mkdir(directory)
+        for there in ("there1", "there2"):
+            with open(os.path.join(directory, there), "wb") as f:
+                f.write(os.urandom(1 << 20))
+        shutil.copy(os.path.join(JOBS, name + ".fio"), os.path.join(directory, "job.fio"))
+        shutil.copy(os.path.join(JOBS, "common.part"), directory)
+        side = xddfio.side(program, "job.fio", directory, env=ENVIRONMENT)
+        shutil.rmtree(directory)
+        sides.append(side)
+        if name in REFUSED:
+            return side, None
+    return sides
+
+
+def check(name, mine, theirs):
+    if name in REFUSED:
+        return t.ok(mine.run.status == 2 and not mine.done and len(mine.run.error_lines()) == 1 and
+                    re.search(r"job\.fio:\d+: %s=" % REFUSED[name], mine.run.err),
+                    name + ": refused by the name of " + REFUSED[name], mine.run)
+    with open(os.path.join(JOBS, name + ".fio"), encoding="utf-8") as f:
+        drawn = re.search(r"^; drawn: (.*)", f.read(), re.M)
+    found = xddfio.differences(mine, theirs, drawn[1].split() if drawn else ())
+    return t.ok(not found and mine.run.status == 0 and (theirs.done or name in NOTHING), name + ": does what fio does",
+                "%s\n%s\n%s" % ("\n".join(found[:20]), mine.run, theirs.run))
+
+
+def test_examples():
+    if not t.have("fio") or not s.can_trace():
+        return t.skip("job files beside fio", "needs fio and strace")
+    names = sorted(file[:-4] for file in os.listdir(JOBS) if file.endswith(".fio"))
+    t.equal(sorted((set(REFUSED) | NOTHING) - set(names)), [], "the lists of this test name job files that exist")
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        for name, (mine, theirs) in zip(names, pool.map(both, names)):
+            check(name, mine, theirs)
+    return t.ok(len(names) >= 120 and len(REFUSED) < len(names) / 2, "most job files are compared", len(names))
+
+
+t.run(test_examples)
+t.done()
