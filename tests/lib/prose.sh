@@ -91,6 +91,7 @@ scan() {
 	function search(text, before, known, at, i) {
 		text = before text
 		gsub(/ +/, " ", text)
+		if (text !~ any_word) return
 		known = length(before)
 		for (i = 1; i <= allow[0]; i++)
 			while ((at = index(text, allow[i])) > 0)
@@ -109,6 +110,8 @@ scan() {
 		for (i = 1; i <= n; i++)
 			if ((at = index(line[i], " : ")) > 0)
 				add_phrases(substr(line[i], 1, at - 1), words, substr(line[i], at + 3))
+		any_word = words[1]
+		for (i = 2; i <= words[0]; i++) any_word = any_word "|" words[i]
 		n = split(allowed, line, "\n")
 		for (i = 1; i <= n; i++)
 			add_phrases(line[i], allow, "")

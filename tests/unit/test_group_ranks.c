@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -319,6 +320,14 @@ struct stops {
 	atomic_int reason, detail;
 };
 
+static void await_stop(struct stops *s)
+{
+	const struct timespec ms = { 0, 1000000 };
+
+	while (!atomic_load(&s->n))
+		nanosleep(&ms, NULL);
+}
+
 static void be_stopped(void *arg, enum stop_reason reason, int detail)
 {
 	struct stops *s = arg;
@@ -340,8 +349,8 @@ static bool stop_all(struct group *g)
 		group_stop(g, STOP_ERROR, 5);
 		group_stop(g, STOP_SIGNAL, 6);
 	}
-	while (group_rank(g) != 2 && !atomic_load(&s.n))
-		sched_yield();
+	if (group_rank(g) != 2)
+		await_stop(&s);
 	good = group_vote(g, GROUP_STOP, &all) == 0 && all == GROUP_STOP &&
 	       group_barrier(g, NULL, NULL) == 0;
 	group_on_stop(g, NULL, NULL);
@@ -376,8 +385,7 @@ static bool lose(struct group *g)
 	good &= group_barrier(g, NULL, NULL) == -ECONNABORTED && group_is_broken(g) &&
 		group_vote(g, 0, &all) == -ECONNABORTED &&
 		group_broadcast(g, data, sizeof(data)) == -ECONNABORTED;
-	while (!atomic_load(&s.n))
-		sched_yield();
+	await_stop(&s);
 	group_on_stop(g, NULL, NULL);
 	return good && atomic_load(&s.n) == 1 && atomic_load(&s.reason) == STOP_ERROR;
 }

@@ -13,7 +13,7 @@
 
 #include "xdd/stat/stats.h"
 
-#define RUNS 10000
+#define RUNS 2000
 #define MAX_PASSES 100
 
 static uint64_t drawn;
