@@ -147,6 +147,37 @@ static void test_records(void **state)
 	}
 }
 
+/* Ranges are in order, have bytes, and do not touch. */
+static void test_ranges(void **state)
+{
+	static const struct {
+		struct extent ranges[2];
+		bool good;
+	} cases[] = {
+		{ { { 0, 4096 }, { 4097, 8192 } }, true },
+		{ { { 0, 4096 }, { 4096, 8192 } }, false },
+		{ { { 0, 4096 }, { 4095, 8192 } }, false },
+		{ { { 0, 1 }, { 2, INT64_MAX } }, true },
+		{ { { 0, 1 }, { 2, (uint64_t)INT64_MAX + 1 } }, false },
+		{ { { 5, 5 }, { 6, 7 } }, false },
+		{ { { 0, 1 }, { 3, 2 } }, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct journal_record r = { .type = JOURNAL_RANGES,
+						  .number = 1,
+						  .ranges = cases[i].ranges,
+						  .n_ranges = 2 };
+		uint8_t data[JOURNAL_MAX_RECORD_BYTES];
+		size_t n = journal_encode(&r, data, sizeof(data)), used;
+		struct journal_record d;
+
+		assert_true(n > 0);
+		assert_int_equal(journal_decode(data, n, &d, &used) == 1, cases[i].good);
+	}
+}
+
 static void test_paths(void **state)
 {
 	static const char *const bad[] = { "/",	 "a/",	 "/a",	 "a//b", ".",
@@ -1221,6 +1252,7 @@ int main(void)
 		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_ranges),
 		TEST(test_resume),
 		TEST(test_order_of_names),
 		TEST(test_interrupted_again),

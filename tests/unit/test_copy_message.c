@@ -572,7 +572,7 @@ static void test_wants(void **state)
 		{ .id = 1, .how = COPY_SEND },
 		{ .id = 2, .how = COPY_SEND, .ranges = ranges, .n_ranges = 3 },
 		{ .id = 3, .how = COPY_SUMS },
-		{ .id = 4, .how = COPY_SUMS, .ranges = &blocks, .n_ranges = 1 },
+		{ .id = COPY_MAX_ID, .how = COPY_SUMS, .ranges = &blocks, .n_ranges = 1 },
 	};
 	struct copy_want w;
 	size_t length = 0;
@@ -628,6 +628,10 @@ static void test_want_limits(void **state)
 			 16 + 16 * COPY_MAX_RANGES);
 	w.n_ranges++;
 	assert_int_equal(copy_encode_want(&w, body, sizeof(body)), 0);
+	w = (struct copy_want){ .id = COPY_MAX_ID + 1, .how = COPY_SEND };
+	assert_want_refused(&w);
+	w.id = 0;
+	assert_want_refused(&w);
 }
 
 static size_t repeat_results(const uint8_t *in, size_t length, uint8_t *out)

@@ -460,6 +460,52 @@ static void test_terminal(void **state)
 	link_close(here);
 }
 
+/* What is found in output that has the words of a banner, and ends. */
+static enum banner_end find(const char *output, struct banner *b)
+{
+	atomic_int cut = 0;
+	enum banner_end end;
+	int ends[2];
+
+	*b = (struct banner){ .protocol = 0 };
+	assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+	assert_int_equal(write(ends[1], output, strlen(output)), strlen(output));
+	close(ends[1]);
+	end = banner_await(ends[0], b, 0, &cut);
+	close(ends[0]);
+	return end;
+}
+
+/* A banner has a protocol and a version of up to 31 characters, and nothing after them. */
+static void test_banners(void **state)
+{
+	static const struct {
+		const char *output;
+		enum banner_end end;
+	} cases[] = {
+		{ "XDD-COPY 7 1234567890123456789012345678901\n", BANNER_FOUND },
+		{ "XDD-COPY 7 1234567890123456789012345678901\r\n", BANNER_FOUND },
+		{ "no line end XDD-COPY 7 1234567890123456789012345678901\n", BANNER_FOUND },
+		{ "XDD-COPY 7 12345678901234567890123456789012\n", BANNER_CLOSED },
+		{ "XDD-COPY 7 \n", BANNER_CLOSED },
+		{ "XDD-COPY 7\n", BANNER_CLOSED },
+		{ "XDD-COPY x 1\n", BANNER_CLOSED },
+		{ "XDD-COPY 7 1 2\n", BANNER_CLOSED },
+		{ "XDD-COPY 7 1\r2\n", BANNER_CLOSED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct banner b;
+
+		assert_int_equal(find(cases[i].output, &b), cases[i].end);
+		if (cases[i].end == BANNER_FOUND) {
+			assert_int_equal(b.protocol, 7);
+			assert_string_equal(b.version, "1234567890123456789012345678901");
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -469,7 +515,7 @@ int main(void)
 		cmocka_unit_test(test_silent),	      cmocka_unit_test(test_no_answer),
 		cmocka_unit_test(test_signals),	      cmocka_unit_test(test_words),
 		cmocka_unit_test(test_refused_words), cmocka_unit_test(test_quote),
-		cmocka_unit_test(test_terminal),
+		cmocka_unit_test(test_terminal),      cmocka_unit_test(test_banners),
 	};
 	const char *why;
 	int failed;

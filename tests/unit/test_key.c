@@ -192,13 +192,40 @@ static int tear_down(void **state)
 	return chdir("/") < 0 || rmdir(directory) < 0 ? -1 : 0;
 }
 
+/* The digits of -cookie are a key in either case, and their number is bounded as that of a file. */
+static void test_cookie(void **state)
+{
+	static char text[64 * NET_KEY_MAX_BYTES];
+	char why[WHY_SIZE];
+	struct net_key key;
+
+	(void)state;
+	assert_int_equal(net_key_from_cookie("0123456789ABCdef", &key, why, sizeof(why)), 0);
+	assert_true(key.present);
+	assert_memory_equal(key.bytes, digits, sizeof(digits));
+	assert_int_equal(net_key_from_cookie("0123456789abcde", &key, why, sizeof(why)), -EINVAL);
+	assert_string_equal(why, "-cookie: expected a key of 16 to 4096 bytes, not 15");
+	assert_false(key.present);
+	/* Of a longer one the first 4096 count. */
+	memset(text, 'K', sizeof(text) - 1);
+	assert_int_equal(net_key_from_cookie(text, &key, why, sizeof(why)), 0);
+	memset(text, 'k', NET_KEY_MAX_BYTES);
+	put(text, NET_KEY_MAX_BYTES, 0600);
+	{
+		struct net_key other;
+
+		assert_int_equal(net_key_load(path, &other, why, sizeof(why)), 0);
+		assert_memory_equal(key.bytes, other.bytes, sizeof(key.bytes));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_file),	    cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_binary),	    cmocka_unit_test(test_modes),
 		cmocka_unit_test(test_not_a_file),  cmocka_unit_test(test_pipe),
-		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_environment), cmocka_unit_test(test_cookie),
 	};
 	const char *why;
 

@@ -314,6 +314,33 @@ static void test_extremes(void **state)
 	assert_true(time_estimate_get(&e, (1ull << 61) - 1, &offset_ns, &bound_ns));
 }
 
+/* Exchanges that end within 250 ms of the first one are one entry. */
+static void test_entries(void **state)
+{
+	static const struct {
+		uint64_t end_ms; /* after the first exchange began */
+		size_t n;	 /* entries then */
+	} cases[] = { { 2, 1 }, { 10, 1 }, { 249, 1 }, { 250, 2 }, { 260, 2 }, { 600, 3 } };
+	struct time_estimate e;
+
+	(void)state;
+	time_estimate_init(&e);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		/* The first one has the narrowest bounds. */
+		const uint64_t end_ns = NS_PER_SEC + cases[i].end_ms * NS_PER_MS,
+			       trip_ns = (i ? 4 : 2) * NS_PER_MS, middle = end_ns - trip_ns / 2;
+		const struct time_sample s = { end_ns - trip_ns, middle, middle, end_ns };
+
+		assert_int_equal(time_estimate_add(&e, &s), TIME_FITS);
+		assert_int_equal(e.n, cases[i].n);
+		assert_int_equal(e.round_trip_ns, 2 * NS_PER_MS);
+	}
+	assert_int_equal(e.entries[0].lower_at_ns, NS_PER_SEC + 2 * NS_PER_MS);
+	assert_int_equal(e.entries[0].upper_at_ns, NS_PER_SEC);
+	assert_int_equal(e.entries[0].lower_ns, -1 * (int64_t)NS_PER_MS);
+	assert_int_equal(e.entries[0].upper_ns, NS_PER_MS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,6 +348,7 @@ int main(void)
 		cmocka_unit_test(test_drift),		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_change_of_drift), cmocka_unit_test(test_varying_drift),
 		cmocka_unit_test(test_refused),		cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_entries),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
