@@ -361,6 +361,79 @@ static void test_rest(void **state)
 	}
 }
 
+/* ---- the time in the engine ---- */
+
+#define SPIN_NS 100000
+
+static void spin(void)
+{
+	const uint64_t end = clock_now_ns() + SPIN_NS;
+
+	while (clock_now_ns() < end)
+		;
+}
+
+static void spin_in_submit(const struct io_request *req)
+{
+	(void)req;
+	spin();
+}
+
+/* Overhead is without the time that an engine takes to submit and to reap, if it queues. */
+static void test_apart(void **state)
+{
+	for (unsigned i = 0; i < N_MODES; i++) {
+		for (int part = 0; part < 3; part++) {
+			uint64_t took_ns, calls;
+
+			set_up_mode(i, 10);
+			run.needs = part < 2 ? FIGURES_OVERHEAD : 0;
+			if (part)
+				engine.reaped = spin;
+			else
+				engine.submitted = spin_in_submit;
+			took_ns = pass(0);
+			calls = part ? engine.reaps : engine.n;
+			if (!modes[i].queues || part == 2)
+				assert_int_equal(qthreads[0].apart_ns, 0);
+			else
+				assert_in_range(qthreads[0].apart_ns, calls * SPIN_NS, took_ns);
+			tear_down(state);
+		}
+	}
+}
+
+/* ---- QThreads that wait for the lock ---- */
+
+#define LOCK_WAITERS 2u /* as in src/sync/lock.c: threads may sleep on the lock */
+
+static bool woken[MOST_OPS]; /* by operation: when it was submitted, the one before had woken them */
+
+static void sleep_on_lock(const struct io_request *req)
+{
+	woken[req->op] = !(atomic_fetch_or(&target.order.lock.word, LOCK_WAITERS) & LOCK_WAITERS);
+}
+
+/* To wake a thread is expensive: 64 short operations in a row do without, others do not. */
+static void test_wakes(void **state)
+{
+	for (unsigned i = 0; i < N_MODES; i++) {
+		/* Loose order leaves the lock before it submits. */
+		if (modes[i].early || modes[i].ordering <= ORDERING_LOOSE)
+			continue;
+		for (int busy = 0; busy < 2; busy++) {
+			set_up_mode(i, 200);
+			target.retry_flush = busy;
+			engine.submitted = sleep_on_lock;
+			pass(0);
+			submitted(0, 200);
+			for (uint64_t n = 1; n < 200; n++)
+				assert_int_equal(woken[n], busy || modes[i].queues || n % 64 == 0);
+			tear_down(state);
+		}
+	}
+}
+
 /* ---- -retry, -flushwrite ---- */
 
 /* How often operation `n` was submitted. */
@@ -719,6 +792,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),	      cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_rest),	      cmocka_unit_test(test_retries),
+		cmocka_unit_test(test_apart),	      cmocka_unit_test(test_wakes),
 		cmocka_unit_test(test_broken_retry),  cmocka_unit_test(test_flushes),
 		cmocka_unit_test(test_over_before),   cmocka_unit_test(test_over_between),
 		cmocka_unit_test(test_last_error),    cmocka_unit_test(test_gate_closes),
