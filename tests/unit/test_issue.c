@@ -52,6 +52,7 @@ static struct {
 	unsigned fail_times;  /* so many times, and then no more */
 	uint64_t breaks;      /* the operation whose submission breaks the engine */
 	unsigned breaks_reap; /* the reap, from 1, that does; 0: none */
+	unsigned late_reap;   /* the one that ends without a request; 0: none */
 	void (*submitted)(const struct io_request *req);
 	void (*reaped)(void);
 
@@ -103,6 +104,8 @@ static int reap(void *ctx, struct io_request **out, unsigned min, unsigned max, 
 	assert_true(min == 1 && max == DEPTH);
 	if (engine.reaps == engine.breaks_reap)
 		return -EIO;
+	if (engine.reaps == engine.late_reap)
+		return 0;
 	if (timeout_ns == UINT64_MAX)
 		assert_true(d->n > 0);
 	if (engine.reaped)
@@ -676,6 +679,23 @@ static void test_broken_reap(void **state)
 	}
 }
 
+/* A reap whose time is over is no error. */
+static void test_late_reap(void **state)
+{
+	for (unsigned i = 0; i < N_MODES; i++) {
+		if (!modes[i].queues)
+			continue;
+		set_up_mode(i, 200);
+		engine.late_reap = 3;
+		pass(0);
+		submitted(0, 200);
+		counted(200, 0);
+		assert_false(qthreads[0].broken);
+		assert_int_equal(atomic_load(&run.failures.errors), 0);
+		tear_down(state);
+	}
+}
+
 /* ---- two QThreads ---- */
 
 /* While operation 0 has the lock, the other QThread comes, whose wait ends with an error. */
@@ -797,8 +817,8 @@ int main(void)
 		cmocka_unit_test(test_over_before),   cmocka_unit_test(test_over_between),
 		cmocka_unit_test(test_last_error),    cmocka_unit_test(test_gate_closes),
 		cmocka_unit_test(test_broken_submit), cmocka_unit_test(test_broken_reap),
-		cmocka_unit_test(test_lock_is_held),  cmocka_unit_test(test_over_in_turn),
-		cmocka_unit_test(test_stop_in_turn),
+		cmocka_unit_test(test_late_reap),     cmocka_unit_test(test_lock_is_held),
+		cmocka_unit_test(test_over_in_turn),  cmocka_unit_test(test_stop_in_turn),
 	};
 
 	if (open_log())

@@ -288,6 +288,12 @@ static void test_search(void **state)
 		{ 0, 1024 * MIB, 512 * MIB, 640 * MIB - 512, true },
 		{ 0, 1024 * MIB, 512 * MIB, 640 * MIB, false },
 		{ 0, 1024 * MIB, 1000 * MIB, 1024 * MIB - 512, true },
+		{ 0, 1024 * MIB, 1000 * MIB, 1024 * MIB, false },
+		{ 0, 1024 * MIB, 100 * MIB, 0, true },
+		{ 0, 1024 * MIB, 200 * MIB, 72 * MIB, true },
+		{ 0, 1024 * MIB, 200 * MIB, 72 * MIB - 512, false },
+		{ 100 * MIB, 1024 * MIB, 600 * MIB, 472 * MIB, true },
+		{ 100 * MIB, 1024 * MIB, 600 * MIB, 472 * MIB - 512, false },
 		/* All of one with 256 MiB or less. */
 		{ 0, 256 * MIB, 200 * MIB, 0, true },
 		{ 100 * MIB, 300 * MIB, 290 * MIB, 100 * MIB, true },
