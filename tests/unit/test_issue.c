@@ -410,7 +410,8 @@ static void test_apart(void **state)
 
 #define LOCK_WAITERS 2u /* as in src/sync/lock.c: threads may sleep on the lock */
 
-static bool woken[MOST_OPS]; /* by operation: when it was submitted, the one before had woken them */
+/* By operation: the one before had woken the waiters when it was submitted. */
+static bool woken[MOST_OPS];
 
 static void sleep_on_lock(const struct io_request *req)
 {
