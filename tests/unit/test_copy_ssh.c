@@ -460,7 +460,7 @@ static void test_terminal(void **state)
 	link_close(here);
 }
 
-/* What is found in output that has the words of a banner, and ends. */
+/* Looks for a banner in `output`, after which the channel ends. */
 static enum banner_end find(const char *output, struct banner *b)
 {
 	atomic_int cut = 0;

@@ -57,6 +57,16 @@ static void test_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_int_equal(start(wrong[i]), -EINVAL);
+	/* The name of a socket has an end. */
+	for (size_t length = sizeof(address.sun_path) - 1; length <= sizeof(address.sun_path);
+	     length++) {
+		char value[256] = "signals ready@";
+
+		memset(value + strlen(value), 'x', length);
+		setenv("XDD_TEST_HOLD", value, 1);
+		assert_int_equal(hold_start(), length < sizeof(address.sun_path) ? 0 : -EINVAL);
+		hold_points = 0;
+	}
 	setenv("XDD_TEST_HOLD", "signals ready", 1);
 	assert_int_equal(hold_start(), -EINVAL);
 }

@@ -11,9 +11,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "xdd/base/log.h"
@@ -207,6 +210,97 @@ static void test_held(void **state)
 	assert_string_equal(read_log(), "xdd: one\nxdd: note: three\nxdd: four\n");
 }
 
+static char diverted[256];
+
+static void keep(void *arg, const char *text, size_t size)
+{
+	assert_ptr_equal(arg, diverted);
+	assert_true(strlen(diverted) + size < sizeof(diverted));
+	strncat(diverted, text, size);
+}
+
+static void test_diverted(void **state)
+{
+	(void)state;
+	open_log();
+	log_divert(keep, diverted);
+	log_error("one");
+	log_undiverted("two\n", 4);
+	log_warning("three");
+	assert_string_equal(diverted, "xdd: one\nxdd: warning: three\n");
+	assert_string_equal(read_log(), "two\n");
+	log_divert(NULL, NULL);
+	log_error("four");
+	assert_string_equal(diverted, "xdd: one\nxdd: warning: three\n");
+	assert_string_equal(read_log(), "two\nxdd: four\n");
+}
+
+/* The bytes that the terminal has got since the last call. */
+static const char *shown(int master)
+{
+	static char text[512];
+	ssize_t n = read(master, text, sizeof(text) - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+#define WIPE "\r\033[K"
+
+static void test_terminal(void **state)
+{
+	const struct winsize size = { .ws_row = 10, .ws_col = 20 };
+	int master, slave, other, other_slave, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct termios modes;
+	char name[64];
+
+	(void)state;
+	memset(&modes, 0, sizeof(modes));
+	cfmakeraw(&modes);
+	assert_int_equal(openpty(&master, &slave, name, &modes, &size), 0);
+	assert_int_equal(openpty(&other, &other_slave, NULL, &modes, &size), 0);
+	assert_int_equal(fcntl(master, F_SETFL, O_NONBLOCK), 0);
+	open_log();
+	assert_false(log_is_terminal());
+	assert_false(log_shares_terminal(slave));
+	log_transient("a text");
+	assert_string_equal(read_log(), "");
+
+	assert_int_equal(log_open(name), 0);
+	assert_true(log_is_terminal());
+	assert_true(log_shares_terminal(slave));
+	assert_false(log_shares_terminal(other_slave));
+	assert_false(log_shares_terminal(null));
+	assert_int_equal(log_transient_columns(), 19);
+	log_transient("a text");
+	assert_string_equal(shown(master), WIPE "a text");
+	/* The last column stays free. */
+	log_transient("a text of more than 19 columns");
+	assert_string_equal(shown(master), WIPE "a text of more than");
+	/* Messages erase what is drawn, once. */
+	log_error("one");
+	assert_string_equal(shown(master), WIPE "xdd: one\n");
+	log_error("two");
+	assert_string_equal(shown(master), "xdd: two\n");
+	log_transient(NULL);
+	assert_string_equal(shown(master), "");
+	log_transient("a text");
+	log_transient(NULL);
+	assert_string_equal(shown(master), WIPE "a text" WIPE);
+	*diverted = '\0';
+	log_divert(keep, diverted);
+	log_transient("a text");
+	log_divert(NULL, NULL);
+	assert_string_equal(diverted, "");
+	assert_string_equal(shown(master), "");
+	open_log();
+	close(master);
+	close(slave);
+	close(other);
+	close(other_slave);
+	close(null);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +312,8 @@ int main(void)
 		cmocka_unit_test(test_errno_is_kept),
 		cmocka_unit_test(test_lines_do_not_mix),
 		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_diverted),
+		cmocka_unit_test(test_terminal),
 	};
 
 	alarm(WATCHDOG_S);

@@ -240,6 +240,28 @@ static void setup_files(void **state)
 	    "deeper:2: -setup setup: is a loop of setup files: this file is being read already");
 }
 
+/* -passes until takes a number after the percentage only where there is one. */
+static void passes_until(void **state)
+{
+	(void)state;
+	good("-targets 1 null -numreqs 1 -passes until 2.5% 18");
+	assert_int_equal(plan->passes, 18);
+	assert_true(plan->until_percent == 2.5);
+	good("-targets 1 null -numreqs 1 -passes until 2.5%");
+	assert_int_equal(plan->passes, PLAN_UNTIL_DEFAULT_PASSES);
+	assert_true(plan->until_percent == 2.5);
+	good("-passes until 5 -targets 1 null -numreqs 1");
+	assert_int_equal(plan->passes, PLAN_UNTIL_DEFAULT_PASSES);
+	good("-passes until 5 10000 -targets 1 null -numreqs 1");
+	assert_int_equal(plan->passes, 10000);
+	bad("-targets 1 null -numreqs 1 -passes until 5 17", XDD_BAD_ARGUMENT,
+	    "-passes 17: expected a whole number of passes, 18 to 10000");
+	bad("-targets 1 null -numreqs 1 -passes until 5 10001", XDD_BAD_ARGUMENT,
+	    "-passes 10001: expected a whole number of passes, 18 to 10000");
+	good("-targets 1 null -numreqs 1 -passes 7");
+	assert_true(plan->until_percent == 0);
+}
+
 static void whole_run(void **state)
 {
 	(void)state;
@@ -347,10 +369,10 @@ static void cycles(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PARSE_TEST(defaults),	 PARSE_TEST(amount_of_work), PARSE_TEST(operations),
-		PARSE_TEST(places),	 PARSE_TEST(loaded_list),    PARSE_TEST(scopes),
-		PARSE_TEST(setup_files), PARSE_TEST(whole_run),	     PARSE_TEST(refused),
-		PARSE_TEST(warnings),	 PARSE_TEST(cycles),
+		PARSE_TEST(defaults),	  PARSE_TEST(amount_of_work), PARSE_TEST(operations),
+		PARSE_TEST(places),	  PARSE_TEST(loaded_list),    PARSE_TEST(scopes),
+		PARSE_TEST(setup_files),  PARSE_TEST(whole_run),      PARSE_TEST(refused),
+		PARSE_TEST(passes_until), PARSE_TEST(warnings),	      PARSE_TEST(cycles),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

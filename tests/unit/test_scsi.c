@@ -259,14 +259,35 @@ static void test_bytes_moved(void **state)
 	assert_int_equal(scsi_reply_bytes(&reply, 0, 4096, BLOCK), 4096);
 }
 
+/* The key is in byte 2 of the fixed format, and in byte 1 of the one of descriptors. */
+static void test_key(void **state)
+{
+	static const struct {
+		uint8_t size, sense[3];
+		int key;
+	} cases[] = {
+		{ 3, { 0x70, 0x05, 0xf3 }, 3 }, { 3, { 0x71, 0x05, 0x06 }, 6 },
+		{ 3, { 0xf0, 0x05, 0x23 }, 3 }, { 3, { 0x72, 0xf5, 0x06 }, 5 },
+		{ 3, { 0x73, 0x06, 0x05 }, 6 }, { 3, { 0xf2, 0x03, 0x05 }, 3 },
+		{ 2, { 0x72, 0x05, 0x06 }, 0 }, { 0, { 0x70, 0x05, 0x06 }, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct scsi_reply reply = { .status = SCSI_CHECK_CONDITION,
+					    .sense_size = cases[i].size };
+
+		memcpy(reply.sense, cases[i].sense, sizeof(cases[i].sense));
+		assert_int_equal(scsi_reply_key(&reply), cases[i].key);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cdb),
-		cmocka_unit_test(test_sense),
-		cmocka_unit_test(test_reply_without_sense),
-		cmocka_unit_test(test_text_fits),
-		cmocka_unit_test(test_bytes_moved),
+		cmocka_unit_test(test_cdb),	  cmocka_unit_test(test_sense),
+		cmocka_unit_test(test_key),	  cmocka_unit_test(test_reply_without_sense),
+		cmocka_unit_test(test_text_fits), cmocka_unit_test(test_bytes_moved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
