@@ -6,6 +6,18 @@ import time
 END_S = 20
 
 
+def await_end(pid, seconds):
+    """True if all threads of the process end in this time (its state is Z once the first has), reaped or not."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([fd], [], [], seconds)[0])
+    finally:
+        os.close(fd)
+
+
 class Processes:
     """`program`: a path that no other process has among its words, such as that of a copy of xdd."""
 
@@ -37,12 +49,7 @@ class Processes:
         while True:
             left = self.all()
             for pid in left:
-                try:
-                    fd = os.pidfd_open(pid)
-                except ProcessLookupError:
-                    continue
-                select.select([fd], [], [], max(0, end - time.monotonic()))
-                os.close(fd)
+                await_end(pid, max(0, end - time.monotonic()))
             if not left or time.monotonic() > end:
                 return left
 
@@ -50,11 +57,17 @@ class Processes:
         return words[0] == self.program and words[-1] == b"-server"
 
     def victim(self, kind, initiator):
-        """A "server", an "ssh", which is between both, or the "initiator"; 0 while there is none."""
+        """
+        A "server", an "ssh", which is between both, or the "initiator". Waits for the server and for ssh: a source sends its
+        first bundle before the other side has been started.
+        """
         if kind == "initiator":
             return initiator
-        for pid, words in self.all().items():
-            server = self.is_server(words)
-            if (kind == "server" and server) or (kind == "ssh" and not server and pid != initiator):
-                return pid
-        return 0
+        end = time.monotonic() + END_S
+        while time.monotonic() < end:
+            for pid, words in self.all().items():
+                server = self.is_server(words)
+                if (kind == "server" and server) or (kind == "ssh" and not server and pid != initiator):
+                    return pid
+            time.sleep(0.005)
+        raise RuntimeError("there is no %s" % kind)

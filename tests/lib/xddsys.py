@@ -9,7 +9,6 @@ import ctypes
 import mmap
 import os
 import re
-import select
 import shlex
 import shutil
 import signal
@@ -18,6 +17,7 @@ import sys
 import time
 
 import messages as m
+import xddprocesses
 import xddtest as t
 
 _why = "?"
@@ -512,15 +512,8 @@ def threads(process):
 
 
 def has_ended(pid):
-    """True once all threads of the process have ended (its state is Z once the first has), reaped or not."""
-    try:
-        fd = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([fd], [], [], 0)[0])
-    finally:
-        os.close(fd)
+    """True once all threads of the process have ended, reaped or not."""
+    return xddprocesses.await_end(pid, 0)
 
 
 def stop(pid):
