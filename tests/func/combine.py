@@ -161,6 +161,24 @@ def test_analytic():
             sum(sum(r["busy_ns"].values()) for f in files for r in j.load(f)["results"] if r.get("pass") == 1) / 640, "latencies of passes")
 
 
+EXTREMES = [which + part for which in ("longest", "shortest") for part in ("", "op", "offset", "type")]
+
+
+def test_extremes():
+    """The longest and the shortest operation of all hosts, with what is known of them; a host without them has no part."""
+    hosts = []
+    for h, values in enumerate(((5.5, 11, 4096, "read", 0.5, 12, 8192, "read"), (9.25, 21, 0, "read", 0.75, 22, 12288, "read"),
+                                (7.5, 31, 16384, "read", 0.25, 32, 20480, "read"), (None,) * 8)):
+        d = simple("x%d" % h, h)
+        whole(d)["columns"].update(zip(EXTREMES, values))
+        hosts.append(j.write("x%d.json" % h, d))
+    for names, wanted in ((hosts, [9.25, 21, 0, "read", 0.25, 32, 20480, "read"]),
+                          (hosts[::-1], [9.25, 21, 0, "read", 0.25, 32, 20480, "read"]),
+                          (hosts[:2], [9.25, 21, 0, "read", 0.5, 12, 8192, "read"])):
+        found, _ = document("extremes", *names)
+        t.equal([whole(found)["columns"].get(name) for name in EXTREMES], wanted, "the longest and the shortest of all")
+
+
 def test_compare():
     """xdd compare reads a combined result beside another one and beside a host's own."""
     four = [j.write("c%d.json" % h, simple("c%d" % h, h)) for h in range(4)]
@@ -450,6 +468,6 @@ def test_many():
 
 
 if __name__ == "__main__":
-    t.run(test_analytic, test_compare, test_csv, test_belong, test_missing, test_partial, test_one, test_one_machine, test_stonewall, test_old,
+    t.run(test_analytic, test_extremes, test_compare, test_csv, test_belong, test_missing, test_partial, test_one, test_one_machine, test_stonewall, test_old,
           test_shared_offsets, test_overlap, test_nobarrier, test_differences, test_bad, test_pooled, test_many)
     t.done()

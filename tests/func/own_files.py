@@ -48,6 +48,14 @@ def test_own():
             t.ok(not shared and all(len(fds) == 1 for fds in used.values()), "no two read through one %s" % words, used)
 
 
+def test_two():
+    """Two QThreads are enough."""
+    file = t.make_file("two", 1 << 20)
+    run, trace = s.trace(*READ, "-targets", 1, file, "-numreqs", 200, "-queuedepth", 2, timeout=LIMIT_S)
+    t.ok(run.status == 0 and len(again(trace)) == (1 if PSYNC else 0), "of two QThreads one opens the file once more",
+         "%s\n%s" % (trace.opens, run))
+
+
 def test_flags():
     file = t.make_file("flags", 1 << 20)
     run, trace = s.trace(*READ, "-targets", 1, file, "-blocksize", 4096, "-reqsize", 1, "-numreqs", 20, "-dio", timeout=LIMIT_S)
@@ -101,7 +109,7 @@ def test_many_targets():
 
 
 if s.can_trace():
-    t.run(test_own, test_flags, test_shared)
+    t.run(test_own, test_two, test_flags, test_shared)
 else:
     t.make_file("data", 8 << 20)
     t.skip("openings", s.sys_why())

@@ -264,6 +264,9 @@ def test_standard_output():
     run = sweep(*NULL, "-queuedepth", "1,2", "-rounds", 1, "-csvout", "-")
     rows = list(csv.DictReader(run.out.splitlines()))
     t.equal((run.status, [r["queuedepth"] for r in rows]), (0, ["1", "2"]), "-csvout - is standard output, and nothing else is", run)
+    run = sweep(*NULL, "-queuedepth", "1,2", "-rounds", 1, "-jsonout", "-")
+    doc = json.loads(run.out)
+    t.equal((run.status, doc["status"], varied(doc)), (0, 0, [("1",), ("2",)]), "-jsonout - is standard output, and nothing else is", run)
     run = sweep(*NULL, "-rounds", 1, "-jsonout", "/dev/null")
     t.equal((run.status, os.path.exists("/dev/null.journal")), (0, False), "a device has no journal beside it", run)
 

@@ -51,7 +51,7 @@ FUNCTIONAL = {
     "src/base/units": ["amounts"],
     "src/commands/captured": ["sweep"],
     "src/commands/check_": ["advice"],
-    "src/commands/command": ["badinput", "options"],
+    "src/commands/command": ["badinput", "options", "timeserver"],
     "src/commands/copy": ["copy_local", "copy_options", "copy_report"],
     "src/commands/curve": ["curve"],
     "src/commands/fio": ["fiojob"],
