@@ -90,8 +90,12 @@ static void test_aio_no_room(void **state)
 	start(&r, 0, DIR_READ, 0, BLOCK);
 	kernel.refuse = -EAGAIN;
 	kernel.refusals = 2;
-	start(&r, 1, DIR_READ, BLOCK, BLOCK); /* stays */
+	assert_int_equal(kernel.submits, 1);
+	/* Both stay until a reap makes room: to submit once more would only spin. */
+	start(&r, 1, DIR_READ, BLOCK, BLOCK);
+	assert_int_equal(kernel.submits, 2);
 	start(&r, 2, DIR_READ, 2 * BLOCK, BLOCK);
+	assert_int_equal(kernel.submits, 3);
 	reap_ns(&r, 3, UINT64_MAX, 3);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(r.requests[i].error, 0);

@@ -517,6 +517,7 @@ static void tagged(struct fixture *f, uint64_t run, uint64_t generation)
 	const struct tag tag = { .run = run,
 				 .offset = OFFSET,
 				 .generation = generation,
+				 .pass = 7,
 				 .oldest = generation,
 				 .request = OFFSET,
 				 .sweep = OFFSET,
@@ -572,6 +573,23 @@ static void test_tagged(void **state)
 	assert_int_equal(verify_read(&f.verifier, &r, true, take, &f), 1);
 	expect(&f, 0, MISCOMPARE_OTHER, OFFSET + 512, 512);
 	assert_int_equal(f.verifier.unjudged, 1);
+	f.n = 0;
+	/* A sector of two writes. */
+	tagged(&f, 1000, 2);
+	memset(f.buf + 512 + 200, 0, 312);
+	assert_int_equal(verify_read(&f.verifier, &r, true, take, &f), 1);
+	expect(&f, 0, MISCOMPARE_TORN, OFFSET + 512 + 200, 312);
+	assert_string_equal(f.got[0].text,
+			    "the first 200 bytes of the sector at 41472 are of write 2 in pass 7 "
+			    "of run 3e8, the rest is zeros");
+	f.n = 0;
+	tagged(&f, 1000, 2);
+	memset(f.buf + 512, 0x11, 200);
+	assert_int_equal(verify_read(&f.verifier, &r, true, take, &f), 1);
+	expect(&f, 0, MISCOMPARE_TORN, OFFSET + 512, 200);
+	assert_string_equal(f.got[0].text,
+			    "the last 312 bytes of the sector at 41472 are of write 2 in pass 7 "
+			    "of run 3e8, the rest is other data");
 	f.n = 0;
 	/* While it is being written a broken tag says nothing. */
 	tag_book_write(&book, 0, OFFSET, 1024, &oldest);
