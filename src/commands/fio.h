@@ -58,7 +58,7 @@ struct fio_file {
 	char why[512];
 };
 
-/* ---- fio_job.c, fio_expand.c ---- */
+/* ---- fio_job.c ---- */
 
 /*
  * Read a job file and the files that it includes; "-" is standard input. Returns 0, -EINVAL with
@@ -76,12 +76,6 @@ int fio_read_word(struct fio_file *f, unsigned number, const char *name, const c
 int fio_fail(struct fio_file *f, const char *path, unsigned line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 const char *fio_why(const struct fio_file *f);
-
-/*
- * Replace ${NAME} by the environment, and $pagesize, $mb_memory and $ncpus by their numbers.
- * `*value` is in the arena.
- */
-int fio_expand(struct fio_file *f, const char *path, unsigned line, const char **value);
 
 /* ---- fio_value.c: values as fio writes them ---- */
 
@@ -102,7 +96,7 @@ int fio_parse_time(const char *text, uint64_t unit_ns, uint64_t *ns);
 /* A pattern such as 0xdead"text"12 as hexadecimal digits. */
 int fio_parse_pattern(struct arena *arena, const char *text, const char **hex);
 
-/* ---- fio_options.c: fio's options, rows of foreign_fio ---- */
+/* ---- fio_jobs.c: fio's options, rows of foreign_fio ---- */
 
 /* The row of a name; NULL: fio has no such option, as far as is known here. */
 const struct foreign *fio_row_of(const char *name);
@@ -110,16 +104,10 @@ const struct foreign *fio_row_of(const char *name);
 /* How a job has the option: FIO_BY_SAY is resolved. */
 enum fio_type fio_type_of(const struct foreign *row);
 
-/* Why it is left out, in memory of `arena`; NULL: no memory. */
-const char *fio_reason(struct arena *arena, const struct foreign *row);
-
-/* True for a value with which an option of FIO_CHANGES changes nothing. */
-bool fio_is_usual(const struct foreign *row, const char *value);
-
 /* Row `i` of those that are the first of their word; NULL past the last. */
 const struct foreign *fio_row(size_t i);
 
-/* ---- fio_jobs.c, fio_notes.c: the jobs of a file ---- */
+/* ---- fio_jobs.c: the jobs of a file ---- */
 
 struct fio_value {
 	struct fio_setting *setting; /* NULL: not set */
@@ -179,9 +167,6 @@ static inline bool fio_is_listed(const struct fio_job *j, enum fio_option option
 	return j->v[option].setting && j->v[option].setting->listed;
 }
 
-/* True if -leaveout names the setting. */
-bool fio_may_leave(const struct fio_file *f, const char *name);
-
 /*
  * The same as fio_leave() for a setting without which another job would run: -EINVAL with a line
  * for the user, unless -leaveout names it.
@@ -189,15 +174,7 @@ bool fio_may_leave(const struct fio_file *f, const char *name);
 int fio_refuse(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
 	       enum fio_option option, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* The same for a setting. `text` stays valid. */
-int fio_refuse_setting(struct fio_file *f, struct fio_group *g, struct fio_setting *s,
-		       const char *text);
-
-/* List a setting with a text that stays valid. */
-int fio_leave_setting(struct fio_file *f, struct fio_group *g, struct fio_setting *s,
-		      const char *text);
-
-/* ---- fio_map.c, fio_words.c: jobs to commands ---- */
+/* ---- fio_map.c: jobs to commands ---- */
 
 /* Options of a target, in the order in which a command has them. */
 enum fio_slot {
@@ -344,14 +321,7 @@ int fio_path(struct fio_map *m, const struct fio_job *j, size_t clone, size_t fi
 int fio_put(struct fio_map *m, struct fio_target *t, enum fio_slot slot, const char *option,
 	    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* Add the command of a stage for those targets, with `general` after the targets' names. */
-int fio_add_command(struct fio_map *m, enum fio_stage stage, const struct fio_target *targets,
-		    size_t n, const char *general);
-
-/* ---- fio_print.c, fio_run.c ---- */
-
-/* Write one group's commands and notes as a script. */
-void fio_print(FILE *out, const struct fio_group *g);
+/* ---- fio_run.c ---- */
 
 /*
  * Run the commands of all groups, one after the other, after a check of all. Returns the exit

@@ -1,10 +1,196 @@
 /*
- * Settings to typed values, sections to jobs, jobs to groups. Called by the command.
+ * Settings to typed values by the table of fio's words, sections to jobs, jobs to groups, and the
+ * lines about settings that are left out. Called by the command and the mapper.
  */
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "commands/fio.h"
 #include "xdd/base/nstime.h"
+
+/* ---- rows ---- */
+
+static bool fio_is_usual(const struct foreign *row, const char *value)
+{
+	static const struct {
+		const char *name, *value;
+	} usual[] = {
+		{ "dedupe_mode", "repeat" },
+		{ "percentage_random", "100" },
+		{ "rw_sequencer", "sequential" },
+		{ "sg_write_mode", "write" },
+		{ "thinktime_blocks_type", "complete" },
+	};
+
+	if (!value || strcmp(value, "0") == 0 || strcmp(value, "none") == 0)
+		return value;
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
+		if (strcmp(usual[i].name, row->word) == 0)
+			return strcmp(usual[i].value, value) == 0;
+	}
+	return false;
+}
+
+/* Several rows of a word, each for some of its values, follow each other. */
+static bool is_first(const struct foreign *row)
+{
+	return row == foreign_fio.rows || strcmp(row[-1].word, row->word) != 0;
+}
+
+const struct foreign *fio_row(size_t i)
+{
+	for (const struct foreign *row = foreign_fio.rows; row->word; row++) {
+		if (is_first(row) && !i--)
+			return row;
+	}
+	return NULL;
+}
+
+const struct foreign *fio_row_of(const char *name)
+{
+	/* A form that fio takes, too; -threads of xdd is something else. */
+	if (strcmp(name, "threads") == 0)
+		name = "thread";
+	for (const struct foreign *row = foreign_fio.rows; row->word; row++) {
+		if (strcmp(row->word, name) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+enum fio_type fio_type_of(const struct foreign *row)
+{
+	if (row->type != FIO_BY_SAY)
+		return (enum fio_type)row->type;
+	return row->say ? FIO_LEFT_OUT : FIO_CHANGES;
+}
+
+static const char *fio_reason(struct arena *arena, const struct foreign *row)
+{
+	const char *say = row->shown ? row->shown : row->say;
+
+	if (row->note)
+		return row->note;
+	return say && *say ? arena_printf(arena, "a run has %s for it", say) : "it is not needed";
+}
+
+/* ---- notes ---- */
+
+static const char *format(struct arena *arena, const char *fmt, va_list ap)
+{
+	char *text = NULL;
+	const char *copy;
+
+	if (vasprintf(&text, fmt, ap) < 0)
+		return NULL;
+	copy = arena_strdup(arena, text);
+	free(text);
+	return copy;
+}
+
+static int add(struct fio_file *f, struct fio_group *g, bool left_out, const char *section,
+	       const struct fio_setting *setting, const char *text)
+{
+	struct fio_note *note = arena_alloc(f->arena, sizeof(*note));
+
+	if (!note || !text)
+		return -ENOMEM;
+	note->left_out = left_out;
+	note->section = section;
+	note->setting = setting;
+	note->text = text;
+	*g->notes_end = note;
+	g->notes_end = &note->next;
+	return 0;
+}
+
+static int fio_leave_setting(struct fio_file *f, struct fio_group *g, struct fio_setting *s,
+			     const char *text)
+{
+	if (s->listed)
+		return 0;
+	s->listed = true;
+	return add(f, g, true, s->section, s, text);
+}
+
+static bool fio_may_leave(const struct fio_file *f, const char *name)
+{
+	const size_t len = strlen(name);
+
+	for (const char *at = f->leave; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		if (strncmp(at, name, len) == 0 && (!at[len] || at[len] == ','))
+			return true;
+	}
+	return false;
+}
+
+static int fio_refuse_setting(struct fio_file *f, struct fio_group *g, struct fio_setting *s,
+			      const char *text)
+{
+	if (fio_may_leave(f, s->name))
+		return fio_leave_setting(f, g, s, text);
+	return fio_fail(f, s->path, s->line,
+			"%.60s%s%.60s: %s; -leaveout %.60s translates without it", s->name,
+			s->value ? "=" : "", s->value ? s->value : "", text, s->name);
+}
+
+/* List a setting, or refuse it, by `act`: once, and only if it is set. */
+static int list(struct fio_file *f, struct fio_group *g, struct fio_setting *s,
+		int (*act)(struct fio_file *, struct fio_group *, struct fio_setting *,
+			   const char *),
+		const char *fmt, va_list ap)
+{
+	const char *text;
+
+	if (!s || s->listed)
+		return 0;
+	text = format(f->arena, fmt, ap);
+	return text ? act(f, g, s, text) : -ENOMEM;
+}
+
+int fio_refuse(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
+	       enum fio_option option, const char *fmt, ...)
+{
+	va_list ap;
+	int err;
+
+	va_start(ap, fmt);
+	err = list(f, g, j->v[option].setting, fio_refuse_setting, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+int fio_leave(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
+	      enum fio_option option, const char *fmt, ...)
+{
+	va_list ap;
+	int err;
+
+	va_start(ap, fmt);
+	err = list(f, g, j->v[option].setting, fio_leave_setting, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+int fio_note(struct fio_file *f, struct fio_group *g, const struct fio_job *j, const char *fmt, ...)
+{
+	const char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = format(f->arena, fmt, ap);
+	va_end(ap);
+	if (!text)
+		return -ENOMEM;
+	for (const struct fio_note *n = g->notes; n; n = n->next) {
+		if (!n->left_out && strcmp(n->text, text) == 0)
+			return 0;
+	}
+	return add(f, g, false, j->name, NULL, text);
+}
+
+/* ---- jobs ---- */
 
 #define PERCENT_MAX 100
 
