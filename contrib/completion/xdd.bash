@@ -15,7 +15,7 @@ _xdd_command()
 	compare) words=' -failif -help' ;;
 	copy) words=' -recursive -preserve -contents -resume -trust -inplace -size -list -null -force -verify -dryrun -threads -blocksize -directdestination -directsource -ordered -encrypt -port -freeports -ssh -tty -remotexdd -localxdd -timeout -retries -quiet -log -jsonout -json -verbose -dump -help -version' ;;
 	curve) words=' -load -goal -rounds -each -round -orderseed -restore -jsonout -csvout -columns -journal -resume -dryrun -help' ;;
-	fio) words=' -run -output -leaveout -help' ;;
+	fio) words=' -run -output -leaveout -report -help' ;;
 	gettime) words=' -timeserver -port -add -bounce -verbose -waitfortime -help' ;;
 	multi) words=' -hosts -hostfile -slots -launcher -ssh -remotexdd -startin -timeserver -runid -timeout -grace -jsonout -out -quiet -dryrun -version -help' ;;
 	report) words=' -output -plots -axis -noplots -help' ;;

@@ -89,8 +89,17 @@ struct arguments {
 	const char *job;
 	const char *output; /* NULL: standard output */
 	const char *leave;  /* of -leaveout; or NULL */
+	const char *report; /* of -report; or NULL */
 	bool run;
 	bool help;
+};
+
+enum {
+	ROW_RUN,
+	ROW_OUTPUT,
+	ROW_LEAVEOUT,
+	ROW_REPORT,
+	ROW_HELP
 };
 
 static const struct option rows[] = {
@@ -102,6 +111,9 @@ static const struct option rows[] = {
 	{ .name = "leaveout",
 	  .arg = "<setting>,...",
 	  .help = "translate without these settings, which xdd cannot do" },
+	{ .name = "report",
+	  .arg = "person|table|auto",
+	  .help = "give the commands this option of a run: how they write results" },
 	{ .name = "help", .aliases = "h", .help = "this text" },
 	{ 0 },
 };
@@ -142,31 +154,45 @@ static enum xdd_status report(const struct fio_file *f, int err)
 	return err == -EINVAL ? XDD_BAD_ARGUMENT : XDD_INIT_FAILED;
 }
 
+/* True of a value that -report of a run has. */
+static bool is_report(const char *value)
+{
+	const struct choice *c = option_find(&run_options, "report")->choices;
+
+	while (c->word && strcmp(c->word, value) != 0)
+		c++;
+	return c->word;
+}
+
 static enum xdd_status parse_option(struct arguments *a, char **argv, int *i)
 {
-	const char *word = argv[*i];
+	const char *word = argv[*i], *value;
 	const struct option *found = option_find(&options, word + (word[1] == '-' ? 2 : 1));
 
 	if (!found)
 		return command_bad_option(&command_fio, word);
-	if (found == &rows[0])
+	if (found == &rows[ROW_RUN])
 		a->run = true;
-	if (found == &rows[3])
+	if (found == &rows[ROW_HELP])
 		a->help = true;
-	if (found == &rows[0] || found == &rows[3])
+	if (!found->arg)
 		return XDD_OK;
-	if (!argv[*i + 1] || !*argv[*i + 1]) {
+	value = argv[*i + 1];
+	if (!value || !*value) {
 		log_error("fio %s: missing argument %s", word, found->arg);
 		return XDD_BAD_ARGUMENT;
 	}
-	if (found == &rows[2]) {
-		a->leave = argv[++*i];
+	++*i;
+	if (found == &rows[ROW_LEAVEOUT])
+		a->leave = value;
+	else if (found == &rows[ROW_OUTPUT])
+		a->output = output_standard(value) == STDOUT_FILENO ? NULL : value;
+	else
+		a->report = is_report(value) ? value : NULL;
+	if (found != &rows[ROW_REPORT] || a->report)
 		return XDD_OK;
-	}
-	a->output = argv[++*i];
-	if (output_standard(a->output) == STDOUT_FILENO)
-		a->output = NULL;
-	return XDD_OK;
+	log_error("fio %s %.64s: expected %s", word, value, found->arg);
+	return XDD_BAD_ARGUMENT;
 }
 
 static enum xdd_status parse(struct arguments *a, struct fio_file *f, int argc, char **argv)
@@ -239,6 +265,7 @@ static enum xdd_status convert(const struct arguments *a, struct fio_file *f)
 	}
 	f->output = a->output;
 	f->leave = a->leave;
+	f->report = a->report;
 	err = a->job ? fio_read(f, a->job) : 0;
 	if (!err)
 		err = fio_jobs(f, &g);
@@ -279,7 +306,8 @@ const struct command command_fio = {
 	.name = "fio",
 	.summary = "job files of fio as commands of xdd",
 	.usage =
-		"usage: xdd fio <job file> [-run] [-leaveout <setting>,...] [-o <file>]\n"
+		"usage: xdd fio <job file> [-run] [-leaveout <setting>,...]\n"
+		"                          [-report person|table|auto] [-o <file>]\n"
 		"       xdd fio --name=<job> --<setting>=<value> ... [-run] [-o <file>]\n"
 		"\n"
 		"Reads a job file of fio (- is standard input) and prints the command of xdd for each\n"

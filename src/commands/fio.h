@@ -54,6 +54,7 @@ struct fio_file {
 	size_t n_sections;
 	size_t bytes;	    /* read so far */
 	const char *output; /* of -o, which must not be read; NULL: standard output */
+	const char *report; /* of -report, for each command; or NULL */
 	const char *leave;  /* names of -leaveout, with commas between them; or NULL */
 	char why[512];
 };

@@ -1,5 +1,6 @@
 /*
- * Job files of fio as text: sections, settings, comments, include, variables. Called by the command.
+ * Job files of fio as text: sections, settings, comments, include, variables. Called by the
+ * command.
  */
 #include <fcntl.h>
 #include <stdarg.h>

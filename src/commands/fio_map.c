@@ -132,6 +132,8 @@ static const char *make_line(struct fio_map *m, const struct fio_target *targets
 	for (enum fio_slot slot = SLOT_OP + 1; slot < SLOTS; slot++)
 		put_slot(s.f, targets, n, slot);
 	fputs(general, s.f);
+	if (m->file->report)
+		fprintf(s.f, " -report %s", m->file->report);
 	if (memstream_close(&s))
 		return NULL;
 	if (!err)

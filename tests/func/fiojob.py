@@ -365,7 +365,9 @@ def test_bad():
             ([], 2, "xdd: fio: expected a job file: xdd fio <job file> [-run], or xdd fio -h\n"),
             (["job.fio", "two.fio"], 2, "xdd: fio two.fio: expected one job file\n"),
             (["-rum", "job.fio"], 3, "xdd: fio -rum: no such option; did you mean -run?\n"),
-            (["job.fio", "-o"], 2, "xdd: fio -o: missing argument <file>\n")):
+            (["job.fio", "-o"], 2, "xdd: fio -o: missing argument <file>\n"),
+            (["job.fio", "-report"], 2, "xdd: fio -report: missing argument person|table|auto\n"),
+            (["job.fio", "-report", "peson"], 2, "xdd: fio -report peson: expected person|table|auto\n")):
         run = fio(*args)
         t.equal((run.status, run.err, run.out), (status, message, ""), "one line: xdd fio " + " ".join(args))
     for text, message in (("", "has no job; expected a section such as [job]"),
