@@ -186,7 +186,6 @@ static int fio_add_command(struct fio_map *m, enum fio_stage stage,
 
 #define LOG_INTERVAL_MS 1000 /* where fio would log each operation */
 #define LOG_INTERVAL_MAX_MS 86400000
-#define BLOCK_BYTES 1024u   /* a block of xdd */
 #define PERCENTILES_MAX 20  /* of fio */
 #define PERCENTILE_DIGITS 6 /* after the point, of xdd */
 
@@ -425,11 +424,10 @@ static int add_read_back(struct fio_map *m)
 	return err;
 }
 
-/* The write of a file that is read before anything has written it. */
+/* The write of a file that is read before it is large enough; as in fio, of all of it. */
 static int lay_out(struct fio_map *m, const struct fio_target *t, struct fio_target *out,
 		   struct fio_known *k)
 {
-	uint64_t start = (k->bytes + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
 	uint64_t end = t->layout_bytes;
 	char size[FIO_SIZE_SIZE];
 	int err;
@@ -440,12 +438,8 @@ static int lay_out(struct fio_map *m, const struct fio_target *t, struct fio_tar
 	err = fio_put(m, out, SLOT_OP, "-op", "write");
 	if (!err)
 		err = fio_put(m, out, SLOT_REQSIZE, "-reqsize", "1M");
-	if (!err && start)
-		err = fio_put(m, out, SLOT_STARTOFFSET, "-startoffset", "%s",
-			      fio_size_text(start, size));
 	if (!err)
-		err = fio_put(m, out, SLOT_AMOUNT, "-bytes", "%s",
-			      fio_size_text(end - start, size));
+		err = fio_put(m, out, SLOT_AMOUNT, "-bytes", "%s", fio_size_text(end, size));
 	if (!err && t->verifies)
 		out->slot[SLOT_PATTERN] = t->slot[SLOT_PATTERN];
 	else if (!t->plain)

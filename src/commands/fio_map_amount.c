@@ -25,6 +25,7 @@ struct extent {
 	uint64_t offset;
 	uint64_t region;
 	uint64_t amount;  /* of a loop */
+	uint64_t unit;	  /* the least size of all directions */
 	uint64_t request; /* sizes and offsets are multiples of it; without a mix the size */
 	uint64_t largest; /* of a mix; otherwise the same */
 	uint64_t cycle;	  /* bytes of a cycle of a mix; otherwise the same */
@@ -228,6 +229,7 @@ static int put_splits(struct fio_map *m, const struct split *list, int n, struct
 				     fio_size_text(list[i].bytes, size),
 				     (unsigned long long)weight);
 	}
+	e->unit = list[0].bytes;
 	e->largest = list[n - 1].bytes;
 	e->mean = (double)e->cycle / (double)weights;
 	e->mix = n > 1 ? words : NULL;
@@ -271,7 +273,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 static int map_request(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
-		       uint64_t *request)
+		       struct extent *e)
 {
 	const struct fio_value *bs = &j->v[FIO_BS];
 	uint64_t read = bs->n ? bs->n : REQUEST_DEFAULT;
@@ -279,8 +281,11 @@ static int map_request(struct fio_map *m, const struct fio_job *j, const struct 
 	uint64_t trim = bs->trim ? bs->trim : REQUEST_DEFAULT;
 	char size[32];
 
-	*request = t->discards ? trim : t->reads ? read : write;
-	if (t->random && *request > least(least(read, write), trim))
+	e->unit = least(least(read, write), trim);
+	e->request = t->discards ? trim : t->reads ? read : write;
+	e->largest = e->cycle = e->request;
+	e->mean = (double)e->request;
+	if (t->random && e->request > e->unit)
 		return fio_refuse(m->file, m->group, j, FIO_BS,
 				  "random offsets of xdd are multiples of the size, those of fio "
 				  "of the least size of all directions");
@@ -363,10 +368,10 @@ static int map_offset(struct fio_map *m, const struct fio_job *j, const struct f
 	if (__builtin_mul_overflow(of[1], (uint64_t)clone, &of[1]) ||
 	    __builtin_add_overflow(of[0], of[1], &e->offset))
 		e->offset = UINT64_MAX;
-	/* A percentage is rounded up, to whole requests without offset_align. */
+	/* A percentage is rounded up, to the least request without offset_align. */
 	if ((j->v[FIO_OFFSET].percent || j->v[FIO_OFFSET_INCREMENT].percent) &&
 	    e->offset <= OFFSET_MAX)
-		e->offset = round_up(e->offset, align ? align : e->request);
+		e->offset = round_up(e->offset, align ? align : e->unit);
 	return e->offset > OFFSET_MAX ? fail(m, j, "has an offset above 2^63-1") : 0;
 }
 
@@ -427,7 +432,7 @@ static void map_region(const struct fio_job *j, const struct fio_target *t,
 static void map_work(const struct fio_job *j, size_t files, size_t file, struct extent *e)
 {
 	const struct fio_value *io_size = &j->v[FIO_IO_SIZE];
-	uint64_t ops = fio_number(j, FIO_NUMBER_IOS, 0), most;
+	uint64_t ops = e->mix ? 0 : fio_number(j, FIO_NUMBER_IOS, 0), most;
 
 	if (io_size->setting && io_size->n)
 		/* fio begins requests until it has done as much. */
@@ -440,8 +445,6 @@ static void map_work(const struct fio_job *j, size_t files, size_t file, struct 
 		e->amount = e->region;
 	if (!ops || __builtin_mul_overflow(ops, e->largest, &most))
 		return;
-	if (e->mix)
-		most = (uint64_t)((double)ops * e->mean);
 	most = share_of_work(most, files, file, e->request);
 	if (!e->amount || most < e->amount)
 		e->amount = most;
@@ -554,6 +557,9 @@ static int map_distribution(struct fio_map *m, const struct fio_job *j, const st
 	if (!zipf_of(name))
 		return fio_refuse(m->file, m->group, j, FIO_RANDOM_DISTRIBUTION,
 				  "xdd has uniform offsets and -seek zipf <theta>");
+	if (fio_files(j) > 1)
+		return fio_refuse(m->file, m->group, j, FIO_RANDOM_DISTRIBUTION,
+				  "xdd draws from each file of a job on its own");
 	*how = arena_printf(m->file->arena, "zipf %.9g", zipf_of(name));
 	return *how ? 0 : -ENOMEM;
 }
@@ -751,8 +757,12 @@ static int map_mix(struct fio_map *m, const struct fio_job *j, const struct fio_
 		err = map_range(m, j, t, e);
 	else if (*split_of(j, t))
 		err = map_split(m, j, t, e);
-	if (err || !e->mix || !t->random)
+	if (err || !e->mix)
 		return err;
+	if (!t->random)
+		return fio_refuse(m->file, m->group, j, FIO_NUMBER_IOS,
+				  "the number of requests of several sizes follows from their "
+				  "bytes");
 	*e = (struct extent){ 0 };
 	return fio_refuse(m->file, m->group, j, option,
 			  "random offsets of xdd are multiples of the size of each request, those "
@@ -764,12 +774,7 @@ static int map_sizes(struct fio_map *m, const struct fio_job *j, const struct fi
 {
 	int err = map_mix(m, j, t, e);
 
-	if (err || e->request)
-		return err;
-	err = map_request(m, j, t, &e->request);
-	e->largest = e->cycle = e->request;
-	e->mean = (double)e->request;
-	return err;
+	return err || e->request ? err : map_request(m, j, t, e);
 }
 
 /* Loops of fio go on where the one before has ended; those of xdd begin at the start. */
@@ -778,13 +783,13 @@ static int check_loops(struct fio_map *m, const struct fio_job *j, const struct 
 {
 	const bool whole = j->v[FIO_SIZE].percent || !(j->v[FIO_SIZE].n % e->request);
 
-	if (fio_number(j, FIO_LOOPS, 1) <= 1 || has_map(j, t) ||
-	    (whole && e->amount / e->request == e->region / e->request))
+	if (fio_number(j, FIO_LOOPS, 1) <= 1 || (!e->mix && (whole || has_map(j, t)) &&
+						 e->amount / e->request == e->region / e->request))
 		return 0;
 	return fio_refuse(
 		m->file, m->group, j, FIO_LOOPS,
 		"each pass of xdd begins at the start; expected a size that is a multiple "
-		"of bs, and no io_size or number_ios");
+		"of one bs, and no io_size or number_ios");
 }
 
 int fio_map_amount(struct fio_map *m, const struct fio_job *j, struct fio_target *t, size_t clone,

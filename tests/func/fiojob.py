@@ -167,7 +167,7 @@ def test_refused():
                            ("rw=randwrite\nbsrange=4k-16k\nnorandommap", "bsrange"), ("rw=write\nverify=null", "verify"), ("rw=randrw\nverify=md5", "verify"),
                            ("rw=write\nverify=md5\nloops=2", "verify"), ("rw=write\nverify=md5\ntime_based\nruntime=1", "verify"),
                            ("rw=randrw\nfsync=4", "fsync"), ("rw=write\nfsync=4\nfdatasync=4", "fdatasync"), ("rw=write\nloops=2\nfsync=4", "loops"),
-                           ("rw=read\nioengine=net", "ioengine"), ("rw=trimwrite", "rw"), ("rw=read\nread_iolog=log", "read_iolog"),
+                           ("rw=read\nbssplit=4k/50:8k/50\nnumber_ios=9", "number_ios"), ("rw=read\nioengine=net", "ioengine"), ("rw=trimwrite", "rw"), ("rw=read\nread_iolog=log", "read_iolog"),
                            ("rw=write\nfilesize=16k-64k", "filesize"), ("rw=read\nrate=1m\nthinktime=10", "thinktime"),
                            ("rw=read\nramp_time=1\nloops=2", "ramp_time"), ("rw=write\nbuffer_pattern=%o", "buffer_pattern"),
                            ("rw=read\nstartdelay=1-5", "startdelay"), ("rw=write\ndedupe_mode=working_set", "dedupe_mode"),

@@ -33,7 +33,7 @@ OF_ANY = ("ioengine=libaio\niodepth=4\ndirect=0", "ioengine=libaio\niodepth=4\nd
           "buffered=1", "rate_iops=5000.5", "rate=20m", "thinktime=10", "thinktime_blocks=2", "thinktime=10\nrate=20m", "zonemode=zbd",
           "startdelay=0", "startdelay=5ms", "group_reporting", "unlink=0", "time_based=0", "invalidate=0", "flow=1", "thread", "nice=0",
           "pre_read=0", "mem=mmap", "iomem_align=4k", "gtod_reduce=1", "write_lat_log", "percentile_list=50:99", "kb_base=1024",
-          "description=some words", "continue_on_error=io", "exitall_on_error", "latency_target=1s", "unlink=1", "create_serialize=0",
+          "description=some words", "continue_on_error=io", "exitall_on_error", "latency_target=1s", "unlink=1",
           "cpus_allowed=0", "numa_cpu_nodes=0", "rw_sequencer=sequential", "clocksource=clock_gettime", "max_latency=10s",
           "unified_rw_reporting=1", "create_on_open=0", "file_service_type=roundrobin", "openfiles=9", "lockfile=none", "runtime=90")
 
@@ -74,7 +74,7 @@ def settings(r):
     for _ in range(r.choice((0, 1, 2))):
         lines.append(r.choice(OF_ANY))
     if re.search(r"^(fsync|fdatasync)=", "\n".join(lines), re.M):
-        drawn.add("last-flush")
+        drawn |= {"last-flush-%r" % r.random() for _ in range(int((re.findall(r"numjobs=(\d)", "\n".join(lines)) or ["1"])[0]))}
     return lines, drawn
 
 

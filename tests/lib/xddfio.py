@@ -15,7 +15,8 @@ REFUSED = r"(?:: (\w[\w-]*)(?:=.*)?: .*; -leaveout \w[\w-]* translates without i
 
 _CALLS = ("execve,openat,lseek,read,write,readv,writev,pread64,pwrite64,preadv,pwritev,preadv2,pwritev2,io_submit,fsync,fdatasync,"
           "sync_file_range")
-_BLOCK = 4096  # in which contents are classified
+_BLOCK = 1024   # bytes in which contents are classified
+_SAMPLES = 128  # blocks of a file
 
 # `done` counts (call, file, offset, bytes), `flushes` counts files; `files` has each file's Contents by name.
 Side = collections.namedtuple("Side", "run done flushes files")
@@ -102,10 +103,11 @@ def contents(path):
     with open(path, "rb") as f:
         data = f.read()
     blocks = [data[at:at + _BLOCK] for at in range(0, len(data), _BLOCK)] or [b""]
-    each = [len(zlib.compress(block, 1)) for block in blocks]
-    left = sum(each) / max(1, len(data))
+    # An odd step, as units of data that compress are even.
+    seen = blocks[::len(blocks) // _SAMPLES | 1]
+    left = sum(len(zlib.compress(block, 1)) for block in seen) / max(1, sum(map(len, seen)))
     filled = [block for block in blocks if block.strip(b"\0")]
-    return Contents(len(data), left, len(set(filled)) / max(1, len(filled)), zlib.crc32(data) if max(each) < _BLOCK / 10 else 0)
+    return Contents(len(data), left, len(set(filled)) / max(1, len(filled)), zlib.crc32(data) if left < 0.2 and len(set(blocks)) <= 8 else 0)
 
 
 def _stages_of(text):
@@ -170,7 +172,7 @@ def _unlike(what, mine, theirs, key, tolerance):
     """The shares of what each program draws by chance, where they differ by more than chance."""
     (counts, n), (others, m) = _shares(mine, key), _shares(theirs, key)
     return ["%s %s: xdd %d of %d, fio %d of %d" % (what, k, counts[k], n, others[k], m) for k in sorted(set(counts) | set(others))
-            if n and m and abs(counts[k] / n - others[k] / m) > tolerance]
+            if n and m and abs(counts[k] / n - others[k] / m) > tolerance + 1 / min(n, m) ** 0.5]
 
 
 def _amounts(done):
@@ -217,7 +219,8 @@ def _unlike_contents(mine, theirs, drawn):
 def differences(mine, theirs, drawn=(), ignored=()):
     """
     How the Side of xdd differs from that of fio, as lines; none where they are the same. `drawn`: what each program draws by
-    itself, of "offsets", "directions" and "sizes"; "last-flush": xdd flushes after the last write of a file, too. `ignored`: what is not compared, of "contents" and "operations".
+    itself, of "offsets", "directions" and "sizes"; words that begin with "last-flush", one for
+    each job that flushes: xdd does so after its last write, too. Passes of a mix flush to empty the page cache. `ignored`: what is not compared, of "contents" and "operations".
     """
     drawn = set(drawn)
     found = []
@@ -226,8 +229,10 @@ def differences(mine, theirs, drawn=(), ignored=()):
     if "operations" not in ignored:
         found += _differences(_summed(mine.done, drawn), _summed(theirs.done, drawn))[:8]
         found += _drawn_differences(mine, theirs, drawn)
-        last = collections.Counter(mine.flushes.keys() if "last-flush" in drawn else ())
-        found += ["flushes of " + line for line in _differences(mine.flushes, theirs.flushes + last)]
+        last = sum(word.startswith("last-flush") for word in drawn)
+        found += ["flushes of %s: xdd %d, fio %d" % (file, mine.flushes[file], theirs.flushes[file])
+                  for file in sorted(set(mine.flushes) | set(theirs.flushes))
+                  if not 0 <= mine.flushes[file] - theirs.flushes[file] <= last and "directions" not in drawn]
     if sorted(mine.files) != sorted(theirs.files):
         found.append("files: xdd %s, fio %s" % (sorted(mine.files), sorted(theirs.files)))
     if "contents" not in ignored:
