@@ -56,9 +56,9 @@ def sector(data, number, count=1):
     return data[number * 512:(number + count) * 512]
 
 
-def write_file(name, pattern, work="-reqsize 16 -numreqs 16"):
+def write_file(name, pattern, work="-reqsize 16 -numreqs 16", **kwargs):
     file = t.path(name)
-    run = t.xdd("-op", "write", "-targets", 1, file, *work.split(), "-datapattern", *pattern.split())
+    run = t.xdd("-op", "write", "-targets", 1, file, *work.split(), "-datapattern", *pattern.split(), **kwargs)
     if run.status:
         t.diag(run)
     return file
@@ -463,7 +463,8 @@ def cut_off_between_passes():
 
 
 def test_mixed():
-    operations = 10000000 if LONG else 20000
+    # In real time: in virtual time one thread runs at a time, and operations do not overlap.
+    operations, others = (10000000, 20000) if LONG else (5000, 5000)
     for engine in ENGINES:
         words = ["-ioengine"] + engine.split()
         if words[1] not in t.engines():
@@ -472,15 +473,15 @@ def test_mixed():
         for size, extra in ((8, ""), (3, "-startoffset 1"), (8, "-ordering storage loose"), (8, "-threads 3")):
             if "threads" in extra and engine in ("psync", "mmap"):
                 continue
-            file = write_file("mixed", "tagged", "-reqsize 512 -mbytes 1")
+            file = write_file("mixed", "tagged", "-reqsize 512 -mbytes 1", real=True)
             run = t.xdd("-rwratio", 50, "-targets", 1, file, *words, "-reqsize", size, "-numreqs",
-                        operations if engine == ENGINES[0] and not extra else 20000, "-qd", 32,
+                        operations if engine == ENGINES[0] and not extra else others, "-qd", 32,
                         *"-seek random range 500 -passes 2 -randomize".split(), *TAGGED, *extra.split(),
-                        timeout=1200 if LONG else t.TIMEOUT)
+                        timeout=1200 if LONG else t.TIMEOUT, real=True)
             t.equal((run.status, run.err), (0, ""),
                     "mixed operations at depth 32, %s, %d KiB %s: no alarm" % (engine, size, extra), run)
             if engine != "mmap":
-                run = check(file, "tagged", "-reqsize 64")
+                run = check(file, "tagged", "-reqsize 64", real=True)
                 t.equal((run.status, run.err), (0, ""), "%s: and what is left is right" % engine, run)
     overlapping_in_part()
     cut_off_between_passes()
