@@ -459,14 +459,49 @@ static void test_old_damaged(void **state)
 	free(file);
 }
 
+/* An empty line is between two passes, and nowhere else. */
+static void test_text_passes(void **state)
+{
+	static const uint32_t passes[] = { 2, 2, 2, 3, 3, 5, 5 };
+	static const bool first[] = { false, false, false, true, false, true, false };
+	const struct trace_text want = { .detailed = true };
+	const size_t n = sizeof(passes) / sizeof(passes[0]);
+	char *text, *at;
+	struct sample s;
+	size_t size;
+	FILE *f;
+
+	(void)state;
+	sample_make(&s, n);
+	for (size_t i = 0; i < n; i++)
+		s.storage[i].pass = passes[i];
+	f = open_memstream(&text, &size);
+	assert_non_null(f);
+	assert_int_equal(trace_text_write(f, &s.trace, &want), 0);
+	assert_int_equal(fclose(f), 0);
+	at = strstr(text, "\nEnd of DETAILED Time Stamp Report\n");
+	assert_non_null(at);
+	*at = '\0';
+	for (size_t i = n; i-- > 0;) {
+		at = strrchr(text, '\n');
+		assert_non_null(at);
+		assert_int_equal(at[-1] == '\n', first[i]);
+		assert_true(strlen(at) > 20);
+		at[first[i] ? -1 : 0] = '\0';
+	}
+	free(text);
+	sample_free(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_crc),	   cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_network),
-		cmocka_unit_test(test_cut),	   cmocka_unit_test(test_flipped),
-		cmocka_unit_test(test_resync),	   cmocka_unit_test(test_later_version),
-		cmocka_unit_test(test_old),	   cmocka_unit_test(test_old_damaged),
+		cmocka_unit_test(test_crc),	    cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_network),
+		cmocka_unit_test(test_cut),	    cmocka_unit_test(test_flipped),
+		cmocka_unit_test(test_resync),	    cmocka_unit_test(test_later_version),
+		cmocka_unit_test(test_old),	    cmocka_unit_test(test_old_damaged),
+		cmocka_unit_test(test_text_passes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
