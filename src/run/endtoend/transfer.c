@@ -17,6 +17,7 @@
 #include "run/run_state.h"
 #include "run/target.h"
 #include "run/target/failures.h"
+#include "xdd/base/hold.h"
 #include "xdd/base/log.h"
 #include "xdd/stat/counters.h"
 #include "xdd/sync/stop.h"
@@ -83,6 +84,7 @@ void transfer_begin_pass(struct qthread *q)
 	x->over = x->stop_asked = false;
 	x->ops = x->bytes = x->failed = x->storage_ns = x->held_ns = 0;
 	x->digest = (struct digest){ 0 };
+	hold(HOLD_PASS_BEGUN);
 }
 
 static int broke(struct qthread *q, int err)
