@@ -605,15 +605,16 @@ def test_side_by_side(rig):
 
 def test_lost_records(rig):
     """A power failure may leave temporary files in directories that the journal does not name any more."""
-    for size, flags in ((0, []), (0, ["-R"]), (None, ["-R"])):
-        rig.interrupt(PARTS, "server", "-R")
-        path, = journals(rig.destination)
-        with open(path, "rb") as f:
-            head = 16 + 12 + struct.unpack_from("<I", f.read(28), 24)[0]
-        os.truncate(path, head if size is None else size)
+    for times, size, flags in ((1, 0, []), (1, 0, ["-R"]), (1, None, ["-R"]), (2, None, ["-R"])):
+        for _ in range(times):
+            rig.interrupt(PARTS, "server", "-R")
+            path, = journals(rig.destination)
+            with open(path, "rb") as f:
+                head = 16 + 12 + struct.unpack_from("<I", f.read(28), 24)[0]
+            os.truncate(path, head if size is None else size)
         left = [n for n in temporary_names(rig.destination) if os.path.dirname(n)]
         status, err, _ = rig.copy(*flags)
-        what = "%s journal%s" % ("an empty" if size == 0 else "a lost end of the", ", and -R" * bool(flags))
+        what = "%s journal%s%s" % ("an empty" if size == 0 else "a lost end of the", ", and -R" * bool(flags), ", twice" * (times - 1))
         t.equal((bool(left), status, temporary_names(rig.destination)), (True, 0, []), "%s: nothing is left" % what, err)
         t.ok(is_complete(rig.source, rig.destination), "%s: the copy is complete" % what)
         shutil.rmtree(rig.destination)

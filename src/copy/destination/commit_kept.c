@@ -13,6 +13,7 @@
 #include "copy/destination/commit_state.h"
 #include "copy/destination/stale.h"
 #include "xdd/net/digest.h"
+#include "xdd/sys/clock.h"
 
 #define BUCKETS 1024
 #define MAX_FILES 65536 /* of a journal */
@@ -197,14 +198,17 @@ static bool is_kept(void *arg, uint64_t number)
 }
 
 /*
- * Numbers of this run are far from those that a lost record may have named. The journal says where
- * they begin before the first is used: so the next run has others, whatever else is lost.
+ * Numbers of this run are greater than those of all runs before it, also where the journal has lost
+ * the records that named them: a run that creates less than one file per ns stays below the time.
  */
 static void begin_numbers(struct commit *c, const struct commit_kept *k)
 {
 	struct journal_record none = { .type = JOURNAL_GONE };
 
-	c->kept_numbers = (k->last_number | (NUMBERS_OF_RUN - 1)) + 1;
+	c->kept_numbers = clock_wall_ns();
+	/* The clock was set back, or the numbers are not from a clock. */
+	if (c->kept_numbers <= k->last_number)
+		c->kept_numbers = k->last_number + NUMBERS_OF_RUN;
 	none.number = c->kept_numbers;
 	atomic_store(&c->numbers, c->kept_numbers);
 	commit_record(c, &none);
