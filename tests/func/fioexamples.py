@@ -92,5 +92,19 @@ def test_examples():
     return t.ok(len(names) >= 120 and len(REFUSED) < len(names) / 2, "most job files are compared", len(names))
 
 
-t.run(test_examples)
+def test_command_lines():
+    """The command line that fio prints for a job file has the commands of the file."""
+    if not t.have("fio"):
+        return t.skip("command lines of fio", "needs fio")
+    t.make_file("there1", 1 << 20)
+    for name in ("row-directions", "row-offset", "row-fsync", "ex-four-patterns", "ex-direct-depths"):
+        job = os.path.join(JOBS, name + ".fio")
+        line = t.command(["fio", "--showcmd", job], cwd=t.tmp()).out.split()
+        runs = [t.command([t.XDD, "fio", *words], cwd=t.tmp()) for words in ([job], line, ["--", *line[1:]])]
+        found = [[text for text in run.out.splitlines() if text.startswith("xdd ")] for run in runs]
+        t.ok(line[:1] == ["fio"] and found[0] and found[0] == found[1] == found[2], name + ": the command line of fio is its job file",
+             "\n".join(map(str, (line, *runs))))
+
+
+t.run(test_examples, test_command_lines)
 t.done()
