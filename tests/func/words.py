@@ -240,6 +240,18 @@ def found(word, *lines):
     t.ok(run.status == 0 and -1 not in at and at == sorted(at) and not run.err, "-help %s" % word, "%s\n%s" % (at, run))
 
 
+def test_stray():
+    """A word after one that takes no value is none of its own; the position is that of the word itself."""
+    for word, say in (("--direct", "say -dio"), ("--thread", "leave it out; QThreads are threads")):
+        run = t.command([t.XDD, word, "foo", "-targets", "1", "null", "-numreqs", "1"])
+        t.equal((run.status, run.error_lines()),
+                (3, ["xdd: %s: is a word of fio; %s (argument 1)" % (word, say),
+                     "xdd: foo: is a stray word: it belongs to no option, and options begin with - (argument 2)"]),
+                word + " foo")
+    run = t.command([t.XDD, "-direct", "1", "-targets", "1", "null", "-numreqs", "1"])
+    t.equal((run.status, run.error_lines()[0]), (3, "xdd: -direct 1: is a word of fio; say -dio (argument 2)"), "-direct 1")
+
+
 def test_help():
     found("iodepth", "--iodepth (fio) ", "-queuedepth <value>")
     found("--iodepth", "--iodepth (fio) ", "-queuedepth <value>")
@@ -263,5 +275,5 @@ def test_help():
     t.ok(not wide, "the search fits 80 columns", "\n".join(wide))
 
 
-t.run(test_help, test_table, test_lines, test_setup_file)
+t.run(test_help, test_table, test_lines, test_stray, test_setup_file)
 t.done()
