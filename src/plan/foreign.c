@@ -53,12 +53,23 @@ static bool has_value(const char *list, const char *value)
 	return false;
 }
 
+/*
+ * True if the row is for the value. A letter, which other tools have too, is for numbers only where
+ * its sample is one: "-w file" is no warm-up.
+ */
+static bool takes(const struct foreign *row, const char *value)
+{
+	if (row->values)
+		return value && has_value(row->values, value);
+	return row->word[1] || !value || !row->sample || !isdigit((unsigned char)row->sample[0]) ||
+	       isdigit((unsigned char)value[0]);
+}
+
 const struct foreign *foreign_find(const struct foreign_tool *tool, const char *word,
 				   const char *value)
 {
 	for (const struct foreign *row = tool->rows; row->word; row++) {
-		if (same_word(row->word, word) &&
-		    (!row->values || (value && has_value(row->values, value))))
+		if (same_word(row->word, word) && takes(row, value))
 			return row;
 	}
 	return NULL;

@@ -182,6 +182,8 @@ def test_lines():
            "-seek random -rwratio 80 -bs 4k -targets 4 /data/F%03d -timelimit 9", "-f /data/F...: is a word of xdisk; say -targets <n> /data/F%03d")
     answer("xdisk: parts of a device in whole requests", "-R -r 80 -b 4k -M 3 -f T -t 9 -s 1G",
            "-seek random -rwratio 80 -bs 4k -targets -3 T -timelimit 9 -range 349524k -targetoffset 349524k")
+    answer("a letter that is a number to one tool and a flag to another", "rw -w T", None,
+           "-w: is a word of IOR; say -op write", "T: is a stray word; files and devices are named with -target T")
     answer("-V of xdisk comes first", "-V -R -r 80 -b 4k -f T -t 9", "-csvout - -seek random -rwratio 80 -bs 4k -target T -timelimit 9")
     answer("-v of IOR comes first", "-v -w -t 64k -b 64k -o new", "-verbose -op write -bs 64k -blockperrank 64k -target new")
     for words in ("-V", "-v", "-version", "-V -op read -target T"):

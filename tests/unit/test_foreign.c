@@ -87,8 +87,9 @@ static void test_no_row_twice(void **state)
 	(void)state;
 	EACH_ROW(tool, row)
 	{
-		char value[64] = "any";
+		char value[64];
 
+		snprintf(value, sizeof(value), "%s", row->sample ? row->sample : "any");
 		if (row->values)
 			snprintf(value, sizeof(value), "%.*s", (int)strcspn(row->values, " "),
 				 row->values);
@@ -166,12 +167,27 @@ static void test_letters(void **state)
 	assert_int_equal(foreign_letter(&foreign_dd, "b4k"), 0);
 }
 
+/* A letter that stands for a number is not found with another value; a flag is. */
+static void test_letter_of_a_number(void **state)
+{
+	(void)state;
+	assert_non_null(foreign_find(&foreign_xdisk, "w", "5"));
+	assert_non_null(foreign_find(&foreign_xdisk, "w", NULL));
+	assert_null(foreign_find(&foreign_xdisk, "w", "file"));
+	assert_non_null(foreign_find(&foreign_ior, "w", "file"));
+	assert_non_null(foreign_find(&foreign_xdisk, "f", "file"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options_exist), cmocka_unit_test(test_no_row_hides),
-		cmocka_unit_test(test_no_row_twice),  cmocka_unit_test(test_values),
-		cmocka_unit_test(test_text),	      cmocka_unit_test(test_letters),
+		cmocka_unit_test(test_options_exist),
+		cmocka_unit_test(test_no_row_hides),
+		cmocka_unit_test(test_no_row_twice),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_letters),
+		cmocka_unit_test(test_letter_of_a_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
