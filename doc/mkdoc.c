@@ -232,7 +232,9 @@ static void foreign_row(struct arena *arena, const struct foreign_tool *tool,
 	if (text && *text)
 		printf(" | `%s`", text);
 	else
-		printf(" | %s", row->say ? "(leave it out)" : "(none)");
+		printf(" | %s", row->say     ? "(leave it out)" :
+				row->in_jobs ? "(xdd fio)" :
+					       "(none)");
 	printf(" | ");
 	remark(row->note);
 	printf(" |\n");

@@ -131,7 +131,9 @@ static void search_tool(struct search *s, const struct foreign_tool *tool)
 			continue;
 		text = foreign_text(s->arena, row, value);
 		if (!text || !*text)
-			text = row->say ? "no words are necessary" : "xdd has nothing like it";
+			text = row->say	    ? "no words are necessary" :
+			       row->in_jobs ? "xdd fio translates it" :
+					      "xdd has nothing like it";
 		if (row->note)
 			text = arena_printf(s->arena, "%s; %s", text, row->note);
 		line_of(arena_printf(s->arena, "%s%s%s%s (%s)", tool->dashes, row->word,

@@ -269,8 +269,9 @@ enum xdd_status foreign_report(struct arena *arena, const struct setting *s, con
 	if (row->say)
 		return parse_error(XDD_BAD_OPTION, s, w, "is a word of %s; leave it out%s%s",
 				   tool->name, apart, note);
-	return parse_error(XDD_BAD_OPTION, s, w, "is a word of %s; xdd has nothing like it%s%s",
-			   tool->name, apart, note);
+	return parse_error(XDD_BAD_OPTION, s, w, "is a word of %s; %s%s%s", tool->name,
+			   row->in_jobs ? "xdd fio translates it" : "xdd has nothing like it",
+			   apart, note);
 }
 
 /* The word after a switch is its value only if it looks like one. */

@@ -33,6 +33,11 @@
 	{                                                             \
 		.word = word_, .sample = sample_, .note = __VA_ARGS__ \
 	}
+/* No words of a run stand for it, and xdd fio translates it. */
+#define IN_JOBS(word_, sample_, ...)                                                   \
+	{                                                                              \
+		.word = word_, .sample = sample_, .in_jobs = true, .note = __VA_ARGS__ \
+	}
 /* Of the tool where its other words are, although xdd has an option of that name. */
 #define OVER(word_, sample_, say_, ...)                                           \
 	{                                                                         \

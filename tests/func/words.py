@@ -19,7 +19,7 @@ os.mkdir(t.path("d"))
 t.make_file("d/f", 1 << 20)
 with open(t.path("list"), "w", encoding="ascii") as names:
     names.write("T\n")
-NONE, NOTHING = "(none)", "(leave it out)"
+NONE, NOTHING, JOBS = "(none)", "(leave it out)", "(xdd fio)"
 # A word of each tool that needs no words of xdd, so that its letters are taken as its own.
 NEUTRAL = {"fio": "--thread=1", "dd": "status=none", "sgp_dd": "coe=1", "IOR": "-k", "xdisk": "-Q",
            "sgpdd-survey": "crglo=1", "elbencho": "--nolive", "other tools": ""}
@@ -86,9 +86,9 @@ def test_table():
         run = xdd(words)
         without = re.escape(", without " + " ".join(shlex.quote(w) for w in typed.split(" ", 1)))
         # Names of files for each task cannot be made of one that is given in the words of xdd.
-        without = without if said == NONE else "(?:%s)?" % without if "<n>" in said else ""
+        without = without if said in (NONE, JOBS) else "(?:%s)?" % without if "<n>" in said else ""
         proposed = re.search(r"^xdd: try%s: xdd (.*)$" % without, run.err, re.M)
-        means = "xdd has nothing like it" if said == NONE else "leave it out" if said == NOTHING else "say " + said
+        means = {NONE: "xdd has nothing like it", JOBS: "xdd fio translates it"}[said] if said in (NONE, JOBS) else "leave it out" if said == NOTHING else "say " + said
         named = re.search(r"^xdd: %s: is a word of .*%s" % (re.escape(typed), re.escape(means)), run.err, re.M)
         second = dry(proposed.group(1)) if proposed else None
         t.ok(run.status == 3 and second and (named or said in proposed.group(1)) and second.status == 0, "%s is %s" % (title, said),

@@ -13,6 +13,7 @@
 
 #include "xdd/base/arena.h"
 #include "xdd/plan/foreign.h"
+#include "xdd/plan/foreign_fio.h"
 #include "xdd/plan/option.h"
 
 #define EACH_ROW(tool, row)                                     \
@@ -116,6 +117,25 @@ static void test_values(void **state)
 	}
 }
 
+/* No row denies what xdd fio reads a value for, except what it refuses by name. */
+static void test_no_row_denies_jobs(void **state)
+{
+	static const char refused[] = " profile read_iolog thinktime_blocks ";
+	const struct foreign *row;
+
+	(void)state;
+	for (row = foreign_fio.rows; row->word; row++) {
+		const bool read = row->type >= FIO_TEXT && row->option != FIO_NONE;
+		char word[64];
+
+		snprintf(word, sizeof(word), " %s ", row->word);
+		if (!row->say && row->in_jobs != (read && !strstr(refused, word))) {
+			print_message("%s: xdd fio has another answer\n", row->word);
+			fail();
+		}
+	}
+}
+
 static void check_text(struct arena *arena, const struct foreign_tool *tool, const char *word,
 		       const char *value, const char *expected)
 {
@@ -181,13 +201,10 @@ static void test_letter_of_a_number(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options_exist),
-		cmocka_unit_test(test_no_row_hides),
-		cmocka_unit_test(test_no_row_twice),
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_letters),
-		cmocka_unit_test(test_letter_of_a_number),
+		cmocka_unit_test(test_options_exist), cmocka_unit_test(test_no_row_hides),
+		cmocka_unit_test(test_no_row_twice),  cmocka_unit_test(test_values),
+		cmocka_unit_test(test_text),	      cmocka_unit_test(test_no_row_denies_jobs),
+		cmocka_unit_test(test_letters),	      cmocka_unit_test(test_letter_of_a_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
