@@ -426,6 +426,47 @@ static void propose(const struct answer *a, const struct foreign_fit *fit)
 		log_error("try%s: %s", lost, line);
 }
 
+/* The setting of a job that a part in the words of fio is; NULL: no memory. */
+static char *job_setting(const struct answer *a, const struct foreign_part *part)
+{
+	/* -op of xdd with a value that fio's rw has. */
+	const char *word = strcmp(part->row->word, "op") == 0 ? "rw" : part->row->word;
+
+	return part->value ? arena_printf(a->arena, "--%s=%s", word, part->value) :
+			     arena_printf(a->arena, "--%s", word);
+}
+
+/*
+ * A command line of fio is a job of xdd fio, where that translates a word for which a run has no
+ * words. False: it is none.
+ */
+static bool propose_job(const struct answer *a)
+{
+	bool in_jobs = false, named = false;
+	char *line;
+
+	for (size_t i = 0; i < a->n_parts; i++) {
+		const struct foreign_part *part = &a->parts[i];
+
+		if (part->tool != &foreign_fio || rest_of(part) ||
+		    (!part->row->say && !part->row->in_jobs))
+			return false;
+		in_jobs |= part->row->in_jobs;
+		named |= strcmp(part->row->word, "name") == 0;
+	}
+	if (!in_jobs)
+		return false;
+	line = arena_strdup(a->arena, named ? "xdd fio" : "xdd fio --name=job");
+	for (size_t i = 0; i < a->n_parts && line; i++) {
+		const char *setting = job_setting(a, &a->parts[i]);
+
+		line = setting ? append(a, line, setting) : NULL;
+	}
+	if (line)
+		log_error("try: %s", line);
+	return line;
+}
+
 /*
  * Propose a command line: of all parts; or, if xdd would refuse it, without one that is another
  * tool's. Nothing, and the reason, if neither is possible.
@@ -436,7 +477,7 @@ static void propose_some(const struct answer *a)
 	const size_t none = a->n_parts, before = log_hold();
 	size_t held;
 
-	if (foreign_fit(a->arena, a->table, a->parts, a->n_parts, none, &fit))
+	if (propose_job(a) || foreign_fit(a->arena, a->table, a->parts, a->n_parts, none, &fit))
 		return;
 	if (is_right(a, &fit)) {
 		propose(a, &fit);

@@ -218,6 +218,10 @@ def test_lines():
     answer("the version is not printed beside a refusal", "--rw=read --filename=T -V", None, "--rw=read: is a word of fio")
     answer("what cannot be translated is named", "--rw=read --filename=T --thinktime_blocks=4", None,
            "xdd: try, without --thinktime_blocks=4: xdd -op read -target T\n")
+    answer("a job of fio for which a run has no words", "--rw=read -bsrange 4k-8k --size=64k --filename='a b' --direct",
+           "fio --name=job --rw=read --bsrange=4k-8k --size=64k '--filename=a b' --direct", "xdd fio translates it")
+    answer("... whose name is typed", "-op randread --name=a --filename=T --pre_read=1", "fio --rw=randread --name=a --filename=T --pre_read=1")
+    answer("beside words of xdd", "-op read -target T --bsrange=4k-8k", None, "xdd: try, without --bsrange=4k-8k: xdd -op read -target T\n")
     answer("an option of xdd that takes no value", "--dio=1 -op read -target T", None, "--dio=1: takes no value; say -dio")
     answer("a value is missing", "-op read -target T -iodepth", None, "-iodepth: is a word of fio; say -queuedepth <value>")
     answer("a word that is unknown: no command line", "--rw=read --filename=T -zzzz", None, "-zzzz: is not an option")

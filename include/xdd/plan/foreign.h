@@ -57,7 +57,10 @@ struct foreign {
 	const char *shown; /* to be shown in place of `say`; NULL: `say` itself */
 	const char *note;  /* differences, or why there are no words; NULL: nothing */
 
-	/* A value for documents and tests. Where it is a number, a letter takes numbers only. */
+	/*
+	 * A value for documents and tests; NULL: the first of `values`, or none. Where it is a
+	 * number, a letter takes numbers only.
+	 */
 	const char *sample;
 
 	/* There are no words of a run for it, but xdd fio translates it. */
