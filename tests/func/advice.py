@@ -23,9 +23,9 @@ def on_disk(name):
     return file
 
 
-def person(*words, env=None):
-    """The run, and its result without line ends."""
-    run = t.xdd(*words, "-report", "person", env=env)
+def person(*words, env=None, real=True):
+    """The run, and its result without line ends. Its devices and their counts are real."""
+    run = t.xdd(*words, "-report", "person", env=env, real=real)
     return run, " ".join(run.out.split())
 
 
@@ -128,17 +128,15 @@ def test_depth():
 
 def test_trial():
     words = ["-op", "read", "-target", "null", "-reqsize", 4]
-    run, text = person(*words, "-numreqs", 10)
+    run, text = person(*words, "-numreqs", 10, real=False)
     t.ok("say little; -timelimit 10s without an amount of work measures for longer" in text, "a trial: what is none", run)
-    run, text = person(*words, "-timelimit", 1)
+    run, text = person(*words, "-timelimit", 1, real=False)
     t.ok("say little" not in text and "1.00 s" in text, "a time limit without an amount of work is", run)
-    run, text = person(*words, "-timelimit", 0.01, "-numreqs", 10**9)
+    run, text = person(*words, "-timelimit", 0.01, "-numreqs", 10**9, real=False)
     t.ok("say little; a greater -timelimit measures for longer" in text, "a trial by -timelimit", run)
-    run, text = person(*words, "-timelimit", 1, "-numreqs", 10**12)
+    run, text = person(*words, "-timelimit", 1, "-numreqs", 10**12, real=False)
     return t.ok("say little" not in text, "a greater one is none", run)
 
 
-# Its devices and their counts are real.
-t.real_time()
 t.run(test_trial, test_memory, test_dirty, test_holes, test_rate, test_split, test_zeros, test_depth)
 t.done()
