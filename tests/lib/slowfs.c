@@ -11,7 +11,6 @@
  *         constant:US                 always the same (the default: constant:1000)
  *         lognormal:MEDIAN:SIGMA      exp(ln MEDIAN + SIGMA z), z standard normal
  *         bimodal:FAST:SLOW:PERCENT   SLOW for so many percent of the requests, else FAST
- *         turns:A:B:N                 A for N requests, B for the next N, and so on
  *     The delay of the n-th request depends on the seed and n only.
  * -l  write a line for each request, in the order of their arrival, when it ends:
  *         number r|w offset bytes arrival_ns delay_ns answered_ns
@@ -47,7 +46,6 @@ enum delay_kind {
 	DELAY_CONSTANT,
 	DELAY_LOGNORMAL,
 	DELAY_BIMODAL,
-	DELAY_TURNS,
 };
 
 static struct {
@@ -118,8 +116,6 @@ static uint64_t delay_ns(uint64_t number)
 	if (opt.kind == DELAY_LOGNORMAL) /* Box and Muller */
 		us = exp(log(opt.a) + opt.b * sqrt(-2 * log(1 - u)) * cos(2 * M_PI * v));
 	else if (opt.kind == DELAY_BIMODAL && u * 100 < opt.c)
-		us = opt.b;
-	else if (opt.kind == DELAY_TURNS && number / (uint64_t)opt.c % 2)
 		us = opt.b;
 	return (uint64_t)(us * 1000);
 }
@@ -349,9 +345,6 @@ static bool parse_delay(const char *text)
 		opt.kind = DELAY_LOGNORMAL;
 	else if (sscanf(text, "bimodal:%lf:%lf:%lf%c", &opt.a, &opt.b, &opt.c, &rest) == 3)
 		opt.kind = DELAY_BIMODAL;
-	else if (sscanf(text, "turns:%lf:%lf:%lf%c", &opt.a, &opt.b, &opt.c, &rest) == 3 &&
-		 opt.c >= 1)
-		opt.kind = DELAY_TURNS;
 	else
 		return false;
 	return opt.a > 0 && opt.b >= 0 && opt.c >= 0;

@@ -1,18 +1,12 @@
 """
 What queueing theory has for xdd curve, from outside: a queue M/D/c simulated with exactly the arrivals that the rounds of
-a curve had, the knee by the rule of the user guide, and a watch for moments at which the machine ran nothing.
+a curve had, and the knee by the rule of the user guide.
 
 As arrivals are a function of a round's seed, measurement and theory share them, and a small sample is enough: what
 differs is neither chance nor the length of a round, but a fault, of xdd or of the machine.
 """
-import datetime
 import math
-import os
 import random
-import select
-import subprocess
-import sys
-import time
 import xddpoisson
 
 FIGURES = ("response", "response_p50", "response_p99")
@@ -109,75 +103,15 @@ class Round:
     """A round of a load in the document of a curve, with its arrivals. Times in seconds."""
 
     def __init__(self, row, rate, servers, limit):
-        self.ops, self.limit, self.servers = row["ops"], limit, servers
-        self.service = row["latency"] / 1e9
+        self.ops, self.service = row["ops"], row["latency"] / 1e9
         # Percentiles of too few operations are not known.
         self.measured = [row[name] / 1e9 if row[name] is not None else None for name in FIGURES]
-        self.gaps = xddpoisson.before(limit * rate * 1.2, row["seek_seed"])
-        self.rate = rate
-        self.begin = datetime.datetime.fromisoformat(row["start_time"].replace("Z", "+00:00")).timestamp()
-        self.end = self.begin + row["elapsed_ns"] / 1e9
-        self.theory = self.at(rate)
-
-    def due(self):
-        """Operations that are due before the limit."""
-        return sum(gap < self.limit * self.rate for gap in self.gaps)
-
-    def at(self, rate):
-        """The same round at another rate, up to 1.2 times this one."""
-        due = [gap / rate for gap in self.gaps if gap < self.limit * rate]
-        return figures(responses(due, self.service, self.servers, self.limit))
+        due = [gap / rate for gap in xddpoisson.before(limit * rate, row["seek_seed"])]
+        theory = responses(due, self.service, servers, limit)
+        self.expected_ops, self.theory = len(theory), figures(theory)
 
 
 def rounds_of(doc, load, servers):
     point = next(p for p in doc["points"] if p["point"] == load["point"])
     limit = float(point["words"][point["words"].index("-timelimit") + 1])
     return [Round(row, load["offered_iops"], servers, limit) for row in point["rounds"]]
-
-
-# ---- the machine ----
-
-LATE_S = 0.0005  # a tenth of a service time
-
-
-class Watch:
-    """
-    Moments at which a processor ran not even a thread of the highest priority: (from, to), wall clock, in `stood`
-    after the block. For root.
-    """
-
-    def __init__(self):
-        self.stood, self.processes = [], []
-
-    def __enter__(self):
-        for cpu in sorted(os.sched_getaffinity(0)):
-            self.processes.append(subprocess.Popen([sys.executable, __file__, str(cpu)], stdin=subprocess.PIPE,
-                                                   stdout=subprocess.PIPE, text=True))
-        return self
-
-    def __exit__(self, *_):
-        for p in self.processes:
-            out = p.communicate(timeout=60)[0]
-            self.stood += [tuple(float(word) for word in line.split()) for line in out.splitlines()]
-        self.stood.sort()
-
-    def quiet(self, begin, end):
-        """True if it ran all of this time."""
-        return all(b < begin or a > end for a, b in self.stood)
-
-
-def _watch(cpu):
-    os.sched_setaffinity(0, {cpu})
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(90))
-    seen, last = [], time.time()
-    while not select.select([0], [], [], 0.001)[0]:
-        now = time.time()
-        if now - last > 0.001 + LATE_S:
-            seen.append((last, now))
-        last = now
-    for gap in seen:
-        print("%.6f %.6f" % gap)
-
-
-if __name__ == "__main__":
-    _watch(int(sys.argv[1]))
