@@ -487,12 +487,10 @@ def test_hang():
                   "-jsonout", file, env=h.env)
         h.wait(p)
         h.wait(p)
-        begin = time.monotonic()
         p.send_signal(signal.SIGINT)
         h.wait(p)
     status = p.wait(timeout=t.TIMEOUT)
-    t.ok(status == 5 and s.fast_enough(time.monotonic() - begin, 30), "a target that never answers: the run ends",
-         status)
+    t.equal(status, 5, "a target that never answers: the run ends")
     document = j.check(file, "a target that never answers")
     if document:
         t.equal([r["outstanding"] for r in j.rows(document, "TARGET_AVERAGE")], [0, 1], "what is outstanding is counted")

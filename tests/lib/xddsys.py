@@ -489,13 +489,7 @@ def sanitized():
     return b"__asan_init" in data or b"__tsan_init" in data
 
 
-def fast_enough(seconds, limit):
-    """True if work that takes no time took no time; a build with sanitizers may take more, and so may a busy machine."""
-    busy = os.getloadavg()[0] / len(os.sched_getaffinity(0))
-    return seconds < limit * (10 if sanitized() else 1) * max(busy, 1)
-
-
-# A run that has to be ready for signals, and one without rights
+# A run without rights, and what is known of a process from outside
 
 
 # Threads of a run that issue no operations: main, signals, results.
