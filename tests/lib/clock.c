@@ -28,6 +28,8 @@
  * processes. While a process has children, the clock does not jump past
  * a wait for a descriptor.
  *
+ * A signal whose handler runs, or ends the process, does so before time goes on.
+ *
  * It replaces: futex(2) as xdd calls it, condition variables, joins, sleeps,
  * poll(2), epoll_wait(2), sigwaitinfo(2), and locks that are held by a thread that waits.
  */
@@ -64,6 +66,7 @@
 
 #define NS_PER_SEC 1000000000ull
 #define NEVER UINT64_MAX
+#define HANDLER_S 10
 
 /* The clocks at the beginning. The wall clock is ahead of the times of all files. */
 #define BEGIN_NS (1000 * NS_PER_SEC)
@@ -225,15 +228,68 @@ static void end_by_time(struct thread *t)
 }
 
 /* A signal that a thread waits for goes to that thread, which is ready from now on. */
-static void prepare_signal(int sig, const pthread_t *only)
+static bool prepare_signal(int sig, const pthread_t *only)
 {
 	for (struct thread *t = threads; t; t = t->next) {
 		if (t->waits && t->signals && sigismember(t->signals, sig) == 1 &&
 		    (!only || pthread_equal(*only, t->id))) {
 			make_ready(t);
-			return;
+			return true;
 		}
 	}
+	return false;
+}
+
+/* ---- handlers of signals: time goes on after them. ---- */
+
+static struct sigaction handlers[_NSIG];
+static sem_t handled;
+
+static void run_handler(int sig, siginfo_t *info, void *context)
+{
+	if (handlers[sig].sa_flags & SA_SIGINFO)
+		handlers[sig].sa_sigaction(sig, info, context);
+	else
+		handlers[sig].sa_handler(sig);
+	sem_post(&handled);
+}
+
+static bool has_handler(const struct sigaction *action)
+{
+	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+}
+
+int sigaction(int sig, const struct sigaction *action, struct sigaction *old)
+{
+	struct sigaction mine, before = { .sa_handler = SIG_DFL };
+	int err;
+
+	if (!self || sig <= 0 || sig >= _NSIG)
+		return REAL(sigaction)(sig, action, old);
+	before = handlers[sig];
+	if (action) {
+		mine = *action;
+		handlers[sig] = *action;
+		if (has_handler(action)) {
+			mine.sa_sigaction = run_handler;
+			mine.sa_flags |= SA_SIGINFO;
+		}
+	}
+	err = REAL(sigaction)(sig, action ? &mine : NULL, old);
+	if (!err && old && old->sa_sigaction == run_handler)
+		*old = before;
+	return err;
+}
+
+/* It may end the process. A signal that is blocked has no handler that runs. */
+static void wait_for_handler(void)
+{
+	struct timespec until;
+
+	REAL(clock_gettime)(CLOCK_REALTIME, &until);
+	until.tv_sec += HANDLER_S;
+	while (sem_timedwait(&handled, &until) < 0 && errno == EINTR)
+		;
 }
 
 /* Without the environment of this library, and without the handlers of pthread_atfork(). */
@@ -250,14 +306,18 @@ static void run_program(char *program)
 
 static void act(const struct action *a)
 {
+	bool waited_for;
+
 	move_to(a->at_ns);
 	*now_ns += a->still_ns;
 	if (a->program)
 		run_program(a->program);
 	if (!a->signal)
 		return;
-	prepare_signal(a->signal, NULL);
+	waited_for = prepare_signal(a->signal, NULL);
 	REAL(kill)(getpid(), a->signal);
+	if (!waited_for && has_handler(&handlers[a->signal]))
+		wait_for_handler();
 }
 
 /* Nothing runs: the next thread, or the next time at which there is one. */
@@ -1137,6 +1197,7 @@ __attribute__((constructor)) static void begin(void)
 		idle_steps = strstr(getenv("XDD_CLOCK_STEP_NS"), ",idle");
 		free_readings = 0;
 	}
+	sem_init(&handled, 0, 0);
 	read_actions(getenv("XDD_CLOCK_DO"));
 	read_device(getenv("XDD_CLOCK_DEVICE"));
 	sigemptyset(&kick);
