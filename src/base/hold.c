@@ -24,6 +24,7 @@ static const char *const names[HOLD_POINTS] = {
 	[HOLD_OUTPUT_FULL] = "output full",
 	[HOLD_OPERATION] = "operation",
 	[HOLD_PASS_BEGUN] = "pass begun",
+	[HOLD_PASS_CLOSED] = "pass closed",
 	[HOLD_PASS_ENDED] = "pass ended",
 	[HOLD_RESULTS_WRITTEN] = "results written",
 	[HOLD_WELCOME_SENT] = "WELCOME sent",

@@ -4,6 +4,7 @@
 """
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -50,7 +51,7 @@ def test_many():
 
 
 def test_alone():
-    run = t.command([t.XDD, "-mpi", "-op", "write", "-targets", "1", t.path("alone"), *SMALL], env=environment(), tolerate=[""])
+    run = t.command([t.XDD, "-mpi", "-op", "write", "-targets", "1", t.path("alone"), *SMALL], env=environment())
     t.ok(run.status == 0 and "Ranks, 1," in run.out, "without mpirun there is one rank", run)
 
 
@@ -156,20 +157,16 @@ def test_frozen():
 
 
 def test_interrupted():
-    names = ("int%d" % i for i in range(4))
-
-    def interrupted():
-        name = next(names)
-        # mpirun kills what has not ended by then, one second by default; a busy machine needs more.
-        run = begun(4, name, OMPI_MCA_odls_base_sigkill_timeout="4")
-        run.process.send_signal(signal.SIGINT)
-        run.wait()
-        file = t.path(name + ".json")
-        # A rank that gets its signal when others have ended the run has another message.
-        return (run.out.count("Ranks, 4,") == 1 and len([l for l in run.lines if "SIGTERM" in l]) == 1, run,
-                load(name + ".json") if os.path.exists(file) else {})
-    good, run, doc = t.again(interrupted)
-    t.ok(good, "Ctrl-C at mpirun: one result of what was done, and one message", run)
+    # mpirun waits for so long, and kills what has not ended then.
+    run = begun(4, "int", OMPI_MCA_odls_base_sigkill_timeout="10")
+    run.process.send_signal(signal.SIGINT)
+    run.wait()
+    # Each rank has a message, unless it has ended when mpirun comes to it. Rank 0 joins equal ones that come within half a second.
+    lines = [l for l in run.lines if "SIGTERM" in l]
+    counts = [int(n) for l in lines for n in re.findall(r"\((?:all )?(\d) (?:of 4 )?ranks", l) or [1]]
+    t.ok(run.out.count("Ranks, 4,") == 1 and 1 <= sum(counts) <= 4 and any("SIGTERM: no further operations are issued" in l for l in lines),
+         "Ctrl-C at mpirun: one result of what was done, and each rank has one message at most", run)
+    doc = load("int.json") if os.path.exists(t.path("int.json")) else {}
     t.equal((doc.get("partial"), len(doc.get("hosts", []))), (True, 4), "the document says so", run)
 
 
@@ -215,7 +212,7 @@ def test_plugins():
     run = t.command([t.XDD, "-mpi", "-help", "rank"], env=environment(XDD_PLUGIN_DIR=t.path("empty")))
     t.ok(run.status == 0, "-help needs no plugin", run)
     # A library in the current directory is not the program's.
-    run = t.command([t.XDD, *words], env=environment(XDD_PLUGIN_DIR="."), cwd=other, tolerate=[""])
+    run = t.command([t.XDD, *words], env=environment(XDD_PLUGIN_DIR="."), cwd=other)
     t.ok("another version" not in run.err, "the current directory is not searched", run)
 
 

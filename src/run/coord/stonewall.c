@@ -11,6 +11,7 @@
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
+#include "xdd/base/hold.h"
 #include "xdd/plan/plan.h"
 #include "xdd/sync/stop.h"
 #include "xdd/sys/clock.h"
@@ -99,6 +100,8 @@ void stonewall_close(struct run *run, uint64_t pass, uint32_t target)
 		group_wall_tell(run->group, pass, target, most);
 	else if (first)
 		stonewall_go_on(run, pass, most);
+	if (first)
+		hold(HOLD_PASS_CLOSED);
 }
 
 void stonewall_go_on(struct run *run, uint64_t pass, uint64_t ops)
