@@ -13,6 +13,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddcopywire as w
+import xddhold
 import xddports
 import xddtest as t
 import xddssh as s
@@ -400,18 +401,17 @@ def encrypted():
     t.ok("AES" in json.dumps(facts) or "CHACHA" in json.dumps(facts), "-e: the cipher is reported", json.dumps(facts))
 
 
-def snapshots(found, stop):
-    while not stop.is_set():
-        for name in os.listdir("/proc"):
-            if not name.isdigit():
-                continue
-            for file in ("cmdline", "environ"):
-                try:
-                    with open("/proc/%s/%s" % (name, file), "rb") as f:
-                        found.add(f.read())
-                except OSError:
-                    pass
-        time.sleep(0.01)
+def snapshot():
+    """All command lines and environments of this machine."""
+    found = []
+    for name in os.listdir("/proc"):
+        for file in ("cmdline", "environ"):
+            try:
+                with open("/proc/%s/%s" % (name, file), "rb") as f:
+                    found.append(f.read())
+            except OSError:
+                pass
+    return b"\n".join(found)
 
 
 def key_is_secret():
@@ -419,25 +419,22 @@ def key_is_secret():
     record = t.path("record")
     recorder = s.Fake(name="recorder", remote_xdd=script("recorder-xdd", "tee %s | %s \"$@\"\n" % (record, os.path.abspath(t.XDD))))
 
-    def copy_watched():
-        found, stop = set(), threading.Event()
-        thread = threading.Thread(target=snapshots, args=(found, stop))
-        thread.start()
-        try:
-            copies("a copy that is watched", recorder, "-S", recorder.ssh)
-        finally:
-            stop.set()
-            thread.join()
-        everything = b"\n".join(found)
-        return b"-server" in everything, everything
-    seen, everything = t.again(copy_watched)
+    # Both sides have the key then, and ssh has started the server.
+    with xddhold.at("WELCOME received:1") as h, subprocess.Popen(
+            [s.XDDCP, "-S", recorder.ssh, source(), recorder.place(target())], stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, env=dict(ENV, **{xddhold.VARIABLE: h.value})) as p:
+        h.wait(p)
+        everything = snapshot()
+        h.go()
+        out = p.communicate(timeout=t.TIMEOUT)[0]
+    t.equal(p.returncode, 0, "a copy that is watched", out)
     with open(record, "rb") as f:
         data = f.read()
     magic, _, kind = struct.unpack("<IHH", data[:8])
     t.equal((magic, kind), (0x32444458, 32), "the first message is START")
     key = data[96:128]
     t.ok(len(set(key)) > 8, "it has a key", key.hex())
-    t.ok(seen, "the command lines were seen")
+    t.ok(b"-server" in everything, "the command lines were seen")
     t.ok(not any(form in everything for form in (key, key.hex().encode(), key[:12])),
          "the key is on no command line and in no environment")
 
