@@ -38,7 +38,7 @@ _xdd_words()
 		;;
 	-seek | -s)
 		case $3 in
-		random) words='once sequential random zipf range stagger interleave none seed save load disthist seekhist' ;;
+		random) words='once sequential random zipf range stagger interleave streams none seed save load disthist seekhist' ;;
 		zipf) kind=none ;;
 		range) kind=none ;;
 		interleave) kind=none ;;
@@ -47,7 +47,7 @@ _xdd_words()
 		load) kind=-f ;;
 		disthist) kind=none ;;
 		seekhist) kind=none ;;
-		*) words='sequential random zipf range stagger interleave none seed save load disthist seekhist' ;;
+		*) words='sequential random zipf range stagger interleave streams none seed save load disthist seekhist' ;;
 		esac
 		;;
 	-datapattern | -dp)

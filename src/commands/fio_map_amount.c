@@ -55,6 +55,12 @@ static uint64_t reads_of(const struct fio_job *j)
 	return fio_number(j, FIO_RWMIXREAD, 50);
 }
 
+/* Reads and writes each have a sequence of offsets. */
+static bool has_streams(const struct fio_target *t)
+{
+	return t->reads && t->writes && !t->random;
+}
+
 int fio_map_mix(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	const uint64_t reads = reads_of(j);
@@ -65,11 +71,11 @@ int fio_map_mix(struct fio_map *m, const struct fio_job *j, struct fio_target *t
 		return fail(m, j, "expected rwmixread and rwmixwrite from 0 to 100");
 	t->reads = reads > 0;
 	t->writes = reads < 100;
-	if (t->random || !t->reads || !t->writes)
+	if (!has_streams(t) || !t->stride)
 		return 0;
+	t->stride = 0;
 	return fio_refuse(m->file, m->group, j, FIO_RW,
-			  "reads and writes of fio have a sequence of offsets each, and share one "
-			  "in xdd");
+			  "reads and writes in sequence have no gaps in xdd");
 }
 
 static int map_operation(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
@@ -86,7 +92,8 @@ static int map_operation(struct fio_map *m, const struct fio_job *j, struct fio_
 	if (fio_is_set(j, FIO_RWMIXWRITE) &&
 	    fio_leave(m->file, m->group, j, FIO_RWMIXREAD, "rwmixwrite says the same"))
 		return -ENOMEM;
-	return fio_put(m, t, SLOT_OP, "-rwratio", "%u random", (unsigned)reads_of(j));
+	return fio_put(m, t, SLOT_OP, "-rwratio", has_streams(t) ? "%u" : "%u random",
+		       (unsigned)reads_of(j));
 }
 
 /* ---- requests ---- */
@@ -490,6 +497,8 @@ static int put_seek(struct fio_map *m, const struct fio_job *j, struct fio_targe
 			    "are more than its part of a file; expected rounder percentages");
 	if (t->random)
 		n += (size_t)snprintf(words, sizeof(words), " %s", how);
+	else if (has_streams(t))
+		n += (size_t)snprintf(words, sizeof(words), " streams");
 	else if (t->stride)
 		n += (size_t)snprintf(words, sizeof(words), " interleave %llu",
 				      (unsigned long long)(t->stride / e->request + 1));
@@ -759,6 +768,11 @@ static int map_mix(struct fio_map *m, const struct fio_job *j, const struct fio_
 		err = map_split(m, j, t, e);
 	if (err || !e->mix)
 		return err;
+	if (has_streams(t)) {
+		*e = (struct extent){ 0 };
+		return fio_refuse(m->file, m->group, j, option,
+				  "reads and writes in sequence have one size in xdd");
+	}
 	if (!t->random)
 		return fio_refuse(m->file, m->group, j, FIO_NUMBER_IOS,
 				  "the number of requests of several sizes follows from their "
@@ -783,8 +797,9 @@ static int check_loops(struct fio_map *m, const struct fio_job *j, const struct 
 {
 	const bool whole = j->v[FIO_SIZE].percent || !(j->v[FIO_SIZE].n % e->request);
 
-	if (fio_number(j, FIO_LOOPS, 1) <= 1 || (!e->mix && (whole || has_map(j, t)) &&
-						 e->amount / e->request == e->region / e->request))
+	if (fio_number(j, FIO_LOOPS, 1) <= 1 ||
+	    (!e->mix && !has_streams(t) && (whole || has_map(j, t)) &&
+	     e->amount / e->request == e->region / e->request))
 		return 0;
 	return fio_refuse(
 		m->file, m->group, j, FIO_LOOPS,

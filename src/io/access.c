@@ -140,6 +140,9 @@ static void init_place(struct access *a)
 	case SEEK_INTERLEAVE:
 		init_interleave(a);
 		break;
+	case SEEK_STREAMS:
+		a->place = ACCESS_STREAMS;
+		break;
 	case SEEK_NONE:
 		a->place = ACCESS_LINEAR;
 		a->step = 0;
@@ -223,10 +226,10 @@ static uint64_t interleaved_slot(const struct access *a, uint64_t n)
 }
 
 /*
- * Of the first n operations, p * n read, rounded to the nearest integer. So operation n reads when
- * p * (n + 1) + 1/2 has reached the next integer, which its fraction being less than p shows. Only
- * that fraction matters: n may be taken modulo the denominator of p, and the product fits 64 bits
- * for any n.
+ * Of the first n operations, p * n read, rounded to the nearest integer (plan_reads_of()). So
+ * operation n reads when p * (n + 1) + 1/2 has reached the next integer, which its fraction being
+ * less than p shows. Only that fraction matters: n may be taken modulo the denominator of p, and
+ * the product fits 64 bits for any n.
  */
 static bool reads_evenly(uint32_t ratio, uint64_t n)
 {
@@ -315,6 +318,15 @@ static uint64_t zipf_slot(const struct access *a, uint64_t n)
 	return permutation_at(&a->order, zipf_draw(a->target->seek.zipf, &a->location, n) - 1);
 }
 
+/* The number of operations of the same direction before operation n. */
+static uint64_t stream_slot(const struct access *a, uint64_t n)
+{
+	const uint64_t reads = plan_reads_of(a->target, n);
+	const uint64_t slot = direction_of(a, n) == DIR_READ ? reads : n - reads;
+
+	return a->slots ? slot % a->slots : slot;
+}
+
 /* The blocks of the owner follow each other, those of others lie between them. */
 static uint64_t block_place(const struct access *a, uint64_t slot)
 {
@@ -335,6 +347,9 @@ void access_any_op(const struct access *a, uint64_t n, struct access_op *op)
 		break;
 	case ACCESS_INTERLEAVED:
 		place = interleaved_slot(a, n) * a->req_bytes;
+		break;
+	case ACCESS_STREAMS:
+		place = stream_slot(a, n) * a->req_bytes;
 		break;
 	case ACCESS_RANDOM:
 		place = random_below(&a->location, n, a->slots) * a->step;

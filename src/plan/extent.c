@@ -69,6 +69,24 @@ static uint64_t mix_extent(const struct target_plan *t)
 	return most;
 }
 
+/* -seek streams: as far as the longer of both streams reaches, in the range. */
+static uint64_t streams_extent(const struct target_plan *t)
+{
+	const uint64_t range = t->range_bytes / t->req_bytes * t->req_bytes;
+	const uint64_t missing = t->req_bytes - t->last_op_bytes;
+	uint64_t ops = t->pass_ops, reads, of_reads, of_writes, most;
+	bool last_reads;
+
+	if (ops == PLAN_UNLIMITED)
+		return range;
+	reads = plan_reads_of(t, ops);
+	last_reads = reads > plan_reads_of(t, ops - 1);
+	of_reads = reads * t->req_bytes - (last_reads ? missing : 0);
+	of_writes = (ops - reads) * t->req_bytes - (last_reads ? 0 : missing);
+	most = of_reads > of_writes ? of_reads : of_writes;
+	return range && range < most ? range : most;
+}
+
 uint64_t plan_extent(const struct plan *plan, const struct target_plan *t)
 {
 	uint64_t start = plan_last_start(plan, t), bytes;
@@ -98,6 +116,8 @@ uint64_t plan_extent(const struct plan *plan, const struct target_plan *t)
 		bytes = t->last_op_bytes;
 	else if (t->seek.pattern == SEEK_NONE)
 		bytes = t->req_bytes;
+	else if (t->seek.pattern == SEEK_STREAMS)
+		bytes = streams_extent(t);
 	else if (t->seek.pattern == SEEK_STAGGER)
 		bytes = plan_stagger_offset(t, t->pass_ops - 1) + t->last_op_bytes;
 	else if (plan_ends_with_tail(t))

@@ -97,6 +97,8 @@ static const struct option seek_options[] = {
 	  .selects = offsetof(struct target_plan, seek.pattern),
 	  .value = SEEK_INTERLEAVE,
 	  .help = "every <factor>th request" },
+	PATTERN("streams", SEEK_STREAMS,
+		"the reads of -rwratio in sequence, and its writes in another one"),
 	PATTERN("none", SEEK_NONE, "the first request of the range, repeatedly"),
 	{ .name = "seed",
 	  .type = OPT_U64,
@@ -195,7 +197,8 @@ static const struct option rows[] = {
 		  "gives the same offsets in every run, on every machine, at every queue depth. "
 		  "-seek random once visits each request of the range once, in random order; a "
 		  "shorter last one comes last. A pass of more operations, or one that time ends, "
-		  "starts over in another order. Each target covers its own range: several "
+		  "starts over in another order. -seek streams is for -rwratio: reads and writes "
+		  "each have a sequence of their own from the start of the range. Each target covers its own range: several "
 		  "targets of one file share the work by -targetoffset or -blockperrank. "
 		  "-seek zipf draws requests of Zipf's distribution; those that are frequent lie "
 		  "scattered over the range, and are the same in all passes and for all targets "
@@ -336,6 +339,9 @@ static enum xdd_status find_range(struct plan *plan, struct target_plan *t)
 
 	if (seek->pattern == SEEK_LOAD)
 		return XDD_OK;
+	if (seek->pattern == SEEK_STREAMS && t->op == OP_MIXED && t->ratio_random)
+		return plan_refuse(
+			t, "-seek streams: cannot be combined with -rwratio <%%reads> random");
 	if (t->layout.block_bytes)
 		return layout_resolve_range(plan, t);
 	if (!limited && t->endtoend.role == E2E_DESTINATION)

@@ -31,7 +31,7 @@
 	IS(word, "read", "-op read", NULL, J(TEXT, RW)), IS(word, "write", "-op write", NULL), \
 		IS(word, "randread", "-op read -seek random once", NULL),                      \
 		IS(word, "randwrite", "-op write -seek random once", NULL),                    \
-		IS(word, "rw readwrite mixed", "?-rwratio 50", READS_SHARE),                   \
+		IS(word, "rw readwrite mixed", "?-rwratio 50 -seek streams", READS_SHARE),     \
 		IS(word, "randrw", "?-rwratio 50 -seek random once", READS_SHARE),             \
 		IS(word, "trim", "-op discard", NULL),                                         \
 		IS(word, "randtrim", "-op discard -seek random once", NULL),                   \
@@ -61,7 +61,7 @@ static const struct foreign rows[] = {
 	IS("op", "randread", "-op read -seek random once", NULL),
 	IS("op", "randwrite", "-op write -seek random once", NULL),
 	IS("op", "randtrim", "-op discard -seek random once", NULL),
-	IS("op", "rw readwrite mixed", "?-rwratio 50", READS_SHARE),
+	IS("op", "rw readwrite mixed", "?-rwratio 50 -seek streams", READS_SHARE),
 	IS("op", "randrw", "?-rwratio 50 -seek random once", READS_SHARE),
 	V("rwmixread", "70", "-rwratio %v", NULL, J(COUNT, RWMIXREAD)),
 	V("rwmixwrite", "30", "-rwratio %-", READS_SHARE, J(COUNT, RWMIXWRITE)),

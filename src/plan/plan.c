@@ -338,13 +338,10 @@ const char *plan_open_sync_name(enum open_sync sync)
 const char *plan_seek_name(enum seek_pattern pattern)
 {
 	static const char *const names[] = {
-		[SEEK_SEQUENTIAL] = "sequential",
-		[SEEK_RANDOM] = "random",
-		[SEEK_ONCE] = "random once",
-		[SEEK_ZIPF] = "zipf",
-		[SEEK_STAGGER] = "staggered",
-		[SEEK_INTERLEAVE] = "interleaved",
-		[SEEK_NONE] = "none",
+		[SEEK_SEQUENTIAL] = "sequential", [SEEK_RANDOM] = "random",
+		[SEEK_ONCE] = "random once",	  [SEEK_ZIPF] = "zipf",
+		[SEEK_STAGGER] = "staggered",	  [SEEK_INTERLEAVE] = "interleaved",
+		[SEEK_STREAMS] = "streams",	  [SEEK_NONE] = "none",
 		[SEEK_LOAD] = "loaded",
 	};
 

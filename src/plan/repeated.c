@@ -22,7 +22,7 @@
 static const char *const same_value[][9] = {
 	{ "op", "rwratio" },
 	{ "seek sequential", "seek random", "seek zipf", "seek stagger", "seek interleave",
-	  "seek none", "seek load" },
+	  "seek streams", "seek none", "seek load" },
 	{ "throttle ops", "throttle bw", "throttle delay" },
 	{ "osync", "odsync", "orsync" },
 	{ "numreqs", "bytes", "kbytes", "mbytes", "gbytes" },

@@ -45,6 +45,7 @@ static const char *pattern_word(const struct target_plan *t)
 		[SEEK_ZIPF] = "random ",
 		[SEEK_STAGGER] = "staggered ",
 		[SEEK_INTERLEAVE] = "interleaved ",
+		[SEEK_STREAMS] = "sequential ",
 		[SEEK_NONE] = "",
 		[SEEK_LOAD] = "listed ",
 	};

@@ -162,7 +162,7 @@ def test_refused():
                            ("rw=randread\nrandom_distribution=z", "random_distribution"),
                            ("rw=randread\nrandom_distribution=zipf:1.2x", "random_distribution"), ("rw=read\nzonemode=strided", "zonemode"),
                            ("rw=read\nthinktime=1ms\nthinktime_blocks=4", "thinktime_blocks"), ("rw=read:-8k", "rw"),
-                           ("rw=randread:8", "rw"), ("rw=read:6k", "rw"), ("rw=write:4k", "rw"), ("rw=randrw\nbs=4k,8k", "bs"), ("rw=rw", "rw"), ("rw=randwrite\nbs=4k,8k", "bs"), ("rw=read\nloops=2\nio_size=64k", "loops"),
+                           ("rw=randread:8", "rw"), ("rw=read:6k", "rw"), ("rw=write:4k", "rw"), ("rw=randrw\nbs=4k,8k", "bs"), ("rw=randwrite\nbs=4k,8k", "bs"), ("rw=read\nloops=2\nio_size=64k", "loops"),
                            ("rw=read\nbsrange=3k-64k", "bsrange"), ("rw=randrw\nbssplit=4k/50:8k/50,8k/100", "bssplit"), ("rw=randread\nbssplit=4k/50:8k/50", "bssplit"),
                            ("rw=randwrite\nbsrange=4k-16k\nnorandommap", "bsrange"), ("rw=write\nverify=null", "verify"), ("rw=randrw\nverify=md5", "verify"),
                            ("rw=write\nverify=md5\nloops=2", "verify"), ("rw=write\nverify=md5\ntime_based\nruntime=1", "verify"),

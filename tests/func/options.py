@@ -422,7 +422,7 @@ def test_suboptions():
     one = "-targets 1 data -op write -reqsize 1 -numreqs 2 "
     for word, name in (("sequential", "sequential"), ("random", "random"), ("stagger", "staggered"),
                        ("staggered", "staggered"),
-                       ("stagger 4", "staggered"), ("interleave 2", "interleaved"), ("none", "none")):
+                       ("stagger 4", "staggered"), ("interleave 2", "interleaved"), ("streams", "streams"), ("none", "none")):
         shown([name], PATTERN, one + "-seek " + word)
         shown([name], PATTERN, one + "-seek " + word + " seed 5")
     for args in ("-seek random range 40 seed 7", "-seek range 40 random seed 7",

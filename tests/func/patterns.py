@@ -178,6 +178,11 @@ def test_sequential():
     t.equal(sorted(places(*"-reqsize 4 -bytes 10001 -passes 2 -queuedepth 4".split())), sorted(short * 2),
             "sequential: a short operation at the end of each pass, depth 4")
     t.equal(offsets(*"-seek none -reqsize 4 -numreqs 20 -startoffset 7".split()), [7168] * 20, "none: one place")
+    found = places(*"-rwratio 50 -reqsize 4 -numreqs 10 -seek streams -startoffset 8".split())
+    t.equal(found, [(op, 8192 + n * 4096, 4096) for n in range(5) for op in "rw"], "streams: reads and writes in a sequence each")
+    found = places(*"-rwratio 25 -reqsize 4 -numreqs 8 -seek streams range 16".split())
+    t.equal(([n for op, n, _ in found if op == "r"], [n for op, n, _ in found if op == "w"]), ([0, 4096], [0, 4096, 8192, 12288, 0, 4096]),
+            "streams: each starts over at the end of the range")
     small = t.make_file("small", 20 * 1024 + 100)
     t.equal(places("-reqsize", 4, target=small), [("r", n * 4096, 4096) for n in range(5)] + [("r", 20480, 100)],
             "nothing said: the whole file once")

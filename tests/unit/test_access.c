@@ -38,8 +38,8 @@ static void check_short_cut(struct target_plan *t)
 
 static void test_short_cut(void **state)
 {
-	static const enum seek_pattern patterns[] = { SEEK_SEQUENTIAL, SEEK_RANDOM, SEEK_STAGGER,
-						      SEEK_INTERLEAVE, SEEK_NONE };
+	static const enum seek_pattern patterns[] = { SEEK_SEQUENTIAL, SEEK_RANDOM,  SEEK_STAGGER,
+						      SEEK_INTERLEAVE, SEEK_STREAMS, SEEK_NONE };
 	static const enum op_request ops[] = { OP_READ, OP_WRITE, OP_NOOP, OP_MIXED };
 
 	(void)state;
@@ -126,8 +126,8 @@ static void test_none(void **state)
 
 static void test_last_is_shorter(void **state)
 {
-	static const enum seek_pattern patterns[] = { SEEK_SEQUENTIAL, SEEK_RANDOM, SEEK_STAGGER,
-						      SEEK_INTERLEAVE, SEEK_NONE };
+	static const enum seek_pattern patterns[] = { SEEK_SEQUENTIAL, SEEK_RANDOM,  SEEK_STAGGER,
+						      SEEK_INTERLEAVE, SEEK_STREAMS, SEEK_NONE };
 	struct access a;
 
 	(void)state;
@@ -300,6 +300,46 @@ static void check_interleave(uint64_t slots, uint64_t factor)
 	check_visits_each_once(&a, n, slots);
 }
 
+/* Reads and writes each go through the range in sequence, whatever their share. */
+static void check_streams(uint32_t ratio, uint64_t slots)
+{
+	struct target_plan t = plan_of(SEEK_STREAMS, 1000);
+	uint64_t next[2] = { 0 };
+	struct access a;
+
+	t.op = OP_MIXED;
+	t.read_ratio = ratio;
+	t.range_bytes = slots * REQ;
+	access_init(&a, &t, 1);
+	for (uint64_t n = 0; n < 1000; n++) {
+		struct access_op op = op_of(&a, n);
+		const bool reads = op.dir == DIR_READ;
+
+		assert_true(reads || op.dir == DIR_WRITE);
+		assert_int_equal(op.offset,
+				 a.base + (slots ? next[reads] % slots : next[reads]) * REQ);
+		assert_int_equal(op.size, REQ);
+		next[reads]++;
+		assert_int_equal(plan_reads_of(&t, n + 1), next[true]);
+	}
+	assert_true(next[true] && next[false]);
+}
+
+static void test_streams(void **state)
+{
+	struct target_plan t = plan_of(SEEK_STREAMS, 1000);
+
+	(void)state;
+	for (uint32_t percent = 1; percent < 100; percent++) {
+		check_streams(PLAN_RATIO_ONE / 100 * percent, 0);
+		check_streams(PLAN_RATIO_ONE / 100 * percent, 7);
+	}
+	check_streams(PLAN_RATIO_ONE / 3, 10);
+	/* Numbers that no run reaches. */
+	t.read_ratio = PLAN_RATIO_ONE / 4;
+	assert_int_equal(plan_reads_of(&t, UINT64_C(1) << 62), UINT64_C(1) << 60);
+}
+
 static void test_interleave(void **state)
 {
 	struct target_plan t = plan_of(SEEK_INTERLEAVE, PLAN_UNLIMITED);
@@ -385,12 +425,19 @@ static void test_loaded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sequential),  cmocka_unit_test(test_sequential_starts_over),
-		cmocka_unit_test(test_none),	    cmocka_unit_test(test_last_is_shorter),
-		cmocka_unit_test(test_pass_offset), cmocka_unit_test(test_random_uniform),
-		cmocka_unit_test(test_random_keys), cmocka_unit_test(test_random_stays_the_same),
-		cmocka_unit_test(test_short_cut),   cmocka_unit_test(test_stagger),
-		cmocka_unit_test(test_interleave),  cmocka_unit_test(test_range_too_small),
+		cmocka_unit_test(test_sequential),
+		cmocka_unit_test(test_sequential_starts_over),
+		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_last_is_shorter),
+		cmocka_unit_test(test_pass_offset),
+		cmocka_unit_test(test_random_uniform),
+		cmocka_unit_test(test_random_keys),
+		cmocka_unit_test(test_random_stays_the_same),
+		cmocka_unit_test(test_short_cut),
+		cmocka_unit_test(test_stagger),
+		cmocka_unit_test(test_interleave),
+		cmocka_unit_test(test_streams),
+		cmocka_unit_test(test_range_too_small),
 		cmocka_unit_test(test_loaded),
 	};
 

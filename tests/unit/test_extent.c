@@ -53,6 +53,14 @@ static void test_orders(void **state)
 	extent(NULLS "-numreqs 3 -seek stagger -seek range 100", 70);
 	extent(NULLS "-bytes 41984 -seek random once -seek range 41", 41);
 	extent(NULLS "-numreqs 10 -seek random once -seek range 40", 40);
+	/* The longer stream: of 5 and 5, 3 and 7, 6 and 5; the last read is short. */
+	extent(NULLS "-rwratio 50 -numreqs 10 -seek streams", 20);
+	extent(NULLS "-rwratio 30 -numreqs 10 -seek streams", 28);
+	extent(NULLS "-rwratio 30 -numreqs 10 -seek streams range 14", 12);
+	extent(NULLS "-rwratio 50 -bytes 41984 -seek streams", 21);
+	extent(NULLS "-op read -bytes 41984 -seek streams", 41);
+	extent(NULLS "-op write -bytes 41984 -seek streams", 41);
+	extent(NULLS "-rwratio 30 -timelimit 1 -seek streams range 14", 12);
 	/* Request n is at n times the factor. */
 	extent(NULLS "-numreqs 10 -seek interleave 3", 9 * 12 + 4);
 	extent(NULLS "-bytes 41984 -seek interleave 3", 10 * 12 + 1);

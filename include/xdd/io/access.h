@@ -28,6 +28,7 @@ enum access_place {
 	ACCESS_LINEAR,	    /* a constant step, no range: sequential, interleaved, none */
 	ACCESS_WRAPPED,	    /* sequential in a range */
 	ACCESS_INTERLEAVED, /* interleaved in a range */
+	ACCESS_STREAMS,	    /* reads and writes in a sequence each */
 	ACCESS_RANDOM,
 	ACCESS_STAGGERED,
 	ACCESS_LOADED,

@@ -507,6 +507,14 @@ static inline uint64_t plan_stagger_offset(const struct target_plan *t, uint64_t
 	return (uint64_t)((uint128)n * range_blocks / t->pass_ops) * t->block_size;
 }
 
+/* -rwratio without random: how many of the first `n` operations read. */
+static inline uint64_t plan_reads_of(const struct target_plan *t, uint64_t n)
+{
+	const uint64_t part = n % PLAN_RATIO_ONE * t->read_ratio + PLAN_RATIO_ONE / 2;
+
+	return n / PLAN_RATIO_ONE * t->read_ratio + part / PLAN_RATIO_ONE;
+}
+
 /*
  * True if a target with -createnewfiles creates the file that `path` leads to, in any pass, and
  * replaces an existing one. Reads directories; any thread.
@@ -516,7 +524,10 @@ bool plan_makes_file(const struct plan *plan, const struct target_plan *t, const
 /* Write a measure as text, "8 operations", to `buf` (48 bytes are enough); returns `buf`. */
 char *plan_measure_text(const struct measure *m, char *buf, size_t size);
 
-/* "sequential", "random", "random once", "zipf", "staggered", "interleaved", "none" or "loaded". */
+/*
+ * "sequential", "random", "random once", "zipf", "staggered", "interleaved", "streams", "none" or
+ * "loaded".
+ */
 const char *plan_seek_name(enum seek_pattern pattern);
 
 #endif

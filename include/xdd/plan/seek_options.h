@@ -20,6 +20,7 @@ enum seek_pattern {
 	SEEK_ZIPF,
 	SEEK_STAGGER,
 	SEEK_INTERLEAVE,
+	SEEK_STREAMS,
 	SEEK_NONE,
 	SEEK_LOAD,
 };
