@@ -371,6 +371,16 @@ def test_canceled():
                 "interrupted in operation %d: all that was done is in the dumps" % n)
 
 
+def test_not_begun():
+    """A target that has not begun when the run is interrupted: its dump is empty, and partial like the other one."""
+    name = prefix()
+    run = t.xdd("-op", "noop", "-targets", 2, "null", "null", *"-targetstartdelay 60 -reqsize 1 -operationdelay 0.1 -numreqs 100".split(),
+                "-ts", "dump", name, at={1: signal.SIGINT})
+    dumps = [x.Dump(name + ".target.%04d.bin" % i) for i in (0, 1)]
+    t.equal((run.status, [(len(d.entries) > 0, d.meta["partial"]) for d in dumps]), (5, [(True, ["1"]), (False, ["1"])]),
+            "interrupted before a target begins: its dump is partial, too", run)
+
+
 def test_hanging():
     """A target that never answers keeps back neither its own dump nor that of the other."""
     env = s.faults("hang", start=40 * 1024, file="hanging")
@@ -485,6 +495,6 @@ def test_bad_input():
 
 
 t.run(test_form, test_rows, test_against_results, test_complete, test_strace, test_processors, test_failures, test_wrap, test_oneshot,
-      test_time_limit, test_trigger_op, test_trigger_time, test_words, test_files, test_normalize, test_canceled, test_hanging,
+      test_time_limit, test_trigger_op, test_trigger_time, test_words, test_files, test_normalize, test_canceled, test_not_begun, test_hanging,
       test_full_disk, test_timerinfo, test_no_cost, test_bad_input)
 t.done()

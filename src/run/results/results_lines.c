@@ -373,11 +373,12 @@ static void write_traces(struct manager *m)
 		return;
 	global_clock_run(&m->clock, m->run, &span);
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
+		const struct target_sum *sum = &m->sums[i];
 		struct target *t = &m->run->targets[i];
 
 		/* Where a pass has begun, all targets are open, and their tables too. */
 		if (t->trace.writers)
-			trace_report(m->run, t, &span, m->sums[i].partial);
+			trace_report(m->run, t, &span, sum->partial || !sum->passes);
 	}
 }
 
