@@ -191,6 +191,7 @@ try:
     t.run(test_pace, test_storage, test_network, test_channel, test_processor, test_rate_of_source)
 finally:
     for name in os.listdir("/dev/shm"):
-        if name.startswith(os.path.basename(MEMORY) + "."):
+        # -w names its tables after the file that it copies to.
+        if os.path.basename(MEMORY) + "." in name:
             os.unlink(os.path.join("/dev/shm", name))
 t.done()
