@@ -50,8 +50,8 @@ int main(int argc, char **argv)
 	/* A reader that goes away is an error of a write, to be reported, not a reason to die. */
 	signal(SIGPIPE, SIG_IGN);
 	/*
-	 * The same for a file that reaches the limit on its size: the write of the target or output
-	 * fails with EFBIG.
+	 * A file that reaches the limit on its size is an error as well: the write of the target or
+	 * output fails with EFBIG.
 	 */
 	signal(SIGXFSZ, SIG_IGN);
 	if (hold_start())

@@ -138,7 +138,7 @@ static void put_wrapped(const char *text, unsigned at, unsigned indent, const ch
 	putchar('\n');
 }
 
-/* The same for text from outside. */
+/* As put_wrapped(), for text from outside. */
 static void put_lines(const char *text, unsigned indent, unsigned width)
 {
 	char *safe = printable_dup(text, false);

@@ -36,7 +36,7 @@ enum xdd_status help_print(const struct setting *s);
  */
 extern const struct command command_check;
 
-/* The same for `xdd <file or device> ...`. */
+/* `xdd <file or device> ...`, as a command. */
 extern const struct command command_bare_check;
 
 /* The command whose name is near to `word`, or NULL. */

@@ -298,7 +298,7 @@ static bool find_subjects(struct comparison *c)
 	return true;
 }
 
-/* The same of sweeps: the points that all of them have. */
+/* As find_subjects(), for sweeps: the points that all of them have. */
 static bool find_points(struct comparison *c)
 {
 	if (!compare_sweep_points(&c->a, &c->b, &c->points)) {

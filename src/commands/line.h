@@ -21,8 +21,8 @@ enum xdd_status line_read(const struct command *command, int argc, char **argv, 
 			  bool *help);
 
 /*
- * The same of one option: its value `text` (NULL: there is no further word) goes to its field in
- * `line`. `word` is the option as given, and `name` that of the command.
+ * As line_read(), for one option: its value `text` (NULL: there is no further word) goes to its
+ * field in `line`. `word` is the option as given, and `name` the command.
  */
 enum xdd_status line_take(const char *name, const struct option *opt, const char *word,
 			  const char *text, void *line);

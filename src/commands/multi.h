@@ -68,7 +68,10 @@ struct multi_hosts {
 enum xdd_status multi_hosts_add(struct arena *arena, struct multi_hosts *h, const char *text,
 				const char *origin, uint32_t slots);
 
-/* The same for a file: a host per line, with slots=<n> as an alternative, and # comments. */
+/*
+ * As multi_hosts_add(), from a file: a host per line, with slots=<n> as an alternative, and #
+ * comments.
+ */
 enum xdd_status multi_hosts_read(struct arena *arena, struct multi_hosts *h, const char *path,
 				 uint32_t slots);
 

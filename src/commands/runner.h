@@ -37,7 +37,7 @@ enum xdd_status runner_begin(struct runner *r);
  */
 enum xdd_status runner_plan(const char *const *words, struct plan **plan);
 
-/* The same for the next run of a series: files are as the runs before will leave them. */
+/* As runner_plan(), for the next run of a series: files are as the runs before will leave them. */
 enum xdd_status runner_plan_next(const struct plan_series *series, const char *const *words,
 				 struct plan **plan);
 

@@ -123,7 +123,7 @@ char *sweep_label(const struct vary *v, size_t point, char *buf, size_t size);
 /* The plan of a point, as runner_plan(). */
 enum xdd_status sweep_plan(struct sweep *s, size_t point, struct plan **plan);
 
-/* The same with up to 6 words more, which end with NULL, and without -restore. */
+/* As sweep_plan(), with up to 6 words more, which end with NULL, and without -restore. */
 enum xdd_status sweep_plan_with(struct sweep *s, size_t point, const char *const *more,
 				struct plan **plan);
 

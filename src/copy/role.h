@@ -69,7 +69,7 @@ int role_start(struct role *r);
  * to the peer, and into the counts. Any thread, except the receiving one of a source.
  */
 void role_failure(struct role *r, const struct copy_failure *f);
-/* The same; `path` may be NULL. */
+/* As role_failure(); `path` may be NULL. */
 void role_fail(struct role *r, uint64_t id, int status, const char *path, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 /* Count one more that has failed, without a line: below a directory that has failed. */

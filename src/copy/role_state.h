@@ -75,8 +75,8 @@ void role_end_receiving(struct role *r, enum copy_role side, int status, const c
 void role_channel_failed(struct role *r, int err);
 
 /*
- * The same when something was sent: the peer may have said why it has ended. The receiving thread
- * gets some time to find that; it does not wait for itself. Any thread.
+ * As role_channel_failed(), when something was sent: the peer may have said why it has ended. The
+ * receiving thread gets some time to find that; it does not wait for itself. Any thread.
  */
 void role_not_sent(struct role *r, int err);
 

@@ -61,7 +61,7 @@ static const struct rung rungs[] = {
 	{ 0, "task work as this old kernel does it" },
 };
 
-/* The same where a thread of the kernel takes the requests in: task work is its own affair. */
+/* Flags for a ring whose requests a kernel thread takes in: it does the task work itself. */
 static const struct rung sqpoll_rungs[] = {
 	{ IORING_SETUP_SQPOLL | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_SUBMIT_ALL,
 	  "polled submission, single issuer" },

@@ -85,7 +85,7 @@ static bool read_loop(struct guard_loop *l, const char *root, const char *name)
 	return true;
 }
 
-/* The same of a node, where sysfs is not mounted. */
+/* As read_loop(), by the node, where sysfs is not mounted. */
 static bool read_node(struct guard_loop *l, const char *name)
 {
 	char node[sizeof(l->name) + 8];

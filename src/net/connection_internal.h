@@ -29,7 +29,7 @@ struct connection {
 /* "192.168.1.5:40010" or "[fe80::1%eth0]:40010". */
 void connection_address_text(const struct sockaddr_storage *a, char *buf, size_t size);
 
-/* The same for a host as the user named it. */
+/* As connection_address_text(), for a host as the user named it. */
 void connection_host_text(const char *host, uint16_t port, char *buf, size_t size);
 
 /*

@@ -51,7 +51,7 @@ static bool names(struct arena *arena, int argc, char **argv, const char *const 
 	return false;
 }
 
-/* The same without a trace: the plan itself reports what is wrong. */
+/* As names(), without a trace: the plan itself reports what is wrong. */
 static bool names_option(int argc, char **argv, const char *const *options)
 {
 	struct arena *arena = arena_new();

@@ -106,7 +106,7 @@ static bool has(const struct setting *settings, size_t n, const char *name, cons
 	return false;
 }
 
-/* The same of all settings of a run. */
+/* As has(), of all settings of a run. */
 static bool run_has(const struct setting *settings, size_t n, const struct section *section,
 		    const char *name, const char *sub)
 {

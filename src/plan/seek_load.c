@@ -190,7 +190,7 @@ int seek_load_read(const char *path, struct arena *arena, const struct seek_row 
 	return f ? load_rows(f, arena, rows, n_rows, line, what) : -errno;
 }
 
-/* The same of a list that an earlier run saves as `path`, before it has. */
+/* As seek_load_read(), for a list that an earlier run saves as `path`, before it has. */
 static int read_list(const struct plan *plan, const char *path, struct target_plan *t,
 		     unsigned *line, const char **what)
 {

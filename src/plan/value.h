@@ -30,7 +30,9 @@ size_t option_arity_number(const struct word *args, size_t avail);
  */
 enum xdd_status parse_apply(const struct setting *s, void *dst);
 
-/* The same with the `row` to store by, where it is not that of the option or suboption. */
+/*
+ * As parse_apply(), with the `row` to store by, where it is not the row of the option or suboption.
+ */
 enum xdd_status parse_apply_row(const struct setting *s, const struct option *row, void *dst);
 
 /*

@@ -373,7 +373,7 @@ static enum xdd_status add_errout(struct output_list *list, const char *path)
 	return path ? add_output(list, o) : XDD_OK;
 }
 
-/* The same of one that a new file replaces. */
+/* As add_errout(), for a file that a new file replaces. */
 static enum xdd_status add_replaced(struct output_list *list, const char *option, const char *path)
 {
 	struct output_name o = { .option = option, .path = path, .replaced = true };

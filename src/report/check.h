@@ -15,7 +15,9 @@
 /* The columns of -outputformat, or the default ones; to be freed by column_list_free(). */
 enum xdd_status report_columns(const struct plan *plan, struct column_list *list);
 
-/* The same for CSV files, which by default have columns that identify the run as well. */
+/*
+ * As report_columns(), for CSV files, which by default have columns that identify the run as well.
+ */
 enum xdd_status report_csv_columns(const struct plan *plan, struct column_list *list);
 
 /*
@@ -31,10 +33,10 @@ enum xdd_status report_csv_start(const char *option, const char *path, const cha
  */
 int report_csv_header(const struct plan *plan, char **header, size_t *len);
 
-/* The same check for the file of -latency output, which has another header line. */
+/* As report_csv_start(), for the file of -latency output, which has another header line. */
 enum xdd_status report_latency_start(const struct plan *plan, bool *write_header);
 
-/* The same for the file of -intervals output. */
+/* As report_latency_start(), for the file of -intervals output. */
 enum xdd_status report_series_start(const struct plan *plan, bool *write_header);
 
 #endif

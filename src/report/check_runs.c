@@ -35,7 +35,7 @@ static char *csv_header(const struct plan *plan)
 	return header;
 }
 
-/* The same of -latency output. */
+/* As csv_header(), for -latency output. */
 static char *latency_header(const struct plan *plan)
 {
 	struct memstream m;

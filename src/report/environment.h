@@ -18,7 +18,7 @@ json_t *environment_collect(const struct plan *plan);
 /* Its part about the targets: an array (environment_target.c). */
 json_t *environment_targets(const struct plan *plan);
 
-/* The same as lines for people, each "Environment, <what>, <value>". */
+/* Write the object as lines, each "Environment, <what>, <value>". */
 void environment_write(FILE *f, const json_t *environment);
 
 #endif

@@ -51,7 +51,7 @@ static bool ask_existing(struct answer *a, const char *path)
 	return true;
 }
 
-/* The same for a target: a file that does not exist yet will be in its directory. */
+/* As ask_existing(), for a target: a file that does not exist yet will be in its directory. */
 static bool ask(struct answer *a, const struct target_plan *t)
 {
 	char *directory;

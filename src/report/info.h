@@ -16,7 +16,7 @@
 /* All sections; `environment` is environment_collect()'s. */
 void info_write(FILE *f, const struct plan *plan, const json_t *environment);
 
-/* The same about one target only. */
+/* As info_write(), about one target only. */
 void info_write_target(FILE *f, const struct plan *plan, uint32_t target);
 
 /* The run's time and id, and a line for each target. */

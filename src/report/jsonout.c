@@ -155,7 +155,7 @@ static int open_file(struct jsonout *j, const struct plan *plan)
 	return err;
 }
 
-/* The same for the rows of -intervals. */
+/* As open_file(), for the rows of -intervals. */
 static int open_intervals(struct jsonout *j, const struct plan *plan)
 {
 	if (!plan->intervals.length_ns)
@@ -346,7 +346,7 @@ static int copy_spool(struct jsonout *j)
 	return err;
 }
 
-/* The same into memory. */
+/* As copy_spool(), into memory. */
 static int keep_spool(struct jsonout *j)
 {
 	const long size = ftell(j->spool);

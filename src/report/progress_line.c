@@ -51,7 +51,7 @@ static bool take_number(const char **text, const char *label, uint64_t max, uint
 	return true;
 }
 
-/* The same for a number that may be unknown, -1. */
+/* As take_number(), for a number that may be unknown, -1. */
 static bool take_known(const char **text, const char *label, uint64_t max, int64_t *out)
 {
 	size_t length = strlen(label);

@@ -110,7 +110,7 @@ void report_end_sink(const struct report *r, enum report_end end);
 /* Write `len` bytes of whole lines to the text output. Any thread. */
 void report_write_text(struct report *r, const char *line, size_t len);
 
-/* The same of lines of the guide: perhaps they wait. Any thread. */
+/* As report_write_text(), for lines of the guide, which may have to wait. Any thread. */
 void report_write_table(struct report *r, const char *line, size_t len);
 
 /*
@@ -120,7 +120,7 @@ void report_write_table(struct report *r, const char *line, size_t len);
  */
 void report_write_lines(struct report *r, struct outfile *o, struct memstream *l);
 
-/* The same to the text output, of lines of the guide: perhaps they wait. */
+/* As report_write_lines(), to the text output, for lines of the guide, which may have to wait. */
 void report_write_table_lines(struct report *r, struct memstream *l);
 
 /*

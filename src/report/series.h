@@ -45,8 +45,8 @@ void series_table_header(FILE *f);
 void series_table_row(FILE *f, const struct series_row *row);
 
 /*
- * The same for people, on 60 columns (series_screen.c): with many targets only the rows of all of
- * them are shown.
+ * As series_table_row(), for the terminal, on 60 columns (series_screen.c): with many targets only
+ * the rows of all of them are shown.
  */
 bool series_screen_shows(const struct plan *plan, const struct series_row *row);
 void series_screen_header(FILE *f, const struct plan *plan);

@@ -145,7 +145,7 @@ static void rest_alone(struct target *t)
 		t->more = false;
 }
 
-/* The same; and the other side of an end-to-end copy has its say. */
+/* As rest_alone(), but the other side of an end-to-end copy may end the run. */
 static void decide_alone(struct target *t)
 {
 	rest_alone(t);

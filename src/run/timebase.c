@@ -51,7 +51,7 @@ static int reach(const struct timeserver_options *s, uint64_t timeout_ns, struct
 	return -ETIME;
 }
 
-/* The same until the time of -timeserver wait is over. */
+/* As reach(), until the time of -timeserver wait is over. */
 static int reach_in_time(const struct timeserver_options *s, struct stop *stop,
 			 struct globaltime_client **client, char *why, size_t size)
 {

@@ -158,10 +158,10 @@ void group_wake(struct group *g);
 /* Queue a message; with the lock. False: no memory, and the group is broken. */
 bool group_put(struct group *g, unsigned to, int tag, const void *data, size_t size);
 
-/* The same to all others. */
+/* As group_put(), to all others. */
 void group_put_all(struct group *g, int tag, const void *data, size_t size);
 
-/* The same of data of any size, in parts. */
+/* As group_put(), for data of any size, in parts. */
 bool group_put_piece(struct group *g, unsigned to, const char *data, size_t size);
 
 /* Returns GROUP_BALLOT_BYTES, the bytes written to `p`. */
@@ -187,7 +187,7 @@ void group_call_wall(struct group *g);
 /* A rank is gone: `how` is for people. Without the lock; thread of the group. */
 void group_break(struct group *g, unsigned rank, const char *how);
 
-/* The same, as another rank has noticed it, and: stop the run for another rank. */
+/* Take a message: another rank has lost a rank, or stops the run. Thread of the group. */
 void group_take_lost(struct group *g, const struct xdd_mpi_message *m);
 void group_take_stop(struct group *g, const struct xdd_mpi_message *m);
 

@@ -42,7 +42,7 @@ void extents_clear(struct extents *x);
  */
 int extents_add(struct extents *x, uint64_t begin, uint64_t end);
 
-/* The same, except that a number that is in the set already is an error, -EEXIST. */
+/* As extents_add(), but a number that is in the set already is an error, -EEXIST. */
 int extents_add_new(struct extents *x, uint64_t begin, uint64_t end);
 
 /* Add all ranges of `from`. Returns as above; after an error some of them may be in the set. */

@@ -54,7 +54,7 @@ void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same with a prefix of another kind. Not for messages: debug.h. */
+/* As log_error(), with `prefix` in place of "xdd: ". Not for messages: debug.h. */
 void log_vline(const char *prefix, const char *fmt, va_list ap)
 	__attribute__((format(printf, 2, 0)));
 

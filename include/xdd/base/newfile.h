@@ -41,8 +41,8 @@ mode_t newfile_mask(void);
 int newfile_open(struct newfile *n, const char *path);
 
 /*
- * The same in a directory whose names others may choose: a link, pipe or device that is at `path`
- * when the file gets its name is replaced, not followed or written to.
+ * As newfile_open(), in a directory whose names others may choose: a link, pipe or device that is
+ * at `path` when the file gets its name is replaced, not followed or written to.
  */
 int newfile_open_replace(struct newfile *n, const char *path);
 

@@ -25,7 +25,9 @@ int output_standard(const char *path);
  */
 int output_check(const char *path, char *why);
 
-/* The same for newfile_open(), which also creates a file beside the one that it replaces. */
+/*
+ * As output_check(), for newfile_open(), which also creates a file beside the one that it replaces.
+ */
 int output_check_new(const char *path, char *why);
 
 /*

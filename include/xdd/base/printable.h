@@ -24,8 +24,8 @@ void printable_mask(char *text);
 void printable_put(FILE *f, const char *text);
 
 /*
- * The same with \\ for a backslash: the bytes of `text` can be told from the result, for programs
- * that read it.
+ * As printable_put(), with \\ for a backslash: the bytes of `text` can be told from the result, for
+ * programs that read it.
  */
 void printable_put_exact(FILE *f, const char *text);
 

@@ -21,7 +21,7 @@ enum ssh_flags {
  */
 char *ssh_quote(struct arena *arena, const char *word);
 
-/* The same, except that a leading "~/" stays, for the other shell to replace. */
+/* As ssh_quote(), but a leading "~/" stays, for the other shell to replace. */
 char *ssh_quote_path(struct arena *arena, const char *path);
 
 /* True: the text has control characters. */

@@ -32,7 +32,8 @@ int units_parse_count(const char *word, uint64_t *value);
 int units_parse_size(const char *word, uint64_t *bytes);
 
 /*
- * The same where a number without a suffix, with decimals if need be, is in units of `bare` bytes.
+ * As units_parse_size(), but a number without a suffix, with decimals if need be, is in units of
+ * `bare` bytes.
  */
 int units_parse_amount(const char *word, uint64_t bare, uint64_t *bytes);
 
@@ -42,7 +43,7 @@ int units_parse_amount(const char *word, uint64_t bare, uint64_t *bytes);
  */
 int units_parse_percent(const char *word, uint64_t *millionths);
 
-/* The same in percent. */
+/* As units_parse_percent(), in percent. */
 int units_parse_percentage(const char *word, double *percent);
 
 /* A decimal fraction such as 30.2, .5 or 7; no exponent, no hexadecimal, no inf or nan. */

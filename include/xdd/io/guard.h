@@ -108,7 +108,7 @@ bool guard_among_devices(const struct stat *directory);
 int guard_file(const struct guard_loops *loops, int fd, const struct stat *st, char *why,
 	       size_t size);
 
-/* The same by its path; fills in `st`. What is no regular file passes. */
+/* As guard_file(), by its path; fills in `st`. What is no regular file passes. */
 int guard_file_of(struct guard_loops *loops, const char *path, struct stat *st, char *why,
 		  size_t size);
 

@@ -38,8 +38,8 @@ int connection_open(struct connection **c, const char *host, uint16_t port,
 		    struct stop *stop, uint64_t until_ns, char *why, size_t size);
 
 /*
- * The same, but try each address once: it fails at once where nothing listens, and at `until_ns`
- * where nothing answers, also to the handshake.
+ * As connection_open(), but each address is tried once: it fails at once where nothing listens, and
+ * at `until_ns` where nothing answers, also to the handshake.
  */
 int connection_try(struct connection **c, const char *host, uint16_t port,
 		   const struct connection_options *options, const struct net_key *key,

@@ -119,8 +119,8 @@ int foreign_words(struct arena *arena, const struct foreign *row, const char *va
 		  const char ***words);
 
 /*
- * The same as one text, of `shown` or `say`, quoted for a shell; without a value "<value>" stands
- * in its place. NULL: no memory.
+ * As foreign_words(), as one text, of `shown` or `say`, quoted for a shell; without a value
+ * "<value>" stands in its place. NULL: no memory.
  */
 char *foreign_text(struct arena *arena, const struct foreign *row, const char *value);
 

@@ -83,9 +83,9 @@ const char *plan_runs_file(const struct plan_runs *runs, size_t i);
 enum xdd_status plan_runs_build(struct plan_runs *runs, size_t i, struct plan **plan);
 
 /*
- * The same before the first run, for checks: files are as the runs before will leave them, and so
- * are the lists that these save, by `write_list`, unless that is NULL. Called for all runs in their
- * order. The plans belong to `runs`.
+ * As plan_runs_build(), before the first run, for checks: files are as the runs before will leave
+ * them, and so are the lists that these save, by `write_list`, unless that is NULL. Called for all
+ * runs in their order. The plans belong to `runs`.
  */
 enum xdd_status plan_runs_foresee(struct plan_runs *runs, size_t i, plan_list_writer *write_list,
 				  struct plan **plan);

@@ -78,8 +78,8 @@ void heartbeat_line(FILE *f, const struct heartbeat_time *time,
 		    const struct heartbeat_sample *samples, size_t n, char separator);
 
 /*
- * The same for one sample, as a row of a file: with all columns of heartbeat_header(), empty ones
- * too.
+ * As heartbeat_line(), for one sample, as a row of a file: with all columns of heartbeat_header(),
+ * empty ones too.
  */
 void heartbeat_row(FILE *f, const struct heartbeat_time *time,
 		   const struct heartbeat_sample *sample);

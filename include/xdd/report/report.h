@@ -89,8 +89,9 @@ struct report_document {
 };
 
 /*
- * The same; nothing goes to standard output, and report_close() puts the document of -jsonout into
- * `document`, which must live as long as the report, and not into a file. NULL: report_open().
+ * As report_open(); nothing goes to standard output, and report_close() puts the document of
+ * -jsonout into `document`, which must live as long as the report, and not into a file. NULL:
+ * report_open().
  */
 enum xdd_status report_open_document(const struct plan *plan, struct report_document *document,
 				     struct report **out);
@@ -137,7 +138,10 @@ void report_statistics(struct report *r, const struct pass_statistics *statistic
  */
 void report_line(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same of a line that belongs to the table: the block for people tells it in its own way. */
+/*
+ * As report_line(), for a line that belongs to the table: the summary of -report person has its
+ * contents.
+ */
 void report_table_line(struct report *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -109,14 +109,14 @@ struct sweep_mean {
 struct sweep_mean sweep_mean(const struct sweep_results *r, const struct sweep_point *p,
 			     enum pass_figure figure);
 
-/* The same of response times; the number of rounds is fixed beforehand. */
+/* As sweep_mean(), of response times; the number of rounds is fixed beforehand. */
 size_t sweep_response_values(const struct sweep_point *p, enum sweep_response which, double *x);
 struct sweep_mean sweep_response_mean(const struct sweep_point *p, enum sweep_response which);
 
 /* "response", "response_p50", "response_p99", "response_p99.9" or "response_max". */
 const char *sweep_response_name(enum sweep_response which);
 
-/* The same of column `i` of the results. */
+/* As sweep_mean(), of column `i` of the results. */
 struct sweep_mean sweep_column_mean(const struct sweep_results *r, const struct sweep_point *p,
 				    size_t i);
 

@@ -20,8 +20,9 @@ struct globaltime_client;
 enum xdd_status run_check(const struct plan *plan);
 
 /*
- * The same for one of many plans that are to run one after another: whether the machine allows the
- * threads is asked only where the plan needs more than `*threads`, which grows. It is 0 at first.
+ * As run_check(), for one of many plans that are to run one after another: whether the machine
+ * allows the threads is asked only where the plan needs more than `*threads`, which grows. It is 0
+ * at first.
  */
 enum xdd_status run_check_next(const struct plan *plan, uint64_t *threads);
 

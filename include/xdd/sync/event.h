@@ -42,8 +42,8 @@ void event_wait(struct event *e, uint32_t key, uint64_t until_ns);
 void event_wake(struct event *e);
 
 /*
- * The same, without a system call while no thread listens: for changes that are frequent. Any
- * thread.
+ * As event_wake(), without a system call while no thread listens: for changes that are frequent.
+ * Any thread.
  */
 static inline void event_signal(struct event *e)
 {

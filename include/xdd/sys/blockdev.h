@@ -17,7 +17,7 @@
  */
 bool blockdev_number(const char *path, dev_t *dev);
 
-/* The same for a file whose attributes are known. */
+/* As blockdev_number(), for a file whose attributes are known. */
 bool blockdev_number_of(const struct stat *st, dev_t *dev);
 
 /*

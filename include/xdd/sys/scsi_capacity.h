@@ -18,7 +18,7 @@
  */
 int scsi_capacity(const char *path, uint64_t *bytes, uint32_t *block);
 
-/* The same for an open device. */
+/* As scsi_capacity(), for an open device. */
 int scsi_capacity_fd(int fd, uint64_t *bytes, uint32_t *block);
 
 #endif

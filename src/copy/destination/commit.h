@@ -108,8 +108,8 @@ int commit_proven(struct commit *c, struct commit_file *f, const struct extents 
 int commit_create(struct commit *c, struct commit_file *f);
 
 /*
- * The same for a link, which the caller makes under `name`: f->number, and f->fd is -1. Any
- * thread.
+ * As commit_create(), for a link, which the caller makes under `name`: f->number, and f->fd is -1.
+ * Any thread.
  */
 int commit_reserve(struct commit *c, struct commit_file *f, char name[COPY_TEMPORARY_SIZE]);
 

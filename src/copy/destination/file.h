@@ -27,7 +27,7 @@ int file_write(int fd, const uint8_t *data, size_t size, uint64_t offset);
 /* End it: its RESULT, its directory, its memory. Not its descriptor. */
 void file_end(struct destination *d, struct item *i, enum copy_outcome outcome);
 
-/* The same for one of which a failure was reported: its temporary file is removed. */
+/* As file_end(), for a file with a reported failure: its temporary file is removed. */
 void file_lost(struct destination *d, struct item *i);
 /* And for one that failed here with -errno: "cannot `what` (strerror)". */
 void file_failed(struct destination *d, struct item *i, const char *what, int err);

@@ -101,7 +101,7 @@ struct item *items_take(struct items *t, uint64_t id);
  * -ENOENT or -ENOMEM.
  */
 struct item *items_use(struct items *t, uint64_t id, enum item_state state, int *err);
-/* The same for either state. */
+/* As items_use(), for either state. */
 struct item *items_use_any(struct items *t, uint64_t id, int *err);
 
 /*

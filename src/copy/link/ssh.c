@@ -87,7 +87,9 @@ static int say_late(const struct start *s)
 		   (double)s->request->answer_ns / NS_PER_SEC);
 }
 
-/* The same of a process of this host, where a signal to all processes of the copy cancels it. */
+/*
+ * As say_late(), of a process of this host, where a signal to all processes of the copy cancels it.
+ */
 static int say_ended_here(const struct start *s, int status)
 {
 	const int sig = status - STATUS_SIGNAL;

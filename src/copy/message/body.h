@@ -72,7 +72,7 @@ static inline uint8_t *put_string(uint8_t *p, const char *s, size_t n)
 	return put8(p, 0);
 }
 
-/* The same, for people: bytes that body_get_text() refuses become question marks. */
+/* As put_string(), for display: bytes that body_get_text() refuses become question marks. */
 static inline uint8_t *put_text(uint8_t *p, const char *s, size_t n)
 {
 	char *text = (char *)p + BODY_LENGTH_BYTES;
@@ -199,7 +199,7 @@ static inline const char *body_get_string(struct body *b, size_t least, size_t m
 	return "";
 }
 
-/* The same, for people, as a copy in `out` of `size` bytes. */
+/* As body_get_string(), for display, as a copy in `out` of `size` bytes. */
 static inline void body_get_text(struct body *b, size_t least, char *out, size_t size)
 {
 	const char *s = body_get_string(b, least, size);

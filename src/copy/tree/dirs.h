@@ -45,9 +45,9 @@ int dirs_enter_stat(struct dirs *t, struct dir_node *parent, const char *name,
 		    struct dir_node **node, struct stat *st);
 
 /*
- * The same for a directory that the user has named: `path` is absolute or relative to the root, any
- * links in it are followed. Paths of files below it begin with `shown`. The descriptor is opened
- * again by `path`, and must then be the same directory.
+ * As dirs_enter_stat(), for a directory that the user has named: `path` is absolute or relative to
+ * the root, any links in it are followed. Paths of files below it begin with `shown`. The
+ * descriptor is opened again by `path`, and must then be the same directory.
  */
 int dirs_enter_path(struct dirs *t, const char *path, const char *shown, struct dir_node **node,
 		    struct stat *st);
@@ -70,7 +70,8 @@ void dirs_done(struct dirs *t, struct dir_node *node);
 char *dirs_path(struct dirs *t, struct dir_node *node, const char *name, char *buf, size_t size);
 
 /*
- * The same for a path that is looked up later. False: it is cut, and may be that of another file.
+ * As dirs_path(), for a path that is looked up later. False: it is cut, and may be that of another
+ * file.
  */
 bool dirs_whole_path(struct dirs *t, struct dir_node *node, const char *name, char *buf,
 		     size_t size);

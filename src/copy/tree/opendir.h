@@ -11,7 +11,7 @@
  */
 int opendir_below(int at, const char *name);
 
-/* The same for a path, absolute or relative to `at`; links are followed. "" is `at`. */
+/* As opendir_below(), for a path, absolute or relative to `at`; links are followed. "" is `at`. */
 int opendir_path(int at, const char *path);
 
 #endif

@@ -99,7 +99,7 @@ struct walk {
 /* A failure of `name` in `dir`; both may be NULL. */
 void walk_fail(struct walk *w, struct walk_found *f, int status, struct dir_node *dir,
 	       const char *name, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-/* The same with the text of -errno: "cannot open (Permission denied)". */
+/* As walk_fail(), with the text of -errno: "cannot open (Permission denied)". */
 void walk_fail_errno(struct walk *w, struct walk_found *f, struct dir_node *dir, const char *name,
 		     const char *what, int err);
 /* The file or link `name` in `dir`, or a failure for others, with f->st set. */

@@ -41,7 +41,7 @@ void page_put(struct page *p, const char *fmt, ...) __attribute__((format(printf
 /* A paragraph; the format is the program's, and the whole is escaped. */
 void page_line(struct page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same as an element of a list. */
+/* As page_line(), as an element of a list. */
 void page_item(struct page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A section with its heading, of level 2 or 3. */

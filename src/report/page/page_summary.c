@@ -232,7 +232,7 @@ static void put_good(struct page *p, const json_t *root)
 		    status >= 0 ? "it ended normally" : "its exit status is not known");
 }
 
-/* The same text as message `i`, before it: rounds of a sweep repeat theirs. */
+/* True if an earlier message has the text of message `i`: rounds of a sweep repeat theirs. */
 static bool is_repeated(const json_t *messages, size_t i)
 {
 	const char *text = page_string(json_array_get(messages, i), "text");

@@ -293,7 +293,7 @@ static enum gate_answer ask_throttle(struct qthread *q, struct io_request *req, 
 	return admit(&t->gate, req->op);
 }
 
-/* The same, in one step with a move of the schedule by another QThread. */
+/* As ask_throttle(), in one step with a move of the schedule by another QThread. */
 static enum gate_answer ask_throttle_locked(struct qthread *q, struct io_request *req,
 					    uint64_t now_ns, uint64_t end_ns, uint64_t *at_ns)
 {

@@ -20,7 +20,7 @@
 uint64_t measure_count(const struct measure *m, const struct target_plan *t, uint64_t ops,
 		       uint64_t bytes);
 
-/* The same for the operations before number `n`, as planned. */
+/* As measure_count(), for the operations before number `n`, as planned. */
 uint64_t measure_before(const struct measure *m, const struct target_plan *t, uint64_t n);
 
 /* True: both sides of a lockstep are counted, neither is timed. */

@@ -100,7 +100,7 @@ static void leave_turn(struct flight *f, uint64_t n)
 	f->has_turn = false;
 }
 
-/* The same by a QThread that is about to ask for the turn again. */
+/* As leave_turn(), by a QThread that is about to ask for the turn again. */
 static ALWAYS_INLINE void leave_turn_briefly(struct flight *f, uint64_t n, unsigned extras)
 {
 	const bool busy = extras & (EXTRA_DATA | EXTRA_RETRY_FLUSH | EXTRA_REST | EXTRA_NET);

@@ -304,7 +304,9 @@ static ALWAYS_INLINE void account(struct qthread *q, const struct io_request *re
  */
 void issue_pass(struct qthread *q, uint64_t now, uint64_t end);
 
-/* The same for a synchronous engine and extras that issue_is_fast() accepts. (issue_fast.c) */
+/*
+ * As issue_pass(), for a synchronous engine and extras that issue_is_fast() accepts. (issue_fast.c)
+ */
 void issue_fast(struct qthread *q, uint64_t now, uint64_t end, unsigned extras);
 
 #endif

@@ -60,15 +60,15 @@ void order_destroy(struct order *o);
  */
 int order_enter(struct order *o, uint64_t n);
 
-/* The same without waiting. False: another operation has the turn. QThread. */
+/* As order_enter(), without waiting. False: another operation has the turn. QThread. */
 bool order_try(struct order *o, uint64_t n);
 
 /* Release the turn of operation `n`, and wake a waiter. QThread. */
 void order_leave(struct order *o, uint64_t n);
 
 /*
- * The same without waking a waiter of the lock, by a QThread that is about to ask for the turn
- * again. QThread.
+ * As order_leave(), without waking a waiter of the lock, by a QThread that is about to ask for the
+ * turn again. QThread.
  */
 void order_leave_briefly(struct order *o, uint64_t n);
 

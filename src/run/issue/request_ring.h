@@ -56,7 +56,7 @@ static inline void request_ring_put(struct request_ring *ring, const struct io_r
 	ring->free[tail < ring->depth ? tail : tail - ring->depth] = req->slot;
 }
 
-/* The same, before the free slots that are ready later. */
+/* As request_ring_put(), before the free slots that are ready later. */
 void request_ring_put_ready(struct request_ring *ring, const struct io_request *req);
 
 #endif

@@ -25,7 +25,7 @@ int interval_finish(struct intervals *i, struct pass_result **held, struct pass_
 struct pass_result *interval_take(struct intervals *i, struct target *t, struct figures *now,
 				  uint64_t now_ns);
 
-/* The same with the progress that its QThreads have made up to now. */
+/* As interval_take(), with the progress that its QThreads have made up to now. */
 struct pass_result *interval_take_now(struct intervals *i, struct target *t, uint64_t now_ns);
 
 /* Progress of all targets since the last call, in `pass`. NULL: out of memory. */

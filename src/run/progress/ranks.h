@@ -29,7 +29,7 @@ void ranks_leave(struct group *g, struct run *run, enum xdd_status status);
 /* Fill in the global clock; it is unchanged without a group. */
 void ranks_clock(const struct run *run, struct clock_result *clock);
 
-/* The same with its bound, at this moment. Only with a group. */
+/* As ranks_clock(), with its bound, at this moment. Only with a group. */
 void ranks_globaltime(const struct run *run, struct globaltime *g);
 
 /* The global clock minus clock_now_ns(): rank 0's wall clock. Only with a group. */

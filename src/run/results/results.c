@@ -200,8 +200,8 @@ static bool all_settle(const struct results_queue *q)
 }
 
 /*
- * The same once the run stops. False: the grace is over, and a QThread may be stuck. With the lock
- * of the queue.
+ * Wait for a result once the run has stopped. False: the grace time is over, and a QThread may be
+ * stuck. With the lock of the queue.
  */
 static bool wait_in_grace(struct manager *m)
 {

@@ -54,7 +54,7 @@ static void print_error(const struct qthread *q, const struct io_request *req)
 		  reason(q, req, buf, sizeof(buf)), req->done, tried);
 }
 
-/* The same where a sink takes the results. */
+/* As print_error(), where a sink takes the results. */
 static void pass_error(const struct qthread *q, const struct io_request *req)
 {
 	const struct target *t = q->target;
