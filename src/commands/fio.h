@@ -169,8 +169,8 @@ static inline bool fio_is_listed(const struct fio_job *j, enum fio_option option
 }
 
 /*
- * The same as fio_leave() for a setting without which another job would run: -EINVAL with a line
- * for the user, unless -leaveout names it.
+ * As fio_leave(), for a setting without which another job would run: -EINVAL with a line for the
+ * user, unless -leaveout names it.
  */
 int fio_refuse(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
 	       enum fio_option option, const char *fmt, ...) __attribute__((format(printf, 5, 6)));

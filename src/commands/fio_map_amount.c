@@ -390,7 +390,7 @@ static uint64_t share(uint64_t size, size_t files, size_t file, uint64_t request
 	return file < rest ? each + request : each;
 }
 
-/* The same of operations: whole requests, which the files of a job do in turn. */
+/* As share(), of operations: whole requests, which the files of a job do in turn. */
 static uint64_t share_of_work(uint64_t bytes, size_t files, size_t file, uint64_t request)
 {
 	uint64_t ops = bytes / request;

@@ -139,6 +139,9 @@ scan() {
 		    $0 ~ /\/\*+ (what|whatever|who|whoever|whether) /)
 			if (!comment || opens)
 				hit("a comment that opens with a clause", "a sentence with a subject and a verb")
+		if ($0 ~ /^[ \t]*\/?\*+ The same([,;.]| (as|at|beside|by|for|from|in|into|of|on|to|until|when|where|with|without) )/)
+			if (!comment || opens)
+				hit("a comment that opens with \"The same\"", "As function(), and how it differs")
 		opens = $0 ~ /^[ \t]*\/\*+$/
 		at = 0
 		rest = $0
@@ -189,11 +192,12 @@ trap 'rm -f "$hits"' EXIT
 
 # A check that finds nothing must be known to look.
 count=$((count + 1))
-printf '/* What is done\n * when it comes\n * back, in all. */\n' >"$hits.c"
+printf '/* What is done\n * when it comes\n * back, in all. */\n/*\n * The same, later. */\n' >"$hits.c"
 found=$(scan "$hits.c" | cut -d: -f2- | tr '\n' ';')
 rm -f "$hits.c"
 expected='1: a comment that opens with a clause (say: a sentence with a subject and a verb);'
 expected="$expected"'3: "comes back" (say: complete, return);3: "in all" (say: total);'
+expected="$expected"'5: a comment that opens with "The same" (say: As function(), and how it differs);'
 if [ "$found" = "$expected" ]; then
 	echo "ok $count - retired words are found, also across lines"
 else

@@ -270,7 +270,7 @@ add("random", """
 -op write -targets 1 new -reqsize 4 -numreqs 16 -dp compress 50
 -op write -targets 1 new -reqsize 4 -numreqs 16 -dp dedupe 50
 """)
-# The same, where only what does not depend on the draw is shown.
+# Random offsets: only what does not depend on the draw is shown.
 add("", """
 -op read -targets 1 data -reqsize 4 -numreqs 8 -seek random range 200 -verbose
 -op read -targets 1 data -reqsize 4 -numreqs 8 -seek random range 200 seed 9 -csvout r.csv

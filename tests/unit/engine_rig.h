@@ -81,7 +81,7 @@ int rig_init(struct rig *r);
 /* Both; returns what init does. */
 int rig_try(struct rig *r, const struct variant *v, int fd, unsigned depth, bool direct);
 
-/* The same, and init must succeed. */
+/* As rig_try(); init must succeed. */
 void rig_open(struct rig *r, const struct variant *v, int fd, unsigned depth, bool direct);
 
 /* Closes its file as well. */
@@ -96,7 +96,7 @@ void rig_close(struct rig *r);
 int reap(struct rig *r, unsigned min, unsigned max, uint64_t timeout_ns, int want,
 	 uint64_t *last_ns);
 
-/* The same, and the number must be `want`. Returns how long the last call was. */
+/* As reap(); the number must be `want`. Returns how long the last call was. */
 uint64_t reap_ns(struct rig *r, unsigned min, uint64_t timeout_ns, int want);
 
 /* Submit the request of that slot. */

@@ -118,7 +118,7 @@ static uint64_t others_of_passes(void)
 	return sum(cputime_of_others(&run.cpu, elapsed, UINT64_MAX));
 }
 
-/* The same beside a QThread that works after its pass. */
+/* Beside a QThread that works after its pass. */
 static uint64_t others_of_early(void)
 {
 	pthread_t thread;

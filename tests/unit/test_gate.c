@@ -110,7 +110,7 @@ static void test_shut(void **state)
 	assert_int_equal(gate_admitted(&target.gate), 1);
 }
 
-/* The same when an error or a signal ends the pass. */
+/* An error or a signal ends the pass: no greater number is issued. */
 static void test_over(void **state)
 {
 	uint64_t at;

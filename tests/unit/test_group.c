@@ -120,7 +120,7 @@ static void test_log_counts(void **state)
 		add(&l, rank, "xdd: all", 0);
 	add(&l, 1, "xdd: some", 0);
 	add(&l, 3, "xdd: some", 0);
-	/* The same of one rank, twice, is two lines. */
+	/* One rank that says it twice has two lines. */
 	add(&l, 2, "xdd: one", 0);
 	add(&l, 2, "xdd: one", 0);
 	expect(&l, UINT64_MAX,

@@ -154,7 +154,7 @@ static void test_arrivals(void **state)
 	}
 }
 
-/* The same in whatever order arrivals are asked for. */
+/* Arrivals do not depend on the order in which they are asked for. */
 static void test_any_order(void **state)
 {
 	struct poisson p = process(72058, 1), fresh;
