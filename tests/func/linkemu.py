@@ -17,6 +17,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddnet as net
+import xddsys
 import xddtest as t
 
 if net.why_not("ping"):
@@ -216,9 +217,12 @@ with socket.create_server(("::", 7777), family=socket.AF_INET6, dualstack_ipv6=T
 """
 
 
-def start_copy(a, b, address, size):
+def start_copy(a, b, address, size, stopped=False):
+    """The receiver, which is `stopped` before there is a sender, and the sender."""
     receiver = b.start(sys.executable, "-c", RECEIVE)
     b.wait_for_port(7777, receiver)
+    if stopped:
+        t.ok(xddsys.stop(receiver.pid), "the receiver stands still")
     return receiver, a.start(sys.executable, "-c", SEND, address, size)
 
 
@@ -229,9 +233,13 @@ def copied(receiver, sender):
     return tuple(int(word) for word in run.out.split())
 
 
-def checksum_errors(ns):
+def tcp_counter(ns, name):
     found = [line.split() for line in ns.read("/proc/net/snmp").splitlines() if line.startswith("Tcp:")]
-    return int(dict(zip(*found))["InCsumErrors"])
+    return int(dict(zip(*found))[name])
+
+
+def checksum_errors(ns):
+    return tcp_counter(ns, "InCsumErrors")
 
 
 def test_corruption():
@@ -245,35 +253,39 @@ def test_corruption():
         t.ok(counted >= size / 1500 // 50 - 1, "corrupt, %s: one segment of 50" % address, counted)
         t.equal(checksum_errors(b) - errors, counted, "corrupt, %s: the kernel counts as many wrong checksums" % address)
         made.set("fix=1")
-        errors = checksum_errors(b)
-        # A segment that is sent again, because its receiver was kept waiting, is not wrong a second time.
-        for _ in range(4):
-            before = made.counters()
-            got = copied(*start_copy(a, b, address, size))
-            counted = made.counters()["a"]["corrupted"] - before["a"]["corrupted"]
-            if got == (size, counted):
-                break
-        t.equal(got, (size, counted), "corrupt, %s, fix=1: each is a wrong bit for the program" % address)
+        before, errors, repeated = made.counters(), checksum_errors(b), tcp_counter(a, "RetransSegs")
+        got, wrong = copied(*start_copy(a, b, address, size))
+        counted = made.counters()["a"]["corrupted"] - before["a"]["corrupted"]
+        # On a busy machine TCP sends segments again that have arrived; the receiver ignores one of the two.
+        repeated = tcp_counter(a, "RetransSegs") - repeated
+        t.ok(got == size and max(1, counted - repeated) <= wrong <= counted,
+             "corrupt, %s, fix=1: each is a wrong bit for the program" % address, (got, wrong, counted, repeated))
         t.equal(checksum_errors(b) - errors, 0, "corrupt, %s, fix=1: and unknown to the kernel" % address)
     remove(a, b, made)
 
 
 def test_cut():
-    a, b, made = make_link("delay=1", "rate=40")
+    a, b, made = make_link("delay=1")
+    # A receiver that is stopped, with room for a part: the copy is in progress until the test goes on.
+    b.sysctl("ipv4.tcp_rmem", "4096 131072 1000000")
+    before = made.counters()["a"]["sent_bytes"]
+    receiver, sender = start_copy(a, b, B4, 5000000, stopped=True)
+    t.ok(net.until(lambda: made.counters()["a"]["sent_bytes"] - before > 100000), "data passes before the cut", made.counters())
+    made.cut()
+    receiver.signal(signal.SIGCONT)
 
-    def cut_in_copy():
-        begin = time.monotonic()
-        copy = start_copy(a, b, B4, 5000000)
-        time.sleep(0.2)
-        made.cut(1.5)
-        passed = made.counters()["a"]["sent"]
-        time.sleep(0.5)
-        wait, more = copy[0].running() and copy[1].running(), made.counters()["a"]["sent"] - passed
-        found = wait, more <= 300, copied(*copy) == (5000000, 0), time.monotonic() - begin > 2.2
-        return all(found), found, more
-    # A machine that stands still for a second sees nothing of the cut.
-    _, found, more = t.again(cut_in_copy)
-    t.equal(found, (True,) * 4, "cut for 1.5 s: both ends wait, nothing passes, the copy goes on and is complete, and is late", more)
+    def drops_more(than):
+        """The sender tries again and again."""
+        return net.until(lambda: made.counters()["a"]["cut"] > than)
+    cut = drops_more(0)
+    passed = made.counters()["a"]
+    more = drops_more(passed["cut"])
+    t.equal((cut, more, made.counters()["a"]["sent"]), (True, True, passed["sent"]), "cut: nothing passes", made.counters())
+    t.ok(receiver.running() and sender.running(), "cut: both ends wait")
+    begin = time.monotonic()
+    made.cut(0.5)
+    t.equal(copied(receiver, sender), (5000000, 0), "cut for 0.5 s: the copy goes on, and is complete")
+    t.ok(time.monotonic() - begin >= 0.5, "cut for 0.5 s: not before that time", time.monotonic() - begin)
     t.ok(made.counters()["a"]["cut"] > 0, "cut: is counted", made.counters())
     made.cut()
     got = ping(a, 3, 0.1)
