@@ -11,12 +11,15 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddhold
+import xddnet as net
 import xddssh as s
 import xddsys
 import xddtest as t
 
 SSH_ENDED = 109
 SIZE = 48 << 20
+ENV = {**os.environ, "PATH": os.path.dirname(os.path.abspath(t.XDD)) + ":" + os.environ["PATH"]}
 
 
 def write(name, data):
@@ -29,43 +32,43 @@ def same(a, b):
         return f.read() == g.read()
 
 
-def breaking_ssh(times, below=""):
-    """An ssh whose first connections are lost as soon as the server has begun to write, into that directory."""
-    fake = s.Fake(name="breaking-%d" % times, before="""
-n=$(cat %(count)s 2>/dev/null || echo 0); echo $((n + 1)) >%(count)s
-if [ $n -lt %(times)d ]; then
-	(while kill -0 $$; do set -- %(tmp)s.xddcp-*.part; [ ! -e "$1" ] || kill -9 $$; done) >/dev/null 2>&1 </dev/null &
-fi""" % {"count": t.path("count-%d" % times), "times": times, "tmp": os.path.join(t.tmp(), below)})
-    return fake
+def broken(times, *words):
+    """
+    Run xddcp, and kill the ssh of its first connections, which is the server as well, when that has begun to write. One that
+    resumes a copy has its journal, and is killed when the file is complete.
+    """
+    with xddhold.at("journal created:1", "before rename:1") as h:
+        run = net.Started([s.XDDCP, *words], env={xddhold.VARIABLE: h.value, "PATH": ENV["PATH"]})
+        while True:
+            held = h.arrived(t.TIMEOUT, run.process)
+            if not held:
+                return run.end()
+            if times > 0:
+                os.kill(held.pid, signal.SIGKILL)
+            times -= 1
+            held.go()
 
 
 def test_retries():
+    fake = s.Fake(name="broken")
     for options in (["-retries", "2"], ["-R", "-retries", "2"]):
-        def retried(options=options):
-            for name in os.listdir(t.tmp()):
-                if name.startswith("count-") or name == "copy":
-                    os.unlink(t.path(name))
-            fake = breaking_ssh(2)
-            r = s.xddcp("-S", fake.ssh, *options, t.path("source"), fake.place(t.path("copy")))
-            t.ok(r.status == 0 and same("source", "copy"), "%s: the third attempt completes the copy" % " ".join(options), r)
-            lines = [line for line in r.err.splitlines() if re.match("xdd: note: copy: fakehost: .*; attempt ", line)]
-            return [line.rsplit("; ", 1)[1] for line in lines] == ["attempt 2 of 3 follows", "attempt 3 of 3 follows"], r
-        # The process that breaks a connection may come too late.
-        good, r = t.again(retried)
-        t.ok(good, "%s: each loss is a line" % " ".join(options), r)
+        r = broken(2, "-S", fake.ssh, *options, t.path("source"), fake.place(t.path("copy")))
+        t.ok(r.status == 0 and same("source", "copy"), "%s: the third attempt completes the copy" % " ".join(options), r)
+        lines = [line for line in r.err.splitlines() if re.match("xdd: note: copy: fakehost: .*; attempt ", line)]
+        t.equal([line.rsplit("; ", 1)[1] for line in lines], ["attempt 2 of 3 follows", "attempt 3 of 3 follows"],
+                "%s: each loss is a line" % " ".join(options), r)
+        os.unlink(t.path("copy"))
     # No attempt copies into a directory that the one before has made, and failures are told once.
     tree = s.fresh("tree")
     os.link(t.path("source"), os.path.join(tree, "file"))
     os.mkfifo(os.path.join(tree, "fifo"))
-    os.unlink(t.path("count-2"))
-    fake = breaking_ssh(2, "new/")
-    r = s.xddcp("-S", fake.ssh, "-r", "-retries", "2", tree, fake.place(t.path("new")))
-    t.equal((r.status, os.listdir(t.path("new")), r.err.count("attempt ") > 0, r.err.count("fifo: ")), (114, ["file"], True, 1),
+    r = broken(2, "-S", fake.ssh, "-r", "-retries", "2", tree, fake.place(t.path("new")))
+    t.equal((r.status, os.listdir(t.path("new")), r.err.count("attempt "), r.err.count("fifo: ")), (114, ["file"], 2, 1),
             "-r to a new name: the last attempt completes what the first has begun", r)
     t.ok(re.search(r"^  failed: 1:?$", r.out, re.M), "and a failure of each attempt is one", r)
-    r = s.xddcp("-S", breaking_ssh(3).ssh, "-retries", "1", t.path("source"), "host:" + t.path("lost"))
-    t.ok(r.status == SSH_ENDED and "the connection was lost" in r.err and not os.path.exists(t.path("lost")),
-         "no more attempts than these", r)
+    r = broken(3, "-S", fake.ssh, "-retries", "1", t.path("source"), fake.place(t.path("lost")))
+    t.ok(r.status == SSH_ENDED and "the connection was lost" in r.err and r.err.count("attempt ") == 1 and
+         not os.path.exists(t.path("lost")), "no more attempts than these", r)
 
 
 def server_of(process):
@@ -275,8 +278,7 @@ def test_script():
     for title, sig, send in (("SIGTERM to xddcp", signal.SIGTERM, os.kill), ("SIGINT to xddcp", signal.SIGINT, os.kill),
                              ("Ctrl-C", signal.SIGINT, os.killpg)):
         s.fresh("script.d")
-        path = dict(os.environ, PATH=os.path.dirname(os.path.abspath(t.XDD)) + ":" + os.environ["PATH"])
-        with subprocess.Popen([s.XDDCP, "-S", fake.ssh, fake.place(t.path("endless")), t.path("script.d/copy")], env=path,
+        with subprocess.Popen([s.XDDCP, "-S", fake.ssh, fake.place(t.path("endless")), t.path("script.d/copy")], env=ENV,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               start_new_session=True) as p:
             while p.poll() is None and not unfinished("script.d"):
