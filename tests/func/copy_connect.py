@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """xddcp: ways to reach the other host, and what is said when there is none."""
+import ctypes
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import time
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddcopywire as w
 import xddhold
+import xddnet as net
 import xddports
 import xddtest as t
 import xddssh as s
@@ -343,41 +345,37 @@ def waits():
 
 # ---- secrets ----
 
-SO_RCVBUFFORCE = 33
+SO_RCVBUFFORCE, SOL_PACKET, PACKET_STATISTICS = 33, 263, 6
 
 
 class Sniffer:
-    """All bytes on the loopback interface."""
+    """All bytes on the loopback interface of a namespace. Its socket has room for all of a copy."""
 
-    def __init__(self):
-        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    def __init__(self, ns):
+        # The namespace of a thread, which ends once it has made the socket.
+        thread = threading.Thread(target=self.open, args=(ns,))
+        self.sock, self.seen, self.lost = None, [], 0
+        thread.start()
+        thread.join()
+
+    def open(self, ns):
+        with open("/run/netns/" + ns.name, "rb") as f:
+            if ctypes.CDLL(None, use_errno=True).setns(f.fileno(), 0) != 0:
+                raise OSError(ctypes.get_errno(), "setns")
+        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.htons(3))
         self.sock.bind(("lo", 0))
-        self.sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
-        self.sock.settimeout(0.2)
-        self.seen = []
-        self.stop = False
-        self.thread = threading.Thread(target=self.listen)
-
-    def listen(self):
-        while not self.stop:
-            try:
-                self.seen.append(self.sock.recv(1 << 16))
-            except socket.timeout:
-                pass
+        self.sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
 
     def __enter__(self):
-        self.thread.start()
         return self
 
     def __exit__(self, *_):
-        self.stop = True
-        self.thread.join()
-        self.sock.setblocking(False)
         try:
-            for _ in range(100000):  # what the thread has not read yet
-                self.seen.append(self.sock.recv(1 << 16))
+            while True:
+                self.seen.append(self.sock.recv(1 << 17))
         except BlockingIOError:
             pass
+        _, self.lost = struct.unpack("II", self.sock.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
         self.sock.close()
 
     def saw(self, what):
@@ -385,20 +383,18 @@ class Sniffer:
 
 
 def encrypted():
-    if os.geteuid() != 0:
-        return t.skip("-e: nothing is seen on the network", "needs root")
-    fake = s.Fake(name="sniffed")
-
-    def copy_in_clear():
-        with Sniffer() as sniffer:
-            copies("a copy that is not encrypted", fake, "-S", fake.ssh)
-        return (sniffer.saw(SECRET),)
-    # Other traffic of this machine may leave no room for it.
-    t.ok(t.again(copy_in_clear)[0], "its contents are seen on the network")
-    with Sniffer() as sniffer:
-        facts = copies("-e", fake, "-e", "-S", fake.ssh)
-    t.ok(not sniffer.saw(SECRET[:20]) and len(sniffer.seen) > 10, "-e: contents are not seen on the network")
+    if net.why_not():
+        return t.skip("-e: nothing is seen on the network", net.why_not())
+    fake, ns = s.Fake(name="sniffed"), net.namespace("sniffed")
+    with Sniffer(ns) as sniffer:
+        copies("a copy that is not encrypted", fake, "-S", fake.ssh, prefix=ns.words())
+    t.ok(sniffer.saw(SECRET) and sniffer.lost == 0, "its contents are seen on the network", sniffer.lost)
+    with Sniffer(ns) as sniffer:
+        facts = copies("-e", fake, "-e", "-S", fake.ssh, prefix=ns.words())
+    t.ok(not sniffer.saw(SECRET[:20]) and len(sniffer.seen) > 10 and sniffer.lost == 0,
+         "-e: contents are not seen on the network", (len(sniffer.seen), sniffer.lost))
     t.ok("AES" in json.dumps(facts) or "CHACHA" in json.dumps(facts), "-e: the cipher is reported", json.dumps(facts))
+    ns.remove()
 
 
 def snapshot():
