@@ -27,6 +27,7 @@ static const char *const names[HOLD_POINTS] = {
 	[HOLD_PASS_CLOSED] = "pass closed",
 	[HOLD_PASS_ENDED] = "pass ended",
 	[HOLD_RESULTS_WRITTEN] = "results written",
+	[HOLD_STRANGER_LATE] = "stranger late",
 	[HOLD_WELCOME_SENT] = "WELCOME sent",
 	[HOLD_WELCOME_RECEIVED] = "WELCOME received",
 	[HOLD_BUNDLE_SENT] = "bundle sent",

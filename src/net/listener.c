@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "xdd/base/array.h"
+#include "xdd/base/hold.h"
 #include "xdd/base/nstime.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
@@ -289,8 +290,10 @@ static void end_late(struct listener *l, uint64_t now_ns)
 
 		if (!s->c || s->until_ns > now_ns)
 			continue;
-		if (s->state < STRANGER_ANSWER)
+		if (s->state < STRANGER_ANSWER) {
+			hold(HOLD_STRANGER_LATE);
 			atomic_fetch_add(&l->refused, 1);
+		}
 		free_slot(s);
 	}
 }

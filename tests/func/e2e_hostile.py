@@ -6,6 +6,7 @@ every byte, the real copy goes on, and both sides get words.
 """
 import os
 import re
+import signal
 import socket
 import sys
 import threading
@@ -14,7 +15,9 @@ import time
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xdde2e as e
+import xddhold
 import xddports
+import xddsys
 import xddtest as t
 import xddwire as w
 
@@ -59,11 +62,11 @@ def key_file(name, text):
 class Destination:
     """A copy of which the destination runs; the source does once copy() is called."""
 
-    def __init__(self, name, both=(), ports=1):
+    def __init__(self, name, both=(), ports=1, env=None):
         self.file = old_file(name)
         self.copy = e.Copy(source_file(), self.file, [*WORDS, *both], ports=ports, timeout=30)
         self.port, self.side = self.copy.port, self.copy.destination
-        self.side.start()
+        self.side.start(env)
         self.side.await_err(e.m.E2E_WAITS)
 
     def unchanged(self, title):
@@ -79,14 +82,20 @@ class Destination:
 # Strangers
 
 
-def answer(port, connection=w.CONTROL_CONNECTION, raw=None, body=b"", **fields):
-    """Send a first message. Returns the text of the refusal, "closed", or "open" when no answer comes for a second."""
-    with w.Peer(port, connection, timeout=1.5) as p:
+def stranger(port, connection=w.CONTROL_CONNECTION, raw=None, body=b"", **fields):
+    """A Peer that has sent a first message. `raw`: these bytes instead."""
+    p = w.Peer(port, connection, timeout=t.TIMEOUT / 2)
+    if raw is None:
+        p.send(fields.pop("kind", w.HELLO), body=body, **fields)
+    else:
+        p.send_raw(raw)
+    return p
+
+
+def answer(p):
+    """The text of the refusal, or "closed"; "open" when no answer comes in time."""
+    with p:
         try:
-            if raw is None:
-                p.send(fields.pop("kind", w.HELLO), body=body, **fields)
-            else:
-                p.send_raw(raw)
             kind, body = p.receive()
         except (socket.timeout, TimeoutError):
             return "open"
@@ -95,27 +104,28 @@ def answer(port, connection=w.CONTROL_CONNECTION, raw=None, body=b"", **fields):
     return "closed" if kind is None else w.error_text(body) if kind == w.ERROR else "type %d" % kind
 
 
-def expect(expected, port, **fields):
-    """
-    answer(), again where it does not match: a machine may stand still for longer than answer() waits. It cannot wait
-    for longer, as a stranger that is not refused is turned away after 5 s.
-    """
-    def ask():
-        got = answer(port, **fields)
-        return re.search(expected, got), got
-    return t.again(ask)[1]
+def is_open(p):
+    """The destination has neither sent anything nor closed the connection."""
+    timeout = p.socket.gettimeout()
+    p.socket.setblocking(False)
+    try:
+        p.socket.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        p.socket.settimeout(timeout)
+    return False
 
 
 CONTROL_HELLO = w.hello(w.CONTROL) if w.xxhash() else b""
 DATA_HELLO = w.hello(w.TRANSFER, bytes(range(16))) if w.xxhash() else b""
 
 
-def test_strangers():
-    d = Destination("strangers")
+def refused(d):
+    """No time passes between a connection and its message: the destination is stopped until all have been sent."""
     cases = [
-        ("nothing but the end of the connection", "closed|open", {"raw": b""}),
-        ("half of a header", "open", {"raw": w.header(w.HELLO, body=CONTROL_HELLO)[:50]}),
-        ("a header without its body", "open", {"raw": w.header(w.HELLO, body=CONTROL_HELLO)}),
         ("text", "closed", {"raw": b"GET / HTTP/1.1\r\nHost: one\r\n\r\n" * 4}),
         ("zeros", "closed", {"raw": bytes(500)}),
         ("TLS, which needs a key", "closed", {"raw": b"\x16\x03\x01" + bytes(300)}),
@@ -131,11 +141,39 @@ def test_strangers():
         ("a purpose that does not fit the connection", "closed", {"body": CONTROL_HELLO, "connection": 0}),
         ("a target that there is not", "fewer end-to-end targets than the source", {"body": CONTROL_HELLO, "target": 7}),
         ("a data connection of no session", "knows no such session", {"body": DATA_HELLO, "connection": 0}),
-        ("a code where there is no key", ".", {"body": DATA_HELLO, "connection": 0, "code": b"c" * 16}),
+        ("a code where there is no key", "knows no such session", {"body": DATA_HELLO, "connection": 0, "code": b"c" * 16}),
     ]
-    for title, expected, fields in cases:
-        got = expect(expected, d.port, **fields)
+    t.ok(xddsys.stop(d.side.process.pid), "the destination stands still")
+    peers = [stranger(d.port, **fields) for _, _, fields in cases]
+    d.side.signal(signal.SIGCONT)
+    for (title, expected, _), p in zip(cases, peers):
+        got = answer(p)
         t.ok(re.search(expected, got), "a stranger that sends %s is refused" % title, "expected: %s\ngot: %s" % (expected, got))
+    p = stranger(d.port, raw=b"")
+    p.socket.shutdown(socket.SHUT_WR)
+    t.equal(answer(p), "closed", "a stranger that ends its connection is forgotten")
+
+
+def turned_away(d, late):
+    """Strangers that do not send all of a message."""
+    message = w.header(w.HELLO, body=CONTROL_HELLO)
+    peers = [stranger(d.port, raw=raw) for raw in (b"", message[:50], message)]
+    late.wait(d.side.process)
+    t.equal([is_open(p) for p in peers], [True] * 3,
+            "strangers that send nothing, half of a header, or no body are waited for")
+    late.go()
+    for _ in peers[1:]:
+        late.wait(d.side.process)
+        late.go()
+    t.equal([answer(p) for p in peers], ["closed"] * 3, "and are turned away once they are late")
+
+
+def test_strangers():
+    # None of those that are refused is turned away because it is late: the destination would be held there.
+    with xddhold.at("stranger late") as late:
+        d = Destination("strangers", env=late.env)
+        refused(d)
+        turned_away(d, late)
     d.unchanged("strangers")
     d.copies("after strangers")
     t.ok(re.search(m.E2E_REFUSED, d.side.err(), re.M), "a warning says that connections were refused", d.side.run)
@@ -519,10 +557,10 @@ def test_without_key():
     key, other = key_file("key", "a key of more than 16 bytes"), key_file("other", "another key of that length")
     d = Destination("keyed", ["-e2e", "key", key])
     text = "has a key, the source has none"
-    got = expect(text, d.port, body=CONTROL_HELLO)
+    got = answer(stranger(d.port, body=CONTROL_HELLO))
     t.ok(re.search(text, got), "a source without a key is told so", got)
     text = "no such session"
-    got = expect(text, d.port, body=DATA_HELLO, connection=0)
+    got = answer(stranger(d.port, body=DATA_HELLO, connection=0))
     t.ok(re.search(text, got), "a data connection without a session is refused", got)
     for title, words, expected in (("no key", (), "destination has a key, the source has none"),
                                    ("another key", ("-e2e", "key", other), "another key")):
