@@ -331,11 +331,10 @@ static enum xdd_status check_launcher(const struct group *g)
 
 	if (g->place.size > 1 || !group_launched(&rank, &size))
 		return XDD_OK;
-	if (!rank)
-		log_error("-mpi: the launcher has started %u processes, and MPI sees one: the "
-			  "plugin was built with %s; use the launcher of that MPI (with srun: "
-			  "--mpi=pmix or --mpi=pmi2)",
-			  size, g->library);
+	log_error("-mpi: the launcher has started %u processes, and MPI sees one: the plugin was "
+		  "built with %s; use the launcher of that MPI (with srun: --mpi=pmix or "
+		  "--mpi=pmi2)",
+		  size, g->library);
 	return XDD_INIT_FAILED;
 }
 
@@ -370,18 +369,12 @@ static enum xdd_status join_all(struct group *g)
 
 enum xdd_status group_begin(struct group **out)
 {
-	unsigned rank, size;
 	const struct xdd_mpi *mpi;
 	struct group *g;
 	enum xdd_status status;
-	size_t held;
 
 	*out = NULL;
-	held = log_hold();
 	mpi = group_load();
-	/* One message is enough where all ranks have the same one. */
-	if (!mpi && group_launched(&rank, &size) && rank)
-		log_drop(held);
 	g = mpi ? group_new(mpi) : NULL;
 	if (mpi && !g)
 		log_error("-mpi: no memory, or no file descriptor");

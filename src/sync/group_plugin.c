@@ -40,16 +40,33 @@ static void find_plugin(char *path)
 		snprintf(path, PATH_BYTES, "%s/" PLUGIN_NAME, PLUGIN_DIRECTORY);
 }
 
-static const struct xdd_mpi *accept_plugin(const char *path, const struct xdd_mpi *mpi)
+/*
+ * Each rank speaks for itself: only some hosts may lack the plugin, and the launcher may end all
+ * ranks as soon as one has ended. `who` names the one that speaks; "" without a launcher.
+ */
+static const char *name_self(char *who, size_t size)
+{
+	char host[GROUP_HOST_SIZE] = "";
+	unsigned rank, ranks;
+
+	*who = '\0';
+	gethostname(host, sizeof(host) - 1);
+	if (group_launched(&rank, &ranks))
+		snprintf(who, size, "rank %u on %s: ", rank, host);
+	return who;
+}
+
+static const struct xdd_mpi *accept_plugin(const char *who, const char *path,
+					   const struct xdd_mpi *mpi)
 {
 	if (!mpi) {
-		log_error("-mpi: %s: is not a plugin of xdd", path);
+		log_error("-mpi: %s%s: is not a plugin of xdd", who, path);
 		return NULL;
 	}
 	if (mpi->abi != XDD_MPI_ABI || mpi->bytes != sizeof(*mpi)) {
-		log_error("-mpi: %s: is of another version of xdd (interface %u, expected %u); "
+		log_error("-mpi: %s%s: is of another version of xdd (interface %u, expected %u); "
 			  "install the one that was built with this program",
-			  path, mpi->abi, XDD_MPI_ABI);
+			  who, path, mpi->abi, XDD_MPI_ABI);
 		return NULL;
 	}
 	return mpi;
@@ -57,23 +74,24 @@ static const struct xdd_mpi *accept_plugin(const char *path, const struct xdd_mp
 
 const struct xdd_mpi *group_load(void)
 {
-	char path[PATH_BYTES];
+	char path[PATH_BYTES], name[GROUP_HOST_SIZE + 32];
+	const char *who = name_self(name, sizeof(name));
 	void *library;
 
 	find_plugin(path);
 	if (access(path, R_OK) < 0) {
-		log_error("-mpi: there is no %s: " PLUGIN_BUILT "; XDD_PLUGIN_DIR names another "
+		log_error("-mpi: %sthere is no %s: " PLUGIN_BUILT "; XDD_PLUGIN_DIR names another "
 			  "directory",
-			  path);
+			  who, path);
 		return NULL;
 	}
 	/* The components of Open MPI expect its symbols to be visible to all. */
 	library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
 	if (!library) {
-		log_error("-mpi: cannot load %s: %s", path, dlerror());
+		log_error("-mpi: %scannot load %s: %s", who, path, dlerror());
 		return NULL;
 	}
-	return accept_plugin(path, dlsym(library, XDD_MPI_SYMBOL));
+	return accept_plugin(who, path, dlsym(library, XDD_MPI_SYMBOL));
 }
 
 static bool number_of(const char *name, unsigned *value)

@@ -208,7 +208,18 @@ def test_plugins():
         run = t.command([t.XDD, *words], env=environment(XDD_PLUGIN_DIR=directory))
         t.ok(run.status == 1 and len(run.error_lines()) == 1 and why in run.err and run.out == "", why, run)
     run = mpi(3, *words[1:], XDD_PLUGIN_DIR=t.path("empty"))
-    t.ok(run.status == 1 and len(run.lines) == 1, "all ranks lack it: one message", run)
+    # mpirun ends all ranks as soon as one has ended.
+    t.ok(run.status == 1 and 1 <= len(run.lines) <= 3 and all("there is no" in l for l in run.lines), "all ranks lack it: they say so", run)
+    script = t.path("lacks")
+    with open(script, "w") as f:
+        f.write("#!/bin/sh\n[ $OMPI_COMM_WORLD_RANK = 1 ] && export XDD_PLUGIN_DIR=%s\nexec \"$@\"\n" % t.path("empty"))
+    os.chmod(script, 0o755)
+    run = mpi(3, *words[1:], before=[script])
+    t.ok(run.status == 1 and len(run.lines) == 1 and "rank 1 on %s: there is no %s/xdd-mpi.so: " % (HOST, t.path("empty")) in run.err,
+         "one rank lacks it: it is named", run)
+    run = t.command([t.XDD, *words], env=environment(PMI_RANK="1", PMI_SIZE="2"))
+    t.ok(run.status == 1 and len(run.error_lines()) == 1 and "the launcher has started 2 processes, and MPI sees one: " in run.err,
+         "the launcher of another MPI: each rank says so", run)
     run = t.command([t.XDD, "-mpi", "-help", "rank"], env=environment(XDD_PLUGIN_DIR=t.path("empty")))
     t.ok(run.status == 0, "-help needs no plugin", run)
     # A library in the current directory is not the program's.
