@@ -10,11 +10,14 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "xdd/stat/stats.h"
 
-#define RUNS 2000
 #define MAX_PASSES 100
+
+/* Simulated runs; XDD_TEST_LONG=1 draws more. Set once, by main(). */
+static unsigned runs = 2000;
 
 static uint64_t drawn;
 
@@ -137,12 +140,12 @@ static void ar1_between(double *x, size_t passes)
 	}
 }
 
-/* How many of RUNS intervals hold the true mean, in percent. */
+/* How many of `runs` intervals hold the true mean, in percent. */
 static double coverage(synthetic_run *run, size_t passes)
 {
 	unsigned covered = 0;
 
-	for (unsigned i = 0; i < RUNS; i++) {
+	for (unsigned i = 0; i < runs; i++) {
 		double x[MAX_PASSES];
 		struct stats_summary s;
 
@@ -150,7 +153,7 @@ static double coverage(synthetic_run *run, size_t passes)
 		s = stats_summarize(x, passes);
 		covered += fabs(s.mean - 100) <= s.half_width;
 	}
-	return 100.0 * covered / RUNS;
+	return 100.0 * covered / runs;
 }
 
 static void test_coverage(void **state)
@@ -166,18 +169,18 @@ static void test_coverage(void **state)
 	assert_near(coverage(ar1_between, 30), 95, 3);
 }
 
-/* How many of RUNS runs are called that, in percent. */
+/* How many of `runs` runs are called that, in percent. */
 static double share(synthetic_run *run, size_t passes, enum stats_change change)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < RUNS; i++) {
+	for (unsigned i = 0; i < runs; i++) {
 		double x[MAX_PASSES];
 
 		run(x, passes);
 		n += stats_stability(x, passes).change == change;
 	}
-	return 100.0 * n / RUNS;
+	return 100.0 * n / runs;
 }
 
 static void step(double *x, size_t passes)
@@ -261,7 +264,7 @@ static void test_compare(void **state)
 	struct stats_ratio r;
 
 	(void)state;
-	for (unsigned i = 0; i < RUNS; i++) {
+	for (unsigned i = 0; i < runs; i++) {
 		independent(a, 5);
 		independent(b, 8);
 		sa = stats_summarize(a, 5);
@@ -276,9 +279,9 @@ static void test_compare(void **state)
 		missed += r.low <= 1;
 		assert_true(r.low <= r.ratio && r.ratio <= r.high);
 	}
-	assert_near(100.0 * covered / RUNS, 95, 2);
-	assert_int_equal(covered + real, RUNS);
-	assert_true(missed < RUNS / 100);
+	assert_near(100.0 * covered / runs, 95, 2);
+	assert_int_equal(covered + real, runs);
+	assert_true(missed < runs / 100);
 
 	r = stats_compare(&one, 1, &sb, 1, STATS_LEVEL);
 	assert_near(r.ratio, sb.mean / 100, 1e-12);
@@ -292,12 +295,15 @@ static void test_compare(void **state)
 
 int main(void)
 {
+	const char *text = getenv("XDD_TEST_LONG");
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_t_quantiles),	  cmocka_unit_test(test_summary),
 		cmocka_unit_test(test_coverage),	  cmocka_unit_test(test_stability),
 		cmocka_unit_test(test_stability_amounts), cmocka_unit_test(test_compare),
 	};
 
+	if (text && *text && *text != '0')
+		runs = 10000;
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
