@@ -252,9 +252,14 @@ def test_memory_of_passes():
 # The end by a signal
 
 
+def exactly(what):
+    """The time of a run, or one; the thread that looks for leaks reads the clock as well, and lets time pass."""
+    return None if s.sanitized() else getattr(what, "seconds", what)
+
+
 def check_canceled(title, number, run, rows, seconds=None):
     """A run that a signal has ended: its status, after so many seconds where that is known, and what it wrote."""
-    t.equal((run.status, run.seconds if seconds is not None else None), (5, seconds), title + ": status 5, at once", run)
+    t.equal((run.status, seconds and exactly(run)), (5, seconds and exactly(seconds)), title + ": status 5, at once", run)
     t.ok(run.err.count("\n") == 1 and "SIG" + number.name[3:] in run.err, title + ": a line names the signal", run)
     lines = run.out.splitlines()
     t.ok(lines[-1] == " This run was canceled" and lines[-2].startswith("Ending time for this run, "),
@@ -325,7 +330,7 @@ def test_signals_while_waiting():
     # nohup: a hang-up is not for this process
     run = t.xdd(*"-op noop -targets 1 null -operationdelay 0.1 -numreqs 10".split(), at={0.4: signal.SIGHUP},
                 preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-    t.equal((run.status, run.seconds), (0, 1), "a hang-up that is ignored stays ignored", run)
+    t.equal((run.status, exactly(run)), (0, exactly(1)), "a hang-up that is ignored stays ignored", run)
 
 
 def test_hang():
