@@ -39,14 +39,10 @@ static void write_name(FILE *f, const struct plan *plan, const struct screen *sc
 static const char *pattern_word(const struct target_plan *t)
 {
 	static const char *const words[] = {
-		[SEEK_SEQUENTIAL] = "sequential ",
-		[SEEK_RANDOM] = "random ",
-		[SEEK_ONCE] = "random ",
-		[SEEK_ZIPF] = "random ",
-		[SEEK_STAGGER] = "staggered ",
-		[SEEK_INTERLEAVE] = "interleaved ",
-		[SEEK_STREAMS] = "sequential ",
-		[SEEK_NONE] = "",
+		[SEEK_SEQUENTIAL] = "sequential ", [SEEK_RANDOM] = "random ",
+		[SEEK_ONCE] = "random ",	   [SEEK_ZIPF] = "random ",
+		[SEEK_STAGGER] = "staggered ",	   [SEEK_INTERLEAVE] = "interleaved ",
+		[SEEK_STREAMS] = "sequential ",	   [SEEK_NONE] = "",
 		[SEEK_LOAD] = "listed ",
 	};
 

@@ -311,7 +311,9 @@ def _clock_directory():
 
 
 def next_begin_ns():
-    """The wall clock at which the next process in virtual time begins, in nanoseconds since 1970."""
+    """The wall clock at which the next process begins, in nanoseconds since 1970; exact in virtual time."""
+    if not _virtual:
+        return time.time_ns()
     return WALL_NS + (_clock_ns(_clock_file) + 10**9 if _clock_file else _clock_begin_ns)
 
 
