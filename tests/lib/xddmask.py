@@ -13,7 +13,7 @@ MEASURED = re.compile(
     r"(?i)(\w*bandwidth|\w*_BW|\w*iops|latency|1st_op|elapsed(time\w*)?|overhead(time)?|pat_fill|patternfilltime|"
     r"(buffer)?flush(time)?|open(time)?|close(time)?|dsk_\w+|deskew\w+|tail\w+|fairness|pct_\w+|percent(cpu\w*|user|system)|"
     r"cpu(_?time)?|user(_?time)?|sys(tem|_time)?(time)?|(longest|shortest)(_?op|_?offset)?|min|max|mean|stddev|wavg|p[\d.]+|"
-    r"(rd|wrt|read|write)?_?(lat|resp)_?(min|max|mean|stddev|wavg|p[\d.]+)|start|end|from|to|"
+    r"(rd|wrt|read|write|fls)?_?(lat|resp)_?(min|max|mean|stddev|wavg|p[\d.]+)|start|end|from|to|"
     r"startts|endts|io time ms|relative ms|delta us|loop ms|inst mb/sec|thread id|cpu start|cpu end|"
     r"start_ns|end_ns|io_ns|cpu_start|cpu_end)$")
 
@@ -43,7 +43,9 @@ LINES = [(re.compile(pattern), to) for pattern, to in (
     (r"(\"(?:ts|dur)\":|\"origin_ns\":)\"?" + N + "\"?", r"\1<N>"),
     (r"global clock.*", "global clock <N>"),
     (r"(Timestamp table written to .* entries,) \d+ bytes", r"\1 <N> bytes"),
-    (r"the time now is \d+", "the time now is <N>"),
+    (r"the time now is " + N, "the time now is <N>"),
+    (r"is \S+ seconds in the past: (.* shows) " + N, r"is <N> seconds in the past: \1 <N>"),
+    (r"(bytes, locked,) " + N, r"\1 <N>"),
     (r"(that was) .*", r"\1 <N>"),
     (r"(clock tick, 1000, delta,) [1-9]\d*", r"\1 <N>"),
     (r"(Start skew, pass \d+,).*", r"\1 <N>"),
@@ -132,7 +134,7 @@ JSON_BY_CHANCE = (r"available_bytes|free_bytes|user_ns|system_ns|cputime|percent
                   r"standard_deviation(_ns)?|autocorrelation|interval_low|interval_high|change|change_pass|change_amount|"
                   r"tail(time|bandwidth|iops)|fairness|slowest_target|fastest_target|first_target|last_target|wait_ns|bound|ns|not_reproducible|"
                   r"elapsedtime1stop|thread|pid|skew_ns|read_ops|write_ops|busy_percent|left_out|weighted_ns|start_ns|end_ns|"
-                  r"first_ns|last_ns|p50_ns|p99_ns|max_ns")
+                  r"first_ns|last_ns|p50_ns|p99_ns|max_ns|begin_ns|finish_ns|achieved_ns|machine_offset_ns")
 VALUE = r"(-?\d[\d.e+-]*|null|true|false|\"[^\"]*\")"
 JSON_NUMBERS = re.compile(r'"(%s)":%s' % (JSON_CERTAIN, VALUE))
 JSON_CHANCES = re.compile(r'"(%s)":%s' % (JSON_BY_CHANCE, VALUE))
