@@ -215,18 +215,6 @@ def look_at_all_warnings():
     _tolerated[:] = FOR_ENGINE + FOR_PLACE
 
 
-def again(measure, tries=4):
-    """
-    Call `measure` until the first value that it returns is true, `tries` times at most; returns what it returned last. For
-    what a machine that stands still for a moment disturbs, and what does not hold at all fails each time.
-    """
-    for _ in range(tries):
-        found = measure()
-        if found[0]:
-            break
-    return found
-
-
 def without(err, *patterns, unless=(), virtual=False):
     """
     Standard error without the warnings that match, those that the test tolerates, and in real time those of REAL_TIME; but

@@ -5,7 +5,8 @@ drift, step, and lose messages.
     python3 xddtime.py [port=N] [address=A] [base=NS] [ppm=X] [slow_us=N] [lost=PERCENT] [hold=NS] [udp=0] [tcp=0]
 
 prints its port, and reads lines from standard input: "step=NS" sets its clock, "lost=100" makes it silent, "id" gives it
-another id, as if it was started again, "hold=NS" has it say that it sends answers so much later than it does.
+another id, as if it was started again, "hold=NS" has it say that it sends answers so much later than it does. Each has the
+answer "ok", "answers=N" once it has sent so many.
 """
 import random
 import select
@@ -59,7 +60,7 @@ class Server:
     def __init__(self, clock, address="127.0.0.1", port=0, slow_us=0, lost=0, hold=0, udp=1, tcp=1):
         self.clock, self.slow_us, self.lost, self.hold = clock, slow_us, lost, hold
         self.random, self.id = random.Random(port), random.getrandbits(63) | 1
-        self.requests = 0
+        self.requests = self.answers = 0
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.listener = socket.socket(family, socket.SOCK_STREAM)
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -105,6 +106,7 @@ class Server:
             s.sendto(answer, peer)
         else:
             s.sendall(answer)
+        self.answers += 1
 
 
 def _main():
@@ -127,6 +129,9 @@ def _main():
                 server.hold = int(value)
             elif name == "step":
                 clock.base += int(value)
+            elif name == "answers":
+                while server.answers < int(value):
+                    time.sleep(0.005)
         print("ok", flush=True)
     threading.Event().wait()
 
