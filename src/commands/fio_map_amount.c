@@ -591,6 +591,17 @@ static int check_stride(struct fio_map *m, const struct fio_job *j, struct fio_t
 			  "second lap has other blocks; expected an io_size of one lap");
 }
 
+/* Where a stream of fio starts over in a file, the file leaves turns to the others. */
+static int check_streams(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
+			 const struct extent *e, uint64_t amount, bool only_time)
+{
+	if (!has_streams(t) || fio_files(j) == 1 || (!only_time && amount <= e->region))
+		return 0;
+	return fio_refuse(m->file, m->group, j, FIO_RW,
+			  "reads and writes in sequence of several files start over together in "
+			  "xdd; expected an io_size of one lap");
+}
+
 /* The passes of xdd would each have a warm-up, and loops of fio have one together. */
 static int map_ramp(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
@@ -716,7 +727,9 @@ static uint64_t loops_here(const struct fio_map *m, const struct fio_job *j)
 static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_target *t,
 		      struct extent *e)
 {
-	uint64_t amount = e->amount / e->request * e->request;
+	/* A last request that ends beyond the size is left out, but neither stream comes so far. */
+	uint64_t amount = has_streams(t) ? round_up(e->amount, e->request) :
+					   e->amount / e->request * e->request;
 	char size[FIO_SIZE_SIZE];
 	const char *how = "";
 	bool only_time;
@@ -734,6 +747,8 @@ static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_tar
 		err = fio_put(m, t, SLOT_AMOUNT, "-bytes", "%s", fio_size_text(amount, size));
 	if (!err)
 		err = check_stride(m, j, t, e, amount, only_time);
+	if (!err)
+		err = check_streams(m, j, t, e, amount, only_time);
 	if (!err)
 		err = map_distribution(m, j, t, &how);
 	if (!err)

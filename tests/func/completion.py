@@ -38,7 +38,7 @@ def test_words():
     offers("xdd -seek random o", "once")
     offers("xdd -seek random once r", "random", "range")
     offers("xdd -seek random range ")
-    offers("xdd -seek target 0 random range 50 s", "sequential", "stagger", "seed", "save", "seekhist")
+    offers("xdd -seek target 0 random range 50 s", "sequential", "stagger", "streams", "seed", "save", "seekhist")
     offers("xdd -ordering storage s", "serial", "strict")
     offers("xdd -ioengine io_uring sq", "sqpoll")
     offers("xdd -heartbeat 1 ops b", "bytes", "bw")

@@ -39,7 +39,7 @@ REFUSED = {
     "row-pattern-of-a-format": "verify_pattern", "row-percentage-random": "percentage_random",
     "row-range-of-sizes-random": "bsrange", "row-rate-and-pause": "thinktime", "row-sequencer": "rw_sequencer",
     "row-sequencer-runs": "rw", "row-sizes-by-direction-mixed": "bs",
-    "row-split-number": "number_ios", "row-split-random": "bssplit", "row-text-fraction": "size", "row-think-blocks": "thinktime_blocks",
+    "row-sequential-mix-files": "rw", "row-split-number": "number_ios", "row-split-random": "bssplit", "row-text-fraction": "size", "row-think-blocks": "thinktime_blocks",
     "row-think-spin": "thinktime_spin", "row-trim-write": "rw", "row-trims": "trim_percentage",
     "row-unaligned": "bs_unaligned", "row-unknown": "io_deph", "row-verify-beside-part": "verify",
     "row-verify-mix": "verify", "row-verify-null": "verify", "row-write-back": "sync_file_range",

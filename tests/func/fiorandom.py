@@ -41,7 +41,9 @@ OF_ANY = ("ioengine=libaio\niodepth=4\ndirect=0", "ioengine=libaio\niodepth=4\nd
 def settings(r):
     """The lines of a job, and what each program draws by itself in it (see xddfio.differences)."""
     rw = r.choice(RW)
-    drawn = {"directions"} if rw == "randrw" else set()
+    drawn = {"directions"} if "rw" in rw else set()
+    # How far the reads of a sequential mix come follows from their number, which fio draws.
+    drawn |= {"offsets"} if rw == "rw" else set()
     lines = [r.choice(("rw=", "readwrite=")) + rw,
              r.choice(("bs=", "blocksize=")) + r.choice(("4k", "4K", "8k", "16k", "1k", "3k", "0x1000", "4kb", "4096,8k", "8k,", ",8k"))]
     name = r.choice(("there1", "there1", "there2", "new", "there1:there2", "new%d", "a b", "new1:new2", "c\\:d"))
