@@ -19,23 +19,15 @@
 #define EACH UINT64_MAX
 
 static const char *const names[HOLD_POINTS] = {
-	[HOLD_SIGNALS_READY] = "signals ready",
-	[HOLD_SIGNAL_TAKEN] = "signal taken",
-	[HOLD_OUTPUT_FULL] = "output full",
-	[HOLD_OPERATION] = "operation",
-	[HOLD_PASS_BEGUN] = "pass begun",
-	[HOLD_PASS_CLOSED] = "pass closed",
-	[HOLD_PASS_ENDED] = "pass ended",
-	[HOLD_RESULTS_WRITTEN] = "results written",
-	[HOLD_STRANGER_LATE] = "stranger late",
-	[HOLD_WELCOME_SENT] = "WELCOME sent",
-	[HOLD_WELCOME_RECEIVED] = "WELCOME received",
-	[HOLD_BUNDLE_SENT] = "bundle sent",
-	[HOLD_BLOCK_SENT] = "block sent",
-	[HOLD_JOURNAL_CREATED] = "journal created",
-	[HOLD_RANGE_DURABLE] = "range durable",
-	[HOLD_BEFORE_RENAME] = "before rename",
-	[HOLD_AFTER_RENAME] = "after rename",
+	[HOLD_SIGNALS_READY] = "signals ready",	    [HOLD_SIGNAL_TAKEN] = "signal taken",
+	[HOLD_OUTPUT_FULL] = "output full",	    [HOLD_OPERATION] = "operation",
+	[HOLD_PASS_BEGUN] = "pass begun",	    [HOLD_PASS_CLOSED] = "pass closed",
+	[HOLD_PASS_ENDED] = "pass ended",	    [HOLD_RESULTS_WRITTEN] = "results written",
+	[HOLD_STRANGER_LATE] = "stranger late",	    [HOLD_HOST_ANSWERED] = "host answered",
+	[HOLD_WELCOME_SENT] = "WELCOME sent",	    [HOLD_WELCOME_RECEIVED] = "WELCOME received",
+	[HOLD_BUNDLE_SENT] = "bundle sent",	    [HOLD_BLOCK_SENT] = "block sent",
+	[HOLD_JOURNAL_CREATED] = "journal created", [HOLD_RANGE_DURABLE] = "range durable",
+	[HOLD_BEFORE_RENAME] = "before rename",	    [HOLD_AFTER_RENAME] = "after rename",
 };
 
 uint32_t hold_points;

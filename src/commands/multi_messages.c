@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "commands/multi.h"
+#include "xdd/base/hold.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memstream.h"
 #include "xdd/base/printable.h"
@@ -48,6 +49,8 @@ static void take_line(struct multi_rank *r)
 	r->line_bytes = 0;
 	if (progress_line_decode(r->line, &p) == 0) {
 		r->progress = p;
+		if (!r->answered)
+			hold(HOLD_HOST_ANSWERED);
 		r->has_progress = r->answered = true;
 		r->sign_ns = clock_kernel_ns();
 		return;

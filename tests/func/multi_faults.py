@@ -10,6 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddhold
 import xddmulti as multi
 import xddports
 import xddssh
@@ -76,8 +77,11 @@ def interrupted(server, sig):
     out = t.path("interrupt.json")
     if os.path.exists(out):
         os.unlink(out)
-    with multi.Started(server, "-hosts", ",".join(hosts(4)), "-startin", 0, "-jsonout", out, "--", *LONG) as started:
+    with xddhold.at("host answered:4") as h, multi.Started(
+            server, "-hosts", ",".join(hosts(4)), "-startin", 0, "-jsonout", out, "--", *LONG, env=h.env) as started:
+        h.wait(started.p)
         running = started.wait_running(4) and xddsys.stop(started.p.pid)
+        h.go()
         os.kill(started.p.pid, sig)
         os.killpg(started.p.pid, sig)
         os.kill(started.p.pid, signal.SIGCONT)
