@@ -199,9 +199,9 @@ def test_lateness():
             continue
         doc = on_device("20000000 4", "-ioengine", engine, "-queuedepth", 4, "-each", "0.8s", "-rounds", 2, "-load", "20")
         x = doc["curve"]["loads"][0] if doc else {}
-        # The device is that of psync. xdd looks at the clock for the last few microseconds.
+        # Only psync has a modelled device here. xdd looks at the clock for the last few microseconds.
         t.ok(doc and (engine != "psync" or round(x["service"], -2) == 20e6) and 0 <= x["lateness"] < 5e3,
-             "the lateness is not that of the target, " + engine, x)
+             "the target does not count as lateness, " + engine, x)
 
 
 def test_columns():
@@ -310,7 +310,7 @@ BUCKET = 1 / 128            # resolution of percentiles
 
 
 def follows(found, theory):
-    """True if the response times (mean, median, p99) are those of theory. What is not known agrees."""
+    """True if the response times (mean, median, p99) agree with theory. Unknown values agree."""
     mean, *percentiles = [None if x is None else x * 1e9 for x in found]
     expected, *others = [x * 1e9 for x in theory]
     return 0 <= mean - expected < SPIN_NS and all(x is None or -BUCKET * y < x - y < BUCKET * y + SPIN_NS
@@ -324,11 +324,11 @@ def compare_with_law(seed):
     if not doc:
         return None
     found, title = doc["curve"], "seed %d: " % seed
-    t.equal(found["maximum"]["iops"], SERVERS * 1e9 / SERVICE_NS, title + "the maximum is that of the servers")
+    t.equal(found["maximum"]["iops"], SERVERS * 1e9 / SERVICE_NS, title + "the maximum is what the servers can do")
     loads = [x for x in found["loads"] if x["percent"] <= 95]
     rounds = {x["percent"]: law.rounds_of(doc, x, SERVERS) for x in loads}
     wrong = {share: [(r.measured, r.theory) for r in those if not follows(r.measured, r.theory)] for share, those in rounds.items()}
-    t.equal({share: those for share, those in wrong.items() if those}, {}, title + "response times are those of theory, round by round")
+    t.equal({share: those for share, those in wrong.items() if those}, {}, title + "response times agree with theory, round by round")
     t.ok(any(r.measured[2] for those in rounds.values() for r in those), title + "with percentiles")
     t.equal({round(r.service * 1e9 / 100) * 100 for those in rounds.values() for r in those}, {SERVICE_NS}, title + "service times are exact")
     wrong = [(share, r.ops, r.expected_ops) for share, those in rounds.items() for r in those if r.ops != r.expected_ops]
@@ -340,7 +340,7 @@ def compare_with_law(seed):
     steady = [x["percent"] for x in loads if not x["probe"] and not x["overloaded"]]
     least = min(len(rounds[share]) for share in steady)
     expected = 100 * law.knee([share / 100 for share in steady], [[r.theory[0] for r in rounds[share][:least]] for share in steady])
-    t.ok(found["knee"] and abs(found["knee"]["percent"] - expected) < 0.1, title + "the knee is that of theory", (found["knee"], expected))
+    t.ok(found["knee"] and abs(found["knee"]["percent"] - expected) < 0.1, title + "the knee agrees with theory", (found["knee"], expected))
     return found["knee"]
 
 
@@ -356,9 +356,9 @@ def test_law():
     mean, covered = sum(x["percent"] for x in knees) / CURVES / 100, sum(x["low_percent"] <= long_run <= x["high_percent"] for x in knees)
     print("# knee: mean %.4f, theory of curves of this length %.4f, of endless ones %.4f, which %d intervals include" % (
         mean, typical, long_run / 100, covered))
-    t.ok(abs(mean / typical - 1) < 0.03, "the mean of all knees is that of theory with arrivals of its own", (mean, typical))
+    t.ok(abs(mean / typical - 1) < 0.03, "the mean of all knees agrees with theory for its own arrivals", (mean, typical))
     # By chance fewer than 16 of 20 intervals of 95 % include it once in 380 times. These are the same curves each time.
-    t.ok(covered >= 0.8 * CURVES, "the intervals of the knee include that of endless curves", covered)
+    t.ok(covered >= 0.8 * CURVES, "the intervals of the knee include the knee of endless curves", covered)
 
 
 def test_help():

@@ -247,7 +247,7 @@ def found(word, *lines):
 
 
 def test_stray():
-    """A word after one that takes no value is none of its own; the position is that of the word itself."""
+    """A word after one that takes no value is no value of it; the message names the position of the word itself."""
     for word, say in (("--direct", "say -dio"), ("--thread", "leave it out; QThreads are threads")):
         run = t.command([t.XDD, word, "foo", "-targets", "1", "null", "-numreqs", "1"])
         t.equal((run.status, run.error_lines()),

@@ -58,7 +58,7 @@ class _Log:
             self.flushes[os.path.basename(path)] += 1
 
     def _positioned(self, pid, text):
-        """Calls that use the position of the open file: those of the engines sync and vsync, if a job has them."""
+        """Calls that use the position of the open file, as the engines sync and vsync make them."""
         m = re.match(r"(openat)\(.*= (\d+)<(.*)>$|(lseek)\((\d+)<(.*)>, .* = (\d+)$|"
                      r"(read|write)v?\((\d+)<([^>]*)>.*, \d+ *\) += (\d+)$", text)
         if not m:
@@ -218,7 +218,7 @@ def _unlike_contents(mine, theirs, drawn):
 
 def differences(mine, theirs, drawn=(), ignored=()):
     """
-    How the Side of xdd differs from that of fio, as lines; none where they are the same. `drawn`: what each program draws by
+    How the Side of xdd differs from the Side of fio, as lines; none where they are the same. `drawn`: what each program draws by
     itself, of "offsets", "directions" and "sizes"; words that begin with "last-flush", one for
     each job that flushes: xdd does so after its last write, too. Passes of a mix flush to empty the page cache. `ignored`: what is not compared, of "contents" and "operations".
     """

@@ -192,7 +192,7 @@ static int tear_down(void **state)
 	return chdir("/") < 0 || rmdir(directory) < 0 ? -1 : 0;
 }
 
-/* The digits of -cookie are a key in either case, and their number is bounded as that of a file. */
+/* -cookie takes digits of either case, and has the limit on length of a key file. */
 static void test_cookie(void **state)
 {
 	static char text[64 * NET_KEY_MAX_BYTES];

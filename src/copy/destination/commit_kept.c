@@ -198,8 +198,8 @@ static bool is_kept(void *arg, uint64_t number)
 }
 
 /*
- * Numbers of this run are greater than those of all runs before it, also where the journal has lost
- * the records that named them: a run that creates less than one file per ns stays below the time.
+ * This run begins above the numbers of all earlier runs, even where the journal has lost the
+ * records that named them: a run that creates less than one file per ns stays below the time.
  */
 static void begin_numbers(struct commit *c, const struct commit_kept *k)
 {

@@ -70,8 +70,7 @@ void dirs_done(struct dirs *t, struct dir_node *node);
 char *dirs_path(struct dirs *t, struct dir_node *node, const char *name, char *buf, size_t size);
 
 /*
- * As dirs_path(), for a path that is looked up later. False: it is cut, and may be that of another
- * file.
+ * As dirs_path(), for a path that is looked up later. False: it is cut, and may name another file.
  */
 bool dirs_whole_path(struct dirs *t, struct dir_node *node, const char *name, char *buf,
 		     size_t size);
