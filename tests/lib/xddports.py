@@ -1,5 +1,6 @@
 """Ports for what tests listen on."""
 
+import os
 import random
 import socket
 import threading
@@ -25,6 +26,15 @@ def _own_range():
         except OSError:
             s.close()
     raise RuntimeError("other tests have reserved all ports")
+
+
+def _leave_range():
+    """In a child process, which draws from one of its own."""
+    global _range
+    _range = None
+
+
+os.register_at_fork(after_in_child=_leave_range)
 
 
 def _draw(n):

@@ -16,6 +16,7 @@ import inspect
 import os
 import pty
 import re
+import select
 import shlex
 import shutil
 import signal
@@ -417,15 +418,86 @@ def run(*tests):
     Call these tests; only those that XDD_TEST_ONLY names, when it is set. One that an exception ends has failed, and the
     log says where: what a test writes to standard error is in no log.
     """
+    for test in _asked_for(tests):
+        _call(test)
+
+
+def _asked_for(tests):
     only = os.environ.get("XDD_TEST_ONLY", "").split()
     for name in set(only) - {test.__name__ for test in tests}:
         ok(False, "XDD_TEST_ONLY: there is no " + name)
+    return [test for test in tests if not only or test.__name__ in only]
+
+
+def _call(test):
+    try:
+        test()
+    except Exception:  # pylint: disable=broad-except
+        ok(False, test.__name__ + ": ends by itself", traceback.format_exc())
+
+
+class _Child:
+    """A process that calls one test; its results are in `output`."""
+
+    def __init__(self, test):
+        self.test, self.output = test, tempfile.TemporaryFile("w+", encoding="utf-8")
+        sys.stdout.flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._run()
+        self.fd = os.pidfd_open(self.pid)
+
+    def _run(self):
+        global _count, _tmp, _clocks
+        status = 1
+        try:
+            atexit._clear()  # pylint: disable=protected-access
+            _count, _tmp, _clocks = 0, None, None
+            os.dup2(self.output.fileno(), sys.stdout.fileno())
+            _call(self.test)
+            atexit._run_exitfuncs()  # pylint: disable=protected-access
+            sys.stdout.flush()
+            status = 0
+        finally:
+            os._exit(status)
+
+    def take_results(self):
+        """Once it has ended: print its results with numbers of this process."""
+        global _count, _failed
+        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        os.close(self.fd)
+        self.output.seek(0)
+        for line in self.output:
+            result = re.match(r"(not )?ok \d+( - .*)", line)
+            if result:
+                _count += 1
+                _failed += result.group(1) is not None
+                line = "%sok %d%s\n" % (result.group(1) or "", _count, result.group(2))
+            sys.stdout.write(line)
+        sys.stdout.flush()
+        if status != 0:
+            ok(False, self.test.__name__ + ": ends by itself", "status %d" % status)
+
+
+# So many tests of a file wait at a time.
+TOGETHER = 4 * os.cpu_count()
+
+
+def run_together(*tests):
+    """
+    As run(), but side by side, for tests that mostly wait: each runs in a process and a directory of its own, so none sees
+    what another one leaves in variables or files. Results are printed in the order of `tests`.
+    """
+    tests = _asked_for(tests)
+    waiting, running, ended = list(tests), [], {}
     for test in tests:
-        if not only or test.__name__ in only:
-            try:
-                test()
-            except Exception:  # pylint: disable=broad-except
-                ok(False, test.__name__ + ": ends by itself", traceback.format_exc())
+        while test not in ended:
+            while waiting and len(running) < TOGETHER:
+                running.append(_Child(waiting.pop(0)))
+            ready, _, _ = select.select([child.fd for child in running], [], [])
+            ended.update((child.test, child) for child in running if child.fd in ready)
+            running = [child for child in running if child.fd not in ready]
+        ended[test].take_results()
 
 
 _csv_files = 0
