@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "net/session_internal.h"
+#include "xdd/base/hold.h"
 #include "xdd/base/nstime.h"
 #include "xdd/sys/clock.h"
 
@@ -20,6 +21,7 @@ static int known_cause(struct session *s)
 	uint64_t until_ns = clock_now_ns() + s->grace_ns;
 	int known;
 
+	hold(HOLD_CAUSE_AWAITED);
 	session_lock(s);
 	while (!(known = session_error(s)) && session_sleep(s, until_ns) != -ETIMEDOUT)
 		continue;
@@ -34,8 +36,8 @@ static int broke(struct link *link, int err, enum wire_fault fault)
 	const char *at = connection_peer(link->connection);
 	int known = 0;
 
-	/* A listener that refuses has no key for a code. */
-	if (err != -EBADMSG || fault == WIRE_BAD_CODE)
+	/* The listener of a destination that refuses has no key for a code. */
+	if (err != -EBADMSG || (fault == WIRE_BAD_CODE && s->source))
 		known = known_cause(s);
 	if (known)
 		return known;

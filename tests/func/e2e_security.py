@@ -18,6 +18,7 @@ import time
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xdde2e as e
+import xddhold
 import xddports
 import xddtest as t
 import xddwire as w
@@ -49,30 +50,35 @@ SAME = key_file("same", "  the key that both sides have")
 OTHER = key_file("other", "a key that the other side has not")
 
 
-def fresh():
+def fresh(name="destination"):
     """A destination with data of its own."""
-    return shutil.copy(BEFORE, t.path("destination"))
+    return shutil.copy(BEFORE, t.path(name))
 
 
-def words(source_more=(), destination_more=(), source=SOURCE):
+def words(source_more=(), destination_more=(), source=SOURCE, name="destination"):
     size = ["-reqsize", REQUEST // KIB]
-    return (["-targets", 1, source, *size, *source_more], ["-targets", 1, t.path("destination"), *size, *destination_more])
+    return (["-targets", 1, source, *size, *source_more], ["-targets", 1, t.path(name), *size, *destination_more])
 
 
 def start_side(role, words, more=(), env=None):
     return e.Side(role, [*words, "-e2e", "is" + role, *more]).start(env)
 
 
-def both(source, destination, more, peer_more=None, env=(None, None), timeout=LIMIT_S):
-    """Run both sides until they end: source, destination."""
+def start_both(source, destination, more, peer_more=None, env=(None, None)):
+    """Both sides: source, destination."""
     dst = start_side("destination", destination, peer_more or more, env[1])
-    src = start_side("source", source, more, env[0])
+    return start_side("source", source, more, env[0]), dst
+
+
+def both(*args, timeout=LIMIT_S, **kwargs):
+    """Run both sides until they end: source, destination."""
+    src, dst = start_both(*args, **kwargs)
     return src.finish(timeout), dst.finish(timeout)
 
 
-def unchanged(title, run):
+def unchanged(title, run, name="destination"):
     """No byte of the destination is another than before."""
-    t.ok(e.same_files(t.path("destination"), BEFORE), title + ": no byte has changed", run)
+    t.ok(e.same_files(t.path(name), BEFORE), title + ": no byte has changed", run)
 
 
 def copied(title, src, dst, statuses=(0, 0)):
@@ -113,22 +119,26 @@ def test_cookie():
 
 
 def test_wrong_keys():
-    """The destination waits on for the source that has the key."""
+    """The destination waits on for the source that has the key, until its timeout is over; all of them at once."""
+    cases = []
     for title, more, peer, text in (
             ("another key", ["key", OTHER], ["key", KEY], "did not prove that it has the key .*another key"),
             ("no key on the source", [], ["key", KEY], "the destination has a key, the source has none"),
             ("no key on the destination", ["key", KEY], [], "did not prove that it has the key .*may have no key"),
             ("no encryption on the source", ["key", KEY], ["key", KEY, "encrypt"], None),
             ("another key, encrypted", ["key", OTHER, "encrypt"], ["key", KEY, "encrypt"], "another key")):
-        fresh()
+        fresh(title)
         place = e.to(["127.0.0.1:%d" % xddports.free_ports(1)]) + STEP
-        src, dst = both(*words(), place + (["-e2e", *more] if more else []),
-                          peer_more=place + (["-e2e", *peer] if peer else []), timeout=LIMIT_S)
+        sides = start_both(*words(name=title), place + (["-e2e", *more] if more else []),
+                           peer_more=place + (["-e2e", *peer] if peer else []))
+        cases.append((title, text, *sides))
+    for title, text, src, dst in cases:
+        src, dst = src.finish(LIMIT_S), dst.finish(LIMIT_S)
         t.equal((src.status, dst.status), (4, 4), title + ": refused on both sides", "%s\n%s" % (src, dst))
         t.ok(not text or re.search(text, src.err), title + ": the source says why", src)
         t.ok(len([line for line in src.error_lines() if line.startswith("xdd: target")]) == 1,
              title + ": in one line", src)
-        unchanged(title, dst)
+        unchanged(title, dst, title)
 
 
 def test_key_files():
@@ -343,28 +353,40 @@ def forged_copy(title, change, key, nth=1, sum_up=True):
     fresh()
     port = xddports.free_ports(1)
     forger = Forger(port, change, nth, sum_up)
-    dst = start_side("destination", words()[1], e.to(["127.0.0.1:%d" % port]) + PATIENT + key)
-    dst.await_err(m.E2E_WAITS)
-    src = start_side("source", words()[0], e.to(["127.0.0.1:%d" % forger.port]) + PATIENT + key)
+    with xddhold.at("cause awaited") as h:
+        dst = start_side("destination", words()[1], e.to(["127.0.0.1:%d" % port]) + PATIENT + key, h.env)
+        dst.await_err(m.E2E_WAITS)
+        src = start_side("source", words()[0], e.to(["127.0.0.1:%d" % forger.port]) + PATIENT + key)
+        t.equal(h.arrived(LIMIT_S, dst.process), None, title + ": the destination waits for no other cause")
     src, dst = src.finish(LIMIT_S), dst.finish(LIMIT_S)
     forger.close()
     return forger, src, dst
+
+
+def forged_copies(where, key):
+    forger, src, dst = forged_copy("nothing", None, key)
+    copied("through the proxy" + where, src, dst)
+    for name, change in {**FORGED, **MOVED}.items():
+        title = name + where
+        forger, src, dst = forged_copy(title, change, key)
+        t.ok(forger.forged == 1, title + ": was sent", forger.seen)
+        t.equal((src.status, dst.status), (6, 6), title + ": both sides fail", "%s\n%s" % (src, dst))
+        if key or name in FORGED:
+            unchanged(title, dst)
+
+
+def test_forged_with_key():
+    if not XXHASH:
+        t.skip("forged messages, with a key", "there is no libxxhash")
+        return
+    forged_copies(", with a key", ["-e2e", "key", KEY])
 
 
 def test_forged():
     if not XXHASH:
         t.skip("forged messages", "there is no libxxhash")
         return
-    for where, key in (("", []), (", with a key", ["-e2e", "key", KEY])):
-        forger, src, dst = forged_copy("nothing", None, key)
-        copied("through the proxy" + where, src, dst)
-        for name, change in {**FORGED, **MOVED}.items():
-            title = name + where
-            forger, src, dst = forged_copy(title, change, key)
-            t.ok(forger.forged == 1, title + ": was sent", forger.seen)
-            t.equal((src.status, dst.status), (6, 6), title + ": both sides fail", "%s\n%s" % (src, dst))
-            if key or name in FORGED:
-                unchanged(title, dst)
+    forged_copies("", [])
     forger, src, dst = forged_copy("checksum", lambda f: {"checksum": f["checksum"] ^ 1}, [], sum_up=False)
     t.equal((src.status, dst.status), (6, 6), "another checksum: both sides fail", "%s\n%s" % (src, dst))
     unchanged("another checksum", dst)
@@ -387,18 +409,16 @@ def test_duplicate():
 
 def test_second_source():
     """A second source is turned away while the first one copies, until its timeout is over."""
-    before = os.stat(fresh()).st_mtime_ns
+    fresh()
     port = xddports.free_ports(1)
     more = e.to(["127.0.0.1:%d" % port]) + ["-e2e", "timeout", 30]
     dst = start_side("destination", words()[1], more)
     dst.await_err(m.E2E_WAITS)
-    # A pause after each operation: the copy makes up for no time in which the machine stood still.
-    first = start_side("source", words(["-throttle", "delay", 1])[0], more)
-    end = time.monotonic() + 20
-    while os.stat(t.path("destination")).st_mtime_ns == before and time.monotonic() < end:
-        time.sleep(0.02)
-    second = start_side("source", words(source=e.random_file("second", SIZE))[0], more + ["-e2e", "timeout", 2])
-    second.finish(LIMIT_S)
+    with xddhold.at("operation:1") as h:
+        first = start_side("source", words()[0], more, h.env)
+        h.wait(first.process)
+        second = start_side("source", words(source=e.random_file("second", SIZE))[0], more + ["-e2e", "timeout", 2])
+        second.finish(LIMIT_S)
     seconds, second = second.seconds, second.run
     t.ok(1.5 < seconds < 20, "a second source: tries until its timeout", seconds)
     t.ok(second.status == 4 and re.search("busy", second.err), "a second source: refused in words", second)
@@ -469,6 +489,6 @@ def test_stranger():
         copied("after a stranger", src.finish(LIMIT_S), dst.finish(LIMIT_S))
 
 
-t.run(test_keys, test_cookie, test_wrong_keys, test_key_files, test_mismatches, test_addresses, test_forged,
-      test_duplicate, test_second_source, test_forwarder, test_stranger)
+t.run_together(test_keys, test_cookie, test_wrong_keys, test_key_files, test_mismatches, test_addresses,
+               test_forged, test_forged_with_key, test_duplicate, test_second_source, test_forwarder, test_stranger)
 t.done()
