@@ -443,6 +443,7 @@ def test_contents():
          "-c: another time is corrected", run)
 
 
-t.run(test_unreadable, test_named_unreadable, test_missing, test_vanished, test_made_when_read, test_changes, test_rewritten,
-      test_in_a_write, test_open_elsewhere, test_read_errors, test_holes, test_direct, test_size, test_zero, test_loop_device, test_stalled_list, test_contents)
+t.run_together(test_unreadable, test_named_unreadable, test_missing, test_vanished, test_made_when_read, test_changes,
+               test_rewritten, test_in_a_write, test_open_elsewhere, test_read_errors, test_holes, test_direct, test_size,
+               test_zero, test_loop_device, test_stalled_list, test_contents)
 t.done()

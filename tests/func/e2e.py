@@ -395,8 +395,8 @@ def test_more_targets():
 
 
 if __name__ == "__main__":
-    t.run(test_sizes, test_families, test_first, test_engines, test_depths, test_orders, test_order_of_both, test_longer_file, test_sparse,
-          test_passes, test_targets, test_null, test_direct, test_offsets, test_seeks, test_writes, test_network_order,
-          test_devices, test_failed_reads, test_limits, test_signals, test_waiting, test_taken_port, test_mismatch,
-          test_same_file, test_changes, test_more_targets)
+    t.run_together(test_sizes, test_families, test_first, test_engines, test_depths, test_orders, test_order_of_both,
+                   test_longer_file, test_sparse, test_passes, test_targets, test_null, test_direct, test_offsets, test_seeks,
+                   test_writes, test_network_order, test_devices, test_failed_reads, test_limits, test_signals, test_waiting,
+                   test_taken_port, test_mismatch, test_same_file, test_changes, test_more_targets)
     t.done()

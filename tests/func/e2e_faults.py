@@ -4,6 +4,7 @@ End-to-end copies while things go wrong: loss, delay, reordering, bits inverted 
 that is killed, stopped or interrupted, storage that fails or is full on either side. A wrong file is never called
 complete, and both sides end in time, with the right status and a reason.
 """
+import concurrent.futures
 import os
 import random
 import re
@@ -81,7 +82,7 @@ def remove(file):
 # The network
 
 
-def test_bad_network():
+def bad_network(ordering):
     size = 12 * MIB + 77
     source, destination = e.random_file("source", size), t.path("destination")
     network = Network("delay=25")
@@ -89,12 +90,19 @@ def test_bad_network():
                      "loss=0.5 rate=40"):
         network.link.set("loss=0", "reorder=0", "jitter=0", "duplicate=0", "corrupt=0", "rate=0")
         network.link.set(*settings.split())
-        for ordering in ("none", "serial"):
-            # TCP waits twice as long after each loss: where the machine stands still as well, for more than 30 s.
-            copy = copy_of(source, destination, size, "-e2e", "timeout", 120, writes=["-ordering", "storage", ordering],
-                           addresses=[ADDRESS + ":7000,4"], namespaces=network.ns, timeout=t.TIMEOUT)
-            both_well("50 ms and %s, -ordering %s" % (settings, ordering), copy.run())
+        # TCP waits twice as long after each loss: where the machine stands still as well, for more than 30 s.
+        copy = copy_of(source, destination, size, "-e2e", "timeout", 120, writes=["-ordering", "storage", ordering],
+                       addresses=[ADDRESS + ":7000,4"], namespaces=network.ns, timeout=t.TIMEOUT)
+        both_well("50 ms and %s, -ordering %s" % (settings, ordering), copy.run())
     network.end()
+
+
+def test_bad_network():
+    bad_network("none")
+
+
+def test_bad_network_in_order():
+    bad_network("serial")
 
 
 def start_slowly(network, source, destination, size, *both):
@@ -243,28 +251,28 @@ def test_hang():
     if fault is None:
         t.skip("a destination whose storage hangs", s.sys_why())
         return
-    source, destination = e.random_file("source", size), t.path("destination")
-    # A side that the machine does not let run so long gives no sign of life: then it is done again, 4 times at most.
-    for _ in range(4):
-        copy = copy_of(source, destination, size, "-e2e", "sendbuffer", 65536, "-e2e", "receivebuffer", 65536,
-                       **fault).run()
-        remove(destination)
-        if "no sign of life" not in last_line(copy.source.run) + last_line(copy.destination.run):
-            break
+    # Signs of life come each second: before the source ends, ten of them would have to fail.
+    sides = e.Copy(e.random_file("source", size), t.path("destination"),
+                   ["-reqsize", 64, "-e2e", "sendbuffer", 65536, "-e2e", "receivebuffer", 65536],
+                   reads=["-bytes", size, "-e2e", "timeout", 10], writes=["-e2e", "timeout", 60], timeout=t.TIMEOUT, **fault)
+    copy = sides.run()
     both_fail("a destination whose storage hangs", copy, (6, 6), ("no data moved", "."))
 
 
 # A byte on its way
 
 
-def flip_one(source, destination, size, flip, key):
-    """A copy through a proxy; both."""
+def flip_one(source, number, size, flip, key):
+    """Copy number `number` goes through a proxy; both, and true where the files are equal."""
+    destination = t.path("destination.%d" % number)
     port = xddports.free_ports(2)
     proxy = xddproxy.Proxy(port, 2, flip)
     copy = copy_of(source, destination, size, *key, addresses=["127.0.0.1:%d,2" % port],
                    through=["127.0.0.1:%d,2" % proxy.base]).run()
     proxy.close()
-    return proxy, copy
+    same = e.same_files(source, destination)
+    remove(destination)
+    return proxy, copy, same
 
 
 # The record that closes TLS; it follows the last message of the session.
@@ -283,20 +291,21 @@ def choose_flip(r, sizes):
 
 
 def test_flipped_byte():
-    """Any byte, on any connection, in either direction, with a key or without."""
+    """Any byte, on any connection, in either direction, with a key or without; several copies at a time."""
     size = MIB // 2 + 4321
-    source, destination = e.random_file("source", size), t.path("destination")
+    source = e.random_file("source", size)
     keys = [], [], ["-e2e", "key", e.random_file("key", 32)]
     os.chmod(keys[2][2], 0o600)
     r = random.Random(20)
-    proxy, copy = flip_one(source, destination, size, None, [])
-    both_well("through a proxy", copy)
+    proxy, copy, same = flip_one(source, 0, size, None, [])
+    t.equal((copy.statuses(), same), ((0, 0), True), "through a proxy: both sides end well, and the files are equal", copy)
     sizes = {stream: n for stream, n in proxy.sizes.items() if n}
     t.ok(len(sizes) >= 4, "through a proxy: it has seen all connections", sizes)
     tries, flipped, undetected, wrong, unclear = 1000 if LONG else 20, 0, [], [], []
-    for i in range(tries):
-        flip, key = choose_flip(r, sizes), r.choice(keys)
-        proxy, copy = flip_one(source, destination, size, flip, key)
+    chosen = [(choose_flip(r, sizes), r.choice(keys)) for _ in range(tries)]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        copies = list(pool.map(lambda i: flip_one(source, i, size, *chosen[i]), range(tries)))
+    for i, ((flip, key), (proxy, copy, same)) in enumerate(zip(chosen, copies)):
         if key and proxy.flipped and (flip[1] >= proxy.sizes[flip[0]] - TLS_END or flip[1] in TLS_VERSION):
             proxy.flipped = False
         statuses, seen = copy.statuses(), "try %d, %s\n%s" % (i, flip, copy)
@@ -305,12 +314,11 @@ def test_flipped_byte():
         flipped += proxy.flipped
         if proxy.flipped and statuses == (0, 0) and not greeting:
             undetected.append(seen)
-        if 0 in statuses and not e.same_files(source, destination):
+        if 0 in statuses and not same:
             wrong.append(seen)
         if any(run.status not in range(7) or run.status != 0 and not last_line(run)
                for run in (copy.source.run, copy.destination.run)):
             unclear.append(seen)
-        remove(destination)
     # The streams of a data connection differ in length from copy to copy; a thread that is late gets none of the file.
     t.ok(flipped > 0.5 * tries, "a flipped byte: most tries have one", (flipped, tries))
     t.ok(not undetected, "a flipped byte: detected in %d tries" % tries, "\n".join(undetected[:3]))
@@ -321,7 +329,7 @@ def test_flipped_byte():
 LOCAL = (test_full, test_errors, test_not_opened, test_hang, test_flipped_byte)
 if net.why_not():
     t.skip("faults of networks", net.why_not())
-    t.run(*LOCAL)
+    t.run_together(*LOCAL)
 else:
-    t.run(test_bad_network, test_inverted_bits, test_cut, test_signals, *LOCAL)
+    t.run_together(test_bad_network, test_bad_network_in_order, test_inverted_bits, test_cut, test_signals, *LOCAL)
 t.done()

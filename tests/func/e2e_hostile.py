@@ -573,6 +573,6 @@ def test_without_key():
     d.copies("after sources without the key")
 
 
-t.run(test_strangers, test_crowd, test_blocks, test_gap, test_again, test_own_amount, test_sums, test_right_sums, test_names, test_plans, test_without_key,
-      test_replay)
+t.run_together(test_strangers, test_crowd, test_blocks, test_gap, test_again, test_own_amount, test_sums, test_right_sums,
+               test_names, test_plans, test_without_key, test_replay)
 t.done()

@@ -319,8 +319,8 @@ def test_cannot_write():
 
 
 if __name__ == "__main__":
-    t.run(test_kills, test_kill_again, test_engines, test_signals, test_first_line, test_setup_with_file,
-          test_offset_of_one_side, test_changed_source, test_other_plan, test_other_destination, test_bad_files,
-          test_complete, test_sizes, test_frequency, test_no_flush_without_writes, test_flush_fails, test_default_name,
-          test_cannot_write)
+    t.run_together(test_kills, test_kill_again, test_engines, test_signals, test_first_line, test_setup_with_file,
+                   test_offset_of_one_side, test_changed_source, test_other_plan, test_other_destination, test_bad_files,
+                   test_complete, test_sizes, test_frequency, test_no_flush_without_writes, test_flush_fails,
+                   test_default_name, test_cannot_write)
     t.done()

@@ -414,7 +414,8 @@ def test_random_changes():
 
 
 if __name__ == "__main__":
-    t.run(test_source_rewritten, test_complete_source_rewritten, test_destination_changed, test_complete_destination_changed,
-          test_all_changed, test_unreadable, test_trust, test_version_1, test_targets, test_random_order, test_large_requests,
-          test_offsets, test_devices, test_pattern, test_deaths, test_random_changes)
+    t.run_together(test_source_rewritten, test_complete_source_rewritten, test_destination_changed,
+                   test_complete_destination_changed, test_all_changed, test_unreadable, test_trust, test_version_1,
+                   test_targets, test_random_order, test_large_requests, test_offsets, test_devices, test_pattern, test_deaths,
+                   test_random_changes)
     t.done()

@@ -489,6 +489,6 @@ def test_stranger():
         copied("after a stranger", src.finish(LIMIT_S), dst.finish(LIMIT_S))
 
 
-t.run_together(test_keys, test_cookie, test_wrong_keys, test_key_files, test_mismatches, test_addresses,
-               test_forged, test_forged_with_key, test_duplicate, test_second_source, test_forwarder, test_stranger)
+t.run_together(test_keys, test_cookie, test_wrong_keys, test_key_files, test_mismatches, test_addresses, test_forged,
+               test_forged_with_key, test_duplicate, test_second_source, test_forwarder, test_stranger)
 t.done()

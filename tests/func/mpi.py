@@ -227,6 +227,7 @@ def test_plugins():
     t.ok("another version" not in run.err, "the current directory is not searched", run)
 
 
-t.run(test_one_result, test_many, test_alone, test_dry_run, test_refused_by_all, test_refused_by_one, test_error_during_run,
-      test_outputs, test_options_refused, test_killed, test_frozen, test_interrupted, test_clocks, test_plugins)
+t.run_together(test_one_result, test_many, test_alone, test_dry_run, test_refused_by_all, test_refused_by_one,
+               test_error_during_run, test_outputs, test_options_refused, test_killed, test_frozen, test_interrupted,
+               test_clocks, test_plugins)
 t.done()

@@ -373,6 +373,7 @@ def test_display():
         t.ok(status == 0 and b"running" not in text and b"@xdd" not in text, word + ": no display", (status, text[-2000:]))
 
 
-t.run(test_hosts, test_dryrun, test_ranks_per_node, test_refused, test_launchers, test_pdsh_ends, test_documents, test_statuses,
-      test_late, test_early, test_names, test_slurm, test_out, test_noise, test_script, test_examples, test_display)
+t.run_together(test_hosts, test_dryrun, test_ranks_per_node, test_refused, test_launchers, test_pdsh_ends, test_documents,
+               test_statuses, test_late, test_early, test_names, test_slurm, test_out, test_noise, test_script, test_examples,
+               test_display)
 t.done()

@@ -408,7 +408,7 @@ def test_kill_while_saving():
 
 t.virtual_time()
 t.tolerate(t.CACHED)
-t.run(test_many_targets, test_too_many_threads, test_claims_given_back, test_one_bad_target, test_no_more_threads, test_memory,
-      test_memory_of_passes, test_signals, test_signals_at_the_start, test_signals_while_waiting, test_hang,
-      test_hang_and_error, test_kill, test_kill_while_saving)
+t.run_together(test_many_targets, test_too_many_threads, test_claims_given_back, test_one_bad_target, test_no_more_threads,
+               test_memory, test_memory_of_passes, test_signals, test_signals_at_the_start, test_signals_while_waiting,
+               test_hang, test_hang_and_error, test_kill, test_kill_while_saving)
 t.done()
