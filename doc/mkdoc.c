@@ -10,7 +10,7 @@
 
 #include "config.h"
 #include "mkdoc.h"
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 #include "xdd/commands/command.h"
 
 #include "xdd/plan/foreign.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xdd/base/hold.h"
 #include "xdd/base/log.h"
 #include "xdd/base/status.h"
 #include "xdd/commands/command.h"

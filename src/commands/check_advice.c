@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "commands/check.h"
-#include "xdd/base/printable.h"
-#include "xdd/base/utf8.h"
+#include "xdd/base/text.h"
 
 /*
  * A word, quoted for a shell where it needs that. NULL: there is no room for all of it, or it has

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "commands/check.h"
-#include "xdd/base/path.h"
+#include "xdd/base/text.h"
 #include "xdd/sys/blockdev.h"
 #include "xdd/sys/sysfile.h"
 

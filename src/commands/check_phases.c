@@ -6,7 +6,6 @@
 
 #include "commands/check.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 

@@ -9,10 +9,8 @@
 #include <unistd.h>
 
 #include "commands/check.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/printable.h"
-#include "xdd/base/scaled.h"
-#include "xdd/base/terminal.h"
+#include "xdd/base/output.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 
 #define LEAST_COLUMNS 60

@@ -18,15 +18,14 @@
 #include "commands/check.h"
 #include "commands/commands.h"
 #include "xdd/base/log.h"
-#include "xdd/base/path.h"
 #include "xdd/base/random.h"
+#include "xdd/base/text.h"
 #include "xdd/io/diskstats.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/guard.h"
 #include "xdd/io/pagecache.h"
 #include "xdd/report/path_facts.h"
 #include "xdd/sys/blockdev.h"
-#include "xdd/sys/directio.h"
 
 #define SMALL_BYTES 4096
 #define LARGE_BYTES (1u << 20)

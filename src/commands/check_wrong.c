@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "commands/check.h"
-#include "xdd/base/scaled.h"
 #include "xdd/base/units.h"
 
 /* Shares from which a cause matters, as those of the warnings of a run. */

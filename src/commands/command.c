@@ -14,7 +14,7 @@
 #include "commands/commands.h"
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
-#include "xdd/base/suggest.h"
+#include "xdd/base/text.h"
 #include "xdd/plan/help.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/outfile.h"

@@ -8,10 +8,9 @@
 #include <string.h>
 
 #include "commands/commands.h"
-#include "xdd/base/array.h"
 #include "xdd/base/log.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/compare.h"

@@ -13,9 +13,9 @@
 
 #include "commands/commands.h"
 #include "commands/copy_line.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
-#include "xdd/base/quote.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/help.h"

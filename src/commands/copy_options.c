@@ -9,7 +9,6 @@
 
 #include "commands/copy_line.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 
 #define LINE_FIELD(field) OPTION_FIELD(struct copy_line, field)

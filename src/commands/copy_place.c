@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "commands/copy_line.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 
 #include "xdd/base/units.h"

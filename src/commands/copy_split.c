@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "commands/copy_line.h"
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 
 /* Copy one word to `*to`, without its quotes; returns what follows it, or NULL: an open quote. */
 static const char *one_word(const char *text, char **to)

@@ -11,12 +11,12 @@
 
 #include "commands/commands.h"
 #include "commands/copy_line.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/path.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
+#include "xdd/base/units.h"
 #include "xdd/commands/command.h"
-#include "xdd/sys/topology.h"
+#include "xdd/sys/machine.h"
 
 /* More threads than two per processor make a copy slower where these are the limit. */
 #define FEW_PROCESSORS 4

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "commands/commands.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 #include "xdd/commands/command.h"
 #include "xdd/io/throttle_schedule.h"

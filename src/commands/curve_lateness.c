@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/units.h"
 #include "xdd/plan/engine_info.h"
 #include "xdd/plan/plan.h"
 

@@ -7,11 +7,11 @@
 
 #include "commands/commands.h"
 #include "commands/fio.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/newfile.h"
 #include "xdd/base/output.h"
-#include "xdd/base/printable.h"
 #include "xdd/base/status.h"
+#include "xdd/base/text.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/option.h"
 

@@ -7,7 +7,7 @@
 #include <sys/sysmacros.h>
 
 #include "commands/fio.h"
-#include "xdd/base/memstream.h"
+#include "xdd/base/memory.h"
 #include "xdd/sys/sysfile.h"
 
 #define SECTOR_BYTES 512 /* of sizes in /sys, whatever the device has */

@@ -9,11 +9,9 @@
 #include <unistd.h>
 
 #include "commands/fio.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/path.h"
-#include "xdd/base/printable.h"
-#include "xdd/base/readfile.h"
-#include "xdd/base/utf8.h"
+#include "xdd/base/file.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/commands/command.h"
 
 /* ---- variables ---- */

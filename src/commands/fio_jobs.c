@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "commands/fio.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 /* ---- rows ---- */
 

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "commands/fio.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/quote.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 
 /* ---- words of a command ---- */

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "commands/fio.h"
-#include "xdd/base/gcd.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/arith.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/mix.h"
 

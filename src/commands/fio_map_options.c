@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "commands/fio.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/quote.h"
+#include "xdd/base/text.h"
+#include "xdd/base/units.h"
 #include "xdd/plan/engine_info.h"
 
 #define ALIGN_MAX (1u << 30)

@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "commands/fio.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/printable.h"
-#include "xdd/base/readfile.h"
 #include "xdd/base/status.h"
+#include "xdd/base/text.h"
 #include "xdd/commands/command.h"
 #include "xdd/sys/child.h"
 

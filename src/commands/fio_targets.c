@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "commands/fio.h"
-#include "xdd/base/array.h"
+#include "xdd/base/memory.h"
 
 /* The directions of rw=; false: xdd has no such operation. */
 static bool map_directions(const char *rw, struct fio_target *t)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "commands/fio.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/units.h"
 
 static bool is_digit(char c)
 {

@@ -11,7 +11,7 @@
 #include "commands/commands.h"
 #include "commands/line.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/commands/command.h"
 #include "xdd/net/globaltime.h"
 #include "xdd/plan/option.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/foreign.h"
 #include "xdd/plan/help.h"

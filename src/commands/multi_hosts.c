@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "commands/multi.h"
-#include "xdd/base/arena.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/readfile.h"
-#include "xdd/base/ssh.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
+#include "xdd/sys/child.h"
 
 #define FILE_MAX_BYTES (4u << 20)
 #define NAME_MAX_BYTES 255

@@ -14,12 +14,12 @@
 
 #include "commands/copy_line.h"
 #include "commands/multi.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
-#include "xdd/base/ssh.h"
+#include "xdd/base/memory.h"
 #include "xdd/plan/option.h"
 #include "xdd/plan/placeholder.h"
 #include "xdd/plan/plan.h"
+#include "xdd/sys/child.h"
 
 /* The kernel takes no longer word. */
 #define WORD_MAX_BYTES (128u << 10)

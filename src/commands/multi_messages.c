@@ -9,10 +9,9 @@
 #include <string.h>
 
 #include "commands/multi.h"
-#include "xdd/base/hold.h"
 #include "xdd/base/log.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/sys/clock.h"
 
 /* Keep one of the last messages. */

@@ -3,7 +3,7 @@
  * the same rows.
  */
 #include "commands/multi.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/plan/option.h"
 
 #define LINE_FIELD(field) OPTION_FIELD(struct multi_line, field)

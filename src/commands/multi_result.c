@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "commands/multi.h"
-#include "xdd/base/arena.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/newfile.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
+#include "xdd/base/units.h"
 #include "xdd/commands/command.h"
 #include "xdd/report/combine.h"
 #include "xdd/report/jvalue.h"

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "commands/multi.h"
-#include "xdd/base/fileopen.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/sync/signal_thread.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"

@@ -6,9 +6,8 @@
 
 #include "commands/multi.h"
 #include "xdd/base/log.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/scaled.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/units.h"
 
 #define TERMINAL_NS (NS_PER_SEC / 2)
 #define LINE_NS (10 * NS_PER_SEC)

@@ -9,7 +9,7 @@
 
 #include "commands/multi.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 #define LIST_MAX_BYTES (1u << 20)
 #define WAIT_MS 10000

@@ -15,9 +15,8 @@
 #include <unistd.h>
 
 #include "commands/multi.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 #include "xdd/net/globaltime.h"
 #include "xdd/net/time_server.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "commands/commands.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/newfile.h"
 #include "xdd/base/output.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/option.h"

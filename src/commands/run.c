@@ -12,9 +12,8 @@
 #include "commands/run_steps.h"
 #include "xdd/commands/command.h"
 
-#include "xdd/base/arena.h"
-#include "xdd/base/debug.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/base/status.h"
 #include "xdd/io/engine.h"

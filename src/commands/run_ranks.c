@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/newfile.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/plan/ranks.h"
 #include "xdd/report/combine.h"

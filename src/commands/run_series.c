@@ -12,7 +12,6 @@
 #include "commands/captured.h"
 #include "commands/commands.h"
 #include "commands/run_steps.h"
-#include "xdd/base/debug.h"
 #include "xdd/base/log.h"
 #include "xdd/io/seekfile.h"
 #include "xdd/net/globaltime.h"

@@ -9,10 +9,10 @@
 
 #include "commands/commands.h"
 #include "commands/sweep.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
-#include "xdd/base/quote.h"
+#include "xdd/base/text.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/option.h"
 #include "xdd/sys/clock.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "commands/runner.h"
-#include "xdd/base/newfile.h"
+#include "xdd/base/file.h"
 #include "xdd/plan/vary.h"
 #include "xdd/report/sweep.h"
 

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "commands/sweep.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
-#include "xdd/base/readfile.h"
 
 #define MOST_BYTES (1ull << 30)
 

@@ -8,9 +8,9 @@
 
 #include "commands/captured.h"
 #include "commands/sweep.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/plan/plan.h"
 
 #define LABEL_SIZE 160

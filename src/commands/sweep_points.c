@@ -7,9 +7,9 @@
 
 #include "commands/captured.h"
 #include "commands/sweep.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
-#include "xdd/base/quote.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/curve.h"
 #include "xdd/report/report.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "commands/sweep.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/text.h"
+#include "xdd/base/units.h"
 #include "xdd/plan/plan.h"
 #include "xdd/sys/clock.h"
 

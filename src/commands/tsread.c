@@ -9,10 +9,9 @@
 #include <unistd.h>
 
 #include "commands/commands.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/newfile.h"
 #include "xdd/base/output.h"
-#include "xdd/base/readfile.h"
 #include "xdd/base/status.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/option.h"

@@ -14,7 +14,7 @@
 #include "copy/link/channel.h"
 #include "copy/role.h"
 #include "copy/tops.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/sync/signal_thread.h"
 
 /* For the end of a server, whose channel is closed. */

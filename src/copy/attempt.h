@@ -8,7 +8,7 @@
 #include "copy/link/meet.h"
 #include "copy/report/report.h"
 #include "copy/signals.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/copy/copy.h"
 #include "xdd/sync/stop.h"
 

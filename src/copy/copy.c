@@ -13,7 +13,7 @@
 #include "copy/attempt.h"
 #include "copy/role.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
 /* Between attempts: doubled each time. */

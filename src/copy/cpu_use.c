@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
 #define LEAST_NS (5 * NS_PER_MS)

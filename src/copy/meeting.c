@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "copy/attempt.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 /* An attempt to connect, which a firewall may swallow; and the rest of the connections. */
 #define CONNECT_NS (2 * NS_PER_SEC)

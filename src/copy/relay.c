@@ -16,7 +16,7 @@
 
 #include "copy/attempt.h"
 #include "copy/role.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
 

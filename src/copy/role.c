@@ -9,7 +9,7 @@
 
 #include "copy/signals.h"
 #include "xdd/sync/thread.h"
-#include "xdd/sys/cgroup.h"
+#include "xdd/sys/machine.h"
 
 /* A stop: no thread of the role remains in a data connection. In any thread. */
 static void abort_data(void *arg)

@@ -25,7 +25,7 @@
 
 #include "copy/link/channel.h"
 #include "copy/message/message.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 #define COPY_COUNTS_NS (NS_PER_SEC / 4)
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 /* How long what has failed to be sent or received may wait for the cause on the channel. */
 #define CAUSE_NS NS_PER_SEC

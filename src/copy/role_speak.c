@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "copy/signals.h"
-#include "xdd/sys/cgroup.h"
+#include "xdd/sys/machine.h"
 
 /*
  * The peer may have ended in good order, with its last messages still on the way. If it has not,

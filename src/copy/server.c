@@ -21,7 +21,7 @@
 #include "copy/signals.h"
 #include "copy/tops.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/copy/copy.h"
 #include "xdd/net/digest.h"
 #include "xdd/sys/clock.h"

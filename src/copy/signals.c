@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "xdd/base/log.h"
-#include "xdd/base/outwait.h"
+#include "xdd/base/output.h"
 #include "xdd/sync/signal_thread.h"
 #include "xdd/sys/clock.h"
 

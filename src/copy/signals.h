@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/sync/stop.h"
 
 #define COPY_SIGNAL_GRACE_NS (5 * NS_PER_SEC)

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "xdd/base/zipf.h"
+#include "xdd/base/random.h"
 #include "xdd/plan/mix.h"
 
 static void init_direction(struct access *a)

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "xdd/base/path.h"
+#include "xdd/base/text.h"
 #include "xdd/sys/blockdev.h"
 #include "xdd/sys/sysfile.h"
 

@@ -43,9 +43,8 @@ static const struct option uring_keywords[] = {
 #include <unistd.h>
 
 #include "io/discard.h"
-#include "xdd/base/fileopen.h"
-#include "xdd/sys/memlock.h"
-#include "xdd/sys/topology.h"
+#include "xdd/base/file.h"
+#include "xdd/sys/machine.h"
 
 /* A way to set a ring up; one that the kernel does not know gives way to the next. */
 struct rung {

@@ -20,7 +20,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "xdd/base/fileopen.h"
+#include "xdd/base/file.h"
 #include "xdd/io/engine.h"
 
 struct mmap_options {

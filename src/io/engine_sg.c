@@ -13,11 +13,10 @@
 #include <unistd.h>
 
 #include "io/scsi.h"
-#include "xdd/base/fileopen.h"
+#include "xdd/base/file.h"
 #include "xdd/io/engine.h"
 #include "xdd/plan/mix.h"
 #include "xdd/sys/blockdev.h"
-#include "xdd/sys/scsi_capacity.h"
 
 #define DEFAULT_COMMAND_BYTES (128u << 10) /* where the kernel does not say how much it takes */
 #define ATTEMPTS 4 /* after a reset a device reports several unit attentions */

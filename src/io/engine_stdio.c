@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xdd/base/fileopen.h"
+#include "xdd/base/file.h"
 
 #define BUFFER_MAX (1ull << 30)
 #define NOWHERE UINT64_MAX

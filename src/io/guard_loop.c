@@ -16,7 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "xdd/base/array.h"
+#include "xdd/base/memory.h"
 #include "xdd/io/guard.h"
 #include "xdd/sys/sysfile.h"
 

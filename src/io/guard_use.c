@@ -11,7 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "xdd/base/path.h"
+#include "xdd/base/text.h"
 #include "xdd/io/guard.h"
 #include "xdd/sys/sysfile.h"
 

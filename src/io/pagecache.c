@@ -1,7 +1,7 @@
 /*
  * The page cache seen from outside. Called between passes by target threads, by way of datamap.c.
  */
-#include "xdd/base/fileopen.h"
+#include "xdd/base/file.h"
 #include "xdd/io/pagecache.h"
 
 #include <errno.h>

@@ -6,13 +6,12 @@
  * xoshiro256+ generators side by side, which vector units carry out at once: D. Blackman and S.
  * Vigna, "Scrambled linear pseudorandom number generators", 2019, with the code in the public
  * domain at prng.di.unimi.it. Their states come from splitmix64, of the same source, and that from
- * the counter-based generator of philox.h. What a chunk holds is part of what the program promises:
+ * the counter-based generator of random.h. What a chunk holds is part of what the program promises:
  * a later version has to verify it.
  */
 #include <endian.h>
 #include <string.h>
 
-#include "xdd/base/philox.h"
 #include "xdd/base/random.h"
 #include "xdd/io/pattern.h"
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "xdd/stat/counters.h"
-#include "xdd/sys/scsi_command.h"
+#include "xdd/sys/blockdev.h"
 
 enum scsi_cache {
 	SCSI_FUA = 1 << 3, /* force unit access: past the device's cache */

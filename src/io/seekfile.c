@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xdd/base/arith.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/newfile.h"
-#include "xdd/base/uint128.h"
+#include "xdd/base/memory.h"
 #include "xdd/io/access.h"
 #include "xdd/io/throttle_schedule.h"
 

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "io/target_file_internal.h"
-#include "xdd/base/debug.h"
-#include "xdd/base/fileopen.h"
+#include "xdd/base/file.h"
+#include "xdd/base/log.h"
 
 /* A file that existed and is gone was moved or removed by a user: xdd must not create it again. */
 static bool creates_for(const struct target_plan *plan, uint64_t pass)

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "io/target_file_internal.h"
-#include "xdd/base/fileopen.h"
-#include "xdd/base/path.h"
+#include "xdd/base/file.h"
+#include "xdd/base/text.h"
 #include "xdd/io/guard.h"
 
 static int check_directory(const char *directory, const char **why)

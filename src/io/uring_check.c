@@ -22,7 +22,7 @@
 #include "xdd/io/engine.h"
 #include "xdd/sys/blockdev.h"
 #include "xdd/sys/clock.h"
-#include "xdd/sys/memlock.h"
+#include "xdd/sys/machine.h"
 #include "xdd/sys/sysfile.h"
 
 extern const struct engine engine_io_uring;

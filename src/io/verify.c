@@ -138,7 +138,7 @@ void miscompare_show(struct miscompare *m, uint64_t offset, const void *expected
 	memcpy(m->found, found, m->shown);
 }
 
-void extent_close(struct extents *s)
+void extent_close(struct verify_extents *s)
 {
 	if (!s->open)
 		return;
@@ -148,13 +148,14 @@ void extent_close(struct extents *s)
 }
 
 /* Each sector that is torn or has flipped bits is told by itself: they differ in how. */
-static bool joins(const struct extents *s, const struct miscompare *m, uint64_t pos, uint64_t key)
+static bool joins(const struct verify_extents *s, const struct miscompare *m, uint64_t pos,
+		  uint64_t key)
 {
 	return s->open && s->end == pos && s->m.kind == m->kind && s->key == key &&
 	       m->kind != MISCOMPARE_TORN && m->kind != MISCOMPARE_FLIPPED;
 }
 
-void extent_add(struct extents *s, const struct miscompare *m, uint64_t pos, uint64_t bytes,
+void extent_add(struct verify_extents *s, const struct miscompare *m, uint64_t pos, uint64_t bytes,
 		uint64_t key)
 {
 	if (joins(s, m, pos, key)) {
@@ -169,7 +170,8 @@ void extent_add(struct extents *s, const struct miscompare *m, uint64_t pos, uin
 }
 
 /* All sectors of one piece of the request, of which some byte is wrong. */
-static void compare_sectors(struct extents *s, uint64_t pos, const uint8_t *expected, size_t size)
+static void compare_sectors(struct verify_extents *s, uint64_t pos, const uint8_t *expected,
+			    size_t size)
 {
 	const uint8_t *found = (const uint8_t *)s->read->buf + pos;
 
@@ -181,7 +183,7 @@ static void compare_sectors(struct extents *s, uint64_t pos, const uint8_t *expe
 	}
 }
 
-static void verify_contents(struct extents *s)
+static void verify_contents(struct verify_extents *s)
 {
 	const struct verify_read *r = s->read;
 	uint8_t expected[PIECE_BYTES];
@@ -196,7 +198,7 @@ static void verify_contents(struct extents *s)
 }
 
 /* The first word of each sector. */
-static void verify_location(struct extents *s)
+static void verify_location(struct verify_extents *s)
 {
 	const struct verify_read *r = s->read;
 	uint8_t expected[VERIFY_SECTOR_BYTES];
@@ -214,7 +216,7 @@ static void verify_location(struct extents *s)
 uint64_t verify_read(struct verifier *v, const struct verify_read *r, bool detail,
 		     verify_report_fn *report, void *arg)
 {
-	struct extents s = {
+	struct verify_extents s = {
 		.v = v,
 		.read = r,
 		.report = report,

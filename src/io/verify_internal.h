@@ -20,7 +20,7 @@ struct difference {
 };
 
 /* A read on its way through verification: the extent that is open, and where it goes. */
-struct extents {
+struct verify_extents {
 	struct verifier *v;
 	const struct verify_read *read;
 	verify_report_fn *report;
@@ -51,9 +51,9 @@ void miscompare_show(struct miscompare *m, uint64_t offset, const void *expected
  * verify.c: `m` is in the sector at byte `pos` of the request; join it to the open extent or close
  * that.
  */
-void extent_add(struct extents *s, const struct miscompare *m, uint64_t pos, uint64_t bytes,
+void extent_add(struct verify_extents *s, const struct miscompare *m, uint64_t pos, uint64_t bytes,
 		uint64_t key);
-void extent_close(struct extents *s);
+void extent_close(struct verify_extents *s);
 
 /* verify.c */
 bool all_zero(const uint8_t *data, size_t n);
@@ -73,7 +73,7 @@ void flipped_text(char *text, size_t size, const uint8_t *a, const uint8_t *b, s
 		  uint64_t offset);
 
 /* verify_kind.c: the sector at `pos` of the request is not what the pattern says. */
-void verify_bad_sector(struct extents *s, uint64_t pos, const uint8_t *expected, size_t n);
+void verify_bad_sector(struct verify_extents *s, uint64_t pos, const uint8_t *expected, size_t n);
 
 /* Consecutive sectors of one read that are of one write. */
 struct verify_span {
@@ -87,7 +87,7 @@ struct verify_span {
 
 /* The writes that a read shows; the last VERIFY_SPANS of them are held against each other. */
 struct verify_writes {
-	struct extents *s;
+	struct verify_extents *s;
 	struct verify_span spans[VERIFY_SPANS]; /* span i is at i % VERIFY_SPANS */
 	unsigned n;				/* that are complete */
 	bool open;				/* number n is not */
@@ -105,6 +105,6 @@ void verify_writes_sector(struct verify_writes *w, const struct tag *tag);
 void verify_writes_end(struct verify_writes *w);
 
 /* verify_tag.c */
-void verify_tagged(struct extents *s);
+void verify_tagged(struct verify_extents *s);
 
 #endif

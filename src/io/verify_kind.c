@@ -17,7 +17,7 @@
 
 /* A sector that is wrong. */
 struct bad {
-	struct extents *s;
+	struct verify_extents *s;
 	uint64_t pos; /* in the request */
 	const uint8_t *expected;
 	const uint8_t *found;
@@ -181,7 +181,7 @@ static uint64_t classify(const struct bad *b, const struct difference *d, struct
 	return 0;
 }
 
-void verify_bad_sector(struct extents *s, uint64_t pos, const uint8_t *expected, size_t n)
+void verify_bad_sector(struct verify_extents *s, uint64_t pos, const uint8_t *expected, size_t n)
 {
 	uint64_t left = s->read->bytes - pos;
 	const struct bad b = {

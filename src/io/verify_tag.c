@@ -14,7 +14,7 @@
 
 /* A sector of a read. */
 struct seen {
-	struct extents *s;
+	struct verify_extents *s;
 	uint64_t pos;  /* in the request */
 	uint64_t here; /* in the target */
 	const uint8_t *found;
@@ -258,7 +258,7 @@ static void check_tag(struct seen *x)
 		report_unmade(x);
 }
 
-static void look(struct extents *s, uint64_t pos, struct seen *x)
+static void look(struct verify_extents *s, uint64_t pos, struct seen *x)
 {
 	const struct verify_read *r = s->read;
 
@@ -270,7 +270,7 @@ static void look(struct extents *s, uint64_t pos, struct seen *x)
 	x->bound = s->v->book ? r->bounds[pos / TAG_SECTOR_BYTES] : 0;
 }
 
-void verify_tagged(struct extents *s)
+void verify_tagged(struct verify_extents *s)
 {
 	const struct verify_read *r = s->read;
 	struct verify_writes w = { .s = s };

@@ -9,7 +9,7 @@
 #include "io/verify_internal.h"
 
 /* A miscompare of its own, whatever extent is open. */
-static void report_alone(struct extents *s, const struct miscompare *m)
+static void report_alone(struct verify_extents *s, const struct miscompare *m)
 {
 	extent_close(s);
 	s->m = *m;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 /* The kernel doubles what is asked for, and keeps one half for its own data. */
 static uint64_t buffer_bytes(int fd, int which)

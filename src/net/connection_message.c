@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "xdd/base/debug.h"
+#include "xdd/base/log.h"
 
 static void debug_message(const char *what, const struct connection *c, const struct wire_header *h)
 {

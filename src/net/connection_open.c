@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
 /* Of one attempt: the kernel repeats a lost SYN ever more slowly, so a new attempt is sooner. */

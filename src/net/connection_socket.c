@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/nstime.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/text.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/sysfile.h"
 
 /*

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "xdd/base/arith.h"
 #include "xdd/base/bytes.h"
-#include "xdd/base/uint128.h"
 
 #ifdef HAVE_XXHASH
 

@@ -20,8 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xdd/base/printable.h"
-#include "xdd/base/readfile.h"
+#include "xdd/base/file.h"
+#include "xdd/base/text.h"
 
 /* Blanks and line ends around the text may come on top. */
 #define MAX_FILE_BYTES (2 * NET_KEY_MAX_BYTES)

@@ -16,9 +16,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "xdd/base/array.h"
-#include "xdd/base/hold.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/log.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/units.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
 

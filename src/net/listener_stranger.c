@@ -11,8 +11,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "xdd/base/nstime.h"
 #include "xdd/base/status.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
 #define NO_KEY "the destination has a key, the source has none: give both sides the same -e2e key"

@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/memstream.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
-#include "xdd/base/utf8.h"
 #include "xdd/net/restart_file.h"
 
 #define AT(member) offsetof(struct restart_record, member)

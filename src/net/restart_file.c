@@ -17,9 +17,8 @@
 #include <unistd.h>
 
 #include "net/restart_field.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/newfile.h"
-#include "xdd/base/readfile.h"
+#include "xdd/base/file.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 
 #define OPTION "-restart offset "

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "net/session_internal.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/text.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
 void session_lock(struct session *s)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "net/session_internal.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
 int session_tell(struct session *s, enum wire_type type, uint32_t pass, size_t length)

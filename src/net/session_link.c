@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "net/session_internal.h"
-#include "xdd/base/hold.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/log.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
 /*

@@ -16,7 +16,7 @@
 #include "net/connection_internal.h"
 #include "net/time_estimate.h"
 #include "net/time_link.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/net/globaltime.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"

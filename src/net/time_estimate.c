@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 #define PPM 1e-6
 

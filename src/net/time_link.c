@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/sync/stop.h"
 #include "xdd/sys/clock.h"
 

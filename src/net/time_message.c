@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "xdd/base/bytes.h"
-#include "xdd/base/crc32c.h"
 
 /* Offsets of the fields. */
 enum {

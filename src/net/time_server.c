@@ -17,7 +17,7 @@
 
 #include "net/connection_internal.h"
 #include "net/time_server_internal.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
 #define BACKLOG 128

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "net/time_server_internal.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 /* In one turn, before others have theirs. */
 #define ACCEPT_BATCH 16

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 /* Two readings of the same wall clock differ by less, beyond the time that they took. */
 #define SAME_WALL_NS 1000

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "xdd/base/bytes.h"
-#include "xdd/base/printable.h"
 #include "xdd/base/status.h"
+#include "xdd/base/text.h"
 
 /* ---- writing ---- */
 

@@ -11,8 +11,8 @@
 #include "plan/parse.h"
 #include "plan/target_names.h"
 #include "plan/value.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 
 /* "3", "0-3" or "all". */

@@ -11,9 +11,8 @@
 
 #include "plan/errors.h"
 #include "plan/extent.h"
-#include "xdd/base/arena.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/path.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/plan/stonewall_record.h"
 
 /* Of a file that a run ends by time: large enough for any range, and far from an overflow. */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 
 #define MAX_HOST 255

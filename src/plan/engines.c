@@ -10,7 +10,7 @@
 
 #include "plan/errors.h"
 #include "plan/value.h"
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 
 const struct engine_info *engine_named(const char *name)
 {

@@ -5,7 +5,7 @@
 #ifndef XDD_PLAN_ERRORS_H
 #define XDD_PLAN_ERRORS_H
 
-#include "xdd/base/suggest.h"
+#include "xdd/base/text.h"
 #include "xdd/plan/option.h"
 #include "xdd/plan/plan.h"
 

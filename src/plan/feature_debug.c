@@ -4,7 +4,7 @@
 #include "plan/feature.h"
 
 #include "plan/errors.h"
-#include "xdd/base/debug.h"
+#include "xdd/base/log.h"
 
 static const char *kind_at(const void *unused, size_t i)
 {

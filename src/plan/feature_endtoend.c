@@ -10,9 +10,9 @@
 #include "plan/endtoend.h"
 #include "plan/endtoend_address.h"
 #include "plan/errors.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/units.h"
 
 #define E(field) TARGET_FIELD(endtoend.field)
 #define HEX_DIGITS "0123456789abcdefABCDEF"

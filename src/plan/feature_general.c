@@ -5,8 +5,8 @@
 
 #include "plan/errors.h"
 #include "plan/parse.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/plan/help.h"
 
 /* All words that follow, up to one with a dash that names no option. */

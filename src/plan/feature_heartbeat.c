@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 #define T(field) TARGET_FIELD(heartbeat.field)
 #define DAY_NS (24ull * 3600 * NS_PER_SEC)

@@ -12,10 +12,9 @@
 #include "plan/errors.h"
 #include "plan/hog.h"
 #include "plan/resources.h"
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
-#include "xdd/sys/mempolicy.h"
-#include "xdd/sys/topology.h"
+#include "xdd/sys/machine.h"
 
 #define MEMALIGN_MAX (1ull << 30)
 #define LIST_SIZE 256 /* of a list of processors in a message */

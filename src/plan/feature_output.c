@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "plan/errors.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 
 #define RUN_ID_MAX 64

@@ -10,7 +10,7 @@
 #include "plan/errors.h"
 #include "plan/same_file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/plan/engine_info.h"
 
 #define R(field) TARGET_FIELD(restart.field)

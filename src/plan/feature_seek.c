@@ -12,10 +12,10 @@
 #include "plan/layout.h"
 #include "plan/seek_load.h"
 #include "plan/value.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/random.h"
 #include "xdd/base/units.h"
-#include "xdd/base/zipf.h"
 #include "xdd/plan/mix.h"
 
 #define MAX_BLOCKS INT64_MAX

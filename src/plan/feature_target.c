@@ -15,9 +15,9 @@
 #include "plan/extent.h"
 #include "plan/probe.h"
 #include "plan/target_names.h"
-#include "xdd/base/arena.h"
-#include "xdd/base/fileopen.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 
 /* Of targets that are supposed only: as those of most disks, and more than any amount. */

@@ -8,7 +8,7 @@
 
 #include "plan/errors.h"
 #include "plan/value.h"
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/mix.h"
 

@@ -9,7 +9,6 @@
 
 #include "plan/errors.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 

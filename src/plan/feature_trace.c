@@ -9,9 +9,9 @@
 #include "plan/errors.h"
 #include "plan/resources.h"
 #include "plan/value.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
 /*

@@ -11,8 +11,8 @@
 #include "plan/errors.h"
 #include "plan/extent.h"
 #include "plan/layout.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/mix.h"
 

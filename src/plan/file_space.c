@@ -17,10 +17,10 @@
 
 #include "plan/errors.h"
 #include "plan/same_file.h"
-#include "xdd/base/arena.h"
-#include "xdd/base/fileopen.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/path.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/mix.h"
 

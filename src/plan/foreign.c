@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/arena.h"
-#include "xdd/base/quote.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 
 static const struct foreign_tool *const tools[] = {
 	&foreign_fio,	&foreign_dd,	       &foreign_sgp_dd,	  &foreign_ior,

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "plan/errors.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
-#include "xdd/base/quote.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 
 #define TOOLS_MAX 10
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "plan/foreign_answer.h"
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 
 /* An option and its words. */
 struct group {

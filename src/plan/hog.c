@@ -11,7 +11,7 @@
 #include "plan/value.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
-#include "xdd/sys/hostmemory.h"
+#include "xdd/sys/machine.h"
 
 #define MIB (UINT64_C(1) << 20)
 

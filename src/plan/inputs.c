@@ -10,7 +10,7 @@
 #include "plan/errors.h"
 #include "plan/same_file.h"
 #include "plan/seek_load.h"
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 #include "xdd/plan/stonewall_record.h"
 
 /* Takes a `path` of NULL as memory that is short. */

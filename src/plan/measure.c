@@ -10,7 +10,6 @@
 
 #include "plan/errors.h"
 #include "plan/value.h"
-#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 
 static const struct {

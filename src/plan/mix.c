@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/arena.h"
-#include "xdd/base/gcd.h"
+#include "xdd/base/arith.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/plan.h"
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 
 #define NUMBER_SIZE sizeof("18446744073709551615")
 

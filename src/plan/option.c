@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "plan/value.h"
-#include "xdd/base/suggest.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 
 /* True when `list`, words separated by blanks, holds `word`. */

@@ -2,15 +2,14 @@
  * The values of the options of a plan; see the header. Called by the writer of -jsonout, once for
  * each option and target.
  */
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/plan/option_value.h"
 
 #include <stdlib.h>
 
 #include "plan/errors.h"
 #include "plan/parse.h"
-#include "xdd/base/arena.h"
-#include "xdd/base/units.h"
+#include "xdd/base/memory.h"
 
 static struct option_value flag(bool on)
 {

@@ -10,8 +10,8 @@
 
 #include "plan/errors.h"
 #include "plan/foreign_answer.h"
-#include "xdd/base/arena.h"
-#include "xdd/base/suggest.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 
 /* The words that are still to be read. */

@@ -9,8 +9,8 @@
 #include "plan/inputs.h"
 #include "plan/parse.h"
 #include "plan/setup_file.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 
 #define SETUP_MAX_DEPTH 32
 #define SETUP_MAX_FILES 1000

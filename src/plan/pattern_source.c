@@ -13,8 +13,8 @@
 
 #include "plan/errors.h"
 #include "plan/extent.h"
-#include "xdd/base/arena.h"
-#include "xdd/base/readfile.h"
+#include "xdd/base/file.h"
+#include "xdd/base/memory.h"
 #include "xdd/plan/engine_info.h"
 
 #define FILE_MAX_BYTES (1u << 30)

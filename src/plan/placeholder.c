@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 
 #define NUMBER_BYTES sizeof("4294967295")
 

@@ -12,9 +12,9 @@
 #include "plan/inputs.h"
 #include "plan/parse.h"
 #include "plan/runs.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
-#include "xdd/base/quote.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/plan/foreign.h"
 
 static int keep_command_line(struct plan *plan, int argc, char **argv)

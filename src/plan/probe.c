@@ -14,11 +14,9 @@
 #include <unistd.h>
 
 #include "xdd/base/log.h"
-#include "xdd/base/path.h"
+#include "xdd/base/text.h"
 #include "xdd/plan/engine_info.h"
 #include "xdd/sys/blockdev.h"
-#include "xdd/sys/directio.h"
-#include "xdd/sys/scsi_capacity.h"
 
 #define DIO_ALIGN_DEFAULT 512
 

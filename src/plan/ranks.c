@@ -9,8 +9,8 @@
 
 #include "plan/errors.h"
 #include "plan/parse.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/plan/placeholder.h"
 
 #define WHY_SIZE 256

@@ -12,7 +12,7 @@
 #include "plan/hog.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
-#include "xdd/sys/topology.h"
+#include "xdd/sys/machine.h"
 
 #define LARGE_BYTES (2ull << 20) /* from here on a buffer begins on a huge page of its own */
 

@@ -10,9 +10,9 @@
 #include "plan/errors.h"
 #include "plan/feature.h"
 #include "plan/inputs.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
-#include "xdd/base/suggest.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 
 #define NAMES_SIZE 256
 

@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "plan/errors.h"
-#include "xdd/base/arena.h"
-#include "xdd/base/fileopen.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
-#include "xdd/base/path.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/engine_info.h"
 

@@ -15,9 +15,8 @@
 #include "plan/earlier.h"
 #include "plan/errors.h"
 #include "plan/extent.h"
-#include "xdd/base/arena.h"
-#include "xdd/base/array.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 
 #define FIELDS_LEAST 4 /* ordinal, location, request size, operation */

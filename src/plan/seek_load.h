@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 #include "xdd/plan/plan.h"
 
 /*

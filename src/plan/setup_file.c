@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "plan/errors.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/readfile.h"
 
 #define SETUP_MAX_BYTES (16u << 20)
 #define NAME_MAX_BYTES 64

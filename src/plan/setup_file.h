@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 #include "xdd/plan/option.h"
 
 /* A line "[name]": the words that follow, up to the next such line, are a run of their own. */

@@ -18,7 +18,7 @@
 #include "plan/errors.h"
 #include "plan/extent.h"
 #include "plan/stonewall.h"
-#include "xdd/base/readfile.h"
+#include "xdd/base/file.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/mix.h"
 

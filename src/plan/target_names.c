@@ -18,8 +18,8 @@
 
 #include "plan/errors.h"
 #include "plan/numbered_name.h"
-#include "xdd/base/arena.h"
-#include "xdd/base/readfile.h"
+#include "xdd/base/file.h"
+#include "xdd/base/memory.h"
 
 #define LIST_MAX_BYTES ((size_t)PLAN_MAX_TARGETS * PATH_MAX)
 #define NOTES_MAX 16 /* words that -dryrun explains */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "plan/errors.h"
-#include "xdd/base/suggest.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 
 static bool is_percentage(const struct option *row)

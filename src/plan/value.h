@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/plan/option.h"
 #include "xdd/plan/plan.h"
 

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/plan/option.h"
 
 #define MOST_COMPARED 1000 /* values of a list, each with all others */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/option.h"
 

@@ -9,9 +9,8 @@
 #include "report/check.h"
 #include "report/latency.h"
 #include "report/outputs.h"
-#include "xdd/base/array.h"
 #include "xdd/base/log.h"
-#include "xdd/base/memstream.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/report/report.h"
 

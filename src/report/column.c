@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/suggest.h"
+#include "xdd/base/text.h"
 
 /* Take the next word of `*words` (separated by blanks; NULL: none): its length, 0 at the end. */
 static size_t next_word(const char **words, const char **word)

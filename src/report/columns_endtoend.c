@@ -4,7 +4,7 @@
  * Times are sums over the QThreads of a target, shares are of their time in the pass. The other
  * side measures some of them; without its report they are unknown.
  */
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/report/column.h"
 
 /* A share of the time that the QThreads had, in percent. */

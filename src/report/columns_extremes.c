@@ -1,7 +1,7 @@
 /*
  * The rows of the column table about the longest and the shortest operation. Read by column_at().
  */
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/report/column.h"
 
 /* The operation, or NULL with `v` unknown where none succeeded. */

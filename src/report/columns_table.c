@@ -5,7 +5,7 @@
  * Headings, units, widths and precisions are fixed: scripts know them. A new column is a row here,
  * a line in doc/output.md and a row of tests/unit/test_column.c.
  */
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/report/column.h"
 
 #include <stdio.h>

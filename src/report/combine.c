@@ -11,7 +11,7 @@
 
 #include "report/combine_host.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/report/jvalue.h"
 
 static void no_memory(void)

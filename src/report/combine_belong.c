@@ -8,8 +8,8 @@
 
 #include "report/combine_host.h"
 #include "xdd/base/log.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/utf8.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/report/jvalue.h"
 
 #define NAMES_SHOWN 16

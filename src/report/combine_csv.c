@@ -11,7 +11,7 @@
 #include "report/combine_host.h"
 #include "report/csv.h"
 #include "xdd/base/log.h"
-#include "xdd/base/memstream.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/report/jvalue.h"
 #include "xdd/report/outfile.h"

@@ -10,7 +10,7 @@
 #include "report/combine_host.h"
 #include "report/jsonout.h"
 #include "report/latency.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/report/jvalue.h"
 
 #define MAX_MESSAGES 1000

@@ -10,9 +10,9 @@
 #include "report/combine_host.h"
 #include "report/document.h"
 #include "report/jsonout.h"
-#include "xdd/base/array.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/units.h"
 #include "xdd/report/column.h"
 
 #define MAX_STATUS XDD_MISCOMPARE

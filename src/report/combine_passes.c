@@ -15,7 +15,7 @@
 #include "report/combine_host.h"
 #include "report/jsonout.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/report/jvalue.h"
 
 #define MAX_PASSES 10000 /* in the statistics and in the times */

@@ -8,7 +8,7 @@
 #include "report/combine_host.h"
 #include "xdd/report/jvalue.h"
 #include "xdd/report/stonewall.h"
-#include "xdd/stat/flow.h"
+#include "xdd/stat/histogram.h"
 
 static uint64_t count_of(const json_t *o, const char *key)
 {

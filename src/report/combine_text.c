@@ -10,11 +10,9 @@
 #include <string.h>
 
 #include "report/combine_host.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/printable.h"
-#include "xdd/base/scaled.h"
-#include "xdd/base/utf8.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
+#include "xdd/base/units.h"
 #include "xdd/report/jvalue.h"
 
 #define WIDTH 80

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/combine_host.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 /* The difference between two processes' clocks on one machine: see xdd/sys/clock.h. */
 #define SAME_CLOCK_NS 5000

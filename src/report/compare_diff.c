@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/printable.h"
+#include "xdd/base/text.h"
 #include "xdd/report/compare.h"
 #include "xdd/report/jvalue.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "xdd/base/log.h"
-#include "xdd/base/suggest.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/report/compare.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/memstream.h"
+#include "xdd/base/memory.h"
 #include "xdd/report/compare.h"
 
 /* A point of both sides; the runs' documents are the point's objects, which the sweeps own. */

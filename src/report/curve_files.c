@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "xdd/base/csvtext.h"
+#include "xdd/base/text.h"
 #include "xdd/report/curve.h"
 #include "xdd/report/jvalue.h"
 

@@ -2,9 +2,8 @@
 
 #include <inttypes.h>
 
-#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
-#include "xdd/stat/flow.h"
+#include "xdd/stat/histogram.h"
 
 double span_rate(const struct span *s)
 {

@@ -3,7 +3,7 @@
  */
 #include <inttypes.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/report/endtoend.h"
 
 static void begin(FILE *f, const struct endtoend_result *r)

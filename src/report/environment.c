@@ -12,8 +12,8 @@
 
 #include "config.h"
 #include "xdd/report/jvalue.h"
+#include "xdd/sys/machine.h"
 #include "xdd/sys/sysfile.h"
-#include "xdd/sys/topology.h"
 
 #define CPU_FOLDER "/sys/devices/system/cpu"
 #define NODE_FOLDER "/sys/devices/system/node"

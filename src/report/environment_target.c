@@ -18,12 +18,11 @@
 #include <unistd.h>
 
 #include "report/environment.h"
-#include "xdd/base/path.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/report/jvalue.h"
 #include "xdd/report/path_facts.h"
 #include "xdd/sys/clock.h"
-#include "xdd/sys/fstype.h"
 #include "xdd/sys/sysfile.h"
 
 /* The answer of the file systems about one path. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "report/report_internal.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 static const char *const names[EXTREMES_COUNT] = {
 	[EXTREMES_LONGEST] = "longest",

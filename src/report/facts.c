@@ -5,7 +5,6 @@
 #include <inttypes.h>
 
 #include "report/report_internal.h"
-#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 #include "xdd/report/clock_result.h"
 

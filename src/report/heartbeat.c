@@ -1,8 +1,8 @@
 /*
  * Lines of the heartbeat: doc/output.md. Called by the heartbeat's thread and where a signal asks.
  */
-#include "xdd/base/memstream.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/units.h"
 #include "xdd/report/heartbeat.h"
 
 #include <errno.h>
@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 #include "report/info.h"
-#include "xdd/base/scaled.h"
-#include "xdd/base/units.h"
 
 #define KIB 1024.0
 

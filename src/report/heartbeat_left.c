@@ -4,7 +4,6 @@
  */
 #include <math.h>
 
-#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 #include "xdd/report/heartbeat.h"
 

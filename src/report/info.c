@@ -9,8 +9,7 @@
 
 #include "config.h"
 #include "report/environment.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/report/result.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/info.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/text.h"
 
 /* The words of patterns that have nothing to add. */
 static const char *pattern_word(enum pattern_kind kind)

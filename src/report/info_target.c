@@ -5,8 +5,7 @@
 #include <unistd.h>
 
 #include "report/info.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/mix.h"
 #include "xdd/report/heartbeat.h"

@@ -18,11 +18,10 @@
 
 #include "config.h"
 #include "report/latency.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/newfile.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
-#include "xdd/base/spool.h"
 #include "xdd/report/jvalue.h"
 #include "xdd/report/outfile.h"
 #include "xdd/report/report.h"

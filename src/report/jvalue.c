@@ -11,8 +11,7 @@
 
 #include "report/info.h"
 #include "xdd/base/log.h"
-#include "xdd/base/printable.h"
-#include "xdd/base/utf8.h"
+#include "xdd/base/text.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 /* xdisk shows powers of two from 1 us to 512 us, 1 ms to 512 ms, and from 1 s on. */
 static const struct {

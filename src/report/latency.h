@@ -13,7 +13,7 @@
 
 #include "xdd/plan/plan.h"
 #include "xdd/report/result.h"
-#include "xdd/stat/latency.h"
+#include "xdd/stat/figures.h"
 
 /* Figures about a set of latencies; a number up to HISTOGRAM_ALL is that percentile. */
 enum latency_stat {

@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "xdd/base/printable.h"
-#include "xdd/base/utf8.h"
+#include "xdd/base/text.h"
 
 void line_cell_set(struct line_cell *cell, const char *text)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "report/report_internal.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/text.h"
 
 /* Lines that wait for the block for people take so much memory at most. */
 #define HELD_MAX (1u << 20)

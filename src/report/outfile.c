@@ -12,11 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xdd/base/fileopen.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
-#include "xdd/base/outwait.h"
-#include "xdd/base/path.h"
+#include "xdd/base/text.h"
 
 /* `path` may be NULL, for standard output. */
 static int standard_fd(const char *path)

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "report/screen.h"
-#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 
 struct person *person_new(const struct plan *plan)

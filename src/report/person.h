@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "xdd/report/report.h"
-#include "xdd/stat/latency.h"
+#include "xdd/stat/figures.h"
 
 struct screen;
 

@@ -9,10 +9,9 @@
 
 #include "report/person.h"
 #include "report/screen.h"
-#include "xdd/base/array.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/printable.h"
-#include "xdd/base/scaled.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
+#include "xdd/base/units.h"
 
 #define N_CELLS 5
 #define SUFFIX_SIZE 20

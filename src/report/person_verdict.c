@@ -10,7 +10,7 @@
 #include "report/person.h"
 #include "report/screen.h"
 #include "report/verdict.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/text.h"
 #include "xdd/plan/engine_info.h"
 
 static void extend(struct verdict_range *r, double value, bool first)

@@ -9,9 +9,8 @@
 
 #include "report/person.h"
 #include "report/screen.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/printable.h"
-#include "xdd/base/scaled.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/engine_info.h"
 #include "xdd/plan/mix.h"

@@ -15,9 +15,8 @@
 #include "report/report_internal.h"
 #include "report/series.h"
 #include "xdd/base/log.h"
-#include "xdd/base/memstream.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
-#include "xdd/base/outwait.h"
 #include "xdd/sys/clock.h"
 
 static enum xdd_status out_of_memory(void)

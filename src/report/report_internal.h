@@ -13,7 +13,7 @@
 #include "report/latency.h"
 #include "report/line.h"
 #include "report/person.h"
-#include "xdd/base/memstream.h"
+#include "xdd/base/memory.h"
 #include "xdd/report/column.h"
 #include "xdd/report/finding.h"
 #include "xdd/report/outfile.h"

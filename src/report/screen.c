@@ -10,9 +10,9 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "xdd/base/memstream.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
-#include "xdd/base/utf8.h"
 
 #define DEFAULT_COLUMNS 80
 #define MAX_COLUMNS 1000

@@ -10,11 +10,11 @@
 
 #include "report/latency.h"
 #include "report/report_internal.h"
-#include "xdd/base/csvtext.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
+#include "xdd/base/units.h"
+#include "xdd/stat/figures.h"
 #include "xdd/stat/histogram.h"
-#include "xdd/stat/latency.h"
 
 double series_iops(const struct series_row *row)
 {

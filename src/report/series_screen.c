@@ -6,8 +6,7 @@
 #include <inttypes.h>
 
 #include "report/latency.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/scaled.h"
+#include "xdd/base/units.h"
 
 #define TARGETS_MAX 8	 /* with more, only the rows of all targets are shown */
 #define FINE_NS 10000000 /* shorter intervals need milliseconds */

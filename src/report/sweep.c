@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "xdd/base/array.h"
+#include "xdd/base/memory.h"
 
 #define SEEDS (UINT64_C(1) << 31)
 

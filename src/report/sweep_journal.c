@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/crc32c.h"
+#include "xdd/base/bytes.h"
 #include "xdd/report/finding.h"
 #include "xdd/report/jvalue.h"
 #include "xdd/report/sweep.h"

@@ -14,9 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/array.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/scaled.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 
 /* In less time, start and end of a run count as much as what is between them. */

@@ -10,8 +10,7 @@
 
 #include "report/csv.h"
 #include "report/report_internal.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/terminal.h"
+#include "xdd/base/output.h"
 #include "xdd/base/units.h"
 
 /* Figures that lines of -verbose show. */

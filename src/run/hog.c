@@ -16,13 +16,12 @@
 
 #include "run/run_state.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
 #include "xdd/sync/stop.h"
 #include "xdd/sys/clock.h"
-#include "xdd/sys/hostmemory.h"
-#include "xdd/sys/memlock.h"
+#include "xdd/sys/machine.h"
 
 /* After so much the run looks for a stop, and at the memory that is left. */
 #define STEP_BYTES (32ull << 20)

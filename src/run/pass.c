@@ -28,7 +28,6 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/finding.h"
 #include "xdd/stat/counters.h"
-#include "xdd/stat/extremes.h"
 #include "xdd/stat/histogram.h"
 #include "xdd/sync/barrier.h"
 #include "xdd/sync/stop.h"

@@ -13,7 +13,7 @@
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/base/log.h"
-#include "xdd/sys/memlock.h"
+#include "xdd/sys/machine.h"
 
 static int bind_to(pthread_t thread, const struct idset *processors)
 {

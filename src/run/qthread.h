@@ -14,10 +14,8 @@
 #include "run/meter/cputime.h"
 #include "xdd/io/buffer.h"
 #include "xdd/stat/counters.h"
-#include "xdd/stat/extremes.h"
-#include "xdd/stat/flow.h"
+#include "xdd/stat/figures.h"
 #include "xdd/stat/histogram.h"
-#include "xdd/stat/latency.h"
 #include "xdd/sync/stop.h"
 
 struct qthread_data;

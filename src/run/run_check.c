@@ -11,7 +11,7 @@
 #include "run/endtoend/endtoend.h"
 #include "run/short_file.h"
 #include "run/target/private_fd.h"
-#include "xdd/base/fileopen.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/guard.h"

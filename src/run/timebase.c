@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/sync/stop.h"
 #include "xdd/sys/clock.h"
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "run/issue/trace.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
 #define ROUNDS 5

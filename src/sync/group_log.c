@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/memstream.h"
+#include "xdd/base/memory.h"
 
 #define NAME "xdd: "
 

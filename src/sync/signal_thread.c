@@ -12,11 +12,10 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "xdd/base/debug.h"
-#include "xdd/base/hold.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/outwait.h"
+#include "xdd/base/log.h"
+#include "xdd/base/output.h"
 #include "xdd/base/status.h"
+#include "xdd/base/units.h"
 
 /* Private to this module: ends the thread. */
 #define SIGNAL_QUIT SIGRTMIN

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "xdd/base/array.h"
+#include "xdd/base/memory.h"
 #include "xdd/sync/barrier.h"
 #include "xdd/sync/futex.h"
 #include "xdd/sys/clock.h"

@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "xdd/sys/cgroup.h"
+#include "xdd/sys/machine.h"
 #include "xdd/sys/sysfile.h"
 
 /* Room for a few frames and a line of text; the sanitizers need far more. */

@@ -1,14 +1,21 @@
 /*
- * Names and numbers of block devices. Called where -force is checked, and by the overwrite guard.
+ * Block devices, direct I/O and SCSI commands. Called where -force is checked, by the overwrite
+ * guard, when the plan is resolved and looks at its targets, after opening a target, and by the sg
+ * engine.
  */
 #include "xdd/sys/blockdev.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
+#include <scsi/sg.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "xdd/sys/sysfile.h"
@@ -126,4 +133,200 @@ bool blockdev_loop(const char *root, const char *name, char *file, size_t size, 
 	snprintf(path, sizeof(path), "%s/sys/class/block/%s/loop/dio", root, name);
 	*buffered = sysfile_number(path, &direct) && !direct;
 	return true;
+}
+
+/*
+ * Direct I/O on a file; see the header. Called when the plan is resolved, and after opening a
+ * target.
+ */
+
+static bool is_memory(int fd, const char *path)
+{
+	struct statfs fs;
+
+	if (path ? statfs(path, &fs) < 0 : fstatfs(fd, &fs) < 0)
+		return false;
+	return fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC;
+}
+
+#ifdef STATX_DIOALIGN
+
+static void ask(struct directio *d, int fd, const char *path)
+{
+	struct statx stx;
+
+	if (statx(path ? AT_FDCWD : fd, path ? path : "", path ? 0 : AT_EMPTY_PATH,
+		  STATX_TYPE | STATX_DIOALIGN, &stx) < 0)
+		return;
+	if (stx.stx_mask & STATX_DIOALIGN) {
+		d->offset_align = stx.stx_dio_offset_align;
+		d->memory_align = stx.stx_dio_mem_align;
+		d->ignored = S_ISREG(stx.stx_mode) && !d->offset_align;
+	} else if (S_ISREG(stx.stx_mode) || S_ISDIR(stx.stx_mode)) {
+		d->ignored = is_memory(fd, path);
+	}
+}
+
+#else /* built with headers older than Linux 6.1 */
+
+static void ask(struct directio *d, int fd, const char *path)
+{
+	struct stat st;
+
+	if ((path ? stat(path, &st) : fstat(fd, &st)) == 0 &&
+	    (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+		d->ignored = is_memory(fd, path);
+}
+
+#endif
+
+void directio_query(struct directio *d, int fd, const char *path)
+{
+	*d = (struct directio){ 0 };
+	ask(d, fd, path);
+}
+
+static int direction(enum scsi_way way)
+{
+	switch (way) {
+	case SCSI_FROM_DEVICE:
+		return SG_DXFER_FROM_DEV;
+	case SCSI_TO_DEVICE:
+		return SG_DXFER_TO_DEV;
+	case SCSI_NO_DATA:
+		break;
+	}
+	return SG_DXFER_NONE;
+}
+
+int scsi_command(int fd, const uint8_t *cdb, size_t cdb_size, enum scsi_way way, void *data,
+		 uint32_t size, struct scsi_reply *reply)
+{
+	struct sg_io_hdr hdr = {
+		.interface_id = 'S',
+		.dxfer_direction = direction(way),
+		.cmd_len = (unsigned char)cdb_size,
+		.mx_sb_len = SCSI_SENSE_MAX,
+		.dxfer_len = size,
+		.dxferp = data,
+		.cmdp = (unsigned char *)cdb,
+		.sbp = reply->sense,
+		.timeout = SCSI_TIMEOUT_MS,
+		/* /dev/sg* copies unless told otherwise, and copies all the same where it must. */
+		.flags = SG_FLAG_DIRECT_IO,
+	};
+
+	*reply = (struct scsi_reply){ 0 };
+	while (ioctl(fd, SG_IO, &hdr))
+		if (errno != EINTR)
+			return -errno;
+	reply->status = hdr.status;
+	reply->host = hdr.host_status;
+	reply->sense_size = hdr.sb_len_wr < SCSI_SENSE_MAX ? hdr.sb_len_wr : SCSI_SENSE_MAX;
+	/* Some drivers have been seen to leave nonsense here. */
+	if (hdr.resid > 0)
+		reply->resid_bytes = (uint32_t)hdr.resid < size ? (uint32_t)hdr.resid : size;
+	return 0;
+}
+
+enum scsi_sense_key scsi_reply_key(const struct scsi_reply *reply)
+{
+	bool descriptors;
+
+	if (reply->sense_size < 3)
+		return SCSI_NO_SENSE;
+	descriptors = (reply->sense[0] & 0x7f) >= 0x72;
+	return reply->sense[descriptors ? 1 : 2] & 0x0f;
+}
+
+#define READ_CAPACITY_10 0x25
+#define SERVICE_ACTION_IN_16 0x9e
+#define READ_CAPACITY_16 0x10 /* service action */
+
+#define LAST_TOO_LARGE 0xffffffffu /* in the answer to READ CAPACITY (10): ask with (16) */
+#define ATTEMPTS 4		   /* after a reset a device reports several unit attentions */
+
+static int error_of(const struct scsi_reply *reply)
+{
+	switch (scsi_reply_key(reply)) {
+	case SCSI_NOT_READY:
+		return -ENOMEDIUM;
+	case SCSI_ILLEGAL_REQUEST:
+		return -EOPNOTSUPP;
+	default:
+		return -EIO;
+	}
+}
+
+static int query(int fd, const uint8_t *cdb, size_t cdb_size, uint8_t *answer, uint32_t size)
+{
+	struct scsi_reply reply;
+
+	for (int i = 0; i < ATTEMPTS; i++) {
+		int err = scsi_command(fd, cdb, cdb_size, SCSI_FROM_DEVICE, answer, size, &reply);
+
+		if (err)
+			return err;
+		if (scsi_reply_good(&reply))
+			return 0;
+		if (scsi_reply_key(&reply) != SCSI_UNIT_ATTENTION)
+			break;
+	}
+	return error_of(&reply);
+}
+
+static int query_10(int fd, uint64_t *last, uint32_t *block)
+{
+	static const uint8_t cdb[10] = { READ_CAPACITY_10 };
+	uint8_t answer[8] = { 0 };
+	int err = query(fd, cdb, sizeof(cdb), answer, sizeof(answer));
+
+	*last = scsi_get_be32(answer);
+	*block = scsi_get_be32(answer + 4);
+	return err;
+}
+
+static int query_16(int fd, uint64_t *last, uint32_t *block)
+{
+	static const uint8_t cdb[16] = { SERVICE_ACTION_IN_16, READ_CAPACITY_16, [13] = 32 };
+	uint8_t answer[32] = { 0 };
+	int err = query(fd, cdb, sizeof(cdb), answer, sizeof(answer));
+
+	*last = scsi_get_be64(answer);
+	*block = scsi_get_be32(answer + 8);
+	return err;
+}
+
+int scsi_capacity_fd(int fd, uint64_t *bytes, uint32_t *block)
+{
+	uint64_t last;
+	int err, version;
+
+	if (ioctl(fd, SG_GET_VERSION_NUM, &version))
+		return -ENOTTY;
+	err = query_10(fd, &last, block);
+	if (err == -EOPNOTSUPP || (!err && last == LAST_TOO_LARGE))
+		err = query_16(fd, &last, block);
+	if (err == -EINVAL) /* SCSI, but not with this kind of command: /dev/bsg */
+		return -ENOTTY;
+	if (err)
+		return err;
+	/* A drive without a medium may say so in this way. */
+	if (!*block)
+		return -ENOMEDIUM;
+	if (last == UINT64_MAX || __builtin_mul_overflow(last + 1, *block, bytes))
+		return -EOVERFLOW;
+	return 0;
+}
+
+int scsi_capacity(const char *path, uint64_t *bytes, uint32_t *block)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = scsi_capacity_fd(fd, bytes, block);
+	close(fd);
+	return err;
 }

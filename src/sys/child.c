@@ -1,8 +1,9 @@
 /*
- * A child process: child.h.
+ * A child process, and the command line of ssh. Called for copies and for runs on many hosts.
  */
 #include "xdd/sys/child.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,7 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
 /* Room for data that goes through ssh. */
@@ -71,7 +74,7 @@ static int open_pipes(struct pipes *p, unsigned flags)
 }
 
 /* dup2(2) leaves a descriptor that is in its place already as it is: closed by execve(2). */
-static int move(int fd, int to)
+static int child_move(int fd, int to)
 {
 	return fd == to ? fcntl(fd, F_SETFD, 0) : dup2(fd, to);
 }
@@ -95,8 +98,9 @@ _Noreturn static void run(const struct pipes *p, pid_t parent, char *const argv[
 		_exit(1);
 	if (flags & CHILD_OWN_GROUP)
 		setpgid(0, 0);
-	if (move(p->input[0], STDIN_FILENO) >= 0 && move(p->output[1], STDOUT_FILENO) >= 0 &&
-	    (p->errors[1] < 0 || move(p->errors[1], STDERR_FILENO) >= 0))
+	if (child_move(p->input[0], STDIN_FILENO) >= 0 &&
+	    child_move(p->output[1], STDOUT_FILENO) >= 0 &&
+	    (p->errors[1] < 0 || child_move(p->errors[1], STDERR_FILENO) >= 0))
 		execvp(argv[0], argv);
 	err = errno;
 	/* Nothing is left to do where this fails. */
@@ -211,4 +215,138 @@ int child_wait(pid_t pid, uint64_t wait_ns)
 	if (fd >= 0)
 		close(fd);
 	return result;
+}
+
+/* Words besides those of the user. */
+#define MORE_WORDS 12
+
+/* Characters that the commands in a configuration of ssh would give to a shell, with a name. */
+#define UNSAFE_HOST "'`\"$\\;&<>|(){}"
+#define UNSAFE_USER "'`\";&<>|(){}"
+
+/*
+ * Within quotes the shells differ about quotes, backslashes and exclamation marks, so those stand
+ * outside, after a backslash.
+ */
+static void put_quoted(char *o, const char *word)
+{
+	*o++ = '\'';
+	for (; *word; word++) {
+		if (strchr("'\\!", *word)) {
+			memcpy(o, "'\\", 2);
+			o[2] = *word;
+			o[3] = '\'';
+			o += 4;
+		} else {
+			*o++ = *word;
+		}
+	}
+	*o++ = '\'';
+	*o = '\0';
+}
+
+char *ssh_quote(struct arena *arena, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "-_./+:,@%";
+	char *out = arena_alloc(arena, strlen(word) * 4 + 3);
+
+	if (!out)
+		return NULL;
+	if (*word && !word[strspn(word, plain)])
+		strcpy(out, word);
+	else
+		put_quoted(out, word);
+	return out;
+}
+
+char *ssh_quote_path(struct arena *arena, const char *path)
+{
+	bool home = strncmp(path, "~/", 2) == 0;
+	char *rest;
+
+	if (!home)
+		return ssh_quote(arena, path);
+	if (!path[2])
+		return arena_strdup(arena, path);
+	rest = ssh_quote(arena, path + 2);
+	return rest ? arena_printf(arena, "~/%s", rest) : NULL;
+}
+
+bool ssh_has_control(const char *text)
+{
+	for (; *text; text++)
+		if (iscntrl((unsigned char)*text))
+			return true;
+	return false;
+}
+
+static bool is_name(const char *name, const char *unsafe)
+{
+	if (!*name || *name == '-')
+		return false;
+	for (const char *c = name; *c; c++)
+		if (iscntrl((unsigned char)*c) || isspace((unsigned char)*c) || strchr(unsafe, *c))
+			return false;
+	return true;
+}
+
+const char *ssh_wrong_name(const char *host, const char *user)
+{
+	if (!is_name(host, UNSAFE_HOST))
+		return "a name of a host must not begin with \"-\", and not have "
+		       "blanks or characters of shells";
+	if (user && !is_name(user, UNSAFE_USER))
+		return "a name of a user must not begin with \"-\", and not have "
+		       "blanks or characters of shells";
+	return NULL;
+}
+
+bool ssh_is_openssh(const char *program)
+{
+	return strcmp(path_last(program), "ssh") == 0;
+}
+
+/*
+ * Options that hold whatever the user's configuration says: bytes must pass unchanged, and a
+ * forwarding of ports belongs to the user's own session.
+ */
+static char **add_options(char **w, const char *ssh, unsigned flags)
+{
+	if (flags & SSH_TTY) {
+		*w++ = (char *)"-tt";
+		*w++ = (char *)"-e";
+		*w++ = (char *)"none";
+	} else {
+		*w++ = (char *)"-T";
+	}
+	if (ssh_is_openssh(ssh)) {
+		*w++ = (char *)"-x";
+		*w++ = (char *)"-a";
+		*w++ = (char *)"-oClearAllForwardings=yes";
+		if (flags & SSH_BATCH)
+			*w++ = (char *)"-oBatchMode=yes";
+	}
+	return w;
+}
+
+char **ssh_words(struct arena *arena, const char *const *ssh, unsigned flags, const char *user,
+		 const char *host, const char *command)
+{
+	size_t own = 0;
+	char **words, **w;
+
+	while (ssh[own])
+		own++;
+	words = arena_alloc(arena, (own + MORE_WORDS) * sizeof(*words));
+	if (!words)
+		return NULL;
+	memcpy(words, ssh, own * sizeof(*words));
+	w = add_options(words + own, ssh[0], flags);
+	*w++ = (char *)"--";
+	*w = user ? arena_printf(arena, "%s@%s", user, host) : arena_strdup(arena, host);
+	if (!*w++)
+		return NULL;
+	*w = arena_strdup(arena, command);
+	return *w ? words : NULL;
 }

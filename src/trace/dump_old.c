@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "trace/format.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/bytes.h"
+#include "xdd/base/memory.h"
 
 #define OLD_MAGIC 0xdeadbeefu
 #define OLD_HEADER_SIZE 8416

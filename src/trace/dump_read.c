@@ -11,10 +11,8 @@
 #include <string.h>
 
 #include "trace/format.h"
-#include "xdd/base/arena.h"
-#include "xdd/base/array.h"
 #include "xdd/base/bytes.h"
-#include "xdd/base/crc32c.h"
+#include "xdd/base/memory.h"
 #include "xdd/trace/dump.h"
 
 /* Complaints that are reported one by one. */

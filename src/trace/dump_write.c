@@ -9,8 +9,7 @@
 
 #include "trace/format.h"
 #include "xdd/base/bytes.h"
-#include "xdd/base/crc32c.h"
-#include "xdd/base/memstream.h"
+#include "xdd/base/memory.h"
 #include "xdd/trace/dump.h"
 
 #define FIELD(name_, member_, file_off_)                                                    \

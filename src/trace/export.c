@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 #include "trace/merge.h"
-#include "xdd/base/csvtext.h"
+#include "xdd/base/text.h"
 
 static void put_cpu_cell(FILE *f, uint16_t cpu)
 {

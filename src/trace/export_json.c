@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "trace/merge.h"
-#include "xdd/base/utf8.h"
+#include "xdd/base/text.h"
 #include "xdd/trace/export.h"
 
 /* The text between the quotes of a string. A file name may be any bytes; JSON is UTF-8. */

@@ -9,7 +9,7 @@
 
 #include "trace/merge.h"
 #include "trace/walk.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/text.h"
 
 #define PS_PER_NS 1000
 

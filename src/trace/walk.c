@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "xdd/base/uint128.h"
+#include "xdd/base/arith.h"
 
 /* The last operation of a slot. */
 struct lane {

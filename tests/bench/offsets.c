@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "xdd/base/permutation.h"
 #include "xdd/base/random.h"
-#include "xdd/base/zipf.h"
 
 #define COUNT 5000000
 #define ROUNDS 5

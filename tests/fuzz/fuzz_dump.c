@@ -11,7 +11,6 @@
 #include "fuzz.h"
 #include "trace/format.h"
 #include "xdd/base/bytes.h"
-#include "xdd/base/crc32c.h"
 #include "xdd/trace/export.h"
 #include "xdd/trace/text.h"
 

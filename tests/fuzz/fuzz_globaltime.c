@@ -13,7 +13,6 @@
 #include "net/time_estimate.h"
 #include "net/time_message.h"
 #include "xdd/base/bytes.h"
-#include "xdd/base/crc32c.h"
 
 #define CHECKSUM_AT 60
 #define MOST_MESSAGES (FUZZ_MAX_BYTES / TIME_MESSAGE_BYTES)

@@ -10,7 +10,6 @@
 #include "copy/destination/journal.h"
 #include "fuzz.h"
 #include "xdd/base/bytes.h"
-#include "xdd/base/crc32c.h"
 
 #define HEAD_BYTES 12
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "xdd/base/crc32c.h"
-#include "xdd/base/memstream.h"
+#include "xdd/base/bytes.h"
+#include "xdd/base/memory.h"
 #include "xdd/report/sweep.h"
 
 #define CRC_TEXT 9

@@ -87,7 +87,7 @@ undocumented() {
 
 # holds: names of hold points that the table of doc/design.md lacks, with underscores for blanks.
 holds() {
-	grep -o '\[HOLD_[A-Z_]*\] = "[^"]*"' src/base/hold.c | cut -d '"' -f 2 | while read -r name; do
+	grep -o '\[HOLD_[A-Z_]*\] = "[^"]*"' src/base/log.c | cut -d '"' -f 2 | while read -r name; do
 		awk -v name="$name" -F ' *[|] *' '
 			$1 == "" && ", " $2 ", " ~ ", " name ", " { found = 1 }
 			END { exit !found }' doc/design.md || echo "$name" | tr ' ' '_'

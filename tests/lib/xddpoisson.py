@@ -1,5 +1,5 @@
 """
-The arrivals of -throttle poisson, computed from what include/xdd/base/poisson.h and random.c promise: a pure function of
+The arrivals of -throttle poisson, computed from what include/xdd/base/random.h and random.c promise: a pure function of
 seed, pass, target and number. A witness of its own, that shares no code with xdd.
 """
 import math

@@ -16,7 +16,7 @@
 #include "report/latency.h"
 #include "report/line.h"
 #include "xdd/report/column.h"
-#include "xdd/stat/flow.h"
+#include "xdd/stat/histogram.h"
 
 /* 24 reads of 100 ns, 5 writes of 200 ns and one of 400 ns; a flush of 1 ms and one of 3 ms. */
 static inline struct latency sample_latency(void)

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "copy/destination/commit.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 #define TIMEOUT_NS (20 * NS_PER_SEC)
 

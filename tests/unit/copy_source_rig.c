@@ -21,7 +21,7 @@
 #include "copy/tree/meta.h"
 #include "copy/tree/walk.h"
 #include "net_rig.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 /* ---- the walk: walk.h. The first source is the address of the rig ---- */
 

@@ -26,7 +26,7 @@
 
 #include "run/endtoend/restart.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/io/engine.h"
 
 #define REQUEST 4096u

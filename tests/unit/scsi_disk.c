@@ -17,7 +17,7 @@
 
 #include "io/scsi.h"
 #include "scsi_disk.h"
-#include "xdd/sys/scsi_command.h"
+#include "xdd/sys/blockdev.h"
 
 struct disk disk;
 

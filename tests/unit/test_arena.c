@@ -1,5 +1,5 @@
 /*
- * Memory that is freed at once: src/base/arena.c.
+ * Memory that is freed at once: src/base/memory.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 
 static void test_empty(void **state)
 {

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "xdd/io/buffer.h"
-#include "xdd/sys/topology.h"
+#include "xdd/sys/machine.h"
 
 #define NOBODY 65534
 #define HUGE_PAGE ((size_t)2 << 20)

@@ -103,7 +103,6 @@ static char *simulated_source(const char *path, char *buf, size_t size)
 #include "../../src/run/coord/throttle.c"
 #include "../../src/sync/stop.c"
 #include "../../src/sys/clock.c"
-#include "../../src/sys/clock_scale.c"
 
 #undef syscall
 

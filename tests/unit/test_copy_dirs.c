@@ -22,7 +22,7 @@
 
 #include "copy/tree/dirs.h"
 #include "leftovers.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 #define NOBODY 65534
 #define DEPTH 1500

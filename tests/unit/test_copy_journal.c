@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 
 #include "copy/destination/journal_file.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 #define BLOCK 4096
 #define BLOCKS 64

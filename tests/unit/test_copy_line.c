@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "commands/copy_line.h"
-#include "xdd/base/arena.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/units.h"
 
 #define WORDS_MAX 32
 

@@ -18,7 +18,7 @@
 #include "copy/report/report.h"
 #include "copy/report/report_internal.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 static const struct copy_place source_place = { .host = "hosta", .path = "/data" };
 

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "copy/role.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 #define TIMEOUT_NS (10 * NS_PER_SEC)
 

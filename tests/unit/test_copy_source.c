@@ -19,7 +19,7 @@
 
 #include "copy/source/open.h"
 #include "copy_source_rig.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 #define WATCHDOG_S 300
 #define SMALL_BYTES 1000u

@@ -1,6 +1,6 @@
 /*
  * Servers started through ssh, for which scripts stand in: src/copy/link/ssh*.c, banner.c,
- * src/base/ssh.c and src/sys/child.c.
+ * src/sys/child.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,8 +25,7 @@
 #include "copy/link/meet.h"
 #include "copy/link/ssh_command.h"
 #include "net_rig.h"
-#include "xdd/base/arena.h"
-#include "xdd/base/ssh.h"
+#include "xdd/base/memory.h"
 #include "xdd/sys/child.h"
 #include "xdd/sys/clock.h"
 

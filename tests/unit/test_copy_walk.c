@@ -22,7 +22,7 @@
 
 #include "copy/tree/walk_private.h"
 #include "leftovers.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 #define NOBODY 65534
 #define TEXT_BYTES 65536

@@ -15,7 +15,6 @@
 
 #include "trace/format.h"
 #include "xdd/base/bytes.h"
-#include "xdd/base/crc32c.h"
 #include "xdd/trace/dump.h"
 #include "xdd/trace/export.h"
 #include "xdd/trace/text.h"

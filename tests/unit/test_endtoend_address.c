@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "plan/endtoend_address.h"
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 
 static const struct {
 	const char *text, *host;

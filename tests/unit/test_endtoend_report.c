@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "report/jsonout.h"
-#include "xdd/base/memstream.h"
+#include "xdd/base/memory.h"
 #include "xdd/report/endtoend.h"
 
 #define MS 1000000ull

@@ -1,5 +1,5 @@
 /*
- * Sets of numbers as ranges, against a table with a byte for each number: src/base/extents.c.
+ * Sets of numbers as ranges, against a table with a byte for each number: src/base/sets.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "xdd/base/extents.h"
 #include "xdd/base/random.h"
+#include "xdd/base/sets.h"
 
 #define NUMBERS 600
 #define STEPS 20000

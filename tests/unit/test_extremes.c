@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-#include "xdd/stat/extremes.h"
+#include "xdd/stat/counters.h"
 
 static void note(struct extremes_live *e, uint64_t op, uint64_t took_ns)
 {

@@ -1,5 +1,5 @@
 /*
- * Opening files whose names may lead elsewhere: src/base/fileopen.c.
+ * Opening files whose names may lead elsewhere: src/base/file.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xdd/base/fileopen.h"
+#include "xdd/base/file.h"
 
 #define NOBODY 65534
 

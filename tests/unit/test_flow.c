@@ -1,5 +1,5 @@
 /*
- * Bytes and operations per interval: src/stat/flow.c.
+ * Bytes and operations per interval: src/stat/histogram.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "xdd/stat/flow.h"
+#include "xdd/stat/histogram.h"
 
 #define FIRST (1ull << FLOW_FIRST_SHIFT)
 #define SECOND 1000000000ull

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 #include "xdd/plan/foreign.h"
 #include "xdd/plan/foreign_fio.h"
 #include "xdd/plan/option.h"

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/net/globaltime.h"
 #include "xdd/net/time_server.h"
 #include "xdd/sync/stop.h"

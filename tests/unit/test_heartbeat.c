@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 #include "xdd/report/heartbeat.h"
 

@@ -1,6 +1,6 @@
 /*
  * Histograms of times: random values against a sort of them, sums, and the edges of the range
- * (src/stat/histogram.c, src/stat/latency.c).
+ * (src/stat/histogram.c, src/stat/figures.c).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "xdd/base/random.h"
+#include "xdd/stat/figures.h"
 #include "xdd/stat/histogram.h"
-#include "xdd/stat/latency.h"
 
 #define VALUES 50000
 #define TOLERANCE 0.005 /* a bucket's middle is off by 1/256 at most */

@@ -1,5 +1,5 @@
 /*
- * Hold points: src/base/hold.c.
+ * Hold points: src/base/log.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "xdd/base/hold.h"
+#include "xdd/base/log.h"
 
 #define LIMIT_MS 60000
 

@@ -1,5 +1,5 @@
 /*
- * Sets of processors and nodes, as the kernel writes them: src/base/idset.c.
+ * Sets of processors and nodes, as the kernel writes them: src/base/sets.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "xdd/base/idset.h"
+#include "xdd/base/sets.h"
 
 struct parse_case {
 	const char *text;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "access_plan.h"
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 #include "xdd/io/throttle_schedule.h"
 #include "xdd/plan/mix.h"
 

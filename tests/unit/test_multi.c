@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "commands/multi.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 
 /* One host; NULL: refused. */
 static void is_host(const char *text, const char *user, const char *name, uint32_t slots)

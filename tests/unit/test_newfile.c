@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xdd/base/newfile.h"
+#include "xdd/base/file.h"
 
 static char directory[4096];
 static int home = -1;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "plan/numbered_name.h"
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 
 static void is(const char *name, uint64_t n, const char *wanted)
 {

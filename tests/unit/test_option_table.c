@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "parse_fixture.h"
-#include "xdd/base/suggest.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/option.h"
 #include "xdd/plan/plan.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "plan_fixture.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/plan/plan.h"
 
 #define SEC NS_PER_SEC

@@ -1,5 +1,5 @@
 /*
- * Pseudo-random permutations: src/base/permutation.c, and their use by -seek random once.
+ * Pseudo-random permutations: src/base/random.c, and their use by -seek random once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "access_plan.h"
-#include "xdd/base/permutation.h"
+#include "xdd/base/random.h"
 #include "xdd/io/access.h"
 
 /* Deviations beyond this many standard deviations have a probability of less than 10^-6. */

@@ -1,5 +1,5 @@
 /*
- * The generator that seeds random data: src/base/philox.c.
+ * The generator that seeds random data: src/base/random.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "xdd/base/philox.h"
+#include "xdd/base/random.h"
 
 static const struct philox_key some_key = { .seed = 72058, .stream = PHILOX_STREAM_DATA };
 
@@ -40,7 +40,7 @@ static void test_known_answers(void **state)
 	}
 }
 
-/* The layout that philox.c promises, written down a second time. */
+/* The layout that random.c promises, written down a second time. */
 static void words_of(const struct philox_key *k, uint64_t n, uint32_t attempt, uint64_t word[2])
 {
 	const uint32_t ctr[4] = { (uint32_t)n, (uint32_t)(n >> 32), 0,

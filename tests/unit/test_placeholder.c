@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 #include "xdd/plan/placeholder.h"
 
 static const struct placeholders rank = { .host = "node7", .rank = 3, .n_ranks = 16 };

@@ -1,5 +1,5 @@
 /*
- * A Poisson process by number (src/base/poisson.c): arrivals, their gaps and their independence.
+ * A Poisson process by number (src/base/random.c): arrivals, their gaps and their independence.
  * Seeds are fixed, so each figure is the same in every run; the bounds are those of statistics.
  */
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "xdd/base/poisson.h"
+#include "xdd/base/random.h"
 
 #define GAPS 100000u
 

@@ -1,5 +1,5 @@
 /*
- * Text of others for a terminal: src/base/printable.c.
+ * Text of others for a terminal: src/base/text.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/printable.h"
+#include "xdd/base/text.h"
 
 static void becomes(const char *text, const char *wanted)
 {

@@ -1,5 +1,5 @@
 /*
- * Reading whole files: src/base/readfile.c.
+ * Reading whole files: src/base/file.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "xdd/base/readfile.h"
+#include "xdd/base/file.h"
 
 static char content[300000];
 

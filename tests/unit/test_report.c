@@ -12,7 +12,7 @@
 #include "report/latency.h"
 #include "report/line.h"
 #include "report_fixture.h"
-#include "xdd/base/memstream.h"
+#include "xdd/base/memory.h"
 
 static void set_cells(struct line_cell *cells, const char *const *texts, size_t n)
 {

@@ -19,7 +19,7 @@
 #include "commands/runner.h"
 #include "leftovers.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
 #define RUNS 50

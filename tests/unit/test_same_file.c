@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "plan/same_file.h"
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 #include "xdd/plan/engine_info.h"
 
 #define MOST 4

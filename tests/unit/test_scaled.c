@@ -1,5 +1,5 @@
 /*
- * Measured numbers for people: src/base/scaled.c.
+ * Measured numbers for people: src/base/units.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/scaled.h"
+#include "xdd/base/units.h"
 
 typedef char *scaled_fn(double value, char *buf);
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "report/screen.h"
-#include "xdd/base/memstream.h"
+#include "xdd/base/memory.h"
 
 static int begin(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * SCSI devices: their capacity, what the sg engine checks before a run, and how their caches are
- * written: src/io/engine_sg.c, src/io/scsi.c, src/sys/scsi_capacity.c. The device is that of
+ * written: src/io/engine_sg.c, src/io/scsi.c, src/sys/blockdev.c. The device is that of
  * scsi_disk.h.
  */
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #include "io/scsi.h"
 #include "scsi_disk.h"
 #include "xdd/io/engine.h"
-#include "xdd/sys/scsi_capacity.h"
+#include "xdd/sys/blockdev.h"
 
 static void test_capacity(void **state)
 {

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "plan/setup_file.h"
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 
 static char directory[] = "/tmp/xdd-test-words-XXXXXX";
 static char setup_path[sizeof(directory) + 8];

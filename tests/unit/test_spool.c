@@ -1,5 +1,5 @@
 /*
- * Temporary files without a name: src/base/spool.c.
+ * Temporary files without a name: src/base/file.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xdd/base/spool.h"
+#include "xdd/base/file.h"
 
 #define LINES 50000 /* more than one buffer */
 

@@ -16,7 +16,7 @@
 #include "run/results/global_clock.h"
 #include "run/results/start_time.h"
 #include "run/run_state.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/net/globaltime.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/result.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "commands/sweep.h"
-#include "xdd/base/memstream.h"
+#include "xdd/base/memory.h"
 #include "xdd/report/sweep.h"
 #include "xdd/stat/stats.h"
 

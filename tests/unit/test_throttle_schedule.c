@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "xdd/base/arena.h"
+#include "xdd/base/memory.h"
 #include "xdd/io/throttle_schedule.h"
 #include "xdd/plan/mix.h"
 

@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #include "net/time_estimate.h"
-#include "xdd/base/nstime.h"
 #include "xdd/base/random.h"
+#include "xdd/base/units.h"
 
 /* A pair of clocks, and the network between them. */
 struct world {

@@ -11,7 +11,6 @@
 
 #include "net/time_message.h"
 #include "xdd/base/bytes.h"
-#include "xdd/base/crc32c.h"
 
 static const struct time_message request = {
 	.type = TIME_REQUEST,

@@ -12,7 +12,6 @@
 #include <locale.h>
 #include <stdio.h>
 
-#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 
 #define UNTOUCHED 0x5a5a5a5a5a5a5a5aull

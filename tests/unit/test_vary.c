@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "xdd/base/arena.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/plan/option.h"
 #include "xdd/plan/vary.h"
 

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "report/verdict.h"
-#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 
 /* A run of 10 s on one file with -dio, of which nothing is known yet. */

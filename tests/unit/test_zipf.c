@@ -1,5 +1,5 @@
 /*
- * Zipf's distribution: src/base/zipf.c, and its use by -seek zipf.
+ * Zipf's distribution: src/base/random.c, and its use by -seek zipf.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "access_plan.h"
-#include "xdd/base/zipf.h"
+#include "xdd/base/random.h"
 #include "xdd/io/access.h"
 
 #define RANKS_MAX 20000

@@ -1,16 +1,22 @@
 /*
+ * Messages for people, the lines of -debug, and hold points of tests.
+ */
+#ifndef XDD_BASE_LOG_H
+#define XDD_BASE_LOG_H
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
  * Messages for people: one line each, to standard error or the file of -errout.
  *
  * A message is written with one write(2), so lines of different threads never mix. Results never
  * use these functions. Without log_open(), messages go to standard error. Any thread may call the
  * log_*() functions after it.
  */
-#ifndef XDD_BASE_LOG_H
-#define XDD_BASE_LOG_H
-
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 enum log_level {
 	LOG_LEVEL_ERROR,
@@ -54,10 +60,6 @@ void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* As log_error(), with `prefix` in place of "xdd: ". Not for messages: debug.h. */
-void log_vline(const char *prefix, const char *fmt, va_list ap)
-	__attribute__((format(printf, 2, 0)));
-
 /* True if messages go to a terminal. */
 bool log_is_terminal(void);
 
@@ -99,5 +101,135 @@ const char *log_level_name(enum log_level level);
 
 /* Write `text`, which has its own newlines, unchanged to where messages go. Any thread. */
 void log_raw(const char *text);
+
+/*
+ * Diagnostic lines of -debug: "DEBUG_<KIND> <seconds> <text>", written where messages go. The
+ * seconds count from debug_enable(). A line is written with one write(2).
+ *
+ * A new kind is its enum debug_kind and its row in src/base/log.c; a new event is one
+ * debug_line().
+ */
+
+/* Bits of a mask. */
+enum debug_kind {
+	DEBUG_IO = 1 << 0,
+	DEBUG_LOCKSTEP = 1 << 1,
+	DEBUG_OPEN = 1 << 2,
+	DEBUG_TASK = 1 << 3,
+	DEBUG_TIMELIMIT = 1 << 4,
+	DEBUG_TOT = 1 << 5,
+	DEBUG_USER1 = 1 << 6,
+	DEBUG_THROTTLE = 1 << 7,
+	DEBUG_TS = 1 << 8,
+	DEBUG_E2E = 1 << 9,
+	DEBUG_ALL = (1 << 10) - 1,
+};
+
+struct debug_row {
+	const char *name;
+	const char *alias; /* NULL: none */
+	unsigned kinds;
+	const char *text; /* the events of the kind */
+};
+
+/* atomic: private to debug_on() */
+extern _Atomic unsigned debug_kinds;
+
+/* Row `i` of the kinds there are words for, or NULL past the end. */
+const struct debug_row *debug_row_at(size_t i);
+
+/* The row of a word of -debug, in upper or lower case, or NULL. */
+const struct debug_row *debug_row_find(const char *word);
+
+/* Show lines of `kinds` from now on. Called by main before each run. */
+void debug_enable(unsigned kinds);
+
+/* True if lines of any of `kinds` are shown. Any thread. */
+static inline bool debug_on(unsigned kinds)
+{
+	const unsigned shown = atomic_load_explicit(&debug_kinds, memory_order_relaxed);
+
+	return __builtin_expect((shown & kinds) != 0, 0);
+}
+
+/* Write a line of `kind`, without the test that debug_line() makes first. Any thread. */
+void debug_print(enum debug_kind kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Evaluates its arguments only when the line is shown. */
+#define debug_line(kind, ...)                           \
+	do {                                            \
+		if (debug_on(kind))                     \
+			debug_print(kind, __VA_ARGS__); \
+	} while (0)
+
+/*
+ * Hold points: places where a test stops this process to act while it is there (doc/design.md
+ * lists them). XDD_TEST_HOLD names points and the socket of the test:
+ *
+ *	XDD_TEST_HOLD='POINT[:N][,POINT[:N]]...@SOCKET'
+ *
+ * A thread that reaches POINT, with N only the one that reaches it for the Nth time or in
+ * operation N, connects to the listening Unix socket SOCKET, sends the line "POINT<tab>N<tab>PID",
+ * and waits until the test closes the connection or ends. Child processes have the same points.
+ *
+ * Without the variable a point costs one predicted branch, and none is in the path of operations.
+ */
+
+/* A row of each is in src/base/log.c. */
+enum hold_point {
+	HOLD_SIGNALS_READY,
+	HOLD_SIGNAL_TAKEN,
+	HOLD_OUTPUT_FULL,
+	HOLD_OPERATION, /* hold_operation() */
+	HOLD_PASS_BEGUN,
+	HOLD_PASS_ENDED,
+	HOLD_PASS_CLOSED,
+	HOLD_RESULTS_WRITTEN,
+	HOLD_STRANGER_LATE,
+	HOLD_HOST_ANSWERED,
+	HOLD_WELCOME_SENT,
+	HOLD_WELCOME_RECEIVED,
+	HOLD_BUNDLE_SENT,
+	HOLD_BLOCK_SENT,
+	HOLD_JOURNAL_CREATED,
+	HOLD_RANGE_DURABLE,
+	HOLD_BEFORE_RENAME,
+	HOLD_AFTER_RENAME,
+	HOLD_CAUSE_AWAITED,
+	HOLD_POINTS,
+};
+
+/* const after hold_start(): bits of the points of XDD_TEST_HOLD. Private to hold_wants(). */
+extern uint32_t hold_points;
+
+/*
+ * Read XDD_TEST_HOLD, once, before other threads start. A process that has more rights than its
+ * user (set-user-ID, capabilities) ignores it. Returns 0, or -EINVAL with a message: a name that
+ * does not exist must not make a test pass.
+ */
+int hold_start(void);
+
+/* Private to hold(). */
+void hold_reach(enum hold_point point);
+void hold_reach_operation(uint64_t n);
+
+static inline bool hold_wants(enum hold_point point)
+{
+	return __builtin_expect((hold_points >> point & 1) != 0, 0);
+}
+
+/* Any thread; with locks of the caller, where the point is in a section that has them. */
+static inline void hold(enum hold_point point)
+{
+	if (hold_wants(point))
+		hold_reach(point);
+}
+
+/* Operation `n` of a pass of a target is about to be submitted. */
+static inline void hold_operation(uint64_t n)
+{
+	if (hold_wants(HOLD_OPERATION))
+		hold_reach_operation(n);
+}
 
 #endif

@@ -1,15 +1,25 @@
 /*
- * Files, pipes and devices that results and messages are written to. An output is never written to
- * a block device or a socket, and opening a pipe never waits for long. The functions keep no state;
- * any thread.
- *
- * Errors are -errno, and of these three -ENOTBLK: a block device, -EPROTOTYPE: a socket,
- * -ENOTCONN: a pipe that no process reads. output_strerror() has texts for all.
+ * Outputs: files, pipes, devices and terminals that results and messages are written to.
  */
 #ifndef XDD_BASE_OUTPUT_H
 #define XDD_BASE_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+
+#include "xdd/base/units.h"
+
+/*
+ * Files, pipes and devices that results and messages are written to. An output is never written to
+ * a block device or a socket, and opening a pipe never waits for long. The functions keep no
+ * state; any thread.
+ *
+ * Errors are -errno, and of these three -ENOTBLK: a block device, -EPROTOTYPE: a socket,
+ * -ENOTCONN: a pipe that no process reads. output_strerror() has texts for all.
+ */
 
 #define OUTPUT_WHY_SIZE 512
 
@@ -56,5 +66,52 @@ int output_pipes_hold(struct output_pipes *pipes, const char *path);
 
 /* Close them all. */
 void output_pipes_release(struct output_pipes *pipes);
+
+/*
+ * Writing to outputs whose reader may stall: pipes, terminals and sockets. A regular file is
+ * written to at once.
+ *
+ * A write waits for room as long as the reader takes, until a signal asks the run to end: from
+ * then on an output that accepts nothing for OUTWAIT_GRACE_NS is cut, and the rest of its data is
+ * dropped. Any thread.
+ */
+
+#define OUTWAIT_GRACE_NS (3 * NS_PER_SEC / 2)
+
+/*
+ * Write all `size` bytes. Returns how many were written before `*err` happened: a positive errno,
+ * ECANCELED when the output was cut, 0: none.
+ */
+size_t outwait_write(int fd, const char *data, size_t size, int *err);
+
+/*
+ * A stream that writes by outwait_write() and closes `fd`, which it owns from here on. NULL with
+ * errno on failure.
+ */
+FILE *outwait_stream(int fd);
+
+/* The run is to end: from now on outputs that accept nothing are cut. */
+void outwait_end(void);
+
+/* True if an output was cut because the run is to end. */
+bool outwait_was_cut(void);
+
+/*
+ * Limit the waits of the calling thread: until clock_kernel_ns() reaches `deadline_ns`. Data
+ * without room by then is dropped.
+ */
+void outwait_limit(uint64_t deadline_ns);
+
+/*
+ * The terminal that a file descriptor may be.
+ */
+
+/* The width of the terminal `fd`, or 0: not a terminal, or its width is unknown. */
+static inline unsigned terminal_columns(int fd)
+{
+	struct winsize size = { 0 };
+
+	return ioctl(fd, TIOCGWINSZ, &size) ? 0 : size.ws_col;
+}
 
 #endif

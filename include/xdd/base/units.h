@@ -1,9 +1,5 @@
 /*
- * Numbers as people write them, and back. Pure functions; any thread.
- *
- * A parser accepts the whole word or nothing: leading blanks, signs, other letters and empty words
- * are -EINVAL, a value that does not fit is -ERANGE. No locale counts. `*value` is written only on
- * success (0).
+ * Numbers with units: as people write them, as people read them, and nanoseconds.
  */
 #ifndef XDD_BASE_UNITS_H
 #define XDD_BASE_UNITS_H
@@ -11,6 +7,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
+
+/*
+ * Numbers as people write them, and back. Pure functions; any thread.
+ *
+ * A parser accepts the whole word or nothing: leading blanks, signs, other letters and empty words
+ * are -EINVAL, a value that does not fit is -ERANGE. No locale counts. `*value` is written only on
+ * success (0).
+ */
 
 /* Decimal digits only: for files and protocols. */
 int units_parse_u64(const char *word, uint64_t *value);
@@ -73,5 +78,71 @@ int units_parse_seconds(const char *word, uint64_t *ns);
  * `buf` (at least 32 bytes); returns `buf`.
  */
 char *units_size_text(uint64_t bytes, char *buf, size_t size);
+
+/*
+ * Measured numbers for people: three significant digits and a decimal unit, such as "412 MB/s".
+ *
+ * Each function writes to `buf` (SCALED_SIZE bytes) and returns it. A value that rounds to the
+ * next unit is written in that unit: 999.7 kB/s is "1.00 MB/s". A value that is unknown or
+ * infinite is "-". The decimal point does not depend on the locale. Sizes that are powers of two
+ * are those of units_size_text(). Pure functions; any thread.
+ */
+
+#define SCALED_SIZE 24
+
+/* Bytes per second: "412 MB/s", "512 B/s", "0 B/s". */
+char *scaled_rate(double bytes_per_s, char *buf);
+
+/* Operations per second: "103 k/s", "512 /s", "1.94 /s". */
+char *scaled_ops(double per_s, char *buf);
+
+/* A time in nanoseconds: "120 ns", "12.0 us", "1.94 ms", "3.00 s"; from 1000 s on in min or h. */
+char *scaled_time(double ns, char *buf);
+
+/* An amount: "67.1 MB", "512 B"; whole numbers below 1000 have no decimals. */
+char *scaled_bytes(double bytes, char *buf);
+
+/* A number without a unit: "1.25 M", "999", "12"; whole numbers below 1000 have no decimals. */
+char *scaled_count(double n, char *buf);
+
+/*
+ * Nanoseconds: their units, and the kernel's monotonic clock, for waits and deadlines.
+ * Measurements use clock_now_ns() of xdd/sys/clock.h instead.
+ */
+
+#define NS_PER_US 1000ull
+#define NS_PER_MS 1000000ull
+#define NS_PER_SEC 1000000000ull
+
+/* The earlier and the later of two times. */
+static inline uint64_t ns_earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+static inline uint64_t ns_later(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+/* A time of a file, in nanoseconds since 1970; the nearest one that fits. */
+static inline int64_t timespec_ns(const struct timespec *t)
+{
+	int64_t ns;
+
+	if (__builtin_mul_overflow((int64_t)t->tv_sec, (int64_t)NS_PER_SEC, &ns) ||
+	    __builtin_add_overflow(ns, (int64_t)t->tv_nsec, &ns))
+		return t->tv_sec < 0 ? INT64_MIN : INT64_MAX;
+	return ns;
+}
+
+/* CLOCK_MONOTONIC in nanoseconds. Any thread. */
+static inline uint64_t clock_kernel_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+}
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "xdd/base/permutation.h"
 #include "xdd/base/random.h"
 #include "xdd/plan/plan.h"
 #include "xdd/stat/counters.h"

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "xdd/base/poisson.h"
+#include "xdd/base/random.h"
 #include "xdd/plan/plan.h"
 
 static inline bool throttle_is_on(const struct target_plan *t)

@@ -15,7 +15,7 @@
 
 #include "xdd/net/key.h"
 #include "xdd/net/wire.h"
-#include "xdd/stat/connection_info.h"
+#include "xdd/stat/figures.h"
 #include "xdd/sync/stop.h"
 
 struct connection; /* private to src/net/connection_internal.h */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xdd/base/extents.h"
+#include "xdd/base/sets.h"
 #include "xdd/net/digest.h"
 #include "xdd/net/wire.h"
 
@@ -86,7 +86,7 @@ int restart_record_decode(const char *text, size_t size, struct restart_record *
 int restart_record_read(const char *path, struct restart_record *r, char *why, size_t why_size);
 
 /*
- * Replace the file `path` by `r`, in one step that also survives a power failure: newfile.h.
+ * Replace the file `path` by `r`, in one step that also survives a power failure: file.h.
  * Returns 0 or -errno. Any thread.
  */
 int restart_record_write(const char *path, const struct restart_record *r);

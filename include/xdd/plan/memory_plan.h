@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "xdd/base/idset.h"
-#include "xdd/sys/mempolicy.h"
+#include "xdd/base/sets.h"
+#include "xdd/sys/machine.h"
 
 struct memory_plan {
 	/* option */

@@ -13,9 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "xdd/base/idset.h"
+#include "xdd/base/arith.h"
+#include "xdd/base/sets.h"
 #include "xdd/base/status.h"
-#include "xdd/base/uint128.h"
 #include "xdd/plan/amount_options.h"
 #include "xdd/plan/coordination_options.h"
 #include "xdd/plan/endtoend_options.h"

@@ -13,7 +13,7 @@
 
 #include "xdd/plan/endtoend_options.h"
 #include "xdd/report/copy_limit.h"
-#include "xdd/stat/connection_info.h"
+#include "xdd/stat/figures.h"
 
 #define ENDTOEND_HEX_SIZE 33 /* 16 bytes in hexadecimal, with the NUL */
 

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "xdd/report/copy_limit.h"
-#include "xdd/stat/connection_info.h"
+#include "xdd/stat/figures.h"
 
 /* Count what jansson asks for in vain. Before any value is made; main thread. */
 void jvalue_start(void);

@@ -1,6 +1,6 @@
 /*
  * A file, pipe or terminal that lines are written to: opened for append, one write(2) a line of a
- * regular file, and the first error remembered. How writes wait for a reader: outwait.h.
+ * regular file, and the first error remembered. How writes wait for a reader: output.h.
  *
  * An outfile belongs to one thread at a time.
  */

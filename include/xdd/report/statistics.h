@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "xdd/stat/latency.h"
+#include "xdd/stat/figures.h"
 #include "xdd/stat/stats.h"
 
 /* Figures that are compared from pass to pass, and of whole curves. */

@@ -39,7 +39,7 @@ void signals_block_progress(void);
 /*
  * Start the thread that takes the signals, for all runs of the process; threads that are started
  * later have them blocked. The first signal ends the run, or prevents the next one, and limits how
- * long outputs may wait for their readers (outwait.h). The second, 0.1 s later or more, ends the
+ * long outputs may wait for their readers (output.h). The second, 0.1 s later or more, ends the
  * process at once. Returns 0 or -errno. Main thread, once, before any output is opened.
  */
 int signals_start(struct signals *s);

@@ -1,20 +1,110 @@
 /*
+ * The figures of a result, and the structs in it. Values only.
+ */
+#ifndef XDD_STAT_FIGURES_H
+#define XDD_STAT_FIGURES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xdd/stat/counters.h"
+#include "xdd/stat/histogram.h"
+#include "xdd/sys/clock.h"
+
+/*
+ * The state of data before it was read: in the page cache, on a device, or never written.
+ */
+
+/* The accuracy of the share of the page cache; a sum has the greatest of its parts. */
+enum cache_accuracy {
+	CACHE_EXACT,
+	CACHE_SAMPLED,	    /* an estimate */
+	CACHE_NOT_MEASURED, /* -dio, or a file that exists in memory only */
+	CACHE_UNKNOWN,
+};
+
+/* Bytes that one or several passes have read. */
+struct cache_state {
+	uint64_t range_bytes;	 /* bytes that reads were issued for; 0: nothing is known */
+	uint64_t resident_bytes; /* of these, in the page cache; see `accuracy` */
+	uint64_t hole_bytes;	 /* of these, never written */
+	enum cache_accuracy accuracy;
+	bool holes_unknown; /* `hole_bytes` is not measured; of a sum, not of all its parts */
+};
+
+/* Add `from` to `sum`. Any thread. */
+void cache_state_add(struct cache_state *sum, const struct cache_state *from);
+
+/*
+ * Facts of a TCP connection, for reports: filled by net, shown by report. Values only.
+ */
+
+#define CONNECTION_PEER_SIZE 80
+
+/* Facts of a connection: TCP_INFO and what the kernel granted. */
+struct connection_info {
+	char local[CONNECTION_PEER_SIZE]; /* "192.168.1.5:40010", "[fe80::1%eth0]:40010" */
+	char peer[CONNECTION_PEER_SIZE];
+	char congestion[16];
+	char cipher[48]; /* "" without TLS */
+	bool kernel_tls;
+	uint64_t send_buffer_bytes; /* as granted, without the kernel's own half */
+	uint64_t receive_buffer_bytes;
+	uint64_t rtt_ns, rtt_min_ns, rtt_variance_ns; /* 0: not measured */
+	uint64_t window_segments;		      /* congestion window */
+	uint64_t segment_bytes;
+	uint64_t retransmits; /* segments, in the life of the connection */
+	uint64_t transit_ns;  /* data was on its way to a peer that had room for it */
+	uint64_t sent_bytes, received_bytes; /* without retransmissions; with TLS, of records */
+};
+
+/*
+ * Latencies of operations, by direction: service time, from issue to completion, and response
+ * time, from the due time of an operation, where a throttle sets one. And the times of flushes,
+ * which belong to no operation.
+ */
+
+enum latency_time {
+	LATENCY_SERVICE,
+	LATENCY_RESPONSE,
+	LATENCY_TIMES,
+};
+
+/* All directions together; otherwise an enum op_dir. */
+#define LATENCY_ALL_DIRS DIR_COUNT
+
+/* In place of a direction: the flushes, in none of the others; they have service times only. */
+#define LATENCY_FLUSHES (DIR_COUNT + 1)
+
+/* Directions, all of them, and flushes: what tables have rows of. */
+#define LATENCY_SUBJECTS (DIR_COUNT + 2)
+
+struct latency {
+	struct histogram_sum of[LATENCY_TIMES][DIR_COUNT];
+	struct histogram_sum flushes; /* also those that failed */
+};
+
+void latency_init(struct latency *l);
+
+/* Safe on latencies that are all zero, and when called again. */
+void latency_free(struct latency *l);
+
+/* Add `from`. Returns 0 or -ENOMEM, then with some values missing. */
+int latency_add(struct latency *l, const struct latency *from);
+
+/* Subtract the values of `earlier`, which `l` contains. */
+void latency_subtract(struct latency *l, const struct latency *earlier);
+
+/* One time in one direction, in all of them, or of flushes. The view is valid until `l` changes. */
+struct histogram_view latency_view(const struct latency *l, enum latency_time time, unsigned dir);
+
+/*
  * The figures of a result: all that is measured of a QThread, a target or a run, in one pass or in
  * several.
  *
  * A struct figures belongs to one thread at a time. It owns the memory of its latencies; a copy by
  * assignment borrows it and is not freed.
  */
-#ifndef XDD_STAT_FIGURES_H
-#define XDD_STAT_FIGURES_H
-
-#include <stdint.h>
-
-#include "xdd/stat/cache_state.h"
-#include "xdd/stat/counters.h"
-#include "xdd/stat/extremes.h"
-#include "xdd/stat/latency.h"
-#include "xdd/sys/clock.h"
 
 /*
  * Figures that not every run measures, as bits of a mask: those an output needs, and those that are

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 /*
  * A signal this soon after the first is part of it: timeout(1) sends to the program and to its

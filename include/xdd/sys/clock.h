@@ -14,8 +14,61 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "xdd/base/nstime.h"
-#include "xdd/sys/clock_scale.h"
+#include "xdd/base/arith.h"
+#include "xdd/base/units.h"
+
+/*
+ * How ticks of the time stamp counter become nanoseconds that follow the kernel's clock. Private
+ * to the clock.
+ *
+ * All of it is arithmetic on values: no function here reads a clock, so a test can simulate hours.
+ */
+
+/* Counter and kernel clock, read at the same moment. */
+struct clock_pair {
+	uint64_t tsc;
+	uint64_t ns;
+};
+
+/*
+ * A piece of the clock: tick `tsc` is nanosecond `ns`, with `mult` nanoseconds per tick for `span`
+ * ticks and `mult_after` from then on. Both are multiplied by 2^32. Where `mult` is 0 the counter
+ * is not used, and `ns` is added to the kernel's clock.
+ */
+struct clock_scale {
+	uint64_t tsc;
+	uint64_t ns;
+	uint64_t span;
+	uint64_t mult;
+	uint64_t mult_after;
+};
+
+/* Nanoseconds of so many ticks. */
+static inline uint64_t clock_ticks_ns(uint64_t ticks, uint64_t mult)
+{
+	return (uint64_t)((uint128)ticks * mult >> 32);
+}
+
+/* The clock at a tick that is not before `s->tsc`; for a scale that uses the counter. */
+static inline uint64_t clock_scale_at(const struct clock_scale *s, uint64_t tsc)
+{
+	uint64_t past = tsc - s->tsc;
+
+	if (past <= s->span)
+		return s->ns + clock_ticks_ns(past, s->mult);
+	return s->ns + clock_ticks_ns(s->span, s->mult) +
+	       clock_ticks_ns(past - s->span, s->mult_after);
+}
+
+/* The measurements that scales are made from; one thread at a time. */
+struct clock_follower {
+	struct clock_pair older;  /* the rate is measured from here */
+	struct clock_pair newer;  /* replaces `older` when it is old enough */
+	uint64_t began_ns;	  /* kernel's clock at clock_follower_begin() */
+	uint64_t last_ns;	  /* and at the newest scale */
+	uint64_t mult;		  /* the rate that was measured first */
+	struct clock_scale scale; /* the newest one */
+};
 
 /*
  * Private to the clock: the latest scales. No reader waits for a writer: the slot of a scale is not

@@ -1,5 +1,5 @@
 /*
- * Small files of /proc and /sys. No state; any thread.
+ * Small files of /proc and /sys, mounts, and names of file systems. No state; any thread.
  */
 #ifndef XDD_SYS_SYSFILE_H
 #define XDD_SYS_SYSFILE_H
@@ -22,5 +22,24 @@ bool sysfile_number(const char *path, uint64_t *value);
  * `text`.
  */
 char *sysfile_unescape(char *text);
+
+/*
+ * Mounts, as /proc/self/mountinfo has them: proc_pid_mountinfo(5).
+ */
+
+/*
+ * True if the file system of `path` is mounted with an option that is `name`, or begins with it and
+ * an equals sign, among those of the file system itself. False where that is not known.
+ */
+bool mountinfo_has_option(const char *path, const char *name);
+
+/*
+ * Names of file systems by the number that statfs(2) gives.
+ */
+
+#define FSTYPE_SIZE 24
+
+/* The name, or the number in hexadecimal where no name is known, in `buf`. Returns `buf`. */
+const char *fstype_name(unsigned long magic, char buf[FSTYPE_SIZE]);
 
 #endif

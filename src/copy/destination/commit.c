@@ -14,7 +14,7 @@
 #include "copy/destination/commit_state.h"
 #include "copy/destination/stale.h"
 #include "xdd/base/bytes.h"
-#include "xdd/base/hold.h"
+#include "xdd/base/log.h"
 #include "xdd/sync/thread.h"
 
 /* ---- journal ---- */

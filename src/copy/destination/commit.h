@@ -14,7 +14,7 @@
 
 #include "copy/link/channel.h"
 #include "copy/tree/dirs.h"
-#include "xdd/base/extents.h"
+#include "xdd/base/sets.h"
 
 #define COPY_TEMPORARY_PREFIX ".xddcp-"
 #define COPY_TEMPORARY_SIZE 64

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "copy/destination/commit_state.h"
-#include "xdd/base/hold.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/log.h"
+#include "xdd/base/units.h"
 
 #define RECORD_NS NS_PER_SEC
 

@@ -20,7 +20,7 @@
 #include "copy/destination/links.h"
 #include "copy/destination/receive.h"
 #include "copy/tree/identity.h"
-#include "xdd/base/newfile.h"
+#include "xdd/base/file.h"
 
 /* ---- reports ---- */
 
@@ -100,7 +100,7 @@ void dest_attributes(struct destination *d, uint64_t id, struct dir_node *dir, c
 	char path[COPY_MAX_PATH_BYTES];
 
 	if (result->not_set)
-		tally_add(&d->tally.owners_not_set, 1);
+		dest_tally_add(&d->tally.owners_not_set, 1);
 	for (int step = 0; step < META_STEPS; step++) {
 		if (!result->err[step])
 			continue;
@@ -193,7 +193,7 @@ static uint64_t get(_Atomic uint64_t *n)
 static void counts(void *arg, struct copy_counts *c)
 {
 	struct destination *d = arg;
-	struct tally *t = &d->tally;
+	struct dest_tally *t = &d->tally;
 
 	c->done_files = get(&t->done_files);
 	c->done_bytes = get(&t->done_bytes);
@@ -292,7 +292,7 @@ static void end_files(struct destination *d)
 	/* A link whose first file was committed last is complete now, or was dropped. */
 	if (d->links)
 		links_drop(d);
-	tally_add(&d->tally.flush_ns, flush_ns);
+	dest_tally_add(&d->tally.flush_ns, flush_ns);
 	finish_root(d);
 	answers_flush(&d->answers);
 }

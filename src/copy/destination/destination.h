@@ -30,7 +30,7 @@ struct links;	/* private to links.c */
 struct inplace; /* private to inplace.c */
 
 /* Sums over threads; struct copy_counts has their meaning. */
-struct tally {
+struct dest_tally {
 	_Atomic uint64_t done_files, done_bytes, skipped_files, skipped_bytes, dirs, links;
 	_Atomic uint64_t moved_bytes, storage_ns, network_ns, waiting_ns, checking_ns, flush_ns;
 	_Atomic uint64_t resumed_bytes, owners_not_set;
@@ -59,7 +59,7 @@ struct destination {
 
 	struct answers answers;
 	struct items items;
-	struct tally tally;
+	struct dest_tally tally;
 	struct cpu_sums cpu;	/* of the data threads, or of the receiving thread */
 	struct cpu_use channel; /* of the receiving thread, where data comes through the channel */
 
@@ -69,7 +69,7 @@ struct destination {
 	_Atomic uint64_t busy;	/* files in the commit, and threads that handle messages */
 };
 
-static inline void tally_add(_Atomic uint64_t *to, uint64_t n)
+static inline void dest_tally_add(_Atomic uint64_t *to, uint64_t n)
 {
 	atomic_fetch_add_explicit(to, n, memory_order_relaxed);
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "copy/destination/root.h"
-#include "xdd/base/fileopen.h"
+#include "xdd/base/file.h"
 #include "xdd/io/guard.h"
 
 /* The argument of the judge. */

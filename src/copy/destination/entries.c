@@ -15,7 +15,7 @@
 
 #include "copy/destination/directory.h"
 #include "copy/destination/links.h"
-#include "xdd/base/array.h"
+#include "xdd/base/memory.h"
 
 #define MAX_DEPTH 65536
 #define MAX_OPEN_BYTES \
@@ -265,7 +265,7 @@ static int enter_root(struct destination *d, const struct copy_entry *e, uint32_
 	if (d->settings->verify && l.kind == LEVEL_THERE)
 		l.differs = verify_root(d, &l, e);
 	if (l.kind != LEVEL_ABSENT)
-		tally_add(&d->tally.dirs, 1);
+		dest_tally_add(&d->tally.dirs, 1);
 	return push(d, &l);
 }
 
@@ -298,7 +298,7 @@ static int enter_there(struct destination *d, const struct level *in, const stru
 		directory_differs(l.node);
 	if (!made)
 		commit_look(d->commit, l.node);
-	tally_add(&d->tally.dirs, 1);
+	dest_tally_add(&d->tally.dirs, 1);
 	return push(d, &l);
 }
 

@@ -87,13 +87,13 @@ void file_count(struct destination *d, const struct copy_entry *e, enum copy_out
 	if (outcome == COPY_LOST || outcome == COPY_DIFFERS)
 		return;
 	if (!is_file) {
-		tally_add(&d->tally.links, 1);
+		dest_tally_add(&d->tally.links, 1);
 	} else if (outcome == COPY_DONE) {
-		tally_add(&d->tally.done_files, 1);
-		tally_add(&d->tally.done_bytes, e->size_bytes);
+		dest_tally_add(&d->tally.done_files, 1);
+		dest_tally_add(&d->tally.done_bytes, e->size_bytes);
 	} else if (outcome != COPY_WOULD) {
-		tally_add(&d->tally.skipped_files, 1);
-		tally_add(&d->tally.skipped_bytes, e->size_bytes);
+		dest_tally_add(&d->tally.skipped_files, 1);
+		dest_tally_add(&d->tally.skipped_bytes, e->size_bytes);
 	}
 }
 

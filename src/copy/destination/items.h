@@ -17,7 +17,7 @@
 
 #include "copy/destination/commit.h"
 #include "copy/message/message.h"
-#include "xdd/base/extents.h"
+#include "xdd/base/sets.h"
 
 #define ITEMS_TABLE_SIZE 65536u /* a power of two */
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "xdd/base/bytes.h"
-#include "xdd/base/crc32c.h"
 
 #define HEAD_BYTES 12 /* checksum (4), type (2), zero (2), bytes that follow (4) */
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xdd/base/extents.h"
+#include "xdd/base/sets.h"
 
 /* The first bytes of a file; the last one but the newline is the version. */
 #define JOURNAL_MAGIC "xddcp journal 2\n"

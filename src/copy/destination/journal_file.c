@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "copy/destination/commit_fs.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/readfile.h"
+#include "xdd/base/file.h"
+#include "xdd/base/units.h"
 
 #define READ_BYTES (256u << 10)
 #define MAX_BYTES (1ull << 30) /* of a journal that is read */

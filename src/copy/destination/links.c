@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "copy/destination/file.h"
-#include "xdd/base/path.h"
+#include "xdd/base/text.h"
 
 #define FIRST_BUCKETS 4096u	   /* a power of two */
 #define MAX_LOST_BYTES (64u << 20) /* of paths in directories that are not there */

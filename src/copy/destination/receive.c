@@ -84,10 +84,10 @@ static int take_bundle(struct destination *d, const uint8_t *body, size_t length
 			return dest_violation(why, wire_fault_text(WIRE_BAD_BODY));
 		if (!more)
 			break;
-		tally_add(&d->tally.moved_bytes, f.size);
+		dest_tally_add(&d->tally.moved_bytes, f.size);
 		err = take_small(d, &f, why);
 	}
-	tally_add(&d->tally.storage_ns, clock_now_ns() - since);
+	dest_tally_add(&d->tally.storage_ns, clock_now_ns() - since);
 	return err;
 }
 
@@ -146,15 +146,15 @@ static int receive_one(struct receiver *r, char *why)
 	struct wire_header h;
 	int err = link_receive(r->link, r->buffer_bytes, &h, why);
 
-	tally_add(&d->tally.waiting_ns, clock_now_ns() - since);
+	dest_tally_add(&d->tally.waiting_ns, clock_now_ns() - since);
 	if (!err && h.length > r->buffer_bytes)
 		err = dest_violation(why, "a message that is too long");
 	stamp.network_begin_ns = stamps_now(d->stamps);
 	if (!err && h.length)
 		err = link_receive_body(r->link, &h, r->buffer, ns, why);
 	stamp.network_end_ns = stamps_now(d->stamps);
-	tally_add(&d->tally.checking_ns, ns[0]);
-	tally_add(&d->tally.network_ns, ns[1]);
+	dest_tally_add(&d->tally.checking_ns, ns[0]);
+	dest_tally_add(&d->tally.network_ns, ns[1]);
 	cpu_use_add(&r->cpu, &d->cpu);
 	return err ? err : receive_message(d, r->number, &stamp, &h, r->buffer, why);
 }

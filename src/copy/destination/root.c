@@ -12,8 +12,8 @@
 
 #include "copy/destination/commit.h"
 #include "copy/destination/directory.h"
-#include "xdd/base/fileopen.h"
-#include "xdd/base/path.h"
+#include "xdd/base/file.h"
+#include "xdd/base/text.h"
 
 /* The arguments of root_open(), and what was found. */
 struct question {

@@ -22,7 +22,7 @@
 
 #include "copy/destination/commit_state.h"
 #include "copy/destination/stale.h"
-#include "xdd/base/array.h"
+#include "xdd/base/memory.h"
 
 #define MAX_JOURNALS 256	  /* that are looked at when a copy begins */
 #define KEPT_SECONDS (14 * 86400) /* a resumable copy of other sources */

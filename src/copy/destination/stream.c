@@ -15,9 +15,9 @@
 
 #include "copy/destination/file.h"
 #include "copy/destination/sums.h"
-#include "xdd/base/fileopen.h"
+#include "xdd/base/file.h"
+#include "xdd/sys/blockdev.h"
 #include "xdd/sys/clock.h"
-#include "xdd/sys/directio.h"
 
 #define ZEROS_BYTES (256u << 10)
 #define DIRECT_ALIGN 4096u /* at least: offsets, sizes and memory */
@@ -121,7 +121,7 @@ static int write_block(struct destination *d, struct item *i, const uint8_t *dat
 		err = write_range(i, data, size, offset);
 	if (!err && d->settings->resume && i->file.number)
 		err = commit_wrote(d->commit, &i->file, offset, offset + size);
-	tally_add(&d->tally.storage_ns, clock_now_ns() - since);
+	dest_tally_add(&d->tally.storage_ns, clock_now_ns() - since);
 	return err;
 }
 
@@ -235,7 +235,7 @@ int stream_block(struct destination *d, const struct wire_header *h, const uint8
 		return dest_violation(why, "data in descending order, which -o rules out");
 	if (err)
 		stream_failed(d, i, "write", err);
-	tally_add(&d->tally.moved_bytes, size);
+	dest_tally_add(&d->tally.moved_bytes, size);
 	return end_message(d, i, 1, size, why);
 }
 

@@ -15,7 +15,7 @@
 
 #include "copy/destination/file.h"
 #include "copy/destination/stream.h"
-#include "xdd/base/readfile.h"
+#include "xdd/base/file.h"
 #include "xdd/sys/clock.h"
 
 #define READ_BYTES (1u << 20)
@@ -106,7 +106,7 @@ int sums_message(struct destination *d, const uint8_t *body, size_t length, char
 		err = compare(d, i, &sums);
 	if (err)
 		items_read_failed(&d->items, i, err);
-	tally_add(&d->tally.checking_ns, clock_now_ns() - since);
+	dest_tally_add(&d->tally.checking_ns, clock_now_ns() - since);
 	return stream_sums_end(d, i, why);
 }
 
@@ -205,7 +205,7 @@ int sums_keep(struct destination *d, struct item *i, const struct extents *durab
 	want->ranges = *ranges;
 	if (err)
 		return err;
-	tally_add(&d->tally.resumed_bytes, i->stream->got.total);
+	dest_tally_add(&d->tally.resumed_bytes, i->stream->got.total);
 	return !want->n_ranges && i->file.entry->size_bytes;
 }
 

@@ -15,9 +15,9 @@
 #include <sys/socket.h>
 
 #include "copy/link/data_terms.h"
-#include "xdd/base/hold.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/log.h"
+#include "xdd/base/text.h"
+#include "xdd/base/units.h"
 #include "xdd/sync/event.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"

@@ -13,8 +13,8 @@
 
 #include "copy/link/data_terms.h"
 #include "copy/link/ports.h"
-#include "xdd/base/hold.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/log.h"
+#include "xdd/base/units.h"
 #include "xdd/net/listener.h"
 #include "xdd/sync/event.h"
 #include "xdd/sys/clock.h"

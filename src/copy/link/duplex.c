@@ -15,7 +15,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
 struct duplex {

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "copy/link/duplex.h"
-#include "xdd/base/debug.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/log.h"
+#include "xdd/base/units.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
 

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "xdd/base/arena.h"
-#include "xdd/base/ssh.h"
+#include "xdd/base/memory.h"
+#include "xdd/sys/child.h"
 
 static const char *problem(const struct copy_request *request, const struct copy_place *place)
 {

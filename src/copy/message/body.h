@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "copy/message/message.h"
-#include "xdd/base/printable.h"
 #include "xdd/base/status.h"
+#include "xdd/base/text.h"
 
 /* A string has its length before it, with the NUL that it ends with. */
 #define BODY_LENGTH_BYTES 2

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xdd/base/extents.h"
+#include "xdd/base/sets.h"
 #include "xdd/copy/copy.h"
 #include "xdd/net/digest.h"
 #include "xdd/net/wire.h"

@@ -3,7 +3,7 @@
  * the writer of JSON.
  */
 #include "copy/report/report_internal.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 /* Shorter copies are over before their threads are busy. */
 #define SHORTEST_NS (NS_PER_SEC / 5)

@@ -11,10 +11,9 @@
 #include <unistd.h>
 
 #include "copy/report/report_internal.h"
-#include "xdd/base/nstime.h"
 #include "xdd/base/output.h"
-#include "xdd/base/outwait.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/text.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
 #define TIME_SIZE 32

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "copy/report/report_internal.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/scaled.h"
 #include "xdd/base/status.h"
+#include "xdd/base/units.h"
 
 /* Estimates of a longer time are not worth a line. */
 #define MAX_LEFT_S (1000.0 * 3600)

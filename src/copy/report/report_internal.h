@@ -14,7 +14,7 @@
 #include "xdd/copy/copy.h"
 #include "xdd/report/copy_limit.h"
 #include "xdd/report/outfile.h"
-#include "xdd/stat/connection_info.h"
+#include "xdd/stat/figures.h"
 
 /* ---- report.c ---- */
 

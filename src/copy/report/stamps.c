@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "xdd/base/newfile.h"
+#include "xdd/base/file.h"
 #include "xdd/trace/dump.h"
 #include "xdd/trace/text.h"
 #include "xdd/trace/trace.h"

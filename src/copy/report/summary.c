@@ -4,10 +4,9 @@
 #include <inttypes.h>
 
 #include "copy/report/report_internal.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/printable.h"
-#include "xdd/base/scaled.h"
 #include "xdd/base/status.h"
+#include "xdd/base/text.h"
+#include "xdd/base/units.h"
 
 static const char *plural(uint64_t n)
 {

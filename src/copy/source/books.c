@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 #define FIRST_BITS 10
 #define GROUP_BITS 3 /* 8 pointers are a cache line */

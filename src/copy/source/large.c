@@ -13,7 +13,7 @@
 #include "copy/source/read.h"
 #include "copy/source/settle.h"
 #include "copy/source/work.h"
-#include "xdd/base/hold.h"
+#include "xdd/base/log.h"
 #include "xdd/sys/clock.h"
 
 /* Blocks whose digests travel in one message. */

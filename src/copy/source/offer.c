@@ -11,7 +11,7 @@
 #include "copy/source/open.h"
 #include "copy/source/source.h"
 #include "copy/tree/meta.h"
-#include "xdd/base/array.h"
+#include "xdd/base/memory.h"
 #include "xdd/sys/clock.h"
 
 #define FIRST_BATCH_BYTES (8u << 10)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 static int hold(struct held_dir *held, const struct entry *e)
 {

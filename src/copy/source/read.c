@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "copy/source/open.h"
+#include "xdd/sys/blockdev.h"
 #include "xdd/sys/clock.h"
-#include "xdd/sys/directio.h"
 
 #define USUAL_ALIGN_BYTES 4096u
 

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "xdd/base/fileage.h"
+#include "xdd/base/file.h"
 #include "xdd/sys/clock.h"
 
 #define MAX_TRIES 4

@@ -14,8 +14,8 @@
 
 #include "copy/source/settle.h"
 #include "copy/source/work.h"
-#include "xdd/base/hold.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/log.h"
+#include "xdd/base/text.h"
 #include "xdd/sys/clock.h"
 
 /* Of a record that says why there is none. */

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "copy/tree/meta_attrs.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/text.h"
 
 #define CUT "; and others"
 #define TIME_BYTES 64

@@ -14,7 +14,7 @@
 
 #include "copy/tree/identity.h"
 #include "copy/tree/walk_private.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 #define CLOCK_DIFFERENCE_S 3600 /* of a file server and this host, at most */
 #define TEMPORARY_PREFIX ".xddcp-"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "copy/tree/walk_private.h"
-#include "xdd/base/path.h"
+#include "xdd/base/text.h"
 
 int walk_list_open(struct walk *w, const char *path, char *why, size_t size)
 {

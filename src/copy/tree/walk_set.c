@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "copy/tree/walk_private.h"
-#include "xdd/base/array.h"
 #include "xdd/base/bytes.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/random.h"
 
 #define FIRST_SIZE 256

@@ -11,8 +11,8 @@
 
 #include "copy/tree/identity.h"
 #include "copy/tree/walk_private.h"
-#include "xdd/base/fileopen.h"
-#include "xdd/base/path.h"
+#include "xdd/base/file.h"
+#include "xdd/base/text.h"
 
 /* ---- names ---- */
 

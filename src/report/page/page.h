@@ -13,8 +13,8 @@
 #include <stdio.h>
 
 #include "report/page/plot.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/scaled.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/units.h"
 #include "xdd/report/compare.h"
 #include "xdd/report/page.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/page/page.h"
-#include "xdd/base/scaled.h"
+#include "xdd/base/units.h"
 
 static const struct line {
 	const char *member, *title;

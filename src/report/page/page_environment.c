@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/page/page.h"
-#include "xdd/base/memstream.h"
+#include "xdd/base/memory.h"
 #include "xdd/report/jvalue.h"
 
 #define PATH_BYTES 256

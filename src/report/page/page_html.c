@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/page/page.h"
-#include "xdd/base/printable.h"
+#include "xdd/base/text.h"
 
 #define LINE_BYTES 4096
 

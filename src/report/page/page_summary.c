@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/page/page.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/report/copy_limit.h"
 #include "xdd/report/sweep.h"
 

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xdd/base/array.h"
-#include "xdd/base/printable.h"
-#include "xdd/base/utf8.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 
 /* Points of a line that have a marker. */
 #define MARKERS 12

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 #define PLOT_LABEL_SIZE 48
 #define PLOT_MAX_SERIES 8

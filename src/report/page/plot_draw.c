@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "report/page/plot.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/memstream.h"
-#include "xdd/base/newfile.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/report/outfile.h"
 #include "xdd/sys/child.h"

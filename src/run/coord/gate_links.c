@@ -10,7 +10,7 @@
 #include "run/coord/syncio.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "xdd/base/array.h"
+#include "xdd/base/memory.h"
 #include "xdd/io/throttle_schedule.h"
 #include "xdd/sync/stop.h"
 

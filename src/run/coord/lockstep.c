@@ -2,7 +2,7 @@
  * Arithmetic of lockstep. Called by the gate.
  */
 #include "run/coord/lockstep.h"
-#include "xdd/base/uint128.h"
+#include "xdd/base/arith.h"
 
 uint64_t measure_count(const struct measure *m, const struct target_plan *t, uint64_t ops,
 		       uint64_t bytes)

@@ -11,7 +11,7 @@
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "xdd/base/hold.h"
+#include "xdd/base/log.h"
 #include "xdd/plan/plan.h"
 #include "xdd/sync/stop.h"
 #include "xdd/sys/clock.h"

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xdd/base/extents.h"
+#include "xdd/base/sets.h"
 #include "xdd/base/status.h"
 #include "xdd/net/key.h"
 #include "xdd/net/listener.h"

@@ -11,7 +11,7 @@
 
 #include "run/endtoend/endtoend.h"
 #include "run/target.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 
 /* The length of the host in "10.0.0.1:40010". */
 static size_t host_length(const char *address)

@@ -15,9 +15,9 @@
 #include "run/endtoend/restart.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "xdd/base/fileage.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/io/target_file.h"
 #include "xdd/sync/stop.h"
 #include "xdd/sys/clock.h"
@@ -68,7 +68,7 @@ static void describe_source(const struct target *t, struct wire_plan *own)
 }
 
 /*
- * Wait until each later change of a source's file shows in its ctime: fileage.h. The plan has the
+ * Wait until each later change of a source's file shows in its ctime: file.h. The plan has the
  * ctime that it has then. A file that never rests changes in the copy too.
  */
 static void await_settled(struct target *t, struct wire_plan *own)

@@ -23,8 +23,8 @@
 #include "xdd/report/endtoend.h"
 #include "xdd/stat/counters.h"
 #include "xdd/sync/stop.h"
-#include "xdd/sys/cgroup.h"
 #include "xdd/sys/clock.h"
+#include "xdd/sys/machine.h"
 
 #define WHY_SIZE 512
 

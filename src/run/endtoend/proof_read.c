@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xdd/base/fileopen.h"
-#include "xdd/base/readfile.h"
+#include "xdd/base/file.h"
 #include "xdd/sync/thread.h"
 
 #define BUFFER_BYTES (1u << 20) /* of each thread */

@@ -17,8 +17,8 @@
 
 #include "run/endtoend/restart_state.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/path.h"
+#include "xdd/base/text.h"
+#include "xdd/base/units.h"
 #include "xdd/io/access.h"
 
 #define NAME_PART_MAX 50 /* of the default name: hosts and files */

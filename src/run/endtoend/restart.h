@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xdd/base/extents.h"
+#include "xdd/base/sets.h"
 #include "xdd/net/digest.h"
 #include "xdd/net/restart_file.h"
 #include "xdd/net/wire.h"

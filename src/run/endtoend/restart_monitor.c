@@ -11,9 +11,8 @@
 #include <unistd.h>
 
 #include "run/endtoend/restart_state.h"
-#include "xdd/base/debug.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/io/engine.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "run/endtoend/restart.h"
-#include "xdd/base/extents.h"
+#include "xdd/base/sets.h"
 #include "xdd/net/restart_file.h"
 #include "xdd/plan/plan.h"
 

@@ -17,7 +17,6 @@
 #include "run/run_state.h"
 #include "run/target.h"
 #include "run/target/failures.h"
-#include "xdd/base/hold.h"
 #include "xdd/base/log.h"
 #include "xdd/stat/counters.h"
 #include "xdd/sync/stop.h"

@@ -16,7 +16,6 @@
 #include "run/issue/issue.h"
 #include "run/issue/retry_flush.h"
 #include "run/target/data.h"
-#include "xdd/base/hold.h"
 #include "xdd/base/log.h"
 
 /*

@@ -12,10 +12,9 @@
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "xdd/base/debug.h"
+#include "xdd/base/log.h"
 #include "xdd/plan/plan.h"
 #include "xdd/stat/counters.h"
-#include "xdd/stat/extremes.h"
 #include "xdd/sys/clock.h"
 
 void op_hooks_init(struct target *t)

@@ -13,7 +13,7 @@
 #include "run/target.h"
 #include "run/target/data.h"
 #include "run/target/target_file_ops.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
 #include "xdd/stat/counters.h"

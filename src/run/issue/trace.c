@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "xdd/base/debug.h"
+#include "xdd/base/log.h"
 
 /* Entries ahead of the one written whose cache line is prefetched. */
 #define AHEAD 8

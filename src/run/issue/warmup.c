@@ -9,7 +9,7 @@
 #include "run/run_state.h"
 #include "run/target.h"
 #include "run/target/failures.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/plan/plan.h"
 #include "xdd/stat/counters.h"
 #include "xdd/sys/clock.h"

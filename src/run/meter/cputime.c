@@ -9,7 +9,6 @@
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 

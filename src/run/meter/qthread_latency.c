@@ -12,7 +12,6 @@
 #include "xdd/io/throttle_schedule.h"
 #include "xdd/stat/figures.h"
 #include "xdd/stat/histogram.h"
-#include "xdd/stat/latency.h"
 
 #define COUNTER_TRIES 1000 /* an operation is counted within nanoseconds */
 #define LATENCY_TRIES 4	   /* copying a histogram takes microseconds */

@@ -13,7 +13,7 @@
 #include "run/meter/dirty_sample.h"
 #include "xdd/report/endtoend.h"
 #include "xdd/stat/figures.h"
-#include "xdd/stat/flow.h"
+#include "xdd/stat/histogram.h"
 
 struct target;
 

@@ -14,9 +14,8 @@
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/stat/counters.h"
-#include "xdd/stat/extremes.h"
 #include "xdd/stat/figures.h"
-#include "xdd/stat/flow.h"
+#include "xdd/stat/histogram.h"
 #include "xdd/sync/stop.h"
 
 void pass_result_free(struct pass_result *r)

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/outwait.h"
+#include "xdd/base/output.h"
+#include "xdd/base/units.h"
 #include "xdd/report/progress_line.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"

@@ -11,7 +11,7 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/heartbeat.h"
 #include "xdd/stat/counters.h"
-#include "xdd/stat/latency.h"
+#include "xdd/stat/figures.h"
 
 struct progress_line;
 struct run;

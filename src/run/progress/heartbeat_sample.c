@@ -8,13 +8,12 @@
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 #include "xdd/report/heartbeat.h"
 #include "xdd/report/progress_line.h"
 #include "xdd/stat/counters.h"
+#include "xdd/stat/figures.h"
 #include "xdd/stat/histogram.h"
-#include "xdd/stat/latency.h"
 #include "xdd/sync/stop.h"
 
 /*

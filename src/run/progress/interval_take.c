@@ -13,8 +13,8 @@
 #include "run/target.h"
 #include "xdd/base/log.h"
 #include "xdd/stat/counters.h"
+#include "xdd/stat/figures.h"
 #include "xdd/stat/histogram.h"
-#include "xdd/stat/latency.h"
 
 static bool is_empty(const struct latency *l)
 {

@@ -3,11 +3,9 @@
  */
 #include "run/results/bound.h"
 
-#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/engine_info.h"
-#include "xdd/sys/cgroup.h"
-#include "xdd/sys/topology.h"
+#include "xdd/sys/machine.h"
 
 /* Shorter passes are charged with processor time from before and after them. */
 #define LEAST_NS (NS_PER_SEC / 1000)

@@ -15,9 +15,7 @@
 #include "run/results/written.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/path.h"
-#include "xdd/base/scaled.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/io/diskstats.h"
 #include "xdd/plan/plan.h"
@@ -25,7 +23,7 @@
 #include "xdd/report/result.h"
 #include "xdd/stat/counters.h"
 #include "xdd/sys/blockdev.h"
-#include "xdd/sys/cgroup.h"
+#include "xdd/sys/machine.h"
 
 /* Less than both is a trial. */
 #define MATTERS_BYTES (16ull << 20)

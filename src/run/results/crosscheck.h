@@ -13,8 +13,8 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/result.h"
 #include "xdd/stat/counters.h"
-#include "xdd/sys/cgroup.h"
 #include "xdd/sys/clock.h"
+#include "xdd/sys/machine.h"
 
 struct run;
 

@@ -8,11 +8,11 @@
 
 #include "run/meter/results.h"
 #include "run/target.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/report/deskew.h"
 #include "xdd/report/report.h"
 #include "xdd/stat/counters.h"
-#include "xdd/stat/flow.h"
+#include "xdd/stat/histogram.h"
 
 int deskew_init(struct deskew *d, const struct plan *plan)
 {

@@ -17,7 +17,7 @@
 #include "run/results/window.h"
 #include "xdd/report/result.h"
 #include "xdd/stat/counters.h"
-#include "xdd/stat/latency.h"
+#include "xdd/stat/figures.h"
 #include "xdd/sys/clock.h"
 
 struct plan;

@@ -28,12 +28,9 @@
 #include "run/results/window.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "xdd/base/debug.h"
-#include "xdd/base/hold.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
 #include "xdd/base/units.h"
-#include "xdd/sys/cgroup.h"
+#include "xdd/sys/machine.h"
 
 /*
  * How long operations that are outstanding when the run stops may take before it ends without them.

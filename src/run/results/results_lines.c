@@ -20,9 +20,7 @@
 #include "run/target.h"
 #include "run/target/private_fd.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
-#include "xdd/base/outwait.h"
-#include "xdd/base/scaled.h"
+#include "xdd/base/output.h"
 #include "xdd/base/units.h"
 #include "xdd/run/signals.h"
 

@@ -7,7 +7,7 @@
 #include "run/results/global_clock.h"
 #include "run/run_state.h"
 #include "xdd/base/log.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/report/finding.h"
 #include "xdd/sync/stop.h"
 #include "xdd/sys/clock.h"

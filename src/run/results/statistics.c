@@ -7,8 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "xdd/base/array.h"
-#include "xdd/base/nstime.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 
 /* Make room for one more pass. */

@@ -12,14 +12,14 @@
 #include "run/coord/stonewall.h"
 #include "run/results/manager.h"
 #include "run/run_state.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/newfile.h"
 #include "xdd/plan/plan.h"
 #include "xdd/plan/stonewall_record.h"
 #include "xdd/report/report.h"
 #include "xdd/report/stonewall.h"
 #include "xdd/stat/counters.h"
-#include "xdd/stat/flow.h"
+#include "xdd/stat/histogram.h"
 
 static struct span span_of(const struct tally *t, uint64_t ns)
 {

@@ -3,7 +3,7 @@
  */
 #include "run/results/stopped.h"
 
-#include "xdd/base/nstime.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
 /* Less is not told from a busy machine. */

@@ -8,11 +8,11 @@
 #include <sys/vfs.h>
 
 #include "run/run_state.h"
-#include "xdd/base/path.h"
-#include "xdd/base/scaled.h"
+#include "xdd/base/text.h"
+#include "xdd/base/units.h"
 #include "xdd/io/diskstats.h"
 #include "xdd/report/report.h"
-#include "xdd/sys/mountinfo.h"
+#include "xdd/sys/sysfile.h"
 
 /* Less than either is the rest that any run leaves behind. */
 #define DIRTY_BYTES (1ull << 20)

@@ -11,8 +11,8 @@
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "xdd/base/debug.h"
-#include "xdd/base/fileopen.h"
+#include "xdd/base/file.h"
+#include "xdd/base/log.h"
 
 /* Reserve for outputs, libraries and files that are open briefly. */
 #define SPARE_DESCRIPTORS 128

@@ -27,8 +27,8 @@
 #include "xdd/sync/barrier.h"
 #include "xdd/sync/event.h"
 #include "xdd/sync/stop.h"
+#include "xdd/sys/blockdev.h"
 #include "xdd/sys/clock.h"
-#include "xdd/sys/directio.h"
 
 /* Report and count an error that belongs to no operation. */
 static void file_error(struct target *t, const char *what, const char *why, int err)

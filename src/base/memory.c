@@ -1,0 +1,123 @@
+/*
+ * Memory that is freed at once. Called while a plan is built; plan_free() frees it.
+ */
+#include "xdd/base/memory.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_BYTES ((size_t)16 * 1024)
+
+struct chunk {
+	struct chunk *next;
+	size_t size;
+	size_t used;
+	max_align_t data[];
+};
+
+struct arena {
+	struct chunk *chunks; /* the first is filled now */
+};
+
+struct arena *arena_new(void)
+{
+	return calloc(1, sizeof(struct arena));
+}
+
+void arena_free(struct arena *a)
+{
+	if (!a)
+		return;
+	while (a->chunks) {
+		struct chunk *c = a->chunks;
+
+		a->chunks = c->next;
+		free(c);
+	}
+	free(a);
+}
+
+static struct chunk *chunk_new(size_t size)
+{
+	struct chunk *c;
+
+	if (size > SIZE_MAX - sizeof(*c))
+		return NULL;
+	c = calloc(1, sizeof(*c) + size);
+	if (c)
+		c->size = size;
+	return c;
+}
+
+/* A large allocation: a chunk of its own, after the one that is filled now. */
+static void *alloc_apart(struct arena *a, size_t size)
+{
+	struct chunk *c = chunk_new(size);
+
+	if (!c)
+		return NULL;
+	c->used = size;
+	if (a->chunks) {
+		c->next = a->chunks->next;
+		a->chunks->next = c;
+	} else {
+		a->chunks = c;
+	}
+	return c->data;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+	const size_t align = _Alignof(max_align_t);
+	struct chunk *c = a->chunks;
+	void *p;
+
+	if (size > SIZE_MAX - align)
+		return NULL;
+	size = size ? (size + align - 1) / align * align : align;
+	if (size > CHUNK_BYTES / 4)
+		return alloc_apart(a, size);
+
+	if (!c || c->size - c->used < size) {
+		c = chunk_new(CHUNK_BYTES);
+		if (!c)
+			return NULL;
+		c->next = a->chunks;
+		a->chunks = c;
+	}
+	p = (char *)c->data + c->used;
+	c->used += size;
+	return p;
+}
+
+char *arena_strdup(struct arena *a, const char *s)
+{
+	size_t size = strlen(s) + 1;
+	char *copy = arena_alloc(a, size);
+
+	return copy ? memcpy(copy, s, size) : NULL;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+	int len;
+
+	va_start(ap, fmt);
+	len = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (len < 0)
+		return NULL;
+
+	text = arena_alloc(a, (size_t)len + 1);
+	if (text) {
+		va_start(ap, fmt);
+		vsnprintf(text, (size_t)len + 1, fmt, ap);
+		va_end(ap);
+	}
+	return text;
+}
