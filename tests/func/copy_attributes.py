@@ -6,8 +6,6 @@ Status 0 means that both trees are equal.
 import os
 import re
 import shutil
-import stat
-import struct
 import subprocess
 import sys
 
@@ -15,11 +13,10 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddssh
 import xddsys as s
 import xddtest as t
+from xddattributes import ACL, OLD, acl, facts, make_tree, wrong_kinds
 
 ROOT = os.geteuid() == 0
 FAILED = 114
-ACL = "system.posix_acl_access"
-OLD = 10 ** 18
 ENOSPC, EPERM = 28, 1
 
 
@@ -31,52 +28,6 @@ def fresh(name):
 
 def copy(*args, **kwargs):
     return t.xdd("copy", *args, **kwargs)
-
-
-def acl(uid):
-    """An access list in which this user may read."""
-    none = (1 << 32) - 1
-    entries = [(1, 6, none), (2, 4, uid), (4, 4, none), (16, 6, none), (32, 0, none)]
-    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
-
-
-def make_tree(top):
-    """Two files, a directory and a link with attributes of all kinds. Raises OSError where they cannot be had."""
-    os.makedirs(top + "/dir")
-    for name in ("dir/file", "program"):
-        xddssh.write("%s/%s" % (top, name), b"data of %s" % name.encode())
-    os.symlink("program", top + "/link")
-    for name in ("dir", "dir/file", "program", "link"):
-        os.chown("%s/%s" % (top, name), 3, 4, follow_symlinks=False)
-    for name in ("dir", "dir/file", "program"):
-        os.setxattr("%s/%s" % (top, name), "user.text", b"value")
-        os.setxattr("%s/%s" % (top, name), "user.more", b"another")
-        os.setxattr("%s/%s" % (top, name), ACL, acl(77))
-    os.setxattr(top + "/dir", "system.posix_acl_default", acl(78))
-    os.setxattr(top + "/program", "security.capability", struct.pack("<IIIII", 0x02000001, 0x2000, 0, 0, 0))
-    for name in ("dir/file", "link", "program", "dir", ""):
-        os.utime("%s/%s" % (top, name), ns=(OLD, OLD + len(name)), follow_symlinks=False)
-
-
-def facts(path):
-    status = os.lstat(path)
-    found = {"permissions": "%04o" % stat.S_IMODE(status.st_mode), "times": status.st_mtime_ns, "owner": (status.st_uid, status.st_gid)}
-    for name in os.listxattr(path, follow_symlinks=False):
-        kind = "ACL" if name.startswith("system.") else "extended attributes"
-        found.setdefault(kind, {})[name] = os.getxattr(path, name, follow_symlinks=False)
-    if stat.S_ISREG(status.st_mode):
-        found["contents"] = xddssh.read(path)
-    return found
-
-
-def wrong_kinds(source, other):
-    """The kinds of facts in which two trees differ."""
-    wrong = set()
-    for where, dirs, files in os.walk(source):
-        for path in [where] + [os.path.join(where, name) for name in dirs + files]:
-            a, b = facts(path), facts(other + path[len(source):])
-            wrong |= {kind for kind in a.keys() | b.keys() if a.get(kind) != b.get(kind)}
-    return wrong
 
 
 FAULTS = [  # the function that fails, and for which attribute; what the lines name; how many
@@ -222,6 +173,15 @@ def test_as_user():
         return t.command([*prefix, "sh", "-c", "cd '%s' && %s" % (top, words.replace("COPY", "'%s' copy -r -P" % binary))], cwd="/")
     made = run("mkdir s && echo 1 >s/1 && COPY s d && chmod 0200 d/1 && COPY s/ d")
     t.equal((made.status, made.err, facts(top + "/d/1")), (0, "", facts(top + "/s/1")), "a file that its owner may not read", made)
+    os.setxattr(top + "/s/1", ACL, acl(77))
+    os.chmod(top + "/s/1", 0)
+    made = run("COPY s/ d")
+    t.equal((made.status, made.err, facts(top + "/d/1")), (0, "", facts(top + "/s/1")), "its ACL can be read", made)
+    os.setxattr(top + "/s/1", "user.text", b"value")
+    for words in ("COPY s/ d", "COPY -k s/ d"):
+        made = run(words)
+        t.ok(made.status == FAILED and "s/1: its attributes cannot be read: Permission denied" in made.err,
+             "its other attributes cannot, which is a failure: " + words, made)
     return None
 
 

@@ -19,6 +19,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddattributes
 import xddcount
 import xddports
 import xddssh
@@ -43,15 +44,16 @@ class Kind:
     `leaves`: patterns of the names that it may leave in its directory. Of a run with status 0: `same` are files that are
     equal to those of a run without faults, `lines` those with as many lines, `documents` JSON with its status; `out` is what
     standard output has, and `exact` says that it is that of the run without faults. `statuses` may come with faults, and then
-    a message, or what standard output has of `fault`. `template` is a directory that is copied before each run.
+    a message, or what standard output has of `fault`. `template` is a directory that is copied before each run. `trees`: the
+    second one is equal to the first one, with all attributes.
     """
 
     def __init__(self, name, *words, given=None, leaves=(), same=(), lines=(), documents=(), out="", exact=False,
-                 fault="(?!)", statuses=frozenset(OF_A_RUN), template=None):
+                 fault="(?!)", statuses=frozenset(OF_A_RUN), template=None, trees=()):
         self.name, self.words, self.given, self.out = name, [str(word) for word in words], given or {}, out
         self.leaves = [re.compile(p) for p in (*map(re.escape, (*self.given, *same, *lines, *documents)), *leaves)]
         self.same, self.lines, self.documents, self.exact = same, lines, documents, exact
-        self.fault, self.statuses, self.template = fault, statuses, template
+        self.fault, self.statuses, self.template, self.trees = fault, statuses, template, trees
 
     def prepare(self, directory):
         if self.template:
@@ -78,6 +80,8 @@ class Kind:
         found += ["%s has other lines" % name for name in self.lines if number_of_lines(place.path(name)) !=
                   number_of_lines(place.usual(name))]
         found += ["there is no " + name for name in self.documents if not os.path.exists(place.path(name))]
+        if self.trees:
+            found += ["%s differ" % kind for kind in sorted(xddattributes.wrong_kinds(*map(place.path, self.trees)))]
         if self.out and not re.search(self.out, runs[0].out, re.S | re.M):
             found.append("standard output lacks " + self.out)
         if self.exact and runs[0].out != place.usual_runs[0].out:
@@ -200,6 +204,17 @@ def documents():
     return made
 
 
+def tree_with_attributes():
+    """A template: the directory "from", whose files have attributes, and "to". None: not all of them can be had."""
+    template = t.path("attributes")
+    try:
+        xddattributes.make_tree(template + "/from")
+    except OSError:
+        return None
+    os.mkdir(template + "/to")
+    return template
+
+
 def interrupted(kind, place, which, holds):
     """A template: the directory of the first run of this kind that a fault has ended so that it holds what `holds` looks for."""
     for at in range(1, 1000):
@@ -296,6 +311,10 @@ def kinds(place):
         TimeServer("time server", "-foreground"),
         TimeServer("time server daemon"),
     ]
+    attributes = tree_with_attributes()
+    if attributes:
+        all_kinds.append(Kind("copy of all attributes", "copy", *few, "-q", "-r", "-P", "from", "to", template=attributes,
+                              trees=("from", "to/from"), leaves=(r"(from|to)(/.*)?",), statuses=OF_A_COPY))
     names = {kind.name for kind in all_kinds}
     only = [name.strip() for name in os.environ.get("XDD_TEST_KINDS", "").split(",") if name.strip()]
     for name in set(only) - names:

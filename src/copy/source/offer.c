@@ -187,35 +187,47 @@ static void attributes_failed(struct offering *o, const struct walk_found *found
 	role_failure(o->s->role, &f);
 }
 
-/* -P. What may not be opened has none here, and fails when it is to be read. */
+/* Attributes of a file; 0 as well for one that is gone, which fails when it is to be read. */
+static int read_of_file(struct offering *o, struct walk_found *found, int dir, struct meta_set *set)
+{
+	struct entry *file = entry_new(found, 0);
+	int fd, err;
+
+	if (!file)
+		return -ENOMEM;
+	file->dir = found->dir;
+	fd = source_open(&o->held, file, 0);
+	source_let_go(&o->held);
+	file->dir = NULL;
+	entry_free(file);
+	if (fd == -ENOENT || fd == -ESTALE)
+		return 0;
+	/* ACLs and the names of attributes may be read where contents may not. */
+	if (fd == -EACCES)
+		return meta_read(-1, dir, found->entry.name, set);
+	if (fd < 0)
+		return fd;
+	err = meta_read(fd, -1, NULL, set);
+	close(fd);
+	return err;
+}
+
+/* -P. */
 static void read_attributes(struct offering *o, struct walk_found *found, struct meta_set *set)
 {
 	struct copy_entry *e = &found->entry;
-	int dir = dirs_fd(found->dirs, found->dir), fd = -1, err = 0;
+	int dir = dirs_fd(found->dirs, found->dir), err = dir < 0 ? dir : 0;
 
-	if (dir < 0)
-		return;
-	if (e->kind == COPY_FILE && !(e->flags & COPY_DEVICE)) {
-		struct entry *file = entry_new(found, 0);
-
-		if (file) {
-			file->dir = found->dir;
-			fd = source_open(&o->held, file, 0);
-			source_let_go(&o->held);
-			file->dir = NULL;
-		}
-		entry_free(file);
-		if (fd >= 0) {
-			err = meta_read(fd, -1, NULL, set);
-			close(fd);
-		}
-	} else if (e->kind == COPY_SYMLINK) {
-		err = meta_read(-1, dir, e->name, set);
-	} else if (e->kind == COPY_DIR) {
-		err = meta_read(dir, -1, NULL, set);
+	if (dir >= 0) {
+		if (e->kind == COPY_FILE && !(e->flags & COPY_DEVICE))
+			err = read_of_file(o, found, dir, set);
+		else if (e->kind == COPY_SYMLINK)
+			err = meta_read(-1, dir, e->name, set);
+		else if (e->kind == COPY_DIR)
+			err = meta_read(dir, -1, NULL, set);
+		dirs_done(found->dirs, found->dir);
 	}
-	dirs_done(found->dirs, found->dir);
-	if (err && err != -EACCES && !atomic_load(&o->s->closing))
+	if (err && !atomic_load(&o->s->closing))
 		attributes_failed(o, found, err);
 	if (err)
 		return;
