@@ -223,7 +223,7 @@ class Source:
         self.data.send(kind, body, sequence=op, **fields)
 
     def last_words(self):
-        """The text of the ERROR on the control connection."""
+        """The text of the ERROR on the control connection. The destination waits a second for close()."""
         try:
             kind, body = self.control.receive()
         except (socket.timeout, TimeoutError):
@@ -273,8 +273,8 @@ def test_blocks():
         t.equal(s.answers, [w.WELCOME, w.ACCEPT, w.READY, w.WELCOME], title + ": the session is as a real one before it")
         send(s)
         words = s.last_words()
-        run = d.side.finish(20)
         s.close()
+        run = d.side.finish(20)
         # A control message may come before the QThreads have joined, which is still the start of the run.
         t.ok(run.status in (4, 6) and len(run.error_lines()) == 2, title + ": the destination ends with an error and one line",
              run)
@@ -294,9 +294,9 @@ def test_gap():
     s.block(3)
     other.send(w.PASS_LAST, pass_=1, sequence=0)
     words = s.last_words()
-    run = d.side.finish(20)
     s.close()
     other.socket.close()
+    run = d.side.finish(20)
     expected = "the source did not send operation 0 of pass 1, which must be written before others"
     t.equal((run.status, expected in run.err, expected in words), (6, True, True), "a gap: both sides name the operation", run)
     d.unchanged("a gap")
@@ -310,8 +310,8 @@ def test_again():
         s.block(ops[0])
         s.block(ops[1], body=b"d" * REQUEST, offset=3 * REQUEST)
         words = s.last_words()
-        run = d.side.finish(20)
         s.close()
+        run = d.side.finish(20)
         t.ok(run.status == 6 and re.search(OUTSIDE + "|second time", run.err), title + ": are refused", run)
         t.ok(re.search(OUTSIDE + "|second time", words), title + ": the source gets the reason", words)
         t.ok(contents(d.file)[3 * REQUEST:4 * REQUEST].strip(b"b") == b"", title + ": only the first one may be written")
@@ -323,8 +323,8 @@ def test_own_amount():
     s = Source(d.port, size=w.NO_SIZE, ops=w.NO_SIZE)
     s.block(0, offset=100 * REQUEST)
     words = s.last_words()
-    run = d.side.finish(20)
     s.close()
+    run = d.side.finish(20)
     t.ok(run.status == 6 and re.search(OUTSIDE, run.err), "a block beyond the destination's own amount is refused",
          "%s\n%s" % (words, run))
     d.unchanged("a block beyond the destination's own amount")
@@ -403,8 +403,8 @@ def test_sums():
         while kind in (w.ACCEPT, w.READY):
             kind, body = d.control.receive()
         words = w.error_text(body) if kind == w.ERROR else "type %s" % kind
-        run = d.side.finish(20)
         d.close()
+        run = d.side.finish(20)
         t.ok(run.status in (4, 6) and re.search(expected, run.err) and re.search(expected, words),
              title + ": both sides get the reason", "%s\n%s" % (words, run))
         t.ok(contents(d.file) == d.before[0], title + ": the file has all of its bytes")
