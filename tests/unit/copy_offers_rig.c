@@ -71,6 +71,7 @@ void rig_start(struct source_rig *r)
 	r->data.inside = true;
 	r->channel = link_on_fds(fds[0], fds[0], TIMEOUT_NS);
 	assert_non_null(r->channel);
+	r->fd = fds[0];
 	r->inside = link_inside(r->channel);
 	assert_non_null(r->inside);
 	r->job.settings = &r->settings;
@@ -387,7 +388,7 @@ static int join(struct source_rig *r)
 
 void rig_hang_up(struct source_rig *r)
 {
-	link_abort(r->channel);
+	assert_int_equal(shutdown(r->fd, SHUT_RDWR), 0);
 	join(r);
 }
 

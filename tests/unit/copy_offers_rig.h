@@ -24,6 +24,7 @@ struct source_rig {
 	struct data_links data;
 	const char *top_names[4];
 	struct link *channel; /* of the source */
+	int fd;		      /* its own */
 	struct link *inside;
 	pthread_t thread;
 	int status; /* of copy_destination() */

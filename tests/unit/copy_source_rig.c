@@ -316,6 +316,7 @@ void rig_start(struct rig *r)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
 	r->job.channel = link_on_fds(fds[0], fds[0], r->settings.timeout_ns);
 	r->channel = link_on_fds(fds[1], fds[1], r->settings.timeout_ns);
+	r->fd = fds[1];
 	assert_non_null(r->job.channel);
 	assert_non_null(r->channel);
 	open_links(r);
@@ -329,6 +330,11 @@ void rig_start(struct rig *r)
 	r->job.report = (struct copy_report *)r;
 	r->job.stop = &r->stop;
 	assert_int_equal(pthread_create(&r->source, NULL, run_source, r), 0);
+}
+
+void rig_lose(struct rig *r)
+{
+	assert_int_equal(shutdown(r->fd, SHUT_RDWR), 0);
 }
 
 int rig_end(struct rig *r)

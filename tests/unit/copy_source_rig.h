@@ -40,6 +40,7 @@ struct rig {
 	struct data_links links;
 	struct stop stop;
 	struct link *channel;		   /* of the destination */
+	int fd;				   /* its own */
 	struct link *peers[RIG_MAX_LINKS]; /* the same */
 	pthread_t source, receivers[RIG_MAX_LINKS];
 	int status; /* of copy_source() */
@@ -68,6 +69,9 @@ uint8_t *rig_contents(size_t size, unsigned seed);
 void rig_start(struct rig *r);
 /* Wait for the end of the source, and free all. Returns its status. */
 int rig_end(struct rig *r);
+
+/* The channel is lost. */
+void rig_lose(struct rig *r);
 /* Wait until a message of data has arrived: the file that it is of is open. */
 void rig_await_data(struct rig *r);
 /* Entries that the source has offered and that have no result yet. */

@@ -625,7 +625,7 @@ static void test_cancel(void **state)
 	while (rig_any(&r) && r.h.type == WIRE_COPY_OFFER)
 		;
 	assert_int_equal(r.h.type, WIRE_COPY_FINISH);
-	link_abort(r.channel);
+	rig_lose(&r);
 	assert_int_equal(rig_end(&r), COPY_FAILED);
 }
 
@@ -658,6 +658,23 @@ static void test_channel_lost(void **state)
 	rig_offers(&r);
 	rig_hold(&r, true);
 	want_contents(&r, 1);
+	rig_lose(&r);
+	assert_int_equal(rig_end(&r), COPY_SSH_ENDED);
+}
+
+/* The limit is short from the last message that the source gets. */
+static void test_channel_silent(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_rig(&r, one_huge);
+	rig_file(&r, "huge", HUGE_BYTES, 3);
+	rig_start(&r);
+	rig_offers(&r);
+	rig_hold(&r, true);
+	link_set_timeout(r.job.channel, NS_PER_SEC / 2);
+	want_contents(&r, 1);
 	link_abort(r.channel);
 	assert_int_equal(rig_end(&r), COPY_SSH_ENDED);
 }
@@ -673,7 +690,7 @@ static void test_left_behind(void **state)
 	atomic_store(&r.hangs, true);
 	rig_start(&r);
 	usleep(100000);
-	link_abort(r.channel);
+	rig_lose(&r);
 	assert_int_equal(rig_end(&r), COPY_SSH_ENDED);
 	assert_int_equal(rig_threads(&r), 1);
 	atomic_store(&r.hangs, false);
@@ -760,6 +777,7 @@ int main(void)
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_channel_lost),
+		cmocka_unit_test(test_channel_silent),
 		cmocka_unit_test(test_left_behind),
 		cmocka_unit_test(test_connection_lost),
 		cmocka_unit_test(test_directory_of_answered),
