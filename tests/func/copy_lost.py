@@ -18,17 +18,19 @@ import xddsys
 import xddtest as t
 
 SSH_ENDED = 109
-SIZE = 48 << 20
 ENV = {**os.environ, "PATH": os.path.dirname(os.path.abspath(t.XDD)) + ":" + os.environ["PATH"]}
 
 
-def write(name, data):
-    with open(t.path(name), "wb") as f:
-        f.write(data)
+SOURCE, ENDLESS = t.path("source"), t.path("endless")
+for name, piece, mib in ((SOURCE, os.urandom(1 << 20), 48), (ENDLESS, b"e" * (1 << 20), 512)):
+    with open(name, "wb") as new:
+        for _ in range(mib):
+            new.write(piece)
 
 
-def same(a, b):
-    with open(t.path(a), "rb") as f, open(t.path(b), "rb") as g:
+def same(name):
+    """True: this copy has the data of the source."""
+    with open(SOURCE, "rb") as f, open(t.path(name), "rb") as g:
         return f.read() == g.read()
 
 
@@ -52,21 +54,21 @@ def broken(times, *words):
 def test_retries():
     fake = s.Fake(name="broken")
     for options in (["-retries", "2"], ["-R", "-retries", "2"]):
-        r = broken(2, "-S", fake.ssh, *options, t.path("source"), fake.place(t.path("copy")))
-        t.ok(r.status == 0 and same("source", "copy"), "%s: the third attempt completes the copy" % " ".join(options), r)
+        r = broken(2, "-S", fake.ssh, *options, SOURCE, fake.place(t.path("copy")))
+        t.ok(r.status == 0 and same("copy"), "%s: the third attempt completes the copy" % " ".join(options), r)
         lines = [line for line in r.err.splitlines() if re.match("xdd: note: copy: fakehost: .*; attempt ", line)]
         t.equal([line.rsplit("; ", 1)[1] for line in lines], ["attempt 2 of 3 follows", "attempt 3 of 3 follows"],
                 "%s: each loss is a line" % " ".join(options), r)
         os.unlink(t.path("copy"))
     # No attempt copies into a directory that the one before has made, and failures are told once.
     tree = s.fresh("tree")
-    os.link(t.path("source"), os.path.join(tree, "file"))
+    os.link(SOURCE, os.path.join(tree, "file"))
     os.mkfifo(os.path.join(tree, "fifo"))
     r = broken(2, "-S", fake.ssh, "-r", "-retries", "2", tree, fake.place(t.path("new")))
     t.equal((r.status, os.listdir(t.path("new")), r.err.count("attempt "), r.err.count("fifo: ")), (114, ["file"], 2, 1),
             "-r to a new name: the last attempt completes what the first has begun", r)
     t.ok(re.search(r"^  failed: 1:?$", r.out, re.M), "and a failure of each attempt is one", r)
-    r = broken(3, "-S", fake.ssh, "-retries", "1", t.path("source"), fake.place(t.path("lost")))
+    r = broken(3, "-S", fake.ssh, "-retries", "1", SOURCE, fake.place(t.path("lost")))
     t.ok(r.status == SSH_ENDED and "the connection was lost" in r.err and r.err.count("attempt ") == 1 and
          not os.path.exists(t.path("lost")), "no more attempts than these", r)
 
@@ -89,24 +91,16 @@ def test_silence():
     """A process that is stopped holds its connections, and says nothing."""
     fake = s.Fake(name="silent")
     copy = t.path("silent.d/copy")
-    words = [t.XDD, "copy", "-S", fake.ssh, "-timeout", "2", t.path("endless"), fake.place(copy)]
-    # A copy on a machine that stands still for these 2 s ends before the server is stopped.
-    for _ in range(3):
-        # A directory of its own: other copies have left unfinished files beside theirs.
-        s.fresh("silent.d")
-        p = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    words = [t.XDD, "copy", "-S", fake.ssh, "-timeout", "2", ENDLESS, fake.place(copy)]
+    s.fresh("silent.d")
+    with xddhold.at("block sent:1") as h, subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                                           start_new_session=True, env=h.env) as p:
         server = server_of(p)
-        while p.poll() is None and not unfinished("silent.d"):
-            time.sleep(0.01)
-        in_progress = server and p.poll() is None
-        if in_progress:
-            break
-        p.kill()
-        out, err = p.communicate()
-    if not t.ok(in_progress, "the copy is in progress", "" if in_progress else out + err):
-        return
-    with p:
+        h.wait(p)
+        net.until(lambda: unfinished("silent.d"), t.TIMEOUT)
+        t.ok(server and unfinished("silent.d") and p.poll() is None, "the copy is in progress")
         os.kill(server, signal.SIGSTOP)
+        h.go()
         began = time.monotonic()
         try:
             out, err = p.communicate(timeout=60)
@@ -127,7 +121,7 @@ def test_silence():
         time.sleep(0.05)
     t.ok(not os.path.exists("/proc/%d" % server), "the server ends")
     t.ok(not os.path.exists(copy), "there is no file with the final name")
-    r = s.xddcp("-S", fake.ssh, t.path("source"), fake.place(t.path("silent.d/next")))
+    r = s.xddcp("-S", fake.ssh, SOURCE, fake.place(t.path("silent.d/next")))
     t.equal([n for n in os.listdir(t.path("silent.d")) if n.startswith(".xddcp")], [], "the next copy removes what it left", r)
 
 
@@ -151,7 +145,7 @@ def number_in(path):
 
 def killed(title, words, place, pattern, pid=None):
     directory = s.fresh("killed.d")
-    with subprocess.Popen([t.XDD, "copy", *words, t.path("endless"), place(os.path.join(directory, "copy"))],
+    with subprocess.Popen([t.XDD, "copy", *words, ENDLESS, place(os.path.join(directory, "copy"))],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
         server = 0 if pid else server_of(p)
         while p.poll() is None and not unfinished("killed.d"):
@@ -231,28 +225,28 @@ def test_terminated():
     marker = t.path("terminated.once")
     settings = " ".join("%s='%s'" % (k, v) for k, v in dict(env, TERMINATED=marker).items())
     fake = s.Fake(name="terminated", prefix="env " + settings)
-    for title, source, options, status in (("pushed", t.path("source"), ["-R", "-retries", "2"], 0),
-                                           ("relayed", fake.place(t.path("source")), ["-R", "-retries", "2"], 0),
-                                           ("without retries", t.path("source"), [], SSH_ENDED)):
+    for title, source, options, status in (("pushed", SOURCE, ["-R", "-retries", "2"], 0),
+                                           ("relayed", fake.place(SOURCE), ["-R", "-retries", "2"], 0),
+                                           ("without retries", SOURCE, [], SSH_ENDED)):
         directory = s.fresh("terminated.d")
         r = s.xddcp("-S", fake.ssh, *options, source, fake.place(os.path.join(directory, "copy")))
         t.ok(r.status == status and os.path.exists(marker) and "fakehost: xdd was ended there by SIGTERM" in r.err and
              ("; attempt 2 of 3 follows" in r.err) == ("failed: " not in r.out) == (status == 0),
              "SIGTERM to the destination on another host, %s" % title, r)
-        t.ok(same("source", "terminated.d/copy") if status == 0 else not os.listdir(directory), "%s: what is left" % title)
+        t.ok(same("terminated.d/copy") if status == 0 else not os.listdir(directory), "%s: what is left" % title)
         os.unlink(marker)
     # The ssh of the second attempt removes the pipe that the first one could not copy.
     tree, directory = s.fresh("terminated.tree"), s.fresh("terminated.d")
-    os.link(t.path("source"), os.path.join(tree, "file"))
+    os.link(SOURCE, os.path.join(tree, "file"))
     fifo = os.path.join(tree, "fifo")
     os.mkfifo(fifo)
     fake = s.Fake(name="repaired", prefix="env " + settings, before="[ ! -e '%s' ] || rm -f '%s'" % (marker, fifo))
     r = s.xddcp("-S", fake.ssh, "-r", "-retries", "2", tree, fake.place(directory))
     t.ok(r.status == 0 and r.err.count("fifo: ") == 1 and "failed: " not in r.out and
-         same("source", "terminated.d/terminated.tree/file"), "a failure that a later attempt has repaired does not count", r)
+         same("terminated.d/terminated.tree/file"), "a failure that a later attempt has repaired does not count", r)
     os.unlink(marker)
     directory = s.fresh("terminated.d")
-    r = s.xddcp("-R", "-retries", "2", t.path("source"), os.path.join(directory, "copy"), env=dict(os.environ, **env, TERMINATED=marker))
+    r = s.xddcp("-R", "-retries", "2", SOURCE, os.path.join(directory, "copy"), env=dict(os.environ, **env, TERMINATED=marker))
     t.ok(r.status == 5 and "SIGTERM" in r.out + r.err and "attempt" not in r.err, "SIGTERM to the other process on this host", r)
 
 
@@ -266,11 +260,11 @@ def test_script():
     env = dict(os.environ, **env, TERMINATED=marker, KILLED="1")
     for options, status in ((["-retries", "2"], 0), (["-a", "-n", "1"], 0), (["-R"], 128 + signal.SIGKILL)):
         directory = s.fresh("script.d")
-        r = s.xddcp("-S", fake.ssh, *options, fake.place(t.path("source")), os.path.join(directory, "copy"), env=env)
+        r = s.xddcp("-S", fake.ssh, *options, fake.place(SOURCE), os.path.join(directory, "copy"), env=env)
         note = "xddcp: xdd on this host was ended by signal 9; attempt 2 of %s follows" % (int(options[-1]) + 1 if status == 0 else 0)
         t.ok(r.status == status and os.path.exists(marker) and (note in r.err) == (status == 0),
              "kill -9 of xdd on this host, %s" % " ".join(options), r)
-        t.ok(status or same("source", "script.d/copy") and not unfinished("script.d"), "%s: what is there" % " ".join(options))
+        t.ok(status or same("script.d/copy") and not unfinished("script.d"), "%s: what is there" % " ".join(options))
         os.unlink(marker)
     for words, attempts in ((["-F", s.write(t.path("names"), b"f\n")], "3\n"), (["-F", "-"], "1\n")):
         r = t.command([t.XDD, "copy", "-attempts", "-retries", "2", *words, "host:/d"])
@@ -278,7 +272,7 @@ def test_script():
     for title, sig, send in (("SIGTERM to xddcp", signal.SIGTERM, os.kill), ("SIGINT to xddcp", signal.SIGINT, os.kill),
                              ("Ctrl-C", signal.SIGINT, os.killpg)):
         s.fresh("script.d")
-        with subprocess.Popen([s.XDDCP, "-S", fake.ssh, fake.place(t.path("endless")), t.path("script.d/copy")], env=ENV,
+        with subprocess.Popen([s.XDDCP, "-S", fake.ssh, fake.place(ENDLESS), t.path("script.d/copy")], env=ENV,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               start_new_session=True) as p:
             while p.poll() is None and not unfinished("script.d"):
@@ -305,7 +299,7 @@ def interrupted_in_place(title, words, there, begun, end, expected):
 
 def test_in_place():
     """A file that is written in place stays, and is named."""
-    fake, source = s.Fake(name="in-place"), t.path("endless")
+    fake, source = s.Fake(name="in-place"), ENDLESS
 
     def interrupt(process, _):
         process.send_signal(signal.SIGINT)
@@ -336,30 +330,25 @@ def test_in_place():
     os.unlink(t.path("in-place.img"))
 
 
-def test_lingering():
+def lingering(title, trap):
     """An ssh that stays after the end of the server is ended, and does not make a complete copy fail."""
-    for title, trap in (("ends by SIGTERM", ""), ("ignores SIGTERM", "trap '' TERM; ")):
-        ssh = t.path("lingers")
-        with open(ssh, "w", encoding="utf-8") as f:
-            f.write("#!/bin/sh\n%s'%s' \"$@\"; exec sleep 60 >/dev/null 2>&1 </dev/null\n" % (trap, s.Fake(name="lingering").ssh))
-        os.chmod(ssh, 0o755)
-        r = s.xddcp("-q", "-S", ssh, t.path("source"), "fakehost:" + t.path("lingering.copy"))
-        t.ok(r.status == 0 and same("source", "lingering.copy") and
-             r.err == "xdd: note: copy: fakehost: ssh did not end within 10 s after the copy, and was ended\n",
-             "an ssh that stays and %s does not fail the copy" % title, r)
-        os.unlink(t.path("lingering.copy"))
+    ssh = t.path("lingers")
+    with open(ssh, "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\n%s'%s' \"$@\"; exec sleep 60 >/dev/null 2>&1 </dev/null\n" % (trap, s.Fake(name="lingering").ssh))
+    os.chmod(ssh, 0o755)
+    r = s.xddcp("-q", "-S", ssh, SOURCE, "fakehost:" + t.path("lingering.copy"))
+    t.ok(r.status == 0 and same("lingering.copy") and
+         r.err == "xdd: note: copy: fakehost: ssh did not end within 10 s after the copy, and was ended\n",
+         "an ssh that stays and %s does not fail the copy" % title, r)
 
 
-write("source", os.urandom(1 << 20) * (SIZE >> 20))
-with open(t.path("endless"), "wb") as endless:
-    endless.truncate(0)
-    for _ in range(512):
-        endless.write(b"e" * (1 << 20))
-test_retries()
-test_silence()
-test_killed()
-test_terminated()
-test_script()
-test_in_place()
-test_lingering()
+def test_lingering():
+    lingering("ends by SIGTERM", "")
+
+
+def test_stubborn():
+    lingering("ignores SIGTERM", "trap '' TERM; ")
+
+
+t.run_together(test_lingering, test_stubborn, test_retries, test_silence, test_killed, test_terminated, test_script, test_in_place)
 t.done()

@@ -22,8 +22,8 @@ import xddcopywire as c
 PIECE, PIECES = 1 << 18, 24
 
 
-def slow(pieces=PIECES, seconds=0.25):
-    """A source of "a", whose data takes six seconds."""
+def slow(pieces=PIECES, seconds=0.25, last=lambda: None):
+    """A source of "a", whose data takes six seconds; before the last piece it calls `last`."""
     def scenario():
         s = c.Served()
         s.begin()
@@ -31,6 +31,8 @@ def slow(pieces=PIECES, seconds=0.25):
         s.send(c.OFFER, c.file(1, "a", size) + c.END)
         s.expect(c.WANT)
         for i in range(pieces):
+            if i == pieces - 1:
+                last()
             s.block(1, i * PIECE, data)
             s.send(c.COUNTS, c.counts(walk_done=1, offered_files=1, offered_bytes=size, done_bytes=(i + 1) * PIECE,
                                       moved_bytes=(i + 1) * PIECE))
@@ -64,13 +66,21 @@ def wait_for_cancel(s, size):
     end(s, size, status=5)
 
 
-SCENARIOS = {"slow": slow(), "endless": slow(2)} if w.xxhash() else {}
+def wait_for_file():
+    """The test creates it."""
+    while not os.path.exists(os.environ["XDD_LAST_PIECE"]):
+        time.sleep(0.05)
+
+
+SCENARIOS = {"slow": slow(), "held": slow(last=wait_for_file), "endless": slow(2)} if w.xxhash() else {}
 
 if os.environ.get("XDD_SCENARIO"):
     c.serve(SCENARIOS)
 
 import xddtest as t  # noqa: E402 - a server prints no TAP
+import messages as m
 import xddjson
+import xddnet as net
 import xddterm
 
 if not w.xxhash():
@@ -185,36 +195,42 @@ def test_differences():
 
 
 def test_progress():
-    """Where there is no terminal: a line after 5 s, and only there."""
-    for number in range(3):
-        slow = "slow%d" % number
-        r = copy(*BY_SERVER, "host:a", slow, scenario="slow")
-        # A machine that stands still makes of 6 s a time with a second line, or one without data before the first.
-        if r.seconds < 9:
-            break
+    """Where there is no terminal: a line after 5 s, and only there. The copy ends once it has one."""
+    last = t.path("last piece")
+    run = net.Started(words(*BY_SERVER, "host:a", "slow"), env={"XDD_SCENARIO": "held", "XDD_LAST_PIECE": last}, cwd=t.tmp())
+    net.until(lambda: re.search(m.COPY_PROGRESS, run.text(), re.M) or not run.running(), t.TIMEOUT)
+    with open(last, "w", encoding="utf-8"):
+        pass
+    r = run.end()
     t.ok(r.status == 0 and len(r.progress) == 1 and all(line.startswith("xdd: ") for line in r.error_lines()) and
          re.fullmatch(r" *\d+ %, \d\.\d+ MB of 6.29 MB, [\d.]+ [kM]B/s(, \d+ s left)?\n", r.progress[0]),
          "a copy of 6 s has one line of progress", "%s%s" % (r.progress, r.err))
     t.ok("data goes through ssh" in r.err and "through ssh; a checksum of all data that was sent was checked\n" in r.out and
-         os.path.getsize(t.path(slow)) == PIECE * PIECES, "data in ssh is named", r)
+         os.path.getsize(t.path("slow")) == PIECE * PIECES, "data in ssh is named", r)
 
 
-def test_terminal():
+def on_terminal(columns):
     if not t.have_terminals():
-        t.skip("progress on a terminal", "needs pseudo-terminals")
+        t.skip("progress on a terminal of %d columns" % columns, "needs pseudo-terminals")
         return
-    env = {"XDD_SCENARIO": "slow"}
-    for columns in (100, 40):
-        r = xddterm.on_terminal(words(*BY_SERVER, "host:a", "terminal%d" % columns), columns=columns, cwd=t.tmp(), env=env)
-        drawn = re.findall(r"\r\x1b\[K([^\r\n]+)", r.raw)
-        drawn = [line for line in drawn if not line.startswith(("xdd:", "copied"))]
-        t.ok(r.status == 0 and len(drawn) > 10 and all(len(line) < columns for line in drawn) and
-             all(re.match(r" *\d+ %, |0 of", line) for line in drawn) and
-             any(re.search(r"[kM]B/s, \d+ s left$", line) for line in drawn) and
-             any(" of 6.29 MB, " in line and line.endswith("left") for line in drawn) is (columns == 100),
-             "on %d columns a line is redrawn, and fits" % columns, r.raw[:2000])
-        t.ok(not any("%, " in line and " of " in line for line in r.lines) and
-             any(line.startswith("copied 1 file, 6.29 MB") for line in r.lines), "nothing of it remains", r)
+    r = xddterm.on_terminal(words(*BY_SERVER, "host:a", "terminal"), columns=columns, cwd=t.tmp(), env={"XDD_SCENARIO": "slow"})
+    drawn = re.findall(r"\r\x1b\[K([^\r\n]+)", r.raw)
+    drawn = [line for line in drawn if not line.startswith(("xdd:", "copied"))]
+    t.ok(r.status == 0 and len(drawn) > 10 and all(len(line) < columns for line in drawn) and
+         all(re.match(r" *\d+ %, |0 of", line) for line in drawn) and
+         any(re.search(r"[kM]B/s, \d+ s left$", line) for line in drawn) and
+         any(" of 6.29 MB, " in line and line.endswith("left") for line in drawn) is (columns == 100),
+         "on %d columns a line is redrawn, and fits" % columns, r.raw[:2000])
+    t.ok(not any("%, " in line and " of " in line for line in r.lines) and
+         any(line.startswith("copied 1 file, 6.29 MB") for line in r.lines), "nothing of it remains", r)
+
+
+def test_wide_terminal():
+    on_terminal(100)
+
+
+def test_narrow_terminal():
+    on_terminal(40)
 
 
 def test_signal():
@@ -266,11 +282,6 @@ def test_refused():
         t.ok(r.status == 6 and "is incomplete (No space left" in r.err, "a log that cannot be written", r)
 
 
-test_outputs()
-test_failures()
-test_differences()
-test_progress()
-test_terminal()
-test_signal()
-test_refused()
+t.run_together(test_outputs, test_failures, test_differences, test_progress, test_wide_terminal, test_narrow_terminal,
+               test_signal, test_refused)
 t.done()

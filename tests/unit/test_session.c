@@ -377,14 +377,7 @@ static void stay_alive(struct rig_copy c)
 {
 	c.source.timeout_ns = LIFE_NS;
 	c.destination.timeout_ns = LIFE_NS;
-	/* A machine that stands still is silence too; that does not happen each time. */
-	for (unsigned i = 0;; i++) {
-		rig_run(&c, 1);
-		if (i == 2 || (!strstr(c.source.why, "no sign of life") &&
-			       !strstr(c.destination.why, "no sign of life")))
-			break;
-		rig_free(&c);
-	}
+	rig_run(&c, 1);
 	assert_good(&c);
 	assert_copied(&c, 1);
 	rig_free(&c);
@@ -396,7 +389,7 @@ static void test_slow_to_open(void **state)
 	struct rig_copy c = rig_copy(2, 1, 10);
 
 	(void)state;
-	c.open_late_ns = 2 * LIFE_NS + SECOND_NS;
+	c.open_late_ns = LIFE_NS + SECOND_NS;
 	stay_alive(c);
 }
 
@@ -406,7 +399,7 @@ static void test_slow_source(void **state)
 	struct rig_copy c = rig_copy(1, 1, 1);
 
 	(void)state;
-	c.throttle_ns = 2 * LIFE_NS + SECOND_NS;
+	c.throttle_ns = LIFE_NS + SECOND_NS;
 	stay_alive(c);
 }
 
