@@ -2,85 +2,258 @@
  * The command xdd fio: job files of fio as commands of xdd, printed as a script for a shell. Called
  * by main.
  */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "commands/commands.h"
-#include "commands/fio.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
 #include "xdd/base/status.h"
 #include "xdd/base/text.h"
 #include "xdd/commands/command.h"
+#include "xdd/plan/fio.h"
 #include "xdd/plan/option.h"
+#include "xdd/sys/child.h"
 
-/* ---- the script ---- */
+/*
+ * ---- running the commands, each in a process of its own, so that each is exactly what it would be
+ * from a shell ----
+ */
 
-static void put_descriptions(FILE *out, const struct fio_group *g)
+#define MESSAGES_MAX_BYTES (1u << 20)
+
+struct process {
+	pid_t pid;
+	sigset_t waited; /* signals that are passed on, and SIGCHLD */
+	sigset_t before;
+	bool stopped; /* a signal has asked for the end */
+};
+
+/* ---- words ---- */
+
+/* Take one word off a line that quote_word() has made, in place. NULL: there is none. */
+static char *next_word(char **line)
 {
-	for (const struct fio_job *j = g->jobs; j; j = j->next) {
-		const char *text = fio_text(j, FIO_DESCRIPTION, NULL);
+	char *from = *line, *to, *word;
+	bool quoted = false;
 
-		if (!text)
-			continue;
-		fputs("# ", out);
-		printable_put(out, j->name);
-		fputs(": ", out);
-		printable_put(out, text);
-		fputc('\n', out);
+	while (*from == ' ')
+		from++;
+	if (!*from)
+		return NULL;
+	word = to = from;
+	for (; *from && (quoted || *from != ' '); from++) {
+		if (*from == '\'')
+			quoted = !quoted;
+		else if (*from == '\\' && !quoted)
+			*to++ = *++from;
+		else
+			*to++ = *from;
 	}
+	*line = *from ? from + 1 : from;
+	*to = '\0';
+	return word;
 }
 
-static void put_setting(FILE *out, const struct fio_setting *s)
+/* The words of a line, and one more. `*copy` holds them; both are freed by the caller. */
+static char **words_of(const char *line, const char *last, char **copy)
 {
-	printable_put(out, s->name);
-	if (s->value) {
-		fputc('=', out);
-		printable_put(out, s->value);
+	size_t n = 0, room = strlen(line) / 2 + 3;
+	char **words = calloc(room, sizeof(*words)), *at = *copy = strdup(line), *word;
+
+	if (!words || !at) {
+		free(words);
+		return NULL;
 	}
-	fputs(" (", out);
-	printable_put(out, s->path);
-	fprintf(out, ":%u): ", s->line);
+	while ((word = next_word(&at)))
+		words[n++] = word;
+	words[n] = (char *)last;
+	return words;
 }
 
-static void put_notes(FILE *out, const struct fio_group *g, bool left_out)
+/* ---- processes ---- */
+
+static pid_t start(struct process *c, char **words, int out, int err)
 {
-	for (const struct fio_note *n = g->notes; n; n = n->next) {
-		if (n->left_out != left_out)
-			continue;
-		fprintf(out, "# %s: [", left_out ? "left out" : "note");
-		printable_put(out, n->section);
-		fputs("] ", out);
-		if (n->setting)
-			put_setting(out, n->setting);
-		printable_put(out, n->text);
-		fputc('\n', out);
+	pid_t parent = getpid();
+	char path[PATH_MAX];
+	int failed = child_program(path, sizeof(path));
+
+	if (failed) {
+		errno = -failed;
+		return -1;
 	}
+	c->pid = fork();
+	if (c->pid)
+		return c->pid;
+	/* It must not go on when this process has been killed. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(XDD_CANCELED);
+	sigprocmask(SIG_SETMASK, &c->before, NULL);
+	if (out >= 0)
+		dup2(out, STDOUT_FILENO);
+	if (err >= 0)
+		dup2(err, STDERR_FILENO);
+	execv(path, words);
+	log_error("fio: cannot start %s: %s", path, strerror(errno));
+	_exit(XDD_INIT_FAILED);
 }
 
-static void fio_print(FILE *out, const struct fio_group *g)
+/*
+ * Wait for the end of the process, and pass signals on. Those of the terminal, which the kernel
+ * sends, have reached the process as well.
+ */
+static int wait_for(struct process *c)
 {
-	for (const struct fio_command *c = g->commands; c; c = c->next) {
-		fputs("# ", out);
-		printable_put(out, c->title);
-		fputc('\n', out);
-		if (c->stage == FIO_RUN)
-			put_descriptions(out, g);
-		fprintf(out, "%s\n", c->line);
-	}
-	if (!g->commands) {
-		fputs("# no command for", out);
-		for (const struct fio_job *j = g->jobs; j; j = j->next) {
-			fputs(j == g->jobs ? " " : ", ", out);
-			printable_put(out, j->name);
+	int status;
+	pid_t ended;
+
+	for (;;) {
+		siginfo_t info;
+		int sig = sigwaitinfo(&c->waited, &info);
+
+		if (sig < 0 && errno != EINTR)
+			return -errno;
+		if (sig > 0 && sig != SIGCHLD) {
+			c->stopped = c->stopped || sig != SIGUSR1;
+			if (info.si_code != SI_KERNEL)
+				kill(c->pid, sig);
 		}
-		fputc('\n', out);
+		ended = waitpid(c->pid, &status, WNOHANG);
+		if (ended == c->pid)
+			return status;
+		/* Its number may belong to another process by now. */
+		if (ended < 0 && errno != EINTR)
+			return -errno;
 	}
-	put_notes(out, g, false);
-	put_notes(out, g, true);
-	if (g->next)
-		fputc('\n', out);
+}
+
+static int status_of(int status)
+{
+	if (status < 0) {
+		log_error("fio: a command cannot be run: %s", strerror(-status));
+		return XDD_INIT_FAILED;
+	}
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	log_error("fio: a command was ended by signal %d", WTERMSIG(status));
+	return XDD_CANCELED;
+}
+
+static int run_line(struct process *c, const char *line, const char *last, int out, int err)
+{
+	char *copy, **words = words_of(line, last, &copy);
+	int status = -ENOMEM;
+
+	if (words)
+		status = start(c, words, out, err) < 0 ? -errno : wait_for(c);
+	free(words);
+	free(copy);
+	return status_of(status);
+}
+
+/* ---- commands ---- */
+
+static void show_messages(int fd)
+{
+	char *text = NULL;
+	size_t size;
+	int err = lseek(fd, 0, SEEK_SET) ? -errno : readfile(fd, MESSAGES_MAX_BYTES, &text, &size);
+
+	if (err)
+		log_error("fio: a command is refused, and its messages cannot be read: %s",
+			  strerror(-err));
+	else
+		log_raw(text);
+	free(text);
+}
+
+/* A dry run, whose messages are shown only where the command is refused. */
+static int check(struct process *c, const struct fio_command *command)
+{
+	int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	int err = memfd_create("messages", MFD_CLOEXEC), status = XDD_INIT_FAILED;
+
+	if (out < 0 || err < 0)
+		log_error("fio: a command cannot be checked: %s", strerror(errno));
+	else
+		status = run_line(c, command->check, "-dryrun", out, err);
+	if (status && out >= 0 && err >= 0)
+		show_messages(err);
+	if (out >= 0)
+		close(out);
+	if (err >= 0)
+		close(err);
+	return status;
+}
+
+static int for_each(struct process *c, struct fio_group *groups,
+		    int (*run)(struct process *, const struct fio_command *))
+{
+	for (const struct fio_group *g = groups; g; g = g->next) {
+		for (const struct fio_command *command = g->commands; command;
+		     command = command->next) {
+			int status = run(c, command);
+
+			if (status || c->stopped)
+				return status ? status : XDD_CANCELED;
+		}
+	}
+	return XDD_OK;
+}
+
+/* The results of several commands are told apart by their titles. */
+static int run(struct process *c, const struct fio_command *command)
+{
+	fputs("\n# ", stdout);
+	printable_put(stdout, command->title);
+	putchar('\n');
+	if (!command_flush())
+		return XDD_IO_ERROR;
+	return run_line(c, command->line, NULL, -1, -1);
+}
+
+static bool any_command(const struct fio_group *g)
+{
+	while (g && !g->commands)
+		g = g->next;
+	return g != NULL;
+}
+
+/*
+ * Run the commands of all groups, one after the other, after a check of all. Returns the exit
+ * status of the first that fails, or XDD_OK.
+ */
+static int fio_run(struct fio_group *groups)
+{
+	static const int passed[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD };
+	struct process c = { .stopped = false };
+	int status;
+
+	if (!any_command(groups)) {
+		log_error("fio -run: no job became a command");
+		return XDD_BAD_ARGUMENT;
+	}
+	sigemptyset(&c.waited);
+	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+		sigaddset(&c.waited, passed[i]);
+	sigprocmask(SIG_BLOCK, &c.waited, &c.before);
+	status = for_each(&c, groups, check);
+	if (!status)
+		status = for_each(&c, groups, run);
+	sigprocmask(SIG_SETMASK, &c.before, NULL);
+	return status;
 }
 
 /* ---- the command ---- */
@@ -129,20 +302,20 @@ static const struct option_table options = { .groups = groups };
 static bool read_setting(struct fio_file *f, char **argv, int *i, int *err)
 {
 	char *name = argv[*i] + 2, *value = strchr(name, '=');
-	const struct foreign *row;
 	unsigned number = (unsigned)*i + 1;
+	const char *word = NULL;
+	bool is_switch = false;
 
 	if (strncmp(argv[*i], "--", 2) != 0 || (!value && option_find(&options, name)))
 		return false;
 	name = value ? arena_printf(f->arena, "%.*s", (int)(value - name), name) : name;
-	row = name ? fio_row_of(name) : NULL;
-	if (name && !row)
+	if (name && !fio_is_setting(name, &word, &is_switch))
 		return false;
 	if (value)
 		value++;
-	else if (row && fio_type_of(row) != FIO_BOOL && argv[*i + 1] && argv[*i + 1][0] != '-')
+	else if (!is_switch && argv[*i + 1] && argv[*i + 1][0] != '-')
 		value = argv[++*i];
-	*err = name ? fio_read_word(f, number, row->word, value) : -ENOMEM;
+	*err = name ? fio_read_word(f, number, word, value) : -ENOMEM;
 	return true;
 }
 
@@ -226,24 +399,18 @@ static enum xdd_status parse(struct arguments *a, struct fio_file *f, int argc, 
 	return XDD_BAD_ARGUMENT;
 }
 
-static void print(FILE *out, const struct fio_group *g)
-{
-	for (; g; g = g->next)
-		fio_print(out, g);
-}
-
 static enum xdd_status write_commands(const struct arguments *a, const struct fio_group *g)
 {
 	struct newfile f;
 	int err;
 
 	if (!a->output) {
-		print(stdout, g);
+		fio_print(stdout, g);
 		return command_flush() ? XDD_OK : XDD_IO_ERROR;
 	}
 	err = newfile_open(&f, a->output);
 	if (!err) {
-		print(f.f, g);
+		fio_print(f.f, g);
 		err = newfile_close(&f, ferror(f.f) ? -EIO : 0);
 	}
 	if (!err)
@@ -263,18 +430,19 @@ static enum xdd_status convert(const struct arguments *a, struct fio_file *f)
 		log_error("fio -o %.200s: %s", a->output, why);
 		return XDD_BAD_ARGUMENT;
 	}
-	f->output = a->output;
 	f->leave = a->leave;
 	f->report = a->report;
 	err = a->job ? fio_read(f, a->job) : 0;
+	for (const struct fio_path *p = f->paths; !err && p; p = p->next) {
+		if (command_same_file(a->output, p->path))
+			err = fio_fail(f, p->path, 0, "is the file of -o; use another file");
+	}
 	if (!err)
-		err = fio_jobs(f, &g);
+		err = fio_map(f, &g);
 	if (!err && !g)
 		err = a->job ? fio_fail(f, a->job, 0,
 					"has no job; expected a section such as [job]") :
 			       fio_fail(f, "fio", 0, "expected a job, such as --name=job");
-	if (!err)
-		err = fio_map(f, g);
 	status = report(f, err);
 	if (!status)
 		status = write_commands(a, g);

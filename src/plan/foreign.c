@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/fio.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 
@@ -196,39 +197,26 @@ static int add_files(struct words *w, const char *value, const char *between)
 	return err;
 }
 
-/* "4k/60:64k/" as "4k:60,64k:40": those without a percentage share what is left of 100. */
-static char *split_sizes(struct arena *arena, const char *value)
+/* fio's bssplit as -reqsize mix has it; a value that is none as it is. */
+static const char *split_sizes(struct arena *arena, const char *value)
 {
-	char *parts = arena_printf(arena, "%.*s", (int)strcspn(value, ","), value), *save = NULL;
-	char *copy = parts ? arena_strdup(arena, parts) : NULL, *text = arena_strdup(arena, "");
-	unsigned long sum = 0, blank = 0;
+	struct fio_split list[MIX_MAX_SIZES];
+	const int n = fio_parse_splits(value, 1024, list);
 
-	for (char *p = copy ? strtok_r(copy, ":", &save) : NULL; p;
-	     p = strtok_r(NULL, ":", &save)) {
-		unsigned long percent = strchr(p, '/') ? strtoul(strchr(p, '/') + 1, NULL, 10) : 0;
+	return n > 0 ? fio_splits_text(arena, list, n) : value;
+}
 
-		sum += percent;
-		blank += !percent;
-	}
-	/* Weights are percentages times the number of sizes that share what is left. */
-	for (char *p = parts ? strtok_r(parts, ":", &save) : NULL; p && text;
-	     p = strtok_r(NULL, ":", &save)) {
-		char *slash = p + strcspn(p, "/");
-		unsigned long percent = *slash ? strtoul(slash + 1, NULL, 10) : 0;
-		unsigned long weight = percent	 ? percent * (blank ? blank : 1) :
-				       sum < 100 ? 100 - sum :
-						   0;
+/* A pattern of fio as hexadecimal digits; a value that is none as it is. */
+static const char *pattern_digits(struct arena *arena, const char *value)
+{
+	const char *hex;
+	const int err = fio_parse_pattern(arena, value, &hex);
 
-		*slash = '\0';
-		if (weight)
-			text = arena_printf(arena, "%s%s%s%s:%lu", text, *text ? "," : "", p,
-					    is_bare(p) ? "B" : "", weight);
-	}
-	return parts && copy ? text : NULL;
+	return !err ? hex : err == -EINVAL ? value : NULL;
 }
 
 /* The text for the part of a template that begins with "%", whose `*len` characters it replaces. */
-static char *filled(struct arena *arena, const char *spec, size_t *len, const char *value)
+static const char *filled(struct arena *arena, const char *spec, size_t *len, const char *value)
 {
 	static const char *const units[] = { "us", "ms", "m", "B" };
 
@@ -251,7 +239,7 @@ static char *filled(struct arena *arena, const char *spec, size_t *len, const ch
 	case '-':
 		return arena_printf(arena, "%g", 100 - atof(value));
 	case 'x':
-		return arena_strdup(arena, value + (strncmp(value, "0x", 2) == 0 ? 2 : 0));
+		return pattern_digits(arena, value);
 	default:
 		return arena_strdup(arena, value);
 	}
@@ -275,7 +263,7 @@ static int add_token(struct words *w, const char *token, size_t len, const char 
 		return add(w, "-target") ?: add(w, "<name>");
 	at = strchr(word, '%');
 	if (at) {
-		char *text = filled(w->arena, at, &spec, value);
+		const char *text = filled(w->arena, at, &spec, value);
 
 		if (!text)
 			return -ENOMEM;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "plan/errors.h"
+#include "plan/fio.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
@@ -410,9 +411,18 @@ static const char *plain(const struct answer *a, const char *word)
 	return text ? text : word;
 }
 
+/* `line`, and the parts that it does not have; NULL: no memory. */
+static void propose_line(const struct answer *a, const struct foreign_fit *fit, const char *line)
+{
+	const char *lost = without(a, fit);
+
+	if (line && lost)
+		log_error("try%s: %s", lost, line);
+}
+
 static void propose(const struct answer *a, const struct foreign_fit *fit)
 {
-	char *line = arena_strdup(a->arena, "xdd"), *lost = without(a, fit);
+	char *line = arena_strdup(a->arena, "xdd");
 
 	if (fit->multi) {
 		line = append(a, line, "multi");
@@ -422,49 +432,162 @@ static void propose(const struct answer *a, const struct foreign_fit *fit)
 	}
 	for (size_t i = 0; i < fit->n; i++)
 		line = append(a, line, fit->multi ? plain(a, fit->words[i]) : fit->words[i]);
-	if (line && lost)
-		log_error("try%s: %s", lost, line);
+	propose_line(a, fit, line);
 }
 
-/* The setting of a job that a part in the words of fio is; NULL: no memory. */
-static char *job_setting(const struct answer *a, const struct foreign_part *part)
-{
-	/* -op of xdd with a value that fio's rw has. */
-	const char *word = strcmp(part->row->word, "op") == 0 ? "rw" : part->row->word;
+/* ---- a command line of fio ---- */
 
-	return part->value ? arena_printf(a->arena, "--%s=%s", word, part->value) :
-			     arena_printf(a->arena, "--%s", word);
+/* The setting of a job that a part is; NULL: it is no word of fio. */
+static const char *setting_name(const struct foreign_part *part)
+{
+	/* Options of xdd with values that fio has as well. */
+	static const char *const shared[][2] = { { "op", "rw" }, { "ioengine", "ioengine" } };
+	const char *name = part->row ? part->row->word : part->opt ? part->opt->name : "";
+
+	if (part->row ? part->tool != &foreign_fio : !part->opt)
+		return NULL;
+	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++) {
+		if (strcmp(shared[i][0], name) == 0)
+			return shared[i][1];
+	}
+	return part->row ? name : NULL;
 }
 
-/*
- * A command line of fio is a job of xdd fio, where that translates a word for which a run has no
- * words. False: it is none.
- */
-static bool propose_job(const struct answer *a)
+/* True if all parts are words of fio with no stray words between them. */
+static bool is_of_fio(const struct answer *a)
 {
-	bool in_jobs = false, named = false;
-	char *line;
-
 	for (size_t i = 0; i < a->n_parts; i++) {
 		const struct foreign_part *part = &a->parts[i];
 
-		if (part->tool != &foreign_fio || rest_of(part) ||
-		    (!part->row->say && !part->row->in_jobs))
+		if (!setting_name(part) || (part->row ? rest_of(part) != NULL : part->n_words > 2))
 			return false;
-		in_jobs |= part->row->in_jobs;
-		named |= strcmp(part->row->word, "name") == 0;
 	}
-	if (!in_jobs)
-		return false;
-	line = arena_strdup(a->arena, named ? "xdd fio" : "xdd fio --name=job");
-	for (size_t i = 0; i < a->n_parts && line; i++) {
-		const char *setting = job_setting(a, &a->parts[i]);
+	return a->n_parts;
+}
 
-		line = setting ? append(a, line, setting) : NULL;
+static bool is_of_line(const struct foreign_part *part)
+{
+	return part->row && part->row->type == FIO_LINE;
+}
+
+static bool is_lost(const struct answer *a, const struct foreign_fit *fit,
+		    const struct foreign_part *part)
+{
+	return fit->lost[part - a->parts];
+}
+
+static bool has_name(const struct answer *a)
+{
+	for (size_t i = 0; i < a->n_parts; i++) {
+		if (strcmp(setting_name(&a->parts[i]), "name") == 0)
+			return true;
 	}
-	if (line)
-		log_error("try: %s", line);
+	return false;
+}
+
+/* The parts as settings of a job, which gets a name where they have none. */
+static int read_job(const struct answer *a, const struct foreign_fit *fit, struct fio_file *f)
+{
+	const struct foreign_part *end = a->parts + a->n_parts;
+	int err = has_name(a) ? 0 : fio_read_word(f, 0, "name", "job");
+
+	for (const struct foreign_part *part = a->parts; !err && part < end; part++) {
+		if (!is_lost(a, fit, part) && !is_of_line(part))
+			err = fio_read_word(f, part->words[0].pos, setting_name(part), part->value);
+	}
+	return err;
+}
+
+/*
+ * Map the job without the parts that are lost. A part without which it would be another job, and
+ * which xdd cannot do, is lost as well. Returns 0, or as fio_map().
+ */
+static int map_job(const struct answer *a, struct foreign_fit *fit, struct fio_file *f,
+		   struct fio_group **groups)
+{
+	for (;;) {
+		const struct foreign_part *part = a->parts;
+		int err;
+
+		*f = (struct fio_file){ .arena = a->arena };
+		err = read_job(a, fit, f);
+		if (!err)
+			err = fio_map(f, groups);
+		if (err != -EINVAL || !f->refused)
+			return err;
+		while (part < a->parts + a->n_parts &&
+		       (is_lost(a, fit, part) || part->words[0].pos != f->refused->line))
+			part++;
+		if (part == a->parts + a->n_parts)
+			return err;
+		fit->lost[part - a->parts] = true;
+	}
+}
+
+/* The job as arguments of xdd fio, which runs several commands. NULL: no memory. */
+static char *job_line(const struct answer *a, const struct foreign_fit *fit)
+{
+	char *line =
+		arena_strdup(a->arena, has_name(a) ? "xdd fio -run" : "xdd fio -run --name=job");
+
+	for (size_t i = 0; i < a->n_parts && line; i++) {
+		const struct foreign_part *part = &a->parts[i];
+		const char *value = part->value, *name = setting_name(part);
+		const char *word = arena_printf(a->arena, "--%s%s%s", name, value ? "=" : "",
+						value ? value : "");
+
+		if (!fit->lost[i])
+			line = word ? append(a, line, word) : NULL;
+	}
 	return line;
+}
+
+/* The words of xdd for words of fio's command line, after those of its one command. */
+static char *with_options(const struct answer *a, const char *command)
+{
+	struct foreign_part *parts = arena_alloc(a->arena, a->n_parts * sizeof(*parts));
+	char *line = arena_strdup(a->arena, command);
+	struct foreign_fit fit;
+	size_t n = 0;
+
+	for (size_t i = 0; parts && i < a->n_parts; i++) {
+		if (is_of_line(&a->parts[i]))
+			parts[n++] = a->parts[i];
+	}
+	if (!parts || !line || foreign_fit(a->arena, a->table, parts, n, n, &fit))
+		return NULL;
+	for (size_t i = 0; line && i < fit.n; i++)
+		line = append(a, line, fit.words[i]);
+	return line;
+}
+
+/*
+ * A command line of fio is a job, whose translation is proposed where it is one command. False: it
+ * is none.
+ */
+static bool propose_job(const struct answer *a)
+{
+	struct foreign_fit fit = { .lost = arena_alloc(a->arena, a->n_parts * sizeof(bool) + 1) };
+	struct fio_group *groups;
+	struct fio_file f;
+	bool one;
+	int err;
+
+	if (!fit.lost || !is_of_fio(a))
+		return false;
+	for (size_t i = 0; i < a->n_parts; i++)
+		fit.lost[i] = a->parts[i].row && a->parts[i].row->type == FIO_LEFT_OUT;
+	err = map_job(a, &fit, &f, &groups);
+	if (err) {
+		if (err == -EINVAL)
+			log_error("no command line of xdd is proposed: %s", fio_why(&f));
+		return true;
+	}
+	one = !groups->next && groups->commands && !groups->commands->next;
+	for (size_t i = 0; !one && i < a->n_parts; i++)
+		fit.lost[i] |= is_of_line(&a->parts[i]);
+	propose_line(a, &fit, one ? with_options(a, groups->commands->line) : job_line(a, &fit));
+	return true;
 }
 
 /*

@@ -2,8 +2,8 @@
  * Words of fio: options of its command line and of its job files. The first row of a word also says
  * how xdd fio reads it in a job file, and what it does with it: src/commands/fio*.c.
  */
+#include "plan/fio.h"
 #include "plan/foreign_rows.h"
-#include "xdd/plan/foreign_fio.h"
 
 /* Of a job file: the type of the value, and the option. */
 #define J(type_, option_) .type = FIO_##type_, .option = FIO_##option_
@@ -356,22 +356,23 @@ static const struct foreign rows[] = {
 	    J(TEXT, READ_IOLOG)),
 	NOT("replay_no_stall", "1", "-seek load issues without the recorded times",
 	    J(LEFT_OUT, NONE)),
-	OVER("output", "out", "-output %v", NULL),
+	OVER("output", "out", "-output %v", NULL, J(LINE, NONE)),
 	{ .word = "output-format",
 	  .values = "json json+",
 	  .say = "@json",
-	  .shown = "-jsonout <file>" },
-	IS("output-format", "normal", "", NULL),
+	  .shown = "-jsonout <file>",
+	  J(LINE, NONE) },
+	IS("output-format", "normal", "", NULL, J(LINE, NONE)),
 	NOT("output-format", "terse", "-csvout <file> has the results as CSV"),
 	NOT("minimal", NULL, "-csvout <file> has the results as CSV", J(LEFT_OUT, NONE)),
-	V("status-interval", "1", "-heartbeat %v", NULL),
+	V("status-interval", "1", "-heartbeat %v", NULL, J(LINE, NONE)),
 	V("eta", "never", "", "progress is shown on a terminal only; -heartbeat 0 turns it off"),
 	V("eta-interval", "1", "", "progress is shown on a terminal only"),
 	V("eta-newline", "1", "", "-heartbeat <seconds> lf prints lines"),
-	FLAG("parse-only", "-dryrun", NULL),
-	FLAG("showcmd", "-dryrun", "the report has the command line"),
-	FLAG("enghelp", "-ioengine list", NULL),
-	FLAG("cmdhelp", "-help", NULL),
+	FLAG("parse-only", "-dryrun", NULL, J(LINE, NONE)),
+	FLAG("showcmd", "-dryrun", "the report has the command line", J(LINE, NONE)),
+	FLAG("enghelp", "-ioengine list", NULL, J(LINE, NONE)),
+	FLAG("cmdhelp", "-help", NULL, J(LINE, NONE)),
 	FLAG("idle-prof", "", "the columns of -outputformat have the processor time of xdd"),
 
 	/* more words of job files */

@@ -192,52 +192,52 @@ def test_mapping():
     head = "[job]\nfilename=data\n"
     for settings, words in (
             ("rw=randread\nbs=4k\nsize=1m\nioengine=libaio\niodepth=32\ndirect=1",
-             "-op read -targets 1 data -ioengine libaio -dio -reqsize 4k -queuedepth 32 -bytes 1M -seek random once range 1M"),
+             "-op read -target data -ioengine libaio -dio -reqsize 4k -queuedepth 32 -bytes 1M -seek random once range 1M"),
             ("rw=write\nbs=512\nsize=1m\noffset=512\nzero_buffers",
-             "-op write -targets 1 data -reqsize 512B -bytes 1M -startoffset 512B"),
+             "-op write -target data -reqsize 512B -bytes 1M -startoffset 512B"),
             ("rw=write\nbs=64k\nsize=1m\nzero_buffers\nnumjobs=2\noffset_increment=1m",
              "-op write -targets -2 data -reqsize 64k -bytes 1M -startoffset target 1 1M"),
             ("rw=randrw\nrwmixread=70\nbs=8k\nsize=50%\nzero_buffers\ninvalidate=0",
-             "-rwratio 70 random -targets 1 data -reqsize 8k -bytes 2M -seek random once range 2M"),
+             "-rwratio 70 random -target data -reqsize 8k -bytes 2M -seek random once range 2M"),
             ("rw=read\nsize=1m\nruntime=1m\ntime_based\ninvalidate=0",
-             "-op read -targets 1 data -reqsize 4k -timelimit 60 -seek range 1M"),
-            ("rw=read\nsize=1m\nloops=3\ninvalidate=0", "-op read -targets 1 data -reqsize 4k -bytes 1M -passes 3"),
+             "-op read -target data -reqsize 4k -timelimit 60 -seek range 1M"),
+            ("rw=read\nsize=1m\nloops=3\ninvalidate=0", "-op read -target data -reqsize 4k -bytes 1M -passes 3"),
             ("rw=read\nsize=1m\nio_size=3m\ninvalidate=0",
-             "-op read -targets 1 data -reqsize 4k -bytes 3M -seek range 1M"),
+             "-op read -target data -reqsize 4k -bytes 3M -seek range 1M"),
             ("rw=write\nsize=64k\nzero_buffers\nrate=10m\nfdatasync=5\nend_fsync=1",
-             "-op write -targets 1 data -reqsize 4k -bytes 64k -throttle bw 10M -flushwrite 5 -syncwrite"),
-            ("rw=write\nsize=64k\nzero_buffers\nfdatasync=8\nend_fsync=1", "-op write -targets 1 data -reqsize 4k -bytes 64k -flushwrite 8"),
-            ("rw=rw\nrwmixread=100\nsize=1m\ninvalidate=0", "-op read -targets 1 data -reqsize 4k -bytes 1M"),
+             "-op write -target data -reqsize 4k -bytes 64k -throttle bw 10M -flushwrite 5 -syncwrite"),
+            ("rw=write\nsize=64k\nzero_buffers\nfdatasync=8\nend_fsync=1", "-op write -target data -reqsize 4k -bytes 64k -flushwrite 8"),
+            ("rw=rw\nrwmixread=100\nsize=1m\ninvalidate=0", "-op read -target data -reqsize 4k -bytes 1M"),
             ("rw=read\nsize=1m\nruntime=1m\ntime_based\nramp_time=5\ninvalidate=0",
-             "-op read -targets 1 data -reqsize 4k -timelimit 60 -seek range 1M -warmup 5"),
+             "-op read -target data -reqsize 4k -timelimit 60 -seek range 1M -warmup 5"),
             ("rw=write\nsize=64k\nzero_buffers\nsync=1",
-             "-op write -targets 1 data -reqsize 4k -bytes 64k -osync"),
+             "-op write -target data -reqsize 4k -bytes 64k -osync"),
             ("rw=write\nsize=64k\nzero_buffers\nsync=dsync\nfsync=4",
-             "-op write -targets 1 data -reqsize 4k -bytes 64k -flushwrite 4 -odsync"),
+             "-op write -target data -reqsize 4k -bytes 64k -flushwrite 4 -odsync"),
             ("rw=write\nsize=64k\nzero_buffers\nrate_iops=100,200\nthinktime=0",
-             "-op write -targets 1 data -reqsize 4k -bytes 64k -throttle ops 200"),
+             "-op write -target data -reqsize 4k -bytes 64k -throttle ops 200"),
             ("rw=write\nsize=64k\nzero_buffers\nrate_iops=300\nrate_process=poisson",
-             "-op write -targets 1 data -reqsize 4k -bytes 64k -throttle ops 300 poisson"),
+             "-op write -target data -reqsize 4k -bytes 64k -throttle ops 300 poisson"),
             ("rw=write\nsize=64k\nzero_buffers\nrate=1m\nrate_process=poisson",
-             "-op write -targets 1 data -reqsize 4k -bytes 64k -throttle bw 1M poisson"),
+             "-op write -target data -reqsize 4k -bytes 64k -throttle bw 1M poisson"),
             ("rw=write\nsize=64k\nbuffer_pattern=0xdead\"x\"-7",
-             "-op write -targets 1 data -reqsize 4k -bytes 64k -datapattern hex dead78f9ffffff replicate"),
+             "-op write -target data -reqsize 4k -bytes 64k -datapattern hex dead78f9ffffff replicate"),
             ("rw=write\nsize=64k\noffset=512\nzero_buffers",
-             "-op write -targets 1 data -blocksize 512 -reqsize 4k -bytes 64k -startoffset 512B"),
-            ("rw=write\nsize=64kib\nbs=1k\nzero_buffers", "-op write -targets 1 data -reqsize 1k -bytes 63k"),
+             "-op write -target data -blocksize 512 -reqsize 4k -bytes 64k -startoffset 512B"),
+            ("rw=write\nsize=64kib\nbs=1k\nzero_buffers", "-op write -target data -reqsize 1k -bytes 63k"),
             ("kb_base=1000\nrw=write\nsize=64k\nbs=1k\nzero_buffers",
-             "-op write -targets 1 data -blocksize 1000 -reqsize 1000B -bytes 64000B"),
-            ("rw=write\nsize=64k\nbs=,16k\nzero_buffers", "-op write -targets 1 data -reqsize 16k -bytes 64k"),
-            ("rw=write\nsize=64k\nbs=16k,\nzero_buffers", "-op write -targets 1 data -reqsize 4k -bytes 64k"),
-            ("rw=write\nsize=100000\nzero_buffers", "-op write -targets 1 data -reqsize 4k -bytes 100k"),
-            ("rw=read\nioengine=null\nsize=1m\niodepth=4", "-op read -targets 1 null -reqsize 4k -queuedepth 4 -bytes 1M"),
+             "-op write -target data -blocksize 1000 -reqsize 1000B -bytes 64000B"),
+            ("rw=write\nsize=64k\nbs=,16k\nzero_buffers", "-op write -target data -reqsize 16k -bytes 64k"),
+            ("rw=write\nsize=64k\nbs=16k,\nzero_buffers", "-op write -target data -reqsize 4k -bytes 64k"),
+            ("rw=write\nsize=100000\nzero_buffers", "-op write -target data -reqsize 4k -bytes 100k"),
+            ("rw=read\nioengine=null\nsize=1m\niodepth=4", "-op read -target null -reqsize 4k -queuedepth 4 -bytes 1M"),
             ("rw=read\nsize=1m\ncpumask=0x3\nmem=shmhuge\ninvalidate=0\nstartdelay=500ms",
-             "-op read -targets 1 data -reqsize 4k -bytes 1M -startdelay 500ms -processor 0,1 -sharedmemory -hugepages"),
+             "-op read -target data -reqsize 4k -bytes 1M -startdelay 500ms -processor 0,1 -sharedmemory -hugepages"),
             ("rw=read\nsize=1m\ninvalidate=0\npercentile_list=50:99.9",
-             "-op read -targets 1 data -reqsize 4k -bytes 1M -latency percentiles 50,99.9"),
-            ("rw=read\nsize=1m\ninvalidate=0\npercentile_list=50:100.5", "-op read -targets 1 data -reqsize 4k -bytes 1M"),
+             "-op read -target data -reqsize 4k -bytes 1M -latency percentiles 50,99.9"),
+            ("rw=read\nsize=1m\ninvalidate=0\npercentile_list=50:100.5", "-op read -target data -reqsize 4k -bytes 1M"),
             ("rw=read\nsize=1m\ninvalidate=0\npercentile_list=0\nwrite_bw_log=log",
-             "-op read -targets 1 data -reqsize 4k -bytes 1M -intervals 1 output log.csv")):
+             "-op read -target data -reqsize 4k -bytes 1M -intervals 1 output log.csv")):
         t.equal(one_command(head + settings), words, "the command for " + settings.replace("\n", " "))
 
 
@@ -255,7 +255,7 @@ def test_pre_read():
     """The page cache is filled by a command before."""
     t.make_file("data", 4 << 20)
     run = convert("[job]\nfilename=data\nsize=1m\nrw=read\npre_read=1\nnumjobs=2\n")
-    t.equal(commands(run), [["-op", "read", "-targets", "1", "data", "-reqsize", "1M", "-bytes", "4M"],
+    t.equal(commands(run), [["-op", "read", "-target", "data", "-reqsize", "1M", "-bytes", "4M"],
                             ["-op", "read", "-targets", "-2", "data", "-reqsize", "4k", "-bytes", "1M"]], "pre_read reads the file once", run)
     run = convert("[job]\nfilename=new\nsize=1m\nrw=randread\npre_read=1\n", "-run")
     t.equal((run.status, run.out.count("COMBINED")), (0, 3), "of a new file after it was written", run)
@@ -286,7 +286,7 @@ def test_trims():
     file = t.make_file("trimmed", 1 << 20)
     job = "[job]\nfilename=trimmed\nsize=1m\nrw=%s\nbs=4k,8k,64k\nioengine=%s\niodepth=4\n"
     run = convert(job % ("trim", "io_uring"))
-    t.equal(commands(run), [["-op", "discard", "-targets", "1", "trimmed", "-ioengine", "io_uring", "-reqsize", "64k", "-queuedepth", "4",
+    t.equal(commands(run), [["-op", "discard", "-target", "trimmed", "-ioengine", "io_uring", "-reqsize", "64k", "-queuedepth", "4",
                              "-bytes", "1M"]], "rw=trim", run)
     run = convert(job % ("randtrim", "libaio") + "bs=64k\nverify=md5\n", "-run")
     with open(file, "rb") as f:

@@ -107,29 +107,36 @@ def answer(title, line, proposed, *says, status=3):
 
 def test_lines():
     answer("words with one dash and their values in the next word", "-op randread -iodepth 32 -direct 1 -size 1M -filename T",
-           "-op read -seek random once -queuedepth 32 -dio -bytes 1M -target T", "-iodepth 32: is a word of fio; say -queuedepth 32")
-    answer("a switch with 0 needs no words", "--rw=read --direct=0 --filename=T", "-op read -target T")
-    answer("a switch without a value", "-rw read -direct -filename T", "-op read -dio -target T")
+           "-op read -target T -dio -reqsize 4k -bytes 1M -seek random once range 1M", "-iodepth 32: is a word of fio; say -queuedepth 32")
+    answer("a switch with 0 needs no words", "--rw=read --direct=0 --filename=T", "-op read -target T -reqsize 4k -bytes 1M -dropcache")
+    answer("a switch without a value", "-rw read -direct -filename T", "-op read -target T -dio -reqsize 4k -bytes 1M")
     answer("a share of reads is not overridden by the mix", "--rw=randrw --rwmixread=70 --filename=T",
-           "-seek random once -rwratio 70 -target T -bytes 100%")
-    for more, seek in (("", "-seek random once"), (" --norandommap", "-seek random"), (" --bssplit=4k/50:8k/50", "-seek random")):
-        answer("each block once, as fio has it, where that is possible:" + more, "--rw=randread --size=1M --filename=T" + more,
-               "-op read %s -bytes 1M -target T%s" % (seek, " -reqsize mix 4k:50,8k:50" if "split" in more else ""))
-    answer("hot spots", "--rw=randread --size=1M --filename=T --random_distribution=zipf:1.2", "-op read -bytes 1M -target T -seek zipf 1.2")
-    answer("a bare number of bytes is a block and a request", "--rw=read --bs=4096 --filename=T",
-           "-op read -bs 4096 -reqsize 1 -target T")
-    answer("several names", "--rw=read --filename=a:b:c", "-op read -targets 3 a b c")
-    answer("several jobs", "--rw=read --filename=T --numjobs=4", "-op read -targets -4 T")
+           "-rwratio 70 random -target T -reqsize 4k -bytes 1M -seek random once range 1M -datapattern random -dropcache")
+    for more, seek in (("", "random once"), (" --norandommap", "random"), (" --random_distribution=zipf:1.2", "zipf 1.2")):
+        answer("offsets as fio has them:" + more, "--rw=randread --size=1M --filename=T" + more,
+               "-op read -target T -reqsize 4k -bytes 1M -seek %s range 1M -dropcache" % seek)
+    answer("what would be another job is left out, and named", "--rw=randread --size=1M --filename=T --bssplit=4k/50:8k/50", None,
+           "xdd: try, without --bssplit=4k/50:8k/50: xdd -op read -target T -reqsize 4k")
+    answer("offsets beside a word of xdd", "--rw=randread --size=1M --filename=T --norandommap -verbose",
+           "-op read -seek random -bytes 1M -target T -verbose")
+    answer("a bare number of bytes is a block and a request", "--rw=read --bs=4096 --filename=T -verbose",
+           "-op read -bs 4096 -reqsize 1 -target T -verbose")
+    answer("several names", "--rw=write --size=12k --filename=a:b:c",
+           "-op write -targets 3 a b c -reqsize 4k -bytes 4k -datapattern random")
+    answer("several jobs", "--rw=read --filename=T --numjobs=4", "-op read -targets -4 T -reqsize 4k -bytes 1M -dropcache")
     answer("several jobs without a name", "--rw=read --numjobs=4", None, "--numjobs=4: is a word of fio; say -targets -4 <name>")
     answer("an amount that is gone over until the time is over", "--rw=read --size=1M --runtime=2 --time_based --filename=T",
-           "-op read -range 1M -runtime 2 -target T")
+           "-op read -target T -reqsize 4k -timelimit 2 -seek range 1M -dropcache")
+    answer("... beside a word of xdd", "--rw=read --size=1M --runtime=2 --time_based --filename=T -verbose",
+           "-op read -range 1M -runtime 2 -target T -verbose")
     answer("an amount that is preallocated", "--rw=write --size=1M --fallocate=posix --filename=new",
-           "-op write -bytes 1M -preallocate 1M -target new")
+           "-op write -target new -reqsize 4k -bytes 1M -datapattern random -preallocate 1M")
     answer("a log and its period", "--rw=read --filename=T --write_bw_log=l --log_avg_msec=100",
-           "-op read -target T -intervals 100ms output l")
-    answer("results as JSON", "--rw=read --filename=T --output=o --output-format=json", "-op read -target T -jsonout o")
+           "-op read -target T -reqsize 4k -bytes 1M -dropcache -intervals 100ms output l.csv")
+    answer("results as JSON", "--rw=read --filename=T --output=o --output-format=json",
+           "-op read -target T -reqsize 4k -bytes 1M -dropcache -jsonout o")
     answer("engines with keywords become one", "--rw=read --filename=T --ioengine=sync --ioengine=vsync",
-           "-op read -target T -ioengine psync")
+           "-op read -target T -reqsize 4k -bytes 1M -dropcache")
     answer("dd reads", "if=T of=/dev/null bs=64k count=4 skip=2", "-op read -target T -bs 64k -numreqs 4 -startoffset 2")
     answer("dd without bs", "if=T count=4", "-op read -target T -numreqs 4 -blocksize 512 -reqsize 1")
     answer("dd writes, with lists of flags", "if=/dev/zero of=new bs=64k count=4 oflag=direct,dsync conv=notrunc,fsync",
@@ -213,14 +220,15 @@ def test_lines():
            "-bytes 16m -queuedepth 4 -reqsize 1024k -targets -4 T -dio -op read -targetoffset 25%", "thrhi=16: is a word of sgpdd-survey")
     answer("a letter with a value alone is no word of other tools", "-op read -target T -p5", None, "-p5: is not an option")
     answer("such a letter by itself is xdd's", "-op read -target T -o out -iodepth 4", "-op read -target T -o out -queuedepth 4")
-    answer("names and values that need quotes", "--rw=read '--filename=a file'", "-op read -target 'a file'")
-    answer("options of xdd with equals signs stay", "--bs=4k --op=read --filename=T", "-bs 4k -op read -target T")
+    answer("names and values that need quotes", "--rw=write --size=4k '--filename=a file'",
+           "-op write -target 'a file' -reqsize 4k -bytes 4k -datapattern random")
+    answer("options of xdd with equals signs stay", "--bs=4k --op=read --filename=T -verbose", "-bs 4k -op read -target T -verbose")
     answer("the version is not printed beside a refusal", "--rw=read --filename=T -V", None, "--rw=read: is a word of fio")
     answer("what cannot be translated is named", "--rw=read --filename=T --thinktime_blocks=4", None,
-           "xdd: try, without --thinktime_blocks=4: xdd -op read -target T\n")
-    answer("a job of fio for which a run has no words", "--rw=read -bsrange 4k-8k --size=64k --filename='a b' --direct",
-           "fio --name=job --rw=read --bsrange=4k-8k --size=64k '--filename=a b' --direct", "xdd fio translates it")
-    answer("... whose name is typed", "-op randread --name=a --filename=T --pre_read=1", "fio --rw=randread --name=a --filename=T --pre_read=1")
+           "xdd: try, without --thinktime_blocks=4: xdd -op read -target T -reqsize 4k -bytes 1M -dropcache\n")
+    answer("a job of several runs", "--rw=read -bsrange 4k-8k --size=64k --filename='a b' --direct",
+           "fio -run --name=job --rw=read --bsrange=4k-8k --size=64k '--filename=a b' --direct", "xdd fio translates it")
+    answer("... whose name is typed", "-op randread --name=a --filename=T --pre_read=1", "fio -run --rw=randread --name=a --filename=T --pre_read=1")
     answer("beside words of xdd", "-op read -target T --bsrange=4k-8k", None, "xdd: try, without --bsrange=4k-8k: xdd -op read -target T\n")
     answer("an option of xdd that takes no value", "--dio=1 -op read -target T", None, "--dio=1: takes no value; say -dio")
     answer("a value is missing", "-op read -target T -iodepth", None, "-iodepth: is a word of fio; say -queuedepth <value>")

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "commands/commands.h"
-#include "commands/fio.h"
 #include "fuzz.h"
+#include "plan/fio.h"
 #include "xdd/base/log.h"
 #include "xdd/commands/command.h"
 

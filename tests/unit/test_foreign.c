@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
+#include "plan/fio.h"
 #include "xdd/base/memory.h"
 #include "xdd/plan/foreign.h"
-#include "xdd/plan/foreign_fio.h"
 #include "xdd/plan/option.h"
 
 #define EACH_ROW(tool, row)                                     \
@@ -117,6 +117,60 @@ static void test_values(void **state)
 	}
 }
 
+/* The words of a note that look like options are options of a run, or of the command it names. */
+static void test_notes(void **state)
+{
+	const struct foreign_tool *tool;
+	const struct foreign *row;
+
+	(void)state;
+	EACH_ROW(tool, row)
+	{
+		for (const char *at = row->note; at && (at = strchr(at, '-')); at++) {
+			const size_t len = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz");
+			char name[64] = "";
+
+			/* Letters are those of the other tool. */
+			if (len < 3 || len >= sizeof(name) ||
+			    (at > row->note && at[-1] != ' ' && at[-1] != '('))
+				continue;
+			memcpy(name, at + 1, len);
+			if (!option_find(&run_options, name) && !strstr(row->note, "xdd ")) {
+				print_message("%s: %s: -%s is no option\n", tool->name, row->word,
+					      name);
+				fail();
+			}
+		}
+	}
+}
+
+/* Nothing is denied that has an option of that name, whatever is between the parts of the name. */
+static void test_no_row_denies(void **state)
+{
+	const struct foreign_tool *tool;
+	const struct foreign *row;
+
+	(void)state;
+	EACH_ROW(tool, row)
+	{
+		char name[64], *to = name;
+
+		/* A row after others of its word denies values only. */
+		if (row->say || row->in_jobs || row->values || row->overrides ||
+		    (row > tool->rows && strcmp(row[-1].word, row->word) == 0))
+			continue;
+		for (const char *c = row->word; *c && to < name + sizeof(name) - 1; c++) {
+			if (*c != '_' && *c != '-')
+				*to++ = *c;
+		}
+		*to = '\0';
+		if (*tool->dashes && option_find(&run_options, name)) {
+			print_message("%s: %s: xdd has -%s\n", tool->name, row->word, name);
+			fail();
+		}
+	}
+}
+
 /* No row denies what xdd fio reads a value for, except what it refuses by name. */
 static void test_no_row_denies_jobs(void **state)
 {
@@ -203,7 +257,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_options_exist), cmocka_unit_test(test_no_row_hides),
 		cmocka_unit_test(test_no_row_twice),  cmocka_unit_test(test_values),
-		cmocka_unit_test(test_text),	      cmocka_unit_test(test_no_row_denies_jobs),
+		cmocka_unit_test(test_text),	      cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_no_row_denies), cmocka_unit_test(test_no_row_denies_jobs),
 		cmocka_unit_test(test_letters),	      cmocka_unit_test(test_letter_of_a_number),
 	};
 

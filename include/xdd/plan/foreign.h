@@ -29,7 +29,7 @@ enum foreign_kind {
  *   %:                 what follows the first colon in the value
  *   %-                 100 less the value
  *   %/                 fio's bssplit as -reqsize mix has it
- *   %x                 the value without "0x"
+ *   %x                 a pattern of fio as hexadecimal digits
  *   -%f                "-target <name>", or "-targets <n> <name> ..." for names with colons between
  *   -%l                the same for names with colons, commas or number signs between; "name..."
  *                      becomes "-targets <n> name%03d"
@@ -66,7 +66,7 @@ struct foreign {
 	/* There are no words of a run for it, but xdd fio translates it. */
 	bool in_jobs;
 
-	/* Of fio: how a job file has the word; enums of foreign_fio.h. */
+	/* Of fio: how a job file has the word; enums of src/plan/fio.h. */
 	unsigned char type, option;
 };
 

@@ -1,12 +1,9 @@
 /*
- * Job files of fio: parsed, mapped to command lines of xdd, printed and run. Private to
- * src/commands; one thread.
- *
- * Everything that these functions return lives in the arena of the job file. A function that
- * returns int returns 0 or -errno; with -EINVAL, fio_why() has one line for the user.
+ * Job files of fio, from their text to command lines. Private to src/plan; one thread. Memory
+ * and errors as in xdd/plan/fio.h.
  */
-#ifndef XDD_COMMANDS_FIO_H
-#define XDD_COMMANDS_FIO_H
+#ifndef PLAN_FIO_H
+#define PLAN_FIO_H
 
 #include <errno.h>
 #include <stdbool.h>
@@ -15,8 +12,115 @@
 #include <stdio.h>
 
 #include "xdd/base/memory.h"
+#include "xdd/plan/fio.h"
 #include "xdd/plan/foreign.h"
-#include "xdd/plan/foreign_fio.h"
+#include "xdd/plan/mix.h"
+
+/* Options that have a meaning for xdd; the others are rows with a reason only. */
+enum fio_option {
+	FIO_NONE,
+	FIO_BS,
+	FIO_BSRANGE,
+	FIO_BSSPLIT,
+	FIO_BUFFERED,
+	FIO_BUFFER_COMPRESS,
+	FIO_BUFFER_PATTERN,
+	FIO_CLAT_PERCENTILES,
+	FIO_CPUMASK,
+	FIO_CPUS_ALLOWED,
+	FIO_CREATE_ONLY,
+	FIO_DEDUPE,
+	FIO_DESCRIPTION,
+	FIO_DIRECT,
+	FIO_DIRECTORY,
+	FIO_DO_VERIFY,
+	FIO_END_FSYNC,
+	FIO_EXITALL,
+	FIO_EXITALL_ON_ERROR,
+	FIO_FALLOCATE,
+	FIO_FDATASYNC,
+	FIO_FILENAME,
+	FIO_FILENAME_FORMAT,
+	FIO_FILESIZE,
+	FIO_FIXEDBUFS,
+	FIO_FSYNC,
+	FIO_FSYNC_ON_CLOSE,
+	FIO_HIPRI,
+	FIO_INVALIDATE,
+	FIO_IODEPTH,
+	FIO_IODEPTH_BATCH,
+	FIO_IOENGINE,
+	FIO_IO_SIZE,
+	FIO_KB_BASE,
+	FIO_LAT_PERCENTILES,
+	FIO_LOG_AVG_MSEC,
+	FIO_LOOPS,
+	FIO_MEM,
+	FIO_MEM_ALIGN,
+	FIO_NAME,
+	FIO_NORANDOMMAP,
+	FIO_NRFILES,
+	FIO_NUMA_CPU_NODES,
+	FIO_NUMA_MEM_POLICY,
+	FIO_NUMBER_IOS,
+	FIO_NUMJOBS,
+	FIO_OFFSET,
+	FIO_OFFSET_ALIGN,
+	FIO_OFFSET_INCREMENT,
+	FIO_OPENDIR,
+	FIO_OVERWRITE,
+	FIO_PERCENTILE_LIST,
+	FIO_PRE_READ,
+	FIO_PROFILE,
+	FIO_RANDOM_DISTRIBUTION,
+	FIO_RANDREPEAT,
+	FIO_RANDSEED,
+	FIO_RATE,
+	FIO_RATE_IOPS,
+	FIO_RATE_PROCESS,
+	FIO_READFUA,
+	FIO_READ_IOLOG,
+	FIO_REGISTERFILES,
+	FIO_RAMP_TIME,
+	FIO_RUNTIME,
+	FIO_RW,
+	FIO_RWMIXREAD,
+	FIO_RWMIXWRITE,
+	FIO_SIZE,
+	FIO_SQTHREAD_POLL,
+	FIO_STARTDELAY,
+	FIO_STONEWALL,
+	FIO_SYNC,
+	FIO_THINKTIME,
+	FIO_THINKTIME_BLOCKS,
+	FIO_TIME_BASED,
+	FIO_UNLINK,
+	FIO_VERIFY,
+	FIO_VERIFY_ONLY,
+	FIO_VERIFY_PATTERN,
+	FIO_WAIT_FOR,
+	FIO_WRITEFUA,
+	FIO_WRITE_BW_LOG,
+	FIO_WRITE_IOPS_LOG,
+	FIO_WRITE_LAT_LOG,
+	FIO_ZERO_BUFFERS,
+	FIO_OPTIONS,
+};
+
+enum fio_type {
+	FIO_BY_SAY,   /* listed as left out where `say` has words, even none; else FIO_CHANGES */
+	FIO_LEFT_OUT, /* not done; the note is the reason */
+	FIO_CHANGES,  /* the same, and another job would run without it */
+	FIO_LINE,     /* a word of the command line only; in a job file it is left out */
+	FIO_TEXT,
+	FIO_PREFIX,  /* a text that need not be there */
+	FIO_BOOL,    /* 0 or 1; 1 without a value */
+	FIO_COUNT,   /* a number, with the suffixes of sizes */
+	FIO_BYTES,   /* up to three with commas: reads, writes, trims */
+	FIO_AMOUNT,  /* bytes, or a percentage */
+	FIO_SECONDS, /* a time in seconds without a suffix */
+	FIO_USEC,
+};
 
 #define FIO_FILE_MAX_BYTES (1u << 20) /* of a job file, and of all that it includes */
 #define FIO_SECTIONS_MAX 10000
@@ -45,40 +149,7 @@ struct fio_section {
 	struct fio_setting **end; /* where the next setting goes */
 };
 
-/* A job file. All zero except for the arena before fio_read(). */
-struct fio_file {
-	struct arena *arena;
-	struct fio_section *sections;
-	struct fio_section *last;
-	struct fio_section **end;
-	size_t n_sections;
-	size_t bytes;	    /* read so far */
-	const char *output; /* of -o, which must not be read; NULL: standard output */
-	const char *report; /* of -report, for each command; or NULL */
-	const char *leave;  /* names of -leaveout, with commas between them; or NULL */
-	char why[512];
-};
-
-/* ---- fio_job.c ---- */
-
-/*
- * Read a job file and the files that it includes; "-" is standard input. Returns 0, -EINVAL with
- * fio_why(), or -ENOMEM.
- */
-int fio_read(struct fio_file *f, const char *path);
-
-/*
- * Add a setting of a command line, in argument `number`, as fio reads it: "name" begins a job, and
- * settings before the first job are for all. `value` may be NULL.
- */
-int fio_read_word(struct fio_file *f, unsigned number, const char *name, const char *value);
-
-/* Keep a line for the user, "<path>:<line>: <text>", or without a line if it is 0. -EINVAL. */
-int fio_fail(struct fio_file *f, const char *path, unsigned line, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-const char *fio_why(const struct fio_file *f);
-
-/* ---- fio_value.c: values as fio writes them ---- */
+/* ---- fio_read.c: values as fio writes them ---- */
 
 /* A number of bytes: 4k, 1mb, 4kib, 0x1000. `kb_base` is 1024 or 1000. -EINVAL or -ERANGE. */
 int fio_parse_bytes(const char *text, unsigned kb_base, uint64_t *value);
@@ -93,6 +164,23 @@ char *fio_time_text(uint64_t ns, char *buf);
 
 /* A time such as 10s, 1m30s or 500ms; a number alone counts units of `unit_ns`. */
 int fio_parse_time(const char *text, uint64_t unit_ns, uint64_t *ns);
+
+/* One of several sizes of requests. */
+struct fio_split {
+	uint64_t bytes;
+	uint64_t percent; /* or a weight */
+	bool blank;	  /* it shares what is left of 100 */
+};
+
+/*
+ * "4k/60:64k/", up to a comma: the sizes, each once and the least first, with weights that have no
+ * common divisor. Those without a percentage share what is left of 100. `list` has room for
+ * MIX_MAX_SIZES. Returns their number, or -EINVAL.
+ */
+int fio_parse_splits(const char *text, unsigned kb_base, struct fio_split *list);
+
+/* Sizes and weights as -reqsize mix has them. NULL: no memory. */
+const char *fio_splits_text(struct arena *arena, const struct fio_split *list, int n);
 
 /* A pattern such as 0xdead"text"12 as hexadecimal digits. */
 int fio_parse_pattern(struct arena *arena, const char *text, const char **hex);
@@ -132,17 +220,6 @@ struct fio_job {
 	const struct fio_section *section;
 	const char *name;
 	struct fio_value v[FIO_OPTIONS];
-};
-
-/* Jobs that run at the same time, and the commands for them. */
-struct fio_group {
-	struct fio_group *next;
-	struct fio_job *jobs;
-	struct fio_job **jobs_end;
-	struct fio_note *notes;
-	struct fio_note **notes_end;
-	struct fio_command *commands;
-	struct fio_command **commands_end;
 };
 
 /* Make jobs of the sections, in groups. `*groups` is NULL where there are none. */
@@ -238,20 +315,6 @@ struct fio_target {
 	bool made;	   /* another command writes the file before */
 };
 
-enum fio_stage {
-	FIO_LAYOUT, /* write the files that fio would create before the jobs */
-	FIO_RUN,
-	FIO_READ_BACK, /* verify what was written */
-};
-
-struct fio_command {
-	struct fio_command *next;
-	enum fio_stage stage;
-	const char *title; /* for the line before it */
-	const char *line;  /* for a shell */
-	const char *check; /* for a check before files exist that other commands write */
-};
-
 /* The file of a path, as a command finds it. */
 struct fio_known {
 	struct fio_known *next;
@@ -279,12 +342,6 @@ struct fio_map {
 	uint64_t runtime_ns; /* of the whole run; 0: none */
 	bool reads_back;     /* the run reads back what it wrote, by -readback */
 };
-
-/* Map all groups to commands, and list what is left out. */
-int fio_map(struct fio_file *f, struct fio_group *groups);
-
-/* Add the targets of a job to those of its group. */
-int fio_map_job(struct fio_map *m, const struct fio_job *j);
 
 /* The file of a path, which is looked at when it is first named. NULL: no memory. */
 struct fio_known *fio_known(struct fio_map *m, const char *path);
@@ -321,13 +378,5 @@ int fio_path(struct fio_map *m, const struct fio_job *j, size_t clone, size_t fi
 /* Set an option of a target. */
 int fio_put(struct fio_map *m, struct fio_target *t, enum fio_slot slot, const char *option,
 	    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-
-/* ---- fio_run.c ---- */
-
-/*
- * Run the commands of all groups, one after the other, after a check of all. Returns the exit
- * status of the first that fails, or XDD_OK.
- */
-int fio_run(struct fio_group *groups);
 
 #endif

@@ -1,12 +1,14 @@
 /*
  * Settings to typed values by the table of fio's words, sections to jobs, jobs to groups, and the
- * lines about settings that are left out. Called by the command and the mapper.
+ * lines about settings that are left out.
  */
+#include "plan/fio.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/fio.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 
 /* ---- rows ---- */
@@ -61,9 +63,22 @@ const struct foreign *fio_row_of(const char *name)
 
 enum fio_type fio_type_of(const struct foreign *row)
 {
+	if (row->type == FIO_LINE)
+		return FIO_LEFT_OUT;
 	if (row->type != FIO_BY_SAY)
 		return (enum fio_type)row->type;
 	return row->say ? FIO_LEFT_OUT : FIO_CHANGES;
+}
+
+bool fio_is_setting(const char *name, const char **word, bool *is_switch)
+{
+	const struct foreign *row = fio_row_of(name);
+
+	if (!row)
+		return false;
+	*word = row->word;
+	*is_switch = fio_type_of(row) == FIO_BOOL;
+	return true;
 }
 
 static const char *fio_reason(struct arena *arena, const struct foreign *row)
@@ -130,6 +145,7 @@ static int fio_refuse_setting(struct fio_file *f, struct fio_group *g, struct fi
 {
 	if (fio_may_leave(f, s->name))
 		return fio_leave_setting(f, g, s, text);
+	f->refused = s;
 	return fio_fail(f, s->path, s->line,
 			"%.60s%s%.60s: %s; -leaveout %.60s translates without it", s->name,
 			s->value ? "=" : "", s->value ? s->value : "", text, s->name);
@@ -460,4 +476,78 @@ int fio_jobs(struct fio_file *f, struct fio_group **groups)
 		err = s->global ? read_section(&r, s) : add_job(&r, s, global, &last);
 	*groups = first->jobs ? first : NULL;
 	return err;
+}
+
+/* ---- the script ---- */
+
+static void put_descriptions(FILE *out, const struct fio_group *g)
+{
+	for (const struct fio_job *j = g->jobs; j; j = j->next) {
+		const char *text = fio_text(j, FIO_DESCRIPTION, NULL);
+
+		if (!text)
+			continue;
+		fputs("# ", out);
+		printable_put(out, j->name);
+		fputs(": ", out);
+		printable_put(out, text);
+		fputc('\n', out);
+	}
+}
+
+static void put_setting(FILE *out, const struct fio_setting *s)
+{
+	printable_put(out, s->name);
+	if (s->value) {
+		fputc('=', out);
+		printable_put(out, s->value);
+	}
+	fputs(" (", out);
+	printable_put(out, s->path);
+	fprintf(out, ":%u): ", s->line);
+}
+
+static void put_notes(FILE *out, const struct fio_group *g, bool left_out)
+{
+	for (const struct fio_note *n = g->notes; n; n = n->next) {
+		if (n->left_out != left_out)
+			continue;
+		fprintf(out, "# %s: [", left_out ? "left out" : "note");
+		printable_put(out, n->section);
+		fputs("] ", out);
+		if (n->setting)
+			put_setting(out, n->setting);
+		printable_put(out, n->text);
+		fputc('\n', out);
+	}
+}
+
+static void print_group(FILE *out, const struct fio_group *g)
+{
+	for (const struct fio_command *c = g->commands; c; c = c->next) {
+		fputs("# ", out);
+		printable_put(out, c->title);
+		fputc('\n', out);
+		if (c->stage == FIO_RUN)
+			put_descriptions(out, g);
+		fprintf(out, "%s\n", c->line);
+	}
+	if (!g->commands) {
+		fputs("# no command for", out);
+		for (const struct fio_job *j = g->jobs; j; j = j->next) {
+			fputs(j == g->jobs ? " " : ", ", out);
+			printable_put(out, j->name);
+		}
+		fputc('\n', out);
+	}
+	put_notes(out, g, false);
+	put_notes(out, g, true);
+	if (g->next)
+		fputc('\n', out);
+}
+
+void fio_print(FILE *out, const struct fio_group *groups)
+{
+	for (; groups; groups = groups->next)
+		print_group(out, groups);
 }

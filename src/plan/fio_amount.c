@@ -2,11 +2,12 @@
  * The amount, offsets and rate of a target, from sizes, times and rates of fio. Called by the
  * mapper.
  */
+#include "plan/fio.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/fio.h"
 #include "xdd/base/arith.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/mix.h"
@@ -97,14 +98,25 @@ static int map_operation(struct fio_map *m, const struct fio_job *j, struct fio_
 
 /* ---- requests ---- */
 
-/* A size of bssplit, and its percentage. */
-struct split {
-	uint64_t bytes;
-	uint64_t percent;
-	bool blank; /* it shares what is left of 100 */
-};
+/* The words of -reqsize, and what is known of the sizes. */
+static int put_splits(struct fio_map *m, const struct fio_split *list, int n, struct extent *e)
+{
+	const char *words = fio_splits_text(m->file->arena, list, n);
+	uint64_t weights = 0;
 
-static int put_splits(struct fio_map *m, const struct split *list, int n, struct extent *e);
+	e->request = 0;
+	for (int i = 0; i < n; i++) {
+		e->request = gcd(e->request, list[i].bytes);
+		e->cycle += list[i].percent * list[i].bytes;
+		weights += list[i].percent;
+	}
+	words = words ? arena_printf(m->file->arena, "mix %s", words) : NULL;
+	e->unit = list[0].bytes;
+	e->largest = list[n - 1].bytes;
+	e->mean = (double)e->cycle / (double)weights;
+	e->mix = n > 1 ? words : NULL;
+	return words ? 0 : -ENOMEM;
+}
 
 /* A size of "4k-64k". Returns what follows it; NULL: it is none. */
 static const char *range_part(const struct fio_job *j, const char *text, uint64_t *bytes)
@@ -126,7 +138,7 @@ static int map_range(struct fio_map *m, const struct fio_job *j, const struct fi
 		     struct extent *e)
 {
 	const char *text = fio_text(j, FIO_BSRANGE, ""), *comma = strchr(text, ','), *end;
-	struct split list[MIX_MAX_SIZES];
+	struct fio_split list[MIX_MAX_SIZES];
 	uint64_t least, most;
 
 	if (comma && !t->reads)
@@ -143,103 +155,8 @@ static int map_range(struct fio_map *m, const struct fio_job *j, const struct fi
 				  "least size at most",
 				  MIX_MAX_SIZES);
 	for (uint64_t i = 0; i < most / least; i++)
-		list[i] = (struct split){ .bytes = (i + 1) * least, .percent = 1 };
+		list[i] = (struct fio_split){ .bytes = (i + 1) * least, .percent = 1 };
 	return put_splits(m, list, (int)(most / least), e);
-}
-
-/* ---- bssplit ---- */
-
-static int compare_splits(const void *a, const void *b)
-{
-	const struct split *x = a, *y = b;
-
-	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
-}
-
-/* Read "4k/60:64k/40" of `length` bytes. Returns the number of sizes, or -EINVAL. */
-static int read_splits(const struct fio_job *j, const char *text, size_t length, struct split *list)
-{
-	const unsigned kb_base = (unsigned)fio_number(j, FIO_KB_BASE, 1024);
-	int n = 0;
-
-	for (const char *end = text + length; text < end; text++) {
-		size_t size = strcspn(text, "/:,"), percent;
-		char word[32], *rest;
-
-		if (n == MIX_MAX_SIZES)
-			return -EINVAL;
-		snprintf(word, sizeof(word), "%.*s", (int)(size < 31 ? size : 31), text);
-		if (fio_parse_bytes(word, kb_base, &list[n].bytes) || !list[n].bytes)
-			return -EINVAL;
-		text += size;
-		percent = *text == '/' ? strcspn(++text, ":,") : 0;
-		list[n].percent = percent ? strtoul(text, &rest, 10) : 0;
-		if (percent && (rest != text + percent || list[n].percent > 100))
-			return -EINVAL;
-		list[n++].blank = !percent;
-		text += percent;
-	}
-	return n;
-}
-
-/*
- * The percentages as weights, which are all there are, and each size once. Returns the number of
- * sizes, or -EINVAL if they are more than 100 % together.
- */
-static int weigh_splits(struct split *list, int n)
-{
-	uint64_t sum = 0, blank = 0;
-	int kept = 0;
-
-	for (int i = 0; i < n; i++) {
-		sum += list[i].percent;
-		blank += list[i].blank;
-	}
-	if (!n || sum > 100 || (sum == 0 && !blank))
-		return -EINVAL;
-	for (int i = 0; i < n; i++) {
-		list[i].percent *= blank ? blank : 1;
-		if (list[i].blank)
-			list[i].percent = 100 - sum;
-	}
-	qsort(list, (size_t)n, sizeof(*list), compare_splits);
-	for (int i = 0; i < n; i++) {
-		if (!list[i].percent)
-			continue;
-		if (kept && list[kept - 1].bytes == list[i].bytes)
-			list[kept - 1].percent += list[i].percent;
-		else
-			list[kept++] = list[i];
-	}
-	return kept;
-}
-
-/* The words of -reqsize, and what is known of the sizes. */
-static int put_splits(struct fio_map *m, const struct split *list, int n, struct extent *e)
-{
-	uint64_t common = 0, weights = 0;
-	const char *words = "";
-	char size[FIO_SIZE_SIZE];
-
-	e->request = 0;
-	for (int i = 0; i < n; i++) {
-		e->request = gcd(e->request, list[i].bytes);
-		common = gcd(common, list[i].percent);
-	}
-	for (int i = 0; i < n && words; i++) {
-		const uint64_t weight = list[i].percent / common;
-
-		e->cycle += weight * list[i].bytes;
-		weights += weight;
-		words = arena_printf(m->file->arena, "%s%s%s:%llu", words, i ? "," : "mix ",
-				     fio_size_text(list[i].bytes, size),
-				     (unsigned long long)weight);
-	}
-	e->unit = list[0].bytes;
-	e->largest = list[n - 1].bytes;
-	e->mean = (double)e->cycle / (double)weights;
-	e->mix = n > 1 ? words : NULL;
-	return words ? 0 : -ENOMEM;
 }
 
 /* The sizes of the target's direction; those of reads stand before a comma. "": none. */
@@ -256,12 +173,10 @@ static int map_split(struct fio_map *m, const struct fio_job *j, const struct fi
 		     struct extent *e)
 {
 	const char *text = split_of(j, t);
-	struct split list[MIX_MAX_SIZES];
+	struct fio_split list[MIX_MAX_SIZES];
 	int n;
 
-	n = read_splits(j, text, strcspn(text, ","), list);
-	if (n > 0)
-		n = weigh_splits(list, n);
+	n = fio_parse_splits(text, (unsigned)fio_number(j, FIO_KB_BASE, 1024), list);
 	if (n < 0)
 		return fio_fail(m->file, j->section->path, j->v[FIO_BSSPLIT].setting->line,
 				"bssplit=%.60s: expected up to %d sizes with percentages, such as "
