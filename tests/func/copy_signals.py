@@ -34,6 +34,8 @@ VICTIMS = (("group", signal.SIGINT), ("initiator", signal.SIGTERM), ("initiator"
 Point = collections.namedtuple("Point", "name most who")
 POINTS = (Point("signals ready", 1, "process"), Point("signals ready", 1, "other"), Point("journal created", 1, ""),
           Point("bundle sent", 2, ""), Point("block sent", 4, ""), Point("before rename", 200, ""), Point("after rename", 200, ""))
+# Where one thread of a copy is held, the others go on, but they do not come to an end without this file.
+KEEPS = "before rename:200"
 # Only data connections have these.
 POINTS_OF_CONNECTIONS = (Point("WELCOME sent", 1, ""), Point("WELCOME received", 1, ""))
 
@@ -126,7 +128,8 @@ class Rig:
 
     def interrupt(self, case, destination):
         """A copy with a signal: output and status."""
-        with xddhold.at("%s:%d" % (case.point.name, case.nth)) as h:
+        point = "%s:%d" % (case.point.name, case.nth)
+        with xddhold.at(point, *([] if case.point.name == "before rename" else [KEEPS])) as h:
             process = self.start(case, destination, h.env)
             try:
                 self.hit(case, process, h)
@@ -138,7 +141,15 @@ class Rig:
 
     def hit(self, case, process, h):
         """Send the signal while a process is held."""
-        h.wait(process, case.point.who)
+        while True:
+            held = h.arrived(t.TIMEOUT, process)
+            if not held:
+                raise xddhold.Missed("no process has reached " + case.point.name)
+            if held.point != case.point.name:
+                continue
+            if case.point.who in ("", "process" if held.pid == process.pid else "other"):
+                break
+            held.go()
         if case.victim == "group":
             os.killpg(process.pid, case.sig)
         else:

@@ -70,4 +70,4 @@ class Processes:
                 if (kind == "server" and server) or (kind == "ssh" and not server and pid != initiator):
                     return pid
             time.sleep(0.005)
-        raise RuntimeError("there is no %s" % kind)
+        raise RuntimeError("there is no %s; processes: %s" % (kind, self.all()))
