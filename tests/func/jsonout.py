@@ -246,18 +246,10 @@ def test_standard_output():
 
 
 def test_fifo():
-    name, got = fresh(), []
-    os.mkfifo(name)
-
-    def read():
-        with open(name, "rb") as f:
-            got.append(f.read())
-
-    reader = threading.Thread(target=read, daemon=True)
-    reader.start()
+    name = fresh()
+    reader = t.make_pipe(name)
     run = t.xdd(*SMALL, "-jsonout", name)
-    reader.join(30)
-    t.ok(run.status == 0 and got and not j.problems(j.parse(got[0].decode())), "-jsonout to a pipe with a name", run)
+    t.ok(run.status == 0 and not j.problems(j.parse(t.drain(reader).decode())), "-jsonout to a pipe with a name", run)
 
 
 def test_replaced():

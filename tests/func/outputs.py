@@ -173,14 +173,10 @@ def test_pipes():
         run = t.xdd("-op", "write", "-targets", 1, target, "-reqsize", 1, "-numreqs", 1, *words[len(RUN):], timeout=20)
         t.ok(refused(run, 2, option.split()[0], "is a pipe that no process reads") and not os.path.exists(target),
              "%s: a pipe without a reader is refused before the run" % option, run)
-        with subprocess.Popen(["cat", path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as reader:
-            try:
-                run = t.xdd(*words, *["-maxpri"] * (option == "-errout"), timeout=20)
-                got = reader.communicate(timeout=20)[0]
-            except subprocess.TimeoutExpired:
-                got = b""
-            finally:
-                reader.kill()
+        os.unlink(path)
+        reader = t.make_pipe(path)
+        run = t.xdd(*words, *["-maxpri"] * (option == "-errout"), timeout=20)
+        got = t.drain(reader)
         t.ok(run.status == 0 and (got or option == "-errout") and stat.S_ISFIFO(os.stat(path).st_mode),
              "%s: a pipe with a reader gets the output" % option, run)
         os.unlink(path)

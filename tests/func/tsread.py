@@ -405,15 +405,9 @@ def test_command():
     run = x.tsread("-o", out, dumps[0])
     t.ok(run.status == 0 and not run.out and text_of(out) == text_of(reports[0]), "-o: into a file", run)
     fifo = t.path("fifo")
-    os.mkfifo(fifo)
-    reader = subprocess.Popen(["cat", fifo], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    reader = t.make_pipe(fifo)
     run = x.tsread("-o", fifo, dumps[0])
-    try:
-        got = reader.communicate(timeout=30)[0]
-    except subprocess.TimeoutExpired:
-        got = None
-        reader.kill()
-        reader.communicate()
+    got = t.drain(reader)
     t.ok(run.status == 0 and got == read(reports[0]) and stat.S_ISFIFO(os.stat(fifo).st_mode), "-o: into a pipe, which stays", run)
     for args, status, want in (((), 2, "tsread: expected a dump"), (("-o",), 2, "tsread -o: " + m.MISSING),
                                (("-jsn", dumps[0]), 3, "tsread -jsn: no such option; did you mean -json"),

@@ -519,6 +519,23 @@ def read_csv(file):
         return list(csv.DictReader(f))
 
 
+def make_pipe(path):
+    """Make a pipe with a name and a reader, whose descriptor is returned: there from the start, with no process to wait for."""
+    os.mkfifo(path)
+    return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+
+def drain(reader):
+    """The bytes in a pipe of make_pipe() that no process writes any more, up to 64 KiB. Closes the reader."""
+    data = b""
+    try:
+        while chunk := os.read(reader, 1 << 16):
+            data += chunk
+    finally:
+        os.close(reader)
+    return data
+
+
 def make_file(name, size):
     """A file of `size` bytes with data in it (not sparse); returns its path."""
     file = path(name)
