@@ -48,6 +48,7 @@ FUNCTIONAL = {
     "src/commands/copy": ["copy_local", "copy_options", "copy_report"],
     "src/commands/curve": ["curve"],
     "src/commands/fio": ["fiojob"],
+    "src/plan/fio_": ["fiojob", "words"],
     "src/commands/gettime": ["timeserver"],
     "src/commands/help": ["options"],
     "src/commands/line": ["badinput"],
