@@ -30,7 +30,7 @@ def look(*names):
 def refused(title, words, text, *files):
     """Status 2, one line, and all as before; with -dryrun too."""
     directories = sorted({os.path.dirname(name) for name in files})
-    # The kernel counts the blocks of a file anew when it writes them back.
+    # The kernel may count other blocks of a file once it has written them back.
     for name in files:
         if os.path.exists(name):
             with open(name, "rb") as f:
