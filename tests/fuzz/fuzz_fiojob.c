@@ -80,6 +80,7 @@ static char *make_value(struct fuzz_random *r, char *out, const struct foreign *
 	case FIO_TEXT:
 	case FIO_PREFIX:
 	case FIO_LEFT_OUT:
+	case FIO_LINE:
 		return stpcpy(out, PICK(r, text));
 	case FIO_CHANGES:
 	case FIO_BOOL:
