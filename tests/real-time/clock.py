@@ -2,12 +2,15 @@
 """
 The clock against a counter whose rate was measured wrong at the start: paced operations are neither issued later
 and later, nor does their thread spin with system calls until its own clock has come to the time of the kernel's.
+And against a run that waits before its first pass, while the clock comes due to be compared with the kernel's.
 """
 import os
 import re
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import messages as m
 import xddsys
 import xddtest as t
 
@@ -111,10 +114,17 @@ def test_wrong_rate():
         t.ok(sleeps < 8 * OPS, name + ": a sleep ends when its time has come", sleeps)
 
 
+def test_wait_is_no_stop():
+    run = t.xdd(*"-op noop -targets 1 null -throttle ops 20 -numreqs 10 -starttime".split(), "%.3f" % (time.time() + 2))
+    t.ok(run.status == 0 and not [line for line in run.warnings if line.startswith(m.STOPPED)],
+         "a wait for -starttime is no time in which xdd was stopped", "%s\n%s" % (run, run.warnings))
+
+
 t.real_time()
 LIBRARY = xddsys.library("shift", SHIFT, "-ldl")
 if LIBRARY is None:
     t.skip("a rate that was measured wrong", "no C compiler")
 else:
     t.run(test_wrong_rate)
+t.run(test_wait_is_no_stop)
 t.done()

@@ -166,16 +166,18 @@ static void do_due(struct manager *m)
 static void wait_for_results(struct manager *m)
 {
 	struct results_queue *q = &m->run->results;
-	uint64_t now_ns = clock_now_ns(), wake_ns, due_ns;
+	uint64_t now_ns = clock_now_ns(), kernel_ns = clock_kernel_ns(), wake_ns, due_ns;
 	struct timespec until;
 
 	if (m->look_ns == UINT64_MAX)
 		m->look_ns = next_look_ns(m);
 	wake_ns = ns_earlier(m->stonewall_ns, m->look_ns);
-	due_ns = ns_earlier(m->resync_ns, clock_kernel_ns() + STOPPED_TICK_NS);
+	due_ns = ns_earlier(m->resync_ns, kernel_ns + STOPPED_TICK_NS);
 	if (wake_ns < now_ns + STOPPED_TICK_NS)
-		due_ns = ns_earlier(due_ns,
-				    clock_kernel_ns() + (wake_ns > now_ns ? wake_ns - now_ns : 0));
+		due_ns = ns_earlier(due_ns, kernel_ns + (wake_ns > now_ns ? wake_ns - now_ns : 0));
+	/* A sleep is late from its begin at most: a resync may have come due in an earlier wait. */
+	if (due_ns < kernel_ns)
+		due_ns = kernel_ns;
 	until = clock_timespec(due_ns);
 	if (pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
 		pthread_mutex_unlock(&q->lock);
