@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
@@ -463,6 +464,14 @@ def test_start_time():
     t.equal((run.status, run.seconds), (4, 0), "-starttime: a target that cannot start is not waited for", run)
 
 
+def test_wait_is_no_stop():
+    """The wait for the start is no stop of the process. In real time: virtual time has no counter that follows a clock."""
+    run = t.xdd("-op", "noop", "-target", "null", "-numreqs", 2, "-operationdelay", 0.3, "-starttime",
+                "%.3f" % (time.time() + 3), real=True)
+    told = [float(amount) for amount in re.findall("^" + m.STOPPED + r"([\d.]+) s ", "\n".join(run.warnings), re.M)]
+    t.ok(run.status == 0 and all(amount < 2 for amount in told), "-starttime: the wait is no stop of xdd", (run, run.warnings))
+
+
 def test_prepared():
     """A QThread prepares its first operation before the moment of -starttime, for the operation to be on time."""
     if not s.can_trace():
@@ -595,6 +604,6 @@ def test_bad_input():
 
 
 t.run(test_guide_example, test_stop_in_rest, test_allowance, test_counts, test_combinations, test_sizes, test_engines, test_start_trigger,
-      test_stop_trigger, test_syncio, test_master_ends, test_stop_in_every_wait, test_start_time, test_prepared,
+      test_stop_trigger, test_syncio, test_master_ends, test_stop_in_every_wait, test_start_time, test_wait_is_no_stop, test_prepared,
       test_barrier, test_start_skew, test_bad_input)
 t.done()

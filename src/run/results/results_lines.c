@@ -240,9 +240,9 @@ static void report_stop(const struct manager *m)
 
 	if (m->stopped.total_ns)
 		report_finding(m->report, FINDING_STOPPED, FINDING_RUN,
-			       "xdd itself was stopped for %s (by a signal, a debugger, a frozen "
-			       "control group or a pause of the virtual machine): rates and the "
-			       "longest times include that",
+			       "xdd itself was stopped for at least %s (by a signal, a debugger, a "
+			       "frozen control group or a pause of the virtual machine): rates and "
+			       "the longest times include that",
 			       scaled_time((double)m->stopped.total_ns, text));
 }
 
