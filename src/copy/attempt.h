@@ -1,13 +1,13 @@
 /*
  * One attempt to do a copy, by the process that its user has started: servers, data connections,
- * and the role of this host. Callers: copy.c; meeting.c and relay.c for its steps. Main thread.
+ * and the role of this host. Caller: copy.c. Main thread.
  */
 #ifndef COPY_ATTEMPT_H
 #define COPY_ATTEMPT_H
 
 #include "copy/link/meet.h"
+#include "copy/process.h"
 #include "copy/report/report.h"
-#include "copy/signals.h"
 #include "xdd/base/units.h"
 #include "xdd/copy/copy.h"
 #include "xdd/sync/stop.h"
@@ -51,31 +51,12 @@ static inline unsigned side_of(enum copy_role role)
  */
 int copy_attempt(struct copy_attempt *a);
 
-/*
- * Have the report and both sides begin. A second call does nothing. Returns 0, or an exit status
- * with a text in `a->why`.
- */
-int attempt_begin(struct copy_attempt *a);
-
 /* Where a side is, and the name of its host for messages. */
 const struct copy_place *attempt_place(const struct copy_attempt *a, enum copy_role role);
-const char *attempt_host(const struct copy_attempt *a, enum copy_role role);
 
 /* ---- meeting.c ---- */
 
-/*
- * Send the first step of the meeting with START to the server with `role`, if it is the one that
- * listens first. Whether that succeeds is seen when its answer is awaited.
- */
-void attempt_ask_early(struct copy_attempt *a, enum copy_role role);
-
-/*
- * Have both sides get data connections. Unless `a->careful`, the copy may begin meanwhile. Returns
- * 0, or an exit status with a text in `a->why`.
- */
-int attempt_meet(struct copy_attempt *a);
-
-/* ---- relay.c ---- */
+/* ---- copy.c ---- */
 
 /* Two servers: pass messages between them until both end. Returns as copy_attempt(). */
 int attempt_relay(struct copy_attempt *a);

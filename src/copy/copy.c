@@ -1,9 +1,12 @@
 /*
- * A copy as its user started it: attempts, and the report. Called by the command xdd copy.
+ * A copy as its user started it: attempts, and the report; and copies between two other hosts.
+ * Called by the command xdd copy.
  */
 #include "xdd/copy/copy.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +17,7 @@
 #include "copy/role.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
+#include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
 
 /* Between attempts: doubled each time. */
@@ -185,5 +189,329 @@ int copy_run(const struct copy_request *request)
 		status = copy_report_close(report, status);
 	}
 	copy_signals_end(signals);
+	return status;
+}
+
+/*
+ * A copy between two remote hosts: their servers speak to each other through this process, which
+ * passes each message on, and reads only what its report needs. Data does not come here, unless
+ * the hosts cannot reach each other.
+ *
+ * One thread passes messages in each direction, and one tells both servers of a signal. A thread
+ * waits for the receiver of its direction only, so the two sides cannot wait for each other here.
+ * The destination may leave first: then the last messages of the source are for the report only.
+ */
+
+/* For BYE of a destination that takes no more messages: it is sent before the process ends. */
+#define BYE_NS NS_PER_SEC
+
+struct relay;
+
+/* A direction. */
+struct way {
+	struct relay *relay;
+	enum copy_role from;
+	struct link *in, *out;
+	struct link *out_data; /* of data inside of the channel; NULL: there is none */
+	uint8_t *body;
+	size_t room;
+	pthread_t thread;
+	bool started;
+};
+
+struct relay {
+	struct copy_attempt *attempt;
+	struct way ways[2];
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	/* guarded by lock */
+	bool over;    /* one side has failed: what follows is no cause */
+	bool left[2]; /* BYE of the source and of the destination has come */
+	int status;
+};
+
+static struct link *channel_of(const struct relay *r, enum copy_role role)
+{
+	return r->attempt->servers[side_of(role)].channel;
+}
+
+/* ---- ends ---- */
+
+static void add_status(struct relay *r, int status)
+{
+	pthread_mutex_lock(&r->lock);
+	r->status = copy_worse_status(r->status, status);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void abort_channels(void *arg)
+{
+	struct relay *r = arg;
+
+	link_abort(channel_of(r, COPY_SOURCE));
+	link_abort(channel_of(r, COPY_DESTINATION));
+}
+
+/* The first cause counts. It ends this direction; the other one ends with its sender. */
+static void relay_fail(struct relay *r, enum copy_role at, int status, const char *text)
+{
+	struct copy_attempt *a = r->attempt;
+
+	pthread_mutex_lock(&r->lock);
+	if (!r->over) {
+		r->over = true;
+		r->status = copy_worse_status(r->status, status);
+		a->at = at;
+		a->lost = status == COPY_SSH_ENDED;
+		snprintf(a->why, sizeof(a->why), "%s", text);
+	}
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* A channel is of no use any more, so neither is the other one. */
+static void lose(struct relay *r, enum copy_role at, int err, const char *why)
+{
+	relay_fail(r, at, err == -EBADMSG ? COPY_FAILED : COPY_SSH_ENDED,
+		   *why ? why : "the connection was lost");
+	abort_channels(r);
+}
+
+static void note_bye(struct relay *r, enum copy_role from)
+{
+	pthread_mutex_lock(&r->lock);
+	r->left[side_of(from)] = true;
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/*
+ * A side that takes no more messages has ended in good order: a destination does so while its
+ * source still speaks. The other thread may yet have to receive its BYE.
+ */
+static bool has_left(struct relay *r, enum copy_role side)
+{
+	struct timespec until = clock_timespec(clock_kernel_ns() + BYE_NS);
+	bool left;
+
+	pthread_mutex_lock(&r->lock);
+	while (!r->left[side_of(side)] && !r->over &&
+	       pthread_cond_clockwait(&r->changed, &r->lock, CLOCK_MONOTONIC, &until) == 0)
+		;
+	left = r->left[side_of(side)];
+	pthread_mutex_unlock(&r->lock);
+	return left;
+}
+
+/* ---- messages that the report shows ---- */
+
+static void read_counts(struct relay *r, enum copy_role from, const struct wire_header *h,
+			const uint8_t *body)
+{
+	struct copy_counts c;
+
+	if (copy_decode_counts(body, h->length, &c) != WIRE_OK)
+		return;
+	copy_report_counts(r->attempt->report, from, &c);
+	if (h->type != WIRE_COPY_COUNTS)
+		add_status(r, (int)c.status);
+}
+
+static void read_failure(struct relay *r, enum copy_role from, const struct wire_header *h,
+			 const uint8_t *body)
+{
+	struct copy_failure f;
+
+	if (copy_decode_failure(body, h->length, &f) == WIRE_OK)
+		copy_report_failure(r->attempt->report, from, &f);
+}
+
+static void read_end(struct relay *r, enum copy_role from, const struct wire_header *h,
+		     const uint8_t *body)
+{
+	struct copy_failure f = { .id = 0 };
+	struct wire_error e;
+
+	if (wire_decode_error(body, h->length, &e) != WIRE_OK)
+		return;
+	add_status(r, (int)e.status);
+	if (h->type == WIRE_ERROR) {
+		relay_fail(r, from, (int)e.status, e.text);
+		return;
+	}
+	f.status = e.status;
+	memcpy(f.text, e.text, sizeof(f.text));
+	if (stop_why(&r->attempt->stop) != STOP_SIGNAL)
+		copy_report_failure(r->attempt->report, from, &f);
+}
+
+/* True: it was the last message of this direction. */
+static bool read_message(struct way *w, const struct wire_header *h)
+{
+	switch (h->type) {
+	case WIRE_COPY_COUNTS:
+	case WIRE_COPY_FINISH:
+	case WIRE_COPY_FINISHED:
+		read_counts(w->relay, w->from, h, w->body);
+		return false;
+	case WIRE_COPY_FAILURE:
+		read_failure(w->relay, w->from, h, w->body);
+		return false;
+	case WIRE_COPY_OFFER:
+		copy_report_offer(w->relay->attempt->report, w->body, h->length);
+		return false;
+	case WIRE_COPY_RESULT:
+		copy_report_results(w->relay->attempt->report, w->body, h->length);
+		return false;
+	case WIRE_COPY_CANCEL:
+	case WIRE_ERROR:
+		read_end(w->relay, w->from, h, w->body);
+		return h->type == WIRE_ERROR;
+	case WIRE_BYE:
+		note_bye(w->relay, w->from);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ---- a direction ---- */
+
+static int relay_receive(struct way *w, struct wire_header *h, char *why)
+{
+	int err = link_receive(w->in, w->out_data ? COPY_MAX_BLOCK_BYTES : 0, h, why);
+	uint8_t *body = w->body;
+
+	if (!err && h->length > w->room) {
+		body = realloc(w->body, h->length);
+		if (!body)
+			return -ENOMEM;
+		w->body = body;
+		w->room = h->length;
+	}
+	return err ? err : link_receive_body(w->in, h, w->body, NULL, why);
+}
+
+static int pass_on(struct way *w, const struct wire_header *h)
+{
+	bool data = h->connection != WIRE_NO_CONNECTION;
+	struct iovec part = { .iov_base = w->body, .iov_len = h->length };
+	struct wire_header out = *h;
+
+	if (data && !w->out_data)
+		return -EBADMSG;
+	return link_send(data ? w->out_data : w->out, &out, &part, h->length ? 1 : 0, NULL);
+}
+
+static void *pass_messages(void *arg)
+{
+	struct way *w = arg;
+	struct relay *r = w->relay;
+
+	for (;;) {
+		char why[WIRE_MAX_TEXT_BYTES] = "";
+		struct wire_header h;
+		bool last;
+		int err = relay_receive(w, &h, why);
+
+		if (err) {
+			lose(r, w->from, err, why);
+			break;
+		}
+		last = read_message(w, &h);
+		err = pass_on(w, &h);
+		if (last)
+			break;
+		if (err && (err == -EBADMSG || !has_left(r, copy_peer_of(w->from)))) {
+			lose(r, copy_peer_of(w->from), err, "");
+			break;
+		}
+	}
+	return NULL;
+}
+
+/* ---- signals ---- */
+
+static void relay_cancel(struct relay *r, int sig)
+{
+	struct wire_error e = { .status = XDD_CANCELED };
+	uint8_t body[WIRE_MAX_ERROR_BYTES];
+	size_t n;
+
+	snprintf(e.text, sizeof(e.text), "the copy was ended by SIG%s",
+		 sig ? sigabbrev_np(sig) : "?");
+	n = wire_encode_error(&e, body);
+	link_send_body(channel_of(r, COPY_DESTINATION), WIRE_COPY_CANCEL, body, n);
+	link_send_body(channel_of(r, COPY_SOURCE), WIRE_COPY_CANCEL, body, n);
+}
+
+static void *wait_for_signal(void *arg)
+{
+	struct relay *r = arg;
+	struct stop *stop = &r->attempt->stop;
+
+	stop_sleep_until(stop, UINT64_MAX / 2);
+	if (stop_why(stop) == STOP_SIGNAL)
+		relay_cancel(r, copy_signals_taken(r->attempt->signals));
+	return NULL;
+}
+
+/* ---- the relay ---- */
+
+static int start_way(struct relay *r, enum copy_role from)
+{
+	struct way *w = &r->ways[side_of(from)];
+	int err;
+
+	w->relay = r;
+	w->from = from;
+	w->in = channel_of(r, from);
+	w->out = channel_of(r, copy_peer_of(from));
+	if (r->attempt->links.inside) {
+		w->out_data = link_inside(w->out);
+		if (!w->out_data)
+			return -ENOMEM;
+	}
+	err = thread_start(&w->thread, pass_messages, w);
+	w->started = !err;
+	return err;
+}
+
+static void end_way(struct way *w)
+{
+	if (w->started)
+		pthread_join(w->thread, NULL);
+	link_close(w->out_data);
+	free(w->body);
+}
+
+int attempt_relay(struct copy_attempt *a)
+{
+	struct relay r = { .attempt = a };
+	pthread_t canceler;
+	int err, status;
+
+	pthread_mutex_init(&r.lock, NULL);
+	pthread_cond_init(&r.changed, NULL);
+	err = start_way(&r, COPY_SOURCE);
+	if (!err)
+		err = start_way(&r, COPY_DESTINATION);
+	if (!err)
+		err = thread_start(&canceler, wait_for_signal, &r);
+	if (err) {
+		relay_fail(&r, a->at, COPY_FAILED, strerror(-err));
+		abort_channels(&r);
+	} else {
+		copy_signals_attach(a->signals, &a->stop, abort_channels, &r);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		end_way(&r.ways[i]);
+	copy_signals_detach(a->signals);
+	stop_request(&a->stop, STOP_ERROR, 0);
+	if (!err)
+		pthread_join(canceler, NULL);
+	status = r.status;
+	pthread_cond_destroy(&r.changed);
+	pthread_mutex_destroy(&r.lock);
 	return status;
 }

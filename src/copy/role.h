@@ -29,7 +29,7 @@
 
 #define COPY_COUNTS_NS (NS_PER_SEC / 4)
 
-struct role; /* private to role*.c: role_state.h */
+struct role; /* private to role*.c: role.c */
 
 /* Of the source or the destination; `arg` is that of role_open(). */
 struct role_ops {

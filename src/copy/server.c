@@ -15,11 +15,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "copy/link/banner.h"
 #include "copy/link/channel.h"
 #include "copy/link/meet.h"
-#include "copy/signals.h"
-#include "copy/tops.h"
+#include "copy/process.h"
+#include "copy/report/names.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/copy/copy.h"

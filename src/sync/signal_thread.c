@@ -1,6 +1,6 @@
 /*
  * One thread waits for the signals that end a program; all other threads have them blocked. Called
- * for runs (src/run/progress/signals.c) and copies (src/copy/signals.c).
+ * for runs (src/run/progress/signals.c) and copies (src/copy/process.c).
  *
  * That thread also writes messages, so it must not depend on their reader: it waits only briefly
  * for room in an output, and a handler takes the second signal.

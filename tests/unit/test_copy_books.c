@@ -1,5 +1,5 @@
 /*
- * Entries that are found by their ids: src/copy/source/books.c.
+ * Entries that are found by their ids: src/copy/source/source.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "copy/source/books.h"
+#include "copy/source/source.h"
 
 #define N_IDS 20000u
 #define WINDOW 3000u

@@ -1,6 +1,6 @@
 /*
  * Records for -R: the bytes of journals, sessions that are continued, and what is not believed:
- * src/copy/destination/journal*.c, commit_resume.c and commit_kept.c.
+ * src/copy/destination/journal*.c, commit_thread.c and stale.c.
  */
 #include "commit_rig.h"
 
@@ -10,7 +10,7 @@
 #include <sys/file.h>
 #include <sys/syscall.h>
 
-#include "copy/destination/journal_file.h"
+#include "copy/destination/journal.h"
 #include "xdd/base/units.h"
 
 #define BLOCK 4096

@@ -1,6 +1,6 @@
 /*
  * Data connections of a copy: ports, listening, connecting, and strangers:
- * src/copy/link/data_listen.c, data_connect.c, ports.c.
+ * src/copy/link/data.c, ports.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "copy/link/data_terms.h"
-#include "copy/link/ports.h"
+#include "copy/link/meet.h"
 #include "net_rig.h"
 #include "xdd/sys/clock.h"
 

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "copy/source/open.h"
+#include "copy/source/data.h"
 #include "copy_source_rig.h"
 #include "xdd/base/units.h"
 

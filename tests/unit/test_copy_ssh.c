@@ -1,5 +1,5 @@
 /*
- * Servers started through ssh, for which scripts stand in: src/copy/link/ssh*.c, banner.c,
+ * Servers started through ssh, for which scripts stand in: src/copy/link/ssh*.c, ssh.c,
  * src/sys/child.c.
  */
 #include <setjmp.h>
@@ -21,9 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "copy/link/banner.h"
 #include "copy/link/meet.h"
-#include "copy/link/ssh_command.h"
 #include "net_rig.h"
 #include "xdd/base/memory.h"
 #include "xdd/sys/child.h"

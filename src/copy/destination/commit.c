@@ -9,18 +9,201 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "copy/destination/commit_state.h"
-#include "copy/destination/stale.h"
 #include "xdd/base/bytes.h"
 #include "xdd/base/log.h"
 #include "xdd/sync/thread.h"
 
+/*
+ * Directories that files are created in: their file systems, and a record of each in the journal,
+ * so that a later copy finds the temporary files of this one, if it is killed, without a walk.
+ */
+
+static struct commit_place *slot_of(struct commit *c, const struct dir_node *node)
+{
+	return &c->places[((uintptr_t)node >> 4) * 0x9e3779b97f4a7c15ull >> 56];
+}
+
+_Static_assert(COMMIT_PLACES == 256, "slot_of() takes 8 bits");
+
+/* Returns the number of the file system, or -ENOENT. With place_lock. */
+static int commit_place_find(struct commit *c, dev_t dev)
+{
+	uint32_t n = atomic_load(&c->n_fs);
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (c->fs[i].dev == dev)
+			return (int)i;
+	}
+	return n == COMMIT_MAX_FS ? COMMIT_MAX_FS - 1 : -ENOENT;
+}
+
+/* Add a file system; `fd` becomes its own. With place_lock. */
+static int commit_place_add(struct commit *c, dev_t dev, int fd)
+{
+	uint32_t n = atomic_load(&c->n_fs);
+	struct commit_fs *fs = &c->fs[n];
+
+	fs->dev = dev;
+	fs->fd = fd;
+	fs->flush = commit_fs_flush(fd);
+	if (n == COMMIT_MAX_FS - 1) {
+		fs->flush = COMMIT_FLUSH_EACH;
+		fs->fd = -1;
+		close(fd);
+	}
+	atomic_store(&c->n_fs, n + 1);
+	pthread_mutex_lock(&c->lock);
+	c->slow = c->slow || fs->flush != COMMIT_FLUSH_NONE;
+	c->each = c->each || fs->flush == COMMIT_FLUSH_EACH;
+	pthread_mutex_unlock(&c->lock);
+	return (int)n;
+}
+
+/* Of a directory that may not be read, a file without a name serves as well. */
+static int open_fs(int dir_fd)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 && errno == EACCES)
+		fd = openat(dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * The descriptor is opened before anything is written to the file system: syncfs(2) reports what
+ * failed since then.
+ */
+static int fs_of(struct commit *c, int dir_fd)
+{
+	struct stat st;
+	int i, fd;
+
+	if (fstat(dir_fd, &st))
+		return -errno;
+	pthread_mutex_lock(&c->place_lock);
+	i = commit_place_find(c, st.st_dev);
+	pthread_mutex_unlock(&c->place_lock);
+	if (i >= 0)
+		return i;
+	fd = open_fs(dir_fd);
+	if (fd < 0)
+		return fd;
+	pthread_mutex_lock(&c->place_lock);
+	i = commit_place_find(c, st.st_dev);
+	if (i >= 0)
+		close(fd);
+	else
+		i = commit_place_add(c, st.st_dev, fd);
+	pthread_mutex_unlock(&c->place_lock);
+	return i;
+}
+
+static int commit_journal(struct commit *c);
+
+/* Record that the directory may have temporary files. A journal that fails stops no copy. */
+static void commit_place_record(struct commit *c, struct dir_node *node)
+{
+	char path[JOURNAL_MAX_PATH_BYTES];
+	struct journal_record r = { .type = JOURNAL_DIR, .path = path };
+
+	if (commit_journal(c))
+		return;
+	if (!dirs_whole_path(c->dirs, node, NULL, path, sizeof(path)))
+		return; /* the next copy removes its files only if it enters the directory */
+	if (strcmp(path, ".") == 0)
+		path[0] = '\0';
+	commit_record(c, &r);
+}
+
+/* Known already? Returns the number of the file system, or -ENOENT. */
+static int look_up(struct commit *c, const struct dir_node *node)
+{
+	const struct commit_place *p = slot_of(c, node);
+	int fs;
+
+	pthread_mutex_lock(&c->place_lock);
+	fs = p->node == node ? (int)p->fs : -ENOENT;
+	pthread_mutex_unlock(&c->place_lock);
+	return fs;
+}
+
+static void commit_place_remember(struct commit *c, struct dir_node *node, uint32_t fs)
+{
+	struct commit_place *p = slot_of(c, node);
+	struct dir_node *old;
+
+	dirs_hold(c->dirs, node);
+	pthread_mutex_lock(&c->place_lock);
+	old = p->node;
+	*p = (struct commit_place){ .node = node, .fs = fs };
+	pthread_mutex_unlock(&c->place_lock);
+	dirs_release(c->dirs, old);
+}
+
+static enum commit_mode commit_mode_of(struct commit *c, const struct dir_node *node, mode_t mode)
+{
+	const struct commit_place *p = slot_of(c, node);
+	enum commit_mode state = COMMIT_MODE_UNKNOWN;
+
+	pthread_mutex_lock(&c->place_lock);
+	if (p->node == node && p->mode == mode)
+		state = p->state;
+	pthread_mutex_unlock(&c->place_lock);
+	return state;
+}
+
+static void commit_mode_found(struct commit *c, const struct dir_node *node, mode_t mode,
+			      enum commit_mode state)
+{
+	struct commit_place *p = slot_of(c, node);
+
+	pthread_mutex_lock(&c->place_lock);
+	if (p->node == node) {
+		p->mode = mode;
+		p->state = state;
+	}
+	pthread_mutex_unlock(&c->place_lock);
+}
+
+int commit_place(struct commit *c, struct dir_node *node, int dir_fd, bool temporary)
+{
+	int fs = look_up(c, node);
+
+	if (fs >= 0)
+		return fs;
+	fs = fs_of(c, dir_fd);
+	if (fs < 0 || !temporary)
+		return fs;
+	commit_place_record(c, node);
+	commit_place_remember(c, node, (uint32_t)fs);
+	return fs;
+}
+
+/*
+ * If files that are created with `mode` in a directory have it: commit_mode_found() notes how the
+ * first one was. The last mode of each directory is known. The mask of the process does not change
+ * during a copy, and an ACL that a directory gets meanwhile takes rights away only. Any thread.
+ */
+static void commit_places_free(struct commit *c)
+{
+	for (unsigned i = 0; i < COMMIT_PLACES; i++) {
+		dirs_release(c->dirs, c->places[i].node);
+		c->places[i].node = NULL;
+	}
+	for (uint32_t i = 0; i < atomic_load(&c->n_fs); i++) {
+		if (c->fs[i].fd >= 0)
+			close(c->fs[i].fd);
+	}
+}
+
 /* ---- journal ---- */
 
 /* With journal_lock. */
-static int append(struct commit *c, const struct journal_record *r)
+static int commit_append(struct commit *c, const struct journal_record *r)
 {
 	uint8_t data[JOURNAL_MAX_RECORD_BYTES];
 	size_t n = journal_encode(r, data, sizeof(data));
@@ -45,11 +228,11 @@ static int create_journal(struct commit *c)
 	err = journal_create(&c->journal, fd, &head);
 	dirs_done(c->dirs, node);
 	if (!err && c->renamed_root)
-		err = append(c, &root);
+		err = commit_append(c, &root);
 	return err;
 }
 
-int commit_journal(struct commit *c)
+static int commit_journal(struct commit *c)
 {
 	bool created = false;
 	int err;
@@ -71,7 +254,7 @@ int commit_record(struct commit *c, const struct journal_record *r)
 	int err;
 
 	pthread_mutex_lock(&c->journal_lock);
-	err = c->journal.fd >= 0 ? append(c, r) : -EROFS;
+	err = c->journal.fd >= 0 ? commit_append(c, r) : -EROFS;
 	pthread_mutex_unlock(&c->journal_lock);
 	return err;
 }
@@ -91,7 +274,7 @@ void commit_note_root(struct commit *c, bool renamed)
 
 	pthread_mutex_lock(&c->journal_lock);
 	if (c->journal.fd >= 0 && renamed != c->renamed_root)
-		append(c, &root);
+		commit_append(c, &root);
 	c->renamed_root = renamed;
 	pthread_mutex_unlock(&c->journal_lock);
 	if (!renamed || c->passive)
@@ -175,7 +358,7 @@ static void free_commit(struct commit *c)
 	free(c);
 }
 
-static int begin(struct commit *c, char *why, size_t size)
+static int commit_begin(struct commit *c, char *why, size_t size)
 {
 	int err = commit_sweep(c, why, size);
 
@@ -209,7 +392,7 @@ int commit_open(struct commit **commit, const struct copy_job *job, struct dirs 
 		return -ENOMEM;
 	}
 	if (!c->passive)
-		err = begin(c, why, size);
+		err = commit_begin(c, why, size);
 	if (err) {
 		/* A session that was to be continued is left for the next copy. */
 		commit_close(c, c->kept, NULL);

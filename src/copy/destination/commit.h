@@ -7,20 +7,21 @@
  * killed one has left. Complete files are collected; a thread makes a batch durable (syncfs(2), or
  * fdatasync(2) for few or large files), renames them, and has results sent.
  */
-#ifndef COPY_DESTINATION_COMMIT_H
-#define COPY_DESTINATION_COMMIT_H
+#ifndef XDD_COPY_DESTINATION_COMMIT_H
+#define XDD_COPY_DESTINATION_COMMIT_H
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "copy/link/channel.h"
 #include "copy/tree/dirs.h"
 #include "xdd/base/sets.h"
 
-#define COPY_TEMPORARY_PREFIX ".xddcp-"
-#define COPY_TEMPORARY_SIZE 64
-
 struct commit;
 struct commit_progress;
+
+#define COPY_TEMPORARY_PREFIX ".xddcp-"
+#define COPY_TEMPORARY_SIZE 64
 
 /* A file that is being written, or complete. What the caller does not set is zero. */
 struct commit_file {
@@ -149,5 +150,28 @@ void commit_drain(struct commit *c);
  * renames is added to `*storage_ns`.
  */
 void commit_close(struct commit *c, bool interrupted, uint64_t *storage_ns);
+
+/*
+ * Kinds of file systems, by the way in which files in them become durable, and files without
+ * names. Callers: commit.c, commit_thread.c, destination.c, journal.c.
+ */
+
+enum commit_flush {
+	COMMIT_FLUSH_NONE, /* it is in memory only */
+	COMMIT_FLUSH_ALL,  /* syncfs(2) makes all of it durable, names too, and reports errors */
+	COMMIT_FLUSH_EACH, /* each file and directory needs fsync(2) */
+};
+
+/* Of the file system of an open file or directory. Any thread. */
+enum commit_flush commit_fs_flush(int fd);
+
+/* True if other hosts may have it mounted, as far as its kind tells. Any thread. */
+bool commit_fs_is_shared(int fd);
+
+/*
+ * Give an unnamed file (O_TMPFILE) its name in a directory. -EEXIST: there is one; or another
+ * -errno. Any thread.
+ */
+int commit_fs_link(int fd, int dir_fd, const char *name);
 
 #endif

@@ -1,16 +1,18 @@
 /*
- * The state of a commit, for commit.c, commit_place.c, commit_thread.c, commit_resume.c and
- * stale.c only.
+ * The state of a commit, for commit.c, commit_thread.c and stale.c only.
  */
-#ifndef COPY_DESTINATION_COMMIT_STATE_H
-#define COPY_DESTINATION_COMMIT_STATE_H
+#ifndef XDD_COPY_DESTINATION_COMMIT_STATE_H
+#define XDD_COPY_DESTINATION_COMMIT_STATE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "copy/destination/commit.h"
-#include "copy/destination/commit_fs.h"
-#include "copy/destination/journal_file.h"
+#include "copy/destination/journal.h"
+
+struct commit;
 
 #define COMMIT_MAX_FS 64  /* file systems of one tree; more share the last number */
 #define COMMIT_PLACES 256 /* directories that are remembered */
@@ -152,27 +154,16 @@ struct commit {
 };
 
 void commit_list_add(struct commit_list *l, struct commit_file *f);
-struct commit_file *commit_list_take(struct commit_list *l);
 /* Close the files and give them their names. Any thread. */
 void commit_rename_all(struct commit *c, struct commit_list *l);
 
-/* ---- commit_place.c: directories and their file systems ---- */
+/* ---- commit.c: directories and their file systems ---- */
 
 /*
  * The number of the file system of directory `node`, whose descriptor is `dir_fd`. With `temporary`
  * the journal knows that it may have temporary files. Returns it or -errno. Any thread.
  */
 int commit_place(struct commit *c, struct dir_node *node, int dir_fd, bool temporary);
-
-/*
- * If files that are created with `mode` in a directory have it: commit_mode_found() notes how the
- * first one was. The last mode of each directory is known. The mask of the process does not change
- * during a copy, and an ACL that a directory gets meanwhile takes rights away only. Any thread.
- */
-enum commit_mode commit_mode_of(struct commit *c, const struct dir_node *node, mode_t mode);
-void commit_mode_found(struct commit *c, const struct dir_node *node, mode_t mode,
-		       enum commit_mode state);
-void commit_places_free(struct commit *c);
 
 /* ---- commit_thread.c ---- */
 
@@ -186,13 +177,7 @@ static inline size_t commit_batch_files(const struct commit *c)
 	return c->slow ? COMMIT_BATCH_FILES : COMMIT_BATCH_FILES_FAST;
 }
 
-/* ---- commit_resume.c ---- */
-
-/* Do what is due each second. The commit thread. */
-void commit_tick(struct commit *c);
-
-/* How long the thread may sleep. With the lock. */
-uint64_t commit_sleep_ns(const struct commit *c);
+/* ---- commit_thread.c ---- */
 
 /* Begin to record what is written to `f`, of which the journal may know already. 0 or -ENOMEM. */
 int commit_track(struct commit *c, struct commit_file *f, bool listed);
@@ -207,16 +192,7 @@ int commit_untrack(struct commit *c, struct commit_file *f, bool keep);
 /* The journal need not keep the file any more: it has its name, or was removed. */
 void commit_gone(struct commit *c, struct commit_file *f);
 
-/* ---- commit_kept.c ---- */
-
-/*
- * Continue the session of this journal, which becomes the commit's: its files are known, its other
- * temporary files are removed. Returns 0 or -errno; the journal is then not taken.
- */
-int commit_adopt(struct commit *c, struct journal_file *j, const struct journal_record *head);
-
-/* True: the journal of the continued session had this file when it was adopted. */
-bool commit_is_kept(const struct commit *c, uint64_t number);
+/* ---- stale.c ---- */
 
 /* Forget the files; with `remove`, remove those that were not claimed. */
 void commit_kept_free(struct commit *c, bool remove);
@@ -224,7 +200,6 @@ void commit_kept_free(struct commit *c, bool remove);
 /* ---- commit.c ---- */
 
 /* The own journal, which is created now if it was not. Returns 0 or -errno. Any thread. */
-int commit_journal(struct commit *c);
 int commit_record(struct commit *c, const struct journal_record *r);
 void commit_flush_journal(struct commit *c);
 
@@ -242,7 +217,14 @@ void commit_unlink_quietly(int dir_fd, const char *name);
  */
 int commit_sweep(struct commit *c, char *why, size_t size);
 
-/* The directory `path` below the root, entered name by name. Returns 0 or -errno. */
-int commit_enter_path(struct commit *c, const char *path, struct dir_node **node);
+/*
+ * Temporary files of dead sessions.
+ */
+
+/* True: the temporary file of this number is still wanted. */
+typedef bool stale_keep(void *arg, uint64_t number);
+
+/* Close the journals of dead sessions; those of commit_entered_all() are gone. */
+void stale_leave(struct commit *c);
 
 #endif

@@ -1,24 +1,351 @@
 /*
  * The commit thread: makes batches of complete files durable, and gives them their names.
  *
- * On a file system with storage, a round is: syncfs(2); then the files of the batch before this one
- * are done, whose names that flush has made durable; then this batch is renamed. A round without
- * new files ends the last batch. So a batch costs one flush, however many files it has, and the
- * next one is filled meanwhile. Up to COMMIT_FEW files have fsync(2) instead, and their directories
- * after the renames: a flush of the whole file system may take long if others write to it.
+ * On a file system with storage, a round is: syncfs(2); then the files of the batch before this
+ * one are done, whose names that flush has made durable; then this batch is renamed. A round
+ * without new files ends the last batch. So a batch costs one flush, however many files it has,
+ * and the next one is filled meanwhile. Up to COMMIT_FEW files have fsync(2) instead, and their
+ * directories after the renames: a flush of the whole file system may take long if others write to
+ * it.
  *
  * A flush that fails fails its batch, of which no file is renamed; and the batch before, whose
  * names may not be durable; and all files that were begun before the failure was seen, because the
  * kernel reports it once only.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include "copy/destination/commit.h"
 #include "copy/destination/commit_state.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
+
+struct kind {
+	unsigned long magic;
+	enum commit_flush flush;
+	bool shared;
+};
+
+/*
+ * All others, such as stacked ones, FUSE and those outside of the kernel, have each file flushed,
+ * and count as shared: their syncfs(2) may do nothing, or may not learn of errors below.
+ */
+static const struct kind kinds[] = {
+	{ 0x01021994, COMMIT_FLUSH_NONE, false }, /* tmpfs */
+	{ 0x858458f6, COMMIT_FLUSH_NONE, false }, /* ramfs */
+	{ 0x0000ef53, COMMIT_FLUSH_ALL, false },  /* ext2, ext3, ext4 */
+	{ 0x58465342, COMMIT_FLUSH_ALL, false },  /* xfs */
+	{ 0x9123683e, COMMIT_FLUSH_ALL, false },  /* btrfs */
+	{ 0xf2f52010, COMMIT_FLUSH_ALL, false },  /* f2fs */
+	{ 0xca451a4e, COMMIT_FLUSH_ALL, false },  /* bcachefs */
+	{ 0x00004d44, COMMIT_FLUSH_ALL, false },  /* vfat */
+	{ 0x2011bab0, COMMIT_FLUSH_ALL, false },  /* exfat */
+	{ 0x00006969, COMMIT_FLUSH_ALL, true },	  /* nfs */
+	{ 0x00c36400, COMMIT_FLUSH_ALL, true },	  /* ceph */
+	{ 0x794c7630, COMMIT_FLUSH_EACH, false }, /* overlay */
+};
+
+static struct kind kind_of(int fd)
+{
+	const struct kind other = { 0, COMMIT_FLUSH_EACH, true };
+	struct statfs st;
+
+	if (fstatfs(fd, &st))
+		return other;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (kinds[i].magic == (unsigned long)st.f_type)
+			return kinds[i];
+	}
+	return other;
+}
+
+/* syncfs(2) reports errors of writes since Linux 5.8. */
+static bool syncfs_reports(void)
+{
+	struct utsname u;
+	unsigned major, minor;
+
+	return uname(&u) == 0 && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	       (major > 5 || (major == 5 && minor >= 8));
+}
+
+enum commit_flush commit_fs_flush(int fd)
+{
+	enum commit_flush flush = kind_of(fd).flush;
+
+	return flush == COMMIT_FLUSH_ALL && !syncfs_reports() ? COMMIT_FLUSH_EACH : flush;
+}
+
+bool commit_fs_is_shared(int fd)
+{
+	return kind_of(fd).shared;
+}
+
+int commit_fs_link(int fd, int dir_fd, const char *name)
+{
+	char path[32];
+
+	if (linkat(fd, "", dir_fd, name, AT_EMPTY_PATH) == 0)
+		return 0;
+	if (errno != ENOENT)
+		return -errno;
+	/* Only some kernels let all users do that. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, path, dir_fd, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
+/*
+ * The durable ranges of files that are not complete, in the journal, for -R.
+ *
+ * Data threads report what they have written. Each second the commit thread takes the ranges that
+ * are new, flushes the file, and appends the ranges to the journal, in this order: a record never
+ * says more than what is durable. After a flush that failed nothing more of the file is recorded,
+ * and the file fails when it is complete: the kernel reports a lost page only once.
+ */
+
+#define RECORD_NS NS_PER_SEC
+
+/* ---- files that are tracked ---- */
+
+int commit_track(struct commit *c, struct commit_file *f, bool listed)
+{
+	struct commit_progress *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->file = f;
+	p->listed = listed;
+	pthread_mutex_lock(&c->progress_lock);
+	/* Two threads may come with the first ranges of a file. */
+	if (f->progress) {
+		pthread_mutex_unlock(&c->progress_lock);
+		free(p);
+		return 0;
+	}
+	p->next = c->progress;
+	p->at = &c->progress;
+	if (p->next)
+		p->next->at = &p->next;
+	c->progress = p;
+	f->progress = p;
+	atomic_fetch_add(&c->n_progress, 1);
+	pthread_mutex_unlock(&c->progress_lock);
+
+	pthread_mutex_lock(&c->lock);
+	if (c->asleep)
+		pthread_cond_signal(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+	return 0;
+}
+
+int commit_wrote(struct commit *c, struct commit_file *f, uint64_t begin, uint64_t end)
+{
+	bool tracked;
+	int err = 0;
+
+	if (!c->resume || !f->number)
+		return 0;
+	pthread_mutex_lock(&c->progress_lock);
+	tracked = f->progress;
+	if (tracked)
+		err = extents_add(&f->progress->fresh, begin, end);
+	pthread_mutex_unlock(&c->progress_lock);
+	if (tracked)
+		return err;
+	err = commit_track(c, f, false);
+	return err ? err : commit_wrote(c, f, begin, end);
+}
+
+/* ---- records ---- */
+
+static int list_file(struct commit *c, const struct commit_file *f)
+{
+	char path[JOURNAL_MAX_PATH_BYTES];
+	struct journal_record r = { .type = JOURNAL_FILE,
+				    .path = path,
+				    .number = f->number,
+				    .size_bytes = f->entry->size_bytes,
+				    .mtime_ns = f->entry->mtime_ns,
+				    .version = f->entry->version };
+	struct stat st;
+
+	if (fstat(f->fd, &st))
+		return -errno;
+	r.inode = st.st_ino;
+	if (!dirs_whole_path(c->dirs, f->dir, f->entry->name, path, sizeof(path)))
+		return -ENAMETOOLONG;
+	return commit_record(c, &r);
+}
+
+static int list_ranges(struct commit *c, const struct commit_file *f, const struct extents *x)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < x->n && !err; i += JOURNAL_MAX_RANGES) {
+		size_t rest = x->n - i;
+		const struct journal_record r = {
+			.type = JOURNAL_RANGES,
+			.number = f->number,
+			.ranges = x->items + i,
+			.n_ranges = rest < JOURNAL_MAX_RANGES ? rest : JOURNAL_MAX_RANGES,
+		};
+
+		err = commit_record(c, &r);
+	}
+	return err;
+}
+
+/*
+ * Flush the file and record the ranges. `*listed` becomes true. Returns -errno of the flush; where
+ * the journal cannot be written, more is sent again, and the file is none the worse for it.
+ */
+static int commit_resume_record(struct commit *c, const struct commit_file *f,
+				const struct extents *x, bool *listed)
+{
+	if (c->fs[f->fs].flush != COMMIT_FLUSH_NONE && fdatasync(f->fd))
+		return -errno;
+	if (!*listed && list_file(c, f))
+		return 0;
+	*listed = true;
+	list_ranges(c, f, x);
+	return 0;
+}
+
+/* The next file with ranges that are not recorded, and these; it is marked. NULL: there is none. */
+static struct commit_progress *take_fresh(struct commit *c, struct extents *x, bool *listed)
+{
+	struct commit_progress *p;
+
+	pthread_mutex_lock(&c->progress_lock);
+	for (p = c->progress; p && (p->round == c->record_round || !p->fresh.n || p->err);)
+		p = p->next;
+	if (p) {
+		p->round = c->record_round;
+		p->flushing = true;
+		*x = p->fresh;
+		*listed = p->listed;
+		p->fresh = (struct extents){ .n = 0 };
+	}
+	pthread_mutex_unlock(&c->progress_lock);
+	return p;
+}
+
+static void give_back(struct commit *c, struct commit_progress *p, bool listed, int err)
+{
+	pthread_mutex_lock(&c->progress_lock);
+	p->flushing = false;
+	p->listed = listed;
+	if (err)
+		p->err = err;
+	pthread_cond_broadcast(&c->flushed);
+	pthread_mutex_unlock(&c->progress_lock);
+}
+
+static void record_all(struct commit *c)
+{
+	struct commit_progress *p;
+	bool any = false, listed;
+	struct extents x;
+
+	c->record_round++;
+	while ((p = take_fresh(c, &x, &listed))) {
+		int err = commit_resume_record(c, p->file, &x, &listed);
+
+		give_back(c, p, listed, err);
+		extents_clear(&x);
+		any = true;
+	}
+	if (any) {
+		commit_flush_journal(c);
+		hold(HOLD_RANGE_DURABLE);
+	}
+}
+
+/* ---- ends ---- */
+
+int commit_untrack(struct commit *c, struct commit_file *f, bool keep)
+{
+	struct commit_progress *p = f->progress;
+	int err;
+
+	if (!p)
+		return 0;
+	pthread_mutex_lock(&c->progress_lock);
+	while (p->flushing)
+		pthread_cond_wait(&c->flushed, &c->progress_lock);
+	*p->at = p->next;
+	if (p->next)
+		p->next->at = p->at;
+	atomic_fetch_sub(&c->n_progress, 1);
+	pthread_mutex_unlock(&c->progress_lock);
+
+	err = p->err;
+	if (keep && !err && p->fresh.n)
+		err = commit_resume_record(c, f, &p->fresh, &p->listed);
+	f->kept = p->listed;
+	f->progress = NULL;
+	extents_clear(&p->fresh);
+	free(p);
+	return err;
+}
+
+void commit_gone(struct commit *c, struct commit_file *f)
+{
+	const struct journal_record gone = { .type = JOURNAL_GONE, .number = f->number };
+
+	if (f->kept)
+		commit_record(c, &gone);
+	f->kept = false;
+}
+
+int commit_proven(struct commit *c, struct commit_file *f, const struct extents *proven)
+{
+	const struct journal_record gone = { .type = JOURNAL_GONE, .number = f->number };
+	int err = commit_record(c, &gone);
+
+	if (!err)
+		err = list_file(c, f);
+	if (!err)
+		err = list_ranges(c, f, proven);
+	return err;
+}
+
+/* ---- the commit thread ---- */
+
+/* Do what is due each second. The commit thread. */
+static void commit_tick(struct commit *c)
+{
+	const uint64_t now_ns = clock_kernel_ns();
+
+	if (atomic_load(&c->n_progress) && now_ns - c->recorded_ns >= RECORD_NS) {
+		record_all(c);
+		c->recorded_ns = clock_kernel_ns();
+	}
+	if (now_ns - c->touched_ns >= JOURNAL_TOUCH_NS) {
+		c->touched_ns = now_ns;
+		pthread_mutex_lock(&c->journal_lock);
+		journal_touch(&c->journal);
+		pthread_mutex_unlock(&c->journal_lock);
+	}
+}
+
+/* How long the thread may sleep. With the lock. */
+static uint64_t commit_sleep_ns(const struct commit *c)
+{
+	const uint64_t now_ns = clock_kernel_ns(), due_ns = c->recorded_ns + RECORD_NS;
+
+	if (!atomic_load(&c->n_progress))
+		return JOURNAL_TOUCH_NS;
+	return due_ns > now_ns ? due_ns - now_ns : 0;
+}
 
 /* ---- lists ---- */
 
@@ -34,7 +361,7 @@ void commit_list_add(struct commit_list *l, struct commit_file *f)
 	l->bytes += f->entry ? f->entry->size_bytes : 0;
 }
 
-struct commit_file *commit_list_take(struct commit_list *l)
+static struct commit_file *commit_list_take(struct commit_list *l)
 {
 	struct commit_file *f = l->head;
 
@@ -53,18 +380,18 @@ struct near {
 	int fd;
 };
 
-static void leave(struct commit *c, struct near *d)
+static void commit_thread_leave(struct commit *c, struct near *d)
 {
 	if (d->node && d->fd >= 0)
 		dirs_done(c->dirs, d->node);
 	d->node = NULL;
 }
 
-static int enter(struct commit *c, struct near *d, struct dir_node *node)
+static int commit_thread_enter(struct commit *c, struct near *d, struct dir_node *node)
 {
 	if (d->node == node)
 		return d->fd;
-	leave(c, d);
+	commit_thread_leave(c, d);
 	d->node = node;
 	d->fd = dirs_fd(c->dirs, node);
 	return d->fd;
@@ -72,7 +399,7 @@ static int enter(struct commit *c, struct near *d, struct dir_node *node)
 
 /* ---- steps of a file ---- */
 
-static void fail(struct commit_file *f, int err, const char *what)
+static void commit_thread_fail(struct commit_file *f, int err, const char *what)
 {
 	if (f->err || !err)
 		return;
@@ -97,7 +424,7 @@ static int flush_dir(int fd)
 static void close_file(struct commit_file *f)
 {
 	if (f->fd >= 0 && close(f->fd) && errno != EINTR)
-		fail(f, -errno, "close");
+		commit_thread_fail(f, -errno, "close");
 	f->fd = -1;
 }
 
@@ -122,12 +449,12 @@ static int link_file(struct commit *c, const struct commit_file *f, int dir_fd)
 
 static void name_file(struct commit *c, struct near *d, struct commit_file *f)
 {
-	int fd = f->err ? f->err : enter(c, d, f->dir);
+	int fd = f->err ? f->err : commit_thread_enter(c, d, f->dir);
 
 	if (fd >= 0)
-		fail(f, link_file(c, f, fd), "link");
+		commit_thread_fail(f, link_file(c, f, fd), "link");
 	else
-		fail(f, fd, "link");
+		commit_thread_fail(f, fd, "link");
 	close_file(f);
 }
 
@@ -144,11 +471,11 @@ static void give_name(struct commit *c, struct near *d, struct commit_file *f)
 	if (!f->number)
 		return;
 	journal_temporary_name(c->session, f->number, name);
-	fd = enter(c, d, f->dir);
+	fd = commit_thread_enter(c, d, f->dir);
 	if (fd < 0)
-		fail(f, fd, "rename");
+		commit_thread_fail(f, fd, "rename");
 	else if (!f->err && renameat(fd, name, fd, f->entry->name))
-		fail(f, -errno, "rename");
+		commit_thread_fail(f, -errno, "rename");
 	if (f->err && fd >= 0)
 		unlinkat(fd, name, 0);
 }
@@ -162,17 +489,17 @@ void commit_rename_all(struct commit *c, struct commit_list *l)
 		give_name(c, &d, f);
 		hold(HOLD_AFTER_RENAME);
 	}
-	leave(c, &d);
+	commit_thread_leave(c, &d);
 }
 
 static void fail_all(struct commit_list *l, int err)
 {
 	for (struct commit_file *f = l->head; f; f = f->next)
-		fail(f, err, "flush");
+		commit_thread_fail(f, err, "flush");
 }
 
 /* Report them; they belong to the caller of the commit then. */
-static void finish(struct commit *c, struct commit_list *l)
+static void commit_thread_finish(struct commit *c, struct commit_list *l)
 {
 	const size_t n = l->n;
 	struct commit_file *f;
@@ -208,11 +535,11 @@ static void check_files(struct commit *c, struct commit_fs *fs)
 	const uint32_t losses = atomic_load(&fs->losses);
 
 	for (struct commit_file *f = fs->batch.head; f; f = f->next) {
-		fail(f, commit_untrack(c, f, false), "flush");
+		commit_thread_fail(f, commit_untrack(c, f, false), "flush");
 		if (f->losses != losses)
-			fail(f, -EIO, "flush");
+			commit_thread_fail(f, -EIO, "flush");
 		else if (!f->number && f->fd >= 0 && fs->flush != COMMIT_FLUSH_EACH)
-			fail(f, flush_fd(f->fd), "flush");
+			commit_thread_fail(f, flush_fd(f->fd), "flush");
 	}
 }
 
@@ -220,7 +547,7 @@ static void flush_files(struct commit_list *l)
 {
 	for (struct commit_file *f = l->head; f; f = f->next) {
 		if (f->fd >= 0)
-			fail(f, flush_fd(f->fd), "flush");
+			commit_thread_fail(f, flush_fd(f->fd), "flush");
 	}
 }
 
@@ -236,12 +563,12 @@ static void flush_dirs(struct commit *c, struct commit_list *l)
 
 		if (f->err)
 			continue;
-		fd = enter(c, &d, f->dir);
+		fd = commit_thread_enter(c, &d, f->dir);
 		if (before != f->dir)
 			err = fd < 0 ? fd : flush_dir(fd);
-		fail(f, err, "flush");
+		commit_thread_fail(f, err, "flush");
 	}
-	leave(c, &d);
+	commit_thread_leave(c, &d);
 }
 
 static void commit_each(struct commit *c, struct commit_fs *fs)
@@ -249,7 +576,7 @@ static void commit_each(struct commit *c, struct commit_fs *fs)
 	flush_files(&fs->batch);
 	commit_rename_all(c, &fs->batch);
 	flush_dirs(c, &fs->batch);
-	finish(c, &fs->batch);
+	commit_thread_finish(c, &fs->batch);
 }
 
 /* A round of syncfs(2); the batch may be empty. */
@@ -261,7 +588,7 @@ static void commit_all(struct commit *c, struct commit_fs *fs)
 		fail_all(&fs->renamed, err);
 		fail_all(&fs->batch, err);
 	}
-	finish(c, &fs->renamed);
+	commit_thread_finish(c, &fs->renamed);
 	commit_rename_all(c, &fs->batch);
 	fs->renamed = fs->batch;
 	fs->batch = (struct commit_list){ .head = NULL };
@@ -285,7 +612,7 @@ static void commit_fs(struct commit *c, struct commit_fs *fs)
 	check_files(c, fs);
 	if (fs->flush == COMMIT_FLUSH_NONE) {
 		commit_rename_all(c, &fs->batch);
-		finish(c, &fs->batch);
+		commit_thread_finish(c, &fs->batch);
 	} else if (fs->flush == COMMIT_FLUSH_EACH) {
 		/* All at once first: each file then has little left. */
 		if (n > COMMIT_FEW && flush_fs(fs))
@@ -373,7 +700,7 @@ static void sort(struct commit *c, struct commit_list *l)
 }
 
 /* One round. False: all is done, and the thread is to end. */
-static bool work(struct commit *c)
+static bool commit_thread_work(struct commit *c)
 {
 	const bool renamed = has_renamed(c);
 	struct commit_list l;
@@ -406,7 +733,7 @@ void *commit_thread(void *arg)
 {
 	struct commit *c = arg;
 
-	while (work(c))
+	while (commit_thread_work(c))
 		;
 	return NULL;
 }

@@ -1,6 +1,6 @@
 /*
- * The destination of a copy: set up, the wait for the end, and tear down. Called by copy.c and
- * server.c through "copy/link/channel.h".
+ * The destination of a copy: messages WANT and RESULT from all of its threads, set up, the wait
+ * for the end, and tear down. Called by attempt.c and server.c through "copy/link/channel.h".
  */
 #include "copy/destination/destination.h"
 
@@ -12,15 +12,96 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "copy/destination/commit_fs.h"
-#include "copy/destination/directory.h"
+#include "copy/destination/commit.h"
 #include "copy/destination/entries.h"
-#include "copy/destination/file.h"
-#include "copy/destination/inplace.h"
-#include "copy/destination/links.h"
-#include "copy/destination/receive.h"
-#include "copy/tree/identity.h"
+#include "copy/tree/dirs.h"
 #include "xdd/base/file.h"
+
+static void answers_init(struct answers *a, struct role *role, struct copy_report *report)
+{
+	a->role = role;
+	a->report = report;
+	a->n_results_bytes = 0;
+	a->n_wants_bytes = 0;
+	pthread_mutex_init(&a->lock, NULL);
+}
+
+static void answers_destroy(struct answers *a)
+{
+	pthread_mutex_destroy(&a->lock);
+}
+
+/* a->lock is held. */
+static void send_results(struct answers *a)
+{
+	size_t n = a->n_results_bytes;
+
+	a->n_results_bytes = 0;
+	if (!n)
+		return;
+	copy_report_results(a->report, a->results, n);
+	role_send(a->role, WIRE_COPY_RESULT, a->results, n);
+}
+
+static void answers_result(struct answers *a, uint64_t id, enum copy_outcome outcome)
+{
+	const struct copy_result r = { .id = id, .outcome = outcome };
+	size_t n;
+
+	pthread_mutex_lock(&a->lock);
+	for (;;) {
+		n = copy_encode_result(&r, a->results + a->n_results_bytes,
+				       sizeof(a->results) - a->n_results_bytes);
+		if (n || !a->n_results_bytes)
+			break;
+		send_results(a);
+	}
+	a->n_results_bytes += n;
+	pthread_mutex_unlock(&a->lock);
+}
+
+void answers_flush(struct answers *a)
+{
+	pthread_mutex_lock(&a->lock);
+	send_results(a);
+	pthread_mutex_unlock(&a->lock);
+}
+
+void answers_flush_wants(struct answers *a)
+{
+	size_t n = a->n_wants_bytes;
+
+	a->n_wants_bytes = 0;
+	if (n)
+		role_send(a->role, WIRE_COPY_WANT, a->wants, n);
+}
+
+void answers_want_now(struct answers *a, const struct copy_want *w)
+{
+	size_t room = 64 + w->n_ranges * 2 * sizeof(uint64_t), n;
+	uint8_t *body = malloc(room);
+
+	n = body ? copy_encode_want(w, body, room) : 0;
+	if (n)
+		role_send(a->role, WIRE_COPY_WANT, body, n);
+	else
+		role_fatal(a->role, COPY_FAILED, "there is no memory");
+	free(body);
+}
+
+void answers_want(struct answers *a, const struct copy_want *w)
+{
+	size_t n;
+
+	n = copy_encode_want(w, a->wants + a->n_wants_bytes, sizeof(a->wants) - a->n_wants_bytes);
+	if (!n) {
+		answers_flush_wants(a);
+		n = copy_encode_want(w, a->wants, sizeof(a->wants));
+	}
+	if (!n)
+		answers_want_now(a, w);
+	a->n_wants_bytes += n;
+}
 
 /* ---- reports ---- */
 
@@ -149,8 +230,8 @@ void dest_idle(struct destination *d)
 
 /* ---- what the role calls ---- */
 
-static int handle(struct destination *d, const struct wire_header *h, const uint8_t *body,
-		  char *why)
+static int destination_handle(struct destination *d, const struct wire_header *h,
+			      const uint8_t *body, char *why)
 {
 	struct stamp stamp = { 0 };
 
@@ -161,7 +242,8 @@ static int handle(struct destination *d, const struct wire_header *h, const uint
 					    receive_message(d, 0, &stamp, h, body, why);
 }
 
-static int receive(void *arg, const struct wire_header *h, const uint8_t *body, char *why)
+static int destination_receive(void *arg, const struct wire_header *h, const uint8_t *body,
+			       char *why)
 {
 	struct destination *d = arg;
 	int err = 0;
@@ -169,7 +251,7 @@ static int receive(void *arg, const struct wire_header *h, const uint8_t *body, 
 	pthread_mutex_lock(&d->receiving);
 	if (!dest_stopped(d))
 		err = d->ended ? dest_violation(why, "more after the end of all") :
-				 handle(d, h, body, why);
+				 destination_handle(d, h, body, why);
 	pthread_mutex_unlock(&d->receiving);
 	return dest_stopped(d) ? 0 : err;
 }
@@ -185,30 +267,30 @@ static void end_receiving(struct destination *d)
 	pthread_mutex_unlock(&d->receiving);
 }
 
-static uint64_t get(_Atomic uint64_t *n)
+static uint64_t destination_get(_Atomic uint64_t *n)
 {
 	return atomic_load_explicit(n, memory_order_relaxed);
 }
 
-static void counts(void *arg, struct copy_counts *c)
+static void destination_counts(void *arg, struct copy_counts *c)
 {
 	struct destination *d = arg;
 	struct dest_tally *t = &d->tally;
 
-	c->done_files = get(&t->done_files);
-	c->done_bytes = get(&t->done_bytes);
-	c->skipped_files = get(&t->skipped_files);
-	c->skipped_bytes = get(&t->skipped_bytes);
-	c->dirs = get(&t->dirs);
-	c->links = get(&t->links);
-	c->moved_bytes = get(&t->moved_bytes);
-	c->storage_ns = get(&t->storage_ns);
-	c->network_ns = get(&t->network_ns);
-	c->waiting_ns = get(&t->waiting_ns);
-	c->checking_ns = get(&t->checking_ns);
-	c->flush_ns = get(&t->flush_ns);
-	c->resumed_bytes = get(&t->resumed_bytes);
-	c->owners_not_set = get(&t->owners_not_set);
+	c->done_files = destination_get(&t->done_files);
+	c->done_bytes = destination_get(&t->done_bytes);
+	c->skipped_files = destination_get(&t->skipped_files);
+	c->skipped_bytes = destination_get(&t->skipped_bytes);
+	c->dirs = destination_get(&t->dirs);
+	c->links = destination_get(&t->links);
+	c->moved_bytes = destination_get(&t->moved_bytes);
+	c->storage_ns = destination_get(&t->storage_ns);
+	c->network_ns = destination_get(&t->network_ns);
+	c->waiting_ns = destination_get(&t->waiting_ns);
+	c->checking_ns = destination_get(&t->checking_ns);
+	c->flush_ns = destination_get(&t->flush_ns);
+	c->resumed_bytes = destination_get(&t->resumed_bytes);
+	c->owners_not_set = destination_get(&t->owners_not_set);
 	c->cpu_ns = atomic_load(&d->cpu.cpu_ns);
 	c->cpu_wait_ns = atomic_load(&d->cpu.wait_ns);
 }
@@ -359,7 +441,7 @@ static void check_finish(struct destination *d)
 			   d->job->peer_host);
 }
 
-static int run(struct destination *d)
+static int destination_run(struct destination *d)
 {
 	struct receivers *receivers = NULL;
 	int err = role_start(d->role);
@@ -387,7 +469,8 @@ static int cannot_start(struct copy_job *job, int err)
 
 int copy_destination(struct copy_job *job)
 {
-	static const struct role_ops ops = { .receive = receive, .counts = counts };
+	static const struct role_ops ops = { .receive = destination_receive,
+					     .counts = destination_counts };
 	struct destination *d = calloc(1, sizeof(*d));
 	int status = COPY_FAILED, err;
 
@@ -408,7 +491,7 @@ int copy_destination(struct copy_job *job)
 	err = open_all(d);
 	if (err)
 		role_fatal(d->role, COPY_FAILED, "cannot start (%s)", strerror(-err));
-	status = run(d);
+	status = destination_run(d);
 	role_close(d->role);
 	close_all(d);
 	free(d);

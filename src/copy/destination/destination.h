@@ -5,29 +5,104 @@
  * offers (entries.c); data threads receive contents (receive.c), one for each data connection; the
  * thread of the commit flushes and renames.
  */
-#ifndef COPY_DESTINATION_DESTINATION_H
-#define COPY_DESTINATION_DESTINATION_H
+#ifndef XDD_COPY_DESTINATION_DESTINATION_H
+#define XDD_COPY_DESTINATION_DESTINATION_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
-#include "copy/cpu_use.h"
-#include "copy/destination/answers.h"
 #include "copy/destination/commit.h"
 #include "copy/destination/items.h"
-#include "copy/destination/root.h"
 #include "copy/link/channel.h"
-#include "copy/report/stamps.h"
+#include "copy/message/message.h"
+#include "copy/process.h"
+#include "copy/report/report.h"
 #include "copy/role.h"
 #include "copy/tree/dirs.h"
 #include "copy/tree/meta.h"
+#include "xdd/io/guard.h"
 #include "xdd/sys/clock.h"
+
+/*
+ * Messages of the destination about entries: WANT and RESULT, many of them in one. Private to
+ * src/copy/destination.
+ */
+
+#define ANSWERS_ROOM (64u << 10)
+
+struct answers {
+	struct role *role;
+	struct copy_report *report;
+
+	pthread_mutex_t lock; /* held while results are sent, so that they stay in order */
+	/* guarded by lock */
+	uint8_t results[ANSWERS_ROOM];
+	size_t n_results_bytes;
+
+	/* receiving thread */
+	uint8_t wants[ANSWERS_ROOM];
+	size_t n_wants_bytes;
+};
+
+/* Any thread. A channel that fails ends the copy (role_send()). */
+void answers_flush(struct answers *a);
+
+/* Receiving thread, but answers_want_now() by any thread: alone in a message, at once. */
+void answers_want(struct answers *a, const struct copy_want *w);
+void answers_flush_wants(struct answers *a);
+void answers_want_now(struct answers *a, const struct copy_want *w);
+
+/*
+ * The name of the destination that the user gave: a directory into which files go, the new name of
+ * the only source, or a device. Private to src/copy/destination.
+ */
+
+struct root {
+	int fd; /* the directory below which all lies; -1: none, see `device` and `missing` */
+	/*
+	 * The name of the only source there, where that is not its own: owned. NULL: names are
+	 * those of the source.
+	 */
+	char *name;
+	bool is_entry;	 /* the only source, a directory, is the root itself */
+	bool renamed;	 /* the same, and not because the source is given as its contents */
+	bool fresh;	 /* the root was made, and is empty */
+	mode_t old_mode; /* before its owner got the right to write into it; META_KEEP_MODE */
+	bool missing;	 /* -k, -n: it does not exist */
+	int device;	 /* a device is written in place: its descriptor; -1: none */
+	int claim;	 /* the exclusive claim on it; -1: none */
+	bool block;	 /* a block device */
+	bool guarded;	 /* -i: `loops` is read */
+	struct guard_loops loops;
+};
+
+/* The identity of a copy in its journals: of host, sources and destination. */
+uint64_t root_tree_id(const struct copy_job *job);
+
+/*
+ * Find out what the name of the destination means for a copy whose first entry is `first` (NULL:
+ * there is none), and open it. Creates its last component where that may be necessary, except with
+ * -k and -n. Returns 0, or an exit status with a text in `why`. `*r` is closed by root_close().
+ */
+int root_open(struct root *r, const struct copy_job *job, const struct copy_entry *first, char *why,
+	      size_t size);
+/* Safe on one that was never opened, but initialized. */
+void root_close(struct root *r);
+void root_init(struct root *r);
+
+/*
+ * Check an open file that is written in place: a regular one, and not in use as a device. Returns 0
+ * or -errno, with the reason in `why`, which is empty where it is that of errno.
+ */
+int root_guard(const struct root *r, int fd, char *why, size_t size);
 
 struct entries; /* private to entries.c */
 struct links;	/* private to links.c */
-struct inplace; /* private to inplace.c */
+struct inplace; /* private to existing.c */
 
 /* Sums over threads; struct copy_counts has their meaning. */
 struct dest_tally {

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy/destination/directory.h"
-#include "copy/destination/links.h"
 #include "xdd/base/memory.h"
 
 #define MAX_DEPTH 65536

@@ -152,13 +152,4 @@ void items_remove(struct items *t, struct item *i);
 size_t items_count(struct items *t);
 size_t items_awaited(struct items *t);
 
-/*
- * Remove any one that is not taken, from bucket `*at` on; NULL: there is none. After all data
- * threads have ended.
- */
-struct item *items_remove_any(struct items *t, size_t *at);
-
-/* Free a removed item with its entry and stream; its directory and descriptor are the caller's. */
-void item_free(struct item *i);
-
 #endif

@@ -1,13 +1,28 @@
 /*
- * Records of journals; see the header.
+ * Records of journals, and journals in the root of a copy; see the header.
+ *
+ * A session lives as long as the lock on its journal is held: flock(2), which ends with the
+ * process in whatever way that ends. Between hosts that share a file system, the lock may reach
+ * them or not; so there a session also touches its journal, and counts as dead only after a
+ * silence. A file system without locks has the silence alone, and a long one.
  */
 #include "copy/destination/journal.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "copy/destination/commit.h"
 #include "xdd/base/bytes.h"
+#include "xdd/base/file.h"
+#include "xdd/base/units.h"
 
 #define HEAD_BYTES 12 /* checksum (4), type (2), zero (2), bytes that follow (4) */
 
@@ -37,7 +52,7 @@ bool journal_path_is_clean(const char *path)
 
 /* ---- encode ---- */
 
-static void put(struct cursor *c, unsigned n, uint64_t value)
+static void journal_put(struct cursor *c, unsigned n, uint64_t value)
 {
 	if (c->size - c->at < n) {
 		c->bad = true;
@@ -78,20 +93,20 @@ static void put_path(struct cursor *c, const char *path)
 
 static void put_head(struct cursor *c, const struct journal_record *r)
 {
-	put(c, 8, r->session);
-	put(c, 8, r->tree_id);
-	put(c, 8, r->resumable);
+	journal_put(c, 8, r->session);
+	journal_put(c, 8, r->tree_id);
+	journal_put(c, 8, r->resumable);
 	put_bytes(c, r->boot, sizeof(r->boot));
 	put_text(c, r->host, sizeof(r->host));
 }
 
 static void put_file(struct cursor *c, const struct journal_record *r)
 {
-	put(c, 8, r->number);
-	put(c, 8, r->size_bytes);
-	put(c, 8, (uint64_t)r->mtime_ns);
-	put(c, 8, r->version);
-	put(c, 8, r->inode);
+	journal_put(c, 8, r->number);
+	journal_put(c, 8, r->size_bytes);
+	journal_put(c, 8, (uint64_t)r->mtime_ns);
+	journal_put(c, 8, r->version);
+	journal_put(c, 8, r->inode);
 	if (!*r->path)
 		c->bad = true;
 	put_path(c, r->path);
@@ -101,10 +116,10 @@ static void put_ranges(struct cursor *c, const struct journal_record *r)
 {
 	if (!r->n_ranges || r->n_ranges > JOURNAL_MAX_RANGES)
 		c->bad = true;
-	put(c, 8, r->number);
+	journal_put(c, 8, r->number);
 	for (size_t i = 0; i < r->n_ranges && !c->bad; i++) {
-		put(c, 8, r->ranges[i].begin);
-		put(c, 8, r->ranges[i].end);
+		journal_put(c, 8, r->ranges[i].begin);
+		journal_put(c, 8, r->ranges[i].end);
 	}
 }
 
@@ -115,7 +130,7 @@ static void put_body(struct cursor *c, const struct journal_record *r)
 		put_head(c, r);
 		break;
 	case JOURNAL_ROOT:
-		put(c, 8, r->renamed);
+		journal_put(c, 8, r->renamed);
 		break;
 	case JOURNAL_DIR:
 		put_path(c, r->path);
@@ -127,7 +142,7 @@ static void put_body(struct cursor *c, const struct journal_record *r)
 		put_ranges(c, r);
 		break;
 	case JOURNAL_GONE:
-		put(c, 8, r->number);
+		journal_put(c, 8, r->number);
 		break;
 	default:
 		c->bad = true;
@@ -138,10 +153,10 @@ size_t journal_encode(const struct journal_record *r, uint8_t *out, size_t room)
 {
 	struct cursor c = { .out = out, .size = room };
 
-	put(&c, 4, 0);
-	put(&c, 2, r->type);
-	put(&c, 2, 0);
-	put(&c, 4, 0);
+	journal_put(&c, 4, 0);
+	journal_put(&c, 2, r->type);
+	journal_put(&c, 2, 0);
+	journal_put(&c, 4, 0);
 	put_body(&c, r);
 	if (c.bad)
 		return 0;
@@ -152,7 +167,7 @@ size_t journal_encode(const struct journal_record *r, uint8_t *out, size_t room)
 
 /* ---- decode ---- */
 
-static uint64_t get(struct cursor *c)
+static uint64_t journal_get(struct cursor *c)
 {
 	uint64_t value;
 
@@ -167,7 +182,7 @@ static uint64_t get(struct cursor *c)
 
 static bool get_flag(struct cursor *c)
 {
-	uint64_t value = get(c);
+	uint64_t value = journal_get(c);
 
 	c->bad = c->bad || value > 1;
 	return value == 1;
@@ -199,8 +214,8 @@ static void get_head(struct cursor *c, struct journal_record *r)
 {
 	const char *host;
 
-	r->session = get(c);
-	r->tree_id = get(c);
+	r->session = journal_get(c);
+	r->tree_id = journal_get(c);
 	r->resumable = get_flag(c);
 	if (c->bad || c->size - c->at < sizeof(r->boot)) {
 		c->bad = true;
@@ -214,11 +229,11 @@ static void get_head(struct cursor *c, struct journal_record *r)
 
 static void get_file(struct cursor *c, struct journal_record *r)
 {
-	r->number = get(c);
-	r->size_bytes = get(c);
-	r->mtime_ns = (int64_t)get(c);
-	r->version = get(c);
-	r->inode = get(c);
+	r->number = journal_get(c);
+	r->size_bytes = journal_get(c);
+	r->mtime_ns = (int64_t)journal_get(c);
+	r->version = journal_get(c);
+	r->inode = journal_get(c);
 	r->path = get_path(c);
 	c->bad = c->bad || !*r->path || r->size_bytes > INT64_MAX;
 }
@@ -228,7 +243,7 @@ static void get_ranges(struct cursor *c, struct journal_record *r)
 	uint64_t end = 0;
 	size_t rest;
 
-	r->number = get(c);
+	r->number = journal_get(c);
 	rest = c->size - c->at;
 	r->n_ranges = rest / 16;
 	r->range_bytes = c->in + c->at;
@@ -265,7 +280,7 @@ static void get_body(struct cursor *c, struct journal_record *r)
 		get_ranges(c, r);
 		break;
 	case JOURNAL_GONE:
-		r->number = get(c);
+		r->number = journal_get(c);
 		break;
 	default:
 		c->bad = true;
@@ -301,4 +316,387 @@ struct extent journal_range(const struct journal_record *r, size_t i)
 	const uint8_t *at = r->range_bytes + 16 * i;
 
 	return (struct extent){ bytes_get(at, 8), bytes_get(at + 8, 8) };
+}
+
+#define READ_BYTES (256u << 10)
+#define MAX_BYTES (1ull << 30) /* of a journal that is read */
+#define SHARED_SILENCE_NS (120 * NS_PER_SEC)
+#define UNLOCKED_SILENCE_NS (24 * 3600 * NS_PER_SEC)
+
+/* ---- names ---- */
+
+void journal_temporary_name(uint64_t session, uint64_t number, char *name)
+{
+	snprintf(name, COPY_TEMPORARY_SIZE, COPY_TEMPORARY_PREFIX "%016" PRIx64 "-%" PRIu64 ".part",
+		 session, number);
+}
+
+void journal_name(uint64_t session, char *name)
+{
+	snprintf(name, COPY_TEMPORARY_SIZE, COPY_TEMPORARY_PREFIX "%016" PRIx64 ".journal",
+		 session);
+}
+
+enum journal_name journal_parse_name(const char *name, uint64_t *session, uint64_t *number)
+{
+	const size_t prefix = strlen(COPY_TEMPORARY_PREFIX);
+	char again[COPY_TEMPORARY_SIZE];
+
+	if (strncmp(name, COPY_TEMPORARY_PREFIX, prefix) != 0 ||
+	    sscanf(name + prefix, "%16" SCNx64, session) != 1)
+		return JOURNAL_NO_NAME;
+	journal_name(*session, again);
+	if (strcmp(name, again) == 0)
+		return JOURNAL_JOURNAL;
+	if (sscanf(name + prefix, "%*16[0-9a-f]-%" SCNu64, number) != 1)
+		return JOURNAL_NO_NAME;
+	journal_temporary_name(*session, *number, again);
+	return strcmp(name, again) == 0 ? JOURNAL_TEMPORARY : JOURNAL_NO_NAME;
+}
+
+/* ---- locks ---- */
+
+void journal_identify(struct journal_record *head)
+{
+	char text[64] = "";
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	unsigned at = 0;
+
+	memset(head->boot, 0, sizeof(head->boot));
+	if (fd >= 0) {
+		if (readfile_part(fd, text, sizeof(text) - 1) < 0)
+			text[0] = '\0';
+		close(fd);
+	}
+	for (const char *p = text; *p && at < sizeof(head->boot); p += *p == '-' ? 1 : 2) {
+		if (*p != '-' && sscanf(p, "%2hhx", &head->boot[at]) == 1)
+			at++;
+	}
+	if (gethostname(head->host, sizeof(head->host)))
+		head->host[0] = '\0';
+	head->host[sizeof(head->host) - 1] = '\0';
+}
+
+/* Lock it. Returns 0; -EBUSY: another has the lock; or -ENOLCK: there are none here. */
+static int take_lock(int fd)
+{
+	while (flock(fd, LOCK_EX | LOCK_NB)) {
+		if (errno == EWOULDBLOCK)
+			return -EBUSY;
+		if (errno != EINTR)
+			return -ENOLCK;
+	}
+	return 0;
+}
+
+static bool is_at(int root_fd, const char *name, const struct stat *st)
+{
+	struct stat now;
+
+	return fstatat(root_fd, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_dev == st->st_dev &&
+	       now.st_ino == st->st_ino;
+}
+
+/*
+ * How long it was silent, by the clock of the file system: nothing else is compared. The look gives
+ * it the time of now, as a sign of life for others that would continue it too.
+ */
+static uint64_t silence_ns(struct journal_file *j)
+{
+	struct stat now;
+	int64_t ns;
+
+	if (futimens(j->fd, NULL) || fstat(j->fd, &now))
+		return 0;
+	j->looked = now.st_mtim;
+	ns = (int64_t)(now.st_mtim.tv_sec - j->used.tv_sec) * (int64_t)NS_PER_SEC +
+	     (now.st_mtim.tv_nsec - j->used.tv_nsec);
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
+/* The user that files created here get; the file system may not keep that of this process. */
+static uid_t own_uid(int root_fd)
+{
+	int fd = openat(root_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	uid_t uid = geteuid();
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0)
+		uid = st.st_uid;
+	if (fd >= 0)
+		close(fd);
+	return uid;
+}
+
+static bool is_own(int root_fd, const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_nlink == 1 && !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
+	       (st->st_uid == geteuid() || st->st_uid == own_uid(root_fd));
+}
+
+/* True: the head is of this host as it runs now, so a lock is all there is to know. */
+static bool is_of_this_boot(int fd)
+{
+	struct journal_record own, rec;
+	struct journal_reader r;
+	bool same = false;
+
+	journal_identify(&own);
+	if (journal_read(&r, fd) == 0) {
+		same = journal_read_next(&r, &rec) == 1 &&
+		       memcmp(rec.boot, own.boot, sizeof(own.boot)) == 0;
+		journal_read_end(&r);
+	}
+	return same;
+}
+
+/* Lock the open journal of a session that is dead; as journal_open_dead(). */
+static int lock_dead(struct journal_file *j, int root_fd, const char *name)
+{
+	struct stat st;
+	int err;
+
+	if (fstat(j->fd, &st))
+		return -errno;
+	if (!is_own(root_fd, &st))
+		return -EPERM;
+	err = take_lock(j->fd);
+	if (err == -EBUSY)
+		return err;
+	/* Another may have removed it, and a new one may have come, before it was locked. */
+	if (!is_at(root_fd, name, &st))
+		return -EBUSY;
+	j->used = st.st_mtim;
+	j->touch = err || commit_fs_is_shared(j->fd);
+	if (err)
+		return silence_ns(j) < UNLOCKED_SILENCE_NS ? -EBUSY : 0;
+	if (j->touch && !is_of_this_boot(j->fd))
+		return silence_ns(j) < SHARED_SILENCE_NS ? -EBUSY : 0;
+	return 0;
+}
+
+int journal_open_dead(struct journal_file *j, int root_fd, const char *name)
+{
+	int err;
+
+	*j = (struct journal_file){ .fd = openat(root_fd, name,
+						 O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK |
+							 O_NOCTTY | O_CLOEXEC) };
+	if (j->fd < 0)
+		return errno == EACCES || errno == ELOOP ? -EPERM : -errno;
+	err = lock_dead(j, root_fd, name);
+	if (err)
+		journal_leave(j);
+	return err;
+}
+
+/* No process has used it since this one looked. */
+static bool is_as_looked(const struct journal_file *j)
+{
+	struct stat now;
+
+	return j->looked.tv_sec && fstat(j->fd, &now) == 0 &&
+	       now.st_mtim.tv_sec == j->looked.tv_sec && now.st_mtim.tv_nsec == j->looked.tv_nsec;
+}
+
+void journal_leave(struct journal_file *j)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, j->used };
+
+	if (j->fd >= 0 && is_as_looked(j))
+		futimens(j->fd, times);
+	journal_close(j);
+}
+
+/* ---- writing ---- */
+
+static int write_head(struct journal_file *j, const struct journal_record *head)
+{
+	uint8_t data[JOURNAL_MAGIC_BYTES + 256];
+	size_t n = journal_encode(head, data + JOURNAL_MAGIC_BYTES,
+				  sizeof(data) - JOURNAL_MAGIC_BYTES);
+
+	memcpy(data, JOURNAL_MAGIC, JOURNAL_MAGIC_BYTES);
+	return n ? journal_append(j, data, JOURNAL_MAGIC_BYTES + n) : -EINVAL;
+}
+
+/*
+ * Open the file of a new journal, locked. It has no name, so that nothing is left of it when the
+ * process is killed; or, where a file needs one, a name of its own until it has its head: `start`.
+ * Returns 0 or -errno.
+ */
+static int open_new(struct journal_file *j, int root_fd, const char *start, bool *named)
+{
+	const int flags = O_RDWR | O_APPEND | O_CLOEXEC;
+	struct stat st;
+	int locked;
+
+	*j = (struct journal_file){ .fd = -1 };
+	if (!*named)
+		j->fd = openat(root_fd, ".", flags | O_TMPFILE, 0600);
+	if (j->fd < 0) {
+		*named = true;
+		j->fd = openat(root_fd, start, flags | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	}
+	if (j->fd < 0)
+		return -errno;
+	locked = take_lock(j->fd);
+	j->touch = locked != 0 || commit_fs_is_shared(j->fd);
+	/* Another copy may have taken it for one that a dead session left: it had no lock yet. */
+	if (*named && (locked == -EBUSY || fstat(j->fd, &st) || !is_at(root_fd, start, &st))) {
+		journal_close(j);
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+/* With `named`, the file has a name meanwhile. Returns 0 or -errno. */
+static int journal_file_create(struct journal_file *j, int root_fd,
+			       const struct journal_record *head, bool named)
+{
+	char name[COPY_TEMPORARY_SIZE], start[COPY_TEMPORARY_SIZE];
+	int err;
+
+	journal_name(head->session, name);
+	journal_temporary_name(head->session, JOURNAL_START_NUMBER, start);
+	err = open_new(j, root_fd, start, &named);
+	if (err)
+		return err;
+	err = write_head(j, head);
+	if (!err && !named)
+		err = commit_fs_link(j->fd, root_fd, name);
+	else if (!err && renameat(root_fd, start, root_fd, name))
+		err = -errno;
+	if (err) {
+		if (named)
+			unlinkat(root_fd, start, 0);
+		journal_close(j);
+	}
+	return err;
+}
+
+int journal_create(struct journal_file *j, int root_fd, const struct journal_record *head)
+{
+	int err = journal_file_create(j, root_fd, head, false);
+	/* Not every file system and kernel gives an unnamed file a name. */
+	bool again = err && err != -EEXIST;
+
+	for (int i = 0; again && i < 3; i++) {
+		err = journal_file_create(j, root_fd, head, true);
+		again = err == -EAGAIN;
+	}
+	return err;
+}
+
+int journal_append(struct journal_file *j, const uint8_t *data, size_t size)
+{
+	size_t at = 0;
+	int err = 0;
+
+	if (j->broken)
+		return -EIO;
+	while (at < size && !err) {
+		ssize_t n = write(j->fd, data + at, size - at);
+
+		if (n > 0)
+			at += (size_t)n;
+		else if (n == 0 || errno != EINTR)
+			err = n ? -errno : -EIO;
+	}
+	if (!err)
+		j->size += size;
+	else if (ftruncate(j->fd, (off_t)j->size))
+		j->broken = true;
+	return err;
+}
+
+void journal_touch(const struct journal_file *j)
+{
+	if (j->fd >= 0 && j->touch && futimens(j->fd, NULL))
+		return; /* others then rely on the lock */
+}
+
+void journal_close(struct journal_file *j)
+{
+	if (j->fd >= 0)
+		close(j->fd);
+	j->fd = -1;
+}
+
+/* ---- reading ---- */
+
+/* The first bytes of a journal whose version is a greater number. */
+static bool is_later(const char *magic)
+{
+	const size_t at = JOURNAL_MAGIC_BYTES - 2; /* of the version, before a newline */
+	const char own = JOURNAL_MAGIC[at];
+
+	if (memcmp(magic, JOURNAL_MAGIC, at) != 0 || magic[at] < '1' || magic[at] > '9')
+		return false;
+	if (magic[at + 1] == '\n')
+		return magic[at] > own;
+	return magic[at + 1] >= '0' && magic[at + 1] <= '9';
+}
+
+int journal_read(struct journal_reader *r, int fd)
+{
+	char magic[JOURNAL_MAGIC_BYTES];
+	ssize_t n = pread(fd, magic, sizeof(magic), 0);
+
+	*r = (struct journal_reader){ .fd = fd, .end = JOURNAL_MAGIC_BYTES, .first = true };
+	if (n < 0)
+		return -errno;
+	if (n == sizeof(magic) && is_later(magic))
+		return -EPROTONOSUPPORT;
+	if (n != sizeof(magic) || memcmp(magic, JOURNAL_MAGIC, sizeof(magic)) != 0)
+		return -EBADMSG;
+	r->buf = malloc(READ_BYTES);
+	return r->buf ? 0 : -ENOMEM;
+}
+
+/* Move what is left to the front, and read more. Returns the bytes read, or -errno. */
+static ssize_t journal_file_fill(struct journal_reader *r)
+{
+	size_t left = r->n - r->at;
+	ssize_t n;
+
+	memmove(r->buf, r->buf + r->at, left);
+	r->at = 0;
+	r->n = left;
+	if (r->end + left >= MAX_BYTES)
+		return 0;
+	n = pread(r->fd, r->buf + left, READ_BYTES - left, (off_t)(r->end + left));
+	if (n < 0)
+		return -errno;
+	r->n += (size_t)n;
+	return n;
+}
+
+int journal_read_next(struct journal_reader *r, struct journal_record *rec)
+{
+	size_t used;
+
+	for (;;) {
+		int got = journal_decode(r->buf + r->at, r->n - r->at, rec, &used);
+		ssize_t n;
+
+		if (got > 0 && (rec->type == JOURNAL_HEAD) != r->first)
+			got = -EBADMSG;
+		if (got > 0) {
+			r->at += used;
+			r->end += used;
+			r->first = false;
+		}
+		if (got)
+			return got;
+		n = journal_file_fill(r);
+		if (n <= 0)
+			return (int)n;
+	}
+}
+
+void journal_read_end(struct journal_reader *r)
+{
+	free(r->buf);
+	r->buf = NULL;
 }

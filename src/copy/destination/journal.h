@@ -1,18 +1,26 @@
 /*
- * The journal of a session of copying as bytes: a line with the version, and records that are
- * appended, each with a checksum. doc/restart-files.md describes it. Callers: journal_file.c,
- * stale.c and commit_resume.c.
- *
- * Pure functions; any thread.
+ * Journals of sessions of copying: as bytes, and in the root of a copy. Callers: commit.c,
+ * commit_thread.c, stale.c.
  */
-#ifndef COPY_DESTINATION_JOURNAL_H
-#define COPY_DESTINATION_JOURNAL_H
+#ifndef XDD_COPY_DESTINATION_JOURNAL_H
+#define XDD_COPY_DESTINATION_JOURNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
 
+#include "copy/destination/commit.h"
 #include "xdd/base/sets.h"
+
+/*
+ * The journal of a session of copying as bytes: a line with the version, and records that are
+ * appended, each with a checksum. doc/restart-files.md describes it. Callers: journal.c,
+ * stale.c and commit_thread.c.
+ *
+ * Pure functions; any thread.
+ */
 
 /* The first bytes of a file; the last one but the newline is the version. */
 #define JOURNAL_MAGIC "xddcp journal 2\n"
@@ -69,5 +77,88 @@ struct extent journal_range(const struct journal_record *r, size_t i);
 
 /* True for a path of names that are not empty, "." or "..", without a "/" at either end; or "". */
 bool journal_path_is_clean(const char *path);
+
+/*
+ * Journals in the root of a copy: names, locks, reading and appending. Callers: commit.c, stale.c,
+ * commit_thread.c.
+ */
+
+/* A live session tells others so this often, where locks alone do not. */
+#define JOURNAL_TOUCH_NS 10000000000ull
+
+/* The number in the temporary name of a journal that has no head yet; files have others. */
+#define JOURNAL_START_NUMBER 0
+
+enum journal_name {
+	JOURNAL_NO_NAME,   /* not of this program */
+	JOURNAL_TEMPORARY, /* ".xddcp-SESSION-N.part" */
+	JOURNAL_JOURNAL,   /* ".xddcp-SESSION.journal" */
+};
+
+/* Write a name. Any thread; `name` has COPY_TEMPORARY_SIZE bytes. */
+void journal_temporary_name(uint64_t session, uint64_t number, char *name);
+void journal_name(uint64_t session, char *name);
+/* The opposite; `number` of a temporary name only. Any thread. */
+enum journal_name journal_parse_name(const char *name, uint64_t *session, uint64_t *number);
+
+/* A journal that is written. */
+struct journal_file {
+	int fd;	       /* -1: none */
+	uint64_t size; /* bytes of whole records */
+	bool touch;    /* locks do not reach all that may look at it: commit.c has it touched */
+	bool broken;   /* an append failed, and was not undone: nothing is appended any more */
+
+	/* of one that was opened as dead */
+	struct timespec used;	/* when its session wrote to it, or touched it, last */
+	struct timespec looked; /* the time that the look has given it; 0: none */
+};
+
+/* Fill boot and host of a head. Any thread. */
+void journal_identify(struct journal_record *head);
+
+/*
+ * Create the journal of a session in `root_fd`, locked, with this head. Its name appears with the
+ * whole head in it, and with the lock. Returns 0 or -errno.
+ */
+int journal_create(struct journal_file *j, int root_fd, const struct journal_record *head);
+
+/*
+ * Open the journal `name` of a session that is dead, and lock it. -EBUSY: the session lives, or may
+ * live; -EPERM: it is of another user, or of a kind that this program does not create; or another
+ * -errno.
+ */
+int journal_open_dead(struct journal_file *j, int root_fd, const char *name);
+
+/*
+ * Close such a journal, which is not continued: it is as old as before. Otherwise a look would
+ * count as a sign of life, and the next one would find it alive.
+ */
+void journal_leave(struct journal_file *j);
+
+/* Append whole records. An append that fails leaves no part. Returns 0 or -errno. One thread. */
+int journal_append(struct journal_file *j, const uint8_t *data, size_t size);
+
+/* Have others see that the session lives. */
+void journal_touch(const struct journal_file *j);
+
+/* Close, which releases the lock. */
+void journal_close(struct journal_file *j);
+
+/*
+ * Read a journal from its beginning, in bounded memory. journal_read() returns 0; -EPROTONOSUPPORT:
+ * it is of a later version; -EBADMSG: it is none; or another -errno. journal_read_next() returns 1
+ * with a record that is valid until the next call; 0 at the end, which may be a torn record; or
+ * -EBADMSG for damage, or another -errno. `end` is the offset after the last good record.
+ */
+struct journal_reader {
+	int fd;
+	uint8_t *buf;
+	size_t at, n;
+	uint64_t end;
+	bool first;
+};
+int journal_read(struct journal_reader *r, int fd);
+int journal_read_next(struct journal_reader *r, struct journal_record *rec);
+void journal_read_end(struct journal_reader *r);
 
 #endif

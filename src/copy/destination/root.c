@@ -1,19 +1,128 @@
 /*
  * Decides what the name of a destination means; see the header. Called once, with the first entry.
+ *
+ * A device as the destination of a copy is written in place. A block device in use is refused, and
+ * one that carries data unless -force is given; it is claimed while the copy lasts.
  */
-#include "copy/destination/root.h"
-
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "copy/destination/commit.h"
-#include "copy/destination/directory.h"
+#include "copy/destination/destination.h"
+#include "copy/destination/entries.h"
 #include "xdd/base/file.h"
 #include "xdd/base/text.h"
+#include "xdd/io/guard.h"
+
+/* The argument of the judge. */
+struct expected {
+	const struct stat *st; /* as it was found */
+	char *why;
+	size_t size;
+};
+
+static int device_judge(void *arg, int fd, const struct stat *st)
+{
+	struct expected *e = arg;
+
+	(void)fd;
+	if ((st->st_mode & S_IFMT) == (e->st->st_mode & S_IFMT) && st->st_rdev == e->st->st_rdev)
+		return 0;
+	snprintf(e->why, e->size, "its name no longer leads to the same device");
+	return -ESTALE;
+}
+
+/* Claim a block device, and look at what is on it. */
+static int device_claim(struct root *r, const struct copy_job *job, const char *path,
+			const struct stat *st, struct expected *e)
+{
+	int err;
+
+	if (guard_in_use("", st->st_rdev, e->why, e->size))
+		return -EBUSY;
+	r->claim = fileopen_judged(path, O_RDONLY | O_EXCL, device_judge, e);
+	if (r->claim < 0) {
+		err = r->claim;
+		r->claim = -1;
+		if (err == -EBUSY)
+			snprintf(e->why, e->size,
+				 "it is in use: the kernel or another program has it open "
+				 "exclusively");
+		return err;
+	}
+	if (job->settings->force)
+		return 0;
+	err = guard_signature(r->claim, e->why, e->size);
+	if (err == -EEXIST && strlen(e->why) + 64 < e->size)
+		strcat(e->why, "; to overwrite it all the same, say -force");
+	return err;
+}
+
+static int device_refuse(const char *path, int err, const char *text, char *why, size_t size)
+{
+	snprintf(why, size, "%s: %s%s", path, *text ? text : strerror(-err),
+		 err == -EBUSY ? "; a device in use is not written to, not even with -force" : "");
+	return COPY_NOT_WRITABLE;
+}
+
+static int check_size(const struct root *r, const char *path, uint64_t size_bytes, char *why,
+		      size_t size)
+{
+	uint64_t bytes;
+
+	if (ioctl(r->device, BLKGETSIZE64, &bytes) || size_bytes <= bytes)
+		return 0;
+	snprintf(why, size, "%s: the device has %llu bytes, the source %llu", path,
+		 (unsigned long long)bytes, (unsigned long long)size_bytes);
+	return COPY_BAD_SIZE;
+}
+
+/* The kernel opens it for writing all the same, and then fails each write. */
+static int device_check_writable(const struct root *r, const char *path, char *why, size_t size)
+{
+	int read_only = 0;
+
+	if (ioctl(r->device, BLKROGET, &read_only) || !read_only)
+		return 0;
+	snprintf(why, size, "%s: the device is read-only", path);
+	return COPY_NOT_WRITABLE;
+}
+
+/* root.c: the same for a device; `st` is of `path`. */
+static int device_open(struct root *r, const struct copy_job *job, const char *path,
+		       const struct stat *st, uint64_t size_bytes, char *why, size_t size)
+{
+	const struct copy_settings *settings = job->settings;
+	bool reads = settings->verify || settings->dry_run;
+	char text[GUARD_WHY_SIZE] = "";
+	struct expected e = { .st = st, .why = text, .size = sizeof(text) };
+	int err = 0, status = 0;
+
+	r->block = S_ISBLK(st->st_mode);
+	if (r->block && !settings->verify)
+		err = device_claim(r, job, path, st, &e);
+	if (err)
+		return device_refuse(path, err, text, why, size);
+	r->device = r->claim >= 0 ? fileopen_again(r->claim, reads ? O_RDONLY : O_RDWR) :
+				    fileopen_judged(path, (reads ? O_RDONLY : O_WRONLY) | O_NOCTTY,
+						    device_judge, &e);
+	if (r->device < 0) {
+		err = r->device;
+		r->device = -1;
+		return device_refuse(path, err, text, why, size);
+	}
+	if (r->block && !settings->verify)
+		status = device_check_writable(r, path, why, size);
+	if (r->block && !status)
+		status = check_size(r, path, size_bytes, why, size);
+	return status;
+}
 
 /* The arguments of root_open(), and what was found. */
 struct question {
@@ -84,7 +193,7 @@ bool copy_is_directory(const char *destination)
 	return !stat(*destination ? destination : ".", &st) && S_ISDIR(st.st_mode);
 }
 
-static int refuse(struct question *q, int status, const char *what, int err)
+static int root_refuse(struct question *q, int status, const char *what, int err)
 {
 	snprintf(q->why, q->size, "%s: %s%s%s%s", q->path, what, err ? " (" : "",
 		 err ? strerror(-err) : "", err ? ")" : "");
@@ -94,10 +203,10 @@ static int refuse(struct question *q, int status, const char *what, int err)
 static int refuse_errno(struct question *q, const char *what, int err)
 {
 	if (err == -ENOENT || err == -ENOTDIR)
-		return refuse(q, COPY_NO_DESTINATION, "its directory does not exist", 0);
+		return root_refuse(q, COPY_NO_DESTINATION, "its directory does not exist", 0);
 	if (err == -EACCES || err == -EPERM || err == -EROFS)
-		return refuse(q, COPY_NOT_WRITABLE, what, err);
-	return refuse(q, COPY_FAILED, what, err);
+		return root_refuse(q, COPY_NOT_WRITABLE, what, err);
+	return root_refuse(q, COPY_FAILED, what, err);
 }
 
 static int open_directory(const char *path)
@@ -108,7 +217,7 @@ static int open_directory(const char *path)
 }
 
 /* A root into which nothing can be written is refused before anything is sent. */
-static int check_writable(struct question *q)
+static int root_check_writable(struct question *q)
 {
 	const struct copy_settings *settings = q->job->settings;
 	struct stat st;
@@ -119,10 +228,11 @@ static int check_writable(struct question *q)
 	err = -errno;
 	if (err == -EACCES && !stat(q->path, &st) && S_ISREG(st.st_mode) &&
 	    !fileopen_access(AT_FDCWD, q->path, W_OK))
-		return refuse(q, COPY_NOT_WRITABLE,
-			      "no permission to write into its directory; -i writes into the file "
-			      "itself",
-			      0);
+		return root_refuse(
+			q, COPY_NOT_WRITABLE,
+			"no permission to write into its directory; -i writes into the file "
+			"itself",
+			0);
 	return refuse_errno(q, "cannot write into the directory", err);
 }
 
@@ -160,7 +270,7 @@ static int into_directory(struct question *q)
 	q->r->is_entry = q->r->renamed;
 	if (!q->reads_only && is_source(q))
 		q->r->old_mode = directory_open_up(q->r->fd);
-	return check_writable(q);
+	return root_check_writable(q);
 }
 
 static bool is_missing_device(const struct root *r)
@@ -180,7 +290,7 @@ static int new_name(struct question *q)
 	q->r->name = strdup(path_last(q->path));
 	if (!parent || !q->r->name) {
 		free(parent);
-		return refuse(q, COPY_FAILED, "cannot open", -ENOMEM);
+		return root_refuse(q, COPY_FAILED, "cannot open", -ENOMEM);
 	}
 	err = open_directory(parent);
 	free(parent);
@@ -188,11 +298,11 @@ static int new_name(struct question *q)
 		return refuse_errno(q, "cannot open its directory", err);
 	q->r->fd = err;
 	if (!strcmp(q->r->name, ".") || !strcmp(q->r->name, "..") || !*q->r->name)
-		return refuse(q, COPY_BAD_NAMES, "is not the name of a file", 0);
+		return root_refuse(q, COPY_BAD_NAMES, "is not the name of a file", 0);
 	if (is_missing_device(q->r))
-		return refuse(q, COPY_NOT_WRITABLE,
-			      "no such device, and no file is made among devices", 0);
-	return check_writable(q);
+		return root_refuse(q, COPY_NOT_WRITABLE,
+				   "no such device, and no file is made among devices", 0);
+	return root_check_writable(q);
 }
 
 /*
@@ -267,16 +377,16 @@ static int make_directory(struct question *q)
 static int existing_file(struct question *q, const struct stat *st)
 {
 	if (q->into || !q->first || q->first->kind == COPY_DIR)
-		return refuse(q, COPY_NO_DESTINATION, "is not a directory", 0);
+		return root_refuse(q, COPY_NO_DESTINATION, "is not a directory", 0);
 	if (S_ISREG(st->st_mode))
 		return new_name(q);
 	if ((S_ISBLK(st->st_mode) || S_ISCHR(st->st_mode)) && q->first->kind == COPY_FILE)
 		return device_open(q->r, q->job, q->path, st, q->first->size_bytes, q->why,
 				   q->size);
-	return refuse(q, COPY_BAD_NAMES, "is neither a file, a directory nor a device", 0);
+	return root_refuse(q, COPY_BAD_NAMES, "is neither a file, a directory nor a device", 0);
 }
 
-static int answer(struct question *q)
+static int root_answer(struct question *q)
 {
 	struct stat st;
 
@@ -320,11 +430,11 @@ int root_open(struct root *r, const struct copy_job *job, const struct copy_entr
 		snprintf(why, size, "%s: %s", job->destination, strerror(ENOMEM));
 		return COPY_FAILED;
 	}
-	status = answer(&q);
+	status = root_answer(&q);
 	if (!status && job->settings->in_place && !q.reads_only) {
 		r->guarded = !guard_loops_read(&r->loops, "");
 		if (!r->guarded)
-			status = refuse(&q, COPY_FAILED, "cannot look at loop devices", 0);
+			status = root_refuse(&q, COPY_FAILED, "cannot look at loop devices", 0);
 	}
 	free(q.path);
 	if (status)

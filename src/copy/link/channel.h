@@ -14,7 +14,7 @@
 #include "copy/report/report.h"
 #include "xdd/sync/stop.h"
 
-struct copy_signals; /* src/copy/signals.h */
+struct copy_signals; /* src/copy/process.h */
 
 /*
  * The work of a role. The role receives on `channel` in a thread of its own, from the

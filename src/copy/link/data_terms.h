@@ -1,6 +1,6 @@
 /*
  * The common part of both ends of data connections: keys, options, and their first messages. For
- * data_listen.c and data_connect.c.
+ * data.c.
  */
 #ifndef COPY_LINK_DATA_TERMS_H
 #define COPY_LINK_DATA_TERMS_H
@@ -21,16 +21,9 @@ struct data_keys {
 
 /* Returns 0, or -errno with a text: this xdd was built without a library. */
 int data_keys_derive(struct data_keys *k, const struct data_terms *terms, char *why, size_t size);
-void data_keys_forget(struct data_keys *k);
-
-/* Options of the sockets. */
-struct connection_options data_options(const struct data_terms *terms);
 
 /* Send HELLO or WELCOME of connection `number`. Returns 0 or -errno. */
 int data_send_hello(struct connection *c, enum wire_type type, const struct data_terms *terms,
 		    uint32_t number, struct wire_key *key);
-
-/* True: `hello` is about a data connection of this copy. */
-bool data_hello_is_right(const struct wire_hello *hello, const struct data_terms *terms);
 
 #endif

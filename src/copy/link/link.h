@@ -1,4 +1,29 @@
 /*
+ * Messages between the two sides of a copy, and the bytes below them.
+ */
+#ifndef XDD_COPY_LINK_LINK_H
+#define XDD_COPY_LINK_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "xdd/net/connection.h"
+#include "xdd/net/wire.h"
+
+struct duplex;
+struct link;
+
+/*
+ * Bytes in both directions over two descriptors, as the standard input and output of ssh: pipes,
+ * sockets, or a terminal. For link.c.
+ *
+ * One thread may send while another receives; duplex_abort() may be called by any thread. SIGPIPE
+ * must be ignored.
+ */
+
+/*
  * A stream of messages between the two sides of a copy: the channel through ssh, which has control
  * messages, or a TCP connection for data. A data thread need not know which of them it has.
  *
@@ -6,17 +31,6 @@
  * connection, and a link inside of a channel, belong to one thread. link_abort() may be called by
  * any thread while the link is open. SIGPIPE must be ignored.
  */
-#ifndef COPY_LINK_LINK_H
-#define COPY_LINK_LINK_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "xdd/net/connection.h"
-#include "xdd/net/wire.h"
-
-struct link;
 
 /*
  * A channel on two descriptors that may be pipes, sockets or the same; a terminal becomes raw. The

@@ -1,12 +1,9 @@
 /*
- * How the two sides of a copy meet: servers through ssh, and data connections.
- *
- * copy.c asks for meeting steps in this order until one succeeds: the server listens and the other
- * side connects (of two servers the destination listens), the other way round, and data inside of
- * the channel.
+ * How the two sides of a copy meet: servers through ssh, data connections, and the programs that
+ * have their ports.
  */
-#ifndef COPY_LINK_MEET_H
-#define COPY_LINK_MEET_H
+#ifndef XDD_COPY_LINK_MEET_H
+#define XDD_COPY_LINK_MEET_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,6 +14,16 @@
 #include "copy/link/link.h"
 #include "copy/message/message.h"
 #include "xdd/copy/copy.h"
+
+struct arena;
+
+/*
+ * How the two sides of a copy meet: servers through ssh, and data connections.
+ *
+ * copy.c asks for meeting steps in this order until one succeeds: the server listens and the other
+ * side connects (of two servers the destination listens), the other way round, and data inside of
+ * the channel.
+ */
 
 /* ---- ssh and the server: ssh.c ---- */
 
@@ -63,7 +70,7 @@ bool ssh_has_ended(const struct ssh *s, uint64_t wait_ns);
  */
 int ssh_end(struct ssh *s, uint64_t wait_ns);
 
-/* ---- data connections: data_listen.c, data_connect.c ---- */
+/* ---- data connections: data.c ---- */
 
 struct data_links {
 	struct link *links[COPY_MAX_CONNECTIONS];
@@ -78,7 +85,7 @@ struct data_terms {
 	const struct copy_settings *settings;
 };
 
-struct data_listener; /* private to data_listen.c */
+struct data_listener; /* private to data.c */
 
 /*
  * Find a free port on `address`, and listen; on all addresses where it is "", or not one of this
@@ -117,5 +124,67 @@ int data_connect(struct data_links *links, const struct data_terms *terms,
 		 size_t size);
 
 void data_links_close(struct data_links *links);
+
+/*
+ * The first line of a server, before any message: "XDD-COPY 6 8.0.0". It tells the output of xdd
+ * from that of login scripts, and from an xdd that does not know copies. For ssh.c and server.c.
+ */
+
+/* Other output that may come before the banner. */
+#define BANNER_MAX_NOISE (64u << 10)
+
+struct banner {
+	unsigned protocol;
+	char version[32]; /* printable */
+	char noise[128];  /* any bytes: the last line that was not empty, or a part of it */
+};
+
+enum banner_end {
+	BANNER_FOUND,
+	BANNER_CLOSED, /* the end of the output came first */
+	BANNER_NOISE,  /* too much other output */
+	BANNER_CUT,
+	BANNER_LATE, /* the time limit came first */
+};
+
+/* Send the banner of this program, before any message. Returns 0 or -errno. Server. */
+int banner_send(struct link *channel);
+
+/*
+ * Read from `fd`, which does not block, up to the end of the banner and no further, for at most
+ * `limit_ns`; 0: without a limit, because a password may be asked for. `*cut` ends it within 50 ms
+ * when it is set, and so does the limit. Main thread of the other side.
+ */
+enum banner_end banner_await(int fd, struct banner *b, uint64_t limit_ns, const atomic_int *cut);
+
+/*
+ * The command line of ssh for a server of a copy. For ssh.c.
+ */
+
+/*
+ * The words that start a server at `place`, in memory of `arena`; NULL at the end. Returns NULL
+ * with a text in `why`: a name that must not be given to ssh, or a path that no shell takes, or no
+ * memory. Main thread.
+ */
+char **ssh_command(struct arena *arena, const struct copy_request *request,
+		   const struct copy_place *place, char *why, size_t size);
+
+/*
+ * Programs that have TCP ports of this host, found through /proc. For data.c.
+ */
+
+#define PORT_OWNER_SIZE 64
+
+/*
+ * Describe the program that listens on `port`: "process 1234 (nginx)". False: there is none, or it
+ * cannot be seen, as those of other users. Any thread.
+ */
+bool port_owner(uint16_t port, char text[PORT_OWNER_SIZE]);
+
+/*
+ * Send SIGTERM to the other xdd processes of this user that listen on `n` ports from `first` on.
+ * Returns how many these are. Any thread.
+ */
+unsigned ports_end_own(uint16_t first, unsigned n);
 
 #endif

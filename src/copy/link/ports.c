@@ -1,8 +1,8 @@
 /*
- * Programs that have TCP ports: ports.h. The kernel lists sockets with their inodes, and each
+ * Programs that have TCP ports: meet.h. The kernel lists sockets with their inodes, and each
  * process the inodes of its descriptors.
  */
-#include "copy/link/ports.h"
+#include "copy/link/meet.h"
 
 #include <ctype.h>
 #include <dirent.h>

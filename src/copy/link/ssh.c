@@ -1,15 +1,17 @@
 /*
- * Servers, which are started through ssh, or on this host without: meet.h. Called by copy.c.
+ * Servers, which are started through ssh, or on this host without, and the first line that they
+ * send. Called by attempt.c and server.c.
  *
  * There is no time limit before the banner unless the user names one: ssh has its own for the
  * network, and may ask for a password. A signal ends the wait.
  */
-#include "config.h"
-
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "copy/link/banner.h"
+#include "config.h"
 #include "copy/link/meet.h"
-#include "copy/link/ssh_command.h"
+#include "copy/message/message.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
@@ -27,6 +29,149 @@
 #include "xdd/net/key.h"
 #include "xdd/sys/child.h"
 #include "xdd/sys/clock.h"
+
+#define LOOK_MS 50
+
+/* Longer lines are no banner. */
+#define MAX_LINE 256
+
+int banner_send(struct link *channel)
+{
+	char line[MAX_LINE];
+
+	snprintf(line, sizeof(line), "%s %u %s\n", COPY_BANNER, (unsigned)COPY_PROTOCOL,
+		 PACKAGE_VERSION);
+	return link_send_text(channel, line);
+}
+
+/* Read "1 8.0.0" after the word of the banner. */
+static bool banner_parse(const char *text, struct banner *b)
+{
+	unsigned protocol = 0;
+	size_t n = 0;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	for (; isdigit((unsigned char)*text) && protocol < 100000; text++)
+		protocol = protocol * 10 + (unsigned)(*text - '0');
+	if (*text++ != ' ')
+		return false;
+	for (; isgraph((unsigned char)text[n]) && n < sizeof(b->version) - 1; n++)
+		b->version[n] = text[n];
+	b->version[n] = '\0';
+	b->protocol = protocol;
+	/* A terminal ends lines with two characters. */
+	return n && strcmp(text + n + (text[n] == '\r'), "") == 0;
+}
+
+/*
+ * A line of output, without its end. The banner may come after other output that has no line end.
+ */
+static bool is_banner(const char *line, struct banner *b)
+{
+	const char *at = strstr(line, COPY_BANNER " ");
+
+	return at && banner_parse(at + strlen(COPY_BANNER " "), b);
+}
+
+static void keep_noise(struct banner *b, const char *line)
+{
+	if (line[strspn(line, " \t\r")])
+		snprintf(b->noise, sizeof(b->noise), "%.*s", (int)strcspn(line, "\r"), line);
+}
+
+/*
+ * The next byte. What follows the banner belongs to the channel, so bytes are read one by one.
+ * Returns 1; 0 at the end; -ECANCELED; or -ETIMEDOUT once clock_now_ns() reaches `until_ns`.
+ */
+static int next_byte(int fd, char *byte, uint64_t until_ns, const atomic_int *cut)
+{
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		ssize_t n = read(fd, byte, 1);
+
+		if (n >= 0)
+			return (int)n;
+		if (errno != EAGAIN && errno != EINTR)
+			return 0;
+		if (atomic_load(cut))
+			return -ECANCELED;
+		if (clock_now_ns() >= until_ns)
+			return -ETIMEDOUT;
+		poll(&p, 1, LOOK_MS);
+	}
+}
+
+static enum banner_end end_of(int n)
+{
+	if (n == 0)
+		return BANNER_CLOSED;
+	return n == -ETIMEDOUT ? BANNER_LATE : BANNER_CUT;
+}
+
+enum banner_end banner_await(int fd, struct banner *b, uint64_t limit_ns, const atomic_int *cut)
+{
+	const uint64_t until_ns = limit_ns ? clock_now_ns() + limit_ns : UINT64_MAX;
+	char line[MAX_LINE];
+	size_t length = 0;
+
+	memset(b, 0, sizeof(*b));
+	for (size_t total = 0; total < BANNER_MAX_NOISE; total++) {
+		char byte;
+		int n = next_byte(fd, &byte, until_ns, cut);
+
+		line[length] = '\0';
+		if (n <= 0) {
+			keep_noise(b, line);
+			return end_of(n);
+		}
+		if (byte != '\n') {
+			/* Keep the last part of a long line. */
+			if (length == sizeof(line) - 1) {
+				length /= 2;
+				memmove(line, line + sizeof(line) - 1 - length, length);
+			}
+			line[length++] = byte ? byte : ' ';
+			continue;
+		}
+		if (is_banner(line, b))
+			return BANNER_FOUND;
+		keep_noise(b, line);
+		length = 0;
+	}
+	return BANNER_NOISE;
+}
+
+static const char *ssh_command_problem(const struct copy_request *request,
+				       const struct copy_place *place)
+{
+	const char *wrong = ssh_wrong_name(place->host, place->user);
+
+	if (!wrong && ssh_has_control(request->remote_xdd))
+		wrong = "the path of xdd (-b) must not have control characters";
+	return wrong;
+}
+
+char **ssh_command(struct arena *arena, const struct copy_request *request,
+		   const struct copy_place *place, char *why, size_t size)
+{
+	const char *wrong = ssh_command_problem(request, place);
+	char *path, *command = NULL, **words = NULL;
+
+	if (wrong) {
+		snprintf(why, size, "%s", wrong);
+		return NULL;
+	}
+	path = ssh_quote_path(arena, request->remote_xdd);
+	if (path)
+		command = arena_printf(arena, "exec %s copy -server", path);
+	if (command)
+		words = ssh_words(arena, request->ssh, request->remote_tty ? SSH_TTY : SSH_PLAIN,
+				  place->user, place->host, command);
+	if (!words)
+		snprintf(why, size, "%s", "no memory");
+	return words;
+}
 
 /* For ssh to end once its output has ended. */
 #define END_NS (2 * NS_PER_SEC)
@@ -205,7 +350,7 @@ static void close_child(const struct child *c)
 }
 
 /* Wait for the banner; the channel then has the descriptors of `c`. */
-static int greet(const struct start *s, const struct child *c, uint64_t timeout_ns)
+static int ssh_greet(const struct start *s, const struct child *c, uint64_t timeout_ns)
 {
 	struct banner b;
 
@@ -318,7 +463,7 @@ static int start_server(const struct start *s, const struct copy_place *place,
 	if (status)
 		return status;
 	s->ssh->pid = c.pid;
-	status = greet(s, &c, start->settings.timeout_ns);
+	status = ssh_greet(s, &c, start->settings.timeout_ns);
 	return status ? status : send_start(s, start);
 }
 

@@ -1,7 +1,10 @@
 /*
- * Entries of an OFFER: files, directories, links. Called by the walk of the source, and by the
- * destination, 100,000 times in a second: the head of an entry has a fixed layout, whose length is
- * checked once. doc/wire.md has the layouts.
+ * Messages about entries: an OFFER has files, directories and links; WANT and RESULT answer;
+ * BUNDLE, FILE_END and SUMS bring contents. Called by the walk and the data threads of the source,
+ * and by the destination; doc/wire.md has the layouts.
+ *
+ * An OFFER is decoded 100,000 times in a second: the head of an entry has a fixed layout, whose
+ * length is checked once. WANT and RESULT are called once or twice a file.
  */
 #include "copy/message/body.h"
 
@@ -148,7 +151,7 @@ void copy_cursor_init(struct copy_cursor *c, const uint8_t *body, size_t length)
 	c->end = body + length;
 }
 
-static size_t left(const struct copy_cursor *c)
+static size_t entry_left(const struct copy_cursor *c)
 {
 	return (size_t)(c->end - c->at);
 }
@@ -158,7 +161,7 @@ static const char *take_string(struct copy_cursor *c, size_t n, size_t most)
 {
 	const uint8_t *p = c->at;
 
-	if (n > most || n > left(c) || !is_string(p, n))
+	if (n > most || n > entry_left(c) || !is_string(p, n))
 		return NULL;
 	c->at += n;
 	return (const char *)p;
@@ -192,13 +195,13 @@ static bool take_attr(struct copy_cursor *c, struct copy_attr *a, size_t *total)
 {
 	size_t name;
 
-	if (left(c) < ATTR_BYTES)
+	if (entry_left(c) < ATTR_BYTES)
 		return false;
 	name = get16(c->at);
 	a->size = get32(c->at + 2);
 	c->at += ATTR_BYTES;
 	a->name = name > 1 ? take_string(c, name, COPY_MAX_ATTR_NAME_BYTES) : NULL;
-	if (!a->name || a->size > left(c))
+	if (!a->name || a->size > entry_left(c))
 		return false;
 	a->value = c->at;
 	c->at += a->size;
@@ -246,7 +249,7 @@ static bool decode_named(struct copy_cursor *c, struct copy_entry *e)
 	const uint8_t *p = c->at;
 	size_t name, target = 0;
 
-	if (left(c) < head)
+	if (entry_left(c) < head)
 		return false;
 	name = get16(p + 2);
 	read_head(p, e);
@@ -277,7 +280,7 @@ static bool decode_link(struct copy_cursor *c, struct copy_entry *e)
 	const uint8_t *p = c->at;
 	size_t name;
 
-	if (left(c) < LINK_BYTES || p[1] & ~known_flags(COPY_LINK))
+	if (entry_left(c) < LINK_BYTES || p[1] & ~known_flags(COPY_LINK))
 		return false;
 	e->flags = p[1];
 	name = get16(p + 2);
@@ -294,7 +297,7 @@ static bool decode_owner(struct copy_cursor *c, struct copy_entry *e)
 	const uint8_t *p = c->at;
 	size_t name;
 
-	if (left(c) < OWNER_BYTES || p[1] > 1)
+	if (entry_left(c) < OWNER_BYTES || p[1] > 1)
 		return false;
 	e->group = p[1];
 	name = get16(p + 2);
@@ -339,4 +342,222 @@ enum wire_fault copy_decode_entry(struct copy_cursor *c, struct copy_entry *e, b
 		return WIRE_OK;
 	*more = false;
 	return WIRE_BAD_BODY;
+}
+
+/*
+ * A want: id 8, how 4, number of ranges 4; ranges: begin 8, end 8. A result: id in the low 56 bits
+ * of 8 bytes, outcome in the high 8.
+ */
+enum {
+	WANT_BYTES = 16,
+	RANGE_BYTES = 16,
+	RESULT_BYTES = 8,
+	OUTCOME_SHIFT = 56,
+};
+
+size_t copy_encode_want(const struct copy_want *w, uint8_t *out, size_t room)
+{
+	uint8_t *p = out;
+
+	if (w->n_ranges > COPY_MAX_RANGES || WANT_BYTES + w->n_ranges * RANGE_BYTES > room)
+		return 0;
+	p = put64(p, w->id);
+	p = put32(p, w->how);
+	p = put32(p, (uint32_t)w->n_ranges);
+	for (size_t i = 0; i < w->n_ranges; i++) {
+		p = put64(p, w->ranges[i].begin);
+		p = put64(p, w->ranges[i].end);
+	}
+	return (size_t)(p - out);
+}
+
+void copy_want_cursor_init(struct copy_want_cursor *c, const uint8_t *body, size_t length)
+{
+	c->at = body;
+	c->end = body + length;
+}
+
+/* Ascending, disjoint and not empty; each begins at a multiple of `align`. */
+static bool take_ranges(struct copy_want_cursor *c, size_t n, uint64_t align)
+{
+	uint64_t end_of_last = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct extent *x = &c->ranges[i];
+
+		x->begin = get64(c->at);
+		x->end = get64(c->at + 8);
+		if (x->begin < end_of_last || x->begin >= x->end || x->begin % align ||
+		    x->end > (uint64_t)INT64_MAX)
+			return false;
+		end_of_last = x->end;
+		c->at += RANGE_BYTES;
+	}
+	return true;
+}
+
+static bool take_want(struct copy_want_cursor *c, struct copy_want *w)
+{
+	uint32_t how;
+
+	if ((size_t)(c->end - c->at) < WANT_BYTES)
+		return false;
+	w->id = get64(c->at);
+	how = get32(c->at + 8);
+	w->n_ranges = get32(c->at + 12);
+	w->how = (enum copy_how)how;
+	w->ranges = c->ranges;
+	c->at += WANT_BYTES;
+	if (!w->id || w->id > COPY_MAX_ID || (how != COPY_SEND && how != COPY_SUMS) ||
+	    w->n_ranges > COPY_MAX_RANGES || w->n_ranges * RANGE_BYTES > (size_t)(c->end - c->at))
+		return false;
+	return take_ranges(c, w->n_ranges, how == COPY_SUMS ? COPY_MIN_BLOCK_BYTES : 1);
+}
+
+enum wire_fault copy_decode_want(struct copy_want_cursor *c, struct copy_want *w, bool *more)
+{
+	*more = c->at != c->end;
+	if (!*more || take_want(c, w))
+		return WIRE_OK;
+	*more = false;
+	return WIRE_BAD_BODY;
+}
+
+size_t copy_encode_result(const struct copy_result *r, uint8_t *out, size_t room)
+{
+	if (room < RESULT_BYTES)
+		return 0;
+	put64(out, r->id | (uint64_t)r->outcome << OUTCOME_SHIFT);
+	return RESULT_BYTES;
+}
+
+enum wire_fault copy_check_results(const uint8_t *body, size_t length, size_t *n)
+{
+	if (length % RESULT_BYTES)
+		return WIRE_BAD_BODY;
+	for (size_t at = 0; at < length; at += RESULT_BYTES) {
+		uint64_t raw = get64(body + at), outcome = raw >> OUTCOME_SHIFT;
+
+		if (!(raw & COPY_MAX_ID) || outcome < COPY_DONE || outcome > COPY_WOULD)
+			return WIRE_BAD_BODY;
+	}
+	*n = length / RESULT_BYTES;
+	return WIRE_OK;
+}
+
+struct copy_result copy_result_at(const uint8_t *body, size_t i)
+{
+	uint64_t raw = get64(body + i * RESULT_BYTES);
+
+	return (struct copy_result){ raw & COPY_MAX_ID, (enum copy_outcome)(raw >> OUTCOME_SHIFT) };
+}
+
+#define FILE_END_BYTES 28
+
+/* ---- BUNDLE ---- */
+
+void copy_bundle_head(uint64_t id, uint32_t size, uint32_t status, uint8_t out[16])
+{
+	put32(put32(put64(out, id), size), status);
+}
+
+void copy_bundle_cursor_init(struct copy_bundle_cursor *c, const uint8_t *body, size_t length)
+{
+	c->at = body;
+	c->end = body + length;
+}
+
+static bool is_text(const uint8_t *p, size_t n)
+{
+	return n <= WIRE_MAX_TEXT_BYTES && is_string(p, n) && printable_is_safe((const char *)p);
+}
+
+static bool is_zero(const uint8_t *p, const uint8_t *end)
+{
+	unsigned any = 0;
+
+	while (p < end)
+		any |= *p++;
+	return !any;
+}
+
+static bool take_file(struct copy_bundle_cursor *c, struct copy_bundle_file *f)
+{
+	size_t left = (size_t)(c->end - c->at), whole;
+
+	if (left < COPY_BUNDLE_RECORD_BYTES)
+		return false;
+	f->id = get64(c->at);
+	f->size = get32(c->at + 8);
+	f->status = get32(c->at + 12);
+	f->data = c->at + COPY_BUNDLE_RECORD_BYTES;
+	whole = copy_bundle_bytes(f->size);
+	if (!f->id || f->id > COPY_MAX_ID || f->size > COPY_SMALL_FILE_BYTES || whole > left ||
+	    !is_status(f->status) || (f->status && !is_text(f->data, f->size)))
+		return false;
+	c->at += whole;
+	return is_zero(f->data + f->size, c->at);
+}
+
+enum wire_fault copy_decode_bundle(struct copy_bundle_cursor *c, struct copy_bundle_file *f,
+				   bool *more)
+{
+	*more = c->at != c->end;
+	if (!*more || take_file(c, f))
+		return WIRE_OK;
+	*more = false;
+	return WIRE_BAD_BODY;
+}
+
+/* ---- FILE_END ---- */
+
+size_t copy_encode_file_end(const struct copy_file_end *b, uint8_t *out, size_t room)
+{
+	size_t text = b->status ? string_bytes(b->text, sizeof(b->text)) : 0;
+	uint8_t *p = out;
+
+	if (FILE_END_BYTES + text > room)
+		return 0;
+	p = put64(p, b->id);
+	p = put64(p, b->messages);
+	p = put64(p, b->bytes);
+	p = put32(p, b->status);
+	if (!text)
+		return FILE_END_BYTES;
+	put8(put_bytes(p, b->text, text - 1), 0);
+	printable_mask((char *)p);
+	return FILE_END_BYTES + text;
+}
+
+enum wire_fault copy_decode_file_end(const uint8_t *body, size_t length, struct copy_file_end *b)
+{
+	struct body c = { body, body + length, false };
+
+	b->id = body_get_id(&c);
+	b->messages = body_get_amount(&c);
+	b->bytes = body_get_amount(&c);
+	b->status = body_get_status(&c);
+	*b->text = '\0';
+	if (c.bad || !b->status)
+		return body_end(&c);
+	if (!is_text(c.at, (size_t)(c.end - c.at)))
+		return WIRE_BAD_BODY;
+	memcpy(b->text, c.at, (size_t)(c.end - c.at));
+	return WIRE_OK;
+}
+
+/* ---- SUMS ---- */
+
+enum wire_fault copy_decode_sums(const uint8_t *body, size_t length, struct wire_sums *b)
+{
+	size_t used;
+	enum wire_fault fault = wire_decode_sums(body, length, b, &used);
+
+	if (fault)
+		return fault;
+	if (used != length || !b->id || b->id > COPY_MAX_ID ||
+	    b->block_bytes < COPY_MIN_BLOCK_BYTES || b->block_bytes > COPY_MAX_BLOCK_BYTES ||
+	    b->offset_bytes % b->block_bytes)
+		return WIRE_BAD_BODY;
+	return WIRE_OK;
 }

@@ -1,9 +1,13 @@
 /*
- * Names of entries between their OFFER and RESULT; see the header. The window of the copy bounds
- * them. Paths exist only while they are reported, as those of a deep tree are long.
+ * Names of entries between their OFFER and RESULT, and of the sources of a copy at its
+ * destination; see the header. Called by report.c, attempt.c and server.c.
+ *
+ * The window of the copy bounds the names of entries. Paths exist only while they are reported, as
+ * those of a deep tree are long.
  */
 #include "copy/report/names.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +50,7 @@ struct names {
 };
 
 /* n->lock is held. */
-static void release(struct place *p)
+static void names_release(struct place *p)
 {
 	while (p && --p->holds == 0) {
 		struct place *in = p->in;
@@ -58,7 +62,7 @@ static void release(struct place *p)
 
 static void free_name(struct name *name)
 {
-	release(name->in);
+	names_release(name->in);
 	free(name);
 }
 
@@ -86,14 +90,14 @@ void names_free(struct names *n)
 			free_name(name);
 		}
 	}
-	release(n->in);
+	names_release(n->in);
 	pthread_mutex_destroy(&n->lock);
 	free(n);
 }
 
 /* ---- offers ---- */
 
-static bool enter(struct names *n, const char *name)
+static bool names_enter(struct names *n, const char *name)
 {
 	size_t length = strlen(name);
 	struct place *p = malloc(sizeof(*p) + length + 1);
@@ -109,7 +113,7 @@ static bool enter(struct names *n, const char *name)
 	return true;
 }
 
-static void leave(struct names *n)
+static void names_leave(struct names *n)
 {
 	struct place *p = n->in;
 
@@ -119,11 +123,11 @@ static void leave(struct names *n)
 	n->in = p->in;
 	if (n->in)
 		n->in->holds++;
-	release(p);
+	names_release(p);
 	pthread_mutex_unlock(&n->lock);
 }
 
-static void remember(struct names *n, const struct copy_entry *e)
+static void names_remember(struct names *n, const struct copy_entry *e)
 {
 	size_t length = strlen(e->name);
 	struct name *name = malloc(sizeof(*name) + length + 1);
@@ -151,13 +155,13 @@ static void remember(struct names *n, const struct copy_entry *e)
 static void take_entry(struct names *n, const struct copy_entry *e)
 {
 	if (e->kind == COPY_LEAVE) {
-		leave(n);
+		names_leave(n);
 		return;
 	}
 	if (e->kind == COPY_OWNER || e->kind == COPY_END)
 		return;
-	remember(n, e);
-	if (e->kind == COPY_DIR && !enter(n, e->name))
+	names_remember(n, e);
+	if (e->kind == COPY_DIR && !names_enter(n, e->name))
 		n->lost = true;
 }
 
@@ -174,7 +178,7 @@ void names_offer(struct names *n, const uint8_t *body, size_t length)
 /* ---- results ---- */
 
 /* Take the name of an entry out. NULL: it is not known. */
-static struct name *forget(struct names *n, uint64_t id)
+static struct name *names_forget(struct names *n, uint64_t id)
 {
 	struct name **at, *name;
 
@@ -211,7 +215,7 @@ static char *path_of(const struct name *name)
 	return path;
 }
 
-static void report(struct names *n, struct name *name, enum copy_outcome outcome)
+static void names_report(struct names *n, struct name *name, enum copy_outcome outcome)
 {
 	char *path = path_of(name);
 
@@ -231,9 +235,58 @@ void names_result(struct names *n, const uint8_t *body, size_t length)
 		return;
 	for (size_t i = 0; i < count; i++) {
 		struct copy_result r = copy_result_at(body, i);
-		struct name *name = forget(n, r.id);
+		struct name *name = names_forget(n, r.id);
 
 		if (name)
-			report(n, name, r.outcome);
+			names_report(n, name, r.outcome);
 	}
+}
+
+/* The last component of `path`; "" where that is not a name of its own. NULL: no memory. */
+static char *top_of(const char *path)
+{
+	size_t end = strlen(path), begin;
+
+	if (!end || path[end - 1] == '/')
+		return strdup("");
+	begin = end;
+	while (begin > 0 && path[begin - 1] != '/')
+		begin--;
+	if (strcmp(path + begin, ".") == 0 || strcmp(path + begin, "..") == 0)
+		return strdup("");
+	return strdup(path + begin);
+}
+
+int copy_tops_set(struct copy_job *job)
+{
+	char **names;
+
+	job->top_names = NULL;
+	job->n_top_names = 0;
+	if (job->settings->list)
+		return 0;
+	names = calloc(job->n_sources, sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	job->top_names = (const char *const *)names;
+	job->n_top_names = job->n_sources;
+	for (size_t i = 0; i < job->n_sources; i++) {
+		names[i] = top_of(job->sources[i]);
+		if (!names[i]) {
+			copy_tops_free(job);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+void copy_tops_free(struct copy_job *job)
+{
+	char **names = (char **)job->top_names;
+
+	for (size_t i = 0; names && i < job->n_top_names; i++)
+		free(names[i]);
+	free(names);
+	job->top_names = NULL;
+	job->n_top_names = 0;
 }

@@ -28,7 +28,7 @@ void copy_report_entry(struct copy_report *r, const char *path, enum copy_kind k
 /* Failures that the summary repeats. */
 #define SUMMARY_FAILURES 10
 
-/* ---- the part that limited a copy: bottleneck.c ---- */
+/* ---- the part that limited a copy: summary.c ---- */
 
 struct copy_bottleneck {
 	struct copy_verdict verdict;
@@ -65,10 +65,7 @@ uint64_t state_done_bytes(const struct copy_state *s);
 /* Data of files that were copied now, without holes and what an earlier copy had sent. */
 uint64_t state_data_bytes(const struct copy_state *s);
 
-/* Holes of these files; 0 if something failed, as data that moved may then be of no file. */
-uint64_t state_hole_bytes(const struct copy_state *s);
-
-/* ---- progress.c ---- */
+/* ---- summary.c ---- */
 
 #define PROGRESS_TEXT_SIZE 256
 #define PROGRESS_SAMPLES 40
@@ -95,7 +92,7 @@ char *progress_text(const struct progress *p, const struct copy_state *s, size_t
 /* The lines for people at the end. */
 void summary_write(FILE *f, const struct copy_state *s);
 
-/* ---- logfile.c ---- */
+/* ---- summary.c ---- */
 
 struct logfile;
 

@@ -1,8 +1,7 @@
 /*
- * Time stamps of one side of a copy. Called by source/ and destination/.
+ * Time stamps of one side of a copy, and names of files about a copy. Called by source/ and
+ * destination/, and for its log by the command xdd copy.
  */
-#include "copy/report/stamps.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,13 +11,54 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "config.h"
+#include "copy/report/report.h"
 #include "xdd/base/file.h"
+#include "xdd/copy/copy.h"
 #include "xdd/trace/dump.h"
 #include "xdd/trace/text.h"
 #include "xdd/trace/trace.h"
+
+#define HOST_BYTES 64
+#define NAME_BYTES 100
+
+/* The last part of a path; a length of 0: there is none that would do. */
+static const char *last_part(const char *path, size_t *length)
+{
+	size_t end = strlen(path), begin;
+
+	while (end && path[end - 1] == '/')
+		end--;
+	for (begin = end; begin && path[begin - 1] != '/'; begin--)
+		;
+	*length = end - begin;
+	if (strncmp(path + begin, "..", *length) == 0)
+		*length = 0;
+	return path + begin;
+}
+
+void copy_stem(const char *path, uint64_t begun_s, char stem[COPY_STEM_BYTES])
+{
+	char host[HOST_BYTES + 1] = "", when[32];
+	time_t begun = (time_t)begun_s;
+	struct tm tm;
+	size_t length;
+	const char *name = last_part(path, &length);
+
+	if (gethostname(host, sizeof(host) - 1) || !*host)
+		strcpy(host, "localhost");
+	if (!length) {
+		name = "files";
+		length = strlen(name);
+	}
+	gmtime_r(&begun, &tm);
+	strftime(when, sizeof(when), "%Y-%m-%d-%H%M%S", &tm);
+	snprintf(stem, COPY_STEM_BYTES, "xddcp-%s-%.*s-%s-GMT", host,
+		 (int)(length < NAME_BYTES ? length : NAME_BYTES), name, when);
+}
 
 #define HOST_SIZE 256
 
@@ -137,7 +177,7 @@ void stamps_add(struct stamps *s, unsigned thread, const struct stamp *stamp)
 /* ---- the files ---- */
 
 /* Collect the records, in the order of a trace. `trace` has zeros before. */
-static int collect(const struct stamps *s, struct trace *trace, struct trace_thread *threads)
+static int stamps_collect(const struct stamps *s, struct trace *trace, struct trace_thread *threads)
 {
 	size_t n = 0, at = 0;
 
@@ -191,7 +231,7 @@ static int write_file(const struct stamps *s, int dir_fd, const char *ending,
 	return err ? err : newfile_close(&f, writer(f.f, trace));
 }
 
-static void describe(const struct stamps *s, struct trace *t)
+static void stamps_describe(const struct stamps *s, struct trace *t)
 {
 	const struct copy_settings *settings = s->job->settings;
 
@@ -228,11 +268,11 @@ int stamps_write(struct stamps *s, int dir_fd, bool partial, char *name, size_t 
 	atomic_store(&s->written, true);
 	gethostname(host, sizeof(host) - 1);
 	put_id(s, id);
-	describe(s, &trace);
+	stamps_describe(s, &trace);
 	snprintf(information, sizeof(information), "xddcp: %s, on %.128s\nthe other side: %.64s\n",
 		 s->side == COPY_SOURCE ? "the source" : "the destination", host,
 		 s->job->peer_host);
-	err = collect(s, &trace, threads);
+	err = stamps_collect(s, &trace, threads);
 	if (!err)
 		err = write_file(s, dir_fd, "csv", write_report, &trace, name, size);
 	if (!err && s->job->settings->stamps_binary)

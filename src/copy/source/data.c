@@ -1,15 +1,368 @@
 /*
- * Data threads: one for each data connection.
+ * Data threads, one for each data connection: opening and checking files of the source, and
+ * bundles of small files.
  */
+#include "copy/source/data.h"
+
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "copy/source/large.h"
-#include "copy/source/small.h"
-#include "copy/source/work.h"
+#include "copy/source/source.h"
+#include "xdd/base/file.h"
+#include "xdd/base/log.h"
+#include "xdd/base/text.h"
+#include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
+
+/*
+ * Young files.
+ */
+
+#define SETTLE_MAX_TRIES 4
+
+static void wait_slice(int64_t ns)
+{
+	struct timespec slice = { .tv_nsec = ns < (int64_t)FILEAGE_SLICE_NS ?
+						     ns :
+						     (int64_t)FILEAGE_SLICE_NS };
+
+	nanosleep(&slice, NULL);
+}
+
+static enum file_state wait_until_settled(const struct source *s, int fd, const struct entry *e,
+					  int64_t *ctime_ns, int64_t ns)
+{
+	enum file_state state;
+	int touched = 0;
+
+	while (ns > 0 && !atomic_load(&s->closing)) {
+		wait_slice(ns);
+		state = source_compare(fd, e, ctime_ns);
+		if (state == FILE_CHANGED || state == FILE_UNKNOWN)
+			return state;
+		if (state == FILE_TOUCHED && ++touched == SETTLE_MAX_TRIES)
+			return FILE_CHANGED;
+		ns = fileage_wait_ns(fd, *ctime_ns);
+	}
+	return FILE_SAME;
+}
+
+enum file_state settle_wait(struct data_thread *d, int fd, const struct entry *e, int64_t *ctime_ns)
+{
+	int64_t ns = fileage_wait_ns(fd, *ctime_ns);
+	enum file_state state;
+	uint64_t begin_ns, waited_ns;
+
+	if (ns <= 0)
+		return FILE_SAME;
+	begin_ns = clock_now_ns();
+	state = wait_until_settled(d->s, fd, e, ctime_ns, ns);
+	waited_ns = clock_now_ns() - begin_ns;
+	d->settling_ns += waited_ns;
+	count_add(&d->counts.waiting_ns, waited_ns);
+	return state;
+}
+
+static int open_hold_dir(struct held_dir *held, const struct entry *e)
+{
+	int fd;
+
+	if (held->node == e->dir && held->dirs == e->dirs)
+		return held->fd;
+	source_let_go(held);
+	fd = dirs_fd(e->dirs, e->dir);
+	if (fd < 0)
+		return fd;
+	/* Its entries may be answered, and released, before it is let go. */
+	dirs_hold(e->dirs, e->dir);
+	held->dirs = e->dirs;
+	held->node = e->dir;
+	held->fd = fd;
+	return fd;
+}
+
+void source_let_go(struct held_dir *held)
+{
+	if (!held->node)
+		return;
+	dirs_done(held->dirs, held->node);
+	dirs_release(held->dirs, held->node);
+	held->node = NULL;
+}
+
+int source_open(struct held_dir *held, const struct entry *e, int flags)
+{
+	int dir = open_hold_dir(held, e), fd;
+
+	if (dir < 0)
+		return dir;
+	flags |= O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	if (held->self == 0 || held->self == e->uid)
+		flags |= O_NOATIME;
+	fd = openat(dir, e->name, flags | O_NOFOLLOW);
+	/* Root of a user namespace does not own all files. */
+	if (fd < 0 && errno == EPERM && (flags & O_NOATIME)) {
+		flags &= ~O_NOATIME;
+		fd = openat(dir, e->name, flags | O_NOFOLLOW);
+	}
+	if (fd >= 0)
+		return fd;
+	return errno == ELOOP ? -ESTALE : -errno;
+}
+
+enum file_state source_compare(int fd, const struct entry *e, int64_t *ctime_ns)
+{
+	int64_t now_ns;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return FILE_UNKNOWN;
+	if (st.st_dev != e->dev || st.st_ino != e->ino || (st.st_mode & S_IFMT) != e->type)
+		return FILE_CHANGED;
+	if (e->flags & COPY_DEVICE)
+		return FILE_SAME;
+	if ((uint64_t)st.st_size != e->file_bytes || timespec_ns(&st.st_mtim) != e->mtime_ns)
+		return FILE_CHANGED;
+	now_ns = timespec_ns(&st.st_ctim);
+	if (now_ns == *ctime_ns)
+		return FILE_SAME;
+	*ctime_ns = now_ns;
+	return FILE_TOUCHED;
+}
+
+void source_size_text(char *text, size_t size, const struct entry *e, bool more)
+{
+	snprintf(text, size,
+		 "cannot be copied (%s bytes can be read than its size, %" PRIu64
+		 ", as from files in %s); use cat",
+		 more ? "more" : "fewer", e->file_bytes, more ? "/proc" : "/sys");
+}
+
+/*
+ * Bundles of small files.
+ *
+ * A file costs four system calls: openat, read, fstat, close. It is read into the message, and
+ * compared with what the walk found afterwards only, as that finds all changes since then, unless
+ * it is young.
+ */
+
+/* Of a record that says why there is none. */
+#define MAX_TEXT_BYTES 256u
+/* Reads of a file whose attributes change all the time. */
+#define SMALL_MAX_TRIES 4
+
+/* A bundle in the buffer of a thread. */
+struct bundle {
+	struct data_thread *d;
+	size_t used;
+	struct entry *entries, **end; /* of its records */
+	uint64_t files, bytes;
+};
+
+/* Read up to `size` bytes. Returns the number or -errno. */
+static ssize_t read_up_to(int fd, uint8_t *buf, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = read(fd, buf + done, size - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		done += (size_t)n;
+		/* A short read of a regular file ends at its end. */
+		if (n == 0 || done + 1 == size)
+			break;
+	}
+	return (ssize_t)done;
+}
+
+/* Read and check an open file. False: it failed, as `text` says. */
+static bool read_file(struct data_thread *d, int fd, const struct entry *e, uint8_t *out,
+		      char *text)
+{
+	int64_t ctime_ns = e->ctime_ns;
+
+	for (int try = 0; try < SMALL_MAX_TRIES; try++) {
+		/* One byte more finds that it has grown, unless only its begin is copied. */
+		bool whole = e->size_bytes == e->file_bytes;
+		enum file_state state = settle_wait(d, fd, e, &ctime_ns);
+		ssize_t n = 0;
+
+		if (state == FILE_SAME) {
+			n = read_up_to(fd, out, e->size_bytes + whole);
+			if (n < 0) {
+				source_errno_text(text, MAX_TEXT_BYTES, "cannot read", (int)n);
+				return false;
+			}
+			state = source_compare(fd, e, &ctime_ns);
+		}
+		switch (state) {
+		case FILE_SAME:
+			if ((uint64_t)n == e->size_bytes)
+				return true;
+			source_size_text(text, MAX_TEXT_BYTES, e, (uint64_t)n > e->size_bytes);
+			return false;
+		case FILE_TOUCHED:
+			/* Its contents may have changed before it was read, and its time set. */
+			if (lseek(fd, 0, SEEK_SET) == 0)
+				continue;
+			break;
+		case FILE_CHANGED:
+			break;
+		case FILE_UNKNOWN:
+			source_errno_text(text, MAX_TEXT_BYTES, "cannot examine", -errno);
+			return false;
+		}
+		break;
+	}
+	snprintf(text, MAX_TEXT_BYTES, "changed while it was copied");
+	return false;
+}
+
+static bool take_file(struct data_thread *d, struct held_dir *held, const struct entry *e,
+		      uint8_t *out, char *text)
+{
+	int fd = source_open(held, e, 0);
+	bool ok;
+
+	if (fd == -ESTALE) {
+		snprintf(text, MAX_TEXT_BYTES, "was replaced while it was copied");
+		return false;
+	}
+	if (fd < 0) {
+		source_errno_text(text, MAX_TEXT_BYTES, "cannot open", fd);
+		return false;
+	}
+	ok = read_file(d, fd, e, out, text);
+	close(fd);
+	return ok;
+}
+
+/* Append the record of a file. */
+static void add_record(struct bundle *b, struct held_dir *held, const struct entry *e)
+{
+	uint8_t *head = b->d->buf + b->used, *out = head + COPY_BUNDLE_RECORD_BYTES;
+	uint32_t size = (uint32_t)e->size_bytes, status = 0;
+	char text[MAX_TEXT_BYTES] = "not needed";
+	bool lost = atomic_load(&e->lost);
+
+	if (lost || !take_file(b->d, held, e, out, text)) {
+		if (!lost)
+			source_entry_failed(b->d->s, e, text);
+		printable_mask(text);
+		status = COPY_FAILED;
+		size = (uint32_t)strlen(text) + 1;
+		memcpy(out, text, size);
+	} else {
+		b->files++;
+		b->bytes += size;
+	}
+	copy_bundle_head(e->id, size, status, head);
+	memset(out + size, 0, copy_bundle_bytes(size) - COPY_BUNDLE_RECORD_BYTES - size);
+	b->used += copy_bundle_bytes(size);
+}
+
+static void forget_entries(struct bundle *b)
+{
+	struct entry *e = b->entries;
+
+	pthread_mutex_lock(&b->d->s->lock);
+	while (e) {
+		struct entry *next = e->next;
+
+		work_answered(e);
+		e = next;
+	}
+	pthread_mutex_unlock(&b->d->s->lock);
+	b->entries = NULL;
+	b->end = &b->entries;
+}
+
+static int send_bundle(struct bundle *b)
+{
+	struct iovec iov = { .iov_base = b->d->buf, .iov_len = b->used };
+	struct wire_header h = { .type = WIRE_COPY_BUNDLE };
+	struct data_counts *counts = &b->d->counts;
+	uint64_t ns[2] = { 0, 0 }, begin_ns;
+	int err;
+
+	if (!b->used)
+		return 0;
+	/* Their results may come as soon as it is sent. */
+	forget_entries(b);
+	begin_ns = stamps_now(b->d->s->stamps);
+	err = link_send(b->d->link, &h, &iov, 1, ns);
+	stamp_sent(b->d, begin_ns, 0, b->used);
+	count_add(&counts->checking_ns, ns[0]);
+	count_add(&counts->network_ns, ns[1]);
+	cpu_use_add(&b->d->cpu, &b->d->s->cpu);
+	if (!err) {
+		count_add(&counts->moved_bytes, b->used);
+		count_add(&counts->files, b->files);
+		count_add(&counts->bytes, b->bytes);
+		hold(HOLD_BUNDLE_SENT);
+	}
+	b->used = 0;
+	b->files = b->bytes = 0;
+	return err;
+}
+
+/* Room for a file, or for the text about it. */
+static size_t room_for(const struct entry *e)
+{
+	size_t size = e->size_bytes + 1;
+
+	return copy_bundle_bytes(size > MAX_TEXT_BYTES ? (uint32_t)size : MAX_TEXT_BYTES);
+}
+
+/*
+ * Send the files of a list, which fit into a bundle, in one or more of them. Returns 0, or -errno
+ * of the connection.
+ */
+static int small_answer(struct data_thread *d, struct held_dir *held, struct entry *list)
+{
+	struct bundle b = { .d = d, .end = &b.entries };
+	struct source *s = d->s;
+	int err = 0;
+
+	while (list) {
+		struct entry *e = list;
+		uint64_t begin_ns, end_ns;
+
+		if (!err && b.used + room_for(e) > COPY_MAX_BUNDLE_BYTES)
+			err = send_bundle(&b);
+		list = e->next;
+		e->next = NULL;
+		*b.end = e;
+		b.end = &e->next;
+		if (err || atomic_load(&s->closing))
+			continue;
+		begin_ns = clock_now_ns();
+		d->settling_ns = 0;
+		if (s->settings->ordered_source)
+			pthread_mutex_lock(&s->read_lock);
+		add_record(&b, held, e);
+		if (s->settings->ordered_source)
+			pthread_mutex_unlock(&s->read_lock);
+		end_ns = clock_now_ns();
+		begin_ns += d->settling_ns;
+		count_add(&d->counts.storage_ns, end_ns - begin_ns);
+		stamp_storage(d, begin_ns, end_ns);
+	}
+	source_let_go(held);
+	if (!err && !atomic_load(&s->closing))
+		err = send_bundle(&b);
+	forget_entries(&b);
+	return err;
+}
 
 void stamp_sent(struct data_thread *d, uint64_t begin_ns, uint64_t offset_bytes, uint64_t bytes)
 {

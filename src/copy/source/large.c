@@ -1,25 +1,147 @@
 /*
- * Blocks of large files, and digests of blocks. Called by data threads.
+ * Large files: reads, blocks, and digests of blocks. Called by data threads.
  */
-#include "copy/source/large.h"
-
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "copy/source/read.h"
-#include "copy/source/settle.h"
-#include "copy/source/work.h"
+#include "copy/source/data.h"
+#include "copy/source/source.h"
 #include "xdd/base/log.h"
+#include "xdd/sys/blockdev.h"
 #include "xdd/sys/clock.h"
+
+#define USUAL_ALIGN_BYTES 4096u
+
+/* Direct I/O and waiting are flags of the open file. */
+static void clear_flag(int fd, int flag)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags >= 0)
+		fcntl(fd, F_SETFL, flags & ~flag);
+}
+
+static void prepare_direct(struct large *f)
+{
+	struct directio info;
+	uint64_t align;
+
+	directio_query(&info, f->fd, NULL);
+	align = info.offset_align > info.memory_align ? info.offset_align : info.memory_align;
+	f->align_bytes = align > USUAL_ALIGN_BYTES ? align : USUAL_ALIGN_BYTES;
+	if (f->align_bytes * 2 > READ_SPARE_BYTES)
+		clear_flag(f->fd, O_DIRECT);
+	else
+		atomic_store(&f->direct, true);
+}
+
+/* Find out how an open file can be read, and tell the kernel. */
+static void read_prepare(struct large *f)
+{
+	if (f->entry->flags & COPY_DEVICE) {
+		clear_flag(f->fd, O_NONBLOCK);
+		f->stream = lseek(f->fd, 0, SEEK_CUR) < 0 && errno == ESPIPE;
+	}
+	if (fcntl(f->fd, F_GETFL) & O_DIRECT)
+		prepare_direct(f);
+	else if (f->entry->size_bytes > f->step_bytes)
+		posix_fadvise(f->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+}
+
+/* Read `length` bytes, or up to the end. Returns the number, or -errno. */
+static ssize_t read_all(struct large *f, uint8_t *buf, size_t length, uint64_t at)
+{
+	size_t done = 0;
+
+	while (done < length) {
+		ssize_t n = f->stream ? read(f->fd, buf + done, length - done) :
+					pread(f->fd, buf + done, length - done, (off_t)(at + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+		/* A direct read ends with the file. */
+		if (done < length && done % USUAL_ALIGN_BYTES && atomic_load(&f->direct))
+			break;
+	}
+	return (ssize_t)done;
+}
+
+/* The whole blocks around a range. Returns as above, counted from its begin. */
+static ssize_t read_direct(struct large *f, uint8_t *buf, const struct extent *x, uint8_t **data)
+{
+	uint64_t before = x->begin % f->align_bytes;
+	uint64_t from = x->begin - before;
+	uint64_t length = (x->end - from + f->align_bytes - 1) / f->align_bytes * f->align_bytes;
+	ssize_t n = read_all(f, buf, length, from);
+
+	if (n == -EINVAL) {
+		atomic_store(&f->direct, false);
+		clear_flag(f->fd, O_DIRECT);
+		*data = buf;
+		return read_all(f, buf, x->end - x->begin, x->begin);
+	}
+	if (n < 0)
+		return n;
+	*data = buf + before;
+	return (uint64_t)n < before ? 0 : n - (ssize_t)before;
+}
+
+/* Fewer bytes than the walk found. Other threads may use f->ctime_ns. */
+static void short_text(const struct large *f, char *text, size_t size)
+{
+	int64_t ctime_ns = f->entry->ctime_ns;
+
+	if (source_compare(f->fd, f->entry, &ctime_ns) == FILE_SAME)
+		source_size_text(text, size, f->entry, false);
+	else
+		snprintf(text, size, "became shorter while it was copied");
+}
+
+/*
+ * Read a range of at most a block. `*data` is then in the buffer of the thread. Returns 0, or
+ * -errno with words for people.
+ */
+static int read_range(struct data_thread *d, struct large *f, const struct extent *x,
+		      uint8_t **data, char *text, size_t size)
+{
+	uint64_t begin_ns = clock_now_ns(), end_ns, length = x->end - x->begin;
+	ssize_t n;
+
+	*data = d->buf;
+	if (atomic_load(&f->direct))
+		n = read_direct(f, d->buf, x, data);
+	else
+		n = read_all(f, d->buf, length, x->begin);
+	end_ns = clock_now_ns();
+	count_add(&d->counts.storage_ns, end_ns - begin_ns);
+	stamp_storage(d, begin_ns, end_ns);
+	if (n < 0) {
+		source_errno_text(text, size, "cannot read", (int)n);
+		return (int)n;
+	}
+	if ((uint64_t)n >= length)
+		return 0;
+	if (f->entry->flags & COPY_DEVICE)
+		snprintf(text, size, "ends after %" PRIu64 " bytes", x->begin + (uint64_t)n);
+	else
+		short_text(f, text, size);
+	return -ENODATA;
+}
 
 /* Blocks whose digests travel in one message. */
 #define SUMS_BLOCKS 256u /* of COPY_MIN_BLOCK_BYTES: differences are named that exactly */
 
-static void fail(struct large *f, const char *text)
+static void large_fail(struct large *f, const char *text)
 {
 	pthread_mutex_lock(&f->lock);
 	if (!f->status) {
@@ -30,7 +152,7 @@ static void fail(struct large *f, const char *text)
 	pthread_mutex_unlock(&f->lock);
 }
 
-static void drop(struct large *f)
+static void large_drop(struct large *f)
 {
 	pthread_mutex_lock(&f->lock);
 	f->dropped = true;
@@ -197,7 +319,7 @@ static int sum_step(struct data_thread *d, struct large *f, const struct extent 
 	uint8_t *data;
 
 	if (read_range(d, f, step, &data, text, sizeof(text)) < 0) {
-		fail(f, text);
+		large_fail(f, text);
 		return 0;
 	}
 	begin_ns = clock_now_ns();
@@ -218,7 +340,7 @@ static int send_step(struct data_thread *d, struct large *f, const struct extent
 	uint8_t *data;
 
 	if (read_range(d, f, step, &data, text, sizeof(text)) < 0) {
-		fail(f, text);
+		large_fail(f, text);
 		return 0;
 	}
 	return send_block(d, f, step, data);
@@ -244,7 +366,7 @@ static int do_step(struct data_thread *d, struct large *f, bool *more)
 	err = *more ? read_range(d, f, &step, &data, text, sizeof(text)) : 0;
 	pthread_mutex_unlock(&s->read_lock);
 	if (err < 0)
-		fail(f, text);
+		large_fail(f, text);
 	return !*more || err < 0 ? 0 : send_block(d, f, &step, data);
 }
 
@@ -259,7 +381,7 @@ static void check_end(struct large *f)
 	if (f->status || f->dropped || atomic_load(&f->entry->lost))
 		return;
 	if (source_compare(f->fd, f->entry, &f->ctime_ns) != FILE_SAME)
-		fail(f, "changed while it was copied");
+		large_fail(f, "changed while it was copied");
 	if (f->entry->how == COPY_SUMS && f->entry->ranges) {
 		f->entry->partly = true;
 		f->entry->ctime_ns = f->ctime_ns;
@@ -308,7 +430,7 @@ static void free_large(struct large *f)
 	free(f);
 }
 
-static int finish(struct data_thread *d, struct large *f)
+static int large_finish(struct data_thread *d, struct large *f)
 {
 	int err = 0;
 
@@ -329,10 +451,10 @@ int large_help(struct data_thread *d, struct large *f)
 	while (more && !err)
 		err = do_step(d, f, &more);
 	if (err)
-		drop(f);
+		large_drop(f);
 	if (!work_leave(d->s, f))
 		return err;
-	return finish(d, f) < 0 && !err ? -EPIPE : err;
+	return large_finish(d, f) < 0 && !err ? -EPIPE : err;
 }
 
 /* ---- its begin ---- */
@@ -351,7 +473,7 @@ static void open_file(struct data_thread *d, struct held_dir *held, struct large
 			snprintf(text, sizeof(text), "was replaced while it was copied");
 		else
 			source_errno_text(text, sizeof(text), "cannot open", f->fd);
-		fail(f, text);
+		large_fail(f, text);
 		return;
 	}
 	state = source_compare(f->fd, e, &f->ctime_ns);
@@ -366,11 +488,11 @@ static void open_file(struct data_thread *d, struct held_dir *held, struct large
 		read_prepare(f);
 		break;
 	case FILE_CHANGED:
-		fail(f, "changed while it was copied");
+		large_fail(f, "changed while it was copied");
 		break;
 	case FILE_UNKNOWN:
 		source_errno_text(text, sizeof(text), "cannot examine", -errno);
-		fail(f, text);
+		large_fail(f, text);
 	}
 }
 

@@ -1,14 +1,16 @@
 /*
- * The walk: what the source has is offered in batches, while the window has room.
+ * The walk, and the answers: what the source has is offered in batches, while the window has room;
+ * wants and results of the destination come in the receiving thread of the role.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "copy/source/open.h"
+#include "copy/source/data.h"
 #include "copy/source/source.h"
 #include "copy/tree/meta.h"
 #include "xdd/base/memory.h"
@@ -31,7 +33,7 @@ struct offering {
 	struct meta_names *names; /* -P */
 };
 
-static int flush(struct offering *o)
+static int offer_flush(struct offering *o)
 {
 	size_t n = o->batch_bytes;
 
@@ -46,16 +48,16 @@ static int flush(struct offering *o)
 }
 
 /*
- * Encode an entry after the batch, of which it becomes a part with add(). Returns its size, or
- * -errno. flush() loses it.
+ * Encode an entry after the batch, of which it becomes a part with offer_add(). Returns its size,
+ * or -errno. offer_flush() loses it.
  */
-static int encode(struct offering *o, const struct copy_entry *e)
+static int offer_encode(struct offering *o, const struct copy_entry *e)
 {
 	size_t n = copy_encode_entry(e, o->batch + o->batch_bytes,
 				     COPY_MAX_OFFER_BYTES - o->batch_bytes);
 
 	if (!n && o->batch_bytes) {
-		int err = flush(o);
+		int err = offer_flush(o);
 
 		if (err)
 			return err;
@@ -64,7 +66,7 @@ static int encode(struct offering *o, const struct copy_entry *e)
 	return n ? (int)n : -ENAMETOOLONG;
 }
 
-static void add(struct offering *o, int bytes)
+static void offer_add(struct offering *o, int bytes)
 {
 	if (!o->batch_bytes)
 		o->since_ns = clock_now_ns();
@@ -88,7 +90,7 @@ static int pace(struct offering *o)
 {
 	if (o->batch_bytes >= batch_limit(o) ||
 	    (o->batch_bytes && clock_now_ns() - o->since_ns >= BATCH_NS))
-		return flush(o);
+		return offer_flush(o);
 	return 0;
 }
 
@@ -103,7 +105,7 @@ static int wait_for_room(struct offering *o, size_t bytes)
 	if (books_have_room(&s->books, bytes))
 		return 0;
 	pthread_mutex_unlock(&s->lock);
-	err = flush(o);
+	err = offer_flush(o);
 	pthread_mutex_lock(&s->lock);
 	s->waits_for_room = true;
 	while (!err && !books_have_room(&s->books, bytes)) {
@@ -283,18 +285,18 @@ static int note_entry(struct offering *o, struct walk_found *found, int encoded_
 static int offer_entry(struct offering *o, const struct copy_entry *e, struct walk_found *found)
 {
 	int err = e->kind == COPY_LEAVE ? leave_dir(o) : 0;
-	int n = err ? err : encode(o, e);
+	int n = err ? err : offer_encode(o, e);
 	size_t at = o->batch_bytes;
 
 	if (n >= 0 && has_id(e->kind)) {
 		err = note_entry(o, found, n);
 		/* A wait for room may have sent the batch before it. */
 		if (err || o->batch_bytes != at)
-			n = err ? err : encode(o, e);
+			n = err ? err : offer_encode(o, e);
 	}
 	if (n < 0)
 		return n;
-	add(o, n);
+	offer_add(o, n);
 	count_offered(o->s, e);
 	if (e->kind == COPY_END)
 		role_all_offered(o->s->role);
@@ -310,9 +312,9 @@ static int offer_everything(struct offering *o, struct walk_found *found)
 
 	read_attributes(o, found, &set);
 	while (n >= 0 && meta_owner_before(o->names, &found->entry, &owner)) {
-		n = encode(o, &owner);
+		n = offer_encode(o, &owner);
 		if (n > 0)
-			add(o, n);
+			offer_add(o, n);
 	}
 	if (n >= 0)
 		n = offer_entry(o, &found->entry, found);
@@ -345,7 +347,7 @@ static int offer_all(struct offering *o)
 		if (!err)
 			err = pace(o);
 	}
-	return err ? err : flush(o);
+	return err ? err : offer_flush(o);
 }
 
 void *offer_thread(void *source)
@@ -370,4 +372,185 @@ void *offer_thread(void *source)
 	pthread_mutex_unlock(&s->lock);
 	source_thread_ends(s);
 	return NULL;
+}
+
+/*
+ * Wants and results of the destination: everything in them is checked before anything acts on it.
+ */
+
+/* Of all wants in the queue; 16 bytes each. A resumed copy has some thousands. */
+#define MAX_QUEUED_RANGES (1u << 20)
+
+static int receive_refuse(char *why, const char *what, uint64_t id)
+{
+	snprintf(why, WIRE_MAX_TEXT_BYTES, "it sent a %s for entry %" PRIu64, what, id);
+	return -EBADMSG;
+}
+
+/* ---- WANT ---- */
+
+static bool ranges_fit(const struct copy_want *w, const struct entry *e)
+{
+	return w->n_ranges == 0 || w->ranges[w->n_ranges - 1].end <= e->size_bytes;
+}
+
+/* A second want is that of a file whose digests differ. */
+static bool may_want(const struct source *s, const struct entry *e, const struct copy_want *w)
+{
+	const struct copy_settings *settings = s->settings;
+	unsigned asked = e->asked;
+
+	if (e->kind != COPY_FILE || e->state != ENTRY_IDLE || !ranges_fit(w, e))
+		return false;
+	if (w->how == COPY_SUMS)
+		return asked == 0 && (w->n_ranges == 0 || (settings->resume && !settings->verify));
+	return !settings->verify && !settings->dry_run && !(asked & 1u << COPY_SEND);
+}
+
+static int take_want(struct source *s, const struct copy_want *w, char *why)
+{
+	struct entry *e = books_find(&s->books, w->id);
+
+	if (!e || !may_want(s, e, w))
+		return receive_refuse(why, "want that is not valid", w->id);
+	if (s->queued_ranges + w->n_ranges > MAX_QUEUED_RANGES)
+		return receive_refuse(why, "want with too many ranges", w->id);
+	if (w->n_ranges) {
+		e->ranges = malloc(w->n_ranges * sizeof(*e->ranges));
+		if (!e->ranges)
+			return -ENOMEM;
+		memcpy(e->ranges, w->ranges, w->n_ranges * sizeof(*e->ranges));
+		e->n_ranges = w->n_ranges;
+	}
+	e->how = (uint8_t)w->how;
+	e->asked |= (uint8_t)(1u << w->how);
+	work_put(s, e);
+	return 0;
+}
+
+static int take_wants(struct source *s, const struct wire_header *h, const uint8_t *body, char *why)
+{
+	struct copy_want_cursor *c = malloc(sizeof(*c));
+	struct copy_want w;
+	bool more = true;
+	int err = 0;
+
+	if (!c)
+		return -ENOMEM;
+	copy_want_cursor_init(c, body, h->length);
+	pthread_mutex_lock(&s->lock);
+	while (!err) {
+		if (copy_decode_want(c, &w, &more) != WIRE_OK) {
+			snprintf(why, WIRE_MAX_TEXT_BYTES, "it sent wants that do not parse");
+			err = -EBADMSG;
+		}
+		if (err || !more)
+			break;
+		err = take_want(s, &w, why);
+	}
+	pthread_cond_signal(&s->work);
+	pthread_mutex_unlock(&s->lock);
+	free(c);
+	return err;
+}
+
+/* ---- RESULT ---- */
+
+/* -k and -n have outcomes of their own. */
+static bool is_outcome_of(const struct copy_settings *settings, enum copy_outcome outcome)
+{
+	switch (outcome) {
+	case COPY_DONE:
+		return !settings->verify && !settings->dry_run;
+	case COPY_EQUAL:
+	case COPY_DIFFERS:
+		return settings->verify;
+	case COPY_WOULD:
+		return settings->dry_run;
+	case COPY_SAME:
+	case COPY_LOST:
+		break;
+	}
+	return true;
+}
+
+static bool may_end(const struct source *s, const struct entry *e, enum copy_outcome outcome)
+{
+	return outcome == COPY_LOST ||
+	       (e->state == ENTRY_IDLE && is_outcome_of(s->settings, outcome));
+}
+
+static void count_done(struct source *s, const struct entry *e, enum copy_outcome outcome)
+{
+	if (e->kind != COPY_FILE || outcome != COPY_DONE)
+		return;
+	s->done_files++;
+	s->done_bytes += e->size_bytes;
+}
+
+/* Take the entry out of the books, and append it to a list if no data thread has it. */
+static int take_result(struct source *s, const struct copy_result *r, struct entry ***end,
+		       char *why)
+{
+	struct entry *e = books_find(&s->books, r->id);
+
+	if (!e || !may_end(s, e, r->outcome))
+		return receive_refuse(why, "result that is not valid", r->id);
+	count_done(s, e, r->outcome);
+	books_remove(&s->books, e);
+	if (e->state != ENTRY_IDLE) {
+		atomic_store(&e->lost, true);
+		return 0;
+	}
+	e->outcome = (uint8_t)r->outcome;
+	e->next = NULL;
+	**end = e;
+	*end = &e->next;
+	return 0;
+}
+
+static int take_results(struct source *s, const struct wire_header *h, const uint8_t *body,
+			char *why)
+{
+	struct entry *ended = NULL, **end = &ended;
+	size_t n = 0;
+	int err = 0;
+
+	if (copy_check_results(body, h->length, &n) != WIRE_OK) {
+		snprintf(why, WIRE_MAX_TEXT_BYTES, "it sent results that do not parse");
+		return -EBADMSG;
+	}
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < n && !err; i++) {
+		struct copy_result r = copy_result_at(body, i);
+
+		err = take_result(s, &r, &end, why);
+	}
+	if (s->waits_for_room || (s->walk_over && s->books.n == 0))
+		pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	if (!err)
+		copy_report_results(s->job->report, body, h->length);
+	while (ended) {
+		struct entry *e = ended;
+
+		ended = e->next;
+		entry_free(e);
+	}
+	return err;
+}
+
+int source_receive(void *source, const struct wire_header *h, const uint8_t *body, char *why)
+{
+	struct source *s = source;
+
+	if (atomic_load(&s->closing) && h->type != WIRE_COPY_RESULT)
+		return 0;
+	if (h->type == WIRE_COPY_WANT)
+		return take_wants(s, h, body, why);
+	if (h->type == WIRE_COPY_RESULT)
+		return take_results(s, h, body, why);
+	snprintf(why, WIRE_MAX_TEXT_BYTES, "it sent a message that a destination does not send: %s",
+		 wire_type_name(h->type));
+	return -EBADMSG;
 }

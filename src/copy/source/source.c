@@ -1,5 +1,6 @@
 /*
- * The source of a copy: set-up, threads and the end. Called by copy.c and server.c.
+ * The source of a copy: entries without a result, the queue of wanted files, set-up, threads and
+ * the end. Called by attempt.c and server.c.
  */
 #include "copy/source/source.h"
 
@@ -10,13 +11,362 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy/destination/journal_file.h"
-#include "copy/signals.h"
-#include "copy/source/read.h"
-#include "copy/source/work.h"
+#include "copy/destination/journal.h"
+#include "copy/process.h"
+#include "copy/source/data.h"
 #include "xdd/base/bytes.h"
+#include "xdd/base/units.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
+
+/*
+ * Entries without a result: a hash table by id that grows, with the lock of the source.
+ */
+
+#define FIRST_BITS 10
+#define GROUP_BITS 3 /* 8 pointers are a cache line */
+
+struct entry *entry_new(const struct walk_found *found, size_t encoded_bytes)
+{
+	const char *name = found->entry.kind == COPY_FILE ? found->name : found->entry.name;
+	size_t length = strlen(name) + 1;
+	struct entry *e = calloc(1, sizeof(*e) + length);
+
+	if (!e)
+		return NULL;
+	e->id = found->entry.id;
+	e->dirs = found->dirs;
+	e->size_bytes = found->entry.size_bytes;
+	e->file_bytes = (uint64_t)found->st.st_size;
+	e->dev = found->st.st_dev;
+	e->ino = found->st.st_ino;
+	e->mtime_ns = timespec_ns(&found->st.st_mtim);
+	e->ctime_ns = timespec_ns(&found->st.st_ctim);
+	e->type = found->st.st_mode & S_IFMT;
+	e->uid = found->st.st_uid;
+	e->encoded_bytes = (uint32_t)encoded_bytes;
+	e->kind = (uint8_t)found->entry.kind;
+	e->flags = (uint8_t)found->entry.flags;
+	memcpy(e->name, name, length);
+	return e;
+}
+
+void entry_free(struct entry *e)
+{
+	if (!e)
+		return;
+	if (e->dir)
+		dirs_release(e->dirs, e->dir);
+	free(e->ranges);
+	free(e);
+}
+
+/* True if its contents travel in a bundle, where the want has no ranges. */
+static bool entry_is_small(const struct entry *e)
+{
+	return e->size_bytes <= COPY_SMALL_FILE_BYTES && !(e->flags & (COPY_SPARSE | COPY_DEVICE));
+}
+
+/*
+ * Fibonacci hashing of groups of consecutive ids, which share a cache line: ids are used in order.
+ * Groups are spread evenly, so runs of used slots stay short.
+ */
+static size_t slot_of(const struct books *b, uint64_t id)
+{
+	uint64_t group = (id >> GROUP_BITS) * 0x9e3779b97f4a7c15ull;
+
+	return (size_t)(group >> (64 - b->bits + GROUP_BITS) << GROUP_BITS |
+			(id & ((1u << GROUP_BITS) - 1)));
+}
+
+static size_t books_after(const struct books *b, size_t slot)
+{
+	return (slot + 1) & (((size_t)1 << b->bits) - 1);
+}
+
+static void books_put(struct books *b, struct entry *e)
+{
+	size_t i = slot_of(b, e->id);
+
+	while (b->slots[i])
+		i = books_after(b, i);
+	b->slots[i] = e;
+}
+
+int books_init(struct books *b)
+{
+	memset(b, 0, sizeof(*b));
+	b->slots = calloc((size_t)1 << FIRST_BITS, sizeof(struct entry *));
+	b->bits = FIRST_BITS;
+	return b->slots ? 0 : -ENOMEM;
+}
+
+void books_free(struct books *b)
+{
+	for (size_t i = 0; b->slots && i < (size_t)1 << b->bits; i++)
+		entry_free(b->slots[i]);
+	free(b->slots);
+	memset(b, 0, sizeof(*b));
+}
+
+static int books_grow(struct books *b)
+{
+	struct books more = { .bits = b->bits + 1 };
+
+	more.slots = calloc((size_t)1 << more.bits, sizeof(struct entry *));
+	if (!more.slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < (size_t)1 << b->bits; i++)
+		if (b->slots[i])
+			books_put(&more, b->slots[i]);
+	free(b->slots);
+	b->slots = more.slots;
+	b->bits = more.bits;
+	return 0;
+}
+
+int books_add(struct books *b, struct entry *e)
+{
+	if (b->n >= (size_t)1 << (b->bits - 1)) {
+		int err = books_grow(b);
+
+		if (err)
+			return err;
+	}
+	books_put(b, e);
+	b->n++;
+	e->listed = true;
+	return 0;
+}
+
+static size_t find_slot(const struct books *b, uint64_t id)
+{
+	size_t i = slot_of(b, id);
+
+	while (b->slots[i] && b->slots[i]->id != id)
+		i = books_after(b, i);
+	return i;
+}
+
+struct entry *books_find(const struct books *b, uint64_t id)
+{
+	return b->slots[find_slot(b, id)];
+}
+
+/* True if `slot` lies in the cyclic range from after `from` to `to`. */
+static bool lies_between(size_t slot, size_t from, size_t to)
+{
+	return from <= to ? slot > from && slot <= to : slot > from || slot <= to;
+}
+
+void books_remove(struct books *b, struct entry *e)
+{
+	size_t hole = find_slot(b, e->id);
+
+	/* Entries after it move into the hole, unless they would lie before their own slot. */
+	b->slots[hole] = NULL;
+	for (size_t i = books_after(b, hole); b->slots[i]; i = books_after(b, i)) {
+		if (lies_between(slot_of(b, b->slots[i]->id), hole, i))
+			continue;
+		b->slots[hole] = b->slots[i];
+		b->slots[i] = NULL;
+		hole = i;
+	}
+	b->n--;
+	e->listed = false;
+	if (e->counted) {
+		e->counted = false;
+		b->window_entries--;
+		b->window_bytes -= e->encoded_bytes;
+	}
+}
+
+void books_count(struct books *b, struct entry *e)
+{
+	e->counted = true;
+	b->window_entries++;
+	b->window_bytes += e->encoded_bytes;
+}
+
+bool books_have_room(const struct books *b, size_t encoded_bytes)
+{
+	return b->window_entries < COPY_WINDOW_ENTRIES &&
+	       b->window_bytes + encoded_bytes <= COPY_WINDOW_BYTES;
+}
+
+/*
+ * Wanted files and large files, from the receiver to the data threads.
+ */
+
+/* A bundle that is smaller costs more than its share of a system call. */
+#define LEAST_BUNDLE_BYTES (64u << 10)
+
+static bool is_bundled(const struct entry *e)
+{
+	return e->how == COPY_SEND && !e->ranges && entry_is_small(e);
+}
+
+void work_put(struct source *s, struct entry *e)
+{
+	e->state = ENTRY_QUEUED;
+	e->next = NULL;
+	*s->queue_end = e;
+	s->queue_end = &e->next;
+	if (is_bundled(e))
+		s->queued_small_bytes += copy_bundle_bytes((uint32_t)e->size_bytes);
+	s->queued_ranges += e->n_ranges;
+}
+
+static struct entry *work_pop(struct source *s)
+{
+	struct entry *e = s->queue;
+
+	s->queue = e->next;
+	if (!s->queue)
+		s->queue_end = &s->queue;
+	e->next = NULL;
+	e->state = ENTRY_TAKEN;
+	if (is_bundled(e))
+		s->queued_small_bytes -= copy_bundle_bytes((uint32_t)e->size_bytes);
+	s->queued_ranges -= e->n_ranges;
+	return e;
+}
+
+/*
+ * All connections get a share of what is there. As with batches of offers, a bundle is at most as
+ * large as what its connection has sent before: the destination writes it once all of it is there.
+ */
+static uint64_t bundle_limit(const struct data_thread *d)
+{
+	uint64_t share = d->s->queued_small_bytes / d->s->n_data;
+	uint64_t sent = atomic_load_explicit(&d->counts.moved_bytes, memory_order_relaxed);
+	uint64_t limit = share < sent ? share : sent;
+
+	if (limit < LEAST_BUNDLE_BYTES)
+		return LEAST_BUNDLE_BYTES;
+	return limit < COPY_MAX_BUNDLE_BYTES ? limit : COPY_MAX_BUNDLE_BYTES;
+}
+
+static void pop_bundle(struct data_thread *d, struct work *w)
+{
+	uint64_t limit = bundle_limit(d), bytes = 0;
+	struct entry **end = &w->entries;
+	struct source *s = d->s;
+
+	while (s->queue && is_bundled(s->queue)) {
+		uint64_t more = copy_bundle_bytes((uint32_t)s->queue->size_bytes);
+
+		if (bytes && bytes + more > limit)
+			break;
+		bytes += more;
+		*end = work_pop(s);
+		end = &(*end)->next;
+	}
+}
+
+static bool find_work(struct data_thread *d, struct work *w)
+{
+	struct source *s = d->s;
+
+	w->entries = NULL;
+	w->file = NULL;
+	if (atomic_load(&s->closing)) {
+		w->kind = WORK_NONE;
+	} else if (s->open_files) {
+		w->kind = WORK_BLOCKS;
+		w->file = s->open_files;
+		w->file->users++;
+	} else if (!s->queue) {
+		return false;
+	} else if (is_bundled(s->queue)) {
+		w->kind = WORK_SMALL;
+		pop_bundle(d, w);
+	} else {
+		w->kind = WORK_OPEN;
+		w->entries = work_pop(s);
+	}
+	return true;
+}
+
+void work_take(struct data_thread *d, struct work *w)
+{
+	struct source *s = d->s;
+	uint64_t begin_ns;
+
+	cpu_use_add(&d->cpu, &s->cpu);
+	pthread_mutex_lock(&s->lock);
+	if (!find_work(d, w)) {
+		begin_ns = clock_now_ns();
+		do
+			pthread_cond_wait(&s->work, &s->lock);
+		while (!find_work(d, w));
+		count_add(&d->counts.waiting_ns, clock_now_ns() - begin_ns);
+	}
+	if (w->kind != WORK_NONE)
+		s->busy++;
+	/* One was woken for all that was queued. */
+	if (s->queue || s->open_files)
+		pthread_cond_signal(&s->work);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void work_done(struct source *s)
+{
+	pthread_mutex_lock(&s->lock);
+	if (--s->busy == 0 && !s->queue)
+		pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void work_share(struct source *s, struct large *f)
+{
+	pthread_mutex_lock(&s->lock);
+	f->next = NULL;
+	f->shared = true;
+	for (struct large **at = &s->open_files;; at = &(*at)->next) {
+		if (*at)
+			continue;
+		*at = f;
+		break;
+	}
+	pthread_cond_broadcast(&s->work);
+	pthread_mutex_unlock(&s->lock);
+}
+
+bool work_leave(struct source *s, struct large *f)
+{
+	bool last;
+
+	pthread_mutex_lock(&s->lock);
+	for (struct large **at = &s->open_files; f->shared && *at; at = &(*at)->next) {
+		if (*at != f)
+			continue;
+		*at = f->next;
+		f->shared = false;
+		break;
+	}
+	last = --f->users == 0;
+	pthread_mutex_unlock(&s->lock);
+	return last;
+}
+
+void work_answered(struct entry *e)
+{
+	free(e->ranges);
+	e->ranges = NULL;
+	e->n_ranges = 0;
+	e->state = ENTRY_IDLE;
+	if (!e->listed)
+		entry_free(e);
+}
+
+/* Free what is in the queue, when no thread is left. */
+static void work_clear(struct source *s)
+{
+	while (s->queue) {
+		work_answered(work_pop(s));
+	}
+}
 
 #define BUF_ALIGN_BYTES (64u << 10)
 
@@ -64,7 +414,8 @@ static bool all_answered(void *arg)
 
 /* ---- set-up ---- */
 
-void source_close(struct source *s)
+/* No more work is taken, and nothing is offered. Any thread, without the lock. */
+static void source_close(struct source *s)
 {
 	pthread_mutex_lock(&s->lock);
 	atomic_store(&s->closing, true);
@@ -261,7 +612,7 @@ static void do_work(struct source *s)
 }
 
 /* The role ends before the other side can be told: for the caller. Returns `status`. */
-static int fail(struct copy_job *job, int status, const char *why)
+static int source_fail(struct copy_job *job, int status, const char *why)
 {
 	snprintf(job->why, sizeof(job->why), "%s", why);
 	job->why_side = COPY_SOURCE;
@@ -273,7 +624,7 @@ static int cannot_start(struct copy_job *job, int err)
 	char why[128];
 
 	snprintf(why, sizeof(why), "cannot start (%s)", strerror(-err));
-	return fail(job, XDD_INIT_FAILED, why);
+	return source_fail(job, XDD_INIT_FAILED, why);
 }
 
 /* Both sides must agree about what is there now. */
@@ -304,7 +655,7 @@ static void write_stamps(struct source *s)
 }
 
 /* The channel and the data connections, and what depends on them. Returns 0 or an exit status. */
-static int meet(struct source *s)
+static int source_meet(struct source *s)
 {
 	struct copy_job *job = s->job;
 	int status, err;
@@ -332,7 +683,7 @@ static int give_up(struct source *s, int status)
 	return status;
 }
 
-static int run(struct source *s)
+static int source_run(struct source *s)
 {
 	struct copy_job *job = s->job;
 	char why[WIRE_MAX_TEXT_BYTES] = "", journal[COPY_TEMPORARY_SIZE];
@@ -342,14 +693,14 @@ static int run(struct source *s)
 
 	/* A server tells the other side. */
 	if (status && !job->is_server)
-		return fail(job, status, why);
+		return source_fail(job, status, why);
 	if (!status) {
 		/* The destination decides whether it gets the name of a single source. */
 		journal_name(bytes_get(job->session, 8), journal);
 		walk_leave_out(s->walk, job->log_dev, job->log_ino);
 		walk_avoid(s->walk, journal, s->settings->into ? NULL : "");
 	}
-	met = meet(s);
+	met = source_meet(s);
 	if (met)
 		return give_up(s, met);
 	if (status)
@@ -371,7 +722,7 @@ int copy_source(struct copy_job *job)
 	if (!s)
 		return cannot_start(job, -ENOMEM);
 	err = set_up(s, job);
-	status = err ? cannot_start(job, err) : run(s);
+	status = err ? cannot_start(job, err) : source_run(s);
 	tear_down(s);
 	return status;
 }

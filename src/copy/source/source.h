@@ -2,14 +2,14 @@
  * The source of a copy, private to this directory: its threads and what they share.
  *
  *	walk		offers entries, waits while the window is full		offer.c
- *	data threads	take wanted files and blocks from one queue		data.c, work.c
+ *	data threads	take wanted files and blocks from one queue		data.c, large.c
  *	main		waits for the end					source.c
  *
  * The receiving thread of the role (role.h) puts wanted files into the queue, and takes entries
- * that have a result out of the books (receive.c). It never waits for another thread's sending.
+ * that have a result out of the books (offer.c). It never waits for another thread's sending.
  */
-#ifndef COPY_SOURCE_SOURCE_H
-#define COPY_SOURCE_SOURCE_H
+#ifndef XDD_COPY_SOURCE_SOURCE_H
+#define XDD_COPY_SOURCE_SOURCE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,14 +17,132 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "copy/cpu_use.h"
 #include "copy/link/channel.h"
-#include "copy/report/stamps.h"
+#include "copy/process.h"
+#include "copy/report/report.h"
 #include "copy/role.h"
-#include "copy/source/books.h"
+#include "copy/tree/walk.h"
+
+struct data_thread;
 
 struct large;
 struct source;
+
+/*
+ * The books of the source: entries that were offered and have no result yet, found by their ids.
+ * Callers: the other files of the source, which hold its lock.
+ */
+
+/* The state of a file's wants. */
+enum entry_state {
+	ENTRY_IDLE,   /* it has no want without an answer */
+	ENTRY_QUEUED, /* in the queue of work */
+	ENTRY_TAKEN,  /* a data thread works on it */
+};
+
+/* An entry that was offered. */
+struct entry {
+	/* const once it was offered */
+	uint64_t id;
+	struct dirs *dirs;
+	struct dir_node *dir; /* FILE: a reference; else NULL */
+	uint64_t size_bytes;  /* to copy */
+	uint64_t file_bytes;  /* of the file, as the walk found it */
+	uint64_t dev, ino;
+	int64_t mtime_ns;
+	uint32_t type; /* S_IFMT of the mode */
+	uint32_t uid;
+	uint32_t encoded_bytes; /* in the offer */
+	uint8_t kind;		/* enum copy_kind */
+	uint8_t flags;		/* COPY_SPARSE ... */
+
+	/* guarded by the lock of the source */
+	bool counted;	       /* in the window */
+	bool listed;	       /* in the books */
+	uint8_t state;	       /* enum entry_state */
+	uint8_t outcome;       /* enum copy_outcome, at its end */
+	uint8_t how;	       /* of the want that is worked on */
+	uint8_t asked;	       /* all hows that were wanted, as bits 1 << how */
+	struct entry *next;    /* in the queue, or in a batch */
+	struct extent *ranges; /* of the want; NULL: all */
+	size_t n_ranges;
+	bool partly; /* the destination keeps a part, by digests: the file must stay as it is */
+
+	/* of the walk, then of the thread that has sent digests of a part */
+	int64_t ctime_ns;
+
+	/* atomic: the destination has lost it; set once */
+	_Atomic bool lost;
+
+	char name[]; /* in `dir` */
+};
+
+struct books {
+	struct entry **slots; /* open addressing; NULL: free */
+	unsigned bits;	      /* 1 << bits slots */
+	size_t n;
+	size_t window_entries;
+	uint64_t window_bytes;
+};
+
+/* Returns 0 or -ENOMEM. */
+int books_init(struct books *b);
+/* Frees the entries as well. Safe on one that is all zero. */
+void books_free(struct books *b);
+
+/* Add an entry, which the books own from then on. Returns 0 or -ENOMEM. */
+int books_add(struct books *b, struct entry *e);
+struct entry *books_find(const struct books *b, uint64_t id);
+/* Take an entry out, and out of the window. The caller owns it. */
+void books_remove(struct books *b, struct entry *e);
+
+/* True if the window has room for one more entry of so many bytes. */
+bool books_have_room(const struct books *b, size_t encoded_bytes);
+/* Count an entry in the window. */
+void books_count(struct books *b, struct entry *e);
+
+/* An entry that the walk has found, without a reference to its directory; NULL without memory. */
+struct entry *entry_new(const struct walk_found *found, size_t encoded_bytes);
+/* Free it, and release its directory. Accepts NULL. */
+void entry_free(struct entry *e);
+
+/*
+ * The queue of wanted files, from which data threads take work, and the large files that are open.
+ */
+
+enum work_kind {
+	WORK_NONE,   /* there is no more */
+	WORK_SMALL,  /* `entries`: as many small files as fit into a bundle */
+	WORK_OPEN,   /* `entries`: one file to be opened, then worked on */
+	WORK_BLOCKS, /* `file`: help with its blocks */
+};
+
+struct work {
+	enum work_kind kind;
+	struct entry *entries;
+	struct large *file;
+};
+
+/* Append a wanted file. With the lock. */
+void work_put(struct source *s, struct entry *e);
+
+/*
+ * Wait for work; the time goes to `d->counts`. Any data thread, which calls work_done() before it
+ * takes more.
+ */
+void work_take(struct data_thread *d, struct work *w);
+void work_done(struct source *s);
+
+/* Have other threads help with a large file, until the first of them leaves it. */
+void work_share(struct source *s, struct large *f);
+/* There is no more to take from a file. Returns true for the last of its users. */
+bool work_leave(struct source *s, struct large *f);
+
+/*
+ * The last message of the answer is about to be sent: the caller touches the entry no more, and the
+ * destination may want it again, or send its result. With the lock.
+ */
+void work_answered(struct entry *e);
 
 /* One writer each, its thread; any reader. */
 struct data_counts {
@@ -48,7 +166,7 @@ struct data_thread {
 	struct data_counts counts;
 	struct stamp stamp; /* of the message that it is about to send */
 	struct cpu_use cpu;
-	uint64_t settling_ns; /* that it has waited for young files (settle.h) */
+	uint64_t settling_ns; /* that it has waited for young files (data.h) */
 	pthread_t thread;
 	bool started;
 };
@@ -107,9 +225,6 @@ static inline void stamp_storage(struct data_thread *d, uint64_t begin_ns, uint6
 
 /* Record a message that was sent since `begin_ns`, with the reads before it. */
 void stamp_sent(struct data_thread *d, uint64_t begin_ns, uint64_t offset_bytes, uint64_t bytes);
-
-/* No more work is taken, and nothing is offered. Any thread, without the lock. */
-void source_close(struct source *s);
 
 /* The receiving thread: WANT and RESULT. As role_ops.receive. */
 int source_receive(void *source, const struct wire_header *h, const uint8_t *body, char *why);

@@ -1,20 +1,80 @@
 /*
- * Directories by nodes and cached descriptors; see the header. Called by the walk, and by threads
- * of both roles that open files.
+ * Directories by nodes and cached descriptors, and numbers of files that both sides of a copy
+ * compare; see the header. Called by the walk, by threads of both roles that open files, and by
+ * the destination.
  *
  * Opening happens without the lock: the node that is opened is held by its caller, its parents by
- * it, and their names never change. If two threads open the same directory, one descriptor is kept.
+ * it, and their names never change. If two threads open the same directory, one descriptor is
+ * kept.
  */
 #include "copy/tree/dirs.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "copy/tree/opendir.h"
+#include "xdd/net/digest.h"
+#include "xdd/sys/sysfile.h"
+
+#define HOW (O_DIRECTORY | O_CLOEXEC)
+#define NO_LINKS (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+
+static bool is_component(const char *name)
+{
+	return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static int open_no_links(int at, const char *name, int flags)
+{
+	struct open_how how = { .flags = (uint64_t)flags, .resolve = NO_LINKS };
+	int fd = (int)syscall(SYS_openat2, at, name, &how, sizeof(how));
+
+	if (fd >= 0)
+		return fd;
+	/*
+	 * A kernel before 5.6, or a filter of system calls that does not know it. One component
+	 * without O_NOFOLLOW's exceptions is as safe.
+	 */
+	if (errno == ENOSYS || errno == EPERM)
+		fd = openat(at, name, flags | O_NOFOLLOW);
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Open the directory `name` in `at`, one component that is no link and neither "." nor "..". One
+ * that may not be read is opened with O_PATH. Returns a descriptor or -errno: -ELOOP or -ENOTDIR
+ * where it is a link or another file, -EINVAL for another name.
+ */
+static int opendir_below(int at, const char *name)
+{
+	int fd;
+
+	if (!is_component(name))
+		return -EINVAL;
+	fd = open_no_links(at, name, O_RDONLY | HOW);
+	return fd == -EACCES ? open_no_links(at, name, O_PATH | HOW) : fd;
+}
+
+/* As opendir_below(), for a path, absolute or relative to `at`; links are followed. "" is `at`. */
+static int opendir_path(int at, const char *path)
+{
+	int fd;
+
+	if (!*path)
+		path = ".";
+	fd = openat(at, path, O_RDONLY | HOW);
+	if (fd < 0 && errno == EACCES)
+		fd = openat(at, path, O_PATH | HOW);
+	return fd < 0 ? -errno : fd;
+}
 
 #define MAX_OPEN 4096
 #define MIN_OPEN 4
@@ -168,7 +228,7 @@ static bool close_some(struct dirs *t)
 /* ---- opening ---- */
 
 /* Borrow what is open. Locked. */
-static int borrow(struct dirs *t, struct dir_node *node)
+static int dirs_borrow(struct dirs *t, struct dir_node *node)
 {
 	if (node->fd >= 0 && node != t->root && node->borrows++ == 0)
 		list_remove(t, node);
@@ -176,11 +236,11 @@ static int borrow(struct dirs *t, struct dir_node *node)
 }
 
 /* A node that was opened as `fd` and is borrowed from then on. Locked. Returns its descriptor. */
-static int adopt(struct dirs *t, struct dir_node *node, int fd, struct doomed *d)
+static int dirs_adopt(struct dirs *t, struct dir_node *node, int fd, struct doomed *d)
 {
 	if (node->fd >= 0) { /* another thread was faster */
 		d->fds[d->n++] = fd;
-		return borrow(t, node);
+		return dirs_borrow(t, node);
 	}
 	node->fd = fd;
 	node->borrows++;
@@ -221,7 +281,7 @@ static int open_again(struct dirs *t, struct dir_node *node, int at)
 		return -ESTALE;
 	}
 	pthread_mutex_lock(&t->lock);
-	fd = adopt(t, node, fd, &d);
+	fd = dirs_adopt(t, node, fd, &d);
 	pthread_mutex_unlock(&t->lock);
 	close_doomed(&d);
 	return fd;
@@ -235,7 +295,7 @@ static struct dir_node *nearest_open(struct dirs *t, struct dir_node *node, size
 {
 	*levels = 0;
 	pthread_mutex_lock(&t->lock);
-	while (borrow(t, node) < 0) {
+	while (dirs_borrow(t, node) < 0) {
 		node = node->parent ? node->parent : t->root;
 		(*levels)++;
 	}
@@ -504,4 +564,49 @@ bool dirs_whole_path(struct dirs *t, struct dir_node *node, const char *name, ch
 
 	write_path(t, node, name, buf, size, &fits);
 	return fits;
+}
+
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+
+uint64_t identity_host(void)
+{
+	char line[64];
+	const char *boot = sysfile_line(BOOT_ID, line, sizeof(line));
+
+	return boot && *boot ? digest_short(boot, strlen(boot)) : 0;
+}
+
+uint64_t identity_of_file(uint64_t host, const struct stat *st)
+{
+	const bool block = S_ISBLK(st->st_mode);
+	const uint64_t parts[] = {
+		host,
+		block,
+		block ? st->st_rdev : st->st_dev,
+		block ? 0 : st->st_ino,
+	};
+	uint64_t id;
+
+	if (!host || (!block && !S_ISREG(st->st_mode)))
+		return 0;
+	id = digest_short(parts, sizeof(parts));
+	return id ? id : 1;
+}
+
+uint64_t identity_of_contents(const struct stat *st)
+{
+	const uint64_t parts[] = {
+		st->st_ino,
+		(uint64_t)st->st_size,
+		(uint64_t)st->st_mtim.tv_sec,
+		(uint64_t)st->st_mtim.tv_nsec,
+		(uint64_t)st->st_ctim.tv_sec,
+		(uint64_t)st->st_ctim.tv_nsec,
+	};
+	uint64_t id;
+
+	if (!S_ISREG(st->st_mode))
+		return 0;
+	id = digest_short(parts, sizeof(parts));
+	return id ? id : 1;
 }

@@ -1,7 +1,22 @@
 /*
- * Directories of a tree that is walked or written, below one directory that is held open. Names are
- * never looked up from the root again: each directory is opened below its parent, no symbolic link
- * is followed, and ".." never occurs.
+ * Directories of a tree, and the identity of files.
+ */
+#ifndef XDD_COPY_TREE_DIRS_H
+#define XDD_COPY_TREE_DIRS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+struct dir_node;
+struct dirs;
+
+/*
+ * Directories of a tree that is walked or written, below one directory that is held open. Names
+ * are never looked up from the root again: each directory is opened below its parent, no symbolic
+ * link is followed, and ".." never occurs.
  *
  * A node is counted: the walk, the entries in it, and its subdirectories hold it. Descriptors are
  * cached: at most `limit` are open, unless more are borrowed; the least recently used one is
@@ -11,17 +26,6 @@
  * A directory that may be searched and not be read is opened with O_PATH: names in it can be
  * opened, reading and syncing it fail with EBADF.
  */
-#ifndef COPY_TREE_DIRS_H
-#define COPY_TREE_DIRS_H
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/stat.h>
-#include <sys/types.h>
-
-struct dirs;
-struct dir_node;
 
 /*
  * `root_fd` becomes the tree's, also on failure. NULL without memory. `limit` 0: half of
@@ -82,5 +86,31 @@ void dir_set_user(struct dir_node *node, void *user);
 struct dir_node *dir_parent(const struct dir_node *node);
 const char *dir_name(const struct dir_node *node);
 bool dir_same(const struct dir_node *a, const struct dir_node *b); /* device and inode are equal */
+
+/*
+ * Opening one directory. Any thread.
+ */
+
+/*
+ * Tells whether both sides of a copy have the same file: they may be two processes of one host,
+ * also where ssh is between them. Pure functions, except identity_host(); any thread.
+ */
+
+/* A number of this host until its next start; 0: it is not known. Reads a file of /proc. */
+uint64_t identity_host(void);
+
+/*
+ * A number of the file that `st` describes on the host with the number `host`: the same on both
+ * sides if it is one file, whatever its name; a block device is known by its device number. 0: it
+ * cannot be told, as for character devices, which may be source and destination.
+ */
+uint64_t identity_of_file(uint64_t host, const struct stat *st);
+
+/*
+ * A number of the contents of the file that `st` describes: of its inode, size and times, also that
+ * of its last change of any kind. Another number: the file was changed or replaced. Its device
+ * number is no part of it, as that may differ after each mount. 0 for anything but regular files.
+ */
+uint64_t identity_of_contents(const struct stat *st);
 
 #endif

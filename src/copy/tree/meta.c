@@ -1,35 +1,46 @@
 /*
- * Attributes of files at the destination; see the header. Called by threads that complete files and
- * directories, and where existing files are compared.
+ * Attributes of files at the destination; see the header. Called by threads that complete files
+ * and directories, and, for comparisons, where the destination finds files, and by -k.
+ *
+ * Users and groups of two hosts are known by their names: those that the source tells, and the
+ * numbers that they have at the destination.
  */
 #include "copy/tree/meta.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "copy/tree/meta_attrs.h"
+#include "xdd/base/random.h"
+#include "xdd/base/text.h"
 
 #define NS 1000000000
 #define NO_ID UINT32_MAX /* for chown(2): leave it */
 
 /* ---- owner and permissions ---- */
 
-uid_t meta_wanted_uid(const struct copy_entry *e, const struct meta_owners *owners)
+static uid_t meta_wanted_uid(const struct copy_entry *e, const struct meta_owners *owners)
 {
 	return meta_uid(owners, e->uid);
 }
 
-gid_t meta_wanted_gid(const struct copy_entry *e, const struct meta_owners *owners)
+static gid_t meta_wanted_gid(const struct copy_entry *e, const struct meta_owners *owners)
 {
 	return meta_gid(owners, e->gid);
 }
 
 /* A program does not run as another user than at the source. Directories keep these bits. */
-mode_t meta_wanted_mode(const struct stat *st, const struct copy_entry *e,
-			const struct meta_owners *owners)
+static mode_t meta_wanted_mode(const struct stat *st, const struct copy_entry *e,
+			       const struct meta_owners *owners)
 {
 	mode_t mode = e->mode & 07777;
 
@@ -93,7 +104,7 @@ const struct copy_attr *attr_find(const struct copy_attr *attrs, size_t n, const
 	return NULL;
 }
 
-bool attr_same_value(const struct copy_attr *a, const struct copy_attr *b)
+static bool attr_same_value(const struct copy_attr *a, const struct copy_attr *b)
 {
 	return a->size == b->size && memcmp(a->value, b->value, a->size) == 0;
 }
@@ -183,7 +194,8 @@ static int set_acls(const struct attr_file *f, const struct copy_entry *e,
 
 /* ---- all of them ---- */
 
-struct timespec meta_timespec(int64_t ns)
+/* -P: owner and permissions that a file with the status `st` is to have here. */
+static struct timespec meta_timespec(int64_t ns)
 {
 	return (struct timespec){
 		.tv_sec = ns / NS - (ns % NS < 0),
@@ -295,7 +307,7 @@ static size_t string_bytes(const char *s)
 }
 
 /* Copy `n` bytes to `*at`, which moves on. */
-static void *put(char **at, const void *from, size_t n)
+static void *meta_put(char **at, const void *from, size_t n)
 {
 	void *to = *at;
 
@@ -322,14 +334,397 @@ struct copy_entry *meta_entry_dup(const struct copy_entry *e)
 	attrs = (struct copy_attr *)(copy + 1);
 	at = (char *)(attrs + e->n_attrs);
 	copy->attrs = e->n_attrs ? attrs : NULL;
-	copy->name = e->name ? put(&at, e->name, string_bytes(e->name)) : NULL;
-	copy->target = e->target ? put(&at, e->target, string_bytes(e->target)) : NULL;
+	copy->name = e->name ? meta_put(&at, e->name, string_bytes(e->name)) : NULL;
+	copy->target = e->target ? meta_put(&at, e->target, string_bytes(e->target)) : NULL;
 	for (size_t i = 0; i < e->n_attrs; i++) {
 		const struct copy_attr *a = &e->attrs[i];
 
 		attrs[i].size = a->size;
-		attrs[i].name = put(&at, a->name, string_bytes(a->name));
-		attrs[i].value = put(&at, a->value, a->size);
+		attrs[i].name = meta_put(&at, a->name, string_bytes(a->name));
+		attrs[i].value = meta_put(&at, a->value, a->size);
 	}
 	return copy;
+}
+
+#define CUT "; and others"
+#define TIME_BYTES 64
+
+/* Differences so far. */
+struct differences {
+	size_t n;
+	char *text; /* NULL: they are only counted */
+	size_t room, length;
+	bool cut;
+};
+
+static void __attribute__((format(printf, 2, 3))) note(struct differences *d, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+	int n;
+
+	d->n++;
+	if (!d->text || d->cut)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	printable_mask(line);
+	n = snprintf(d->text + d->length, d->room - d->length, "%s%s", d->length ? "; " : "", line);
+	if (d->length + (size_t)n + sizeof(CUT) <= d->room) {
+		d->length += (size_t)n;
+		return;
+	}
+	d->cut = true;
+	snprintf(d->text + d->length, d->room - d->length, "%s", CUT);
+}
+
+bool meta_same_time(const struct timespec *t, int64_t ns)
+{
+	const struct timespec other = meta_timespec(ns);
+
+	return t->tv_sec == other.tv_sec && (!t->tv_nsec || t->tv_nsec == other.tv_nsec);
+}
+
+/* "2001-09-09 01:46:40.000000000 UTC" */
+static void put_time(const struct timespec *t, char text[TIME_BYTES])
+{
+	char day[TIME_BYTES / 2];
+	struct tm tm;
+
+	if (!gmtime_r(&t->tv_sec, &tm) || !strftime(day, sizeof(day), "%Y-%m-%d %H:%M:%S", &tm))
+		snprintf(day, sizeof(day), "%lld", (long long)t->tv_sec);
+	snprintf(text, TIME_BYTES, "%s.%09ld UTC", day, t->tv_nsec);
+}
+
+static void compare_times(struct differences *d, const struct stat *st, const struct copy_entry *e)
+{
+	const struct timespec wanted = meta_timespec(e->mtime_ns);
+	char is[TIME_BYTES], is_not[TIME_BYTES];
+
+	if (meta_same_time(&st->st_mtim, e->mtime_ns))
+		return;
+	put_time(&st->st_mtim, is);
+	put_time(&wanted, is_not);
+	note(d, "modification time is %s, not %s", is, is_not);
+}
+
+static void compare_owners(struct differences *d, const struct stat *st, const struct copy_entry *e,
+			   const struct meta_owners *owners)
+{
+	const uid_t uid = meta_wanted_uid(e, owners);
+	const gid_t gid = meta_wanted_gid(e, owners);
+
+	if (st->st_uid != uid)
+		note(d, "owner is %u, not %u", st->st_uid, uid);
+	if (st->st_gid != gid)
+		note(d, "group is %u, not %u", st->st_gid, gid);
+}
+
+/* One attribute beside the value that `a` would give it. */
+static void compare_attr(struct differences *d, const struct meta_set *now,
+			 const struct copy_attr *a, const struct meta_owners *owners)
+{
+	const struct copy_attr *old = attr_find(now->attrs, now->n, a->name);
+	struct copy_attr mapped;
+	void *memory;
+
+	if (!old) {
+		note(d, "attribute %s is missing", a->name);
+	} else if (attr_mapped(a, owners, &mapped, &memory)) {
+		note(d, "attribute %s cannot be compared", a->name);
+	} else {
+		if (!attr_same_value(old, &mapped))
+			note(d, "attribute %s differs", a->name);
+		free(memory);
+	}
+}
+
+static void compare_attrs(struct differences *d, const struct meta_file *f,
+			  const struct copy_entry *e, const struct meta_owners *owners)
+{
+	struct meta_set now;
+	int err;
+
+	err = meta_read(f->fd, f->dir_fd, f->name, &now);
+	if (err) {
+		note(d, "attributes cannot be read (%s)", strerror(-err));
+		return;
+	}
+	for (size_t i = 0; i < e->n_attrs; i++) {
+		if (attr_is_copied(e->attrs[i].name))
+			compare_attr(d, &now, &e->attrs[i], owners);
+	}
+	for (size_t i = 0; i < now.n; i++) {
+		if (!attr_find(e->attrs, e->n_attrs, now.attrs[i].name))
+			note(d, "attribute %s is not at the source", now.attrs[i].name);
+	}
+	meta_set_free(&now);
+}
+
+static void meta_compare_compare(struct differences *d, const struct meta_file *f,
+				 const struct copy_entry *e, const struct meta_owners *owners)
+{
+	const struct stat *st = f->st;
+
+	if (owners && !S_ISLNK(st->st_mode)) {
+		mode_t mode = meta_wanted_mode(st, e, owners);
+
+		if ((st->st_mode & 07777) != mode)
+			note(d, "permissions are %04o, not %04o", st->st_mode & 07777, mode);
+	}
+	if (owners)
+		compare_owners(d, st, e, owners);
+	compare_times(d, st, e);
+	if (owners && (f->fd >= 0 || f->name))
+		compare_attrs(d, f, e, owners);
+}
+
+bool meta_same(const struct meta_file *f, const struct copy_entry *e,
+	       const struct meta_owners *owners)
+{
+	struct differences d = { .text = NULL };
+
+	meta_compare_compare(&d, f, e, owners);
+	return !d.n;
+}
+
+size_t meta_differences(const struct meta_file *f, const struct copy_entry *e,
+			const struct meta_owners *owners, char *text, size_t size)
+{
+	struct differences d = { .text = text, .room = size, .length = strlen(text) };
+
+	meta_compare_compare(&d, f, e, owners);
+	return d.n;
+}
+
+#define MAX_IDS 65536
+#define FIRST_SIZE 64
+#define LOOKUP_BYTES 65536 /* a group may have many members */
+
+/* ---- numbers ---- */
+
+struct id_slot {
+	uint32_t id, other;
+	bool used, group;
+};
+
+/* A table with open addressing. */
+struct id_table {
+	struct id_slot *slots;
+	size_t n, size; /* a power of two, or 0 */
+};
+
+/* The slot of a number, or the free one for it. */
+static struct id_slot *meta_owners_find(const struct id_table *t, uint32_t id, bool group)
+{
+	size_t i = (size_t)random_splitmix64(2 * (uint64_t)id + group) & (t->size - 1);
+
+	while (t->slots[i].used && (t->slots[i].id != id || t->slots[i].group != group))
+		i = (i + 1) & (t->size - 1);
+	return &t->slots[i];
+}
+
+static int meta_owners_grow(struct id_table *t)
+{
+	struct id_table larger = { .n = t->n, .size = t->size ? 2 * t->size : FIRST_SIZE };
+
+	larger.slots = calloc(larger.size, sizeof(*larger.slots));
+	if (!larger.slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->size; i++) {
+		if (t->slots[i].used)
+			*meta_owners_find(&larger, t->slots[i].id, t->slots[i].group) = t->slots[i];
+	}
+	free(t->slots);
+	*t = larger;
+	return 0;
+}
+
+static bool meta_owners_has(const struct id_table *t, uint32_t id, bool group)
+{
+	return t->size && meta_owners_find(t, id, group)->used;
+}
+
+/* Returns 0, also for those beyond the limit, or -ENOMEM. */
+static int meta_owners_put(struct id_table *t, uint32_t id, bool group, uint32_t other)
+{
+	struct id_slot *s;
+
+	if (t->n >= MAX_IDS && !meta_owners_has(t, id, group))
+		return 0;
+	if (4 * t->n >= 3 * t->size && meta_owners_grow(t))
+		return -ENOMEM;
+	s = meta_owners_find(t, id, group);
+	t->n += !s->used;
+	*s = (struct id_slot){ .id = id, .group = group, .other = other, .used = true };
+	return 0;
+}
+
+/* ---- source ---- */
+
+struct meta_names {
+	struct id_table known;
+	bool has_last;
+	uint32_t last_uid, last_gid; /* of the entry before */
+	char buffer[LOOKUP_BYTES];
+};
+
+struct meta_names *meta_names_new(void)
+{
+	return calloc(1, sizeof(struct meta_names));
+}
+
+void meta_names_free(struct meta_names *k)
+{
+	if (k)
+		free(k->known.slots);
+	free(k);
+}
+
+static const char *user_name(struct meta_names *k, uint32_t uid)
+{
+	struct passwd user, *found = NULL;
+
+	getpwuid_r(uid, &user, k->buffer, sizeof(k->buffer), &found);
+	return found ? found->pw_name : NULL;
+}
+
+static const char *group_name(struct meta_names *k, uint32_t gid)
+{
+	struct group group, *found = NULL;
+
+	getgrgid_r(gid, &group, k->buffer, sizeof(k->buffer), &found);
+	return found ? found->gr_name : NULL;
+}
+
+/* True if the number is new and has a name that can be sent. */
+static bool is_news(struct meta_names *k, uint32_t id, bool group, struct copy_entry *owner)
+{
+	const char *name;
+
+	if (meta_owners_has(&k->known, id, group) || meta_owners_put(&k->known, id, group, 0) ||
+	    !meta_owners_has(&k->known, id, group))
+		return false;
+	name = group ? group_name(k, id) : user_name(k, id);
+	if (!name || !*name || strlen(name) >= COPY_MAX_NAME_BYTES || strchr(name, '/') ||
+	    strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return false;
+	*owner = (struct copy_entry){ .kind = COPY_OWNER, .name = name, .group = group };
+	if (group)
+		owner->gid = id;
+	else
+		owner->uid = id;
+	return true;
+}
+
+static bool is_news_in_acl(struct meta_names *k, const struct copy_attr *a,
+			   struct copy_entry *owner)
+{
+	struct attr_acl_id id;
+
+	for (size_t at = 0; attr_acl_next(a, &at, &id);) {
+		if (is_news(k, id.id, id.group, owner))
+			return true;
+	}
+	return false;
+}
+
+bool meta_owner_before(struct meta_names *k, const struct copy_entry *e, struct copy_entry *owner)
+{
+	if (e->kind != COPY_DIR && e->kind != COPY_FILE && e->kind != COPY_SYMLINK)
+		return false;
+	if (!k->has_last || k->last_uid != e->uid || k->last_gid != e->gid) {
+		if (is_news(k, e->uid, false, owner) || is_news(k, e->gid, true, owner))
+			return true;
+		k->has_last = true;
+		k->last_uid = e->uid;
+		k->last_gid = e->gid;
+	}
+	for (size_t i = 0; i < e->n_attrs; i++) {
+		if (is_news_in_acl(k, &e->attrs[i], owner))
+			return true;
+	}
+	return false;
+}
+
+/* ---- destination ---- */
+
+struct shared_table {
+	pthread_mutex_t lock;
+	struct id_table table; /* guarded by the lock */
+};
+
+struct meta_owners {
+	struct shared_table *shared; /* const */
+	char buffer[LOOKUP_BYTES];   /* of the writer */
+};
+
+struct meta_owners *meta_owners_new(void)
+{
+	struct meta_owners *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->shared = calloc(1, sizeof(*o->shared));
+	if (!o->shared) {
+		free(o);
+		return NULL;
+	}
+	pthread_mutex_init(&o->shared->lock, NULL);
+	return o;
+}
+
+void meta_owners_free(struct meta_owners *o)
+{
+	if (!o)
+		return;
+	pthread_mutex_destroy(&o->shared->lock);
+	free(o->shared->table.slots);
+	free(o->shared);
+	free(o);
+}
+
+int meta_owners_add(struct meta_owners *o, const struct copy_entry *e)
+{
+	uint32_t there = e->group ? e->gid : e->uid, here = there;
+	struct passwd user, *found_user = NULL;
+	struct group group, *found_group = NULL;
+	int err;
+
+	if (e->group)
+		getgrnam_r(e->name, &group, o->buffer, sizeof(o->buffer), &found_group);
+	else
+		getpwnam_r(e->name, &user, o->buffer, sizeof(o->buffer), &found_user);
+	if (found_group)
+		here = found_group->gr_gid;
+	if (found_user)
+		here = found_user->pw_uid;
+	if (here == there)
+		return 0;
+	pthread_mutex_lock(&o->shared->lock);
+	err = meta_owners_put(&o->shared->table, there, e->group, here);
+	pthread_mutex_unlock(&o->shared->lock);
+	return err;
+}
+
+static uint32_t here(const struct meta_owners *o, uint32_t id, bool group)
+{
+	struct shared_table *s = o->shared;
+
+	pthread_mutex_lock(&s->lock);
+	if (meta_owners_has(&s->table, id, group))
+		id = meta_owners_find(&s->table, id, group)->other;
+	pthread_mutex_unlock(&s->lock);
+	return id;
+}
+
+uid_t meta_uid(const struct meta_owners *o, uint32_t uid)
+{
+	return here(o, uid, false);
+}
+
+gid_t meta_gid(const struct meta_owners *o, uint32_t gid)
+{
+	return here(o, gid, true);
 }

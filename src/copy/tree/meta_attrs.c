@@ -1,5 +1,5 @@
 /*
- * Extended attributes; see the header. Called by meta.c and meta_owners.c.
+ * Extended attributes; see the header. Called by meta.c.
  */
 #include "copy/tree/meta_attrs.h"
 

@@ -46,19 +46,11 @@ int attr_mapped(const struct copy_attr *a, const struct meta_owners *owners,
 
 /* The attribute of this name, or NULL. */
 const struct copy_attr *attr_find(const struct copy_attr *attrs, size_t n, const char *name);
-bool attr_same_value(const struct copy_attr *a, const struct copy_attr *b);
 
 /*
  * Permissions until the ACL of the entry is set: the bits of the group in `mode` are its mask, and
  * may be more than the group has.
  */
 mode_t attr_mode_before_acl(mode_t mode, const struct copy_entry *e);
-
-/* -P: owner and permissions that a file with the status `st` is to have here. */
-uid_t meta_wanted_uid(const struct copy_entry *e, const struct meta_owners *owners);
-gid_t meta_wanted_gid(const struct copy_entry *e, const struct meta_owners *owners);
-mode_t meta_wanted_mode(const struct stat *st, const struct copy_entry *e,
-			const struct meta_owners *owners);
-struct timespec meta_timespec(int64_t ns);
 
 #endif

@@ -109,7 +109,7 @@ void walk_found_dir(struct walk *w, struct walk_found *f, struct dir_node *node,
 		    uint32_t flags, bool read);
 void walk_found_leave(struct walk *w, struct walk_found *f);
 
-/* ---- walk_level.c: directories ---- */
+/* ---- walk_read.c: directories ---- */
 
 /* 0 or -ENOMEM. Takes the reference. */
 int walk_push(struct walk *w, struct dir_node *node, bool read);
@@ -122,16 +122,14 @@ int walk_read(struct walk *w, const char **name, unsigned char *type);
 /* Enter subdirectory `name` of the last level, or describe why not. False: nothing to say. */
 bool walk_enter(struct walk *w, struct walk_found *f, const char *name);
 
-/* ---- walk_source.c: names that the user gave ---- */
+/* ---- walk.c: names that the user gave ---- */
 
 /* 0, or an exit status with a text in `why`. */
-int walk_check_sources(struct walk *w, char *why, size_t size);
 /* The next source. False: there are no more. */
-bool walk_source(struct walk *w, struct walk_found *f);
 /* The directory of `path`, which is not followed itself. 0 or -errno. No reference is given. */
 int walk_named_dir(struct walk *w, const char *path, struct dir_node **dir);
 
-/* ---- walk_list.c ---- */
+/* ---- walk_read.c ---- */
 
 /* 0, or an exit status with a text in `why`. */
 int walk_list_open(struct walk *w, const char *path, char *why, size_t size);
@@ -139,7 +137,7 @@ void walk_list_close(struct walk_list *l);
 /* The next step to or at a name of the list. False: there are no more. */
 bool walk_list(struct walk *w, struct walk_found *f);
 
-/* ---- walk_set.c ---- */
+/* ---- walk_read.c ---- */
 
 /* Names of two kinds. Adding returns false if it was there, or memory is short. */
 enum walk_kind {
@@ -147,7 +145,6 @@ enum walk_kind {
 	WALK_ABSOLUTE,
 };
 bool walk_set_add(struct walk_set *s, const char *name, enum walk_kind kind);
-bool walk_set_has(const struct walk_set *s, const char *name, enum walk_kind kind);
 void walk_set_free(struct walk_set *s);
 
 /*

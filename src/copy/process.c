@@ -1,16 +1,19 @@
 /*
- * SIGINT, SIGTERM and SIGHUP in a copy; see the header.
+ * SIGINT, SIGTERM and SIGHUP in a copy, and the processor time of data threads; see the header.
+ * Called by copy.c, server.c and role.c, and by source/ and destination/.
  */
-#include "copy/signals.h"
+#include "copy/process.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
+#include "xdd/base/units.h"
 #include "xdd/sync/signal_thread.h"
 #include "xdd/sys/clock.h"
 
@@ -28,7 +31,7 @@ struct copy_signals {
 };
 
 /* s->lock is held, so what is attached stays. */
-static void act(struct copy_signals *s)
+static void signals_act(struct copy_signals *s)
 {
 	if (s->stop)
 		stop_request(s->stop, STOP_SIGNAL, s->sig);
@@ -47,7 +50,7 @@ static void take_first(void *arg, int sig)
 	pthread_mutex_lock(&s->lock);
 	s->sig = sig;
 	pthread_cond_broadcast(&s->came);
-	act(s);
+	signals_act(s);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -57,7 +60,7 @@ static void take_late(void *arg)
 
 	pthread_mutex_lock(&s->lock);
 	s->late = true;
-	act(s);
+	signals_act(s);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -96,7 +99,7 @@ void copy_signals_attach(struct copy_signals *s, struct stop *stop, copy_signals
 	s->cut = cut;
 	s->arg = arg;
 	if (s->sig)
-		act(s);
+		signals_act(s);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -139,4 +142,29 @@ void copy_signals_end(struct copy_signals *s)
 	pthread_cond_destroy(&s->came);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
+}
+
+#define LEAST_NS (5 * NS_PER_MS)
+
+static uint64_t cpu_use_since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+void cpu_use_add(struct cpu_use *u, struct cpu_sums *sums)
+{
+	const struct cpu_use before = *u;
+	const uint64_t now_ns = clock_now_ns();
+	struct timespec used;
+
+	if (before.at_ns && now_ns < before.at_ns + LEAST_NS)
+		return;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	u->cpu_ns = (uint64_t)used.tv_sec * NS_PER_SEC + (uint64_t)used.tv_nsec;
+	u->wait_ns = clock_thread_wait_ns();
+	u->at_ns = now_ns;
+	if (!before.at_ns)
+		return;
+	atomic_fetch_add(&sums->cpu_ns, cpu_use_since(u->cpu_ns, before.cpu_ns));
+	atomic_fetch_add(&sums->wait_ns, cpu_use_since(u->wait_ns, before.wait_ns));
 }

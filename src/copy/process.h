@@ -1,16 +1,21 @@
 /*
- * SIGINT, SIGTERM and SIGHUP in a copy. The first one ends it in good order, within
- * COPY_SIGNAL_GRACE_NS as far as the other side is concerned; the second one ends the process.
- * Callers: copy.c, server.c, relay.c, role.c.
+ * The process of a copy: signals, and the processor time of its data threads. Private to src/copy.
  */
-#ifndef COPY_SIGNALS_H
-#define COPY_SIGNALS_H
+#ifndef XDD_COPY_PROCESS_H
+#define XDD_COPY_PROCESS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "xdd/base/units.h"
 #include "xdd/sync/stop.h"
+
+/*
+ * SIGINT, SIGTERM and SIGHUP in a copy. The first one ends it in good order, within
+ * COPY_SIGNAL_GRACE_NS as far as the other side is concerned; the second one ends the process.
+ * Callers: copy.c, server.c, role.c.
+ */
 
 #define COPY_SIGNAL_GRACE_NS (5 * NS_PER_SEC)
 
@@ -46,5 +51,27 @@ int copy_signals_await(struct copy_signals *s, uint64_t wait_ns);
 
 /* End the thread. Accepts NULL. Main thread. */
 void copy_signals_end(struct copy_signals *s);
+
+/*
+ * The processor time of data threads, which they read while they work: once a thread has ended,
+ * nothing tells it. Private to src/copy.
+ */
+
+/* Sums over threads; any reader. */
+struct cpu_sums {
+	_Atomic uint64_t cpu_ns;  /* running on a processor */
+	_Atomic uint64_t wait_ns; /* ready to run, and without a processor */
+};
+
+/* The latest reading of a thread, which owns it. Zeros: it has not begun. */
+struct cpu_use {
+	uint64_t at_ns, cpu_ns, wait_ns;
+};
+
+/*
+ * Add what the calling thread has used since its last reading to `sums`; nothing the first time. It
+ * is read at most each 5 ms, as that costs a few system calls.
+ */
+void cpu_use_add(struct cpu_use *u, struct cpu_sums *sums);
 
 #endif

@@ -1,0 +1,666 @@
+/*
+ * Both ends of data connections: the side that connects, and the one that listens. Called by
+ * attempt.c and server.c.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "config.h"
+#include "copy/link/data_terms.h"
+#include "copy/link/meet.h"
+#include "xdd/base/log.h"
+#include "xdd/base/text.h"
+#include "xdd/base/units.h"
+#include "xdd/net/digest.h"
+#include "xdd/net/listener.h"
+#include "xdd/sync/event.h"
+#include "xdd/sync/thread.h"
+#include "xdd/sys/clock.h"
+
+static void data_keys_forget(struct data_keys *k)
+{
+	explicit_bzero(k, sizeof(*k));
+}
+
+int data_keys_derive(struct data_keys *k, const struct data_terms *terms, char *why, size_t size)
+{
+	const char *missing;
+	int err;
+
+	memset(k, 0, sizeof(*k));
+	if (!digest_available(&missing) || !net_key_available(&missing)) {
+		snprintf(why, size, "%s", missing);
+		return -ENOTSUP;
+	}
+	err = wire_key_derive(terms->key, "xdd copy: codes", k->codes);
+	if (!err && terms->settings->encrypt) {
+		k->tls.present = true;
+		err = wire_key_derive(terms->key, "xdd copy: TLS", k->tls.bytes);
+	}
+	if (err)
+		snprintf(why, size, "OpenSSL cannot derive a key");
+	return err;
+}
+
+/* Options of the sockets. */
+static struct connection_options data_options(const struct data_terms *terms)
+{
+	return (struct connection_options){ .timeout_ns = terms->settings->timeout_ns };
+}
+
+int data_send_hello(struct connection *c, enum wire_type type, const struct data_terms *terms,
+		    uint32_t number, struct wire_key *key)
+{
+	struct wire_hello hello = {
+		.purpose = WIRE_TRANSFER,
+		.flags = WIRE_CAN_KEY | (terms->settings->encrypt ? WIRE_CAN_ENCRYPT : 0),
+		.software = PACKAGE_STRING,
+	};
+	struct wire_header h = { .type = type, .connection = number };
+	uint8_t body[WIRE_MAX_HELLO_BYTES];
+
+	memcpy(hello.session, terms->session, sizeof(hello.session));
+	h.length = wire_encode_hello(&hello, body);
+	h.digest = digest_data(body, (size_t)h.length);
+	return connection_send_message(c, &h, key, body);
+}
+
+/* True: `hello` is about a data connection of this copy. */
+static bool data_hello_is_right(const struct wire_hello *hello, const struct data_terms *terms)
+{
+	return hello->purpose == WIRE_TRANSFER &&
+	       memcmp(hello->session, terms->session, sizeof(hello->session)) == 0;
+}
+
+void data_links_close(struct data_links *links)
+{
+	for (unsigned i = 0; i < links->n; i++)
+		link_close(links->links[i]);
+	memset(links, 0, sizeof(*links));
+}
+
+/*
+ * The side that connects: all connections are made at the same time, each by a thread of its own.
+ * On a slow network the round trips of one after the other would take seconds.
+ */
+
+#define WHY_SIZE 512
+
+/* Of an address: INET6_ADDRSTRLEN, and the name of an interface. */
+#define NUMBER_SIZE 64
+#define MAX_NUMBERS 32
+
+/* Addresses to try. */
+struct numbers {
+	char text[MAX_NUMBERS][NUMBER_SIZE];
+	size_t n;
+};
+
+/* Common to the threads. */
+struct target {
+	/* const */
+	const char *address;
+	uint16_t port;
+	const struct data_terms *terms;
+	const struct data_keys *keys;
+	struct connection_options options;
+	uint64_t until_ns;
+
+	/* atomic: attempts that have sent HELLO, or have failed before that; changes follow */
+	_Atomic unsigned greeted, failed;
+	struct event changed;
+};
+
+struct attempt {
+	struct target *to;
+	unsigned number;
+	pthread_t thread;
+	bool started;
+
+	/* the thread's, until it is joined */
+	struct link *link;
+	int err;
+	char why[WHY_SIZE];
+};
+
+/* ---- one connection ---- */
+
+__attribute__((format(printf, 3, 4))) static int say(struct attempt *a, int err, const char *fmt,
+						     ...)
+{
+	char *address = printable_dup(a->to->address, false);
+	va_list ap;
+	int n;
+
+	n = snprintf(a->why, sizeof(a->why), "%s port %u ", address ? address : "?", a->to->port);
+	free(address);
+	va_start(ap, fmt);
+	vsnprintf(a->why + n, sizeof(a->why) - (size_t)n, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+static int no_welcome(struct attempt *a, int err)
+{
+	return say(a, err, "does not answer as the other side of this copy (%s)",
+		   err == -EBADMSG ? "it sent something else" : strerror(-err));
+}
+
+static int receive_welcome(struct attempt *a, struct connection *c, struct wire_key *key)
+{
+	uint64_t now_ns = clock_now_ns();
+	uint64_t left_ns = a->to->until_ns > now_ns ? a->to->until_ns - now_ns : 0;
+	uint8_t body[WIRE_MAX_HELLO_BYTES];
+	enum wire_fault fault = WIRE_OK;
+	struct wire_hello hello;
+	struct wire_header h;
+	int err = connection_wait(c, -1, left_ns);
+
+	if (err == 1)
+		err = connection_receive_header(c, key, 0, &h, &fault);
+	else if (err == 0)
+		err = -ETIMEDOUT;
+	/* A listener that refuses has no key: its words could be anyone's. */
+	if (fault == WIRE_BAD_CODE)
+		return say(a, -EACCES, "belongs to another program, or to another copy");
+	if (!err && (h.length > sizeof(body) || h.connection != a->number || h.sequence))
+		err = -EBADMSG;
+	if (!err)
+		err = connection_receive(c, body, (size_t)h.length);
+	if (!err && wire_check_body(&h, body) != WIRE_OK)
+		err = -EBADMSG;
+	if (err)
+		return no_welcome(a, err);
+	if (h.type != WIRE_WELCOME ||
+	    wire_decode_hello(body, (size_t)h.length, &hello) != WIRE_OK ||
+	    !data_hello_is_right(&hello, a->to->terms))
+		return no_welcome(a, -EBADMSG);
+	hold(HOLD_WELCOME_RECEIVED);
+	return 0;
+}
+
+/* The texts of a connection speak of options of -endtoend, except those about the network. */
+static int no_connection(struct attempt *a, int err)
+{
+	if (strncmp(a->why, "cannot ", strlen("cannot ")) == 0)
+		return err;
+	return say(a, err, "did not prove that it has the key of this copy");
+}
+
+/* Connect, and send HELLO. Returns 0 or -errno; `*c` is then open or NULL. */
+static int data_connect_greet(struct attempt *a, struct connection **c, struct wire_key *key)
+{
+	const struct target *to = a->to;
+	int err;
+
+	if (!key)
+		return say(a, -ENOMEM, "is not tried (%s)", strerror(ENOMEM));
+	err = connection_try(c, to->address, to->port, &to->options,
+			     to->keys->tls.present ? &to->keys->tls : NULL, NULL, to->until_ns,
+			     a->why, sizeof(a->why));
+	if (err)
+		return no_connection(a, err);
+	err = data_send_hello(*c, WIRE_HELLO, to->terms, a->number, key);
+	return err ? no_welcome(a, err) : 0;
+}
+
+static void *connect_one(void *arg)
+{
+	struct attempt *a = arg;
+	struct wire_key *key = wire_key_new(a->to->keys->codes);
+	struct connection *c = NULL;
+
+	a->err = data_connect_greet(a, &c, key);
+	atomic_fetch_add(a->err ? &a->to->failed : &a->to->greeted, 1);
+	event_wake(&a->to->changed);
+	if (!a->err)
+		a->err = receive_welcome(a, c, key);
+	if (a->err) {
+		connection_close(c);
+		wire_key_free(key);
+		return NULL;
+	}
+	a->link = link_on_connection(c, key, a->number);
+	if (!a->link)
+		a->err = say(a, -ENOMEM, "is not used (%s)", strerror(ENOMEM));
+	return NULL;
+}
+
+/* ---- all of them ---- */
+
+static void data_connect_start(struct attempt *a, struct target *to, unsigned number)
+{
+	int err;
+
+	a->to = to;
+	a->number = number;
+	err = thread_start(&a->thread, connect_one, a);
+	a->started = err == 0;
+	if (!err)
+		return;
+	a->err = say(a, err, "is not tried (cannot start a thread: %s)", strerror(-err));
+	atomic_fetch_add(&to->failed, 1);
+}
+
+/* True once all of `n` have sent HELLO; false: one of them has failed. */
+static bool all_greeted(struct target *to, unsigned n)
+{
+	while (!atomic_load(&to->failed) && atomic_load(&to->greeted) < n) {
+		uint32_t key = event_listen(&to->changed);
+
+		if (atomic_load(&to->failed) || atomic_load(&to->greeted) == n)
+			event_leave(&to->changed);
+		else
+			event_wait(&to->changed, key, UINT64_MAX);
+	}
+	return !atomic_load(&to->failed);
+}
+
+/* Connect all to one address. Returns 0 or -errno with the text of the first that failed. */
+static int connect_all(struct data_links *links, struct target *to, struct data_early *early,
+		       char *why, size_t size)
+{
+	unsigned n = to->terms->settings->connections;
+	struct attempt *attempts = calloc(n, sizeof(*attempts));
+	int err = 0;
+
+	if (!attempts) {
+		snprintf(why, size, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	for (unsigned i = 0; i < n; i++)
+		data_connect_start(&attempts[i], to, i);
+	if (early && all_greeted(to, n)) {
+		early->called = true;
+		early->greeted(early->arg);
+	}
+	links->n = n;
+	for (unsigned i = 0; i < n; i++) {
+		if (attempts[i].started)
+			pthread_join(attempts[i].thread, NULL);
+		links->links[i] = attempts[i].link;
+		if (attempts[i].err && !err) {
+			err = attempts[i].err;
+			snprintf(why, size, "%s", attempts[i].why);
+		}
+	}
+	if (err)
+		data_links_close(links);
+	free(attempts);
+	return err;
+}
+
+/* Add the numbers of `host`, each once: a name often has the address that is tried already. */
+static void add_numbers(struct numbers *l, const char *host, char *why, size_t size)
+{
+	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+	struct addrinfo *list = NULL;
+	char number[NUMBER_SIZE], *safe;
+	int err = getaddrinfo(host, NULL, &hints, &list);
+
+	if (err && !*why) {
+		safe = printable_dup(host, false);
+		snprintf(why, size, "cannot find the host \"%s\" (%s)", safe ? safe : "?",
+			 err == EAI_SYSTEM ? strerror(errno) : gai_strerror(err));
+		free(safe);
+	}
+	for (const struct addrinfo *a = err ? NULL : list; a && l->n < MAX_NUMBERS;
+	     a = a->ai_next) {
+		size_t i = 0;
+
+		if (getnameinfo(a->ai_addr, a->ai_addrlen, number, sizeof(number), NULL, 0,
+				NI_NUMERICHOST) != 0)
+			continue;
+		while (i < l->n && strcmp(l->text[i], number) != 0)
+			i++;
+		if (i == l->n)
+			memcpy(l->text[l->n++], number, sizeof(number));
+	}
+	if (!err)
+		freeaddrinfo(list);
+}
+
+/* Returns 0, or -errno with the text of the first that failed. */
+static int connect_any(struct data_links *links, const struct data_terms *terms,
+		       const struct data_keys *keys, const struct numbers *l, uint16_t port,
+		       uint64_t wait_ns, struct data_early *early, char *why, size_t size)
+{
+	char later[WHY_SIZE];
+	int first = -ENXIO;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct target target = {
+			.address = l->text[i],
+			.port = port,
+			.terms = terms,
+			.keys = keys,
+			.options = data_options(terms),
+			.until_ns = clock_now_ns() + wait_ns,
+		};
+		int err = connect_all(links, &target, early, i ? later : why,
+				      i ? sizeof(later) : size);
+
+		if (!err)
+			return 0;
+		if (early && early->called && i)
+			snprintf(why, size, "%s", later);
+		if (early && early->called)
+			return err;
+		if (i == 0)
+			first = err;
+	}
+	return first;
+}
+
+int data_connect(struct data_links *links, const struct data_terms *terms,
+		 const struct copy_meet *to, uint64_t wait_ns, struct data_early *early, char *why,
+		 size_t size)
+{
+	struct numbers numbers = { .n = 0 };
+	struct data_keys keys;
+	int err = data_keys_derive(&keys, terms, why, size);
+
+	memset(links, 0, sizeof(*links));
+	if (err)
+		return err;
+	*why = '\0';
+	for (size_t i = 0; i < to->n_addresses; i++)
+		add_numbers(&numbers, to->addresses[i], why, size);
+	if (!numbers.n && !*why)
+		snprintf(why, size, "the other side has no address");
+	err = connect_any(links, terms, &keys, &numbers, to->port, wait_ns, early, why, size);
+	data_keys_forget(&keys);
+	return err;
+}
+
+/*
+ * The side that listens: the thread of the listener welcomes each connection at once, so the other
+ * side, which waits for that, need not wait for a message through ssh as well.
+ */
+
+/* Ports that are tried, one after the other, before any free ones. */
+#define PORTS 100
+#define ANY_PORTS 10
+
+/* For programs that are ended to free their ports. */
+#define FREE_NS (5 * NS_PER_SEC)
+#define FREE_PAUSE_NS (20 * NS_PER_MS)
+
+struct data_listener {
+	/* const while the listener runs */
+	struct data_terms terms; /* without the key */
+	struct data_keys keys;
+	struct connection_options options;
+	struct listener *listener;
+	unsigned expected;
+
+	/* written by the thread of the listener */
+	struct link *links[COPY_MAX_CONNECTIONS];
+
+	/* atomic: how many of them are there; changes after the link is */
+	_Atomic unsigned arrived;
+	_Atomic bool no_memory; /* for a link, so that not all can come */
+	struct event changed;
+};
+
+/* ---- guests: thread of the listener ---- */
+
+static bool data_listen_refuse(char *why, size_t size, const char *text)
+{
+	snprintf(why, size, "%s", text);
+	return false;
+}
+
+/* The code of HELLO proves that the peer has the key of this copy. */
+static bool is_proven(const struct listener_guest *g, struct wire_key *key)
+{
+	struct wire_header h;
+
+	return wire_decode(g->raw, key, 0, &h, NULL) == WIRE_OK && h.sequence == 0 && h.target == 0;
+}
+
+/* `g` belongs to this copy: its link, which owns `key` from here on. */
+static bool data_listen_take(struct data_listener *l, const struct listener_guest *g,
+			     struct wire_key *key)
+{
+	uint32_t number = g->header.connection;
+
+	if (data_send_hello(g->connection, WIRE_WELCOME, &l->terms, number, key) != 0) {
+		wire_key_free(key);
+		return false;
+	}
+	hold(HOLD_WELCOME_SENT);
+	l->links[number] = link_on_connection(g->connection, key, number);
+	if (!l->links[number])
+		atomic_store(&l->no_memory, true);
+	else if (atomic_fetch_add(&l->arrived, 1) + 1 == l->expected)
+		listener_set_quiet(l->listener, true);
+	event_wake(&l->changed);
+	return true;
+}
+
+static bool data_listen_offer(void *arg, const struct listener_guest *g, char *why, size_t size)
+{
+	struct data_listener *l = arg;
+	struct wire_key *key;
+
+	if (!data_hello_is_right(&g->hello, &l->terms))
+		return data_listen_refuse(why, size, "this is another copy");
+	if (l->terms.settings->encrypt && !g->tls)
+		return data_listen_refuse(why, size, "this copy is encrypted");
+	if (g->header.connection >= l->expected)
+		return data_listen_refuse(why, size, "there is no such data connection");
+	key = wire_key_new(l->keys.codes);
+	if (!key || !is_proven(g, key)) {
+		wire_key_free(key);
+		return data_listen_refuse(why, size, "the first message has a wrong code");
+	}
+	if (l->links[g->header.connection]) {
+		wire_key_free(key);
+		return data_listen_refuse(why, size, "this data connection is there already");
+	}
+	return data_listen_take(l, g, key);
+}
+
+/* ---- ports ---- */
+
+/* Of all families that this host has. Returns 0 or -errno with a text. */
+static int add_all(struct listener *l, uint16_t port, char *why, size_t size)
+{
+	static const char *const any[] = { "0.0.0.0", "::" };
+	bool bound = false;
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(any) / sizeof(any[0]); i++) {
+		err = listener_add(l, any[i], bound ? listener_port(l) : port, why, size);
+		if (!err)
+			bound = true;
+		else if (err != -EAFNOSUPPORT && err != -EADDRNOTAVAIL)
+			return err;
+	}
+	return bound ? 0 : err;
+}
+
+/* A listener on `port`; the one of an attempt that failed may hold one of several addresses. */
+static int listen_on(struct data_listener *l, const char *address, uint16_t port, char *why,
+		     size_t size)
+{
+	int err;
+
+	l->listener = listener_new(&l->options, l->keys.tls.present ? &l->keys.tls : NULL);
+	if (!l->listener) {
+		snprintf(why, size, "cannot listen (%s)", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	err = *address ? listener_add(l->listener, address, port, why, size) :
+			 add_all(l->listener, port, why, size);
+	if (!err)
+		return 0;
+	listener_free(l->listener);
+	l->listener = NULL;
+	return err;
+}
+
+/* True: another port may do. */
+static bool is_taken(int err)
+{
+	return err == -EADDRINUSE || err == -EACCES;
+}
+
+/* Try `n` ports. */
+static int listen_from(struct data_listener *l, const char *address, uint16_t first, unsigned n,
+		       char *why, size_t size)
+{
+	int err = -EADDRINUSE;
+
+	for (uint32_t port = first; port < (uint32_t)first + n && port <= UINT16_MAX; port++) {
+		err = listen_on(l, address, (uint16_t)port, why, size);
+		if (!is_taken(err))
+			break;
+	}
+	return err;
+}
+
+/* -f: end programs of this user on the wanted ports, and wait until one of those is free. */
+static int listen_by_force(struct data_listener *l, const char *address, unsigned n, char *why,
+			   size_t size)
+{
+	uint64_t until_ns = clock_now_ns() + FREE_NS;
+	uint16_t first = l->terms.settings->port;
+	int err;
+
+	if (!ports_end_own(first, n))
+		return -EADDRINUSE;
+	do {
+		struct timespec pause = clock_timespec(FREE_PAUSE_NS);
+
+		nanosleep(&pause, NULL);
+		err = listen_from(l, address, first, n, why, size);
+	} while (is_taken(err) && clock_now_ns() < until_ns);
+	return err;
+}
+
+static void say_taken(const struct copy_settings *s, unsigned n, char *why, size_t size)
+{
+	char owner[PORT_OWNER_SIZE], text[PORT_OWNER_SIZE + 64] = "";
+	const uint16_t first = s->port;
+
+	if (port_owner(first, owner))
+		snprintf(text, sizeof(text), ": %u belongs to %s%s", first, owner,
+			 s->free_ports ? ", which -f does not end" : "");
+	snprintf(why, size, "no port from %u to %u is free%s; give another one with -p%s", first,
+		 first + n - 1, text,
+		 s->free_ports ? "" : ", or -f to end copies of yours that have them");
+}
+
+static int find_port(struct data_listener *l, const char *address, char *why, size_t size)
+{
+	const struct copy_settings *s = l->terms.settings;
+	int err = -EADDRINUSE;
+
+	if (s->port)
+		err = listen_from(l, address, s->port, l->expected, why, size);
+	if (is_taken(err) && s->port && s->free_ports)
+		err = listen_by_force(l, address, l->expected, why, size);
+	if (is_taken(err) && s->port_given) {
+		if (err == -EADDRINUSE)
+			say_taken(s, l->expected, why, size);
+		return err;
+	}
+	if (is_taken(err) && s->port)
+		err = listen_from(l, address, s->port, PORTS, why, size);
+	/* A port that is free for one family may be taken for the other. */
+	for (unsigned i = 0; is_taken(err) && i < ANY_PORTS; i++)
+		err = listen_on(l, address, 0, why, size);
+	return err;
+}
+
+/* ---- the interface ---- */
+
+int data_listen(struct data_listener **out, const struct data_terms *terms, const char *address,
+		uint16_t *port, char *why, size_t size)
+{
+	struct data_listener *l = calloc(1, sizeof(*l));
+	int err;
+
+	if (!l) {
+		snprintf(why, size, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	l->terms = *terms;
+	l->options = data_options(terms);
+	l->expected = terms->settings->connections;
+	atomic_init(&l->arrived, 0);
+	event_init(&l->changed);
+	err = data_keys_derive(&l->keys, terms, why, size);
+	explicit_bzero(l->terms.key, sizeof(l->terms.key));
+	if (!err)
+		err = find_port(l, address, why, size);
+	/* ssh reached an address of a gateway. */
+	if (err == -EADDRNOTAVAIL && *address)
+		err = find_port(l, "", why, size);
+	if (!err) {
+		*port = listener_port(l->listener);
+		err = listener_start(l->listener, data_listen_offer, l);
+		if (err)
+			snprintf(why, size, "cannot listen (%s)", strerror(-err));
+	}
+	if (err) {
+		data_listener_free(l);
+		return err;
+	}
+	*out = l;
+	return 0;
+}
+
+int data_accept(struct data_listener *l, struct data_links *links, uint64_t wait_ns, char *why,
+		size_t size)
+{
+	const uint64_t silence_ns = l->terms.settings->timeout_ns;
+	uint64_t until_ns = clock_now_ns() + (wait_ns < silence_ns ? wait_ns : silence_ns);
+
+	while (atomic_load(&l->arrived) < l->expected && !atomic_load(&l->no_memory)) {
+		uint32_t key = event_listen(&l->changed);
+
+		if (atomic_load(&l->arrived) == l->expected || atomic_load(&l->no_memory) ||
+		    clock_now_ns() >= until_ns)
+			event_leave(&l->changed);
+		else
+			event_wait(&l->changed, key, until_ns);
+		if (clock_now_ns() >= until_ns)
+			break;
+	}
+	if (atomic_load(&l->no_memory)) {
+		snprintf(why, size, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	if (atomic_load(&l->arrived) < l->expected) {
+		snprintf(why, size, "%u of %u data connections arrived on port %u",
+			 atomic_load(&l->arrived), l->expected, listener_port(l->listener));
+		return -ETIMEDOUT;
+	}
+	memset(links, 0, sizeof(*links));
+	memcpy(links->links, l->links, sizeof(links->links));
+	memset(l->links, 0, sizeof(l->links));
+	links->n = l->expected;
+	return 0;
+}
+
+void data_listener_free(struct data_listener *l)
+{
+	if (!l)
+		return;
+	listener_free(l->listener);
+	for (unsigned i = 0; i < l->expected; i++)
+		link_close(l->links[i]);
+	data_keys_forget(&l->keys);
+	free(l);
+}
