@@ -68,7 +68,7 @@ struct check_row {
 	char first_error[160];
 	uint64_t cache_bytes, resident_bytes;		    /* of what was read; 0: not known */
 	uint64_t covered_bytes, hole_bytes;		    /* the same for holes */
-	bool others, split, stopped;			    /* findings of the run */
+	bool others, split, stopped, limited;		    /* findings of the run */
 	uint64_t device_bytes, device_ops, device_requests; /* 0: not known */
 	double starved, quota; /* shares of the time, from 0 to 1: by others, by a CPU quota */
 };

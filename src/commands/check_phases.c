@@ -101,6 +101,7 @@ static void take_finding(void *arg, const struct finding *finding)
 	row->others |= finding->kind == FINDING_OTHERS;
 	row->stopped |= finding->kind == FINDING_STOPPED;
 	row->split |= finding->kind == FINDING_SPLIT;
+	row->limited |= finding->kind == FINDING_LIMIT;
 }
 
 static void take_failure(void *arg, const struct report_failure *failure)

@@ -304,18 +304,24 @@ static void judge_machine(const struct check_target *t, const struct check_resul
 			  struct check_notes *notes)
 {
 	double starved = 0, quota = 0;
-	bool stopped = false;
+	bool stopped = false, limited = false;
 
 	for (int i = 0; i < CHECK_PHASES; i++) {
 		starved = fmax(starved, r->rows[i].starved);
 		quota = fmax(quota, r->rows[i].quota);
 		stopped |= r->rows[i].stopped;
+		limited |= r->rows[i].limited;
 	}
 	if (stopped)
 		check_note(notes,
 			   "xdd itself was stopped while it measured (by a signal, a debugger, a "
 			   "frozen control group or a pause of the virtual machine): check "
 			   "again.");
+	if (limited)
+		check_note(notes,
+			   "A control group limits the reads of %s, and this check reached the "
+			   "limit: the device might do more.",
+			   *t->device.name ? t->device.name : "the device");
 	if (starved >= STARVED_SHARE)
 		check_note(
 			notes,

@@ -251,6 +251,8 @@ def test_limit():
             t.equal(average["bound"], "io_quota", "and is the verdict")
             run = t.command(group + words + ["-report", "person"])
             t.ok("limited by: what its control group allows on the device" in " ".join(run.out.split()), "also for people", run)
+            run = t.command(group + [t.XDD, "check", device, "-seconds", "0.6"])
+            t.ok("A control group limits the reads of %s" % os.path.basename(device) in " ".join(run.out.split()), "a check tells it", run)
             run = t.command(group + words + ["-throttle", "bw", "1"])
             t.ok(not re.search(m.IO_LIMIT, run.err), "one that is not reached is not told", run)
     number = os.stat(device).st_rdev

@@ -232,6 +232,11 @@ static void test_rates(void **state)
 	assert_begins(judged(&t, &r),
 		      "The CPU quota of its control group stopped xdd for 90 % of the time: the "
 		      "device might do more");
+	r.rows[CHECK_LARGE].quota = 0;
+	r.rows[CHECK_LARGE].limited = true;
+	assert_begins(judged(&t, &r),
+		      "A control group limits the reads of nvme0n1, and this check reached the "
+		      "limit: the device might do more");
 }
 
 /* Measurements that are brief, or missing, are not judged. */
