@@ -124,7 +124,8 @@ def test_names():
 def test_directory():
     top, there = fresh("source"), fresh("there")
     for words, text in (([], "is a directory; say -r to copy it"), (["-n"], "is a directory; say -r to copy it"),
-                        (["-R"], "is a directory; say -r to copy it (-R and -a resume an interrupted copy)"),
+                        (["-R"], "is a directory; say -r to copy it (-R and -a resume an interrupted copy; for -a of rsync say "
+                                 "-r -P)"),
                         (["-F"], "is a directory; expected a list of names")):
         for name, copy in each():
             r = copy(*words, top, there)
