@@ -120,9 +120,10 @@ static enum xdd_status check_start(const struct series *s, size_t i)
 	for (size_t k = 0; k < i && at; k++) {
 		if (s->foreseen[k]->start_time_ns < at)
 			continue;
-		log_error("-starttime: must be later than that of %s; say it in the first section "
-			  "only, or a later time in each",
-			  plan_runs_name(s->runs, k));
+		log_error(
+			"-starttime: must be later than the start time of the run \"%s\"; give it "
+			"in the first section only, or a later time in each",
+			plan_runs_name(s->runs, k));
 		return XDD_BAD_ARGUMENT;
 	}
 	return XDD_OK;

@@ -84,8 +84,8 @@ static enum xdd_status check_pair(const struct entry *a, const struct entry *b,
 			second->option, second->path);
 		return XDD_BAD_ARGUMENT;
 	}
-	log_error("-%s %s: is a file of %s too; give each run its own, with %%s in the name, "
-		  "which stands for the name of the run",
+	log_error("-%s %s: the run \"%s\" writes that file too; give each run its own, with %%s "
+		  "in the name, which stands for the name of the run",
 		  second->option, second->path, a->plan->run_name);
 	return XDD_BAD_ARGUMENT;
 }

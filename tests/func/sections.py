@@ -123,12 +123,12 @@ def test_refused():
         refused(base % more, "-setup t.xdd", "^xdd: " + pattern, status, "a section with " + more.strip())
     for words, pattern in (("-section raed", "-section raed: is no section; did you mean read"),
                            ("-section x", "-section x: is no section; expected write, read or part"),
-                           ("-jsonout r.json", "section read: -jsonout r.json: is a file of write too; give each run its own, with %s"),
+                           ("-jsonout r.json", "section read: -jsonout r.json: the run \"write\" writes that file too; give each run its own, with %s"),
                            ("-jsonout -", "section read: -jsonout -: takes the document of one run"),
-                           ("-ts output r", "section read: -ts output r.*: is a file of write too"),
-                           ("-starttime %d" % (t.next_begin_ns() // 10**9 + 3000), "section read: -starttime: must be later than that of write"),
-                           ("-seek save l", "section read: -seek save l.T0.txt: is a file of write too"),
-                           ("-heartbeat output h -heartbeat 1", "section read: -heartbeat output h.*: is a file of write too"),
+                           ("-ts output r", "section read: -ts output r.*: the run \"write\" writes that file too"),
+                           ("-starttime %d" % (t.next_begin_ns() // 10**9 + 3000), "section read: -starttime: must be later than the start time of the run \"write\""),
+                           ("-seek save l", "section read: -seek save l.T0.txt: the run \"write\" writes that file too"),
+                           ("-heartbeat output h -heartbeat 1", "section read: -heartbeat output h.*: the run \"write\" writes that file too"),
                            ("-setup deeper", "-setup deeper: cannot be read")):
         refused(WRITE_READ, "-setup t.xdd " + words, "^xdd: " + pattern)
     refused(WRITE_READ + "-outputformat new +WHAT+OPS\n", "-setup t.xdd -csvout r.csv",
@@ -136,7 +136,7 @@ def test_refused():
     refused("-target f\n[a]\n-csvout f2\n-op write -numreqs 1\n[b]\n-op write -target f2 -numreqs 1\n", "-setup t.xdd",
             "section b: -csvout f2: this is target 1")
     refused("-reqsize 4k -numreqs 1 -op write -stonewall save r\n[a]\n-target f\n[b]\n-target g\n", "-setup t.xdd",
-            "section b: -stonewall save r.R0.txt: is a file of a too")
+            "section b: -stonewall save r.R0.txt: the run \"a\" writes that file too")
     refused("-reqsize 4k -numreqs 1 -op write\n[a]\n-target f -seek save l\n[b]\n-target l.T0.txt\n", "-setup t.xdd",
             "section b: -seek save l.T0.txt: this is target 0")
     refused("-target t.xdd -op read -numreqs 1\n", "-setup t.xdd -seek save l -jsonout l.T0.txt",
@@ -316,7 +316,7 @@ def test_readback():
                            ("-op write -target f -numreqs 9 -timelimit 9 -passoffset 9", "target 0, f: cannot be read back where"),
                            ("-op write -target f -numreqs 1 -createnewfiles", "-readback: write: target 0, f: is created for each pass"),
                            ("-op write -targets 2 f f -numreqs 1", "-readback: write: target 0, f: -datapattern tagged.* target 1 writes to"),
-                           ("-op write -target f -numreqs 1 -jsonout j", "-jsonout j: is a file of write too")):
+                           ("-op write -target f -numreqs 1 -jsonout j", "-jsonout j: the run \"write\" writes that file too")):
         refused("", words + " -readback", pattern)
     refused("", "multi -hosts nohost.invalid -- -op write -target f -numreqs 1 -readback", "-readback: makes two runs, and one is expected here")
     refused("", "sweep -op write -target f -numreqs 1,2 -readback", "-readback: makes two runs, and one is expected here")
