@@ -38,6 +38,12 @@ static double left_of_pass(const struct heartbeat_sample *s, double whole)
 	return s->state == HEARTBEAT_COMPLETE ? 0 : fmax(whole - elapsed, 0);
 }
 
+/* How much of the time between two passes has gone by; `between` is all of it. */
+static double rested(const struct heartbeat_sample *s, double between)
+{
+	return s->state == HEARTBEAT_COMPLETE ? fmin(seconds(s->rested_ns), between) : 0;
+}
+
 /* Of a target by itself, which waits for no other one between its passes. */
 static double left_alone(const struct plan *plan, const struct heartbeat_sample *s)
 {
@@ -45,13 +51,16 @@ static double left_alone(const struct plan *plan, const struct heartbeat_sample 
 	double later = s->pass < plan->passes ? (double)(plan->passes - s->pass) : 0;
 	double between = seconds(s->target->delay_ns) + seconds(plan->pass_delay_ns);
 
-	return left_of_pass(s, whole) + (later ? later * (whole + between) : 0);
+	if (!later)
+		return left_of_pass(s, whole);
+	return left_of_pass(s, whole) + later * (whole + between) - rested(s, between);
 }
 
 /* Of all targets, which begin each pass together. */
 static double left_together(const struct plan *plan, const struct heartbeat_sample *samples)
 {
-	double longest = 0, left = 0, later;
+	const double pass_delay = seconds(plan->pass_delay_ns);
+	double longest = 0, left = 0, rest = INFINITY, later;
 	uint64_t pass = 0;
 
 	for (size_t i = 0; i < plan->n_targets; i++) {
@@ -62,10 +71,11 @@ static double left_together(const struct plan *plan, const struct heartbeat_samp
 			return NAN;
 		longest = fmax(longest, whole + seconds(s->target->delay_ns));
 		left = fmax(left, left_of_pass(s, whole));
+		rest = fmin(rest, rested(s, pass_delay + seconds(s->target->delay_ns)));
 		pass = s->pass > pass ? s->pass : pass;
 	}
 	later = pass < plan->passes ? (double)(plan->passes - pass) : 0;
-	return left + (later ? later * (longest + seconds(plan->pass_delay_ns)) : 0);
+	return later ? left + later * (longest + pass_delay) - rest : left;
 }
 
 double heartbeat_left(const struct plan *plan, const struct heartbeat_sample *samples,

@@ -173,6 +173,10 @@ def test_time_left():
             ("-passes until and -runtime", "-timelimit 2 -passes until 5 -runtime 40".split(), 40)):
         left = left_after(0.5 if "-startdelay" not in args else 1.5, *args)
         t.equal(left, [wanted] * 2, "time left: " + title)
+    run = t.xdd(*"-op noop -target null -timelimit 2 -passes 2 -passdelay 4 -heartbeat 1 etc".split())
+    left = [int(n) for line in lines(run) for n in re.findall(r",(-?\d+),s", line)]
+    t.equal(left, sorted(left, reverse=True), "time left: does not rise", run)
+    t.ok({5, 4, 3} <= set(left), "time left: falls between passes", left)
 
 
 def test_targets():

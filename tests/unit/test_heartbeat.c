@@ -111,6 +111,19 @@ static void test_left_between_passes(void **state)
 		go_on(i, 100, 20);
 	}
 	assert_left(20 + 5, INFINITY);
+	/* The time between passes goes by; the pass ended with its last target. */
+	samples[0].rested_ns = 4 * SECOND;
+	samples[1].rested_ns = 3 * SECOND;
+	assert_left(20 + 5 - 3, INFINITY);
+	samples[0].rested_ns = samples[1].rested_ns = 9 * SECOND;
+	assert_left(20, INFINITY);
+	targets[0].delay_ns = targets[1].delay_ns = 2 * SECOND;
+	assert_left(20 + 5 + 2 - 7, INFINITY);
+	plan.no_barrier = true;
+	samples[0].rested_ns = 4 * SECOND;
+	samples[1].rested_ns = 3 * SECOND;
+	assert_left(20 + 5 + 2 - 3, INFINITY);
+	plan.no_barrier = false;
 	samples[0].pass = samples[1].pass = 3;
 	assert_left(0, INFINITY);
 	plan.until_percent = 2;

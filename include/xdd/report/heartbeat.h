@@ -28,6 +28,7 @@ struct heartbeat_sample {
 	uint64_t done_ops;   /* with those */
 	uint64_t bytes;	     /* in this pass */
 	uint64_t elapsed_ns; /* since its first operation */
+	uint64_t rested_ns;  /* since the end of a complete pass */
 	double left_s;	     /* heartbeat_left() */
 
 	/* since the last line of this target, or since the pass began where that was later */

@@ -76,6 +76,7 @@ static void take_complete(const struct heartbeat_target *own, struct heartbeat_s
 	s->done_ops = own->done_ops;
 	s->bytes = own->bytes;
 	s->elapsed_ns = own->elapsed_ns;
+	s->rested_ns = span_ns(own->end_ns, now_ns);
 	take_recent(own, s, own->end_ns - own->elapsed_ns, shown ? now_ns : own->end_ns);
 }
 
