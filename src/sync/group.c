@@ -211,20 +211,25 @@ static int measure_clocks(struct group *g)
 	return err;
 }
 
-/* All ranks must speak the same language. */
-static enum xdd_status check_versions(const struct group *g)
+/*
+ * All ranks must run one version. Rank 0 names the first that does not; the others end after it, as
+ * a launcher may end all ranks once one has ended.
+ */
+static enum xdd_status check_versions(struct group *g)
 {
-	for (unsigned i = 1; i < g->place.size; i++) {
-		if (strcmp(g->peers[i].version, g->peers[0].version) == 0)
-			continue;
-		if (g->place.rank == 0)
-			log_error("-mpi: rank %u on %s runs xdd %s, rank 0 on %s xdd %s; install "
-				  "one version on all hosts",
-				  i, g->peers[i].host, g->peers[i].version, g->peers[0].host,
-				  g->peers[0].version);
-		return XDD_INIT_FAILED;
-	}
-	return XDD_OK;
+	unsigned i = 1;
+
+	while (i < g->place.size && strcmp(g->peers[i].version, g->peers[0].version) == 0)
+		i++;
+	if (i >= g->place.size)
+		return XDD_OK;
+	if (g->place.rank == 0)
+		log_error("-mpi: rank %u on %s runs xdd %s, rank 0 on %s xdd %s; install "
+			  "one version on all hosts",
+			  i, g->peers[i].host, g->peers[i].version, g->peers[0].host,
+			  g->peers[0].version);
+	group_barrier(g, NULL, NULL);
+	return XDD_INIT_FAILED;
 }
 
 /* Lines of this process that are for the reader. */

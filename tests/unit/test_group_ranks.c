@@ -15,7 +15,9 @@
 
 #include <cmocka.h>
 
+#include "config.h"
 #include "sync/group_internal.h"
+#include "xdd/base/log.h"
 
 #define RANKS 4
 #define ROUNDS 20
@@ -41,6 +43,7 @@ static struct {
 	struct xdd_mpi_world worlds[RANKS];
 	struct message *first[RANKS];
 	bool cut[RANKS]; /* no message goes in or out */
+	bool old;	 /* the last rank runs another version */
 } fake = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct xdd_mpi_world *begin(struct xdd_mpi_place *place, char *why, size_t size)
@@ -63,6 +66,15 @@ static const char *text(struct xdd_mpi_world *w)
 	return "threads";
 }
 
+/* Let a message name another version of xdd. */
+static void change_version(char *data, size_t size)
+{
+	char *version = memmem(data, size, PACKAGE_VERSION, strlen(PACKAGE_VERSION));
+
+	if (version)
+		*version = 'X';
+}
+
 static int post(struct xdd_mpi_world *w, unsigned to, int tag, const void *data, size_t size)
 {
 	struct message *m = calloc(1, sizeof(*m)), **last;
@@ -72,6 +84,8 @@ static int post(struct xdd_mpi_world *w, unsigned to, int tag, const void *data,
 		abort();
 	if (size)
 		memcpy(copy, data, size);
+	if (fake.old && w->rank == RANKS - 1)
+		change_version(copy, size);
 	m->m = (struct xdd_mpi_message){ w->rank, tag, copy, size };
 	pthread_mutex_lock(&fake.lock);
 	if (fake.cut[w->rank] || fake.cut[to]) {
@@ -182,17 +196,14 @@ static void *rank_main(void *arg)
 	return NULL;
 }
 
-/* All ranks do it. */
-static void act(bool (*what)(struct group *g))
+static void start_all(struct rank *ranks, void *(*begin_at)(void *), bool (*what)(struct group *g))
 {
-	struct rank ranks[RANKS];
-
 	fake.begun = 0;
 	memset(fake.worlds, 0, sizeof(fake.worlds));
 	memset(fake.cut, 0, sizeof(fake.cut));
 	for (unsigned i = 0; i < RANKS; i++) {
 		ranks[i] = (struct rank){ .act = what };
-		assert_int_equal(pthread_create(&ranks[i].thread, NULL, rank_main, &ranks[i]), 0);
+		assert_int_equal(pthread_create(&ranks[i].thread, NULL, begin_at, &ranks[i]), 0);
 	}
 	for (unsigned i = 0; i < RANKS; i++)
 		pthread_join(ranks[i].thread, NULL);
@@ -201,8 +212,17 @@ static void act(bool (*what)(struct group *g))
 
 		while (receive(&fake.worlds[i], &m))
 			free(m.data);
-		assert_true(ranks[i].good);
 	}
+}
+
+/* All ranks do it. */
+static void act(bool (*what)(struct group *g))
+{
+	struct rank ranks[RANKS];
+
+	start_all(ranks, rank_main, what);
+	for (unsigned i = 0; i < RANKS; i++)
+		assert_true(ranks[i].good);
 }
 
 /* ---- what they do ---- */
@@ -396,12 +416,52 @@ static void test_lost(void **state)
 	act(lose);
 }
 
+static atomic_uint told; /* messages about the version */
+
+/* A thread that has no processor for a while. */
+static void tell_slowly(void *arg, const char *line, size_t size)
+{
+	static const char wanted[] = "-mpi: rank 3 on ";
+	const struct timespec pause = { .tv_nsec = 100000000 };
+
+	(void)arg;
+	nanosleep(&pause, NULL);
+	if (memmem(line, size, wanted, strlen(wanted)))
+		atomic_fetch_add(&told, 1);
+}
+
+static void *refused_main(void *arg)
+{
+	struct rank *r = arg;
+	struct group *g;
+
+	r->good = group_begin(&g) != XDD_OK && atomic_load(&told) == 1;
+	return NULL;
+}
+
+/* A launcher may end all ranks once one has ended: by then, rank 0 has said why. */
+static void test_versions(void **state)
+{
+	struct rank ranks[RANKS];
+
+	(void)state;
+	fake.old = true;
+	log_divert(tell_slowly, NULL);
+	start_all(ranks, refused_main, NULL);
+	log_divert(NULL, NULL);
+	fake.old = false;
+	for (unsigned i = 0; i < RANKS; i++)
+		assert_true(ranks[i].good);
+	assert_int_equal(atomic_load(&told), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_barrier),	  cmocka_unit_test(test_gather),
 		cmocka_unit_test(test_broadcast), cmocka_unit_test(test_vote),
 		cmocka_unit_test(test_error),	  cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_versions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
