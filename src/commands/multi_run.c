@@ -19,7 +19,6 @@
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
-#include "xdd/sync/signal_thread.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
 

@@ -19,7 +19,6 @@
 #include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 #include "xdd/net/globaltime.h"
-#include "xdd/net/time_server.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
 

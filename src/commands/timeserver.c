@@ -15,7 +15,6 @@
 #include "xdd/base/log.h"
 #include "xdd/commands/command.h"
 #include "xdd/net/globaltime.h"
-#include "xdd/net/time_server.h"
 #include "xdd/plan/option.h"
 
 struct timeserver_line {

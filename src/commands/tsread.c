@@ -15,9 +15,7 @@
 #include "xdd/base/status.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/option.h"
-#include "xdd/trace/dump.h"
-#include "xdd/trace/export.h"
-#include "xdd/trace/text.h"
+#include "xdd/trace/trace.h"
 
 enum form {
 	FORM_TEXT,

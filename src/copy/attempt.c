@@ -16,7 +16,7 @@
 #include "copy/report/names.h"
 #include "copy/role.h"
 #include "xdd/base/units.h"
-#include "xdd/sync/signal_thread.h"
+#include "xdd/sync/thread.h"
 
 /*
  * A server listens first: ssh has reached it, so its other ports may be reachable as well, while a

@@ -10,7 +10,7 @@
 #include "copy/report/report.h"
 #include "xdd/base/units.h"
 #include "xdd/copy/copy.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 
 /* For a server that is gone to be seen as such, after its connection was lost. */
 #define ATTEMPT_CAUSE_NS NS_PER_SEC

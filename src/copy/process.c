@@ -14,7 +14,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
 #include "xdd/base/units.h"
-#include "xdd/sync/signal_thread.h"
+#include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
 
 struct copy_signals {

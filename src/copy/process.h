@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "xdd/base/units.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 
 /*
  * SIGINT, SIGTERM and SIGHUP in a copy. The first one ends it in good order, within

@@ -22,7 +22,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/copy/copy.h"
-#include "xdd/net/digest.h"
+#include "xdd/net/wire.h"
 #include "xdd/sys/clock.h"
 
 /* Until START brings the limit of this copy. */

@@ -1,21 +1,28 @@
 /*
- * Sending and receiving on a connection. Called by sessions and by the listener.
+ * Sending and receiving on a connection, messages on it, and its facts for reports. Called by
+ * sessions and by the listener.
  *
  * Without TLS a call is one system call where all of it fits: the socket blocks, and the kernel
  * keeps the time limit (SO_SNDTIMEO, SO_RCVTIMEO), so there is no poll(2) per call. With TLS the
  * socket does not block, because one OpenSSL object serves both directions under a lock, which no
  * thread may hold while it waits.
+ *
+ * <netinet/tcp.h> is not included: its struct tcp_info is the old one.
  */
-#include "net/connection_internal.h"
-
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "net/connection_internal.h"
+#include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
@@ -24,7 +31,8 @@ static bool aborted(const struct connection *c)
 	return atomic_load_explicit(&c->aborted, memory_order_relaxed);
 }
 
-int connection_errno(const struct connection *c, int err)
+/* -errno of a socket call as connection_send() reports it. */
+static int connection_errno(const struct connection *c, int err)
 {
 	if (aborted(c))
 		return -ECONNABORTED;
@@ -312,4 +320,112 @@ int connection_wait(struct connection *c, int wake_fd, uint64_t timeout_ns)
 	if (n < 0)
 		return -errno;
 	return p[0].revents != 0;
+}
+
+static void debug_message(const char *what, const struct connection *c, const struct wire_header *h)
+{
+	char number[16] = "control";
+
+	if (h->connection != WIRE_NO_CONNECTION)
+		snprintf(number, sizeof(number), "%" PRIu32, h->connection);
+	debug_print(DEBUG_E2E,
+		    "%s %s %s: target %" PRIu32 ", connection %s, pass %" PRIu32
+		    ", sequence %" PRIu64 ", offset %" PRIu64 ", %" PRIu64 " bytes",
+		    wire_type_name(h->type), what, connection_peer(c), h->target, number, h->pass,
+		    h->sequence, h->offset, h->length);
+}
+
+int connection_send_message(struct connection *c, const struct wire_header *h, struct wire_key *key,
+			    const void *body)
+{
+	uint8_t header[WIRE_HEADER_BYTES];
+	struct iovec iov[2] = {
+		{ .iov_base = header, .iov_len = sizeof(header) },
+		{ .iov_base = (void *)body, .iov_len = h->length },
+	};
+
+	if (debug_on(DEBUG_E2E))
+		debug_message("to", c, h);
+	wire_encode(h, key, header);
+	return connection_send(c, iov, h->length ? 2 : 1);
+}
+
+int connection_receive_header(struct connection *c, struct wire_key *key, uint64_t max_data,
+			      struct wire_header *h, enum wire_fault *fault)
+{
+	uint8_t header[WIRE_HEADER_BYTES];
+	int err = connection_receive_first(c, header, sizeof(header));
+
+	*fault = WIRE_OK;
+	if (err)
+		return err;
+	*fault = wire_decode(header, key, max_data, h, NULL);
+	if (*fault != WIRE_OK)
+		return -EBADMSG;
+	if (debug_on(DEBUG_E2E))
+		debug_message("from", c, h);
+	return 0;
+}
+
+/* The kernel doubles what is asked for, and keeps one half for its own data. */
+static uint64_t buffer_bytes(int fd, int which)
+{
+	int value = 0;
+	socklen_t size = sizeof(value);
+
+	if (getsockopt(fd, SOL_SOCKET, which, &value, &size) != 0 || value < 0)
+		return 0;
+	return (uint64_t)value / 2;
+}
+
+/* Where nothing was measured yet the kernel says that the least was the most possible. */
+static uint64_t least_ns(uint32_t us)
+{
+	return us == UINT32_MAX ? 0 : us * NS_PER_US;
+}
+
+/* Kernels before 4.9 leave zeros. */
+static uint64_t transit_ns(const struct tcp_info *ti)
+{
+	const uint64_t busy_us = ti->tcpi_busy_time, full_us = ti->tcpi_rwnd_limited;
+
+	return busy_us > full_us ? (busy_us - full_us) * NS_PER_US : 0;
+}
+
+static void from_kernel(int fd, struct connection_info *info)
+{
+	struct tcp_info ti;
+	socklen_t size = sizeof(ti);
+
+	memset(&ti, 0, sizeof(ti));
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &ti, &size) != 0)
+		return;
+	info->rtt_ns = ti.tcpi_rtt * NS_PER_US;
+	info->rtt_min_ns = least_ns(ti.tcpi_min_rtt);
+	info->rtt_variance_ns = ti.tcpi_rttvar * NS_PER_US;
+	info->window_segments = ti.tcpi_snd_cwnd;
+	info->segment_bytes = ti.tcpi_snd_mss;
+	info->retransmits = ti.tcpi_total_retrans;
+	info->transit_ns = transit_ns(&ti);
+	info->sent_bytes = ti.tcpi_bytes_sent - ti.tcpi_bytes_retrans;
+	info->received_bytes = ti.tcpi_bytes_received;
+}
+
+void connection_info(struct connection *c, struct connection_info *info)
+{
+	socklen_t size = sizeof(info->congestion);
+
+	memset(info, 0, sizeof(*info));
+	memcpy(info->local, c->local, sizeof(info->local));
+	memcpy(info->peer, c->peer, sizeof(info->peer));
+	if (getsockopt(c->fd, IPPROTO_TCP, TCP_CONGESTION, info->congestion, &size) != 0)
+		info->congestion[0] = '\0';
+	info->congestion[sizeof(info->congestion) - 1] = '\0';
+	info->send_buffer_bytes = buffer_bytes(c->fd, SO_SNDBUF);
+	info->receive_buffer_bytes = buffer_bytes(c->fd, SO_RCVBUF);
+	from_kernel(c->fd, info);
+	if (c->tls) {
+		snprintf(info->cipher, sizeof(info->cipher), "%s", tls_cipher(c->tls));
+		info->kernel_tls = tls_kernel(c->tls);
+	}
 }

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "xdd/net/digest.h"
+#include "xdd/net/wire.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /*
- * The key of -e2e key: key.h. Read once, before anything is opened.
+ * The key of -e2e key: connection.h. Read once, before anything is opened.
  */
 #include "config.h"
 
-#include "xdd/net/key.h"
+#include "xdd/net/connection.h"
 
 #include <errno.h>
 #include <string.h>

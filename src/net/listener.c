@@ -1,11 +1,9 @@
 /*
- * The listening sockets of a run and the thread that accepts connections: listener.h.
+ * The listening sockets of a run and the thread that accepts connections.
  *
  * One epoll(7) loop serves all strangers without waiting for any of them. When their number is at
  * its limit, the next one replaces the oldest of the address that has most of them.
  */
-#include "net/listener_internal.h"
-
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -16,11 +14,224 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "net/listener_internal.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
+#include "xdd/base/status.h"
 #include "xdd/base/units.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
+
+/*
+ * The limits of a peer before a session knows it: a TLS handshake, one message of limited size,
+ * and nothing else. Nothing here waits.
+ */
+
+#define NO_KEY "the destination has a key, the source has none: give both sides the same -e2e key"
+
+/* A step: 0: the state has changed; -EAGAIN: wait; anything else ends the connection. */
+typedef int step(struct listener *l, struct stranger *s, short *events);
+
+/* Have the peer get `why` as an ERROR, or close without a word. */
+static int stranger_refuse(struct listener *l, struct stranger *s, const char *why)
+{
+	struct wire_header h = {
+		.type = WIRE_ERROR,
+		.target = s->header.target,
+		.connection = s->header.connection,
+	};
+	struct wire_error e = { .status = XDD_IO_ERROR };
+
+	atomic_fetch_add(&l->refused, 1);
+	s->until_ns = ns_earlier(s->until_ns, clock_now_ns() + LISTENER_LAST_WORDS_NS);
+	s->done = 0;
+	s->size = 0;
+	s->state = STRANGER_DRAIN;
+	if (!*why)
+		return shutdown(s->c->fd, SHUT_WR) == 0 ? 0 : -errno;
+	snprintf(e.text, sizeof(e.text), "%s", why);
+	h.length = wire_encode_error(&e, s->message + WIRE_HEADER_BYTES);
+	h.digest = digest_data(s->message + WIRE_HEADER_BYTES, (size_t)h.length);
+	wire_encode(&h, NULL, s->message);
+	s->size = WIRE_HEADER_BYTES + (size_t)h.length;
+	s->state = STRANGER_ANSWER;
+	return 0;
+}
+
+static int first_byte(struct listener *l, struct stranger *s, short *events)
+{
+	uint8_t byte;
+	ssize_t n = recv(s->c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	*events = POLLIN;
+	if (n <= 0)
+		return n < 0 ? -errno : -ECONNRESET;
+	s->size = WIRE_HEADER_BYTES;
+	s->state = STRANGER_HEADER;
+	if (byte != TLS_FIRST_BYTE)
+		return 0;
+	if (!l->tls)
+		return stranger_refuse(l, s, "");
+	s->c->tls = tls_new(l->tls, s->c->fd);
+	s->state = STRANGER_HANDSHAKE;
+	s->tls = true;
+	return s->c->tls ? 0 : -ENOMEM;
+}
+
+static int stranger_handshake(struct listener *l, struct stranger *s, short *events)
+{
+	int err = tls_handshake(s->c->tls, events);
+
+	if (err == -EACCES || err == -EBADMSG)
+		return stranger_refuse(l, s, "");
+	if (!err)
+		s->state = STRANGER_HEADER;
+	return err;
+}
+
+/* Receive up to `s->size` bytes of the message. */
+static int stranger_receive(struct stranger *s, short *events)
+{
+	while (s->done < s->size) {
+		ssize_t n = connection_try_receive(s->c, s->message + s->done, s->size - s->done,
+						   events);
+
+		if (n < 0)
+			return (int)n;
+		s->done += (size_t)n;
+	}
+	return 0;
+}
+
+static int header(struct listener *l, struct stranger *s, short *events)
+{
+	int err = stranger_receive(s, events);
+	unsigned version = 0;
+	enum wire_fault fault;
+	char why[128];
+
+	if (err)
+		return err;
+	s->header.connection = WIRE_NO_CONNECTION;
+	fault = wire_decode_first(s->message, &s->header, &version);
+	if (fault == WIRE_BAD_VERSION) {
+		snprintf(why, sizeof(why),
+			 "the source speaks version %u of the protocol, the destination version %u",
+			 version, WIRE_VERSION);
+		return stranger_refuse(l, s, why);
+	}
+	if (fault != WIRE_OK || s->header.length > WIRE_MAX_HELLO_BYTES)
+		return stranger_refuse(l, s, "");
+	s->size += (size_t)s->header.length;
+	s->state = STRANGER_BODY;
+	return 0;
+}
+
+/* Offer the connection to the sessions. Returns 0: it is theirs. */
+static int stranger_offer(struct listener *l, struct stranger *s, const struct wire_hello *hello,
+			  char *why, size_t size)
+{
+	struct listener_guest guest = {
+		.connection = s->c,
+		.tls = s->tls,
+		.header = s->header,
+		.hello = *hello,
+	};
+
+	memcpy(guest.raw, s->message, sizeof(guest.raw));
+	if (l->tls && !s->tls && hello->purpose == WIRE_CONTROL) {
+		snprintf(why, size, "%s", NO_KEY);
+		return -EACCES;
+	}
+	/* From here on it is watched by the session. */
+	if (epoll_ctl(l->epoll, EPOLL_CTL_DEL, s->c->fd, NULL) != 0 ||
+	    connection_set_blocking(s->c, true) != 0)
+		return -EIO;
+	if (l->offer(l->arg, &guest, why, size))
+		return 0;
+	connection_set_blocking(s->c, false);
+	epoll_ctl(l->epoll, EPOLL_CTL_ADD, s->c->fd,
+		  &(struct epoll_event){ .data.u64 = (uint64_t)(s - l->strangers) });
+	return -EACCES;
+}
+
+static int body(struct listener *l, struct stranger *s, short *events)
+{
+	const uint8_t *data = s->message + WIRE_HEADER_BYTES;
+	char why[WIRE_MAX_TEXT_BYTES] = "";
+	struct wire_hello hello;
+	int err = stranger_receive(s, events);
+
+	if (err)
+		return err;
+	if (wire_check_body(&s->header, data) != WIRE_OK ||
+	    wire_decode_hello(data, (size_t)s->header.length, &hello) != WIRE_OK)
+		return stranger_refuse(l, s, "");
+	if ((hello.purpose == WIRE_CONTROL) != (s->header.connection == WIRE_NO_CONNECTION))
+		return stranger_refuse(l, s, "");
+	if (stranger_offer(l, s, &hello, why, sizeof(why)) != 0)
+		return stranger_refuse(l, s, why);
+	s->c = NULL;
+	return 0;
+}
+
+static int stranger_answer(struct listener *l, struct stranger *s, short *events)
+{
+	(void)l;
+	while (s->done < s->size) {
+		ssize_t n =
+			connection_try_send(s->c, s->message + s->done, s->size - s->done, events);
+
+		if (n < 0)
+			return (int)n;
+		s->done += (size_t)n;
+	}
+	s->state = STRANGER_DRAIN;
+	return shutdown(s->c->fd, SHUT_WR) == 0 ? 0 : -errno;
+}
+
+/*
+ * Closing a socket with unread bytes resets the connection, and the peer may lose the answer: read
+ * and discard, below TLS.
+ */
+static int stranger_drain(struct listener *l, struct stranger *s, short *events)
+{
+	(void)l;
+	for (unsigned i = 0; i < 4; i++) {
+		ssize_t n = recv(s->c->fd, s->message, sizeof(s->message), MSG_DONTWAIT);
+
+		if (n == 0)
+			return -ECONNRESET;
+		if (n < 0 && errno != EINTR) {
+			*events = POLLIN;
+			return -errno;
+		}
+	}
+	/* Others first. */
+	*events = POLLIN;
+	return -EAGAIN;
+}
+
+/* Go on with `s` as far as it goes without waiting. Thread of the listener. */
+static enum stranger_end stranger_step(struct listener *l, struct stranger *s, short *events)
+{
+	static step *const steps[] = {
+		[STRANGER_FIRST_BYTE] = first_byte,  [STRANGER_HANDSHAKE] = stranger_handshake,
+		[STRANGER_HEADER] = header,	     [STRANGER_BODY] = body,
+		[STRANGER_ANSWER] = stranger_answer, [STRANGER_DRAIN] = stranger_drain,
+	};
+
+	for (;;) {
+		int err = steps[s->state](l, s, events);
+
+		if (err == -EAGAIN)
+			return STRANGER_WAITS;
+		if (err)
+			return STRANGER_GONE;
+		if (!s->c)
+			return STRANGER_TAKEN;
+	}
+}
 
 #define BACKLOG 1024
 
@@ -189,7 +400,7 @@ static void free_slot(struct stranger *s)
 	s->c = NULL;
 }
 
-static void watch(struct listener *l, struct stranger *s, short events, int how)
+static void listener_watch(struct listener *l, struct stranger *s, short events, int how)
 {
 	struct epoll_event e = { .data.u64 = (uint64_t)(s - l->strangers) };
 
@@ -204,7 +415,7 @@ static void go_on(struct listener *l, struct stranger *s, int how)
 
 	switch (stranger_step(l, s, &events)) {
 	case STRANGER_WAITS:
-		watch(l, s, events, how);
+		listener_watch(l, s, events, how);
 		break;
 	case STRANGER_GONE:
 		free_slot(s);
@@ -280,7 +491,7 @@ static void welcome(struct listener *l, int fd, const struct sockaddr_storage *f
 	s->number = l->accepted++;
 	s->until_ns = clock_now_ns() + LISTENER_STRANGER_NS;
 	set_origin(s, from);
-	watch(l, s, POLLIN, EPOLL_CTL_ADD);
+	listener_watch(l, s, POLLIN, EPOLL_CTL_ADD);
 }
 
 static void end_late(struct listener *l, uint64_t now_ns)
@@ -378,7 +589,7 @@ static int next_wait_ms(const struct listener *l, uint64_t now_ns)
  * Strangers first, then new ones: an event of a slot is that of the stranger who has it now.
  * Returns false when the thread is to end.
  */
-static bool serve(struct listener *l, const struct epoll_event *events, int n)
+static bool listener_serve(struct listener *l, const struct epoll_event *events, int n)
 {
 	for (int i = 0; i < n; i++) {
 		uint64_t which = events[i].data.u64;
@@ -403,7 +614,7 @@ static void *listener_thread(void *arg)
 		int n = epoll_wait(l->epoll, events, MAX_EVENTS, next_wait_ms(l, clock_now_ns()));
 		uint64_t now_ns;
 
-		if (n > 0 && !serve(l, events, n))
+		if (n > 0 && !listener_serve(l, events, n))
 			return NULL;
 		now_ns = clock_now_ns();
 		end_late(l, now_ns);

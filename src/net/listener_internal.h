@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 
 #include "net/connection_internal.h"
-#include "xdd/net/listener.h"
+#include "xdd/net/session.h"
 #include "xdd/net/wire.h"
 
 /* Time to read the answer of a refusal and to close the connection. */
@@ -79,8 +79,5 @@ enum stranger_end {
 	STRANGER_GONE,	/* to be closed */
 	STRANGER_TAKEN, /* a session has it */
 };
-
-/* Go on with `s` as far as it goes without waiting. Thread of the listener. */
-enum stranger_end stranger_step(struct listener *l, struct stranger *s, short *events);
 
 #endif

@@ -2,13 +2,13 @@
  * A session between its files.
  *
  *   session.c           begin and end of a session, failures, waits
- *   session_steps.c     the calls of a target thread, in the order of a run
+ *   session.c     the calls of a target thread, in the order of a run
  *   session_control.c   the control thread: connects, sends posted messages, watches the time
- *   session_message.c   received messages by state
- *   session_proof.c     digests of what the destination has kept
- *   session_plan.c      plans and results of both sides compared
+ *   session_control.c   received messages by state
+ *   session.c     digests of what the destination has kept
+ *   session_control.c      plans and results of both sides compared
  *   session_link.c      data connections
- *   session_offer.c     connections from the listener
+ *   session_link.c     connections from the listener
  *
  * Other threads never use the control connection. They change the state under the lock, mark the
  * message that goes with it as pending, and wake the control thread, which sends messages in the
@@ -25,7 +25,7 @@
 
 #include "xdd/net/session.h"
 #include "xdd/net/wire.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 
 #define SESSION_ALIVE_NS 1000000000ull
 
@@ -176,12 +176,6 @@ int session_error(const struct session *s);
 /* Wait for a change of the session, until `until_ns`, UINT64_MAX: without limit. -ETIMEDOUT, 0. */
 int session_sleep(struct session *s, uint64_t until_ns);
 
-/*
- * Wait until the state is one of `states`. Returns 0, or -errno when the session ends before. With
- * the lock.
- */
-int session_await(struct session *s, unsigned states);
-
 /* Have the control thread send `type`. With the lock. */
 void session_post(struct session *s, enum wire_type type);
 
@@ -195,16 +189,10 @@ void session_unlock(struct session *s);
 
 void *session_control(void *arg);
 
-/* Send a message on the control connection. Control thread. */
-int session_tell(struct session *s, enum wire_type type, uint32_t pass, size_t length);
-
 /* This side, in its first message. */
 void session_hello(const struct session *s, enum wire_purpose purpose, struct wire_hello *hello);
 
-/* ---- session_message.c ---- */
-
-/* Receive a message and act on it. Returns 0 or -errno. Control thread. */
-int session_receive_message(struct session *s);
+/* ---- session_control.c ---- */
 
 /*
  * The control connection has failed with `err`; with -EBADMSG because of `fault`. Returns -errno,
@@ -231,10 +219,7 @@ int session_lost(struct session *s, int err, enum wire_fault fault);
  */
 int session_take_key(struct session *s);
 
-/* "between passes": completes "the peer sent X, which is not allowed ...". */
-const char *session_state_text(enum session_state state);
-
-/* ---- session_proof.c ---- */
+/* ---- session.c ---- */
 
 /* The posted PROVE or SUMS into the body. Returns its length. Control thread. */
 size_t session_proof_encode(struct session *s);
@@ -243,20 +228,7 @@ size_t session_proof_encode(struct session *s);
 int session_take_prove(struct session *s, const struct wire_header *h, const uint8_t *body);
 int session_take_sums(struct session *s, const struct wire_header *h, const uint8_t *body);
 
-/* Source: wait until the plans are accepted; answer until then. With the lock. Target thread. */
-int session_await_accept(struct session *s);
-
-void session_proof_free(struct session_proof *p);
-
-/* ---- session_plan.c ---- */
-
-/* True if the plans fit; else `why` says in one line what to change. */
-bool session_plans_fit(const struct wire_plan *source, const struct wire_plan *destination,
-		       char *why, size_t size);
-
-/* True if all ranges that the destination asks for lie within the operations of the source. */
-bool session_ranges_fit(const struct wire_plan *source, const struct wire_plan *destination,
-			const struct wire_range *ranges, size_t n);
+/* ---- session_control.c ---- */
 
 /* True if both sides have copied the same; else `why` has both values. */
 bool session_results_fit(const struct wire_pass *source, const struct wire_pass *destination,

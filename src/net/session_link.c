@@ -1,8 +1,11 @@
 /*
- * Data connections. Each belongs to its QThread; there is no lock and no allocation per block.
+ * Data connections, and connections that the listener offers. Each data connection belongs to its
+ * QThread; there is no lock and no allocation per block. What the listener offers is taken in its
+ * thread, which waits for nothing here.
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +33,7 @@ static int known_cause(struct session *s)
 }
 
 /* A data connection has failed with `err`; with -EBADMSG because of `fault`. Returns -errno. */
-static int broke(struct link *link, int err, enum wire_fault fault)
+static int session_link_broke(struct link *link, int err, enum wire_fault fault)
 {
 	struct session *s = link->session;
 	const char *at = connection_peer(link->connection);
@@ -74,7 +77,7 @@ static int send_hello(struct link *link, enum wire_type type)
 	h.length = wire_encode_hello(&hello, body);
 	h.digest = digest_data(body, h.length);
 	r = connection_send_message(link->connection, &h, link->key, body);
-	return r < 0 ? broke(link, r, WIRE_OK) : 0;
+	return r < 0 ? session_link_broke(link, r, WIRE_OK) : 0;
 }
 
 /* The destination has refused the connection. */
@@ -84,7 +87,7 @@ static int refused(struct link *link, const uint8_t *body, uint64_t length)
 	int known;
 
 	if (wire_decode_error(body, length, &e) != WIRE_OK)
-		return broke(link, -EBADMSG, WIRE_BAD_BODY);
+		return session_link_broke(link, -EBADMSG, WIRE_BAD_BODY);
 	known = known_cause(link->session);
 	if (known)
 		return known;
@@ -104,21 +107,21 @@ static int receive_welcome(struct link *link)
 
 	r = connection_receive_header(link->connection, link->key, 0, &h, &fault);
 	if (r < 0)
-		return broke(link, r == -EAGAIN ? -ETIMEDOUT : r, fault);
+		return session_link_broke(link, r == -EAGAIN ? -ETIMEDOUT : r, fault);
 	if ((h.type != WIRE_WELCOME && h.type != WIRE_ERROR) || h.length > sizeof(body) ||
 	    h.target != s->params.target || h.connection != link->number)
-		return broke(link, -EBADMSG, WIRE_BAD_FIELD);
+		return session_link_broke(link, -EBADMSG, WIRE_BAD_FIELD);
 	r = connection_receive(link->connection, body, h.length);
 	if (r < 0)
-		return broke(link, r, WIRE_OK);
+		return session_link_broke(link, r, WIRE_OK);
 	fault = wire_check_body(&h, body);
 	if (fault != WIRE_OK)
-		return broke(link, -EBADMSG, fault);
+		return session_link_broke(link, -EBADMSG, fault);
 	if (h.type == WIRE_ERROR)
 		return refused(link, body, h.length);
 	if (wire_decode_hello(body, h.length, &hello) != WIRE_OK ||
 	    hello.purpose != WIRE_TRANSFER || memcmp(hello.session, s->id, sizeof(s->id)) != 0)
-		return broke(link, -EBADMSG, WIRE_BAD_BODY);
+		return session_link_broke(link, -EBADMSG, WIRE_BAD_BODY);
 	return 0;
 }
 
@@ -215,7 +218,7 @@ void session_leave(struct link *link)
 /* ---- source ---- */
 
 /* Begin to count messages at the first of pass `pass`. */
-static void follow(struct link *link, uint32_t pass)
+static void session_link_follow(struct link *link, uint32_t pass)
 {
 	if (link->pass == pass)
 		return;
@@ -228,12 +231,12 @@ static int send_header(struct link *link, struct wire_header *h, uint32_t pass, 
 {
 	int r;
 
-	follow(link, pass);
+	session_link_follow(link, pass);
 	h->target = link->session->params.target;
 	h->connection = link->number;
 	h->pass = pass;
 	r = connection_send_message(link->connection, h, link->key, data);
-	return r < 0 ? broke(link, r, WIRE_OK) : 0;
+	return r < 0 ? session_link_broke(link, r, WIRE_OK) : 0;
 }
 
 int session_send(struct link *link, uint32_t pass, const struct net_block *b, const void *data)
@@ -256,7 +259,7 @@ int session_last(struct link *link, uint32_t pass)
 {
 	struct wire_header h = { .type = WIRE_PASS_LAST };
 
-	follow(link, pass);
+	session_link_follow(link, pass);
 	h.sequence = link->count;
 	return send_header(link, &h, pass, NULL);
 }
@@ -267,7 +270,7 @@ int session_wait(struct link *link, uint64_t timeout_ns)
 {
 	int r = connection_wait(link->connection, -1, timeout_ns);
 
-	return r < 0 ? broke(link, r, WIRE_OK) : r;
+	return r < 0 ? session_link_broke(link, r, WIRE_OK) : r;
 }
 
 /*
@@ -289,7 +292,7 @@ static int receive_header(struct link *link, uint32_t pass, struct wire_header *
 	} while (r == -EAGAIN && !ended);
 	if (r == -EAGAIN)
 		r = -ETIMEDOUT;
-	return r < 0 ? broke(link, r, fault) : 0;
+	return r < 0 ? session_link_broke(link, r, fault) : 0;
 }
 
 /* True if DATA or SKIP lies within `plan`. An amount that is not known is greater than any. */
@@ -324,7 +327,7 @@ int session_receive(struct link *link, uint32_t pass, struct net_block *b, uint6
 	if (r < 0)
 		return r;
 	*first_ns = clock_now_ns();
-	follow(link, pass);
+	session_link_follow(link, pass);
 	if (!allowed(link, pass, &h))
 		return session_broke(link->session, BLAME_PEER, -EPROTO,
 				     "the source at %s sent %s %" PRIu64
@@ -398,11 +401,117 @@ int session_receive_data(struct link *link, const struct net_block *b, void *dat
 			receive_large(link, data, b->length, &digest, check_ns);
 
 	if (r < 0)
-		return broke(link, r, WIRE_OK);
+		return session_link_broke(link, r, WIRE_OK);
 	if (digest_equal(digest, b->digest))
 		return 0;
 	return session_broke(link->session, BLAME_PEER, -EBADMSG,
 			     "block at byte %" PRIu64
 			     " of the copy arrived damaged (connection %u, from %s)",
 			     b->offset, link->number, connection_peer(link->connection));
+}
+
+/* Refuse, in words. */
+static bool session_offer_refuse(char *why, size_t size, const char *text)
+{
+	snprintf(why, size, "%s", text);
+	return false;
+}
+
+static bool offer_control(struct session *s, const struct listener_guest *g, char *why, size_t size)
+{
+	if (s->keyed && !g->tls)
+		return session_offer_refuse(
+			why, size,
+			"the destination has a key, the source has none: give both the same -e2e key");
+	if (s->control || s->state != SESSION_NEW)
+		return session_offer_refuse(why, size, SESSION_BUSY);
+	memcpy(s->id, g->hello.session, sizeof(s->id));
+	s->peer_hello = g->hello;
+	s->control = g->connection;
+	session_notify(s);
+	return true;
+}
+
+/* The code of the header proves that the peer has the key of this session. */
+static bool proven(struct session *s, const struct listener_guest *g)
+{
+	struct wire_key *key = s->have_key ? wire_key_new(s->key) : NULL;
+	struct wire_header h;
+	enum wire_fault fault = WIRE_BAD_CODE;
+
+	if (key || !s->have_key)
+		fault = wire_decode(g->raw, key, 0, &h, NULL);
+	wire_key_free(key);
+	return fault == WIRE_OK;
+}
+
+static bool offer_data(struct session *s, const struct listener_guest *g, char *why, size_t size)
+{
+	uint32_t i = g->header.connection;
+
+	if (s->state < SESSION_OPENING || memcmp(s->id, g->hello.session, sizeof(s->id)) != 0)
+		return session_offer_refuse(why, size, "the destination knows no such session");
+	if (!proven(s, g))
+		return session_offer_refuse(
+			why, size, "the first message of a data connection has a wrong code");
+	if (s->params.options->encrypt && !g->tls)
+		return session_offer_refuse(
+			why, size,
+			"the destination has -e2e encrypt, the source has not: give it to both");
+	if (i >= s->own.connections)
+		return session_offer_refuse(why, size,
+					    "the destination expects no such data connection");
+	if (s->data[i].taken)
+		return session_offer_refuse(why, size,
+					    "the destination has this data connection already");
+	s->data[i] = (struct session_data){ .connection = g->connection, .taken = true };
+	session_notify(s);
+	return true;
+}
+
+/* True: it may expect more connections. */
+static bool incomplete(struct session *s)
+{
+	bool more;
+
+	session_lock(s);
+	more = !s->control || s->state < SESSION_OPENING;
+	for (uint32_t i = 0; !more && i < s->own.connections; i++)
+		more = !s->data[i].taken;
+	more = more && !session_error(s);
+	session_unlock(s);
+	return more;
+}
+
+static bool any_incomplete(const struct session_table *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (incomplete(t->sessions[i]))
+			return true;
+	return false;
+}
+
+bool session_offer(void *table, const struct listener_guest *g, char *why, size_t size)
+{
+	const struct session_table *t = table;
+	struct session *s;
+	bool taken;
+
+	if (g->header.target >= t->n)
+		return session_offer_refuse(
+			why, size,
+			"the destination has fewer end-to-end targets than the source: give"
+			" both the same");
+	s = t->sessions[g->header.target];
+	session_lock(s);
+	if (session_error(s))
+		taken = session_offer_refuse(why, size, "the copy has ended on the destination");
+	else if (g->header.connection == WIRE_NO_CONNECTION)
+		taken = g->hello.purpose == WIRE_CONTROL && offer_control(s, g, why, size);
+	else
+		taken = g->hello.purpose == WIRE_TRANSFER && offer_data(s, g, why, size);
+	session_unlock(s);
+	if (taken)
+		listener_set_quiet(s->params.listener, !any_incomplete(t));
+	return taken;
 }

@@ -1,25 +1,202 @@
 /*
- * The client of global time: globaltime.h. Bursts of exchanges feed the estimate, the first one in
- * the thread of the caller, later ones in a thread of the client.
+ * The client of global time, and its sockets. Bursts of exchanges feed the estimate, the first one
+ * in the thread of the caller, later ones in a thread of the client.
  */
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "net/connection_internal.h"
-#include "net/time_estimate.h"
-#include "net/time_link.h"
+#include "net/time_exchange.h"
 #include "xdd/base/units.h"
 #include "xdd/net/globaltime.h"
 #include "xdd/sync/thread.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
+
+/* How waits end early: `stop` (or NULL), and descriptor `wake_fd` when it is readable (or -1). */
+struct time_wait {
+	struct stop *stop;
+	int wake_fd;
+};
+
+/* The wall clock and clock_now_ns(). */
+struct time_reading time_reading(void);
+
+/* The arrival of a message. */
+struct time_arrival {
+	struct time_reading read;
+	uint64_t stamp_ns; /* wall clock when the kernel had it; 0: not known */
+};
+
+struct time_link {
+	int fd; /* -1: closed */
+	bool tcp;
+	size_t have; /* TCP: bytes of the next message */
+	uint8_t buffer[TIME_MESSAGE_BYTES];
+};
+
+/* How often a wait looks whether the run stops. */
+#define LOOK_NS (50 * NS_PER_MS)
+
+/* ---- waits ---- */
+
+/*
+ * Wait for poll(2) `events` on `fd` (-1: none) until clock `until_ns`. Returns 1; 0 at that time;
+ * or -ECANCELED.
+ */
+static int time_wait(const struct time_wait *w, int fd, short events, uint64_t until_ns)
+{
+	for (;;) {
+		struct pollfd p[2] = { { .fd = fd, .events = events },
+				       { .fd = w->wake_fd, .events = POLLIN } };
+		uint64_t now_ns = clock_now_ns(), left_ns;
+		struct timespec limit;
+
+		if (w->stop && stop_requested(w->stop))
+			return -ECANCELED;
+		left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+		limit = clock_timespec(w->stop ? ns_earlier(left_ns, LOOK_NS) : left_ns);
+		if (ppoll(p, 2, &limit, NULL) < 0 && errno != EINTR)
+			return -errno;
+		if (p[1].revents)
+			return -ECANCELED;
+		if (p[0].revents)
+			return 1;
+		if (now_ns >= until_ns)
+			return 0;
+	}
+}
+
+/* ---- times ---- */
+
+struct time_reading time_reading(void)
+{
+	struct time_reading r;
+
+	r.before_ns = clock_now_ns();
+	r.wall_ns = clock_wall_ns();
+	r.after_ns = clock_now_ns();
+	return r;
+}
+
+/* clock_now_ns() when the answer to a message that left at `sent` arrived, or a bit later. */
+static uint64_t time_arrival_ns(const struct time_arrival *a, const struct time_reading *sent)
+{
+	const bool usable = time_same_wall(sent, &a->read);
+
+	return time_stamp_arrival(usable ? a->stamp_ns : 0, &a->read, sent->after_ns);
+}
+
+/* ---- links ---- */
+
+static int connect_link(int fd, const struct sockaddr_storage *to, socklen_t size,
+			const struct time_wait *w, uint64_t until_ns)
+{
+	int result = 0;
+	socklen_t result_size = sizeof(result);
+
+	if (connect(fd, (const struct sockaddr *)to, size) == 0)
+		return 0;
+	if (errno != EINPROGRESS)
+		return -errno;
+	result = time_wait(w, fd, POLLOUT, until_ns);
+	if (result <= 0)
+		return result ? result : -ETIMEDOUT;
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &result, &result_size) != 0)
+		return -errno;
+	return -result;
+}
+
+/* Returns 0 or -errno; -ETIMEDOUT: no TCP connection until `until_ns`. */
+static int time_link_open(struct time_link *l, const struct sockaddr_storage *to, socklen_t size,
+			  bool tcp, const struct time_wait *w, uint64_t until_ns)
+{
+	const int type = (tcp ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, on = 1;
+	int fd = socket(to->ss_family, type, 0), err;
+
+	if (fd < 0)
+		return -errno;
+	if (tcp)
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	else
+		time_stamp_enable(fd);
+	err = connect_link(fd, to, size, w, until_ns);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	*l = (struct time_link){ .fd = fd, .tcp = tcp };
+	return 0;
+}
+
+/* Close it, unless it is closed. */
+static void time_link_close(struct time_link *l)
+{
+	if (l->fd >= 0)
+		close(l->fd);
+	l->fd = -1;
+}
+
+/* Returns 0; -EAGAIN: not now; or another -errno. */
+static int time_link_send(struct time_link *l, const uint8_t bytes[TIME_MESSAGE_BYTES])
+{
+	ssize_t n = send(l->fd, bytes, TIME_MESSAGE_BYTES, MSG_NOSIGNAL);
+
+	if (n < 0)
+		return errno == EINTR ? -EAGAIN : -errno;
+	/* The buffers of a connection have room for all messages that may be in flight. */
+	return n == TIME_MESSAGE_BYTES ? 0 : -ECONNRESET;
+}
+
+/*
+ * Take what has arrived, without waiting. Returns 1 with a valid message; 0: something else has
+ * arrived, and there may be more; -EAGAIN: nothing; or another -errno.
+ */
+static int time_link_receive(struct time_link *l, struct time_message *m, struct time_arrival *a)
+{
+	/* A datagram that is longer than a message is none: the spare byte shows it. */
+	uint8_t spare;
+	struct iovec iov[2] = { { l->buffer + l->have, sizeof(l->buffer) - l->have },
+				{ &spare, 1 } };
+	union {
+		struct cmsghdr align;
+		char bytes[256];
+	} control;
+	struct msghdr h = { .msg_iov = iov,
+			    .msg_iovlen = l->tcp ? 1 : 2,
+			    .msg_control = control.bytes,
+			    .msg_controllen = sizeof(control.bytes) };
+	ssize_t n = recvmsg(l->fd, &h, MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	if (n == 0 && l->tcp)
+		return -ECONNRESET;
+	a->read = time_reading();
+	a->stamp_ns = l->tcp ? 0 : time_stamp_of(&h);
+	if (!l->tcp)
+		return time_message_decode(l->buffer, (size_t)n, m);
+	l->have += (size_t)n;
+	if (l->have < sizeof(l->buffer))
+		return 0;
+	l->have = 0;
+	return time_message_decode(l->buffer, sizeof(l->buffer), m) ? 1 : -EBADMSG;
+}
 
 /* Requests without an answer yet; an answer that is late counts until its place is needed. */
 #define MAX_IN_FLIGHT 64u
@@ -130,7 +307,7 @@ static int send_request(struct globaltime_client *c, struct burst *b)
 	return 0;
 }
 
-static struct in_flight *find(struct globaltime_client *c, uint64_t nonce)
+static struct in_flight *time_client_find(struct globaltime_client *c, uint64_t nonce)
 {
 	for (unsigned i = 0; i < MAX_IN_FLIGHT; i++) {
 		if (c->in_flight[i].used && c->in_flight[i].nonce == nonce)
@@ -167,7 +344,7 @@ static bool add_sample(struct globaltime_client *c, const struct time_message *m
 static void take_answer(struct globaltime_client *c, struct burst *b, const struct time_message *m,
 			const struct time_arrival *a)
 {
-	struct in_flight *f = m->type == TIME_REPLY ? find(c, m->nonce) : NULL;
+	struct in_flight *f = m->type == TIME_REPLY ? time_client_find(c, m->nonce) : NULL;
 	struct time_sample s;
 	bool good;
 
@@ -219,7 +396,7 @@ static uint64_t end_of(const struct burst *b)
 	return ns_earlier(end_ns, b->until_ns);
 }
 
-static int step(struct globaltime_client *c, struct burst *b)
+static int time_client_step(struct globaltime_client *c, struct burst *b)
 {
 	uint64_t now_ns = clock_now_ns(), until_ns = end_of(b);
 	int err;
@@ -254,7 +431,7 @@ static int do_burst(struct globaltime_client *c, unsigned n, const struct time_w
 
 	memset(c->in_flight, 0, sizeof(c->in_flight));
 	while (!err && (b.sent < n || b.outstanding))
-		err = step(c, &b);
+		err = time_client_step(c, &b);
 	count_lost(c, b.outstanding);
 	if (err == -ECANCELED || b.answered)
 		return err == -ECANCELED ? err : 0;
@@ -302,7 +479,7 @@ static int try_addresses(struct globaltime_client *c, const struct attempt *t, b
 	return worst;
 }
 
-static const char *reason(int err)
+static const char *time_client_reason(int err)
 {
 	return err == -EPROTO ? "its times are impossible" : strerror(-err);
 }
@@ -315,14 +492,15 @@ static int say_no_server(const struct globaltime_settings *s, int udp, int tcp, 
 	connection_host_text(s->host, s->port, peer, sizeof(peer));
 	if (s->tcp)
 		snprintf(why, size, "no answer from the time server %s (TCP: %s)", peer,
-			 reason(tcp));
+			 time_client_reason(tcp));
 	else
 		snprintf(why, size, "no answer from the time server %s (UDP: %s; TCP: %s)", peer,
-			 reason(udp), reason(tcp));
+			 time_client_reason(udp), time_client_reason(tcp));
 	return tcp;
 }
 
-static int reach(struct globaltime_client *c, const struct attempt *t, char *why, size_t size)
+static int time_client_reach(struct globaltime_client *c, const struct attempt *t, char *why,
+			     size_t size)
 {
 	const uint64_t limit_ns = t->settings->timeout_ns ? t->settings->timeout_ns :
 							    GLOBALTIME_TIMEOUT_NS;
@@ -356,7 +534,7 @@ static int find_server(struct globaltime_client *c, const struct globaltime_sett
 	t.list = list;
 	for (const struct addrinfo *a = list; a; a = a->ai_next)
 		t.n_addresses++;
-	err = reach(c, &t, why, size);
+	err = time_client_reach(c, &t, why, size);
 	freeaddrinfo(list);
 	return err;
 }
@@ -435,7 +613,7 @@ static unsigned steps_of(struct globaltime_client *c)
 	return steps;
 }
 
-static void *follow(void *arg)
+static void *time_client_follow(void *arg)
 {
 	struct globaltime_client *c = arg;
 	const struct time_wait wait = { .wake_fd = c->wake_fd };
@@ -459,7 +637,7 @@ static void *follow(void *arg)
 
 int globaltime_follow(struct globaltime_client *c)
 {
-	int err = thread_start(&c->thread, follow, c);
+	int err = thread_start(&c->thread, time_client_follow, c);
 
 	c->following = !err;
 	return err;

@@ -1,5 +1,5 @@
 /*
- * TLS by OpenSSL: tls.h.
+ * TLS by OpenSSL: connection_internal.h.
  *
  * The key is an external PSK of TLS 1.3, always with a fresh Diffie-Hellman exchange, so a recorded
  * session cannot be replayed, nor read by a later thief of the key. There are no certificates: a
@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "net/tls.h"
+#include "net/connection_internal.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,8 +1,13 @@
 /*
- * Sizes of bodies, for the checks of headers. Private to src/net; doc/wire.md has the layouts.
+ * Sizes of bodies, for the checks of headers, and the authentication code of a header. Private to
+ * src/net; doc/wire.md has the layouts.
  */
 #ifndef XDD_NET_WIRE_BODY_H
 #define XDD_NET_WIRE_BODY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "xdd/net/wire.h"
 
@@ -40,5 +45,13 @@
 _Static_assert(WIRE_MOST_SUMS_BYTES <= WIRE_MAX_BODY_BYTES, "digests fit");
 _Static_assert(WIRE_MOST_HELLO_BYTES <= WIRE_MAX_HELLO_BYTES, "a hello fits");
 _Static_assert(WIRE_MOST_PLAN_BYTES <= WIRE_MAX_BODY_BYTES, "a plan fits");
+
+/* Compute the code of `size` bytes of `data`. False: the library failed, and `out` is undefined. */
+bool wire_key_code(struct wire_key *key, const void *data, size_t size,
+		   uint8_t out[WIRE_CODE_BYTES]);
+
+/* True if `code` is that of `data`. The time does not depend on where they differ. */
+bool wire_key_check(struct wire_key *key, const void *data, size_t size,
+		    const uint8_t code[WIRE_CODE_BYTES]);
 
 #endif

@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "net/wire_key.h"
+#include "net/wire_body.h"
 
 #include <errno.h>
 

@@ -19,7 +19,7 @@
 #include "xdd/base/units.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 #include "xdd/sys/machine.h"
 

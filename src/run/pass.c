@@ -29,8 +29,7 @@
 #include "xdd/report/finding.h"
 #include "xdd/stat/counters.h"
 #include "xdd/stat/histogram.h"
-#include "xdd/sync/barrier.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 /* Delays that the user requested up to pass `number`. */

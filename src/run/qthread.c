@@ -38,9 +38,8 @@
 #include "xdd/plan/plan.h"
 #include "xdd/stat/counters.h"
 #include "xdd/stat/histogram.h"
-#include "xdd/sync/barrier.h"
-#include "xdd/sync/stop.h"
 #include "xdd/sync/thread.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 /* -runtime counts from the start of the first pass, which targets at one barrier share. */

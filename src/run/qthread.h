@@ -16,7 +16,7 @@
 #include "xdd/stat/counters.h"
 #include "xdd/stat/figures.h"
 #include "xdd/stat/histogram.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 
 struct qthread_data;
 struct target;

@@ -29,8 +29,8 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
 #include "xdd/run/signals.h"
-#include "xdd/sync/stop.h"
 #include "xdd/sync/thread.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 static enum xdd_status not_set_up(int err)

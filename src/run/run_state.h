@@ -22,9 +22,7 @@
 #include "xdd/io/guard.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
-#include "xdd/sync/barrier.h"
-#include "xdd/sync/event.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 
 struct globaltime_client;
 struct group;

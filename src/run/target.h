@@ -19,7 +19,7 @@
 #include "xdd/io/target_file.h"
 #include "xdd/net/session.h"
 #include "xdd/plan/plan.h"
-#include "xdd/sync/barrier.h"
+#include "xdd/sync/wait.h"
 
 struct qthread;
 struct endtoend;

@@ -8,7 +8,7 @@
 
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 #define RETRY_NS (NS_PER_SEC / 5)

@@ -5,11 +5,84 @@
 #define XDD_SYNC_GROUP_INTERNAL_H
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "sync/group_clock.h"
-#include "sync/group_log.h"
 #include "xdd/sync/group.h"
 #include "xdd/sync/mpi_plugin.h"
+
+/*
+ * How the clocks of two ranks compare, from messages that go to and fro.
+ */
+
+#define GROUP_PINGS 20 /* exchanges with each rank */
+
+/* Bounds of the other clock minus the own one. */
+struct clock_bounds {
+	int64_t low_ns, high_ns;
+};
+
+/* State of rank 0 while it measures one rank after another. */
+struct group_pings {
+	unsigned rank, done; /* exchanges with that rank */
+	uint64_t sent_ns;
+	struct clock_bounds bounds;
+};
+
+void clock_bounds_init(struct clock_bounds *b);
+
+/*
+ * An exchange: sent and received here at `sent_ns` and `received_ns`, answered there at
+ * `answered_ns`. Whatever the two ways took, the difference lies within the bounds.
+ */
+void clock_bounds_add(struct clock_bounds *b, uint64_t sent_ns, uint64_t answered_ns,
+		      uint64_t received_ns);
+
+/* The middle, and how far the truth may be from it. */
+int64_t clock_bounds_offset(const struct clock_bounds *b, uint64_t *bound_ns);
+
+/*
+ * The messages of all ranks on their way to the reader, on rank 0: those that several ranks send
+ * are written once, with their number.
+ */
+
+/* A line waits this long for the same one of other ranks. */
+#define GROUP_LOG_WAIT_NS 500000000ull
+#define GROUP_LOG_LINES 64
+
+struct group_line {
+	char *text;		     /* without the newline */
+	unsigned first, last, ranks; /* first and last to send it, and how many have */
+};
+
+struct group_log {
+	pthread_mutex_t lock; /* guards all fields below */
+	struct group_line lines[GROUP_LOG_LINES];
+	unsigned n;
+	uint64_t since_ns; /* when the first of them came */
+};
+
+/* The name of a rank's host, for people. */
+typedef const char *group_log_host(void *arg, unsigned rank);
+
+void group_log_init(struct group_log *l);
+
+/*
+ * A line of `rank` has come at `now_ns`. Any thread. Returns 0 if there is no room: write what is
+ * there, and call it again.
+ */
+int group_log_add(struct group_log *l, unsigned rank, const char *text, size_t size,
+		  uint64_t now_ns);
+
+/*
+ * The lines that wait, as one text of malloc(), with the names of ranks where `size` ranks are not
+ * of one mind; NULL: there are none, or they may wait longer. `now_ns` UINT64_MAX: none may.
+ */
+char *group_log_take(struct group_log *l, uint64_t now_ns, unsigned size, group_log_host *host,
+		     void *arg);
+
+void group_log_destroy(struct group_log *l);
 
 #define GROUP_HOST_SIZE 65
 #define GROUP_BOOT_SIZE 40
@@ -153,7 +226,7 @@ bool group_launched(unsigned *rank, unsigned *size);
 void *group_main(void *arg);
 void group_wake(struct group *g);
 
-/* ---- group_message.c ---- */
+/* ---- group_thread.c ---- */
 
 /* Queue a message; with the lock. False: no memory, and the group is broken. */
 bool group_put(struct group *g, unsigned to, int tag, const void *data, size_t size);
@@ -167,22 +240,16 @@ bool group_put_piece(struct group *g, unsigned to, const char *data, size_t size
 /* Returns GROUP_BALLOT_BYTES, the bytes written to `p`. */
 size_t group_encode_ballot(char *p, const struct ballot *b);
 
-/* Act on a message; without the lock. Thread of the group. */
-void group_take(struct group *g, const struct xdd_mpi_message *m);
-
-/* Send the next question about a clock. Thread of the group, of rank 0. */
-void group_ping(struct group *g);
-
 /* Decide, once all ranks have voted or left; rank 0, with the lock. */
 void group_count_votes(struct group *g);
 
-/* ---- group_wall.c ---- */
+/* ---- group_calls.c ---- */
 
 /* A message about the end of a pass; and: tell the run what is new. Thread of the group. */
 void group_take_wall(struct group *g, const struct xdd_mpi_message *m);
 void group_call_wall(struct group *g);
 
-/* ---- group_end.c ---- */
+/* ---- group.c ---- */
 
 /* A rank is gone: `how` is for people. Without the lock; thread of the group. */
 void group_break(struct group *g, unsigned rank, const char *how);

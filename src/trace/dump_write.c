@@ -10,7 +10,7 @@
 #include "trace/format.h"
 #include "xdd/base/bytes.h"
 #include "xdd/base/memory.h"
-#include "xdd/trace/dump.h"
+#include "xdd/trace/trace.h"
 
 #define FIELD(name_, member_, file_off_)                                                    \
 	{                                                                                   \

@@ -1,12 +1,16 @@
 /*
- * CSV of traces. Called by xdd tsread.
+ * CSV and JSON of traces. Called by xdd tsread.
+ *
+ * A host is a process of the JSON document; a slot of a QThread is a thread of it.
  */
-#include "xdd/trace/export.h"
-
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "trace/merge.h"
+#include "trace/walk.h"
 #include "xdd/base/text.h"
+#include "xdd/trace/trace.h"
 
 static void put_cpu_cell(FILE *f, uint16_t cpu)
 {
@@ -70,5 +74,291 @@ int trace_export_csv(FILE *f, const struct trace *const *traces, size_t n)
 		fputc('\n', f);
 	}
 	trace_merge_free(&m);
+	return err;
+}
+
+/* The text between the quotes of a string. A file name may be any bytes; JSON is UTF-8. */
+static void put_text(FILE *f, const char *text)
+{
+	while (*text) {
+		size_t n = utf8_length(text);
+
+		if (n == 0) {
+			fputs("\\ufffd", f);
+			n = 1;
+		} else if (*text == '"' || *text == '\\') {
+			fprintf(f, "\\%c", *text);
+		} else if (n == 1 && *text < 0x20) {
+			fprintf(f, "\\u%04x", (unsigned)*text);
+		} else {
+			fwrite(text, 1, n, f);
+		}
+		text += n;
+	}
+}
+
+/* Microseconds with three decimals. */
+static void put_us(FILE *f, uint64_t ns)
+{
+	fprintf(f, "%" PRIu64 ".%03u", ns / 1000, (unsigned)(ns % 1000));
+}
+
+/*
+ * The time from `from_ns` to a later one. In a manipulated dump the difference may need 64 bits.
+ */
+static uint64_t export_json_since(int64_t from_ns, int64_t ns)
+{
+	return (uint64_t)ns - (uint64_t)from_ns;
+}
+
+/*
+ * A thread of a trace: one slot of a QThread. Perfetto wants small numbers that no two processes
+ * share.
+ */
+struct lane {
+	size_t trace;
+	uint32_t qthread;
+	uint32_t slot;
+};
+
+static int by_lane(const void *a, const void *b)
+{
+	const struct lane *x = a, *y = b;
+
+	if (x->trace != y->trace)
+		return x->trace < y->trace ? -1 : 1;
+	if (x->qthread != y->qthread)
+		return x->qthread < y->qthread ? -1 : 1;
+	return (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+static struct lane lane_of(const struct trace_merged_row *r)
+{
+	return (struct lane){ r->trace, r->row.entry->qthread, r->row.entry->slot };
+}
+
+/* All lanes there are, sorted, each once; NULL when memory is short. */
+static struct lane *collect_lanes(const struct trace_merge *m, size_t *n)
+{
+	struct lane *lanes = calloc(m->n + 1, sizeof(*lanes));
+
+	*n = 0;
+	if (!lanes)
+		return NULL;
+	for (size_t i = 0; i < m->n; i++)
+		lanes[i] = lane_of(&m->rows[i]);
+	qsort(lanes, m->n, sizeof(*lanes), by_lane);
+	for (size_t i = 0; i < m->n; i++) {
+		if (i == 0 || by_lane(&lanes[i], &lanes[*n - 1]) != 0)
+			lanes[(*n)++] = lanes[i];
+	}
+	return lanes;
+}
+
+/* The host of a trace. */
+struct host {
+	const char *name;
+	size_t trace;
+};
+
+static int by_host(const void *a, const void *b)
+{
+	const struct host *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : (x->trace > y->trace) - (x->trace < y->trace);
+}
+
+/* The document that is being written; arrays are its own. */
+struct document {
+	FILE *f;
+	const struct trace *const *traces;
+	size_t n;
+	struct trace_merge merge;
+	struct lane *lanes;
+	size_t n_lanes;
+	struct host *hosts; /* of each trace, sorted */
+	size_t *pids;	    /* of each trace: the process */
+	int64_t origin_ns;
+};
+
+/* Number the hosts in the order of their names, from 1. Returns 0 or -ENOMEM. */
+static int number_hosts(struct document *d)
+{
+	size_t pid = 0;
+
+	d->hosts = calloc(d->n + 1, sizeof(*d->hosts));
+	d->pids = calloc(d->n + 1, sizeof(*d->pids));
+	if (!d->hosts || !d->pids)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->n; i++)
+		d->hosts[i] = (struct host){ d->traces[i]->host, i };
+	qsort(d->hosts, d->n, sizeof(*d->hosts), by_host);
+	for (size_t i = 0; i < d->n; i++) {
+		pid += i == 0 || strcmp(d->hosts[i].name, d->hosts[i - 1].name) != 0;
+		d->pids[d->hosts[i].trace] = pid;
+	}
+	return 0;
+}
+
+/* Within which all global times of a process are right, or of all with `pid` 0; 0: not known. */
+static int64_t bound_of(const struct document *d, size_t pid)
+{
+	int64_t most = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const int64_t bound_ns = d->traces[i]->global_bound_ns;
+
+		if (pid && d->pids[i] != pid)
+			continue;
+		if (bound_ns <= 0)
+			return 0;
+		most = bound_ns > most ? bound_ns : most;
+	}
+	return most;
+}
+
+/* Viewers show the labels of a process beside its name. */
+static void put_bound(const struct document *d, size_t pid)
+{
+	const int64_t bound_ns = bound_of(d, pid);
+
+	if (bound_ns)
+		fprintf(d->f,
+			",\n{\"name\":\"process_labels\",\"ph\":\"M\",\"pid\":%zu,\"args\":"
+			"{\"labels\":\"global times within %.3f us\"}}",
+			pid, (double)bound_ns / 1e3);
+}
+
+static void put_names(const struct document *d)
+{
+	size_t pid = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct host *h = &d->hosts[i];
+
+		if (d->pids[h->trace] == pid)
+			continue;
+		pid = d->pids[h->trace];
+		fprintf(d->f,
+			"%s{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%zu,\"args\":{\"name\":\"",
+			pid > 1 ? ",\n" : "", pid);
+		put_text(d->f, *h->name ? h->name : "unknown host");
+		fputs("\"}}", d->f);
+		put_bound(d, pid);
+	}
+	for (size_t i = 0; i < d->n_lanes; i++) {
+		const struct lane *lane = &d->lanes[i];
+		const struct trace *t = d->traces[lane->trace];
+
+		fprintf(d->f,
+			",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%zu,\"tid\":%zu,\"args\":"
+			"{\"name\":\"target %" PRIu32 " QThread %" PRIu32 " slot %" PRIu32 ", ",
+			d->pids[lane->trace], i + 1, t->target, lane->qthread, lane->slot);
+		put_text(d->f, t->path);
+		fputs("\"}}", d->f);
+	}
+}
+
+static void put_event(const struct document *d, const struct trace_merged_row *r, size_t tid)
+{
+	const struct trace_entry *e = r->row.entry;
+
+	fprintf(d->f, ",\n{\"name\":\"%s\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":",
+		e->dir < DIR_COUNT ? op_dir_name(e->dir) : "?");
+	put_us(d->f, export_json_since(d->origin_ns, r->start_ns));
+	fputs(",\"dur\":", d->f);
+	put_us(d->f, r->row.io_ns);
+	fprintf(d->f,
+		",\"pid\":%zu,\"tid\":%zu,\"args\":{\"target\":%" PRIu32 ",\"op\":%" PRIu64
+		",\"pass\":%" PRIu32 ",\"offset\":%" PRIu64 ",\"size\":%" PRIu32
+		",\"bytes\":%" PRIu32 ",\"error\":%" PRId32 "}}",
+		d->pids[r->trace], tid, d->traces[r->trace]->target, e->op, e->pass,
+		e->offset_bytes, e->size_bytes, e->done_bytes, e->error);
+}
+
+static void put_net_event(const struct document *d, const struct trace_merged_row *r, size_t tid)
+{
+	const struct trace *t = d->traces[r->trace];
+	const struct trace_net *net = r->row.net;
+	int64_t start = trace_global_ns(t, net->start_ns);
+
+	/* Data received before the first operation would have a negative time. */
+	if (net->end_ns < net->start_ns || !net->end_ns || start < d->origin_ns)
+		return;
+	fputs(",\n{\"name\":\"network\",\"cat\":\"network\",\"ph\":\"X\",\"ts\":", d->f);
+	put_us(d->f, export_json_since(d->origin_ns, start));
+	fputs(",\"dur\":", d->f);
+	put_us(d->f, net->end_ns - net->start_ns);
+	fprintf(d->f,
+		",\"pid\":%zu,\"tid\":%zu,\"args\":{\"target\":%" PRIu32 ",\"op\":%" PRIu64
+		",\"bytes\":%" PRIu32 ",\"calls\":%" PRIu32 "}}",
+		d->pids[r->trace], tid, t->target, r->row.entry->op, net->bytes, net->calls);
+}
+
+/* The first time of all, so that no event lies before it. */
+static int64_t origin_of(const struct trace *const *traces, const struct trace_merge *m)
+{
+	int64_t first = m->n ? m->rows[0].start_ns : 0;
+
+	for (size_t i = 0; i < m->n; i++) {
+		const struct trace_net *net = m->rows[i].row.net;
+		int64_t start;
+
+		if (!net || !net->start_ns)
+			continue;
+		start = trace_global_ns(traces[m->rows[i].trace], net->start_ns);
+		if (start < first)
+			first = start;
+	}
+	return first;
+}
+
+static void put_head(const struct document *d)
+{
+	const int64_t bound_ns = bound_of(d, 0);
+
+	fprintf(d->f, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"origin_ns\":\"%" PRId64 "\"",
+		d->origin_ns);
+	if (bound_ns)
+		fprintf(d->f, ",\"global_bound_ns\":\"%" PRId64 "\"", bound_ns);
+	fputs("},\"traceEvents\":[\n", d->f);
+}
+
+static void put_events(const struct document *d)
+{
+	for (size_t i = 0; i < d->merge.n; i++) {
+		const struct trace_merged_row *r = &d->merge.rows[i];
+		struct lane key = lane_of(r);
+		const struct lane *lane =
+			bsearch(&key, d->lanes, d->n_lanes, sizeof(*lane), by_lane);
+		size_t tid = (size_t)(lane - d->lanes) + 1;
+
+		put_event(d, r, tid);
+		if (r->row.net)
+			put_net_event(d, r, tid);
+	}
+}
+
+int trace_export_json(FILE *f, const struct trace *const *traces, size_t n)
+{
+	struct document d = { .f = f, .traces = traces, .n = n };
+	int err = trace_merge(&d.merge, traces, n);
+
+	if (!err) {
+		d.lanes = collect_lanes(&d.merge, &d.n_lanes);
+		err = d.lanes ? number_hosts(&d) : -ENOMEM;
+	}
+	if (!err) {
+		d.origin_ns = origin_of(traces, &d.merge);
+		put_head(&d);
+		put_names(&d);
+		put_events(&d);
+		fputs("\n]}\n", f);
+	}
+	free(d.lanes);
+	free(d.hosts);
+	free(d.pids);
+	trace_merge_free(&d.merge);
 	return err;
 }

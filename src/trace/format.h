@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xdd/trace/dump.h"
+#include "xdd/trace/trace.h"
 
 /* The preamble; a text transfer, a cut to seven bits and a stray line end all show in the magic. */
 #define DUMP_MAGIC "\x89XDDTS\r\n"
@@ -81,20 +81,6 @@ struct trace_entry *dump_new_entry(struct trace_dump *d, bool net);
 
 /* Add a thread of the recording program; duplicates are allowed. Returns 0 or -ENOMEM. */
 int dump_add_thread(struct trace_dump *d, uint32_t qthread, int32_t tid);
-
-/*
- * dump_meta.c: take in the lines of a META block; strings of the trace point into `text`, which is
- * changed. `where` is the offset of the block, for complaints. Returns 0 or -ENOMEM.
- */
-int dump_read_meta(struct dump_reader *r, struct dump_layout *layout, char *text,
-		   const char *where);
-
-/* True if every field that is used lies in the entry. */
-bool dump_layout_is_sound(const struct dump_layout *l);
-
-/* The entry at `p` of a layout that is sound; `net` may be NULL if the layout has no network. */
-void dump_get_entry(const struct dump_layout *l, struct trace_entry *e, struct trace_net *net,
-		    const unsigned char *p);
 
 /* dump_old.c: recognize a dump of an older program by its beginning, and read it. */
 bool dump_is_old(const unsigned char *data, size_t size);

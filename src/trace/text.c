@@ -1,13 +1,12 @@
 /*
  * The reports of a trace as text. Called when a run ends, and by xdd tsread.
  */
-#include "xdd/trace/text.h"
+#include "xdd/trace/trace.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "trace/merge.h"
 #include "trace/walk.h"
 #include "xdd/base/text.h"
 

@@ -1,14 +1,20 @@
 /*
+ * Walks along traces. Private to src/trace.
+ */
+#ifndef XDD_TRACE_WALK_H
+#define XDD_TRACE_WALK_H
+
+#include "xdd/trace/trace.h"
+
+struct trace_walk;
+
+/*
  * A walk along a trace: the values that reports derive for each operation, and the sums.
  *
  * Distances are between operations of one pass whose numbers follow each other. Delta and loop are
  * between an operation and the one before it in the same slot of the same QThread, in the same
  * pass: at queue depth 1 that is the operation before it.
  */
-#ifndef XDD_TRACE_WALK_H
-#define XDD_TRACE_WALK_H
-
-#include "xdd/trace/trace.h"
 
 struct trace_row {
 	const struct trace_entry *entry;
@@ -40,8 +46,6 @@ struct trace_sums {
 	int64_t shortest_delta_ns;
 };
 
-struct trace_walk;
-
 /* Returns NULL when memory is short. `trace` must outlive the walk. Free with trace_walk_free(). */
 struct trace_walk *trace_walk_new(const struct trace *trace);
 void trace_walk_free(struct trace_walk *w); /* accepts NULL */
@@ -51,5 +55,26 @@ bool trace_walk_next(struct trace_walk *w, struct trace_row *row);
 
 /* Of the rows so far. */
 void trace_walk_sums(const struct trace_walk *w, struct trace_sums *sums);
+
+/*
+ * The rows of several traces in the order in which the operations began by the global clock.
+ */
+
+struct trace_merged_row {
+	struct trace_row row;
+	size_t trace;	  /* index of the trace it is from */
+	int64_t start_ns; /* of the global clock, as is the end; since 1970 */
+	int64_t end_ns;
+};
+
+struct trace_merge {
+	struct trace_merged_row *rows;
+	size_t n;
+	struct trace_sums *sums; /* one a trace */
+};
+
+/* Returns 0 or -ENOMEM. The traces must outlive it. Free with trace_merge_free(), in any case. */
+int trace_merge(struct trace_merge *m, const struct trace *const *traces, size_t n);
+void trace_merge_free(struct trace_merge *m);
 
 #endif

@@ -11,8 +11,7 @@
 #include "fuzz.h"
 #include "trace/format.h"
 #include "xdd/base/bytes.h"
-#include "xdd/trace/export.h"
-#include "xdd/trace/text.h"
+#include "xdd/trace/trace.h"
 
 #define ENTRIES_MAX 40
 #define OLD_HEADER_SIZE 8416

@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "net/time_estimate.h"
-#include "net/time_message.h"
+#include "net/time_exchange.h"
 #include "xdd/base/bytes.h"
 
 #define CHECKSUM_AT 60

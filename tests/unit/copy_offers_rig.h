@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "copy/link/channel.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 
 #define RIG_MAX_ID 300000
 #define RIG_MTIME_NS 1234567890123456789ll

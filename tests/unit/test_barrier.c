@@ -1,5 +1,5 @@
 /*
- * The barrier that can be cancelled: src/sync/barrier.c.
+ * The barrier that can be cancelled: src/sync/wait.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "xdd/sync/barrier.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 #define THREADS 8

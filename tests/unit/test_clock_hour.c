@@ -101,7 +101,7 @@ static char *simulated_source(const char *path, char *buf, size_t size)
 #define prctl(option, value) simulated_prctl(value)
 
 #include "../../src/run/coord/throttle.c"
-#include "../../src/sync/stop.c"
+#include "../../src/sync/wait.c"
 #include "../../src/sys/clock.c"
 
 #undef syscall

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "xdd/net/digest.h"
+#include "xdd/net/wire.h"
 
 #define SAMPLE_BYTES 4096
 #define BLOCKS 200

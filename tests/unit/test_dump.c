@@ -15,9 +15,7 @@
 
 #include "trace/format.h"
 #include "xdd/base/bytes.h"
-#include "xdd/trace/dump.h"
-#include "xdd/trace/export.h"
-#include "xdd/trace/text.h"
+#include "xdd/trace/trace.h"
 
 struct sample {
 	struct trace trace;

@@ -1,5 +1,5 @@
 /*
- * Events: src/sync/event.c. A wake-up that is lost ends the test, badly: it is stopped from
+ * Events: src/sync/wait.c. A wake-up that is lost ends the test, badly: it is stopped from
  * outside.
  */
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "xdd/sync/event.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 #define WATCHDOG_S 120

@@ -16,8 +16,7 @@
 
 #include "xdd/base/units.h"
 #include "xdd/net/globaltime.h"
-#include "xdd/net/time_server.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 /* Nothing here takes so long unless it hangs. */

@@ -12,8 +12,7 @@
 
 #include <cmocka.h>
 
-#include "sync/group_clock.h"
-#include "sync/group_log.h"
+#include "sync/group_internal.h"
 
 /* ---- clocks ---- */
 

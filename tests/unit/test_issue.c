@@ -408,7 +408,7 @@ static void test_apart(void **state)
 
 /* ---- QThreads that wait for the lock ---- */
 
-#define LOCK_WAITERS 2u /* as in src/sync/lock.c: threads may sleep on the lock */
+#define LOCK_WAITERS 2u /* as in src/sync/wait.c: threads may sleep on the lock */
 
 /* By operation: the one before had woken the waiters when it was submitted. */
 static bool woken[MOST_OPS];

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xdd/net/key.h"
+#include "xdd/net/connection.h"
 
 #define WHY_SIZE 256
 

@@ -1,5 +1,5 @@
 /*
- * The lock that can be cancelled: src/sync/lock.c.
+ * The lock that can be cancelled: src/sync/wait.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "xdd/sync/lock.h"
+#include "xdd/sync/wait.h"
 
 #define WATCHDOG_S 120
 #define THREADS 16u

@@ -1,5 +1,5 @@
 /*
- * Restart files: their text, and what is refused: src/net/restart_file.c, src/net/restart_field.c.
+ * Restart files: their text, and what is refused: src/net/restart_file.c.
  */
 #include "restart_sample.h"
 

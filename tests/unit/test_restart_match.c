@@ -1,6 +1,5 @@
 /*
- * Restart files: which copy may continue another, and files on disk: src/net/restart_file.c,
- * src/net/restart_field.c.
+ * Restart files: which copy may continue another, and files on disk: src/net/restart_file.c.
  */
 #include "restart_sample.h"
 

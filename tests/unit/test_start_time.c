@@ -20,7 +20,7 @@
 #include "xdd/net/globaltime.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/result.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 /* ---- the client ---- */

@@ -1,5 +1,5 @@
 /*
- * The end of a run: src/sync/stop.c.
+ * The end of a run: src/sync/wait.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "xdd/sync/barrier.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 #define WATCHDOG_S 120

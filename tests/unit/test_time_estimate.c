@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "net/time_estimate.h"
+#include "net/time_exchange.h"
 #include "xdd/base/random.h"
 #include "xdd/base/units.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "net/time_message.h"
+#include "net/time_exchange.h"
 #include "xdd/base/bytes.h"
 
 static const struct time_message request = {

@@ -1,5 +1,5 @@
 /*
- * Bodies of messages: src/net/wire_body.c. doc/wire.md has the layouts.
+ * Bodies of messages: src/net/wire.c. doc/wire.md has the layouts.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,5 @@
 /*
- * One TCP connection, with TLS 1.3 where the session has it.
- *
- * A connection belongs to one thread at a time, except that one thread may send while another
- * receives, and for connection_abort() and connection_info(). Calls block; each has the time limit
- * of the connection, and ends at once when another thread aborts it.
+ * Connections, and the key that both of their sides share.
  */
 #ifndef XDD_NET_CONNECTION_H
 #define XDD_NET_CONNECTION_H
@@ -13,10 +9,50 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#include "xdd/net/key.h"
 #include "xdd/net/wire.h"
 #include "xdd/stat/figures.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
+
+/*
+ * The key of -e2e key: what both sides of an end-to-end copy share.
+ */
+
+#define NET_KEY_BYTES 32
+#define NET_KEY_MIN_BYTES 16   /* of the text that it is derived from */
+#define NET_KEY_MAX_BYTES 4096 /* the same */
+
+/* Derived by SHA-256 from the bytes of the file without blanks and line ends around them. */
+struct net_key {
+	bool present;
+	uint8_t bytes[NET_KEY_BYTES];
+};
+
+/* False, with `*why` a text for people (static): this xdd was built without OpenSSL. */
+bool net_key_available(const char **why);
+
+/*
+ * Read the key from `path`, or from the environment variable XDD_E2E_KEY where `path` is NULL; no
+ * key where neither is there. A file that others may read is refused. Returns 0, or -errno with a
+ * text for people in `why` (`size` bytes). Main thread.
+ */
+int net_key_load(const char *path, struct net_key *key, char *why, size_t size);
+
+/*
+ * The key of -cookie, of its hexadecimal digits in upper or lower case. It is weak: the list of
+ * processes shows it. Returns 0, or -errno with a text in `why`.
+ */
+int net_key_from_cookie(const char *digits, struct net_key *key, char *why, size_t size);
+
+/* Overwrite the key. */
+void net_key_forget(struct net_key *key);
+
+/*
+ * One TCP connection, with TLS 1.3 where the session has it.
+ *
+ * A connection belongs to one thread at a time, except that one thread may send while another
+ * receives, and for connection_abort() and connection_info(). Calls block; each has the time limit
+ * of the connection, and ends at once when another thread aborts it.
+ */
 
 struct connection; /* private to src/net/connection_internal.h */
 

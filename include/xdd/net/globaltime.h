@@ -1,11 +1,5 @@
 /*
  * Global time: the clock of a time server, which hosts that run together share.
- *
- * The client exchanges messages with the server (doc/globaltime.md) and keeps an interval that
- * contains the difference between the server's clock and clock_now_ns(). Each exchange bounds it
- * from both sides, whatever the network does: the server cannot have received a message before it
- * was sent. The interval widens with the time since the exchange, by the drift that is possible.
- * Global time is nanoseconds since 1970.
  */
 #ifndef XDD_NET_GLOBALTIME_H
 #define XDD_NET_GLOBALTIME_H
@@ -14,7 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct globaltime_client;
 struct stop;
+struct time_server;
+
+/*
+ * The client exchanges messages with the server (doc/globaltime.md) and keeps an interval that
+ * contains the difference between the server's clock and clock_now_ns(). Each exchange bounds it
+ * from both sides, whatever the network does: the server cannot have received a message before it
+ * was sent. The interval widens with the time since the exchange, by the drift that is possible.
+ * Global time is nanoseconds since 1970.
+ */
 
 #define GLOBALTIME_PORT 2000
 #define GLOBALTIME_BOUNCE 100
@@ -46,8 +50,6 @@ struct globaltime_settings {
 	uint64_t timeout_ns; /* for the first answer; 0: GLOBALTIME_TIMEOUT_NS */
 	bool tcp;	     /* otherwise UDP, and TCP where UDP is not answered */
 };
-
-struct globaltime_client;
 
 /*
  * Reach the server and do the first burst of exchanges. Returns 0 and `*c`; -ECANCELED when `stop`
@@ -82,5 +84,31 @@ const char *globaltime_server(const struct globaltime_client *c);
 
 /* End the thread and the connection. NULL: nothing. */
 void globaltime_end(struct globaltime_client *c);
+
+/*
+ * The server of global time: answers each valid message of globaltime.h with its clock, by UDP and
+ * TCP. Its clock is the wall clock at its start plus CLOCK_MONOTONIC since then, so a later step
+ * of the wall clock does not reach its clients.
+ *
+ * Everything that arrives is hostile: a message that is not valid is dropped, or ends its TCP
+ * connection. An answer is as long as its request. Memory is allocated at the start only. A server
+ * belongs to one thread.
+ */
+
+/*
+ * Listen on `port` (0: a free one) of all addresses of `host` (NULL: of this machine), by UDP and
+ * TCP. Returns 0 and `*s`, or -errno with a text for people in `why` (`size` bytes).
+ */
+int time_server_open(struct time_server **s, const char *host, uint16_t port, char *why,
+		     size_t size);
+
+/* The port that it listens on. */
+uint16_t time_server_port(const struct time_server *s);
+
+/* Answer until descriptor `end_fd` is readable. Returns 0 or -errno. */
+int time_server_serve(struct time_server *s, int end_fd);
+
+/* Close everything and free it; accepts NULL. */
+void time_server_close(struct time_server *s);
 
 #endif

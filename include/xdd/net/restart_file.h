@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "xdd/base/sets.h"
-#include "xdd/net/digest.h"
 #include "xdd/net/wire.h"
 
 #define RESTART_VERSION 2	     /* version 1 has no ctime of the source; it is read as well */

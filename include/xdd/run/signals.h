@@ -7,8 +7,8 @@
 
 #include <pthread.h>
 
-#include "xdd/sync/signal_thread.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/thread.h"
+#include "xdd/sync/wait.h"
 
 struct progress_line;
 struct run;

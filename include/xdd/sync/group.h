@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "xdd/base/status.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 
 struct group;
 
@@ -34,7 +34,6 @@ void group_end(struct group *g);
 /* Const after group_begin(); NULL is rank 0 of 1. Any thread. */
 unsigned group_rank(const struct group *g);
 unsigned group_size(const struct group *g);
-unsigned group_node(const struct group *g);
 unsigned group_ranks_per_node(const struct group *g);
 const char *group_host(const struct group *g, unsigned rank);
 const char *group_library(const struct group *g);

@@ -1,5 +1,5 @@
 /*
- * Threads: a run has many of them, so each has a small stack.
+ * Threads, and the one that takes signals.
  */
 #ifndef XDD_SYNC_THREAD_H
 #define XDD_SYNC_THREAD_H
@@ -9,14 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "xdd/base/units.h"
+
+/*
+ * Threads: a run has many of them, so each has a small stack.
+ */
+
 /*
  * Start `fn(arg)` in a joinable thread that receives no signal from outside. Returns 0 or -errno.
  * Any thread.
  */
 int thread_start(pthread_t *thread, void *(*fn)(void *), void *arg);
-
-/* Size of their stacks; 0: the default of the system. Any thread. */
-size_t thread_stack_bytes(void);
 
 /*
  * True: a known limit keeps this process from starting `more` threads; `text` names the limit and
@@ -31,5 +34,41 @@ bool thread_limit_exceeded(uint64_t more, char *text, size_t size);
 const char *thread_error(int err, char *text, size_t size);
 
 #define THREAD_TEXT_SIZE 256
+
+/*
+ * The thread that takes the signals that end a program, SIGINT, SIGTERM and SIGHUP, and SIGUSR1.
+ *
+ * The first signal that ends calls a function. The second one, 0.1 s later or more, ends the
+ * process at once, whatever that function waits for. The parent may repeat the first one at any
+ * time, as xddcp and sudo(8) do with what the terminal has sent to both.
+ */
+
+/*
+ * A signal this soon after the first is part of it: timeout(1) sends to the program and to its
+ * group, and sudo(8) repeats what the terminal has sent to both.
+ */
+#define SAME_SIGNAL_NS (NS_PER_SEC / 10)
+
+struct signal_thread {
+	/* The caller sets these; `arg` is passed to the functions, which run in the thread. */
+	void (*first)(void *arg, int sig);
+	void (*progress)(void *arg); /* SIGUSR1; NULL: it is left as it is */
+	void (*late)(void *arg);     /* NULL; or `late_ns` after the first signal */
+	uint64_t late_ns;
+	bool keep_ignored; /* leave alone all signals that the process was started to ignore; else
+			      only SIGHUP, for nohup */
+	void *arg;
+
+	pthread_t thread; /* private */
+};
+
+/*
+ * Start it; threads that are started later have the signals blocked. Messages of the thread wait
+ * only briefly for room in their output. Returns 0 or -errno. Main thread, once in a process.
+ */
+int signal_thread_start(struct signal_thread *s);
+
+/* End it; the signals stay blocked. Main thread, after it was started. */
+void signal_thread_end(struct signal_thread *s);
 
 #endif

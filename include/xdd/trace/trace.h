@@ -1,8 +1,5 @@
 /*
- * A trace: a record of each operation of a target, from a run or from a dump.
- *
- * Times are those of a monotonic clock of the machine the trace is from; `to_global_ns` makes them
- * comparable with those of other machines. Values only; any thread.
+ * Traces of operations: their records, reports, files for other programs, and dumps.
  */
 #ifndef XDD_TRACE_TRACE_H
 #define XDD_TRACE_TRACE_H
@@ -10,8 +7,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "xdd/stat/counters.h"
+
+/*
+ * A trace: a record of each operation of a target, from a run or from a dump.
+ *
+ * Times are those of a monotonic clock of the machine the trace is from; `to_global_ns` makes them
+ * comparable with those of other machines. Values only; any thread.
+ */
 
 #define TRACE_NO_CPU UINT16_MAX /* the processor is not known */
 
@@ -110,5 +115,84 @@ int trace_sort(const struct trace_entry **entries, const struct trace_net **net,
 
 /* Put `n` entries into the order in which they ended. */
 void trace_sort_by_end(const struct trace_entry **entries, size_t n);
+
+/*
+ * The detailed and summary reports of a trace, in the layout of the user guide, 10.7, with further
+ * columns after the guide's. doc/output.md explains them.
+ *
+ * Each returns 0 or -ENOMEM; errors of the stream are the caller's to look for.
+ */
+
+/* The parts of a report. */
+struct trace_text {
+	bool detailed;
+	bool summary;
+	bool normalize; /* times of the global clock */
+};
+
+/* Number of the target and the sections of information, then the reports. */
+int trace_text_write(FILE *f, const struct trace *t, const struct trace_text *want);
+
+/*
+ * The detailed report of several traces as one, in the order of the global clock, each row with the
+ * host it is from; then the summaries one by one.
+ */
+int trace_text_merged(FILE *f, const struct trace *const *traces, size_t n,
+		      const struct trace_text *want);
+
+/*
+ * Traces for other programs: CSV, and JSON in the trace event format of Chrome, which Perfetto
+ * reads.
+ *
+ * Each returns 0 or -ENOMEM; errors of the stream are the caller's to look for.
+ */
+
+/* One header line, one line per operation, all traces merged by the global clock. */
+int trace_export_csv(FILE *f, const struct trace *const *traces, size_t n);
+
+/*
+ * A process for each host, a thread for each slot of a QThread of a target, and in it an event for
+ * each operation. Times are microseconds from the first start, which "otherData" has in nanoseconds
+ * since 1970.
+ */
+int trace_export_json(FILE *f, const struct trace *const *traces, size_t n);
+
+/*
+ * Dumps: traces as binary files. doc/tsdump.md describes the format byte by byte, and the format
+ * of older programs of this family, which is read as well.
+ */
+
+/* Write `t` to `f`. Returns 0, or -errno. */
+int trace_dump_write(FILE *f, const struct trace *t);
+
+/* The sound parts of a dump that was read. */
+struct trace_dump {
+	struct trace trace;
+
+	/* 0 when all of it is sound */
+	unsigned complaints;
+	uint64_t lost_entries; /* entries known to be missing from the file */
+
+	/* private */
+	struct arena *arena;
+	struct trace_entry *storage;
+	struct trace_net *net_storage;
+	struct trace_thread *thread_storage;
+	size_t room;
+};
+
+/* Receives the complaints, one line at a time. */
+typedef void trace_complain(void *arg, const char *text);
+
+/*
+ * Read a dump that lies in `data` (`size` bytes, only looked at during the call) as far as it is
+ * sound. Damage is reported to `complain`. `name` is that of the file: it has the target of a dump
+ * of older programs, and must outlive `*d`. Returns 0 with `*d` filled in, perhaps after
+ * complaints; -EBADMSG when nothing is usable, after complaints; -ENOMEM. Free with
+ * trace_dump_free() in any case. Any thread.
+ */
+int trace_dump_parse(struct trace_dump *d, const void *data, size_t size, const char *name,
+		     trace_complain *complain, void *arg);
+void trace_dump_free(struct trace_dump *d);
 
 #endif

@@ -22,7 +22,7 @@
 
 #include "copy/destination/commit_state.h"
 #include "xdd/base/memory.h"
-#include "xdd/net/digest.h"
+#include "xdd/net/wire.h"
 #include "xdd/sys/clock.h"
 
 #define MAX_JOURNALS 256	  /* that are looked at when a copy begins */

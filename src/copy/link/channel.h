@@ -12,7 +12,7 @@
 #include "copy/link/meet.h"
 #include "copy/message/message.h"
 #include "copy/report/report.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 
 struct copy_signals; /* src/copy/process.h */
 

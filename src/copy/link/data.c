@@ -19,10 +19,10 @@
 #include "xdd/base/log.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
-#include "xdd/net/digest.h"
-#include "xdd/net/listener.h"
-#include "xdd/sync/event.h"
+#include "xdd/net/session.h"
+#include "xdd/net/wire.h"
 #include "xdd/sync/thread.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 static void data_keys_forget(struct data_keys *k)

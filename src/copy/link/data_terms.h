@@ -10,7 +10,6 @@
 
 #include "copy/link/meet.h"
 #include "xdd/net/connection.h"
-#include "xdd/net/key.h"
 #include "xdd/net/wire.h"
 
 /* Derived from the key of the copy: nothing that has one of them knows the other. */

@@ -25,8 +25,8 @@
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
-#include "xdd/net/digest.h"
-#include "xdd/net/key.h"
+#include "xdd/net/connection.h"
+#include "xdd/net/wire.h"
 #include "xdd/sys/child.h"
 #include "xdd/sys/clock.h"
 

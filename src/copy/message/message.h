@@ -18,7 +18,6 @@
 
 #include "xdd/base/sets.h"
 #include "xdd/copy/copy.h"
-#include "xdd/net/digest.h"
 #include "xdd/net/wire.h"
 
 #define COPY_PROTOCOL 6

@@ -22,10 +22,10 @@
 #include "xdd/base/status.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
-#include "xdd/net/digest.h"
+#include "xdd/net/wire.h"
 #include "xdd/report/outfile.h"
-#include "xdd/sync/event.h"
 #include "xdd/sync/thread.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 #define REDRAW_NS (NS_PER_SEC / 4)

@@ -18,8 +18,6 @@
 #include "copy/report/report.h"
 #include "xdd/base/file.h"
 #include "xdd/copy/copy.h"
-#include "xdd/trace/dump.h"
-#include "xdd/trace/text.h"
 #include "xdd/trace/trace.h"
 
 #define HOST_BYTES 64

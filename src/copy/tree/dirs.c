@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "xdd/net/digest.h"
+#include "xdd/net/wire.h"
 #include "xdd/sys/sysfile.h"
 
 #define HOW (O_DIRECTORY | O_CLOEXEC)

@@ -17,7 +17,7 @@
 #include "xdd/base/units.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/throttle_schedule.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 /* How often a target that is not gated checks, while it rests, whether its pass was ended. */

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "xdd/plan/plan.h"
-#include "xdd/sync/event.h"
+#include "xdd/sync/wait.h"
 
 struct io_request;
 struct qthread;

@@ -12,7 +12,7 @@
 #include "run/target.h"
 #include "xdd/base/memory.h"
 #include "xdd/io/throttle_schedule.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 
 /* Wake `watcher` each time another `each` of `t` is complete, and when `t` begins and ends. */
 static int watch(struct target *t, struct target *watcher, struct measure each)

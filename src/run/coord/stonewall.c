@@ -13,7 +13,7 @@
 #include "run/target.h"
 #include "xdd/base/log.h"
 #include "xdd/plan/plan.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 void stonewall_init(struct stonewall *s)

@@ -16,7 +16,7 @@
 #include "xdd/io/throttle_schedule.h"
 #include "xdd/report/report.h"
 #include "xdd/stat/counters.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 #define LOOK_NS 200000000

@@ -18,7 +18,7 @@
 #include "run/target/failures.h"
 #include "xdd/base/log.h"
 #include "xdd/report/endtoend.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 
 #define WHY_SIZE 256
 

@@ -24,8 +24,7 @@
 
 #include "xdd/base/sets.h"
 #include "xdd/base/status.h"
-#include "xdd/net/key.h"
-#include "xdd/net/listener.h"
+#include "xdd/net/connection.h"
 #include "xdd/net/session.h"
 #include "xdd/net/wire.h"
 #include "xdd/plan/plan.h"

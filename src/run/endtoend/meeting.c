@@ -19,7 +19,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/io/target_file.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 #define WHY_SIZE 512

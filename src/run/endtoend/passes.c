@@ -22,7 +22,7 @@
 #include "xdd/io/target_file.h"
 #include "xdd/report/endtoend.h"
 #include "xdd/stat/counters.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 #include "xdd/sys/machine.h"
 

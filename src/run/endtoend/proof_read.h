@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xdd/net/digest.h"
+#include "xdd/net/wire.h"
 #include "xdd/plan/plan.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 
 /* Operations with consecutive numbers and adjacent data. All but the last one are full. */
 struct proof_span {

@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "xdd/base/sets.h"
-#include "xdd/net/digest.h"
 #include "xdd/net/restart_file.h"
 #include "xdd/net/wire.h"
 #include "xdd/plan/plan.h"

@@ -19,7 +19,7 @@
 #include "run/target/failures.h"
 #include "xdd/base/log.h"
 #include "xdd/stat/counters.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 /* ---- joining ---- */

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "xdd/io/engine.h"
-#include "xdd/net/digest.h"
 #include "xdd/net/session.h"
+#include "xdd/net/wire.h"
 #include "xdd/trace/trace.h"
 
 struct endtoend;

@@ -31,7 +31,7 @@
 #include "xdd/stat/counters.h"
 #include "xdd/stat/figures.h"
 #include "xdd/stat/histogram.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))

@@ -15,8 +15,7 @@
 
 #include "run/issue/tot.h"
 #include "xdd/plan/plan.h"
-#include "xdd/sync/lock.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 
 /* The means that keep operations in order. */
 enum order_by {

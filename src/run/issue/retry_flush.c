@@ -18,7 +18,7 @@
 #include "xdd/report/report.h"
 #include "xdd/stat/counters.h"
 #include "xdd/stat/histogram.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 bool retry_flush_applies(const struct target_plan *plan)

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "xdd/sync/futex.h"
+#include "xdd/sync/wait.h"
 
 #define TOT_WAITER 1u
 #define TOT_CANCELED 2u

@@ -14,7 +14,7 @@
 #include "xdd/stat/counters.h"
 #include "xdd/stat/figures.h"
 #include "xdd/stat/histogram.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 
 /*
  * Read the counters of a pass together with its number. False: the target was changing from one

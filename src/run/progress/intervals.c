@@ -14,8 +14,8 @@
 #include "xdd/base/units.h"
 #include "xdd/stat/counters.h"
 #include "xdd/stat/figures.h"
-#include "xdd/sync/stop.h"
 #include "xdd/sync/thread.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 #define BEGIN_POLL_NS 1000000 /* how often to check whether the run has begun */

@@ -8,7 +8,7 @@
 #include "xdd/net/globaltime.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/clock_result.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 /* This run stops: tell the other ranks. In the thread that stops it. */

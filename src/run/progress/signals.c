@@ -1,6 +1,6 @@
 /*
  * SIGINT, SIGTERM and SIGHUP: the first ends the run in good order, the second at once. SIGUSR1
- * requests a line of the heartbeat. "xdd/sync/signal_thread.h" has the thread that takes them.
+ * requests a line of the heartbeat. "xdd/sync/thread.h" has the thread that takes them.
  */
 #include "xdd/run/signals.h"
 
@@ -16,7 +16,7 @@
 #include "xdd/base/output.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/progress_line.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 
 void signals_block_progress(void)
 {

@@ -9,7 +9,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/report/finding.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
 /* The clock may be set during the wait, and the drift becomes known: look again this often. */

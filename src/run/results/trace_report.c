@@ -23,8 +23,6 @@
 #include "xdd/base/output.h"
 #include "xdd/report/report.h"
 #include "xdd/sys/clock.h"
-#include "xdd/trace/dump.h"
-#include "xdd/trace/text.h"
 #include "xdd/trace/trace.h"
 
 #define HOST_SIZE 256

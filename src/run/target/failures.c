@@ -20,7 +20,7 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/sink.h"
 #include "xdd/stat/counters.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 
 /* Failures past the end of the target after which a pass ends. */
 #define PAST_END_ERRORS 1000

@@ -24,9 +24,7 @@
 #include "xdd/plan/plan.h"
 #include "xdd/stat/counters.h"
 #include "xdd/stat/histogram.h"
-#include "xdd/sync/barrier.h"
-#include "xdd/sync/event.h"
-#include "xdd/sync/stop.h"
+#include "xdd/sync/wait.h"
 #include "xdd/sys/blockdev.h"
 #include "xdd/sys/clock.h"
 

@@ -1,13 +1,18 @@
 /*
- * The arithmetic of global time: intervals of the difference of two clocks and of its rate. Called
- * by time_client.c.
+ * The arithmetic of global time, its message, and kernel time stamps. Called by time_client.c and
+ * time_server.c.
  */
-#include "net/time_estimate.h"
+#include "net/time_exchange.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "xdd/base/bytes.h"
 #include "xdd/base/units.h"
+
+/*
+ * Intervals of the difference of two clocks and of its rate.
+ */
 
 #define PPM 1e-6
 
@@ -15,7 +20,7 @@
 #define ENTRY_NS (250 * NS_PER_MS)
 
 /* Differences fit: all times are below 2^63. */
-static int64_t between(uint64_t from_ns, uint64_t to_ns)
+static int64_t time_estimate_between(uint64_t from_ns, uint64_t to_ns)
 {
 	return (int64_t)(to_ns - from_ns);
 }
@@ -35,9 +40,9 @@ static struct time_entry entry_of(const struct time_sample *s)
 {
 	return (struct time_entry){
 		.lower_at_ns = s->received_ns,
-		.lower_ns = between(s->received_ns, s->server_sent_ns),
+		.lower_ns = time_estimate_between(s->received_ns, s->server_sent_ns),
 		.upper_at_ns = s->sent_ns,
-		.upper_ns = between(s->sent_ns, s->server_received_ns),
+		.upper_ns = time_estimate_between(s->sent_ns, s->server_received_ns),
 	};
 }
 
@@ -62,12 +67,12 @@ static int64_t highest(struct time_rate r, int64_t ns)
 
 static int64_t lower_at(const struct time_entry *x, struct time_rate r, uint64_t at_ns)
 {
-	return x->lower_ns + lowest(r, between(x->lower_at_ns, at_ns));
+	return x->lower_ns + lowest(r, time_estimate_between(x->lower_at_ns, at_ns));
 }
 
 static int64_t upper_at(const struct time_entry *x, struct time_rate r, uint64_t at_ns)
 {
-	return x->upper_ns + highest(r, between(x->upper_at_ns, at_ns));
+	return x->upper_ns + highest(r, time_estimate_between(x->upper_at_ns, at_ns));
 }
 
 /* ---- rates ---- */
@@ -75,8 +80,8 @@ static int64_t upper_at(const struct time_entry *x, struct time_rate r, uint64_t
 /* Narrow `r` to the mean rates that are possible between two entries. */
 static void narrow(struct time_rate *r, const struct time_entry *old, const struct time_entry *new)
 {
-	int64_t to_lower_ns = between(old->upper_at_ns, new->lower_at_ns);
-	int64_t to_upper_ns = between(old->lower_at_ns, new->upper_at_ns);
+	int64_t to_lower_ns = time_estimate_between(old->upper_at_ns, new->lower_at_ns);
+	int64_t to_upper_ns = time_estimate_between(old->lower_at_ns, new->upper_at_ns);
 
 	if (to_lower_ns > 0)
 		r->min = fmax(r->min,
@@ -160,7 +165,7 @@ static void thin(struct time_estimate *e)
 	e->n = kept;
 }
 
-static void append(struct time_estimate *e, const struct time_entry *new)
+static void time_estimate_append(struct time_estimate *e, const struct time_entry *new)
 {
 	if (e->n)
 		e->closed = rate_of_pairs(e);
@@ -180,8 +185,9 @@ static bool belongs_to_newest(const struct time_estimate *e, const struct time_e
 enum time_verdict time_estimate_add(struct time_estimate *e, const struct time_sample *s)
 {
 	const struct time_entry new = entry_of(s);
-	const int64_t round_trip_ns = between(s->sent_ns, s->received_ns) -
-				      between(s->server_received_ns, s->server_sent_ns);
+	const int64_t round_trip_ns =
+		time_estimate_between(s->sent_ns, s->received_ns) -
+		time_estimate_between(s->server_received_ns, s->server_sent_ns);
 	bool stepped = false;
 
 	if (s->received_ns < s->sent_ns || contradict(&new, &new))
@@ -193,7 +199,7 @@ enum time_verdict time_estimate_add(struct time_estimate *e, const struct time_s
 	if (e->n && belongs_to_newest(e, &new))
 		merge(&e->entries[e->n - 1], &new, e->rate);
 	else
-		append(e, &new);
+		time_estimate_append(e, &new);
 	update_rate(e);
 	/* A server that is slower than its clock says may make it negative. */
 	e->round_trip_ns =
@@ -237,4 +243,107 @@ bool time_estimate_drift(const struct time_estimate *e, double *ppm)
 		return false;
 	*ppm = (r.min + r.max) / 2 / PPM;
 	return true;
+}
+
+/* Offsets of the fields. */
+enum {
+	MAGIC_AT = 0,
+	VERSION_AT = 4,
+	TYPE_AT = 6,
+	NONCE_AT = 8,
+	CLIENT_AT = 16,
+	RECEIVED_AT = 24,
+	SENT_AT = 32,
+	SERVER_AT = 40,
+	ZERO_AT = 48,
+	CHECKSUM_AT = 60,
+};
+
+static const uint8_t zeros[CHECKSUM_AT - ZERO_AT];
+
+void time_message_encode(const struct time_message *m, uint8_t out[TIME_MESSAGE_BYTES])
+{
+	bytes_put(out + MAGIC_AT, 4, TIME_MESSAGE_MAGIC);
+	bytes_put(out + VERSION_AT, 2, TIME_MESSAGE_VERSION);
+	bytes_put(out + TYPE_AT, 2, m->type);
+	bytes_put(out + NONCE_AT, 8, m->nonce);
+	bytes_put(out + CLIENT_AT, 8, m->client_ns);
+	bytes_put(out + RECEIVED_AT, 8, m->received_ns);
+	bytes_put(out + SENT_AT, 8, m->sent_ns);
+	bytes_put(out + SERVER_AT, 8, m->server_id);
+	memset(out + ZERO_AT, 0, sizeof(zeros));
+	bytes_put(out + CHECKSUM_AT, 4, crc32c(0, out, CHECKSUM_AT));
+}
+
+static bool in_range(const struct time_message *m)
+{
+	if (m->client_ns > TIME_MESSAGE_MAX_NS)
+		return false;
+	if (m->type == TIME_REQUEST)
+		return !m->received_ns && !m->sent_ns && !m->server_id;
+	return m->type == TIME_REPLY && m->server_id && m->received_ns <= m->sent_ns &&
+	       m->sent_ns <= TIME_MESSAGE_MAX_NS;
+}
+
+bool time_message_decode(const uint8_t *in, size_t size, struct time_message *m)
+{
+	/* The checks are in the order of their cost: a flood is to be cheap. */
+	if (size != TIME_MESSAGE_BYTES || bytes_get(in + MAGIC_AT, 4) != TIME_MESSAGE_MAGIC ||
+	    bytes_get(in + VERSION_AT, 2) != TIME_MESSAGE_VERSION ||
+	    memcmp(in + ZERO_AT, zeros, sizeof(zeros)) != 0)
+		return false;
+	m->type = (enum time_message_type)bytes_get(in + TYPE_AT, 2);
+	m->nonce = bytes_get(in + NONCE_AT, 8);
+	m->client_ns = bytes_get(in + CLIENT_AT, 8);
+	m->received_ns = bytes_get(in + RECEIVED_AT, 8);
+	m->sent_ns = bytes_get(in + SENT_AT, 8);
+	m->server_id = bytes_get(in + SERVER_AT, 8);
+	return in_range(m) && bytes_get(in + CHECKSUM_AT, 4) == crc32c(0, in, CHECKSUM_AT);
+}
+
+/* Two readings of the same wall clock differ by less, beyond the time that they took. */
+#define SAME_WALL_NS 1000
+
+/* The two clocks hardly differ in rate for so long; an older stamp is not used. */
+#define OLDEST_NS (10 * NS_PER_MS)
+
+bool time_same_wall(const struct time_reading *a, const struct time_reading *b)
+{
+	int64_t a_least = (int64_t)(a->wall_ns - a->after_ns);
+	int64_t a_most = (int64_t)(a->wall_ns - a->before_ns);
+	int64_t b_least = (int64_t)(b->wall_ns - b->after_ns);
+	int64_t b_most = (int64_t)(b->wall_ns - b->before_ns);
+
+	return a_least <= b_most + SAME_WALL_NS && b_least <= a_most + SAME_WALL_NS;
+}
+
+void time_stamp_enable(int fd)
+{
+	const int on = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
+}
+
+uint64_t time_stamp_of(struct msghdr *h)
+{
+	struct timespec ts;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_TIMESTAMPNS)
+			continue;
+		memcpy(&ts, CMSG_DATA(c), sizeof(ts));
+		return (uint64_t)ts.tv_sec * NS_PER_SEC + (uint64_t)ts.tv_nsec;
+	}
+	return 0;
+}
+
+uint64_t time_stamp_arrival(uint64_t stamp_ns, const struct time_reading *now, uint64_t since_ns)
+{
+	const uint64_t age_ns = now->wall_ns - stamp_ns;
+
+	if (!stamp_ns || stamp_ns > now->wall_ns || age_ns > OLDEST_NS ||
+	    now->after_ns - age_ns < since_ns)
+		return now->before_ns;
+	/* Rounded up: too late an arrival widens a bound, too early a one breaks it. */
+	return ns_earlier(now->before_ns, now->after_ns - age_ns);
 }
