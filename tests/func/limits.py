@@ -3,6 +3,7 @@
 The end of a pass and of a run: what holds operations back does not hold back a time limit, a stop trigger or a
 signal.
 """
+import concurrent.futures
 import json
 import os
 import re
@@ -87,34 +88,40 @@ def test_hung_operation():
                 "an operation that is only late is awaited by %d QThreads" % queue, run)
 
 
+def hangs(fs, engine, option):
+    """A run whose one read hangs: (process, whether it ended in time, its document, standard error)."""
+    words = t.xdd_words("-op", "read", "-target", fs.data, *"-dio -reqsize 4 -ioengine".split(), engine, "-" + option, 0.2,
+                        "-jsonout", "-")
+    env = dict(os.environ, TSAN_OPTIONS=os.environ.get("TSAN_OPTIONS", "") + " report_thread_leaks=0")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as p:
+        # The kernel has no process end before its request does.
+        late = threading.Timer(LIMIT_S, fs.end)
+        late.start()
+        text = ""
+        for line in p.stdout:
+            text += line
+            if line.startswith('"status":'):  # the last one
+                break
+        in_time = late.is_alive()
+        late.cancel()
+        fs.end()
+        err = p.communicate()[1]
+    return p, in_time, json.loads(text), err
+
+
 def test_hung_in_the_kernel():
-    """The same with engines that queue, in real time: the first read hangs, and there is one."""
-    for engine in ENGINES:
-        for option in ("runtime", "timelimit"):
-            title = "%s: -%s, and a read that hangs" % (engine, option)
-            fs = w.slow_fs(1 << 20, "constant:100", ("-n", "0"))
-            if not fs:
-                t.skip(title, xddsys.sys_why())
-                continue
-            words = t.xdd_words("-op", "read", "-target", fs.data, *"-dio -reqsize 4 -ioengine".split(), engine, "-" + option, 0.2,
-                                "-jsonout", "-")
-            env = dict(os.environ, TSAN_OPTIONS=os.environ.get("TSAN_OPTIONS", "") + " report_thread_leaks=0")
-            with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as p:
-                # The kernel has no process end before its request does.
-                late = threading.Timer(LIMIT_S, fs.end)
-                late.start()
-                text = ""
-                for line in p.stdout:
-                    text += line
-                    if line.startswith('"status":'):  # the last one
-                        break
-                in_time = late.is_alive()
-                late.cancel()
-                fs.end()
-                err = p.communicate()[1]
-            left = [r["outstanding"] for r in json.loads(text)["results"] if r["what"] == "TARGET_PASS"]
-            t.equal((p.returncode, in_time, m.hung(option) in err, "still outstanding" in err, left), (6, True, True, True, [1]),
-                    title + ": ends with results, which count it", err)
+    """The same with engines that queue, in real time and all at once."""
+    cases = [(engine, option, w.slow_fs(1 << 20, "constant:100", ("-n", "0"))) for engine in ENGINES
+             for option in ("runtime", "timelimit")]
+    if not all(fs for _, _, fs in cases):
+        t.skip("reads that hang in the kernel", xddsys.sys_why())
+        return
+    with concurrent.futures.ThreadPoolExecutor(len(cases)) as pool:
+        runs = list(pool.map(lambda case: hangs(case[2], *case[:2]), cases))
+    for (engine, option, _), (p, in_time, document, err) in zip(cases, runs):
+        left = [r["outstanding"] for r in document["results"] if r["what"] == "TARGET_PASS"]
+        t.equal((p.returncode, in_time, m.hung(option) in err, "still outstanding" in err, left), (6, True, True, True, [1]),
+                "%s: -%s, and a read that hangs: ends with results, which count it" % (engine, option), err)
 
 
 def issued(run, stamps, pass_number=1):

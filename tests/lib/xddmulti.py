@@ -4,7 +4,6 @@ import os
 import subprocess
 import time
 
-import xddhold
 import xddtest as t
 
 LIMIT_S = 300
@@ -92,14 +91,10 @@ exec %s "$@"
 
 
 class Started:
-    """A run in the background, in a process group of its own. wait_running() lets it hear of its hosts."""
+    """A run in the background, in a process group of its own."""
 
     def __init__(self, server, *words, env=None, more_id=""):
         self.run_id = new_id() + more_id
-        self.hold = None
-        if not env or xddhold.VARIABLE not in env:
-            self.hold = xddhold.at("host answered", env=env)
-            env = self.hold.env
         self.p = subprocess.Popen(command(server, self.run_id, words), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, start_new_session=True, env=dict(env or os.environ, LC_ALL="C"))
 
@@ -107,36 +102,12 @@ class Started:
         return self
 
     def __exit__(self, *_):
-        if self.hold:
-            self.hold.__exit__()
         if self.p.poll() is None:
             self.p.kill()
             self.p.wait()
 
     def all_xdd(self):
         return {pid: words for pid, words in processes(self.run_id).items() if is_xdd(words)}
-
-    def wait_running(self, n):
-        """Wait until xdd multi has the first answers of `n` hosts, and these issue operations."""
-        end = time.monotonic() + LIMIT_S
-        try:
-            for _ in range(n if self.hold else 0):
-                self.hold.wait(self.p).go()
-        except xddhold.Missed:
-            return False
-        while len([pid for pid in self.all_xdd() if self.is_running(pid)]) < n:
-            if time.monotonic() > end or self.p.poll() is not None:
-                return False
-            time.sleep(0.05)
-        return True
-
-    @staticmethod
-    def is_running(pid):
-        """True once it has all its threads: signals, progress, clock, results, and a QThread with that of its wait."""
-        try:
-            return len(os.listdir("/proc/%d/task" % pid)) >= 6
-        except OSError:
-            return False
 
     def xdd_of(self, rank):
         for pid, words in self.all_xdd().items():
