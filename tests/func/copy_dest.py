@@ -498,6 +498,6 @@ def test_dry_run():
 
 
 s.own_mounts()
-t.run(test_sizes, test_holes, test_direct_and_ordered, test_sides, test_in_the_way, test_in_place, test_unwritable, test_full, test_links_of_lost_files, test_devices,
-      test_verify, test_contents, test_dry_run)
+t.run_together(test_sizes, test_holes, test_direct_and_ordered, test_sides, test_in_the_way, test_in_place, test_unwritable,
+               test_full, test_links_of_lost_files, test_devices, test_verify, test_contents, test_dry_run)
 t.done()

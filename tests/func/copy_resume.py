@@ -743,16 +743,24 @@ def test_power_failures(rig, n):
 FAKE = xddssh.Fake()
 
 
-def test_with_fake():
+def test_kills():
     with Rig(FAKE.ssh, FAKE.place) as rig:
         kills(rig, 120 if LONG else 48, ("server", "initiator", "Ctrl-C"), "without sshd")
         test_again_and_again(rig)
         test_archive(rig)
         test_changed_source(rig)
+
+
+def test_changes():
+    with Rig(FAKE.ssh, FAKE.place) as rig:
         test_disturbed(rig, 200 if LONG else 21)
         test_trust(rig)
         test_changed_hole(rig)
         test_device(rig)
+
+
+def test_others():
+    with Rig(FAKE.ssh, FAKE.place) as rig:
         test_random_changes(rig, 200 if LONG else 12)
         test_new_name(rig)
         test_new_name_again(rig)
@@ -780,12 +788,6 @@ def test_storage():
         test_order(directory)
 
 
-def main():
-    s.own_mounts()
-    test_storage()
-    test_with_fake()
-    test_with_sshd()
-    t.done()
-
-
-main()
+s.own_mounts()
+t.run_together(test_with_sshd, test_kills, test_changes, test_others, test_storage)
+t.done()

@@ -215,36 +215,42 @@ def run(rig, n, victims, points, what):
     t.ok(not failed, "%d copies with signals, %s" % (n, what), "\n".join(failed[:4]))
 
 
-def main():
-    fake = xddssh.Fake()
-    # Files have no temporary names in memory, and names that a flush makes durable elsewhere.
-    rig = Rig(fake.ssh, fake.place, directory="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+def with_rig(n, victims, points, what, *args, **kwargs):
+    rig = Rig(*args, **kwargs)
     try:
-        # There is no process between the local xdd and the server.
-        run(rig, 360 if LONG else 46, [v for v in VICTIMS if v[0] != "ssh"], POINTS + POINTS_OF_CONNECTIONS, "without sshd")
+        run(rig, n, victims, points, what)
     finally:
         rig.close()
-    if xddssh.isolation():
-        inside = xddssh.Fake(name="isolated", prefix=xddssh.isolation())
-        # Both sides, as other tests may listen here.
-        rig = Rig(inside.ssh, inside.place, xddssh.isolation())
-        try:
-            run(rig, 120 if LONG else 14, [v for v in VICTIMS if v[0] != "ssh"], POINTS, "data through ssh")
-        finally:
-            rig.close()
-    else:
+
+
+# There is no process between the local xdd and the server.
+WITHOUT_SSH = [v for v in VICTIMS if v[0] != "ssh"]
+
+
+def test_without_sshd():
+    fake = xddssh.Fake()
+    # Files have no temporary names in memory, and names that a flush makes durable elsewhere.
+    with_rig(360 if LONG else 46, WITHOUT_SSH, POINTS + POINTS_OF_CONNECTIONS, "without sshd", fake.ssh, fake.place,
+             directory="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+
+
+def test_through_ssh():
+    if not xddssh.isolation():
         t.skip("copies with signals, data through ssh", "needs network namespaces")
+        return
+    inside = xddssh.Fake(name="isolated", prefix=xddssh.isolation())
+    # Both sides, as other tests may listen here.
+    with_rig(120 if LONG else 14, WITHOUT_SSH, POINTS, "data through ssh", inside.ssh, inside.place, xddssh.isolation())
+
+
+def test_through_sshd():
     reason = xddssh.why_not()
     if reason:
         t.skip("copies with signals through sshd", reason)
-    else:
-        with xddssh.Sshd() as server:
-            rig = Rig(server.ssh, server.place)
-            try:
-                run(rig, 280 if LONG else 14, VICTIMS, POINTS + POINTS_OF_CONNECTIONS, "through sshd")
-            finally:
-                rig.close()
-    t.done()
+        return
+    with xddssh.Sshd() as server:
+        with_rig(280 if LONG else 14, VICTIMS, POINTS + POINTS_OF_CONNECTIONS, "through sshd", server.ssh, server.place)
 
 
-main()
+t.run_together(test_without_sshd, test_through_ssh, test_through_sshd)
+t.done()

@@ -202,5 +202,5 @@ echo $g""" % (port, " ".join(hosts), port, where)
         t.ok(start["bound_ns"] is not None and -start["bound_ns"] - SLACK_NS <= start["late_ns"] < seconds * NS, host + ": not before it", start)
 
 
-t.run(test_refused, test_hosts, test_script)
+t.run_together(test_refused, test_hosts, test_script)
 t.done()

@@ -162,5 +162,5 @@ def test_lost():
         t.ok(good, "%s: it is named" % word, run)
 
 
-t.run(test_first, test_wear_out, test_many, test_lost)
+t.run_together(test_first, test_wear_out, test_many, test_lost)
 t.done()

@@ -363,8 +363,8 @@ def test_changes():
 
 
 SERVER, PORT = serve()
-t.run(test_background, test_output, test_wrong_words, test_unreachable, test_wait, test_flood, test_tcp, test_few_descriptors,
-      test_tcp_only, test_impossible_times, test_changes)
+t.run_together(test_background, test_output, test_wrong_words, test_unreachable, test_wait, test_flood, test_tcp,
+               test_few_descriptors, test_tcp_only, test_impossible_times, test_changes)
 SERVER.signal(15)
 t.equal(SERVER.end().status, 0, "the server has survived everything")
 t.done()
