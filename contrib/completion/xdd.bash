@@ -33,6 +33,12 @@ _xdd_words()
 	-targetdir | -td)
 		(($2)) || kind=-d
 		;;
+	-flushwrite | -fw)
+		case $3 in
+		writes) kind=none ;;
+		*) words='writes between' ;;
+		esac
+		;;
 	-op | -operation)
 		(($2)) || words='read write noop discard'
 		;;

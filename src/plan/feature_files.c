@@ -66,6 +66,24 @@ static enum xdd_status apply_syncwrite(const struct setting *s, void *dst)
 		.value = value_, .help = help_, .detail = detail_,                              \
 	}
 
+static const struct option flush_rows[] = {
+	{ .name = "writes",
+	  .type = OPT_U64,
+	  .arg = "<#writes>",
+	  .max = INT64_MAX,
+	  .def = "0",
+	  .unit = "operations",
+	  .bare = true,
+	  TARGET_FIELD(flush_writes),
+	  .help = "how many; the word writes may be left out" },
+	{ .name = "between",
+	  .type = OPT_SET,
+	  .value = true,
+	  TARGET_FIELD(flush_between),
+	  .help = "not after the last write of a pass that an amount ends, as fsync= of fio" },
+	{ 0 },
+};
+
 static const struct option rows[] = {
 	FLAG("createnewfiles", "cnf", create_new_files,
 	     "write a new file in every pass, named after the pass",
@@ -147,12 +165,9 @@ static const struct option rows[] = {
 	{ .name = "flushwrite",
 	  .aliases = "fw",
 	  .scope = SCOPE_TARGET,
-	  .type = OPT_U64,
-	  .arg = "<#writes>",
-	  .max = INT64_MAX,
-	  .def = "0",
-	  .unit = "operations",
-	  TARGET_FIELD(flush_writes),
+	  .type = OPT_SUB,
+	  .arg = "<#writes> [between]",
+	  .subs = flush_rows,
 	  .help = "flush after every so many writes to the target",
 	  .detail =
 		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, by the QThread whose "
@@ -237,6 +252,18 @@ static enum xdd_status set_size(struct plan *plan, struct target_plan *t)
 	return XDD_OK;
 }
 
+/* The number of the last write of a mix is not known before. */
+static enum xdd_status check_flushes(const struct target_plan *t)
+{
+	if (!t->flush_between)
+		return XDD_OK;
+	if (!t->flush_writes)
+		return plan_refuse(t, "-flushwrite between: expected a number of writes");
+	if (plan_reads(t) && plan_writes(t))
+		return plan_refuse(t, "-flushwrite between: the target reads too; say -op write");
+	return XDD_OK;
+}
+
 static enum xdd_status check_kind(const struct target_plan *t)
 {
 	const char *recreating = plan_recreating_option(t);
@@ -291,8 +318,11 @@ static enum xdd_status check_files(struct plan *plan)
 {
 	enum xdd_status status = XDD_OK;
 
-	for (size_t i = 0; i < plan->n_targets && !status; i++)
+	for (size_t i = 0; i < plan->n_targets && !status; i++) {
 		status = check_kind(&plan->targets[i]);
+		if (!status)
+			status = check_flushes(&plan->targets[i]);
+	}
 	for (size_t i = 0; i < plan->n_force && !status; i++)
 		status = resolve_force(plan, plan->force[i]);
 	return status;

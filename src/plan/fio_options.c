@@ -393,7 +393,8 @@ static int map_flush(struct fio_map *m, const struct fio_job *j, struct fio_targ
 										"-osync",
 			      "%s", "");
 	if (!err && n && n <= INT64_MAX)
-		err = fio_put(m, t, SLOT_FLUSHWRITE, "-flushwrite", "%llu", (unsigned long long)n);
+		err = fio_put(m, t, SLOT_FLUSHWRITE, "-flushwrite", "%llu%s", (unsigned long long)n,
+			      synchronous && !opens ? "" : " between");
 	if (!err && synchronous && !opens)
 		err = fio_note(m->file, m->group, j,
 			       "sync=%s: a flush after each write takes the place of O_SYNC, which "
@@ -401,10 +402,8 @@ static int map_flush(struct fio_map *m, const struct fio_job *j, struct fio_targ
 			       fio_text(j, FIO_SYNC, ""), fio_text(j, FIO_IOENGINE, "psync"));
 	else if (!err && n)
 		err = fio_note(m->file, m->group, j,
-			       "flushes are fdatasync(2), and not part of the latency of a write; "
-			       "fio leaves out a flush after the last write");
-	/* The last write is followed by a flush already where it completes the number. */
-	if (!err && at_end && (!n || !t->ops || t->ops % n))
+			       "flushes are fdatasync(2), and not part of the latency of a write");
+	if (!err && at_end)
 		err = fio_put(m, t, SLOT_SYNCWRITE, "-syncwrite", "%s", "");
 	return err;
 }

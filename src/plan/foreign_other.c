@@ -135,7 +135,7 @@ static const struct foreign ior_rows[] = {
 	IS("T", "0", "", "0 is no limit"),
 	V("D", "10", "-stonewall %v", "all targets stop together, and both rates are shown"),
 	V("T", "1", "-runtime %m", NULL),
-	V("M", "75%", "-hogmemory %v", "by each process; -M is for all tasks of a node together"),
+	V("M", "10%", "-hogmemory %v", "by each process; -M is for all tasks of a node together"),
 	V("d", "1", "-passdelay %v", NULL),
 	V("G", "42", "-seek seed %v", NULL),
 	NOT("J", "4096", "for HDF5; -memalign aligns buffers"),

@@ -308,7 +308,8 @@ void info_target(FILE *f, const struct plan *plan, const struct target_plan *t)
 			t->snooze_percent);
 	write_work(f, t);
 	write_access(f, t);
-	fprintf(f, "\t\tFlushwrite interval, %" PRIu64 "\n", t->flush_writes);
+	fprintf(f, "\t\tFlushwrite interval, %" PRIu64 "%s\n", t->flush_writes,
+		t->flush_between ? ", not after the last write" : "");
 	write_buffer(f, &t->memory);
 	info_data(f, t);
 	fprintf(f, "\t\tDirect I/O, %s%s\n", info_enabled(t->direct_io),

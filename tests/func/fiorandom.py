@@ -75,8 +75,6 @@ def settings(r):
         lines.append(r.choice(OF_WRITES))
     for _ in range(r.choice((0, 1, 2))):
         lines.append(r.choice(OF_ANY))
-    if re.search(r"^(fsync|fdatasync)=", "\n".join(lines), re.M):
-        drawn |= {"last-flush-%r" % r.random() for _ in range(int((re.findall(r"numjobs=(\d)", "\n".join(lines)) or ["1"])[0]))}
     return lines, drawn
 
 

@@ -219,8 +219,8 @@ def _unlike_contents(mine, theirs, drawn):
 def differences(mine, theirs, drawn=(), ignored=()):
     """
     How the Side of xdd differs from the Side of fio, as lines; none where they are the same. `drawn`: what each program draws by
-    itself, of "offsets", "directions" and "sizes"; words that begin with "last-flush", one for
-    each job that flushes: xdd does so after its last write, too. Passes of a mix flush to empty the page cache. `ignored`: what is not compared, of "contents" and "operations".
+    itself, of "offsets", "directions" and "sizes". Passes of a mix flush to empty the page cache. `ignored`: what is not
+    compared, of "contents" and "operations".
     """
     drawn = set(drawn)
     found = []
@@ -229,10 +229,9 @@ def differences(mine, theirs, drawn=(), ignored=()):
     if "operations" not in ignored:
         found += _differences(_summed(mine.done, drawn), _summed(theirs.done, drawn))[:8]
         found += _drawn_differences(mine, theirs, drawn)
-        last = sum(word.startswith("last-flush") for word in drawn)
         found += ["flushes of %s: xdd %d, fio %d" % (file, mine.flushes[file], theirs.flushes[file])
                   for file in sorted(set(mine.flushes) | set(theirs.flushes))
-                  if not 0 <= mine.flushes[file] - theirs.flushes[file] <= last and "directions" not in drawn]
+                  if mine.flushes[file] != theirs.flushes[file] and "directions" not in drawn]
     if sorted(mine.files) != sorted(theirs.files):
         found.append("files: xdd %s, fio %s" % (sorted(mine.files), sorted(theirs.files)))
     if "contents" not in ignored:

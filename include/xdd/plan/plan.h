@@ -147,6 +147,7 @@ struct target_plan {
 	enum open_sync open_sync;	/* flag of open(2) */
 	bool sync_write;		/* flush at the end of each pass */
 	uint64_t flush_writes;		/* flush after so many writes; 0: never */
+	bool flush_between;		/* but not after the last one of a pass */
 	uint64_t preallocate_bytes;	/* 0: none */
 	bool pretruncate;		/* give the file this size before the first write */
 	uint64_t pretruncate_bytes;

@@ -84,12 +84,13 @@ void retry_flush_report(struct qthread *q, struct io_request *req, uint64_t done
 
 bool retry_flush_is_due(struct target *t, const struct io_request *req)
 {
-	uint64_t every = t->plan->flush_writes;
+	const uint64_t every = t->plan->flush_writes;
+	uint64_t n;
 
 	if (!every || (req->dir != DIR_WRITE && req->dir != DIR_DISCARD))
 		return false;
-	return (atomic_fetch_add_explicit(&t->state.writes, 1, memory_order_relaxed) + 1) % every ==
-	       0;
+	n = atomic_fetch_add_explicit(&t->state.writes, 1, memory_order_relaxed) + 1;
+	return n % every == 0 && !(t->plan->flush_between && n == t->plan->pass_ops);
 }
 
 void retry_flush_run(struct qthread *q)
