@@ -157,6 +157,7 @@ static int map_target(struct fio_map *m, const struct fio_job *j, const struct f
 		      size_t clone, size_t file)
 {
 	struct fio_target *t = target_new(m);
+	const struct fio_known *k;
 	int err;
 
 	if (!t)
@@ -171,6 +172,15 @@ static int map_target(struct fio_map *m, const struct fio_job *j, const struct f
 	if (!err && strcmp(t->path, "./-") == 0)
 		return fio_fail(m->file, j->section->path, j->section->line,
 				"[%.60s]: standard input and output are no targets", j->name);
+	k = err ? NULL : fio_known(m, t->path);
+	if (!err && !k)
+		return -ENOMEM;
+	if (!err && t->discards && k->is_file)
+		return fio_fail(
+			m->file, j->section->path, j->section->line,
+			"[%.60s]: fio discards blocks of devices only, and %.200s is a file; "
+			"-op discard makes holes in it",
+			j->name, k->path);
 	if (!err)
 		err = fio_map_amount(m, j, t, clone, file);
 	if (!err)

@@ -284,16 +284,23 @@ def test_bssplit():
 def test_trims():
     """rw=trim and randtrim: discards, of the third block size, by an engine that can."""
     file = t.make_file("trimmed", 1 << 20)
-    job = "[job]\nfilename=trimmed\nsize=1m\nrw=%s\nbs=4k,8k,64k\nioengine=%s\niodepth=4\n"
-    run = convert(job % ("trim", "io_uring"))
-    t.equal(commands(run), [["-op", "discard", "-target", "trimmed", "-ioengine", "io_uring", "-reqsize", "64k", "-queuedepth", "4",
+    job = "[job]\nfilename=%s\nsize=1m\nrw=%s\nbs=4k,8k,64k\nioengine=%s\niodepth=4\n"
+    run = convert(job % (file, "trim", "io_uring"), "-run")
+    with open(file, "rb") as f:
+        t.ok(run.status == 2 and "fio discards blocks of devices only" in run.err and bytes(65536) not in f.read(),
+             "rw=trim of a file is refused, as fio does", run)
+    device = s.loop_device(file)
+    if not device:
+        return t.skip("rw=trim", s.sys_why())
+    run = convert(job % (device, "trim", "io_uring"))
+    t.equal(commands(run), [["-op", "discard", "-target", device, "-ioengine", "io_uring", "-reqsize", "64k", "-queuedepth", "4",
                              "-bytes", "1M"]], "rw=trim", run)
-    run = convert(job % ("randtrim", "libaio") + "bs=64k\nverify=md5\n", "-run")
+    run = convert(job % (device, "randtrim", "libaio") + "bs=64k\nverify=md5\n", "-run")
     with open(file, "rb") as f:
         t.ok(run.status == 0 and "ioengine=libaio" in run.out and "verify=md5" in run.out and bytes(65536) in f.read(),
              "rw=randtrim runs with another engine than libaio, without verification", run)
-    run = convert(job % ("trimwrite", "psync"))
-    t.ok(commands(run) == [] and "xdd discards or writes" in run.out + run.err, "rw=trimwrite is refused", run)
+    run = convert(job % (file, "trimwrite", "psync"))
+    return t.ok(commands(run) == [] and "xdd discards or writes" in run.out + run.err, "rw=trimwrite is refused", run)
 
 
 def test_text():
