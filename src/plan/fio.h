@@ -311,6 +311,7 @@ struct fio_target {
 	bool pre_read;	   /* a command before reads the file into the page cache */
 	bool plain;	   /* lay out with zeros */
 	bool whole;	   /* it goes over each request of its range */
+	bool ragged;	   /* the range is no multiple of the request */
 	bool removes;	   /* the file is gone after the group */
 	bool made;	   /* another command writes the file before */
 };

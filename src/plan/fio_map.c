@@ -797,6 +797,14 @@ static int remember(struct fio_map *m)
 	return 0;
 }
 
+/* fallocate=none and keep leave a file as large as what is written. */
+static bool gives_size(const struct fio_job *j)
+{
+	const char *how = fio_text(j, FIO_FALLOCATE, "native");
+
+	return strcmp(how, "none") != 0 && strcmp(how, "0") != 0 && strcmp(how, "keep") != 0;
+}
+
 /*
  * Files that jobs write in part have their whole size from the start. All writers of a file name
  * the largest, so that none cuts off the data of another.
@@ -819,7 +827,7 @@ static int settle_sizes(struct fio_map *m)
 			if (strcmp(t->path, k->path) != 0)
 				continue;
 			end = t->end_bytes > end ? t->end_bytes : end;
-			part |= t->writes && !t->layout_bytes && !t->whole;
+			part |= t->writes && !t->layout_bytes && !t->whole && gives_size(t->job);
 		}
 		if (part && m->targets[i].writes && k->is_file && k->bytes < end)
 			err = fio_put(m, &m->targets[i], SLOT_PRETRUNCATE, "-pretruncate", "%s",

@@ -383,6 +383,9 @@ static int map_flush(struct fio_map *m, const struct fio_job *j, struct fio_targ
 	if (err || !t->writes)
 		return err;
 	err = refuse_flush(m, j, t);
+	if (!err && t->ragged && fio_number(j, FIO_FSYNC_ON_CLOSE, 0))
+		err = fio_refuse(m->file, m->group, j, FIO_FSYNC_ON_CLOSE,
+				 "fio closes a file twice whose size is no multiple of bs");
 	if (t->reads)
 		n = synchronous && !opens;
 	if (err)

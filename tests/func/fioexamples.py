@@ -34,7 +34,7 @@ REFUSED = {
     "real-random-mix": "bssplit", "row-align": "ba", "row-append": "file_append", "row-barrier": "write_barrier",
     "row-blktrace": "merge_blktrace_file", "row-both-flushes": "fdatasync", "row-depth-low": "iodepth_low",
     "row-engine-splice": "ioengine", "row-file-size-range": "filesize", "row-fsync-of-a-mix": "fsync",
-    "row-fsync-over-loops": "loops", "row-gap-second-lap": "rw", "row-hooks": "exec_prerun",
+    "row-fsync-over-loops": "loops", "row-fsync-two-closes": "fsync_on_close", "row-gap-second-lap": "rw", "row-hooks": "exec_prerun",
     "row-loops-verify": "verify", "row-normal": "random_distribution", "row-pareto": "random_distribution",
     "row-pattern-of-a-format": "verify_pattern", "row-percentage-random": "percentage_random",
     "row-range-of-sizes-random": "bsrange", "row-rate-and-pause": "thinktime", "row-sequencer": "rw_sequencer",
