@@ -12,7 +12,7 @@
 #include "xdd/base/status.h"
 #include "xdd/commands/command.h"
 #include "xdd/report/jvalue.h"
-#include "xdd/run/signals.h"
+#include "xdd/run/run.h"
 #include "xdd/sys/clock.h"
 
 _Noreturn static void no_stream(void)

@@ -21,10 +21,7 @@
 #include "xdd/plan/foreign.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
-#include "xdd/run/attached.h"
 #include "xdd/run/run.h"
-#include "xdd/run/signals.h"
-#include "xdd/run/timebase.h"
 #include "xdd/sync/thread.h"
 
 static enum xdd_status save_seeks(const struct plan *plan)

@@ -10,7 +10,7 @@
 #include "xdd/base/output.h"
 #include "xdd/base/status.h"
 #include "xdd/plan/plan.h"
-#include "xdd/run/signals.h"
+#include "xdd/run/run.h"
 #include "xdd/sync/group.h"
 
 struct globaltime_client;

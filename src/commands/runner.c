@@ -5,7 +5,6 @@
 
 #include "xdd/base/log.h"
 #include "xdd/run/run.h"
-#include "xdd/run/timebase.h"
 #include "xdd/sync/thread.h"
 
 enum xdd_status runner_begin(struct runner *r)

@@ -13,7 +13,7 @@
 #include "xdd/plan/plan.h"
 #include "xdd/plan/runs.h"
 #include "xdd/report/sink.h"
-#include "xdd/run/signals.h"
+#include "xdd/run/run.h"
 
 struct runner {
 	struct signals signals;

@@ -1,5 +1,5 @@
 /*
- * Maps of resident bytes and holes; see the header. Called by src/run/meter/cache_sample.c.
+ * Maps of resident bytes and holes; see the header. Called by src/run/meter/sample.c.
  */
 #include "xdd/io/datamap.h"
 

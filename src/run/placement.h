@@ -1,5 +1,5 @@
 /*
- * Priority, locked memory and processors of a run. Private to src/run.
+ * Priority, processors and memory of a run. Private to src/run.
  */
 #ifndef XDD_RUN_PLACEMENT_H
 #define XDD_RUN_PLACEMENT_H
@@ -7,10 +7,15 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct plan;
 struct qthread;
 struct run;
+
+/*
+ * Priority, locked memory and processors of a run.
+ */
 
 /* The changes to the process that a later run must not find. All zero: none. */
 struct placement {
@@ -46,5 +51,25 @@ void placement_end(const struct placement *p, pthread_t signals);
  * allocates buffers.
  */
 int placement_bind(const struct qthread *q);
+
+/*
+ * The memory of -hogmemory, which is occupied before the first pass and until the end of the run,
+ * so that the page cache cannot have it. Private to src/run. Main thread.
+ */
+
+struct hog {
+	void *memory; /* NULL: none */
+	size_t bytes;
+	int oom_before; /* the value to restore; -1: none */
+};
+
+/*
+ * Occupy what the plan asks for; nothing without -hogmemory. Returns 0; -ECANCELED when the run was
+ * stopped meanwhile; or another -errno, reported. hog_end() releases it in all cases.
+ */
+int hog_begin(struct hog *h, struct run *run);
+
+/* Release it; accepts a hog that is all zeroes. */
+void hog_end(struct hog *h);
 
 #endif

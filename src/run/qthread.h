@@ -8,10 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "run/coord/snooze.h"
-#include "run/coord/throttle.h"
-#include "run/issue/request_ring.h"
-#include "run/meter/cputime.h"
+#include "run/coord/pace.h"
+#include "run/issue/order.h"
+#include "run/meter/meter.h"
 #include "xdd/io/buffer.h"
 #include "xdd/stat/counters.h"
 #include "xdd/stat/figures.h"
@@ -23,7 +22,7 @@ struct target;
 struct trace_writer;
 struct transfer;
 
-/* The warm-up of a pass: warmup.h. */
+/* The warm-up of a pass: op_hooks.h. */
 struct warmup_state {
 	uint64_t until_ns;     /* clock at which it ends, if it is a time */
 	bool over;	       /* the QThread has issued an operation that is measured */
@@ -59,7 +58,7 @@ struct qthread {
 
 	/* owned by this QThread */
 	void *ctx;	/* of the engine */
-	int private_fd; /* while there is a context: private_fd.h; -1: that of the target */
+	int private_fd; /* while there is a context: target_file_ops.h; -1: that of the target */
 	bool broken;	/* the engine lost its context */
 	struct warmup_state warmup;
 	struct snooze snooze;
@@ -97,14 +96,5 @@ struct qthread {
  * QThread 0 of a target, QThread 0 for the others.
  */
 int qthread_start(struct qthread *q);
-
-/*
- * Create the context of the engine. Returns 0 or -errno, reported; the run is stopped then for
- * `reason`. The QThread, while the target has its file open.
- */
-int qthread_open_engine(struct qthread *q, enum stop_reason reason);
-
-/* Destroy the context; accepts a QThread without one. The QThread, with nothing outstanding. */
-void qthread_close_engine(struct qthread *q);
 
 #endif

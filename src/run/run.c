@@ -1,15 +1,24 @@
 /*
- * A run as a whole: set-up, threads, tear-down, and how it ended. Called by main.
+ * A run as a whole: the client of -timeserver before it, the cost of clock and time stamps, its
+ * state, set-up, threads, tear-down, and how it ended. Called by main; run_stop() by any thread.
  */
 #include "xdd/run/run.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/coord/gate.h"
+#include "run/coord/pace.h"
 #include "run/endtoend/endtoend.h"
-#include "run/hog.h"
+#include "run/issue/op_hooks.h"
+#include "run/issue/order.h"
+#include "run/issue/trace.h"
+#include "run/meter/meter.h"
 #include "run/meter/results.h"
+#include "run/meter/sample.h"
 #include "run/placement.h"
 #include "run/progress/heartbeat.h"
 #include "run/progress/intervals.h"
@@ -19,19 +28,386 @@
 #include "run/run_check.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "run/target/failures.h"
-#include "run/target/private_fd.h"
+#include "run/target/data.h"
 #include "run/target/target_file_ops.h"
 #include "run/timerinfo.h"
 #include "xdd/base/log.h"
+#include "xdd/base/units.h"
 #include "xdd/io/guard.h"
 #include "xdd/net/globaltime.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
-#include "xdd/run/signals.h"
+#include "xdd/report/sink.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
+
+#define RETRY_NS (NS_PER_SEC / 5)
+
+_Static_assert(TIMESERVER_PORT == GLOBALTIME_PORT, "the default of -timeserver port");
+_Static_assert(TIMESERVER_MAX_BOUNCE == GLOBALTIME_MAX_BOUNCE, "the limit of -timeserver bounce");
+
+/* False, with the reason in `why`: the clock is not known well enough. */
+static bool is_exact(const struct timeserver_options *s, struct globaltime_client *client,
+		     char *why, size_t size)
+{
+	struct globaltime now;
+
+	globaltime_get(client, clock_now_ns(), &now);
+	if (!s->max_error_ns || now.bound_ns <= s->max_error_ns)
+		return true;
+	snprintf(why, size,
+		 "the global clock is known within %.6f ms only, and maxerror allows %.6f ms; use "
+		 "more -timeserver bounce, a quieter network, or -timeserver wait",
+		 (double)now.bound_ns / 1e6, (double)s->max_error_ns / 1e6);
+	return false;
+}
+
+/* One attempt. Returns 0, or -errno with the reason in `why`. */
+static int reach(const struct timeserver_options *s, uint64_t timeout_ns, struct stop *stop,
+		 struct globaltime_client **client, char *why, size_t size)
+{
+	const struct globaltime_settings settings = {
+		.host = s->host,
+		.port = (uint16_t)s->port,
+		.bounce = (unsigned)s->bounce,
+		.timeout_ns = timeout_ns,
+	};
+	int err = globaltime_begin(client, &settings, stop, why, size);
+
+	if (err || is_exact(s, *client, why, size))
+		return err;
+	globaltime_end(*client);
+	*client = NULL;
+	return -ETIME;
+}
+
+/* As reach(), until the time of -timeserver wait is over. */
+static int reach_in_time(const struct timeserver_options *s, struct stop *stop,
+			 struct globaltime_client **client, char *why, size_t size)
+{
+	const uint64_t end = clock_now_ns() + s->wait_ns;
+	uint64_t timeout_ns = s->wait_ns;
+
+	for (;;) {
+		int err = reach(s, timeout_ns, stop, client, why, size);
+		uint64_t now = clock_now_ns();
+
+		if (!err || err == -ECANCELED || now + RETRY_NS >= end)
+			return err;
+		if (stop_sleep_until(stop, now + RETRY_NS))
+			return -ECANCELED;
+		timeout_ns = end - now;
+	}
+}
+
+/* -starttime and -ts triggertime, by the clock of the server. */
+static enum xdd_status check_times(const struct plan *plan, struct globaltime_client *client)
+{
+	uint64_t now = clock_now_ns();
+	struct globaltime global;
+	enum xdd_status status;
+
+	globaltime_get(client, now, &global);
+	now += (uint64_t)global.offset_ns;
+	status = plan_check_start_time(plan, now, globaltime_server(client));
+	if (!status)
+		plan_warn_trigger_times(plan, now);
+	return status;
+}
+
+enum xdd_status timebase_open(const struct plan *plan, struct stop *stop,
+			      struct globaltime_client **client)
+{
+	const struct timeserver_options *s = &plan->timeserver;
+	char why[GLOBALTIME_WHY_BYTES] = "";
+	enum xdd_status status;
+	int err;
+
+	*client = NULL;
+	if (!s->host)
+		return XDD_OK;
+	/* The clock that the client compares with is that of the run. */
+	clock_calibrate();
+	err = reach_in_time(s, stop, client, why, sizeof(why));
+	if (err == -ECANCELED)
+		return XDD_CANCELED;
+	if (err) {
+		log_error("-timeserver %s: %s", s->host, why);
+		return XDD_INIT_FAILED;
+	}
+	status = check_times(plan, *client);
+	if (status) {
+		globaltime_end(*client);
+		*client = NULL;
+	}
+	return status;
+}
+
+#define ROUNDS 5
+#define READINGS 20000u
+#define STAMPS 32768u /* 2 MiB: more than stays in the caches next to the processor */
+
+static void measure_readings(struct timer_info *info)
+{
+	uint64_t best = UINT64_MAX;
+
+	info->resolution_ns = UINT64_MAX;
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t begin = clock_now_ns(), last = begin, now = begin;
+
+		for (unsigned i = 0; i < READINGS; i++) {
+			now = clock_now_ns();
+			if (now > last)
+				info->resolution_ns = ns_earlier(info->resolution_ns, now - last);
+			last = now;
+		}
+		best = ns_earlier(best, now - begin);
+	}
+	info->reading_ns = (double)best / READINGS;
+}
+
+/* Record as a QThread does, into a table that each round overwrites. */
+static int measure_stamps(struct timer_info *info)
+{
+	const struct target_plan plan = {
+		.qthreads = 1,
+		.trace = { .on = true,
+			   .wrap = true,
+			   .size_ops = STAMPS,
+			   .chunk_ops = 1024,
+			   .chunks = STAMPS / 1024 },
+	};
+	struct trace_table table = { 0 };
+	struct io_request req = { .size = 4096, .done = 4096 };
+	uint64_t best = UINT64_MAX, begin;
+	int err = trace_open(&table, &plan, 0);
+
+	for (int round = 0; !err && round < ROUNDS; round++) {
+		begin = clock_now_ns();
+		for (unsigned i = 0; i < STAMPS; i++) {
+			req.op = i;
+			trace_issue(&req);
+			trace_done(table.writers, &req, NULL, 1, begin);
+		}
+		best = ns_earlier(best, clock_now_ns() - begin);
+	}
+	trace_close(&table);
+	info->stamp_ns = (double)best / STAMPS;
+	return err;
+}
+
+/* Measure; takes a few milliseconds. Returns 0 or -ENOMEM. Main thread, before others are busy. */
+static int timerinfo_measure(struct timer_info *info)
+{
+	measure_readings(info);
+	return measure_stamps(info);
+}
+
+/*
+ * Creation and destruction of the state of a run. Called by run_execute(); run_stop() by any
+ * thread.
+ */
+
+bool run_stop(struct run *run, enum stop_reason reason, int detail)
+{
+	bool first = stop_request(&run->stop, reason, detail);
+
+	results_wake(&run->results);
+	return first;
+}
+
+void run_explain(struct target *t, const char *fmt, ...)
+{
+	struct run *run = t->run;
+	char text[SESSION_WHY_SIZE];
+	va_list ap;
+
+	if (!endtoend_any(run))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	for (size_t i = 0; i < run->plan->n_targets; i++)
+		if (run->targets[i].endtoend)
+			session_explain(run->targets[i].endtoend->session, text);
+}
+
+static int init_qthreads(struct target *t)
+{
+	size_t n = t->plan->qthreads, size = n * sizeof(*t->qthreads);
+
+	t->qthreads = aligned_alloc(_Alignof(struct qthread), size);
+	if (!t->qthreads)
+		return -ENOMEM;
+	memset(t->qthreads, 0, size);
+	for (uint32_t i = 0; i < n; i++) {
+		t->qthreads[i].target = t;
+		t->qthreads[i].private_fd = -1;
+		t->qthreads[i].number = i;
+		/* The heartbeat reads them before the first pass begins. */
+		counters_reset(&t->qthreads[i].counters);
+	}
+	return 0;
+}
+
+/* Operations have their numbers before their turn. */
+static bool takes_early(const struct target *t)
+{
+	return t->plan->endtoend.role == E2E_DESTINATION || data_prepare_early(t);
+}
+
+static void cancel_sends(void *arg)
+{
+	tot_cancel(arg);
+}
+
+/* -ordering network. */
+static int init_sends(struct target *t)
+{
+	const struct target_plan *plan = t->plan;
+	int err;
+
+	t->orders_sends = plan->endtoend.role == E2E_SOURCE && plan->qthreads > 1 &&
+			  plan->network_ordering != ORDERING_NONE;
+	if (!t->orders_sends)
+		return 0;
+	err = tot_init(&t->sends, plan->queue_depth);
+	return err ? err : stop_on_request(&t->run->stop, cancel_sends, &t->sends);
+}
+
+static int init_target(struct run *run, struct target *t, const struct target_plan *plan)
+{
+	int err;
+
+	t->run = run;
+	t->plan = plan;
+	t->file.fd = t->file.buffered_fd = -1;
+	t->file.guard = &run->guard;
+	t->retry_flush = retry_flush_applies(plan);
+	op_hooks_init(t);
+	barrier_init(&t->start, plan->qthreads);
+	barrier_init(&t->file_barrier, plan->qthreads);
+	err = init_qthreads(t);
+	if (err)
+		return err;
+	err = init_sends(t);
+	if (err)
+		return err;
+	err = order_init(&t->order, plan, takes_early(t),
+			 (run->needs & FIGURES_ORDER) && plan_knows_order(plan), &run->stop);
+	if (err)
+		return err;
+	err = stop_register(&run->stop, &t->file_barrier);
+	return err ? err : stop_register(&run->stop, &t->start);
+}
+
+static int init_targets(struct run *run)
+{
+	size_t n = run->plan->n_targets, size = n * sizeof(*run->targets);
+	int err = 0;
+
+	run->targets = aligned_alloc(_Alignof(struct target), size);
+	if (!run->targets)
+		return -ENOMEM;
+	memset(run->targets, 0, size);
+	for (size_t i = 0; i < n && !err; i++)
+		err = init_target(run, &run->targets[i], &run->plan->targets[i]);
+	return err;
+}
+
+/* The run stops: no target waits any longer for another to open. */
+static void wake_openers(void *arg)
+{
+	struct run *run = arg;
+
+	event_wake(&run->opened);
+}
+
+/* All targets must be open before the first pass: a file or a cache that others use changes. */
+static bool opens_together(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		if (plan_reshapes(&plan->targets[i]) || plan_recreates(&plan->targets[i]))
+			return true;
+	}
+	return plan->drop_system_cache;
+}
+
+/*
+ * Initialize a zeroed run. Returns 0 or -errno; to be freed with run_free() in both cases. Main
+ * thread.
+ */
+static int run_init(struct run *run, const struct plan *plan, struct report *report,
+		    struct signals *signals)
+{
+	int err;
+
+	run->plan = plan;
+	run->report = report;
+	run->takes_failures = report && report_takes_failures(report);
+	run->signals = signals;
+	run->id = clock_wall_ns();
+	run->needs = report_needs(report);
+	/* The verdict of a copy counts processors, whatever the outputs show. */
+	if (endtoend_any(run))
+		run->needs |= FIGURES_WAIT;
+	if (!clock_has_thread_wait())
+		run->needs &= ~(unsigned)FIGURES_WAIT;
+	run->opens_together = opens_together(plan);
+	for (size_t i = 0; i < plan->n_targets; i++)
+		run->n_qthreads += (uint32_t)plan->targets[i].qthreads;
+	atomic_store(&run->end_ns, UINT64_MAX);
+	atomic_store(&run->unready, run->n_qthreads);
+	run->cpu.together = plan->no_barrier ? 0 : run->n_qthreads;
+	stop_init(&run->stop);
+	barrier_init(&run->start, run->n_qthreads + 1);
+	event_init(&run->opened);
+	stonewall_init(&run->stonewall);
+	err = results_init(&run->results, run->n_qthreads);
+	if (err)
+		return err;
+	err = init_targets(run);
+	if (err)
+		return err;
+	err = gate_init(run);
+	if (err)
+		return err;
+	err = stop_register(&run->stop, &run->start);
+	return err ? err : stop_on_request(&run->stop, wake_openers, run);
+}
+
+static void free_target(struct target *t)
+{
+	cache_sample_free(&t->cache_sample);
+	order_destroy(&t->order);
+	tot_destroy(&t->sends);
+	target_data_close(t);
+	trace_close(&t->trace);
+	for (uint32_t k = 0; t->qthreads && k < t->plan->qthreads; k++) {
+		qthread_latency_free(&t->qthreads[k]);
+		throttle_close(&t->qthreads[k]);
+		free(t->qthreads[k].flow);
+		free(t->qthreads[k].transfer);
+	}
+	free(t->qthreads);
+}
+
+/* Free a run, whose threads have ended. Main thread. */
+static void run_free(struct run *run)
+{
+	for (size_t i = 0; run->targets && i < run->plan->n_targets; i++)
+		free_target(&run->targets[i]);
+	gate_destroy(run);
+	free(run->targets);
+	heartbeat_destroy(&run->heartbeat);
+	intervals_destroy(run);
+	stonewall_destroy(&run->stonewall);
+	stop_destroy(&run->stop);
+	results_destroy(&run->results);
+	guard_release(&run->guard);
+	free(run);
+}
 
 static enum xdd_status not_set_up(int err)
 {
@@ -165,7 +541,7 @@ static enum xdd_status how_it_ended(const struct run *run)
 }
 
 /* How the run ended, with its files closed; a run that is stuck stays as it is. */
-static enum xdd_status conclude(struct run *run)
+static enum xdd_status run_conclude(struct run *run)
 {
 	enum xdd_status status;
 	bool discard;
@@ -204,7 +580,7 @@ static enum xdd_status drive(struct run *run)
 	else
 		report_trailer(run->report, REPORT_END_CANCELED);
 	end_helpers(run);
-	return err ? not_set_up(err) : conclude(run);
+	return err ? not_set_up(err) : run_conclude(run);
 }
 
 /* Free all but what threads that are stuck still use: that ends with the process. */

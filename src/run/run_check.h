@@ -1,8 +1,11 @@
 /*
- * Refusals that run_check() and run_execute() report alike. Private to src/run.
+ * Refusals that run_check() and run_execute() report alike, and files that are shorter than the
+ * range that a run reads. Private to src/run.
  */
 #ifndef XDD_RUN_RUN_CHECK_H
 #define XDD_RUN_RUN_CHECK_H
+
+#include <stdbool.h>
 
 #include "xdd/io/guard.h"
 #include "xdd/plan/plan.h"

@@ -8,16 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "run/coord/stonewall.h"
-#include "run/coord/syncio.h"
+#include "run/coord/gate.h"
+#include "run/coord/pace.h"
 #include "run/endtoend/endtoend.h"
-#include "run/hog.h"
-#include "run/meter/cputime.h"
+#include "run/meter/meter.h"
 #include "run/meter/results.h"
 #include "run/placement.h"
 #include "run/progress/heartbeat.h"
 #include "run/progress/intervals.h"
-#include "run/target/failures.h"
+#include "run/target/data.h"
 #include "run/timerinfo.h"
 #include "xdd/io/guard.h"
 #include "xdd/plan/plan.h"
@@ -56,7 +55,7 @@ struct run {
 	struct group *group; /* -mpi; NULL: this process is alone */
 	struct target *targets;
 	uint32_t n_qthreads;
-	bool private_fds;    /* QThreads may have open files of their own: private_fd.h */
+	bool private_fds;    /* QThreads may have open files of their own: target_file_ops.h */
 	bool opens_together; /* all targets are opened before a file or a cache is changed */
 	uint64_t id;	     /* wall clock at the start, nanoseconds since 1970 */
 	unsigned needs;	     /* figures to measure, enum figures_part: report_needs() */
@@ -112,16 +111,6 @@ struct run {
 	bool begun;
 	struct hog hog; /* with -hogmemory only */
 };
-
-/*
- * Initialize a zeroed run. Returns 0 or -errno; to be freed with run_free() in both cases. Main
- * thread.
- */
-int run_init(struct run *run, const struct plan *plan, struct report *report,
-	     struct signals *signals);
-
-/* Free a run, whose threads have ended. Main thread. */
-void run_free(struct run *run);
 
 /* End the run; the first reason wins. Returns true for the first. Any thread. */
 bool run_stop(struct run *run, enum stop_reason reason, int detail);

@@ -10,10 +10,8 @@
 
 #include "run/coord/gate.h"
 #include "run/issue/order.h"
-#include "run/issue/tot.h"
 #include "run/issue/trace.h"
-#include "run/meter/cache_sample.h"
-#include "run/meter/dirty_sample.h"
+#include "run/meter/sample.h"
 #include "xdd/io/access.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/target_file.h"
@@ -110,7 +108,7 @@ struct target {
 	bool followed;	  /* the gate counts operations that are complete */
 	bool hooks_issue; /* op_hooks.h */
 	bool hooks_done;
-	bool retry_flush;  /* retry_flush.h */
+	bool retry_flush;  /* op_hooks.h */
 	bool orders_sends; /* -ordering network, among several QThreads */
 
 	/* const during a pass; set between passes by the last QThread to leave */

@@ -12,7 +12,4 @@ struct timer_info {
 	double stamp_ns;	/* one entry of a time stamp, beside the readings */
 };
 
-/* Measure; takes a few milliseconds. Returns 0 or -ENOMEM. Main thread, before others are busy. */
-int timerinfo_measure(struct timer_info *info);
-
 #endif

@@ -1,5 +1,5 @@
 /*
- * Verdicts on what held a target up: src/run/results/bound.c.
+ * Verdicts on what held a target up: src/run/results/crosscheck.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "run/results/bound.h"
-#include "run/results/stopped.h"
+#include "run/results/crosscheck.h"
+#include "run/results/sums.h"
 
 static const struct {
 	const char *name;

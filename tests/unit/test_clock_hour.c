@@ -100,7 +100,7 @@ static char *simulated_source(const char *path, char *buf, size_t size)
 #define sysfile_line simulated_source
 #define prctl(option, value) simulated_prctl(value)
 
-#include "../../src/run/coord/throttle.c"
+#include "../../src/run/coord/pace.c"
 #include "../../src/sync/wait.c"
 #include "../../src/sys/clock.c"
 

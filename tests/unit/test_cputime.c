@@ -1,5 +1,5 @@
 /*
- * Processor time in the elapsed time of passes: src/run/meter/cputime.c.
+ * Processor time in the elapsed time of passes: src/run/meter/meter.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#include "run/meter/cputime.h"
+#include "run/meter/meter.h"
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"

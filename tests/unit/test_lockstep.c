@@ -1,5 +1,5 @@
 /*
- * Lockstep as arithmetic: src/run/coord/lockstep.c.
+ * Lockstep as arithmetic: src/run/coord/gate.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "run/coord/lockstep.h"
+#include "run/coord/gate.h"
 
 #define PERCENT (PLAN_RATIO_ONE / 100)
 

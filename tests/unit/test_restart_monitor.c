@@ -1,5 +1,5 @@
 /*
- * The restart monitor: what it records, and when: src/run/endtoend/restart_monitor.c.
+ * The restart monitor: what it records, and when: src/run/endtoend/restart.c.
  */
 #include "restart_fixture.h"
 

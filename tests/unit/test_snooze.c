@@ -1,6 +1,6 @@
 /*
- * Rests of -snooze, and the order of slots that rest: src/run/coord/snooze.c,
- * src/run/issue/request_ring.c.
+ * Rests of -snooze, and the order of slots that rest: src/run/coord/pace.c,
+ * src/run/issue/order.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 
 #include <errno.h>
 
-#include "run/coord/snooze.h"
-#include "run/issue/request_ring.h"
+#include "run/coord/pace.h"
+#include "run/issue/order.h"
 #include "xdd/io/engine.h"
 #include "xdd/plan/plan.h"
 

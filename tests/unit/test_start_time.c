@@ -14,7 +14,6 @@
 
 #include "run/meter/results.h"
 #include "run/results/global_clock.h"
-#include "run/results/start_time.h"
 #include "run/run_state.h"
 #include "xdd/base/units.h"
 #include "xdd/net/globaltime.h"

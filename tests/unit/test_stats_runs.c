@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "run/results/statistics.h"
+#include "run/results/sums.h"
 #include "xdd/stat/stats.h"
 
 #define MAX_PASSES PLAN_UNTIL_DEFAULT_PASSES

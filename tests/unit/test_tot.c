@@ -1,5 +1,5 @@
 /*
- * The target operation table: src/run/issue/tot.c.
+ * The target operation table: src/run/issue/order.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/issue/tot.h"
+#include "run/issue/order.h"
 
 #define WATCHDOG_S 120
 #define THREADS 8u

@@ -1,5 +1,5 @@
 /*
- * The elapsed time of all targets together: src/run/results/window.c.
+ * The elapsed time of all targets together: src/run/results/sums.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "run/results/window.h"
+#include "run/results/sums.h"
 
 #define MAX_TIME 4000
 #define TARGETS 5

@@ -1,24 +1,174 @@
 /*
- * The gate: ask it, wait at it, report progress to it. Called by the QThreads of targets that are
- * gated or followed.
+ * The gate: ask it, wait at it, report progress to it; arithmetic of lockstep, and rounds of
+ * -syncio. Called by the QThreads of targets that are gated or followed.
  */
 #include "run/coord/gate.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
-#include "run/coord/lockstep.h"
-#include "run/coord/syncio.h"
-#include "run/coord/throttle.h"
+#include "run/coord/pace.h"
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
+#include "xdd/base/arith.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/throttle_schedule.h"
 #include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
+
+uint64_t measure_count(const struct measure *m, const struct target_plan *t, uint64_t ops,
+		       uint64_t bytes)
+{
+	switch (m->unit) {
+	case MEASURE_OPS:
+		return ops / m->value;
+	case MEASURE_BYTES:
+		return bytes / m->value;
+	case MEASURE_PERCENT:
+		return (uint64_t)((uint128)ops * PLAN_RATIO_ONE /
+				  ((uint128)m->value * t->pass_ops));
+	case MEASURE_TIME:
+		break;
+	}
+	return 0;
+}
+
+uint64_t measure_before(const struct measure *m, const struct target_plan *t, uint64_t n)
+{
+	uint64_t bytes;
+
+	if (__builtin_mul_overflow(n, t->req_bytes, &bytes) || bytes > t->pass_bytes)
+		bytes = t->pass_bytes;
+	return measure_count(m, t, n, bytes);
+}
+
+bool lockstep_is_counted(const struct lockstep_plan *l)
+{
+	return l->when.unit != MEASURE_TIME && l->what.unit != MEASURE_TIME;
+}
+
+uint64_t lockstep_slave_needs(const struct lockstep_plan *l, const struct target_plan *slave,
+			      uint64_t n)
+{
+	return measure_before(&l->what, slave, n) + (l->run ? 0 : 1);
+}
+
+uint64_t lockstep_master_needs(const struct lockstep_plan *l, const struct target_plan *master,
+			       uint64_t n)
+{
+	uint64_t before = measure_before(&l->when, master, n);
+
+	if (measure_before(&l->when, master, n + 1) > before)
+		return before;
+	return before ? before - 1 : 0;
+}
+
+/* Returns 0 or -errno. Main thread. */
+static int syncio_init(struct syncio *s, size_t n_targets)
+{
+	int err = pthread_mutex_init(&s->lock, NULL);
+
+	if (err)
+		return -err;
+	s->n_targets = n_targets;
+	for (int i = 0; i < 2; i++) {
+		s->passes[i].targets = calloc(n_targets, sizeof(*s->passes[i].targets));
+		if (!s->passes[i].targets)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Accepts zeroed memory that was never set up. */
+static void syncio_destroy(struct syncio *s)
+{
+	if (!s->n_targets)
+		return;
+	for (int i = 0; i < 2; i++)
+		free(s->passes[i].targets);
+	pthread_mutex_destroy(&s->lock);
+	s->n_targets = 0;
+}
+
+/* Set up pass `pass`, from 1, of a target. Before any of its operations. */
+static void syncio_begin(struct syncio *s, size_t target, uint64_t pass)
+{
+	struct syncio_pass *p = &s->passes[pass & 1];
+
+	pthread_mutex_lock(&s->lock);
+	/* The first target sets up for all: none of them is in the round that opens next. */
+	if (p->pass != pass) {
+		p->pass = pass;
+		p->missing = s->n_targets;
+		atomic_store(&p->open, 0);
+	}
+	p->targets[target] = (struct syncio_target){ 0 };
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* All targets are past the open round: open that of the slowest. With s->lock. */
+static bool open_next(struct syncio *s, struct syncio_pass *p)
+{
+	uint64_t lowest = UINT64_MAX;
+	size_t missing = 0;
+
+	for (size_t i = 0; i < s->n_targets; i++) {
+		const struct syncio_target *t = &p->targets[i];
+
+		if (t->over || t->round > lowest)
+			continue;
+		missing = t->round == lowest ? missing + 1 : 1;
+		lowest = t->round;
+	}
+	if (!missing)
+		return false;
+	p->missing = missing;
+	atomic_store(&p->open, lowest);
+	return true;
+}
+
+/*
+ * A target has completed its operations before those of `round`. True: that opened a round. Any
+ * thread.
+ */
+static bool syncio_reach(struct syncio *s, size_t target, uint64_t pass, uint64_t round)
+{
+	struct syncio_pass *p = &s->passes[pass & 1];
+	struct syncio_target *t = &p->targets[target];
+	uint64_t open, was;
+	bool opened = false;
+
+	pthread_mutex_lock(&s->lock);
+	open = atomic_load(&p->open);
+	was = t->round;
+	/* QThreads may arrive here out of order. */
+	if (round > was)
+		t->round = round;
+	if (was <= open && t->round > open && --p->missing == 0)
+		opened = open_next(s, p);
+	pthread_mutex_unlock(&s->lock);
+	return opened;
+}
+
+/* A target has ended its pass. True: that opened a round. Any thread. */
+static bool syncio_leave(struct syncio *s, size_t target, uint64_t pass)
+{
+	struct syncio_pass *p = &s->passes[pass & 1];
+	struct syncio_target *t = &p->targets[target];
+	bool opened = false;
+
+	pthread_mutex_lock(&s->lock);
+	t->over = true;
+	if (t->round <= atomic_load(&p->open) && --p->missing == 0)
+		opened = open_next(s, p);
+	pthread_mutex_unlock(&s->lock);
+	return opened;
+}
 
 /* How often a target that is not gated checks, while it rests, whether its pass was ended. */
 #define REST_LOOK_NS (200 * 1000000ull)
@@ -81,7 +231,7 @@ static void wake_watchers(struct target *t)
 }
 
 /* The target begins at `start_ns`, which other targets may wait for. */
-static void begin(struct target *t, uint64_t start_ns)
+static void gate_begin(struct target *t, uint64_t start_ns)
 {
 	uint64_t none = 0;
 
@@ -97,7 +247,7 @@ static uint64_t ask_start(struct target *t, uint64_t now_ns)
 		return NOW;
 	answer = ask_trigger(&t->plan->start_trigger, t->gate.start_by, t, now_ns);
 	if (answer == NOW)
-		begin(t, now_ns);
+		gate_begin(t, now_ns);
 	return answer;
 }
 
@@ -492,7 +642,7 @@ void gate_begin_pass(struct target *t)
 void gate_start(struct target *t, uint64_t start_ns)
 {
 	if (t->followed && !t->gate.start_by)
-		begin(t, start_ns);
+		gate_begin(t, start_ns);
 }
 
 void gate_end_pass(struct target *t)
@@ -511,4 +661,118 @@ void gate_end_pass(struct target *t)
 	wake_watchers(t);
 	if (t->run->plan->syncio_ops && syncio_leave(&t->run->syncio, t->plan->number, t->pass))
 		wake_all(t->run);
+}
+
+/*
+ * The gates of a run: which targets hold which, and which targets watch others. Called by
+ * run_execute() before and after its threads run.
+ */
+
+/* Wake `watcher` each time another `each` of `t` is complete, and when `t` begins and ends. */
+static int watch(struct target *t, struct target *watcher, struct measure each)
+{
+	struct gate *g = &t->gate;
+	struct gate_watch *watches = array_room(g->watches, g->n_watches, sizeof(*watches));
+
+	if (!watches)
+		return -ENOMEM;
+	g->watches = watches;
+	g->watches[g->n_watches++] = (struct gate_watch){ watcher, each };
+	t->followed = true;
+	return 0;
+}
+
+/* A slave that may hold its master, as both sides are counted. */
+static int add_counted_slave(struct target *master, struct target *slave)
+{
+	struct gate *g = &master->gate;
+	struct target **slaves =
+		array_room(g->counted_slaves, g->n_counted_slaves, sizeof(struct target *));
+
+	if (!slaves)
+		return -ENOMEM;
+	g->counted_slaves = slaves;
+	g->counted_slaves[g->n_counted_slaves++] = slave;
+	master->gated = g->others = true;
+	return watch(slave, master, slave->plan->lockstep.what);
+}
+
+static int link_trigger(struct run *run, struct target *t, const struct trigger_plan *plan,
+			struct target **by)
+{
+	if (!plan->on)
+		return 0;
+	*by = &run->targets[plan->by];
+	t->gated = true;
+	return watch(*by, t, plan->when);
+}
+
+/* The end of the last operation uses the page cache. A source decides late for its destination. */
+static bool may_have_tail(const struct target_plan *t)
+{
+	return t->tail_bytes || (t->endtoend.role == E2E_DESTINATION && t->direct_io);
+}
+
+static int link_target(struct run *run, struct target *t)
+{
+	const struct lockstep_plan *l = &t->plan->lockstep;
+	int err = 0;
+
+	if (l->on) {
+		t->gate.master = &run->targets[l->master];
+		t->gated = true;
+		err = watch(t->gate.master, t, l->when);
+		if (!err && lockstep_is_counted(l))
+			err = add_counted_slave(t->gate.master, t);
+	}
+	if (!err)
+		err = link_trigger(run, t, &t->plan->start_trigger, &t->gate.start_by);
+	if (!err)
+		err = link_trigger(run, t, &t->plan->stop_trigger, &t->gate.stop_by);
+	t->gate.last_alone = may_have_tail(t->plan) && plan_writes(t->plan) &&
+			     t->plan->queue_depth > 1 && t->plan->pass_ops > 1;
+	t->gate.others |= t->gate.master || t->gate.start_by || run->plan->syncio_ops;
+	if (run->plan->syncio_ops || t->gate.last_alone)
+		t->gated = t->followed = true;
+	t->gated |= throttle_is_on(t->plan) || run->plan->stonewall.wear_out;
+	return err;
+}
+
+static void gate_links_cancel(void *arg)
+{
+	struct run *run = arg;
+
+	for (size_t i = 0; i < run->plan->n_targets; i++)
+		event_wake(&run->targets[i].gate.event);
+}
+
+int gate_init(struct run *run)
+{
+	bool any = false;
+	int err = 0;
+
+	for (size_t i = 0; i < run->plan->n_targets && !err; i++) {
+		struct gate *g = &run->targets[i].gate;
+
+		event_init(&g->event);
+		err = -pthread_mutex_init(&g->slice_lock, NULL);
+		if (!err)
+			err = -pthread_mutex_init(&g->throttle_lock, NULL);
+	}
+	for (size_t i = 0; i < run->plan->n_targets && !err; i++) {
+		err = link_target(run, &run->targets[i]);
+		any |= run->targets[i].gated;
+	}
+	if (!err && run->plan->syncio_ops)
+		err = syncio_init(&run->syncio, run->plan->n_targets);
+	return err || !any ? err : stop_on_request(&run->stop, gate_links_cancel, run);
+}
+
+void gate_destroy(struct run *run)
+{
+	for (size_t i = 0; run->targets && i < run->plan->n_targets; i++) {
+		free(run->targets[i].gate.watches);
+		free(run->targets[i].gate.counted_slaves);
+	}
+	syncio_destroy(&run->syncio);
 }

@@ -1,17 +1,5 @@
 /*
- * The gate of a target: it holds operations until another target has come far enough (lockstep,
- * triggers, -syncio), until they are due (-throttle), until it is known how far all targets go
- * (-stonewall wearout), or until all operations before them are complete: the last write of a pass
- * with -dio, if its end uses the page cache. Private to src/run.
- *
- * A gate answers for operation numbers, and is monotonic: an operation that was admitted stays
- * admitted, and all operations before it are admitted as well. Once the gate is shut it admits no
- * operation after those. So the issued operations are 0 to n-1 whatever ends the pass. The members
- * of the gate are asked in turn; the latest answer counts.
- *
- * Targets learn how far others are from the operations that are complete: `progress` of the gate.
- * It is kept for two passes, because some targets set up the next pass while others are still in
- * the one before.
+ * The gate of a target, and the arithmetic of its members. Private to src/run.
  */
 #ifndef XDD_RUN_COORD_GATE_H
 #define XDD_RUN_COORD_GATE_H
@@ -29,6 +17,97 @@ struct io_request;
 struct qthread;
 struct run;
 struct target;
+
+/*
+ * Lockstep as arithmetic: how far a master and its slave may go, from how far the other has come.
+ * The user guide, 5.4. Pure functions; any thread. Private to src/run.
+ *
+ * The operations of the master make requests, one for each further `when` that is complete. Each
+ * request is for one task of the slave: `what` of its operations.
+ */
+
+/*
+ * How often `m` is in `ops` operations of a target with `bytes` bytes. Not for times. Percents need
+ * a target whose pass has a number of operations.
+ */
+uint64_t measure_count(const struct measure *m, const struct target_plan *t, uint64_t ops,
+		       uint64_t bytes);
+
+/* As measure_count(), for the operations before number `n`, as planned. */
+uint64_t measure_before(const struct measure *m, const struct target_plan *t, uint64_t n);
+
+/* True: both sides of a lockstep are counted, neither is timed. */
+bool lockstep_is_counted(const struct lockstep_plan *l);
+
+/*
+ * Requests that must have been made before operation `n` of the slave may be issued. Not for timed
+ * tasks.
+ */
+uint64_t lockstep_slave_needs(const struct lockstep_plan *l, const struct target_plan *slave,
+			      uint64_t n);
+
+/*
+ * Tasks that the slave must have completed before operation `n` of the master may be issued: all
+ * requested tasks, if this operation makes the next request; else all except the last. So the slave
+ * lags by one task at most, and both work side by side while it has one. Not where either side is
+ * timed: a clock does not wait.
+ */
+uint64_t lockstep_master_needs(const struct lockstep_plan *l, const struct target_plan *master,
+			       uint64_t n);
+
+/*
+ * -syncio: the targets of a pass meet after every so many operations. Private to src/run.
+ *
+ * A target is in round r once r times that many of its operations are complete. Round r is open,
+ * so that its operations may be issued, once all targets that have not ended their pass are in it.
+ * The state is kept for two passes, because some targets set up the next pass while others are
+ * still in the one before.
+ */
+
+struct syncio_target {
+	uint64_t round;
+	bool over;
+};
+
+struct syncio_pass {
+	/* atomic: the round that is open */
+	_Atomic uint64_t open;
+
+	/* guarded by syncio.lock */
+	uint64_t pass;
+	size_t missing; /* targets not over and not past the open round */
+	struct syncio_target *targets;
+};
+
+struct syncio {
+	/* const after syncio_init() */
+	size_t n_targets;
+
+	pthread_mutex_t lock;
+	struct syncio_pass passes[2];
+};
+
+/* Number of the round that is open in this pass. Any thread. */
+static inline uint64_t syncio_open(const struct syncio *s, uint64_t pass)
+{
+	return atomic_load(&s->passes[pass & 1].open);
+}
+
+/*
+ * The gate of a target: it holds operations until another target has come far enough (lockstep,
+ * triggers, -syncio), until they are due (-throttle), until it is known how far all targets go
+ * (-stonewall wearout), or until all operations before them are complete: the last write of a pass
+ * with -dio, if its end uses the page cache.
+ *
+ * A gate answers for operation numbers, and is monotonic: an operation that was admitted stays
+ * admitted, and all operations before it are admitted as well. Once the gate is shut it admits no
+ * operation after those. So the issued operations are 0 to n-1 whatever ends the pass. The members
+ * of the gate are asked in turn; the latest answer counts.
+ *
+ * Targets learn how far others are from the operations that are complete: `progress` of the gate.
+ * It is kept for two passes, because some targets set up the next pass while others are still in
+ * the one before.
+ */
 
 /* When an operation may be issued. */
 enum gate_answer {
@@ -106,11 +185,11 @@ static inline uint64_t gate_admitted(const struct gate *g)
 /*
  * Connect the gates of all targets, once their plans and memory exist; sets `gated` and `followed`
  * of each. Registers with run->stop, so that all waits end with it. Returns 0 or -errno.
- * (gate_links.c)
+ * (gate.c)
  */
 int gate_init(struct run *run);
 
-/* Accepts a run that gate_init() has not seen, or failed on. (gate_links.c) */
+/* Accepts a run that gate_init() has not seen, or failed on. (gate.c) */
 void gate_destroy(struct run *run);
 
 /* Set up pass t->pass. While no QThread of the target is in a pass. */

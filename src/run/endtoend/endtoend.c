@@ -1,26 +1,35 @@
 /*
- * The sessions of a run: set-up and end. Called by run.c, and by all threads of a session that
- * fails.
+ * The sessions of a run: set-up and end, and their passes. Called by run.c, by all threads of a
+ * session that fails, by the results manager, and by the last QThread to leave a pass.
  */
 #include "run/endtoend/endtoend.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "run/coord/gate.h"
-#include "run/endtoend/proof.h"
 #include "run/endtoend/restart.h"
+#include "run/meter/results.h"
+#include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "run/target/failures.h"
+#include "run/target/data.h"
+#include "run/target/target_file_ops.h"
 #include "xdd/base/log.h"
+#include "xdd/io/target_file.h"
 #include "xdd/report/endtoend.h"
+#include "xdd/stat/counters.h"
 #include "xdd/sync/wait.h"
+#include "xdd/sys/clock.h"
+#include "xdd/sys/machine.h"
 
-#define WHY_SIZE 256
+#define ENDTOEND_WHY_SIZE 256
 
 static bool is_endtoend(const struct target_plan *t)
 {
@@ -40,7 +49,7 @@ static enum xdd_status load_key(const struct plan *plan, struct net_key *key)
 {
 	const struct endtoend_options *options = first_options(plan);
 	const bool cookie = options->cookie && !options->key_file;
-	char why[WHY_SIZE] = "";
+	char why[ENDTOEND_WHY_SIZE] = "";
 	int err = cookie ? net_key_from_cookie(options->cookie, key, why, sizeof(why)) :
 			   net_key_load(options->key_file, key, why, sizeof(why));
 
@@ -170,7 +179,7 @@ static int open_target(struct target *t)
 static enum xdd_status listen_for(struct run *run, const struct target_plan *t)
 {
 	const struct endtoend_options *o = &t->endtoend;
-	char why[WHY_SIZE];
+	char why[ENDTOEND_WHY_SIZE];
 
 	for (size_t i = 0; i < o->n_addresses; i++) {
 		const struct endtoend_address *a = &o->addresses[i];
@@ -322,4 +331,363 @@ void endtoend_close(struct run *run)
 	free(shared->sources.sessions);
 	free(shared->destinations.sessions);
 	net_key_forget(&shared->key);
+}
+
+/*
+ * Passes of end-to-end targets: their announcement, and the exchange of results.
+ */
+
+#define PASSES_WHY_SIZE 512
+
+/* The growth of a counter, which may be gone with what it was of. */
+static uint64_t passes_since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+/* Figures of connections, which the kernel counts from their beginning on. */
+struct lifetime {
+	uint64_t retransmits, transit_ns;
+};
+
+static struct lifetime lifetime_of(const struct target *t)
+{
+	struct lifetime sum = { 0 };
+
+	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
+		struct connection_info info;
+
+		if (!session_info(t->endtoend->session, i, &info))
+			continue;
+		sum.retransmits += info.retransmits;
+		sum.transit_ns += info.transit_ns;
+	}
+	return sum;
+}
+
+/* ---- the announcement ---- */
+
+/* Nothing has been received, and no QThread waits for a turn. */
+static void reset_received(struct endtoend *e)
+{
+	pthread_mutex_lock(&e->lock);
+	extents_clear(&e->received);
+	memset(e->awaited, 0, e->target->plan->qthreads * sizeof(*e->awaited));
+	pthread_mutex_unlock(&e->lock);
+}
+
+bool endtoend_begin_target(struct target *t, uint64_t pass)
+{
+	struct endtoend *e = t->endtoend;
+	int more;
+
+	if (!e)
+		return true;
+	reset_received(e);
+	more = session_begin(e->session, (uint32_t)pass);
+	if (more < 0)
+		endtoend_broke(e);
+	e->throttled_ns = cgroup_throttled_ns();
+	e->transit_ns = e->sends ? lifetime_of(t).transit_ns : 0;
+	atomic_store(&e->begun, true);
+	return more > 0;
+}
+
+bool endtoend_begin(struct run *run, uint64_t pass)
+{
+	bool more = true;
+
+	/* A destination may wait for a source that waits for the announcement of this run. */
+	for (size_t i = 0; i < run->plan->n_targets && more; i++)
+		if (run->targets[i].endtoend && run->targets[i].endtoend->sends)
+			more = endtoend_begin_target(&run->targets[i], pass);
+	for (size_t i = 0; i < run->plan->n_targets && more; i++)
+		if (run->targets[i].endtoend && !run->targets[i].endtoend->sends)
+			more = endtoend_begin_target(&run->targets[i], pass);
+	return more;
+}
+
+/* ---- the result of this side ---- */
+
+static void add_qthread(struct wire_pass *own, const struct qthread *q, struct tally *all)
+{
+	const struct transfer *x = q->transfer;
+	struct tally tally;
+
+	tally_clear(&tally);
+	tally_add_counters(&tally, &q->counters);
+	tally_add(all, &tally);
+	own->ops += x->ops;
+	own->bytes += x->bytes;
+	own->failed += x->failed;
+	digest_join(&own->digest, x->digest);
+	/* An engine that queues has several operations in flight at a time. */
+	own->storage_ns += plan_queues(q->target->plan) ? x->storage_ns : tally_busy_ns(&tally);
+	own->network_ns += tally.net_ns;
+	if (plan_is_paced(q->target->run->plan, q->target->plan))
+		own->pace_ns += x->held_ns;
+	own->waiting_ns += tally.net_wait_ns;
+	own->checking_ns += tally.check_ns;
+	if (x->first_read_ns && (!own->first_read_ns || x->first_read_ns < own->first_read_ns))
+		own->first_read_ns = x->first_read_ns;
+}
+
+/* The processor time of all QThreads between the first operation and the last. */
+static void add_processor(struct wire_pass *own, const struct target *t, const struct tally *all)
+{
+	const uint64_t throttled_ns =
+		passes_since(cgroup_throttled_ns(), t->endtoend->throttled_ns);
+	const uint32_t n = t->plan->qthreads;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct qthread *q = &t->qthreads[i];
+		struct cpu_time cpu =
+			cputime_within(&q->cpu, all->first_issue_ns, all->last_done_ns);
+
+		own->cpu_ns += cpu.user_ns + cpu.sys_ns;
+		own->cpu_wait_ns += cputime_waited(q, all->first_issue_ns, all->last_done_ns, cpu);
+	}
+	own->quota_ns =
+		(uint64_t)(cgroup_throttled_share(throttled_ns, (double)own->elapsed_ns, n) *
+			   (double)own->elapsed_ns * n);
+}
+
+static void passes_summarize(const struct target *t, struct wire_pass *own)
+{
+	const uint64_t lanes = t->endtoend->own.flags & WIRE_SERIAL ? 1 : t->plan->qthreads;
+	const uint64_t sync_ns = atomic_load(&t->state.sync_ns);
+	struct lifetime connections;
+	struct tally all;
+
+	*own = (struct wire_pass){ 0 };
+	tally_clear(&all);
+	for (uint32_t i = 0; i < t->plan->qthreads; i++)
+		add_qthread(own, &t->qthreads[i], &all);
+	own->elapsed_ns = tally_elapsed_ns(&all);
+	if (own->elapsed_ns)
+		own->elapsed_ns += sync_ns;
+	/* All of them wait for the flush. */
+	own->storage_ns += sync_ns * lanes;
+	own->waiting_ns -= own->pace_ns;
+	add_processor(own, t, &all);
+	/* From the start of the pass. */
+	if (own->first_read_ns)
+		own->first_read_ns -= all.first_issue_ns;
+	if (!t->endtoend->sends && all.last_done_ns)
+		own->last_write_ns = all.last_done_ns - all.first_issue_ns;
+	connections = lifetime_of(t);
+	own->retransmits = connections.retransmits;
+	if (t->endtoend->sends)
+		own->transit_ns = passes_since(connections.transit_ns, t->endtoend->transit_ns);
+}
+
+static void fill_side(struct endtoend_side *side, const struct wire_plan *plan,
+		      const struct wire_pass *p)
+{
+	*side = (struct endtoend_side){
+		.known = true,
+		.lanes = plan->flags & WIRE_SERIAL ? 1 : 0,
+		.ops = p->ops,
+		.bytes = p->bytes,
+		.failed = p->failed,
+		.elapsed_ns = p->elapsed_ns,
+		.storage_ns = p->storage_ns,
+		.network_ns = p->network_ns,
+		.waiting_ns = p->waiting_ns,
+		.checking_ns = p->checking_ns,
+		.pace_ns = p->pace_ns,
+		.cpu_ns = p->cpu_ns,
+		.cpu_wait_ns = p->cpu_wait_ns,
+		.quota_ns = p->quota_ns,
+		.transit_ns = p->transit_ns,
+		.retransmits = p->retransmits,
+	};
+	digest_text(p->digest, side->digest);
+}
+
+static void write_hex(const uint8_t id[WIRE_SESSION_BYTES], char hex[ENDTOEND_HEX_SIZE])
+{
+	for (size_t i = 0; i < WIRE_SESSION_BYTES; i++)
+		sprintf(hex + 2 * i, "%02x", id[i]);
+}
+
+/* Bytes that the destination had before: the last operation of the copy may be shorter. */
+static uint64_t resumed_bytes(const struct endtoend *e)
+{
+	const struct wire_plan *p = e->sends ? &e->own : &e->peer;
+	const struct wire_range *last = e->n_ranges ? &e->ranges[e->n_ranges - 1] : NULL;
+	uint64_t bytes;
+
+	if (!e->resumes || p->ops <= e->ops)
+		return 0;
+	bytes = (p->ops - e->ops) * p->req_bytes;
+	if (!last || last->first + last->count < p->ops)
+		bytes -= p->ops * p->req_bytes - p->bytes;
+	return bytes;
+}
+
+static void keep_result(struct target *t, const struct wire_pass *own, const struct wire_pass *peer)
+{
+	struct endtoend *e = t->endtoend;
+	struct endtoend_result *r = endtoend_result_new(t->plan->qthreads);
+
+	if (!r)
+		return;
+	r->target = t->plan->number;
+	r->pass = t->pass;
+	r->role = t->plan->endtoend.role;
+	r->peer_host = e->peer.host;
+	r->peer_name = e->peer.name;
+	r->n_qthreads = t->plan->qthreads;
+	r->resumed_bytes = resumed_bytes(e);
+	r->compared_bytes = e->compared_bytes;
+	write_hex(e->sends ? e->own.run : e->peer.run, r->session);
+	fill_side(e->sends ? &r->source : &r->destination, &e->own, own);
+	if (peer) {
+		fill_side(e->sends ? &r->destination : &r->source, &e->peer, peer);
+		r->complete = !own->failed && !peer->failed;
+	}
+	r->n_info = 0;
+	for (uint32_t i = 0; i < t->plan->qthreads; i++)
+		if (session_info(e->session, i, &r->info[r->n_info]))
+			r->n_info++;
+	free(e->result);
+	e->result = r;
+	e->first_read_ns = e->sends ? own->first_read_ns : peer ? peer->first_read_ns : 0;
+	e->last_write_ns = !e->sends ? own->last_write_ns : peer ? peer->last_write_ns : 0;
+}
+
+/* ---- the end of a pass ---- */
+
+/* The other side could not read or write some operations: the copy is incomplete. */
+static void report_peer(struct target *t, const struct wire_pass *peer)
+{
+	if (!peer->failed)
+		return;
+	atomic_fetch_add(&t->run->failures.errors, 1);
+	log_error("target %u, %s: pass %" PRIu64 ": the copy is incomplete: %" PRIu64
+		  " operations failed on the %s%s%s",
+		  t->plan->number, t->plan->path, t->pass, peer->failed,
+		  t->endtoend->sends ? "destination" : "source",
+		  *peer->error ? ", the first: " : "", peer->error);
+}
+
+/* Give the file of a destination the size of the source's. */
+static void set_final_size(struct target *t)
+{
+	const struct endtoend *e = t->endtoend;
+	const uint64_t size = e->plan.start_bytes + e->peer.final_bytes;
+	struct stat st;
+
+	if (e->peer.final_bytes == WIRE_NO_SIZE || t->file.fd < 0 || fstat(t->file.fd, &st) ||
+	    !S_ISREG(st.st_mode) || (uint64_t)st.st_size <= size)
+		return;
+	if (ftruncate(t->file.fd, (off_t)size)) {
+		atomic_fetch_add(&t->run->failures.errors, 1);
+		log_error("target %u, %s: cannot be truncated to the %" PRIu64
+			  " bytes of the source: %s",
+			  t->plan->number, t->plan->path, size, strerror(errno));
+	} else if (t->plan->sync_write) {
+		target_flush_pass(t);
+	}
+}
+
+static void keep_cost(struct endtoend_monitor *m, struct restart *restart)
+{
+	struct restart_cost cost;
+
+	restart_costs(restart, &cost);
+	*m = (struct endtoend_monitor){
+		.used = true,
+		.flushes = cost.flushes,
+		.flush_ns = cost.flush_ns,
+		.records = cost.records,
+		.record_ns = cost.record_ns,
+	};
+}
+
+/* A target with -restart has one pass. */
+static void end_restart(struct target *t, bool complete)
+{
+	struct endtoend *e = t->endtoend;
+	char why[PASSES_WHY_SIZE] = "";
+	int err = restart_end(e->restart, complete, why, sizeof(why));
+
+	if (e->restart && e->result)
+		keep_cost(&e->result->monitor, e->restart);
+	if (!err)
+		return;
+	atomic_fetch_add(&t->run->failures.errors, 1);
+	log_error("target %u, %s: %s", t->plan->number, t->plan->path, why);
+}
+
+void endtoend_release(struct run *run)
+{
+	for (size_t i = 0; i < run->plan->n_targets; i++)
+		if (run->targets[i].endtoend)
+			end_restart(&run->targets[i], false);
+}
+
+/*
+ * Exchange the results, once what was written is durable where -restart says so. Returns 0 or
+ * -errno, with the session failed.
+ */
+static int passes_exchange(struct target *t, struct wire_pass *own, struct wire_pass *peer)
+{
+	struct endtoend *e = t->endtoend;
+	char why[PASSES_WHY_SIZE];
+	int err;
+
+	if (stop_requested(&t->run->stop))
+		return -ECANCELED;
+	err = endtoend_look_at_file(t, own, why, sizeof(why));
+	if (!err)
+		err = restart_settle(e->restart, why, sizeof(why));
+	if (err) {
+		session_fail(e->session, XDD_IO_ERROR, why);
+		return err;
+	}
+	return session_finish(e->session, (uint32_t)t->pass, own, peer);
+}
+
+void endtoend_end_pass(struct target *t)
+{
+	struct endtoend *e = t->endtoend;
+	struct wire_pass own, peer;
+	bool complete;
+	int err;
+
+	if (!e)
+		return;
+	passes_summarize(t, &own);
+	err = passes_exchange(t, &own, &peer);
+	if (!err && e->sends)
+		atomic_store(&t->state.confirmed_ns, clock_now_ns());
+	keep_result(t, &own, err ? NULL : &peer);
+	if (err) {
+		endtoend_broke(e);
+		end_restart(t, false);
+		return;
+	}
+	report_peer(t, &peer);
+	complete = !own.failed && !peer.failed && own.ops == e->ops;
+	if (complete && !e->sends)
+		set_final_size(t);
+	end_restart(t, complete);
+}
+
+void endtoend_add_result(struct target *t, struct pass_result *r)
+{
+	struct endtoend *e = t->endtoend;
+	struct figures *f = &r->figures;
+
+	if (!e || !e->result)
+		return;
+	r->endtoend = e->result;
+	e->result = NULL;
+	f->lag_ns = r->endtoend->destination.waiting_ns + r->endtoend->destination.pace_ns;
+	if (r->endtoend->destination.known)
+		f->known |= FIGURES_LAG;
+	f->first_read_ns = e->first_read_ns;
+	f->last_write_ns = e->last_write_ns;
 }

@@ -1,6 +1,6 @@
 /*
- * The beginning of a session: both sides meet, compare their plans, and open their files. Called by
- * the target thread.
+ * The beginning of a session: both sides meet, compare their plans, and open their files. Called
+ * by the target thread.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "run/endtoend/endtoend.h"
-#include "run/endtoend/proof.h"
 #include "run/endtoend/restart.h"
 #include "run/run_state.h"
 #include "run/target.h"
@@ -21,6 +20,92 @@
 #include "xdd/io/target_file.h"
 #include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
+
+/*
+ * The files of both sides: refused where they are one, and examined again after a pass, because
+ * other programs may use them meanwhile. Called when the sides meet, and by the last QThread to
+ * leave a pass.
+ */
+
+/* The length of the host in "10.0.0.1:40010". */
+static size_t host_length(const char *address)
+{
+	const char *colon = strrchr(address, ':');
+
+	return colon ? (size_t)(colon - address) : 0;
+}
+
+/* True if both ends of the control connection have one address: nearly always that of one host. */
+static bool within_host(struct session *s)
+{
+	struct connection_info info;
+	size_t length;
+
+	if (!session_info(s, WIRE_NO_CONNECTION, &info))
+		return false;
+	length = host_length(info.peer);
+	return length && length == host_length(info.local) &&
+	       memcmp(info.peer, info.local, length) == 0;
+}
+
+/*
+ * True: the target of `e`, a destination, is the file or the device that the source reads, on this
+ * host. Target thread, while the sides compare their plans. (meeting.c)
+ */
+static bool endtoend_same_file(struct endtoend *e, const struct wire_plan *own,
+			       const struct wire_plan *peer)
+{
+	struct stat st;
+
+	if (!peer->inode || strcmp(own->host, peer->host) != 0 || !within_host(e->session) ||
+	    stat(e->target->plan->path, &st))
+		return false;
+	if (S_ISBLK(st.st_mode))
+		return st.st_rdev == peer->device && !peer->mtime_ns;
+	return st.st_dev == peer->device && st.st_ino == peer->inode;
+}
+
+/*
+ * True if the file of a source is another than at the beginning. The time of its last change of any
+ * kind counts as well: a program can restore the other one.
+ */
+static bool source_changed(const struct endtoend *e, const struct stat *st)
+{
+	return e->unsettled || (uint64_t)st->st_size != e->own.size_bytes ||
+	       timespec_ns(&st->st_mtim) != e->own.mtime_ns ||
+	       timespec_ns(&st->st_ctim) != e->own.ctime_ns;
+}
+
+int endtoend_look_at_file(struct target *t, const struct wire_pass *own, char *why, size_t size)
+{
+	struct endtoend *e = t->endtoend;
+	const bool complete = !own->failed && own->ops == e->ops;
+	struct stat st;
+
+	if (t->file.fd < 0 || fstat(t->file.fd, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	if (e->sends && source_changed(e, &st)) {
+		snprintf(why, size,
+			 "the file of the source changed while it was copied: the copy may have "
+			 "parts from before and after");
+		return -ESTALE;
+	}
+	if (e->sends)
+		return 0;
+	if (!st.st_nlink) {
+		snprintf(why, size, "the file of the destination was removed while it was written");
+		return -ENOENT;
+	}
+	if (complete && e->peer.final_bytes != WIRE_NO_SIZE &&
+	    (uint64_t)st.st_size < e->own.start_bytes + e->peer.final_bytes) {
+		snprintf(why, size,
+			 "the file of the destination was truncated while it was written: "
+			 "it has %" PRIu64 " bytes",
+			 (uint64_t)st.st_size);
+		return -EIO;
+	}
+	return 0;
+}
 
 #define WHY_SIZE 512
 #define MEETING_POLL_NS (2 * NS_PER_MS)
@@ -89,7 +174,7 @@ static void await_settled(struct target *t, struct wire_plan *own)
 	}
 }
 
-static void describe(struct target *t, struct wire_plan *own)
+static void meeting_describe(struct target *t, struct wire_plan *own)
 {
 	const struct target_plan *p = t->plan;
 
@@ -214,7 +299,7 @@ static const char *addresses_text(const struct endtoend_options *o, char *buf, s
 }
 
 /* A side cannot start. Returns `err`. */
-static int failed(struct target *t, int err, const char *why)
+static int meeting_failed(struct target *t, int err, const char *why)
 {
 	run_explain(t, "%s: %s", t->plan->path, *why ? why : strerror(-err));
 	if (run_stop(t->run, STOP_START, -err))
@@ -224,20 +309,20 @@ static int failed(struct target *t, int err, const char *why)
 }
 
 /* The steps before a side meets the other. Returns 0 or -errno, reported. */
-static int prepare(struct target *t)
+static int meeting_prepare(struct target *t)
 {
 	struct endtoend *e = t->endtoend;
 	char text[WHY_SIZE] = "";
 	int err = 0;
 
-	describe(t, &e->own);
+	meeting_describe(t, &e->own);
 	e->ranges = calloc(WIRE_MAX_RANGES, sizeof(*e->ranges));
 	if (!e->ranges)
 		err = -ENOMEM;
 	if (!err && !e->sends)
 		err = restart_open(&e->restart, t->plan, text, sizeof(text));
 	if (err)
-		return failed(t, err, text);
+		return meeting_failed(t, err, text);
 	if (!e->sends)
 		log_notice("target %u, %s: waits for its source at %s", t->plan->number,
 			   t->plan->path, addresses_text(&t->plan->endtoend, text, sizeof(text)));
@@ -264,7 +349,7 @@ static int await_earlier(struct target *t)
 int endtoend_meet(struct target *t)
 {
 	struct endtoend *e = t->endtoend;
-	int err = e ? prepare(t) : 0;
+	int err = e ? meeting_prepare(t) : 0;
 
 	if (err || !e)
 		return err;
@@ -292,7 +377,7 @@ int endtoend_record(struct target *t)
 	int err = t->endtoend ? restart_begin(t->endtoend->restart, t->file.fd, why, sizeof(why)) :
 				0;
 
-	return err ? failed(t, err, why) : 0;
+	return err ? meeting_failed(t, err, why) : 0;
 }
 
 int endtoend_ready(struct target *t)

@@ -1,22 +1,264 @@
 /*
- * Questions and answers of the sides of a resumed copy about its durable part. Called by the target
- * thread while the sides meet.
+ * Questions and answers of the sides of a resumed copy about its durable part, and digests of
+ * stored data. Called by the target thread while the sides meet.
  */
-#include "run/endtoend/proof.h"
-
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "run/endtoend/endtoend.h"
-#include "run/endtoend/proof_read.h"
 #include "run/endtoend/restart.h"
 #include "run/run_state.h"
 #include "run/target.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/io/access.h"
+#include "xdd/net/wire.h"
+#include "xdd/plan/plan.h"
+#include "xdd/sync/thread.h"
+#include "xdd/sync/wait.h"
+
+/* Operations with consecutive numbers and adjacent data. All but the last one are full. */
+struct proof_span {
+	uint64_t op;	/* the first one */
+	uint64_t begin; /* bytes from the start of the copied extent */
+	uint64_t end;	/* the byte after the last one */
+	size_t first;	/* place of its first digest */
+};
+
+struct proof_reader {
+	/* const after proof_reader_open() */
+	int fd;		     /* -1: nothing can be read */
+	uint64_t from_bytes; /* start of the copied extent */
+	uint64_t req_bytes;
+	uint64_t align_bytes; /* of offsets and sizes with O_DIRECT; 1: through the page cache */
+	unsigned threads;
+	const struct stop *stop;
+};
+
+/* Operations of a span. */
+static inline uint64_t proof_span_ops(const struct proof_span *s, uint64_t req_bytes)
+{
+	return (s->end - s->begin + req_bytes - 1) / req_bytes;
+}
+
+#define BUFFER_BYTES (1u << 20) /* of each thread */
+#define MEMORY_ALIGN 4096u	/* of buffers, and a multiple of any sector of O_DIRECT */
+#define MAX_THREADS 8u
+
+/* ---- opening ---- */
+
+/* Data that can be read again, at any offset. */
+static int proof_read_judge(void *arg, int fd, const struct stat *st)
+{
+	(void)arg, (void)fd;
+	return S_ISREG(st->st_mode) || S_ISBLK(st->st_mode) ? 0 : -ENOTSUP;
+}
+
+/* A descriptor of its own. */
+static int open_target(const char *path, int fd, int flags)
+{
+	struct stat st;
+	int err;
+
+	if (path)
+		return fileopen_judged(path, O_RDONLY | flags, proof_read_judge, NULL);
+	err = fstat(fd, &st) ? -errno : proof_read_judge(NULL, fd, &st);
+	return err ? err : fileopen_again(fd, O_RDONLY | flags);
+}
+
+/* As many as the user lets work at a time on this target. */
+static unsigned threads_of(const struct target_plan *t)
+{
+	uint64_t n = t->queue_depth > t->qthreads ? t->queue_depth : t->qthreads;
+
+	if (t->ordering == ORDERING_SERIAL || !n)
+		return 1;
+	return n < MAX_THREADS ? (unsigned)n : MAX_THREADS;
+}
+
+static int proof_reader_open(struct proof_reader *r, const struct target_plan *t,
+			     uint64_t req_bytes, const struct stop *stop, const char *path, int fd)
+{
+	uint64_t align = t->io_align_bytes ? t->io_align_bytes : 1, to;
+
+	*r = (struct proof_reader){ .fd = -1, .req_bytes = req_bytes, .align_bytes = 1 };
+	r->threads = threads_of(t);
+	r->stop = stop;
+	plan_pass_range(t, 1, &r->from_bytes, &to);
+	if (t->kind == TARGET_NULL)
+		return -ENOTSUP;
+	if (t->direct_io && req_bytes % align == 0 && r->from_bytes % align == 0 &&
+	    MEMORY_ALIGN % align == 0) {
+		r->align_bytes = align;
+		r->fd = open_target(path, fd, O_DIRECT);
+	}
+	if (r->fd < 0) {
+		r->align_bytes = 1;
+		r->fd = open_target(path, fd, 0);
+	}
+	return r->fd < 0 ? r->fd : 0;
+}
+
+/*
+ * Set up a reader of target `t`, in requests of `req_bytes`, for a run that may `stop`. Its file is
+ * `path` or, where that is NULL, the open file `fd`: a regular file or a block device. O_DIRECT
+ * where the plan has it and offsets allow it. Returns 0; or -errno, with a reader that reads
+ * nothing. proof_reader_close() is called in both cases. Target thread.
+ */
+static void proof_reader_close(struct proof_reader *r)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+	r->fd = -1;
+}
+
+/* ---- reading ---- */
+
+/* Spans that threads take one after the other. */
+struct work {
+	/* const */
+	const struct proof_reader *reader;
+	const struct proof_span *spans;
+	size_t n;
+
+	/* each entry is written by the thread that took its span */
+	struct digest *digests;
+	bool *have;
+
+	/* atomic: the next span */
+	_Atomic size_t next;
+};
+
+/*
+ * Read `size` bytes at `offset` of the extent. Returns how many there are, or -errno. O_DIRECT
+ * reads whole sectors, and cannot go on after the end of the file.
+ */
+static ssize_t read_extent(const struct proof_reader *r, uint8_t *buf, uint64_t size,
+			   uint64_t offset)
+{
+	const uint64_t at = r->from_bytes + offset;
+	ssize_t n;
+
+	if (r->align_bytes == 1)
+		return readfile_at(r->fd, buf, size, at);
+	do
+		n = pread(r->fd, buf, (size + r->align_bytes - 1) / r->align_bytes * r->align_bytes,
+			  (off_t)at);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return (uint64_t)n > size ? (ssize_t)size : n;
+}
+
+/* Operations that fit into the buffer, several at a time. */
+static void read_small(const struct work *w, const struct proof_span *s, uint8_t *buf)
+{
+	const uint64_t req = w->reader->req_bytes, step = BUFFER_BYTES / req * req;
+	size_t i = s->first;
+
+	for (uint64_t at = s->begin; at < s->end; at += step) {
+		uint64_t size = s->end - at < step ? s->end - at : step;
+		ssize_t n = read_extent(w->reader, buf, size, at);
+
+		for (uint64_t k = 0; k < size; k += req, i++) {
+			uint64_t length = size - k < req ? size - k : req;
+
+			w->have[i] = n >= 0 && k + length <= (uint64_t)n;
+			if (w->have[i])
+				w->digests[i] = digest_data(buf + k, length);
+		}
+	}
+}
+
+/* An operation that is larger than the buffer, in pieces. */
+static bool read_pieces(const struct work *w, uint64_t begin, uint64_t end, uint8_t *buf,
+			struct digest_stream *stream)
+{
+	digest_stream_start(stream);
+	for (uint64_t at = begin; at < end; at += BUFFER_BYTES) {
+		uint64_t size = end - at < BUFFER_BYTES ? end - at : BUFFER_BYTES;
+
+		if (stop_requested(w->reader->stop) ||
+		    read_extent(w->reader, buf, size, at) != (ssize_t)size)
+			return false;
+		digest_stream_add(stream, buf, size);
+	}
+	return true;
+}
+
+static void read_large(const struct work *w, const struct proof_span *s, uint8_t *buf)
+{
+	const uint64_t req = w->reader->req_bytes;
+	struct digest_stream *stream = digest_stream_new();
+	size_t i = s->first;
+
+	for (uint64_t at = s->begin; at < s->end && stream; at += req, i++) {
+		uint64_t end = s->end - at < req ? s->end : at + req;
+
+		w->have[i] = read_pieces(w, at, end, buf, stream);
+		if (w->have[i])
+			w->digests[i] = digest_stream_end(stream);
+	}
+	digest_stream_free(stream);
+}
+
+static void *work_main(void *arg)
+{
+	struct work *w = arg;
+	uint8_t *buf = aligned_alloc(MEMORY_ALIGN, BUFFER_BYTES + MEMORY_ALIGN);
+	size_t i;
+
+	while (buf && !stop_requested(w->reader->stop) &&
+	       (i = atomic_fetch_add(&w->next, 1)) < w->n) {
+		if (w->reader->req_bytes <= BUFFER_BYTES)
+			read_small(w, &w->spans[i], buf);
+		else
+			read_large(w, &w->spans[i], buf);
+	}
+	free(buf);
+	return NULL;
+}
+
+/*
+ * The digest of each operation of `n` spans, with `have[i]` true where it could be read: not after
+ * the end of the file, on an error, or once the run stops. Target thread.
+ */
+static void proof_read(const struct proof_reader *r, const struct proof_span *spans, size_t n,
+		       struct digest *digests, bool *have)
+{
+	struct work w = { .reader = r, .spans = spans, .n = n, .digests = digests, .have = have };
+	pthread_t threads[MAX_THREADS];
+	unsigned started = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (uint64_t k = 0; k < proof_span_ops(&spans[i], r->req_bytes); k++)
+			have[spans[i].first + k] = false;
+	if (r->fd < 0)
+		return;
+	/* This thread is one of them, and enough where no other can start. */
+	while (started + 1 < r->threads && started + 1 < n &&
+	       thread_start(&threads[started], work_main, &w) == 0)
+		started++;
+	work_main(&w);
+	while (started)
+		pthread_join(threads[--started], NULL);
+}
+
+/*
+ * Questions and answers of the sides of a resumed copy about its durable part. Called by the
+ * target thread while the sides meet.
+ */
 
 #define QUESTION_BYTES (256ull << 20) /* of data that one question is about, where possible */
 #define SPAN_BYTES (1ull << 20)	      /* the same, of what a thread takes at a time */
@@ -157,7 +399,7 @@ struct comparison {
 };
 
 /* The next question, with fewer operations than would take long. False: all was asked. */
-static bool ask(struct comparison *c, struct question *q)
+static bool proof_ask(struct comparison *c, struct question *q)
 {
 	uint64_t room = QUESTION_BYTES / c->peer->req_bytes;
 
@@ -277,7 +519,7 @@ static int compare_all(struct comparison *c)
 		struct question *q = &c->questions[asked % SESSION_PROOFS];
 
 		if (more && asked - answered < SESSION_PROOFS) {
-			more = ask(c, q);
+			more = proof_ask(c, q);
 			if (more)
 				err = session_prove(c->e->session, q->ranges, q->n);
 			asked += more;
@@ -288,7 +530,7 @@ static int compare_all(struct comparison *c)
 	return err;
 }
 
-static void report(const struct comparison *c, int unreadable)
+static void proof_report(const struct comparison *c, int unreadable)
 {
 	const struct target_plan *t = c->e->target->plan;
 	const uint64_t kept = c->e->compared_bytes;
@@ -310,7 +552,7 @@ static void report(const struct comparison *c, int unreadable)
 }
 
 /* Compare all of `c->kept`. Returns 0 or -errno of the session. */
-static int compare(struct comparison *c)
+static int proof_compare(struct comparison *c)
 {
 	struct target *t = c->e->target;
 	int unreadable, err = 0;
@@ -324,7 +566,7 @@ static int compare(struct comparison *c)
 		err = compare_all(c);
 	proof_reader_close(&c->proof.reader);
 	if (!err)
-		report(c, unreadable);
+		proof_report(c, unreadable);
 	return err;
 }
 
@@ -337,7 +579,7 @@ int proof_accept(struct endtoend *e, const struct wire_plan *peer, struct wire_r
 	if (!err && c->kept.total) {
 		c->e = e;
 		c->peer = peer;
-		err = compare(c);
+		err = proof_compare(c);
 		restart_kept_again(e->restart, peer, ranges, n);
 	}
 	if (err)

@@ -1,12 +1,16 @@
 /*
- * The beginning of a copy with -restart: the restart file is read, and compared with the plans of
- * both sides. Called by the target thread; restart_monitor.c continues.
+ * -restart: the beginning of a copy, and the restart monitor. The restart file is read, and
+ * compared with the plans of both sides, by the target thread; the monitor continues.
  */
 #include "run/endtoend/restart.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +19,60 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "run/endtoend/restart_state.h"
 #include "xdd/base/log.h"
+#include "xdd/base/sets.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/io/access.h"
+#include "xdd/io/engine.h"
+#include "xdd/net/restart_file.h"
+#include "xdd/plan/plan.h"
+#include "xdd/sync/thread.h"
+#include "xdd/sys/clock.h"
+
+struct restart {
+	/* const after restart_open() */
+	const struct target_plan *plan;
+
+	/* const after restart_accept() */
+	char *path;
+	bool resumes;
+	/*
+	 * Left out by -restart offset: whole operations, which have numbers in the record; or bytes
+	 * before operation 0, where they are no multiple of the request size.
+	 */
+	uint64_t skipped_ops;
+	uint64_t skipped_bytes;
+
+	/*
+	 * owned by the target thread before restart_begin(), then by the monitor, and after its end
+	 * by the caller of restart_end()
+	 */
+	struct restart_record record;
+	int failure;		    /* -errno, after which nothing is recorded any more; 0: none */
+	char why[RESTART_WHY_SIZE]; /* its text, or that of the last record that failed */
+
+	/* const after restart_begin() */
+	int fd; /* a duplicate of the target's; -1: null */
+	pthread_t monitor;
+
+	/* owned by the callers of restart_begin(), restart_settle() and restart_end() */
+	bool begun;
+	bool monitored; /* the thread runs */
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* quit */
+
+	/* guarded by lock */
+	bool quit;
+	bool dirty;		 /* operations were written since the last record */
+	bool out_of_order;	 /* the offset of an operation does not follow from its number */
+	struct extents written;	 /* numbers of operations, as in the record */
+	uint64_t end_bytes;	 /* as in the record */
+	struct digest digest;	 /* of `written` */
+	struct digest forgotten; /* of operations that `written` had no room for */
+	struct restart_cost cost;
+};
 
 #define NAME_PART_MAX 50 /* of the default name: hosts and files */
 #define PATTERN_SAMPLES 1024u
@@ -83,7 +136,8 @@ static int64_t time_ns(const struct statx_timestamp *t)
 	return t->tv_sec * (int64_t)NS_PER_SEC + t->tv_nsec;
 }
 
-int restart_look_at(struct restart_record *rec, int fd, const char *path)
+/* Look at the destination: fill the fields of `rec` that identify it. Returns 0 or -errno. */
+static int restart_look_at(struct restart_record *rec, int fd, const char *path)
 {
 	struct statx st;
 
@@ -106,8 +160,8 @@ int restart_look_at(struct restart_record *rec, int fd, const char *path)
 }
 
 /* The part of the record that names the copy. */
-static void describe(const struct restart *r, struct restart_record *rec,
-		     const struct wire_plan *own, const struct wire_plan *peer)
+static void restart_describe(const struct restart *r, struct restart_record *rec,
+			     const struct wire_plan *own, const struct wire_plan *peer)
 {
 	const uint64_t back = r->skipped_ops * peer->req_bytes;
 
@@ -165,7 +219,7 @@ static char *default_path(const struct wire_plan *own, const struct wire_plan *p
 
 /* ---- opening ---- */
 
-static int refuse(const struct restart *r, char *why, size_t size, const char *problem)
+static int restart_refuse(const struct restart *r, char *why, size_t size, const char *problem)
 {
 	snprintf(why, size,
 		 "restart file %s: %s; to copy everything, remove it or name another with -restart "
@@ -183,7 +237,7 @@ static int read_record(struct restart *r, char *why, size_t size)
 	if (err == -ENOENT)
 		return 0;
 	if (err)
-		return refuse(r, why, size, problem);
+		return restart_refuse(r, why, size, problem);
 	r->resumes = true;
 	return 0;
 }
@@ -264,8 +318,8 @@ static int add_skipped(struct restart *r, const struct wire_plan *own, const str
  * that is complete or of which nothing is durable, so that nothing is lost; or -errno with a text
  * in `why`.
  */
-static int compare(struct restart *r, const struct restart_record *now, int found, char *why,
-		   size_t size)
+static int restart_compare(struct restart *r, const struct restart_record *now, int found,
+			   char *why, size_t size)
 {
 	const struct restart_record *old = &r->record;
 	char problem[RESTART_WHY_SIZE];
@@ -275,9 +329,10 @@ static int compare(struct restart *r, const struct restart_record *now, int foun
 		return 0;
 	/* The time of the last change of any kind is not in it. */
 	if (same && old->version < RESTART_VERSION && r->plan->restart.trust)
-		return refuse(r, why, size,
-			      "is of an earlier version, which does not name the source exactly: "
-			      "leave -restart trust out");
+		return restart_refuse(
+			r, why, size,
+			"is of an earlier version, which does not name the source exactly: "
+			"leave -restart trust out");
 	if (same)
 		return 1;
 	/* A run that could not start removes the file that it created. */
@@ -286,11 +341,11 @@ static int compare(struct restart *r, const struct restart_record *now, int foun
 	if (found)
 		snprintf(problem, sizeof(problem), "the destination cannot be examined (%s)",
 			 strerror(-found));
-	return refuse(r, why, size, problem);
+	return restart_refuse(r, why, size, problem);
 }
 
 /* Continue the copy of the record. Returns 0 or -ENOMEM. */
-static int resume(struct restart *r)
+static int restart_resume(struct restart *r)
 {
 	const struct restart_record *old = &r->record;
 	const bool trust = r->plan->restart.trust;
@@ -366,15 +421,15 @@ int restart_accept(struct restart *r, const struct wire_plan *own, const struct 
 	if (err)
 		return err;
 	restart_record_init(&now);
-	describe(r, &now, own, peer);
+	restart_describe(r, &now, own, peer);
 	if (r->plan->kind != TARGET_NULL)
 		found = restart_look_at(&now, AT_FDCWD, r->plan->path);
 	if (r->resumes)
-		err = compare(r, &now, found, why, size);
+		err = restart_compare(r, &now, found, why, size);
 	r->resumes = err == 1;
 	if (err < 0)
 		return err;
-	if (r->resumes && resume(r))
+	if (r->resumes && restart_resume(r))
 		return no_memory(why, size);
 	r->out_of_order = now.pattern != 0;
 	begin_record(r, &now);
@@ -412,4 +467,301 @@ void restart_kept_again(struct restart *r, const struct wire_plan *peer, struct 
 	/* Operations without room in the set are copied, and count then. */
 	r->forgotten = (struct digest){ 0 };
 	*n = list_missing(r, peer, ranges);
+}
+
+/*
+ * The restart monitor: a thread for each destination with -restart, which flushes the target and
+ * then records what was written before the flush. QThreads report what they have written.
+ */
+
+/* ---- records ---- */
+
+static void set_time(struct restart_record *rec)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	strftime(rec->time, sizeof(rec->time), "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&now, &tm));
+}
+
+/*
+ * Fields that follow from the others: the bytes of the durable operations, of which only the last
+ * one of the copy may be short, and N of the first line.
+ */
+static void restart_monitor_derive(struct restart_record *rec, uint64_t skipped_bytes,
+				   bool out_of_order)
+{
+	uint64_t first = out_of_order ? 0 : extents_first_missing(&rec->durable, 0);
+
+	rec->durable_bytes = rec->durable.total * rec->req_bytes;
+	if (rec->ops && extents_contains(&rec->durable, rec->ops - 1, rec->ops))
+		rec->durable_bytes -= rec->ops * rec->req_bytes - rec->bytes;
+	rec->offset_bytes = first < rec->ops ? first * rec->req_bytes : rec->bytes;
+	rec->offset_bytes = rec->complete ? 0 : rec->offset_bytes + skipped_bytes;
+}
+
+/* Copy what was written so far. Returns 1; 0: nothing since the last time; or -ENOMEM. */
+static int snapshot(struct restart *r, bool always)
+{
+	struct restart_record *rec = &r->record;
+	int ret = 0;
+
+	pthread_mutex_lock(&r->lock);
+	if (r->dirty || always)
+		ret = extents_copy(&rec->durable, &r->written);
+	if (!ret && (r->dirty || always)) {
+		ret = 1;
+		r->dirty = false;
+		rec->end_bytes = r->end_bytes;
+		rec->digest = r->digest;
+		restart_monitor_derive(rec, r->skipped_bytes, r->out_of_order);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return ret;
+}
+
+/* The whole copy is durable, also the operations that there was no room for. */
+static int mark_complete(struct restart *r)
+{
+	int err;
+
+	pthread_mutex_lock(&r->lock);
+	digest_join(&r->digest, r->forgotten);
+	err = extents_add(&r->written, 0, r->record.ops);
+	r->record.complete = !err;
+	pthread_mutex_unlock(&r->lock);
+	return err;
+}
+
+/*
+ * After a failed flush the kernel forgets which pages it could not write: no later flush says so
+ * again, so nothing may be recorded any more.
+ */
+static int restart_monitor_flush(struct restart *r)
+{
+	uint64_t begin = clock_kernel_ns();
+	int err = engine_flush(engine_of(r->plan), r->fd);
+
+	pthread_mutex_lock(&r->lock);
+	r->cost.flushes++;
+	r->cost.flush_ns += clock_kernel_ns() - begin;
+	pthread_mutex_unlock(&r->lock);
+	if (!err && r->fd >= 0)
+		err = restart_look_at(&r->record, r->fd, "");
+	if (err) {
+		r->failure = err;
+		snprintf(r->why, sizeof(r->why), "-restart: cannot flush the target: %s",
+			 strerror(-err));
+	}
+	return err;
+}
+
+static int write_record(struct restart *r)
+{
+	uint64_t begin = clock_kernel_ns();
+	int err;
+
+	set_time(&r->record);
+	err = restart_record_write(r->path, &r->record);
+	pthread_mutex_lock(&r->lock);
+	r->cost.records++;
+	r->cost.record_ns += clock_kernel_ns() - begin;
+	/* Tried again with the next one, also if nothing is written until then. */
+	r->dirty = r->dirty || err;
+	pthread_mutex_unlock(&r->lock);
+	if (err)
+		snprintf(r->why, sizeof(r->why), "restart file %s: cannot be written (%s)", r->path,
+			 strerror(-err));
+	return err;
+}
+
+/* Make durable what was written so far, and record it. Returns 0 or -errno, with `r->why`. */
+static int record(struct restart *r, bool always)
+{
+	int err = r->failure;
+
+	if (err)
+		return err;
+	err = snapshot(r, always);
+	if (err < 0)
+		snprintf(r->why, sizeof(r->why), "-restart: %s", strerror(-err));
+	if (err <= 0)
+		return err;
+	err = restart_monitor_flush(r);
+	return err ? err : write_record(r);
+}
+
+/* ---- the thread ---- */
+
+/* Sleep until `deadline_ns` of the kernel's clock. False: the thread must end. */
+static bool sleep_until(struct restart *r, uint64_t deadline_ns)
+{
+	const struct timespec deadline = clock_timespec(deadline_ns);
+	bool quit;
+
+	pthread_mutex_lock(&r->lock);
+	while (!r->quit && pthread_cond_clockwait(&r->changed, &r->lock, CLOCK_MONOTONIC,
+						  &deadline) != ETIMEDOUT)
+		;
+	quit = r->quit;
+	pthread_mutex_unlock(&r->lock);
+	return !quit;
+}
+
+/* The target thread starts the monitor, and may be bound to a processor for its operations. */
+static void leave_processor(void)
+{
+	cpu_set_t all;
+
+	if (sched_getaffinity(getpid(), sizeof(all), &all) == 0)
+		(void)sched_setaffinity(0, sizeof(all), &all);
+}
+
+static void restart_monitor_warn(const struct restart *r)
+{
+	log_warning("target %u, %s: %s; %s", r->plan->number, r->plan->path, r->why,
+		    r->failure ? "no more is recorded" : "it is tried again");
+}
+
+static void *monitor_main(void *arg)
+{
+	struct restart *r = arg;
+	uint64_t period = r->plan->restart.frequency_ns, next = clock_kernel_ns() + period, now;
+	bool warned = false;
+
+	pthread_setname_np(pthread_self(), "xdd restart");
+	leave_processor();
+	while (sleep_until(r, next)) {
+		if (record(r, false) && !warned) {
+			restart_monitor_warn(r);
+			warned = true;
+		}
+		now = clock_kernel_ns();
+		next += period;
+		/* A flush that takes longer leaves beats out. */
+		if (next <= now)
+			next += (now - next) / period * period + period;
+	}
+	return NULL;
+}
+
+int restart_begin(struct restart *r, int fd, char *why, size_t size)
+{
+	struct restart_record before;
+	int err = 0;
+
+	if (!r)
+		return 0;
+	if (fd >= 0) {
+		r->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		err = r->fd < 0 ? -errno : 0;
+	}
+	before = r->record;
+	if (!err && fd >= 0)
+		err = restart_look_at(&r->record, r->fd, "");
+	if (err) {
+		snprintf(why, size, "-restart: %s", strerror(-err));
+		return err;
+	}
+	if (r->resumes && !restart_record_matches(&before, &r->record, r->why, sizeof(r->why))) {
+		snprintf(why, size, "-restart: %s: it was replaced while it was opened", r->why);
+		return -ESTALE;
+	}
+	err = record(r, true);
+	if (err) {
+		snprintf(why, size, "%s", r->why);
+		return err;
+	}
+	if (!r->plan->restart.file)
+		log_notice("target %u, %s: the restart file is %s", r->plan->number, r->plan->path,
+			   r->path);
+	err = thread_start(&r->monitor, monitor_main, r);
+	if (err)
+		snprintf(why, size, "-restart: %s", thread_error(err, r->why, sizeof(r->why)));
+	r->monitored = r->begun = !err;
+	return err;
+}
+
+void restart_written(struct restart *r, uint64_t op, uint64_t offset, uint64_t length,
+		     struct digest d)
+{
+	struct digest block = { 0, 0 };
+	uint64_t end = offset + length;
+	int err;
+
+	if (!r)
+		return;
+	offset += r->skipped_ops * r->record.req_bytes;
+	end += r->skipped_ops * r->record.req_bytes;
+	op += r->skipped_ops;
+	digest_add(&block, offset, length, d);
+	pthread_mutex_lock(&r->lock);
+	err = extents_add_new(&r->written, op, op + 1);
+	/* Without room or memory it is not recorded, and copied again after a restart. */
+	if (err && err != -EEXIST)
+		digest_join(&r->forgotten, block);
+	if (!err) {
+		digest_join(&r->digest, block);
+		r->end_bytes = end > r->end_bytes ? end : r->end_bytes;
+		r->dirty = true;
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void end_monitor(struct restart *r)
+{
+	if (!r->monitored)
+		return;
+	pthread_mutex_lock(&r->lock);
+	r->quit = true;
+	pthread_cond_signal(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+	pthread_join(r->monitor, NULL);
+	r->monitored = false;
+}
+
+int restart_settle(struct restart *r, char *why, size_t size)
+{
+	if (!r || !r->begun)
+		return 0;
+	end_monitor(r);
+	record(r, false);
+	if (!r->failure)
+		return 0;
+	r->begun = false;
+	snprintf(why, size, "%s", r->why);
+	return r->failure;
+}
+
+int restart_end(struct restart *r, bool complete, char *why, size_t size)
+{
+	int err;
+
+	if (!r || !r->begun)
+		return 0;
+	end_monitor(r);
+	r->begun = false;
+	err = complete ? mark_complete(r) : 0;
+	if (err)
+		snprintf(r->why, sizeof(r->why), "-restart: %s", strerror(-err));
+	else
+		err = record(r, complete);
+	if (err)
+		snprintf(why, size, "%s", r->why);
+	return err;
+}
+
+const char *restart_path(const struct restart *r)
+{
+	return r ? r->path : NULL;
+}
+
+void restart_costs(struct restart *r, struct restart_cost *cost)
+{
+	*cost = (struct restart_cost){ 0 };
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	*cost = r->cost;
+	pthread_mutex_unlock(&r->lock);
 }

@@ -1,10 +1,6 @@
 /*
- * -restart on the destination of a copy: a thread, the restart monitor, flushes the target every so
- * many seconds and then records in the restart file which operations are durable. A later run reads
- * the file, and asks the source for the others. Private to src/run.
- *
- * Operations have the numbers of the whole copy, also in a session that copies only a part of it.
- * All functions accept NULL, a target without -restart.
+ * Copies that are continued: -restart, and the proof of what a destination has kept. Private to
+ * src/run.
  */
 #ifndef XDD_RUN_ENDTOEND_RESTART_H
 #define XDD_RUN_ENDTOEND_RESTART_H
@@ -18,7 +14,17 @@
 #include "xdd/net/wire.h"
 #include "xdd/plan/plan.h"
 
+struct endtoend;
 struct restart;
+
+/*
+ * -restart on the destination of a copy: a thread, the restart monitor, flushes the target every
+ * so many seconds and then records in the restart file which operations are durable. A later run
+ * reads the file, and asks the source for the others. Private to src/run.
+ *
+ * Operations have the numbers of the whole copy, also in a session that copies only a part of it.
+ * All functions accept NULL, a target without -restart.
+ */
 
 /* The cost of the monitor so far. */
 struct restart_cost {
@@ -88,5 +94,24 @@ void restart_costs(struct restart *r, struct restart_cost *cost);
  * size have the same data under each number. Any thread.
  */
 uint64_t restart_pattern(const struct target_plan *t);
+
+/*
+ * The proof of what a destination has kept from an interrupted copy: both sides read it, and
+ * compare digests, while they meet. What differs is copied again. Private to src/run.
+ */
+
+/*
+ * Destination, with a plan `peer` that -restart has accepted: compare what it has kept with the
+ * source, unless -restart trust is given, and list in `ranges` what is missing then. Reports.
+ * Returns 1; or -errno with a text in `why`. Target thread, while it decides on the plan.
+ */
+int proof_accept(struct endtoend *e, const struct wire_plan *peer, struct wire_range *ranges,
+		 size_t *n, char *why, size_t size);
+
+/* Source: struct session_params.prove, for a struct endtoend. Target thread. */
+size_t proof_answer(void *arg, const struct wire_range *ranges, size_t n, uint8_t *out);
+
+/* Source: the sides have met, or not. Target thread. */
+void proof_end(struct endtoend *e);
 
 #endif

@@ -2,7 +2,7 @@
  * The blocks of a QThread. Called by the issue loop, and by the QThread as it starts, begins and
  * ends a pass.
  */
-#include "run/endtoend/transfer.h"
+#include "run/endtoend/endtoend.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,12 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/endtoend/endtoend.h"
 #include "run/endtoend/restart.h"
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "run/target/failures.h"
+#include "run/target/data.h"
 #include "xdd/base/log.h"
 #include "xdd/stat/counters.h"
 #include "xdd/sync/wait.h"

@@ -6,17 +6,267 @@
  * QThread never has anything outstanding when it comes to wait. issue_fast.c has the plans that
  * need none of this.
  */
+#include "run/issue/issue.h"
+
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "run/coord/gate.h"
-#include "run/coord/throttle.h"
-#include "run/endtoend/transfer.h"
-#include "run/issue/flight.h"
-#include "run/issue/issue.h"
-#include "run/issue/retry_flush.h"
+#include "run/coord/pace.h"
+#include "run/endtoend/endtoend.h"
+#include "run/issue/op_hooks.h"
+#include "run/issue/order.h"
 #include "run/target/data.h"
 #include "xdd/base/log.h"
+#include "xdd/io/engine.h"
+
+/* The next step of a QThread. */
+enum issue_state {
+	ISSUE,	   /* take the next number, into a free slot */
+	WAIT_TURN, /* the operation has its number, and waits for its turn in the TOT */
+	WAIT_GATE, /* it has its turn, and waits for the gate */
+	DRAIN,	   /* nothing more is issued; collect the outstanding requests */
+	FLUSH,	   /* the same, then flush and go on */
+	DONE,
+};
+
+/* When an operation lets the next one have the turn. */
+enum leave_when {
+	LEAVE_TAKEN,	 /* loose: once it has its number */
+	LEAVE_SUBMITTED, /* strict */
+	LEAVE_COMPLETE,	 /* serial, and strict with an engine that completes inside submit */
+};
+
+/*
+ * A QThread in a pass. Inlined functions have `extras` as a parameter, so that the compiler knows
+ * it.
+ */
+struct flight {
+	/* const */
+	struct qthread *q;
+	unsigned extras; /* enum issue_extra */
+	enum leave_when leave_when;
+	uint64_t end_ns;
+	uint64_t limit_ns; /* of a destination: when to ask the source to end the pass */
+
+	enum issue_state state;
+	unsigned outstanding;
+	bool has_turn;
+	struct io_request *req; /* in WAIT_TURN and WAIT_GATE: has its number */
+	uint64_t now_ns;
+	uint64_t look_ns; /* when to check again; UINT64_MAX: after a completion */
+	bool skip;	  /* of a destination: f->req is not to be written */
+	bool again;	  /* of a destination: an operation was skipped */
+};
+
+/* ---- issue.c, for issue.c ---- */
+
+/* ---- issue.c: end-to-end copies ---- */
+
+/*
+ * End-to-end targets: a source sends what it has read, a destination receives what it writes.
+ *
+ * A source with an engine that queues sends one block at a time and submits the next read before
+ * each, so that the engine reads while the connection sends.
+ */
+
+/* How often a destination with writes outstanding looks for the next message. */
+#define MESSAGE_POLL_NS 100000
+
+/* ---- source ---- */
+
+/* Source: operation `n` of the session into `req`. */
+static void net_set_op(const struct target *t, uint64_t n, struct io_request *req)
+{
+	set_op(t, endtoend_real_op(t->endtoend, n), req);
+	req->op = n;
+}
+
+/* Source: a read is complete, or has failed. It keeps its slot until it is sent. */
+static void net_read(struct flight *f, struct io_request *req)
+{
+	transfer_read(f->q, req, f->now_ns);
+	if (req->error)
+		account(f->q, req, f->now_ns, f->extras);
+}
+
+/* The session failed before a block was sent: its operation has failed, without a line of its own.
+ */
+static void count_unsent(struct qthread *q, const struct io_request *req)
+{
+	counters_add(&q->counters.bytes[req->dir], req->done);
+	counters_add(&q->counters.failed_bytes[req->dir], req->done);
+	counters_add(&q->counters.failed_ops[req->dir], 1);
+	counters_add(&q->counters.errors, 1);
+}
+
+/* Wait for the turn of `req` on the network: -ordering network. Returns 0 or -ECANCELED. */
+static int enter_network(struct qthread *q, const struct io_request *req)
+{
+	struct target *t = q->target;
+	uint64_t since;
+	int err;
+
+	if (!t->orders_sends || tot_is_turn(&t->sends, req->op))
+		return 0;
+	since = clock_now_ns();
+	err = tot_wait(&t->sends, req->op);
+	counters_add(&q->counters.net_wait_ns, clock_now_ns() - since);
+	return err;
+}
+
+static void flight_finish(struct flight *f, struct io_request *req);
+static void flight_poll(struct flight *f);
+
+/* Send the next block, if its read is complete. */
+static bool send_next(struct flight *f)
+{
+	struct qthread *q = f->q;
+	struct target *t = q->target;
+	struct io_request *req = transfer_next(q);
+	const bool loose = t->plan->network_ordering == ORDERING_LOOSE;
+	uint64_t since, done_ns;
+	int err;
+
+	if (!req)
+		return false;
+	if (f->outstanding)
+		flight_poll(f);
+	since = clock_now_ns();
+	done_ns = q->transfer->slots[req->slot].done_ns;
+	err = enter_network(q, req);
+	if (!err && t->orders_sends && loose)
+		tot_pass_on(&t->sends, req->op);
+	err = transfer_send(q, err);
+	if (!err && t->orders_sends && !loose)
+		tot_pass_on(&t->sends, req->op);
+	f->now_ns = clock_now_ns();
+	q->apart_ns += f->now_ns - since;
+	if (!req->error && err) {
+		count_unsent(q, req);
+	} else if (!req->error) {
+		account(q, req, done_ns, f->extras);
+		counters_set(&q->counters.last_done_ns, f->now_ns);
+	}
+	flight_finish(f, req);
+	return true;
+}
+
+/* ---- destination ---- */
+
+/* A destination begins a pass. */
+static void net_begin(struct flight *f)
+{
+	f->limit_ns = f->end_ns;
+	f->end_ns = UINT64_MAX;
+}
+
+/*
+ * Destination: receive the next operation, into the oldest free slot, as f->req. False: nothing is
+ * there yet, and f->look_ns is set; or no more will come, and the state is DRAIN.
+ */
+static bool net_take(struct flight *f)
+{
+	struct qthread *q = f->q;
+	struct io_request *req = request_ring_first(&q->ring);
+	enum transfer_answer answer = transfer_receive(q, req, !f->outstanding, f->limit_ns);
+	uint64_t since = f->now_ns;
+
+	f->now_ns = clock_now_ns();
+	q->apart_ns += f->now_ns - since;
+	if (answer == TRANSFER_NOTHING) {
+		f->look_ns = f->now_ns + MESSAGE_POLL_NS;
+		return false;
+	}
+	if (answer == TRANSFER_OVER) {
+		f->state = DRAIN;
+		return false;
+	}
+	f->req = request_ring_take(&q->ring);
+	f->skip = answer == TRANSFER_SKIP;
+	return true;
+}
+
+/* Destination: f->req is about to wait for its turn. */
+static void net_await_turn(struct flight *f)
+{
+	if (!order_try(&f->q->target->order, f->req->op))
+		transfer_await_turn(f->q, f->req->op);
+}
+
+static void flight_leave_turn(struct flight *f, uint64_t n);
+
+/* Destination: f->req, which has its turn, is not written. `failed`: it was received. */
+static void net_skip(struct flight *f, bool failed)
+{
+	struct order *o = &f->q->target->order;
+
+	if (failed)
+		f->q->transfer->failed++;
+	/* The next operation follows the one before. */
+	if (f->extras & EXTRA_AUDIT)
+		order_breaks(o, f->req->op);
+	/* The gate may hold the last operation until those before it are done with. */
+	if (f->extras & EXTRA_FOLLOWED)
+		gate_completed(f->q->target, f->req->size);
+	flight_leave_turn(f, f->req->op);
+	request_ring_put(&f->q->ring, f->req);
+	f->state = ISSUE;
+	f->again = true;
+}
+
+/* The QThread has waited for a turn, the gate or a slot. */
+static void net_held(struct flight *f, uint64_t ns)
+{
+	counters_add(&f->q->counters.net_wait_ns, ns);
+	f->q->transfer->held_ns += ns;
+}
+
+/* The QThread was in reap of an engine that queues. */
+static void net_waited(struct flight *f, uint64_t ns)
+{
+	const bool receives = f->extras & EXTRA_RECEIVE && f->state == ISSUE && f->q->ring.n_free &&
+			      !(f->extras & EXTRA_ALONE);
+
+	if (receives)
+		counters_add(&f->q->counters.net_wait_ns, ns);
+	else
+		f->q->transfer->storage_ns += ns;
+}
+
+/* ---- both ---- */
+
+/*
+ * `req` is stamped, and is submitted next.
+ *
+ * The elapsed time of a destination begins with the first message.
+ */
+static void net_issue(struct flight *f, struct io_request *req)
+{
+	struct counters *c = &f->q->counters;
+	uint64_t first_ns = f->q->transfer->first_ns;
+
+	if (f->extras & EXTRA_SEND)
+		transfer_issue(f->q, req);
+	else if (first_ns < atomic_load_explicit(&c->first_issue_ns, memory_order_relaxed))
+		counters_set(&c->first_issue_ns, first_ns);
+}
+
+/*
+ * Nothing can be issued now. Source: send the next block if its read is complete. True: done, or
+ * an operation was skipped, so that another may be issued.
+ */
+static bool net_step(struct flight *f)
+{
+	const bool again = f->again;
+
+	if (f->extras & EXTRA_SEND)
+		return send_next(f);
+	f->again = false;
+	return again;
+}
 
 /*
  * While operations are outstanding a QThread sleeps in the kernel until one completes, and nothing
@@ -116,7 +366,7 @@ static ALWAYS_INLINE void leave_turn_briefly(struct flight *f, uint64_t n, unsig
 /* ---- before an operation is issued ---- */
 
 /* f->req has its number and is not issued, and neither is a later operation of this QThread. */
-static void drop(struct flight *f)
+static void issue_drop(struct flight *f)
 {
 	if (f->extras & EXTRA_DATA)
 		data_release(f->q, f->req);
@@ -129,7 +379,7 @@ static void drop(struct flight *f)
  * Take the next operation into the oldest free slot, as f->req. False: there is no slot now, or no
  * operation left.
  */
-static ALWAYS_INLINE bool take(struct flight *f, unsigned extras)
+static ALWAYS_INLINE bool issue_take(struct flight *f, unsigned extras)
 {
 	struct request_ring *ring = &f->q->ring;
 	struct target *t = f->q->target;
@@ -183,7 +433,7 @@ static bool pass_turn(struct flight *f)
 	 * may be issued.
 	 */
 	end_pass(t);
-	drop(f);
+	issue_drop(f);
 	return false;
 }
 
@@ -202,7 +452,7 @@ static bool pass_gate(struct flight *f)
 			if (f->extras & EXTRA_RECEIVE && !stop_requested(&q->target->run->stop))
 				net_skip(f, true);
 			else
-				drop(f);
+				issue_drop(f);
 			return false;
 		}
 		if (f->outstanding || has_unsent(f)) {
@@ -225,7 +475,7 @@ static ALWAYS_INLINE bool next_op(struct flight *f, unsigned extras)
 {
 	switch (f->state) {
 	case ISSUE:
-		if (!take(f, extras))
+		if (!issue_take(f, extras))
 			return false;
 		if (!wants(extras, EXTRA_TOT | EXTRA_GATE | EXTRA_RECEIVE))
 			return true;
@@ -380,7 +630,7 @@ static ALWAYS_INLINE uint64_t wait_until(const struct flight *f, unsigned extras
 }
 
 /* Wait for at least one request, and finish all that are complete. */
-static ALWAYS_INLINE void collect(struct flight *f, unsigned extras)
+static ALWAYS_INLINE void issue_collect(struct flight *f, unsigned extras)
 {
 	struct qthread *q = f->q;
 	struct request_ring *ring = &q->ring;
@@ -421,7 +671,7 @@ static void rest(struct flight *f)
 }
 
 /* Nothing is outstanding. */
-static void idle(struct flight *f)
+static void issue_idle(struct flight *f)
 {
 	if (f->state == DRAIN) {
 		f->state = DONE;
@@ -434,27 +684,30 @@ static void idle(struct flight *f)
 	}
 }
 
-/* ---- for issue_net.c ---- */
+/* ---- for issue.c ---- */
 
-void flight_leave_turn(struct flight *f, uint64_t n)
+/* The operation `n` has the turn no longer, if it has it. */
+static void flight_leave_turn(struct flight *f, uint64_t n)
 {
 	leave_turn(f, n);
 }
 
-void flight_finish(struct flight *f, struct io_request *req)
+/* The work after a complete operation that is accounted for. Its slot is not free yet. */
+static void flight_finish(struct flight *f, struct io_request *req)
 {
 	if (f->extras & (EXTRA_DATA | EXTRA_RETRY_FLUSH | EXTRA_REST))
 		finish_extras(f, req);
 	free_slot(f, req, f->extras);
 }
 
-void flight_poll(struct flight *f)
+/* Collect what is complete, without a wait. */
+static void flight_poll(struct flight *f)
 {
 	f->look_ns = f->now_ns;
-	collect(f, f->extras);
+	issue_collect(f, f->extras);
 }
 
-static ALWAYS_INLINE void run(struct flight *f, unsigned extras)
+static ALWAYS_INLINE void issue_run(struct flight *f, unsigned extras)
 {
 	while (f->state != DONE) {
 		f->look_ns = UINT64_MAX;
@@ -463,9 +716,9 @@ static ALWAYS_INLINE void run(struct flight *f, unsigned extras)
 		if (wants(extras, EXTRA_NET) && net_step(f))
 			continue;
 		if (f->outstanding)
-			collect(f, extras);
+			issue_collect(f, extras);
 		else
-			idle(f);
+			issue_idle(f);
 	}
 }
 
@@ -487,9 +740,9 @@ void issue_pass(struct qthread *q, uint64_t now, uint64_t end)
 							     LEAVE_SUBMITTED;
 	/* For the compiler to leave out what these exclude. */
 	if (!extras)
-		run(&f, 0);
+		issue_run(&f, 0);
 	else if (extras == EXTRA_SERIAL)
-		run(&f, EXTRA_SERIAL);
+		issue_run(&f, EXTRA_SERIAL);
 	else
-		run(&f, extras);
+		issue_run(&f, extras);
 }

@@ -1,10 +1,113 @@
 /*
- * The order of a target's operations. Called by the issue loop for ordered targets, and by the
- * target when it is set up and between passes.
+ * The order of a target's operations, the target operation table, and the requests of a QThread.
+ * Called by the issue loop for ordered targets, by the target when it is set up and between
+ * passes, and by QThreads when they start and end.
  */
 #include "run/issue/order.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/qthread.h"
+#include "run/run_state.h"
+#include "run/target.h"
+#include "xdd/io/buffer.h"
+#include "xdd/plan/plan.h"
+#include "xdd/sync/wait.h"
+
+/*
+ * The target operation table, for QThreads that take numbers before the turn.
+ *
+ * The word of a slot holds how often a turn was given in it, and two bits: a thread sleeps on it,
+ * and the table is cancelled. The count tells operation n from n plus the length of the table.
+ */
+
+#define TOT_WAITER 1u
+#define TOT_CANCELED 2u
+#define TOT_BITS 3u
+#define TOT_TURN 4u /* step of the count */
+
+static _Atomic uint32_t *slot_of(const struct tot *t, uint64_t n)
+{
+	return &t->slots[n % t->n_slots];
+}
+
+/* The count of the slot of operation `n` once it is its turn, without the bits. */
+static uint32_t turn_of(const struct tot *t, uint64_t n)
+{
+	return ((uint32_t)(n / t->n_slots) + 1) * TOT_TURN;
+}
+
+int tot_init(struct tot *t, uint64_t queue_depth)
+{
+	t->n_slots = (uint32_t)queue_depth * TOT_SLOTS_PER_OPERATION;
+	t->slots = calloc(t->n_slots, sizeof(*t->slots));
+	if (!t->slots)
+		return -ENOMEM;
+	tot_reset(t);
+	return 0;
+}
+
+void tot_destroy(struct tot *t)
+{
+	free(t->slots);
+	t->slots = NULL;
+}
+
+void tot_reset(struct tot *t)
+{
+	for (uint32_t i = 0; i < t->n_slots; i++)
+		atomic_fetch_and(&t->slots[i], TOT_CANCELED);
+	atomic_fetch_or(&t->slots[0], TOT_TURN);
+}
+
+bool tot_is_turn(const struct tot *t, uint64_t n)
+{
+	uint32_t word = atomic_load_explicit(slot_of(t, n), memory_order_acquire);
+
+	return (word & ~TOT_BITS) == turn_of(t, n);
+}
+
+int tot_wait(struct tot *t, uint64_t n)
+{
+	_Atomic uint32_t *slot = slot_of(t, n);
+	const uint32_t turn = turn_of(t, n);
+	uint32_t word = atomic_load_explicit(slot, memory_order_acquire);
+
+	while ((word & ~TOT_BITS) != turn) {
+		if (word & TOT_CANCELED)
+			return -ECANCELED;
+		if (!(word & TOT_WAITER) && !atomic_compare_exchange_weak_explicit(
+						    slot, &word, word | TOT_WAITER,
+						    memory_order_acquire, memory_order_acquire))
+			continue;
+		futex_wait(slot, word | TOT_WAITER, NULL);
+		word = atomic_load_explicit(slot, memory_order_acquire);
+	}
+	return 0;
+}
+
+void tot_pass_on(struct tot *t, uint64_t n)
+{
+	_Atomic uint32_t *slot = slot_of(t, n + 1);
+	const uint32_t turn = turn_of(t, n + 1);
+	uint32_t word = atomic_load_explicit(slot, memory_order_relaxed);
+
+	while (!atomic_compare_exchange_weak_explicit(slot, &word, turn | (word & TOT_CANCELED),
+						      memory_order_release, memory_order_relaxed))
+		;
+	if (word & TOT_WAITER)
+		futex_wake_all(slot);
+}
+
+void tot_cancel(struct tot *t)
+{
+	for (uint32_t i = 0; i < t->n_slots; i++) {
+		atomic_fetch_or(&t->slots[i], TOT_CANCELED);
+		futex_wake_all(&t->slots[i]);
+	}
+}
 
 /*
  * One QThread takes its numbers in order and submits them in order; serial is a rule of the issue
@@ -15,7 +118,7 @@ static bool needs_nothing(const struct target_plan *plan)
 	return plan->ordering == ORDERING_NONE || plan->qthreads == 1;
 }
 
-static void cancel(void *arg)
+static void order_cancel(void *arg)
 {
 	struct order *o = arg;
 
@@ -38,7 +141,7 @@ int order_init(struct order *o, const struct target_plan *plan, bool early, bool
 	if (o->by == ORDER_BY_TOT)
 		err = tot_init(&o->tot, plan->queue_depth);
 	if (!err && o->by != ORDER_BY_NOTHING)
-		err = stop_on_request(stop, cancel, o);
+		err = stop_on_request(stop, order_cancel, o);
 	return err;
 }
 
@@ -87,4 +190,76 @@ const char *order_text(const struct order *o)
 	return o->by == ORDER_BY_TOT  ? "by turns in the target operation table" :
 	       o->by == ORDER_BY_LOCK ? "by the issue lock" :
 					"by the one QThread that issues them";
+}
+
+/*
+ * The requests that a QThread may have outstanding, with their buffers in one mapping of its own.
+ */
+
+static int request_ring_allocate(struct request_ring *s, unsigned depth)
+{
+	s->requests = calloc(depth, sizeof(*s->requests));
+	s->done = calloc(depth, sizeof(struct io_request *));
+	s->buffers = calloc(depth, sizeof(*s->buffers));
+	s->free = calloc(depth, sizeof(*s->free));
+	return s->requests && s->done && s->buffers && s->free ? 0 : -ENOMEM;
+}
+
+int request_ring_init(struct qthread *q, const char **why)
+{
+	const struct target_plan *plan = q->target->plan;
+	const struct memory_plan *memory = &plan->memory;
+	struct request_ring *s = &q->ring;
+	bool lock = !q->target->run->plan->no_memory_lock;
+	unsigned depth = plan_depth_of(plan, q->number);
+	int err = 0;
+
+	s->depth = depth;
+	if (memory->stride_bytes)
+		err = io_buffer_alloc(&q->buffer, plan_region_bytes(memory, depth), memory, lock,
+				      why);
+	if (!err)
+		err = request_ring_allocate(s, depth);
+	if (err)
+		return err;
+	for (unsigned i = 0; i < depth; i++) {
+		if (memory->stride_bytes) {
+			s->buffers[i].iov_base = (char *)q->buffer.data + memory->shift_bytes +
+						 i * memory->stride_bytes;
+			s->buffers[i].iov_len = plan->req_bytes;
+		}
+		s->requests[i].slot = i;
+		s->requests[i].buf = s->buffers[i].iov_base;
+		s->free[i] = i;
+	}
+	s->n_free = depth;
+	return 0;
+}
+
+void request_ring_free(struct qthread *q)
+{
+	struct request_ring *s = &q->ring;
+
+	free(s->requests);
+	free(s->done);
+	free(s->buffers);
+	free(s->free);
+	memset(s, 0, sizeof(*s));
+	io_buffer_free(&q->buffer);
+}
+
+void request_ring_put_ready(struct request_ring *ring, const struct io_request *req)
+{
+	unsigned at = ring->n_free;
+
+	request_ring_put(ring, req);
+	for (; at > 0; at--) {
+		unsigned *mine = &ring->free[(ring->head + at) % ring->depth];
+		unsigned *before = &ring->free[(ring->head + at - 1) % ring->depth];
+
+		if (ring->requests[*before].ready_ns <= req->ready_ns)
+			return;
+		*mine = *before;
+		*before = req->slot;
+	}
 }

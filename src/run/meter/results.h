@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "run/coord/throttle.h"
-#include "run/meter/dirty_sample.h"
+#include "run/coord/pace.h"
+#include "run/meter/sample.h"
 #include "xdd/report/endtoend.h"
 #include "xdd/stat/figures.h"
 #include "xdd/stat/histogram.h"

@@ -121,16 +121,6 @@ void heartbeat_end(struct heartbeat *h);
 /* Free everything; accepts a zeroed heartbeat. Main thread. */
 void heartbeat_destroy(struct heartbeat *h);
 
-/* heartbeat_sample.c; both with h->lock. */
-
-/* Take `h->samples`, without latencies, at `now_ns` of the kernel's clock. */
-void heartbeat_take(struct heartbeat *h, uint64_t now_ns);
-
-/*
- * Add to a copy of `h->samples[target]` the latencies since the last line. `shown`: the copy is for
- * a line, and the next line counts from here.
- */
-void heartbeat_select(struct heartbeat *h, size_t target, struct heartbeat_sample *s, bool shown,
-		      uint64_t now_ns);
+/* heartbeat.c; both with h->lock. */
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Cross-checks. Called by the results manager.
+ * Cross-checks, verdicts on what limited a target, and checks of what was written; see the header.
+ * Called by the results manager.
  *
  * A warning is for what moved enough to be meant as a measurement; with -verbose each check says
  * what it found.
@@ -10,20 +11,282 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 
-#include "run/results/bound.h"
-#include "run/results/written.h"
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/io/diskstats.h"
+#include "xdd/plan/engine_info.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
 #include "xdd/report/result.h"
 #include "xdd/stat/counters.h"
 #include "xdd/sys/blockdev.h"
 #include "xdd/sys/machine.h"
+#include "xdd/sys/sysfile.h"
+
+/* Shorter passes are charged with processor time from before and after them. */
+#define LEAST_NS (NS_PER_SEC / 1000)
+
+/* Shares from which one cause is the cause. */
+#define GENERATOR_SHARE 0.9
+#define DEVICE_SHARE 0.8
+#define STARVED_SHARE 0.5
+
+/* Shares from which a cause counts. */
+#define HELD_COUNTS 0.2
+#define WAITED_COUNTS 0.2
+
+/* A run that uses so much of its processors has itself to blame when its QThreads wait for them. */
+#define FILLED 0.75
+
+static double bound_share(uint64_t part, double whole)
+{
+	double s = (double)part / whole;
+
+	return s < 1 ? s : 1;
+}
+
+/* An end-to-end target waits for its peer as well: the verdict of its copy knows for which one. */
+static bool has_device(const struct target_plan *t)
+{
+	return t->kind != TARGET_NULL && t->op != OP_NOOP && t->endtoend.role == E2E_NONE;
+}
+
+/* One operation at a time, whatever the depth. */
+static bool is_serial(const struct target_plan *t)
+{
+	return t->ordering == ORDERING_SERIAL ||
+	       (t->ordering == ORDERING_STRICT && !plan_queues(t));
+}
+
+/* How many processors the QThreads of the target may use. */
+static unsigned processors_of(const struct plan *plan, const struct target_plan *t)
+{
+	const struct idset *given = t->processors ? t->processors : plan->processors;
+	struct idset all;
+	unsigned n = given ? idset_count(given) : topology_processors(&all) ? 1 : idset_count(&all);
+
+	return n ? n : 1;
+}
+
+/* The share of its time in which a QThread was stopped by a CPU quota. */
+static double quota_share(const struct plan *plan, double elapsed, uint64_t throttled_ns)
+{
+	double qthreads = 0;
+
+	for (size_t i = 0; i < plan->n_targets; i++)
+		qthreads += plan->targets[i].qthreads;
+	return cgroup_throttled_share(throttled_ns, elapsed, qthreads);
+}
+
+bool bound_facts(struct bound_facts *f, const struct plan *plan, const struct result *sums,
+		 const struct bound_run *run)
+{
+	const struct target_plan *t = &plan->targets[sums->target];
+	const uint64_t all_ns = sums->figures.elapsed_ns;
+	const uint64_t own_ns = all_ns > run->stopped_ns ? all_ns - run->stopped_ns : 0;
+	const double elapsed = (double)own_ns, time = elapsed * t->qthreads;
+	const double depth = is_serial(t) ? 1 : (double)t->queue_depth;
+	const uint64_t cpu = sums->figures.cpu.user_ns + sums->figures.cpu.sys_ns;
+	struct idset all;
+	double own, everyone;
+
+	*f = (struct bound_facts){ 0 };
+	if (own_ns < LEAST_NS)
+		return false;
+	f->own = bound_share(sums->figures.cpu.user_ns, time);
+	f->kernel = bound_share(sums->figures.cpu.sys_ns, time);
+	f->waited = bound_share(sums->figures.wait_ns, time);
+	/* Some of the wait may have been before the first operation. */
+	if (f->own + f->kernel + f->waited > 1)
+		f->waited = f->own + f->kernel < 1 ? 1 - f->own - f->kernel : 0;
+	f->quota = quota_share(plan, elapsed, run->throttled_ns);
+	if (f->quota > f->waited)
+		f->quota = f->waited;
+	f->outstanding = bound_share(tally_busy_ns(&sums->figures.tally), elapsed * depth);
+	own = bound_share(cpu, elapsed * processors_of(plan, t));
+	everyone = topology_processors(&all) ?
+			   0 :
+			   bound_share(run->cpu_ns, elapsed * idset_count(&all));
+	f->filled = own > everyone ? own : everyone;
+	f->paced = plan_is_paced(plan, t);
+	f->device = has_device(t);
+	f->waited_unknown = !(sums->figures.known & FIGURES_WAIT);
+	return true;
+}
+
+static double bound_idle(const struct bound_facts *f)
+{
+	double busy = f->own + f->kernel + f->waited;
+
+	return busy < 1 ? 1 - busy : 0;
+}
+
+double bound_held(const struct bound_facts *f)
+{
+	double unused = 1 - f->outstanding;
+
+	if (!f->paced)
+		return 0;
+	return unused < bound_idle(f) ? unused : bound_idle(f);
+}
+
+enum result_bound bound_judge(const struct bound_facts *f)
+{
+	const double held = bound_held(f), device = bound_idle(f) - held;
+	const bool by_quota = f->waited >= WAITED_COUNTS && f->quota >= f->waited / 2;
+	const bool by_others = by_quota || (f->waited >= WAITED_COUNTS && f->filled < FILLED);
+
+	if (by_others && held >= HELD_COUNTS)
+		return RESULT_BOUND_MIXED;
+	if (by_others && f->waited < STARVED_SHARE && f->waited <= device)
+		return RESULT_BOUND_MIXED;
+	if (by_others)
+		return by_quota ? RESULT_BOUND_QUOTA : RESULT_BOUND_STARVED;
+	if (held >= HELD_COUNTS)
+		return RESULT_BOUND_PACED;
+	if (f->own + f->kernel + f->waited >= GENERATOR_SHARE)
+		return RESULT_BOUND_GENERATOR;
+	/* QThreads that are idle and not held wait for a device, or for an unknown cause. */
+	if (!f->device || f->waited_unknown)
+		return RESULT_BOUND_UNKNOWN;
+	return device >= DEVICE_SHARE ? RESULT_BOUND_DEVICE : RESULT_BOUND_MIXED;
+}
+
+/* "device-bound" and so on; NULL of an unknown one. */
+static const char *bound_text(enum result_bound bound)
+{
+	switch (bound) {
+	case RESULT_BOUND_DEVICE:
+		return "device-bound";
+	case RESULT_BOUND_GENERATOR:
+		return "generator-bound";
+	case RESULT_BOUND_PACED:
+		return "paced";
+	case RESULT_BOUND_STARVED:
+		return "starved";
+	case RESULT_BOUND_MIXED:
+		return "mixed";
+	case RESULT_BOUND_QUOTA:
+		return "quota";
+	case RESULT_BOUND_LIMIT:
+		return "io_quota";
+	case RESULT_BOUND_UNKNOWN:
+		break;
+	}
+	return NULL;
+}
+
+/* Less than either is the rest that any run leaves behind. */
+#define DIRTY_BYTES (1ull << 20)
+#define DIRTY_PERCENT 5.0
+
+/* From here on the rate is that of memory. */
+#define PARTLY_PERCENT 50.0
+
+/* linux/magic.h has none of these. */
+#define ZFS_MAGIC 0x2fc12fc1
+#define BCACHEFS_MAGIC 0xca451a4e
+#define BTRFS_MAGIC 0x9123683e
+
+/*
+ * Report writes that were in memory at the end of the last pass of a target, or of several; `what`
+ * names them, and `number` is the target's or FINDING_RUN. `direct`: they have -dio. Results
+ * manager.
+ */
+static void written_check_dirty(struct run *run, int64_t number, const char *what, bool direct,
+				const struct dirty_sample *dirty)
+{
+	const double percent = 100 * dirty->share;
+	char amount[SCALED_SIZE];
+
+	if (!dirty->known || dirty->bytes < DIRTY_BYTES || percent < DIRTY_PERCENT)
+		return;
+	report_finding(run->report, FINDING_DIRTY, number,
+		       "%s: %s%.0f %% of what was written, %s, was in memory when the "
+		       "run ended, and not on the device: %s; %s-syncwrite, which includes the "
+		       "flush, measures the device",
+		       what, dirty->sampled ? "about " : "", percent,
+		       scaled_bytes((double)dirty->bytes, amount),
+		       percent < PARTLY_PERCENT ? "the rate is partly that of memory" :
+						  "that measures memory",
+		       direct ? "" : "-dio, or ");
+}
+
+static bool are_zeros(const struct target_plan *t)
+{
+	return t->pattern.kind == PATTERN_CHARACTER && !t->pattern.word;
+}
+
+/* The file system of a file compresses, as far as that is known. */
+static bool compresses(const char *path)
+{
+	struct statfs fs;
+
+	if (statfs(path, &fs) < 0)
+		return false;
+	switch ((uint32_t)fs.f_type) {
+	case ZFS_MAGIC:
+		return true;
+	case BTRFS_MAGIC:
+		return mountinfo_has_option(path, "compress") ||
+		       mountinfo_has_option(path, "compress-force");
+	case BCACHEFS_MAGIC:
+		return mountinfo_has_option(path, "compression");
+	default:
+		return false;
+	}
+}
+
+/* The reason why the storage of `path` may not store zeros, or NULL. */
+static const char *loses_zeros(const char *path, bool file)
+{
+	char device[DISKSTATS_NAME_SIZE];
+
+	if (file && compresses(path))
+		return "its file system compresses them";
+	if (diskstats_device(path, device, NULL))
+		return NULL;
+	if (strncmp(device, "zram", 4) == 0)
+		return "zram stores none of them";
+	/* Loop devices and RAM disks store what they get, and of other files nothing is known. */
+	if (file || strncmp(device, "loop", 4) == 0 || strncmp(device, "ram", 3) == 0)
+		return NULL;
+	return "thin, compressing or deduplicating storage may not store them";
+}
+
+/*
+ * If `t` writes zeros to storage that may compress or drop them, return the reason (static), else
+ * NULL. It asks the file system: to be called before the first operation. Results manager.
+ */
+static const char *written_loses_zeros(const struct target_plan *t)
+{
+	const bool file = t->kind == TARGET_FILE || t->kind == TARGET_MISSING;
+	const char *why;
+	char *directory;
+
+	if (!plan_writes(t) || t->endtoend.role == E2E_DESTINATION || !are_zeros(t) ||
+	    (!file && t->kind != TARGET_BLOCK))
+		return NULL;
+	if (t->kind != TARGET_MISSING)
+		return loses_zeros(t->path, file);
+	/* Its QThreads may not have created it yet. */
+	directory = path_directory(t->path);
+	why = directory ? loses_zeros(directory, file) : NULL;
+	free(directory);
+	return why;
+}
+
+static void written_report_zeros(struct run *run, const struct target_plan *t, const char *why)
+{
+	report_finding(run->report, FINDING_ZEROS, t->number,
+		       "target %u, %s: the data that was written is zeros, the default: %s; "
+		       "-datapattern random is data that cannot be compressed",
+		       t->number, t->path, why);
+}
 
 /* Less than both is a trial. */
 #define MATTERS_BYTES (16ull << 20)
@@ -55,7 +318,7 @@ static bool has_pages(const struct target_plan *t)
 	return t->kind == TARGET_FILE || t->kind == TARGET_BLOCK || t->kind == TARGET_MISSING;
 }
 
-static double percent(uint64_t part, uint64_t whole)
+static double crosscheck_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
@@ -208,8 +471,8 @@ static bool matters(uint64_t bytes, uint64_t elapsed_ns)
 static void check_data(struct run *run, int64_t number, const char *what, bool direct,
 		       const struct cache_state *cache)
 {
-	double cached = percent(cache->resident_bytes, cache->range_bytes);
-	double holes = percent(cache->hole_bytes, cache->range_bytes);
+	double cached = crosscheck_percent(cache->resident_bytes, cache->range_bytes);
+	double holes = crosscheck_percent(cache->hole_bytes, cache->range_bytes);
 
 	if (cached >= CACHED_WARN)
 		report_finding(run->report, FINDING_CACHED, number,
@@ -282,10 +545,11 @@ static void tell_data(struct run *run, const struct target_plan *t, const struct
 	if (measured)
 		snprintf(cached, sizeof(cached), "%s%.1f %% of what was read was in it before",
 			 cache->accuracy == CACHE_SAMPLED ? "about " : "",
-			 percent(cache->resident_bytes, cache->range_bytes));
+			 crosscheck_percent(cache->resident_bytes, cache->range_bytes));
 	if (!cache->holes_unknown)
 		snprintf(holes, sizeof(holes), "%s %.1f %% %swas never written",
-			 measured ? ", and" : ";", percent(cache->hole_bytes, cache->range_bytes),
+			 measured ? ", and" : ";",
+			 crosscheck_percent(cache->hole_bytes, cache->range_bytes),
 			 measured ? "" : "of what was read ");
 	report_detail(run->report, "Target %u, page cache: %s%s", t->number, cached, holes);
 }
@@ -349,7 +613,7 @@ void crosscheck_target(struct crosscheck *c, struct run *run, const struct resul
 		tell_bound(run, sums, facts);
 }
 
-static uint64_t since(uint64_t now, uint64_t before)
+static uint64_t crosscheck_since(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
@@ -357,10 +621,10 @@ static uint64_t since(uint64_t now, uint64_t before)
 /* Direct reads of data, and not of holes, that the device did not transfer. */
 static void check_direct_reads(struct run *run, const struct device_check *d, uint64_t device_bytes)
 {
-	uint64_t own = since(d->bytes[DIR_READ], d->hole_bytes);
+	uint64_t own = crosscheck_since(d->bytes[DIR_READ], d->hole_bytes);
 	char moved[SCALED_SIZE], wanted[SCALED_SIZE];
 
-	if (own < MATTERS_BYTES || percent(device_bytes, own) >= 100.0 - FEWER_WARN ||
+	if (own < MATTERS_BYTES || crosscheck_percent(device_bytes, own) >= 100.0 - FEWER_WARN ||
 	    !diskstats_counts(d->name))
 		return;
 	report_finding(run->report, FINDING_CACHED, FINDING_RUN,
@@ -378,9 +642,10 @@ static uint64_t split_requests(const struct device_check *d, uint64_t requests, 
 {
 	const uint64_t ops = d->ops[DIR_READ] + d->ops[DIR_WRITE];
 	const uint64_t own = d->bytes[DIR_READ] + d->bytes[DIR_WRITE];
-	const uint64_t others = since(bytes, since(own, d->hole_bytes)) / OTHER_REQUEST_BYTES;
+	const uint64_t others =
+		crosscheck_since(bytes, crosscheck_since(own, d->hole_bytes)) / OTHER_REQUEST_BYTES;
 
-	return since(requests, ops + others);
+	return crosscheck_since(requests, ops + others);
 }
 
 static void check_device(struct run *run, const struct device_check *d)
@@ -390,10 +655,12 @@ static void check_device(struct run *run, const struct device_check *d)
 	char moved[SCALED_SIZE], wanted[SCALED_SIZE];
 	const struct diskstats *now = &d->after;
 
-	requests = since(now->requests[0] + now->requests[1],
-			 d->before.requests[0] + d->before.requests[1]);
-	merged = since(now->merged[0] + now->merged[1], d->before.merged[0] + d->before.merged[1]);
-	bytes = since(now->bytes[0] + now->bytes[1], d->before.bytes[0] + d->before.bytes[1]);
+	requests = crosscheck_since(now->requests[0] + now->requests[1],
+				    d->before.requests[0] + d->before.requests[1]);
+	merged = crosscheck_since(now->merged[0] + now->merged[1],
+				  d->before.merged[0] + d->before.merged[1]);
+	bytes = crosscheck_since(now->bytes[0] + now->bytes[1],
+				 d->before.bytes[0] + d->before.bytes[1]);
 	split = split_requests(d, requests, bytes);
 	report_device(run->report, &(struct device_use){ .name = d->name,
 							 .ops = ops,
@@ -407,19 +674,20 @@ static void check_device(struct run *run, const struct device_check *d)
 		      d->name, requests, merged, ops, bytes, own);
 	if (own < MATTERS_BYTES || d->warmed_up)
 		return;
-	check_direct_reads(run, d, since(now->bytes[DIR_READ], d->before.bytes[DIR_READ]));
-	if (bytes > own + OTHER_BYTES && percent(bytes - own, own) >= OTHER_WARN)
+	check_direct_reads(run, d,
+			   crosscheck_since(now->bytes[DIR_READ], d->before.bytes[DIR_READ]));
+	if (bytes > own + OTHER_BYTES && crosscheck_percent(bytes - own, own) >= OTHER_WARN)
 		report_finding(run->report, FINDING_OTHERS, FINDING_RUN,
 			       "device %s: it moved %s, this run %s: other I/O was active, or "
 			       "earlier writes were still being flushed",
 			       d->name, scaled_bytes((double)bytes, moved),
 			       scaled_bytes((double)own, wanted));
-	else if (split > OTHER_REQUESTS && percent(split, ops) >= SPLIT_WARN)
+	else if (split > OTHER_REQUESTS && crosscheck_percent(split, ops) >= SPLIT_WARN)
 		report_finding(run->report, FINDING_SPLIT, FINDING_RUN,
 			       "device %s: %" PRIu64 " operations became %" PRIu64
 			       " requests: the kernel split them",
 			       d->name, ops, requests);
-	else if (merged > OTHER_REQUESTS && percent(merged, ops) >= SPLIT_WARN)
+	else if (merged > OTHER_REQUESTS && crosscheck_percent(merged, ops) >= SPLIT_WARN)
 		report_finding(run->report, FINDING_MERGED, FINDING_RUN,
 			       "device %s: %" PRIu64 " of %" PRIu64
 			       " operations were merged by the kernel into larger requests",

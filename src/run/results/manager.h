@@ -1,6 +1,6 @@
 /*
- * The state of the results manager, and the lines that it writes. Belongs to its thread. Private to
- * src/run.
+ * The state of the results manager, and the lines that it writes. Belongs to its thread. Private
+ * to src/run.
  */
 #ifndef XDD_RUN_RESULTS_MANAGER_H
 #define XDD_RUN_RESULTS_MANAGER_H
@@ -10,19 +10,22 @@
 
 #include "run/meter/results.h"
 #include "run/results/crosscheck.h"
-#include "run/results/deskew.h"
 #include "run/results/global_clock.h"
-#include "run/results/statistics.h"
-#include "run/results/stopped.h"
-#include "run/results/window.h"
+#include "run/results/sums.h"
 #include "xdd/report/result.h"
 #include "xdd/stat/counters.h"
 #include "xdd/stat/figures.h"
 #include "xdd/sys/clock.h"
 
+struct global_span;
 struct plan;
 struct report;
 struct run;
+struct target;
+
+/*
+ * The reports and the dump of time stamps.
+ */
 
 /* Sums over the passes of one target. */
 struct target_sum {

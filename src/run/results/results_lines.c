@@ -1,28 +1,227 @@
 /*
- * The lines of the results manager: one for each pass, then the sums, then the facts about the
- * run as a whole. Called by results.c.
+ * The lines of the results manager: one for each pass, then the sums, then the facts about the run
+ * as a whole, and the reports and dumps of time stamps. Called by results.c.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "run/coord/throttle.h"
+#include "config.h"
+#include "run/coord/pace.h"
 #include "run/issue/order.h"
-#include "run/meter/cputime.h"
-#include "run/results/bound.h"
+#include "run/issue/trace.h"
+#include "run/meter/meter.h"
 #include "run/results/crosscheck.h"
-#include "run/results/deskew.h"
+#include "run/results/global_clock.h"
 #include "run/results/manager.h"
-#include "run/results/statistics.h"
-#include "run/results/trace_report.h"
+#include "run/results/sums.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "run/target/private_fd.h"
+#include "run/target/target_file_ops.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
 #include "xdd/base/units.h"
-#include "xdd/run/signals.h"
+#include "xdd/report/report.h"
+#include "xdd/run/run.h"
+#include "xdd/sys/clock.h"
+#include "xdd/trace/trace.h"
+
+/*
+ * The reports and the dump of the time stamps of a target, after the run.
+ */
+
+#define HOST_SIZE 256
+
+static void trace_report_failed(struct run *run, const struct target *t, const char *what,
+				const char *path, int err)
+{
+	run->manager.output_failed = true;
+	log_error("target %u, %s: -ts %s%s%s: %s", t->plan->number, t->plan->path, what,
+		  path ? " " : "", path ? path : "", output_strerror(err));
+}
+
+/* All but the entries; the strings belong to the caller. */
+static void trace_report_describe(const struct run *run, const struct target *t,
+				  struct trace *trace)
+{
+	const struct plan *plan = run->plan;
+
+	trace->program = PACKAGE_NAME " " PACKAGE_VERSION;
+	trace->path = t->plan->path;
+	trace->id = plan->id ? plan->id : "";
+	trace->command = plan->command_line;
+	trace->target = t->plan->number;
+	trace->block_size = t->plan->block_size;
+	trace->req_bytes = t->plan->req_bytes;
+	trace->queue_depth = t->plan->queue_depth;
+	trace->wall_ns = t->trace.wall_ns;
+	trace->wall_end_ns = clock_wall_offset_ns();
+	trace->cut = t->plan->trace.cut;
+}
+
+/* A line from the first to the last offset; its bound is the greater of both. */
+static void describe_clock(const struct global_span *s, struct trace *trace)
+{
+	const double length = (double)(int64_t)(s->to.at_ns - s->from.at_ns);
+	const double change = (double)(s->to.g.offset_ns - s->from.g.offset_ns);
+	const double ppb = length > 0 ? change / length * 1e9 : 0;
+	const uint64_t from = s->from.g.bound_ns, to = s->to.g.bound_ns;
+
+	trace->global_ns = s->from.g.offset_ns - trace->wall_ns;
+	trace->global_at_ns = s->from.at_ns;
+	if (fabs(ppb) <= TRACE_MAX_DRIFT_PPB)
+		trace->global_drift_ppb = (int64_t)ppb;
+	/* Of a short run the line is as steep as the errors of its ends. */
+	trace->global_bound_ns = (int64_t)(from > to ? from : to) + (int64_t)(length / 1e9) + 1 +
+				 (fabs(ppb) > TRACE_MAX_DRIFT_PPB ? (int64_t)fabs(change) : 0);
+}
+
+static struct trace_thread *list_threads(const struct trace_table *table, size_t *n)
+{
+	struct trace_thread *threads = calloc(table->plan->qthreads, sizeof(*threads));
+
+	*n = 0;
+	for (uint32_t i = 0; threads && i < table->plan->qthreads; i++) {
+		int32_t tid = atomic_load_explicit(&table->writers[i].tid, memory_order_relaxed);
+
+		if (tid)
+			threads[(*n)++] = (struct trace_thread){ i, tid };
+	}
+	return threads;
+}
+
+static int write_report_file(const struct trace_options *ts, const struct trace *trace,
+			     const struct trace_text *want)
+{
+	struct newfile f;
+	FILE *stream;
+	int fd, err;
+
+	if (!ts->append) {
+		err = newfile_open(&f, ts->report_path);
+		return err ? err : newfile_close(&f, trace_text_write(f.f, trace, want));
+	}
+	fd = output_open(ts->report_path, O_APPEND);
+	if (fd < 0)
+		return fd;
+	stream = outwait_stream(fd);
+	if (!stream) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	err = trace_text_write(stream, trace, want);
+	errno = 0;
+	if ((fflush(stream) || ferror(stream)) && !err)
+		err = errno ? -errno : -EIO;
+	if (fclose(stream) && !err)
+		err = -errno;
+	return err;
+}
+
+static void write_reports(struct run *run, const struct target *t, const struct trace *trace)
+{
+	const struct trace_options *ts = &t->plan->trace;
+	const struct trace_text want = { ts->detailed, ts->summary, ts->normalize };
+	FILE *stream;
+	int err;
+
+	if (!ts->summary)
+		return;
+	if (ts->report_path) {
+		err = write_report_file(ts, trace, &want);
+		if (err)
+			trace_report_failed(run, t, "output", ts->report_path, err);
+		return;
+	}
+	stream = report_stream(run->report);
+	err = stream ? trace_text_write(stream, trace, &want) : -ENOMEM;
+	if (stream)
+		fclose(stream);
+	if (err)
+		trace_report_failed(run, t, ts->detailed ? "detailed" : "summary", NULL, err);
+}
+
+static void write_dump(struct run *run, const struct target *t, const struct trace *trace)
+{
+	const char *path = t->plan->trace.dump_path;
+	struct newfile f;
+	long size = 0;
+	int err;
+
+	if (!path)
+		return;
+	err = newfile_open(&f, path);
+	if (!err) {
+		err = trace_dump_write(f.f, trace);
+		size = ftell(f.f);
+		err = newfile_close(&f, err);
+	}
+	if (err)
+		trace_report_failed(run, t, "dump", path, err);
+	else
+		report_line(run->report, "Timestamp table written to %s - %zu entries, %ld bytes",
+			    path, trace->n, size);
+}
+
+/* Nothing is dropped silently. */
+static void say_missing(struct run *run, const struct target *t, const struct trace *trace)
+{
+	const struct trace_missing *m = &trace->missing;
+	const struct target_plan *plan = t->plan;
+
+	if (!m->overwritten && !m->unrecorded && !m->before)
+		return;
+	report_line(run->report,
+		    "Target %u, time stamps of %zu operations recorded, %" PRIu64
+		    " overwritten, %" PRIu64 " not recorded, %" PRIu64 " before the trigger",
+		    plan->number, trace->n, m->overwritten, m->unrecorded, m->before);
+	if (m->overwritten && plan->trace.size_by_default)
+		log_warning("target %u, %s: -ts: the time stamps of the first %" PRIu64
+			    " operations were overwritten; -ts size <#operations> makes the table "
+			    "larger than %" PRIu64,
+			    plan->number, plan->path, m->overwritten, plan->trace.size_ops);
+}
+
+/*
+ * Write reports and dump of the time stamps of `t`, and say what is missing; `span` is the global
+ * clock during the run. Results manager.
+ */
+static void trace_report(struct run *run, struct target *t, const struct global_span *span,
+			 bool partial)
+{
+	char host[HOST_SIZE] = "", *information = report_information(run->plan, t->plan->number);
+	struct trace trace = { .partial = partial, .host = host };
+	struct trace_thread *threads = list_threads(&t->trace, &trace.n_threads);
+	int err = trace_collect(&t->trace, &trace);
+
+	if (!err && (!information || !threads))
+		err = -ENOMEM;
+	if (err) {
+		trace_report_failed(run, t, "reports", NULL, err);
+		goto out;
+	}
+	gethostname(host, sizeof(host) - 1);
+	trace.information = information;
+	trace.threads = threads;
+	trace_report_describe(run, t, &trace);
+	if (run->clock)
+		describe_clock(span, &trace);
+	write_reports(run, t, &trace);
+	write_dump(run, t, &trace);
+	say_missing(run, t, &trace);
+out:
+	free(trace.entries);
+	free(trace.net);
+	free(threads);
+	free(information);
+}
 
 static struct result target_result(const struct manager *m, const struct target_plan *t,
 				   enum result_what what)
@@ -103,7 +302,7 @@ static void follow_pass(struct manager *m, const struct target_plan *t, const st
 }
 
 /* Take a pass into the times of its target, unless nothing was completed in it. */
-static void widen(struct target_sum *sum, uint64_t begin_ns, uint64_t finish_ns)
+static void results_lines_widen(struct target_sum *sum, uint64_t begin_ns, uint64_t finish_ns)
 {
 	if (!finish_ns)
 		return;
@@ -134,7 +333,7 @@ void manager_write_pass(struct manager *m, const struct pass_result *r)
 	result.figures = r->figures;
 	result.partial = r->partial;
 	global_span_fill(&span, &result);
-	widen(&m->sums[r->target], result.begin_ns, result.finish_ns);
+	results_lines_widen(&m->sums[r->target], result.begin_ns, result.finish_ns);
 	follow_pass(m, t, &result);
 	report_result(m->report, &result);
 	if (r->endtoend)
@@ -299,7 +498,7 @@ static void write_combined(struct manager *m)
 
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
 		manager_add(m, &result.figures, &m->sums[i].figures);
-		widen(&all, m->sums[i].begin_ns, m->sums[i].finish_ns);
+		results_lines_widen(&all, m->sums[i].begin_ns, m->sums[i].finish_ns);
 		result.partial |= m->sums[i].partial;
 	}
 	/* The targets ran at the same time: their elapsed times overlap. */

@@ -1,10 +1,5 @@
 /*
- * Contents of the buffers: filled with the data pattern before a write, poisoned before a read that
- * is verified, verified after it. Private to src/run.
- *
- * All of this happens outside the timed window of an operation. A run that neither writes data that
- * depends on the request nor verifies any has no struct qthread_data, and the issue loops skip all
- * of it.
+ * The data of operations, and operations that fail. Private to src/run.
  */
 #ifndef XDD_RUN_TARGET_DATA_H
 #define XDD_RUN_TARGET_DATA_H
@@ -19,8 +14,19 @@
 #include "xdd/io/verify.h"
 
 struct io_request;
+struct miscompare;
 struct qthread;
+struct run;
 struct target;
+
+/*
+ * Contents of the buffers: filled with the data pattern before a write, poisoned before a read
+ * that is verified, verified after it. Private to src/run.
+ *
+ * All of this happens outside the timed window of an operation. A run that neither writes data
+ * that depends on the request nor verifies any has no struct qthread_data, and the issue loops
+ * skip all of it.
+ */
 
 /* Shared by all QThreads of a target; there is none where the buffers stay zeros. */
 struct target_data {
@@ -95,5 +101,32 @@ void data_release(struct qthread *q, const struct io_request *req);
 
 /* The operation is complete: verify it, or record the write. Only with q->data. */
 void data_complete(struct qthread *q, const struct io_request *req);
+
+/*
+ * Operations that fail and data that is wrong: one line each up to -maxerrorstoprint, counts, and
+ * the end of the pass or run by -maxerrors and -stoponerror. Private to src/run.
+ */
+
+/* Failures of a run. All fields are atomic. */
+struct run_failures {
+	_Atomic uint64_t errors;       /* operations that failed */
+	_Atomic uint64_t errors_shown; /* those that the messages show */
+
+	_Atomic uint64_t miscompares;	    /* extents of wrong data */
+	_Atomic uint64_t miscompared_bytes; /* total of these extents */
+};
+
+/* Report and count an operation that failed. QThread, outside the timed window. */
+void io_error(struct qthread *q, const struct io_request *req);
+
+/*
+ * Report and count wrong data. Returns true if the next miscompare will be shown. QThread, outside
+ * the timed window.
+ */
+bool miscompare(struct qthread *q, const struct miscompare *m);
+
+/* Report the totals, after the last operation. Main thread. */
+void io_error_summary(const struct run *run);
+void miscompare_summary(const struct run *run);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * Where the data of a target is before a pass: in the page cache, on a device, or nowhere. Private
- * to src/run.
+ * Data of a target around a pass: where it is before, and what is in memory only afterwards.
+ * Private to src/run.
  */
-#ifndef XDD_RUN_METER_CACHE_SAMPLE_H
-#define XDD_RUN_METER_CACHE_SAMPLE_H
+#ifndef XDD_RUN_METER_SAMPLE_H
+#define XDD_RUN_METER_SAMPLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "xdd/io/datamap.h"
@@ -12,6 +13,11 @@
 
 struct run;
 struct target;
+
+/*
+ * Where the data of a target is before a pass: in the page cache, on a device, or nowhere. Private
+ * to src/run.
+ */
 
 /* Written between passes by the thread that sets up the pass, const during a pass. */
 struct cache_sample {
@@ -41,5 +47,28 @@ void cache_drop_system(struct run *run);
 
 /* Frees what the look at a target holds. */
 void cache_sample_free(struct cache_sample *s);
+
+/*
+ * The part of what a pass wrote that is in memory only when it ends. Private to src/run.
+ */
+
+struct dirty_sample {
+	bool known;
+	bool sampled;	/* some of the operations stand for all */
+	double share;	/* of what the pass wrote: dirty, or being written back; 0 to 1 */
+	uint64_t bytes; /* the same, in bytes; at most the size of the target */
+};
+
+/*
+ * Find out if operations write to the page cache of storage: not with -dio, not in file systems in
+ * memory, and not where passes end with a flush. Called when the file has been opened.
+ */
+void dirty_sample_open(struct target *t);
+
+/*
+ * If they do, look at the pages that the operations of the pass wrote. It waits for no device. The
+ * last QThread to leave the pass, while the file is open.
+ */
+struct dirty_sample dirty_sample_take(const struct target *t);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The data of a target before a pass; see the header.
+ * The data of a target before a pass, and dirty pages at its end; see the header.
  */
-#include "run/meter/cache_sample.h"
+#include "run/meter/sample.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/base/log.h"
@@ -19,6 +20,7 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/finding.h"
 #include "xdd/report/result.h"
+#include "xdd/stat/counters.h"
 
 #define DROP_CACHES "/proc/sys/vm/drop_caches"
 
@@ -27,7 +29,7 @@
 #define SAMPLE_CELLS_LEAST 64
 
 /* Operations of a pass that are looked up, where they do not follow each other. */
-#define SAMPLE_OPS 16384
+#define CACHE_SAMPLE_OPS 16384
 
 /* Pages that -dropcache did not drop, in percent, from which it warns. */
 #define STAYED_WARN 10.0
@@ -112,16 +114,16 @@ void cache_sample_take(struct target *t)
 		t->cache_sample.accuracy = cache_of(t, measured);
 }
 
-struct sums {
+struct cache_sums {
 	double covered, resident, holes;
 };
 
 /* Operations that follow each other: one extent, which they may go through several times. */
-static void add_sequence(const struct target *t, uint64_t issued, struct sums *s)
+static void add_sequence(const struct target *t, uint64_t issued, struct cache_sums *s)
 {
 	const struct access *a = &t->state.access;
 	const struct access_laps laps = access_laps(a, issued);
-	struct sums lap = { 0 };
+	struct cache_sums lap = { 0 };
 
 	if (laps.whole)
 		datamap_add(&t->cache_sample.map, a->base, laps.lap_bytes, &lap.covered,
@@ -137,12 +139,12 @@ static void add_sequence(const struct target *t, uint64_t issued, struct sums *s
  * Any other operations, one by one; of many, some chosen at random. Returns true when all were
  * looked up.
  */
-static bool add_ops(const struct target *t, uint64_t issued, struct sums *s)
+static bool cache_add_ops(const struct target *t, uint64_t issued, struct cache_sums *s)
 {
-	const bool all = issued <= SAMPLE_OPS;
-	const double scale = all ? 1 : (double)issued / SAMPLE_OPS;
+	const bool all = issued <= CACHE_SAMPLE_OPS;
+	const double scale = all ? 1 : (double)issued / CACHE_SAMPLE_OPS;
 
-	for (uint64_t i = 0; i < (all ? issued : SAMPLE_OPS); i++) {
+	for (uint64_t i = 0; i < (all ? issued : CACHE_SAMPLE_OPS); i++) {
 		uint64_t n = all ? i : random_splitmix64((i + 1) * RANDOM_GOLDEN) % issued;
 		struct access_op op;
 
@@ -160,7 +162,7 @@ static bool add_ops(const struct target *t, uint64_t issued, struct sums *s)
 void cache_sample_state(const struct target *t, uint64_t issued, struct cache_state *data)
 {
 	const struct datamap *m = &t->cache_sample.map;
-	struct sums s = { 0 };
+	struct cache_sums s = { 0 };
 	bool exact;
 
 	*data = (struct cache_state){ .accuracy = t->cache_sample.accuracy,
@@ -171,7 +173,7 @@ void cache_sample_state(const struct target *t, uint64_t issued, struct cache_st
 		add_sequence(t, issued, &s);
 		exact = datamap_is_exact(m, m->begin + (uint64_t)s.covered);
 	} else {
-		exact = add_ops(t, issued, &s) && datamap_has_all_pages(m);
+		exact = cache_add_ops(t, issued, &s) && datamap_has_all_pages(m);
 	}
 	data->range_bytes = (uint64_t)(s.covered + 0.5);
 	data->resident_bytes = (uint64_t)(s.resident + 0.5);
@@ -198,4 +200,118 @@ void cache_sample_free(struct cache_sample *s)
 {
 	datamap_free(&s->map);
 	s->accuracy = CACHE_EXACT;
+}
+
+/*
+ * Dirty pages at the end of a pass. The kernel visits each page that it is asked about, so
+ * operations are looked up one by one, a bounded number of pages each: some milliseconds, whatever
+ * the size of the pass.
+ */
+
+/* Operations that are looked up, and bytes at the start of each. */
+#define DIRTY_SAMPLE_OPS 1024
+#define SAMPLE_BYTES (256ull << 10)
+
+/* Few operations are looked up whole, as far as that is this much. */
+#define WHOLE_BYTES (256ull << 20)
+
+void dirty_sample_open(struct target *t)
+{
+	const struct target_plan *plan = t->plan;
+	bool pages = plan->kind == TARGET_FILE || plan->kind == TARGET_BLOCK ||
+		     plan->kind == TARGET_MISSING;
+
+	/* The operations of a copy arrive in the order of the source. */
+	t->writes_back = pages && plan_writes(plan) && !plan->sync_write && t->file.fd >= 0 &&
+			 plan->endtoend.role != E2E_DESTINATION &&
+			 (!plan->direct_io || t->direct_ignored) &&
+			 pagecache_writes_back(t->file.fd);
+}
+
+/* The operations that the pass has issued; they are complete. */
+static struct tally tally_of(const struct target *t)
+{
+	struct tally tally;
+
+	tally_clear(&tally);
+	for (uint32_t i = 0; i < t->plan->qthreads; i++)
+		tally_add_counters(&tally, &t->qthreads[i].counters);
+	return tally;
+}
+
+/* Pages that are written over and over are dirty once. */
+static uint64_t most_bytes(const struct target *t)
+{
+	struct stat st;
+
+	if (t->plan->kind == TARGET_BLOCK || fstat(t->file.fd, &st) < 0)
+		return t->plan->size_bytes;
+	return (uint64_t)st.st_size;
+}
+
+struct dirty_sums {
+	double dirty, written; /* bytes, of the operations that were looked up */
+};
+
+/* Returns 0 or -errno. */
+static int add_op(const struct target *t, uint64_t n, uint64_t most, struct dirty_sums *s)
+{
+	uint64_t dirty = 0, size;
+	struct access_op op;
+	int err;
+
+	access_op(&t->state.access, n, &op);
+	if (op.dir != DIR_WRITE || !op.size)
+		return 0;
+	size = op.size < most ? op.size : most;
+	err = pagecache_dirty(t->file.fd, op.offset, size, &dirty);
+	if (err)
+		return err;
+	s->dirty += (double)dirty / (double)size * (double)op.size;
+	s->written += (double)op.size;
+	return 0;
+}
+
+/*
+ * Look up `n` of the `issued` operations. One of each n-th part is drawn at random: at a regular
+ * distance they could all meet the same phase of a pattern. Returns 0 or -errno.
+ */
+static int dirty_add_ops(const struct target *t, uint64_t issued, uint64_t n, uint64_t most,
+			 struct dirty_sums *s)
+{
+	int err = 0;
+
+	for (uint64_t i = 0; i < n && !err; i++) {
+		uint64_t begin = (uint64_t)((double)issued / (double)n * (double)i);
+		uint64_t end = (uint64_t)((double)issued / (double)n * (double)(i + 1));
+		uint64_t op = begin;
+
+		if (end > begin + 1)
+			op += random_splitmix64((i + 1) * RANDOM_GOLDEN) % (end - begin);
+		err = add_op(t, op < issued ? op : issued - 1, most, s);
+	}
+	return err;
+}
+
+struct dirty_sample dirty_sample_take(const struct target *t)
+{
+	struct dirty_sample sample = { .known = false };
+	struct dirty_sums s = { 0 };
+	struct tally tally;
+	uint64_t n, most;
+	double bytes;
+
+	if (!t->writes_back || t->file.fd < 0)
+		return sample;
+	tally = tally_of(t);
+	n = tally.issued < DIRTY_SAMPLE_OPS ? tally.issued : DIRTY_SAMPLE_OPS;
+	most = n && WHOLE_BYTES / n > SAMPLE_BYTES ? WHOLE_BYTES / n : SAMPLE_BYTES;
+	if (dirty_add_ops(t, tally.issued, n, most, &s) || s.written <= 0)
+		return sample;
+	sample.known = true;
+	sample.sampled = n < tally.issued || t->plan->req_bytes > most;
+	sample.share = s.dirty / s.written;
+	bytes = sample.share * (double)tally.bytes[DIR_WRITE];
+	sample.bytes = bytes < (double)most_bytes(t) ? (uint64_t)bytes : most_bytes(t);
+	return sample;
 }
