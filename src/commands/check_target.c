@@ -20,10 +20,9 @@
 #include "xdd/base/log.h"
 #include "xdd/base/random.h"
 #include "xdd/base/text.h"
-#include "xdd/io/diskstats.h"
+#include "xdd/io/datamap.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/guard.h"
-#include "xdd/io/pagecache.h"
 #include "xdd/report/path_facts.h"
 #include "xdd/sys/blockdev.h"
 

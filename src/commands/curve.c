@@ -12,7 +12,7 @@
 #include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 #include "xdd/commands/command.h"
-#include "xdd/io/throttle_schedule.h"
+#include "xdd/io/access.h"
 #include "xdd/plan/option.h"
 
 #define LOADS "10..90+10,95,100,105"

@@ -13,7 +13,7 @@
 #include "commands/commands.h"
 #include "commands/run_steps.h"
 #include "xdd/base/log.h"
-#include "xdd/io/seekfile.h"
+#include "xdd/io/access.h"
 #include "xdd/net/globaltime.h"
 #include "xdd/report/report.h"
 #include "xdd/run/run.h"

@@ -42,7 +42,7 @@ static const struct option uring_keywords[] = {
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "io/discard.h"
+#include "io/engine_internal.h"
 #include "xdd/base/file.h"
 #include "xdd/sys/machine.h"
 

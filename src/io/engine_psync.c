@@ -1,18 +1,67 @@
 /*
  * The psync engine: pread and pwrite, or a call that discards, one operation at a time in each
- * QThread. Needs nothing of the kernel that a file does not have; the default.
+ * QThread. Needs nothing of the kernel that a file does not have; the default. And the null
+ * engine.
  */
-#include "xdd/io/engine.h"
-
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <gnu/libc-version.h>
+#include <linux/fs.h>
 #include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "io/discard.h"
-#include "io/raw_transfer.h"
+#include "io/engine_internal.h"
+#include "xdd/io/engine.h"
+
+/*
+ * Discards by system calls, also for the engine io_uring.
+ */
+
+/* Another target of the run may write to the range again between two calls. */
+#define DEVICE_TRIES 64
+
+/*
+ * The kernel drops dirty pages only for the holder of an exclusive claim, which is the guard, on
+ * another descriptor. For others it is EBUSY, so write them first.
+ */
+static int discard_device(int fd, const struct io_request *req)
+{
+	for (int tries = 1;; tries++) {
+		uint64_t range[2] = { req->offset, req->size };
+		int ret = ioctl(fd, BLKDISCARD, range);
+
+		if (!ret || errno != EBUSY || tries == DEVICE_TRIES)
+			return ret;
+		ret = sync_file_range(fd, (off_t)req->offset, (off_t)req->size,
+				      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					      SYNC_FILE_RANGE_WAIT_AFTER);
+		if (ret)
+			return ret;
+	}
+}
+
+int discard_now(int fd, bool is_device, const struct io_request *req)
+{
+	int ret = is_device ? discard_device(fd, req) :
+			      fallocate(fd, DISCARD_MODE, (off_t)req->offset, (off_t)req->size);
+
+	return ret ? -errno : 0;
+}
+
+void discard_explain(const struct io_request *req, bool is_device, char *buf, size_t size)
+{
+	if (req->dir != DIR_DISCARD || req->error != -EOPNOTSUPP)
+		return;
+	snprintf(buf, size, "%s (%s)",
+		 is_device ? "the device cannot discard" : "the file system cannot punch holes",
+		 strerror(EOPNOTSUPP));
+}
 
 struct psync {
 	/* const after init */
@@ -31,11 +80,11 @@ static bool is_of_libc(void *function)
 	       own.dli_fbase == libc.dli_fbase;
 }
 
-/* const after choose(): looked up once, which takes longer than many an operation */
+/* const after engine_psync_choose(): looked up once, which takes longer than many an operation */
 static pthread_once_t chosen = PTHREAD_ONCE_INIT;
 static bool raw_read, raw_write;
 
-static void choose(void)
+static void engine_psync_choose(void)
 {
 	raw_read = is_of_libc((void *)pread);
 	raw_write = is_of_libc((void *)pwrite);
@@ -44,7 +93,7 @@ static void choose(void)
 /*
  * One system call for `size` bytes of what is left of the request. Returns bytes moved or -errno.
  */
-static ssize_t transfer(int fd, const struct io_request *req, uint64_t size)
+static ssize_t engine_psync_transfer(int fd, const struct io_request *req, uint64_t size)
 {
 	char *buf = (char *)req->buf + req->done;
 	off_t offset = (off_t)(req->offset + req->done);
@@ -67,7 +116,7 @@ static int psync_init(void **ctx, const struct engine_params *params)
 	p->buffered_fd = params->buffered_fd;
 	p->is_device = params->target->kind == TARGET_BLOCK;
 	engine_tail_init(&p->tail, params);
-	pthread_once(&chosen, choose);
+	pthread_once(&chosen, engine_psync_choose);
 	*ctx = p;
 	return 0;
 }
@@ -93,11 +142,12 @@ static int psync_submit(void *ctx, struct io_request *req)
 		return submit_other(p, req);
 	/* Nearly always the first transfer moves all of it. */
 	if (__builtin_expect(req->size != p->tail.op_bytes, 1))
-		if (io_request_result(req, transfer(p->fd, req, req->size)))
+		if (io_request_result(req, engine_psync_transfer(p->fd, req, req->size)))
 			return 0;
 	do {
 		fd = engine_in_tail(&p->tail, req) ? p->buffered_fd : p->fd;
-	} while (!io_request_result(req, transfer(fd, req, engine_bytes_left(&p->tail, req))));
+	} while (!io_request_result(req, engine_psync_transfer(fd, req,
+							       engine_bytes_left(&p->tail, req))));
 	return 0;
 }
 
@@ -115,4 +165,22 @@ const struct engine engine_psync = {
 	.submit = psync_submit,
 	.explain = psync_explain,
 	.fini = free,
+};
+
+/*
+ * The null engine: every operation succeeds at once and moves nothing. For the target `null`, and
+ * for measuring what xdd itself costs.
+ */
+
+static int null_submit(void *ctx, struct io_request *req)
+{
+	(void)ctx;
+	req->done = req->size;
+	return 0;
+}
+
+const struct engine engine_null = {
+	.info = { ENGINE_NAMED("null", "nothing is transferred; shows what xdd itself costs"),
+		  .caps = ENGINE_NO_DATA | ENGINE_DISCARDS },
+	.submit = null_submit,
 };

@@ -1,21 +1,282 @@
 /*
  * The overwrite guard as a whole: which devices and files a run writes to, the claims, and the
- * verdict. guard_use.c and guard_loop.c look who else uses a device, guard_signature.c at what is
- * on it, guard_file.c at files.
+ * verdict. guard_use.c looks who else uses a device, and what is on it.
  */
 #include "xdd/io/guard.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/loop.h>
+#include <linux/magic.h>
+#include <linux/major.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "xdd/base/memory.h"
 #include "xdd/plan/engine_info.h"
 #include "xdd/sys/blockdev.h"
+#include "xdd/sys/sysfile.h"
+
+/*
+ * Files that a target must not write to: those of the kernel itself, and those that back a loop
+ * device in use. Before the run and whenever a target is opened.
+ */
+
+/* Those without a name are not in the headers of all kernels. */
+static const unsigned kernel_file_systems[] = {
+	BPF_FS_MAGIC,	  CGROUP2_SUPER_MAGIC, CGROUP_SUPER_MAGIC, DEBUGFS_MAGIC,
+	PROC_SUPER_MAGIC, PSTOREFS_MAGIC,      SECURITYFS_MAGIC,   SELINUX_MAGIC,
+	SMACK_MAGIC,	  SYSFS_MAGIC,	       TRACEFS_MAGIC,	   0x07655821u, /* resctrl */
+	0x42494e4du,								/* binfmt_misc */
+	0x5a3c69f0u,								/* apparmorfs */
+	0x62656570u,								/* configfs */
+	0x65735543u,								/* fusectl */
+	0x67596969u,								/* rpc_pipefs */
+	0x6e667364u,								/* nfsd */
+	0xabba1974u,								/* xenfs */
+	0xde5e81e4u,								/* efivarfs */
+};
+
+static bool is_of_kernel(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return false;
+	for (size_t i = 0; i < sizeof(kernel_file_systems) / sizeof(kernel_file_systems[0]); i++) {
+		if ((unsigned)fs.f_type == kernel_file_systems[i])
+			return true;
+	}
+	return false;
+}
+
+static int guard_file_refuse_use(const struct guard_loops *loops, const struct stat *st, char *why,
+				 size_t size)
+{
+	return guard_file_in_use(loops, st, why, size) ? -EBUSY : 0;
+}
+
+bool guard_among_devices(const struct stat *directory)
+{
+	struct stat dev, root;
+
+	return !stat("/dev", &dev) && !stat("/", &root) && dev.st_dev != root.st_dev &&
+	       directory->st_dev == dev.st_dev;
+}
+
+int guard_file(const struct guard_loops *loops, int fd, const struct stat *st, char *why,
+	       size_t size)
+{
+	if (!is_of_kernel(fd))
+		return guard_file_refuse_use(loops, st, why, size);
+	snprintf(
+		why, size,
+		"is a file of the kernel (as in /proc and /sys), whose content is no storage; name "
+		"a file of another file system");
+	return -EPERM;
+}
+
+int guard_file_of(struct guard_loops *loops, const char *path, struct stat *st, char *why,
+		  size_t size)
+{
+	int fd, err = 0;
+
+	/* Hundreds of targets in one directory need one look at its file system. */
+	if (loops->storage && stat(path, st) == 0 && S_ISREG(st->st_mode) &&
+	    st->st_dev == loops->storage)
+		return guard_file_refuse_use(loops, st, why, size);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, st)) {
+		err = -errno;
+		snprintf(why, size, "%s", strerror(-err));
+	} else if (S_ISREG(st->st_mode)) {
+		err = guard_file(loops, fd, st, why, size);
+		if (!err)
+			loops->storage = st->st_dev;
+	}
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/*
+ * Loop devices and what backs them: a file or a device whose content is in use as another device
+ * is in use itself, which the kernel says nowhere else.
+ */
+
+/* The node of a loop device; -errno when it cannot be opened, or is that of another device. */
+static int open_node(const struct guard_loop *l, int flags)
+{
+	char node[sizeof(l->name) + 8];
+	struct stat st;
+	int fd;
+
+	snprintf(node, sizeof(node), "/dev/%s", l->name);
+	fd = open(node, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == l->loop)
+		return fd;
+	close(fd);
+	return -ENODEV;
+}
+
+/* As the driver knows it, whatever has its name by now. */
+static bool ask_driver(struct guard_loop *l)
+{
+	struct loop_info64 info;
+	int fd = open_node(l, 0), err;
+
+	if (fd < 0)
+		return false;
+	err = ioctl(fd, LOOP_GET_STATUS64, &info);
+	close(fd);
+	if (err)
+		return false;
+	l->dev = (dev_t)info.lo_device;
+	l->ino = (ino_t)info.lo_inode;
+	l->rdev = (dev_t)info.lo_rdevice;
+	return true;
+}
+
+/* Fill in what backs the device of that name; false when nothing does, or that cannot be told. */
+static bool read_loop(struct guard_loop *l, const char *root, const char *name)
+{
+	char path[PATH_MAX], line[PATH_MAX], number[32];
+	unsigned major_no, minor_no;
+	const char *backing, *dev;
+	struct stat st;
+
+	if ((size_t)snprintf(l->name, sizeof(l->name), "%s", name) >= sizeof(l->name))
+		return false;
+	snprintf(path, sizeof(path), "%s/sys/block/%s/loop/backing_file", root, name);
+	backing = sysfile_line(path, line, sizeof(line));
+	if (!backing)
+		return false;
+	snprintf(path, sizeof(path), "%s/sys/block/%s/dev", root, name);
+	dev = sysfile_line(path, number, sizeof(number));
+	if (!dev || sscanf(dev, "%u:%u", &major_no, &minor_no) != 2)
+		return false;
+	l->loop = makedev(major_no, minor_no);
+	if (!*root && ask_driver(l))
+		return true;
+	if ((size_t)snprintf(path, sizeof(path), "%s%s", root, backing) >= sizeof(path) ||
+	    stat(path, &st))
+		return false;
+	l->dev = st.st_dev;
+	l->ino = st.st_ino;
+	l->rdev = S_ISBLK(st.st_mode) ? st.st_rdev : 0;
+	return true;
+}
+
+/* As read_loop(), by the node, where sysfs is not mounted. */
+static bool read_node(struct guard_loop *l, const char *name)
+{
+	char node[sizeof(l->name) + 8];
+	struct stat st;
+
+	if ((size_t)snprintf(l->name, sizeof(l->name), "%s", name) >= sizeof(l->name))
+		return false;
+	snprintf(node, sizeof(node), "/dev/%s", l->name);
+	if (stat(node, &st) || !S_ISBLK(st.st_mode) || major(st.st_rdev) != LOOP_MAJOR)
+		return false;
+	l->loop = st.st_rdev;
+	return ask_driver(l);
+}
+
+int guard_loops_read(struct guard_loops *loops, const char *root)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	bool nodes = false;
+	int err = 0;
+	DIR *dir;
+
+	*loops = (struct guard_loops){ .root = root };
+	snprintf(path, sizeof(path), "%s/sys/block", root);
+	dir = opendir(path);
+	if (!dir && !*root) {
+		nodes = true;
+		dir = opendir("/dev");
+	}
+	while (dir && !err && (entry = readdir(dir))) {
+		struct guard_loop l = { .rdev = 0 }, *list;
+
+		if (strncmp(entry->d_name, "loop", 4) != 0 ||
+		    !(nodes ? read_node(&l, entry->d_name) : read_loop(&l, root, entry->d_name)))
+			continue;
+		list = array_room(loops->list, loops->n, sizeof(*list));
+		if (!list) {
+			err = -ENOMEM;
+			break;
+		}
+		list[loops->n++] = l;
+		loops->list = list;
+	}
+	if (dir)
+		closedir(dir);
+	if (err)
+		guard_loops_free(loops);
+	return err;
+}
+
+void guard_loops_free(struct guard_loops *loops)
+{
+	free(loops->list);
+	*loops = (struct guard_loops){ .n = 0 };
+}
+
+const struct guard_loop *guard_loop_over(const struct guard_loops *loops, dev_t dev)
+{
+	for (size_t i = 0; i < loops->n; i++) {
+		if (loops->list[i].rdev == dev && loops->list[i].loop != dev)
+			return &loops->list[i];
+	}
+	return NULL;
+}
+
+/* The exclusive claim catches what is not found elsewhere, where the node may be opened at all. */
+static bool guard_loop_is_claimed(const struct guard_loop *l)
+{
+	int fd = open_node(l, O_EXCL);
+
+	if (fd >= 0)
+		close(fd);
+	return fd == -EBUSY;
+}
+
+bool guard_file_in_use(const struct guard_loops *loops, const struct stat *st, char *why,
+		       size_t size)
+{
+	char use[GUARD_WHY_SIZE / 2];
+
+	for (size_t i = 0; i < loops->n; i++) {
+		const struct guard_loop *l = &loops->list[i];
+
+		if (l->dev != st->st_dev || l->ino != st->st_ino)
+			continue;
+		if (guard_in_use(loops->root, l->loop, use, sizeof(use)))
+			snprintf(why, size, "it backs the loop device %s, which is in use: %s",
+				 l->name, use);
+		else if (!*loops->root && guard_loop_is_claimed(l))
+			snprintf(why, size,
+				 "it backs the loop device %s, which the kernel or another program "
+				 "has open exclusively",
+				 l->name);
+		else
+			continue;
+		return true;
+	}
+	return false;
+}
 
 struct guard_claim {
 	dev_t dev;
@@ -43,15 +304,16 @@ static bool written_device(const struct target_plan *t, dev_t *dev)
 	       blockdev_number_of(&st, dev);
 }
 
-static int refuse(struct guard_refusal *refusal, const struct target_plan *t, int err,
-		  const char *text)
+static int guard_refuse(struct guard_refusal *refusal, const struct target_plan *t, int err,
+			const char *text)
 {
 	refusal->target = t;
 	snprintf(refusal->why, sizeof(refusal->why), "%s", text);
 	return err;
 }
 
-static int refuse_use(struct guard_refusal *refusal, const struct target_plan *t, const char *why)
+static int guard_refuse_use(struct guard_refusal *refusal, const struct target_plan *t,
+			    const char *why)
 {
 	refusal->target = t;
 	snprintf(refusal->why, sizeof(refusal->why),
@@ -83,28 +345,30 @@ static int open_claim(const struct target_plan *t, dev_t dev, struct guard_refus
 	if (t->kind == TARGET_CHAR) {
 		err = blockdev_node(dev, node, sizeof(node));
 		if (err)
-			return refuse(refusal, t, err,
-				      "its block device has no node below /dev, so that what is on "
-				      "it cannot be looked at");
+			return guard_refuse(
+				refusal, t, err,
+				"its block device has no node below /dev, so that what is on "
+				"it cannot be looked at");
 		path = node;
 	}
 	err = open_device(path, dev, O_EXCL);
 	if (err >= 0)
 		return err;
 	if (err == -ENXIO)
-		return refuse(refusal, t, err,
-			      "its name no longer leads to the same device; use a name that does "
-			      "not change during a run");
+		return guard_refuse(
+			refusal, t, err,
+			"its name no longer leads to the same device; use a name that does "
+			"not change during a run");
 	if (err != -EBUSY) {
 		snprintf(text, sizeof(text), "what is on it cannot be looked at: %s",
 			 strerror(-err));
-		return refuse(refusal, t, err, text);
+		return guard_refuse(refusal, t, err, text);
 	}
 	if (!guard_in_use("", dev, text, sizeof(text)))
 		snprintf(text, sizeof(text),
 			 "it is in use: the kernel or another program has it "
 			 "open exclusively");
-	return refuse_use(refusal, t, text);
+	return guard_refuse_use(refusal, t, text);
 }
 
 /* Claim the device unless this run has it already. */
@@ -140,9 +404,10 @@ static int claim_device(struct guard *guard, const struct target_plan *t,
 		return claim(guard, t, dev, refusal);
 	if (!is_scsi(t))
 		return 0;
-	return refuse(refusal, t, -ENODEV,
-		      "the kernel does not name its disk (/sys/dev/char), so that what is on it "
-		      "cannot be looked at; name the block device of the disk");
+	return guard_refuse(
+		refusal, t, -ENODEV,
+		"the kernel does not name its disk (/sys/dev/char), so that what is on it "
+		"cannot be looked at; name the block device of the disk");
 }
 
 static int judge_file(struct guard *guard, struct guard_loops *loops, const struct target_plan *t,
@@ -162,7 +427,7 @@ static int judge_file(struct guard *guard, struct guard_loops *loops, const stru
 		return err;
 	}
 	if (err)
-		return refuse(refusal, t, err, why);
+		return guard_refuse(refusal, t, err, why);
 	guard->files[t->number] = (struct guard_good){ st.st_dev, st.st_ino };
 	return 0;
 }
@@ -185,7 +450,7 @@ static int judge_files(const struct plan *plan, struct guard *guard, struct guar
 		return 0;
 	err = guard_loops_read(&loops, "");
 	if (err)
-		return refuse(refusal, &plan->targets[0], err, strerror(-err));
+		return guard_refuse(refusal, &plan->targets[0], err, strerror(-err));
 	for (size_t i = 0; i < plan->n_targets && !err; i++) {
 		if (writes_file(&plan->targets[i]))
 			err = judge_file(guard, &loops, &plan->targets[i], refusal);
@@ -203,7 +468,7 @@ int guard_hold(const struct plan *plan, struct guard *guard, struct guard_refusa
 	guard->files = calloc(plan->n_targets, sizeof(*guard->files));
 	err = guard->claims && guard->files ?
 		      judge_files(plan, guard, refusal) :
-		      refuse(refusal, &plan->targets[0], -ENOMEM, strerror(ENOMEM));
+		      guard_refuse(refusal, &plan->targets[0], -ENOMEM, strerror(ENOMEM));
 	for (size_t i = 0; i < plan->n_targets && !err; i++)
 		err = claim_device(guard, &plan->targets[i], refusal);
 	if (err)
@@ -211,7 +476,7 @@ int guard_hold(const struct plan *plan, struct guard *guard, struct guard_refusa
 	return err;
 }
 
-static bool is_claimed(const struct guard *guard, dev_t dev)
+static bool guard_is_claimed(const struct guard *guard, dev_t dev)
 {
 	for (size_t i = 0; guard && i < guard->n_claims; i++) {
 		if (guard->claims[i].dev == dev)
@@ -251,7 +516,7 @@ int guard_allows(const struct guard *guard, const struct target_plan *t, int fd,
 			       allows_file(fd, st, why);
 	if (!S_ISBLK(st->st_mode) && !is_scsi(t))
 		return 0;
-	if (blockdev_number_of(st, &dev) && is_claimed(guard, dev))
+	if (blockdev_number_of(st, &dev) && guard_is_claimed(guard, dev))
 		return 0;
 	*why = "it is not a device that this run has claimed; use a name that does not change "
 	       "during a run";
@@ -283,7 +548,7 @@ static int judge_content(const struct guard *guard, const struct target_plan *t,
 	if (fd < 0)
 		fd = own = open_device(t->path, dev, 0);
 	if (fd < 0)
-		return refuse(refusal, t, fd, strerror(-fd));
+		return guard_refuse(refusal, t, fd, strerror(-fd));
 	err = guard_signature(fd, text, sizeof(text));
 	if (own >= 0)
 		close(own);
@@ -318,7 +583,7 @@ int guard_check(const struct plan *plan, struct guard_refusal *refusal)
 		if (!written_device(t, &dev) || is_judged(plan, i, dev))
 			continue;
 		if (guard_in_use("", dev, text, sizeof(text)))
-			err = refuse_use(refusal, t, text);
+			err = guard_refuse_use(refusal, t, text);
 		else if (!t->forced)
 			err = judge_content(&guard, t, dev, refusal);
 	}

@@ -1,9 +1,12 @@
 /*
- * Other users of a block device, as the kernel reports them: for the overwrite guard, which wants a
- * reason to give. The exclusive claim catches what is not found here.
+ * Other users of a block device, as the kernel reports them, and signatures on it that libblkid
+ * knows: for the overwrite guard, which wants a reason to give. The exclusive claim catches users
+ * that are not found here.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "config.h"
 #include "xdd/base/text.h"
 #include "xdd/io/guard.h"
 #include "xdd/sys/sysfile.h"
@@ -28,7 +32,7 @@ struct look {
 	size_t size;
 };
 
-static bool found(const struct look *l, const char *text, const char *name)
+static bool guard_use_found(const struct look *l, const char *text, const char *name)
 {
 	snprintf(l->why, l->size, "%s %s%s", l->which, text, name);
 	return true;
@@ -89,7 +93,7 @@ static bool is_mounted(const struct look *l)
 	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", l->root);
 	f = fopen(path, "re");
 	while (f && !is && getline(&line, &cap, f) > 0)
-		is = mounted_by(l, line, &where) && found(l, "is mounted on ", where);
+		is = mounted_by(l, line, &where) && guard_use_found(l, "is mounted on ", where);
 	if (f)
 		fclose(f);
 	free(line);
@@ -108,7 +112,7 @@ static bool is_swap(const struct look *l)
 	while (f && !is && getline(&line, &cap, f) > 0) {
 		line[strcspn(line, " \t")] = '\0';
 		sysfile_unescape(line);
-		is = leads_to(l, line) && found(l, "is in use as swap space", "");
+		is = leads_to(l, line) && guard_use_found(l, "is in use as swap space", "");
 	}
 	if (f)
 		fclose(f);
@@ -132,7 +136,7 @@ static bool is_btrfs(const struct look *l)
 		snprintf(path, sizeof(path), "%s/sys/fs/btrfs/%s/devices/%s", l->root,
 			 entry->d_name, l->name);
 		is = entry->d_name[0] != '.' && access(path, F_OK) == 0 &&
-		     found(l, "is part of a mounted btrfs, ", entry->d_name);
+		     guard_use_found(l, "is part of a mounted btrfs, ", entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
@@ -186,7 +190,7 @@ static bool is_held(const struct look *l)
 		if (entry->d_name[0] == '.')
 			continue;
 		holder_text(l, entry->d_name, text, sizeof(text));
-		is = found(l, "is part of the ", text);
+		is = guard_use_found(l, "is part of the ", text);
 	}
 	if (dir)
 		closedir(dir);
@@ -200,11 +204,11 @@ static bool backs_loop(const struct look *l)
 	bool is = false;
 
 	if (guard_loops_read(&loops, l->root))
-		return found(l, "may back a loop device, which cannot be told: memory is short",
-			     "");
+		return guard_use_found(
+			l, "may back a loop device, which cannot be told: memory is short", "");
 	over = guard_loop_over(&loops, l->dev);
 	if (over)
-		is = found(l, "backs the loop device ", over->name);
+		is = guard_use_found(l, "backs the loop device ", over->name);
 	guard_loops_free(&loops);
 	return is;
 }
@@ -215,7 +219,7 @@ static bool is_used(const struct look *l)
 }
 
 /* Fill in number and name from a directory of sysfs; false when it is none of a device. */
-static bool identify(struct look *l, const char *directory)
+static bool guard_use_identify(struct look *l, const char *directory)
 {
 	char path[PATH_MAX], full[PATH_MAX], real[PATH_MAX], line[NAME_SIZE];
 	unsigned major_no, minor_no;
@@ -232,7 +236,7 @@ static bool identify(struct look *l, const char *directory)
 	return true;
 }
 
-static bool has(const char *root, const char *directory, const char *name)
+static bool guard_use_has(const char *root, const char *directory, const char *name)
 {
 	char path[PATH_MAX];
 	size_t len = (size_t)snprintf(path, sizeof(path), "%s%s/%s", root, directory, name);
@@ -253,7 +257,7 @@ static bool partition_is_used(struct look *l, const char *directory)
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
-		if (!has(l->root, path, "partition") || !identify(l, path))
+		if (!guard_use_has(l->root, path, "partition") || !guard_use_identify(l, path))
 			continue;
 		snprintf(l->which, sizeof(l->which), "its partition %s", l->name);
 		is = is_used(l);
@@ -269,15 +273,142 @@ bool guard_in_use(const char *root, dev_t dev, char *why, size_t size)
 	char directory[64], disk[80];
 
 	snprintf(directory, sizeof(directory), "/sys/dev/block/%u:%u", major(dev), minor(dev));
-	identify(&l, directory);
+	guard_use_identify(&l, directory);
 	l.dev = dev;
 	if (is_used(&l))
 		return true;
-	if (!has(root, directory, "partition"))
+	if (!guard_use_has(root, directory, "partition"))
 		return partition_is_used(&l, directory);
 	snprintf(disk, sizeof(disk), "%s/..", directory);
-	if (!identify(&l, disk))
+	if (!guard_use_identify(&l, disk))
 		return false;
 	snprintf(l.which, sizeof(l.which), "the disk that it is part of, %s,", l.name);
 	return is_used(&l);
 }
+
+/*
+ * Signatures on a block device. Without libblkid only a device whose beginning and end are all
+ * zeros counts as blank.
+ */
+
+#ifdef HAVE_LIBBLKID
+
+#include <blkid/blkid.h>
+
+static const char *value(blkid_probe probe, const char *name)
+{
+	const char *text = NULL;
+
+	return blkid_probe_lookup_value(probe, name, &text, NULL) ? NULL : text;
+}
+
+static void describe(blkid_probe probe, char *why, size_t size)
+{
+	const char *type = value(probe, "TYPE"), *usage = value(probe, "USAGE");
+	const char *table = value(probe, "PTTYPE");
+
+	if (!type)
+		snprintf(why, size, "it carries a partition table (%s)",
+			 table ? table : "of an unknown kind");
+	else if (usage && strcmp(usage, "filesystem") == 0)
+		snprintf(why, size, "it carries a file system (%s)", type);
+	else if (usage && strcmp(usage, "raid") == 0)
+		snprintf(why, size, "it carries the label of a RAID or LVM member (%s)", type);
+	else if (usage && strcmp(usage, "crypto") == 0)
+		snprintf(why, size, "it carries an encrypted volume (%s)", type);
+	else if (strncmp(type, "swap", 4) == 0)
+		snprintf(why, size, "it carries swap space (%s)", type);
+	else
+		snprintf(why, size, "it carries a signature (%s)", type);
+}
+
+/* Damaged signatures count: what they belonged to may be wanted back. */
+static int look(blkid_probe probe, int fd)
+{
+	if (blkid_probe_set_device(probe, fd, 0, 0) || blkid_probe_enable_superblocks(probe, 1) ||
+	    blkid_probe_set_superblocks_flags(probe, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_USAGE |
+							     BLKID_SUBLKS_BADCSUM) ||
+	    blkid_probe_enable_partitions(probe, 1) ||
+	    blkid_probe_set_partitions_flags(probe, BLKID_PARTS_FORCE_GPT | BLKID_PARTS_MAGIC))
+		return -1;
+	return blkid_do_probe(probe);
+}
+
+int guard_signature(int fd, char *why, size_t size)
+{
+	blkid_probe probe = blkid_new_probe();
+	int found, err = 0;
+
+	if (!probe) {
+		snprintf(why, size, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	errno = 0;
+	found = look(probe, fd);
+	if (found < 0) {
+		err = errno ? -errno : -EIO;
+		snprintf(why, size, "what is on it cannot be read: %s", strerror(-err));
+	} else if (found == 0) {
+		err = -EEXIST;
+		describe(probe, why, size);
+	}
+	blkid_free_probe(probe);
+	return err;
+}
+
+#else /* !HAVE_LIBBLKID */
+
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+
+#define CHUNK_BYTES 65536
+#define HEAD_BYTES (4ull << 20)
+#define TAIL_BYTES (1ull << 20)
+
+/* Returns 1 when all of it is zero, 0 when not, or -errno. */
+static int is_zero(int fd, uint64_t from, uint64_t to)
+{
+	static const char zeros[CHUNK_BYTES];
+	char chunk[CHUNK_BYTES];
+
+	while (from < to) {
+		size_t want = to - from < sizeof(chunk) ? (size_t)(to - from) : sizeof(chunk);
+		ssize_t n = pread(fd, chunk, want, (off_t)from);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		if (memcmp(chunk, zeros, (size_t)n))
+			return 0;
+		from += (uint64_t)n;
+	}
+	return 1;
+}
+
+int guard_signature(int fd, char *why, size_t size)
+{
+	uint64_t bytes, head, tail;
+	int zero;
+
+	zero = ioctl(fd, BLKGETSIZE64, &bytes) ? -errno : 1;
+	if (zero > 0) {
+		head = bytes < HEAD_BYTES ? bytes : HEAD_BYTES;
+		tail = bytes < TAIL_BYTES ? 0 : bytes - TAIL_BYTES;
+		zero = is_zero(fd, 0, head);
+		if (zero > 0)
+			zero = is_zero(fd, tail, bytes);
+	}
+	if (zero > 0)
+		return 0;
+	if (zero < 0) {
+		snprintf(why, size, "what is on it cannot be read: %s", strerror(-zero));
+		return zero;
+	}
+	snprintf(
+		why, size,
+		"it is not blank, and this xdd was built without libblkid, which could tell what is on it");
+	return -EEXIST;
+}
+
+#endif

@@ -72,9 +72,6 @@ struct difference difference_of(const uint8_t *a, const uint8_t *b, size_t n);
 void flipped_text(char *text, size_t size, const uint8_t *a, const uint8_t *b, size_t n,
 		  uint64_t offset);
 
-/* verify_kind.c: the sector at `pos` of the request is not what the pattern says. */
-void verify_bad_sector(struct verify_extents *s, uint64_t pos, const uint8_t *expected, size_t n);
-
 /* Consecutive sectors of one read that are of one write. */
 struct verify_span {
 	struct tag tag; /* of its first sector */
@@ -96,13 +93,6 @@ struct verify_writes {
 	bool following;
 	struct tag_extent extent;
 };
-
-/*
- * verify_write.c: a sector with a good tag that is where it belongs, in ascending order; and the
- * end.
- */
-void verify_writes_sector(struct verify_writes *w, const struct tag *tag);
-void verify_writes_end(struct verify_writes *w);
 
 /* verify_tag.c */
 void verify_tagged(struct verify_extents *s);

@@ -11,7 +11,7 @@
 #include "run/coord/pace.h"
 #include "run/issue/order.h"
 #include "run/meter/meter.h"
-#include "xdd/io/buffer.h"
+#include "xdd/io/engine.h"
 #include "xdd/stat/counters.h"
 #include "xdd/stat/figures.h"
 #include "xdd/stat/histogram.h"

@@ -207,7 +207,7 @@ DISCARD_PATTERN = "-op discard transfers no data"
 DISCARD_POLL = "iopoll: discards cannot be polled for"
 DISCARD_LIST = r"the list mixes discards \(d\) with other operations"
 
-# Lists of operations: src/plan/seek_load.c, src/io/seekfile.c
+# Lists of operations: src/plan/seek_load.c, src/io/access.c
 
 NO_OPERATIONS = "holds no operations"
 LIST_PAST_LARGEST = "operation 0 lies past the largest offset"

@@ -1,5 +1,5 @@
 /*
- * I/O buffers: src/io/buffer.c.
+ * I/O buffers: src/io/engine.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
-#include "xdd/io/buffer.h"
+#include "xdd/io/engine.h"
 #include "xdd/sys/machine.h"
 
 #define NOBODY 65534

@@ -1,5 +1,5 @@
 /*
- * The engines psync and null: src/io/engine_psync.c, engine_null.c.
+ * The engines psync and null: src/io/engine_psync.c.
  *
  * pread and pwrite are this file's own: they can be told to fail, to be interrupted and to move
  * less than asked for, which no file does at will.

@@ -14,7 +14,7 @@
 
 #include "access_plan.h"
 #include "xdd/base/memory.h"
-#include "xdd/io/throttle_schedule.h"
+#include "xdd/io/access.h"
 #include "xdd/plan/mix.h"
 
 #define KIB 1024u

@@ -1,5 +1,5 @@
 /*
- * The page cache seen from outside: src/io/pagecache.c, over files in memory, which are in the page
+ * The page cache seen from outside: src/io/datamap.c, over files in memory, which are in the page
  * cache only.
  */
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "xdd/io/pagecache.h"
+#include "xdd/io/datamap.h"
 
 #define PAGES 100
 

@@ -1,5 +1,5 @@
 /*
- * Seek lists as files: src/io/seekfile.c writes them, src/plan/seek_load.c reads them.
+ * Seek lists as files: src/io/access.c writes them, src/plan/seek_load.c reads them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,6 @@
 #include "plan/seek_load.h"
 #include "xdd/base/log.h"
 #include "xdd/io/access.h"
-#include "xdd/io/seekfile.h"
 
 #define BLOCK 512u
 #define REQ (8u * BLOCK)

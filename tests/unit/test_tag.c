@@ -11,8 +11,6 @@
 #include <cmocka.h>
 
 #include "xdd/io/tag.h"
-#include "xdd/io/tag_book.h"
-#include "xdd/io/tag_history.h"
 
 static const struct tag some = {
 	.run = 0x1122334455667788,

@@ -1,5 +1,5 @@
 /*
- * The schedule of -throttle: when operations are due (src/io/throttle_schedule.c).
+ * The schedule of -throttle: when operations are due (src/io/access.c).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "xdd/base/memory.h"
-#include "xdd/io/throttle_schedule.h"
+#include "xdd/io/access.h"
 #include "xdd/plan/mix.h"
 
 #define CENTURY_NS (100ull * 31557600 * 1000000000)

@@ -1,16 +1,22 @@
 /*
- * Where operation n of a pass goes: a pure function of (plan, pass, n). Nothing is stored for each
- * operation, so any thread can compute any of them; only -seek load brings a list.
+ * The operations of a pass: where each goes, when it is due, and lists of them. Pure functions of
+ * the plan.
  */
 #ifndef XDD_IO_ACCESS_H
 #define XDD_IO_ACCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "xdd/base/random.h"
 #include "xdd/plan/plan.h"
 #include "xdd/stat/counters.h"
+
+/*
+ * Where operation n of a pass goes: a pure function of (plan, pass, n). Nothing is stored for each
+ * operation, so any thread can compute any of them; only -seek load brings a list.
+ */
 
 struct access_op {
 	uint64_t offset; /* bytes from the start of the target */
@@ -121,5 +127,62 @@ struct access_laps {
 };
 
 struct access_laps access_laps(const struct access *a, uint64_t ops);
+
+/*
+ * The schedule of -throttle: when operations of a pass are due. A pure function of the plan and
+ * the number of the operation; any thread.
+ */
+
+static inline bool throttle_is_on(const struct target_plan *t)
+{
+	return t->throttle.interval_ns > 0;
+}
+
+/*
+ * The arrivals of -throttle poisson in `pass`, as the functions below take them. Every pass has its
+ * own, so that passes are independent; every target, too. They are the same in each run of the same
+ * seed. The requests of a list with a rate of bytes arrive at the rate of requests of mean size.
+ */
+void throttle_arrivals(struct poisson *arrivals, const struct target_plan *t, uint64_t pass);
+
+/*
+ * Nanoseconds from the start of a pass to the time at which operation `n` is due; at most
+ * UINT64_MAX / 4, so that a clock reading can be added. Ascends with n; 0 for all without a
+ * throttle. With a rate of operations that is n over the rate, with a rate of bytes the bytes
+ * before operation n over the rate. -throttle var moves each operation by a random part of the
+ * interval to its neighbour, the same in every pass and run of the same seed. With -throttle
+ * poisson it is the time of arrival n in `arrivals`, which only then is used, by one thread at a
+ * time.
+ */
+uint64_t throttle_due_ns(const struct target_plan *t, struct poisson *arrivals, uint64_t n);
+
+/*
+ * Nanoseconds that `n` operations take by the schedule, each its interval: from the start of a pass
+ * to the time at which the next operation would be due, without -throttle var. 0 without a
+ * throttle.
+ */
+uint64_t throttle_span_ns(const struct target_plan *t, struct poisson *arrivals, uint64_t n);
+
+/*
+ * Seek lists as files: -seek save, with the histograms of -seek seekhist and disthist. (Reading
+ * one, -seek load, is part of building the plan: src/plan/seek_load.h.)
+ *
+ * Format: doc/seek-files.md.
+ */
+
+/*
+ * Where the plan asks for it, write the list of pass 1 of `target` to "<save file>.T<number>.txt",
+ * which takes that name once it is complete, and append the histograms asked for; without a save
+ * file the histograms go to log_raw(). Locations are in blocks, with the start offset but without
+ * the target's and the pass's own offset, so that a loaded list can be moved by those. Returns 0 or
+ * -errno; `*path` (may be NULL) is then the file concerned, to be freed by the caller. Called by
+ * main before the run.
+ */
+int seekfile_save(const struct target_plan *target, char **path);
+
+/*
+ * Write what such a file has to `f`, wherever the plan wants it. Returns 0 or -errno. Main thread.
+ */
+int seekfile_write(const struct target_plan *target, FILE *f);
 
 #endif

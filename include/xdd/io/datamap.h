@@ -1,8 +1,5 @@
 /*
- * Which bytes of a file or device are in the page cache, and which are holes, at one moment. Taken
- * before a pass; afterwards it tells the shares of what the pass has read.
- *
- * Owned by one target; one thread at a time, outside the timed window.
+ * The data of a target as the kernel knows it: the page cache, holes, and counts of block devices.
  */
 #ifndef XDD_IO_DATAMAP_H
 #define XDD_IO_DATAMAP_H
@@ -10,6 +7,52 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * The part of a target that is in the page cache, and removing it from there. Functions of a file
+ * descriptor; any thread, outside the timed window.
+ */
+
+/*
+ * Count the bytes of a range that are in the page cache, into `*resident`, by cachestat(2) or,
+ * where the kernel lacks that (before Linux 6.5) or counts the wrong file (overlayfs), by
+ * mincore(2). `offset` is a multiple of the page. Of a range of more than 64 MiB (mincore: 256 KiB)
+ * a random piece of that size stands for all of it, and `*sampled` is set to true, else left alone.
+ * Returns 0 or -errno: -EPERM when the kernel tells only the owner of the file and those who may
+ * write to it, -EOPNOTSUPP when neither call works for this file.
+ */
+int pagecache_resident(int fd, uint64_t offset, uint64_t bytes, uint64_t *resident, bool *sampled);
+
+/*
+ * Count the bytes of a range whose pages are dirty or being written back, into `*dirty`, at most
+ * `bytes`, by cachestat(2), which waits for no device. Returns 0 or -errno: -ENOSYS before Linux
+ * 6.5. For files of pagecache_writes_back() only.
+ */
+int pagecache_dirty(int fd, uint64_t offset, uint64_t bytes, uint64_t *dirty);
+
+/* True if the file lies in the page cache and nowhere else, as on tmpfs. */
+bool pagecache_is_all(int fd);
+
+/*
+ * True if dirty pages of the file are on their way to storage: not where the file lies in the page
+ * cache only, nor where its pages are those of another file (overlayfs). It asks the file system,
+ * which may wait for a server.
+ */
+bool pagecache_writes_back(int fd);
+
+/*
+ * Write back dirty pages and remove the `bytes` from `offset` on from the page cache. Pages that a
+ * process has mapped or locked stay. Returns 0 or -errno.
+ */
+int pagecache_drop(int fd, uint64_t offset, uint64_t bytes);
+
+/*
+ * Which bytes of a file or device are in the page cache, and which are holes, at one moment. Taken
+ * before a pass; afterwards it tells the shares of what the pass has read.
+ *
+ * Owned by one target; one thread at a time, outside the timed window.
+ */
 
 struct datamap {
 	uint64_t begin; /* bytes; the first page of the range */
@@ -47,5 +90,30 @@ bool datamap_has_all_pages(const struct datamap *m);
 
 /* Frees what the map holds and empties it. */
 void datamap_free(struct datamap *m);
+
+/*
+ * The kernel's counts of a block device: Documentation/block/stat.rst. Any thread.
+ */
+
+#define DISKSTATS_NAME_SIZE 64
+
+struct diskstats {
+	uint64_t requests[2]; /* completed: reads, writes */
+	uint64_t merged[2];   /* requests that were joined to one before */
+	uint64_t bytes[2];
+};
+
+/*
+ * The name of the whole device that `path`, a block device or a file on one, is on, into `name`.
+ * `disk`, unless NULL, gets its number. Returns 0, -ENODEV when it is on none that has a name
+ * (memory, a network, several), or another -errno.
+ */
+int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE], dev_t *disk);
+
+/* False when the counters of the device are switched off (queue/iostats). */
+bool diskstats_counts(const char *name);
+
+/* The counts of the device of that name since it was there. Returns 0 or -errno. */
+int diskstats_read(const char *name, struct diskstats *stats);
 
 #endif

@@ -1,12 +1,5 @@
 /*
- * Engines: how an operation reaches the kernel.
- *
- * An engine is one const descriptor in the registry (engine_find(), engine_at()). It holds no state
- * of its own: each QThread has a context, made by init and released by fini. Engines take no locks,
- * print nothing, and know nothing of passes; errors are -errno in the request.
- *
- * A synchronous engine completes a request inside submit. An asynchronous one queues it, and reap
- * hands it back later. CONTRIBUTING shows how to add one.
+ * Engines: how an operation reaches the kernel, and the memory of its buffers.
  */
 #ifndef XDD_IO_ENGINE_H
 #define XDD_IO_ENGINE_H
@@ -17,8 +10,42 @@
 #include <sys/uio.h>
 
 #include "xdd/plan/engine_info.h"
+#include "xdd/plan/memory_plan.h"
 #include "xdd/plan/plan.h"
 #include "xdd/stat/counters.h"
+
+/*
+ * The memory that the I/O buffers of a QThread lie in: placed and locked as the plan says, and
+ * touched before anything is timed. Large regions get transparent huge pages where the kernel has
+ * some.
+ */
+
+struct io_buffer {
+	void *data;	 /* a multiple of memory_plan.align_bytes */
+	size_t map_size; /* bytes, whole pages */
+};
+
+/*
+ * Map zeroed memory of at least `size` bytes, and touch every page. With `lock`, lock it in memory
+ * where the limit allows it, silently not otherwise. Returns 0 or -errno, then perhaps with a text
+ * (static) in `*why`. Called by the thread that uses it: the pages come from the node it is on.
+ */
+int io_buffer_alloc(struct io_buffer *b, size_t size, const struct memory_plan *plan, bool lock,
+		    const char **why);
+
+/* Safe on a buffer that was never allocated (all zero). */
+void io_buffer_free(struct io_buffer *b);
+
+/*
+ * Engines: how an operation reaches the kernel.
+ *
+ * An engine is one const descriptor in the registry (engine_find(), engine_at()). It holds no
+ * state of its own: each QThread has a context, made by init and released by fini. Engines take no
+ * locks, print nothing, and know nothing of passes; errors are -errno in the request.
+ *
+ * A synchronous engine completes a request inside submit. An asynchronous one queues it, and reap
+ * hands it back later. CONTRIBUTING shows how to add one.
+ */
 
 /* One operation on its way. The caller owns it and its buffer until it is completed. */
 struct io_request {

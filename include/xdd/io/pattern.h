@@ -58,7 +58,4 @@ void pattern_bytes(const struct pattern *p, uint64_t offset, uint64_t pos, void 
 #define PATTERN_8B10B_MAX 2048
 size_t pattern_8b10b(enum pattern_kind kind, uint8_t out[PATTERN_8B10B_MAX]);
 
-/* Random data, compressible and repetitive as the options say, from byte `at` of the target on. */
-void pattern_random(const struct pattern *p, uint64_t at, uint8_t *out, size_t size);
-
 #endif

@@ -12,8 +12,7 @@
 #include <stdint.h>
 
 #include "xdd/io/pattern.h"
-#include "xdd/io/tag_book.h"
-#include "xdd/io/tag_history.h"
+#include "xdd/io/tag.h"
 #include "xdd/plan/plan.h"
 
 #define VERIFY_SECTOR_BYTES 512

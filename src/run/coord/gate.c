@@ -16,8 +16,8 @@
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/units.h"
+#include "xdd/io/access.h"
 #include "xdd/io/engine.h"
-#include "xdd/io/throttle_schedule.h"
 #include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 

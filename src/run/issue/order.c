@@ -12,7 +12,7 @@
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
-#include "xdd/io/buffer.h"
+#include "xdd/io/engine.h"
 #include "xdd/plan/plan.h"
 #include "xdd/sync/wait.h"
 

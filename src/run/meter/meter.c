@@ -14,7 +14,6 @@
 #include "run/target.h"
 #include "xdd/base/units.h"
 #include "xdd/io/access.h"
-#include "xdd/io/throttle_schedule.h"
 #include "xdd/stat/figures.h"
 #include "xdd/stat/histogram.h"
 #include "xdd/sys/clock.h"

@@ -16,7 +16,6 @@
 #include "xdd/base/random.h"
 #include "xdd/io/access.h"
 #include "xdd/io/datamap.h"
-#include "xdd/io/pagecache.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/finding.h"
 #include "xdd/report/result.h"

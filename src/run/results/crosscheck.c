@@ -17,7 +17,7 @@
 #include "run/target.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
-#include "xdd/io/diskstats.h"
+#include "xdd/io/datamap.h"
 #include "xdd/plan/engine_info.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"

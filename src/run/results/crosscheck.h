@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "run/meter/sample.h"
-#include "xdd/io/diskstats.h"
+#include "xdd/io/datamap.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/result.h"
 #include "xdd/stat/counters.h"

@@ -18,8 +18,6 @@
 #include "xdd/base/log.h"
 #include "xdd/io/pattern.h"
 #include "xdd/io/tag.h"
-#include "xdd/io/tag_book.h"
-#include "xdd/io/tag_history.h"
 #include "xdd/io/target_file.h"
 #include "xdd/io/verify.h"
 #include "xdd/plan/plan.h"

@@ -9,8 +9,7 @@
 #include <stdint.h>
 
 #include "xdd/io/pattern.h"
-#include "xdd/io/tag_book.h"
-#include "xdd/io/tag_history.h"
+#include "xdd/io/tag.h"
 #include "xdd/io/verify.h"
 
 struct io_request;
