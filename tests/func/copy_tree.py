@@ -462,13 +462,14 @@ def test_deep_absent():
         return
     source, copy = fresh("long"), fresh("long copy")
     os.mkdir(source)
-    make_deep(source, 1500, "d" * 200)
+    # All paths together take 60 MB.
+    make_deep(source, 750, "d" * 200)
     os.mkdir(copy)
     write(os.path.join(copy, "long"), b"in the way")
     for words, destination, expected, what in ((["-n"], "new", 0, "-n"), (["-k"], "new", 7, "-k"),
                                                ([], "long copy/", FAILED, "below a failure")):
         status, peak = peak_bytes("-r", *words, source, t.path(destination))
-        t.ok(status == expected and peak < 64 << 20, "1500 long names in each other, %s: little memory" % what, (status, peak))
+        t.ok(status == expected and peak < 32 << 20, "750 long names in each other, %s: little memory" % what, (status, peak))
     fresh("long")
 
 
@@ -567,6 +568,6 @@ def test_parents():
 
 
 s.own_mounts()
-t.run(test_parents, test_everything, test_corrected, test_too_many_attributes, test_plain, test_set_user_id, test_as_user, test_names, test_deep,
-      test_deep_absent, test_many, test_into_itself, test_lists)
+t.run_together(test_parents, test_everything, test_corrected, test_too_many_attributes, test_plain, test_set_user_id,
+               test_as_user, test_names, test_deep, test_deep_absent, test_many, test_into_itself, test_lists)
 t.done()

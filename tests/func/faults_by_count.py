@@ -44,16 +44,17 @@ class Kind:
     `leaves`: patterns of the names that it may leave in its directory. Of a run with status 0: `same` are files that are
     equal to those of a run without faults, `lines` those with as many lines, `documents` JSON with its status; `out` is what
     standard output has, and `exact` says that it is that of the run without faults. `statuses` may come with faults, and then
-    a message, or what standard output has of `fault`. `template` is a directory that is copied before each run. `trees`: the
-    second one is equal to the first one, with all attributes.
+    a message, or what standard output has of `fault`. `template` is a directory that is copied before each run; `interrupted`
+    says how it is made, see there. `trees`: the second one is equal to the first one, with all attributes.
     """
 
     def __init__(self, name, *words, given=None, leaves=(), same=(), lines=(), documents=(), out="", exact=False,
-                 fault="(?!)", statuses=frozenset(OF_A_RUN), template=None, trees=()):
+                 fault="(?!)", statuses=frozenset(OF_A_RUN), template=None, interrupted=None, trees=()):
         self.name, self.words, self.given, self.out = name, [str(word) for word in words], given or {}, out
         self.leaves = [re.compile(p) for p in (*map(re.escape, (*self.given, *same, *lines, *documents)), *leaves)]
         self.same, self.lines, self.documents, self.exact = same, lines, documents, exact
         self.fault, self.statuses, self.template, self.trees = fault, statuses, template, trees
+        self.interrupted = interrupted
 
     def prepare(self, directory):
         if self.template:
@@ -144,8 +145,8 @@ NOOP = ("-op", "noop", "-target", "null", "-numreqs", "10")
 
 class EndToEnd(Kind):
     """
-    Both sides of an end-to-end copy. The source starts once the destination listens. A side waits 2 s for the
-    other, the least time that there is.
+    Both sides of an end-to-end copy. The source starts once the destination listens. A side waits 3 s for the
+    other.
     """
 
     def __init__(self, name, both=(), destination=(), **kwargs):
@@ -153,7 +154,7 @@ class EndToEnd(Kind):
         self.both, self.destination = both, destination
 
     def run(self, place):
-        both = ("-reqsize", "4k", "-e2e", "timeout", "2", "-e2e", "destination",
+        both = ("-reqsize", "4k", "-e2e", "timeout", "3", "-e2e", "destination",
                 "127.0.0.1:%d,2" % xddports.free_ports(2), *self.both)
         words = [t.XDD, "-op", "write", "-target", "copy", "-e2e", "isdestination", *both, *self.destination]
         there = self.start("destination", words, place)
@@ -215,9 +216,13 @@ def tree_with_attributes():
     return template
 
 
-def interrupted(kind, place, which, holds):
-    """A template: the directory of the first run of this kind that a fault has ended so that it holds what `holds` looks for."""
-    for at in range(1, 1000):
+def interrupted(place, kind, which, holds):
+    """
+    A template: the directory of the first run of this kind that a fault in the second half of its calls has ended so that it
+    holds what `holds` looks for.
+    """
+    run_once(kind, place, which, 0)
+    for at in range(place.counter.counts[which] // 2, 1000):
         run_once(kind, place, which, at)
         if holds(place) or not place.counter.reached:
             break
@@ -242,11 +247,11 @@ def read(path):
         return f.read()
 
 
-def kinds(place):
+def kinds():
     made = documents()
     two = {"a.json": made["a.json"], "b.json": made["b.json"]}
     fake = xddssh.Fake(name="faults-ssh")
-    few, far = ["-timeout", "1"], ["-S", fake.ssh, "-remotexdd", t.XDD]
+    few, far = ["-timeout", "2"], ["-S", fake.ssh, "-remotexdd", t.XDD]
     tree = {"from": None, "from/a": DATA, "from/b": b"", "from/d": None, "from/d/c": BLOCK}
     there = {"to": None, "to/a": DATA, "to/b": b"", "to/d": None, "to/d/c": BLOCK}
     copies = {"given": dict(tree, to=None), "same": ("to/from/a", "to/from/b", "to/from/d/c"), "leaves": ("to/from", "to/from/d"),
@@ -282,7 +287,7 @@ def kinds(place):
         Kind("sweep", "sweep", *NOOP, "-queuedepth", "1,2", "-rounds", "2", "-jsonout", "sweep.json", "-csvout", "sweep.csv",
              lines=("sweep.csv",), documents=("sweep.json",), leaves=("sweep.json.journal",)),
         Kind("sweep resumed", *points, "-resume", documents=("sweep.json",), leaves=("sweep.json.journal",),
-             template=interrupted(Kind("sweep", *points, documents=("sweep.json",)), place, "error", has_rounds)),
+             interrupted=(Kind("sweep", *points, documents=("sweep.json",)), "error", has_rounds)),
         Kind("check", "check", "-seconds", "0.1", "data", given={"data": DATA}, out="sequential.*random",
              fault="reads? failed, the first one at offset"),
         Kind("report", "report", "-noplots", "a.json", "-o", "page.html", given=two, same=("page.html",)),
@@ -296,7 +301,7 @@ def kinds(place):
         Kind("copy of another name", "copy", *few, "-q", "-r", "from", "to", given=tree, same=("to/a", "to/b", "to/d/c"),
              leaves=("to", "to/d", r"to/\.xddcp-\w+\.journal"), statuses=OF_A_COPY),
         Kind("copy resumed", *parts, same=("to",), leaves=("from", r"\.xddcp-\w+(\.journal|-\d+\.part)"), statuses=OF_A_COPY,
-             template=interrupted(Kind("copy", *parts, given={"from": 48 * DATA}), place, "message", has_parts)),
+             interrupted=(Kind("copy", *parts, given={"from": 48 * DATA}), "message", has_parts)),
         Kind("copy by ssh", "copy", *few, "-r", *far, "-jsonout", "copy.json", "from", fake.host + ":to",
              documents=("copy.json",), **copies),
         Kind("copy of attributes", "copy", *few, "-q", "-r", "-P", "-t", "2", "-e", *far, fake.host + ":from", "to", **copies),
@@ -431,7 +436,10 @@ def loop(kind, place, which, count, draw):
     return done
 
 
-def test_kind(kind, place):
+def test_kind(kind):
+    place = Place(xddcount.Counter())
+    if kind.interrupted:
+        kind.template = interrupted(place, *kind.interrupted)
     runs, left = run_once(kind, place, "memory", 0)
     place.keep(runs)
     found = judge(kind, place, runs, left)
@@ -447,16 +455,17 @@ def test_kind(kind, place):
         t.diag("%.1f s, the slowest %.2f s at %d; statuses: %s" % (time.monotonic() - begin, *done.slowest, done.statuses))
 
 
-def main():
-    if xddcount.library() is None:
-        t.skip_all("needs a C compiler")
-    if os.environ.get("XDD_SANITIZERS", "no") != "no":
-        t.skip_all("a sanitizer has its own memory")
-    t.diag("XDD_TEST_SEED=%d" % SEED)
-    place = Place(xddcount.Counter())
-    for kind in kinds(place):
-        test_kind(kind, place)
-    t.done()
+def test_of(kind):
+    def test():
+        test_kind(kind)
+    test.__name__ = kind.name
+    return test
 
 
-main()
+if xddcount.library() is None:
+    t.skip_all("needs a C compiler")
+if os.environ.get("XDD_SANITIZERS", "no") != "no":
+    t.skip_all("a sanitizer has its own memory")
+t.diag("XDD_TEST_SEED=%d" % SEED)
+t.run_together(*map(test_of, kinds()))
+t.done()

@@ -86,6 +86,7 @@ class Counter:
 
 
 _adopts = []
+os.register_at_fork(after_in_child=_adopts.clear)
 
 
 def _adopt():
