@@ -316,7 +316,7 @@ def test_slow_reader():
     # Rows are 300 KB in a second, and it takes 100 KB.
     fcntl.fcntl(p.stdout, fcntl.F_SETPIPE_SZ, 4096)
     out = b""
-    while part := os.read(p.stdout.fileno(), 4096):
+    while part := p.stdout.read(4096):
         out += part
         time.sleep(0.04)
     p.wait(timeout=t.TIMEOUT)
