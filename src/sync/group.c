@@ -368,11 +368,14 @@ static enum xdd_status check_versions(struct group *g)
 		i++;
 	if (i >= g->place.size)
 		return XDD_OK;
-	if (g->place.rank == 0)
+	if (g->place.rank == 0) {
 		log_error("-mpi: rank %u on %s runs xdd %s, rank 0 on %s xdd %s; install "
 			  "one version on all hosts",
 			  i, g->peers[i].host, g->peers[i].version, g->peers[0].host,
 			  g->peers[0].version);
+		/* The words that may name a file for messages are not read after this. */
+		log_release();
+	}
 	group_barrier(g, NULL, NULL);
 	return XDD_INIT_FAILED;
 }
@@ -513,8 +516,11 @@ static enum xdd_status join_all(struct group *g)
 			log_error("-mpi: the ranks cannot meet: %s", strerror(-err));
 		return XDD_INIT_FAILED;
 	}
-	watch_others(g);
-	return check_versions(g);
+	/* Ranks that end for their version are not reported as lost. */
+	status = check_versions(g);
+	if (!status)
+		watch_others(g);
+	return status;
 }
 
 enum xdd_status group_begin(struct group **out)
