@@ -5,6 +5,7 @@ tried again.
 """
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -62,7 +63,7 @@ def test_retries():
         os.unlink(t.path("copy"))
     # No attempt copies into a directory that the one before has made, and failures are told once.
     tree = s.fresh("tree")
-    os.link(SOURCE, os.path.join(tree, "file"))
+    shutil.copyfile(SOURCE, os.path.join(tree, "file"))
     os.mkfifo(os.path.join(tree, "fifo"))
     r = broken(2, "-S", fake.ssh, "-r", "-retries", "2", tree, fake.place(t.path("new")))
     t.equal((r.status, os.listdir(t.path("new")), r.err.count("attempt "), r.err.count("fifo: ")), (114, ["file"], 2, 1),
@@ -237,7 +238,7 @@ def test_terminated():
         os.unlink(marker)
     # The ssh of the second attempt removes the pipe that the first one could not copy.
     tree, directory = s.fresh("terminated.tree"), s.fresh("terminated.d")
-    os.link(SOURCE, os.path.join(tree, "file"))
+    shutil.copyfile(SOURCE, os.path.join(tree, "file"))
     fifo = os.path.join(tree, "fifo")
     os.mkfifo(fifo)
     fake = s.Fake(name="repaired", prefix="env " + settings, before="[ ! -e '%s' ] || rm -f '%s'" % (marker, fifo))
