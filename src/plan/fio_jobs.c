@@ -13,25 +13,11 @@
 
 /* ---- rows ---- */
 
+/* True of a value that says what xdd does anyway. */
 static bool fio_is_usual(const struct foreign *row, const char *value)
 {
-	static const struct {
-		const char *name, *value;
-	} usual[] = {
-		{ "dedupe_mode", "repeat" },
-		{ "percentage_random", "100" },
-		{ "rw_sequencer", "sequential" },
-		{ "sg_write_mode", "write" },
-		{ "thinktime_blocks_type", "complete" },
-	};
-
-	if (!value || strcmp(value, "0") == 0 || strcmp(value, "none") == 0)
-		return value;
-	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
-		if (strcmp(usual[i].name, row->word) == 0)
-			return strcmp(usual[i].value, value) == 0;
-	}
-	return false;
+	return value && (strcmp(value, "0") == 0 || strcmp(value, "none") == 0 ||
+			 (row->usual && strcmp(value, row->usual) == 0));
 }
 
 /* Several rows of a word, each for some of its values, follow each other. */
@@ -372,7 +358,9 @@ static int read_setting(struct reader *r, struct fio_setting *s)
 static int read_base(struct reader *r, const struct fio_section *section)
 {
 	for (struct fio_setting *s = section->settings; s; s = s->next) {
-		if (strcmp(s->name, "kb_base") != 0)
+		const struct foreign *row = fio_row_of(s->name);
+
+		if (!row || row->option != FIO_KB_BASE)
 			continue;
 		if (s->value && strcmp(s->value, "1000") == 0)
 			r->kb_base = 1000;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/fio.h"
 #include "plan/foreign_fit.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/foreign.h"
@@ -442,6 +443,17 @@ static bool is_random_once(const struct group *g)
 	       strcmp(g->words[0], "-seek") == 0 && strcmp(g->words[2], "once") == 0;
 }
 
+static bool has_option(const struct fitting *f, enum fio_option option)
+{
+	for (size_t i = 0; i < f->n_parts; i++) {
+		const struct foreign_part *part = &f->parts[i];
+
+		if (part->row && part->tool == &foreign_fio && part->row->option == option)
+			return true;
+	}
+	return false;
+}
+
 /* fio visits each block once where requests have one size, and no other distribution is named. */
 static void fit_random(struct fitting *f)
 {
@@ -461,7 +473,7 @@ static void fit_random(struct fitting *f)
 		if (!is_random_once(g))
 			continue;
 		g->gone = zipf;
-		if (!zipf && (is_mix || has_word(f, &foreign_fio, "norandommap")))
+		if (!zipf && (is_mix || has_option(f, FIO_NORANDOMMAP)))
 			fit_become(f, g, FIT_LIST("-seek", "random"));
 	}
 }

@@ -63,6 +63,8 @@ struct foreign {
 	 */
 	const char *sample;
 
+	const char *usual; /* a value with which it changes nothing; or NULL */
+
 	/* There are no words of a run for it, but xdd fio translates it. */
 	bool in_jobs;
 
