@@ -312,6 +312,7 @@ struct fio_target {
 	bool plain;	   /* lay out with zeros */
 	bool whole;	   /* it goes over each request of its range */
 	bool ragged;	   /* the range is no multiple of the request */
+	bool repeats;	   /* it may go over a request of its range several times */
 	bool removes;	   /* the file is gone after the group */
 	bool made;	   /* another command writes the file before */
 };

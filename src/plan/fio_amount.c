@@ -676,6 +676,7 @@ static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_tar
 	if (amount > e->region)
 		t->lap_bytes = e->region / e->request * e->request;
 	t->ragged = e->region % e->request;
+	t->repeats = t->random && !has_map(j, t);
 	t->end_bytes = e->offset + e->region;
 	/* A mapped file cannot grow. */
 	if (t->writes && strcmp(fio_engine(j)->ours, "mmap") == 0)

@@ -214,6 +214,9 @@ static int refuse_verify(struct fio_map *m, const struct fio_job *j, const struc
 	if (t->reads && t->writes)
 		return fio_refuse(m->file, m->group, j, FIO_VERIFY,
 				  "xdd verifies reads, or what it wrote, but not a mix of both");
+	if (after && t->repeats)
+		return fio_refuse(m->file, m->group, j, FIO_VERIFY,
+				  "xdd reads back each write, fio each block once");
 	if (after && (t->lap_bytes || fio_number(j, FIO_LOOPS, 1) > 1))
 		return fio_refuse(m->file, m->group, j, FIO_VERIFY,
 				  "xdd verifies what was written once, after all of it; fio after "

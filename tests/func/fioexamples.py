@@ -42,7 +42,7 @@ REFUSED = {
     "row-sequential-mix-files": "rw", "row-split-number": "number_ios", "row-split-random": "bssplit", "row-text-fraction": "size", "row-think-blocks": "thinktime_blocks",
     "row-think-spin": "thinktime_spin", "row-trim-write": "rw", "row-trims": "trim_percentage",
     "row-unaligned": "bs_unaligned", "row-unknown": "io_deph", "row-verify-beside-part": "verify",
-    "row-verify-mix": "verify", "row-verify-null": "verify", "row-write-back": "sync_file_range",
+    "row-verify-mix": "verify", "row-verify-null": "verify", "row-verify-repeats": "verify", "row-write-back": "sync_file_range",
     "row-zones": "zonemode", "row-loops-part": "loops", "row-loops-split": "loops", "row-zipf-files": "random_distribution",
 }
 
