@@ -183,7 +183,7 @@ def jobs_and_help():
     solve("a typing error", "-op read -target T -quedepth 4 -reqsize 64k",
           second="-op read -target T -queuedepth 4 -reqsize 64k", figures={"depth": 4})
     solve("what would be done", "--parse-only --rw=read --filename=T --bs=4k", json_too=False,
-          second="-op read -target T -bs 4k -dryrun", says=("4096",))
+          second="-op read -target T -reqsize 4k -dryrun", says=("4096",))
     for word, says in (("iodepth", "-queuedepth"), ("percentiles", "-latency"), ("columns", "BANDWIDTH"),
                        ("randread", "-seek"), ("compare", "-failif"), ("fsync", "-syncwrite|-flushwrite")):
         solve("help for %s" % word, "-help " + word, json_too=False, says=(says,))
