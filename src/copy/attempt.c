@@ -423,6 +423,15 @@ static void note_lingering(const struct copy_attempt *a, enum copy_role role)
 			 (double)END_NS / NS_PER_SEC);
 }
 
+/* A server that can receive no more may still send its counts, which have a status and no text. */
+static void name_loss(struct copy_attempt *a)
+{
+	if (*a->why)
+		return;
+	a->at = a->here[side_of(COPY_DESTINATION)] ? COPY_SOURCE : COPY_DESTINATION;
+	snprintf(a->why, sizeof(a->why), "the connection was lost");
+}
+
 /* A server that does not end as it should have has not said why. */
 static int end_servers(struct copy_attempt *a, int status)
 {
@@ -604,6 +613,8 @@ int copy_attempt(struct copy_attempt *a)
 	if (a->begun)
 		report_links(a);
 	data_links_close(&a->links);
+	if (status == COPY_SSH_ENDED)
+		name_loss(a);
 	a->lost |= status == COPY_SSH_ENDED;
 	status = end_servers(a, status);
 	a->lost |= status == COPY_SSH_ENDED;

@@ -93,14 +93,14 @@ def push(answer):
     return scenario
 
 
-def ends_early(*messages):
-    """An answer: these messages, FINISHED and BYE at once, and the end of the process."""
+def ends_early(*messages, status=0):
+    """An answer: these messages, FINISHED with this status and BYE at once, and the end of the process."""
     def answer(s):
         for message in messages:
             s.send(*message)
-        s.send(c.FINISHED, c.counts())
+        s.send(c.FINISHED, c.counts(status=status))
         s.send(c.BYE)
-        os._exit(0)
+        os._exit(status)
     return answer
 
 
@@ -205,6 +205,7 @@ SCENARIOS = {
     "early end": push(ends_early((c.RESULT, c.result(1, c.SAME)))),
     "end before a result": push(ends_early((c.RESULT, c.result(2, c.SAME) + c.result(3, c.SAME)))),
     "end before data": push(ends_early((c.WANT, c.want(1)), (c.RESULT, c.result(1, c.LOST)))),
+    "end that receives no more": push(ends_early((c.RESULT, c.result(1, c.SAME)), status=109)),
     "bye": push(lambda s: s.send(c.BYE)),
     "garbage": push(lambda s: s.raw(os.urandom(4096))),
     "error": push(lambda s: s.send(c.ERROR, c.error(114, "the end \x1b[2Jof all"))),
@@ -309,6 +310,9 @@ def test_early_ends():
     t.ok(status == 0 and "xdd: host" not in err and "ended" not in err, "a server that ends with the last result", "status %s\n%s%s" % (status, err, out))
     status, err, out = initiator("end before a result", tree(), "host:there", words=("-r",))
     t.ok(status == 114 and "FINISHED at the wrong time" in err, "one that ends before it", "status %s\n%s%s" % (status, err, out))
+    status, err, out = initiator("end that receives no more", *operands, words=())
+    t.ok(status == 109 and "xdd: copy: host: the connection was lost" in err, "one that can receive no more, and says only its status",
+         "status %s\n%s%s" % (status, err, out))
     status, err, out = initiator("end before data", *operands)
     t.ok(status not in (None, 134, 139, -6, -11), "one that ends while it is sent data", "status %s\n%s%s" % (status, err, out))
 
