@@ -229,7 +229,8 @@ static void read_attributes(struct offering *o, struct walk_found *found, struct
 			err = meta_read(dir, -1, NULL, set);
 		dirs_done(found->dirs, found->dir);
 	}
-	if (err && !atomic_load(&o->s->closing))
+	/* A directory that may not be opened fails when it is to be read. */
+	if (err && !(err == -EACCES && e->kind == COPY_DIR) && !atomic_load(&o->s->closing))
 		attributes_failed(o, found, err);
 	if (err)
 		return;
