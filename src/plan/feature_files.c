@@ -66,24 +66,6 @@ static enum xdd_status apply_syncwrite(const struct setting *s, void *dst)
 		.value = value_, .help = help_, .detail = detail_,                              \
 	}
 
-static const struct option flush_rows[] = {
-	{ .name = "writes",
-	  .type = OPT_U64,
-	  .arg = "<#writes>",
-	  .max = INT64_MAX,
-	  .def = "0",
-	  .unit = "operations",
-	  .bare = true,
-	  TARGET_FIELD(flush_writes),
-	  .help = "how many; the word writes may be left out" },
-	{ .name = "between",
-	  .type = OPT_SET,
-	  .value = true,
-	  TARGET_FIELD(flush_between),
-	  .help = "not after the last write of a pass that an amount ends, as fsync= of fio" },
-	{ 0 },
-};
-
 static const struct option rows[] = {
 	FLAG("createnewfiles", "cnf", create_new_files,
 	     "write a new file in every pass, named after the pass",
@@ -165,9 +147,12 @@ static const struct option rows[] = {
 	{ .name = "flushwrite",
 	  .aliases = "fw",
 	  .scope = SCOPE_TARGET,
-	  .type = OPT_SUB,
-	  .arg = "<#writes> [between]",
-	  .subs = flush_rows,
+	  .type = OPT_U64,
+	  .arg = "<#writes>",
+	  .max = INT64_MAX,
+	  .def = "0",
+	  .unit = "operations",
+	  TARGET_FIELD(flush_writes),
 	  .help = "flush after every so many writes to the target",
 	  .detail =
 		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, by the QThread whose "
@@ -176,6 +161,15 @@ static const struct option rows[] = {
 		  "is not part of that of any operation: the column BUFFERFLUSHTIME has the sum, "
 		  "FLUSHES and FLUSHLAT... have number and latencies of the flushes, and -latency has "
 		  "a row of them. A discard counts as a write. 0: never." },
+	{ .name = "flushbetween",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  TARGET_FIELD(flush_between),
+	  .help = "-flushwrite does not flush after the last write of a pass",
+	  .detail =
+		  "As fsync= and fdatasync= of fio, for a target that only writes and whose pass an "
+		  "amount ends." },
 	{ .name = "retry",
 	  .aliases = "ret",
 	  .scope = SCOPE_TARGET,
@@ -258,9 +252,9 @@ static enum xdd_status check_flushes(const struct target_plan *t)
 	if (!t->flush_between)
 		return XDD_OK;
 	if (!t->flush_writes)
-		return plan_refuse(t, "-flushwrite between: expected a number of writes");
+		return plan_refuse(t, "-flushbetween: there is no -flushwrite <#writes>");
 	if (plan_reads(t) && plan_writes(t))
-		return plan_refuse(t, "-flushwrite between: the target reads too; say -op write");
+		return plan_refuse(t, "-flushbetween: the target reads too; say -op write");
 	return XDD_OK;
 }
 

@@ -102,7 +102,7 @@ static int map_depth(struct fio_map *m, const struct fio_job *j, struct fio_targ
 	if (depth > 65536)
 		return fio_fail(m->file, j->section->path, j->v[FIO_IODEPTH].setting->line,
 				"iodepth: expected 65536 at most");
-	if (depth > 1 && e->one)
+	if (depth > 1 && e->one && !(m->file->typed && !fio_is_set(j, FIO_IOENGINE)))
 		return fio_leave(m->file, m->group, j, FIO_IODEPTH,
 				 "ioengine=%s has one operation outstanding at a time, in fio too; "
 				 "-queuedepth is for each engine of xdd",
@@ -639,10 +639,11 @@ static void clear(struct fio_target *t, enum fio_slot slot)
 
 static int add_read_back(struct fio_map *m)
 {
-	static const enum fio_slot of_writes[] = { SLOT_TIMELIMIT,  SLOT_THROTTLE,
-						   SLOT_FLUSHWRITE, SLOT_SYNCWRITE,
-						   SLOT_STARTDELAY, SLOT_PREALLOCATE,
-						   SLOT_WARMUP,	    SLOT_PRETRUNCATE };
+	static const enum fio_slot of_writes[] = { SLOT_TIMELIMIT,   SLOT_THROTTLE,
+						   SLOT_FLUSHWRITE,  SLOT_FLUSHBETWEEN,
+						   SLOT_SYNCWRITE,   SLOT_STARTDELAY,
+						   SLOT_PREALLOCATE, SLOT_WARMUP,
+						   SLOT_PRETRUNCATE };
 	struct fio_target *all = arena_alloc(m->file->arena, m->n_targets * sizeof(*all));
 	char size[FIO_SIZE_SIZE];
 	size_t n = 0;

@@ -399,8 +399,9 @@ static int map_flush(struct fio_map *m, const struct fio_job *j, struct fio_targ
 										"-osync",
 			      "%s", "");
 	if (!err && n && n <= INT64_MAX)
-		err = fio_put(m, t, SLOT_FLUSHWRITE, "-flushwrite", "%llu%s", (unsigned long long)n,
-			      synchronous && !opens ? "" : " between");
+		err = fio_put(m, t, SLOT_FLUSHWRITE, "-flushwrite", "%llu", (unsigned long long)n);
+	if (!err && n && (!synchronous || opens))
+		err = fio_put(m, t, SLOT_FLUSHBETWEEN, "-flushbetween", "%s", "");
 	if (!err && synchronous && !opens)
 		err = fio_note(m->file, m->group, j,
 			       "sync=%s: a flush after each write takes the place of O_SYNC, which "

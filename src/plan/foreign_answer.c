@@ -509,7 +509,7 @@ static int map_job(const struct answer *a, struct foreign_fit *fit, struct fio_f
 		const struct foreign_part *part = a->parts;
 		int err;
 
-		*f = (struct fio_file){ .arena = a->arena };
+		*f = (struct fio_file){ .arena = a->arena, .typed = true };
 		err = read_job(a, fit, f);
 		if (!err)
 			err = fio_map(f, groups);
@@ -521,6 +521,20 @@ static int map_job(const struct answer *a, struct foreign_fit *fit, struct fio_f
 		if (part == a->parts + a->n_parts)
 			return err;
 		fit->lost[part - a->parts] = true;
+	}
+}
+
+/* Settings that have no effect beside others are named, where xdd has words for them. */
+static void lose_unused(const struct answer *a, struct foreign_fit *fit,
+			const struct fio_group *groups)
+{
+	for (const struct fio_note *n = groups->notes; n; n = n->next) {
+		for (size_t i = 0; i < a->n_parts && n->left_out && n->setting; i++) {
+			const struct foreign_part *part = &a->parts[i];
+
+			fit->lost[i] |= part->words[0].pos == n->setting->line && part->row &&
+					part->row->say && *part->row->say && !is_of_line(part);
+		}
 	}
 }
 
@@ -583,6 +597,7 @@ static bool propose_job(const struct answer *a)
 			log_error("no command line of xdd is proposed: %s", fio_why(&f));
 		return true;
 	}
+	lose_unused(a, &fit, groups);
 	one = !groups->next && groups->commands && !groups->commands->next;
 	for (size_t i = 0; !one && i < a->n_parts; i++)
 		fit.lost[i] |= is_of_line(&a->parts[i]);

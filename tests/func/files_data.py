@@ -139,13 +139,14 @@ def test_flushwrite():
                     title + ": each after so many writes")
     for n, depth, reqs in ((1, 1, 8), (4, 1, 20), (5, 4, 20), (20, 4, 20), (3, 4, 20)):
         run, rows, found = calls(*"-op write -reqsize 4 -passes 2".split(), "-numreqs", reqs, "-queuedepth", depth,
-                                 "-targets", 1, file, "-flushwrite", n, "between")
+                                 "-targets", 1, file, "-flushwrite", n, "-flushbetween")
         t.equal((run.status, len(of(found, file, "fdatasync"))), (0, 2 * ((reqs - 1) // n)),
-                "-flushwrite %d between, depth %d: no flush after the last write of a pass" % (n, depth), run)
-    for words, why in (("between", "expected a number of writes"), ("4 between -rwratio 50", "the target reads too; say -op write")):
-        run = t.xdd("-targets", 1, file, *"-op write -reqsize 4 -numreqs 20 -flushwrite".split(), *words.split())
-        t.equal((run.status, run.error_lines()), (2, ["xdd: target 0, %s: -flushwrite between: %s" % (file, why)]),
-                "-flushwrite %s: refused" % words, run)
+                "-flushwrite %d -flushbetween, depth %d: no flush after the last write of a pass" % (n, depth), run)
+    for words, why in (("-flushbetween", "there is no -flushwrite <#writes>"),
+                       ("-flushwrite 4 -flushbetween -rwratio 50", "the target reads too; say -op write")):
+        run = t.xdd("-targets", 1, file, *"-op write -reqsize 4 -numreqs 20".split(), *words.split())
+        t.equal((run.status, run.error_lines()), (2, ["xdd: target 0, %s: -flushbetween: %s" % (file, why)]),
+                words + ": refused", run)
     run, rows, found = calls(*"-op read -reqsize 4 -numreqs 20 -flushwrite 2 -rwratio 50".split(), "-targets", 1, file)
     t.equal(len(of(found, file, "fdatasync")), 5, "-flushwrite: reads do not count")
     run, rows, found = calls(*"-op read -reqsize 4 -numreqs 20 -flushwrite 1 -syncwrite".split(), "-targets", 1, file)

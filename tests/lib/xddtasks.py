@@ -179,7 +179,7 @@ FIGURES = {
     "response_p50": _percentile("response", "50"),
     "throttle_ops": _option("throttle", "ops"),
     "throttle_bw": _option("throttle", "bw"),
-    "flushwrite": lambda d: d["plan"]["targets"][0]["options"]["flushwrite"]["writes"],
+    "flushwrite": lambda d: d["plan"]["targets"][0]["options"]["flushwrite"],
     "syncwrite": lambda d: d["plan"]["targets"][0]["options"]["syncwrite"],
     "delay": lambda d: d["plan"]["options"]["operationdelay"],
     "seed": _option("seek", "seed"),

@@ -33,7 +33,8 @@ struct fio_file {
 	size_t bytes;		/* read so far */
 	struct fio_path *paths; /* that were read, without standard input */
 	const char *report;	/* of -report, for each command; or NULL */
-	const char *leave;	/* names of -leaveout, with commas between them; or NULL */
+	bool typed;	   /* as a command line of xdd: iodepth counts where no engine is named */
+	const char *leave; /* names of -leaveout, with commas between them; or NULL */
 	const struct fio_setting *refused; /* that fio_why() names; or NULL */
 	char why[512];
 };
