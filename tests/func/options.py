@@ -116,6 +116,7 @@ OPTIONS = [Option(*row) for row in (
     ("odsync", "", "", "Synchronous writes", ["O_DSYNC"] * 2),
     ("orsync", "", "", "Synchronous writes", ["O_RSYNC"] * 2),
     ("flushwrite", "fw", "6", "Flushwrite interval", ["6"] * 2),
+    ("flushbetween", "", "-flushwrite 3", "Flushwrite interval", ["3, not after the last write"] * 2),
     ("retry", "ret", "2", None, None),
     ("reportthreshold", "rept report_threshold", "0.5", None, None),
     ("force", "", "data", None, None),

@@ -107,7 +107,7 @@ def answer(title, line, proposed, *says, status=3):
 
 def test_lines():
     answer("words with one dash and their values in the next word", "-op randread -iodepth 32 -direct 1 -size 1M -filename T",
-           "-op read -target T -dio -reqsize 4k -bytes 1M -seek random once range 1M", "-iodepth 32: is a word of fio; say -queuedepth 32")
+           "-op read -target T -dio -reqsize 4k -queuedepth 32 -bytes 1M -seek random once range 1M", "-iodepth 32: is a word of fio; say -queuedepth 32")
     answer("a switch with 0 needs no words", "--rw=read --direct=0 --filename=T", "-op read -target T -reqsize 4k -bytes 1M -dropcache")
     answer("a switch without a value", "-rw read -direct -filename T", "-op read -target T -dio -reqsize 4k -bytes 1M")
     answer("a share of reads is not overridden by the mix", "--rw=randrw --rwmixread=70 --filename=T",
