@@ -23,7 +23,7 @@
 #include "xdd/io/datamap.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/guard.h"
-#include "xdd/report/path_facts.h"
+#include "xdd/report/report.h"
 #include "xdd/sys/blockdev.h"
 
 #define SMALL_BYTES 4096

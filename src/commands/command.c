@@ -17,7 +17,7 @@
 #include "xdd/base/text.h"
 #include "xdd/plan/help.h"
 #include "xdd/plan/option.h"
-#include "xdd/report/outfile.h"
+#include "xdd/report/report.h"
 
 static int unknown_main(int argc, char **argv);
 

@@ -5,7 +5,7 @@
 #define XDD_COMMANDS_CURVE_H
 
 #include "commands/sweep.h"
-#include "xdd/report/curve.h"
+#include "xdd/report/sweep.h"
 
 #define CURVE_DEPTHS 8 /* of a search: 1, 2, 4 .. 128 */
 #define CURVE_REFINE 2 /* loads next to the knee */

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "xdd/base/status.h"
-#include "xdd/report/progress_line.h"
+#include "xdd/report/heartbeat.h"
 #include "xdd/sys/child.h"
 
 struct arena;

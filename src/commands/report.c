@@ -11,7 +11,7 @@
 #include "xdd/base/output.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/option.h"
-#include "xdd/report/page.h"
+#include "xdd/report/compare.h"
 
 struct report_line {
 	const char *output;    /* NULL: standard output */

@@ -19,7 +19,6 @@
 #include "xdd/plan/ranks.h"
 #include "xdd/report/combine.h"
 #include "xdd/report/jvalue.h"
-#include "xdd/report/outfile.h"
 #include "xdd/report/report.h"
 
 enum xdd_status ranks_begin(struct arena *arena, int *argc, char ***argv, struct group **g)

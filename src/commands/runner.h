@@ -1,6 +1,6 @@
 /*
  * Plans that a command carries out in this process, one after another, with their results as values
- * (xdd/report/sink.h). Private to src/commands.
+ * (xdd/report/report.h). Private to src/commands.
  *
  * A runner belongs to the main thread.
  */
@@ -12,7 +12,7 @@
 #include "xdd/base/status.h"
 #include "xdd/plan/plan.h"
 #include "xdd/plan/runs.h"
-#include "xdd/report/sink.h"
+#include "xdd/report/report.h"
 #include "xdd/run/run.h"
 
 struct runner {

@@ -11,8 +11,8 @@
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/plan/option.h"
-#include "xdd/report/curve.h"
 #include "xdd/report/report.h"
+#include "xdd/report/sweep.h"
 #include "xdd/run/run.h"
 
 #define LABEL_SIZE 256

@@ -1,7 +1,10 @@
 /*
- * Checks of -outputformat and the output files, before anything is opened.
- * report_check() is called by main, the others by report_open() as well.
+ * Checks of -outputformat and the output files, before anything is opened: of one run, and of
+ * several runs that follow each other. report_check() is called by main, the others by
+ * report_open() and by commands with outputs of their own as well.
  */
+#include "report/check.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,19 +12,94 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/check.h"
-#include "report/csv.h"
 #include "report/jsonout.h"
 #include "report/latency.h"
-#include "report/outputs.h"
-#include "report/series.h"
+#include "report/report_internal.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/plan/stonewall_record.h"
 #include "xdd/report/heartbeat.h"
-#include "xdd/report/outfile.h"
 #include "xdd/report/report.h"
+
+/*
+ * No output replaces, or is added to, a file that the same command reads.
+ */
+
+/* The files of the inputs of `plan`, in their order, to be freed; NULL, reported: no memory. */
+static struct outfile_id *outputs_inputs(const struct plan *plan)
+{
+	const struct plan_input *input;
+	struct outfile_id *ids;
+	size_t n = 0;
+
+	for (input = plan->inputs; input; input = input->next)
+		n++;
+	ids = calloc(n + 1, sizeof(*ids));
+	if (!ids) {
+		log_error("%s", strerror(ENOMEM));
+		return NULL;
+	}
+	n = 0;
+	for (input = plan->inputs; input; input = input->next)
+		outfile_identify(&ids[n++], input->path);
+	return ids;
+}
+
+/* A list, or the record of a stonewall: a later run may read what an earlier one saves. */
+static bool is_saved(const struct output_name *o)
+{
+	return o->option &&
+	       (strcmp(o->option, "seek save") == 0 || strcmp(o->option, "stonewall save") == 0);
+}
+
+static void check_inputs_refuse(const struct output_name *o, const char *reader)
+{
+	static const char why[] = "reads this file; give the output a file of its own";
+
+	if (o->option)
+		log_error("-%s %s: %s %s", o->option, o->path, reader, why);
+	else
+		log_error("standard %s: %s %s", o->path ? "error" : "output", reader, why);
+}
+
+/*
+ * Refuse outputs that are `inputs`, those of `plan`. `saved`: those that an earlier run saves are
+ * made to be read.
+ */
+static enum xdd_status outputs_check_inputs(const struct plan *plan,
+					    const struct outfile_id *inputs,
+					    const struct output_name *outputs, size_t n, bool saved)
+{
+	size_t k = 0;
+
+	for (const struct plan_input *input = plan->inputs; input; input = input->next, k++) {
+		for (size_t i = 0; i < n; i++) {
+			const struct output_name *o = &outputs[i];
+
+			if (!outfile_is_same(&o->file, &inputs[k]) || (saved && is_saved(o)))
+				continue;
+			check_inputs_refuse(o, input->option);
+			return XDD_BAD_ARGUMENT;
+		}
+	}
+	return XDD_OK;
+}
+
+enum xdd_status report_check_file(const struct plan *plan, const char *option, const char *path)
+{
+	struct output_name o = { .option = option, .path = path };
+	struct outfile_id *inputs;
+	enum xdd_status status;
+
+	outfile_identify(&o.file, path);
+	if (!o.file.known)
+		return XDD_OK;
+	inputs = outputs_inputs(plan);
+	status = inputs ? outputs_check_inputs(plan, inputs, &o, 1, false) : XDD_INIT_FAILED;
+	free(inputs);
+	return status;
+}
 
 static enum xdd_status format_error(const char *format, const char *bad, size_t len)
 {
@@ -150,7 +228,11 @@ enum xdd_status report_series_start(const struct plan *plan, bool *write_header)
 	return start_with("intervals output", plan->intervals.file, &m, write_header);
 }
 
-int report_csv_header(const struct plan *plan, char **header, size_t *len)
+/*
+ * The header line of the CSV files of `plan`, to be freed. Returns 0, or -EINVAL or -ENOMEM with
+ * one line given to log_error().
+ */
+static int report_csv_header(const struct plan *plan, char **header, size_t *len)
 {
 	struct line_cell *cells;
 	struct column_list list;
@@ -261,7 +343,8 @@ static enum xdd_status check_new_files(const struct plan *plan, const struct tar
 	return XDD_OK;
 }
 
-struct outfile_id *outputs_targets(const struct plan *plan)
+/* The files of the targets of `plan`, to be freed; NULL, reported: no memory. */
+static struct outfile_id *outputs_targets(const struct plan *plan)
 {
 	struct outfile_id *ids = calloc(plan->n_targets, sizeof(*ids));
 
@@ -276,9 +359,14 @@ struct outfile_id *outputs_targets(const struct plan *plan)
 	return ids;
 }
 
-/* Results and messages that are written into a file under test would destroy it, or themselves. */
-enum xdd_status outputs_check_targets(const struct plan *plan, const struct outfile_id *targets,
-				      const struct output_name *outputs, size_t n)
+/*
+ * Refuse outputs that are `targets`, those of `plan`, or files that they make.
+ *
+ * Results and messages that are written into a file under test would destroy it, or themselves.
+ */
+static enum xdd_status outputs_check_targets(const struct plan *plan,
+					     const struct outfile_id *targets,
+					     const struct output_name *outputs, size_t n)
 {
 	for (size_t t = 0; t < plan->n_targets; t++) {
 		const struct target_plan *target = &plan->targets[t];
@@ -331,7 +419,7 @@ static void identify(struct output_name *o)
 		outfile_identify_stream(&o->file, fd);
 }
 
-static int look(const struct output_name *o, char *why)
+static int check_look(const struct output_name *o, char *why)
 {
 	return o->replaced ? output_check_new(o->path, why) : output_check(o->path, why);
 }
@@ -350,7 +438,7 @@ static enum xdd_status add_output(struct output_list *list, struct output_name o
 	list->names = names;
 	identify(&o);
 	names[list->n++] = o;
-	if (o.option && look(&o, why)) {
+	if (o.option && check_look(&o, why)) {
 		log_error("-%s %s: %s", o.option, o.path, why);
 		return XDD_BAD_ARGUMENT;
 	}
@@ -403,7 +491,8 @@ static enum xdd_status add_target_files(struct output_list *list, const struct t
 						      .emptied = !t->heartbeat.append });
 }
 
-enum xdd_status outputs_list(struct output_list *list, const struct plan *plan)
+/* Add the outputs of `plan`; to be freed by outputs_free() in any case. */
+static enum xdd_status outputs_list(struct output_list *list, const struct plan *plan)
 {
 	enum xdd_status status = XDD_OK;
 
@@ -443,7 +532,8 @@ static enum xdd_status add_saved(struct output_list *list, const char *option, c
 	return XDD_INIT_FAILED;
 }
 
-enum xdd_status outputs_add_saved(struct output_list *list, const struct plan *plan)
+/* Add the files that it saves for a later run, which are not results: of -seek and -stonewall. */
+static enum xdd_status outputs_add_saved(struct output_list *list, const struct plan *plan)
 {
 	const char *record = plan->stonewall.save_file;
 	enum xdd_status status = XDD_OK;
@@ -464,7 +554,7 @@ enum xdd_status outputs_add_saved(struct output_list *list, const struct plan *p
 	return status;
 }
 
-void outputs_free(struct output_list *list)
+static void outputs_free(struct output_list *list)
 {
 	for (size_t i = 0; i < list->n; i++)
 		free(list->names[i].made);
@@ -561,5 +651,180 @@ enum xdd_status report_check(const struct plan *plan)
 		status = report_latency_start(plan, &write_header);
 	if (!status && plan->intervals.file)
 		status = report_series_start(plan, &write_header);
+	return status;
+}
+
+/*
+ * The outputs of several runs that follow each other, before the first.
+ */
+
+/* A plan, with what each other one is held against; looked up once. */
+struct entry {
+	const struct plan *plan;
+	struct output_list outputs;
+	struct outfile_id *targets, *inputs;
+	char *csv, *latency; /* header lines of its files; NULL: there are none */
+};
+
+/* The header line of -csvout and -combinedout, to be freed; NULL, reported: there is none. */
+static char *csv_header(const struct plan *plan)
+{
+	char *header;
+	size_t len;
+
+	if (report_csv_header(plan, &header, &len))
+		return NULL;
+	header[len] = '\0';
+	return header;
+}
+
+/* As csv_header(), for -latency output. */
+static char *latency_header(const struct plan *plan)
+{
+	struct memstream m;
+
+	if (memstream_open(&m))
+		latency_csv_header(m.f, plan);
+	if (!memstream_close(&m))
+		return m.text;
+	free(m.text);
+	log_error("%s", strerror(ENOMEM));
+	return NULL;
+}
+
+static const char *header_of(const struct entry *e, const char *option)
+{
+	if (strcmp(option, "csvout") == 0 || strcmp(option, "combinedout") == 0)
+		return e->csv;
+	return strcmp(option, "latency output") == 0 ? e->latency : NULL;
+}
+
+/* A file that both append to, under one header line. */
+static enum xdd_status check_header(const struct entry *a, const struct entry *b,
+				    const struct output_name *o)
+{
+	const char *first = header_of(a, o->option), *second = header_of(b, o->option);
+
+	if (!first || !second || strcmp(first, second) == 0)
+		return XDD_OK;
+	log_error("-%s %s: %s has other columns in this file; give each run a file of its own, "
+		  "with %%s in the name, or the same columns",
+		  o->option, o->path, a->plan->run_name);
+	return XDD_BAD_ARGUMENT;
+}
+
+static enum xdd_status check_pair(const struct entry *a, const struct entry *b,
+				  const struct output_name *first, const struct output_name *second)
+{
+	const bool keeps = !second->replaced && !second->emptied && !first->replaced &&
+			   strcmp(first->option, second->option) == 0;
+
+	if (keeps)
+		return check_header(a, b, second);
+	if (output_standard(second->path) >= 0) {
+		log_error(
+			"-%s %s: takes the document of one run; choose it with -section, or name a "
+			"file, with %%s in the name, which stands for the name of the run",
+			second->option, second->path);
+		return XDD_BAD_ARGUMENT;
+	}
+	log_error("-%s %s: the run \"%s\" writes that file too; give each run its own, with %%s "
+		  "in the name, which stands for the name of the run",
+		  second->option, second->path, a->plan->run_name);
+	return XDD_BAD_ARGUMENT;
+}
+
+/* A standard stream, or a file that discards what it gets, may be that of all runs. */
+static bool is_shared(const struct output_name *a, const struct output_name *b)
+{
+	if (!a->option || !b->option)
+		return false;
+	if (output_standard(a->path) >= 0 || output_standard(b->path) >= 0)
+		return b->replaced && strcmp(a->option, b->option) == 0 &&
+		       output_standard(a->path) == output_standard(b->path);
+	return outfile_is_same(&a->id, &b->id);
+}
+
+struct report_runs {
+	struct entry *entries;
+	size_t n;
+};
+
+static enum xdd_status check_entries(const struct entry *a, const struct entry *b)
+{
+	const struct output_list *first = &a->outputs, *second = &b->outputs;
+	enum xdd_status status =
+		outputs_check_targets(a->plan, a->targets, second->names, second->n);
+
+	if (!status)
+		status = outputs_check_targets(b->plan, b->targets, first->names, first->n);
+	if (!status)
+		status = outputs_check_inputs(a->plan, a->inputs, second->names, second->n, false);
+	if (!status)
+		status = outputs_check_inputs(b->plan, b->inputs, first->names, first->n, true);
+	for (size_t i = 0; i < first->n; i++) {
+		for (size_t k = 0; k < second->n && !status; k++) {
+			const struct output_name *o = &first->names[i], *p = &second->names[k];
+
+			/* One name of -errout is that of all runs. */
+			if (is_shared(o, p) &&
+			    (strcmp(o->option, "errout") || strcmp(p->option, "errout") ||
+			     strcmp(o->path, p->path)))
+				status = check_pair(a, b, o, p);
+		}
+	}
+	return status;
+}
+
+struct report_runs *report_runs_new(void)
+{
+	return calloc(1, sizeof(struct report_runs));
+}
+
+void report_runs_free(struct report_runs *runs)
+{
+	for (size_t i = 0; runs && i < runs->n; i++) {
+		outputs_free(&runs->entries[i].outputs);
+		free(runs->entries[i].targets);
+		free(runs->entries[i].inputs);
+		free(runs->entries[i].csv);
+		free(runs->entries[i].latency);
+	}
+	if (runs)
+		free(runs->entries);
+	free(runs);
+}
+
+static enum xdd_status look_up(struct entry *e, const struct plan *plan)
+{
+	enum xdd_status status;
+
+	*e = (struct entry){ .plan = plan,
+			     .targets = outputs_targets(plan),
+			     .inputs = outputs_inputs(plan) };
+	status = e->targets && e->inputs ? outputs_list(&e->outputs, plan) : XDD_INIT_FAILED;
+	if (!status)
+		status = outputs_add_saved(&e->outputs, plan);
+	if (!status && (plan->csv_file || plan->combined_file) && !(e->csv = csv_header(plan)))
+		status = XDD_INIT_FAILED;
+	if (!status && plan->latency.file && !(e->latency = latency_header(plan)))
+		status = XDD_INIT_FAILED;
+	return status;
+}
+
+enum xdd_status report_runs_add(struct report_runs *runs, const struct plan *plan)
+{
+	struct entry *entries = array_room(runs->entries, runs->n, sizeof(*entries)), *e;
+	enum xdd_status status;
+
+	if (!entries) {
+		log_error("%s", strerror(ENOMEM));
+		return XDD_INIT_FAILED;
+	}
+	runs->entries = entries;
+	e = &entries[runs->n++];
+	status = look_up(e, plan);
+	for (const struct entry *before = entries; before < e && !status; before++)
+		status = check_entries(before, e);
 	return status;
 }

@@ -1,16 +1,321 @@
 /*
- * Looking columns up by their identifiers, and -outputformat as a list of them.
- *
- * Called by report_check() and report_open(), and by the help.
+ * Rows of the column table beside those of columns_table.c, looking columns up by their
+ * identifiers, and -outputformat as a list of them. Called by report_check(), report_open(), the
+ * writers and the help.
  */
 #include "xdd/report/column.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/info.h"
+#include "report/latency.h"
 #include "xdd/base/text.h"
+#include "xdd/base/units.h"
+#include "xdd/plan/engine_info.h"
+
+/*
+ * Rows that identify a result: its run, its target, and what was requested of it. CSV files have
+ * them by default, so that rows of several runs can be told apart.
+ */
+
+/* The name of a target or of its engine or pattern. */
+typedef const char *target_text(const struct target_plan *t);
+
+static const char *path_of(const struct target_plan *t)
+{
+	return t->path;
+}
+
+static const char *engine_of(const struct target_plan *t)
+{
+	return t->engine ? t->engine->name : NULL;
+}
+
+static const char *pattern_of(const struct target_plan *t)
+{
+	return plan_seek_name(t->seek.pattern);
+}
+
+/* The text of the target; in COMBINED that of all targets, or `mixed` where they differ. */
+static void set_text(struct column_value *v, const struct result *r, target_text *text,
+		     const char *mixed)
+{
+	const struct plan *plan = r->plan;
+	size_t first = r->what == RESULT_COMBINED ? 0 : r->target;
+
+	v->unknown = !plan || first >= plan->n_targets;
+	if (v->unknown)
+		return;
+	v->text = text(&plan->targets[first]);
+	v->unknown = !v->text;
+	for (size_t i = 1; r->what == RESULT_COMBINED && !v->unknown && i < plan->n_targets; i++) {
+		const char *other = text(&plan->targets[i]);
+
+		if (!other || strcmp(other, v->text) != 0) {
+			v->text = mixed;
+			return;
+		}
+	}
+}
+
+/* The rate of -throttle; in COMBINED the sum, if all targets have one of that kind. */
+static void set_requested(struct column_value *v, const struct result *r, enum throttle_by by)
+{
+	const struct plan *plan = r->plan;
+	size_t first = r->target, end = first + 1;
+
+	if (r->what == RESULT_COMBINED) {
+		first = 0;
+		end = plan ? plan->n_targets : 0;
+	}
+	/* The rate is that of the target, not of each QThread. */
+	v->unknown = !plan || !end || end > plan->n_targets || r->what == RESULT_QUEUE_PASS;
+	for (size_t i = first; !v->unknown && i < end; i++) {
+		v->unknown = plan->targets[i].throttle.by != by;
+		v->real += plan->targets[i].throttle.rate;
+	}
+}
+
+static void get_id(const struct result *r, struct column_value *v)
+{
+	v->unknown = !r->plan || !r->plan->id;
+	if (!v->unknown)
+		v->text = r->plan->id;
+}
+
+static void get_start_time(const struct result *r, struct column_value *v)
+{
+	_Static_assert(INFO_UTC_SIZE <= COLUMN_TEXT_MAX, "a time fits into a value");
+	v->unknown = !r->started_ns;
+	if (!v->unknown)
+		v->text = info_utc(r->started_ns, v->buf);
+}
+
+static void get_target_name(const struct result *r, struct column_value *v)
+{
+	set_text(v, r, path_of, "*");
+}
+
+static void get_engine(const struct result *r, struct column_value *v)
+{
+	set_text(v, r, engine_of, "mixed");
+}
+
+static void get_pattern(const struct result *r, struct column_value *v)
+{
+	set_text(v, r, pattern_of, "mixed");
+}
+
+static void get_requested_iops(const struct result *r, struct column_value *v)
+{
+	set_requested(v, r, THROTTLE_OPS);
+}
+
+static void get_requested_bandwidth(const struct result *r, struct column_value *v)
+{
+	set_requested(v, r, THROTTLE_BANDWIDTH);
+}
+
+#define COLUMNS_RUN_ROW(id_, type_, heading_, units_, get_, help_)                              \
+	{                                                                                       \
+		.id = id_, .type = type_, .heading = heading_, .units = units_,                 \
+		.width = sizeof(heading_) - 1, .precision = 3, .get = get_, .identifies = true, \
+		.help = help_,                                                                  \
+	}
+
+const struct column columns_run[] = {
+	/* clang-format off */
+	COLUMNS_RUN_ROW("ID", COLUMN_TEXT, "                  ID", "                text", get_id,
+	    "the text of -id"),
+	COLUMNS_RUN_ROW("STARTTIME", COLUMN_TEXT, "              Start_Time", "                     UTC", get_start_time,
+	    "when the run started: the same in each of its lines"),
+	COLUMNS_RUN_ROW("TARGETNAME", COLUMN_TEXT, "             Target_Name", "                    text", get_target_name,
+	    "the name of the target; * in COMBINED of targets with different names"),
+	COLUMNS_RUN_ROW("ENGINE", COLUMN_TEXT, "  Engine", "    text", get_engine,
+	    "the I/O engine; mixed in COMBINED of targets with different ones"),
+	COLUMNS_RUN_ROW("PATTERN", COLUMN_TEXT, "    Pattern", "       text", get_pattern,
+	    "the access pattern of -seek; mixed in COMBINED of targets with different ones"),
+	COLUMNS_RUN_ROW("REQUESTEDIOPS", COLUMN_REAL, "  Req_IOPS", "     Ops/s", get_requested_iops,
+	    "the rate of -throttle ops"),
+	COLUMNS_RUN_ROW("REQUESTEDBANDWIDTH", COLUMN_REAL, "    Req_BW", "  MBytes/s", get_requested_bandwidth,
+	    "the rate of -throttle bw"),
+	{ 0 },
+	/* clang-format on */
+};
+
+size_t column_text_bytes(const struct plan *plan)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		size_t len = plan->targets[i].path ? strlen(plan->targets[i].path) : 0;
+
+		if (len > longest)
+			longest = len;
+	}
+	return longest + (plan->id ? strlen(plan->id) : 0);
+}
+
+/*
+ * Rows about latencies: the same figures for all operations, for reads, for writes, of the
+ * response time, and for flushes.
+ */
+
+static void get_stat(const struct result *r, struct column_value *v, enum latency_time time,
+		     unsigned dir, uint32_t stat)
+{
+	struct histogram_view view = latency_view(&r->figures.latency, time, dir);
+
+	v->real = latency_stat_ms(&view, stat);
+	v->unknown = isnan(v->real);
+}
+
+#define PERCENTILE(whole_, millionths_) ((whole_)*HISTOGRAM_PERCENT + (millionths_))
+
+/*
+ * Identifier, blanks before the heading, heading, figure, and what it is, for each of the figures.
+ */
+#define FIGURES(X, ...)                                                                           \
+	X(MIN, "    ", "Min", LATENCY_MIN, "shortest", __VA_ARGS__)                               \
+	X(MEAN, "   ", "Mean", LATENCY_MEAN, "mean", __VA_ARGS__)                                 \
+	X(STDDEV, " ", "StdDev", LATENCY_STDDEV, "standard deviation of the", __VA_ARGS__)        \
+	X(WAVG, "   ", "WAvg", LATENCY_WEIGHTED, "most likely", __VA_ARGS__)                      \
+	X(P50, "    ", "P50", PERCENTILE(50, 0), "median", __VA_ARGS__)                           \
+	X(P90, "    ", "P90", PERCENTILE(90, 0), "90th percentile of the", __VA_ARGS__)           \
+	X(P95, "    ", "P95", PERCENTILE(95, 0), "95th percentile of the", __VA_ARGS__)           \
+	X(P99, "    ", "P99", PERCENTILE(99, 0), "99th percentile of the", __VA_ARGS__)           \
+	X(P999, "  ", "P99.9", PERCENTILE(99, 900000), "99.9th percentile of the", __VA_ARGS__)   \
+	X(P9999, " ", "P99.99", PERCENTILE(99, 990000), "99.99th percentile of the", __VA_ARGS__) \
+	X(P99999, "", "P99.999", PERCENTILE(99, 999000), "99.999th percentile of the",            \
+	  __VA_ARGS__)                                                                            \
+	X(MAX, "    ", "Max", LATENCY_MAX, "longest", __VA_ARGS__)
+
+#define GETTER(id_, pad_, name_, stat_, what_, prefix_, heading_, time_, dir_, of_)    \
+	static void get_##prefix_##id_(const struct result *r, struct column_value *v) \
+	{                                                                              \
+		get_stat(r, v, time_, dir_, stat_);                                    \
+	}
+
+#define COLUMNS_LATENCY_ROW(id_, pad_, name_, stat_, what_, prefix_, heading_, time_, dir_, of_) \
+	{                                                                                        \
+		.id = #prefix_ #id_,                                                             \
+		.type = COLUMN_REAL,                                                             \
+		.heading = pad_ heading_ name_,                                                  \
+		.units = "       millisec",                                                      \
+		.width = sizeof(pad_ heading_ name_) - 1,                                        \
+		.precision = 6,                                                                  \
+		.needs = FIGURES_LATENCY,                                                        \
+		.get = get_##prefix_##id_,                                                       \
+		.help = what_ " " of_,                                                           \
+	},
+
+#define ALL                                                 \
+	LAT, "    Lat_", LATENCY_SERVICE, LATENCY_ALL_DIRS, \
+		"time of an operation, issue to completion"
+#define READS READLAT, " Rd_Lat_", LATENCY_SERVICE, DIR_READ, "time of a read"
+#define WRITES WRITELAT, "Wrt_Lat_", LATENCY_SERVICE, DIR_WRITE, "time of a write"
+#define RESPONSES                                             \
+	RESP, "   Resp_", LATENCY_RESPONSE, LATENCY_ALL_DIRS, \
+		"time from when an operation was due to its completion (-throttle)"
+
+#define FLUSHES FLUSHLAT, "Fls_Lat_", LATENCY_SERVICE, LATENCY_FLUSHES, "time of a flush"
+
+FIGURES(GETTER, ALL)
+FIGURES(GETTER, READS)
+FIGURES(GETTER, WRITES)
+FIGURES(GETTER, RESPONSES)
+FIGURES(GETTER, FLUSHES)
+
+static const struct column table[] = {
+	FIGURES(COLUMNS_LATENCY_ROW, ALL) FIGURES(COLUMNS_LATENCY_ROW, READS)
+		FIGURES(COLUMNS_LATENCY_ROW, WRITES) FIGURES(COLUMNS_LATENCY_ROW, RESPONSES)
+			FIGURES(COLUMNS_LATENCY_ROW, FLUSHES)
+};
+
+const struct column *column_latency_at(size_t i)
+{
+	return i < sizeof(table) / sizeof(table[0]) ? &table[i] : NULL;
+}
+
+/*
+ * Rows about the longest and the shortest operation.
+ */
+
+/* The operation, or NULL with `v` unknown where none succeeded. */
+static const struct extreme *get(const struct result *r, enum extremes_which which,
+				 struct column_value *v)
+{
+	v->unknown = !r->figures.extremes.any;
+	return v->unknown ? NULL : &r->figures.extremes.of[which];
+}
+
+#define GETTERS(name_, which_)                                                           \
+	static void get_##name_(const struct result *r, struct column_value *v)          \
+	{                                                                                \
+		const struct extreme *e = get(r, which_, v);                             \
+                                                                                         \
+		if (e)                                                                   \
+			v->real = (double)e->took_ns / NS_PER_MS;                        \
+	}                                                                                \
+	static void get_##name_##_op(const struct result *r, struct column_value *v)     \
+	{                                                                                \
+		const struct extreme *e = get(r, which_, v);                             \
+                                                                                         \
+		if (e)                                                                   \
+			v->count = e->op;                                                \
+	}                                                                                \
+	static void get_##name_##_offset(const struct result *r, struct column_value *v) \
+	{                                                                                \
+		const struct extreme *e = get(r, which_, v);                             \
+                                                                                         \
+		if (e)                                                                   \
+			v->count = e->offset;                                            \
+	}                                                                                \
+	static void get_##name_##_type(const struct result *r, struct column_value *v)   \
+	{                                                                                \
+		const struct extreme *e = get(r, which_, v);                             \
+                                                                                         \
+		if (e)                                                                   \
+			v->text = op_dir_name(e->dir);                                   \
+	}
+
+GETTERS(longest, EXTREMES_LONGEST)
+GETTERS(shortest, EXTREMES_SHORTEST)
+
+#define COLUMNS_EXTREMES_ROW(id_, type_, heading_, units_, precision_, get_, help_)  \
+	{                                                                            \
+		.id = id_, .type = type_, .heading = heading_, .units = units_,      \
+		.width = sizeof(heading_) - 1, .precision = precision_, .get = get_, \
+		.help = help_, .needs = FIGURES_EXTREMES,                            \
+	}
+
+const struct column columns_extremes[] = {
+	COLUMNS_EXTREMES_ROW("LONGEST", COLUMN_REAL, "     Longest", "    millisec", 6, get_longest,
+			     "time of the operation that took longest, of those that succeeded"),
+	COLUMNS_EXTREMES_ROW("LONGESTOP", COLUMN_COUNT, "  Longest_Op", "      number", 0,
+			     get_longest_op, "which operation of its pass that was, from 0"),
+	COLUMNS_EXTREMES_ROW("LONGESTOFFSET", COLUMN_COUNT, "  Longest_Offset", "           bytes",
+			     0, get_longest_offset, "where it began"),
+	COLUMNS_EXTREMES_ROW("LONGESTTYPE", COLUMN_TEXT, " Longest_Type", "         text", 0,
+			     get_longest_type,
+			     "whether it was a read, a write, a noop or a discard"),
+	COLUMNS_EXTREMES_ROW(
+		"SHORTEST", COLUMN_REAL, "    Shortest", "    millisec", 6, get_shortest,
+		"time of the operation that was done soonest, of those that succeeded"),
+	COLUMNS_EXTREMES_ROW("SHORTESTOP", COLUMN_COUNT, " Shortest_Op", "      number", 0,
+			     get_shortest_op, "which operation of its pass that was, from 0"),
+	COLUMNS_EXTREMES_ROW("SHORTESTOFFSET", COLUMN_COUNT, " Shortest_Offset", "           bytes",
+			     0, get_shortest_offset, "where it began"),
+	COLUMNS_EXTREMES_ROW("SHORTESTTYPE", COLUMN_TEXT, " Shortest_Type", "          text", 0,
+			     get_shortest_type,
+			     "whether it was a read, a write, a noop or a discard"),
+	{ 0 },
+};
 
 /* Take the next word of `*words` (separated by blanks; NULL: none): its length, 0 at the end. */
 static size_t next_word(const char **words, const char **word)

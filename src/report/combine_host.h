@@ -64,7 +64,7 @@ struct combine_host {
 	size_t n_spans;
 };
 
-/* ---- combine_decode.c ---- */
+/* ---- combine_load.c ---- */
 
 /*
  * Where values come from, and how many operations a histogram may have so that sums fit. Each
@@ -74,10 +74,6 @@ struct combine_source {
 	const char *document;
 	uint64_t ops_limit;
 };
-
-/* A count at `o`.`key`. It must be there, except with `known`: if it is not, it is 0. */
-bool combine_count(const struct combine_source *s, const json_t *o, const char *key,
-		   uint64_t *value, bool *known);
 
 /* The figures of a result of a document; to be freed by figures_free() also after a failure. */
 bool combine_decode(const struct combine_source *s, const json_t *o, struct figures *f);
@@ -89,7 +85,7 @@ bool combine_host_read(struct combine_host *host, uint32_t number, const json_t 
 		       const struct combine_source *s);
 void combine_host_free(struct combine_host *host);
 
-/* ---- combine_times.c ---- */
+/* ---- combine_passes.c ---- */
 
 /*
  * Sort `n` spans and join those that meet; all that follows `solid_ns` becomes one. Returns how
@@ -148,7 +144,7 @@ void combine_missing(const struct combine_host *hosts, size_t n, const struct co
 bool combine_passes(const struct combine_host *hosts, size_t n, uint64_t elapsed_ns,
 		    json_t *statistics, json_t *times, json_t *notes);
 
-/* ---- combine_differ.c ---- */
+/* ---- combine_belong.c ---- */
 
 /*
  * The values at which `member` of the documents differs: an array of objects with "name" and
@@ -156,7 +152,7 @@ bool combine_passes(const struct combine_host *hosts, size_t n, uint64_t elapsed
  */
 json_t *combine_differences(const struct combine_host *hosts, size_t n, const char *member);
 
-/* ---- combine_document.c ---- */
+/* ---- combine.c ---- */
 
 /* All hosts together. Filled by combine.c. */
 struct combination {
@@ -170,14 +166,7 @@ struct combination {
 	json_t *missing, *notes, *statistics, *pass_times;
 };
 
-/* Bytes per second by the host's own time, or operations. */
-double combine_rate(const struct combine_host *h, bool bytes);
-
-/* The member "hosts", and the whole document: new references. */
-json_t *combine_hosts_value(const struct combination *c);
-json_t *combine_value(struct combination *c);
-
-/* ---- combine_stonewall.c ---- */
+/* ---- combine_passes.c ---- */
 
 /* The member "stonewall": passes that all of them have. */
 json_t *combine_stonewall(const struct combine_host *hosts, size_t n);
@@ -185,7 +174,7 @@ json_t *combine_stonewall(const struct combine_host *hosts, size_t n);
 /* Its lines for people. */
 void combine_stonewall_text(const json_t *doc, FILE *to);
 
-/* ---- combine_csv.c ---- */
+/* ---- combine_text.c ---- */
 
 /* Add the columns that identify a row, of `doc`, to `columns`; `host`: before the target's name. */
 void combine_identify(json_t *columns, const json_t *doc, const char *host);

@@ -1,5 +1,6 @@
 /*
- * The passes of several hosts, matched by their numbers. Called by combine.c.
+ * Times of several hosts on one clock, and their passes, matched by their numbers. Called by
+ * combine.c.
  *
  * One pass is looked at after another, so that memory for latencies is that of one pass. Where
  * hosts wait for each other, a pass lasts from its first operation to its last one on any host.
@@ -17,6 +18,243 @@
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/report/jvalue.h"
+#include "xdd/report/result.h"
+#include "xdd/stat/histogram.h"
+
+/* The difference between two processes' clocks on one machine: see xdd/sys/clock.h. */
+#define SAME_CLOCK_NS 5000
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct combine_span *x = a, *y = b;
+
+	return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
+}
+
+size_t combine_spans_join(struct combine_span *spans, size_t n, uint64_t solid_ns)
+{
+	size_t kept = 0;
+
+	if (!n)
+		return 0;
+	qsort(spans, n, sizeof(*spans), by_begin);
+	for (size_t i = 1; i < n; i++) {
+		struct combine_span *last = &spans[kept];
+
+		if (spans[i].from_ns > last->to_ns && last->to_ns < solid_ns) {
+			spans[++kept] = spans[i];
+		} else if (spans[i].to_ns > last->to_ns) {
+			last->to_ns = spans[i].to_ns;
+		}
+	}
+	return kept + 1;
+}
+
+uint64_t combine_spans_length(const struct combine_span *spans, size_t n)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < n; i++)
+		ns += spans[i].to_ns - spans[i].from_ns;
+	return ns;
+}
+
+/* A host begins or ends to transfer. */
+struct edge {
+	uint64_t at_ns;
+	bool ends;
+};
+
+/* An end before a beginning at the same time. */
+static int by_time(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return y->ends - x->ends;
+}
+
+/* The time in which `n` spans, one of each host, overlap. */
+static uint64_t combine_times_overlap(struct edge *edges, size_t n_edges, size_t n)
+{
+	uint64_t ns = 0;
+	size_t open = 0;
+
+	qsort(edges, n_edges, sizeof(*edges), by_time);
+	for (size_t i = 0; i < n_edges; i++) {
+		if (open == n)
+			ns += edges[i].at_ns - edges[i - 1].at_ns;
+		open = edges[i].ends ? open - 1 : open + 1;
+	}
+	return ns;
+}
+
+/* A time, and how exact it is. */
+struct moment {
+	uint64_t at_ns;
+	bool bound_known;
+	uint64_t bound_ns;
+	uint32_t host;
+};
+
+static uint64_t below(uint64_t at, uint64_t bound)
+{
+	return at > bound ? at - bound : 0;
+}
+
+/*
+ * Each time is true within its bound. So the latest one is at least the greatest lower bound, and
+ * at most the greatest upper one, whichever host it is of; the earliest in the same way.
+ */
+static struct combine_skew skew_of(const struct moment *m, size_t n)
+{
+	uint64_t low_max = 0, high_max = 0, low_min = UINT64_MAX, high_min = UINT64_MAX, most,
+		 least;
+	const struct moment *first = m, *last = m;
+	struct combine_skew s = { .bound_known = true };
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t low = below(m[i].at_ns, m[i].bound_ns);
+		uint64_t high = m[i].at_ns + m[i].bound_ns;
+
+		first = m[i].at_ns < first->at_ns ? &m[i] : first;
+		last = m[i].at_ns > last->at_ns ? &m[i] : last;
+		low_max = low > low_max ? low : low_max;
+		high_max = high > high_max ? high : high_max;
+		low_min = low < low_min ? low : low_min;
+		high_min = high < high_min ? high : high_min;
+		s.bound_known &= m[i].bound_known;
+	}
+	s.skew_ns = last->at_ns - first->at_ns;
+	s.first = first->host;
+	s.last = last->host;
+	most = high_max - low_min - s.skew_ns;
+	least = s.skew_ns - below(low_max, high_min);
+	s.bound_ns = !s.bound_known ? 0 : most > least ? most : least;
+	/* A time is no further from itself. */
+	if (n == 1)
+		s = (struct combine_skew){ .bound_known = true, .first = m->host, .last = m->host };
+	return s;
+}
+
+/* The beginnings or the ends of the hosts that did anything. */
+static size_t moments(struct moment *m, const struct combine_host *hosts, size_t n, bool ends)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct combine_host *h = &hosts[i];
+
+		if (!h->n_spans)
+			continue;
+		m[found++] = (struct moment){
+			.at_ns = ends ? h->spans[h->n_spans - 1].to_ns : h->spans[0].from_ns,
+			.bound_known = h->bound_known,
+			.bound_ns = ends ? h->end_bound_ns : h->bound_ns,
+			.host = (uint32_t)i,
+		};
+	}
+	return found;
+}
+
+/* With room for all spans, twice as many edges, and a moment of each host. */
+static void combine_times_fill(struct combine_times *t, const struct combine_host *hosts, size_t n,
+			       struct combine_span *spans, struct edge *edges, struct moment *m)
+{
+	size_t n_spans = 0, busy = moments(m, hosts, n, true);
+	uint64_t solid_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < hosts[i].n_spans; k++) {
+			const struct combine_span *s = &hosts[i].spans[k];
+
+			edges[2 * n_spans] = (struct edge){ s->from_ns, false };
+			edges[2 * n_spans + 1] = (struct edge){ s->to_ns, true };
+			spans[n_spans++] = *s;
+		}
+	}
+	for (size_t i = 0; i < busy; i++)
+		solid_ns = m[i].at_ns < solid_ns ? m[i].at_ns : solid_ns;
+	t->end = skew_of(m, busy);
+	moments(m, hosts, n, false);
+	t->start = skew_of(m, busy);
+	t->window_ns = combine_times_overlap(edges, 2 * n_spans, busy);
+	n_spans = combine_spans_join(spans, n_spans, solid_ns);
+	t->begin_ns = spans[0].from_ns;
+	t->finish_ns = spans[n_spans - 1].to_ns;
+	t->elapsed_ns = combine_spans_length(spans, n_spans);
+}
+
+/* The first host that did anything, or NULL. */
+static const struct combine_host *first_busy(const struct combine_host *hosts, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (hosts[i].n_spans)
+			return &hosts[i];
+	}
+	return NULL;
+}
+
+/* The wall clock may have been set between two processes: the offsets differ by that. */
+static uint64_t moved(const struct combine_host *a, const struct combine_host *b)
+{
+	const uint64_t x = (uint64_t)a->machine_offset, y = (uint64_t)b->machine_offset;
+
+	return a->machine_offset > b->machine_offset ? x - y : y - x;
+}
+
+void combine_share_clock(struct combine_host *hosts, size_t n)
+{
+	const struct combine_host *first = first_busy(hosts, n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct combine_host *h = &hosts[i];
+
+		if (!h->n_spans)
+			continue;
+		if (h->bound_known || !h->machine || !first->machine ||
+		    strcmp(h->machine, first->machine) != 0 || moved(h, first) > NS_PER_SEC)
+			return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct combine_host *h = &hosts[i];
+
+		h->bound_known |= h->n_spans > 0;
+		if (h->n_spans)
+			h->bound_ns = h->end_bound_ns = moved(h, first) + SAME_CLOCK_NS;
+	}
+}
+
+int combine_times(struct combine_times *t, const struct combine_host *hosts, size_t n)
+{
+	struct combine_span *spans;
+	struct edge *edges;
+	struct moment *m;
+	size_t n_spans = 0;
+
+	*t = (struct combine_times){ .known = true };
+	for (size_t i = 0; i < n; i++) {
+		const struct combine_host *h = &hosts[i];
+
+		t->known &= h->placed || h->idle;
+		n_spans += h->n_spans;
+		if (h->sum.figures.elapsed_ns > t->elapsed_ns)
+			t->elapsed_ns = h->sum.figures.elapsed_ns;
+	}
+	t->known &= n_spans > 0;
+	if (!t->known)
+		return 0;
+	spans = calloc(n_spans, sizeof(*spans));
+	edges = calloc(n_spans, 2 * sizeof(*edges));
+	m = calloc(n, sizeof(*m));
+	if (spans && edges && m)
+		combine_times_fill(t, hosts, n, spans, edges, m);
+	free(spans);
+	free(edges);
+	free(m);
+	return spans && edges && m ? 0 : -ENOMEM;
+}
 
 #define MAX_PASSES 10000 /* in the statistics and in the times */
 
@@ -59,7 +297,7 @@ static int by_pass_and_host(const void *a, const void *b)
 	return (x->host > y->host) - (x->host < y->host);
 }
 
-static bool prepare(struct series *s)
+static bool combine_passes_prepare(struct series *s)
 {
 	size_t room = 0;
 
@@ -90,7 +328,7 @@ static bool prepare(struct series *s)
 	return true;
 }
 
-static void release(struct series *s)
+static void combine_passes_release(struct series *s)
 {
 	free(s->all);
 	free(s->passes);
@@ -286,7 +524,7 @@ bool combine_passes(const struct combine_host *hosts, size_t n, uint64_t elapsed
 		    json_t *statistics, json_t *times, json_t *notes)
 {
 	struct series s = { .hosts = hosts, .n_hosts = n };
-	bool good = prepare(&s);
+	bool good = combine_passes_prepare(&s);
 	size_t done = 0;
 
 	if (!good)
@@ -302,6 +540,125 @@ bool combine_passes(const struct combine_host *hosts, size_t n, uint64_t elapsed
 		json_array_append_new(statistics, statistics_value(&s));
 		note_counts(&s, notes);
 	}
-	release(&s);
+	combine_passes_release(&s);
 	return good;
+}
+
+/*
+ * -stonewall on several hosts: the figures of a pass of all of them.
+ *
+ * Each host counts until it learned that the pass was over, or was over with it. All of that
+ * together lasts from the first issue of any host to the moment from which no host issued any
+ * more.
+ */
+
+static uint64_t count_of(const json_t *o, const char *key)
+{
+	const json_int_t n = json_integer_value(json_object_get(o, key));
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+static struct span span_of(const json_t *o)
+{
+	const double ops = json_number_value(json_object_get(o, "ops"));
+
+	return (struct span){ .ns = count_of(o, "ns"),
+			      .bytes = count_of(o, "bytes"),
+			      .op_units = ops > 0 ? (uint64_t)(ops * (double)FLOW_OP) : 0 };
+}
+
+/* Add an interval of a host, which begins at `begin_ns`; `*end_ns` is the last end of all. */
+static void add_span(struct span *sum, uint64_t *end_ns, uint64_t begin_ns, const json_t *o)
+{
+	const struct span s = span_of(o);
+
+	sum->bytes += s.bytes;
+	sum->op_units += s.op_units;
+	if (begin_ns && begin_ns + s.ns > *end_ns)
+		*end_ns = begin_ns + s.ns;
+}
+
+/* The entry for a pass in the document of a host, or NULL. */
+static const json_t *entry_of(const json_t *doc, uint64_t pass)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "stonewall"), i, o)
+	{
+		if (count_of(o, "pass") == pass)
+			return o;
+	}
+	return NULL;
+}
+
+/* Whose target ended the pass. Ranks of MPI know it; of other hosts it is the first one. */
+static void set_cause(struct stonewall_result *s, const struct combine_host *h, const json_t *o)
+{
+	const json_t *target = json_object_get(o, "target"), *rank = json_object_get(o, "rank");
+
+	s->target = json_is_integer(target) ? (uint32_t)json_integer_value(target) :
+					      STONEWALL_BY_TIME;
+	s->ranks = json_is_integer(rank) || h->ranked;
+	s->rank = json_is_integer(rank) ? (unsigned)json_integer_value(rank) : (unsigned)h->rank;
+}
+
+/* Add up a pass that all hosts have. False: one has not. */
+static bool add_up(const struct combine_host *hosts, size_t n, struct stonewall_result *s)
+{
+	uint64_t at_ns = 0, end_ns = 0, first_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		const json_t *o = entry_of(hosts[i].doc, s->pass);
+		const json_t *at = json_object_get(o, "at");
+		const uint64_t begin = count_of(o, "begin_ns");
+
+		if (!o)
+			return false;
+		if (begin && (!s->begin_ns || begin < s->begin_ns))
+			s->begin_ns = begin;
+		if (begin && begin + count_of(at, "ns") < first_ns) {
+			first_ns = begin + count_of(at, "ns");
+			set_cause(s, &hosts[i], o);
+		}
+		add_span(&s->at, &at_ns, begin, at);
+		add_span(&s->end, &end_ns, begin, json_object_get(o, "end"));
+	}
+	s->at.ns = at_ns - s->begin_ns;
+	s->end.ns = end_ns - s->begin_ns;
+	return true;
+}
+
+json_t *combine_stonewall(const struct combine_host *hosts, size_t n)
+{
+	json_t *passes = json_array();
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(hosts[0].doc, "stonewall"), i, o)
+	{
+		struct stonewall_result s = { .pass = count_of(o, "pass") };
+
+		set_cause(&s, &hosts[0], o);
+		if (add_up(hosts, n, &s))
+			json_array_append_new(passes, jvalue_stonewall(&s));
+	}
+	return passes;
+}
+
+void combine_stonewall_text(const json_t *doc, FILE *to)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "stonewall"), i, o)
+	{
+		struct stonewall_result s = { .pass = count_of(o, "pass"),
+					      .at = span_of(json_object_get(o, "at")),
+					      .end = span_of(json_object_get(o, "end")) };
+
+		set_cause(&s, &(struct combine_host){ .ranked = false }, o);
+		stonewall_write(to, &s);
+	}
 }

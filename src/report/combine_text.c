@@ -1,7 +1,8 @@
 /*
- * A combined result for people, 80 columns wide. It is read from the document alone, of which texts
- * may come from any source. Called by xdd combine, and by those that start a run on several hosts.
+ * A combined result for people, 80 columns wide, and as CSV. Called by xdd combine, and by
+ * commands that start a run on several hosts.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -10,10 +11,260 @@
 #include <string.h>
 
 #include "report/combine_host.h"
+#include "report/report_internal.h"
+#include "xdd/base/log.h"
 #include "xdd/base/memory.h"
+#include "xdd/base/output.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/report/jvalue.h"
+#include "xdd/report/report.h"
+
+/*
+ * CSV: a line of each host and one of all together, with the columns of a run. combine.c adds the
+ * columns that identify a line to results.
+ */
+
+#define MAX_ID 32
+#define FORMAT COLUMN_DEFAULTS COLUMN_CSV_DEFAULTS
+
+/* ---- columns that identify a line ---- */
+
+/* A member of a target of the plan, by its path of one or two names. */
+static json_t *of_target(const json_t *target, const char *group, const char *key)
+{
+	return json_object_get(group ? json_object_get(target, group) : target, key);
+}
+
+/* The member of all targets, `mixed` where they differ; NULL: not known. */
+static json_t *of_targets(const json_t *targets, const char *group, const char *key,
+			  const char *mixed)
+{
+	json_t *first = of_target(json_array_get(targets, 0), group, key);
+	const json_t *target;
+	size_t i;
+
+	if (!json_is_string(first))
+		return json_null();
+	json_array_foreach(targets, i, target)
+	{
+		const json_t *other = of_target(target, group, key);
+
+		if (!other || !json_equal(first, (json_t *)other))
+			return jvalue_text(mixed);
+	}
+	return json_incref(first);
+}
+
+/* The sum of the rates of -throttle; null unless each target has one of that kind. */
+static json_t *requested(const json_t *targets, const char *kind)
+{
+	const json_t *target;
+	double sum = 0;
+	size_t i;
+
+	json_array_foreach(targets, i, target)
+	{
+		const json_t *throttle = of_target(target, "options", "throttle");
+		const json_t *rate = json_object_get(throttle, kind);
+
+		if (!json_is_number(rate))
+			return json_null();
+		sum += json_number_value(rate);
+	}
+	return json_array_size(targets) ? jvalue_real(sum) : json_null();
+}
+
+void combine_identify(json_t *columns, const json_t *doc, const char *host)
+{
+	const json_t *targets = json_object_get(json_object_get(doc, "plan"), "targets");
+	json_t *id = json_object_get(doc, "id"), *start = json_object_get(doc, "start_time");
+	json_t *path = of_targets(targets, NULL, "path", "*");
+
+	if (host && json_is_string(path)) {
+		json_t *both = json_sprintf("%s:%s", host, json_string_value(path));
+
+		json_decref(path);
+		path = both;
+	}
+	jvalue_put(columns, "id", json_is_string(id) ? json_incref(id) : json_null());
+	jvalue_put(columns, "starttime", json_is_string(start) ? json_incref(start) : json_null());
+	jvalue_put(columns, "targetname", path);
+	jvalue_put(columns, "engine", of_targets(targets, "resolved", "engine", "mixed"));
+	jvalue_put(columns, "pattern", of_targets(targets, "resolved", "seek_pattern", "mixed"));
+	jvalue_put(columns, "requestediops", requested(targets, "ops"));
+	jvalue_put(columns, "requestedbandwidth", requested(targets, "bw"));
+}
+
+/* ---- lines ---- */
+
+static void put_cell(struct line_cell *cell, const struct column *col, const json_t *columns)
+{
+	char id[MAX_ID], text[LINE_CELL_SIZE] = "";
+	const json_t *value;
+	size_t n = 0;
+
+	for (; col->id[n] && n + 1 < sizeof(id); n++)
+		id[n] = (char)tolower((unsigned char)col->id[n]);
+	id[n] = '\0';
+	value = json_object_get(columns, id);
+	if (json_is_string(value)) {
+		line_cell_set(cell, "");
+		cell->whole = json_string_value(value);
+		return;
+	}
+	if (json_is_integer(value))
+		snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	else if (json_is_real(value) && fabs(json_real_value(value)) < 1e60)
+		snprintf(text, sizeof(text), "%.*f", col->precision, json_real_value(value));
+	line_cell_set(cell, text);
+}
+
+/* Bytes that a line of these cells needs. */
+static size_t size_of(const struct line_cell *cells, size_t n)
+{
+	size_t size = line_size(n);
+
+	for (size_t i = 0; i < n; i++)
+		size += cells[i].whole ? 2 * strlen(cells[i].whole) : 0;
+	return size;
+}
+
+static bool csv_put_line(FILE *f, const struct line_cell *cells, size_t n)
+{
+	char *buf = malloc(size_of(cells, n));
+
+	if (!buf)
+		return false;
+	fwrite(buf, 1, line_csv(buf, cells, n), f);
+	free(buf);
+	return true;
+}
+
+static bool put_result(FILE *f, const struct column_list *list, struct line_cell *cells,
+		       const json_t *doc, const json_t *result)
+{
+	json_t *columns = json_copy(json_object_get(result, "columns"));
+	size_t n = 0;
+	bool good;
+
+	/* The result of a single host is as its document has it. */
+	if (json_is_object(columns) && !json_object_get(columns, "targetname"))
+		combine_identify(columns, doc, NULL);
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->columns[i]->type != COLUMN_DELIMITER)
+			put_cell(&cells[n++], list->columns[i], columns);
+	}
+	good = csv_put_line(f, cells, n);
+	json_decref(columns);
+	return good;
+}
+
+static bool put_results(FILE *f, const struct column_list *list, struct line_cell *cells,
+			const json_t *doc)
+{
+	const json_t *result;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "results"), i, result)
+	{
+		const char *what = json_string_value(json_object_get(result, "what"));
+
+		if (!what ||
+		    (strcmp(what, "HOST") != 0 && strcmp(what, column_what(RESULT_COMBINED)) != 0))
+			continue;
+		if (!put_result(f, list, cells, doc, result))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the file ---- */
+
+static enum xdd_status combine_csv_start(const char *path, const char *header, size_t len,
+					 bool *is_new)
+{
+	int found = csv_look(path, header, len);
+
+	*is_new = found == CSV_START_NEW;
+	if (found == CSV_START_NEW || found == CSV_START_SAME)
+		return XDD_OK;
+	if (found == CSV_START_OTHER)
+		log_error("combine: -csvout %s: its first line does not name the columns of a run; "
+			  "use another file",
+			  path);
+	else
+		log_error("combine: -csvout %s: its first line cannot be read: %s", path,
+			  strerror(-found));
+	return XDD_BAD_ARGUMENT;
+}
+
+static enum xdd_status combine_csv_append(const char *path, const char *text, size_t size)
+{
+	struct outfile o;
+	int err = outfile_open(&o, path);
+
+	if (!err) {
+		outfile_write(&o, text, size);
+		err = outfile_close(&o);
+	}
+	if (!err)
+		return XDD_OK;
+	log_error("combine: -csvout %s: %s", path, output_strerror(err));
+	return XDD_IO_ERROR;
+}
+
+static enum xdd_status write_lines(const json_t *doc, const char *path,
+				   const struct column_list *list, struct line_cell *cells)
+{
+	struct memstream header, lines;
+	enum xdd_status status = XDD_INIT_FAILED;
+	const unsigned long lost = jvalue_lost();
+	bool is_new = false, good;
+
+	memstream_open(&header);
+	memstream_open(&lines);
+	good = header.f && lines.f &&
+	       csv_put_line(header.f, cells, csv_header_cells(cells, list)) &&
+	       put_results(lines.f, list, cells, doc);
+	if (memstream_close(&header) | memstream_close(&lines) || !good || jvalue_lost() != lost)
+		log_error("combine: %s", strerror(ENOMEM));
+	else
+		status = combine_csv_start(path, header.text, header.size, &is_new);
+	if (!status && is_new)
+		status = combine_csv_append(path, header.text, header.size);
+	if (!status)
+		status = combine_csv_append(path, lines.text, lines.size);
+	free(header.text);
+	free(lines.text);
+	return status;
+}
+
+enum xdd_status combine_write_csv(const json_t *doc, const char *path)
+{
+	enum xdd_status status = XDD_INIT_FAILED;
+	struct column_list list;
+	struct line_cell *cells;
+	const char *bad;
+	size_t len;
+
+	if (column_list_parse(&list, FORMAT, &bad, &len)) {
+		log_error("combine: %s", strerror(ENOMEM));
+		return XDD_INIT_FAILED;
+	}
+	cells = calloc(list.n, sizeof(*cells));
+	if (cells)
+		status = write_lines(doc, path, &list, cells);
+	else
+		log_error("combine: %s", strerror(ENOMEM));
+	free(cells);
+	column_list_free(&list);
+	return status;
+}
+
+/*
+ * The text is read from the document alone, of which texts may come from any source.
+ */
 
 #define WIDTH 80
 #define HOST_WIDTH 18
@@ -24,7 +275,7 @@
 
 /* ---- values of the document ---- */
 
-static double number(const json_t *o, const char *key)
+static double combine_text_number(const json_t *o, const char *key)
 {
 	return json_number_value(json_object_get(o, key));
 }
@@ -119,8 +370,8 @@ __attribute__((format(printf, 2, 3))) static void put_paragraph(FILE *f, const c
 }
 
 /* A line with a word before it. */
-__attribute__((format(printf, 3, 4))) static void put_line(FILE *f, const char *word,
-							   const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void combine_text_put_line(FILE *f, const char *word,
+									const char *fmt, ...)
 {
 	va_list args;
 
@@ -138,17 +389,17 @@ static void put_row(FILE *f, const char *name, const char *start, const json_t *
 	char p50[SCALED_SIZE] = "-", p99[SCALED_SIZE] = "-", max[SCALED_SIZE] = "-";
 
 	if (is_number(row, "elapsed_ns"))
-		scaled_time(number(row, "elapsed_ns"), elapsed);
+		scaled_time(combine_text_number(row, "elapsed_ns"), elapsed);
 	if (is_number(row, "bandwidth"))
-		scaled_rate(number(row, "bandwidth"), rate);
+		scaled_rate(combine_text_number(row, "bandwidth"), rate);
 	if (is_number(row, "iops"))
-		scaled_ops(number(row, "iops"), ops);
+		scaled_ops(combine_text_number(row, "iops"), ops);
 	if (is_number(row, "p50_ns"))
-		scaled_time(number(row, "p50_ns"), p50);
+		scaled_time(combine_text_number(row, "p50_ns"), p50);
 	if (is_number(row, "p99_ns"))
-		scaled_time(number(row, "p99_ns"), p99);
+		scaled_time(combine_text_number(row, "p99_ns"), p99);
 	if (is_number(row, "max_ns"))
-		scaled_time(number(row, "max_ns"), max);
+		scaled_time(combine_text_number(row, "max_ns"), max);
 	fprintf(f, "%-*s %8s %7s %9s %9s %7s %7s %7s\n", HOST_WIDTH, name, start, elapsed, rate,
 		ops, p50, p99, max);
 }
@@ -169,7 +420,7 @@ static const json_t *combined_of(const json_t *doc)
 /* A column of milliseconds; NAN: it has no value. */
 static double ns_of(const json_t *columns, const char *key)
 {
-	return is_number(columns, key) ? NS_PER_MS * number(columns, key) : NAN;
+	return is_number(columns, key) ? NS_PER_MS * combine_text_number(columns, key) : NAN;
 }
 
 /* The row of all: from the columns, which have milliseconds and 10^6 bytes. */
@@ -181,9 +432,10 @@ static void put_all(FILE *f, const json_t *doc)
 
 	json_object_set(row, "elapsed_ns", json_object_get(combined, "elapsed_ns"));
 	if (is_number(columns, "bandwidth"))
-		jvalue_put(row, "bandwidth", jvalue_real(1e6 * number(columns, "bandwidth")));
+		jvalue_put(row, "bandwidth",
+			   jvalue_real(1e6 * combine_text_number(columns, "bandwidth")));
 	if (is_number(columns, "iops"))
-		jvalue_put(row, "iops", jvalue_real(number(columns, "iops")));
+		jvalue_put(row, "iops", jvalue_real(combine_text_number(columns, "iops")));
 	jvalue_put(row, "p50_ns", jvalue_real(ns_of(columns, "latp50")));
 	jvalue_put(row, "p99_ns", jvalue_real(ns_of(columns, "latp99")));
 	jvalue_put(row, "max_ns", jvalue_real(ns_of(columns, "latmax")));
@@ -194,7 +446,7 @@ static void put_all(FILE *f, const json_t *doc)
 static void put_table(FILE *f, const json_t *doc)
 {
 	const json_t *together = json_object_get(doc, "together"), *host;
-	double begin = number(together, "begin_ns");
+	double begin = combine_text_number(together, "begin_ns");
 	size_t i;
 
 	fprintf(f, "%-*s %8s %7s %9s %9s %7s %7s %7s\n", HOST_WIDTH, "host", "start", "elapsed",
@@ -226,11 +478,12 @@ static void put_latency(FILE *f, const json_t *doc)
 
 	if (!is_number(columns, "latmean"))
 		return;
-	put_line(f, "Latency", "mean %s, p99 %s, p99.9 %s, p99.99 %s, of all operations",
-		 scaled_time(ns_of(columns, "latmean"), mean),
-		 scaled_time(ns_of(columns, "latp99"), p99),
-		 scaled_time(ns_of(columns, "latp999"), p999),
-		 scaled_time(ns_of(columns, "latp9999"), p9999));
+	combine_text_put_line(f, "Latency",
+			      "mean %s, p99 %s, p99.9 %s, p99.99 %s, of all operations",
+			      scaled_time(ns_of(columns, "latmean"), mean),
+			      scaled_time(ns_of(columns, "latp99"), p99),
+			      scaled_time(ns_of(columns, "latp999"), p999),
+			      scaled_time(ns_of(columns, "latp9999"), p9999));
 }
 
 static void put_flushes(FILE *f, const json_t *doc)
@@ -240,48 +493,54 @@ static void put_flushes(FILE *f, const json_t *doc)
 
 	if (!is_number(columns, "flushlatmean"))
 		return;
-	put_line(f, "Flushes", "%.0f, mean %s, p99 %s, max %s, in no operation",
-		 number(columns, "flushes"), scaled_time(ns_of(columns, "flushlatmean"), mean),
-		 scaled_time(ns_of(columns, "flushlatp99"), p99),
-		 scaled_time(ns_of(columns, "flushlatmax"), max));
+	combine_text_put_line(f, "Flushes", "%.0f, mean %s, p99 %s, max %s, in no operation",
+			      combine_text_number(columns, "flushes"),
+			      scaled_time(ns_of(columns, "flushlatmean"), mean),
+			      scaled_time(ns_of(columns, "flushlatp99"), p99),
+			      scaled_time(ns_of(columns, "flushlatmax"), max));
 }
 
 static void put_skew(FILE *f, const json_t *doc, const char *word, const char *key)
 {
 	const json_t *s = json_object_get(json_object_get(doc, "together"), key);
 	char first[LABEL_SIZE], last[LABEL_SIZE], skew[SCALED_SIZE], bound[SCALED_SIZE];
-	const bool apart = number(s, "first_host") != number(s, "last_host");
+	const bool apart = combine_text_number(s, "first_host") !=
+			   combine_text_number(s, "last_host");
 
 	if (!json_is_object(s))
 		return;
 	if (is_number(s, "bound_ns"))
-		scaled_time(number(s, "bound_ns"), bound);
-	put_line(f, word, "skew %s, %s%s%s%s%s%s", scaled_time(number(s, "skew_ns"), skew),
-		 is_number(s, "bound_ns") ? "true within " : "by clocks of unknown error",
-		 is_number(s, "bound_ns") ? bound : "", apart ? "; first " : "",
-		 apart ? label_at(doc, json_object_get(s, "first_host"), first, sizeof(first)) : "",
-		 apart ? ", last " : "",
-		 apart ? label_at(doc, json_object_get(s, "last_host"), last, sizeof(last)) : "");
+		scaled_time(combine_text_number(s, "bound_ns"), bound);
+	combine_text_put_line(
+		f, word, "skew %s, %s%s%s%s%s%s",
+		scaled_time(combine_text_number(s, "skew_ns"), skew),
+		is_number(s, "bound_ns") ? "true within " : "by clocks of unknown error",
+		is_number(s, "bound_ns") ? bound : "", apart ? "; first " : "",
+		apart ? label_at(doc, json_object_get(s, "first_host"), first, sizeof(first)) : "",
+		apart ? ", last " : "",
+		apart ? label_at(doc, json_object_get(s, "last_host"), last, sizeof(last)) : "");
 }
 
 static void put_window(FILE *f, const json_t *doc)
 {
 	const json_t *w = json_object_get(json_object_get(doc, "together"), "window");
-	double ns = number(w, "ns"), elapsed = number(combined_of(doc), "elapsed_ns");
+	double ns = combine_text_number(w, "ns"),
+	       elapsed = combine_text_number(combined_of(doc), "elapsed_ns");
 	char time[SCALED_SIZE], rate[SCALED_SIZE], ops[SCALED_SIZE];
 
 	if (!json_is_object(w) || elapsed <= 0)
 		return;
 	if (ns <= 0) {
-		put_line(f, "Window", "at no time all hosts were transferring");
+		combine_text_put_line(f, "Window", "at no time all hosts were transferring");
 		return;
 	}
-	put_line(f, "Window",
-		 "%s, %.0f %% of the time, all hosts were transferring: about %s, %s by the mean "
-		 "rate of each",
-		 scaled_time(ns, time), 100 * ns / elapsed,
-		 scaled_rate(number(w, "bytes") * NS_PER_SEC / ns, rate),
-		 scaled_ops(number(w, "ops") * NS_PER_SEC / ns, ops));
+	combine_text_put_line(
+		f, "Window",
+		"%s, %.0f %% of the time, all hosts were transferring: about %s, %s by the mean "
+		"rate of each",
+		scaled_time(ns, time), 100 * ns / elapsed,
+		scaled_rate(combine_text_number(w, "bytes") * NS_PER_SEC / ns, rate),
+		scaled_ops(combine_text_number(w, "ops") * NS_PER_SEC / ns, ops));
 }
 
 static void put_slowest(FILE *f, const json_t *doc)
@@ -289,12 +548,13 @@ static void put_slowest(FILE *f, const json_t *doc)
 	const json_t *t = json_object_get(doc, "together");
 	char slowest[LABEL_SIZE], fastest[LABEL_SIZE];
 
-	if (number(t, "fairness") <= 0)
+	if (combine_text_number(t, "fairness") <= 0)
 		return;
-	put_line(f, "Slowest", "%s, with %.0f %% of the rate of the fastest, %s",
-		 label_at(doc, json_object_get(t, "slowest_host"), slowest, sizeof(slowest)),
-		 100 * number(t, "fairness"),
-		 label_at(doc, json_object_get(t, "fastest_host"), fastest, sizeof(fastest)));
+	combine_text_put_line(
+		f, "Slowest", "%s, with %.0f %% of the rate of the fastest, %s",
+		label_at(doc, json_object_get(t, "slowest_host"), slowest, sizeof(slowest)),
+		100 * combine_text_number(t, "fairness"),
+		label_at(doc, json_object_get(t, "fastest_host"), fastest, sizeof(fastest)));
 }
 
 /* ---- differences ---- */
@@ -431,13 +691,13 @@ static void put_ends(FILE *f, const json_t *doc)
 	{
 		char name[LABEL_SIZE];
 
-		if (number(host, "status") <= 0)
+		if (combine_text_number(host, "status") <= 0)
 			continue;
 		if (!any)
 			fputs("\nHosts that failed\n", f);
 		any = true;
 		fprintf(f, "  %s: status %.0f\n", label(host, name, sizeof(name)),
-			number(host, "status"));
+			combine_text_number(host, "status"));
 	}
 }
 

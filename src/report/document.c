@@ -1,10 +1,12 @@
 /*
- * Documents of -jsonout from files; see the header. Called by compare_load.c and combine*.c.
+ * Documents of -jsonout from files, and those of xdd compare and xdd report: reading them, and
+ * checking what the other parts rely on. Called by the commands and combine*.c.
  */
 #include "report/document.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,7 +14,9 @@
 
 #include "report/jsonout.h"
 #include "xdd/base/log.h"
+#include "xdd/report/compare.h"
 #include "xdd/report/jvalue.h"
+#include "xdd/report/sweep.h"
 
 struct reader {
 	int fd;
@@ -40,7 +44,7 @@ static size_t read_some(void *buf, size_t size, void *arg)
 	return r->error ? (size_t)-1 : (size_t)n;
 }
 
-static json_t *parse(const char *command, const char *path, struct reader *r)
+static json_t *document_parse(const char *command, const char *path, struct reader *r)
 {
 	const unsigned long lost = jvalue_lost();
 	json_error_t err;
@@ -76,7 +80,7 @@ json_t *document_read(const char *command, const char *path)
 		close(r.fd);
 		return NULL;
 	}
-	root = parse(command, path, &r);
+	root = document_parse(command, path, &r);
 	close(r.fd);
 	return root;
 }
@@ -102,4 +106,133 @@ bool document_check(const char *command, const char *path, const json_t *root)
 		return true;
 	log_error("%s: %s: the environment, the plan or the statistics are missing", command, path);
 	return false;
+}
+
+/* No rate per second, and no latency in nanoseconds, is greater. */
+#define VALUE_MAX 1e24
+
+static bool is_figure(const json_t *o)
+{
+	const json_t *values = json_object_get(o, "values"), *value;
+	size_t i;
+
+	if (!json_is_array(values))
+		return false;
+	json_array_foreach(values, i, value)
+	{
+		double x = json_number_value(value);
+
+		if (!json_is_number(value) || !(x >= 0) || x > VALUE_MAX)
+			return false;
+	}
+	return true;
+}
+
+static bool is_statistic(const json_t *o)
+{
+	const json_t *target = json_object_get(o, "target");
+
+	if (!json_is_null(target) && !json_is_integer(target))
+		return false;
+	for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
+		const json_t *figure = json_object_get(o, figure_name(i));
+
+		/*
+		 * Percentiles are missing in documents of older versions, and null where there
+		 * were too few operations; flushes and response times are missing in most runs.
+		 */
+		if ((figure || i < FIGURE_FIRST_PERCENTILE) &&
+		    !(json_is_null(figure) && i >= FIGURE_FIRST_PERCENTILE) && !is_figure(figure))
+			return false;
+	}
+	return true;
+}
+
+bool compare_is_sweep(const struct compare_run *run)
+{
+	const char *format = json_string_value(json_object_get(run->root, "format"));
+
+	return format && strcmp(format, SWEEP_FORMAT) == 0;
+}
+
+static bool is_point(const json_t *o)
+{
+	const json_t *statistics = json_object_get(o, "statistics"), *statistic, *value;
+	const char *option;
+	size_t i;
+
+	if (!json_is_object(json_object_get(o, "varied")) || !json_is_array(statistics))
+		return false;
+	json_object_foreach((json_t *)(uintptr_t)json_object_get(o, "varied"), option, value)
+	{
+		if (!json_is_string(value))
+			return false;
+	}
+	json_array_foreach(statistics, i, statistic)
+	{
+		if (!is_statistic(statistic))
+			return false;
+	}
+	return true;
+}
+
+static bool check_sweep(const char *command, const struct compare_run *run)
+{
+	const json_t *version = json_object_get(run->root, "version"), *point;
+	const json_t *points = json_object_get(run->root, "points");
+	bool good = json_is_array(points);
+	size_t i;
+
+	if (!json_is_integer(version) || json_integer_value(version) != SWEEP_VERSION) {
+		log_error("%s: %s: this is of version %" JSON_INTEGER_FORMAT
+			  " of the format of sweeps; this xdd reads version %d",
+			  command, run->path, json_integer_value(version), SWEEP_VERSION);
+		return false;
+	}
+	json_array_foreach(points, i, point) good = good && is_point(point);
+	if (!good)
+		log_error("%s: %s: the points are not as they should be", command, run->path);
+	return good;
+}
+
+static bool check_document(const char *command, const struct compare_run *run)
+{
+	const json_t *statistic;
+	size_t i;
+
+	if (!document_check(command, run->path, run->root))
+		return false;
+	json_array_foreach(json_object_get(run->root, "statistics"), i, statistic)
+	{
+		if (!is_statistic(statistic)) {
+			log_error("%s: %s: the statistics are not as they should be", command,
+				  run->path);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool compare_load(const char *command, struct compare_run *run)
+{
+	run->root = document_read(command, run->path);
+	if (!run->root)
+		return false;
+	return compare_is_sweep(run) ? check_sweep(command, run) : check_document(command, run);
+}
+
+const json_t *compare_statistic(const struct compare_run *run, json_int_t target)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(run->root, "statistics"), i, o)
+	{
+		const json_t *number = json_object_get(o, "target");
+		json_int_t found = json_is_integer(number) ? json_integer_value(number) : -1;
+
+		if (found == target && json_array_size(json_object_get(o, "passes")))
+			return o;
+	}
+	return NULL;
 }

@@ -1,7 +1,7 @@
 /*
  * Findings of a run about its own numbers; see the header. Called by the run.
  */
-#include "xdd/report/finding.h"
+#include "xdd/report/result.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

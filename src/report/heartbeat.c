@@ -1,26 +1,214 @@
 /*
- * Lines of the heartbeat: doc/output.md. Called by the heartbeat's thread and where a signal asks.
+ * Lines of the heartbeat, how long a run will still take, and progress for programs:
+ * doc/output.md. Called by the heartbeat's thread, where a signal asks, by an attached run and by
+ * xdd multi.
  */
-#include "xdd/base/memory.h"
-#include "xdd/base/units.h"
 #include "xdd/report/heartbeat.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "report/info.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/units.h"
 
-#define KIB 1024.0
+/*
+ * How long a run will still take; see heartbeat.h. Called by the heartbeat's thread, and where a
+ * signal asks.
+ */
 
 static double seconds(uint64_t ns)
 {
 	return (double)ns / (double)NS_PER_SEC;
 }
+
+/*
+ * How long a pass of the target takes; infinite where only the end of the run ends it, NAN where
+ * it is not known.
+ */
+static double pass_seconds(const struct heartbeat_sample *s)
+{
+	uint64_t limit_ns = s->target->time_limit_ns, ops = s->target->pass_ops;
+	double limit = limit_ns ? seconds(limit_ns) : INFINITY;
+
+	if (s->state == HEARTBEAT_COMPLETE)
+		return seconds(s->elapsed_ns);
+	if (ops == PLAN_UNLIMITED)
+		return limit;
+	if (s->state == HEARTBEAT_WAITING || !s->done_ops || !s->elapsed_ns)
+		return NAN;
+	/* A limit comes first where the operations would take longer. */
+	return fmin(seconds(s->elapsed_ns) * (double)ops / (double)s->done_ops, limit);
+}
+
+static double left_of_pass(const struct heartbeat_sample *s, double whole)
+{
+	double elapsed = s->state == HEARTBEAT_WAITING ? 0 : seconds(s->elapsed_ns);
+
+	return s->state == HEARTBEAT_COMPLETE ? 0 : fmax(whole - elapsed, 0);
+}
+
+/* How much of the time between two passes has gone by; `between` is all of it. */
+static double rested(const struct heartbeat_sample *s, double between)
+{
+	return s->state == HEARTBEAT_COMPLETE ? fmin(seconds(s->rested_ns), between) : 0;
+}
+
+/* Of a target by itself, which waits for no other one between its passes. */
+static double left_alone(const struct plan *plan, const struct heartbeat_sample *s)
+{
+	double whole = pass_seconds(s);
+	double later = s->pass < plan->passes ? (double)(plan->passes - s->pass) : 0;
+	double between = seconds(s->target->delay_ns) + seconds(plan->pass_delay_ns);
+
+	if (!later)
+		return left_of_pass(s, whole);
+	return left_of_pass(s, whole) + later * (whole + between) - rested(s, between);
+}
+
+/* Of all targets, which begin each pass together. */
+static double left_together(const struct plan *plan, const struct heartbeat_sample *samples)
+{
+	const double pass_delay = seconds(plan->pass_delay_ns);
+	double longest = 0, left = 0, rest = INFINITY, later;
+	uint64_t pass = 0;
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct heartbeat_sample *s = &samples[i];
+		double whole = pass_seconds(s);
+
+		if (isnan(whole))
+			return NAN;
+		longest = fmax(longest, whole + seconds(s->target->delay_ns));
+		left = fmax(left, left_of_pass(s, whole));
+		rest = fmin(rest, rested(s, pass_delay + seconds(s->target->delay_ns)));
+		pass = s->pass > pass ? s->pass : pass;
+	}
+	later = pass < plan->passes ? (double)(plan->passes - pass) : 0;
+	return later ? left + later * (longest + pass_delay) - rest : left;
+}
+
+double heartbeat_left(const struct plan *plan, const struct heartbeat_sample *samples,
+		      double limit_s)
+{
+	double left = 0;
+
+	if (plan->no_barrier) {
+		for (size_t i = 0; i < plan->n_targets && !isnan(left); i++) {
+			double own = left_alone(plan, &samples[i]);
+
+			left = isnan(own) ? NAN : fmax(left, own);
+		}
+	} else {
+		left = left_together(plan, samples);
+	}
+	/* The number of passes is not known beforehand. */
+	if (plan->until_percent)
+		left = NAN;
+	left = isnan(left) ? limit_s : fmin(left, limit_s);
+	return isfinite(left) ? left : HEARTBEAT_UNKNOWN;
+}
+
+#define MARK PROGRESS_LINE_MARK "1 "
+#define ALL_PPM 1000000
+
+static const char *const states[] = {
+	[PROGRESS_READY] = "ready",
+	[PROGRESS_RUNNING] = "running",
+	[PROGRESS_ENDING] = "ending",
+};
+
+size_t progress_line_encode(const struct progress_line *p, char text[PROGRESS_LINE_SIZE])
+{
+	int n = snprintf(text, PROGRESS_LINE_SIZE,
+			 MARK "%s pass=%" PRIu64 " passes=%" PRIu64 " done=%" PRId64
+			      " bytes=%" PRIu64 " ops=%" PRIu64 " elapsed=%" PRIu64 " left=%" PRId64
+			      "\n",
+			 states[p->state], p->pass, p->passes, p->done_ppm, p->bytes, p->ops,
+			 p->elapsed_ns, p->left_s);
+
+	return (size_t)n;
+}
+
+/* Read `label` and a number up to `max` after it, and move `*text` past both. */
+static bool take_number(const char **text, const char *label, uint64_t max, uint64_t *out)
+{
+	size_t length = strlen(label);
+	const char *c = *text + length;
+	uint64_t n = 0;
+
+	if (strncmp(*text, label, length) != 0 || !isdigit((unsigned char)*c))
+		return false;
+	for (; isdigit((unsigned char)*c); c++) {
+		unsigned digit = (unsigned)(*c - '0');
+
+		if (n > (max - digit) / 10)
+			return false;
+		n = n * 10 + digit;
+	}
+	*text = c;
+	*out = n;
+	return true;
+}
+
+/* As take_number(), for a number that may be unknown, -1. */
+static bool take_known(const char **text, const char *label, uint64_t max, int64_t *out)
+{
+	size_t length = strlen(label);
+	uint64_t n = 0;
+
+	if (strncmp(*text, label, length) == 0 && strncmp(*text + length, "-1", 2) == 0) {
+		*text += length + 2;
+		*out = -1;
+		return true;
+	}
+	if (!take_number(text, label, max, &n))
+		return false;
+	*out = (int64_t)n;
+	return true;
+}
+
+static bool take_state(const char **text, enum progress_state *state)
+{
+	for (unsigned i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		size_t length = strlen(states[i]);
+
+		if (strncmp(*text, states[i], length) == 0) {
+			*text += length;
+			*state = (enum progress_state)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+int progress_line_decode(const char *text, struct progress_line *p)
+{
+	memset(p, 0, sizeof(*p));
+	if (strncmp(text, PROGRESS_LINE_MARK, sizeof(PROGRESS_LINE_MARK) - 1) != 0)
+		return -ENOMSG;
+	if (strncmp(text, MARK, sizeof(MARK) - 1) != 0)
+		return -EBADMSG;
+	text += sizeof(MARK) - 1;
+	if (take_state(&text, &p->state) && take_number(&text, " pass=", UINT64_MAX, &p->pass) &&
+	    take_number(&text, " passes=", UINT64_MAX, &p->passes) &&
+	    take_known(&text, " done=", ALL_PPM, &p->done_ppm) &&
+	    take_number(&text, " bytes=", UINT64_MAX, &p->bytes) &&
+	    take_number(&text, " ops=", UINT64_MAX, &p->ops) &&
+	    take_number(&text, " elapsed=", UINT64_MAX, &p->elapsed_ns) &&
+	    take_known(&text, " left=", INT64_MAX, &p->left_s) && !*text)
+		return 0;
+	return -EBADMSG;
+}
+
+#define KIB 1024.0
 
 double heartbeat_share(const struct heartbeat_sample *s)
 {

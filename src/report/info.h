@@ -1,8 +1,5 @@
 /*
- * The information sections that come before the results: what the run was asked to do, on which
- * system, with which targets. Labels and order are fixed: scripts know them.
- *
- * Private to src/report. Called while the report is opened; they write to a stdio stream in memory.
+ * The computer of a run, and the information sections before its results. Private to src/report.
  */
 #ifndef XDD_REPORT_INFO_H
 #define XDD_REPORT_INFO_H
@@ -12,6 +9,27 @@
 #include <stdio.h>
 
 #include "xdd/plan/plan.h"
+
+/*
+ * Where a run took place: kernel, processors, memory, the build of xdd, and for each target its
+ * file system and device. Whatever cannot be found out is left out; nothing waits for a device.
+ *
+ * Private to src/report. Called by main, before the run.
+ */
+
+/* A new object, or NULL when memory is short. */
+json_t *environment_collect(const struct plan *plan);
+
+/* Write the object as lines, each "Environment, <what>, <value>". */
+void environment_write(FILE *f, const json_t *environment);
+
+/*
+ * The information sections that come before the results: what the run was asked to do, on which
+ * system, with which targets. Labels and order are fixed: scripts know them.
+ *
+ * Private to src/report. Called while the report is opened; they write to a stdio stream in
+ * memory.
+ */
 
 /* All sections; `environment` is environment_collect()'s. */
 void info_write(FILE *f, const struct plan *plan, const json_t *environment);
@@ -35,26 +53,5 @@ char *info_time(char *buf);
  * `buf` (INFO_UTC_SIZE bytes); returns `buf`.
  */
 char *info_utc(uint64_t wall_ns, char *buf);
-
-/*
- * A line of `label` and a text of others, such as a name, with escapes for what would control a
- * terminal.
- */
-void info_text(FILE *f, const char *label, const char *text);
-
-/* "enabled" or "disabled". */
-const char *info_enabled(bool on);
-
-/* The block about one target (info_target.c). */
-void info_target(FILE *f, const struct plan *plan, const struct target_plan *target);
-
-/* The line about one target that a short report has. */
-void info_target_short(FILE *f, const struct target_plan *target);
-
-/* The section about the computer (sysinfo.c), with the time that is left until -starttime. */
-void info_system(FILE *f, const struct plan *plan);
-
-/* info_data.c: the lines about its data pattern and verification. */
-void info_data(FILE *f, const struct target_plan *t);
 
 #endif

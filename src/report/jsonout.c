@@ -1,14 +1,19 @@
 /*
- * The document of -jsonout; see the header. Called by report.c.
+ * The document of -jsonout, with a result, the global clock and the start of a run as objects; see
+ * the header. Called by report.c.
  *
- * Values are jansson's; the outermost object and the list of results are put together here, so that
- * results need not be held in memory. Where the document cannot be put in place by renaming, as on
- * standard output, it is held in memory and written at the end all the same. The rows of -intervals
- * may be many: they wait in a temporary file, and so does a document that is held.
+ * Values are jansson's; the outermost object and the list of results are put together here, so
+ * that results need not be held in memory. Where the document cannot be put in place by renaming,
+ * as on standard output, it is held in memory and written at the end all the same. The rows of
+ * -intervals may be many: they wait in a temporary file, and so does a document that is held.
+ *
+ * A figure that is not measured is null.
  */
 #include "report/jsonout.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,14 +23,317 @@
 
 #include "config.h"
 #include "report/latency.h"
+#include "report/screen.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/output.h"
+#include "xdd/report/column.h"
 #include "xdd/report/jvalue.h"
-#include "xdd/report/outfile.h"
 #include "xdd/report/report.h"
 #include "xdd/sys/clock.h"
+#include "xdd/sys/sysfile.h"
+
+/*
+ * The global clock and the start of a run as objects of the document of -jsonout. Called by
+ * jsonout.c.
+ */
+
+#define LINE_BYTES 80
+
+/* Processes with the same value read one monotonic clock. */
+static json_t *machine_value(void)
+{
+	char line[LINE_BYTES], *boot;
+	struct stat st;
+
+	boot = sysfile_line("/proc/sys/kernel/random/boot_id", line, sizeof(line));
+	if (!boot)
+		return json_null();
+	/* A time namespace has a clock of its own. */
+	if (stat("/proc/self/ns/time", &st))
+		st.st_ino = 0;
+	return json_sprintf("%s %ju", boot, (uintmax_t)st.st_ino);
+}
+
+static json_t *jsonout_clock_value(const struct clock_result *c)
+{
+	const bool served = c->server != NULL;
+	json_t *o = json_object();
+
+	const char *source = c->ranks ? "mpi" : served ? "timeserver" : "wall";
+
+	jvalue_put(o, "source", jvalue_text(source));
+	jvalue_put(o, "server", jvalue_text(c->server));
+	jvalue_put(o, "offset_ns", json_integer(c->offset_ns));
+	jvalue_put(o, "bound_ns", served ? jvalue_count(c->bound_ns) : json_null());
+	jvalue_put(o, "bound_at_end_ns", served ? jvalue_count(c->bound_at_end_ns) : json_null());
+	jvalue_put(o, "drift_ppm", c->drift_known ? jvalue_real(c->drift_ppm) : json_null());
+	jvalue_put(o, "round_trip_ns", served ? jvalue_count(c->round_trip_ns) : json_null());
+	jvalue_put(o, "exchanges", jvalue_count(c->exchanges));
+	jvalue_put(o, "lost", jvalue_count(c->lost));
+	jvalue_put(o, "steps", jvalue_count(c->steps));
+	jvalue_put(o, "machine", machine_value());
+	jvalue_put(o, "machine_offset_ns", json_integer(c->local_ns));
+	return o;
+}
+
+static json_t *jsonout_start_value(const struct start_result *s)
+{
+	const bool requested = s->requested_ns != 0;
+	const int64_t late_ns = (int64_t)(s->achieved_ns - s->requested_ns);
+	json_t *o = json_object();
+
+	jvalue_put(o, "requested_ns", requested ? jvalue_count(s->requested_ns) : json_null());
+	jvalue_put(o, "achieved_ns", jvalue_count(s->achieved_ns));
+	jvalue_put(o, "late_ns", requested ? json_integer(late_ns) : json_null());
+	jvalue_put(o, "bound_ns", s->bound_known ? jvalue_count(s->bound_ns) : json_null());
+	return o;
+}
+
+#define MAX_ID 32 /* of a column, with the NUL */
+
+/* The value of a column; a text as in CSV, without the blanks around it. */
+static json_t *column_json(const struct column *col, const struct result *r)
+{
+	struct column_value v;
+	struct line_cell cell;
+
+	column_value(col, r, &v);
+	if (v.unknown)
+		return json_null();
+	if (col->type == COLUMN_TEXT) {
+		line_cell_bare(&cell, col, r);
+		return jvalue_text(cell.text);
+	}
+	return col->type == COLUMN_COUNT ? jvalue_count(v.count) : jvalue_real(v.real);
+}
+
+/* The columns, each under its identifier in lower case; those of the run are in the plan. */
+static json_t *columns(const struct result *r)
+{
+	json_t *o = json_object();
+	const struct column *col;
+
+	for (size_t i = 0; (col = column_at(i)); i++) {
+		char id[MAX_ID];
+		size_t n = 0;
+
+		if (col->type == COLUMN_DELIMITER || col->identifies)
+			continue;
+		while (col->id[n] && n + 1 < sizeof(id)) {
+			id[n] = (char)tolower((unsigned char)col->id[n]);
+			n++;
+		}
+		id[n] = '\0';
+		jvalue_put(o, id, column_json(col, r));
+	}
+	return o;
+}
+
+static json_t *by_direction(const uint64_t values[DIR_COUNT])
+{
+	json_t *o = json_object();
+
+	for (unsigned dir = 0; dir < DIR_COUNT; dir++)
+		jvalue_put(o, op_dir_name(dir), jvalue_count(values[dir]));
+	return o;
+}
+
+static json_t *result_kind(const struct result *r)
+{
+	const char *number = r->what == RESULT_COMBINED ? "targets" : "target";
+	const char *queue = r->what == RESULT_QUEUE_PASS ? "qthread" : "queue_depth";
+	bool one_pass = r->what == RESULT_QUEUE_PASS || r->what == RESULT_TARGET_PASS;
+	json_t *o = json_object();
+
+	jvalue_put(o, "what", jvalue_text(column_what(r->what)));
+	jvalue_put(o, one_pass ? "pass" : "passes", jvalue_count(r->pass));
+	jvalue_put(o, number, jvalue_count(r->target));
+	jvalue_put(o, queue, jvalue_count(r->queue));
+	return o;
+}
+
+/* A number that is measured, or null. */
+static json_t *jsonout_result_known(bool is_known, uint64_t value)
+{
+	return is_known ? jvalue_count(value) : json_null();
+}
+
+static void put_tally(json_t *o, const struct result *r)
+{
+	const struct tally *t = &r->figures.tally;
+	/* Only targets have files and the flush at the end of a pass. */
+	bool of_target = r->what != RESULT_QUEUE_PASS;
+
+	jvalue_put(o, "ops", by_direction(t->ops));
+	jvalue_put(o, "bytes", by_direction(t->bytes));
+	jvalue_put(o, "failed_bytes", by_direction(t->failed_bytes));
+	jvalue_put(o, "busy_ns", by_direction(t->busy_ns));
+	jvalue_put(o, "issued", jvalue_count(t->issued));
+	jvalue_put(o, "warmup_ops", jvalue_count(t->warmup_ops));
+	jvalue_put(o, "errors", jvalue_count(t->errors));
+	jvalue_put(o, "outstanding", jvalue_count(t->outstanding));
+	jvalue_put(o, "miscompares", jsonout_result_known(r->verified, t->miscompares));
+	jvalue_put(o, "retries", jvalue_count(t->retries));
+	jvalue_put(o, "order_breaks",
+		   jsonout_result_known(r->figures.known & FIGURES_ORDER, t->order_breaks));
+	jvalue_put(o, "fill_ns", jvalue_count(t->fill_ns));
+	jvalue_put(o, "overhead_ns",
+		   jsonout_result_known(r->figures.known & FIGURES_OVERHEAD, t->overhead_ns));
+	jvalue_put(o, "flushes", jvalue_count(t->flushes));
+	jvalue_put(o, "flush_ns", jvalue_count(t->flush_ns));
+	jvalue_put(o, "sync_ns", jsonout_result_known(of_target, t->sync_ns));
+	jvalue_put(o, "open_ns", jsonout_result_known(of_target, t->open_ns));
+	jvalue_put(o, "close_ns", jsonout_result_known(of_target, t->close_ns));
+}
+
+/* Of end-to-end targets. */
+static void put_network(json_t *o, const struct result *r)
+{
+	const struct tally *t = &r->figures.tally;
+	bool is_known = r->figures.known & FIGURES_NETWORK;
+
+	jvalue_put(o, "network_ns", jsonout_result_known(is_known, t->net_ns));
+	jvalue_put(o, "network_wait_ns", jsonout_result_known(is_known, t->net_wait_ns));
+	jvalue_put(o, "check_ns", jsonout_result_known(is_known, t->check_ns));
+}
+
+/*
+ * The buckets that are not empty: [from_ns, count, ...], which is half as long as pairs would be.
+ */
+static json_t *jsonout_result_buckets(const struct histogram_sum *sum)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = sum->first; i < sum->first + sum->size; i++) {
+		uint64_t count = histogram_sum_count(sum, i);
+
+		if (!count)
+			continue;
+		json_array_append_new(array, jvalue_count(histogram_bucket_from(i)));
+		json_array_append_new(array, jvalue_count(count));
+	}
+	return array;
+}
+
+static json_t *percentiles(const struct histogram_view *v, const struct plan *plan)
+{
+	json_t *o = json_object();
+	const uint32_t *percents;
+	size_t n = latency_percents(plan, &percents);
+
+	for (size_t i = 0; i < n; i++) {
+		const double ns = histogram_known_percentile(v, percents[i]);
+		char text[LATENCY_PERCENT_SIZE];
+
+		jvalue_put(o, latency_percent_text(percents[i], text), jvalue_ns(ns));
+	}
+	return o;
+}
+
+/* One direction, or flushes: NULL where there were none. */
+static json_t *latency_of(const struct plan *plan, const struct latency *l, enum latency_time time,
+			  unsigned dir)
+{
+	struct histogram_view v = latency_view(l, time, dir);
+	json_t *o;
+
+	if (!histogram_count(&v))
+		return NULL;
+	o = json_object();
+	jvalue_put(o, "count", jvalue_count(histogram_count(&v)));
+	jvalue_put(o, "minimum_ns", jvalue_count(histogram_min(&v)));
+	jvalue_put(o, "mean_ns", jvalue_real(histogram_mean(&v)));
+	jvalue_put(o, "standard_deviation_ns", jvalue_real(histogram_stddev(&v)));
+	jvalue_put(o, "maximum_ns", jvalue_count(histogram_max(&v)));
+	jvalue_put(o, "percentiles_ns", percentiles(&v, plan));
+	jvalue_put(o, "histogram", jsonout_result_buckets(v.parts[0]));
+	return o;
+}
+
+static json_t *latency(const struct plan *plan, const struct latency *l)
+{
+	json_t *o = json_object(), *flushes;
+
+	for (unsigned time = 0; time < LATENCY_TIMES; time++) {
+		json_t *by_dir = json_object();
+
+		for (unsigned dir = 0; dir < DIR_COUNT; dir++) {
+			json_t *one = latency_of(plan, l, (enum latency_time)time, dir);
+
+			if (one)
+				jvalue_put(by_dir, latency_dir_name(dir), one);
+		}
+		jvalue_put(o, latency_time_name((enum latency_time)time), by_dir);
+	}
+	flushes = latency_of(plan, l, LATENCY_SERVICE, LATENCY_FLUSHES);
+	if (flushes)
+		jvalue_put(o, latency_dir_name(LATENCY_FLUSHES), flushes);
+	return o;
+}
+
+static const char *cache_name(const struct cache_state *cache)
+{
+	static const char *const names[] = {
+		[CACHE_EXACT] = "exact",
+		[CACHE_SAMPLED] = "about",
+		[CACHE_NOT_MEASURED] = "not measured",
+		[CACHE_UNKNOWN] = "unknown",
+	};
+
+	return cache->range_bytes || cache->accuracy ? names[cache->accuracy] : NULL;
+}
+
+static void put_cache(json_t *o, const struct cache_state *c)
+{
+	bool residency = c->range_bytes && c->accuracy < CACHE_NOT_MEASURED;
+
+	jvalue_put(o, "range_bytes", jvalue_count(c->range_bytes));
+	jvalue_put(o, "resident_bytes", jsonout_result_known(residency, c->resident_bytes));
+	jvalue_put(o, "resident_accuracy", jvalue_text(cache_name(c)));
+	jvalue_put(o, "hole_bytes",
+		   jsonout_result_known(c->range_bytes && !c->holes_unknown, c->hole_bytes));
+}
+
+const char *jsonout_bound_name(enum result_bound bound)
+{
+	static const char *const names[] = {
+		[RESULT_BOUND_UNKNOWN] = NULL,		[RESULT_BOUND_DEVICE] = "device",
+		[RESULT_BOUND_GENERATOR] = "generator", [RESULT_BOUND_PACED] = "paced",
+		[RESULT_BOUND_STARVED] = "starved",	[RESULT_BOUND_MIXED] = "mixed",
+		[RESULT_BOUND_QUOTA] = "quota",		[RESULT_BOUND_LIMIT] = "io_quota",
+	};
+
+	return names[bound];
+}
+
+json_t *jsonout_result_value(const struct plan *plan, const struct result *r)
+{
+	const struct figures *f = &r->figures;
+	json_t *o = result_kind(r);
+
+	jvalue_put(o, "partial", json_boolean(r->partial));
+	jvalue_put(o, "operation", jvalue_text(plan_op_name(r->op)));
+	jvalue_put(o, "request_bytes", jvalue_count(r->req_bytes));
+	jvalue_put(o, "block_bytes", jvalue_count(r->block_size));
+	put_tally(o, r);
+	put_network(o, r);
+	jvalue_put(o, "elapsed_ns", jvalue_count(f->elapsed_ns));
+	jvalue_put(o, "begin_ns", jsonout_result_known(r->begin_ns, r->begin_ns));
+	jvalue_put(o, "finish_ns", jsonout_result_known(r->finish_ns, r->finish_ns));
+	jvalue_put(o, "first_operation_ns", jsonout_result_known(f->first_op_ns, f->first_op_ns));
+	put_cache(o, &f->cache);
+	jvalue_put(o, "wait_ns", jsonout_result_known(f->known & FIGURES_WAIT, f->wait_ns));
+	if (r->what == RESULT_TARGET_AVERAGE)
+		jvalue_put(o, "bound", jvalue_text(jsonout_bound_name(r->bound)));
+	jvalue_put(o, "user_ns", jsonout_result_known(f->known & FIGURES_CPU, f->cpu.user_ns));
+	jvalue_put(o, "system_ns", jsonout_result_known(f->known & FIGURES_CPU, f->cpu.sys_ns));
+	if (f->known & FIGURES_LATENCY)
+		jvalue_put(o, "latency", latency(plan, &f->latency));
+	jvalue_put(o, "columns", columns(r));
+	return o;
+}
 
 #define COPY_BYTES 65536
 
@@ -74,7 +382,7 @@ bool jsonout_is_stdout(const struct plan *plan)
 	return plan->json_file && output_standard(plan->json_file) == STDOUT_FILENO;
 }
 
-static void fail(struct jsonout *j, int err)
+static void jsonout_fail(struct jsonout *j, int err)
 {
 	if (!j->error)
 		j->error = err;
@@ -84,9 +392,9 @@ static void fail(struct jsonout *j, int err)
 static void put_value_to(struct jsonout *j, FILE *f, json_t *value)
 {
 	if (!value)
-		fail(j, ENOMEM);
+		jsonout_fail(j, ENOMEM);
 	else if (json_dumpf(value, f, JVALUE_FORMAT | JSON_ENCODE_ANY))
-		fail(j, errno ? errno : EIO);
+		jsonout_fail(j, errno ? errno : EIO);
 	json_decref(value);
 }
 
@@ -95,12 +403,12 @@ static void put_value(struct jsonout *j, json_t *value)
 	put_value_to(j, j->f, value);
 }
 
-static void keep(struct jsonout *j, enum list list, json_t *value)
+static void jsonout_keep(struct jsonout *j, enum list list, json_t *value)
 {
 	struct kept *kept = &j->lists[list];
 
 	if (!kept->m.f) {
-		fail(j, ENOMEM);
+		jsonout_fail(j, ENOMEM);
 		json_decref(value);
 		return;
 	}
@@ -114,7 +422,7 @@ static void put_list(struct jsonout *j, enum list list)
 	struct kept *kept = &j->lists[list];
 
 	if (memstream_close(&kept->m))
-		fail(j, ENOMEM);
+		jsonout_fail(j, ENOMEM);
 	else
 		fprintf(j->f, ",\n\"%s\":[%s\n]", list_names[list], kept->m.text);
 	free(kept->m.text);
@@ -212,7 +520,7 @@ void jsonout_result(struct jsonout *j, const struct result *r)
 
 void jsonout_statistics(struct jsonout *j, const struct pass_statistics *s)
 {
-	keep(j, LIST_STATISTICS, jsonout_statistics_value(s));
+	jsonout_keep(j, LIST_STATISTICS, jsonout_statistics_value(s));
 }
 
 void jsonout_deskew(struct jsonout *j, const struct deskew_result *d)
@@ -227,12 +535,12 @@ void jsonout_deskew(struct jsonout *j, const struct deskew_result *d)
 	jvalue_put(o, "fairness", jvalue_real(d->fairness));
 	jvalue_put(o, "slowest_target", jvalue_count(d->slowest.target));
 	jvalue_put(o, "fastest_target", jvalue_count(d->fastest.target));
-	keep(j, LIST_DESKEW, o);
+	jsonout_keep(j, LIST_DESKEW, o);
 }
 
 void jsonout_stonewall(struct jsonout *j, const struct stonewall_result *s)
 {
-	keep(j, LIST_STONEWALL, jvalue_stonewall(s));
+	jsonout_keep(j, LIST_STONEWALL, jvalue_stonewall(s));
 }
 
 void jsonout_start_skew(struct jsonout *j, const struct start_skew_result *s)
@@ -243,12 +551,12 @@ void jsonout_start_skew(struct jsonout *j, const struct start_skew_result *s)
 	jvalue_put(o, "skew_ns", jvalue_count(s->skew_ns));
 	jvalue_put(o, "first_target", jvalue_count(s->first_target));
 	jvalue_put(o, "last_target", jvalue_count(s->last_target));
-	keep(j, LIST_START_SKEW, o);
+	jsonout_keep(j, LIST_START_SKEW, o);
 }
 
 void jsonout_endtoend(struct jsonout *j, const struct endtoend_result *r)
 {
-	keep(j, LIST_ENDTOEND, jsonout_endtoend_value(r));
+	jsonout_keep(j, LIST_ENDTOEND, jsonout_endtoend_value(r));
 }
 
 void jsonout_clock(struct jsonout *j, const struct clock_result *clock)
@@ -273,7 +581,7 @@ void jsonout_device(struct jsonout *j, const struct device_use *use)
 	jvalue_put(o, "requests", jvalue_count(use->requests));
 	jvalue_put(o, "merged", jvalue_count(use->merged));
 	jvalue_put(o, "device_bytes", jvalue_count(use->device_bytes));
-	keep(j, LIST_DEVICES, o);
+	jsonout_keep(j, LIST_DEVICES, o);
 }
 
 static json_t *time_or_null(const struct series_row *row, double ns)
@@ -316,7 +624,7 @@ static void put_intervals(struct jsonout *j)
 	err = ferror(j->intervals) ? -EIO : spool_copy(j->intervals, j->f);
 	fputs("\n]", j->f);
 	if (err)
-		fail(j, -err);
+		jsonout_fail(j, -err);
 }
 
 void jsonout_end(struct jsonout *j, const char *end)
@@ -364,7 +672,7 @@ static int keep_spool(struct jsonout *j)
 	return 0;
 }
 
-static void release(struct jsonout *j)
+static void jsonout_release(struct jsonout *j)
 {
 	json_decref(j->clock);
 	json_decref(j->start);
@@ -382,7 +690,7 @@ void jsonout_discard(struct jsonout *j)
 		fclose(j->intervals);
 	for (enum list list = 0; list < LIST_COUNT; list++)
 		memstream_discard(&j->lists[list].m);
-	release(j);
+	jsonout_release(j);
 }
 
 int jsonout_close(struct jsonout *j, enum xdd_status status)
@@ -406,10 +714,10 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 	put_member(j, "partial", json_boolean(j->partial));
 	put_member(j, "status", json_integer((json_int_t)status));
 	if (jvalue_lost() != j->lost)
-		fail(j, ENOMEM);
+		jsonout_fail(j, ENOMEM);
 	fputs("}\n", j->f);
 	if (fflush(j->f) || ferror(j->f))
-		fail(j, errno ? errno : EIO);
+		jsonout_fail(j, errno ? errno : EIO);
 	err = -j->error;
 	if (j->spool) {
 		if (!err)
@@ -422,6 +730,6 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 	}
 	if (j->intervals)
 		fclose(j->intervals);
-	release(j);
+	jsonout_release(j);
 	return err;
 }

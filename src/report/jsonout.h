@@ -10,14 +10,10 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "report/series.h"
+#include "report/latency.h"
 #include "xdd/plan/plan.h"
-#include "xdd/report/clock_result.h"
-#include "xdd/report/deskew.h"
 #include "xdd/report/endtoend.h"
 #include "xdd/report/result.h"
-#include "xdd/report/statistics.h"
-#include "xdd/report/stonewall.h"
 
 struct jsonout;
 struct report_document;
@@ -63,14 +59,12 @@ void jsonout_discard(struct jsonout *j);
 
 /*
  * The plan, a result, an end-to-end copy, the clock or the start as a new object (jsonout_plan.c,
- * jsonout_result.c, jsonout_endtoend.c, jsonout_clock.c); NULL when memory is short.
+ * jsonout.c, endtoend.c, jsonout.c); NULL when memory is short.
  */
 json_t *jsonout_plan(const struct plan *plan);
 json_t *jsonout_result_value(const struct plan *plan, const struct result *r);
 json_t *jsonout_statistics_value(const struct pass_statistics *statistics);
 json_t *jsonout_endtoend_value(const struct endtoend_result *r);
-json_t *jsonout_clock_value(const struct clock_result *c);
-json_t *jsonout_start_value(const struct start_result *s);
 
 /* "device" and so on; NULL: not known. */
 const char *jsonout_bound_name(enum result_bound bound);

@@ -1,13 +1,18 @@
 /*
- * Figures about latencies, and the table of -latency. Called by the columns and by report.c.
+ * Figures about latencies, the table of -latency and its CSV file, and lines about the longest and
+ * the shortest operation. Called by the columns, by check.c before a run, by report.c, the writers
+ * and the results manager.
  */
 #include "report/latency.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "report/report_internal.h"
 #include "xdd/base/units.h"
+#include "xdd/report/column.h"
 
 /* xdisk shows powers of two from 1 us to 512 us, 1 ms to 512 ms, and from 1 s on. */
 static const struct {
@@ -91,8 +96,12 @@ const char *latency_time_name(enum latency_time time)
 	return time == LATENCY_SERVICE ? "service" : "response";
 }
 
-bool latency_row(const struct result *r, bool interval, enum latency_time time, unsigned dir,
-		 struct histogram_view *v)
+/*
+ * True if `r` has a row for that time and direction, or for its flushes; `*v` is then its view. A
+ * row of all directions is due when there are several, and for each interval.
+ */
+static bool latency_row(const struct result *r, bool interval, enum latency_time time, unsigned dir,
+			struct histogram_view *v)
 {
 	unsigned used = 0;
 
@@ -146,8 +155,12 @@ void latency_table_header(FILE *f, const struct plan *plan, bool intervals)
 	fputc('\n', f);
 }
 
-void latency_figures(FILE *f, const char *before, int width, const struct plan *plan,
-		     const struct histogram_view *v)
+/*
+ * The rest of a line of any table: least, mean, standard deviation, weighted average, percentiles
+ * and greatest of `v` in milliseconds, each with `before` before it and at least `width` wide.
+ */
+static void latency_figures(FILE *f, const char *before, int width, const struct plan *plan,
+			    const struct histogram_view *v)
 {
 	static const uint32_t figures[] = { LATENCY_MIN, LATENCY_MEAN, LATENCY_STDDEV,
 					    LATENCY_WEIGHTED };
@@ -192,7 +205,7 @@ void latency_table_rows(FILE *f, const struct plan *plan, const struct result *r
 				table_row(f, plan, r, interval, (enum latency_time)time, dir, &v);
 }
 
-void latency_octaves_header(FILE *f)
+static void latency_octaves_header(FILE *f)
 {
 	fputs("Distribution of latencies in 1/1000 of the operations: ___ none, --- less than 1;\n"
 	      "each column from its time up to the next one, the first and the last open\n",
@@ -249,4 +262,169 @@ void latency_octaves_rows(FILE *f, const struct result *r)
 		for (int time = 0; time < LATENCY_TIMES && dir != LATENCY_ALL_DIRS; time++)
 			if (latency_row(r, false, (enum latency_time)time, dir, &v))
 				octaves_row(f, r, (enum latency_time)time, dir, &v);
+}
+
+void latency_csv_header(FILE *f, const struct plan *plan)
+{
+	char text[LATENCY_PERCENT_SIZE];
+	const uint32_t *percents;
+	size_t n = latency_percents(plan, &percents);
+
+	fputs("RECORD,WHAT,PASS,TARGET,START,END,DIRECTION,TIME,FROM,TO,OPS,MIN,MEAN,STDDEV,WAVG",
+	      f);
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, ",P%s", latency_percent_text(percents[i], text));
+	fputs(",MAX\n", f);
+}
+
+static void summary(FILE *f, const struct plan *plan, const struct result *r,
+		    const struct latency_interval *interval, enum latency_time time, unsigned dir,
+		    const struct histogram_view *v)
+{
+	fprintf(f, "%s,%s,%" PRIu64 ",%" PRIu64 ",", interval ? "INTERVAL" : "SUMMARY",
+		interval && r->what != RESULT_COMBINED ? "" : column_what(r->what), r->pass,
+		r->target);
+	if (interval)
+		fprintf(f, "%.6f,%.6f", (double)interval->from_ns / 1e9,
+			(double)interval->to_ns / 1e9);
+	else
+		fputc(',', f);
+	fprintf(f, ",%s,%s,,,%" PRIu64, latency_dir_name(dir), latency_time_name(time),
+		histogram_count(v));
+	latency_figures(f, ",", 0, plan, v);
+}
+
+/* A line for each bucket that has operations in it; the fields of figures stay empty. */
+static void latency_csv_buckets(FILE *f, const struct plan *plan, const struct result *r,
+				enum latency_time time, unsigned dir, const struct histogram_sum *s)
+{
+	const uint32_t *percents;
+	size_t n = latency_percents(plan, &percents);
+
+	for (unsigned b = s->first; b < s->first + s->size; b++) {
+		uint64_t count = histogram_sum_count(s, b);
+
+		if (!count)
+			continue;
+		fprintf(f, "BUCKET,%s,%" PRIu64 ",%" PRIu64 ",,,%s,%s,%.6f,%.6f,%" PRIu64 ",,,,",
+			column_what(r->what), r->pass, r->target, latency_dir_name(dir),
+			latency_time_name(time), (double)histogram_bucket_from(b) / 1e6,
+			(double)histogram_bucket_from(b + 1) / 1e6, count);
+		for (size_t i = 0; i < n; i++)
+			fputc(',', f);
+		fputs(",\n", f);
+	}
+}
+
+static void latency_csv_rows(FILE *f, const struct plan *plan, const struct result *r,
+			     const struct latency_interval *interval)
+{
+	struct histogram_view v;
+
+	for (unsigned dir = 0; dir < LATENCY_SUBJECTS; dir++) {
+		for (int i = 0; i < LATENCY_TIMES; i++) {
+			enum latency_time time = (enum latency_time)i;
+
+			if (!latency_row(r, interval != NULL, time, dir, &v))
+				continue;
+			summary(f, plan, r, interval, time, dir, &v);
+			if (plan->latency.histogram && !interval && dir != LATENCY_ALL_DIRS)
+				latency_csv_buckets(f, plan, r, time, dir, v.parts[0]);
+		}
+	}
+}
+
+static const char *const names[EXTREMES_COUNT] = {
+	[EXTREMES_LONGEST] = "longest",
+	[EXTREMES_SHORTEST] = "shortest",
+};
+
+static void write_subject(char *buf, size_t size, const struct result *result)
+{
+	if (result->what == RESULT_COMBINED)
+		snprintf(buf, size, "Run");
+	else if (result->what == RESULT_TARGET_PASS)
+		snprintf(buf, size, "Target %" PRIu64 ", pass %" PRIu64, result->target,
+			 result->pass);
+	else
+		snprintf(buf, size, "Target %" PRIu64, result->target);
+}
+
+void extremes_write(struct report *r, const struct result *result)
+{
+	char subject[80], where[80] = "";
+
+	if (!result->figures.extremes.any)
+		return;
+	write_subject(subject, sizeof(subject), result);
+	for (int i = 0; i < EXTREMES_COUNT; i++) {
+		const struct extreme *e = &result->figures.extremes.of[i];
+
+		if (result->what == RESULT_COMBINED)
+			snprintf(where, sizeof(where), " of target %" PRIu64, e->target);
+		report_line(r,
+			    "%s, %s operation, %.6f milliseconds, operation %" PRIu64
+			    " of pass %" PRIu64 "%s, %s of %" PRIu64 " bytes at byte %" PRIu64,
+			    subject, names[i], (double)e->took_ns / NS_PER_MS, e->op, e->pass,
+			    where, op_dir_name(e->dir), e->bytes, e->offset);
+	}
+}
+
+/*
+ * The outputs of -latency: the rows of its CSV file, the lines of intervals, and the tables after
+ * the results.
+ */
+
+void report_latency_csv(struct report *r, const struct result *result,
+			const struct latency_interval *interval)
+{
+	struct memstream l;
+
+	if (r->latency.fd < 0)
+		return;
+	memstream_open(&l);
+	if (l.f && result)
+		latency_csv_rows(l.f, r->plan, result, interval);
+	else if (l.f)
+		latency_csv_header(l.f, r->plan);
+	report_write_lines(r, &r->latency, &l);
+}
+
+void report_latency_interval(struct report *r, const struct result *result, uint64_t from_ns,
+			     uint64_t to_ns)
+{
+	const struct latency_interval interval = { from_ns, to_ns };
+	struct memstream l;
+
+	if (r->sink)
+		return;
+	if (r->plan->latency.file) {
+		report_latency_csv(r, result, &interval);
+		return;
+	}
+	memstream_open(&l);
+	if (l.f && !r->intervals_begun)
+		latency_table_header(l.f, r->plan, true);
+	r->intervals_begun = true;
+	if (l.f)
+		latency_table_rows(l.f, r->plan, result, &interval);
+	report_write_lines(r, &r->text, &l);
+}
+
+void report_latency_text(struct report *r)
+{
+	struct memstream l;
+
+	if (!r->table.f || (fflush(r->table.f) == 0 && !r->table.size))
+		return;
+	memstream_open(&l);
+	if (l.f) {
+		latency_table_header(l.f, r->plan, false);
+		fwrite(r->table.text, 1, r->table.size, l.f);
+	}
+	if (l.f && r->octaves.f && fflush(r->octaves.f) == 0) {
+		latency_octaves_header(l.f);
+		fwrite(r->octaves.text, 1, r->octaves.size, l.f);
+	}
+	report_write_lines(r, &r->text, &l);
 }

@@ -1,19 +1,25 @@
 /*
- * Reports of latencies: single figures for the columns, the table of -latency, and its CSV
- * file. doc/output.md has the formats.
- *
- * Private to src/report. Any thread; no state. Rows are written to a stdio stream in memory.
+ * Reports of latencies, and rows of -intervals. Private to src/report.
  */
 #ifndef XDD_REPORT_LATENCY_H
 #define XDD_REPORT_LATENCY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "xdd/plan/plan.h"
 #include "xdd/report/result.h"
+#include "xdd/stat/counters.h"
 #include "xdd/stat/figures.h"
+
+/*
+ * Reports of latencies: single figures for the columns, the table of -latency, and its CSV file.
+ * doc/output.md has the formats.
+ *
+ * Private to src/report. Any thread; no state. Rows are written to a stdio stream in memory.
+ */
 
 /* Figures about a set of latencies; a number up to HISTOGRAM_ALL is that percentile. */
 enum latency_stat {
@@ -34,20 +40,6 @@ size_t latency_percents(const struct plan *plan, const uint32_t **percents);
 #define LATENCY_PERCENT_SIZE 16
 char *latency_percent_text(uint32_t percent, char *buf);
 
-/*
- * The rest of a line of any table: least, mean, standard deviation, weighted average, percentiles
- * and greatest of `v` in milliseconds, each with `before` before it and at least `width` wide.
- */
-void latency_figures(FILE *f, const char *before, int width, const struct plan *plan,
-		     const struct histogram_view *v);
-
-/*
- * True if `r` has a row for that time and direction, or for its flushes; `*v` is then its view. A
- * row of all directions is due when there are several, and for each interval.
- */
-bool latency_row(const struct result *r, bool interval, enum latency_time time, unsigned dir,
-		 struct histogram_view *v);
-
 /* "read", "write", "noop", "discard", "all" or "flush"; "service" or "response". */
 const char *latency_dir_name(unsigned dir);
 const char *latency_time_name(enum latency_time time);
@@ -67,12 +59,40 @@ void latency_table_rows(FILE *f, const struct plan *plan, const struct result *r
 			const struct latency_interval *interval);
 
 /* The distribution over powers of two of one result, as IBM's xdisk shows it. */
-void latency_octaves_header(FILE *f);
 void latency_octaves_rows(FILE *f, const struct result *r);
 
 /* The CSV file: its first line, and the lines of one result. */
 void latency_csv_header(FILE *f, const struct plan *plan);
-void latency_csv_rows(FILE *f, const struct plan *plan, const struct result *r,
-		      const struct latency_interval *interval);
+
+/*
+ * The rows of -intervals as text and CSV. doc/output.md has the formats.
+ *
+ * Private to src/report. The header and the functions of rows: any thread; no state.
+ */
+
+/* One direction of an interval, or its flushes. */
+struct series_row {
+	const struct interval_result *interval;
+	bool all;	  /* of all targets */
+	const char *name; /* of the target, or "all" */
+	unsigned dir;	  /* or LATENCY_FLUSHES: ops are these, and have no bandwidth */
+	uint64_t ops;
+	uint64_t bytes;
+	uint64_t errors;
+	double seconds; /* of the interval */
+
+	/* service times of `ops`; without any of these 0 and not known */
+	bool known;
+	double p50_ns; /* NAN: too few operations */
+	double p99_ns;
+	uint64_t max_ns;
+};
+
+/* Per second; NAN of an interval without length, and of what has none. */
+double series_iops(const struct series_row *row);
+double series_mb_per_s(const struct series_row *row); /* 10^6 bytes */
+
+/* The line that names the columns of the CSV file. */
+void series_csv_header(FILE *f);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * The parts of a report that its files share: the outputs and the lines on their way to them.
+ * The parts of a report that its files share: the outputs, the lines on their way to them, and CSV
+ * files.
  *
  * Functions belong to the thread that has the report, unless stated.
  */
@@ -7,18 +8,43 @@
 #define XDD_REPORT_REPORT_INTERNAL_H
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "report/jsonout.h"
 #include "report/latency.h"
-#include "report/line.h"
 #include "report/person.h"
+#include "report/screen.h"
 #include "xdd/base/memory.h"
 #include "xdd/report/column.h"
-#include "xdd/report/finding.h"
-#include "xdd/report/outfile.h"
 #include "xdd/report/report.h"
-#include "xdd/report/sink.h"
+#include "xdd/report/result.h"
+
+/*
+ * CSV files: their header line, and whether a file that is there already goes on with it.
+ *
+ * Private to src/report.
+ */
+
+enum csv_start {
+	CSV_START_NEW,	 /* no regular file, or an empty one: the header line has to be written */
+	CSV_START_SAME,	 /* its first line is the header line */
+	CSV_START_OTHER, /* its first line is another one */
+};
+
+/*
+ * Put the cells of the header line, or those of `r`, into `cells` (room for list->n); returns how
+ * many they are. There are none for delimiters.
+ */
+size_t csv_header_cells(struct line_cell *cells, const struct column_list *list);
+size_t csv_result_cells(struct line_cell *cells, const struct column_list *list,
+			const struct result *r);
+
+/*
+ * Compare the first line of `path` with `header` (`len` bytes, newline included). Returns an enum
+ * csv_start, or -errno when the file cannot be read.
+ */
+int csv_look(const char *path, const char *header, size_t len);
 
 struct report {
 	/* const after report_open() */
@@ -92,7 +118,7 @@ static inline bool report_holds(const struct report *r)
 	return r->plan->person && !r->plan->output_file && !r->plan->verbose;
 }
 
-/* Write the block for people; then the lines that wait for it. (report_person.c) */
+/* Write the block for people; then the lines that wait for it. (person.c) */
 void report_person_write(struct report *r, enum report_end end);
 
 /* Write the lines that wait, and from now on each at once. With text_lock held. */
@@ -102,13 +128,9 @@ void findings_free(struct report *r);
 
 /* A report without outputs, to be freed by report_free(); NULL: no memory. */
 struct report *report_new(const struct plan *plan);
-void report_free(struct report *r);
 
 /* The last calls of a sink. */
 void report_end_sink(const struct report *r, enum report_end end);
-
-/* Write `len` bytes of whole lines to the text output. Any thread. */
-void report_write_text(struct report *r, const char *line, size_t len);
 
 /* As report_write_text(), for lines of the guide, which may have to wait. Any thread. */
 void report_write_table(struct report *r, const char *line, size_t len);

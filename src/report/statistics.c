@@ -1,12 +1,182 @@
 /*
- * Statistics over passes as text; see the header. Called by report.c.
+ * Statistics over passes, -deskew and -stonewall, as text and as objects of a document; see the
+ * header. Called by report.c, jsonout.c and combine_passes.c, and by the command for a run of many
+ * ranks.
  */
-#include "xdd/report/statistics.h"
-
 #include <inttypes.h>
 #include <math.h>
 
+#include "report/jsonout.h"
+#include "xdd/base/units.h"
+#include "xdd/report/jvalue.h"
+#include "xdd/report/result.h"
 #include "xdd/stat/histogram.h"
+
+double span_rate(const struct span *s)
+{
+	return s->ns ? (double)s->bytes * 1e3 / (double)s->ns : 0;
+}
+
+static double span_ops(const struct span *s)
+{
+	return (double)s->op_units / FLOW_OP;
+}
+
+double span_iops(const struct span *s)
+{
+	return s->ns ? span_ops(s) * (double)NS_PER_SEC / (double)s->ns : 0;
+}
+
+/* A rate, or "-" where the interval is empty, so that there is none. */
+static void write_rate(FILE *f, const struct span *s, double rate, const char *unit)
+{
+	if (s->ns)
+		fprintf(f, ", %.3f, %s", rate, unit);
+	else
+		fprintf(f, ", -, %s", unit);
+}
+
+/* A line for people: "<of>, <what>, 1.234567, seconds, ..." */
+static void span_write(FILE *f, const char *of, const char *what, const struct span *s)
+{
+	fprintf(f, "%s, %s, %.6f, seconds, %" PRIu64 ", bytes", of, what,
+		(double)s->ns / (double)NS_PER_SEC, s->bytes);
+	write_rate(f, s, span_rate(s), "MB/s");
+	write_rate(f, s, span_iops(s), "Ops/s");
+	fputc('\n', f);
+}
+
+void deskew_write(FILE *f, const struct deskew_result *d)
+{
+	char pass[32] = "combined", of[48];
+
+	if (d->pass)
+		snprintf(pass, sizeof(pass), "pass %" PRIu64, d->pass);
+	snprintf(of, sizeof(of), "Deskew, %s", pass);
+	span_write(f, of, "whole", &d->whole);
+	span_write(f, of, "head", &d->head);
+	span_write(f, of, "window", &d->window);
+	span_write(f, of, "tail", &d->tail);
+	fprintf(f, "Fairness, %s, %.3f, slowest, target %" PRIu32, pass, d->fairness,
+		d->slowest.target);
+	write_rate(f, &d->slowest.own, span_rate(&d->slowest.own), "MB/s");
+	fprintf(f, ", fastest, target %" PRIu32, d->fastest.target);
+	write_rate(f, &d->fastest.own, span_rate(&d->fastest.own), "MB/s");
+	fputc('\n', f);
+}
+
+/*
+ * The lines of -stonewall, and its object in a document. Called by report_stonewall(), and by the
+ * command for a run of many ranks.
+ */
+
+void stonewall_write(FILE *f, const struct stonewall_result *s)
+{
+	char of[64], who[32] = "time";
+
+	if (s->target != STONEWALL_BY_TIME && s->ranks)
+		snprintf(who, sizeof(who), "rank %u target %" PRIu32, s->rank, s->target);
+	else if (s->target != STONEWALL_BY_TIME)
+		snprintf(who, sizeof(who), "target %" PRIu32, s->target);
+	snprintf(of, sizeof(of), "Stonewall, pass %" PRIu64 ", %s", s->pass, who);
+	span_write(f, of, "at", &s->at);
+	span_write(f, of, "end", &s->end);
+}
+
+json_t *jvalue_span(const struct span *s)
+{
+	json_t *o = json_object();
+
+	jvalue_put(o, "ns", jvalue_count(s->ns));
+	jvalue_put(o, "bytes", jvalue_count(s->bytes));
+	jvalue_put(o, "ops", jvalue_real(span_ops(s)));
+	return o;
+}
+
+json_t *jvalue_stonewall(const struct stonewall_result *s)
+{
+	json_t *o = json_object();
+
+	jvalue_put(o, "pass", jvalue_count(s->pass));
+	jvalue_put(o, "target",
+		   s->target == STONEWALL_BY_TIME ? json_null() : jvalue_count(s->target));
+	jvalue_put(o, "rank", s->ranks ? jvalue_count(s->rank) : json_null());
+	jvalue_put(o, "begin_ns", jvalue_count(s->begin_ns));
+	jvalue_put(o, "at", jvalue_span(&s->at));
+	jvalue_put(o, "end", jvalue_span(&s->end));
+	return o;
+}
+
+/*
+ * Statistics over passes as an object of the document of -jsonout. Called by jsonout.c and by
+ * combine_passes.c.
+ */
+
+static const char *stats_change_name(enum stats_change change);
+
+static json_t *figure(const struct pass_statistics *s, enum pass_figure figure)
+{
+	const struct stats_summary *sum = &s->summary[figure];
+	const struct stats_stability *why = &s->stability[figure];
+	json_t *o = json_object(), *values = json_array();
+	bool at = why->change == STATS_ODD || why->change == STATS_STEP;
+
+	for (size_t i = 0; i < s->n; i++)
+		json_array_append_new(values, jvalue_real(s->values[figure][i]));
+	jvalue_put(o, "unit", jvalue_text(figure_unit(figure)));
+	jvalue_put(o, "mean", s->n ? jvalue_real(sum->mean) : json_null());
+	jvalue_put(o, "standard_deviation", s->n > 1 ? jvalue_real(sum->stddev) : json_null());
+	jvalue_put(o, "minimum", s->n ? jvalue_real(sum->min) : json_null());
+	jvalue_put(o, "maximum", s->n ? jvalue_real(sum->max) : json_null());
+	jvalue_put(o, "autocorrelation", jvalue_real(sum->autocorrelation));
+	jvalue_put(o, "interval_low", jvalue_real(sum->mean - sum->half_width));
+	jvalue_put(o, "interval_high", jvalue_real(sum->mean + sum->half_width));
+	jvalue_put(o, "change", jvalue_text(s->n > 2 ? stats_change_name(why->change) : NULL));
+	jvalue_put(o, "change_pass", at ? jvalue_count(s->passes[why->at]) : json_null());
+	jvalue_put(o, "change_amount", jvalue_real(why->amount));
+	jvalue_put(o, "values", values);
+	return o;
+}
+
+/* By the bandwidth of the passes; null: there are too few. */
+static json_t *steady_state(const struct pass_statistics *s)
+{
+	const struct stats_steady steady = stats_steady(s->values[FIGURE_BANDWIDTH], s->n);
+	json_t *o;
+
+	if (s->n < STATS_STEADY_WINDOW)
+		return json_null();
+	o = json_object();
+	jvalue_put(o, "reached", json_boolean(steady.reached));
+	jvalue_put(o, "after_pass",
+		   steady.reached ? jvalue_count(s->passes[steady.after - 1]) : json_null());
+	jvalue_put(o, "range", jvalue_real(steady.range));
+	jvalue_put(o, "slope", jvalue_real(steady.slope));
+	return o;
+}
+
+json_t *jsonout_statistics_value(const struct pass_statistics *s)
+{
+	json_t *o = json_object(), *passes = json_array();
+	char why[STATISTICS_WHY_SIZE];
+
+	for (size_t i = 0; i < s->n; i++)
+		json_array_append_new(passes, jvalue_count(s->passes[i]));
+	jvalue_put(o, "target", s->combined ? json_null() : jvalue_count(s->target));
+	jvalue_put(o, "passes", passes);
+	jvalue_put(o, "left_out", jvalue_count(s->left_out));
+	jvalue_put(o, "not_reproducible", jvalue_text(statistics_why(s, why)));
+	jvalue_put(o, "steady_state", steady_state(s));
+	for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
+		/* Percentiles of too few operations are null; what a run lacks is left out. */
+		if (statistics_has(s, i))
+			jvalue_put(o, figure_name(i), figure(s, i));
+		else if (i < FIGURE_COUNT ||
+			 (i > FIGURE_RESPONSE && statistics_has(s, FIGURE_RESPONSE)))
+			jvalue_put(o, figure_name(i), json_null());
+	}
+	return o;
+}
 
 #define MIN_PASSES 3
 
@@ -43,7 +213,8 @@ const char *figure_unit(enum pass_figure figure)
 	return units[figure] ? units[figure] : "ns";
 }
 
-bool figure_is_service(enum pass_figure figure)
+/* True for completion times; false for rates, flushes and response times. */
+static bool figure_is_service(enum pass_figure figure)
 {
 	return figure >= FIGURE_LATENCY && figure < FIGURE_COUNT;
 }
@@ -91,7 +262,8 @@ bool statistics_has(const struct pass_statistics *s, enum pass_figure figure)
 	return s->known >> figure & 1;
 }
 
-const char *stats_change_name(enum stats_change change)
+/* "stable", "odd", "step", "trend" or "scatter". */
+static const char *stats_change_name(enum stats_change change)
 {
 	static const char *const names[] = {
 		[STATS_STABLE] = "stable", [STATS_ODD] = "odd",		[STATS_STEP] = "step",

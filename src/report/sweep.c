@@ -1,13 +1,20 @@
 /*
- * The results of a sweep in memory: xdd/report/sweep.h. Called by the command.
+ * The results of a sweep in memory, and their journal as text: xdd/report/sweep.h. Called by the
+ * command.
  */
 #include "xdd/report/sweep.h"
 
 #include <errno.h>
+#include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "xdd/base/bytes.h"
 #include "xdd/base/memory.h"
+#include "xdd/report/jvalue.h"
+#include "xdd/report/result.h"
 
 #define SEEDS (UINT64_C(1) << 31)
 
@@ -163,4 +170,251 @@ struct stats_drift sweep_response_drift(const struct sweep_point *p)
 
 	free(x);
 	return d;
+}
+
+/*
+ * The journal: each line is eight hexadecimal digits, a blank, and JSON; the digits are the
+ * CRC-32C of the JSON.
+ */
+
+#define JOURNAL_VERSION 1
+#define VALUE_MAX 1e24
+
+/* ---- writing ---- */
+
+/* Write a line, and let go of its value, which was begun when jvalue_lost() was `lost`. */
+static int put_line(FILE *f, json_t *o, unsigned long lost)
+{
+	char *text = o ? jvalue_dump(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+	int err = 0;
+
+	json_decref(o);
+	if (!text || jvalue_lost() != lost) {
+		free(text);
+		return -ENOMEM;
+	}
+	errno = 0;
+	if (fprintf(f, "%08x %s\n", crc32c(0, text, strlen(text)), text) < 0)
+		err = errno ? -errno : -EIO;
+	free(text);
+	return err;
+}
+
+int sweep_journal_header(FILE *f, const struct sweep_journal *header)
+{
+	const unsigned long lost = jvalue_lost();
+	json_t *o = json_object();
+
+	jvalue_put(o, "format", jvalue_text(SWEEP_JOURNAL_FORMAT));
+	jvalue_put(o, "version", json_integer(JOURNAL_VERSION));
+	jvalue_put(o, "words", jvalue_text(header->words));
+	jvalue_put(o, "seed", jvalue_count(header->seed));
+	jvalue_put(o, "points", jvalue_count(header->points));
+	jvalue_put(o, "started", jvalue_count(header->started_ns));
+	return put_line(f, o, lost);
+}
+
+static json_t *columns_value(const struct sweep_round *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < r->n_columns; i++)
+		json_array_append_new(list, jvalue_real(r->columns[i]));
+	return list;
+}
+
+int sweep_journal_round(FILE *f, const struct sweep_round *r)
+{
+	const unsigned long lost = jvalue_lost();
+	json_t *o = json_object(), *values = json_array(), *responses = json_array();
+
+	for (int i = 0; r->known && i < FIGURE_COUNT; i++)
+		json_array_append_new(values, jvalue_real(r->values[i]));
+	jvalue_put(o, "point", jvalue_count(r->point));
+	jvalue_put(o, "round", jvalue_count(r->round));
+	jvalue_put(o, "start", jvalue_count(r->start_ns));
+	jvalue_put(o, "elapsed", jvalue_count(r->elapsed_ns));
+	jvalue_put(o, "ops", jvalue_count(r->ops));
+	jvalue_put(o, "bytes", jvalue_count(r->bytes));
+	jvalue_put(o, "errors", jvalue_count(r->errors));
+	jvalue_put(o, "miscompares", jvalue_count(r->miscompares));
+	jvalue_put(o, "max", jvalue_count(r->max_ns));
+	jvalue_put(o, "findings", jvalue_count(r->findings));
+	jvalue_put(o, "bound", jvalue_count((uint64_t)r->bound));
+	jvalue_put(o, "status", jvalue_count((uint64_t)r->status));
+	for (int i = 0; r->responded && i < SWEEP_RESPONSES; i++)
+		json_array_append_new(responses, jvalue_real(r->responses[i]));
+	jvalue_put(o, "values", values);
+	jvalue_put(o, "responses", responses);
+	if (r->n_columns)
+		jvalue_put(o, "columns", columns_value(r));
+	return put_line(f, o, lost);
+}
+
+/* ---- reading ---- */
+
+bool sweep_journal_matches(const struct sweep_journal *header, const char *words)
+{
+	json_t *text = jvalue_text(words);
+	const bool same = text && strcmp(header->words, json_string_value(text)) == 0;
+
+	json_decref(text);
+	return same;
+}
+
+/* A whole number up to `most`. */
+static bool get_count(const json_t *o, const char *key, uint64_t most, uint64_t *value)
+{
+	const json_t *v = json_object_get(o, key);
+
+	if (!json_is_integer(v) || json_integer_value(v) < 0)
+		return false;
+	*value = (uint64_t)json_integer_value(v);
+	return *value <= most;
+}
+
+/* The value of a line of `length` bytes; NULL: it is damaged. */
+static json_t *line_value(const char *line, size_t length)
+{
+	char digits[SWEEP_JOURNAL_DIGITS + 1];
+	json_error_t why;
+	char *end;
+
+	if (length < SWEEP_JOURNAL_DIGITS + 2 || line[SWEEP_JOURNAL_DIGITS] != ' ')
+		return NULL;
+	memcpy(digits, line, SWEEP_JOURNAL_DIGITS);
+	digits[SWEEP_JOURNAL_DIGITS] = '\0';
+	if (strspn(digits, "0123456789abcdef") != SWEEP_JOURNAL_DIGITS)
+		return NULL;
+	line += SWEEP_JOURNAL_DIGITS + 1;
+	length -= SWEEP_JOURNAL_DIGITS + 1;
+	if (strtoul(digits, &end, 16) != crc32c(0, line, length))
+		return NULL;
+	return jvalue_parse(line, length, JSON_REJECT_DUPLICATES, &why);
+}
+
+static bool take_header(const json_t *o, struct sweep_journal *header)
+{
+	const char *format = json_string_value(json_object_get(o, "format"));
+	const char *words = json_string_value(json_object_get(o, "words"));
+	uint64_t version;
+
+	if (!format || strcmp(format, SWEEP_JOURNAL_FORMAT) != 0 || !words ||
+	    !get_count(o, "version", JOURNAL_VERSION, &version) || version != JOURNAL_VERSION ||
+	    !get_count(o, "seed", INT64_MAX, &header->seed) ||
+	    !get_count(o, "points", VARY_MAX_POINTS, &header->points) ||
+	    !get_count(o, "started", INT64_MAX, &header->started_ns))
+		return false;
+	header->words = strdup(words);
+	return header->words;
+}
+
+/*
+ * The numbers of an array; from `null_from` on there may be null, for one that is not known. An
+ * array that is too short has none of its own.
+ */
+static bool take_reals(const json_t *values, double *x, size_t n, size_t null_from)
+{
+	for (size_t i = 0; i < n; i++) {
+		const json_t *v = json_array_get(values, i);
+
+		x[i] = json_is_null(v) && i >= null_from ? NAN : json_number_value(v);
+		if (!isnan(x[i]) && (!json_is_number(v) || !(x[i] >= 0) || x[i] > VALUE_MAX))
+			return false;
+	}
+	return true;
+}
+
+static bool take_responses(const json_t *values, struct sweep_round *r)
+{
+	const size_t n = json_array_size(values);
+
+	r->responded = n;
+	return json_is_array(values) && (!n || n == (size_t)SWEEP_RESPONSES) &&
+	       take_reals(values, r->responses, n, SWEEP_RESPONSE_P50);
+}
+
+/* Numbers, or null for one that is not known. A sweep without -columns has no array. */
+static bool take_columns(const json_t *values, struct sweep_round *r)
+{
+	const size_t n = json_array_size(values);
+
+	if (values && (!json_is_array(values) || n > SWEEP_MAX_COLUMNS))
+		return false;
+	r->n_columns = n;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *v = json_array_get(values, i);
+
+		r->columns[i] = json_is_null(v) ? NAN : json_number_value(v);
+		if (!json_is_null(v) && (!json_is_number(v) || fabs(r->columns[i]) > VALUE_MAX))
+			return false;
+	}
+	return true;
+}
+
+static bool take_values(const json_t *values, struct sweep_round *r)
+{
+	const size_t n = json_array_size(values);
+
+	if (!json_is_array(values) || (n && n != (size_t)FIGURE_COUNT))
+		return false;
+	r->known = n;
+	return take_reals(values, r->values, n, FIGURE_FIRST_PERCENTILE);
+}
+
+static bool take_round(const json_t *o, uint64_t points, struct sweep_round *r)
+{
+	uint64_t findings, bound, status;
+
+	*r = (struct sweep_round){ .known = false };
+	if (!points || !get_count(o, "point", points - 1, &r->point) ||
+	    !get_count(o, "round", INT64_MAX, &r->round) || !r->round ||
+	    !get_count(o, "start", INT64_MAX, &r->start_ns) ||
+	    !get_count(o, "elapsed", INT64_MAX, &r->elapsed_ns) ||
+	    !get_count(o, "ops", INT64_MAX, &r->ops) ||
+	    !get_count(o, "bytes", INT64_MAX, &r->bytes) ||
+	    !get_count(o, "errors", INT64_MAX, &r->errors) ||
+	    !get_count(o, "miscompares", INT64_MAX, &r->miscompares) ||
+	    !get_count(o, "max", INT64_MAX, &r->max_ns) ||
+	    !get_count(o, "findings", UINT_MAX, &findings) ||
+	    !get_count(o, "bound", RESULT_BOUND_LIMIT, &bound) ||
+	    !get_count(o, "status", XDD_MISCOMPARE, &status))
+		return false;
+	r->findings = (unsigned)findings;
+	r->bound = (enum result_bound)bound;
+	r->status = (int)status;
+	return take_values(json_object_get(o, "values"), r) &&
+	       take_responses(json_object_get(o, "responses"), r) &&
+	       take_columns(json_object_get(o, "columns"), r);
+}
+
+int sweep_journal_decode(const char *text, size_t size, struct sweep_journal *header,
+			 int (*take)(void *arg, const struct sweep_round *round), void *arg,
+			 size_t *whole, size_t *line)
+{
+	const unsigned long lost = jvalue_lost();
+
+	*header = (struct sweep_journal){ .words = NULL };
+	*whole = 0;
+	for (*line = 1; *whole < size; (*line)++) {
+		const char *end = memchr(text + *whole, '\n', size - *whole);
+		struct sweep_round round;
+		json_t *o;
+		bool good;
+		int err;
+
+		if (!end)
+			break;
+		o = line_value(text + *whole, (size_t)(end - text) - *whole);
+		good = o && (*line == 1 ? take_header(o, header) :
+					  take_round(o, header->points, &round));
+		json_decref(o);
+		if (!good)
+			return jvalue_lost() == lost ? -EBADMSG : -ENOMEM;
+		err = *line > 1 ? take(arg, &round) : 0;
+		if (err)
+			return err;
+		*whole = (size_t)(end - text) + 1;
+	}
+	return header->words ? 0 : -EBADMSG;
 }

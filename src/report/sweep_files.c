@@ -6,19 +6,251 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
-#include "report/environment.h"
+#include "report/info.h"
 #include "report/jsonout.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
-#include "xdd/report/curve.h"
 #include "xdd/report/jvalue.h"
+#include "xdd/report/result.h"
 #include "xdd/report/sweep.h"
 #include "xdd/sys/clock.h"
+
+/*
+ * The findings of the rounds of a sweep: their names in documents, and what they say.
+ */
+
+static const struct {
+	const char *name, *text;
+} sweep_finding_rows[] = {
+	[FINDING_CACHED] = { "cached", "reads were answered by the page cache, not the device" },
+	[FINDING_HOLES] = { "holes", "data that was never written was read: no device was needed" },
+	[FINDING_DIRTY] = { "dirty", "writes were still in memory at the end, not on the device" },
+	[FINDING_ZEROS] = { "zeros", "zeros were written, which storage may compress or drop" },
+	[FINDING_GENERATOR] = { "generator", "xdd limited the rate, not the device" },
+	[FINDING_STARVED] = { "starved", "other programs had the processors" },
+	[FINDING_OTHERS] = { "others", "a device moved data that is not of this sweep" },
+	[FINDING_SPLIT] = { "split", "the kernel split requests" },
+	[FINDING_MERGED] = { "merged", "the kernel merged requests" },
+	[FINDING_RATE] = { "rate", "the rate of -throttle was not reached" },
+	[FINDING_PASSES] = { "passes", "there were fewer passes than requested" },
+	[FINDING_GAP] = { "gap", "some operations were not issued" },
+	[FINDING_LATE] = { "late", "targets were not ready at the start time" },
+	[FINDING_STOPPED] = { "stopped", "xdd itself was stopped for a while" },
+	[FINDING_LOOP] = { "loop", "a loop device used the page cache for its file" },
+	[FINDING_LIMIT] = { "limit", "an I/O limit of the control group was reached" },
+	[FINDING_QUOTA] = { "quota", "the CPU quota of the control group stopped xdd" },
+};
+
+const char *sweep_finding_name(unsigned kind)
+{
+	return kind < sizeof(sweep_finding_rows) / sizeof(sweep_finding_rows[0]) ?
+		       sweep_finding_rows[kind].name :
+		       NULL;
+}
+
+const char *sweep_finding_text(unsigned kind)
+{
+	return kind < sizeof(sweep_finding_rows) / sizeof(sweep_finding_rows[0]) ?
+		       sweep_finding_rows[kind].text :
+		       NULL;
+}
+
+unsigned sweep_findings(const struct sweep_point *p)
+{
+	unsigned bits = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		bits |= p->rounds[i].findings;
+	return bits;
+}
+
+/*
+ * A curve in the document of its sweep, and as CSV.
+ */
+
+/* A number, or null. */
+static json_t *curve_files_real(double x)
+{
+	return isfinite(x) ? jvalue_real(x) : json_null();
+}
+
+static json_t *maximum(const struct curve *c)
+{
+	json_t *o;
+
+	if (!(c->maximum > 0))
+		return json_null();
+	o = json_object();
+	jvalue_put(o, "point", jvalue_count(c->max_point + 1));
+	jvalue_put(o, "iops", curve_files_real(c->maximum));
+	jvalue_put(o, "interval_percent", curve_files_real(c->percent));
+	jvalue_put(o, "steady_after", jvalue_count(c->steady_after));
+	jvalue_put(o, "searched_queue_depth", c->depth ? jvalue_count(c->depth) : json_null());
+	return o;
+}
+
+static const char *const lateness_names[SWEEP_RESPONSES] = {
+	[SWEEP_RESPONSE_MEAN] = "lateness",    [SWEEP_RESPONSE_P50] = "lateness_p50",
+	[SWEEP_RESPONSE_P99] = "lateness_p99", [SWEEP_RESPONSE_P999] = "lateness_p99.9",
+	[SWEEP_RESPONSE_MAX] = "lateness_max",
+};
+
+static json_t *one_load(const struct curve *c, const struct sweep_results *r,
+			const struct curve_load *load)
+{
+	const struct curve_figures f = curve_figures(c, r, load);
+	json_t *o = json_object();
+
+	jvalue_put(o, "point", jvalue_count(load->point + 1));
+	jvalue_put(o, "percent", curve_files_real(100 * load->share));
+	jvalue_put(o, "offered_iops", curve_files_real(f.offered));
+	jvalue_put(o, "reached_iops", curve_files_real(f.reached));
+	for (int i = 0; i < SWEEP_RESPONSES; i++) {
+		const enum sweep_response which = (enum sweep_response)i;
+		const struct sweep_mean m = sweep_response_mean(&r->points[load->point], which);
+
+		jvalue_put(o, sweep_response_name(which), curve_files_real(m.mean));
+		if (i == SWEEP_RESPONSE_MEAN)
+			jvalue_put(o, "response_interval_percent", curve_files_real(m.percent));
+	}
+	for (int i = 0; i < SWEEP_RESPONSES; i++)
+		jvalue_put(o, lateness_names[i],
+			   load->lateness_known ? curve_files_real(load->lateness[i]) :
+						  json_null());
+	jvalue_put(o, "service", curve_files_real(f.service_ns));
+	jvalue_put(o, "queue", curve_files_real(f.queue));
+	jvalue_put(o, "in_service", curve_files_real(f.in_service));
+	jvalue_put(o, "overloaded", json_boolean(f.overloaded));
+	jvalue_put(o, "steady", f.drift.known ? json_boolean(!f.drift.drifts) : json_null());
+	jvalue_put(o, "drift_percent",
+		   curve_files_real(f.drift.known ? 100 * f.drift.amount : NAN));
+	jvalue_put(o, "disturbed", json_boolean(f.disturbed_by));
+	jvalue_put(o, "probe", json_boolean(load->probe));
+	return o;
+}
+
+static json_t *knee(const struct curve *c)
+{
+	json_t *o;
+
+	if (!c->knee.known)
+		return json_null();
+	o = json_object();
+	jvalue_put(o, "percent", curve_files_real(100 * c->knee.share));
+	jvalue_put(o, "low_percent", curve_files_real(100 * c->knee.low));
+	jvalue_put(o, "high_percent", curve_files_real(100 * c->knee.high));
+	jvalue_put(o, "iops", curve_files_real(c->knee.share * c->maximum));
+	return o;
+}
+
+static json_t *goal(const struct curve *c)
+{
+	json_t *o;
+
+	if (!(c->goal.limit_ns > 0))
+		return json_null();
+	o = json_object();
+	jvalue_put(o, "figure", jvalue_text(sweep_response_name(c->goal.figure)));
+	jvalue_put(o, "limit", curve_files_real(c->goal.limit_ns));
+	jvalue_put(o, "holds_percent", curve_files_real(100 * c->goal.holds));
+	jvalue_put(o, "holds_iops", curve_files_real(c->goal.holds * c->maximum));
+	jvalue_put(o, "fails_percent", curve_files_real(100 * c->goal.fails));
+	jvalue_put(o, "sure", json_boolean(c->goal.sure));
+	jvalue_put(o, "disturbed", json_boolean(c->goal.disturbed));
+	jvalue_put(o, "unjudged_loads", jvalue_count(c->goal.unjudged));
+	return o;
+}
+
+/* The member "curve" of the document; NULL: no memory. */
+static json_t *curve_value(const struct sweep_results *r)
+{
+	const struct curve *c = r->curve;
+	json_t *o = json_object(), *loads = json_array();
+
+	for (size_t i = 0; i < c->n_loads; i++)
+		json_array_append_new(loads, one_load(c, r, &c->loads[i]));
+	jvalue_put(o, "maximum", maximum(c));
+	jvalue_put(o, "loads", loads);
+	jvalue_put(o, "knee", knee(c));
+	jvalue_put(o, "knee_missing",
+		   c->knee.known || !c->knee.why ? json_null() : jvalue_text(c->knee.why));
+	jvalue_put(o, "goal", goal(c));
+	return o;
+}
+
+/* ---- CSV ---- */
+
+static void curve_files_put(FILE *f, double x)
+{
+	fputc(',', f);
+	if (isfinite(x))
+		csvtext_number(f, x);
+}
+
+static void sweep_csv_columns(FILE *f, const struct sweep_results *r, const struct sweep_point *p);
+
+static void curve_files_put_row(FILE *f, const struct sweep_results *r,
+				const struct curve_load *load)
+{
+	const struct sweep_point *p = &r->points[load->point];
+	const struct curve_figures figures = curve_figures(r->curve, r, load);
+	uint64_t errors = 0;
+
+	fprintf(f, "%.9g", 100 * load->share);
+	curve_files_put(f, figures.offered);
+	curve_files_put(f, figures.reached);
+	curve_files_put(f, sweep_mean(r, p, FIGURE_BANDWIDTH).mean);
+	for (int i = 0; i < SWEEP_RESPONSES; i++) {
+		const struct sweep_mean m = sweep_response_mean(p, (enum sweep_response)i);
+
+		curve_files_put(f, m.mean);
+		curve_files_put(f, m.percent);
+	}
+	curve_files_put(f, figures.service_ns);
+	curve_files_put(f, sweep_mean(r, p, FIGURE_P99).mean);
+	curve_files_put(f, figures.queue);
+	curve_files_put(f, figures.in_service);
+	for (size_t i = 0; i < p->n; i++)
+		errors += p->rounds[i].errors;
+	fprintf(f, ",%d,%d,%zu,%" PRIu64, figures.overloaded, figures.disturbed_by != NULL, p->n,
+		errors);
+	curve_files_put(f, figures.drift.known ? 100 * figures.drift.amount : NAN);
+	fprintf(f, ",%s,%d",
+		!figures.drift.known ? "" :
+		figures.drift.drifts ? "0" :
+				       "1",
+		p->status);
+	curve_files_put(f, load->lateness_known ? load->lateness[SWEEP_RESPONSE_MEAN] : NAN);
+	curve_files_put(f, load->lateness_known ? load->lateness[SWEEP_RESPONSE_P99] : NAN);
+	sweep_csv_columns(f, r, p);
+	fputc('\n', f);
+}
+
+static void sweep_csv_column_names(FILE *f, const struct sweep_results *r);
+
+int curve_write_csv(FILE *f, const struct sweep_results *r)
+{
+	fputs("load (%),offered (operations/s),reached (operations/s),bandwidth (bytes/s)", f);
+	for (int i = 0; i < SWEEP_RESPONSES; i++) {
+		const char *name = sweep_response_name((enum sweep_response)i);
+
+		fprintf(f, ",%s (ns),%s (+-%%)", name, name);
+	}
+	fputs(",service (ns),service_p99 (ns),queue (operations),in service (operations),overloaded,"
+	      "disturbed,rounds,errors,drift (%),steady,status,lateness (ns),lateness_p99 (ns)",
+	      f);
+	sweep_csv_column_names(f, r);
+	fputc('\n', f);
+	for (size_t i = 0; i < r->curve->n_loads; i++)
+		curve_files_put_row(f, r, &r->curve->loads[i]);
+	return ferror(f) ? -EIO : 0;
+}
 
 #define MAX_ID 32 /* of a column, with the NUL */
 
@@ -245,7 +477,7 @@ static json_t *axes(const struct vary *v)
 	return list;
 }
 
-static int put(FILE *f, const char *before, const char *key, json_t *value)
+static int sweep_files_put(FILE *f, const char *before, const char *key, json_t *value)
 {
 	int err = value ? 0 : -ENOMEM;
 
@@ -260,25 +492,28 @@ static int put(FILE *f, const char *before, const char *key, json_t *value)
 
 static int put_head(FILE *f, const struct sweep_results *r, const struct plan *plan)
 {
-	int err = put(f, "{", "format", jvalue_text(SWEEP_FORMAT));
+	int err = sweep_files_put(f, "{", "format", jvalue_text(SWEEP_FORMAT));
 
-	err = err ? err : put(f, ",\n", "version", json_integer(SWEEP_VERSION));
-	err = err ? err : put(f, ",\n", "xdd", jvalue_text(PACKAGE_VERSION));
-	err = err ? err : put(f, ",\n", "command_line", jvalue_text(r->command_line));
-	err = err ? err : put(f, ",\n", "start_time", jvalue_time(r->started_ns));
-	err = err ? err : put(f, ",\n", "environment", environment_collect(plan));
+	err = err ? err : sweep_files_put(f, ",\n", "version", json_integer(SWEEP_VERSION));
+	err = err ? err : sweep_files_put(f, ",\n", "xdd", jvalue_text(PACKAGE_VERSION));
+	err = err ? err : sweep_files_put(f, ",\n", "command_line", jvalue_text(r->command_line));
+	err = err ? err : sweep_files_put(f, ",\n", "start_time", jvalue_time(r->started_ns));
+	err = err ? err : sweep_files_put(f, ",\n", "environment", environment_collect(plan));
 	err = err ? err :
-		    put(f, ",\n", "arrangement", jvalue_text(r->vary->pairs ? "pairs" : "grid"));
-	err = err ? err : put(f, ",\n", "axes", axes(r->vary));
-	err = err ? err : put(f, ",\n", "seed", jvalue_count(r->seed));
-	err = err ? err : put(f, ",\n", "rounds_least", jvalue_count(r->least));
-	err = err ? err : put(f, ",\n", "rounds_most", jvalue_count(r->most));
+		    sweep_files_put(f, ",\n", "arrangement",
+				    jvalue_text(r->vary->pairs ? "pairs" : "grid"));
+	err = err ? err : sweep_files_put(f, ",\n", "axes", axes(r->vary));
+	err = err ? err : sweep_files_put(f, ",\n", "seed", jvalue_count(r->seed));
+	err = err ? err : sweep_files_put(f, ",\n", "rounds_least", jvalue_count(r->least));
+	err = err ? err : sweep_files_put(f, ",\n", "rounds_most", jvalue_count(r->most));
 	err = err ? err :
-		    put(f, ",\n", "until_percent",
-			r->until_percent > 0 ? jvalue_real(r->until_percent) : json_null());
+		    sweep_files_put(f, ",\n", "until_percent",
+				    r->until_percent > 0 ? jvalue_real(r->until_percent) :
+							   json_null());
 	err = err ? err :
-		    put(f, ",\n", "each_ns", r->each_ns ? jvalue_count(r->each_ns) : json_null());
-	return err ? err : put(f, ",\n", "restore", jvalue_text(r->restore));
+		    sweep_files_put(f, ",\n", "each_ns",
+				    r->each_ns ? jvalue_count(r->each_ns) : json_null());
+	return err ? err : sweep_files_put(f, ",\n", "restore", jvalue_text(r->restore));
 }
 
 int sweep_write_json(FILE *f, const struct sweep_results *r, const struct plan *plan, int status)
@@ -291,16 +526,16 @@ int sweep_write_json(FILE *f, const struct sweep_results *r, const struct plan *
 	for (size_t i = 0; i < r->vary->n_points && !err; i++) {
 		if (r->points[i].unused)
 			continue;
-		err = put(f, before, NULL, one_point(r, i));
+		err = sweep_files_put(f, before, NULL, one_point(r, i));
 		before = ",\n";
 	}
 	fputs("\n]", f);
 	if (r->curve && !err)
-		err = put(f, ",\n", "curve", curve_value(r));
-	err = err ? err : put(f, ",\n", "messages", jvalue_messages());
-	err = err ? err : put(f, ",\n", "end_time", jvalue_time(clock_wall_ns()));
-	err = err ? err : put(f, ",\n", "partial", json_boolean(r->partial));
-	err = err ? err : put(f, ",\n", "status", json_integer(status));
+		err = sweep_files_put(f, ",\n", "curve", curve_value(r));
+	err = err ? err : sweep_files_put(f, ",\n", "messages", jvalue_messages());
+	err = err ? err : sweep_files_put(f, ",\n", "end_time", jvalue_time(clock_wall_ns()));
+	err = err ? err : sweep_files_put(f, ",\n", "partial", json_boolean(r->partial));
+	err = err ? err : sweep_files_put(f, ",\n", "status", json_integer(status));
 	fputs("}\n", f);
 	if (!err && jvalue_lost() != lost)
 		err = -ENOMEM;
@@ -322,7 +557,7 @@ static void put_mean(FILE *f, const struct sweep_mean *m)
 		fprintf(f, "%.4g", m->percent);
 }
 
-void sweep_csv_columns(FILE *f, const struct sweep_results *r, const struct sweep_point *p)
+static void sweep_csv_columns(FILE *f, const struct sweep_results *r, const struct sweep_point *p)
 {
 	for (size_t i = 0; i < r->columns.n; i++) {
 		const struct sweep_mean m = sweep_column_mean(r, p, i);
@@ -331,7 +566,7 @@ void sweep_csv_columns(FILE *f, const struct sweep_results *r, const struct swee
 	}
 }
 
-static void put_row(FILE *f, const struct sweep_results *r, size_t point)
+static void sweep_files_put_row(FILE *f, const struct sweep_results *r, size_t point)
 {
 	const struct sweep_point *p = &r->points[point];
 	uint64_t ops = 0, bytes = 0, errors = 0, max_ns = 0;
@@ -371,7 +606,8 @@ static void put_column_names(FILE *f, const struct column *col)
 		fprintf(f, ",%s,%s (+-%%)", col->id, col->id);
 }
 
-void sweep_csv_column_names(FILE *f, const struct sweep_results *r)
+/* The further columns at the end of a line of CSV: their names, and the means of a point. */
+static void sweep_csv_column_names(FILE *f, const struct sweep_results *r)
 {
 	for (size_t i = 0; i < r->columns.n; i++)
 		put_column_names(f, r->columns.columns[i]);
@@ -392,6 +628,6 @@ int sweep_write_csv(FILE *f, const struct sweep_results *r)
 	sweep_csv_column_names(f, r);
 	fputc('\n', f);
 	for (size_t i = 0; i < r->vary->n_points; i++)
-		put_row(f, r, i);
+		sweep_files_put_row(f, r, i);
 	return ferror(f) ? -EIO : 0;
 }

@@ -34,7 +34,7 @@
 #include "xdd/io/engine.h"
 #include "xdd/io/target_file.h"
 #include "xdd/plan/plan.h"
-#include "xdd/report/finding.h"
+#include "xdd/report/result.h"
 #include "xdd/stat/counters.h"
 #include "xdd/stat/histogram.h"
 #include "xdd/sync/thread.h"

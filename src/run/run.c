@@ -37,7 +37,6 @@
 #include "xdd/net/globaltime.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
-#include "xdd/report/sink.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"

@@ -12,7 +12,7 @@
 #include "fuzz.h"
 #include "report/jsonout.h"
 #include "xdd/commands/command.h"
-#include "xdd/report/statistics.h"
+#include "xdd/report/result.h"
 #include "xdd/report/sweep.h"
 
 static const char *const words[] = {

@@ -10,7 +10,7 @@
 
 #include "commands/multi.h"
 #include "fuzz.h"
-#include "xdd/report/progress_line.h"
+#include "xdd/report/heartbeat.h"
 
 static const char *const words[] = {
 	"@xdd ",	"@xdd 1 ",

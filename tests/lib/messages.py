@@ -326,7 +326,7 @@ SCSI_WANTED = "(?:needs|expected) a SCSI device"
 ENGINE_HAS = "the engine psync has"
 
 
-# Outputs: src/plan/same_file.c, src/report/outfile.c
+# Outputs: src/plan/same_file.c, src/report/outputs.c
 
 OTHER_COLUMNS = "its first line does not name the columns"
 NO_COLUMN = "no such column identifier"

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "report/latency.h"
-#include "report/line.h"
+#include "report/screen.h"
 #include "xdd/report/column.h"
 #include "xdd/stat/histogram.h"
 

@@ -14,7 +14,7 @@
 #include <sys/utsname.h>
 
 #include "column_sample.h"
-#include "report/line.h"
+#include "report/screen.h"
 #include "xdd/plan/engine_info.h"
 #include "xdd/report/column.h"
 

@@ -1,5 +1,5 @@
 /*
- * The verdict on copies: src/report/copy_limit.c, with the shares of set-ups whose limit is known.
+ * The verdict on copies: src/report/endtoend.c, with the shares of set-ups whose limit is known.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "xdd/report/copy_limit.h"
+#include "xdd/report/endtoend.h"
 
 /* Percents. */
 static struct copy_shares shares(double storage, double network, double waiting, double checking,

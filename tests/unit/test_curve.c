@@ -14,8 +14,8 @@
 
 #include "xdd/base/random.h"
 #include "xdd/plan/vary.h"
-#include "xdd/report/curve.h"
-#include "xdd/report/finding.h"
+#include "xdd/report/result.h"
+#include "xdd/report/sweep.h"
 
 #define ROUNDS 5
 #define KNEE_1 (2 - 1.41421356237) /* of one server with a fixed service time: 2 - sqrt(2) */

@@ -1,6 +1,6 @@
 /*
- * Shares, the verdict and the lines of end-to-end copies: src/report/endtoend.c, endtoend_text.c
- * and jsonout_endtoend.c.
+ * Shares, the verdict and the lines of end-to-end copies: src/report/endtoend.c
+ * and endtoend.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>

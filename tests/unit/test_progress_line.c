@@ -1,5 +1,5 @@
 /*
- * Progress for programs: src/report/progress_line.c.
+ * Progress for programs: src/report/heartbeat.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "xdd/report/progress_line.h"
+#include "xdd/report/heartbeat.h"
 
 static const struct progress_line sample = {
 	.state = PROGRESS_RUNNING,

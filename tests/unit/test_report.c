@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "report/latency.h"
-#include "report/line.h"
+#include "report/screen.h"
 #include "report_fixture.h"
 #include "xdd/base/memory.h"
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/verdict.h"
+#include "report/person.h"
 #include "xdd/base/units.h"
 
 /* A run of 10 s on one file with -dio, of which nothing is known yet. */

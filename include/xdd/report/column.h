@@ -55,7 +55,7 @@ struct column_list {
 /* Row `i` of the table, or NULL past its end. */
 const struct column *column_at(size_t i);
 
-/* Row `i` of the part of the table in columns_latency.c, or NULL past its end; for column_at(). */
+/* Row `i` of the part of the table in column.c, or NULL past its end; for column_at(). */
 const struct column *column_latency_at(size_t i);
 
 /* The parts of the table in files of their own; each ends with a row without an identifier. */

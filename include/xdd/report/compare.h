@@ -1,5 +1,5 @@
 /*
- * The parts of xdd compare. One thread.
+ * Documents of runs and sweeps compared, and as a page.
  */
 #ifndef XDD_REPORT_COMPARE_H
 #define XDD_REPORT_COMPARE_H
@@ -9,8 +9,14 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "xdd/report/statistics.h"
+#include "xdd/report/result.h"
 #include "xdd/stat/stats.h"
+
+struct page;
+
+/*
+ * The parts of xdd compare. One thread.
+ */
 
 /* One document. */
 struct compare_run {
@@ -78,22 +84,22 @@ enum compare_limit_state {
 };
 
 /*
- * compare_load.c: read and check the document of `run`. False: it is not one, and one line was
+ * document.c: read and check the document of `run`. False: it is not one, and one line was
  * given to log_error(), which begins with `command`; the root is still to be released.
  */
 bool compare_load(const char *command, struct compare_run *run);
 
 /*
- * compare_load.c: the statistics of `target` (-1: of all together) over at least one pass; NULL:
+ * document.c: the statistics of `target` (-1: of all together) over at least one pass; NULL:
  * there are none.
  */
 const json_t *compare_statistic(const struct compare_run *run, json_int_t target);
 
-/* compare_load.c: true if the document, which is loaded, is of xdd sweep. */
+/* document.c: true if the document, which is loaded, is of xdd sweep. */
 bool compare_is_sweep(const struct compare_run *run);
 
 /*
- * compare_sweep.c: the points that all sweeps of both sides have, in the order of the first one: a
+ * compare.c: the points that all sweeps of both sides have, in the order of the first one: a
  * subject each; then, of curves, the curve. `left_out` is the number of points that some have.
  * Returns false without memory.
  */
@@ -110,38 +116,71 @@ bool compare_sweep_points(const struct compare_side *a, const struct compare_sid
 void compare_sweep_free(struct compare_points *points);
 
 /*
- * compare_diff.c: write a line with its path for each value that differs between `a` and `b`.
+ * compare.c: write a line with its path for each value that differs between `a` and `b`.
  * `skip` names members that are left out, and ends with NULL. Returns the number of lines.
  */
 size_t compare_diff(FILE *f, const json_t *a, const json_t *b, const char *const *skip);
 
 /*
- * compare_judge.c: compare `figure` (below FIGURE_NAMES) of `s`, one of `subjects` that are
+ * compare.c: compare `figure` (below FIGURE_NAMES) of `s`, one of `subjects` that are
  * compared. COMPARE_NO_FIGURE: a document does not have it, or `s` is not judged by it.
  */
 struct compare_figure compare_judge(const struct compare_subject *s, enum pass_figure figure,
 				    size_t subjects);
 
-/* compare_judge.c: the level of the intervals of a figure, for a single subject. */
+/* compare.c: the level of the intervals of a figure, for a single subject. */
 double compare_level(enum pass_figure figure);
 
 /*
- * compare_judge.c: the figure that a condition on `figure` means for `s`, since a load of a curve
+ * compare.c: the figure that a condition on `figure` means for `s`, since a load of a curve
  * is judged by response times. False: `s` has no such figure by its nature.
  */
 bool compare_limit_figure(const struct compare_subject *s, enum pass_figure *figure);
 
 /*
- * compare_failif.c: parse one condition, which ends at a comma or at the end. False: one line was
+ * compare.c: parse one condition, which ends at a comma or at the end. False: one line was
  * logged.
  */
 bool compare_limit_parse(struct compare_limit *limit, const char *text);
 
 /*
- * compare_failif.c: judge a limit by a figure. With COMPARE_UNDECIDED `*why` is a static text that
+ * compare.c: judge a limit by a figure. With COMPARE_UNDECIDED `*why` is a static text that
  * says what is missing.
  */
 enum compare_limit_state compare_limit_check(const struct compare_limit *limit,
 					     const struct compare_figure *figure, const char **why);
+
+/*
+ * The page of xdd report: documents of -jsonout and of xdd sweep as one file of HTML. One thread.
+ */
+
+/* Documents of one page. */
+#define PAGE_MAX_DOCUMENTS 100
+
+/*
+ * Make the page of `n` documents, which compare_load() has checked. The page needs nothing else: it
+ * has no scripts, and refers to no other file. Texts of the documents are escaped. With `plots`
+ * gnuplot draws them; where it cannot, the page says so, and there is a warning. `axis` is the
+ * option along x in the lines and grids of sweeps that vary it; NULL: that with the most values.
+ * Returns 0 with a page, to be freed, or -ENOMEM.
+ */
+int page_make(struct page **page, const struct compare_run *runs, size_t n, const char *axis,
+	      bool plots);
+
+/* True if a document is of a sweep that varies this option, not a curve. */
+bool page_has_axis(const struct compare_run *run, const char *axis);
+void page_free(struct page *page);
+
+/* Write it. Returns 0 or -errno. */
+int page_write(const struct page *page, FILE *f);
+
+/* True if page_save_plots() would write to `file`. */
+bool page_plots_replace(const struct page *page, const char *directory, const char *file);
+
+/*
+ * Leave data, script, SVG and PNG of each plot in `directory`, which is created where it is
+ * missing. Returns 0, or -errno after one line of log_error().
+ */
+int page_save_plots(const struct page *page, const char *directory);
 
 #endif

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "xdd/report/copy_limit.h"
+#include "xdd/report/endtoend.h"
 #include "xdd/stat/figures.h"
 
 /* Count what jansson asks for in vain. Before any value is made; main thread. */

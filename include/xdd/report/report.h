@@ -1,28 +1,30 @@
 /*
+ * Reports: the writers of results, results as values, and output files.
+ */
+#ifndef XDD_REPORT_REPORT_H
+#define XDD_REPORT_REPORT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "xdd/base/output.h"
+#include "xdd/plan/plan.h"
+#include "xdd/report/endtoend.h"
+#include "xdd/report/result.h"
+
+struct report;
+
+/*
  * The writers: result lines to standard output or -output, to -csvout and to -combinedout, and the
  * information sections before and after them.
  *
  * A report belongs to one thread at a time: main until the run starts, the results manager during
  * it, main again afterwards. report_line() is for QThreads too.
  */
-#ifndef XDD_REPORT_REPORT_H
-#define XDD_REPORT_REPORT_H
-
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include "xdd/base/output.h"
-#include "xdd/plan/plan.h"
-#include "xdd/report/deskew.h"
-#include "xdd/report/endtoend.h"
-#include "xdd/report/finding.h"
-#include "xdd/report/interval.h"
-#include "xdd/report/result.h"
-#include "xdd/report/statistics.h"
-#include "xdd/report/stonewall.h"
-
-struct report;
 
 /* How the run ended, for the closing line. */
 enum report_end {
@@ -172,5 +174,125 @@ void report_status(struct report *r, enum xdd_status status);
  * log_error() for each output that could not be written (a full disk, a closed pipe).
  */
 enum xdd_status report_close(struct report *r);
+
+/*
+ * Results as values: a report whose results go to functions of a caller in this process, and not
+ * to outputs. For commands that carry out several plans, one after another.
+ */
+
+/* An operation that failed. */
+struct report_failure {
+	uint32_t target;
+	bool write;
+	uint64_t offset, bytes;
+	const char *why; /* for the time of the call */
+};
+
+/*
+ * The functions are called by the thread that has the report; NULL: not wanted. What their
+ * arguments point to belongs to the caller, for the time of the call: struct figures is copied with
+ * figures_add().
+ */
+struct report_sink {
+	void *arg;
+	unsigned needs;	   /* enum figures_part: the run measures these */
+	const char *title; /* precedes the progress on a terminal; NULL: nothing does */
+
+	/*
+	 * Each result: of a target's pass, then over all passes of each target, then of all
+	 * targets. Those of QThreads with FIGURES_QTHREADS only.
+	 */
+	void (*result)(void *arg, const struct result *result);
+
+	/* With FIGURES_PASSES: over the passes of each target, then of all. */
+	void (*statistics)(void *arg, const struct pass_statistics *statistics);
+
+	/* The use of each device, where it is known. */
+	void (*device)(void *arg, const struct device_use *use);
+
+	/* Each finding, after the results; it is no warning then. */
+	void (*finding)(void *arg, const struct finding *finding);
+
+	/* A failed operation, which then is no message. By QThreads, one at a time. */
+	void (*failure)(void *arg, const struct report_failure *failure);
+
+	/* The last call. A run that could not begin makes none. */
+	void (*end)(void *arg, enum report_end end);
+};
+
+/*
+ * As report_open(), without outputs: options of the plan that name files or select lines have no
+ * effect. `sink` must stay valid until report_close(). Returns XDD_OK, or a status with one line
+ * given to log_error().
+ */
+enum xdd_status report_open_sink(const struct plan *plan, const struct report_sink *sink,
+				 struct report **out);
+
+/* True if failed operations go to a sink. Any thread. */
+bool report_takes_failures(const struct report *r);
+
+/* Pass a failed operation to the sink. With report_takes_failures(); any thread. */
+void report_failure(struct report *r, const struct report_failure *failure);
+
+/* The title of the sink; NULL: there is none. Any thread. */
+const char *report_title(const struct report *r);
+
+/*
+ * A file, pipe or terminal that lines are written to: opened for append, one write(2) a line of a
+ * regular file, and the first error remembered. How writes wait for a reader: output.h.
+ *
+ * An outfile belongs to one thread at a time.
+ */
+
+struct outfile {
+	int fd;	       /* -1: not wanted */
+	bool shared;   /* standard output or standard error: not ours to close */
+	bool empty;    /* it held nothing when it was opened, or what it held is no matter */
+	bool mid_line; /* the last line has no end: the next write ends it first */
+	int error;     /* the first errno of a write, 0: none */
+};
+
+/* The identity of a path: an existing file, or a name in a directory. */
+struct outfile_id {
+	bool known; /* false: nothing that two outputs could disagree about */
+	dev_t dev;
+	ino_t ino;
+	char missing[256]; /* a file to be created: its name in the directory dev, ino; else "" */
+};
+
+/*
+ * The identity of `path`; or, for NULL, of the regular file that standard output is. A symbolic
+ * link to nothing is the file that would be created. Standard streams (output_standard()) and
+ * /dev/null have none: several outputs may go there.
+ */
+void outfile_identify(struct outfile_id *id, const char *path);
+
+/* The identity of the file or block device that a standard stream is redirected to. */
+void outfile_identify_stream(struct outfile_id *id, int fd);
+
+bool outfile_is_same(const struct outfile_id *a, const struct outfile_id *b);
+
+/*
+ * Open for append; NULL is standard output. A name of a standard stream is that stream, so that all
+ * who have it write at one offset. Returns 0 or -errno, as output_open() does.
+ */
+int outfile_open(struct outfile *o, const char *path);
+
+/* Write all of it. Errors are remembered; the next call tries again, on a new line. */
+void outfile_write(struct outfile *o, const char *data, size_t size);
+
+/* Safe on one that is not open. Returns 0, or -errno of the first failed write or of close(2). */
+int outfile_close(struct outfile *o);
+
+/*
+ * Facts about a file or device: its file system, mount and disk.
+ */
+
+/*
+ * The members "file_system" and "device", as in the environment of a document of -jsonout; each is
+ * missing where nothing is known. Nothing is opened. The caller releases the object; NULL when
+ * memory is short. Any thread.
+ */
+json_t *path_facts(const char *path);
 
 #endif

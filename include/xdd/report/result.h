@@ -1,15 +1,293 @@
 /*
- * One result line as values: what the run hands to the writers, and the columns read.
+ * Results as values: what a run hands to the writers.
  */
 #ifndef XDD_REPORT_RESULT_H
 #define XDD_REPORT_RESULT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "xdd/plan/plan.h"
-#include "xdd/report/deskew.h"
 #include "xdd/stat/figures.h"
+#include "xdd/stat/stats.h"
+
+struct report;
+
+/*
+ * Findings: what a run found out about its own numbers, such as reads that the page cache
+ * answered. The run reports them; the writers of results for people read them.
+ */
+
+/* The cause, which decides what to try next. */
+enum finding_kind {
+	FINDING_CACHED,	   /* reads were answered by the page cache */
+	FINDING_HOLES,	   /* reads were of data that was never written */
+	FINDING_DIRTY,	   /* writes were in memory when the run ended */
+	FINDING_ZEROS,	   /* storage may compress or drop the zeros that were written */
+	FINDING_GENERATOR, /* the QThreads limited the run, not the device */
+	FINDING_STARVED,   /* the QThreads had no processor */
+	FINDING_OTHERS,	   /* a device moved data that is not of this run */
+	FINDING_SPLIT,	   /* the kernel split requests */
+	FINDING_MERGED,	   /* the kernel merged requests */
+	FINDING_RATE,	   /* the rate of -throttle was not reached */
+	FINDING_PASSES,	   /* fewer passes than requested */
+	FINDING_GAP,	   /* operations were not issued */
+	FINDING_LATE,	   /* the targets were not ready at -starttime */
+	FINDING_QUOTA,	   /* a CPU quota stopped the QThreads */
+	FINDING_STOPPED,   /* the process was stopped for a while */
+	FINDING_LOOP,	   /* a loop device used the page cache */
+	FINDING_LIMIT,	   /* a device reached the limit of a control group */
+};
+
+#define FINDING_RUN (-1) /* a target's number: the finding is of the run, or of a device */
+
+struct finding {
+	enum finding_kind kind;
+	int64_t target;
+	const char *text; /* one line without newline or prefix, as in the warning */
+};
+
+/*
+ * Add a finding. It is a warning on standard error, as log_warning() writes it. Where the result
+ * for people goes to the same terminal, the verdict there shows it instead. Any thread, between
+ * report_open() and report_close(); `r` may be NULL: the warning only.
+ */
+void report_finding(struct report *r, enum finding_kind kind, int64_t target, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/*
+ * Hold the messages of findings back until report_findings_release(), which writes one for four or
+ * more targets with the same finding. For the thread that has the report, when no QThread runs.
+ */
+void report_findings_hold(struct report *r);
+void report_findings_release(struct report *r);
+
+/*
+ * The findings so far, in the order in which they were added; `*n` is their number. They are valid
+ * until the next one is added: for the thread that has the report, when no QThread runs.
+ */
+const struct finding *report_findings(const struct report *r, size_t *n);
+
+/*
+ * An interval of -intervals, for report_interval(): the work that was completed in it.
+ */
+
+struct interval_result {
+	uint64_t target;  /* their number: all of them */
+	uint64_t pass;	  /* 0: of several passes */
+	uint64_t from_ns; /* since the first pass began */
+	uint64_t to_ns;
+	bool partial;		       /* short because a pass begins or ends in it */
+	const struct figures *figures; /* tally: operations, bytes and failures only; latency */
+};
+
+/*
+ * Write the rows of an interval, one for each direction: to the CSV file of -intervals, or without
+ * one to the text output, at once; and to the document of -jsonout. The thread that has the report.
+ */
+void report_interval(struct report *r, const struct interval_result *i);
+
+/*
+ * How the targets of a pass compare in time: what the run hands to the writers with -deskew, and
+ * of the starts of several targets.
+ */
+
+/* An interval of time and what was done in it. */
+struct span {
+	uint64_t ns;
+	uint64_t bytes;
+	uint64_t op_units; /* successful operations in 1/FLOW_OP: some lie partly outside */
+};
+
+/* A target, by its own bytes and time. */
+struct span_of_target {
+	uint32_t target;
+	struct span own;
+};
+
+struct deskew_result {
+	uint64_t pass; /* 0: the sums over all */
+
+	/* `window` is empty where the targets did not overlap; so are `head` and `tail`. */
+	struct span whole;  /* first issue to last completion of all */
+	struct span head;   /* until all were transferring */
+	struct span window; /* last target's first issue to first target's last completion */
+	struct span tail;   /* after that */
+
+	struct span_of_target slowest, fastest;
+	double fairness; /* bandwidth of the slowest over the fastest; 0: nothing moved */
+};
+
+/* Delays that were asked for are taken off. */
+struct start_skew_result {
+	uint64_t pass;
+	uint64_t skew_ns;
+	uint32_t first_target, last_target;
+};
+
+/* 10^6 bytes per second; 0 for an empty interval. */
+double span_rate(const struct span *s);
+
+/* Operations, and operations per second; 0 where there is no time. */
+double span_iops(const struct span *s);
+
+/* The lines for people. */
+void deskew_write(FILE *f, const struct deskew_result *d);
+
+/*
+ * The stonewall of a pass: what the run hands to the writers with -stonewall.
+ */
+
+#define STONEWALL_BY_TIME UINT32_MAX
+
+struct stonewall_result {
+	uint64_t pass;
+	uint32_t target; /* the first one that ended the pass; or STONEWALL_BY_TIME */
+	bool ranks;	 /* -mpi: it is of `rank` */
+	unsigned rank;
+	uint64_t begin_ns; /* first issue: global clock, since 1970 */
+
+	/* of all targets, from their first issue on */
+	struct span at;	 /* until no target issued any more */
+	struct span end; /* until the last operation, and flush of -syncwrite, was complete */
+};
+
+/* The lines for people. */
+void stonewall_write(FILE *f, const struct stonewall_result *s);
+
+/*
+ * The global clock of a run and its start by that clock, as the run hands them to the writers.
+ *
+ * Global time is in nanoseconds since 1970. Without a time server it is the machine's wall clock,
+ * whose error is not known.
+ */
+
+struct clock_result {
+	const char *server; /* "host:port", borrowed; NULL: none, and what follows is all 0 */
+	bool ranks;	    /* -mpi: it is the clock of rank 0, and `server` its host */
+	int64_t offset_ns;  /* global clock minus the wall clock of this machine */
+	int64_t local_ns;   /* global clock minus clock_now_ns(), when the first pass began */
+	uint64_t bound_ns;  /* the offset is true within this, when the first pass began */
+	uint64_t bound_at_end_ns;
+	bool drift_known;
+	double drift_ppm;	/* how much faster than the clock of this machine the server's is */
+	uint64_t round_trip_ns; /* the smallest */
+	unsigned exchanges, lost;
+	unsigned steps; /* times that the server's clock stepped or the server was another */
+};
+
+struct start_result {
+	uint64_t requested_ns; /* -starttime, of the global clock; 0: none */
+	uint64_t achieved_ns;  /* first operation, without the delays that the user asked for */
+	bool bound_known;
+	uint64_t bound_ns; /* `achieved_ns` is true within this */
+};
+
+/* The document of -jsonout. The thread that has the report, at most once in a run each. */
+void report_clock(struct report *r, const struct clock_result *clock);
+
+/* The document; a line with -verbose, and where a start was requested. */
+void report_start(struct report *r, const struct start_result *start);
+
+/*
+ * How the passes of a target, or of all targets together, came out: what the run hands to the
+ * writers at its end.
+ */
+
+/* Figures that are compared from pass to pass, and of whole curves. */
+enum pass_figure {
+	FIGURE_BANDWIDTH, /* bytes per second */
+	FIGURE_IOPS,	  /* operations per second */
+	FIGURE_LATENCY,	  /* mean completion time of an operation, ns */
+
+	/* percentiles of the completion times, ns; only where latencies are kept */
+	FIGURE_P50,
+	FIGURE_P99,
+	FIGURE_P999,
+	FIGURE_COUNT,
+
+	/* of no operation, and not of sweeps: the mean time of a flush, ns */
+	FIGURE_FLUSH = FIGURE_COUNT,
+
+	/* mean and percentiles of the response times, ns; only where a rate sets due times */
+	FIGURE_RESPONSE,
+	FIGURE_RESPONSE_P50,
+	FIGURE_RESPONSE_P99,
+	FIGURE_RESPONSE_P999,
+	FIGURE_ALL,
+
+	/* of a curve, not of passes: its maximum, operations per second, and its knee */
+	FIGURE_MAXIMUM = FIGURE_ALL,
+	FIGURE_KNEE, /* percent of the maximum */
+	FIGURE_NAMES,
+};
+
+#define FIGURE_FIRST_PERCENTILE FIGURE_P50
+
+struct pass_statistics {
+	bool combined;	   /* all targets together */
+	uint64_t target;   /* otherwise: its number */
+	uint64_t left_out; /* passes cut short, without operations, or past the limit */
+	size_t n;	   /* passes that count */
+	unsigned known;	   /* a bit for each enum pass_figure: each of these passes has it */
+
+	/* of these: their numbers, from 1, and their figures; owned by the run */
+	const uint64_t *passes;
+	const double *values[FIGURE_ALL];
+
+	struct stats_summary summary[FIGURE_ALL];
+	struct stats_stability stability[FIGURE_ALL];
+};
+
+/* How people are shown a figure: in the units of the columns. */
+struct figure_shown {
+	const char *name;
+	const char *unit;
+	double scale; /* of the figure by which it is divided */
+	int digits;   /* after the decimal point */
+};
+
+extern const struct figure_shown figures_shown[FIGURE_NAMES];
+
+/*
+ * "bandwidth", "iops", "latency", "p50", "p99", "p99.9", "flush", "response", "response_p50",
+ * "response_p99", "response_p99.9", "maximum" or "knee"; and "bytes/s", "operations/s", "ns" or
+ * "percent".
+ */
+const char *figure_name(enum pass_figure figure);
+const char *figure_unit(enum pass_figure figure);
+
+/* The figure of response times that a figure of completion times has; other figures: themselves. */
+enum pass_figure figure_of_response(enum pass_figure figure);
+
+/* A percentile of the times in `l`, or the mean response time, ns; NAN: not known. */
+double figure_of_latency(const struct latency *l, enum pass_figure figure);
+
+/*
+ * The bits of `known`: figures that have a value in each of `n` passes, where NAN stands for one
+ * that is not known. Rates and the mean time always have.
+ */
+unsigned statistics_known(double *const values[FIGURE_ALL], size_t n);
+
+/* True if `s` has that figure of each pass. */
+bool statistics_has(const struct pass_statistics *s, enum pass_figure figure);
+
+/* The lines for people, without percentiles: nothing for less than 3 passes. */
+void statistics_write(FILE *f, const struct pass_statistics *s);
+
+/*
+ * The reason why the bandwidth of the passes is not reproducible, such as "pass 1 is 38 % slower
+ * than the others", into `buf` (STATISTICS_WHY_SIZE bytes); returns `buf`, or NULL when nothing
+ * does.
+ */
+#define STATISTICS_WHY_SIZE 160
+char *statistics_why(const struct pass_statistics *s, char *buf);
+
+/*
+ * One result line as values: what the run hands to the writers, and the columns read.
+ */
 
 /* The cause that limited a target, by how its threads spent their time. */
 enum result_bound {

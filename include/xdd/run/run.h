@@ -93,7 +93,7 @@ void signals_end(struct signals *s);
 
 /*
  * Start the thread that ends the process as by SIGINT once the other program is gone, and that
- * writes a line (progress_line.h) to standard error every second. Without -attached `*a` is NULL.
+ * writes a line (heartbeat.h) to standard error every second. Without -attached `*a` is NULL.
  * Returns 0 or -errno. Main thread, after signals_start().
  */
 int attached_start(struct attached **a, const struct plan *plan, struct signals *signals);

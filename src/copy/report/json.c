@@ -19,7 +19,7 @@
 #include "xdd/base/status.h"
 #include "xdd/base/units.h"
 #include "xdd/report/jvalue.h"
-#include "xdd/report/outfile.h"
+#include "xdd/report/report.h"
 #include "xdd/sys/clock.h"
 
 #define JSON_FORMAT_NAME "xdd copy"

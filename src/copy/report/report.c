@@ -23,7 +23,7 @@
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/net/wire.h"
-#include "xdd/report/outfile.h"
+#include "xdd/report/report.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"

@@ -12,8 +12,8 @@
 #include "copy/message/message.h"
 #include "copy/report/report.h"
 #include "xdd/copy/copy.h"
-#include "xdd/report/copy_limit.h"
-#include "xdd/report/outfile.h"
+#include "xdd/report/endtoend.h"
+#include "xdd/report/report.h"
 #include "xdd/stat/figures.h"
 
 /* ---- report.c ---- */

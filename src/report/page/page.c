@@ -1,15 +1,387 @@
 /*
- * The page of xdd report: its frame, and the order of its parts. Called by the command.
+ * The page of xdd report: its frame, the order of its parts, elements, values of documents, and
+ * the style; see the header. Called by the command, elements and values by all its parts.
  */
-#include "xdd/report/page.h"
+#include "report/page/page.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
-#include "report/page/page.h"
 #include "xdd/base/log.h"
+#include "xdd/base/text.h"
+#include "xdd/report/compare.h"
+
+/*
+ * The style of the page: for screens of any width, light and dark, and for paper.
+ *
+ * Colours stand in the two blocks of variables only, where a test computes their contrast. Nothing
+ * depends on a colour alone.
+ */
+
+const char page_style[] =
+	":root{color-scheme:light dark;"
+	"--back:#ffffff;--text:#1b1f24;--soft:#4a5360;--line:#b9c0c9;--head:#eef1f5;"
+	"--link:#0b4fa8;--good:#14602a;--bad:#a11616;--note:#7a4300}\n"
+	"@media screen and (prefers-color-scheme:dark){:root{"
+	"--back:#14171b;--text:#e6e9ed;--soft:#aeb6c0;--line:#4b535d;--head:#22272e;"
+	"--link:#8ab8ff;--good:#7fd394;--bad:#ff9a94;--note:#f0b865}\n"
+	".plot svg{filter:invert(0.92) hue-rotate(180deg)}}\n"
+	"*{box-sizing:border-box}\n"
+	"body{margin:0 auto;max-width:75rem;padding:1rem;background:var(--back);color:var(--text);"
+	"font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}\n"
+	"h1{font-size:1.6rem;line-height:1.25;margin:.5rem 0}\n"
+	"h2{font-size:1.3rem;margin:2rem 0 .5rem;border-bottom:1px solid var(--line)}\n"
+	"h3{font-size:1.1rem;margin:1.5rem 0 .5rem}\n"
+	"p,ul{margin:.5rem 0;max-width:60rem}\n"
+	"a{color:var(--link)}\n"
+	"code{font-family:ui-monospace,monospace;font-size:.9em}\n"
+	".soft,caption,figcaption{color:var(--soft)}\n"
+	".good strong{color:var(--good)}.bad strong{color:var(--bad)}"
+	".note strong,.missing{color:var(--note)}\n"
+	".box{overflow:auto;max-width:100%;max-height:26rem;margin:.75rem 0;"
+	"border:1px solid var(--line)}\n"
+	".box:focus-visible{outline:3px solid var(--link)}\n"
+	"table{border-collapse:collapse;font-variant-numeric:tabular-nums;min-width:100%}\n"
+	"caption{text-align:left;padding:.4rem .6rem}\n"
+	"th,td{padding:.2rem .6rem;text-align:right;white-space:nowrap;"
+	"border-top:1px solid var(--line)}\n"
+	"th[scope=row],.t{text-align:left;white-space:normal;min-width:7rem;max-width:40rem}\n"
+	"thead th{background:var(--head);position:sticky;top:0}\n"
+	"th{font-weight:600}th[scope=row]{font-weight:500}\n"
+	"figure{margin:1rem 0}\n"
+	".plot{overflow-x:auto;max-width:100%;background:var(--back)}\n"
+	".plot svg{display:block;width:100%;min-width:36rem;max-width:60rem;height:auto;"
+	"background:#ffffff}\n"
+	"@media print{body{max-width:none;padding:0;font-size:10pt}"
+	".box{max-height:none;overflow:visible;border:0}.plot{overflow:visible}"
+	".plot svg{min-width:0;max-width:100%}nav{display:none}"
+	"thead th{position:static}th,td{white-space:normal;padding:.1rem .3rem}"
+	"th[scope=row],.t{min-width:0}h2,h3,caption,figcaption{break-after:avoid}"
+	"svg,tr{break-inside:avoid}}\n";
+
+#define LINE_BYTES 4096
+
+static void put_escaped(FILE *f, const char *text)
+{
+	for (; *text; text++) {
+		switch (*text) {
+		case '&':
+			fputs("&amp;", f);
+			break;
+		case '<':
+			fputs("&lt;", f);
+			break;
+		case '>':
+			fputs("&gt;", f);
+			break;
+		case '"':
+			fputs("&quot;", f);
+			break;
+		case '\'':
+			fputs("&#39;", f);
+			break;
+		default:
+			fputc(*text, f);
+		}
+	}
+}
+
+void page_text(struct page *p, const char *text)
+{
+	char *shown;
+
+	if (!text || !*text)
+		return;
+	if (printable_is_safe(text)) {
+		put_escaped(p->f, text);
+		return;
+	}
+	shown = printable_dup(text, false);
+	if (shown)
+		put_escaped(p->f, shown);
+	else
+		p->incomplete = true;
+	free(shown);
+}
+
+void page_put(struct page *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vfprintf(p->f, fmt, ap);
+	va_end(ap);
+}
+
+static void __attribute__((format(printf, 3, 0)))
+put_element(struct page *p, const char *name, const char *fmt, va_list ap)
+{
+	char text[LINE_BYTES];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	page_put(p, "<%s>", name);
+	page_text(p, text);
+	page_put(p, "</%s>\n", name);
+}
+
+void page_line(struct page *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	put_element(p, "p", fmt, ap);
+	va_end(ap);
+}
+
+void page_item(struct page *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	put_element(p, "li", fmt, ap);
+	va_end(ap);
+}
+
+void page_section(struct page *p, int level, const char *title)
+{
+	const unsigned id = ++p->ids;
+
+	page_put(p, "<section aria-labelledby=\"x%u\">\n<h%d id=\"x%u\">", id, level, id);
+	page_text(p, title);
+	page_put(p, "</h%d>\n", level);
+}
+
+void page_section_end(struct page *p)
+{
+	page_put(p, "</section>\n");
+}
+
+void page_missing(struct page *p, const char *what, const char *option)
+{
+	page_put(p, "<p class=\"missing\">Missing: ");
+	page_text(p, what);
+	page_put(p, ". <code>");
+	page_text(p, option);
+	page_put(p, "</code> adds it.</p>\n");
+}
+
+void page_table(struct page *p, const char *caption, const char *const *heads)
+{
+	const unsigned id = ++p->ids;
+
+	page_put(p,
+		 "<div class=\"box\" role=\"region\" tabindex=\"0\" aria-labelledby=\"x%u\">\n"
+		 "<table>\n<caption id=\"x%u\">",
+		 id, id);
+	page_text(p, caption);
+	page_put(p, "</caption>\n<thead><tr>");
+	for (; *heads; heads++) {
+		const bool text = **heads == PAGE_TEXT_HEAD[0];
+
+		page_put(p, "<th scope=\"col\"%s>", text ? " class=\"t\"" : "");
+		page_text(p, *heads + text);
+		page_put(p, "</th>");
+	}
+	page_put(p, "</tr></thead>\n<tbody>\n");
+}
+
+void page_row(struct page *p, const char *head)
+{
+	page_put(p, "<tr><th scope=\"row\">");
+	page_text(p, head);
+	page_put(p, "</th>");
+}
+
+void page_cell(struct page *p, const char *text)
+{
+	page_put(p, "<td class=\"t\">");
+	page_text(p, text);
+	page_put(p, "</td>");
+}
+
+void page_number(struct page *p, const char *text)
+{
+	page_put(p, "<td>");
+	page_text(p, text);
+	page_put(p, "</td>");
+}
+
+void page_row_end(struct page *p)
+{
+	page_put(p, "</tr>\n");
+}
+
+void page_table_end(struct page *p, size_t left_out)
+{
+	page_put(p, "</tbody>\n</table>\n</div>\n");
+	if (left_out)
+		page_line(p, "%zu more rows are not shown.", left_out);
+}
+
+void page_figure(struct page *p, const char *caption)
+{
+	const unsigned id = ++p->ids;
+
+	page_put(p, "<figure aria-labelledby=\"x%u\">\n<figcaption id=\"x%u\">", id, id);
+	page_text(p, caption);
+	page_put(p, "</figcaption>\n");
+}
+
+struct plot *page_plot(struct page *p, const struct compare_run *run, enum plot_kind kind,
+		       const char *name, const char *title)
+{
+	char full[PLOT_LABEL_SIZE];
+	struct plot *plot;
+
+	snprintf(full, sizeof(full), "%s-%s", run->name, name);
+	plot = plots_add(&p->plots, kind, full);
+	fflush(p->f);
+	if (plot) {
+		plot->title = title;
+		plot->at = p->text.size;
+	} else {
+		p->incomplete = true;
+	}
+	return plot;
+}
+
+void page_figure_end(struct page *p)
+{
+	page_put(p, "</figure>\n");
+}
+
+/* No count, rate or time is greater; the same as in document.c. */
+#define VALUE_MAX 1e24
+
+const char *const page_directions[PAGE_DIRECTIONS] = { "read", "write", "noop", "discard" };
+
+static double real_of(const json_t *value)
+{
+	double x = NAN;
+	const char *text = json_string_value(value);
+
+	if (json_is_number(value))
+		x = json_number_value(value);
+	else if (text && *text && !text[strspn(text, "0123456789")])
+		x = strtod(text, NULL);
+	return x >= 0 && x <= VALUE_MAX ? x : NAN;
+}
+
+double page_real(const json_t *o, const char *key)
+{
+	return real_of(json_object_get(o, key));
+}
+
+double page_element(const json_t *array, size_t i)
+{
+	const double x = real_of(json_array_get(array, i));
+
+	return isnan(x) ? 0 : x;
+}
+
+const char *page_string(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	return text ? text : "";
+}
+
+double page_sum(const json_t *o, const char *key)
+{
+	const json_t *by_direction = json_object_get(o, key);
+	double sum = 0;
+
+	for (size_t i = 0; i < PAGE_DIRECTIONS; i++) {
+		const double x = page_real(by_direction, page_directions[i]);
+
+		sum += isnan(x) ? 0 : x;
+	}
+	return sum;
+}
+
+void page_rate_cell(struct page *p, double bytes_per_s)
+{
+	char text[SCALED_SIZE];
+
+	page_number(p, scaled_rate(bytes_per_s, text));
+}
+
+void page_ops_cell(struct page *p, double per_s)
+{
+	char text[SCALED_SIZE];
+
+	page_number(p, scaled_ops(per_s, text));
+}
+
+void page_time_cell(struct page *p, double ns)
+{
+	char text[SCALED_SIZE];
+
+	page_number(p, scaled_time(ns, text));
+}
+
+void page_bytes_cell(struct page *p, double bytes)
+{
+	char text[SCALED_SIZE];
+
+	page_number(p, scaled_bytes(bytes, text));
+}
+
+void page_count_cell(struct page *p, double n)
+{
+	char text[32];
+
+	if (isfinite(n))
+		snprintf(text, sizeof(text), "%.15g", n);
+	page_number(p, isfinite(n) ? text : "-");
+}
+
+const char *page_target(const json_t *root, double number, char *buf)
+{
+	const json_t *targets = json_object_get(json_object_get(root, "plan"), "targets");
+	const json_t *target;
+	const char *path;
+
+	if (isnan(number))
+		return strcpy(buf, "all targets");
+	target = number < (double)json_array_size(targets) ?
+			 json_array_get(targets, (size_t)number) :
+			 NULL;
+	path = page_string(target, "path");
+	if (!(page_real(target, "number") == number) || !*path)
+		snprintf(buf, PAGE_NAME_SIZE, "target %.15g", number);
+	else
+		snprintf(buf, PAGE_NAME_SIZE, "target %.15g, %s", number, path);
+	return buf;
+}
+
+const json_t *page_result(const json_t *root, const char *what)
+{
+	const json_t *result;
+	size_t i;
+
+	json_array_foreach(json_object_get(root, "results"), i, result)
+	{
+		if (strcmp(page_string(result, "what"), what) == 0)
+			return result;
+	}
+	return NULL;
+}
+
+const json_t *page_service(const json_t *result, const char *direction)
+{
+	return json_object_get(json_object_get(json_object_get(result, "latency"), "service"),
+			       direction);
+}
+
+const json_t *page_flushes(const json_t *result)
+{
+	return json_object_get(json_object_get(result, "latency"), "flush");
+}
 
 #define TITLE_BYTES 512
 

@@ -16,7 +16,6 @@
 #include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 #include "xdd/report/compare.h"
-#include "xdd/report/page.h"
 
 /* Rows of a table; more are counted, and not shown. */
 #define PAGE_MAX_ROWS 400
@@ -30,7 +29,7 @@ struct page {
 	bool incomplete;  /* memory was short, and the page is of no use */
 };
 
-/* ---- page_html.c ---- */
+/* ---- page.c ---- */
 
 /* The text as part of an element or of an attribute in quotes. NULL is an empty text. */
 void page_text(struct page *p, const char *text);
@@ -73,7 +72,7 @@ struct plot *page_plot(struct page *p, const struct compare_run *run, enum plot_
 		       const char *name, const char *title);
 void page_figure_end(struct page *p);
 
-/* ---- page_value.c ---- */
+/* ---- page.c ---- */
 
 /* A member as a number that is not negative; NAN: it is missing, or no such number. */
 double page_real(const json_t *o, const char *key);
@@ -113,11 +112,11 @@ const json_t *page_flushes(const json_t *result);
 #define PAGE_DIRECTIONS 4
 extern const char *const page_directions[PAGE_DIRECTIONS];
 
-/* ---- page_style.c ---- */
+/* ---- page.c ---- */
 extern const char page_style[];
 
 /*
- * page_latency.c: the axes of a plot of a distribution, and the share of operations that took at
+ * page_run.c: the axes of a plot of a distribution, and the share of operations that took at
  * least each time, as a line of it; `times` may be NULL: nothing.
  */
 void page_distribution_axes(struct plot *plot);
@@ -129,8 +128,6 @@ bool page_has_curve(const struct compare_run *run);
 /* ---- parts: of two documents, and each of one ---- */
 void page_difference(struct page *p, const struct compare_run *runs);
 void page_times(struct page *p, const struct compare_run *run);
-void page_heat(struct page *p, const struct compare_run *run);
-void page_spans(struct page *p, const struct compare_run *run);
 void page_summary(struct page *p, const struct compare_run *run);
 void page_latency(struct page *p, const struct compare_run *run);
 void page_targets(struct page *p, const struct compare_run *run);

@@ -83,17 +83,7 @@ void plot_y_tic(struct plot *plot, double at, const char *label);
 /* True if there is something to draw. */
 bool plot_is_drawn(const struct plot *plot);
 
-/*
- * `text` for a script, between single quotes: letters, digits, blanks and a few signs; a question
- * mark in the place of others. Long ones are cut. Returns `buf` (PLOT_LABEL_SIZE bytes).
- */
-const char *plot_label(const char *text, char *buf);
-
-/* Data, and the commands that draw them from `source`, an expression of gnuplot. */
-void plot_write_data(FILE *f, const struct plot *plot);
-void plot_write_commands(FILE *f, const struct plot *plot, const char *source);
-
-/* ---- plot_draw.c ---- */
+/* ---- plot.c ---- */
 
 /* Draw all plots as SVG with one gnuplot. Sets `svg`, or `why`. */
 void plots_draw(struct plots *plots);

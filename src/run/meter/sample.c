@@ -17,7 +17,6 @@
 #include "xdd/io/access.h"
 #include "xdd/io/datamap.h"
 #include "xdd/plan/plan.h"
-#include "xdd/report/finding.h"
 #include "xdd/report/result.h"
 #include "xdd/stat/counters.h"
 

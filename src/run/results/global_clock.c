@@ -17,7 +17,6 @@
 #include "run/run_state.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
-#include "xdd/report/finding.h"
 #include "xdd/report/result.h"
 #include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "xdd/net/globaltime.h"
-#include "xdd/report/clock_result.h"
+#include "xdd/report/result.h"
 
 struct pass_result;
 struct result;

@@ -12,7 +12,6 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
 #include "xdd/report/result.h"
-#include "xdd/report/statistics.h"
 
 struct manager;
 struct pass_result;

@@ -21,7 +21,7 @@
 #include "xdd/io/target_file.h"
 #include "xdd/io/verify.h"
 #include "xdd/plan/plan.h"
-#include "xdd/report/sink.h"
+#include "xdd/report/report.h"
 #include "xdd/stat/counters.h"
 #include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
