@@ -1,18 +1,443 @@
 /*
- * xdd check: a look at files and devices that only reads. Called by main.
+ * xdd check: a look at files and devices that only reads, its lines on standard output, and
+ * commands to go on with. Called by main.
  */
+#include "commands/check.h"
+
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "commands/check.h"
 #include "commands/commands.h"
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/option.h"
+
+/*
+ * Commands to go on with after a check. Pure functions.
+ */
+
+/*
+ * A word, quoted for a shell where it needs that. NULL: there is no room for all of it, or it has
+ * characters that control a terminal, and a command with another name would be of another file.
+ */
+static const char *quoted(const char *word, char *buf, size_t size)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "-_./+:,=@%";
+	size_t n = 0;
+
+	for (const char *p = word; *p; p += utf8_length(p))
+		if (printable_unsafe(p))
+			return NULL;
+	if (!word[strspn(word, plain)])
+		return strlen(word) < size ? word : NULL;
+	buf[n++] = '\'';
+	for (; *word && n + 6 < size; word++) {
+		if (*word == '\'')
+			n += (size_t)sprintf(buf + n, "'\\''");
+		else
+			buf[n++] = *word;
+	}
+	buf[n++] = '\'';
+	buf[n] = '\0';
+	return *word ? NULL : buf;
+}
+
+static void advise_reads(const struct check_target *t, const struct check_result *result,
+			 struct check_notes *notes)
+{
+	const char *dio = t->direct ? " -dio" : " -dropcache";
+	char buf[CHECK_NOTE_SIZE / 2], common[CHECK_NOTE_SIZE - 128];
+	const char *name = quoted(t->path, buf, sizeof(buf));
+
+	if (!name)
+		return;
+	snprintf(common, sizeof(common),
+		 "xdd -op read -target %s%s -ioengine %s -queuedepth 32 -reqsize %" PRIu64
+		 "k -seek random",
+		 name, dio, t->engine, t->unit_bytes / 1024);
+	check_note(notes, "How certain the figures are, and a file for xdd compare:");
+	check_note(notes, "%s -timelimit 10s -passes 5 -jsonout before.json", common);
+	check_note(notes, "Response times at half the rate that it reached:");
+	check_note(notes, "%s -timelimit 30s -throttle ops %.0f -latency percentiles 50,99,99.9",
+		   common, check_iops(&result->rows[CHECK_DEEP]) / 2 + 1);
+}
+
+void check_advise(const struct check_target *t, const struct check_result *result,
+		  struct check_notes *notes)
+{
+	char buf[CHECK_NOTE_SIZE / 2];
+	const char *name;
+
+	if (t->memory)
+		return;
+	for (int i = 0; i < CHECK_PHASES; i++)
+		if (!result->rows[i].measured || result->rows[i].errors)
+			return;
+	advise_reads(t, result, notes);
+	name = quoted(t->new_file, buf, sizeof(buf));
+	if (!*t->new_file || !name)
+		return;
+	check_note(notes, "Writes, to a new file that is removed afterwards:");
+	check_note(notes,
+		   "xdd -op write -target %s%s -bytes %" PRIu64
+		   "M -reqsize 1M -queuedepth 8 -datapattern random -syncwrite -deletefile",
+		   name, t->direct ? " -dio" : "", t->new_bytes >> 20);
+}
+
+/*
+ * The lines of a check.
+ */
+
+#define LEAST_COLUMNS 60
+#define MOST_COLUMNS 100
+#define USUAL_COLUMNS 80
+
+/* From so many columns on, rows have their names in full. */
+#define ROOMY_COLUMNS 72
+
+/* Rates of shorter measurements differ much from one to the next. */
+#define SHORT_SECONDS 0.2
+
+/* The width of the output in columns. */
+static unsigned check_width(void)
+{
+	uint64_t columns = terminal_columns(STDOUT_FILENO);
+	const char *env = getenv("COLUMNS");
+
+	if (!columns && isatty(STDOUT_FILENO) && env)
+		units_parse_u64(env, &columns);
+	if (!columns)
+		columns = USUAL_COLUMNS;
+	if (columns < LEAST_COLUMNS)
+		return LEAST_COLUMNS;
+	return columns > MOST_COLUMNS ? MOST_COLUMNS : (unsigned)columns;
+}
+
+/* ---- text that fits the width ---- */
+
+/* Columns of a text, each character taking one. */
+static unsigned columns_of(const char *text, size_t bytes)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < bytes; i++)
+		n += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return n;
+}
+
+/* A name that is cut in its middle to `most` columns; to be freed. */
+static char *shortened(const char *name, unsigned most)
+{
+	static const char gap[] = "...";
+	char *safe = printable_dup(name, false), *cut;
+	unsigned columns = safe ? columns_of(safe, strlen(safe)) : 0;
+	unsigned tail = most / 2, head = most - tail - (unsigned)strlen(gap);
+	const char *end;
+
+	if (!safe || columns <= most)
+		return safe;
+	end = safe + strlen(safe);
+	for (unsigned n = 0; n < tail; n++)
+		do
+			end--;
+		while (((unsigned char)*end & 0xc0) == 0x80);
+	cut = safe;
+	for (unsigned n = 0; n < head; n++)
+		do
+			cut++;
+		while (((unsigned char)*cut & 0xc0) == 0x80);
+	memcpy(cut, gap, strlen(gap));
+	memmove(cut + strlen(gap), end, strlen(end) + 1);
+	return safe;
+}
+
+/* Print a word of prose, cut where a line has no room for it. Returns its columns. */
+static unsigned put_word(const char *text, size_t bytes, unsigned most)
+{
+	char *word = columns_of(text, bytes) > most ? strndup(text, bytes) : NULL;
+	char *cut = word ? shortened(word, most) : NULL;
+
+	if (cut)
+		fputs(cut, stdout);
+	else
+		fwrite(text, 1, bytes, stdout);
+	free(cut);
+	free(word);
+	return cut ? most : columns_of(text, bytes);
+}
+
+/* The length of the first word of a text, in which blanks between quotes separate no words. */
+static size_t word_bytes(const char *text)
+{
+	bool quoted = false;
+	size_t n;
+
+	for (n = 0; text[n] && (quoted || text[n] != ' '); n++) {
+		if (text[n] == '\'')
+			quoted = !quoted;
+		else if (text[n] == '\\' && !quoted && text[n + 1])
+			n++;
+	}
+	return n;
+}
+
+/*
+ * Print words in lines, each after `indent` blanks; the first one continues at column `at`. A line
+ * that is continued ends with `more`, which is empty for prose: a command has quotes.
+ */
+static void put_wrapped(const char *text, unsigned at, unsigned indent, const char *more,
+			unsigned width)
+{
+	const unsigned room = width - (unsigned)strlen(more);
+	bool first = true;
+
+	while (*text) {
+		size_t bytes = *more ? word_bytes(text) : strcspn(text, " ");
+		unsigned most = *more || !isatty(STDOUT_FILENO) ? UINT_MAX : room - indent;
+		unsigned columns = columns_of(text, bytes);
+
+		columns = columns < most ? columns : most;
+		if (!first && at + 1 + columns > room) {
+			printf("%s\n%*s", more, (int)indent, "");
+			at = indent;
+		} else if (!first) {
+			putchar(' ');
+			at++;
+		}
+		at += put_word(text, bytes, most);
+		first = false;
+		text += bytes;
+		text += strspn(text, " ");
+	}
+	putchar('\n');
+}
+
+/* As put_wrapped(), for text from outside. */
+static void put_lines(const char *text, unsigned indent, unsigned width)
+{
+	char *safe = printable_dup(text, false);
+
+	printf("%*s", (int)indent, "");
+	put_wrapped(safe ? safe : "", indent, indent, "", width);
+	free(safe);
+}
+
+/* ---- what it is ---- */
+
+static void check_print_add(char *text, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Append a part of a list. */
+static void check_print_add(char *text, size_t size, const char *fmt, ...)
+{
+	size_t n = strlen(text);
+	va_list ap;
+
+	if (n)
+		n += (size_t)snprintf(text + n, size - n, ", ");
+	if (n >= size)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text + n, size - n, fmt, ap);
+	va_end(ap);
+}
+
+static void print_device(const struct check_device *d, unsigned width)
+{
+	char text[1024] = "";
+
+	if (!*d->name)
+		return;
+	check_print_add(text, sizeof(text), "%s", d->name);
+	if (*d->model)
+		check_print_add(text, sizeof(text), "%s", d->model);
+	if (*d->raid)
+		check_print_add(text, sizeof(text), "RAID (%s)", d->raid);
+	if (*d->loop_file)
+		check_print_add(text, sizeof(text), "loop device of %s", d->loop_file);
+	if (d->rotational_known)
+		check_print_add(text, sizeof(text), "%s",
+				d->rotational ? "rotational" : "not rotational");
+	if (d->removable)
+		check_print_add(text, sizeof(text), "removable");
+	if (d->usb_mbits)
+		check_print_add(text, sizeof(text), "USB %" PRIu64 " Mbit/s", d->usb_mbits);
+	if (*d->scheduler)
+		check_print_add(text, sizeof(text), "scheduler %s", d->scheduler);
+	put_lines(text, 2, width);
+}
+
+static void print_place(const struct check_target *t, unsigned width)
+{
+	char text[1024] = "";
+
+	if (*t->file_system)
+		check_print_add(text, sizeof(text), "%s", t->file_system);
+	if (*t->source && *t->file_system && strcmp(t->source, t->file_system) != 0)
+		check_print_add(text, sizeof(text), "%s", t->source);
+	if (*t->mount_point)
+		check_print_add(text, sizeof(text), "mounted on %s", t->mount_point);
+	if (*t->use)
+		check_print_add(text, sizeof(text), "%s", t->use);
+	if (*text)
+		put_lines(text, 2, width);
+}
+
+static void check_print_target(const struct check_target *t, unsigned width)
+{
+	char size[SCALED_SIZE], exact[32], text[128];
+	char *name;
+
+	units_size_text(t->size_bytes, exact, sizeof(exact));
+	snprintf(text, sizeof(text), ": %s, %s%s%s%s", t->block ? "block device" : "file",
+		 scaled_bytes((double)t->size_bytes, size), t->size_bytes < 1000 ? "" : " (",
+		 t->size_bytes < 1000 ? "" : exact, t->size_bytes < 1000 ? "" : ")");
+	/* Lines that go elsewhere may be of any length. */
+	name = shortened(t->name,
+			 isatty(STDOUT_FILENO) ? width - (unsigned)strlen(text) : UINT_MAX);
+	printf("%s%s\n", name ? name : "?", text);
+	free(name);
+	print_place(t, width);
+	print_device(&t->device, width);
+	if (t->no_sys && !t->memory)
+		put_lines("/sys is not mounted: the device could not be looked at", 2, width);
+	printf("  read only, %s, engine %s\n\n",
+	       t->direct ? "direct I/O" : "through the page cache", t->engine);
+}
+
+/* ---- figures ---- */
+
+static const char *row_name(const struct check_row *row, enum check_phase phase, bool roomy,
+			    char *buf, size_t size)
+{
+	char bytes[32];
+
+	units_size_text(row->req_bytes, bytes, sizeof(bytes));
+	snprintf(buf, size, "%s %s%s%" PRIu64, phase == CHECK_LARGE ? "sequential" : "random",
+		 roomy ? bytes : "", roomy ? ", depth " : "x", row->depth);
+	return buf;
+}
+
+static void print_row(const struct check_row *row, enum check_phase phase, bool roomy)
+{
+	char name[64], rate[SCALED_SIZE], iops[SCALED_SIZE];
+	char p50[SCALED_SIZE], p99[SCALED_SIZE], most[SCALED_SIZE];
+	const int columns = roomy ? 28 : 16;
+
+	printf("%-*s", columns, row_name(row, phase, roomy, name, sizeof(name)));
+	if (!row->measured) {
+		printf(" not measured\n");
+		return;
+	}
+	printf(" %9s %8s %7s %7s %7s\n", scaled_rate(check_rate(row), rate),
+	       scaled_ops(check_iops(row), iops), scaled_time(row->p50_ns, p50),
+	       scaled_time(row->p99_ns, p99), scaled_time(row->max_ns, most));
+}
+
+/* How long a row took that ended, with all that there is to read, before its figures settle. */
+static void print_short(const struct check_row *row, enum check_phase phase, unsigned width)
+{
+	char name[64], time[SCALED_SIZE], text[160];
+
+	if (!row->measured || row->partial || row->seconds >= SHORT_SECONDS)
+		return;
+	snprintf(text, sizeof(text), "(%s: %" PRIu64 " requests in %s: too short to be exact)",
+		 row_name(row, phase, width >= ROOMY_COLUMNS, name, sizeof(name)), row->ops,
+		 scaled_time(row->seconds * NS_PER_SEC, time));
+	put_wrapped(text, 0, 1, "", width);
+}
+
+static void check_print_rows(const struct check_result *result, unsigned width)
+{
+	const bool roomy = width >= ROOMY_COLUMNS;
+	const struct check_row *deep = &result->rows[CHECK_DEEP];
+	char large[32], small[32];
+	bool partial = false;
+
+	printf("%-*s %9s %8s %7s %7s %7s\n", roomy ? 28 : 16, "", "rate", "IOPS", "p50", "p99",
+	       "max");
+	for (int i = 0; i < CHECK_PHASES; i++) {
+		print_row(&result->rows[i], (enum check_phase)i, roomy);
+		partial |= result->rows[i].partial;
+	}
+	if (!roomy)
+		printf("(sequential: %s, random: %s; x%" PRIu64 ": %" PRIu64 " in flight)\n",
+		       units_size_text(result->rows[CHECK_LARGE].req_bytes, large, sizeof(large)),
+		       units_size_text(deep->req_bytes, small, sizeof(small)), deep->depth,
+		       deep->depth);
+	for (int i = 0; i < CHECK_PHASES; i++)
+		print_short(&result->rows[i], (enum check_phase)i, width);
+	if (partial)
+		printf("The check was cut short: these figures are of a part of it.\n");
+	putchar('\n');
+}
+
+/* ---- what looks wrong, and what to do next ---- */
+
+static bool is_whole(const struct check_result *r)
+{
+	for (int i = 0; i < CHECK_PHASES; i++) {
+		if (!r->rows[i].measured || r->rows[i].partial)
+			return false;
+	}
+	return true;
+}
+
+static void check_print_notes(const struct check_result *result, const struct check_notes *wrong,
+			      const struct check_notes *next, unsigned width)
+{
+	if (!wrong->n)
+		printf("Nothing looks wrong%s.\n", is_whole(result) ? "" : " in what was measured");
+	else
+		printf("What looks wrong:\n");
+	for (size_t i = 0; i < wrong->n; i++) {
+		char *safe = printable_dup(wrong->text[i], false);
+
+		printf("- ");
+		put_wrapped(safe ? safe : "", 2, 2, "", width);
+		free(safe);
+	}
+	if (next->n)
+		putchar('\n');
+	for (size_t i = 0; i < next->n; i++) {
+		const bool command = i % 2;
+
+		printf("%s", command ? "  " : "");
+		put_wrapped(next->text[i], command ? 2 : 0, command ? 6 : 0, command ? " \\" : "",
+			    width);
+	}
+}
+
+/* Print to standard output. */
+static void check_print_summary(const struct check_target *targets,
+				const struct check_result *results, size_t n, unsigned width)
+{
+	const unsigned columns = width - 41;
+
+	printf("\n%-*s %9s %9s %9s %9s\n", (int)columns, "", "seq.", "random", "p99", "deep");
+	for (size_t i = 0; i < n; i++) {
+		const struct check_row *rows = results[i].rows;
+		char rate[SCALED_SIZE], one[SCALED_SIZE], p99[SCALED_SIZE], deep[SCALED_SIZE];
+		char *name = shortened(targets[i].name, columns);
+
+		printf("%s%*s %9s %9s %9s %9s\n", name ? name : "?",
+		       (int)(columns - (name ? columns_of(name, strlen(name)) : 1)), "",
+		       scaled_rate(check_rate(&rows[CHECK_LARGE]), rate),
+		       scaled_ops(check_iops(&rows[CHECK_SINGLE]), one),
+		       scaled_time(rows[CHECK_SINGLE].p99_ns, p99),
+		       scaled_ops(check_iops(&rows[CHECK_DEEP]), deep));
+		free(name);
+	}
+}
 
 #define SECONDS_DEFAULT_NS (30 * NS_PER_SEC)
 #define SECONDS_LEAST_NS (NS_PER_SEC / 10)
@@ -96,7 +521,7 @@ static enum xdd_status take_seconds(struct check *c, const char *word)
 }
 
 /* `*done`: help was printed, and there is nothing else to do. */
-static enum xdd_status parse(struct check *c, int argc, char **argv, bool *done)
+static enum xdd_status check_parse(struct check *c, int argc, char **argv, bool *done)
 {
 	for (int i = 1; i < argc; i++) {
 		const char *word = argv[i];
@@ -259,7 +684,7 @@ static int check_main(int argc, char **argv)
 	if (!c.names || !c.targets || !c.results) {
 		log_error("check: %s", strerror(ENOMEM));
 	} else {
-		status = parse(&c, argc, argv, &done);
+		status = check_parse(&c, argc, argv, &done);
 		if (!status && !done)
 			status = open_targets(&c);
 		if (!status && !done)

@@ -106,10 +106,6 @@ void check_sample_zeros(const struct check_target *t, struct check_result *resul
  */
 void check_device_read(struct check_device *d, const char *root, const char *name);
 
-/* The depth of a phase, and its requests. */
-uint64_t check_depth(enum check_phase phase);
-uint64_t check_request_bytes(const struct check_target *t, enum check_phase phase);
-
 /* A row without figures. */
 void check_row_begin(struct check_row *row, const struct check_target *t, enum check_phase phase);
 
@@ -132,16 +128,5 @@ void check_judge(const struct check_target *t, const struct check_result *result
 /* Note commands to go on with: a sentence, then its command, and so on. A pure function. */
 void check_advise(const struct check_target *t, const struct check_result *result,
 		  struct check_notes *notes);
-
-/* The width of the output in columns. */
-unsigned check_width(void);
-
-/* Print to standard output. */
-void check_print_target(const struct check_target *t, unsigned width);
-void check_print_rows(const struct check_result *result, unsigned width);
-void check_print_notes(const struct check_result *result, const struct check_notes *wrong,
-		       const struct check_notes *next, unsigned width);
-void check_print_summary(const struct check_target *targets, const struct check_result *results,
-			 size_t n, unsigned width);
 
 #endif

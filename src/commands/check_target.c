@@ -1,11 +1,12 @@
 /*
- * Names as targets of a check: the kind, and how it can be read. Called by check.c.
+ * Targets of a check, and their measurements. Called by check.c.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -20,11 +21,141 @@
 #include "xdd/base/log.h"
 #include "xdd/base/random.h"
 #include "xdd/base/text.h"
+#include "xdd/base/units.h"
 #include "xdd/io/datamap.h"
 #include "xdd/io/engine.h"
 #include "xdd/io/guard.h"
 #include "xdd/report/report.h"
 #include "xdd/sys/blockdev.h"
+#include "xdd/sys/clock.h"
+#include "xdd/sys/sysfile.h"
+
+/*
+ * The disk of a target, as sysfs describes it.
+ */
+
+/* A file below the directory of a device; "" in `buf` where there is none. */
+static const char *attribute(const char *directory, const char *file, char *buf, size_t size)
+{
+	char path[PATH_MAX];
+	char *line;
+
+	if (snprintf(path, sizeof(path), "%s/%s", directory, file) >= (int)sizeof(path))
+		line = NULL;
+	else
+		line = sysfile_line(path, buf, size);
+	if (!line)
+		*buf = '\0';
+	else if (line != buf)
+		memmove(buf, line, strlen(line) + 1);
+	return buf;
+}
+
+static bool check_device_number(const char *directory, const char *file, uint64_t *value)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/%s", directory, file) >= (int)sizeof(path))
+		return false;
+	return sysfile_number(path, value);
+}
+
+static void read_model(struct check_device *d, const char *directory)
+{
+	char vendor[32], model[64];
+
+	attribute(directory, "device/vendor", vendor, sizeof(vendor));
+	attribute(directory, "device/model", model, sizeof(model));
+	/* virtio has a number there, and SATA disks have the word ATA. */
+	if (strncmp(vendor, "0x", 2) == 0 || strcmp(vendor, "ATA") == 0)
+		*vendor = '\0';
+	snprintf(d->model, sizeof(d->model), "%s%s%s", vendor, *vendor && *model ? " " : "", model);
+}
+
+static void read_queue(struct check_device *d, const char *directory)
+{
+	char text[128], *open, *close;
+	uint64_t value;
+
+	d->rotational_known = check_device_number(directory, "queue/rotational", &value);
+	d->rotational = d->rotational_known && value;
+	d->removable = check_device_number(directory, "removable", &value) && value;
+	d->read_only = check_device_number(directory, "ro", &value) && value;
+	if (check_device_number(directory, "queue/max_sectors_kb", &value))
+		d->most_bytes = value * 1024;
+	check_device_number(directory, "device/queue_depth", &d->queue_depth);
+	attribute(directory, "queue/scheduler", text, sizeof(text));
+	open = strchr(text, '[');
+	close = open ? strchr(open, ']') : NULL;
+	if (close)
+		snprintf(d->scheduler, sizeof(d->scheduler), "%.*s", (int)(close - open - 1),
+			 open + 1);
+}
+
+/* "8.0 GT/s PCIe" and "4" for both; remembered only where the link runs below its best. */
+static void read_link(struct check_device *d, const char *directory)
+{
+	char device[PATH_MAX], speed[32], speed_most[32];
+	uint64_t width, width_most;
+
+	if (snprintf(device, sizeof(device), "%s/device/device", directory) >= (int)sizeof(device))
+		return;
+	attribute(device, "current_link_speed", speed, sizeof(speed));
+	attribute(device, "max_link_speed", speed_most, sizeof(speed_most));
+	if (!check_device_number(device, "current_link_width", &width) ||
+	    !check_device_number(device, "max_link_width", &width_most) ||
+	    strtod(speed, NULL) <= 0 || !width)
+		return;
+	if (strtod(speed, NULL) >= strtod(speed_most, NULL) && width >= width_most)
+		return;
+	snprintf(d->link_now, sizeof(d->link_now), "%.1f GT/s x%u", strtod(speed, NULL),
+		 (unsigned)width);
+	snprintf(d->link_most, sizeof(d->link_most), "%.1f GT/s x%u", strtod(speed_most, NULL),
+		 (unsigned)width_most);
+}
+
+/* The USB device that a disk hangs on is one of the directories above it. */
+static void read_usb(struct check_device *d, const char *directory)
+{
+	char *path = realpath(directory, NULL), *slash;
+	char vendor[32], speed[32];
+
+	while (path && (slash = strrchr(path, '/')) && slash > path) {
+		*slash = '\0';
+		if (!*attribute(path, "idVendor", vendor, sizeof(vendor)))
+			continue;
+		d->usb_mbits = strtoull(attribute(path, "speed", speed, sizeof(speed)), NULL, 10);
+		break;
+	}
+	free(path);
+}
+
+static void read_layers(struct check_device *d, const char *directory)
+{
+	attribute(directory, "md/level", d->raid, sizeof(d->raid));
+	check_device_number(directory, "md/degraded", &d->raid_degraded);
+	attribute(directory, "md/sync_action", d->raid_action, sizeof(d->raid_action));
+	if (strcmp(d->raid_action, "idle") == 0)
+		*d->raid_action = '\0';
+}
+
+void check_device_read(struct check_device *d, const char *root, const char *name)
+{
+	char directory[PATH_MAX];
+
+	snprintf(d->name, sizeof(d->name), "%s", path_last(name));
+	snprintf(directory, sizeof(directory), "%s/sys/class/block/%s", root, d->name);
+	read_model(d, directory);
+	read_queue(d, directory);
+	read_link(d, directory);
+	read_usb(d, directory);
+	read_layers(d, directory);
+	blockdev_loop(root, d->name, d->loop_file, sizeof(d->loop_file), &d->loop_buffered);
+}
+
+/*
+ * Names as targets: the kind, and how it can be read.
+ */
 
 #define SMALL_BYTES 4096
 #define LARGE_BYTES (1u << 20)
@@ -36,10 +167,10 @@
 #define NEW_FILE_BYTES (1ull << 30)
 #define NEW_FILE_LEAST (64ull << 20)
 
-static enum xdd_status refuse(const struct check_target *t, const char *fmt, ...)
+static enum xdd_status check_target_refuse(const struct check_target *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static enum xdd_status refuse(const struct check_target *t, const char *fmt, ...)
+static enum xdd_status check_target_refuse(const struct check_target *t, const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;
@@ -66,8 +197,9 @@ static enum xdd_status refuse_missing(const struct check_target *t)
 	const char *command = command_suggest(t->name);
 
 	if (command)
-		return refuse(t, "no such file or device; did you mean the command %s?", command);
-	return refuse(t, "no such file or device");
+		return check_target_refuse(
+			t, "no such file or device; did you mean the command %s?", command);
+	return check_target_refuse(t, "no such file or device");
 }
 
 static enum xdd_status refuse_open(const struct check_target *t, const struct stat *st, int err)
@@ -75,17 +207,18 @@ static enum xdd_status refuse_open(const struct check_target *t, const struct st
 	const char *group = group_of_readers(st);
 
 	if (err == ENOMEDIUM)
-		return refuse(t, "has no medium");
+		return check_target_refuse(t, "has no medium");
 	if (err != EACCES && err != EPERM)
-		return refuse(t, "cannot be opened for reading: %s", strerror(err));
+		return check_target_refuse(t, "cannot be opened for reading: %s", strerror(err));
 	if (geteuid() == 0)
-		return refuse(t, "cannot be opened for reading: %s", strerror(err));
+		return check_target_refuse(t, "cannot be opened for reading: %s", strerror(err));
 	if (group && st->st_gid != 0)
-		return refuse(t,
-			      "cannot be opened for reading: %s; use sudo, or become a member of "
-			      "group %s",
-			      strerror(err), group);
-	return refuse(t, "cannot be opened for reading: %s; use sudo", strerror(err));
+		return check_target_refuse(
+			t,
+			"cannot be opened for reading: %s; use sudo, or become a member of "
+			"group %s",
+			strerror(err), group);
+	return check_target_refuse(t, "cannot be opened for reading: %s; use sudo", strerror(err));
 }
 
 static enum xdd_status refuse_directory(const struct check_target *t, const struct stat *st)
@@ -93,11 +226,12 @@ static enum xdd_status refuse_directory(const struct check_target *t, const stru
 	char node[64];
 
 	if (blockdev_node(st->st_dev, node, sizeof(node)) == 0)
-		return refuse(t,
-			      "is a directory; expected a file or a device, such as %s, which it "
-			      "is on",
-			      node);
-	return refuse(t, "is a directory; expected a file or a device");
+		return check_target_refuse(
+			t,
+			"is a directory; expected a file or a device, such as %s, which it "
+			"is on",
+			node);
+	return check_target_refuse(t, "is a directory; expected a file or a device");
 }
 
 /* The first block device of the controller /dev/nvme0, to be freed; NULL: there is none. */
@@ -126,11 +260,13 @@ static enum xdd_status refuse_character(const struct check_target *t, const stru
 	dev_t dev;
 
 	if (name_space)
-		refuse(t, "is a controller; expected one of its disks, such as %s", name_space);
+		check_target_refuse(t, "is a controller; expected one of its disks, such as %s",
+				    name_space);
 	else if (blockdev_number_of(st, &dev) && blockdev_node(dev, node, sizeof(node)) == 0)
-		refuse(t, "is a character device; expected its block device, %s", node);
+		check_target_refuse(t, "is a character device; expected its block device, %s",
+				    node);
 	else
-		refuse(t, "is a character device; expected a file or a block device");
+		check_target_refuse(t, "is a character device; expected a file or a block device");
 	free(name_space);
 	return XDD_BAD_ARGUMENT;
 }
@@ -143,9 +279,9 @@ static enum xdd_status refuse_kind(const struct check_target *t, const struct st
 	case S_IFCHR:
 		return refuse_character(t, st);
 	case S_IFIFO:
-		return refuse(t, "is a pipe; expected a file or a block device");
+		return check_target_refuse(t, "is a pipe; expected a file or a block device");
 	default:
-		return refuse(t, "is a socket; expected a file or a block device");
+		return check_target_refuse(t, "is a socket; expected a file or a block device");
 	}
 }
 
@@ -154,15 +290,17 @@ static enum xdd_status refuse_size(const struct check_target *t)
 	const char *dot = strrchr(t->name, '.');
 
 	if (!t->block && dot && strcmp(dot, ".fio") == 0)
-		return refuse(t,
-			      "is a job file of fio; xdd fio %s shows the same as an xdd command",
-			      t->name);
+		return check_target_refuse(
+			t, "is a job file of fio; xdd fio %s shows the same as an xdd command",
+			t->name);
 	if (t->block && !t->size_bytes)
-		return refuse(t, "has a size of 0: no medium, or nothing is attached to it");
+		return check_target_refuse(
+			t, "has a size of 0: no medium, or nothing is attached to it");
 	if (!t->size_bytes)
-		return refuse(t, "has a size of 0; a check needs %d bytes at least", SMALL_BYTES);
-	return refuse(t, "has %" PRIu64 " bytes; a check needs %" PRIu64 " at least", t->size_bytes,
-		      t->unit_bytes);
+		return check_target_refuse(t, "has a size of 0; a check needs %d bytes at least",
+					   SMALL_BYTES);
+	return check_target_refuse(t, "has %" PRIu64 " bytes; a check needs %" PRIu64 " at least",
+				   t->size_bytes, t->unit_bytes);
 }
 
 /* ---- how it can be read ---- */
@@ -277,16 +415,16 @@ static void find_facts(struct check_target *t, const struct stat *st)
 	t->no_sys = access("/sys/dev", F_OK) != 0;
 }
 
-static enum xdd_status look(struct check_target *t, int fd)
+static enum xdd_status check_target_look(struct check_target *t, int fd)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return refuse(t, "%s", strerror(errno));
+		return check_target_refuse(t, "%s", strerror(errno));
 	t->block = S_ISBLK(st.st_mode);
 	t->size_bytes = t->block ? 0 : (uint64_t)st.st_size;
 	if (t->block && ioctl(fd, BLKGETSIZE64, &t->size_bytes) < 0)
-		return refuse(t, "its size is not known: %s", strerror(errno));
+		return check_target_refuse(t, "its size is not known: %s", strerror(errno));
 	find_direct(t, fd);
 	if (t->size_bytes < t->unit_bytes)
 		return refuse_size(t);
@@ -305,13 +443,14 @@ static enum xdd_status open_and_look(struct check_target *t)
 	int fd;
 
 	if (stat(t->name, &st) < 0)
-		return errno == ENOENT ? refuse_missing(t) : refuse(t, "%s", strerror(errno));
+		return errno == ENOENT ? refuse_missing(t) :
+					 check_target_refuse(t, "%s", strerror(errno));
 	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
 		return refuse_kind(t, &st);
 	fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return refuse_open(t, &st, errno);
-	status = look(t, fd);
+	status = check_target_look(t, fd);
 	close(fd);
 	return status;
 }
@@ -375,4 +514,192 @@ void check_sample_zeros(const struct check_target *t, struct check_result *resul
 	free(buf);
 	if (fd >= 0)
 		close(fd);
+}
+
+/*
+ * The measurements of a check: each is a run in this process.
+ */
+
+#define NUMBER_SIZE 24
+
+/* Small requests, at least, of a target that has fewer blocks. */
+#define SMALL_REQUESTS 4096
+
+static uint64_t check_depth(enum check_phase phase)
+{
+	static const uint64_t depths[] = {
+		[CHECK_LARGE] = 8, [CHECK_SINGLE] = 1, [CHECK_DEEP] = 32
+	};
+
+	return depths[phase];
+}
+
+/* The depth of a phase, and its requests. */
+static uint64_t check_request_bytes(const struct check_target *t, enum check_phase phase)
+{
+	return phase == CHECK_LARGE ? t->large_bytes : t->unit_bytes;
+}
+
+double check_rate(const struct check_row *row)
+{
+	return row->measured ? (double)row->bytes / row->seconds : 0;
+}
+
+double check_iops(const struct check_row *row)
+{
+	return row->measured ? (double)row->ops / row->seconds : 0;
+}
+
+/* ---- the sink ---- */
+
+static void take_latency(struct check_row *row, const struct figures *f)
+{
+	struct histogram_view v = latency_view(&f->latency, LATENCY_SERVICE, LATENCY_ALL_DIRS);
+
+	if (!(f->known & FIGURES_LATENCY) || !histogram_count(&v))
+		return;
+	row->p50_ns = histogram_known_percentile(&v, 50 * HISTOGRAM_PERCENT);
+	row->p99_ns = histogram_known_percentile(&v, 99 * HISTOGRAM_PERCENT);
+	row->max_ns = (double)histogram_max(&v);
+}
+
+static void take_cache(struct check_row *row, const struct cache_state *cache)
+{
+	if (cache->accuracy < CACHE_NOT_MEASURED) {
+		row->cache_bytes = cache->range_bytes;
+		row->resident_bytes = cache->resident_bytes;
+	}
+	if (!cache->holes_unknown) {
+		row->covered_bytes = cache->range_bytes;
+		row->hole_bytes = cache->hole_bytes;
+	}
+}
+
+static void take_result(void *arg, const struct result *result)
+{
+	const struct figures *f = &result->figures;
+	struct check_row *row = arg;
+
+	if (result->what != RESULT_TARGET_AVERAGE)
+		return;
+	row->ops = tally_ops(&f->tally);
+	row->bytes = tally_bytes(&f->tally);
+	row->errors = f->tally.errors;
+	row->outstanding = f->tally.outstanding;
+	row->seconds = (double)f->elapsed_ns / (double)NS_PER_SEC;
+	row->measured = row->ops && row->seconds > 0;
+	row->partial = result->partial;
+	take_latency(row, f);
+	take_cache(row, &f->cache);
+	if (result->bound == RESULT_BOUND_STARVED)
+		row->starved = result->times.waited;
+	if (result->bound == RESULT_BOUND_QUOTA)
+		row->quota = result->times.waited;
+}
+
+static void take_device(void *arg, const struct device_use *use)
+{
+	struct check_row *row = arg;
+
+	row->device_ops = use->ops;
+	row->device_bytes = use->device_bytes;
+	row->device_requests = use->requests;
+}
+
+static void take_finding(void *arg, const struct finding *finding)
+{
+	struct check_row *row = arg;
+
+	row->others |= finding->kind == FINDING_OTHERS;
+	row->stopped |= finding->kind == FINDING_STOPPED;
+	row->split |= finding->kind == FINDING_SPLIT;
+	row->limited |= finding->kind == FINDING_LIMIT;
+}
+
+static void take_failure(void *arg, const struct report_failure *failure)
+{
+	struct check_row *row = arg;
+
+	if (*row->first_error)
+		return;
+	row->first_error_offset = failure->offset;
+	snprintf(row->first_error, sizeof(row->first_error), "%s", failure->why);
+}
+
+/* ---- the plan ---- */
+
+static char *text_of(uint64_t value, char *buf)
+{
+	snprintf(buf, NUMBER_SIZE, "%" PRIu64, value);
+	return buf;
+}
+
+/* The words of `xdd` for a phase. Requests are one block, whose size may be any. */
+static enum xdd_status make_plan(const struct check_target *t, enum check_phase phase,
+				 uint64_t limit_ns, struct plan **plan)
+{
+	const uint64_t block = check_request_bytes(t, phase), blocks = t->size_bytes / block;
+	char size[NUMBER_SIZE], depth[NUMBER_SIZE], amount[NUMBER_SIZE], range[NUMBER_SIZE];
+	char limit[NUMBER_SIZE], seed[NUMBER_SIZE];
+	const char *words[32] = { "xdd", "-op", "read", "-target", t->path, "-ioengine", t->engine };
+	size_t n = 7;
+
+	snprintf(limit, sizeof(limit), "%.6f", (double)limit_ns / (double)NS_PER_SEC);
+	words[n++] = "-blocksize";
+	words[n++] = text_of(block, size);
+	words[n++] = "-reqsize";
+	words[n++] = "1";
+	words[n++] = "-queuedepth";
+	words[n++] = text_of(check_depth(phase), depth);
+	words[n++] = "-timelimit";
+	words[n++] = limit;
+	if (t->direct)
+		words[n++] = "-dio";
+	if (phase == CHECK_LARGE) {
+		words[n++] = "-bytes";
+		words[n++] = text_of(t->size_bytes, amount);
+	} else {
+		words[n++] = "-numreqs";
+		words[n++] = text_of(blocks > SMALL_REQUESTS ? blocks : SMALL_REQUESTS, amount);
+		words[n++] = "-seek";
+		words[n++] = "random";
+		words[n++] = "range";
+		words[n++] = text_of(blocks, range);
+		words[n++] = "seed";
+		/* A device may remember what was read before: other offsets each time. */
+		words[n++] = text_of(clock_wall_ns(), seed);
+	}
+	words[n] = NULL;
+	return runner_plan(words, plan);
+}
+
+void check_row_begin(struct check_row *row, const struct check_target *t, enum check_phase phase)
+{
+	*row = (struct check_row){ .req_bytes = check_request_bytes(t, phase),
+				   .depth = check_depth(phase) };
+}
+
+enum xdd_status check_measure(struct runner *runner, const struct check_target *t,
+			      enum check_phase phase, uint64_t limit_ns, const char *title,
+			      struct check_row *row)
+{
+	const struct report_sink sink = {
+		.arg = row,
+		.needs = FIGURES_LATENCY | FIGURES_CPU | FIGURES_WAIT,
+		.title = title,
+		.result = take_result,
+		.device = take_device,
+		.finding = take_finding,
+		.failure = take_failure,
+	};
+	enum xdd_status status;
+	struct plan *plan;
+
+	check_row_begin(row, t, phase);
+	status = make_plan(t, phase, limit_ns, &plan);
+	if (!status)
+		status = runner_run(runner, plan, &sink);
+	if (!runner->stuck)
+		plan_free(plan);
+	return status;
 }

@@ -54,12 +54,6 @@ extern const struct option_table copy_options;
  */
 int copy_line_read(struct copy_line *l, int argc, char *const *argv);
 
-/* True if the option with this name was given. */
-bool copy_line_has(const struct copy_line *l, const char *name);
-
-/* Note that an option was given. */
-void copy_line_use(struct copy_line *l, const struct option *opt);
-
 /* Give `opt` the value `text`. `word` is the option as typed. Returns 0 or a status, reported. */
 int copy_line_value(struct copy_line *l, const struct option *opt, const char *word,
 		    const char *text);
@@ -70,23 +64,11 @@ int copy_line_value(struct copy_line *l, const struct option *opt, const char *w
  */
 const char *copy_line_hint(const struct option *opt, const char *word);
 
-/* Operands into sources, destination and size. Returns 0 or a status, reported. */
-int copy_line_places(struct copy_line *l);
-
-/* Look whether the sources of this host are there. Returns 0 or a status, reported. */
-int copy_line_sources(const struct copy_line *l);
-
 /*
  * The number of threads where the option is not given, on a host with so many processors; 0: that
  * is not known.
  */
 uint32_t copy_default_threads(unsigned processors);
-
-/* Refuse options that exclude each other. Returns 0 or a status, reported. */
-int copy_line_combination(const struct copy_line *l);
-
-/* Name the options of ssh that were given where there is none: within this host. */
-void copy_line_name_ignored(const struct copy_line *l);
 
 /*
  * Split `text` into words as a shell does, with quotes and backslashes, and without expansions; the

@@ -6,8 +6,99 @@
 #include <math.h>
 #include <string.h>
 
-#include "commands/curve.h"
+#include "commands/sweep.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/units.h"
+#include "xdd/plan/engine_info.h"
+#include "xdd/plan/plan.h"
+
+/*
+ * The lateness of xdd itself in a curve: response times at the same loads where nothing is
+ * transferred. What is left then is how late operations are issued: the processor sleeps at a low
+ * load and wakes late, or others use it.
+ */
+
+#define SHARE 4 /* of the time of a round */
+#define MOST_NS (NS_PER_SEC / 2)
+
+/* Warnings are about the load, and its own runs have had them. */
+static void take_message(void *arg, const char *text, size_t size)
+{
+	static const char warning[] = "xdd: warning: ";
+
+	(void)arg;
+	if (size < sizeof(warning) - 1 || memcmp(text, warning, sizeof(warning) - 1) != 0)
+		log_undiverted(text, size);
+}
+
+static void drop(void *arg, const char *text, size_t size)
+{
+	(void)arg;
+	(void)text;
+	(void)size;
+}
+
+/* The plan of a load with the null engine; NULL: there is none that can be run. */
+static struct plan *null_plan(struct sweep *s, size_t point, const char *seconds)
+{
+	const char *words[] = { "-timelimit", seconds, "-ioengine", "null", NULL, NULL, NULL };
+	struct plan *plan = NULL;
+	bool queues;
+
+	if (sweep_plan(s, point, &plan))
+		return NULL;
+	/* One thread issues all operations of such an engine. */
+	queues = plan->n_targets == 1 && plan_queues(&plan->targets[0]);
+	plan_free(plan);
+	plan = NULL;
+	if (queues) {
+		words[4] = "-queuedepth";
+		words[5] = "1";
+	}
+	return sweep_plan_with(s, point, words, &plan) ? NULL : plan;
+}
+
+static void curve_lateness_measure(struct sweep *s, struct curve_load *load, const char *seconds)
+{
+	struct sweep_round round = { .point = load->point, .round = 1 };
+	struct plan *plan;
+
+	/* Some data options refuse an engine without data. */
+	log_divert(drop, NULL);
+	plan = null_plan(s, load->point, seconds);
+	log_divert(take_message, NULL);
+	if (plan && !sweep_run_plan(s, plan, "lateness of xdd itself", &round) && round.responded) {
+		for (int i = 0; i < SWEEP_RESPONSES; i++)
+			load->lateness[i] = round.responses[i];
+		load->lateness_known = true;
+	}
+	log_divert(NULL, NULL);
+	if (!s->runner.stuck)
+		plan_free(plan);
+}
+
+/* Measure it for each load up to the maximum. False: the curve ends here, with `s->status`. */
+static bool curve_measure_lateness(struct sweep *s)
+{
+	struct curve *c = &s->curve->results;
+	const uint64_t part = s->line.round_ns / SHARE, ns = part < MOST_NS ? part : MOST_NS;
+	const char *seconds = arena_printf(s->arena, "%ju.%09ju", (uintmax_t)(ns / NS_PER_SEC),
+					   (uintmax_t)(ns % NS_PER_SEC));
+
+	for (size_t i = 0; seconds && i < c->n_loads; i++) {
+		if (c->loads[i].share > 1)
+			continue;
+		curve_lateness_measure(s, &c->loads[i], seconds);
+		if (runner_is_canceled(&s->runner)) {
+			s->status = XDD_CANCELED;
+			return false;
+		}
+		if (s->runner.stuck)
+			return false;
+	}
+	return true;
+}
 
 #define GAIN 1.05   /* a depth that brings less than this is no gain, */
 #define NO_GAINS 2  /* and after so many in turn the search ends */
@@ -119,7 +210,7 @@ static bool find_maximum(struct sweep *s)
 /* ---- loads ---- */
 
 /* Give a load its words. */
-static void use(struct sweep *s, const struct curve_load *load)
+static void curve_run_use(struct sweep *s, const struct curve_load *load)
 {
 	struct curve_command *c = s->curve;
 	char rate[CURVE_NUMBER];
@@ -131,14 +222,14 @@ static void use(struct sweep *s, const struct curve_load *load)
 }
 
 /* Add a load that the command line does not have. */
-static void add(struct sweep *s, double share, bool probe)
+static void curve_run_add(struct sweep *s, double share, bool probe)
 {
 	struct curve_command *c = s->curve;
 	const struct curve_load load = { .share = share, .point = c->n_used, .probe = probe };
 
 	if (c->n_used < s->vary.n_points && curve_add_load(&c->results, &load)) {
 		c->n_used++;
-		use(s, &load);
+		curve_run_use(s, &load);
 	}
 }
 
@@ -153,7 +244,7 @@ static void add_between(struct sweep *s, size_t i, size_t k)
 	a = r->loads[i].share;
 	b = r->loads[k].share;
 	if (fabs(b - a) > REFINE * a && b < 1)
-		add(s, (a + b) / 2, false);
+		curve_run_add(s, (a + b) / 2, false);
 }
 
 static bool refine_knee(struct sweep *s)
@@ -230,7 +321,7 @@ static bool search_goal(struct sweep *s)
 		const size_t used = s->curve->n_used;
 
 		if (more)
-			add(s, share, true);
+			curve_run_add(s, share, true);
 		if (s->curve->n_used == used)
 			return true;
 		if (!sweep_rounds(s))
@@ -248,7 +339,7 @@ static bool run_stages(struct sweep *s)
 	if (!(r->maximum > 0))
 		return true;
 	for (size_t i = 0; i < r->n_loads; i++)
-		use(s, &r->loads[i]);
+		curve_run_use(s, &r->loads[i]);
 	if (!sweep_rounds(s) || !curve_measure_lateness(s) || !refine_knee(s))
 		return false;
 	r->knee = curve_knee(r, &s->results);

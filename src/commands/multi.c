@@ -2,26 +2,501 @@
  * The command xdd multi, which the script xdd-multi starts: a run on many hosts with one start and
  * one result. Called by main.
  */
+#include "commands/multi.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "commands/commands.h"
 #include "commands/line.h"
-#include "commands/multi.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
+#include "xdd/base/output.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/help.h"
 #include "xdd/plan/option.h"
+#include "xdd/report/combine.h"
+#include "xdd/report/jvalue.h"
 
-static enum xdd_status no_memory(void)
+/*
+ * The options; the help, the manual page and the completion have the same rows.
+ */
+
+#define LINE_FIELD(field) OPTION_FIELD(struct multi_line, field)
+#define FLAG(field) .type = OPT_FLAG, .value = true, LINE_FIELD(field)
+#define DAY_NS (24 * 3600 * NS_PER_SEC)
+
+static const struct option host_rows[] = {
+	{ .name = "hosts",
+	  .aliases = "host client H n w",
+	  .arg = "<host>,...",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(hosts),
+	  .help = "the hosts of the run, with commas between them",
+	  .detail = "Each is a name, user@name or an address, [address] for IPv6, and may have a "
+		    "number of ranks after a colon: a,ann@b,c:4 are six ranks. node[1-8,12] are "
+		    "nine hosts.",
+	  .example = "xdd-multi -hosts node1,node2,node3:2 -- -op read -targets 1 /data/big" },
+	{ .name = "hostfile",
+	  .aliases = "machinefile N",
+	  .arg = "<file>",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(host_file),
+	  .help = "a file with a host on each line",
+	  .detail = "As in -hosts; slots=4 after the name, as for mpirun, is the same as :4, and "
+		    "max_slots=2 limits it. A # "
+		    "begins a comment. Hosts of -hosts come first.",
+	  .example = "xdd-multi -hostfile hosts -- -op read -targets 1 /data/big" },
+	{ .name = "slots",
+	  .aliases = "ppn npernode",
+	  .arg = "<#ranks>",
+	  .type = OPT_U64,
+	  .min = 1,
+	  .max = MULTI_MAX_RANKS,
+	  .def = "1",
+	  LINE_FIELD(slots),
+	  .help = "ranks, which are processes of xdd, of each host without a number of its own",
+	  .example = "xdd-multi -hosts a,b -slots 4 -- -op write -targets 1 /data/file.%r "
+		     "-mbytes 100" },
+	{ .name = "launcher",
+	  .arg = "ssh|srun|mpirun|pdsh",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(launcher),
+	  .help = "the program that starts xdd on a host",
+	  .detail = "It is started once for each rank. Inside an allocation of Slurm it is srun, "
+		    "and the hosts are those of the allocation unless others are named; "
+		    "otherwise it is ssh.",
+	  .example = "xdd-multi -launcher srun -- -op read -targets 1 /data/big" },
+	{ .name = "ssh",
+	  .aliases = "S",
+	  .arg = "<command>",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(command),
+	  .help = "command in place of that of the launcher, with its options",
+	  .detail =
+		  "Words are split as by a shell, with quotes and backslashes; nothing is expanded. "
+		  "Without it the command is that of the variable XDD_MULTI_SSH if the launcher is "
+		  "ssh.",
+	  .example = "xdd-multi -S 'ssh -p 2222' -hosts a,b -- -op read -targets 1 /data/big" },
+	{ .name = "remotexdd",
+	  .aliases = "b",
+	  .arg = "<path>",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(remote_xdd),
+	  .help = "xdd on the hosts: its directory, or the program",
+	  .detail = "A path is the program if its last part is xdd or begins with xdd and a dot; "
+		    "otherwise, or with a slash at its end, it is the directory.",
+	  .example = "xdd-multi -b /opt/xdd/bin -hosts a,b -- -op read -targets 1 /data/big" },
+	{ 0 },
+};
+
+static const struct option start_rows[] = {
+	{ .name = "startin",
+	  .arg = "<seconds>",
+	  .type = OPT_SECONDS,
+	  .min = 0,
+	  .max = DAY_NS,
+	  LINE_FIELD(start_in_ns),
+	  .help = "start the first pass so long from now, on all hosts at once",
+	  .detail = "Each host must have started xdd, opened its targets and asked the time server "
+		    "by then; one that is late does not run, and is named. Without it: 5 seconds "
+		    "and time to start each rank, and more the busier this host is. 0: each host "
+		    "begins when it is ready.",
+	  .example = "xdd-multi -startin 20 -hosts a,b -- -op read -targets 1 /data/big" },
+	{ .name = "timeserver",
+	  .arg = "<host>[:<port>]|none",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(time_server),
+	  .help = "the time server that all hosts ask",
+	  .detail = "Without it xdd multi is the server itself, on a free port of this host, while "
+		    "the run lasts. Names and addresses are those that the hosts can reach. none: "
+		    "each host uses its own clock, such as one that NTP keeps.",
+	  .example = "xdd-multi -timeserver clock:2000 -hosts a,b -- -op read -targets 1 /data" },
+	{ .name = "runid",
+	  .arg = "<text>",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(run_id),
+	  .help = "the name of the run in all documents",
+	  .detail = "Without it a name that no other run has. xdd combine tells by it which "
+		    "documents belong together." },
+	{ .name = "timeout",
+	  .arg = "<seconds>",
+	  .type = OPT_SECONDS,
+	  .min = 0,
+	  .max = DAY_NS,
+	  .def = "30",
+	  .unit = "seconds",
+	  LINE_FIELD(timeout_ns),
+	  .help = "give a host no more time than this without a sign of life; 0: any time",
+	  .detail = "xdd on each host gives one every second, whatever its storage does. The other "
+		    "hosts go on." },
+	{ .name = "grace",
+	  .arg = "<seconds>",
+	  .type = OPT_SECONDS,
+	  .min = 0,
+	  .max = DAY_NS,
+	  .def = "10",
+	  .unit = "seconds",
+	  LINE_FIELD(grace_ns),
+	  .help = "the time that hosts have to end and to send their results",
+	  .detail = "After Ctrl-C, and for a host that was silent. Then its launcher is ended." },
+	{ 0 },
+};
+
+static const struct option output_rows[] = {
+	{ .name = "jsonout",
+	  .aliases = "json",
+	  .arg = "<file>",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(json),
+	  .help = "write the combined results as JSON to <file>; - is standard output",
+	  .example = "xdd-multi -hosts a,b -jsonout all.json -- -op read -targets 1 /data/big" },
+	{ .name = "out",
+	  .aliases = "o",
+	  .arg = "<directory>",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(out),
+	  .help = "keep the document and the messages of each host there",
+	  .detail = "The files are <host>.json and <host>.log, with the rank before the ending "
+		    "where a host has several. The directory is created where it is missing.",
+	  .example = "xdd-multi -hosts a,b -out results -- -op read -targets 1 /data/big" },
+	{ .name = "quiet", .aliases = "q", FLAG(quiet), .help = "no progress while the run lasts" },
+	{ .name = "dryrun", FLAG(dry_run), .help = "start nothing; print the command of each rank" },
+	{ .name = "version", FLAG(version), .help = "the version of xdd" },
+	{ .name = "help", .aliases = "h", .help = "this text" },
+	{ 0 },
+};
+
+static const struct option_group host_group = { "Hosts", host_rows };
+static const struct option_group start_group = { "Start and end", start_rows };
+static const struct option_group output_group = { "Output", output_rows };
+static const struct option_group *const groups[] = { &host_group, &start_group, &output_group,
+						     NULL };
+
+const struct option_table multi_options = { .groups = groups };
+
+/*
+ * The results of a run on many hosts.
+ */
+
+/* Exit statuses of shells, and of ssh itself. */
+#define STATUS_NOT_EXECUTABLE 126
+#define STATUS_NOT_FOUND 127
+#define STATUS_SIGNAL 128
+#define STATUS_SSH 255
+
+/* A start that is later than this is worth a warning. */
+#define LATE_NS (10 * NS_PER_MS)
+
+/* ---- files of -out ---- */
+
+static char *out_path(const struct multi *m, const struct multi_rank *r, const char *ending)
+{
+	return arena_printf(m->arena, "%s/%s%s", m->line.out, r->label, ending);
+}
+
+static enum xdd_status bad_file(const char *option, const char *path, int err)
+{
+	log_error("multi -%s %s: %s", option, path, output_strerror(err));
+	return XDD_BAD_ARGUMENT;
+}
+
+static enum xdd_status open_log(const struct multi *m, struct multi_rank *r)
+{
+	char *path = out_path(m, r, ".log");
+	int fd = path ? output_open(path, O_TRUNC) : -ENOMEM;
+
+	if (fd < 0)
+		return bad_file("out", path ? path : m->line.out, fd);
+	r->log = fdopen(fd, "w");
+	if (r->log)
+		return XDD_OK;
+	close(fd);
+	return bad_file("out", path, ENOMEM);
+}
+
+/* Open the files of -out. Returns a status, reported. */
+static enum xdd_status multi_result_open(struct multi *m)
+{
+	enum xdd_status status = XDD_OK;
+	char why[OUTPUT_WHY_SIZE];
+
+	if (m->line.json && output_check_new(m->line.json, why)) {
+		log_error("multi -jsonout %s: %s", m->line.json, why);
+		return XDD_BAD_ARGUMENT;
+	}
+	if (command_same_file(m->line.json, m->line.host_file)) {
+		log_error("multi -jsonout %s: is the file of -hostfile; use another file",
+			  m->line.json);
+		return XDD_BAD_ARGUMENT;
+	}
+	if (!m->line.out)
+		return XDD_OK;
+	if (mkdir(m->line.out, 0777) && errno != EEXIST)
+		return bad_file("out", m->line.out, errno);
+	for (size_t i = 0; i < m->n && !status; i++)
+		status = open_log(m, &m->ranks[i]);
+	return status;
+}
+
+/* Write `size` bytes, or the document `json`, to a new file. Returns 0 or -errno. */
+static int write_file(const char *path, const char *bytes, size_t size, const json_t *json)
+{
+	struct newfile f;
+	int err = newfile_open(&f, path);
+
+	if (err)
+		return err;
+	if (json)
+		err = !json_dumpf(json, f.f, JVALUE_FORMAT) ? 0 : ferror(f.f) ? -EIO : -ENOMEM;
+	else
+		fwrite(bytes, 1, size, f.f);
+	if (json)
+		fputc('\n', f.f);
+	return newfile_close(&f, ferror(f.f) ? -EIO : err);
+}
+
+static enum xdd_status keep_document(const struct multi *m, const struct multi_rank *r)
+{
+	char *path;
+	int err;
+
+	if (!m->line.out || !r->document_bytes)
+		return XDD_OK;
+	path = out_path(m, r, ".json");
+	err = path ? write_file(path, r->document, r->document_bytes, NULL) : -ENOMEM;
+	if (!err)
+		return XDD_OK;
+	bad_file("out", path ? path : m->line.out, err);
+	return XDD_IO_ERROR;
+}
+
+/* ---- one rank ---- */
+
+/* True if xdd refused the start time, because it was over when xdd began there. */
+static bool was_late(const struct multi *m, const struct multi_rank *r)
+{
+	bool late = false;
+
+	for (size_t i = 0; m->start_time && !r->answered && i < MULTI_LAST_LINES; i++)
+		late |= r->last[i] && strstr(r->last[i], "-starttime ") &&
+			strstr(r->last[i], " in the past");
+	return late;
+}
+
+static void set_why(const struct multi *m, struct multi_rank *r)
+{
+	const char *name = m->launcher->name;
+
+	if (was_late(m, r)) {
+		snprintf(r->why, sizeof(r->why),
+			 "was reached after the start time; use a longer -startin");
+		r->status = XDD_TARGET_FAILED;
+	} else if (r->status == 0 || (m->interrupted && r->status == XDD_CANCELED))
+		snprintf(r->why, sizeof(r->why), "%s", r->json ? "" : "sent no results");
+	else if (r->status == STATUS_SSH)
+		snprintf(r->why, sizeof(r->why), "%s cannot reach it, or is not let in", name);
+	else if (r->status == STATUS_NOT_FOUND || r->status == STATUS_NOT_EXECUTABLE)
+		snprintf(r->why, sizeof(r->why),
+			 "cannot start \"%.128s\" there; install xdd there, or give its path with "
+			 "-remotexdd",
+			 m->remote_xdd);
+	else if (r->status > STATUS_SIGNAL)
+		snprintf(r->why, sizeof(r->why), "%s was ended by signal %d", name,
+			 r->status - STATUS_SIGNAL);
+	else
+		snprintf(r->why, sizeof(r->why), "ended with status %d", r->status);
+}
+
+/* The documents of the others are kept, whatever is wrong with this one. */
+static void check_document(const struct multi *m, struct multi_rank *r)
+{
+	const char *id = json_string_value(json_object_get(r->json, "run_id"));
+	const json_t *rank = json_object_get(r->json, "rank");
+	const char *why = NULL;
+
+	if (!combine_check(r->json, r->label, m->n))
+		why = "sent results that cannot be combined";
+	else if (!id || strcmp(id, m->run_id) != 0 || json_integer_value(rank) != r->number ||
+		 json_integer_value(json_object_get(r->json, "ranks")) != (json_int_t)m->n)
+		why = "sent results of another run or rank";
+	if (!why)
+		return;
+	if (!*r->why)
+		snprintf(r->why, sizeof(r->why), "%s", why);
+	json_decref(r->json);
+	r->json = NULL;
+}
+
+static void read_document(const struct multi *m, struct multi_rank *r)
+{
+	const unsigned long lost = jvalue_lost();
+	json_error_t error;
+
+	if (r->document_bytes)
+		r->json = jvalue_parse(r->document, r->document_bytes, JSON_REJECT_DUPLICATES,
+				       &error);
+	if (jvalue_lost() != lost && !*r->why)
+		snprintf(r->why, sizeof(r->why), "its results cannot be read: %s",
+			 strerror(ENOMEM));
+	if (r->document_bytes && !r->json && !*r->why)
+		snprintf(r->why, sizeof(r->why), MULTI_NOISE_TEXT);
+	if (r->json)
+		check_document(m, r);
+	if (!*r->why)
+		set_why(m, r);
+	free(r->document);
+	r->document = NULL;
+}
+
+static enum xdd_status worse(enum xdd_status a, enum xdd_status b)
+{
+	return a > b ? a : b;
+}
+
+/* The status of a rank among those of xdd; that of one without results is no better than 4. */
+static enum xdd_status status_of(const struct multi *m, const struct multi_rank *r)
+{
+	enum xdd_status status = XDD_OK;
+
+	if (r->status > XDD_OK && r->status <= XDD_MISCOMPARE)
+		status = (enum xdd_status)r->status;
+	else if (m->interrupted)
+		status = XDD_CANCELED;
+	return *r->why && !r->json ? worse(status, XDD_TARGET_FAILED) : status;
+}
+
+static void report_rank(const struct multi_rank *r)
+{
+	size_t n = r->n_lines < MULTI_LAST_LINES ? r->n_lines : MULTI_LAST_LINES;
+	json_int_t late_ns =
+		json_integer_value(json_object_get(json_object_get(r->json, "start"), "late_ns"));
+
+	if (late_ns > (json_int_t)LATE_NS)
+		log_warning("multi: %s: started %.3f s late; use a longer -startin", r->label,
+			    (double)late_ns / NS_PER_SEC);
+	if (!*r->why)
+		return;
+	log_error("multi: %s: %s%s", r->label, r->why, n ? "; its last messages:" : "");
+	for (size_t i = r->n_lines - n; i < r->n_lines; i++)
+		if (r->last[i % MULTI_LAST_LINES])
+			log_error("multi: %s:   %s", r->label, r->last[i % MULTI_LAST_LINES]);
+}
+
+/* ---- all of them ---- */
+
+/* The documents that there are as one. NULL: there is none, reported. */
+static json_t *multi_result_combine(const struct multi *m, size_t *n)
+{
+	json_t **docs = arena_alloc(m->arena, m->n * sizeof(*docs));
+	const char **names = arena_alloc(m->arena, m->n * sizeof(*names));
+	const char **hosts = arena_alloc(m->arena, m->n * sizeof(*hosts));
+	const struct combine_options options = { .rank_hosts = hosts, .n_rank_hosts = m->n };
+
+	*n = 0;
+	for (size_t i = 0; i < m->n && docs && names && hosts; i++) {
+		hosts[i] = m->ranks[i].host->name;
+		if (m->ranks[i].json) {
+			docs[*n] = m->ranks[i].json;
+			names[(*n)++] = m->ranks[i].label;
+		}
+	}
+	if (*n)
+		return combine_documents(docs, names, *n, &options);
+	log_error("multi: no host has sent results");
+	return NULL;
+}
+
+static enum xdd_status write_json(const struct multi *m, const json_t *all)
+{
+	int err = write_file(m->line.json, NULL, 0, all);
+
+	if (!err)
+		return XDD_OK;
+	bad_file("jsonout", m->line.json, err);
+	return XDD_IO_ERROR;
+}
+
+/* The printed results are incomplete. */
+static enum xdd_status multi_result_no_memory(void)
+{
+	log_error("multi: %s; the results are incomplete", strerror(ENOMEM));
+	return XDD_IO_ERROR;
+}
+
+/* The document is last, so that it has the status of all. Returns that status. */
+static enum xdd_status multi_result_print(const struct multi *m, json_t *all,
+					  enum xdd_status status)
+{
+	bool json = m->line.json && output_standard(m->line.json) == STDOUT_FILENO;
+
+	if (!json) {
+		if (combine_print_text(all, stdout) == -ENOMEM)
+			status = worse(status, multi_result_no_memory());
+		status = command_flush() ? status : worse(status, XDD_IO_ERROR);
+	}
+	if (combine_set_status(all, status))
+		return worse(status, multi_result_no_memory());
+	if (json) {
+		if (json_dumpf(all, stdout, JVALUE_FORMAT) && !ferror(stdout))
+			status = worse(status, multi_result_no_memory());
+		putchar('\n');
+		return command_flush() ? status : worse(status, XDD_IO_ERROR);
+	}
+	return m->line.json ? worse(status, write_json(m, all)) : status;
+}
+
+/* Read the documents, report hosts that failed, combine and print. Returns the exit status. */
+static enum xdd_status multi_result(struct multi *m)
+{
+	enum xdd_status status = m->interrupted ? XDD_CANCELED : XDD_OK;
+	json_t *all;
+	size_t n;
+
+	for (size_t i = 0; i < m->n; i++) {
+		struct multi_rank *r = &m->ranks[i];
+
+		status = worse(status, keep_document(m, r));
+		read_document(m, r);
+		report_rank(r);
+		status = worse(status, status_of(m, r));
+	}
+	all = multi_result_combine(m, &n);
+	if (!all)
+		return worse(status, XDD_TARGET_FAILED);
+	if (n < m->n)
+		log_warning("multi: the results are those of %zu of %zu ranks", n, m->n);
+	status = worse(status, (enum xdd_status)json_integer_value(json_object_get(all, "status")));
+	status = multi_result_print(m, all, status);
+	json_decref(all);
+	return status;
+}
+
+void multi_result_free(struct multi *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		struct multi_rank *r = &m->ranks[i];
+
+		json_decref(r->json);
+		free(r->document);
+		for (size_t k = 0; k < MULTI_LAST_LINES; k++)
+			free(r->last[k]);
+		if (r->log)
+			fclose(r->log);
+	}
+}
+
+static enum xdd_status multi_no_memory(void)
 {
 	log_error("multi: %s", strerror(ENOMEM));
 	return XDD_INIT_FAILED;
@@ -71,7 +546,7 @@ static enum xdd_status add_ranks(struct multi *m, size_t host)
 		r->label = more ? arena_printf(m->arena, "%s.%" PRIu32, h->name, r->number) :
 				  h->name;
 		if (!r->label)
-			return no_memory();
+			return multi_no_memory();
 	}
 	return XDD_OK;
 }
@@ -89,7 +564,7 @@ static enum xdd_status make_ranks(struct multi *m)
 	}
 	m->ranks = calloc(n, sizeof(*m->ranks));
 	if (!m->ranks)
-		return no_memory();
+		return multi_no_memory();
 	for (size_t i = 0; i < m->hosts.n && !status; i++)
 		status = add_ranks(m, i);
 	return status;
@@ -144,7 +619,7 @@ static enum xdd_status set_run_id(struct multi *m)
 	if (getrandom(&bits, sizeof(bits), 0) != sizeof(bits))
 		bits = clock_kernel_ns();
 	m->run_id = arena_printf(m->arena, "%016" PRIx64, bits);
-	return m->run_id ? XDD_OK : no_memory();
+	return m->run_id ? XDD_OK : multi_no_memory();
 }
 
 /* ---- the run ---- */
@@ -159,7 +634,7 @@ static enum xdd_status print_words(struct multi *m)
 			const char *quoted = quote_word(m->arena, *w);
 
 			if (!quoted)
-				return no_memory();
+				return multi_no_memory();
 			printf("%s%s", w == r->words ? "" : " ", quoted);
 		}
 		putchar('\n');
@@ -189,7 +664,7 @@ static enum xdd_status run(struct multi *m)
 	return status;
 }
 
-static enum xdd_status prepare(struct multi *m)
+static enum xdd_status multi_prepare(struct multi *m)
 {
 	enum xdd_status status = check_words(m);
 
@@ -204,7 +679,7 @@ static enum xdd_status prepare(struct multi *m)
 
 static enum xdd_status run_line(struct multi *m)
 {
-	enum xdd_status status = prepare(m);
+	enum xdd_status status = multi_prepare(m);
 
 	if (!status)
 		status = run(m);
@@ -239,7 +714,7 @@ static int multi_main(int argc, char **argv)
 	}
 	m.arena = arena_new();
 	if (!m.arena)
-		return (int)no_memory();
+		return (int)multi_no_memory();
 	status = run_line(&m);
 	arena_free(m.arena);
 	return (int)status;

@@ -33,7 +33,7 @@ struct option_table;
 #define MULTI_PORT_TEXT "PORT"	    /* of -dryrun, for what is not known yet */
 #define MULTI_TIME_TEXT "STARTTIME"
 
-/* ---- the command line: multi_options.c ---- */
+/* ---- the command line: multi.c ---- */
 
 struct multi_line {
 	const char *hosts, *host_file;
@@ -75,7 +75,7 @@ enum xdd_status multi_hosts_add(struct arena *arena, struct multi_hosts *h, cons
 enum xdd_status multi_hosts_read(struct arena *arena, struct multi_hosts *h, const char *path,
 				 uint32_t slots);
 
-/* Those of the allocation of Slurm: multi_slurm.c. */
+/* Those of the allocation of Slurm: multi_hosts.c. */
 enum xdd_status multi_hosts_slurm(struct arena *arena, struct multi_hosts *h, uint32_t slots);
 
 /* ---- ranks ---- */
@@ -161,7 +161,7 @@ enum xdd_status multi_launcher_choose(struct multi *m);
 /* Set the words of all ranks. Returns a status, reported. Starts nothing. */
 enum xdd_status multi_launcher_words(struct multi *m);
 
-/* ---- the clock: multi_time.c ---- */
+/* ---- the clock: multi_hosts.c ---- */
 
 /*
  * Set time_host, time_port and start_time: starts a server in this process where none was named.
@@ -175,7 +175,7 @@ const char *multi_time_host(const struct multi *m, const struct multi_host *host
 /* End that server. Safe without one. */
 void multi_time_end(struct multi *m);
 
-/* ---- processes: multi_run.c, multi_messages.c ---- */
+/* ---- processes: multi_run.c ---- */
 
 /* Take signals from now on; before any thread is started. Returns a status, reported. */
 enum xdd_status multi_signals(struct multi *m);
@@ -186,18 +186,9 @@ enum xdd_status multi_run(struct multi *m);
 /* Bytes of its standard error; `n` 0: it has ended. */
 void multi_messages_take(struct multi *m, struct multi_rank *r, const char *bytes, size_t n);
 
-/* ---- the display: multi_show.c ---- */
+/* ---- the display: multi_run.c ---- */
 
-/* Show how far all hosts are, if that is due. Returns when it is due again. */
-uint64_t multi_show(struct multi *m, uint64_t now_ns);
-
-/* ---- results: multi_result.c ---- */
-
-/* Open the files of -out. Returns a status, reported. */
-enum xdd_status multi_result_open(struct multi *m);
-
-/* Read the documents, report hosts that failed, combine and print. Returns the exit status. */
-enum xdd_status multi_result(struct multi *m);
+/* ---- results: multi.c ---- */
 
 /* Free what the ranks have. */
 void multi_result_free(struct multi *m);

@@ -1,5 +1,6 @@
 /*
- * The processes of a run on many hosts: multi.h. Called by multi.c.
+ * The processes of a run on many hosts, their messages, and one display for all. Called by
+ * multi.c.
  *
  * One loop waits for all of them. A rank that is silent for too long is asked to end, then its
  * launcher is ended; its xdd ends with the channel (-attached). So do all when this process ends,
@@ -18,9 +19,182 @@
 #include "commands/multi.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
+
+/*
+ * The messages of the hosts. A line is a message for people, which is shown with the label of its
+ * rank before it, or the progress of the run there, for the display.
+ */
+
+/* Keep one of the last messages. */
+static void multi_messages_keep(struct multi_rank *r, const char *text)
+{
+	char **at = &r->last[r->n_lines++ % MULTI_LAST_LINES];
+
+	free(*at);
+	*at = printable_dup(text, false);
+}
+
+static void show(const struct multi_rank *r, const char *text)
+{
+	struct memstream out;
+
+	if (!memstream_open(&out))
+		return;
+	fprintf(out.f, "%s: ", r->label);
+	printable_put(out.f, text);
+	fputc('\n', out.f);
+	if (!memstream_close(&out))
+		log_raw(out.text);
+	free(out.text);
+}
+
+static void take_line(struct multi_rank *r)
+{
+	struct progress_line p;
+
+	r->line[r->line_bytes] = '\0';
+	/* Of a terminal on the other side. */
+	if (r->line_bytes && r->line[r->line_bytes - 1] == '\r')
+		r->line[r->line_bytes - 1] = '\0';
+	r->line_bytes = 0;
+	if (progress_line_decode(r->line, &p) == 0) {
+		r->progress = p;
+		if (!r->answered)
+			hold(HOLD_HOST_ANSWERED);
+		r->has_progress = r->answered = true;
+		r->sign_ns = clock_kernel_ns();
+		return;
+	}
+	if (!*r->line)
+		return;
+	multi_messages_keep(r, r->line);
+	show(r, r->line);
+	if (r->log)
+		fprintf(r->log, "%s\n", r->line);
+}
+
+void multi_messages_take(struct multi *m, struct multi_rank *r, const char *bytes, size_t n)
+{
+	(void)m;
+	for (size_t i = 0; i < n; i++) {
+		if (bytes[i] == '\n' || r->line_bytes + 1 == sizeof(r->line))
+			take_line(r);
+		if (bytes[i] != '\n')
+			r->line[r->line_bytes++] = bytes[i] ? bytes[i] : '?';
+	}
+	if (!n && r->line_bytes)
+		take_line(r);
+}
+
+/*
+ * One display for all hosts.
+ */
+
+#define TERMINAL_NS (NS_PER_SEC / 2)
+#define LINE_NS (10 * NS_PER_SEC)
+
+/* All ranks together. */
+struct summary {
+	size_t starting, ready, running, done;
+	uint64_t pass, passes;
+	double share, bytes_per_s, ops_per_s;
+	int64_t left_s;
+};
+
+static void add_running(struct summary *s, const struct progress_line *p)
+{
+	double seconds = (double)p->elapsed_ns / NS_PER_SEC;
+	double share = p->done_ppm >= 0 ? (double)p->done_ppm / 1e6 : -1;
+
+	s->running++;
+	s->pass = p->pass < s->pass ? p->pass : s->pass;
+	s->passes = p->passes > s->passes ? p->passes : s->passes;
+	/* The pass is done when the last host is. */
+	s->share = share < s->share ? share : s->share;
+	s->left_s = p->left_s > s->left_s ? p->left_s : s->left_s;
+	if (seconds > 0) {
+		s->bytes_per_s += (double)p->bytes / seconds;
+		s->ops_per_s += (double)p->ops / seconds;
+	}
+}
+
+static struct summary multi_show_summarize(const struct multi *m)
+{
+	struct summary s = { .pass = UINT64_MAX, .share = 1, .left_s = -1 };
+
+	for (size_t i = 0; i < m->n; i++) {
+		const struct multi_rank *r = &m->ranks[i];
+
+		if (r->state == MULTI_ENDED)
+			s.done++;
+		else if (!r->has_progress)
+			s.starting++;
+		else if (r->progress.state == PROGRESS_READY)
+			s.ready++;
+		else
+			add_running(&s, &r->progress);
+	}
+	return s;
+}
+
+static void put_part(FILE *f, size_t n, const char *text, const char **before)
+{
+	if (!n)
+		return;
+	fprintf(f, "%s%zu %s", *before, n, text);
+	*before = ", ";
+}
+
+static void multi_show_put(FILE *f, const struct summary *s)
+{
+	char rate[SCALED_SIZE], ops[SCALED_SIZE];
+	const char *before = "";
+
+	put_part(f, s->starting, "starting", &before);
+	put_part(f, s->ready, "ready", &before);
+	put_part(f, s->running, "running", &before);
+	put_part(f, s->done, "done", &before);
+	if (!s->running)
+		return;
+	fprintf(f, "; pass %" PRIu64 " of %" PRIu64, s->pass, s->passes);
+	if (s->share >= 0)
+		fprintf(f, ", %.0f %%", s->share * 100);
+	fprintf(f, ", %s, %s", scaled_rate(s->bytes_per_s, rate), scaled_ops(s->ops_per_s, ops));
+	if (s->left_s >= 0)
+		fprintf(f, ", %" PRId64 " s left", s->left_s);
+}
+
+/* Show how far all hosts are, if that is due. Returns when it is due again. */
+static uint64_t multi_show(struct multi *m, uint64_t now_ns)
+{
+	const bool terminal = log_is_terminal();
+	const uint64_t interval_ns = terminal ? TERMINAL_NS : LINE_NS;
+	struct summary s;
+	struct memstream out;
+
+	if (m->line.quiet)
+		return UINT64_MAX;
+	if (now_ns < m->shown_ns + interval_ns)
+		return m->shown_ns + interval_ns;
+	m->shown_ns = now_ns;
+	s = multi_show_summarize(m);
+	if (!memstream_open(&out))
+		return now_ns + interval_ns;
+	multi_show_put(out.f, &s);
+	if (!memstream_close(&out)) {
+		if (terminal)
+			log_transient(out.text);
+		else
+			log_notice("multi: %s", out.text);
+	}
+	free(out.text);
+	return now_ns + interval_ns;
+}
 
 #define READ_BYTES 65536
 #define SPARE_FDS 64		 /* of this process besides those of the ranks */

@@ -1,11 +1,34 @@
 /*
- * Plans in this process; see the header. Called by commands that make measurements of their own.
+ * Plans in this process, and messages that are kept; see the header. Called by commands that make
+ * measurements of their own, and by run.c.
  */
 #include "commands/runner.h"
+
+#include <string.h>
 
 #include "xdd/base/log.h"
 #include "xdd/run/run.h"
 #include "xdd/sync/thread.h"
+
+void captured_add(void *captured, const char *text, size_t size)
+{
+	struct captured *c = captured;
+	const size_t room = sizeof(c->text) - 1 - c->size;
+
+	if (size > room)
+		size = room;
+	memcpy(c->text + c->size, text, size);
+	c->size += size;
+	c->text[c->size] = '\0';
+}
+
+const char *captured_message(const char *line)
+{
+	static const char prefix[] = "xdd: ";
+	const size_t length = sizeof(prefix) - 1;
+
+	return strncmp(line, prefix, length) == 0 ? line + length : line;
+}
 
 enum xdd_status runner_begin(struct runner *r)
 {

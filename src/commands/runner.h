@@ -1,19 +1,24 @@
 /*
- * Plans that a command carries out in this process, one after another, with their results as values
- * (xdd/report/report.h). Private to src/commands.
- *
- * A runner belongs to the main thread.
+ * Plans that a command carries out in this process, and messages that are kept in place of being
+ * printed. Private to src/commands.
  */
 #ifndef XDD_COMMANDS_RUNNER_H
 #define XDD_COMMANDS_RUNNER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "xdd/base/status.h"
 #include "xdd/plan/plan.h"
 #include "xdd/plan/runs.h"
 #include "xdd/report/report.h"
 #include "xdd/run/run.h"
+
+/*
+ * Plans in this process, one after another, with their results as values (xdd/report/report.h).
+ *
+ * A runner belongs to the main thread.
+ */
 
 struct runner {
 	struct signals signals;
@@ -53,5 +58,23 @@ bool runner_is_canceled(struct runner *r);
 
 /* End the thread that takes signals. Not with `stuck`. */
 void runner_end(struct runner *r);
+
+/*
+ * Messages that are kept in place of being printed, so that a command can say what they are about.
+ * Callers: run.c, sweep_points.c.
+ */
+
+#define CAPTURED_TEXT_SIZE 4096
+
+struct captured {
+	char text[CAPTURED_TEXT_SIZE]; /* lines; ends with a NUL once there is one */
+	size_t size;		       /* 0: none yet */
+};
+
+/* For log_divert(), with a struct captured as its argument: what has no room is left out. */
+void captured_add(void *captured, const char *text, size_t size);
+
+/* A line without the name of the program in front. */
+const char *captured_message(const char *line);
 
 #endif

@@ -1,21 +1,499 @@
 /*
- * xdd sweep: runs over lists of values of options. Called by main.
+ * xdd sweep: runs over lists of values of options, its notes, and its standard output. Called by
+ * main.
  */
+#include "commands/sweep.h"
+
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "commands/commands.h"
-#include "commands/sweep.h"
+#include "commands/runner.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/base/text.h"
+#include "xdd/base/units.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/option.h"
+#include "xdd/plan/plan.h"
+#include "xdd/report/column.h"
 #include "xdd/sys/clock.h"
+
+/*
+ * Further columns of the files of a sweep: -columns.
+ */
+
+static enum xdd_status sweep_columns_refuse(const struct sweep *s, const char *id, int length,
+					    const char *why)
+{
+	log_error("%s: -columns %.*s: %s", s->kind->name, length, id, why);
+	return XDD_BAD_ARGUMENT;
+}
+
+static enum xdd_status bad_id(const struct sweep *s, const char *text, const char *bad,
+			      size_t length)
+{
+	const char *nearest = column_suggest(bad, length);
+
+	if (bad == text || !length)
+		return sweep_columns_refuse(
+			s, text, 128,
+			"expected a list of identifiers, each with a plus sign before it, "
+			"as in +OPENTIME+CLOSETIME");
+	log_error("%s: -columns %.*s: no such column identifier%s%s%s (xdd -help columns lists "
+		  "them)",
+		  s->kind->name, (int)length, bad, nearest ? "; did you mean +" : "",
+		  nearest ? nearest : "", nearest ? "?" : "");
+	return XDD_BAD_ARGUMENT;
+}
+
+/* Means need numbers, and a file that has each column once. */
+static enum xdd_status sweep_columns_check(const struct sweep *s)
+{
+	const struct column_list *list = &s->results.columns;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct column *col = list->columns[i];
+
+		if (col->type != COLUMN_COUNT && col->type != COLUMN_REAL)
+			return sweep_columns_refuse(s, col->id, 64,
+						    "is a text; name columns with numbers");
+		for (size_t k = 0; k < i; k++) {
+			if (list->columns[k] == col)
+				return sweep_columns_refuse(s, col->id, 64,
+							    "is in the list twice; leave one out");
+		}
+	}
+	if (list->n > SWEEP_MAX_COLUMNS) {
+		log_error("%s: -columns: names %zu columns; expected up to %d", s->kind->name,
+			  list->n, SWEEP_MAX_COLUMNS);
+		return XDD_BAD_ARGUMENT;
+	}
+	return XDD_OK;
+}
+
+static bool has_file(const struct sweep *s)
+{
+	return s->line.csvout || s->line.jsonout;
+}
+
+enum xdd_status sweep_columns_read(struct sweep *s)
+{
+	const char *text = s->line.columns, *bad;
+	size_t length;
+	int err;
+
+	/* Where the line of a curve has no room for them. */
+	if (!text && !s->kind->varies && has_file(s) &&
+	    (sweep_has_option(s, "flushwrite") || sweep_has_option(s, "syncwrite")))
+		text = "+FLUSHES+FLUSHLATMEAN+FLUSHLATP99+FLUSHLATMAX";
+	if (!text)
+		return XDD_OK;
+	if (!has_file(s))
+		return sweep_columns_refuse(s, text, 128,
+					    "needs a file for them: -csvout or -jsonout");
+	err = column_list_parse(&s->results.columns, text, &bad, &length);
+	if (err == -EINVAL)
+		return bad_id(s, text, bad, length);
+	if (err) {
+		log_error("%s", strerror(-err));
+		return XDD_INIT_FAILED;
+	}
+	return sweep_columns_check(s);
+}
+
+/*
+ * The notes of a sweep: the warnings of the plans of its points, and the findings of their runs,
+ * each once with the points that it concerns.
+ */
+
+#define SWEEP_NOTES_LABEL_SIZE 160
+#define POINTS_SIZE 640
+#define EXAMPLES 3
+
+/* A warning of the plans of some points. */
+struct sweep_warning {
+	const char *text;
+	bool *points;
+	struct sweep_warning *next;
+};
+
+/* ---- the points, in words ---- */
+
+/* Those that are run: all of a sweep, and of a curve as many as it has come to. */
+static size_t points_of(const struct sweep *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->vary.n_points; i++)
+		n += !s->results.points[i].unused;
+	return n;
+}
+
+static void put_label(const struct sweep *s, size_t point, char *buf, size_t size)
+{
+	char label[SWEEP_NOTES_LABEL_SIZE];
+
+	sweep_label(&s->vary, point, label, sizeof(label));
+	if (*label)
+		snprintf(buf, size, "%s", label);
+	else
+		snprintf(buf, size, "point %zu", point + 1);
+}
+
+static size_t sweep_notes_count(const struct sweep *s, const bool *points)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->vary.n_points; i++)
+		n += points[i];
+	return n;
+}
+
+/* "all 6 points", "the point", or "2 of 6 points: queuedepth 1; queuedepth 2", in `buf`. */
+static const char *points_text(const struct sweep *s, const bool *points, char *buf, size_t size)
+{
+	const size_t all = points_of(s), n = sweep_notes_count(s, points);
+	size_t shown = 0, len;
+
+	if (n >= all) {
+		if (all > 2)
+			snprintf(buf, size, "all %zu points", all);
+		else
+			snprintf(buf, size, "%s", all == 1 ? "the point" : "both points");
+		return buf;
+	}
+	len = (size_t)snprintf(buf, size, "%zu of %zu points:", n, all);
+	for (size_t i = 0; i < s->vary.n_points && shown < EXAMPLES && len < size; i++) {
+		char label[SWEEP_NOTES_LABEL_SIZE];
+
+		if (!points[i])
+			continue;
+		put_label(s, i, label, sizeof(label));
+		len += (size_t)snprintf(buf + len, size - len, "%s %s", shown++ ? ";" : "", label);
+	}
+	if (n > shown && len < size)
+		snprintf(buf + len, size - len, "; and %zu more", n - shown);
+	return buf;
+}
+
+/* ---- warnings of plans ---- */
+
+static struct sweep_warning *new_warning(struct sweep *s, const char *text)
+{
+	struct sweep_warning **end = &s->warnings, *w = arena_alloc(s->arena, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	*w = (struct sweep_warning){
+		.text = arena_strdup(s->arena, text),
+		.points = arena_alloc(s->arena, s->vary.n_points * sizeof(*w->points)),
+	};
+	if (!w->text || !w->points)
+		return NULL;
+	memset(w->points, 0, s->vary.n_points * sizeof(*w->points));
+	while (*end)
+		end = &(*end)->next;
+	return *end = w;
+}
+
+static void add_warning(struct sweep *s, size_t point, const char *text)
+{
+	struct sweep_warning *w = s->warnings;
+
+	while (w && strcmp(w->text, text))
+		w = w->next;
+	if (!w)
+		w = new_warning(s, text);
+	/* One that is lost for want of memory is none that the results depend on. */
+	if (w)
+		w->points[point] = true;
+}
+
+void sweep_keep_warnings(struct sweep *s, size_t point, const struct plan *plan)
+{
+	static const char prefix[] = "warning: ";
+	struct captured c = { .size = 0 };
+	char *rest = c.text, *line;
+
+	log_divert(captured_add, &c);
+	plan_warn(plan);
+	log_divert(NULL, NULL);
+	while (c.size && (line = strsep(&rest, "\n")) && *line) {
+		const char *text = captured_message(line);
+
+		if (strncmp(text, prefix, sizeof(prefix) - 1) == 0)
+			text += sizeof(prefix) - 1;
+		add_warning(s, point, text);
+	}
+}
+
+/* log_warning() for each that was kept. */
+static void sweep_log_warnings(const struct sweep *s)
+{
+	char points[POINTS_SIZE];
+
+	for (const struct sweep_warning *w = s->warnings; w; w = w->next) {
+		if (sweep_notes_count(s, w->points) == s->vary.n_points)
+			log_warning("%s", w->text);
+		else
+			log_warning("%s (%s)", w->text,
+				    points_text(s, w->points, points, sizeof(points)));
+	}
+}
+
+/* ---- after the table ---- */
+
+static void put_note(const struct sweep *s, const char *kind, const char *text, const bool *points)
+{
+	char of[POINTS_SIZE];
+
+	printf("%s: ", kind);
+	printable_put(stdout, text);
+	fputs(", at ", stdout);
+	printable_put(stdout, points_text(s, points, of, sizeof(of)));
+	putchar('\n');
+}
+
+/* Print findings and warnings to standard output, unless that is a file's. */
+static void sweep_show_notes(const struct sweep *s)
+{
+	bool *points = s->quiet ? NULL : calloc(s->vary.n_points, sizeof(*points));
+	const char *text;
+
+	if (!points)
+		return;
+	for (unsigned kind = 0; (text = sweep_finding_text(kind)); kind++) {
+		bool any = false;
+
+		for (size_t i = 0; i < s->vary.n_points; i++) {
+			points[i] = sweep_findings(&s->results.points[i]) >> kind & 1;
+			any |= points[i];
+		}
+		if (any)
+			put_note(s, "Finding", text, points);
+	}
+	for (const struct sweep_warning *w = s->warnings; w; w = w->next)
+		put_note(s, "Warning", w->text, w->points);
+	free(points);
+}
+
+/*
+ * Standard output: the rounds as they end, on a terminal, and the table of all points.
+ */
+
+#define SWEEP_SHOW_LABEL_SIZE 160
+
+/* ---- numbers ---- */
+
+/* A time in the unit that suits it. */
+const char *sweep_time_text(double ns, char *buf, size_t size)
+{
+	if (isnan(ns))
+		snprintf(buf, size, "-");
+	else if (ns < 1e3)
+		snprintf(buf, size, "%.0f ns", ns);
+	else if (ns < 1e6)
+		snprintf(buf, size, "%.4g us", ns / 1e3);
+	else if (ns < 1e9)
+		snprintf(buf, size, "%.4g ms", ns / 1e6);
+	else
+		snprintf(buf, size, "%.4g s", ns / 1e9);
+	return buf;
+}
+
+const char *sweep_rate_text(double value, char *buf, size_t size)
+{
+	if (isnan(value))
+		snprintf(buf, size, "-");
+	else
+		snprintf(buf, size, value < 100 ? "%.2f" : value < 1000 ? "%.1f" : "%.0f", value);
+	return buf;
+}
+
+/* "1:23:45" */
+static void clock_text(uint64_t ns, char *buf, size_t size)
+{
+	const uint64_t s = ns / NS_PER_SEC;
+
+	if (s >= 3600)
+		snprintf(buf, size, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600, s / 60 % 60,
+			 s % 60);
+	else
+		snprintf(buf, size, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
+}
+
+/* ---- the line before a run ---- */
+
+/* Runs that are known to follow. */
+static uint64_t runs_left(const struct sweep_results *r)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < r->vary->n_points; i++) {
+		const struct sweep_point *p = &r->points[i];
+
+		if (p->unused)
+			continue;
+		if (p->n < r->least)
+			n += r->least - p->n;
+		else
+			n += sweep_wants(r, p);
+	}
+	return n;
+}
+
+char *sweep_title(const struct sweep *s, const struct sweep_round *round, char *buf, size_t size)
+{
+	char label[SWEEP_SHOW_LABEL_SIZE], left[32] = "";
+	const uint64_t runs = runs_left(&s->results);
+	const bool open = s->results.until_percent > 0 || s->results.each_ns || s->curve;
+
+	sweep_label(&s->vary, (size_t)round->point, label, sizeof(label));
+	if (s->runs)
+		clock_text((clock_now_ns() - s->begun_ns) / s->runs * runs, left, sizeof(left));
+	snprintf(buf, size, "round %" PRIu64 ", point %" PRIu64 " of %zu, %s%s%s%s", round->round,
+		 round->point + 1, s->vary.n_points, open && *left ? "at least " : "", left,
+		 *left ? " left, " : "", label);
+	return buf;
+}
+
+/* ---- tables ---- */
+
+/* The width of the column of an axis. */
+static int axis_width(const struct vary_axis *axis)
+{
+	size_t width = strlen(axis->name);
+
+	for (size_t i = 0; i < axis->n; i++) {
+		const size_t length = strlen(axis->values[i].text);
+
+		width = length > width ? length : width;
+	}
+	return width > 40 ? 40 : (int)width;
+}
+
+static void put_values(const struct sweep *s, size_t point)
+{
+	for (size_t i = 0; i < s->vary.n_axes; i++) {
+		const struct vary_axis *axis = &s->vary.axes[i];
+		const char *text = axis->values[vary_at(&s->vary, point, i)].text;
+		const int pad = axis_width(axis) - (int)strlen(text);
+
+		printf("%*s", pad > 0 ? pad : 0, "");
+		printable_put(stdout, text);
+		fputs("  ", stdout);
+	}
+}
+
+static void put_header(const struct sweep *s, const char *last)
+{
+	for (size_t i = 0; i < s->vary.n_axes; i++) {
+		const struct vary_axis *axis = &s->vary.axes[i];
+		const int pad = axis_width(axis) - (int)strlen(axis->name);
+
+		printf("%*s", pad > 0 ? pad : 0, "");
+		printable_put(stdout, axis->name);
+		fputs("  ", stdout);
+	}
+	printf("%10s  %10s  %11s  %11s  %s\n", "MB/s", "IOPS", "latency", "p99", last);
+}
+
+static void put_figures(double bandwidth, double iops, double latency, double p99)
+{
+	char a[32], b[32], c[32], d[32];
+
+	printf("%10s  %10s  %11s  %11s  ", sweep_rate_text(bandwidth / 1e6, a, sizeof(a)),
+	       sweep_rate_text(iops, b, sizeof(b)), sweep_time_text(latency, c, sizeof(c)),
+	       sweep_time_text(p99, d, sizeof(d)));
+}
+
+static void sweep_show_head(const struct sweep *s)
+{
+	if (s->quiet)
+		return;
+	printf("%zu point%s, %" PRIu64 " round%s each%s, order by -orderseed %" PRIu64 "\n",
+	       s->vary.n_points, s->vary.n_points == 1 ? "" : "s", s->results.least,
+	       s->results.least == 1 ? "" : "s",
+	       s->results.most > s->results.least ? " or more" : "", s->results.seed);
+	if (s->terminal)
+		put_header(s, "round");
+	fflush(stdout);
+}
+
+static void sweep_show_round(const struct sweep *s, const struct sweep_round *r)
+{
+	put_values(s, (size_t)r->point);
+	put_figures(r->known ? r->values[FIGURE_BANDWIDTH] : NAN,
+		    r->known ? r->values[FIGURE_IOPS] : NAN,
+		    r->known ? r->values[FIGURE_LATENCY] : NAN,
+		    r->known ? r->values[FIGURE_P99] : NAN);
+	printf("%5" PRIu64 "\n", r->round);
+	fflush(stdout);
+}
+
+const char *sweep_percent_text(double percent, char *buf, size_t size)
+{
+	if (percent < 999.5)
+		snprintf(buf, size, percent < 9.95 ? "%.1f %%" : "%.0f %%", percent);
+	else
+		snprintf(buf, size, isfinite(percent) ? "> 999 %%" : "?");
+	return buf;
+}
+
+/* The last columns: the interval of the bandwidth, rounds, steady state, errors. */
+static void put_rest(const struct sweep *s, const struct sweep_point *p)
+{
+	const struct sweep_mean m = sweep_mean(&s->results, p, FIGURE_BANDWIDTH);
+	const struct sweep_steadiness steady = sweep_steady(p);
+	uint64_t errors = 0;
+	char percent[32];
+
+	for (size_t i = 0; i < p->n; i++)
+		errors += p->rounds[i].errors;
+	printf("%8s  %6zu  ", sweep_percent_text(m.percent, percent, sizeof(percent)), p->n);
+	if (steady.after)
+		printf("after round %" PRIu64, steady.after);
+	else
+		fputs(m.n < STATS_STEADY_WINDOW ? "-" : "not reached", stdout);
+	if (errors)
+		printf(", %" PRIu64 " errors", errors);
+	if (p->status && p->status != XDD_IO_ERROR)
+		printf(", status %d", p->status);
+	putchar('\n');
+}
+
+static void sweep_show_table(const struct sweep *s)
+{
+	const struct sweep_results *r = &s->results;
+	size_t done = 0;
+
+	if (s->quiet)
+		return;
+	if (s->terminal)
+		putchar('\n');
+	put_header(s, "  +-95 %  rounds  steady");
+	for (size_t i = 0; i < s->vary.n_points; i++) {
+		const struct sweep_point *p = &r->points[i];
+
+		put_values(s, i);
+		put_figures(sweep_mean(r, p, FIGURE_BANDWIDTH).mean,
+			    sweep_mean(r, p, FIGURE_IOPS).mean,
+			    sweep_mean(r, p, FIGURE_LATENCY).mean,
+			    sweep_mean(r, p, FIGURE_P99).mean);
+		put_rest(s, p);
+		done += p->n && !sweep_wants(r, p);
+	}
+	if (r->partial)
+		printf("Interrupted: %zu of %zu points are complete%s.\n", done, s->vary.n_points,
+		       s->journal_path ? "; -resume continues" : "");
+}
 
 static const char usage[] =
 	"usage: xdd sweep [options of the sweep] <options of a run, with lists>\n"
@@ -86,7 +564,7 @@ static enum xdd_status choose_seed(struct sweep *s)
 	return XDD_OK;
 }
 
-static enum xdd_status prepare(struct sweep *s)
+static enum xdd_status sweep_prepare(struct sweep *s)
 {
 	enum xdd_status status = vary_read(s->arena, s->kind->name, s->line.words, s->line.n_words,
 					   s->line.vary, s->line.n_vary, s->line.pairs, &s->vary);
@@ -213,7 +691,7 @@ static enum xdd_status run(struct sweep *s)
 	return status;
 }
 
-static enum xdd_status sweep(struct sweep *s, int argc, char **argv)
+static enum xdd_status sweep_sweep(struct sweep *s, int argc, char **argv)
 {
 	bool help = false;
 	enum xdd_status status = sweep_line_read(s, argc, argv, &help);
@@ -225,7 +703,7 @@ static enum xdd_status sweep(struct sweep *s, int argc, char **argv)
 	if (!status)
 		status = keep_command_line(s, argc, argv);
 	if (!status)
-		status = prepare(s);
+		status = sweep_prepare(s);
 	if (!status)
 		status = sweep_check(s);
 	/* The document of a sweep has them. */
@@ -246,7 +724,7 @@ static enum xdd_status sweep(struct sweep *s, int argc, char **argv)
 int sweep_command(const struct sweep_kind *kind, int argc, char **argv)
 {
 	struct sweep s = { .kind = kind, .arena = arena_new() };
-	enum xdd_status status = s.arena ? sweep(&s, argc, argv) : no_memory();
+	enum xdd_status status = s.arena ? sweep_sweep(&s, argc, argv) : no_memory();
 
 	newfile_discard(&s.json);
 	newfile_discard(&s.csv);
@@ -257,7 +735,7 @@ int sweep_command(const struct sweep_kind *kind, int argc, char **argv)
 	return (int)status;
 }
 
-static void print(struct sweep *s)
+static void sweep_print(struct sweep *s)
 {
 	sweep_print_points(s, s->vary.n_points);
 }
@@ -267,7 +745,7 @@ static const struct sweep_kind kind = {
 	.command = &command_sweep,
 	.options = &sweep_options,
 	.varies = true,
-	.print = print,
+	.print = sweep_print,
 	.run = sweep_rounds,
 	.head = sweep_show_head,
 	.round = sweep_show_round,

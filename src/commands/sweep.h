@@ -1,5 +1,6 @@
 /*
- * The parts of xdd sweep. Private to src/commands; main thread.
+ * The parts of xdd sweep, and of xdd curve, which is a sweep of its own kind. Private to
+ * src/commands; main thread.
  */
 #ifndef XDD_COMMANDS_SWEEP_H
 #define XDD_COMMANDS_SWEEP_H
@@ -17,6 +18,8 @@ struct arena;
 struct command;
 struct curve_command;
 struct option_table;
+struct sweep;
+struct sweep_warning;
 
 #define SWEEP_SEED_UNSET UINT64_MAX
 #define SWEEP_MAX_ROUNDS 10000
@@ -36,9 +39,6 @@ struct sweep_line {
 	const char **words; /* of the runs */
 	size_t n_words;
 };
-
-struct sweep;
-struct sweep_warning;
 
 /* A command that is a sweep, with its own parts of it. const. */
 struct sweep_kind {
@@ -107,7 +107,7 @@ int sweep_command(const struct sweep_kind *kind, int argc, char **argv);
 /* True if the words of the runs have this option, by any of its names. Not those of setup files. */
 bool sweep_has_option(const struct sweep *s, const char *option);
 
-/* ---- sweep_line.c: the command line; statuses are reported ---- */
+/* ---- sweep_points.c: the command line; statuses are reported ---- */
 
 extern const struct option_table sweep_options;
 extern const struct option_table curve_options;
@@ -142,7 +142,7 @@ enum xdd_status sweep_check_rest(struct sweep *s);
 /* Print the command lines of the first `n` points. */
 void sweep_print_points(struct sweep *s, size_t n);
 
-/* ---- sweep_restore.c: the state before each run of a point that writes ---- */
+/* ---- sweep_run.c: the state before each run of a point that writes ---- */
 
 enum xdd_status sweep_restore_read(struct sweep *s);
 
@@ -152,15 +152,12 @@ bool sweep_writes(const struct plan *plan);
 /* Check that the state can be restored before a run of `plan`. Opens nothing for writing. */
 enum xdd_status sweep_restore_check(struct sweep *s, const struct plan *plan);
 
-/* Restore it. Returns the status of the run that does. */
-enum xdd_status sweep_restore(struct sweep *s, const struct plan *plan);
-
-/* ---- sweep_columns.c: further columns of the files ---- */
+/* ---- sweep.c: further columns of the files ---- */
 
 /* Read -columns into the results. */
 enum xdd_status sweep_columns_read(struct sweep *s);
 
-/* ---- sweep_journal.c ---- */
+/* ---- sweep_run.c ---- */
 
 /*
  * Begin a journal, or with -resume read what is there and go on with it: the rounds are then in the
@@ -200,31 +197,64 @@ bool sweep_has_round(const struct sweep_point *p, uint64_t number);
 /* Order `order[0..n)`, the numbers of points, for a round. A pure function of seed and round. */
 void sweep_shuffle(uint64_t seed, uint64_t round, size_t *order, size_t n);
 
-/* ---- sweep_show.c: standard output ---- */
-
-void sweep_show_head(const struct sweep *s);
-void sweep_show_round(const struct sweep *s, const struct sweep_round *round);
+/* ---- sweep.c: standard output ---- */
 
 /* The transient line before a run: which one, and the time left. In `buf`. */
 char *sweep_title(const struct sweep *s, const struct sweep_round *round, char *buf, size_t size);
-void sweep_show_table(const struct sweep *s);
 
-/* ---- sweep_notes.c: warnings and findings, each once with its points ---- */
+/* ---- sweep.c: warnings and findings, each once with its points ---- */
 
 /* Keep the warnings of the plan of a point. */
 void sweep_keep_warnings(struct sweep *s, size_t point, const struct plan *plan);
 
-/* log_warning() for each that was kept. */
-void sweep_log_warnings(const struct sweep *s);
-
-/* Print findings and warnings to standard output, unless that is a file's. */
-void sweep_show_notes(const struct sweep *s);
-
-/* ---- sweep_show.c ---- */
+/* ---- sweep.c ---- */
 
 /* Figures in `buf`: a time in the unit that suits it, a rate, half an interval. NAN: "-". */
 const char *sweep_time_text(double ns, char *buf, size_t size);
 const char *sweep_rate_text(double value, char *buf, size_t size);
 const char *sweep_percent_text(double percent, char *buf, size_t size);
+
+/*
+ * xdd curve.
+ */
+
+#define CURVE_DEPTHS 8 /* of a search: 1, 2, 4 .. 128 */
+#define CURVE_REFINE 2 /* loads next to the knee */
+#define CURVE_PROBES 16
+#define CURVE_WORDS 6 /* of a point: -queuedepth D -throttle ops R poisson */
+#define CURVE_NUMBER 40
+#define CURVE_SHARE_MAX 10.0
+
+/* The words of a point, which are made when its load is known. */
+struct curve_words {
+	const char *words[CURVE_WORDS];
+	char depth[CURVE_NUMBER], rate[CURVE_NUMBER], text[CURVE_NUMBER];
+};
+
+struct curve_command {
+	struct curve results;
+	struct vary_value *values; /* one for each point: depths, loads, those of later use */
+	struct curve_words *words;
+	size_t n_given; /* depths and loads of the command line */
+	size_t n_used;	/* points that have a load */
+};
+
+/* ---- curve_run.c ---- */
+
+/* All of a curve, as struct sweep_kind has it. */
+bool curve_run(struct sweep *s);
+
+/*
+ * Give point `point` the words of a load: `rate` is a text, NULL for a closed loop; `depth` is 0
+ * for that of the user.
+ */
+void curve_set_words(struct curve_command *c, size_t point, uint64_t depth, const char *rate);
+
+/* "12.5 %", for the share 0.125. In `buf` of CURVE_NUMBER bytes. */
+const char *curve_percent(double share, char *buf);
+
+/* ---- curve_run.c ---- */
+
+/* ---- curve.c: standard output ---- */
 
 #endif

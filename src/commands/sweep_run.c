@@ -1,19 +1,416 @@
 /*
- * The runs of a sweep: rounds over all points, in an order of its own each. Called by sweep.c.
+ * The runs of a sweep: rounds over all points, in an order of its own each, with the journal on
+ * disk. Called by sweep.c.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "commands/sweep.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
+#include "xdd/base/output.h"
 #include "xdd/base/random.h"
 #include "xdd/plan/plan.h"
+#include "xdd/run/run.h"
 #include "xdd/sys/clock.h"
 
-#define TITLE_SIZE 256
+/*
+ * The journal of a sweep on disk.
+ */
+
+#define MOST_BYTES (1ull << 30)
+
+static enum xdd_status sweep_journal_fail(const struct sweep *s, int err)
+{
+	log_error("%s: -journal %s: %s", s->kind->name, s->journal_path, output_strerror(err));
+	return err == -ENOMEM ? XDD_INIT_FAILED : XDD_BAD_ARGUMENT;
+}
+
+/* Make what was written durable. Returns 0 or -errno. */
+static int flush(FILE *f)
+{
+	return fflush(f) || fdatasync(fileno(f)) ? -errno : 0;
+}
+
+/* ---- a new journal ---- */
+
+static enum xdd_status sweep_journal_begin(struct sweep *s)
+{
+	const struct sweep_journal header = { .words = s->words,
+					      .seed = s->results.seed,
+					      .points = s->vary.n_points,
+					      .started_ns = s->results.started_ns };
+	int fd = open(s->journal_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), err;
+
+	if (fd < 0 && errno == EEXIST) {
+		log_error("%s: -journal %s: exists; -resume continues that sweep, and without "
+			  "the file a new one begins",
+			  s->kind->name, s->journal_path);
+		return XDD_BAD_ARGUMENT;
+	}
+	if (fd < 0)
+		return sweep_journal_fail(s, -errno);
+	s->journal = flock(fd, LOCK_EX | LOCK_NB) < 0 ? NULL : fdopen(fd, "w");
+	if (!s->journal) {
+		close(fd);
+		return sweep_journal_fail(s, -ENOMEM);
+	}
+	err = sweep_journal_header(s->journal, &header);
+	if (!err)
+		err = flush(s->journal);
+	return err ? sweep_journal_fail(s, err) : XDD_OK;
+}
+
+/* ---- one that exists ---- */
+
+/* A round that is there twice would count twice. */
+static int take_round(void *arg, const struct sweep_round *round)
+{
+	struct sweep_results *r = arg;
+	const struct sweep_point *p;
+
+	if (round->point >= r->vary->n_points)
+		return -EBADMSG;
+	p = &r->points[round->point];
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->rounds[i].round == round->round)
+			return -EBADMSG;
+	}
+	return sweep_results_add(r, round);
+}
+
+static enum xdd_status check_header(struct sweep *s, const struct sweep_journal *header)
+{
+	if (!sweep_journal_matches(header, s->words)) {
+		log_error("%s: -resume: %s is of another sweep: %s", s->kind->name, s->journal_path,
+			  header->words);
+		return XDD_BAD_ARGUMENT;
+	}
+	if (header->points != s->vary.n_points) {
+		log_error("%s: -resume: %s is of a sweep of %ju points, and this one has %zu",
+			  s->kind->name, s->journal_path, (uintmax_t)header->points,
+			  s->vary.n_points);
+		return XDD_BAD_ARGUMENT;
+	}
+	s->results.seed = header->seed;
+	s->results.started_ns = header->started_ns;
+	return XDD_OK;
+}
+
+static enum xdd_status decode(struct sweep *s, const char *text, size_t size, size_t *whole)
+{
+	struct sweep_journal header;
+	enum xdd_status status = XDD_OK;
+	size_t line;
+	int err = sweep_journal_decode(text, size, &header, take_round, &s->results, whole, &line);
+
+	if (header.words)
+		status = check_header(s, &header);
+	free((char *)(uintptr_t)header.words);
+	if (status || !err)
+		return status;
+	if (err != -EBADMSG)
+		return sweep_journal_fail(s, err);
+	log_error("%s: -resume: %s: line %zu is damaged", s->kind->name, s->journal_path, line);
+	return XDD_BAD_ARGUMENT;
+}
+
+/* False, with a message: this is no journal, not even one whose first line is not whole. */
+static bool is_journal(const struct sweep *s, int fd, const char *text, size_t size)
+{
+	static const char begins[] = SWEEP_JOURNAL_BEGINS;
+	struct stat st;
+	bool good = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+
+	for (size_t i = 0; i < size && i < SWEEP_JOURNAL_DIGITS && good; i++)
+		good = strchr("0123456789abcdef", text[i]) && text[i];
+	if (size > SWEEP_JOURNAL_DIGITS && good) {
+		size -= SWEEP_JOURNAL_DIGITS;
+		good = memcmp(text + SWEEP_JOURNAL_DIGITS, begins,
+			      size < sizeof(begins) - 1 ? size : sizeof(begins) - 1) == 0;
+	}
+	if (!good)
+		log_error("%s: -resume: %s is no journal of a sweep", s->kind->name,
+			  s->journal_path);
+	return good;
+}
+
+/* Read it, and cut off a line that was not written whole. */
+static enum xdd_status resume(struct sweep *s)
+{
+	int fd = open(s->journal_path, O_RDWR | O_APPEND | O_CLOEXEC);
+	enum xdd_status status;
+	char *text;
+	size_t size, whole = 0;
+	int err;
+
+	if (fd < 0 && errno == ENOENT) {
+		log_error("%s: -resume: %s does not exist: there is nothing to resume",
+			  s->kind->name, s->journal_path);
+		return XDD_BAD_ARGUMENT;
+	}
+	if (fd < 0)
+		return sweep_journal_fail(s, -errno);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		log_error("%s: -resume: %s is in use by another sweep", s->kind->name,
+			  s->journal_path);
+		close(fd);
+		return XDD_BAD_ARGUMENT;
+	}
+	err = readfile(fd, MOST_BYTES, &text, &size);
+	if (err) {
+		close(fd);
+		return sweep_journal_fail(s, err);
+	}
+	if (!is_journal(s, fd, text, size)) {
+		free(text);
+		close(fd);
+		return XDD_BAD_ARGUMENT;
+	}
+	/* It was ended before its first line was written. */
+	if (!memchr(text, '\n', size)) {
+		free(text);
+		close(fd);
+		return unlink(s->journal_path) < 0 ? sweep_journal_fail(s, -errno) :
+						     sweep_journal_begin(s);
+	}
+	status = decode(s, text, size, &whole);
+	free(text);
+	if (!status && ftruncate(fd, (off_t)whole) < 0)
+		status = sweep_journal_fail(s, -errno);
+	s->journal = status ? NULL : fdopen(fd, "a");
+	if (!s->journal)
+		close(fd);
+	return status || s->journal ? status : sweep_journal_fail(s, -ENOMEM);
+}
+
+enum xdd_status sweep_journal_open(struct sweep *s)
+{
+	if (!s->journal_path)
+		return XDD_OK;
+	return s->line.resume ? resume(s) : sweep_journal_begin(s);
+}
+
+bool sweep_journal_add(struct sweep *s, const struct sweep_round *round)
+{
+	int err;
+
+	if (!s->journal)
+		return true;
+	err = sweep_journal_round(s->journal, round);
+	if (!err)
+		err = flush(s->journal);
+	if (err)
+		sweep_journal_fail(s, err);
+	return !err;
+}
+
+void sweep_journal_close(struct sweep *s, bool done)
+{
+	if (!s->journal)
+		return;
+	fclose(s->journal);
+	s->journal = NULL;
+	if (done && unlink(s->journal_path) < 0)
+		log_warning("%s: %s: %s", s->kind->name, s->journal_path, strerror(errno));
+}
+
+/*
+ * The state of the targets before each run of a point that writes: -restore. Also called by
+ * sweep_points.c, for the checks.
+ */
+
+#define NUMBER_SIZE 24
+#define MAX_WORDS 24
+#define SWEEP_RESTORE_TITLE_SIZE 256
+
+enum xdd_status sweep_restore_read(struct sweep *s)
+{
+	const char *text = s->line.restore;
+
+	s->results.restore = text;
+	s->recreates = text && strcmp(text, "recreate") == 0;
+	s->preconditions = text && strcmp(text, "precondition") == 0;
+	s->trims = text && strcmp(text, "trim") == 0;
+	if (!text || s->recreates || s->preconditions || s->trims)
+		return XDD_OK;
+	log_error("%s: -restore %.64s: expected recreate, precondition or trim", s->kind->name,
+		  text);
+	return XDD_BAD_ARGUMENT;
+}
+
+bool sweep_writes(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		if (plan_changes(&plan->targets[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_changed(const struct target_plan *t)
+{
+	return plan_changes(t) && t->kind != TARGET_NULL;
+}
+
+/*
+ * True if target `i` is to be restored by a run of its own. All of a file that several targets
+ * write is written once, but each of them may have a range of its own to discard.
+ */
+static bool needs_run(const struct sweep *s, const struct plan *plan, size_t i)
+{
+	const struct target_plan *t = &plan->targets[i];
+
+	if (!is_changed(t) || s->trims)
+		return is_changed(t) && s->trims;
+	for (size_t k = 0; k < i && s->preconditions; k++) {
+		if (is_changed(&plan->targets[k]) && strcmp(plan->targets[k].path, t->path) == 0)
+			return false;
+	}
+	return s->preconditions;
+}
+
+/* The words of a plan, which ends with NULL, and numbers among them. */
+struct words {
+	const char *list[MAX_WORDS];
+	size_t n;
+	char first[NUMBER_SIZE], size[NUMBER_SIZE];
+};
+
+static void sweep_restore_add(struct words *w, const char *option, const char *value)
+{
+	w->list[w->n++] = option;
+	if (value)
+		w->list[w->n++] = value;
+}
+
+static const char *bytes_text(char *buf, uint64_t bytes)
+{
+	snprintf(buf, NUMBER_SIZE, "%" PRIu64 "B", bytes);
+	return buf;
+}
+
+/* Write the whole target once, in sequence. */
+static void add_precondition(struct words *w, const struct target_plan *t)
+{
+	sweep_restore_add(w, "-op", "write");
+	sweep_restore_add(w, "-reqsize", "1M");
+	sweep_restore_add(w, "-queuedepth", "4");
+	sweep_restore_add(w, "-bytes", bytes_text(w->size, t->size_bytes));
+	/* Storage may compress zeros, or not store them. */
+	sweep_restore_add(w, "-datapattern", "random");
+	sweep_restore_add(w, t->direct_io ? "-dio" : "-syncwrite", NULL);
+}
+
+/* Discard what the run may touch, from `first` to before `end`. */
+static void add_trim(struct words *w, uint64_t first, uint64_t end)
+{
+	sweep_restore_add(w, "-op", "discard");
+	sweep_restore_add(w, "-ioengine", "psync");
+	/* The range begins and ends at any byte; a device has its own rules for that. */
+	sweep_restore_add(w, "-blocksize", "1B");
+	sweep_restore_add(w, "-reqsize", "64M");
+	sweep_restore_add(w, "-startoffset", bytes_text(w->first, first));
+	sweep_restore_add(w, "-bytes", bytes_text(w->size, end - first));
+	/* Or the file system frees the storage while the point is measured. */
+	sweep_restore_add(w, "-syncwrite", NULL);
+}
+
+/* The range of a target that all passes of a run touch, as far as the target exists. */
+static void find_range(const struct plan *plan, const struct target_plan *t, uint64_t *first,
+		       uint64_t *end)
+{
+	plan_pass_range(t, 1, first, end);
+	*end = t->end_bytes;
+	/* An operation that time leaves undone is none past the end. */
+	if ((t->pass_ops == PLAN_UNLIMITED || plan_may_end_early(plan, t)) && *end > t->size_bytes)
+		*end = t->size_bytes;
+}
+
+static enum xdd_status sweep_restore_refuse(const struct sweep *s, const struct target_plan *t,
+					    const char *why)
+{
+	log_error("-restore %s: target %u, %s: %s", s->line.restore, t->number, t->path, why);
+	return XDD_BAD_ARGUMENT;
+}
+
+/* The plan of the run that restores a target, with the guards of any write. */
+static enum xdd_status make_plan(const struct sweep *s, const struct plan *point,
+				 const struct target_plan *t, struct plan **plan)
+{
+	struct words w = { .n = 0 };
+	uint64_t first, end;
+
+	if (t->kind == TARGET_MISSING)
+		return sweep_restore_refuse(s, t, "does not exist; write it once before");
+	if (!t->size_bytes)
+		return sweep_restore_refuse(
+			s, t,
+			t->kind == TARGET_FILE ? "is empty; write it once before" : "has no size");
+	find_range(point, t, &first, &end);
+	if (s->trims && first >= end)
+		return sweep_restore_refuse(
+			s, t, "has nothing in the range of the point; write it once before");
+	sweep_restore_add(&w, "xdd", NULL);
+	sweep_restore_add(&w, "-target", t->path);
+	if (s->trims)
+		add_trim(&w, first, end);
+	else
+		add_precondition(&w, t);
+	if (t->forced)
+		sweep_restore_add(&w, "-force", t->path);
+	return runner_plan(w.list, plan);
+}
+
+enum xdd_status sweep_restore_check(struct sweep *s, const struct plan *plan)
+{
+	enum xdd_status status = XDD_OK;
+
+	for (size_t i = 0; i < plan->n_targets && !status; i++) {
+		struct plan *writer = NULL;
+
+		if (!needs_run(s, plan, i))
+			continue;
+		status = make_plan(s, plan, &plan->targets[i], &writer);
+		if (!status)
+			status = run_check(writer);
+		plan_free(writer);
+	}
+	return status;
+}
+
+/* Restore it. Returns the status of the run that does. */
+static enum xdd_status sweep_restore(struct sweep *s, const struct plan *plan)
+{
+	enum xdd_status status = XDD_OK;
+
+	for (size_t i = 0; i < plan->n_targets && !status; i++) {
+		const struct target_plan *t = &plan->targets[i];
+		char title[SWEEP_RESTORE_TITLE_SIZE];
+		const struct report_sink sink = { .title = title };
+		struct plan *writer = NULL;
+
+		if (!needs_run(s, plan, i))
+			continue;
+		snprintf(title, sizeof(title), "%s %.200s", s->line.restore, t->path);
+		status = make_plan(s, plan, t, &writer);
+		if (!status)
+			status = runner_run(&s->runner, writer, &sink);
+		if (s->runner.stuck)
+			return status;
+		plan_free(writer);
+	}
+	return status;
+}
+
+#define SWEEP_RUN_TITLE_SIZE 256
 
 /* ---- the order and the number of rounds ---- */
 
@@ -173,7 +570,7 @@ enum xdd_status sweep_run_plan(struct sweep *s, const struct plan *plan, const c
 
 static enum xdd_status run_point(struct sweep *s, struct sweep_round *round)
 {
-	char title[TITLE_SIZE];
+	char title[SWEEP_RUN_TITLE_SIZE];
 	struct plan *plan;
 	enum xdd_status status;
 
@@ -207,7 +604,7 @@ static bool do_round(struct sweep *s, size_t point, uint64_t number)
 		return false;
 	}
 	if (status && !s->status) {
-		char label[TITLE_SIZE];
+		char label[SWEEP_RUN_TITLE_SIZE];
 
 		log_error("%s: point %zu (%s) ended with status %d", s->kind->name, point + 1,
 			  sweep_label(&s->vary, point, label, sizeof(label)), (int)status);

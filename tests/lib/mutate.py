@@ -10,7 +10,7 @@ neither the source tree nor the objects of the build change.
 Tests that belong to a file:
   - unit tests that call it, from their symbols: those that call it directly, or else through the fewest files between;
     those with the name of the file come first, then those that call the fewest other files;
-  - functional tests that share a name with it (sweep_journal.c: sweep.py), or that FUNCTIONAL names.
+  - functional tests that share a name with it (sweep_run.c: sweep.py), or that FUNCTIONAL names.
 A test that fails or takes too long without a mutant is left out, and reported.
 
 Results of a mutant: "killed" by a test that fails, "times out" if a test does not end, which counts as killed,
@@ -42,19 +42,19 @@ FUNCTIONAL = {
     "src/base/random": ["poisson"],
     "src/base/text": ["multi_options", "options", "outputs", "printable", "result_lines", "sweep"],
     "src/base/units": ["amounts", "person"],
-    "src/commands/captured": ["sweep"],
+    "src/commands/check": ["advice"],
     "src/commands/check_": ["advice"],
     "src/commands/command": ["badinput", "options", "timeserver"],
     "src/commands/copy": ["copy_local", "copy_options", "copy_report"],
     "src/commands/curve": ["curve"],
     "src/commands/fio": ["fiojob"],
-    "src/commands/gettime": ["timeserver"],
     "src/commands/help": ["options"],
     "src/commands/line": ["badinput"],
     "src/commands/multi": ["multi_options"],
-    "src/commands/run": ["jsonout", "person"],
+    "src/commands/run": ["jsonout", "person", "sections"],
     "src/commands/run_ranks": ["ranks"],
-    "src/commands/run_series": ["sections"],
+    "src/commands/runner": ["sweep"],
+    "src/commands/timeserver": ["badinput"],
     "src/copy/": ["copy_local", "copy_report"],
     "src/copy/attempt": ["copy_connect", "copy_resume"],
     "src/copy/destination/": ["copy_dest", "copy_rights"],

@@ -1,6 +1,6 @@
 /*
  * The sentences of a check about what looks wrong, its commands, and the description of a disk:
- * src/commands/check_wrong.c, check_advice.c and check_device.c.
+ * src/commands/check_wrong.c, check.c and check_target.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * The command line of xdd copy: src/commands/copy_words.c, copy_place.c, copy_split.c.
+ * The command line of xdd copy: src/commands/copy_words.c, copy_options.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>

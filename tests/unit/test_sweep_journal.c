@@ -1,5 +1,5 @@
 /*
- * The journal of a sweep on disk: src/commands/sweep_journal.c. Every line must be durable before
+ * The journal of a sweep on disk: src/commands/sweep_run.c. Every line must be durable before
  * the next round is run, or the sweep ends.
  */
 #include "parse_fixture.h"

@@ -147,7 +147,7 @@ const char *sweep_finding_text(unsigned kind);
 /* The findings of all rounds of a point: a bit for each kind. */
 unsigned sweep_findings(const struct sweep_point *p);
 
-/* ---- sweep_journal.c ---- */
+/* ---- sweep_run.c ---- */
 
 /*
  * A journal is a header line and a line for each round, each after its CRC-32C. The header names
