@@ -15,7 +15,6 @@
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
 #include "xdd/base/text.h"
-#include "xdd/plan/help.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/report.h"
 

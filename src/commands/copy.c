@@ -18,7 +18,7 @@
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/commands/command.h"
-#include "xdd/plan/help.h"
+#include "xdd/plan/option.h"
 
 /* The command line as a shell reads it. NULL: no memory. */
 static const char *command_text(struct arena *arena, int argc, char *const *argv)

@@ -12,7 +12,6 @@
 #include "xdd/base/memory.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/foreign.h"
-#include "xdd/plan/help.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/column.h"
 

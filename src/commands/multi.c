@@ -23,7 +23,6 @@
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/commands/command.h"
-#include "xdd/plan/help.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/combine.h"
 #include "xdd/report/jvalue.h"

@@ -17,8 +17,8 @@
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/plan/option.h"
-#include "xdd/plan/placeholder.h"
 #include "xdd/plan/plan.h"
+#include "xdd/plan/runs.h"
 #include "xdd/sys/child.h"
 
 /* The kernel takes no longer word. */

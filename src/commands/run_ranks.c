@@ -16,7 +16,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/output.h"
-#include "xdd/plan/ranks.h"
+#include "xdd/plan/runs.h"
 #include "xdd/report/combine.h"
 #include "xdd/report/jvalue.h"
 #include "xdd/report/report.h"

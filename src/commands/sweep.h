@@ -11,7 +11,7 @@
 
 #include "commands/runner.h"
 #include "xdd/base/file.h"
-#include "xdd/plan/vary.h"
+#include "xdd/plan/runs.h"
 #include "xdd/report/sweep.h"
 
 struct arena;

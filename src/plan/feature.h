@@ -1,13 +1,26 @@
 /*
- * A feature of the plan: its options, and what it does while a plan is resolved and checked.
- *
- * The features are const. Their functions run while the plan is built, in the main thread.
+ * Features of the plan, and the steps that they share. Main thread, while a plan is built,
+ * resolved and checked.
  */
 #ifndef XDD_PLAN_FEATURE_H
 #define XDD_PLAN_FEATURE_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xdd/base/memory.h"
+#include "xdd/plan/engine_info.h"
 #include "xdd/plan/option.h"
 #include "xdd/plan/plan.h"
+#include "xdd/plan/target_options.h"
+
+struct arena;
+
+/*
+ * A feature of the plan: its options, and what it does while a plan is resolved and checked.
+ *
+ * The features are const. Their functions run while the plan is built, in the main thread.
+ */
 
 /*
  * Steps for each target. A step runs for all targets before the next one begins, except where it
@@ -76,9 +89,6 @@ extern const struct option timeserver_rows[];
 extern const struct option throttle_rows[];
 extern const struct option restart_rows[];
 
-/* Set the percentage of -snooze. */
-enum xdd_status plan_apply_snooze(const struct setting *s, void *dst);
-
 /* The suboptions of -stonewall. */
 extern const struct option stonewall_rows[];
 
@@ -90,5 +100,130 @@ void plan_warn_repeated(const struct plan *plan);
 
 /* Run the steps that resolve everything marked "resolved" in the plan. */
 enum xdd_status plan_resolve(struct plan *plan);
+
+/*
+ * Measures as words of an option.
+ */
+
+/*
+ * Read the measure in words `w[0]`, its unit, and `w[1]`, its amount, of setting `s`. Returns
+ * XDD_OK, or another status with one line given to log_error().
+ */
+enum xdd_status measure_read(const struct setting *s, const struct word *w, struct measure *m);
+
+/*
+ * The amount and extent of targets with -blockperrank.
+ */
+
+/* Bytes of the segments that -segments asks for: the amount of a pass without any other. */
+uint64_t layout_amount(const struct target_plan *t);
+
+/*
+ * Set the number of segments and the range. Returns XDD_OK, or another status with one line given
+ * to log_error().
+ */
+enum xdd_status layout_resolve_range(const struct plan *plan, struct target_plan *t);
+
+/* From the first byte that a pass accesses to the end of the last one. */
+uint64_t layout_extent(const struct target_plan *t);
+
+/*
+ * A random order in which each of n targets reads the blocks of another one. Pure; any thread.
+ */
+
+/*
+ * The successor of `i` in a cycle of all numbers below `n` (at least 1) that `seed` selects: a
+ * permutation, and with n > 1 no number is its own successor. The same on every machine.
+ */
+uint64_t reorder_next(uint64_t seed, uint64_t n, uint64_t i);
+
+/*
+ * Memory that a plan needs.
+ */
+
+#define GIB ((double)(1u << 30)) /* for messages */
+
+/* The memory of the machine in bytes; UINT64_MAX where it is not known. */
+uint64_t plan_machine_bytes(void);
+
+/*
+ * Steps of feature_machine: compute how the buffers of a target lie in memory; check that -dio can
+ * use -memalign; check that the buffers of all targets fit into memory, and into the huge pages
+ * there are.
+ */
+enum xdd_status plan_resolve_memory(struct plan *plan, struct target_plan *t);
+enum xdd_status plan_check_memalign(struct plan *plan, struct target_plan *t);
+
+/*
+ * -hogmemory.
+ */
+
+/*
+ * The bytes of data patterns, and what can be verified.
+ */
+
+/*
+ * -seek load: the list of operations of a target.
+ */
+
+/*
+ * Read the rows of the file `path` into memory of `arena`; lines that begin with '#' and empty
+ * lines are skipped. Returns 0; -errno when the file cannot be read; or -EBADMSG for a malformed
+ * line, with its number in `*line` and the problem in `*what` (static text).
+ */
+int seek_load_read(const char *path, struct arena *arena, const struct seek_row **rows,
+		   size_t *n_rows, unsigned *line, const char **what);
+
+/* The file that holds the list of `t`, in memory of the plan or of its options. */
+const char *seek_load_name(const struct plan *plan, const struct target_plan *t);
+
+/*
+ * The limits that the record of a stonewall sets.
+ */
+
+/*
+ * Addresses of -e2e destination.
+ */
+
+/*
+ * Read "host", "host:port" or "host:port,count"; an IPv6 number stands in brackets. `*a` gets the
+ * parts that are there, and its host is in memory of `arena`. Returns 0; -EINVAL with the problem
+ * in `*why` (static text); or -ENOMEM.
+ */
+int endtoend_address_read(const char *text, struct arena *arena, struct endtoend_address *a,
+			  const char **why);
+
+/*
+ * Steps of -endtoend and -restart.
+ */
+
+/* All return XDD_OK, or another status with one line given to log_error(). */
+
+/* Give the addresses their ports, and the target its queue depth. */
+enum xdd_status endtoend_resolve_ports(struct target_plan *t);
+
+/* Refuse what a side of a copy cannot do, as far as its options say it. */
+enum xdd_status endtoend_check_side(const struct target_plan *t);
+
+/* Refuse work that the other side could not follow, once it is known. */
+enum xdd_status endtoend_check_work(const struct target_plan *t);
+
+/* Refuse targets that cannot be sides of copies together. */
+enum xdd_status endtoend_check_together(const struct plan *plan);
+
+/* Refuse options of a copy that are given to a target without one. */
+enum xdd_status endtoend_check_named(const struct plan *plan);
+
+/*
+ * Engines as suboptions of -ioengine.
+ */
+
+#define ENGINE_NAMES_MAX 32 /* engines that a message lists */
+
+/* The words that may follow -ioengine. */
+extern const struct option_source engine_words;
+
+/* -ioengine list. */
+extern const struct option option_engine_list;
 
 #endif

@@ -1,12 +1,209 @@
 /*
- * How operations reach the kernel: -ioengine. The rows of each engine are in its own file.
+ * Engines: how operations reach the kernel, -ioengine, and targets of -op discard.
  */
-#include "plan/engines.h"
-#include "plan/errors.h"
-#include "plan/extent.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
 #include "plan/feature.h"
+#include "plan/files.h"
 #include "plan/parse.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/units.h"
+#include "xdd/plan/engine_info.h"
+#include "xdd/plan/mix.h"
+#include "xdd/sys/blockdev.h"
+
+/*
+ * The registry of engines as the plan sees it: the engine of a target, and the suboptions of
+ * -ioengine, which are the rows of the engines. Called by the parser through the row of -ioengine,
+ * and by checks.
+ */
+
+const struct engine_info *engine_named(const char *name)
+{
+	for (size_t i = 0; engine_registry[i]; i++) {
+		if (strcmp(engine_registry[i]->name, name) == 0)
+			return engine_registry[i];
+	}
+	return NULL;
+}
+
+/* The first engine of the registry with one of `caps`, or NULL. */
+static const struct engine_info *engine_with(unsigned caps)
+{
+	for (size_t i = 0; engine_registry[i]; i++) {
+		if (engine_registry[i]->caps & caps)
+			return engine_registry[i];
+	}
+	return NULL;
+}
+
+const struct engine_info *plan_engine(const struct target_plan *target)
+{
+	if (target->kind == TARGET_NULL)
+		return engine_with(ENGINE_NO_DATA);
+	return target->engine ? target->engine : engine_registry[0];
+}
+
+unsigned plan_engine_caps(const struct target_plan *target)
+{
+	const struct engine_info *engine = plan_engine(target);
+
+	if (engine == target->engine && engine->caps_with)
+		return engine->caps_with(target->engine_options);
+	return engine->caps;
+}
+
+static const char *engine_name_at(const void *names, size_t i)
+{
+	return ((const char *const *)names)[i];
+}
+
+char *engine_names(unsigned with, unsigned without, char *buf, size_t size)
+{
+	const char *names[ENGINE_NAMES_MAX + 1] = { NULL };
+	size_t n = 0;
+
+	for (size_t i = 0; engine_registry[i] && n < ENGINE_NAMES_MAX; i++) {
+		if ((engine_registry[i]->caps & (with | without)) == with)
+			names[n++] = engine_registry[i]->name;
+	}
+	return parse_list_words(engine_name_at, names, buf, size);
+}
+
+/* The row of `engine` for a keyword, or NULL. */
+static const struct option *keyword_of(const struct engine_info *engine, const char *name)
+{
+	return engine->keywords ? option_find_in(engine->keywords, name) : NULL;
+}
+
+/* True if an engine before number `i` of the registry has this keyword. */
+static bool is_repeated(size_t i, const char *name)
+{
+	while (i-- > 0) {
+		if (keyword_of(engine_registry[i], name))
+			return true;
+	}
+	return false;
+}
+
+/* Names first, then "list", then the keywords, each once. */
+static const struct option *engine_word_at(size_t n)
+{
+	for (size_t i = 0; engine_registry[i]; i++) {
+		if (n-- == 0)
+			return &engine_registry[i]->row;
+	}
+	if (n-- == 0)
+		return &option_engine_list;
+	for (size_t i = 0; engine_registry[i]; i++) {
+		const struct option *row = engine_registry[i]->keywords;
+
+		for (; row && row->name; row++) {
+			if (!is_repeated(i, row->name) && n-- == 0)
+				return row;
+		}
+	}
+	return NULL;
+}
+
+/* "a, b": the engines with this keyword. */
+static const char *owners(const char *keyword, const char *apart, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	*buf = '\0';
+	for (size_t i = 0; engine_registry[i] && len < size; i++) {
+		if (keyword_of(engine_registry[i], keyword))
+			len += (size_t)snprintf(buf + len, size - len, "%s%s", len ? apart : "",
+						engine_registry[i]->name);
+	}
+	return buf;
+}
+
+static const char *engine_word_help(const struct option *sub, char *buf, size_t size)
+{
+	char engines[128];
+
+	if (!*owners(sub->name, ", ", engines, sizeof(engines)))
+		return sub->help;
+	snprintf(buf, size, "%s: %s", engines, sub->help);
+	return buf;
+}
+
+/*
+ * Have `engine` drive the target, with the defaults of its keywords; `s` is the setting that asks
+ * for it. Returns XDD_OK, or another status with one line given to log_error().
+ */
+static enum xdd_status engine_choose(const struct setting *s, struct target_plan *t,
+				     const struct engine_info *engine)
+{
+	t->engine = engine;
+	t->engine_options = NULL;
+	if (!engine->keywords)
+		return XDD_OK;
+	t->engine_options = arena_alloc(s->arena, engine->options_size);
+	if (!t->engine_options)
+		return plan_no_memory();
+	return parse_defaults(s->arena, s->opt, engine->keywords, t, SCOPE_TARGET);
+}
+
+static enum xdd_status init_engine(const struct setting *s, void *dst)
+{
+	return engine_choose(s, dst, engine_registry[0]);
+}
+
+/*
+ * A name, which replaces all keywords that were given before, or a keyword of the engine that was
+ * named last.
+ */
+static enum xdd_status apply_engine_word(const struct setting *s, void *dst)
+{
+	const struct engine_info *engine = engine_named(s->sub->name);
+	struct target_plan *t = dst;
+	const struct option *keyword;
+	char engines[128];
+
+	if (engine && s->further)
+		return parse_error(XDD_BAD_ARGUMENT, s, NULL,
+				   "expected one engine, then its keywords");
+	if (engine)
+		return engine_choose(s, t, engine);
+	keyword = keyword_of(t->engine, s->sub->name);
+	if (!keyword)
+		return parse_error(XDD_BAD_ARGUMENT, s, NULL, "is a keyword of %s, not of %s",
+				   owners(s->sub->name, " and ", engines, sizeof(engines)),
+				   t->engine->name);
+	return parse_apply_row(s, keyword, t->engine_options);
+}
+
+/*
+ * The options of the target's engine, and its row for the keyword; NULL when it has no such
+ * keyword.
+ */
+static const void *engine_word_field(const struct target_plan *t, const struct option **sub)
+{
+	const struct option *keyword = t->engine ? keyword_of(t->engine, (*sub)->name) : NULL;
+
+	if (keyword)
+		*sub = keyword;
+	return keyword ? t->engine_options : NULL;
+}
+
+const struct option_source engine_words = {
+	.at = engine_word_at,
+	.help = engine_word_help,
+	.init = init_engine,
+	.apply = apply_engine_word,
+	.field = engine_word_field,
+};
+
+/*
+ * -ioengine. The rows of each engine are in its own file.
+ */
 
 /* -sgio is the engine for SCSI commands by its old name. */
 static enum xdd_status apply_sgio(const struct setting *s, void *dst)
@@ -135,4 +332,127 @@ const struct plan_feature feature_engine = {
 	.target = { [TARGET_SIZE] = resolve_qthreads },
 	.plan = { [PLAN_CHECK] = number_qthreads },
 	.warn = warn_buffered,
+};
+
+/*
+ * Targets of -op discard: what can be discarded, by which engine, and in which units. Has no
+ * options of its own.
+ */
+
+#define SECTOR_BYTES 512
+#define MAX_FS_BLOCK_BYTES 65536 /* a network file system may name its transfer size instead */
+
+static enum xdd_status check_engine(const struct target_plan *t)
+{
+	char engines[128];
+
+	if (plan_engine_caps(t) & ENGINE_DISCARDS)
+		return XDD_OK;
+	return plan_refuse(t, "-op discard: the engine %s cannot discard; use -ioengine %s",
+			   plan_engine(t)->name,
+			   engine_names(ENGINE_DISCARDS, ENGINE_NO_DATA, engines, sizeof(engines)));
+}
+
+static enum xdd_status check_device(const struct target_plan *t)
+{
+	uint64_t most = UINT64_MAX, sector = SECTOR_BYTES;
+
+	blockdev_queue_number(t->device, "discard_max_bytes", &most);
+	if (!most)
+		return plan_refuse(t, "-op discard: the device cannot discard "
+				      "(queue/discard_max_bytes is 0); name another one");
+	blockdev_queue_number(t->device, "logical_block_size", &sector);
+	return plan_check_multiples(t, "-op discard", (uint32_t)sector, true);
+}
+
+/* The kernel discards nothing past the end of a file, and reports no error. */
+static enum xdd_status check_file(const struct target_plan *t)
+{
+	uint64_t size = plan_size_in_run(t);
+	char end[32], has[32];
+
+	if (!size)
+		return plan_refuse(t, "-op discard: is empty: there is nothing to discard");
+	if (t->end_bytes <= size)
+		return XDD_OK;
+	return plan_refuse(t, "-op discard: the operations reach to %s, and the file has %s",
+			   units_size_text(t->end_bytes, end, sizeof(end)),
+			   units_size_text(size, has, sizeof(has)));
+}
+
+static enum xdd_status discard_check(struct plan *plan, struct target_plan *t)
+{
+	enum xdd_status status;
+
+	(void)plan;
+	if (t->op != OP_DISCARD)
+		return XDD_OK;
+	if (t->pretruncate || t->preallocate_bytes)
+		return plan_refuse(t,
+				   "-%s: is for what is written, and -op discard frees what the "
+				   "file holds; leave one out",
+				   t->pretruncate ? "pretruncate" : "preallocate");
+	if (t->pattern.given)
+		return plan_refuse(t, "-datapattern: -op discard transfers no data; leave one out");
+	status = check_engine(t);
+	if (status || t->kind == TARGET_NULL)
+		return status;
+	if (t->kind == TARGET_CHAR)
+		return plan_refuse(t, "-op discard: is a character device; name a block device or "
+				      "a regular file");
+	return t->kind == TARGET_BLOCK ? check_device(t) : check_file(t);
+}
+
+/* The unit in which storage is freed; 1: unknown. */
+static uint64_t unit_bytes(const struct target_plan *t)
+{
+	struct statvfs fs;
+	uint64_t unit = 0;
+
+	if (t->kind == TARGET_BLOCK)
+		blockdev_queue_number(t->device, "discard_granularity", &unit);
+	else if (t->kind == TARGET_FILE && statvfs(t->path, &fs) == 0 &&
+		 fs.f_bsize <= MAX_FS_BLOCK_BYTES)
+		unit = fs.f_bsize;
+	return unit ? unit : 1;
+}
+
+static bool rows_in_units(const struct target_plan *t, uint64_t unit)
+{
+	for (size_t i = 0; i < t->n_rows; i++) {
+		if (t->rows[i].block * t->block_size % unit ||
+		    t->rows[i].blocks * t->block_size % unit)
+			return false;
+	}
+	return true;
+}
+
+static bool in_units(const struct target_plan *t, uint64_t unit)
+{
+	if (t->pass_offset_bytes % unit)
+		return false;
+	if (t->rows)
+		return rows_in_units(t, unit);
+	return (t->mix ? t->mix->unit_bytes : t->req_bytes) % unit == 0 &&
+	       t->start_bytes % unit == 0 && t->last_op_bytes % unit == 0;
+}
+
+static void discard_warn(const struct target_plan *t)
+{
+	uint64_t unit;
+
+	if (t->op != OP_DISCARD)
+		return;
+	unit = unit_bytes(t);
+	if (in_units(t, unit))
+		return;
+	log_warning("target %" PRIu32 ", %s: -op discard: requests are no whole units of %" PRIu64
+		    " bytes, in which %s frees storage: what is less than a unit is not freed",
+		    t->number, t->path, unit,
+		    t->kind == TARGET_BLOCK ? "the device" : "the file system");
+}
+
+const struct plan_feature feature_discard = {
+	.target = { [TARGET_CHECK] = discard_check },
+	.warn_target = discard_warn,
 };

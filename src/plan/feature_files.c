@@ -1,19 +1,27 @@
 /*
- * Files and devices: creating, removing, flushing and allocating them, and -force. Targets that are
- * the same file are in same_file.c.
+ * Files and devices: creating, removing, flushing and allocating them, -force, and space for
+ * writes. Targets that are the same file are in files.c.
  */
-#include "plan/feature.h"
-
+#include <linux/magic.h>
+#include <math.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
-#include "plan/errors.h"
-#include "plan/same_file.h"
-#include "plan/value.h"
+#include "plan/feature.h"
+#include "plan/files.h"
+#include "plan/parse.h"
+#include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/engine_info.h"
+#include "xdd/plan/mix.h"
 #include "xdd/sys/blockdev.h"
 
 #define MAX_BYTES INT64_MAX
@@ -322,7 +330,7 @@ static enum xdd_status check_files(struct plan *plan)
 	return status;
 }
 
-static enum xdd_status check(struct plan *plan)
+static enum xdd_status files_check(struct plan *plan)
 {
 	enum xdd_status status = check_files(plan);
 
@@ -332,5 +340,465 @@ static enum xdd_status check(struct plan *plan)
 const struct plan_feature feature_files = {
 	.group = { "Files and devices", rows },
 	.target = { [TARGET_PROBE] = set_kind, [TARGET_SIZE] = set_size },
-	.plan = { [PLAN_CHECK] = check },
+	.plan = { [PLAN_CHECK] = files_check },
 };
+
+/*
+ * Space for writes: files that need more blocks than their file system has are refused before the
+ * run. All figures are the least that a run needs, so that no run is refused that could work.
+ * Called by run_check().
+ *
+ * Space for -preallocate is not counted here: the file system itself answers for it before the
+ * first operation.
+ */
+
+#define MSDOS_MAGIC 0x4d44
+#define EXFAT_MAGIC 0x2011bab0
+#define STAT_BLOCK_BYTES 512 /* unit of st_blocks, whatever the file system */
+
+/* Passes of -createnewfiles that are counted: each has a file to look at. */
+#define MAX_NEW_FILES 1000
+
+/* Random operations may use fewer offsets than expected; six deviations never happen. */
+#define DEVIATIONS 6
+
+/* A part of a file that a target writes, and the least number of bytes in it that it writes. */
+struct part {
+	const struct target_plan *target;
+	dev_t dev; /* file, or directory where `name` is not there yet */
+	ino_t ino;
+	const char *name;
+	uint64_t start;
+	uint64_t end;
+	uint64_t bytes;
+};
+
+/* A file system, and the bytes needed of it, which may be negative: files that are removed. */
+struct room {
+	dev_t dev;
+	uint64_t block_bytes;
+	__int128 free_bytes;
+	__int128 need_bytes;
+	bool counts; /* its free blocks are what can be written */
+};
+
+struct rooms {
+	struct room *list;
+	size_t n;
+};
+
+/*
+ * True for file systems that are known to keep and count each block that is written: others
+ * compress, share blocks, or are on a server or another file system that may.
+ */
+static bool keeps_blocks(const struct statfs *fs)
+{
+	switch ((unsigned long)fs->f_type) {
+	case EXT4_SUPER_MAGIC: /* ext2 and ext3 too */
+	case XFS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case MSDOS_MAGIC:
+	case EXFAT_MAGIC:
+		/* A tmpfs without a limit has no number of blocks. */
+		return fs->f_blocks && fs->f_bsize > 0;
+	default:
+		return false;
+	}
+}
+
+/* The last operation of a target may be shorter than its requests. */
+static uint64_t bytes_of_slots(const struct target_plan *t, uint64_t slots)
+{
+	uint64_t missing = t->req_bytes - t->last_op_bytes, bytes;
+
+	if (__builtin_mul_overflow(slots, t->req_bytes, &bytes))
+		return 0;
+	return bytes > missing ? bytes - missing : 0;
+}
+
+/* Operations of a pass that write, the least number of them. */
+static uint64_t writing_ops(const struct target_plan *t)
+{
+	double share = 1 - (double)t->read_ratio / PLAN_RATIO_ONE, n;
+
+	if (t->op == OP_WRITE)
+		return t->pass_ops;
+	n = share * (double)t->pass_ops;
+	n -= t->ratio_random ? DEVIATIONS * sqrt((double)t->pass_ops) : 1;
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+/* Offsets that a pass writes at least once, of `slots` possible ones. */
+static uint64_t written_slots(const struct target_plan *t, uint64_t slots)
+{
+	uint64_t writes = writing_ops(t), rounds = t->pass_ops / slots + (t->pass_ops % slots != 0);
+	double n;
+
+	/* Most of them may be one request. */
+	if (t->seek.pattern == SEEK_ZIPF)
+		return writes != 0;
+	if (t->seek.pattern != SEEK_RANDOM && t->op == OP_WRITE)
+		return writes < slots ? writes : slots;
+	/* Each round may write the same offsets as the last one, and read the others. */
+	if (t->seek.pattern != SEEK_RANDOM)
+		return writes / rounds;
+	n = (double)slots * -expm1(-(double)writes / (double)slots);
+	n -= DEVIATIONS * sqrt(fmin((double)slots, (double)writes));
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+/* A list: only the bytes past everything written before, so that no byte counts twice. */
+static uint64_t bytes_of_rows(const struct target_plan *t)
+{
+	uint64_t high = 0, sum = 0;
+
+	for (uint64_t i = 0; i < t->pass_ops; i++) {
+		uint64_t start = t->rows[i].block * t->block_size;
+		uint64_t end = start + (i + 1 < t->pass_ops ? t->rows[i].blocks * t->block_size :
+							      t->last_op_bytes);
+
+		if (t->rows[i].op != 'w' || end <= high)
+			continue;
+		sum += end - (start > high ? start : high);
+		high = end;
+	}
+	return sum;
+}
+
+/*
+ * A mix: each write counts as one of the smallest size, unless all operations write one after
+ * another. The largest size is taken off what random writes cover, for the end of the range and for
+ * each deviation.
+ */
+static uint64_t bytes_of_mix(const struct target_plan *t)
+{
+	double least = (double)mix_smallest(t->mix), most = (double)mix_largest(t->mix);
+	double range = (double)t->range_bytes, writes = (double)writing_ops(t), bytes;
+	uint64_t lap = mix_lap_bytes(t);
+
+	if (t->seek.pattern == SEEK_RANDOM) {
+		bytes = (range - most) * -expm1(-writes * least / range);
+		bytes -= most * DEVIATIONS * sqrt(writes);
+		return bytes > least ? (uint64_t)bytes : 0;
+	}
+	if (t->op == OP_WRITE)
+		return t->pass_bytes < lap ? t->pass_bytes : lap;
+	/* Each lap may write where the last one did, and the last operation may be short. */
+	bytes = (writes - 1) * least / ceil((double)t->pass_bytes / (double)lap);
+	return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+static uint64_t bytes_of_pass(const struct target_plan *t)
+{
+	bool ranged = t->range_bytes && t->seek.pattern != SEEK_STAGGER;
+	uint64_t slots = ranged ? t->range_bytes / t->req_bytes : UINT64_MAX;
+
+	if (t->rows)
+		return bytes_of_rows(t);
+	if (t->mix)
+		return bytes_of_mix(t);
+	if (t->seek.pattern == SEEK_NONE ||
+	    (t->seek.pattern == SEEK_INTERLEAVE && !ranged && !t->seek.interleave))
+		slots = 1;
+	return bytes_of_slots(t, written_slots(t, slots ? slots : 1));
+}
+
+/* Fill in the part that all passes write together. */
+static void set_part(const struct plan *plan, struct part *p)
+{
+	const struct target_plan *t = p->target;
+	uint64_t passes = plan_sure_passes(plan);
+	uint64_t step = t->pass_offset_bytes, length, moved;
+
+	plan_pass_range(t, 1, &p->start, &p->end);
+	length = t->extent_bytes;
+	p->bytes = bytes_of_pass(t);
+	/* Each pass of these has a file of its own. */
+	if (plan_recreating_option(t) || !step || passes < 2)
+		return;
+	moved = (passes - 1) * step;
+	p->end += moved;
+	if (step >= length)
+		p->bytes *= passes;
+	else if (p->bytes == length)
+		p->bytes += moved;
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct part *p = a, *q = b;
+	int names = strcmp(p->name, q->name);
+
+	if (p->dev != q->dev)
+		return p->dev < q->dev ? -1 : 1;
+	if (p->ino != q->ino)
+		return p->ino < q->ino ? -1 : 1;
+	return names ? names : p->start < q->start ? -1 : p->start > q->start;
+}
+
+static bool same_file(const struct part *p, const struct part *q)
+{
+	return p->dev == q->dev && p->ino == q->ino && strcmp(p->name, q->name) == 0;
+}
+
+/* True if both have blocks of the same shared file, and each its own. */
+static bool share_segments(const struct part *p, const struct part *q)
+{
+	const struct target_plan *a = p->target, *b = q->target;
+
+	return a->layout.block_bytes && a->layout.block_bytes == b->layout.block_bytes &&
+	       a->start_bytes - a->layout.owner * a->layout.block_bytes ==
+		       b->start_bytes - b->layout.owner * b->layout.block_bytes &&
+	       !a->pass_offset_bytes && !b->pass_offset_bytes;
+}
+
+/* The least number of bytes that parts of one file, in order of their start, are together. */
+static uint64_t bytes_of_parts(const struct part *p, size_t n)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n;) {
+		uint64_t start = p[i].start, end = p[i].end, bytes = p[i].bytes;
+		bool apart = true;
+
+		for (i++; i < n && p[i].start < end; i++) {
+			bool whole = bytes == end - start && p[i].bytes == p[i].end - p[i].start;
+
+			if (p[i].end > end)
+				end = p[i].end;
+			apart = apart && share_segments(&p[i - 1], &p[i]);
+			if (apart)
+				bytes += p[i].bytes;
+			else if (whole)
+				bytes = end - start;
+			else if (p[i].bytes > bytes)
+				bytes = p[i].bytes;
+		}
+		sum += bytes;
+	}
+	return sum;
+}
+
+static uint64_t allocated_bytes(const struct stat *st)
+{
+	return (uint64_t)st->st_blocks * STAT_BLOCK_BYTES;
+}
+
+/* Less than a block of data may be in the inode. */
+static uint64_t round_up(uint64_t bytes, uint64_t block)
+{
+	return bytes < block ? 0 : (bytes + block - 1) / block * block;
+}
+
+/*
+ * The most bytes that a file can have allocated in its parts: inside its size, and past it, where
+ * blocks are that its size does not account for.
+ */
+static uint64_t allocated_there(const struct part *p, size_t n, const struct stat *st,
+				uint64_t block)
+{
+	uint64_t all = allocated_bytes(st),
+		 size = ((uint64_t)st->st_size + block - 1) / block * block;
+	uint64_t past = all > size ? all - size : 0, start = p->start / block * block, end = 0;
+	uint64_t inside;
+
+	for (size_t i = 0; i < n; i++)
+		end = p[i].end > end ? p[i].end : end;
+	end = end < size ? (end + block - 1) / block * block : size;
+	inside = end > start ? end - start : 0;
+	return past + inside < all ? past + inside : all;
+}
+
+/* The files of all passes exist together; existing files with their names are removed. */
+static __int128 need_of_new_files(const struct plan *plan, const struct target_plan *t,
+				  uint64_t pass_bytes)
+{
+	uint64_t passes = plan_sure_passes(plan);
+	__int128 need = 0;
+
+	for (uint64_t pass = 1; pass <= passes && pass <= MAX_NEW_FILES; pass++) {
+		struct stat st;
+		char *name;
+
+		if (asprintf(&name, "%s.%08llu", t->path, (unsigned long long)pass) < 0)
+			return need;
+		need += pass_bytes;
+		if (lstat(name, &st) == 0)
+			need -= allocated_bytes(&st);
+		free(name);
+	}
+	return need;
+}
+
+/* Bytes that a file needs, given the parts of it that are written. */
+static __int128 need_of_file(const struct plan *plan, const struct part *p, size_t n,
+			     uint64_t block)
+{
+	uint64_t bytes = round_up(bytes_of_parts(p, n), block), there;
+	bool emptied = false;
+	struct stat st;
+
+	if (p->target->create_new_files)
+		return need_of_new_files(plan, p->target, bytes);
+	if (p->target->kind != TARGET_FILE || stat(p->target->path, &st))
+		return bytes;
+	for (size_t i = 0; i < n; i++) {
+		const struct target_plan *t = p[i].target;
+
+		emptied |= plan_recreates(t) ||
+			   (t->pretruncate && t->pretruncate_bytes < (uint64_t)st.st_size);
+	}
+	if (emptied)
+		return (__int128)bytes - allocated_bytes(&st);
+	there = allocated_there(p, n, &st, block);
+	return bytes > there ? bytes - there : 0;
+}
+
+/*
+ * The file system of a file or directory, with the most free space that it reports; NULL: not
+ * known.
+ */
+static struct room *room_of(struct rooms *rooms, dev_t dev, const char *path)
+{
+	struct room *r = rooms->list;
+	struct statfs fs;
+	__int128 room;
+
+	if (statfs(path, &fs))
+		return NULL;
+	while (r < rooms->list + rooms->n && r->dev != dev)
+		r++;
+	if (r == rooms->list + rooms->n) {
+		rooms->n++;
+		*r = (struct room){ .dev = dev, .counts = keeps_blocks(&fs) };
+		r->block_bytes = (uint64_t)(fs.f_frsize ? fs.f_frsize : fs.f_bsize);
+	}
+	/* Reserved blocks are for root. With project quotas, directories differ. */
+	room = (__int128)(geteuid() ? fs.f_bavail : fs.f_bfree) * r->block_bytes;
+	if (room > r->free_bytes)
+		r->free_bytes = room;
+	return r;
+}
+
+static char *text_of(__int128 bytes, char *buf, size_t size)
+{
+	return units_size_text(bytes > UINT64_MAX ? UINT64_MAX : (uint64_t)bytes, buf, size);
+}
+
+/* Report the first file system that has too little, by the first target on it. */
+static enum xdd_status file_space_refuse(const struct room *r, const struct part *parts, size_t n)
+{
+	const struct target_plan *first = NULL;
+	unsigned others = 0;
+	char need[32], room[32], more[48] = "";
+
+	for (size_t i = 0; i < n; i++) {
+		const struct target_plan *t = parts[i].target;
+
+		if (parts[i].dev != r->dev)
+			continue;
+		if (first)
+			others++;
+		if (!first || t->number < first->number)
+			first = t;
+	}
+	if (others)
+		snprintf(more, sizeof(more), " of this and %u other target%s", others,
+			 others > 1 ? "s" : "");
+	return plan_refuse(
+		first,
+		"the operations%s need at least %s of free space, and the file system has "
+		"%s; write less (-numreqs, -bytes), remove files, or end the passes with "
+		"-timelimit",
+		more, text_of(r->need_bytes, need, sizeof(need)),
+		text_of(r->free_bytes, room, sizeof(room)));
+}
+
+/*
+ * Find the file of a target, or the directory where it will be created; its file system in `rooms`.
+ * False: not known.
+ */
+static bool file_space_locate(const struct plan *plan, struct part *p, struct rooms *rooms)
+{
+	const struct target_plan *t = p->target;
+	char *name = NULL, *directory = NULL;
+	struct stat st;
+	bool known;
+
+	p->name = "";
+	if (t->kind == TARGET_FILE)
+		known = stat(t->path, &st) == 0 && S_ISREG(st.st_mode);
+	else {
+		if (!t->create_new_files && fileopen_follow(t->path, &name))
+			return false;
+		directory = path_directory(name ? name : t->path);
+		known = directory && stat(directory, &st) == 0;
+		p->name = arena_strdup(plan->arena, path_last(name ? name : t->path));
+		known = known && p->name;
+	}
+	if (known) {
+		p->dev = st.st_dev;
+		p->ino = st.st_ino;
+		known = room_of(rooms, st.st_dev, directory ? directory : t->path) != NULL;
+	}
+	free(directory);
+	free(name);
+	return known;
+}
+
+/* The parts of files that the run certainly writes, in order. */
+static size_t file_space_collect(const struct plan *plan, struct part *parts, struct rooms *rooms)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (!plan_writes(t) || (t->kind != TARGET_FILE && t->kind != TARGET_MISSING) ||
+		    t->pass_ops == PLAN_UNLIMITED || plan_may_end_early(plan, t) ||
+		    plan->stonewall.on)
+			continue;
+		parts[n].target = t;
+		if (!file_space_locate(plan, &parts[n], rooms))
+			continue;
+		set_part(plan, &parts[n]);
+		n++;
+	}
+	qsort(parts, n, sizeof(*parts), compare_parts);
+	return n;
+}
+
+static enum xdd_status compare_needs(const struct plan *plan, const struct part *parts, size_t n,
+				     struct rooms *rooms)
+{
+	for (size_t i = 0, end; i < n; i = end) {
+		struct room *r = rooms->list;
+
+		for (end = i + 1; end < n && same_file(&parts[i], &parts[end]);)
+			end++;
+		while (r->dev != parts[i].dev)
+			r++;
+		if (r->counts)
+			r->need_bytes += need_of_file(plan, &parts[i], end - i, r->block_bytes);
+	}
+	for (size_t i = 0; i < rooms->n; i++) {
+		if (rooms->list[i].counts && rooms->list[i].need_bytes > rooms->list[i].free_bytes)
+			return file_space_refuse(&rooms->list[i], parts, n);
+	}
+	return XDD_OK;
+}
+
+enum xdd_status plan_check_room(const struct plan *plan)
+{
+	struct part *parts = calloc(plan->n_targets, sizeof(*parts));
+	struct rooms rooms = { .list = calloc(plan->n_targets, sizeof(*rooms.list)) };
+	enum xdd_status status;
+
+	status = parts && rooms.list ?
+			 compare_needs(plan, parts, file_space_collect(plan, parts, &rooms),
+				       &rooms) :
+			 plan_no_memory();
+	free(parts);
+	free(rooms.list);
+	return status;
+}

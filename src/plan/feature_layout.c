@@ -1,19 +1,173 @@
 /*
- * Several processes as the ranks of one run, and files that their targets share: -rank,
+ * Several processes as the ranks of one run, and files that their targets share: -rank, -mpi,
  * -blockperrank, -segments, -reorder.
  */
-#include "plan/feature.h"
-
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/errors.h"
-#include "plan/extent.h"
-#include "plan/reorder.h"
+#include "plan/feature.h"
+#include "plan/files.h"
+#include "plan/parse.h"
 #include "xdd/base/log.h"
+#include "xdd/base/random.h"
 #include "xdd/base/units.h"
+
+/*
+ * A random cycle of the numbers below n, without a table: each number has a position by a Feistel
+ * network, and its successor is the number at the next position.
+ */
+
+#define ROUNDS 8
+
+/* A permutation of the numbers of 2 * bits bits. */
+struct network {
+	struct random_sequence sequence;
+	unsigned bits;
+	uint64_t mask;
+};
+
+static uint64_t reorder_mix(const struct network *w, unsigned round, uint64_t half)
+{
+	return random_u64(&w->sequence, half * ROUNDS + round) & w->mask;
+}
+
+static uint64_t forward(const struct network *w, uint64_t x)
+{
+	uint64_t high = x >> w->bits, low = x & w->mask;
+
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		uint64_t next = high ^ reorder_mix(w, round, low);
+
+		high = low;
+		low = next;
+	}
+	return high << w->bits | low;
+}
+
+static uint64_t backward(const struct network *w, uint64_t x)
+{
+	uint64_t high = x >> w->bits, low = x & w->mask;
+
+	for (unsigned round = ROUNDS; round-- > 0;) {
+		uint64_t before = low ^ reorder_mix(w, round, high);
+
+		low = high;
+		high = before;
+	}
+	return high << w->bits | low;
+}
+
+uint64_t reorder_next(uint64_t seed, uint64_t n, uint64_t i)
+{
+	struct random_key key = { .seed = seed, .pass = 1, .stream = RANDOM_STREAM_REORDER };
+	struct network w = { .sequence = random_sequence(&key), .bits = 1 };
+
+	while (n > 1ull << 2 * w.bits)
+		w.bits++;
+	w.mask = (1ull << w.bits) - 1;
+
+	/* Fewer than three of four results are too large: repeating ends, and inverts as well. */
+	do
+		i = forward(&w, i);
+	while (i >= n);
+	i = (i + 1) % n;
+	do
+		i = backward(&w, i);
+	while (i >= n);
+	return i;
+}
+
+/*
+ * The amount and extent of targets with -blockperrank, for the features of amounts and offsets.
+ */
+
+uint64_t layout_amount(const struct target_plan *t)
+{
+	const struct layout_options *l = &t->layout;
+	uint64_t bytes;
+
+	return __builtin_mul_overflow(l->segments ? l->segments : 1, l->block_bytes, &bytes) ?
+		       UINT64_MAX :
+		       bytes;
+}
+
+/* Without -segments as many as the amount needs. */
+static uint64_t count_segments(const struct target_plan *t)
+{
+	const struct layout_options *l = &t->layout;
+
+	if (l->segments)
+		return l->segments;
+	if (t->pass_ops == PLAN_UNLIMITED || !t->pass_bytes)
+		return 1;
+	return t->pass_bytes / l->block_bytes + (t->pass_bytes % l->block_bytes != 0);
+}
+
+/* The byte after the last block of the file in the last pass; UINT64_MAX where it does not fit. */
+static uint64_t file_end(const struct plan *plan, const struct target_plan *t)
+{
+	const struct layout_options *l = &t->layout;
+	uint64_t start = plan_last_start(plan, t) - l->owner * l->block_bytes, bytes;
+
+	if (__builtin_mul_overflow(l->n_owners, l->block_bytes, &bytes) ||
+	    __builtin_mul_overflow(bytes, l->n_segments, &bytes) ||
+	    __builtin_add_overflow(bytes, start, &bytes))
+		return UINT64_MAX;
+	return bytes;
+}
+
+/* A rank that cuts the file removes blocks that others have written. */
+static enum xdd_status check_file_size(const struct target_plan *t, uint64_t end)
+{
+	char text[32];
+
+	if (!t->pretruncate || !plan_writes(t) || t->pretruncate_bytes >= end ||
+	    t->layout.n_owners == 1)
+		return XDD_OK;
+	return plan_refuse(t,
+			   "-pretruncate %" PRIu64
+			   ": would remove blocks of other targets (-blockperrank); the file has "
+			   "%s, which is -pretruncate %" PRIu64,
+			   t->pretruncate_bytes, units_size_text(end, text, sizeof(text)), end);
+}
+
+enum xdd_status layout_resolve_range(const struct plan *plan, struct target_plan *t)
+{
+	struct layout_options *l = &t->layout;
+	uint64_t end;
+
+	if (t->last_op_bytes != t->req_bytes)
+		return plan_refuse(t,
+				   "-bytes %" PRIu64
+				   ": must be a multiple of the request size, %" PRIu64
+				   " bytes, with -blockperrank",
+				   t->pass_bytes, t->req_bytes);
+	l->n_segments = count_segments(t);
+	end = file_end(plan, t);
+	if (end > PLAN_MAX_OFFSET)
+		return plan_refuse(t,
+				   "-blockperrank: %" PRIu64 " segments of %" PRIu64
+				   " blocks reach past the largest offset, 8 EiB",
+				   l->n_segments, l->n_owners);
+	t->range_bytes = l->n_segments * l->block_bytes;
+	return check_file_size(t, end);
+}
+
+uint64_t layout_extent(const struct target_plan *t)
+{
+	const struct layout_options *l = &t->layout;
+	uint64_t bytes = t->range_bytes, whole;
+
+	if (!t->pass_ops)
+		return 0;
+	if (t->seek.pattern == SEEK_SEQUENTIAL && t->pass_ops != PLAN_UNLIMITED &&
+	    t->pass_bytes < bytes)
+		bytes = t->pass_bytes;
+	whole = (bytes - 1) / l->block_bytes;
+	return whole * l->n_owners * l->block_bytes + bytes - whole * l->block_bytes;
+}
 
 #define MAX_RANKS (1u << 20)
 #define MAX_BLOCKS INT64_MAX
@@ -66,7 +220,7 @@ static const struct choice attached_choices[] = {
 	{ 0 },
 };
 
-static const struct option rows[] = {
+static const struct option layout_rows[] = {
 	{ .name = "rank",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_U64,
@@ -304,7 +458,7 @@ static enum xdd_status add_start(const struct plan *plan, struct target_plan *t)
 	return XDD_OK;
 }
 
-static enum xdd_status resolve(struct plan *plan, struct target_plan *t)
+static enum xdd_status layout_resolve(struct plan *plan, struct target_plan *t)
 {
 	struct layout_options *l = &t->layout;
 	enum xdd_status status;
@@ -329,7 +483,58 @@ static enum xdd_status resolve(struct plan *plan, struct target_plan *t)
 }
 
 const struct plan_feature feature_layout = {
-	.group = { "Ranks and shared files", rows },
+	.group = { "Ranks and shared files", layout_rows },
 	.plan = { [PLAN_BEGIN] = check_rank },
-	.target = { [TARGET_PROBE] = resolve },
+	.target = { [TARGET_PROBE] = layout_resolve },
+};
+
+/*
+ * Processes that mpirun or srun has started: -mpi.
+ */
+
+static const struct option mpi_rows[] = {
+	{ .name = "mpi",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  PLAN_FIELD(mpi),
+	  .help = "make the processes that mpirun or srun has started one run",
+	  .detail =
+		  "All ranks begin each pass together, and rank 0 writes one result for all of "
+		  "them: as text, and as the document of -jsonout. An error before the first "
+		  "operation, -stoponerror, a signal, or a rank that is gone ends the run on all "
+		  "ranks; -stonewall ends a pass on all. In each word of the command line, %h stands for the host, %r for the "
+		  "rank, %n for the number of ranks and %% for a percent sign. Other outputs have "
+		  "the results of one rank, so their names must contain %r. MPI says what -rank "
+		  "and -ranks are, and -rankspernode unless it is given. The plugin xdd-mpi.so must have been built with "
+		  "the MPI that starts the processes; the variable XDD_PLUGIN_DIR names another "
+		  "directory for it.",
+	  .example = "mpirun -np 4 xdd -mpi -op write -targets 1 data.%r -mbytes 64" },
+	{ 0 },
+};
+
+static enum xdd_status mpi_check(struct plan *plan)
+{
+	/* ranks_words() has put -rank and -ranks on the command line. */
+	if (plan->mpi && !plan->ranks_given) {
+		log_error("-mpi: must be on the command line of a run, and not in a setup file");
+		return XDD_BAD_ARGUMENT;
+	}
+	/* All ranks but one have an empty standard input. */
+	if (plan->mpi && plan->attached) {
+		log_error("-mpi: cannot be combined with -attached");
+		return XDD_BAD_ARGUMENT;
+	}
+	/* The two sides of a copy agree on passes and ends in their own way. */
+	for (size_t i = 0; plan->mpi && i < plan->n_targets; i++) {
+		if (plan->targets[i].endtoend.role != E2E_NONE)
+			return plan_refuse(&plan->targets[i],
+					   "-mpi: cannot be combined with -endtoend");
+	}
+	return XDD_OK;
+}
+
+const struct plan_feature feature_mpi = {
+	.group = { "Ranks under MPI", mpi_rows },
+	.plan = { [PLAN_CHECK] = mpi_check },
 };

@@ -1,17 +1,20 @@
 /*
- * Passes, limits and delays: -passes, -timelimit, -runtime, -startdelay, -maxerrors.
+ * Passes, limits, delays and the pace of a target: -passes, -timelimit, -runtime, -startdelay,
+ * -maxerrors, -throttle, -snooze; and -ordering.
  */
-#include "plan/feature.h"
-
+#include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/errors.h"
-#include "plan/value.h"
+#include "plan/feature.h"
+#include "plan/parse.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
+#include "xdd/plan/engine_info.h"
+#include "xdd/plan/mix.h"
 
 #define MAX_PASSES 1000000000
 
@@ -78,7 +81,9 @@ static enum xdd_status apply_warmup(const struct setting *s, void *dst)
 			   "ops after it, such as 1000ops");
 }
 
-static const struct option rows[] = {
+static enum xdd_status plan_apply_snooze(const struct setting *s, void *dst);
+
+static const struct option passes_rows[] = {
 	{ .name = "passes",
 	  .aliases = "p",
 	  .scope = SCOPE_GLOBAL,
@@ -339,8 +344,378 @@ static void warn_passes(const struct plan *plan)
 }
 
 const struct plan_feature feature_passes = {
-	.group = { "Passes, limits and delays", rows },
+	.group = { "Passes, limits and delays", passes_rows },
 	.target = { [TARGET_PROBE] = resolve_delays, [TARGET_CHECK] = check_warmup },
 	.plan = { [PLAN_BEGIN] = check_until },
 	.warn = warn_passes,
+};
+
+/*
+ * -throttle and -snooze: the pace of a target.
+ */
+
+#define LEAST_RATE 1e-9
+#define MOST_RATE 1e9
+#define MEGABYTE 1e6
+#define MOST_SNOOZE 100000.0
+
+static enum xdd_status is_positive(const struct setting *s, int err, double v, double most,
+				   const char *what)
+{
+	if (!err && v >= LEAST_RATE && v <= most)
+		return XDD_OK;
+	return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+			   "expected %s, above 0 and up to %.0f, with decimals if need be", what,
+			   most);
+}
+
+static enum xdd_status parse_ops(const struct setting *s, double *rate)
+{
+	double v = 0;
+	int err = units_parse_op_rate(s->args[0].text, &v);
+	enum xdd_status status = is_positive(
+		s, err, v, MOST_RATE, "a number of operations per second, such as 200 or 10k");
+
+	if (!status)
+		*rate = v;
+	return status;
+}
+
+static enum xdd_status parse_bandwidth(const struct setting *s, double *rate)
+{
+	const char *word = s->args[0].text;
+	double v = 0;
+	int err = units_parse_byte_rate(word, MEGABYTE, &v);
+	enum xdd_status status;
+
+	/* A number alone stays as it is: times 10^6 and back may round. */
+	if (units_has_suffix(word))
+		v /= MEGABYTE;
+	else
+		err = units_parse_real(word, &v);
+	status = is_positive(s, err, v, MOST_RATE,
+			     "a number of 10^6 bytes per second, or bytes per second with a "
+			     "suffix, such as 10M or 10MB/s");
+	if (!status)
+		*rate = v;
+	return status;
+}
+
+/* Of ops, bw and delay the last wins. */
+static enum xdd_status apply_rate(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+	enum xdd_status status = s->sub->value == THROTTLE_OPS ?
+					 parse_ops(s, &t->throttle.rate) :
+					 parse_bandwidth(s, &t->throttle.rate);
+
+	if (status)
+		return status;
+	t->throttle.by = (enum throttle_by)s->sub->value;
+	t->throttle.delay_ns = 0;
+	return XDD_OK;
+}
+
+static enum xdd_status apply_var(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+	double percent = 0;
+	int err = units_parse_percentage(s->args[0].text, &percent);
+	enum xdd_status status = is_positive(s, err, percent, 100,
+					     "a percentage of the interval between operations");
+
+	if (!status)
+		t->throttle.var_percent = percent;
+	return status;
+}
+
+/* Set the percentage of -snooze. */
+static enum xdd_status plan_apply_snooze(const struct setting *s, void *dst)
+{
+	const char *text = s->args[0].text;
+	const size_t n = strlen(text);
+	struct target_plan *t = dst;
+	double percent = 0;
+	char number[32];
+	int err = -EINVAL;
+
+	if (n < sizeof(number)) {
+		memcpy(number, text, n + 1);
+		if (n > 1 && number[n - 1] == '%')
+			number[n - 1] = '\0';
+		err = units_parse_real(number, &percent);
+	}
+	if (err || percent < 0 || percent > MOST_SNOOZE)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "expected a percentage of the mean response time, 0 to %.0f, "
+				   "such as 80%%",
+				   MOST_SNOOZE);
+	t->snooze_percent = percent;
+	return XDD_OK;
+}
+
+const struct option throttle_rows[] = {
+	{ .name = "ops",
+	  .type = OPT_CUSTOM,
+	  .arg = "<#operations/second>",
+	  .value = THROTTLE_OPS,
+	  .apply = apply_rate,
+	  .varies = true,
+	  .help = "issue this many operations per second, such as 200 or 10k" },
+	{ .name = "bw",
+	  .type = OPT_CUSTOM,
+	  .arg = "<#megabytes/second>",
+	  .value = THROTTLE_BANDWIDTH,
+	  .apply = apply_rate,
+	  .varies = true,
+	  .help = "transfer this many megabytes (10^6 bytes) per second; with a suffix bytes, such "
+		  "as 10M, 10MB or 10MB/s" },
+	{ .name = "var",
+	  .type = OPT_CUSTOM,
+	  .arg = "<%>",
+	  .apply = apply_var,
+	  .varies = true,
+	  .help = "vary the interval between operations at random by up to this much" },
+	{ .name = "poisson",
+	  .type = OPT_FLAG,
+	  .value = true,
+	  TARGET_FIELD(throttle.poisson),
+	  .help = "have operations arrive at random and independently of each other at this rate" },
+	{ .name = "delay",
+	  .type = OPT_SECONDS,
+	  .arg = "<seconds>",
+	  .min = 1,
+	  .max = PLAN_CENTURY_NS,
+	  TARGET_FIELD(throttle.delay_ns),
+	  .selects = offsetof(struct target_plan, throttle.by),
+	  .value = THROTTLE_DELAY,
+	  .help = "wait this long after each operation instead" },
+	{ 0 },
+};
+
+/* With a rate of bytes, when an operation is due depends on the sizes of all before it. */
+static enum xdd_status sum_rows(struct plan *plan, struct target_plan *t)
+{
+	uint64_t *before = arena_alloc(plan->arena, (t->n_rows + 1) * sizeof(*before)), sum = 0;
+
+	if (!before)
+		return plan_no_memory();
+	for (size_t i = 0; i < t->n_rows; i++) {
+		before[i] = sum;
+		sum += t->rows[i].blocks * t->block_size;
+	}
+	before[t->n_rows] = sum;
+	t->throttle.bytes_before = before;
+	return XDD_OK;
+}
+
+/*
+ * Arrivals do not depend on sizes: those of a list or mix come at the rate of requests of mean
+ * size.
+ */
+static double mean_size(const struct target_plan *t)
+{
+	uint64_t blocks = 0;
+
+	if (t->mix)
+		return (double)t->mix->cycle_bytes / (double)t->mix->cycle_ops;
+	for (size_t i = 0; i < t->n_rows; i++)
+		blocks += t->rows[i].blocks;
+	return t->n_rows ? (double)blocks / (double)t->n_rows * (double)t->block_size :
+			   (double)t->req_bytes;
+}
+
+/* Refuse words that change the intervals of a rate, and have none or contradict each other. */
+static enum xdd_status check_intervals(const struct target_plan *t)
+{
+	const struct throttle_options *throttle = &t->throttle;
+	const bool rate = throttle->by == THROTTLE_OPS || throttle->by == THROTTLE_BANDWIDTH;
+
+	if (!rate && (throttle->poisson || throttle->var_percent > 0))
+		return plan_refuse(
+			t, "-throttle %s: is for a rate; say -throttle ops or -throttle bw as well",
+			throttle->poisson ? "poisson" : "var");
+	if (throttle->poisson && throttle->var_percent > 0)
+		return plan_refuse(t, "-throttle poisson: cannot be used with -throttle var; the "
+				      "intervals are random already");
+	return XDD_OK;
+}
+
+static enum xdd_status check_snooze(const struct target_plan *t)
+{
+	if (t->snooze_percent <= 0)
+		return XDD_OK;
+	if (t->throttle.by == THROTTLE_OPS || t->throttle.by == THROTTLE_BANDWIDTH)
+		return plan_refuse(
+			t,
+			"-snooze: cannot be used with -throttle %s, whose rate says when "
+			"each operation is due",
+			t->throttle.by == THROTTLE_OPS ? "ops" : "bw");
+	if (t->endtoend.role != E2E_NONE)
+		return plan_refuse(t, "-snooze: cannot be used in an end-to-end copy; "
+				      "-throttle holds it to a rate");
+	return XDD_OK;
+}
+
+static enum xdd_status resolve_throttle(struct plan *plan, struct target_plan *t)
+{
+	struct throttle_options *throttle = &t->throttle;
+	enum xdd_status status = check_intervals(t);
+
+	throttle->rank = plan->rank;
+	if (!status)
+		status = check_snooze(t);
+	if (status)
+		return status;
+	switch (throttle->by) {
+	case THROTTLE_OPS:
+		throttle->interval_ns = (double)NS_PER_SEC / throttle->rate;
+		return XDD_OK;
+	case THROTTLE_BANDWIDTH:
+		/* 10^6 bytes per second are one byte per microsecond. */
+		throttle->interval_ns = (throttle->poisson ? mean_size(t) : (double)t->req_bytes) *
+					1000 / throttle->rate;
+		return t->rows && !throttle->poisson ? sum_rows(plan, t) : XDD_OK;
+	case THROTTLE_DELAY:
+	case THROTTLE_NONE:
+		break;
+	}
+	return XDD_OK;
+}
+
+const struct plan_feature feature_throttle = {
+	.target = { [TARGET_SIZE] = resolve_throttle },
+};
+
+/*
+ * In what order the operations of a target are issued: -ordering. The user guide, 5.7; strict is
+ * ours.
+ */
+
+static const struct choice ordering_choices[] = {
+	{ "serial", "so", ORDERING_SERIAL },
+	{ "loose", "lo", ORDERING_LOOSE },
+	{ "strict", NULL, ORDERING_STRICT },
+	{ "none", "no", ORDERING_NONE },
+	{ 0 },
+};
+
+static enum xdd_status apply_both(const struct setting *s, void *dst)
+{
+	struct target_plan *t = dst;
+
+	(void)s;
+	t->network_ordering = t->ordering;
+	return XDD_OK;
+}
+
+#define MODE(name_, aliases_, value_, help_)                                                \
+	{                                                                                   \
+		.name = name_, .aliases = aliases_, .scope = SCOPE_TARGET, .type = OPT_SET, \
+		TARGET_FIELD(ordering), .value = value_, .help = help_,                     \
+	}
+
+#define WHERE(name_, aliases_, field_, apply_, help_)                                       \
+	{                                                                                   \
+		.name = name_, .aliases = aliases_, .type = OPT_CHOICE,                     \
+		.arg = "<serial|loose|strict|none>", TARGET_FIELD(field_), .apply = apply_, \
+		.choices = ordering_choices, .help = help_,                                 \
+	}
+
+static const struct option ordering_rows[] = {
+	WHERE("storage", "stor disk", ordering, NULL, "of reads and writes of the target"),
+	WHERE("network", "net", network_ordering, NULL, "of sends and receives"),
+	WHERE("both", NULL, ordering, apply_both, "of both"),
+	MODE("serial", NULL, ORDERING_SERIAL, "the same as storage serial"),
+	MODE("loose", NULL, ORDERING_LOOSE, "the same as storage loose"),
+	MODE("strict", NULL, ORDERING_STRICT, "the same as storage strict"),
+	MODE("none", NULL, ORDERING_NONE, "the same as storage none"),
+	{ 0 },
+};
+
+static const struct option order_rows[] = {
+	{ .name = "ordering",
+	  .aliases = "or order",
+	  .scope = SCOPE_TARGET,
+	  .type = OPT_SUB,
+	  .arg = "<where> <how>",
+	  .subs = ordering_rows,
+	  .help = "when the next operation of a target may be issued",
+	  .detail =
+		  "serial: once its predecessor is complete, so that one is in flight at a time. "
+		  "strict: once its predecessor has been submitted to the kernel, whatever the "
+		  "queue depth: perfectly sequential with a full queue, for engines that queue "
+		  "(libaio, io_uring). loose: once its predecessor is about to be issued; QThreads "
+		  "may still overtake each other on their way into the kernel, so that nothing is "
+		  "guaranteed. none, the default: each QThread issues as soon as it can. With "
+		  "-verbose a run says how many operations were issued out of order, where that "
+		  "can be known (not for several QThreads with loose or none), and the column "
+		  "ORDERBREAKS of -outputformat has the number.",
+	  .example = "xdd -op read -targets 1 /dev/sdx -queuedepth 8 -ordering storage serial" },
+	MODE("serialordering", "so", ORDERING_SERIAL, "the same as -ordering storage serial"),
+	MODE("looseordering", "lo", ORDERING_LOOSE, "the same as -ordering storage loose"),
+	MODE("noordering", "no", ORDERING_NONE, "the same as -ordering storage none"),
+	{ 0 },
+};
+
+static bool is_strict(const struct target_plan *t)
+{
+	return t->ordering == ORDERING_STRICT && t->queue_depth > 1;
+}
+
+static enum xdd_status order_check(struct plan *plan, struct target_plan *t)
+{
+	char engines[128];
+
+	(void)plan;
+	if (!is_strict(t) || plan_engine(t)->caps & (ENGINE_QUEUES | ENGINE_NO_DATA))
+		return XDD_OK;
+	return plan_refuse(t,
+			   "-ordering strict with more than one operation outstanding needs an "
+			   "engine that queues: %s",
+			   engine_names(ENGINE_QUEUES, 0, engines, sizeof(engines)));
+}
+
+static void warn_network(const struct target_plan *t)
+{
+	const char *why = "nothing goes over a network here; -ordering storage is for reads and "
+			  "writes";
+
+	if (t->network_ordering == ORDERING_NONE || t->ordering != ORDERING_NONE ||
+	    t->endtoend.role == E2E_SOURCE)
+		return;
+	if (t->endtoend.role == E2E_DESTINATION)
+		why = "the source orders what it sends; say it there";
+	log_warning("target %u, %s: -ordering network %s: %s", t->number, t->path,
+		    plan_ordering_name(t->network_ordering), why);
+}
+
+/*
+ * Which requests have to wait depends on the file system, the device and the cache:
+ * doc/user-guide.md, "In order".
+ */
+static void warn_reordered(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+		char engines[128];
+
+		if (!is_strict(t) || !(plan_engine_caps(t) & ENGINE_REORDERS) || t->op == OP_NOOP ||
+		    t->kind == TARGET_CHAR)
+			continue;
+		log_warning(
+			"target %u, %s: -ordering strict with %s: kernel threads execute requests "
+			"that "
+			"have to wait, in any order; %s keeps the order",
+			t->number, t->path, t->engine->name,
+			engine_names(ENGINE_QUEUES, ENGINE_REORDERS, engines, sizeof(engines)));
+		return;
+	}
+}
+
+const struct plan_feature feature_order = {
+	.group = { "Order of operations", order_rows },
+	.target = { [TARGET_CHECK] = order_check },
+	.warn_target = warn_network,
+	.warn = warn_reordered,
 };

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "plan/errors.h"
 #include "plan/fio.h"
+#include "plan/parse.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"

@@ -1,11 +1,19 @@
 /*
- * Finding rows of an option table by name. Called by the parser, the help and the page generator.
+ * The option table: finding rows by name, the values that an option takes, in words, the values of
+ * a plan, rows that are refused, and the texts of -help, -help <option>, -fullhelp and -version.
+ * Called by the parser, the help, the page generator and the writer of -jsonout.
  */
 #include "xdd/plan/option.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "plan/value.h"
+#include "config.h"
+#include "plan/feature.h"
+#include "plan/parse.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
 
@@ -103,4 +111,422 @@ const char *option_suggest(const struct option_table *table, const char *name)
 	for (const struct option_group *const *g = table->groups; *g; g++)
 		nearest((*g)->options, name, &best, &distance);
 	return best && suggest_is_near(distance, strlen(name)) ? best : NULL;
+}
+
+#define SHARE "; a share of the target such as 50%"
+
+static void count_range(const struct option *row, char *buf, size_t size)
+{
+	bool percent = row->unit && strcmp(row->unit, "percent") == 0;
+
+	snprintf(buf, size, "%" PRIu64 " to %" PRIu64 "%s", row->min, row->max,
+		 percent		       ? ", perhaps with %" :
+		 row->max >= 1000 && row->unit ? "; 1k is 1000, 1M a million" :
+						 "");
+}
+
+static void amount_range(const struct option *row, char *buf, size_t size)
+{
+	char lo[32], hi[32];
+
+	if (row->scale > 1)
+		snprintf(buf, size,
+			 "up to %" PRIu64 ", with decimals if need be; bytes with a suffix such as "
+			 "16M or 10MB%s",
+			 row->max, row->share ? SHARE : "");
+	else
+		snprintf(buf, size, "%s to %s; 4k, 4KiB and 0.5M are powers of 1024, 4kB of 1000%s",
+			 units_size_text(row->min, lo, sizeof(lo)),
+			 units_size_text(row->max, hi, sizeof(hi)), row->share ? SHARE : "");
+}
+
+const char *option_range(const struct option *row, char *buf, size_t size)
+{
+	switch (row->type) {
+	case OPT_U64:
+		count_range(row, buf, size);
+		return buf;
+	case OPT_SIZE:
+	case OPT_AMOUNT:
+		amount_range(row, buf, size);
+		return buf;
+	case OPT_BLOCKS:
+		snprintf(buf, size,
+			 "%" PRIu64 " to %" PRIu64 " %s; bytes with a suffix such as 4k or 1MiB%s",
+			 row->min, row->max, row->unit, row->share ? SHARE : "");
+		return buf;
+	case OPT_SECONDS:
+		snprintf(buf, size, "seconds with decimals, or with ns, us, ms, s, min or h");
+		return buf;
+	default:
+		return NULL;
+	}
+}
+
+/*
+ * The values of the options of a plan; see the header. Called by the writer of -jsonout, once for
+ * each option and target.
+ */
+
+static struct option_value flag(bool on)
+{
+	return (struct option_value){ .type = OPTION_VALUE_FLAG, .flag = on };
+}
+
+static struct option_value real(double value)
+{
+	return (struct option_value){ .type = OPTION_VALUE_REAL, .real = value };
+}
+
+/* In units of `scale`. */
+static struct option_value option_value_count(const struct option *row, uint64_t value)
+{
+	uint64_t scale = row->scale ? row->scale : 1;
+
+	if (value % scale)
+		return real((double)value / (double)scale);
+	return (struct option_value){ .type = OPTION_VALUE_COUNT, .count = value / scale };
+}
+
+static struct option_value text(const char *value)
+{
+	return (struct option_value){ .type = value ? OPTION_VALUE_TEXT : OPTION_VALUE_NONE,
+				      .text = value };
+}
+
+static struct option_value choice(const struct option *row, int value)
+{
+	const struct choice *c = row->choices;
+
+	while (c->word && c->value != value)
+		c++;
+	return text(c->word);
+}
+
+static int compare_pointers(const void *a, const void *b)
+{
+	return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+}
+
+static int by_row(const struct setting *s, const struct option *opt, const struct option *sub)
+{
+	int order = compare_pointers(s->opt, opt);
+
+	return order ? order : compare_pointers(s->sub, sub);
+}
+
+/* Those of one row in the order in which they were given. */
+static int compare_settings(const void *a, const void *b)
+{
+	const struct setting *s = *(const struct setting *const *)a;
+	const struct setting *r = *(const struct setting *const *)b;
+	int order = by_row(s, r->opt, r->sub);
+
+	return order ? order : compare_pointers(s, r);
+}
+
+enum xdd_status plan_sort_settings(struct plan *plan)
+{
+	plan->by_option = arena_alloc(plan->arena, plan->n_settings * sizeof(*plan->by_option));
+	if (!plan->by_option)
+		return plan_no_memory();
+	for (size_t i = 0; i < plan->n_settings; i++)
+		plan->by_option[i] = &plan->settings[i];
+	qsort(plan->by_option, plan->n_settings, sizeof(*plan->by_option), compare_settings);
+	return XDD_OK;
+}
+
+/* The number of settings in `by_option` up to the last one of a row. */
+static size_t end_of_row(const struct plan *plan, const struct option *opt,
+			 const struct option *sub)
+{
+	size_t low = 0, high = plan->n_settings;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (by_row(plan->by_option[middle], opt, sub) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The last setting for the target. */
+static struct option_value option_value_words(const struct plan *plan,
+					      const struct target_plan *target,
+					      const struct option *opt, const struct option *sub)
+{
+	for (size_t i = end_of_row(plan, opt, sub); i > 0; i--) {
+		const struct setting *s = plan->by_option[i - 1];
+
+		if (by_row(s, opt, sub) != 0)
+			break;
+		if (target && (target->number < s->first || target->number > s->last))
+			continue;
+		return (struct option_value){ .type = OPTION_VALUE_WORDS, .setting = s };
+	}
+	return (struct option_value){ .type = OPTION_VALUE_NONE };
+}
+
+struct option_value option_value(const struct plan *plan, const struct target_plan *target,
+				 const struct option *opt, const struct option *sub)
+{
+	static const struct option_value none = { .type = OPTION_VALUE_NONE };
+	const struct option *row = sub ? sub : opt;
+	const void *base = target ? (const void *)target : (const void *)plan;
+	struct option_value given;
+	const void *field;
+
+	if (sub && opt->source && row->type != OPT_CUSTOM)
+		base = target ? opt->source->field(target, &row) : NULL;
+	if (!base)
+		return row->type == OPT_FLAG ? flag(false) : none;
+	field = (const char *)base + row->off;
+	if (row->form) {
+		given = option_value_words(plan, target, opt, sub);
+		if (given.type == OPTION_VALUE_WORDS && given.setting->n_args > 1)
+			return given;
+	}
+	switch (row->type) {
+	case OPT_FLAG:
+		if (!row->size) /* its function stores the value */
+			return flag(option_value_words(plan, target, opt, sub).type ==
+				    OPTION_VALUE_WORDS);
+		return flag(*(const bool *)field == (bool)row->value);
+	case OPT_U64:
+	case OPT_SIZE:
+	case OPT_AMOUNT:
+	case OPT_BLOCKS:
+	case OPT_SECONDS:
+		/*
+		 * 0 without a default: the option shares its field with others, or was not given.
+		 */
+		if (!*(const uint64_t *)field && !row->def &&
+		    (row->min ||
+		     option_value_words(plan, target, opt, sub).type == OPTION_VALUE_NONE))
+			return (struct option_value){ .type = OPTION_VALUE_NONE };
+		if (row->type != OPT_SECONDS)
+			return option_value_count(row, *(const uint64_t *)field);
+		return real((double)*(const uint64_t *)field / (double)NS_PER_SEC);
+	case OPT_TEXT:
+		return text(*(const char *const *)field);
+	case OPT_CHOICE:
+		return choice(row, *(const int *)field);
+	case OPT_SET:
+	case OPT_BIT:
+	case OPT_CUSTOM:
+	case OPT_NAMES:
+		return option_value_words(plan, target, opt, sub);
+	case OPT_SUB:
+	case OPT_ACTION:
+	case OPT_REFUSED:
+		break;
+	}
+	return (struct option_value){ .type = OPTION_VALUE_NONE };
+}
+
+/*
+ * Rows of options that are refused with a reason: those of older programs of this family that
+ * never worked.
+ */
+
+#define REFUSED(name_, aliases_, why_)                                                 \
+	{                                                                              \
+		.name = name_, .aliases = aliases_, .type = OPT_REFUSED, .help = why_, \
+	}
+
+const struct option options_refused[] = {
+	REFUSED("multipath", "mp",
+		"xdd does not choose paths; name the multipath device itself as a target"),
+	REFUSED("readafterwrite", "raw",
+		"never worked in any xdd; run a writing and a reading target side by side instead"),
+	REFUSED("writeafterread", "war",
+		"was another name of -endtoend; there is no separate option"),
+	REFUSED("targetin", "tin", "never worked in any xdd; use -targets and -op target <n> read"),
+	REFUSED("targetout", "tout",
+		"never worked in any xdd; use -targets and -op target <n> write"),
+	REFUSED("xni", NULL, "xdd has one network transport, TCP, which needs no option"),
+	REFUSED("ibdevice", NULL,
+		"xdd has one network transport, TCP; InfiniBand works through IPoIB"),
+	REFUSED("devicefile", "devf", "has no meaning; name the device with -targets"),
+	REFUSED("interactive", "inter",
+		"there is no interactive mode; use -dryrun to look before a run"),
+	{ 0 },
+};
+
+#define HELP_WIDTH 79
+
+void help_wrapped(const char *text, int indent, int col)
+{
+	if (col > indent - 2) {
+		putchar('\n');
+		col = 0;
+	} else if (col) {
+		printf("%*s", indent - col - 1, "");
+		col = indent - 1;
+	}
+
+	while (*text) {
+		int len = (int)strcspn(text, " ");
+
+		if (col && col + 1 + len > HELP_WIDTH) {
+			putchar('\n');
+			col = 0;
+		}
+		if (!col)
+			col = printf("%*s%.*s", indent, "", len, text);
+		else
+			col += printf(" %.*s", len, text);
+		text += len;
+		text += strspn(text, " ");
+	}
+	putchar('\n');
+}
+
+static void print_wrapped(const char *text, int indent)
+{
+	help_wrapped(text, indent, 0);
+}
+
+#define SHORT_MAX 2 /* letters of a short name */
+
+/* The short names of an option, " (-s)"; returns the columns that they take. */
+static int print_short_names(const struct option *opt)
+{
+	int col = 0;
+
+	for (const char *a = opt->aliases; a && *a;) {
+		int len = (int)strcspn(a, " ");
+
+		if (len <= SHORT_MAX)
+			col += printf("%s-%.*s", col ? ", " : " (", len, a);
+		a += len;
+		a += strspn(a, " ");
+	}
+	return col + (col ? printf(")") : 0);
+}
+
+/* `names`: with its short names. */
+static int print_synopsis(const struct option *opt, bool names)
+{
+	int col = printf("  -%s", opt->name);
+
+	if (names)
+		col += print_short_names(opt);
+	if (opt->scope == SCOPE_TARGET)
+		col += printf(" [target <n>]");
+	if (opt->arg && col + 1 + strlen(opt->arg) > HELP_WIDTH)
+		col = printf("\n       ") - 1;
+	return col + (opt->arg ? printf(" %s", opt->arg) : 0);
+}
+
+static void print_default(const struct option *row, int indent)
+{
+	if (row->def)
+		printf("%*sDefault: %s%s%s\n", indent, "", row->def, row->unit ? " " : "",
+		       row->unit ? row->unit : "");
+}
+
+static void print_range(const struct option *row, int indent)
+{
+	char range[192], text[224];
+
+	if (!option_range(row, range, sizeof(range)))
+		return;
+	snprintf(text, sizeof(text), "Allowed: %s", range);
+	print_wrapped(text, indent);
+}
+
+static void print_subs(const struct option *opt)
+{
+	const struct option *sub;
+	char help[256];
+
+	printf("\n      Suboptions:\n");
+	for (size_t i = 0; (sub = option_sub(opt, i)); i++) {
+		printf("        %s%s%s\n", sub->name, sub->arg ? " " : "",
+		       sub->arg ? sub->arg : "");
+		print_wrapped(option_sub_help(opt, sub, help, sizeof(help)), 12);
+		print_default(sub, 12);
+		print_range(sub, 12);
+	}
+}
+
+static void explain(const struct option *opt)
+{
+	print_synopsis(opt, false);
+	putchar('\n');
+	print_wrapped(opt->help, 6);
+	if (opt->aliases) {
+		const char *a = opt->aliases;
+
+		printf("      Also:");
+		while (*a) {
+			int len = (int)strcspn(a, " ");
+
+			printf(" -%.*s", len, a);
+			a += len;
+			a += strspn(a, " ");
+		}
+		putchar('\n');
+	}
+	print_default(opt, 6);
+	print_range(opt, 6);
+	if (opt->detail) {
+		putchar('\n');
+		print_wrapped(opt->detail, 6);
+	}
+	if (option_sub(opt, 0))
+		print_subs(opt);
+	if (opt->example)
+		printf("\n      Example:\n        %s\n", opt->example);
+}
+
+void help_list(const struct option_table *table)
+{
+	for (const struct option_group *const *g = table->groups; *g; g++) {
+		printf("%s:\n", (*g)->title);
+		for (const struct option *opt = (*g)->options; opt->name; opt++) {
+			int col = print_synopsis(opt, true);
+
+			help_wrapped(opt->help, 36, col);
+		}
+		putchar('\n');
+	}
+}
+
+void help_full(const struct option_table *table)
+{
+	for (const struct option_group *const *g = table->groups; *g; g++) {
+		printf("%s\n\n", (*g)->title);
+		for (const struct option *opt = (*g)->options; opt->name; opt++) {
+			explain(opt);
+			putchar('\n');
+		}
+	}
+}
+
+int help_option(const struct option_table *table, const char *name)
+{
+	const struct option *opt = option_find(table, name + strspn(name, "-"));
+
+	if (!opt)
+		return -1;
+	explain(opt);
+	return 0;
+}
+
+enum xdd_status help_unknown(const struct setting *s, const struct word *w, const char *near)
+{
+	if (near)
+		return parse_error(XDD_BAD_ARGUMENT, s, w, "is not an option; did you mean -%s?",
+				   near);
+	return parse_error(XDD_BAD_ARGUMENT, s, w, "is not an option; xdd -help lists them");
+}
+
+void help_version(void)
+{
+	printf("xdd: Version %s\n", PACKAGE_VERSION);
 }

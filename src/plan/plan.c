@@ -4,18 +4,319 @@
 #include "xdd/plan/plan.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "plan/earlier.h"
-#include "plan/errors.h"
 #include "plan/feature.h"
-#include "plan/inputs.h"
+#include "plan/files.h"
 #include "plan/parse.h"
-#include "plan/runs.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
+#include "xdd/base/units.h"
 #include "xdd/plan/foreign.h"
+
+/*
+ * From settings to the plan: creates the targets, gives every option its default, and applies the
+ * settings left to right, so that the last one wins. Once all words are read.
+ */
+
+/* "3", "0-3" or "all". */
+static enum xdd_status scope_range(const struct parse *p, const struct setting *s, uint64_t *first,
+				   uint64_t *last)
+{
+	const char *text = s->scope.text, *dash = strchr(text, '-');
+	char head[32];
+	int err;
+
+	*first = 0;
+	*last = p->plan->n_targets - 1;
+	if (strcmp(text, "all") == 0)
+		return XDD_OK;
+	if (dash) {
+		snprintf(head, sizeof(head), "%.*s", (int)(dash - text), text);
+		err = units_parse_u64(head, first) || units_parse_u64(dash + 1, last);
+	} else {
+		err = units_parse_u64(text, first);
+		*last = *first;
+	}
+	if (!err && *first <= *last && *last < p->plan->n_targets)
+		return XDD_OK;
+	if (!err && *first > *last)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->scope,
+				   "expected the lower number of the range first");
+	if (p->plan->n_targets == 1)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->scope,
+				   "is not a target: there is one, number 0");
+	return parse_error(XDD_BAD_ARGUMENT, s, &s->scope,
+			   "is not a target: there are %zu, 0 to %zu", p->plan->n_targets,
+			   p->plan->n_targets - 1);
+}
+
+static enum xdd_status apply_setting(struct parse *p, struct setting *s)
+{
+	uint64_t first = 0, last = p->plan->n_targets - 1;
+	enum xdd_status status = XDD_OK;
+
+	if (s->opt->scope == SCOPE_GLOBAL)
+		return parse_apply(s, p->plan);
+	if (s->scope.text)
+		status = scope_range(p, s, &first, &last);
+	s->first = first;
+	s->last = last;
+	for (uint64_t i = first; !status && i <= last; i++)
+		status = parse_apply(s, &p->plan->targets[i]);
+	return status;
+}
+
+enum xdd_status parse_defaults(struct arena *arena, const struct option *opt,
+			       const struct option *rows, void *dst, enum option_scope scope)
+{
+	for (const struct option *row = rows; row->name; row++) {
+		struct word def = { .text = row->def };
+		struct setting s = { .opt = opt ? opt : row,
+				     .sub = opt ? row : NULL,
+				     .name = { .text = row->name },
+				     .args = &def,
+				     .n_args = 1,
+				     .by_default = true,
+				     .arena = arena };
+		enum xdd_status status = XDD_OK;
+
+		if (!opt && row->scope != scope)
+			continue;
+		if (row->subs)
+			status = parse_defaults(arena, row, row->subs, dst, scope);
+		else if (row->source)
+			status = row->source->init(&s, dst);
+		else if (row->def)
+			status = parse_apply(&s, dst);
+		if (status)
+			return status;
+	}
+	return XDD_OK;
+}
+
+static enum xdd_status all_defaults(struct parse *p)
+{
+	enum xdd_status status = XDD_OK;
+
+	for (const struct option_group *const *g = p->table->groups; *g && !status; g++) {
+		status = parse_defaults(p->arena, NULL, (*g)->options, p->plan, SCOPE_GLOBAL);
+		for (size_t i = 0; i < p->plan->n_targets && !status; i++)
+			status = parse_defaults(p->arena, NULL, (*g)->options, &p->plan->targets[i],
+						SCOPE_TARGET);
+	}
+	return status;
+}
+
+static enum xdd_status collect_names(struct parse *p, struct target_names *names)
+{
+	enum xdd_status status = XDD_OK;
+
+	for (size_t i = 0; i < p->n_settings && !status; i++) {
+		struct setting *s = &p->settings[i];
+
+		if (s->opt->type != OPT_NAMES)
+			continue;
+		s->first = names->n;
+		status = s->opt->apply(s, names);
+		s->last = names->n - 1;
+	}
+	return status;
+}
+
+/*
+ * -targetdir of all targets, or NULL: names that stand for several are looked up there. One for
+ * some targets only cannot count, as their numbers are not known yet.
+ */
+static const char *directory_of_all(const struct parse *p)
+{
+	for (size_t i = p->n_settings; i > 0; i--) {
+		const struct setting *s = &p->settings[i - 1];
+
+		if (strcmp(s->opt->name, "targetdir") == 0 &&
+		    (!s->scope.text || strcmp(s->scope.text, "all") == 0))
+			return s->args[0].text;
+	}
+	return NULL;
+}
+
+static enum xdd_status make_targets(struct parse *p)
+{
+	struct target_names names = { .dir = directory_of_all(p) };
+	enum xdd_status status = collect_names(p, &names);
+	struct plan *plan = p->plan;
+
+	if (status)
+		return status;
+	if (!names.n) {
+		log_error("-targets: is missing; say -targets <file or device>, or xdd -help");
+		return XDD_BAD_ARGUMENT;
+	}
+	plan->targets = arena_alloc(p->arena, names.n * sizeof(*plan->targets));
+	if (!plan->targets)
+		return plan_no_memory();
+	plan->n_targets = names.n;
+	plan->target_notes = names.notes;
+	for (size_t i = 0; i < names.n; i++) {
+		plan->targets[i].name = names.names[i].text;
+		plan->targets[i].from_directory = names.names[i].directory;
+		plan->targets[i].number = (uint32_t)i;
+	}
+	return XDD_OK;
+}
+
+/* Create the targets, give every option its default, and apply the settings from left to right. */
+static enum xdd_status apply_settings(struct parse *p)
+{
+	enum xdd_status status = make_targets(p);
+
+	if (!status)
+		status = all_defaults(p);
+	for (size_t i = 0; i < p->n_settings && !status; i++) {
+		if (p->settings[i].opt->type != OPT_NAMES)
+			status = apply_setting(p, &p->settings[i]);
+	}
+	if (!status)
+		status = parse_check_operations(p);
+	p->plan->settings = p->settings;
+	p->plan->n_settings = p->n_settings;
+	return status ? status : plan_sort_settings(p->plan);
+}
+
+/*
+ * The features of a plan, and the last step of building one: from the options as given and the
+ * targets as they are to numbers that the run can work with. Also called by main, for the
+ * warnings.
+ */
+
+const struct plan_feature *const plan_features[] = {
+	&feature_target,       &feature_amount,
+	&feature_endtoend,     &feature_restart,
+	&feature_files,	       &feature_work,
+	&feature_seek,	       &feature_layout,
+	&feature_stonewall,    &feature_data,
+	&feature_engine,       &feature_discard,
+	&feature_order,	       &feature_machine,
+	&feature_passes,       &feature_throttle,
+	&feature_coordination, &feature_mpi,
+	&feature_timeserver,   &feature_output,
+	&feature_heartbeat,    &feature_latency,
+	&feature_trace,	       &feature_debug,
+	&feature_general,      NULL,
+};
+
+/* Those of the features that have options, in the order of the help. */
+static const struct option_group *const run_groups[] = {
+	&feature_target.group,	  &feature_files.group,
+	&feature_work.group,	  &feature_seek.group,
+	&feature_data.group,	  &feature_engine.group,
+	&feature_order.group,	  &feature_machine.group,
+	&feature_passes.group,	  &feature_coordination.group,
+	&feature_layout.group,	  &feature_mpi.group,
+	&feature_endtoend.group,  &feature_output.group,
+	&feature_heartbeat.group, &feature_latency.group,
+	&feature_trace.group,	  &feature_debug.group,
+	&feature_general.group,	  NULL,
+};
+
+const struct option_table run_options = { run_groups, options_refused };
+
+static enum xdd_status plan_step(struct plan *plan, enum plan_step step)
+{
+	enum xdd_status status = XDD_OK;
+
+	for (const struct plan_feature *const *f = plan_features; *f && !status; f++) {
+		if ((*f)->plan[step])
+			status = (*f)->plan[step](plan);
+	}
+	return status;
+}
+
+static enum xdd_status target_step(struct plan *plan, struct target_plan *t, enum target_step step)
+{
+	enum xdd_status status = XDD_OK;
+
+	for (const struct plan_feature *const *f = plan_features; *f && !status; f++) {
+		if ((*f)->target[step])
+			status = (*f)->target[step](plan, t);
+	}
+	return status;
+}
+
+static enum xdd_status each_target(struct plan *plan, enum target_step step)
+{
+	enum xdd_status status = XDD_OK;
+
+	for (size_t i = 0; i < plan->n_targets && !status; i++)
+		status = target_step(plan, &plan->targets[i], step);
+	return status;
+}
+
+/* TARGET_SIZE, for the targets that read what other targets write, or for the others. */
+static enum xdd_status size_targets(struct plan *plan, bool readers)
+{
+	enum xdd_status status = XDD_OK;
+
+	for (size_t i = 0; i < plan->n_targets && !status; i++) {
+		struct target_plan *t = &plan->targets[i];
+
+		if ((t->writer != NULL) == readers)
+			status = target_step(plan, t, TARGET_SIZE);
+	}
+	return status;
+}
+
+/* The size of what is read depends on the amounts of the targets that write it. */
+static enum xdd_status resolve_sizes(struct plan *plan)
+{
+	struct file_id *ids;
+	enum xdd_status status = plan_find_writers(plan, &ids);
+
+	if (!status)
+		status = size_targets(plan, false);
+	if (!status) {
+		plan_find_ends(plan, ids);
+		status = size_targets(plan, true);
+	}
+	free(ids);
+	return status;
+}
+
+enum xdd_status plan_resolve(struct plan *plan)
+{
+	enum xdd_status status = plan_step(plan, PLAN_BEGIN);
+
+	if (!status)
+		status = each_target(plan, TARGET_LOCATE);
+	if (!status)
+		status = each_target(plan, TARGET_PROBE);
+	if (!status)
+		status = resolve_sizes(plan);
+	if (!status)
+		status = each_target(plan, TARGET_CHECK);
+	if (!status)
+		status = plan_step(plan, PLAN_CHECK);
+	return status;
+}
+
+void plan_warn(const struct plan *plan)
+{
+	plan_warn_repeated(plan);
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		for (const struct plan_feature *const *f = plan_features; *f; f++) {
+			if ((*f)->warn_target)
+				(*f)->warn_target(&plan->targets[i]);
+		}
+	}
+	for (const struct plan_feature *const *f = plan_features; *f; f++) {
+		if ((*f)->warn)
+			(*f)->warn(plan);
+	}
+}
 
 static int keep_command_line(struct plan *plan, int argc, char **argv)
 {
@@ -55,7 +356,7 @@ struct plan *plan_new(int argc, char **argv)
 }
 
 /* A new plan, and the words of the command line. */
-static struct plan *begin(int argc, char **argv, struct word **words)
+static struct plan *plan_begin(int argc, char **argv, struct word **words)
 {
 	struct plan *plan = plan_new(argc, argv);
 
@@ -88,7 +389,7 @@ static enum xdd_status build(const struct plan_series *series, int argc, char **
 			     struct plan **out, struct plan_runs **runs)
 {
 	struct word *words;
-	struct plan *plan = begin(argc, argv, &words);
+	struct plan *plan = plan_begin(argc, argv, &words);
 	struct parse p = { .table = &run_options, .plan = plan };
 	struct plan_runs *r = NULL;
 	enum xdd_status status;
@@ -213,7 +514,7 @@ static bool has_files(const struct parse *p)
 static enum xdd_status check_words(int argc, char **argv)
 {
 	struct word *words;
-	struct plan *plan = begin(argc, argv, &words);
+	struct plan *plan = plan_begin(argc, argv, &words);
 	struct parse p = { .table = &run_options, .plan = plan };
 	struct plan_runs *r = NULL;
 	enum xdd_status status;

@@ -1,18 +1,243 @@
 /*
- * Command lines of several runs; see the header. Called by plan_build(), and by the command that
- * carries them out.
+ * Command lines of several runs, of runs with -mpi, and placeholders in their words; see the
+ * header. Called before a plan is built, by plan_build(), and by the command that carries the runs
+ * out.
  */
-#include "plan/runs.h"
+#include "xdd/plan/runs.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "plan/earlier.h"
-#include "plan/errors.h"
 #include "plan/feature.h"
-#include "plan/inputs.h"
+#include "plan/files.h"
+#include "plan/parse.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
+
+#define NUMBER_BYTES sizeof("4294967295")
+
+/* The texts for the placeholders of one rank. */
+struct values {
+	const char *host;
+	char rank[NUMBER_BYTES], n_ranks[NUMBER_BYTES];
+};
+
+/* The text for the letter after a percent sign; NULL: it is no placeholder. */
+static const char *value_of(const struct values *v, char letter)
+{
+	switch (letter) {
+	case 'h':
+		return v->host;
+	case 'r':
+		return v->rank;
+	case 'n':
+		return v->n_ranks;
+	case '%':
+	case '\0':
+		return "%";
+	default:
+		return NULL;
+	}
+}
+
+/* Returns the length of the result, or 0 with the letter of no placeholder in `*wrong`. */
+static size_t placeholder_measure(const struct values *v, const char *word, char *wrong)
+{
+	size_t length = 0;
+
+	for (; *word; word++) {
+		const char *value;
+
+		if (*word != '%') {
+			length++;
+			continue;
+		}
+		value = value_of(v, word[1]);
+		if (!value) {
+			*wrong = word[1];
+			return 0;
+		}
+		length += strlen(value);
+		if (word[1])
+			word++;
+	}
+	return length;
+}
+
+static void fill(const struct values *v, const char *word, char *to)
+{
+	for (; *word; word++) {
+		if (*word != '%') {
+			*to++ = *word;
+			continue;
+		}
+		to = stpcpy(to, value_of(v, word[1]));
+		if (word[1])
+			word++;
+	}
+	*to = '\0';
+}
+
+static int say_wrong(char letter, char *why, size_t size)
+{
+	char sign[3] = { '%', letter, '\0' };
+
+	/* Parts of a character of several bytes, and control characters, are not shown. */
+	if (letter <= ' ' || letter > '~')
+		sign[1] = '\0';
+	snprintf(why, size,
+		 "\"%s\" is no placeholder; expected %%h, %%r, %%n, or %%%% for a percent sign",
+		 sign);
+	return -EINVAL;
+}
+
+int placeholder_replace(struct arena *arena, const char *word, const struct placeholders *p,
+			const char **result, char *why, size_t size)
+{
+	struct values v = { .host = p->host };
+	char wrong = '\0', *to;
+	size_t length;
+
+	*result = word;
+	if (!strchr(word, '%'))
+		return 0;
+	snprintf(v.rank, sizeof(v.rank), "%" PRIu32, p->rank);
+	snprintf(v.n_ranks, sizeof(v.n_ranks), "%" PRIu32, p->n_ranks);
+	length = placeholder_measure(&v, word, &wrong);
+	if (wrong)
+		return say_wrong(wrong, why, size);
+	if (length > PLACEHOLDER_MAX_BYTES) {
+		snprintf(why, size, "is longer than %u bytes with its placeholders replaced",
+			 PLACEHOLDER_MAX_BYTES);
+		return -E2BIG;
+	}
+	to = arena_alloc(arena, length + 1);
+	if (!to) {
+		snprintf(why, size, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	fill(&v, word, to);
+	*result = to;
+	return 0;
+}
+
+#define WHY_SIZE 256
+#define WORDS_ADDED 6
+
+/* Two dashes are as good as one. */
+static bool has_word(int argc, char **argv, const char *word)
+{
+	for (int i = 1; i < argc; i++) {
+		const char *given = argv[i];
+
+		if (strcmp(given[0] == '-' && given[1] == '-' ? given + 1 : given, word) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* True if one of the options is named; words that cannot be read may name any. */
+static bool names(struct arena *arena, int argc, char **argv, const char *const *options)
+{
+	struct plan *plan = arena_alloc(arena, sizeof(*plan));
+	struct word *words = arena_alloc(arena, (size_t)argc * sizeof(*words) + 1);
+	struct parse p = { .table = &run_options, .plan = plan, .arena = arena };
+
+	if (!plan || !words)
+		return true;
+	plan->arena = arena;
+	for (int i = 1; i < argc; i++)
+		words[i - 1] = (struct word){ .text = argv[i], .pos = (unsigned)i };
+	if (parse_words(&p, words, (size_t)argc - 1) || p.done)
+		return !p.done;
+	for (size_t i = 0; i < p.n_settings; i++) {
+		for (const char *const *name = options; *name; name++) {
+			if (strcmp(p.settings[i].opt->name, *name) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* As names(), without a trace: the plan itself reports what is wrong. */
+static bool names_option(int argc, char **argv, const char *const *options)
+{
+	struct arena *arena = arena_new();
+	const size_t held = log_hold();
+	bool found = !arena || names(arena, argc, argv, options);
+
+	log_drop(held);
+	arena_free(arena);
+	return found;
+}
+
+bool ranks_wanted(int argc, char **argv)
+{
+	static const char *const mpi[] = { "mpi", NULL };
+	/* These only print, and read nothing but their own words. */
+	static const char *const prints[] = { "-help", "-fullhelp", "-version" };
+
+	if (!has_word(argc, argv, "-mpi"))
+		return false;
+	for (size_t i = 0; i < sizeof(prints) / sizeof(prints[0]); i++) {
+		if (has_word(argc, argv, prints[i]))
+			return false;
+	}
+	return names_option(argc, argv, mpi);
+}
+
+static enum xdd_status refuse_word(const char *word, int err, const char *why)
+{
+	if (err == -ENOMEM)
+		return plan_no_memory();
+	log_error("-mpi: %s: %s", word, why);
+	return XDD_BAD_ARGUMENT;
+}
+
+enum xdd_status ranks_words(struct arena *arena, int argc, char **argv,
+			    const struct ranks_place *place, int *n, char ***words)
+{
+	static const char *const own[] = { "rank", "ranks", NULL };
+	static const char *const per_node[] = { "rankspernode", NULL };
+	const struct placeholders p = { place->host, place->rank, place->n_ranks };
+	const char **to = arena_alloc(arena, ((size_t)argc + WORDS_ADDED + 1) * sizeof(*to));
+	char why[WHY_SIZE];
+
+	if (!to)
+		return plan_no_memory();
+	if ((has_word(argc, argv, "-rank") || has_word(argc, argv, "-ranks")) &&
+	    names_option(argc, argv, own)) {
+		log_error("-mpi: cannot be given with -rank or -ranks: MPI says what they are");
+		return XDD_BAD_ARGUMENT;
+	}
+	for (int i = 0; i < argc; i++) {
+		int err = placeholder_replace(arena, argv[i], &p, &to[i], why, sizeof(why));
+
+		if (err)
+			return refuse_word(argv[i], err, why);
+	}
+	to[argc] = "-rank";
+	to[argc + 1] = arena_printf(arena, "%" PRIu32, place->rank);
+	to[argc + 2] = "-ranks";
+	to[argc + 3] = arena_printf(arena, "%" PRIu32, place->n_ranks);
+	if (!to[argc + 1] || !to[argc + 3])
+		return plan_no_memory();
+	*n = argc + 4;
+	/* That of the user counts: the hosts of MPI need not be those that share a cache. */
+	if (!has_word(argc, argv, "-rankspernode") || !names_option(argc, argv, per_node)) {
+		to[argc + 4] = "-rankspernode";
+		to[argc + 5] = arena_printf(arena, "%" PRIu32, place->ranks_per_node);
+		if (!to[argc + 5])
+			return plan_no_memory();
+		*n = argc + WORDS_ADDED;
+	}
+	/* The words are not changed; argv of main() is not const for reasons of its age. */
+	*words = (char **)(uintptr_t)to;
+	return XDD_OK;
+}
 
 #define NAMES_SIZE 256
 
@@ -262,7 +487,7 @@ static const char *with_name(struct arena *arena, const char *text, const char *
 	return start;
 }
 
-static enum xdd_status take(struct parse *p, const struct setting *given, const char *name)
+static enum xdd_status runs_take(struct parse *p, const struct setting *given, const char *name)
 {
 	struct setting *s = &p->settings[p->n_settings++];
 	struct word *args;
@@ -291,7 +516,7 @@ static enum xdd_status take_some(struct parse *p, const struct one_run *run,
 
 	for (size_t i = 0; i < n && !status; i++) {
 		if (is_for_half(&settings[i], run->half))
-			status = take(p, &settings[i], run->name);
+			status = runs_take(p, &settings[i], run->name);
 	}
 	return status;
 }
@@ -408,8 +633,8 @@ static enum xdd_status check_amounts(const struct plan *plan, enum half half)
 	return XDD_OK;
 }
 
-static enum xdd_status build(const struct plan_runs *r, size_t i, const struct plan_series *series,
-			     struct plan **out)
+static enum xdd_status runs_build(const struct plan_runs *r, size_t i,
+				  const struct plan_series *series, struct plan **out)
 {
 	struct parse p = { .table = &run_options };
 	const enum half half = r->runs[i].half;
@@ -458,7 +683,7 @@ static enum xdd_status count_written(struct plan_runs *r, size_t i, struct plan 
 
 enum xdd_status plan_runs_build(struct plan_runs *r, size_t i, struct plan **plan)
 {
-	enum xdd_status status = build(r, i, NULL, plan);
+	enum xdd_status status = runs_build(r, i, NULL, plan);
 
 	if (!status && r->runs[i].half == HALF_WRITE)
 		status = count_written(r, i, *plan);
@@ -474,7 +699,7 @@ enum xdd_status plan_runs_foresee(struct plan_runs *r, size_t i, plan_list_write
 		r->foreseen = plan_series_new(r->n);
 	if (!r->foreseen)
 		return plan_no_memory();
-	status = build(r, i, r->foreseen, plan);
+	status = runs_build(r, i, r->foreseen, plan);
 	if (status)
 		return status;
 	status = plan_series_add(r->foreseen, *plan, write_list);

@@ -1,7 +1,7 @@
 /*
- * The axes and points of a grid: xdd/plan/vary.h. Called by xdd sweep.
+ * The axes and points of a grid: xdd/plan/runs.h. Called by xdd sweep.
  */
-#include "xdd/plan/vary.h"
+#include "xdd/plan/runs.h"
 
 #include <ctype.h>
 #include <errno.h>

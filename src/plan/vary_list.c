@@ -1,7 +1,7 @@
 /*
- * Lists and ranges of values: xdd/plan/vary.h. Called by vary.c.
+ * Lists and ranges of values: xdd/plan/runs.h. Called by vary.c.
  */
-#include "xdd/plan/vary.h"
+#include "xdd/plan/runs.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #include "report/jsonout.h"
 #include "xdd/plan/engine_info.h"
 #include "xdd/plan/mix.h"
-#include "xdd/plan/option_value.h"
+#include "xdd/plan/option.h"
 #include "xdd/report/jvalue.h"
 
 /* The words of a setting; true for one that has none. */

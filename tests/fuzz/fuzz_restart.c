@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "plan/setup_file.h"
+#include "plan/parse.h"
 #include "xdd/net/restart_file.h"
 #include "xdd/plan/option.h"
 

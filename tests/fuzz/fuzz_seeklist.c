@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "plan/seek_load.h"
+#include "plan/feature.h"
 
 static const char *const words[] = { "#",  "r",	 "w",	 "n",	" ",	       "\t",  "\n",
 				     "\r", "rw", "0 0 ", "R\n", "4294967295 ", "1k ", "\f" };

@@ -134,7 +134,7 @@ def nearest_are(*sizes):
     return "the nearest %s %s" % ("is" if len(sizes) == 1 else "are", " and ".join(sizes))
 
 
-# Amounts and places: src/plan/feature_work.c, feature_seek.c, same_file.c, file_space.c
+# Amounts and places: src/plan/feature_work.c, feature_seek.c, files.c, feature_files.c
 
 EIB = "8 EiB"
 PAST_LARGEST = "the operations reach past the largest offset, " + EIB
@@ -193,7 +193,7 @@ def dio_multiple(what, value):
     return r"%s.*multiple of \d+ bytes; it is %d$" % (what, value)
 
 
-# Discards: src/plan/feature_discard.c, feature_work.c
+# Discards: src/plan/feature_engine.c, feature_work.c
 
 DISCARD_MULTIPLE = r"-op discard: the request size \(-reqsize, -blocksize\) must be a multiple of 512 bytes"
 DISCARD_NO_DEVICE = r"-op discard: the device cannot discard \(queue/discard_max_bytes is 0\)"
@@ -207,7 +207,7 @@ DISCARD_PATTERN = "-op discard transfers no data"
 DISCARD_POLL = "iopoll: discards cannot be polled for"
 DISCARD_LIST = r"the list mixes discards \(d\) with other operations"
 
-# Lists of operations: src/plan/seek_load.c, src/io/access.c
+# Lists of operations: src/plan/feature_seek.c, src/io/access.c
 
 NO_OPERATIONS = "holds no operations"
 LIST_PAST_LARGEST = "operation 0 lies past the largest offset"
@@ -243,7 +243,7 @@ def list_replaces_target(prefix, file):
     return "-seek save %s would replace this target: the list goes to %s$" % (prefix, file)
 
 
-# Setup files: src/plan/setup_file.c
+# Setup files: src/plan/value.c
 
 UNREADABLE = "cannot be read"
 NUL_BYTE = "NUL byte"
@@ -257,7 +257,7 @@ def unreadable(reason):
     return r"%s \(%s\)" % (UNREADABLE, reason)
 
 
-# Options against each other: src/plan/check_operations.c, feature_coordination.c
+# Options against each other: src/plan/repeated.c, feature_coordination.c
 
 SECOND_OPERATION = "is a second operation for all targets"
 
@@ -306,7 +306,7 @@ def check_failed(offset):
     return r"^\d+ of \d+ reads failed, the first one at offset %d: Input/output error" % offset
 
 
-# Targets: src/plan/probe.c, src/io/target_file.c
+# Targets: src/plan/extent.c, src/io/target_file.c
 
 NO_FILE = "No such file or directory"
 IS_DIRECTORY = "Is a directory"
@@ -326,7 +326,7 @@ SCSI_WANTED = "(?:needs|expected) a SCSI device"
 ENGINE_HAS = "the engine psync has"
 
 
-# Outputs: src/plan/same_file.c, src/report/outputs.c
+# Outputs: src/plan/files.c, src/report/outputs.c
 
 OTHER_COLUMNS = "its first line does not name the columns"
 NO_COLUMN = "no such column identifier"
@@ -492,7 +492,7 @@ HOG_NOT_LOCKED = r"-hogmemory: the memory is not locked and may be swapped out"
 RUNTIME_FIRST_PASS = warning("-passes", "-runtime ends the run in its first pass")
 
 
-# End-to-end copies: src/plan/endtoend_*.c, feature_restart.c
+# End-to-end copies: src/plan/endtoend_*.c, feature_endtoend.c
 
 ADDRESS_FORM = "expected <host>, <host>:<port> or <host>:<port>,<#ports>"
 ADDRESS_BRACKETS = r"an IPv6 number needs brackets, as in \[fe80::1\]:40010"

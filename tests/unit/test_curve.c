@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "xdd/base/random.h"
-#include "xdd/plan/vary.h"
+#include "xdd/plan/runs.h"
 #include "xdd/report/result.h"
 #include "xdd/report/sweep.h"
 

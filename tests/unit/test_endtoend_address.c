@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "plan/endtoend_address.h"
+#include "plan/feature.h"
 #include "xdd/base/memory.h"
 
 static const struct {

@@ -1,10 +1,10 @@
 /*
  * Options that the targets of an end-to-end run must have in common, and its ports:
- * endtoend_check.c and endtoend_ports.c in src/plan.
+ * endtoend.c in src/plan.
  */
 #include "plan_fixture.h"
 
-#include "plan/endtoend.h"
+#include "plan/feature.h"
 #include "xdd/plan/engine_info.h"
 
 #define COOKIE "0123456789abcdef0123456789abcdef"

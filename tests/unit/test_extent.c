@@ -3,7 +3,7 @@
  */
 #include "plan_fixture.h"
 
-#include "plan/extent.h"
+#include "plan/files.h"
 
 /* Requests of 4 KiB at multiples of 1 KiB, to the null device. */
 #define NULLS "-op write -reqsize 4 -targets 1 null "

@@ -1,6 +1,6 @@
 /*
- * Space for writes: src/plan/file_space.c. The function of the C library that asks a file system is
- * replaced: the file system here has as many free blocks as a test says.
+ * Space for writes: src/plan/feature_files.c. The function of the C library that asks a file system
+ * is replaced: the file system here has as many free blocks as a test says.
  */
 #include "plan_fixture.h"
 

@@ -1,6 +1,6 @@
 /*
  * Files that the targets of all ranks share: the blocks of src/io/access.c, and the order of
- * src/plan/reorder.c.
+ * src/plan/feature_layout.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "access_plan.h"
-#include "plan/reorder.h"
+#include "plan/feature.h"
 #include "xdd/io/access.h"
 
 #define MAX_OWNERS 7

@@ -1,5 +1,5 @@
 /*
- * How buffers lie in memory, and on which processors QThreads run: src/plan/resources.c.
+ * How buffers lie in memory, and on which processors QThreads run: src/plan/feature_machine.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-#include "plan/resources.h"
+#include "plan/feature.h"
 #include "xdd/base/log.h"
 
 #define KIB 1024ull

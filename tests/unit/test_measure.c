@@ -1,5 +1,5 @@
 /*
- * Measures of coordination: src/plan/measure.c.
+ * Measures of coordination: src/plan/value.c.
  */
 #include "plan_fixture.h"
 

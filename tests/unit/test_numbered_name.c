@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "plan/numbered_name.h"
+#include "plan/files.h"
 #include "xdd/base/memory.h"
 
 static void is(const char *name, uint64_t n, const char *wanted)

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "xdd/plan/option_value.h"
+#include "xdd/plan/option.h"
 
 #define MAX_WORDS 64
 

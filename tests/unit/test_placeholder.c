@@ -1,5 +1,5 @@
 /*
- * Placeholders in words of a command line: src/plan/placeholder.c.
+ * Placeholders in words of a command line: src/plan/runs.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "xdd/base/memory.h"
-#include "xdd/plan/placeholder.h"
+#include "xdd/plan/runs.h"
 
 static const struct placeholders rank = { .host = "node7", .rank = 3, .n_ranks = 16 };
 

@@ -1,12 +1,12 @@
 /*
- * Targets and outputs that are the same file: src/plan/same_file.c. The plans here have what its
+ * Targets and outputs that are the same file: src/plan/files.c. The plans here have what its
  * checks read, and no more.
  */
 #include "parse_fixture.h"
 
 #include <sys/stat.h>
 
-#include "plan/same_file.h"
+#include "plan/files.h"
 #include "xdd/base/memory.h"
 #include "xdd/plan/engine_info.h"
 

@@ -1,5 +1,5 @@
 /*
- * Seek lists as files: src/io/access.c writes them, src/plan/seek_load.c reads them.
+ * Seek lists as files: src/io/access.c writes them, src/plan/feature_seek.c reads them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plan/seek_load.h"
+#include "plan/feature.h"
 #include "xdd/base/log.h"
 #include "xdd/io/access.h"
 

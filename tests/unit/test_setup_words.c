@@ -1,5 +1,5 @@
 /*
- * Setup files taken apart into words: src/plan/setup_file.c.
+ * Setup files taken apart into words: src/plan/value.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plan/setup_file.h"
+#include "plan/parse.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 

@@ -14,7 +14,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/plan/option.h"
-#include "xdd/plan/vary.h"
+#include "xdd/plan/runs.h"
 
 /* The values of `text` with blanks between them, or "!" and what is wrong. */
 static const char *list(enum option_type type, const char *text, char *buf, size_t size)

@@ -165,7 +165,7 @@ uint64_t throttle_span_ns(const struct target_plan *t, struct poisson *arrivals,
 
 /*
  * Seek lists as files: -seek save, with the histograms of -seek seekhist and disthist. (Reading
- * one, -seek load, is part of building the plan: src/plan/seek_load.h.)
+ * one, -seek load, is part of building the plan: src/plan/feature.h.)
  *
  * Format: doc/seek-files.md.
  */

@@ -10,8 +10,8 @@
 #include <sys/uio.h>
 
 #include "xdd/plan/engine_info.h"
-#include "xdd/plan/memory_plan.h"
 #include "xdd/plan/plan.h"
+#include "xdd/plan/target_options.h"
 #include "xdd/stat/counters.h"
 
 /*

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xdd/plan/pattern_options.h"
+#include "xdd/plan/target_options.h"
 
 /*
  * Tagged data: sectors of 512 bytes that say what they are. Format, all words little endian:

@@ -11,7 +11,7 @@
 #include "xdd/base/status.h"
 #include "xdd/net/connection.h"
 #include "xdd/net/wire.h"
-#include "xdd/plan/endtoend_options.h"
+#include "xdd/plan/target_options.h"
 #include "xdd/sync/wait.h"
 
 struct listener;

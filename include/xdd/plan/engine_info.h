@@ -58,9 +58,6 @@ extern const struct engine_info *const engine_registry[];
 /* The engine of that name, or NULL. */
 const struct engine_info *engine_named(const char *name);
 
-/* The first engine of the registry with one of `caps`, or NULL. */
-const struct engine_info *engine_with(unsigned caps);
-
 /*
  * The engine that drives `target`: that without data for the null device, else the one that
  * -ioengine named, else the default.

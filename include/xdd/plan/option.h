@@ -1,8 +1,5 @@
 /*
- * The option table: one row per option. Parsing, scoping, range errors, suggestions, -help,
- * -fullhelp, the manual's OPTIONS and the shell completion all come from these rows.
- *
- * The rows are const and may be read by any thread; they are used while the plan is built.
+ * The option table, the values of its options, and help from it.
  */
 #ifndef XDD_PLAN_OPTION_H
 #define XDD_PLAN_OPTION_H
@@ -11,11 +8,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "xdd/base/status.h"
 #include "xdd/plan/plan.h"
 
 struct arena;
 struct option;
 struct parse;
+
+/*
+ * The option table: one row per option. Parsing, scoping, range errors, suggestions, -help,
+ * -fullhelp, the manual's OPTIONS and the shell completion all come from these rows.
+ *
+ * The rows are const and may be read by any thread; they are used while the plan is built.
+ */
 
 /* A word of the command line or of a setup file, and its position. */
 struct word {
@@ -209,5 +214,67 @@ bool option_is_word(const struct option_table *table, const char *text);
 
 /* The option of the help that is nearest to `name`, or NULL when none is near. */
 const char *option_suggest(const struct option_table *table, const char *name);
+
+/*
+ * Reading the plan back by the option table: the value of each option, so that a writer of a whole
+ * plan omits none.
+ */
+
+enum option_value_type {
+	OPTION_VALUE_NONE,  /* not given, and without a default */
+	OPTION_VALUE_FLAG,  /* `flag` */
+	OPTION_VALUE_COUNT, /* `count` */
+	OPTION_VALUE_REAL,  /* `real` */
+	OPTION_VALUE_TEXT,  /* `text` */
+	OPTION_VALUE_WORDS, /* `setting`, the last that was given of it: more than a value */
+};
+
+struct option_value {
+	enum option_value_type type;
+	bool flag;
+	uint64_t count;
+	double real;
+	const char *text;
+	const struct setting *setting;
+};
+
+/*
+ * Return the value of `opt`, or of its suboption `sub` if that is not NULL: for the whole run if
+ * `target` is NULL, otherwise for that target. Values are in the units of the option. Not for
+ * OPT_SUB, OPT_ACTION and OPT_REFUSED. Any thread.
+ */
+struct option_value option_value(const struct plan *plan, const struct target_plan *target,
+				 const struct option *opt, const struct option *sub);
+
+/*
+ * Help from an option table, on standard output. Called by plan_build() and the commands; main
+ * thread.
+ */
+
+/* Print every option with one line of help, group by group. */
+void help_list(const struct option_table *table);
+
+/*
+ * Print `text` in lines that fit a terminal, indented by `indent` columns. The first continues at
+ * column `col` of the line, if that is not past the indentation; a `col` of 0 begins a line.
+ */
+void help_wrapped(const char *text, int indent, int col);
+
+/* Print every option with all details. */
+void help_full(const struct option_table *table);
+
+/*
+ * Print all details of the option `name`, with or without dashes. Returns 0, or -1 if there is none
+ * of that name.
+ */
+int help_option(const struct option_table *table, const char *name);
+
+/*
+ * Report a word of -help that names nothing; `near` is the option that is probably meant, without
+ * its dash, or NULL. Returns XDD_BAD_ARGUMENT.
+ */
+enum xdd_status help_unknown(const struct setting *s, const struct word *w, const char *near);
+
+void help_version(void);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "xdd/plan/endtoend_options.h"
+#include "xdd/plan/target_options.h"
 #include "xdd/stat/figures.h"
 
 /*

@@ -102,7 +102,7 @@ enum xdd_status report_open_document(const struct plan *plan, struct report_docu
 unsigned report_needs(const struct report *r);
 
 /*
- * Write one result to every output that shows it (writers.c): the result lines, after their header;
+ * Write one result to every output that shows it (files.c): the result lines, after their header;
  * CSV files; the document of -jsonout; latencies; notes. Each line reaches its file before the call
  * returns; the tables of -latency follow in report_trailer().
  */

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "xdd/plan/plan.h"
-#include "xdd/plan/vary.h"
+#include "xdd/plan/runs.h"
 #include "xdd/report/column.h"
 #include "xdd/report/result.h"
 

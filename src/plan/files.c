@@ -1,9 +1,8 @@
 /*
- * Checks of files that would replace each other: targets that are recreated, the lists of -seek
- * save and the files of -createnewfiles; and of targets that write where another verifies. Called
- * while the plan is resolved.
+ * Files of a plan: those that it reads besides its targets, targets that read what others write,
+ * and checks of files that would replace each other. Called while a plan is built and resolved.
  */
-#include "plan/same_file.h"
+#include "plan/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plan/errors.h"
+#include "plan/feature.h"
+#include "plan/parse.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
@@ -23,6 +23,232 @@
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/engine_info.h"
+#include "xdd/plan/stonewall_record.h"
+
+/*
+ * The files that a plan reads besides its targets, so that no output of the same command replaces
+ * them.
+ */
+
+/* Takes a `path` of NULL as memory that is short. */
+static bool inputs_add(struct plan *plan, const char *option, const char *path)
+{
+	struct plan_input *input = arena_alloc(plan->arena, sizeof(*input));
+
+	if (!input || !path)
+		return false;
+	*input = (struct plan_input){ .option = option, .path = path, .next = plan->inputs };
+	plan->inputs = input;
+	return true;
+}
+
+bool plan_add_setup(struct plan *plan, const char *path)
+{
+	return inputs_add(plan, "-setup", path);
+}
+
+/* Lists of targets: the words that begin with @. */
+static bool add_lists(struct plan *plan, const struct setting *s)
+{
+	bool good = true;
+
+	if (s->by_default || s->opt->type != OPT_NAMES)
+		return true;
+	for (size_t i = 0; i < s->n_args && good; i++) {
+		const char *text = s->args[i].text;
+
+		if (*text == '@' && text[1])
+			good = inputs_add(plan, "a list of -targets",
+					  strcmp(text, "@-") ? text + 1 : "/dev/stdin");
+	}
+	return good;
+}
+
+static bool add_of_target(struct plan *plan, const struct target_plan *t)
+{
+	bool good = true;
+
+	if (t->seek.pattern == SEEK_LOAD)
+		good = inputs_add(plan, "-seek load", seek_load_name(plan, t));
+	if (good && t->pattern.kind == PATTERN_FILE && t->pattern.file)
+		good = inputs_add(plan, "-datapattern file", t->pattern.file);
+	if (good && t->endtoend.key_file)
+		good = inputs_add(plan, "-endtoend key", t->endtoend.key_file);
+	if (good && t->restart.file)
+		good = inputs_add(plan, "-restart file", t->restart.file);
+	return good;
+}
+
+static bool add_record(struct plan *plan)
+{
+	char *name;
+	bool good;
+
+	if (!plan->stonewall.load_file)
+		return true;
+	name = stonewall_record_name(plan->stonewall.load_file, plan->rank);
+	good = name && inputs_add(plan, "-stonewall load", arena_strdup(plan->arena, name));
+	free(name);
+	return good;
+}
+
+/* Data that is written over a list or a setup file would destroy it. */
+static enum xdd_status check_input(const struct plan *plan, const struct file_id *ids,
+				   const struct plan_input *input)
+{
+	const struct file_id id = plan_file_id(plan->arena, input->path);
+
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = ids[i].target;
+
+		if (plan_changes(t) && t->kind == TARGET_FILE && file_id_compare(&id, &ids[i]) == 0)
+			return plan_refuse(t, "must not be written: %s reads this file",
+					   input->option);
+	}
+	return XDD_OK;
+}
+
+static enum xdd_status check_targets(const struct plan *plan)
+{
+	enum xdd_status status = XDD_OK;
+	struct file_id *ids;
+
+	if (!plan->inputs || !plan->n_targets)
+		return XDD_OK;
+	ids = plan_file_ids(plan);
+	if (!ids)
+		return plan_no_memory();
+	for (const struct plan_input *input = plan->inputs; input && !status; input = input->next) {
+		/* Compared by the check of these files. */
+		if (strcmp(input->option, "-restart file"))
+			status = check_input(plan, ids, input);
+	}
+	free(ids);
+	return status;
+}
+
+enum xdd_status plan_find_inputs(struct plan *plan)
+{
+	bool good = add_record(plan);
+
+	for (size_t i = 0; i < plan->n_settings && good; i++)
+		good = add_lists(plan, &plan->settings[i]);
+	for (size_t i = 0; i < plan->n_targets && good; i++)
+		good = add_of_target(plan, &plan->targets[i]);
+	return good ? check_targets(plan) : plan_no_memory();
+}
+
+/*
+ * Targets that read what other targets of the same run write: their file may be missing before the
+ * run, and ends where the writers end.
+ */
+
+/* Only files grow; the files of -createnewfiles have other names than the target. */
+static bool is_file(const struct target_plan *t)
+{
+	return (t->kind == TARGET_FILE || t->kind == TARGET_MISSING) && !t->create_new_files;
+}
+
+static bool is_writer(const struct target_plan *t)
+{
+	return is_file(t) && t->op == OP_WRITE;
+}
+
+static bool is_reader(const struct target_plan *t)
+{
+	return is_file(t) && t->op != OP_WRITE;
+}
+
+typedef void visit_file(const struct plan *plan, const struct file_id *ids, size_t n);
+
+/* Call `visit` for the targets of each file. */
+static void each_file(const struct plan *plan, const struct file_id *ids, visit_file *visit)
+{
+	size_t first = 0, n = plan->n_targets;
+
+	for (size_t i = 1; i <= n; i++) {
+		if (i < n && file_id_compare(&ids[first], &ids[i]) == 0)
+			continue;
+		visit(plan, ids + first, i - first);
+		first = i;
+	}
+}
+
+/* Set the writer of each reader of a file: the first one, if any. */
+static void give_writer(const struct plan *plan, const struct file_id *ids, size_t n)
+{
+	const struct target_plan *writer = NULL;
+
+	(void)plan;
+	for (size_t i = 0; i < n && !writer; i++) {
+		if (is_writer(ids[i].target))
+			writer = ids[i].target;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (is_reader(ids[i].target))
+			ids[i].target->writer = writer;
+	}
+}
+
+static enum xdd_status missing(const struct target_plan *t)
+{
+	log_error("target %u, %s: %s", t->number, t->path, strerror(ENOENT));
+	return XDD_TARGET_FAILED;
+}
+
+enum xdd_status plan_find_writers(const struct plan *plan, struct file_id **ids)
+{
+	bool writers = false, readers = false;
+
+	*ids = NULL;
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		writers |= is_writer(&plan->targets[i]);
+		readers |= is_reader(&plan->targets[i]);
+	}
+	if (writers && readers) {
+		*ids = plan_file_ids(plan);
+		if (!*ids)
+			return plan_no_memory();
+		each_file(plan, *ids, give_writer);
+	}
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (t->kind == TARGET_MISSING && t->op != OP_WRITE && !t->writer)
+			return missing(t);
+	}
+	return XDD_OK;
+}
+
+/* Set the end of what the writers of a file write for each of its readers. */
+static void give_end(const struct plan *plan, const struct file_id *ids, size_t n)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct target_plan *t = ids[i].target;
+		uint64_t own = t->pass_ops == PLAN_UNLIMITED ? PLAN_UNLIMITED :
+							       plan_extent(plan, t);
+
+		if (is_writer(t) && own > end)
+			end = own;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (is_reader(ids[i].target))
+			ids[i].target->written_bytes = end;
+	}
+}
+
+void plan_find_ends(const struct plan *plan, const struct file_id *ids)
+{
+	if (ids)
+		each_file(plan, ids, give_end);
+}
+
+/*
+ * Checks of files that would replace each other: targets that are recreated, the lists of -seek
+ * save and the files of -createnewfiles; and of targets that write where another verifies.
+ */
 
 const char *plan_recreating_option(const struct target_plan *t)
 {
@@ -133,7 +359,7 @@ static const char *keeps_apart(const struct target_plan *a, const struct target_
  * The `n` targets of one file. Each that is recreated alone would remove the file of the others;
  * together they recreate it once for each pass.
  */
-static enum xdd_status share(const struct file_id *ids, size_t n)
+static enum xdd_status same_file_share(const struct file_id *ids, size_t n)
 {
 	const struct target_plan *first = ids[0].target;
 
@@ -162,7 +388,7 @@ static enum xdd_status check_shared(const struct file_id *ids, size_t n)
 	for (size_t i = 1; i <= n && !status; i++) {
 		if (i < n && file_id_compare(&ids[first], &ids[i]) == 0)
 			continue;
-		status = share(ids + first, i - first);
+		status = same_file_share(ids + first, i - first);
 		first = i;
 	}
 	return status;

@@ -1,18 +1,265 @@
 /*
- * Refusals of end-to-end copies: options and work that a side of a copy cannot have. Called while a
- * plan is resolved and checked.
+ * Copies between two hosts while a plan is resolved and checked: addresses, connections, and
+ * refusals.
  */
+#include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "plan/endtoend.h"
-#include "plan/errors.h"
+#include "plan/feature.h"
+#include "plan/parse.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/engine_info.h"
 #include "xdd/plan/option.h"
+
+/*
+ * Addresses of -e2e destination: reading them, and the connections to each.
+ */
+
+#define MAX_HOST 255
+#define ENDTOEND_ADDRESS_MAX_PORT 65535
+#define NUMBER_SIZE 16
+
+/* An IPv6 number, perhaps with its interface: "fe80::1%eth0". */
+static bool is_ipv6(const char *host)
+{
+	size_t len = strcspn(host, "%");
+	char number[INET6_ADDRSTRLEN];
+	struct in6_addr addr;
+
+	if (len >= sizeof(number) || strcmp(host + len, "%") == 0)
+		return false;
+	memcpy(number, host, len);
+	number[len] = '\0';
+	return inet_pton(AF_INET6, number, &addr) == 1;
+}
+
+/* A name or an IPv4 number: whether it exists is found when it is resolved. */
+static bool is_name(const char *host)
+{
+	for (const char *c = host; *c; c++) {
+		if ((unsigned char)*c <= ' ' || *c == 0x7f || strchr("[]/@%\"'", *c))
+			return false;
+	}
+	return *host != '\0' && *host != '-';
+}
+
+/* The next number of `*text`, which ends at a comma or at the end; `*text` moves on to that. */
+static int read_number(const char **text, uint64_t *value)
+{
+	size_t len = strcspn(*text, ",");
+	char number[NUMBER_SIZE];
+
+	if (len >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, *text, len);
+	number[len] = '\0';
+	*text += len;
+	return units_parse_u64(number, value) || *value < 1 || *value > ENDTOEND_ADDRESS_MAX_PORT ?
+		       -EINVAL :
+		       0;
+}
+
+/* ":port" or ":port,count". Returns the problem, or NULL. */
+static const char *read_ports(const char *text, struct endtoend_address *a)
+{
+	uint64_t port, count = 0;
+
+	if (*text == ',')
+		return "a number of ports needs a port before it, as in host:40010,4";
+	text++;
+	if (read_number(&text, &port))
+		return "expected a port from 1 to 65535 after the colon";
+	if (*text == ',') {
+		text++;
+		if (read_number(&text, &count))
+			return "expected a number of ports from 1 to 65535 after the comma";
+		if (port + count - 1 > ENDTOEND_ADDRESS_MAX_PORT)
+			return "the ports would end past 65535; use a lower port or fewer ports";
+	}
+	if (*text)
+		return "a third number, a NUMA node, is not supported; -processor and -numa bind "
+		       "threads and buffers";
+	a->port = (uint16_t)port;
+	a->ports = (uint32_t)count;
+	return NULL;
+}
+
+/* The part of `text` that is the host: `*host` and `*len`, and `*rest` after it. */
+static const char *endtoend_address_split(const char *text, const char **host, size_t *len,
+					  const char **rest)
+{
+	if (*text != '[') {
+		*host = text;
+		*len = strcspn(text, ":,");
+		*rest = text + *len;
+		if (**rest == ':' && strchr(*rest + 1, ':'))
+			return "an IPv6 number needs brackets, as in [fe80::1]:40010";
+		return NULL;
+	}
+	*host = text + 1;
+	*len = strcspn(*host, "]");
+	*rest = *host + *len;
+	if (!**rest)
+		return "the bracket after the IPv6 number is missing";
+	++*rest;
+	return **rest && **rest != ':' && **rest != ',' ?
+		       "expected a colon and a port after the bracket, or nothing" :
+		       NULL;
+}
+
+int endtoend_address_read(const char *text, struct arena *arena, struct endtoend_address *a,
+			  const char **why)
+{
+	const char *host = NULL, *rest = NULL;
+	size_t len = 0;
+	char *name;
+
+	*a = (struct endtoend_address){ .port = 0 };
+	*why = endtoend_address_split(text, &host, &len, &rest);
+	if (!*why && *rest)
+		*why = read_ports(rest, a);
+	if (!*why && len > MAX_HOST)
+		*why = "the name of a host has up to 255 characters";
+	if (*why)
+		return -EINVAL;
+	name = arena_alloc(arena, len + 1);
+	if (!name)
+		return -ENOMEM;
+	memcpy(name, host, len);
+	if (*text == '[' ? !is_ipv6(name) : !is_name(name)) {
+		*why = *text == '[' ? "expected an IPv6 number in brackets" :
+				      "expected <host>, <host>:<port> or <host>:<port>,<#ports>";
+		return -EINVAL;
+	}
+	a->host = name;
+	return 0;
+}
+
+uint64_t endtoend_connections(const struct endtoend_options *e)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < e->n_addresses; i++)
+		n += e->addresses[i].ports;
+	return n;
+}
+
+const struct endtoend_address *endtoend_address_of(const struct endtoend_options *e,
+						   uint64_t connection, uint16_t *port)
+{
+	const struct endtoend_address *a = e->addresses;
+
+	while (connection >= a->ports) {
+		connection -= a->ports;
+		a++;
+	}
+	*port = (uint16_t)(a->port + connection);
+	return a;
+}
+
+const char *endtoend_role_name(enum endtoend_role role)
+{
+	return role == E2E_SOURCE ? "source" : role == E2E_DESTINATION ? "destination" : "none";
+}
+
+/*
+ * The connections: which ports each address has, and how many operations are outstanding.
+ */
+
+#define ENDTOEND_PORTS_MAX_PORT 65535
+#define MAX_QUEUE_DEPTH 65536
+#define DEPTH_PER_CONNECTION 2 /* one is sent while the next one is read */
+
+/* True if a number of ports is given for any address. */
+static bool has_counts(const struct endtoend_options *e)
+{
+	for (size_t i = 0; i < e->n_addresses; i++) {
+		if (e->addresses[i].ports)
+			return true;
+	}
+	return e->port_count != 0;
+}
+
+/* Addresses without a number of their own have that of -e2e portcount, or one. */
+static void set_counts(struct endtoend_options *e)
+{
+	for (size_t i = 0; i < e->n_addresses; i++) {
+		if (!e->addresses[i].ports)
+			e->addresses[i].ports = e->port_count ? (uint32_t)e->port_count : 1;
+	}
+}
+
+/* Without numbers of ports: deal the connections to the addresses in turn, at least one to each. */
+static void deal_connections(struct target_plan *t)
+{
+	struct endtoend_options *e = &t->endtoend;
+	uint64_t n = plan_queues(t) && t->threads ? t->threads : t->queue_depth;
+
+	if (n < e->n_addresses)
+		n = e->n_addresses;
+	for (size_t i = 0; i < e->n_addresses; i++)
+		e->addresses[i].ports = (uint32_t)(n / e->n_addresses + (i < n % e->n_addresses));
+}
+
+static enum xdd_status set_ports(const struct target_plan *t)
+{
+	const struct endtoend_options *e = &t->endtoend;
+	uint16_t port = e->port ? (uint16_t)e->port : E2E_DEFAULT_PORT;
+
+	for (size_t i = 0; i < e->n_addresses; i++) {
+		struct endtoend_address *a = &e->addresses[i];
+
+		if (!a->port)
+			a->port = port;
+		if (a->port + a->ports - 1 > ENDTOEND_PORTS_MAX_PORT)
+			return plan_refuse(t,
+					   "-e2e destination %s: %" PRIu32
+					   " ports from port %u on would end "
+					   "past 65535; use a lower port or fewer ports",
+					   a->host, a->ports, a->port);
+	}
+	return XDD_OK;
+}
+
+enum xdd_status endtoend_resolve_ports(struct target_plan *t)
+{
+	struct endtoend_options *e = &t->endtoend;
+	enum xdd_status status;
+	uint64_t n;
+
+	if (has_counts(e))
+		set_counts(e);
+	else
+		deal_connections(t);
+	n = endtoend_connections(e);
+	if (n > E2E_MAX_CONNECTIONS)
+		return plan_refuse(t,
+				   "-e2e destination: %" PRIu64
+				   " ports are too many: a target has at most %d",
+				   n, E2E_MAX_CONNECTIONS);
+	status = set_ports(t);
+	if (status)
+		return status;
+	if (!plan_queues(t))
+		t->queue_depth = n;
+	else if (!t->queue_depth_given || t->queue_depth < n)
+		t->queue_depth = n * DEPTH_PER_CONNECTION;
+	if (t->queue_depth > MAX_QUEUE_DEPTH)
+		t->queue_depth = MAX_QUEUE_DEPTH;
+	return XDD_OK;
+}
+
+/*
+ * Refusals: options and work that a side of a copy cannot have.
+ */
 
 #define KEY_VARIABLE "XDD_E2E_KEY"
 
