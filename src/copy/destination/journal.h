@@ -56,7 +56,7 @@ struct journal_record {
 	uint64_t number;     /* FILE, RANGES, GONE: of the temporary name */
 	uint64_t size_bytes; /* FILE: of the source */
 	int64_t mtime_ns;    /* FILE: of the source */
-	uint64_t version;    /* FILE: of the source (tree/identity.h) */
+	uint64_t version;    /* FILE: of the source (tree/dirs.h) */
 	uint64_t inode; /* FILE: of the temporary file. Its device may change with each mount */
 
 	/* RANGES: bytes that are durable; ascending, disjoint. Encoded from `ranges`. */

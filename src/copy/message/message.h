@@ -178,7 +178,7 @@ struct copy_entry {
 	uint32_t mode; /* permissions, 07777 */
 	uint32_t uid, gid;
 	uint64_t size_bytes;
-	uint64_t identity;	    /* FILE: of the file itself (tree/identity.h); 0: not known */
+	uint64_t identity;	    /* FILE: of the file itself (tree/dirs.h); 0: not known */
 	uint64_t version;	    /* FILE: of its contents (the same); 0: not known */
 	int64_t mtime_ns, atime_ns; /* since 1970 */
 	uint64_t first;		    /* LINK: id of an entry with COPY_HAS_LINKS */
