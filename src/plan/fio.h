@@ -300,6 +300,7 @@ struct fio_target {
 	struct fio_words slot[SLOTS];
 	struct fio_words data; /* as the pattern of a file that is laid out; NULL: zeros */
 	uint64_t layout_bytes; /* the file must have as much for a read; 0: nothing */
+	uint64_t start_bytes;  /* where the target's range begins */
 	uint64_t end_bytes;    /* where the target's range ends; 0: not known */
 	uint64_t lap_bytes;    /* after which offsets repeat; 0: they do not */
 	uint64_t ops;	       /* their number, if requests have one size; 0: not known */

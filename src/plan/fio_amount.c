@@ -361,9 +361,6 @@ static void map_work(const struct fio_job *j, size_t files, size_t file, struct 
 								      io_size->n,
 						   e->request),
 					  files, file, e->request);
-	/* fio does no more than the size in each of several loops. */
-	if (fio_number(j, FIO_LOOPS, 1) > 1 && e->region && e->amount > e->region)
-		e->amount = e->region;
 	if (!ops || __builtin_mul_overflow(ops, e->largest, &most))
 		return;
 	most = share_of_work(most, files, file, e->request);
@@ -677,6 +674,7 @@ static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_tar
 		t->lap_bytes = e->region / e->request * e->request;
 	t->ragged = e->region % e->request;
 	t->repeats = t->random && !has_map(j, t);
+	t->start_bytes = e->offset;
 	t->end_bytes = e->offset + e->region;
 	/* A mapped file cannot grow. */
 	if (t->writes && strcmp(fio_engine(j)->ours, "mmap") == 0)
@@ -684,6 +682,13 @@ static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_tar
 	if (t->reads || t->discards || t->overwrite || fio_number(j, FIO_CREATE_ONLY, 0))
 		t->layout_bytes = t->end_bytes;
 	return err;
+}
+
+/* Reads have other sizes than writes: random offsets of fio are multiples of the least of all. */
+static bool of_directions(const struct fio_job *j, const struct fio_target *t,
+			  enum fio_option option)
+{
+	return t->random && strchr(fio_text(j, option, ""), ',');
 }
 
 /* Several sizes. Nothing is known of them where there are none, or -leaveout names them. */
@@ -697,7 +702,7 @@ static int map_mix(struct fio_map *m, const struct fio_job *j, const struct fio_
 		err = map_range(m, j, t, e);
 	else if (*split_of(j, t))
 		err = map_split(m, j, t, e);
-	if (err || !e->mix)
+	if (err || (!e->mix && !of_directions(j, t, option)))
 		return err;
 	if (has_streams(t)) {
 		*e = (struct extent){ 0 };

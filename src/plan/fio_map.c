@@ -806,6 +806,16 @@ static bool gives_size(const struct fio_job *j)
 	return strcmp(how, "none") != 0 && strcmp(how, "0") != 0 && strcmp(how, "keep") != 0;
 }
 
+/* fio removes a smaller file before it writes a part of it; xdd keeps what it has. */
+static int refuse_smaller(struct fio_map *m, const struct fio_target *t, const struct fio_known *k)
+{
+	if (!t->writes || t->layout_bytes || !k->is_file || !k->bytes || k->bytes >= t->end_bytes)
+		return 0;
+	return fio_refuse(m->file, m->group, t->job, FIO_SIZE,
+			  "%.200s is smaller, and fio removes it before it writes a part of it",
+			  k->path);
+}
+
 /*
  * Files that jobs write in part have their whole size from the start. All writers of a file name
  * the largest, so that none cuts off the data of another.
@@ -818,7 +828,7 @@ static int settle_sizes(struct fio_map *m)
 	for (size_t i = 0; !err && i < m->n_targets; i++) {
 		const struct fio_known *k = fio_known(m, m->targets[i].path);
 		uint64_t end = 0;
-		bool part = false;
+		bool part = false, replaced = false;
 
 		if (!k)
 			return -ENOMEM;
@@ -829,8 +839,11 @@ static int settle_sizes(struct fio_map *m)
 				continue;
 			end = t->end_bytes > end ? t->end_bytes : end;
 			part |= t->writes && !t->layout_bytes && !t->whole && gives_size(t->job);
+			replaced |= t->whole && !t->start_bytes && t->end_bytes >= k->bytes;
 		}
-		if (part && m->targets[i].writes && k->is_file && k->bytes < end)
+		if (!replaced)
+			err = refuse_smaller(m, &m->targets[i], k);
+		if (!err && part && m->targets[i].writes && k->is_file && k->bytes < end)
 			err = fio_put(m, &m->targets[i], SLOT_PRETRUNCATE, "-pretruncate", "%s",
 				      fio_size_text(end, size));
 	}
