@@ -40,8 +40,8 @@ enum copy_status {
 #define COPY_IS_DIRECTORY "is a directory; say -r to copy it"
 #define COPY_IS_DIRECTORY_RESUME \
 	COPY_IS_DIRECTORY        \
-		" (-R and -a resume an interrupted copy; for -a of rsync say -r -P)" /* with -R */
-#define COPY_IS_DIRECTORY_LIST "is a directory; expected a list of names"	     /* with -F */
+	" (-R and -a resume an interrupted copy; for -a of rsync say -r -P)" /* with -R */
+#define COPY_IS_DIRECTORY_LIST "is a directory; expected a list of names"    /* with -F */
 
 /* Of copy_stem(), with the NUL; and the last second of the year 9999. */
 #define COPY_STEM_BYTES 256
