@@ -43,6 +43,9 @@ PARTS = Point("range durable", 12, "")
 POINTS = (Point("signals ready", 1, "process"), Point("signals ready", 1, "other"), Point("journal created", 1, ""),
           Point("bundle sent", 1, ""), Point("block sent", 80, ""), Point("before rename", 30, ""),
           Point("after rename", 30, ""), PARTS)
+# Where a thread of the source is held, the others go on, but the copy does not come to its end without this file.
+KEEPS = "before rename:30"
+SENT = ("bundle sent", "block sent")
 
 Case = collections.namedtuple("Case", "number form victim again point nth")
 
@@ -211,6 +214,8 @@ class Rig:
         sent = 0
         while True:
             held = h.wait(process, point.who)
+            if point.name in SENT and held.point != point.name:
+                continue
             if held.point != "block sent" or point is not PARTS:
                 return
             sent += 1
@@ -238,7 +243,7 @@ class Rig:
 
 
 def hold_at(point, nth):
-    names = [point.name, "block sent"] if point is PARTS else ["%s:%d" % (point.name, nth)]
+    names = [point.name, "block sent"] if point is PARTS else ["%s:%d" % (point.name, nth)] + [KEEPS] * (point.name in SENT)
     return xddhold.at(*names, "signal taken:1")
 
 
