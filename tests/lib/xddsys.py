@@ -110,7 +110,21 @@ def detach(device):
     """Detach a loop device, once: after that it may belong to another process."""
     if device in _attached:
         _attached.remove(device)
+        file = _backing_file(device)
         subprocess.run(["losetup", "--detach", device], stderr=subprocess.DEVNULL, check=False)
+        # Where another process looks at the device just then, the kernel detaches it once that is done.
+        end = time.monotonic() + xddprocesses.END_S
+        while file and _backing_file(device) == file and time.monotonic() < end:
+            time.sleep(0.01)
+
+
+def _backing_file(device):
+    """The file that a loop device has, or None."""
+    try:
+        with open("/sys/block/%s/loop/backing_file" % os.path.basename(device), encoding="utf-8", errors="surrogateescape") as f:
+            return f.read()
+    except OSError:
+        return None
 
 
 def zram(size):
