@@ -329,6 +329,9 @@ static void map_region(const struct fio_job *j, const struct fio_target *t,
 	if (size->setting)
 		e->region = size->percent ? least(bytes_of(size, k->bytes), there) :
 					    share(size->n, files, file, e->request);
+	/* fio cuts a percentage to whole requests. */
+	if (size->percent && size->percent < 100)
+		e->region -= e->region % e->unit;
 	if (filesize->setting && filesize->n)
 		e->region = bytes_of(filesize, there);
 	/* A device does not grow. */
@@ -366,6 +369,17 @@ static void map_work(const struct fio_job *j, size_t files, size_t file, struct 
 	most = share_of_work(most, files, file, e->request);
 	if (!e->amount || most < e->amount)
 		e->amount = most;
+}
+
+/* The files of a job take turns, and this one has none. */
+static int check_work(struct fio_map *m, const struct fio_job *j, struct extent *e)
+{
+	if (!e->region || e->amount)
+		return 0;
+	e->amount = e->region;
+	return fio_refuse(m->file, m->group, j,
+			  fio_is_set(j, FIO_NUMBER_IOS) ? FIO_NUMBER_IOS : FIO_IO_SIZE,
+			  "there are fewer requests than files");
 }
 
 static int check_extent(struct fio_map *m, const struct fio_job *j, const struct fio_known *k,
@@ -759,7 +773,9 @@ int fio_map_amount(struct fio_map *m, const struct fio_job *j, struct fio_target
 		return err;
 	map_region(j, t, k, files, file, &e);
 	map_work(j, files, file, &e);
-	err = check_extent(m, j, k, t, &e);
+	err = check_work(m, j, &e);
+	if (!err)
+		err = check_extent(m, j, k, t, &e);
 	if (!err)
 		err = check_loops(m, j, t, &e);
 	if (!err)

@@ -35,7 +35,7 @@ REFUSED = {
     "row-blktrace": "merge_blktrace_file", "row-both-flushes": "fdatasync", "row-depth-low": "iodepth_low",
     "row-engine-splice": "ioengine", "row-file-size-range": "filesize", "row-fsync-of-a-mix": "fsync",
     "row-fsync-over-loops": "loops", "row-fsync-two-closes": "fsync_on_close", "row-gap-second-lap": "rw", "row-hooks": "exec_prerun",
-    "row-loops-of-work": "loops", "row-smaller-file": "size", "row-split-by-direction-random": "bssplit",
+    "row-fewer-requests": "number_ios", "row-loops-of-work": "loops", "row-smaller-file": "size", "row-split-by-direction-random": "bssplit",
     "row-loops-verify": "verify", "row-normal": "random_distribution", "row-pareto": "random_distribution",
     "row-pattern-of-a-format": "verify_pattern", "row-percentage-random": "percentage_random",
     "row-range-of-sizes-random": "bsrange", "row-rate-and-pause": "thinktime", "row-sequencer": "rw_sequencer",

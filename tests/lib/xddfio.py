@@ -197,7 +197,7 @@ def _drawn_differences(mine, theirs, drawn):
             other = theirs if side_ is mine else mine
             most = max([k[3] for k in side_.done] + [0])
             units, of_other = ({(k[1], k[2]) for k in d.done} for d in (side_, other))
-            if len(of_other) >= 16 and len(units) < 0.7 * len(of_other):
+            if len(of_other) >= 40 and len(units) < 0.7 * len(of_other):
                 found.append("%s hits %d offsets, and the other program %d" % ("xdd" if side_ is mine else "fio", len(units), len(of_other)))
             reach, beyond = (max([k[2] for k in d.done] + [0]) for d in (side_, other))
             if len(of_other) >= 16 and beyond > 1.25 * reach + 4 * most:
