@@ -105,9 +105,11 @@ def contents(path):
     blocks = [data[at:at + _BLOCK] for at in range(0, len(data), _BLOCK)] or [b""]
     # An odd step, as units of data that compress are even.
     seen = blocks[::len(blocks) // _SAMPLES | 1]
-    left = sum(len(zlib.compress(block, 1)) for block in seen) / max(1, sum(map(len, seen)))
+    packed = [len(zlib.compress(block, 1)) for block in seen]
+    left = sum(packed) / max(1, sum(map(len, seen)))
     filled = [block for block in blocks if block.strip(b"\0")]
-    return Contents(len(data), left, len(set(filled)) / max(1, len(filled)), zlib.crc32(data) if left < 0.2 and len(set(blocks)) <= 8 else 0)
+    return Contents(len(data), left, len(set(filled)) / max(1, len(filled)), 
+                    zlib.crc32(data) if len(set(blocks)) <= 8 and all(n < 0.2 * len(b) for n, b in zip(packed, seen)) else 0)
 
 
 def _stages_of(text):
