@@ -293,10 +293,17 @@ def test_readback():
     # Time ends the writes; 1 % of them would take as long.
     for words in ("-timelimit 0.2", "-runtime 0.2", "-timelimit 0.2 -passes 2 -queuedepth 4", "-timelimit 0.2 -seek random",
                   "-timelimit 0.2 -seek random once", "-timelimit 0.2 -targets 2 g h"):
-        run = xdd(fresh(), "-op write -target f -reqsize 4k -bytes 64M -throttle ops 800 -readback " + words)
+        run = xdd(fresh(), "-verbose -op write -target f -reqsize 4k -bytes 64M -throttle ops 800 -readback " + words)
         found = [(r[0], r[2]) for r in ran(run)]
-        t.ok(run.status == 0 and found == [("write", "write"), ("read", "read")] and ran(run)[0][1] == ran(run)[1][1] and
-             0 < int(ran(run)[0][1]) < 2000, "what was written is read, and no more: " + words, run)
+        ops = {(r["Op_Type"], r["Target"]): [] for r in run.rows() if r["What"] == "TARGET_PASS"}
+        for r in run.rows():
+            if r["What"] == "TARGET_PASS":
+                ops[r["Op_Type"], r["Target"]].append(int(r["Ops"]))
+        # Each pass reads what the longest one wrote.
+        wanted = {("read", target): [max(n)] * len(n) for (op, target), n in ops.items() if op == "write"}
+        t.ok(run.status == 0 and found == [("write", "write"), ("read", "read")] and wanted and
+             {k: n for k, n in ops.items() if k[0] == "read"} == wanted and 0 < int(ran(run)[0][1]) < 2000,
+             "what was written is read, and no more: " + words, (run, ops))
     for words, first in (("-verify location", 0), ("-verify location -verify contents", 0), ("-datapattern tagged -verify location", b"XDDtag1\n")):
         where = fresh()
         run = xdd(where, "-op write -target f -reqsize 64k -bytes 1M -verbose -readback " + words)
