@@ -218,6 +218,16 @@ static void test_bad_wants(void **state)
 	refused(&r, "want that is not valid for entry 1");
 }
 
+/* A source that has offered one huge file, whose data nothing takes. */
+static void offer_huge(struct rig *r)
+{
+	open_rig(r, one_huge);
+	rig_file(r, "huge", HUGE_BYTES, 3);
+	rig_start(r);
+	rig_offers(r);
+	rig_hold(r, true);
+}
+
 static void test_bad_results(void **state)
 {
 	struct rig r;
@@ -228,11 +238,7 @@ static void test_bad_results(void **state)
 	refused(&r, "result that is not valid for entry 3");
 
 	/* Of one that is still being sent. */
-	open_rig(&r, one_huge);
-	rig_file(&r, "huge", HUGE_BYTES, 3);
-	rig_start(&r);
-	rig_offers(&r);
-	rig_hold(&r, true);
+	offer_huge(&r);
 	want_contents(&r, 1);
 	rig_result(&r, 1, COPY_DONE);
 	refused(&r, "result that is not valid for entry 1");
@@ -386,11 +392,7 @@ static void test_lost(void **state)
 	struct rig r;
 
 	(void)state;
-	open_rig(&r, one_huge);
-	rig_file(&r, "huge", HUGE_BYTES, 3);
-	rig_start(&r);
-	rig_offers(&r);
-	rig_hold(&r, true);
+	offer_huge(&r);
 	want_contents(&r, 1);
 	rig_await_data(&r);
 	rig_result(&r, 1, COPY_LOST);
@@ -634,11 +636,7 @@ static void test_stopped(void **state)
 	struct rig r;
 
 	(void)state;
-	open_rig(&r, one_huge);
-	rig_file(&r, "huge", HUGE_BYTES, 3);
-	rig_start(&r);
-	rig_offers(&r);
-	rig_hold(&r, true);
+	offer_huge(&r);
 	want_contents(&r, 1);
 	rig_await_data(&r);
 	stop_request(&r.stop, STOP_SIGNAL, SIGINT);
@@ -652,11 +650,7 @@ static void test_channel_lost(void **state)
 	struct rig r;
 
 	(void)state;
-	open_rig(&r, one_huge);
-	rig_file(&r, "huge", HUGE_BYTES, 3);
-	rig_start(&r);
-	rig_offers(&r);
-	rig_hold(&r, true);
+	offer_huge(&r);
 	want_contents(&r, 1);
 	rig_lose(&r);
 	assert_int_equal(rig_end(&r), COPY_SSH_ENDED);
@@ -668,11 +662,7 @@ static void test_channel_silent(void **state)
 	struct rig r;
 
 	(void)state;
-	open_rig(&r, one_huge);
-	rig_file(&r, "huge", HUGE_BYTES, 3);
-	rig_start(&r);
-	rig_offers(&r);
-	rig_hold(&r, true);
+	offer_huge(&r);
 	link_set_timeout(r.job.channel, NS_PER_SEC / 2);
 	want_contents(&r, 1);
 	link_abort(r.channel);
