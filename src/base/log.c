@@ -1,5 +1,5 @@
 /*
- * Messages for people, the kinds of -debug and their lines, and hold points. Called from
+ * Messages to the user, the kinds of -debug and their lines, and hold points. Called from
  * everywhere, by any thread.
  */
 #include "xdd/base/log.h"

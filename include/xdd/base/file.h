@@ -33,7 +33,7 @@ typedef int (*fileopen_judge)(void *arg, int fd, const struct stat *st);
  * Open an existing file with the flags of open(2) once `judge` has accepted it; never creates or
  * truncates one. The file that is judged is the one that is opened, however its name changes
  * meanwhile. A file that is refused is not opened: no device is started, and no pipe gets a reader
- * or a writer. Opening a pipe never waits: -ENXIO when it is to be written to and has no reader.
+ * or a writer. Opening a pipe never waits: for writing, a pipe without a reader is -ENXIO.
  * Returns the descriptor (O_CLOEXEC) or -errno.
  *
  * Without /proc the file is opened first (O_NONBLOCK) and judged then.
@@ -165,7 +165,7 @@ void newfile_discard(struct newfile *n);
  */
 
 /*
- * Open one in the directory of `near`, or, where that is NULL, in that of $TMPDIR or /tmp; in
+ * Open one in the directory of `near`, or, if `near` is NULL, in $TMPDIR or /tmp; in
  * memory where files cannot be created there. Returns a stream to write, rewind and read, or NULL
  * with errno. Close it with fclose(). Any thread.
  */

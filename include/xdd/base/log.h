@@ -1,5 +1,5 @@
 /*
- * Messages for people, the lines of -debug, and hold points of tests.
+ * Messages to the user, the lines of -debug, and hold points of tests.
  */
 #ifndef XDD_BASE_LOG_H
 #define XDD_BASE_LOG_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /*
- * Messages for people: one line each, to standard error or the file of -errout.
+ * Messages to the user: one line each, to standard error or the file of -errout.
  *
  * A message is written with one write(2), so lines of different threads never mix. Results never
  * use these functions. Without log_open(), messages go to standard error. Any thread may call the

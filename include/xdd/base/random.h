@@ -136,8 +136,8 @@ uint64_t permutation_at(const struct permutation *p, uint64_t index);
  *
  * The ranks are cut into buckets: the first ones have a rank each, later ones an eighth of their
  * first rank. A draw chooses a bucket by its exact probability, and then a rank by rejection
- * sampling, which takes 1.1^theta attempts at most. So all differences to the distribution are
- * those of 53-bit numbers, and memory is 7 KiB for any n.
+ * sampling, which takes 1.1^theta attempts at most. So only the rounding of 53-bit numbers differs
+ * from the distribution, and memory is 7 KiB for any n.
  *
  * Source of the sums: L. Euler and C. Maclaurin's formula. Pure functions; any thread.
  */

@@ -78,7 +78,7 @@ bool extents_next_missing(const struct extents *x, uint64_t from, uint64_t end, 
 #define IDSET_SIZE 8192
 #define IDSET_BITS_PER_WORD (CHAR_BIT * sizeof(unsigned long))
 
-/* The words are those of the kernel's own masks, and can be passed to it as they are. */
+/* The words have the layout of the kernel's masks, and system calls take them as they are. */
 struct idset {
 	unsigned long words[IDSET_SIZE / IDSET_BITS_PER_WORD];
 };

@@ -26,8 +26,8 @@ char *path_directory(const char *path);
 /*
  * Text from outside, such as the name of a file, made safe for a terminal: characters that control
  * the terminal, change the direction of text or end a line, and bytes that are not UTF-8, become
- * \n, \t, \x1b or \u202e. A backslash is unchanged, so the result is for people and not for
- * programs, except that of printable_put_exact(). Any thread.
+ * \n, \t, \x1b or \u202e. A backslash is unchanged, so programs cannot read the text back, unless
+ * printable_put_exact() wrote it. Any thread.
  */
 
 /* The number of bytes at `s` that must be escaped; 0: the character there may be printed. */

@@ -80,7 +80,7 @@ int units_parse_seconds(const char *word, uint64_t *ns);
 char *units_size_text(uint64_t bytes, char *buf, size_t size);
 
 /*
- * Measured numbers for people: three significant digits and a decimal unit, such as "412 MB/s".
+ * Measured numbers as text: three significant digits and a decimal unit, such as "412 MB/s".
  *
  * Each function writes to `buf` (SCALED_SIZE bytes) and returns it. A value that rounds to the
  * next unit is written in that unit: 999.7 kB/s is "1.00 MB/s". A value that is unknown or
