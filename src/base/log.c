@@ -461,7 +461,7 @@ static const char *const names[HOLD_POINTS] = {
 	[HOLD_BUNDLE_SENT] = "bundle sent",	    [HOLD_BLOCK_SENT] = "block sent",
 	[HOLD_JOURNAL_CREATED] = "journal created", [HOLD_RANGE_DURABLE] = "range durable",
 	[HOLD_BEFORE_RENAME] = "before rename",	    [HOLD_AFTER_RENAME] = "after rename",
-	[HOLD_CAUSE_AWAITED] = "cause awaited",
+	[HOLD_CAUSE_AWAITED] = "cause awaited",	    [HOLD_PROOF_BEGUN] = "proof begun",
 };
 
 uint32_t hold_points;

@@ -17,10 +17,11 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddchange
 import xdde2e as e
+import xddhold
 import xddsys as s
 import xddtest as t
 import xddwire as w
-from xddresume import CTIME, OPS, PLAN, REMEDY, REQUEST, SIZE, STRACE, Record, Resumable, fresh, sent, source
+from xddresume import CTIME, OPS, PLAN, REMEDY, REQUEST, SIZE, Record, Resumable, fresh, sent, source
 
 # A busy machine reads slower than -throttle asks for.
 t.tolerate(t.BUFFERED)
@@ -316,21 +317,18 @@ def test_pattern():
 
 def test_deaths():
     """kill -9 of either side while they compare: the next copy compares again, and is right."""
-    if not t.have("strace"):
-        t.skip("a side that is killed while they compare", "no strace")
-        return
-    slow = [*STRACE, "-o", "/dev/null", "-e", "trace=pread64", "-e", "inject=pread64:delay_enter=100000"]
     for victim, other in (("source", "destination"), ("destination", "source")):
         r = Resumable()
         r.interrupt(60)
         before = r.record().lines
         flip(r.destination, min(r.record().ops) * REQUEST)
         copy = r.copy()
-        copy.prefix[other] = slow
-        copy.start()
-        copy.destination.await_err("they are compared with the source")
-        time.sleep(0.1)
-        getattr(copy, victim).signal(signal.SIGKILL)
+        with xddhold.at("proof begun:1") as h:
+            copy.prefix[other] = ["env", "%s=%s" % (xddhold.VARIABLE, h.value)]
+            copy.start()
+            h.wait()
+            getattr(copy, victim).signal(signal.SIGKILL)
+            getattr(copy, victim).process.wait(e.TIMEOUT)
         copy.finish()
         t.ok(getattr(copy, other).run.status in (4, 6) and getattr(copy, other).seconds < 30,
              "the %s is killed while they compare: the other side ends" % victim, copy)

@@ -338,7 +338,9 @@ def qemu_command(kernel, initramfs, console, needs):
                     "-numa", "node,memdev=m%d,cpus=%d-%d" % (i, i * each, i * each + each - 1)]
     # The first serial line is the console, the second carries the results: the kernel never writes to it.
     command += ["-serial", "file:" + console, "-serial", "stdio", "-kernel", kernel.image, "-initrd", initramfs,
-                "-append", "console=ttyS0 loglevel=4 panic=-1 mitigations=off nokaslr norandmaps "
+                # Without no_timer_check the kernel panics where the emulated timer does not tick in the first
+                # moments, as this machine is busy.
+                "-append", "console=ttyS0 loglevel=4 panic=-1 mitigations=off nokaslr norandmaps no_timer_check "
                            "rcupdate.rcu_expedited=1"]
     return command
 

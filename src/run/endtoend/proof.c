@@ -244,6 +244,7 @@ static void proof_read(const struct proof_reader *r, const struct proof_span *sp
 	for (size_t i = 0; i < n; i++)
 		for (uint64_t k = 0; k < proof_span_ops(&spans[i], r->req_bytes); k++)
 			have[spans[i].first + k] = false;
+	hold(HOLD_PROOF_BEGUN);
 	if (r->fd < 0)
 		return;
 	/* This thread is one of them, and enough where no other can start. */
