@@ -357,7 +357,7 @@ const struct column *column_find(const char *id, size_t len)
 
 void column_value(const struct column *col, const struct result *r, struct column_value *v)
 {
-	*v = (struct column_value){ .unknown = (col->needs & ~r->figures.known) != 0 };
+	*v = (struct column_value){ .unknown = (col->needs & ~result_known(r)) != 0 };
 	if (!v->unknown)
 		col->get(r, v);
 }

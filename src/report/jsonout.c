@@ -131,13 +131,33 @@ static json_t *columns(const struct result *r)
 	return o;
 }
 
-static json_t *by_direction(const uint64_t values[DIR_COUNT])
+/* The numbers of a row: one, or an object of one for each direction; null: not known. */
+static json_t *figure_json(const struct figure_row *row, const struct result *r)
 {
-	json_t *o = json_object();
+	const uint64_t *values = figure_row_read(&r->figures, row);
+	json_t *o;
 
-	for (unsigned dir = 0; dir < DIR_COUNT; dir++)
-		jvalue_put(o, op_dir_name(dir), jvalue_count(values[dir]));
+	if ((row->part & ~result_known(r)) || (row->known && !row->known(&r->figures)))
+		return json_null();
+	if (row->n == 1)
+		return jvalue_count(*values);
+	o = json_object();
+	for (size_t dir = 0; dir < row->n; dir++)
+		jvalue_put(o, op_dir_name((enum op_dir)dir), jvalue_count(values[dir]));
 	return o;
+}
+
+/* The members of `row` and of those after it, up to `end` (NULL: the last), which is returned. */
+static const struct figure_row *put_figures(json_t *o, const struct result *r,
+					    const struct figure_row *row, const char *end)
+{
+	for (; row->n; row++) {
+		if (end && row->member && strcmp(row->member, end) == 0)
+			break;
+		if (row->member)
+			jvalue_put(o, row->member, figure_json(row, r));
+	}
+	return row;
 }
 
 static json_t *result_kind(const struct result *r)
@@ -152,51 +172,6 @@ static json_t *result_kind(const struct result *r)
 	jvalue_put(o, number, jvalue_count(r->target));
 	jvalue_put(o, queue, jvalue_count(r->queue));
 	return o;
-}
-
-/* A number that is measured, or null. */
-static json_t *jsonout_result_known(bool is_known, uint64_t value)
-{
-	return is_known ? jvalue_count(value) : json_null();
-}
-
-static void put_tally(json_t *o, const struct result *r)
-{
-	const struct tally *t = &r->figures.tally;
-	/* Only targets have files and the flush at the end of a pass. */
-	bool of_target = r->what != RESULT_QUEUE_PASS;
-
-	jvalue_put(o, "ops", by_direction(t->ops));
-	jvalue_put(o, "bytes", by_direction(t->bytes));
-	jvalue_put(o, "failed_bytes", by_direction(t->failed_bytes));
-	jvalue_put(o, "busy_ns", by_direction(t->busy_ns));
-	jvalue_put(o, "issued", jvalue_count(t->issued));
-	jvalue_put(o, "warmup_ops", jvalue_count(t->warmup_ops));
-	jvalue_put(o, "errors", jvalue_count(t->errors));
-	jvalue_put(o, "outstanding", jvalue_count(t->outstanding));
-	jvalue_put(o, "miscompares", jsonout_result_known(r->verified, t->miscompares));
-	jvalue_put(o, "retries", jvalue_count(t->retries));
-	jvalue_put(o, "order_breaks",
-		   jsonout_result_known(r->figures.known & FIGURES_ORDER, t->order_breaks));
-	jvalue_put(o, "fill_ns", jvalue_count(t->fill_ns));
-	jvalue_put(o, "overhead_ns",
-		   jsonout_result_known(r->figures.known & FIGURES_OVERHEAD, t->overhead_ns));
-	jvalue_put(o, "flushes", jvalue_count(t->flushes));
-	jvalue_put(o, "flush_ns", jvalue_count(t->flush_ns));
-	jvalue_put(o, "sync_ns", jsonout_result_known(of_target, t->sync_ns));
-	jvalue_put(o, "open_ns", jsonout_result_known(of_target, t->open_ns));
-	jvalue_put(o, "close_ns", jsonout_result_known(of_target, t->close_ns));
-}
-
-/* Of end-to-end targets. */
-static void put_network(json_t *o, const struct result *r)
-{
-	const struct tally *t = &r->figures.tally;
-	bool is_known = r->figures.known & FIGURES_NETWORK;
-
-	jvalue_put(o, "network_ns", jsonout_result_known(is_known, t->net_ns));
-	jvalue_put(o, "network_wait_ns", jsonout_result_known(is_known, t->net_wait_ns));
-	jvalue_put(o, "check_ns", jsonout_result_known(is_known, t->check_ns));
 }
 
 /*
@@ -285,17 +260,6 @@ static const char *cache_name(const struct cache_state *cache)
 	return cache->range_bytes || cache->accuracy ? names[cache->accuracy] : NULL;
 }
 
-static void put_cache(json_t *o, const struct cache_state *c)
-{
-	bool residency = c->range_bytes && c->accuracy < CACHE_NOT_MEASURED;
-
-	jvalue_put(o, "range_bytes", jvalue_count(c->range_bytes));
-	jvalue_put(o, "resident_bytes", jsonout_result_known(residency, c->resident_bytes));
-	jvalue_put(o, "resident_accuracy", jvalue_text(cache_name(c)));
-	jvalue_put(o, "hole_bytes",
-		   jsonout_result_known(c->range_bytes && !c->holes_unknown, c->hole_bytes));
-}
-
 const char *jsonout_bound_name(enum result_bound bound)
 {
 	static const char *const names[] = {
@@ -308,8 +272,15 @@ const char *jsonout_bound_name(enum result_bound bound)
 	return names[bound];
 }
 
+/* A global time; 0: not known. */
+static json_t *time_json(uint64_t ns)
+{
+	return ns ? jvalue_count(ns) : json_null();
+}
+
 json_t *jsonout_result_value(const struct plan *plan, const struct result *r)
 {
+	const struct figure_row *row = figure_rows;
 	const struct figures *f = &r->figures;
 	json_t *o = result_kind(r);
 
@@ -317,18 +288,16 @@ json_t *jsonout_result_value(const struct plan *plan, const struct result *r)
 	jvalue_put(o, "operation", jvalue_text(plan_op_name(r->op)));
 	jvalue_put(o, "request_bytes", jvalue_count(r->req_bytes));
 	jvalue_put(o, "block_bytes", jvalue_count(r->block_size));
-	put_tally(o, r);
-	put_network(o, r);
-	jvalue_put(o, "elapsed_ns", jvalue_count(f->elapsed_ns));
-	jvalue_put(o, "begin_ns", jsonout_result_known(r->begin_ns, r->begin_ns));
-	jvalue_put(o, "finish_ns", jsonout_result_known(r->finish_ns, r->finish_ns));
-	jvalue_put(o, "first_operation_ns", jsonout_result_known(f->first_op_ns, f->first_op_ns));
-	put_cache(o, &f->cache);
-	jvalue_put(o, "wait_ns", jsonout_result_known(f->known & FIGURES_WAIT, f->wait_ns));
+	/* Members that are no figures stand among them as they always have. */
+	row = put_figures(o, r, row, "first_operation_ns");
+	jvalue_put(o, "begin_ns", time_json(r->begin_ns));
+	jvalue_put(o, "finish_ns", time_json(r->finish_ns));
+	row = put_figures(o, r, row, "hole_bytes");
+	jvalue_put(o, "resident_accuracy", jvalue_text(cache_name(&f->cache)));
+	row = put_figures(o, r, row, "user_ns");
 	if (r->what == RESULT_TARGET_AVERAGE)
 		jvalue_put(o, "bound", jvalue_text(jsonout_bound_name(r->bound)));
-	jvalue_put(o, "user_ns", jsonout_result_known(f->known & FIGURES_CPU, f->cpu.user_ns));
-	jvalue_put(o, "system_ns", jsonout_result_known(f->known & FIGURES_CPU, f->cpu.sys_ns));
+	put_figures(o, r, row, NULL);
 	if (f->known & FIGURES_LATENCY)
 		jvalue_put(o, "latency", latency(plan, &f->latency));
 	jvalue_put(o, "columns", columns(r));

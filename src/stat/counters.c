@@ -4,7 +4,7 @@
  */
 #include "xdd/stat/counters.h"
 
-#include <string.h>
+#include "xdd/stat/figures.h"
 
 /*
  * Counters of a QThread and sums of them. Called by QThreads at the start of a pass, and by the
@@ -23,36 +23,26 @@ const char *op_dir_name(enum op_dir dir)
 	return names[dir];
 }
 
+static bool is_live(const struct figure_row *row)
+{
+	return row->live != FIGURE_NOT_LIVE;
+}
+
 void counters_reset(struct counters *c)
 {
-	for (int dir = 0; dir < DIR_COUNT; dir++) {
-		counters_set(&c->ops[dir], 0);
-		counters_set(&c->bytes[dir], 0);
-		counters_set(&c->failed_bytes[dir], 0);
-		counters_set(&c->failed_ops[dir], 0);
-		counters_set(&c->busy_ns[dir], 0);
+	for (const struct figure_row *row = figure_rows; figure_row_is_of_tally(row); row++) {
+		_Atomic uint64_t *live = (void *)((char *)c + row->live);
+
+		for (size_t i = 0; is_live(row) && i < row->n; i++)
+			counters_set(&live[i], row->none);
 	}
-	counters_set(&c->errors, 0);
-	counters_set(&c->miscompares, 0);
-	counters_set(&c->fill_ns, 0);
-	counters_set(&c->overhead_ns, 0);
-	counters_set(&c->issued, 0);
-	counters_set(&c->warmup_ops, 0);
-	counters_set(&c->order_breaks, 0);
-	counters_set(&c->retries, 0);
-	counters_set(&c->flush_ns, 0);
-	counters_set(&c->flushes, 0);
-	counters_set(&c->net_ns, 0);
-	counters_set(&c->net_wait_ns, 0);
-	counters_set(&c->check_ns, 0);
-	counters_set(&c->first_issue_ns, UINT64_MAX);
-	counters_set(&c->last_done_ns, 0);
 }
 
 void tally_clear(struct tally *t)
 {
-	memset(t, 0, sizeof(*t));
-	t->first_issue_ns = UINT64_MAX;
+	for (const struct figure_row *row = figure_rows; figure_row_is_of_tally(row); row++)
+		for (size_t i = 0; i < row->n; i++)
+			figure_row_at(t, row)[i] = row->none;
 }
 
 /* Acquire, so that later reads are not older. */
@@ -61,40 +51,34 @@ static uint64_t read_counter(const _Atomic uint64_t *field)
 	return atomic_load_explicit(field, memory_order_acquire);
 }
 
+static void read_counters(uint64_t *values, const struct counters *c, const struct figure_row *row)
+{
+	const _Atomic uint64_t *live = (const void *)((const char *)c + row->live);
+
+	for (size_t i = 0; i < row->n; i++)
+		values[i] = read_counter(&live[i]);
+}
+
 void tally_add_counters(struct tally *t, const struct counters *c)
 {
 	struct tally now;
 	uint64_t finished;
 
-	/*
-	 * Read the finished operations before the issued ones: an operation that ends meanwhile is
-	 * then counted as outstanding once too often, never too rarely. On machines that reorder
-	 * stores the owner's stores may still arrive in the other order; hence the clamp.
-	 */
 	tally_clear(&now);
-	now.errors = read_counter(&c->errors);
-	now.warmup_ops = read_counter(&c->warmup_ops);
-	now.miscompares = read_counter(&c->miscompares);
-	now.fill_ns = read_counter(&c->fill_ns);
-	now.overhead_ns = read_counter(&c->overhead_ns);
+	for (const struct figure_row *row = figure_rows; figure_row_is_of_tally(row); row++)
+		if (is_live(row))
+			read_counters(figure_row_at(&now, row), c, row);
+	/*
+	 * A QThread stores that it issues an operation, then its time and bytes, then that it has
+	 * finished. Read in the other order: an operation that ends meanwhile is then counted as
+	 * outstanding once too often, never too rarely, and with its bytes. On machines that
+	 * reorder stores the owner's stores may still arrive in the other order; hence the clamp.
+	 */
 	for (int dir = 0; dir < DIR_COUNT; dir++) {
-		now.ops[dir] = read_counter(&c->ops[dir]);
-		now.failed_bytes[dir] = read_counter(&c->failed_bytes[dir]);
-		now.failed_ops[dir] = read_counter(&c->failed_ops[dir]);
 		now.bytes[dir] = read_counter(&c->bytes[dir]);
 		now.busy_ns[dir] = read_counter(&c->busy_ns[dir]);
 	}
-	now.retries = read_counter(&c->retries);
-	now.flush_ns = read_counter(&c->flush_ns);
-	now.flushes = read_counter(&c->flushes);
-	now.net_ns = read_counter(&c->net_ns);
-	now.net_wait_ns = read_counter(&c->net_wait_ns);
-	now.check_ns = read_counter(&c->check_ns);
-	now.first_issue_ns = read_counter(&c->first_issue_ns);
-	now.last_done_ns = read_counter(&c->last_done_ns);
-	now.order_breaks = read_counter(&c->order_breaks);
 	now.issued = read_counter(&c->issued);
-
 	finished = tally_ops(&now) + now.errors + now.warmup_ops;
 	now.outstanding = now.issued > finished ? now.issued - finished : 0;
 	tally_add(t, &now);
@@ -102,45 +86,15 @@ void tally_add_counters(struct tally *t, const struct counters *c)
 
 void tally_add(struct tally *t, const struct tally *from)
 {
-	for (int dir = 0; dir < DIR_COUNT; dir++) {
-		t->ops[dir] += from->ops[dir];
-		t->bytes[dir] += from->bytes[dir];
-		t->failed_bytes[dir] += from->failed_bytes[dir];
-		t->failed_ops[dir] += from->failed_ops[dir];
-		t->busy_ns[dir] += from->busy_ns[dir];
-	}
-	t->errors += from->errors;
-	t->miscompares += from->miscompares;
-	t->fill_ns += from->fill_ns;
-	t->overhead_ns += from->overhead_ns;
-	t->issued += from->issued;
-	t->warmup_ops += from->warmup_ops;
-	t->outstanding += from->outstanding;
-	t->order_breaks += from->order_breaks;
-	t->retries += from->retries;
-	t->flushes += from->flushes;
-	t->flush_ns += from->flush_ns;
-	t->sync_ns += from->sync_ns;
-	t->open_ns += from->open_ns;
-	t->close_ns += from->close_ns;
-	t->net_ns += from->net_ns;
-	t->net_wait_ns += from->net_wait_ns;
-	t->check_ns += from->check_ns;
-	if (from->first_issue_ns < t->first_issue_ns)
-		t->first_issue_ns = from->first_issue_ns;
-	if (from->last_done_ns > t->last_done_ns)
-		t->last_done_ns = from->last_done_ns;
+	for (const struct figure_row *row = figure_rows; figure_row_is_of_tally(row); row++)
+		figure_row_add(t, from, row, false);
 }
 
 void tally_subtract(struct tally *t, const struct tally *earlier)
 {
-	for (int dir = 0; dir < DIR_COUNT; dir++) {
-		t->ops[dir] -= earlier->ops[dir];
-		t->bytes[dir] -= earlier->bytes[dir];
-		t->failed_ops[dir] -= earlier->failed_ops[dir];
-		t->failed_bytes[dir] -= earlier->failed_bytes[dir];
-	}
-	t->errors -= earlier->errors;
+	for (const struct figure_row *row = figure_rows; figure_row_is_of_tally(row); row++)
+		for (size_t i = 0; is_live(row) && row->sum == FIGURE_SUM_ADD && i < row->n; i++)
+			figure_row_at(t, row)[i] -= figure_row_read(earlier, row)[i];
 }
 
 static uint64_t sum_of(const uint64_t by_dir[DIR_COUNT])

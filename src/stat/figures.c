@@ -1,8 +1,111 @@
 /*
- * Figures, latencies by direction, states of the cache, and sums of them. Called by the last
- * QThread to leave a pass, by the results manager, by -latency intervals and by the columns.
+ * The table of figures; latencies by direction, states of the cache, and sums of them. Called by
+ * the last QThread to leave a pass, by the results manager, by -latency intervals, by the columns,
+ * and by the writers and readers of documents.
  */
 #include "xdd/stat/figures.h"
+
+#include <stddef.h>
+
+/*
+ * The table. doc/jsonout.schema.json says what each member is.
+ */
+
+_Static_assert(offsetof(struct figures, tally) == 0, "rows of the tally fit a struct tally");
+
+static bool knows_first_op(const struct figures *f)
+{
+	return f->first_op_ns;
+}
+
+static bool knows_resident(const struct figures *f)
+{
+	return f->cache.range_bytes && f->cache.accuracy < CACHE_NOT_MEASURED;
+}
+
+static bool knows_holes(const struct figures *f)
+{
+	return f->cache.range_bytes && !f->cache.holes_unknown;
+}
+
+#define NUMBERS(field_)                          \
+	.off = offsetof(struct figures, field_), \
+	.n = sizeof(((struct figures *)0)->field_) / sizeof(uint64_t)
+
+/* QThreads count it, or one of them does not alone. */
+#define COUNTED(field_) NUMBERS(tally.field_), .live = offsetof(struct counters, field_)
+#define SUMMED(field_) NUMBERS(field_), .live = FIGURE_NOT_LIVE
+
+const struct figure_row figure_rows[] = {
+	{ COUNTED(ops), .member = "ops", .required = true },
+	{ COUNTED(bytes), .member = "bytes", .required = true },
+	{ COUNTED(failed_bytes), .member = "failed_bytes", .required = true },
+	{ COUNTED(busy_ns), .member = "busy_ns", .required = true },
+	{ COUNTED(failed_ops) },
+	{ COUNTED(issued), .member = "issued", .required = true },
+	{ COUNTED(warmup_ops), .member = "warmup_ops" },
+	{ COUNTED(errors), .member = "errors", .required = true },
+	{ SUMMED(tally.outstanding), .member = "outstanding", .required = true },
+	{ COUNTED(miscompares), .member = "miscompares", .part = FIGURES_VERIFIED },
+	{ COUNTED(retries), .member = "retries" },
+	{ COUNTED(order_breaks), .member = "order_breaks", .part = FIGURES_ORDER },
+	{ COUNTED(fill_ns), .member = "fill_ns" },
+	{ COUNTED(overhead_ns), .member = "overhead_ns", .part = FIGURES_OVERHEAD },
+	{ COUNTED(flushes), .member = "flushes" },
+	{ COUNTED(flush_ns), .member = "flush_ns" },
+	{ SUMMED(tally.sync_ns), .member = "sync_ns", .part = FIGURES_FILE },
+	{ SUMMED(tally.open_ns), .member = "open_ns", .part = FIGURES_FILE },
+	{ SUMMED(tally.close_ns), .member = "close_ns", .part = FIGURES_FILE },
+	{ COUNTED(net_ns), .member = "network_ns", .part = FIGURES_NETWORK },
+	{ COUNTED(net_wait_ns), .member = "network_wait_ns", .part = FIGURES_NETWORK },
+	{ COUNTED(check_ns), .member = "check_ns", .part = FIGURES_NETWORK },
+	{ COUNTED(first_issue_ns), .sum = FIGURE_SUM_LEAST, .none = UINT64_MAX },
+	{ COUNTED(last_done_ns), .sum = FIGURE_SUM_GREATEST },
+	{ SUMMED(elapsed_ns), .member = "elapsed_ns", .required = true },
+	{ SUMMED(first_op_ns), .member = "first_operation_ns", .sum = FIGURE_SUM_FIRST,
+	  .known = knows_first_op },
+	{ SUMMED(cache.range_bytes), .member = "range_bytes", .sum = FIGURE_SUM_CACHE },
+	{ SUMMED(cache.resident_bytes), .member = "resident_bytes", .sum = FIGURE_SUM_CACHE,
+	  .known = knows_resident },
+	{ SUMMED(cache.hole_bytes), .member = "hole_bytes", .sum = FIGURE_SUM_CACHE,
+	  .known = knows_holes },
+	{ SUMMED(wait_ns), .member = "wait_ns", .part = FIGURES_WAIT },
+	{ SUMMED(cpu.user_ns), .member = "user_ns", .part = FIGURES_CPU },
+	{ SUMMED(cpu.sys_ns), .member = "system_ns", .part = FIGURES_CPU },
+	{ SUMMED(lag_ns), .part = FIGURES_LAG },
+	{ SUMMED(first_read_ns), .sum = FIGURE_SUM_LEAST, .part = FIGURES_NETWORK },
+	{ SUMMED(last_write_ns), .sum = FIGURE_SUM_GREATEST, .part = FIGURES_NETWORK },
+	{ .n = 0 },
+};
+
+static void add_number(uint64_t *sum, uint64_t from, const struct figure_row *row, bool first)
+{
+	switch (row->sum) {
+	case FIGURE_SUM_ADD:
+		*sum += from;
+		break;
+	case FIGURE_SUM_LEAST:
+		if (from != row->none && (*sum == row->none || from < *sum))
+			*sum = from;
+		break;
+	case FIGURE_SUM_GREATEST:
+		if (from > *sum)
+			*sum = from;
+		break;
+	case FIGURE_SUM_FIRST:
+		if (first)
+			*sum = from;
+		break;
+	case FIGURE_SUM_CACHE:
+		break;
+	}
+}
+
+void figure_row_add(void *sum, const void *from, const struct figure_row *row, bool first)
+{
+	for (size_t i = 0; i < row->n; i++)
+		add_number(&figure_row_at(sum, row)[i], figure_row_read(from, row)[i], row, first);
+}
 
 void cache_state_add(struct cache_state *sum, const struct cache_state *from)
 {
@@ -85,22 +188,13 @@ void figures_free(struct figures *f)
 
 int figures_add(struct figures *sum, const struct figures *from)
 {
-	if (!sum->parts++)
-		sum->first_op_ns = from->first_op_ns;
+	const bool first = !sum->parts++;
+
+	for (const struct figure_row *row = figure_rows; row->n; row++)
+		figure_row_add(sum, from, row, first);
 	sum->known &= from->known;
-	tally_add(&sum->tally, &from->tally);
 	extremes_add(&sum->extremes, &from->extremes);
-	sum->cpu.user_ns += from->cpu.user_ns;
-	sum->cpu.sys_ns += from->cpu.sys_ns;
 	cache_state_add(&sum->cache, &from->cache);
-	sum->wait_ns += from->wait_ns;
-	sum->elapsed_ns += from->elapsed_ns;
-	sum->lag_ns += from->lag_ns;
-	if (from->first_read_ns &&
-	    (!sum->first_read_ns || from->first_read_ns < sum->first_read_ns))
-		sum->first_read_ns = from->first_read_ns;
-	if (from->last_write_ns > sum->last_write_ns)
-		sum->last_write_ns = from->last_write_ns;
 	return latency_add(&sum->latency, &from->latency);
 }
 

@@ -70,6 +70,7 @@ static void test_subtract(void **state)
 		counters_add(&c.failed_bytes[dir], 50);
 	}
 	counters_add(&c.errors, 3);
+	counters_add(&c.flush_ns, 4);
 	tally_clear(&now);
 	tally_add_counters(&now, &c);
 	tally_subtract(&now, &before);
@@ -80,6 +81,9 @@ static void test_subtract(void **state)
 		assert_int_equal(now.failed_bytes[dir], 50);
 	}
 	assert_int_equal(now.errors, 3);
+	assert_int_equal(now.flush_ns, 4);
+	/* Times of the first and the last operation are no sums. */
+	assert_int_equal(now.first_issue_ns, 993);
 }
 
 static void test_sums(void **state)

@@ -1,5 +1,5 @@
 /*
- * Figures and their sums: src/stat/figures.c.
+ * Figures, their table and their sums: src/stat/figures.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,6 +7,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "xdd/stat/figures.h"
 
@@ -134,11 +139,94 @@ static void test_latencies(void **state)
 	histogram_free(&h, 1);
 }
 
+/* Each number of a tally, and each counter of a QThread, has one row. */
+static void test_table_is_complete(void **state)
+{
+	unsigned char tally[sizeof(struct tally)] = { 0 }, live[sizeof(struct counters)] = { 0 };
+	const size_t end = offsetof(struct counters, check_ns) + sizeof(uint64_t);
+	const struct figure_row *row = figure_rows;
+
+	(void)state;
+	for (; figure_row_is_of_tally(row); row++) {
+		for (size_t i = 0; i < row->n * sizeof(uint64_t); i++) {
+			assert_int_equal(tally[row->off + i]++, 0);
+			if (row->live != FIGURE_NOT_LIVE)
+				assert_int_equal(live[row->live + i]++, 0);
+		}
+	}
+	assert_null(memchr(tally, 0, sizeof(tally)));
+	assert_null(memchr(live, 0, end));
+	/* They are the first rows. */
+	for (; row->n; row++)
+		assert_true(row->off >= sizeof(struct tally));
+}
+
+/* True for a number in the results of documents that says what they are of. */
+static bool is_of_kind(const char *name)
+{
+	static const char *const names[] = { "host",	    "pass",	     "passes",
+					     "target",	    "targets",	     "qthread",
+					     "queue_depth", "request_bytes", "block_bytes",
+					     "begin_ns",    "finish_ns" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static const struct figure_row *row_of(const char *member)
+{
+	for (const struct figure_row *row = figure_rows; row->n; row++)
+		if (row->member && strcmp(row->member, member) == 0)
+			return row;
+	return NULL;
+}
+
+/* The figures that doc/jsonout.schema.json says results have are those of the table. */
+static void test_schema(void **state)
+{
+	const char *top = getenv("TOP_SRCDIR");
+	size_t found = 0, members = 0;
+	json_t *schema, *result, *property;
+	const char *name;
+	char path[4096];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/doc/jsonout.schema.json", top ? top : ".");
+	schema = json_load_file(path, 0, NULL);
+	result = json_object_get(json_object_get(schema, "$defs"), "result");
+	assert_true(json_is_object(result));
+	json_object_foreach(json_object_get(result, "properties"), name, property)
+	{
+		const char *ref = json_string_value(json_object_get(property, "$ref"));
+		const struct figure_row *row = row_of(name);
+		const char *kind = !row			   ? NULL :
+				   row->n == DIR_COUNT	   ? "directions" :
+				   row->part || row->known ? "amount" :
+							     "count";
+
+		if (!row) {
+			if (ref && !is_of_kind(name))
+				fail_msg("%s has no row in figure_rows[]", name);
+			continue;
+		}
+		if (!ref || strcmp(ref + strlen("#/$defs/"), kind) != 0)
+			fail_msg("%s is %s in the schema, and %s by its row", name, ref, kind);
+		found++;
+	}
+	for (const struct figure_row *row = figure_rows; row->n; row++)
+		members += row->member != NULL;
+	assert_int_equal(found, members);
+	json_decref(schema);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_elapsed),	   cmocka_unit_test(test_sum),
-		cmocka_unit_test(test_first_read), cmocka_unit_test(test_first_is_unknown),
+		cmocka_unit_test(test_table_is_complete), cmocka_unit_test(test_schema),
+		cmocka_unit_test(test_elapsed),		  cmocka_unit_test(test_sum),
+		cmocka_unit_test(test_first_read),	  cmocka_unit_test(test_first_is_unknown),
 		cmocka_unit_test(test_latencies),
 	};
 

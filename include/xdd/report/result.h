@@ -344,6 +344,15 @@ struct result {
 	bool partial;	     /* cut short: stopped, limited by errors, or operations outstanding */
 };
 
+/* The parts of the figures of `r` that are known: bits of enum figures_part. */
+static inline unsigned result_known(const struct result *r)
+{
+	const unsigned of_result = FIGURES_VERIFIED | FIGURES_FILE;
+
+	return (r->figures.known & ~of_result) | (r->verified ? FIGURES_VERIFIED : 0) |
+	       (r->what == RESULT_QUEUE_PASS ? 0 : FIGURES_FILE);
+}
+
 /* The use of a device during a run: requests that the kernel counted, and the run's own. */
 struct device_use {
 	const char *name;

@@ -27,7 +27,7 @@ enum op_dir {
 /* "read", "write", "noop" or "discard". */
 const char *op_dir_name(enum op_dir dir);
 
-/* A snapshot, or a sum of snapshots: plain values. */
+/* A snapshot, or a sum of snapshots: plain values. Each has a row of figure_rows[]. */
 struct tally {
 	uint64_t ops[DIR_COUNT];	  /* operations that succeeded */
 	uint64_t bytes[DIR_COUNT];	  /* bytes moved, also by failed operations */
@@ -113,10 +113,7 @@ void tally_add_counters(struct tally *t, const struct counters *c);
 /* Add `from` to `t` in the same way. */
 void tally_add(struct tally *t, const struct tally *from);
 
-/*
- * Subtract operations, bytes and failures of `earlier`, which `t` contains. The other fields are
- * unchanged.
- */
+/* Subtract what QThreads count: the sums of `earlier`, which `t` contains. Others are unchanged. */
 void tally_subtract(struct tally *t, const struct tally *earlier);
 
 uint64_t tally_ops(const struct tally *t);

@@ -1,5 +1,5 @@
 /*
- * The figures of a result, and the structs in it. Values only.
+ * The figures of a result, the structs in it, and the table of its figures. Values only.
  */
 #ifndef XDD_STAT_FIGURES_H
 #define XDD_STAT_FIGURES_H
@@ -125,13 +125,17 @@ enum figures_part {
 	FIGURES_LAG = 1u << 11,	    /* end-to-end: lag_ns */
 	/* percentiles and maxima of `latency`, which may be of a sample on the null device */
 	FIGURES_PERCENTILES = 1u << 12,
-	FIGURES_ALL = (1u << 13) - 1,
+
+	/* of struct result, whose result_known() knows them */
+	FIGURES_VERIFIED = 1u << 13, /* tally.miscompares */
+	FIGURES_FILE = 1u << 14,     /* sync_ns, open_ns and close_ns of the tally */
+	FIGURES_ALL = (1u << 15) - 1,
 };
 
 struct figures {
-	unsigned known; /* enum figures_part; those of a sum are known of all its parts */
-	uint32_t parts; /* figures that were added: figures_add() */
-	struct tally tally;
+	struct tally tally; /* first: its numbers have one offset in both */
+	unsigned known;	    /* enum figures_part; those of a sum are known of all its parts */
+	uint32_t parts;	    /* figures that were added: figures_add() */
 	struct latency latency;
 	struct extremes extremes;
 	struct cpu_time cpu;
@@ -160,5 +164,60 @@ int figures_add(struct figures *sum, const struct figures *from);
 
 /* Set the elapsed time of one pass, once its tally is complete. */
 void figures_set_elapsed(struct figures *f);
+
+/*
+ * The table of figures: a row for each number of struct figures. Counters, sums, and the writers
+ * and readers of the object of a result in documents read it. Const; any thread.
+ */
+
+/* How a number of a sum follows from its parts. */
+enum figure_sum {
+	FIGURE_SUM_ADD,
+	FIGURE_SUM_LEAST,
+	FIGURE_SUM_GREATEST,
+	FIGURE_SUM_FIRST, /* it is that of the first part */
+	FIGURE_SUM_CACHE, /* cache_state_add() adds it */
+};
+
+#define FIGURE_NOT_LIVE SIZE_MAX
+
+struct figure_row {
+	const char *member; /* of the object of a result in documents; NULL: of none */
+	size_t off;	    /* in struct figures, and in struct tally: uint64_t */
+	size_t n;	    /* numbers there: 1, or DIR_COUNT, one for each direction */
+	size_t live;	    /* in struct counters, where QThreads count; or FIGURE_NOT_LIVE */
+	enum figure_sum sum;
+	uint64_t none; /* the value where nothing was measured, which is left out of sums */
+	unsigned part; /* enum figures_part that it belongs to; 0: each run measures it */
+	bool required; /* documents of all versions have the member, and never null */
+
+	/* False: the value is not known, though its part is. NULL: it always is. */
+	bool (*known)(const struct figures *f);
+};
+
+/*
+ * In the order of documents; the rows of the tally come first. After the last row is one without
+ * numbers.
+ */
+extern const struct figure_row figure_rows[];
+
+/* The numbers of a row in a struct figures, or of a row of the tally in a struct tally. */
+static inline uint64_t *figure_row_at(void *figures, const struct figure_row *row)
+{
+	return (uint64_t *)(void *)((char *)figures + row->off);
+}
+
+static inline const uint64_t *figure_row_read(const void *figures, const struct figure_row *row)
+{
+	return (const uint64_t *)(const void *)((const char *)figures + row->off);
+}
+
+static inline bool figure_row_is_of_tally(const struct figure_row *row)
+{
+	return row->n && row->off < sizeof(struct tally);
+}
+
+/* Add the numbers of a row: those of `from` to those of `sum`, both as figure_row_at() has them. */
+void figure_row_add(void *sum, const void *from, const struct figure_row *row, bool first);
 
 #endif
