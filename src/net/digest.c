@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "xdd/base/arith.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 
 #ifdef HAVE_XXHASH
 

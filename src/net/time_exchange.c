@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/base/units.h"
 
 /*

@@ -12,115 +12,103 @@
 #include <string.h>
 
 #include "net/wire_body.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/base/status.h"
-#include "xdd/base/text.h"
 
 /* ---- writing ---- */
 
-static uint8_t *wire_body_put(uint8_t *p, unsigned n, uint64_t value)
+/* A name after its length. */
+static void wire_put_name(struct encoder *e, const char *name, size_t size)
 {
-	bytes_put(p, n, value);
-	return p + n;
+	size_t n = text_bytes(name, size);
+
+	enc_put(e, 4, n);
+	enc_text(e, name, n);
 }
 
-static uint8_t *put_bytes(uint8_t *p, const void *data, size_t n)
+/* A text that ends the body. */
+static void wire_put_text(struct encoder *e, const char *text, size_t size)
 {
-	memcpy(p, data, n);
-	return p + n;
-}
-
-/* A name of at most `size` bytes with its NUL, after its length. */
-static uint8_t *put_name(uint8_t *p, const char *name, size_t size)
-{
-	size_t length = strnlen(name, size - 1);
-
-	p = wire_body_put(p, 4, length + 1);
-	p = put_bytes(p, name, length);
-	return wire_body_put(p, 1, 0);
-}
-
-/* A text of at most `size` bytes with its NUL, which ends the body. */
-static uint8_t *put_text(uint8_t *p, const char *text, size_t size)
-{
-	size_t length = strnlen(text, size - 1);
-	char *out = (char *)p;
-
-	memcpy(out, text, length);
-	out[length] = '\0';
-	printable_mask(out);
-	return p + length + 1;
+	enc_shown(e, text, text_bytes(text, size));
 }
 
 size_t wire_encode_hello(const struct wire_hello *b, uint8_t *out)
 {
-	uint8_t *p = out;
+	struct encoder e = enc_begin(out, WIRE_MAX_HELLO_BYTES);
 
-	p = wire_body_put(p, 4, b->purpose);
-	p = wire_body_put(p, 4, b->flags);
-	p = put_bytes(p, b->session, sizeof(b->session));
-	return (size_t)(put_text(p, b->software, sizeof(b->software)) - out);
+	enc_put(&e, 4, b->purpose);
+	enc_put(&e, 4, b->flags);
+	enc_bytes(&e, b->session, sizeof(b->session));
+	wire_put_text(&e, b->software, sizeof(b->software));
+	return enc_end(&e);
 }
 
-static uint8_t *put_ranges(uint8_t *p, const struct wire_range *ranges, size_t n)
+static void put_ranges(struct encoder *e, const struct wire_range *ranges, size_t n)
 {
-	p = wire_body_put(p, 4, n);
+	enc_put(e, 4, n);
 	for (size_t i = 0; i < n; i++) {
-		p = wire_body_put(p, 8, ranges[i].first);
-		p = wire_body_put(p, 8, ranges[i].count);
+		enc_put(e, 8, ranges[i].first);
+		enc_put(e, 8, ranges[i].count);
 	}
-	return p;
 }
 
 size_t wire_encode_plan(const struct wire_plan *b, const struct wire_range *ranges, size_t n,
 			uint8_t *out)
 {
-	uint8_t *p = put_bytes(out, b->run, sizeof(b->run));
+	struct encoder e = enc_begin(out, WIRE_MAX_BODY_BYTES);
 
-	p = wire_body_put(p, 8, b->req_bytes);
-	p = wire_body_put(p, 8, b->bytes);
-	p = wire_body_put(p, 8, b->ops);
-	p = wire_body_put(p, 8, b->passes);
-	p = wire_body_put(p, 4, b->connections);
-	p = wire_body_put(p, 4, b->flags);
-	p = wire_body_put(p, 8, b->final_bytes);
-	p = wire_body_put(p, 8, b->start_bytes);
-	p = wire_body_put(p, 8, b->size_bytes);
-	p = wire_body_put(p, 8, (uint64_t)b->mtime_ns);
-	p = wire_body_put(p, 8, (uint64_t)b->ctime_ns);
-	p = wire_body_put(p, 8, b->device);
-	p = wire_body_put(p, 8, b->inode);
-	p = wire_body_put(p, 8, b->pattern);
-	p = wire_body_put(p, 8, b->skipped_bytes);
-	p = put_name(p, b->host, sizeof(b->host));
-	p = put_name(p, b->name, sizeof(b->name));
-	return (size_t)(put_ranges(p, ranges, n) - out);
+	enc_bytes(&e, b->run, sizeof(b->run));
+	enc_put(&e, 8, b->req_bytes);
+	enc_put(&e, 8, b->bytes);
+	enc_put(&e, 8, b->ops);
+	enc_put(&e, 8, b->passes);
+	enc_put(&e, 4, b->connections);
+	enc_put(&e, 4, b->flags);
+	enc_put(&e, 8, b->final_bytes);
+	enc_put(&e, 8, b->start_bytes);
+	enc_put(&e, 8, b->size_bytes);
+	enc_put(&e, 8, (uint64_t)b->mtime_ns);
+	enc_put(&e, 8, (uint64_t)b->ctime_ns);
+	enc_put(&e, 8, b->device);
+	enc_put(&e, 8, b->inode);
+	enc_put(&e, 8, b->pattern);
+	enc_put(&e, 8, b->skipped_bytes);
+	wire_put_name(&e, b->host, sizeof(b->host));
+	wire_put_name(&e, b->name, sizeof(b->name));
+	put_ranges(&e, ranges, n);
+	return enc_end(&e);
 }
 
 size_t wire_encode_prove(const struct wire_range *ranges, size_t n, uint8_t *out)
 {
-	return (size_t)(put_ranges(out, ranges, n) - out);
+	struct encoder e = enc_begin(out, WIRE_MAX_BODY_BYTES);
+
+	put_ranges(&e, ranges, n);
+	return enc_end(&e);
 }
 
 size_t wire_encode_sums(const struct wire_sums *b, uint8_t *out, size_t room)
 {
-	uint8_t *p = out;
+	struct encoder e = enc_begin(out, room);
+	uint8_t *digests;
 
-	if (room < WIRE_SUMS_FIXED_BYTES || b->n > (room - WIRE_SUMS_FIXED_BYTES) / WIRE_SUM_BYTES)
+	enc_put(&e, 8, b->id);
+	enc_put(&e, 8, b->offset_bytes);
+	enc_put(&e, 8, b->end_bytes);
+	enc_put(&e, 4, b->block_bytes);
+	enc_put(&e, 4, b->n);
+	digests = b->n <= room ? enc_room(&e, b->n * WIRE_SUM_BYTES) : NULL;
+	if (!digests)
 		return 0;
-	p = wire_body_put(p, 8, b->id);
-	p = wire_body_put(p, 8, b->offset_bytes);
-	p = wire_body_put(p, 8, b->end_bytes);
-	p = wire_body_put(p, 4, b->block_bytes);
-	p = wire_body_put(p, 4, b->n);
-	if (b->digests != p)
-		memmove(p, b->digests, b->n * WIRE_SUM_BYTES);
-	return WIRE_SUMS_FIXED_BYTES + b->n * WIRE_SUM_BYTES;
+	if (b->digests != digests)
+		memmove(digests, b->digests, b->n * WIRE_SUM_BYTES);
+	return enc_end(&e);
 }
 
 void wire_put_sum(struct digest d, uint8_t out[WIRE_SUM_BYTES])
 {
-	wire_body_put(wire_body_put(out, 8, d.low), 8, d.high);
+	bytes_put(out, 8, d.low);
+	bytes_put(out + 8, 8, d.high);
 }
 
 size_t wire_encode_pass(const struct wire_pass *b, uint8_t *out)
@@ -131,172 +119,97 @@ size_t wire_encode_pass(const struct wire_pass *b, uint8_t *out)
 		b->first_read_ns, b->last_write_ns, b->retransmits, b->pace_ns,	   b->cpu_ns,
 		b->cpu_wait_ns,	  b->quota_ns,	    b->transit_ns,
 	};
-	uint8_t *p = out;
+	struct encoder e = enc_begin(out, WIRE_MOST_PASS_BYTES);
 
 	_Static_assert(sizeof(fields) == WIRE_PASS_BYTES, "all fields");
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		p = wire_body_put(p, 8, fields[i]);
+		enc_put(&e, 8, fields[i]);
 	if (*b->error)
-		p = put_text(p, b->error, sizeof(b->error));
-	return (size_t)(p - out);
+		wire_put_text(&e, b->error, sizeof(b->error));
+	return enc_end(&e);
 }
 
 size_t wire_encode_error(const struct wire_error *b, uint8_t *out)
 {
-	uint8_t *p = wire_body_put(out, 4, b->status);
+	struct encoder e = enc_begin(out, WIRE_MAX_ERROR_BYTES);
 
-	return (size_t)(put_text(p, b->text, sizeof(b->text)) - out);
+	enc_put(&e, 4, b->status);
+	wire_put_text(&e, b->text, sizeof(b->text));
+	return enc_end(&e);
 }
 
 /* ---- reading ---- */
 
-/* The rest of a body. After a fault all reads yield zero. */
-struct cursor {
-	const uint8_t *at;
-	size_t left;
-	bool bad;
-};
-
-static const uint8_t *wire_body_take(struct cursor *c, size_t n)
+static uint64_t get_amount_or_none(struct decoder *d)
 {
-	const uint8_t *p = c->at;
-
-	if (c->bad || n > c->left) {
-		c->bad = true;
-		return NULL;
-	}
-	c->at += n;
-	c->left -= n;
-	return p;
-}
-
-static uint64_t wire_body_get(struct cursor *c, unsigned n)
-{
-	const uint8_t *p = wire_body_take(c, n);
-
-	return p ? bytes_get(p, n) : 0;
-}
-
-static uint32_t get32(struct cursor *c)
-{
-	return (uint32_t)wire_body_get(c, 4);
-}
-
-/* A number that fits a signed one. */
-static uint64_t get_amount(struct cursor *c)
-{
-	uint64_t value = wire_body_get(c, 8);
-
-	if (value > (uint64_t)INT64_MAX)
-		c->bad = true;
-	return value;
-}
-
-static uint64_t get_amount_or_none(struct cursor *c)
-{
-	uint64_t value = wire_body_get(c, 8);
+	uint64_t value = dec_get(d, 8);
 
 	if (value > (uint64_t)INT64_MAX && value != WIRE_NO_SIZE)
-		c->bad = true;
+		d->bad = true;
 	return value;
 }
 
-static uint32_t get_flags(struct cursor *c, uint32_t known)
+static void wire_get_name(struct decoder *d, char *out, size_t size)
 {
-	uint32_t flags = get32(c);
+	size_t n = dec_get(d, 4);
+	const char *name = dec_text(d, n, 1, size);
 
-	if (flags & ~known)
-		c->bad = true;
-	return flags;
+	memcpy(out, name, d->bad ? 1 : n);
 }
 
-static void get_bytes(struct cursor *c, void *out, size_t n)
+static enum wire_fault wire_end(const struct decoder *d)
 {
-	const uint8_t *p = wire_body_take(c, n);
-
-	if (p)
-		memcpy(out, p, n);
-}
-
-/* A text of `n` bytes, of which the last one and no other is NUL, into `out` of `size` bytes. */
-static void get_string(struct cursor *c, char *out, size_t size, size_t n)
-{
-	const uint8_t *p = n >= 1 && n <= size ? wire_body_take(c, n) : NULL;
-
-	if (!p || memchr(p, '\0', n) != p + n - 1)
-		c->bad = true;
-	else
-		memcpy(out, p, n);
-}
-
-static void get_name(struct cursor *c, char *out, size_t size)
-{
-	size_t n = get32(c);
-
-	get_string(c, out, size, n);
-}
-
-/* The rest of the body. */
-static void get_text(struct cursor *c, char *out, size_t size)
-{
-	get_string(c, out, size, c->left);
-	if (!c->bad && !printable_is_safe(out))
-		c->bad = true;
-}
-
-static enum wire_fault end(const struct cursor *c)
-{
-	return c->bad || c->left ? WIRE_BAD_BODY : WIRE_OK;
+	return dec_end(d) ? WIRE_OK : WIRE_BAD_BODY;
 }
 
 enum wire_fault wire_decode_hello(const uint8_t *body, size_t length, struct wire_hello *b)
 {
-	struct cursor c = { body, length, false };
+	struct decoder d = dec_begin(body, length);
 
-	b->purpose = (enum wire_purpose)get32(&c);
+	b->purpose = (enum wire_purpose)dec_get(&d, 4);
 	if (b->purpose != WIRE_CONTROL && b->purpose != WIRE_TRANSFER)
-		c.bad = true;
-	b->flags = get_flags(&c, WIRE_CAN_KEY | WIRE_CAN_ENCRYPT);
-	get_bytes(&c, b->session, sizeof(b->session));
-	get_text(&c, b->software, sizeof(b->software));
-	return end(&c);
+		d.bad = true;
+	b->flags = dec_flags(&d, 4, WIRE_CAN_KEY | WIRE_CAN_ENCRYPT);
+	dec_bytes(&d, b->session, sizeof(b->session));
+	dec_shown(&d, dec_left(&d), b->software, sizeof(b->software));
+	return wire_end(&d);
 }
 
-static void get_plan(struct cursor *c, struct wire_plan *b)
+static void get_plan(struct decoder *d, struct wire_plan *b)
 {
-	get_bytes(c, b->run, sizeof(b->run));
-	b->req_bytes = get_amount(c);
-	b->bytes = get_amount_or_none(c);
-	b->ops = get_amount_or_none(c);
-	b->passes = get_amount(c);
-	b->connections = get32(c);
-	b->flags = get_flags(c, WIRE_CAN_KEY | WIRE_CAN_ENCRYPT | WIRE_RESUMES | WIRE_SERIAL);
-	b->final_bytes = get_amount_or_none(c);
-	b->start_bytes = get_amount(c);
-	b->size_bytes = get_amount_or_none(c);
-	b->mtime_ns = (int64_t)wire_body_get(c, 8);
-	b->ctime_ns = (int64_t)wire_body_get(c, 8);
-	b->device = wire_body_get(c, 8);
-	b->inode = wire_body_get(c, 8);
-	b->pattern = wire_body_get(c, 8);
-	b->skipped_bytes = get_amount(c);
-	if (!b->req_bytes || !b->passes || !b->connections || b->connections > WIRE_MAX_CONNECTIONS)
-		c->bad = true;
-	get_name(c, b->host, sizeof(b->host));
-	get_name(c, b->name, sizeof(b->name));
+	dec_bytes(d, b->run, sizeof(b->run));
+	b->req_bytes = dec_amount(d);
+	b->bytes = get_amount_or_none(d);
+	b->ops = get_amount_or_none(d);
+	b->passes = dec_amount(d);
+	b->connections = (uint32_t)dec_at_most(d, 4, WIRE_MAX_CONNECTIONS);
+	b->flags = dec_flags(d, 4, WIRE_CAN_KEY | WIRE_CAN_ENCRYPT | WIRE_RESUMES | WIRE_SERIAL);
+	b->final_bytes = get_amount_or_none(d);
+	b->start_bytes = dec_amount(d);
+	b->size_bytes = get_amount_or_none(d);
+	b->mtime_ns = (int64_t)dec_get(d, 8);
+	b->ctime_ns = (int64_t)dec_get(d, 8);
+	b->device = dec_get(d, 8);
+	b->inode = dec_get(d, 8);
+	b->pattern = dec_get(d, 8);
+	b->skipped_bytes = dec_amount(d);
+	if (!b->req_bytes || !b->passes || !b->connections)
+		d->bad = true;
+	wire_get_name(d, b->host, sizeof(b->host));
+	wire_get_name(d, b->name, sizeof(b->name));
 }
 
 /* Ascending, disjoint and not empty. */
-static void get_ranges(struct cursor *c, struct wire_range *ranges, size_t n)
+static void get_ranges(struct decoder *d, struct wire_range *ranges, size_t n)
 {
 	uint64_t end_of_last = 0;
 
-	for (size_t i = 0; i < n && !c->bad; i++) {
-		ranges[i].first = get_amount(c);
-		ranges[i].count = get_amount(c);
-		if (c->bad || !ranges[i].count || ranges[i].first < end_of_last ||
+	for (size_t i = 0; i < n && !d->bad; i++) {
+		ranges[i].first = dec_amount(d);
+		ranges[i].count = dec_amount(d);
+		if (d->bad || !ranges[i].count || ranges[i].first < end_of_last ||
 		    ranges[i].count > (uint64_t)INT64_MAX - ranges[i].first)
-			c->bad = true;
+			d->bad = true;
 		else
 			end_of_last = ranges[i].first + ranges[i].count;
 	}
@@ -305,36 +218,34 @@ static void get_ranges(struct cursor *c, struct wire_range *ranges, size_t n)
 enum wire_fault wire_decode_plan(const uint8_t *body, size_t length, struct wire_plan *b,
 				 struct wire_range *ranges, size_t *n)
 {
-	struct cursor c = { body, length, false };
+	struct decoder d = dec_begin(body, length);
 	size_t count;
 
-	get_plan(&c, b);
-	count = get32(&c);
-	if (count > (ranges ? WIRE_MAX_RANGES : 0))
-		return WIRE_BAD_BODY;
-	get_ranges(&c, ranges, count);
+	get_plan(&d, b);
+	count = dec_at_most(&d, 4, ranges ? WIRE_MAX_RANGES : 0);
+	get_ranges(&d, ranges, count);
 	if (n)
 		*n = count;
-	return end(&c);
+	return wire_end(&d);
 }
 
 enum wire_fault wire_decode_prove(const uint8_t *body, size_t length, struct wire_range *ranges,
 				  size_t *n)
 {
-	struct cursor c = { body, length, false };
+	struct decoder d = dec_begin(body, length);
 	uint64_t ops = 0;
 
-	*n = get32(&c);
-	if (c.bad || !*n || *n > WIRE_MAX_PROOF_OPS)
+	*n = dec_at_most(&d, 4, WIRE_MAX_PROOF_OPS);
+	if (!*n)
 		return WIRE_BAD_BODY;
-	get_ranges(&c, ranges, *n);
+	get_ranges(&d, ranges, *n);
 	/* The sum of so many counts may overflow; each count is checked before it is added. */
-	for (size_t i = 0; i < *n && !c.bad; i++) {
+	for (size_t i = 0; i < *n && !d.bad; i++) {
 		if (ranges[i].count > WIRE_MAX_PROOF_OPS - ops)
 			return WIRE_BAD_BODY;
 		ops += ranges[i].count;
 	}
-	return end(&c);
+	return wire_end(&d);
 }
 
 static bool sums_are_right(const struct wire_sums *b)
@@ -349,18 +260,18 @@ static bool sums_are_right(const struct wire_sums *b)
 enum wire_fault wire_decode_sums(const uint8_t *body, size_t length, struct wire_sums *b,
 				 size_t *used)
 {
-	struct cursor c = { body, length, false };
+	struct decoder d = dec_begin(body, length);
 
-	b->id = get_amount(&c);
-	b->offset_bytes = get_amount(&c);
-	b->end_bytes = get_amount(&c);
-	b->block_bytes = get32(&c);
-	b->n = get32(&c);
-	if (c.bad || !sums_are_right(b))
+	b->id = dec_amount(&d);
+	b->offset_bytes = dec_amount(&d);
+	b->end_bytes = dec_amount(&d);
+	b->block_bytes = (uint32_t)dec_get(&d, 4);
+	b->n = dec_get(&d, 4);
+	if (d.bad || !sums_are_right(b))
 		return WIRE_BAD_BODY;
-	b->digests = wire_body_take(&c, b->n * WIRE_SUM_BYTES);
-	*used = length - c.left;
-	return c.bad ? WIRE_BAD_BODY : WIRE_OK;
+	b->digests = dec_take(&d, b->n * WIRE_SUM_BYTES);
+	*used = length - dec_left(&d);
+	return d.bad ? WIRE_BAD_BODY : WIRE_OK;
 }
 
 struct digest wire_sums_at(const struct wire_sums *b, size_t i)
@@ -372,34 +283,34 @@ struct digest wire_sums_at(const struct wire_sums *b, size_t i)
 
 enum wire_fault wire_decode_pass(const uint8_t *body, size_t length, struct wire_pass *b)
 {
-	struct cursor c = { body, length, false };
+	struct decoder d = dec_begin(body, length);
 
-	b->ops = get_amount(&c);
-	b->bytes = get_amount(&c);
-	b->failed = get_amount(&c);
-	b->digest.low = wire_body_get(&c, 8);
-	b->digest.high = wire_body_get(&c, 8);
-	b->elapsed_ns = get_amount(&c);
-	b->storage_ns = get_amount(&c);
-	b->network_ns = get_amount(&c);
-	b->waiting_ns = get_amount(&c);
-	b->checking_ns = get_amount(&c);
-	b->first_read_ns = get_amount(&c);
-	b->last_write_ns = get_amount(&c);
-	b->retransmits = get_amount(&c);
-	b->pace_ns = get_amount(&c);
-	b->cpu_ns = get_amount(&c);
-	b->cpu_wait_ns = get_amount(&c);
-	b->quota_ns = get_amount(&c);
-	b->transit_ns = get_amount(&c);
+	b->ops = dec_amount(&d);
+	b->bytes = dec_amount(&d);
+	b->failed = dec_amount(&d);
+	b->digest.low = dec_get(&d, 8);
+	b->digest.high = dec_get(&d, 8);
+	b->elapsed_ns = dec_amount(&d);
+	b->storage_ns = dec_amount(&d);
+	b->network_ns = dec_amount(&d);
+	b->waiting_ns = dec_amount(&d);
+	b->checking_ns = dec_amount(&d);
+	b->first_read_ns = dec_amount(&d);
+	b->last_write_ns = dec_amount(&d);
+	b->retransmits = dec_amount(&d);
+	b->pace_ns = dec_amount(&d);
+	b->cpu_ns = dec_amount(&d);
+	b->cpu_wait_ns = dec_amount(&d);
+	b->quota_ns = dec_amount(&d);
+	b->transit_ns = dec_amount(&d);
 	memset(b->error, 0, sizeof(b->error));
-	if (!c.left)
-		return end(&c);
-	get_text(&c, b->error, sizeof(b->error));
+	if (!dec_left(&d))
+		return wire_end(&d);
+	dec_shown(&d, dec_left(&d), b->error, sizeof(b->error));
 	/* Without a text there is no NUL either. */
 	if (!*b->error)
-		c.bad = true;
-	return end(&c);
+		d.bad = true;
+	return wire_end(&d);
 }
 
 /* Copies of files have statuses of their own: "xdd/copy/copy.h", which is of a later layer. */
@@ -410,34 +321,24 @@ static bool is_status(uint32_t status)
 
 enum wire_fault wire_decode_error(const uint8_t *body, size_t length, struct wire_error *b)
 {
-	struct cursor c = { body, length, false };
+	struct decoder d = dec_begin(body, length);
 
-	b->status = get32(&c);
+	b->status = (uint32_t)dec_get(&d, 4);
 	if (b->status == XDD_OK || !is_status(b->status))
-		c.bad = true;
-	get_text(&c, b->text, sizeof(b->text));
-	return end(&c);
+		d.bad = true;
+	dec_shown(&d, dec_left(&d), b->text, sizeof(b->text));
+	return wire_end(&d);
 }
 
-/* Offsets in a header. */
+/* Offsets in a header; wire_encode() has all fields in their order. */
 enum {
 	AT_MAGIC = 0,
 	AT_VERSION = 4,
 	AT_TYPE = 6,
-	AT_TARGET = 8,
-	AT_CONNECTION = 12,
-	AT_PASS = 16,
-	AT_ZERO_1 = 20,
-	AT_LENGTH = 24,
-	AT_SEQUENCE = 32,
-	AT_OFFSET = 40,
-	AT_DIGEST = 48,
-	AT_CODE = 64, /* of all bytes before it */
-	AT_ZERO_2 = 80,
+	AT_CODE = 64,	  /* of all bytes before it */
 	AT_CHECKSUM = 88, /* of all bytes before it */
 };
 
-_Static_assert(AT_CODE + WIRE_CODE_BYTES == AT_ZERO_2, "the code fits");
 _Static_assert(AT_CHECKSUM + 8 == WIRE_HEADER_BYTES, "the header has its size");
 
 /* Offsets, lengths and operation numbers fit a signed number, as offsets in files do. */
@@ -537,51 +438,36 @@ const char *wire_fault_text(enum wire_fault fault)
 
 void wire_encode(const struct wire_header *h, struct wire_key *key, uint8_t out[WIRE_HEADER_BYTES])
 {
-	memset(out, 0, WIRE_HEADER_BYTES);
-	bytes_put(out + AT_MAGIC, 4, WIRE_MAGIC);
-	bytes_put(out + AT_VERSION, 2, WIRE_VERSION);
-	bytes_put(out + AT_TYPE, 2, h->type);
-	bytes_put(out + AT_TARGET, 4, h->target);
-	bytes_put(out + AT_CONNECTION, 4, h->connection);
-	bytes_put(out + AT_PASS, 4, h->pass);
-	bytes_put(out + AT_LENGTH, 8, h->length);
-	bytes_put(out + AT_SEQUENCE, 8, h->sequence);
-	bytes_put(out + AT_OFFSET, 8, h->offset);
-	bytes_put(out + AT_DIGEST, 8, h->digest.low);
-	bytes_put(out + AT_DIGEST + 8, 8, h->digest.high);
+	struct encoder e = enc_begin(out, WIRE_HEADER_BYTES);
+
+	enc_put(&e, 4, WIRE_MAGIC);
+	enc_put(&e, 2, WIRE_VERSION);
+	enc_put(&e, 2, h->type);
+	enc_put(&e, 4, h->target);
+	enc_put(&e, 4, h->connection);
+	enc_put(&e, 4, h->pass);
+	enc_zeros(&e, 4);
+	enc_put(&e, 8, h->length);
+	enc_put(&e, 8, h->sequence);
+	enc_put(&e, 8, h->offset);
+	enc_put(&e, 8, h->digest.low);
+	enc_put(&e, 8, h->digest.high);
+	enc_zeros(&e, WIRE_CODE_BYTES);
+	enc_zeros(&e, 8);
 	/* Zeros when the library fails: the peer refuses them. */
 	if (key && !wire_key_code(key, out, AT_CODE, out + AT_CODE))
 		memset(out + AT_CODE, 0, WIRE_CODE_BYTES);
-	bytes_put(out + AT_CHECKSUM, 8, digest_short(out, AT_CHECKSUM));
-}
-
-static bool is_zero(const uint8_t *p, size_t n)
-{
-	uint8_t any = 0;
-
-	while (n--)
-		any |= *p++;
-	return !any;
+	enc_put(&e, 8, digest_short(out, AT_CHECKSUM));
 }
 
 static bool code_is_right(const uint8_t *in, struct wire_key *key)
 {
-	if (!key)
-		return is_zero(in + AT_CODE, WIRE_CODE_BYTES);
-	return wire_key_check(key, in, AT_CODE, in + AT_CODE);
-}
+	struct decoder d = dec_begin(in + AT_CODE, WIRE_CODE_BYTES);
 
-static void read_fields(const uint8_t *in, struct wire_header *h)
-{
-	h->type = (enum wire_type)bytes_get(in + AT_TYPE, 2);
-	h->target = (uint32_t)bytes_get(in + AT_TARGET, 4);
-	h->connection = (uint32_t)bytes_get(in + AT_CONNECTION, 4);
-	h->pass = (uint32_t)bytes_get(in + AT_PASS, 4);
-	h->length = bytes_get(in + AT_LENGTH, 8);
-	h->sequence = bytes_get(in + AT_SEQUENCE, 8);
-	h->offset = bytes_get(in + AT_OFFSET, 8);
-	h->digest.low = bytes_get(in + AT_DIGEST, 8);
-	h->digest.high = bytes_get(in + AT_DIGEST + 8, 8);
+	if (key)
+		return wire_key_check(key, in, AT_CODE, in + AT_CODE);
+	dec_zeros(&d, WIRE_CODE_BYTES);
+	return !d.bad;
 }
 
 static bool fields_are_right(const struct wire_header *h, unsigned rules)
@@ -635,14 +521,26 @@ static enum wire_fault check_frame(const uint8_t in[WIRE_HEADER_BYTES], unsigned
 static enum wire_fault decode_fields(const uint8_t in[WIRE_HEADER_BYTES], uint64_t max_data,
 				     struct wire_header *h)
 {
-	struct wire_header read;
+	struct decoder d = dec_begin(in + AT_TYPE, WIRE_HEADER_BYTES - AT_TYPE);
+	struct wire_header read = { .type = (enum wire_type)dec_get(&d, 2) };
 	enum wire_fault fault;
+	uint64_t zeros;
 
-	read_fields(in, &read);
+	read.target = (uint32_t)dec_get(&d, 4);
+	read.connection = (uint32_t)dec_get(&d, 4);
+	read.pass = (uint32_t)dec_get(&d, 4);
+	zeros = dec_get(&d, 4);
+	read.length = dec_get(&d, 8);
+	read.sequence = dec_get(&d, 8);
+	read.offset = dec_get(&d, 8);
+	read.digest.low = dec_get(&d, 8);
+	read.digest.high = dec_get(&d, 8);
+	dec_take(&d, WIRE_CODE_BYTES);
+	zeros |= dec_get(&d, 8);
 	fault = check_fields(&read, max_data);
 	if (fault)
 		return fault;
-	if (!is_zero(in + AT_ZERO_1, 4) || !is_zero(in + AT_ZERO_2, 8))
+	if (zeros)
 		return WIRE_BAD_FIELD;
 	*h = read;
 	return WIRE_OK;

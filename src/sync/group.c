@@ -15,7 +15,7 @@
 
 #include "config.h"
 #include "sync/group_internal.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/base/log.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"

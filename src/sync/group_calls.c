@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sync/group_internal.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/sys/clock.h"
 
 void clock_bounds_init(struct clock_bounds *b)

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "sync/group_internal.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/base/memory.h"
 #include "xdd/sys/clock.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "trace/format.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/base/memory.h"
 
 #define OLD_MAGIC 0xdeadbeefu

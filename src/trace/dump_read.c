@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "trace/format.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 #include "xdd/trace/trace.h"
@@ -468,8 +468,9 @@ static uint64_t find_header(const struct dump_reader *r, uint64_t at)
  */
 static bool next_block(struct dump_reader *r, uint64_t *at, struct block *b)
 {
-	const unsigned char *h;
+	struct decoder d;
 	uint64_t found;
+	uint32_t crc;
 
 	if (*at >= r->size)
 		return false;
@@ -479,12 +480,14 @@ static bool next_block(struct dump_reader *r, uint64_t *at, struct block *b)
 			 *at, found - 1, found == r->size ? ", or the file was cut there" : "");
 	if (found == r->size)
 		return false;
-	h = r->data + found;
-	*b = (struct block){ .type = (uint32_t)bytes_get(h + 4, 4),
-			     .number = (uint32_t)bytes_get(h + 8, 4),
-			     .count = (uint32_t)bytes_get(h + 12, 4),
-			     .at = found,
-			     .size = bytes_get(h + 16, 8) };
+	d = dec_begin(r->data + found, DUMP_BLOCK_HEADER_SIZE);
+	dec_take(&d, 4); /* the mark */
+	*b = (struct block){ .at = found };
+	b->type = (uint32_t)dec_get(&d, 4);
+	b->number = (uint32_t)dec_get(&d, 4);
+	b->count = (uint32_t)dec_get(&d, 4);
+	b->size = dec_get(&d, 8);
+	crc = (uint32_t)dec_get(&d, 4);
 	*at = found + DUMP_BLOCK_HEADER_SIZE;
 	if (b->size > r->size - *at) {
 		dump_say(r,
@@ -492,7 +495,7 @@ static bool next_block(struct dump_reader *r, uint64_t *at, struct block *b)
 			 " of its %" PRIu64 " bytes are there",
 			 b->number, found, r->size - *at, b->size);
 		*at = r->size;
-	} else if (crc32c(0, r->data + *at, b->size) != bytes_get(h + 24, 4)) {
+	} else if (crc32c(0, r->data + *at, b->size) != crc) {
 		dump_say(r,
 			 "block %" PRIu32 " at byte %" PRIu64
 			 ": its checksum is wrong: the %" PRIu64 " bytes after it were changed",

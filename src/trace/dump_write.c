@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "trace/format.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/base/memory.h"
 #include "xdd/trace/trace.h"
 
@@ -68,13 +68,15 @@ static int put(FILE *f, const void *data, size_t size)
 
 static int put_preamble(FILE *f)
 {
-	unsigned char p[DUMP_PREAMBLE_SIZE] = { 0 };
+	unsigned char p[DUMP_PREAMBLE_SIZE];
+	struct encoder e = enc_begin(p, sizeof(p));
 
-	memcpy(p, DUMP_MAGIC, DUMP_MAGIC_SIZE);
-	bytes_put(p + 8, 2, DUMP_VERSION_MAJOR);
-	bytes_put(p + 10, 2, DUMP_VERSION_MINOR);
-	bytes_put(p + 12, 4, DUMP_PREAMBLE_SIZE);
-	bytes_put(p + 28, 4, crc32c(0, p, 28));
+	enc_bytes(&e, DUMP_MAGIC, DUMP_MAGIC_SIZE);
+	enc_put(&e, 2, DUMP_VERSION_MAJOR);
+	enc_put(&e, 2, DUMP_VERSION_MINOR);
+	enc_put(&e, 4, DUMP_PREAMBLE_SIZE);
+	enc_zeros(&e, 12);
+	enc_put(&e, 4, crc32c(0, p, enc_end(&e)));
 	return put(f, p, sizeof(p));
 }
 
@@ -82,16 +84,17 @@ static int put_preamble(FILE *f)
 static int put_block(struct writer *w, enum dump_block_type type, uint32_t count,
 		     const void *payload, uint64_t size)
 {
-	unsigned char h[DUMP_BLOCK_HEADER_SIZE] = { 0 };
+	unsigned char h[DUMP_BLOCK_HEADER_SIZE];
+	struct encoder e = enc_begin(h, sizeof(h));
 	int err;
 
-	bytes_put(h, 4, DUMP_BLOCK_MARK);
-	bytes_put(h + 4, 4, type);
-	bytes_put(h + 8, 4, w->blocks++);
-	bytes_put(h + 12, 4, count);
-	bytes_put(h + 16, 8, size);
-	bytes_put(h + 24, 4, crc32c(0, payload, size));
-	bytes_put(h + 28, 4, crc32c(0, h, 28));
+	enc_put(&e, 4, DUMP_BLOCK_MARK);
+	enc_put(&e, 4, type);
+	enc_put(&e, 4, w->blocks++);
+	enc_put(&e, 4, count);
+	enc_put(&e, 8, size);
+	enc_put(&e, 4, crc32c(0, payload, size));
+	enc_put(&e, 4, crc32c(0, h, enc_end(&e)));
 	err = put(w->f, h, sizeof(h));
 	return err ? err : put(w->f, payload, size);
 }

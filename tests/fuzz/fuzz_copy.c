@@ -372,7 +372,7 @@ static bool check_offer(const uint8_t *body, size_t size)
 	size_t total = 0;
 	bool more;
 
-	copy_cursor_init(&c, body, size);
+	c.in = dec_begin(body, size);
 	for (;;) {
 		if (copy_decode_entry(&c, &e, &more))
 			return false;
@@ -390,7 +390,7 @@ static bool check_wants(const uint8_t *body, size_t size)
 	size_t total = 0;
 	bool more;
 
-	copy_want_cursor_init(&c, body, size);
+	c.in = dec_begin(body, size);
 	for (;;) {
 		if (copy_decode_want(&c, &w, &more))
 			return false;
@@ -421,12 +421,11 @@ static bool check_results(const uint8_t *body, size_t size)
 
 static bool check_bundle(const uint8_t *body, size_t size)
 {
-	struct copy_bundle_cursor c;
+	struct decoder c = dec_begin(body, size);
 	struct copy_bundle_file f;
 	size_t total = 0;
 	bool more;
 
-	copy_bundle_cursor_init(&c, body, size);
 	for (;;) {
 		if (copy_decode_bundle(&c, &f, &more))
 			return false;

@@ -10,7 +10,7 @@
 
 #include "fuzz.h"
 #include "trace/format.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/trace/trace.h"
 
 #define ENTRIES_MAX 40

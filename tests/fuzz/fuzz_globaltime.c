@@ -11,7 +11,7 @@
 
 #include "fuzz.h"
 #include "net/time_exchange.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 
 #define CHECKSUM_AT 60
 #define MOST_MESSAGES (FUZZ_MAX_BYTES / TIME_MESSAGE_BYTES)

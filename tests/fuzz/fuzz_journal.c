@@ -9,7 +9,7 @@
 
 #include "copy/destination/journal.h"
 #include "fuzz.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 
 #define HEAD_BYTES 12
 

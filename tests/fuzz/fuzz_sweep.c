@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/base/memory.h"
 #include "xdd/report/sweep.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/base/status.h"
 #include "xdd/net/wire.h"
 

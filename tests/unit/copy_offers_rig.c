@@ -263,7 +263,7 @@ static void take_wants(struct source_rig *r, const uint8_t *body, size_t length)
 	bool more = true;
 
 	assert_non_null(c);
-	copy_want_cursor_init(c, body, length);
+	c->in = dec_begin(body, length);
 	for (;;) {
 		assert_int_equal(copy_decode_want(c, &w, &more), WIRE_OK);
 		if (!more)

@@ -441,7 +441,7 @@ uint64_t rig_offers(struct rig *r)
 
 	while (e.kind != COPY_END) {
 		rig_next(r, WIRE_COPY_OFFER);
-		copy_cursor_init(c, r->body, r->h.length);
+		c->in = dec_begin(r->body, r->h.length);
 		for (;;) {
 			assert_int_equal(copy_decode_entry(c, &e, &more), WIRE_OK);
 			if (!more || e.kind == COPY_END)
@@ -542,12 +542,11 @@ struct copy_file_end rig_file_end(struct rig *r, uint64_t id)
 static bool has_record(const struct rig_message *m, void *arg)
 {
 	struct search *s = arg;
-	struct copy_bundle_cursor c;
+	struct decoder c = dec_begin(m->body, m->length);
 	bool more = true;
 
 	if (m->type != WIRE_COPY_BUNDLE)
 		return false;
-	copy_bundle_cursor_init(&c, m->body, m->length);
 	while (more) {
 		assert_int_equal(copy_decode_bundle(&c, &s->file, &more), WIRE_OK);
 		if (more && s->file.id == s->id)

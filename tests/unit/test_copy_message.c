@@ -376,7 +376,7 @@ static size_t repeat_entries(const uint8_t *in, size_t length, uint8_t *out)
 	size_t total = 0;
 	bool more = true;
 
-	copy_cursor_init(&cursor, in, length);
+	cursor.in = dec_begin(in, length);
 	for (;;) {
 		if (copy_decode_entry(&cursor, &e, &more))
 			return 0;
@@ -407,7 +407,7 @@ static void test_entries(void **state)
 	bool more;
 
 	(void)state;
-	copy_cursor_init(&cursor, body, length);
+	cursor.in = dec_begin(body, length);
 	for (size_t i = 0; i < N_ENTRIES; i++) {
 		assert_int_equal(copy_decode_entry(&cursor, &e, &more), WIRE_OK);
 		assert_true(more);
@@ -440,7 +440,7 @@ static enum wire_fault entry_fault(const struct copy_entry *e)
 	bool more;
 
 	assert_int_not_equal(length, 0);
-	copy_cursor_init(&cursor, body, length);
+	cursor.in = dec_begin(body, length);
 	return copy_decode_entry(&cursor, &found, &more);
 }
 
@@ -535,12 +535,12 @@ static void test_entry_order(void **state)
 	bool more;
 
 	(void)state;
-	copy_cursor_init(&cursor, after_end, sizeof(after_end));
+	cursor.in = dec_begin(after_end, sizeof(after_end));
 	assert_int_equal(copy_decode_entry(&cursor, &e, &more), WIRE_BAD_BODY);
 	assert_false(more);
-	copy_cursor_init(&cursor, unknown, sizeof(unknown));
+	cursor.in = dec_begin(unknown, sizeof(unknown));
 	assert_int_equal(copy_decode_entry(&cursor, &e, &more), WIRE_BAD_BODY);
-	copy_cursor_init(&cursor, zero, sizeof(zero));
+	cursor.in = dec_begin(zero, sizeof(zero));
 	assert_int_equal(copy_decode_entry(&cursor, &e, &more), WIRE_BAD_BODY);
 }
 
@@ -554,7 +554,7 @@ static size_t repeat_wants(const uint8_t *in, size_t length, uint8_t *out)
 	size_t total = 0;
 	bool more;
 
-	copy_want_cursor_init(&want_cursor, in, length);
+	want_cursor.in = dec_begin(in, length);
 	for (;;) {
 		if (copy_decode_want(&want_cursor, &w, &more))
 			return 0;
@@ -581,7 +581,7 @@ static void test_wants(void **state)
 	(void)state;
 	for (size_t i = 0; i < 4; i++)
 		length += copy_encode_want(&wants[i], body + length, sizeof(body) - length);
-	copy_want_cursor_init(&want_cursor, body, length);
+	want_cursor.in = dec_begin(body, length);
 	for (size_t i = 0; i < 4; i++) {
 		assert_int_equal(copy_decode_want(&want_cursor, &w, &more), WIRE_OK);
 		assert_true(more);
@@ -682,12 +682,11 @@ static size_t put_record(size_t at, uint64_t id, const char *data, uint32_t size
 
 static size_t repeat_bundle(const uint8_t *in, size_t length, uint8_t *out)
 {
-	struct copy_bundle_cursor c;
+	struct decoder c = dec_begin(in, length);
 	struct copy_bundle_file f;
 	size_t total = 0;
 	bool more;
 
-	copy_bundle_cursor_init(&c, in, length);
 	for (;;) {
 		if (copy_decode_bundle(&c, &f, &more))
 			return 0;
@@ -703,7 +702,7 @@ static size_t repeat_bundle(const uint8_t *in, size_t length, uint8_t *out)
 static void test_bundle(void **state)
 {
 	static const char text[] = "cannot read (Input/output error)";
-	struct copy_bundle_cursor c;
+	struct decoder c;
 	struct copy_bundle_file f;
 	size_t length = 0;
 	bool more;
@@ -713,7 +712,7 @@ static void test_bundle(void **state)
 	length = put_record(length, 8, "", 0, 0);
 	length = put_record(length, 9, "c", 1, 0);
 	length = put_record(length, 10, text, sizeof(text), COPY_FAILED);
-	copy_bundle_cursor_init(&c, body, length);
+	c = dec_begin(body, length);
 	assert_int_equal(copy_decode_bundle(&c, &f, &more), WIRE_OK);
 	assert_true(more);
 	assert_int_equal(f.id, 7);

@@ -132,7 +132,7 @@ static uint64_t count_entries(const struct rig *r)
 	uint64_t n = 0;
 	bool more;
 
-	copy_cursor_init(c, r->body, r->h.length);
+	c->in = dec_begin(r->body, r->h.length);
 	while (copy_decode_entry(c, &e, &more) == WIRE_OK && more)
 		n += e.kind == COPY_FILE;
 	free(c);

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "trace/format.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/trace/trace.h"
 
 struct sample {
@@ -107,32 +107,6 @@ static int parse(struct trace_dump *d, const void *data, size_t size, unsigned *
 	err = trace_dump_parse(d, copy, size, "x.target.0009.bin", count_lines, lines);
 	free(copy);
 	return err;
-}
-
-static void test_crc(void **state)
-{
-	unsigned char zeroes[32] = { 0 };
-
-	(void)state;
-	assert_int_equal(crc32c(0, "123456789", 9), 0xe3069283);
-	assert_int_equal(crc32c(crc32c(0, "1234", 4), "56789", 5), 0xe3069283);
-	assert_int_equal(crc32c(0, zeroes, sizeof(zeroes)), 0x8a9136aa);
-	assert_int_equal(crc32c(0, "", 0), 0);
-}
-
-static void test_bytes(void **state)
-{
-	unsigned char b[8];
-
-	(void)state;
-	bytes_put(b, 8, 0x8877665544332211);
-	assert_int_equal(b[0], 0x11);
-	assert_int_equal(b[7], 0x88);
-	assert_int_equal(bytes_get(b, 8), 0x8877665544332211);
-	assert_int_equal(bytes_get(b, 2), 0x2211);
-	bytes_put(b, 4, (uint32_t)-5);
-	assert_true(bytes_get_signed(b, 4) == -5);
-	assert_true(bytes_get_signed("\x7f", 1) == 127);
 }
 
 static void check_same(const struct trace *a, const struct trace *b)
@@ -493,7 +467,6 @@ static void test_text_passes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_crc),	    cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_network),
 		cmocka_unit_test(test_cut),	    cmocka_unit_test(test_flipped),
 		cmocka_unit_test(test_resync),	    cmocka_unit_test(test_later_version),

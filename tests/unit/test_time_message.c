@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "net/time_exchange.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 
 static const struct time_message request = {
 	.type = TIME_REQUEST,

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "wire_sample.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/net/wire.h"
 
 #define CHECKSUM_AT 88

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "wire_sample.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/base/status.h"
 #include "xdd/net/wire.h"
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "copy/destination/commit_state.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/base/log.h"
 #include "xdd/sync/thread.h"
 

@@ -586,9 +586,9 @@ int entries_offer(struct destination *d, const uint8_t *body, size_t length, cha
 
 	dest_busy(d);
 	copy_report_offer(d->job->report, body, length);
-	copy_cursor_init(c, body, length);
+	c->in = dec_begin(body, length);
 	while (!err && !dest_stopped(d)) {
-		const uint8_t *at = c->at;
+		const uint8_t *at = c->in.at;
 
 		if (copy_decode_entry(c, &e, &more) != WIRE_OK)
 			err = dest_violation(why, wire_fault_text(WIRE_BAD_BODY));
@@ -597,7 +597,7 @@ int entries_offer(struct destination *d, const uint8_t *body, size_t length, cha
 		if (!d->entries->n && e.kind != COPY_OWNER)
 			err = begin(d, &e);
 		if (!err && !dest_stopped(d))
-			err = take_entry(d, &e, (uint32_t)(c->at - at), why);
+			err = take_entry(d, &e, (uint32_t)(c->in.at - at), why);
 	}
 	answers_flush_wants(&d->answers);
 	dest_idle(d);

@@ -20,19 +20,12 @@
 #include <unistd.h>
 
 #include "copy/destination/commit.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/base/file.h"
 #include "xdd/base/units.h"
 
 #define HEAD_BYTES 12 /* checksum (4), type (2), zero (2), bytes that follow (4) */
-
-/* A buffer that is written or read, with its end. */
-struct cursor {
-	uint8_t *out;
-	const uint8_t *in;
-	size_t at, size;
-	bool bad;
-};
+#define RANGE_BYTES 16
 
 bool journal_path_is_clean(const char *path)
 {
@@ -52,244 +45,193 @@ bool journal_path_is_clean(const char *path)
 
 /* ---- encode ---- */
 
-static void journal_put(struct cursor *c, unsigned n, uint64_t value)
-{
-	if (c->size - c->at < n) {
-		c->bad = true;
-		return;
-	}
-	bytes_put(c->out + c->at, n, value);
-	c->at += n;
-}
-
-static void put_bytes(struct cursor *c, const void *data, size_t n)
-{
-	if (c->size - c->at < n) {
-		c->bad = true;
-		return;
-	}
-	memcpy(c->out + c->at, data, n);
-	c->at += n;
-}
-
 /* A text with its NUL, up to the end of the record. */
-static void put_text(struct cursor *c, const char *text, size_t limit)
+static void put_text(struct encoder *e, const char *text, size_t most)
 {
-	size_t n = strlen(text) + 1;
+	size_t n = text_bytes(text, most + 1);
 
-	if (n > limit)
-		c->bad = true;
-	else
-		put_bytes(c, text, n);
+	if (n > most)
+		e->bad = true;
+	enc_text(e, text, n);
 }
 
-static void put_path(struct cursor *c, const char *path)
+static void put_path(struct encoder *e, const char *path)
 {
 	if (!journal_path_is_clean(path))
-		c->bad = true;
+		e->bad = true;
 	else
-		put_text(c, path, JOURNAL_MAX_PATH_BYTES);
+		put_text(e, path, JOURNAL_MAX_PATH_BYTES);
 }
 
-static void put_head(struct cursor *c, const struct journal_record *r)
+static void put_head(struct encoder *e, const struct journal_record *r)
 {
-	journal_put(c, 8, r->session);
-	journal_put(c, 8, r->tree_id);
-	journal_put(c, 8, r->resumable);
-	put_bytes(c, r->boot, sizeof(r->boot));
-	put_text(c, r->host, sizeof(r->host));
+	enc_put(e, 8, r->session);
+	enc_put(e, 8, r->tree_id);
+	enc_put(e, 8, r->resumable);
+	enc_bytes(e, r->boot, sizeof(r->boot));
+	put_text(e, r->host, sizeof(r->host));
 }
 
-static void put_file(struct cursor *c, const struct journal_record *r)
+static void put_file(struct encoder *e, const struct journal_record *r)
 {
-	journal_put(c, 8, r->number);
-	journal_put(c, 8, r->size_bytes);
-	journal_put(c, 8, (uint64_t)r->mtime_ns);
-	journal_put(c, 8, r->version);
-	journal_put(c, 8, r->inode);
+	enc_put(e, 8, r->number);
+	enc_put(e, 8, r->size_bytes);
+	enc_put(e, 8, (uint64_t)r->mtime_ns);
+	enc_put(e, 8, r->version);
+	enc_put(e, 8, r->inode);
 	if (!*r->path)
-		c->bad = true;
-	put_path(c, r->path);
+		e->bad = true;
+	put_path(e, r->path);
 }
 
-static void put_ranges(struct cursor *c, const struct journal_record *r)
+static void put_ranges(struct encoder *e, const struct journal_record *r)
 {
 	if (!r->n_ranges || r->n_ranges > JOURNAL_MAX_RANGES)
-		c->bad = true;
-	journal_put(c, 8, r->number);
-	for (size_t i = 0; i < r->n_ranges && !c->bad; i++) {
-		journal_put(c, 8, r->ranges[i].begin);
-		journal_put(c, 8, r->ranges[i].end);
+		e->bad = true;
+	enc_put(e, 8, r->number);
+	for (size_t i = 0; i < r->n_ranges && !e->bad; i++) {
+		enc_put(e, 8, r->ranges[i].begin);
+		enc_put(e, 8, r->ranges[i].end);
 	}
 }
 
-static void put_body(struct cursor *c, const struct journal_record *r)
+static void put_body(struct encoder *e, const struct journal_record *r)
 {
 	switch (r->type) {
 	case JOURNAL_HEAD:
-		put_head(c, r);
+		put_head(e, r);
 		break;
 	case JOURNAL_ROOT:
-		journal_put(c, 8, r->renamed);
+		enc_put(e, 8, r->renamed);
 		break;
 	case JOURNAL_DIR:
-		put_path(c, r->path);
+		put_path(e, r->path);
 		break;
 	case JOURNAL_FILE:
-		put_file(c, r);
+		put_file(e, r);
 		break;
 	case JOURNAL_RANGES:
-		put_ranges(c, r);
+		put_ranges(e, r);
 		break;
 	case JOURNAL_GONE:
-		journal_put(c, 8, r->number);
+		enc_put(e, 8, r->number);
 		break;
 	default:
-		c->bad = true;
+		e->bad = true;
 	}
 }
 
 size_t journal_encode(const struct journal_record *r, uint8_t *out, size_t room)
 {
-	struct cursor c = { .out = out, .size = room };
+	struct encoder e = enc_begin(out, room);
+	size_t n;
 
-	journal_put(&c, 4, 0);
-	journal_put(&c, 2, r->type);
-	journal_put(&c, 2, 0);
-	journal_put(&c, 4, 0);
-	put_body(&c, r);
-	if (c.bad)
-		return 0;
-	bytes_put(out + 8, 4, c.at - HEAD_BYTES);
-	bytes_put(out, 4, crc32c(0, out + 4, c.at - 4));
-	return c.at;
+	enc_put(&e, 4, 0);
+	enc_put(&e, 2, r->type);
+	enc_put(&e, 2, 0);
+	enc_put(&e, 4, 0);
+	put_body(&e, r);
+	n = enc_end(&e);
+	if (n) {
+		bytes_put(out + 8, 4, n - HEAD_BYTES);
+		bytes_put(out, 4, crc32c(0, out + 4, n - 4));
+	}
+	return n;
 }
 
 /* ---- decode ---- */
 
-static uint64_t journal_get(struct cursor *c)
+static bool get_flag(struct decoder *d)
 {
-	uint64_t value;
-
-	if (c->size - c->at < 8) {
-		c->bad = true;
-		return 0;
-	}
-	value = bytes_get(c->in + c->at, 8);
-	c->at += 8;
-	return value;
-}
-
-static bool get_flag(struct cursor *c)
-{
-	uint64_t value = journal_get(c);
-
-	c->bad = c->bad || value > 1;
-	return value == 1;
+	return dec_at_most(d, 8, 1) != 0;
 }
 
 /* The rest of the record. */
-static const char *get_text(struct cursor *c, size_t limit)
+static const char *get_text(struct decoder *d, size_t most)
 {
-	const char *text = (const char *)c->in + c->at;
-	size_t n = c->size - c->at;
-
-	if (c->bad || !n || n > limit || memchr(text, '\0', n) != text + n - 1) {
-		c->bad = true;
-		return "";
-	}
-	c->at = c->size;
-	return text;
+	return dec_text(d, dec_left(d), 1, most);
 }
 
-static const char *get_path(struct cursor *c)
+static const char *get_path(struct decoder *d)
 {
-	const char *path = get_text(c, JOURNAL_MAX_PATH_BYTES);
+	const char *path = get_text(d, JOURNAL_MAX_PATH_BYTES);
 
-	c->bad = c->bad || !journal_path_is_clean(path);
+	if (!journal_path_is_clean(path))
+		d->bad = true;
 	return path;
 }
 
-static void get_head(struct cursor *c, struct journal_record *r)
+static void get_head(struct decoder *d, struct journal_record *r)
 {
 	const char *host;
 
-	r->session = journal_get(c);
-	r->tree_id = journal_get(c);
-	r->resumable = get_flag(c);
-	if (c->bad || c->size - c->at < sizeof(r->boot)) {
-		c->bad = true;
-		return;
-	}
-	memcpy(r->boot, c->in + c->at, sizeof(r->boot));
-	c->at += sizeof(r->boot);
-	host = get_text(c, sizeof(r->host));
+	r->session = dec_get(d, 8);
+	r->tree_id = dec_get(d, 8);
+	r->resumable = get_flag(d);
+	dec_bytes(d, r->boot, sizeof(r->boot));
+	host = get_text(d, sizeof(r->host));
 	memcpy(r->host, host, strlen(host) + 1);
 }
 
-static void get_file(struct cursor *c, struct journal_record *r)
+static void get_file(struct decoder *d, struct journal_record *r)
 {
-	r->number = journal_get(c);
-	r->size_bytes = journal_get(c);
-	r->mtime_ns = (int64_t)journal_get(c);
-	r->version = journal_get(c);
-	r->inode = journal_get(c);
-	r->path = get_path(c);
-	c->bad = c->bad || !*r->path || r->size_bytes > INT64_MAX;
+	r->number = dec_get(d, 8);
+	r->size_bytes = dec_amount(d);
+	r->mtime_ns = (int64_t)dec_get(d, 8);
+	r->version = dec_get(d, 8);
+	r->inode = dec_get(d, 8);
+	r->path = get_path(d);
+	if (!*r->path)
+		d->bad = true;
 }
 
-static void get_ranges(struct cursor *c, struct journal_record *r)
+static void get_ranges(struct decoder *d, struct journal_record *r)
 {
 	uint64_t end = 0;
-	size_t rest;
 
-	r->number = journal_get(c);
-	rest = c->size - c->at;
-	r->n_ranges = rest / 16;
-	r->range_bytes = c->in + c->at;
-	if (c->bad || !rest || rest % 16 || r->n_ranges > JOURNAL_MAX_RANGES) {
-		c->bad = true;
-		return;
-	}
-	for (size_t i = 0; i < r->n_ranges; i++) {
-		struct extent e = journal_range(r, i);
+	r->number = dec_get(d, 8);
+	r->n_ranges = dec_left(d) / RANGE_BYTES;
+	r->range_bytes = d->at;
+	if (!r->n_ranges || r->n_ranges > JOURNAL_MAX_RANGES)
+		d->bad = true;
+	for (size_t i = 0; i < r->n_ranges && !d->bad; i++) {
+		uint64_t begin = dec_get(d, 8), last = end;
 
-		if (e.begin >= e.end || e.end > INT64_MAX || (i && e.begin <= end))
-			c->bad = true;
-		end = e.end;
+		end = dec_amount(d);
+		if (begin >= end || (i && begin <= last))
+			d->bad = true;
 	}
-	c->at = c->size;
 }
 
-static void get_body(struct cursor *c, struct journal_record *r)
+static void get_body(struct decoder *d, struct journal_record *r)
 {
 	switch (r->type) {
 	case JOURNAL_HEAD:
-		get_head(c, r);
+		get_head(d, r);
 		break;
 	case JOURNAL_ROOT:
-		r->renamed = get_flag(c);
+		r->renamed = get_flag(d);
 		break;
 	case JOURNAL_DIR:
-		r->path = get_path(c);
+		r->path = get_path(d);
 		break;
 	case JOURNAL_FILE:
-		get_file(c, r);
+		get_file(d, r);
 		break;
 	case JOURNAL_RANGES:
-		get_ranges(c, r);
+		get_ranges(d, r);
 		break;
 	case JOURNAL_GONE:
-		r->number = journal_get(c);
+		r->number = dec_get(d, 8);
 		break;
 	default:
-		c->bad = true;
+		d->bad = true;
 	}
 }
 
 int journal_decode(const uint8_t *data, size_t size, struct journal_record *r, size_t *used)
 {
-	struct cursor c = { .in = data, .at = HEAD_BYTES };
+	struct decoder d;
 	size_t body;
 
 	memset(r, 0, sizeof(*r));
@@ -300,20 +242,18 @@ int journal_decode(const uint8_t *data, size_t size, struct journal_record *r, s
 		return -EBADMSG;
 	if (size - HEAD_BYTES < body)
 		return 0;
-	c.size = HEAD_BYTES + body;
-	if (bytes_get(data, 4) != crc32c(0, data + 4, c.size - 4))
+	*used = HEAD_BYTES + body;
+	if (bytes_get(data, 4) != crc32c(0, data + 4, *used - 4))
 		return -EBADMSG;
 	r->type = (enum journal_type)bytes_get(data + 4, 2);
-	get_body(&c, r);
-	if (c.bad || c.at != c.size)
-		return -EBADMSG;
-	*used = c.size;
-	return 1;
+	d = dec_begin(data + HEAD_BYTES, body);
+	get_body(&d, r);
+	return dec_end(&d) ? 1 : -EBADMSG;
 }
 
 struct extent journal_range(const struct journal_record *r, size_t i)
 {
-	const uint8_t *at = r->range_bytes + 16 * i;
+	const uint8_t *at = r->range_bytes + RANGE_BYTES * i;
 
 	return (struct extent){ bytes_get(at, 8), bytes_get(at + 8, 8) };
 }

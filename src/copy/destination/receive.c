@@ -318,12 +318,11 @@ static int take_small(struct destination *d, const struct copy_bundle_file *f, c
 static int take_bundle(struct destination *d, const uint8_t *body, size_t length, char *why)
 {
 	uint64_t since = clock_now_ns();
-	struct copy_bundle_cursor c;
+	struct decoder c = dec_begin(body, length);
 	struct copy_bundle_file f;
 	bool more = true;
 	int err = 0;
 
-	copy_bundle_cursor_init(&c, body, length);
 	while (!err && !dest_stopped(d)) {
 		if (copy_decode_bundle(&c, &f, &more) != WIRE_OK)
 			return dest_violation(why, wire_fault_text(WIRE_BAD_BODY));

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "xdd/base/codec.h"
 #include "xdd/base/sets.h"
 #include "xdd/copy/copy.h"
 #include "xdd/net/wire.h"
@@ -196,10 +197,9 @@ size_t copy_encode_entry(const struct copy_entry *e, uint8_t *out, size_t room);
 
 /* Reads the entries of an offer in order. */
 struct copy_cursor {
-	const uint8_t *at, *end;
+	struct decoder in; /* of the body: dec_begin() */
 	struct copy_attr attrs[COPY_MAX_ATTRS];
 };
-void copy_cursor_init(struct copy_cursor *c, const uint8_t *body, size_t length);
 /* WIRE_OK with `*more` false at the end. */
 enum wire_fault copy_decode_entry(struct copy_cursor *c, struct copy_entry *e, bool *more);
 
@@ -218,11 +218,10 @@ struct copy_want {
 };
 
 struct copy_want_cursor {
-	const uint8_t *at, *end;
+	struct decoder in; /* of the body: dec_begin() */
 	struct extent ranges[COPY_MAX_RANGES];
 };
 size_t copy_encode_want(const struct copy_want *w, uint8_t *out, size_t room);
-void copy_want_cursor_init(struct copy_want_cursor *c, const uint8_t *body, size_t length);
 enum wire_fault copy_decode_want(struct copy_want_cursor *c, struct copy_want *w, bool *more);
 
 /* ---- WIRE_COPY_RESULT: the end of entries at the destination; array of these ---- */
@@ -279,17 +278,14 @@ struct copy_bundle_file {
 };
 
 /* Write the head of a record; the contents follow. And the bytes that a record takes. */
-void copy_bundle_head(uint64_t id, uint32_t size, uint32_t status, uint8_t out[16]);
+void copy_bundle_head(uint64_t id, uint32_t size, uint32_t status,
+		      uint8_t out[COPY_BUNDLE_RECORD_BYTES]);
 static inline size_t copy_bundle_bytes(uint32_t size)
 {
 	return COPY_BUNDLE_RECORD_BYTES + (((size_t)size + 7) & ~(size_t)7);
 }
-struct copy_bundle_cursor {
-	const uint8_t *at, *end;
-};
-void copy_bundle_cursor_init(struct copy_bundle_cursor *c, const uint8_t *body, size_t length);
-enum wire_fault copy_decode_bundle(struct copy_bundle_cursor *c, struct copy_bundle_file *f,
-				   bool *more);
+/* The next file of a body; WIRE_OK with `*more` false at the end. */
+enum wire_fault copy_decode_bundle(struct decoder *in, struct copy_bundle_file *f, bool *more);
 
 /*
  * WIRE_COPY_FILE_END: the source sends no more of file `id`, which it wanted with BLOCKs or SUMS.

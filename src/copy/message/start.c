@@ -34,10 +34,6 @@ enum {
 	ALL_SETTINGS = (1 << 22) - 1,
 };
 
-/* Of START before its strings: key, session, role, peer, numbers of the settings. */
-#define START_FIXED_BYTES (WIRE_KEY_BYTES + WIRE_SESSION_BYTES + 4 + 4 + 4 + 4 + 8 + 8 + 8)
-#define MEET_FIXED_BYTES 6
-
 static uint32_t settings_bits(const struct copy_settings *s)
 {
 	return (s->recursive ? RECURSIVE : 0) | (s->everything ? EVERYTHING : 0) |
@@ -80,123 +76,89 @@ static void set_bits(struct copy_settings *s, uint32_t bits)
 	s->trust = bits & TRUST;
 }
 
-/* Bytes of a string that must not be cut; 0: it is too long. */
-static size_t whole_string_bytes(const char *s, size_t size)
+static void put_settings(struct encoder *e, const struct copy_settings *s)
 {
-	size_t n = string_bytes(s, size + 1);
-
-	return n <= size ? n : 0;
-}
-
-static size_t start_bytes(const struct copy_start *b)
-{
-	size_t path = whole_string_bytes(b->destination, COPY_MAX_PATH_BYTES);
-	size_t total = START_FIXED_BYTES + 4 * BODY_LENGTH_BYTES + path;
-
-	if (!path || b->n_sources > COPY_MAX_SOURCES)
-		return 0;
-	total += string_bytes(b->own_host, COPY_MAX_HOST_BYTES);
-	total += string_bytes(b->peer_host, COPY_MAX_HOST_BYTES);
-	for (size_t i = 0; i < b->n_sources; i++) {
-		size_t n = whole_string_bytes(b->sources[i], COPY_MAX_PATH_BYTES);
-
-		if (!n)
-			return 0;
-		total += BODY_LENGTH_BYTES + n;
-	}
-	return total;
-}
-
-static uint8_t *put_settings(uint8_t *p, const struct copy_settings *s)
-{
-	p = put16(p, s->port);
-	p = put32(p, settings_bits(s));
-	p = put32(p, s->connections);
-	p = put32(p, s->block_bytes);
-	p = put64(p, s->size_bytes);
-	p = put64(p, s->timeout_ns);
-	return put64(p, s->begun_s);
+	enc_put(e, 2, s->port);
+	enc_put(e, 4, settings_bits(s));
+	enc_put(e, 4, s->connections);
+	enc_put(e, 4, s->block_bytes);
+	enc_put(e, 8, s->size_bytes);
+	enc_put(e, 8, s->timeout_ns);
+	enc_put(e, 8, s->begun_s);
 }
 
 size_t copy_encode_start(const struct copy_start *b, uint8_t *out, size_t room)
 {
-	size_t total = start_bytes(b);
-	uint8_t *p = out;
+	struct encoder e = enc_begin(out, room);
 
-	if (!total || total > room)
+	if (b->n_sources > COPY_MAX_SOURCES)
 		return 0;
-	p = put_bytes(p, b->key, sizeof(b->key));
-	p = put_bytes(p, b->session, sizeof(b->session));
-	p = put8(p, b->role);
-	p = put8(p, b->peer_is_here);
-	p = put_settings(p, &b->settings);
-	p = put_string(p, b->destination, string_bytes(b->destination, COPY_MAX_PATH_BYTES));
-	p = put_string(p, b->own_host, string_bytes(b->own_host, COPY_MAX_HOST_BYTES));
-	p = put_string(p, b->peer_host, string_bytes(b->peer_host, COPY_MAX_HOST_BYTES));
-	p = put16(p, (unsigned)b->n_sources);
+	enc_bytes(&e, b->key, sizeof(b->key));
+	enc_bytes(&e, b->session, sizeof(b->session));
+	enc_put(&e, 1, b->role);
+	enc_put(&e, 1, b->peer_is_here);
+	put_settings(&e, &b->settings);
+	body_put_whole(&e, b->destination, COPY_MAX_PATH_BYTES);
+	body_put_string(&e, b->own_host, text_bytes(b->own_host, COPY_MAX_HOST_BYTES));
+	body_put_string(&e, b->peer_host, text_bytes(b->peer_host, COPY_MAX_HOST_BYTES));
+	enc_put(&e, 2, b->n_sources);
 	for (size_t i = 0; i < b->n_sources; i++)
-		p = put_string(p, b->sources[i], strlen(b->sources[i]) + 1);
-	return (size_t)(p - out);
+		body_put_whole(&e, b->sources[i], COPY_MAX_PATH_BYTES);
+	return enc_end(&e);
 }
 
-static void get_settings(struct body *c, struct copy_settings *s)
+static void get_settings(struct decoder *d, struct copy_settings *s)
 {
-	uint32_t bits;
-
-	s->port = (uint16_t)body_get16(c);
-	bits = body_get32(c);
-	set_bits(s, bits);
-	s->connections = body_get32(c);
-	s->block_bytes = body_get32(c);
-	s->size_bytes = body_get64(c);
-	s->timeout_ns = body_get_amount(c);
-	s->begun_s = body_get64(c);
-	if (bits & ~(uint32_t)ALL_SETTINGS || !s->connections ||
-	    s->connections > COPY_MAX_CONNECTIONS || s->block_bytes < COPY_MIN_BLOCK_BYTES ||
-	    s->block_bytes > COPY_MAX_BLOCK_BYTES || !s->timeout_ns ||
-	    s->begun_s > COPY_MAX_BEGUN_S ||
+	s->port = (uint16_t)dec_get(d, 2);
+	set_bits(s, dec_flags(d, 4, ALL_SETTINGS));
+	s->connections = (uint32_t)dec_at_most(d, 4, COPY_MAX_CONNECTIONS);
+	s->block_bytes = (uint32_t)dec_at_most(d, 4, COPY_MAX_BLOCK_BYTES);
+	s->size_bytes = dec_get(d, 8);
+	s->timeout_ns = dec_amount(d);
+	s->begun_s = dec_at_most(d, 8, COPY_MAX_BEGUN_S);
+	if (!s->connections || s->block_bytes < COPY_MIN_BLOCK_BYTES || !s->timeout_ns ||
 	    (s->size_bytes > (uint64_t)INT64_MAX && s->size_bytes != UINT64_MAX))
-		c->bad = true;
+		d->bad = true;
 }
 
-static void get_sources(struct body *c, struct copy_start *b)
+static void get_sources(struct decoder *d, struct copy_start *b)
 {
-	size_t n = body_get16(c);
+	size_t n = dec_get(d, 2);
 
 	/* Each takes bytes of the body, so the number is bounded by what has arrived. */
-	if (c->bad || n > COPY_MAX_SOURCES || (!n && b->role == COPY_SOURCE)) {
-		c->bad = true;
+	if (d->bad || n > COPY_MAX_SOURCES || (!n && b->role == COPY_SOURCE)) {
+		d->bad = true;
 		return;
 	}
 	b->sources = calloc(n + 1, sizeof(*b->sources));
 	if (!b->sources) {
-		c->bad = true;
+		d->bad = true;
 		return;
 	}
 	b->n_sources = n;
 	for (size_t i = 0; i < n; i++)
-		b->sources[i] = body_get_string(c, 1, COPY_MAX_PATH_BYTES);
+		b->sources[i] = body_get_string(d, COPY_MAX_PATH_BYTES);
 }
 
 enum wire_fault copy_decode_start(const uint8_t *body, size_t length, struct copy_start *b)
 {
-	struct body c = { body, body + length, false };
+	struct decoder d = dec_begin(body, length);
 	unsigned role;
 
 	memset(b, 0, sizeof(*b));
-	body_get_bytes(&c, b->key, sizeof(b->key));
-	body_get_bytes(&c, b->session, sizeof(b->session));
-	role = body_get8(&c);
+	dec_bytes(&d, b->key, sizeof(b->key));
+	dec_bytes(&d, b->session, sizeof(b->session));
+	role = (unsigned)dec_get(&d, 1);
 	if (role != COPY_SOURCE && role != COPY_DESTINATION)
-		c.bad = true;
+		d.bad = true;
 	b->role = (enum copy_role)role;
-	b->peer_is_here = body_get_bool(&c);
-	get_settings(&c, &b->settings);
-	b->destination = body_get_string(&c, 1, COPY_MAX_PATH_BYTES);
-	b->own_host = body_get_string(&c, 1, COPY_MAX_HOST_BYTES);
-	b->peer_host = body_get_string(&c, 1, COPY_MAX_HOST_BYTES);
-	get_sources(&c, b);
-	if (body_end(&c) == WIRE_OK)
+	b->peer_is_here = body_get_bool(&d);
+	get_settings(&d, &b->settings);
+	b->destination = body_get_string(&d, COPY_MAX_PATH_BYTES);
+	b->own_host = body_get_string(&d, COPY_MAX_HOST_BYTES);
+	b->peer_host = body_get_string(&d, COPY_MAX_HOST_BYTES);
+	get_sources(&d, b);
+	if (body_end(&d) == WIRE_OK)
 		return WIRE_OK;
 	copy_start_free(b);
 	return WIRE_BAD_BODY;
@@ -211,78 +173,61 @@ void copy_start_free(struct copy_start *b)
 
 size_t copy_encode_started(const struct copy_started *b, uint8_t *out, size_t room)
 {
-	size_t software = string_bytes(b->software, sizeof(b->software));
-	size_t host = string_bytes(b->host, sizeof(b->host));
-	size_t address = string_bytes(b->ssh_address, sizeof(b->ssh_address));
-	uint8_t *p = out;
+	struct encoder e = enc_begin(out, room);
 
-	if (3 * BODY_LENGTH_BYTES + software + host + address + 1 > room)
-		return 0;
-	p = put_text(p, b->software, software);
-	p = put_text(p, b->host, host);
-	p = put_text(p, b->ssh_address, address);
-	p = put8(p, b->is_directory);
-	return (size_t)(p - out);
+	body_put_shown(&e, b->software, sizeof(b->software));
+	body_put_shown(&e, b->host, sizeof(b->host));
+	body_put_shown(&e, b->ssh_address, sizeof(b->ssh_address));
+	enc_put(&e, 1, b->is_directory);
+	return enc_end(&e);
 }
 
 enum wire_fault copy_decode_started(const uint8_t *body, size_t length, struct copy_started *b)
 {
-	struct body c = { body, body + length, false };
+	struct decoder d = dec_begin(body, length);
 
-	body_get_text(&c, 1, b->software, sizeof(b->software));
-	body_get_text(&c, 1, b->host, sizeof(b->host));
-	body_get_text(&c, 1, b->ssh_address, sizeof(b->ssh_address));
-	b->is_directory = body_get_bool(&c);
-	return body_end(&c);
-}
-
-static size_t meet_bytes(const struct copy_meet *b)
-{
-	size_t total = MEET_FIXED_BYTES + BODY_LENGTH_BYTES;
-
-	total += string_bytes(b->text, sizeof(b->text));
-	for (size_t i = 0; i < b->n_addresses; i++)
-		total += BODY_LENGTH_BYTES + string_bytes(b->addresses[i], sizeof(b->addresses[i]));
-	return total;
+	body_get_shown(&d, b->software, sizeof(b->software));
+	body_get_shown(&d, b->host, sizeof(b->host));
+	body_get_shown(&d, b->ssh_address, sizeof(b->ssh_address));
+	b->is_directory = body_get_bool(&d);
+	return body_end(&d);
 }
 
 size_t copy_encode_meet(const struct copy_meet *b, uint8_t *out, size_t room)
 {
-	uint8_t *p = out;
+	struct encoder e = enc_begin(out, room);
 
-	if (b->n_addresses > COPY_MAX_ADDRESSES || meet_bytes(b) > room)
+	if (b->n_addresses > COPY_MAX_ADDRESSES)
 		return 0;
-	p = put8(p, b->how);
-	p = put8(p, b->ok);
-	p = put16(p, b->port);
-	p = put16(p, (unsigned)b->n_addresses);
-	p = put_text(p, b->text, string_bytes(b->text, sizeof(b->text)));
+	enc_put(&e, 1, b->how);
+	enc_put(&e, 1, b->ok);
+	enc_put(&e, 2, b->port);
+	enc_put(&e, 2, b->n_addresses);
+	body_put_shown(&e, b->text, sizeof(b->text));
 	for (size_t i = 0; i < b->n_addresses; i++)
-		p = put_text(p, b->addresses[i],
-			     string_bytes(b->addresses[i], sizeof(b->addresses[i])));
-	return (size_t)(p - out);
+		body_put_shown(&e, b->addresses[i], sizeof(b->addresses[i]));
+	return enc_end(&e);
 }
 
 enum wire_fault copy_decode_meet(const uint8_t *body, size_t length, struct copy_meet *b)
 {
-	struct body c = { body, body + length, false };
-	unsigned how = body_get8(&c);
+	struct decoder d = dec_begin(body, length);
 
-	if (how < COPY_LISTEN || how > COPY_INSIDE)
-		return WIRE_BAD_BODY;
-	b->how = (enum copy_meet_how)how;
-	b->ok = body_get_bool(&c);
-	b->port = (uint16_t)body_get16(&c);
-	b->n_addresses = body_get16(&c);
-	if (b->n_addresses > COPY_MAX_ADDRESSES)
-		return WIRE_BAD_BODY;
-	body_get_text(&c, 1, b->text, sizeof(b->text));
-	for (size_t i = 0; i < b->n_addresses; i++)
-		body_get_text(&c, 2, b->addresses[i], sizeof(b->addresses[i]));
-	return body_end(&c);
+	b->how = (enum copy_meet_how)dec_get(&d, 1);
+	if (b->how < COPY_LISTEN || b->how > COPY_INSIDE)
+		d.bad = true;
+	b->ok = body_get_bool(&d);
+	b->port = (uint16_t)dec_get(&d, 2);
+	b->n_addresses = dec_at_most(&d, 2, COPY_MAX_ADDRESSES);
+	body_get_shown(&d, b->text, sizeof(b->text));
+	for (size_t i = 0; i < b->n_addresses; i++) {
+		body_get_shown(&d, b->addresses[i], sizeof(b->addresses[i]));
+		if (!*b->addresses[i])
+			d.bad = true;
+	}
+	return body_end(&d);
 }
 
-#define FAILURE_FIXED_BYTES 13 /* id 8, status 4, differs 1 */
 #define N_COUNTS (sizeof(struct copy_counts) / sizeof(uint64_t))
 
 void copy_failure_path(struct copy_failure *f, const char *path)
@@ -301,33 +246,28 @@ void copy_failure_path(struct copy_failure *f, const char *path)
 
 size_t copy_encode_failure(const struct copy_failure *b, uint8_t *out, size_t room)
 {
-	size_t path = string_bytes(b->path, sizeof(b->path));
-	size_t text = string_bytes(b->text, sizeof(b->text));
-	uint8_t *p = out;
+	struct encoder e = enc_begin(out, room);
 
-	if (FAILURE_FIXED_BYTES + 2 * BODY_LENGTH_BYTES + path + text > room)
-		return 0;
-	p = put64(p, b->id);
-	p = put32(p, b->status);
-	p = put8(p, b->differs);
-	p = put_string(p, b->path, path);
-	return (size_t)(put_text(p, b->text, text) - out);
+	enc_put(&e, 8, b->id);
+	enc_put(&e, 4, b->status);
+	enc_put(&e, 1, b->differs);
+	body_put_string(&e, b->path, text_bytes(b->path, sizeof(b->path)));
+	body_put_shown(&e, b->text, sizeof(b->text));
+	return enc_end(&e);
 }
 
 enum wire_fault copy_decode_failure(const uint8_t *body, size_t length, struct copy_failure *b)
 {
-	struct body c = { body, body + length, false };
+	struct decoder d = dec_begin(body, length);
 	const char *path;
 
-	b->id = body_get_amount(&c);
-	b->status = body_get_status(&c);
-	b->differs = body_get_bool(&c);
-	if (b->id > COPY_MAX_ID)
-		c.bad = true;
-	path = body_get_string(&c, 1, sizeof(b->path));
+	b->id = dec_at_most(&d, 8, COPY_MAX_ID);
+	b->status = body_get_status(&d);
+	b->differs = body_get_bool(&d);
+	path = body_get_string(&d, sizeof(b->path));
 	memcpy(b->path, path, strlen(path) + 1);
-	body_get_text(&c, 1, b->text, sizeof(b->text));
-	return body_end(&c);
+	body_get_shown(&d, b->text, sizeof(b->text));
+	return body_end(&d);
 }
 
 /* The struct has numbers only; this is their order on the wire. */
@@ -349,48 +289,46 @@ static void list_counts(const struct copy_counts *b, uint64_t out[N_COUNTS])
 
 size_t copy_encode_counts(const struct copy_counts *b, uint8_t *out, size_t room)
 {
+	struct encoder e = enc_begin(out, room);
 	uint64_t fields[N_COUNTS];
-	uint8_t *p = out;
 
-	if (sizeof(fields) > room)
-		return 0;
 	list_counts(b, fields);
 	for (size_t i = 0; i < N_COUNTS; i++)
-		p = put64(p, fields[i]);
-	return sizeof(fields);
+		enc_put(&e, 8, fields[i]);
+	return enc_end(&e);
 }
 
 enum wire_fault copy_decode_counts(const uint8_t *body, size_t length, struct copy_counts *b)
 {
-	struct body c = { body, body + length, false };
+	struct decoder d = dec_begin(body, length);
 
-	b->offered_files = body_get_amount(&c);
-	b->offered_bytes = body_get_amount(&c);
-	b->offered_dirs = body_get_amount(&c);
-	b->offered_links = body_get_amount(&c);
-	b->walk_done = body_get_amount(&c);
-	b->done_files = body_get_amount(&c);
-	b->done_bytes = body_get_amount(&c);
-	b->skipped_files = body_get_amount(&c);
-	b->skipped_bytes = body_get_amount(&c);
-	b->dirs = body_get_amount(&c);
-	b->links = body_get_amount(&c);
-	b->failed = body_get_amount(&c);
-	b->warnings = body_get_amount(&c);
-	b->moved_bytes = body_get_amount(&c);
-	b->storage_ns = body_get_amount(&c);
-	b->network_ns = body_get_amount(&c);
-	b->waiting_ns = body_get_amount(&c);
-	b->checking_ns = body_get_amount(&c);
-	b->flush_ns = body_get_amount(&c);
-	b->resumed_bytes = body_get_amount(&c);
-	b->owners_not_set = body_get_amount(&c);
-	b->status = body_get_amount(&c);
-	b->cpu_ns = body_get_amount(&c);
-	b->cpu_wait_ns = body_get_amount(&c);
-	b->quota_ns = body_get_amount(&c);
-	b->transit_ns = body_get_amount(&c);
+	b->offered_files = dec_amount(&d);
+	b->offered_bytes = dec_amount(&d);
+	b->offered_dirs = dec_amount(&d);
+	b->offered_links = dec_amount(&d);
+	b->walk_done = dec_amount(&d);
+	b->done_files = dec_amount(&d);
+	b->done_bytes = dec_amount(&d);
+	b->skipped_files = dec_amount(&d);
+	b->skipped_bytes = dec_amount(&d);
+	b->dirs = dec_amount(&d);
+	b->links = dec_amount(&d);
+	b->failed = dec_amount(&d);
+	b->warnings = dec_amount(&d);
+	b->moved_bytes = dec_amount(&d);
+	b->storage_ns = dec_amount(&d);
+	b->network_ns = dec_amount(&d);
+	b->waiting_ns = dec_amount(&d);
+	b->checking_ns = dec_amount(&d);
+	b->flush_ns = dec_amount(&d);
+	b->resumed_bytes = dec_amount(&d);
+	b->owners_not_set = dec_amount(&d);
+	b->status = dec_amount(&d);
+	b->cpu_ns = dec_amount(&d);
+	b->cpu_wait_ns = dec_amount(&d);
+	b->quota_ns = dec_amount(&d);
+	b->transit_ns = dec_amount(&d);
 	if (b->walk_done > 1 || b->status > UINT32_MAX || !is_status((uint32_t)b->status))
-		c.bad = true;
-	return body_end(&c);
+		d.bad = true;
+	return body_end(&d);
 }

@@ -170,7 +170,7 @@ void names_offer(struct names *n, const uint8_t *body, size_t length)
 	struct copy_entry e;
 	bool more = true;
 
-	copy_cursor_init(&n->cursor, body, length);
+	n->cursor.in = dec_begin(body, length);
 	while (!n->lost && copy_decode_entry(&n->cursor, &e, &more) == WIRE_OK && more)
 		take_entry(n, &e);
 }

@@ -438,7 +438,7 @@ static int take_wants(struct source *s, const struct wire_header *h, const uint8
 
 	if (!c)
 		return -ENOMEM;
-	copy_want_cursor_init(c, body, h->length);
+	c->in = dec_begin(body, h->length);
 	pthread_mutex_lock(&s->lock);
 	while (!err) {
 		if (copy_decode_want(c, &w, &more) != WIRE_OK) {

@@ -14,7 +14,7 @@
 #include "copy/destination/journal.h"
 #include "copy/process.h"
 #include "copy/source/data.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/base/units.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/xattr.h>
 
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 
 #define ACL_ACCESS "system.posix_acl_access"
 #define ACL_DEFAULT "system.posix_acl_default"

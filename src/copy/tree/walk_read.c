@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "copy/tree/walk_private.h"
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/random.h"
 #include "xdd/base/text.h"

@@ -1,9 +1,55 @@
 /*
- * CRC-32C, eight bytes at a time by tables that are computed at the first use.
+ * Texts of wire and file formats, and CRC-32C, eight bytes at a time by tables that are computed at
+ * the first use; see the header.
  */
-#include "xdd/base/bytes.h"
+#include "xdd/base/codec.h"
 
 #include <pthread.h>
+
+#include "xdd/base/text.h"
+
+void enc_text(struct encoder *e, const char *s, size_t n)
+{
+	enc_bytes(e, s, n - 1);
+	enc_put(e, 1, 0);
+}
+
+void enc_shown(struct encoder *e, const char *s, size_t n)
+{
+	enc_text(e, s, n);
+	if (!e->bad)
+		printable_mask((char *)e->out + e->used - n);
+}
+
+void dec_zeros(struct decoder *d, size_t n)
+{
+	const uint8_t *p = dec_take(d, n);
+	uint8_t any = 0;
+
+	for (size_t i = 0; p && i < n; i++)
+		any |= p[i];
+	if (any)
+		d->bad = true;
+}
+
+const char *dec_text(struct decoder *d, size_t n, size_t least, size_t most)
+{
+	const uint8_t *p = n && n >= least && n <= most ? dec_take(d, n) : NULL;
+
+	if (p && memchr(p, '\0', n) == p + n - 1)
+		return (const char *)p;
+	d->bad = true;
+	return "";
+}
+
+void dec_shown(struct decoder *d, size_t n, char *out, size_t size)
+{
+	const char *text = dec_text(d, n, 1, size);
+
+	if (!printable_is_safe(text))
+		d->bad = true;
+	memcpy(out, d->bad ? "" : text, d->bad ? 1 : n);
+}
 
 #define POLYNOMIAL 0x82f63b78u /* reflected */
 #define SLICES 8
