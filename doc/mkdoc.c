@@ -1,8 +1,8 @@
 /*
- * Prints the parts of the documentation that come from the tables of options, columns and foreign
- * words: the manual pages (filters that replace "@OPTIONS@" and "@COLUMNS@" on lines of their
- * own), the page about words of other tools (the same) and the bash completion. Run by `make docs`
- * and by the test that compares the committed pages with the tables.
+ * Prints the parts of the documentation that come from the tables of options, columns, commands and
+ * foreign words. Filters replace a line "@OPTIONS@", "@COLUMNS@", "@COMMANDS@" or "@TABLE ...@": of
+ * the manual pages, and of the page about words of other tools. The bash completion has no input.
+ * Run by `make docs` and by the test that compares the committed pages with the tables.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -149,6 +149,24 @@ static void man_options(const struct option_table *table)
 	}
 }
 
+/* `padded`: a heading or a unit of a column, with blanks around it. */
+static void man_trimmed(const char *before, const char *padded, const char *after)
+{
+	char text[64];
+	size_t len;
+
+	padded += strspn(padded, " ");
+	len = strlen(padded);
+	while (len && padded[len - 1] == ' ')
+		len--;
+	if (!len || strstr(padded, COLUMN_NO_UNIT))
+		return;
+	snprintf(text, sizeof(text), "%.*s", (int)len, padded);
+	fputs(before, stdout);
+	roff(text);
+	fputs(after, stdout);
+}
+
 static void man_columns(void)
 {
 	const struct column *c;
@@ -160,7 +178,23 @@ static void man_columns(void)
 			printf(" (also %s)", c->aliases);
 		putchar('\n');
 		roff(c->help);
-		printf("\n");
+		printf(".\n");
+		man_trimmed("Heading: ", c->heading, ".\n");
+		man_trimmed("Unit: ", c->units, ".\n");
+	}
+}
+
+static void man_commands(void)
+{
+	const struct command *c;
+	char page[COMMAND_PAGE_SIZE];
+
+	for (size_t i = 0; (c = command_at(i)); i++) {
+		printf(".TP\n.BR \"xdd %s\" \", see ", c->name);
+		roff(command_page(c, page));
+		printf("\" (1)\n");
+		roff(c->summary);
+		printf(".\n");
 	}
 }
 
@@ -169,14 +203,28 @@ static void man(const struct option_table *table)
 	char line[4096];
 
 	while (fgets(line, sizeof(line), stdin)) {
-		if (strcmp(line, "@OPTIONS@\n") == 0) {
+		if (strcmp(line, "@OPTIONS@\n") == 0)
 			man_options(table);
-		} else if (strcmp(line, "@COLUMNS@\n") == 0) {
+		else if (strcmp(line, "@COLUMNS@\n") == 0)
 			man_columns();
-		} else {
+		else if (strcmp(line, "@COMMANDS@\n") == 0)
+			man_commands();
+		else
 			fputs(line, stdout);
-		}
 	}
+}
+
+/* The options of a manual page; NULL: there is no such page. */
+static const struct option_table *options_of(const char *page)
+{
+	const struct command *c;
+	char name[COMMAND_PAGE_SIZE];
+
+	for (size_t i = 0; (c = command_at(i)); i++) {
+		if (strcmp(page, command_page(c, name)) == 0)
+			return c->options;
+	}
+	return strcmp(page, "xdd") == 0 || strcmp(page, "xdd-columns") == 0 ? &run_options : NULL;
 }
 
 /* ---- words of other tools ---- */
@@ -266,32 +314,20 @@ static void from_fio(void)
 	arena_free(arena);
 }
 
-/* Commands that are installed as programs, by links. */
-static bool has_own_page(const char *name)
-{
-	return strcmp(name, "gettime") == 0 || strcmp(name, "timeserver") == 0;
-}
-
 int main(int argc, char **argv)
 {
-	if (argc == 2 && strcmp(argv[1], "man") == 0) {
-		man(&run_options);
-	} else if (argc == 2 && strcmp(argv[1], "xddcp") == 0) {
-		man(command_find("copy")->options);
-	} else if (argc == 2 && has_own_page(argv[1])) {
-		man(command_find(argv[1])->options);
-	} else if (argc == 2 && strcmp(argv[1], "xdd-multi") == 0) {
-		man(command_find("multi")->options);
+	const struct option_table *table =
+		argc == 3 && strcmp(argv[1], "man") == 0 ? options_of(argv[2]) : NULL;
+
+	if (table) {
+		man(table);
 	} else if (argc == 2 && strcmp(argv[1], "completion") == 0) {
 		mkdoc_completion();
 	} else if (argc == 2 && strcmp(argv[1], "from-fio") == 0) {
 		from_fio();
 	} else {
-		fprintf(stderr,
-			"usage: mkdoc man < xdd.1.in | mkdoc xddcp < xddcp.1.in | "
-			"mkdoc gettime < gettime.1.in | mkdoc timeserver < timeserver.1.in | "
-			"mkdoc xdd-multi < xdd-multi.1.in | "
-			"mkdoc from-fio < from-fio.md.in | mkdoc completion\n");
+		fprintf(stderr, "usage: mkdoc man PAGE < PAGE.1.in | "
+				"mkdoc from-fio < from-fio.md.in | mkdoc completion\n");
 		return 2;
 	}
 	return fflush(stdout) == 0 ? 0 : 1;

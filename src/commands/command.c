@@ -128,8 +128,17 @@ static int unknown_main(int argc, char **argv)
 	return XDD_BAD_ARGUMENT;
 }
 
+const char *command_page(const struct command *command, char *buf)
+{
+	snprintf(buf, COMMAND_PAGE_SIZE, "%s%s", command->page ? "" : "xdd-",
+		 command->page ? command->page : command->name);
+	return buf;
+}
+
 void command_help(const struct command *command)
 {
+	char page[COMMAND_PAGE_SIZE];
+
 	fputs(command->usage, stdout);
 	if (command->options) {
 		putchar('\n');
@@ -137,6 +146,7 @@ void command_help(const struct command *command)
 	}
 	if (command->footer)
 		fputs(command->footer, stdout);
+	printf("Manual page: %s(1)\n", command_page(command, page));
 }
 
 enum xdd_status command_bad_option(const struct command *command, const char *word)

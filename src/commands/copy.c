@@ -127,6 +127,7 @@ static int copy_main(int argc, char **argv)
 
 const struct command command_copy = {
 	.name = "copy",
+	.page = "xddcp",
 	.summary = "copy files and trees between hosts; also as xddcp",
 	.usage = "usage: xddcp [<option> ...] <source> ... [<user>@]<host>:<path> [<size>]\n"
 		 "       xddcp [<option> ...] [<user>@]<host>:<path> ... <destination> [<size>]\n"

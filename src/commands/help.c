@@ -218,11 +218,11 @@ static void print_usage(void)
 	       "'target <a>-<b>', restricts it to those targets; later options override\n"
 	       "earlier ones. 'xdd -help <word>' explains an option, a command or a column, and\n"
 	       "searches for other words, also those of fio and dd; 'xdd -help columns' lists\n"
-	       "the columns; 'man xdd' has everything.\n");
+	       "the columns. 'man xdd' has all about a run, 'man xdd-sweep' and the like about a\n"
+	       "command, and 'man xdd-columns' about the columns.\n");
 }
 
 #define COLUMNS_INDENT 24
-#define NO_UNIT ">>" /* in the heading of the first column */
 
 static void print_column(const struct column *c)
 {
@@ -230,7 +230,7 @@ static void print_column(const struct column *c)
 	const char *unit = c->units + strspn(c->units, " ");
 
 	help_wrapped(c->help, COLUMNS_INDENT, col);
-	if (*unit && !strstr(unit, NO_UNIT))
+	if (*unit && !strstr(unit, COLUMN_NO_UNIT))
 		printf("%*sin %.*s\n", COLUMNS_INDENT, "", (int)strcspn(unit, " "), unit);
 }
 
@@ -241,6 +241,7 @@ static void print_columns(void)
 	printf("Columns of the result lines, for -outputformat:\n\n");
 	for (size_t i = 0; (c = column_at(i)); i++)
 		print_column(c);
+	printf("\nManual page: xdd-columns(7)\n");
 }
 
 /* A column, written in either case and with its plus sign or without. */

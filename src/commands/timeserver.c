@@ -315,6 +315,7 @@ static int gettime_main(int argc, char **argv)
 
 const struct command command_gettime = {
 	.name = "gettime",
+	.page = "gettime",
 	.summary = "print the clock of a time server, or wait for it; also as gettime",
 	.usage = "usage: gettime -timeserver <host> [<option> ...]\n"
 		 "\n"
@@ -476,6 +477,7 @@ static int timeserver_main(int argc, char **argv)
 
 const struct command command_timeserver = {
 	.name = "timeserver",
+	.page = "timeserver",
 	.summary = "serve one clock to all hosts of a run; also as timeserver",
 	.usage =
 		"usage: timeserver [<option> ...]\n"

@@ -133,17 +133,18 @@ const struct column columns_run[] = {
 	COLUMNS_RUN_ROW("ID", COLUMN_TEXT, "                  ID", "                text", get_id,
 	    "the text of -id"),
 	COLUMNS_RUN_ROW("STARTTIME", COLUMN_TEXT, "              Start_Time", "                     UTC", get_start_time,
-	    "when the run started: the same in each of its lines"),
+	    "when the run started, as 2026-11-23T08:15:02.117Z: the same in each of its lines"),
 	COLUMNS_RUN_ROW("TARGETNAME", COLUMN_TEXT, "             Target_Name", "                    text", get_target_name,
-	    "the name of the target; * in COMBINED of targets with different names"),
+	    "the name of the target; in COMBINED the one name of all targets, or *"),
 	COLUMNS_RUN_ROW("ENGINE", COLUMN_TEXT, "  Engine", "    text", get_engine,
 	    "the I/O engine; mixed in COMBINED of targets with different ones"),
 	COLUMNS_RUN_ROW("PATTERN", COLUMN_TEXT, "    Pattern", "       text", get_pattern,
-	    "the access pattern of -seek; mixed in COMBINED of targets with different ones"),
+	    "the access pattern: sequential, random, staggered, interleaved, streams, none or loaded; "
+	    "mixed in COMBINED of targets with different ones"),
 	COLUMNS_RUN_ROW("REQUESTEDIOPS", COLUMN_REAL, "  Req_IOPS", "     Ops/s", get_requested_iops,
-	    "the rate of -throttle ops"),
+	    "the rate of -throttle ops; in COMBINED the sum, if all targets have such a rate"),
 	COLUMNS_RUN_ROW("REQUESTEDBANDWIDTH", COLUMN_REAL, "    Req_BW", "  MBytes/s", get_requested_bandwidth,
-	    "the rate of -throttle bw"),
+	    "the rate of -throttle bw; in COMBINED the sum, if all targets have such a rate"),
 	{ 0 },
 	/* clang-format on */
 };

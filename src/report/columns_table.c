@@ -2,8 +2,8 @@
  * The rows of the column table, and how each value is computed from a struct result. Read by
  * column_at(), column_find() and the writers.
  *
- * Headings, units, widths and precisions are fixed: scripts know them. A new column is a row here,
- * a line in doc/output.md and a row of tests/unit/test_column.c.
+ * Headings, units, widths and precisions are fixed: scripts know them. A new column is a row here
+ * and a row of tests/unit/test_column.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -362,14 +362,15 @@ static void get_delimiter(const struct result *r, struct column_value *v)
 static const struct column table[] = {
 	/* clang-format off */
 	TEXT("WHAT", "What           ", "    UNITS>>    ", get_what,
-	     "what the line is about: TARGET_PASS, QUEUE_PASS, TARGET_AVERAGE or COMBINED; "
+	     "subject of the line: TARGET_PASS, QUEUE_PASS, TARGET_AVERAGE, COMBINED, "
 	     "STONEWALL_AT or STONEWALL_END"),
 	COUNT("PASS", NULL, "   Pass", " Number", get_pass,
 	      "number of the pass, from 1; number of passes in averages and COMBINED"),
 	COUNT("TARGET", NULL, " Target", " Number", get_target,
-	      "number of the target, from 0; number of targets in COMBINED"),
+	      "number of the target, from 0; number of targets in COMBINED and STONEWALL"),
 	COUNT("QUEUE", NULL, "  Queue", " Number", get_queue,
-	      "queue depth; number of the QThread in QUEUE_PASS; sum of queue depths in COMBINED"),
+	      "queue depth of the target; number of the QThread, from 0, in QUEUE_PASS; sum of all "
+	      "queue depths in COMBINED and STONEWALL"),
 	COUNT("BYTESXFERED", "BYTESTRANSFERED", "    Bytes_Xfered", "           Bytes", get_bytes,
 	      "bytes moved in either direction, by failed operations too"),
 	COUNT("BYTESREAD", NULL, "      Bytes_Read", "           Bytes", get_bytes_read,
@@ -385,12 +386,12 @@ static const struct column table[] = {
 	COUNT("ERRORS", NULL, "     Errors", "       #ops", get_errors,
 	      "operations that failed"),
 	COUNT("MISCOMPARES", NULL, "Miscompares", "    extents", get_miscompares,
-	      "extents of wrong data that were read"),
+	      "extents of wrong data that were read (-verify); their operations count as succeeded"),
 	ROW("ORDERBREAKS", NULL, COLUMN_COUNT, "Ord_Breaks", "      #ops", 0, FIGURES_ORDER, get_order_breaks,
-	      "operations that were not issued directly after the one before them; "
+	      "operations that were not issued directly after their predecessor (-ordering); "
 	      "no value where several QThreads are not in order"),
 	COUNT("RETRIES", NULL, "    Retries", "       #ops", get_retries,
-	      "further tries of operations that had failed"),
+	      "repetitions of operations that had failed (-retry), successful or not"),
 	REAL("BANDWIDTH", NULL, " Bandwidth", "  MBytes/s", 3, get_bandwidth,
 	     "bytes over elapsed time, in 10^6 bytes per second"),
 	REAL("READBANDWIDTH", NULL, "   Read_BW", "  MBytes/s", 3, get_read_bandwidth,
@@ -404,29 +405,30 @@ static const struct column table[] = {
 	REAL("WRITEIOPS", NULL, "  Wrt_IOPS", "     Ops/s", 3, get_write_iops,
 	     "write operations over elapsed time"),
 	REAL("LATENCY", NULL, "  Latency", " millisec", 3, get_latency,
-	     "mean completion time of an operation"),
+	     "mean completion time of an operation; at a queue depth above 1 operations overlap, so "
+	     "this is not elapsed time over operations"),
 	REAL("ELAPSEDTIME1STOP", NULL, "   1st_Op", " millisec", 3, get_first_op,
 	     "completion time of the first operation"),
 	REAL("ELAPSEDTIMEPASS", NULL, "    Elapsed", "    seconds", 3, get_elapsed,
-	     "time from the first issue to the last completion"),
+	     "time from the first issue to the last completion, and of the flush of -syncwrite"),
 	ROW("OVERHEADTIME", NULL, COLUMN_REAL, " Overhead", " millisec", 3, FIGURES_OVERHEAD, get_overhead,
-	     "time of QThreads between operations: no wait, fill or flush"),
+	     "time of QThreads between operations: without waits, fills and flushes"),
 	REAL("PATTERNFILLTIME", NULL, " Pat_Fill", " millisec", 3, get_fill,
-	     "time spent filling buffers, of all QThreads together"),
+	     "time spent filling buffers, the sum over all QThreads"),
 	REAL("BUFFERFLUSHTIME", NULL, "    Flush", " millisec", 3, get_flush,
-	     "time spent flushing what was written, outside of operations"),
+	     "time of the flushes of -flushwrite and -syncwrite, outside of operations"),
 	COUNT("FLUSHES", NULL, "    Flushes", "   #flushes", get_flushes,
-	      "flushes of what was written, also those that failed"),
+	      "number of these flushes, also of those that failed"),
 	REAL("OPENTIME", NULL, "     Open", " millisec", 3, get_open,
-	     "time spent opening the target for the pass, and making its file"),
+	     "time spent opening the target for the pass, and creating its file"),
 	REAL("CLOSETIME", NULL, "    Close", " millisec", 3, get_close,
 	     "time spent closing the target after the pass"),
 	REAL("PAGECACHED", NULL, "   Cached", "  percent", 3, get_cached,
-	     "share of what was read that was in the page cache before; no value with -dio"),
+	     "share of the bytes read that were in the page cache before the pass; no value with -dio"),
 	REAL("HOLES", NULL, "    Holes", "  percent", 3, get_holes,
-	     "share of what was read that was never written"),
+	     "share of the bytes read that were never written"),
 	DESKEW("DESKEWTIME", "   Dsk_Time", "    seconds", get_deskew_time,
-	     "COMBINED with -deskew: time while all targets were transferring"),
+	     "COMBINED with -deskew: time while all targets were transferring, summed over passes"),
 	DESKEW("DESKEWBANDWIDTH", "    Dsk_BW", "  MBytes/s", get_deskew_bandwidth,
 	     "COMBINED with -deskew: bandwidth of all targets in that time"),
 	DESKEW("DESKEWIOPS", "  Dsk_IOPS", "     Ops/s", get_deskew_iops,
@@ -454,7 +456,8 @@ static const struct column table[] = {
 	TEXT("OPTYPE", " Op_Type", "    text", get_op,
 	     "read, write, mixed, noop or discard"),
 	REAL("XFERSIZEBYTES", NULL, "   Xfer_Size", "       bytes", 0, get_xfer_bytes,
-	     "mean size of the requests that succeeded, in bytes"),
+	     "mean size of the requests that succeeded, in bytes; the request size where there are "
+	     "none"),
 	REAL("XFERSIZEBLOCKS", NULL, "   Xfer_Size", "      blocks", 2, get_xfer_blocks,
 	     "mean size of the requests that succeeded, in blocks"),
 	REAL("XFERSIZEKBYTES", NULL, "   Xfer_Size", "  1024-bytes", 2, get_xfer_kbytes,
@@ -565,12 +568,15 @@ const struct column columns_endtoend[] = {
 	    get_percent_network,
 	    "end-to-end: share of sending or receiving in the time of the QThreads"),
 	NET("E2ELAGTIME", " E2E_Lag", "millisec", FIGURES_LAG, get_lag,
-	    "end-to-end: time that a QThread of the destination waited, on average"),
+	    "end-to-end: time that a QThread of the destination waited for data, or for its turn to "
+	    "write, on average"),
 	NET("E2EPERCENTLAGTIME", "E2E_Pct_Lag ", "   percent  ", FIGURES_LAG, get_percent_lag,
 	    "end-to-end: share of that in the time of the QThreads"),
 	NET("E2EFIRSTREADTIME", "  E2E_1st_Rd", "    millisec", FIGURES_NETWORK, get_first_read,
-	    "end-to-end: from the start of the pass to the end of the source's first read"),
+	    "end-to-end: from the start of the pass to the end of the source's first read; of "
+	    "several passes or targets the least"),
 	NET("E2ELASTWRITETIME", " E2E_Lst_Wrt", "    millisec", FIGURES_NETWORK, get_last_write,
-	    "end-to-end: from the start of the pass to the end of the destination's last write"),
+	    "end-to-end: from the start of the pass to the end of the destination's last "
+	    "write; of several passes or targets the greatest"),
 	{ 0 },
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every example of README and of the manual page runs: see tests/lib/xddexamples.py for the convention."""
+"""Every example of README and of the manual pages runs: see tests/lib/xddexamples.py for the convention."""
 import os
 import sys
 
@@ -11,8 +11,12 @@ t.look_at_all_warnings()
 
 TAGGED = ("scratch -datapattern tagged -verify", "rm -f scratch; xdd -op write -targets 1 scratch -mbytes 4 -datapattern tagged")
 
-THREE = ("compare before.json", "xdd -op read -targets 1 data -mbytes 8 -passes 3 -jsonout after.json; "
-         "xdd -op read -targets 1 data -numreqs 4 -ts dump trace; printf '[a]\\nrw=read\\nfilename=data\\nbs=64k\\n' >job.fio")
+RUNS = "for i in before1 before2 before3 after1 after2 after3 before after; do xdd -op read -targets 1 data -mbytes 8 -passes 3 -jsonout $i.json; done"
+DUMPS = "for i in trace run2; do xdd -op read -targets 2 data data -numreqs 4 -ts dump $i; done"
+HOSTS = "for i in 1 2; do xdd -op read -targets 1 data -mbytes 8 -runid r -jsonout host$i.json; done"
+# A text in an example of a page, and the commands that make its files.
+PREPARED = [("compare before.json", RUNS), ("report before.json", RUNS), ("combine host1.json", HOSTS), ("tsread trace", DUMPS),
+            ("fio job.fio", "printf '[a]\\nrw=read\\nfilename=data\\nbs=64k\\n' >job.fio")]
 SECTIONS = ("setup tests.xdd", "printf '[write]\\n-op write -target scratch -bytes 1M\\n[read]\\n-op read -target scratch\\n' >tests.xdd")
 OTHER = ("compare a.json b.json", "xdd -op read -targets 1 data -mbytes 8 -passes 3 -jsonout b.json")
 
@@ -30,5 +34,9 @@ def test_shape():
 
 test_shape()
 t.ok(e.Document("README", before=[OTHER]).check() >= 3, "README has its examples")
-t.ok(e.Document("doc/xdd.1", before=[TAGGED, THREE, SECTIONS]).check() >= 30, "the manual page has its examples")
+t.ok(e.Document("doc/xdd.1", before=[TAGGED, SECTIONS]).check() >= 30, "xdd(1) has its examples")
+for page, least in (("check.1", 1), ("columns.7", 3), ("combine.1", 1), ("compare.1", 3), ("curve.1", 2), ("fio.1", 2), ("report.1", 1),
+                    ("sweep.1", 3), ("tsread.1", 1)):
+    name = "xdd-" + page
+    t.ok(e.Document("doc/" + name, before=PREPARED).check() >= least, "%s has its examples" % name)
 t.done()

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The committed pages that are made from the option table are what the table gives today.
+# The committed pages that are made from tables of the program are what the tables give today.
 set -u
 
 : "${MKDOC:?MKDOC must name the mkdoc binary; \"make check\" sets it}"
@@ -11,19 +11,22 @@ trap 'rm -rf "$tmp"' EXIT
 count=0
 failed=0
 
-# compare KIND INPUT PAGE: "mkdoc KIND <INPUT" against the committed PAGE.
+# compare INPUT PAGE KIND...: "mkdoc KIND... <INPUT" against the committed PAGE.
 compare() {
+	input=$1
+	page=$2
+	shift 2
 	count=$((count + 1))
-	"$MKDOC" "$1" <"$2" >"$tmp/page" 2>"$tmp/err"
+	"$MKDOC" "$@" <"$input" >"$tmp/page" 2>"$tmp/err"
 	status=$?
-	if [ "$status" -eq 0 ] && diff -u "$TOP_SRCDIR/$3" "$tmp/page" >"$tmp/diff" 2>&1; then
-		echo "ok $count - $3"
+	if [ "$status" -eq 0 ] && diff -u "$TOP_SRCDIR/$page" "$tmp/page" >"$tmp/diff" 2>&1; then
+		echo "ok $count - $page"
 		return
 	fi
 	failed=1
-	echo "not ok $count - $3"
+	echo "not ok $count - $page"
 	if [ "$status" -ne 0 ]; then
-		echo "# mkdoc $1: status $status"
+		echo "# mkdoc $*: status $status"
 		sed 's/^/#   /' "$tmp/err"
 	else
 		echo "# not what the tables give; \"make docs\" brings it up to date:"
@@ -31,13 +34,12 @@ compare() {
 	fi
 }
 
-compare man "$TOP_SRCDIR/doc/xdd.1.in" doc/xdd.1
-compare xdd-multi "$TOP_SRCDIR/doc/xdd-multi.1.in" doc/xdd-multi.1
-compare xddcp "$TOP_SRCDIR/doc/xddcp.1.in" doc/xddcp.1
-compare gettime "$TOP_SRCDIR/doc/gettime.1.in" doc/gettime.1
-compare timeserver "$TOP_SRCDIR/doc/timeserver.1.in" doc/timeserver.1
-compare from-fio "$TOP_SRCDIR/doc/from-fio.md.in" doc/from-fio.md
-compare completion /dev/null contrib/completion/xdd.bash
+for input in "$TOP_SRCDIR"/doc/*.[17].in; do
+	page=$(basename "$input" .in)
+	compare "$input" "doc/$page" man "${page%.*}"
+done
+compare "$TOP_SRCDIR/doc/from-fio.md.in" doc/from-fio.md from-fio
+compare /dev/null contrib/completion/xdd.bash completion
 
 echo "1..$count"
 exit "$failed"

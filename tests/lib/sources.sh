@@ -100,7 +100,7 @@ result "unit tests" "$(found tests/unit -name 'test_*.c' | unnamed .c)" "not in 
 result "functional tests" "$(found tests/func tests/real-time -name '*.sh' -o -name '*.py' | unnamed '')" \
 	"not in xdd_func_tests"
 result "helpers of the tests" "$(helpers | unnamed '')" "not in Makefile.am"
-result "documents" "$(found doc -name '*.md' | unnamed '')" "not in Makefile.am"
+result "documents" "$(found doc -name '*.md' -o -name '*.in' -o -name '*.[17]' | unnamed '')" "not in Makefile.am"
 result "what Makefile.am names is there" "$(gone)" "missing"
 result "files and tests that doc/design.md names" "$(undocumented)" "missing"
 result "hold points that doc/design.md names" "$(holds)" "missing"

@@ -280,32 +280,6 @@ static void test_table_is_whole(void **state)
 	assert_null(column_at(1000));
 }
 
-/* The page for users names every identifier. */
-static void test_documented(void **state)
-{
-	const char *top = getenv("TOP_SRCDIR");
-	char path[4096], *text;
-	FILE *f;
-
-	(void)state;
-	snprintf(path, sizeof(path), "%s/doc/output.md", top ? top : ".");
-	f = fopen(path, "r");
-	if (!f)
-		skip();
-	text = calloc(1, 1 << 20);
-	assert_non_null(text);
-	assert_true(fread(text, 1, (1 << 20) - 1, f) > 0);
-	fclose(f);
-	for (size_t i = 0; i < COUNT_OF(identifiers); i++) {
-		char word[64];
-
-		snprintf(word, sizeof(word), "`%s`", identifiers[i]);
-		if (!strstr(text, word))
-			fail_msg("doc/output.md does not name %s", word);
-	}
-	free(text);
-}
-
 static const char *suggest(const char *id)
 {
 	return column_suggest(id, strlen(id));
@@ -376,7 +350,6 @@ int main(void)
 		cmocka_unit_test(test_identifiers_are_known),
 		cmocka_unit_test(test_headings_and_formats),
 		cmocka_unit_test(test_table_is_whole),
-		cmocka_unit_test(test_documented),
 		cmocka_unit_test(test_suggest),
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_bad_lists),

@@ -17,6 +17,7 @@ struct command {
 	const char *usage;   /* "usage: xdd NAME ..." and its purpose; the help begins with it */
 	const struct option_table *options; /* for its help and the completion; NULL: none */
 	const char *footer;		    /* the help ends with it; NULL: nothing */
+	const char *page; /* its manual page, in section 1; NULL: "xdd-" and its name */
 
 	/*
 	 * Run the command; argv[0] is its name, or that of the program for the run. Results go to
@@ -31,6 +32,11 @@ const struct command *command_at(size_t i);
 
 /* The command of that name, or NULL. */
 const struct command *command_find(const char *name);
+
+#define COMMAND_PAGE_SIZE 32
+
+/* The name of the manual page of a command, in `buf`, which has COMMAND_PAGE_SIZE bytes. */
+const char *command_page(const struct command *command, char *buf);
 
 /* Print the help of a command to standard output: usage, options and footer. */
 void command_help(const struct command *command);

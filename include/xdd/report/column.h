@@ -2,7 +2,7 @@
  * The table of result columns: identifiers of -outputformat, headings, units, formats, and how each
  * value is computed from a struct result. Text, CSV and JSON are writers over it.
  *
- * Names and text formats: the user guide 8.2 and doc/output.md. Any thread; no state.
+ * Names and text formats: the user guide 8.2 and xdd-columns(7). Any thread; no state.
  */
 #ifndef XDD_REPORT_COLUMN_H
 #define XDD_REPORT_COLUMN_H
@@ -21,6 +21,7 @@ enum column_type {
 	COLUMN_DELIMITER,
 };
 
+#define COLUMN_NO_UNIT ">>" /* in the units of the first column, which has none */
 #define COLUMN_TEXT_MAX 72 /* room for a text of a column, with its NUL */
 
 struct column_value {
@@ -42,7 +43,7 @@ struct column {
 	bool identifies; /* tells rows of several runs apart: of the plan, text of any length */
 	unsigned needs;	 /* enum figures_part: without these the value is unknown */
 	void (*get)(const struct result *r, struct column_value *v);
-	const char *help; /* one line for the manual */
+	const char *help; /* for the help and the manual, without a capital and a full stop */
 };
 
 /* The chosen columns in order: pointers into the table, and the identifiers as written. */
