@@ -1,5 +1,6 @@
 /*
- * Memory that is freed at once. Called while a plan is built; plan_free() frees it.
+ * Memory that is freed at once, and the end of the program where memory is short. Called by
+ * commands and while a plan is built, whose memory plan_free() frees.
  */
 #include "xdd/base/memory.h"
 
@@ -8,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "xdd/base/log.h"
+#include "xdd/base/status.h"
 
 #define CHUNK_BYTES ((size_t)16 * 1024)
 
@@ -101,23 +105,67 @@ char *arena_strdup(struct arena *a, const char *s)
 	return copy ? memcpy(copy, s, size) : NULL;
 }
 
-char *arena_printf(struct arena *a, const char *fmt, ...)
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 {
 	char *text = NULL;
-	va_list ap;
+	va_list again;
 	int len;
 
-	va_start(ap, fmt);
-	len = vsnprintf(NULL, 0, fmt, ap);
-	va_end(ap);
-	if (len < 0)
-		return NULL;
-
-	text = arena_alloc(a, (size_t)len + 1);
-	if (text) {
-		va_start(ap, fmt);
+	va_copy(again, ap);
+	len = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	if (len >= 0)
+		text = arena_alloc(a, (size_t)len + 1);
+	if (text)
 		vsnprintf(text, (size_t)len + 1, fmt, ap);
-		va_end(ap);
-	}
 	return text;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(a, fmt, ap);
+	va_end(ap);
+	return text;
+}
+
+char *xarena_printf(struct arena *a, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+
+	va_start(ap, fmt);
+	text = xneed(arena_vprintf(a, fmt, ap));
+	va_end(ap);
+	return text;
+}
+
+/* How the program ends where memory is short. */
+static struct {
+	int status;
+	void (*save)(void *arg);
+	void *arg;
+} last = { .status = XDD_INIT_FAILED };
+
+void memory_on_end(int status, void (*save)(void *arg), void *arg)
+{
+	last.status = status;
+	last.save = save;
+	last.arg = arg;
+}
+
+void memory_end(void)
+{
+	void (*const save)(void *arg) = last.save;
+
+	log_divert(NULL, NULL);
+	log_release();
+	log_error("out of memory");
+	last.save = NULL;
+	if (save)
+		save(last.arg);
+	exit(last.status);
 }

@@ -14,6 +14,7 @@
 
 #include "commands/commands.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
@@ -675,21 +676,17 @@ static void free_all(struct check *c)
 static int check_main(int argc, char **argv)
 {
 	struct check c = { .time_ns = SECONDS_DEFAULT_NS };
-	enum xdd_status status = XDD_INIT_FAILED;
+	enum xdd_status status;
 	bool done = false;
 
-	c.names = calloc((size_t)argc + 1, sizeof(*c.names));
-	c.targets = calloc((size_t)argc + 1, sizeof(*c.targets));
-	c.results = calloc((size_t)argc + 1, sizeof(*c.results));
-	if (!c.names || !c.targets || !c.results) {
-		log_error("check: %s", strerror(ENOMEM));
-	} else {
-		status = check_parse(&c, argc, argv, &done);
-		if (!status && !done)
-			status = open_targets(&c);
-		if (!status && !done)
-			status = check_all(&c);
-	}
+	c.names = xcalloc((size_t)argc + 1, sizeof(*c.names));
+	c.targets = xcalloc((size_t)argc + 1, sizeof(*c.targets));
+	c.results = xcalloc((size_t)argc + 1, sizeof(*c.results));
+	status = check_parse(&c, argc, argv, &done);
+	if (!status && !done)
+		status = open_targets(&c);
+	if (!status && !done)
+		status = check_all(&c);
 	free_all(&c);
 	if (!status && !command_flush())
 		status = XDD_IO_ERROR;

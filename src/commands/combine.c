@@ -8,6 +8,7 @@
 #include "commands/commands.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/option.h"
@@ -51,12 +52,6 @@ static const struct option_table options = { .groups = groups };
 
 /* ---- the command line ---- */
 
-static bool no_memory(void)
-{
-	log_error("combine: %s", strerror(ENOMEM));
-	return false;
-}
-
 /* Cut the names of -hosts at commas. */
 static bool set_expected(struct combine_line *l, const char *word, const char *value)
 {
@@ -66,11 +61,9 @@ static bool set_expected(struct combine_line *l, const char *word, const char *v
 		room += *c == ',';
 	free(l->hosts);
 	free(l->expected);
-	l->hosts = strdup(value);
-	l->expected = calloc(room, sizeof(*l->expected));
+	l->hosts = xstrdup(value);
+	l->expected = xcalloc(room, sizeof(*l->expected));
 	l->options.n_expected = 0;
-	if (!l->hosts || !l->expected)
-		return no_memory();
 	for (char *rest = l->hosts, *name; (name = strsep(&rest, ","));) {
 		if (!*name) {
 			log_error("combine %s %.128s: expected names with a comma between them",
@@ -181,7 +174,7 @@ static bool write_json(const json_t *doc, const char *path)
 
 	if (is_stdout(path)) {
 		if (json_dumpf(doc, stdout, JVALUE_FORMAT) && !ferror(stdout))
-			return no_memory();
+			memory_end();
 		putchar('\n');
 		return true;
 	}
@@ -206,11 +199,11 @@ static enum xdd_status put_results(const struct combine_line *l, json_t *doc)
 	bool good = !l->csv || combine_write_csv(doc, l->csv) == XDD_OK;
 
 	if (!is_stdout(l->json) && !is_stdout(l->csv) && combine_print_text(doc, stdout) == -ENOMEM)
-		good = no_memory();
+		memory_end();
 	if (!command_flush() && !status)
 		status = XDD_IO_ERROR;
 	if (combine_set_status(doc, status))
-		good = no_memory();
+		memory_end();
 	if (good && l->json)
 		good = write_json(doc, l->json);
 	if (is_stdout(l->json) && !command_flush() && !status)
@@ -242,13 +235,13 @@ static int combine_all(struct combine_line *l)
 
 static int combine_main(int argc, char **argv)
 {
-	struct combine_line l = { .names = calloc((size_t)argc, sizeof(*l.names)),
-				  .docs = calloc((size_t)argc, sizeof(*l.docs)) };
+	struct combine_line l = { .json = NULL };
 	int status = XDD_BAD_ARGUMENT;
 
-	if (!l.names || !l.docs) {
-		no_memory();
-	} else if (parse(&l, argc, argv)) {
+	memory_on_end(XDD_BAD_ARGUMENT, NULL, NULL);
+	l.names = xcalloc((size_t)argc, sizeof(*l.names));
+	l.docs = xcalloc((size_t)argc, sizeof(*l.docs));
+	if (parse(&l, argc, argv)) {
 		if (l.help)
 			command_help(&command_combine);
 		if (l.help)
@@ -256,7 +249,7 @@ static int combine_main(int argc, char **argv)
 		else
 			status = combine_all(&l);
 	}
-	for (size_t i = 0; l.docs && i < l.n; i++)
+	for (size_t i = 0; i < l.n; i++)
 		json_decref(l.docs[i]);
 	free(l.docs);
 	free(l.names);

@@ -96,16 +96,10 @@ static const char *failif_value(char **argv, int *i)
 static bool add_limits(struct comparison *c, const char *text)
 {
 	for (;;) {
-		struct compare_limit *limits = array_room(c->limits, c->n_limits, sizeof(*limits));
-
-		if (!limits) {
-			log_error("compare: %s", strerror(ENOMEM));
+		c->limits = xarray_room(c->limits, c->n_limits, sizeof(*c->limits));
+		if (!compare_limit_parse(&c->limits[c->n_limits], text))
 			return false;
-		}
-		c->limits = limits;
-		if (!compare_limit_parse(&limits[c->n_limits], text))
-			return false;
-		text += limits[c->n_limits++].length;
+		text += c->limits[c->n_limits++].length;
 		if (!*text)
 			return true;
 		text++;
@@ -221,34 +215,30 @@ static const char *const skipped[] = {
 };
 
 /* Print the differences between the first run of a side and its others, which should be alike. */
-static void print_inside(struct comparison *c, const struct compare_side *side, const char *title,
-			 const char *member)
+static void print_inside(const struct compare_side *side, const char *title, const char *member)
 {
 	const json_t *first = json_object_get(side->runs[0].root, member);
 
 	for (size_t i = 1; i < side->n; i++) {
 		struct memstream m;
 
-		if (memstream_open(&m))
-			compare_diff(m.f, first, json_object_get(side->runs[i].root, member),
-				     skipped);
-		if (memstream_close(&m))
-			c->no_memory = true;
-		else if (m.size)
+		compare_diff(xmemstream_open(&m), first,
+			     json_object_get(side->runs[i].root, member), skipped);
+		if (*xmemstream_close(&m))
 			printf("\n%s, %s to %s\n%s", title, side->runs[0].name, side->runs[i].name,
 			       m.text);
 		free(m.text);
 	}
 }
 
-static void print_diff(struct comparison *c, const char *title, const char *member)
+static void print_diff(const struct comparison *c, const char *title, const char *member)
 {
 	printf("\n%s\n", title);
 	if (!compare_diff(stdout, json_object_get(c->a.runs[0].root, member),
 			  json_object_get(c->b.runs[0].root, member), skipped))
 		printf("  the same\n");
-	print_inside(c, &c->a, title, member);
-	print_inside(c, &c->b, title, member);
+	print_inside(&c->a, title, member);
+	print_inside(&c->b, title, member);
 }
 
 /* ---- results ---- */
@@ -264,19 +254,15 @@ static bool have_passes(const struct compare_side *side, json_int_t target)
 
 /*
  * Collect the subjects that all runs have: all targets together, and each by itself if there are
- * several or their sum is not known. False: no memory.
+ * several or their sum is not known.
  */
-static bool find_subjects(struct comparison *c)
+static void find_subjects(struct comparison *c)
 {
 	size_t targets = json_array_size(json_object_get(c->a.runs[0].root, "statistics"));
 	bool all = have_passes(&c->a, -1) && have_passes(&c->b, -1);
 
-	c->subjects = calloc(targets + 1, sizeof(*c->subjects));
-	c->names = calloc(targets + 1, sizeof(*c->names));
-	if (!c->subjects || !c->names) {
-		log_error("compare: %s", strerror(ENOMEM));
-		return false;
-	}
+	c->subjects = xcalloc(targets + 1, sizeof(*c->subjects));
+	c->names = xcalloc(targets + 1, sizeof(*c->names));
 	if (all)
 		c->subjects[c->n_subjects++] = (struct compare_subject){
 			.target = -1, .name = "all targets", .a = &c->a, .b = &c->b
@@ -294,23 +280,19 @@ static bool find_subjects(struct comparison *c)
 		};
 		c->n_subjects++;
 	}
-	return true;
 }
 
 /* As find_subjects(), for sweeps: the points that all of them have. */
-static bool find_points(struct comparison *c)
+static void find_points(struct comparison *c)
 {
-	if (!compare_sweep_points(&c->a, &c->b, &c->points)) {
-		log_error("compare: %s", strerror(ENOMEM));
-		return false;
-	}
+	if (!compare_sweep_points(&c->a, &c->b, &c->points))
+		memory_end();
 	c->subjects = c->points.subjects;
 	c->n_subjects = c->points.n;
 	if (c->points.curve)
 		c->figure_width = 10;
 	if (c->points.width > (size_t)c->name_width)
 		c->name_width = (int)c->points.width;
-	return true;
 }
 
 static void print_trouble(const struct compare_side *side, const struct compare_subject *s)
@@ -548,7 +530,11 @@ static bool load(struct comparison *c, size_t n, struct compare_run *runs)
 	c->sweeps = compare_is_sweep(&runs[0]);
 	c->name_width = 12;
 	c->figure_width = 9;
-	return c->sweeps ? find_points(c) : find_subjects(c);
+	if (c->sweeps)
+		find_points(c);
+	else
+		find_subjects(c);
+	return true;
 }
 
 static enum compare_status compare(struct comparison *c, size_t n, struct compare_run *runs)
@@ -563,10 +549,8 @@ static enum compare_status compare(struct comparison *c, size_t n, struct compar
 	if (c->n_limits)
 		print_limits(c);
 	putchar('\n');
-	if (c->no_memory) {
-		log_error("compare: %s", strerror(ENOMEM));
-		return COMPARE_TROUBLE;
-	}
+	if (c->no_memory)
+		memory_end();
 	return conclude(c);
 }
 
@@ -581,19 +565,19 @@ static void free_subjects(struct comparison *c)
 
 static int compare_main(int argc, char **argv)
 {
-	struct compare_run *runs = calloc((size_t)argc, sizeof(*runs));
+	struct compare_run *runs;
 	struct comparison c = { 0 };
 	enum compare_status status = COMPARE_TROUBLE;
 
+	memory_on_end(COMPARE_TROUBLE, NULL, NULL);
+	runs = xcalloc((size_t)argc, sizeof(*runs));
 	if (argc == 2 && (is_option(argv[1], "help") || strcmp(argv[1], "-h") == 0)) {
 		command_help(&command_compare);
 		status = COMPARE_SAME;
-	} else if (!runs) {
-		log_error("compare: %s", strerror(ENOMEM));
 	} else if (parse(&c, argc, argv, runs)) {
 		status = compare(&c, c.a.n + c.b.n, runs);
 	}
-	for (int i = 0; runs && i < argc; i++)
+	for (int i = 0; i < argc; i++)
 		json_decref(runs[i].root);
 	free(c.limits);
 	free_subjects(&c);

@@ -8,6 +8,7 @@
 #include "commands/commands.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/option.h"
@@ -208,16 +209,14 @@ static enum xdd_status write_page(const struct report_line *l, const struct page
 
 static enum xdd_status make_report(struct report_line *l)
 {
-	enum xdd_status status = XDD_INIT_FAILED;
+	enum xdd_status status = XDD_BAD_ARGUMENT;
 	struct page *page;
 
 	if (!check_output(l) || !load(l) || !check_axis(l))
 		return XDD_BAD_ARGUMENT;
 	if (page_make(&page, l->runs, l->n, l->axis, !l->no_plots))
-		log_error("report: %s", strerror(ENOMEM));
-	else if (!check_plots(l, page))
-		status = XDD_BAD_ARGUMENT;
-	else
+		memory_end();
+	if (check_plots(l, page))
 		status = write_page(l, page);
 	page_free(page);
 	return status;
@@ -225,13 +224,9 @@ static enum xdd_status make_report(struct report_line *l)
 
 static int report_main(int argc, char **argv)
 {
-	struct report_line l = { .runs = calloc((size_t)argc, sizeof(*l.runs)) };
-	enum xdd_status status = XDD_INIT_FAILED;
+	struct report_line l = { .runs = xcalloc((size_t)argc, sizeof(*l.runs)) };
+	enum xdd_status status = parse(&l, argc, argv);
 
-	if (l.runs)
-		status = parse(&l, argc, argv);
-	else
-		log_error("report: %s", strerror(ENOMEM));
 	if (!status && l.help)
 		command_help(&command_report);
 	else if (!status)

@@ -654,14 +654,11 @@ static enum xdd_status series_run(struct plan_runs *runs)
 {
 	const size_t n = plan_runs_count(runs);
 	struct series s = { .runs = runs, .n = n };
-	enum xdd_status status = XDD_INIT_FAILED;
+	enum xdd_status status;
 
-	s.foreseen = calloc(n, sizeof(struct plan *));
-	s.outputs = report_runs_new();
-	if (s.foreseen && s.outputs)
-		status = run_series_run(&s);
-	else
-		log_error("%s", strerror(ENOMEM));
+	s.foreseen = xcalloc(n, sizeof(struct plan *));
+	s.outputs = xneed(report_runs_new());
+	status = run_series_run(&s);
 	report_runs_free(s.outputs);
 	free(s.foreseen);
 	return status;

@@ -11,6 +11,7 @@
 #include "commands/commands.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/base/status.h"
 #include "xdd/commands/command.h"
@@ -175,12 +176,10 @@ static void read_dump(struct tsread *r, char *name)
 	}
 	err = trace_dump_parse(d, c.data, c.size, name, say, name);
 	free(c.data);
-	if (err == -ENOMEM) {
-		log_error("%s: %s", name, strerror(ENOMEM));
-		worsen(r, XDD_INIT_FAILED);
-	} else if (err || d->complaints) {
+	if (err == -ENOMEM)
+		memory_end();
+	if (err || d->complaints)
 		worsen(r, XDD_MISCOMPARE);
-	}
 	if (err) {
 		trace_dump_free(d);
 		return;
@@ -231,16 +230,10 @@ static int tsread_main(int argc, char **argv)
 	struct tsread r = { .status = XDD_OK };
 	bool done = false;
 
-	r.names = calloc((size_t)argc, sizeof(*r.names));
-	r.dumps = calloc((size_t)argc, sizeof(*r.dumps));
-	r.traces = calloc((size_t)argc, sizeof(struct trace *));
-	if (!r.names || !r.dumps || !r.traces) {
-		log_error("%s", strerror(ENOMEM));
-		r.status = XDD_INIT_FAILED;
-		done = true;
-	}
-	if (!done)
-		r.status = parse(&r, argc, argv, &done);
+	r.names = xcalloc((size_t)argc, sizeof(*r.names));
+	r.dumps = xcalloc((size_t)argc, sizeof(*r.dumps));
+	r.traces = xcalloc((size_t)argc, sizeof(struct trace *));
+	r.status = parse(&r, argc, argv, &done);
 	if (!done && !r.status)
 		r.status = check_output(&r);
 	if (!done && !r.status) {

@@ -1,5 +1,6 @@
 /*
- * Memory that is freed at once: src/base/memory.c.
+ * Memory that is freed at once, and the end of the program where memory is short:
+ * src/base/memory.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,9 +10,14 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "xdd/base/log.h"
 #include "xdd/base/memory.h"
+#include "xdd/base/status.h"
 
 static void test_empty(void **state)
 {
@@ -79,13 +85,114 @@ static void test_strings(void **state)
 	arena_free(a);
 }
 
+static void lose(void *arg, const char *text, size_t size)
+{
+	(void)arg;
+	(void)text;
+	(void)size;
+}
+
+static void save(void *arg)
+{
+	log_error("%s", (const char *)arg);
+	/* It is not called again. */
+	memory_end();
+}
+
+/* A child runs out of memory in `how`. Returns its messages, with its status in `*status`. */
+static const char *ends(void (*how)(struct arena *a), int *status)
+{
+	static char text[256];
+	int pipe_fds[2];
+	ssize_t n;
+	pid_t pid;
+
+	assert_int_equal(pipe(pipe_fds), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		dup2(pipe_fds[1], STDERR_FILENO);
+		how(xarena_new());
+		_exit(99);
+	}
+	close(pipe_fds[1]);
+	assert_int_equal(waitpid(pid, status, 0), pid);
+	assert_true(WIFEXITED(*status));
+	*status = WEXITSTATUS(*status);
+	n = read(pipe_fds[0], text, sizeof(text) - 1);
+	assert_true(n >= 0);
+	close(pipe_fds[0]);
+	text[n] = '\0';
+	return text;
+}
+
+static void arena_is_full(struct arena *a)
+{
+	log_divert(lose, NULL);
+	xarena_alloc(a, SIZE_MAX);
+}
+
+static void status_is_chosen(struct arena *a)
+{
+	memory_on_end(XDD_BAD_ARGUMENT, NULL, NULL);
+	log_hold();
+	log_error("held");
+	xarena_alloc(a, SIZE_MAX);
+}
+
+static void results_are_saved(struct arena *a)
+{
+	static char results[] = "results";
+
+	(void)a;
+	memory_on_end(XDD_IO_ERROR, save, results);
+	xneed(NULL);
+}
+
+static void test_end(void **state)
+{
+	int status;
+
+	(void)state;
+	assert_string_equal(ends(arena_is_full, &status), "xdd: out of memory\n");
+	assert_int_equal(status, XDD_INIT_FAILED);
+	assert_string_equal(ends(status_is_chosen, &status), "xdd: held\nxdd: out of memory\n");
+	assert_int_equal(status, XDD_BAD_ARGUMENT);
+	assert_string_equal(ends(results_are_saved, &status),
+			    "xdd: out of memory\nxdd: results\nxdd: out of memory\n");
+	assert_int_equal(status, XDD_IO_ERROR);
+}
+
+static void test_no_end(void **state)
+{
+	struct arena *a = xarena_new();
+	unsigned *numbers = NULL;
+	struct memstream m;
+	char *text;
+
+	(void)state;
+	assert_int_equal(*(char *)xarena_alloc(a, 1), 0);
+	assert_string_equal(xarena_strdup(a, "text"), "text");
+	assert_string_equal(xarena_printf(a, "%s %d", "text", 7), "text 7");
+	numbers = xarray_room(numbers, 0, sizeof(*numbers));
+	numbers[ARRAY_FIRST_ROOM - 1] = 7;
+	free(numbers);
+	numbers = xcalloc(0, sizeof(*numbers));
+	free(numbers);
+	text = xstrdup("text");
+	fputs(text, xmemstream_open(&m));
+	assert_string_equal(xmemstream_close(&m), "text");
+	free(m.text);
+	free(text);
+	arena_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_alloc),
-		cmocka_unit_test(test_too_much),
-		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_empty),	 cmocka_unit_test(test_alloc),
+		cmocka_unit_test(test_too_much), cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_end),	 cmocka_unit_test(test_no_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,15 +1,54 @@
 /*
- * Memory: pieces that are freed at once, arrays that grow, and text of unknown length.
+ * Memory: pieces that are freed at once, arrays that grow, text of unknown length, and the end of
+ * the program where memory is short.
  */
 #ifndef XDD_BASE_MEMORY_H
 #define XDD_BASE_MEMORY_H
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct arena;
+
+/*
+ * The end of the program where memory is short. Functions that begin with an x never return NULL:
+ * they end the program with the line "xdd: out of memory". They are for command lines, plans,
+ * documents that are read, and pages: before a run nothing is lost. Code that has results, and that
+ * of runs, copies and the network, returns errors instead. Main thread.
+ */
+
+/*
+ * Choose how the program ends: with `status` instead of XDD_INIT_FAILED, and after `save`, which
+ * may be NULL, was called with `arg`. A shortage inside `save` ends the program at once.
+ */
+void memory_on_end(int status, void (*save)(void *arg), void *arg);
+
+/* End the program. Messages that are held are written first, those that are diverted are lost. */
+_Noreturn void memory_end(void);
+
+/* `p`, the result of an allocation; ends the program where it is NULL. */
+static inline void *xneed(void *p)
+{
+	if (!p)
+		memory_end();
+	return p;
+}
+
+/* `n` zeroed elements of `size` bytes. The caller frees them. */
+static inline void *xcalloc(size_t n, size_t size)
+{
+	return xneed(calloc(n ? n : 1, size));
+}
+
+/* The caller frees it. */
+static inline char *xstrdup(const char *s)
+{
+	return xneed(strdup(s));
+}
 
 /*
  * Memory that is allocated in pieces and freed at once. One thread at a time.
@@ -24,6 +63,27 @@ void *arena_alloc(struct arena *a, size_t size);
 
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
+
+/* As those without the x; they end the program where memory is short. */
+
+static inline struct arena *xarena_new(void)
+{
+	return xneed(arena_new());
+}
+
+static inline void *xarena_alloc(struct arena *a, size_t size)
+{
+	return xneed(arena_alloc(a, size));
+}
+
+static inline char *xarena_strdup(struct arena *a, const char *s)
+{
+	return xneed(arena_strdup(a, s));
+}
+
+char *xarena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * Arrays that grow by one element at a time, doubling their room.
@@ -49,6 +109,12 @@ static inline void *array_room(void *items, size_t n, size_t size)
 	if (n && (n < ARRAY_FIRST_ROOM || n & (n - 1)))
 		return items;
 	return reallocarray(items, n ? 2 * n : ARRAY_FIRST_ROOM, size);
+}
+
+/* As array_room(); ends the program where memory is short. */
+static inline void *xarray_room(void *items, size_t n, size_t size)
+{
+	return xneed(array_room(items, n, size));
 }
 
 /*
@@ -97,6 +163,21 @@ static inline int memstream_close(struct memstream *m)
 	m->text = NULL;
 	m->size = 0;
 	return -ENOMEM;
+}
+
+/*
+ * As memstream_open(), and as memstream_close(), which returns the text. They end the program where
+ * memory is short.
+ */
+static inline FILE *xmemstream_open(struct memstream *m)
+{
+	return xneed(memstream_open(m));
+}
+
+static inline char *xmemstream_close(struct memstream *m)
+{
+	memstream_close(m);
+	return xneed(m->text);
 }
 
 /* Close the stream and free its text. Safe on a stream that is all zero. */
