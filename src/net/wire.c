@@ -313,18 +313,12 @@ enum wire_fault wire_decode_pass(const uint8_t *body, size_t length, struct wire
 	return wire_end(&d);
 }
 
-/* Copies of files have statuses of their own: "xdd/copy/copy.h", which is of a later layer. */
-static bool is_status(uint32_t status)
-{
-	return status <= XDD_MISCOMPARE || (status > 100 && status <= 120);
-}
-
 enum wire_fault wire_decode_error(const uint8_t *body, size_t length, struct wire_error *b)
 {
 	struct decoder d = dec_begin(body, length);
 
 	b->status = (uint32_t)dec_get(&d, 4);
-	if (b->status == XDD_OK || !is_status(b->status))
+	if (b->status == XDD_OK || !status_is_known(b->status))
 		d.bad = true;
 	dec_shown(&d, dec_left(&d), b->text, sizeof(b->text));
 	return wire_end(&d);

@@ -15,27 +15,6 @@
 #define COPY_MAX_BLOCK_BYTES (32u << 20)
 #define COPY_MIN_BLOCK_BYTES (4u << 10)
 
-/*
- * Exit statuses of a copy besides XDD_OK, XDD_CANCELED (a signal) and XDD_MISCOMPARE (contents that
- * differ): those of the xddcp of earlier programs, where they apply.
- */
-enum copy_status {
-	COPY_BAD_ARGUMENTS = 101,
-	COPY_BAD_NAMES = 102, /* the form of source and destination */
-	COPY_NO_XDD = 103,    /* on the other host */
-	COPY_BAD_COMBINATION = 105,
-	COPY_NO_SOURCE = 106,
-	COPY_NO_SSH = 108,    /* it cannot be started */
-	COPY_SSH_ENDED = 109, /* it could not connect, or the connection was lost */
-	COPY_BAD_SIZE = 111,
-	COPY_BAD_VERSION = 112,
-	COPY_FAILED = 114, /* something was not copied */
-	COPY_NO_PORT = 115,
-	COPY_NEEDS_SIZE = 118,	   /* a device whose size is not known */
-	COPY_NO_DESTINATION = 119, /* its directory does not exist */
-	COPY_NOT_WRITABLE = 120,
-};
-
 /* Why a directory is no source, on either side; COPY_BAD_ARGUMENTS. */
 #define COPY_IS_DIRECTORY "is a directory; say -r to copy it"
 #define COPY_IS_DIRECTORY_RESUME \

@@ -63,17 +63,11 @@ static inline bool body_get_bool(struct decoder *d)
 }
 
 /* An exit status of a copy, or 0. */
-static inline bool is_status(uint32_t status)
-{
-	return status <= XDD_MISCOMPARE ||
-	       (status >= COPY_BAD_ARGUMENTS && status <= COPY_NOT_WRITABLE);
-}
-
 static inline uint32_t body_get_status(struct decoder *d)
 {
 	uint32_t status = (uint32_t)dec_get(d, 4);
 
-	if (!is_status(status))
+	if (!status_is_known(status))
 		d->bad = true;
 	return status;
 }

@@ -306,7 +306,7 @@ enum wire_fault copy_decode_counts(const uint8_t *body, size_t length, struct co
 	b->offered_bytes = dec_amount(&d);
 	b->offered_dirs = dec_amount(&d);
 	b->offered_links = dec_amount(&d);
-	b->walk_done = dec_amount(&d);
+	b->walk_done = dec_at_most(&d, 8, 1);
 	b->done_files = dec_amount(&d);
 	b->done_bytes = dec_amount(&d);
 	b->skipped_files = dec_amount(&d);
@@ -323,12 +323,12 @@ enum wire_fault copy_decode_counts(const uint8_t *body, size_t length, struct co
 	b->flush_ns = dec_amount(&d);
 	b->resumed_bytes = dec_amount(&d);
 	b->owners_not_set = dec_amount(&d);
-	b->status = dec_amount(&d);
+	b->status = dec_at_most(&d, 8, UINT32_MAX);
 	b->cpu_ns = dec_amount(&d);
 	b->cpu_wait_ns = dec_amount(&d);
 	b->quota_ns = dec_amount(&d);
 	b->transit_ns = dec_amount(&d);
-	if (b->walk_done > 1 || b->status > UINT32_MAX || !is_status((uint32_t)b->status))
+	if (!status_is_known((uint32_t)b->status))
 		d.bad = true;
 	return body_end(&d);
 }
