@@ -1,8 +1,9 @@
 /*
- * Prints the parts of the documentation that come from the tables of options, columns, commands and
- * foreign words. Filters replace a line "@OPTIONS@", "@COLUMNS@", "@COMMANDS@" or "@TABLE ...@": of
- * the manual pages, and of the page about words of other tools. The bash completion has no input.
- * Run by `make docs` and by the test that compares the committed pages with the tables.
+ * Prints the parts of the documentation that come from the tables of options, columns, commands,
+ * foreign words and rules. Filters replace a line "@OPTIONS@", "@COLUMNS@", "@COMMANDS@", "@TABLE
+ * ...@", "@VERDICT@", "@FINDINGS@" or "@CHECK@": of the manual pages, and of the pages about words
+ * of other tools and about results. The bash completion has no input. Run by `make docs` and by the
+ * test that compares the committed pages with the tables.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "xdd/plan/foreign.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/column.h"
+#include "xdd/report/rule.h"
 
 /* Text as roff wants it: no line begins with a dot, backslashes and dashes are literal. */
 static void roff(const char *text)
@@ -314,6 +316,86 @@ static void from_fio(void)
 	arena_free(arena);
 }
 
+/* ---- rules ---- */
+
+/* A sentence without its figures: "..." for conversions of printf() that follow each other. */
+static void rule_sentence(const char *says)
+{
+	bool shown = false;
+
+	while (*says) {
+		const bool figure = *says == '%' && says[1] != '%';
+
+		if (figure && !shown)
+			fputs("...", stdout);
+		else if (!figure)
+			putchar(*says);
+		shown = figure;
+		if (figure)
+			says += 2 + strspn(says + 1, "+-.0123456789lz");
+		else
+			says += *says == '%' ? 2 : 1;
+	}
+}
+
+static void rule_limit(const struct rule *rule)
+{
+	if (!rule->from)
+		return;
+	/* Formats of the table, each for one double. */
+	for (const char *c = rule->from; *c; c++) {
+		if (strncmp(c, "%g", 2) == 0)
+			printf("%g", rule->limit);
+		else if (strncmp(c, "%%", 2) == 0)
+			putchar('%');
+		else
+			putchar(*c);
+		c += *c == '%';
+	}
+}
+
+/* A row: when it holds, the limit, what xdd says, and where `advised`, what to do. */
+static void rule_row(const struct rule *rule, bool labeled, bool advised)
+{
+	printf("| %s | ", rule->condition);
+	rule_limit(rule);
+	printf(" | ");
+	if (labeled)
+		printf("*%s*: ", rule->label);
+	rule_sentence(rule->sentence);
+	if (advised) {
+		printf(" | %s", rule->advice ? rule->advice : "");
+		if (rule->advice_direct)
+			printf("; with -dio: %s", rule->advice_direct);
+	}
+	printf(" |\n");
+}
+
+static void rule_rows(int from, int to, bool labeled, bool advised)
+{
+	printf("| it holds when | limit | xdd says |%s\n| --- | --- | --- |%s\n",
+	       advised ? " what to do |" : "", advised ? " --- |" : "");
+	for (int i = from; i < to; i++)
+		rule_row(&rule_table[i], labeled, advised);
+}
+
+/* A filter that replaces "@VERDICT@", "@FINDINGS@" and "@CHECK@" on lines of their own. */
+static void reading_results(void)
+{
+	char line[4096];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		if (strcmp(line, "@VERDICT@\n") == 0)
+			rule_rows(RULE_FINDINGS, RULE_READS_FAILED, true, false);
+		else if (strcmp(line, "@FINDINGS@\n") == 0)
+			rule_rows(0, RULE_FINDINGS, true, true);
+		else if (strcmp(line, "@CHECK@\n") == 0)
+			rule_rows(RULE_READS_FAILED, RULES, false, false);
+		else
+			fputs(line, stdout);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct option_table *table =
@@ -325,9 +407,13 @@ int main(int argc, char **argv)
 		mkdoc_completion();
 	} else if (argc == 2 && strcmp(argv[1], "from-fio") == 0) {
 		from_fio();
+	} else if (argc == 2 && strcmp(argv[1], "reading-results") == 0) {
+		reading_results();
 	} else {
-		fprintf(stderr, "usage: mkdoc man PAGE < PAGE.1.in | "
-				"mkdoc from-fio < from-fio.md.in | mkdoc completion\n");
+		fprintf(stderr,
+			"usage: mkdoc man PAGE < PAGE.1.in | "
+			"mkdoc from-fio < from-fio.md.in | "
+			"mkdoc reading-results < reading-results.md.in | mkdoc completion\n");
 		return 2;
 	}
 	return fflush(stdout) == 0 ? 0 : 1;

@@ -66,9 +66,10 @@ struct check_row {
 	double p50_ns, p99_ns, max_ns;
 	uint64_t first_error_offset;
 	char first_error[160];
-	uint64_t cache_bytes, resident_bytes;		    /* of what was read; 0: not known */
-	uint64_t covered_bytes, hole_bytes;		    /* the same for holes */
-	bool others, split, stopped, limited;		    /* findings of the run */
+	uint64_t cache_bytes, resident_bytes; /* of what was read; 0: not known */
+	uint64_t covered_bytes, hole_bytes;   /* the same for holes */
+	bool others, split;		      /* findings of the run */
+	char stopped[256], limited[256];      /* their sentences; "": there are none */
 	uint64_t device_bytes, device_ops, device_requests; /* 0: not known */
 	double starved, quota; /* shares of the time, from 0 to 1: by others, by a CPU quota */
 };

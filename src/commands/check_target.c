@@ -606,14 +606,21 @@ static void take_device(void *arg, const struct device_use *use)
 	row->device_requests = use->requests;
 }
 
+static void take_sentence(char *buf, size_t size, const struct finding *f)
+{
+	snprintf(buf, size, "%.*s", (int)(f->advice - f->sentence), f->text + f->sentence);
+}
+
 static void take_finding(void *arg, const struct finding *finding)
 {
 	struct check_row *row = arg;
 
-	row->others |= finding->kind == FINDING_OTHERS;
-	row->stopped |= finding->kind == FINDING_STOPPED;
-	row->split |= finding->kind == FINDING_SPLIT;
-	row->limited |= finding->kind == FINDING_LIMIT;
+	row->others |= finding->rule == RULE_OTHERS;
+	row->split |= finding->rule == RULE_SPLIT;
+	if (finding->rule == RULE_STOPPED)
+		take_sentence(row->stopped, sizeof(row->stopped), finding);
+	if (finding->rule == RULE_LIMIT)
+		take_sentence(row->limited, sizeof(row->limited), finding);
 }
 
 static void take_failure(void *arg, const struct report_failure *failure)

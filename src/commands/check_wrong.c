@@ -2,6 +2,7 @@
  * Doubts about a target that was checked, as sentences for people. A sentence that depends on a
  * limit says so. Pure functions, called by check.c.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -11,38 +12,58 @@
 #include "commands/check.h"
 #include "xdd/base/units.h"
 
-/* Shares from which a cause matters, as those of the warnings of a run. */
-#define CACHED_SHARE 0.1
-#define HOLES_SHARE 0.1
-#define ELSEWHERE_SHARE 0.5
-#define ZEROS_SHARE 0.9
-#define ZEROS_SOLID_SHARE 0.25 /* of a device that answers zeros faster than data */
-#define STARVED_SHARE 0.2
-
-/* Requests, and bytes, that a figure needs before it is judged. */
+/* Requests, or blocks that are looked at, that a figure needs before it is judged. */
 #define LEAST_OPS 200
-#define LEAST_BYTES (16ull << 20)
+#define LEAST_SAMPLES 8
 
-/* Limits that the sentences name. */
-#define DEEP_GAIN 1.5
-#define SLOWER 0.9 /* the part of another figure below which one is less */
-#define TAIL_FACTOR 10
-#define LONG_NS 1e9
-#define SOLID_NS 2e6
-#define DISK_NS 1e6
-
-/* Speeds of USB links in Mbit/s. */
-#define USB_3 5000
+static void __attribute__((format(printf, 2, 0)))
+note_append(struct check_notes *notes, const char *fmt, va_list ap)
+{
+	if (notes->n < CHECK_NOTES_MAX)
+		vsnprintf(notes->text[notes->n++], CHECK_NOTE_SIZE, fmt, ap);
+}
 
 void check_note(struct check_notes *notes, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (notes->n == CHECK_NOTES_MAX)
-		return;
 	va_start(ap, fmt);
-	vsnprintf(notes->text[notes->n++], CHECK_NOTE_SIZE, fmt, ap);
+	note_append(notes, fmt, ap);
 	va_end(ap);
+}
+
+/* Note what a run has found or what limited it, a clause, as a sentence. */
+static void note_clause(struct check_notes *notes, const char *before, const char *clause)
+{
+	char first[2] = { *clause };
+
+	/* The name of the program has no capital letter. */
+	if (!*before && strncmp(clause, "xdd ", 4) != 0)
+		*first = (char)toupper((unsigned char)*first);
+	check_note(notes, "%s%s%s.", before, first, clause + 1);
+}
+
+/* Note what a rule says, from SAYS(). */
+static void __attribute__((format(printf, 3, 4)))
+check_say(struct check_notes *notes, enum rule_id rule, const char *says, ...)
+{
+	char clause[CHECK_NOTE_SIZE - 32];
+	va_list ap;
+
+	va_start(ap, says);
+	if (rule_table[rule].label)
+		vsnprintf(clause, sizeof(clause), says, ap);
+	else
+		note_append(notes, says, ap);
+	va_end(ap);
+	if (rule_table[rule].label)
+		note_clause(notes, rule < RULE_FINDINGS ? "" : "Limited by ", clause);
+}
+
+/* True if a share reaches the limit of a rule, which is in percent. */
+static bool reaches(enum rule_id rule, double share)
+{
+	return 100 * share >= rule_table[rule].limit;
 }
 
 static double share(uint64_t part, uint64_t whole)
@@ -65,14 +86,10 @@ static void judge_errors(const struct check_result *r, struct check_notes *notes
 		if (*r->rows[i].first_error)
 			first = &r->rows[i];
 	if (first)
-		check_note(notes,
-			   "%" PRIu64 " of %" PRIu64
-			   " reads failed, the first one at offset %" PRIu64 ": %s.",
-			   SUM(r, errors), SUM(r, errors) + SUM(r, ops), first->first_error_offset,
-			   first->first_error);
+		check_say(notes, SAYS(READS_FAILED), SUM(r, errors), SUM(r, errors) + SUM(r, ops),
+			  first->first_error_offset, first->first_error);
 	if (outstanding)
-		check_note(notes, "%" PRIu64 " reads did not complete: the device does not answer.",
-			   outstanding);
+		check_say(notes, SAYS(READS_HUNG), outstanding);
 }
 
 /* ---- the source of the data ---- */
@@ -83,27 +100,14 @@ static void judge_memory(const struct check_target *t, const struct check_result
 	double cached = share(SUM(r, resident_bytes), SUM(r, cache_bytes));
 
 	if (t->memory)
-		check_note(
-			notes,
-			"This file is in memory (%s): the figures are those of memory, and of no "
-			"device.",
-			*t->file_system ? t->file_system : "no file system on a device");
-	else if (!t->direct && SUM(r, cache_bytes) && cached >= CACHED_SHARE)
-		check_note(
-			notes,
-			"Direct I/O is not possible here, and %.0f %% of what was read was in the "
-			"page cache before: these figures are partly those of memory.",
-			100 * cached);
+		check_say(notes, SAYS(IN_MEMORY),
+			  *t->file_system ? t->file_system : "no file system on a device");
 	else if (!t->direct)
-		check_note(
-			notes,
-			"Direct I/O is not possible here: reads go through the page cache, which "
-			"reads ahead and answers what was read before.");
+		check_say(notes, SAYS(NOT_DIRECT));
+	if (!t->memory && !t->direct && reaches(RULE_CACHED, cached))
+		check_say(notes, SAYS(CACHED), "", 100 * cached);
 	if (t->device.loop_buffered)
-		check_note(notes,
-			   "%s reads its file, %s, through the page cache: these figures may be "
-			   "those of memory.",
-			   t->device.name, t->device.loop_file);
+		check_say(notes, SAYS(LOOP), t->device.name, t->device.loop_file);
 }
 
 /* Bytes that a device did not move, although they were read past the page cache. */
@@ -121,40 +125,28 @@ static void judge_elsewhere(const struct check_target *t, const struct check_res
 		own += row->bytes - (row->hole_bytes < row->bytes ? row->hole_bytes : row->bytes);
 		moved += row->device_bytes;
 	}
-	if (t->direct && own >= LEAST_BYTES && share(moved, own) < ELSEWHERE_SHARE)
-		check_note(notes,
-			   "%s moved %s for the %s that were read from it: the others came from a "
-			   "cache above the device.",
-			   t->device.name, scaled_bytes((double)moved, a),
-			   scaled_bytes((double)own, b));
-}
-
-/* Zeros on a disk that is known to rotate take as long as data. */
-static double zeros_share(const struct check_target *t)
-{
-	const bool solid = t->device.rotational_known && !t->device.rotational;
-
-	return t->block && solid ? ZEROS_SOLID_SHARE : ZEROS_SHARE;
+	if (t->direct && own >= RULE_LEAST_BYTES &&
+	    100 * (1 - share(moved, own)) > rule_table[RULE_ELSEWHERE].limit)
+		check_say(notes, SAYS(ELSEWHERE), t->device.name, scaled_bytes((double)moved, a),
+			  "check", scaled_bytes((double)own, b));
 }
 
 static void judge_contents(const struct check_target *t, const struct check_result *r,
 			   struct check_notes *notes)
 {
-	double holes = share(SUM(r, hole_bytes), SUM(r, covered_bytes));
+	const double holes = share(SUM(r, hole_bytes), SUM(r, covered_bytes));
+	const double zeros = share(r->zeros, r->sampled);
+	/* Zeros on a disk that is known to rotate take as long as data. */
+	const bool solid = t->block && t->device.rotational_known && !t->device.rotational;
 
-	if (holes >= HOLES_SHARE)
-		check_note(
-			notes,
-			"%.0f %% of what was read was never written (holes of the file): no device "
-			"is asked for that.",
-			100 * holes);
-	else if (!t->memory && r->sampled >= 8 && share(r->zeros, r->sampled) >= zeros_share(t))
-		check_note(
-			notes,
-			"%u of %u sampled blocks hold zeros only: thin volumes, solid-state disks, "
-			"disk images and zram answer blocks that were never written, or were "
-			"discarded, without reading a medium.",
-			r->zeros, r->sampled);
+	if (reaches(RULE_HOLES, holes))
+		check_say(notes, SAYS(HOLES), 100 * holes);
+	else if (t->memory || r->sampled < LEAST_SAMPLES)
+		return;
+	else if (solid && reaches(RULE_ZERO_BLOCKS_SOLID, zeros))
+		check_say(notes, SAYS(ZERO_BLOCKS_SOLID), r->zeros, r->sampled);
+	else if (!solid && reaches(RULE_ZERO_BLOCKS, zeros))
+		check_say(notes, SAYS(ZERO_BLOCKS), r->zeros, r->sampled);
 }
 
 static void judge_others(const struct check_target *t, const struct check_result *r,
@@ -176,17 +168,10 @@ static void judge_others(const struct check_target *t, const struct check_result
 		moved += row->device_bytes;
 	}
 	if (moved > own)
-		check_note(
-			notes,
-			"%s moved %s while this check read %s: other programs use it at the same "
-			"time, or earlier writes are still being flushed.",
-			t->device.name, scaled_bytes((double)moved, a),
-			scaled_bytes((double)own, b));
+		check_say(notes, SAYS(OTHERS), t->device.name, scaled_bytes((double)moved, a),
+			  "check", scaled_bytes((double)own, b));
 	if (requests > ops)
-		check_note(notes,
-			   "The kernel split requests: %" PRIu64 " became %" PRIu64
-			   " on %s, whose stripes or limits are smaller.",
-			   ops, requests, t->device.name);
+		check_say(notes, SAYS(SPLIT), t->device.name, ops, requests);
 }
 
 /* ---- the device ---- */
@@ -194,26 +179,15 @@ static void judge_others(const struct check_target *t, const struct check_result
 static void judge_device(const struct check_device *d, struct check_notes *notes)
 {
 	if (d->raid_degraded)
-		check_note(notes, "The RAID %s is degraded: it lacks %" PRIu64 " of its members.",
-			   d->name, d->raid_degraded);
+		check_say(notes, SAYS(DEGRADED), d->name, d->raid_degraded);
 	if (*d->raid_action)
-		check_note(notes,
-			   "The RAID %s is at work on itself (%s), which takes part of its rate.",
-			   d->name, d->raid_action);
+		check_say(notes, SAYS(RESYNC), d->name, d->raid_action);
 	if (*d->link_now)
-		check_note(notes, "The PCI Express link of %s runs at %s, and could run at %s.",
-			   d->name, d->link_now, d->link_most);
-	if (d->usb_mbits && d->usb_mbits < USB_3)
-		check_note(notes,
-			   "%s hangs on a USB link of %" PRIu64
-			   " Mbit/s: no more than %.0f MB/s is possible.",
-			   d->name, d->usb_mbits, (double)d->usb_mbits / 8);
+		check_say(notes, SAYS(SLOW_LINK), d->name, d->link_now, d->link_most);
+	if (d->usb_mbits && (double)d->usb_mbits < rule_table[RULE_USB].limit)
+		check_say(notes, SAYS(USB), d->name, d->usb_mbits, (double)d->usb_mbits / 8);
 	if (d->queue_depth == 1)
-		check_note(
-			notes,
-			"%s takes one request at a time (queue depth 1): more in flight cannot be "
-			"faster.",
-			d->name);
+		check_say(notes, SAYS(NO_QUEUE), d->name);
 }
 
 /* ---- rates and latencies ---- */
@@ -222,125 +196,105 @@ static void judge_depth(const struct check_target *t, const struct check_result 
 			struct check_notes *notes)
 {
 	const struct check_row *one = &r->rows[CHECK_SINGLE], *deep = &r->rows[CHECK_DEEP];
+	const double slowed = rule_table[RULE_SLOWED_DOWN].limit;
+	const double least = rule_table[RULE_NO_GAIN].limit;
 	double gain;
 
 	if (one->ops < LEAST_OPS || deep->ops < LEAST_OPS || t->device.queue_depth == 1)
 		return;
 	gain = check_iops(deep) / check_iops(one);
 	/* Depth makes no device slower by itself. */
-	if (gain < SLOWER)
-		check_note(
-			notes,
-			"32 requests in flight complete %.2f times as many per second as one did "
-			"just before (less than %.1f): the device became slower while it was "
-			"measured, as with credits for bursts, heat, or other load.",
-			gain, SLOWER);
-	else if (gain < DEEP_GAIN)
-		check_note(
-			notes,
-			"32 requests in flight complete %.1f times as many per second as one (less "
-			"than %.1f): a single server, such as a hard disk, or a limit on the "
-			"rate.",
-			gain, DEEP_GAIN);
+	if (gain < slowed)
+		check_say(notes, SAYS(SLOWED_DOWN), gain, slowed);
+	else if (gain < least)
+		check_say(notes, SAYS(NO_GAIN), gain, least);
 }
 
 static void judge_tail(const struct check_result *r, struct check_notes *notes)
 {
 	const struct check_row *one = &r->rows[CHECK_SINGLE], *longest = &r->rows[0];
+	const double most = rule_table[RULE_TAIL].limit;
+	const double long_ns = rule_table[RULE_LONGEST].limit * NS_PER_SEC;
 	char p50[SCALED_SIZE], p99[SCALED_SIZE];
 
 	for (int i = 1; i < CHECK_PHASES; i++)
-		if (longest->stopped ||
-		    (!r->rows[i].stopped && r->rows[i].max_ns > longest->max_ns))
+		if (*longest->stopped ||
+		    (!*r->rows[i].stopped && r->rows[i].max_ns > longest->max_ns))
 			longest = &r->rows[i];
-	if (one->ops >= LEAST_OPS && one->p99_ns > TAIL_FACTOR * one->p50_ns)
-		check_note(
-			notes,
-			"One in a hundred reads takes %s or more, and half of them %s or less (more "
-			"than %d times): something interferes, or the device works on itself.",
-			scaled_time(one->p99_ns, p99), scaled_time(one->p50_ns, p50), TAIL_FACTOR);
-	if (longest->max_ns >= LONG_NS && !longest->stopped)
-		check_note(notes, "The longest read took %s (more than %s).",
-			   scaled_time(longest->max_ns, p99), scaled_time(LONG_NS, p50));
+	if (one->ops >= LEAST_OPS && one->p99_ns > most * one->p50_ns)
+		check_say(notes, SAYS(TAIL), scaled_time(one->p99_ns, p99),
+			  scaled_time(one->p50_ns, p50), most);
+	if (longest->max_ns >= long_ns && !*longest->stopped)
+		check_say(notes, SAYS(LONGEST), scaled_time(longest->max_ns, p99),
+			  scaled_time(long_ns, p50));
 }
 
 static void judge_kind(const struct check_target *t, const struct check_result *r,
 		       struct check_notes *notes)
 {
 	const struct check_row *one = &r->rows[CHECK_SINGLE];
+	const double disk_ns = rule_table[RULE_NO_DISK].limit * NS_PER_SEC;
+	const double solid_ns = rule_table[RULE_SLOW_SOLID].limit * NS_PER_SEC;
 	char took[SCALED_SIZE], limit[SCALED_SIZE];
 
 	if (one->ops < LEAST_OPS || !t->device.rotational_known)
 		return;
-	if (t->device.rotational && one->p50_ns < DISK_NS)
-		check_note(
-			notes,
-			"The kernel takes %s for a hard disk, and it reads 4 KiB in %s (less than "
-			"%s): a virtual disk, or a cache answers.",
-			t->device.name, scaled_time(one->p50_ns, took),
-			scaled_time(DISK_NS, limit));
-	if (!t->device.rotational && one->p50_ns > SOLID_NS)
-		check_note(notes,
-			   "A random read takes %s (more than %s), which is slow for a device "
-			   "without rotating parts.",
-			   scaled_time(one->p50_ns, took), scaled_time(SOLID_NS, limit));
+	if (t->device.rotational && one->p50_ns < disk_ns)
+		check_say(notes, SAYS(NO_DISK), t->device.name, scaled_time(one->p50_ns, took),
+			  scaled_time(disk_ns, limit));
+	if (!t->device.rotational && one->p50_ns > solid_ns)
+		check_say(notes, SAYS(SLOW_SOLID), scaled_time(one->p50_ns, took),
+			  scaled_time(solid_ns, limit));
 }
 
 static void judge_rates(const struct check_result *r, struct check_notes *notes)
 {
 	const struct check_row *large = &r->rows[CHECK_LARGE], *deep = &r->rows[CHECK_DEEP];
+	const double least = rule_table[RULE_SLOW_SEQUENTIAL].limit;
 	char a[SCALED_SIZE], b[SCALED_SIZE];
 
-	if (large->bytes >= LEAST_BYTES && deep->ops >= LEAST_OPS &&
-	    check_rate(large) < SLOWER * check_rate(deep))
-		check_note(
-			notes,
-			"Sequential reads of large requests (%s) are slower than random small ones "
-			"(%s) by more than a tenth: that is unusual.",
-			scaled_rate(check_rate(large), a), scaled_rate(check_rate(deep), b));
+	if (large->bytes >= RULE_LEAST_BYTES && deep->ops >= LEAST_OPS &&
+	    check_rate(large) < least * check_rate(deep))
+		check_say(notes, SAYS(SLOW_SEQUENTIAL), scaled_rate(check_rate(large), a),
+			  scaled_rate(check_rate(deep), b));
 }
 
-static void judge_machine(const struct check_target *t, const struct check_result *r,
-			  struct check_notes *notes)
+/* "50 %" */
+static const char *percent_text(double share, char *buf, size_t size)
 {
+	snprintf(buf, size, "%.0f %%", 100 * share);
+	return buf;
+}
+
+static void judge_machine(const struct check_result *r, struct check_notes *notes)
+{
+	const char *stopped = "", *limited = "";
 	double starved = 0, quota = 0;
-	bool stopped = false, limited = false;
+	char text[32];
 
 	for (int i = 0; i < CHECK_PHASES; i++) {
-		starved = fmax(starved, r->rows[i].starved);
-		quota = fmax(quota, r->rows[i].quota);
-		stopped |= r->rows[i].stopped;
-		limited |= r->rows[i].limited;
+		const struct check_row *row = &r->rows[i];
+
+		starved = fmax(starved, row->starved);
+		quota = fmax(quota, row->quota);
+		stopped = *stopped ? stopped : row->stopped;
+		limited = *limited ? limited : row->limited;
 	}
-	if (stopped)
-		check_note(notes,
-			   "xdd itself was stopped while it measured (by a signal, a debugger, a "
-			   "frozen control group or a pause of the virtual machine): check "
-			   "again.");
-	if (limited)
-		check_note(notes,
-			   "A control group limits the reads of %s, and this check reached the "
-			   "limit: the device might do more.",
-			   *t->device.name ? t->device.name : "the device");
-	if (starved >= STARVED_SHARE)
-		check_note(
-			notes,
-			"Other programs took the processors for %.0f %% of the time: %s might do "
-			"more.",
-			100 * starved, t->memory ? "it" : "the device");
-	if (quota >= STARVED_SHARE)
-		check_note(
-			notes,
-			"The CPU quota of its control group stopped xdd for %.0f %% of the time: "
-			"%s might do more.",
-			100 * quota, t->memory ? "it" : "the device");
+	if (*stopped)
+		note_clause(notes, "", stopped);
+	if (*limited)
+		note_clause(notes, "", limited);
+	if (starved > 0)
+		check_say(notes, SAYS(BY_OTHERS), percent_text(starved, text, sizeof(text)));
+	if (quota > 0)
+		check_say(notes, SAYS(BY_QUOTA), percent_text(quota, text, sizeof(text)));
 }
 
 /* False where something else than the device answered reads, or some of them. */
 static bool is_of_device(const struct check_target *t, const struct check_result *r)
 {
 	return t->direct && !t->memory && !t->device.loop_buffered &&
-	       share(SUM(r, hole_bytes), SUM(r, covered_bytes)) < HOLES_SHARE;
+	       !reaches(RULE_HOLES, share(SUM(r, hole_bytes), SUM(r, covered_bytes)));
 }
 
 void check_judge(const struct check_target *t, const struct check_result *result,
@@ -358,5 +312,5 @@ void check_judge(const struct check_target *t, const struct check_result *result
 		judge_kind(t, result, notes);
 		judge_rates(result, notes);
 	}
-	judge_machine(t, result, notes);
+	judge_machine(result, notes);
 }

@@ -265,19 +265,18 @@ static void put_note(const struct sweep *s, const char *kind, const char *text, 
 static void sweep_show_notes(const struct sweep *s)
 {
 	bool *points = s->quiet ? NULL : calloc(s->vary.n_points, sizeof(*points));
-	const char *text;
 
 	if (!points)
 		return;
-	for (unsigned kind = 0; (text = sweep_finding_text(kind)); kind++) {
+	for (unsigned rule = 0; rule < RULE_FINDINGS; rule++) {
 		bool any = false;
 
 		for (size_t i = 0; i < s->vary.n_points; i++) {
-			points[i] = sweep_findings(&s->results.points[i]) >> kind & 1;
+			points[i] = sweep_findings(&s->results.points[i]) >> rule & 1;
 			any |= points[i];
 		}
 		if (any)
-			put_note(s, "Finding", text, points);
+			put_note(s, "Finding", rule_table[rule].condition, points);
 	}
 	for (const struct sweep_warning *w = s->warnings; w; w = w->next)
 		put_note(s, "Warning", w->text, w->points);

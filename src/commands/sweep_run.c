@@ -537,7 +537,7 @@ static void take_finding(void *arg, const struct finding *finding)
 {
 	struct taken *t = arg;
 
-	t->round->findings |= 1u << finding->kind;
+	t->round->findings |= 1u << finding->rule;
 }
 
 /* Arrivals and offsets of a round are those of its seed, so that rounds are independent. */

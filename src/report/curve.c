@@ -316,7 +316,7 @@ static bool most_are_late(const struct sweep_point *p)
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->n; i++)
-		n += p->rounds[i].findings >> FINDING_RATE & 1;
+		n += p->rounds[i].findings >> RULE_RATE & 1;
 	return 2 * n > p->n;
 }
 

@@ -17,20 +17,20 @@
 /* Fewer targets have a message each, with their names. */
 #define GROUP_LEAST 4
 
-/* Returns false when memory is short. */
-static bool keep(struct report *r, enum finding_kind kind, int64_t target, const char *text)
+/* Keeps a copy of the text. Returns false when memory is short. */
+static bool keep(struct report *r, struct finding finding)
 {
 	struct finding *grown;
-	char *copy = strdup(text);
+	char *copy = strdup(finding.text);
 
 	if (!copy)
 		return false;
+	finding.text = copy;
 	pthread_mutex_lock(&r->findings_lock);
 	grown = realloc(r->findings, (r->n_findings + 1) * sizeof(*grown));
 	if (grown) {
 		r->findings = grown;
-		r->findings[r->n_findings++] =
-			(struct finding){ .kind = kind, .target = target, .text = copy };
+		r->findings[r->n_findings++] = finding;
 	}
 	pthread_mutex_unlock(&r->findings_lock);
 	if (!grown)
@@ -54,17 +54,62 @@ static void put_message(const struct report *r, const char *text)
 		log_warning("%s", text);
 }
 
-void report_finding(struct report *r, enum finding_kind kind, int64_t target, const char *fmt, ...)
+struct finding_about finding_of_target(const struct target_plan *t)
 {
-	char text[TEXT_BYTES];
+	return (struct finding_about){ t->number, t->path, t->direct_io };
+}
+
+struct finding_about finding_of_run(const char *name, bool direct)
+{
+	return (struct finding_about){ FINDING_RUN, name, direct };
+}
+
+/* Append to a text of TEXT_BYTES; what has no room is left out. */
+static void __attribute__((format(printf, 2, 0)))
+finding_append(char *text, const char *fmt, va_list ap)
+{
+	const size_t len = strlen(text);
+
+	vsnprintf(text + len, TEXT_BYTES - len, fmt, ap);
+}
+
+static void __attribute__((format(printf, 2, 3))) finding_add(char *text, const char *fmt, ...)
+{
 	va_list ap;
-	bool kept;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	finding_append(text, fmt, ap);
 	va_end(ap);
-	kept = r && keep(r, kind, target, text);
-	if (!kept)
+}
+
+const char *finding_advice(const struct finding *f)
+{
+	const struct rule *rule = &rule_table[f->rule];
+
+	return f->direct && rule->advice_direct ? rule->advice_direct : rule->advice;
+}
+
+void report_finding(struct report *r, struct finding_about about, enum rule_id rule,
+		    const char *says, ...)
+{
+	char text[TEXT_BYTES] = "";
+	struct finding finding = {
+		.rule = rule, .target = about.target, .direct = about.direct, .text = text
+	};
+	va_list ap;
+
+	if (about.target >= 0)
+		finding_add(text, "target %" PRId64 ", ", about.target);
+	if (about.name)
+		finding_add(text, "%s: ", about.name);
+	finding.sentence = strlen(text);
+	va_start(ap, says);
+	finding_append(text, says, ap);
+	va_end(ap);
+	finding.advice = strlen(text);
+	if (finding_advice(&finding))
+		finding_add(text, "; %s", finding_advice(&finding));
+	if (!r || !keep(r, finding))
 		log_warning("%s", text);
 	else if (!r->findings_held)
 		put_message(r, text);
@@ -76,30 +121,18 @@ void report_findings_hold(struct report *r)
 	r->first_held = r->n_findings;
 }
 
-/* The text of a finding after "target N, path: ", or NULL. */
-static const char *text_of_all(const struct report *r, const struct finding *f)
-{
-	char prefix[TEXT_BYTES];
-	size_t len;
-
-	if (f->target < 0 || (uint64_t)f->target >= r->plan->n_targets)
-		return NULL;
-	len = (size_t)snprintf(prefix, sizeof(prefix), "target %" PRId64 ", %s: ", f->target,
-			       r->plan->targets[f->target].path);
-	return len < sizeof(prefix) && strncmp(f->text, prefix, len) == 0 ? f->text + len : NULL;
-}
-
 /* A finding that waits for its message. */
 struct held {
 	const struct finding *finding;
-	const char *text; /* of all targets; NULL: it cannot be put together with others */
 	bool done;
 };
 
 static bool is_same(const struct held *a, const struct held *b)
 {
-	return !b->done && a->finding->kind == b->finding->kind && a->text && b->text &&
-	       strcmp(a->text, b->text) == 0;
+	const struct finding *f = a->finding, *g = b->finding;
+
+	return !b->done && f->rule == g->rule && f->target >= 0 && g->target >= 0 &&
+	       strcmp(f->text + f->sentence, g->text + g->sentence) == 0;
 }
 
 /* Add "3" or "3 to 7" to a list in `buf`; "..." where it is full. */
@@ -140,7 +173,8 @@ static void put_group(const struct report *r, struct held *h, struct held *end)
 		last = k->finding->target;
 	}
 	add_range(targets, sizeof(targets), first, last);
-	snprintf(text, sizeof(text), "targets %s: %s", targets, h->text);
+	snprintf(text, sizeof(text), "targets %s: %s", targets,
+		 h->finding->text + h->finding->sentence);
 	put_message(r, text);
 }
 
@@ -151,12 +185,10 @@ void report_findings_release(struct report *r)
 
 	r->findings_held = false;
 	for (size_t i = 0; i < n; i++) {
-		const struct finding *f = &r->findings[r->first_held + i];
-
 		if (held)
-			held[i] = (struct held){ .finding = f, .text = text_of_all(r, f) };
+			held[i].finding = &r->findings[r->first_held + i];
 		else
-			put_message(r, f->text);
+			put_message(r, r->findings[r->first_held + i].text);
 	}
 	for (size_t i = 0; held && i < n; i++) {
 		if (!held[i].done)

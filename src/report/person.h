@@ -148,7 +148,6 @@ struct verdict_facts {
 
 	const struct finding *findings;
 	size_t n_findings;
-	char *const *prefixes; /* of findings: "target 0, data: "; one per finding, or NULL */
 };
 
 /* A line; the label is the part that may have a colour. */

@@ -21,12 +21,6 @@
 #include "xdd/base/units.h"
 #include "xdd/plan/engine_info.h"
 
-/* In less time, start and end of a run count as much as what is between them. */
-#define TRIAL_NS (NS_PER_SEC / 10)
-
-/* Intervals from this half width on, in percent of the mean, say little. */
-#define WIDE_PERCENT 10.0
-
 void verdict_free(struct verdict *v)
 {
 	for (size_t i = 0; i < v->n; i++)
@@ -35,24 +29,32 @@ void verdict_free(struct verdict *v)
 	*v = (struct verdict){ 0 };
 }
 
-static int __attribute__((format(printf, 4, 5)))
-verdict_add(struct verdict *v, enum screen_tone tone, const char *label, const char *fmt, ...)
+/* Add a line; takes `text`, which is NULL where memory is short. */
+static int verdict_put(struct verdict *v, enum screen_tone tone, const char *label, char *text)
 {
-	struct verdict_line *lines = array_room(v->lines, v->n, sizeof(*lines));
+	struct verdict_line *lines = text ? array_room(v->lines, v->n, sizeof(*lines)) : NULL;
+
+	if (!lines) {
+		free(text);
+		return -ENOMEM;
+	}
+	v->lines = lines;
+	lines[v->n++] = (struct verdict_line){ tone, label, text };
+	return 0;
+}
+
+/* Add the line of a rule, from SAYS(). */
+static int __attribute__((format(printf, 4, 5)))
+verdict_add(struct verdict *v, enum screen_tone tone, enum rule_id rule, const char *says, ...)
+{
 	char *text;
 	va_list ap;
 	int len;
 
-	if (!lines)
-		return -ENOMEM;
-	v->lines = lines;
-	va_start(ap, fmt);
-	len = vasprintf(&text, fmt, ap);
+	va_start(ap, says);
+	len = vasprintf(&text, says, ap);
 	va_end(ap);
-	if (len < 0)
-		return -ENOMEM;
-	lines[v->n++] = (struct verdict_line){ tone, label, text };
-	return 0;
+	return verdict_put(v, tone, rule_table[rule].label, len < 0 ? NULL : text);
 }
 
 /* "93 %", or "90 to 99 %". */
@@ -67,66 +69,100 @@ static const char *percents(const struct verdict_range *r, char *buf, size_t siz
 	return buf;
 }
 
+/* Intervals from this half width on, in percent of the mean, say little. */
+static bool is_wide(double percent)
+{
+	return percent >= rule_table[RULE_MEAN].limit;
+}
+
 /* Half the width of an interval: "1.8", "0.25" or "160". */
 static const char *half_width(double percent, char *buf, size_t size)
 {
-	snprintf(buf, size, "%.*f", percent < 1 ? 2 : percent < WIDE_PERCENT ? 1 : 0, percent);
+	snprintf(buf, size, "%.*f", percent < 1 ? 2 : is_wide(percent) ? 0 : 1, percent);
 	return buf;
 }
 
-/* The end of the sentence for the targets that one cause limited. */
-static int limit_text(const struct verdict_facts *f, enum result_bound bound, char *buf,
-		      size_t size)
+/* A run that is too short to be judged. */
+static bool is_trial(const struct verdict_facts *f)
+{
+	return (double)f->elapsed_ns < rule_table[RULE_TRIAL].limit * (double)NS_PER_SEC;
+}
+
+/* The line for the targets that one cause limited. */
+static int __attribute__((format(printf, 5, 6)))
+limit_add(const struct verdict_facts *f, struct verdict *v, size_t n, enum rule_id rule,
+	  const char *says, ...)
+{
+	const char *label = rule_table[rule].label;
+	char *text, *whole;
+	va_list ap;
+	int len;
+
+	va_start(ap, says);
+	len = vasprintf(&text, says, ap);
+	va_end(ap);
+	if (len < 0)
+		return -ENOMEM;
+	if (n >= f->targets)
+		return verdict_put(v, SCREEN_BOLD, label, text);
+	len = asprintf(&whole, "%zu of %zu targets by %s", n, f->targets, text);
+	free(text);
+	return verdict_put(v, SCREEN_BOLD, "limited", len < 0 ? NULL : whole);
+}
+
+/* xdd and the kernel had no time left: it depends on the targets what that means. */
+static int add_busy(const struct verdict_facts *f, struct verdict *v, const struct verdict_bound *b)
+{
+	char busy[40];
+
+	percents(&b->busy, busy, sizeof(busy));
+	if (!f->files)
+		return limit_add(f, v, b->n, SAYS(BY_ITSELF), busy);
+	if (!f->direct)
+		return limit_add(f, v, b->n, SAYS(BY_MEMORY), busy);
+	return limit_add(f, v, b->n, SAYS(BY_KERNEL), busy);
+}
+
+static int add_several(const struct verdict_facts *f, struct verdict *v,
+		       const struct verdict_bound *b)
+{
+	char busy[40], waited[40], idle[40], share[40], held[64] = "";
+
+	if (round(100 * b->held.most) > 0)
+		snprintf(held, sizeof(held), "no request due %s, ",
+			 percents(&b->held, share, sizeof(share)));
+	return limit_add(f, v, b->n, SAYS(BY_SEVERAL), percents(&b->busy, busy, sizeof(busy)),
+			 percents(&b->waited, waited, sizeof(waited)), held,
+			 percents(&b->idle, idle, sizeof(idle)));
+}
+
+static int add_bound(const struct verdict_facts *f, struct verdict *v, enum result_bound bound)
 {
 	const struct verdict_bound *b = &f->bounds[bound];
-	char share[40], waited[40], idle[40], held[64] = "", part[40];
+	char share[40];
 
+	if (!b->n)
+		return 0;
 	switch (bound) {
 	case RESULT_BOUND_DEVICE:
-		return snprintf(buf, size, "the device: xdd waited for it %s of the time",
-				percents(&b->idle, share, sizeof(share)));
+		return limit_add(f, v, b->n, SAYS(BY_DEVICE),
+				 percents(&b->idle, share, sizeof(share)));
 	case RESULT_BOUND_GENERATOR:
-		percents(&b->busy, share, sizeof(share));
-		if (!f->files)
-			return snprintf(buf, size,
-					"xdd itself, busy %s of the time: there is no device",
-					share);
-		if (!f->direct)
-			return snprintf(
-				buf, size,
-				"processors and memory, busy %s of the time: data went through the page "
-				"cache",
-				share);
-		return snprintf(buf, size,
-				"xdd and the kernel, busy %s of the time: the device may do more",
-				share);
+		return add_busy(f, v, b);
 	case RESULT_BOUND_PACED:
-		return snprintf(buf, size, "%s: no request was due %s of the time",
-				f->pace ? f->pace : "its pace",
-				percents(&b->held, share, sizeof(share)));
+		return limit_add(f, v, b->n, SAYS(BY_PACE), f->pace ? f->pace : "its pace",
+				 percents(&b->held, share, sizeof(share)));
 	case RESULT_BOUND_STARVED:
-		return snprintf(buf, size,
-				"other programs: xdd was ready and had no processor %s of the time",
-				percents(&b->waited, share, sizeof(share)));
+		return limit_add(f, v, b->n, SAYS(BY_OTHERS),
+				 percents(&b->waited, share, sizeof(share)));
 	case RESULT_BOUND_QUOTA:
-		return snprintf(buf, size,
-				"the CPU quota of its control group: it stopped xdd %s of the time",
-				percents(&b->waited, share, sizeof(share)));
+		return limit_add(f, v, b->n, SAYS(BY_QUOTA),
+				 percents(&b->waited, share, sizeof(share)));
 	case RESULT_BOUND_LIMIT:
-		return snprintf(buf, size,
-				"what its control group allows on the device: xdd waited for it %s "
-				"of the time",
-				percents(&b->idle, share, sizeof(share)));
+		return limit_add(f, v, b->n, SAYS(BY_LIMIT),
+				 percents(&b->idle, share, sizeof(share)));
 	case RESULT_BOUND_MIXED:
-		if (round(100 * b->held.most) > 0)
-			snprintf(held, sizeof(held), "no request due %s, ",
-				 percents(&b->held, part, sizeof(part)));
-		return snprintf(buf, size,
-				"several causes: busy %s, without a processor %s, %swaiting for "
-				"the device %s of the time",
-				percents(&b->busy, share, sizeof(share)),
-				percents(&b->waited, waited, sizeof(waited)), held,
-				percents(&b->idle, idle, sizeof(idle)));
+		return add_several(f, v, b);
 	case RESULT_BOUND_UNKNOWN:
 		break;
 	}
@@ -135,27 +171,18 @@ static int limit_text(const struct verdict_facts *f, enum result_bound bound, ch
 
 static int add_limit(const struct verdict_facts *f, struct verdict *v)
 {
-	char text[240], of[64], copy[COPY_VERDICT_SIZE];
+	char copy[COPY_VERDICT_SIZE];
 	int err = 0;
 
-	if (f->elapsed_ns < TRIAL_NS)
+	if (is_trial(f))
 		return 0;
 	/* The parts of a copy are known better than the threads of one side. */
 	if (f->copy.any)
 		return copy_verdict_text(&f->copy.verdict, copy) ?
-			       verdict_add(v, SCREEN_BOLD, "limited by", "%s", copy) :
+			       verdict_add(v, SCREEN_BOLD, SAYS(BY_COPY), copy) :
 			       0;
-	for (unsigned i = 0; i < RESULT_BOUNDS && !err; i++) {
-		const size_t n = f->bounds[i].n;
-
-		if (!n || limit_text(f, (enum result_bound)i, text, sizeof(text)) <= 0)
-			continue;
-		of[0] = '\0';
-		if (n < f->targets)
-			snprintf(of, sizeof(of), "%zu of %zu targets by ", n, f->targets);
-		err = verdict_add(v, SCREEN_BOLD, n < f->targets ? "limited" : "limited by", "%s%s",
-				  of, text);
-	}
+	for (unsigned i = 0; i < RESULT_BOUNDS && !err; i++)
+		err = add_bound(f, v, (enum result_bound)i);
 	return err;
 }
 
@@ -167,25 +194,18 @@ static int add_until(const struct verdict_facts *f, struct verdict *v)
 
 	if (!isfinite(p->until_percent))
 		return 0;
-	return verdict_add(
-		v, reached ? SCREEN_GOOD : SCREEN_CAUTION, "certainty",
-		"%s +-%s %% is the mean of %zu passes with 95 %% confidence; -passes until %g "
-		"was %s",
-		scaled_rate(p->mean, mean), half_width(p->until_percent, half, sizeof(half)), p->n,
-		f->until_percent, reached ? "reached" : "not reached");
+	return verdict_add(v, reached ? SCREEN_GOOD : SCREEN_CAUTION, SAYS(UNTIL),
+			   scaled_rate(p->mean, mean),
+			   half_width(p->until_percent, half, sizeof(half)), p->n, f->until_percent,
+			   reached ? "reached" : "not reached");
 }
 
-/* -runtime would end the run in the first of the passes. */
 static int add_one_pass(const struct verdict_facts *f, struct verdict *v)
 {
 	if (!f->run_time_ns)
-		return verdict_add(v, SCREEN_BOLD, "certainty",
-				   "one pass says nothing about repeatability; -passes 5 does");
-	return verdict_add(
-		v, SCREEN_BOLD, "certainty",
-		"one pass says nothing about repeatability; -timelimit %.9g -passes 5 in place "
-		"of -runtime does",
-		(double)f->run_time_ns / NS_PER_SEC);
+		return verdict_add(v, SCREEN_BOLD, SAYS(ONE_PASS));
+	/* -runtime would end the run in the first of the passes. */
+	return verdict_add(v, SCREEN_BOLD, SAYS(ONE_RUNTIME), (double)f->run_time_ns / NS_PER_SEC);
 }
 
 /* An amount of work ends a run whatever its time limits are. */
@@ -193,8 +213,7 @@ static int add_trial(const struct verdict_facts *f, struct verdict *v)
 {
 	char took[SCALED_SIZE];
 
-	return verdict_add(v, SCREEN_BOLD, "certainty", "%s say little; %s measures for longer",
-			   scaled_time((double)f->elapsed_ns, took),
+	return verdict_add(v, SCREEN_BOLD, SAYS(TRIAL), scaled_time((double)f->elapsed_ns, took),
 			   f->run_time_ns   ? "a greater -runtime" :
 			   f->time_limit_ns ? "a greater -timelimit" :
 					      "-timelimit 10s without an amount of work");
@@ -210,20 +229,18 @@ static int add_certainty(const struct verdict_facts *f, struct verdict *v)
 	/* A copy is done once. */
 	if (!f->ops || (f->copy.any && f->passes_ran < 2))
 		return 0;
-	if (f->elapsed_ns < TRIAL_NS && f->passes_ran < 2)
+	if (is_trial(f) && f->passes_ran < 2)
 		return f->partial ? 0 : add_trial(f, v);
 	if (f->passes_ran < 2)
 		return f->partial ? 0 : add_one_pass(f, v);
 	if (f->until_percent > 0)
 		err = add_until(f, v);
 	else if (p->n > 1 && isfinite(percent))
-		err = verdict_add(v, percent < WIDE_PERCENT ? SCREEN_GOOD : SCREEN_CAUTION,
-				  "certainty",
-				  "%s +-%s %% is the mean of %zu passes with 95 %% confidence",
+		err = verdict_add(v, is_wide(percent) ? SCREEN_CAUTION : SCREEN_GOOD, SAYS(MEAN),
 				  scaled_rate(p->mean, mean),
 				  half_width(percent, half, sizeof(half)), p->n);
 	if (!err && p->why[0])
-		err = verdict_add(v, SCREEN_CAUTION, "not reproducible", "%s", p->why);
+		err = verdict_add(v, SCREEN_CAUTION, SAYS(UNSTEADY), p->why);
 	return err;
 }
 
@@ -233,8 +250,7 @@ static int add_warmup(const struct verdict_facts *f, struct verdict *v)
 
 	if (!f->warmup_ops)
 		return 0;
-	return verdict_add(v, SCREEN_PLAIN, "note", "%s operations of the warm-up are in no figure",
-			   scaled_count(f->warmup_ops, ops));
+	return verdict_add(v, SCREEN_PLAIN, SAYS(WARMUP), scaled_count(f->warmup_ops, ops));
 }
 
 /* A log is as fast as its flushes, and the latencies are those of the writes alone. */
@@ -246,133 +262,115 @@ static int add_flushes(const struct verdict_facts *f, struct verdict *v)
 		return 0;
 	scaled_time((double)f->flush_ns, all);
 	if (f->flushes == 1)
-		return verdict_add(v, SCREEN_BOLD, "note",
-				   "one flush took %s; p50, p99 and max of writes are without it",
-				   all);
-	return verdict_add(v, SCREEN_BOLD, "note",
-			   "%" PRIu64
-			   " flushes took %s, %s each; p50, p99 and max of writes are without "
-			   "them",
-			   f->flushes, all,
+		return verdict_add(v, SCREEN_BOLD, SAYS(FLUSH), all);
+	return verdict_add(v, SCREEN_BOLD, SAYS(FLUSHES), f->flushes, all,
 			   scaled_time((double)f->flush_ns / (double)f->flushes, each));
 }
 
-/* Findings that need another label than "disturbed". */
-static const char *label_of(enum finding_kind kind)
-{
-	switch (kind) {
-	case FINDING_RATE:
-		return "rate not reached";
-	case FINDING_ZEROS:
-	case FINDING_PASSES:
-		return "note";
-	default:
-		return "disturbed";
-	}
-}
-
 /* Findings that the limit tells already. */
-static bool is_told(const struct verdict_facts *f, enum finding_kind kind)
+static bool is_told(const struct verdict_facts *f, enum rule_id rule)
 {
-	return (kind == FINDING_GENERATOR && f->bounds[RESULT_BOUND_GENERATOR].n) ||
-	       (kind == FINDING_STARVED && f->bounds[RESULT_BOUND_STARVED].n) ||
-	       (kind == FINDING_QUOTA && f->bounds[RESULT_BOUND_QUOTA].n) ||
-	       (kind == FINDING_LIMIT && f->bounds[RESULT_BOUND_LIMIT].n);
+	return (rule == RULE_GENERATOR && f->bounds[RESULT_BOUND_GENERATOR].n) ||
+	       (rule == RULE_STARVED && f->bounds[RESULT_BOUND_STARVED].n) ||
+	       (rule == RULE_QUOTA && f->bounds[RESULT_BOUND_QUOTA].n) ||
+	       (rule == RULE_LIMIT && f->bounds[RESULT_BOUND_LIMIT].n);
 }
 
-/* The text without its target, where there is only one, and without a suggestion at its end. */
-static char *finding_text(const struct verdict_facts *f, size_t i)
+/* The line of a finding, and of `more` like it; without its target, where there is only one. */
+static char *finding_line(const struct verdict_facts *f, const struct finding *finding, size_t more)
 {
-	const char *text = f->findings[i].text, *last = NULL;
-	const char *prefix = f->targets == 1 && f->prefixes ? f->prefixes[i] : NULL;
+	const size_t from = f->targets == 1 && finding->target >= 0 ? finding->sentence : 0;
+	const int len = (int)(finding->advice - from);
+	char *text;
+	int n;
 
-	if (prefix && strncmp(text, prefix, strlen(prefix)) == 0)
-		text += strlen(prefix);
-	for (const char *at = strstr(text, "; "); at; at = strstr(at + 2, "; "))
-		last = at;
-	if (last && strstr(last, " -"))
-		return strndup(text, (size_t)(last - text));
-	return strdup(text);
+	if (more)
+		n = asprintf(&text, "%.*s (and %zu more like this)", len, finding->text + from,
+			     more);
+	else
+		n = asprintf(&text, "%.*s", len, finding->text + from);
+	return n < 0 ? NULL : text;
 }
 
 static int add_finding(const struct verdict_facts *f, size_t i, struct verdict *v)
 {
-	const enum finding_kind kind = f->findings[i].kind;
+	const struct finding *finding = &f->findings[i];
 	size_t more = 0;
-	char *text;
-	int err;
 
 	for (size_t k = 0; k < i; k++)
-		if (f->findings[k].kind == kind)
+		if (f->findings[k].rule == finding->rule)
 			return 0;
 	for (size_t k = i + 1; k < f->n_findings; k++)
-		more += f->findings[k].kind == kind;
-	if (is_told(f, kind))
+		more += f->findings[k].rule == finding->rule;
+	if (is_told(f, finding->rule))
 		return 0;
-	text = finding_text(f, i);
-	if (!text)
-		return -ENOMEM;
-	if (more)
-		err = verdict_add(v, SCREEN_CAUTION, label_of(kind), "%s (and %zu more like this)",
-				  text, more);
-	else
-		err = verdict_add(v, SCREEN_CAUTION, label_of(kind), "%s", text);
-	free(text);
-	return err;
+	return verdict_put(v, SCREEN_CAUTION, rule_table[finding->rule].label,
+			   finding_line(f, finding, more));
 }
 
-static bool verdict_has(const struct verdict_facts *f, enum finding_kind kind)
+/* The first finding of a rule, or NULL. */
+static const struct finding *verdict_find(const struct verdict_facts *f, enum rule_id rule)
 {
 	for (size_t i = 0; i < f->n_findings; i++) {
-		if (f->findings[i].kind == kind)
-			return true;
+		if (f->findings[i].rule == rule)
+			return &f->findings[i];
 	}
-	return false;
+	return NULL;
 }
 
 /* More QThreads help where processors are idle. */
 static const char *next_of_generator(const struct verdict_facts *f)
 {
-	if (!f->bounds[RESULT_BOUND_GENERATOR].n || f->elapsed_ns < TRIAL_NS || !f->files ||
-	    !f->direct || verdict_has(f, FINDING_HOLES) || f->qthreads >= f->processors)
+	if (!f->bounds[RESULT_BOUND_GENERATOR].n || is_trial(f) || !f->files || !f->direct ||
+	    verdict_find(f, RULE_HOLES) || f->qthreads >= f->processors)
 		return NULL;
-	return f->queues ? "a greater -threads uses more processors" :
-			   "a greater -queuedepth uses more processors";
+	return f->queues ? rule_says_MORE_THREADS : rule_says_MORE_QTHREADS;
 }
 
+/* One request at a time says little of a device. */
+static const char *next_of_device(const struct verdict_facts *f)
+{
+	return f->bounds[RESULT_BOUND_DEVICE].n && !is_trial(f) && f->depth == 1 && !f->copy.any ?
+		       rule_says_DEEPER :
+		       NULL;
+}
+
+struct verdict_next {
+	const char *texts[VERDICT_NEXT_MAX];
+	size_t n;
+};
+
+/* Accepts NULL. */
+static void next_add(struct verdict_next *next, const char *text)
+{
+	for (size_t i = 0; i < next->n; i++)
+		if (text && strcmp(text, next->texts[i]) == 0)
+			return;
+	if (text && next->n < VERDICT_NEXT_MAX)
+		next->texts[next->n++] = text;
+}
+
+/* The advice of the findings, most important first, and of the limits. */
 static int add_next(const struct verdict_facts *f, struct verdict *v)
 {
-	const char *const candidates[] = {
-		verdict_has(f, FINDING_CACHED) ? f->direct ?
-						 "-dropcache empties the page cache first" :
-						 "-dio and -dropcache read the device" :
-						 NULL,
-		verdict_has(f, FINDING_DIRTY) ? "-dio or -syncwrite measures the device" : NULL,
-		verdict_has(f, FINDING_HOLES) ? "write the data first, with -op write" : NULL,
-		verdict_has(f, FINDING_RATE) ? "a lower rate or a greater -queuedepth" : NULL,
-		verdict_has(f, FINDING_OTHERS) ? "repeat it while nothing else uses the device" :
-						 NULL,
-		verdict_has(f, FINDING_SPLIT) ? "a smaller -reqsize is not split" : NULL,
-		verdict_has(f, FINDING_ZEROS) ?
-			"-datapattern random writes data that does not compress" :
-			NULL,
-		next_of_generator(f),
-		f->bounds[RESULT_BOUND_DEVICE].n && f->elapsed_ns >= TRIAL_NS && f->depth == 1 &&
-				!f->copy.any ?
-			"-queuedepth 8 shows what the device does with several requests at once" :
-			NULL,
-	};
-	const char *next[VERDICT_NEXT_MAX] = { NULL };
-	size_t n = 0;
+	static const enum rule_id order[] = { RULE_CACHED, RULE_ELSEWHERE, RULE_DIRTY, RULE_HOLES,
+					      RULE_RATE,   RULE_OTHERS,	   RULE_SPLIT, RULE_ZEROS };
+	struct verdict_next next = { .n = 0 };
+	char *text;
 
-	for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
-		if (candidates[i] && n < VERDICT_NEXT_MAX)
-			next[n++] = candidates[i];
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		const struct finding *finding = verdict_find(f, order[i]);
+
+		next_add(&next, finding ? finding_advice(finding) : NULL);
 	}
-	if (!n)
+	next_add(&next, next_of_generator(f));
+	next_add(&next, next_of_device(f));
+	if (!next.n)
 		return 0;
-	return verdict_add(v, SCREEN_BOLD, "next", "%s%s%s", next[0], n > 1 ? "; " : "",
-			   n > 1 ? next[1] : "");
+	if (asprintf(&text, "%s%s%s", next.texts[0], next.n > 1 ? "; " : "",
+		     next.n > 1 ? next.texts[1] : "") < 0)
+		return -ENOMEM;
+	return verdict_put(v, SCREEN_BOLD, rule_table[RULE_DEEPER].label, text);
 }
 
 /* The targets that a fault is on, where there are others: " on data". */
@@ -393,27 +391,24 @@ static int add_faults(const struct verdict_facts *f, struct verdict *v)
 	char on[PATH_MAX];
 	int err = 0;
 
-	if (f->end == REPORT_END_CANCELED)
-		err = verdict_add(v, SCREEN_CAUTION, "partial", "%s",
-				  f->ops ? "the run was canceled before its end" :
-					   "the run was canceled before it began");
+	if (f->end == REPORT_END_CANCELED && f->ops)
+		err = verdict_add(v, SCREEN_CAUTION, SAYS(CANCELED));
+	else if (f->end == REPORT_END_CANCELED)
+		err = verdict_add(v, SCREEN_CAUTION, SAYS(NOT_BEGUN));
 	else if (f->partial)
-		err = verdict_add(v, SCREEN_CAUTION, "partial", "the run was cut short");
+		err = verdict_add(v, SCREEN_CAUTION, SAYS(CUT));
 	if (!err && f->outstanding)
-		err = verdict_add(v, SCREEN_BAD, "hung", "%" PRIu64 " %s%s never completed",
-				  f->outstanding, f->outstanding == 1 ? "request" : "requests",
+		err = verdict_add(v, SCREEN_BAD, SAYS(HUNG), f->outstanding,
+				  f->outstanding == 1 ? "request" : "requests",
 				  on_targets(f, &f->hung, on, sizeof(on)));
 	if (!err && f->errors)
-		err = verdict_add(v, SCREEN_BAD, "errors",
-				  "%" PRIu64 " of %" PRIu64 " requests failed%s", f->errors,
-				  f->ops + f->errors, on_targets(f, &f->failed, on, sizeof(on)));
+		err = verdict_add(v, SCREEN_BAD, SAYS(ERRORS), f->errors, f->ops + f->errors,
+				  on_targets(f, &f->failed, on, sizeof(on)));
 	if (!err && f->miscompares)
-		err = verdict_add(v, SCREEN_BAD, "wrong data",
-				  "%" PRIu64 " %s of what was read is not as expected",
-				  f->miscompares, f->miscompares == 1 ? "extent" : "extents");
+		err = verdict_add(v, SCREEN_BAD, SAYS(WRONG_DATA), f->miscompares,
+				  f->miscompares == 1 ? "extent" : "extents");
 	else if (!err && f->verified && f->ops)
-		err = verdict_add(v, SCREEN_GOOD, "verified",
-				  "all data that was read is as expected");
+		err = verdict_add(v, SCREEN_GOOD, SAYS(VERIFIED));
 	return err;
 }
 
@@ -422,13 +417,9 @@ static int add_copy(const struct verdict_facts *f, struct verdict *v)
 	if (!f->copy.any)
 		return 0;
 	if (!f->copy.complete)
-		return verdict_add(v, SCREEN_BAD, "copy not confirmed",
-				   "this side %s %" PRIu64
-				   " requests, and the other side does not confirm them",
+		return verdict_add(v, SCREEN_BAD, SAYS(COPY_LOST),
 				   f->copy.source ? "sent" : "wrote", f->copy.ops);
-	return verdict_add(v, SCREEN_GOOD, "copy complete",
-			   "both sides confirm %" PRIu64 " requests, digest %s", f->copy.ops,
-			   f->copy.digest);
+	return verdict_add(v, SCREEN_GOOD, SAYS(COPY_DONE), f->copy.ops, f->copy.digest);
 }
 
 int verdict_make(const struct verdict_facts *f, struct verdict *v)
@@ -460,7 +451,7 @@ static void extend(struct verdict_range *r, double value, bool first)
 		r->most = value;
 }
 
-static void add_bound(struct verdict_facts *f, const struct person_sum *s)
+static void take_bound(struct verdict_facts *f, const struct person_sum *s)
 {
 	struct verdict_bound *b = &f->bounds[s->bound];
 	const bool first = !b->n++;
@@ -533,7 +524,7 @@ static void take_results(struct verdict_facts *f, const struct person *p)
 		if (p->targets[i].outstanding)
 			add_target(&f->hung, p->plan->targets[i].path);
 		if (p->targets[i].times.known)
-			add_bound(f, &p->targets[i]);
+			take_bound(f, &p->targets[i]);
 	}
 	f->passes_ran = p->all.passes;
 	f->passes = p->passes;
@@ -548,33 +539,6 @@ static void take_results(struct verdict_facts *f, const struct person *p)
 	f->verified = p->all.verified;
 	f->partial = p->all.partial;
 	f->copy = p->copy;
-}
-
-static void free_prefixes(char **prefixes, size_t n)
-{
-	for (size_t i = 0; prefixes && i < n; i++)
-		free(prefixes[i]);
-	free(prefixes);
-}
-
-/* The beginnings of the texts of findings, which name their targets. NULL: no memory. */
-static char **make_prefixes(const struct plan *plan, const struct finding *findings, size_t n)
-{
-	char **prefixes = calloc(n + 1, sizeof(*prefixes));
-
-	for (size_t i = 0; prefixes && i < n; i++) {
-		const int64_t target = findings[i].target;
-
-		if (target < 0 || (size_t)target >= plan->n_targets)
-			continue;
-		if (asprintf(&prefixes[i], "target %lld, %s: ", (long long)target,
-			     plan->targets[target].path) < 0) {
-			prefixes[i] = NULL;
-			free_prefixes(prefixes, n);
-			return NULL;
-		}
-	}
-	return prefixes;
 }
 
 static int write_verdict(const struct verdict *v, const struct screen *screen, FILE *f)
@@ -596,19 +560,14 @@ int person_verdict(const struct person *p, const struct finding *findings, size_
 		   enum report_end end, const struct screen *screen, FILE *f)
 {
 	struct verdict_facts facts = { .end = end, .findings = findings, .n_findings = n_findings };
-	char **prefixes = make_prefixes(p->plan, findings, n_findings);
 	struct verdict v;
 	int err;
 
-	if (!prefixes)
-		return -ENOMEM;
-	facts.prefixes = prefixes;
 	take_plan(&facts, p->plan);
 	take_results(&facts, p);
 	err = verdict_make(&facts, &v);
 	if (!err)
 		err = write_verdict(&v, screen, f);
 	verdict_free(&v);
-	free_prefixes(prefixes, n_findings);
 	return err;
 }

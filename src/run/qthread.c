@@ -109,10 +109,7 @@ static void report_released(const struct target *t)
 	uint64_t n = atomic_load(&t->state.released);
 
 	if (n)
-		report_finding(t->run->report, FINDING_GAP, t->plan->number,
-			       "target %u, %s: pass %" PRIu64 " ended when operations had become "
-			       "slow: %" PRIu64 " of them before the last one were not issued",
-			       t->plan->number, t->plan->path, t->pass, n);
+		report_finding(t->run->report, finding_of_target(t->plan), SAYS(GAP), t->pass, n);
 }
 
 /* Pass the result on to the results manager. */

@@ -77,7 +77,7 @@ def test_rate():
     """Each operation rests for 20 ms, so that one request at a time makes 50 operations per second at most."""
     words = ["-op", "noop", "-target", "null", "-operationdelay", 0.02, "-timelimit", 1]
     run, text = person(*words, "-throttle", "ops", 150)
-    t.ok(advised(text, "a lower rate or a greater -queuedepth"), "a rate that is not reached: what reaches it", run)
+    t.ok(advised(text, "use a lower rate or a greater -queuedepth"), "a rate that is not reached: what reaches it", run)
     for name, more in (("a lower rate", ["-throttle", "ops", 10]),
                        ("a greater -queuedepth", ["-throttle", "ops", 150, "-queuedepth", 32])):
         run, text = person(*words, *more)

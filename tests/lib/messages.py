@@ -287,11 +287,11 @@ CHECK_RUN_OPTION = "is an option of a run; say xdd -target <name> -op"
 
 # The sentences of a check about what looks wrong.
 CHECK_IN_MEMORY = "^This file is in memory"
-CHECK_BUSY = "^Other programs took the processors"
+CHECK_BUSY = "^Limited by other programs: xdd was ready and had no processor"
 CHECK_HOLES = "^100 % of what was read was never written"
 CHECK_ZEROS = r"^\d+ of \d+ sampled blocks hold zeros only"
 CHECK_NO_SYS = "^  /sys is not mounted: the device could not be looked at$"
-CHECK_LOOP = "^loop\d+ reads its file, .*, through the page cache"
+CHECK_LOOP = r"^Loop device loop\d+: it reads and writes its file, .*, through the page cache"
 
 
 def no_command(meant):
@@ -422,15 +422,17 @@ def warning(subject, problem):
 ANY_TARGET = r"(?:target \d+, .*|targets \d[\d, to]*)"
 # Targets that are too small for a warning of their own have one together.
 MANY_OR_ONE = "(?:%s|\\d+ targets, of which .* is one)" % ANY_TARGET
+ALL_HOLES = "100 % of what was read was never written: no device is asked for that; write the data first, with -op write"
 # Warnings about a small file in memory, a file that is all holes, and a device that other processes use.
 CACHED = warning(MANY_OR_ONE, r"(about )?\d+ % of what was read was (in the page cache|never written)")
 # Writes that are in memory at the end; and zeros, written where they may cost nothing.
 DIRTY = warning(MANY_OR_ONE, r"(about )?(\d+) % of what was written, ([\d.]+ [kMG]?B), was in memory when the run ended, and not on the "
                 "device: ")
-DIRTY_ALL = "that measures memory; -dio, or -syncwrite, which includes the flush, measures the device"
+DIRTY_ALL = "that measures memory; -dio or -syncwrite measures the device"
+RANDOM_DATA = "-datapattern random writes data that does not compress"
 ZEROS = warning(ANY_TARGET, "the data that was written is zeros, the default: ")
-ZEROS_COMPRESSED = "its file system compresses them; -datapattern random is data that cannot be compressed"
-ZEROS_ZRAM = "zram stores none of them; -datapattern random is data that cannot be compressed"
+ZEROS_COMPRESSED = "its file system compresses them; " + RANDOM_DATA
+ZEROS_ZRAM = "zram stores none of them; " + RANDOM_DATA
 FEWER_PASSES_RUN = r"^xdd: warning: (?:target \d+, .+: )?-passes (\d+): only (\d+) were run before -runtime ended the run$"
 NO_DIRECT_IO = "-dio: the file system has no direct I/O for this file, and uses the page cache; " \
     "put it on another file system"

@@ -15,59 +15,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "commands/check.h"
-
-#define MIB (1ull << 20)
-#define GIB (1ull << 30)
-#define MS 1e6
-
-/* A file on a solid-state disk, and a check of it that found nothing. */
-static struct check_target sound_target(void)
-{
-	return (struct check_target){
-		.name = "/data/file",
-		.path = (char *)(uintptr_t) "/data/file",
-		.size_bytes = GIB,
-		.direct = true,
-		.unit_bytes = 4096,
-		.large_bytes = MIB,
-		.engine = "io_uring",
-		.file_system = "ext4",
-		.new_file = "/data/xdd-write-test",
-		.new_bytes = GIB,
-		.device = { .name = "nvme0n1", .rotational_known = true },
-	};
-}
-
-static struct check_row sound_row(uint64_t req_bytes, uint64_t depth, uint64_t ops)
-{
-	return (struct check_row){
-		.measured = true,
-		.req_bytes = req_bytes,
-		.depth = depth,
-		.ops = ops,
-		.bytes = ops * req_bytes,
-		.seconds = 10,
-		.p50_ns = 0.1 * MS,
-		.p99_ns = 0.3 * MS,
-		.max_ns = 5 * MS,
-		.covered_bytes = ops * req_bytes,
-		.device_ops = ops,
-		.device_requests = ops,
-		.device_bytes = ops * req_bytes,
-	};
-}
-
-static struct check_result sound_result(void)
-{
-	return (struct check_result){
-		.rows = { sound_row(MIB, 8, 20000), sound_row(4096, 1, 100000),
-			  sound_row(4096, 32, 1000000) },
-		.sampled = 64,
-	};
-}
+#include "check_fixture.h"
 
 static struct check_notes notes;
+
+/* True if one of the sentences about them begins so. */
+static bool judges(const struct check_target *t, const struct check_result *result,
+		   const char *begin)
+{
+	notes = (struct check_notes){ .n = 0 };
+	check_judge(t, result, &notes);
+	for (size_t i = 0; i < notes.n; i++)
+		if (strncmp(notes.text[i], begin, strlen(begin)) == 0)
+			return true;
+	return false;
+}
 
 /* The only sentence about them; "" without one. */
 static const char *judged(const struct check_target *t, const struct check_result *result)
@@ -137,22 +99,32 @@ static void test_sources(void **state)
 	r = sound_result();
 	for (int i = 0; i < CHECK_PHASES; i++)
 		r.rows[i].device_bytes /= 4;
-	assert_begins(judged(&t, &r), "nvme0n1 moved 6.37 GB for the 25.5 GB");
+	assert_begins(judged(&t, &r), "Device nvme0n1: it transferred 6.37 GB, and this check read "
+				      "25.5 GB with -dio: the others came from elsewhere");
+	for (int i = 0; i < CHECK_PHASES; i++)
+		r.rows[i].device_bytes *= 2;
+	assert_string_equal(judged(&t, &r), "");
 	r = sound_result();
 	r.rows[0].others = true;
 	r.rows[0].device_bytes *= 2;
-	assert_begins(judged(&t, &r), "nvme0n1 moved 41.9 GB while this check read 21.0 GB");
+	assert_begins(judged(&t, &r), "Device nvme0n1: it moved 41.9 GB, this check 21.0 GB: other "
+				      "I/O was active");
 	r = sound_result();
 	r.rows[0].split = true;
 	r.rows[0].device_requests *= 2;
 	r.rows[1].device_requests += 7;
-	assert_begins(judged(&t, &r), "The kernel split requests: 20000 became 40000");
+	assert_begins(judged(&t, &r), "Device nvme0n1: 20000 operations became 40000 requests: "
+				      "the kernel split them.");
 	r = sound_result();
 	t.direct = false;
 	assert_begins(judged(&t, &r), "Direct I/O is not possible here: reads go through");
 	r.rows[1].cache_bytes = 1000;
 	r.rows[1].resident_bytes = 500;
-	assert_begins(judged(&t, &r), "Direct I/O is not possible here, and 50 %");
+	assert_true(judges(&t, &r, "Direct I/O is not possible here"));
+	assert_true(judges(&t, &r, "50 % of what was read was in the page cache before"));
+	assert_int_equal(notes.n, 2);
+	r.rows[1].resident_bytes = 99;
+	assert_begins(judged(&t, &r), "Direct I/O is not possible here");
 	t.memory = true;
 	assert_begins(judged(&t, &r), "This file is in memory (ext4)");
 }
@@ -219,24 +191,21 @@ static void test_rates(void **state)
 	assert_string_equal(judged(&t, &r), "");
 	r = sound_result();
 	r.rows[CHECK_LARGE].starved = 0.5;
-	assert_begins(judged(&t, &r),
-		      "Other programs took the processors for 50 % of the time: the "
-		      "device might do more");
+	assert_begins(judged(&t, &r), "Limited by other programs: xdd was ready and had no "
+				      "processor 50 % of the time.");
 	r.rows[CHECK_LARGE].starved = 0;
-	r.rows[CHECK_LARGE].stopped = true;
+	strcpy(r.rows[CHECK_LARGE].stopped, "xdd itself was stopped for at least 2.00 s");
 	r.rows[CHECK_LARGE].max_ns = 1500 * MS;
-	assert_begins(judged(&t, &r), "xdd itself was stopped while it measured");
-	r.rows[CHECK_LARGE].stopped = false;
+	assert_begins(judged(&t, &r), "xdd itself was stopped for at least 2.00 s.");
+	*r.rows[CHECK_LARGE].stopped = '\0';
 	r.rows[CHECK_LARGE].max_ns = 1 * MS;
 	r.rows[CHECK_LARGE].quota = 0.9;
-	assert_begins(judged(&t, &r),
-		      "The CPU quota of its control group stopped xdd for 90 % of the time: the "
-		      "device might do more");
+	assert_begins(
+		judged(&t, &r),
+		"Limited by the CPU quota of its control group: it stopped xdd 90 % of the time.");
 	r.rows[CHECK_LARGE].quota = 0;
-	r.rows[CHECK_LARGE].limited = true;
-	assert_begins(judged(&t, &r),
-		      "A control group limits the reads of nvme0n1, and this check reached the "
-		      "limit: the device might do more");
+	strcpy(r.rows[CHECK_LARGE].limited, "device nvme0n1: a control group allows 1 MB/s");
+	assert_begins(judged(&t, &r), "Device nvme0n1: a control group allows 1 MB/s.");
 }
 
 /* Measurements that are brief, or missing, are not judged. */

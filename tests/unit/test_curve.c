@@ -304,7 +304,7 @@ static void measure(struct target *t, double share, bool probe)
 		round.responses[SWEEP_RESPONSE_MEAN] = response_of(share < .97 ? share : .97);
 		round.responses[SWEEP_RESPONSE_P99] = 3 * round.responses[SWEEP_RESPONSE_MEAN];
 		if (share >= .97)
-			round.findings = 1u << FINDING_RATE;
+			round.findings = 1u << RULE_RATE;
 		assert_int_equal(sweep_results_add(&t->results, &round), 0);
 	}
 }

@@ -242,11 +242,27 @@ static void test_lines_arrive_at_once(void **state)
 	assert_int_equal(report_close(NULL), XDD_OK);
 }
 
+/* A finding with any sentence. A rule without an advice has nothing after it. */
+static void put(struct report *r, enum rule_id rule, int64_t target, const char *says)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "d%d", (int)target);
+	report_finding(r, (struct finding_about){ target, target < 0 ? NULL : name, false }, rule,
+		       "%s", says);
+}
+
 static void add_findings(struct report *r)
 {
-	report_finding(r, FINDING_CACHED, 1, "target %u, x: %s", 1u, "cached");
-	report_finding(r, FINDING_SPLIT, FINDING_RUN, "device y: split");
+	report_finding(r, (struct finding_about){ 1, "x", true }, RULE_CACHED, "%s", "cached");
+	report_finding(r, finding_of_run(NULL, false), RULE_CACHED, "in memory");
+	report_finding(r, finding_of_run("2 targets", false), RULE_MERGED, "merged");
 }
+
+#define ADDED                                                              \
+	"xdd: warning: target 1, x: cached; -dropcache reads the device\n" \
+	"xdd: warning: in memory; -dio and -dropcache read the device\n"   \
+	"xdd: warning: 2 targets: merged\n"
 
 /* A finding is kept with what it is about; where the table is written it is a warning as well. */
 static void test_findings(void **state)
@@ -266,17 +282,19 @@ static void test_findings(void **state)
 	add_findings(r);
 	add_findings(NULL);
 	restore_fd(STDERR_FILENO, saved);
-	assert_string_equal(get_file("stderr"), "xdd: warning: target 1, x: cached\n"
-						"xdd: warning: device y: split\n"
-						"xdd: warning: target 1, x: cached\n"
-						"xdd: warning: device y: split\n");
+	assert_string_equal(get_file("stderr"), ADDED ADDED);
 	found = report_findings(r, &n);
-	assert_int_equal(n, 2);
-	assert_int_equal(found[0].kind, FINDING_CACHED);
+	assert_int_equal(n, 3);
+	assert_int_equal(found[0].rule, RULE_CACHED);
 	assert_int_equal(found[0].target, 1);
-	assert_string_equal(found[0].text, "target 1, x: cached");
-	assert_int_equal(found[1].kind, FINDING_SPLIT);
-	assert_int_equal(found[1].target, FINDING_RUN);
+	assert_string_equal(found[0].text, "target 1, x: cached; -dropcache reads the device");
+	assert_string_equal(found[0].text + found[0].sentence,
+			    "cached; -dropcache reads the device");
+	assert_string_equal(found[0].text + found[0].advice, "; -dropcache reads the device");
+	assert_string_equal(finding_advice(&found[1]), "-dio and -dropcache read the device");
+	assert_int_equal(found[2].rule, RULE_MERGED);
+	assert_int_equal(found[2].target, FINDING_RUN);
+	assert_null(finding_advice(&found[2]));
 	assert_int_equal(report_close(r), XDD_OK);
 }
 
@@ -288,12 +306,12 @@ static const char *held_back(struct plan *plan, void (*add)(struct report *r))
 
 	assert_int_equal(report_open(plan, &r), XDD_OK);
 	saved = redirect_fd(STDERR_FILENO, "stderr");
-	report_finding(r, FINDING_CACHED, 0, "target 0, d0: before");
+	put(r, RULE_STAYED, 0, "before");
 	report_findings_hold(r);
 	add(r);
 	assert_string_equal(get_file("stderr"), "xdd: warning: target 0, d0: before\n");
 	report_findings_release(r);
-	report_finding(r, FINDING_CACHED, 0, "target 0, d0: after");
+	put(r, RULE_STAYED, 0, "after");
 	restore_fd(STDERR_FILENO, saved);
 	assert_int_equal(report_close(r), XDD_OK);
 	return get_file("stderr");
@@ -302,22 +320,20 @@ static const char *held_back(struct plan *plan, void (*add)(struct report *r))
 static void add_three(struct report *r)
 {
 	for (int i = 0; i < 3; i++)
-		report_finding(r, FINDING_CACHED, i, "target %d, d%d: cached", i, i);
+		put(r, RULE_STAYED, i, "cached");
 }
 
-/* Other findings are in between: of another kind, text or subject, or without a common text. */
+/* Other findings are in between: of another rule, with another sentence, or of the run. */
 static void add_groups(struct report *r)
 {
-	report_finding(r, FINDING_CACHED, 9, "target 9, d9: cached");
-	report_finding(r, FINDING_CACHED, 1, "target 1, d1: cached");
-	report_finding(r, FINDING_SPLIT, 2, "target 2, d2: cached");
-	report_finding(r, FINDING_CACHED, 2, "target 2, d2: cached");
-	report_finding(r, FINDING_CACHED, 3, "target 3, d3: other");
-	report_finding(r, FINDING_CACHED, FINDING_RUN, "target 3, d3: cached");
-	report_finding(r, FINDING_CACHED, 10, "target 10, d10: cached");
-	report_finding(r, FINDING_CACHED, 4, "target 4, d3: cached");
-	report_finding(r, FINDING_CACHED, 5, "target 5, d5: cached");
-	report_finding(r, FINDING_CACHED, 3, "target 3, d3: cached");
+	put(r, RULE_STAYED, 9, "cached");
+	put(r, RULE_STAYED, 1, "cached");
+	put(r, RULE_MERGED, 2, "cached");
+	put(r, RULE_STAYED, 2, "cached");
+	put(r, RULE_STAYED, 3, "other");
+	put(r, RULE_STAYED, FINDING_RUN, "cached");
+	put(r, RULE_STAYED, 5, "cached");
+	put(r, RULE_STAYED, 3, "cached");
 }
 
 #define HELD_BACK(text) \
@@ -348,9 +364,7 @@ static void test_findings_held(void **state)
 			    HELD_BACK("xdd: warning: targets 9, 1 to 2, 5, 3: cached\n"
 				      "xdd: warning: target 2, d2: cached\n"
 				      "xdd: warning: target 3, d3: other\n"
-				      "xdd: warning: target 3, d3: cached\n"
-				      "xdd: warning: target 10, d10: cached\n"
-				      "xdd: warning: target 4, d3: cached\n"));
+				      "xdd: warning: cached\n"));
 }
 
 /* Each column of the table of latencies has a name and a unit. */

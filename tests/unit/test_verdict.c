@@ -12,25 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/person.h"
-#include "xdd/base/units.h"
-
-/* A run of 10 s on one file with -dio, of which nothing is known yet. */
-static struct verdict_facts plain(void)
-{
-	return (struct verdict_facts){
-		.targets = 1,
-		.files = true,
-		.direct = true,
-		.depth = 32,
-		.qthreads = 1,
-		.queues = true,
-		.processors = 4,
-		.passes_ran = 1,
-		.elapsed_ns = 10 * NS_PER_SEC,
-		.ops = 1000000,
-	};
-}
+#include "verdict_fixture.h"
 
 /* All lines of the verdict as one text, "label: text\n" each. */
 static const char *text_of(const struct verdict_facts *f)
@@ -48,18 +30,6 @@ static const char *text_of(const struct verdict_facts *f)
 }
 
 #define ONE_PASS "certainty: one pass says nothing about repeatability; -passes 5 does\n"
-
-static struct verdict_facts bound_by(enum result_bound bound)
-{
-	struct verdict_facts f = plain();
-
-	f.bounds[bound] = (struct verdict_bound){ .n = 1,
-						  .busy = { 0.25, 0.25 },
-						  .waited = { 0.5, 0.5 },
-						  .held = { 0.625, 0.625 },
-						  .idle = { 0.934, 0.934 } };
-	return f;
-}
 
 static void test_nothing_known(void **state)
 {
@@ -222,27 +192,24 @@ static void test_short_run(void **state)
 		"certainty: 50.0 ms say little; a greater -runtime measures for longer\n");
 }
 
-#define CACHED                                                                            \
-	"12 % of what was read was in the page cache before: that measures memory; -dio " \
-	"and -dropcache read the device"
+#define CACHED "12 % of what was read was in the page cache before: that measures memory"
+#define DIRECT "; -dio and -dropcache read the device"
 
 static void test_findings(void **state)
 {
 	struct finding findings[] = {
-		{ FINDING_CACHED, 0, "target 0, data: " CACHED },
-		{ FINDING_CACHED, 1, "target 1, b: " CACHED },
-		{ FINDING_OTHERS, FINDING_RUN, "device sda: it moved 9 bytes, this run 5" },
-		{ FINDING_ZEROS, FINDING_RUN, "the data were zeros" },
-		{ FINDING_SPLIT, FINDING_RUN, "device sda: 5 operations became 9 requests" },
+		FOUND(RULE_CACHED, 0, "target 0, data: ", CACHED, DIRECT),
+		FOUND(RULE_CACHED, 1, "target 1, b: ", CACHED, DIRECT),
+		FOUND(RULE_OTHERS, FINDING_RUN, "", "device sda: it moved 9 bytes, this run 5", ""),
+		FOUND(RULE_ZEROS, FINDING_RUN, "", "the data were zeros", ""),
+		FOUND(RULE_SPLIT, FINDING_RUN, "", "device sda: 5 operations became 9 requests",
+		      ""),
 	};
-	char first[] = "target 0, data: ";
-	char *prefixes[] = { first, NULL, NULL, NULL, NULL };
 	struct verdict_facts f = plain();
 
 	(void)state;
 	f.direct = false;
 	f.findings = findings;
-	f.prefixes = prefixes;
 	f.n_findings = 1;
 	assert_string_equal(text_of(&f),
 			    ONE_PASS "disturbed: 12 % of what was read was in the page cache "
@@ -254,19 +221,20 @@ static void test_findings(void **state)
 					    "in the page cache before: that measures memory (and 1 "
 					    "more like this)\n"));
 	f.n_findings = 5;
-	f.direct = true;
+	findings[0].direct = true;
 	assert_non_null(strstr(text_of(&f), "disturbed: device sda: it moved 9 bytes"));
 	assert_non_null(strstr(text_of(&f), "note: the data were zeros\n"));
 	/* The first two suggestions only. */
-	assert_non_null(strstr(text_of(&f), "next: -dropcache empties the page cache first; repeat "
-					    "it while nothing else uses the device\n"));
+	assert_non_null(strstr(text_of(&f), "next: -dropcache reads the device; repeat it "
+					    "while nothing else uses the device\n"));
 	assert_null(strstr(text_of(&f), "-reqsize"));
 }
 
 /* The limit tells what this finding does. */
 static void test_told_twice(void **state)
 {
-	struct finding finding = { FINDING_STARVED, 0, "target 0, data: starved: no processor" };
+	struct finding finding =
+		FOUND(RULE_STARVED, 0, "target 0, data: ", "starved: no processor", "");
 	struct verdict_facts f = bound_by(RESULT_BOUND_STARVED);
 
 	(void)state;

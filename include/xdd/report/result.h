@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "xdd/plan/plan.h"
+#include "xdd/report/rule.h"
 #include "xdd/stat/figures.h"
 #include "xdd/stat/stats.h"
 
@@ -20,42 +21,39 @@ struct report;
  * answered. The run reports them; the writers of results for people read them.
  */
 
-/* The cause, which decides what to try next. */
-enum finding_kind {
-	FINDING_CACHED,	   /* reads were answered by the page cache */
-	FINDING_HOLES,	   /* reads were of data that was never written */
-	FINDING_DIRTY,	   /* writes were in memory when the run ended */
-	FINDING_ZEROS,	   /* storage may compress or drop the zeros that were written */
-	FINDING_GENERATOR, /* the QThreads limited the run, not the device */
-	FINDING_STARVED,   /* the QThreads had no processor */
-	FINDING_OTHERS,	   /* a device moved data that is not of this run */
-	FINDING_SPLIT,	   /* the kernel split requests */
-	FINDING_MERGED,	   /* the kernel merged requests */
-	FINDING_RATE,	   /* the rate of -throttle was not reached */
-	FINDING_PASSES,	   /* fewer passes than requested */
-	FINDING_GAP,	   /* operations were not issued */
-	FINDING_LATE,	   /* the targets were not ready at -starttime */
-	FINDING_QUOTA,	   /* a CPU quota stopped the QThreads */
-	FINDING_STOPPED,   /* the process was stopped for a while */
-	FINDING_LOOP,	   /* a loop device used the page cache */
-	FINDING_LIMIT,	   /* a device reached the limit of a control group */
-};
-
 #define FINDING_RUN (-1) /* a target's number: the finding is of the run, or of a device */
 
-struct finding {
-	enum finding_kind kind;
+/* The subject of a finding. */
+struct finding_about {
 	int64_t target;
-	const char *text; /* one line without newline or prefix, as in the warning */
+	const char *name; /* of the target, or of several; NULL: the run, or a device */
+	bool direct;	  /* -dio is on */
 };
 
+struct finding {
+	enum rule_id rule;
+	int64_t target;
+	bool direct;
+	const char *text; /* one line without newline or prefix, as in the warning */
+	size_t sentence;  /* where the sentence of the rule begins in it */
+	size_t advice;	  /* where that ends, and the advice begins */
+};
+
+/* A finding about target `t`, about the run, or about several targets that `name` names. */
+struct finding_about finding_of_target(const struct target_plan *t);
+struct finding_about finding_of_run(const char *name, bool direct);
+
+/* The advice of its rule, for its target; NULL: none. Static; any thread. */
+const char *finding_advice(const struct finding *f);
+
 /*
- * Add a finding. It is a warning on standard error, as log_warning() writes it. Where the result
- * for people goes to the same terminal, the verdict there shows it instead. Any thread, between
- * report_open() and report_close(); `r` may be NULL: the warning only.
+ * Add a finding, with the rule and its sentence from SAYS(). It is a warning on standard error, as
+ * log_warning() writes it. Where the result for people goes to the same terminal, the verdict there
+ * shows it instead. Any thread, between report_open() and report_close(); `r` may be NULL: the
+ * warning only.
  */
-void report_finding(struct report *r, enum finding_kind kind, int64_t target, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+void report_finding(struct report *r, struct finding_about about, enum rule_id rule,
+		    const char *says, ...) __attribute__((format(printf, 4, 5)));
 
 /*
  * Hold the messages of findings back until report_findings_release(), which writes one for four or

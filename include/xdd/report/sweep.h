@@ -137,14 +137,7 @@ struct stats_drift sweep_response_drift(const struct sweep_point *p);
 
 /* ---- sweep_files.c ---- */
 
-/*
- * The name of an enum finding_kind in documents, and what it says of a point in words; NULL past
- * the last. Static; any thread.
- */
-const char *sweep_finding_name(unsigned kind);
-const char *sweep_finding_text(unsigned kind);
-
-/* The findings of all rounds of a point: a bit for each kind. */
+/* The findings of all rounds of a point: a bit for each rule. */
 unsigned sweep_findings(const struct sweep_point *p);
 
 /* ---- sweep_run.c ---- */

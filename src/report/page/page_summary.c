@@ -596,19 +596,18 @@ static bool point_has(const json_t *point, const char *name)
 static void put_findings(struct page *p, const json_t *root)
 {
 	const json_t *points = json_object_get(root, "points"), *point;
-	const char *name;
 	size_t i;
 
-	for (unsigned kind = 0; (name = sweep_finding_name(kind)); kind++) {
+	for (unsigned rule = 0; rule < RULE_FINDINGS; rule++) {
 		size_t n = 0;
 
 		json_array_foreach(points, i, point)
 		{
-			if (!point_has(point, name) || ++n > MAX_POINTS)
+			if (!point_has(point, rule_table[rule].name) || ++n > MAX_POINTS)
 				continue;
 			if (n == 1) {
 				open_verdict(p, "note", "finding");
-				page_put(p, "%s, at point", sweep_finding_text(kind));
+				page_put(p, "%s, at point", rule_table[rule].condition);
 			}
 			page_put(p, "%s %.15g", n == 1 ? "" : ",", page_real(point, "point"));
 		}

@@ -23,8 +23,7 @@
 #include "xdd/sys/clock.h"
 
 #define LOOK_NS 200000000
-#define MISSED_SHARE 0.95  /* a rate below this share of the requested rate is reported, */
-#define MISSED_NS 20000000 /* if that is more than a stall of the machine */
+#define MISSED_NS 20000000 /* a rate that was missed by less is a stall of the machine */
 #define TIMER_SLACK_NS 1   /* the kernel's default of 50 us saves energy */
 
 int throttle_open(struct qthread *q)
@@ -163,12 +162,9 @@ void throttle_report(const struct run *run, const struct target_plan *t,
 	reached = t->throttle.rate * share;
 	report_detail(run->report, "Target %u, rate: %.2f of %.10g %s", t->number, reached,
 		      t->throttle.rate, unit);
-	if (share < MISSED_SHARE && times->took_ns - times->due_ns > MISSED_NS)
-		report_finding(
-			run->report, FINDING_RATE, t->number,
-			"target %u, %s: -throttle %s %.10g: the rate was not reached, only %.2f "
-			"%s; use a lower rate or a greater -queuedepth",
-			t->number, t->path, ops ? "ops" : "bw", t->throttle.rate, reached, unit);
+	if (100 * share < rule_table[RULE_RATE].limit && times->took_ns - times->due_ns > MISSED_NS)
+		report_finding(run->report, finding_of_target(t), SAYS(RATE), ops ? "ops" : "bw",
+			       t->throttle.rate, reached, unit);
 }
 
 /* Sleep for part of a wait. False: the stop trigger is pulled. */

@@ -29,9 +29,6 @@
 /* Operations of a pass that are looked up, where they do not follow each other. */
 #define CACHE_SAMPLE_OPS 16384
 
-/* Pages that -dropcache did not drop, in percent, from which it warns. */
-#define STAYED_WARN 10.0
-
 static bool has_pages(const struct target_plan *t)
 {
 	return t->kind == TARGET_FILE || t->kind == TARGET_BLOCK || t->kind == TARGET_MISSING;
@@ -46,12 +43,9 @@ static void warn_of_drop(const struct target *t, int err)
 	if (err && err != -EOPNOTSUPP)
 		log_warning("target %u, %s: -dropcache: %s", t->plan->number, t->plan->path,
 			    strerror(-err));
-	else if (all > 0 && 100 * resident / all >= STAYED_WARN)
-		report_finding(
-			t->run->report, FINDING_CACHED, t->plan->number,
-			"target %u, %s: -dropcache: %.0f %% of the pages stayed: another process "
-			"uses or has locked them",
-			t->plan->number, t->plan->path, 100 * resident / all);
+	else if (all > 0 && 100 * resident / all >= rule_table[RULE_STAYED].limit)
+		report_finding(t->run->report, finding_of_target(t->plan), SAYS(STAYED),
+			       100 * resident / all);
 }
 
 /* The size of the target now: a file may have grown in the pass before. */

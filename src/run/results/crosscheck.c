@@ -30,17 +30,17 @@
 /* Shorter passes are charged with processor time from before and after them. */
 #define LEAST_NS (NS_PER_SEC / 1000)
 
-/* Shares from which one cause is the cause. */
-#define GENERATOR_SHARE 0.9
-#define DEVICE_SHARE 0.8
-#define STARVED_SHARE 0.5
-
-/* Shares from which a cause counts. */
-#define HELD_COUNTS 0.2
-#define WAITED_COUNTS 0.2
+/* From this share on, the wait for processors is the cause whatever else there was. */
+#define WAITED_ALONE 0.5
 
 /* A run that uses so much of its processors has itself to blame when its QThreads wait for them. */
 #define FILLED 0.75
+
+/* The share of the time from which a rule holds. */
+static double limit_share(enum rule_id rule)
+{
+	return rule_table[rule].limit / 100;
+}
 
 static double bound_share(uint64_t part, double whole)
 {
@@ -137,23 +137,25 @@ double bound_held(const struct bound_facts *f)
 enum result_bound bound_judge(const struct bound_facts *f)
 {
 	const double held = bound_held(f), device = bound_idle(f) - held;
-	const bool by_quota = f->waited >= WAITED_COUNTS && f->quota >= f->waited / 2;
-	const bool by_others = by_quota || (f->waited >= WAITED_COUNTS && f->filled < FILLED);
+	const bool waited = f->waited >= limit_share(RULE_BY_OTHERS);
+	const bool by_quota = waited && f->quota >= f->waited * limit_share(RULE_BY_QUOTA);
+	const bool by_others = by_quota || (waited && f->filled < FILLED);
+	const bool paced = held >= limit_share(RULE_BY_PACE);
 
-	if (by_others && held >= HELD_COUNTS)
+	if (by_others && paced)
 		return RESULT_BOUND_MIXED;
-	if (by_others && f->waited < STARVED_SHARE && f->waited <= device)
+	if (by_others && f->waited < WAITED_ALONE && f->waited <= device)
 		return RESULT_BOUND_MIXED;
 	if (by_others)
 		return by_quota ? RESULT_BOUND_QUOTA : RESULT_BOUND_STARVED;
-	if (held >= HELD_COUNTS)
+	if (paced)
 		return RESULT_BOUND_PACED;
-	if (f->own + f->kernel + f->waited >= GENERATOR_SHARE)
+	if (f->own + f->kernel + f->waited >= limit_share(RULE_BY_KERNEL))
 		return RESULT_BOUND_GENERATOR;
 	/* QThreads that are idle and not held wait for a device, or for an unknown cause. */
 	if (!f->device || f->waited_unknown)
 		return RESULT_BOUND_UNKNOWN;
-	return device >= DEVICE_SHARE ? RESULT_BOUND_DEVICE : RESULT_BOUND_MIXED;
+	return device >= limit_share(RULE_BY_DEVICE) ? RESULT_BOUND_DEVICE : RESULT_BOUND_MIXED;
 }
 
 /* "device-bound" and so on; NULL of an unknown one. */
@@ -180,9 +182,8 @@ static const char *bound_text(enum result_bound bound)
 	return NULL;
 }
 
-/* Less than either is the rest that any run leaves behind. */
+/* Less is the rest that any run leaves behind. */
 #define DIRTY_BYTES (1ull << 20)
-#define DIRTY_PERCENT 5.0
 
 /* From here on the rate is that of memory. */
 #define PARTLY_PERCENT 50.0
@@ -193,27 +194,21 @@ static const char *bound_text(enum result_bound bound)
 #define BTRFS_MAGIC 0x9123683e
 
 /*
- * Report writes that were in memory at the end of the last pass of a target, or of several; `what`
- * names them, and `number` is the target's or FINDING_RUN. `direct`: they have -dio. Results
+ * Report writes that were in memory at the end of the last pass of a target, or of several. Results
  * manager.
  */
-static void written_check_dirty(struct run *run, int64_t number, const char *what, bool direct,
+static void written_check_dirty(struct run *run, struct finding_about about,
 				const struct dirty_sample *dirty)
 {
 	const double percent = 100 * dirty->share;
 	char amount[SCALED_SIZE];
 
-	if (!dirty->known || dirty->bytes < DIRTY_BYTES || percent < DIRTY_PERCENT)
+	if (!dirty->known || dirty->bytes < DIRTY_BYTES || percent < rule_table[RULE_DIRTY].limit)
 		return;
-	report_finding(run->report, FINDING_DIRTY, number,
-		       "%s: %s%.0f %% of what was written, %s, was in memory when the "
-		       "run ended, and not on the device: %s; %s-syncwrite, which includes the "
-		       "flush, measures the device",
-		       what, dirty->sampled ? "about " : "", percent,
+	report_finding(run->report, about, SAYS(DIRTY), dirty->sampled ? "about " : "", percent,
 		       scaled_bytes((double)dirty->bytes, amount),
 		       percent < PARTLY_PERCENT ? "the rate is partly that of memory" :
-						  "that measures memory",
-		       direct ? "" : "-dio, or ");
+						  "that measures memory");
 }
 
 static bool are_zeros(const struct target_plan *t)
@@ -280,30 +275,10 @@ static const char *written_loses_zeros(const struct target_plan *t)
 	return why;
 }
 
-static void written_report_zeros(struct run *run, const struct target_plan *t, const char *why)
-{
-	report_finding(run->report, FINDING_ZEROS, t->number,
-		       "target %u, %s: the data that was written is zeros, the default: %s; "
-		       "-datapattern random is data that cannot be compressed",
-		       t->number, t->path, why);
-}
-
-/* Less than both is a trial. */
-#define MATTERS_BYTES (16ull << 20)
-#define MATTERS_NS NS_PER_SEC
-
-/* Shares, in percent, from which a result is no longer what it seems. */
-#define CACHED_WARN 10.0
-#define HOLES_WARN 10.0
-#define SPLIT_WARN 10.0
-#define OTHER_WARN 10.0
-#define FEWER_WARN 50.0
-
 /*
- * A limit of a control group that was reached so far is what was measured, unless the run was too
- * short for the kernel to enforce it: it does so in slices of a tenth of a second.
+ * A limit of a control group that was reached is what was measured, unless the run was too short
+ * for the kernel to enforce it: it does so in slices of a tenth of a second.
  */
-#define LIMIT_SHARE 0.9
 #define LIMIT_NS (NS_PER_SEC / 5)
 
 /* Journals and the like: what a device may do besides without a word. */
@@ -441,9 +416,11 @@ static double part_of(uint64_t amount, uint64_t elapsed_ns, uint64_t limit)
 
 static bool reaches(const struct device_check *d, int dir)
 {
+	const double least = limit_share(RULE_LIMIT);
+
 	return d->elapsed_ns >= LIMIT_NS &&
-	       (part_of(d->all_bytes[dir], d->elapsed_ns, d->limits.bytes[dir]) >= LIMIT_SHARE ||
-		part_of(d->all_ops[dir], d->elapsed_ns, d->limits.ops[dir]) >= LIMIT_SHARE);
+	       (part_of(d->all_bytes[dir], d->elapsed_ns, d->limits.bytes[dir]) >= least ||
+		part_of(d->all_ops[dir], d->elapsed_ns, d->limits.ops[dir]) >= least);
 }
 
 bool crosscheck_is_limited(const struct crosscheck *c, const struct target_plan *t)
@@ -464,28 +441,19 @@ void crosscheck_open(struct crosscheck *c)
 
 static bool matters(uint64_t bytes, uint64_t elapsed_ns)
 {
-	return bytes >= MATTERS_BYTES || elapsed_ns >= MATTERS_NS;
+	return bytes >= RULE_LEAST_BYTES || elapsed_ns >= RULE_LEAST_NS;
 }
 
-/* `what` names the targets that were read, of number `number` or FINDING_RUN. */
-static void check_data(struct run *run, int64_t number, const char *what, bool direct,
-		       const struct cache_state *cache)
+static void check_data(struct run *run, struct finding_about about, const struct cache_state *cache)
 {
 	double cached = crosscheck_percent(cache->resident_bytes, cache->range_bytes);
 	double holes = crosscheck_percent(cache->hole_bytes, cache->range_bytes);
 
-	if (cached >= CACHED_WARN)
-		report_finding(run->report, FINDING_CACHED, number,
-			       "%s: %s%.0f %% of what was read was in the page cache before: that "
-			       "measures memory; %s the device",
-			       what, cache->accuracy == CACHE_SAMPLED ? "about " : "", cached,
-			       direct ? "-dropcache reads" : "-dio and -dropcache read");
-	if (holes >= HOLES_WARN)
-		report_finding(
-			run->report, FINDING_HOLES, number,
-			"%s: %.0f %% of what was read was never written: no device is asked for "
-			"that",
-			what, holes);
+	if (cached >= rule_table[RULE_CACHED].limit)
+		report_finding(run->report, about, SAYS(CACHED),
+			       cache->accuracy == CACHE_SAMPLED ? "about " : "", cached);
+	if (holes >= rule_table[RULE_HOLES].limit)
+		report_finding(run->report, about, SAYS(HOLES), holes);
 }
 
 /*
@@ -498,23 +466,12 @@ static void check_bound(struct run *run, const struct target_plan *t, const stru
 	if (!t->direct_io || !has_pages(t) || t->op == OP_NOOP)
 		return;
 	if (sums->bound == RESULT_BOUND_GENERATOR)
-		report_finding(
-			run->report, FINDING_GENERATOR, t->number,
-			"target %u, %s: generator-bound: its QThreads were at work or had no processor "
-			"for %.0f %% of the time: the device might do more",
-			t->number, t->path, 100 * (f->own + f->kernel + f->waited));
+		report_finding(run->report, finding_of_target(t), SAYS(GENERATOR),
+			       100 * (f->own + f->kernel + f->waited));
 	else if (sums->bound == RESULT_BOUND_STARVED)
-		report_finding(
-			run->report, FINDING_STARVED, t->number,
-			"target %u, %s: starved: its QThreads had no processor for %.0f %% of the "
-			"time, which others used: the device might do more",
-			t->number, t->path, 100 * f->waited);
+		report_finding(run->report, finding_of_target(t), SAYS(STARVED), 100 * f->waited);
 	else if (sums->bound == RESULT_BOUND_QUOTA)
-		report_finding(
-			run->report, FINDING_QUOTA, t->number,
-			"target %u, %s: quota: the CPU quota of its control group stopped its "
-			"QThreads for %.0f %% of the time: the device might do more",
-			t->number, t->path, 100 * f->waited);
+		report_finding(run->report, finding_of_target(t), SAYS(QUOTA), 100 * f->waited);
 }
 
 /* How the QThreads of a target spent the time that they had. */
@@ -585,8 +542,8 @@ static void check_small(struct run *run, const struct small_targets *s)
 	if (s->n < 2 || !matters(s->bytes[DIR_READ] + s->bytes[DIR_WRITE], 0))
 		return;
 	snprintf(what, sizeof(what), "%zu targets, of which %s is one", s->n, s->first->path);
-	check_data(run, FINDING_RUN, what, s->direct, &s->cache);
-	written_check_dirty(run, FINDING_RUN, what, s->direct, &s->dirty);
+	check_data(run, finding_of_run(what, s->direct), &s->cache);
+	written_check_dirty(run, finding_of_run(what, s->direct), &s->dirty);
 }
 
 void crosscheck_target(struct crosscheck *c, struct run *run, const struct result *sums,
@@ -594,14 +551,13 @@ void crosscheck_target(struct crosscheck *c, struct run *run, const struct resul
 {
 	const struct target_plan *t = &run->plan->targets[sums->target];
 	const struct figures *f = &sums->figures;
-	char what[512];
 
 	if (matters(tally_bytes(&f->tally), f->elapsed_ns)) {
-		snprintf(what, sizeof(what), "target %u, %s", t->number, t->path);
-		check_data(run, t->number, what, t->direct_io, &f->cache);
-		written_check_dirty(run, t->number, what, t->direct_io, dirty);
+		check_data(run, finding_of_target(t), &f->cache);
+		written_check_dirty(run, finding_of_target(t), dirty);
 		if (t == c->zeros)
-			written_report_zeros(run, t, c->zeros_why);
+			report_finding(run->report, finding_of_target(t), SAYS(ZEROS),
+				       c->zeros_why);
 		if (facts)
 			check_bound(run, t, sums, facts);
 	} else {
@@ -624,13 +580,12 @@ static void check_direct_reads(struct run *run, const struct device_check *d, ui
 	uint64_t own = crosscheck_since(d->bytes[DIR_READ], d->hole_bytes);
 	char moved[SCALED_SIZE], wanted[SCALED_SIZE];
 
-	if (own < MATTERS_BYTES || crosscheck_percent(device_bytes, own) >= 100.0 - FEWER_WARN ||
+	if (own < RULE_LEAST_BYTES ||
+	    crosscheck_percent(device_bytes, own) >= 100 - rule_table[RULE_ELSEWHERE].limit ||
 	    !diskstats_counts(d->name))
 		return;
-	report_finding(run->report, FINDING_CACHED, FINDING_RUN,
-		       "device %s: it transferred %s, and this run read %s with -dio: the others "
-		       "came from elsewhere, such as the page cache",
-		       d->name, scaled_bytes((double)device_bytes, moved),
+	report_finding(run->report, finding_of_run(NULL, true), SAYS(ELSEWHERE), d->name,
+		       scaled_bytes((double)device_bytes, moved), "run",
 		       scaled_bytes((double)own, wanted));
 }
 
@@ -648,11 +603,18 @@ static uint64_t split_requests(const struct device_check *d, uint64_t requests, 
 	return crosscheck_since(requests, ops + others);
 }
 
+/* True if a part of the whole reaches the limit of a rule. */
+static bool reaches_limit(enum rule_id rule, uint64_t part, uint64_t whole)
+{
+	return crosscheck_percent(part, whole) >= rule_table[rule].limit;
+}
+
 static void check_device(struct run *run, const struct device_check *d)
 {
 	uint64_t requests, bytes, merged, split, ops = d->ops[0] + d->ops[1];
 	uint64_t own = d->bytes[0] + d->bytes[1];
 	char moved[SCALED_SIZE], wanted[SCALED_SIZE];
+	const struct finding_about about = finding_of_run(NULL, true);
 	const struct diskstats *now = &d->after;
 
 	requests = crosscheck_since(now->requests[0] + now->requests[1],
@@ -672,36 +634,26 @@ static void check_device(struct run *run, const struct device_check *d)
 		      "Device %s: %" PRIu64 " requests and %" PRIu64 " merged for %" PRIu64
 		      " operations, %" PRIu64 " bytes for %" PRIu64,
 		      d->name, requests, merged, ops, bytes, own);
-	if (own < MATTERS_BYTES || d->warmed_up)
+	if (own < RULE_LEAST_BYTES || d->warmed_up)
 		return;
 	check_direct_reads(run, d,
 			   crosscheck_since(now->bytes[DIR_READ], d->before.bytes[DIR_READ]));
-	if (bytes > own + OTHER_BYTES && crosscheck_percent(bytes - own, own) >= OTHER_WARN)
-		report_finding(run->report, FINDING_OTHERS, FINDING_RUN,
-			       "device %s: it moved %s, this run %s: other I/O was active, or "
-			       "earlier writes were still being flushed",
-			       d->name, scaled_bytes((double)bytes, moved),
+	if (bytes > own + OTHER_BYTES && reaches_limit(RULE_OTHERS, bytes - own, own))
+		report_finding(run->report, about, SAYS(OTHERS), d->name,
+			       scaled_bytes((double)bytes, moved), "run",
 			       scaled_bytes((double)own, wanted));
-	else if (split > OTHER_REQUESTS && crosscheck_percent(split, ops) >= SPLIT_WARN)
-		report_finding(run->report, FINDING_SPLIT, FINDING_RUN,
-			       "device %s: %" PRIu64 " operations became %" PRIu64
-			       " requests: the kernel split them",
-			       d->name, ops, requests);
-	else if (merged > OTHER_REQUESTS && crosscheck_percent(merged, ops) >= SPLIT_WARN)
-		report_finding(run->report, FINDING_MERGED, FINDING_RUN,
-			       "device %s: %" PRIu64 " of %" PRIu64
-			       " operations were merged by the kernel into larger requests",
-			       d->name, merged, ops);
+	else if (split > OTHER_REQUESTS && reaches_limit(RULE_SPLIT, split, ops))
+		report_finding(run->report, about, SAYS(SPLIT), d->name, ops, requests);
+	else if (merged > OTHER_REQUESTS && reaches_limit(RULE_MERGED, merged, ops))
+		report_finding(run->report, about, SAYS(MERGED), d->name, merged, ops);
 }
 
 static void check_loop(struct run *run, const struct device_check *d)
 {
 	if (*d->loop_file &&
 	    matters(d->all_bytes[DIR_READ] + d->all_bytes[DIR_WRITE], d->elapsed_ns))
-		report_finding(run->report, FINDING_LOOP, FINDING_RUN,
-			       "loop device %s: it reads and writes its file, %s, through the page "
-			       "cache: these figures may be those of memory",
-			       d->name, d->loop_file);
+		report_finding(run->report, finding_of_run(NULL, false), SAYS(LOOP), d->name,
+			       d->loop_file);
 }
 
 static void check_limit(struct run *run, const struct device_check *d)
@@ -714,10 +666,8 @@ static void check_limit(struct run *run, const struct device_check *d)
 
 		if (!reaches(d, dir))
 			continue;
-		report_finding(run->report, FINDING_LIMIT, FINDING_RUN,
-			       "device %s: a control group allows %s%s%s of %s there, and this run "
-			       "reached that: the device might do more",
-			       d->name, rate ? scaled_rate((double)rate, bytes) : "",
+		report_finding(run->report, finding_of_run(NULL, false), SAYS(LIMIT), d->name,
+			       rate ? scaled_rate((double)rate, bytes) : "",
 			       rate && iops ? " and " : "",
 			       iops ? scaled_ops((double)iops, ops) : "", verbs[dir]);
 	}

@@ -153,11 +153,8 @@ uint64_t start_time_check(const struct run *run, uint64_t release_ns)
 	const uint64_t at = run->manager.start_ns;
 
 	if (at && release_ns > at + LATE_NS)
-		report_finding(
-			run->report, FINDING_LATE, FINDING_RUN,
-			"the targets were not ready at the time of -starttime: they start %.3f "
-			"seconds after it",
-			(double)(release_ns - at) / 1e9);
+		report_finding(run->report, finding_of_run(NULL, false), SAYS(LATE),
+			       (double)(release_ns - at) / 1e9);
 	return start_time_moment(run, release_ns);
 }
 

@@ -438,10 +438,7 @@ static void report_stop(const struct manager *m)
 	char text[SCALED_SIZE];
 
 	if (m->stopped.total_ns)
-		report_finding(m->report, FINDING_STOPPED, FINDING_RUN,
-			       "xdd itself was stopped for at least %s (by a signal, a debugger, a "
-			       "frozen control group or a pause of the virtual machine): rates and "
-			       "the longest times include that",
+		report_finding(m->report, finding_of_run(NULL, false), SAYS(STOPPED),
 			       scaled_time((double)m->stopped.total_ns, text));
 }
 
@@ -606,15 +603,11 @@ static void check_passes(const struct manager *m)
 	for (size_t i = 1; i < plan->n_targets; i++)
 		few = m->sums[i].passes < m->sums[few].passes ? i : few;
 	if (m->passes < plan->passes)
-		report_finding(m->run->report, FINDING_PASSES, FINDING_RUN,
-			       "-passes %" PRIu64 ": only %" PRIu64
-			       " were run before -runtime ended the run",
+		report_finding(m->run->report, finding_of_run(NULL, false), SAYS(PASSES),
 			       plan->passes, m->passes);
 	else if (m->sums[few].passes < plan->passes)
-		report_finding(m->run->report, FINDING_PASSES, (int64_t)few,
-			       "target %zu, %s: -passes %" PRIu64 ": only %" PRIu64
-			       " were run before -runtime ended the run",
-			       few, plan->targets[few].path, plan->passes, m->sums[few].passes);
+		report_finding(m->run->report, finding_of_target(&plan->targets[few]), SAYS(PASSES),
+			       plan->passes, m->sums[few].passes);
 }
 
 void manager_write_end(struct manager *m)

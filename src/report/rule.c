@@ -1,0 +1,9 @@
+/*
+ * The table of rules; xdd/report/rule.h.
+ */
+#include "xdd/report/rule.h"
+
+#define RULE(id, says, ...) [RULE_##id] = { .sentence = says, __VA_ARGS__ },
+const struct rule rule_table[RULES] = {
+#include "xdd/report/rules.def"
+};
