@@ -345,7 +345,7 @@ static const struct option server_rows[] = {
 	  .max = 65535,
 	  .def = "2000",
 	  TIMESERVER_LINE_FIELD(port),
-	  .help = "answer on this port, by UDP and TCP; 0: a free one",
+	  .help = "answer on this UDP port; 0: a free one",
 	  .detail = "The port is part of the line that is printed.",
 	  .example = "timeserver -port 2001" },
 	{ .name = "bind",
@@ -353,8 +353,10 @@ static const struct option server_rows[] = {
 	  .arg = "<address>",
 	  .type = OPT_TEXT,
 	  TIMESERVER_LINE_FIELD(bind),
-	  .help = "answer on the addresses of this name only",
-	  .detail = "Without it the server answers on all addresses of the machine, IPv4 and IPv6.",
+	  .help = "answer on this address only",
+	  .detail = "Without it the server answers on all addresses of the machine, IPv4 and IPv6. "
+		    "Of a name with several addresses it takes the first that the machine has, and "
+		    "warns of the others.",
 	  .example = "timeserver -bind 10.0.0.1" },
 	{ .name = "foreground",
 	  .aliases = "f",

@@ -1,5 +1,6 @@
 /*
- * Inside of a connection, and TLS. For src/net/connection*.c and listener.c.
+ * Inside of a connection, and TLS. For src/net/connection*.c and listener.c; names of
+ * hosts also for time_*.c.
  */
 #ifndef XDD_NET_CONNECTION_INTERNAL_H
 #define XDD_NET_CONNECTION_INTERNAL_H
@@ -85,6 +86,12 @@ void connection_host_text(const char *host, uint16_t port, char *buf, size_t siz
 struct addrinfo;
 int connection_resolve(const char *host, uint16_t port, int flags, struct addrinfo **list,
 		       char *why, size_t size);
+
+/* The text of a bind(2) or listen(2) that failed; `host` is NULL for all addresses. */
+void connection_say_not_bound(int err, const char *host, uint16_t port, char *why, size_t size);
+
+/* True: this host lacks the address. A name may have several, and not all families are there. */
+bool connection_is_absent(int err);
 
 /*
  * Set the options that a socket needs before it connects or listens. Returns 0, or -errno with a

@@ -100,6 +100,25 @@ int connection_resolve(const char *host, uint16_t port, int flags, struct addrin
 	return err == EAI_MEMORY ? -ENOMEM : -ENXIO;
 }
 
+void connection_say_not_bound(int err, const char *host, uint16_t port, char *why, size_t size)
+{
+	char text[300];
+
+	if (host)
+		connection_host_text(host, port, text, sizeof(text));
+	else
+		snprintf(text, sizeof(text), "port %u", port);
+	snprintf(why, size, "cannot listen on %s (%s)%s", text, strerror(-err),
+		 err == -EADDRINUSE    ? "; another program has this port" :
+		 err == -EADDRNOTAVAIL ? "; it must be an address of this host" :
+					 "");
+}
+
+bool connection_is_absent(int err)
+{
+	return err == -EADDRNOTAVAIL || err == -EAFNOSUPPORT;
+}
+
 /* ---- socket options ---- */
 
 static int no_congestion(int err, const char *name, char *why, size_t size)

@@ -340,25 +340,6 @@ static int add_address(struct listener *l, const struct addrinfo *a, char *why, 
 	return err;
 }
 
-static void say_not_bound(int err, const char *host, uint16_t port, char *why, size_t size)
-{
-	char text[300];
-
-	if (*why)
-		return;
-	connection_host_text(host, port, text, sizeof(text));
-	snprintf(why, size, "cannot listen on %s (%s)%s", text, strerror(-err),
-		 err == -EADDRINUSE    ? "; another program has this port" :
-		 err == -EADDRNOTAVAIL ? "; it must be an address of this host" :
-					 "");
-}
-
-/* A name may have several addresses, and not all families are there. */
-static bool is_absent(int err)
-{
-	return err == -EADDRNOTAVAIL || err == -EAFNOSUPPORT;
-}
-
 int listener_add(struct listener *l, const char *host, uint16_t port, char *why, size_t size)
 {
 	struct addrinfo *list;
@@ -372,14 +353,14 @@ int listener_add(struct listener *l, const char *host, uint16_t port, char *why,
 	for (const struct addrinfo *a = list; a; a = a->ai_next) {
 		err = add_address(l, a, why, size);
 		any = any || !err;
-		if (err && !is_absent(err))
+		if (err && !connection_is_absent(err))
 			break;
 	}
 	freeaddrinfo(list);
-	if (any && is_absent(err))
+	if (any && connection_is_absent(err))
 		err = 0;
-	if (err)
-		say_not_bound(err, host, port, why, size);
+	if (err && !*why)
+		connection_say_not_bound(err, host, port, why, size);
 	return err;
 }
 

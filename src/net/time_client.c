@@ -1,11 +1,11 @@
 /*
- * The client of global time, and its sockets. Bursts of exchanges feed the estimate, the first one
- * in the thread of the caller, later ones in a thread of the client.
+ * The client of global time: its socket, and the estimate of the difference of two clocks. Bursts
+ * of exchanges feed the estimate, the first one in the thread of the caller, later ones in a thread
+ * of the client. Called by run, gettime and multi.
  */
 #include <errno.h>
+#include <math.h>
 #include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -28,41 +28,250 @@
 #include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
+/* ---- the estimate: intervals of the difference of two clocks and of its rate ---- */
+
+#define PPM 1e-6
+
+/* Exchanges within this time share an entry. */
+#define ENTRY_NS (250 * NS_PER_MS)
+
+/* Differences fit: all times are below 2^63. */
+static int64_t time_estimate_between(uint64_t from_ns, uint64_t to_ns)
+{
+	return (int64_t)(to_ns - from_ns);
+}
+
+static const struct time_rate any_rate = { -TIME_DRIFT_PPM * PPM, TIME_DRIFT_PPM *PPM };
+static const struct time_rate no_pairs = { -INFINITY, INFINITY };
+
+void time_estimate_init(struct time_estimate *e)
+{
+	memset(e, 0, sizeof(*e));
+	e->closed = no_pairs;
+	e->rate = any_rate;
+	e->round_trip_ns = UINT64_MAX;
+}
+
+static struct time_entry entry_of(const struct time_sample *s)
+{
+	return (struct time_entry){
+		.lower_at_ns = s->received_ns,
+		.lower_ns = time_estimate_between(s->received_ns, s->server_sent_ns),
+		.upper_at_ns = s->sent_ns,
+		.upper_ns = time_estimate_between(s->sent_ns, s->server_received_ns),
+	};
+}
+
+/* The rates that are possible between an entry and `at_ns`. */
+static struct time_rate rate_at(const struct time_estimate *e, uint64_t at_ns)
+{
+	return at_ns >= e->entries[0].upper_at_ns ? e->rate : any_rate;
+}
+
+/* How far a bound that holds `ns` earlier (negative: later) moves; one more for the rounding. */
+static int64_t lowest(struct time_rate r, int64_t ns)
+{
+	return (int64_t)floor((ns >= 0 ? r.min : r.max) * (double)ns) - 1;
+}
+
+static int64_t highest(struct time_rate r, int64_t ns)
+{
+	return (int64_t)ceil((ns >= 0 ? r.max : r.min) * (double)ns) + 1;
+}
+
+static int64_t lower_at(const struct time_entry *x, struct time_rate r, uint64_t at_ns)
+{
+	return x->lower_ns + lowest(r, time_estimate_between(x->lower_at_ns, at_ns));
+}
+
+static int64_t upper_at(const struct time_entry *x, struct time_rate r, uint64_t at_ns)
+{
+	return x->upper_ns + highest(r, time_estimate_between(x->upper_at_ns, at_ns));
+}
+
+/* Narrow `r` to the mean rates that are possible between two entries. */
+static void narrow(struct time_rate *r, const struct time_entry *old, const struct time_entry *new)
+{
+	int64_t to_lower_ns = time_estimate_between(old->upper_at_ns, new->lower_at_ns);
+	int64_t to_upper_ns = time_estimate_between(old->lower_at_ns, new->upper_at_ns);
+
+	if (to_lower_ns > 0)
+		r->min = fmax(r->min,
+			      (double)(new->lower_ns - old->upper_ns - 1) / (double)to_lower_ns);
+	if (to_upper_ns > 0)
+		r->max = fmin(r->max,
+			      (double)(new->upper_ns - old->lower_ns + 1) / (double)to_upper_ns);
+}
+
+/* The rates of all pairs. */
+static struct time_rate rate_of_pairs(const struct time_estimate *e)
+{
+	struct time_rate r = e->closed;
+
+	for (size_t i = 0; i + 1 < e->n; i++)
+		narrow(&r, &e->entries[i], &e->entries[e->n - 1]);
+	return r;
+}
+
+/* Forget all entries except the newest. */
+static void keep_newest(struct time_estimate *e)
+{
+	e->entries[0] = e->entries[e->n - 1];
+	e->n = 1;
+	e->closed = no_pairs;
+	e->rate = any_rate;
+}
+
+/*
+ * The margin admits a rate that varies, and pairs that exclude each other by less: the rate is then
+ * anywhere between them. By more, the rate has changed: older entries tell nothing about the
+ * present one.
+ */
+static void update_rate(struct time_estimate *e)
+{
+	const double margin = TIME_RATE_MARGIN_PPM * PPM;
+	struct time_rate r = rate_of_pairs(e);
+
+	if (r.max - r.min < -margin) {
+		keep_newest(e);
+		return;
+	}
+	e->rate.min = fmin(fmax(fmin(r.min, r.max) - margin, any_rate.min), any_rate.max);
+	e->rate.max = fmax(fmin(fmax(r.min, r.max) + margin, any_rate.max), any_rate.min);
+}
+
+/* True: no difference of the clocks is consistent with both, whatever the rate. */
+static bool contradict(const struct time_entry *old, const struct time_entry *new)
+{
+	return upper_at(old, any_rate, new->lower_at_ns) < new->lower_ns ||
+	       upper_at(new, any_rate, old->lower_at_ns) < old->lower_ns;
+}
+
+/* Keep the bounds of `new` in `x` that are narrower, at the most probable rate. */
+static void merge(struct time_entry *x, const struct time_entry *new, struct time_rate rate)
+{
+	const double middle = (rate.min + rate.max) / 2;
+	const struct time_rate r = { middle, middle };
+
+	if (lower_at(x, r, new->lower_at_ns) < new->lower_ns) {
+		x->lower_at_ns = new->lower_at_ns;
+		x->lower_ns = new->lower_ns;
+	}
+	if (upper_at(x, r, new->upper_at_ns) > new->upper_ns) {
+		x->upper_at_ns = new->upper_at_ns;
+		x->upper_ns = new->upper_ns;
+	}
+}
+
+/* Drop every second entry of the older half, except the first: those that remain span all time. */
+static void thin(struct time_estimate *e)
+{
+	size_t kept = 1;
+
+	for (size_t i = 1; i < e->n; i++) {
+		if (i >= e->n / 2 || i % 2 == 0)
+			e->entries[kept++] = e->entries[i];
+	}
+	e->n = kept;
+}
+
+static void time_estimate_append(struct time_estimate *e, const struct time_entry *new)
+{
+	if (e->n)
+		e->closed = rate_of_pairs(e);
+	if (e->n == TIME_ESTIMATE_ENTRIES)
+		thin(e);
+	e->entries[e->n++] = *new;
+}
+
+static bool belongs_to_newest(const struct time_estimate *e, const struct time_entry *new)
+{
+	const struct time_entry *x = &e->entries[e->n - 1];
+	uint64_t begin_ns = ns_earlier(x->upper_at_ns, x->lower_at_ns);
+
+	return new->lower_at_ns - begin_ns < ENTRY_NS;
+}
+
+enum time_verdict time_estimate_add(struct time_estimate *e, const struct time_sample *s)
+{
+	const struct time_entry new = entry_of(s);
+	const int64_t round_trip_ns =
+		time_estimate_between(s->sent_ns, s->received_ns) -
+		time_estimate_between(s->server_received_ns, s->server_sent_ns);
+	bool stepped = false;
+
+	if (s->received_ns < s->sent_ns || contradict(&new, &new))
+		return TIME_REFUSED;
+	for (size_t i = 0; i < e->n && !stepped; i++)
+		stepped = contradict(&e->entries[i], &new);
+	if (stepped)
+		time_estimate_init(e);
+	if (e->n && belongs_to_newest(e, &new))
+		merge(&e->entries[e->n - 1], &new, e->rate);
+	else
+		time_estimate_append(e, &new);
+	update_rate(e);
+	/* A server that is slower than its clock says may make it negative. */
+	e->round_trip_ns =
+		ns_earlier(e->round_trip_ns, round_trip_ns > 0 ? (uint64_t)round_trip_ns : 0);
+	return stepped ? TIME_STEPPED : TIME_FITS;
+}
+
+bool time_estimate_get(const struct time_estimate *e, uint64_t at_ns, int64_t *offset_ns,
+		       uint64_t *bound_ns)
+{
+	int64_t low = INT64_MIN, high = INT64_MAX;
+	struct time_rate r;
+
+	if (!e->n)
+		return false;
+	r = rate_at(e, at_ns);
+	for (size_t i = 0; i < e->n; i++) {
+		int64_t l = lower_at(&e->entries[i], r, at_ns);
+		int64_t h = upper_at(&e->entries[i], r, at_ns);
+
+		low = l > low ? l : low;
+		high = h < high ? h : high;
+	}
+	/* Their difference fits in 64 bits without a sign, whichever is larger. */
+	*bound_ns =
+		(low <= high ? (uint64_t)high - (uint64_t)low : (uint64_t)low - (uint64_t)high) /
+			2 +
+		1;
+	*offset_ns = (low <= high ? low : high) + (int64_t)(*bound_ns - 1);
+	return true;
+}
+
+bool time_estimate_drift(const struct time_estimate *e, double *ppm)
+{
+	struct time_rate r = rate_of_pairs(e);
+
+	*ppm = 0;
+	if (e->n < 2 || r.max - r.min > TIME_DRIFT_PPM * PPM)
+		return false;
+	*ppm = (r.min + r.max) / 2 / PPM;
+	return true;
+}
+
+/* ---- waits ---- */
+
 /* How waits end early: `stop` (or NULL), and descriptor `wake_fd` when it is readable (or -1). */
 struct time_wait {
 	struct stop *stop;
 	int wake_fd;
 };
 
-/* The wall clock and clock_now_ns(). */
-struct time_reading time_reading(void);
-
-/* The arrival of a message. */
-struct time_arrival {
-	struct time_reading read;
-	uint64_t stamp_ns; /* wall clock when the kernel had it; 0: not known */
-};
-
-struct time_link {
-	int fd; /* -1: closed */
-	bool tcp;
-	size_t have; /* TCP: bytes of the next message */
-	uint8_t buffer[TIME_MESSAGE_BYTES];
-};
-
 /* How often a wait looks whether the run stops. */
 #define LOOK_NS (50 * NS_PER_MS)
 
-/* ---- waits ---- */
-
 /*
- * Wait for poll(2) `events` on `fd` (-1: none) until clock `until_ns`. Returns 1; 0 at that time;
- * or -ECANCELED.
+ * Wait until `fd` (-1: none) is readable or clock `until_ns`. Returns 1; 0 at that time; or
+ * -ECANCELED.
  */
-static int time_wait(const struct time_wait *w, int fd, short events, uint64_t until_ns)
+static int time_wait(const struct time_wait *w, int fd, uint64_t until_ns)
 {
 	for (;;) {
-		struct pollfd p[2] = { { .fd = fd, .events = events },
+		struct pollfd p[2] = { { .fd = fd, .events = POLLIN },
 				       { .fd = w->wake_fd, .events = POLLIN } };
 		uint64_t now_ns = clock_now_ns(), left_ns;
 		struct timespec limit;
@@ -84,7 +293,14 @@ static int time_wait(const struct time_wait *w, int fd, short events, uint64_t u
 
 /* ---- times ---- */
 
-struct time_reading time_reading(void)
+/* The arrival of a message. */
+struct time_arrival {
+	struct time_reading read;
+	uint64_t stamp_ns; /* wall clock when the kernel had it; 0: not known */
+};
+
+/* The wall clock and clock_now_ns(). */
+static struct time_reading time_reading(void)
 {
 	struct time_reading r;
 
@@ -102,103 +318,52 @@ static uint64_t time_arrival_ns(const struct time_arrival *a, const struct time_
 	return time_stamp_arrival(usable ? a->stamp_ns : 0, &a->read, sent->after_ns);
 }
 
-/* ---- links ---- */
+/* ---- the socket ---- */
 
-static int connect_link(int fd, const struct sockaddr_storage *to, socklen_t size,
-			const struct time_wait *w, uint64_t until_ns)
+/* A socket that is connected to `to`, or -errno. */
+static int open_socket(const struct sockaddr_storage *to, socklen_t size)
 {
-	int result = 0;
-	socklen_t result_size = sizeof(result);
-
-	if (connect(fd, (const struct sockaddr *)to, size) == 0)
-		return 0;
-	if (errno != EINPROGRESS)
-		return -errno;
-	result = time_wait(w, fd, POLLOUT, until_ns);
-	if (result <= 0)
-		return result ? result : -ETIMEDOUT;
-	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &result, &result_size) != 0)
-		return -errno;
-	return -result;
-}
-
-/* Returns 0 or -errno; -ETIMEDOUT: no TCP connection until `until_ns`. */
-static int time_link_open(struct time_link *l, const struct sockaddr_storage *to, socklen_t size,
-			  bool tcp, const struct time_wait *w, uint64_t until_ns)
-{
-	const int type = (tcp ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, on = 1;
-	int fd = socket(to->ss_family, type, 0), err;
+	int fd = socket(to->ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
 
 	if (fd < 0)
 		return -errno;
-	if (tcp)
-		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	else
-		time_stamp_enable(fd);
-	err = connect_link(fd, to, size, w, until_ns);
-	if (err) {
-		close(fd);
-		return err;
-	}
-	*l = (struct time_link){ .fd = fd, .tcp = tcp };
-	return 0;
-}
-
-/* Close it, unless it is closed. */
-static void time_link_close(struct time_link *l)
-{
-	if (l->fd >= 0)
-		close(l->fd);
-	l->fd = -1;
-}
-
-/* Returns 0; -EAGAIN: not now; or another -errno. */
-static int time_link_send(struct time_link *l, const uint8_t bytes[TIME_MESSAGE_BYTES])
-{
-	ssize_t n = send(l->fd, bytes, TIME_MESSAGE_BYTES, MSG_NOSIGNAL);
-
-	if (n < 0)
-		return errno == EINTR ? -EAGAIN : -errno;
-	/* The buffers of a connection have room for all messages that may be in flight. */
-	return n == TIME_MESSAGE_BYTES ? 0 : -ECONNRESET;
+	time_stamp_enable(fd);
+	if (connect(fd, (const struct sockaddr *)to, size) == 0)
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
 }
 
 /*
- * Take what has arrived, without waiting. Returns 1 with a valid message; 0: something else has
- * arrived, and there may be more; -EAGAIN: nothing; or another -errno.
+ * Take a datagram that has arrived. Returns 1 with a valid message; 0: something else has arrived,
+ * and there may be more; -EAGAIN: nothing; or another -errno.
  */
-static int time_link_receive(struct time_link *l, struct time_message *m, struct time_arrival *a)
+static int receive_message(int fd, struct time_message *m, struct time_arrival *a)
 {
-	/* A datagram that is longer than a message is none: the spare byte shows it. */
-	uint8_t spare;
-	struct iovec iov[2] = { { l->buffer + l->have, sizeof(l->buffer) - l->have },
-				{ &spare, 1 } };
+	uint8_t bytes[TIME_MESSAGE_BYTES + 1]; /* one more, which shows that one is longer */
+	struct iovec iov = { bytes, sizeof(bytes) };
 	union {
 		struct cmsghdr align;
 		char bytes[256];
 	} control;
-	struct msghdr h = { .msg_iov = iov,
-			    .msg_iovlen = l->tcp ? 1 : 2,
+	struct msghdr h = { .msg_iov = &iov,
+			    .msg_iovlen = 1,
 			    .msg_control = control.bytes,
 			    .msg_controllen = sizeof(control.bytes) };
-	ssize_t n = recvmsg(l->fd, &h, MSG_DONTWAIT);
+	ssize_t n = recvmsg(fd, &h, MSG_DONTWAIT);
 
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
-	if (n == 0 && l->tcp)
-		return -ECONNRESET;
 	a->read = time_reading();
-	a->stamp_ns = l->tcp ? 0 : time_stamp_of(&h);
-	if (!l->tcp)
-		return time_message_decode(l->buffer, (size_t)n, m);
-	l->have += (size_t)n;
-	if (l->have < sizeof(l->buffer))
-		return 0;
-	l->have = 0;
-	return time_message_decode(l->buffer, sizeof(l->buffer), m) ? 1 : -EBADMSG;
+	a->stamp_ns = time_stamp_of(&h);
+	return time_message_decode(bytes, (size_t)n, m);
 }
 
-/* Requests without an answer yet; an answer that is late counts until its place is needed. */
+/*
+ * Requests without an answer yet; an answer that is late counts until its place is needed. The low
+ * bits of a nonce are that place.
+ */
 #define MAX_IN_FLIGHT 64u
 
 /* The next request does not wait for an answer longer than that. */
@@ -232,7 +397,6 @@ struct globaltime_client {
 	/* const after globaltime_begin() */
 	struct sockaddr_storage address;
 	socklen_t address_size;
-	bool tcp;
 	char server[320];
 	int wake_fd; /* readable: the thread ends */
 	bool following;
@@ -240,7 +404,7 @@ struct globaltime_client {
 
 	/* guarded by burst_lock, which is held during a burst */
 	pthread_mutex_t burst_lock;
-	struct time_link link;
+	int fd; /* -1: closed */
 	struct in_flight in_flight[MAX_IN_FLIGHT];
 
 	/* guarded by lock */
@@ -277,13 +441,15 @@ static void count_lost(struct globaltime_client *c, unsigned n)
 
 static int send_request(struct globaltime_client *c, struct burst *b)
 {
-	struct in_flight *f = &c->in_flight[b->sent % MAX_IN_FLIGHT];
+	const unsigned place = b->sent % MAX_IN_FLIGHT;
+	struct in_flight *f = &c->in_flight[place];
 	struct time_message m = { .type = TIME_REQUEST };
 	uint8_t bytes[TIME_MESSAGE_BYTES];
 	int err;
 
 	if (getrandom(&m.nonce, sizeof(m.nonce), 0) != sizeof(m.nonce))
 		return -EIO;
+	m.nonce = m.nonce / MAX_IN_FLIGHT * MAX_IN_FLIGHT + place;
 	if (f->used) {
 		b->outstanding--;
 		count_lost(c, 1);
@@ -293,27 +459,18 @@ static int send_request(struct globaltime_client *c, struct burst *b)
 	f->sent = time_reading();
 	m.client_ns = f->sent.after_ns;
 	time_message_encode(&m, bytes);
-	err = time_link_send(&c->link, bytes);
+	err = send(c->fd, bytes, sizeof(bytes), 0) < 0 ? errno : 0;
 	b->last_ns = f->sent.after_ns;
 	b->next_ns =
 		b->last_ns +
 		(b->answered ? clamp(2 * b->trip_ns, LEAST_PACE_NS, MOST_PACE_NS) : FIRST_PACE_NS);
 	if (err) {
 		f->used = false;
-		return err == -EAGAIN || err == -ENOBUFS ? 0 : err;
+		return err == EAGAIN || err == EINTR || err == ENOBUFS ? 0 : -err;
 	}
 	b->sent++;
 	b->outstanding++;
 	return 0;
-}
-
-static struct in_flight *time_client_find(struct globaltime_client *c, uint64_t nonce)
-{
-	for (unsigned i = 0; i < MAX_IN_FLIGHT; i++) {
-		if (c->in_flight[i].used && c->in_flight[i].nonce == nonce)
-			return &c->in_flight[i];
-	}
-	return NULL;
 }
 
 /* Take account of an exchange; the lock is held. False: its times are impossible. */
@@ -344,11 +501,12 @@ static bool add_sample(struct globaltime_client *c, const struct time_message *m
 static void take_answer(struct globaltime_client *c, struct burst *b, const struct time_message *m,
 			const struct time_arrival *a)
 {
-	struct in_flight *f = m->type == TIME_REPLY ? time_client_find(c, m->nonce) : NULL;
+	struct in_flight *f = &c->in_flight[m->nonce % MAX_IN_FLIGHT];
 	struct time_sample s;
 	bool good;
 
-	if (!f || m->client_ns != f->sent.after_ns)
+	if (m->type != TIME_REPLY || !f->used || m->nonce != f->nonce ||
+	    m->client_ns != f->sent.after_ns)
 		return;
 	s = (struct time_sample){ .sent_ns = f->sent.after_ns,
 				  .server_received_ns = m->received_ns,
@@ -377,7 +535,7 @@ static int receive_answers(struct globaltime_client *c, struct burst *b)
 	int n;
 
 	do {
-		n = time_link_receive(&c->link, &m, &a);
+		n = receive_message(c->fd, &m, &a);
 		if (n > 0)
 			take_answer(c, b, &m, &a);
 	} while (n >= 0);
@@ -407,12 +565,12 @@ static int time_client_step(struct globaltime_client *c, struct burst *b)
 		return send_request(c, b);
 	if (b->sent < b->n)
 		until_ns = ns_earlier(until_ns, b->next_ns);
-	err = time_wait(b->wait, c->link.fd, POLLIN, until_ns);
+	err = time_wait(b->wait, c->fd, until_ns);
 	return err > 0 ? receive_answers(c, b) : err;
 }
 
 /*
- * Do `n` exchanges on the link, which is open. Returns 0 when there was an answer, or -errno:
+ * Do `n` exchanges on the socket, which is open. Returns 0 when there was an answer, or -errno:
  * -ETIMEDOUT: none in time; -EPROTO: none with times that are possible.
  */
 static int do_burst(struct globaltime_client *c, unsigned n, const struct time_wait *wait,
@@ -440,38 +598,40 @@ static int do_burst(struct globaltime_client *c, unsigned n, const struct time_w
 
 /* ---- reaching the server ---- */
 
-struct attempt {
-	const struct globaltime_settings *settings;
-	const struct addrinfo *list;
-	const struct time_wait *wait;
-	unsigned n_addresses;
-};
-
-/* Try all addresses by UDP or TCP. Returns 0 or the -errno that says most. */
-static int try_addresses(struct globaltime_client *c, const struct attempt *t, bool tcp,
-			 uint64_t limit_ns)
+static void close_socket(struct globaltime_client *c)
 {
-	const unsigned n = t->settings->bounce ? t->settings->bounce : (unsigned)GLOBALTIME_BOUNCE;
-	const uint64_t each_ns = limit_ns / t->n_addresses;
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+}
+
+/* Open the socket if it is closed, and do a burst. */
+static int reach(struct globaltime_client *c, unsigned n, const struct time_wait *wait,
+		 uint64_t patience_ns, uint64_t until_ns)
+{
+	if (c->fd < 0)
+		c->fd = open_socket(&c->address, c->address_size);
+	return c->fd < 0 ? c->fd : do_burst(c, n, wait, patience_ns, until_ns);
+}
+
+/* Try all addresses, each for `each_ns`. Returns 0 or the -errno that says most. */
+static int try_addresses(struct globaltime_client *c, const struct addrinfo *list, unsigned n,
+			 const struct time_wait *wait, uint64_t each_ns)
+{
 	int worst = 0;
 
-	for (const struct addrinfo *a = t->list; a; a = a->ai_next) {
-		uint64_t now_ns = clock_now_ns();
+	for (const struct addrinfo *a = list; a; a = a->ai_next) {
 		int err;
 
 		memset(&c->address, 0, sizeof(c->address));
 		memcpy(&c->address, a->ai_addr, a->ai_addrlen);
 		c->address_size = a->ai_addrlen;
-		c->tcp = tcp;
 		/* Requests that another address did not answer say nothing about this one. */
 		memset(&c->counts, 0, sizeof(c->counts));
-		err = time_link_open(&c->link, &c->address, c->address_size, tcp, t->wait,
-				     now_ns + each_ns);
-		if (!err)
-			err = do_burst(c, n, t->wait, each_ns, UINT64_MAX);
+		err = reach(c, n, wait, each_ns, UINT64_MAX);
 		if (!err || err == -ECANCELED)
 			return err;
-		time_link_close(&c->link);
+		close_socket(c);
 		/* An address that is silent says more than one that is absent. */
 		if (!worst || err == -ETIMEDOUT)
 			worst = err;
@@ -479,64 +639,42 @@ static int try_addresses(struct globaltime_client *c, const struct attempt *t, b
 	return worst;
 }
 
-static const char *time_client_reason(int err)
-{
-	return err == -EPROTO ? "its times are impossible" : strerror(-err);
-}
-
-static int say_no_server(const struct globaltime_settings *s, int udp, int tcp, char *why,
-			 size_t size)
+static void say_no_server(const struct globaltime_settings *s, int err, char *why, size_t size)
 {
 	char peer[300];
 
 	connection_host_text(s->host, s->port, peer, sizeof(peer));
-	if (s->tcp)
-		snprintf(why, size, "no answer from the time server %s (TCP: %s)", peer,
-			 time_client_reason(tcp));
-	else
-		snprintf(why, size, "no answer from the time server %s (UDP: %s; TCP: %s)", peer,
-			 time_client_reason(udp), time_client_reason(tcp));
-	return tcp;
-}
-
-static int time_client_reach(struct globaltime_client *c, const struct attempt *t, char *why,
-			     size_t size)
-{
-	const uint64_t limit_ns = t->settings->timeout_ns ? t->settings->timeout_ns :
-							    GLOBALTIME_TIMEOUT_NS;
-	int udp = -EPROTONOSUPPORT, tcp;
-	char peer[CONNECTION_PEER_SIZE];
-
-	if (!t->settings->tcp)
-		udp = try_addresses(c, t, false, limit_ns / 2);
-	if (udp == -ECANCELED)
-		return udp;
-	tcp = udp ? try_addresses(c, t, true, t->settings->tcp ? limit_ns : limit_ns / 2) : 0;
-	if (tcp == -ECANCELED)
-		return tcp;
-	if (tcp)
-		return say_no_server(t->settings, udp, tcp, why, size);
-	connection_address_text(&c->address, peer, sizeof(peer));
-	snprintf(c->server, sizeof(c->server), "%s (%s)", peer, c->tcp ? "TCP" : "UDP");
-	return 0;
+	snprintf(why, size, "no answer from the time server %s by UDP (%s)%s", peer,
+		 err == -EPROTO ? "its times are impossible" : strerror(-err),
+		 err == -ECONNREFUSED ? "; start xdd timeserver there" :
+		 err == -ETIMEDOUT    ? "; start xdd timeserver there, and let UDP pass" :
+					"");
 }
 
 static int find_server(struct globaltime_client *c, const struct globaltime_settings *s,
 		       struct stop *stop, char *why, size_t size)
 {
 	const struct time_wait wait = { .stop = stop, .wake_fd = -1 };
-	struct attempt t = { .settings = s, .wait = &wait };
+	const uint64_t limit_ns = s->timeout_ns ? s->timeout_ns : GLOBALTIME_TIMEOUT_NS;
+	const unsigned n = s->bounce ? s->bounce : (unsigned)GLOBALTIME_BOUNCE;
+	char peer[CONNECTION_PEER_SIZE];
+	unsigned n_addresses = 0;
 	struct addrinfo *list;
 	int err = connection_resolve(s->host, s->port, 0, &list, why, size);
 
 	if (err)
 		return err;
-	t.list = list;
 	for (const struct addrinfo *a = list; a; a = a->ai_next)
-		t.n_addresses++;
-	err = time_client_reach(c, &t, why, size);
+		n_addresses++;
+	err = try_addresses(c, list, n, &wait, limit_ns / n_addresses);
 	freeaddrinfo(list);
-	return err;
+	if (err) {
+		say_no_server(s, err, why, size);
+		return err;
+	}
+	connection_address_text(&c->address, peer, sizeof(peer));
+	snprintf(c->server, sizeof(c->server), "%s (UDP)", peer);
+	return 0;
 }
 
 int globaltime_begin(struct globaltime_client **out, const struct globaltime_settings *s,
@@ -552,7 +690,7 @@ int globaltime_begin(struct globaltime_client **out, const struct globaltime_set
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->burst_lock, NULL);
 	time_estimate_init(&c->estimate);
-	c->link.fd = -1;
+	c->fd = -1;
 	c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = c->wake_fd >= 0 ? find_server(c, s, stop, why, size) : -errno;
 	if (err) {
@@ -565,30 +703,17 @@ int globaltime_begin(struct globaltime_client **out, const struct globaltime_set
 
 /* ---- the thread ---- */
 
-/* The burst of burst_again(). Returns 0 or -errno. */
-static int small_burst(struct globaltime_client *c, const struct time_wait *wait, unsigned n,
-		       uint64_t until_ns)
-{
-	uint64_t limit_ns = ns_earlier(until_ns, clock_now_ns() + FOLLOW_PATIENCE_NS);
-	int err = 0;
-
-	if (c->link.fd < 0)
-		err = time_link_open(&c->link, &c->address, c->address_size, c->tcp, wait,
-				     limit_ns);
-	return err ? err : do_burst(c, n, wait, FOLLOW_PATIENCE_NS, until_ns);
-}
-
-/* One small burst; the link is opened again after a failure. Returns 0 or -errno. */
+/* One small burst; the socket is opened again after a failure. Returns 0 or -errno. */
 static int burst_again(struct globaltime_client *c, unsigned n, uint64_t until_ns)
 {
 	const struct time_wait wait = { .wake_fd = c->wake_fd };
 	int err;
 
 	pthread_mutex_lock(&c->burst_lock);
-	err = small_burst(c, &wait, n, until_ns);
+	err = reach(c, n, &wait, FOLLOW_PATIENCE_NS, until_ns);
 	/* Silence for less than the usual time says nothing about the server. */
 	if (err && err != -ECANCELED && (err != -ETIMEDOUT || until_ns == UINT64_MAX)) {
-		time_link_close(&c->link);
+		close_socket(c);
 		pthread_mutex_lock(&c->lock);
 		c->counts.answering = false;
 		pthread_mutex_unlock(&c->lock);
@@ -623,7 +748,7 @@ static void *time_client_follow(void *arg)
 	for (;;) {
 		unsigned steps = steps_of(c);
 
-		if (time_wait(&wait, -1, 0, clock_now_ns() + period_ns) < 0)
+		if (time_wait(&wait, -1, clock_now_ns() + period_ns) < 0)
 			return NULL;
 		err = burst_again(c, FOLLOW_EXCHANGES, UINT64_MAX);
 		if (err == -ECANCELED)
@@ -671,7 +796,7 @@ void globaltime_end(struct globaltime_client *c)
 			;
 		pthread_join(c->thread, NULL);
 	}
-	time_link_close(&c->link);
+	close_socket(c);
 	if (c->wake_fd >= 0)
 		close(c->wake_fd);
 	pthread_mutex_destroy(&c->burst_lock);

@@ -1,6 +1,6 @@
 /*
- * Exchanges of global time: the estimate, the message, and kernel time stamps. Private to src/net,
- * and to the tests.
+ * Exchanges of global time: the estimate of time_client.c; the message and kernel time stamps of
+ * time_server.c, which both sides use. Private to src/net, and to the tests.
  */
 #ifndef XDD_NET_TIME_EXCHANGE_H
 #define XDD_NET_TIME_EXCHANGE_H
@@ -12,8 +12,7 @@
 
 /*
  * The estimate of the difference between two clocks, o = server - local, from exchanges of
- * messages. Pure: the caller has the clock. One thread at a time. Private to src/net, and to the
- * tests.
+ * messages. Pure: the caller has the clock. One thread at a time.
  *
  * An exchange says two things about o, for any delays in both directions: at the moment that the
  * client sent, o was at most (server received - client sent); when it received, o was at least
@@ -82,8 +81,8 @@ bool time_estimate_get(const struct time_estimate *e, uint64_t at_ns, int64_t *o
 bool time_estimate_drift(const struct time_estimate *e, double *ppm);
 
 /*
- * The message of global time, 64 bytes in both directions: doc/globaltime.md. Pure functions; any
- * thread. Private to src/net, and to the tests.
+ * The message of global time, a datagram of 64 bytes in both directions: doc/globaltime.md. Pure
+ * functions; any thread.
  */
 
 #define TIME_MESSAGE_BYTES 64
@@ -117,8 +116,7 @@ bool time_message_decode(const uint8_t *in, size_t size, struct time_message *m)
 /*
  * Kernel time stamps of received datagrams, as times of a monotonic clock. The kernel stamps with
  * the wall clock, which may be set at any moment: a stamp counts only while the difference of the
- * two clocks does not change. Pure functions, except time_stamp_enable(); any thread. Private to
- * src/net, and to the tests.
+ * two clocks does not change. Pure functions, except time_stamp_enable(); any thread.
  */
 
 /* The wall clock between two readings of the monotonic clock. */

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """
-timeserver and gettime: their words, output and statuses; hostile peers; servers that die, step, or answer by TCP only.
+timeserver and gettime: their words, output and statuses; hostile peers; servers that die, step, or are silent.
 """
+import errno
 import json
 import os
 import random
@@ -33,9 +34,9 @@ def program(name):
     return path
 
 
-def serve(*words):
+def serve(*words, prefix=()):
     """Start a timeserver; the process, and its port."""
-    server = net.Started([program("timeserver"), "-foreground", "-port", 0, *words])
+    server = net.Started([*prefix, program("timeserver"), "-foreground", "-port", 0, *words])
     found = net.until(lambda: re.search(r"port (\d+), process %d\n" % server.pid, server.text()) or not server.running())
     return server, int(found.group(1))
 
@@ -118,7 +119,7 @@ def test_unreachable():
     port = xddports.free_ports(1)
     run = gettime(port)
     t.ok(run.status == 1 and not run.out and len(run.error_lines()) == 1 and
-         "no answer from the time server 127.0.0.1:%d (UDP: Connection refused; TCP: Connection refused)" % port in run.err,
+         "no answer from the time server 127.0.0.1:%d by UDP (Connection refused); start xdd timeserver there\n" % port in run.err,
          "no server: nothing on standard output", run)
 
 
@@ -219,61 +220,42 @@ def test_flood():
     t.ok(memory(SERVER.pid) <= before + GROWTH_KIB, "the server does not grow", (before, memory(SERVER.pid)))
 
 
-def exchange(s, nonce=5):
-    s.sendall(g.encode(nonce=nonce))
-    data = b""
-    while len(data) < g.BYTES:
-        more = s.recv(g.BYTES - len(data))
-        if not more:
-            return None
-        data += more
-    return g.decode(data)
+def sockets(pid):
+    """How many descriptors of a process are sockets."""
+    directory = "/proc/%d/fd" % pid
+    return sum(os.readlink(os.path.join(directory, name)).startswith("socket:") for name in os.listdir(directory))
 
 
-def test_tcp():
-    def connect():
-        return socket.create_connection(("127.0.0.1", PORT), timeout=30)
-    with connect() as s:
-        one, two = exchange(s, 1), exchange(s, 2)
-        t.ok(one and two and (one["nonce"], two["nonce"]) == (1, 2) and one["sent"] <= two["received"],
-             "TCP: several messages on a connection", (one, two))
-        for byte in g.encode(nonce=3):
-            s.send(bytes([byte]))
-        t.ok((g.decode(s.recv(100)) or {}).get("nonce") == 3, "... also in pieces")
-    for data in (bytes(64), REPLIES[0], b"GET / HTTP/1.0\r\n\r\n" * 4):
-        with connect() as s:
-            s.sendall(data)
-            try:
-                got = s.recv(100)
-            except ConnectionResetError:
-                got = b""
-            t.equal(got, b"", "TCP: %r ends the connection" % data[:12])
-    before = memory(SERVER.pid)
-    many = [connect() for _ in range(700)]
-    for s in many:
-        try:
-            s.send(b"XDDT")
-        except OSError:
-            pass  # the server has closed it
-    with connect() as s:
-        t.ok(exchange(s), "TCP: an answer beside 700 connections with incomplete messages")
-    files = len(os.listdir("/proc/%d/fd" % SERVER.pid))
-    t.ok(files <= 256 + 20 and memory(SERVER.pid) <= before + GROWTH_KIB, "their number has a limit", (files, before, memory(SERVER.pid)))
-    for s in many:
-        s.close()
+def test_socket():
+    """No connection of a stranger, and one socket for all addresses."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as s:
+        t.equal(s.connect_ex(("127.0.0.1", PORT)), errno.ECONNREFUSED, "the server does not listen by TCP")
+    t.equal(sockets(SERVER.pid), 1, "all addresses share one socket")
 
 
-def test_few_descriptors():
-    server = net.Started(["sh", "-c", 'ulimit -n 90; exec "$0" -foreground -port 0', program("timeserver")])
-    port = int(net.until(lambda: re.search(r"port (\d+)", server.text())).group(1))
-    many = [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(200)]
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as s:
-        t.ok(exchange(s), "TCP with a small limit on descriptors")
-    t.equal(gettime(port).status, 0, "... and UDP")
-    for s in many:
-        s.close()
+def test_bind():
+    server, port = serve("-bind", "127.0.0.2")
+    t.equal((gettime(port, host="127.0.0.2").status, gettime(port).status), (0, 1), "-bind: answers on that address only")
+    t.ok("listening on 127.0.0.2 port %d, " % port in server.text(), "... and says so", server.text())
     server.signal(15)
-    t.equal(server.end().status, 0, "... and its end")
+    t.equal(server.end().status, 0, "... without a warning")
+
+
+def test_bind_name():
+    """A name of several addresses, which a list of hosts of the test gives to it."""
+    hosts = t.path("hosts")
+    with open(hosts, "w") as f:
+        f.write("".join("127.0.0.%d clocks\n" % n for n in (2, 3)))
+    prefix = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', hosts]
+    if len(set(re.findall(r"^127\S+", t.command(prefix + ["getent", "ahosts", "clocks"]).out, re.M))) < 2:
+        t.skip("-bind with several addresses", "no mounts in a namespace, or no name of several addresses")
+        return
+    server, port = serve("-bind", "clocks", prefix=prefix)
+    answering = [host for host in ("127.0.0.2", "127.0.0.3") if gettime(port, host=host).status == 0]
+    server.signal(15)
+    run = server.end(warns="timeserver -bind clocks: is the name of several addresses; the server answers on %s:%d only" %
+                     (answering[0] if answering else "?", port))
+    t.ok(len(answering) == 1 and run.status == 0, "-bind with several addresses: the first, and a warning", (answering, run))
 
 
 # ---- other servers ----
@@ -295,15 +277,13 @@ class Changing:
         self.process.communicate()
 
 
-def test_tcp_only():
-    """UDP is dropped without a word: TCP is tried, and answers."""
+def test_silent():
+    """A firewall that drops UDP: status 1 after the time limit, with advice."""
     server = Changing("lost=100")
-    run = gettime(server.port, "-verbose", "-bounce", 5)
-    t.ok(run.status == 0 and is_now(run.out) and "(TCP)" in run.err, "UDP is blocked: TCP", run)
-    server.end()
-    server = Changing("udp=0")
-    run = gettime(server.port, "-verbose", "-bounce", 5)
-    t.ok(run.status == 0 and is_now(run.out) and "(TCP)" in run.err and run.seconds < 60, "UDP is refused: TCP", run)
+    run = gettime(server.port, "-bounce", 5)
+    t.ok(run.status == 1 and not run.out and len(run.error_lines()) == 1 and
+         "no answer from the time server 127.0.0.1:%d by UDP (Connection timed out); start xdd timeserver there, and let UDP pass\n" %
+         server.port in run.err, "a silent server: no time, and advice", run)
     server.end()
 
 
@@ -311,7 +291,7 @@ def test_impossible_times():
     """A server that claims to have had a request for longer than the exchange took says nothing about the time."""
     server = Changing("hold=%d" % (3600 * NS))
     run = gettime(server.port, "-bounce", 5)
-    t.ok(run.status == 1 and not run.out and "UDP: its times are impossible; TCP: its times are impossible" in run.err,
+    t.ok(run.status == 1 and not run.out and "by UDP (its times are impossible)\n" in run.err,
          "impossible times: no time, status 1", run)
     run = t.xdd("-op", "read", "-targets", 1, "null", "-reqsize", "4k", "-numreqs", 1, "-timeserver", "host", "127.0.0.1",
                 "-timeserver", "port", server.port)
@@ -363,8 +343,9 @@ def test_changes():
 
 
 SERVER, PORT = serve()
-t.run_together(test_background, test_output, test_wrong_words, test_unreachable, test_wait, test_flood, test_tcp,
-               test_few_descriptors, test_tcp_only, test_impossible_times, test_changes)
+t.run_together(test_background, test_output, test_wrong_words, test_unreachable, test_wait, test_flood, test_socket,
+               test_bind, test_bind_name,
+               test_silent, test_impossible_times, test_changes)
 SERVER.signal(15)
 t.equal(SERVER.end().status, 0, "the server has survived everything")
 t.done()

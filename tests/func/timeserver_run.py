@@ -37,7 +37,7 @@ class Case:
             port = net.until(lambda: re.search(r"listening on .*port (\d+)", self.server.text())).group(1)
         else:
             self.clock = xddtime.Clock(time.time_ns() + AHEAD_NS, 100)
-            self.server = xddtime.Server(self.clock, lost=lost, tcp=0).start()
+            self.server = xddtime.Server(self.clock, lost=lost).start()
             port = self.server.port
         self.run = net.Started(t.xdd_words(*NOOP, "-timeserver", "127.0.0.1", "port", port, "-jsonout", self.file(".json"),
                                            "-csvout", self.file(".csv"), "-ts", "dump", self.file(""), *words))
@@ -145,7 +145,7 @@ def test_signals():
         for what in ("server", "start"):
             name = "%s.%d" % (what, number)
             clock = xddtime.Clock(time.time_ns() + AHEAD_NS, 0)
-            serving = xddtime.Server(clock, tcp=0, lost=100 if what == "server" else 0).start()
+            serving = xddtime.Server(clock, lost=100 if what == "server" else 0).start()
             words = ["-op", "write", "-targets", 1, t.path(name), "-numreqs", 1, "-timeserver", "127.0.0.1", "port",
                      serving.port, "wait", 300, "-starttime", "%d" % (clock.now() // NS + 600)]
             cases.append((what, name, number, serving, net.Started(t.xdd_words(*words))))

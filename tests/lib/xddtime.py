@@ -2,14 +2,13 @@
 Global time for functional tests: the message (doc/globaltime.md), and a server with a clock of the test's own, which may
 drift, step, and lose messages.
 
-    python3 xddtime.py [port=N] [address=A] [base=NS] [ppm=X] [slow_us=N] [lost=PERCENT] [hold=NS] [udp=0] [tcp=0]
+    python3 xddtime.py [port=N] [address=A] [base=NS] [ppm=X] [slow_us=N] [lost=PERCENT] [hold=NS]
 
 prints its port, and reads lines from standard input: "step=NS" sets its clock, "lost=100" makes it silent, "id" gives it
 another id, as if it was started again, "hold=NS" has it say that it sends answers so much later than it does. Each has the
 answer "ok", "answers=N" once it has sent so many.
 """
 import random
-import select
 import socket
 import struct
 import sys
@@ -57,23 +56,14 @@ class Clock:
 class Server:
     """Serves a Clock, with one thread."""
 
-    def __init__(self, clock, address="127.0.0.1", port=0, slow_us=0, lost=0, hold=0, udp=1, tcp=1):
+    def __init__(self, clock, address="127.0.0.1", port=0, slow_us=0, lost=0, hold=0):
         self.clock, self.slow_us, self.lost, self.hold = clock, slow_us, lost, hold
         self.random, self.id = random.Random(port), random.getrandbits(63) | 1
         self.requests = self.answers = 0
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self.listener = socket.socket(family, socket.SOCK_STREAM)
-        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.listener.bind((address, port))
-        self.port = self.listener.getsockname()[1]
-        self.sockets = []
-        if tcp:
-            self.listener.listen()
-            self.sockets.append(self.listener)
-        self.udp = socket.socket(family, socket.SOCK_DGRAM)
-        if udp:
-            self.udp.bind((address, self.port))
-            self.sockets.append(self.udp)
+        self.socket = socket.socket(family, socket.SOCK_DGRAM)
+        self.socket.bind((address, port))
+        self.port = self.socket.getsockname()[1]
 
     def start(self):
         threading.Thread(target=self.serve, daemon=True).start()
@@ -81,31 +71,20 @@ class Server:
 
     def serve(self):
         while True:
-            for s in select.select(self.sockets, [], [])[0]:
-                self.turn(s)
+            self.turn()
 
-    def turn(self, s):
-        if s is self.listener:
-            self.sockets.append(s.accept()[0])
-            return
-        data, peer = s.recvfrom(BYTES + 1)
+    def turn(self):
+        data, peer = self.socket.recvfrom(BYTES + 1)
         received = self.clock.now()
-        if not data:
-            self.sockets.remove(s)
-            s.close()
-            return
         message = decode(data)
         self.requests += message is not None
-        if not message or (s is self.udp and self.random.random() * 100 < self.lost):
+        if not message or self.random.random() * 100 < self.lost:
             return
         if self.slow_us:
             time.sleep(self.slow_us / 1e6)
         sent = self.clock.now() + self.hold
         answer = encode(REPLY, message["nonce"], message["client"], received, sent, self.id)
-        if s is self.udp:
-            s.sendto(answer, peer)
-        else:
-            s.sendall(answer)
+        self.socket.sendto(answer, peer)
         self.answers += 1
 
 

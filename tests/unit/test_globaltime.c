@@ -56,9 +56,9 @@ static void end(struct running *r)
 	time_server_close(r->server);
 }
 
-static struct globaltime_client *begin(const char *host, uint16_t port, bool tcp)
+static struct globaltime_client *begin(const char *host, uint16_t port)
 {
-	const struct globaltime_settings s = { .host = host, .port = port, .tcp = tcp };
+	const struct globaltime_settings s = { .host = host, .port = port };
 	char why[GLOBALTIME_WHY_BYTES] = "";
 	struct globaltime_client *c;
 
@@ -85,33 +85,22 @@ static void check_time(struct globaltime_client *c)
 	assert_int_equal(g.steps, 0);
 }
 
-static void check_server(const char *host, bool tcp, const char *text)
+static void test_server(void **state)
 {
 	struct globaltime_client *c;
 	struct globaltime g;
 	struct running r;
 
-	start(&r, host, 0);
-	c = begin(host, time_server_port(r.server), tcp);
+	(void)state;
+	start(&r, "127.0.0.1", 0);
+	c = begin("127.0.0.1", time_server_port(r.server));
 	check_time(c);
 	globaltime_get(c, clock_now_ns(), &g);
 	assert_true(g.exchanges + g.lost >= GLOBALTIME_BOUNCE);
 	assert_true(g.exchanges > 0);
-	assert_non_null(strstr(globaltime_server(c), text));
+	assert_non_null(strstr(globaltime_server(c), "(UDP)"));
 	globaltime_end(c);
 	end(&r);
-}
-
-static void test_udp(void **state)
-{
-	(void)state;
-	check_server("127.0.0.1", false, "(UDP)");
-}
-
-static void test_tcp(void **state)
-{
-	(void)state;
-	check_server("127.0.0.1", true, "(TCP)");
 }
 
 static void test_all_addresses(void **state)
@@ -121,10 +110,10 @@ static void test_all_addresses(void **state)
 
 	(void)state;
 	start(&r, NULL, 0);
-	c = begin("localhost", time_server_port(r.server), false);
+	c = begin("localhost", time_server_port(r.server));
 	check_time(c);
 	globaltime_end(c);
-	c = begin("127.0.0.2", time_server_port(r.server), false);
+	c = begin("127.0.0.2", time_server_port(r.server));
 	check_time(c);
 	globaltime_end(c);
 	end(&r);
@@ -139,7 +128,7 @@ static void test_follow(void **state)
 
 	(void)state;
 	start(&r, "127.0.0.1", 0);
-	c = begin("127.0.0.1", time_server_port(r.server), false);
+	c = begin("127.0.0.1", time_server_port(r.server));
 	globaltime_get(c, clock_now_ns(), &before);
 	assert_int_equal(globaltime_follow(c), 0);
 	do {
@@ -162,7 +151,7 @@ static void test_refresh(void **state)
 
 	(void)state;
 	start(&r, "127.0.0.1", 0);
-	c = begin("127.0.0.1", time_server_port(r.server), false);
+	c = begin("127.0.0.1", time_server_port(r.server));
 	globaltime_get(c, clock_now_ns(), &before);
 	assert_int_equal(globaltime_refresh(c, clock_now_ns() + LIMIT_S * NS_PER_SEC), 0);
 	globaltime_get(c, clock_now_ns(), &after);
@@ -186,7 +175,7 @@ static void test_other_server(void **state)
 	(void)state;
 	start(&r, "127.0.0.1", 0);
 	port = time_server_port(r.server);
-	c = begin("127.0.0.1", port, false);
+	c = begin("127.0.0.1", port);
 	globaltime_get(c, clock_now_ns(), &last);
 	assert_int_equal(globaltime_follow(c), 0);
 	end(&r);
@@ -268,11 +257,10 @@ static void test_port_in_use(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_udp),	      cmocka_unit_test(test_tcp),
-		cmocka_unit_test(test_all_addresses), cmocka_unit_test(test_follow),
-		cmocka_unit_test(test_other_server),  cmocka_unit_test(test_unreachable),
-		cmocka_unit_test(test_stop),	      cmocka_unit_test(test_port_in_use),
-		cmocka_unit_test(test_refresh),
+		cmocka_unit_test(test_server),	    cmocka_unit_test(test_all_addresses),
+		cmocka_unit_test(test_follow),	    cmocka_unit_test(test_other_server),
+		cmocka_unit_test(test_unreachable), cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_port_in_use), cmocka_unit_test(test_refresh),
 	};
 
 	alarm(5 * LIMIT_S);

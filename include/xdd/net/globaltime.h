@@ -48,7 +48,6 @@ struct globaltime_settings {
 	uint16_t port;
 	unsigned bounce;     /* exchanges of the first burst; 0: GLOBALTIME_BOUNCE */
 	uint64_t timeout_ns; /* for the first answer; 0: GLOBALTIME_TIMEOUT_NS */
-	bool tcp;	     /* otherwise UDP, and TCP where UDP is not answered */
 };
 
 /*
@@ -82,22 +81,23 @@ void globaltime_get(struct globaltime_client *c, uint64_t at_ns, struct globalti
 /* "10.0.0.1:2000 (UDP)": the server, for people. Valid until the end of the client. */
 const char *globaltime_server(const struct globaltime_client *c);
 
-/* End the thread and the connection. NULL: nothing. */
+/* End the thread and close the socket. NULL: nothing. */
 void globaltime_end(struct globaltime_client *c);
 
 /*
- * The server of global time: answers each valid message of globaltime.h with its clock, by UDP and
- * TCP. Its clock is the wall clock at its start plus CLOCK_MONOTONIC since then, so a later step
- * of the wall clock does not reach its clients.
+ * The server of global time: answers each valid message of globaltime.h with its clock. Its clock
+ * is the wall clock at its start plus CLOCK_MONOTONIC since then, so a later step of the wall clock
+ * does not reach its clients.
  *
- * Everything that arrives is hostile: a message that is not valid is dropped, or ends its TCP
- * connection. An answer is as long as its request. Memory is allocated at the start only. A server
+ * Everything that arrives is hostile: a message that is not valid is dropped. An answer is as long
+ * as its request. There is no state for a peer, and memory is allocated at the start only. A server
  * belongs to one thread.
  */
 
 /*
- * Listen on `port` (0: a free one) of all addresses of `host` (NULL: of this machine), by UDP and
- * TCP. Returns 0 and `*s`, or -errno with a text for people in `why` (`size` bytes).
+ * Listen on UDP port `port` (0: a free one) of all addresses of this machine, or of address `host`;
+ * of a name with several addresses on the first that this machine has, with a warning. Returns 0
+ * and `*s`, or -errno with the reason in `why` (`size` bytes).
  */
 int time_server_open(struct time_server **s, const char *host, uint16_t port, char *why,
 		     size_t size);
