@@ -19,10 +19,10 @@
 #include "xdd/sync/thread.h"
 
 /*
- * A server listens first: ssh has reached it, so its other ports may be reachable as well, while a
- * firewall often keeps connections away from the host of the user. Then the other way round. Else
- * data goes through the channels of ssh. The first step is the same for all copies, so it is sent
- * together with START.
+ * The two sides meet directly, or inside of the channels of ssh. Directly, a server listens first:
+ * ssh has reached it, so its other ports may be reachable as well, while a firewall often keeps
+ * connections away from the host of the user. Then the other side listens. The first step is the
+ * same for all copies, so it is sent together with START.
  */
 
 /* An attempt to connect, which a firewall may swallow; and the rest of the connections. */
@@ -39,6 +39,12 @@ static const char *attempt_host(const struct copy_attempt *a, enum copy_role rol
 	const struct copy_place *p = attempt_place(a, role);
 
 	return p->host ? p->host : "this host";
+}
+
+static int attempt_failed(struct copy_attempt *a, int status, const char *text)
+{
+	snprintf(a->why, sizeof(a->why), "%s", text);
+	return status;
 }
 
 /* The session of a server has failed: the cause. Returns the exit status. */
@@ -120,7 +126,7 @@ static enum copy_role first_listener(const struct copy_attempt *a)
  * Send the first step of the meeting with START to the server with `role`, if it is the one that
  * listens first. Whether that succeeds is seen when its answer is awaited.
  */
-static void attempt_ask_early(struct copy_attempt *a, enum copy_role role)
+static void attempt_ask_first(struct copy_attempt *a, enum copy_role role)
 {
 	const struct copy_meet m = { .how = COPY_LISTEN };
 
@@ -170,100 +176,57 @@ static int no_way(char *cause, size_t size, const char *host, const char *text)
 	return 0;
 }
 
-static int attempt_begin(struct copy_attempt *a);
-
-/* All data connections are made: the copy begins while their WELCOMEs are on the way. */
-static void greeted(void *attempt)
+/* Have the side with `role` listen: m->ok, and then m->port. Returns 0 or an exit status. */
+static int listen_at(struct copy_attempt *a, enum copy_role role, struct data_listener **l,
+		     struct copy_meet *m)
 {
-	struct copy_attempt *a = attempt;
-
-	/* A failure is found again by those who use the channel. */
-	attempt_begin(a);
+	if (!a->here[side_of(role)])
+		return role == first_listener(a) ? receive_answer(a, role, m) :
+						   meeting_ask(a, role, m);
+	m->ok = data_listen(l, &a->terms, "", &m->port, m->text, sizeof(m->text)) == 0;
+	return 0;
 }
 
-/* A server has ended: its reason may be among what it has sent. Returns the exit status. */
-static int server_has_ended(struct copy_attempt *a, enum copy_role role)
+/* Have the side with `role` connect to the other one: to->ok. Returns 0 or an exit status. */
+static int connect_from(struct copy_attempt *a, enum copy_role role, struct copy_meet *to)
 {
-	struct link *channel = a->servers[side_of(role)].channel;
-	uint8_t *body = malloc(WIRE_MAX_BODY_BYTES);
-	char why[WIRE_MAX_TEXT_BYTES] = "";
-	struct wire_header h;
-	int status = 0;
-
-	while (body && !status && !meeting_receive(channel, &h, body, WIRE_MAX_BODY_BYTES, why)) {
-		if (h.type == WIRE_ERROR)
-			status = server_error(a, role, body, h.length);
-	}
-	free(body);
-	return status ? status : server_failed(a, role, -ECONNRESET, "the connection was lost");
+	if (!a->here[side_of(role)])
+		return meeting_ask(a, role, to);
+	to->ok = data_connect(&a->links, &a->terms, to, CONNECT_NS, to->text, sizeof(to->text)) ==
+		 0;
+	return 0;
 }
 
-/* This side connects to a server that listens. Returns as no_way(), or an exit status. */
-static int connect_here(struct copy_attempt *a, enum copy_role role, const struct copy_meet *to,
-			bool *met, char *cause, size_t size)
+/* The side with `role` listens, and the other one connects. Returns as no_way(), or a status. */
+static int meet_directly(struct copy_attempt *a, enum copy_role role, bool *met, char *cause,
+			 size_t size)
 {
-	struct data_early early = { .greeted = greeted, .arg = a };
-	char why[WIRE_MAX_TEXT_BYTES] = "";
-	int err = data_connect(&a->links, &a->terms, to, CONNECT_NS, a->careful ? NULL : &early,
-			       why, sizeof(why));
-
-	*met = err == 0;
-	if (!err)
-		return 0;
-	if (!early.called)
-		return no_way(cause, size, attempt_host(a, role), why);
-	if (ssh_has_ended(&a->servers[side_of(role)], ATTEMPT_CAUSE_NS))
-		return server_has_ended(a, role);
-	a->unwelcome = true;
-	return server_failed(a, role, err, why);
-}
-
-/* The server with `role` listens, and the other side connects. */
-static int server_listens(struct copy_attempt *a, enum copy_role role, bool *met, char *cause,
-			  size_t size)
-{
+	const enum copy_role peer = copy_peer_of(role);
+	const bool peer_is_here = a->here[side_of(peer)];
 	struct copy_meet m = { .how = COPY_LISTEN }, to = { .how = COPY_CONNECT };
-	int status = role == first_listener(a) ? receive_answer(a, role, &m) :
-						 meeting_ask(a, role, &m);
+	struct data_listener *l = NULL;
+	int status = listen_at(a, role, &l, &m);
 
 	if (status)
 		return status;
-	if (!m.ok && a->request->settings.port_given) {
+	if (!m.ok && a->request->settings.port_given && !a->here[side_of(role)]) {
 		a->at = role;
-		snprintf(a->why, sizeof(a->why), "%s", m.text);
-		return COPY_NO_PORT;
+		return attempt_failed(a, COPY_NO_PORT, m.text);
 	}
 	if (!m.ok)
 		return no_way(cause, size, attempt_host(a, role), m.text);
 	to.port = m.port;
-	add_addresses(a, role, a->here[side_of(copy_peer_of(role))], &to);
-	if (a->here[side_of(copy_peer_of(role))])
-		return connect_here(a, role, &to, met, cause, size);
-	status = meeting_ask(a, copy_peer_of(role), &to);
-	*met = !status && to.ok;
-	return *met || status ? status :
-				no_way(cause, size, attempt_host(a, copy_peer_of(role)), to.text);
-}
-
-/* This host listens, and the server with `role` connects. */
-static int this_host_listens(struct copy_attempt *a, enum copy_role role, bool *met, char *cause,
-			     size_t size)
-{
-	struct copy_meet to = { .how = COPY_CONNECT };
-	char why[WIRE_MAX_TEXT_BYTES] = "";
-	struct data_listener *l = NULL;
-	int status = 0;
-
-	if (data_listen(&l, &a->terms, "", &to.port, why, sizeof(why)) != 0)
-		return no_way(cause, size, "this host", why);
-	/* The server knows this host's address: ssh has told it. */
-	status = meeting_ask(a, role, &to);
-	if (!status && to.ok)
-		*met = data_accept(l, &a->links, ACCEPT_NS, why, sizeof(why)) == 0;
+	/* A server knows the address of this host: ssh has told it. */
+	if (!a->here[side_of(role)])
+		add_addresses(a, role, peer_is_here, &to);
+	status = connect_from(a, peer, &to);
+	if (!status && to.ok && l)
+		to.ok = data_accept(l, &a->links, ACCEPT_NS, to.text, sizeof(to.text)) == 0;
 	data_listener_free(l);
-	if (!status && !*met)
-		no_way(cause, size, attempt_host(a, role), to.ok ? why : to.text);
-	return status;
+	*met = !status && to.ok;
+	return *met || status ?
+		       status :
+		       no_way(cause, size, attempt_host(a, peer_is_here ? role : peer), to.text);
 }
 
 static int meet_inside(struct copy_attempt *a)
@@ -288,20 +251,17 @@ static int meet_inside(struct copy_attempt *a)
 }
 
 /*
- * Have both sides get data connections. Unless `a->careful`, the copy may begin meanwhile. Returns
- * 0, or an exit status with a text in `a->why`.
+ * Have both sides get data connections. Returns 0, or an exit status with a text in `a->why`.
  */
 static int attempt_meet(struct copy_attempt *a)
 {
-	enum copy_role first = first_listener(a);
+	const enum copy_role first = first_listener(a);
 	char cause[WIRE_MAX_TEXT_BYTES + 256] = "";
 	bool met = false;
-	int status = server_listens(a, first, &met, cause, sizeof(cause));
+	int status = meet_directly(a, first, &met, cause, sizeof(cause));
 
-	if (!status && !met && a->here[side_of(copy_peer_of(first))])
-		status = this_host_listens(a, first, &met, cause, sizeof(cause));
-	else if (!status && !met)
-		status = server_listens(a, copy_peer_of(first), &met, cause, sizeof(cause));
+	if (!status && !met)
+		status = meet_directly(a, copy_peer_of(first), &met, cause, sizeof(cause));
 	if (!status && !met) {
 		copy_report_note(a->report, "data goes through ssh, which is slower: %s", cause);
 		status = meet_inside(a);
@@ -315,12 +275,6 @@ static int attempt_meet(struct copy_attempt *a)
 
 /* Exit statuses of shells above this one are those of signals. */
 #define STATUS_SIGNAL 128
-
-static int attempt_failed(struct copy_attempt *a, int status, const char *text)
-{
-	snprintf(a->why, sizeof(a->why), "%s", text);
-	return status;
-}
 
 /* ---- servers ---- */
 
@@ -359,7 +313,7 @@ static int start_server(struct copy_attempt *a, enum copy_role role)
 			   sizeof(a->why));
 	explicit_bzero(start.key, sizeof(start.key));
 	if (!status)
-		attempt_ask_early(a, role);
+		attempt_ask_first(a, role);
 	if (!status)
 		status = ssh_await_start(&a->servers[side_of(role)], a->why, sizeof(a->why));
 	if (!status)
@@ -502,37 +456,19 @@ static struct link *channel_to(const struct copy_attempt *a, enum copy_role role
 }
 
 /*
- * Have the report and both sides begin. A second call does nothing. Returns 0, or an exit status
- * with a text in `a->why`.
+ * Start the servers, and let both sides meet and begin. Returns 0, or an exit status with a text in
+ * `a->why`.
  */
-static int attempt_begin(struct copy_attempt *a)
-{
-	int status;
-
-	if (a->told)
-		return 0;
-	if (copy_report_begin(a->report) != 0)
-		return attempt_failed(a, COPY_FAILED, "cannot start a thread");
-	status = begin_servers(a);
-	if (status)
-		return status;
-	a->told = true;
-	if (a->job) {
-		a->job->channel = channel_to(a, COPY_DESTINATION);
-		a->job->may_send(a->job->may_send_arg);
-	}
-	return 0;
-}
-
-/* Start the servers, and let both sides meet and begin. Returns 0 or an exit status. */
 static int begin(struct copy_attempt *a)
 {
 	int status = start_servers(a);
 
 	if (!status)
 		status = attempt_meet(a);
+	if (!status && copy_report_begin(a->report) != 0)
+		status = attempt_failed(a, COPY_FAILED, "cannot start a thread");
 	if (!status)
-		status = attempt_begin(a);
+		status = begin_servers(a);
 	if (status)
 		return status;
 	a->begun = true;
@@ -540,15 +476,20 @@ static int begin(struct copy_attempt *a)
 	return 0;
 }
 
-/* Called by the source of this process. */
-static int begin_source(void *attempt, struct copy_job *job)
+/* Its names are looked at first: ssh may ask for a password. */
+static int do_source(struct copy_attempt *a, struct copy_job *job)
 {
-	struct copy_attempt *a = attempt;
-	int status;
+	struct source *source;
+	int status = copy_source_open(&source, job);
 
-	a->job = job;
+	if (status)
+		return status;
 	status = begin(a);
-	a->job = NULL;
+	if (!status) {
+		job->channel = channel_to(a, COPY_DESTINATION);
+		status = copy_source_run(source);
+	}
+	copy_source_close(source);
 	return status;
 }
 
@@ -561,8 +502,6 @@ static int do_role(struct copy_attempt *a, enum copy_role role)
 		.destination = a->request->destination.path,
 		.own_host = attempt_host(a, role),
 		.peer_host = attempt_host(a, copy_peer_of(role)),
-		.meet = role == COPY_SOURCE ? begin_source : NULL,
-		.meet_arg = a,
 		.channel = channel_to(a, copy_peer_of(role)),
 		.data = &a->links,
 		.report = a->report,
@@ -576,7 +515,7 @@ static int do_role(struct copy_attempt *a, enum copy_role role)
 	find_log(a->request, &job);
 	if (copy_tops_set(&job) != 0)
 		return attempt_failed(a, COPY_FAILED, strerror(ENOMEM));
-	status = role == COPY_SOURCE ? copy_source(&job) : copy_destination(&job);
+	status = role == COPY_SOURCE ? do_source(a, &job) : copy_destination(&job);
 	copy_tops_free(&job);
 	/* Otherwise the sides have not met, and it says why. */
 	if (a->begun || !*a->why) {

@@ -21,21 +21,16 @@ struct copy_attempt {
 	struct copy_report *report;
 	struct copy_signals *signals;
 	const char *const *sources; /* their paths */
-	/* Begin only once all data connections are welcomed: then another way can follow. */
-	bool careful;
 
 	struct data_terms terms;
 	struct ssh servers[2]; /* of the source and of the destination; one may be this process */
 	bool here[2];	       /* this process has that role */
 	struct data_links links;
 	struct stop stop;
-	struct copy_job *job; /* of a source of this process, which is in its call of meet() */
-	bool told;	      /* the servers were told to begin */
-	bool begun;	      /* data connections were there */
-	bool is_directory;    /* the destination was one, once all servers have started */
-	bool unwelcome;	      /* it was told too early: something else answers on the port */
-	bool lost;	      /* a connection was lost, whatever has failed before that */
-	enum copy_role at;    /* the side that `why` is about */
+	bool begun;	   /* data connections were there */
+	bool is_directory; /* the destination was one, once all servers have started */
+	bool lost;	   /* a connection was lost, whatever has failed before that */
+	enum copy_role at; /* the side that `why` is about */
 	char why[WIRE_MAX_TEXT_BYTES];
 };
 

@@ -109,7 +109,7 @@ static int copy_all(struct copy_request *request, struct copy_report *report,
 {
 	const bool local = !request->sources[0].host;
 	uint64_t pause_ns = PAUSE_NS;
-	bool begun = false, careful = !can_repeat(request), first = true;
+	bool begun = false, first = true;
 
 	for (unsigned left = can_repeat(request) ? request->retries : 0;; left--) {
 		struct copy_attempt a = {
@@ -117,7 +117,6 @@ static int copy_all(struct copy_request *request, struct copy_report *report,
 			.report = report,
 			.signals = signals,
 			.sources = sources,
-			.careful = careful,
 			/* Within this host the destination is another process. */
 			.here = { local, !request->destination.host && !local },
 		};
@@ -131,12 +130,6 @@ static int copy_all(struct copy_request *request, struct copy_report *report,
 		if (first)
 			request->settings.new_name = !a.is_directory;
 		first = false;
-		if (a.unwelcome && status != XDD_CANCELED) {
-			copy_report_note(report, "%s; trying another way", a.why);
-			careful = true;
-			left++;
-			continue;
-		}
 		if (!a.lost || status == XDD_CANCELED || !left || !begun) {
 			if (a.lost && !begun)
 				hint_at_local_name(&a);

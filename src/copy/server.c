@@ -226,8 +226,7 @@ static void meet_connect(struct server *s, struct copy_meet *m)
 		snprintf(m->text, sizeof(m->text), "the address of the other side is not known");
 		return;
 	}
-	m->ok = data_connect(&s->links, &s->terms, &to, CONNECT_NS, NULL, m->text,
-			     sizeof(m->text)) == 0;
+	m->ok = data_connect(&s->links, &s->terms, &to, CONNECT_NS, m->text, sizeof(m->text)) == 0;
 }
 
 static void meet_inside(struct server *s, struct copy_meet *m)
@@ -297,6 +296,18 @@ static int take_steps(struct server *s)
 
 /* ---- the copy ---- */
 
+static int do_source(struct copy_job *job)
+{
+	struct source *source;
+	int status = copy_source_open(&source, job);
+
+	if (!status) {
+		status = copy_source_run(source);
+		copy_source_close(source);
+	}
+	return status;
+}
+
 static int do_role(struct server *s)
 {
 	struct stop stop;
@@ -323,7 +334,7 @@ static int do_role(struct server *s)
 		return fail(s, COPY_FAILED, "%s", strerror(ENOMEM));
 	stop_init(&stop);
 	copy_signals_detach(s->signals);
-	status = s->start.role == COPY_SOURCE ? copy_source(&job) : copy_destination(&job);
+	status = s->start.role == COPY_SOURCE ? do_source(&job) : copy_destination(&job);
 	copy_signals_detach(s->signals);
 	stop_destroy(&stop);
 	copy_tops_free(&job);

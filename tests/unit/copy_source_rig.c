@@ -300,7 +300,8 @@ static void *run_source(void *arg)
 {
 	struct rig *r = arg;
 
-	r->status = copy_source(&r->job);
+	r->status = copy_source_run(r->opened);
+	copy_source_close(r->opened);
 	return NULL;
 }
 
@@ -329,6 +330,7 @@ void rig_start(struct rig *r)
 	r->job.data = &r->links;
 	r->job.report = (struct copy_report *)r;
 	r->job.stop = &r->stop;
+	assert_int_equal(copy_source_open(&r->opened, &r->job), 0);
 	assert_int_equal(pthread_create(&r->source, NULL, run_source, r), 0);
 }
 
@@ -372,7 +374,7 @@ void rig_await_data(struct rig *r)
 
 size_t rig_unanswered(struct rig *r)
 {
-	struct source *s = r->job.may_send_arg;
+	struct source *s = r->opened;
 	size_t n;
 
 	pthread_mutex_lock(&s->lock);
@@ -383,7 +385,7 @@ size_t rig_unanswered(struct rig *r)
 
 unsigned rig_threads(struct rig *r)
 {
-	struct source *s = r->job.may_send_arg;
+	struct source *s = r->opened;
 	unsigned n;
 
 	pthread_mutex_lock(&s->lock);

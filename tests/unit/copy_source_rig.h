@@ -43,7 +43,8 @@ struct rig {
 	int fd;				   /* its own */
 	struct link *peers[RIG_MAX_LINKS]; /* the same */
 	pthread_t source, receivers[RIG_MAX_LINKS];
-	int status; /* of copy_source() */
+	struct source *opened; /* freed by its thread, unless it leaves threads behind */
+	int status;	       /* of copy_source_run() */
 
 	/* guarded by lock */
 	pthread_mutex_t lock;

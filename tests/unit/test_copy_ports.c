@@ -78,7 +78,7 @@ static int connect_to(struct fixture *f, const char *address)
 	struct copy_meet to = { .how = COPY_CONNECT, .port = f->port, .n_addresses = 1 };
 
 	snprintf(to.addresses[0], sizeof(to.addresses[0]), "%s", address);
-	return data_connect(&f->there, &f->terms[1], &to, WAIT_NS, NULL, f->why, sizeof(f->why));
+	return data_connect(&f->there, &f->terms[1], &to, WAIT_NS, f->why, sizeof(f->why));
 }
 
 static int accept_all(struct fixture *f)
@@ -164,71 +164,10 @@ static void test_addresses(void **state)
 	to.port = f.port;
 	strcpy(to.addresses[0], "127.0.0.2");
 	strcpy(to.addresses[1], "127.0.0.1");
-	assert_int_equal(
-		data_connect(&f.there, &f.terms[1], &to, WAIT_NS, NULL, f.why, sizeof(f.why)), 0);
+	assert_int_equal(data_connect(&f.there, &f.terms[1], &to, WAIT_NS, f.why, sizeof(f.why)),
+			 0);
 	assert_int_equal(accept_all(&f), 0);
 	check_links(&f);
-	tear_down(&f);
-}
-
-/* Called while a listener that has not answered yet holds the HELLOs. */
-static void count_call(void *arg)
-{
-	unsigned *calls = arg;
-
-	(*calls)++;
-}
-
-/* The call comes once all have sent HELLO, and then no other address is tried. */
-static void test_early(void **state)
-{
-	struct copy_meet to = { .how = COPY_CONNECT, .n_addresses = 2 };
-	unsigned calls = 0;
-	struct data_early early = { .greeted = count_call, .arg = &calls };
-	uint64_t start_ns = clock_now_ns();
-	struct fixture f;
-	int fd;
-
-	(void)state;
-	set_up(&f, false);
-	/* Nothing listens at the first address; at the second one, something that says nothing. */
-	fd = rig_listen("127.0.0.1", &to.port);
-	strcpy(to.addresses[0], "127.0.0.2");
-	strcpy(to.addresses[1], "127.0.0.1");
-	assert_int_equal(data_connect(&f.there, &f.terms[1], &to, 200 * MS_NS, &early, f.why,
-				      sizeof(f.why)),
-			 -ETIMEDOUT);
-	assert_true(early.called);
-	assert_int_equal(calls, 1);
-	assert_non_null(strstr(f.why, "127.0.0.1 port"));
-	assert_int_equal(f.there.n, 0);
-
-	/* The other way round the second address is not tried. */
-	early.called = false;
-	strcpy(to.addresses[0], "127.0.0.1");
-	strcpy(to.addresses[1], "127.0.0.2");
-	assert_int_equal(data_connect(&f.there, &f.terms[1], &to, 200 * MS_NS, &early, f.why,
-				      sizeof(f.why)),
-			 -ETIMEDOUT);
-	assert_int_equal(calls, 2);
-	close(fd);
-
-	/* Nothing listens anywhere: there is no call. */
-	early.called = false;
-	assert_true(data_connect(&f.there, &f.terms[1], &to, WAIT_NS, &early, f.why,
-				 sizeof(f.why)) < 0);
-	assert_false(early.called);
-	assert_int_equal(calls, 2);
-
-	/* A listener that answers. */
-	listen_at(&f, "127.0.0.1");
-	to.port = f.port;
-	assert_int_equal(
-		data_connect(&f.there, &f.terms[1], &to, WAIT_NS, &early, f.why, sizeof(f.why)), 0);
-	assert_int_equal(calls, 3);
-	assert_int_equal(accept_all(&f), 0);
-	check_links(&f);
-	assert_true(clock_now_ns() - start_ns < HANG_NS);
 	tear_down(&f);
 }
 
@@ -259,19 +198,16 @@ static void test_first_failure(void **state)
 	strcpy(to.addresses[0], "127.0.0.1");
 	strcpy(to.addresses[1], "localhost");
 	strcpy(to.addresses[2], "127.0.0.2");
-	assert_int_equal(data_connect(&f.there, &f.terms[1], &to, SECOND_NS, NULL, f.why,
-				      sizeof(f.why)),
+	assert_int_equal(data_connect(&f.there, &f.terms[1], &to, SECOND_NS, f.why, sizeof(f.why)),
 			 -ETIMEDOUT);
 	assert_non_null(strstr(f.why, "127.0.0.1 port"));
 	assert_int_equal(pending(fd), CONNECTIONS);
 	strcpy(to.addresses[0], "no..host");
 	to.n_addresses = 1;
-	assert_true(data_connect(&f.there, &f.terms[1], &to, SECOND_NS, NULL, f.why,
-				 sizeof(f.why)) < 0);
+	assert_true(data_connect(&f.there, &f.terms[1], &to, SECOND_NS, f.why, sizeof(f.why)) < 0);
 	assert_non_null(strstr(f.why, "cannot find the host \"no..host\""));
 	to.n_addresses = 0;
-	assert_true(data_connect(&f.there, &f.terms[1], &to, SECOND_NS, NULL, f.why,
-				 sizeof(f.why)) < 0);
+	assert_true(data_connect(&f.there, &f.terms[1], &to, SECOND_NS, f.why, sizeof(f.why)) < 0);
 	assert_string_equal(f.why, "the other side has no address");
 	close(fd);
 	tear_down(&f);
@@ -308,7 +244,7 @@ static void test_silent(void **state)
 		set_up(&f, encrypt);
 		fd = rig_listen("127.0.0.1", &to.port);
 		strcpy(to.addresses[0], "127.0.0.1");
-		assert_int_equal(data_connect(&f.there, &f.terms[1], &to, 200 * MS_NS, NULL, f.why,
+		assert_int_equal(data_connect(&f.there, &f.terms[1], &to, 200 * MS_NS, f.why,
 					      sizeof(f.why)),
 				 -ETIMEDOUT);
 		print_message("# %s\n", f.why);
@@ -591,14 +527,14 @@ static void test_owner(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_meet),	    cmocka_unit_test(test_meet_encrypted),
-		cmocka_unit_test(test_meet_ipv6),   cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_early),	    cmocka_unit_test(test_first_failure),
-		cmocka_unit_test(test_refused),	    cmocka_unit_test(test_silent),
-		cmocka_unit_test(test_other_terms), cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_strangers),   cmocka_unit_test(test_replayed_hello),
-		cmocka_unit_test(test_next_port),   cmocka_unit_test(test_exact_ports),
-		cmocka_unit_test(test_last_port),   cmocka_unit_test(test_owner),
+		cmocka_unit_test(test_meet),	       cmocka_unit_test(test_meet_encrypted),
+		cmocka_unit_test(test_meet_ipv6),      cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_first_failure),  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_silent),	       cmocka_unit_test(test_other_terms),
+		cmocka_unit_test(test_too_many),       cmocka_unit_test(test_strangers),
+		cmocka_unit_test(test_replayed_hello), cmocka_unit_test(test_next_port),
+		cmocka_unit_test(test_exact_ports),    cmocka_unit_test(test_last_port),
+		cmocka_unit_test(test_owner),
 	};
 
 	const char *why;

@@ -30,16 +30,7 @@ struct copy_job {
 	dev_t log_dev;
 	ino_t log_ino;
 	uint8_t session[WIRE_SESSION_BYTES];
-	/*
-	 * Called once by a source: sets `channel` and `data`. Returns 0 or an exit status, with
-	 * which the role ends. Once the other side was told to begin and `channel` is set it may
-	 * call may_send(), which the source has set, so that offers are on the way before the data
-	 * connections are ready. NULL: both are there. Main thread.
-	 */
-	int (*meet)(void *arg, struct copy_job *job);
-	void *meet_arg;
-	void (*may_send)(void *arg);
-	void *may_send_arg;
+	/* Set before copy_source_run() and copy_destination(). */
 	struct link *channel;
 	struct data_links *data;
 	struct copy_report *report; /* never NULL; of a server it prints nothing */
@@ -68,13 +59,19 @@ struct copy_job {
 };
 
 /*
- * One side of the copy, from the first OFFER to BYE: source/source.c, destination/destination.c.
+ * One side of the copy, from the first OFFER to BYE: destination/destination.c, source/source.c.
  * Starts and joins its threads; leaves no temporary file, except what -R keeps. Returns the worse
  * exit status of both sides; the causes are in the report, and were sent to the peer where it can
  * still be reached. Main thread.
+ *
+ * A source is opened before the two sides meet, so that names that are missing are found first: it
+ * returns 0 or an exit status with job->why. A server tells its peer about them, in the run.
  */
-int copy_source(struct copy_job *job);
 int copy_destination(struct copy_job *job);
+struct source;
+int copy_source_open(struct source **s, struct copy_job *job);
+int copy_source_run(struct source *s);
+void copy_source_close(struct source *s);
 
 /* True if the name of a destination is that of a directory of this host. Any thread. */
 bool copy_is_directory(const char *destination);

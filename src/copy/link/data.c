@@ -104,23 +104,18 @@ struct numbers {
 	size_t n;
 };
 
-/* Common to the threads. */
+/* Common to the threads; const. */
 struct target {
-	/* const */
 	const char *address;
 	uint16_t port;
 	const struct data_terms *terms;
 	const struct data_keys *keys;
 	struct connection_options options;
 	uint64_t until_ns;
-
-	/* atomic: attempts that have sent HELLO, or have failed before that; changes follow */
-	_Atomic unsigned greeted, failed;
-	struct event changed;
 };
 
 struct attempt {
-	struct target *to;
+	const struct target *to;
 	unsigned number;
 	pthread_t thread;
 	bool started;
@@ -219,8 +214,6 @@ static void *connect_one(void *arg)
 	struct connection *c = NULL;
 
 	a->err = data_connect_greet(a, &c, key);
-	atomic_fetch_add(a->err ? &a->to->failed : &a->to->greeted, 1);
-	event_wake(&a->to->changed);
 	if (!a->err)
 		a->err = receive_welcome(a, c, key);
 	if (a->err) {
@@ -236,7 +229,7 @@ static void *connect_one(void *arg)
 
 /* ---- all of them ---- */
 
-static void data_connect_start(struct attempt *a, struct target *to, unsigned number)
+static void data_connect_start(struct attempt *a, const struct target *to, unsigned number)
 {
 	int err;
 
@@ -244,29 +237,12 @@ static void data_connect_start(struct attempt *a, struct target *to, unsigned nu
 	a->number = number;
 	err = thread_start(&a->thread, connect_one, a);
 	a->started = err == 0;
-	if (!err)
-		return;
-	a->err = say(a, err, "is not tried (cannot start a thread: %s)", strerror(-err));
-	atomic_fetch_add(&to->failed, 1);
-}
-
-/* True once all of `n` have sent HELLO; false: one of them has failed. */
-static bool all_greeted(struct target *to, unsigned n)
-{
-	while (!atomic_load(&to->failed) && atomic_load(&to->greeted) < n) {
-		uint32_t key = event_listen(&to->changed);
-
-		if (atomic_load(&to->failed) || atomic_load(&to->greeted) == n)
-			event_leave(&to->changed);
-		else
-			event_wait(&to->changed, key, UINT64_MAX);
-	}
-	return !atomic_load(&to->failed);
+	if (err)
+		a->err = say(a, err, "is not tried (cannot start a thread: %s)", strerror(-err));
 }
 
 /* Connect all to one address. Returns 0 or -errno with the text of the first that failed. */
-static int connect_all(struct data_links *links, struct target *to, struct data_early *early,
-		       char *why, size_t size)
+static int connect_all(struct data_links *links, const struct target *to, char *why, size_t size)
 {
 	unsigned n = to->terms->settings->connections;
 	struct attempt *attempts = calloc(n, sizeof(*attempts));
@@ -278,10 +254,6 @@ static int connect_all(struct data_links *links, struct target *to, struct data_
 	}
 	for (unsigned i = 0; i < n; i++)
 		data_connect_start(&attempts[i], to, i);
-	if (early && all_greeted(to, n)) {
-		early->called = true;
-		early->greeted(early->arg);
-	}
 	links->n = n;
 	for (unsigned i = 0; i < n; i++) {
 		if (attempts[i].started)
@@ -331,13 +303,13 @@ static void add_numbers(struct numbers *l, const char *host, char *why, size_t s
 /* Returns 0, or -errno with the text of the first that failed. */
 static int connect_any(struct data_links *links, const struct data_terms *terms,
 		       const struct data_keys *keys, const struct numbers *l, uint16_t port,
-		       uint64_t wait_ns, struct data_early *early, char *why, size_t size)
+		       uint64_t wait_ns, char *why, size_t size)
 {
 	char later[WHY_SIZE];
 	int first = -ENXIO;
 
 	for (size_t i = 0; i < l->n; i++) {
-		struct target target = {
+		const struct target target = {
 			.address = l->text[i],
 			.port = port,
 			.terms = terms,
@@ -345,15 +317,10 @@ static int connect_any(struct data_links *links, const struct data_terms *terms,
 			.options = data_options(terms),
 			.until_ns = clock_now_ns() + wait_ns,
 		};
-		int err = connect_all(links, &target, early, i ? later : why,
-				      i ? sizeof(later) : size);
+		int err = connect_all(links, &target, i ? later : why, i ? sizeof(later) : size);
 
 		if (!err)
 			return 0;
-		if (early && early->called && i)
-			snprintf(why, size, "%s", later);
-		if (early && early->called)
-			return err;
 		if (i == 0)
 			first = err;
 	}
@@ -361,8 +328,7 @@ static int connect_any(struct data_links *links, const struct data_terms *terms,
 }
 
 int data_connect(struct data_links *links, const struct data_terms *terms,
-		 const struct copy_meet *to, uint64_t wait_ns, struct data_early *early, char *why,
-		 size_t size)
+		 const struct copy_meet *to, uint64_t wait_ns, char *why, size_t size)
 {
 	struct numbers numbers = { .n = 0 };
 	struct data_keys keys;
@@ -376,7 +342,7 @@ int data_connect(struct data_links *links, const struct data_terms *terms,
 		add_numbers(&numbers, to->addresses[i], why, size);
 	if (!numbers.n && !*why)
 		snprintf(why, size, "the other side has no address");
-	err = connect_any(links, terms, &keys, &numbers, to->port, wait_ns, early, why, size);
+	err = connect_any(links, terms, &keys, &numbers, to->port, wait_ns, why, size);
 	data_keys_forget(&keys);
 	return err;
 }

@@ -20,9 +20,9 @@ struct arena;
 /*
  * How the two sides of a copy meet: servers through ssh, and data connections.
  *
- * copy.c asks for meeting steps in this order until one succeeds: the server listens and the other
- * side connects (of two servers the destination listens), the other way round, and data inside of
- * the channel.
+ * attempt.c asks for the steps of two ways to meet: one side listens and the other one connects,
+ * first with the server (of two servers the destination) as the listener, then with its peer; or
+ * data goes inside of the channel.
  */
 
 /* ---- ssh and the server: ssh.c ---- */
@@ -106,22 +106,13 @@ int data_accept(struct data_listener *l, struct data_links *links, uint64_t wait
 /* Accepts NULL. The links that were accepted stay. */
 void data_listener_free(struct data_listener *l);
 
-/* A call that data_connect() makes once all have sent HELLO, before the other side has answered. */
-struct data_early {
-	void (*greeted)(void *arg); /* in the thread of data_connect() */
-	void *arg;
-	bool called; /* set by data_connect() */
-};
-
 /*
  * Connect all, to the addresses in turn: each has `wait_ns`, and fails at once where nothing
- * listens. Names and numbers that mean the same address are tried once; none is tried after
- * `early`, which may be NULL, was called. Returns 0, or -errno with the text of the first that
- * failed, or of the one that failed after that call. Any thread.
+ * listens. Names and numbers that mean the same address are tried once. Returns 0, or -errno with
+ * the text of the first that failed; it may be in `to`. Any thread.
  */
 int data_connect(struct data_links *links, const struct data_terms *terms,
-		 const struct copy_meet *to, uint64_t wait_ns, struct data_early *early, char *why,
-		 size_t size);
+		 const struct copy_meet *to, uint64_t wait_ns, char *why, size_t size);
 
 void data_links_close(struct data_links *links);
 

@@ -479,7 +479,7 @@ static int set_up(struct source *s, struct copy_job *job)
 	return err;
 }
 
-static void tear_down(struct source *s)
+void copy_source_close(struct source *s)
 {
 	role_close(s->role);
 	/* A thread that waits in the kernel still has all of this; the process is about to end. */
@@ -569,20 +569,18 @@ static int start_data(struct source *s)
 	return err;
 }
 
-/* The other side is there, and gets offers: the walk begins, unless it has. */
-static void begin_walk(void *source)
+static int start_walk(struct source *s)
 {
-	struct source *s = source;
+	int err;
 
-	if (s->has_walker || s->walk_err)
-		return;
 	pthread_mutex_lock(&s->lock);
 	s->running++;
 	pthread_mutex_unlock(&s->lock);
-	s->walk_err = thread_start(&s->walker, offer_thread, s);
-	s->has_walker = !s->walk_err;
-	if (s->walk_err)
+	err = thread_start(&s->walker, offer_thread, s);
+	s->has_walker = !err;
+	if (err)
 		source_thread_ends(s);
+	return err;
 }
 
 /* False: some threads have not ended, and will find that the copy is closing. */
@@ -596,13 +594,13 @@ static bool end_threads(struct source *s)
 	return ended;
 }
 
-/* The data connections are there too: data threads work until all is done, or the copy stops. */
+/* The walk and the data threads work until all is done, or the copy stops. */
 static void do_work(struct source *s)
 {
-	int err;
+	int err = start_walk(s);
 
-	begin_walk(s);
-	err = s->walk_err ? s->walk_err : start_data(s);
+	if (!err)
+		err = start_data(s);
 	if (err)
 		role_fatal(s->role, XDD_INIT_FAILED, "cannot start a thread (%s)", strerror(-err));
 	pthread_mutex_lock(&s->lock);
@@ -654,67 +652,34 @@ static void write_stamps(struct source *s)
 			  strerror(-err));
 }
 
-/* The channel and the data connections, and what depends on them. Returns 0 or an exit status. */
-static int source_meet(struct source *s)
+/* What depends on the channel and the data connections. Returns 0 or an exit status. */
+static int source_start(struct source *s)
 {
-	struct copy_job *job = s->job;
-	int status, err;
+	int err = new_data_threads(s);
 
-	job->may_send = begin_walk;
-	job->may_send_arg = s;
-	status = job->meet ? job->meet(job->meet_arg, job) : 0;
-	if (status)
-		return status;
-	err = new_data_threads(s);
 	if (!err)
-		err = stamps_open(&s->stamps, job, COPY_SOURCE);
+		err = stamps_open(&s->stamps, s->job, COPY_SOURCE);
 	if (!err)
 		err = role_start(s->role);
-	return err ? cannot_start(job, err) : 0;
+	return err ? cannot_start(s->job, err) : 0;
 }
 
-/* Both sides cannot meet: the walk may have begun. */
-static int give_up(struct source *s, int status)
+static void open_walk(struct source *s)
 {
-	stop_request(s->job->stop, STOP_ERROR, 0);
-	if (s->job->channel)
-		link_abort(s->job->channel);
-	s->left_behind = !end_threads(s);
-	return status;
+	const struct copy_job *job = s->job;
+	char journal[COPY_TEMPORARY_SIZE];
+
+	s->walk_status = walk_open(&s->walk, s->settings, job->sources, job->n_sources, s->walk_why,
+				   sizeof(s->walk_why));
+	if (s->walk_status)
+		return;
+	/* The destination decides whether it gets the name of a single source. */
+	journal_name(bytes_get(job->session, 8), journal);
+	walk_leave_out(s->walk, job->log_dev, job->log_ino);
+	walk_avoid(s->walk, journal, s->settings->into ? NULL : "");
 }
 
-static int source_run(struct source *s)
-{
-	struct copy_job *job = s->job;
-	char why[WIRE_MAX_TEXT_BYTES] = "", journal[COPY_TEMPORARY_SIZE];
-	int status =
-		walk_open(&s->walk, s->settings, job->sources, job->n_sources, why, sizeof(why));
-	int met;
-
-	/* A server tells the other side. */
-	if (status && !job->is_server)
-		return source_fail(job, status, why);
-	if (!status) {
-		/* The destination decides whether it gets the name of a single source. */
-		journal_name(bytes_get(job->session, 8), journal);
-		walk_leave_out(s->walk, job->log_dev, job->log_ino);
-		walk_avoid(s->walk, journal, s->settings->into ? NULL : "");
-	}
-	met = source_meet(s);
-	if (met)
-		return give_up(s, met);
-	if (status)
-		role_fatal(s->role, status, "%s", why);
-	else
-		do_work(s);
-	s->left_behind = !end_threads(s);
-	if (!s->left_behind)
-		write_stamps(s);
-	status = role_finish(s->role);
-	return copy_worse_status(status, compare_counts(s));
-}
-
-int copy_source(struct copy_job *job)
+int copy_source_open(struct source **out, struct copy_job *job)
 {
 	struct source *s = calloc(1, sizeof(*s));
 	int status, err;
@@ -722,7 +687,31 @@ int copy_source(struct copy_job *job)
 	if (!s)
 		return cannot_start(job, -ENOMEM);
 	err = set_up(s, job);
-	status = err ? cannot_start(job, err) : source_run(s);
-	tear_down(s);
+	status = err ? cannot_start(job, err) : 0;
+	if (!status)
+		open_walk(s);
+	if (!status && s->walk_status && !job->is_server)
+		status = source_fail(job, s->walk_status, s->walk_why);
+	if (status)
+		copy_source_close(s);
+	else
+		*out = s;
 	return status;
+}
+
+int copy_source_run(struct source *s)
+{
+	int status = source_start(s);
+
+	if (status)
+		return status;
+	if (s->walk_status)
+		role_fatal(s->role, s->walk_status, "%s", s->walk_why);
+	else
+		do_work(s);
+	s->left_behind = !end_threads(s);
+	if (!s->left_behind)
+		write_stamps(s);
+	status = role_finish(s->role);
+	return copy_worse_status(status, compare_counts(s));
 }

@@ -200,7 +200,8 @@ struct source {
 	/* of the main thread */
 	pthread_t walker;
 	bool has_walker;
-	int walk_err;	  /* -errno: its thread could not be started */
+	int walk_status; /* of a server whose sources cannot be walked: it tells why in its run */
+	char walk_why[WIRE_MAX_TEXT_BYTES];
 	bool left_behind; /* a thread did not end in time */
 
 	/* atomic: no thread takes more work or sends. Set with the lock */
