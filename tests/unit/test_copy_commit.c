@@ -89,6 +89,44 @@ static void test_memory(void **state)
 	assert_int_equal(count(true), 0);
 }
 
+/* What is in memory is named and reported by the thread that puts it, also in place and with -R. */
+static void test_memory_at_once(void **state)
+{
+	char path[128];
+	struct commit_file *f;
+
+	(void)state;
+	magic = TMPFS;
+	begin();
+	put("a", 0);
+	assert_int_equal(n_done, 1);
+	f = make_entry(dirs_root(dirs), "a", 1);
+	snprintf(path, sizeof(path), "%s/a", root);
+	f->fd = open(path, O_RDWR);
+	commit_put(commit, f);
+	assert_int_equal(n_done, 2);
+	end();
+	settings.resume = true;
+	begin();
+	f = make(commit, dirs_root(dirs), "b", 2);
+	assert_int_equal(commit_wrote(commit, f, 0, 1), 0);
+	commit_put(commit, f);
+	assert_int_equal(n_done, 3);
+	f = make(commit, dirs_root(dirs), "c", 3);
+	assert_int_equal(commit_wrote(commit, f, 0, 1), 0);
+	close_error = EDQUOT;
+	n_close = 0;
+	commit_put(commit, f);
+	close_error = 0;
+	assert_int_equal(n_done, 4);
+	end();
+	assert_int_equal(done_err[2], 0);
+	assert_int_equal(done_err[3], -EDQUOT);
+	assert_int_equal(calls('S') + calls('f') + calls('d'), 0);
+	assert_int_equal(count(false), 2);
+	assert_int_equal(count(true), 0);
+}
+
 /* Create a file for an entry with this mode; it is dropped. True: nothing is to be set. */
 static bool has_mode(struct dir_node *dir, mode_t mode)
 {
@@ -655,6 +693,7 @@ int main(void)
 		TEST(test_order_of_many),
 		TEST(test_order_of_few),
 		TEST(test_memory),
+		TEST(test_memory_at_once),
 		TEST(test_modes),
 		TEST(test_modes_of_acl),
 		TEST(test_others),

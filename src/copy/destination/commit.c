@@ -57,7 +57,6 @@ static int commit_place_add(struct commit *c, dev_t dev, int fd)
 	}
 	atomic_store(&c->n_fs, n + 1);
 	pthread_mutex_lock(&c->lock);
-	c->slow = c->slow || fs->flush != COMMIT_FLUSH_NONE;
 	c->each = c->each || fs->flush == COMMIT_FLUSH_EACH;
 	pthread_mutex_unlock(&c->lock);
 	return (int)n;
@@ -433,7 +432,7 @@ static void flush_rest(struct commit *c)
 	for (uint32_t i = 0; i < atomic_load(&c->n_fs); i++) {
 		struct commit_fs *fs = &c->fs[i];
 
-		if (fs->flush != COMMIT_FLUSH_NONE && fs->fd >= 0 && syncfs(fs->fd))
+		if (fs->fd >= 0 && syncfs(fs->fd))
 			continue; /* files were durable before: no result depends on it */
 	}
 }
@@ -602,11 +601,8 @@ static void place_existing(struct commit *c, struct commit_file *f)
 /* True if the flush does not need the descriptor of a file. With the lock. */
 static bool may_close(const struct commit *c, const struct commit_file *f)
 {
-	const enum commit_flush flush = c->fs[f->fs].flush;
-
-	return f->fd >= 0 && f->number && !f->unnamed && !f->err && !f->progress &&
-	       (flush == COMMIT_FLUSH_NONE ||
-		(flush == COMMIT_FLUSH_ALL && c->pending.n >= COMMIT_FEW));
+	return f->fd >= 0 && f->number && !f->err && !f->progress &&
+	       c->fs[f->fs].flush == COMMIT_FLUSH_ALL && c->pending.n >= COMMIT_FEW;
 }
 
 /* Close it here, where many threads do so. With the lock, which is released meanwhile. */
@@ -634,31 +630,16 @@ static bool is_own_thread(const struct commit *c)
 	return pthread_equal(pthread_self(), c->thread);
 }
 
-/*
- * File systems without storage have nothing to flush, so there is no reason to wait for a batch:
- * the thread that has written the file still has all that a rename looks up in its caches.
- */
-static bool is_immediate(const struct commit *c, const struct commit_file *f)
-{
-	return c->fs[f->fs].flush == COMMIT_FLUSH_NONE && !f->err && !f->kept && !f->progress &&
-	       (f->number || f->fd < 0);
-}
-
-static void put_at_once(struct commit *c, struct commit_file *f)
-{
-	struct commit_list l = { .head = NULL };
-
-	commit_list_add(&l, f);
-	commit_rename_all(c, &l);
-	c->done(c->arg, f, f->err, f->what);
-}
-
 void commit_put(struct commit *c, struct commit_file *f)
 {
 	if (!f->number)
 		place_existing(c, f);
-	if (is_immediate(c, f)) {
-		put_at_once(c, f);
+	/*
+	 * There is no reason to wait for a batch: the thread that has written the file still has
+	 * all that a rename looks up in its caches.
+	 */
+	if (c->fs[f->fs].flush == COMMIT_FLUSH_NONE) {
+		commit_at_once(c, f);
 		return;
 	}
 	pthread_mutex_lock(&c->lock);

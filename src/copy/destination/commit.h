@@ -4,8 +4,10 @@
  * A file is written under a temporary name in its directory, ".xddcp-SESSION-N.part" (SESSION: 16
  * hexadecimal digits, N a number). A session holds a lock on the journal ".xddcp-SESSION.journal"
  * in the destination directory while it lives, so others can tell its files from those that a
- * killed one has left. Complete files are collected; a thread makes a batch durable (syncfs(2), or
- * fdatasync(2) for few or large files), renames them, and has results sent.
+ * killed one has left. Complete files are collected; a thread makes a batch durable, renames it, and
+ * has results sent. There are two policies of durability: all together by syncfs(2), or each file
+ * by fsync(2), for few files and where syncfs(2) cannot be relied on. A file system in memory needs
+ * neither: its files get their names at once, from the thread that has written them.
  */
 #ifndef XDD_COPY_DESTINATION_COMMIT_H
 #define XDD_COPY_DESTINATION_COMMIT_H
@@ -44,8 +46,8 @@ struct commit_file {
 };
 
 /*
- * Called by the commit thread for each file of a batch, or by commit_put() where the file system
- * has no storage, so that there is nothing to flush: entries that are durable under their names, or
+ * Called by the commit thread for each file of a batch, or by commit_put() for one of a file system
+ * in memory: entries that are durable under their names, or
  * failed (`err` 0 or -errno, with `what`: "rename", "flush", "close"; the temporary file is then
  * removed). `f` belongs to the caller of this module again, who frees it with what it owns.
  */
@@ -157,7 +159,7 @@ void commit_close(struct commit *c, bool interrupted, uint64_t *storage_ns);
  */
 
 enum commit_flush {
-	COMMIT_FLUSH_NONE, /* it is in memory only */
+	COMMIT_FLUSH_NONE, /* it is in memory only: nothing is flushed, or collected */
 	COMMIT_FLUSH_ALL,  /* syncfs(2) makes all of it durable, names too, and reports errors */
 	COMMIT_FLUSH_EACH, /* each file and directory needs fsync(2) */
 };

@@ -23,7 +23,6 @@ struct commit;
 /* A batch is large with so many files, or bytes; old after this time. */
 #define COMMIT_BATCH_FILES 8192
 #define COMMIT_BATCH_FILES_EACH 128 /* where files stay open */
-#define COMMIT_BATCH_FILES_FAST 64  /* where nothing is flushed */
 #define COMMIT_BATCH_BYTES (1ull << 30)
 #define COMMIT_OLD_NS 500000000ull
 
@@ -33,7 +32,6 @@ struct commit;
 
 /* How long the thread collects at a time, and how often before it sleeps. */
 #define COMMIT_NAP_NS 10000000ull
-#define COMMIT_FAST_NAP_NS 2000000ull
 #define COMMIT_NAPS 50
 
 /* Files in order. */
@@ -130,7 +128,6 @@ struct commit {
 	uint64_t hurry_files; /* put_files when hurry was asked for last */
 	bool asleep;	      /* the thread waits without limit */
 	bool quit;
-	bool slow; /* a file system has storage */
 	bool each; /* files stay open until they are flushed */
 
 	/* guarded by progress_lock */
@@ -154,8 +151,8 @@ struct commit {
 };
 
 void commit_list_add(struct commit_list *l, struct commit_file *f);
-/* Close the files and give them their names. Any thread. */
-void commit_rename_all(struct commit *c, struct commit_list *l);
+/* Name a file whose file system has nothing to flush, and report it. Any thread. */
+void commit_at_once(struct commit *c, struct commit_file *f);
 
 /* ---- commit.c: directories and their file systems ---- */
 
@@ -172,9 +169,7 @@ void *commit_thread(void *arg);
 /* Files of a batch that is large enough. With the lock. */
 static inline size_t commit_batch_files(const struct commit *c)
 {
-	if (c->each)
-		return COMMIT_BATCH_FILES_EACH;
-	return c->slow ? COMMIT_BATCH_FILES : COMMIT_BATCH_FILES_FAST;
+	return c->each ? COMMIT_BATCH_FILES_EACH : COMMIT_BATCH_FILES;
 }
 
 /* ---- commit_thread.c ---- */

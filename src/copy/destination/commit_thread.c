@@ -1,11 +1,13 @@
 /*
  * The commit thread: makes batches of complete files durable, and gives them their names.
  *
- * On a file system with storage, a round is: syncfs(2); then the files of the batch before this
- * one are done, whose names that flush has made durable; then this batch is renamed. A round
- * without new files ends the last batch. So a batch costs one flush, however many files it has,
- * and the next one is filled meanwhile. Up to COMMIT_FEW files have fsync(2) instead, and their
- * directories after the renames: a flush of the whole file system may take long if others write to
+ * All together, a round is: syncfs(2); then the files of the batch before this one are done, whose
+ * names that flush has made durable; then this batch is renamed. A round without new files ends the
+ * last batch. So a batch costs one flush, however many files it has, and the next one is filled
+ * meanwhile.
+ *
+ * Each by itself: fsync(2) of the files, renames, fsync(2) of the directories. Up to COMMIT_FEW
+ * files of any file system are committed so: a flush of the whole may take long if others write to
  * it.
  *
  * A flush that fails fails its batch, of which no file is renamed; and the batch before, whose
@@ -210,7 +212,7 @@ static int list_ranges(struct commit *c, const struct commit_file *f, const stru
 static int commit_resume_record(struct commit *c, const struct commit_file *f,
 				const struct extents *x, bool *listed)
 {
-	if (c->fs[f->fs].flush != COMMIT_FLUSH_NONE && fdatasync(f->fd))
+	if (fdatasync(f->fd))
 		return -errno;
 	if (!*listed && list_file(c, f))
 		return 0;
@@ -480,7 +482,8 @@ static void give_name(struct commit *c, struct near *d, struct commit_file *f)
 		unlinkat(fd, name, 0);
 }
 
-void commit_rename_all(struct commit *c, struct commit_list *l)
+/* Close the files and give them their names. Any thread. */
+static void commit_rename_all(struct commit *c, struct commit_list *l)
 {
 	struct near d = { .node = NULL };
 
@@ -498,7 +501,24 @@ static void fail_all(struct commit_list *l, int err)
 		commit_thread_fail(f, err, "flush");
 }
 
-/* Report them; they belong to the caller of the commit then. */
+/* It belongs to the caller of the commit then. */
+static void commit_end(struct commit *c, struct commit_file *f)
+{
+	/* Its name is durable: without that, -R would miss the file under its old one. */
+	commit_gone(c, f);
+	c->done(c->arg, f, f->err, f->what);
+}
+
+void commit_at_once(struct commit *c, struct commit_file *f)
+{
+	struct commit_list l = { .head = NULL };
+
+	commit_thread_fail(f, commit_untrack(c, f, false), "flush");
+	commit_list_add(&l, f);
+	commit_rename_all(c, &l);
+	commit_end(c, f);
+}
+
 static void commit_thread_finish(struct commit *c, struct commit_list *l)
 {
 	const size_t n = l->n;
@@ -506,11 +526,8 @@ static void commit_thread_finish(struct commit *c, struct commit_list *l)
 
 	if (!n)
 		return;
-	while ((f = commit_list_take(l))) {
-		/* Its name is durable: without that, -R would miss the file under its old one. */
-		commit_gone(c, f);
-		c->done(c->arg, f, f->err, f->what);
-	}
+	while ((f = commit_list_take(l)))
+		commit_end(c, f);
 	pthread_mutex_lock(&c->lock);
 	c->done_files += n;
 	pthread_cond_broadcast(&c->room);
@@ -573,6 +590,9 @@ static void flush_dirs(struct commit *c, struct commit_list *l)
 
 static void commit_each(struct commit *c, struct commit_fs *fs)
 {
+	/* All at once first: each file then has little left. */
+	if (fs->batch.n > COMMIT_FEW && flush_fs(fs))
+		fail_all(&fs->batch, -EIO);
 	flush_files(&fs->batch);
 	commit_rename_all(c, &fs->batch);
 	flush_dirs(c, &fs->batch);
@@ -594,9 +614,12 @@ static void commit_all(struct commit *c, struct commit_fs *fs)
 	fs->batch = (struct commit_list){ .head = NULL };
 }
 
-static bool are_open(const struct commit_list *l)
+/* True: no names wait for a flush, and the files of the batch are few, and open. */
+static bool are_few(const struct commit_fs *fs)
 {
-	for (const struct commit_file *f = l->head; f; f = f->next) {
+	if (!fs->batch.n || fs->batch.n > COMMIT_FEW || fs->renamed.n)
+		return false;
+	for (const struct commit_file *f = fs->batch.head; f; f = f->next) {
 		if (f->fd < 0)
 			return false;
 	}
@@ -605,24 +628,13 @@ static bool are_open(const struct commit_list *l)
 
 static void commit_fs(struct commit *c, struct commit_fs *fs)
 {
-	const size_t n = fs->batch.n;
-
-	if (!n && !fs->renamed.n)
+	if (!fs->batch.n && !fs->renamed.n)
 		return;
 	check_files(c, fs);
-	if (fs->flush == COMMIT_FLUSH_NONE) {
-		commit_rename_all(c, &fs->batch);
-		commit_thread_finish(c, &fs->batch);
-	} else if (fs->flush == COMMIT_FLUSH_EACH) {
-		/* All at once first: each file then has little left. */
-		if (n > COMMIT_FEW && flush_fs(fs))
-			fail_all(&fs->batch, -EIO);
+	if (fs->flush == COMMIT_FLUSH_EACH || are_few(fs))
 		commit_each(c, fs);
-	} else if (n && n <= COMMIT_FEW && !fs->renamed.n && are_open(&fs->batch)) {
-		commit_each(c, fs);
-	} else {
+	else
 		commit_all(c, fs);
-	}
 }
 
 /* ---- the thread ---- */
@@ -680,13 +692,13 @@ static void wait_for_batch(struct commit *c, bool renamed)
 			return;
 		}
 		if (c->pending.n || renamed) {
-			if (idle || !c->slow || clock_kernel_ns() >= old_ns)
+			if (idle || clock_kernel_ns() >= old_ns)
 				return;
 			if (old_ns == UINT64_MAX)
 				old_ns = clock_kernel_ns() + COMMIT_OLD_NS;
 		}
 		before = c->put_files;
-		nap(c, c->slow ? COMMIT_NAP_NS : COMMIT_FAST_NAP_NS);
+		nap(c, COMMIT_NAP_NS);
 	}
 }
 

@@ -337,8 +337,7 @@ static void flush_root(struct destination *d)
 	if (fd < 0)
 		return; /* its attributes were not set either */
 	/* Some kinds of directories have nothing to flush, or may not be read. */
-	if (commit_fs_flush(fd) != COMMIT_FLUSH_NONE && fsync(fd) && errno != EINVAL &&
-	    errno != ENOTSUP && errno != EBADF)
+	if (fsync(fd) && errno != EINVAL && errno != ENOTSUP && errno != EBADF)
 		err = -errno;
 	dirs_done(d->dirs, root);
 	if (err)
