@@ -169,36 +169,31 @@ static void print_skew(struct group *g, FILE *to)
 	fputc('\n', to);
 }
 
-/* A file appears under its name when it is complete. Returns 0 or -errno. */
-static int write_document(const char *path, const char *text)
+/* Returns 0 or -errno. */
+static int write_document(const char *path, json_t *doc)
 {
-	struct newfile file;
-	struct outfile out;
+	struct jsonfile out;
+	FILE *spool = NULL;
 	struct stat st;
 	int err;
 
 	/* Only a file can be replaced. */
 	if (output_standard(path) >= 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode))) {
-		err = outfile_open(&out, path);
-		if (err)
-			return err;
-		outfile_write(&out, text, strlen(text));
-		return outfile_close(&out);
+		spool = spool_open(NULL);
+		if (!spool)
+			return -errno;
 	}
-	err = newfile_open(&file, path);
+	err = jsonfile_open(&out, path, spool);
 	if (err)
 		return err;
-	fputs(text, file.f);
-	return newfile_close(&file, ferror(file.f) ? -EIO : 0);
+	jsonfile_put(&out, out.f, json_incref(doc));
+	return jsonfile_close(&out);
 }
 
-static enum xdd_status put_document(const struct plan *plan, const json_t *doc, bool incomplete)
+static enum xdd_status put_document(const struct plan *plan, json_t *doc, bool incomplete)
 {
-	char *text = incomplete ? NULL : jvalue_dump(doc, JVALUE_FORMAT);
-	int err;
+	int err = incomplete ? -ENOMEM : write_document(plan->json_file, doc);
 
-	err = text ? write_document(plan->json_file, text) : -ENOMEM;
-	free(text);
 	if (!err)
 		return XDD_OK;
 	log_error("-jsonout %s: %s; the results are missing there", plan->json_file,

@@ -304,8 +304,6 @@ json_t *jsonout_result_value(const struct plan *plan, const struct result *r)
 	return o;
 }
 
-#define COPY_BYTES 65536
-
 /* The arrays that follow the results; what belongs to them is kept as text, which is shorter. */
 enum list {
 	LIST_DEVICES,
@@ -330,13 +328,8 @@ struct kept {
 
 struct jsonout {
 	const struct plan *plan;
-	const char *path;	    /* where the spool goes; NULL: standard output */
-	struct report_document *to; /* the spool goes there; NULL: to `path` */
-	struct newfile file;
-	FILE *spool;	    /* instead of `file` */
-	FILE *f;	    /* either */
-	int error;	    /* the first errno, 0: none */
-	unsigned long lost; /* const: of jvalue_lost() */
+	struct report_document *to; /* the spool goes there; NULL: to the path of `out` */
+	struct jsonfile out;
 	bool partial;
 	size_t n_results;
 	struct kept lists[LIST_COUNT];
@@ -351,38 +344,17 @@ bool jsonout_is_stdout(const struct plan *plan)
 	return plan->json_file && output_standard(plan->json_file) == STDOUT_FILENO;
 }
 
-static void jsonout_fail(struct jsonout *j, int err)
-{
-	if (!j->error)
-		j->error = err;
-}
-
-/* Write a value to `f` and let go of it; NULL is what comes of a lack of memory. */
-static void put_value_to(struct jsonout *j, FILE *f, json_t *value)
-{
-	if (!value)
-		jsonout_fail(j, ENOMEM);
-	else if (json_dumpf(value, f, JVALUE_FORMAT | JSON_ENCODE_ANY))
-		jsonout_fail(j, errno ? errno : EIO);
-	json_decref(value);
-}
-
-static void put_value(struct jsonout *j, json_t *value)
-{
-	put_value_to(j, j->f, value);
-}
-
 static void jsonout_keep(struct jsonout *j, enum list list, json_t *value)
 {
 	struct kept *kept = &j->lists[list];
 
 	if (!kept->m.f) {
-		jsonout_fail(j, ENOMEM);
+		jsonfile_fail(&j->out, ENOMEM);
 		json_decref(value);
 		return;
 	}
 	fputs(kept->n++ ? ",\n" : "\n", kept->m.f);
-	put_value_to(j, kept->m.f, value);
+	jsonfile_put(&j->out, kept->m.f, value);
 }
 
 /* A member of the outermost object, the array of what was kept. */
@@ -391,44 +363,45 @@ static void put_list(struct jsonout *j, enum list list)
 	struct kept *kept = &j->lists[list];
 
 	if (memstream_close(&kept->m))
-		jsonout_fail(j, ENOMEM);
+		jsonfile_fail(&j->out, ENOMEM);
 	else
-		fprintf(j->f, ",\n\"%s\":[%s\n]", list_names[list], kept->m.text);
+		fprintf(j->out.f, ",\n\"%s\":[%s\n]", list_names[list], kept->m.text);
 	free(kept->m.text);
 }
 
 /* A member of the outermost object; all but the first. */
 static void put_member(struct jsonout *j, const char *key, json_t *value)
 {
-	fprintf(j->f, ",\n\"%s\":", key);
-	put_value(j, value);
+	fprintf(j->out.f, ",\n\"%s\":", key);
+	jsonfile_put(&j->out, j->out.f, value);
+}
+
+/* For a document that is not a file of its own. NULL with errno. */
+static FILE *open_spool(const struct plan *plan)
+{
+	int fd = plan->intervals.length_ns ? -1 : memfd_create("jsonout", MFD_CLOEXEC), err;
+	FILE *f = fd < 0 ? spool_open(NULL) : fdopen(fd, "w+");
+
+	err = errno;
+	if (!f && fd >= 0)
+		close(fd);
+	errno = err;
+	return f;
 }
 
 static int open_file(struct jsonout *j, const struct plan *plan)
 {
+	const char *path = jsonout_is_stdout(plan) ? NULL : plan->json_file;
+	FILE *spool = NULL;
 	struct stat st;
-	int fd, err;
 
-	j->path = jsonout_is_stdout(plan) ? NULL : plan->json_file;
-	if (j->path && !j->to && output_standard(j->path) < 0 &&
-	    (stat(j->path, &st) < 0 || S_ISREG(st.st_mode))) {
-		err = newfile_open(&j->file, j->path);
-		j->f = j->file.f;
-		return err;
+	if (!path || j->to || output_standard(path) >= 0 ||
+	    (stat(path, &st) == 0 && !S_ISREG(st.st_mode))) {
+		spool = open_spool(plan);
+		if (!spool)
+			return -errno;
 	}
-	if (plan->intervals.length_ns) {
-		j->f = j->spool = spool_open(NULL);
-		return j->f ? 0 : -errno;
-	}
-	fd = memfd_create("jsonout", MFD_CLOEXEC);
-	j->spool = fd < 0 ? NULL : fdopen(fd, "w+");
-	j->f = j->spool;
-	if (j->f)
-		return 0;
-	err = -errno;
-	if (fd >= 0)
-		close(fd);
-	return err;
+	return jsonfile_open(&j->out, path, spool);
 }
 
 /* As open_file(), for the rows of -intervals. */
@@ -436,7 +409,7 @@ static int open_intervals(struct jsonout *j, const struct plan *plan)
 {
 	if (!plan->intervals.length_ns)
 		return 0;
-	j->intervals = spool_open(j->spool ? NULL : j->path);
+	j->intervals = spool_open(j->out.file.f ? j->out.path : NULL);
 	return j->intervals ? 0 : -errno;
 }
 
@@ -449,7 +422,6 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, uint64_t started
 	*out = NULL;
 	if (!j)
 		return -ENOMEM;
-	j->lost = jvalue_lost();
 	j->plan = plan;
 	j->to = to;
 	j->end = "errors";
@@ -462,7 +434,7 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, uint64_t started
 	}
 	for (enum list list = 0; list < LIST_COUNT; list++)
 		memstream_open(&j->lists[list].m);
-	fprintf(j->f, "{\"format\":\"%s\"", JSONOUT_FORMAT);
+	fprintf(j->out.f, "{\"format\":\"%s\"", JSONOUT_FORMAT);
 	put_member(j, "version", json_integer(JSONOUT_VERSION));
 	put_member(j, "xdd", jvalue_text(PACKAGE_VERSION));
 	put_member(j, "id", jvalue_text(plan->id));
@@ -475,7 +447,7 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, uint64_t started
 	put_member(j, "start_time", jvalue_time(started_ns));
 	put_member(j, "environment", json_incref(environment));
 	put_member(j, "plan", jsonout_plan(plan));
-	fputs(",\n\"results\":[", j->f);
+	fputs(",\n\"results\":[", j->out.f);
 	*out = j;
 	return 0;
 }
@@ -483,8 +455,8 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, uint64_t started
 void jsonout_result(struct jsonout *j, const struct result *r)
 {
 	j->partial |= r->partial;
-	fputs(j->n_results++ ? ",\n" : "\n", j->f);
-	put_value(j, jsonout_result_value(j->plan, r));
+	fputs(j->n_results++ ? ",\n" : "\n", j->out.f);
+	jsonfile_put(&j->out, j->out.f, jsonout_result_value(j->plan, r));
 }
 
 void jsonout_statistics(struct jsonout *j, const struct pass_statistics *s)
@@ -579,21 +551,7 @@ void jsonout_interval(struct jsonout *j, const struct series_row *row)
 	jvalue_put(o, "max_ns", time_or_null(row, (double)row->max_ns));
 	jvalue_put(o, "partial", json_boolean(i->partial));
 	fputs(j->n_intervals++ ? ",\n" : "\n", j->intervals);
-	put_value_to(j, j->intervals, o);
-}
-
-/* A member of the outermost object, the array of the rows. */
-static void put_intervals(struct jsonout *j)
-{
-	int err;
-
-	if (!j->intervals)
-		return;
-	fputs(",\n\"intervals\":[", j->f);
-	err = ferror(j->intervals) ? -EIO : spool_copy(j->intervals, j->f);
-	fputs("\n]", j->f);
-	if (err)
-		jsonout_fail(j, -err);
+	jsonfile_put(&j->out, j->intervals, o);
 }
 
 void jsonout_end(struct jsonout *j, const char *end)
@@ -602,36 +560,17 @@ void jsonout_end(struct jsonout *j, const char *end)
 	j->partial |= strcmp(end, "canceled") == 0;
 }
 
-/* Whole, to where it can only be written. */
-static int copy_spool(struct jsonout *j)
+/* The document goes into memory. Returns 0 or -errno. */
+static int keep_document(struct jsonout *j)
 {
-	struct outfile out;
-	char *buf = malloc(COPY_BYTES);
-	size_t n;
-	int err;
-
-	if (!buf)
-		return -ENOMEM;
-	rewind(j->spool);
-	err = outfile_open(&out, j->path);
-	while (!err && (n = fread(buf, 1, COPY_BYTES, j->spool)) > 0 && !out.error)
-		outfile_write(&out, buf, n);
-	if (!err)
-		err = outfile_close(&out);
-	free(buf);
-	return err;
-}
-
-/* As copy_spool(), into memory. */
-static int keep_spool(struct jsonout *j)
-{
-	const long size = ftell(j->spool);
-	char *text = size < 0 ? NULL : malloc((size_t)size + 1);
+	const int err = jsonfile_end(&j->out);
+	const long size = err ? 0 : ftell(j->out.f);
+	char *text = err || size < 0 ? NULL : malloc((size_t)size + 1);
 
 	if (!text)
-		return size < 0 ? -EIO : -ENOMEM;
-	rewind(j->spool);
-	if (fread(text, 1, (size_t)size, j->spool) != (size_t)size) {
+		return err ? err : size < 0 ? -EIO : -ENOMEM;
+	rewind(j->out.f);
+	if (fread(text, 1, (size_t)size, j->out.f) != (size_t)size) {
 		free(text);
 		return -EIO;
 	}
@@ -652,9 +591,7 @@ void jsonout_discard(struct jsonout *j)
 {
 	if (!j)
 		return;
-	newfile_discard(&j->file);
-	if (j->spool)
-		fclose(j->spool);
+	jsonfile_discard(&j->out);
 	if (j->intervals)
 		fclose(j->intervals);
 	for (enum list list = 0; list < LIST_COUNT; list++)
@@ -670,10 +607,11 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 		return 0;
 	if (status == XDD_CANCELED)
 		jsonout_end(j, "canceled");
-	fputs("\n]", j->f);
+	fputs("\n]", j->out.f);
 	for (enum list list = 0; list < LIST_COUNT; list++)
 		put_list(j, list);
-	put_intervals(j);
+	if (j->intervals)
+		jsonfile_put_array(&j->out, "intervals", j->intervals);
 	put_member(j, "clock", j->clock ? json_incref(j->clock) : json_null());
 	put_member(j, "start", j->start ? json_incref(j->start) : json_null());
 	put_member(j, "messages", jvalue_messages());
@@ -682,21 +620,10 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 	put_member(j, "end", jvalue_text(j->end));
 	put_member(j, "partial", json_boolean(j->partial));
 	put_member(j, "status", json_integer((json_int_t)status));
-	if (jvalue_lost() != j->lost)
-		jsonout_fail(j, ENOMEM);
-	fputs("}\n", j->f);
-	if (fflush(j->f) || ferror(j->f))
-		jsonout_fail(j, errno ? errno : EIO);
-	err = -j->error;
-	if (j->spool) {
-		if (!err)
-			err = j->to ? keep_spool(j) : copy_spool(j);
-		fclose(j->spool);
-	} else if (err) {
-		newfile_discard(&j->file);
-	} else {
-		err = newfile_commit(&j->file);
-	}
+	fputs("}\n", j->out.f);
+	err = j->to ? keep_document(j) : jsonfile_close(&j->out);
+	if (j->to)
+		jsonfile_discard(&j->out);
 	if (j->intervals)
 		fclose(j->intervals);
 	jsonout_release(j);

@@ -1,8 +1,9 @@
 /*
- * Values of JSON documents; see the header. Called by all writers of JSON.
+ * Values of JSON documents, and their output; see the header. Called by all writers of JSON.
  */
 #include "xdd/report/jvalue.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 #include "report/info.h"
 #include "xdd/base/log.h"
 #include "xdd/base/text.h"
+#include "xdd/report/report.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
@@ -270,4 +272,88 @@ void jvalue_write(FILE *f, const json_t *value)
 		fprintf(f, "%.15g", json_real_value(value));
 	else if (json_is_boolean(value))
 		fputs(json_is_true(value) ? "yes" : "no", f);
+}
+
+/* ---- the output of a document ---- */
+
+int jsonfile_open(struct jsonfile *j, const char *path, FILE *spool)
+{
+	int err;
+
+	*j = (struct jsonfile){ .f = spool, .path = path, .lost = jvalue_lost() };
+	if (spool)
+		return 0;
+	err = newfile_open(&j->file, path);
+	j->f = j->file.f;
+	return err;
+}
+
+void jsonfile_fail(struct jsonfile *j, int err)
+{
+	if (!j->error)
+		j->error = err;
+}
+
+void jsonfile_put(struct jsonfile *j, FILE *f, json_t *value)
+{
+	if (!value)
+		jsonfile_fail(j, ENOMEM);
+	else if (json_dumpf(value, f, JVALUE_FORMAT | JSON_ENCODE_ANY))
+		jsonfile_fail(j, errno ? errno : EIO);
+	json_decref(value);
+}
+
+void jsonfile_put_array(struct jsonfile *j, const char *key, FILE *items)
+{
+	int err;
+
+	fprintf(j->f, ",\n\"%s\":[", key);
+	err = ferror(items) ? -EIO : spool_copy(items, j->f);
+	fputs("\n]", j->f);
+	if (err)
+		jsonfile_fail(j, -err);
+}
+
+int jsonfile_end(struct jsonfile *j)
+{
+	if (jvalue_lost() != j->lost)
+		jsonfile_fail(j, ENOMEM);
+	if (fflush(j->f) || ferror(j->f))
+		jsonfile_fail(j, errno ? errno : EIO);
+	return -j->error;
+}
+
+/* Whole, to where it can only be written. */
+static int write_spool(const struct jsonfile *j)
+{
+	struct outfile out;
+	int err = outfile_open(&out, j->path), closed;
+
+	if (err)
+		return err;
+	err = outfile_copy(&out, j->f);
+	closed = outfile_close(&out);
+	return err ? err : closed;
+}
+
+int jsonfile_close(struct jsonfile *j)
+{
+	int err = jsonfile_end(j);
+
+	if (j->file.f) {
+		err = newfile_close(&j->file, err);
+		j->f = NULL;
+	} else if (!err) {
+		err = write_spool(j);
+	}
+	jsonfile_discard(j);
+	return err;
+}
+
+void jsonfile_discard(struct jsonfile *j)
+{
+	if (!j->file.f && j->f)
+		fclose(j->f);
+	newfile_discard(&j->file);
+	j->f = NULL;
 }

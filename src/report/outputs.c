@@ -19,6 +19,8 @@
 #include "xdd/base/text.h"
 #include "xdd/report/report.h"
 
+#define COPY_BYTES 65536
+
 /*
  * Output files: which file a name is, opening, writing; see the header. Called by check.c and
  * report.c.
@@ -140,6 +142,25 @@ void outfile_write(struct outfile *o, const char *data, size_t size)
 failed:
 	if (!o->error)
 		o->error = err;
+}
+
+int outfile_copy(struct outfile *o, FILE *spool)
+{
+	char *buf;
+	size_t n;
+	int err = 0;
+
+	if (fflush(spool) || ferror(spool) || fseeko(spool, 0, SEEK_SET))
+		return errno ? -errno : -EIO;
+	buf = malloc(COPY_BYTES);
+	if (!buf)
+		return -ENOMEM;
+	while ((n = fread(buf, 1, COPY_BYTES, spool)) > 0 && !o->error)
+		outfile_write(o, buf, n);
+	if (ferror(spool))
+		err = -EIO;
+	free(buf);
+	return err;
 }
 
 int outfile_close(struct outfile *o)

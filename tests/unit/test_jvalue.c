@@ -1,5 +1,6 @@
 /*
- * Values of JSON documents: text that is not UTF-8, numbers that JSON does not have.
+ * Values of JSON documents: text that is not UTF-8, numbers that JSON does not have; and the output
+ * of a document.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +9,11 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "xdd/report/jvalue.h"
 
@@ -75,12 +80,78 @@ static void test_put(void **state)
 	assert_dump(o, "{\"a\":2}");
 }
 
+static void assert_file(const char *path, const char *wanted)
+{
+	char text[64] = "";
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	assert_true(fread(text, 1, sizeof(text) - 1, f) == strlen(wanted));
+	fclose(f);
+	assert_string_equal(text, wanted);
+}
+
+static void put_document(struct jsonfile *j, FILE *items)
+{
+	fputs("{\"a\":", j->f);
+	jsonfile_put(j, j->f, jvalue_count(1));
+	fputs("\n2", items);
+	jsonfile_put_array(j, "b", items);
+	fputs("}\n", j->f);
+	fclose(items);
+}
+
+#define DOCUMENT "{\"a\":1,\n\"b\":[\n2\n]}\n"
+
+/* A document is complete, or its file stays as it was; one in a spool is written at the end. */
+static void test_output(void **state)
+{
+	char path[] = "/tmp/test_jvalue.XXXXXX";
+	struct jsonfile j = { .f = NULL };
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "old", 3), 3);
+	close(fd);
+
+	jsonfile_discard(&j);
+	assert_int_equal(jsonfile_open(&j, path, NULL), 0);
+	put_document(&j, spool_open(NULL));
+	jsonfile_put(&j, j.f, NULL);
+	jsonfile_fail(&j, EIO);
+	assert_file(path, "old");
+	assert_int_equal(jsonfile_close(&j), -ENOMEM);
+	jsonfile_discard(&j);
+	assert_file(path, "old");
+
+	assert_int_equal(jsonfile_open(&j, path, NULL), 0);
+	put_document(&j, spool_open(NULL));
+	assert_int_equal(jsonfile_close(&j), 0);
+	jsonfile_discard(&j);
+	assert_file(path, DOCUMENT);
+
+	assert_int_equal(truncate(path, 0), 0);
+	assert_int_equal(jsonfile_open(&j, path, spool_open(NULL)), 0);
+	put_document(&j, spool_open(NULL));
+	assert_file(path, "");
+	assert_int_equal(jsonfile_close(&j), 0);
+	assert_file(path, DOCUMENT);
+
+	assert_int_equal(jsonfile_open(&j, path, spool_open(NULL)), 0);
+	jvalue_no_memory();
+	assert_int_equal(jsonfile_close(&j), -ENOMEM);
+	assert_file(path, DOCUMENT);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_put),
+		cmocka_unit_test(test_output),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

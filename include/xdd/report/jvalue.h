@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "xdd/base/file.h"
 #include "xdd/report/endtoend.h"
 #include "xdd/stat/figures.h"
 
@@ -87,5 +88,39 @@ void jvalue_write(FILE *f, const json_t *value);
 
 /* How all documents are written: jansson's flags. */
 #define JVALUE_FORMAT (JSON_COMPACT | JSON_REAL_PRECISION(15))
+
+/*
+ * The output of a document: a file that is complete or stays as it was; or, for what can only be
+ * written, such as standard output, a spool that is written there at the end. The first error
+ * decides. Belongs to one thread at a time.
+ */
+struct jsonfile {
+	FILE *f;	  /* to write to; NULL: not open */
+	const char *path; /* borrowed; NULL: standard output */
+	struct newfile file;
+	int error;	    /* the first errno; 0: none */
+	unsigned long lost; /* of jvalue_lost() at first */
+};
+
+/* `spool`, owned from here on, or NULL: `path` is a file. Returns 0 or -errno. */
+int jsonfile_open(struct jsonfile *j, const char *path, FILE *spool);
+
+/* Remember an errno; of several the first. */
+void jsonfile_fail(struct jsonfile *j, int err);
+
+/* Write `value` to `f`, a part of the document, and release it. NULL: memory was short. */
+void jsonfile_put(struct jsonfile *j, FILE *f, json_t *value);
+
+/* Write a member that is an array, but the first one of its object; `items` waited in a spool. */
+void jsonfile_put_array(struct jsonfile *j, const char *key, FILE *items);
+
+/* All is written. Returns 0 or the first -errno; jsonfile_close() is still due. */
+int jsonfile_end(struct jsonfile *j);
+
+/* jsonfile_end(), and put the document in its place. Returns 0 or the first -errno. */
+int jsonfile_close(struct jsonfile *j);
+
+/* Close it and leave nothing. Safe on one that is all zero. */
+void jsonfile_discard(struct jsonfile *j);
 
 #endif

@@ -281,6 +281,9 @@ int outfile_open(struct outfile *o, const char *path);
 /* Write all of it. Errors are remembered; the next call tries again, on a new line. */
 void outfile_write(struct outfile *o, const char *data, size_t size);
 
+/* Write all of `spool`; errors of `o` are kept in it. Returns 0 or -errno of the spool. */
+int outfile_copy(struct outfile *o, FILE *spool);
+
 /* Safe on one that is not open. Returns 0, or -errno of the first failed write or of close(2). */
 int outfile_close(struct outfile *o);
 

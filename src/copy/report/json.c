@@ -24,37 +24,19 @@
 
 #define JSON_FORMAT_NAME "xdd copy"
 #define JSON_FORMAT_VERSION 1
-#define PIECE_BYTES 65536
 
 struct copy_json {
 	const struct copy_request *request;
 	uint64_t started_ns; /* wall clock */
-	struct newfile file; /* not open: standard output */
+	struct jsonfile out;
 	FILE *failures;
 	size_t n_failures;
 	json_t *notes, *connections;
-	unsigned long lost; /* const: of jvalue_lost() */
-	int error;	    /* the first errno */
 };
-
-static void fail(struct copy_json *j, int err)
-{
-	if (!j->error)
-		j->error = err;
-}
-
-static void put_value(struct copy_json *j, FILE *f, json_t *value)
-{
-	if (!value)
-		fail(j, ENOMEM);
-	else if (json_dumpf(value, f, JVALUE_FORMAT | JSON_ENCODE_ANY))
-		fail(j, errno ? errno : EIO);
-	json_decref(value);
-}
 
 static void discard(struct copy_json *j)
 {
-	newfile_discard(&j->file);
+	jsonfile_discard(&j->out);
 	if (j->failures)
 		fclose(j->failures);
 	json_decref(j->notes);
@@ -65,22 +47,23 @@ static void discard(struct copy_json *j)
 int copy_json_open(struct copy_json **out, const struct copy_request *request)
 {
 	const char *path = request->json_path;
+	const bool standard = output_standard(path) >= 0;
 	struct copy_json *j = calloc(1, sizeof(*j));
-	int err = 0;
+	FILE *spool = standard && j ? spool_open(NULL) : NULL;
+	int err = standard && !spool ? -errno : 0;
 
 	if (!j)
 		return -ENOMEM;
-	j->lost = jvalue_lost();
+	if (!err)
+		err = jsonfile_open(&j->out, path, spool);
 	j->request = request;
 	j->started_ns = clock_wall_ns();
 	j->notes = json_array();
 	j->connections = json_array();
-	if (!j->notes || !j->connections)
+	if (!err && (!j->notes || !j->connections))
 		err = -ENOMEM;
-	if (!err && output_standard(path) < 0)
-		err = newfile_open(&j->file, path);
 	if (!err) {
-		j->failures = spool_open(output_standard(path) < 0 ? path : NULL);
+		j->failures = spool_open(standard ? NULL : path);
 		err = j->failures ? 0 : -errno;
 	}
 	if (err) {
@@ -106,7 +89,7 @@ void copy_json_failure(struct copy_json *j, enum copy_role side, const struct co
 	jvalue_put(o, "status", jvalue_count(f->status));
 	jvalue_put(o, "differs", json_boolean(f->differs));
 	fputs(j->n_failures++ ? ",\n" : "\n", j->failures);
-	put_value(j, j->failures, o);
+	jsonfile_put(&j->out, j->failures, o);
 }
 
 void copy_json_forget_failures(struct copy_json *j)
@@ -256,71 +239,21 @@ static json_t *document(struct copy_json *j, const struct copy_state *s)
 }
 
 /* The object, with the failures as its last member. */
-static void write_document(struct copy_json *j, const struct copy_state *s, FILE *f)
+static void write_document(struct copy_json *j, const struct copy_state *s)
 {
 	json_t *o = document(j, s);
 	char *text = o ? jvalue_dump(o, JVALUE_FORMAT) : NULL;
 	size_t length = text ? strlen(text) : 0;
-	int err;
 
 	json_decref(o);
-	if (!length || jvalue_lost() != j->lost) {
-		free(text);
-		fail(j, ENOMEM);
-		return;
-	}
 	/* Without its brace. */
-	fwrite(text, 1, length - 1, f);
+	if (length)
+		fwrite(text, 1, length - 1, j->out.f);
+	else
+		jsonfile_fail(&j->out, ENOMEM);
 	free(text);
-	fputs(",\n\"failures\":[", f);
-	err = ferror(j->failures) ? -EIO : spool_copy(j->failures, f);
-	if (err)
-		fail(j, -err);
-	fputs("\n]}\n", f);
-}
-
-int print_spool(FILE *spool, struct outfile *out)
-{
-	char *buf;
-	size_t n;
-	int err = 0;
-
-	if (fflush(spool) || ferror(spool) || fseeko(spool, 0, SEEK_SET))
-		return errno ? -errno : -EIO;
-	buf = malloc(PIECE_BYTES);
-	if (!buf)
-		return -ENOMEM;
-	while ((n = fread(buf, 1, PIECE_BYTES, spool)) > 0 && !out->error)
-		outfile_write(out, buf, n);
-	if (ferror(spool))
-		err = -EIO;
-	free(buf);
-	return err;
-}
-
-/* Through a spool, so that nothing is printed if the document cannot be made. */
-static void write_standard(struct copy_json *j, const struct copy_state *s)
-{
-	FILE *spool = spool_open(NULL);
-	struct outfile out;
-	int err;
-
-	if (!spool) {
-		fail(j, errno);
-		return;
-	}
-	write_document(j, s, spool);
-	if (!j->error) {
-		err = outfile_open(&out, j->request->json_path);
-		if (!err)
-			err = print_spool(spool, &out);
-		if (err)
-			fail(j, -err);
-		err = outfile_close(&out);
-		if (err)
-			fail(j, -err);
-	}
-	fclose(spool);
+	jsonfile_put_array(&j->out, "failures", j->failures);
+	fputs("}\n", j->out.f);
 }
 
 int copy_json_close(struct copy_json *j, const struct copy_state *s)
@@ -329,15 +262,8 @@ int copy_json_close(struct copy_json *j, const struct copy_state *s)
 
 	if (!j)
 		return 0;
-	if (!j->file.f) {
-		write_standard(j, s);
-	} else {
-		write_document(j, s, j->file.f);
-		err = newfile_close(&j->file, -j->error);
-		if (err)
-			fail(j, -err);
-	}
-	err = -j->error;
+	write_document(j, s);
+	err = jsonfile_close(&j->out);
 	discard(j);
 	return err;
 }

@@ -519,7 +519,7 @@ static void print_list(struct copy_report *r)
 
 	if (!r->listed)
 		return;
-	err = print_spool(r->listed, &r->out);
+	err = outfile_copy(&r->out, r->listed);
 	if (err && !r->list_error)
 		r->list_error = -err;
 	fclose(r->listed);

@@ -109,9 +109,6 @@ int logfile_close(struct logfile *l, const struct copy_state *s);
 
 /* ---- json.c ---- */
 
-/* Write all of `spool`; errors of `out` are kept in it. Returns 0 or -errno of the spool. */
-int print_spool(FILE *spool, struct outfile *out);
-
 struct copy_json;
 
 /* Returns 0 or -errno. */
