@@ -43,7 +43,7 @@ struct rig {
 	int fd;				   /* its own */
 	struct link *peers[RIG_MAX_LINKS]; /* the same */
 	pthread_t source, receivers[RIG_MAX_LINKS];
-	struct source *opened; /* freed by its thread, unless it leaves threads behind */
+	struct source *opened; /* freed by its thread, unless threads of it still run */
 	int status;	       /* of copy_source_run() */
 
 	/* guarded by lock */

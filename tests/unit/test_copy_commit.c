@@ -89,7 +89,7 @@ static void test_memory(void **state)
 	assert_int_equal(count(true), 0);
 }
 
-/* What is in memory is named and reported by the thread that puts it, also in place and with -R. */
+/* The thread that puts a file in memory names and reports it, also in place and with -R. */
 static void test_memory_at_once(void **state)
 {
 	char path[128];
