@@ -4,10 +4,10 @@
  * A file is written under a temporary name in its directory, ".xddcp-SESSION-N.part" (SESSION: 16
  * hexadecimal digits, N a number). A session holds a lock on the journal ".xddcp-SESSION.journal"
  * in the destination directory while it lives, so others can tell its files from those that a
- * killed one has left. Complete files are collected; a thread makes a batch durable, renames it, and
- * has results sent. There are two policies of durability: all together by syncfs(2), or each file
- * by fsync(2), for few files and where syncfs(2) cannot be relied on. A file system in memory needs
- * neither: its files get their names at once, from the thread that has written them.
+ * killed one has left. Complete files are collected; a thread makes a batch durable, renames it,
+ * and has results sent. There are two policies of durability: all together by syncfs(2), or each
+ * file by fsync(2), for few files and where syncfs(2) cannot be relied on. A file system in memory
+ * needs neither: its files get their names at once, from the thread that has written them.
  */
 #ifndef XDD_COPY_DESTINATION_COMMIT_H
 #define XDD_COPY_DESTINATION_COMMIT_H

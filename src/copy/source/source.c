@@ -652,7 +652,7 @@ static void write_stamps(struct source *s)
 			  strerror(-err));
 }
 
-/* What depends on the channel and the data connections. Returns 0 or an exit status. */
+/* Start what needs the channel and the data connections. Returns 0 or an exit status. */
 static int source_start(struct source *s)
 {
 	int err = new_data_threads(s);
