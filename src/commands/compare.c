@@ -337,7 +337,7 @@ static void print_figure(const struct comparison *c, const struct compare_subjec
 		[COMPARE_UNSTABLE] = "may be chance: a run is not reproducible",
 		[COMPARE_REAL] = "real",
 	};
-	const struct figure_shown *shown = &figures_shown[figure];
+	const struct figure_shown *shown = &pass_figures[figure].shown;
 	char ratio[32], low[32], high[32], interval[72] = "";
 
 	if (f->verdict != COMPARE_UNKNOWN)

@@ -23,12 +23,27 @@
 
 #define NUMBER 32
 
-static const char *const goal_names[SWEEP_RESPONSES] = {
-	[SWEEP_RESPONSE_MEAN] = "mean",
-	[SWEEP_RESPONSE_P50] = "p50",
-	[SWEEP_RESPONSE_P99] = "p99",
-	[SWEEP_RESPONSE_P999] = "p99.9",
+/* The figures of response times that -goal may name, and that are shown. */
+static const struct {
+	enum pass_figure figure;
+	const char *name;
+} shown[] = {
+	{ FIGURE_RESPONSE, "mean" },
+	{ FIGURE_RESPONSE_P50, "p50" },
+	{ FIGURE_RESPONSE_P99, "p99" },
+	{ FIGURE_RESPONSE_P999, "p99.9" },
 };
+
+#define SHOWN (sizeof(shown) / sizeof(shown[0]))
+
+static const char *goal_name(const struct curve_goal *goal)
+{
+	size_t i = 0;
+
+	while (shown[i].figure != goal->figure)
+		i++;
+	return shown[i].name;
+}
 
 static void put_header(const char *last)
 {
@@ -56,7 +71,7 @@ static void put_cells(double reached, const double *responses, double service)
 	char text[NUMBER];
 
 	printf("%11s", sweep_rate_text(reached, text, sizeof(text)));
-	for (int i = 0; i <= SWEEP_RESPONSE_P999; i++)
+	for (size_t i = 0; i < SHOWN; i++)
 		printf("  %10s", sweep_time_text(responses[i], text, sizeof(text)));
 	printf("  %10s  ", sweep_time_text(service, text, sizeof(text)));
 }
@@ -64,19 +79,19 @@ static void put_cells(double reached, const double *responses, double service)
 static void curve_show_round(const struct sweep *s, const struct sweep_round *r)
 {
 	const struct curve *c = &s->curve->results;
-	double responses[SWEEP_RESPONSES], offered = NAN;
+	double responses[SHOWN], offered = NAN;
 	char text[NUMBER];
 
 	for (size_t i = 0; i < c->n_loads; i++) {
 		if (c->loads[i].point == r->point)
 			offered = c->loads[i].share * c->maximum;
 	}
-	for (int i = 0; i < SWEEP_RESPONSES; i++)
-		responses[i] = r->responded ? r->responses[i] : NAN;
+	for (size_t i = 0; i < SHOWN; i++)
+		responses[i] = sweep_round_value(r, shown[i].figure);
 	printf("%15s  %11s  ", s->curve->words[r->point].text,
 	       sweep_rate_text(offered, text, sizeof(text)));
-	put_cells(r->known ? r->values[FIGURE_IOPS] : NAN, responses,
-		  r->known ? r->values[FIGURE_LATENCY] : NAN);
+	put_cells(sweep_round_value(r, FIGURE_IOPS), responses,
+		  sweep_round_value(r, FIGURE_LATENCY));
 	printf("%5" PRIu64 "\n", r->round);
 	fflush(stdout);
 }
@@ -102,11 +117,11 @@ static void put_load(const struct sweep *s, const struct curve_load *load)
 {
 	const struct sweep_point *p = &s->results.points[load->point];
 	const struct curve_figures f = curve_figures(&s->curve->results, &s->results, load);
-	double responses[SWEEP_RESPONSES];
+	double responses[SHOWN];
 	char text[NUMBER];
 
-	for (int i = 0; i < SWEEP_RESPONSES; i++)
-		responses[i] = sweep_response_mean(p, (enum sweep_response)i).mean;
+	for (size_t i = 0; i < SHOWN; i++)
+		responses[i] = sweep_mean(&s->results, p, shown[i].figure).mean;
 	printf("%15s  %11s  ", s->curve->words[load->point].text,
 	       sweep_rate_text(f.offered, text, sizeof(text)));
 	put_cells(f.reached, responses, f.service_ns);
@@ -126,7 +141,7 @@ static void put_load(const struct sweep *s, const struct curve_load *load)
 
 static double response_of(const struct sweep *s, const struct curve_load *load)
 {
-	return sweep_response_mean(&s->results.points[load->point], SWEEP_RESPONSE_MEAN).mean;
+	return sweep_mean(&s->results, &s->results.points[load->point], FIGURE_RESPONSE).mean;
 }
 
 #define LATE_SHARE 0.05 /* of the mean response time, from which it is worth a word */
@@ -137,25 +152,27 @@ static void put_lateness(const struct sweep *s)
 	const struct curve *c = &s->curve->results;
 	const struct curve_load *worst = NULL;
 	char mean[NUMBER], p99[NUMBER], share[CURVE_NUMBER];
+	const double *values;
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->n_loads; i++) {
 		const struct curve_load *load = &c->loads[i];
-		const double late = load->lateness[SWEEP_RESPONSE_MEAN];
+		const double late = load->lateness.values[FIGURE_RESPONSE];
 
-		if (!load->lateness_known)
+		if (!load->lateness.responded)
 			continue;
-		if (!worst || late > worst->lateness[SWEEP_RESPONSE_MEAN])
+		if (!worst || late > worst->lateness.values[FIGURE_RESPONSE])
 			worst = load;
 		n += late > LATE_SHARE * response_of(s, load);
 	}
 	if (!worst)
 		return;
+	values = worst->lateness.values;
 	printf("Lateness of xdd itself, where nothing is transferred: up to %s in the mean",
-	       sweep_time_text(worst->lateness[SWEEP_RESPONSE_MEAN], mean, sizeof(mean)));
-	if (!isnan(worst->lateness[SWEEP_RESPONSE_P99]))
+	       sweep_time_text(values[FIGURE_RESPONSE], mean, sizeof(mean)));
+	if (!isnan(values[FIGURE_RESPONSE_P99]))
 		printf(" and %s for p99",
-		       sweep_time_text(worst->lateness[SWEEP_RESPONSE_P99], p99, sizeof(p99)));
+		       sweep_time_text(values[FIGURE_RESPONSE_P99], p99, sizeof(p99)));
 	printf(", at %s", curve_percent(worst->share, share));
 	if (n)
 		printf("; more than 5 %% of the response time at %zu load%s.\n", n,
@@ -231,7 +248,7 @@ static void put_goal(const struct curve *c)
 	curve_percent(g->holds, holds);
 	curve_percent(g->fails, fails);
 	sweep_rate_text(g->holds * c->maximum, rate, sizeof(rate));
-	printf("Goal: %s up to %s ", goal_names[g->figure], limit);
+	printf("Goal: %s up to %s ", goal_name(g), limit);
 	if (!(g->holds > 0) && isinf(g->fails))
 		printf("cannot be judged");
 	else if (!(g->holds > 0))
@@ -342,25 +359,16 @@ static enum xdd_status read_loads(struct sweep *s, struct curve *c)
 /* "p99=5ms" */
 static enum xdd_status read_goal(const char *text, struct curve_goal *goal)
 {
-	static const struct {
-		const char *name;
-		enum sweep_response figure;
-	} figures[] = {
-		{ "mean=", SWEEP_RESPONSE_MEAN },
-		{ "p50=", SWEEP_RESPONSE_P50 },
-		{ "p99=", SWEEP_RESPONSE_P99 },
-		{ "p99.9=", SWEEP_RESPONSE_P999 },
-	};
 	uint64_t ns;
 
-	for (size_t i = 0; text && i < sizeof(figures) / sizeof(figures[0]); i++) {
-		const size_t length = strlen(figures[i].name);
+	for (size_t i = 0; text && i < SHOWN; i++) {
+		const size_t length = strlen(shown[i].name);
 
-		if (strncmp(text, figures[i].name, length) != 0)
+		if (strncmp(text, shown[i].name, length) != 0 || text[length] != '=')
 			continue;
-		if (units_parse_seconds(text + length, &ns) || !ns)
+		if (units_parse_seconds(text + length + 1, &ns) || !ns)
 			break;
-		goal->figure = figures[i].figure;
+		goal->figure = shown[i].figure;
 		goal->limit_ns = (double)ns;
 		return XDD_OK;
 	}

@@ -68,11 +68,8 @@ static void curve_lateness_measure(struct sweep *s, struct curve_load *load, con
 	log_divert(drop, NULL);
 	plan = null_plan(s, load->point, seconds);
 	log_divert(take_message, NULL);
-	if (plan && !sweep_run_plan(s, plan, "lateness of xdd itself", &round) && round.responded) {
-		for (int i = 0; i < SWEEP_RESPONSES; i++)
-			load->lateness[i] = round.responses[i];
-		load->lateness_known = true;
-	}
+	if (plan && !sweep_run_plan(s, plan, "lateness of xdd itself", &round))
+		load->lateness = round;
 	log_divert(NULL, NULL);
 	if (!s->runner.stuck)
 		plan_free(plan);

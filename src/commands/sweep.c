@@ -429,10 +429,8 @@ static void sweep_show_head(const struct sweep *s)
 static void sweep_show_round(const struct sweep *s, const struct sweep_round *r)
 {
 	put_values(s, (size_t)r->point);
-	put_figures(r->known ? r->values[FIGURE_BANDWIDTH] : NAN,
-		    r->known ? r->values[FIGURE_IOPS] : NAN,
-		    r->known ? r->values[FIGURE_LATENCY] : NAN,
-		    r->known ? r->values[FIGURE_P99] : NAN);
+	put_figures(sweep_round_value(r, FIGURE_BANDWIDTH), sweep_round_value(r, FIGURE_IOPS),
+		    sweep_round_value(r, FIGURE_LATENCY), sweep_round_value(r, FIGURE_P99));
 	printf("%5" PRIu64 "\n", r->round);
 	fflush(stdout);
 }

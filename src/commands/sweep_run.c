@@ -470,10 +470,8 @@ static void take_responses(struct sweep_round *round, const struct latency *late
 	const struct histogram_view v = latency_view(latency, LATENCY_RESPONSE, LATENCY_ALL_DIRS);
 
 	round->responded = histogram_count(&v);
-	for (int i = SWEEP_RESPONSE_MEAN; i < SWEEP_RESPONSE_MAX; i++)
-		round->responses[i] =
-			figure_of_latency(latency, (enum pass_figure)(FIGURE_RESPONSE + i));
-	round->responses[SWEEP_RESPONSE_MAX] = (double)histogram_max(&v);
+	for (int i = 0; i < SWEEP_RESPONSES; i++)
+		round->values[sweep_responses[i]] = figure_of_latency(latency, sweep_responses[i]);
 }
 
 static void take_columns(struct sweep_round *round, const struct column_list *list,

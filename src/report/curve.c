@@ -324,7 +324,7 @@ static struct stats_summary response_summary(const struct sweep_point *p)
 {
 	double *x = calloc(p->n + 1, sizeof(*x));
 	const struct stats_summary s =
-		stats_summarize(x, x ? sweep_response_values(p, SWEEP_RESPONSE_MEAN, x) : 0);
+		stats_summarize(x, x ? sweep_values(p, FIGURE_RESPONSE, x) : 0);
 
 	free(x);
 	return s;
@@ -363,7 +363,7 @@ struct curve_figures curve_figures(const struct curve *c, const struct sweep_res
 				   const struct curve_load *load)
 {
 	const struct sweep_point *p = &r->points[load->point];
-	const struct sweep_mean response = sweep_response_mean(p, SWEEP_RESPONSE_MEAN);
+	const struct sweep_mean response = sweep_mean(r, p, FIGURE_RESPONSE);
 	struct curve_figures f = { .offered = load->share * c->maximum,
 				   .reached = sweep_mean(r, p, FIGURE_IOPS).mean,
 				   .service_ns = sweep_mean(r, p, FIGURE_LATENCY).mean };
@@ -396,8 +396,8 @@ static bool counts(const struct sweep_results *r, const struct curve_load *load)
 	const struct sweep_point p = first_rounds(r, load);
 
 	/* Beyond the maximum a queue has no mean: it grows for as long as it is measured. */
-	return !load->probe && load->share < 1 && p.n &&
-	       sweep_response_mean(&p, SWEEP_RESPONSE_MEAN).n && !most_are_late(&p);
+	return !load->probe && load->share < 1 && p.n && sweep_mean(r, &p, FIGURE_RESPONSE).n &&
+	       !most_are_late(&p);
 }
 
 size_t curve_turn(const struct curve *c, const struct sweep_results *r)
@@ -412,7 +412,7 @@ size_t curve_turn(const struct curve *c, const struct sweep_results *r)
 
 		if (!counts(r, load))
 			continue;
-		ratio = sweep_response_mean(&p, SWEEP_RESPONSE_MEAN).mean / load->share;
+		ratio = sweep_mean(r, &p, FIGURE_RESPONSE).mean / load->share;
 		if (ratio < least) {
 			least = ratio;
 			best = i;
@@ -455,7 +455,7 @@ struct curve_knee curve_knee(const struct curve *c, const struct sweep_results *
 			continue;
 		shares[n] = c->loads[i].share;
 		for (size_t k = 0; k < rounds; k++)
-			responses[n * rounds + k] = p->rounds[k].responses[SWEEP_RESPONSE_MEAN];
+			responses[n * rounds + k] = p->rounds[k].values[FIGURE_RESPONSE];
 		n++;
 	}
 	if (shares && responses)
@@ -476,13 +476,13 @@ static bool curve_goal_judges(const struct curve *c, const struct sweep_results 
 {
 	const struct sweep_point *p = &r->points[load->point];
 
-	return p->n && (most_are_late(p) || sweep_response_mean(p, c->goal.figure).n);
+	return p->n && (most_are_late(p) || sweep_mean(r, p, c->goal.figure).n);
 }
 
 bool curve_goal_holds(const struct curve *c, const struct sweep_results *r,
 		      const struct curve_load *load, bool *sure)
 {
-	const struct sweep_mean m = sweep_response_mean(&r->points[load->point], c->goal.figure);
+	const struct sweep_mean m = sweep_mean(r, &r->points[load->point], c->goal.figure);
 	const double half = m.mean * m.percent / 100;
 
 	*sure = m.n && fabs(m.mean - c->goal.limit_ns) > half;

@@ -34,32 +34,29 @@ static const uint32_t default_percents[] = {
 	99 * HISTOGRAM_PERCENT + 999000,
 };
 
-double latency_stat_ms(const struct histogram_view *v, uint32_t stat)
+double latency_stat_ns(const struct histogram_view *v, uint32_t stat)
 {
-	double ns;
-
 	if (!histogram_count(v))
 		return NAN;
 	switch (stat) {
 	case LATENCY_MIN:
-		ns = (double)histogram_min(v);
-		break;
+		return (double)histogram_min(v);
 	case LATENCY_MEAN:
-		ns = histogram_mean(v);
-		break;
+		return histogram_mean(v);
 	case LATENCY_STDDEV:
-		ns = histogram_stddev(v);
-		break;
+		return histogram_stddev(v);
 	case LATENCY_WEIGHTED:
-		ns = histogram_weighted_mean(v);
-		break;
+		return histogram_weighted_mean(v);
 	case LATENCY_MAX:
-		ns = (double)histogram_max(v);
-		break;
+		return (double)histogram_max(v);
 	default:
-		ns = histogram_known_percentile(v, stat);
+		return histogram_known_percentile(v, stat);
 	}
-	return ns / NS_PER_MS;
+}
+
+double latency_stat_ms(const struct histogram_view *v, uint32_t stat)
+{
+	return latency_stat_ns(v, stat) / NS_PER_MS;
 }
 
 size_t latency_percents(const struct plan *plan, const uint32_t **percents)

@@ -30,7 +30,8 @@ enum latency_stat {
 	LATENCY_MAX,
 };
 
-/* In milliseconds; NAN where there are no operations, or too few for a percentile. */
+/* In ns or ms; NAN where there are no operations, or too few for a percentile. */
+double latency_stat_ns(const struct histogram_view *v, uint32_t stat);
 double latency_stat_ms(const struct histogram_view *v, uint32_t stat);
 
 /* The percentiles of -latency, or those that are shown without being named; returns how many. */

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "report/jsonout.h"
+#include "report/latency.h"
 #include "xdd/base/units.h"
 #include "xdd/report/jvalue.h"
 #include "xdd/report/result.h"
@@ -180,37 +181,40 @@ json_t *jsonout_statistics_value(const struct pass_statistics *s)
 
 #define MIN_PASSES 3
 
+#define PERCENTILE(percent_) ((uint32_t)((percent_)*HISTOGRAM_PERCENT + 0.5))
+
+/* A figure of a histogram, in ns. */
+#define TIME(name_, shown_, time_, stat_)                                             \
+	{                                                                             \
+		.name = name_, .unit = "ns", .shown = { shown_, "millisec", 1e6, 6 }, \
+		.time = LATENCY_##time_, .stat = stat_,                               \
+	}
+
+const struct pass_figure_row pass_figures[FIGURE_ROUND] = {
+	[FIGURE_BANDWIDTH] = { "bandwidth", "bytes/s", { "bandwidth", "MBytes/s", 1e6, 3 } },
+	[FIGURE_IOPS] = { "iops", "operations/s", { "IOPS", "Ops/s", 1, 3 } },
+	[FIGURE_LATENCY] = { "latency", "ns", { "latency", "millisec", 1e6, 6 } },
+	[FIGURE_P50] = TIME("p50", "p50", SERVICE, PERCENTILE(50)),
+	[FIGURE_P99] = TIME("p99", "p99", SERVICE, PERCENTILE(99)),
+	[FIGURE_P999] = TIME("p99.9", "p99.9", SERVICE, PERCENTILE(99.9)),
+	[FIGURE_FLUSH] = { "flush", "ns", { "flush", "millisec", 1e6, 6 } },
+	[FIGURE_RESPONSE] = TIME("response", "response", RESPONSE, LATENCY_MEAN),
+	[FIGURE_RESPONSE_P50] = TIME("response_p50", "resp p50", RESPONSE, PERCENTILE(50)),
+	[FIGURE_RESPONSE_P99] = TIME("response_p99", "resp p99", RESPONSE, PERCENTILE(99)),
+	[FIGURE_RESPONSE_P999] = TIME("response_p99.9", "resp p99.9", RESPONSE, PERCENTILE(99.9)),
+	[FIGURE_MAXIMUM] = { "maximum", "operations/s", { "maximum", "Ops/s", 1, 3 } },
+	[FIGURE_KNEE] = { "knee", "percent", { "knee", "%", 1, 2 } },
+	[FIGURE_RESPONSE_MAX] = TIME("response_max", NULL, RESPONSE, LATENCY_MAX),
+};
+
 const char *figure_name(enum pass_figure figure)
 {
-	static const char *const names[] = {
-		[FIGURE_BANDWIDTH] = "bandwidth",
-		[FIGURE_IOPS] = "iops",
-		[FIGURE_LATENCY] = "latency",
-		[FIGURE_P50] = "p50",
-		[FIGURE_P99] = "p99",
-		[FIGURE_P999] = "p99.9",
-		[FIGURE_FLUSH] = "flush",
-		[FIGURE_RESPONSE] = "response",
-		[FIGURE_RESPONSE_P50] = "response_p50",
-		[FIGURE_RESPONSE_P99] = "response_p99",
-		[FIGURE_RESPONSE_P999] = "response_p99.9",
-		[FIGURE_MAXIMUM] = "maximum",
-		[FIGURE_KNEE] = "knee",
-	};
-
-	return names[figure];
+	return pass_figures[figure].name;
 }
 
 const char *figure_unit(enum pass_figure figure)
 {
-	static const char *const units[FIGURE_NAMES] = {
-		[FIGURE_BANDWIDTH] = "bytes/s",
-		[FIGURE_IOPS] = "operations/s",
-		[FIGURE_MAXIMUM] = "operations/s",
-		[FIGURE_KNEE] = "percent",
-	};
-
-	return units[figure] ? units[figure] : "ns";
+	return pass_figures[figure].unit;
 }
 
 /* True for completion times; false for rates, flushes and response times. */
@@ -226,20 +230,34 @@ enum pass_figure figure_of_response(enum pass_figure figure)
 
 double figure_of_latency(const struct latency *l, enum pass_figure figure)
 {
-	static const uint32_t percents[FIGURE_ALL] = {
-		[FIGURE_RESPONSE_P50] = 50 * HISTOGRAM_PERCENT,
-		[FIGURE_RESPONSE_P99] = 99 * HISTOGRAM_PERCENT,
-		[FIGURE_RESPONSE_P999] = 99 * HISTOGRAM_PERCENT + HISTOGRAM_PERCENT / 10 * 9,
-	};
-	const struct histogram_view v =
-		latency_view(l, figure_is_service(figure) ? LATENCY_SERVICE : LATENCY_RESPONSE,
-			     LATENCY_ALL_DIRS);
+	const struct pass_figure_row *row = &pass_figures[figure];
+	const struct histogram_view v = latency_view(l, row->time, LATENCY_ALL_DIRS);
 
-	if (!histogram_count(&v))
-		return NAN;
-	if (figure == FIGURE_RESPONSE)
-		return histogram_mean(&v);
-	return histogram_known_percentile(&v, percents[figure_of_response(figure)]);
+	return row->stat ? latency_stat_ns(&v, row->stat) : NAN;
+}
+
+static double quotient(double part, double whole)
+{
+	return whole > 0 ? part / whole : NAN;
+}
+
+double figure_of_pass(const struct figures *f, enum pass_figure figure)
+{
+	const struct tally *t = &f->tally;
+	const double seconds = (double)f->elapsed_ns / (double)NS_PER_SEC;
+
+	switch (figure) {
+	case FIGURE_BANDWIDTH:
+		return quotient((double)tally_bytes(t), seconds);
+	case FIGURE_IOPS:
+		return quotient((double)tally_ops(t), seconds);
+	case FIGURE_LATENCY:
+		return quotient((double)tally_busy_ns(t), (double)tally_ops(t));
+	case FIGURE_FLUSH:
+		return quotient((double)t->flush_ns, (double)t->flushes);
+	default:
+		return f->known & FIGURES_LATENCY ? figure_of_latency(&f->latency, figure) : NAN;
+	}
 }
 
 unsigned statistics_known(double *const values[FIGURE_ALL], size_t n)
@@ -283,32 +301,17 @@ static const char *whose(const struct pass_statistics *s, char *buf, size_t size
 	return buf;
 }
 
-const struct figure_shown figures_shown[FIGURE_NAMES] = {
-	[FIGURE_BANDWIDTH] = { "bandwidth", "MBytes/s", 1e6, 3 },
-	[FIGURE_IOPS] = { "IOPS", "Ops/s", 1, 3 },
-	[FIGURE_LATENCY] = { "latency", "millisec", 1e6, 6 },
-	[FIGURE_P50] = { "p50", "millisec", 1e6, 6 },
-	[FIGURE_P99] = { "p99", "millisec", 1e6, 6 },
-	[FIGURE_P999] = { "p99.9", "millisec", 1e6, 6 },
-	[FIGURE_FLUSH] = { "flush", "millisec", 1e6, 6 },
-	[FIGURE_RESPONSE] = { "response", "millisec", 1e6, 6 },
-	[FIGURE_RESPONSE_P50] = { "resp p50", "millisec", 1e6, 6 },
-	[FIGURE_RESPONSE_P99] = { "resp p99", "millisec", 1e6, 6 },
-	[FIGURE_RESPONSE_P999] = { "resp p99.9", "millisec", 1e6, 6 },
-	[FIGURE_MAXIMUM] = { "maximum", "Ops/s", 1, 3 },
-	[FIGURE_KNEE] = { "knee", "%", 1, 2 },
-};
-
 static void write_figure(FILE *f, const struct pass_statistics *s, enum pass_figure figure)
 {
 	const struct stats_summary *sum = &s->summary[figure];
-	double scale = figures_shown[figure].scale;
-	int digits = figures_shown[figure].digits;
+	const struct figure_shown *shown = &pass_figures[figure].shown;
+	const double scale = shown->scale;
+	const int digits = shown->digits;
 	char who[32];
 
 	fprintf(f, "%s, %s of %zu passes, mean %.*f %s, standard deviation %.*f, ",
-		whose(s, who, sizeof(who)), figures_shown[figure].name, s->n, digits,
-		sum->mean / scale, figures_shown[figure].unit, digits, sum->stddev / scale);
+		whose(s, who, sizeof(who)), shown->name, s->n, digits, sum->mean / scale,
+		shown->unit, digits, sum->stddev / scale);
 	fprintf(f, "95 %% interval %.*f to %.*f (+-%.2f %%)\n", digits,
 		(sum->mean - sum->half_width) / scale, digits,
 		(sum->mean + sum->half_width) / scale,

@@ -62,35 +62,31 @@ static size_t all_known(const double *x, size_t n)
 	return n;
 }
 
+const enum pass_figure sweep_responses[SWEEP_RESPONSES] = {
+	FIGURE_RESPONSE,      FIGURE_RESPONSE_P50, FIGURE_RESPONSE_P99,
+	FIGURE_RESPONSE_P999, FIGURE_RESPONSE_MAX,
+};
+
+/* True if the round has figures of that kind. */
+static bool has(const struct sweep_round *round, enum pass_figure figure)
+{
+	if (figure < FIGURE_COUNT)
+		return round->known;
+	return figure >= FIGURE_RESPONSE && round->responded;
+}
+
+double sweep_round_value(const struct sweep_round *round, enum pass_figure figure)
+{
+	return has(round, figure) ? round->values[figure] : NAN;
+}
+
 size_t sweep_values(const struct sweep_point *p, enum pass_figure figure, double *x)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
-		if (p->rounds[i].known)
+		if (has(&p->rounds[i], figure))
 			x[n++] = p->rounds[i].values[figure];
-	}
-	return all_known(x, n);
-}
-
-const char *sweep_response_name(enum sweep_response which)
-{
-	static const char *const names[SWEEP_RESPONSES] = {
-		[SWEEP_RESPONSE_MEAN] = "response",    [SWEEP_RESPONSE_P50] = "response_p50",
-		[SWEEP_RESPONSE_P99] = "response_p99", [SWEEP_RESPONSE_P999] = "response_p99.9",
-		[SWEEP_RESPONSE_MAX] = "response_max",
-	};
-
-	return names[which];
-}
-
-size_t sweep_response_values(const struct sweep_point *p, enum sweep_response which, double *x)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->rounds[i].responded)
-			x[n++] = p->rounds[i].responses[which];
 	}
 	return all_known(x, n);
 }
@@ -108,15 +104,6 @@ static struct sweep_mean mean_of(const double *x, size_t n, bool until)
 	half = until ? stats_until_half_width(x, n) : s.half_width;
 	m.mean = s.mean;
 	m.percent = s.mean > 0 ? 100 * half / s.mean : INFINITY;
-	return m;
-}
-
-struct sweep_mean sweep_response_mean(const struct sweep_point *p, enum sweep_response which)
-{
-	double *x = calloc(p->n + 1, sizeof(*x));
-	const struct sweep_mean m = mean_of(x, x ? sweep_response_values(p, which, x) : 0, false);
-
-	free(x);
 	return m;
 }
 
@@ -165,8 +152,7 @@ struct sweep_steadiness sweep_steady(const struct sweep_point *p)
 struct stats_drift sweep_response_drift(const struct sweep_point *p)
 {
 	double *x = calloc(p->n + 1, sizeof(*x));
-	const struct stats_drift d =
-		stats_drift(x, x ? sweep_response_values(p, SWEEP_RESPONSE_MEAN, x) : 0);
+	const struct stats_drift d = stats_drift(x, x ? sweep_values(p, FIGURE_RESPONSE, x) : 0);
 
 	free(x);
 	return d;
@@ -230,6 +216,8 @@ int sweep_journal_round(FILE *f, const struct sweep_round *r)
 
 	for (int i = 0; r->known && i < FIGURE_COUNT; i++)
 		json_array_append_new(values, jvalue_real(r->values[i]));
+	for (int i = 0; r->responded && i < SWEEP_RESPONSES; i++)
+		json_array_append_new(responses, jvalue_real(r->values[sweep_responses[i]]));
 	jvalue_put(o, "point", jvalue_count(r->point));
 	jvalue_put(o, "round", jvalue_count(r->round));
 	jvalue_put(o, "start", jvalue_count(r->start_ns));
@@ -242,8 +230,6 @@ int sweep_journal_round(FILE *f, const struct sweep_round *r)
 	jvalue_put(o, "findings", jvalue_count(r->findings));
 	jvalue_put(o, "bound", jvalue_count((uint64_t)r->bound));
 	jvalue_put(o, "status", jvalue_count((uint64_t)r->status));
-	for (int i = 0; r->responded && i < SWEEP_RESPONSES; i++)
-		json_array_append_new(responses, jvalue_real(r->responses[i]));
 	jvalue_put(o, "values", values);
 	jvalue_put(o, "responses", responses);
 	if (r->n_columns)
@@ -309,20 +295,11 @@ static bool take_header(const json_t *o, struct sweep_journal *header)
 	return header->words;
 }
 
-/*
- * The numbers of an array; from `null_from` on there may be null, for one that is not known. An
- * array that is too short has none of its own.
- */
-static bool take_reals(const json_t *values, double *x, size_t n, size_t null_from)
+/* A number from 0 on; null, where the figure may be unknown, is NAN. */
+static bool take_real(const json_t *v, double *x, bool may_be_null)
 {
-	for (size_t i = 0; i < n; i++) {
-		const json_t *v = json_array_get(values, i);
-
-		x[i] = json_is_null(v) && i >= null_from ? NAN : json_number_value(v);
-		if (!isnan(x[i]) && (!json_is_number(v) || !(x[i] >= 0) || x[i] > VALUE_MAX))
-			return false;
-	}
-	return true;
+	*x = json_is_null(v) && may_be_null ? NAN : json_number_value(v);
+	return isnan(*x) || (json_is_number(v) && *x >= 0 && *x <= VALUE_MAX);
 }
 
 static bool take_responses(const json_t *values, struct sweep_round *r)
@@ -330,8 +307,12 @@ static bool take_responses(const json_t *values, struct sweep_round *r)
 	const size_t n = json_array_size(values);
 
 	r->responded = n;
-	return json_is_array(values) && (!n || n == (size_t)SWEEP_RESPONSES) &&
-	       take_reals(values, r->responses, n, SWEEP_RESPONSE_P50);
+	if (!json_is_array(values) || (n && n != SWEEP_RESPONSES))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!take_real(json_array_get(values, i), &r->values[sweep_responses[i]], i > 0))
+			return false;
+	return true;
 }
 
 /* Numbers, or null for one that is not known. A sweep without -columns has no array. */
@@ -356,10 +337,14 @@ static bool take_values(const json_t *values, struct sweep_round *r)
 {
 	const size_t n = json_array_size(values);
 
+	r->known = n;
 	if (!json_is_array(values) || (n && n != (size_t)FIGURE_COUNT))
 		return false;
-	r->known = n;
-	return take_reals(values, r->values, n, FIGURE_FIRST_PERCENTILE);
+	for (size_t i = 0; i < n; i++)
+		if (!take_real(json_array_get(values, i), &r->values[i],
+			       i >= FIGURE_FIRST_PERCENTILE))
+			return false;
+	return true;
 }
 
 static bool take_round(const json_t *o, uint64_t points, struct sweep_round *r)

@@ -55,11 +55,14 @@ static json_t *maximum(const struct curve *c)
 	return o;
 }
 
-static const char *const lateness_names[SWEEP_RESPONSES] = {
-	[SWEEP_RESPONSE_MEAN] = "lateness",    [SWEEP_RESPONSE_P50] = "lateness_p50",
-	[SWEEP_RESPONSE_P99] = "lateness_p99", [SWEEP_RESPONSE_P999] = "lateness_p99.9",
-	[SWEEP_RESPONSE_MAX] = "lateness_max",
-};
+/* "lateness_p99" for "response_p99": the figure of a load where nothing is transferred. */
+static void put_lateness(json_t *o, const struct curve_load *load, enum pass_figure figure)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "lateness%s", figure_name(figure) + strlen("response"));
+	jvalue_put(o, name, curve_files_real(sweep_round_value(&load->lateness, figure)));
+}
 
 static json_t *one_load(const struct curve *c, const struct sweep_results *r,
 			const struct curve_load *load)
@@ -72,17 +75,15 @@ static json_t *one_load(const struct curve *c, const struct sweep_results *r,
 	jvalue_put(o, "offered_iops", curve_files_real(f.offered));
 	jvalue_put(o, "reached_iops", curve_files_real(f.reached));
 	for (int i = 0; i < SWEEP_RESPONSES; i++) {
-		const enum sweep_response which = (enum sweep_response)i;
-		const struct sweep_mean m = sweep_response_mean(&r->points[load->point], which);
+		const enum pass_figure figure = sweep_responses[i];
+		const struct sweep_mean m = sweep_mean(r, &r->points[load->point], figure);
 
-		jvalue_put(o, sweep_response_name(which), curve_files_real(m.mean));
-		if (i == SWEEP_RESPONSE_MEAN)
+		jvalue_put(o, figure_name(figure), curve_files_real(m.mean));
+		if (figure == FIGURE_RESPONSE)
 			jvalue_put(o, "response_interval_percent", curve_files_real(m.percent));
 	}
 	for (int i = 0; i < SWEEP_RESPONSES; i++)
-		jvalue_put(o, lateness_names[i],
-			   load->lateness_known ? curve_files_real(load->lateness[i]) :
-						  json_null());
+		put_lateness(o, load, sweep_responses[i]);
 	jvalue_put(o, "service", curve_files_real(f.service_ns));
 	jvalue_put(o, "queue", curve_files_real(f.queue));
 	jvalue_put(o, "in_service", curve_files_real(f.in_service));
@@ -116,7 +117,7 @@ static json_t *goal(const struct curve *c)
 	if (!(c->goal.limit_ns > 0))
 		return json_null();
 	o = json_object();
-	jvalue_put(o, "figure", jvalue_text(sweep_response_name(c->goal.figure)));
+	jvalue_put(o, "figure", jvalue_text(figure_name(c->goal.figure)));
 	jvalue_put(o, "limit", curve_files_real(c->goal.limit_ns));
 	jvalue_put(o, "holds_percent", curve_files_real(100 * c->goal.holds));
 	jvalue_put(o, "holds_iops", curve_files_real(c->goal.holds * c->maximum));
@@ -167,7 +168,7 @@ static void curve_files_put_row(FILE *f, const struct sweep_results *r,
 	curve_files_put(f, figures.reached);
 	curve_files_put(f, sweep_mean(r, p, FIGURE_BANDWIDTH).mean);
 	for (int i = 0; i < SWEEP_RESPONSES; i++) {
-		const struct sweep_mean m = sweep_response_mean(p, (enum sweep_response)i);
+		const struct sweep_mean m = sweep_mean(r, p, sweep_responses[i]);
 
 		curve_files_put(f, m.mean);
 		curve_files_put(f, m.percent);
@@ -186,8 +187,8 @@ static void curve_files_put_row(FILE *f, const struct sweep_results *r,
 		figures.drift.drifts ? "0" :
 				       "1",
 		p->status);
-	curve_files_put(f, load->lateness_known ? load->lateness[SWEEP_RESPONSE_MEAN] : NAN);
-	curve_files_put(f, load->lateness_known ? load->lateness[SWEEP_RESPONSE_P99] : NAN);
+	curve_files_put(f, sweep_round_value(&load->lateness, FIGURE_RESPONSE));
+	curve_files_put(f, sweep_round_value(&load->lateness, FIGURE_RESPONSE_P99));
 	sweep_csv_columns(f, r, p);
 	fputc('\n', f);
 }
@@ -198,7 +199,7 @@ int curve_write_csv(FILE *f, const struct sweep_results *r)
 {
 	fputs("load (%),offered (operations/s),reached (operations/s),bandwidth (bytes/s)", f);
 	for (int i = 0; i < SWEEP_RESPONSES; i++) {
-		const char *name = sweep_response_name((enum sweep_response)i);
+		const char *name = figure_name(sweep_responses[i]);
 
 		fprintf(f, ",%s (ns),%s (+-%%)", name, name);
 	}
@@ -228,16 +229,6 @@ static void series_free(struct series *s)
 		free(s->values[i]);
 }
 
-/* A figure of a round; NAN: it does not have it. */
-static double round_value(const struct sweep_round *r, enum pass_figure figure)
-{
-	if (figure < FIGURE_COUNT)
-		return r->values[figure];
-	if (figure < FIGURE_RESPONSE || !r->responded)
-		return NAN;
-	return r->responses[figure - FIGURE_RESPONSE + SWEEP_RESPONSE_MEAN];
-}
-
 static bool series_of(const struct sweep_point *p, struct series *s, struct pass_statistics *st)
 {
 	bool good;
@@ -257,7 +248,7 @@ static bool series_of(const struct sweep_point *p, struct series *s, struct pass
 			continue;
 		}
 		for (enum pass_figure k = 0; k < FIGURE_ALL; k++)
-			s->values[k][st->n] = round_value(&p->rounds[i], k);
+			s->values[k][st->n] = sweep_round_value(&p->rounds[i], k);
 		s->rounds[st->n++] = p->rounds[i].round;
 	}
 	st->known = statistics_known(s->values, st->n);
@@ -357,11 +348,11 @@ static json_t *one_round(const struct sweep_results *results, const struct sweep
 	jvalue_put(o, "errors", jvalue_count(r->errors));
 	jvalue_put(o, "miscompares", jvalue_count(r->miscompares));
 	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
-		jvalue_put(o, figure_name(i), jvalue_real(r->known ? r->values[i] : NAN));
+		jvalue_put(o, figure_name(i), jvalue_real(sweep_round_value(r, i)));
 	jvalue_put(o, "max", r->max_ns ? jvalue_count(r->max_ns) : json_null());
 	for (int i = 0; i < SWEEP_RESPONSES; i++)
-		jvalue_put(o, sweep_response_name((enum sweep_response)i),
-			   jvalue_real(r->responded ? r->responses[i] : NAN));
+		jvalue_put(o, figure_name(sweep_responses[i]),
+			   jvalue_real(sweep_round_value(r, sweep_responses[i])));
 	if (results->columns.n)
 		jvalue_put(o, "columns", round_columns(&results->columns, r));
 	jvalue_put(o, "bound", jvalue_text(jsonout_bound_name(r->bound)));

@@ -35,13 +35,12 @@ static size_t make(struct fuzz_random *r, uint8_t *data)
 					     .round = 1 + fuzz_below(r, 9),
 					     .ops = fuzz_u64(r) >> 1,
 					     .known = fuzz_once_in(r, 2),
-					     .values = { 1, 2, 3, fuzz_once_in(r, 2) ? 4 : NAN, 5,
-							 6 },
 					     .responded = fuzz_once_in(r, 2),
-					     .responses = { 1, 2, 3, 4, 5 },
 					     .columns = { 1, NAN, 3 },
 					     .n_columns = fuzz_below(r, 4) };
 
+		for (int k = 0; k < FIGURE_ROUND; k++)
+			round.values[k] = k == FIGURE_P50 && fuzz_once_in(r, 2) ? NAN : k + 1;
 		if (sweep_journal_round(m.f, &round))
 			fuzz_fail("memory is short");
 	}
@@ -75,7 +74,7 @@ static int take(void *arg, const struct sweep_round *round)
 
 	if (round->point >= header->points || !round->round ||
 	    (unsigned)round->bound > RESULT_BOUND_LIMIT || !(round->values[0] >= 0) ||
-	    !(round->responses[0] >= 0) || round->n_columns > SWEEP_MAX_COLUMNS)
+	    !(round->values[FIGURE_RESPONSE] >= 0) || round->n_columns > SWEEP_MAX_COLUMNS)
 		fuzz_fail("a round that is out of bounds was accepted");
 	return 0;
 }

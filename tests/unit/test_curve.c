@@ -301,8 +301,8 @@ static void measure(struct target *t, double share, bool probe)
 			.values = { [FIGURE_IOPS] = 1000 * share, [FIGURE_LATENCY] = 1e6 }
 		};
 
-		round.responses[SWEEP_RESPONSE_MEAN] = response_of(share < .97 ? share : .97);
-		round.responses[SWEEP_RESPONSE_P99] = 3 * round.responses[SWEEP_RESPONSE_MEAN];
+		round.values[FIGURE_RESPONSE] = response_of(share < .97 ? share : .97);
+		round.values[FIGURE_RESPONSE_P99] = 3 * round.values[FIGURE_RESPONSE];
 		if (share >= .97)
 			round.findings = 1u << RULE_RATE;
 		assert_int_equal(sweep_results_add(&t->results, &round), 0);
@@ -322,8 +322,8 @@ static void measure_flat(struct target *t, double share, double ns)
 					     .responded = true,
 					     .values = { [FIGURE_IOPS] = 1000 * share } };
 
-		round.responses[SWEEP_RESPONSE_MEAN] = ns * (1 + 0.01 * (double)(i % 2));
-		round.responses[SWEEP_RESPONSE_P99] = 3 * ns;
+		round.values[FIGURE_RESPONSE] = ns * (1 + 0.01 * (double)(i % 2));
+		round.values[FIGURE_RESPONSE_P99] = 3 * ns;
 		assert_int_equal(sweep_results_add(&t->results, &round), 0);
 	}
 }
@@ -379,7 +379,7 @@ static void test_goal(void **state)
 		unsigned probes = 0;
 
 		begin(&t);
-		t.curve.goal = (struct curve_goal){ .figure = SWEEP_RESPONSE_P99,
+		t.curve.goal = (struct curve_goal){ .figure = FIGURE_RESPONSE_P99,
 						    .limit_ns = cases[i].limit };
 		for (double load = .1; load < 1.04; load += .1)
 			measure(&t, load, false);
@@ -414,7 +414,7 @@ static void test_measured(void **state)
 
 	(void)state;
 	begin(&t);
-	t.curve.goal = (struct curve_goal){ .figure = SWEEP_RESPONSE_P99, .limit_ns = 2e7 };
+	t.curve.goal = (struct curve_goal){ .figure = FIGURE_RESPONSE_P99, .limit_ns = 2e7 };
 	measure_flat(&t, .5, 2e6);
 	measure_flat(&t, .9, 2e6);
 	measure_flat(&t, 1.05, 2.5e6);

@@ -137,7 +137,7 @@ static char *journal(size_t *size)
 			round.values[FIGURE_P99] = NAN;
 		round.known = i != 3;
 		round.responded = i == 1;
-		round.responses[SWEEP_RESPONSE_P99] = i == 1 ? 2.5 : 0;
+		round.values[FIGURE_RESPONSE_P99] = i == 1 ? 2.5 : 0;
 		if (i == 2) {
 			round.n_columns = 2;
 			round.columns[0] = 0.125;
@@ -203,7 +203,7 @@ static void test_journal(void **state)
 	assert_int_equal(b.rounds[2].n_columns, 2);
 	assert_true(fabs(b.rounds[2].columns[0] - 0.125) < 1e-9 && isnan(b.rounds[2].columns[1]));
 	assert_false(b.rounds[0].responded);
-	assert_true(b.rounds[1].responded && b.rounds[1].responses[SWEEP_RESPONSE_P99] > 2.4);
+	assert_true(b.rounds[1].responded && b.rounds[1].values[FIGURE_RESPONSE_P99] > 2.4);
 	free(text);
 }
 

@@ -220,6 +220,10 @@ enum pass_figure {
 	FIGURE_MAXIMUM = FIGURE_ALL,
 	FIGURE_KNEE, /* percent of the maximum */
 	FIGURE_NAMES,
+
+	/* of the rounds of a sweep, and not compared: the longest response time, ns */
+	FIGURE_RESPONSE_MAX = FIGURE_NAMES,
+	FIGURE_ROUND, /* the figures that a round may have are below */
 };
 
 #define FIGURE_FIRST_PERCENTILE FIGURE_P50
@@ -239,7 +243,7 @@ struct pass_statistics {
 	struct stats_stability stability[FIGURE_ALL];
 };
 
-/* How people are shown a figure: in the units of the columns. */
+/* How a figure is printed: in the units of the columns. */
 struct figure_shown {
 	const char *name;
 	const char *unit;
@@ -247,21 +251,31 @@ struct figure_shown {
 	int digits;   /* after the decimal point */
 };
 
-extern const struct figure_shown figures_shown[FIGURE_NAMES];
+/* A row for each enum pass_figure. */
+struct pass_figure_row {
+	const char *name; /* in documents, as is the unit */
+	const char *unit;
+	struct figure_shown shown; /* name NULL: it is not */
 
-/*
- * "bandwidth", "iops", "latency", "p50", "p99", "p99.9", "flush", "response", "response_p50",
- * "response_p99", "response_p99.9", "maximum" or "knee"; and "bytes/s", "operations/s", "ns" or
- * "percent".
- */
+	/* Of the histogram of `time`: percentile, LATENCY_MEAN or LATENCY_MAX; 0: of none. */
+	enum latency_time time;
+	uint32_t stat;
+};
+
+extern const struct pass_figure_row pass_figures[FIGURE_ROUND];
+
+/* The name and the unit of its row. */
 const char *figure_name(enum pass_figure figure);
 const char *figure_unit(enum pass_figure figure);
 
 /* The figure of response times that a figure of completion times has; other figures: themselves. */
 enum pass_figure figure_of_response(enum pass_figure figure);
 
-/* A percentile of the times in `l`, or the mean response time, ns; NAN: not known. */
+/* A figure of the histograms of `l`, ns; NAN: not known, or of no histogram. */
 double figure_of_latency(const struct latency *l, enum pass_figure figure);
+
+/* Any figure of a pass with these figures; NAN: not known. */
+double figure_of_pass(const struct figures *f, enum pass_figure figure);
 
 /*
  * The bits of `known`: figures that have a value in each of `n` passes, where NAN stands for one

@@ -28,15 +28,9 @@ struct curve;
 #define SWEEP_VERSION 1
 #define SWEEP_MAX_COLUMNS 8 /* of -columns */
 
-/* Response times of a run: from the due times of operations, where a throttle sets them; ns. */
-enum sweep_response {
-	SWEEP_RESPONSE_MEAN,
-	SWEEP_RESPONSE_P50,
-	SWEEP_RESPONSE_P99,
-	SWEEP_RESPONSE_P999,
-	SWEEP_RESPONSE_MAX,
-	SWEEP_RESPONSES,
-};
+/* The figures of response times, in the order of documents; FIGURE_RESPONSE is the first. */
+#define SWEEP_RESPONSES 5
+extern const enum pass_figure sweep_responses[SWEEP_RESPONSES];
 
 /* One run of a point. */
 struct sweep_round {
@@ -45,11 +39,13 @@ struct sweep_round {
 	uint64_t start_ns;   /* since 1970 */
 	uint64_t elapsed_ns; /* first issue to last completion, summed over its passes */
 	uint64_t ops, bytes, errors, miscompares;
-	uint64_t max_ns;	     /* the longest operation; 0: not known */
-	double values[FIGURE_COUNT]; /* means over its passes; a percentile may be NAN: not known */
-	bool known;		     /* there are values */
-	bool responded;		     /* there are response times */
-	double responses[SWEEP_RESPONSES]; /* the same */
+	uint64_t max_ns; /* the longest operation; 0: not known */
+
+	/* Means over its passes; response times of all of it. NAN: too few for a percentile. */
+	double values[FIGURE_ROUND]; /* by enum pass_figure */
+	bool known;		     /* it has values up to FIGURE_COUNT */
+	bool responded;		     /* it has those of sweep_responses[] */
+
 	double columns[SWEEP_MAX_COLUMNS]; /* of all targets; NAN: not known */
 	size_t n_columns;
 	unsigned findings;	 /* a bit for each enum finding_kind */
@@ -97,9 +93,12 @@ int sweep_results_add(struct sweep_results *r, const struct sweep_round *round);
  */
 uint64_t sweep_round_seed(const struct sweep_results *r, uint64_t round);
 
+/* A figure of a round; NAN: the round does not have it. */
+double sweep_round_value(const struct sweep_round *round, enum pass_figure figure);
+
 /*
- * The values of a figure, one for each round that has values, in `x` (room for all rounds). None if
- * a round lacks this figure, as a percentile of too few operations.
+ * The values of a figure, one for each round that has values of its kind, in `x` (room for all
+ * rounds). None if one of them is not known, as a percentile of too few operations.
  */
 size_t sweep_values(const struct sweep_point *p, enum pass_figure figure, double *x);
 
@@ -112,13 +111,6 @@ struct sweep_mean {
 
 struct sweep_mean sweep_mean(const struct sweep_results *r, const struct sweep_point *p,
 			     enum pass_figure figure);
-
-/* As sweep_mean(), of response times; the number of rounds is fixed beforehand. */
-size_t sweep_response_values(const struct sweep_point *p, enum sweep_response which, double *x);
-struct sweep_mean sweep_response_mean(const struct sweep_point *p, enum sweep_response which);
-
-/* "response", "response_p50", "response_p99", "response_p99.9" or "response_max". */
-const char *sweep_response_name(enum sweep_response which);
 
 /* As sweep_mean(), of column `i` of the results. */
 struct sweep_mean sweep_column_mean(const struct sweep_results *r, const struct sweep_point *p,
@@ -202,9 +194,8 @@ struct curve_load {
 	size_t point; /* of the results */
 	bool probe;   /* of the search for the goal, which the knee does not use */
 
-	/* response times in ns at this load where nothing is transferred: how late xdd issues */
-	double lateness[SWEEP_RESPONSES];
-	bool lateness_known;
+	/* at this load, where nothing is transferred: its response times are how late xdd issues */
+	struct sweep_round lateness;
 };
 
 struct curve_knee {
@@ -216,8 +207,8 @@ struct curve_knee {
 };
 
 struct curve_goal {
-	enum sweep_response figure;
-	double limit_ns; /* 0: there is no goal */
+	enum pass_figure figure; /* of response times */
+	double limit_ns;	 /* 0: there is no goal */
 
 	/* resolved by curve_goal_next() */
 	double holds;	 /* the greatest load at which it holds; 0: at none */

@@ -187,7 +187,7 @@ static void put_row(struct difference *d, struct page *p, const struct compare_s
 		[COMPARE_REAL] = "real",
 	};
 	const struct compare_figure f = compare_judge(s, figure, d->n);
-	const struct figure_shown *shown = &figures_shown[figure];
+	const struct figure_shown *shown = &pass_figures[figure].shown;
 	void (*put)(struct page *, double) = figure == FIGURE_BANDWIDTH ? page_rate_cell :
 					     figure == FIGURE_IOPS || figure == FIGURE_MAXIMUM ?
 									  page_ops_cell :

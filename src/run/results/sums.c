@@ -397,11 +397,9 @@ static int grow(struct pass_series *s)
 
 int series_add(struct pass_series *s, const struct result *pass, bool whole)
 {
-	double seconds = (double)pass->figures.elapsed_ns / (double)NS_PER_SEC;
-	double ops = (double)tally_ops(&pass->figures.tally);
-	bool known = pass->figures.known & FIGURES_LATENCY;
+	const struct figures *f = &pass->figures;
 
-	if (!whole || ops <= 0 || seconds <= 0 || s->n == SERIES_MAX_PASSES) {
+	if (!whole || !tally_ops(&f->tally) || !f->elapsed_ns || s->n == SERIES_MAX_PASSES) {
 		s->left_out++;
 		return 0;
 	}
@@ -409,16 +407,9 @@ int series_add(struct pass_series *s, const struct result *pass, bool whole)
 		s->left_out++;
 		return -ENOMEM;
 	}
-	for (enum pass_figure i = FIGURE_FIRST_PERCENTILE; i < FIGURE_ALL; i++)
-		s->values[i][s->n] = known ? figure_of_latency(&pass->figures.latency, i) : NAN;
-	s->values[FIGURE_FLUSH][s->n] =
-		pass->figures.tally.flushes ?
-			(double)pass->figures.tally.flush_ns / (double)pass->figures.tally.flushes :
-			NAN;
+	for (enum pass_figure i = 0; i < FIGURE_ALL; i++)
+		s->values[i][s->n] = figure_of_pass(f, i);
 	s->passes[s->n] = pass->pass;
-	s->values[FIGURE_BANDWIDTH][s->n] = (double)tally_bytes(&pass->figures.tally) / seconds;
-	s->values[FIGURE_IOPS][s->n] = ops / seconds;
-	s->values[FIGURE_LATENCY][s->n] = (double)tally_busy_ns(&pass->figures.tally) / ops;
 	s->n++;
 	return 0;
 }
