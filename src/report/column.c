@@ -5,9 +5,11 @@
  */
 #include "xdd/report/column.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,12 +169,12 @@ size_t column_text_bytes(const struct plan *plan)
  * response time, and for flushes.
  */
 
-static void get_stat(const struct result *r, struct column_value *v, enum latency_time time,
-		     unsigned dir, uint32_t stat)
+static void get_stat(const struct result *r, struct column_value *v)
 {
-	struct histogram_view view = latency_view(&r->figures.latency, time, dir);
+	const struct column *col = v->column;
+	struct histogram_view view = latency_view(&r->figures.latency, col->time, col->dir);
 
-	v->real = latency_stat_ms(&view, stat);
+	v->real = latency_stat_ms(&view, col->stat);
 	v->unknown = isnan(v->real);
 }
 
@@ -196,12 +198,6 @@ static void get_stat(const struct result *r, struct column_value *v, enum latenc
 	  __VA_ARGS__)                                                                            \
 	X(MAX, "    ", "Max", LATENCY_MAX, "longest", __VA_ARGS__)
 
-#define GETTER(id_, pad_, name_, stat_, what_, prefix_, heading_, time_, dir_, of_)    \
-	static void get_##prefix_##id_(const struct result *r, struct column_value *v) \
-	{                                                                              \
-		get_stat(r, v, time_, dir_, stat_);                                    \
-	}
-
 #define COLUMNS_LATENCY_ROW(id_, pad_, name_, stat_, what_, prefix_, heading_, time_, dir_, of_) \
 	{                                                                                        \
 		.id = #prefix_ #id_,                                                             \
@@ -211,7 +207,10 @@ static void get_stat(const struct result *r, struct column_value *v, enum latenc
 		.width = sizeof(pad_ heading_ name_) - 1,                                        \
 		.precision = 6,                                                                  \
 		.needs = FIGURES_LATENCY,                                                        \
-		.get = get_##prefix_##id_,                                                       \
+		.get = get_stat,                                                                 \
+		.time = time_,                                                                   \
+		.dir = dir_,                                                                     \
+		.stat = stat_,                                                                   \
 		.help = what_ " " of_,                                                           \
 	},
 
@@ -225,12 +224,6 @@ static void get_stat(const struct result *r, struct column_value *v, enum latenc
 		"time from when an operation was due to its completion (-throttle)"
 
 #define FLUSHES FLUSHLAT, "Fls_Lat_", LATENCY_SERVICE, LATENCY_FLUSHES, "time of a flush"
-
-FIGURES(GETTER, ALL)
-FIGURES(GETTER, READS)
-FIGURES(GETTER, WRITES)
-FIGURES(GETTER, RESPONSES)
-FIGURES(GETTER, FLUSHES)
 
 static const struct column table[] = {
 	FIGURES(COLUMNS_LATENCY_ROW, ALL) FIGURES(COLUMNS_LATENCY_ROW, READS)
@@ -247,73 +240,63 @@ const struct column *column_latency_at(size_t i)
  * Rows about the longest and the shortest operation.
  */
 
-/* The operation, or NULL with `v` unknown where none succeeded. */
-static const struct extreme *get(const struct result *r, enum extremes_which which,
-				 struct column_value *v)
+/* The operation of the column; where none succeeded `v` is unknown, and it is all 0. */
+static const struct extreme *extreme_of(const struct result *r, struct column_value *v)
 {
 	v->unknown = !r->figures.extremes.any;
-	return v->unknown ? NULL : &r->figures.extremes.of[which];
+	return column_field(r, v);
 }
 
-#define GETTERS(name_, which_)                                                           \
-	static void get_##name_(const struct result *r, struct column_value *v)          \
-	{                                                                                \
-		const struct extreme *e = get(r, which_, v);                             \
-                                                                                         \
-		if (e)                                                                   \
-			v->real = (double)e->took_ns / NS_PER_MS;                        \
-	}                                                                                \
-	static void get_##name_##_op(const struct result *r, struct column_value *v)     \
-	{                                                                                \
-		const struct extreme *e = get(r, which_, v);                             \
-                                                                                         \
-		if (e)                                                                   \
-			v->count = e->op;                                                \
-	}                                                                                \
-	static void get_##name_##_offset(const struct result *r, struct column_value *v) \
-	{                                                                                \
-		const struct extreme *e = get(r, which_, v);                             \
-                                                                                         \
-		if (e)                                                                   \
-			v->count = e->offset;                                            \
-	}                                                                                \
-	static void get_##name_##_type(const struct result *r, struct column_value *v)   \
-	{                                                                                \
-		const struct extreme *e = get(r, which_, v);                             \
-                                                                                         \
-		if (e)                                                                   \
-			v->text = op_dir_name(e->dir);                                   \
-	}
+static void get_extreme_time(const struct result *r, struct column_value *v)
+{
+	v->real = (double)extreme_of(r, v)->took_ns / NS_PER_MS;
+}
 
-GETTERS(longest, EXTREMES_LONGEST)
-GETTERS(shortest, EXTREMES_SHORTEST)
+static void get_extreme_op(const struct result *r, struct column_value *v)
+{
+	v->count = extreme_of(r, v)->op;
+}
 
-#define COLUMNS_EXTREMES_ROW(id_, type_, heading_, units_, precision_, get_, help_)  \
-	{                                                                            \
-		.id = id_, .type = type_, .heading = heading_, .units = units_,      \
-		.width = sizeof(heading_) - 1, .precision = precision_, .get = get_, \
-		.help = help_, .needs = FIGURES_EXTREMES,                            \
+static void get_extreme_offset(const struct result *r, struct column_value *v)
+{
+	v->count = extreme_of(r, v)->offset;
+}
+
+static void get_extreme_type(const struct result *r, struct column_value *v)
+{
+	v->text = op_dir_name(extreme_of(r, v)->dir);
+}
+
+#define COLUMNS_EXTREMES_ROW(id_, type_, heading_, units_, precision_, get_, which_, help_) \
+	{                                                                                   \
+		.id = id_, .type = type_, .heading = heading_, .units = units_,             \
+		.width = sizeof(heading_) - 1, .precision = precision_, .get = get_,        \
+		.help = help_, .needs = FIGURES_EXTREMES,                                   \
+		.off = offsetof(struct result, figures.extremes.of[which_]),                \
 	}
 
 const struct column columns_extremes[] = {
-	COLUMNS_EXTREMES_ROW("LONGEST", COLUMN_REAL, "     Longest", "    millisec", 6, get_longest,
+	COLUMNS_EXTREMES_ROW("LONGEST", COLUMN_REAL, "     Longest", "    millisec", 6,
+			     get_extreme_time, EXTREMES_LONGEST,
 			     "time of the operation that took longest, of those that succeeded"),
 	COLUMNS_EXTREMES_ROW("LONGESTOP", COLUMN_COUNT, "  Longest_Op", "      number", 0,
-			     get_longest_op, "which operation of its pass that was, from 0"),
+			     get_extreme_op, EXTREMES_LONGEST,
+			     "which operation of its pass that was, from 0"),
 	COLUMNS_EXTREMES_ROW("LONGESTOFFSET", COLUMN_COUNT, "  Longest_Offset", "           bytes",
-			     0, get_longest_offset, "where it began"),
+			     0, get_extreme_offset, EXTREMES_LONGEST, "where it began"),
 	COLUMNS_EXTREMES_ROW("LONGESTTYPE", COLUMN_TEXT, " Longest_Type", "         text", 0,
-			     get_longest_type,
+			     get_extreme_type, EXTREMES_LONGEST,
 			     "whether it was a read, a write, a noop or a discard"),
-	COLUMNS_EXTREMES_ROW(
-		"SHORTEST", COLUMN_REAL, "    Shortest", "    millisec", 6, get_shortest,
-		"time of the operation that was done soonest, of those that succeeded"),
+	COLUMNS_EXTREMES_ROW("SHORTEST", COLUMN_REAL, "    Shortest", "    millisec", 6,
+			     get_extreme_time, EXTREMES_SHORTEST,
+			     "time of the operation that was done soonest, of those that succeeded"),
 	COLUMNS_EXTREMES_ROW("SHORTESTOP", COLUMN_COUNT, " Shortest_Op", "      number", 0,
-			     get_shortest_op, "which operation of its pass that was, from 0"),
+			     get_extreme_op, EXTREMES_SHORTEST,
+			     "which operation of its pass that was, from 0"),
 	COLUMNS_EXTREMES_ROW("SHORTESTOFFSET", COLUMN_COUNT, " Shortest_Offset", "           bytes",
-			     0, get_shortest_offset, "where it began"),
+			     0, get_extreme_offset, EXTREMES_SHORTEST, "where it began"),
 	COLUMNS_EXTREMES_ROW("SHORTESTTYPE", COLUMN_TEXT, " Shortest_Type", "          text", 0,
-			     get_shortest_type,
+			     get_extreme_type, EXTREMES_SHORTEST,
 			     "whether it was a read, a write, a noop or a discard"),
 	{ 0 },
 };
@@ -358,9 +341,20 @@ const struct column *column_find(const char *id, size_t len)
 
 void column_value(const struct column *col, const struct result *r, struct column_value *v)
 {
-	*v = (struct column_value){ .unknown = (col->needs & ~result_known(r)) != 0 };
+	*v = (struct column_value){ .column = col,
+				    .unknown = (col->needs & ~result_known(r)) != 0 };
 	if (!v->unknown)
 		col->get(r, v);
+}
+
+char *column_member(const struct column *col, char *buf)
+{
+	size_t n = 0;
+
+	for (; col->id[n] && n + 1 < COLUMN_MEMBER_SIZE; n++)
+		buf[n] = (char)tolower((unsigned char)col->id[n]);
+	buf[n] = '\0';
+	return buf;
 }
 
 /* How far `id` is from the nearest of the column's identifiers. */

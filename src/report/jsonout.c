@@ -11,7 +11,6 @@
  */
 #include "report/jsonout.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -91,8 +90,6 @@ static json_t *jsonout_start_value(const struct start_result *s)
 	return o;
 }
 
-#define MAX_ID 32 /* of a column, with the NUL */
-
 /* The value of a column; a text as in CSV, without the blanks around it. */
 static json_t *column_json(const struct column *col, const struct result *r)
 {
@@ -109,24 +106,17 @@ static json_t *column_json(const struct column *col, const struct result *r)
 	return col->type == COLUMN_COUNT ? jvalue_count(v.count) : jvalue_real(v.real);
 }
 
-/* The columns, each under its identifier in lower case; those of the run are in the plan. */
+/* The columns, except those of the run, which are in the plan. */
 static json_t *columns(const struct result *r)
 {
 	json_t *o = json_object();
 	const struct column *col;
 
 	for (size_t i = 0; (col = column_at(i)); i++) {
-		char id[MAX_ID];
-		size_t n = 0;
+		char member[COLUMN_MEMBER_SIZE];
 
-		if (col->type == COLUMN_DELIMITER || col->identifies)
-			continue;
-		while (col->id[n] && n + 1 < sizeof(id)) {
-			id[n] = (char)tolower((unsigned char)col->id[n]);
-			n++;
-		}
-		id[n] = '\0';
-		jvalue_put(o, id, column_json(col, r));
+		if (col->type != COLUMN_DELIMITER && !col->identifies)
+			jvalue_put(o, column_member(col, member), column_json(col, r));
 	}
 	return o;
 }

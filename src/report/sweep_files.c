@@ -2,7 +2,6 @@
  * The files of a sweep: one JSON document and one CSV file; xdd/report/sweep.h. Called by the
  * command at its end. doc/sweep.schema.json says what is in the document.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -213,8 +212,6 @@ int curve_write_csv(FILE *f, const struct sweep_results *r)
 	return ferror(f) ? -EIO : 0;
 }
 
-#define MAX_ID 32 /* of a column, with the NUL */
-
 /* ---- statistics over the rounds of a point ---- */
 
 struct series {
@@ -292,27 +289,17 @@ static json_t *findings(unsigned bits)
 	return list;
 }
 
-/* The name of a column as it is in the document of a run. */
-static void put_column(json_t *o, const struct column *col, json_t *value)
-{
-	char id[MAX_ID];
-	size_t n = 0;
-
-	for (; col->id[n] && n + 1 < sizeof(id); n++)
-		id[n] = (char)tolower((unsigned char)col->id[n]);
-	id[n] = '\0';
-	jvalue_put(o, id, value);
-}
-
 /* The columns of a round. */
 static json_t *round_columns(const struct column_list *list, const struct sweep_round *r)
 {
 	json_t *o = json_object();
+	char member[COLUMN_MEMBER_SIZE];
 
 	for (size_t i = 0; i < list->n; i++) {
 		const bool known = i < r->n_columns && !isnan(r->columns[i]);
 
-		put_column(o, list->columns[i], known ? jvalue_real(r->columns[i]) : json_null());
+		jvalue_put(o, column_member(list->columns[i], member),
+			   known ? jvalue_real(r->columns[i]) : json_null());
 	}
 	return o;
 }
@@ -321,6 +308,7 @@ static json_t *round_columns(const struct column_list *list, const struct sweep_
 static json_t *point_columns(const struct sweep_results *r, const struct sweep_point *p)
 {
 	json_t *o = json_object();
+	char member[COLUMN_MEMBER_SIZE];
 
 	for (size_t i = 0; i < r->columns.n; i++) {
 		const struct sweep_mean m = sweep_column_mean(r, p, i);
@@ -329,7 +317,7 @@ static json_t *point_columns(const struct sweep_results *r, const struct sweep_p
 		jvalue_put(value, "mean", m.n ? jvalue_real(m.mean) : json_null());
 		jvalue_put(value, "interval_percent",
 			   isfinite(m.percent) ? jvalue_real(m.percent) : json_null());
-		put_column(o, r->columns.columns[i], value);
+		jvalue_put(o, column_member(r->columns.columns[i], member), value);
 	}
 	return o;
 }

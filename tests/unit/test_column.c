@@ -285,6 +285,24 @@ static const char *suggest(const char *id)
 	return column_suggest(id, strlen(id));
 }
 
+/* A column of a figure needs what the figure's row says. */
+static void test_needs(void **state)
+{
+	const struct column *col;
+
+	(void)state;
+	for (size_t i = 0; (col = column_at(i)); i++) {
+		const size_t off = col->off - offsetof(struct result, figures);
+
+		for (const struct figure_row *row = figure_rows; col->n && row->n; row++) {
+			if (off < row->off || off >= row->off + row->n * sizeof(uint64_t))
+				continue;
+			if (row->part & ~col->needs)
+				fail_msg("%s lacks needs %#x", col->id, row->part);
+		}
+	}
+}
+
 static void test_suggest(void **state)
 {
 	(void)state;
@@ -350,6 +368,7 @@ int main(void)
 		cmocka_unit_test(test_identifiers_are_known),
 		cmocka_unit_test(test_headings_and_formats),
 		cmocka_unit_test(test_table_is_whole),
+		cmocka_unit_test(test_needs),
 		cmocka_unit_test(test_suggest),
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_bad_lists),

@@ -22,9 +22,10 @@ enum column_type {
 };
 
 #define COLUMN_NO_UNIT ">>" /* in the units of the first column, which has none */
-#define COLUMN_TEXT_MAX 72 /* room for a text of a column, with its NUL */
+#define COLUMN_TEXT_MAX 72  /* room for a text of a column, with its NUL */
 
 struct column_value {
+	const struct column *column;
 	uint64_t count;
 	double real;
 	bool unknown;		   /* there is no value, and 0 would be a wrong one */
@@ -42,7 +43,15 @@ struct column {
 	int precision;	 /* COLUMN_REAL: digits after the point */
 	bool identifies; /* tells rows of several runs apart: of the plan, text of any length */
 	unsigned needs;	 /* enum figures_part: without these the value is unknown */
+
+	/* Compute the value of `v->column` for `r`, from what follows or from anything in `r`. */
 	void (*get)(const struct result *r, struct column_value *v);
+	size_t off;		/* in struct result: uint64_t, struct span or struct extreme */
+	size_t n;		/* numbers there, which are added up */
+	enum latency_time time; /* of the histogram */
+	unsigned dir;		/* enum op_dir, LATENCY_ALL_DIRS or LATENCY_FLUSHES */
+	uint32_t stat;		/* its figure: report/latency.h */
+
 	const char *help; /* for the help and the manual, without a capital and a full stop */
 };
 
@@ -73,8 +82,18 @@ const struct column *column_find(const char *id, size_t len);
 /* The identifier of the row nearest to a misspelt one, for "did you mean"; NULL: none is near. */
 const char *column_suggest(const char *id, size_t len);
 
+/* The field of `r` that a value is made of: `off` of its column. */
+static inline const void *column_field(const struct result *r, const struct column_value *v)
+{
+	return (const char *)r + v->column->off;
+}
+
 /* The value of column `col` for `r`. */
 void column_value(const struct column *col, const struct result *r, struct column_value *v);
+
+/* The member of a column in documents: its identifier in lower case, into `buf`; returns `buf`. */
+#define COLUMN_MEMBER_SIZE 32
+char *column_member(const struct column *col, char *buf);
 
 /* The text of column WHAT for a result, without blanks around it. */
 const char *column_what(enum result_what what);
