@@ -76,8 +76,10 @@ static void pass_begin(struct target *t, uint64_t number)
 	uint64_t end;
 
 	stonewall_lock(t->run);
-	atomic_fetch_add(&t->pass_seq, 1);
+	pthread_mutex_lock(&t->sample_lock);
 	atomic_store(&t->pass, number);
+	reset_qthreads(t);
+	pthread_mutex_unlock(&t->sample_lock);
 	t->state = (struct pass_state){
 		.open_ns = atomic_exchange(&t->next_open_ns, 0),
 		.shift_ns = requested_delay_ns(t, number),
@@ -90,14 +92,12 @@ static void pass_begin(struct target *t, uint64_t number)
 	 */
 	if (!t->run->plan->drop_system_cache)
 		cache_sample_take(t);
-	reset_qthreads(t);
 	order_begin_pass(&t->order);
 	if (t->orders_sends)
 		tot_reset(&t->sends);
 	target_data_begin_pass(t);
 	atomic_store(&t->result_pending, true);
 	atomic_store(&t->active, t->plan->qthreads);
-	atomic_fetch_add(&t->pass_seq, 1);
 	gate_begin_pass(t);
 	stonewall_target_begins(t);
 	stonewall_unlock(t->run);

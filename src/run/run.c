@@ -287,6 +287,7 @@ static int init_target(struct run *run, struct target *t, const struct target_pl
 	op_hooks_init(t);
 	barrier_init(&t->start, plan->qthreads);
 	barrier_init(&t->file_barrier, plan->qthreads);
+	pthread_mutex_init(&t->sample_lock, NULL);
 	err = init_qthreads(t);
 	if (err)
 		return err;
@@ -436,14 +437,17 @@ static int start_helpers(struct run *run)
 	if (err)
 		return err;
 	err = heartbeat_start(&run->heartbeat, run);
-	return err ? err : intervals_start(run);
+	if (err)
+		return err;
+	err = intervals_start(run);
+	return err ? err : sampler_start(&run->sampler);
 }
 
 /* Accepts a run whose start_helpers() failed or was not called, and a second call. */
 static void end_helpers(struct run *run)
 {
 	signals_detach(run->signals);
-	intervals_end(run);
+	sampler_end(&run->sampler);
 	heartbeat_end(&run->heartbeat);
 }
 

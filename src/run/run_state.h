@@ -16,6 +16,7 @@
 #include "run/placement.h"
 #include "run/progress/heartbeat.h"
 #include "run/progress/intervals.h"
+#include "run/progress/sampler.h"
 #include "run/target/data.h"
 #include "run/timerinfo.h"
 #include "xdd/io/guard.h"
@@ -68,6 +69,7 @@ struct run {
 	struct placement placement;
 	struct stop stop;
 	struct results_queue results;
+	struct sampler sampler;
 	struct heartbeat heartbeat;
 	struct intervals intervals[INTERVALS_KINDS];
 	struct syncio syncio; /* with -syncio only */

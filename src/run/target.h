@@ -148,11 +148,14 @@ struct target {
 	/* its fields state their owners */
 	struct pass_state state;
 
-	/* atomic: number of the pass; changes with `pass_seq` */
+	/* atomic: number of the pass; changes with sample_lock held */
 	_Atomic uint64_t pass;
 
-	/* atomic: odd while the target changes from one pass to the next; for readers of both */
-	_Atomic uint32_t pass_seq;
+	/*
+	 * held to copy the counters and histograms of its QThreads while they run, and to reset
+	 * them for the next pass
+	 */
+	pthread_mutex_t sample_lock;
 
 	/* atomic: QThreads that have not left the pass */
 	_Atomic uint32_t active;

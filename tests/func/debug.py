@@ -127,7 +127,7 @@ def test_task():
          "-debug task: each thread starts and ends, and has its number", run)
     threads = 1 if t.ENGINE else 3
     t.equal(sorted(name for name, _ in starts),
-            sorted(["heartbeat", "results manager", "signals"] +
+            sorted(["heartbeat", "results manager", "sampler", "signals"] +
                    ["target %d QThread %d" % (n, q) for n in range(2) for q in range(threads)]),
             "-debug task: all of them")
     t.ok({str(op.pid) for op in trace.of(file)} <= {tid for name, tid in starts if name.startswith("target")},

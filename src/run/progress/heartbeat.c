@@ -1,10 +1,10 @@
 /*
- * The thread of the heartbeat and its lines, from snapshots of running targets. Started by
- * run_execute(). QThreads and the results manager report the ends of passes, the results manager
- * the end of the run; the signal thread requests a line.
+ * The lines of the heartbeat, from snapshots of running targets. Started by run_execute(). QThreads
+ * and the results manager report the ends of passes, the results manager the end of the run; the
+ * signal thread requests a line.
  *
  * Lines are made with h->lock, and written by the thread of the heartbeat without it: a terminal
- * that is stopped delays no pass.
+ * that is stopped delays neither a pass nor a sample.
  */
 #include "run/progress/heartbeat.h"
 
@@ -32,19 +32,18 @@
 #include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
-/*
- * Read the counters of a pass together with its number. False: the target was changing from one
- * pass to the next.
- */
-static bool read_target(const struct target *t, struct tally *tally, uint64_t *pass)
+/* Read the counters of a pass. Returns its number; 0: the first has not been set up. */
+static uint64_t read_target(struct target *t, struct tally *tally)
 {
-	uint32_t before = atomic_load(&t->pass_seq);
+	uint64_t pass;
 
 	tally_clear(tally);
-	*pass = atomic_load(&t->pass);
+	pthread_mutex_lock(&t->sample_lock);
+	pass = atomic_load(&t->pass);
 	for (uint32_t i = 0; i < t->plan->qthreads; i++)
 		tally_add_counters(tally, &t->qthreads[i].counters);
-	return before % 2 == 0 && atomic_load(&t->pass_seq) == before;
+	pthread_mutex_unlock(&t->sample_lock);
+	return pass;
 }
 
 /*
@@ -96,21 +95,21 @@ static void take_complete(const struct heartbeat_target *own, struct heartbeat_s
 	take_recent(own, s, own->end_ns - own->elapsed_ns, shown ? now_ns : own->end_ns);
 }
 
-static void heartbeat_sample_take(const struct heartbeat *h, const struct target *t,
+static void heartbeat_sample_take(const struct heartbeat *h, struct target *t,
 				  struct heartbeat_sample *s, uint64_t now_ns)
 {
 	const struct heartbeat_target *own = &h->targets[t->plan->number];
 	struct tally tally;
-	uint64_t pass;
-	bool sound = read_target(t, &tally, &pass), begun = tally.first_issue_ns != UINT64_MAX;
+	const uint64_t pass = read_target(t, &tally);
+	const bool begun = tally.first_issue_ns != UINT64_MAX;
 
 	*s = (struct heartbeat_sample){ .target = t->plan, .options = &t->plan->heartbeat };
-	if (own->pass && (!sound || !begun || pass <= own->pass)) {
+	if (own->pass && (!begun || pass <= own->pass)) {
 		take_complete(own, s, now_ns);
 		return;
 	}
-	s->pass = sound && pass ? pass : 1;
-	if (!sound || !begun)
+	s->pass = pass ? pass : 1;
+	if (!begun)
 		return;
 	s->state = HEARTBEAT_RUNNING;
 	s->ops = tally_ops(&tally);
@@ -196,17 +195,20 @@ static void take_figures(const struct heartbeat_target *own, uint64_t pass,
 
 /*
  * Read the latencies of a running target. Its histograms exist: all its QThreads called
- * heartbeat_ready() before the first operation. They are reset only while `pass_seq` is odd.
+ * heartbeat_ready() before the first operation.
  */
-static void take_latency(struct heartbeat_target *own, const struct target *t,
-			 struct heartbeat_sample *s, bool shown)
+static void take_latency(struct heartbeat_target *own, struct target *t, struct heartbeat_sample *s,
+			 bool shown)
 {
-	uint32_t turn = atomic_load(&t->pass_seq);
 	struct latency now;
-	int err = target_latency_copy(&now, t);
+	bool same;
+	int err;
 
-	if (!err && turn % 2 == 0 && atomic_load(&t->pass_seq) == turn &&
-	    atomic_load(&t->pass) == s->pass) {
+	pthread_mutex_lock(&t->sample_lock);
+	same = atomic_load(&t->pass) == s->pass;
+	err = target_latency_copy(&now, t);
+	pthread_mutex_unlock(&t->sample_lock);
+	if (!err && same) {
 		take_figures(own, s->pass, &now, &s->median_ns, &s->p99_ns, &s->longest_ns);
 		if (shown) {
 			latency_free(&own->line_latency);
@@ -457,15 +459,18 @@ void heartbeat_pass_closed(struct heartbeat *h, bool more)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* ---- the thread ---- */
+/* ---- the threads ---- */
 
-/* Make the lines that are due. Returns when the next one is due. With h->lock. */
-static uint64_t make_lines(struct heartbeat *h)
+/* Make the lines that are due. Returns when the next one is due. Thread of the sampler. */
+static uint64_t make_lines(void *arg)
 {
-	uint64_t now = clock_kernel_ns(), next = UINT64_MAX;
+	struct heartbeat *h = arg;
+	uint64_t now, next = UINT64_MAX;
 	bool taken = false;
 
-	for (size_t i = 0; i < h->n_streams; i++) {
+	pthread_mutex_lock(&h->lock);
+	now = clock_kernel_ns();
+	for (size_t i = 0; i < h->n_streams && !h->quit; i++) {
 		struct heartbeat_stream *stream = &h->streams[i];
 
 		if (stream->next_ns <= now) {
@@ -478,25 +483,27 @@ static uint64_t make_lines(struct heartbeat *h)
 			stream->next_ns += stream->interval_ns *
 					   ((now - stream->next_ns) / stream->interval_ns + 1);
 		}
-		next = stream->next_ns < next ? stream->next_ns : next;
+		next = ns_earlier(next, stream->next_ns);
 	}
+	if (taken)
+		pthread_cond_signal(&h->changed);
+	pthread_mutex_unlock(&h->lock);
 	return next;
 }
 
-static void *heartbeat_main(void *arg)
+static void *writer_main(void *arg)
 {
 	struct heartbeat *h = arg;
 
 	debug_line(DEBUG_TASK, "heartbeat: thread %d starts", gettid());
 	pthread_mutex_lock(&h->lock);
 	while (!h->quit) {
-		const struct timespec until = clock_timespec(make_lines(h));
 		bool wrote = false;
 
 		for (size_t i = 0; i < h->n_streams; i++)
 			wrote |= write_pending(h, &h->streams[i]);
 		if (!wrote && !h->quit)
-			pthread_cond_clockwait(&h->changed, &h->lock, CLOCK_MONOTONIC, &until);
+			pthread_cond_wait(&h->changed, &h->lock);
 	}
 	pthread_mutex_unlock(&h->lock);
 	debug_line(DEBUG_TASK, "heartbeat: thread %d ends", gettid());
@@ -599,8 +606,9 @@ int heartbeat_start(struct heartbeat *h, struct run *run)
 		latency_init(&h->targets[i].line_latency);
 	err = add_streams(h, run->plan);
 	if (!err && h->n_streams) {
-		err = thread_start(&h->thread, heartbeat_main, h);
+		err = thread_start(&h->writer, writer_main, h);
 		h->started = !err;
+		sampler_subscribe(&run->sampler, make_lines, h, h->start_ns);
 	}
 	return err;
 }
@@ -633,7 +641,7 @@ void heartbeat_end(struct heartbeat *h)
 	h->quit = true;
 	pthread_cond_signal(&h->changed);
 	pthread_mutex_unlock(&h->lock);
-	pthread_join(h->thread, NULL);
+	pthread_join(h->writer, NULL);
 	h->started = false;
 	pthread_mutex_lock(&h->lock);
 	h->over = true;

@@ -1,5 +1,8 @@
 /*
- * The heartbeat: a thread that shows the progress of the targets. Private to src/run.
+ * The heartbeat: lines that show the progress of the targets. Private to src/run.
+ *
+ * The thread of the sampler makes them, and a thread of the heartbeat writes them: a reader that
+ * stalls delays no sample.
  */
 #ifndef XDD_RUN_PROGRESS_HEARTBEAT_H
 #define XDD_RUN_PROGRESS_HEARTBEAT_H
@@ -51,7 +54,7 @@ struct heartbeat_stream {
 	uint32_t last;
 	uint64_t interval_ns;
 
-	/* owned by the heartbeat's thread, and by heartbeat_end() once that has ended */
+	/* owned by the writing thread, and by heartbeat_end() once that has ended */
 	struct outfile file; /* not open: standard error */
 
 	/* guarded by heartbeat.lock */
@@ -67,10 +70,10 @@ struct heartbeat {
 	/* const after heartbeat_start() */
 	struct run *run;
 	uint64_t start_ns;
-	pthread_t thread;
+	pthread_t writer;
 	bool started;
 
-	pthread_mutex_t lock;
+	pthread_mutex_t lock; /* target.sample_lock is taken after it */
 	pthread_cond_t changed;
 
 	/* guarded by lock */
@@ -84,7 +87,7 @@ struct heartbeat {
 };
 
 /*
- * Set up, open the files of -heartbeat output, and start the thread where anything is shown.
+ * Set up, open the files of -heartbeat output, and subscribe to the sampler if anything is shown.
  * Returns 0 or -errno; an error of a file is reported. Main thread, before others exist.
  */
 int heartbeat_start(struct heartbeat *h, struct run *run);
@@ -120,7 +123,5 @@ void heartbeat_end(struct heartbeat *h);
 
 /* Free everything; accepts a zeroed heartbeat. Main thread. */
 void heartbeat_destroy(struct heartbeat *h);
-
-/* heartbeat.c; both with h->lock. */
 
 #endif

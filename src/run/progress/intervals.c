@@ -1,6 +1,6 @@
 /*
- * -intervals and -latency intervals, and the way of each interval to the results manager.
- * run_execute() starts and ends the threads.
+ * -intervals and -latency intervals, and the way of each interval to the results manager. The
+ * sampler ends them.
  */
 #include "run/progress/intervals.h"
 
@@ -228,25 +228,10 @@ static struct pass_result *interval_take_sum(struct intervals *i, uint64_t now_n
 #define WAITING_MAX 1024
 #define WAITING_PER_TARGET 4
 
-/* ---- the thread ---- */
-
-/* Sleep until `deadline_ns` of the kernel's clock. False: the thread must end. */
-static bool sleep_until(struct intervals *i, uint64_t deadline_ns)
-{
-	const struct timespec deadline = clock_timespec(deadline_ns);
-	bool quit;
-
-	pthread_mutex_lock(&i->lock);
-	while (!i->quit && pthread_cond_clockwait(&i->changed, &i->lock, CLOCK_MONOTONIC,
-						  &deadline) != ETIMEDOUT)
-		;
-	quit = i->quit;
-	pthread_mutex_unlock(&i->lock);
-	return !quit;
-}
+/* ---- the sampler ---- */
 
 /*
- * A pass has just begun, or this thread is late: the progress since then belongs to the next
+ * A pass has just begun, or the sampler is late: the progress since then belongs to the next
  * interval.
  */
 static bool is_short(const struct intervals *i, uint64_t from_ns, uint64_t now_ns)
@@ -262,13 +247,14 @@ static void end_interval(struct intervals *i)
 	uint64_t now;
 
 	for (size_t k = 0; k < n; k++) {
+		struct target *t = &i->run->targets[k];
 		struct interval_series *s = &i->series[k];
 
-		pthread_mutex_lock(&s->lock);
+		pthread_mutex_lock(&t->sample_lock);
 		now = clock_kernel_ns();
 		if (s->open && !is_short(i, s->from_ns, now))
-			interval_hold(i, &s->held, interval_take_now(i, &i->run->targets[k], now));
-		pthread_mutex_unlock(&s->lock);
+			interval_hold(i, &s->held, interval_take_now(i, t, now));
+		pthread_mutex_unlock(&t->sample_lock);
 	}
 	if (!i->several)
 		return;
@@ -283,11 +269,11 @@ static void end_interval(struct intervals *i)
 static void release_held(struct intervals *i)
 {
 	for (size_t k = 0; k < i->run->plan->n_targets; k++) {
-		struct interval_series *s = &i->series[k];
+		pthread_mutex_t *lock = &i->run->targets[k].sample_lock;
 
-		pthread_mutex_lock(&s->lock);
-		interval_hold(i, &s->held, NULL);
-		pthread_mutex_unlock(&s->lock);
+		pthread_mutex_lock(lock);
+		interval_hold(i, &i->series[k].held, NULL);
+		pthread_mutex_unlock(lock);
 	}
 	pthread_mutex_lock(&i->sum.lock);
 	interval_hold(i, &i->sum.held, NULL);
@@ -302,30 +288,32 @@ static bool is_congested(const struct intervals *i)
 	return results_waiting_intervals(&i->run->results) > max;
 }
 
-/* Uses the kernel's clock: between passes the other clock is set, and must not be read. */
-static void *intervals_main(void *arg)
+/*
+ * End an interval, or pass on those that were held since the one before ended. An interval that the
+ * sampler slept through is part of the next one.
+ */
+static uint64_t intervals_turn(void *arg)
 {
 	struct intervals *i = arg;
-	uint64_t length = i->length_ns, next, now;
+	const uint64_t length = i->length_ns, begin = atomic_load(&i->begin_ns);
+	uint64_t now;
 
-	while (!atomic_load(&i->begin_ns)) {
-		if (!sleep_until(i, clock_kernel_ns() + BEGIN_POLL_NS))
-			return NULL;
-	}
-	next = atomic_load(&i->begin_ns) + length;
-	while (sleep_until(i, next)) {
+	if (!begin)
+		return clock_kernel_ns() + BEGIN_POLL_NS;
+	if (!i->next_ns)
+		return i->next_ns = begin + length;
+	i->holding = !i->holding;
+	if (i->holding) {
 		if (!is_congested(i))
 			end_interval(i);
-		if (!sleep_until(i, clock_kernel_ns() + length / HELD_SHARE))
-			break;
-		release_held(i);
-		/* An interval that the thread slept through is part of the next one. */
-		now = clock_kernel_ns();
-		next += length;
-		if (next <= now)
-			next += (now - next) / length * length + length;
+		return clock_kernel_ns() + length / HELD_SHARE;
 	}
-	return NULL;
+	release_held(i);
+	now = clock_kernel_ns();
+	i->next_ns += length;
+	if (i->next_ns <= now)
+		i->next_ns += (now - i->next_ns) / length * length + length;
+	return i->next_ns;
 }
 
 /* ---- passes ---- */
@@ -336,10 +324,10 @@ static void begin_series(struct intervals *i, const struct qthread *q, uint64_t 
 	struct interval_series *s = &i->series[q->target->plan->number];
 	struct interval_sum *sum = &i->sum;
 
-	pthread_mutex_lock(&s->lock);
+	pthread_mutex_lock(&q->target->sample_lock);
 	s->open = s->first = true;
 	s->from_ns = release_ns;
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&q->target->sample_lock);
 	pthread_mutex_lock(&sum->lock);
 	if (!sum->open) {
 		sum->open = sum->first = true;
@@ -395,7 +383,7 @@ static void close_series(struct intervals *i, struct target *t, const struct fig
 	struct figures now;
 	bool was_open;
 
-	pthread_mutex_lock(&s->lock);
+	pthread_mutex_lock(&t->sample_lock);
 	was_open = s->open;
 	if (was_open && figures) {
 		figures_init(&now);
@@ -411,7 +399,7 @@ static void close_series(struct intervals *i, struct target *t, const struct fig
 	figures_free(&s->last);
 	figures_init(&s->last);
 	s->open = false;
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&t->sample_lock);
 	if (was_open)
 		close_sum(i, now_ns);
 }
@@ -435,14 +423,12 @@ void intervals_abandon(struct target *t, const struct figures *figures)
 void intervals_open(struct target *t)
 {
 	struct intervals *i = &t->run->intervals[INTERVALS_LATENCY];
-	struct interval_series *s;
 
 	if (!i->series)
 		return;
-	s = &i->series[t->plan->number];
-	pthread_mutex_lock(&s->lock);
-	s->open = true;
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&t->sample_lock);
+	i->series[t->plan->number].open = true;
+	pthread_mutex_unlock(&t->sample_lock);
 }
 
 /* ---- start and end ---- */
@@ -450,7 +436,6 @@ void intervals_open(struct target *t)
 static int start(struct intervals *i, struct run *run, enum intervals_kind kind, uint64_t length_ns)
 {
 	size_t n = run->plan->n_targets;
-	int err;
 
 	if (!length_ns)
 		return 0;
@@ -460,22 +445,14 @@ static int start(struct intervals *i, struct run *run, enum intervals_kind kind,
 	i->series = calloc(n, sizeof(*i->series));
 	if (!i->series)
 		return -ENOMEM;
-	for (size_t k = 0; k < n; k++) {
-		pthread_mutex_init(&i->series[k].lock, NULL);
+	for (size_t k = 0; k < n; k++)
 		figures_init(&i->series[k].last);
-	}
 	i->several = n > 1;
 	pthread_mutex_init(&i->sum.lock, NULL);
 	figures_init(&i->sum.figures);
 	i->sum.open = kind == INTERVALS_LATENCY;
-	pthread_mutex_init(&i->lock, NULL);
-	pthread_cond_init(&i->changed, NULL);
-	err = thread_start(&i->thread, intervals_main, i);
-	if (err) {
-		free(i->series);
-		i->series = NULL;
-	}
-	return err;
+	sampler_subscribe(&run->sampler, intervals_turn, i, 0);
+	return 0;
 }
 
 int intervals_start(struct run *run)
@@ -518,28 +495,13 @@ void intervals_finish(struct run *run)
 		struct intervals *i = &run->intervals[kind];
 
 		for (size_t k = 0; i->series && k < run->plan->n_targets; k++) {
-			pthread_mutex_lock(&i->series[k].lock);
+			pthread_mutex_lock(&run->targets[k].sample_lock);
 			i->series[k].open = false;
 			interval_hold(i, &i->series[k].held, NULL);
-			pthread_mutex_unlock(&i->series[k].lock);
+			pthread_mutex_unlock(&run->targets[k].sample_lock);
 		}
 		if (i->series)
 			finish_sum(i);
-	}
-}
-
-void intervals_end(struct run *run)
-{
-	for (int kind = 0; kind < INTERVALS_KINDS; kind++) {
-		struct intervals *i = &run->intervals[kind];
-
-		if (!i->series || i->quit)
-			continue;
-		pthread_mutex_lock(&i->lock);
-		i->quit = true;
-		pthread_cond_signal(&i->changed);
-		pthread_mutex_unlock(&i->lock);
-		pthread_join(i->thread, NULL);
 	}
 }
 
@@ -548,13 +510,10 @@ static void destroy(struct intervals *i)
 	for (size_t k = 0; k < i->run->plan->n_targets; k++) {
 		figures_free(&i->series[k].last);
 		pass_result_free(i->series[k].held);
-		pthread_mutex_destroy(&i->series[k].lock);
 	}
 	figures_free(&i->sum.figures);
 	pass_result_free(i->sum.held);
 	pthread_mutex_destroy(&i->sum.lock);
-	pthread_cond_destroy(&i->changed);
-	pthread_mutex_destroy(&i->lock);
 	free(i->series);
 	i->series = NULL;
 }

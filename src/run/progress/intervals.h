@@ -2,7 +2,7 @@
  * -intervals and -latency intervals: progress of each interval of time, per target and of all
  * targets together. Private to src/run.
  *
- * A thread copies counters and histograms of all targets at the end of every interval and passes
+ * The sampler copies counters and histograms of all targets at the end of every interval and passes
  * the difference on to the results manager. The last interval of a pass ends with the pass, so that
  * the intervals add up to it. An interval is held for a tenth of its length: if the pass ends
  * meanwhile, the rest of the pass becomes part of it.
@@ -31,11 +31,8 @@ enum intervals_kind {
 	INTERVALS_KINDS,
 };
 
-/* One target. */
+/* One target; guarded by target.sample_lock. */
 struct interval_series {
-	pthread_mutex_t lock;
-
-	/* guarded by lock */
 	bool open;	     /* in a pass; INTERVALS_LATENCY: or about to begin one */
 	bool first;	     /* no interval of the pass has ended */
 	struct figures last; /* progress of the pass up to from_ns */
@@ -45,7 +42,7 @@ struct interval_series {
 
 /* All targets together. */
 struct interval_sum {
-	pthread_mutex_t lock; /* taken after interval_series.lock */
+	pthread_mutex_t lock; /* taken after target.sample_lock */
 
 	/* guarded by lock */
 	bool open; /* INTERVALS_SERIES: a target is in a pass; with -nobarrier: a pass has begun */
@@ -64,22 +61,19 @@ struct intervals {
 	uint64_t length_ns;
 	bool several; /* targets, so there is a sum of them */
 	struct run *run;
-	pthread_t thread;
+
+	/* owned by the sampler */
+	bool holding;	  /* an interval has just ended */
+	uint64_t next_ns; /* when the next one ends; 0: no pass has begun */
 
 	/* atomic: clock at which the first pass began, 0 before */
 	_Atomic uint64_t begin_ns;
 
 	/* its fields state their owners */
 	struct interval_sum sum;
-
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-
-	/* guarded by lock */
-	bool quit;
 };
 
-/* Set up and start the threads that the plan needs. Returns 0 or -errno. Main thread. */
+/* Set up what the plan needs, and subscribe to the sampler. Returns 0 or -errno. Main thread. */
 int intervals_start(struct run *run);
 
 /* A pass begins; the first of the run starts the clock of the intervals. QThreads. */
@@ -103,9 +97,6 @@ void intervals_abandon(struct target *t, const struct figures *figures);
  * last results.
  */
 void intervals_finish(struct run *run);
-
-/* End the threads. Later calls, this one too, do nothing. Main thread. */
-void intervals_end(struct run *run);
 
 /* Free everything; accepts intervals that were never started. Main thread, after all QThreads. */
 void intervals_destroy(struct run *run);
