@@ -13,6 +13,7 @@
 #include "xdd/commands/command.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/combine.h"
+#include "xdd/report/document.h"
 #include "xdd/report/jvalue.h"
 
 struct combine_line {
@@ -22,7 +23,7 @@ struct combine_line {
 	const char **expected;
 	const char **names;
 	size_t n;
-	json_t **docs;
+	struct document *docs;
 	bool help;
 };
 
@@ -158,13 +159,10 @@ static json_t *combine(struct combine_line *l)
 		return NULL;
 	}
 	for (size_t i = 0; i < l->n; i++) {
-		l->docs[i] = combine_load(l->names[i]);
-		if (!l->docs[i])
+		if (!document_load(&l->docs[i], "combine", l->names[i], l->n > 1 ? l->docs : NULL))
 			return NULL;
-		if (l->n > 1)
-			combine_trim(l->docs[i], l->docs[0]);
 	}
-	return combine_documents(l->docs, l->names, l->n, &l->options);
+	return combine_documents(l->docs, l->n, &l->options);
 }
 
 static bool write_json(const json_t *doc, const char *path)
@@ -250,7 +248,7 @@ static int combine_main(int argc, char **argv)
 			status = combine_all(&l);
 	}
 	for (size_t i = 0; i < l.n; i++)
-		json_decref(l.docs[i]);
+		document_free(&l.docs[i]);
 	free(l.docs);
 	free(l.names);
 	free(l.expected);

@@ -22,15 +22,10 @@ struct comparison {
 	struct compare_side a, b;
 	struct compare_limit *limits;
 	size_t n_limits;
-	struct compare_subject *subjects;
-	size_t n_subjects;
-	struct {
-		char text[32];
-	} * names;		      /* of targets; owned */
-	int name_width;		      /* of their names */
-	int figure_width;	      /* of the names of figures */
-	bool sweeps;		      /* the documents are of sweeps; their points are subjects */
-	struct compare_points points; /* then */
+	struct compare_subjects subjects;
+	int name_width;	  /* of their names */
+	int figure_width; /* of the names of figures */
+	bool sweeps;	  /* the documents are of sweeps; their points are subjects */
 
 	/* sums over the results */
 	size_t real;	  /* differences that are not chance */
@@ -38,7 +33,6 @@ struct comparison {
 	size_t unknown;	  /* figures that cannot be compared, without percentiles */
 	size_t exceeded;  /* limits of -failif */
 	size_t undecided; /* limits of -failif that cannot be judged */
-	bool no_memory;	  /* some of it is missing or wrong */
 };
 
 static const char usage[] =
@@ -106,15 +100,16 @@ static bool add_limits(struct comparison *c, const char *text)
 	}
 }
 
-static void name_runs(struct compare_side *side)
+/* The names of a side, and of its runs. */
+static void set_side(struct compare_side *side, const char *name, struct compare_run *runs,
+		     size_t n)
 {
-	for (size_t i = 0; i < side->n; i++) {
-		struct compare_run *run = &side->runs[i];
-
-		if (side->n == 1)
-			snprintf(run->name, sizeof(run->name), "%s", side->name);
+	*side = (struct compare_side){ .name = name, .runs = runs, .n = n };
+	for (size_t i = 0; i < n; i++) {
+		if (n == 1)
+			snprintf(runs[i].name, sizeof(runs[i].name), "%s", name);
 		else
-			snprintf(run->name, sizeof(run->name), "%s%zu", side->name, i + 1);
+			snprintf(runs[i].name, sizeof(runs[i].name), "%s%zu", name, i + 1);
 	}
 }
 
@@ -138,10 +133,8 @@ static bool split_sides(struct comparison *c, struct compare_run *runs, size_t n
 		log_error("compare: expected files on both sides of --");
 	if (!before || before >= n || separators > 1)
 		return false;
-	c->a = (struct compare_side){ .name = "a", .runs = runs, .n = before };
-	c->b = (struct compare_side){ .name = "b", .runs = runs + before, .n = n - before };
-	name_runs(&c->a);
-	name_runs(&c->b);
+	set_side(&c->a, "a", runs, before);
+	set_side(&c->b, "b", runs + before, n - before);
 	return true;
 }
 
@@ -166,20 +159,13 @@ static bool parse(struct comparison *c, int argc, char **argv, struct compare_ru
 				argv[i], argv[i]);
 			return false;
 		} else {
-			runs[n++].path = argv[i];
+			runs[n++].doc.name = argv[i];
 		}
 	}
 	return split_sides(c, runs, n, separators, before);
 }
 
 /* ---- environment and plan ---- */
-
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return text ? text : "";
-}
 
 /* Print a text of the document, which may come from any source, between two texts of ours. */
 static void put_text(const char *before, const char *text, const char *after)
@@ -193,18 +179,14 @@ static void print_side(const struct compare_side *side)
 {
 	for (size_t i = 0; i < side->n; i++) {
 		const struct compare_run *run = &side->runs[i];
-		bool partial = json_is_true(json_object_get(run->root, "partial"));
+		const struct document *d = &run->doc;
 
 		printf("%s: ", run->name);
-		put_text("", run->path, "\n");
-		put_text("  ", text_of(run->root, "start_time"), ", xdd ");
-		put_text("", text_of(run->root, "xdd"), ", ");
-		put_text("",
-			 partial	       ? "cut short" :
-			 compare_is_sweep(run) ? "sweep" :
-						 text_of(run->root, "end"),
-			 "\n");
-		put_text("  ", text_of(run->root, "command_line"), "\n");
+		put_text("", d->name, "\n");
+		put_text("  ", d->start_time, ", xdd ");
+		put_text("", d->xdd, ", ");
+		put_text("", d->partial ? "cut short" : d->sweep ? "sweep" : d->end, "\n");
+		put_text("  ", d->command_line, "\n");
 	}
 }
 
@@ -217,13 +199,13 @@ static const char *const skipped[] = {
 /* Print the differences between the first run of a side and its others, which should be alike. */
 static void print_inside(const struct compare_side *side, const char *title, const char *member)
 {
-	const json_t *first = json_object_get(side->runs[0].root, member);
+	const json_t *first = json_object_get(side->runs[0].doc.root, member);
 
 	for (size_t i = 1; i < side->n; i++) {
 		struct memstream m;
 
 		compare_diff(xmemstream_open(&m), first,
-			     json_object_get(side->runs[i].root, member), skipped);
+			     json_object_get(side->runs[i].doc.root, member), skipped);
 		if (*xmemstream_close(&m))
 			printf("\n%s, %s to %s\n%s", title, side->runs[0].name, side->runs[i].name,
 			       m.text);
@@ -234,8 +216,8 @@ static void print_inside(const struct compare_side *side, const char *title, con
 static void print_diff(const struct comparison *c, const char *title, const char *member)
 {
 	printf("\n%s\n", title);
-	if (!compare_diff(stdout, json_object_get(c->a.runs[0].root, member),
-			  json_object_get(c->b.runs[0].root, member), skipped))
+	if (!compare_diff(stdout, json_object_get(c->a.runs[0].doc.root, member),
+			  json_object_get(c->b.runs[0].doc.root, member), skipped))
 		printf("  the same\n");
 	print_inside(&c->a, title, member);
 	print_inside(&c->b, title, member);
@@ -243,69 +225,31 @@ static void print_diff(const struct comparison *c, const char *title, const char
 
 /* ---- results ---- */
 
-static bool have_passes(const struct compare_side *side, json_int_t target)
-{
-	for (size_t i = 0; i < side->n; i++) {
-		if (!compare_statistic(&side->runs[i], target))
-			return false;
-	}
-	return true;
-}
-
-/*
- * Collect the subjects that all runs have: all targets together, and each by itself if there are
- * several or their sum is not known.
- */
 static void find_subjects(struct comparison *c)
 {
-	size_t targets = json_array_size(json_object_get(c->a.runs[0].root, "statistics"));
-	bool all = have_passes(&c->a, -1) && have_passes(&c->b, -1);
+	struct compare_subjects *s = &c->subjects;
 
-	c->subjects = xcalloc(targets + 1, sizeof(*c->subjects));
-	c->names = xcalloc(targets + 1, sizeof(*c->names));
-	if (all)
-		c->subjects[c->n_subjects++] = (struct compare_subject){
-			.target = -1, .name = "all targets", .a = &c->a, .b = &c->b
-		};
-	for (size_t i = 0; i < targets; i++) {
-		struct compare_subject *s = &c->subjects[c->n_subjects];
-
-		/* The only target is shown as all targets. */
-		if ((all && targets == 2) || !have_passes(&c->a, (json_int_t)i) ||
-		    !have_passes(&c->b, (json_int_t)i))
-			continue;
-		snprintf(c->names[i].text, sizeof(c->names[i].text), "target %zu", i);
-		*s = (struct compare_subject){
-			.target = (json_int_t)i, .name = c->names[i].text, .a = &c->a, .b = &c->b
-		};
-		c->n_subjects++;
-	}
-}
-
-/* As find_subjects(), for sweeps: the points that all of them have. */
-static void find_points(struct comparison *c)
-{
-	if (!compare_sweep_points(&c->a, &c->b, &c->points))
-		memory_end();
-	c->subjects = c->points.subjects;
-	c->n_subjects = c->points.n;
-	if (c->points.curve)
+	compare_subjects(s, &c->a, &c->b);
+	/* The only target is shown as all targets. */
+	if (!c->sweeps && s->n == 2 && c->a.runs[0].doc.statistics.n == 2 &&
+	    s->list[0].of[0]->target == DOCUMENT_ALL)
+		s->n = 1;
+	if (s->curve)
 		c->figure_width = 10;
-	if (c->points.width > (size_t)c->name_width)
-		c->name_width = (int)c->points.width;
+	if (s->width > (size_t)c->name_width)
+		c->name_width = (int)s->width;
 }
 
-static void print_trouble(const struct compare_side *side, const struct compare_subject *s)
+/* The runs `of` a side that are not reproducible. */
+static void print_trouble(const struct compare_side *side, const struct compare_subject *s,
+			  const struct document_statistic *const *of)
 {
-	for (size_t i = 0; i < side->n; i++) {
-		const char *why =
-			text_of(compare_statistic(&side->runs[i], s->target), "not_reproducible");
-
-		if (!*why)
+	for (size_t i = 0; of && i < side->n; i++) {
+		if (!*of[i]->not_reproducible)
 			continue;
 		printf("  %s, ", side->runs[i].name);
 		put_text("", s->name, ", is not reproducible");
-		put_text(": ", why, "\n");
+		put_text(": ", of[i]->not_reproducible, "\n");
 	}
 }
 
@@ -364,34 +308,35 @@ static void print_results(struct comparison *c)
 	double level = 0;
 
 	printf("\nResults\n");
-	for (size_t i = 0; i < c->n_subjects; i++) {
-		print_trouble(c->subjects[i].a, &c->subjects[i]);
-		print_trouble(c->subjects[i].b, &c->subjects[i]);
+	for (size_t i = 0; i < c->subjects.n; i++) {
+		const struct compare_subject *s = &c->subjects.list[i];
+
+		print_trouble(s->a, s, s->of);
+		print_trouble(s->b, s, s->of ? s->of + s->a->n : NULL);
 	}
 	for (enum pass_figure figure = 0; figure < FIGURE_NAMES; figure++) {
-		for (size_t i = 0; i < c->n_subjects; i++) {
-			struct compare_figure f =
-				compare_judge(&c->subjects[i], figure, c->n_subjects);
+		for (size_t i = 0; i < c->subjects.n; i++) {
+			const struct compare_subject *s = &c->subjects.list[i];
+			struct compare_figure f = compare_judge(s, figure, c->subjects.n);
 
-			c->no_memory |= f.no_memory;
 			if (f.verdict == COMPARE_NO_FIGURE)
 				continue;
 			if (fabs(level - compare_level(figure)) > 0)
 				print_header(c, compare_level(figure), !(level > 0));
 			level = compare_level(figure);
-			print_figure(c, &c->subjects[i], figure, &f);
+			print_figure(c, s, figure, &f);
 			c->real += f.verdict == COMPARE_REAL;
 			c->unstable += f.verdict == COMPARE_UNSTABLE;
 			c->unknown += figure < FIGURE_FIRST_PERCENTILE &&
 				      f.verdict == COMPARE_UNKNOWN;
 		}
 	}
-	if (c->n_subjects == c->points.curve)
+	if (c->subjects.n == c->subjects.curve)
 		fputs(c->sweeps ? "  there is no point with complete rounds in each sweep\n" :
 				  "  there is no target with complete passes in all runs\n",
 		      stdout);
-	if (c->points.left_out)
-		printf("  points that a sweep does not have: %zu\n", c->points.left_out);
+	if (c->subjects.left_out)
+		printf("  points that a sweep does not have: %zu\n", c->subjects.left_out);
 }
 
 /* Judge a limit for one subject. False: a subject of this kind has no such figure. */
@@ -405,8 +350,7 @@ static bool print_limit(struct comparison *c, const struct compare_limit *limit,
 
 	if (!compare_limit_figure(s, &figure))
 		return false;
-	f = compare_judge(s, figure, c->n_subjects);
-	c->no_memory |= f.no_memory;
+	f = compare_judge(s, figure, c->subjects.n);
 	state = compare_limit_check(limit, &f, &why);
 	c->exceeded += state == COMPARE_EXCEEDED;
 	c->undecided += state == COMPARE_UNDECIDED;
@@ -427,12 +371,12 @@ static void print_limits(struct comparison *c)
 		const struct compare_limit *limit = &c->limits[k];
 		bool judged = false;
 
-		for (size_t i = 0; i < c->n_subjects; i++)
-			judged |= print_limit(c, limit, &c->subjects[i]);
+		for (size_t i = 0; i < c->subjects.n; i++)
+			judged |= print_limit(c, limit, &c->subjects.list[i]);
 		if (judged)
 			continue;
 		c->undecided++;
-		if (c->n_subjects)
+		if (c->subjects.n)
 			printf("  %-16.*s cannot be judged: the documents are not of curves\n",
 			       (int)limit->length, limit->text);
 	}
@@ -444,14 +388,11 @@ static void print_limits(struct comparison *c)
 static void print_remedy(const struct compare_side *side)
 {
 	for (size_t i = 0; i < side->n; i++) {
-		const json_t *root = side->runs[i].root, *statistic;
-		bool run_time = json_is_integer(json_object_get(
-			json_object_get(json_object_get(root, "plan"), "resolved"), "run_time_ns"));
-		size_t passes = 0, k;
+		const struct document *d = &side->runs[i].doc;
+		size_t passes = 0;
 
-		json_array_foreach(json_object_get(root, "statistics"), k, statistic)
-		{
-			size_t own = json_array_size(json_object_get(statistic, "passes"));
+		for (size_t k = 0; k < d->statistics.n; k++) {
+			const size_t own = d->statistics.list[k].n;
 
 			passes = own > passes ? own : passes;
 		}
@@ -459,7 +400,7 @@ static void print_remedy(const struct compare_side *side)
 			continue;
 		printf("%s has %s complete pass: run with %s-passes %d or more.\n",
 		       side->runs[i].name, passes ? "one" : "no",
-		       run_time ? "-timelimit <seconds> instead of -runtime, and " : "",
+		       d->run_time_ns >= 0 ? "-timelimit <seconds> instead of -runtime, and " : "",
 		       FEW_PASSES);
 	}
 }
@@ -482,7 +423,7 @@ static enum compare_status conclude(const struct comparison *c)
 {
 	bool single = c->a.n == 1 && c->b.n == 1;
 
-	if (c->unknown || !c->n_subjects) {
+	if (c->unknown || !c->subjects.n) {
 		printf("The %s cannot be compared.\n", c->sweeps ? "sweeps" : "runs");
 		if (c->sweeps) {
 			printf("Points need two complete rounds: run with -rounds %d or more.\n",
@@ -504,7 +445,7 @@ static enum compare_status conclude(const struct comparison *c)
 			       "xdd compare a1 a2 a3 -- b1 b2 b3.\n");
 		return COMPARE_DIFFERENT;
 	}
-	if (c->unknown || !c->n_subjects)
+	if (c->unknown || !c->subjects.n)
 		return COMPARE_INCOMPARABLE;
 	if (c->unstable)
 		printf("The results differ, which may be chance: the passes of a run differ by as much. "
@@ -517,23 +458,23 @@ static enum compare_status conclude(const struct comparison *c)
 /* Load the documents. False: reported. */
 static bool load(struct comparison *c, size_t n, struct compare_run *runs)
 {
+	const struct document *first = &runs[0].doc;
+
 	for (size_t i = 0; i < n; i++) {
-		if (!compare_load("compare", &runs[i]))
+		struct document *d = &runs[i].doc;
+
+		if (!document_load(d, "compare", d->name, NULL))
 			return false;
-		if (compare_is_sweep(&runs[i]) == compare_is_sweep(&runs[0]))
+		if (d->sweep == first->sweep)
 			continue;
-		log_error("compare: %s: is the document of a %s, and %s is that of a %s",
-			  runs[i].path, compare_is_sweep(&runs[i]) ? "sweep" : "run", runs[0].path,
-			  compare_is_sweep(&runs[0]) ? "sweep" : "run");
+		log_error("compare: %s: is the document of a %s, and %s is that of a %s", d->name,
+			  d->sweep ? "sweep" : "run", first->name, first->sweep ? "sweep" : "run");
 		return false;
 	}
-	c->sweeps = compare_is_sweep(&runs[0]);
+	c->sweeps = first->sweep;
 	c->name_width = 12;
 	c->figure_width = 9;
-	if (c->sweeps)
-		find_points(c);
-	else
-		find_subjects(c);
+	find_subjects(c);
 	return true;
 }
 
@@ -549,18 +490,7 @@ static enum compare_status compare(struct comparison *c, size_t n, struct compar
 	if (c->n_limits)
 		print_limits(c);
 	putchar('\n');
-	if (c->no_memory)
-		memory_end();
 	return conclude(c);
-}
-
-static void free_subjects(struct comparison *c)
-{
-	if (c->sweeps)
-		compare_sweep_free(&c->points);
-	else
-		free(c->subjects);
-	free(c->names);
 }
 
 static int compare_main(int argc, char **argv)
@@ -578,9 +508,9 @@ static int compare_main(int argc, char **argv)
 		status = compare(&c, c.a.n + c.b.n, runs);
 	}
 	for (int i = 0; i < argc; i++)
-		json_decref(runs[i].root);
+		document_free(&runs[i].doc);
 	free(c.limits);
-	free_subjects(&c);
+	compare_subjects_free(&c.subjects);
 	free(runs);
 	return command_flush() ? (int)status : COMPARE_TROUBLE;
 }

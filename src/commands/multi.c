@@ -302,7 +302,7 @@ static void set_why(const struct multi *m, struct multi_rank *r)
 			 "was reached after the start time; use a longer -startin");
 		r->status = XDD_TARGET_FAILED;
 	} else if (r->status == 0 || (m->interrupted && r->status == XDD_CANCELED))
-		snprintf(r->why, sizeof(r->why), "%s", r->json ? "" : "sent no results");
+		snprintf(r->why, sizeof(r->why), "%s", r->results.root ? "" : "sent no results");
 	else if (r->status == STATUS_SSH)
 		snprintf(r->why, sizeof(r->why), "%s cannot reach it, or is not let in", name);
 	else if (r->status == STATUS_NOT_FOUND || r->status == STATUS_NOT_EXECUTABLE)
@@ -320,37 +320,32 @@ static void set_why(const struct multi *m, struct multi_rank *r)
 /* The documents of the others are kept, whatever is wrong with this one. */
 static void check_document(const struct multi *m, struct multi_rank *r)
 {
-	const char *id = json_string_value(json_object_get(r->json, "run_id"));
-	const json_t *rank = json_object_get(r->json, "rank");
+	struct document *d = &r->results;
 	const char *why = NULL;
 
-	if (!combine_check(r->json, r->label, m->n))
+	if (!document_read(d, "combine", r->label) || !combine_check(d, m->n > 1))
 		why = "sent results that cannot be combined";
-	else if (!id || strcmp(id, m->run_id) != 0 || json_integer_value(rank) != r->number ||
-		 json_integer_value(json_object_get(r->json, "ranks")) != (json_int_t)m->n)
+	else if (!d->run_id || strcmp(d->run_id, m->run_id) != 0 || !d->ranked ||
+		 d->rank != r->number || d->ranks != m->n)
 		why = "sent results of another run or rank";
 	if (!why)
 		return;
 	if (!*r->why)
 		snprintf(r->why, sizeof(r->why), "%s", why);
-	json_decref(r->json);
-	r->json = NULL;
+	document_free(d);
 }
 
 static void read_document(const struct multi *m, struct multi_rank *r)
 {
-	const unsigned long lost = jvalue_lost();
-	json_error_t error;
+	int err = 0;
 
 	if (r->document_bytes)
-		r->json = jvalue_parse(r->document, r->document_bytes, JSON_REJECT_DUPLICATES,
-				       &error);
-	if (jvalue_lost() != lost && !*r->why)
-		snprintf(r->why, sizeof(r->why), "its results cannot be read: %s",
-			 strerror(ENOMEM));
-	if (r->document_bytes && !r->json && !*r->why)
+		err = document_parse(&r->results, r->document, r->document_bytes);
+	if (err == -ENOMEM && !*r->why)
+		snprintf(r->why, sizeof(r->why), "its results cannot be read: %s", strerror(-err));
+	if (err && !*r->why)
 		snprintf(r->why, sizeof(r->why), MULTI_NOISE_TEXT);
-	if (r->json)
+	if (r->results.root)
 		check_document(m, r);
 	if (!*r->why)
 		set_why(m, r);
@@ -372,18 +367,16 @@ static enum xdd_status status_of(const struct multi *m, const struct multi_rank 
 		status = (enum xdd_status)r->status;
 	else if (m->interrupted)
 		status = XDD_CANCELED;
-	return *r->why && !r->json ? worse(status, XDD_TARGET_FAILED) : status;
+	return *r->why && !r->results.root ? worse(status, XDD_TARGET_FAILED) : status;
 }
 
 static void report_rank(const struct multi_rank *r)
 {
 	size_t n = r->n_lines < MULTI_LAST_LINES ? r->n_lines : MULTI_LAST_LINES;
-	json_int_t late_ns =
-		json_integer_value(json_object_get(json_object_get(r->json, "start"), "late_ns"));
 
-	if (late_ns > (json_int_t)LATE_NS)
+	if (r->results.root && r->results.late_ns > (double)LATE_NS)
 		log_warning("multi: %s: started %.3f s late; use a longer -startin", r->label,
-			    (double)late_ns / NS_PER_SEC);
+			    r->results.late_ns / NS_PER_SEC);
 	if (!*r->why)
 		return;
 	log_error("multi: %s: %s%s", r->label, r->why, n ? "; its last messages:" : "");
@@ -397,21 +390,19 @@ static void report_rank(const struct multi_rank *r)
 /* The documents that there are as one. NULL: there is none, reported. */
 static json_t *multi_result_combine(const struct multi *m, size_t *n)
 {
-	json_t **docs = arena_alloc(m->arena, m->n * sizeof(*docs));
-	const char **names = arena_alloc(m->arena, m->n * sizeof(*names));
+	struct document *docs = arena_alloc(m->arena, m->n * sizeof(*docs));
 	const char **hosts = arena_alloc(m->arena, m->n * sizeof(*hosts));
 	const struct combine_options options = { .rank_hosts = hosts, .n_rank_hosts = m->n };
 
 	*n = 0;
-	for (size_t i = 0; i < m->n && docs && names && hosts; i++) {
+	for (size_t i = 0; i < m->n && docs && hosts; i++) {
 		hosts[i] = m->ranks[i].host->name;
-		if (m->ranks[i].json) {
-			docs[*n] = m->ranks[i].json;
-			names[(*n)++] = m->ranks[i].label;
-		}
+		/* Borrowed. */
+		if (m->ranks[i].results.root)
+			docs[(*n)++] = m->ranks[i].results;
 	}
 	if (*n)
-		return combine_documents(docs, names, *n, &options);
+		return combine_documents(docs, *n, &options);
 	log_error("multi: no host has sent results");
 	return NULL;
 }
@@ -486,7 +477,7 @@ void multi_result_free(struct multi *m)
 	for (size_t i = 0; i < m->n; i++) {
 		struct multi_rank *r = &m->ranks[i];
 
-		json_decref(r->json);
+		document_free(&r->results);
 		free(r->document);
 		for (size_t k = 0; k < MULTI_LAST_LINES; k++)
 			free(r->last[k]);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "xdd/base/status.h"
+#include "xdd/report/document.h"
 #include "xdd/report/heartbeat.h"
 #include "xdd/sys/child.h"
 
@@ -116,7 +117,7 @@ struct multi_rank {
 	size_t n_lines;
 	FILE *log; /* of -out; NULL: none */
 
-	json_t *json;		   /* its document; NULL: none, or not valid */
+	struct document results;   /* its document; no root: none, or not valid */
 	char why[MULTI_WHY_BYTES]; /* "": it did what it should */
 };
 

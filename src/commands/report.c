@@ -89,7 +89,7 @@ static enum xdd_status parse(struct report_line *l, int argc, char **argv)
 		enum xdd_status status;
 
 		if (word[0] != '-') {
-			l->runs[l->n++].path = word;
+			l->runs[l->n++].doc.name = word;
 			continue;
 		}
 		found = option_find(&options, word + (word[1] == '-' ? 2 : 1));
@@ -116,7 +116,7 @@ static bool check_output(const struct report_line *l)
 		return false;
 	}
 	for (size_t i = 0; i < l->n; i++) {
-		if (!command_same_file(l->output, l->runs[i].path))
+		if (!command_same_file(l->output, l->runs[i].doc.name))
 			continue;
 		log_error("report -output %s: is a document to read; use another file", l->output);
 		return false;
@@ -139,7 +139,7 @@ static bool load(struct report_line *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		name_run(&l->runs[i], i);
-		if (!compare_load("report", &l->runs[i]))
+		if (!document_load(&l->runs[i].doc, "report", l->runs[i].doc.name, NULL))
 			return false;
 	}
 	return true;
@@ -179,11 +179,11 @@ static bool check_plots(const struct report_line *l, const struct page *page)
 		return false;
 	}
 	for (size_t i = 0; i < l->n; i++) {
-		if (!page_plots_replace(page, l->directory, l->runs[i].path))
+		if (!page_plots_replace(page, l->directory, l->runs[i].doc.name))
 			continue;
 		log_error("report -plots %s: would replace %s, a document to read; use another "
 			  "directory",
-			  l->directory, l->runs[i].path);
+			  l->directory, l->runs[i].doc.name);
 		return false;
 	}
 	return true;
@@ -232,7 +232,7 @@ static int report_main(int argc, char **argv)
 	else if (!status)
 		status = make_report(&l);
 	for (size_t i = 0; i < l.n; i++)
-		json_decref(l.runs[i].root);
+		document_free(&l.runs[i].doc);
 	free(l.runs);
 	/* An error of standard output is reported already. */
 	return status == XDD_IO_ERROR || command_flush() ? (int)status : XDD_IO_ERROR;

@@ -249,28 +249,27 @@ static enum xdd_status combine(struct group *g, const struct plan *plan,
 {
 	const unsigned n = group_size(g);
 	const struct combine_options options = { .force = true };
-	json_t **docs = calloc(n, sizeof(json_t *)), *all = NULL;
+	struct document *docs = calloc(n, sizeof(*docs));
 	char(*names)[96] = calloc(n, sizeof(*names));
-	const char **list = calloc(n, sizeof(*list));
+	json_t *all = NULL;
 	enum xdd_status written = XDD_IO_ERROR;
-	bool ok = docs && names && list;
+	bool ok = docs && names;
 
 	for (unsigned i = 0; ok && i < n; i++) {
-		docs[i] = jvalue_parse(pieces[i].data, pieces[i].size, 0, NULL);
 		snprintf(names[i], sizeof(names[i]), "rank %u on %s", i, group_host(g, i));
-		list[i] = names[i];
-		ok = docs[i];
-		if (!ok)
+		ok = document_parse(&docs[i], pieces[i].data, pieces[i].size) == 0;
+		if (ok)
+			ok = document_read(&docs[i], "combine", names[i]);
+		else
 			log_error("%s: its results did not arrive whole", names[i]);
 	}
 	if (ok)
-		all = combine_documents(docs, list, n, &options);
+		all = combine_documents(docs, n, &options);
 	if (all)
 		written = put_results(g, plan, all, status);
 	json_decref(all);
 	for (unsigned i = 0; docs && i < n; i++)
-		json_decref(docs[i]);
-	free(list);
+		document_free(&docs[i]);
 	free(names);
 	free(docs);
 	return written;

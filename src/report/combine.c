@@ -19,7 +19,6 @@
 #include "xdd/report/jvalue.h"
 
 #define MAX_MESSAGES 1000
-#define MAX_PERCENTS 64
 
 /* Bytes per second by the host's own time, or operations. */
 static double combine_rate(const struct combine_host *h, bool bytes)
@@ -32,11 +31,9 @@ static double combine_rate(const struct combine_host *h, bool bytes)
 
 /* ---- members of the document ---- */
 
-static json_t *text_or_null(const json_t *doc, const char *key)
+static json_t *text_or_null(const struct document *doc, const char *key)
 {
-	const char *text = json_string_value(json_object_get(doc, key));
-
-	return jvalue_text(text);
+	return jvalue_text(json_string_value(json_object_get(doc->root, key)));
 }
 
 static json_t *count_or_null(bool known, uint64_t value)
@@ -99,18 +96,18 @@ static json_t *host_value(const struct combine_host *h)
 {
 	const struct figures *f = &h->sum.figures;
 	const bool timed = f->elapsed_ns > 0;
-	json_t *o = json_object(), *clock = json_object_get(h->doc, "clock");
+	json_t *o = json_object(), *clock = json_object_get(h->doc->root, "clock");
 
 	jvalue_put(o, "host", jvalue_text(h->name));
 	jvalue_put(o, "label", jvalue_text(h->label));
-	jvalue_put(o, "document", jvalue_text(h->document));
-	jvalue_put(o, "rank", count_or_null(h->ranked, h->rank));
+	jvalue_put(o, "document", jvalue_text(h->doc->name));
+	jvalue_put(o, "rank", count_or_null(h->doc->ranked, h->doc->rank));
 	jvalue_put(o, "xdd", text_or_null(h->doc, "xdd"));
 	jvalue_put(o, "start_time", text_or_null(h->doc, "start_time"));
 	jvalue_put(o, "end_time", text_or_null(h->doc, "end_time"));
 	jvalue_put(o, "end", text_or_null(h->doc, "end"));
-	jvalue_put(o, "partial", json_boolean(h->partial));
-	jvalue_put(o, "status", jvalue_count(h->status));
+	jvalue_put(o, "partial", json_boolean(h->doc->partial));
+	jvalue_put(o, "status", jvalue_count((uint64_t)h->doc->status));
 	jvalue_put(o, "passes", jvalue_count(h->sum.pass));
 	jvalue_put(o, "targets", jvalue_count(h->sum.target));
 	jvalue_put(o, "queue_depth", jvalue_count(h->sum.queue));
@@ -139,32 +136,6 @@ static json_t *combine_hosts_value(const struct combination *c)
 
 /* ---- results ---- */
 
-/* The percentiles of the first document, so that the combined one has the same. */
-static size_t percents_of(const json_t *combined, uint32_t *percents)
-{
-	static const char *const times[] = { "service", "response" };
-	const json_t *of = NULL;
-	const char *key;
-	json_t *value;
-	size_t n = 0;
-
-	for (size_t i = 0; i < 2 && !of; i++) {
-		const json_t *by = json_object_get(json_object_get(combined, "latency"), times[i]);
-
-		json_object_foreach((json_t *)by, key, value)
-			of = of ? of : json_object_get(value, "percentiles_ns");
-	}
-	json_object_foreach((json_t *)of, key, value)
-	{
-		char *end;
-		double percent = strtod(key, &end);
-
-		if (n < MAX_PERCENTS && end != key && !*end && percent > 0 && percent <= 100)
-			percents[n++] = (uint32_t)(percent * HISTOGRAM_PERCENT + 0.5);
-	}
-	return n;
-}
-
 /* The longest and the shortest operation of all hosts. */
 static void put_extreme(json_t *columns, const struct combination *c, const char *name,
 			const char *const *members, bool longest)
@@ -173,7 +144,8 @@ static void put_extreme(json_t *columns, const struct combination *c, const char
 	double found = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
-		const json_t *own = json_object_get(c->hosts[i].combined, "columns");
+		const struct document_result *r = c->hosts[i].combined;
+		const json_t *own = r ? json_object_get(r->value, "columns") : NULL;
 		const json_t *value = json_object_get(own, name);
 		double x = json_number_value(value);
 
@@ -196,7 +168,8 @@ static json_t *sum_value(const struct combination *c)
 					       "longesttype", NULL };
 	static const char *const shortest[] = { "shortest", "shortestop", "shortestoffset",
 						"shortesttype", NULL };
-	uint32_t percents[MAX_PERCENTS];
+	uint32_t percents[DOCUMENT_MAX_PERCENTS];
+	const struct document_result *first = c->hosts[0].combined;
 	struct plan *plan = calloc(1, sizeof(*plan));
 	json_t *o = NULL, *columns;
 
@@ -204,7 +177,8 @@ static json_t *sum_value(const struct combination *c)
 		jvalue_no_memory();
 		return NULL;
 	}
-	plan->latency.n_percents = percents_of(c->hosts[0].combined, percents);
+	/* The percentiles of the first document, so that the combined one has the same. */
+	plan->latency.n_percents = first ? document_percents(first, percents) : 0;
 	if (plan->latency.n_percents)
 		plan->latency.percents = percents;
 	o = jsonout_result_value(plan, &c->sum);
@@ -213,15 +187,15 @@ static json_t *sum_value(const struct combination *c)
 	put_extreme(columns, c, "longest", longest, true);
 	put_extreme(columns, c, "shortest", shortest, false);
 	json_object_set_new(columns, "nodename", json_null());
-	combine_identify(columns, c->hosts[0].doc, NULL);
+	combine_identify(columns, c->hosts[0].doc->root, NULL);
 	return o;
 }
 
 /* The result of a host, as its document has it, under another name. */
 static json_t *host_result(const struct combine_host *h, size_t number)
 {
-	json_t *o = json_copy((json_t *)h->combined);
-	json_t *columns = json_copy(json_object_get(h->combined, "columns"));
+	json_t *o = json_copy((json_t *)(uintptr_t)h->combined->value);
+	json_t *columns = json_copy(json_object_get(o, "columns"));
 
 	if (!json_is_object(columns)) {
 		json_decref(columns);
@@ -235,7 +209,7 @@ static json_t *host_result(const struct combine_host *h, size_t number)
 		jvalue_put(o, "finish_ns", json_null());
 	jvalue_put(o, "host", jvalue_count(number));
 	jvalue_put(columns, "what", jvalue_text("HOST"));
-	combine_identify(columns, h->doc, h->label);
+	combine_identify(columns, h->doc->root, h->label);
 	jvalue_put(o, "columns", columns);
 	return o;
 }
@@ -255,33 +229,31 @@ static json_t *results_value(const struct combination *c)
 
 /* ---- messages ---- */
 
+static void put_message(json_t *array, const char *label, const struct document_message *m)
+{
+	json_t *o = json_object();
+
+	jvalue_put(o, "level", jvalue_text(m->level));
+	jvalue_put(o, "text", json_sprintf("%s: %s", label, m->text));
+	json_array_append_new(array, o);
+}
+
 static void put_messages(json_t *doc, const struct combination *c)
 {
 	json_t *array = json_array();
 	uint64_t left_out = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
-		const struct combine_host *h = &c->hosts[i];
-		json_int_t lost = json_integer_value(json_object_get(h->doc, "messages_left_out"));
-		const json_t *one;
-		size_t k;
+		const struct document *own = c->hosts[i].doc;
+		json_int_t lost =
+			json_integer_value(json_object_get(own->root, "messages_left_out"));
 
 		left_out += lost > 0 && lost < INT32_MAX ? (uint64_t)lost : 0;
-		json_array_foreach(json_object_get(h->doc, "messages"), k, one)
-		{
-			const char *text = json_string_value(json_object_get(one, "text"));
-			json_t *level = json_object_get(one, "level"), *o;
-
-			if (!text || !json_is_string(level))
-				continue;
-			if (json_array_size(array) >= MAX_MESSAGES) {
+		for (size_t k = 0; k < own->n_messages; k++) {
+			if (json_array_size(array) >= MAX_MESSAGES)
 				left_out++;
-				continue;
-			}
-			o = json_object();
-			json_object_set(o, "level", level);
-			jvalue_put(o, "text", json_sprintf("%s: %s", h->label, text));
-			json_array_append_new(array, o);
+			else
+				put_message(array, c->hosts[i].label, &own->messages[k]);
 		}
 	}
 	jvalue_put(doc, "messages", array);
@@ -293,10 +265,10 @@ static void put_messages(json_t *doc, const struct combination *c)
 /* The member of all documents; null where they differ. */
 static json_t *combine_document_common(const struct combination *c, const char *key)
 {
-	json_t *first = json_object_get(c->hosts[0].doc, key);
+	json_t *first = json_object_get(c->hosts[0].doc->root, key);
 
 	for (size_t i = 1; i < c->n; i++) {
-		json_t *other = json_object_get(c->hosts[i].doc, key);
+		json_t *other = json_object_get(c->hosts[i].doc->root, key);
 
 		if (!first || !other || !json_equal(first, other))
 			return json_null();
@@ -306,12 +278,14 @@ static json_t *combine_document_common(const struct combination *c, const char *
 
 static void put_head(json_t *doc, const struct combination *c)
 {
-	const json_t *first = c->hosts[0].doc;
+	const struct document *first = c->hosts[0].doc;
 	uint64_t begin = UINT64_MAX;
 
 	for (size_t i = 0; i < c->n; i++) {
-		if (c->hosts[i].start_ns && c->hosts[i].start_ns < begin)
-			begin = c->hosts[i].start_ns;
+		const uint64_t start = c->hosts[i].doc->start_ns;
+
+		if (start && start < begin)
+			begin = start;
 	}
 	jvalue_put(doc, "format", jvalue_text(JSONOUT_FORMAT));
 	jvalue_put(doc, "version", json_integer(JSONOUT_VERSION));
@@ -321,8 +295,8 @@ static void put_head(json_t *doc, const struct combination *c)
 	jvalue_put(doc, "command_line", text_or_null(first, "command_line"));
 	jvalue_put(doc, "start_time",
 		   begin == UINT64_MAX ? text_or_null(first, "start_time") : jvalue_time(begin));
-	jvalue_put(doc, "environment", json_incref(json_object_get(first, "environment")));
-	jvalue_put(doc, "plan", json_incref(json_object_get(first, "plan")));
+	jvalue_put(doc, "environment", json_incref(json_object_get(first->root, "environment")));
+	jvalue_put(doc, "plan", json_incref(json_object_get(first->root, "plan")));
 }
 
 static void put_tail(json_t *doc, const struct combination *c)
@@ -331,14 +305,14 @@ static void put_tail(json_t *doc, const struct combination *c)
 	bool canceled = false, bad = false, partial = json_array_size(c->missing) > 0;
 
 	for (size_t i = 0; i < c->n; i++) {
-		const struct combine_host *h = &c->hosts[i];
-		const char *how = json_string_value(json_object_get(h->doc, "end"));
+		const struct document *own = c->hosts[i].doc;
+		const uint64_t own_status = (uint64_t)own->status;
 
-		status = h->status > status ? h->status : status;
-		end = h->end_ns > end ? h->end_ns : end;
-		partial |= h->partial;
-		canceled |= how && strcmp(how, "canceled") == 0;
-		bad |= !how || strcmp(how, "normal") != 0;
+		status = own_status > status ? own_status : status;
+		end = own->end_ns > end ? own->end_ns : end;
+		partial |= own->partial;
+		canceled |= strcmp(own->end, "canceled") == 0;
+		bad |= strcmp(own->end, "normal") != 0;
 	}
 	if (!status && json_array_size(c->missing))
 		status = XDD_TARGET_FAILED;
@@ -436,7 +410,7 @@ static bool add_hosts(struct combination *c)
 			continue;
 		if (!tally_fits(&sum->figures.tally, &h->sum.figures.tally)) {
 			log_error("combine: %s: the sums of all documents are too large",
-				  h->document);
+				  h->doc->name);
 			return false;
 		}
 		add_kind(sum, &h->sum, first);
@@ -493,7 +467,7 @@ static void note_clocks(const struct combination *c)
 
 	for (size_t i = 0; i < c->n; i++) {
 		busy += c->hosts[i].n_spans > 0;
-		bounded += c->hosts[i].n_spans && c->hosts[i].bound_known;
+		bounded += c->hosts[i].n_spans && c->hosts[i].clock.bound_known;
 	}
 	if (!c->times.known)
 		json_array_append_new(
@@ -524,25 +498,18 @@ static bool is_local(const char *type)
 	return false;
 }
 
-static const char *text_at(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return text ? text : "";
-}
-
 static const json_t *target_of(const struct combine_host *h, const char *part, size_t i)
 {
-	return json_array_get(json_object_get(json_object_get(h->doc, part), "targets"), i);
+	return json_array_get(json_object_get(json_object_get(h->doc->root, part), "targets"), i);
 }
 
 /* True if both hosts have one kernel: the boot id is the first word of the name of a clock. */
 static bool same_kernel(const struct combine_host *a, const struct combine_host *b)
 {
-	size_t length = a->machine ? strcspn(a->machine, " ") : 0;
+	const char *x = a->clock.machine, *y = b->clock.machine;
+	size_t length = x ? strcspn(x, " ") : 0;
 
-	return length && b->machine && strcspn(b->machine, " ") == length &&
-	       strncmp(a->machine, b->machine, length) == 0;
+	return length && y && strcspn(y, " ") == length && strncmp(x, y, length) == 0;
 }
 
 /* True if target `i` of both hosts is one file, at the offsets of one random sequence. */
@@ -553,7 +520,7 @@ static bool same_offsets(const struct combine_host *a, const struct combine_host
 	const json_t *other = json_object_get(json_object_get(y, "options"), "seek");
 	const json_t *fs = json_object_get(target_of(a, "environment", i), "file_system");
 	const json_t *rx = json_object_get(x, "resolved"), *ry = json_object_get(y, "resolved");
-	const char *pattern = text_at(rx, "seek_pattern"), *kind = text_at(rx, "kind");
+	const char *pattern = document_text(rx, "seek_pattern"), *kind = document_text(rx, "kind");
 	const json_t *seed = json_object_get(seek, "seed");
 
 	if (strncmp(pattern, "random", 6) != 0 && strcmp(pattern, "zipf") != 0)
@@ -561,11 +528,12 @@ static bool same_offsets(const struct combine_host *a, const struct combine_host
 	if (strcmp(kind, "file") != 0 && strcmp(kind, "block device") != 0)
 		return false;
 	if (!seed || !json_equal((json_t *)seed, json_object_get(other, "seed")) ||
-	    strcmp(text_at(ry, "seek_pattern"), pattern) != 0 ||
-	    strcmp(text_at(x, "path"), text_at(y, "path")) != 0 ||
+	    strcmp(document_text(ry, "seek_pattern"), pattern) != 0 ||
+	    strcmp(document_text(x, "path"), document_text(y, "path")) != 0 ||
 	    !json_is_null(json_object_get(json_object_get(x, "options"), "blockperrank")))
 		return false;
-	return same_kernel(a, b) || (fs && *text_at(fs, "type") && !is_local(text_at(fs, "type")));
+	return same_kernel(a, b) ||
+	       (fs && *document_text(fs, "type") && !is_local(document_text(fs, "type")));
 }
 
 /* The first target that several ranks access at the same offsets; -1: there is none. */
@@ -573,7 +541,7 @@ static int shared_target(const struct combination *c)
 {
 	for (size_t k = 1; k < c->n; k++) {
 		const struct combine_host *h = &c->hosts[k];
-		const json_t *plan = json_object_get(h->doc, "plan");
+		const json_t *plan = json_object_get(h->doc->root, "plan");
 		const size_t n = json_array_size(json_object_get(plan, "targets"));
 
 		for (size_t i = 0; i < n; i++) {
@@ -601,53 +569,51 @@ static void note_offsets(const struct combination *c)
 /* A result of one host is that of all. */
 static json_t *only_one(const struct combination *c)
 {
-	json_t *doc = json_copy((json_t *)c->hosts[0].doc);
+	json_t *doc = json_copy(c->hosts[0].doc->root);
 
 	if (doc && !json_object_get(doc, "hosts"))
 		jvalue_put(doc, "hosts", combine_hosts_value(c));
 	return doc;
 }
 
-static bool read_host(struct combine_host *h, size_t number, const json_t *doc, const char *name,
-		      size_t n)
+static bool read_host(struct combine_host *h, size_t number, const struct document *doc,
+		      bool several)
 {
-	const struct combine_source s = { name, (uint64_t)INT64_MAX / n };
-
-	if (!combine_host_read(h, (uint32_t)number, doc, &s))
+	if (!combine_host_read(h, (uint32_t)number, doc))
 		return false;
-	if (n == 1 || !json_object_get(doc, "hosts"))
+	if (!several || !doc->combined)
 		return true;
-	log_error("combine: %s: is a combined result; give the documents of its hosts", name);
+	log_error("combine: %s: is a combined result; give the documents of its hosts", doc->name);
 	return false;
 }
 
-bool combine_check(const json_t *doc, const char *name, size_t n)
+bool combine_check(const struct document *doc, bool several)
 {
 	struct combine_host h;
-	bool good = read_host(&h, 0, doc, name, n);
+	bool good = read_host(&h, 0, doc, several);
 
 	combine_host_free(&h);
 	return good;
 }
 
-static bool read_hosts(struct combination *c, json_t *const *docs, const char *const *names,
+static bool read_hosts(struct combination *c, const struct document *docs,
 		       const struct combine_options *o)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		struct combine_host *h = &c->hosts[i];
 
-		if (!read_host(h, i, docs[i], names[i], c->n))
+		if (!read_host(h, i, &docs[i], c->n > 1))
 			return false;
-		if (o->rank_hosts && h->ranked && h->rank < o->n_rank_hosts)
-			h->called = o->rank_hosts[h->rank];
+		if (o->rank_hosts && docs[i].ranked && docs[i].rank < o->n_rank_hosts)
+			h->called = o->rank_hosts[docs[i].rank];
 	}
 	return true;
 }
 
-static json_t *combine_combine(struct combination *c, json_t *const *docs, const char *const *names,
+static json_t *combine_combine(struct combination *c, const struct document *docs,
 			       const struct combine_options *o)
 {
-	if (!read_hosts(c, docs, names, o) || !combine_belong(c->hosts, c->n, o))
+	if (!read_hosts(c, docs, o) || !combine_belong(c->hosts, c->n, o))
 		return NULL;
 	combine_label(c->hosts, c->n, c->notes);
 	combine_missing(c->hosts, c->n, o, c->missing, c->notes);
@@ -668,8 +634,7 @@ static json_t *combine_combine(struct combination *c, json_t *const *docs, const
 	return combine_value(c);
 }
 
-json_t *combine_documents(json_t *const *docs, const char *const *names, size_t n,
-			  const struct combine_options *o)
+json_t *combine_documents(const struct document *docs, size_t n, const struct combine_options *o)
 {
 	struct combination c = {
 		.hosts = calloc(n, sizeof(*c.hosts)),
@@ -686,7 +651,7 @@ json_t *combine_documents(json_t *const *docs, const char *const *names, size_t 
 	if (!c.hosts || !c.missing || !c.notes || !c.statistics || !c.pass_times)
 		no_memory();
 	else
-		doc = combine_combine(&c, docs, names, o);
+		doc = combine_combine(&c, docs, o);
 	if (doc && jvalue_lost() != lost) {
 		no_memory();
 		json_decref(doc);

@@ -167,7 +167,7 @@ json_t *combine_differences(const struct combine_host *hosts, size_t n, const ch
 	const json_t **values = calloc(n, sizeof(*values));
 
 	for (size_t i = 0; values && i < n; i++)
-		values[i] = json_object_get(hosts[i].doc, member);
+		values[i] = json_object_get(hosts[i].doc->root, member);
 	if (values)
 		combine_differ_walk(&d, "", values, 0);
 	else
@@ -184,14 +184,15 @@ static int by_name(const void *a, const void *b)
 {
 	const struct combine_host *x = *(const struct combine_host *const *)a;
 	const struct combine_host *y = *(const struct combine_host *const *)b;
+	const struct document *a_doc = x->doc, *b_doc = y->doc;
+	const uint64_t a_rank = a_doc->ranked ? a_doc->rank + 1 : 0;
+	const uint64_t b_rank = b_doc->ranked ? b_doc->rank + 1 : 0;
 	int order = strcmp(x->name, y->name);
 
 	if (!order)
-		order = (x->ranked ? x->rank + 1 : 0) < (y->ranked ? y->rank + 1 : 0) ?
-				-1 :
-				(x->ranked ? x->rank + 1 : 0) > (y->ranked ? y->rank + 1 : 0);
+		order = (a_rank > b_rank) - (a_rank < b_rank);
 	if (!order)
-		order = (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+		order = (a_doc->start_ns > b_doc->start_ns) - (a_doc->start_ns < b_doc->start_ns);
 	return order ? order : (x > y) - (x < y);
 }
 
@@ -201,10 +202,10 @@ static int by_number(const void *a, const void *b)
 	const struct combine_host *x = *(const struct combine_host *const *)a;
 	const struct combine_host *y = *(const struct combine_host *const *)b;
 
-	if (x->ranked != y->ranked)
-		return x->ranked ? -1 : 1;
-	if (x->ranked && x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
+	if (x->doc->ranked != y->doc->ranked)
+		return x->doc->ranked ? -1 : 1;
+	if (x->doc->ranked && x->doc->rank != y->doc->rank)
+		return x->doc->rank < y->doc->rank ? -1 : 1;
 	return (x > y) - (x < y);
 }
 
@@ -221,8 +222,8 @@ static const struct combine_host **sorted(const struct combine_host *hosts, size
 
 static bool same_place(const struct combine_host *a, const struct combine_host *b)
 {
-	return strcmp(a->name, b->name) == 0 && a->ranked == b->ranked &&
-	       (!a->ranked || a->rank == b->rank);
+	return strcmp(a->name, b->name) == 0 && a->doc->ranked == b->doc->ranked &&
+	       (!a->doc->ranked || a->doc->rank == b->doc->rank);
 }
 
 /* ---- do they belong together? ---- */
@@ -238,11 +239,11 @@ static bool once_each(const struct combine_host *hosts, size_t n)
 	for (size_t i = 1; good && i < n; i++) {
 		const struct combine_host *a = order[i - 1], *b = order[i];
 
-		if (!same_place(a, b) || a->start_ns != b->start_ns ||
-		    !json_equal((json_t *)a->doc, (json_t *)b->doc))
+		if (!same_place(a, b) || a->doc->start_ns != b->doc->start_ns ||
+		    !json_equal(a->doc->root, b->doc->root))
 			continue;
 		log_error("combine: %s: is the same document as %s; -force counts it twice",
-			  b->document, a->document);
+			  b->doc->name, a->doc->name);
 		good = false;
 	}
 	free(order);
@@ -251,10 +252,10 @@ static bool once_each(const struct combine_host *hosts, size_t n)
 
 static bool same_run(const struct combine_host *hosts, size_t n)
 {
-	const struct combine_host *a = hosts;
+	const struct document *a = hosts[0].doc;
 
 	for (size_t i = 1; i < n; i++) {
-		const struct combine_host *b = &hosts[i];
+		const struct document *b = hosts[i].doc;
 
 		if (a->run_id && b->run_id && strcmp(a->run_id, b->run_id) == 0)
 			continue;
@@ -262,7 +263,7 @@ static bool same_run(const struct combine_host *hosts, size_t n)
 			continue;
 		log_error("combine: %s: its run id is %s, and that of %s is %s: they are of "
 			  "different runs; -force combines them all the same",
-			  b->document, b->run_id ? b->run_id : "not given", a->document,
+			  b->name, b->run_id ? b->run_id : "not given", a->name,
 			  a->run_id ? a->run_id : "not given");
 		return false;
 	}
@@ -271,10 +272,10 @@ static bool same_run(const struct combine_host *hosts, size_t n)
 
 static bool same_ranks(const struct combine_host *hosts, size_t n)
 {
-	const struct combine_host *a = NULL;
+	const struct document *a = NULL;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct combine_host *b = &hosts[i];
+		const struct document *b = hosts[i].doc;
 
 		if (!b->ranked)
 			continue;
@@ -284,7 +285,7 @@ static bool same_ranks(const struct combine_host *hosts, size_t n)
 			continue;
 		log_error("combine: %s: is of a run of %" PRIu64 " ranks, and %s of one of %" PRIu64
 			  "; -force combines them all the same",
-			  b->document, b->ranks, a->document, a->ranks);
+			  b->name, b->ranks, a->name, a->ranks);
 		return false;
 	}
 	return true;
@@ -303,13 +304,13 @@ static bool rank_once(const struct combine_host *hosts, size_t n)
 	else
 		log_error("combine: %s", strerror(ENOMEM));
 	for (size_t i = 1; good && i < n; i++) {
-		const struct combine_host *a = order[i - 1], *b = order[i];
+		const struct document *a = order[i - 1]->doc, *b = order[i]->doc;
 
 		if (!a->ranked || !b->ranked || a->rank != b->rank)
 			continue;
 		log_error("combine: %s: is of rank %" PRIu64 ", as %s is; give one document of "
 			  "each rank, or -force to count both",
-			  b->document, b->rank, a->document);
+			  b->name, b->rank, a->name);
 		good = false;
 	}
 	free(order);
@@ -321,7 +322,7 @@ static struct combine_span span_of(const struct combine_host *h)
 {
 	if (h->n_spans)
 		return (struct combine_span){ h->spans[0].from_ns, h->spans[h->n_spans - 1].to_ns };
-	return (struct combine_span){ h->start_ns, h->end_ns };
+	return (struct combine_span){ h->doc->start_ns, h->doc->end_ns };
 }
 
 static bool same_time(const struct combine_host *hosts, size_t n)
@@ -342,8 +343,8 @@ static bool same_time(const struct combine_host *hosts, size_t n)
 		return true;
 	log_error("combine: %s: begins %.3f seconds after the end of %s, and they have no run id: "
 		  "they may be of different runs; -force combines them all the same",
-		  last->document, (double)(span_of(last).from_ns - span_of(first).to_ns) / 1e9,
-		  first->document);
+		  last->doc->name, (double)(span_of(last).from_ns - span_of(first).to_ns) / 1e9,
+		  first->doc->name);
 	return false;
 }
 
@@ -352,8 +353,8 @@ bool combine_belong(const struct combine_host *hosts, size_t n, const struct com
 	if (o->force)
 		return true;
 	return once_each(hosts, n) && same_run(hosts, n) && same_ranks(hosts, n) &&
-	       (!hosts[0].run_id || rank_once(hosts, n)) &&
-	       (hosts[0].run_id || same_time(hosts, n));
+	       (!hosts[0].doc->run_id || rank_once(hosts, n)) &&
+	       (hosts[0].doc->run_id || same_time(hosts, n));
 }
 
 /* ---- are they complete? ---- */
@@ -419,7 +420,7 @@ static bool is_named(const char *document, const char *name)
 static bool is_there(const struct combine_host *hosts, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (same_host(hosts[i].name, name) || is_named(hosts[i].document, name))
+		if (same_host(hosts[i].name, name) || is_named(hosts[i].doc->name, name))
 			return true;
 	}
 	return false;
@@ -468,10 +469,10 @@ static void missing_ranks(const struct combine_host *hosts, size_t n,
 	if (!ranks)
 		jvalue_no_memory();
 	for (size_t i = 0; ranks && i < n; i++) {
-		if (!hosts[i].ranked)
+		if (!hosts[i].doc->ranked)
 			continue;
-		ranks[found++] = hosts[i].rank;
-		all = hosts[i].ranks > all ? hosts[i].ranks : all;
+		ranks[found++] = hosts[i].doc->rank;
+		all = hosts[i].doc->ranks > all ? hosts[i].doc->ranks : all;
 	}
 	if (ranks)
 		qsort(ranks, found, sizeof(*ranks), by_rank);
@@ -499,11 +500,11 @@ static int stem(const char *document, const char **from)
 static void set_label(struct combine_host *h, bool again)
 {
 	const char *file;
-	int len = stem(h->document, &file);
+	int len = stem(h->doc->name, &file);
 	size_t kept = 0, one;
 
-	if (h->ranked)
-		snprintf(h->label, sizeof(h->label), "%.100s/%" PRIu64, h->called, h->rank);
+	if (h->doc->ranked)
+		snprintf(h->label, sizeof(h->label), "%.100s/%" PRIu64, h->called, h->doc->rank);
 	else if (again)
 		snprintf(h->label, sizeof(h->label), "%.60s:%.*s", h->called, len, file);
 	else
@@ -544,7 +545,7 @@ void combine_missing(const struct combine_host *hosts, size_t n, const struct co
 	for (size_t i = 0; i < n; i++) {
 		if (!hosts[i].combined || hosts[i].idle)
 			names_add(&idle, hosts[i].label);
-		else if (hosts[i].partial)
+		else if (hosts[i].doc->partial)
 			names_add(&cut, hosts[i].label);
 	}
 	names_note(&gone, notes, "missing, and not in the sums: ", "");

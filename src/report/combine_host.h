@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "xdd/report/combine.h"
+#include "xdd/report/document.h"
 #include "xdd/report/result.h"
 
 /* An interval of global time. */
@@ -22,70 +23,39 @@ struct combine_span {
 
 /* A pass of a target. */
 struct combine_pass {
-	uint64_t pass;
 	uint32_t host;
-	uint32_t target;
-	bool partial;
-	bool placed; /* `span` is known */
-	struct combine_span span;
-	uint64_t elapsed_ns;
-	const json_t *result;
+	const struct document_result *r;
 };
 
 #define COMBINE_LABEL_SIZE 128
 
-/* The used part of a document. Borrowed from it, except for `passes` and `spans`. */
+/* A host and its document, which is the caller's. */
 struct combine_host {
-	const json_t *doc;
-	const char *document;		/* its name in messages */
+	const struct document *doc;
 	const char *name;		/* of the host; "?" where the document does not say */
 	const char *called;		/* the name that the user has given, or the same */
 	char label[COMBINE_LABEL_SIZE]; /* that, with what tells it apart from others */
-	const char *run_id;		/* NULL: none */
-	bool ranked;			/* the next two are known */
-	uint64_t rank, ranks;
-	uint64_t status;
-	bool partial;
-	uint64_t start_ns, end_ns; /* of the document, by the host's wall clock; 0: not known */
-	bool served;		   /* its clock is that of a time server */
-	bool bound_known;	   /* how exact that clock is: */
-	uint64_t bound_ns, end_bound_ns;
-	const char *machine;	/* whose monotonic clock it read; NULL: not known */
-	int64_t machine_offset; /* global clock minus that clock, ns */
+	struct document_clock clock;
 
-	const json_t *combined; /* the result of all targets; NULL: the run did not begin */
-	struct result sum;	/* that, decoded; its figures are owned */
-	struct combine_pass *passes;
-	size_t n_passes;	    /* passes times targets */
-	uint64_t last_pass;	    /* the greatest number; 0: none */
-	bool idle;		    /* nothing was done */
-	bool placed;		    /* the times of all passes are known */
-	struct combine_span *spans; /* when it was transferring; in order and apart */
+	const struct document_result *combined; /* NULL: the run did not begin */
+	struct result sum;			/* that, with its figures, which are owned */
+	struct combine_pass *passes;		/* owned; by pass and target */
+	size_t n_passes;			/* passes times targets */
+	uint64_t last_pass;			/* the greatest number; 0: none */
+	bool idle;				/* nothing was done */
+	bool placed;				/* the times of all passes are known */
+	struct combine_span *spans; /* owned: when it was transferring; in order and apart */
 	size_t n_spans;
 };
 
-/* ---- combine_load.c ---- */
+/* ---- combine_passes.c ---- */
 
 /*
- * Where values come from, and how many operations a histogram may have so that sums fit. Each
- * function reports the first value that is not as it should be, and returns false.
+ * Fill `host` from a document whose sums are checked. False: reported; combine_host_free() is safe
+ * in any case.
  */
-struct combine_source {
-	const char *document;
-	uint64_t ops_limit;
-};
-
-/* The figures of a result of a document; to be freed by figures_free() also after a failure. */
-bool combine_decode(const struct combine_source *s, const json_t *o, struct figures *f);
-
-/* ---- combine_load.c ---- */
-
-/* Fill `host` from a document. False: reported; combine_host_free() is safe in any case. */
-bool combine_host_read(struct combine_host *host, uint32_t number, const json_t *doc,
-		       const struct combine_source *s);
+bool combine_host_read(struct combine_host *host, uint32_t number, const struct document *doc);
 void combine_host_free(struct combine_host *host);
-
-/* ---- combine_passes.c ---- */
 
 /*
  * Sort `n` spans and join those that meet; all that follows `solid_ns` becomes one. Returns how
@@ -176,7 +146,10 @@ void combine_stonewall_text(const json_t *doc, FILE *to);
 
 /* ---- combine_text.c ---- */
 
-/* Add the columns that identify a row, of `doc`, to `columns`; `host`: before the target's name. */
-void combine_identify(json_t *columns, const json_t *doc, const char *host);
+/*
+ * Add the columns that identify a row, of the document `root`, to `columns`; `host`: before the
+ * target's name.
+ */
+void combine_identify(json_t *columns, const json_t *root, const char *host);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Times of several hosts on one clock, and their passes, matched by their numbers. Called by
- * combine.c.
+ * The documents of hosts as passes and times, those of several hosts on one clock, and their
+ * passes, matched by their numbers. Called by combine.c.
  *
  * One pass is looked at after another, so that memory for latencies is that of one pass. Where
  * hosts wait for each other, a pass lasts from its first operation to its last one on any host.
@@ -16,10 +16,151 @@
 #include "report/combine_host.h"
 #include "report/jsonout.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 #include "xdd/report/jvalue.h"
 #include "xdd/report/result.h"
 #include "xdd/stat/histogram.h"
+
+/* ---- one host ---- */
+
+/* The result of all targets. False: memory is short. */
+static bool read_combined(struct combine_host *h, const struct document_result *r)
+{
+	char why[DOCUMENT_WHY_SIZE];
+
+	h->combined = r;
+	h->sum = (struct result){
+		.what = RESULT_COMBINED,
+		.pass = r->pass,
+		.target = r->target,
+		.queue = r->queue_depth,
+		.req_bytes = r->request_bytes,
+		.block_size = r->block_bytes,
+		.op = r->op,
+		.verified = r->verified,
+		.partial = r->partial,
+		.processors = 1,
+	};
+	return document_figures(r, &h->sum.figures, why) == 0;
+}
+
+static bool add_pass(struct combine_host *h, uint32_t number, const struct document_result *r)
+{
+	struct combine_pass *passes = array_room(h->passes, h->n_passes, sizeof(*passes));
+
+	if (!passes)
+		return false;
+	h->passes = passes;
+	passes[h->n_passes++] = (struct combine_pass){ number, r };
+	h->last_pass = r->pass > h->last_pass ? r->pass : h->last_pass;
+	return true;
+}
+
+static int by_pass(const void *a, const void *b)
+{
+	const struct document_result *x = ((const struct combine_pass *)a)->r;
+	const struct document_result *y = ((const struct combine_pass *)b)->r;
+
+	if (x->pass != y->pass)
+		return x->pass < y->pass ? -1 : 1;
+	return (x->target > y->target) - (x->target < y->target);
+}
+
+/*
+ * When the host was transferring. Targets meet before each pass, so a pass of all lasts from its
+ * first issue to its last completion; with -nobarrier passes of targets are independent.
+ */
+static void find_spans(struct combine_host *h, bool apart)
+{
+	uint64_t solid_ns = UINT64_MAX;
+
+	h->placed = true;
+	for (size_t i = 0; i < h->n_passes; i++) {
+		const struct document_result *r = h->passes[i].r;
+		const struct document_result *before = i ? h->passes[i - 1].r : NULL;
+		struct combine_span *last = h->n_spans ? &h->spans[h->n_spans - 1] : NULL;
+
+		if (!r->placed) {
+			h->placed &= !r->elapsed_ns;
+		} else if (!apart && last && before->pass == r->pass && before->placed) {
+			if (r->begin_ns < last->from_ns)
+				last->from_ns = r->begin_ns;
+			if (r->finish_ns > last->to_ns)
+				last->to_ns = r->finish_ns;
+		} else {
+			h->spans[h->n_spans++] = (struct combine_span){ r->begin_ns, r->finish_ns };
+		}
+	}
+	/* Once a target has ended its last pass, the host is never between passes. */
+	for (size_t i = 0; apart && i < h->n_passes; i++) {
+		const struct document_result *r = h->passes[i].r;
+
+		if (r->pass == h->last_pass && r->placed && r->finish_ns < solid_ns)
+			solid_ns = r->finish_ns;
+	}
+	h->n_spans = combine_spans_join(h->spans, h->n_spans, solid_ns);
+}
+
+static bool once_each(const struct combine_host *h)
+{
+	for (size_t i = 1; i < h->n_passes; i++) {
+		if (by_pass(&h->passes[i - 1], &h->passes[i]) == 0)
+			return false;
+	}
+	return true;
+}
+
+static bool read_results(struct combine_host *h, uint32_t number)
+{
+	const json_t *plan = json_object_get(h->doc->root, "plan");
+	const json_t *options = json_object_get(plan, "options");
+	bool good = true;
+
+	for (size_t i = 0; i < h->doc->n_results && good; i++) {
+		const struct document_result *r = &h->doc->results[i];
+
+		if (r->what == RESULT_COMBINED)
+			good = read_combined(h, r);
+		else if (r->what == RESULT_TARGET_PASS)
+			good = add_pass(h, number, r);
+	}
+	h->spans = calloc(h->n_passes + 1, sizeof(*h->spans));
+	if (!good || !h->spans) {
+		log_error("combine: %s: %s", h->doc->name, strerror(ENOMEM));
+		return false;
+	}
+	if (h->n_passes)
+		qsort(h->passes, h->n_passes, sizeof(*h->passes), by_pass);
+	if (once_each(h)) {
+		find_spans(h, json_is_true(json_object_get(options, "nobarrier")));
+		return true;
+	}
+	log_error("combine: %s: results: a pass of a target is there twice", h->doc->name);
+	return false;
+}
+
+bool combine_host_read(struct combine_host *h, uint32_t number, const struct document *doc)
+{
+	*h = (struct combine_host){ .doc = doc, .clock = doc->clock };
+	h->name = h->called = *doc->host ? doc->host : "?";
+	figures_init(&h->sum.figures);
+	if (!document_check_sums(doc, "combine") || !read_results(h, number))
+		return false;
+	h->idle = !tally_ops(&h->sum.figures.tally) && !h->sum.figures.tally.errors &&
+		  !h->sum.figures.tally.outstanding;
+	h->placed &= h->n_spans > 0;
+	return true;
+}
+
+void combine_host_free(struct combine_host *host)
+{
+	figures_free(&host->sum.figures);
+	free(host->passes);
+	free(host->spans);
+}
+
+/* ---- times ---- */
 
 /* The difference between two processes' clocks on one machine: see xdd/sys/clock.h. */
 #define SAME_CLOCK_NS 5000
@@ -150,8 +291,8 @@ static size_t moments(struct moment *m, const struct combine_host *hosts, size_t
 			continue;
 		m[found++] = (struct moment){
 			.at_ns = ends ? h->spans[h->n_spans - 1].to_ns : h->spans[0].from_ns,
-			.bound_known = h->bound_known,
-			.bound_ns = ends ? h->end_bound_ns : h->bound_ns,
+			.bound_known = h->clock.bound_known,
+			.bound_ns = ends ? h->clock.end_bound_ns : h->clock.bound_ns,
 			.host = (uint32_t)i,
 		};
 	}
@@ -197,7 +338,7 @@ static const struct combine_host *first_busy(const struct combine_host *hosts, s
 }
 
 /* The wall clock may have been set between two processes: the offsets differ by that. */
-static uint64_t moved(const struct combine_host *a, const struct combine_host *b)
+static uint64_t moved(const struct document_clock *a, const struct document_clock *b)
 {
 	const uint64_t x = (uint64_t)a->machine_offset, y = (uint64_t)b->machine_offset;
 
@@ -209,20 +350,22 @@ void combine_share_clock(struct combine_host *hosts, size_t n)
 	const struct combine_host *first = first_busy(hosts, n);
 
 	for (size_t i = 0; i < n; i++) {
-		const struct combine_host *h = &hosts[i];
+		const struct document_clock *c = &hosts[i].clock;
 
-		if (!h->n_spans)
+		if (!hosts[i].n_spans)
 			continue;
-		if (h->bound_known || !h->machine || !first->machine ||
-		    strcmp(h->machine, first->machine) != 0 || moved(h, first) > NS_PER_SEC)
+		if (c->bound_known || !c->machine || !first->clock.machine ||
+		    strcmp(c->machine, first->clock.machine) != 0 ||
+		    moved(c, &first->clock) > NS_PER_SEC)
 			return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		struct combine_host *h = &hosts[i];
+		struct document_clock *c = &hosts[i].clock;
 
-		h->bound_known |= h->n_spans > 0;
-		if (h->n_spans)
-			h->bound_ns = h->end_bound_ns = moved(h, first) + SAME_CLOCK_NS;
+		if (!hosts[i].n_spans)
+			continue;
+		c->bound_known = true;
+		c->bound_ns = c->end_bound_ns = moved(c, &first->clock) + SAME_CLOCK_NS;
 	}
 }
 
@@ -292,8 +435,8 @@ static int by_pass_and_host(const void *a, const void *b)
 {
 	const struct combine_pass *x = a, *y = b;
 
-	if (x->pass != y->pass)
-		return x->pass < y->pass ? -1 : 1;
+	if (x->r->pass != y->r->pass)
+		return x->r->pass < y->r->pass ? -1 : 1;
 	return (x->host > y->host) - (x->host < y->host);
 }
 
@@ -340,14 +483,12 @@ static void combine_passes_release(struct series *s)
 
 /* ---- one pass ---- */
 
-static bool add_figures(struct pass_sum *sum, const struct series *s, const struct combine_pass *p)
+/* False: memory is short. */
+static bool add_figures(struct pass_sum *sum, const struct combine_pass *p)
 {
-	const struct combine_source source = {
-		.document = s->hosts[p->host].document,
-		.ops_limit = (uint64_t)INT64_MAX / (s->n_all + 1),
-	};
+	char why[DOCUMENT_WHY_SIZE];
 	struct figures f;
-	bool good = combine_decode(&source, p->result, &f);
+	bool good = document_figures(p->r, &f, why) == 0;
 
 	if (good) {
 		sum->bytes += (double)tally_bytes(&f.tally);
@@ -356,10 +497,7 @@ static bool add_figures(struct pass_sum *sum, const struct series *s, const stru
 		sum->flushes += (double)f.tally.flushes;
 		sum->flush_ns += (double)f.tally.flush_ns;
 		sum->latencies &= !!(f.known & FIGURES_LATENCY);
-		if (latency_add(&sum->latency, &f.latency)) {
-			log_error("combine: %s", strerror(ENOMEM));
-			good = false;
-		}
+		good = latency_add(&sum->latency, &f.latency) == 0;
 	}
 	figures_free(&f);
 	return good;
@@ -373,15 +511,17 @@ static size_t add_host(struct pass_sum *sum, const struct series *s, const struc
 	struct combine_span span = { UINT64_MAX, 0 };
 	size_t n = 0;
 
-	for (; n < left && p[n].pass == p->pass && p[n].host == p->host; n++) {
-		sum->whole &= !p[n].partial;
-		sum->placed &= p[n].placed;
-		if (p[n].elapsed_ns > sum->longest_ns)
-			sum->longest_ns = p[n].elapsed_ns;
-		if (p[n].placed && p[n].span.from_ns < span.from_ns)
-			span.from_ns = p[n].span.from_ns;
-		if (p[n].placed && p[n].span.to_ns > span.to_ns)
-			span.to_ns = p[n].span.to_ns;
+	for (; n < left && p[n].r->pass == p->r->pass && p[n].host == p->host; n++) {
+		const struct document_result *r = p[n].r;
+
+		sum->whole &= !r->partial;
+		sum->placed &= r->placed;
+		if (r->elapsed_ns > sum->longest_ns)
+			sum->longest_ns = r->elapsed_ns;
+		if (r->placed && r->begin_ns < span.from_ns)
+			span.from_ns = r->begin_ns;
+		if (r->placed && r->finish_ns > span.to_ns)
+			span.to_ns = r->finish_ns;
 	}
 	sum->whole &= n == host->sum.target;
 	if (!sum->hosts || span.from_ns < sum->begin_first_ns) {
@@ -450,18 +590,20 @@ static void put_times(json_t *times, const struct pass_sum *sum)
 	json_array_append_new(times, o);
 }
 
-/* The passes from `p` on with its number. Returns how many they are, 0: failed, reported. */
+/* The passes from `p` on with its number. Returns how many they are, 0: memory is short. */
 static size_t one_pass(struct series *s, const struct combine_pass *p, size_t left, json_t *times)
 {
-	struct pass_sum sum = { .pass = p->pass, .whole = true, .placed = true, .latencies = true };
+	struct pass_sum sum = {
+		.pass = p->r->pass, .whole = true, .placed = true, .latencies = true
+	};
 	bool good = true;
 	size_t n = 0;
 
 	latency_init(&sum.latency);
-	while (n < left && p[n].pass == p->pass)
+	while (n < left && p[n].r->pass == p->r->pass)
 		n += add_host(&sum, s, &p[n], left - n);
 	for (size_t i = 0; i < n && good; i++)
-		good = add_figures(&sum, s, &p[i]);
+		good = add_figures(&sum, &p[i]);
 	if (good)
 		keep_values(s, &sum);
 	if (good && sum.placed) {
@@ -527,8 +669,6 @@ bool combine_passes(const struct combine_host *hosts, size_t n, uint64_t elapsed
 	bool good = combine_passes_prepare(&s);
 	size_t done = 0;
 
-	if (!good)
-		log_error("combine: %s", strerror(ENOMEM));
 	while (good && done < s.n_all) {
 		size_t one = one_pass(&s, &s.all[done], s.n_all - done, times);
 
@@ -539,6 +679,8 @@ bool combine_passes(const struct combine_host *hosts, size_t n, uint64_t elapsed
 		make_rates(&s, elapsed_ns);
 		json_array_append_new(statistics, statistics_value(&s));
 		note_counts(&s, notes);
+	} else {
+		log_error("combine: %s", strerror(ENOMEM));
 	}
 	combine_passes_release(&s);
 	return good;
@@ -580,12 +722,12 @@ static void add_span(struct span *sum, uint64_t *end_ns, uint64_t begin_ns, cons
 }
 
 /* The entry for a pass in the document of a host, or NULL. */
-static const json_t *entry_of(const json_t *doc, uint64_t pass)
+static const json_t *entry_of(const json_t *root, uint64_t pass)
 {
 	const json_t *o;
 	size_t i;
 
-	json_array_foreach(json_object_get(doc, "stonewall"), i, o)
+	json_array_foreach(json_object_get(root, "stonewall"), i, o)
 	{
 		if (count_of(o, "pass") == pass)
 			return o;
@@ -593,15 +735,15 @@ static const json_t *entry_of(const json_t *doc, uint64_t pass)
 	return NULL;
 }
 
-/* Whose target ended the pass. Ranks of MPI know it; of other hosts it is the first one. */
-static void set_cause(struct stonewall_result *s, const struct combine_host *h, const json_t *o)
+/* Whose target ended the pass. Ranks of MPI know it; of other hosts `doc` is of the first one. */
+static void set_cause(struct stonewall_result *s, const struct document *doc, const json_t *o)
 {
 	const json_t *target = json_object_get(o, "target"), *rank = json_object_get(o, "rank");
 
 	s->target = json_is_integer(target) ? (uint32_t)json_integer_value(target) :
 					      STONEWALL_BY_TIME;
-	s->ranks = json_is_integer(rank) || h->ranked;
-	s->rank = json_is_integer(rank) ? (unsigned)json_integer_value(rank) : (unsigned)h->rank;
+	s->ranks = json_is_integer(rank) || doc->ranked;
+	s->rank = json_is_integer(rank) ? (unsigned)json_integer_value(rank) : (unsigned)doc->rank;
 }
 
 /* Add up a pass that all hosts have. False: one has not. */
@@ -610,7 +752,7 @@ static bool add_up(const struct combine_host *hosts, size_t n, struct stonewall_
 	uint64_t at_ns = 0, end_ns = 0, first_ns = UINT64_MAX;
 
 	for (size_t i = 0; i < n; i++) {
-		const json_t *o = entry_of(hosts[i].doc, s->pass);
+		const json_t *o = entry_of(hosts[i].doc->root, s->pass);
 		const json_t *at = json_object_get(o, "at");
 		const uint64_t begin = count_of(o, "begin_ns");
 
@@ -620,7 +762,7 @@ static bool add_up(const struct combine_host *hosts, size_t n, struct stonewall_
 			s->begin_ns = begin;
 		if (begin && begin + count_of(at, "ns") < first_ns) {
 			first_ns = begin + count_of(at, "ns");
-			set_cause(s, &hosts[i], o);
+			set_cause(s, hosts[i].doc, o);
 		}
 		add_span(&s->at, &at_ns, begin, at);
 		add_span(&s->end, &end_ns, begin, json_object_get(o, "end"));
@@ -636,11 +778,11 @@ json_t *combine_stonewall(const struct combine_host *hosts, size_t n)
 	const json_t *o;
 	size_t i;
 
-	json_array_foreach(json_object_get(hosts[0].doc, "stonewall"), i, o)
+	json_array_foreach(json_object_get(hosts[0].doc->root, "stonewall"), i, o)
 	{
 		struct stonewall_result s = { .pass = count_of(o, "pass") };
 
-		set_cause(&s, &hosts[0], o);
+		set_cause(&s, hosts[0].doc, o);
 		if (add_up(hosts, n, &s))
 			json_array_append_new(passes, jvalue_stonewall(&s));
 	}
@@ -658,7 +800,7 @@ void combine_stonewall_text(const json_t *doc, FILE *to)
 					      .at = span_of(json_object_get(o, "at")),
 					      .end = span_of(json_object_get(o, "end")) };
 
-		set_cause(&s, &(struct combine_host){ .ranked = false }, o);
+		set_cause(&s, &(struct document){ .ranked = false }, o);
 		stonewall_write(to, &s);
 	}
 }

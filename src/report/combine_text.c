@@ -75,10 +75,10 @@ static json_t *requested(const json_t *targets, const char *kind)
 	return json_array_size(targets) ? jvalue_real(sum) : json_null();
 }
 
-void combine_identify(json_t *columns, const json_t *doc, const char *host)
+void combine_identify(json_t *columns, const json_t *root, const char *host)
 {
-	const json_t *targets = json_object_get(json_object_get(doc, "plan"), "targets");
-	json_t *id = json_object_get(doc, "id"), *start = json_object_get(doc, "start_time");
+	const json_t *targets = json_object_get(json_object_get(root, "plan"), "targets");
+	json_t *id = json_object_get(root, "id"), *start = json_object_get(root, "start_time");
 	json_t *path = of_targets(targets, NULL, "path", "*");
 
 	if (host && json_is_string(path)) {
@@ -285,20 +285,13 @@ static bool is_number(const json_t *o, const char *key)
 	return json_is_number(json_object_get(o, key));
 }
 
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return text ? text : "";
-}
-
 /* Main thread: memory was short since combine_print_text() began, and a text is missing. */
 static bool lost;
 
 /* The name of a host, cut at `size` bytes: never in the middle of a character. */
 static const char *label(const json_t *host, char *buf, size_t size)
 {
-	char *safe = printable_dup(text_of(host, "label"), false);
+	char *safe = printable_dup(document_text(host, "label"), false);
 	size_t n = 0;
 
 	lost |= !safe;
@@ -411,7 +404,7 @@ static const json_t *combined_of(const json_t *doc)
 
 	json_array_foreach(json_object_get(doc, "results"), i, result)
 	{
-		if (strcmp(text_of(result, "what"), "COMBINED") == 0)
+		if (strcmp(document_text(result, "what"), "COMBINED") == 0)
 			found = result;
 	}
 	return found;
@@ -602,7 +595,7 @@ static void put_difference(FILE *f, const json_t *doc, const json_t *difference)
 	size_t i;
 
 	fputs("  ", f);
-	printable_put(f, text_of(difference, "name"));
+	printable_put(f, document_text(difference, "name"));
 	fputc('\n', f);
 	json_array_foreach(values, i, value)
 	{
@@ -668,11 +661,11 @@ static void put_messages(FILE *f, const json_t *doc)
 
 	json_array_foreach(json_object_get(doc, "messages"), i, one)
 	{
-		if (strcmp(text_of(one, "level"), "error") != 0)
+		if (strcmp(document_text(one, "level"), "error") != 0)
 			others++;
 		else if (errors++ < MESSAGES_SHOWN)
 			put_item(f, errors == 1 ? "\nErrors of the hosts\n" : "",
-				 text_of(one, "text"));
+				 document_text(one, "text"));
 	}
 	if (errors > MESSAGES_SHOWN)
 		fprintf(f, "  and %zu more\n", errors - MESSAGES_SHOWN);
@@ -704,7 +697,7 @@ static void put_ends(FILE *f, const json_t *doc)
 /* The bytes of a label before the number of its rank; 0: it has none. */
 static size_t host_bytes(const json_t *host)
 {
-	const char *text = text_of(host, "label"), *slash = strrchr(text, '/');
+	const char *text = document_text(host, "label"), *slash = strrchr(text, '/');
 
 	return slash && is_number(host, "rank") ? (size_t)(slash - text) : 0;
 }
@@ -722,7 +715,7 @@ static size_t count_hosts(const json_t *hosts)
 
 		if (!bytes)
 			break;
-		snprintf(name, sizeof(name), "%.*s", (int)bytes, text_of(host, "label"));
+		snprintf(name, sizeof(name), "%.*s", (int)bytes, document_text(host, "label"));
 		json_object_set_new_nocheck(names, name, json_true());
 	}
 	n = i == json_array_size(hosts) ? json_object_size(names) : 0;
@@ -745,14 +738,14 @@ int combine_print_text(const json_t *doc, FILE *to)
 {
 	size_t n = json_array_size(json_object_get(doc, "hosts"));
 	const bool partial = json_is_true(json_object_get(doc, "partial"));
-	const char *id = text_of(doc, "run_id");
+	const char *id = document_text(doc, "run_id");
 	const unsigned long lost_values = jvalue_lost();
 	char size[64];
 
 	lost = false;
 	put_size(size, sizeof(size), json_object_get(doc, "hosts"));
 	put_paragraph(to, "%s%s%s, started %s%s", size, *id ? ", run " : "", id,
-		      text_of(doc, "start_time"), partial ? ", not complete" : "");
+		      document_text(doc, "start_time"), partial ? ", not complete" : "");
 	fputc('\n', to);
 	put_table(to, doc);
 	fputc('\n', to);

@@ -4,6 +4,7 @@
  */
 #include "xdd/report/compare.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,25 +274,6 @@ enum compare_limit_state compare_limit_check(const struct compare_limit *limit,
 /* A percentile is that of a bucket of the histogram; either side may be off by 0.4 %. */
 #define PERCENTILE_RESOLUTION 1.008
 
-/*
- * The values of a figure, one for each pass; to be freed. NULL: the document does not have it, or
- * memory is short, which sets `*no_memory`.
- */
-static double *values_of(const json_t *statistic, enum pass_figure figure, size_t *n,
-			 bool *no_memory)
-{
-	const json_t *values =
-		json_object_get(json_object_get(statistic, figure_name(figure)), "values");
-	double *x;
-
-	*n = json_array_size(values);
-	x = *n ? calloc(*n, sizeof(*x)) : NULL;
-	*no_memory |= *n && !x;
-	for (size_t i = 0; x && i < *n; i++)
-		x[i] = json_number_value(json_array_get(values, i));
-	return x;
-}
-
 /* The mean whose 95 % interval over `rounds` rounds has the half width `half`. */
 static struct stats_summary summary_of(double mean, double half, double rounds)
 {
@@ -305,27 +287,29 @@ static struct stats_summary summary_of(double mean, double half, double rounds)
 	return s;
 }
 
-static double compare_judge_number(const json_t *o, const char *key)
-{
-	const json_t *value = json_object_get(o, key);
-
-	return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 /* Rounds that the maximum of a curve is the mean of. */
-static double rounds_of_maximum(const json_t *root, const json_t *maximum)
+static double rounds_of_maximum(const struct document *d)
 {
-	const json_t *points = json_object_get(root, "points"), *point;
-	size_t i;
-
-	if (compare_judge_number(maximum, "steady_after") > 0)
+	if (d->curve.maximum.steady_after > 0)
 		return STATS_STEADY_WINDOW;
-	json_array_foreach(points, i, point)
-	{
-		if (json_equal(json_object_get(point, "point"), json_object_get(maximum, "point")))
-			return (double)json_array_size(json_object_get(point, "rounds"));
+	for (size_t i = 0; i < d->n_points; i++) {
+		if (!islessgreater(d->points[i].number, d->curve.maximum.point) &&
+		    !isnan(d->points[i].number))
+			return (double)d->points[i].rounds;
 	}
 	return 0;
+}
+
+static struct stats_summary summarize_curve(const struct document *d, enum pass_figure figure)
+{
+	const struct document_curve *c = &d->curve;
+	const double knee = c->knee.percent, iops = c->maximum.iops;
+
+	if (figure == FIGURE_KNEE)
+		return summary_of(knee,
+				  fmax(c->knee.high_percent - knee, knee - c->knee.low_percent),
+				  c->rounds_least);
+	return summary_of(iops, iops * c->maximum.interval_percent / 100, rounds_of_maximum(d));
 }
 
 /* The maximum or the knee of each curve of a side. False: one has none. */
@@ -333,46 +317,26 @@ static bool summarize_curves(const struct compare_side *side, enum pass_figure f
 			     struct stats_summary *runs)
 {
 	for (size_t i = 0; i < side->n; i++) {
-		const json_t *root = side->runs[i].root;
-		const json_t *o =
-			json_object_get(json_object_get(root, "curve"), figure_name(figure));
-
-		if (figure == FIGURE_KNEE) {
-			const double knee = compare_judge_number(o, "percent");
-			const double half = fmax(compare_judge_number(o, "high_percent") - knee,
-						 knee - compare_judge_number(o, "low_percent"));
-
-			runs[i] =
-				summary_of(knee, half, compare_judge_number(root, "rounds_least"));
-		} else {
-			const double iops = compare_judge_number(o, "iops");
-
-			runs[i] = summary_of(
-				iops, iops * compare_judge_number(o, "interval_percent") / 100,
-				rounds_of_maximum(root, o));
-		}
+		runs[i] = summarize_curve(&side->runs[i].doc, figure);
 		if (!(runs[i].mean > 0))
 			return false;
 	}
 	return true;
 }
 
-/* A summary for each run of a side. False: the figure is missing in one. */
-static bool compare_judge_summarize(const struct compare_side *side, json_int_t target,
-				    enum pass_figure figure, struct stats_summary *runs,
-				    bool *no_memory)
+/* A summary for each run of both sides. False: the figure is missing in one. */
+static bool compare_judge_summarize(const struct compare_subject *s, enum pass_figure figure,
+				    struct stats_summary *runs)
 {
 	if (figure >= FIGURE_ALL)
-		return summarize_curves(side, figure, runs);
-	for (size_t i = 0; i < side->n; i++) {
-		size_t n;
-		double *x =
-			values_of(compare_statistic(&side->runs[i], target), figure, &n, no_memory);
+		return summarize_curves(s->a, figure, runs) &&
+		       summarize_curves(s->b, figure, runs + s->a->n);
+	for (size_t i = 0; i < s->a->n + s->b->n; i++) {
+		const struct document_figure *f = &s->of[i]->figures[figure];
 
-		if (!x)
+		if (!f->n)
 			return false;
-		runs[i] = stats_summarize(x, n);
-		free(x);
+		runs[i] = stats_summarize(f->values, f->n);
 	}
 	return true;
 }
@@ -381,35 +345,37 @@ static bool compare_judge_summarize(const struct compare_side *side, json_int_t 
  * By how much the passes of a run change among themselves, as the logarithm of a ratio; 0 for
  * stable ones.
  */
-static double change_of(const json_t *statistic, enum pass_figure figure, bool *no_memory)
+static double change_of(const struct document_figure *f)
 {
 	struct stats_stability s = { .change = STATS_STABLE };
-	size_t n;
-	double *x = values_of(statistic, figure, &n, no_memory);
 
-	if (x)
-		s = stats_stability(x, n);
-	free(x);
+	if (f->n)
+		s = stats_stability(f->values, f->n);
 	return s.change == STATS_STABLE ? 0 : fabs(log1p(s.amount));
 }
 
 /*
- * True if the passes of a run that stands alone on its side vary as much as the sides differ.
- * Then the difference depends on when the runs were made. Several runs show that in their spread.
+ * True if the passes of a run vary as much as the sides differ: then the difference depends on when
+ * the runs were made.
  */
-static bool is_unstable(const struct compare_side *side, json_int_t target, enum pass_figure figure,
-			double difference, bool *no_memory)
+static bool is_unstable(const struct document_statistic *s, enum pass_figure figure,
+			double difference)
 {
-	const json_t *statistic = compare_statistic(&side->runs[0], target);
-	double change = change_of(statistic, figure, no_memory);
+	double change = change_of(&s->figures[figure]);
 
-	if (side->n > 1)
-		return false;
-	if (change <= 0 && json_is_string(json_object_get(statistic, "not_reproducible"))) {
-		change = change_of(statistic, FIGURE_BANDWIDTH, no_memory);
+	if (change <= 0 && *s->not_reproducible) {
+		change = change_of(&s->figures[FIGURE_BANDWIDTH]);
 		change = change > 0 ? change : INFINITY;
 	}
 	return change >= difference;
+}
+
+/* True if that is so for a run alone on its side; several runs show it in their spread. */
+static bool are_unstable(const struct compare_subject *s, enum pass_figure figure,
+			 double difference)
+{
+	return s->of && ((s->a->n == 1 && is_unstable(s->of[0], figure, difference)) ||
+			 (s->b->n == 1 && is_unstable(s->of[s->a->n], figure, difference)));
 }
 
 double compare_level(enum pass_figure figure)
@@ -454,32 +420,24 @@ static double mean_of(const struct stats_summary *runs, size_t n)
 	return sum / (double)n;
 }
 
-static enum compare_verdict verdict_of(const struct compare_side *a, const struct compare_side *b,
-				       json_int_t target, enum pass_figure figure,
-				       const struct stats_ratio *r, bool *no_memory)
+static enum compare_verdict verdict_of(const struct compare_subject *s, enum pass_figure figure,
+				       const struct stats_ratio *r)
 {
-	double difference = fabs(log(r->ratio));
-
 	if (!(r->low > 0) || !isfinite(r->high))
 		return COMPARE_UNKNOWN;
 	if (r->low <= 1 && r->high >= 1)
 		return COMPARE_CHANCE;
-	if (is_unstable(a, target, figure, difference, no_memory) ||
-	    is_unstable(b, target, figure, difference, no_memory))
-		return COMPARE_UNSTABLE;
-	return COMPARE_REAL;
+	return are_unstable(s, figure, fabs(log(r->ratio))) ? COMPARE_UNSTABLE : COMPARE_REAL;
 }
 
 struct compare_figure compare_judge(const struct compare_subject *s, enum pass_figure figure,
 				    size_t subjects)
 {
 	const struct compare_side *a = s->a, *b = s->b;
-	struct stats_summary *runs = calloc(a->n + b->n, sizeof(*runs));
-	struct compare_figure f = { .verdict = COMPARE_NO_FIGURE, .no_memory = !runs };
+	struct stats_summary *runs = xcalloc(a->n + b->n, sizeof(*runs));
+	struct compare_figure f = { .verdict = COMPARE_NO_FIGURE };
 
-	if (runs && is_judged_by(s, figure) &&
-	    compare_judge_summarize(a, s->target, figure, runs, &f.no_memory) &&
-	    compare_judge_summarize(b, s->target, figure, runs + a->n, &f.no_memory)) {
+	if (is_judged_by(s, figure) && compare_judge_summarize(s, figure, runs)) {
 		f.a = mean_of(runs, a->n);
 		f.b = mean_of(runs + a->n, b->n);
 		f.ratio =
@@ -488,170 +446,153 @@ struct compare_figure compare_judge(const struct compare_subject *s, enum pass_f
 			f.ratio.low /= PERCENTILE_RESOLUTION;
 			f.ratio.high *= PERCENTILE_RESOLUTION;
 		}
-		f.verdict = verdict_of(a, b, s->target, figure, &f.ratio, &f.no_memory);
+		f.verdict = verdict_of(s, figure, &f.ratio);
 	}
 	free(runs);
 	return f;
 }
 
 /*
- * Sweeps side by side, point by point.
+ * Subjects: the targets of runs, and the points of sweeps side by side.
  */
 
-/* A point of both sides; the runs' documents are the point's objects, which the sweeps own. */
-struct point {
-	struct compare_side a, b;
-	struct compare_run runs[];
-};
-
-/* The point of a sweep with these values; NULL: it has none. */
-static json_t *find_point(const struct compare_run *sweep, const json_t *varied)
+/* Room for the statistics of all runs. */
+static const struct document_statistic **
+new_list(struct compare_subjects *s, const struct compare_side *a, const struct compare_side *b)
 {
-	json_t *point;
-	size_t i;
+	return xarena_alloc(s->arena, (a->n + b->n) * sizeof(struct document_statistic *));
+}
 
-	json_array_foreach(json_object_get(sweep->root, "points"), i, point)
-	{
-		if (json_equal(json_object_get(point, "varied"), varied))
-			return point;
+static void add_subject(struct compare_subjects *s, const struct compare_side *a,
+			const struct compare_side *b, const struct document_statistic *const *of,
+			const char *name, enum compare_kind kind)
+{
+	s->list[s->n++] =
+		(struct compare_subject){ .name = name, .a = a, .b = b, .of = of, .kind = kind };
+}
+
+/* False: a run lacks the target. */
+static bool find_target(const struct compare_side *side, int64_t target,
+			const struct document_statistic **of)
+{
+	for (size_t i = 0; i < side->n; i++) {
+		of[i] = document_statistic(&side->runs[i].doc.statistics, target);
+		if (!of[i])
+			return false;
+	}
+	return true;
+}
+
+static void add_target(struct compare_subjects *s, const struct compare_side *a,
+		       const struct compare_side *b, int64_t target)
+{
+	const struct document_statistic **of = new_list(s, a, b);
+	const char *name = "all targets";
+
+	if (!find_target(a, target, of) || !find_target(b, target, of + a->n))
+		return;
+	if (target != DOCUMENT_ALL)
+		name = xarena_printf(s->arena, "target %" PRId64, target);
+	add_subject(s, a, b, of, name, COMPARE_TARGET);
+}
+
+/* The point of a sweep with these values; most often it has the same number. NULL: it has none. */
+static const struct document_point *find_point(const struct document *d, size_t at,
+					       const json_t *varied)
+{
+	if (at < d->n_points && json_equal(d->points[at].varied, varied))
+		return &d->points[at];
+	for (size_t i = 0; i < d->n_points; i++) {
+		if (json_equal(d->points[i].varied, varied))
+			return &d->points[i];
 	}
 	return NULL;
 }
 
 /* Find the point in each sweep of a side. False: it is missing in one. */
-static bool compare_sweep_fill(const struct compare_side *sweeps, struct compare_side *side,
-			       size_t at, const json_t *varied)
+static bool find_points(const struct compare_side *side, size_t at, const json_t *varied,
+			const struct document_statistic **of)
 {
-	for (size_t i = 0; i < sweeps->n; i++) {
-		json_t *found =
-			at < json_array_size(json_object_get(sweeps->runs[i].root, "points")) ?
-				json_array_get(json_object_get(sweeps->runs[i].root, "points"),
-					       at) :
-				NULL;
+	for (size_t i = 0; i < side->n; i++) {
+		const struct document_point *p = find_point(&side->runs[i].doc, at, varied);
 
-		/* Most often it has the same number. */
-		if (!found || !json_equal(json_object_get(found, "varied"), varied))
-			found = find_point(&sweeps->runs[i], varied);
-		if (!found)
-			return false;
-		side->runs[i] = sweeps->runs[i];
-		side->runs[i].root = found;
-		if (!compare_statistic(&side->runs[i], -1))
+		of[i] = p ? document_statistic(&p->statistics, DOCUMENT_ALL) : NULL;
+		if (!of[i])
 			return false;
 	}
 	return true;
 }
 
-/* "queuedepth 4, reqsize 4k"; to be freed. */
-static char *name_of(const json_t *varied)
+/* "queuedepth 4, reqsize 4k" */
+static const char *name_of(struct arena *arena, const json_t *varied)
 {
-	struct memstream m;
-	const char *option, *comma = "";
+	const char *option, *name = NULL;
 	json_t *value;
 
-	if (!memstream_open(&m))
-		return NULL;
 	json_object_foreach((json_t *)(uintptr_t)varied, option, value)
-	{
-		fprintf(m.f, "%s%s %s", comma, option, json_string_value(value));
-		comma = ", ";
-	}
-	if (!*comma)
-		fputs("the point", m.f);
-	return memstream_close(&m) ? NULL : m.text;
+		name = xarena_printf(arena, "%s%s%s %s", name ? name : "", name ? ", " : "", option,
+				     json_string_value(value));
+	return name ? name : "the point";
 }
 
-static enum compare_kind kind_of(const struct compare_points *points, const json_t *point)
+static void add_point(struct compare_subjects *s, const struct compare_side *a,
+		      const struct compare_side *b, size_t at)
 {
-	const json_t *round = json_array_get(json_object_get(point, "rounds"), 0);
+	const struct document_point *p = &a->runs[0].doc.points[at];
+	const struct document_statistic **of = new_list(s, a, b);
+	const char *name;
 
-	if (!points->curve)
-		return COMPARE_TARGET;
-	return json_is_number(json_object_get(round, "response")) ? COMPARE_LOAD : COMPARE_LOOP;
+	if (!find_points(a, at, p->varied, of) || !find_points(b, at, p->varied, of + a->n))
+		return;
+	name = name_of(s->arena, p->varied);
+	add_subject(s, a, b, of, name,
+		    !s->curve	? COMPARE_TARGET :
+		    p->responds ? COMPARE_LOAD :
+				  COMPARE_LOOP);
+	if (strlen(name) > s->width)
+		s->width = strlen(name);
 }
 
 static bool are_curves(const struct compare_side *side)
 {
 	for (size_t i = 0; i < side->n; i++) {
-		if (!json_is_object(json_object_get(side->runs[i].root, "curve")))
+		if (!side->runs[i].doc.curved)
 			return false;
 	}
 	return true;
 }
 
-static bool add_point(const struct compare_side *a, const struct compare_side *b, size_t at,
-		      struct compare_points *points)
+static void add_points(struct compare_subjects *s, const struct compare_side *a,
+		       const struct compare_side *b)
 {
-	const json_t *varied = json_object_get(
-		json_array_get(json_object_get(a->runs[0].root, "points"), at), "varied");
-	struct compare_subject *subject = &points->subjects[points->n];
-	struct point *p = calloc(1, sizeof(*p) + (a->n + b->n) * sizeof(p->runs[0]));
-	char *name;
+	size_t most = a->runs[0].doc.n_points;
 
-	if (!p)
-		return false;
-	p->a = (struct compare_side){ a->name, p->runs, a->n };
-	p->b = (struct compare_side){ b->name, p->runs + a->n, b->n };
-	if (!compare_sweep_fill(a, &p->a, at, varied) ||
-	    !compare_sweep_fill(b, &p->b, at, varied)) {
-		points->left_out++;
-		free(p);
-		return true;
-	}
-	name = name_of(varied);
-	if (!name) {
-		free(p);
-		return false;
-	}
-	*subject = (struct compare_subject){ .target = -1,
-					     .name = name,
-					     .a = &p->a,
-					     .b = &p->b,
-					     .kind = kind_of(points, p->runs[0].root) };
-	points->n++;
-	if (strlen(name) > points->width)
-		points->width = strlen(name);
-	return true;
+	s->curve = are_curves(a) && are_curves(b);
+	for (size_t i = 0; i < a->runs[0].doc.n_points; i++)
+		add_point(s, a, b, i);
+	for (size_t i = 0; i < b->n; i++)
+		most = b->runs[i].doc.n_points > most ? b->runs[i].doc.n_points : most;
+	s->left_out = most - s->n;
+	if (s->curve)
+		add_subject(s, a, b, NULL, "the curve", COMPARE_CURVE);
 }
 
-bool compare_sweep_points(const struct compare_side *a, const struct compare_side *b,
-			  struct compare_points *points)
+void compare_subjects(struct compare_subjects *s, const struct compare_side *a,
+		      const struct compare_side *b)
 {
-	const size_t n = json_array_size(json_object_get(a->runs[0].root, "points"));
-	size_t most = n;
+	const struct document *d = &a->runs[0].doc;
+	const size_t n = d->sweep ? d->n_points : d->statistics.n;
 
-	*points = (struct compare_points){ .subjects = calloc(n + 1, sizeof(*points->subjects)),
-					   .curve = are_curves(a) && are_curves(b) };
-	if (!points->subjects)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (!add_point(a, b, i, points)) {
-			compare_sweep_free(points);
-			return false;
-		}
-	}
-	for (size_t i = 0; i < b->n; i++) {
-		const size_t other = json_array_size(json_object_get(b->runs[i].root, "points"));
-
-		most = other > most ? other : most;
-	}
-	points->left_out = most - points->n;
-	if (points->curve)
-		points->subjects[points->n++] = (struct compare_subject){
-			.target = -1, .name = "the curve", .a = a, .b = b, .kind = COMPARE_CURVE
-		};
-	return true;
+	*s = (struct compare_subjects){ .arena = xarena_new() };
+	s->list = xarena_alloc(s->arena, (n + 1) * sizeof(*s->list));
+	if (d->sweep)
+		add_points(s, a, b);
+	for (int64_t i = DOCUMENT_ALL; !d->sweep && i < (int64_t)n; i++)
+		add_target(s, a, b, i);
 }
 
-void compare_sweep_free(struct compare_points *points)
+void compare_subjects_free(struct compare_subjects *s)
 {
-	for (size_t i = 0; i < points->n; i++) {
-		if (points->subjects[i].kind == COMPARE_CURVE)
-			continue;
-		free((char *)(uintptr_t)points->subjects[i].name);
-		/* The side is the first member of its point. */
-		free((struct compare_side *)(uintptr_t)points->subjects[i].a);
-	}
-	free(points->subjects);
-	*points = (struct compare_points){ .n = 0 };
+	arena_free(s->arena);
+	*s = (struct compare_subjects){ .n = 0 };
 }

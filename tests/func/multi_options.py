@@ -198,6 +198,7 @@ def test_documents():
     for change, why in (('s/"run_id": *"[^"]*"/"run_id":"other"/', "127.0.0.2: sent results of another run or rank"),
                         ('s/"rank": *1/"rank":0/', "127.0.0.2: sent results of another run or rank"),
                         ('s/"status": *0/"status":99/', "127.0.0.2: sent results that cannot be combined"),
+                        ('/TARGET_PASS/s/"issued": *[0-9]*/"issued":-1/', "127.0.0.2: sent results that cannot be combined"),
                         ('s/^.*$/{/', "127.0.0.2: sent other output than results")):
         fake = multi.script("wrong-ssh", "for last; do :; done\nPATH=%s:$PATH\ncase \"$*\" in *127.0.0.2*) sh -c \"$last\" | sed '%s' ;;\n"
                             "*) exec sh -c \"$last\" ;;\nesac\n" % (HERE, change))

@@ -133,9 +133,9 @@ static void test_skew_bound(void **state)
 			first = at < first ? at : first;
 			last = at > last ? at : last;
 			r.hosts[i].n_spans = 1;
-			r.hosts[i].bound_known = true;
-			r.hosts[i].bound_ns = below(1000);
-			r.spans[i][0].from_ns = shown(at, r.hosts[i].bound_ns);
+			r.hosts[i].clock.bound_known = true;
+			r.hosts[i].clock.bound_ns = below(1000);
+			r.spans[i][0].from_ns = shown(at, r.hosts[i].clock.bound_ns);
 			r.spans[i][0].to_ns = 200000;
 		}
 		assert_int_equal(combine_times(&t, r.hosts, r.n), 0);
@@ -158,7 +158,7 @@ static void test_unknown(void **state)
 		draw_hosts(&r);
 	} while (r.n < 2);
 	for (size_t i = 0; i + 1 < r.n; i++)
-		r.hosts[i].bound_known = true;
+		r.hosts[i].clock.bound_known = true;
 	assert_int_equal(combine_times(&t, r.hosts, r.n), 0);
 	assert_true(t.known && !t.start.bound_known && !t.end.bound_known);
 	r.hosts[0].placed = false;

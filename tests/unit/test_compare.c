@@ -78,109 +78,120 @@ static void simulate_pass(double figures[FIGURE_COUNT], double factor)
 	figures[FIGURE_P999] = percentile(ns, 99.9);
 }
 
-/* The part of a document that is compared; to be released. */
-static json_t *simulate_run(double factor, size_t passes)
-{
-	json_t *statistic = json_object(), *numbers = json_array();
+/* The figures of a run, as its document has them. */
+#define MOST_PASSES 30
+struct run {
+	struct document_statistic s;
+	double values[FIGURE_COUNT][MOST_PASSES];
+};
 
-	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
-		json_object_set_new(statistic, figure_name(i), json_pack("{s:[]}", "values"));
-	for (size_t pass = 1; pass <= passes; pass++) {
+static void set_run(struct run *r, size_t passes)
+{
+	static const uint64_t numbers[MOST_PASSES];
+
+	assert_true(passes <= MOST_PASSES);
+	r->s = (struct document_statistic){
+		.target = DOCUMENT_ALL, .passes = numbers, .n = passes, .not_reproducible = ""
+	};
+}
+
+static void set_figure(struct run *r, enum pass_figure figure)
+{
+	r->s.figures[figure] = (struct document_figure){ .values = r->values[figure], .n = r->s.n };
+}
+
+static void simulate_run(struct run *r, double factor, size_t passes)
+{
+	set_run(r, passes);
+	for (size_t pass = 0; pass < passes; pass++) {
 		double figures[FIGURE_COUNT];
 
 		simulate_pass(figures, factor);
 		for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
-			json_array_append_new(
-				json_object_get(json_object_get(statistic, figure_name(i)),
-						"values"),
-				json_real(figures[i]));
-		json_array_append_new(numbers, json_integer((json_int_t)pass));
+			r->values[i][pass] = figures[i];
 	}
-	json_object_set_new(statistic, "target", json_null());
-	json_object_set_new(statistic, "passes", numbers);
-	return json_pack("{s:[o]}", "statistics", statistic);
+	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
+		set_figure(r, i);
+}
+
+/* Judge a figure of `n_a` runs and `n_b` runs. */
+static struct compare_figure judge(const struct run *a, size_t n_a, const struct run *b, size_t n_b,
+				   enum pass_figure figure)
+{
+	const struct compare_side side_a = { "a", NULL, n_a }, side_b = { "b", NULL, n_b };
+	const struct document_statistic *of[2 * MANY];
+	const struct compare_subject subject = { .a = &side_a, .b = &side_b, .of = of };
+
+	assert_true(n_a + n_b <= 2 * MANY);
+	for (size_t i = 0; i < n_a + n_b; i++)
+		of[i] = i < n_a ? &a[i].s : &b[i - n_a].s;
+	return compare_judge(&subject, figure, 1);
 }
 
 /* How many of all figures of two such runs differ, and how a limit is judged. */
 static unsigned compare_runs(double factor, size_t passes, const char *limit,
 			     enum compare_limit_state *state)
 {
-	struct compare_run run_a = { .root = simulate_run(1, passes) },
-			   run_b = { .root = simulate_run(factor, passes) };
-	struct compare_side a = { "a", &run_a, 1 }, b = { "b", &run_b, 1 };
-	const struct compare_subject subject = { .target = -1, .a = &a, .b = &b };
 	struct compare_limit parsed;
 	const char *why = NULL;
 	unsigned real = 0;
+	struct run a, b;
 
+	simulate_run(&a, 1, passes);
+	simulate_run(&b, factor, passes);
 	assert_true(compare_limit_parse(&parsed, limit));
 	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
-		struct compare_figure f = compare_judge(&subject, i, 1);
+		struct compare_figure f = judge(&a, 1, &b, 1, i);
 
 		real += f.verdict == COMPARE_REAL;
 		if (i == parsed.figure)
 			*state = compare_limit_check(&parsed, &f, &why);
 	}
-	json_decref(run_a.root);
-	json_decref(run_b.root);
 	return real;
 }
 
-/* A document whose runs have these bandwidths in their passes. */
-static json_t *run_of(double first, double second)
+/* A run whose passes have these bandwidths. */
+static struct run *run_of(struct run *r, double first, double second)
 {
-	return json_pack("{s:[{s:n, s:[i,i], s:{s:[f,f]}}]}", "statistics", "target", "passes", 1,
-			 2, "bandwidth", "values", first, second);
+	set_run(r, 2);
+	r->values[FIGURE_BANDWIDTH][0] = first;
+	r->values[FIGURE_BANDWIDTH][1] = second;
+	set_figure(r, FIGURE_BANDWIDTH);
+	return r;
 }
 
 /* The means of both sides, which are over runs, whatever the number of passes. */
 static void test_means(void **state)
 {
-	struct compare_run runs[] = {
-		{ .root = run_of(90, 110) },
-		{ .root = run_of(310, 290) },
-		{ .root = run_of(500, 502) },
-		{ .root = json_pack("{s:[]}", "statistics") },
-	};
-	struct compare_side a = { "a", runs, 2 }, b = { "b", runs + 2, 1 };
-	struct compare_side without = { "c", runs + 2, 2 };
-	const struct compare_subject subject = { .target = -1, .a = &a, .b = &b };
-	const struct compare_subject missing = { .target = -1, .a = &a, .b = &without };
-	struct compare_figure f = compare_judge(&subject, FIGURE_BANDWIDTH, 1);
+	struct run a[2], b[2];
+	struct compare_figure f;
 
 	(void)state;
+	run_of(&a[0], 90, 110);
+	run_of(&a[1], 310, 290);
+	run_of(&b[0], 500, 502);
+	set_run(&b[1], 2);
+	f = judge(a, 2, b, 1, FIGURE_BANDWIDTH);
 	assert_true(fabs(f.a - 200) < 1e-9);
 	assert_true(fabs(f.b - 501) < 1e-9);
-	f = compare_judge(&missing, FIGURE_BANDWIDTH, 1);
-	assert_int_equal(f.verdict, COMPARE_NO_FIGURE);
-	f = compare_judge(&subject, FIGURE_IOPS, 1);
-	assert_int_equal(f.verdict, COMPARE_NO_FIGURE);
-	for (size_t i = 0; i < 4; i++)
-		json_decref(runs[i].root);
+	assert_int_equal(judge(a, 2, b, 2, FIGURE_BANDWIDTH).verdict, COMPARE_NO_FIGURE);
+	assert_int_equal(judge(a, 2, b, 1, FIGURE_IOPS).verdict, COMPARE_NO_FIGURE);
 }
 
 /* A run whose passes have a bandwidth from `from` on, more by `step` each time. */
-static struct compare_run trend(double from, double step)
+static void trend(struct run *r, double from, double step)
 {
-	json_t *values = json_array(), *passes = json_array();
-
-	for (int i = 0; i < 10; i++) {
-		/* No two passes are equal. */
-		json_array_append_new(values, json_real(from + step * i + (i % 2 ? 0.5 : -0.5)));
-		json_array_append_new(passes, json_integer(i + 1));
-	}
-	return (struct compare_run){ .root = json_pack("{s:[{s:n, s:o, s:{s:o}}]}", "statistics",
-						       "target", "passes", passes, "bandwidth",
-						       "values", values) };
+	set_run(r, 10);
+	/* No two passes are equal. */
+	for (int i = 0; i < 10; i++)
+		r->values[FIGURE_BANDWIDTH][i] = from + step * i + (i % 2 ? 0.5 : -0.5);
+	set_figure(r, FIGURE_BANDWIDTH);
 }
 
-static enum compare_verdict verdict(struct compare_run *a, size_t n_a, struct compare_run *b,
+static enum compare_verdict verdict(const struct run *a, size_t n_a, const struct run *b,
 				    size_t n_b)
 {
-	struct compare_side side_a = { "a", a, n_a }, side_b = { "b", b, n_b };
-	const struct compare_subject subject = { .target = -1, .a = &side_a, .b = &side_b };
-
-	return compare_judge(&subject, FIGURE_BANDWIDTH, 1).verdict;
+	return judge(a, n_a, b, n_b, FIGURE_BANDWIDTH).verdict;
 }
 
 /*
@@ -189,12 +200,14 @@ static enum compare_verdict verdict(struct compare_run *a, size_t n_a, struct co
  */
 static void test_unstable(void **state)
 {
-	struct compare_run rises[MANY], near[MANY], far = trend(400, 0), same = trend(145, 0);
+	struct run rises[MANY], near[MANY], far, same;
 
 	(void)state;
+	trend(&far, 400, 0);
+	trend(&same, 145, 0);
 	for (int i = 0; i < MANY; i++) {
-		rises[i] = trend(100 + i, 10);
-		near[i] = trend(255 + i, 0);
+		trend(&rises[i], 100 + i, 10);
+		trend(&near[i], 255 + i, 0);
 	}
 	assert_int_equal(verdict(rises, 1, near, 1), COMPARE_UNSTABLE);
 	assert_int_equal(verdict(near, 1, rises, 1), COMPARE_UNSTABLE);
@@ -204,12 +217,6 @@ static void test_unstable(void **state)
 	assert_int_equal(verdict(near, 1, &far, 1), COMPARE_REAL);
 	/* Several runs show it in their spread. */
 	assert_int_equal(verdict(rises, MANY, near, MANY), COMPARE_REAL);
-	for (int i = 0; i < MANY; i++) {
-		json_decref(rises[i].root);
-		json_decref(near[i].root);
-	}
-	json_decref(far.root);
-	json_decref(same.root);
 }
 
 /* The figure that a limit on `figure` means; -1: the subject has none. */
@@ -300,27 +307,38 @@ static void test_limits(void **state)
 #define POINTS 12
 #define ROUNDS 10
 
-/* A point as a sweep's document has it: the bandwidth only, which scatters by 5 %. */
-static json_t *simulate_point(unsigned number)
-{
-	json_t *values = json_array(), *rounds = json_array();
+/* A sweep as its document has it: the bandwidth only, which scatters by 5 %. */
+struct sweep {
+	struct compare_run run;
+	struct document_point points[POINTS];
+	struct run rounds[POINTS];
+};
 
-	for (json_int_t i = 1; i <= ROUNDS; i++) {
-		json_array_append_new(values,
-				      json_real(1e8 * (1 + number) * (1 + 0.05 * normal())));
-		json_array_append_new(rounds, json_integer(i));
-	}
-	return json_pack("{s:{s:i}, s:[{s:n, s:o, s:{s:o}}]}", "varied", "depth", (int)number,
-			 "statistics", "target", "passes", rounds, "bandwidth", "values", values);
+static void simulate_point(struct document_point *p, struct run *r, unsigned number)
+{
+	set_run(r, ROUNDS);
+	for (size_t i = 0; i < ROUNDS; i++)
+		r->values[FIGURE_BANDWIDTH][i] = 1e8 * (1 + number) * (1 + 0.05 * normal());
+	set_figure(r, FIGURE_BANDWIDTH);
+	*p = (struct document_point){
+		.varied = json_pack("{s:o}", "depth", json_sprintf("%u", number)),
+		.statistics = { .list = &r->s, .n = 1 },
+	};
 }
 
-static json_t *simulate_sweep(bool backwards)
+static void simulate_sweep(struct sweep *s, bool backwards)
 {
-	json_t *points = json_array();
-
 	for (unsigned i = 0; i < POINTS; i++)
-		json_array_append_new(points, simulate_point(backwards ? POINTS - 1 - i : i));
-	return json_pack("{s:o}", "points", points);
+		simulate_point(&s->points[i], &s->rounds[i], backwards ? POINTS - 1 - i : i);
+	s->run = (struct compare_run){
+		.doc = { .sweep = true, .points = s->points, .n_points = POINTS }
+	};
+}
+
+static void free_sweep(struct sweep *s)
+{
+	for (unsigned i = 0; i < POINTS; i++)
+		json_decref((json_t *)(uintptr_t)s->points[i].varied);
 }
 
 /*
@@ -334,17 +352,18 @@ static void test_equal_sweeps(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < SWEEPS; i++) {
-		struct compare_run run_a = { .root = simulate_sweep(false) },
-				   run_b = { .root = simulate_sweep(true) };
-		struct compare_side a = { "a", &run_a, 1 }, b = { "b", &run_b, 1 };
-		struct compare_points points;
+		static struct sweep one, two;
+		const struct compare_side a = { "a", &one.run, 1 }, b = { "b", &two.run, 1 };
+		struct compare_subjects points;
 		unsigned real = 0;
 
-		assert_true(compare_sweep_points(&a, &b, &points));
+		simulate_sweep(&one, false);
+		simulate_sweep(&two, true);
+		compare_subjects(&points, &a, &b);
 		assert_int_equal(points.n, POINTS);
 		assert_int_equal(points.left_out, 0);
 		for (size_t k = 0; k < points.n; k++) {
-			const struct compare_subject *s = &points.subjects[k];
+			const struct compare_subject *s = &points.list[k];
 			const struct compare_figure f =
 				compare_judge(s, FIGURE_BANDWIDTH, points.n);
 
@@ -353,9 +372,9 @@ static void test_equal_sweeps(void **state)
 		}
 		differ += real;
 		sweeps += real > 0;
-		compare_sweep_free(&points);
-		json_decref(run_a.root);
-		json_decref(run_b.root);
+		compare_subjects_free(&points);
+		free_sweep(&one);
+		free_sweep(&two);
 	}
 	share = 0.05 / POINTS;
 	print_message("# %u of %d equal sweeps, and %u of %d points\n", sweeps, SWEEPS, differ,

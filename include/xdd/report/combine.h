@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "xdd/base/status.h"
+#include "xdd/report/document.h"
 
 #define COMBINE_MAX_DOCUMENTS 16384
 
@@ -26,29 +27,15 @@ struct combine_options {
 	size_t n_rank_hosts;
 };
 
-/* Read the document of a file: a new reference. NULL: one line was given to log_error(). */
-json_t *combine_load(const char *path);
-
 /*
- * For many documents of several hosts: leave out the parts of `doc` that a combined result does not
- * need, and share memory with `first` for what is equal. Either both or none of two documents have
- * to be trimmed. `first` may be `doc`.
+ * Combine `n` documents (1 or more): a new reference to a document of the same schema, with the
+ * member "hosts". That of one document is that document with "hosts". NULL: they were refused, with
+ * one line for each reason, or memory is short.
  */
-void combine_trim(json_t *doc, json_t *first);
+json_t *combine_documents(const struct document *docs, size_t n, const struct combine_options *o);
 
-/*
- * Combine `n` documents (1 or more), which `names` names in messages: a new reference to a document
- * of the same schema, with the member "hosts". That of one document is that document with "hosts".
- * NULL: they were refused, with one line for each reason, or memory is short.
- */
-json_t *combine_documents(json_t *const *docs, const char *const *names, size_t n,
-			  const struct combine_options *o);
-
-/*
- * True if `doc` can be combined, as one of `n`. Otherwise one line, with `name`, was given
- * to log_error().
- */
-bool combine_check(const json_t *doc, const char *name, size_t n);
+/* True if `doc` can be combined, with others if `several`. Otherwise it was refused with a line. */
+bool combine_check(const struct document *doc, bool several);
 
 /*
  * Give such a document the exit status of the program. It differs from the status of the hosts

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "xdd/report/document.h"
 #include "xdd/report/result.h"
 #include "xdd/stat/stats.h"
 
@@ -20,15 +21,14 @@ struct page;
 
 /* One document. */
 struct compare_run {
-	char name[24];	  /* in the output: "a", or "a2" among several */
-	const char *path; /* the caller's */
-	json_t *root;	  /* owned; NULL before compare_load() */
+	char name[24];	     /* in the output: "a", or "a2" among several */
+	struct document doc; /* loaded by the command */
 };
 
 /* The runs on one side, in the order of the command line. */
 struct compare_side {
 	const char *name; /* "a" or "b" */
-	struct compare_run *runs;
+	const struct compare_run *runs;
 	size_t n;
 };
 
@@ -44,11 +44,21 @@ enum compare_kind {
  * a whole curve.
  */
 struct compare_subject {
-	json_int_t target;
-	const char *name;	      /* owned by the caller of compare_sweep_points(), or static */
-	const struct compare_side *a; /* the documents, or the same point of each */
-	const struct compare_side *b;
+	const char *name;
+	const struct compare_side *a, *b;
+	/* of each run of a, then of b; NULL: the subject is a curve */
+	const struct document_statistic *const *of;
 	enum compare_kind kind;
+};
+
+/* The subjects that all runs of both sides have. */
+struct compare_subjects {
+	struct arena *arena; /* owned: what follows */
+	struct compare_subject *list;
+	size_t n;
+	bool curve;	 /* the last one is a curve */
+	size_t left_out; /* points that a sweep does not have */
+	size_t width;	 /* of the longest name of a point */
 };
 
 enum compare_verdict {
@@ -65,7 +75,6 @@ struct compare_figure {
 	double b;
 	struct stats_ratio ratio;
 	enum compare_verdict verdict;
-	bool no_memory; /* the rest may be wrong */
 };
 
 /* -failif: how far a figure may rise or fall. */
@@ -84,67 +93,44 @@ enum compare_limit_state {
 };
 
 /*
- * document.c: read and check the document of `run`. False: it is not one, and one line was
- * given to log_error(), which begins with `command`; the root is still to be released.
+ * Collect the subjects: of runs all targets together and each target, in this order; of sweeps the
+ * points, in the order of the first sweep, and of curves the curve after them. The sides stay the
+ * caller's.
  */
-bool compare_load(const char *command, struct compare_run *run);
+void compare_subjects(struct compare_subjects *s, const struct compare_side *a,
+		      const struct compare_side *b);
+void compare_subjects_free(struct compare_subjects *s);
 
 /*
- * document.c: the statistics of `target` (-1: of all together) over at least one pass; NULL:
- * there are none.
- */
-const json_t *compare_statistic(const struct compare_run *run, json_int_t target);
-
-/* document.c: true if the document, which is loaded, is of xdd sweep. */
-bool compare_is_sweep(const struct compare_run *run);
-
-/*
- * compare.c: the points that all sweeps of both sides have, in the order of the first one: a
- * subject each; then, of curves, the curve. `left_out` is the number of points that some have.
- * Returns false without memory.
- */
-struct compare_points {
-	struct compare_subject *subjects;
-	size_t n;
-	bool curve; /* the last one is a curve */
-	size_t left_out;
-	size_t width; /* of the longest name */
-};
-
-bool compare_sweep_points(const struct compare_side *a, const struct compare_side *b,
-			  struct compare_points *points);
-void compare_sweep_free(struct compare_points *points);
-
-/*
- * compare.c: write a line with its path for each value that differs between `a` and `b`.
+ * write a line with its path for each value that differs between `a` and `b`.
  * `skip` names members that are left out, and ends with NULL. Returns the number of lines.
  */
 size_t compare_diff(FILE *f, const json_t *a, const json_t *b, const char *const *skip);
 
 /*
- * compare.c: compare `figure` (below FIGURE_NAMES) of `s`, one of `subjects` that are
+ * compare `figure` (below FIGURE_NAMES) of `s`, one of `subjects` that are
  * compared. COMPARE_NO_FIGURE: a document does not have it, or `s` is not judged by it.
  */
 struct compare_figure compare_judge(const struct compare_subject *s, enum pass_figure figure,
 				    size_t subjects);
 
-/* compare.c: the level of the intervals of a figure, for a single subject. */
+/* The level of the intervals of a figure, for a single subject. */
 double compare_level(enum pass_figure figure);
 
 /*
- * compare.c: the figure that a condition on `figure` means for `s`, since a load of a curve
+ * the figure that a condition on `figure` means for `s`, since a load of a curve
  * is judged by response times. False: `s` has no such figure by its nature.
  */
 bool compare_limit_figure(const struct compare_subject *s, enum pass_figure *figure);
 
 /*
- * compare.c: parse one condition, which ends at a comma or at the end. False: one line was
+ * parse one condition, which ends at a comma or at the end. False: one line was
  * logged.
  */
 bool compare_limit_parse(struct compare_limit *limit, const char *text);
 
 /*
- * compare.c: judge a limit by a figure. With COMPARE_UNDECIDED `*why` is a static text that
+ * judge a limit by a figure. With COMPARE_UNDECIDED `*why` is a static text that
  * says what is missing.
  */
 enum compare_limit_state compare_limit_check(const struct compare_limit *limit,
@@ -158,7 +144,7 @@ enum compare_limit_state compare_limit_check(const struct compare_limit *limit,
 #define PAGE_MAX_DOCUMENTS 100
 
 /*
- * Make the page of `n` documents, which compare_load() has checked. The page needs nothing else: it
+ * Make the page of `n` documents. The page needs nothing else: it
  * has no scripts, and refers to no other file. Texts of the documents are escaped. With `plots`
  * gnuplot draws them; where it cannot, the page says so, and there is a warning. `axis` is the
  * option along x in the lines and grids of sweeps that vary it; NULL: that with the most values.

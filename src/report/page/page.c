@@ -5,6 +5,7 @@
 #include "report/page/page.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -254,55 +255,6 @@ void page_figure_end(struct page *p)
 	page_put(p, "</figure>\n");
 }
 
-/* No count, rate or time is greater; the same as in document.c. */
-#define VALUE_MAX 1e24
-
-const char *const page_directions[PAGE_DIRECTIONS] = { "read", "write", "noop", "discard" };
-
-static double real_of(const json_t *value)
-{
-	double x = NAN;
-	const char *text = json_string_value(value);
-
-	if (json_is_number(value))
-		x = json_number_value(value);
-	else if (text && *text && !text[strspn(text, "0123456789")])
-		x = strtod(text, NULL);
-	return x >= 0 && x <= VALUE_MAX ? x : NAN;
-}
-
-double page_real(const json_t *o, const char *key)
-{
-	return real_of(json_object_get(o, key));
-}
-
-double page_element(const json_t *array, size_t i)
-{
-	const double x = real_of(json_array_get(array, i));
-
-	return isnan(x) ? 0 : x;
-}
-
-const char *page_string(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return text ? text : "";
-}
-
-double page_sum(const json_t *o, const char *key)
-{
-	const json_t *by_direction = json_object_get(o, key);
-	double sum = 0;
-
-	for (size_t i = 0; i < PAGE_DIRECTIONS; i++) {
-		const double x = page_real(by_direction, page_directions[i]);
-
-		sum += isnan(x) ? 0 : x;
-	}
-	return sum;
-}
-
 void page_rate_cell(struct page *p, double bytes_per_s)
 {
 	char text[SCALED_SIZE];
@@ -340,47 +292,31 @@ void page_count_cell(struct page *p, double n)
 	page_number(p, isfinite(n) ? text : "-");
 }
 
-const char *page_target(const json_t *root, double number, char *buf)
+const char *page_target(const struct document *d, int64_t target, char *buf)
 {
-	const json_t *targets = json_object_get(json_object_get(root, "plan"), "targets");
-	const json_t *target;
-	const char *path;
+	const char *path = "";
 
-	if (isnan(number))
+	if (target == DOCUMENT_ALL)
 		return strcpy(buf, "all targets");
-	target = number < (double)json_array_size(targets) ?
-			 json_array_get(targets, (size_t)number) :
-			 NULL;
-	path = page_string(target, "path");
-	if (!(page_real(target, "number") == number) || !*path)
-		snprintf(buf, PAGE_NAME_SIZE, "target %.15g", number);
-	else
-		snprintf(buf, PAGE_NAME_SIZE, "target %.15g, %s", number, path);
+	if ((uint64_t)target < d->n_targets)
+		path = d->targets[target];
+	snprintf(buf, PAGE_NAME_SIZE, "target %" PRId64 "%s%s", target, *path ? ", " : "", path);
 	return buf;
 }
 
-const json_t *page_result(const json_t *root, const char *what)
+bool page_figures(struct page *p, const struct document_result *r, struct figures *f)
 {
-	const json_t *result;
-	size_t i;
+	char why[DOCUMENT_WHY_SIZE];
+	int err;
 
-	json_array_foreach(json_object_get(root, "results"), i, result)
-	{
-		if (strcmp(page_string(result, "what"), what) == 0)
-			return result;
-	}
-	return NULL;
-}
-
-const json_t *page_service(const json_t *result, const char *direction)
-{
-	return json_object_get(json_object_get(json_object_get(result, "latency"), "service"),
-			       direction);
-}
-
-const json_t *page_flushes(const json_t *result)
-{
-	return json_object_get(json_object_get(result, "latency"), "flush");
+	*f = (struct figures){ .known = 0 };
+	err = r ? document_figures(r, f, why) : -EBADMSG;
+	if (!err)
+		return true;
+	p->incomplete |= err == -ENOMEM;
+	figures_free(f);
+	*f = (struct figures){ .known = 0 };
+	return false;
 }
 
 #define TITLE_BYTES 512
@@ -392,7 +328,7 @@ static void put_head(struct page *p, const struct compare_run *runs, size_t n)
 		    /* The browser would refuse a script or a request, should there be one. */
 		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
 		    "style-src 'unsafe-inline'; img-src data:\">\n<title>xdd report: ");
-	page_text(p, runs[0].path);
+	page_text(p, runs[0].doc.name);
 	if (n > 1)
 		page_put(p, " and %zu more", n - 1);
 	page_put(p,
@@ -409,7 +345,7 @@ static void put_contents(struct page *p, const struct compare_run *runs, size_t 
 	page_put(p, "<nav aria-label=\"Contents\">\n<ul>\n");
 	for (size_t i = 0; i < n; i++) {
 		page_put(p, "<li><a href=\"#d%zu\">%s: ", i + 1, runs[i].name);
-		page_text(p, runs[i].path);
+		page_text(p, runs[i].doc.name);
 		page_put(p, "</a></li>\n");
 	}
 	page_put(p, "</ul>\n</nav>\n");
@@ -420,17 +356,17 @@ static void put_document(struct page *p, const struct compare_run *run, size_t n
 	char title[TITLE_BYTES];
 
 	page_put(p, "<article id=\"d%zu\" aria-label=\"", number);
-	page_text(p, run->path);
+	page_text(p, run->doc.name);
 	page_put(p, "\">\n");
-	snprintf(title, sizeof(title), "%s: %s", run->name, run->path);
+	snprintf(title, sizeof(title), "%s: %s", run->name, run->doc.name);
 	page_section(p, 2, title);
 	page_summary(p, run);
 	page_section_end(p);
-	if (compare_is_sweep(run)) {
-		if (page_has_curve(run))
+	if (run->doc.sweep) {
+		if (run->doc.curved)
 			page_curve(p, run);
 		page_points(p, run);
-		if (!page_has_curve(run))
+		if (!run->doc.curved)
 			page_lines(p, run);
 	} else {
 		page_times(p, run);

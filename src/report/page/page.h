@@ -1,8 +1,8 @@
 /*
  * Parts of the page of xdd report. Private to src/report; one thread.
  *
- * Each part writes elements to the page and takes values of documents from anywhere: a member that
- * is missing, or of another type than the schema says, is shown as unknown.
+ * Each part writes elements to the page. It shows a value as unknown that a document lacks, or
+ * that is not as it should be.
  */
 #ifndef XDD_REPORT_PAGE_PAGE_H
 #define XDD_REPORT_PAGE_PAGE_H
@@ -72,20 +72,6 @@ struct plot *page_plot(struct page *p, const struct compare_run *run, enum plot_
 		       const char *name, const char *title);
 void page_figure_end(struct page *p);
 
-/* ---- page.c ---- */
-
-/* A member as a number that is not negative; NAN: it is missing, or no such number. */
-double page_real(const json_t *o, const char *key);
-
-/* Element `i` of an array in the same way; 0: it is missing, or no such number. */
-double page_element(const json_t *array, size_t i);
-
-/* A member as a text; "" where there is none. */
-const char *page_string(const json_t *o, const char *key);
-
-/* The sum of the members for the directions of a member. */
-double page_sum(const json_t *o, const char *key);
-
 /* Cells of a figure: "412 MB/s", "103 k/s", "1.94 ms", "67.1 MB", "12". Unknown: "-". */
 void page_rate_cell(struct page *p, double bytes_per_s);
 void page_ops_cell(struct page *p, double per_s);
@@ -93,37 +79,32 @@ void page_time_cell(struct page *p, double ns);
 void page_bytes_cell(struct page *p, double bytes);
 void page_count_cell(struct page *p, double n);
 
-/*
- * The name of target `number` of a document in `buf`: "target 3, data", or "all targets" for an
- * unknown number.
- */
+/* The name of a target in `buf`: "target 3, data", or "all targets" for DOCUMENT_ALL. */
 #define PAGE_NAME_SIZE 96
-const char *page_target(const json_t *root, double number, char *buf);
+const char *page_target(const struct document *d, int64_t target, char *buf);
 
-/* The first result of a kind; NULL: there is none. */
-const json_t *page_result(const json_t *root, const char *what);
-
-/* Service times of a result in a direction ("read", "write", "noop", "discard"); NULL: none. */
-const json_t *page_service(const json_t *result, const char *direction);
-
-/* The times of its flushes; NULL: none. */
-const json_t *page_flushes(const json_t *result);
-
-#define PAGE_DIRECTIONS 4
-extern const char *const page_directions[PAGE_DIRECTIONS];
+/*
+ * The figures of a result, which may be NULL; to be freed by figures_free() in any case. False:
+ * they are not known, and empty.
+ */
+bool page_figures(struct page *p, const struct document_result *r, struct figures *f);
 
 /* ---- page.c ---- */
 extern const char page_style[];
 
 /*
  * page_run.c: the axes of a plot of a distribution, and the share of operations that took at
- * least each time, as a line of it; `times` may be NULL: nothing.
+ * least each time, as a line of it; nothing without operations.
  */
 void page_distribution_axes(struct plot *plot);
-void page_distribution_line(struct plot *plot, const json_t *times, const char *title);
+void page_distribution_line(struct plot *plot, const struct histogram_sum *times,
+			    const char *title);
 
-/* True if the document is that of a curve. */
-bool page_has_curve(const struct compare_run *run);
+/* The service times of a direction, or of flushes. */
+const struct histogram_sum *page_service(const struct figures *f, unsigned dir);
+
+/* A percentile of them; NAN: not known. */
+double page_percentile(const struct figures *f, unsigned dir, uint32_t percent);
 
 /* ---- parts: of two documents, and each of one ---- */
 void page_difference(struct page *p, const struct compare_run *runs);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/latency.h"
 #include "report/page/page.h"
 
 /* Fields of the map: columns are passes, or several of them; rows are parts of a decade. */
@@ -22,45 +23,35 @@ struct heat {
 	double per_column; /* passes */
 };
 
-static bool is_pass(const json_t *result)
+static void add_histogram(struct heat *h, size_t column, const struct histogram_sum *times)
 {
-	return strcmp(page_string(result, "what"), "TARGET_PASS") == 0;
-}
-
-static void add_histogram(struct heat *h, size_t column, const json_t *histogram)
-{
-	for (size_t i = 0; i + 1 < json_array_size(histogram); i += 2) {
-		const double from = page_element(histogram, i);
-		const double count = page_element(histogram, i + 1);
+	for (unsigned i = 0; i < times->size; i++) {
+		const double from = (double)histogram_bucket_from(times->first + i);
 		const double row = from >= 1 ? PARTS * log10(from) : 0;
 
-		h->counts[column][row < ROWS ? (size_t)row : ROWS - 1] += count;
-		h->ops[column] += count;
+		h->counts[column][row < ROWS ? (size_t)row : ROWS - 1] += (double)times->counts[i];
+		h->ops[column] += (double)times->counts[i];
 	}
 }
 
-static void page_heat_collect(struct heat *h, const json_t *results)
+static void page_heat_collect(struct page *p, struct heat *h, const struct document *d)
 {
-	const json_t *result;
-	size_t i;
-
-	json_array_foreach(results, i, result)
-	{
-		if (is_pass(result))
-			h->passes = fmax(h->passes, page_real(result, "pass"));
+	for (size_t i = 0; i < d->n_results; i++) {
+		if (d->results[i].what == RESULT_TARGET_PASS)
+			h->passes = fmax(h->passes, (double)d->results[i].pass);
 	}
 	h->per_column = fmax(1, ceil(h->passes / COLUMNS));
-	json_array_foreach(results, i, result)
-	{
-		const double pass = page_real(result, "pass");
-		const double column = floor((pass - 1) / h->per_column);
+	for (size_t i = 0; i < d->n_results && h->passes >= 2; i++) {
+		const struct document_result *r = &d->results[i];
+		const double column = floor(((double)r->pass - 1) / h->per_column);
+		struct figures f;
 
-		if (!is_pass(result) || !(column >= 0 && column < COLUMNS))
+		if (r->what != RESULT_TARGET_PASS || !(column >= 0 && column < COLUMNS))
 			continue;
-		for (size_t k = 0; k < PAGE_DIRECTIONS; k++)
-			add_histogram(h, (size_t)column,
-				      json_object_get(page_service(result, page_directions[k]),
-						      "histogram"));
+		page_figures(p, r, &f);
+		for (unsigned dir = 0; dir < DIR_COUNT; dir++)
+			add_histogram(h, (size_t)column, page_service(&f, dir));
+		figures_free(&f);
 	}
 }
 
@@ -126,7 +117,7 @@ static void page_heat(struct page *p, const struct compare_run *run)
 		p->incomplete = true;
 		return;
 	}
-	page_heat_collect(h, json_object_get(run->root, "results"));
+	page_heat_collect(p, h, &run->doc);
 	if (h->passes < 2) {
 		page_missing(p,
 			     "a heat map of the latencies over time, for which a document has one "
@@ -152,71 +143,65 @@ static void page_heat(struct page *p, const struct compare_run *run)
 	free(h);
 }
 
-#define MAX_PERCENTILES 100
 #define HEAD_BYTES 64
 
 /* The directions, and the flushes after them. */
-#define N_SUBJECTS (PAGE_DIRECTIONS + 1)
+static const unsigned subjects[] = { DIR_READ, DIR_WRITE, DIR_NOOP, DIR_DISCARD, LATENCY_FLUSHES };
+#define N_SUBJECTS (sizeof(subjects) / sizeof(subjects[0]))
 
-static const char *subject_name(size_t i)
+const struct histogram_sum *page_service(const struct figures *f, unsigned dir)
 {
-	return i < PAGE_DIRECTIONS ? page_directions[i] : "flush";
+	return dir == LATENCY_FLUSHES ? &f->latency.flushes : &f->latency.of[LATENCY_SERVICE][dir];
 }
 
-static const json_t *subject_times(const json_t *all, size_t i)
-{
-	return i < PAGE_DIRECTIONS ? page_service(all, page_directions[i]) : page_flushes(all);
-}
-
-static void put_figures(struct page *p, const json_t *all)
+static void put_figures(struct page *p, const struct document_result *all, const struct figures *f)
 {
 	static const char *const heads[] = { "|direction", "operations", "least", "mean",
 					     "deviation",  "greatest",	 NULL };
-	static const char *const keys[] = { "minimum_ns", "mean_ns", "standard_deviation_ns",
-					    "maximum_ns" };
 
 	page_table(p, "Service times of all targets, from issue to completion", heads);
 	for (size_t i = 0; i < N_SUBJECTS; i++) {
-		const json_t *times = subject_times(all, i);
+		const struct histogram_view v =
+			latency_view(&f->latency, LATENCY_SERVICE, subjects[i]);
 
-		if (!times)
+		if (!histogram_count(&v))
 			continue;
-		page_row(p, subject_name(i));
-		page_count_cell(p, page_real(times, "count"));
-		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
-			page_time_cell(p, page_real(times, keys[k]));
+		page_row(p, latency_dir_name(subjects[i]));
+		page_count_cell(p, (double)histogram_count(&v));
+		page_time_cell(p, (double)histogram_min(&v));
+		page_time_cell(p, histogram_mean(&v));
+		page_time_cell(p, document_deviation_ns(all, subjects[i]));
+		page_time_cell(p, (double)histogram_max(&v));
 		page_row_end(p);
 	}
 	page_table_end(p, 0);
 }
 
-/* The members of the first direction that has any are the rows. */
-static void put_percentiles(struct page *p, const json_t *all)
+double page_percentile(const struct figures *f, unsigned dir, uint32_t percent)
 {
-	const size_t n_subjects = page_flushes(all) ? N_SUBJECTS : PAGE_DIRECTIONS;
+	const struct histogram_view v = latency_view(&f->latency, LATENCY_SERVICE, dir);
+
+	return histogram_count(&v) ? histogram_known_percentile(&v, percent) : NAN;
+}
+
+static void put_percentiles(struct page *p, const struct document_result *all,
+			    const struct figures *f)
+{
+	const size_t n_subjects = f->latency.flushes.n ? N_SUBJECTS : DIR_COUNT;
 	const char *heads[N_SUBJECTS + 2] = { "|percentile" };
-	const json_t *rows = NULL, *value;
-	const char *percent;
-	size_t n = 0;
+	uint32_t percents[DOCUMENT_MAX_PERCENTS];
+	const size_t n = document_percents(all, percents);
 
-	for (size_t i = 0; i < n_subjects; i++) {
-		heads[i + 1] = subject_name(i);
-		if (!rows)
-			rows = json_object_get(subject_times(all, i), "percentiles_ns");
-	}
+	for (size_t i = 0; i < n_subjects; i++)
+		heads[i + 1] = latency_dir_name(subjects[i]);
 	page_table(p, "Percentiles: so many percent of the operations took no longer", heads);
-	json_object_foreach((json_t *)(uintptr_t)rows, percent, value)
-	{
-		char head[HEAD_BYTES];
+	for (size_t k = 0; k < n; k++) {
+		char text[LATENCY_PERCENT_SIZE], head[HEAD_BYTES];
 
-		if (++n > MAX_PERCENTILES)
-			break;
-		snprintf(head, sizeof(head), "%.32s %%", percent);
+		snprintf(head, sizeof(head), "%s %%", latency_percent_text(percents[k], text));
 		page_row(p, head);
 		for (size_t i = 0; i < n_subjects; i++)
-			page_time_cell(p, page_real(json_object_get(subject_times(all, i),
-								    "percentiles_ns"),
-						    percent));
+			page_time_cell(p, page_percentile(f, subjects[i], percents[k]));
 		page_row_end(p);
 	}
 	page_table_end(p, 0);
@@ -226,28 +211,24 @@ static void put_percentiles(struct page *p, const json_t *all)
 
 #define PARTS_PER_DECADE 20
 
-void page_distribution_line(struct plot *plot, const json_t *times, const char *title)
+void page_distribution_line(struct plot *plot, const struct histogram_sum *times, const char *title)
 {
-	const json_t *histogram = json_object_get(times, "histogram");
-	const size_t n = json_array_size(histogram);
-	double total = 0, slower;
+	double slower = (double)times->n;
 	int last = -1;
 
-	for (size_t i = 1; i < n; i += 2)
-		total += page_element(histogram, i);
-	if (!(total > 0))
+	if (!times->n)
 		return;
 	plot_series(plot, title);
-	slower = total;
-	for (size_t i = 0; i + 1 < n; i += 2) {
-		const double from = page_element(histogram, i),
-			     count = page_element(histogram, i + 1);
+	for (unsigned i = 0; i < times->size; i++) {
+		const double from = (double)histogram_bucket_from(times->first + i);
 		const int part = from >= 1 ? (int)(PARTS_PER_DECADE * log10(from)) : 0;
 
-		if (part != last && isfinite(slower))
-			plot_row(plot, (double[]){ from / 1e9, 100 * slower / total });
+		if (!times->counts[i])
+			continue;
+		if (part != last)
+			plot_row(plot, (double[]){ from / 1e9, 100 * slower / (double)times->n });
 		last = part;
-		slower -= count;
+		slower -= (double)times->counts[i];
 	}
 }
 
@@ -261,7 +242,8 @@ void page_distribution_axes(struct plot *plot)
 	plot->x_format = "%.0s %cs";
 }
 
-static void put_distribution(struct page *p, const struct compare_run *run, const json_t *all)
+static void put_distribution(struct page *p, const struct compare_run *run,
+			     const struct document_result *all, const struct figures *f)
 {
 	struct plot *plot;
 
@@ -270,70 +252,87 @@ static void put_distribution(struct page *p, const struct compare_run *run, cons
 	plot = page_plot(p, run, PLOT_LINES, "distribution", "Distribution of the service times");
 	page_distribution_axes(plot);
 	for (size_t i = 0; i < N_SUBJECTS; i++)
-		page_distribution_line(plot, subject_times(all, i), subject_name(i));
-	put_percentiles(p, all);
+		page_distribution_line(plot, page_service(f, subjects[i]),
+				       latency_dir_name(subjects[i]));
+	put_percentiles(p, all, f);
 	page_figure_end(p);
 }
 
 void page_latency(struct page *p, const struct compare_run *run)
 {
-	const json_t *all = page_result(run->root, "COMBINED");
-	const json_t *service = json_object_get(json_object_get(all, "latency"), "service");
+	const struct document_result *all = document_result(&run->doc, RESULT_COMBINED);
+	struct figures f;
+	bool any = false;
 
+	page_figures(p, all, &f);
+	for (unsigned dir = 0; dir < DIR_COUNT; dir++)
+		any |= page_service(&f, dir)->n > 0;
 	page_section(p, 3, "Latency");
-	if (json_object_size(service)) {
-		put_figures(p, all);
-		put_distribution(p, run, all);
+	if (any) {
+		put_figures(p, all, &f);
+		put_distribution(p, run, all, &f);
 		page_heat(p, run);
 	} else {
 		page_line(p, "The document has no latencies: nothing was completed.");
 	}
 	page_section_end(p);
+	figures_free(&f);
 }
 
 /* Lines of the plot. */
 #define MAX_TARGETS 32
 
-static double page_spans_first_begin(const json_t *results)
+static double page_spans_first_begin(const struct document *d)
 {
-	const json_t *result;
 	double least = INFINITY;
-	size_t i;
 
-	json_array_foreach(results, i, result)
-	{
-		if (is_pass(result))
-			least = fmin(least, page_real(result, "begin_ns"));
+	for (size_t i = 0; i < d->n_results; i++) {
+		const struct document_result *r = &d->results[i];
+
+		if (r->what == RESULT_TARGET_PASS && r->placed)
+			least = fmin(least, (double)r->begin_ns);
 	}
 	return least;
 }
 
-static void add_span(struct plot *plot, const json_t *root, const json_t *result, double origin)
+/* Global times since `origin`; NAN: not known. */
+static double begin_of(const struct document_result *r, double origin)
 {
-	const double target = page_real(result, "target");
-	char name[PAGE_NAME_SIZE];
-
-	if (!(target < MAX_TARGETS))
-		return;
-	plot_row(plot, (double[]){ (page_real(result, "begin_ns") - origin) / 1e9,
-				   (page_real(result, "finish_ns") - origin) / 1e9, target - 0.35,
-				   target + 0.35 });
-	for (size_t i = 0; plot && i < plot->n_y_tics; i++) {
-		if (plot->y_tics[i].at == target)
-			return;
-	}
-	plot_y_tic(plot, target, page_target(root, target, name));
+	return r->placed ? (double)r->begin_ns - origin : NAN;
 }
 
-static void put_row(struct page *p, const json_t *root, const json_t *result, double origin)
+static double finish_of(const struct document_result *r, double origin)
+{
+	return r->placed ? (double)r->finish_ns - origin : NAN;
+}
+
+static void add_span(struct plot *plot, const struct document *d, const struct document_result *r,
+		     double origin)
+{
+	const double target = (double)r->target;
+	char name[PAGE_NAME_SIZE];
+
+	if (r->target >= MAX_TARGETS)
+		return;
+	plot_row(plot, (double[]){ begin_of(r, origin) / 1e9, finish_of(r, origin) / 1e9,
+				   target - 0.35, target + 0.35 });
+	for (size_t i = 0; plot && i < plot->n_y_tics; i++) {
+		if ((uint64_t)plot->y_tics[i].at == r->target)
+			return;
+	}
+	plot_y_tic(plot, target, page_target(d, (int64_t)r->target, name));
+}
+
+static void put_row(struct page *p, const struct document *d, const struct document_result *r,
+		    double origin)
 {
 	char name[PAGE_NAME_SIZE];
 
-	page_row(p, page_target(root, page_real(result, "target"), name));
-	page_count_cell(p, page_real(result, "pass"));
-	page_time_cell(p, page_real(result, "begin_ns") - origin);
-	page_time_cell(p, page_real(result, "finish_ns") - origin);
-	page_time_cell(p, page_real(result, "elapsed_ns"));
+	page_row(p, page_target(d, (int64_t)r->target, name));
+	page_count_cell(p, (double)r->pass);
+	page_time_cell(p, begin_of(r, origin));
+	page_time_cell(p, finish_of(r, origin));
+	page_time_cell(p, (double)r->elapsed_ns);
 	page_row_end(p);
 }
 
@@ -341,10 +340,10 @@ static void page_spans(struct page *p, const struct compare_run *run)
 {
 	static const char *const heads[] = { "|target", "pass",	   "begins at",
 					     "ends at", "elapsed", NULL };
-	const json_t *results = json_object_get(run->root, "results"), *result;
-	const double origin = page_spans_first_begin(results);
+	const struct document *d = &run->doc;
+	const double origin = page_spans_first_begin(d);
 	struct plot *plot;
-	size_t i, n = 0;
+	size_t n = 0;
 
 	if (isinf(origin))
 		return;
@@ -356,12 +355,13 @@ static void page_spans(struct page *p, const struct compare_run *run)
 	}
 	plot_series(plot, NULL);
 	page_table(p, "Passes of the targets", heads);
-	json_array_foreach(results, i, result)
-	{
-		if (!is_pass(result) || ++n > PAGE_MAX_ROWS)
+	for (size_t i = 0; i < d->n_results; i++) {
+		const struct document_result *r = &d->results[i];
+
+		if (r->what != RESULT_TARGET_PASS || ++n > PAGE_MAX_ROWS)
 			continue;
-		add_span(plot, run->root, result, origin);
-		put_row(p, run->root, result, origin);
+		add_span(plot, d, r, origin);
+		put_row(p, d, r, origin);
 	}
 	page_table_end(p, n > PAGE_MAX_ROWS ? n - PAGE_MAX_ROWS : 0);
 	page_figure_end(p);
@@ -373,66 +373,56 @@ static double per_second(double amount, double ns)
 }
 
 /* The 99th percentile of the direction with the most operations. */
-static double p99_of(const json_t *result)
+static double p99_of(const struct figures *f)
 {
-	double most = 0, p99 = NAN;
+	unsigned most = 0;
 
-	for (size_t i = 0; i < PAGE_DIRECTIONS; i++) {
-		const json_t *times = page_service(result, page_directions[i]);
-		const double n = page_real(times, "count");
-
-		if (n > most) {
-			most = n;
-			p99 = page_real(json_object_get(times, "percentiles_ns"), "99");
-		}
+	for (unsigned dir = 1; dir < DIR_COUNT; dir++) {
+		if (page_service(f, dir)->n > page_service(f, most)->n)
+			most = dir;
 	}
-	return p99;
+	return page_percentile(f, most, 99 * HISTOGRAM_PERCENT);
 }
 
 /* `origin` is the beginning of the first target. */
-static void put_target(struct page *p, const json_t *root, const json_t *result, double origin)
+static void put_target(struct page *p, const struct document *d, const struct document_result *r,
+		       double origin)
 {
-	const double elapsed = page_real(result, "elapsed_ns");
-	const double bytes = page_sum(result, "bytes"), ops = page_sum(result, "ops");
+	const int64_t target = r->what == RESULT_COMBINED ? DOCUMENT_ALL : (int64_t)r->target;
+	const double elapsed = (double)r->elapsed_ns;
+	struct figures f;
+	double bytes, ops;
 	char name[PAGE_NAME_SIZE];
 
-	page_row(p, page_target(root, page_real(result, "target"), name));
-	page_cell(p, page_string(result, "operation"));
-	page_bytes_cell(p, page_real(result, "request_bytes"));
-	page_count_cell(p, page_real(result, "queue_depth"));
+	page_figures(p, r, &f);
+	bytes = (double)tally_bytes(&f.tally);
+	ops = (double)tally_ops(&f.tally);
+	page_row(p, page_target(d, target, name));
+	page_cell(p, plan_op_name(r->op));
+	page_bytes_cell(p, (double)r->request_bytes);
+	page_count_cell(p, (double)r->queue_depth);
 	page_rate_cell(p, per_second(bytes, elapsed));
 	page_ops_cell(p, per_second(ops, elapsed));
-	page_time_cell(p, page_sum(result, "busy_ns") / (ops > 0 ? ops : NAN));
-	page_time_cell(p, p99_of(result));
+	page_time_cell(p, ops > 0 ? (double)tally_busy_ns(&f.tally) / ops : NAN);
+	page_time_cell(p, p99_of(&f));
 	page_bytes_cell(p, bytes);
 	page_count_cell(p, ops);
-	page_count_cell(p, page_real(result, "errors"));
-	page_time_cell(p, page_real(result, "begin_ns") - origin);
-	page_time_cell(p, page_real(result, "finish_ns") - origin);
+	page_count_cell(p, (double)f.tally.errors);
+	page_time_cell(p, begin_of(r, origin));
+	page_time_cell(p, finish_of(r, origin));
 	page_row_end(p);
+	figures_free(&f);
 }
 
-static double page_targets_first_begin(const json_t *results)
+static double page_targets_first_begin(const struct document *d)
 {
-	const json_t *result;
 	double least = INFINITY;
-	size_t i;
 
-	json_array_foreach(results, i, result)
-	{
-		const double begin = page_real(result, "begin_ns");
-
-		if (begin < least)
-			least = begin;
+	for (size_t i = 0; i < d->n_results; i++) {
+		if (d->results[i].placed)
+			least = fmin(least, (double)d->results[i].begin_ns);
 	}
 	return least;
-}
-
-static bool is_shown(const json_t *result)
-{
-	const char *what = page_string(result, "what");
-
-	return strcmp(what, "TARGET_AVERAGE") == 0 || strcmp(what, "COMBINED") == 0;
 }
 
 void page_targets(struct page *p, const struct compare_run *run)
@@ -441,17 +431,16 @@ void page_targets(struct page *p, const struct compare_run *run)
 					     "bandwidth", "IOPS",	"latency", "p99",
 					     "bytes",	  "operations", "errors",  "begins at",
 					     "ends at",	  NULL };
-	const json_t *results = json_object_get(run->root, "results"), *result;
-	const double origin = page_targets_first_begin(results);
-	size_t i, n = 0;
+	const struct document *d = &run->doc;
+	const double origin = page_targets_first_begin(d);
+	size_t n = 0;
 
 	page_section(p, 3, "Targets");
 	page_table(p, "Targets side by side, over all passes; times since the first operation",
 		   heads);
-	json_array_foreach(results, i, result)
-	{
-		if (is_shown(result) && ++n <= PAGE_MAX_ROWS)
-			put_target(p, run->root, result, origin);
+	for (size_t i = 0; i < d->n_results; i++) {
+		if (d->results[i].what != RESULT_TARGET_PASS && ++n <= PAGE_MAX_ROWS)
+			put_target(p, d, &d->results[i], origin);
 	}
 	page_table_end(p, n > PAGE_MAX_ROWS ? n - PAGE_MAX_ROWS : 0);
 	page_spans(p, run);

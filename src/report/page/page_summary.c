@@ -3,12 +3,14 @@
  * its environment and plan as tables; and the difference of two documents, as xdd compare reports
  * it. Called by page.c.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/latency.h"
 #include "report/page/page.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/units.h"
@@ -111,53 +113,32 @@ void page_environment(struct page *p, const struct compare_run *run)
 {
 	page_section(p, 3, "Environment");
 	page_environment_put_table(p, "Machine, kernel, programs and storage",
-				   json_object_get(run->root, "environment"));
-	if (!compare_is_sweep(run))
-		put_plan(p, json_object_get(run->root, "plan"));
+				   json_object_get(run->doc.root, "environment"));
+	if (!run->doc.sweep)
+		put_plan(p, json_object_get(run->doc.root, "plan"));
 	page_section_end(p);
 }
 
-/* The documents and what is compared. */
+/* The subjects, and what was found. */
 struct difference {
-	struct compare_side a, b;
-	struct compare_points points; /* of sweeps; owned */
-	struct compare_subject *subjects;
-	char (*names)[PAGE_NAME_SIZE]; /* of the targets of runs; owned */
-	size_t n;
+	struct compare_subjects subjects;
 	size_t real, unknown; /* rows */
 };
 
-static bool find_subjects(struct difference *d)
+/* Targets of runs have the names that the rest of the page gives them. */
+static void find_subjects(struct difference *d, const struct compare_side *a,
+			  const struct compare_side *b)
 {
-	const json_t *root = d->a.runs[0].root;
-	const size_t targets = json_array_size(json_object_get(root, "statistics"));
+	const struct document *doc = &a->runs[0].doc;
 
-	d->subjects = calloc(targets + 1, sizeof(*d->subjects));
-	d->names = calloc(targets + 1, sizeof(*d->names));
-	if (!d->subjects || !d->names)
-		return false;
-	for (size_t i = 0; i <= targets; i++) {
-		const json_int_t target = (json_int_t)i - 1;
+	compare_subjects(&d->subjects, a, b);
+	for (size_t i = 0; !doc->sweep && i < d->subjects.n; i++) {
+		struct compare_subject *s = &d->subjects.list[i];
+		char name[PAGE_NAME_SIZE];
 
-		if (!compare_statistic(&d->a.runs[0], target) ||
-		    !compare_statistic(&d->b.runs[0], target))
-			continue;
-		page_target(root, target < 0 ? NAN : (double)target, d->names[d->n]);
-		d->subjects[d->n] = (struct compare_subject){
-			.target = target, .name = d->names[d->n], .a = &d->a, .b = &d->b
-		};
-		d->n++;
+		s->name =
+			xarena_strdup(d->subjects.arena, page_target(doc, s->of[0]->target, name));
 	}
-	return true;
-}
-
-static bool find_points(struct difference *d)
-{
-	if (!compare_sweep_points(&d->a, &d->b, &d->points))
-		return false;
-	d->subjects = d->points.subjects;
-	d->n = d->points.n;
-	return true;
 }
 
 static const char *page_difference_percent(double ratio, char *buf, size_t size)
@@ -186,7 +167,7 @@ static void put_row(struct difference *d, struct page *p, const struct compare_s
 		[COMPARE_UNSTABLE] = "may be chance: a run is not reproducible",
 		[COMPARE_REAL] = "real",
 	};
-	const struct compare_figure f = compare_judge(s, figure, d->n);
+	const struct compare_figure f = compare_judge(s, figure, d->subjects.n);
 	const struct figure_shown *shown = &pass_figures[figure].shown;
 	void (*put)(struct page *, double) = figure == FIGURE_BANDWIDTH ? page_rate_cell :
 					     figure == FIGURE_IOPS || figure == FIGURE_MAXIMUM ?
@@ -195,7 +176,6 @@ static void put_row(struct difference *d, struct page *p, const struct compare_s
 								     page_time_cell;
 	char low[32], high[32], interval[72] = "-";
 
-	p->incomplete |= f.no_memory;
 	if (f.verdict == COMPARE_NO_FIGURE)
 		return;
 	if (f.verdict != COMPARE_UNKNOWN)
@@ -224,16 +204,16 @@ static void page_difference_put_table(struct difference *d, struct page *p)
 		   "b to a; intervals are at 95 %, of percentiles, flushes and response times at "
 		   "99 %",
 		   heads);
-	for (size_t i = 0; i < d->n && i < most; i++) {
+	for (size_t i = 0; i < d->subjects.n && i < most; i++) {
 		for (enum pass_figure figure = 0; figure < FIGURE_NAMES; figure++)
-			put_row(d, p, &d->subjects[i], figure);
+			put_row(d, p, &d->subjects.list[i], figure);
 	}
-	page_table_end(p, d->n > most ? FIGURE_NAMES * (d->n - most) : 0);
+	page_table_end(p, d->subjects.n > most ? FIGURE_NAMES * (d->subjects.n - most) : 0);
 }
 
 static void page_difference_put_verdict(struct difference *d, struct page *p)
 {
-	if (!d->n)
+	if (!d->subjects.n)
 		page_line(p,
 			  "The documents have no target or point in common with complete passes.");
 	else if (d->real)
@@ -251,25 +231,22 @@ static void page_difference_put_verdict(struct difference *d, struct page *p)
 
 /* ---- distributions beside each other ---- */
 
-static void put_cells(struct page *p, const json_t *const *all, const char *key)
+static void put_cells(struct page *p, const struct figures *all, uint32_t percent)
 {
-	page_row(p, key);
-	for (size_t i = 0; i < 2 * PAGE_DIRECTIONS; i++) {
-		const json_t *times = page_service(all[i % 2], page_directions[i / 2]);
+	char text[LATENCY_PERCENT_SIZE];
 
-		page_time_cell(p, page_real(json_object_get(times, "percentiles_ns"), key));
-	}
+	page_row(p, latency_percent_text(percent, text));
+	for (unsigned i = 0; i < 2 * DIR_COUNT; i++)
+		page_time_cell(p, page_percentile(&all[i % 2], i / 2, percent));
 	page_row_end(p);
 }
 
-static void put_distributions(struct page *p, const struct compare_run *runs)
+static void put_both(struct page *p, const struct compare_run *runs, const struct figures *all)
 {
-	static const char *const keys[] = { "50", "90", "95", "99", "99.9", "99.99", "99.999" };
+	static const double percents[] = { 50, 90, 95, 99, 99.9, 99.99, 99.999 };
 	static const char *const heads[] = { "|percentile", "read, a", "read, b", "write, a",
 					     "write, b",    "noop, a", "noop, b", "discard, a",
 					     "discard, b",  NULL };
-	const json_t *all[] = { page_result(runs[0].root, "COMBINED"),
-				page_result(runs[1].root, "COMBINED") };
 	struct plot *plot;
 
 	page_figure(p,
@@ -278,45 +255,49 @@ static void put_distributions(struct page *p, const struct compare_run *runs)
 	plot = page_plot(p, &runs[0], PLOT_LINES, "distributions",
 			 "Distributions of both documents");
 	page_distribution_axes(plot);
-	for (size_t i = 0; i < 2 * PAGE_DIRECTIONS; i++) {
+	for (unsigned i = 0; i < 2 * DIR_COUNT; i++) {
 		char title[32];
 
-		snprintf(title, sizeof(title), "%s, %s", page_directions[i / 2], i % 2 ? "b" : "a");
-		page_distribution_line(plot, page_service(all[i % 2], page_directions[i / 2]),
-				       title);
+		snprintf(title, sizeof(title), "%s, %s", op_dir_name((enum op_dir)(i / 2)),
+			 i % 2 ? "b" : "a");
+		page_distribution_line(plot, page_service(&all[i % 2], i / 2), title);
 	}
 	page_table(p, "Percentiles of both", heads);
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		put_cells(p, all, keys[i]);
+	for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); i++)
+		put_cells(p, all, (uint32_t)lround(percents[i] * HISTOGRAM_PERCENT));
 	page_table_end(p, 0);
 	page_figure_end(p);
 }
 
+static void put_distributions(struct page *p, const struct compare_run *runs)
+{
+	struct figures all[2];
+
+	for (size_t i = 0; i < 2; i++)
+		page_figures(p, document_result(&runs[i].doc, RESULT_COMBINED), &all[i]);
+	put_both(p, runs, all);
+	for (size_t i = 0; i < 2; i++)
+		figures_free(&all[i]);
+}
+
 void page_difference(struct page *p, const struct compare_run *runs)
 {
-	/* The sides do not change them. */
-	struct compare_run *both = (struct compare_run *)(uintptr_t)runs;
-	struct difference d = { .a = { "a", &both[0], 1 }, .b = { "b", &both[1], 1 } };
-	const bool sweeps = compare_is_sweep(&runs[0]);
+	const struct compare_side a = { "a", &runs[0], 1 }, b = { "b", &runs[1], 1 };
+	struct difference d = { .real = 0 };
 
 	page_section(p, 2, "Difference");
-	if (sweeps != compare_is_sweep(&runs[1])) {
+	if (runs[0].doc.sweep != runs[1].doc.sweep) {
 		page_line(p, "A run and a sweep are not compared.");
-	} else if (sweeps ? find_points(&d) : find_subjects(&d)) {
-		if (d.n)
+	} else {
+		find_subjects(&d, &a, &b);
+		if (d.subjects.n)
 			page_difference_put_table(&d, p);
 		page_difference_put_verdict(&d, p);
-		if (!sweeps)
+		if (!runs[0].doc.sweep)
 			put_distributions(p, runs);
-	} else {
-		p->incomplete = true;
 	}
 	page_section_end(p);
-	if (sweeps)
-		compare_sweep_free(&d.points);
-	else
-		free(d.subjects);
-	free(d.names);
+	compare_subjects_free(&d.subjects);
 }
 
 #define MAX_MESSAGES 100
@@ -343,126 +324,89 @@ static void page_summary_put_verdict(struct page *p, const char *tone, const cha
 	close_verdict(p);
 }
 
-static void put_facts(struct page *p, const struct compare_run *run)
+static void put_facts(struct page *p, const struct document *d)
 {
-	const json_t *root = run->root;
-	const json_t *host = json_object_get(json_object_get(root, "environment"), "host");
-
 	page_put(p, "<p><code>");
-	page_text(p, page_string(root, "command_line"));
+	page_text(p, d->command_line);
 	page_put(p, "</code></p>\n");
-	page_line(p, "%s%s%s from %s to %s, xdd %s", compare_is_sweep(run) ? "Sweep" : "Run",
-		  *page_string(host, "name") ? " on " : "", page_string(host, "name"),
-		  page_string(root, "start_time"), page_string(root, "end_time"),
-		  page_string(root, "xdd"));
+	page_line(p, "%s%s%s from %s to %s, xdd %s", d->sweep ? "Sweep" : "Run",
+		  *d->host ? " on " : "", d->host, d->start_time, d->end_time, d->xdd);
 }
 
-static void put_end(struct page *p, const json_t *root)
+static void put_end(struct page *p, const struct document *d)
 {
-	const char *end = page_string(root, "end");
-	const double status = page_real(root, "status");
-
-	if (strcmp(end, "canceled") == 0)
+	if (strcmp(d->end, "canceled") == 0)
 		page_summary_put_verdict(p, "bad", "partial",
 					 "the run was canceled before its end");
-	else if (json_is_true(json_object_get(root, "partial")))
+	else if (d->partial)
 		page_summary_put_verdict(p, "bad", "partial", "it was cut short");
-	if (status > 0) {
+	if (d->status > 0) {
 		open_verdict(p, "bad", "failed");
-		page_put(p, "the exit status was %.0f", status);
+		page_put(p, "the exit status was %.0f", d->status);
 		close_verdict(p);
 	}
 }
 
-static void put_faults(struct page *p, const json_t *all)
+static void put_fault(struct page *p, uint64_t n, const char *label, const char *text)
 {
-	static const struct {
-		const char *key, *label, *text;
-	} faults[] = {
-		{ "errors", "errors", "operations failed" },
-		{ "miscompares", "wrong data", "extents of what was read are not as expected" },
-		{ "outstanding", "hung", "requests never completed" },
-	};
+	if (!n)
+		return;
+	open_verdict(p, "bad", label);
+	page_put(p, "%" PRIu64 " %s", n, text);
+	close_verdict(p);
+}
 
-	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-		const double n = page_real(all, faults[i].key);
+static void put_faults(struct page *p, const struct document_result *all)
+{
+	struct figures f;
 
-		if (!(n > 0))
-			continue;
-		open_verdict(p, "bad", faults[i].label);
-		page_put(p, "%.15g %s", n, faults[i].text);
-		close_verdict(p);
-	}
+	page_figures(p, all, &f);
+	put_fault(p, f.tally.errors, "errors", "operations failed");
+	put_fault(p, f.tally.miscompares, "wrong data",
+		  "extents of what was read are not as expected");
+	put_fault(p, f.tally.outstanding, "hung", "requests never completed");
+	figures_free(&f);
 }
 
 /* The cause of TARGET_AVERAGE, in words. */
-static const char *cause_of(const char *bound)
-{
-	static const struct {
-		const char *bound, *words;
-	} causes[] = {
-		{ "device", "the device" },
-		{ "generator", "xdd, the kernel and the processors; the device may do more" },
-		{ "paced", "its pace: most of the time no request was due" },
-		{ "starved", "other programs: xdd was ready and had no processor" },
-		{ "mixed", "several causes" },
-		{ "quota", "the CPU quota of the control group of xdd" },
-		{ "io_quota", "what the control group of xdd allows on the device" },
-	};
-
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
-		if (strcmp(bound, causes[i].bound) == 0)
-			return causes[i].words;
-	}
-	return NULL;
-}
+static const char *const causes[] = {
+	[RESULT_BOUND_DEVICE] = "the device",
+	[RESULT_BOUND_GENERATOR] = "xdd, the kernel and the processors; the device may do more",
+	[RESULT_BOUND_PACED] = "its pace: most of the time no request was due",
+	[RESULT_BOUND_STARVED] = "other programs: xdd was ready and had no processor",
+	[RESULT_BOUND_MIXED] = "several causes",
+	[RESULT_BOUND_QUOTA] = "the CPU quota of the control group of xdd",
+	[RESULT_BOUND_LIMIT] = "what the control group of xdd allows on the device",
+};
 
 /* The copy of an end-to-end target, in its last pass. */
-static const json_t *copy_of(const json_t *root, double target)
+static const struct document_copy *copy_of(const struct document *d, uint64_t target)
 {
-	const json_t *copy, *last = NULL;
-	size_t i;
+	const struct document_copy *last = NULL;
 
-	json_array_foreach(json_object_get(root, "endtoend"), i, copy)
-	{
-		if (page_real(copy, "target") == target)
-			last = copy;
+	for (size_t i = 0; i < d->n_copies; i++) {
+		if (d->copies[i].target == target)
+			last = &d->copies[i];
 	}
 	return last;
 }
 
-/* The words of the limit of a copy, whose parts are known better than the threads of one side. */
-static const char *cause_of_copy(const json_t *copy, char words[COPY_VERDICT_SIZE])
+static void put_limits(struct page *p, const struct document *d)
 {
-	const json_t *between = json_object_get(copy, "bound_between");
-	const char *first = json_string_value(json_array_get(between, 0));
-	const char *second = json_string_value(json_array_get(between, 1));
-	const struct copy_verdict v = {
-		.limit = copy_limit_named(first ? first : page_string(copy, "bound")),
-		.other = copy_limit_named(second ? second : ""),
-	};
-
-	return copy_verdict_text(&v, words);
-}
-
-static void put_limits(struct page *p, const json_t *root)
-{
-	const json_t *result;
-	size_t i, shown = 0;
 	char name[PAGE_NAME_SIZE], words[COPY_VERDICT_SIZE];
+	size_t shown = 0;
 
-	json_array_foreach(json_object_get(root, "results"), i, result)
-	{
-		const json_t *copy = copy_of(root, page_real(result, "target"));
-		const char *cause = copy ? cause_of_copy(copy, words) :
-					   cause_of(page_string(result, "bound"));
+	for (size_t i = 0; i < d->n_results; i++) {
+		const struct document_result *r = &d->results[i];
+		const struct document_copy *copy = copy_of(d, r->target);
+		/* The parts of a copy are known better than the threads of one side. */
+		const char *cause = copy ? copy_verdict_text(&copy->verdict, words) :
+					   causes[r->bound];
 
-		if (strcmp(page_string(result, "what"), "TARGET_AVERAGE") != 0 || !cause)
-			continue;
-		if (++shown > MAX_VERDICTS)
+		if (r->what != RESULT_TARGET_AVERAGE || !cause || ++shown > MAX_VERDICTS)
 			continue;
 		open_verdict(p, "plain", "limited");
-		page_text(p, page_target(root, page_real(result, "target"), name));
+		page_text(p, page_target(d, (int64_t)r->target, name));
 		page_put(p, ", by %s", cause);
 		close_verdict(p);
 	}
@@ -483,133 +427,96 @@ static void put_one_pass(struct page *p, double limit_ns)
 	close_verdict(p);
 }
 
-/* NAN without -runtime. */
-static double run_time_ns(const struct compare_run *run)
-{
-	const json_t *plan = json_object_get(run->root, "plan");
-
-	return page_real(json_object_get(plan, "resolved"), "run_time_ns");
-}
-
 /* How certain the bandwidth of all targets is. */
-static void put_certainty(struct page *p, const struct compare_run *run)
+static void put_certainty(struct page *p, const struct document *d)
 {
-	const json_t *all = compare_statistic(run, -1);
-	const json_t *bandwidth = json_object_get(all, "bandwidth");
-	const double mean = page_real(bandwidth, "mean"),
-		     high = page_real(bandwidth, "interval_high");
-	const size_t passes = json_array_size(json_object_get(all, "passes"));
-	const char *why = page_string(all, "not_reproducible");
+	const struct document_statistic *all = document_statistic(&d->statistics, DOCUMENT_ALL);
+	double mean, high;
 	char text[SCALED_SIZE];
 
-	if (passes < 2) {
-		put_one_pass(p, run_time_ns(run));
+	if (!all || all->n < 2) {
+		put_one_pass(p, d->run_time_ns);
 		return;
 	}
+	mean = all->figures[FIGURE_BANDWIDTH].mean;
+	high = all->figures[FIGURE_BANDWIDTH].high;
 	if (mean > 0 && high >= mean) {
 		open_verdict(p, 10 * (high - mean) < mean ? "good" : "note", "certainty");
 		page_put(p, "%s +-%.2g %% is the mean of %zu passes with 95 %% confidence",
-			 scaled_rate(mean, text), 100 * (high - mean) / mean, passes);
+			 scaled_rate(mean, text), 100 * (high - mean) / mean, all->n);
 		close_verdict(p);
 	}
-	if (*why)
-		page_summary_put_verdict(p, "note", "not reproducible", why);
+	if (*all->not_reproducible)
+		page_summary_put_verdict(p, "note", "not reproducible", all->not_reproducible);
 }
 
-static void put_steady(struct page *p, const struct compare_run *run)
+static void put_steady(struct page *p, const struct document *d)
 {
-	const json_t *steady = json_object_get(compare_statistic(run, -1), "steady_state");
-	const double after = page_real(steady, "after_pass");
+	const struct document_statistic *all = document_statistic(&d->statistics, DOCUMENT_ALL);
 
-	if (!json_is_object(steady))
+	if (!all || !all->steady_known)
 		return;
-	if (!json_is_true(json_object_get(steady, "reached"))) {
+	if (!all->steady) {
 		page_summary_put_verdict(p, "note", "steady state", "not reached");
 		return;
 	}
 	open_verdict(p, "good", "steady state");
-	page_put(p, "reached after pass %.15g", after);
+	page_put(p, "reached after pass %" PRIu64, all->steady_after);
 	close_verdict(p);
 }
 
 /* A list is never empty. */
-static void put_good(struct page *p, const json_t *root)
+static void put_good(struct page *p, const struct document *d)
 {
-	const double status = page_real(root, "status");
-
-	if (status > 0 || json_is_true(json_object_get(root, "partial")))
+	if (d->status > 0 || d->partial)
 		return;
 	page_summary_put_verdict(p, "good", "complete",
-				 status >= 0 ? "it ended normally" :
-					       "its exit status is not known");
+				 d->status >= 0 ? "it ended normally" :
+						  "its exit status is not known");
 }
 
 /* True if an earlier message has the text of message `i`: rounds of a sweep repeat theirs. */
-static bool is_repeated(const json_t *messages, size_t i)
+static bool is_repeated(const struct document *d, size_t i)
 {
-	const char *text = page_string(json_array_get(messages, i), "text");
-
 	for (size_t k = 0; k < i && k < KEPT_MESSAGES; k++) {
-		if (strcmp(page_string(json_array_get(messages, k), "text"), text) == 0)
+		if (strcmp(d->messages[k].text, d->messages[i].text) == 0)
 			return true;
 	}
 	return false;
 }
 
-static void put_messages(struct page *p, const json_t *root)
+static void put_messages(struct page *p, const struct document *d)
 {
-	const json_t *messages = json_object_get(root, "messages"), *message;
-	size_t i, n = 0;
+	size_t n = 0;
 
-	json_array_foreach(messages, i, message)
-	{
-		const bool error = strcmp(page_string(message, "level"), "error") == 0;
+	for (size_t i = 0; i < d->n_messages; i++) {
+		const bool error = d->messages[i].error;
 
-		if (is_repeated(messages, i) || ++n > MAX_MESSAGES)
+		if (is_repeated(d, i) || ++n > MAX_MESSAGES)
 			continue;
 		page_summary_put_verdict(p, error ? "bad" : "note", error ? "error" : "warning",
-					 page_string(message, "text"));
+					 d->messages[i].text);
 	}
 	if (n > MAX_MESSAGES)
 		page_item(p, "%zu more messages are in the document.", n - MAX_MESSAGES);
 }
 
-/* True if a round of the point has the finding. */
-static bool point_has(const json_t *point, const char *name)
-{
-	const json_t *round, *finding;
-	size_t i, k;
-
-	json_array_foreach(json_object_get(point, "rounds"), i, round)
-	{
-		json_array_foreach(json_object_get(round, "findings"), k, finding)
-		{
-			if (json_is_string(finding) &&
-			    strcmp(json_string_value(finding), name) == 0)
-				return true;
-		}
-	}
-	return false;
-}
-
 /* The findings of the rounds of a sweep, with the numbers of the points. */
-static void put_findings(struct page *p, const json_t *root)
+static void put_findings(struct page *p, const struct document *d)
 {
-	const json_t *points = json_object_get(root, "points"), *point;
-	size_t i;
-
 	for (unsigned rule = 0; rule < RULE_FINDINGS; rule++) {
 		size_t n = 0;
 
-		json_array_foreach(points, i, point)
-		{
-			if (!point_has(point, rule_table[rule].name) || ++n > MAX_POINTS)
+		for (size_t i = 0; i < d->n_points; i++) {
+			const struct document_point *point = &d->points[i];
+
+			if (!(point->findings >> rule & 1) || ++n > MAX_POINTS)
 				continue;
 			if (n == 1) {
 				open_verdict(p, "note", "finding");
 				page_put(p, "%s, at point", rule_table[rule].condition);
 			}
-			page_put(p, "%s %.15g", n == 1 ? "" : ",", page_real(point, "point"));
+			page_put(p, "%s %.15g", n == 1 ? "" : ",", point->number);
 		}
 		if (n > MAX_POINTS)
 			page_put(p, " and %zu more", n - MAX_POINTS);
@@ -620,20 +527,20 @@ static void put_findings(struct page *p, const json_t *root)
 
 void page_summary(struct page *p, const struct compare_run *run)
 {
-	const json_t *root = run->root;
+	const struct document *d = &run->doc;
 
-	put_facts(p, run);
+	put_facts(p, d);
 	page_put(p, "<ul class=\"verdicts\">\n");
-	put_end(p, root);
-	put_faults(p, page_result(root, "COMBINED"));
-	if (!compare_is_sweep(run)) {
-		put_limits(p, root);
-		put_certainty(p, run);
-		put_steady(p, run);
+	put_end(p, d);
+	put_faults(p, document_result(d, RESULT_COMBINED));
+	if (!d->sweep) {
+		put_limits(p, d);
+		put_certainty(p, d);
+		put_steady(p, d);
 	} else {
-		put_findings(p, root);
+		put_findings(p, d);
 	}
-	put_messages(p, root);
-	put_good(p, root);
+	put_messages(p, d);
+	put_good(p, d);
 	page_put(p, "</ul>\n");
 }

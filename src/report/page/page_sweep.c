@@ -11,20 +11,25 @@
 
 #define AXES_MAX 16
 
-static double mean_of(const json_t *point, const char *figure)
+/* The figures over the rounds of a point; NULL: there are none. */
+static const struct document_statistic *rounds_of(const struct document_point *point)
 {
-	const json_t *all = json_array_get(json_object_get(point, "statistics"), 0);
+	return document_statistic(&point->statistics, DOCUMENT_ALL);
+}
 
-	return page_real(json_object_get(all, figure), "mean");
+static double mean_of(const struct document_point *point, enum pass_figure figure)
+{
+	const struct document_statistic *all = point ? rounds_of(point) : NULL;
+
+	return all ? all->figures[figure].mean : NAN;
 }
 
 /* Half of the interval of the bandwidth, in percent: "12 %". */
-static const char *certainty(const json_t *point, char *buf, size_t size)
+static const char *certainty(const struct document_point *point, char *buf, size_t size)
 {
-	const json_t *all = json_array_get(json_object_get(point, "statistics"), 0);
-	const json_t *bandwidth = json_object_get(all, "bandwidth");
-	const double mean = page_real(bandwidth, "mean");
-	const double half = page_real(bandwidth, "interval_high") - mean;
+	const struct document_statistic *all = rounds_of(point);
+	const double mean = mean_of(point, FIGURE_BANDWIDTH);
+	const double half = all ? all->figures[FIGURE_BANDWIDTH].high - mean : NAN;
 
 	if (mean > 0 && half >= 0)
 		snprintf(buf, size, "%.*f %%", half < 0.1 * mean ? 1 : 0, 100 * half / mean);
@@ -33,28 +38,29 @@ static const char *certainty(const json_t *point, char *buf, size_t size)
 	return buf;
 }
 
-static void put_point(struct page *p, const json_t *axes, const json_t *point)
+/* The value of a point along an axis. */
+static const char *value_of(const struct document_point *point, const char *option)
 {
-	const json_t *varied = json_object_get(point, "varied"), *axis;
-	char text[32];
-	size_t i;
+	return document_text(point->varied, option);
+}
 
-	snprintf(text, sizeof(text), "%.15g", page_real(point, "point"));
+static void put_point(struct page *p, const struct document *d, const struct document_point *point)
+{
+	static const enum pass_figure times[] = { FIGURE_LATENCY, FIGURE_P50, FIGURE_P99,
+						  FIGURE_P999 };
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.15g", point->number);
 	page_row(p, text);
-	json_array_foreach(axes, i, axis)
-	{
-		if (i < AXES_MAX)
-			page_number(p, page_string(varied, page_string(axis, "option")));
-	}
-	page_rate_cell(p, mean_of(point, "bandwidth"));
+	for (size_t i = 0; i < d->n_axes && i < AXES_MAX; i++)
+		page_number(p, value_of(point, d->axes[i].option));
+	page_rate_cell(p, mean_of(point, FIGURE_BANDWIDTH));
 	page_number(p, certainty(point, text, sizeof(text)));
-	page_ops_cell(p, mean_of(point, "iops"));
-	page_time_cell(p, mean_of(point, "latency"));
-	page_time_cell(p, mean_of(point, "p50"));
-	page_time_cell(p, mean_of(point, "p99"));
-	page_time_cell(p, mean_of(point, "p99.9"));
-	page_count_cell(p, (double)json_array_size(json_object_get(point, "rounds")));
-	page_count_cell(p, page_real(point, "status"));
+	page_ops_cell(p, mean_of(point, FIGURE_IOPS));
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		page_time_cell(p, mean_of(point, times[i]));
+	page_count_cell(p, (double)point->rounds);
+	page_count_cell(p, point->status);
 	page_row_end(p);
 }
 
@@ -62,26 +68,18 @@ void page_points(struct page *p, const struct compare_run *run)
 {
 	static const char *const figures[] = { "bandwidth", "+-95 %", "IOPS",	"latency", "p50",
 					       "p99",	    "p99.9",  "rounds", "status",  NULL };
-	const json_t *axes = json_object_get(run->root, "axes"), *axis, *point;
-	const json_t *points = json_object_get(run->root, "points");
+	const struct document *d = &run->doc;
 	const char *heads[AXES_MAX + 1 + sizeof(figures) / sizeof(figures[0])] = { "|point" };
-	size_t i, n = 1;
+	size_t n = 1;
 
-	json_array_foreach(axes, i, axis)
-	{
-		if (i < AXES_MAX)
-			heads[n++] = page_string(axis, "option");
-	}
+	for (size_t i = 0; i < d->n_axes && i < AXES_MAX; i++)
+		heads[n++] = d->axes[i].option;
 	memcpy(&heads[n], figures, sizeof(figures));
 	page_section(p, 3, "Points");
 	page_table(p, "Means over the rounds of each point", heads);
-	json_array_foreach(points, i, point)
-	{
-		if (i < PAGE_MAX_ROWS)
-			put_point(p, axes, point);
-	}
-	n = json_array_size(points);
-	page_table_end(p, n > PAGE_MAX_ROWS ? n - PAGE_MAX_ROWS : 0);
+	for (size_t i = 0; i < d->n_points && i < PAGE_MAX_ROWS; i++)
+		put_point(p, d, &d->points[i]);
+	page_table_end(p, d->n_points > PAGE_MAX_ROWS ? d->n_points - PAGE_MAX_ROWS : 0);
 	page_section_end(p);
 }
 
@@ -92,73 +90,57 @@ void page_points(struct page *p, const struct compare_run *run)
  * values of the others: as lines or along y; NULL: there is one axis.
  */
 struct axes {
-	const char *x, *y; /* names of options */
-	const json_t *x_values, *y_values;
+	const struct document *d;
+	const struct document_axis *x, *y;
 };
 
 /* Without `wanted`, or where no axis has this name, the two with the most values. */
-static void find_axes(const json_t *list, const char *wanted, struct axes *a)
+static void find_axes(const struct document *d, const char *wanted, struct axes *a)
 {
 	bool found = false;
-	const json_t *axis;
-	size_t i;
 
-	*a = (struct axes){ .x = NULL };
-	json_array_foreach(list, i, axis)
-	{
-		const json_t *values = json_object_get(axis, "values");
-		const char *name = page_string(axis, "option");
+	*a = (struct axes){ .d = d };
+	for (size_t i = 0; i < d->n_axes; i++) {
+		const struct document_axis *axis = &d->axes[i];
+		const bool is_wanted = wanted && strcmp(axis->option, wanted) == 0;
 
-		const bool is_wanted = wanted && strcmp(name, wanted) == 0;
-
-		if (!a->x || is_wanted ||
-		    (!found && json_array_size(values) > json_array_size(a->x_values))) {
+		if (!a->x || is_wanted || (!found && axis->n > a->x->n)) {
 			a->y = a->x;
-			a->y_values = a->x_values;
-			a->x = name;
-			a->x_values = values;
+			a->x = axis;
 			found = is_wanted;
-		} else if (!a->y || json_array_size(values) > json_array_size(a->y_values)) {
-			a->y = name;
-			a->y_values = values;
+		} else if (!a->y || axis->n > a->y->n) {
+			a->y = axis;
 		}
 	}
 }
 
-/* The index of a point's value along an axis; -1: it is not there. */
-static double index_of(const json_t *values, const json_t *point, const char *option)
-{
-	const char *own = page_string(json_object_get(point, "varied"), option);
-	const json_t *value;
-	size_t i;
+#define NO_INDEX SIZE_MAX
 
-	json_array_foreach(values, i, value)
-	{
-		if (json_is_string(value) && strcmp(json_string_value(value), own) == 0)
-			return (double)i;
+/* The index of a point's value along an axis, or NO_INDEX. */
+static size_t index_of(const struct document_axis *axis, const struct document_point *point)
+{
+	const char *own = value_of(point, axis->option);
+
+	for (size_t i = 0; i < axis->n; i++) {
+		if (strcmp(axis->values[i], own) == 0)
+			return i;
 	}
-	return -1;
-}
-
-static double figure_of(const json_t *point, const char *figure)
-{
-	const json_t *all = json_array_get(json_object_get(point, "statistics"), 0);
-
-	return page_real(json_object_get(all, figure), "mean");
+	return NO_INDEX;
 }
 
 /* The values of all axes but x (and y) as a text, which tells lines (and grids) apart. */
-static void others(const json_t *point, const struct axes *a, bool grid, char *buf, size_t size)
+static void others(const struct document_point *point, const struct axes *a, bool grid, char *buf,
+		   size_t size)
 {
-	const json_t *varied = json_object_get(point, "varied");
-	const json_t *value;
 	const char *option;
+	json_t *value;
 	size_t n = 0;
 
 	buf[0] = '\0';
-	json_object_foreach((json_t *)(uintptr_t)varied, option, value)
+	json_object_foreach((json_t *)(uintptr_t)point->varied, option, value)
 	{
-		if (strcmp(option, a->x) == 0 || (grid && a->y && strcmp(option, a->y) == 0))
+		if (strcmp(option, a->x->option) == 0 ||
+		    (grid && a->y && strcmp(option, a->y->option) == 0))
 			continue;
 		if (n + 1 < size)
 			n += (size_t)snprintf(buf + n, size - n, "%s%s %s", n ? ", " : "", option,
@@ -173,17 +155,13 @@ struct texts {
 	size_t n, left_out;
 };
 
-static void page_lines_collect(const json_t *points, const struct axes *a, bool grid, size_t most,
-			       struct texts *t)
+static void page_lines_collect(const struct axes *a, bool grid, size_t most, struct texts *t)
 {
-	const json_t *point;
-	size_t i, k;
-
-	json_array_foreach(points, i, point)
-	{
+	for (size_t i = 0; i < a->d->n_points; i++) {
 		char text[TEXT_BYTES];
+		size_t k;
 
-		others(point, a, grid, text, sizeof(text));
+		others(&a->d->points[i], a, grid, text, sizeof(text));
 		for (k = 0; k < t->n && strcmp(t->list[k], text) != 0; k++)
 			;
 		if (k < t->n)
@@ -197,35 +175,26 @@ static void page_lines_collect(const json_t *points, const struct axes *a, bool 
 
 /* ---- lines ---- */
 
-static void put_tics(struct plot *plot, const json_t *values, bool x)
+static void put_tics(struct plot *plot, const struct document_axis *axis, bool x)
 {
-	const json_t *value;
-	size_t i;
-
-	json_array_foreach(values, i, value)
-	{
-		const char *text = json_string_value(value);
-
-		(x ? plot_x_tic : plot_y_tic)(plot, (double)i, text ? text : "");
-	}
+	for (size_t i = 0; i < axis->n; i++)
+		(x ? plot_x_tic : plot_y_tic)(plot, (double)i, axis->values[i]);
 }
 
-static void page_lines_draw(struct plot *plot, const json_t *points, const struct axes *a,
-			    const struct texts *t, const char *figure, double scale)
+static void page_lines_draw(struct plot *plot, const struct axes *a, const struct texts *t,
+			    enum pass_figure figure, double scale)
 {
-	const json_t *point;
-	size_t i;
-
 	for (size_t k = 0; k < t->n; k++) {
 		plot_series(plot, t->list[k]);
-		json_array_foreach(points, i, point)
-		{
-			const double x = index_of(a->x_values, point, a->x);
+		for (size_t i = 0; i < a->d->n_points; i++) {
+			const struct document_point *point = &a->d->points[i];
+			const size_t x = index_of(a->x, point);
 			char text[TEXT_BYTES];
 
 			others(point, a, false, text, sizeof(text));
-			if (x >= 0 && strcmp(text, t->list[k]) == 0)
-				plot_row(plot, (double[]){ x, figure_of(point, figure) / scale });
+			if (x != NO_INDEX && strcmp(text, t->list[k]) == 0)
+				plot_row(plot,
+					 (double[]){ (double)x, mean_of(point, figure) / scale });
 		}
 	}
 }
@@ -237,53 +206,44 @@ static struct plot *open_lines(struct page *p, const struct compare_run *run, co
 
 	if (!plot)
 		return NULL;
-	plot_x_name(plot, a->x);
-	put_tics(plot, a->x_values, true);
+	plot_x_name(plot, a->x->option);
+	put_tics(plot, a->x, true);
 	return plot;
 }
 
-static void put_cell(struct page *p, const json_t *points, const struct axes *a, const char *line,
-		     double x, bool rate)
+static void put_cell(struct page *p, const struct axes *a, const char *line, size_t x, bool rate)
 {
-	const json_t *point;
 	double found = NAN;
-	size_t i;
 
-	json_array_foreach(points, i, point)
-	{
+	for (size_t i = 0; i < a->d->n_points; i++) {
+		const struct document_point *point = &a->d->points[i];
 		char text[TEXT_BYTES];
 
 		others(point, a, false, text, sizeof(text));
-		if (index_of(a->x_values, point, a->x) == x && strcmp(text, line) == 0)
-			found = figure_of(point, rate ? "bandwidth" : "p99");
+		if (index_of(a->x, point) == x && strcmp(text, line) == 0)
+			found = mean_of(point, rate ? FIGURE_BANDWIDTH : FIGURE_P99);
 	}
 	(rate ? page_rate_cell : page_time_cell)(p, found);
 }
 
-static void put_lines_table(struct page *p, const json_t *points, const struct axes *a,
-			    const struct texts *t, bool rate)
+static void put_lines_table(struct page *p, const struct axes *a, const struct texts *t, bool rate)
 {
-	const char *heads[PLOT_MAX_SERIES + 2] = { a->x };
-	const json_t *value;
+	const char *heads[PLOT_MAX_SERIES + 2] = { a->x->option };
 	size_t i;
 
 	for (i = 0; i < t->n; i++)
 		heads[i + 1] = *t->list[i] ? t->list[i] : rate ? "bandwidth" : "p99";
 	page_table(p, rate ? "Bandwidth of the points" : "99th percentile of the points", heads);
-	json_array_foreach(a->x_values, i, value)
-	{
-		if (i >= PAGE_MAX_ROWS)
-			break;
-		page_row(p, json_string_value(value));
+	for (i = 0; i < a->x->n && i < PAGE_MAX_ROWS; i++) {
+		page_row(p, a->x->values[i]);
 		for (size_t k = 0; k < t->n; k++)
-			put_cell(p, points, a, t->list[k], (double)i, rate);
+			put_cell(p, a, t->list[k], i, rate);
 		page_row_end(p);
 	}
-	page_table_end(p, json_array_size(a->x_values) - i);
+	page_table_end(p, a->x->n - i);
 }
 
-static void put_lines(struct page *p, const struct compare_run *run, const json_t *points,
-		      const struct axes *a)
+static void put_lines(struct page *p, const struct compare_run *run, const struct axes *a)
 {
 	struct texts t = { .list = calloc(PLOT_MAX_SERIES, sizeof(*t.list)) };
 	struct plot *bandwidth, *p99;
@@ -292,9 +252,9 @@ static void put_lines(struct page *p, const struct compare_run *run, const json_
 		p->incomplete = true;
 		return;
 	}
-	page_lines_collect(points, a, false, PLOT_MAX_SERIES, &t);
+	page_lines_collect(a, false, PLOT_MAX_SERIES, &t);
 	page_figure(p,
-		    p->axis && strcmp(a->x, p->axis) == 0 ?
+		    p->axis && strcmp(a->x->option, p->axis) == 0 ?
 			    "Bandwidth and 99th percentile of the service time by the values of "
 			    "the list of -axis; a line for each combination of the others" :
 			    "Bandwidth and 99th percentile of the service time by the values of "
@@ -309,10 +269,10 @@ static void put_lines(struct page *p, const struct compare_run *run, const json_
 		p99->y_format = "%.0s %cs";
 		p99->log_y = true;
 	}
-	page_lines_draw(bandwidth, points, a, &t, "bandwidth", 1);
-	page_lines_draw(p99, points, a, &t, "p99", 1e9);
-	put_lines_table(p, points, a, &t, true);
-	put_lines_table(p, points, a, &t, false);
+	page_lines_draw(bandwidth, a, &t, FIGURE_BANDWIDTH, 1);
+	page_lines_draw(p99, a, &t, FIGURE_P99, 1e9);
+	put_lines_table(p, a, &t, true);
+	put_lines_table(p, a, &t, false);
 	if (t.left_out)
 		page_line(p, "Points of other combinations, %zu, are in the table of points only.",
 			  t.left_out);
@@ -322,18 +282,14 @@ static void put_lines(struct page *p, const struct compare_run *run, const json_
 
 /* ---- grids ---- */
 
-static const json_t *find_point(const json_t *points, const struct axes *a, const char *rest,
-				double x, double y)
+static const struct document_point *find_point(const struct axes *a, const char *rest, size_t x,
+					       size_t y)
 {
-	const json_t *point;
-	size_t i;
-
-	json_array_foreach(points, i, point)
-	{
+	for (size_t i = 0; i < a->d->n_points; i++) {
+		const struct document_point *point = &a->d->points[i];
 		char text[TEXT_BYTES];
 
-		if (index_of(a->x_values, point, a->x) != x ||
-		    index_of(a->y_values, point, a->y) != y)
+		if (index_of(a->x, point) != x || index_of(a->y, point) != y)
 			continue;
 		others(point, a, true, text, sizeof(text));
 		if (strcmp(text, rest) == 0)
@@ -342,27 +298,20 @@ static const json_t *find_point(const json_t *points, const struct axes *a, cons
 	return NULL;
 }
 
-static void put_grid_table(struct page *p, const json_t *points, const struct axes *a,
-			   const char *rest, struct plot *plot)
+static void put_grid_table(struct page *p, const struct axes *a, const char *rest,
+			   struct plot *plot)
 {
-	const char *heads[PLOT_MAX_TICS + 2];
-	size_t columns = json_array_size(a->x_values), rows = json_array_size(a->y_values);
+	const size_t columns = a->x->n < PLOT_MAX_TICS ? a->x->n : PLOT_MAX_TICS;
+	const size_t rows = a->y->n < PLOT_MAX_TICS ? a->y->n : PLOT_MAX_TICS;
+	const char *heads[PLOT_MAX_TICS + 2] = { a->y->option };
 
-	columns = columns < PLOT_MAX_TICS ? columns : PLOT_MAX_TICS;
-	rows = rows < PLOT_MAX_TICS ? rows : PLOT_MAX_TICS;
-	heads[0] = a->y;
-	for (size_t x = 0; x < columns; x++) {
-		const char *text = json_string_value(json_array_get(a->x_values, x));
-
-		heads[x + 1] = text ? text : "";
-	}
-	heads[columns + 1] = NULL;
+	for (size_t x = 0; x < columns; x++)
+		heads[x + 1] = a->x->values[x];
 	page_table(p, "Bandwidth; a column for each value of the longest list", heads);
 	for (size_t y = 0; y < rows; y++) {
-		page_row(p, json_string_value(json_array_get(a->y_values, y)));
+		page_row(p, a->y->values[y]);
 		for (size_t x = 0; x < columns; x++) {
-			const double mean = figure_of(
-				find_point(points, a, rest, (double)x, (double)y), "bandwidth");
+			const double mean = mean_of(find_point(a, rest, x, y), FIGURE_BANDWIDTH);
 			const double at_x = (double)x, at_y = (double)y;
 
 			page_rate_cell(p, mean);
@@ -371,16 +320,15 @@ static void put_grid_table(struct page *p, const json_t *points, const struct ax
 		}
 		page_row_end(p);
 	}
-	page_table_end(p, json_array_size(a->y_values) - rows);
+	page_table_end(p, a->y->n - rows);
 }
 
-static void put_grids(struct page *p, const struct compare_run *run, const json_t *points,
-		      const struct axes *a)
+static void put_grids(struct page *p, const struct compare_run *run, const struct axes *a)
 {
 	struct texts t = { .list = calloc(MAX_GRIDS, sizeof(*t.list)) };
 
 	if (t.list)
-		page_lines_collect(points, a, true, MAX_GRIDS, &t);
+		page_lines_collect(a, true, MAX_GRIDS, &t);
 	else
 		p->incomplete = true;
 	for (size_t i = 0; i < t.n; i++) {
@@ -395,11 +343,11 @@ static void put_grids(struct page *p, const struct compare_run *run, const json_
 		if (plot) {
 			plot->x_label = plot->y_label = "";
 			plot->shade_format = "%.1s %cB/s";
-			put_tics(plot, a->x_values, true);
-			put_tics(plot, a->y_values, false);
+			put_tics(plot, a->x, true);
+			put_tics(plot, a->y, false);
 		}
 		plot_series(plot, NULL);
-		put_grid_table(p, points, a, t.list[i], plot);
+		put_grid_table(p, a, t.list[i], plot);
 		page_figure_end(p);
 	}
 	if (t.left_out)
@@ -409,14 +357,10 @@ static void put_grids(struct page *p, const struct compare_run *run, const json_
 
 bool page_has_axis(const struct compare_run *run, const char *axis)
 {
-	const json_t *one;
-	size_t i;
+	const struct document *d = &run->doc;
 
-	if (json_object_get(run->root, "curve"))
-		return false;
-	json_array_foreach(json_object_get(run->root, "axes"), i, one)
-	{
-		if (strcmp(page_string(one, "option"), axis) == 0)
+	for (size_t i = 0; !d->curved && i < d->n_axes; i++) {
+		if (strcmp(d->axes[i].option, axis) == 0)
 			return true;
 	}
 	return false;
@@ -424,27 +368,29 @@ bool page_has_axis(const struct compare_run *run, const char *axis)
 
 void page_lines(struct page *p, const struct compare_run *run)
 {
-	const json_t *points = json_object_get(run->root, "points");
 	struct axes a;
 
-	find_axes(json_object_get(run->root, "axes"), p->axis, &a);
-	if (!a.x || !json_array_size(a.x_values) || !json_array_size(points))
+	find_axes(&run->doc, p->axis, &a);
+	if (!a.x || !a.x->n || !run->doc.n_points)
 		return;
 	page_section(p, 3, "Lines and grid");
-	put_lines(p, run, points, &a);
-	if (a.y && json_array_size(a.y_values))
-		put_grids(p, run, points, &a);
+	put_lines(p, run, &a);
+	if (a.y && a.y->n)
+		put_grids(p, run, &a);
 	page_section_end(p);
 }
 
-static const struct line {
-	const char *member, *title;
-} lines[] = {
-	{ "response", "response, mean" },    { "response_p50", "response, p50" },
-	{ "response_p99", "response, p99" }, { "response_p99.9", "response, p99.9" },
-	{ "service", "service, mean" },	     { "lateness", "lateness of xdd" },
-};
+/* The times of a load, lines of the plot and columns of the table. */
+static const char *const lines[] = { "response, mean",	"response, p50", "response, p99",
+				     "response, p99.9", "service, mean", "lateness of xdd" };
 #define LINES (sizeof(lines) / sizeof(lines[0]))
+
+static double time_of(const struct document_load *load, size_t line)
+{
+	if (line < DOCUMENT_RESPONSES)
+		return load->response_ns[line];
+	return line == DOCUMENT_RESPONSES ? load->service_ns : load->lateness_ns;
+}
 
 struct curve_span {
 	double least, most; /* response times, ns */
@@ -460,86 +406,78 @@ static void widen(struct curve_span *s, double ns)
 
 /* ---- in words ---- */
 
-static void put_maximum(struct page *p, const json_t *curve)
+static void put_maximum(struct page *p, const struct document_curve *c)
 {
-	const json_t *maximum = json_object_get(curve, "maximum");
-	const double percent = page_real(maximum, "interval_percent");
 	char rate[SCALED_SIZE];
 
-	if (!json_is_object(maximum)) {
+	if (!c->maximum.known) {
 		page_item(p, "maximum: not known");
 		return;
 	}
-	scaled_ops(page_real(maximum, "iops"), rate);
-	if (percent >= 0)
-		page_item(p, "maximum: %s, +-%.2g %%", rate, percent);
+	scaled_ops(c->maximum.iops, rate);
+	if (c->maximum.interval_percent >= 0)
+		page_item(p, "maximum: %s, +-%.2g %%", rate, c->maximum.interval_percent);
 	else
 		page_item(p, "maximum: %s", rate);
 }
 
-static void put_knee(struct page *p, const json_t *curve)
+static void put_knee(struct page *p, const struct document_curve *c)
 {
-	const json_t *knee = json_object_get(curve, "knee");
-	const double low = page_real(knee, "low_percent"), high = page_real(knee, "high_percent");
 	char rate[SCALED_SIZE];
 
-	if (!json_is_object(knee)) {
-		page_item(p, "knee: %s", page_string(curve, "knee_missing"));
+	if (!c->knee.known) {
+		page_item(p, "knee: %s", c->knee.missing);
 		return;
 	}
-	scaled_ops(page_real(knee, "iops"), rate);
-	if (low >= 0 && high >= 0)
+	scaled_ops(c->knee.iops, rate);
+	if (c->knee.low_percent >= 0 && c->knee.high_percent >= 0)
 		page_item(p,
 			  "knee: at %.3g %% of the maximum, %s, between %.3g %% and %.3g %% with "
 			  "95 %% confidence: throughput divided by mean response time is greatest",
-			  page_real(knee, "percent"), rate, low, high);
+			  c->knee.percent, rate, c->knee.low_percent, c->knee.high_percent);
 	else
 		page_item(p,
 			  "knee: at %.3g %% of the maximum, %s, of unknown uncertainty: throughput "
 			  "divided by mean response time is greatest",
-			  page_real(knee, "percent"), rate);
+			  c->knee.percent, rate);
 }
 
 /* "p99" of "response_p99". */
-static const char *goal_figure(const json_t *goal)
+static const char *goal_figure(const char *name)
 {
 	static const char prefix[] = "response_";
-	const char *name = page_string(goal, "figure");
 
 	if (strncmp(name, prefix, sizeof(prefix) - 1) == 0)
 		return name + sizeof(prefix) - 1;
 	return "mean";
 }
 
-static void put_goal(struct page *p, const json_t *curve)
+static void put_goal(struct page *p, const struct document_curve *c)
 {
-	const json_t *goal = json_object_get(curve, "goal");
-	const double holds = page_real(goal, "holds_percent");
-	const double fails = page_real(goal, "fails_percent");
-	const char *disturbed = json_is_true(json_object_get(goal, "disturbed")) ?
-					"; a response time falls while the load rises: disturbed" :
-					"";
+	const double holds = c->goal.holds_percent, fails = c->goal.fails_percent;
+	const char *figure = goal_figure(c->goal.figure);
+	const char *disturbed =
+		c->goal.disturbed ? "; a response time falls while the load rises: disturbed" : "";
 	char rate[SCALED_SIZE], limit[SCALED_SIZE];
 
-	if (!json_is_object(goal))
+	if (!c->goal.given)
 		return;
-	scaled_ops(page_real(goal, "holds_iops"), rate);
-	scaled_time(page_real(goal, "limit"), limit);
+	scaled_ops(c->goal.holds_iops, rate);
+	scaled_time(c->goal.limit_ns, limit);
 	if (!(holds > 0) && !(fails > 0))
 		page_item(p, "goal: %s up to %s cannot be judged: too few operations in a round",
-			  goal_figure(goal), limit);
+			  figure, limit);
 	else if (!(holds > 0))
-		page_item(p, "goal: %s up to %s holds at no load%s", goal_figure(goal), limit,
-			  disturbed);
+		page_item(p, "goal: %s up to %s holds at no load%s", figure, limit, disturbed);
 	else if (fails > 0)
 		page_item(p,
 			  "goal: %s up to %s holds at %.4g %% of the maximum, %s, not at %.4g %%%s",
-			  goal_figure(goal), limit, holds, rate, fails, disturbed);
+			  figure, limit, holds, rate, fails, disturbed);
 	else
 		page_item(
 			p,
 			"goal: %s up to %s holds at all loads, up to %.4g %% of the maximum, %s%s",
-			goal_figure(goal), limit, holds, rate, disturbed);
+			figure, limit, holds, rate, disturbed);
 }
 
 /* ---- plot ---- */
@@ -555,11 +493,9 @@ static void put_mark(struct plot *plot, const char *title, double percent,
 	plot_row(plot, (double[]){ percent, s->most / 1e9 });
 }
 
-static void page_curve_draw(struct plot *plot, const json_t *curve, const json_t *loads)
+static void page_curve_draw(struct plot *plot, const struct document_curve *c)
 {
 	struct curve_span span = { 0 };
-	const json_t *load;
-	size_t i;
 
 	if (!plot)
 		return;
@@ -568,74 +504,61 @@ static void page_curve_draw(struct plot *plot, const json_t *curve, const json_t
 	plot->y_format = "%.0s %cs";
 	plot->log_y = true;
 	for (size_t k = 0; k < LINES; k++) {
-		plot_series(plot, lines[k].title);
-		json_array_foreach(loads, i, load)
-		{
-			const double ns = page_real(load, lines[k].member);
+		plot_series(plot, lines[k]);
+		for (size_t i = 0; i < c->n_loads; i++) {
+			const double ns = time_of(&c->loads[i], k);
 
 			if (!(ns > 0))
 				continue;
-			plot_row(plot, (double[]){ page_real(load, "percent"), ns / 1e9 });
+			plot_row(plot, (double[]){ c->loads[i].percent, ns / 1e9 });
 			widen(&span, ns);
 		}
 	}
-	put_mark(plot, "knee", page_real(json_object_get(curve, "knee"), "percent"), &span);
-	put_mark(plot, "goal", page_real(json_object_get(curve, "goal"), "holds_percent"), &span);
+	put_mark(plot, "knee", c->knee.percent, &span);
+	put_mark(plot, "goal", c->goal.holds_percent, &span);
 }
 
-static void put_load(struct page *p, const json_t *load)
+static void put_load(struct page *p, const struct document_load *load)
 {
-	const double percent = page_real(load, "percent");
 	char text[32];
 
-	snprintf(text, sizeof(text), percent >= 0 ? "%.5g %%" : "-", percent);
+	snprintf(text, sizeof(text), load->percent >= 0 ? "%.5g %%" : "-", load->percent);
 	page_row(p, text);
-	page_ops_cell(p, page_real(load, "offered_iops"));
-	page_ops_cell(p, page_real(load, "reached_iops"));
+	page_ops_cell(p, load->offered_iops);
+	page_ops_cell(p, load->reached_iops);
 	for (size_t k = 0; k < LINES; k++)
-		page_time_cell(p, page_real(load, lines[k].member));
-	snprintf(text, sizeof(text), "%.4g", page_real(load, "queue"));
-	page_number(p, page_real(load, "queue") >= 0 ? text : "-");
-	page_number(p, json_is_true(json_object_get(load, "overloaded")) ? "yes" : "no");
+		page_time_cell(p, time_of(load, k));
+	snprintf(text, sizeof(text), "%.4g", load->queue);
+	page_number(p, load->queue >= 0 ? text : "-");
+	page_number(p, load->overloaded ? "yes" : "no");
 	page_row_end(p);
-}
-
-bool page_has_curve(const struct compare_run *run)
-{
-	return json_is_object(json_object_get(run->root, "curve"));
 }
 
 void page_curve(struct page *p, const struct compare_run *run)
 {
-	const json_t *curve = json_object_get(run->root, "curve");
-	const json_t *loads = json_object_get(curve, "loads"), *load;
+	const struct document_curve *c = &run->doc.curve;
 	const char *heads[LINES + 6] = { "load", "offered", "reached" };
-	size_t i, n = 3;
+	size_t n = 3;
 
 	for (size_t k = 0; k < LINES; k++)
-		heads[n++] = lines[k].title;
+		heads[n++] = lines[k];
 	heads[n++] = "queue";
 	heads[n] = "overloaded";
 	page_section(p, 3, "Response time against load");
 	page_put(p, "<ul>\n");
-	put_maximum(p, curve);
-	put_knee(p, curve);
-	put_goal(p, curve);
+	put_maximum(p, c);
+	put_knee(p, c);
+	put_goal(p, c);
 	page_put(p, "</ul>\n");
 	page_figure(p, "Response and service times by offered load; the knee and the load of the "
 		       "goal are vertical lines. The lateness is that of xdd where nothing is "
 		       "transferred, and part of the response times");
-	page_curve_draw(page_plot(p, run, PLOT_LINES, "curve",
-				  "Response and service times by load"),
-			curve, loads);
+	page_curve_draw(
+		page_plot(p, run, PLOT_LINES, "curve", "Response and service times by load"), c);
 	page_table(p, "Loads of the curve; queue: operations that are due and not complete", heads);
-	json_array_foreach(loads, i, load)
-	{
-		if (i < PAGE_MAX_ROWS)
-			put_load(p, load);
-	}
-	n = json_array_size(loads);
-	page_table_end(p, n > PAGE_MAX_ROWS ? n - PAGE_MAX_ROWS : 0);
+	for (size_t i = 0; i < c->n_loads && i < PAGE_MAX_ROWS; i++)
+		put_load(p, &c->loads[i]);
+	page_table_end(p, c->n_loads > PAGE_MAX_ROWS ? c->n_loads - PAGE_MAX_ROWS : 0);
 	page_figure_end(p);
 	page_section_end(p);
 }

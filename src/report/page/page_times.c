@@ -2,6 +2,7 @@
  * Bandwidth, IOPS and latency over the time of a run: the rows of -intervals, and the passes.
  * Called by page.c.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,12 @@
 #define MAX_SUBJECTS 6
 
 /* The rows of flushes are after those of all directions. */
-#define FLUSHES PAGE_DIRECTIONS
+#define FLUSHES DIR_COUNT
 
 /* A row of the document: the members are looked up once, since each line goes over all rows. */
 struct row {
 	double target;	  /* NAN: all */
-	size_t direction; /* of page_directions, or FLUSHES */
+	size_t direction; /* or FLUSHES */
 	bool has_bandwidth;
 	double start_ns, end_ns, ops, bytes, errors, p50_ns, p99_ns, max_ns;
 };
@@ -37,7 +38,7 @@ struct joined {
 /* The rows of a line. */
 struct subject {
 	double target;	  /* NAN: all */
-	size_t direction; /* of page_directions, or FLUSHES */
+	size_t direction; /* or FLUSHES */
 };
 
 struct times {
@@ -55,13 +56,13 @@ static double known(double x)
 
 static const char *direction_name(size_t i)
 {
-	return i < PAGE_DIRECTIONS ? page_directions[i] : "flush";
+	return i < FLUSHES ? op_dir_name((enum op_dir)i) : "flush";
 }
 
 /* Past FLUSHES: it is none. */
 static size_t direction_of(const json_t *row)
 {
-	const char *name = page_string(row, "direction");
+	const char *name = document_text(row, "direction");
 	size_t i = 0;
 
 	while (i <= FLUSHES && strcmp(name, direction_name(i)) != 0)
@@ -81,17 +82,17 @@ static bool take_rows(struct times *t, const json_t *rows)
 	json_array_foreach(rows, i, row)
 	{
 		t->rows[t->n++] = (struct row){
-			.target = page_real(row, "target"),
+			.target = document_real(row, "target"),
 			.direction = direction_of(row),
-			.has_bandwidth = !isnan(page_real(row, "bandwidth")),
-			.start_ns = page_real(row, "start_ns"),
-			.end_ns = page_real(row, "end_ns"),
-			.ops = known(page_real(row, "ops")),
-			.bytes = known(page_real(row, "bytes")),
-			.errors = known(page_real(row, "errors")),
-			.p50_ns = page_real(row, "p50_ns"),
-			.p99_ns = page_real(row, "p99_ns"),
-			.max_ns = known(page_real(row, "max_ns")),
+			.has_bandwidth = !isnan(document_real(row, "bandwidth")),
+			.start_ns = document_real(row, "start_ns"),
+			.end_ns = document_real(row, "end_ns"),
+			.ops = known(document_real(row, "ops")),
+			.bytes = known(document_real(row, "bytes")),
+			.errors = known(document_real(row, "errors")),
+			.p50_ns = document_real(row, "p50_ns"),
+			.p99_ns = document_real(row, "p99_ns"),
+			.max_ns = known(document_real(row, "max_ns")),
 		};
 	}
 	return true;
@@ -221,7 +222,8 @@ static void draw_rates(const struct times *t, const struct subject *s)
 	char name[PAGE_NAME_SIZE], title[PAGE_NAME_SIZE + 16];
 
 	snprintf(title, sizeof(title), "%s, %s", direction_name(s->direction),
-		 page_target(t->run->root, s->target, name));
+		 page_target(&t->run->doc, isnan(s->target) ? DOCUMENT_ALL : (int64_t)s->target,
+			     name));
 	plot_series(t->bandwidth, title);
 	each(t, s, add_bandwidth, t->bandwidth);
 	plot_series(t->iops, title);
@@ -305,7 +307,7 @@ static void put_intervals(struct times *t)
 		    "Bandwidth, IOPS and service times over time, since the first pass began. "
 		    "Where rows are joined, p50 is their mean, and p99 and max are the greatest");
 	open_plots(t);
-	for (size_t i = 0; i < PAGE_DIRECTIONS; i++) {
+	for (size_t i = 0; i < DIR_COUNT; i++) {
 		const struct subject s = { all, i };
 
 		if (!count(t, &s))
@@ -315,8 +317,8 @@ static void put_intervals(struct times *t)
 		put_table(t, &s);
 	}
 	put_flushes(t, all);
-	for (size_t k = 0; isnan(all) && k < MAX_SUBJECTS * PAGE_DIRECTIONS; k++) {
-		const struct subject s = { (double)(k / PAGE_DIRECTIONS), k % PAGE_DIRECTIONS };
+	for (size_t k = 0; isnan(all) && k < MAX_SUBJECTS * DIR_COUNT; k++) {
+		const struct subject s = { (double)(k / DIR_COUNT), k % DIR_COUNT };
 
 		if (count(t, &s))
 			draw_rates(t, &s);
@@ -326,18 +328,21 @@ static void put_intervals(struct times *t)
 
 /* ---- passes ---- */
 
-static void put_passes(struct page *p, const struct compare_run *run)
+static double of_pass(const struct document_statistic *all, enum pass_figure figure, size_t pass)
+{
+	const struct document_figure *f = &all->figures[figure];
+
+	return pass < f->n ? f->values[pass] : 0;
+}
+
+static void put_passes(struct page *p, const struct compare_run *run,
+		       const struct document_statistic *all)
 {
 	static const char *const heads[] = { "|pass", "bandwidth", "IOPS", "latency", NULL };
-	const json_t *all = compare_statistic(run, -1), *passes = json_object_get(all, "passes");
-	const json_t *values[3];
-	const size_t n = json_array_size(passes);
+	const size_t n = all->n;
 	struct plot *plot;
 	size_t i;
 
-	for (i = 0; i < 3; i++)
-		values[i] = json_object_get(json_object_get(all, figure_name((enum pass_figure)i)),
-					    "values");
 	page_figure(p, "Bandwidth of all targets by pass");
 	plot = page_plot(p, run, PLOT_LINES, "passes", "Bandwidth by pass");
 	if (plot) {
@@ -351,12 +356,13 @@ static void put_passes(struct page *p, const struct compare_run *run)
 	for (i = 0; i < n && i < PAGE_MAX_ROWS; i++) {
 		char text[32];
 
-		snprintf(text, sizeof(text), "%.15g", page_element(passes, i));
-		plot_row(plot, (double[]){ page_element(passes, i), page_element(values[0], i) });
+		snprintf(text, sizeof(text), "%" PRIu64, all->passes[i]);
+		plot_row(plot,
+			 (double[]){ (double)all->passes[i], of_pass(all, FIGURE_BANDWIDTH, i) });
 		page_row(p, text);
-		page_rate_cell(p, page_element(values[0], i));
-		page_ops_cell(p, page_element(values[1], i));
-		page_time_cell(p, page_element(values[2], i));
+		page_rate_cell(p, of_pass(all, FIGURE_BANDWIDTH, i));
+		page_ops_cell(p, of_pass(all, FIGURE_IOPS, i));
+		page_time_cell(p, of_pass(all, FIGURE_LATENCY, i));
 		page_row_end(p);
 	}
 	page_table_end(p, n > i ? n - i : 0);
@@ -365,7 +371,9 @@ static void put_passes(struct page *p, const struct compare_run *run)
 
 void page_times(struct page *p, const struct compare_run *run)
 {
-	const json_t *rows = json_object_get(run->root, "intervals");
+	const struct document_statistic *all =
+		document_statistic(&run->doc.statistics, DOCUMENT_ALL);
+	const json_t *rows = json_object_get(run->doc.root, "intervals");
 	struct times t = { .p = p, .run = run };
 
 	page_section(p, 3, "Over time");
@@ -375,8 +383,8 @@ void page_times(struct page *p, const struct compare_run *run)
 		put_intervals(&t);
 	else
 		p->incomplete = true;
-	if (json_array_size(json_object_get(compare_statistic(run, -1), "passes")) > 1)
-		put_passes(p, run);
+	if (all && all->n > 1)
+		put_passes(p, run, all);
 	page_section_end(p);
 	free(t.rows);
 }
