@@ -73,23 +73,47 @@ static double left_alone(const struct plan *plan, const struct heartbeat_sample 
 	return left_of_pass(s, whole) + later * (whole + between) - rested(s, between);
 }
 
-/* Of all targets, which begin each pass together. */
+/* The pass that the first of the targets are in, and the time since all were released into it. */
+static uint64_t first_pass(const struct plan *plan, const struct heartbeat_sample *samples,
+			   double *since)
+{
+	uint64_t pass = 0;
+
+	for (size_t i = 0; i < plan->n_targets; i++)
+		pass = samples[i].pass > pass ? samples[i].pass : pass;
+	*since = 0;
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct heartbeat_sample *s = &samples[i];
+
+		if (s->pass == pass && s->state != HEARTBEAT_WAITING)
+			*since = fmax(*since, seconds(s->target->delay_ns) +
+						      seconds(s->elapsed_ns) + rested(s, INFINITY));
+	}
+	return pass;
+}
+
+/* Of all targets, which are released into each pass together. */
 static double left_together(const struct plan *plan, const struct heartbeat_sample *samples)
 {
 	const double pass_delay = seconds(plan->pass_delay_ns);
-	double longest = 0, left = 0, rest = INFINITY, later;
-	uint64_t pass = 0;
+	double longest = 0, left = 0, rest = INFINITY, later, since;
+	const uint64_t pass = first_pass(plan, samples, &since);
 
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct heartbeat_sample *s = &samples[i];
-		double whole = pass_seconds(s);
+		const double whole = pass_seconds(s), delay = seconds(s->target->delay_ns);
 
 		if (isnan(whole))
 			return NAN;
-		longest = fmax(longest, whole + seconds(s->target->delay_ns));
-		left = fmax(left, left_of_pass(s, whole));
-		rest = fmin(rest, rested(s, pass_delay + seconds(s->target->delay_ns)));
-		pass = s->pass > pass ? s->pass : pass;
+		longest = fmax(longest, whole + delay);
+		if (s->state != HEARTBEAT_WAITING && s->pass == pass) {
+			left = fmax(left, left_of_pass(s, whole));
+			rest = fmin(rest, rested(s, pass_delay + delay));
+		} else {
+			/* Its start delay goes on, and all of the pass follows. */
+			left = fmax(left, whole + (since > 0 ? fmax(delay - since, 0) : 0));
+			rest = 0;
+		}
 	}
 	later = pass < plan->passes ? (double)(plan->passes - pass) : 0;
 	return later ? left + later * (longest + pass_delay) - rest : left;

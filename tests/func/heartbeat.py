@@ -177,6 +177,10 @@ def test_time_left():
     left = [int(n) for line in lines(run) for n in re.findall(r",(-?\d+),s", line)]
     t.equal(left, sorted(left, reverse=True), "time left: does not rise", run)
     t.ok({5, 4, 3} <= set(left), "time left: falls between passes", left)
+    run = t.xdd(*"-op noop -targets 2 null null -timelimit 1 -passes 2 -passdelay 4 -startdelay target 1 3 -heartbeat 1 etc".split())
+    left = [int(n) for line in lines(run) for n in re.findall(r",(-?\d+),s", line)]
+    t.equal(left, sorted(left, reverse=True), "time left, with a start delay of one target: does not rise", run)
+    t.equal(sorted(set(left), reverse=True), list(range(11, -1, -1)), "time left, with a start delay of one target: falls each second", left)
 
 
 def test_targets():

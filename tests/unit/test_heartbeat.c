@@ -131,6 +131,38 @@ static void test_left_between_passes(void **state)
 	assert_left(12, 12);
 }
 
+/* One target is in a pass, and the other one is in its start delay before that pass. */
+static void test_left_in_start_delay(void **state)
+{
+	(void)state;
+	set_up();
+	plan.passes = 3;
+	plan.pass_delay_ns = 5 * SECOND;
+	targets[0].pass_ops = targets[1].pass_ops = PLAN_UNLIMITED;
+	targets[0].time_limit_ns = targets[1].time_limit_ns = 10 * SECOND;
+	targets[1].delay_ns = 7 * SECOND;
+	go_on(0, 1, 4);
+	samples[0].pass = 2;
+	samples[1].state = HEARTBEAT_COMPLETE;
+	samples[1].pass = 1;
+	go_on(1, 100, 10);
+	samples[1].rested_ns = 9 * SECOND;
+	assert_left(7 - 4 + 10 + (5 + 7 + 10), INFINITY);
+	/* The first one is done, and waits for the other one. */
+	samples[0].state = HEARTBEAT_COMPLETE;
+	go_on(0, 100, 5);
+	samples[0].rested_ns = SECOND;
+	assert_left(7 - 6 + 10 + (5 + 7 + 10), INFINITY);
+	samples[0].pass = 3;
+	samples[1].pass = 2;
+	assert_left(7 - 6 + 10, INFINITY);
+	/* The first pass. */
+	samples[0].pass = samples[1].pass = 1;
+	samples[1].state = HEARTBEAT_WAITING;
+	samples[1].elapsed_ns = samples[1].rested_ns = 0;
+	assert_left(7 - 6 + 10 + 2 * (5 + 7 + 10), INFINITY);
+}
+
 static void assert_lines(const char *wanted, char separator)
 {
 	const struct heartbeat_time when = { .run_ns = 12 * SECOND, .beat = 2 };
@@ -201,6 +233,7 @@ int main(void)
 		cmocka_unit_test(test_left_of_operations),
 		cmocka_unit_test(test_left_of_time),
 		cmocka_unit_test(test_left_between_passes),
+		cmocka_unit_test(test_left_in_start_delay),
 		cmocka_unit_test(test_legends),
 		cmocka_unit_test(test_rows),
 	};
