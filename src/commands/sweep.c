@@ -720,7 +720,7 @@ static enum xdd_status sweep_sweep(struct sweep *s, int argc, char **argv)
 
 int sweep_command(const struct sweep_kind *kind, int argc, char **argv)
 {
-	struct sweep s = { .kind = kind, .arena = arena_new() };
+	struct sweep s = { .kind = kind, .arena = arena_new(), .journal.fd = -1 };
 	enum xdd_status status = s.arena ? sweep_sweep(&s, argc, argv) : no_memory();
 
 	newfile_discard(&s.json);

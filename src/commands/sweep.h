@@ -11,6 +11,7 @@
 
 #include "commands/runner.h"
 #include "xdd/base/file.h"
+#include "xdd/base/journal.h"
 #include "xdd/plan/runs.h"
 #include "xdd/report/sweep.h"
 
@@ -87,7 +88,7 @@ struct sweep {
 	bool json_is_stdout, csv_is_stdout;
 	struct sweep_warning *warnings; /* of the plans, before the first run */
 	bool quiet;			/* standard output is a file's: no table */
-	FILE *journal;			/* NULL: none */
+	struct journal journal;
 	const char *journal_path;
 
 	bool recreates, preconditions, trims; /* -restore */

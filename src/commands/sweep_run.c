@@ -8,12 +8,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "commands/sweep.h"
 #include "xdd/base/file.h"
+#include "xdd/base/journal.h"
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
 #include "xdd/base/random.h"
@@ -25,18 +25,21 @@
  * The journal of a sweep on disk.
  */
 
-#define MOST_BYTES (1ull << 30)
-
 static enum xdd_status sweep_journal_fail(const struct sweep *s, int err)
 {
 	log_error("%s: -journal %s: %s", s->kind->name, s->journal_path, output_strerror(err));
 	return err == -ENOMEM ? XDD_INIT_FAILED : XDD_BAD_ARGUMENT;
 }
 
-/* Make what was written durable. Returns 0 or -errno. */
-static int flush(FILE *f)
+/* Append a line, which is freed, and make it durable. */
+static enum xdd_status sweep_journal_append(struct sweep *s, char *line)
 {
-	return fflush(f) || fdatasync(fileno(f)) ? -errno : 0;
+	int err = line ? journal_append(&s->journal, line, strlen(line)) : -ENOMEM;
+
+	free(line);
+	if (!err)
+		err = journal_flush(&s->journal);
+	return err ? sweep_journal_fail(s, err) : XDD_OK;
 }
 
 /* ---- a new journal ---- */
@@ -47,7 +50,8 @@ static enum xdd_status sweep_journal_begin(struct sweep *s)
 					      .seed = s->results.seed,
 					      .points = s->vary.n_points,
 					      .started_ns = s->results.started_ns };
-	int fd = open(s->journal_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), err;
+	int fd = open(s->journal_path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	int err;
 
 	if (fd < 0 && errno == EEXIST) {
 		log_error("%s: -journal %s: exists; -resume continues that sweep, and without "
@@ -57,15 +61,10 @@ static enum xdd_status sweep_journal_begin(struct sweep *s)
 	}
 	if (fd < 0)
 		return sweep_journal_fail(s, -errno);
-	s->journal = flock(fd, LOCK_EX | LOCK_NB) < 0 ? NULL : fdopen(fd, "w");
-	if (!s->journal) {
-		close(fd);
-		return sweep_journal_fail(s, -ENOMEM);
-	}
-	err = sweep_journal_header(s->journal, &header);
-	if (!err)
-		err = flush(s->journal);
-	return err ? sweep_journal_fail(s, err) : XDD_OK;
+	s->journal = (struct journal){ .fd = fd };
+	err = journal_lock(fd, AT_FDCWD, s->journal_path, 0);
+	return err ? sweep_journal_fail(s, err) :
+		     sweep_journal_append(s, sweep_journal_header(&header));
 }
 
 /* ---- one that exists ---- */
@@ -104,52 +103,61 @@ static enum xdd_status check_header(struct sweep *s, const struct sweep_journal 
 	return XDD_OK;
 }
 
-static enum xdd_status decode(struct sweep *s, const char *text, size_t size, size_t *whole)
+/* Read the rounds, and cut off a line that was not written whole. `*whole`: bytes that are left. */
+static enum xdd_status read_lines(struct sweep *s, uint64_t *whole)
 {
-	struct sweep_journal header;
+	struct sweep_journal_lines lines = { .take = take_round, .arg = &s->results };
 	enum xdd_status status = XDD_OK;
-	size_t line;
-	int err = sweep_journal_decode(text, size, &header, take_round, &s->results, whole, &line);
+	struct journal_reader r;
+	int err = journal_read(&r, s->journal.fd, 0);
 
-	if (header.words)
-		status = check_header(s, &header);
-	free((char *)(uintptr_t)header.words);
-	if (status || !err)
-		return status;
-	if (err != -EBADMSG)
+	if (err)
 		return sweep_journal_fail(s, err);
-	log_error("%s: -resume: %s: line %zu is damaged", s->kind->name, s->journal_path, line);
-	return XDD_BAD_ARGUMENT;
+	do {
+		err = journal_read_next(&r, sweep_journal_line, &lines);
+	} while (err > 0);
+	*whole = r.end;
+	journal_read_end(&r);
+	if (lines.header.words)
+		status = check_header(s, &lines.header);
+	free((char *)(uintptr_t)lines.header.words);
+	if (status)
+		return status;
+	if (err == -EBADMSG) {
+		log_error("%s: -resume: %s: line %zu is damaged", s->kind->name, s->journal_path,
+			  lines.line);
+		return XDD_BAD_ARGUMENT;
+	}
+	if (!err)
+		err = journal_continue(&s->journal, *whole);
+	return err ? sweep_journal_fail(s, err) : XDD_OK;
 }
 
 /* False, with a message: this is no journal, not even one whose first line is not whole. */
-static bool is_journal(const struct sweep *s, int fd, const char *text, size_t size)
+static bool is_journal(const struct sweep *s)
 {
 	static const char begins[] = SWEEP_JOURNAL_BEGINS;
+	char text[SWEEP_JOURNAL_DIGITS + sizeof(begins) - 1];
 	struct stat st;
-	bool good = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	bool good = fstat(s->journal.fd, &st) == 0 && S_ISREG(st.st_mode);
+	ssize_t n = good ? readfile_at(s->journal.fd, text, sizeof(text), 0) : 0;
 
-	for (size_t i = 0; i < size && i < SWEEP_JOURNAL_DIGITS && good; i++)
+	for (ssize_t i = 0; i < n && i < SWEEP_JOURNAL_DIGITS && good; i++)
 		good = strchr("0123456789abcdef", text[i]) && text[i];
-	if (size > SWEEP_JOURNAL_DIGITS && good) {
-		size -= SWEEP_JOURNAL_DIGITS;
+	if (n > SWEEP_JOURNAL_DIGITS && good)
 		good = memcmp(text + SWEEP_JOURNAL_DIGITS, begins,
-			      size < sizeof(begins) - 1 ? size : sizeof(begins) - 1) == 0;
-	}
+			      (size_t)n - SWEEP_JOURNAL_DIGITS) == 0;
 	if (!good)
 		log_error("%s: -resume: %s is no journal of a sweep", s->kind->name,
 			  s->journal_path);
 	return good;
 }
 
-/* Read it, and cut off a line that was not written whole. */
-static enum xdd_status resume(struct sweep *s)
+static enum xdd_status sweep_journal_resume(struct sweep *s)
 {
-	int fd = open(s->journal_path, O_RDWR | O_APPEND | O_CLOEXEC);
+	int fd = open(s->journal_path, O_RDWR | O_APPEND | O_CLOEXEC), err;
 	enum xdd_status status;
-	char *text;
-	size_t size, whole = 0;
-	int err;
+	uint64_t whole;
 
 	if (fd < 0 && errno == ENOENT) {
 		log_error("%s: -resume: %s does not exist: there is nothing to resume",
@@ -158,66 +166,44 @@ static enum xdd_status resume(struct sweep *s)
 	}
 	if (fd < 0)
 		return sweep_journal_fail(s, -errno);
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+	s->journal = (struct journal){ .fd = fd };
+	err = journal_lock(fd, AT_FDCWD, s->journal_path, 0);
+	if (err == -EBUSY) {
 		log_error("%s: -resume: %s is in use by another sweep", s->kind->name,
 			  s->journal_path);
-		close(fd);
 		return XDD_BAD_ARGUMENT;
 	}
-	err = readfile(fd, MOST_BYTES, &text, &size);
-	if (err) {
-		close(fd);
+	if (err)
 		return sweep_journal_fail(s, err);
-	}
-	if (!is_journal(s, fd, text, size)) {
-		free(text);
-		close(fd);
+	if (!is_journal(s))
 		return XDD_BAD_ARGUMENT;
-	}
+	status = read_lines(s, &whole);
+	if (status || whole)
+		return status;
 	/* It was ended before its first line was written. */
-	if (!memchr(text, '\n', size)) {
-		free(text);
-		close(fd);
-		return unlink(s->journal_path) < 0 ? sweep_journal_fail(s, -errno) :
-						     sweep_journal_begin(s);
-	}
-	status = decode(s, text, size, &whole);
-	free(text);
-	if (!status && ftruncate(fd, (off_t)whole) < 0)
-		status = sweep_journal_fail(s, -errno);
-	s->journal = status ? NULL : fdopen(fd, "a");
-	if (!s->journal)
-		close(fd);
-	return status || s->journal ? status : sweep_journal_fail(s, -ENOMEM);
+	if (unlink(s->journal_path) < 0)
+		return sweep_journal_fail(s, -errno);
+	journal_close(&s->journal);
+	return sweep_journal_begin(s);
 }
 
 enum xdd_status sweep_journal_open(struct sweep *s)
 {
 	if (!s->journal_path)
 		return XDD_OK;
-	return s->line.resume ? resume(s) : sweep_journal_begin(s);
+	return s->line.resume ? sweep_journal_resume(s) : sweep_journal_begin(s);
 }
 
 bool sweep_journal_add(struct sweep *s, const struct sweep_round *round)
 {
-	int err;
-
-	if (!s->journal)
-		return true;
-	err = sweep_journal_round(s->journal, round);
-	if (!err)
-		err = flush(s->journal);
-	if (err)
-		sweep_journal_fail(s, err);
-	return !err;
+	return s->journal.fd < 0 || !sweep_journal_append(s, sweep_journal_round(round));
 }
 
 void sweep_journal_close(struct sweep *s, bool done)
 {
-	if (!s->journal)
+	if (s->journal.fd < 0)
 		return;
-	fclose(s->journal);
-	s->journal = NULL;
+	journal_close(&s->journal);
 	if (done && unlink(s->journal_path) < 0)
 		log_warning("%s: %s: %s", s->kind->name, s->journal_path, strerror(errno));
 }

@@ -168,25 +168,21 @@ struct stats_drift sweep_response_drift(const struct sweep_point *p)
 
 /* ---- writing ---- */
 
-/* Write a line, and let go of its value, which was begun when jvalue_lost() was `lost`. */
-static int put_line(FILE *f, json_t *o, unsigned long lost)
+/* The line of a value, which is let go; it was begun when jvalue_lost() was `lost`. */
+static char *line_of(json_t *o, unsigned long lost)
 {
 	char *text = o ? jvalue_dump(o, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-	int err = 0;
+	char *line = NULL;
 
 	json_decref(o);
-	if (!text || jvalue_lost() != lost) {
-		free(text);
-		return -ENOMEM;
-	}
-	errno = 0;
-	if (fprintf(f, "%08x %s\n", crc32c(0, text, strlen(text)), text) < 0)
-		err = errno ? -errno : -EIO;
+	if (text && jvalue_lost() == lost &&
+	    asprintf(&line, "%08x %s\n", crc32c(0, text, strlen(text)), text) < 0)
+		line = NULL;
 	free(text);
-	return err;
+	return line;
 }
 
-int sweep_journal_header(FILE *f, const struct sweep_journal *header)
+char *sweep_journal_header(const struct sweep_journal *header)
 {
 	const unsigned long lost = jvalue_lost();
 	json_t *o = json_object();
@@ -197,7 +193,7 @@ int sweep_journal_header(FILE *f, const struct sweep_journal *header)
 	jvalue_put(o, "seed", jvalue_count(header->seed));
 	jvalue_put(o, "points", jvalue_count(header->points));
 	jvalue_put(o, "started", jvalue_count(header->started_ns));
-	return put_line(f, o, lost);
+	return line_of(o, lost);
 }
 
 static json_t *columns_value(const struct sweep_round *r)
@@ -209,7 +205,7 @@ static json_t *columns_value(const struct sweep_round *r)
 	return list;
 }
 
-int sweep_journal_round(FILE *f, const struct sweep_round *r)
+char *sweep_journal_round(const struct sweep_round *r)
 {
 	const unsigned long lost = jvalue_lost();
 	json_t *o = json_object(), *values = json_array(), *responses = json_array();
@@ -234,7 +230,7 @@ int sweep_journal_round(FILE *f, const struct sweep_round *r)
 	jvalue_put(o, "responses", responses);
 	if (r->n_columns)
 		jvalue_put(o, "columns", columns_value(r));
-	return put_line(f, o, lost);
+	return line_of(o, lost);
 }
 
 /* ---- reading ---- */
@@ -373,33 +369,26 @@ static bool take_round(const json_t *o, uint64_t points, struct sweep_round *r)
 	       take_columns(json_object_get(o, "columns"), r);
 }
 
-int sweep_journal_decode(const char *text, size_t size, struct sweep_journal *header,
-			 int (*take)(void *arg, const struct sweep_round *round), void *arg,
-			 size_t *whole, size_t *line)
+int sweep_journal_line(void *arg, const uint8_t *data, size_t size, size_t *used)
 {
 	const unsigned long lost = jvalue_lost();
+	struct sweep_journal_lines *lines = arg;
+	const char *text = (const char *)data, *end = size ? memchr(text, '\n', size) : NULL;
+	struct sweep_round round;
+	json_t *o;
+	bool good;
+	int err;
 
-	*header = (struct sweep_journal){ .words = NULL };
-	*whole = 0;
-	for (*line = 1; *whole < size; (*line)++) {
-		const char *end = memchr(text + *whole, '\n', size - *whole);
-		struct sweep_round round;
-		json_t *o;
-		bool good;
-		int err;
-
-		if (!end)
-			break;
-		o = line_value(text + *whole, (size_t)(end - text) - *whole);
-		good = o && (*line == 1 ? take_header(o, header) :
-					  take_round(o, header->points, &round));
-		json_decref(o);
-		if (!good)
-			return jvalue_lost() == lost ? -EBADMSG : -ENOMEM;
-		err = *line > 1 ? take(arg, &round) : 0;
-		if (err)
-			return err;
-		*whole = (size_t)(end - text) + 1;
-	}
-	return header->words ? 0 : -EBADMSG;
+	if (!end)
+		return 0;
+	lines->line++;
+	*used = (size_t)(end - text) + 1;
+	o = line_value(text, *used - 1);
+	good = o && (lines->line == 1 ? take_header(o, &lines->header) :
+					take_round(o, lines->header.points, &round));
+	json_decref(o);
+	if (!good)
+		return jvalue_lost() == lost ? -EBADMSG : -ENOMEM;
+	err = lines->line > 1 ? lines->take(lines->arg, &round) : 0;
+	return err ? err : 1;
 }

@@ -920,19 +920,19 @@ static void make_lost(const char *dir, uint64_t number)
 static void cut_journal(void)
 {
 	struct journal_record rec;
-	struct journal_reader r;
+	struct records r;
 	uint64_t end = 0;
 	char path[256];
 	int fd;
 
 	journal_path(path, sizeof(path));
 	fd = open(path, O_RDONLY);
-	assert_int_equal(journal_read(&r, fd), 0);
+	assert_int_equal(records_read(&r, fd), 0);
 	do {
-		end = r.end;
-		assert_int_equal(journal_read_next(&r, &rec), 1);
+		end = r.in.end;
+		assert_int_equal(records_next(&r, &rec), 1);
 	} while (rec.type != JOURNAL_DIR || strcmp(rec.path, "s") != 0);
-	journal_read_end(&r);
+	records_end(&r);
 	close(fd);
 	assert_int_equal(truncate(path, (off_t)end), 0);
 }
@@ -1012,7 +1012,7 @@ static struct dir_node *deep(const char *first)
 static void journal_paths(char *text, size_t size)
 {
 	struct journal_record rec;
-	struct journal_reader r;
+	struct records r;
 	char command[160];
 	FILE *find;
 	int fd;
@@ -1024,15 +1024,15 @@ static void journal_paths(char *text, size_t size)
 	pclose(find);
 	command[strcspn(command, "\n")] = '\0';
 	fd = open(command, O_RDONLY);
-	assert_int_equal(journal_read(&r, fd), 0);
+	assert_int_equal(records_read(&r, fd), 0);
 	text[0] = '\0';
-	while (journal_read_next(&r, &rec) == 1) {
+	while (records_next(&r, &rec) == 1) {
 		size_t n = strlen(text);
 
 		if (rec.path)
 			snprintf(text + n, size - n, "%s\n", rec.path);
 	}
-	journal_read_end(&r);
+	records_end(&r);
 	close(fd);
 }
 

@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "commands/sweep.h"
 
@@ -14,10 +16,22 @@ static const struct sweep_kind kind = { .name = "sweep" };
 static const struct sweep_round first = { .point = 0, .round = 1, .ops = 5, .known = true };
 static struct sweep sweep;
 
+static bool no_locks;
+
+int flock(int fd, int how)
+{
+	if (!no_locks)
+		return (int)syscall(SYS_flock, fd, how);
+	errno = ENOTSUP;
+	return -1;
+}
+
 /* A sweep of two points, whose journal is `path`. */
 static void begin(const char *path, bool resume)
 {
-	sweep = (struct sweep){ .kind = &kind, .words = "-op read", .journal_path = path };
+	sweep = (struct sweep){
+		.kind = &kind, .words = "-op read", .journal_path = path, .journal.fd = -1
+	};
 	sweep.vary.n_points = 2;
 	sweep.line.resume = resume;
 	sweep.results = (struct sweep_results){
@@ -29,7 +43,7 @@ static void begin(const char *path, bool resume)
 static void end(bool done)
 {
 	sweep_journal_close(&sweep, done);
-	assert_null(sweep.journal);
+	assert_int_equal(sweep.journal.fd, -1);
 	sweep_results_free(&sweep.results);
 }
 
@@ -157,6 +171,23 @@ static void test_other_sweep(void **state)
 	end(false);
 }
 
+/* On a file system without locks another sweep could write to it too. */
+static void test_no_locks(void **state)
+{
+	(void)state;
+	no_locks = true;
+	begin("journal", false);
+	assert_int_equal(sweep_journal_open(&sweep), XDD_BAD_ARGUMENT);
+	says("sweep: -journal journal: No locks available");
+	end(false);
+	begin("journal", true);
+	assert_int_equal(sweep_journal_open(&sweep), XDD_BAD_ARGUMENT);
+	says("sweep: -journal journal: No locks available");
+	end(false);
+	no_locks = false;
+	assert_int_equal(unlink("journal"), 0);
+}
+
 /* A journal that does not grow ends the sweep. */
 static void test_full(void **state)
 {
@@ -191,8 +222,7 @@ static void test_not_durable(void **state)
 	(void)state;
 	begin("journal", false);
 	assert_int_equal(pipe(ends), 0);
-	sweep.journal = fdopen(ends[1], "w");
-	assert_non_null(sweep.journal);
+	sweep.journal.fd = ends[1];
 	assert_false(sweep_journal_add(&sweep, &first));
 	says("sweep: -journal journal: Invalid argument");
 	end(false);
@@ -222,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_whole),	    cmocka_unit_test(test_twice),
 		cmocka_unit_test(test_other_sweep), cmocka_unit_test(test_full),
 		cmocka_unit_test(test_not_durable), cmocka_unit_test(test_none),
+		cmocka_unit_test(test_no_locks),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -143,27 +143,32 @@ unsigned sweep_findings(const struct sweep_point *p);
 #define SWEEP_JOURNAL_BEGINS " {\"format\":\"" SWEEP_JOURNAL_FORMAT "\"," /* then follows */
 
 struct sweep_journal {
-	const char *words; /* as one line; owned after sweep_journal_decode() */
+	const char *words; /* as one line; owned after sweep_journal_line() */
 	uint64_t seed;
 	uint64_t points;
 	uint64_t started_ns;
 };
 
-int sweep_journal_header(FILE *f, const struct sweep_journal *header);
-int sweep_journal_round(FILE *f, const struct sweep_round *round);
+/* The lines of a header and of a round, to be freed; NULL when memory is short. */
+char *sweep_journal_header(const struct sweep_journal *header);
+char *sweep_journal_round(const struct sweep_round *round);
 
 /* True if the decoded header is of a sweep with these words. */
 bool sweep_journal_matches(const struct sweep_journal *header, const char *words);
 
+/* Lines that are read; all zeros before the first one, besides `take` and `arg`. */
+struct sweep_journal_lines {
+	struct sweep_journal header; /* `words` is to be freed; NULL: no header was read */
+	size_t line;		     /* the number of the last one */
+	int (*take)(void *arg, const struct sweep_round *round);
+	void *arg;
+};
+
 /*
- * Decode `text` of `size` bytes; `take` gets each round, and its error ends the decoding. A last
- * line that is cut short is left out: `*whole` is the size of the lines before it. Returns 0;
- * -EBADMSG with the number of the first line that is wrong in `*line`; or another error.
- * `header->words` is to be freed in any case.
+ * A journal_decode_fn ("xdd/base/journal.h") of struct sweep_journal_lines: `take` gets each round,
+ * and its error ends the reading.
  */
-int sweep_journal_decode(const char *text, size_t size, struct sweep_journal *header,
-			 int (*take)(void *arg, const struct sweep_round *round), void *arg,
-			 size_t *whole, size_t *line);
+int sweep_journal_line(void *lines, const uint8_t *data, size_t size, size_t *used);
 
 /* ---- sweep_files.c ---- */
 

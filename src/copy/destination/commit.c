@@ -207,7 +207,7 @@ static int commit_append(struct commit *c, const struct journal_record *r)
 	uint8_t data[JOURNAL_MAX_RECORD_BYTES];
 	size_t n = journal_encode(r, data, sizeof(data));
 
-	return n ? journal_append(&c->journal, data, n) : -EINVAL;
+	return n ? journal_append(&c->journal.file, data, n) : -EINVAL;
 }
 
 /* With journal_lock. */
@@ -241,7 +241,7 @@ static int commit_journal(struct commit *c)
 		c->journal_tried = true;
 		created = create_journal(c) == 0;
 	}
-	err = c->journal.fd >= 0 ? 0 : -EROFS;
+	err = c->journal.file.fd >= 0 ? 0 : -EROFS;
 	pthread_mutex_unlock(&c->journal_lock);
 	if (created)
 		hold(HOLD_JOURNAL_CREATED);
@@ -253,7 +253,7 @@ int commit_record(struct commit *c, const struct journal_record *r)
 	int err;
 
 	pthread_mutex_lock(&c->journal_lock);
-	err = c->journal.fd >= 0 ? commit_append(c, r) : -EROFS;
+	err = c->journal.file.fd >= 0 ? commit_append(c, r) : -EROFS;
 	pthread_mutex_unlock(&c->journal_lock);
 	return err;
 }
@@ -262,8 +262,8 @@ void commit_flush_journal(struct commit *c)
 {
 	pthread_mutex_lock(&c->journal_lock);
 	/* One that cannot become durable makes a later copy send more, at most. */
-	if (c->journal.fd >= 0 && fdatasync(c->journal.fd))
-		c->journal.broken = true;
+	if (c->journal.file.fd >= 0)
+		journal_flush(&c->journal.file);
 	pthread_mutex_unlock(&c->journal_lock);
 }
 
@@ -272,7 +272,7 @@ void commit_note_root(struct commit *c, bool renamed)
 	const struct journal_record root = { .type = JOURNAL_ROOT, .renamed = renamed };
 
 	pthread_mutex_lock(&c->journal_lock);
-	if (c->journal.fd >= 0 && renamed != c->renamed_root)
+	if (c->journal.file.fd >= 0 && renamed != c->renamed_root)
 		commit_append(c, &root);
 	c->renamed_root = renamed;
 	pthread_mutex_unlock(&c->journal_lock);
@@ -332,7 +332,7 @@ static struct commit *new_commit(const struct copy_job *job, struct dirs *dirs, 
 	c->passive = job->settings->verify || job->settings->dry_run;
 	c->resume = job->settings->resume;
 	c->everything = job->settings->everything;
-	c->journal.fd = -1;
+	c->journal.file.fd = -1;
 	pthread_mutex_init(&c->journal_lock, NULL);
 	pthread_mutex_init(&c->place_lock, NULL);
 	pthread_mutex_init(&c->progress_lock, NULL);
@@ -346,7 +346,7 @@ static struct commit *new_commit(const struct copy_job *job, struct dirs *dirs, 
 static void free_commit(struct commit *c)
 {
 	commit_places_free(c);
-	journal_close(&c->journal);
+	journal_close(&c->journal.file);
 	pthread_cond_destroy(&c->room);
 	pthread_cond_destroy(&c->changed);
 	pthread_mutex_destroy(&c->lock);
@@ -471,9 +471,9 @@ void commit_close(struct commit *c, bool interrupted, uint64_t *storage_ns)
 	stale_leave(c);
 	if (c->marked)
 		remove_journal(c, c->own_session);
-	if (c->journal.fd >= 0 && !keep)
+	if (c->journal.file.fd >= 0 && !keep)
 		remove_journal(c, c->session);
-	else if (c->journal.fd >= 0)
+	else if (c->journal.file.fd >= 0)
 		commit_flush_journal(c);
 	if (storage_ns)
 		*storage_ns += c->storage_ns;

@@ -1,8 +1,8 @@
 /*
  * Records of journals, and journals in the root of a copy; see the header.
  *
- * A session lives as long as the lock on its journal is held: flock(2), which ends with the
- * process in whatever way that ends. Between hosts that share a file system, the lock may reach
+ * A session lives as long as the lock on its journal is held, which ends with the process in
+ * whatever way that ends. Between hosts that share a file system, the lock may reach
  * them or not; so there a session also touches its journal, and counts as dead only after a
  * silence. A file system without locks has the silence alone, and a long one.
  */
@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -258,8 +257,6 @@ struct extent journal_range(const struct journal_record *r, size_t i)
 	return (struct extent){ bytes_get(at, 8), bytes_get(at + 8, 8) };
 }
 
-#define READ_BYTES (256u << 10)
-#define MAX_BYTES (1ull << 30) /* of a journal that is read */
 #define SHARED_SILENCE_NS (120 * NS_PER_SEC)
 #define UNLOCKED_SILENCE_NS (24 * 3600 * NS_PER_SEC)
 
@@ -317,26 +314,6 @@ void journal_identify(struct journal_record *head)
 	head->host[sizeof(head->host) - 1] = '\0';
 }
 
-/* Lock it. Returns 0; -EBUSY: another has the lock; or -ENOLCK: there are none here. */
-static int take_lock(int fd)
-{
-	while (flock(fd, LOCK_EX | LOCK_NB)) {
-		if (errno == EWOULDBLOCK)
-			return -EBUSY;
-		if (errno != EINTR)
-			return -ENOLCK;
-	}
-	return 0;
-}
-
-static bool is_at(int root_fd, const char *name, const struct stat *st)
-{
-	struct stat now;
-
-	return fstatat(root_fd, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_dev == st->st_dev &&
-	       now.st_ino == st->st_ino;
-}
-
 /*
  * How long it was silent, by the clock of the file system: nothing else is compared. The look gives
  * it the time of now, as a sign of life for others that would continue it too.
@@ -346,7 +323,7 @@ static uint64_t silence_ns(struct journal_file *j)
 	struct stat now;
 	int64_t ns;
 
-	if (futimens(j->fd, NULL) || fstat(j->fd, &now))
+	if (futimens(j->file.fd, NULL) || fstat(j->file.fd, &now))
 		return 0;
 	j->looked = now.st_mtim;
 	ns = (int64_t)(now.st_mtim.tv_sec - j->used.tv_sec) * (int64_t)NS_PER_SEC +
@@ -378,14 +355,14 @@ static bool is_own(int root_fd, const struct stat *st)
 static bool is_of_this_boot(int fd)
 {
 	struct journal_record own, rec;
-	struct journal_reader r;
+	struct records r;
 	bool same = false;
 
 	journal_identify(&own);
-	if (journal_read(&r, fd) == 0) {
-		same = journal_read_next(&r, &rec) == 1 &&
+	if (records_read(&r, fd) == 0) {
+		same = records_next(&r, &rec) == 1 &&
 		       memcmp(rec.boot, own.boot, sizeof(own.boot)) == 0;
-		journal_read_end(&r);
+		records_end(&r);
 	}
 	return same;
 }
@@ -393,24 +370,22 @@ static bool is_of_this_boot(int fd)
 /* Lock the open journal of a session that is dead; as journal_open_dead(). */
 static int lock_dead(struct journal_file *j, int root_fd, const char *name)
 {
+	const int fd = j->file.fd;
 	struct stat st;
 	int err;
 
-	if (fstat(j->fd, &st))
+	if (fstat(fd, &st))
 		return -errno;
 	if (!is_own(root_fd, &st))
 		return -EPERM;
-	err = take_lock(j->fd);
+	err = journal_lock(fd, root_fd, name, AT_SYMLINK_NOFOLLOW);
 	if (err == -EBUSY)
 		return err;
-	/* Another may have removed it, and a new one may have come, before it was locked. */
-	if (!is_at(root_fd, name, &st))
-		return -EBUSY;
 	j->used = st.st_mtim;
-	j->touch = err || commit_fs_is_shared(j->fd);
+	j->touch = err || commit_fs_is_shared(fd);
 	if (err)
 		return silence_ns(j) < UNLOCKED_SILENCE_NS ? -EBUSY : 0;
-	if (j->touch && !is_of_this_boot(j->fd))
+	if (j->touch && !is_of_this_boot(fd))
 		return silence_ns(j) < SHARED_SILENCE_NS ? -EBUSY : 0;
 	return 0;
 }
@@ -419,10 +394,10 @@ int journal_open_dead(struct journal_file *j, int root_fd, const char *name)
 {
 	int err;
 
-	*j = (struct journal_file){ .fd = openat(root_fd, name,
-						 O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK |
-							 O_NOCTTY | O_CLOEXEC) };
-	if (j->fd < 0)
+	*j = (struct journal_file){ .file.fd = openat(root_fd, name,
+						      O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK |
+							      O_NOCTTY | O_CLOEXEC) };
+	if (j->file.fd < 0)
 		return errno == EACCES || errno == ELOOP ? -EPERM : -errno;
 	err = lock_dead(j, root_fd, name);
 	if (err)
@@ -435,7 +410,7 @@ static bool is_as_looked(const struct journal_file *j)
 {
 	struct stat now;
 
-	return j->looked.tv_sec && fstat(j->fd, &now) == 0 &&
+	return j->looked.tv_sec && fstat(j->file.fd, &now) == 0 &&
 	       now.st_mtim.tv_sec == j->looked.tv_sec && now.st_mtim.tv_nsec == j->looked.tv_nsec;
 }
 
@@ -443,9 +418,9 @@ void journal_leave(struct journal_file *j)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, j->used };
 
-	if (j->fd >= 0 && is_as_looked(j))
-		futimens(j->fd, times);
-	journal_close(j);
+	if (j->file.fd >= 0 && is_as_looked(j))
+		futimens(j->file.fd, times);
+	journal_close(&j->file);
 }
 
 /* ---- writing ---- */
@@ -457,7 +432,7 @@ static int write_head(struct journal_file *j, const struct journal_record *head)
 				  sizeof(data) - JOURNAL_MAGIC_BYTES);
 
 	memcpy(data, JOURNAL_MAGIC, JOURNAL_MAGIC_BYTES);
-	return n ? journal_append(j, data, JOURNAL_MAGIC_BYTES + n) : -EINVAL;
+	return n ? journal_append(&j->file, data, JOURNAL_MAGIC_BYTES + n) : -EINVAL;
 }
 
 /*
@@ -468,25 +443,23 @@ static int write_head(struct journal_file *j, const struct journal_record *head)
 static int open_new(struct journal_file *j, int root_fd, const char *start, bool *named)
 {
 	const int flags = O_RDWR | O_APPEND | O_CLOEXEC;
-	struct stat st;
-	int locked;
+	int fd = *named ? -1 : openat(root_fd, ".", flags | O_TMPFILE, 0600), locked;
 
-	*j = (struct journal_file){ .fd = -1 };
-	if (!*named)
-		j->fd = openat(root_fd, ".", flags | O_TMPFILE, 0600);
-	if (j->fd < 0) {
+	*j = (struct journal_file){ .file.fd = -1 };
+	if (fd < 0) {
 		*named = true;
-		j->fd = openat(root_fd, start, flags | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+		fd = openat(root_fd, start, flags | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	}
-	if (j->fd < 0)
+	if (fd < 0)
 		return -errno;
-	locked = take_lock(j->fd);
-	j->touch = locked != 0 || commit_fs_is_shared(j->fd);
+	locked = journal_lock(fd, root_fd, *named ? start : NULL, AT_SYMLINK_NOFOLLOW);
 	/* Another copy may have taken it for one that a dead session left: it had no lock yet. */
-	if (*named && (locked == -EBUSY || fstat(j->fd, &st) || !is_at(root_fd, start, &st))) {
-		journal_close(j);
+	if (*named && locked == -EBUSY) {
+		close(fd);
 		return -EAGAIN;
 	}
+	j->file.fd = fd;
+	j->touch = locked != 0 || commit_fs_is_shared(fd);
 	return 0;
 }
 
@@ -504,13 +477,13 @@ static int journal_file_create(struct journal_file *j, int root_fd,
 		return err;
 	err = write_head(j, head);
 	if (!err && !named)
-		err = commit_fs_link(j->fd, root_fd, name);
+		err = commit_fs_link(j->file.fd, root_fd, name);
 	else if (!err && renameat(root_fd, start, root_fd, name))
 		err = -errno;
 	if (err) {
 		if (named)
 			unlinkat(root_fd, start, 0);
-		journal_close(j);
+		journal_close(&j->file);
 	}
 	return err;
 }
@@ -528,39 +501,10 @@ int journal_create(struct journal_file *j, int root_fd, const struct journal_rec
 	return err;
 }
 
-int journal_append(struct journal_file *j, const uint8_t *data, size_t size)
-{
-	size_t at = 0;
-	int err = 0;
-
-	if (j->broken)
-		return -EIO;
-	while (at < size && !err) {
-		ssize_t n = write(j->fd, data + at, size - at);
-
-		if (n > 0)
-			at += (size_t)n;
-		else if (n == 0 || errno != EINTR)
-			err = n ? -errno : -EIO;
-	}
-	if (!err)
-		j->size += size;
-	else if (ftruncate(j->fd, (off_t)j->size))
-		j->broken = true;
-	return err;
-}
-
 void journal_touch(const struct journal_file *j)
 {
-	if (j->fd >= 0 && j->touch && futimens(j->fd, NULL))
+	if (j->file.fd >= 0 && j->touch && futimens(j->file.fd, NULL))
 		return; /* others then rely on the lock */
-}
-
-void journal_close(struct journal_file *j)
-{
-	if (j->fd >= 0)
-		close(j->fd);
-	j->fd = -1;
 }
 
 /* ---- reading ---- */
@@ -578,65 +522,45 @@ static bool is_later(const char *magic)
 	return magic[at + 1] >= '0' && magic[at + 1] <= '9';
 }
 
-int journal_read(struct journal_reader *r, int fd)
+int records_read(struct records *r, int fd)
 {
 	char magic[JOURNAL_MAGIC_BYTES];
 	ssize_t n = pread(fd, magic, sizeof(magic), 0);
 
-	*r = (struct journal_reader){ .fd = fd, .end = JOURNAL_MAGIC_BYTES, .first = true };
+	*r = (struct records){ .first = true };
 	if (n < 0)
 		return -errno;
 	if (n == sizeof(magic) && is_later(magic))
 		return -EPROTONOSUPPORT;
 	if (n != sizeof(magic) || memcmp(magic, JOURNAL_MAGIC, sizeof(magic)) != 0)
 		return -EBADMSG;
-	r->buf = malloc(READ_BYTES);
-	return r->buf ? 0 : -ENOMEM;
+	return journal_read(&r->in, fd, JOURNAL_MAGIC_BYTES);
 }
 
-/* Move what is left to the front, and read more. Returns the bytes read, or -errno. */
-static ssize_t journal_file_fill(struct journal_reader *r)
+static int next_record(void *arg, const uint8_t *data, size_t size, size_t *used)
 {
-	size_t left = r->n - r->at;
-	ssize_t n;
+	struct records *r = arg;
+	int got = journal_decode(data, size, r->record, used);
 
-	memmove(r->buf, r->buf + r->at, left);
-	r->at = 0;
-	r->n = left;
-	if (r->end + left >= MAX_BYTES)
-		return 0;
-	n = pread(r->fd, r->buf + left, READ_BYTES - left, (off_t)(r->end + left));
-	if (n < 0)
-		return -errno;
-	r->n += (size_t)n;
-	return n;
+	if (got <= 0)
+		return got;
+	if ((r->record->type == JOURNAL_HEAD) != r->first)
+		return -EBADMSG;
+	r->first = false;
+	return got;
 }
 
-int journal_read_next(struct journal_reader *r, struct journal_record *rec)
+int records_next(struct records *r, struct journal_record *rec)
 {
-	size_t used;
+	int got;
 
-	for (;;) {
-		int got = journal_decode(r->buf + r->at, r->n - r->at, rec, &used);
-		ssize_t n;
-
-		if (got > 0 && (rec->type == JOURNAL_HEAD) != r->first)
-			got = -EBADMSG;
-		if (got > 0) {
-			r->at += used;
-			r->end += used;
-			r->first = false;
-		}
-		if (got)
-			return got;
-		n = journal_file_fill(r);
-		if (n <= 0)
-			return (int)n;
-	}
+	r->record = rec;
+	got = journal_read_next(&r->in, next_record, r);
+	/* Records beyond the limit are lost: their data is sent again. */
+	return got == -EFBIG ? 0 : got;
 }
 
-void journal_read_end(struct journal_reader *r)
+void records_end(struct records *r)
 {
-	free(r->buf);
-	r->buf = NULL;
+	journal_read_end(&r->in);
 }

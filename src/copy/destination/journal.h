@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "copy/destination/commit.h"
+#include "xdd/base/journal.h"
 #include "xdd/base/sets.h"
 
 /*
@@ -79,8 +80,8 @@ struct extent journal_range(const struct journal_record *r, size_t i);
 bool journal_path_is_clean(const char *path);
 
 /*
- * Journals in the root of a copy: names, locks, reading and appending. Callers: commit.c, stale.c,
- * commit_thread.c.
+ * Journals in the root of a copy ("xdd/base/journal.h"): names, locks and reading. Callers:
+ * commit.c, stale.c, commit_thread.c.
  */
 
 /* A live session tells others so this often, where locks alone do not. */
@@ -103,10 +104,8 @@ enum journal_name journal_parse_name(const char *name, uint64_t *session, uint64
 
 /* A journal that is written. */
 struct journal_file {
-	int fd;	       /* -1: none */
-	uint64_t size; /* bytes of whole records */
-	bool touch;    /* locks do not reach all that may look at it: commit.c has it touched */
-	bool broken;   /* an append failed, and was not undone: nothing is appended any more */
+	struct journal file;
+	bool touch; /* locks do not reach all that may look at it: commit.c has it touched */
 
 	/* of one that was opened as dead */
 	struct timespec used;	/* when its session wrote to it, or touched it, last */
@@ -135,30 +134,21 @@ int journal_open_dead(struct journal_file *j, int root_fd, const char *name);
  */
 void journal_leave(struct journal_file *j);
 
-/* Append whole records. An append that fails leaves no part. Returns 0 or -errno. One thread. */
-int journal_append(struct journal_file *j, const uint8_t *data, size_t size);
-
 /* Have others see that the session lives. */
 void journal_touch(const struct journal_file *j);
 
-/* Close, which releases the lock. */
-void journal_close(struct journal_file *j);
-
 /*
- * Read a journal from its beginning, in bounded memory. journal_read() returns 0; -EPROTONOSUPPORT:
- * it is of a later version; -EBADMSG: it is none; or another -errno. journal_read_next() returns 1
- * with a record that is valid until the next call; 0 at the end, which may be a torn record; or
- * -EBADMSG for damage, or another -errno. `end` is the offset after the last good record.
+ * Read a journal from its beginning. records_read() returns 0; -EPROTONOSUPPORT: it is of a later
+ * version; -EBADMSG: it is none; or another -errno. records_next() as journal_read_next(), with a
+ * record that is valid until the next call.
  */
-struct journal_reader {
-	int fd;
-	uint8_t *buf;
-	size_t at, n;
-	uint64_t end;
+struct records {
+	struct journal_reader in;
+	struct journal_record *record; /* the next one */
 	bool first;
 };
-int journal_read(struct journal_reader *r, int fd);
-int journal_read_next(struct journal_reader *r, struct journal_record *rec);
-void journal_read_end(struct journal_reader *r);
+int records_read(struct records *r, int fd);
+int records_next(struct records *r, struct journal_record *rec);
+void records_end(struct records *r);
 
 #endif

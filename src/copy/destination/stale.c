@@ -124,16 +124,16 @@ static void stale_sweep(struct commit *c, int journal_fd, uint64_t session, stal
 {
 	struct sweep s = { session, keep, arg };
 	struct journal_record rec;
-	struct journal_reader r;
+	struct records r;
 
 	sweep_dir(c, "", &s);
-	if (journal_read(&r, journal_fd))
+	if (records_read(&r, journal_fd))
 		return;
-	while (journal_read_next(&r, &rec) == 1) {
+	while (records_next(&r, &rec) == 1) {
 		if (rec.type == JOURNAL_DIR && *rec.path)
 			sweep_dir(c, rec.path, &s);
 	}
-	journal_read_end(&r);
+	records_end(&r);
 }
 
 /* ---- journals ---- */
@@ -153,7 +153,7 @@ static void remove_start(int root_fd, const char *name)
 	if (journal_open_dead(&j, root_fd, name))
 		return;
 	commit_unlink_quietly(root_fd, name);
-	journal_close(&j);
+	journal_close(&j.file);
 }
 
 static bool note_journal(void *arg, int dir_fd, const char *name)
@@ -182,18 +182,18 @@ static bool note_journal(void *arg, int dir_fd, const char *name)
 static int read_head(int fd, struct journal_record *head, bool *renamed)
 {
 	struct journal_record rec;
-	struct journal_reader r;
-	int got = journal_read(&r, fd);
+	struct records r;
+	int got = records_read(&r, fd);
 
 	*renamed = false;
 	if (got)
 		return got;
-	got = journal_read_next(&r, &rec);
+	got = records_next(&r, &rec);
 	if (got == 1)
 		*head = rec;
-	while (got == 1 && journal_read_next(&r, &rec) == 1 && rec.type == JOURNAL_ROOT)
+	while (got == 1 && records_next(&r, &rec) == 1 && rec.type == JOURNAL_ROOT)
 		*renamed = rec.renamed;
-	journal_read_end(&r);
+	records_end(&r);
 	return got == 1 ? 0 : got ? got : -EBADMSG;
 }
 
@@ -238,7 +238,7 @@ static void sweep_journal(struct commit *c, int root_fd, const char *name, struc
 	if (journal_open_dead(&j, root_fd, name))
 		return;
 	journal_parse_name(name, &session, &number);
-	err = read_head(j.fd, &head, &renamed);
+	err = read_head(j.file.fd, &head, &renamed);
 	if (err == -EPROTONOSUPPORT && !later->n++)
 		snprintf(later->name, sizeof(later->name), "%s", name);
 	wanted = err ? err != -EBADMSG : head.session == session && is_worth_keeping(c, &j, &head);
@@ -246,7 +246,7 @@ static void sweep_journal(struct commit *c, int root_fd, const char *name, struc
 		journal_leave(&j);
 		return;
 	}
-	stale_sweep(c, j.fd, session, NULL, NULL);
+	stale_sweep(c, j.file.fd, session, NULL, NULL);
 	note_dead(c, &j, session);
 }
 
@@ -272,9 +272,9 @@ static void stale_consider(const struct commit *c, int root_fd, const char *name
 	if (journal_open_dead(&now.j, root_fd, name))
 		return;
 	journal_parse_name(name, &session, &number);
-	if (read_head(now.j.fd, &now.head, &renamed) || !now.head.resumable ||
+	if (read_head(now.j.file.fd, &now.head, &renamed) || !now.head.resumable ||
 	    now.head.tree_id != c->tree_id || now.head.session != session ||
-	    (best->j.fd >= 0 && is_later(&best->j.used, &now.j.used))) {
+	    (best->j.file.fd >= 0 && is_later(&best->j.used, &now.j.used))) {
 		journal_leave(&now.j);
 		return;
 	}
@@ -292,12 +292,12 @@ static int commit_adopt(struct commit *c, struct journal_file *j,
 static int stale_adopt(struct commit *c, int root_fd, const struct journals *all, char *why,
 		       size_t size)
 {
-	struct candidate best = { .j = { .fd = -1 } };
+	struct candidate best = { .j = { .file.fd = -1 } };
 	int err;
 
 	for (size_t i = 0; i < all->n; i++)
 		stale_consider(c, root_fd, all->names[i], &best);
-	if (best.j.fd < 0)
+	if (best.j.file.fd < 0)
 		return 0;
 	err = commit_adopt(c, &best.j, &best.head);
 	if (!err)
@@ -428,7 +428,8 @@ bool commit_root_was_renamed(int root_fd, uint64_t tree_id)
 	for (size_t i = 0; all && i < all->n && !found; i++) {
 		if (journal_open_dead(&j, root_fd, all->names[i]))
 			continue;
-		found = !read_head(j.fd, &head, &renamed) && head.tree_id == tree_id && renamed;
+		found = !read_head(j.file.fd, &head, &renamed) && head.tree_id == tree_id &&
+			renamed;
 		journal_leave(&j);
 	}
 	free(all);
@@ -590,27 +591,24 @@ static int add_record(struct commit_kept *k, const struct journal_record *r)
 static int read_kept(struct commit_kept *k, struct journal_file *j, bool *renamed)
 {
 	struct journal_record rec;
-	struct journal_reader r;
+	struct records r;
 	uint64_t end = 0;
-	int err = journal_read(&r, j->fd);
+	int err = records_read(&r, j->file.fd);
 
 	if (err)
 		return err;
 	do {
-		end = r.end;
-		err = journal_read_next(&r, &rec);
+		end = r.in.end;
+		err = records_next(&r, &rec);
 		if (err == 1 && rec.type == JOURNAL_ROOT)
 			*renamed = rec.renamed;
 		if (err == 1)
 			err = add_record(k, &rec) ?: 1;
 	} while (err == 1);
-	journal_read_end(&r);
+	records_end(&r);
 	if (err && err != -EBADMSG)
 		return err;
-	if (ftruncate(j->fd, (off_t)end))
-		return -errno;
-	j->size = end;
-	return 0;
+	return journal_continue(&j->file, end);
 }
 
 static bool is_kept(void *arg, uint64_t number)
@@ -661,7 +659,7 @@ static int commit_adopt(struct commit *c, struct journal_file *j, const struct j
 		commit_kept_free(c, false);
 		return err;
 	}
-	stale_sweep(c, j->fd, head->session, is_kept, k);
+	stale_sweep(c, j->file.fd, head->session, is_kept, k);
 	c->session = head->session;
 	c->journal = *j;
 	c->journal_tried = true;
