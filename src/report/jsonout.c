@@ -515,33 +515,10 @@ void jsonout_device(struct jsonout *j, const struct device_use *use)
 	jsonout_keep(j, LIST_DEVICES, o);
 }
 
-static json_t *time_or_null(const struct series_row *row, double ns)
-{
-	return row->known ? jvalue_ns(ns) : json_null();
-}
-
 void jsonout_interval(struct jsonout *j, const struct series_row *row)
 {
-	const struct interval_result *i = row->interval;
-	json_t *o = json_object();
-
-	jvalue_put(o, "start_ns", jvalue_count(i->from_ns));
-	jvalue_put(o, "end_ns", jvalue_count(i->to_ns));
-	jvalue_put(o, "target", row->all ? json_null() : jvalue_count(i->target));
-	jvalue_put(o, "name", jvalue_text(row->name));
-	jvalue_put(o, "pass", i->pass ? jvalue_count(i->pass) : json_null());
-	jvalue_put(o, "direction", jvalue_text(latency_dir_name(row->dir)));
-	jvalue_put(o, "ops", jvalue_count(row->ops));
-	jvalue_put(o, "bytes", jvalue_count(row->bytes));
-	jvalue_put(o, "errors", jvalue_count(row->errors));
-	jvalue_put(o, "iops", jvalue_real(series_iops(row)));
-	jvalue_put(o, "bandwidth", jvalue_real(series_mb_per_s(row)));
-	jvalue_put(o, "p50_ns", time_or_null(row, row->p50_ns));
-	jvalue_put(o, "p99_ns", time_or_null(row, row->p99_ns));
-	jvalue_put(o, "max_ns", time_or_null(row, (double)row->max_ns));
-	jvalue_put(o, "partial", json_boolean(i->partial));
 	fputs(j->n_intervals++ ? ",\n" : "\n", j->intervals);
-	jsonfile_put(&j->out, j->intervals, o);
+	jsonfile_put(&j->out, j->intervals, series_value(row));
 }
 
 void jsonout_end(struct jsonout *j, const char *end)

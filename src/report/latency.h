@@ -4,6 +4,7 @@
 #ifndef XDD_REPORT_LATENCY_H
 #define XDD_REPORT_LATENCY_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -71,27 +72,28 @@ void latency_csv_header(FILE *f, const struct plan *plan);
  * Private to src/report. The header and the functions of rows: any thread; no state.
  */
 
-/* One direction of an interval, or its flushes. */
+/* One direction of an interval, or its flushes. Each column of the table shows a field. */
 struct series_row {
-	const struct interval_result *interval;
-	bool all;	  /* of all targets */
-	const char *name; /* of the target, or "all" */
-	unsigned dir;	  /* or LATENCY_FLUSHES: ops are these, and have no bandwidth */
+	uint64_t from_ns, to_ns; /* since the first pass began */
+	uint64_t target;	 /* their number: all of them */
+	bool all;		 /* of all targets */
+	const char *name;	 /* of the target, or "all" */
+	uint64_t pass;		 /* 0: of several passes */
+	unsigned dir;		 /* or LATENCY_FLUSHES: ops are these, and have no bandwidth */
+	const char *dir_name;
 	uint64_t ops;
 	uint64_t bytes;
 	uint64_t errors;
-	double seconds; /* of the interval */
+	double iops; /* NAN of an interval without length */
+	double mb_per_s;
 
-	/* service times of `ops`; without any of these 0 and not known */
-	bool known;
-	double p50_ns; /* NAN: too few operations */
-	double p99_ns;
-	uint64_t max_ns;
+	/* service times of `ops`; NAN: none, or too few of them */
+	double p50_ns, p99_ns, max_ns;
+	bool partial;
 };
 
-/* Per second; NAN of an interval without length, and of what has none. */
-double series_iops(const struct series_row *row);
-double series_mb_per_s(const struct series_row *row); /* 10^6 bytes */
+/* The row as an object of the document of -jsonout; NULL when memory is short. */
+json_t *series_value(const struct series_row *row);
 
 /* The line that names the columns of the CSV file. */
 void series_csv_header(FILE *f);

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "report/latency.h"
@@ -11,6 +12,7 @@
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
+#include "xdd/report/jvalue.h"
 #include "xdd/stat/figures.h"
 #include "xdd/stat/histogram.h"
 
@@ -43,11 +45,11 @@ static void put_time(FILE *f, const struct plan *plan, uint64_t ns)
 	fprintf(f, "%6.*f", decimals, s);
 }
 
-static void put_latency(FILE *f, bool known, double ns)
+static void put_latency(FILE *f, double ns)
 {
 	char text[SCALED_SIZE];
 
-	fprintf(f, " %7s", known ? scaled_time(ns, text) : "-");
+	fprintf(f, " %7s", scaled_time(ns, text));
 }
 
 /*
@@ -58,151 +60,199 @@ static void series_screen_row(FILE *f, const struct plan *plan, const struct ser
 {
 	char target[SCALED_SIZE], rate[SCALED_SIZE], ops[SCALED_SIZE];
 
-	put_time(f, plan, row->interval->to_ns);
-	fputc(row->interval->partial ? '*' : ' ', f);
-	snprintf(target, sizeof(target), "#%" PRIu64, row->interval->target);
+	put_time(f, plan, row->to_ns);
+	fputc(row->partial ? '*' : ' ', f);
+	snprintf(target, sizeof(target), "#%" PRIu64, row->target);
 	if (plan->n_targets > 1)
 		fprintf(f, "%-4s ", row->all ? "all" : target);
-	fprintf(f, "%-5s %9s %8s", latency_dir_name(row->dir),
-		row->dir == LATENCY_FLUSHES ? "-" : scaled_rate(series_mb_per_s(row) * 1e6, rate),
-		scaled_ops(series_iops(row), ops));
-	put_latency(f, row->known, row->p50_ns);
-	put_latency(f, row->known, row->p99_ns);
-	put_latency(f, row->known, (double)row->max_ns);
+	fprintf(f, "%-5s %9s %8s", row->dir_name,
+		row->dir == LATENCY_FLUSHES ? "-" : scaled_rate(row->mb_per_s * 1e6, rate),
+		scaled_ops(row->iops, ops));
+	put_latency(f, row->p50_ns);
+	put_latency(f, row->p99_ns);
+	put_latency(f, row->max_ns);
 	fputc('\n', f);
 	if (row->errors)
 		fprintf(f, "%7s%" PRIu64 " errors\n", "", row->errors);
 }
 
-double series_iops(const struct series_row *row)
+/* ---- CSV, document, table ---- */
+
+/* How a field is written. */
+enum series_type {
+	SERIES_TIME,	/* uint64_t, since the first pass began */
+	SERIES_COUNT,	/* uint64_t */
+	SERIES_TARGET,	/* uint64_t; row->all: "all" in CSV files, null in documents */
+	SERIES_PASS,	/* uint64_t; 0: none */
+	SERIES_TEXT,	/* const char * */
+	SERIES_RATE,	/* double; NAN: not measured */
+	SERIES_LATENCY, /* double, ns; NAN: not known */
+	SERIES_FLAG,	/* bool */
+};
+
+/* A column: its name in CSV files, in documents, and in the table unless `width` is 0. */
+static const struct series_column {
+	const char *csv, *member, *heading, *unit;
+	int width; /* below 0: to the left */
+	enum series_type type;
+	size_t off; /* in struct series_row */
+} columns[] = {
+#define FIELD(type_, field_) SERIES_##type_, offsetof(struct series_row, field_)
+	{ "START", "start_ns", "Start", "seconds", 12, FIELD(TIME, from_ns) },
+	{ "END", "end_ns", "End", "seconds", 12, FIELD(TIME, to_ns) },
+	{ "TARGET", "target", "Target", "Number", 7, FIELD(TARGET, target) },
+	{ "NAME", "name", NULL, NULL, 0, FIELD(TEXT, name) },
+	{ "PASS", "pass", "Pass", "Number", 7, FIELD(PASS, pass) },
+	{ "DIRECTION", "direction", "Op", "text", -5, FIELD(TEXT, dir_name) },
+	{ "OPS", "ops", "Ops", "#ops", 12, FIELD(COUNT, ops) },
+	{ "BYTES", "bytes", "Bytes", "bytes", 15, FIELD(COUNT, bytes) },
+	{ "ERRORS", "errors", "Errors", "#ops", 7, FIELD(COUNT, errors) },
+	{ "IOPS", "iops", "IOPS", "Ops/s", 12, FIELD(RATE, iops) },
+	{ "BANDWIDTH", "bandwidth", "Bandwidth", "MB/s", 12, FIELD(RATE, mb_per_s) },
+	{ "P50", "p50_ns", "P50", "millisec", 13, FIELD(LATENCY, p50_ns) },
+	{ "P99", "p99_ns", "P99", "millisec", 13, FIELD(LATENCY, p99_ns) },
+	{ "MAX", "max_ns", "Max", "millisec", 13, FIELD(LATENCY, max_ns) },
+	{ "PARTIAL", "partial", "Partial", "text", 7, FIELD(FLAG, partial) },
+#undef FIELD
+};
+
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static const void *field(const struct series_row *row, const struct series_column *c)
 {
-	return row->seconds > 0 ? (double)row->ops / row->seconds : (double)NAN;
+	return (const char *)row + c->off;
 }
 
-double series_mb_per_s(const struct series_row *row)
+static uint64_t count_of(const struct series_row *row, const struct series_column *c)
 {
-	return row->seconds > 0 && row->dir != LATENCY_FLUSHES ?
-		       (double)row->bytes / row->seconds / 1e6 :
-		       (double)NAN;
+	return *(const uint64_t *)field(row, c);
 }
 
-/* ---- CSV ---- */
+static double real_of(const struct series_row *row, const struct series_column *c)
+{
+	return *(const double *)field(row, c);
+}
 
 void series_csv_header(FILE *f)
 {
-	fputs("START,END,TARGET,NAME,PASS,DIRECTION,OPS,BYTES,ERRORS,IOPS,BANDWIDTH,P50,P99,MAX,"
-	      "PARTIAL\n",
-	      f);
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		fprintf(f, "%s%s", i ? "," : "", columns[i].csv);
+	fputc('\n', f);
 }
 
-static void put_seconds(FILE *f, uint64_t ns)
-{
-	fprintf(f, "%" PRIu64 ".%09" PRIu64 ",", ns / (uint64_t)NS_PER_SEC,
-		ns % (uint64_t)NS_PER_SEC);
-}
+#define CELL_SIZE 64
 
-/* A rate that is not measured is an empty field. */
-static void put_csv_rate(FILE *f, double value)
+static const char *real_text(double value, int digits, const char *unknown, char buf[CELL_SIZE])
 {
 	if (isnan(value))
-		fputc(',', f);
-	else
-		fprintf(f, "%.6f,", value);
+		return unknown;
+	snprintf(buf, CELL_SIZE, "%.*f", digits, value);
+	return buf;
 }
 
-static void put_csv_ms(FILE *f, bool known, double ns)
+/* The text of a field, for CSV files or the table; static, of the row, or `buf`. */
+static const char *cell_text(const struct series_row *row, const struct series_column *c, bool csv,
+			     char buf[CELL_SIZE])
 {
-	if (known && !isnan(ns))
-		fprintf(f, "%.6f", ns / (double)NS_PER_MS);
-	fputc(',', f);
+	const char *unknown = csv ? "" : "-";
+
+	switch (c->type) {
+	case SERIES_TIME:
+		if (!csv)
+			return real_text((double)count_of(row, c) / 1e9, 6, unknown, buf);
+		snprintf(buf, CELL_SIZE, "%" PRIu64 ".%09" PRIu64,
+			 count_of(row, c) / (uint64_t)NS_PER_SEC,
+			 count_of(row, c) % (uint64_t)NS_PER_SEC);
+		return buf;
+	case SERIES_RATE:
+		return real_text(real_of(row, c), csv ? 6 : 3, unknown, buf);
+	case SERIES_LATENCY:
+		return real_text(real_of(row, c) / (double)NS_PER_MS, 6, unknown, buf);
+	case SERIES_TEXT:
+		return *(const char *const *)field(row, c);
+	case SERIES_FLAG:
+		return *(const bool *)field(row, c) ? "yes" : "no";
+	case SERIES_TARGET:
+		if (csv && row->all)
+			return row->name;
+		break;
+	case SERIES_PASS:
+		if (!count_of(row, c))
+			return unknown;
+		break;
+	case SERIES_COUNT:
+		break;
+	}
+	snprintf(buf, CELL_SIZE, "%" PRIu64, count_of(row, c));
+	return buf;
 }
 
 static void series_csv_row(FILE *f, const struct series_row *row)
 {
-	const struct interval_result *i = row->interval;
+	char buf[CELL_SIZE];
 
-	put_seconds(f, i->from_ns);
-	put_seconds(f, i->to_ns);
-	if (row->all)
-		fputs("all,", f);
-	else
-		fprintf(f, "%" PRIu64 ",", i->target);
-	csvtext_write(f, row->name);
-	fputc(',', f);
-	if (i->pass)
-		fprintf(f, "%" PRIu64, i->pass);
-	fprintf(f, ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", latency_dir_name(row->dir), row->ops,
-		row->bytes, row->errors);
-	put_csv_rate(f, series_iops(row));
-	put_csv_rate(f, series_mb_per_s(row));
-	put_csv_ms(f, row->known, row->p50_ns);
-	put_csv_ms(f, row->known, row->p99_ns);
-	put_csv_ms(f, row->known, (double)row->max_ns);
-	fprintf(f, "%s\n", i->partial ? "yes" : "no");
-}
-
-/* ---- table ---- */
-
-static void series_table_header(FILE *f)
-{
-	static const struct {
-		const char *heading;
-		const char *unit;
-		int width;
-	} columns[] = {
-		{ "Start", "seconds", 12 },  { "End", "seconds", 12 },	{ "Target", "Number", 7 },
-		{ "Pass", "Number", 7 },     { "Op", "text", -5 },	{ "Ops", "#ops", 12 },
-		{ "Bytes", "bytes", 15 },    { "Errors", "#ops", 7 },	{ "IOPS", "Ops/s", 12 },
-		{ "Bandwidth", "MB/s", 12 }, { "P50", "millisec", 13 }, { "P99", "millisec", 13 },
-		{ "Max", "millisec", 13 },   { "Partial", "text", 7 },
-	};
-	const size_t n = sizeof(columns) / sizeof(columns[0]);
-
-	fprintf(f, "%-12s", "Interval");
-	for (size_t i = 0; i < n; i++)
-		fprintf(f, " %*s", columns[i].width, columns[i].heading);
-	fprintf(f, "\n%-12s", "    UNITS>>");
-	for (size_t i = 0; i < n; i++)
-		fprintf(f, " %*s", columns[i].width, columns[i].unit);
+	for (size_t i = 0; i < N_COLUMNS; i++) {
+		if (i)
+			fputc(',', f);
+		csvtext_write(f, cell_text(row, &columns[i], true, buf));
+	}
 	fputc('\n', f);
 }
 
-/* A rate that is not measured is a dash. */
-static void put_rate(FILE *f, double value)
+static json_t *member_value(const struct series_row *row, const struct series_column *c)
 {
-	if (isnan(value))
-		fprintf(f, " %12s", "-");
-	else
-		fprintf(f, " %12.3f", value);
+	switch (c->type) {
+	case SERIES_TIME:
+	case SERIES_COUNT:
+		return jvalue_count(count_of(row, c));
+	case SERIES_TARGET:
+		return row->all ? json_null() : jvalue_count(count_of(row, c));
+	case SERIES_PASS:
+		return count_of(row, c) ? jvalue_count(count_of(row, c)) : json_null();
+	case SERIES_TEXT:
+		return jvalue_text(*(const char *const *)field(row, c));
+	case SERIES_RATE:
+		return jvalue_real(real_of(row, c));
+	case SERIES_LATENCY:
+		return jvalue_ns(real_of(row, c));
+	case SERIES_FLAG:
+		break;
+	}
+	return json_boolean(*(const bool *)field(row, c));
 }
 
-static void put_ms(FILE *f, bool known, double ns)
+json_t *series_value(const struct series_row *row)
 {
-	if (known && !isnan(ns))
-		fprintf(f, " %13.6f", ns / (double)NS_PER_MS);
-	else
-		fprintf(f, " %13s", "-");
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		jvalue_put(o, columns[i].member, member_value(row, &columns[i]));
+	return o;
 }
 
-/* The two header lines of the table, and a row of it. */
+static void series_table_header(FILE *f)
+{
+	fprintf(f, "%-12s", "Interval");
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		if (columns[i].width)
+			fprintf(f, " %*s", columns[i].width, columns[i].heading);
+	fprintf(f, "\n%-12s", "    UNITS>>");
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		if (columns[i].width)
+			fprintf(f, " %*s", columns[i].width, columns[i].unit);
+	fputc('\n', f);
+}
+
 static void series_table_row(FILE *f, const struct series_row *row)
 {
-	const struct interval_result *i = row->interval;
+	char buf[CELL_SIZE];
 
-	fprintf(f, "%-12s %12.6f %12.6f %7" PRIu64, row->all ? "INTERVAL_ALL" : "INTERVAL",
-		(double)i->from_ns / 1e9, (double)i->to_ns / 1e9, i->target);
-	if (i->pass)
-		fprintf(f, " %7" PRIu64, i->pass);
-	else
-		fprintf(f, " %7s", "-");
-	fprintf(f, " %-5s %12" PRIu64 " %15" PRIu64 " %7" PRIu64, latency_dir_name(row->dir),
-		row->ops, row->bytes, row->errors);
-	put_rate(f, series_iops(row));
-	put_rate(f, series_mb_per_s(row));
-	put_ms(f, row->known, row->p50_ns);
-	put_ms(f, row->known, row->p99_ns);
-	put_ms(f, row->known, (double)row->max_ns);
-	fprintf(f, " %7s\n", i->partial ? "yes" : "no");
+	fprintf(f, "%-12s", row->all ? "INTERVAL_ALL" : "INTERVAL");
+	for (size_t i = 0; i < N_COLUMNS; i++)
+		if (columns[i].width)
+			fprintf(f, " %*s", columns[i].width,
+				cell_text(row, &columns[i], false, buf));
+	fputc('\n', f);
 }
 
 /* ---- the report ---- */
@@ -232,8 +282,7 @@ static bool is_due(const struct plan *plan, const struct series_row *row)
 	bool due = row->ops || row->bytes || row->errors;
 
 	for (size_t k = 0; k < plan->n_targets && !due; k++)
-		due = (row->all || k == row->interval->target) &&
-		      has_direction(&plan->targets[k], row->dir);
+		due = (row->all || k == row->target) && has_direction(&plan->targets[k], row->dir);
 	return due;
 }
 
@@ -251,22 +300,35 @@ static void series_count(struct series_row *row, const struct tally *tally, uint
 static struct series_row row_of(const struct plan *plan, const struct interval_result *i,
 				unsigned dir)
 {
-	struct histogram_view v = latency_view(&i->figures->latency, LATENCY_SERVICE, dir);
+	const struct histogram_view v = latency_view(&i->figures->latency, LATENCY_SERVICE, dir);
+	const double seconds = (double)(i->to_ns - i->from_ns) / (double)NS_PER_SEC;
 	struct series_row row = {
-		.interval = i,
+		.from_ns = i->from_ns,
+		.to_ns = i->to_ns,
+		.target = i->target,
 		.all = i->target == plan->n_targets,
+		.pass = i->pass,
 		.dir = dir,
-		.seconds = (double)(i->to_ns - i->from_ns) / (double)NS_PER_SEC,
+		.dir_name = latency_dir_name(dir),
+		.partial = i->partial,
+		.iops = NAN,
+		.mb_per_s = NAN,
+		.p50_ns = NAN,
+		.p99_ns = NAN,
+		.max_ns = NAN,
 	};
 
 	row.name = row.all ? "all" : plan->targets[i->target].path;
 	series_count(&row, &i->figures->tally, histogram_count(&v));
-	row.known = row.ops && histogram_count(&v);
-	if (!row.known)
-		return row;
-	row.p50_ns = histogram_known_percentile(&v, 50 * HISTOGRAM_PERCENT);
-	row.p99_ns = histogram_known_percentile(&v, 99 * HISTOGRAM_PERCENT);
-	row.max_ns = histogram_max(&v);
+	if (seconds > 0)
+		row.iops = (double)row.ops / seconds;
+	if (seconds > 0 && dir != LATENCY_FLUSHES)
+		row.mb_per_s = (double)row.bytes / seconds / 1e6;
+	if (row.ops) {
+		row.p50_ns = latency_stat_ns(&v, 50 * HISTOGRAM_PERCENT);
+		row.p99_ns = latency_stat_ns(&v, 99 * HISTOGRAM_PERCENT);
+		row.max_ns = latency_stat_ns(&v, LATENCY_MAX);
+	}
 	return row;
 }
 
