@@ -90,14 +90,13 @@ static enum xdd_status compare_outputs(const struct group_piece *files, unsigned
 
 static enum xdd_status gather_outputs(struct group *g, const char *own)
 {
-	struct group_piece *files = calloc(group_size(g), sizeof(*files));
+	struct group_piece *files = xcalloc(group_size(g), sizeof(*files));
 	enum xdd_status status = XDD_OK;
-	int err = files ? group_gather(g, own, strlen(own), files) : -ENOMEM;
+	int err = group_gather(g, own, strlen(own), files);
 
 	if (!err && group_rank(g) == 0)
 		status = compare_outputs(files, group_size(g));
-	for (unsigned i = 0; files && i < group_size(g); i++)
-		free(files[i].data);
+	free(files[0].data);
 	free(files);
 	return err ? XDD_INIT_FAILED : status;
 }
@@ -284,17 +283,16 @@ static bool never_began(uint64_t status)
 enum xdd_status ranks_report(struct group *g, const struct plan *plan, const char *document,
 			     size_t size, enum xdd_status status)
 {
-	struct group_piece *pieces = calloc(group_size(g), sizeof(*pieces));
+	struct group_piece *pieces = xcalloc(group_size(g), sizeof(*pieces));
 	enum xdd_status worst = ranks_agree(g, status), written = XDD_OK;
-	int err = pieces ? 0 : -ENOMEM;
+	int err = 0;
 
 	if (!never_began(worst)) {
 		err = group_gather(g, document, size, pieces);
 		if (!err && group_rank(g) == 0)
 			written = combine(g, plan, pieces, worst);
 	}
-	for (unsigned i = 0; pieces && i < group_size(g); i++)
-		free(pieces[i].data);
+	free(pieces[0].data);
 	free(pieces);
 	if (group_is_broken(g))
 		return worst ? worst : XDD_IO_ERROR;

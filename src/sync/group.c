@@ -130,8 +130,9 @@ static void say_lost(struct group *g, unsigned rank, const char *how)
 	int n;
 
 	group_show_log(g, UINT64_MAX);
-	n = snprintf(line, sizeof(line), "xdd: rank %u on %s is gone: %s; the run ends\n", rank,
-		     g->peers[rank].host, how);
+	/* Before the ranks have met, each knows its own host only. */
+	n = snprintf(line, sizeof(line), "xdd: rank %u%s%s is gone: %s; the run ends\n", rank,
+		     *g->peers[rank].host ? " on " : "", g->peers[rank].host, how);
 	if (n > 0 && (size_t)n < sizeof(line))
 		log_undiverted(line, (size_t)n);
 }
@@ -270,19 +271,18 @@ static void decode_peer(struct peer *p, const char *from)
 static int join_roster(struct group *g, char *roster)
 {
 	struct group_piece *pieces = calloc(g->place.size, sizeof(*pieces));
-	struct peer self = { .pid = 0 };
 	char mine[ROSTER_BYTES] = "";
 	int err = pieces ? 0 : -ENOMEM;
 
-	describe_self(&self);
-	encode_peer(mine, &self);
+	encode_peer(mine, &g->peers[g->place.rank]);
 	if (!err)
 		err = group_gather(g, mine, sizeof(mine), pieces);
 	for (unsigned i = 0; pieces && i < g->place.size; i++) {
 		if (!err && g->place.rank == 0 && pieces[i].size == ROSTER_BYTES)
 			memcpy(roster + (size_t)i * ROSTER_BYTES, pieces[i].data, ROSTER_BYTES);
-		free(pieces[i].data);
 	}
+	if (pieces)
+		free(pieces[0].data);
 	free(pieces);
 	return err;
 }
@@ -417,21 +417,8 @@ static struct group *group_new(const struct xdd_mpi *mpi)
 	return g;
 }
 
-static void free_peer(struct peer *p)
-{
-	while (p->first) {
-		struct incoming *in = p->first;
-
-		p->first = in->next;
-		free(in->data);
-		free(in);
-	}
-}
-
 static void group_free(struct group *g)
 {
-	for (unsigned i = 0; g->peers && i < g->place.size; i++)
-		free_peer(&g->peers[i]);
 	while (g->out) {
 		struct outgoing *out = g->out;
 
@@ -445,6 +432,7 @@ static void group_free(struct group *g)
 	pthread_cond_destroy(&g->changed);
 	pthread_mutex_destroy(&g->stop_lock);
 	pthread_mutex_destroy(&g->lock);
+	free(g->call.received);
 	free(g->skews);
 	free(g->peers);
 	free(g);
@@ -467,6 +455,8 @@ static enum xdd_status group_start(struct group *g)
 	/* Without memory the thread ends at once. */
 	if (!g->peers)
 		g->ending = g->leaving = true;
+	else if (g->library)
+		describe_self(&g->peers[g->place.rank]);
 	g->ready = true;
 	pthread_cond_broadcast(&g->changed);
 	pthread_mutex_unlock(&g->lock);
@@ -501,6 +491,16 @@ static void leave(struct group *g)
 	pthread_join(g->thread, NULL);
 }
 
+/* Ranks that end because another one is gone leave the message to rank 0. */
+static void say_not_met(const struct group *g, int err)
+{
+	if (g->place.rank == 0)
+		log_error("-mpi: the ranks cannot meet: %s", strerror(-err));
+	else if (err != -ECONNABORTED)
+		log_error("-mpi: rank %u on %s: the ranks cannot meet: %s", g->place.rank,
+			  group_host(g, g->place.rank), strerror(-err));
+}
+
 static enum xdd_status join_all(struct group *g)
 {
 	enum xdd_status status = check_launcher(g);
@@ -512,8 +512,7 @@ static enum xdd_status join_all(struct group *g)
 	if (!err)
 		err = measure_clocks(g);
 	if (err) {
-		if (g->place.rank == 0)
-			log_error("-mpi: the ranks cannot meet: %s", strerror(-err));
+		say_not_met(g, err);
 		return XDD_INIT_FAILED;
 	}
 	/* Ranks that end for their version are not reported as lost. */
@@ -553,14 +552,29 @@ enum xdd_status group_begin(struct group **out)
 
 /* ---- the end ---- */
 
+/* Tell rank 0 that there are no more lines; there, wait for the last line of each rank. */
+static void end_lines(struct group *g)
+{
+	pthread_mutex_lock(&g->lock);
+	g->waiting++;
+	group_wake(g);
+	if (g->place.rank)
+		group_put(g, 0, TAG_LOG_END, NULL, 0);
+	for (unsigned i = 1; !g->place.rank && i < g->place.size; i++) {
+		while (!g->peers[i].has_said_all && !g->broken)
+			pthread_cond_wait(&g->changed, &g->lock);
+	}
+	g->waiting--;
+	pthread_mutex_unlock(&g->lock);
+}
+
 void group_end(struct group *g)
 {
 	bool broken;
 
 	if (!g)
 		return;
-	/* All lines of all ranks are here once that is complete. */
-	group_gather(g, NULL, 0, NULL);
+	end_lines(g);
 	if (g->place.rank == 0)
 		group_show_log(g, UINT64_MAX);
 	log_divert(NULL, NULL);

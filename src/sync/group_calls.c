@@ -103,22 +103,39 @@ void group_leave(struct group *g, unsigned votes)
 	pthread_mutex_unlock(&g->lock);
 }
 
-int group_barrier(struct group *g, uint64_t *entered_ns, uint64_t *left_ns)
+/* Have the thread make a call of all ranks. Returns 0 with its end in `*c`, or -ECONNABORTED. */
+static int call_all(struct group *g, struct group_call *c)
 {
-	int err;
+	int err = -ECONNABORTED;
 
 	pthread_mutex_lock(&g->lock);
-	if (entered_ns)
-		*entered_ns = clock_now_ns();
 	begin_wait(g);
-	g->barrier_wanted = true;
-	while (g->barrier_wanted && !g->broken)
-		pthread_cond_wait(&g->changed, &g->lock);
-	if (left_ns)
-		*left_ns = g->barrier_left_ns;
-	err = g->barrier_wanted ? -ECONNABORTED : 0;
+	if (!g->broken) {
+		g->call = *c;
+		g->call_wanted = true;
+		while (g->call_wanted && !g->broken)
+			pthread_cond_wait(&g->changed, &g->lock);
+		err = g->call_wanted ? -ECONNABORTED : 0;
+	}
+	if (!err) {
+		*c = g->call;
+		g->call.received = NULL;
+	}
 	end_wait(g);
 	pthread_mutex_unlock(&g->lock);
+	return err;
+}
+
+int group_barrier(struct group *g, uint64_t *entered_ns, uint64_t *left_ns)
+{
+	struct group_call c = { .kind = CALL_BARRIER };
+	int err;
+
+	if (entered_ns)
+		*entered_ns = clock_now_ns();
+	err = call_all(g, &c);
+	if (left_ns)
+		*left_ns = c.ended_ns;
 	return err;
 }
 
@@ -144,114 +161,44 @@ const struct group_skew *group_skews(struct group *g, size_t *n, struct group_sk
 
 /* ---- data ---- */
 
-/* Wait for the next data of a rank. With the lock. */
-static int take_piece(struct group *g, unsigned from, struct group_piece *piece)
-{
-	struct peer *p = &g->peers[from];
-	struct incoming *in;
-
-	while (!(p->first && p->first->have == p->first->size) && !g->broken)
-		pthread_cond_wait(&g->changed, &g->lock);
-	if (g->broken)
-		return -ECONNABORTED;
-	in = p->first;
-	p->first = in->next;
-	piece->data = in->data;
-	piece->size = in->size;
-	free(in);
-	return 0;
-}
-
-static int take_all(struct group *g, const void *data, size_t size, struct group_piece *pieces)
-{
-	struct group_piece piece = { .data = malloc(size + 1), .size = size };
-	int err = piece.data ? 0 : -ENOMEM;
-
-	if (!err && size)
-		memcpy(piece.data, data, size);
-	for (unsigned i = 0; !err; i++) {
-		if (pieces)
-			pieces[i] = piece;
-		else
-			free(piece.data);
-		if (i + 1 == g->place.size)
-			break;
-		err = take_piece(g, i + 1, &piece);
-	}
-	return err;
-}
-
 int group_gather(struct group *g, const void *data, size_t size, struct group_piece *pieces)
 {
-	int err;
+	const bool fits = size <= GROUP_PIECE_MAX;
+	/* The others wait for this rank, whatever it has. */
+	struct group_call c = { CALL_GATHER, .data = data, .size = fits ? size : 0 };
+	int err = call_all(g, &c);
+	char *at = c.received;
 
-	if (size > GROUP_PIECE_MAX)
-		return -EFBIG;
-	pthread_mutex_lock(&g->lock);
-	begin_wait(g);
-	if (g->place.rank)
-		err = group_put_piece(g, 0, data, size) ? 0 : -ENOMEM;
-	else
-		err = take_all(g, data, size, pieces);
-	if (end_wait(g))
-		err = -ECONNABORTED;
-	pthread_mutex_unlock(&g->lock);
-	return err;
+	if (err)
+		return err;
+	for (unsigned i = 0; !g->place.rank && i < g->place.size; i++) {
+		pieces[i] = (struct group_piece){ .data = at, .size = c.sizes[i] };
+		at += (c.sizes[i] / XDD_MPI_UNIT + 1) * XDD_MPI_UNIT;
+	}
+	return fits ? 0 : -EFBIG;
 }
 
 int group_broadcast(struct group *g, void *data, size_t size)
 {
-	struct group_piece piece = { .size = 0 };
-	int err = 0;
+	struct group_call c = { CALL_BROADCAST, .data = data, .size = size };
+	int err = call_all(g, &c);
 
-	pthread_mutex_lock(&g->lock);
-	begin_wait(g);
-	for (unsigned i = 1; !g->place.rank && i < g->place.size; i++)
-		group_put_piece(g, i, data, size);
-	if (g->place.rank)
-		err = take_piece(g, 0, &piece);
-	if (end_wait(g))
-		err = -ECONNABORTED;
-	pthread_mutex_unlock(&g->lock);
-	if (!err && g->place.rank && piece.size != size)
-		err = -EPROTO;
-	if (!err && g->place.rank && size)
-		memcpy(data, piece.data, size);
-	free(piece.data);
+	if (!err && size)
+		memcpy(data, c.received, size);
+	if (!err)
+		free(c.received);
 	return err;
-}
-
-static uint64_t greatest(const struct group *g, struct group_piece *pieces)
-{
-	uint64_t most = 0;
-
-	for (unsigned i = 0; i < g->place.size; i++) {
-		const uint64_t v = pieces[i].size == 8 ? bytes_get(pieces[i].data, 8) : UINT64_MAX;
-
-		most = v > most ? v : most;
-	}
-	return most;
 }
 
 int group_max(struct group *g, uint64_t *value)
 {
-	struct group_piece *pieces = calloc(g->place.size, sizeof(*pieces));
-	char text[8];
-	int err;
+	struct group_call c = { CALL_MAX, .value = *value };
+	int err = call_all(g, &c);
 
-	if (!pieces)
-		return -ENOMEM;
-	bytes_put(text, 8, *value);
-	err = group_gather(g, text, sizeof(text), pieces);
-	if (!err && !g->place.rank)
-		bytes_put(text, 8, greatest(g, pieces));
-	for (unsigned i = 0; i < g->place.size; i++)
-		free(pieces[i].data);
-	free(pieces);
 	if (!err)
-		err = group_broadcast(g, text, sizeof(text));
+		memcpy(value, c.received, sizeof(*value));
 	if (!err)
-		*value = bytes_get(text, 8);
+		free(c.received);
 	return err;
 }
 

@@ -91,13 +91,13 @@ void group_log_destroy(struct group_log *l);
 /* Kinds of messages: the tags of MPI. */
 enum group_tag {
 	TAG_BEAT = 1, /* a sign of life */
-	TAG_PIECE,    /* of group_gather(), and group_broadcast() */
 	TAG_VOTE,
 	TAG_LEAVE,
 	TAG_DECISION,
 	TAG_STOP,
 	TAG_LOST,
 	TAG_LOG,
+	TAG_LOG_END, /* a rank sends no more lines */
 	TAG_PING,
 	TAG_PONG,
 	TAG_CLOCK,
@@ -115,11 +115,22 @@ struct outgoing {
 	char data[];
 };
 
-/* Data that arrives in parts, in their order. */
-struct incoming {
-	struct incoming *next;
-	size_t size, have;
-	char *data;
+/* A call of all ranks, as in "xdd/sync/mpi_plugin.h". */
+struct group_call {
+	enum {
+		CALL_BARRIER,
+		CALL_BROADCAST,
+		CALL_MAX,
+		CALL_GATHER
+	} kind;
+	const void *data;
+	size_t size;
+	uint64_t value;
+
+	/* once it has ended */
+	uint64_t ended_ns;
+	void *received; /* of malloc(), or NULL */
+	const uint64_t *sizes;
 };
 
 struct ballot {
@@ -136,8 +147,7 @@ struct peer {
 	char version[GROUP_VERSION_SIZE];
 	uint64_t pid, pid_ns, time_ns; /* the last two: numbers of the namespaces */
 	uint64_t heard_ns;	       /* when the last message came */
-	struct incoming *first;
-	bool has_voted, has_left;
+	bool has_voted, has_left, has_said_all;
 	struct ballot ballot;
 	uint64_t wall_pass, wall_count; /* the last ones that came from it */
 };
@@ -166,7 +176,7 @@ struct group {
 	uint64_t beat_ns;  /* when the last sign of life was sent */
 	uint64_t awake_ns; /* when the thread last ran */
 	struct group_pings pings;
-	bool barrier_running;
+	bool call_running;
 
 	/* guarded by `lock`, up to the end */
 	pthread_mutex_t lock;
@@ -182,8 +192,8 @@ struct group {
 	unsigned waiting; /* threads that wait: look often */
 	struct outgoing *out, **out_last;
 	size_t n_logs;
-	bool barrier_wanted;
-	uint64_t barrier_left_ns;
+	bool call_wanted; /* the data of `call` are valid while it is set */
+	struct group_call call;
 	bool has_decision, has_clock, pings_wanted;
 	unsigned decision;
 	struct ballot mine;
@@ -234,9 +244,6 @@ bool group_put(struct group *g, unsigned to, int tag, const void *data, size_t s
 /* As group_put(), to all others. */
 void group_put_all(struct group *g, int tag, const void *data, size_t size);
 
-/* As group_put(), for data of any size, in parts. */
-bool group_put_piece(struct group *g, unsigned to, const char *data, size_t size);
-
 /* Returns GROUP_BALLOT_BYTES, the bytes written to `p`. */
 size_t group_encode_ballot(char *p, const struct ballot *b);
 
@@ -251,7 +258,7 @@ void group_call_wall(struct group *g);
 
 /* ---- group.c ---- */
 
-/* A rank is gone: `how` is for people. Without the lock; thread of the group. */
+/* A rank is gone, or cannot go on: `how` is the reason. Without the lock; any thread. */
 void group_break(struct group *g, unsigned rank, const char *how);
 
 /* Take a message: another rank has lost a rank, or stops the run. Thread of the group. */

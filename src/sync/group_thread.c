@@ -110,8 +110,6 @@ void group_log_destroy(struct group_log *l)
 	pthread_mutex_destroy(&l->lock);
 }
 
-#define PIECE_HEADER 16
-
 bool group_put(struct group *g, unsigned to, int tag, const void *data, size_t size)
 {
 	struct outgoing *out = malloc(sizeof(*out) + size);
@@ -140,85 +138,6 @@ void group_put_all(struct group *g, int tag, const void *data, size_t size)
 		if (i != g->place.rank)
 			group_put(g, i, tag, data, size);
 	}
-}
-
-/* ---- data in parts ---- */
-
-bool group_put_piece(struct group *g, unsigned to, const char *data, size_t size)
-{
-	static const size_t part_bytes = (size_t)1 << 20;
-	char *part = malloc(PIECE_HEADER + part_bytes);
-	size_t done = 0;
-	bool ok = part;
-
-	while (ok) {
-		const size_t n = size - done < part_bytes ? size - done : part_bytes;
-
-		bytes_put(part, 8, size);
-		bytes_put(part + 8, 8, done);
-		if (n)
-			memcpy(part + PIECE_HEADER, data + done, n);
-		ok = group_put(g, to, TAG_PIECE, part, PIECE_HEADER + n);
-		done += n;
-		if (done == size)
-			break;
-	}
-	free(part);
-	return ok;
-}
-
-/* The piece that the next part belongs to. */
-static struct incoming *open_piece(struct peer *peer, uint64_t size, uint64_t offset)
-{
-	struct incoming **p = &peer->first;
-
-	while (*p && (*p)->have == (*p)->size)
-		p = &(*p)->next;
-	if (*p)
-		return (*p)->size == size && (*p)->have == offset ? *p : NULL;
-	if (offset || size > GROUP_PIECE_MAX)
-		return NULL;
-	*p = calloc(1, sizeof(**p));
-	if (!*p)
-		return NULL;
-	(*p)->data = malloc(size + 1);
-	(*p)->size = size;
-	if ((*p)->data)
-		return *p;
-	free(*p);
-	*p = NULL;
-	return NULL;
-}
-
-/* False: the part is wrong, or there is no memory for it. With the lock. */
-static bool add_part(struct peer *peer, const struct xdd_mpi_message *m)
-{
-	const char *data = m->data;
-	struct incoming *in;
-	size_t n;
-
-	if (m->size < PIECE_HEADER)
-		return false;
-	n = m->size - PIECE_HEADER;
-	in = open_piece(peer, bytes_get(data, 8), bytes_get(data + 8, 8));
-	if (!in || n > in->size - in->have)
-		return false;
-	memcpy(in->data + in->have, data + PIECE_HEADER, n);
-	in->have += n;
-	in->data[in->have] = '\0';
-	return true;
-}
-
-static void take_piece(struct group *g, const struct xdd_mpi_message *m)
-{
-	bool ok;
-
-	pthread_mutex_lock(&g->lock);
-	ok = add_part(&g->peers[m->from], m);
-	pthread_cond_broadcast(&g->changed);
-	pthread_mutex_unlock(&g->lock);
-	if (!ok)
-		group_break(g, m->from, "its data cannot be taken (no memory, or damaged)");
 }
 
 /* ---- votes ---- */
@@ -325,6 +244,14 @@ static void take_decision(struct group *g, const struct xdd_mpi_message *m)
 	pthread_mutex_unlock(&g->lock);
 }
 
+static void take_log_end(struct group *g, const struct xdd_mpi_message *m)
+{
+	pthread_mutex_lock(&g->lock);
+	g->peers[m->from].has_said_all = true;
+	pthread_cond_broadcast(&g->changed);
+	pthread_mutex_unlock(&g->lock);
+}
+
 /* ---- clocks ---- */
 
 /* The clock of that rank is the one of rank 0: both lie on one machine. */
@@ -420,9 +347,6 @@ static void group_take(struct group *g, const struct xdd_mpi_message *m)
 	switch ((enum group_tag)m->tag) {
 	case TAG_BEAT:
 		break;
-	case TAG_PIECE:
-		take_piece(g, m);
-		break;
 	case TAG_VOTE:
 	case TAG_LEAVE:
 		take_ballot(g, m);
@@ -438,6 +362,9 @@ static void group_take(struct group *g, const struct xdd_mpi_message *m)
 		break;
 	case TAG_LOG:
 		group_log_line(g, m->from, m->data, m->size);
+		break;
+	case TAG_LOG_END:
+		take_log_end(g, m);
 		break;
 	case TAG_PING:
 		take_ping(g);
@@ -517,34 +444,59 @@ static bool receive_one(struct group *g)
 	return true;
 }
 
-static void drive_barrier(struct group *g)
+/* Begin the call of all ranks. With the lock: its data belong to the thread that waits. */
+static int begin_call(struct group *g)
 {
-	bool begin;
-	int done;
+	const struct group_call *c = &g->call;
 
-	pthread_mutex_lock(&g->lock);
-	begin = g->barrier_wanted && !g->barrier_running;
-	pthread_mutex_unlock(&g->lock);
-	if (begin) {
-		g->barrier_running = true;
-		if (g->mpi->barrier_begin(g->world) < 0)
-			mpi_failed(g, "cannot begin a barrier");
+	switch (c->kind) {
+	case CALL_BROADCAST:
+		return g->mpi->broadcast_begin(g->world, c->data, c->size);
+	case CALL_MAX:
+		return g->mpi->max_begin(g->world, c->value);
+	case CALL_GATHER:
+		return g->mpi->gather_begin(g->world, c->data, c->size);
+	case CALL_BARRIER:
+		break;
 	}
-	if (!g->barrier_running)
-		return;
-	done = g->mpi->barrier_done(g->world);
-	if (done < 0)
-		mpi_failed(g, "cannot end a barrier");
-	if (done <= 0)
-		return;
-	g->barrier_running = false;
+	return g->mpi->barrier_begin(g->world);
+}
+
+static void end_call(struct group *g, void *received, const uint64_t *sizes)
+{
+	g->call_running = false;
 	pthread_mutex_lock(&g->lock);
-	g->barrier_wanted = false;
-	g->barrier_left_ns = clock_now_ns();
+	g->call_wanted = false;
+	g->call.ended_ns = clock_now_ns();
+	g->call.received = received;
+	g->call.sizes = sizes;
 	/* At once, lest a rank that has left MPI already looks as if it were gone. */
 	g->ending |= g->closing;
 	pthread_cond_broadcast(&g->changed);
 	pthread_mutex_unlock(&g->lock);
+}
+
+static void drive_call(struct group *g)
+{
+	const uint64_t *sizes = NULL;
+	void *received = NULL;
+	int err = 0, done;
+
+	pthread_mutex_lock(&g->lock);
+	if (g->call_wanted && !g->call_running && !g->broken) {
+		err = begin_call(g);
+		g->call_running = !err;
+	}
+	pthread_mutex_unlock(&g->lock);
+	if (err)
+		mpi_failed(g, "cannot begin a call of all ranks");
+	if (!g->call_running)
+		return;
+	done = g->mpi->call_done(g->world, &received, &sizes);
+	if (done < 0)
+		mpi_failed(g, "cannot end a call of all ranks");
+	if (done > 0)
+		end_call(g, received, sizes);
 }
 
 static void beat(struct group *g, uint64_t now)
@@ -660,9 +612,9 @@ static bool group_thread_rest(struct group *g, bool busy, uint64_t *spin_until)
 		length = WALL_NS;
 	if (g->waiting)
 		length = EAGER_NS;
-	if (busy || (g->barrier_running && now < *spin_until))
+	if (busy || (g->call_running && now < *spin_until))
 		length = 0;
-	if (!g->barrier_running && g->spins)
+	if (!g->call_running && g->spins)
 		*spin_until = now + SPIN_NS;
 	ends = g->ending && (!g->out || g->leaving);
 	pthread_mutex_unlock(&g->lock);
@@ -699,7 +651,7 @@ static void group_thread_run(struct group *g)
 		send_queued(g);
 		busy = receive_one(g);
 		group_call_wall(g);
-		drive_barrier(g);
+		drive_call(g);
 		group_thread_watch(g, now);
 		if (is_first(g))
 			group_show_log(g, now);
@@ -710,7 +662,7 @@ void *group_main(void *arg)
 {
 	struct group *g = arg;
 
-	/* Short sleeps are to be short: barriers end when all threads have looked. */
+	/* Calls of all ranks end when all threads have looked: sleeps must be short. */
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 	g->world = g->mpi->begin(&g->place, g->why, sizeof(g->why));
 	pthread_mutex_lock(&g->lock);

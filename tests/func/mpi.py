@@ -204,7 +204,7 @@ def test_plugins():
                           "const struct xdd_mpi xdd_mpi_plugin = { .abi = XDD_MPI_ABI + 1, .bytes = sizeof(struct xdd_mpi) };\n")
     none = fake("none", "int nothing;\n")
     for directory, why in ((t.path("empty"), "there is no %s/xdd-mpi.so: " % t.path("empty")),
-                           (other, "is of another version of xdd (interface 2, expected 1)"), (none, "is not a plugin of xdd")):
+                           (other, "is of another version of xdd (interface 3, expected 2)"), (none, "is not a plugin of xdd")):
         run = t.command([t.XDD, *words], env=environment(XDD_PLUGIN_DIR=directory))
         t.ok(run.status == 1 and len(run.error_lines()) == 1 and why in run.err and run.out == "", why, run)
     run = mpi(3, *words[1:], XDD_PLUGIN_DIR=t.path("empty"))

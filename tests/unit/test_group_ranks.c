@@ -30,10 +30,20 @@ struct message {
 	struct xdd_mpi_message m;
 };
 
+/* The data of a rank in a call of all ranks. */
+struct sent {
+	void *data;
+	size_t size;
+};
+
 struct xdd_mpi_world {
 	unsigned rank;
-	unsigned barrier; /* the number of the one that it has begun */
+	unsigned call;	  /* the number of the one that it has begun */
 	unsigned arrived; /* the same, as the others see it */
+	/* Of the call and the one before it: no other can be in use. */
+	struct sent sent[2];
+	void *(*receive)(struct xdd_mpi_world *w);
+	uint64_t sizes[RANKS]; /* rank 0: of what all have sent */
 };
 
 /* All ranks; guarded by `lock`. */
@@ -44,6 +54,7 @@ static struct {
 	struct message *first[RANKS];
 	bool cut[RANKS]; /* no message goes in or out */
 	bool old;	 /* the last rank runs another version */
+	bool fails;	 /* the last rank cannot gather */
 } fake = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct xdd_mpi_world *begin(struct xdd_mpi_place *place, char *why, size_t size)
@@ -66,15 +77,6 @@ static const char *text(struct xdd_mpi_world *w)
 	return "threads";
 }
 
-/* Let a message name another version of xdd. */
-static void change_version(char *data, size_t size)
-{
-	char *version = memmem(data, size, PACKAGE_VERSION, strlen(PACKAGE_VERSION));
-
-	if (version)
-		*version = 'X';
-}
-
 static int post(struct xdd_mpi_world *w, unsigned to, int tag, const void *data, size_t size)
 {
 	struct message *m = calloc(1, sizeof(*m)), **last;
@@ -84,8 +86,6 @@ static int post(struct xdd_mpi_world *w, unsigned to, int tag, const void *data,
 		abort();
 	if (size)
 		memcpy(copy, data, size);
-	if (fake.old && w->rank == RANKS - 1)
-		change_version(copy, size);
 	m->m = (struct xdd_mpi_message){ w->rank, tag, copy, size };
 	pthread_mutex_lock(&fake.lock);
 	if (fake.cut[w->rank] || fake.cut[to]) {
@@ -122,23 +122,131 @@ static int sent(struct xdd_mpi_world *w)
 	return 1;
 }
 
-static int barrier_begin(struct xdd_mpi_world *w)
+/* ---- calls of all ranks ---- */
+
+static void *copy_of(const void *data, size_t size)
 {
+	void *copy = calloc(1, size + 1);
+
+	if (!copy)
+		abort();
+	if (data)
+		memcpy(copy, data, size);
+	return copy;
+}
+
+/* Let data name another version of xdd. */
+static void change_version(char *data, size_t size)
+{
+	char *version = memmem(data, size, PACKAGE_VERSION, strlen(PACKAGE_VERSION));
+
+	if (version)
+		*version = 'X';
+}
+
+static int call_begin(struct xdd_mpi_world *w, const void *data, size_t size,
+		      void *(*receive_data)(struct xdd_mpi_world *))
+{
+	struct sent *s;
+
 	pthread_mutex_lock(&fake.lock);
-	w->barrier++;
+	s = &w->sent[++w->call % 2];
+	free(s->data);
+	*s = (struct sent){ copy_of(data, size), size };
+	w->receive = receive_data;
+	if (fake.old && w->rank == RANKS - 1)
+		change_version(s->data, size);
 	if (!fake.cut[w->rank])
-		w->arrived = w->barrier;
+		w->arrived = w->call;
 	pthread_mutex_unlock(&fake.lock);
 	return 0;
 }
 
-static int barrier_done(struct xdd_mpi_world *w)
+/* The data of rank `from` in the call of `w`. */
+static const struct sent *sent_by(const struct xdd_mpi_world *w, unsigned from)
 {
-	int done = 1;
+	return &fake.worlds[from].sent[w->call % 2];
+}
+
+static void *receive_nothing(struct xdd_mpi_world *w)
+{
+	(void)w;
+	return NULL;
+}
+
+static void *receive_first(struct xdd_mpi_world *w)
+{
+	const struct sent *s = sent_by(w, 0);
+
+	return copy_of(s->data, s->size);
+}
+
+static void *receive_greatest(struct xdd_mpi_world *w)
+{
+	uint64_t most = 0;
+
+	for (unsigned i = 0; i < RANKS; i++) {
+		const uint64_t *value = sent_by(w, i)->data;
+
+		most = *value > most ? *value : most;
+	}
+	return copy_of(&most, sizeof(most));
+}
+
+static size_t bytes_in(size_t size)
+{
+	return (size / XDD_MPI_UNIT + 1) * XDD_MPI_UNIT;
+}
+
+static void *receive_all(struct xdd_mpi_world *w)
+{
+	size_t bytes = 0;
+	char *all, *at;
+
+	for (unsigned i = 0; i < RANKS; i++) {
+		w->sizes[i] = sent_by(w, i)->size;
+		bytes += bytes_in(w->sizes[i]);
+	}
+	at = all = copy_of(NULL, bytes);
+	for (unsigned i = 0; i < RANKS; i++) {
+		memcpy(at, sent_by(w, i)->data, w->sizes[i]);
+		at += bytes_in(w->sizes[i]);
+	}
+	return all;
+}
+
+static int barrier_begin(struct xdd_mpi_world *w)
+{
+	return call_begin(w, NULL, 0, receive_nothing);
+}
+
+static int broadcast_begin(struct xdd_mpi_world *w, const void *data, size_t size)
+{
+	return call_begin(w, data, size, receive_first);
+}
+
+static int max_begin(struct xdd_mpi_world *w, uint64_t value)
+{
+	return call_begin(w, &value, sizeof(value), receive_greatest);
+}
+
+static int gather_begin(struct xdd_mpi_world *w, const void *data, size_t size)
+{
+	if (fake.fails && w->rank == RANKS - 1)
+		return -1;
+	return call_begin(w, data, size, w->rank ? receive_nothing : receive_all);
+}
+
+static int call_done(struct xdd_mpi_world *w, void **data, const uint64_t **sizes)
+{
+	bool done = true;
 
 	pthread_mutex_lock(&fake.lock);
 	for (unsigned i = 0; i < RANKS; i++)
-		done &= fake.worlds[i].arrived >= w->barrier;
+		done &= fake.worlds[i].arrived >= w->call;
+	if (done)
+		*data = w->receive(w);
+	*sizes = w->sizes;
 	pthread_mutex_unlock(&fake.lock);
 	return done;
 }
@@ -161,7 +269,10 @@ const struct xdd_mpi *group_load(void)
 		.receive = receive,
 		.sent = sent,
 		.barrier_begin = barrier_begin,
-		.barrier_done = barrier_done,
+		.broadcast_begin = broadcast_begin,
+		.max_begin = max_begin,
+		.gather_begin = gather_begin,
+		.call_done = call_done,
 		.end = end,
 	};
 
@@ -212,6 +323,8 @@ static void start_all(struct rank *ranks, void *(*begin_at)(void *), bool (*what
 
 		while (receive(&fake.worlds[i], &m))
 			free(m.data);
+		free(fake.worlds[i].sent[0].data);
+		free(fake.worlds[i].sent[1].data);
 	}
 }
 
@@ -281,9 +394,9 @@ static bool gather(struct group *g)
 		good &= group_gather(g, data, bytes_of(rank, round), pieces) == 0;
 		for (unsigned i = 0; good && !rank && i < RANKS; i++)
 			good &= pieces[i].size == bytes_of(i, round) &&
-				is_filled(pieces[i].data, pieces[i].size, i);
-		for (unsigned i = 0; i < RANKS; i++)
-			free(pieces[i].data);
+				is_filled(pieces[i].data, pieces[i].size, i) &&
+				!pieces[i].data[pieces[i].size];
+		free(pieces[0].data);
 	}
 	free(data);
 	return good;
@@ -458,13 +571,35 @@ static void test_versions(void **state)
 	assert_int_equal(atomic_load(&told), 1);
 }
 
+static void *failing_main(void *arg)
+{
+	struct rank *r = arg;
+	struct group *g;
+
+	r->good = group_begin(&g) != XDD_OK;
+	return NULL;
+}
+
+/* An error of MPI on one rank ends the run of all at once. */
+static void test_call_fails(void **state)
+{
+	struct rank ranks[RANKS];
+
+	(void)state;
+	fake.fails = true;
+	start_all(ranks, failing_main, NULL);
+	fake.fails = false;
+	for (unsigned i = 0; i < RANKS; i++)
+		assert_true(ranks[i].good);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_barrier),	  cmocka_unit_test(test_gather),
 		cmocka_unit_test(test_broadcast), cmocka_unit_test(test_vote),
 		cmocka_unit_test(test_error),	  cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_versions),  cmocka_unit_test(test_call_fails),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

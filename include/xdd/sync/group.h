@@ -93,7 +93,7 @@ struct group_skew {
 /* Of all passes, on rank 0: `*n` of them. The largest is `*most`. After the last vote. */
 const struct group_skew *group_skews(struct group *g, size_t *n, struct group_skew *most);
 
-/* Data of a rank, of malloc(). */
+/* Data of a rank, with a zero after them. */
 struct group_piece {
 	char *data;
 	size_t size;
@@ -102,8 +102,9 @@ struct group_piece {
 #define GROUP_PIECE_MAX ((size_t)1 << 30)
 
 /*
- * Send `size` bytes to rank 0, which gets those of all ranks in `pieces`, one for each, to be
- * freed; unused on other ranks. Returns 0, -ECONNABORTED, -EFBIG or -ENOMEM.
+ * Send `size` bytes to rank 0, which gets those of all ranks in `pieces`, one for each, in the
+ * memory at pieces[0].data, which it frees; unused on other ranks. Returns 0, -ECONNABORTED or
+ * -EFBIG.
  */
 int group_gather(struct group *g, const void *data, size_t size, struct group_piece *pieces);
 

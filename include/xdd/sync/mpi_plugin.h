@@ -13,8 +13,11 @@
 #include <stdint.h>
 
 /* To be increased with every change of the struct or of what its functions do. */
-#define XDD_MPI_ABI 1u
+#define XDD_MPI_ABI 2u
 #define XDD_MPI_SYMBOL "xdd_mpi_plugin"
+
+/* The data of a gather fill whole units: then the offsets of large ones fit in an int of MPI. */
+#define XDD_MPI_UNIT 64
 
 /* A communicator; the contents belong to the plugin. */
 struct xdd_mpi_world;
@@ -53,9 +56,21 @@ struct xdd_mpi {
 	int (*receive)(struct xdd_mpi_world *w, struct xdd_mpi_message *m);
 	/* 1: all messages have left this process. */
 	int (*sent)(struct xdd_mpi_world *w);
-	/* Arrive at the barrier of all ranks; then, 1: all have arrived. */
+	/*
+	 * Calls of all ranks: one at a time, in the same order on all. They copy what they send:
+	 * nothing; the data of rank 0, for all; a value, of which all get the greatest; the data of
+	 * all ranks, for rank 0.
+	 */
 	int (*barrier_begin)(struct xdd_mpi_world *w);
-	int (*barrier_done)(struct xdd_mpi_world *w);
+	int (*broadcast_begin)(struct xdd_mpi_world *w, const void *data, size_t size);
+	int (*max_begin)(struct xdd_mpi_world *w, uint64_t value);
+	int (*gather_begin)(struct xdd_mpi_world *w, const void *data, size_t size);
+	/*
+	 * 1: the call has ended for this rank. `*data` is what it received, of malloc(), or NULL;
+	 * the caller frees it. Gathered data lie one after the other, each with zeros up to a whole
+	 * XDD_MPI_UNIT, one at least; `*sizes` has their sizes, until the next call.
+	 */
+	int (*call_done)(struct xdd_mpi_world *w, void **data, const uint64_t **sizes);
 	/* End MPI. All ranks call it: it may wait for them. */
 	void (*end)(struct xdd_mpi_world *w);
 };

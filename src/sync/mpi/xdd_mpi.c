@@ -20,8 +20,18 @@ struct sending {
 
 struct xdd_mpi_world {
 	MPI_Comm comm; /* of our own: nothing else in the process sends on it */
+	int rank, size;
 	struct sending *sending;
-	MPI_Request barrier;
+
+	/* the call of all ranks that is running, and its memory */
+	MPI_Request call;
+	void *mine, *received; /* NULL: none */
+
+	/* a gather: the sizes go first; then, on rank 0, where the data go, in units */
+	MPI_Datatype unit;
+	bool sizes_first;
+	uint64_t own_size, *sizes;
+	int *n_units, *offsets;
 
 	/* the message that is being received; `data` NULL: none */
 	MPI_Request request;
@@ -136,16 +146,104 @@ static int mpi_receive(struct xdd_mpi_world *w, struct xdd_mpi_message *m)
 	return 1;
 }
 
+/* ---- calls of all ranks ---- */
+
 static int mpi_barrier_begin(struct xdd_mpi_world *w)
 {
-	return failed(w, MPI_Ibarrier(w->comm, &w->barrier));
+	return failed(w, MPI_Ibarrier(w->comm, &w->call));
 }
 
-static int mpi_barrier_done(struct xdd_mpi_world *w)
+/* Memory of `bytes`, which begins with a copy of the data; NULL, with an error, without memory. */
+static void *copy_of(struct xdd_mpi_world *w, const void *data, size_t size, size_t bytes)
+{
+	void *copy = calloc(1, bytes);
+
+	if (!copy)
+		failed(w, MPI_ERR_NO_MEM);
+	else if (size)
+		memcpy(copy, data, size);
+	return copy;
+}
+
+static int mpi_broadcast_begin(struct xdd_mpi_world *w, const void *data, size_t size)
+{
+	if (size > INT_MAX)
+		return failed(w, MPI_ERR_COUNT);
+	w->received = copy_of(w, data, size, size + 1);
+	if (!w->received)
+		return -1;
+	return failed(w, MPI_Ibcast(w->received, (int)size, MPI_BYTE, 0, w->comm, &w->call));
+}
+
+static int mpi_max_begin(struct xdd_mpi_world *w, uint64_t value)
+{
+	w->received = copy_of(w, &value, sizeof(value), sizeof(value));
+	if (!w->received)
+		return -1;
+	return failed(w, MPI_Iallreduce(MPI_IN_PLACE, w->received, 1, MPI_UINT64_T, MPI_MAX,
+					w->comm, &w->call));
+}
+
+static size_t units_of(uint64_t size)
+{
+	return size / XDD_MPI_UNIT + 1;
+}
+
+/* Rank 0: room for the data of all. */
+static int make_room(struct xdd_mpi_world *w)
+{
+	size_t units = 0;
+
+	for (int i = 0; i < w->size; i++) {
+		if (units > INT_MAX)
+			return failed(w, MPI_ERR_COUNT);
+		w->offsets[i] = (int)units;
+		w->n_units[i] = (int)units_of(w->sizes[i]);
+		units += units_of(w->sizes[i]);
+	}
+	w->received = malloc(units * XDD_MPI_UNIT);
+	return w->received ? 0 : failed(w, MPI_ERR_NO_MEM);
+}
+
+static int mpi_gather_begin(struct xdd_mpi_world *w, const void *data, size_t size)
+{
+	const size_t units = units_of(size);
+
+	if (units > INT_MAX)
+		return failed(w, MPI_ERR_COUNT);
+	w->mine = copy_of(w, data, size, units * XDD_MPI_UNIT);
+	if (!w->mine)
+		return -1;
+	w->own_size = size;
+	w->sizes_first = true;
+	return failed(w, MPI_Igather(&w->own_size, 1, MPI_UINT64_T, w->sizes, 1, MPI_UINT64_T, 0,
+				     w->comm, &w->call));
+}
+
+static int gather_data(struct xdd_mpi_world *w)
+{
+	w->sizes_first = false;
+	if (w->rank == 0 && make_room(w))
+		return -1;
+	return failed(w, MPI_Igatherv(w->mine, (int)units_of(w->own_size), w->unit, w->received,
+				      w->n_units, w->offsets, w->unit, 0, w->comm, &w->call));
+}
+
+static int mpi_call_done(struct xdd_mpi_world *w, void **data, const uint64_t **sizes)
 {
 	int done = 0;
 
-	return failed(w, MPI_Test(&w->barrier, &done, MPI_STATUS_IGNORE)) ? -1 : done;
+	if (failed(w, MPI_Test(&w->call, &done, MPI_STATUS_IGNORE)))
+		return -1;
+	if (!done)
+		return 0;
+	if (w->sizes_first)
+		return gather_data(w);
+	*data = w->received;
+	*sizes = w->sizes;
+	free(w->mine);
+	w->mine = w->received = NULL;
+	return 1;
 }
 
 static const char *mpi_library(struct xdd_mpi_world *w)
@@ -190,20 +288,51 @@ static int find_node(const struct xdd_mpi_world *w, struct xdd_mpi_place *place)
 	return err;
 }
 
+static int prepare_calls(struct xdd_mpi_world *w)
+{
+	int err = MPI_Type_contiguous(XDD_MPI_UNIT, MPI_BYTE, &w->unit);
+
+	w->call = MPI_REQUEST_NULL;
+	w->sizes = calloc((size_t)w->size, sizeof(*w->sizes));
+	w->n_units = calloc((size_t)w->size, sizeof(*w->n_units));
+	w->offsets = calloc((size_t)w->size, sizeof(*w->offsets));
+	if (err)
+		return err;
+	return w->sizes && w->n_units && w->offsets ? MPI_Type_commit(&w->unit) : MPI_ERR_NO_MEM;
+}
+
 static int find_place(struct xdd_mpi_world *w, struct xdd_mpi_place *place)
 {
-	int rank = 0, size = 1;
 	int err = MPI_Comm_dup(MPI_COMM_WORLD, &w->comm);
 
 	if (!err)
 		err = MPI_Comm_set_errhandler(w->comm, MPI_ERRORS_RETURN);
 	if (!err)
-		err = MPI_Comm_rank(w->comm, &rank);
+		err = MPI_Comm_rank(w->comm, &w->rank);
 	if (!err)
-		err = MPI_Comm_size(w->comm, &size);
-	place->rank = (unsigned)rank;
-	place->size = (unsigned)size;
+		err = MPI_Comm_size(w->comm, &w->size);
+	if (!err)
+		err = prepare_calls(w);
+	place->rank = (unsigned)w->rank;
+	place->size = (unsigned)w->size;
 	return err ? err : find_node(w, place);
+}
+
+static void free_world(struct xdd_mpi_world *w)
+{
+	while (w->sending) {
+		struct sending *s = w->sending;
+
+		w->sending = s->next;
+		free(s);
+	}
+	free(w->coming.data);
+	free(w->mine);
+	free(w->received);
+	free(w->sizes);
+	free(w->n_units);
+	free(w->offsets);
+	free(w);
 }
 
 static struct xdd_mpi_world *mpi_begin(struct xdd_mpi_place *place, char *why, size_t size)
@@ -227,22 +356,16 @@ static struct xdd_mpi_world *mpi_begin(struct xdd_mpi_place *place, char *why, s
 	w->error = err;
 	snprintf(why, size, "%s",
 		 err ? mpi_explain(w) : "this MPI allows no other threads in a process");
-	free(w);
+	free_world(w);
 	return NULL;
 }
 
 static void mpi_end(struct xdd_mpi_world *w)
 {
+	MPI_Type_free(&w->unit);
 	MPI_Comm_free(&w->comm);
 	MPI_Finalize();
-	free(w->coming.data);
-	while (w->sending) {
-		struct sending *s = w->sending;
-
-		w->sending = s->next;
-		free(s);
-	}
-	free(w);
+	free_world(w);
 }
 
 extern const struct xdd_mpi xdd_mpi_plugin;
@@ -257,6 +380,9 @@ const struct xdd_mpi xdd_mpi_plugin = {
 	.receive = mpi_receive,
 	.sent = mpi_sent,
 	.barrier_begin = mpi_barrier_begin,
-	.barrier_done = mpi_barrier_done,
+	.broadcast_begin = mpi_broadcast_begin,
+	.max_begin = mpi_max_begin,
+	.gather_begin = mpi_gather_begin,
+	.call_done = mpi_call_done,
 	.end = mpi_end,
 };
