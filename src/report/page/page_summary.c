@@ -368,16 +368,18 @@ static void put_faults(struct page *p, const struct document_result *all)
 	figures_free(&f);
 }
 
-/* The cause of TARGET_AVERAGE, in words. */
-static const char *const causes[] = {
-	[RESULT_BOUND_DEVICE] = "the device",
-	[RESULT_BOUND_GENERATOR] = "xdd, the kernel and the processors; the device may do more",
-	[RESULT_BOUND_PACED] = "its pace: most of the time no request was due",
-	[RESULT_BOUND_STARVED] = "other programs: xdd was ready and had no processor",
-	[RESULT_BOUND_MIXED] = "several causes",
-	[RESULT_BOUND_QUOTA] = "the CPU quota of the control group of xdd",
-	[RESULT_BOUND_LIMIT] = "what the control group of xdd allows on the device",
-};
+/* The cause that limited a target, without the kind of the target; NULL: it is not known. */
+static const char *cause_of(enum result_bound bound)
+{
+	static const enum rule_id rules[] = {
+		[RESULT_BOUND_DEVICE] = RULE_BY_DEVICE, [RESULT_BOUND_GENERATOR] = RULE_GENERATOR,
+		[RESULT_BOUND_PACED] = RULE_BY_PACE,	[RESULT_BOUND_STARVED] = RULE_BY_OTHERS,
+		[RESULT_BOUND_MIXED] = RULE_BY_SEVERAL, [RESULT_BOUND_QUOTA] = RULE_BY_QUOTA,
+		[RESULT_BOUND_LIMIT] = RULE_BY_LIMIT,
+	};
+
+	return bound == RESULT_BOUND_UNKNOWN ? NULL : rule_table[rules[bound]].condition;
+}
 
 /* The copy of an end-to-end target, in its last pass. */
 static const struct document_copy *copy_of(const struct document *d, uint64_t target)
@@ -401,13 +403,13 @@ static void put_limits(struct page *p, const struct document *d)
 		const struct document_copy *copy = copy_of(d, r->target);
 		/* The parts of a copy are known better than the threads of one side. */
 		const char *cause = copy ? copy_verdict_text(&copy->verdict, words) :
-					   causes[r->bound];
+					   cause_of(r->bound);
 
 		if (r->what != RESULT_TARGET_AVERAGE || !cause || ++shown > MAX_VERDICTS)
 			continue;
 		open_verdict(p, "plain", "limited");
 		page_text(p, page_target(d, (int64_t)r->target, name));
-		page_put(p, ", by %s", cause);
+		page_put(p, copy ? ", by %s" : ": %s", cause);
 		close_verdict(p);
 	}
 	if (shown > MAX_VERDICTS)
@@ -417,13 +419,11 @@ static void put_limits(struct page *p, const struct document *d)
 /* -runtime, where `limit_ns` is above 0, would end the run in the first of the passes. */
 static void put_one_pass(struct page *p, double limit_ns)
 {
-	open_verdict(p, "note", "certainty");
-	page_put(p, "less than two complete passes say nothing about repeatability; ");
+	open_verdict(p, "note", rule_table[RULE_ONE_PASS].label);
 	if (limit_ns > 0)
-		page_put(p, "-timelimit %.9g -passes 5 in place of -runtime does",
-			 limit_ns / NS_PER_SEC);
+		page_put(p, rule_says_ONE_RUNTIME, limit_ns / NS_PER_SEC);
 	else
-		page_put(p, "-passes 5 does");
+		page_put(p, rule_says_ONE_PASS);
 	close_verdict(p);
 }
 
@@ -431,8 +431,8 @@ static void put_one_pass(struct page *p, double limit_ns)
 static void put_certainty(struct page *p, const struct document *d)
 {
 	const struct document_statistic *all = document_statistic(&d->statistics, DOCUMENT_ALL);
-	double mean, high;
-	char text[SCALED_SIZE];
+	char text[SCALED_SIZE], half[40];
+	double mean, high, percent;
 
 	if (!all || all->n < 2) {
 		put_one_pass(p, d->run_time_ns);
@@ -441,13 +441,16 @@ static void put_certainty(struct page *p, const struct document *d)
 	mean = all->figures[FIGURE_BANDWIDTH].mean;
 	high = all->figures[FIGURE_BANDWIDTH].high;
 	if (mean > 0 && high >= mean) {
-		open_verdict(p, 10 * (high - mean) < mean ? "good" : "note", "certainty");
-		page_put(p, "%s +-%.2g %% is the mean of %zu passes with 95 %% confidence",
-			 scaled_rate(mean, text), 100 * (high - mean) / mean, all->n);
+		percent = 100 * (high - mean) / mean;
+		snprintf(half, sizeof(half), "%.2g", percent);
+		open_verdict(p, percent < rule_table[RULE_MEAN].limit ? "good" : "note",
+			     rule_table[RULE_MEAN].label);
+		page_put(p, rule_says_MEAN, scaled_rate(mean, text), half, all->n);
 		close_verdict(p);
 	}
 	if (*all->not_reproducible)
-		page_summary_put_verdict(p, "note", "not reproducible", all->not_reproducible);
+		page_summary_put_verdict(p, "note", rule_table[RULE_UNSTEADY].label,
+					 all->not_reproducible);
 }
 
 static void put_steady(struct page *p, const struct document *d)
