@@ -425,10 +425,8 @@ struct pass_sum {
 	uint64_t begin_first_ns, begin_last_ns, finish_first_ns, finish_last_ns;
 	uint32_t first, last; /* hosts: to begin first, to finish last */
 	uint64_t longest_ns;  /* of a target */
-	double bytes, ops, busy_ns, own_ns;
-	double flushes, flush_ns;
-	struct latency latency;
-	bool latencies;
+	double own_ns;
+	struct figures figures; /* of all hosts; without an elapsed time of their own */
 };
 
 static int by_pass_and_host(const void *a, const void *b)
@@ -490,15 +488,8 @@ static bool add_figures(struct pass_sum *sum, const struct combine_pass *p)
 	struct figures f;
 	bool good = document_figures(p->r, &f, why) == 0;
 
-	if (good) {
-		sum->bytes += (double)tally_bytes(&f.tally);
-		sum->ops += (double)tally_ops(&f.tally);
-		sum->busy_ns += (double)tally_busy_ns(&f.tally);
-		sum->flushes += (double)f.tally.flushes;
-		sum->flush_ns += (double)f.tally.flush_ns;
-		sum->latencies &= !!(f.known & FIGURES_LATENCY);
-		good = latency_add(&sum->latency, &f.latency) == 0;
-	}
+	if (good)
+		good = figures_add(&sum->figures, &f) == 0;
 	figures_free(&f);
 	return good;
 }
@@ -544,22 +535,22 @@ static size_t add_host(struct pass_sum *sum, const struct series *s, const struc
 
 static void keep_values(struct series *s, const struct pass_sum *sum)
 {
+	const struct figures *f = &sum->figures;
 	uint64_t ns = sum->placed ? sum->finish_last_ns - sum->begin_first_ns : sum->longest_ns;
 
 	s->all_own_ns += sum->own_ns;
-	if (!sum->whole || sum->hosts < s->n_hosts || sum->ops <= 0 || !ns || s->n == MAX_PASSES) {
+	if (!sum->whole || sum->hosts < s->n_hosts || !tally_ops(&f->tally) || !ns ||
+	    s->n == MAX_PASSES) {
 		s->left_out++;
 		return;
 	}
 	s->passes[s->n] = sum->pass;
 	s->window_ns[s->n] = (double)ns;
 	s->own_ns[s->n] = sum->own_ns;
-	s->values[FIGURE_BANDWIDTH][s->n] = sum->bytes;
-	s->values[FIGURE_IOPS][s->n] = sum->ops;
-	s->values[FIGURE_LATENCY][s->n] = sum->busy_ns / sum->ops;
-	for (enum pass_figure i = FIGURE_FIRST_PERCENTILE; i < FIGURE_ALL; i++)
-		s->values[i][s->n] = sum->latencies ? figure_of_latency(&sum->latency, i) : NAN;
-	s->values[FIGURE_FLUSH][s->n] = sum->flushes > 0 ? sum->flush_ns / sum->flushes : NAN;
+	for (enum pass_figure i = 0; i < FIGURE_ALL; i++)
+		s->values[i][s->n] = figure_of_pass(f, i);
+	s->values[FIGURE_BANDWIDTH][s->n] = (double)tally_bytes(&f->tally);
+	s->values[FIGURE_IOPS][s->n] = (double)tally_ops(&f->tally);
 	s->n++;
 }
 
@@ -593,13 +584,11 @@ static void put_times(json_t *times, const struct pass_sum *sum)
 /* The passes from `p` on with its number. Returns how many they are, 0: memory is short. */
 static size_t one_pass(struct series *s, const struct combine_pass *p, size_t left, json_t *times)
 {
-	struct pass_sum sum = {
-		.pass = p->r->pass, .whole = true, .placed = true, .latencies = true
-	};
+	struct pass_sum sum = { .pass = p->r->pass, .whole = true, .placed = true };
 	bool good = true;
 	size_t n = 0;
 
-	latency_init(&sum.latency);
+	figures_init(&sum.figures);
 	while (n < left && p[n].r->pass == p->r->pass)
 		n += add_host(&sum, s, &p[n], left - n);
 	for (size_t i = 0; i < n && good; i++)
@@ -612,7 +601,7 @@ static size_t one_pass(struct series *s, const struct combine_pass *p, size_t le
 		if (json_array_size(times) < MAX_PASSES)
 			put_times(times, &sum);
 	}
-	latency_free(&sum.latency);
+	figures_free(&sum.figures);
 	return good ? n : 0;
 }
 

@@ -2,7 +2,6 @@
  * A combined result for people, 80 columns wide, and as CSV. Called by xdd combine, and by
  * commands that start a run on several hosts.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -25,7 +24,6 @@
  * columns that identify a line to results.
  */
 
-#define MAX_ID 32
 #define FORMAT COLUMN_DEFAULTS COLUMN_CSV_DEFAULTS
 
 /* ---- columns that identify a line ---- */
@@ -100,14 +98,9 @@ void combine_identify(json_t *columns, const json_t *root, const char *host)
 
 static void put_cell(struct line_cell *cell, const struct column *col, const json_t *columns)
 {
-	char id[MAX_ID], text[LINE_CELL_SIZE] = "";
-	const json_t *value;
-	size_t n = 0;
+	char member[COLUMN_MEMBER_SIZE], text[LINE_CELL_SIZE] = "";
+	const json_t *value = json_object_get(columns, column_member(col, member));
 
-	for (; col->id[n] && n + 1 < sizeof(id); n++)
-		id[n] = (char)tolower((unsigned char)col->id[n]);
-	id[n] = '\0';
-	value = json_object_get(columns, id);
 	if (json_is_string(value)) {
 		line_cell_set(cell, "");
 		cell->whole = json_string_value(value);
