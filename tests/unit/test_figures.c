@@ -1,5 +1,6 @@
 /*
- * Figures, their table and their sums: src/stat/figures.c.
+ * Figures, their table and their sums: src/stat/figures.c; figures of passes:
+ * src/report/statistics.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,10 +10,13 @@
 #include <cmocka.h>
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "xdd/report/result.h"
+#include "xdd/report/sweep.h"
 #include "xdd/stat/figures.h"
 
 /* Figures of a pass of two reads from `first_ns` to `last_ns`, without latencies. */
@@ -183,21 +187,32 @@ static const struct figure_row *row_of(const char *member)
 	return NULL;
 }
 
+/* The properties of a definition in a schema of doc: a new reference. */
+static json_t *properties_of(const char *schema, const char *definition)
+{
+	const char *top = getenv("TOP_SRCDIR");
+	char path[4096];
+	json_t *all, *properties;
+
+	snprintf(path, sizeof(path), "%s/doc/%s", top ? top : ".", schema);
+	all = json_load_file(path, 0, NULL);
+	properties = json_object_get(json_object_get(json_object_get(all, "$defs"), definition),
+				     "properties");
+	assert_true(json_is_object(properties));
+	json_incref(properties);
+	json_decref(all);
+	return properties;
+}
+
 /* The figures that doc/jsonout.schema.json says results have are those of the table. */
 static void test_schema(void **state)
 {
-	const char *top = getenv("TOP_SRCDIR");
+	json_t *result = properties_of("jsonout.schema.json", "result"), *property;
 	size_t found = 0, members = 0;
-	json_t *schema, *result, *property;
 	const char *name;
-	char path[4096];
 
 	(void)state;
-	snprintf(path, sizeof(path), "%s/doc/jsonout.schema.json", top ? top : ".");
-	schema = json_load_file(path, 0, NULL);
-	result = json_object_get(json_object_get(schema, "$defs"), "result");
-	assert_true(json_is_object(result));
-	json_object_foreach(json_object_get(result, "properties"), name, property)
+	json_object_foreach(result, name, property)
 	{
 		const char *ref = json_string_value(json_object_get(property, "$ref"));
 		const struct figure_row *row = row_of(name);
@@ -218,13 +233,72 @@ static void test_schema(void **state)
 	for (const struct figure_row *row = figure_rows; row->n; row++)
 		members += row->member != NULL;
 	assert_int_equal(found, members);
-	json_decref(schema);
+	json_decref(result);
+}
+
+/* Statistics and rounds of sweeps have the figures of passes that their schemas say. */
+static void test_schema_of_passes(void **state)
+{
+	json_t *statistic = properties_of("jsonout.schema.json", "statistic");
+	json_t *round = properties_of("sweep.schema.json", "round");
+
+	(void)state;
+	for (enum pass_figure i = 0; i < FIGURE_ROUND; i++) {
+		bool of_round = i < FIGURE_COUNT;
+
+		for (int k = 0; k < SWEEP_RESPONSES; k++)
+			of_round |= sweep_responses[k] == i;
+		assert_non_null(figure_name(i));
+		assert_non_null(figure_unit(i));
+		if (!json_object_get(statistic, figure_name(i)) != (i >= FIGURE_ALL))
+			fail_msg("%s in statistics and by the table", figure_name(i));
+		if (!json_object_get(round, figure_name(i)) == of_round)
+			fail_msg("%s in rounds and by the table", figure_name(i));
+	}
+	json_decref(statistic);
+	json_decref(round);
+}
+
+static void test_figure_of_pass(void **state)
+{
+	struct figures f = pass_of(0, 500000000);
+	struct histogram h = { 0 };
+
+	(void)state;
+	f.tally.busy_ns[DIR_READ] = 3000;
+	assert_int_equal(figure_of_pass(&f, FIGURE_BANDWIDTH), 16384);
+	assert_int_equal(figure_of_pass(&f, FIGURE_IOPS), 4);
+	assert_int_equal(figure_of_pass(&f, FIGURE_LATENCY), 1500);
+	assert_true(isnan(figure_of_pass(&f, FIGURE_FLUSH)));
+	f.tally.flushes = 2;
+	f.tally.flush_ns = 5000;
+	assert_int_equal(figure_of_pass(&f, FIGURE_FLUSH), 2500);
+
+	/* Of latencies that are kept, and not of others. */
+	assert_int_equal(histogram_init(&h, 1), 0);
+	histogram_add(&h, 1000);
+	histogram_add(&h, 3000);
+	histogram_sum_add_live(&f.latency.of[LATENCY_RESPONSE][DIR_READ], &h);
+	assert_true(isnan(figure_of_pass(&f, FIGURE_RESPONSE)));
+	f.known |= FIGURES_LATENCY;
+	assert_int_equal(figure_of_pass(&f, FIGURE_RESPONSE), 2000);
+	assert_int_equal(figure_of_pass(&f, FIGURE_RESPONSE_MAX), 3000);
+	assert_true(isnan(figure_of_pass(&f, FIGURE_P50)));
+	assert_true(isnan(figure_of_pass(&f, FIGURE_KNEE)));
+
+	/* Nothing was done. */
+	figures_free(&f);
+	figures_init(&f);
+	for (enum pass_figure i = 0; i < FIGURE_ROUND; i++)
+		assert_true(isnan(figure_of_pass(&f, i)));
+	histogram_free(&h, 1);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table_is_complete), cmocka_unit_test(test_schema),
+		cmocka_unit_test(test_schema_of_passes),  cmocka_unit_test(test_figure_of_pass),
 		cmocka_unit_test(test_elapsed),		  cmocka_unit_test(test_sum),
 		cmocka_unit_test(test_first_read),	  cmocka_unit_test(test_first_is_unknown),
 		cmocka_unit_test(test_latencies),
