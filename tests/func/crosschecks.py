@@ -104,6 +104,19 @@ def test_dropcache_writes_back():
     t.equal(open(file, "rb").read(), open(t.make_file("same", SIZE), "rb").read(), "and nothing is lost")
 
 
+def test_dropcache_stays():
+    """Pages that another process has mapped cannot be dropped."""
+    if xddsys.is_memory(t.tmp()):
+        return t.skip("-dropcache of mapped pages", "the test's directory is in memory")
+    file = on_disk("mapped")
+    run, row = read_kept(file, [(0, SIZE // 2)], "-dropcache")
+    t.equal(row["PAGECACHED"], "50.000", "-dropcache: half of the file is mapped by another process, and stays", run)
+    t.ok(re.search(m.STAYED % 50, run.err, re.M), "and a warning says so", run)
+    run, row = read_kept(file, [(0, SIZE // 20)], "-dropcache")
+    t.ok("stayed" not in run.err, "a part of 5 % is not warned of", run)
+    return True
+
+
 def test_holes():
     if xddsys.is_memory(t.tmp()):
         return t.skip("holes", "the test's directory is in memory")
@@ -443,6 +456,6 @@ def test_bound():
     return True
 
 
-t.run(test_page_cache, test_dropcache_system, test_dropcache_writes_back, test_holes, test_devices, test_counted,
+t.run(test_page_cache, test_dropcache_system, test_dropcache_writes_back, test_dropcache_stays, test_holes, test_devices, test_counted,
       test_small, test_loop, test_limit, test_direct_ignored, test_paced, test_device, test_starved, test_quota, test_stopped, test_bound)
 t.done()

@@ -425,6 +425,7 @@ MANY_OR_ONE = "(?:%s|\\d+ targets, of which .* is one)" % ANY_TARGET
 ALL_HOLES = "100 % of what was read was never written: no device is asked for that; write the data first, with -op write"
 # Warnings about a small file in memory, a file that is all holes, and a device that other processes use.
 CACHED = warning(MANY_OR_ONE, r"(about )?\d+ % of what was read was (in the page cache|never written)")
+STAYED = r"^xdd: warning: target \d+, .*: -dropcache: %d %% of the pages stayed: another process uses or has locked them$"
 # Writes that are in memory at the end; and zeros, written where they may cost nothing.
 DIRTY = warning(MANY_OR_ONE, r"(about )?(\d+) % of what was written, ([\d.]+ [kMG]?B), was in memory when the run ended, and not on the "
                 "device: ")

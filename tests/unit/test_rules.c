@@ -374,7 +374,7 @@ static void test_check(void **state)
 static bool is_of_whole_run(int rule)
 {
 	return rule == RULE_PASSES ||  /* honest.py */
-	       rule == RULE_GAP ||     /* order_ends.py */
+	       rule == RULE_GAP ||     /* limits.py */
 	       rule == RULE_STOPPED || /* crosschecks.py */
 	       rule == RULE_STAYED;    /* crosschecks.py */
 }
