@@ -19,6 +19,7 @@
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/commands/command.h"
+#include "xdd/plan/line.h"
 #include "xdd/plan/option.h"
 
 /*
@@ -475,9 +476,16 @@ static const struct option rows[] = {
 	{ .name = "seconds",
 	  .aliases = "s",
 	  .arg = "<time>",
+	  .type = OPT_SECONDS,
+	  .min = SECONDS_LEAST_NS,
+	  .max = SECONDS_MOST_NS,
+	  OPTION_FIELD(struct check, time_ns),
 	  .help = "the time for each name; 30 seconds otherwise" },
-	{ .name = "brief", .aliases = "b", .help = "without the commands to go on with" },
-	{ .name = "help", .aliases = "h", .help = "this text" },
+	{ .name = "brief",
+	  .aliases = "b",
+	  OPTION_FLAG(struct check, brief),
+	  .help = "without the commands to go on with" },
+	{ OPTION_HELP, .aliases = "h" },
 	{ 0 },
 };
 
@@ -487,73 +495,23 @@ static const struct option_table options = { .groups = groups };
 
 /* ---- the command line ---- */
 
-static enum xdd_status bad_option(const char *word)
+static enum xdd_status take_name(struct line *l, const char *word)
 {
-	const char *name = word + (word[1] == '-' ? 2 : 1);
-	const char *near = option_suggest(&options, name);
+	struct check *c = l->to;
 
-	if (option_find(&run_options, name))
-		log_error("check: %s: is an option of a run; say xdd -target <name> %s ...", word,
-			  word);
-	else if (near)
-		log_error("check: %s: is not an option; did you mean -%s?", word, near);
-	else
-		log_error(
-			"check: %s: is not an option; expected -seconds, -brief or -help, and ./%s for a "
-			"file of that name",
-			word, word);
-	return XDD_BAD_OPTION;
-}
-
-static enum xdd_status take_seconds(struct check *c, const char *word)
-{
-	uint64_t ns;
-
-	if (!word) {
-		log_error("check: -seconds: missing argument <time>");
-		return XDD_BAD_ARGUMENT;
-	}
-	if (units_parse_seconds(word, &ns) || ns < SECONDS_LEAST_NS || ns > SECONDS_MOST_NS) {
-		log_error("check: -seconds %s: expected a time from 0.1 to 86400 seconds", word);
-		return XDD_BAD_ARGUMENT;
-	}
-	c->time_ns = ns;
+	c->names[c->n++] = word;
 	return XDD_OK;
 }
 
-/* `*done`: help was printed, and there is nothing else to do. */
-static enum xdd_status check_parse(struct check *c, int argc, char **argv, bool *done)
+/* An option of a run: a user who names a file expects one. */
+static enum xdd_status refuse_run(struct line *l)
 {
-	for (int i = 1; i < argc; i++) {
-		const char *word = argv[i];
-		const struct option *found = NULL;
-		enum xdd_status status;
+	const char *word = l->argv[l->at], *value;
 
-		if (word[0] != '-' || !word[1]) {
-			c->names[c->n++] = word;
-			continue;
-		}
-		found = option_find(&options, word + (word[1] == '-' ? 2 : 1));
-		if (!found)
-			return bad_option(word);
-		if (strcmp(found->name, "help") == 0) {
-			command_help(&command_check);
-			*done = true;
-			return XDD_OK;
-		}
-		if (strcmp(found->name, "brief") == 0) {
-			c->brief = true;
-			continue;
-		}
-		i++;
-		status = take_seconds(c, i < argc ? argv[i] : NULL);
-		if (status)
-			return status;
-	}
-	if (c->n)
+	if (l->ended || line_option(l, &value) || !option_is_word(&run_options, word))
 		return XDD_OK;
-	log_error("check: expected a file or device; see xdd check -help");
-	return XDD_BAD_ARGUMENT;
+	log_error("check %s: is an option of a run; say xdd -target <name> %s ...", word, word);
+	return XDD_BAD_OPTION;
 }
 
 /* ---- the check ---- */
@@ -673,20 +631,34 @@ static void free_all(struct check *c)
 	free(c->names);
 }
 
+static enum xdd_status check_names(struct check *c)
+{
+	enum xdd_status status;
+
+	if (!c->n) {
+		log_error("check: expected a file or device; see xdd check -help");
+		return XDD_BAD_ARGUMENT;
+	}
+	status = open_targets(c);
+	return status ? status : check_all(c);
+}
+
 static int check_main(int argc, char **argv)
 {
 	struct check c = { .time_ns = SECONDS_DEFAULT_NS };
+	struct line l = { .name = "check",
+			  .options = &options,
+			  .to = &c,
+			  .operand = take_name,
+			  .other = refuse_run };
 	enum xdd_status status;
-	bool done = false;
 
 	c.names = xcalloc((size_t)argc + 1, sizeof(*c.names));
 	c.targets = xcalloc((size_t)argc + 1, sizeof(*c.targets));
 	c.results = xcalloc((size_t)argc + 1, sizeof(*c.results));
-	status = check_parse(&c, argc, argv, &done);
-	if (!status && !done)
-		status = open_targets(&c);
-	if (!status && !done)
-		status = check_all(&c);
+	status = line_read(&l, argc, argv);
+	if (!status)
+		status = l.shows ? command_show(&command_check, l.shows) : check_names(&c);
 	free_all(&c);
 	if (!status && !command_flush())
 		status = XDD_IO_ERROR;

@@ -11,6 +11,7 @@
 #include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/commands/command.h"
+#include "xdd/plan/line.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/combine.h"
 #include "xdd/report/document.h"
@@ -24,38 +25,15 @@ struct combine_line {
 	const char **names;
 	size_t n;
 	struct document *docs;
-	bool help;
 };
 
-static const struct option rows[] = {
-	{ .name = "jsonout",
-	  .aliases = "o jsono",
-	  .arg = "<file>",
-	  .help = "write the combined result to <file> as JSON, for xdd compare; - is standard "
-		  "output, without the text" },
-	{ .name = "csvout",
-	  .aliases = "csvo",
-	  .arg = "<file>",
-	  .help = "append the lines of the hosts (HOST) and of all (COMBINED) to <file> as CSV, with "
-		  "the columns of a run" },
-	{ .name = "hosts",
-	  .arg = "<host>,<host>...",
-	  .help = "the hosts that must be there; those that are missing are named" },
-	{ .name = "force",
-	  .help = "combine also results with different run ids, or of different times" },
-	{ .name = "help", .aliases = "h", .help = "this text" },
-	{ 0 },
-};
-
-static const struct option_group group = { "Options", rows };
-static const struct option_group *const groups[] = { &group, NULL };
-static const struct option_table options = { .groups = groups };
-
-/* ---- the command line ---- */
+#define LINE_FIELD(field) OPTION_FIELD(struct combine_line, field)
 
 /* Cut the names of -hosts at commas. */
-static bool set_expected(struct combine_line *l, const char *word, const char *value)
+static enum xdd_status set_expected(const struct setting *s, void *dst)
 {
+	struct combine_line *l = dst;
+	const char *value = s->args[0].text;
 	size_t room = 1;
 
 	for (const char *c = value; *c; c++)
@@ -68,59 +46,54 @@ static bool set_expected(struct combine_line *l, const char *word, const char *v
 	for (char *rest = l->hosts, *name; (name = strsep(&rest, ","));) {
 		if (!*name) {
 			log_error("combine %s %.128s: expected names with a comma between them",
-				  word, value);
-			return false;
+				  s->name.text, value);
+			return XDD_BAD_ARGUMENT;
 		}
 		l->expected[l->options.n_expected++] = name;
 	}
 	l->options.expected = l->expected;
-	return true;
+	return XDD_OK;
 }
 
-static bool take_option(struct combine_line *l, const struct option *found, const char *word,
-			const char *value)
-{
-	if (found->arg && (!value || !*value)) {
-		log_error("combine %s: missing argument %s", word, found->arg);
-		return false;
-	}
-	if (strcmp(found->name, "jsonout") == 0)
-		l->json = value;
-	else if (strcmp(found->name, "csvout") == 0)
-		l->csv = value;
-	else if (strcmp(found->name, "hosts") == 0)
-		return set_expected(l, word, value);
-	else if (strcmp(found->name, "force") == 0)
-		l->options.force = true;
-	else
-		l->help = true;
-	return true;
-}
+static const struct option rows[] = {
+	{ .name = "jsonout",
+	  .aliases = "o jsono",
+	  .arg = "<file>",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(json),
+	  .help = "write the combined result to <file> as JSON, for xdd compare; - is standard "
+		  "output, without the text" },
+	{ .name = "csvout",
+	  .aliases = "csvo",
+	  .arg = "<file>",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(csv),
+	  .help = "append the lines of the hosts (HOST) and of all (COMBINED) to <file> as CSV, with "
+		  "the columns of a run" },
+	{ .name = "hosts",
+	  .arg = "<host>,<host>...",
+	  .type = OPT_CUSTOM,
+	  .apply = set_expected,
+	  .help = "the hosts that must be there; those that are missing are named" },
+	{ .name = "force",
+	  OPTION_FLAG(struct combine_line, options.force),
+	  .help = "combine also results with different run ids, or of different times" },
+	{ OPTION_HELP, .aliases = "h" },
+	{ 0 },
+};
 
-static bool parse(struct combine_line *l, int argc, char **argv)
-{
-	for (int i = 1; i < argc && !l->help; i++) {
-		const char *word = argv[i];
-		const struct option *found;
+static const struct option_group group = { "Options", rows };
+static const struct option_group *const groups[] = { &group, NULL };
+static const struct option_table options = { .groups = groups };
 
-		if (word[0] != '-') {
-			l->names[l->n++] = word;
-			continue;
-		}
-		found = option_find(&options, word + (word[1] == '-' ? 2 : 1));
-		if (!found) {
-			command_bad_option(&command_combine, word);
-			return false;
-		}
-		if (found->arg)
-			i++;
-		if (!take_option(l, found, word, i < argc ? argv[i] : NULL))
-			return false;
-	}
-	if (l->n || l->help)
-		return true;
-	log_error("combine: expected the files of -jsonout of the hosts; see xdd combine -help");
-	return false;
+/* ---- the command line ---- */
+
+static enum xdd_status take_file(struct line *line, const char *word)
+{
+	struct combine_line *l = line->to;
+
+	l->names[l->n++] = word;
+	return XDD_OK;
 }
 
 static bool is_stdout(const char *path)
@@ -209,7 +182,7 @@ static enum xdd_status put_results(const struct combine_line *l, json_t *doc)
 	return good ? status : XDD_BAD_ARGUMENT;
 }
 
-static int combine_all(struct combine_line *l)
+static enum xdd_status combine_all(struct combine_line *l)
 {
 	enum xdd_status status;
 	json_t *doc;
@@ -228,32 +201,39 @@ static int combine_all(struct combine_line *l)
 		return XDD_BAD_ARGUMENT;
 	status = put_results(l, doc);
 	json_decref(doc);
-	return (int)status;
+	return status;
+}
+
+static enum xdd_status run_line(struct combine_line *l, int argc, char **argv)
+{
+	struct line line = { .name = "combine", .options = &options, .to = l, .operand = take_file };
+
+	if (line_read(&line, argc, argv))
+		return XDD_BAD_ARGUMENT;
+	if (line.shows)
+		return command_show(&command_combine, line.shows);
+	if (l->n)
+		return combine_all(l);
+	log_error("combine: expected the files of -jsonout of the hosts; see xdd combine -help");
+	return XDD_BAD_ARGUMENT;
 }
 
 static int combine_main(int argc, char **argv)
 {
 	struct combine_line l = { .json = NULL };
-	int status = XDD_BAD_ARGUMENT;
+	enum xdd_status status;
 
 	memory_on_end(XDD_BAD_ARGUMENT, NULL, NULL);
 	l.names = xcalloc((size_t)argc, sizeof(*l.names));
 	l.docs = xcalloc((size_t)argc, sizeof(*l.docs));
-	if (parse(&l, argc, argv)) {
-		if (l.help)
-			command_help(&command_combine);
-		if (l.help)
-			status = command_flush() ? XDD_OK : XDD_IO_ERROR;
-		else
-			status = combine_all(&l);
-	}
+	status = run_line(&l, argc, argv);
 	for (size_t i = 0; i < l.n; i++)
 		document_free(&l.docs[i]);
 	free(l.docs);
 	free(l.names);
 	free(l.expected);
 	free(l.hosts);
-	return status;
+	return (int)status;
 }
 
 const struct command command_combine = {

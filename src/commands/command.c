@@ -149,17 +149,13 @@ void command_help(const struct command *command)
 	printf("Manual page: %s(1)\n", command_page(command, page));
 }
 
-enum xdd_status command_bad_option(const struct command *command, const char *word)
+enum xdd_status command_show(const struct command *command, const char *option)
 {
-	const char *near = option_suggest(command->options, word);
-
-	if (near)
-		log_error("%s %.128s: no such option; did you mean -%s?", command->name, word,
-			  near);
+	if (strcmp(option, "version") == 0)
+		help_version();
 	else
-		log_error("%s %.128s: no such option; xdd %s -h lists them", command->name, word,
-			  command->name);
-	return XDD_BAD_OPTION;
+		command_help(command);
+	return command_flush() ? XDD_OK : XDD_IO_ERROR;
 }
 
 bool command_same_file(const char *a, const char *b)

@@ -12,6 +12,7 @@
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/commands/command.h"
+#include "xdd/plan/line.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/compare.h"
 
@@ -22,6 +23,9 @@ struct comparison {
 	struct compare_side a, b;
 	struct compare_limit *limits;
 	size_t n_limits;
+	struct compare_run *runs; /* of both sides, in order */
+	size_t n_runs;
+	size_t separators, before; /* the number of "--", and of runs before the last one */
 	struct compare_subjects subjects;
 	int name_width;	  /* of their names */
 	int figure_width; /* of the names of figures */
@@ -49,16 +53,34 @@ static const char usage[] =
 	"Documents of xdd sweep are compared point by point, and those of xdd curve load by\n"
 	"load: by response times, and by maximum and knee.\n";
 
+static enum xdd_status add_limits(const struct setting *s, void *dst)
+{
+	struct comparison *c = dst;
+	const char *text = s->args[0].text;
+
+	for (;;) {
+		c->limits = xarray_room(c->limits, c->n_limits, sizeof(*c->limits));
+		if (!compare_limit_parse(&c->limits[c->n_limits], text))
+			return XDD_BAD_ARGUMENT;
+		text += c->limits[c->n_limits++].length;
+		if (!*text)
+			return XDD_OK;
+		text++;
+	}
+}
+
 static const struct option rows[] = {
 	{ .name = "failif",
 	  .arg = "<limit>",
+	  .type = OPT_CUSTOM,
+	  .apply = add_limits,
 	  .help = "make the exit status that of a check for scripts. <limit> is a figure, "
 		  "bandwidth, iops, latency, p50, p99, p99.9, flush, response, response_p50, "
 		  "response_p99, response_p99.9, and of curves maximum or knee, and how far b may be "
 		  "above or below a: p99+10%, bandwidth-5%; of a curve, latency, p50, p99 and p99.9 "
 		  "mean response times; several with commas between them, or with "
 		  "-failif again. A limit is exceeded when the change is greater, and real" },
-	{ .name = "help", .aliases = "h", .help = "this text" },
+	{ OPTION_HELP, .aliases = "h" },
 	{ 0 },
 };
 
@@ -67,38 +89,6 @@ static const struct option_group *const groups[] = { &group, NULL };
 static const struct option_table options = { .groups = groups };
 
 /* ---- the command line ---- */
-
-static bool is_option(const char *word, const char *name)
-{
-	return word[0] == '-' && strcmp(word + (word[1] == '-' ? 2 : 1), name) == 0;
-}
-
-/*
- * The value of -failif at `argv[*i]`, joined to it or in the next word; NULL: it is another word.
- */
-static const char *failif_value(char **argv, int *i)
-{
-	static const char joined[] = "--failif=";
-
-	if (strncmp(argv[*i], joined, sizeof(joined) - 1) == 0)
-		return argv[*i] + sizeof(joined) - 1;
-	if (!is_option(argv[*i], "failif"))
-		return NULL;
-	return argv[*i + 1] ? argv[++*i] : "";
-}
-
-static bool add_limits(struct comparison *c, const char *text)
-{
-	for (;;) {
-		c->limits = xarray_room(c->limits, c->n_limits, sizeof(*c->limits));
-		if (!compare_limit_parse(&c->limits[c->n_limits], text))
-			return false;
-		text += c->limits[c->n_limits++].length;
-		if (!*text)
-			return true;
-		text++;
-	}
-}
 
 /* The names of a side, and of its runs. */
 static void set_side(struct compare_side *side, const char *name, struct compare_run *runs,
@@ -114,9 +104,11 @@ static void set_side(struct compare_side *side, const char *name, struct compare
 }
 
 /* Two files are a and b. With more, the separator follows the first `before` files. */
-static bool split_sides(struct comparison *c, struct compare_run *runs, size_t n, size_t separators,
-			size_t before)
+static bool split_sides(struct comparison *c)
 {
+	const size_t n = c->n_runs, separators = c->separators;
+	size_t before = c->before;
+
 	if (!separators && n == 2)
 		before = 1;
 	else if (!separators && n > 2)
@@ -133,36 +125,30 @@ static bool split_sides(struct comparison *c, struct compare_run *runs, size_t n
 		log_error("compare: expected files on both sides of --");
 	if (!before || before >= n || separators > 1)
 		return false;
-	set_side(&c->a, "a", runs, before);
-	set_side(&c->b, "b", runs + before, n - before);
+	set_side(&c->a, "a", c->runs, before);
+	set_side(&c->b, "b", c->runs + before, n - before);
 	return true;
 }
 
-/* `runs` has room for all words. */
-static bool parse(struct comparison *c, int argc, char **argv, struct compare_run *runs)
+static enum xdd_status take_file(struct line *l, const char *word)
 {
-	size_t n = 0, separators = 0, before = 0;
+	struct comparison *c = l->to;
 
-	for (int i = 1; i < argc; i++) {
-		const char *failif = failif_value(argv, &i);
+	c->runs[c->n_runs++].doc.name = word;
+	return XDD_OK;
+}
 
-		if (failif) {
-			if (!add_limits(c, failif))
-				return false;
-		} else if (strcmp(argv[i], SEPARATOR) == 0) {
-			separators++;
-			before = n;
-		} else if (argv[i][0] == '-') {
-			log_error(
-				"compare: %s: is not an option; expected -failif or -help, and ./%s "
-				"for a file of that name",
-				argv[i], argv[i]);
-			return false;
-		} else {
-			runs[n++].doc.name = argv[i];
-		}
-	}
-	return split_sides(c, runs, n, separators, before);
+/* "--" is between the sides; options may follow it. */
+static enum xdd_status take_separator(struct line *l)
+{
+	struct comparison *c = l->to;
+
+	if (strcmp(l->argv[l->at], SEPARATOR) != 0)
+		return XDD_OK;
+	l->at++;
+	c->separators++;
+	c->before = c->n_runs;
+	return XDD_OK;
 }
 
 /* ---- environment and plan ---- */
@@ -456,12 +442,12 @@ static enum compare_status conclude(const struct comparison *c)
 }
 
 /* Load the documents. False: reported. */
-static bool load(struct comparison *c, size_t n, struct compare_run *runs)
+static bool load(struct comparison *c)
 {
-	const struct document *first = &runs[0].doc;
+	const struct document *first = &c->runs[0].doc;
 
-	for (size_t i = 0; i < n; i++) {
-		struct document *d = &runs[i].doc;
+	for (size_t i = 0; i < c->n_runs; i++) {
+		struct document *d = &c->runs[i].doc;
 
 		if (!document_load(d, "compare", d->name, NULL))
 			return false;
@@ -478,9 +464,9 @@ static bool load(struct comparison *c, size_t n, struct compare_run *runs)
 	return true;
 }
 
-static enum compare_status compare(struct comparison *c, size_t n, struct compare_run *runs)
+static enum compare_status compare(struct comparison *c)
 {
-	if (!load(c, n, runs))
+	if (!load(c))
 		return COMPARE_TROUBLE;
 	print_side(&c->a);
 	print_side(&c->b);
@@ -495,23 +481,27 @@ static enum compare_status compare(struct comparison *c, size_t n, struct compar
 
 static int compare_main(int argc, char **argv)
 {
-	struct compare_run *runs;
 	struct comparison c = { 0 };
+	struct line l = { .name = "compare",
+			  .options = &options,
+			  .to = &c,
+			  .operand = take_file,
+			  .other = take_separator };
 	enum compare_status status = COMPARE_TROUBLE;
 
 	memory_on_end(COMPARE_TROUBLE, NULL, NULL);
-	runs = xcalloc((size_t)argc, sizeof(*runs));
-	if (argc == 2 && (is_option(argv[1], "help") || strcmp(argv[1], "-h") == 0)) {
-		command_help(&command_compare);
-		status = COMPARE_SAME;
-	} else if (parse(&c, argc, argv, runs)) {
-		status = compare(&c, c.a.n + c.b.n, runs);
+	c.runs = xcalloc((size_t)argc, sizeof(*c.runs));
+	if (!line_read(&l, argc, argv)) {
+		if (l.shows && !command_show(&command_compare, l.shows))
+			status = COMPARE_SAME;
+		else if (!l.shows && split_sides(&c))
+			status = compare(&c);
 	}
-	for (int i = 0; i < argc; i++)
-		document_free(&runs[i].doc);
+	for (size_t i = 0; i < c.n_runs; i++)
+		document_free(&c.runs[i].doc);
 	free(c.limits);
 	compare_subjects_free(&c.subjects);
-	free(runs);
+	free(c.runs);
 	return command_flush() ? (int)status : COMPARE_TROUBLE;
 }
 

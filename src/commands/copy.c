@@ -20,22 +20,18 @@
 #include "xdd/commands/command.h"
 #include "xdd/plan/option.h"
 
-/* The command line as a shell reads it. NULL: no memory. */
+/* The command line as a shell reads it. */
 static const char *command_text(struct arena *arena, int argc, char *const *argv)
 {
-	const char **words = arena_alloc(arena, sizeof(*words) * (size_t)argc);
+	const char **words = xarena_alloc(arena, sizeof(*words) * (size_t)argc);
 	size_t size = sizeof("xdd");
 	char *text, *end;
 
-	for (int i = 0; words && i < argc; i++) {
-		words[i] = quote_word(arena, argv[i]);
-		if (!words[i])
-			return NULL;
+	for (int i = 0; i < argc; i++) {
+		words[i] = xneed(quote_word(arena, argv[i]));
 		size += strlen(words[i]) + 1;
 	}
-	text = words ? arena_alloc(arena, size) : NULL;
-	if (!text)
-		return NULL;
+	text = xarena_alloc(arena, size);
 	end = stpcpy(text, "xdd");
 	for (int i = 0; i < argc; i++) {
 		*end++ = ' ';
@@ -44,13 +40,13 @@ static const char *command_text(struct arena *arena, int argc, char *const *argv
 	return text;
 }
 
-/* The log of -v, in the current directory. NULL: no memory. */
+/* The log of -v, in the current directory. */
 static const char *log_name(struct arena *arena, const struct copy_request *r)
 {
 	char stem[COPY_STEM_BYTES];
 
 	copy_stem(r->sources[0].path, r->settings.begun_s, stem);
-	return arena_printf(arena, "./%s.log", stem);
+	return xarena_printf(arena, "./%s.log", stem);
 }
 
 static int copy_files(struct arena *arena, int argc, char *const *argv)
@@ -60,33 +56,24 @@ static int copy_files(struct arena *arena, int argc, char *const *argv)
 
 	if (status)
 		return status;
-	if (l.help || l.version) {
-		if (l.help)
-			command_help(&command_copy);
-		else
-			help_version();
-		return command_flush() ? XDD_OK : XDD_IO_ERROR;
-	}
+	if (l.line.shows)
+		return (int)command_show(&command_copy, l.line.shows);
 	l.request.command = command_text(arena, argc, argv);
 	l.request.settings.begun_s = (uint64_t)time(NULL);
 	if (l.request.settings.stamps && !l.request.log_path)
 		l.request.log_path = log_name(arena, &l.request);
-	if (!l.request.command || (l.request.settings.stamps && !l.request.log_path)) {
-		log_error("copy: %s", strerror(ENOMEM));
-		return COPY_FAILED;
-	}
 	return copy_run(&l.request);
 }
 
 /* For the script xddcp, whose xdd has died: how often these words may be tried. */
 static int print_attempts(int argc, char **argv)
 {
-	struct arena *arena = arena_new();
+	struct arena *arena = xarena_new();
 	struct copy_line l = { .arena = arena };
-	int status = arena ? copy_line_read(&l, argc, argv) : COPY_FAILED;
+	int status = copy_line_read(&l, argc, argv);
 
 	if (!status)
-		printf("%u\n", l.help || l.version ? 1 : copy_attempts(&l.request));
+		printf("%u\n", l.line.shows ? 1 : copy_attempts(&l.request));
 	arena_free(arena);
 	return status || !command_flush() ? COPY_FAILED : XDD_OK;
 }
@@ -112,14 +99,11 @@ static int copy_main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "-server") == 0)
 		return copy_server();
+	memory_on_end(COPY_FAILED, NULL, NULL);
 	if (argc > 1 && strcmp(argv[1], "-attempts") == 0)
 		return print_attempts(argc - 1, argv + 1);
 	end_with_script();
-	arena = arena_new();
-	if (!arena) {
-		log_error("copy: %s", strerror(ENOMEM));
-		return COPY_FAILED;
-	}
+	arena = xarena_new();
 	status = copy_files(arena, argc, argv);
 	arena_free(arena);
 	return status;

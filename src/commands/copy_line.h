@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "xdd/copy/copy.h"
+#include "xdd/plan/line.h"
 #include "xdd/plan/option.h"
 
 struct arena;
@@ -22,9 +23,9 @@ struct copy_maybe {
 };
 
 struct copy_line {
+	struct line line;
 	struct copy_request request;
 	struct arena *arena;
-	char *const *argv; /* ends with NULL */
 
 	const char **operands;
 	size_t n_operands;
@@ -33,8 +34,6 @@ struct copy_line {
 
 	const struct option *used[COPY_USED_MAX]; /* options that were given, once each */
 	size_t n_used;
-	bool help, version; /* nothing else counts */
-
 	bool letter_a;	   /* -resume was given as -a */
 	bool kernel_trace; /* -dump was given as -W */
 
@@ -50,19 +49,10 @@ extern const struct option_table copy_options;
 
 /*
  * Read a command line; `argv[0]` is the name of the command. Opens and starts nothing. Returns 0,
- * or an enum copy_status, reported. `l` is all zero, except its arena.
+ * or an enum copy_status, reported. `l` is all zero, except its arena. If `line.shows` is not NULL,
+ * nothing else counts.
  */
 int copy_line_read(struct copy_line *l, int argc, char *const *argv);
-
-/* Give `opt` the value `text`. `word` is the option as typed. Returns 0 or a status, reported. */
-int copy_line_value(struct copy_line *l, const struct option *opt, const char *word,
-		    const char *text);
-
-/*
- * The hint for a complaint about the value of `opt`, given as `word`: opt->hint for the letter,
- * which has another meaning in other tools; "" for the name.
- */
-const char *copy_line_hint(const struct option *opt, const char *word);
 
 /*
  * The number of threads where the option is not given, on a host with so many processors; 0: that
@@ -73,7 +63,7 @@ uint32_t copy_default_threads(unsigned processors);
 /*
  * Split `text` into words as a shell does, with quotes and backslashes, and without expansions; the
  * result ends with NULL and is memory of `arena`. Returns 0; -EINVAL: a quote is open; -ENODATA: no
- * words; -ENOMEM.
+ * words.
  */
 int copy_split(struct arena *arena, const char *text, const char *const **words);
 

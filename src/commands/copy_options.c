@@ -40,12 +40,10 @@ static const char *one_word(const char *text, char **to)
 int copy_split(struct arena *arena, const char *text, const char *const **words)
 {
 	const size_t size = strlen(text) + 1;
-	const char **list = arena_alloc(arena, sizeof(*list) * (size / 2 + 2));
-	char *to = arena_alloc(arena, size + 1);
+	const char **list = xarena_alloc(arena, sizeof(*list) * (size / 2 + 2));
+	char *to = xarena_alloc(arena, size + 1);
 	size_t n = 0;
 
-	if (!list || !to)
-		return -ENOMEM;
 	while (*(text += strspn(text, " \t\n"))) {
 		list[n++] = to;
 		text = one_word(text, &to);
@@ -272,10 +270,10 @@ static bool is_number(const char *text)
 static bool is_identity(struct arena *arena, const char *name)
 {
 	const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
-	const char *public = arena_printf(arena, "%s.pub", name);
+	const char *public = xarena_printf(arena, "%s.pub", name);
 
 	return strncmp(last, "id_", 3) == 0 || ends_with(name, ".pem") || ends_with(name, ".key") ||
-	       strstr(name, "/.ssh/") || (public && copy_foreign_exists(public));
+	       strstr(name, "/.ssh/") || copy_foreign_exists(public);
 }
 
 static bool is_cipher(const char *text)
@@ -672,17 +670,8 @@ static const struct option output_rows[] = {
 	  .detail = "A number after it, as in a later program, is accepted and changes nothing; -W "
 		    "with a number is understood, without the trace of the kernel.",
 	  .example = "xddcp -w disk.img storage:/vm/" },
-	{ .name = "help",
-	  .aliases = "h",
-	  .type = OPT_FLAG,
-	  .value = true,
-	  LINE_FIELD(help),
-	  .help = "this text" },
-	{ .name = "version",
-	  .type = OPT_FLAG,
-	  .value = true,
-	  LINE_FIELD(version),
-	  .help = "the version of xdd" },
+	{ OPTION_HELP, .aliases = "h" },
+	{ .name = "version", .type = OPT_ACTION, .help = "the version of xdd" },
 	{ 0 },
 };
 
@@ -694,53 +683,3 @@ static const struct option_group output = { "Output", output_rows };
 static const struct option_group *const groups[] = { &what, &instead, &how, &links, &output, NULL };
 
 const struct option_table copy_options = { .groups = groups };
-
-const char *copy_line_hint(const struct option *opt, const char *word)
-{
-	const char *name = word + strspn(word, "-");
-
-	return opt->hint && strncmp(name, opt->name, strlen(opt->name)) != 0 ? opt->hint : "";
-}
-
-static int bad_value(const struct option *opt, const char *word, const char *text)
-{
-	const char *hint = copy_line_hint(opt, word);
-	char range[192];
-
-	if (opt->type == OPT_SECONDS)
-		snprintf(range, sizeof(range), "a time from 1 second to 1 hour");
-	else if (opt->type == OPT_U64)
-		snprintf(range, sizeof(range), "a number from %" PRIu64 " to %" PRIu64, opt->min,
-			 opt->max);
-	else
-		option_range(opt, range, sizeof(range));
-	log_error("copy %s %.128s: expected %s%s%s", word, text, range, *hint ? "; " : "", hint);
-	return COPY_BAD_ARGUMENTS;
-}
-
-int copy_line_value(struct copy_line *l, const struct option *opt, const char *word,
-		    const char *text)
-{
-	void *field = (char *)l + opt->off;
-	uint64_t n = 0;
-	int err = 0;
-
-	if (!*text) {
-		log_error("copy %s: %s is empty", word, opt->arg);
-		return COPY_BAD_ARGUMENTS;
-	}
-	if (opt->type == OPT_TEXT) {
-		memcpy(field, &text, sizeof(text));
-		return 0;
-	}
-	if (opt->type == OPT_SIZE)
-		err = units_parse_size(text, &n);
-	else if (opt->type == OPT_SECONDS)
-		err = units_parse_seconds(text, &n);
-	else
-		err = units_parse_u64(text, &n);
-	if (err || n < opt->min || n > opt->max)
-		return bad_value(opt, word, text);
-	memcpy(field, &n, sizeof(n));
-	return 0;
-}

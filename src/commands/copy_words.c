@@ -176,9 +176,7 @@ const char *copy_place_parse(struct arena *arena, const char *word, struct copy_
 		return strncmp(word, "::", 2) != 0 ? NULL :
 						     "an address of IPv6 needs brackets; say "
 						     "[address]:path, or ./ before a local name";
-	name = arena_printf(arena, "%.*s", (int)(colon - word), word);
-	if (!name)
-		return "memory is short";
+	name = xarena_printf(arena, "%.*s", (int)(colon - word), word);
 	/* The name of a user may have an @. */
 	at = strrchr(name, '@');
 	if (at) {
@@ -275,13 +273,13 @@ static int check_places(const struct copy_line *l, const struct copy_place *plac
 /* Operands into sources, destination and size. Returns 0 or a status, reported. */
 static int copy_line_places(struct copy_line *l)
 {
-	struct copy_place *places = arena_alloc(l->arena, sizeof(*places) * (l->n_operands + 1));
+	struct copy_place *places = xarena_alloc(l->arena, sizeof(*places) * (l->n_operands + 1));
 	struct copy_request *r = &l->request;
 	const char *why;
 	size_t len;
 	int status;
 
-	if (l->n_operands < 2 || !places) {
+	if (l->n_operands < 2) {
 		log_error(
 			"copy: expected a source and a destination: xddcp [option ...] <source> ... "
 			"<host>:<path>, or xddcp -h");
@@ -401,24 +399,14 @@ static const struct option *letter_option(char letter)
 	return letter ? option_find(&copy_options, name) : NULL;
 }
 
-static void set_flag(struct copy_line *l, const struct option *opt)
+static void note_option(struct line *line, const struct option *opt, const char *word,
+			const char *value)
 {
-	memcpy((char *)l + opt->off, &(bool){ true }, sizeof(bool));
-	copy_line_use(l, opt);
-}
+	struct copy_line *l = line->to;
 
-static int take_value(struct copy_line *l, const struct option *opt, const char *word,
-		      const char *text)
-{
-	const char *hint = copy_line_hint(opt, word);
-
-	if (!text) {
-		log_error("copy %.128s: missing argument %s%s%s", word, opt->arg, *hint ? "; " : "",
-			  hint);
-		return COPY_BAD_ARGUMENTS;
-	}
+	(void)value;
 	copy_line_use(l, opt);
-	return copy_line_value(l, opt, word, text);
+	l->letter_a |= strcmp(opt->name, "resume") == 0 && word[strlen(word) - 1] == 'a';
 }
 
 /* True if `text` may be the value of a flag in the form of the later program: -d b, -n 3. */
@@ -447,32 +435,30 @@ static int refuse_habit(struct copy_line *l, const char *word, const char *next)
 	return COPY_BAD_ARGUMENTS;
 }
 
-/* The last letter of a word, or a name: `*i` is its index, and moves past its value. */
-static int last_option(struct copy_line *l, const struct option *opt, const char *word, int *i)
+/* The last letter of `word`, or a name. */
+static enum xdd_status last_option(struct copy_line *l, const struct option *opt, const char *word)
 {
-	int status = refuse_habit(l, word, l->argv[*i + 1]);
+	const char *next = l->line.argv[l->line.at + 1];
 
-	if (status)
-		return status;
-	if (opt->arg)
-		return take_value(l, opt, word, l->argv[*i + 1] ? l->argv[++*i] : NULL);
-	l->letter_a |= strcmp(opt->name, "resume") == 0 && word[strlen(word) - 1] == 'a';
-	if (!is_later_value(opt, l->argv[*i + 1]) || l->n_maybe == COPY_USED_MAX) {
-		set_flag(l, opt);
-		return 0;
-	}
+	if (refuse_habit(l, word, next))
+		return XDD_BAD_ARGUMENT;
+	l->line.at++;
+	if (opt->arg || !is_later_value(opt, next) || l->n_maybe == COPY_USED_MAX)
+		return line_store_next(&l->line, opt, word);
 	l->maybe[l->n_maybe++] = (struct copy_maybe){ opt, l->n_operands };
-	l->operands[l->n_operands++] = l->argv[++*i];
-	return 0;
+	l->operands[l->n_operands++] = next;
+	l->line.at++;
+	return XDD_OK;
 }
 
-static int bad_option(const char *word)
+/* XDD_OK: there is no better message than that of line_read(). */
+static enum xdd_status bad_option(const char *word)
 {
 	if (strcmp(word, "-server") == 0)
 		log_error("copy -server: is for the other side of a copy, and has no other words");
 	else if (!copy_foreign_option(word))
-		command_bad_option(&command_copy, word);
-	return COPY_BAD_ARGUMENTS;
+		return XDD_OK;
+	return XDD_BAD_OPTION;
 }
 
 /* The length of `letters` that are options, without a number that the last one takes. */
@@ -504,18 +490,18 @@ static bool is_word(const char *letters)
 }
 
 /* -n3, -w5: a value in the form of the later program is a word of its own. */
-static int bad_cluster(const char *word, const struct option *last, const char *rest)
+static enum xdd_status bad_cluster(const char *word, const struct option *last, const char *rest)
 {
 	if (!is_later_value(last, rest))
 		return bad_option(word);
 	log_error("copy %.128s: expected a blank before %s", word, rest);
-	return COPY_BAD_ARGUMENTS;
+	return XDD_BAD_ARGUMENT;
 }
 
 /* -rPv, -rt 4, -t8: letters, and perhaps a number for the last. */
-static int cluster(struct copy_line *l, int *i)
+static enum xdd_status cluster(struct copy_line *l)
 {
-	const char *word = l->argv[*i], *letters = word + 1;
+	const char *word = l->line.argv[l->line.at], *letters = word + 1;
 	const size_t n = cluster_length(letters);
 	const struct option *last;
 
@@ -525,25 +511,14 @@ static int cluster(struct copy_line *l, int *i)
 	if (letters[n] && !(last->arg && isdigit((unsigned char)letters[n])))
 		return bad_cluster(word, last, letters + n);
 	for (size_t k = 0; k + 1 < n; k++) {
-		set_flag(l, letter_option(letters[k]));
-		l->letter_a |= letters[k] == 'a';
+		const char one[] = { '-', letters[k], '\0' };
+
+		line_store(&l->line, letter_option(letters[k]), one, NULL);
 	}
-	return letters[n] ? take_value(l, last, word, letters + n) : last_option(l, last, word, i);
-}
-
-/* --name=value */
-static int with_equals(struct copy_line *l, const char *word)
-{
-	const char *name = word + (word[1] == '-' ? 2 : 1), *equals = strchr(name, '=');
-	const char *key = arena_printf(l->arena, "%.*s", (int)(equals - name), name);
-	const struct option *opt = key ? option_find(&copy_options, key) : NULL;
-
-	if (!opt)
-		return bad_option(word);
-	if (opt->arg)
-		return take_value(l, opt, word, equals + 1);
-	log_error("copy %.128s: takes no value; say -%s", word, opt->name);
-	return COPY_BAD_ARGUMENTS;
+	if (!letters[n])
+		return last_option(l, last, word);
+	l->line.at++;
+	return line_store(&l->line, last, word, letters + n);
 }
 
 /* -W <seconds> of the later program: its -w, and a trace of the kernel. */
@@ -557,38 +532,33 @@ static const struct option *later_trace(struct copy_line *l, const char *word, c
 	return dump;
 }
 
-static int option_word(struct copy_line *l, int *i)
+/* The forms of letters and values that other commands do not have. */
+static enum xdd_status take_option(struct line *line)
 {
-	const char *word = l->argv[*i], *name = word + (word[1] == '-' ? 2 : 1);
-	const struct option *opt = option_find(&copy_options, name);
+	struct copy_line *l = line->to;
+	const char *word = line->argv[line->at], *value;
+	const struct option *opt = line_option(line, &value);
 
+	if (line->ended || word[0] != '-' || !word[1] || strcmp(word, "--") == 0 || value)
+		return XDD_OK;
 	if (!opt)
-		opt = later_trace(l, word, l->argv[*i + 1]);
+		opt = later_trace(l, word, line->argv[line->at + 1]);
 	if (opt)
-		return last_option(l, opt, word, i);
-	if (strchr(word, '='))
-		return with_equals(l, word);
-	return word[1] == '-' ? bad_option(word) : cluster(l, i);
+		return opt->type == OPT_ACTION ? XDD_OK : last_option(l, opt, word);
+	return word[1] == '-' || strchr(word, '=') ? bad_option(word) : cluster(l);
 }
 
-static int read_words(struct copy_line *l, int argc)
+static enum xdd_status take_operand(struct line *line, const char *word)
 {
-	bool options = true;
+	struct copy_line *l = line->to;
 
-	for (int i = 1; i < argc; i++) {
-		const char *word = l->argv[i];
-		int status = 0;
+	l->operands[l->n_operands++] = word;
+	return XDD_OK;
+}
 
-		if (options && strcmp(word, "--") == 0)
-			options = false;
-		else if (options && word[0] == '-' && word[1])
-			status = option_word(l, &i);
-		else
-			l->operands[l->n_operands++] = word;
-		if (status || l->help || l->version)
-			return status;
-	}
-	return 0;
+static void set_flag(struct copy_line *l, const struct option *opt)
+{
+	line_store(&l->line, opt, opt->name, NULL);
 }
 
 /* Apply a value in the form of the later program; a plain flag of the same name stays. */
@@ -597,7 +567,9 @@ static int later_value(struct copy_line *l, const struct option *opt, const char
 	struct copy_settings *s = &l->request.settings;
 
 	if (strcmp(opt->name, "dryrun") == 0)
-		return take_value(l, option_find(&copy_options, "retries"), "-n", text);
+		return line_store(&l->line, option_find(&copy_options, "retries"), "-n", text) ?
+			       COPY_BAD_ARGUMENTS :
+			       0;
 	if (strcmp(opt->name, "dump") == 0) {
 		set_flag(l, opt);
 		return 0;
@@ -672,7 +644,7 @@ static const char *program_of(struct arena *arena, const char *path)
 
 	if (strcmp(last, "xdd") == 0 || strncmp(last, "xdd.", 4) == 0)
 		return path;
-	return arena_printf(arena, "%s%sxdd", path, *last ? "/" : "");
+	return xarena_printf(arena, "%s%sxdd", path, *last ? "/" : "");
 }
 
 /* Values that are parts of the request. */
@@ -694,8 +666,6 @@ static int settle(struct copy_line *l)
 	r->remote_xdd = l->remote_xdd ? program_of(l->arena, l->remote_xdd) : "xdd";
 	if (l->json)
 		r->json_path = "-";
-	if (!r->remote_xdd)
-		return COPY_FAILED;
 	if (l->block_bytes % 4096) {
 		log_error("copy -blocksize %" PRIu64 ": must be a multiple of 4 KiB",
 			  l->block_bytes);
@@ -709,12 +679,6 @@ static int settle(struct copy_line *l)
 	return 0;
 }
 
-static int no_memory(void)
-{
-	log_error("copy: %s", strerror(ENOMEM));
-	return COPY_FAILED;
-}
-
 static int use_ssh(struct copy_line *l)
 {
 	const char *from = l->ssh ? "-S" : "XDDCP_SSH", *text = l->ssh;
@@ -726,8 +690,6 @@ static int use_ssh(struct copy_line *l)
 		return 0;
 	l->request.ssh_by_variable = !l->ssh;
 	err = copy_split(l->arena, text, &l->request.ssh);
-	if (err == -ENOMEM)
-		return no_memory();
 	if (err)
 		log_error("copy %s %.128s: %s", from, text,
 			  err == -EINVAL ? "a quote is not closed" :
@@ -752,18 +714,22 @@ int copy_line_read(struct copy_line *l, int argc, char *const *argv)
 {
 	int status;
 
-	l->argv = argv;
+	l->line = (struct line){ .name = "copy",
+				 .options = &copy_options,
+				 .to = l,
+				 .operand = take_operand,
+				 .other = take_option,
+				 .stored = note_option };
 	l->threads = copy_default_threads(processors());
 	l->port = 40010;
 	l->block_bytes = 1u << 20;
 	l->size_bytes = UINT64_MAX;
 	l->timeout_ns = 30 * NS_PER_SEC;
-	l->operands = arena_alloc(l->arena, sizeof(*l->operands) * ((size_t)argc + 1));
-	if (!l->operands)
-		return no_memory();
-	status = read_words(l, argc);
-	if (status || l->help || l->version)
-		return status;
+	l->operands = xarena_alloc(l->arena, sizeof(*l->operands) * ((size_t)argc + 1));
+	if (line_read(&l->line, argc, argv))
+		return COPY_BAD_ARGUMENTS;
+	if (l->line.shows)
+		return 0;
 	status = later_forms(l);
 	if (!status)
 		status = settle(l);

@@ -308,12 +308,6 @@ static const char footer[] =
 	"Exit status: 0 all loads were run, 5 a signal ended the curve (-resume continues\n"
 	"it), otherwise the greatest status of a run, as xdd has it.\n";
 
-static enum xdd_status no_memory(void)
-{
-	log_error("%s", strerror(ENOMEM));
-	return XDD_INIT_FAILED;
-}
-
 /* ---- the command line ---- */
 
 static enum xdd_status bad_load(const char *text, const char *why)
@@ -383,15 +377,13 @@ static enum xdd_status read_goal(const char *text, struct curve_goal *goal)
 /* ---- points ---- */
 
 /* Words for all points, so that they can be checked: a rate of 1 stands for what is not known. */
-static enum xdd_status make_points(struct sweep *s, struct curve_command *c)
+static void make_points(struct sweep *s, struct curve_command *c)
 {
 	const struct curve *r = &c->results;
 	const size_t n = c->n_given + CURVE_REFINE + (r->goal.limit_ns > 0 ? CURVE_PROBES : 0);
 
-	c->values = arena_alloc(s->arena, n * sizeof(*c->values));
-	c->words = arena_alloc(s->arena, n * sizeof(*c->words));
-	if (!c->values || !c->words)
-		return no_memory();
+	c->values = xarena_alloc(s->arena, n * sizeof(*c->values));
+	c->words = xarena_alloc(s->arena, n * sizeof(*c->words));
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t depth = r->n_depths > 1 ? 1ull << (i < r->n_depths ? i : 0) : 0;
 		char *text = c->words[i].text;
@@ -409,16 +401,15 @@ static enum xdd_status make_points(struct sweep *s, struct curve_command *c)
 	for (size_t i = 0; i < r->n_loads; i++)
 		curve_percent(r->loads[i].share, c->words[r->loads[i].point].text);
 	c->n_used = c->n_given;
-	return vary_add_axis(&s->vary, "load", c->values, n) ? XDD_OK : no_memory();
+	if (!vary_add_axis(&s->vary, "load", c->values, n))
+		memory_end();
 }
 
 static enum xdd_status curve_prepare(struct sweep *s)
 {
-	struct curve_command *c = arena_alloc(s->arena, sizeof(*c));
+	struct curve_command *c = xarena_alloc(s->arena, sizeof(*c));
 	enum xdd_status status;
 
-	if (!c)
-		return no_memory();
 	*c = (struct curve_command){ .results = { .n_depths = 1 } };
 	if (s->vary.n_axes) {
 		log_error("curve: -%s: has a list; a curve varies the load only, and xdd sweep "
@@ -437,7 +428,7 @@ static enum xdd_status curve_prepare(struct sweep *s)
 		status = read_goal(s->line.goal, &c->results.goal);
 	c->n_given = c->results.n_depths + c->results.n_loads;
 	if (!status)
-		status = make_points(s, c);
+		make_points(s, c);
 	s->curve = c;
 	s->results.curve = &c->results;
 	return status;

@@ -17,11 +17,13 @@
 #include "commands/commands.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/base/status.h"
 #include "xdd/base/text.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/fio.h"
+#include "xdd/plan/line.h"
 #include "xdd/plan/option.h"
 #include "xdd/sys/child.h"
 
@@ -69,12 +71,8 @@ static char *next_word(char **line)
 static char **words_of(const char *line, const char *last, char **copy)
 {
 	size_t n = 0, room = strlen(line) / 2 + 3;
-	char **words = calloc(room, sizeof(*words)), *at = *copy = strdup(line), *word;
+	char **words = xcalloc(room, sizeof(*words)), *at = *copy = xstrdup(line), *word;
 
-	if (!words || !at) {
-		free(words);
-		return NULL;
-	}
 	while ((word = next_word(&at)))
 		words[n++] = word;
 	words[n] = (char *)last;
@@ -154,10 +152,8 @@ static int status_of(int status)
 static int run_line(struct process *c, const char *line, const char *last, int out, int err)
 {
 	char *copy, **words = words_of(line, last, &copy);
-	int status = -ENOMEM;
+	int status = start(c, words, out, err) < 0 ? -errno : wait_for(c);
 
-	if (words)
-		status = start(c, words, out, err) < 0 ? -errno : wait_for(c);
 	free(words);
 	free(copy);
 	return status_of(status);
@@ -259,65 +255,56 @@ static int fio_run(struct fio_group *groups)
 /* ---- the command ---- */
 
 struct arguments {
+	struct fio_file f;
 	const char *job;
 	const char *output; /* NULL: standard output */
-	const char *leave;  /* of -leaveout; or NULL */
-	const char *report; /* of -report; or NULL */
 	bool run;
-	bool help;
 };
 
-enum {
-	ROW_RUN,
-	ROW_OUTPUT,
-	ROW_LEAVEOUT,
-	ROW_REPORT,
-	ROW_HELP
-};
+#define LINE_FIELD(field) OPTION_FIELD(struct arguments, field)
+
+/* A value that -report of a run has. */
+static enum xdd_status set_report(const struct setting *s, void *dst)
+{
+	const struct choice *c = option_find(&run_options, "report")->choices;
+	const char *value = s->args[0].text;
+
+	while (c->word && strcmp(c->word, value) != 0)
+		c++;
+	((struct arguments *)dst)->f.report = value;
+	if (c->word)
+		return XDD_OK;
+	log_error("fio %s %.64s: expected %s", s->name.text, value, s->opt->arg);
+	return XDD_BAD_ARGUMENT;
+}
 
 static const struct option rows[] = {
-	{ .name = "run", .help = "run the commands as well, one after the other" },
+	{ .name = "run",
+	  OPTION_FLAG(struct arguments, run),
+	  .help = "run the commands as well, one after the other" },
 	{ .name = "output",
 	  .aliases = "o",
 	  .arg = "<file>",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(output),
 	  .help = "write the commands to <file> instead of standard output (-)" },
 	{ .name = "leaveout",
 	  .arg = "<setting>,...",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(f.leave),
 	  .help = "translate without these settings, which xdd cannot do" },
 	{ .name = "report",
 	  .arg = "person|table|auto",
+	  .type = OPT_CUSTOM,
+	  .apply = set_report,
 	  .help = "give the commands this option of a run: how they write results" },
-	{ .name = "help", .aliases = "h", .help = "this text" },
+	{ OPTION_HELP, .aliases = "h" },
 	{ 0 },
 };
 
 static const struct option_group group = { "Options", rows };
 static const struct option_group *const groups[] = { &group, NULL };
 static const struct option_table options = { .groups = groups };
-
-/*
- * The setting of fio at `argv[*i]`, as --bs=4k or --bs 4k. False: the word is none. `*err` is the
- * result of fio_read_word().
- */
-static bool read_setting(struct fio_file *f, char **argv, int *i, int *err)
-{
-	char *name = argv[*i] + 2, *value = strchr(name, '=');
-	unsigned number = (unsigned)*i + 1;
-	const char *word = NULL;
-	bool is_switch = false;
-
-	if (strncmp(argv[*i], "--", 2) != 0 || (!value && option_find(&options, name)))
-		return false;
-	name = value ? arena_printf(f->arena, "%.*s", (int)(value - name), name) : name;
-	if (name && !fio_is_setting(name, &word, &is_switch))
-		return false;
-	if (value)
-		value++;
-	else if (!is_switch && argv[*i + 1] && argv[*i + 1][0] != '-')
-		value = argv[++*i];
-	*err = name ? fio_read_word(f, number, word, value) : -ENOMEM;
-	return true;
-}
 
 static enum xdd_status report(const struct fio_file *f, int err)
 {
@@ -327,71 +314,61 @@ static enum xdd_status report(const struct fio_file *f, int err)
 	return err == -EINVAL ? XDD_BAD_ARGUMENT : XDD_INIT_FAILED;
 }
 
-/* True of a value that -report of a run has. */
-static bool is_report(const char *value)
+/* A setting of fio, as --bs=4k or --bs 4k, where the word is one. */
+static enum xdd_status take_setting(struct line *l)
 {
-	const struct choice *c = option_find(&run_options, "report")->choices;
+	struct fio_file *f = &((struct arguments *)l->to)->f;
+	char *const *argv = l->argv + l->at;
+	char *name = argv[0] + 2, *value = strchr(name, '=');
+	unsigned number = (unsigned)l->at + 1;
+	const char *word = NULL;
+	bool is_switch = false;
 
-	while (c->word && strcmp(c->word, value) != 0)
-		c++;
-	return c->word;
+	if (strncmp(argv[0], "--", 2) != 0 || (!value && option_find(&options, name)))
+		return XDD_OK;
+	if (value)
+		name = xarena_printf(f->arena, "%.*s", (int)(value - name), name);
+	if (!fio_is_setting(name, &word, &is_switch))
+		return XDD_OK;
+	l->at++;
+	if (value)
+		value++;
+	else if (!is_switch && argv[1] && argv[1][0] != '-')
+		value = l->argv[l->at++];
+	return report(f, fio_read_word(f, number, word, value));
 }
 
-static enum xdd_status parse_option(struct arguments *a, char **argv, int *i)
+/* Words of a command line of fio, as people have it and as --showcmd prints it. */
+static enum xdd_status take_fio(struct line *l)
 {
-	const char *word = argv[*i], *value;
-	const struct option *found = option_find(&options, word + (word[1] == '-' ? 2 : 1));
+	const struct arguments *a = l->to;
+	const char *word = l->argv[l->at];
 
-	if (!found)
-		return command_bad_option(&command_fio, word);
-	if (found == &rows[ROW_RUN])
-		a->run = true;
-	if (found == &rows[ROW_HELP])
-		a->help = true;
-	if (!found->arg)
-		return XDD_OK;
-	value = argv[*i + 1];
-	if (!value || !*value) {
-		log_error("fio %s: missing argument %s", word, found->arg);
+	if (strcmp(word, "--") != 0 &&
+	    (strcmp(word, "fio") != 0 || !l->argv[l->at + 1] || a->job || a->f.sections))
+		return take_setting(l);
+	l->at++;
+	return XDD_OK;
+}
+
+static enum xdd_status take_job(struct line *l, const char *word)
+{
+	struct arguments *a = l->to;
+
+	if (a->job) {
+		log_error("fio %.128s: expected one job file", word);
 		return XDD_BAD_ARGUMENT;
 	}
-	++*i;
-	if (found == &rows[ROW_LEAVEOUT])
-		a->leave = value;
-	else if (found == &rows[ROW_OUTPUT])
-		a->output = output_standard(value) == STDOUT_FILENO ? NULL : value;
-	else
-		a->report = is_report(value) ? value : NULL;
-	if (found != &rows[ROW_REPORT] || a->report)
-		return XDD_OK;
-	log_error("fio %s %.64s: expected %s", word, value, found->arg);
-	return XDD_BAD_ARGUMENT;
+	a->job = word;
+	return XDD_OK;
 }
 
-static enum xdd_status parse(struct arguments *a, struct fio_file *f, int argc, char **argv)
+static enum xdd_status check_line(struct arguments *a)
 {
-	enum xdd_status status = XDD_OK;
-	int err = 0;
-
-	for (int i = 1; !status && !a->help && i < argc; i++) {
-		/* A command line of fio, as people have it and as --showcmd prints it. */
-		if (strcmp(argv[i], "--") == 0 ||
-		    (strcmp(argv[i], "fio") == 0 && argv[i + 1] && !a->job && !f->sections))
-			continue;
-		if (argv[i][0] != '-' || !argv[i][1]) {
-			if (a->job) {
-				log_error("fio %.128s: expected one job file", argv[i]);
-				return XDD_BAD_ARGUMENT;
-			}
-			a->job = argv[i];
-		} else if (read_setting(f, argv, &i, &err)) {
-			status = report(f, err);
-		} else {
-			status = parse_option(a, argv, &i);
-		}
-	}
-	if (status || a->help || !a->job != !f->sections)
-		return status;
+	if (a->output && output_standard(a->output) == STDOUT_FILENO)
+		a->output = NULL;
+	if (!a->job != !a->f.sections)
+		return XDD_OK;
 	if (a->job)
 		log_error("fio %.128s: expected a job file or settings, and not both", a->job);
 	else
@@ -419,19 +396,20 @@ static enum xdd_status write_commands(const struct arguments *a, const struct fi
 	return XDD_IO_ERROR;
 }
 
-static enum xdd_status convert(const struct arguments *a, struct fio_file *f)
+static enum xdd_status convert(struct arguments *a)
 {
+	struct fio_file *f = &a->f;
 	struct fio_group *g = NULL;
 	char why[OUTPUT_WHY_SIZE];
-	enum xdd_status status;
+	enum xdd_status status = check_line(a);
 	int err;
 
+	if (status)
+		return status;
 	if (a->output && output_check_new(a->output, why)) {
 		log_error("fio -o %.200s: %s", a->output, why);
 		return XDD_BAD_ARGUMENT;
 	}
-	f->leave = a->leave;
-	f->report = a->report;
 	err = a->job ? fio_read(f, a->job) : 0;
 	for (const struct fio_path *p = f->paths; !err && p; p = p->next) {
 		if (command_same_file(a->output, p->path))
@@ -451,20 +429,15 @@ static enum xdd_status convert(const struct arguments *a, struct fio_file *f)
 
 static int fio_main(int argc, char **argv)
 {
-	struct arguments a = { .job = NULL };
-	struct fio_file f = { .arena = arena_new() };
-	enum xdd_status status;
+	struct arguments a = { .f = { .arena = xarena_new() } };
+	struct line l = {
+		.name = "fio", .options = &options, .to = &a, .operand = take_job, .other = take_fio
+	};
+	enum xdd_status status = line_read(&l, argc, argv);
 
-	if (!f.arena) {
-		log_error("fio: %s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
-	status = parse(&a, &f, argc, argv);
-	if (!status && a.help)
-		command_help(&command_fio);
-	else if (!status)
-		status = convert(&a, &f);
-	arena_free(f.arena);
+	if (!status)
+		status = l.shows ? command_show(&command_fio, l.shows) : convert(&a);
+	arena_free(a.f.arena);
 	if (!status && !command_flush())
 		status = XDD_IO_ERROR;
 	return (int)status;

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "commands/commands.h"
-#include "commands/line.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
@@ -23,6 +22,7 @@
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/commands/command.h"
+#include "xdd/plan/line.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/combine.h"
 #include "xdd/report/jvalue.h"
@@ -31,8 +31,8 @@
  * The options; the help, the manual page and the completion have the same rows.
  */
 
-#define LINE_FIELD(field) OPTION_FIELD(struct multi_line, field)
-#define FLAG(field) .type = OPT_FLAG, .value = true, LINE_FIELD(field)
+#define LINE_FIELD(field) OPTION_FIELD(struct multi, line.field)
+#define FLAG(field) OPTION_FLAG(struct multi, line.field)
 #define DAY_NS (24 * 3600 * NS_PER_SEC)
 
 static const struct option host_rows[] = {
@@ -171,8 +171,8 @@ static const struct option output_rows[] = {
 	  .example = "xdd-multi -hosts a,b -out results -- -op read -targets 1 /data/big" },
 	{ .name = "quiet", .aliases = "q", FLAG(quiet), .help = "no progress while the run lasts" },
 	{ .name = "dryrun", FLAG(dry_run), .help = "start nothing; print the command of each rank" },
-	{ .name = "version", FLAG(version), .help = "the version of xdd" },
-	{ .name = "help", .aliases = "h", .help = "this text" },
+	{ .name = "version", .type = OPT_ACTION, .help = "the version of xdd" },
+	{ OPTION_HELP, .aliases = "h" },
 	{ 0 },
 };
 
@@ -679,29 +679,34 @@ static enum xdd_status run_line(struct multi *m)
 	return status;
 }
 
+/* The words after "--" are for xdd. */
+static enum xdd_status take_words(struct line *l)
+{
+	struct multi *m = l->to;
+
+	if (strcmp(l->argv[l->at], "--") != 0)
+		return XDD_OK;
+	m->words = l->argv + l->at + 1;
+	l->at = l->argc;
+	return XDD_OK;
+}
+
 static int multi_main(int argc, char **argv)
 {
 	struct multi m = { .line = { .slots = 1,
 				     .start_in_ns = UINT64_MAX,
 				     .timeout_ns = 30 * NS_PER_SEC,
-				     .grace_ns = 10 * NS_PER_SEC } };
-	enum xdd_status status;
-	bool help = false;
-	int own = 1;
+				     .grace_ns = 10 * NS_PER_SEC },
+			   .words = argv + argc };
+	struct line l = {
+		.name = "multi", .options = &multi_options, .to = &m, .other = take_words
+	};
+	enum xdd_status status = line_read(&l, argc, argv);
 
-	while (own < argc && strcmp(argv[own], "--") != 0)
-		own++;
-	m.words = argv + (own < argc ? own + 1 : argc);
-	status = line_read(&command_multi, own, argv, &m.line, &help);
 	if (status)
 		return (int)status;
-	if (help || m.line.version) {
-		if (help)
-			command_help(&command_multi);
-		else
-			help_version();
-		return command_flush() ? XDD_OK : XDD_IO_ERROR;
-	}
+	if (l.shows)
+		return (int)command_show(&command_multi, l.shows);
 	m.arena = arena_new();
 	if (!m.arena)
 		return (int)multi_no_memory();

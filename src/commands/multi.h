@@ -43,7 +43,7 @@ struct multi_line {
 	const char *time_server, *run_id, *out, *json;
 	uint64_t start_in_ns; /* UINT64_MAX: not given */
 	uint64_t timeout_ns, grace_ns;
-	bool quiet, dry_run, version;
+	bool quiet, dry_run;
 };
 
 extern const struct option_table multi_options;

@@ -11,6 +11,7 @@
 #include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/commands/command.h"
+#include "xdd/plan/line.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/compare.h"
 
@@ -21,25 +22,43 @@ struct report_line {
 	bool no_plots;
 	struct compare_run *runs;
 	size_t n;
-	bool help;
 };
+
+#define LINE_FIELD(field) OPTION_FIELD(struct report_line, field)
+
+/* With its dash or without. */
+static enum xdd_status set_axis(const struct setting *s, void *dst)
+{
+	const char *name = s->args[0].text;
+
+	((struct report_line *)dst)->axis = name + (*name == '-');
+	return XDD_OK;
+}
 
 static const struct option rows[] = {
 	{ .name = "output",
 	  .aliases = "o",
 	  .arg = "<file>",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(output),
 	  .help = "write the page to <file>, which is replaced when the page is complete; "
 		  "otherwise to standard output" },
 	{ .name = "plots",
 	  .arg = "<directory>",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(directory),
 	  .help = "leave data, gnuplot script, SVG and PNG of each plot in <directory>, which is "
 		  "created where it is missing" },
 	{ .name = "axis",
 	  .arg = "<option>",
+	  .type = OPT_CUSTOM,
+	  .apply = set_axis,
 	  .help = "of sweeps: show lines and grids by the values of this option, with the name that "
 		  "its column has; otherwise by those of the longest list" },
-	{ .name = "noplots", .help = "do not run gnuplot: the page has tables only" },
-	{ .name = "help", .aliases = "h", .help = "this text" },
+	{ .name = "noplots",
+	  OPTION_FLAG(struct report_line, no_plots),
+	  .help = "do not run gnuplot: the page has tables only" },
+	{ OPTION_HELP, .aliases = "h" },
 	{ 0 },
 };
 
@@ -49,29 +68,17 @@ static const struct option_table options = { .groups = groups };
 
 /* ---- the command line ---- */
 
-static enum xdd_status take_option(struct report_line *l, const struct option *found,
-				   const char *word, const char *value)
+static enum xdd_status take_file(struct line *line, const char *word)
 {
-	if (found->arg && (!value || !*value)) {
-		log_error("report %s: missing argument %s", word, found->arg);
-		return XDD_BAD_ARGUMENT;
-	}
-	if (strcmp(found->name, "output") == 0)
-		l->output = value;
-	else if (strcmp(found->name, "plots") == 0)
-		l->directory = value;
-	else if (strcmp(found->name, "axis") == 0)
-		l->axis = value + (*value == '-');
-	else if (strcmp(found->name, "noplots") == 0)
-		l->no_plots = true;
-	else
-		l->help = true;
+	struct report_line *l = line->to;
+
+	l->runs[l->n++].doc.name = word;
 	return XDD_OK;
 }
 
 static enum xdd_status check_count(const struct report_line *l)
 {
-	if (l->help || (l->n && l->n <= PAGE_MAX_DOCUMENTS))
+	if (l->n && l->n <= PAGE_MAX_DOCUMENTS)
 		return XDD_OK;
 	if (l->n)
 		log_error("report: %zu documents are too many; expected up to %d", l->n,
@@ -79,29 +86,6 @@ static enum xdd_status check_count(const struct report_line *l)
 	else
 		log_error("report: expected files of -jsonout; see xdd report -help");
 	return XDD_BAD_ARGUMENT;
-}
-
-static enum xdd_status parse(struct report_line *l, int argc, char **argv)
-{
-	for (int i = 1; i < argc && !l->help; i++) {
-		const char *word = argv[i];
-		const struct option *found;
-		enum xdd_status status;
-
-		if (word[0] != '-') {
-			l->runs[l->n++].doc.name = word;
-			continue;
-		}
-		found = option_find(&options, word + (word[1] == '-' ? 2 : 1));
-		if (!found)
-			return command_bad_option(&command_report, word);
-		if (found->arg)
-			i++;
-		status = take_option(l, found, word, i < argc ? argv[i] : NULL);
-		if (status)
-			return status;
-	}
-	return check_count(l);
 }
 
 /* A document that is read is not replaced. */
@@ -225,11 +209,12 @@ static enum xdd_status make_report(struct report_line *l)
 static int report_main(int argc, char **argv)
 {
 	struct report_line l = { .runs = xcalloc((size_t)argc, sizeof(*l.runs)) };
-	enum xdd_status status = parse(&l, argc, argv);
+	struct line line = { .name = "report", .options = &options, .to = &l, .operand = take_file };
+	enum xdd_status status = line_read(&line, argc, argv);
 
-	if (!status && l.help)
-		command_help(&command_report);
-	else if (!status)
+	if (!status && line.shows)
+		status = command_show(&command_report, line.shows);
+	else if (!status && !(status = check_count(&l)))
 		status = make_report(&l);
 	for (size_t i = 0; i < l.n; i++)
 		document_free(&l.runs[i].doc);

@@ -101,10 +101,8 @@ enum xdd_status sweep_columns_read(struct sweep *s)
 	err = column_list_parse(&s->results.columns, text, &bad, &length);
 	if (err == -EINVAL)
 		return bad_id(s, text, bad, length);
-	if (err) {
-		log_error("%s", strerror(-err));
-		return XDD_INIT_FAILED;
-	}
+	if (err)
+		memory_end();
 	return sweep_columns_check(s);
 }
 
@@ -187,17 +185,10 @@ static const char *points_text(const struct sweep *s, const bool *points, char *
 
 static struct sweep_warning *new_warning(struct sweep *s, const char *text)
 {
-	struct sweep_warning **end = &s->warnings, *w = arena_alloc(s->arena, sizeof(*w));
+	struct sweep_warning **end = &s->warnings, *w = xarena_alloc(s->arena, sizeof(*w));
 
-	if (!w)
-		return NULL;
-	*w = (struct sweep_warning){
-		.text = arena_strdup(s->arena, text),
-		.points = arena_alloc(s->arena, s->vary.n_points * sizeof(*w->points)),
-	};
-	if (!w->text || !w->points)
-		return NULL;
-	memset(w->points, 0, s->vary.n_points * sizeof(*w->points));
+	w->text = xarena_strdup(s->arena, text);
+	w->points = xarena_alloc(s->arena, s->vary.n_points * sizeof(*w->points));
 	while (*end)
 		end = &(*end)->next;
 	return *end = w;
@@ -211,9 +202,7 @@ static void add_warning(struct sweep *s, size_t point, const char *text)
 		w = w->next;
 	if (!w)
 		w = new_warning(s, text);
-	/* One that is lost for want of memory is none that the results depend on. */
-	if (w)
-		w->points[point] = true;
+	w->points[point] = true;
 }
 
 void sweep_keep_warnings(struct sweep *s, size_t point, const struct plan *plan)
@@ -510,12 +499,6 @@ static const char footer[] =
 	"Exit status: 0 all points were run, 5 a signal ended the sweep (-resume continues\n"
 	"it), otherwise the greatest status of a run, as xdd has it.\n";
 
-static enum xdd_status no_memory(void)
-{
-	log_error("%s", strerror(ENOMEM));
-	return XDD_INIT_FAILED;
-}
-
 /* ---- preparation ---- */
 
 bool sweep_has_option(const struct sweep *s, const char *option)
@@ -534,31 +517,29 @@ bool sweep_has_option(const struct sweep *s, const char *option)
 }
 
 /* The words that limit each run. Those of the user stay. */
-static enum xdd_status add_limit(struct sweep *s)
+static void add_limit(struct sweep *s)
 {
 	const bool own = sweep_has_option(s, "timelimit") || sweep_has_option(s, "runtime");
 	const uint64_t ns = s->line.round_ns;
 
 	if (!ns || own)
-		return XDD_OK;
+		return;
 	s->more[0] = "-timelimit";
-	s->more[1] = arena_printf(s->arena, "%ju.%09ju", (uintmax_t)(ns / NS_PER_SEC),
-				  (uintmax_t)(ns % NS_PER_SEC));
-	return s->more[1] ? XDD_OK : no_memory();
+	s->more[1] = xarena_printf(s->arena, "%ju.%09ju", (uintmax_t)(ns / NS_PER_SEC),
+				   (uintmax_t)(ns % NS_PER_SEC));
 }
 
-static enum xdd_status choose_seed(struct sweep *s)
+static void choose_seed(struct sweep *s)
 {
 	uint32_t word = 0;
 
 	if (s->line.seed != SWEEP_SEED_UNSET) {
 		s->results.seed = s->line.seed;
-		return XDD_OK;
+		return;
 	}
 	if (getrandom(&word, sizeof(word), GRND_NONBLOCK) < 0)
 		word = (uint32_t)clock_wall_ns();
 	s->results.seed = word;
-	return XDD_OK;
 }
 
 static enum xdd_status sweep_prepare(struct sweep *s)
@@ -566,34 +547,34 @@ static enum xdd_status sweep_prepare(struct sweep *s)
 	enum xdd_status status = vary_read(s->arena, s->kind->name, s->line.words, s->line.n_words,
 					   s->line.vary, s->line.n_vary, s->line.pairs, &s->vary);
 
-	if (!status)
-		status = add_limit(s);
-	if (!status)
-		status = choose_seed(s);
-	if (!status && s->kind->prepare)
-		status = s->kind->prepare(s);
 	if (status)
 		return status;
-	s->buffer = arena_alloc(s->arena, (vary_room(&s->vary, NULL) + SWEEP_MORE_WORDS) *
-						  sizeof(*s->buffer));
+	add_limit(s);
+	choose_seed(s);
+	status = s->kind->prepare ? s->kind->prepare(s) : XDD_OK;
+	if (status)
+		return status;
+	s->buffer = xarena_alloc(s->arena, (vary_room(&s->vary, NULL) + SWEEP_MORE_WORDS) *
+						   sizeof(*s->buffer));
 	s->results.vary = &s->vary;
 	s->results.more = s->more;
 	s->results.started_ns = clock_wall_ns();
 	s->terminal = isatty(STDOUT_FILENO) && !s->quiet;
-	return s->buffer && !sweep_results_begin(&s->results) ? XDD_OK : no_memory();
+	if (sweep_results_begin(&s->results))
+		memory_end();
+	return XDD_OK;
 }
 
-static enum xdd_status keep_command_line(struct sweep *s, int argc, char **argv)
+static void keep_command_line(struct sweep *s, int argc, char **argv)
 {
-	const char *line = arena_printf(s->arena, "xdd %s", s->kind->name);
+	const char *line = xarena_printf(s->arena, "xdd %s", s->kind->name);
 
-	for (int i = 1; i < argc && line; i++) {
-		const char *word = quote_word(s->arena, argv[i]);
+	for (int i = 1; i < argc; i++) {
+		const char *word = xneed(quote_word(s->arena, argv[i]));
 
-		line = word ? arena_printf(s->arena, "%s %s", line, word) : NULL;
+		line = xarena_printf(s->arena, "%s %s", line, word);
 	}
 	s->results.command_line = line;
-	return line ? XDD_OK : no_memory();
 }
 
 /* ---- files ---- */
@@ -674,6 +655,15 @@ static enum xdd_status write_results(struct sweep *s, enum xdd_status status)
 
 /* ---- the command ---- */
 
+/* Memory is short: write the results of the runs so far. */
+static void save_results(void *arg)
+{
+	struct sweep *s = arg;
+
+	s->results.partial = true;
+	write_results(s, XDD_INIT_FAILED);
+}
+
 static enum xdd_status run(struct sweep *s)
 {
 	enum xdd_status status = runner_begin(&s->runner);
@@ -681,7 +671,10 @@ static enum xdd_status run(struct sweep *s)
 	if (status)
 		return status;
 	s->kind->head(s);
-	status = write_results(s, sweep_run(s));
+	memory_on_end(XDD_INIT_FAILED, save_results, s);
+	status = sweep_run(s);
+	memory_on_end(XDD_INIT_FAILED, NULL, NULL);
+	status = write_results(s, status);
 	if (s->runner.stuck)
 		_exit((int)status);
 	runner_end(&s->runner);
@@ -690,17 +683,15 @@ static enum xdd_status run(struct sweep *s)
 
 static enum xdd_status sweep_sweep(struct sweep *s, int argc, char **argv)
 {
-	bool help = false;
-	enum xdd_status status = sweep_line_read(s, argc, argv, &help);
+	const char *shows;
+	enum xdd_status status = sweep_line_read(s, argc, argv, &shows);
 
-	if (help && !status) {
-		command_help(s->kind->command);
-		return command_flush() ? XDD_OK : XDD_IO_ERROR;
-	}
-	if (!status)
-		status = keep_command_line(s, argc, argv);
-	if (!status)
+	if (shows && !status)
+		return command_show(s->kind->command, shows);
+	if (!status) {
+		keep_command_line(s, argc, argv);
 		status = sweep_prepare(s);
+	}
 	if (!status)
 		status = sweep_check(s);
 	/* The document of a sweep has them. */
@@ -720,8 +711,8 @@ static enum xdd_status sweep_sweep(struct sweep *s, int argc, char **argv)
 
 int sweep_command(const struct sweep_kind *kind, int argc, char **argv)
 {
-	struct sweep s = { .kind = kind, .arena = arena_new(), .journal.fd = -1 };
-	enum xdd_status status = s.arena ? sweep_sweep(&s, argc, argv) : no_memory();
+	struct sweep s = { .kind = kind, .arena = xarena_new(), .journal.fd = -1 };
+	enum xdd_status status = sweep_sweep(&s, argc, argv);
 
 	newfile_discard(&s.json);
 	newfile_discard(&s.csv);

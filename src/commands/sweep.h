@@ -113,8 +113,8 @@ bool sweep_has_option(const struct sweep *s, const char *option);
 extern const struct option_table sweep_options;
 extern const struct option_table curve_options;
 
-/* `*help`: the help was asked for. */
-enum xdd_status sweep_line_read(struct sweep *s, int argc, char **argv, bool *help);
+/* `*shows`: as that of struct line. */
+enum xdd_status sweep_line_read(struct sweep *s, int argc, char **argv, const char **shows);
 
 /* ---- sweep_points.c ---- */
 

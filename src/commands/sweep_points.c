@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "commands/commands.h"
-#include "commands/line.h"
 #include "commands/runner.h"
 #include "commands/sweep.h"
 #include "xdd/base/log.h"
@@ -18,6 +17,7 @@
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/commands/command.h"
+#include "xdd/plan/line.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/report.h"
 #include "xdd/report/sweep.h"
@@ -27,22 +27,30 @@
  * The options of sweeps and curves themselves, anywhere among those of the runs.
  */
 
-#define LINE_FIELD(field) OPTION_FIELD(struct sweep_line, field)
+#define LINE_FIELD(field) OPTION_FIELD(struct sweep, line.field)
 #define LEAST_NS (NS_PER_SEC / 1000)
 #define EACH_NS (10 * NS_PER_SEC) /* of a curve */
 #define MOST_NS (366 * 24 * 3600 * NS_PER_SEC)
+
+static enum xdd_status add_vary(const struct setting *s, void *dst)
+{
+	struct sweep_line *l = &((struct sweep *)dst)->line;
+
+	l->vary[l->n_vary++] = s->args[0].text;
+	return XDD_OK;
+}
 
 /* Options of a sweep alone. */
 static const struct option sweep_rows[] = {
 	{ .name = "vary",
 	  .arg = "<option>=<list>",
-	  .type = OPT_TEXT,
+	  .type = OPT_CUSTOM,
+	  .apply = add_vary,
 	  .help = "vary an option whose values may have commas, or several words: the list may "
 		  "begin with | or ; as its separator, and have the ranges of the option. Without "
 		  "a list: with and without a flag" },
 	{ .name = "pairs",
-	  .type = OPT_FLAG,
-	  LINE_FIELD(pairs),
+	  OPTION_FLAG(struct sweep, line.pairs),
 	  .help = "the first values of all lists are the first point, and so on; otherwise all "
 		  "combinations are points" },
 	{ .name = "mostrounds",
@@ -136,14 +144,12 @@ static const struct option rows[] = {
 	  .help = "keep finished runs here; otherwise in <file>.journal of -jsonout, which is "
 		  "removed once the document is complete" },
 	{ .name = "resume",
-	  .type = OPT_FLAG,
-	  LINE_FIELD(resume),
+	  OPTION_FLAG(struct sweep, line.resume),
 	  .help = "go on with the journal of an interrupted sweep or curve" },
 	{ .name = "dryrun",
-	  .type = OPT_FLAG,
-	  LINE_FIELD(dry_run),
+	  OPTION_FLAG(struct sweep, line.dry_run),
 	  .help = "check all points, and print their command lines" },
-	{ .name = "help", .help = "this text" },
+	{ OPTION_HELP },
 	{ 0 },
 };
 
@@ -158,87 +164,41 @@ const struct option_table curve_options = { .groups = curve_groups };
 /* Options whose value is the name of a file of this sweep: a resumed one may have others. */
 static bool is_place(const struct option *row)
 {
-	return row->off == offsetof(struct sweep_line, jsonout) ||
-	       row->off == offsetof(struct sweep_line, csvout) ||
-	       row->off == offsetof(struct sweep_line, journal) ||
-	       row->off == offsetof(struct sweep_line, resume);
+	return row->off == offsetof(struct sweep, line.jsonout) ||
+	       row->off == offsetof(struct sweep, line.csvout) ||
+	       row->off == offsetof(struct sweep, line.journal) ||
+	       row->off == offsetof(struct sweep, line.resume);
 }
 
-static enum xdd_status no_memory(void)
+/* Add a word to those that a journal is begun with. */
+static void keep_word(struct sweep *s, const char *word)
 {
-	log_error("%s", strerror(ENOMEM));
-	return XDD_INIT_FAILED;
+	const char *quoted = xneed(quote_word(s->arena, word));
+
+	s->words = xarena_printf(s->arena, "%s%s%s", s->words, *s->words ? " " : "", quoted);
 }
 
-/* Add words to those that a journal is begun with. */
-static enum xdd_status keep_word(struct sweep *s, const char *word)
+static void keep_option(struct line *l, const struct option *row, const char *word,
+			const char *value)
 {
-	const char *quoted = quote_word(s->arena, word);
-
-	s->words =
-		quoted ? arena_printf(s->arena, "%s%s%s", s->words, *s->words ? " " : "", quoted) :
-			 NULL;
-	return s->words ? XDD_OK : no_memory();
+	if (is_place(row))
+		return;
+	keep_word(l->to, word);
+	if (value)
+		keep_word(l->to, value);
 }
 
-/* The option of the sweep that `word` is; "--until=3" has its value in `*value`. */
-static const struct option *own_option(struct sweep *s, const char *word, const char **value)
+/* Any other word is one of the runs. */
+static enum xdd_status take_word(struct line *l)
 {
-	const char *name, *equals;
+	struct sweep *s = l->to;
+	const char *value;
 
-	*value = NULL;
-	if (word[0] != '-' || !word[1])
-		return NULL;
-	name = word + (word[1] == '-' ? 2 : 1);
-	equals = strchr(name, '=');
-	if (equals) {
-		*value = equals + 1;
-		name = arena_printf(s->arena, "%.*s", (int)(equals - name), name);
-	}
-	return name ? option_find(s->kind->options, name) : NULL;
-}
-
-static enum xdd_status take_own(struct sweep *s, const struct option *row, const char *word,
-				const char *value)
-{
-	const bool vary = strcmp(row->name, "vary") == 0;
-	enum xdd_status status = XDD_OK;
-
-	if (!row->arg && value) {
-		log_error("%s: %.128s: -%s takes no value", s->kind->name, word, row->name);
-		return XDD_BAD_ARGUMENT;
-	}
-	if (vary && value && *value)
-		s->line.vary[s->line.n_vary++] = value;
-	else
-		status = line_take(s->kind->name, row, word, value, &s->line);
-	if (!status && !is_place(row))
-		status = keep_word(s, word);
-	if (!status && !is_place(row) && value)
-		status = keep_word(s, value);
-	return status;
-}
-
-static enum xdd_status read_words(struct sweep *s, int argc, char **argv, bool *help)
-{
-	enum xdd_status status = XDD_OK;
-
-	for (int i = 1; i < argc && !status && !*help; i++) {
-		const char *word = argv[i], *value;
-		const struct option *row = own_option(s, word, &value);
-
-		if (!row) {
-			s->line.words[s->line.n_words++] = word;
-			status = keep_word(s, word);
-			continue;
-		}
-		*help = strcmp(row->name, "help") == 0;
-		if (row->arg && !value)
-			value = ++i < argc ? argv[i] : NULL;
-		if (!*help)
-			status = take_own(s, row, word, value);
-	}
-	return status;
+	if (line_option(l, &value))
+		return XDD_OK;
+	s->line.words[s->line.n_words++] = l->argv[l->at];
+	keep_word(s, l->argv[l->at++]);
+	return XDD_OK;
 }
 
 static enum xdd_status check_until(struct sweep *s)
@@ -334,11 +294,8 @@ static enum xdd_status check_journal(struct sweep *s)
 			  s->journal_path);
 		return XDD_BAD_ARGUMENT;
 	}
-	if (!s->journal_path && s->line.jsonout && has_neighbor(s->line.jsonout)) {
-		s->journal_path = arena_printf(s->arena, "%s.journal", s->line.jsonout);
-		if (!s->journal_path)
-			return no_memory();
-	}
+	if (!s->journal_path && s->line.jsonout && has_neighbor(s->line.jsonout))
+		s->journal_path = xarena_printf(s->arena, "%s.journal", s->line.jsonout);
 	if (s->journal_path || !s->line.resume)
 		return XDD_OK;
 	log_error("%s: -resume: needs the journal: -journal <file>, or -jsonout <file>",
@@ -346,18 +303,22 @@ static enum xdd_status check_journal(struct sweep *s)
 	return XDD_BAD_ARGUMENT;
 }
 
-enum xdd_status sweep_line_read(struct sweep *s, int argc, char **argv, bool *help)
+enum xdd_status sweep_line_read(struct sweep *s, int argc, char **argv, const char **shows)
 {
+	struct line line = { .name = s->kind->name,
+			     .options = s->kind->options,
+			     .to = s,
+			     .other = take_word,
+			     .stored = keep_option };
 	enum xdd_status status;
 
 	s->line.seed = SWEEP_SEED_UNSET;
-	s->line.words = arena_alloc(s->arena, ((size_t)argc + 1) * sizeof(char *));
-	s->line.vary = arena_alloc(s->arena, ((size_t)argc + 1) * sizeof(char *));
+	s->line.words = xarena_alloc(s->arena, ((size_t)argc + 1) * sizeof(char *));
+	s->line.vary = xarena_alloc(s->arena, ((size_t)argc + 1) * sizeof(char *));
 	s->words = "";
-	if (!s->line.words || !s->line.vary)
-		return no_memory();
-	status = read_words(s, argc, argv, help);
-	if (status || *help)
+	status = line_read(&line, argc, argv);
+	*shows = line.shows;
+	if (status || *shows)
 		return status;
 	if (!s->line.n_words && !s->line.n_vary) {
 		log_error("%s: expected the options of a run%s; see xdd %s -help", s->kind->name,
@@ -688,14 +649,10 @@ static enum xdd_status check_round(struct sweep *s, struct plan_series *series, 
 
 enum xdd_status sweep_check(struct sweep *s)
 {
-	struct plan_series *series = plan_series_new(2 * s->vary.n_points);
+	struct plan_series *series = xneed(plan_series_new(2 * s->vary.n_points));
 	struct dependence d = { .needs = false };
 	enum xdd_status status;
 
-	if (!series) {
-		log_error("%s: %s", s->kind->name, strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
 	status = check_round(s, series, 1, &d, true);
 	/* The second round begins with other files than the first; the third as the second. */
 	if (!status && d.changes && d.reads && s->results.most > 1)
@@ -739,11 +696,7 @@ enum xdd_status sweep_check_rest(struct sweep *s)
 	s->in_order_until = s->order == SWEEP_ORDER_KEEP ? UINT64_MAX : number + begun;
 	if (!begun)
 		return XDD_OK;
-	series = plan_series_new(s->vary.n_points);
-	if (!series) {
-		log_error("%s: %s", s->kind->name, strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	series = xneed(plan_series_new(s->vary.n_points));
 	status = check_round(s, series, number, &d, false);
 	plan_series_free(series);
 	return status;
@@ -755,10 +708,10 @@ void sweep_print_points(struct sweep *s, size_t n_points)
 		const size_t n = vary_words(&s->vary, i, s->more, s->buffer);
 
 		for (size_t k = 0; k < n; k++) {
-			struct arena *arena = arena_new();
-			const char *word = arena ? quote_word(arena, s->buffer[k]) : NULL;
+			struct arena *arena = xarena_new();
+			const char *word = xneed(quote_word(arena, s->buffer[k]));
 
-			printf("%s%s", k ? " " : "", word ? word : s->buffer[k]);
+			printf("%s%s", k ? " " : "", word);
 			arena_free(arena);
 		}
 		putchar('\n');

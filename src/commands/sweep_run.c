@@ -15,6 +15,7 @@
 #include "xdd/base/file.h"
 #include "xdd/base/journal.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/base/random.h"
 #include "xdd/plan/plan.h"
@@ -595,11 +596,8 @@ static bool do_round(struct sweep *s, size_t point, uint64_t number)
 	}
 	if (status > s->status)
 		s->status = status;
-	if (sweep_results_add(&s->results, &round)) {
-		log_error("%s", strerror(ENOMEM));
-		s->status = XDD_INIT_FAILED;
-		return false;
-	}
+	if (sweep_results_add(&s->results, &round))
+		memory_end();
 	if (!sweep_journal_add(s, &round)) {
 		s->status = XDD_IO_ERROR;
 		return false;
@@ -676,13 +674,9 @@ static bool run_round(struct sweep *s, uint64_t number, size_t *order, bool *wan
 
 bool sweep_rounds(struct sweep *s)
 {
-	size_t *order = calloc(s->vary.n_points, sizeof(*order));
-	bool wanted = true, goes = order;
+	size_t *order = xcalloc(s->vary.n_points, sizeof(*order));
+	bool wanted = true, goes = true;
 
-	if (!order) {
-		log_error("%s", strerror(ENOMEM));
-		s->status = XDD_INIT_FAILED;
-	}
 	for (uint64_t round = 1; goes && wanted; round++)
 		goes = run_round(s, round, order, &wanted);
 	free(order);

@@ -14,87 +14,13 @@
 #include <unistd.h>
 
 #include "commands/commands.h"
-#include "commands/line.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/commands/command.h"
 #include "xdd/net/globaltime.h"
+#include "xdd/plan/line.h"
 #include "xdd/plan/option.h"
 #include "xdd/sys/clock.h"
-
-/*
- * Command lines of options only.
- */
-
-static enum xdd_status bad_value(const char *name, const struct option *opt, const char *word,
-				 const char *text)
-{
-	char range[192];
-
-	if (opt->type == OPT_U64)
-		snprintf(range, sizeof(range), "a number from %" PRIu64 " to %" PRIu64, opt->min,
-			 opt->max);
-	else
-		option_range(opt, range, sizeof(range));
-	log_error("%s %.64s %.128s: expected %s%s%s", name, word, text, range,
-		  opt->hint ? "; " : "", opt->hint ? opt->hint : "");
-	return XDD_BAD_ARGUMENT;
-}
-
-enum xdd_status line_take(const char *name, const struct option *opt, const char *word,
-			  const char *text, void *line)
-{
-	void *field = (char *)line + opt->off;
-	uint64_t n = 0;
-	int err;
-
-	if (!opt->arg) {
-		memcpy(field, &(bool){ true }, sizeof(bool));
-		return XDD_OK;
-	}
-	if (!text || !*text) {
-		log_error("%s %.64s: missing argument %s", name, word, opt->arg);
-		return XDD_BAD_ARGUMENT;
-	}
-	if (opt->type == OPT_TEXT) {
-		memcpy(field, &text, sizeof(text));
-		return XDD_OK;
-	}
-	err = opt->type == OPT_SECONDS ? units_parse_seconds(text, &n) : units_parse_u64(text, &n);
-	if (err || n < opt->min || n > opt->max)
-		return bad_value(name, opt, word, text);
-	memcpy(field, &n, sizeof(n));
-	return XDD_OK;
-}
-
-enum xdd_status line_read(const struct command *command, int argc, char **argv, void *line,
-			  bool *help)
-{
-	for (int i = 1; i < argc; i++) {
-		const char *word = argv[i];
-		const struct option *opt;
-		enum xdd_status status;
-
-		if (word[0] != '-' || !word[1]) {
-			log_error("%s %.128s: expected an option; xdd %s -h lists them",
-				  command->name, word, command->name);
-			return XDD_BAD_ARGUMENT;
-		}
-		opt = option_find(command->options, word + (word[1] == '-' ? 2 : 1));
-		if (!opt)
-			return command_bad_option(command, word);
-		if (strcmp(opt->name, "help") == 0) {
-			*help = true;
-			return XDD_OK;
-		}
-		if (opt->arg)
-			i++;
-		status = line_take(command->name, opt, word, i < argc ? argv[i] : NULL, line);
-		if (status)
-			return status;
-	}
-	return XDD_OK;
-}
 
 /* Sleeps end late by tens of microseconds: the rest of a wait is spent looking at the clock. */
 #define SPIN_NS (200 * NS_PER_US)
@@ -168,13 +94,13 @@ static const struct option gettime_rows[] = {
 	  .type = OPT_U64,
 	  .min = LEAST_MS,
 	  .max = MOST_MS,
-	  .hint = "global time is in milliseconds since 1970 here: seconds with 000 after them",
+	  .unit = "milliseconds since 1970 (seconds with 000 after them)",
 	  GETTIME_LINE_FIELD(wait_ms),
 	  .help = "wait until global time has reached that many milliseconds",
 	  .detail = "The command ends then, and prints the time as otherwise. If the time is over "
 		    "already, a warning says so.",
 	  .example = "gettime -timeserver server -waitfortime 1800000000000" },
-	{ .name = "help", .aliases = "h", .help = "this text" },
+	{ OPTION_HELP, .aliases = "h" },
 	{ 0 },
 };
 
@@ -299,13 +225,11 @@ static enum xdd_status print_time(const struct gettime_line *l)
 static int gettime_main(int argc, char **argv)
 {
 	struct gettime_line l = { .port = GLOBALTIME_PORT, .bounce = GLOBALTIME_BOUNCE };
-	bool help = false;
-	enum xdd_status status = line_read(&command_gettime, argc, argv, &l, &help);
+	struct line line = { .name = "gettime", .options = &gettime_options, .to = &l };
+	enum xdd_status status = line_read(&line, argc, argv);
 
-	if (!status && help) {
-		command_help(&command_gettime);
-		return command_flush() ? XDD_OK : XDD_IO_ERROR;
-	}
+	if (!status && line.shows)
+		return (int)command_show(&command_gettime, line.shows);
 	if (!status && !l.host) {
 		log_error("gettime: expected -timeserver <host>; xdd gettime -h lists the options");
 		status = XDD_BAD_ARGUMENT;
@@ -367,7 +291,7 @@ static const struct option server_rows[] = {
 	  .detail = "Without it the server goes to the background as soon as it can answer, so a "
 		    "script may use it once the command has ended.",
 	  .example = "timeserver -foreground" },
-	{ .name = "help", .aliases = "h", .help = "this text" },
+	{ OPTION_HELP, .aliases = "h" },
 	{ 0 },
 };
 
@@ -466,15 +390,12 @@ static enum xdd_status run_server(const struct timeserver_line *l)
 static int timeserver_main(int argc, char **argv)
 {
 	struct timeserver_line l = { .port = GLOBALTIME_PORT };
-	bool help = false;
-	enum xdd_status status = line_read(&command_timeserver, argc, argv, &l, &help);
+	struct line line = { .name = "timeserver", .options = &server_options, .to = &l };
+	enum xdd_status status = line_read(&line, argc, argv);
 
 	if (status)
 		return (int)status;
-	if (!help)
-		return (int)run_server(&l);
-	command_help(&command_timeserver);
-	return command_flush() ? XDD_OK : XDD_IO_ERROR;
+	return (int)(line.shows ? command_show(&command_timeserver, line.shows) : run_server(&l));
 }
 
 const struct command command_timeserver = {

@@ -15,6 +15,7 @@
 #include "xdd/base/output.h"
 #include "xdd/base/status.h"
 #include "xdd/commands/command.h"
+#include "xdd/plan/line.h"
 #include "xdd/plan/option.h"
 #include "xdd/trace/trace.h"
 
@@ -28,7 +29,7 @@ struct tsread {
 	struct trace_text text;
 	enum form form;
 	const char *output; /* NULL: standard output */
-	char **names;
+	const char **names;
 	size_t n_names;
 
 	struct trace_dump *dumps; /* those that could be read, at least in part */
@@ -43,21 +44,40 @@ struct content {
 	size_t size;
 };
 
+#define LINE_FIELD(field) OPTION_FIELD(struct tsread, field)
+
 static const struct option rows[] = {
-	{ .name = "summary", .aliases = "s", .help = "the summary report" },
-	{ .name = "detailed", .aliases = "d", .help = "a line for each operation" },
+	{ .name = "summary",
+	  .aliases = "s",
+	  OPTION_FLAG(struct tsread, text.summary),
+	  .help = "the summary report" },
+	{ .name = "detailed",
+	  .aliases = "d",
+	  OPTION_FLAG(struct tsread, text.detailed),
+	  .help = "a line for each operation" },
 	{ .name = "normalize",
 	  .aliases = "n",
+	  OPTION_FLAG(struct tsread, text.normalize),
 	  .help = "times of the global clock in these; with several dumps always" },
-	{ .name = "csv", .aliases = "c", .help = "CSV instead, one line an operation" },
+	{ .name = "csv",
+	  .aliases = "c",
+	  .type = OPT_SET,
+	  .value = FORM_CSV,
+	  LINE_FIELD(form),
+	  .help = "CSV instead, one line an operation" },
 	{ .name = "json",
 	  .aliases = "j",
+	  .type = OPT_SET,
+	  .value = FORM_JSON,
+	  LINE_FIELD(form),
 	  .help = "Chrome trace events instead, for Perfetto (ui.perfetto.dev)" },
 	{ .name = "output",
 	  .aliases = "o",
 	  .arg = "<file>",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(output),
 	  .help = "write to <file> instead of standard output (-)" },
-	{ .name = "help", .aliases = "h", .help = "this text" },
+	{ OPTION_HELP, .aliases = "h" },
 	{ 0 },
 };
 
@@ -65,51 +85,18 @@ static const struct option_group group = { "Options", rows };
 static const struct option_group *const groups[] = { &group, NULL };
 static const struct option_table options = { .groups = groups };
 
-/* Parse the command line. `*done`: help was printed, and there is nothing else to do. */
-static enum xdd_status parse(struct tsread *r, int argc, char **argv, bool *done)
+static enum xdd_status take_dump(struct line *l, const char *word)
 {
-	for (int i = 1; i < argc; i++) {
-		char *word = argv[i];
-		const struct option *found;
+	struct tsread *r = l->to;
 
-		if (word[0] != '-' || !word[1]) {
-			r->names[r->n_names++] = word;
-			continue;
-		}
-		found = option_find(&options, word + (word[1] == '-' ? 2 : 1));
-		if (!found)
-			return command_bad_option(&command_tsread, word);
-		switch (found->name[0]) {
-		case 's':
-			r->text.summary = true;
-			break;
-		case 'd':
-			r->text.detailed = true;
-			break;
-		case 'n':
-			r->text.normalize = true;
-			break;
-		case 'c':
-			r->form = FORM_CSV;
-			break;
-		case 'j':
-			r->form = FORM_JSON;
-			break;
-		case 'o':
-			if (i + 1 == argc || !*argv[i + 1]) {
-				log_error("tsread %s: missing argument <file>", word);
-				return XDD_BAD_ARGUMENT;
-			}
-			r->output = argv[++i];
-			if (output_standard(r->output) == STDOUT_FILENO)
-				r->output = NULL;
-			break;
-		default:
-			command_help(&command_tsread);
-			*done = true;
-			return XDD_OK;
-		}
-	}
+	r->names[r->n_names++] = word;
+	return XDD_OK;
+}
+
+static enum xdd_status check_line(struct tsread *r)
+{
+	if (r->output && output_standard(r->output) == STDOUT_FILENO)
+		r->output = NULL;
 	if (!r->text.summary && !r->text.detailed)
 		r->text.summary = r->text.detailed = true;
 	if (r->n_names)
@@ -162,7 +149,7 @@ static void worsen(struct tsread *r, enum xdd_status status)
 		r->status = status;
 }
 
-static void read_dump(struct tsread *r, char *name)
+static void read_dump(struct tsread *r, const char *name)
 {
 	struct trace_dump *d = &r->dumps[r->n];
 	struct content c;
@@ -174,7 +161,7 @@ static void read_dump(struct tsread *r, char *name)
 		free(c.data);
 		return;
 	}
-	err = trace_dump_parse(d, c.data, c.size, name, say, name);
+	err = trace_dump_parse(d, c.data, c.size, name, say, (void *)(uintptr_t)name);
 	free(c.data);
 	if (err == -ENOMEM)
 		memory_end();
@@ -225,31 +212,41 @@ static void write_output(struct tsread *r)
 	worsen(r, XDD_IO_ERROR);
 }
 
+/* Read and print all of them. Returns the worst status of one. */
+static enum xdd_status print_all(struct tsread *r)
+{
+	r->status = check_line(r);
+	if (!r->status)
+		r->status = check_output(r);
+	if (r->status)
+		return r->status;
+	for (size_t i = 0; i < r->n_names; i++)
+		read_dump(r, r->names[i]);
+	if (r->n)
+		write_output(r);
+	return r->status;
+}
+
 static int tsread_main(int argc, char **argv)
 {
 	struct tsread r = { .status = XDD_OK };
-	bool done = false;
+	struct line l = { .name = "tsread", .options = &options, .to = &r, .operand = take_dump };
+	enum xdd_status status;
 
 	r.names = xcalloc((size_t)argc, sizeof(*r.names));
 	r.dumps = xcalloc((size_t)argc, sizeof(*r.dumps));
 	r.traces = xcalloc((size_t)argc, sizeof(struct trace *));
-	r.status = parse(&r, argc, argv, &done);
-	if (!done && !r.status)
-		r.status = check_output(&r);
-	if (!done && !r.status) {
-		for (size_t i = 0; i < r.n_names; i++)
-			read_dump(&r, r.names[i]);
-		if (r.n)
-			write_output(&r);
-	}
+	status = line_read(&l, argc, argv);
+	if (!status)
+		status = l.shows ? command_show(&command_tsread, l.shows) : print_all(&r);
 	for (size_t i = 0; i < r.n; i++)
 		trace_dump_free(&r.dumps[i]);
 	free(r.names);
 	free(r.dumps);
 	free(r.traces);
-	if (!r.status && !command_flush())
-		r.status = XDD_IO_ERROR;
-	return (int)r.status;
+	if (!status && !command_flush())
+		status = XDD_IO_ERROR;
+	return (int)status;
 }
 
 const struct command command_tsread = {

@@ -1,6 +1,6 @@
 /*
- * From words to settings: finds each option's row, its target scope and its arguments. Nothing is
- * applied here; see plan.c. Called by plan_build().
+ * From words to settings: finds each option's row, its target scope and its arguments. Settings of
+ * a run are not applied here; see plan.c. Called by plan_build() and by commands.
  */
 #include "plan/parse.h"
 
@@ -18,6 +18,7 @@
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
+#include "xdd/plan/line.h"
 
 /*
  * Messages about a plan that is refused.
@@ -56,19 +57,18 @@ static char *show_argument(const struct word *w, char *buf, size_t size)
 	return buf;
 }
 
-/* True if the word is a number with a suffix: the hint is about how to write a number. */
-static bool needs_hint(const char *text)
+/* The hint about a short name, where the option was typed as one; or NULL. */
+static const char *hint_of(const struct setting *s)
 {
-	size_t digits = strspn(text, "0123456789");
+	const char *name = s->name.text + strspn(s->name.text, "-");
 
-	return digits && text[digits];
+	return s->opt && strcmp(name, s->opt->name) != 0 ? s->opt->hint : NULL;
 }
 
 enum xdd_status parse_error(enum xdd_status status, const struct setting *s, const struct word *w,
 			    const char *fmt, ...)
 {
-	const struct option *row = s->sub ? s->sub : s->opt;
-	const char *hint = w && w == s->args && row && needs_hint(w->text) ? row->hint : NULL;
+	const char *hint = hint_of(s), *command = s->command ? s->command : "";
 	char text[1024], name[SHOWN_SIZE], value[SHOWN_SIZE] = "";
 	char line[SHOWN_SIZE], argument[SHOWN_SIZE];
 	const struct word *at = w ? w : &s->name;
@@ -79,11 +79,11 @@ enum xdd_status parse_error(enum xdd_status status, const struct setting *s, con
 	va_end(ap);
 	if (w)
 		show_word(w->text, value, sizeof(value));
-	log_error("%s%s%s%s%s%s%s: %s%s%s%s", show_line(at, line, sizeof(line)),
-		  show_word(s->name.text, name, sizeof(name)), s->sub ? " " : "",
-		  s->sub ? s->sub->name : "", w == &s->scope ? " target" : "", w ? " " : "", value,
-		  text, show_argument(at, argument, sizeof(argument)), hint ? "; " : "",
-		  hint ? hint : "");
+	log_error("%s%s%s%s%s%s%s%s%s: %s%s%s%s", command, *command ? " " : "",
+		  show_line(at, line, sizeof(line)), show_word(s->name.text, name, sizeof(name)),
+		  s->sub ? " " : "", s->sub ? s->sub->name : "", w == &s->scope ? " target" : "",
+		  w ? " " : "", value, text, show_argument(at, argument, sizeof(argument)),
+		  hint ? "; " : "", hint ? hint : "");
 	return status;
 }
 
@@ -647,4 +647,130 @@ enum xdd_status parse_words(struct parse *p, const struct word *words, size_t n_
 			return status;
 	}
 	return XDD_OK;
+}
+
+/*
+ * Command lines of commands.
+ */
+
+const struct option *line_option(const struct line *l, const char **value)
+{
+	const char *name, *equals;
+	const struct option *opt;
+
+	*value = NULL;
+	if (l->ended || !looks_like_option(l->argv[l->at], &name))
+		return NULL;
+	opt = option_find(l->options, name);
+	equals = opt ? NULL : strchr(name, '=');
+	if (!equals)
+		return opt;
+	opt = find_head(l->options, name, (size_t)(equals - name));
+	*value = opt ? equals + 1 : NULL;
+	return opt;
+}
+
+enum xdd_status line_store(struct line *l, const struct option *opt, const char *word,
+			   const char *value)
+{
+	char name[SHOWN_SIZE];
+	const struct word arg = { .text = value };
+	struct setting s = { .opt = opt, .command = l->name, .args = &arg, .n_args = !!value };
+	enum xdd_status status;
+
+	snprintf(name, sizeof(name), "%.*s", value ? (int)strcspn(word, "=") : SHOWN_MAX, word);
+	s.name.text = name;
+	if (value && !opt->arg)
+		return parse_error(XDD_BAD_OPTION, &s, NULL, "takes no value; say -%s", opt->name);
+	if (opt->arg && !value)
+		return parse_error(XDD_BAD_ARGUMENT, &s, NULL, "missing argument %s", opt->arg);
+	if (value && !*value)
+		return parse_error(XDD_BAD_ARGUMENT, &s, &arg, "%s cannot be empty", opt->arg);
+	status = parse_apply(&s, l->to);
+	if (!status && l->stored)
+		l->stored(l, opt, word, value);
+	return status;
+}
+
+static enum xdd_status line_unknown(const struct line *l, const char *word)
+{
+	const char *near = option_suggest(l->options, word);
+	const struct setting s = { .name = { .text = word }, .command = l->name };
+
+	if (near)
+		return parse_error(XDD_BAD_OPTION, &s, NULL, "is not an option; did you mean -%s?",
+				   near);
+	return parse_error(XDD_BAD_OPTION, &s, NULL, "is not an option; xdd %s -help lists them%s",
+			   l->name,
+			   l->operand && access(word, F_OK) == 0 ?
+				   ", and ./ before it makes it the name of a file" :
+				   "");
+}
+
+enum xdd_status line_store_next(struct line *l, const struct option *opt, const char *word)
+{
+	const char *value = opt->arg ? l->argv[l->at] : NULL;
+	const struct setting s = { .opt = opt, .command = l->name, .name = { .text = word } };
+
+	if (value && strcmp(value, "--") == 0)
+		value = NULL;
+	if (value && option_is_word(l->options, value))
+		return parse_error(XDD_BAD_ARGUMENT, &s, NULL,
+				   "missing argument %s: found option %s instead", opt->arg, value);
+	if (value)
+		l->at++;
+	return line_store(l, opt, word, value);
+}
+
+static enum xdd_status line_take_option(struct line *l)
+{
+	const char *word = l->argv[l->at], *value;
+	const struct option *opt = line_option(l, &value);
+
+	if (!opt)
+		return line_unknown(l, word);
+	l->at++;
+	if (value)
+		return line_store(l, opt, word, value);
+	if (opt->type != OPT_ACTION)
+		return line_store_next(l, opt, word);
+	l->shows = opt->name;
+	return XDD_OK;
+}
+
+static enum xdd_status line_take(struct line *l)
+{
+	const char *word = l->argv[l->at], *name;
+	const struct setting s = { .name = { .text = word }, .command = l->name };
+
+	if (l->other) {
+		const int at = l->at;
+		enum xdd_status status = l->other(l);
+
+		if (status || l->at != at)
+			return status;
+	}
+	if (!l->ended && looks_like_option(word, &name))
+		return line_take_option(l);
+	l->at++;
+	if (!l->ended && strcmp(word, "--") == 0) {
+		l->ended = true;
+		return XDD_OK;
+	}
+	if (l->operand)
+		return l->operand(l, word);
+	return parse_error(XDD_BAD_ARGUMENT, &s, NULL,
+			   "is a stray word; expected an option, and xdd %s -help lists them",
+			   l->name);
+}
+
+enum xdd_status line_read(struct line *l, int argc, char *const *argv)
+{
+	enum xdd_status status = XDD_OK;
+
+	l->argc = argc;
+	l->argv = argv;
+	for (l->at = 1; l->at < argc && !l->shows && !status;)
+		status = line_take(l);
+	return status;
 }

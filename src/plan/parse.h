@@ -52,8 +52,9 @@ enum xdd_status parse_defaults(struct arena *arena, const struct option *opt,
  */
 
 /*
- * Report a bad value of an option: "file:line: -name value: <text>; hint", or on the command line
- * "-name value: <text> (argument N); hint". `w` is the word to blame, or NULL. Returns `status`.
+ * Report a bad value of an option: "file:line: -name value: <text>", on the command line of a run
+ * "-name value: <text> (argument N)", or on that of a command "command -name value: <text>; hint".
+ * `w` is the word to blame, or NULL. Returns `status`.
  */
 enum xdd_status parse_error(enum xdd_status status, const struct setting *s, const struct word *w,
 			    const char *fmt, ...) __attribute__((format(printf, 4, 5)));

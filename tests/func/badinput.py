@@ -45,6 +45,20 @@ row("an option without its dash", "op read -targets 1 data", 3, 1, m.line("op", 
 row("a file without -target", "-op read data", 3, 3, m.line("data", m.STRAY + "; files and devices are named with -target data"))
 row("more names than targets", "-op read -targets 1 data note", 3, 6, m.line("note", m.STRAY))
 
+# Commands, whose lines are read by the same code
+
+for command, status in (("check", 3), ("combine", 2), ("compare", 2), ("copy", 101), ("fio", 3), ("gettime", 3), ("multi", 3),
+                        ("report", 3), ("timeserver", 3), ("tsread", 3)):
+    row("xdd %s: an unknown option" % command, command + " --zzzz", status, None,
+        m.line(command + " --zzzz", m.NO_OPTION + "; xdd %s -help lists them" % command))
+    row("xdd %s: a value of an option without" % command, command + " --help=x", status, None,
+        m.line(command + " --help", m.no_value("-help")))
+for args, subject in (("combine -jsonout", "-jsonout"), ("combine --hosts= data", "--hosts ''"), ("copy -log -v data b:", "-log"),
+                      ("gettime --port=0", "--port 0"), ("report -axis -noplots data", "-axis"), ("sweep -rounds=x", "-rounds x"),
+                      ("tsread -o -csv data", "-o"), ("curve -each=-1", "-each -1"), ("multi -slots=0", "-slots 0")):
+    command = args.split()[0]
+    row("xdd " + args, args, 101 if command == "copy" else 2, None, m.line("%s %s" % (command, subject)))
+
 # Engines
 
 for word, meant in (("io_urng", "io_uring"), ("libiao", "libaio"), ("psinc", "psync")):

@@ -273,7 +273,7 @@ def test_failif():
     t.ok(run.status == 4 and re.findall(r"^  latency\+10% +(.*)$", run.out, re.M) ==
          ["all targets  within", "target 0     within", "target 1     exceeded"], "-failif: of each target", run)
     for word, want in (("p98+10%", "before the sign; did you mean p99?"), ("p99+10", "expected <figure>+<percent>% or"),
-                       ("p99", "expected <figure>"), ("", "expected <figure>"), ("+10%", "before the sign"),
+                       ("p99", "expected <figure>"), ("", "<limit> cannot be empty"), ("+10%", "before the sign"),
                        ("p99+x%", "expected a percentage"), ("p99+-5%", "expected a percentage"), ("p99+%", "expected a percentage"),
                        ("bandwidth-100%", "from 0 to less than 100"), ("p99+10%,", "expected <figure>"),
                        ("p99+10%,p50", "-failif p50: expected <figure>"), ("p99+1e99%", "percentage"),
@@ -348,8 +348,9 @@ def test_refused():
                        ((good,), "expected two files of -jsonout, 1 given; see xdd compare -help"), ((), "0 given"),
                        ((good, good, good), "with -- between them, as in xdd compare a1.json a2.json -- b1.json b2.json"),
                        (("--", good, good), "files on both sides of --"), ((good, "--"), "files on both sides of --"),
-                       ((good, "--", good, "--", good), "expected one --"), ((good, "-failif"), "expected <figure>"),
-                       (("-fail", good, good), "-fail: is not an option; expected -failif or -help, and ./-fail")):
+                       ((good, "--", good, "--", good), "expected one --"), ((good, "-failif"), "compare -failif: missing argument <limit>"),
+                       (("-fail", good, good), "compare -fail: is not an option; did you mean -failif?"),
+                       (("-zzzz", good, good), "compare -zzzz: is not an option; xdd compare -help lists them")):
         run = compare(*args)
         t.equal((run.status, run.out, len(run.error_lines()), want in run.err), (2, "", 1, True), want, run)
     run = compare("-help")

@@ -371,7 +371,7 @@ def test_bad():
             (["no.fio"], 2, "xdd: no.fio: No such file or directory\n"),
             ([], 2, "xdd: fio: expected a job file: xdd fio <job file> [-run], or xdd fio -h\n"),
             (["job.fio", "two.fio"], 2, "xdd: fio two.fio: expected one job file\n"),
-            (["-rum", "job.fio"], 3, "xdd: fio -rum: no such option; did you mean -run?\n"),
+            (["-rum", "job.fio"], 3, "xdd: fio -rum: is not an option; did you mean -run?\n"),
             (["job.fio", "-o"], 2, "xdd: fio -o: missing argument <file>\n"),
             (["job.fio", "-report"], 2, "xdd: fio -report: missing argument person|table|auto\n"),
             (["job.fio", "-report", "peson"], 2, "xdd: fio -report peson: expected person|table|auto\n")):

@@ -242,7 +242,7 @@ def test_refused():
     refused("-mostrounds by itself", write + ["-mostrounds", 9], r"-mostrounds: needs -until or -each")
     refused("-resume without a journal", write + ["-resume"], r"-resume: needs the journal")
     refused("-resume of nothing", write + ["-resume", "-journal", t.path("none")], r"there is nothing to resume")
-    refused("a value for a flag", write + ["--pairs=yes"], r"-pairs takes no value")
+    refused("a value for a flag", write + ["--pairs=yes"], r"sweep --pairs: takes no value; say -pairs", status=3)
     refused("-vary of no option", write + ["-vary", "nonsense=1,2"], r"-vary nonsense=1,2: expected <option>=<list>")
     refused("-vary with a range that is wrong", write + ["-vary", "queuedepth=8..1"],
             r"sweep: -vary: -queuedepth 8\.\.1: a range begins with its smaller number")

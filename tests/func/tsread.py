@@ -410,8 +410,10 @@ def test_command():
     got = t.drain(reader)
     t.ok(run.status == 0 and got == read(reports[0]) and stat.S_ISFIFO(os.stat(fifo).st_mode), "-o: into a pipe, which stays", run)
     for args, status, want in (((), 2, "tsread: expected a dump"), (("-o",), 2, "tsread -o: " + m.MISSING),
-                               (("-jsn", dumps[0]), 3, "tsread -jsn: no such option; did you mean -json"),
-                               (("-zzzz", dumps[0]), 3, "tsread -zzzz: no such option; xdd tsread -h lists them"),
+                               (("-o", "-csv", dumps[0]), 2, "tsread -o: missing argument <file>: found option -csv instead"),
+                               (("-csv=x", dumps[0]), 3, "tsread -csv: takes no value; say -csv"),
+                               (("-jsn", dumps[0]), 3, "tsread -jsn: is not an option; did you mean -json"),
+                               (("-zzzz", dumps[0]), 3, "tsread -zzzz: is not an option; xdd tsread -help lists them"),
                                (("-o", t.path("none/out"), dumps[0]), 2, "none/out: there is no directory "),
                                (("-o", dumps[0], dumps[0]), 2, "tsread -o %s: is a dump to read" % dumps[0])):
         run = x.tsread(*args)

@@ -281,7 +281,7 @@ CHECK_MISSING = "no such file or device"
 CHECK_EMPTY = "has a size of 0; a check needs 4096 bytes at least"
 CHECK_FIO = "is a job file of fio"
 CHECK_NO_TIME = "-seconds: missing argument"
-CHECK_TIME = "expected a time from 0.1 to 86400 seconds"
+CHECK_TIME = "check -seconds .*: expected a time of 100ms to 86400s: seconds with decimals, or with ms, us, min or h"
 CHECK_NOTHING = "expected a file or device"
 CHECK_RUN_OPTION = "is an option of a run; say xdd -target <name> -op"
 

@@ -341,7 +341,7 @@ static void test_names(void **state)
 	assert_false(l.request.settings.into);
 	LINE(&l, "/nowhere/at/all h:", COPY_NO_SOURCE);
 	LINE(&l, "-h x y", 0);
-	assert_true(l.help);
+	assert_string_equal(l.line.shows, "help");
 }
 
 static void test_combinations(void **state)

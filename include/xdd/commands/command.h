@@ -42,10 +42,10 @@ const char *command_page(const struct command *command, char *buf);
 void command_help(const struct command *command);
 
 /*
- * Report that option `word` is none of the command's, with one that is near. Returns
- * XDD_BAD_OPTION.
+ * Print what a command line has asked for with `option`: help or version. Returns XDD_OK, or
+ * XDD_IO_ERROR, reported.
  */
-enum xdd_status command_bad_option(const struct command *command, const char *word);
+enum xdd_status command_show(const struct command *command, const char *option);
 
 /*
  * The command that `argv` names, by the name of the program or by its first word, or the run of a

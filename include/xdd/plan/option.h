@@ -34,6 +34,7 @@ struct setting {
 	const struct option *opt;
 	const struct option *sub; /* the suboption named, or NULL */
 	struct word name;	  /* the option as written */
+	const char *command;	  /* whose option it is; NULL: that of a run */
 	const char *section;	  /* of its setup file that it stands in; NULL: none */
 	struct word scope;	  /* the word after "target"; text is NULL without one */
 	const struct word *args;  /* `opt`'s or `sub`'s own arguments */
@@ -131,7 +132,7 @@ struct option {
 	/* OPT_ACTION only. */
 	enum xdd_status (*act)(struct parse *p, const struct setting *s);
 
-	const char *hint;    /* appended to the message about a bad value; NULL: none */
+	const char *hint;    /* appended to messages about a short name; NULL: none */
 	const char *help;    /* one line */
 	const char *detail;  /* paragraphs for -help <option> and the manual; NULL: help says all */
 	const char *example; /* a command line that uses it; NULL: none */
@@ -141,6 +142,10 @@ struct option {
 #define OPTION_FIELD(type, field) .off = offsetof(type, field), .size = sizeof(((type *)0)->field)
 #define PLAN_FIELD(field) OPTION_FIELD(struct plan, field)
 #define TARGET_FIELD(field) OPTION_FIELD(struct target_plan, field)
+
+/* Initializers of a row that sets a field of type bool, and of the row of a command's help. */
+#define OPTION_FLAG(type_, field) .type = OPT_FLAG, .value = true, OPTION_FIELD(type_, field)
+#define OPTION_HELP .name = "help", .type = OPT_ACTION, .help = "this text"
 
 /* Initializer of `amount`. */
 #define AMOUNT_FIELD(entry) .amount = offsetof(struct target_plan, amounts[entry])
