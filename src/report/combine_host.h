@@ -48,7 +48,7 @@ struct combine_host {
 	size_t n_spans;
 };
 
-/* ---- combine_passes.c ---- */
+/* ---- combine_host.c ---- */
 
 /*
  * Fill `host` from a document whose sums are checked. False: reported; combine_host_free() is safe
