@@ -198,8 +198,7 @@ static enum xdd_status make_report(struct report_line *l)
 
 	if (!check_output(l) || !load(l) || !check_axis(l))
 		return XDD_BAD_ARGUMENT;
-	if (page_make(&page, l->runs, l->n, l->axis, !l->no_plots))
-		memory_end();
+	page = page_make(l->runs, l->n, l->axis, !l->no_plots);
 	if (check_plots(l, page))
 		status = write_page(l, page);
 	page_free(page);

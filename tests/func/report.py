@@ -287,6 +287,9 @@ def test_odd_values():
         for member in ("environment", "plan", "results", "messages", "clock", "end", "status"):
             bad[member] = spoil(base[member], replacement)
         page_of(report(j.write("bad", bad)), "all values %.20r" % (replacement,))
+    plan = copy.deepcopy(base)
+    plan["plan"]["targets"][0]["resolved"] = 5
+    page_of(report(j.write("plan", plan)), "a plan whose resolved options are a number")
     many = copy.deepcopy(base)
     many["results"] = [r for r in base["results"] if r["what"] == "COMBINED"] * 1000
     many["messages"] = [{"level": "warning", "text": "m%d" % (i % 500)} for i in range(1000)]

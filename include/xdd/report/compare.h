@@ -144,14 +144,12 @@ enum compare_limit_state compare_limit_check(const struct compare_limit *limit,
 #define PAGE_MAX_DOCUMENTS 100
 
 /*
- * Make the page of `n` documents. The page needs nothing else: it
- * has no scripts, and refers to no other file. Texts of the documents are escaped. With `plots`
- * gnuplot draws them; where it cannot, the page says so, and there is a warning. `axis` is the
- * option along x in the lines and grids of sweeps that vary it; NULL: that with the most values.
- * Returns 0 with a page, to be freed, or -ENOMEM.
+ * Make the page of `n` documents. The page needs nothing else: it has no scripts, and refers to no
+ * other file. Texts of the documents are escaped. With `plots` gnuplot draws them; where it cannot,
+ * the page says so, and there is a warning. `axis` is the option along x in the lines and grids of
+ * sweeps that vary it; NULL: that with the most values.
  */
-int page_make(struct page **page, const struct compare_run *runs, size_t n, const char *axis,
-	      bool plots);
+struct page *page_make(const struct compare_run *runs, size_t n, const char *axis, bool plots);
 
 /* True if a document is of a sweep that varies this option, not a curve. */
 bool page_has_axis(const struct compare_run *run, const char *axis);

@@ -101,11 +101,8 @@ void page_text(struct page *p, const char *text)
 		put_escaped(p->f, text);
 		return;
 	}
-	shown = printable_dup(text, false);
-	if (shown)
-		put_escaped(p->f, shown);
-	else
-		p->incomplete = true;
+	shown = xneed(printable_dup(text, false));
+	put_escaped(p->f, shown);
 	free(shown);
 }
 
@@ -241,12 +238,8 @@ struct plot *page_plot(struct page *p, const struct compare_run *run, enum plot_
 	snprintf(full, sizeof(full), "%s-%s", run->name, name);
 	plot = plots_add(&p->plots, kind, full);
 	fflush(p->f);
-	if (plot) {
-		plot->title = title;
-		plot->at = p->text.size;
-	} else {
-		p->incomplete = true;
-	}
+	plot->title = title;
+	plot->at = p->text.size;
 	return plot;
 }
 
@@ -304,7 +297,7 @@ const char *page_target(const struct document *d, int64_t target, char *buf)
 	return buf;
 }
 
-bool page_figures(struct page *p, const struct document_result *r, struct figures *f)
+bool page_figures(const struct document_result *r, struct figures *f)
 {
 	char why[DOCUMENT_WHY_SIZE];
 	int err;
@@ -313,7 +306,8 @@ bool page_figures(struct page *p, const struct document_result *r, struct figure
 	err = r ? document_figures(r, f, why) : -EBADMSG;
 	if (!err)
 		return true;
-	p->incomplete |= err == -ENOMEM;
+	if (err == -ENOMEM)
+		memory_end();
 	figures_free(f);
 	*f = (struct figures){ .known = 0 };
 	return false;
@@ -415,36 +409,21 @@ static void put_page(struct page *p, const struct compare_run *runs, size_t n)
 	page_put(p, "</main>\n</body>\n</html>\n");
 }
 
-int page_make(struct page **page, const struct compare_run *runs, size_t n, const char *axis,
-	      bool plots)
+struct page *page_make(const struct compare_run *runs, size_t n, const char *axis, bool plots)
 {
-	struct page *p = calloc(1, sizeof(*p));
-	int err;
+	struct page *p = xcalloc(1, sizeof(*p));
 
-	*page = NULL;
-	if (!p)
-		return -ENOMEM;
 	p->axis = axis;
-	p->f = memstream_open(&p->text);
-	if (p->f)
-		put_page(p, runs, n);
-	err = memstream_close(&p->text);
-	for (size_t i = 0; i < p->plots.n; i++)
-		p->incomplete |= p->plots.list[i]->failed;
-	if (!err && p->incomplete)
-		err = -ENOMEM;
-	if (err) {
-		page_free(p);
-		return err;
-	}
+	p->f = xmemstream_open(&p->text);
+	put_page(p, runs, n);
+	xmemstream_close(&p->text);
 	if (plots)
 		plots_draw(&p->plots);
 	else
 		p->plots.why = "-noplots";
 	if (plots && p->plots.why)
 		log_warning("report: the page has no plots: %s", p->plots.why);
-	*page = p;
-	return 0;
+	return p;
 }
 
 void page_free(struct page *page)

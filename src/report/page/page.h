@@ -1,8 +1,8 @@
 /*
  * Parts of the page of xdd report. Private to src/report; one thread.
  *
- * Each part writes elements to the page. It shows a value as unknown that a document lacks, or
- * that is not as it should be.
+ * Each part writes elements to the page; where memory is short, the program ends. It shows a value
+ * as unknown that a document lacks, or that is not as it should be.
  */
 #ifndef XDD_REPORT_PAGE_PAGE_H
 #define XDD_REPORT_PAGE_PAGE_H
@@ -26,7 +26,6 @@ struct page {
 	unsigned ids; /* so far: elements have the ids x1, x2 and so on */
 	struct plots plots;
 	const char *axis; /* along x in lines and grids of sweeps that have it; NULL: any */
-	bool incomplete;  /* memory was short, and the page is of no use */
 };
 
 /* ---- page.c ---- */
@@ -65,7 +64,7 @@ void page_table_end(struct page *p, size_t left_out);
 
 /*
  * A figure: plots, and a table with the same values. page_plot() adds a plot here; it may get its
- * data later. Its name is that of the document with `name`. NULL: memory is short.
+ * data later. Its name is that of the document with `name`.
  */
 void page_figure(struct page *p, const char *caption);
 struct plot *page_plot(struct page *p, const struct compare_run *run, enum plot_kind kind,
@@ -87,7 +86,7 @@ const char *page_target(const struct document *d, int64_t target, char *buf);
  * The figures of a result, which may be NULL; to be freed by figures_free() in any case. False:
  * they are not known, and empty.
  */
-bool page_figures(struct page *p, const struct document_result *r, struct figures *f);
+bool page_figures(const struct document_result *r, struct figures *f);
 
 /* ---- page.c ---- */
 extern const char page_style[];

@@ -34,7 +34,7 @@ static void add_histogram(struct heat *h, size_t column, const struct histogram_
 	}
 }
 
-static void page_heat_collect(struct page *p, struct heat *h, const struct document *d)
+static void page_heat_collect(struct heat *h, const struct document *d)
 {
 	for (size_t i = 0; i < d->n_results; i++) {
 		if (d->results[i].what == RESULT_TARGET_PASS)
@@ -48,7 +48,7 @@ static void page_heat_collect(struct page *p, struct heat *h, const struct docum
 
 		if (r->what != RESULT_TARGET_PASS || !(column >= 0 && column < COLUMNS))
 			continue;
-		page_figures(p, r, &f);
+		page_figures(r, &f);
 		for (unsigned dir = 0; dir < DIR_COUNT; dir++)
 			add_histogram(h, (size_t)column, page_service(&f, dir));
 		figures_free(&f);
@@ -110,14 +110,10 @@ static void put_table(struct page *p, const struct heat *h)
 
 static void page_heat(struct page *p, const struct compare_run *run)
 {
-	struct heat *h = calloc(1, sizeof(*h));
+	struct heat *h = xcalloc(1, sizeof(*h));
 	struct plot *plot;
 
-	if (!h) {
-		p->incomplete = true;
-		return;
-	}
-	page_heat_collect(p, h, &run->doc);
+	page_heat_collect(h, &run->doc);
 	if (h->passes < 2) {
 		page_missing(p,
 			     "a heat map of the latencies over time, for which a document has one "
@@ -130,13 +126,11 @@ static void page_heat(struct page *p, const struct compare_run *run)
 		p,
 		"Heat map of the service times: the stronger the colour, the more operations of a pass");
 	plot = page_plot(p, run, PLOT_HEAT, "heat", "Heat map of the service times");
-	if (plot) {
-		plot->log_y = plot->log_shade = true;
-		plot->x_label = "pass";
-		plot->y_label = "service time";
-		plot->y_format = "%.0s %cs";
-		plot->shade_format = "%g %%";
-	}
+	plot->log_y = plot->log_shade = true;
+	plot->x_label = "pass";
+	plot->y_label = "service time";
+	plot->y_format = "%.0s %cs";
+	plot->shade_format = "%g %%";
 	page_heat_draw(plot, h);
 	put_table(p, h);
 	page_figure_end(p);
@@ -234,8 +228,6 @@ void page_distribution_line(struct plot *plot, const struct histogram_sum *times
 
 void page_distribution_axes(struct plot *plot)
 {
-	if (!plot)
-		return;
 	plot->log_x = plot->log_y = true;
 	plot->x_label = "service time";
 	plot->y_label = "operations (%)";
@@ -264,7 +256,7 @@ void page_latency(struct page *p, const struct compare_run *run)
 	struct figures f;
 	bool any = false;
 
-	page_figures(p, all, &f);
+	page_figures(all, &f);
 	for (unsigned dir = 0; dir < DIR_COUNT; dir++)
 		any |= page_service(&f, dir)->n > 0;
 	page_section(p, 3, "Latency");
@@ -349,10 +341,8 @@ static void page_spans(struct page *p, const struct compare_run *run)
 		return;
 	page_figure(p, "Starts and ends of the passes of each target, since the first operation");
 	plot = page_plot(p, run, PLOT_BOXES, "targets", "Starts and ends of the targets");
-	if (plot) {
-		plot->x_label = "time (s)";
-		plot->y_label = "";
-	}
+	plot->x_label = "time (s)";
+	plot->y_label = "";
 	plot_series(plot, NULL);
 	page_table(p, "Passes of the targets", heads);
 	for (size_t i = 0; i < d->n_results; i++) {
@@ -394,7 +384,7 @@ static void put_target(struct page *p, const struct document *d, const struct do
 	double bytes, ops;
 	char name[PAGE_NAME_SIZE];
 
-	page_figures(p, r, &f);
+	page_figures(r, &f);
 	bytes = (double)tally_bytes(&f.tally);
 	ops = (double)tally_ops(&f.tally);
 	page_row(p, page_target(d, target, name));

@@ -32,14 +32,9 @@ static void put_value(struct facts *facts, const char *path, const json_t *value
 
 	if (++facts->n > PAGE_MAX_ROWS)
 		return;
-	if (memstream_open(&m))
-		jvalue_write(m.f, value);
-	if (memstream_close(&m)) {
-		facts->p->incomplete = true;
-		return;
-	}
+	jvalue_write(xmemstream_open(&m), value);
 	page_row(facts->p, path);
-	page_cell(facts->p, m.text);
+	page_cell(facts->p, xmemstream_close(&m));
 	page_row_end(facts->p);
 	free(m.text);
 }
@@ -81,30 +76,27 @@ static void page_environment_put_table(struct page *p, const char *caption, cons
 	page_table_end(p, facts.n > PAGE_MAX_ROWS ? facts.n - PAGE_MAX_ROWS : 0);
 }
 
-/* Members that a document lacks are left out. Returns 0, or -1 without memory. */
-static int copy_member(json_t *to, const char *name, json_t *value)
-{
-	return value ? json_object_set(to, name, value) : 0; /* its references are counted */
-}
-
 /* The targets as the run had them. */
 static void put_plan(struct page *p, const json_t *plan)
 {
 	const json_t *targets = json_object_get(plan, "targets"), *target;
+	const unsigned long lost = jvalue_lost();
 	json_t *shown = json_object(), *list = json_array();
-	int failed = copy_member(shown, "run", json_object_get(plan, "resolved"));
 	size_t i;
 
+	json_object_set(shown, "run", json_object_get(plan, "resolved"));
 	json_array_foreach(targets, i, target)
 	{
-		json_t *one = json_object(), *resolved = json_object_get(target, "resolved");
+		json_t *one = json_object();
 
-		failed |= copy_member(one, "path", json_object_get(target, "path"));
-		failed |= resolved ? json_object_update(one, resolved) : 0;
-		failed |= json_array_append_new(list, one);
+		json_object_set(one, "path", json_object_get(target, "path"));
+		json_object_update(one, json_object_get(target, "resolved"));
+		json_array_append_new(list, one);
 	}
-	failed |= json_object_set_new(shown, "target", list);
-	p->incomplete |= failed != 0;
+	json_object_set_new(shown, "target", list);
+	/* A member that the document lacks is left out. */
+	if (jvalue_lost() != lost)
+		memory_end();
 	page_environment_put_table(p, "The plan of the run", shown);
 	json_decref(shown);
 }
@@ -274,7 +266,7 @@ static void put_distributions(struct page *p, const struct compare_run *runs)
 	struct figures all[2];
 
 	for (size_t i = 0; i < 2; i++)
-		page_figures(p, document_result(&runs[i].doc, RESULT_COMBINED), &all[i]);
+		page_figures(document_result(&runs[i].doc, RESULT_COMBINED), &all[i]);
 	put_both(p, runs, all);
 	for (size_t i = 0; i < 2; i++)
 		figures_free(&all[i]);
@@ -360,7 +352,7 @@ static void put_faults(struct page *p, const struct document_result *all)
 {
 	struct figures f;
 
-	page_figures(p, all, &f);
+	page_figures(all, &f);
 	put_fault(p, f.tally.errors, "errors", "operations failed");
 	put_fault(p, f.tally.miscompares, "wrong data",
 		  "extents of what was read are not as expected");

@@ -204,8 +204,6 @@ static struct plot *open_lines(struct page *p, const struct compare_run *run, co
 {
 	struct plot *plot = page_plot(p, run, PLOT_LINES, name, title);
 
-	if (!plot)
-		return NULL;
 	plot_x_name(plot, a->x->option);
 	put_tics(plot, a->x, true);
 	return plot;
@@ -245,13 +243,9 @@ static void put_lines_table(struct page *p, const struct axes *a, const struct t
 
 static void put_lines(struct page *p, const struct compare_run *run, const struct axes *a)
 {
-	struct texts t = { .list = calloc(PLOT_MAX_SERIES, sizeof(*t.list)) };
+	struct texts t = { .list = xcalloc(PLOT_MAX_SERIES, sizeof(*t.list)) };
 	struct plot *bandwidth, *p99;
 
-	if (!t.list) {
-		p->incomplete = true;
-		return;
-	}
 	page_lines_collect(a, false, PLOT_MAX_SERIES, &t);
 	page_figure(p,
 		    p->axis && strcmp(a->x->option, p->axis) == 0 ?
@@ -261,14 +255,12 @@ static void put_lines(struct page *p, const struct compare_run *run, const struc
 			    "the list that is longest; a line for each combination of the others");
 	bandwidth = open_lines(p, run, a, "lines-bandwidth", "Bandwidth of the points");
 	p99 = open_lines(p, run, a, "lines-p99", "99th percentile of the points");
-	if (bandwidth && p99) {
-		bandwidth->y_label = "bandwidth";
-		bandwidth->y_format = "%.1s %cB/s";
-		bandwidth->from_zero = true;
-		p99->y_label = "p99";
-		p99->y_format = "%.0s %cs";
-		p99->log_y = true;
-	}
+	bandwidth->y_label = "bandwidth";
+	bandwidth->y_format = "%.1s %cB/s";
+	bandwidth->from_zero = true;
+	p99->y_label = "p99";
+	p99->y_format = "%.0s %cs";
+	p99->log_y = true;
 	page_lines_draw(bandwidth, a, &t, FIGURE_BANDWIDTH, 1);
 	page_lines_draw(p99, a, &t, FIGURE_P99, 1e9);
 	put_lines_table(p, a, &t, true);
@@ -325,12 +317,9 @@ static void put_grid_table(struct page *p, const struct axes *a, const char *res
 
 static void put_grids(struct page *p, const struct compare_run *run, const struct axes *a)
 {
-	struct texts t = { .list = calloc(MAX_GRIDS, sizeof(*t.list)) };
+	struct texts t = { .list = xcalloc(MAX_GRIDS, sizeof(*t.list)) };
 
-	if (t.list)
-		page_lines_collect(a, true, MAX_GRIDS, &t);
-	else
-		p->incomplete = true;
+	page_lines_collect(a, true, MAX_GRIDS, &t);
 	for (size_t i = 0; i < t.n; i++) {
 		char caption[TEXT_BYTES + 64];
 		struct plot *plot;
@@ -340,12 +329,10 @@ static void put_grids(struct page *p, const struct compare_run *run, const struc
 			 *t.list[i] ? "; " : "", t.list[i]);
 		page_figure(p, caption);
 		plot = page_plot(p, run, PLOT_HEAT, "grid", "Grid of the bandwidth");
-		if (plot) {
-			plot->x_label = plot->y_label = "";
-			plot->shade_format = "%.1s %cB/s";
-			put_tics(plot, a->x, true);
-			put_tics(plot, a->y, false);
-		}
+		plot->x_label = plot->y_label = "";
+		plot->shade_format = "%.1s %cB/s";
+		put_tics(plot, a->x, true);
+		put_tics(plot, a->y, false);
 		plot_series(plot, NULL);
 		put_grid_table(p, a, t.list[i], plot);
 		page_figure_end(p);
@@ -497,8 +484,6 @@ static void page_curve_draw(struct plot *plot, const struct document_curve *c)
 {
 	struct curve_span span = { 0 };
 
-	if (!plot)
-		return;
 	plot->x_label = "offered load (% of the maximum)";
 	plot->y_label = "time";
 	plot->y_format = "%.0s %cs";

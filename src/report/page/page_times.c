@@ -70,15 +70,12 @@ static size_t direction_of(const json_t *row)
 	return i;
 }
 
-/* False: memory is short. */
-static bool take_rows(struct times *t, const json_t *rows)
+static void take_rows(struct times *t, const json_t *rows)
 {
 	const json_t *row;
 	size_t i;
 
-	t->rows = calloc(json_array_size(rows) + 1, sizeof(*t->rows));
-	if (!t->rows)
-		return false;
+	t->rows = xcalloc(json_array_size(rows), sizeof(*t->rows));
 	json_array_foreach(rows, i, row)
 	{
 		t->rows[t->n++] = (struct row){
@@ -95,7 +92,6 @@ static bool take_rows(struct times *t, const json_t *rows)
 			.max_ns = known(document_real(row, "max_ns")),
 		};
 	}
-	return true;
 }
 
 static bool is_of(const struct row *row, const struct subject *s)
@@ -265,8 +261,6 @@ static void open_plots(struct times *t)
 	t->bandwidth = page_plot(t->p, t->run, PLOT_LINES, "bandwidth", "Bandwidth over time");
 	t->iops = page_plot(t->p, t->run, PLOT_LINES, "iops", "Operations per second over time");
 	t->latency = page_plot(t->p, t->run, PLOT_LINES, "latency", "Service times over time");
-	if (!t->bandwidth || !t->iops || !t->latency)
-		return;
 	t->bandwidth->x_label = t->iops->x_label = t->latency->x_label = "time (s)";
 	t->bandwidth->y_label = "bandwidth";
 	t->iops->y_label = "operations per second";
@@ -345,12 +339,10 @@ static void put_passes(struct page *p, const struct compare_run *run,
 
 	page_figure(p, "Bandwidth of all targets by pass");
 	plot = page_plot(p, run, PLOT_LINES, "passes", "Bandwidth by pass");
-	if (plot) {
-		plot->x_label = "pass";
-		plot->y_label = "bandwidth";
-		plot->y_format = "%.1s %cB/s";
-		plot->from_zero = true;
-	}
+	plot->x_label = "pass";
+	plot->y_label = "bandwidth";
+	plot->y_format = "%.1s %cB/s";
+	plot->from_zero = true;
 	plot_series(plot, "all targets");
 	page_table(p, "Passes", heads);
 	for (i = 0; i < n && i < PAGE_MAX_ROWS; i++) {
@@ -377,12 +369,11 @@ void page_times(struct page *p, const struct compare_run *run)
 	struct times t = { .p = p, .run = run };
 
 	page_section(p, 3, "Over time");
-	if (!json_array_size(rows))
-		page_missing(p, "bandwidth, IOPS and latency over time", "-intervals 1s");
-	else if (take_rows(&t, rows))
+	take_rows(&t, rows);
+	if (t.n)
 		put_intervals(&t);
 	else
-		p->incomplete = true;
+		page_missing(p, "bandwidth, IOPS and latency over time", "-intervals 1s");
 	if (all && all->n > 1)
 		put_passes(p, run, all);
 	page_section_end(p);

@@ -43,13 +43,9 @@ static bool is_x(const struct plot *plot, size_t column)
 
 struct plot *plots_add(struct plots *plots, enum plot_kind kind, const char *name)
 {
-	struct plot **list = array_room(plots->list, plots->n, sizeof(*list));
-	struct plot *plot = list ? calloc(1, sizeof(*plot)) : NULL;
+	struct plot *plot = xcalloc(1, sizeof(*plot));
 
-	if (list)
-		plots->list = list;
-	if (!plot)
-		return NULL;
+	plots->list = xarray_room(plots->list, plots->n, sizeof(struct plot *));
 	plot->kind = kind;
 	snprintf(plot->name, sizeof(plot->name), "%02zu-%s", plots->n + 1, name);
 	plots->list[plots->n++] = plot;
@@ -105,7 +101,7 @@ static const char *plot_label(const char *text, char *buf)
 
 void plot_series(struct plot *plot, const char *title)
 {
-	if (!plot || plot->n_series == PLOT_MAX_SERIES)
+	if (plot->n_series == PLOT_MAX_SERIES)
 		return;
 	plot_label(title ? title : "", plot->series[plot->n_series++].title);
 }
@@ -119,9 +115,8 @@ static bool can_draw(const struct plot *plot, size_t column, double x)
 
 void plot_row(struct plot *plot, const double *row)
 {
-	const size_t columns = plot ? columns_of(plot) : 0;
-	struct plot_series *s = plot && plot->n_series ? &plot->series[plot->n_series - 1] : NULL;
-	double *rows;
+	const size_t columns = columns_of(plot);
+	struct plot_series *s = plot->n_series ? &plot->series[plot->n_series - 1] : NULL;
 
 	for (size_t i = 0; i < columns; i++) {
 		if (!can_draw(plot, i, row[i]))
@@ -129,27 +124,20 @@ void plot_row(struct plot *plot, const double *row)
 	}
 	if (!s)
 		return;
-	rows = array_room(s->rows, s->n, columns * sizeof(*rows));
-	if (!rows) {
-		plot->failed = true;
-		return;
-	}
-	s->rows = rows;
-	memcpy(&rows[columns * s->n++], row, columns * sizeof(*rows));
+	s->rows = xarray_room(s->rows, s->n, columns * sizeof(*row));
+	memcpy(&s->rows[columns * s->n++], row, columns * sizeof(*row));
 }
 
-static void add_tic(struct plot *plot, struct plot_tic **tics, size_t *n, double at,
-		    const char *label)
+static void add_tic(struct plot_tic **tics, size_t *n, double at, const char *label)
 {
-	struct plot_tic *grown = *n < PLOT_MAX_TICS ? array_room(*tics, *n, sizeof(*grown)) : NULL;
+	struct plot_tic *tic;
 
-	if (!grown) {
-		plot->failed |= *n < PLOT_MAX_TICS;
+	if (*n == PLOT_MAX_TICS)
 		return;
-	}
-	*tics = grown;
-	grown[*n].at = at;
-	plot_label(label, grown[(*n)++].label);
+	*tics = xarray_room(*tics, *n, sizeof(*tic));
+	tic = &(*tics)[(*n)++];
+	tic->at = at;
+	plot_label(label, tic->label);
 }
 
 void plot_x_name(struct plot *plot, const char *text)
@@ -159,19 +147,17 @@ void plot_x_name(struct plot *plot, const char *text)
 
 void plot_x_tic(struct plot *plot, double at, const char *label)
 {
-	if (plot)
-		add_tic(plot, &plot->x_tics, &plot->n_x_tics, at, label);
+	add_tic(&plot->x_tics, &plot->n_x_tics, at, label);
 }
 
 void plot_y_tic(struct plot *plot, double at, const char *label)
 {
-	if (plot)
-		add_tic(plot, &plot->y_tics, &plot->n_y_tics, at, label);
+	add_tic(&plot->y_tics, &plot->n_y_tics, at, label);
 }
 
 bool plot_is_drawn(const struct plot *plot)
 {
-	for (size_t i = 0; plot && !plot->failed && i < plot->n_series; i++) {
+	for (size_t i = 0; i < plot->n_series; i++) {
 		if (plot->series[i].n)
 			return true;
 	}

@@ -51,9 +51,8 @@ struct plot {
 	size_t n_series;
 	struct plot_tic *x_tics, *y_tics; /* owned; none: numbers */
 	size_t n_x_tics, n_y_tics;
-	size_t at;   /* offset in the page */
-	char *svg;   /* owned; NULL: it was not drawn */
-	bool failed; /* memory was short; it is not drawn */
+	size_t at; /* offset in the page */
+	char *svg; /* owned; NULL: it was not drawn */
 };
 
 struct plots {
