@@ -422,10 +422,8 @@ static bool add_hosts(struct combination *c)
 	}
 	sum->figures.elapsed_ns = c->times.elapsed_ns;
 	sum->partial |= json_array_size(c->missing) > 0;
-	if (c->times.known) {
-		sum->begin_ns = c->times.begin_ns;
-		sum->finish_ns = c->times.finish_ns;
-	}
+	sum->figures.begin_ns = c->times.known ? c->times.begin_ns : 0;
+	sum->figures.finish_ns = c->times.known ? c->times.finish_ns : 0;
 	return true;
 }
 

@@ -262,15 +262,9 @@ const char *jsonout_bound_name(enum result_bound bound)
 	return names[bound];
 }
 
-/* A global time; 0: not known. */
-static json_t *time_json(uint64_t ns)
-{
-	return ns ? jvalue_count(ns) : json_null();
-}
-
 json_t *jsonout_result_value(const struct plan *plan, const struct result *r)
 {
-	const struct figure_row *row = figure_rows;
+	const struct figure_row *row;
 	const struct figures *f = &r->figures;
 	json_t *o = result_kind(r);
 
@@ -279,10 +273,7 @@ json_t *jsonout_result_value(const struct plan *plan, const struct result *r)
 	jvalue_put(o, "request_bytes", jvalue_count(r->req_bytes));
 	jvalue_put(o, "block_bytes", jvalue_count(r->block_size));
 	/* Members that are no figures stand among them as they always have. */
-	row = put_figures(o, r, row, "first_operation_ns");
-	jvalue_put(o, "begin_ns", time_json(r->begin_ns));
-	jvalue_put(o, "finish_ns", time_json(r->finish_ns));
-	row = put_figures(o, r, row, "hole_bytes");
+	row = put_figures(o, r, figure_rows, "hole_bytes");
 	jvalue_put(o, "resident_accuracy", jvalue_text(cache_name(&f->cache)));
 	row = put_figures(o, r, row, "user_ns");
 	if (r->what == RESULT_TARGET_AVERAGE)

@@ -13,6 +13,16 @@
 
 _Static_assert(offsetof(struct figures, tally) == 0, "rows of the tally fit a struct tally");
 
+static bool knows_begin(const struct figures *f)
+{
+	return f->begin_ns;
+}
+
+static bool knows_finish(const struct figures *f)
+{
+	return f->finish_ns;
+}
+
 static bool knows_first_op(const struct figures *f)
 {
 	return f->first_op_ns;
@@ -62,6 +72,9 @@ const struct figure_row figure_rows[] = {
 	{ COUNTED(first_issue_ns), .sum = FIGURE_SUM_LEAST, .none = UINT64_MAX },
 	{ COUNTED(last_done_ns), .sum = FIGURE_SUM_GREATEST },
 	{ SUMMED(elapsed_ns), .member = "elapsed_ns", .required = true },
+	{ SUMMED(begin_ns), .member = "begin_ns", .sum = FIGURE_SUM_LEAST, .known = knows_begin },
+	{ SUMMED(finish_ns), .member = "finish_ns", .sum = FIGURE_SUM_GREATEST,
+	  .known = knows_finish },
 	{ SUMMED(first_op_ns), .member = "first_operation_ns", .sum = FIGURE_SUM_FIRST,
 	  .known = knows_first_op },
 	{ SUMMED(cache.range_bytes), .member = "range_bytes", .sum = FIGURE_SUM_CACHE },

@@ -343,20 +343,20 @@ static void test_span(void **state)
 		.to = { .at_ns = 3000000, .g = { .offset_ns = AHEAD + 800 } },
 	};
 	const struct global_span point = { .from = line.from, .to = line.from };
-	struct result r = { .what = RESULT_COMBINED };
+	struct figures f = { .known = 0 };
 
 	(void)state;
-	r.figures.tally.first_issue_ns = UINT64_MAX;
-	global_span_fill(&line, &r);
-	assert_int_equal(r.begin_ns, 0);
-	assert_int_equal(r.finish_ns, 0);
-	r.figures.tally.first_issue_ns = 1500000;
-	r.figures.tally.last_done_ns = 3500000;
-	global_span_fill(&line, &r);
-	assert_int_equal(r.begin_ns, 1500000 + AHEAD + 200);
-	assert_int_equal(r.finish_ns, 3500000 + AHEAD + 1000);
-	global_span_fill(&point, &r);
-	assert_int_equal(r.begin_ns, 1500000 + AHEAD);
+	f.tally.first_issue_ns = UINT64_MAX;
+	global_span_fill(&line, &f);
+	assert_int_equal(f.begin_ns, 0);
+	assert_int_equal(f.finish_ns, 0);
+	f.tally.first_issue_ns = 1500000;
+	f.tally.last_done_ns = 3500000;
+	global_span_fill(&line, &f);
+	assert_int_equal(f.begin_ns, 1500000 + AHEAD + 200);
+	assert_int_equal(f.finish_ns, 3500000 + AHEAD + 1000);
+	global_span_fill(&point, &f);
+	assert_int_equal(f.begin_ns, 1500000 + AHEAD);
 }
 
 #define RUN_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

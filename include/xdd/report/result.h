@@ -338,8 +338,6 @@ struct result {
 	/* queue depth; QUEUE_PASS: QThread number; COMBINED, STONEWALL: sum of queue depths */
 	uint64_t queue;
 	struct figures figures; /* borrowed: latencies are the caller's, for the time of the call */
-	/* first issue, last completion: global clock, since 1970; 0: nothing was completed */
-	uint64_t begin_ns, finish_ns;
 	bool verified;	     /* reads were checked: tally.miscompares is a number */
 	uint64_t processors; /* base of Pct_CPU: 1, or all with -percentcpu relative */
 	uint64_t qthreads;   /* of the target, or of all; QUEUE_PASS: 1 */

@@ -144,6 +144,9 @@ struct figures {
 	uint64_t first_op_ns; /* completion time of the first operation; 0: unknown */
 	uint64_t elapsed_ns;  /* first issue to last completion, summed over passes */
 
+	/* first issue, last completion: global clock, since 1970; 0: nothing was completed */
+	uint64_t begin_ns, finish_ns;
+
 	/* end-to-end, as far as this side or the other measured it */
 	uint64_t lag_ns;	/* time that the QThreads of the destination waited */
 	uint64_t first_read_ns; /* start of the pass to the first read; of a sum: the least */

@@ -246,14 +246,14 @@ static uint64_t span_global_ns(const struct global_span *s, uint64_t local_ns)
 	return local_ns + (uint64_t)s->from.g.offset_ns + (uint64_t)(int64_t)drift;
 }
 
-void global_span_fill(const struct global_span *span, struct result *result)
+void global_span_fill(const struct global_span *span, struct figures *f)
 {
-	const struct tally *t = &result->figures.tally;
+	const struct tally *t = &f->tally;
 
 	if (!t->last_done_ns || t->first_issue_ns == UINT64_MAX)
 		return;
-	result->begin_ns = span_global_ns(span, t->first_issue_ns);
-	result->finish_ns = span_global_ns(span, t->last_done_ns);
+	f->begin_ns = span_global_ns(span, t->first_issue_ns);
+	f->finish_ns = span_global_ns(span, t->last_done_ns);
 }
 
 /* One warning, and the run goes on: bounds have grown. */

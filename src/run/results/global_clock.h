@@ -93,8 +93,8 @@ void global_clock_pass(struct global_clock *c, const struct run *run, const stru
 void global_clock_run(const struct global_clock *c, const struct run *run,
 		      struct global_span *span);
 
-/* Set begin and finish of `result`, which belongs to the pass, from its tally. */
-void global_span_fill(const struct global_span *span, struct result *result);
+/* Set begin and finish of `f`, which belongs to the pass, from its tally. */
+void global_span_fill(const struct global_span *span, struct figures *f);
 
 /* Report clock and start, and warn about a server that stopped answering or stepped. */
 void global_clock_report(struct global_clock *c, const struct run *run);

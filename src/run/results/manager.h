@@ -35,7 +35,6 @@ struct target_sum {
 	uint64_t passes;
 	uint64_t most_ops;	      /* issued in a pass, the most of all passes */
 	struct global_anchor clock;   /* after its latest pass */
-	uint64_t begin_ns, finish_ns; /* of the global clock; 0: nothing was completed */
 	bool partial;
 	struct pass_series series;
 	struct endtoend_result *endtoend; /* owned; NULL: none */
@@ -79,7 +78,7 @@ void manager_describe(struct manager *m);
 
 /* The line of an interval of -latency, and of a pass of one target. */
 void manager_write_interval(struct manager *m, const struct pass_result *r);
-void manager_write_pass(struct manager *m, const struct pass_result *r);
+void manager_write_pass(struct manager *m, struct pass_result *r);
 
 /* The lines of -stonewall in the CSV: all targets in the last pass, of the global clock. */
 void manager_write_stonewall(struct manager *m, enum result_what what, const struct tally *sum,

@@ -301,18 +301,7 @@ static void follow_pass(struct manager *m, const struct target_plan *t, const st
 			  r->pass, r->target, strerror(ENOMEM));
 }
 
-/* Take a pass into the times of its target, unless nothing was completed in it. */
-static void results_lines_widen(struct target_sum *sum, uint64_t begin_ns, uint64_t finish_ns)
-{
-	if (!finish_ns)
-		return;
-	if (!sum->begin_ns || begin_ns < sum->begin_ns)
-		sum->begin_ns = begin_ns;
-	if (finish_ns > sum->finish_ns)
-		sum->finish_ns = finish_ns;
-}
-
-void manager_write_pass(struct manager *m, const struct pass_result *r)
+void manager_write_pass(struct manager *m, struct pass_result *r)
 {
 	const struct target_plan *t = &m->plan->targets[r->target];
 	struct global_span span;
@@ -325,15 +314,14 @@ void manager_write_pass(struct manager *m, const struct pass_result *r)
 		result.queue = i;
 		result.figures = r->queues[i];
 		result.partial = r->partial;
-		global_span_fill(&span, &result);
+		global_span_fill(&span, &result.figures);
 		report_result(m->report, &result);
 	}
 	result = target_result(m, t, RESULT_TARGET_PASS);
 	result.pass = r->pass;
+	global_span_fill(&span, &r->figures);
 	result.figures = r->figures;
 	result.partial = r->partial;
-	global_span_fill(&span, &result);
-	results_lines_widen(&m->sums[r->target], result.begin_ns, result.finish_ns);
 	follow_pass(m, t, &result);
 	report_result(m->report, &result);
 	if (r->endtoend)
@@ -383,8 +371,6 @@ static struct result average_of(const struct manager *m, size_t i)
 
 	result.pass = sum->passes;
 	result.figures = sum->figures;
-	result.begin_ns = sum->begin_ns;
-	result.finish_ns = sum->finish_ns;
 	if (facts_of(m, &result, &facts)) {
 		result.bound = bound_judge(&facts);
 		if (result.bound == RESULT_BOUND_DEVICE &&
@@ -483,25 +469,21 @@ void manager_write_stonewall(struct manager *m, enum result_what what, const str
 	result.figures.known = 0;
 	result.figures.tally = *sum;
 	result.figures.elapsed_ns = elapsed_ns;
-	result.begin_ns = begin_ns;
-	result.finish_ns = begin_ns + elapsed_ns;
+	result.figures.begin_ns = begin_ns;
+	result.figures.finish_ns = begin_ns + elapsed_ns;
 	report_result(m->report, &result);
 }
 
 static void write_combined(struct manager *m)
 {
 	struct result result = result_of_all(m, RESULT_COMBINED, m->passes);
-	struct target_sum all = { .begin_ns = 0 };
 
 	for (size_t i = 0; i < m->plan->n_targets; i++) {
 		manager_add(m, &result.figures, &m->sums[i].figures);
-		results_lines_widen(&all, m->sums[i].begin_ns, m->sums[i].finish_ns);
 		result.partial |= m->sums[i].partial;
 	}
 	/* The targets ran at the same time: their elapsed times overlap. */
 	result.figures.elapsed_ns = m->combined_ns;
-	result.begin_ns = all.begin_ns;
-	result.finish_ns = all.finish_ns;
 	add_others(m, &result.figures);
 	deskew_fill(&m->deskew, &result);
 	report_result(m->report, &result);
