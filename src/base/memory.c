@@ -143,6 +143,21 @@ char *xarena_printf(struct arena *a, const char *fmt, ...)
 	return text;
 }
 
+void *xarena_room(struct arena *a, void *items, size_t n, size_t size)
+{
+	const size_t room = n ? 2 * n : ARRAY_FIRST_ROOM;
+	void *more;
+
+	if (n && (n < ARRAY_FIRST_ROOM || n & (n - 1)))
+		return items;
+	if (room > SIZE_MAX / size)
+		memory_end();
+	more = xarena_alloc(a, room * size);
+	if (n)
+		memcpy(more, items, n * size);
+	return more;
+}
+
 /* How the program ends where memory is short. */
 static struct {
 	int status;

@@ -486,12 +486,6 @@ void multi_result_free(struct multi *m)
 	}
 }
 
-static enum xdd_status multi_no_memory(void)
-{
-	log_error("multi: %s", strerror(ENOMEM));
-	return XDD_INIT_FAILED;
-}
-
 /* ---- hosts and ranks ---- */
 
 static enum xdd_status read_hosts(struct multi *m)
@@ -523,7 +517,7 @@ static bool has_more(const struct multi_hosts *h, size_t i)
 	return more;
 }
 
-static enum xdd_status add_ranks(struct multi *m, size_t host)
+static void add_ranks(struct multi *m, size_t host)
 {
 	const struct multi_host *h = &m->hosts.list[host];
 	const bool more = has_more(&m->hosts, host);
@@ -533,17 +527,13 @@ static enum xdd_status add_ranks(struct multi *m, size_t host)
 
 		r->host = h;
 		r->number = (uint32_t)m->n++;
-		r->label = more ? arena_printf(m->arena, "%s.%" PRIu32, h->name, r->number) :
+		r->label = more ? xarena_printf(m->arena, "%s.%" PRIu32, h->name, r->number) :
 				  h->name;
-		if (!r->label)
-			return multi_no_memory();
 	}
-	return XDD_OK;
 }
 
 static enum xdd_status make_ranks(struct multi *m)
 {
-	enum xdd_status status = XDD_OK;
 	size_t n = 0;
 
 	for (size_t i = 0; i < m->hosts.n; i++)
@@ -552,12 +542,10 @@ static enum xdd_status make_ranks(struct multi *m)
 		log_error("multi: %zu ranks: must be at most %d", n, MULTI_MAX_RANKS);
 		return XDD_BAD_ARGUMENT;
 	}
-	m->ranks = calloc(n, sizeof(*m->ranks));
-	if (!m->ranks)
-		return multi_no_memory();
-	for (size_t i = 0; i < m->hosts.n && !status; i++)
-		status = add_ranks(m, i);
-	return status;
+	m->ranks = xcalloc(n, sizeof(*m->ranks));
+	for (size_t i = 0; i < m->hosts.n; i++)
+		add_ranks(m, i);
+	return XDD_OK;
 }
 
 /* ---- the options of xdd ---- */
@@ -599,17 +587,16 @@ static enum xdd_status check_words(struct multi *m)
 	return XDD_BAD_ARGUMENT;
 }
 
-static enum xdd_status set_run_id(struct multi *m)
+static void set_run_id(struct multi *m)
 {
 	uint64_t bits;
 
 	m->run_id = m->line.run_id;
 	if (m->run_id)
-		return XDD_OK;
+		return;
 	if (getrandom(&bits, sizeof(bits), 0) != sizeof(bits))
 		bits = clock_kernel_ns();
-	m->run_id = arena_printf(m->arena, "%016" PRIx64, bits);
-	return m->run_id ? XDD_OK : multi_no_memory();
+	m->run_id = xarena_printf(m->arena, "%016" PRIx64, bits);
 }
 
 /* ---- the run ---- */
@@ -621,10 +608,8 @@ static enum xdd_status print_words(struct multi *m)
 
 		printf("# rank %" PRIu32 " of %zu: %s\n", r->number, m->n, r->label);
 		for (char *const *w = r->words; *w; w++) {
-			const char *quoted = quote_word(m->arena, *w);
+			const char *quoted = xneed(quote_word(m->arena, *w));
 
-			if (!quoted)
-				return multi_no_memory();
 			printf("%s%s", w == r->words ? "" : " ", quoted);
 		}
 		putchar('\n');
@@ -664,7 +649,9 @@ static enum xdd_status multi_prepare(struct multi *m)
 		status = make_ranks(m);
 	if (!status)
 		status = multi_launcher_choose(m);
-	return status ? status : set_run_id(m);
+	if (!status)
+		set_run_id(m);
+	return status;
 }
 
 static enum xdd_status run_line(struct multi *m)
@@ -707,9 +694,7 @@ static int multi_main(int argc, char **argv)
 		return (int)status;
 	if (l.shows)
 		return (int)command_show(&command_multi, l.shows);
-	m.arena = arena_new();
-	if (!m.arena)
-		return (int)multi_no_memory();
+	m.arena = xarena_new();
 	status = run_line(&m);
 	arena_free(m.arena);
 	return (int)status;

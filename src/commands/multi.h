@@ -58,7 +58,7 @@ struct multi_host {
 
 struct multi_hosts {
 	struct multi_host *list;
-	size_t n, room;
+	size_t n;
 };
 
 /*

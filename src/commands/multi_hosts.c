@@ -75,8 +75,8 @@ enum xdd_status multi_hosts_slurm(struct arena *arena, struct multi_hosts *h, ui
 {
 	const char *list = getenv("SLURM_JOB_NODELIST");
 	enum xdd_status status = XDD_BAD_ARGUMENT;
-	char *text = malloc(LIST_MAX_BYTES);
-	int err = text ? multi_slurm_expand(list, text, LIST_MAX_BYTES) : -ENOMEM;
+	char *text = xneed(malloc(LIST_MAX_BYTES));
+	int err = multi_slurm_expand(list, text, LIST_MAX_BYTES);
 
 	if (err)
 		log_error("multi: SLURM_JOB_NODELIST %.128s: scontrol cannot expand it (%s); give "
@@ -90,12 +90,6 @@ enum xdd_status multi_hosts_slurm(struct arena *arena, struct multi_hosts *h, ui
 
 #define FILE_MAX_BYTES (4u << 20)
 #define NAME_MAX_BYTES 255
-
-static enum xdd_status no_memory(void)
-{
-	log_error("multi: %s", strerror(ENOMEM));
-	return XDD_INIT_FAILED;
-}
 
 /* The colon before the number of ranks, or NULL. An address of IPv6 without brackets has more. */
 static char *find_slots(char *text)
@@ -176,23 +170,6 @@ static const char *parse_host(char *text, struct multi_host *host)
 	return wrong ? wrong : problem(host);
 }
 
-static bool make_room(struct arena *arena, struct multi_hosts *h)
-{
-	size_t room = h->room ? 2 * h->room : 64;
-	struct multi_host *list;
-
-	if (h->n < h->room)
-		return true;
-	list = arena_alloc(arena, room * sizeof(*list));
-	if (!list)
-		return false;
-	if (h->n)
-		memcpy(list, h->list, h->n * sizeof(*list));
-	h->list = list;
-	h->room = room;
-	return true;
-}
-
 static enum xdd_status bad_host(const char *origin, const char *word, const char *why)
 {
 	log_error("multi %s %.256s: %s", origin, word, why);
@@ -203,11 +180,10 @@ static enum xdd_status add_one(struct arena *arena, struct multi_hosts *h, const
 			       const char *origin, uint32_t slots)
 {
 	struct multi_host host = { .slots = slots };
-	char *text = arena_strdup(arena, word);
+	char *text = xarena_strdup(arena, word);
 	const char *wrong;
 
-	if (!text || !make_room(arena, h))
-		return no_memory();
+	h->list = xarena_room(arena, h->list, h->n, sizeof(*h->list));
 	if (h->n == MULTI_MAX_RANKS)
 		return bad_host(origin, word, "is one host more than the 16384 that may be");
 	wrong = parse_host(text, &host);
@@ -260,10 +236,10 @@ static enum xdd_status add_ranges(struct arena *arena, struct multi_hosts *h, co
 		if (!take_range(&at, &first, &last, &width) || (*at != ',' && at != close))
 			return bad_host(origin, word, "expected ranges, such as node[1-8,12]");
 		for (; first <= last && !status; first++) {
-			char *one = arena_printf(arena, "%.*s%0*" PRIu64 "%s", (int)(open - word),
-						 word, width, first, close + 1);
+			char *one = xarena_printf(arena, "%.*s%0*" PRIu64 "%s", (int)(open - word),
+						  word, width, first, close + 1);
 
-			status = one ? add(arena, h, one, origin, slots) : no_memory();
+			status = add(arena, h, one, origin, slots);
 		}
 	}
 	return close ? status : bad_host(origin, word, "a bracket is not closed");
@@ -301,9 +277,9 @@ enum xdd_status multi_hosts_add(struct arena *arena, struct multi_hosts *h, cons
 
 	while (!status && *(text += strspn(text, separators))) {
 		size_t length = host_length(text, separators);
-		char *word = arena_printf(arena, "%.*s", (int)length, text);
+		char *word = xarena_printf(arena, "%.*s", (int)length, text);
 
-		status = word ? add(arena, h, word, origin, slots) : no_memory();
+		status = add(arena, h, word, origin, slots);
 		text += length;
 	}
 	return status;
@@ -356,9 +332,9 @@ static enum xdd_status read_lines(struct arena *arena, struct multi_hosts *h, ch
 		if (hash)
 			*hash = '\0';
 		if (!is_blank(line)) {
-			char *origin = arena_printf(arena, "-hostfile %s:%u:", path, n);
+			char *origin = xarena_printf(arena, "-hostfile %s:%u:", path, n);
 
-			status = origin ? read_line(arena, h, line, origin, slots) : no_memory();
+			status = read_line(arena, h, line, origin, slots);
 		}
 	}
 	return status;
@@ -424,12 +400,10 @@ static void *multi_time_serve(void *arg)
 
 static enum xdd_status start_server(struct multi *m)
 {
-	struct multi_server *s = arena_alloc(m->arena, sizeof(*s));
+	struct multi_server *s = xarena_alloc(m->arena, sizeof(*s));
 	char why[GLOBALTIME_WHY_BYTES];
 	int err;
 
-	if (!s)
-		return no_memory();
 	if (time_server_open(&s->server, NULL, 0, why, sizeof(why))) {
 		log_error("multi: the time server: %s", why);
 		return XDD_INIT_FAILED;
@@ -444,8 +418,8 @@ static enum xdd_status start_server(struct multi *m)
 		return XDD_INIT_FAILED;
 	}
 	m->server = s;
-	m->time_port = arena_printf(m->arena, "%u", time_server_port(s->server));
-	return m->time_port ? XDD_OK : no_memory();
+	m->time_port = xarena_printf(m->arena, "%u", time_server_port(s->server));
+	return XDD_OK;
 }
 
 void multi_time_end(struct multi *m)
@@ -497,7 +471,7 @@ const char *multi_time_host(const struct multi *m, const struct multi_host *host
 		gethostname(text, sizeof(text) - 1);
 	if (list)
 		freeaddrinfo(list);
-	return arena_strdup(m->arena, text);
+	return xarena_strdup(m->arena, text);
 }
 
 /* ---- the start time ---- */
@@ -520,11 +494,9 @@ static uint64_t start_in_ns(const struct multi *m)
 /* <host>, <host>:<port>, [<address>] or [<address>]:<port>. */
 static enum xdd_status read_server(struct multi *m)
 {
-	char *text = arena_strdup(m->arena, m->line.time_server), *colon, *end;
+	char *text = xarena_strdup(m->arena, m->line.time_server), *colon, *end;
 	uint64_t port = GLOBALTIME_PORT;
 
-	if (!text)
-		return no_memory();
 	end = *text == '[' ? strchr(text, ']') : NULL;
 	colon = strrchr(end ? end : text, ':');
 	/* Several colons without brackets: an address. */
@@ -545,8 +517,8 @@ static enum xdd_status read_server(struct multi *m)
 		return XDD_BAD_ARGUMENT;
 	}
 	m->time_host = text;
-	m->time_port = arena_printf(m->arena, "%" PRIu64, port);
-	return m->time_port ? XDD_OK : no_memory();
+	m->time_port = xarena_printf(m->arena, "%" PRIu64, port);
+	return XDD_OK;
 }
 
 /* The global time of the server that was named. */
@@ -574,10 +546,10 @@ static enum xdd_status set_start(struct multi *m, uint64_t now_ns)
 {
 	uint64_t at_ns = now_ns + start_in_ns(m);
 
-	m->start_time = arena_printf(m->arena, "%" PRIu64 ".%09" PRIu64,
-				     (uint64_t)(at_ns / NS_PER_SEC),
-				     (uint64_t)(at_ns % NS_PER_SEC));
-	return m->start_time ? XDD_OK : no_memory();
+	m->start_time = xarena_printf(m->arena, "%" PRIu64 ".%09" PRIu64,
+				      (uint64_t)(at_ns / NS_PER_SEC),
+				      (uint64_t)(at_ns % NS_PER_SEC));
+	return XDD_OK;
 }
 
 enum xdd_status multi_time_begin(struct multi *m)

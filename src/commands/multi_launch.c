@@ -47,12 +47,6 @@ static const struct multi_launcher launchers[] = {
 
 #define N_LAUNCHERS (sizeof(launchers) / sizeof(launchers[0]))
 
-static enum xdd_status no_memory(void)
-{
-	log_error("multi: %s", strerror(ENOMEM));
-	return XDD_INIT_FAILED;
-}
-
 /* ---- the choice ---- */
 
 static const struct multi_launcher *find(const char *name)
@@ -75,8 +69,6 @@ static enum xdd_status split_command(struct multi *m)
 	if (!text || (!*text && !m->line.command))
 		text = m->launcher->command;
 	err = copy_split(m->arena, text, &m->command);
-	if (err == -ENOMEM)
-		return no_memory();
 	if (err)
 		log_error("multi %s %.128s: %s", from, text,
 			  err == -EINVAL ? "a quote is not closed" :
@@ -93,10 +85,10 @@ static bool is_there(struct arena *arena, const char *program)
 		return access(program, X_OK) == 0;
 	for (; path; path = strchr(path, ':') ? strchr(path, ':') + 1 : NULL) {
 		int length = (int)strcspn(path, ":");
-		char *name =
-			arena_printf(arena, "%.*s%s%s", length, path, length ? "/" : "./", program);
+		char *name = xarena_printf(arena, "%.*s%s%s", length, path, length ? "/" : "./",
+					   program);
 
-		if (name && access(name, X_OK) == 0)
+		if (access(name, X_OK) == 0)
 			return true;
 	}
 	return false;
@@ -140,7 +132,7 @@ static const char *program_of(struct arena *arena, const char *path)
 
 	if (strcmp(last, "xdd") == 0 || strncmp(last, "xdd.", 4) == 0)
 		return path;
-	return arena_printf(arena, "%s%sxdd", path, *last ? "/" : "");
+	return xarena_printf(arena, "%s%sxdd", path, *last ? "/" : "");
 }
 
 enum xdd_status multi_launcher_choose(struct multi *m)
@@ -156,8 +148,6 @@ enum xdd_status multi_launcher_choose(struct multi *m)
 		return XDD_BAD_ARGUMENT;
 	}
 	m->remote_xdd = m->line.remote_xdd ? program_of(m->arena, m->line.remote_xdd) : "xdd";
-	if (!m->remote_xdd)
-		return no_memory();
 	if (m->launcher->shell && ssh_has_control(m->remote_xdd)) {
 		log_error("multi -remotexdd: must not have control characters");
 		return XDD_BAD_ARGUMENT;
@@ -172,7 +162,7 @@ enum xdd_status multi_launcher_choose(struct multi *m)
 
 static const char *number(struct arena *arena, uint64_t n)
 {
-	return arena_printf(arena, "%" PRIu64, n);
+	return xarena_printf(arena, "%" PRIu64, n);
 }
 
 /* The number of ranks of each host, if all have as many. Otherwise 1. */
@@ -242,10 +232,9 @@ static const char *replace(const struct multi *m, const struct multi_rank *r, co
 	const struct placeholders p = { .host = r->host->name,
 					.rank = r->number,
 					.n_ranks = (uint32_t)m->n };
-	const char *result = NULL;
-	char why[MULTI_WHY_BYTES];
+	const char *result, *why = placeholder_replace(m->arena, word, &p, &result);
 
-	if (!placeholder_replace(m->arena, word, &p, &result, why, sizeof(why)))
+	if (!why)
 		return result;
 	log_error("multi %.*s: %s", NAMED_WORD, word, why);
 	return NULL;
@@ -259,11 +248,7 @@ static const char **xdd_words(const struct multi *m, const struct multi_rank *r,
 
 	while (m->words[user])
 		user++;
-	w = arena_alloc(m->arena, (user + MORE_WORDS) * sizeof(*w));
-	if (!w) {
-		no_memory();
-		return NULL;
-	}
+	w = xarena_alloc(m->arena, (user + MORE_WORDS) * sizeof(*w));
 	w[0] = m->remote_xdd;
 	for (*n = 1; *n <= user; (*n)++) {
 		w[*n] = replace(m, r, m->words[*n - 1]);
@@ -271,12 +256,6 @@ static const char **xdd_words(const struct multi *m, const struct multi_rank *r,
 			return NULL;
 	}
 	*n += own_words(m, r, w + *n);
-	for (size_t i = 0; i < *n; i++) {
-		if (!w[i]) {
-			no_memory();
-			return NULL;
-		}
-	}
 	return w;
 }
 
@@ -294,21 +273,19 @@ static const char *shell_command(struct arena *arena, const char *const *w, size
 		}
 		size += 4 * strlen(w[i]) + 3;
 	}
-	text = arena_alloc(arena, size);
-	to = text ? stpcpy(text, "exec") : NULL;
-	for (size_t i = 0; i < n && to; i++) {
-		const char *quoted = i ? ssh_quote(arena, w[i]) : ssh_quote_path(arena, w[i]);
+	text = xarena_alloc(arena, size);
+	to = stpcpy(text, "exec");
+	for (size_t i = 0; i < n; i++) {
+		const char *quoted =
+			xneed(i ? ssh_quote(arena, w[i]) : ssh_quote_path(arena, w[i]));
 
 		*to++ = ' ';
-		to = quoted ? stpcpy(to, quoted) : NULL;
+		to = stpcpy(to, quoted);
 	}
-	if (!to)
-		no_memory();
-	else if ((size_t)(to - text) >= WORD_MAX_BYTES)
-		log_error("multi: the command for a host is longer than 128 KiB; use -setup with "
-			  "a file on the hosts");
-	else
+	if ((size_t)(to - text) < WORD_MAX_BYTES)
 		return text;
+	log_error("multi: the command for a host is longer than 128 KiB; use -setup with a file on "
+		  "the hosts");
 	return NULL;
 }
 
@@ -319,15 +296,13 @@ static char **plain_words(const struct multi *m, const struct multi_host *h, con
 			  size_t n)
 {
 	const bool srun = strcmp(m->launcher->name, "srun") == 0;
-	const char *list = arena_printf(m->arena, "--nodelist=%s", h->name);
+	const char *list = xarena_printf(m->arena, "--nodelist=%s", h->name);
 	size_t own = 0;
 	const char **all, **to;
 
 	while (m->command[own])
 		own++;
-	all = arena_alloc(m->arena, (own + n + MORE_WORDS) * sizeof(*all));
-	if (!all || !list)
-		return NULL;
+	all = xarena_alloc(m->arena, (own + n + MORE_WORDS) * sizeof(*all));
 	memcpy(all, m->command, own * sizeof(*all));
 	to = all + own;
 	if (srun) {
@@ -350,30 +325,27 @@ static char **plain_words(const struct multi *m, const struct multi_host *h, con
  */
 static const char *without_placeholders(struct arena *arena, const char *command)
 {
-	char *text = arena_alloc(arena, 3 * strlen(command) + 1), *to = text;
+	char *text = xarena_alloc(arena, 3 * strlen(command) + 1), *to = text;
 
-	for (; to && *command; command++) {
+	for (; *command; command++) {
 		*to++ = *command;
 		if (*command == '%')
 			to = stpcpy(to, "''");
 	}
-	if (to)
-		*to = '\0';
+	*to = '\0';
 	return text;
 }
 
 static char **pdsh_words(const struct multi *m, const struct multi_host *h, const char *shell)
 {
-	const char *host = h->user ? arena_printf(m->arena, "%s@%s", h->user, h->name) : h->name;
+	const char *host = h->user ? xarena_printf(m->arena, "%s@%s", h->user, h->name) : h->name;
 	const char *command = without_placeholders(m->arena, shell);
 	size_t own = 0;
 	const char **all, **to;
 
 	while (m->command[own])
 		own++;
-	all = arena_alloc(m->arena, (own + MORE_WORDS) * sizeof(*all));
-	if (!all || !host || !command)
-		return NULL;
+	all = xarena_alloc(m->arena, (own + MORE_WORDS) * sizeof(*all));
 	memcpy(all, m->command, own * sizeof(*all));
 	to = all + own;
 	/* One SIGINT ends it and the commands; no names before the lines; their status. */
@@ -388,32 +360,20 @@ static char **pdsh_words(const struct multi *m, const struct multi_host *h, cons
 
 /*
  * A command for the shell of the host that interrupts the xdd of a rank. The words of pdsh, and of
- * the ssh that it starts, have the same options, so the program must be xdd. NULL without memory.
+ * the ssh that it starts, have the same options, so the program must be xdd.
  */
 static const char *interrupt_command(const struct multi *m, const struct multi_rank *r)
 {
-	char *id = arena_strdup(m->arena, m->run_id);
+	char *id = xarena_strdup(m->arena, m->run_id);
 
 	/* Other characters may mean something to the shell, and in a regular expression. */
-	for (char *c = id; c && *c; c++) {
+	for (char *c = id; *c; c++) {
 		if (!isalnum((unsigned char)*c))
 			*c = '.';
 	}
-	return id ? arena_printf(m->arena,
-				 "exec pkill -INT -f "
-				 "'^[^ ]*xdd[^ ]* .*-runid %s -rank %" PRIu32 " '",
-				 id, r->number) :
-		    NULL;
-}
-
-static enum xdd_status set_pdsh_words(const struct multi *m, struct multi_rank *r,
-				      const char *command)
-{
-	const char *ask = interrupt_command(m, r);
-
-	r->words = pdsh_words(m, r->host, command);
-	r->ask = ask ? pdsh_words(m, r->host, ask) : NULL;
-	return r->words && r->ask ? XDD_OK : no_memory();
+	return xarena_printf(m->arena,
+			     "exec pkill -INT -f '^[^ ]*xdd[^ ]* .*-runid %s -rank %" PRIu32 " '",
+			     id, r->number);
 }
 
 static enum xdd_status set_words(const struct multi *m, struct multi_rank *r)
@@ -427,13 +387,16 @@ static enum xdd_status set_words(const struct multi *m, struct multi_rank *r)
 		command = shell_command(m->arena, w, n);
 	if (!w || (m->launcher->shell && !command))
 		return XDD_BAD_ARGUMENT;
-	if (strcmp(m->launcher->name, "pdsh") == 0)
-		return set_pdsh_words(m, r, command);
-	if (!m->launcher->shell)
+	if (strcmp(m->launcher->name, "pdsh") == 0) {
+		r->words = pdsh_words(m, h, command);
+		r->ask = pdsh_words(m, h, interrupt_command(m, r));
+	} else if (!m->launcher->shell) {
 		r->words = plain_words(m, h, w, n);
-	else
-		r->words = ssh_words(m->arena, m->command, SSH_BATCH, h->user, h->name, command);
-	return r->words ? XDD_OK : no_memory();
+	} else {
+		r->words = xneed(
+			ssh_words(m->arena, m->command, SSH_BATCH, h->user, h->name, command));
+	}
+	return XDD_OK;
 }
 
 /* Mistakes in the options of xdd are found here, and not on each host. */
@@ -444,9 +407,7 @@ static enum xdd_status check_words(const struct multi *m)
 
 	while (m->words[n])
 		n++;
-	w = arena_alloc(m->arena, (n + 2) * sizeof(*w));
-	if (!w)
-		return no_memory();
+	w = xarena_alloc(m->arena, (n + 2) * sizeof(*w));
 	w[0] = (char *)(uintptr_t) "xdd";
 	for (size_t i = 0; i < n; i++) {
 		w[i + 1] = (char *)(uintptr_t)replace(m, &m->ranks[0], m->words[i]);

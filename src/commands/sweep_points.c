@@ -570,11 +570,9 @@ struct dependence {
 };
 
 /* The plan goes to the series if later points find other files after it; else it is freed. */
-static enum xdd_status keep_plan(struct plan_series *series, struct plan *plan,
-				 struct dependence *d)
+static void keep_plan(struct plan_series *series, struct plan *plan, struct dependence *d)
 {
 	const enum plan_effect effect = plan_effect(plan);
-	enum xdd_status status = XDD_OK;
 	bool needed = false;
 
 	for (size_t i = 0; i < plan->n_targets; i++)
@@ -583,13 +581,10 @@ static enum xdd_status keep_plan(struct plan_series *series, struct plan *plan,
 	d->needs |= needed;
 	d->changes |= effect != PLAN_LEAVES;
 	d->shrinks |= effect == PLAN_SHRINKS;
-	if (effect != PLAN_LEAVES) {
-		status = plan_series_add(series, plan, NULL);
-		if (!status)
-			return XDD_OK;
-	}
-	plan_free(plan);
-	return status;
+	if (effect != PLAN_LEAVES)
+		plan_series_add(series, plan, NULL);
+	else
+		plan_free(plan);
 }
 
 static enum xdd_status check_plan(struct sweep *s, const struct plan *plan, size_t point,
@@ -630,7 +625,8 @@ static enum xdd_status check_point(struct sweep *s, struct plan_series *series, 
 	}
 	if (first)
 		sweep_keep_warnings(s, point, plan);
-	return keep_plan(series, plan, d);
+	keep_plan(series, plan, d);
+	return XDD_OK;
 }
 
 /* Check the points that have not had round `number`, in their order. */
@@ -649,7 +645,7 @@ static enum xdd_status check_round(struct sweep *s, struct plan_series *series, 
 
 enum xdd_status sweep_check(struct sweep *s)
 {
-	struct plan_series *series = xneed(plan_series_new(2 * s->vary.n_points));
+	struct plan_series *series = plan_series_new(2 * s->vary.n_points);
 	struct dependence d = { .needs = false };
 	enum xdd_status status;
 
@@ -696,7 +692,7 @@ enum xdd_status sweep_check_rest(struct sweep *s)
 	s->in_order_until = s->order == SWEEP_ORDER_KEEP ? UINT64_MAX : number + begun;
 	if (!begun)
 		return XDD_OK;
-	series = xneed(plan_series_new(s->vary.n_points));
+	series = plan_series_new(s->vary.n_points);
 	status = check_round(s, series, number, &d, false);
 	plan_series_free(series);
 	return status;

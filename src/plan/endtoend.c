@@ -115,32 +115,27 @@ static const char *endtoend_address_split(const char *text, const char **host, s
 		       NULL;
 }
 
-int endtoend_address_read(const char *text, struct arena *arena, struct endtoend_address *a,
-			  const char **why)
+const char *endtoend_address_read(const char *text, struct arena *arena, struct endtoend_address *a)
 {
-	const char *host = NULL, *rest = NULL;
+	const char *host = NULL, *rest = NULL, *why;
 	size_t len = 0;
 	char *name;
 
 	*a = (struct endtoend_address){ .port = 0 };
-	*why = endtoend_address_split(text, &host, &len, &rest);
-	if (!*why && *rest)
-		*why = read_ports(rest, a);
-	if (!*why && len > MAX_HOST)
-		*why = "the name of a host has up to 255 characters";
-	if (*why)
-		return -EINVAL;
-	name = arena_alloc(arena, len + 1);
-	if (!name)
-		return -ENOMEM;
+	why = endtoend_address_split(text, &host, &len, &rest);
+	if (!why && *rest)
+		why = read_ports(rest, a);
+	if (why)
+		return why;
+	if (len > MAX_HOST)
+		return "the name of a host has up to 255 characters";
+	name = xarena_alloc(arena, len + 1);
 	memcpy(name, host, len);
-	if (*text == '[' ? !is_ipv6(name) : !is_name(name)) {
-		*why = *text == '[' ? "expected an IPv6 number in brackets" :
+	if (*text == '[' ? !is_ipv6(name) : !is_name(name))
+		return *text == '[' ? "expected an IPv6 number in brackets" :
 				      "expected <host>, <host>:<port> or <host>:<port>,<#ports>";
-		return -EINVAL;
-	}
 	a->host = name;
-	return 0;
+	return NULL;
 }
 
 uint64_t endtoend_connections(const struct endtoend_options *e)

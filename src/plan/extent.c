@@ -240,16 +240,11 @@ void plan_probe_earlier(const struct plan *plan, struct target_plan *t)
 
 struct plan_series *plan_series_new(size_t most)
 {
-	struct plan_series *s = calloc(1, sizeof(*s));
+	struct plan_series *s = xcalloc(1, sizeof(*s));
 
-	if (!s)
-		return NULL;
 	s->most = most;
-	s->list = calloc(most + 1, sizeof(*s->list));
-	if (s->list)
-		return s;
-	free(s);
-	return NULL;
+	s->list = xcalloc(most + 1, sizeof(*s->list));
+	return s;
 }
 
 void plan_series_free(struct plan_series *s)
@@ -270,16 +265,11 @@ void plan_follow(struct plan *plan, const struct plan_series *series)
 	plan->n_earlier = series ? series->n : 0;
 }
 
-enum xdd_status plan_series_add(struct plan_series *s, struct plan *plan,
-				plan_list_writer *write_list)
+void plan_series_add(struct plan_series *s, struct plan *plan, plan_list_writer *write_list)
 {
-	struct file_id *ids = s->n < s->most ? plan_file_ids(plan) : NULL;
-
-	if (!ids)
-		return plan_no_memory();
-	s->list[s->n++] =
-		(struct plan_earlier){ .plan = plan, .ids = ids, .write_list = write_list };
-	return XDD_OK;
+	s->list[s->n++] = (struct plan_earlier){ .plan = plan,
+						 .ids = plan_file_ids(plan),
+						 .write_list = write_list };
 }
 
 /* The file `path` as it is now. False: it is none. */
@@ -395,8 +385,8 @@ static const struct target_plan *find_list(const struct plan *plan, const char *
 		for (size_t k = 0; k < before->n_targets && (*run)->write_list; k++) {
 			const struct target_plan *t = &before->targets[k];
 			const char *name = t->seek.save_file ?
-						   arena_printf(plan->arena, "%s.T%u.txt",
-								t->seek.save_file, t->number) :
+						   xarena_printf(plan->arena, "%s.T%u.txt",
+								 t->seek.save_file, t->number) :
 						   NULL;
 
 			if (name && is_file_of(plan, path, name))
@@ -436,8 +426,7 @@ int plan_earlier_list(const struct plan *plan, const char *path, char **text)
 	*text = NULL;
 	if (!t)
 		return 0;
-	if (!memstream_open(&m))
-		return -ENOMEM;
+	xmemstream_open(&m);
 	return text_of(&m, run->write_list(t, m.f), text);
 }
 
@@ -464,9 +453,7 @@ int plan_earlier_record(const struct plan *plan, const char *path, char **text)
 	}
 	if (!before)
 		return 0;
-	if (!memstream_open(&m))
-		return -ENOMEM;
-	stonewall_record_begin(m.f, before);
+	stonewall_record_begin(xmemstream_open(&m), before);
 	for (size_t i = 0; i < before->n_targets; i++) {
 		const struct target_plan *t = &before->targets[i];
 

@@ -187,11 +187,10 @@ const char *seek_load_name(const struct plan *plan, const struct target_plan *t)
 
 /*
  * Read "host", "host:port" or "host:port,count"; an IPv6 number stands in brackets. `*a` gets the
- * parts that are there, and its host is in memory of `arena`. Returns 0; -EINVAL with the problem
- * in `*why` (static text); or -ENOMEM.
+ * parts that are there, and its host is in memory of `arena`. Returns NULL, or what is wrong.
  */
-int endtoend_address_read(const char *text, struct arena *arena, struct endtoend_address *a,
-			  const char **why);
+const char *endtoend_address_read(const char *text, struct arena *arena,
+				  struct endtoend_address *a);
 
 /*
  * Steps of -endtoend and -restart.

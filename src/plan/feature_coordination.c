@@ -286,11 +286,9 @@ static bool find_cycle(const struct plan *plan, size_t from, uint8_t *state, uin
 
 static enum xdd_status check_cycles(const struct plan *plan)
 {
-	uint8_t *state = arena_alloc(plan->arena, plan->n_targets);
-	uint32_t *stack = arena_alloc(plan->arena, plan->n_targets * sizeof(*stack));
+	uint8_t *state = xarena_alloc(plan->arena, plan->n_targets);
+	uint32_t *stack = xarena_alloc(plan->arena, plan->n_targets * sizeof(*stack));
 
-	if (!state || !stack)
-		return plan_no_memory();
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		uint32_t found, by;
 

@@ -69,8 +69,8 @@ static int load_file(struct plan *plan, struct pattern_options *o, const char **
 	}
 	if (err)
 		goto out;
-	bytes = arena_alloc(plan->arena, (size_t)st.st_size);
-	err = bytes ? read_whole(fd, bytes, (size_t)st.st_size) : -ENOMEM;
+	bytes = xarena_alloc(plan->arena, (size_t)st.st_size);
+	err = read_whole(fd, bytes, (size_t)st.st_size);
 	o->bytes = bytes;
 	o->n_bytes = (size_t)st.st_size;
 out:
@@ -98,10 +98,8 @@ static unsigned nibble(char c)
 static enum xdd_status hex_bytes(struct plan *plan, struct pattern_options *o)
 {
 	size_t digits = strlen(o->text), odd = digits % 2, n = (digits + odd) / 2;
-	uint8_t *bytes = arena_alloc(plan->arena, n);
+	uint8_t *bytes = xarena_alloc(plan->arena, n);
 
-	if (!bytes)
-		return plan_no_memory();
 	for (size_t i = 0; i < digits; i++) {
 		size_t at = i + odd;
 

@@ -39,19 +39,16 @@ static enum xdd_status apply_destination(const struct setting *s, void *dst)
 {
 	struct endtoend_options *e = &((struct target_plan *)dst)->endtoend;
 	struct endtoend_address a;
-	const char *why;
-	int err = endtoend_address_read(s->args[0].text, s->arena, &a, &why);
+	const char *why = endtoend_address_read(s->args[0].text, s->arena, &a);
 
-	if (err == -EINVAL)
+	if (why)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "%s", why);
-	if (!err && e->n_addresses == E2E_MAX_ADDRESSES)
+	if (e->n_addresses == E2E_MAX_ADDRESSES)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
 				   "is one address too many: a target has at most %d",
 				   E2E_MAX_ADDRESSES);
-	if (!err && !e->addresses)
-		e->addresses = arena_alloc(s->arena, E2E_MAX_ADDRESSES * sizeof(a));
-	if (err || !e->addresses)
-		return plan_no_memory();
+	if (!e->addresses)
+		e->addresses = xarena_alloc(s->arena, E2E_MAX_ADDRESSES * sizeof(a));
 	e->addresses[e->n_addresses++] = a;
 	return XDD_OK;
 }

@@ -145,9 +145,7 @@ static enum xdd_status engine_choose(const struct setting *s, struct target_plan
 	t->engine_options = NULL;
 	if (!engine->keywords)
 		return XDD_OK;
-	t->engine_options = arena_alloc(s->arena, engine->options_size);
-	if (!t->engine_options)
-		return plan_no_memory();
+	t->engine_options = xarena_alloc(s->arena, engine->options_size);
 	return parse_defaults(s->arena, s->opt, engine->keywords, t, SCOPE_TARGET);
 }
 

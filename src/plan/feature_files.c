@@ -35,9 +35,7 @@ static enum xdd_status apply_force(const struct setting *s, void *dst)
 	if (!*s->args[0].text)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
 				   "the name of a device cannot be empty");
-	more = arena_alloc(s->arena, (plan->n_force + 1) * sizeof(*more));
-	if (!more)
-		return plan_no_memory();
+	more = xarena_alloc(s->arena, (plan->n_force + 1) * sizeof(*more));
 	if (plan->n_force)
 		memcpy(more, plan->force, plan->n_force * sizeof(*more));
 	more[plan->n_force++] = s->args[0].text;
@@ -733,7 +731,7 @@ static bool file_space_locate(const struct plan *plan, struct part *p, struct ro
 			return false;
 		directory = path_directory(name ? name : t->path);
 		known = directory && stat(directory, &st) == 0;
-		p->name = arena_strdup(plan->arena, path_last(name ? name : t->path));
+		p->name = xarena_strdup(plan->arena, path_last(name ? name : t->path));
 		known = known && p->name;
 	}
 	if (known) {
@@ -790,14 +788,11 @@ static enum xdd_status compare_needs(const struct plan *plan, const struct part 
 
 enum xdd_status plan_check_room(const struct plan *plan)
 {
-	struct part *parts = calloc(plan->n_targets, sizeof(*parts));
-	struct rooms rooms = { .list = calloc(plan->n_targets, sizeof(*rooms.list)) };
+	struct part *parts = xcalloc(plan->n_targets, sizeof(*parts));
+	struct rooms rooms = { .list = xcalloc(plan->n_targets, sizeof(*rooms.list)) };
 	enum xdd_status status;
 
-	status = parts && rooms.list ?
-			 compare_needs(plan, parts, file_space_collect(plan, parts, &rooms),
-				       &rooms) :
-			 plan_no_memory();
+	status = compare_needs(plan, parts, file_space_collect(plan, parts, &rooms), &rooms);
 	free(parts);
 	free(rooms.list);
 	return status;

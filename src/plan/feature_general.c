@@ -26,10 +26,8 @@ static size_t arity_help(const struct word *args, size_t avail)
 /* The commands print it: they know the columns and one another as well. */
 static enum xdd_status do_help(struct parse *p, const struct setting *s)
 {
-	struct setting *help = arena_alloc(p->arena, sizeof(*help));
+	struct setting *help = xarena_alloc(p->arena, sizeof(*help));
 
-	if (!help)
-		return plan_no_memory();
 	*help = *s;
 	p->plan->help = help;
 	p->done = true;
@@ -350,15 +348,12 @@ static const struct option feature_trace_rows[] = {
 	{ 0 },
 };
 
-static enum xdd_status file_name(const struct plan *plan, const struct target_plan *t,
-				 const char *prefix, const char *suffix, const char **path)
+static const char *file_name(const struct plan *plan, const struct target_plan *t,
+			     const char *prefix, const char *suffix)
 {
-	if (!prefix)
-		return XDD_OK;
-	*path = arena_printf(plan->arena, "%s.target.%04" PRIu32 ".%s", prefix, t->number, suffix);
-	if (*path)
-		return XDD_OK;
-	return plan_no_memory();
+	return prefix ? xarena_printf(plan->arena, "%s.target.%04" PRIu32 ".%s", prefix, t->number,
+				      suffix) :
+			NULL;
 }
 
 /* Operations of all passes; UINT64_MAX when only time ends the run. */
@@ -406,7 +401,6 @@ static void resolve_table(const struct plan *plan, struct target_plan *t)
 static enum xdd_status trace_resolve(struct plan *plan, struct target_plan *t)
 {
 	struct trace_options *ts = &t->trace;
-	enum xdd_status status;
 
 	if (!ts->on)
 		return XDD_OK;
@@ -423,11 +417,10 @@ static enum xdd_status trace_resolve(struct plan *plan, struct target_plan *t)
 		ts->summary = true;
 		ts->detailed = ts->output != NULL;
 	}
-	status = file_name(plan, t, ts->output, "csv", &ts->report_path);
-	if (!status)
-		status = file_name(plan, t, ts->dump, "bin", &ts->dump_path);
+	ts->report_path = file_name(plan, t, ts->output, "csv");
+	ts->dump_path = file_name(plan, t, ts->dump, "bin");
 	resolve_table(plan, t);
-	return status;
+	return XDD_OK;
 }
 
 static uint64_t table_bytes(const struct target_plan *t)

@@ -308,10 +308,8 @@ static enum xdd_status bad_list(const struct setting *s, int err, const char *wa
 static enum xdd_status machine_keep(const struct setting *s, const struct idset *set,
 				    const struct idset **field)
 {
-	struct idset *copy = arena_alloc(s->arena, sizeof(*copy));
+	struct idset *copy = xarena_alloc(s->arena, sizeof(*copy));
 
-	if (!copy)
-		return plan_no_memory();
 	*copy = *set;
 	*field = copy;
 	return XDD_OK;

@@ -28,8 +28,8 @@ static enum xdd_status apply_id(const struct setting *s, void *dst)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "<text> cannot be empty");
 	if (strcmp(text, "commandline") == 0)
 		text = plan->command_line;
-	plan->id = plan->id ? arena_printf(s->arena, "%s %s", plan->id, text) : text;
-	return plan->id ? XDD_OK : plan_no_memory();
+	plan->id = plan->id ? xarena_printf(s->arena, "%s %s", plan->id, text) : text;
+	return XDD_OK;
 }
 
 /* A name for machines to compare: short, and the same in every locale. */
@@ -77,11 +77,11 @@ static enum xdd_status apply_outputformat(const struct setting *s, void *dst)
 	if (strcmp(how, "new") == 0)
 		plan->output_format = list->text;
 	else
-		plan->output_format = arena_printf(s->arena, "%s%s",
-						   plan->output_format ? plan->output_format :
-									 PLAN_DEFAULT_COLUMNS,
-						   list->text);
-	return plan->output_format ? XDD_OK : plan_no_memory();
+		plan->output_format = xarena_printf(s->arena, "%s%s",
+						    plan->output_format ? plan->output_format :
+									  PLAN_DEFAULT_COLUMNS,
+						    list->text);
+	return XDD_OK;
 }
 
 static const struct choice percentcpu_choices[] = {
@@ -474,9 +474,7 @@ static enum xdd_status apply_percentiles(const struct setting *s, void *dst)
 	if (!s->n_args)
 		return XDD_OK;
 	item = s->args[0].text;
-	percents = arena_alloc(s->arena, MAX_PERCENTS * sizeof(*percents));
-	if (!percents)
-		return plan_no_memory();
+	percents = xarena_alloc(s->arena, MAX_PERCENTS * sizeof(*percents));
 	for (;; item++) {
 		size_t len = strcspn(item, ",");
 

@@ -496,10 +496,8 @@ const struct option throttle_rows[] = {
 /* With a rate of bytes, when an operation is due depends on the sizes of all before it. */
 static enum xdd_status sum_rows(struct plan *plan, struct target_plan *t)
 {
-	uint64_t *before = arena_alloc(plan->arena, (t->n_rows + 1) * sizeof(*before)), sum = 0;
+	uint64_t *before = xarena_alloc(plan->arena, (t->n_rows + 1) * sizeof(*before)), sum = 0;
 
-	if (!before)
-		return plan_no_memory();
 	for (size_t i = 0; i < t->n_rows; i++) {
 		before[i] = sum;
 		sum += t->rows[i].blocks * t->block_size;

@@ -26,21 +26,17 @@
 #define FIELDS_LEAST 4 /* ordinal, location, request size, operation */
 #define FIELDS_MOST 6  /* and two times */
 
-/* The rows read so far; moved to the arena at the end, as the file may be a pipe. */
+/* The rows read so far. Their number is not known before, as the file may be a pipe. */
 struct row_list {
+	struct arena *arena;
 	struct seek_row *rows;
 	size_t n;
 };
 
-static int append_row(struct row_list *list, const struct seek_row *row)
+static void append_row(struct row_list *list, const struct seek_row *row)
 {
-	struct seek_row *rows = array_room(list->rows, list->n, sizeof(*rows));
-
-	if (!rows)
-		return -ENOMEM;
-	list->rows = rows;
+	list->rows = xarena_room(list->arena, list->rows, list->n, sizeof(*list->rows));
 	list->rows[list->n++] = *row;
-	return 0;
 }
 
 /* Split at blanks, in place. Returns the number of fields, also of those beyond FIELDS_MOST. */
@@ -122,7 +118,10 @@ static int take_line(struct row_list *list, char *text, size_t len, const char *
 	if (!len || text[0] == '#')
 		return 0;
 	*what = parse_row(text, &row);
-	return *what ? -EBADMSG : append_row(list, &row);
+	if (*what)
+		return -EBADMSG;
+	append_row(list, &row);
+	return 0;
 }
 
 static int read_rows(FILE *f, struct row_list *list, unsigned *line, const char **what)
@@ -147,26 +146,11 @@ static int read_rows(FILE *f, struct row_list *list, unsigned *line, const char 
 	return ret;
 }
 
-static int move_to_arena(const struct row_list *list, struct arena *arena,
-			 const struct seek_row **rows)
-{
-	struct seek_row *copy;
-
-	if (list->n > SIZE_MAX / sizeof(*copy))
-		return -ENOMEM;
-	copy = arena_alloc(arena, list->n * sizeof(*copy));
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy, list->rows, list->n * sizeof(*copy));
-	*rows = copy;
-	return 0;
-}
-
 /* Closes `f`. */
 static int load_rows(FILE *f, struct arena *arena, const struct seek_row **rows, size_t *n_rows,
 		     unsigned *line, const char **what)
 {
-	struct row_list list = { 0 };
+	struct row_list list = { .arena = arena };
 	int ret = read_rows(f, &list, line, what);
 
 	fclose(f);
@@ -175,12 +159,11 @@ static int load_rows(FILE *f, struct arena *arena, const struct seek_row **rows,
 		*what = "it holds no operations";
 		ret = -EBADMSG;
 	}
-	if (!ret)
-		ret = move_to_arena(&list, arena, rows);
-	if (!ret)
-		*n_rows = list.n;
-	free(list.rows);
-	return ret;
+	if (ret)
+		return ret;
+	*rows = list.rows;
+	*n_rows = list.n;
+	return 0;
 }
 
 int seek_load_read(const char *path, struct arena *arena, const struct seek_row **rows,
@@ -278,7 +261,7 @@ const char *seek_load_name(const struct plan *plan, const struct target_plan *t)
 
 	if (exists(plan, t->seek.load_file))
 		return t->seek.load_file;
-	own = arena_printf(plan->arena, "%s.T%u.txt", t->seek.load_file, t->number);
+	own = xarena_printf(plan->arena, "%s.T%u.txt", t->seek.load_file, t->number);
 	return own && exists(plan, own) ? own : t->seek.load_file;
 }
 
@@ -694,9 +677,7 @@ static enum xdd_status resolve_range(struct plan *plan, struct target_plan *t)
 
 	if (status || t->seek.pattern != SEEK_ZIPF)
 		return status;
-	zipf = arena_alloc(plan->arena, sizeof(*zipf));
-	if (!zipf)
-		return plan_no_memory();
+	zipf = xarena_alloc(plan->arena, sizeof(*zipf));
 	zipf_init(zipf, slots ? slots : 1, t->seek.theta);
 	t->seek.zipf = zipf;
 	return XDD_OK;

@@ -168,12 +168,10 @@ static enum xdd_status stonewall_limit(const struct plan *plan, struct target_pl
 {
 	const bool shared = t->layout.block_bytes;
 	uint64_t rank = shared ? t->layout.owner / plan->n_targets : plan->rank, ops;
-	char *name = stonewall_record_name(plan->stonewall.load_file, rank);
+	char *name = xneed(stonewall_record_name(plan->stonewall.load_file, rank));
 	struct record r = { .name = name, .target = t };
 	enum xdd_status status;
 
-	if (!name)
-		return plan_no_memory();
 	status = find_ops(plan, &r, rank, shared ? t->layout.owner_number : t->number, &ops);
 	if (!status && !ops)
 		status = stonewall_record_refuse(
@@ -272,12 +270,10 @@ static enum xdd_status limit(struct plan *plan, struct target_plan *t)
 /* The record is created beside its name, and then renamed. */
 static enum xdd_status check_file(const struct plan *plan)
 {
-	char *name = stonewall_record_name(plan->stonewall.save_file, plan->rank);
+	char *name = xneed(stonewall_record_name(plan->stonewall.save_file, plan->rank));
 	char why[OUTPUT_WHY_SIZE];
 	enum xdd_status status = XDD_OK;
 
-	if (!name)
-		return plan_no_memory();
 	for (size_t i = 0; i < plan->n_targets && !status; i++)
 		if (strcmp(name, plan->targets[i].path) == 0)
 			status = plan_refuse(&plan->targets[i],

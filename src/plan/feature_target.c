@@ -79,10 +79,10 @@ const char *numbered_name_wrong(const char *name)
 const char *numbered_name(struct arena *arena, const char *name, uint64_t n)
 {
 	/* A conversion of two characters may become a number of twenty. */
-	char *text = arena_alloc(arena, strlen(name) * NUMBER_SIZE / 2 + NUMBER_SIZE), *to = text;
+	char *text = xarena_alloc(arena, strlen(name) * NUMBER_SIZE / 2 + NUMBER_SIZE), *to = text;
 	int width;
 
-	while (text && *name) {
+	while (*name) {
 		const size_t len = *name == '%' ? conversion(name, &width) : 0;
 
 		if (len) {
@@ -94,8 +94,7 @@ const char *numbered_name(struct arena *arena, const char *name, uint64_t n)
 			name++;
 		*to++ = *name++;
 	}
-	if (text)
-		*to = '\0';
+	*to = '\0';
 	return text;
 }
 
@@ -115,9 +114,7 @@ static enum xdd_status add(struct target_names *t, const struct setting *s, cons
 		return parse_error(XDD_BAD_ARGUMENT, s, w, "is too many: %d targets are the most",
 				   PLAN_MAX_TARGETS);
 	if (!t->names)
-		t->names = arena_alloc(s->arena, PLAN_MAX_TARGETS * sizeof(*t->names));
-	if (!t->names)
-		return plan_no_memory();
+		t->names = xarena_alloc(s->arena, PLAN_MAX_TARGETS * sizeof(*t->names));
 	if (!*text)
 		return parse_error(XDD_BAD_ARGUMENT, s, w, "the name of a target cannot be empty");
 	if (strlen(text) >= PATH_MAX)
@@ -140,17 +137,12 @@ static enum xdd_status target_names_add(struct target_names *t, const struct set
 }
 
 /* Keep a line for -dryrun; beyond some it has enough of them. */
-static enum xdd_status note(struct target_names *t, const struct setting *s, const char *text)
+static void note(struct target_names *t, const struct setting *s, const char *text)
 {
-	if (!text)
-		return plan_no_memory();
 	if (!t->notes)
-		t->notes = arena_alloc(s->arena, (NOTES_MAX + 1) * sizeof(*t->notes));
-	if (!t->notes)
-		return plan_no_memory();
+		t->notes = xarena_alloc(s->arena, (NOTES_MAX + 1) * sizeof(*t->notes));
 	if (t->n_notes < NOTES_MAX)
 		t->notes[t->n_notes++] = text;
-	return XDD_OK;
 }
 
 /* The path of a name as it will be opened. */
@@ -161,7 +153,7 @@ static const char *in_targetdir(const struct target_names *t, const struct setti
 
 	if (!dir || !*dir)
 		return name;
-	return arena_printf(s->arena, "%s%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/", name);
+	return xarena_printf(s->arena, "%s%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/", name);
 }
 
 /* Add `n` targets with the names that `w` stands for: file%02d is file00, file01 and so on. */
@@ -181,13 +173,14 @@ static enum xdd_status target_names_numbered(struct target_names *t, const struc
 	for (uint64_t i = 0; i < n && !status; i++) {
 		const char *name = numbered_name(s->arena, w->text, i);
 
-		status = name ? add(t, s, w, name, NULL) : plan_no_memory();
+		status = add(t, s, w, name, NULL);
 	}
 	if (status)
 		return status;
-	return note(t, s,
-		    arena_printf(s->arena, "%s: %" PRIu64 " names, %s to %s.", w->text, n,
-				 t->names[first].text, t->names[t->n - 1].text));
+	note(t, s,
+	     xarena_printf(s->arena, "%s: %" PRIu64 " names, %s to %s.", w->text, n,
+			   t->names[first].text, t->names[t->n - 1].text));
+	return XDD_OK;
 }
 
 /*
@@ -231,8 +224,8 @@ static enum xdd_status add_matches(struct target_names *t, const struct setting 
 		if (stat(path, &st) < 0 ||
 		    !(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) || S_ISCHR(st.st_mode)))
 			continue;
-		path = arena_strdup(s->arena, path + prefix);
-		status = path ? add(t, s, w, path, NULL) : plan_no_memory();
+		path = xarena_strdup(s->arena, path + prefix);
+		status = add(t, s, w, path, NULL);
 	}
 	return status;
 }
@@ -245,8 +238,8 @@ static enum xdd_status expand_pattern(struct target_names *t, const struct setti
 	enum xdd_status status = XDD_OK;
 
 	if (glob(path, GLOB_NOSORT, NULL, &found) == GLOB_NOSPACE)
-		status = plan_no_memory();
-	if (!status)
+		memory_end();
+	else
 		status = add_matches(t, s, w, &found, prefix);
 	globfree(&found);
 	if (status)
@@ -256,9 +249,9 @@ static enum xdd_status expand_pattern(struct target_names *t, const struct setti
 				   "matches no file and no device; -targets 1 <name> takes a name "
 				   "as it stands");
 	sort_from(t, first);
-	return note(t, s,
-		    arena_printf(s->arena, "%s: matches %zu files or devices.", w->text,
-				 t->n - first));
+	note(t, s,
+	     xarena_printf(s->arena, "%s: matches %zu files or devices.", w->text, t->n - first));
+	return XDD_OK;
 }
 
 /*
@@ -283,8 +276,8 @@ static enum xdd_status add_files(struct target_names *t, const struct setting *s
 			++*empty;
 			continue;
 		}
-		name = arena_printf(s->arena, "%s%s%s", w->text, slash, e->d_name);
-		status = name ? add(t, s, w, name, w->text) : plan_no_memory();
+		name = xarena_printf(s->arena, "%s%s%s", w->text, slash, e->d_name);
+		status = add(t, s, w, name, w->text);
 	}
 	return status;
 }
@@ -307,11 +300,12 @@ static enum xdd_status expand_directory(struct target_names *t, const struct set
 				   "is a directory without files that have data; expected a file "
 				   "or a device");
 	sort_from(t, first);
-	return note(t, s,
-		    arena_printf(s->arena,
-				 "%s: is a directory; targets are its %zu files with data, not "
-				 "its %zu empty files, directories and links.",
-				 w->text, t->n - first, empty));
+	note(t, s,
+	     xarena_printf(s->arena,
+			   "%s: is a directory; targets are its %zu files with data, not its %zu "
+			   "empty files, directories and links.",
+			   w->text, t->n - first, empty));
+	return XDD_OK;
 }
 
 /* Standard input, once it has been read: each of several runs has a plan of its own. */
@@ -327,9 +321,7 @@ static int read_input(char **text, size_t *size)
 	if (err)
 		return err;
 	*size = input.size;
-	*text = malloc(input.size + 1);
-	if (!*text)
-		return -ENOMEM;
+	*text = xneed(malloc(input.size + 1));
 	memcpy(*text, input.text, input.size + 1);
 	return 0;
 }
@@ -365,8 +357,8 @@ static enum xdd_status add_lines(struct target_names *t, const struct setting *s
 			line[--len] = '\0';
 		if (!len || *line == '#')
 			continue;
-		name = arena_strdup(s->arena, line);
-		status = name ? add(t, s, w, name, NULL) : plan_no_memory();
+		name = xarena_strdup(s->arena, line);
+		status = add(t, s, w, name, NULL);
 	}
 	return status;
 }
@@ -400,7 +392,8 @@ static enum xdd_status expand_list(struct target_names *t, const struct setting 
 		return status;
 	if (t->n == first)
 		return parse_error(XDD_BAD_ARGUMENT, s, w, "names no target");
-	return note(t, s, arena_printf(s->arena, "%s: lists %zu targets.", w->text, t->n - first));
+	note(t, s, xarena_printf(s->arena, "%s: lists %zu targets.", w->text, t->n - first));
+	return XDD_OK;
 }
 
 /*
@@ -418,8 +411,6 @@ static enum xdd_status target_names_expand(struct target_names *t, const struct 
 	if (w->text[0] == '@')
 		return expand_list(t, s, w);
 	path = in_targetdir(t, s, w->text);
-	if (!path)
-		return plan_no_memory();
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return expand_directory(t, s, w, path);
 	if (strpbrk(w->text, "*?[") && lstat(path, &st) < 0)
@@ -660,10 +651,8 @@ static enum xdd_status target_locate(struct plan *plan, struct target_plan *t)
 	if (!*t->dir)
 		t->path = t->name;
 	else
-		t->path = arena_printf(plan->arena, "%s%s%s", t->dir,
-				       t->dir[strlen(t->dir) - 1] == '/' ? "" : "/", t->name);
-	if (!t->path)
-		return plan_no_memory();
+		t->path = xarena_printf(plan->arena, "%s%s%s", t->dir,
+					t->dir[strlen(t->dir) - 1] == '/' ? "" : "/", t->name);
 	return XDD_OK;
 }
 

@@ -83,11 +83,9 @@ static enum xdd_status apply_reqsize(const struct setting *s, void *dst)
 static enum xdd_status apply_mix(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
-	struct mix_words *words = arena_alloc(s->arena, sizeof(*words));
+	struct mix_words *words = xarena_alloc(s->arena, sizeof(*words));
 	const char *why;
 
-	if (!words)
-		return plan_no_memory();
 	words->from = s;
 	why = mix_read(s->arena, s->args[1].text, words);
 	if (why)
@@ -656,14 +654,12 @@ static enum xdd_status add_size(const struct mix_words *w, const struct mix_item
  */
 static enum xdd_status resolve_mix(const struct plan *plan, struct target_plan *t)
 {
-	struct request_mix *mix = arena_alloc(plan->arena, sizeof(*mix));
+	struct request_mix *mix = xarena_alloc(plan->arena, sizeof(*mix));
 	const struct request_mix *same = t->number ? plan->targets[t->number - 1].mix : NULL;
 	const struct mix_words *w = t->mix_words;
 	const bool may_shrink = mix_may_shrink(t);
 	uint64_t blocks;
 
-	if (!mix)
-		return plan_no_memory();
 	for (size_t i = 0; i < w->n; i++) {
 		enum xdd_status status = mix_blocks(plan, t, &w->items[i], may_shrink, &blocks);
 
@@ -672,8 +668,7 @@ static enum xdd_status resolve_mix(const struct plan *plan, struct target_plan *
 		if (status)
 			return status;
 	}
-	if (mix_init(mix, plan->arena, t->seek.seed, same))
-		return plan_no_memory();
+	mix_init(mix, plan->arena, t->seek.seed, same);
 	t->mix = mix;
 	t->req_blocks = mix_largest(mix) / t->block_size;
 	return XDD_OK;

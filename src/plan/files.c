@@ -30,66 +30,54 @@
  * them.
  */
 
-/* Takes a `path` of NULL as memory that is short. */
-static bool inputs_add(struct plan *plan, const char *option, const char *path)
+static void inputs_add(struct plan *plan, const char *option, const char *path)
 {
-	struct plan_input *input = arena_alloc(plan->arena, sizeof(*input));
+	struct plan_input *input = xarena_alloc(plan->arena, sizeof(*input));
 
-	if (!input || !path)
-		return false;
 	*input = (struct plan_input){ .option = option, .path = path, .next = plan->inputs };
 	plan->inputs = input;
-	return true;
 }
 
-bool plan_add_setup(struct plan *plan, const char *path)
+void plan_add_setup(struct plan *plan, const char *path)
 {
-	return inputs_add(plan, "-setup", path);
+	inputs_add(plan, "-setup", path);
 }
 
 /* Lists of targets: the words that begin with @. */
-static bool add_lists(struct plan *plan, const struct setting *s)
+static void add_lists(struct plan *plan, const struct setting *s)
 {
-	bool good = true;
-
 	if (s->by_default || s->opt->type != OPT_NAMES)
-		return true;
-	for (size_t i = 0; i < s->n_args && good; i++) {
+		return;
+	for (size_t i = 0; i < s->n_args; i++) {
 		const char *text = s->args[i].text;
 
 		if (*text == '@' && text[1])
-			good = inputs_add(plan, "a list of -targets",
-					  strcmp(text, "@-") ? text + 1 : "/dev/stdin");
+			inputs_add(plan, "a list of -targets",
+				   strcmp(text, "@-") ? text + 1 : "/dev/stdin");
 	}
-	return good;
 }
 
-static bool add_of_target(struct plan *plan, const struct target_plan *t)
+static void add_of_target(struct plan *plan, const struct target_plan *t)
 {
-	bool good = true;
-
 	if (t->seek.pattern == SEEK_LOAD)
-		good = inputs_add(plan, "-seek load", seek_load_name(plan, t));
-	if (good && t->pattern.kind == PATTERN_FILE && t->pattern.file)
-		good = inputs_add(plan, "-datapattern file", t->pattern.file);
-	if (good && t->endtoend.key_file)
-		good = inputs_add(plan, "-endtoend key", t->endtoend.key_file);
-	if (good && t->restart.file)
-		good = inputs_add(plan, "-restart file", t->restart.file);
-	return good;
+		inputs_add(plan, "-seek load", seek_load_name(plan, t));
+	if (t->pattern.kind == PATTERN_FILE && t->pattern.file)
+		inputs_add(plan, "-datapattern file", t->pattern.file);
+	if (t->endtoend.key_file)
+		inputs_add(plan, "-endtoend key", t->endtoend.key_file);
+	if (t->restart.file)
+		inputs_add(plan, "-restart file", t->restart.file);
 }
 
-static bool add_record(struct plan *plan)
+static void add_record(struct plan *plan)
 {
 	char *name;
-	bool good;
 
 	if (!plan->stonewall.load_file)
-		return true;
-	name = stonewall_record_name(plan->stonewall.load_file, plan->rank);
-	good = name && inputs_add(plan, "-stonewall load", arena_strdup(plan->arena, name));
+		return;
+	name = xneed(stonewall_record_name(plan->stonewall.load_file, plan->rank));
+	inputs_add(plan, "-stonewall load", xarena_strdup(plan->arena, name));
 	free(name);
-	return good;
 }
 
 /* Data that is written over a list or a setup file would destroy it. */
@@ -116,8 +104,6 @@ static enum xdd_status check_targets(const struct plan *plan)
 	if (!plan->inputs || !plan->n_targets)
 		return XDD_OK;
 	ids = plan_file_ids(plan);
-	if (!ids)
-		return plan_no_memory();
 	for (const struct plan_input *input = plan->inputs; input && !status; input = input->next) {
 		/* Compared by the check of these files. */
 		if (strcmp(input->option, "-restart file"))
@@ -129,13 +115,12 @@ static enum xdd_status check_targets(const struct plan *plan)
 
 enum xdd_status plan_find_inputs(struct plan *plan)
 {
-	bool good = add_record(plan);
-
-	for (size_t i = 0; i < plan->n_settings && good; i++)
-		good = add_lists(plan, &plan->settings[i]);
-	for (size_t i = 0; i < plan->n_targets && good; i++)
-		good = add_of_target(plan, &plan->targets[i]);
-	return good ? check_targets(plan) : plan_no_memory();
+	add_record(plan);
+	for (size_t i = 0; i < plan->n_settings; i++)
+		add_lists(plan, &plan->settings[i]);
+	for (size_t i = 0; i < plan->n_targets; i++)
+		add_of_target(plan, &plan->targets[i]);
+	return check_targets(plan);
 }
 
 /*
@@ -207,8 +192,6 @@ enum xdd_status plan_find_writers(const struct plan *plan, struct file_id **ids)
 	}
 	if (writers && readers) {
 		*ids = plan_file_ids(plan);
-		if (!*ids)
-			return plan_no_memory();
 		each_file(plan, *ids, give_writer);
 	}
 	for (size_t i = 0; i < plan->n_targets; i++) {
@@ -278,7 +261,7 @@ struct file_id plan_file_id(struct arena *arena, const char *path)
 		if (fileopen_follow(path, &name))
 			name = NULL;
 		directory = path_directory(name ? name : path);
-		p.name = arena_strdup(arena, path_last(name ? name : path));
+		p.name = xarena_strdup(arena, path_last(name ? name : path));
 		if (!p.name)
 			p.name = path_last(path);
 		if (!directory || stat(directory, &st) < 0)
@@ -293,10 +276,8 @@ struct file_id plan_file_id(struct arena *arena, const char *path)
 
 struct file_id *plan_file_ids(const struct plan *plan)
 {
-	struct file_id *ids = calloc(plan->n_targets, sizeof(*ids));
+	struct file_id *ids = xcalloc(plan->n_targets, sizeof(*ids));
 
-	if (!ids)
-		return NULL;
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		struct target_plan *t = &plan->targets[i];
 
@@ -398,13 +379,11 @@ static enum xdd_status check_shared(const struct file_id *ids, size_t n)
 static enum xdd_status check_save_file(const struct plan *plan, const struct file_id *ids,
 				       const struct target_plan *t)
 {
-	char *path = arena_printf(plan->arena, "%s.T%u.txt", t->seek.save_file, t->number);
+	char *path = xarena_printf(plan->arena, "%s.T%u.txt", t->seek.save_file, t->number);
 	const struct file_id *found;
 	char why[OUTPUT_WHY_SIZE];
 	struct file_id id;
 
-	if (!path)
-		return plan_no_memory();
 	id = plan_file_id(plan->arena, path);
 	found = bsearch(&id, ids, plan->n_targets, sizeof(*ids), file_id_compare);
 	if (found)
@@ -429,8 +408,6 @@ static enum xdd_status check_replaced(const struct plan *plan)
 	if (!wanted)
 		return XDD_OK;
 	ids = plan_file_ids(plan);
-	if (!ids)
-		return plan_no_memory();
 	status = check_shared(ids, plan->n_targets);
 	for (size_t i = 0; i < plan->n_targets && !status; i++)
 		if (plan->targets[i].seek.save_file)
@@ -504,9 +481,7 @@ static enum xdd_status check_new_files(const struct plan *plan)
 		wanted |= plan->targets[i].create_new_files;
 	if (!wanted)
 		return XDD_OK;
-	real = calloc(plan->n_targets, sizeof(*real));
-	if (!real)
-		return plan_no_memory();
+	real = xcalloc(plan->n_targets, sizeof(*real));
 	for (size_t i = 0; i < plan->n_targets; i++)
 		if (plan->targets[i].kind != TARGET_NULL)
 			real[i] = real_path(plan->targets[i].path, true);
@@ -571,7 +546,7 @@ enum xdd_status plan_check_restart_files(const struct plan *plan)
 			continue;
 		if (!ids)
 			ids = plan_file_ids(plan);
-		status = ids ? check_restart_file(plan, ids, t) : plan_no_memory();
+		status = check_restart_file(plan, ids, t);
 	}
 	free(ids);
 	return status;
@@ -648,8 +623,6 @@ static enum xdd_status check_pairs(const struct plan *plan, check_pair *check)
 	enum xdd_status status = XDD_OK;
 	struct file_id *ids = plan_file_ids(plan);
 
-	if (!ids)
-		return plan_no_memory();
 	for (size_t i = 0; i < plan->n_targets && !status; i++) {
 		for (size_t j = i + 1; j < plan->n_targets && !status; j++) {
 			if (file_id_compare(&ids[i], &ids[j]))

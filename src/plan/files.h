@@ -73,8 +73,7 @@ struct file_id {
 };
 
 /*
- * The identities of all targets, those of the same file adjacent; to be freed by the caller. NULL:
- * memory is short.
+ * The identities of all targets, those of the same file adjacent; to be freed by the caller.
  */
 struct file_id *plan_file_ids(const struct plan *plan);
 
@@ -131,11 +130,8 @@ void plan_find_ends(const struct plan *plan, const struct file_id *ids);
  * The files that a plan reads besides its targets: xdd/plan/plan.h, struct plan_input.
  */
 
-/*
- * Add the setup file `path`, which outlives the plan, to `plan`. False: memory is short, which is
- * not reported.
- */
-bool plan_add_setup(struct plan *plan, const char *path);
+/* Add the setup file `path`, which outlives the plan, to `plan`. */
+void plan_add_setup(struct plan *plan, const char *path);
 
 /*
  * Set `inputs` of a plan whose settings are applied, and refuse targets that write to one of them.

@@ -179,7 +179,7 @@ struct fio_split {
  */
 int fio_parse_splits(const char *text, unsigned kb_base, struct fio_split *list);
 
-/* Sizes and weights as -reqsize mix has them. NULL: no memory. */
+/* Sizes and weights as -reqsize mix has them. */
 const char *fio_splits_text(struct arena *arena, const struct fio_split *list, int n);
 
 /* A pattern such as 0xdead"text"12 as hexadecimal digits. */
@@ -350,7 +350,7 @@ struct fio_map {
 /* Add the targets of a job to those of its group. (fio_targets.c) */
 int fio_map_job(struct fio_map *m, const struct fio_job *j);
 
-/* The file of a path, which is looked at when it is first named. NULL: no memory. */
+/* The file of a path, which is looked at when it is first named. */
 struct fio_known *fio_known(struct fio_map *m, const char *path);
 
 /* Reads and writes of a mix: all of one direction is no mix. */

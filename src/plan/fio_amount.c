@@ -89,9 +89,8 @@ static int map_operation(struct fio_map *m, const struct fio_job *j, struct fio_
 				     t->reads	 ? "read" :
 						   "write");
 	}
-	if (fio_is_set(j, FIO_RWMIXWRITE) &&
-	    fio_leave(m->file, m->group, j, FIO_RWMIXREAD, "rwmixwrite says the same"))
-		return -ENOMEM;
+	if (fio_is_set(j, FIO_RWMIXWRITE))
+		fio_leave(m->file, m->group, j, FIO_RWMIXREAD, "rwmixwrite says the same");
 	return fio_put(m, t, SLOT_OP, "-rwratio", has_streams(t) ? "%u" : "%u random",
 		       (unsigned)reads_of(j));
 }
@@ -110,12 +109,12 @@ static int put_splits(struct fio_map *m, const struct fio_split *list, int n, st
 		e->cycle += list[i].percent * list[i].bytes;
 		weights += list[i].percent;
 	}
-	words = words ? arena_printf(m->file->arena, "mix %s", words) : NULL;
+	words = xarena_printf(m->file->arena, "mix %s", words);
 	e->unit = list[0].bytes;
 	e->largest = list[n - 1].bytes;
 	e->mean = (double)e->cycle / (double)weights;
 	e->mix = n > 1 ? words : NULL;
-	return words ? 0 : -ENOMEM;
+	return 0;
 }
 
 /* A size of "4k-64k". Returns what follows it; NULL: it is none. */
@@ -494,8 +493,8 @@ static int map_distribution(struct fio_map *m, const struct fio_job *j, const st
 	if (fio_files(j) > 1)
 		return fio_refuse(m->file, m->group, j, FIO_RANDOM_DISTRIBUTION,
 				  "xdd draws from each file of a job on its own");
-	*how = arena_printf(m->file->arena, "zipf %.9g", zipf_of(name));
-	return *how ? 0 : -ENOMEM;
+	*how = xarena_printf(m->file->arena, "zipf %.9g", zipf_of(name));
+	return 0;
 }
 
 /* Whole strides of one lap only: fio goes through the same blocks again, xdd through the next. */
@@ -560,9 +559,8 @@ static int map_time(struct fio_map *m, const struct fio_job *j, struct fio_targe
 		return fail(m, j, "has a runtime of more than a year");
 	if (m->runtime_ns)
 		return 0;
-	if (!*only && m->passes > 1 &&
-	    fio_note(m->file, m->group, j, "runtime limits each pass by itself"))
-		return -ENOMEM;
+	if (!*only && m->passes > 1)
+		fio_note(m->file, m->group, j, "runtime limits each pass by itself");
 	return fio_put(m, t, SLOT_TIMELIMIT, "-timelimit", "%s", fio_time_text(ns, time));
 }
 
@@ -615,9 +613,8 @@ static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_targe
 		err = map_intervals(m, j, &poisson);
 	if (err || (!(bytes > 0) && !(ops > 0) && !think))
 		return err;
-	if (t->reads && t->writes && (bytes > 0 || ops > 0) &&
-	    fio_note(m->file, m->group, j, "the rate is that of reads and writes together"))
-		return -ENOMEM;
+	if (t->reads && t->writes && (bytes > 0 || ops > 0))
+		fio_note(m->file, m->group, j, "the rate is that of reads and writes together");
 	if (think && (bytes > 0 || ops > 0))
 		err = fio_refuse(m->file, m->group, j, FIO_THINKTIME,
 				 "a target has a rate or a delay, and not both");
@@ -763,7 +760,7 @@ int fio_map_amount(struct fio_map *m, const struct fio_job *j, struct fio_target
 	const struct fio_known *k = fio_known(m, t->path);
 	size_t files = fio_files(j);
 	struct extent e = { 0 };
-	int err = k ? map_operation(m, j, t) : -ENOMEM;
+	int err = map_operation(m, j, t);
 
 	if (!err)
 		err = map_sizes(m, j, t, &e);

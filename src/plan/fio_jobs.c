@@ -73,30 +73,16 @@ static const char *fio_reason(struct arena *arena, const struct foreign *row)
 
 	if (row->note)
 		return row->note;
-	return say && *say ? arena_printf(arena, "a run has %s for it", say) : "it is not needed";
+	return say && *say ? xarena_printf(arena, "a run has %s for it", say) : "it is not needed";
 }
 
 /* ---- notes ---- */
 
-static const char *format(struct arena *arena, const char *fmt, va_list ap)
-{
-	char *text = NULL;
-	const char *copy;
-
-	if (vasprintf(&text, fmt, ap) < 0)
-		return NULL;
-	copy = arena_strdup(arena, text);
-	free(text);
-	return copy;
-}
-
 static int add(struct fio_file *f, struct fio_group *g, bool left_out, const char *section,
 	       const struct fio_setting *setting, const char *text)
 {
-	struct fio_note *note = arena_alloc(f->arena, sizeof(*note));
+	struct fio_note *note = xarena_alloc(f->arena, sizeof(*note));
 
-	if (!note || !text)
-		return -ENOMEM;
 	note->left_out = left_out;
 	note->section = section;
 	note->setting = setting;
@@ -147,8 +133,8 @@ static int list(struct fio_file *f, struct fio_group *g, struct fio_setting *s,
 
 	if (!s || s->listed)
 		return 0;
-	text = format(f->arena, fmt, ap);
-	return text ? act(f, g, s, text) : -ENOMEM;
+	text = xneed(arena_vprintf(f->arena, fmt, ap));
+	return act(f, g, s, text);
 }
 
 int fio_refuse(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
@@ -181,10 +167,8 @@ int fio_note(struct fio_file *f, struct fio_group *g, const struct fio_job *j, c
 	va_list ap;
 
 	va_start(ap, fmt);
-	text = format(f->arena, fmt, ap);
+	text = xneed(arena_vprintf(f->arena, fmt, ap));
 	va_end(ap);
-	if (!text)
-		return -ENOMEM;
 	for (const struct fio_note *n = g->notes; n; n = n->next) {
 		if (!n->left_out && strcmp(n->text, text) == 0)
 			return 0;
@@ -338,8 +322,6 @@ static int read_setting(struct reader *r, struct fio_setting *s)
 	if (type == FIO_LEFT_OUT || type == FIO_CHANGES) {
 		const char *why = fio_reason(r->file->arena, row);
 
-		if (!why)
-			return -ENOMEM;
 		return type == FIO_CHANGES && !fio_is_usual(row, s->value) ?
 			       fio_refuse_setting(r->file, r->group, s, why) :
 			       fio_leave_setting(r->file, r->group, s, why);
@@ -386,10 +368,8 @@ static int read_section(struct reader *r, const struct fio_section *section)
 
 static struct fio_group *group_new(struct fio_file *f)
 {
-	struct fio_group *g = arena_alloc(f->arena, sizeof(*g));
+	struct fio_group *g = xarena_alloc(f->arena, sizeof(*g));
 
-	if (!g)
-		return NULL;
 	g->jobs_end = &g->jobs;
 	g->notes_end = &g->notes;
 	g->commands_end = &g->commands;
@@ -429,17 +409,13 @@ static void move_notes(struct fio_group *from, struct fio_group *to)
 static int add_job(struct reader *r, const struct fio_section *section,
 		   const struct fio_job *global, struct fio_group **last)
 {
-	struct fio_job *j = arena_alloc(r->file->arena, sizeof(*j));
+	struct fio_job *j = xarena_alloc(r->file->arena, sizeof(*j));
 	struct fio_group *g = *last;
 	int err;
 
-	if (!j)
-		return -ENOMEM;
 	if (g->jobs && begins_group(global, section)) {
 		g->next = group_new(r->file);
 		*last = g = g->next;
-		if (!g)
-			return -ENOMEM;
 	}
 	move_notes(r->group, g);
 	memcpy(j->v, global->v, sizeof(j->v));
@@ -453,13 +429,11 @@ static int add_job(struct reader *r, const struct fio_section *section,
 
 int fio_jobs(struct fio_file *f, struct fio_group **groups)
 {
-	struct fio_job *global = arena_alloc(f->arena, sizeof(*global));
+	struct fio_job *global = xarena_alloc(f->arena, sizeof(*global));
 	struct fio_group *first = group_new(f), *last = first;
 	struct reader r = { f, global, group_new(f), 1024 };
 	int err = 0;
 
-	if (!global || !first || !r.group)
-		return -ENOMEM;
 	for (const struct fio_section *s = f->sections; !err && s; s = s->next)
 		err = s->global ? read_section(&r, s) : add_job(&r, s, global, &last);
 	*groups = first->jobs ? first : NULL;

@@ -13,7 +13,7 @@
 
 /* ---- words of a command ---- */
 
-static int put_targets(struct fio_map *m, FILE *out, const struct fio_target *t, size_t n)
+static void put_targets(struct fio_map *m, FILE *out, const struct fio_target *t, size_t n)
 {
 	bool one = true;
 
@@ -25,13 +25,10 @@ static int put_targets(struct fio_map *m, FILE *out, const struct fio_target *t,
 	else
 		fprintf(out, " -targets %s%zu", one ? "-" : "", n);
 	for (size_t i = 0; i < (one ? 1 : n); i++) {
-		const char *path = quote_word(m->file->arena, t[i].path);
+		const char *path = xneed(quote_word(m->file->arena, t[i].path));
 
-		if (!path)
-			return -ENOMEM;
 		fprintf(out, " %s", path);
 	}
-	return 0;
 }
 
 static bool same(const struct fio_words *a, const struct fio_words *b)
@@ -97,7 +94,7 @@ static void put_names(const struct fio_map *m, FILE *out)
 	}
 }
 
-static int put_title(struct fio_map *m, enum fio_stage stage, struct fio_command *c)
+static void put_title(struct fio_map *m, enum fio_stage stage, struct fio_command *c)
 {
 	static const char *const what[] = {
 		[FIO_LAYOUT] = ", before it: the files that it reads",
@@ -106,40 +103,30 @@ static int put_title(struct fio_map *m, enum fio_stage stage, struct fio_command
 	};
 	struct memstream s;
 
-	if (!memstream_open(&s))
-		return -ENOMEM;
+	xmemstream_open(&s);
 	fprintf(s.f, "group %u of %u%s", m->number, m->groups, what[stage]);
 	if (stage == FIO_RUN)
 		put_names(m, s.f);
-	if (memstream_close(&s))
-		return -ENOMEM;
-	c->title = arena_strdup(m->file->arena, s.text);
+	c->title = xarena_strdup(m->file->arena, xmemstream_close(&s));
 	free(s.text);
-	return c->title ? 0 : -ENOMEM;
 }
 
-/* The words of the command. NULL: no memory. */
+/* The words of the command. */
 static const char *make_line(struct fio_map *m, const struct fio_target *targets, size_t n,
 			     const char *general)
 {
-	const char *line = NULL;
+	const char *line;
 	struct memstream s;
-	int err;
 
-	if (!memstream_open(&s))
-		return NULL;
-	fputs("xdd", s.f);
+	fputs("xdd", xmemstream_open(&s));
 	put_slot(s.f, targets, n, SLOT_OP);
-	err = put_targets(m, s.f, targets, n);
+	put_targets(m, s.f, targets, n);
 	for (enum fio_slot slot = SLOT_OP + 1; slot < SLOTS; slot++)
 		put_slot(s.f, targets, n, slot);
 	fputs(general, s.f);
 	if (m->file->report)
 		fprintf(s.f, " -report %s", m->file->report);
-	if (memstream_close(&s))
-		return NULL;
-	if (!err)
-		line = arena_strdup(m->file->arena, s.text);
+	line = xarena_strdup(m->file->arena, xmemstream_close(&s));
 	free(s.text);
 	return line;
 }
@@ -154,10 +141,8 @@ static const char *make_check(struct fio_map *m, const struct fio_target *target
 	static const enum fio_slot of_files[] = { SLOT_ENGINE,	    SLOT_VERIFY,
 						  SLOT_PREALLOCATE, SLOT_PRETRUNCATE,
 						  SLOT_DROPCACHE,   SLOT_DELETE };
-	struct fio_target *copy = arena_alloc(m->file->arena, n * sizeof(*copy));
+	struct fio_target *copy = xarena_alloc(m->file->arena, n * sizeof(*copy));
 
-	if (!copy)
-		return NULL;
 	memcpy(copy, targets, n * sizeof(*copy));
 	for (size_t i = 0; i < n; i++) {
 		if (!copy[i].made)
@@ -172,18 +157,15 @@ static const char *make_check(struct fio_map *m, const struct fio_target *target
 static int fio_add_command(struct fio_map *m, enum fio_stage stage,
 			   const struct fio_target *targets, size_t n, const char *general)
 {
-	struct fio_command *c = arena_alloc(m->file->arena, sizeof(*c));
+	struct fio_command *c = xarena_alloc(m->file->arena, sizeof(*c));
 
-	if (!c)
-		return -ENOMEM;
 	c->stage = stage;
 	c->line = make_line(m, targets, n, general);
 	c->check = make_check(m, targets, n, general);
-	if (!c->line || !c->check)
-		return -ENOMEM;
 	*m->group->commands_end = c;
 	m->group->commands_end = &c->next;
-	return put_title(m, stage, c);
+	put_title(m, stage, c);
+	return 0;
 }
 
 #define LOG_INTERVAL_MS 1000 /* where fio would log each operation */
@@ -275,10 +257,8 @@ static int put_latency(struct fio_map *m, FILE *out)
 	ms = fio_number(log, FIO_LOG_AVG_MSEC, 0);
 	if (!ms || ms > LOG_INTERVAL_MAX_MS)
 		ms = LOG_INTERVAL_MS;
-	prefix = arena_printf(m->file->arena, "%s.csv", prefix ? prefix : log->name);
-	prefix = prefix ? quote_word(m->file->arena, prefix) : NULL;
-	if (!prefix)
-		return -ENOMEM;
+	prefix = xarena_printf(m->file->arena, "%s.csv", prefix ? prefix : log->name);
+	prefix = xneed(quote_word(m->file->arena, prefix));
 	fprintf(out, " -intervals %s output %s", fio_time_text(ms * NS_PER_MS, time), prefix);
 	return fio_note(m->file, m->group, log,
 			"one file has the rates and latencies of each interval; -ts dump has each "
@@ -395,13 +375,11 @@ static int add_read_back(struct fio_map *m)
 						   SLOT_SYNCWRITE,   SLOT_STARTDELAY,
 						   SLOT_PREALLOCATE, SLOT_WARMUP,
 						   SLOT_PRETRUNCATE };
-	struct fio_target *all = arena_alloc(m->file->arena, m->n_targets * sizeof(*all));
+	struct fio_target *all = xarena_alloc(m->file->arena, m->n_targets * sizeof(*all));
 	char size[FIO_SIZE_SIZE];
 	size_t n = 0;
 	int err = 0;
 
-	if (!all)
-		return -ENOMEM;
 	for (size_t i = 0; !err && i < m->n_targets; i++) {
 		struct fio_target *t = &all[n];
 
@@ -473,20 +451,16 @@ static const struct fio_target *most_of(const struct fio_map *m, size_t i)
 
 static int add_layout(struct fio_map *m)
 {
-	struct fio_target *files = arena_alloc(m->file->arena, m->n_targets * sizeof(*files));
+	struct fio_target *files = xarena_alloc(m->file->arena, m->n_targets * sizeof(*files));
 	size_t n = 0;
 	int err = 0;
 
-	if (!files)
-		return -ENOMEM;
 	for (size_t i = 0; !err && i < m->n_targets; i++) {
 		const struct fio_target *t = most_of(m, i);
 		struct fio_known *k = t ? fio_known(m, t->path) : NULL;
 
 		if (!t || !t->layout_bytes)
 			continue;
-		if (!k)
-			return -ENOMEM;
 		if (k->is_file && k->bytes < t->layout_bytes)
 			err = lay_out(m, t, &files[n++], k);
 	}
@@ -496,10 +470,10 @@ static int add_layout(struct fio_map *m)
 /* Read files into the page cache, whole and each once. */
 static int add_pre_read(struct fio_map *m)
 {
-	struct fio_target *files = arena_alloc(m->file->arena, m->n_targets * sizeof(*files));
+	struct fio_target *files = xarena_alloc(m->file->arena, m->n_targets * sizeof(*files));
 	char size[FIO_SIZE_SIZE];
 	size_t n = 0;
-	int err = files ? 0 : -ENOMEM;
+	int err = 0;
 
 	for (size_t i = 0; !err && i < m->n_targets; i++) {
 		const struct fio_target *t = &m->targets[i];
@@ -528,8 +502,6 @@ static int remember(struct fio_map *m)
 	for (size_t i = 0; i < m->n_targets; i++) {
 		struct fio_known *k = fio_known(m, m->targets[i].path);
 
-		if (!k)
-			return -ENOMEM;
 		if (!k->is_file || !m->targets[i].writes)
 			continue;
 		if (m->targets[i].end_bytes > k->bytes)
@@ -581,8 +553,6 @@ static int settle_sizes(struct fio_map *m)
 		uint64_t end = 0;
 		bool part = false, replaced = false;
 
-		if (!k)
-			return -ENOMEM;
 		for (size_t n = 0; n < m->n_targets; n++) {
 			const struct fio_target *t = &m->targets[n];
 
@@ -622,11 +592,8 @@ static int add_commands(struct fio_map *m)
 		err = add_read_back(m);
 	if (err || any(m->group, FIO_CREATE_ONLY))
 		return err;
-	if (!memstream_open(&s))
-		return -ENOMEM;
-	err = put_general(m, s.f);
-	if (memstream_close(&s))
-		return -ENOMEM;
+	err = put_general(m, xmemstream_open(&s));
+	xmemstream_close(&s);
 	if (!err)
 		err = fio_add_command(m, FIO_RUN, m->targets, m->n_targets, s.text);
 	free(s.text);

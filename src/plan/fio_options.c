@@ -60,19 +60,13 @@ bool fio_has_engine(const struct fio_job *j)
 int fio_put(struct fio_map *m, struct fio_target *t, enum fio_slot slot, const char *option,
 	    const char *fmt, ...)
 {
-	char *text = NULL;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
-	va_end(ap);
-	if (n < 0)
-		return -ENOMEM;
 	t->slot[slot].option = option;
-	t->slot[slot].args = arena_strdup(m->file->arena, text);
-	free(text);
-	return t->slot[slot].args ? 0 : -ENOMEM;
+	t->slot[slot].args = xneed(arena_vprintf(m->file->arena, fmt, ap));
+	va_end(ap);
+	return 0;
 }
 
 static int leave(struct fio_map *m, const struct fio_job *j, enum fio_option option,
@@ -186,11 +180,10 @@ static int put_hex(struct fio_map *m, const struct fio_job *j, struct fio_target
 
 	/* 'name' is a file with the pattern. */
 	if (n > 2 && text[0] == '\'' && text[n - 1] == '\'' && !memchr(text + 1, '\'', n - 2)) {
-		const char *name = arena_printf(m->file->arena, "%.*s", (int)n - 2, text + 1);
-		const char *quoted = name ? quote_word(m->file->arena, name) : NULL;
+		const char *name = xarena_printf(m->file->arena, "%.*s", (int)n - 2, text + 1);
+		const char *quoted = xneed(quote_word(m->file->arena, name));
 
-		return quoted ? fio_put(m, t, SLOT_PATTERN, "-datapattern", "file %s", quoted) :
-				-ENOMEM;
+		return fio_put(m, t, SLOT_PATTERN, "-datapattern", "file %s", quoted);
 	}
 	err = fio_parse_pattern(m->file->arena, text, &hex);
 	if (err == -EINVAL || (!err && strlen(hex) > HEX_MAX)) {
@@ -305,9 +298,9 @@ static int leave_unwritten(struct fio_map *m, const struct fio_job *j, const str
 	static const enum fio_option of_writes[] = { FIO_BUFFER_PATTERN, FIO_BUFFER_COMPRESS,
 						     FIO_DEDUPE, FIO_ZERO_BUFFERS };
 	const struct fio_known *k = fio_known(m, t->path);
-	int err = k ? 0 : -ENOMEM;
+	int err = 0;
 
-	if (!err && k->is_file && k->bytes < t->layout_bytes)
+	if (k->is_file && k->bytes < t->layout_bytes)
 		return 0;
 	for (size_t i = 0; !err && i < sizeof(of_writes) / sizeof(of_writes[0]); i++)
 		err = leave(m, j, of_writes[i], "is for writes");
@@ -568,9 +561,7 @@ struct fio_known *fio_known(struct fio_map *m, const char *path)
 		if (strcmp(k->path, path) == 0)
 			return k;
 	}
-	k = arena_alloc(m->file->arena, sizeof(*k));
-	if (!k)
-		return NULL;
+	k = xarena_alloc(m->file->arena, sizeof(*k));
 	k->path = path;
 	look(k);
 	k->next = m->known;
@@ -586,19 +577,16 @@ static int list_part(struct arena *arena, const char **text, const char **part)
 	struct memstream m;
 	const char *c = *text;
 
-	if (!memstream_open(&m))
-		return -ENOMEM;
+	xmemstream_open(&m);
 	for (; *c && *c != ':'; c++) {
 		if (c[0] == '\\' && c[1] == ':')
 			c++;
 		fputc(*c, m.f);
 	}
 	*text = *c ? c + 1 : c;
-	if (memstream_close(&m))
-		return -ENOMEM;
-	*part = arena_strdup(arena, m.text);
+	*part = xarena_strdup(arena, xmemstream_close(&m));
 	free(m.text);
-	return *part ? 0 : -ENOMEM;
+	return 0;
 }
 
 static size_t list_length(const char *text)
@@ -686,17 +674,15 @@ int fio_path(struct fio_map *m, const struct fio_job *j, size_t clone, size_t fi
 		err = list_at(arena, fio_text(j, FIO_FILENAME, ""), file, &name);
 	if (err)
 		return err;
-	if (!memstream_open(&s))
-		return -ENOMEM;
+	xmemstream_open(&s);
 	if (directory)
 		fprintf(s.f, "%s/", directory);
 	if (name)
 		fputs(name, s.f);
 	else
 		put_format(s.f, j, clone, file);
-	if (memstream_close(&s))
-		return -ENOMEM;
-	*path = arena_printf(arena, "%s%s", needs_dot(s.text) ? "./" : "", s.text);
+	xmemstream_close(&s);
+	*path = xarena_printf(arena, "%s%s", needs_dot(s.text) ? "./" : "", s.text);
 	free(s.text);
-	return *path ? 0 : -ENOMEM;
+	return 0;
 }

@@ -51,9 +51,7 @@ static int put_variable(struct fio_file *f, FILE *out, const char *path, unsigne
 
 	if (!end)
 		return fio_fail(f, path, line, "expected } after ${");
-	copy = arena_printf(f->arena, "%.*s", (int)(end - name), name);
-	if (!copy)
-		return -ENOMEM;
+	copy = xarena_printf(f->arena, "%.*s", (int)(end - name), name);
 	value = getenv(copy);
 	if (!value)
 		return fio_fail(f, path, line, "${%.60s} is not set in the environment", copy);
@@ -94,8 +92,7 @@ static int fio_expand(struct fio_file *f, const char *path, unsigned line, const
 
 	if (!strchr(text, '$'))
 		return 0;
-	if (!memstream_open(&m))
-		return -ENOMEM;
+	xmemstream_open(&m);
 	while (!err && *text && ftell(m.f) <= EXPANDED_MAX_BYTES) {
 		if (text[0] == '\\' && text[1] == '$') {
 			fputc('$', m.f);
@@ -108,15 +105,14 @@ static int fio_expand(struct fio_file *f, const char *path, unsigned line, const
 			fputc(*text++, m.f);
 		}
 	}
-	if (memstream_close(&m))
-		return -ENOMEM;
+	xmemstream_close(&m);
 	if (!err && m.size > EXPANDED_MAX_BYTES)
 		err = fio_fail(f, path, line, "has more than 65536 bytes with its variables");
 	if (!err && keyword)
 		multiply(m.text);
-	*value = arena_strdup(f->arena, m.text);
+	*value = xarena_strdup(f->arena, m.text);
 	free(m.text);
-	return err || *value ? err : -ENOMEM;
+	return err;
 }
 
 #define INCLUDE_DEPTH_MAX 8
@@ -185,16 +181,13 @@ static int check_characters(struct fio_file *f, const struct source *s, const ch
 	return 0;
 }
 
-static int keep_path(struct fio_file *f, const char *path)
+static void keep_path(struct fio_file *f, const char *path)
 {
-	struct fio_path *p = arena_alloc(f->arena, sizeof(*p));
+	struct fio_path *p = xarena_alloc(f->arena, sizeof(*p));
 
-	if (!p)
-		return -ENOMEM;
-	p->path = arena_strdup(f->arena, path);
+	p->path = xarena_strdup(f->arena, path);
 	p->next = f->paths;
 	f->paths = p;
-	return p->path ? 0 : -ENOMEM;
 }
 
 static int read_file(struct fio_file *f, const struct source *from, const char *path, char **data,
@@ -203,8 +196,8 @@ static int read_file(struct fio_file *f, const struct source *from, const char *
 	bool standard = strcmp(path, "-") == 0;
 	int fd, err;
 
-	if (!standard && keep_path(f, path))
-		return -ENOMEM;
+	if (!standard)
+		keep_path(f, path);
 	fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		err = -errno;
@@ -214,8 +207,10 @@ static int read_file(struct fio_file *f, const struct source *from, const char *
 		close(fd);
 	if (!err)
 		f->bytes += *size;
-	if (!err || err == -ENOMEM)
-		return err;
+	if (!err)
+		return 0;
+	if (err == -ENOMEM)
+		memory_end();
 	if (err == -EFBIG)
 		return fio_fail(f, path, 0, "is longer than %u bytes, with all that it includes",
 				FIO_FILE_MAX_BYTES);
@@ -236,10 +231,8 @@ static int add_section(struct fio_file *f, const struct source *s, const char *n
 		return fail(f, s, "has a section name of more than 255 characters");
 	if (f->n_sections++ >= FIO_SECTIONS_MAX)
 		return fail(f, s, "has more than 10000 sections");
-	section = arena_alloc(f->arena, sizeof(*section));
-	if (!section)
-		return -ENOMEM;
-	section->name = arena_strdup(f->arena, name);
+	section = xarena_alloc(f->arena, sizeof(*section));
+	section->name = xarena_strdup(f->arena, name);
 	section->path = s->path;
 	section->line = s->line;
 	section->global = strncmp(name, "global", strlen("global")) == 0;
@@ -247,7 +240,7 @@ static int add_section(struct fio_file *f, const struct source *s, const char *n
 	*f->end = section;
 	f->end = &section->next;
 	f->last = section;
-	return section->name ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int parse_section(struct fio_file *f, const struct source *s, char *line)
@@ -266,12 +259,10 @@ static int parse_section(struct fio_file *f, const struct source *s, char *line)
 
 static int add_setting(struct fio_file *f, const struct source *s, char *line)
 {
-	struct fio_setting *setting = arena_alloc(f->arena, sizeof(*setting));
+	struct fio_setting *setting = xarena_alloc(f->arena, sizeof(*setting));
 	char *value = strchr(line, '=');
 	int err = 0;
 
-	if (!setting)
-		return -ENOMEM;
 	if (value)
 		*value++ = '\0';
 	line = trim(line);
@@ -279,10 +270,8 @@ static int add_setting(struct fio_file *f, const struct source *s, char *line)
 		return fail(f, s, "expected a name before =");
 	if (strpbrk(line, " \t"))
 		return fio_fail(f, s->path, s->line, "%.60s: expected name=value", line);
-	setting->name = arena_strdup(f->arena, line);
-	setting->value = value ? arena_strdup(f->arena, trim(value)) : NULL;
-	if (!setting->name || (value && !setting->value))
-		return -ENOMEM;
+	setting->name = xarena_strdup(f->arena, line);
+	setting->value = value ? xarena_strdup(f->arena, trim(value)) : NULL;
 	if (setting->value)
 		err = fio_expand(f, s->path, s->line, &setting->value);
 	if (!err && setting->value)
@@ -311,11 +300,9 @@ static int include(struct fio_file *f, const struct source *from, char *name)
 	if (s.depth > INCLUDE_DEPTH_MAX)
 		return fail(f, from, "include: files include each other more than 8 deep");
 	if (name[0] != '/' && access(name, F_OK) != 0 && strchr(from->path, '/'))
-		path = arena_printf(f->arena, "%.*s%s", (int)(path_last(from->path) - from->path),
-				    from->path, name);
-	s.path = path ? arena_strdup(f->arena, path) : NULL;
-	if (!s.path)
-		return -ENOMEM;
+		path = xarena_printf(f->arena, "%.*s%s", (int)(path_last(from->path) - from->path),
+				     from->path, name);
+	s.path = xarena_strdup(f->arena, path);
 	err = read_file(f, from, path, &data, &size);
 	if (err)
 		return err;
@@ -387,12 +374,10 @@ int fio_read(struct fio_file *f, const char *path)
 int fio_read_word(struct fio_file *f, unsigned number, const char *name, const char *value)
 {
 	struct source s = { .path = "command line", .line = number };
-	const char *text = value ? arena_printf(f->arena, "%s=%s", name, value) : name;
-	char *copy = text ? arena_strdup(f->arena, text) : NULL;
+	const char *text = value ? xarena_printf(f->arena, "%s=%s", name, value) : name;
+	char *copy = xarena_strdup(f->arena, text);
 	int err;
 
-	if (!copy)
-		return -ENOMEM;
 	if (!f->end)
 		f->end = &f->sections;
 	err = check_characters(f, &s, copy);
@@ -647,10 +632,10 @@ const char *fio_splits_text(struct arena *arena, const struct fio_split *list, i
 	const char *words = "";
 	char size[FIO_SIZE_SIZE];
 
-	for (int i = 0; i < n && words; i++)
-		words = arena_printf(arena, "%s%s%s:%llu", words, i ? "," : "",
-				     fio_size_text(list[i].bytes, size),
-				     (unsigned long long)list[i].percent);
+	for (int i = 0; i < n; i++)
+		words = xarena_printf(arena, "%s%s%s:%llu", words, i ? "," : "",
+				      fio_size_text(list[i].bytes, size),
+				      (unsigned long long)list[i].percent);
 	return words;
 }
 
@@ -710,8 +695,7 @@ int fio_parse_pattern(struct arena *arena, const char *text, const char **hex)
 	struct memstream m;
 	int err = *text ? 0 : -EINVAL;
 
-	if (!memstream_open(&m))
-		return -ENOMEM;
+	xmemstream_open(&m);
 	while (!err && *text) {
 		if (*text == '"')
 			err = put_string(m.f, &text);
@@ -720,14 +704,11 @@ int fio_parse_pattern(struct arena *arena, const char *text, const char **hex)
 		else
 			err = put_decimal(m.f, &text);
 	}
-	if (memstream_close(&m))
-		return -ENOMEM;
+	xmemstream_close(&m);
 	if (!err && !m.size)
 		err = -EINVAL;
-	if (!err) {
-		*hex = arena_strdup(arena, m.text);
-		err = *hex ? 0 : -ENOMEM;
-	}
+	if (!err)
+		*hex = xarena_strdup(arena, m.text);
 	free(m.text);
 	return err;
 }

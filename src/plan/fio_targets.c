@@ -102,10 +102,9 @@ static int map_depth(struct fio_map *m, const struct fio_job *j, struct fio_targ
 				 e->name);
 	if (depth > 1 && files > 1) {
 		depth = (depth + files - 1) / files;
-		if (fio_note(m->file, m->group, j,
-			     "the files share iodepth=%s: -queuedepth is %u for each",
-			     fio_text(j, FIO_IODEPTH, ""), (unsigned)depth))
-			return -ENOMEM;
+		fio_note(m->file, m->group, j,
+			 "the files share iodepth=%s: -queuedepth is %u for each",
+			 fio_text(j, FIO_IODEPTH, ""), (unsigned)depth);
 	}
 	return depth <= 1 ? 0 :
 			    fio_put(m, t, SLOT_QUEUEDEPTH, "-queuedepth", "%u", (unsigned)depth);
@@ -121,8 +120,6 @@ static int map_file(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	char size[FIO_SIZE_SIZE];
 	int err = 0;
 
-	if (!k)
-		return -ENOMEM;
 	if (allocate && t->writes && k->is_file && t->end_bytes)
 		err = fio_put(m, t, SLOT_PREALLOCATE, "-preallocate", "%s",
 			      fio_size_text(t->end_bytes, size));
@@ -137,13 +134,9 @@ static int map_file(struct fio_map *m, const struct fio_job *j, struct fio_targe
 
 static struct fio_target *target_new(struct fio_map *m)
 {
-	struct fio_target *all = array_room(m->targets, m->n_targets, sizeof(*all));
-
-	if (!all)
-		return NULL;
-	m->targets = all;
-	memset(&all[m->n_targets], 0, sizeof(*all));
-	return &all[m->n_targets++];
+	m->targets = xarray_room(m->targets, m->n_targets, sizeof(*m->targets));
+	memset(&m->targets[m->n_targets], 0, sizeof(*m->targets));
+	return &m->targets[m->n_targets++];
 }
 
 static int map_target(struct fio_map *m, const struct fio_job *j, const struct fio_target *kind,
@@ -153,8 +146,6 @@ static int map_target(struct fio_map *m, const struct fio_job *j, const struct f
 	const struct fio_known *k;
 	int err;
 
-	if (!t)
-		return -ENOMEM;
 	*t = *kind;
 	t->job = j;
 	err = fio_path(m, j, clone, file, &t->path);
@@ -166,8 +157,6 @@ static int map_target(struct fio_map *m, const struct fio_job *j, const struct f
 		return fio_fail(m->file, j->section->path, j->section->line,
 				"[%.60s]: standard input and output are no targets", j->name);
 	k = err ? NULL : fio_known(m, t->path);
-	if (!err && !k)
-		return -ENOMEM;
 	if (!err && t->discards && k->is_file)
 		return fio_fail(
 			m->file, j->section->path, j->section->line,

@@ -119,18 +119,14 @@ bool foreign_is_special(const char *word)
 /* The words being made. */
 struct words {
 	struct arena *arena;
-	const char **list; /* of `room` */
-	size_t n, room;
+	const char **list;
+	size_t n;
 };
 
-static int add(struct words *w, const char *word)
+static void add(struct words *w, const char *word)
 {
-	if (!word)
-		return -ENOMEM;
-	if (w->n == w->room)
-		return -EINVAL;
+	w->list = xarena_room(w->arena, w->list, w->n, sizeof(*w->list));
 	w->list[w->n++] = word;
-	return 0;
 }
 
 static bool is_bare(const char *value)
@@ -140,9 +136,9 @@ static bool is_bare(const char *value)
 
 static char *replaced(struct arena *arena, const char *value, char from, char to)
 {
-	char *text = arena_strdup(arena, value);
+	char *text = xarena_strdup(arena, value);
 
-	for (char *c = text; c && *c; c++)
+	for (char *c = text; *c; c++)
 		*c = *c == from ? to : *c;
 	return text;
 }
@@ -157,44 +153,42 @@ static size_t numbered_length(const char *value)
 
 char *foreign_numbered(struct arena *arena, const char *name, size_t len, const char *number)
 {
-	char *text = arena_alloc(arena, 2 * len + strlen(number) + 1), *to = text;
+	char *text = xarena_alloc(arena, 2 * len + strlen(number) + 1), *to = text;
 
-	for (size_t i = 0; i < len && text; i++) {
+	for (size_t i = 0; i < len; i++) {
 		if (name[i] == '%')
 			*to++ = '%';
 		*to++ = name[i];
 	}
-	if (text)
-		strcpy(to, number);
+	strcpy(to, number);
 	return text;
 }
 
 /* As many as there are processes: the number is not known here. */
-static int add_numbered(struct words *w, const char *value, size_t len)
+static void add_numbered(struct words *w, const char *value, size_t len)
 {
-	return add(w, "-targets")    ?:
-		       add(w, "<n>") ?:
-				       add(w, foreign_numbered(w->arena, value, len, "%03d"));
+	add(w, "-targets");
+	add(w, "<n>");
+	add(w, foreign_numbered(w->arena, value, len, "%03d"));
 }
 
 /* "a:b": targets 2 a b, where `between` has the colon. */
-static int add_files(struct words *w, const char *value, const char *between)
+static void add_files(struct words *w, const char *value, const char *between)
 {
-	char *names = arena_strdup(w->arena, value), *save = NULL;
+	char *names = xarena_strdup(w->arena, value), *save = NULL;
 	size_t n = 1;
-	int err;
 
 	for (const char *c = value; *c; c++)
 		n += strchr(between, *c) != NULL;
-	if (!names)
-		return -ENOMEM;
-	if (n == 1)
-		return add(w, "-target") ?: add(w, names);
-	err = add(w, "-targets") ?: add(w, arena_printf(w->arena, "%zu", n));
-	for (char *name = strtok_r(names, between, &save); name && !err;
+	add(w, n == 1 ? "-target" : "-targets");
+	if (n == 1) {
+		add(w, names);
+		return;
+	}
+	add(w, xarena_printf(w->arena, "%zu", n));
+	for (char *name = strtok_r(names, between, &save); name;
 	     name = strtok_r(NULL, between, &save))
-		err = add(w, name);
-	return err;
+		add(w, name);
 }
 
 /* fio's bssplit as -reqsize mix has it; a value that is none as it is. */
@@ -210,9 +204,8 @@ static const char *split_sizes(struct arena *arena, const char *value)
 static const char *pattern_digits(struct arena *arena, const char *value)
 {
 	const char *hex;
-	const int err = fio_parse_pattern(arena, value, &hex);
 
-	return !err ? hex : err == -EINVAL ? value : NULL;
+	return fio_parse_pattern(arena, value, &hex) ? value : hex;
 }
 
 /* The text for the part of a template that begins with "%", whose `*len` characters it replaces. */
@@ -222,75 +215,71 @@ static const char *filled(struct arena *arena, const char *spec, size_t *len, co
 
 	*len = 2;
 	if (!value)
-		return arena_strdup(arena, "<value>");
+		return xarena_strdup(arena, "<value>");
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (strncmp(spec + 1, units[i], strlen(units[i])) != 0)
 			continue;
 		*len = 1 + strlen(units[i]);
-		return arena_printf(arena, "%s%s", value, is_bare(value) ? units[i] : "");
+		return xarena_printf(arena, "%s%s", value, is_bare(value) ? units[i] : "");
 	}
 	switch (spec[1]) {
 	case '/':
 		return split_sizes(arena, value);
 	case ':':
-		return arena_strdup(arena, strchr(value, ':') ? strchr(value, ':') + 1 : value);
+		return xarena_strdup(arena, strchr(value, ':') ? strchr(value, ':') + 1 : value);
 	case ',':
 		return replaced(arena, value, ':', ',');
 	case '-':
-		return arena_printf(arena, "%g", 100 - atof(value));
+		return xarena_printf(arena, "%g", 100 - atof(value));
 	case 'x':
 		return pattern_digits(arena, value);
 	default:
-		return arena_strdup(arena, value);
+		return xarena_strdup(arena, value);
 	}
 }
 
 /* One word of a template. */
-static int add_token(struct words *w, const char *token, size_t len, const char *value)
+static void add_token(struct words *w, const char *token, size_t len, const char *value)
 {
-	char *word = arena_printf(w->arena, "%.*s", (int)len, token), *at;
+	char *word = xarena_printf(w->arena, "%.*s", (int)len, token), *at;
 	size_t spec;
 
-	if (!word)
-		return -ENOMEM;
-	if (strcmp(word, "@one") == 0)
-		return value && is_bare(value) ? add(w, "?-reqsize") ?: add(w, "1") : 0;
-	if (strcmp(word, "-%l") == 0 && value && numbered_length(value))
-		return add_numbered(w, value, numbered_length(value));
-	if ((strcmp(word, "-%f") == 0 || strcmp(word, "-%l") == 0) && value)
-		return add_files(w, value, word[2] == 'f' ? ":" : ":,#");
-	if (strcmp(word, "-%f") == 0 || strcmp(word, "-%l") == 0)
-		return add(w, "-target") ?: add(w, "<name>");
+	if (strcmp(word, "@one") == 0) {
+		if (value && is_bare(value)) {
+			add(w, "?-reqsize");
+			add(w, "1");
+		}
+		return;
+	}
+	if (strcmp(word, "-%f") == 0 || strcmp(word, "-%l") == 0) {
+		if (word[2] == 'l' && value && numbered_length(value))
+			add_numbered(w, value, numbered_length(value));
+		else
+			add_files(w, value ? value : "<name>", word[2] == 'f' ? ":" : ":,#");
+		return;
+	}
 	at = strchr(word, '%');
 	if (at) {
 		const char *text = filled(w->arena, at, &spec, value);
 
-		if (!text)
-			return -ENOMEM;
-		word = arena_printf(w->arena, "%.*s%s%s", (int)(at - word), word, text, at + spec);
+		word = xarena_printf(w->arena, "%.*s%s%s", (int)(at - word), word, text, at + spec);
 	}
-	return add(w, word);
+	add(w, word);
 }
-
-#define WORDS_MAX 64 /* of one row; files of a list included */
 
 static int expand(struct arena *arena, const char *template, const char *value, const char ***words)
 {
-	struct words w = { .arena = arena, .room = WORDS_MAX };
-	int err = 0;
+	struct words w = { .arena = arena };
 
-	w.list = arena_alloc(arena, WORDS_MAX * sizeof(*w.list));
-	if (!w.list)
-		return -ENOMEM;
-	while (*template && !err) {
+	while (*template) {
 		size_t len = strcspn(template, " ");
 
-		err = add_token(&w, template, len, value);
+		add_token(&w, template, len, value);
 		template += len;
 		template += strspn(template, " ");
 	}
 	*words = w.list;
-	return err ? err : (int)w.n;
+	return (int)w.n;
 }
 
 static bool is_off(const struct foreign *row, const char *value)
@@ -312,20 +301,18 @@ int foreign_words(struct arena *arena, const struct foreign *row, const char *va
 char *foreign_text(struct arena *arena, const struct foreign *row, const char *value)
 {
 	const char *template = row->shown ? row->shown : row->say, **words;
-	char *text = arena_strdup(arena, "");
+	char *text = xarena_strdup(arena, "");
 	int n;
 
 	if (!template || is_off(row, value))
 		return text;
 	n = expand(arena, template, value, &words);
-	for (int i = 0; i < n && text; i++) {
+	for (int i = 0; i < n; i++) {
 		const char *word = words[i] + (words[i][0] == '?');
-		const char *quoted = word[0] == '<' ? word : quote_word(arena, word);
+		const char *quoted = word[0] == '<' ? word : xneed(quote_word(arena, word));
 
 		if (!foreign_is_special(word))
-			text = quoted ? arena_printf(arena, "%s%s%s", text, *text ? " " : "",
-						     quoted) :
-					NULL;
+			text = xarena_printf(arena, "%s%s%s", text, *text ? " " : "", quoted);
 	}
-	return n < 0 ? NULL : text;
+	return text;
 }

@@ -61,25 +61,21 @@ static size_t letter_of(const struct answer *a, const char *text)
 	return len;
 }
 
-/* The name in front of "=", or the whole text without dashes. NULL: no memory. */
+/* The name in front of "=", or the whole text without dashes. */
 static char *name_of(struct arena *arena, const char *text)
 {
 	text += strspn(text, "-");
-	return arena_printf(arena, "%.*s", (int)strcspn(text, "="), text);
+	return xarena_printf(arena, "%.*s", (int)strcspn(text, "="), text);
 }
 
 /* An option by its form, or a word such as if=FILE. */
 static bool begins_part(struct arena *arena, const char *text)
 {
 	const char *name = text + strspn(text, "-");
-	char *word;
 
 	if (text[0] == '-')
 		return isalpha((unsigned char)name[0]);
-	if (!strchr(text, '='))
-		return false;
-	word = name_of(arena, text);
-	return word && any_knows(word);
+	return strchr(text, '=') && any_knows(name_of(arena, text));
 }
 
 /* Values that are lists: a part for each. */
@@ -90,22 +86,19 @@ static bool is_list(const struct foreign_part *part)
 		strcmp(part->name, "conv") == 0);
 }
 
-static int add_part(struct answer *a, const struct foreign_part *part)
+static void add_part(struct answer *a, const struct foreign_part *part)
 {
 	char *list, *save = NULL;
 
 	if (!is_list(part)) {
 		a->parts[a->n_parts++] = *part;
-		return 0;
+		return;
 	}
-	list = arena_strdup(a->arena, part->value);
-	if (!list)
-		return -ENOMEM;
+	list = xarena_strdup(a->arena, part->value);
 	for (char *value = strtok_r(list, ",", &save); value; value = strtok_r(NULL, ",", &save)) {
 		a->parts[a->n_parts] = *part;
 		a->parts[a->n_parts++].value = value;
 	}
-	return 0;
 }
 
 /* The most parts that the words can have. */
@@ -120,17 +113,13 @@ static size_t count_parts(const struct word *words, size_t n)
 	return most;
 }
 
-static int split(struct answer *a, char **argv, size_t n)
+static void split(struct answer *a, char **argv, size_t n)
 {
-	struct word *words = arena_alloc(a->arena, n * sizeof(*words) + 1);
+	struct word *words = xarena_alloc(a->arena, n * sizeof(*words) + 1);
 
-	if (!words)
-		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		words[i] = (struct word){ .text = argv[i + 1], .pos = (unsigned)i + 1 };
-	a->parts = arena_alloc(a->arena, count_parts(words, n) * sizeof(*a->parts) + 1);
-	if (!a->parts)
-		return -ENOMEM;
+	a->parts = xarena_alloc(a->arena, count_parts(words, n) * sizeof(*a->parts) + 1);
 	for (size_t i = 0, end; i < n; i = end) {
 		struct foreign_part part = { .words = &words[i], .name = "" };
 		const char *text = words[i].text, *equals = strchr(text, '=');
@@ -138,10 +127,9 @@ static int split(struct answer *a, char **argv, size_t n)
 
 		end = i + 1;
 		if (begins_part(a->arena, text)) {
-			part.name = letter ? arena_printf(a->arena, "%.*s", (int)letter, text + 1) :
-					     name_of(a->arena, text);
-			if (!part.name)
-				return -ENOMEM;
+			part.name = letter ?
+					    xarena_printf(a->arena, "%.*s", (int)letter, text + 1) :
+					    name_of(a->arena, text);
 			part.opt = text[0] == '-' ? option_find(a->table, part.name) : NULL;
 			part.joined = equals || letter;
 			/* The first argument of an option of xdd may be any word. */
@@ -156,10 +144,8 @@ static int split(struct answer *a, char **argv, size_t n)
 						   NULL;
 		}
 		part.n_words = end - i;
-		if (add_part(a, &part))
-			return -ENOMEM;
+		add_part(a, &part);
 	}
-	return 0;
 }
 
 /* ---- the tool of each part ---- */
@@ -262,8 +248,6 @@ enum xdd_status foreign_report(struct arena *arena, const struct setting *s, con
 	const char *text = foreign_text(arena, row, value);
 	const char *apart = row->note ? "; " : "", *note = row->note ? row->note : "";
 
-	if (!text)
-		return plan_no_memory();
 	if (*text)
 		return parse_error(XDD_BAD_OPTION, s, w, "is a word of %s; say %s%s%s", tool->name,
 				   text, apart, note);
@@ -360,11 +344,11 @@ static bool only_prints(const struct answer *a, const struct foreign_fit *fit)
 /* True if xdd would take the words, with files that suit them. Reports what is wrong otherwise. */
 static bool is_right(const struct answer *a, const struct foreign_fit *fit)
 {
-	struct word *words = arena_alloc(a->arena, (fit->n + 1) * sizeof(*words));
+	struct word *words = xarena_alloc(a->arena, (fit->n + 1) * sizeof(*words));
 
 	if (fit->why)
 		log_error("no command line of xdd is proposed: %s", fit->why);
-	if (!words || fit->why || !fit->n || only_prints(a, fit))
+	if (fit->why || !fit->n || only_prints(a, fit))
 		return false;
 	for (size_t i = 0; i < fit->n; i++)
 		words[i] = (struct word){ .text = fit->words[i], .pos = fit->from[i] };
@@ -373,24 +357,24 @@ static bool is_right(const struct answer *a, const struct foreign_fit *fit)
 
 static char *append(const struct answer *a, char *line, const char *word)
 {
-	const char *quoted = line ? quote_word(a->arena, word) : NULL;
+	const char *quoted = xneed(quote_word(a->arena, word));
 
-	return quoted ? arena_printf(a->arena, "%s %s", line, quoted) : NULL;
+	return xarena_printf(a->arena, "%s %s", line, quoted);
 }
 
 /* ", without -X 1, -Y": the parts that the command line does not have. */
 static char *without(const struct answer *a, const struct foreign_fit *fit)
 {
-	char *text = arena_strdup(a->arena, "");
+	char *text = xarena_strdup(a->arena, "");
 	bool any = false;
 
-	for (size_t i = 0; i < a->n_parts && text; i++) {
+	for (size_t i = 0; i < a->n_parts; i++) {
 		const struct foreign_part *part = &a->parts[i];
 		const size_t n = part->row && takes_value(part) && !part->joined ? 2 : 1;
 
 		if (!fit->lost[i])
 			continue;
-		text = arena_printf(a->arena, "%s%s", text, any ? "," : ", without");
+		text = xarena_printf(a->arena, "%s%s", text, any ? "," : ", without");
 		for (size_t k = 0; k < n && k < part->n_words; k++)
 			text = append(a, text, part->words[k].text);
 		any = true;
@@ -401,28 +385,25 @@ static char *without(const struct answer *a, const struct foreign_fit *fit)
 /* A word of which xdd multi makes `word`: percent signs in it begin no placeholder. */
 static const char *plain(const struct answer *a, const char *word)
 {
-	char *text = arena_alloc(a->arena, 2 * strlen(word) + 1), *to = text;
+	char *text = xarena_alloc(a->arena, 2 * strlen(word) + 1), *to = text;
 
-	for (const char *c = word; text && *c; c++) {
+	for (const char *c = word; *c; c++) {
 		if (*c == '%' && c[1])
 			*to++ = '%';
 		*to++ = *c;
 	}
-	return text ? text : word;
+	return text;
 }
 
-/* `line`, and the parts that it does not have; NULL: no memory. */
+/* `line`, and the parts that it does not have. */
 static void propose_line(const struct answer *a, const struct foreign_fit *fit, const char *line)
 {
-	const char *lost = without(a, fit);
-
-	if (line && lost)
-		log_error("try%s: %s", lost, line);
+	log_error("try%s: %s", without(a, fit), line);
 }
 
 static void propose(const struct answer *a, const struct foreign_fit *fit)
 {
-	char *line = arena_strdup(a->arena, "xdd");
+	char *line = xarena_strdup(a->arena, "xdd");
 
 	if (fit->multi) {
 		line = append(a, line, "multi");
@@ -538,20 +519,20 @@ static void lose_unused(const struct answer *a, struct foreign_fit *fit,
 	}
 }
 
-/* The job as arguments of xdd fio, which runs several commands. NULL: no memory. */
+/* The job as arguments of xdd fio, which runs several commands. */
 static char *job_line(const struct answer *a, const struct foreign_fit *fit)
 {
 	char *line =
-		arena_strdup(a->arena, has_name(a) ? "xdd fio -run" : "xdd fio -run --name=job");
+		xarena_strdup(a->arena, has_name(a) ? "xdd fio -run" : "xdd fio -run --name=job");
 
-	for (size_t i = 0; i < a->n_parts && line; i++) {
+	for (size_t i = 0; i < a->n_parts; i++) {
 		const struct foreign_part *part = &a->parts[i];
 		const char *value = part->value, *name = setting_name(part);
-		const char *word = arena_printf(a->arena, "--%s%s%s", name, value ? "=" : "",
-						value ? value : "");
+		const char *word = xarena_printf(a->arena, "--%s%s%s", name, value ? "=" : "",
+						 value ? value : "");
 
 		if (!fit->lost[i])
-			line = word ? append(a, line, word) : NULL;
+			line = append(a, line, word);
 	}
 	return line;
 }
@@ -559,18 +540,17 @@ static char *job_line(const struct answer *a, const struct foreign_fit *fit)
 /* The words of xdd for words of fio's command line, after those of its one command. */
 static char *with_options(const struct answer *a, const char *command)
 {
-	struct foreign_part *parts = arena_alloc(a->arena, a->n_parts * sizeof(*parts));
-	char *line = arena_strdup(a->arena, command);
+	struct foreign_part *parts = xarena_alloc(a->arena, a->n_parts * sizeof(*parts));
+	char *line = xarena_strdup(a->arena, command);
 	struct foreign_fit fit;
 	size_t n = 0;
 
-	for (size_t i = 0; parts && i < a->n_parts; i++) {
+	for (size_t i = 0; i < a->n_parts; i++) {
 		if (is_of_line(&a->parts[i]))
 			parts[n++] = a->parts[i];
 	}
-	if (!parts || !line || foreign_fit(a->arena, a->table, parts, n, n, &fit))
-		return NULL;
-	for (size_t i = 0; line && i < fit.n; i++)
+	foreign_fit(a->arena, a->table, parts, n, n, &fit);
+	for (size_t i = 0; i < fit.n; i++)
 		line = append(a, line, fit.words[i]);
 	return line;
 }
@@ -581,13 +561,13 @@ static char *with_options(const struct answer *a, const char *command)
  */
 static bool propose_job(const struct answer *a)
 {
-	struct foreign_fit fit = { .lost = arena_alloc(a->arena, a->n_parts * sizeof(bool) + 1) };
+	struct foreign_fit fit = { .lost = xarena_alloc(a->arena, a->n_parts * sizeof(bool) + 1) };
 	struct fio_group *groups;
 	struct fio_file f;
 	bool one;
 	int err;
 
-	if (!fit.lost || !is_of_fio(a))
+	if (!is_of_fio(a))
 		return false;
 	for (size_t i = 0; i < a->n_parts; i++)
 		fit.lost[i] = a->parts[i].row && a->parts[i].row->type == FIO_LEFT_OUT;
@@ -615,8 +595,9 @@ static void propose_some(const struct answer *a)
 	const size_t none = a->n_parts, before = log_hold();
 	size_t held;
 
-	if (propose_job(a) || foreign_fit(a->arena, a->table, a->parts, a->n_parts, none, &fit))
+	if (propose_job(a))
 		return;
+	foreign_fit(a->arena, a->table, a->parts, a->n_parts, none, &fit);
 	if (is_right(a, &fit)) {
 		propose(a, &fit);
 		return;
@@ -624,9 +605,9 @@ static void propose_some(const struct answer *a)
 	held = log_hold();
 	for (size_t i = a->n_parts; i-- > 0;) {
 		if (!a->parts[i].row || !a->parts[i].row->say ||
-		    foreign_names_targets(a->parts[i].row) ||
-		    foreign_fit(a->arena, a->table, a->parts, a->n_parts, i, &fit))
+		    foreign_names_targets(a->parts[i].row))
 			continue;
+		foreign_fit(a->arena, a->table, a->parts, a->n_parts, i, &fit);
 		fit.lost[i] = true;
 		if (is_right(a, &fit)) {
 			log_drop(before);
@@ -657,14 +638,12 @@ static enum xdd_status report_parts(const struct answer *a, enum xdd_status refu
 }
 
 /* The parts of a command line, and what they stand for. */
-static int read_parts(struct answer *a, int argc, char **argv)
+static void read_parts(struct answer *a, int argc, char **argv)
 {
-	if (split(a, argv, argc > 1 ? (size_t)argc - 1 : 0))
-		return -ENOMEM;
+	split(a, argv, argc > 1 ? (size_t)argc - 1 : 0);
 	vote(a);
 	for (size_t i = 0; i < a->n_parts; i++)
 		find_row(a, &a->parts[i]);
-	return 0;
 }
 
 bool foreign_has_version(int argc, char **argv)
@@ -677,25 +656,21 @@ bool foreign_has_version(int argc, char **argv)
 	if (!found)
 		return false;
 	found = false;
-	a.arena = arena_new();
-	if (a.arena && !read_parts(&a, argc, argv)) {
-		for (size_t i = 0; i < a.n_parts; i++)
-			found |= a.parts[i].row && a.parts[i].opt &&
-				 strcmp(a.parts[i].opt->name, "version") == 0;
-	}
+	a.arena = xarena_new();
+	read_parts(&a, argc, argv);
+	for (size_t i = 0; i < a.n_parts; i++)
+		found |= a.parts[i].row && a.parts[i].opt &&
+			 strcmp(a.parts[i].opt->name, "version") == 0;
 	arena_free(a.arena);
 	return found;
 }
 
 bool foreign_answer(int argc, char **argv, size_t held, enum xdd_status *status)
 {
-	struct answer a = { .table = &run_options, .arena = arena_new() };
+	struct answer a = { .table = &run_options, .arena = xarena_new() };
 	bool found = false;
 
-	if (!a.arena || read_parts(&a, argc, argv)) {
-		arena_free(a.arena);
-		return false;
-	}
+	read_parts(&a, argc, argv);
 	for (size_t i = 0; i < a.n_parts; i++) {
 		found = found || a.parts[i].row || is_too_much(&a.parts[i]);
 	}

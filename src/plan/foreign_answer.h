@@ -38,10 +38,10 @@ struct foreign_fit {
 /*
  * Join the words of xdd for all parts but part `leave`, if there is one of that number, to a
  * command line, in memory of the arena: options that apply together, such as -queuedepth twice,
- * become one. Returns 0 or -ENOMEM.
+ * become one.
  */
-int foreign_fit(struct arena *arena, const struct option_table *table,
-		const struct foreign_part *parts, size_t n, size_t leave, struct foreign_fit *fit);
+void foreign_fit(struct arena *arena, const struct option_table *table,
+		 const struct foreign_part *parts, size_t n, size_t leave, struct foreign_fit *fit);
 
 /*
  * A row of any tool for `word`, without dashes, with `value`, which may be NULL; `*tool` is its

@@ -36,15 +36,22 @@ void fit_refuse(struct fitting *f, const char *why)
 	f->why = f->why ? f->why : why;
 }
 
+/* NULL: there is no room for more. Groups do not move, because functions keep pointers to them. */
+static struct group *new_group(struct fitting *f)
+{
+	if (f->n < f->room)
+		return &f->groups[f->n++];
+	fit_refuse(f, "there are too many words");
+	return NULL;
+}
+
 static void add_group(struct fitting *f, const char **words, size_t n,
 		      const struct foreign_part *part)
 {
-	struct group *g = f->n < f->room ? &f->groups[f->n++] : NULL;
+	struct group *g = new_group(f);
 
-	if (!g) {
-		f->no_memory = true;
+	if (!g)
 		return;
-	}
 	*g = (struct group){ .words = words, .n = n, .part = part };
 	if (words[0][0] == IF_NONE) {
 		g->if_none = true;
@@ -70,11 +77,8 @@ static void add_part(struct fitting *f, const struct foreign_part *part)
 	} else if (part->row) {
 		n = foreign_words(f->arena, part->row, part->value, &words);
 	} else if (part->opt) {
-		words = arena_alloc(f->arena, (part->n_words + 2) * sizeof(*words));
-		f->no_memory = f->no_memory || !words;
-		if (!words)
-			return;
-		words[n++] = part->joined ? arena_printf(f->arena, "-%s", part->name) :
+		words = xarena_alloc(f->arena, (part->n_words + 2) * sizeof(*words));
+		words[n++] = part->joined ? xarena_printf(f->arena, "-%s", part->name) :
 					    part->words[0].text;
 		if (part->joined)
 			words[n++] = part->value;
@@ -141,13 +145,9 @@ bool fit_has_option(struct fitting *f, const char *const *names)
 
 void fit_become(struct fitting *f, struct group *g, size_t n, const char *const *words)
 {
-	g->words = arena_alloc(f->arena, n * sizeof(*words));
-	f->no_memory = f->no_memory || !g->words;
-	g->n = g->words ? n : 0;
-	for (size_t i = 0; i < g->n; i++) {
-		g->words[i] = words[i];
-		f->no_memory = f->no_memory || !words[i];
-	}
+	g->words = xarena_alloc(f->arena, n * sizeof(*words));
+	g->n = n;
+	memcpy(g->words, words, n * sizeof(*words));
 	g->opt = option_find(f->table, words[0] + 1);
 }
 
@@ -155,9 +155,8 @@ void fit_become(struct fitting *f, struct group *g, size_t n, const char *const 
 
 void fit_add(struct fitting *f, const struct group *like, size_t n, const char *const *words)
 {
-	struct group *g = f->n < f->room ? &f->groups[f->n++] : NULL;
+	struct group *g = new_group(f);
 
-	f->no_memory |= !g;
 	if (!g)
 		return;
 	*g = (struct group){ .part = like->part };
@@ -225,7 +224,7 @@ static void fit_jobs(struct fitting *f)
 	if (!target || list)
 		fit_refuse(f, "there must be one name for several jobs");
 	else
-		BECOME(f, target, "-targets", arena_printf(f->arena, "-%s", jobs->words[1]),
+		BECOME(f, target, "-targets", xarena_printf(f->arena, "-%s", jobs->words[1]),
 		       target->words[1]);
 }
 
@@ -243,7 +242,7 @@ static void fit_amount(struct fitting *f)
 		return;
 	again->gone = true;
 	if (amount && is_bare(amount->words[1]))
-		BECOME(f, amount, "-range", arena_printf(f->arena, "%sB", amount->words[1]));
+		BECOME(f, amount, "-range", xarena_printf(f->arena, "%sB", amount->words[1]));
 	else if (amount)
 		BECOME(f, amount, "-range", amount->words[1]);
 }
@@ -273,10 +272,9 @@ static void fit_outputs(struct fitting *f)
 /* xdisk has colons, commas and number signs between hosts. */
 static const char *with_commas(struct fitting *f, const char *hosts)
 {
-	char *text = arena_strdup(f->arena, hosts);
+	char *text = xarena_strdup(f->arena, hosts);
 
-	f->no_memory |= !text;
-	for (char *c = text; c && *c; c++)
+	for (char *c = text; *c; c++)
 		*c = *c == ':' || *c == '#' ? ',' : *c;
 	return text;
 }
@@ -357,7 +355,7 @@ static bool is_needless(const struct fitting *f, const struct group *g)
 	return false;
 }
 
-static int join(struct fitting *f, struct foreign_fit *fit)
+static void join(struct fitting *f, struct foreign_fit *fit)
 {
 	size_t room = 1;
 
@@ -370,10 +368,8 @@ static int join(struct fitting *f, struct foreign_fit *fit)
 	fit->lost = f->lost;
 	fit->multi = f->multi;
 	fit->hosts = f->hosts;
-	fit->words = arena_alloc(f->arena, room * sizeof(*fit->words));
-	fit->from = arena_alloc(f->arena, room * sizeof(*fit->from));
-	if (!fit->words || !fit->from)
-		return -ENOMEM;
+	fit->words = xarena_alloc(f->arena, room * sizeof(*fit->words));
+	fit->from = xarena_alloc(f->arena, room * sizeof(*fit->from));
 	for (size_t i = 0; i < f->n; i++) {
 		const struct group *g = &f->groups[i];
 
@@ -382,14 +378,13 @@ static int join(struct fitting *f, struct foreign_fit *fit)
 			fit->words[fit->n++] = g->words[k];
 		}
 	}
-	return 0;
 }
 
 #define GROUPS_PER_PART 4
 #define GROUPS_EXTRA 160
 
-int foreign_fit(struct arena *arena, const struct option_table *table,
-		const struct foreign_part *parts, size_t n, size_t leave, struct foreign_fit *fit)
+void foreign_fit(struct arena *arena, const struct option_table *table,
+		 const struct foreign_part *parts, size_t n, size_t leave, struct foreign_fit *fit)
 {
 	struct fitting f = { .arena = arena,
 			     .table = table,
@@ -397,10 +392,8 @@ int foreign_fit(struct arena *arena, const struct option_table *table,
 			     .parts = parts,
 			     .n_parts = n };
 
-	f.groups = arena_alloc(arena, f.room * sizeof(*f.groups));
-	f.lost = arena_alloc(arena, n * sizeof(*f.lost) + 1);
-	if (!f.groups || !f.lost)
-		return -ENOMEM;
+	f.groups = xarena_alloc(arena, f.room * sizeof(*f.groups));
+	f.lost = xarena_alloc(arena, n * sizeof(*f.lost) + 1);
 	for (size_t i = 0; i < n; i++) {
 		if (i != leave)
 			add_part(&f, &parts[i]);
@@ -414,5 +407,5 @@ int foreign_fit(struct arena *arena, const struct option_table *table,
 	fit_hosts(&f);
 	fit_direction(&f);
 	fit_operation(&f);
-	return f.no_memory ? -ENOMEM : join(&f, fit);
+	join(&f, fit);
 }

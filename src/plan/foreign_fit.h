@@ -31,7 +31,6 @@ struct fitting {
 	size_t n_parts;
 	const char *multi, *hosts; /* an option of xdd multi, and its value; NULL: none */
 	const char *why;	   /* no command line is possible; NULL: one is */
-	bool no_memory;
 };
 
 /* The first group of a special word, or of an option, that is not gone; NULL: none. */

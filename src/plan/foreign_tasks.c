@@ -65,7 +65,7 @@ static struct group *targets_of(struct fitting *f, const struct foreign_tool *to
 
 static const char *count_text(struct fitting *f, size_t n)
 {
-	return arena_printf(f->arena, "%zu", n);
+	return xarena_printf(f->arena, "%zu", n);
 }
 
 /* ---- parts of files ---- */
@@ -80,7 +80,7 @@ static const char *bytes_text(struct fitting *f, uint64_t bytes)
 		bytes /= 1024;
 		unit++;
 	}
-	return arena_printf(f->arena, "%" PRIu64 "%c", bytes, units[unit]);
+	return xarena_printf(f->arena, "%" PRIu64 "%c", bytes, units[unit]);
 }
 
 /* The size of a request, which parts of files are multiples of. */
@@ -101,7 +101,7 @@ static const char *share(struct fitting *f, const char *size, size_t part, size_
 	uint64_t bytes;
 
 	if (!size)
-		return arena_printf(f->arena, "%.8g%%", 100.0 * (double)part / (double)of);
+		return xarena_printf(f->arena, "%.8g%%", 100.0 * (double)part / (double)of);
 	if (part == of)
 		return size;
 	if (units_parse_size(size, &bytes) || bytes / of < request) {
@@ -127,14 +127,11 @@ static size_t divide(struct fitting *f, struct group *targets, const char *size,
 		return 0;
 	if (n_names == 1) {
 		fit_become(f, targets,
-			   FIT_LIST("-targets", arena_printf(f->arena, "-%zu", tasks), names[0]));
+			   FIT_LIST("-targets", xarena_printf(f->arena, "-%zu", tasks), names[0]));
 		fit_add(f, targets, FIT_LIST("-targetoffset", share(f, size, 1, tasks)));
 		return tasks;
 	}
-	words = arena_alloc(f->arena, (tasks + 2) * sizeof(*words));
-	f->no_memory |= !words;
-	if (!words)
-		return 0;
+	words = xarena_alloc(f->arena, (tasks + 2) * sizeof(*words));
 	words[0] = "-targets";
 	words[1] = count_text(f, tasks);
 	for (size_t i = 0; i < tasks; i++)
@@ -312,17 +309,14 @@ static void fit_own_amount(struct fitting *f, struct group *block, struct group 
 static void fit_own_files(struct fitting *f, struct group *targets, size_t tasks)
 {
 	const char *first = targets->words[1], **words;
-	char *names = arena_strdup(f->arena, first), *save = NULL;
+	char *names = xarena_strdup(f->arena, first), *save = NULL;
 	size_t n = 1, k = 0;
 	const char **list;
 
 	for (const char *c = first; *c; c++)
 		n += *c == '@';
-	list = arena_alloc(f->arena, n * sizeof(*list));
-	words = arena_alloc(f->arena, (tasks + 2) * sizeof(*words));
-	f->no_memory |= !names || !list || !words;
-	if (f->no_memory)
-		return;
+	list = xarena_alloc(f->arena, n * sizeof(*list));
+	words = xarena_alloc(f->arena, (tasks + 2) * sizeof(*words));
 	for (char *name = strtok_r(names, "@", &save); name; name = strtok_r(NULL, "@", &save))
 		list[k++] = name;
 	/* A rank is a task with its own words. */
@@ -345,7 +339,7 @@ static void fit_own_files(struct fitting *f, struct group *targets, size_t tasks
 	words[0] = "-targets";
 	words[1] = count_text(f, tasks);
 	for (size_t i = 0; i < tasks; i++)
-		words[i + 2] = arena_printf(f->arena, "%s.%08zu", list[i % k], i);
+		words[i + 2] = xarena_printf(f->arena, "%s.%08zu", list[i % k], i);
 	if (tasks > 1)
 		fit_become(f, targets, tasks + 2, words);
 	else
@@ -357,7 +351,7 @@ static void fit_shared_file(struct fitting *f, struct group *targets, size_t tas
 {
 	if (tasks > 1)
 		fit_become(f, targets,
-			   FIT_LIST("-targets", arena_printf(f->arena, "-%zu", tasks),
+			   FIT_LIST("-targets", xarena_printf(f->arena, "-%zu", tasks),
 				    targets->words[1]));
 	if (!fit_find_option(f, "blockperrank") && !fit_has_option(f, amounts))
 		fit_add(f, targets, FIT_LIST("-blockperrank", "1m"));

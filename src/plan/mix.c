@@ -36,33 +36,31 @@
 static const char *read_item(struct arena *arena, const char *text, size_t length,
 			     struct mix_item *item)
 {
-	char *word = arena_printf(arena, "%.*s", (int)length, text), *colon;
+	char *word = xarena_printf(arena, "%.*s", (int)length, text), *colon;
 	uint64_t weight;
 	int err;
 
-	if (!word)
-		return strerror(ENOMEM);
 	colon = strchr(word, ':');
 	if (!colon)
-		return arena_printf(arena,
-				    "%.64s: expected <size>:<weight>, as in 4k:60,64k:40, with a "
-				    "whole number as weight",
-				    *word ? word : "a size is missing");
+		return xarena_printf(arena,
+				     "%.64s: expected <size>:<weight>, as in 4k:60,64k:40, with a "
+				     "whole number as weight",
+				     *word ? word : "a size is missing");
 	*colon = '\0';
 	if (!*word)
-		return arena_printf(arena, ":%.64s: a size is missing: " SIZE_EXPECTED, colon + 1);
+		return xarena_printf(arena, ":%.64s: a size is missing: " SIZE_EXPECTED, colon + 1);
 	item->text = word;
 	item->in_blocks = !units_has_suffix(word);
 	err = item->in_blocks ? units_parse_u64(word, &item->value) :
 				units_parse_size(word, &item->value);
 	if (err || !item->value || item->value > INT64_MAX)
-		return arena_printf(arena, "%.64s: " SIZE_EXPECTED, word);
+		return xarena_printf(arena, "%.64s: " SIZE_EXPECTED, word);
 	if (colon[1] && colon[strlen(colon + 1)] == '%')
 		colon[strlen(colon + 1)] = '\0';
 	if (units_parse_u64(colon + 1, &weight) || !weight || weight > MIX_MAX_WEIGHT)
-		return arena_printf(arena,
-				    "%.64s: expected a whole number from 1 to %u as its weight",
-				    word, MIX_MAX_WEIGHT);
+		return xarena_printf(arena,
+				     "%.64s: expected a whole number from 1 to %u as its weight",
+				     word, MIX_MAX_WEIGHT);
 	item->ops = (uint32_t)weight;
 	return NULL;
 }
@@ -80,10 +78,10 @@ static const char *reduce(struct arena *arena, struct mix_words *words)
 	}
 	if (sum <= MIX_MAX_CYCLE)
 		return NULL;
-	return arena_printf(arena,
-			    "the weights must have a sum of %u at most, divided by what they have "
-			    "in common; it is %" PRIu64 "; round them",
-			    MIX_MAX_CYCLE, sum);
+	return xarena_printf(arena,
+			     "the weights must have a sum of %u at most, divided by what they have "
+			     "in common; it is %" PRIu64 "; round them",
+			     MIX_MAX_CYCLE, sum);
 }
 
 const char *mix_read(struct arena *arena, const char *text, struct mix_words *words)
@@ -94,7 +92,7 @@ const char *mix_read(struct arena *arena, const char *text, struct mix_words *wo
 		const char *why;
 
 		if (words->n == MIX_MAX_SIZES)
-			return arena_printf(arena, "has more than %d sizes", MIX_MAX_SIZES);
+			return xarena_printf(arena, "has more than %d sizes", MIX_MAX_SIZES);
 		why = read_item(arena, text, length, &words->items[words->n]);
 		if (why)
 			return why;
@@ -146,7 +144,7 @@ static void fill_order(const struct request_mix *mix, const struct random_sequen
 	before[n] = sum;
 }
 
-static int fill_orders(struct request_mix *mix, struct arena *arena)
+static void fill_orders(struct request_mix *mix, struct arena *arena)
 {
 	const struct random_key key = {
 		.seed = mix->seed,
@@ -154,14 +152,12 @@ static int fill_orders(struct request_mix *mix, struct arena *arena)
 		.stream = RANDOM_STREAM_MIX_ORDERS,
 	};
 	const struct random_sequence s = random_sequence(&key);
-	uint64_t *before = arena_alloc(arena, mix->orders * (mix->cycle_ops + 1) * sizeof(*before));
+	uint64_t *before =
+		xarena_alloc(arena, mix->orders * (mix->cycle_ops + 1) * sizeof(*before));
 
-	if (!before)
-		return -ENOMEM;
 	for (uint32_t r = 0; r < mix->orders; r++)
 		fill_order(mix, &s, r, before + r * (mix->cycle_ops + 1));
 	mix->before = before;
-	return 0;
 }
 
 static bool same_sizes(const struct request_mix *a, const struct request_mix *b)
@@ -182,8 +178,8 @@ static int compare_sizes(const void *a, const void *b)
 	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-int mix_init(struct request_mix *mix, struct arena *arena, uint64_t seed,
-	     const struct request_mix *same)
+void mix_init(struct request_mix *mix, struct arena *arena, uint64_t seed,
+	      const struct request_mix *same)
 {
 	const struct random_key key = {
 		.seed = seed,
@@ -201,10 +197,10 @@ int mix_init(struct request_mix *mix, struct arena *arena, uint64_t seed,
 	mix->seed = seed;
 	mix->orders = count_orders(mix->cycle_ops);
 	mix->order = random_sequence(&key);
-	if (!same || !same_sizes(mix, same))
-		return fill_orders(mix, arena);
-	mix->before = same->before;
-	return 0;
+	if (same && same_sizes(mix, same))
+		mix->before = same->before;
+	else
+		fill_orders(mix, arena);
 }
 
 /* ---- operations ---- */

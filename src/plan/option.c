@@ -225,15 +225,12 @@ static int compare_settings(const void *a, const void *b)
 	return order ? order : compare_pointers(s, r);
 }
 
-enum xdd_status plan_sort_settings(struct plan *plan)
+void plan_sort_settings(struct plan *plan)
 {
-	plan->by_option = arena_alloc(plan->arena, plan->n_settings * sizeof(*plan->by_option));
-	if (!plan->by_option)
-		return plan_no_memory();
+	plan->by_option = xarena_alloc(plan->arena, plan->n_settings * sizeof(*plan->by_option));
 	for (size_t i = 0; i < plan->n_settings; i++)
 		plan->by_option[i] = &plan->settings[i];
 	qsort(plan->by_option, plan->n_settings, sizeof(*plan->by_option), compare_settings);
-	return XDD_OK;
 }
 
 /* The number of settings in `by_option` up to the last one of a row. */

@@ -99,12 +99,6 @@ enum xdd_status plan_refuse(const struct target_plan *t, const char *fmt, ...)
 	return XDD_BAD_ARGUMENT;
 }
 
-enum xdd_status plan_no_memory(void)
-{
-	log_error("%s", strerror(ENOMEM));
-	return XDD_INIT_FAILED;
-}
-
 char *parse_list_words(suggest_word_at at, const void *words, char *buf, size_t size)
 {
 	size_t len = 0;
@@ -197,9 +191,7 @@ static enum xdd_status add_sections(struct parse *p, const char *file,
 	if (p->section || p->setup->outer)
 		return refuse_section(file, &all->sections[0],
 				      "must be in a setup file that the command line names");
-	more = arena_alloc(p->arena, (p->n_sections + all->n_sections) * sizeof(*more));
-	if (!more)
-		return plan_no_memory();
+	more = xarena_alloc(p->arena, (p->n_sections + all->n_sections) * sizeof(*more));
 	if (p->n_sections)
 		memcpy(more, p->sections, p->n_sections * sizeof(*more));
 	p->sections = more;
@@ -210,18 +202,11 @@ static enum xdd_status add_sections(struct parse *p, const char *file,
 
 enum xdd_status parse_choice(struct parse *p, const struct setting *s)
 {
-	struct setting *more;
-
 	if (s->name.file)
 		return parse_error(XDD_BAD_ARGUMENT, s, NULL,
 				   "must be on the command line, and not in a setup file");
-	more = arena_alloc(p->arena, (p->n_choices + 1) * sizeof(*more));
-	if (!more)
-		return plan_no_memory();
-	if (p->n_choices)
-		memcpy(more, p->choices, p->n_choices * sizeof(*more));
-	more[p->n_choices++] = *s;
-	p->choices = more;
+	p->choices = xarena_room(p->arena, p->choices, p->n_choices, sizeof(*p->choices));
+	p->choices[p->n_choices++] = *s;
 	return XDD_OK;
 }
 
@@ -231,10 +216,10 @@ static enum xdd_status read_setup(struct parse *p, const struct word *name)
 	struct setup_words all;
 	enum xdd_status status = setup_file_read(p->arena, name, &all);
 
-	if (!status && !plan_add_setup(p->plan, name->text))
-		status = plan_no_memory();
-	if (!status)
-		status = parse_words(p, all.words, all.n_sections ? all.sections[0].first : all.n);
+	if (status)
+		return status;
+	plan_add_setup(p->plan, name->text);
+	status = parse_words(p, all.words, all.n_sections ? all.sections[0].first : all.n);
 	if (!status && !p->done)
 		status = add_sections(p, name->text, &all);
 	return status;
@@ -446,10 +431,8 @@ static enum xdd_status add_setting(struct parse *p, const struct setting *s)
 {
 	if (p->n_settings == p->cap_settings) {
 		size_t cap = p->cap_settings ? p->cap_settings * 2 : 64;
-		struct setting *more = arena_alloc(p->arena, cap * sizeof(*more));
+		struct setting *more = xarena_alloc(p->arena, cap * sizeof(*more));
 
-		if (!more)
-			return plan_no_memory();
 		if (p->n_settings)
 			memcpy(more, p->settings, p->n_settings * sizeof(*more));
 		p->settings = more;
@@ -611,9 +594,7 @@ static enum xdd_status split_words(const struct parse *p, struct cursor *c)
 		n += value_sign(p->table, words[i].text) ? 2 : 1;
 	if (n == n_words)
 		return XDD_OK;
-	split = arena_alloc(p->arena, n * sizeof(*split));
-	if (!split)
-		return plan_no_memory();
+	split = xarena_alloc(p->arena, n * sizeof(*split));
 	c->words = split;
 	c->n = n;
 	for (size_t i = 0; i < n_words; i++) {
@@ -621,10 +602,8 @@ static enum xdd_status split_words(const struct parse *p, struct cursor *c)
 
 		*split = words[i];
 		if (equals) {
-			split->text = arena_printf(p->arena, "%.*s", (int)(equals - words[i].text),
-						   words[i].text);
-			if (!split->text)
-				return plan_no_memory();
+			split->text = xarena_printf(p->arena, "%.*s", (int)(equals - words[i].text),
+						    words[i].text);
 			*++split = words[i];
 			split->text = equals + 1;
 		}

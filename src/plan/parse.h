@@ -73,9 +73,6 @@ char *parse_list_words(suggest_word_at at, const void *words, char *buf, size_t 
 enum xdd_status plan_refuse(const struct target_plan *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Report that memory is short. Returns XDD_INIT_FAILED. */
-enum xdd_status plan_no_memory(void);
-
 /*
  * Setup files: doc/user-guide.md, "Setup files".
  */
@@ -172,7 +169,7 @@ enum xdd_status parse_choice(struct parse *p, const struct setting *s);
 enum xdd_status parse_check_operations(const struct parse *p);
 
 /* Fill `by_option` of a plan that has its settings. */
-enum xdd_status plan_sort_settings(struct plan *plan);
+void plan_sort_settings(struct plan *plan);
 
 /*
  * From words to runs: the part of "xdd/plan/runs.h" that plan_build() uses.
@@ -196,7 +193,7 @@ enum xdd_status plan_runs_settings(const struct plan_runs *runs, size_t i, struc
 
 /* ---- plan.c ---- */
 
-/* A plan without anything but its command line; NULL: no memory. */
+/* A plan without anything but its command line. */
 struct plan *plan_new(int argc, char **argv);
 
 /* Apply the settings of `p`. */

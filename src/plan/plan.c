@@ -156,9 +156,7 @@ static enum xdd_status make_targets(struct parse *p)
 		log_error("-targets: is missing; say -targets <file or device>, or xdd -help");
 		return XDD_BAD_ARGUMENT;
 	}
-	plan->targets = arena_alloc(p->arena, names.n * sizeof(*plan->targets));
-	if (!plan->targets)
-		return plan_no_memory();
+	plan->targets = xarena_alloc(p->arena, names.n * sizeof(*plan->targets));
 	plan->n_targets = names.n;
 	plan->target_notes = names.notes;
 	for (size_t i = 0; i < names.n; i++) {
@@ -184,7 +182,9 @@ static enum xdd_status apply_settings(struct parse *p)
 		status = parse_check_operations(p);
 	p->plan->settings = p->settings;
 	p->plan->n_settings = p->n_settings;
-	return status ? status : plan_sort_settings(p->plan);
+	if (!status)
+		plan_sort_settings(p->plan);
+	return status;
 }
 
 /*
@@ -318,41 +318,33 @@ void plan_warn(const struct plan *plan)
 	}
 }
 
-static int keep_command_line(struct plan *plan, int argc, char **argv)
+static void keep_command_line(struct plan *plan, int argc, char **argv)
 {
 	size_t len = 1;
 	char *line, *o;
 
 	for (int i = 0; i < argc; i++)
 		len += strlen(argv[i]) * 4 + 3;
-	line = arena_alloc(plan->arena, len);
-	if (!line)
-		return -ENOMEM;
+	line = xarena_alloc(plan->arena, len);
 	o = line;
 	for (int i = 0; i < argc; i++) {
-		const char *word = quote_word(plan->arena, argv[i]);
+		const char *word = xneed(quote_word(plan->arena, argv[i]));
 
-		if (!word)
-			return -ENOMEM;
 		if (i)
 			*o++ = ' ';
 		o = stpcpy(o, word);
 	}
 	plan->command_line = line;
-	return 0;
 }
 
 struct plan *plan_new(int argc, char **argv)
 {
-	struct arena *arena = arena_new();
-	struct plan *plan = arena ? arena_alloc(arena, sizeof(*plan)) : NULL;
+	struct arena *arena = xarena_new();
+	struct plan *plan = xarena_alloc(arena, sizeof(*plan));
 
-	if (plan)
-		plan->arena = arena;
-	if (plan && !keep_command_line(plan, argc, argv))
-		return plan;
-	arena_free(arena);
-	return NULL;
+	plan->arena = arena;
+	keep_command_line(plan, argc, argv);
+	return plan;
 }
 
 /* A new plan, and the words of the command line. */
@@ -360,11 +352,7 @@ static struct plan *plan_begin(int argc, char **argv, struct word **words)
 {
 	struct plan *plan = plan_new(argc, argv);
 
-	*words = plan ? arena_alloc(plan->arena, (size_t)argc * sizeof(**words) + 1) : NULL;
-	if (!*words) {
-		plan_free(plan);
-		return NULL;
-	}
+	*words = xarena_alloc(plan->arena, (size_t)argc * sizeof(**words) + 1);
 	for (int i = 1; i < argc; i++)
 		(*words)[i - 1] = (struct word){ .text = argv[i], .pos = (unsigned)i };
 	return plan;
@@ -379,9 +367,9 @@ enum xdd_status plan_apply(struct parse *p)
 		return status;
 	/* The results of several runs are told apart by it. */
 	if (plan->run_name)
-		plan->id = plan->id ? arena_printf(p->arena, "%s %s", plan->id, plan->run_name) :
+		plan->id = plan->id ? xarena_printf(p->arena, "%s %s", plan->id, plan->run_name) :
 				      plan->run_name;
-	return plan->run_name && !plan->id ? plan_no_memory() : XDD_OK;
+	return XDD_OK;
 }
 
 /* As plan_build_runs(), after the runs of `series`. */
@@ -397,8 +385,6 @@ static enum xdd_status build(const struct plan_series *series, int argc, char **
 	*out = NULL;
 	if (runs)
 		*runs = NULL;
-	if (!plan)
-		return plan_no_memory();
 	plan_follow(plan, series);
 	p.arena = plan->arena;
 	status = parse_words(&p, words, argc > 1 ? (size_t)argc - 1 : 0);
@@ -464,8 +450,6 @@ enum xdd_status plan_suppose(const struct word *words, size_t n_words)
 	struct plan_runs *r = NULL;
 	enum xdd_status status;
 
-	if (!plan)
-		return plan_no_memory();
 	plan->supposes_files = true;
 	p.arena = plan->arena;
 	status = parse_words(&p, words, n_words);
@@ -519,8 +503,6 @@ static enum xdd_status check_words(int argc, char **argv)
 	struct plan_runs *r = NULL;
 	enum xdd_status status;
 
-	if (!plan)
-		return plan_no_memory();
 	p.arena = plan->arena;
 	status = parse_words(&p, words, (size_t)argc - 1);
 	if (!status && !p.done)

@@ -81,21 +81,21 @@ static void fill(const struct values *v, const char *word, char *to)
 	*to = '\0';
 }
 
-static int say_wrong(char letter, char *why, size_t size)
+static const char *wrong_letter(struct arena *arena, char letter)
 {
 	char sign[3] = { '%', letter, '\0' };
 
 	/* Parts of a character of several bytes, and control characters, are not shown. */
 	if (letter <= ' ' || letter > '~')
 		sign[1] = '\0';
-	snprintf(why, size,
-		 "\"%s\" is no placeholder; expected %%h, %%r, %%n, or %%%% for a percent sign",
-		 sign);
-	return -EINVAL;
+	return xarena_printf(
+		arena,
+		"\"%s\" is no placeholder; expected %%h, %%r, %%n, or %%%% for a percent sign",
+		sign);
 }
 
-int placeholder_replace(struct arena *arena, const char *word, const struct placeholders *p,
-			const char **result, char *why, size_t size)
+const char *placeholder_replace(struct arena *arena, const char *word, const struct placeholders *p,
+				const char **result)
 {
 	struct values v = { .host = p->host };
 	char wrong = '\0', *to;
@@ -103,28 +103,22 @@ int placeholder_replace(struct arena *arena, const char *word, const struct plac
 
 	*result = word;
 	if (!strchr(word, '%'))
-		return 0;
+		return NULL;
 	snprintf(v.rank, sizeof(v.rank), "%" PRIu32, p->rank);
 	snprintf(v.n_ranks, sizeof(v.n_ranks), "%" PRIu32, p->n_ranks);
 	length = placeholder_measure(&v, word, &wrong);
 	if (wrong)
-		return say_wrong(wrong, why, size);
-	if (length > PLACEHOLDER_MAX_BYTES) {
-		snprintf(why, size, "is longer than %u bytes with its placeholders replaced",
-			 PLACEHOLDER_MAX_BYTES);
-		return -E2BIG;
-	}
-	to = arena_alloc(arena, length + 1);
-	if (!to) {
-		snprintf(why, size, "%s", strerror(ENOMEM));
-		return -ENOMEM;
-	}
+		return wrong_letter(arena, wrong);
+	if (length > PLACEHOLDER_MAX_BYTES)
+		return xarena_printf(arena,
+				     "is longer than %u bytes with its placeholders replaced",
+				     PLACEHOLDER_MAX_BYTES);
+	to = xarena_alloc(arena, length + 1);
 	fill(&v, word, to);
 	*result = to;
-	return 0;
+	return NULL;
 }
 
-#define WHY_SIZE 256
 #define WORDS_ADDED 6
 
 /* Two dashes are as good as one. */
@@ -142,12 +136,10 @@ static bool has_word(int argc, char **argv, const char *word)
 /* True if one of the options is named; words that cannot be read may name any. */
 static bool names(struct arena *arena, int argc, char **argv, const char *const *options)
 {
-	struct plan *plan = arena_alloc(arena, sizeof(*plan));
-	struct word *words = arena_alloc(arena, (size_t)argc * sizeof(*words) + 1);
+	struct plan *plan = xarena_alloc(arena, sizeof(*plan));
+	struct word *words = xarena_alloc(arena, (size_t)argc * sizeof(*words) + 1);
 	struct parse p = { .table = &run_options, .plan = plan, .arena = arena };
 
-	if (!plan || !words)
-		return true;
 	plan->arena = arena;
 	for (int i = 1; i < argc; i++)
 		words[i - 1] = (struct word){ .text = argv[i], .pos = (unsigned)i };
@@ -165,9 +157,9 @@ static bool names(struct arena *arena, int argc, char **argv, const char *const 
 /* As names(), without a trace: the plan itself reports what is wrong. */
 static bool names_option(int argc, char **argv, const char *const *options)
 {
-	struct arena *arena = arena_new();
+	struct arena *arena = xarena_new();
 	const size_t held = log_hold();
-	bool found = !arena || names(arena, argc, argv, options);
+	bool found = names(arena, argc, argv, options);
 
 	log_drop(held);
 	arena_free(arena);
@@ -189,49 +181,36 @@ bool ranks_wanted(int argc, char **argv)
 	return names_option(argc, argv, mpi);
 }
 
-static enum xdd_status refuse_word(const char *word, int err, const char *why)
-{
-	if (err == -ENOMEM)
-		return plan_no_memory();
-	log_error("-mpi: %s: %s", word, why);
-	return XDD_BAD_ARGUMENT;
-}
-
 enum xdd_status ranks_words(struct arena *arena, int argc, char **argv,
 			    const struct ranks_place *place, int *n, char ***words)
 {
 	static const char *const own[] = { "rank", "ranks", NULL };
 	static const char *const per_node[] = { "rankspernode", NULL };
 	const struct placeholders p = { place->host, place->rank, place->n_ranks };
-	const char **to = arena_alloc(arena, ((size_t)argc + WORDS_ADDED + 1) * sizeof(*to));
-	char why[WHY_SIZE];
+	const char **to = xarena_alloc(arena, ((size_t)argc + WORDS_ADDED + 1) * sizeof(*to));
 
-	if (!to)
-		return plan_no_memory();
 	if ((has_word(argc, argv, "-rank") || has_word(argc, argv, "-ranks")) &&
 	    names_option(argc, argv, own)) {
 		log_error("-mpi: cannot be given with -rank or -ranks: MPI says what they are");
 		return XDD_BAD_ARGUMENT;
 	}
 	for (int i = 0; i < argc; i++) {
-		int err = placeholder_replace(arena, argv[i], &p, &to[i], why, sizeof(why));
+		const char *why = placeholder_replace(arena, argv[i], &p, &to[i]);
 
-		if (err)
-			return refuse_word(argv[i], err, why);
+		if (!why)
+			continue;
+		log_error("-mpi: %s: %s", argv[i], why);
+		return XDD_BAD_ARGUMENT;
 	}
 	to[argc] = "-rank";
-	to[argc + 1] = arena_printf(arena, "%" PRIu32, place->rank);
+	to[argc + 1] = xarena_printf(arena, "%" PRIu32, place->rank);
 	to[argc + 2] = "-ranks";
-	to[argc + 3] = arena_printf(arena, "%" PRIu32, place->n_ranks);
-	if (!to[argc + 1] || !to[argc + 3])
-		return plan_no_memory();
+	to[argc + 3] = xarena_printf(arena, "%" PRIu32, place->n_ranks);
 	*n = argc + 4;
 	/* That of the user counts: the hosts of MPI need not be those that share a cache. */
 	if (!has_word(argc, argv, "-rankspernode") || !names_option(argc, argv, per_node)) {
 		to[argc + 4] = "-rankspernode";
-		to[argc + 5] = arena_printf(arena, "%" PRIu32, place->ranks_per_node);
-		if (!to[argc + 5])
-			return plan_no_memory();
+		to[argc + 5] = xarena_printf(arena, "%" PRIu32, place->ranks_per_node);
 		*n = argc + WORDS_ADDED;
 	}
 	/* The words are not changed; argv of main() is not const for reasons of its age. */
@@ -339,7 +318,7 @@ static bool run_has(const struct setting *settings, size_t n, const struct secti
 	       (section && has(section->settings, section->n_settings, name, sub));
 }
 
-static enum xdd_status add_run(struct plan_runs *r, const struct section *section, enum half half)
+static void add_run(struct plan_runs *r, const struct section *section, enum half half)
 {
 	static const char *const halves[] = {
 		[HALF_NONE] = "", [HALF_WRITE] = "write", [HALF_READ] = "read"
@@ -347,36 +326,29 @@ static enum xdd_status add_run(struct plan_runs *r, const struct section *sectio
 	struct one_run *run = &r->runs[r->n++];
 
 	*run = (struct one_run){ .section = section, .half = half };
-	run->name = arena_printf(r->arena, "%s%s%s", section ? section->name : "",
-				 section && half ? "-" : "", halves[half]);
-	return run->name ? XDD_OK : plan_no_memory();
+	run->name = xarena_printf(r->arena, "%s%s%s", section ? section->name : "",
+				  section && half ? "-" : "", halves[half]);
 }
 
-static enum xdd_status add_runs(struct plan_runs *r, const struct parse *p,
-				const struct section *section)
+static void add_runs(struct plan_runs *r, const struct parse *p, const struct section *section)
 {
-	enum xdd_status status;
-
-	if (!run_has(p->settings, p->n_settings, section, "readback", NULL))
-		return add_run(r, section, HALF_NONE);
-	status = add_run(r, section, HALF_WRITE);
-	return status ? status : add_run(r, section, HALF_READ);
-}
-
-static enum xdd_status list_runs(struct plan_runs *r, const struct parse *p)
-{
-	enum xdd_status status = XDD_OK;
-
-	r->runs = arena_alloc(r->arena, 2 * (p->n_sections + 1) * sizeof(*r->runs));
-	if (!r->runs)
-		return plan_no_memory();
-	if (!p->n_sections)
-		return add_runs(r, p, NULL);
-	for (size_t i = 0; i < p->n_sections && !status; i++) {
-		if (p->sections[i].is_chosen)
-			status = add_runs(r, p, &p->sections[i]);
+	if (!run_has(p->settings, p->n_settings, section, "readback", NULL)) {
+		add_run(r, section, HALF_NONE);
+		return;
 	}
-	return status;
+	add_run(r, section, HALF_WRITE);
+	add_run(r, section, HALF_READ);
+}
+
+static void list_runs(struct plan_runs *r, const struct parse *p)
+{
+	r->runs = xarena_alloc(r->arena, 2 * (p->n_sections + 1) * sizeof(*r->runs));
+	if (!p->n_sections)
+		add_runs(r, p, NULL);
+	for (size_t i = 0; i < p->n_sections; i++) {
+		if (p->sections[i].is_chosen)
+			add_runs(r, p, &p->sections[i]);
+	}
 }
 
 enum xdd_status plan_runs_read(const struct parse *p, int argc, char **argv,
@@ -387,9 +359,7 @@ enum xdd_status plan_runs_read(const struct parse *p, int argc, char **argv,
 
 	if (status)
 		return status;
-	r = arena_alloc(p->arena, sizeof(*r));
-	if (!r)
-		return plan_no_memory();
+	r = xarena_alloc(p->arena, sizeof(*r));
 	*r = (struct plan_runs){ .arena = p->arena,
 				 .argc = argc,
 				 .argv = argv,
@@ -398,7 +368,8 @@ enum xdd_status plan_runs_read(const struct parse *p, int argc, char **argv,
 				 .supposes_files = p->plan->supposes_files,
 				 .n_settings = p->n_settings };
 	*runs = r;
-	return list_runs(r, p);
+	list_runs(r, p);
+	return XDD_OK;
 }
 
 bool plan_runs_is_one(const struct plan_runs *r)
@@ -464,7 +435,7 @@ static bool names_output(const struct setting *s)
 	return s->sub->is_output;
 }
 
-/* `text` with `name` in place of "%s", and "%" in place of "%%". NULL: no memory. */
+/* `text` with `name` in place of "%s", and "%" in place of "%%". */
 static const char *with_name(struct arena *arena, const char *text, const char *name)
 {
 	char *to, *start;
@@ -472,9 +443,7 @@ static const char *with_name(struct arena *arena, const char *text, const char *
 
 	for (const char *c = text; *c; c++)
 		n += *c == '%';
-	to = start = arena_alloc(arena, strlen(text) + n * strlen(name) + 1);
-	if (!to)
-		return NULL;
+	to = start = xarena_alloc(arena, strlen(text) + n * strlen(name) + 1);
 	for (; *text; text++) {
 		if (text[0] == '%' && text[1] == 's')
 			to = stpcpy(to, name);
@@ -487,7 +456,7 @@ static const char *with_name(struct arena *arena, const char *text, const char *
 	return start;
 }
 
-static enum xdd_status runs_take(struct parse *p, const struct setting *given, const char *name)
+static void runs_take(struct parse *p, const struct setting *given, const char *name)
 {
 	struct setting *s = &p->settings[p->n_settings++];
 	struct word *args;
@@ -495,30 +464,22 @@ static enum xdd_status runs_take(struct parse *p, const struct setting *given, c
 	*s = *given;
 	s->arena = p->arena;
 	if (!names_output(s))
-		return XDD_OK;
-	args = arena_alloc(p->arena, (s->n_args + 1) * sizeof(*args));
-	if (!args)
-		return plan_no_memory();
+		return;
+	args = xarena_alloc(p->arena, (s->n_args + 1) * sizeof(*args));
 	for (size_t i = 0; i < s->n_args; i++) {
 		args[i] = s->args[i];
 		args[i].text = with_name(p->arena, s->args[i].text, name);
-		if (!args[i].text)
-			return plan_no_memory();
 	}
 	s->args = args;
-	return XDD_OK;
 }
 
-static enum xdd_status take_some(struct parse *p, const struct one_run *run,
-				 const struct setting *settings, size_t n)
+static void take_some(struct parse *p, const struct one_run *run, const struct setting *settings,
+		      size_t n)
 {
-	enum xdd_status status = XDD_OK;
-
-	for (size_t i = 0; i < n && !status; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (is_for_half(&settings[i], run->half))
-			status = runs_take(p, &settings[i], run->name);
+			runs_take(p, &settings[i], run->name);
 	}
-	return status;
 }
 
 /*
@@ -534,12 +495,10 @@ static enum xdd_status complete_half(struct parse *p, enum half half, bool locat
 		N = sizeof(texts) / sizeof(texts[0]),
 		PATTERN = 2
 	};
-	struct word words[N], *kept = arena_alloc(p->arena, sizeof(words));
+	struct word words[N], *kept = xarena_alloc(p->arena, sizeof(words));
 	const size_t first = has(p->settings, p->n_settings, "datapattern", NULL) ? PATTERN : 0;
 	const size_t end = half == HALF_READ ? N : PATTERN;
 
-	if (!kept)
-		return plan_no_memory();
 	/* Of no place that the user could look at, and another than that of the user's -op. */
 	for (size_t i = 0; i < N; i++)
 		kept[i] = (struct word){ .text = texts[i] };
@@ -552,21 +511,18 @@ enum xdd_status plan_runs_settings(const struct plan_runs *r, size_t i, struct p
 	const struct one_run *run = &r->runs[i];
 	const size_t own = run->section ? run->section->n_settings : 0;
 	const size_t before = run->section ? run->section->before : 0;
-	enum xdd_status status;
+	enum xdd_status status = XDD_OK;
 
 	if (!run->section && !run->half && p->settings == r->settings)
 		return XDD_OK;
 	p->n_settings = 0;
 	p->cap_settings = r->n_settings + own;
-	p->settings = arena_alloc(p->arena, (p->cap_settings + 1) * sizeof(*p->settings));
-	if (!p->settings)
-		return plan_no_memory();
-	status = take_some(p, run, r->settings, before);
-	if (!status && run->section)
-		status = take_some(p, run, run->section->settings, own);
-	if (!status)
-		status = take_some(p, run, r->settings + before, r->n_settings - before);
-	if (!status && run->half)
+	p->settings = xarena_alloc(p->arena, (p->cap_settings + 1) * sizeof(*p->settings));
+	take_some(p, run, r->settings, before);
+	if (run->section)
+		take_some(p, run, run->section->settings, own);
+	take_some(p, run, r->settings + before, r->n_settings - before);
+	if (run->half)
 		status = complete_half(p, run->half,
 				       run_has(r->settings, r->n_settings, run->section, "verify",
 					       "location"));
@@ -642,8 +598,6 @@ static enum xdd_status runs_build(const struct plan_runs *r, size_t i,
 
 	*out = NULL;
 	p.plan = plan_new(r->argc, r->argv);
-	if (!p.plan)
-		return plan_no_memory();
 	p.arena = p.plan->arena;
 	plan_follow(p.plan, series);
 	p.plan->inputs = r->inputs;
@@ -669,16 +623,13 @@ static enum xdd_status runs_build(const struct plan_runs *r, size_t i,
 }
 
 /* Have a plan count what is written, for the run after it. */
-static enum xdd_status count_written(struct plan_runs *r, size_t i, struct plan *plan)
+static void count_written(struct plan_runs *r, size_t i, struct plan *plan)
 {
-	uint64_t *ops = arena_alloc(r->arena, plan->n_targets * sizeof(*ops));
+	uint64_t *ops = xarena_alloc(r->arena, plan->n_targets * sizeof(*ops));
 
-	if (!ops)
-		return plan_no_memory();
 	for (size_t k = 0; k < plan->n_targets; k++)
 		ops[k] = UINT64_MAX;
 	plan->written_ops = r->runs[i].written_ops = ops;
-	return XDD_OK;
 }
 
 enum xdd_status plan_runs_build(struct plan_runs *r, size_t i, struct plan **plan)
@@ -686,7 +637,7 @@ enum xdd_status plan_runs_build(struct plan_runs *r, size_t i, struct plan **pla
 	enum xdd_status status = runs_build(r, i, NULL, plan);
 
 	if (!status && r->runs[i].half == HALF_WRITE)
-		status = count_written(r, i, *plan);
+		count_written(r, i, *plan);
 	return status;
 }
 
@@ -697,17 +648,11 @@ enum xdd_status plan_runs_foresee(struct plan_runs *r, size_t i, plan_list_write
 
 	if (!r->foreseen)
 		r->foreseen = plan_series_new(r->n);
-	if (!r->foreseen)
-		return plan_no_memory();
 	status = runs_build(r, i, r->foreseen, plan);
 	if (status)
 		return status;
-	status = plan_series_add(r->foreseen, *plan, write_list);
-	if (status) {
-		plan_free(*plan);
-		*plan = NULL;
-	}
-	return status;
+	plan_series_add(r->foreseen, *plan, write_list);
+	return XDD_OK;
 }
 
 void plan_runs_free(struct plan_runs *r)

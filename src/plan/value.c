@@ -35,7 +35,6 @@ struct splitter {
 	char *out; /* end of the unquoted text; never overtakes `in` */
 	unsigned line;
 	bool fresh; /* nothing but blanks stands before `in` on its line */
-	size_t cap; /* of found->words */
 	struct setup_words *found;
 };
 
@@ -52,30 +51,18 @@ static int read_all(struct arena *arena, int fd, char **text, size_t *len)
 
 	if (err)
 		return err;
-	*text = arena_alloc(arena, *len + 1);
-	if (*text)
-		memcpy(*text, data, *len + 1);
+	*text = xarena_alloc(arena, *len + 1);
+	memcpy(*text, data, *len + 1);
 	free(data);
-	return *text ? 0 : -ENOMEM;
+	return 0;
 }
 
-static int add_word(struct splitter *s, const char *text, unsigned line)
+static void add_word(struct splitter *s, const char *text, unsigned line)
 {
 	struct setup_words *f = s->found;
 
-	if (f->n == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 32;
-		struct word *more = arena_alloc(s->arena, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		if (f->n)
-			memcpy(more, f->words, f->n * sizeof(*more));
-		f->words = more;
-		s->cap = cap;
-	}
+	f->words = xarena_room(s->arena, f->words, f->n, sizeof(*f->words));
 	f->words[f->n++] = (struct word){ .text = text, .file = s->file, .pos = line };
-	return 0;
 }
 
 /* ---- sections ---- */
@@ -111,24 +98,16 @@ static bool name_is_good(const char *name, size_t len)
 	return true;
 }
 
-static enum xdd_status no_memory(const struct splitter *s)
-{
-	log_error("-setup %s: %s", s->file, strerror(ENOMEM));
-	return XDD_INIT_FAILED;
-}
-
 static enum xdd_status take_section(struct splitter *s, size_t len)
 {
 	struct setup_words *f = s->found;
 	const char *name =
-		arena_printf(s->arena, "%.*s", (int)(len < 4096 ? len : 4096), s->in + 1);
+		xarena_printf(s->arena, "%.*s", (int)(len < 4096 ? len : 4096), s->in + 1);
 	struct setting where = { .name = { .text = "section", .file = s->file, .pos = s->line } };
 	struct word at = { .text = name, .file = s->file, .pos = s->line };
 
 	if (!f->sections)
-		f->sections = arena_alloc(s->arena, SECTIONS_MAX * sizeof(*f->sections));
-	if (!name || !f->sections)
-		return no_memory(s);
+		f->sections = xarena_alloc(s->arena, SECTIONS_MAX * sizeof(*f->sections));
 	if (!name_is_good(name, len))
 		return parse_error(XDD_BAD_ARGUMENT, &where, &at,
 				   "expected a name of 1 to %d characters without blanks, quotes, "
@@ -222,7 +201,8 @@ static enum xdd_status take_words(struct splitter *s)
 		s->fresh = true;
 	}
 	*s->out++ = '\0';
-	return add_word(s, start, line) ? no_memory(s) : XDD_OK;
+	add_word(s, start, line);
+	return XDD_OK;
 }
 
 static enum xdd_status setup_file_split(struct splitter *s)

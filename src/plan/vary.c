@@ -24,9 +24,8 @@ struct fixed {
 struct scan {
 	struct vary *v;
 	struct fixed *fixed;
-	size_t n_fixed, room_fixed;
-	size_t use; /* the number of options so far */
-	size_t room_slots, room_axes;
+	size_t n_fixed;
+	size_t use;		  /* the number of options so far */
 	const struct option *opt; /* NULL: none yet */
 	const char *option_word;
 	const char *target;	  /* of its scope; NULL: none */
@@ -34,37 +33,12 @@ struct scan {
 	size_t n_args;		  /* words since the row was named */
 };
 
-static enum xdd_status no_memory(void)
-{
-	log_error("%s", strerror(ENOMEM));
-	return XDD_INIT_FAILED;
-}
-
-/* An array of `n` elements of the arena with room for one more; NULL: no memory. */
-static void *grown(struct arena *arena, void *items, size_t n, size_t *room, size_t size)
-{
-	void *more;
-
-	if (n < *room)
-		return items;
-	*room = n ? 2 * n : 16;
-	more = arena_alloc(arena, *room * size);
-	if (more && n)
-		memcpy(more, items, n * size);
-	return more;
-}
-
-static enum xdd_status add_slot(struct scan *s, const char *word, size_t axis)
+static void add_slot(struct scan *s, const char *word, size_t axis)
 {
 	struct vary *v = s->v;
-	struct vary_slot *slots =
-		grown(v->arena, v->slots, v->n_slots, &s->room_slots, sizeof(*slots));
 
-	if (!slots)
-		return no_memory();
-	v->slots = slots;
-	slots[v->n_slots++] = (struct vary_slot){ word, axis };
-	return XDD_OK;
+	v->slots = xarena_room(v->arena, v->slots, v->n_slots, sizeof(*v->slots));
+	v->slots[v->n_slots++] = (struct vary_slot){ word, axis };
 }
 
 /* Add an axis with its slot. Names are unique: "queuedepth", "queuedepth 2". */
@@ -72,10 +46,8 @@ static enum xdd_status add_axis(struct scan *s, const char *name, const struct v
 				size_t n)
 {
 	struct vary *v = s->v;
-	struct vary_axis *axes = grown(v->arena, v->axes, v->n_axes, &s->room_axes, sizeof(*axes));
+	struct vary_axis *axes = xarena_room(v->arena, v->axes, v->n_axes, sizeof(*axes));
 
-	if (!axes || !name)
-		return no_memory();
 	v->axes = axes;
 	for (size_t i = 0; i < v->n_axes; i++) {
 		if (strcmp(axes[i].name, name) != 0)
@@ -84,15 +56,16 @@ static enum xdd_status add_axis(struct scan *s, const char *name, const struct v
 		return XDD_BAD_ARGUMENT;
 	}
 	axes[v->n_axes] = (struct vary_axis){ name, values, n, s->use };
-	return add_slot(s, NULL, v->n_axes++);
+	add_slot(s, NULL, v->n_axes++);
+	return XDD_OK;
 }
 
-/* Values of one word each. NULL: no memory. */
+/* Values of one word each. */
 static struct vary_value *values_of(struct arena *arena, const char *const *texts, size_t n)
 {
-	struct vary_value *values = arena_alloc(arena, (n + 1) * sizeof(*values));
+	struct vary_value *values = xarena_alloc(arena, (n + 1) * sizeof(*values));
 
-	for (size_t i = 0; values && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		values[i] = (struct vary_value){ texts[i], &texts[i], 1 };
 	return values;
 }
@@ -103,8 +76,8 @@ static const char *axis_name(const struct scan *s, const struct option *row)
 	const char *sub = row && row != s->opt ? row->name : NULL;
 	const bool of_some = s->target && strcmp(s->target, "all") != 0;
 
-	return arena_printf(s->v->arena, "%s%s%s%s%s", s->opt->name, sub ? " " : "", sub ? sub : "",
-			    of_some ? " target " : "", of_some ? s->target : "");
+	return xarena_printf(s->v->arena, "%s%s%s%s%s", s->opt->name, sub ? " " : "",
+			     sub ? sub : "", of_some ? " target " : "", of_some ? s->target : "");
 }
 
 /* ---- options with one value ---- */
@@ -137,19 +110,13 @@ static bool is_replaced(const struct scan *s, const struct option *row)
 	return !row->collects && !s->opt->collects && !s->opt->numbered;
 }
 
-static enum xdd_status add_fixed(struct scan *s, const struct option *row, const char *value)
+static void add_fixed(struct scan *s, const struct option *row, const char *value)
 {
-	struct fixed *fixed;
-
 	if (!is_replaced(s, row))
-		return XDD_OK;
-	fixed = grown(s->v->arena, s->fixed, s->n_fixed, &s->room_fixed, sizeof(*fixed));
-	if (!fixed)
-		return no_memory();
-	s->fixed = fixed;
-	fixed[s->n_fixed] =
+		return;
+	s->fixed = xarena_room(s->v->arena, s->fixed, s->n_fixed, sizeof(*s->fixed));
+	s->fixed[s->n_fixed++] =
 		(struct fixed){ .name = axis_name(s, row), .value = value, .use = s->use };
-	return fixed[s->n_fixed++].name ? XDD_OK : no_memory();
 }
 
 /* The last value would be that of all points. */
@@ -184,9 +151,9 @@ static enum xdd_status take_value(struct scan *s, const struct option *row,
 	size_t n;
 
 	if (!vary_is_list(row, word)) {
-		const enum xdd_status status = add_fixed(s, named, word);
-
-		return status ? status : add_slot(s, word, 0);
+		add_fixed(s, named, word);
+		add_slot(s, word, 0);
+		return XDD_OK;
 	}
 	why = vary_list(arena, row, word, &texts, &n);
 	if (why) {
@@ -194,7 +161,7 @@ static enum xdd_status take_value(struct scan *s, const struct option *row,
 		return XDD_BAD_ARGUMENT;
 	}
 	values = values_of(arena, texts, n);
-	return values ? add_axis(s, axis_name(s, named), values, n) : no_memory();
+	return add_axis(s, axis_name(s, named), values, n);
 }
 
 /* The suboption that a number is without its name; or NULL. */
@@ -214,22 +181,22 @@ static enum xdd_status take_suboption(struct scan *s, const char *word)
 {
 	static const struct option names = { .type = OPT_CHOICE };
 	const struct option *sub = option_find_sub(s->opt, word), *bare;
-	const char *first = arena_printf(s->v->arena, "%.*s", (int)strcspn(word, ","), word);
+	const char *first = xarena_printf(s->v->arena, "%.*s", (int)strcspn(word, ","), word);
 
-	if (!first)
-		return no_memory();
 	s->n_args = 0;
 	if (sub) {
 		if (sub->arg || sub->arity)
 			s->row = sub;
-		return add_slot(s, word, 0);
+		add_slot(s, word, 0);
+		return XDD_OK;
 	}
 	bare = bare_suboption(s->opt, word);
 	if (bare)
 		return take_value(s, bare, s->opt, word);
 	if (option_find_sub(s->opt, first))
 		return take_value(s, &names, s->opt, word);
-	return add_slot(s, word, 0);
+	add_slot(s, word, 0);
+	return XDD_OK;
 }
 
 static enum xdd_status take_argument(struct scan *s, const char *word)
@@ -269,8 +236,8 @@ static const struct option *option_of(struct arena *arena, const char *word, con
 	equals = opt ? NULL : strchr(name, '=');
 	if (!equals)
 		return opt;
-	name = arena_printf(arena, "%.*s", (int)(equals - name), name);
-	opt = name ? option_find(&run_options, name) : NULL;
+	name = xarena_printf(arena, "%.*s", (int)(equals - name), name);
+	opt = option_find(&run_options, name);
 	*value = equals + 1;
 	return opt && (opt->arg || opt->arity || opt->type == OPT_SUB) ? opt : NULL;
 }
@@ -278,21 +245,17 @@ static const struct option *option_of(struct arena *arena, const char *word, con
 static enum xdd_status begin_option(struct scan *s, const struct option *opt, const char *word,
 				    const char *value)
 {
-	enum xdd_status status;
-
 	s->opt = opt;
-	s->option_word = value ? arena_printf(s->v->arena, "%.*s", (int)(value - 1 - word), word) :
+	s->option_word = value ? xarena_printf(s->v->arena, "%.*s", (int)(value - 1 - word), word) :
 				 word;
 	s->target = NULL;
 	s->row = opt->type == OPT_SUB ? NULL : opt;
 	s->n_args = 0;
 	s->use++;
-	if (!s->option_word)
-		return no_memory();
-	status = add_slot(s, s->option_word, 0);
-	if (!status && (opt->type == OPT_FLAG || opt->type == OPT_SET))
-		status = add_fixed(s, opt, "");
-	return status || !value ? status : take_argument(s, value);
+	add_slot(s, s->option_word, 0);
+	if (opt->type == OPT_FLAG || opt->type == OPT_SET)
+		add_fixed(s, opt, "");
+	return value ? take_argument(s, value) : XDD_OK;
 }
 
 static enum xdd_status take_words(struct scan *s, const char *const *words, size_t n)
@@ -306,13 +269,12 @@ static enum xdd_status take_words(struct scan *s, const char *const *words, size
 		if (opt) {
 			status = begin_option(s, opt, words[i], value);
 		} else if (!s->opt || (s->row && s->row->type == OPT_ACTION)) {
-			status = add_slot(s, words[i], 0);
+			add_slot(s, words[i], 0);
 		} else if (!s->n_args && !s->target && s->opt->scope == SCOPE_TARGET &&
 			   strcmp(words[i], "target") == 0 && i + 1 < n) {
-			status = add_slot(s, words[i], 0);
+			add_slot(s, words[i], 0);
 			s->target = words[++i];
-			if (!status)
-				status = add_slot(s, words[i], 0);
+			add_slot(s, words[i], 0);
 		} else {
 			status = take_argument(s, words[i]);
 		}
@@ -344,25 +306,21 @@ static enum xdd_status count_points(struct vary *v)
 
 /* ---- -vary <option>=<list> ---- */
 
-/* The words of `text` between blanks, after those of `before`. NULL: no memory. */
+/* The words of `text` between blanks, after those of `before`. */
 static const char *const *split(struct arena *arena, const char *before, const char *text,
 				size_t *n)
 {
-	char *copy = arena_printf(arena, "%s %s", before, text), *save = NULL;
-	const char **words = copy ? arena_alloc(arena, (strlen(copy) / 2 + 2) * sizeof(*words)) :
-				    NULL;
+	char *copy = xarena_printf(arena, "%s %s", before, text), *save = NULL;
+	const char **words = xarena_alloc(arena, (strlen(copy) / 2 + 2) * sizeof(*words));
 
 	*n = 0;
-	for (char *word = words ? strtok_r(copy, " ", &save) : NULL; word;
-	     word = strtok_r(NULL, " ", &save))
+	for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save))
 		words[(*n)++] = word;
 	return words;
 }
 
 static enum xdd_status bad_extra(const struct scan *s, const char *text, const char *why)
 {
-	if (!why)
-		return no_memory();
 	log_error("%s: -vary %.128s: %s", s->v->command, text, why);
 	return XDD_BAD_ARGUMENT;
 }
@@ -371,16 +329,14 @@ static enum xdd_status bad_extra(const struct scan *s, const char *text, const c
 static enum xdd_status add_flag(struct scan *s, const char *name, const char *words)
 {
 	struct arena *arena = s->v->arena;
-	struct vary_value *values = arena_alloc(arena, 2 * sizeof(*values));
+	struct vary_value *values = xarena_alloc(arena, 2 * sizeof(*values));
 	size_t n;
 
-	if (!values)
-		return no_memory();
 	values[0] = (struct vary_value){ .text = "no" };
 	values[1].text = "yes";
-	values[1].words = split(arena, "", arena_printf(arena, "-%s", words), &n);
+	values[1].words = split(arena, "", xarena_printf(arena, "-%s", words), &n);
 	values[1].n_words = n;
-	return values[1].words ? add_axis(s, name, values, 2) : no_memory();
+	return add_axis(s, name, values, 2);
 }
 
 /* The values of a -vary, as they are read. */
@@ -388,37 +344,35 @@ struct extra {
 	const char *option; /* "-queuedepth" */
 	const char *command;
 	struct vary_value *values;
-	size_t n, room;
+	size_t n;
 };
 
 static enum xdd_status add_value(struct scan *s, struct extra *e, const struct vary_value *value)
 {
-	struct vary_value *values = grown(s->v->arena, e->values, e->n, &e->room, sizeof(*values));
+	struct vary_value *values = xarena_room(s->v->arena, e->values, e->n, sizeof(*values));
 
-	if (!values || !value->text || !value->words)
-		return no_memory();
 	e->values = values;
 	for (size_t i = 0; i < e->n && e->n <= MOST_COMPARED; i++) {
 		if (strcmp(values[i].text, value->text) == 0)
 			return bad_extra(s, e->option + 1,
-					 arena_printf(s->v->arena, "%.64s is in the list twice",
-						      value->text));
+					 xarena_printf(s->v->arena, "%.64s is in the list twice",
+						       value->text));
 	}
 	if (e->n == VARY_MAX_VALUES)
 		return bad_extra(s, e->option + 1,
-				 arena_printf(s->v->arena, "has more than %d values",
-					      VARY_MAX_VALUES));
+				 xarena_printf(s->v->arena, "has more than %d values",
+					       VARY_MAX_VALUES));
 	values[e->n++] = *value;
 	return XDD_OK;
 }
 
-/* The words with a blank between each. NULL: no memory. */
+/* The words with a blank between each. */
 static const char *join(struct arena *arena, const char *const *words, size_t n)
 {
 	const char *text = "";
 
-	for (size_t i = 0; i < n && text; i++)
-		text = arena_printf(arena, "%s%s%s", text, i ? " " : "", words[i]);
+	for (size_t i = 0; i < n; i++)
+		text = xarena_printf(arena, "%s%s%s", text, i ? " " : "", words[i]);
 	return text;
 }
 
@@ -431,16 +385,13 @@ static enum xdd_status add_ranges(struct scan *s, struct extra *e, const struct 
 	enum xdd_status status = take_words(&scan, item->words, item->n_words);
 	size_t n_option; /* words before those that a column shows */
 
-	if (!split(arena, e->option, "", &n_option))
-		return no_memory();
+	split(arena, e->option, "", &n_option);
 	if (!status)
 		status = count_points(&v);
 	for (size_t i = 0; i < v.n_points && !status; i++) {
-		const char **words = arena_alloc(arena, vary_room(&v, NULL) * sizeof(*words));
+		const char **words = xarena_alloc(arena, vary_room(&v, NULL) * sizeof(*words));
 		struct vary_value value;
 
-		if (!words)
-			return no_memory();
 		/* The first word is the name of the program. */
 		value.n_words = vary_words(&v, i, NULL, words) - 1;
 		value.words = words + 1;
@@ -458,8 +409,6 @@ static enum xdd_status add_item(struct scan *s, struct extra *e, const char *tex
 		return bad_extra(s, e->option + 1,
 				 "expected a value before and after each separator");
 	item.words = split(s->v->arena, e->option, text, &item.n_words);
-	if (!item.words)
-		return no_memory();
 	return strstr(text, "..") ? add_ranges(s, e, &item) : add_value(s, e, &item);
 }
 
@@ -469,18 +418,16 @@ static enum xdd_status add_extra(struct scan *s, const char *name, const char *w
 {
 	struct arena *arena = s->v->arena;
 	const char separator[2] = { strchr("|;", *list) && *list ? *list : ',', '\0' };
-	struct extra e = { .option = arena_printf(arena, "-%s", words),
-			   .command = arena_printf(arena, "%s: -vary", s->v->command) };
+	struct extra e = { .option = xarena_printf(arena, "-%s", words),
+			   .command = xarena_printf(arena, "%s: -vary", s->v->command) };
 	enum xdd_status status = XDD_OK;
 
 	list += *list == *separator;
-	if (!e.option || !e.command)
-		return no_memory();
 	for (bool more = true; more && !status;) {
 		const size_t length = strcspn(list, separator);
-		const char *text = arena_printf(arena, "%.*s", (int)length, list);
+		const char *text = xarena_printf(arena, "%.*s", (int)length, list);
 
-		status = text ? add_item(s, &e, text) : no_memory();
+		status = add_item(s, &e, text);
 		more = list[length];
 		list += length + 1;
 	}
@@ -489,7 +436,7 @@ static enum xdd_status add_extra(struct scan *s, const char *name, const char *w
 
 /*
  * The axis of -vary by the names that the option and its suboption have, whatever the user calls
- * them: the words to begin with in `*words`, and the name of the axis. NULL: no memory.
+ * them: the words to begin with in `*words`, and the name of the axis.
  */
 static const char *extra_name(struct scan *s, const struct option *opt, const char *given,
 			      const char **words)
@@ -497,12 +444,10 @@ static const char *extra_name(struct scan *s, const struct option *opt, const ch
 	struct arena *arena = s->v->arena;
 	size_t n, i = 1;
 	const char *const *all = split(arena, "", given, &n);
-	const bool scoped = all && n > 2 && strcmp(all[1], "target") == 0;
+	const bool scoped = n > 2 && strcmp(all[1], "target") == 0;
 	const struct option *sub = NULL;
 	const char *rest = "";
 
-	if (!all)
-		return NULL;
 	s->opt = opt;
 	s->target = scoped ? all[2] : NULL;
 	s->use++;
@@ -510,14 +455,11 @@ static const char *extra_name(struct scan *s, const struct option *opt, const ch
 	if (i < n)
 		sub = option_find_sub(opt, all[i]);
 	i += sub != NULL;
-	for (; i < n && rest; i++)
-		rest = arena_printf(arena, "%s %s", rest, all[i]);
-	*words = rest ? arena_printf(arena, "%s%s%s%s%s%s", opt->name, scoped ? " target " : "",
-				     scoped ? all[2] : "", sub ? " " : "", sub ? sub->name : "",
-				     rest) :
-			NULL;
-	given = axis_name(s, sub);
-	return *words && given ? arena_printf(arena, "%s%s", given, rest) : NULL;
+	for (; i < n; i++)
+		rest = xarena_printf(arena, "%s %s", rest, all[i]);
+	*words = xarena_printf(arena, "%s%s%s%s%s%s", opt->name, scoped ? " target " : "",
+			       scoped ? all[2] : "", sub ? " " : "", sub ? sub->name : "", rest);
+	return xarena_printf(arena, "%s%s", axis_name(s, sub), rest);
 }
 
 static enum xdd_status take_extra(struct scan *s, const char *text)
@@ -528,18 +470,15 @@ static enum xdd_status take_extra(struct scan *s, const char *text)
 	const char *head, *value;
 	const struct option *opt;
 
-	name = arena_printf(arena, "%.*s", equals ? (int)(equals - name) : (int)strlen(name), name);
-	head = name ? arena_printf(arena, "-%.*s", (int)strcspn(name, " "), name) : NULL;
-	if (!head)
-		return no_memory();
+	name = xarena_printf(arena, "%.*s", equals ? (int)(equals - name) : (int)strlen(name),
+			     name);
+	head = xarena_printf(arena, "-%.*s", (int)strcspn(name, " "), name);
 	opt = option_of(arena, head, &value);
 	if (!opt)
 		return bad_extra(s, text, "expected <option>=<list>, with an option of a run");
 	if (!equals && (opt->arg || opt->type == OPT_SUB))
 		return bad_extra(s, text, "expected a list after =");
 	name = extra_name(s, opt, name, &words);
-	if (!name)
-		return no_memory();
 	return equals ? add_extra(s, name, words, equals + 1) : add_flag(s, name, words);
 }
 
@@ -562,7 +501,7 @@ enum xdd_status vary_read(struct arena *arena, const char *command, const char *
 bool vary_add_axis(struct vary *v, const char *name, const struct vary_value *values, size_t n)
 {
 	/* The room of the arrays is not known any more. */
-	struct scan s = { .v = v, .room_slots = v->n_slots, .room_axes = v->n_axes };
+	struct scan s = { .v = v };
 
 	return !add_axis(&s, name, values, n) && !count_points(v);
 }

@@ -14,7 +14,6 @@
 #include "xdd/base/units.h"
 #include "xdd/plan/option.h"
 
-#define NO_MEMORY "there is no memory for the list"
 #define MOST_DECIMALS 6
 
 /* A number of a range: `scaled` is its value times 10^decimals. */
@@ -50,21 +49,9 @@ bool vary_is_list(const struct option *row, const char *text)
 
 static const char *add(struct values *v, const char *text)
 {
-	if (!text)
-		return NO_MEMORY;
 	if (v->n == VARY_MAX_VALUES)
-		return arena_printf(v->arena, "has more than %d values", VARY_MAX_VALUES);
-	if (v->n == v->room) {
-		size_t room = v->room ? 2 * v->room : 16;
-		const char **texts = arena_alloc(v->arena, room * sizeof(*texts));
-
-		if (!texts)
-			return NO_MEMORY;
-		if (v->n)
-			memcpy(texts, v->texts, v->n * sizeof(*texts));
-		v->texts = texts;
-		v->room = room;
-	}
+		return xarena_printf(v->arena, "has more than %d values", VARY_MAX_VALUES);
+	v->texts = xarena_room(v->arena, v->texts, v->n, sizeof(*v->texts));
 	v->texts[v->n++] = text;
 	return NULL;
 }
@@ -139,7 +126,7 @@ static const struct unit *units_of(const struct option *row)
 static bool to_base(const struct option *row, struct arena *arena, const char *text, size_t length,
 		    struct number *x)
 {
-	const char *word = arena_printf(arena, "%.*s", (int)length, text);
+	const char *word = xarena_printf(arena, "%.*s", (int)length, text);
 	int err = -1;
 
 	x->decimals = 0;
@@ -160,7 +147,7 @@ static const char *base_text(const struct option *row, struct arena *arena, uint
 
 	while (u[1].suffix && (value % u->size || !value))
 		u++;
-	return arena_printf(arena, "%" PRIu64 "%s", value / u->size, u->suffix);
+	return xarena_printf(arena, "%" PRIu64 "%s", value / u->size, u->suffix);
 }
 
 /* ---- ranges ---- */
@@ -188,8 +175,8 @@ static const char *range_text(const struct option *row, struct arena *arena, con
 		for (end = strlen(fraction); fraction[end - 1] == '0'; end--)
 			fraction[end - 1] = '\0';
 	}
-	return arena_printf(arena, "%" PRIu64 "%s%.*s", value / one, fraction,
-			    (int)r->first.suffix_length, r->first.suffix);
+	return xarena_printf(arena, "%" PRIu64 "%s%.*s", value / one, fraction,
+			     (int)r->first.suffix_length, r->first.suffix);
 }
 
 static const char *add_range(struct values *v, const struct option *row, const struct range *r)
@@ -282,8 +269,8 @@ static const char *find_twice(struct arena *arena, const struct values *v)
 	for (size_t i = 0; i < v->n && v->n <= 1000; i++) {
 		for (size_t k = i + 1; k < v->n; k++) {
 			if (strcmp(v->texts[i], v->texts[k]) == 0)
-				return arena_printf(arena, "%.64s is in the list twice",
-						    v->texts[i]);
+				return xarena_printf(arena, "%.64s is in the list twice",
+						     v->texts[i]);
 		}
 	}
 	return NULL;
@@ -297,14 +284,11 @@ const char *vary_list(struct arena *arena, const struct option *row, const char 
 
 	for (bool more = true; more && !why;) {
 		const size_t length = strcspn(text, ",");
-		const char *item = arena_printf(arena, "%.*s", (int)length, text);
-		const char *dots = item && (is_number_type(row->type) || row->varies) ?
-					   strstr(item, "..") :
-					   NULL;
+		const char *item = xarena_printf(arena, "%.*s", (int)length, text);
+		const char *dots = is_number_type(row->type) || row->varies ? strstr(item, "..") :
+									      NULL;
 
-		if (!item)
-			why = NO_MEMORY;
-		else if (!length)
+		if (!length)
 			why = "expected a value before and after each comma";
 		else
 			why = dots ? take_range(&v, row, item, dots) : add(&v, item);

@@ -183,6 +183,8 @@ def test_lines():
     answer("xdisk: numbers, paths and flags in the same words", "-R1 -r100 -b16k -M4 -f/data/F1 -OSD -A8",
            "-seek random once -op read -bs 16k -targets -4 /data/F1 -dio -osync -queuedepth 8 -targetoffset 25% -bytes 25%", "-OSD: is a word of xdisk")
     answer("xdisk: a file for each process", "-S -r 0 -b 1m -M 2 -f a:b -s 4m", "-op write -bs 1m -targets 2 a b -range 4m -timelimit 5")
+    names = ["f%d" % i for i in range(70)]
+    answer("xdisk: 70 files", "-f %s -r100 -b16k" % ":".join(names), "-targets 70 %s -op read -bs 16k -timelimit 5" % " ".join(names))
     answer("xdisk: several processes for each file", "-R -r 80 -b 4k -M 4 -f a:b -t 9",
            "-seek random -rwratio 80 -bs 4k -targets 4 a b a b -timelimit 9 -startoffset target 2 50% -startoffset target 3 50% -range 50%")
     answer("xdisk: files with numbers", "-R -r 80 -b 4k -M 4 -f /data/F... -t 9",

@@ -179,6 +179,13 @@ static void test_no_end(void **state)
 	free(numbers);
 	numbers = xcalloc(0, sizeof(*numbers));
 	free(numbers);
+	numbers = NULL;
+	for (unsigned i = 0; i < 100; i++) {
+		numbers = xarena_room(a, numbers, i, sizeof(*numbers));
+		numbers[i] = i;
+	}
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(numbers[i], i);
 	text = xstrdup("text");
 	fputs(text, xmemstream_open(&m));
 	assert_string_equal(xmemstream_close(&m), "text");

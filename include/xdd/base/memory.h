@@ -85,6 +85,9 @@ static inline char *xarena_strdup(struct arena *a, const char *s)
 
 char *xarena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* As xarray_room(), for an array that is memory of the arena, as are all that it was before. */
+void *xarena_room(struct arena *a, void *items, size_t n, size_t size);
+
 /*
  * Arrays that grow by one element at a time, doubling their room.
  *

@@ -40,8 +40,8 @@ struct fio_file {
 };
 
 /*
- * Read a job file and the files that it includes; "-" is standard input. Returns 0, -EINVAL with
- * fio_why(), or -ENOMEM.
+ * Read a job file and the files that it includes; "-" is standard input. Returns 0, or -EINVAL with
+ * fio_why().
  */
 int fio_read(struct fio_file *f, const char *path);
 

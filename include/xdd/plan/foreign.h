@@ -102,7 +102,7 @@ size_t foreign_letter(const struct foreign_tool *tool, const char *text);
 
 /*
  * The first `len` characters of `name`, in which a percent sign stands for itself, and `number`, a
- * conversion, after them; in memory of `arena`. NULL: no memory.
+ * conversion, after them; in memory of `arena`.
  */
 char *foreign_numbered(struct arena *arena, const char *name, size_t len, const char *number);
 
@@ -114,15 +114,14 @@ bool foreign_is_special(const char *word);
 
 /*
  * The words of xdd for a row and its value (NULL: none), as of `say`, in memory of `arena`.
- * Returns their number, 0 where there are none; -EINVAL: a value is needed, or is not one;
- * -ENOMEM.
+ * Returns their number, 0 where there are none; -EINVAL: a value is needed.
  */
 int foreign_words(struct arena *arena, const struct foreign *row, const char *value,
 		  const char ***words);
 
 /*
  * As foreign_words(), as one text, of `shown` or `say`, quoted for a shell; without a value
- * "<value>" stands in its place. NULL: no memory.
+ * "<value>" stands in its place.
  */
 char *foreign_text(struct arena *arena, const struct foreign *row, const char *value);
 

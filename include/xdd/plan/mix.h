@@ -73,10 +73,10 @@ const char *mix_read(struct arena *arena, const char *text, struct mix_words *wo
 
 /*
  * Complete `mix`, of which the sizes are set, for a target. `same`: a mix of another target, whose
- * orders are taken if they are the same; or NULL. Returns 0 or -ENOMEM.
+ * orders are taken if they are the same; or NULL.
  */
-int mix_init(struct request_mix *mix, struct arena *arena, uint64_t seed,
-	     const struct request_mix *same);
+void mix_init(struct request_mix *mix, struct arena *arena, uint64_t seed,
+	      const struct request_mix *same);
 
 /* Operation `n`, from 0. */
 struct mix_op mix_op(const struct request_mix *mix, uint64_t n);

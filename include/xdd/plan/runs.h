@@ -34,13 +34,12 @@ struct placeholders {
 };
 
 /*
- * `word` with its placeholders replaced, in memory of `arena`; a word without a percent sign is
- * returned as it is. Returns 0 and the word in `*result`; or -EINVAL for a placeholder that does
- * not exist, -E2BIG for a result that is too long, or -ENOMEM, with the problem in `why`, without
- * the word. Any thread, with its own arena.
+ * `word` with its placeholders replaced, in `*result` and in memory of `arena`; a word without a
+ * percent sign is returned as it is. Returns NULL, or what is wrong with the word: a placeholder
+ * that does not exist, or a result that is too long.
  */
-int placeholder_replace(struct arena *arena, const char *word, const struct placeholders *p,
-			const char **result, char *why, size_t size);
+const char *placeholder_replace(struct arena *arena, const char *word, const struct placeholders *p,
+				const char **result);
 
 /*
  * The command line of a run with -mpi: all ranks have the same words, and each has plans of its
@@ -78,7 +77,7 @@ struct plan_runs;
  */
 struct plan_series;
 
-/* A series of at most `most` plans; NULL: no memory. */
+/* A series of at most `most` plans. */
 struct plan_series *plan_series_new(size_t most);
 
 /* Accepts NULL. Frees the plans too. */
@@ -93,11 +92,9 @@ typedef int plan_list_writer(const struct target_plan *t, FILE *f);
 
 /*
  * Add the plan, which belongs to the series from then on. `write_list` gives the lists that it will
- * save; NULL: these do not count. XDD_OK, or another status with one line given to log_error() and
- * the plan still the caller's.
+ * save; NULL: these do not count.
  */
-enum xdd_status plan_series_add(struct plan_series *series, struct plan *plan,
-				plan_list_writer *write_list);
+void plan_series_add(struct plan_series *series, struct plan *plan, plan_list_writer *write_list);
 
 /* Effects of a run on the files of its targets, as it finds them after the runs before it. */
 enum plan_effect {
@@ -191,7 +188,7 @@ struct vary {
 /*
  * Find the lists in `words`, the options of a run, and add those of `extra`, each "<option>=<list>"
  * as -vary has it. `command` is the name of the command in messages, a static text. Returns XDD_OK,
- * or XDD_BAD_ARGUMENT or XDD_INIT_FAILED with one line given to log_error().
+ * or XDD_BAD_ARGUMENT with one line given to log_error().
  */
 enum xdd_status vary_read(struct arena *arena, const char *command, const char *const *words,
 			  size_t n_words, const char *const *extra, size_t n_extra, bool pairs,
@@ -200,7 +197,7 @@ enum xdd_status vary_read(struct arena *arena, const char *command, const char *
 /*
  * Add an axis whose words follow all others; `values` are kept, and their texts and words may still
  * change, up to the `n_words` that they have now. Without another axis its values are the points.
- * False: no memory.
+ * False: reported.
  */
 bool vary_add_axis(struct vary *v, const char *name, const struct vary_value *values, size_t n);
 
