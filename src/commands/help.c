@@ -218,8 +218,8 @@ static void print_usage(void)
 	       "'target <a>-<b>', restricts it to those targets; later options override\n"
 	       "earlier ones. 'xdd -help <word>' explains an option, a command or a column, and\n"
 	       "searches for other words, also those of fio and dd; 'xdd -help columns' lists\n"
-	       "the columns. 'man xdd' has all about a run, 'man xdd-sweep' and the like about a\n"
-	       "command, and 'man xdd-columns' about the columns.\n");
+	       "the columns. 'man xdd' has all about a run, 'man xdd-sweep' and the like about\n"
+	       "a command, and 'man xdd-columns' about the columns.\n");
 }
 
 #define COLUMNS_INDENT 24
