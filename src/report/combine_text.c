@@ -3,6 +3,7 @@
  * commands that start a run on several hosts.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -369,69 +370,67 @@ __attribute__((format(printf, 3, 4))) static void combine_text_put_line(FILE *f,
 
 /* ---- the table ---- */
 
-static void put_row(FILE *f, const char *name, const char *start, const json_t *row)
-{
-	char elapsed[SCALED_SIZE] = "-", rate[SCALED_SIZE] = "-", ops[SCALED_SIZE] = "-";
-	char p50[SCALED_SIZE] = "-", p99[SCALED_SIZE] = "-", max[SCALED_SIZE] = "-";
+/* The figures of a host, or of all together; NAN: not known. */
+struct row {
+	double elapsed_ns, bandwidth, iops, p50_ns, p99_ns, max_ns;
+};
 
-	if (is_number(row, "elapsed_ns"))
-		scaled_time(combine_text_number(row, "elapsed_ns"), elapsed);
-	if (is_number(row, "bandwidth"))
-		scaled_rate(combine_text_number(row, "bandwidth"), rate);
-	if (is_number(row, "iops"))
-		scaled_ops(combine_text_number(row, "iops"), ops);
-	if (is_number(row, "p50_ns"))
-		scaled_time(combine_text_number(row, "p50_ns"), p50);
-	if (is_number(row, "p99_ns"))
-		scaled_time(combine_text_number(row, "p99_ns"), p99);
-	if (is_number(row, "max_ns"))
-		scaled_time(combine_text_number(row, "max_ns"), max);
-	fprintf(f, "%-*s %8s %7s %9s %9s %7s %7s %7s\n", HOST_WIDTH, name, start, elapsed, rate,
-		ops, p50, p99, max);
+static void put_row(FILE *f, const char *name, const char *start, const struct row *row)
+{
+	char elapsed[SCALED_SIZE], rate[SCALED_SIZE], ops[SCALED_SIZE];
+	char p50[SCALED_SIZE], p99[SCALED_SIZE], max[SCALED_SIZE];
+
+	fprintf(f, "%-*s %8s %7s %9s %9s %7s %7s %7s\n", HOST_WIDTH, name, start,
+		scaled_time(row->elapsed_ns, elapsed), scaled_rate(row->bandwidth, rate),
+		scaled_ops(row->iops, ops), scaled_time(row->p50_ns, p50),
+		scaled_time(row->p99_ns, p99), scaled_time(row->max_ns, max));
 }
 
-static const json_t *combined_of(const json_t *doc)
+static struct row row_of_host(const json_t *host)
 {
-	const json_t *result, *found = NULL;
-	size_t i;
-
-	json_array_foreach(json_object_get(doc, "results"), i, result)
-	{
-		if (strcmp(document_text(result, "what"), "COMBINED") == 0)
-			found = result;
-	}
-	return found;
+	return (struct row){
+		.elapsed_ns = document_real(host, "elapsed_ns"),
+		.bandwidth = document_real(host, "bandwidth"),
+		.iops = document_real(host, "iops"),
+		.p50_ns = document_real(host, "p50_ns"),
+		.p99_ns = document_real(host, "p99_ns"),
+		.max_ns = document_real(host, "max_ns"),
+	};
 }
 
-/* A column of milliseconds; NAN: it has no value. */
-static double ns_of(const json_t *columns, const char *key)
+/* Times of all operations, or of flushes. */
+static double percentile(const struct figures *f, unsigned dir, double percent)
 {
-	return is_number(columns, key) ? NS_PER_MS * combine_text_number(columns, key) : NAN;
+	const struct histogram_view v = latency_view(&f->latency, LATENCY_SERVICE, dir);
+
+	return histogram_known_percentile(&v, (uint32_t)lround(percent * HISTOGRAM_PERCENT));
 }
 
-/* The row of all: from the columns, which have milliseconds and 10^6 bytes. */
-static void put_all(FILE *f, const json_t *doc)
+static double mean_ns(const struct figures *f, unsigned dir)
 {
-	const json_t *combined = combined_of(doc);
-	const json_t *columns = json_object_get(combined, "columns");
-	json_t *row = json_object();
+	const struct histogram_view v = latency_view(&f->latency, LATENCY_SERVICE, dir);
 
-	json_object_set(row, "elapsed_ns", json_object_get(combined, "elapsed_ns"));
-	if (is_number(columns, "bandwidth"))
-		jvalue_put(row, "bandwidth",
-			   jvalue_real(1e6 * combine_text_number(columns, "bandwidth")));
-	if (is_number(columns, "iops"))
-		jvalue_put(row, "iops", jvalue_real(combine_text_number(columns, "iops")));
-	jvalue_put(row, "p50_ns", jvalue_real(ns_of(columns, "latp50")));
-	jvalue_put(row, "p99_ns", jvalue_real(ns_of(columns, "latp99")));
-	jvalue_put(row, "max_ns", jvalue_real(ns_of(columns, "latmax")));
-	put_row(f, "all", "", row);
-	json_decref(row);
+	return histogram_mean(&v);
 }
 
-static void put_table(FILE *f, const json_t *doc)
+static struct row row_of_all(const struct figures *f)
+{
+	const double seconds = (double)f->elapsed_ns / NS_PER_SEC;
+
+	return (struct row){
+		.elapsed_ns = f->known ? (double)f->elapsed_ns : NAN,
+		.bandwidth = seconds > 0 ? (double)tally_bytes(&f->tally) / seconds : NAN,
+		.iops = seconds > 0 ? (double)tally_ops(&f->tally) / seconds : NAN,
+		.p50_ns = percentile(f, LATENCY_ALL_DIRS, 50),
+		.p99_ns = percentile(f, LATENCY_ALL_DIRS, 99),
+		.max_ns = percentile(f, LATENCY_ALL_DIRS, 100),
+	};
+}
+
+static void put_table(FILE *f, const json_t *doc, const struct figures *all)
 {
 	const json_t *together = json_object_get(doc, "together"), *host;
+	const struct row sum = row_of_all(all);
 	double begin = combine_text_number(together, "begin_ns");
 	size_t i;
 
@@ -440,6 +439,7 @@ static void put_table(FILE *f, const json_t *doc)
 	json_array_foreach(json_object_get(doc, "hosts"), i, host)
 	{
 		char name[HOST_WIDTH + 1], time[SCALED_SIZE], start[SCALED_SIZE + 1] = "-";
+		const struct row row = row_of_host(host);
 
 		/* Differences of such numbers are exact to 256 ns as floating point. */
 		if (begin > 0 && is_number(host, "begin_ns"))
@@ -449,41 +449,39 @@ static void put_table(FILE *f, const json_t *doc)
 						      json_integer_value(json_object_get(
 							      together, "begin_ns"))),
 					     time));
-		put_row(f, label(host, name, sizeof(name)), start, host);
+		put_row(f, label(host, name, sizeof(name)), start, &row);
 	}
 	if (i > 1)
-		put_all(f, doc);
+		put_row(f, "all", "", &sum);
 }
 
 /* ---- what is known of all together ---- */
 
-static void put_latency(FILE *f, const json_t *doc)
+static void put_latency(FILE *f, const struct figures *all)
 {
-	const json_t *columns = json_object_get(combined_of(doc), "columns");
+	const unsigned dirs = LATENCY_ALL_DIRS;
 	char mean[SCALED_SIZE], p99[SCALED_SIZE], p999[SCALED_SIZE], p9999[SCALED_SIZE];
 
-	if (!is_number(columns, "latmean"))
+	if (isnan(percentile(all, dirs, 100)))
 		return;
 	combine_text_put_line(f, "Latency",
 			      "mean %s, p99 %s, p99.9 %s, p99.99 %s, of all operations",
-			      scaled_time(ns_of(columns, "latmean"), mean),
-			      scaled_time(ns_of(columns, "latp99"), p99),
-			      scaled_time(ns_of(columns, "latp999"), p999),
-			      scaled_time(ns_of(columns, "latp9999"), p9999));
+			      scaled_time(mean_ns(all, dirs), mean),
+			      scaled_time(percentile(all, dirs, 99), p99),
+			      scaled_time(percentile(all, dirs, 99.9), p999),
+			      scaled_time(percentile(all, dirs, 99.99), p9999));
 }
 
-static void put_flushes(FILE *f, const json_t *doc)
+static void put_flushes(FILE *f, const struct figures *all)
 {
-	const json_t *columns = json_object_get(combined_of(doc), "columns");
 	char mean[SCALED_SIZE], p99[SCALED_SIZE], max[SCALED_SIZE];
 
-	if (!is_number(columns, "flushlatmean"))
+	if (!all->latency.flushes.n)
 		return;
-	combine_text_put_line(f, "Flushes", "%.0f, mean %s, p99 %s, max %s, in no operation",
-			      combine_text_number(columns, "flushes"),
-			      scaled_time(ns_of(columns, "flushlatmean"), mean),
-			      scaled_time(ns_of(columns, "flushlatp99"), p99),
-			      scaled_time(ns_of(columns, "flushlatmax"), max));
+	combine_text_put_line(f, "Flushes", "%" PRIu64 ", mean %s, p99 %s, max %s, in no operation",
+			      all->tally.flushes, scaled_time(mean_ns(all, LATENCY_FLUSHES), mean),
+			      scaled_time(percentile(all, LATENCY_FLUSHES, 99), p99),
+			      scaled_time(percentile(all, LATENCY_FLUSHES, 100), max));
 }
 
 static void put_skew(FILE *f, const json_t *doc, const char *word, const char *key)
@@ -507,11 +505,10 @@ static void put_skew(FILE *f, const json_t *doc, const char *word, const char *k
 		apart ? label_at(doc, json_object_get(s, "last_host"), last, sizeof(last)) : "");
 }
 
-static void put_window(FILE *f, const json_t *doc)
+static void put_window(FILE *f, const json_t *doc, const struct figures *all)
 {
 	const json_t *w = json_object_get(json_object_get(doc, "together"), "window");
-	double ns = combine_text_number(w, "ns"),
-	       elapsed = combine_text_number(combined_of(doc), "elapsed_ns");
+	double ns = combine_text_number(w, "ns"), elapsed = (double)all->elapsed_ns;
 	char time[SCALED_SIZE], rate[SCALED_SIZE], ops[SCALED_SIZE];
 
 	if (!json_is_object(w) || elapsed <= 0)
@@ -727,27 +724,25 @@ static void put_size(char *text, size_t size, const json_t *list)
 		snprintf(text, size, "%zu host%s", n, n == 1 ? "" : "s");
 }
 
-int combine_print_text(const json_t *doc, FILE *to)
+static void put_text(FILE *to, const json_t *doc, const struct figures *all)
 {
 	size_t n = json_array_size(json_object_get(doc, "hosts"));
 	const bool partial = json_is_true(json_object_get(doc, "partial"));
 	const char *id = document_text(doc, "run_id");
-	const unsigned long lost_values = jvalue_lost();
 	char size[64];
 
-	lost = false;
 	put_size(size, sizeof(size), json_object_get(doc, "hosts"));
 	put_paragraph(to, "%s%s%s, started %s%s", size, *id ? ", run " : "", id,
 		      document_text(doc, "start_time"), partial ? ", not complete" : "");
 	fputc('\n', to);
-	put_table(to, doc);
+	put_table(to, doc, all);
 	fputc('\n', to);
-	put_latency(to, doc);
-	put_flushes(to, doc);
+	put_latency(to, all);
+	put_flushes(to, all);
 	if (n > 1) {
 		put_skew(to, doc, "Start", "start_skew");
 		put_skew(to, doc, "End", "end_skew");
-		put_window(to, doc);
+		put_window(to, doc, all);
 		put_slowest(to, doc);
 		combine_stonewall_text(doc, to);
 	}
@@ -756,6 +751,42 @@ int combine_print_text(const json_t *doc, FILE *to)
 	put_ends(to, doc);
 	put_notes(to, doc);
 	put_messages(to, doc);
+}
+
+/*
+ * The figures of all targets; nothing is known without a result of them, or where sums are too
+ * large for a document. To be freed by figures_free(). False: memory is short.
+ */
+static bool read_all(const json_t *doc, struct figures *f)
+{
+	struct document_result all = { .what = RESULT_COMBINED };
+	const json_t *result;
+	char why[DOCUMENT_WHY_SIZE];
+	size_t i;
+	int err;
+
+	json_array_foreach(json_object_get(doc, "results"), i, result)
+	{
+		if (strcmp(document_text(result, "what"), column_what(all.what)) == 0)
+			all.value = result;
+	}
+	err = document_figures(&all, f, why);
+	if (err) {
+		figures_free(f);
+		*f = (struct figures){ .known = 0 };
+	}
+	return err != -ENOMEM;
+}
+
+int combine_print_text(const json_t *doc, FILE *to)
+{
+	const unsigned long lost_values = jvalue_lost();
+	struct figures all;
+
+	lost = !read_all(doc, &all);
+	if (!lost)
+		put_text(to, doc, &all);
+	figures_free(&all);
 	lost |= jvalue_lost() != lost_values;
 	return lost ? -ENOMEM : ferror(to) ? -EIO : 0;
 }
