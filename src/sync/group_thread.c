@@ -386,6 +386,8 @@ static void group_take(struct group *g, const struct xdd_mpi_message *m)
 #define BEAT_NS (NS_PER_SEC / 2)
 /* Ranks of other hosts that are silent for so long are gone. */
 #define SILENCE_NS (5 * NS_PER_SEC)
+/* MPI needs a few calls to deliver what a process sent before it ended. */
+#define LAST_RECEIVES 100
 /* This thread did not run for so long, and cannot judge the others by that time. */
 #define ASLEEP_NS NS_PER_SEC
 
@@ -548,6 +550,15 @@ void group_wake(struct group *g)
 		return;
 }
 
+/* A rank that ended because another one is gone has named that one. */
+static void take_last_words(struct group *g)
+{
+	for (int i = 0; i < LAST_RECEIVES && !group_is_broken(g); i++) {
+		if (!receive_one(g))
+			sched_yield();
+	}
+}
+
 /*
  * Processes have ended: `fds` of the n watches says which. A launcher kills all ranks as soon as
  * one has ended, so that several may be seen at once; nothing then says which was the first.
@@ -564,6 +575,7 @@ static void take_ended(struct group *g, const struct pollfd *fds, unsigned n)
 	}
 	if (lost == g->place.size)
 		return;
+	take_last_words(g);
 	for (unsigned i = 0; i < n; i++) {
 		const unsigned rank = g->watches[i].rank;
 		int more;

@@ -125,9 +125,10 @@ def killed(name, ranks):
     for rank in ranks:
         os.kill(processes[rank], signal.SIGKILL)
     t.ok(wait_for(lambda: all(s.has_ended(processes[rank]) for rank in ranks)), "%s: the processes end" % name)
-    for rank in set(range(4)) - set(ranks):
+    # Rank 0 last: it sees that all others have ended, and which of them had a reason.
+    for rank in sorted(set(range(4)) - set(ranks), reverse=True):
         os.kill(processes[rank], signal.SIGCONT)
-    t.ok(wait_for(lambda: all(s.has_ended(pid) for pid in processes)), "%s: the others end" % name)
+        t.ok(wait_for(lambda rank=rank: s.has_ended(processes[rank])), "%s: rank %d ends" % (name, rank))
     os.kill(run.process.pid, signal.SIGCONT)
     return run.wait()
 
