@@ -85,6 +85,18 @@ undocumented() {
 	done
 }
 
+# unmapped: directories below src without a line in CONTRIBUTING, or without invariants and tests in a section of
+# doc/design.md.
+unmapped() {
+	found src -mindepth 1 -type d ! -name .deps | LC_ALL=C sort | while read -r dir; do
+		grep -q "^    $dir/ " CONTRIBUTING || echo "$dir:CONTRIBUTING"
+		awk -v heading="### \`$dir/\`" '
+			/^#/ { inside = $0 == heading }
+			inside && /^\|.*\| `(unit|func|fuzz|lib|vm|real-time)\// { found = 1 }
+			END { exit !found }' doc/design.md || echo "$dir:doc/design.md"
+	done
+}
+
 # holds: names of hold points that the table of doc/design.md lacks, with underscores for blanks.
 holds() {
 	grep -o '\[HOLD_[A-Z_]*\] = "[^"]*"' src/base/log.c | cut -d '"' -f 2 | while read -r name; do
@@ -103,6 +115,7 @@ result "helpers of the tests" "$(helpers | unnamed '')" "not in Makefile.am"
 result "documents" "$(found doc -name '*.md' -o -name '*.in' -o -name '*.[17]' | unnamed '')" "not in Makefile.am"
 result "what Makefile.am names is there" "$(gone)" "missing"
 result "files and tests that doc/design.md names" "$(undocumented)" "missing"
+result "directories below src are described" "$(unmapped)" "without an entry"
 result "hold points that doc/design.md names" "$(holds)" "missing"
 result "tests can be executed" \
 	"$(found tests/func tests/real-time '(' -name '*.sh' -o -name '*.py' ')' ! -perm -u+x)" "not executable"
