@@ -19,6 +19,7 @@
 #include "commands/check.h"
 #include "commands/commands.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/random.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
@@ -469,11 +470,7 @@ enum xdd_status check_target_open(struct check_target *t, const char *name)
 {
 	enum xdd_status status;
 
-	*t = (struct check_target){ .name = name, .path = path_of(name) };
-	if (!t->path) {
-		log_error("check: %s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	*t = (struct check_target){ .name = name, .path = xneed(path_of(name)) };
 	status = open_and_look(t);
 	if (status)
 		check_target_free(t);

@@ -80,10 +80,10 @@ static bool curve_measure_lateness(struct sweep *s)
 {
 	struct curve *c = &s->curve->results;
 	const uint64_t part = s->line.round_ns / SHARE, ns = part < MOST_NS ? part : MOST_NS;
-	const char *seconds = arena_printf(s->arena, "%ju.%09ju", (uintmax_t)(ns / NS_PER_SEC),
-					   (uintmax_t)(ns % NS_PER_SEC));
+	const char *seconds = xarena_printf(s->arena, "%ju.%09ju", (uintmax_t)(ns / NS_PER_SEC),
+					    (uintmax_t)(ns % NS_PER_SEC));
 
-	for (size_t i = 0; seconds && i < c->n_loads; i++) {
+	for (size_t i = 0; i < c->n_loads; i++) {
 		if (c->loads[i].share > 1)
 			continue;
 		curve_lateness_measure(s, &c->loads[i], seconds);

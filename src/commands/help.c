@@ -91,15 +91,15 @@ static void search_option(struct search *s, const struct option *opt)
 	char help[256];
 
 	if (begins_line(s, rank_of(s, opt->name, opt->aliases, opt->help, opt->detail)))
-		line_of(arena_printf(s->arena, "-%s%s%s", opt->name, opt->arg ? " " : "",
-				     opt->arg ? opt->arg : ""),
+		line_of(xarena_printf(s->arena, "-%s%s%s", opt->name, opt->arg ? " " : "",
+				      opt->arg ? opt->arg : ""),
 			opt->help);
 	for (size_t i = 0; (sub = option_sub(opt, i)); i++) {
 		const char *text = option_sub_help(opt, sub, help, sizeof(help));
 
 		if (begins_line(s, rank_of(s, sub->name, sub->aliases, text, NULL)))
-			line_of(arena_printf(s->arena, "-%s %s%s%s", opt->name, sub->name,
-					     sub->arg ? " " : "", sub->arg ? sub->arg : ""),
+			line_of(xarena_printf(s->arena, "-%s %s%s%s", opt->name, sub->name,
+					      sub->arg ? " " : "", sub->arg ? sub->arg : ""),
 				text);
 	}
 }
@@ -110,7 +110,7 @@ static void search_commands(struct search *s)
 
 	for (size_t i = 0; (c = command_at(i)); i++) {
 		if (begins_line(s, rank_of(s, c->name, NULL, c->summary, c->usage)))
-			line_of(arena_printf(s->arena, "xdd %s", c->name), c->summary);
+			line_of(xarena_printf(s->arena, "xdd %s", c->name), c->summary);
 	}
 }
 
@@ -120,7 +120,7 @@ static void search_columns(struct search *s)
 
 	for (size_t i = 0; (c = column_at(i)); i++) {
 		if (begins_line(s, rank_of(s, c->id, c->aliases, c->help, NULL)))
-			line_of(arena_printf(s->arena, "+%s", c->id), c->help);
+			line_of(xarena_printf(s->arena, "+%s", c->id), c->help);
 	}
 }
 
@@ -134,16 +134,16 @@ static void search_tool(struct search *s, const struct foreign_tool *tool)
 		if ((rank != RANK_NAME && !(row->say && *row->say)) || !begins_line(s, rank))
 			continue;
 		text = foreign_text(s->arena, row, value);
-		if (!text || !*text)
+		if (!*text)
 			text = row->say	    ? "no words are necessary" :
 			       row->in_jobs ? "xdd fio translates it" :
 					      "xdd has nothing like it";
 		if (row->note)
-			text = arena_printf(s->arena, "%s; %s", text, row->note);
-		line_of(arena_printf(s->arena, "%s%s%s%s (%s)", tool->dashes, row->word,
-				     value ? tool->equals ? "=" : " " : "", value ? value : "",
-				     tool->name),
-			text ? text : "");
+			text = xarena_printf(s->arena, "%s; %s", text, row->note);
+		line_of(xarena_printf(s->arena, "%s%s%s%s (%s)", tool->dashes, row->word,
+				      value ? tool->equals ? "=" : " " : "", value ? value : "",
+				      tool->name),
+			text);
 	}
 }
 
@@ -167,10 +167,11 @@ static void search_rank(struct search *s)
  */
 static bool help_search(const char *word)
 {
-	struct search s = { .word = word, .arena = *word ? arena_new() : NULL };
+	struct search s = { .word = word };
 
-	if (!s.arena)
+	if (!*word)
 		return false;
+	s.arena = xarena_new();
 	for (s.rank = RANK_NAME; s.rank < RANK_NONE; s.rank++)
 		search_rank(&s);
 	if (s.found > MOST_LINES)

@@ -297,7 +297,7 @@ static enum xdd_status series_run(struct plan_runs *runs);
 int run_main(int argc, char **argv)
 {
 	const struct given given = { argc, argv };
-	struct arena *arena = arena_new();
+	struct arena *arena = xarena_new();
 	struct plan *plan = NULL;
 	struct plan_runs *runs = NULL;
 	struct group *g = NULL;
@@ -306,9 +306,7 @@ int run_main(int argc, char **argv)
 	size_t held;
 
 	held = log_hold();
-	if (!arena)
-		log_error("%s", strerror(ENOMEM));
-	status = arena ? ranks_begin(arena, &argc, &argv, &g) : XDD_INIT_FAILED;
+	status = ranks_begin(arena, &argc, &argv, &g);
 	if (!status)
 		status = run_build(argc, argv, &given, held, g, &plan, &runs);
 	else if (g)

@@ -5,9 +5,11 @@ there yet, in every round and after an interruption.
 """
 import json
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddcount
 import xddtest as t
 
 LEAVE = ["-orderseed", 7]
@@ -114,5 +116,25 @@ def test_resume():
             t.make_file("resumed", 1 << 20)
 
 
-t.run(test_new_file, test_shorter_files, test_resume)
+def test_no_memory():
+    """Memory that is short between runs ends the sweep with the table of the runs so far."""
+    if xddcount.library() is None or os.environ.get("XDD_SANITIZERS", "no") != "no":
+        t.skip("memory that is short", "no compiler, or a sanitizer has its own memory")
+        return
+    counter = xddcount.Counter()
+    words = ["-op", "noop", "-target", "null", "-numreqs", 10, "-queuedepth", "1,2", "-rounds", 3]
+
+    def run_to(at):
+        counter.arm("memory", at)
+        return sweep(*words, env=dict(os.environ, **counter.env))
+
+    t.equal(run_to(0).status, 0, "a sweep with memory")
+    calls = counter.counts["memory"]
+    ended = [run for run in map(run_to, range(calls // 3, calls, max(1, calls // 60))) if "xdd: out of memory\n" in run.err]
+    tables = [run for run in ended if "Interrupted: " in run.out]
+    t.ok(tables and all(run.status == 1 and len(run.error_lines()) == 1 for run in ended), "out of memory, with status 1", ended)
+    t.ok(any(re.search(r"^ +1 .* 2  -$", run.out, re.M) for run in tables), "two rounds of a point were not lost", tables)
+
+
+t.run(test_new_file, test_shorter_files, test_resume, test_no_memory)
 t.done()
