@@ -405,6 +405,10 @@ int main(int argc, char **argv)
 		man(table);
 	} else if (argc == 2 && strcmp(argv[1], "completion") == 0) {
 		mkdoc_completion();
+	} else if (argc == 2 && strcmp(argv[1], "zsh") == 0) {
+		mkdoc_zsh();
+	} else if (argc == 2 && strcmp(argv[1], "fish") == 0) {
+		mkdoc_fish();
 	} else if (argc == 2 && strcmp(argv[1], "from-fio") == 0) {
 		from_fio();
 	} else if (argc == 2 && strcmp(argv[1], "reading-results") == 0) {
@@ -413,7 +417,8 @@ int main(int argc, char **argv)
 		fprintf(stderr,
 			"usage: mkdoc man PAGE < PAGE.1.in | "
 			"mkdoc from-fio < from-fio.md.in | "
-			"mkdoc reading-results < reading-results.md.in | mkdoc completion\n");
+			"mkdoc reading-results < reading-results.md.in | mkdoc completion | "
+			"mkdoc zsh | mkdoc fish\n");
 		return 2;
 	}
 	return fflush(stdout) == 0 ? 0 : 1;

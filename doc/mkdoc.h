@@ -7,4 +7,8 @@
 /* Print the bash completion. */
 void mkdoc_completion(void);
 
+/* Print the completions for zsh and fish. */
+void mkdoc_zsh(void);
+void mkdoc_fish(void);
+
 #endif

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The bash completion: the words that it offers for the last word of a command line."""
+"""The completions for bash, zsh and fish: the words that they offer for the last word of a command line."""
 import os
 import shlex
 import sys
@@ -7,7 +7,8 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddtest as t
 
-FILE = os.path.join(os.environ["TOP_SRCDIR"], "contrib", "completion", "xdd.bash")
+DIRECTORY = os.path.join(os.environ["TOP_SRCDIR"], "contrib", "completion")
+FILE = os.path.join(DIRECTORY, "xdd.bash")
 ASK = '''. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); "_$1"; printf '%s\\n' "${COMPREPLY[@]}"'''
 
 
@@ -118,6 +119,64 @@ def test_xddcp_values():
     offers("xdd copy --log = f", "file")
 
 
+# The completion of zsh, with the functions of its completion system that it calls in place of a terminal.
+ZSH = '''
+compdef() { :; }
+_describe() { [[ $1 == -o ]] && shift; print -rl -- "${(@P)2}"; }
+_files() { print -rl -- "(files)"; }
+file=$1; shift
+words=("$@"); CURRENT=$#; PREFIX=$words[-1]; service=${words[1]}
+source $file
+'''
+
+
+def described(shell, line):
+    """The words for the last word of a line, each with its description, in zsh or fish."""
+    words = shlex.split(line) + ([""] if line.endswith(" ") else [])
+    if shell == "zsh":
+        run = t.command(["zsh", "-f", "-c", ZSH, "zsh", os.path.join(DIRECTORY, "_xdd"), *words], cwd=WHERE)
+        found = [word.split(":", 1) for word in run.out.replace("\\:", "\0").splitlines() if word.startswith(words[-1])]
+    else:
+        run = t.command(["fish", "--private", "-c", "source $argv[1]; complete -C $argv[2]", os.path.join(DIRECTORY, "xdd.fish"), line],
+                        cwd=WHERE, env={**os.environ, "HOME": t.tmp(), "XDG_CONFIG_HOME": t.tmp(), "XDG_DATA_HOME": t.tmp()})
+        found = [word.split("\t", 1) for word in run.out.splitlines()]
+    return run, {word[0]: word[1].replace("\0", ":") if len(word) > 1 else "" for word in found}
+
+
+def shell_offers(shell, line, *wanted, also=False, says=None):
+    run, got = described(shell, line)
+    good = set(wanted) <= set(got) if also else sorted(wanted) == sorted(got)
+    good = good and (not says or says in got.get(wanted[0], ""))
+    t.ok(run.status == 0 and good and not run.err, "%s: %s<Tab> offers %s" % (shell, line, " ".join(wanted) or "nothing"),
+         "%s\n%s" % (got, run))
+
+
+def test_zsh_and_fish():
+    for shell in ("zsh", "fish"):
+        if not t.have(shell):
+            t.skip("the completion of " + shell, shell + " is not installed")
+            continue
+        shell_offers(shell, "xdd -que", "-queuedepth", says="operations outstanding")
+        shell_offers(shell, "xdd -op re", "read", also=True)
+        shell_offers(shell, "xdd -seek ran", "random", "range", says="drawn uniformly")
+        shell_offers(shell, "xdd -s target 0 ran", "random", "range")
+        shell_offers(shell, "xdd -seek random onc", "once")
+        shell_offers(shell, "xdd -ordering storage ser", "serial")
+        shell_offers(shell, "xdd -outputformat +BANDW", "+BANDWIDTH", says="bytes over elapsed time")
+        shell_offers(shell, "xdd comp", "compare", says="what differs between runs")
+        shell_offers(shell, "xdd mul", "multi", says="many hosts: one start")
+        shell_offers(shell, "xdd compare -fail", "-failif")
+        shell_offers(shell, "xdd compare -queued")
+        shell_offers(shell, "xdd -failif")
+        shell_offers(shell, "gettime -bo", "-bounce")
+        shell_offers(shell, "timeserver -fo", "-foreground")
+        shell_offers(shell, "xddcp -recu", "-recursive")
+        shell_offers(shell, "xdd copy -recu", "-recursive")
+        shell_offers(shell, "xdd-multi -hostf", "-hostfile")
+        shell_offers(shell, "xdd multi -hosts a -- -queued", "-queuedepth")
+        shell_offers(shell, "xdd-multi -hosts a -- -op wri", "write")
+
+
 if not t.have("bash"):
     t.skip_all("bash is not installed")
 WHERE = t.path("where")
@@ -131,5 +190,5 @@ with open(os.path.join(t.path(".ssh"), "known_hosts"), "w", encoding="ascii") as
 with open(os.path.join(t.path(".ssh"), "config"), "w", encoding="ascii") as f:
     f.write("Host alpha *.wild\n  Port 22\nHost *\n")
 t.run(test_words, test_commands_and_columns, test_files, test_links, test_multi, test_xddcp, test_xddcp_letters,
-      test_xddcp_values)
+      test_xddcp_values, test_zsh_and_fish)
 t.done()

@@ -79,7 +79,8 @@ def test_table(top):
 
 
 def packages(rows, column):
-    return sorted({name for row in rows for name in row[column].split(",")})
+    """Without "-", which stands for none."""
+    return sorted({name for row in rows for name in row[column].split(",")} - {"-"})
 
 
 def test_manager(top, rows, manager, column, words):

@@ -41,6 +41,8 @@ done
 compare "$TOP_SRCDIR/doc/from-fio.md.in" doc/from-fio.md from-fio
 compare "$TOP_SRCDIR/doc/reading-results.md.in" doc/reading-results.md reading-results
 compare /dev/null contrib/completion/xdd.bash completion
+compare /dev/null contrib/completion/_xdd zsh
+compare /dev/null contrib/completion/xdd.fish fish
 
 echo "1..$count"
 exit "$failed"
