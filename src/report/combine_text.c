@@ -542,26 +542,6 @@ static void put_slowest(FILE *f, const json_t *doc)
 
 /* ---- differences ---- */
 
-static void put_value(FILE *f, const json_t *value)
-{
-	const json_t *one;
-	size_t i;
-
-	if (json_is_null(value))
-		fputs("(none)", f);
-	else if (json_is_object(value))
-		fputs("(there)", f);
-	else if (json_is_array(value))
-		json_array_foreach(value, i, one)
-		{
-			if (i)
-				fputc(' ', f);
-			put_value(f, one);
-		}
-	else
-		jvalue_write(f, value);
-}
-
 static void put_hosts(FILE *f, const json_t *doc, const json_t *hosts)
 {
 	const json_t *one;
@@ -596,7 +576,7 @@ static void put_difference(FILE *f, const json_t *doc, const json_t *difference)
 			return;
 		}
 		if (memstream_open(&m)) {
-			put_value(m.f, json_object_get(value, "value"));
+			jvalue_show(m.f, json_object_get(value, "value"));
 			fputs("  on ", m.f);
 			put_hosts(m.f, doc, json_object_get(value, "hosts"));
 		}

@@ -34,45 +34,6 @@ static bool is_left_out(const struct diff *d, const char *key)
 	return false;
 }
 
-/* A list of plain values is one value: the words of an option. */
-static bool is_plain(const json_t *value)
-{
-	const json_t *element;
-	size_t i;
-
-	if (json_is_object(value))
-		return false;
-	json_array_foreach(value, i, element)
-	{
-		if (json_is_object(element) || json_is_array(element))
-			return false;
-	}
-	return true;
-}
-
-static void compare_diff_show(FILE *f, const json_t *value)
-{
-	const json_t *element;
-	size_t i;
-
-	if (!value || json_is_null(value)) {
-		fputs("(none)", f);
-	} else if (json_is_string(value) && !json_string_length(value)) {
-		fputs("(empty)", f);
-	} else if (!is_plain(value)) {
-		fputs("(there)", f);
-	} else if (json_is_array(value)) {
-		json_array_foreach(value, i, element)
-		{
-			if (i)
-				fputc(' ', f);
-			compare_diff_show(f, element);
-		}
-	} else {
-		jvalue_write(f, value);
-	}
-}
-
 static void compare_diff_line(struct diff *d, const char *path, const json_t *a, const json_t *b)
 {
 	const size_t width = printable_is_safe(path) ? strlen(path) : PATH_WIDTH;
@@ -80,9 +41,9 @@ static void compare_diff_line(struct diff *d, const char *path, const json_t *a,
 	fputs("  ", d->f);
 	printable_put(d->f, path);
 	fprintf(d->f, "%*s  ", width < PATH_WIDTH ? (int)(PATH_WIDTH - width) : 0, "");
-	compare_diff_show(d->f, a);
+	jvalue_show(d->f, a);
 	fputs(" -> ", d->f);
-	compare_diff_show(d->f, b);
+	jvalue_show(d->f, b);
 	fputc('\n', d->f);
 	d->n++;
 }
@@ -145,7 +106,8 @@ static void compare_diff_walk(struct diff *d, const char *path, const json_t *a,
 		return;
 	if (json_is_object(a) && json_is_object(b))
 		walk_object(d, path, (json_t *)a, (json_t *)b);
-	else if (json_is_array(a) && json_is_array(b) && !(is_plain(a) && is_plain(b)))
+	else if (json_is_array(a) && json_is_array(b) &&
+		 !(jvalue_is_plain(a) && jvalue_is_plain(b)))
 		walk_array(d, path, a, b);
 	else
 		compare_diff_line(d, path, a, b);

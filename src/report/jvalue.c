@@ -357,3 +357,41 @@ void jsonfile_discard(struct jsonfile *j)
 	newfile_discard(&j->file);
 	j->f = NULL;
 }
+
+bool jvalue_is_plain(const json_t *value)
+{
+	const json_t *element;
+	size_t i;
+
+	if (json_is_object(value))
+		return false;
+	json_array_foreach(value, i, element)
+	{
+		if (json_is_object(element) || json_is_array(element))
+			return false;
+	}
+	return true;
+}
+
+void jvalue_show(FILE *f, const json_t *value)
+{
+	const json_t *element;
+	size_t i;
+
+	if (!value || json_is_null(value)) {
+		fputs("(none)", f);
+	} else if (json_is_string(value) && !json_string_length(value)) {
+		fputs("(empty)", f);
+	} else if (!jvalue_is_plain(value)) {
+		fputs("(there)", f);
+	} else if (json_is_array(value)) {
+		json_array_foreach(value, i, element)
+		{
+			if (i)
+				fputc(' ', f);
+			jvalue_show(f, element);
+		}
+	} else {
+		jvalue_write(f, value);
+	}
+}

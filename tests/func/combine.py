@@ -406,6 +406,9 @@ def test_differences():
     t.equal({d["name"]: [(v["value"], v["hosts"]) for v in d["values"]] for d in found["differences"]["environment"]}, wanted, "environments")
     t.equal([(d["name"], [v["value"] for v in d["values"]]) for d in found["differences"]["plan"]], [("targets 0 options reqsize", [4, 64])], "plans")
     t.ok(re.search(r"^  kernel release\n    \S+  on a\n    9\.9  on b, c$", run.out.replace(" on ", "  on "), re.M), "in the text", run)
+    a["environment"]["kernel"]["version"], b["environment"]["kernel"]["version"] = "", "#1"
+    run = combine(*[j.write(n + ".json", d) for n, d in zip("ab", (a, b))])
+    t.ok("\n    (empty) on a\n    #1 on b\n" in run.out, "a text that is empty on one host", run)
 
 
 def test_bad():

@@ -9,6 +9,7 @@
 #define XDD_REPORT_JVALUE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -85,6 +86,12 @@ int jvalue_put(json_t *object, const char *key, json_t *value);
  * and yes or no. Nothing for any other value.
  */
 void jvalue_write(FILE *f, const json_t *value);
+
+/* True for a value that is shown in one piece, as is a list of plain ones. */
+bool jvalue_is_plain(const json_t *value);
+
+/* As jvalue_write() for any value: "(none)", "(empty)", or "(there)" for one that is not plain. */
+void jvalue_show(FILE *f, const json_t *value);
 
 /* How all documents are written: jansson's flags. */
 #define JVALUE_FORMAT (JSON_COMPACT | JSON_REAL_PRECISION(15))
