@@ -510,14 +510,15 @@ static uint32_t own_flags(const struct session *s)
 	return (s->keyed ? WIRE_CAN_KEY : 0) | (s->params.options->encrypt ? WIRE_CAN_ENCRYPT : 0);
 }
 
-void session_hello(const struct session *s, enum wire_purpose purpose, struct wire_hello *hello)
+struct stream_terms session_streams(const struct session *s)
 {
-	*hello = (struct wire_hello){
-		.purpose = purpose,
+	return (struct stream_terms){
+		.session = s->id,
+		.key = s->have_key ? s->key : NULL,
+		.target = s->params.target,
 		.flags = own_flags(s),
-		.software = PACKAGE_STRING,
+		.n = s->own.connections,
 	};
-	memcpy(hello->session, s->id, sizeof(s->id));
 }
 
 /* A sentence about options that only one side has, or NULL. */

@@ -545,10 +545,11 @@ static void adopt(struct session *s, struct connection *c, enum session_state st
 
 static int say_hello(struct session *s, enum wire_type type)
 {
+	const struct stream_terms t = session_streams(s);
 	struct wire_hello hello;
 	int r;
 
-	session_hello(s, WIRE_CONTROL, &hello);
+	stream_hello(&t, WIRE_CONTROL, &hello);
 	r = session_tell(s, type, 0, wire_encode_hello(&hello, s->body));
 	return r < 0 ? session_lost(s, r, WIRE_OK) : 0;
 }

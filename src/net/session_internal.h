@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "xdd/net/session.h"
+#include "xdd/net/stream.h"
 #include "xdd/net/wire.h"
 #include "xdd/sync/wait.h"
 
@@ -189,8 +190,8 @@ void session_unlock(struct session *s);
 
 void *session_control(void *arg);
 
-/* This side, in its first message. */
-void session_hello(const struct session *s, enum wire_purpose purpose, struct wire_hello *hello);
+/* The terms of the first messages of the session. Those of data need the key. */
+struct stream_terms session_streams(const struct session *s);
 
 /* ---- session_control.c ---- */
 

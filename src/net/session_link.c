@@ -63,66 +63,28 @@ static int session_link_broke(struct link *link, int err, enum wire_fault fault)
 
 static int send_hello(struct link *link, enum wire_type type)
 {
-	struct session *s = link->session;
-	uint8_t body[WIRE_MAX_HELLO_BYTES];
-	struct wire_hello hello;
-	struct wire_header h = {
-		.type = type,
-		.target = s->params.target,
-		.connection = link->number,
-	};
-	int r;
+	const struct stream_terms t = session_streams(link->session);
+	int r = stream_send_hello(link->connection, type, &t, link->number, link->key);
 
-	session_hello(s, WIRE_TRANSFER, &hello);
-	h.length = wire_encode_hello(&hello, body);
-	h.digest = digest_data(body, h.length);
-	r = connection_send_message(link->connection, &h, link->key, body);
 	return r < 0 ? session_link_broke(link, r, WIRE_OK) : 0;
-}
-
-/* The destination has refused the connection. */
-static int refused(struct link *link, const uint8_t *body, uint64_t length)
-{
-	struct wire_error e;
-	int known;
-
-	if (wire_decode_error(body, length, &e) != WIRE_OK)
-		return session_link_broke(link, -EBADMSG, WIRE_BAD_BODY);
-	known = known_cause(link->session);
-	if (known)
-		return known;
-	return session_broke(link->session, BLAME_PEER, -ECONNREFUSED, "connection %u: %s",
-			     link->number, e.text);
 }
 
 /* Source: wait for the answer. */
 static int receive_welcome(struct link *link)
 {
-	struct session *s = link->session;
-	uint8_t body[WIRE_MAX_ERROR_BYTES];
-	struct wire_hello hello;
-	enum wire_fault fault = WIRE_OK;
-	struct wire_header h;
-	int r;
+	const struct stream_terms t = session_streams(link->session);
+	struct wire_error refusal;
+	enum wire_fault fault;
+	int known, r = stream_receive_welcome(link->connection, &t, link->number, link->key,
+					      &refusal, &fault);
 
-	r = connection_receive_header(link->connection, link->key, 0, &h, &fault);
-	if (r < 0)
-		return session_link_broke(link, r == -EAGAIN ? -ETIMEDOUT : r, fault);
-	if ((h.type != WIRE_WELCOME && h.type != WIRE_ERROR) || h.length > sizeof(body) ||
-	    h.target != s->params.target || h.connection != link->number)
-		return session_link_broke(link, -EBADMSG, WIRE_BAD_FIELD);
-	r = connection_receive(link->connection, body, h.length);
-	if (r < 0)
-		return session_link_broke(link, r, WIRE_OK);
-	fault = wire_check_body(&h, body);
-	if (fault != WIRE_OK)
-		return session_link_broke(link, -EBADMSG, fault);
-	if (h.type == WIRE_ERROR)
-		return refused(link, body, h.length);
-	if (wire_decode_hello(body, h.length, &hello) != WIRE_OK ||
-	    hello.purpose != WIRE_TRANSFER || memcmp(hello.session, s->id, sizeof(s->id)) != 0)
-		return session_link_broke(link, -EBADMSG, WIRE_BAD_BODY);
-	return 0;
+	if (r <= 0)
+		return r < 0 ? session_link_broke(link, r, fault) : 0;
+	known = known_cause(link->session);
+	if (known)
+		return known;
+	return session_broke(link->session, BLAME_PEER, -ECONNREFUSED, "connection %u: %s",
+			     link->number, refusal.text);
 }
 
 /* Source: connect. */
@@ -432,39 +394,33 @@ static bool offer_control(struct session *s, const struct listener_guest *g, cha
 	return true;
 }
 
-/* The code of the header proves that the peer has the key of this session. */
-static bool proven(struct session *s, const struct listener_guest *g)
-{
-	struct wire_key *key = s->have_key ? wire_key_new(s->key) : NULL;
-	struct wire_header h;
-	enum wire_fault fault = WIRE_BAD_CODE;
-
-	if (key || !s->have_key)
-		fault = wire_decode(g->raw, key, 0, &h, NULL);
-	wire_key_free(key);
-	return fault == WIRE_OK;
-}
-
+/* With the lock. */
 static bool offer_data(struct session *s, const struct listener_guest *g, char *why, size_t size)
 {
-	uint32_t i = g->header.connection;
+	static const char *const words[STREAM_VERDICTS] = {
+		[STREAM_OF_OTHER] = "the destination knows no such session",
+		[STREAM_UNPROVEN] = "the first message of a data connection has a wrong code",
+		[STREAM_IN_CLEAR] =
+			"the destination has -e2e encrypt, the source has not: give it to both",
+		[STREAM_EXCESS] = "the destination expects no such data connection",
+		[STREAM_NO_MEMORY] = "the destination has no memory for this data connection",
+	};
+	const struct stream_terms t = session_streams(s);
+	struct session_data *slot;
+	enum stream_verdict verdict = STREAM_OF_OTHER;
+	struct wire_key *key = NULL;
 
-	if (s->state < SESSION_OPENING || memcmp(s->id, g->hello.session, sizeof(s->id)) != 0)
-		return session_offer_refuse(why, size, "the destination knows no such session");
-	if (!proven(s, g))
-		return session_offer_refuse(
-			why, size, "the first message of a data connection has a wrong code");
-	if (s->params.options->encrypt && !g->tls)
-		return session_offer_refuse(
-			why, size,
-			"the destination has -e2e encrypt, the source has not: give it to both");
-	if (i >= s->own.connections)
-		return session_offer_refuse(why, size,
-					    "the destination expects no such data connection");
-	if (s->data[i].taken)
+	if (s->state >= SESSION_OPENING)
+		verdict = stream_judge(&t, g, &key);
+	/* The thread of the link has a key of its own. */
+	wire_key_free(key);
+	if (verdict != STREAM_GOOD)
+		return session_offer_refuse(why, size, words[verdict]);
+	slot = &s->data[g->header.connection];
+	if (slot->taken)
 		return session_offer_refuse(why, size,
 					    "the destination has this data connection already");
-	s->data[i] = (struct session_data){ .connection = g->connection, .taken = true };
+	*slot = (struct session_data){ .connection = g->connection, .taken = true };
 	session_notify(s);
 	return true;
 }

@@ -357,6 +357,7 @@ static void test_replayed_hello(void **state)
 	static const struct connection_options options = { .timeout_ns = 5 * SECOND_NS };
 	char why[RIG_WHY_SIZE] = "", buf[1024];
 	struct sockaddr_storage a;
+	struct stream_terms terms;
 	struct data_keys keys;
 	struct connection *c;
 	struct wire_key *key;
@@ -376,7 +377,8 @@ static void test_replayed_hello(void **state)
 	assert_int_equal(connection_open(&c, "127.0.0.1", f.port, &options, NULL, NULL,
 					 clock_now_ns() + SECOND_NS, why, sizeof(why)),
 			 0);
-	assert_int_equal(data_send_hello(c, WIRE_HELLO, &f.terms[1], 0, key), 0);
+	terms = data_streams(&f.terms[1], &keys);
+	assert_int_equal(stream_send_hello(c, WIRE_HELLO, &terms, 0, key), 0);
 	fd = accept(tap, NULL, NULL);
 	n = recv(fd, buf, sizeof(buf), 0);
 	assert_true(n > WIRE_HEADER_BYTES);

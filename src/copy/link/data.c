@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "config.h"
 #include "copy/link/data_terms.h"
 #include "copy/link/meet.h"
 #include "xdd/base/log.h"
@@ -56,28 +55,14 @@ static struct connection_options data_options(const struct data_terms *terms)
 	return (struct connection_options){ .timeout_ns = terms->settings->timeout_ns };
 }
 
-int data_send_hello(struct connection *c, enum wire_type type, const struct data_terms *terms,
-		    uint32_t number, struct wire_key *key)
+struct stream_terms data_streams(const struct data_terms *terms, const struct data_keys *keys)
 {
-	struct wire_hello hello = {
-		.purpose = WIRE_TRANSFER,
+	return (struct stream_terms){
+		.session = terms->session,
+		.key = keys->codes,
 		.flags = WIRE_CAN_KEY | (terms->settings->encrypt ? WIRE_CAN_ENCRYPT : 0),
-		.software = PACKAGE_STRING,
+		.n = terms->settings->connections,
 	};
-	struct wire_header h = { .type = type, .connection = number };
-	uint8_t body[WIRE_MAX_HELLO_BYTES];
-
-	memcpy(hello.session, terms->session, sizeof(hello.session));
-	h.length = wire_encode_hello(&hello, body);
-	h.digest = digest_data(body, (size_t)h.length);
-	return connection_send_message(c, &h, key, body);
-}
-
-/* True: `hello` is about a data connection of this copy. */
-static bool data_hello_is_right(const struct wire_hello *hello, const struct data_terms *terms)
-{
-	return hello->purpose == WIRE_TRANSFER &&
-	       memcmp(hello->session, terms->session, sizeof(hello->session)) == 0;
 }
 
 void data_links_close(struct data_links *links)
@@ -151,33 +136,22 @@ static int no_welcome(struct attempt *a, int err)
 
 static int receive_welcome(struct attempt *a, struct connection *c, struct wire_key *key)
 {
+	const struct stream_terms t = data_streams(a->to->terms, a->to->keys);
 	uint64_t now_ns = clock_now_ns();
 	uint64_t left_ns = a->to->until_ns > now_ns ? a->to->until_ns - now_ns : 0;
-	uint8_t body[WIRE_MAX_HELLO_BYTES];
 	enum wire_fault fault = WIRE_OK;
-	struct wire_hello hello;
-	struct wire_header h;
+	struct wire_error refusal;
 	int err = connection_wait(c, -1, left_ns);
 
 	if (err == 1)
-		err = connection_receive_header(c, key, 0, &h, &fault);
+		err = stream_receive_welcome(c, &t, a->number, key, &refusal, &fault);
 	else if (err == 0)
 		err = -ETIMEDOUT;
 	/* A listener that refuses has no key: its words could be anyone's. */
 	if (fault == WIRE_BAD_CODE)
 		return say(a, -EACCES, "belongs to another program, or to another copy");
-	if (!err && (h.length > sizeof(body) || h.connection != a->number || h.sequence))
-		err = -EBADMSG;
-	if (!err)
-		err = connection_receive(c, body, (size_t)h.length);
-	if (!err && wire_check_body(&h, body) != WIRE_OK)
-		err = -EBADMSG;
 	if (err)
-		return no_welcome(a, err);
-	if (h.type != WIRE_WELCOME ||
-	    wire_decode_hello(body, (size_t)h.length, &hello) != WIRE_OK ||
-	    !data_hello_is_right(&hello, a->to->terms))
-		return no_welcome(a, -EBADMSG);
+		return no_welcome(a, err == 1 ? -EBADMSG : err);
 	hold(HOLD_WELCOME_RECEIVED);
 	return 0;
 }
@@ -194,6 +168,7 @@ static int no_connection(struct attempt *a, int err)
 static int data_connect_greet(struct attempt *a, struct connection **c, struct wire_key *key)
 {
 	const struct target *to = a->to;
+	const struct stream_terms t = data_streams(to->terms, to->keys);
 	int err;
 
 	if (!key)
@@ -203,7 +178,7 @@ static int data_connect_greet(struct attempt *a, struct connection **c, struct w
 			     a->why, sizeof(a->why));
 	if (err)
 		return no_connection(a, err);
-	err = data_send_hello(*c, WIRE_HELLO, to->terms, a->number, key);
+	err = stream_send_hello(*c, WIRE_HELLO, &t, a->number, key);
 	return err ? no_welcome(a, err) : 0;
 }
 
@@ -385,21 +360,14 @@ static bool data_listen_refuse(char *why, size_t size, const char *text)
 	return false;
 }
 
-/* The code of HELLO proves that the peer has the key of this copy. */
-static bool is_proven(const struct listener_guest *g, struct wire_key *key)
-{
-	struct wire_header h;
-
-	return wire_decode(g->raw, key, 0, &h, NULL) == WIRE_OK && h.sequence == 0 && h.target == 0;
-}
-
 /* `g` belongs to this copy: its link, which owns `key` from here on. */
 static bool data_listen_take(struct data_listener *l, const struct listener_guest *g,
 			     struct wire_key *key)
 {
+	const struct stream_terms t = data_streams(&l->terms, &l->keys);
 	uint32_t number = g->header.connection;
 
-	if (data_send_hello(g->connection, WIRE_WELCOME, &l->terms, number, key) != 0) {
+	if (stream_send_hello(g->connection, WIRE_WELCOME, &t, number, key) != 0) {
 		wire_key_free(key);
 		return false;
 	}
@@ -415,20 +383,20 @@ static bool data_listen_take(struct data_listener *l, const struct listener_gues
 
 static bool data_listen_offer(void *arg, const struct listener_guest *g, char *why, size_t size)
 {
+	static const char *const words[STREAM_VERDICTS] = {
+		[STREAM_OF_OTHER] = "this is another copy",
+		[STREAM_UNPROVEN] = "the first message has a wrong code",
+		[STREAM_IN_CLEAR] = "this copy is encrypted",
+		[STREAM_EXCESS] = "there is no such data connection",
+		[STREAM_NO_MEMORY] = "there is no memory for this data connection",
+	};
 	struct data_listener *l = arg;
+	const struct stream_terms t = data_streams(&l->terms, &l->keys);
 	struct wire_key *key;
+	enum stream_verdict verdict = stream_judge(&t, g, &key);
 
-	if (!data_hello_is_right(&g->hello, &l->terms))
-		return data_listen_refuse(why, size, "this is another copy");
-	if (l->terms.settings->encrypt && !g->tls)
-		return data_listen_refuse(why, size, "this copy is encrypted");
-	if (g->header.connection >= l->expected)
-		return data_listen_refuse(why, size, "there is no such data connection");
-	key = wire_key_new(l->keys.codes);
-	if (!key || !is_proven(g, key)) {
-		wire_key_free(key);
-		return data_listen_refuse(why, size, "the first message has a wrong code");
-	}
+	if (verdict != STREAM_GOOD)
+		return data_listen_refuse(why, size, words[verdict]);
 	if (l->links[g->header.connection]) {
 		wire_key_free(key);
 		return data_listen_refuse(why, size, "this data connection is there already");

@@ -1,6 +1,6 @@
 /*
- * The common part of both ends of data connections: keys, options, and their first messages. For
- * data.c.
+ * The common part of both ends of data connections: keys, options, and the terms of their first
+ * messages. For data.c.
  */
 #ifndef COPY_LINK_DATA_TERMS_H
 #define COPY_LINK_DATA_TERMS_H
@@ -10,6 +10,7 @@
 
 #include "copy/link/meet.h"
 #include "xdd/net/connection.h"
+#include "xdd/net/stream.h"
 #include "xdd/net/wire.h"
 
 /* Derived from the key of the copy: nothing that has one of them knows the other. */
@@ -21,8 +22,7 @@ struct data_keys {
 /* Returns 0, or -errno with a text: this xdd was built without a library. */
 int data_keys_derive(struct data_keys *k, const struct data_terms *terms, char *why, size_t size);
 
-/* Send HELLO or WELCOME of connection `number`. Returns 0 or -errno. */
-int data_send_hello(struct connection *c, enum wire_type type, const struct data_terms *terms,
-		    uint32_t number, struct wire_key *key);
+/* The terms of all data connections, for their first messages; both are borrowed. */
+struct stream_terms data_streams(const struct data_terms *terms, const struct data_keys *keys);
 
 #endif

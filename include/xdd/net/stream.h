@@ -1,0 +1,59 @@
+/*
+ * The first messages of data streams, the data connections of a session: HELLO of the side that
+ * connects, and WELCOME of the side that listens (doc/wire.md). End-to-end sessions and copies of
+ * files use them, and each has its own words for what goes wrong. One thread for each stream.
+ */
+#ifndef XDD_NET_STREAM_H
+#define XDD_NET_STREAM_H
+
+#include <stdint.h>
+
+#include "xdd/net/connection.h"
+#include "xdd/net/session.h"
+#include "xdd/net/wire.h"
+
+/* The terms of all streams of a session, on one side. Pointers are borrowed. */
+struct stream_terms {
+	const uint8_t *session; /* WIRE_SESSION_BYTES */
+	const uint8_t *key;	/* WIRE_KEY_BYTES, of the codes of headers; NULL: none */
+	uint32_t target;
+	uint32_t flags; /* WIRE_CAN_...; with WIRE_CAN_ENCRYPT a stream without TLS is refused */
+	uint32_t n;	/* streams, numbered from 0 */
+};
+
+/* This side, for HELLO and WELCOME. */
+void stream_hello(const struct stream_terms *t, enum wire_purpose purpose,
+		  struct wire_hello *hello);
+
+/* Send HELLO or WELCOME of stream `number`. `key` may be NULL. Returns 0 or -errno. */
+int stream_send_hello(struct connection *c, enum wire_type type, const struct stream_terms *t,
+		      uint32_t number, struct wire_key *key);
+
+/*
+ * Receive the answer to HELLO. Returns 0; 1: the peer refuses the stream, with its words in
+ * `*refusal`; -EBADMSG because of `*fault`; -ETIMEDOUT; or another -errno of the connection.
+ */
+int stream_receive_welcome(struct connection *c, const struct stream_terms *t, uint32_t number,
+			   struct wire_key *key, struct wire_error *refusal,
+			   enum wire_fault *fault);
+
+/* Why a guest of the listener is not a stream of this session. */
+enum stream_verdict {
+	STREAM_GOOD,
+	STREAM_OF_OTHER, /* of another session, or no stream */
+	STREAM_UNPROVEN, /* it does not have the key */
+	STREAM_IN_CLEAR, /* it is not encrypted */
+	STREAM_EXCESS,	 /* there is no such number */
+	STREAM_NO_MEMORY,
+	STREAM_VERDICTS
+};
+
+/*
+ * Judge the HELLO of a guest. One that does not have the key learns whether the session is another
+ * one, and nothing else. STREAM_GOOD: `*key` is the key of its stream, which the caller frees; NULL
+ * without one. Thread of the listener.
+ */
+enum stream_verdict stream_judge(const struct stream_terms *t, const struct listener_guest *g,
+				 struct wire_key **key);
+
+#endif

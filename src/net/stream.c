@@ -1,0 +1,115 @@
+/*
+ * The first messages of data streams; see the header. Called by session_link.c and by copies.
+ */
+#include "xdd/net/stream.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "config.h"
+
+void stream_hello(const struct stream_terms *t, enum wire_purpose purpose, struct wire_hello *hello)
+{
+	*hello = (struct wire_hello){
+		.purpose = purpose,
+		.flags = t->flags,
+		.software = PACKAGE_STRING,
+	};
+	memcpy(hello->session, t->session, sizeof(hello->session));
+}
+
+int stream_send_hello(struct connection *c, enum wire_type type, const struct stream_terms *t,
+		      uint32_t number, struct wire_key *key)
+{
+	struct wire_header h = { .type = type, .target = t->target, .connection = number };
+	uint8_t body[WIRE_MAX_HELLO_BYTES];
+	struct wire_hello hello;
+
+	stream_hello(t, WIRE_TRANSFER, &hello);
+	h.length = wire_encode_hello(&hello, body);
+	h.digest = digest_data(body, (size_t)h.length);
+	return connection_send_message(c, &h, key, body);
+}
+
+/* True: `hello` is of a data stream of this session. */
+static bool is_of_session(const struct stream_terms *t, const struct wire_hello *hello)
+{
+	return hello->purpose == WIRE_TRANSFER &&
+	       memcmp(hello->session, t->session, sizeof(hello->session)) == 0;
+}
+
+/* The body of WELCOME or ERROR; as stream_receive_welcome(). */
+static int stream_take_answer(const struct stream_terms *t, const struct wire_header *h,
+			      const uint8_t *body, struct wire_error *refusal,
+			      enum wire_fault *fault)
+{
+	struct wire_hello hello;
+
+	*fault = wire_check_body(h, body);
+	if (*fault != WIRE_OK)
+		return -EBADMSG;
+	if (h->type == WIRE_ERROR) {
+		*fault = wire_decode_error(body, (size_t)h->length, refusal);
+		return *fault == WIRE_OK ? 1 : -EBADMSG;
+	}
+	*fault = wire_decode_hello(body, (size_t)h->length, &hello);
+	if (*fault == WIRE_OK && !is_of_session(t, &hello))
+		*fault = WIRE_BAD_BODY;
+	return *fault == WIRE_OK ? 0 : -EBADMSG;
+}
+
+int stream_receive_welcome(struct connection *c, const struct stream_terms *t, uint32_t number,
+			   struct wire_key *key, struct wire_error *refusal, enum wire_fault *fault)
+{
+	uint8_t body[WIRE_MAX_ERROR_BYTES];
+	struct wire_header h;
+	int err;
+
+	*fault = WIRE_OK;
+	err = connection_receive_header(c, key, 0, &h, fault);
+	if (err)
+		return err == -EAGAIN ? -ETIMEDOUT : err;
+	if ((h.type != WIRE_WELCOME && h.type != WIRE_ERROR) || h.length > sizeof(body) ||
+	    h.target != t->target || h.connection != number || h.sequence) {
+		*fault = WIRE_BAD_FIELD;
+		return -EBADMSG;
+	}
+	err = connection_receive(c, body, (size_t)h.length);
+	return err ? err : stream_take_answer(t, &h, body, refusal, fault);
+}
+
+/* True: the code of the header proves that the peer has the key. */
+static bool is_proven(const struct stream_terms *t, const struct listener_guest *g,
+		      struct wire_key *key)
+{
+	struct wire_header h;
+
+	return wire_decode(g->raw, key, 0, &h, NULL) == WIRE_OK && h.sequence == 0 &&
+	       h.target == t->target;
+}
+
+enum stream_verdict stream_judge(const struct stream_terms *t, const struct listener_guest *g,
+				 struct wire_key **key)
+{
+	enum stream_verdict verdict = STREAM_GOOD;
+
+	*key = NULL;
+	if (!is_of_session(t, &g->hello))
+		return STREAM_OF_OTHER;
+	if (t->key) {
+		*key = wire_key_new(t->key);
+		if (!*key)
+			return STREAM_NO_MEMORY;
+	}
+	if (!is_proven(t, g, *key))
+		verdict = STREAM_UNPROVEN;
+	else if ((t->flags & WIRE_CAN_ENCRYPT) && !g->tls)
+		verdict = STREAM_IN_CLEAR;
+	else if (g->header.connection >= t->n)
+		verdict = STREAM_EXCESS;
+	if (verdict != STREAM_GOOD) {
+		wire_key_free(*key);
+		*key = NULL;
+	}
+	return verdict;
+}

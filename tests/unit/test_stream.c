@@ -1,0 +1,133 @@
+/*
+ * Guests that may become a data stream of a session, and others: src/net/stream.c. The messages
+ * themselves are in test_session.c and test_copy_link.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "xdd/net/stream.h"
+
+static const uint8_t session[WIRE_SESSION_BYTES] = "a session", other[WIRE_SESSION_BYTES] = "other";
+static const uint8_t secret[WIRE_KEY_BYTES] = "a key", guess[WIRE_KEY_BYTES] = "a guess";
+
+static const struct stream_terms plain = { .session = session, .target = 3, .n = 4 };
+static const struct stream_terms keyed = {
+	.session = session,
+	.key = secret,
+	.target = 3,
+	.flags = WIRE_CAN_KEY | WIRE_CAN_ENCRYPT,
+	.n = 4,
+};
+
+/* Skip the test where keys have no code. */
+static void need_keys(void)
+{
+	const char *missing;
+
+	if (!net_key_available(&missing))
+		skip();
+}
+
+/* A guest as the listener has it, with TLS, whose code is of `key`; NULL: none. */
+static struct listener_guest guest_of(struct wire_header h, const uint8_t *key)
+{
+	struct wire_key *k = key ? wire_key_new(key) : NULL;
+	struct listener_guest g = { .tls = true };
+	uint8_t body[WIRE_MAX_HELLO_BYTES];
+
+	stream_hello(&keyed, WIRE_TRANSFER, &g.hello);
+	h.type = WIRE_HELLO;
+	h.length = wire_encode_hello(&g.hello, body);
+	h.digest = digest_data(body, (size_t)h.length);
+	wire_encode(&h, k, g.raw);
+	wire_key_free(k);
+	assert_int_equal(wire_decode_first(g.raw, &g.header, NULL), WIRE_OK);
+	return g;
+}
+
+static enum stream_verdict judge(const struct stream_terms *t, const struct listener_guest *g)
+{
+	struct wire_key *key;
+	enum stream_verdict verdict = stream_judge(t, g, &key);
+
+	assert_int_equal(key != NULL, verdict == STREAM_GOOD && t->key);
+	wire_key_free(key);
+	return verdict;
+}
+
+static const struct wire_header right = { .target = 3, .connection = 2 };
+
+static void test_good(void **state)
+{
+	struct listener_guest g;
+
+	(void)state;
+	need_keys();
+	g = guest_of(right, secret);
+	assert_int_equal(judge(&keyed, &g), STREAM_GOOD);
+	g = guest_of(right, NULL);
+	assert_int_equal(judge(&plain, &g), STREAM_GOOD);
+	/* TLS is no harm where it is not asked for. */
+	g.tls = false;
+	assert_int_equal(judge(&plain, &g), STREAM_GOOD);
+}
+
+/* Each reason alone. */
+static void test_refused(void **state)
+{
+	struct listener_guest g;
+
+	(void)state;
+	need_keys();
+	g = guest_of(right, secret);
+	memcpy(g.hello.session, other, sizeof(other));
+	assert_int_equal(judge(&keyed, &g), STREAM_OF_OTHER);
+	g = guest_of(right, secret);
+	g.hello.purpose = WIRE_CONTROL;
+	assert_int_equal(judge(&keyed, &g), STREAM_OF_OTHER);
+	g = guest_of(right, guess);
+	assert_int_equal(judge(&keyed, &g), STREAM_UNPROVEN);
+	g = guest_of(right, NULL);
+	assert_int_equal(judge(&keyed, &g), STREAM_UNPROVEN);
+	g = guest_of(right, secret);
+	assert_int_equal(judge(&plain, &g), STREAM_UNPROVEN);
+	g.tls = false;
+	assert_int_equal(judge(&keyed, &g), STREAM_IN_CLEAR);
+	g = guest_of((struct wire_header){ .target = 3, .connection = 4 }, secret);
+	assert_int_equal(judge(&keyed, &g), STREAM_EXCESS);
+	/* The code covers a message that would follow others, or is for another target. */
+	g = guest_of((struct wire_header){ .target = 3, .connection = 2, .sequence = 1 }, secret);
+	assert_int_equal(judge(&keyed, &g), STREAM_UNPROVEN);
+	g = guest_of((struct wire_header){ .target = 4, .connection = 2 }, secret);
+	assert_int_equal(judge(&keyed, &g), STREAM_UNPROVEN);
+}
+
+/* Without the key a guest does not learn how many streams there are, or if they are encrypted. */
+static void test_learns_nothing(void **state)
+{
+	struct listener_guest g;
+
+	(void)state;
+	need_keys();
+	g = guest_of((struct wire_header){ .target = 3, .connection = 9 }, guess);
+	assert_int_equal(judge(&keyed, &g), STREAM_UNPROVEN);
+	g.tls = false;
+	assert_int_equal(judge(&keyed, &g), STREAM_UNPROVEN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_learns_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
