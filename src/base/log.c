@@ -75,7 +75,7 @@ int log_open(const char *path)
 		log_fd = fd;
 		return 0;
 	}
-	/* A thread that writes meanwhile has the number, which never is that of another file. */
+	/* A thread that writes meanwhile has the number, which never belongs to another file. */
 	if (dup3(fd, log_fd, O_CLOEXEC) < 0) {
 		const int err = -errno;
 

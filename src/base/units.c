@@ -1,6 +1,6 @@
 /*
  * Numbers as people write them and read them. Called by the option table, the seek list reader,
- * the reports, the result block for people, and commands that print figures on a terminal.
+ * the reports, the result block, and commands that print figures on a terminal.
  */
 #include "xdd/base/units.h"
 
@@ -371,7 +371,7 @@ char *units_size_text(uint64_t bytes, char *buf, size_t size)
 }
 
 /*
- * Measured numbers for people. Called by the result block for people and by commands that print
+ * Measured numbers with units. Called by the result block and by commands that print
  * figures on a terminal.
  */
 

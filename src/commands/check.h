@@ -79,7 +79,7 @@ struct check_result {
 	unsigned sampled, zeros; /* blocks that were looked at, and those of zeros only */
 };
 
-/* Sentences for people. */
+/* Sentences. */
 #define CHECK_NOTES_MAX 24
 #define CHECK_NOTE_SIZE 512
 

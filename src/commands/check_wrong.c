@@ -1,5 +1,5 @@
 /*
- * Doubts about a target that was checked, as sentences for people. A sentence that depends on a
+ * Doubts about a target that was checked, as sentences. A sentence that depends on a
  * limit says so. Pure functions, called by check.c.
  */
 #include <ctype.h>

@@ -26,7 +26,7 @@
 #include "xdd/sys/clock.h"
 
 /*
- * The messages of the hosts. A line is a message for people, which is shown with the label of its
+ * The messages of the hosts. A line is a message, which is shown with the label of its
  * rank before it, or the progress of the run there, for the display.
  */
 

@@ -134,7 +134,7 @@ static int check_removal(int ret, const char **why)
 
 /*
  * Check that `name` can become the file of a pass: a regular file or nothing has that name. Returns
- * 0, or -errno with a text for people in `*why` (static) where the errno does not say it all.
+ * 0, or -errno with a message in `*why` (static) where the errno does not say it all.
  */
 static int target_file_check_name(const char *name, const char **why)
 {

@@ -1,8 +1,8 @@
 /*
  * Reasons against io_uring, found before a run. For the io_uring engine.
  *
- * What returns int returns 0 or -errno with `*why` a text for people (static; NULL: strerror() says
- * it all).
+ * What returns int returns 0 or -errno with `*why` a static message (NULL: strerror()
+ * says it all).
  */
 #ifndef XDD_IO_URING_CHECK_H
 #define XDD_IO_URING_CHECK_H
@@ -26,7 +26,7 @@ int uring_check(const struct target_plan *target, const char **why);
 
 /*
  * Check that the buffers that all targets register fit into the memlock limit. Returns 0 or -errno
- * with a text for people in `why` (`size` bytes).
+ * with a message in `why` (`size` bytes).
  */
 int uring_check_all(const struct plan *plan, char *why, size_t size);
 

@@ -37,7 +37,7 @@ static bool is_blank(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* `origin` names the file, or the variable, for people. */
+/* `origin` names the file, or the variable, for messages. */
 static int derive(const char *text, size_t n, const char *origin, struct net_key *key, char *why,
 		  size_t size)
 {

@@ -567,7 +567,7 @@ static int next_wait_ms(const struct listener *l, uint64_t now_ns)
 }
 
 /*
- * Strangers first, then new ones: an event of a slot is that of the stranger who has it now.
+ * Strangers first, then new ones: an event of a slot belongs to the stranger who has it now.
  * Returns false when the thread is to end.
  */
 static bool listener_serve(struct listener *l, const struct epoll_event *events, int n)

@@ -159,7 +159,7 @@ struct link {
 /* ---- session.c ---- */
 
 /*
- * The session has failed: `fmt` is the text for people. `blame` says where the cause lies, and
+ * The session has failed: `fmt` is the message. `blame` says where the cause lies, and
  * `tell` that the peer gets the text too. The first cause counts. Returns the negative errno that
  * the caller is to return. Without the lock. Any thread.
  */

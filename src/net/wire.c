@@ -344,7 +344,7 @@ enum {
 	IN_PASS = 1 << 2,     /* `pass` is not 0 */
 	OUT_OF_PASS = 1 << 3, /* `pass` is 0 */
 	HAS_OFFSET = 1 << 4,
-	HAS_LIMIT = 1 << 5, /* the caller has that of the body */
+	HAS_LIMIT = 1 << 5, /* the caller has the limit of the body */
 };
 
 struct type_row {

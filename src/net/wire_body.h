@@ -50,7 +50,7 @@ _Static_assert(WIRE_MOST_PLAN_BYTES <= WIRE_MAX_BODY_BYTES, "a plan fits");
 bool wire_key_code(struct wire_key *key, const void *data, size_t size,
 		   uint8_t out[WIRE_CODE_BYTES]);
 
-/* True if `code` is that of `data`. The time does not depend on where they differ. */
+/* True if `code` is the code of `data`. The time does not depend on where they differ. */
 bool wire_key_check(struct wire_key *key, const void *data, size_t size,
 		    const uint8_t code[WIRE_CODE_BYTES]);
 

@@ -183,7 +183,7 @@ static bool has_counts(const struct endtoend_options *e)
 	return e->port_count != 0;
 }
 
-/* Addresses without a number of their own have that of -e2e portcount, or one. */
+/* Addresses without a number of their own take it from -e2e portcount, or have one. */
 static void set_counts(struct endtoend_options *e)
 {
 	for (size_t i = 0; i < e->n_addresses; i++) {
@@ -276,7 +276,7 @@ enum xdd_status endtoend_check_named(const struct plan *plan)
 		const struct setting *s = &plan->settings[i];
 		bool any = !is_of_copy(s);
 
-		/* An option for all targets may mean those of them that are sides of a copy. */
+		/* An option for all targets applies to the targets that are sides of a copy. */
 		for (uint64_t n = s->first; !any && n <= s->last; n++)
 			any = plan->targets[n].endtoend.role != E2E_NONE;
 		if (any)
@@ -291,7 +291,7 @@ enum xdd_status endtoend_check_named(const struct plan *plan)
 	return XDD_OK;
 }
 
-/* The option of `t` that asks for another order of the writes than that of the source, or NULL. */
+/* The option of `t` that asks for writes in another order than the source's, or NULL. */
 static const char *seek_option(const struct target_plan *t)
 {
 	const struct seek_options *seek = &t->seek;
@@ -394,7 +394,7 @@ enum xdd_status endtoend_check_side(const struct target_plan *t)
 	return e->role == E2E_SOURCE ? check_source(t) : check_destination(t);
 }
 
-/* True if a file whose size is 0 has data all the same, as those of procfs have. */
+/* True if a file whose size is 0 has data, as files of procfs have. */
 static bool has_data(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

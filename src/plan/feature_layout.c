@@ -443,7 +443,7 @@ static enum xdd_status find_owner(const struct plan *plan, struct target_plan *t
 	return XDD_OK;
 }
 
-/* The start offset becomes that of the owner's first block. */
+/* The start offset becomes the offset of the owner's first block. */
 static enum xdd_status add_start(const struct plan *plan, struct target_plan *t)
 {
 	uint64_t bytes;

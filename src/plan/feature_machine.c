@@ -394,7 +394,7 @@ static enum xdd_status apply_roundrobin(const struct setting *s, void *dst)
 	return machine_keep(s, &set, &plan->processors);
 }
 
-/* Nodes with memory for this process: all of them, or those of a list. */
+/* Nodes with memory for this process: all of them, or the nodes of a list. */
 static int read_nodes(const char *text, struct idset *set)
 {
 	return text ? read_list(text, set, add_node_itself) : topology_memory_nodes(set);

@@ -121,7 +121,7 @@ static enum xdd_status stonewall_record_find(const struct record *r, char *lines
 			   r->name, number);
 }
 
-/* A record that an earlier run saves is that of a whole pass until it has. */
+/* Until an earlier run has saved its record, it counts as the record of a whole pass. */
 static enum xdd_status read_file(const struct plan *plan, const struct record *r, char **data)
 {
 	int err = plan_earlier_record(plan, r->name, data), fd;

@@ -418,7 +418,7 @@ static enum xdd_status target_names_expand(struct target_names *t, const struct 
 	return add(t, s, w, w->text, NULL);
 }
 
-/* Of targets that are supposed only: as those of most disks, and more than any amount. */
+/* Of targets that are supposed only: a common size, and more than any amount. */
 #define SUPPOSED_SECTOR 512
 #define SUPPOSED_BYTES (UINT64_C(1) << 50)
 

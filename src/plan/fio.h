@@ -347,7 +347,7 @@ struct fio_map {
 	bool reads_back;     /* the run reads back what it wrote, by -readback */
 };
 
-/* Add the targets of a job to those of its group. (fio_targets.c) */
+/* Add the targets of a job to its group. (fio_targets.c) */
 int fio_map_job(struct fio_map *m, const struct fio_job *j);
 
 /* The file of a path, which is looked at when it is first named. */

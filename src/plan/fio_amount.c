@@ -158,7 +158,7 @@ static int map_range(struct fio_map *m, const struct fio_job *j, const struct fi
 	return put_splits(m, list, (int)(most / least), e);
 }
 
-/* The sizes of the target's direction; those of reads stand before a comma. "": none. */
+/* The sizes of the target's direction; sizes of reads precede a comma. "": none. */
 static const char *split_of(const struct fio_job *j, const struct fio_target *t)
 {
 	const char *text = fio_text(j, FIO_BSSPLIT, ""), *comma = strchr(text, ',');
@@ -738,7 +738,7 @@ static int map_sizes(struct fio_map *m, const struct fio_job *j, const struct fi
 	return err || e->request ? err : map_request(m, j, t, e);
 }
 
-/* Loops of fio go on where the one before has ended; those of xdd begin at the start. */
+/* A loop of fio goes on where the last one ended; a pass of xdd begins at the start. */
 static int check_loops(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
 		       const struct extent *e)
 {

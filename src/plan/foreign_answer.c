@@ -150,7 +150,7 @@ static void split(struct answer *a, char **argv, size_t n)
 
 /* ---- the tool of each part ---- */
 
-/* Words without dashes, such as if=FILE, are not those of an option with one. */
+/* Words without dashes, such as if=FILE, do not belong to an option with one. */
 static bool has_form(const struct foreign_part *part, const struct foreign_tool *tool)
 {
 	return *tool->dashes || part->words[0].text[0] != '-';
@@ -175,7 +175,7 @@ static bool names_target(const struct foreign_part *part, const struct foreign_t
 /*
  * Order the tools by the number of words that are theirs and not xdd's. A letter that several tools
  * have counts more for those that have it as it was typed: -r 80 is not the -r of IOR. A word that
- * names the target counts most: -f is that of xdisk, and a script of IOR.
+ * names the target counts most: -f is the target of xdisk, and a script of IOR.
  */
 static void vote(struct answer *a)
 {
@@ -537,7 +537,7 @@ static char *job_line(const struct answer *a, const struct foreign_fit *fit)
 	return line;
 }
 
-/* The words of xdd for words of fio's command line, after those of its one command. */
+/* The words of xdd for words of fio's command line, after the words of its one command. */
 static char *with_options(const struct answer *a, const char *command)
 {
 	struct foreign_part *parts = xarena_alloc(a->arena, a->n_parts * sizeof(*parts));

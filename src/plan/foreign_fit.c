@@ -330,7 +330,7 @@ static void fit_operation(struct fitting *f)
 
 /* ---- the same option twice ---- */
 
-/* True if the words of `a` are the first of those of `b`. */
+/* True if `b` begins with the words of `a`. */
 static bool begins_with(const struct group *b, const struct group *a)
 {
 	if (a->n > b->n)

@@ -407,7 +407,7 @@ static void fit_ior(struct fitting *f, struct group *targets)
 
 /* ---- sgpdd-survey ---- */
 
-/* Size, in MiB, and threads are those of all regions of a device. */
+/* Size, in MiB, and threads count all regions of a device. */
 static void fit_survey(struct fitting *f, struct group *targets)
 {
 	struct group *count, *size = fit_find_option(f, "mbytes"),
@@ -483,7 +483,7 @@ static void fit_fio(struct fitting *f, struct group *targets)
 
 /* ---- all ---- */
 
-/* The file that IOR has without -o, where it is clear that the words are those of a test. */
+/* The file that IOR has without -o, where the words clearly belong to a test. */
 static void fit_default_file(struct fitting *f)
 {
 	static const char *const targets[] = { "target", "targets", NULL };

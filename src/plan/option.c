@@ -215,7 +215,7 @@ static int by_row(const struct setting *s, const struct option *opt, const struc
 	return order ? order : compare_pointers(s->sub, sub);
 }
 
-/* Those of one row in the order in which they were given. */
+/* The settings of one row in the order in which they were given. */
 static int compare_settings(const void *a, const void *b)
 {
 	const struct setting *s = *(const struct setting *const *)a;

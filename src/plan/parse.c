@@ -210,7 +210,7 @@ enum xdd_status parse_choice(struct parse *p, const struct setting *s)
 	return XDD_OK;
 }
 
-/* The words before the first section stand where the option stands; those of a section follow. */
+/* Words before the first section take the place of the option; the words of a section follow. */
 static enum xdd_status read_setup(struct parse *p, const struct word *name)
 {
 	struct setup_words all;

@@ -110,7 +110,7 @@ struct setup_file {
 	ino_t ino;
 };
 
-/* A section of a setup file, whose words are those of a run of its own. */
+/* A section of a setup file; its words are the words of a run of its own. */
 struct section {
 	const char *name;
 	const char *file;

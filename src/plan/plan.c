@@ -209,7 +209,7 @@ const struct plan_feature *const plan_features[] = {
 	&feature_general,      NULL,
 };
 
-/* Those of the features that have options, in the order of the help. */
+/* Features that have options, in the order of the help. */
 static const struct option_group *const run_groups[] = {
 	&feature_target.group,	  &feature_files.group,
 	&feature_work.group,	  &feature_seek.group,

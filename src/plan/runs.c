@@ -207,7 +207,7 @@ enum xdd_status ranks_words(struct arena *arena, int argc, char **argv,
 	to[argc + 2] = "-ranks";
 	to[argc + 3] = xarena_printf(arena, "%" PRIu32, place->n_ranks);
 	*n = argc + 4;
-	/* That of the user counts: the hosts of MPI need not be those that share a cache. */
+	/* The user's number counts: hosts of MPI need not be the hosts that share a cache. */
 	if (!has_word(argc, argv, "-rankspernode") || !names_option(argc, argv, per_node)) {
 		to[argc + 4] = "-rankspernode";
 		to[argc + 5] = xarena_printf(arena, "%" PRIu32, place->ranks_per_node);
@@ -499,7 +499,7 @@ static enum xdd_status complete_half(struct parse *p, enum half half, bool locat
 	const size_t first = has(p->settings, p->n_settings, "datapattern", NULL) ? PATTERN : 0;
 	const size_t end = half == HALF_READ ? N : PATTERN;
 
-	/* Of no place that the user could look at, and another than that of the user's -op. */
+	/* It has no place that the user could look at, and differs from the place of -op. */
 	for (size_t i = 0; i < N; i++)
 		kept[i] = (struct word){ .text = texts[i] };
 	p->section = "";

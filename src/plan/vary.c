@@ -119,7 +119,7 @@ static void add_fixed(struct scan *s, const struct option *row, const char *valu
 		(struct fixed){ .name = axis_name(s, row), .value = value, .use = s->use };
 }
 
-/* The last value would be that of all points. */
+/* The last value would apply to all points. */
 static enum xdd_status check_fixed(const struct scan *s)
 {
 	const struct vary *v = s->v;
@@ -306,7 +306,7 @@ static enum xdd_status count_points(struct vary *v)
 
 /* ---- -vary <option>=<list> ---- */
 
-/* The words of `text` between blanks, after those of `before`. */
+/* The words of `text` between blanks, after the words of `before`. */
 static const char *const *split(struct arena *arena, const char *before, const char *text,
 				size_t *n)
 {

@@ -734,7 +734,7 @@ static enum xdd_status check_pair(const struct entry *a, const struct entry *b,
 	return XDD_BAD_ARGUMENT;
 }
 
-/* A standard stream, or a file that discards what it gets, may be that of all runs. */
+/* All runs may share a standard stream, or a file that discards what it gets. */
 static bool is_shared(const struct output_name *a, const struct output_name *b)
 {
 	if (!a->option || !b->option)
@@ -766,7 +766,7 @@ static enum xdd_status check_entries(const struct entry *a, const struct entry *
 		for (size_t k = 0; k < second->n && !status; k++) {
 			const struct output_name *o = &first->names[i], *p = &second->names[k];
 
-			/* One name of -errout is that of all runs. */
+			/* All runs share one name of -errout. */
 			if (is_shared(o, p) &&
 			    (strcmp(o->option, "errout") || strcmp(p->option, "errout") ||
 			     strcmp(o->path, p->path)))

@@ -22,7 +22,7 @@ struct output_name {
 	char *made;
 	bool replaced;	      /* by a new file */
 	bool emptied;	      /* by the run, which has the file afresh */
-	struct outfile_id id; /* must differ from those of other outputs */
+	struct outfile_id id; /* must differ from the ids of other outputs */
 	struct outfile_id
 		file; /* must not be a target: the same, or what the stream is redirected to */
 };

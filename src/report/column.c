@@ -43,7 +43,7 @@ static const char *pattern_of(const struct target_plan *t)
 	return plan_seek_name(t->seek.pattern);
 }
 
-/* The text of the target; in COMBINED that of all targets, or `mixed` where they differ. */
+/* The text of the target; in COMBINED the text of all targets, or `mixed` if they differ. */
 static void set_text(struct column_value *v, const struct result *r, target_text *text,
 		     const char *mixed)
 {
@@ -75,7 +75,7 @@ static void set_requested(struct column_value *v, const struct result *r, enum t
 		first = 0;
 		end = plan ? plan->n_targets : 0;
 	}
-	/* The rate is that of the target, not of each QThread. */
+	/* The rate belongs to the target, not to each QThread. */
 	v->unknown = !plan || !end || end > plan->n_targets || r->what == RESULT_QUEUE_PASS;
 	for (size_t i = first; !v->unknown && i < end; i++) {
 		v->unknown = plan->targets[i].throttle.by != by;

@@ -1,5 +1,5 @@
 /*
- * xdd compare: the differences between two JSON values, for people, conditions of -failif,
+ * xdd compare: the differences between two JSON values as text, conditions of -failif,
  * verdicts, and sweeps side by side; see the header. Called by the command.
  */
 #include "xdd/report/compare.h"

@@ -402,7 +402,7 @@ static void put_model(json_t *o)
 	jvalue_put(o, "model", jvalue_text(value));
 }
 
-/* Those of all processors, each once, apart by blanks. */
+/* The values of all processors, each once, separated by blanks. */
 static void put_governors(json_t *o, long processors)
 {
 	char found[256] = "", path[128], buf[64];

@@ -22,7 +22,7 @@
 
 #define NAME_SIZE 256
 
-/* The name that was logged in with; without a login, as in a cron job, that of the user id. */
+/* The login name; without a login, as in a cron job, the name of the user id. */
 static void user_name(char *name, size_t size)
 {
 	struct passwd entry, *found = NULL;
@@ -209,7 +209,7 @@ static double info_target_percent(const struct target_plan *t, bool reads)
 	return 100.0 * share / PLAN_RATIO_ONE;
 }
 
-/* Those of all its QThreads together. */
+/* Summed over its QThreads. */
 static void write_processors(FILE *f, const struct plan *plan, const struct target_plan *t)
 {
 	struct idset used = { 0 };

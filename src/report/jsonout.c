@@ -106,7 +106,7 @@ static json_t *column_json(const struct column *col, const struct result *r)
 	return col->type == COLUMN_COUNT ? jvalue_count(v.count) : jvalue_real(v.real);
 }
 
-/* The columns, except those of the run, which are in the plan. */
+/* The columns, except columns of the run, which are in the plan. */
 static json_t *columns(const struct result *r)
 {
 	json_t *o = json_object();

@@ -248,7 +248,7 @@ int csv_look(const char *path, const char *header, size_t len)
  * writers; report_line() and report_detail() also by QThreads.
  */
 
-/* Lines that wait for the block for people take so much memory at most. */
+/* Lines that wait for the result block take so much memory at most. */
 #define HELD_MAX (1u << 20)
 
 /* With text_lock held. */

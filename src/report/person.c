@@ -1,5 +1,5 @@
 /*
- * The results for people: what is kept of the results until the run is over, and the parts of the
+ * The text results: what is kept of the results until the run is over, and the parts of the
  * block. Called by report.c and the writers.
  */
 #include "report/person.h"
@@ -762,7 +762,7 @@ static int person_write(const struct person *p, const struct finding *findings, 
 }
 
 /*
- * The block for people as an output of a report, when the run is over.
+ * The result block as an output of a report, when the run is over.
  */
 
 /* The block, with a blank line between it and other lines; to be freed. NULL: no memory. */
@@ -781,7 +781,7 @@ static char *make_block(struct report *r, enum report_end end, size_t *size)
 		fputc('\n', m.f);
 	err = person_write(r->person, findings, n, end, &screen, m.f);
 	screen_free(&screen);
-	/* The lines that follow are the guide's, or those of options that ask for more. */
+	/* The lines that follow come from the guide, or from options that ask for more. */
 	if (report_holds(r) && (report_guide(r) || r->table.size))
 		fputc('\n', m.f);
 	if (memstream_close(&m) || err) {

@@ -1,5 +1,5 @@
 /*
- * The results for people, and the verdict on a run. Private to src/report.
+ * The text results, and the verdict on a run. Private to src/report.
  */
 #ifndef XDD_REPORT_PERSON_H
 #define XDD_REPORT_PERSON_H
@@ -17,7 +17,7 @@
 struct screen;
 
 /*
- * The results for people: a block of a few lines about a run, with its verdict. Private to
+ * The text results: a block of a few lines about a run, with its verdict. Private to
  * src/report; functions belong to the thread that has the report.
  */
 

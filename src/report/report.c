@@ -163,7 +163,7 @@ struct writer {
 	void (*write)(struct report *r, const struct result *result);
 };
 
-/* The width lines are folded at: that of the terminal, 0 when the text goes elsewhere. */
+/* The width at which lines are folded: the terminal's; 0 where the text goes elsewhere. */
 static unsigned fold_columns(int fd)
 {
 	uint64_t columns = terminal_columns(fd);
@@ -370,7 +370,7 @@ static void write_person(struct report *r, const struct result *result)
 	person_result(r->person, result);
 }
 
-/* The order is that of the lines in the text output. */
+/* In the order of the lines in the text output. */
 static const struct writer writers[] = {
 	{ wants_latency_csv, FIGURES_LATENCY, write_latency_csv },
 	{ wants_latency, FIGURES_LATENCY, write_latency },
@@ -533,7 +533,7 @@ static enum xdd_status open_series(struct report *r)
 	return XDD_OK;
 }
 
-/* Where the text output is a file, the block for people goes to standard output beside it. */
+/* Where the text output is a file, the result block goes to standard output beside it. */
 static enum xdd_status open_person(struct report *r)
 {
 	if (!r->plan->person)
@@ -772,7 +772,7 @@ enum xdd_status report_close(struct report *r)
 	status = close_output(&r->combined, "combinedout", r->plan->combined_file, status);
 	status = close_output(&r->latency, "latency output", r->plan->latency.file, status);
 	status = close_output(&r->series, "intervals output", r->plan->intervals.file, status);
-	/* Results that a signal cut off are not those of a whole run, however it went. */
+	/* Results that a signal cut off are never results of a whole run. */
 	if (outwait_was_cut())
 		r->status = status = XDD_CANCELED;
 	status = close_json(r, status);

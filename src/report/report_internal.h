@@ -49,7 +49,7 @@ int csv_look(const char *path, const char *header, size_t len);
 struct report {
 	/* const after report_open() */
 	const struct plan *plan;
-	struct report_document *document; /* gets that of -jsonout; NULL: its file does */
+	struct report_document *document; /* gets the document of -jsonout; NULL: its file does */
 	const struct report_sink *sink;	  /* gets the results; NULL: the outputs do */
 	uint64_t started_ns;		  /* of clock_wall_ns() */
 	struct column_list list, csv_list;
@@ -60,7 +60,7 @@ struct report {
 
 	/*
 	 * guarded by text_lock: QThreads put lines between those of the results; `held` has the
-	 * lines of the table, which follows the block for people; NULL stream: they are written at
+	 * lines of the table, which follows the result block; NULL stream: they are written at
 	 * once
 	 */
 	pthread_mutex_t text_lock;
@@ -82,7 +82,7 @@ struct report {
 	bool intervals_begun;  /* the header of the table of intervals is written */
 	bool series_begun;     /* the header of the table of -intervals is written */
 	struct jsonout *json;  /* NULL: not used */
-	struct person *person; /* NULL: the results are not for people */
+	struct person *person; /* NULL: the results are not text */
 	struct outfile screen; /* gets the block where `text` is a file; fd -1: not used */
 	enum xdd_status status;
 
@@ -94,7 +94,7 @@ struct report {
 	size_t first_held;
 };
 
-/* True if the results are written for people, with a verdict. */
+/* True if the results are written as text, with a verdict. */
 static inline bool report_person(const struct report *r)
 {
 	return r->plan->person;
@@ -110,7 +110,7 @@ static inline bool report_guide(const struct report *r)
 }
 
 /*
- * True if the guide's lines wait until the block for people is written. With -verbose they appear
+ * True if the guide's lines wait until the result block is written. With -verbose they appear
  * during the run, and the block is last.
  */
 static inline bool report_holds(const struct report *r)
@@ -118,7 +118,7 @@ static inline bool report_holds(const struct report *r)
 	return r->plan->person && !r->plan->output_file && !r->plan->verbose;
 }
 
-/* Write the block for people; then the lines that wait for it. (person.c) */
+/* Write the result block; then the lines that wait for it. (person.c) */
 void report_person_write(struct report *r, enum report_end end);
 
 /* Write the lines that wait, and from now on each at once. With text_lock held. */

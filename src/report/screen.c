@@ -1,6 +1,6 @@
 /*
- * A screen for people, and cells and lines of the result table; see the header. Called by the
- * block for people, by report.c and the writers.
+ * A text screen, and cells and lines of the result table; see the header. Called by the
+ * result block, by report.c and the writers.
  */
 #include "report/screen.h"
 

@@ -12,9 +12,9 @@
 #include "xdd/report/column.h"
 
 /*
- * A screen for people: how wide and high it is, and text that fits on it. Private to src/report.
+ * A text screen: how wide and high it is, and text that fits on it. Private to src/report.
  *
- * Texts are those of printable_dup(): UTF-8 without control characters. A struct screen belongs to
+ * Texts come from printable_dup(): UTF-8 without control characters. A struct screen belongs to
  * one thread at a time.
  */
 
@@ -58,7 +58,7 @@ void screen_wrap(const struct screen *s, FILE *f, enum screen_tone tone, const c
 		 const char *text);
 
 /*
- * Lines of the result table, put together from cells: with fixed widths for people, folded where a
+ * Lines of the result table, put together from cells: with fixed widths as text, folded where a
  * terminal is too narrow, or as CSV.
  *
  * Private to src/report. Pure functions over memory of the caller; cells have a fixed size, so

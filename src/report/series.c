@@ -1,5 +1,5 @@
 /*
- * -intervals: rows of progress over time, also for people, on 60 columns. Called by the results
+ * -intervals: rows of progress over time, also as text on 60 columns. Called by the results
  * manager, and by report.c and check.c for the header of the CSV file.
  */
 #include <inttypes.h>
@@ -376,7 +376,7 @@ void report_interval(struct report *r, const struct interval_result *i)
 		series_table_header(table.f);
 	r->series_begun = true;
 	write_rows(r, i, &csv, &table);
-	/* A table for people does not repeat the only target; a program finds all the same rows. */
+	/* A text table does not repeat the only target; programs find the same rows in each. */
 	all.target = r->plan->n_targets;
 	if (r->plan->n_targets == 1)
 		write_rows(r, &all, &csv, &(struct memstream){ 0 });

@@ -37,7 +37,7 @@ static void write_rate(FILE *f, const struct span *s, double rate, const char *u
 		fprintf(f, ", -, %s", unit);
 }
 
-/* A line for people: "<of>, <what>, 1.234567, seconds, ..." */
+/* A line: "<of>, <what>, 1.234567, seconds, ..." */
 static void span_write(FILE *f, const char *of, const char *what, const struct span *s)
 {
 	fprintf(f, "%s, %s, %.6f, seconds, %" PRIu64 ", bytes", of, what,

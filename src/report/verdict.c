@@ -253,7 +253,7 @@ static int add_warmup(const struct verdict_facts *f, struct verdict *v)
 	return verdict_add(v, SCREEN_PLAIN, SAYS(WARMUP), scaled_count(f->warmup_ops, ops));
 }
 
-/* A log is as fast as its flushes, and the latencies are those of the writes alone. */
+/* A log is as fast as its flushes; the latencies exclude the flushes. */
 static int add_flushes(const struct verdict_facts *f, struct verdict *v)
 {
 	char all[SCALED_SIZE], each[SCALED_SIZE];
@@ -385,7 +385,7 @@ static const char *on_targets(const struct verdict_facts *f, const struct verdic
 	return buf;
 }
 
-/* Faults come first: the figures above are those of the operations that succeeded. */
+/* Faults come first: the figures above cover operations that succeeded. */
 static int add_faults(const struct verdict_facts *f, struct verdict *v)
 {
 	char on[PATH_MAX];

@@ -19,7 +19,7 @@ struct run;
 
 /* The changes to the process that a later run must not find. All zero: none. */
 struct placement {
-	/* owned by the main thread: its properties before the run, as those of the signal thread */
+	/* owned by the main thread: its properties before the run, as of the signal thread */
 	bool bound;
 	cpu_set_t processors;
 	bool raised;

@@ -58,7 +58,7 @@ struct qthread {
 
 	/* owned by this QThread */
 	void *ctx;	/* of the engine */
-	int private_fd; /* while there is a context: target_file_ops.h; -1: that of the target */
+	int private_fd; /* while there is a context: target_file_ops.h; -1: the target's */
 	bool broken;	/* the engine lost its context */
 	struct warmup_state warmup;
 	struct snooze snooze;

@@ -174,7 +174,7 @@ static enum xdd_status check_threads(const struct plan *plan, uint64_t *most)
 
 	for (size_t i = 0; i < plan->n_targets; i++)
 		threads += plan->targets[i].qthreads;
-	/* The limits are those of the host, which all of its ranks share. */
+	/* All ranks of a host share its limits. */
 	threads *= plan->ranks_per_node < plan->n_ranks ? plan->ranks_per_node : plan->n_ranks;
 	if (threads <= *most || !thread_limit_exceeded(threads, why, sizeof(why))) {
 		*most = threads > *most ? threads : *most;

@@ -451,7 +451,7 @@ struct stats_ratio stats_compare(const struct stats_summary *a, size_t n_a,
 	width = error_width(&e, level);
 	if (isinf(width))
 		return r;
-	/* Relative variances are those of the logarithms, to first order. */
+	/* To first order, relative variances equal the variances of the logarithms. */
 	r.low = r.ratio * exp(-width);
 	r.high = r.ratio * exp(width);
 	if (e.variance > 0)

@@ -63,7 +63,7 @@ struct group_log {
 	uint64_t since_ns; /* when the first of them came */
 };
 
-/* The name of a rank's host, for people. */
+/* The name of a rank's host, for messages. */
 typedef const char *group_log_host(void *arg, unsigned rank);
 
 void group_log_init(struct group_log *l);

@@ -49,7 +49,7 @@ int child_program(char *path, size_t size)
 	return n > 0 || other ? 0 : -ENOENT;
 }
 
-/* The ends of this process, and those of the child. */
+/* The ends of this process and the ends of the child. */
 struct pipes {
 	int input[2], output[2], failed[2], errors[2];
 };
@@ -217,7 +217,7 @@ int child_wait(pid_t pid, uint64_t wait_ns)
 	return result;
 }
 
-/* Words besides those of the user. */
+/* Words added to the user's. */
 #define MORE_WORDS 12
 
 /* Characters that the commands in a configuration of ssh would give to a shell, with a name. */

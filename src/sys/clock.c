@@ -362,7 +362,7 @@ uint64_t clock_wall_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* Between two readings of the one clock that are as near as can be to that of the other. */
+/* Read one clock between two readings of the other that are as close as possible. */
 int64_t clock_wall_offset_ns(void)
 {
 	uint64_t least = UINT64_MAX;

@@ -57,7 +57,7 @@ struct dump_file_field {
 struct dump_layout {
 	struct dump_file_field fields[DUMP_FIELDS_MAX];
 	size_t n_fields;
-	bool net; /* some fields are those of the network */
+	bool net; /* the record has the fields of the network */
 	uint64_t entry_bytes;
 	uint64_t entries; /* that there should be; UINT64_MAX: not known */
 };

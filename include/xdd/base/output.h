@@ -30,8 +30,8 @@
 int output_standard(const char *path);
 
 /*
- * Check if output_open() could open `path`, without opening it. Returns 0 or -errno, with a text
- * for people in `why` (OUTPUT_WHY_SIZE bytes). The readers of a pipe are not checked.
+ * Check if output_open() could open `path`, without opening it. Returns 0 or -errno, with a
+ * message in `why` (OUTPUT_WHY_SIZE bytes). The readers of a pipe are not checked.
  */
 int output_check(const char *path, char *why);
 

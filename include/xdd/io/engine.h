@@ -84,8 +84,8 @@ struct engine {
 	struct engine_info info; /* first, so that the registry leads here */
 
 	/*
-	 * Check that this kernel offers the engine at all. Returns 0 or -errno with `*why` a text
-	 * for people (static). NULL: it always does.
+	 * Check that this kernel offers the engine at all. Returns 0 or -errno with `*why` a
+	 * static message. NULL: it always does.
 	 */
 	int (*available)(const char **why);
 
@@ -97,7 +97,7 @@ struct engine {
 
 	/*
 	 * Check that it can drive all of its targets at once: limits that they share. Called when
-	 * `check` has nothing against any of them. Returns 0 or -errno with a text for people in
+	 * `check` has nothing against any of them. Returns 0 or -errno with a message in
 	 * `why` (`size` bytes). NULL: it always can.
 	 */
 	int (*check_all)(const struct plan *plan, char *why, size_t size);
@@ -358,14 +358,14 @@ static inline const struct engine *engine_of(const struct target_plan *target)
 
 /*
  * Check that this kernel has the engine of a target, and that the engine can drive it. Returns 0 or
- * -errno with `*why` a text for people (static; NULL: strerror() says it all) that completes
+ * -errno with `*why` a static message (NULL: strerror() says it all) that completes
  * "-ioengine libaio: ...". Called before any target is opened.
  */
 int engine_check(const struct target_plan *target, const char **why);
 
 /*
  * Check that each engine can drive all targets it has in the plan at once: the limits of the system
- * that they share. Returns 0 or -errno with the engine in `*engine` and a text for people in `why`
+ * that they share. Returns 0 or -errno with the engine in `*engine` and a message in `why`
  * (`size` bytes) that completes "-ioengine libaio: ...". Called when engine_check() has nothing
  * against any target.
  */

@@ -60,7 +60,7 @@ enum tag_state {
 	TAG_GOOD,
 };
 
-/* True if this build has the checksum. Otherwise false, with `*why` a text for people (static). */
+/* True if this build has the checksum. Otherwise false, with `*why` a static message. */
 bool tag_available(const char **why);
 
 /* XXH3 with 64 bits. tag.c */

@@ -27,7 +27,7 @@ struct target_file {
 /*
  * Look whether the target could be opened as the plan asks, without opening or creating it: it
  * exists when it must, is no directory, may be read or written, its directory exists and may be
- * written to when it is to be made or removed. Returns 0 or -errno, with `*why` a text for people
+ * written to when it is to be made or removed. Returns 0 or -errno, with `*why` a message
  * (static) that completes "target 0, /data/x: ...". Called by main before any target is opened.
  */
 int target_file_check(const struct target_plan *plan, const char **why);

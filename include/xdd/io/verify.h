@@ -39,7 +39,7 @@ struct miscompare {
 	uint64_t shown_at; /* where in the target they stand */
 	uint64_t op;	   /* the read that saw it: mostly the one that is being verified */
 	uint64_t pass;
-	char text[200]; /* details for people; "" when there are none */
+	char text[200]; /* details as text; "" when there are none */
 };
 
 /* Takes a miscompare; `arg` is the caller's. Returns whether further ones need a text. */

@@ -27,13 +27,13 @@ struct net_key {
 	uint8_t bytes[NET_KEY_BYTES];
 };
 
-/* False, with `*why` a text for people (static): this xdd was built without OpenSSL. */
+/* False, with `*why` a static message: this xdd was built without OpenSSL. */
 bool net_key_available(const char **why);
 
 /*
  * Read the key from `path`, or from the environment variable XDD_E2E_KEY where `path` is NULL; no
  * key where neither is there. A file that others may read is refused. Returns 0, or -errno with a
- * text for people in `why` (`size` bytes). Main thread.
+ * message in `why` (`size` bytes). Main thread.
  */
 int net_key_load(const char *path, struct net_key *key, char *why, size_t size);
 
@@ -67,7 +67,7 @@ struct connection_options {
 /*
  * Connect to `host` and `port`, and try again until clock `until_ns` while nothing listens there.
  * With `key`, do the TLS handshake. Returns 0 and `*c`; -ECANCELED when `stop` ends it; or -errno
- * with a text for people in `why` (`size` bytes). `key` and `stop` may be NULL. Any thread.
+ * with a message in `why` (`size` bytes). `key` and `stop` may be NULL. Any thread.
  */
 int connection_open(struct connection **c, const char *host, uint16_t port,
 		    const struct connection_options *options, const struct net_key *key,

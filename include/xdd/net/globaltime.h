@@ -52,7 +52,7 @@ struct globaltime_settings {
 
 /*
  * Reach the server and do the first burst of exchanges. Returns 0 and `*c`; -ECANCELED when `stop`
- * (NULL: none) ends it; or -errno with a text for people in `why` (`size` bytes). Texts of `s` are
+ * (NULL: none) ends it; or -errno with a message in `why` (`size` bytes). Texts of `s` are
  * not needed afterwards. Any thread; the name of the host is resolved without a time limit.
  */
 int globaltime_begin(struct globaltime_client **c, const struct globaltime_settings *s,
@@ -78,7 +78,7 @@ int globaltime_refresh(struct globaltime_client *c, uint64_t until_ns);
  */
 void globaltime_get(struct globaltime_client *c, uint64_t at_ns, struct globaltime *out);
 
-/* "10.0.0.1:2000 (UDP)": the server, for people. Valid until the end of the client. */
+/* "10.0.0.1:2000 (UDP)": the server, for messages. Valid until the end of the client. */
 const char *globaltime_server(const struct globaltime_client *c);
 
 /* End the thread and close the socket. NULL: nothing. */

@@ -73,7 +73,7 @@ int restart_record_encode(const struct restart_record *r, char **text, size_t *s
 /*
  * Decode `size` bytes into the empty record `r`, and check everything that does not depend on the
  * copy: each line, its limits, the relations between them, and the checksum. Returns 0; -EINVAL
- * with a text for people in `why` (`why_size` bytes), which names the line; or -ENOMEM. Any thread.
+ * with a message in `why` (`why_size` bytes), which names the line; or -ENOMEM. Any thread.
  */
 int restart_record_decode(const char *text, size_t size, struct restart_record *r, char *why,
 			  size_t why_size);

@@ -246,7 +246,7 @@ void session_explain(struct session *s, const char *text);
 int session_close(struct session *s);
 
 /*
- * Why it failed, "" when it has not, or when only the run has stopped: one line for people,
+ * Why it failed, "" when it has not, or when only the run has stopped: one line,
  * escaped. It does not change once it is set. Any thread.
  */
 const char *session_why(const struct session *s);

@@ -23,7 +23,7 @@ struct digest {
 	uint64_t high;
 };
 
-/* False, with `*why` a text for people (static): this xdd was built without xxHash. */
+/* False, with `*why` a static message: this xdd was built without xxHash. */
 bool digest_available(const char **why);
 
 /* Of `size` bytes; of 0 bytes it is zero. */
@@ -79,7 +79,7 @@ char *digest_text(struct digest d, char buf[DIGEST_TEXT_SIZE]);
 #define WIRE_HEADER_BYTES 96
 #define WIRE_MAX_BODY_BYTES (1u << 20) /* of any message except WIRE_DATA */
 #define WIRE_MAX_HELLO_BYTES 1024      /* of a message from a peer that is not authenticated */
-#define WIRE_MAX_TEXT_BYTES 1024       /* of a text for people */
+#define WIRE_MAX_TEXT_BYTES 1024       /* of a message */
 #define WIRE_MAX_ERROR_BYTES (4 + WIRE_MAX_TEXT_BYTES)
 #define WIRE_MAX_NAME_BYTES 4096      /* of a host or a file */
 #define WIRE_MAX_RANGES 60000	      /* of WIRE_ACCEPT */
@@ -173,7 +173,7 @@ enum wire_fault {
 	WIRE_BAD_DATA, /* the digest of a body is wrong */
 };
 
-/* A sentence for people that completes "the peer sent ...": "a message with a wrong checksum". */
+/* A sentence that completes "the peer sent ...": "a message with a wrong checksum". */
 const char *wire_fault_text(enum wire_fault fault);
 
 /* "DATA", "PLAN", for messages and -debug e2e. */

@@ -201,8 +201,8 @@ enum attached_to {
 };
 
 enum report_form {
-	REPORT_AUTO,   /* for people where standard output is a terminal */
-	REPORT_PERSON, /* a block for people */
+	REPORT_AUTO,   /* as text where standard output is a terminal */
+	REPORT_PERSON, /* the result block */
 	REPORT_TABLE,  /* the guide's table */
 };
 
@@ -280,7 +280,7 @@ struct plan {
 	size_t n_force;
 
 	/* resolved */
-	bool person;			 /* standard output gets the block for people */
+	bool person;			 /* standard output gets the result block */
 	bool drop_system_cache;		 /* empty all caches of the kernel before each pass */
 	const struct plan_input *inputs; /* which no output may replace */
 	bool supposes_files;  /* targets are supposed to be files of any size, and not examined */

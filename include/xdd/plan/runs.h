@@ -123,7 +123,7 @@ void plan_runs_free(struct plan_runs *runs);
 
 size_t plan_runs_count(const struct plan_runs *runs);
 
-/* The name of a run, for people and in names of files. */
+/* The name of a run, for messages and in names of files. */
 const char *plan_runs_name(const struct plan_runs *runs, size_t i);
 
 /* The setup file that the run has its section in; NULL: none. */

@@ -74,7 +74,7 @@ enum copy_limit copy_limit_named(const char *name);
 #define COPY_VERDICT_SIZE 160
 
 /*
- * For people: "the storage of the source", or "unclear: the network or the storage of the source".
+ * As text: "the storage of the source", or "unclear: the network or the storage of the source".
  * Returns `buf`; NULL: unknown.
  */
 const char *copy_verdict_text(const struct copy_verdict *v, char buf[COPY_VERDICT_SIZE]);
@@ -156,7 +156,7 @@ struct copy_shares endtoend_shares(const struct endtoend_side *side, uint32_t n_
 /* The part of the copy that limited it. */
 struct copy_verdict endtoend_verdict(const struct endtoend_result *r);
 
-/* The lines for people about the sums over the passes. */
+/* The text lines about the sums over the passes. */
 void endtoend_write(FILE *f, const struct endtoend_result *r);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Lines about the progress of a run, for people and for programs.
+ * Lines about the progress of a run, as text and for programs.
  */
 #ifndef XDD_REPORT_HEARTBEAT_H
 #define XDD_REPORT_HEARTBEAT_H

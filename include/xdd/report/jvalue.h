@@ -82,7 +82,7 @@ json_t *jvalue_messages(void);
 int jvalue_put(json_t *object, const char *key, json_t *value);
 
 /*
- * Write a text, number or truth for people: no quotes, escapes for what would control a terminal,
+ * Write a text, number or truth to display: no quotes, escapes for what would control a terminal,
  * and yes or no. Nothing for any other value.
  */
 void jvalue_write(FILE *f, const json_t *value);

@@ -18,7 +18,7 @@ struct report;
 
 /*
  * Findings: what a run found out about its own numbers, such as reads that the page cache
- * answered. The run reports them; the writers of results for people read them.
+ * answered. The run reports them; the writers of text results read them.
  */
 
 #define FINDING_RUN (-1) /* a target's number: the finding is of the run, or of a device */
@@ -48,7 +48,7 @@ const char *finding_advice(const struct finding *f);
 
 /*
  * Add a finding, with the rule and its sentence from SAYS(). It is a warning on standard error, as
- * log_warning() writes it. Where the result for people goes to the same terminal, the verdict there
+ * log_warning() writes it. Where the text result goes to the same terminal, the verdict there
  * shows it instead. Any thread, between report_open() and report_close(); `r` may be NULL: the
  * warning only.
  */
@@ -131,7 +131,7 @@ double span_rate(const struct span *s);
 /* Operations, and operations per second; 0 where there is no time. */
 double span_iops(const struct span *s);
 
-/* The lines for people. */
+/* The text lines. */
 void deskew_write(FILE *f, const struct deskew_result *d);
 
 /*
@@ -152,7 +152,7 @@ struct stonewall_result {
 	struct span end; /* until the last operation, and flush of -syncwrite, was complete */
 };
 
-/* The lines for people. */
+/* The text lines. */
 void stonewall_write(FILE *f, const struct stonewall_result *s);
 
 /*
@@ -286,7 +286,7 @@ unsigned statistics_known(double *const values[FIGURE_ALL], size_t n);
 /* True if `s` has that figure of each pass. */
 bool statistics_has(const struct pass_statistics *s, enum pass_figure figure);
 
-/* The lines for people, without percentiles: nothing for less than 3 passes. */
+/* The text lines, without percentiles: nothing for less than 3 passes. */
 void statistics_write(FILE *f, const struct pass_statistics *s);
 
 /*
@@ -338,9 +338,9 @@ struct result {
 	/* queue depth; QUEUE_PASS: QThread number; COMBINED, STONEWALL: sum of queue depths */
 	uint64_t queue;
 	struct figures figures; /* borrowed: latencies are the caller's, for the time of the call */
-	bool verified;	     /* reads were checked: tally.miscompares is a number */
-	uint64_t processors; /* base of Pct_CPU: 1, or all with -percentcpu relative */
-	uint64_t qthreads;   /* of the target, or of all; QUEUE_PASS: 1 */
+	bool verified;		/* reads were checked: tally.miscompares is a number */
+	uint64_t processors;	/* base of Pct_CPU: 1, or all with -percentcpu relative */
+	uint64_t qthreads;	/* of the target, or of all; QUEUE_PASS: 1 */
 	enum op_request op;
 	uint64_t req_bytes;  /* request size; COMBINED: of target 0 */
 	uint64_t block_size; /* COMBINED: of target 0 */

@@ -43,7 +43,7 @@ struct xdd_mpi {
 
 	/* Start MPI. NULL: failed, and `why` (of `size` bytes) says the reason. */
 	struct xdd_mpi_world *(*begin)(struct xdd_mpi_place *place, char *why, size_t size);
-	/* The library, for people. */
+	/* The library, for messages. */
 	const char *(*library)(struct xdd_mpi_world *w);
 	/* The reason of the last -1. */
 	const char *(*explain)(struct xdd_mpi_world *w);

@@ -177,7 +177,7 @@ uint64_t clock_wall_ns(void);
 /* The wall clock minus clock_now_ns(), now. */
 int64_t clock_wall_offset_ns(void);
 
-/* The source of clock_now_ns(), for people: "TSC" or "vDSO". */
+/* The source of clock_now_ns(), for messages: "TSC" or "vDSO". */
 const char *clock_source(void);
 
 /* CPU time of the calling thread and of the process, user and system apart, in nanoseconds. */

@@ -98,7 +98,7 @@ int link_send_body(struct link *l, enum wire_type type, const void *body, size_t
  * Receive the header of the next message, except ALIVE, and check number, sequence and code.
  * `max_data` bounds BLOCK, BUNDLE and SUMS; with 0 a channel accepts no message of a data stream.
  * Returns 0; -EBADMSG: the peer broke the rules; -ECONNRESET: it is gone; -ETIMEDOUT;
- * -ECONNABORTED; or another -errno. An error comes with a text for people in `why`
+ * -ECONNABORTED; or another -errno. An error comes with a message in `why`
  * (WIRE_MAX_TEXT_BYTES), which may be NULL.
  */
 int link_receive(struct link *l, uint64_t max_data, struct wire_header *h, char *why);

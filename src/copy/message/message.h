@@ -65,7 +65,7 @@ struct copy_start {
 
 /*
  * Encoders return the length; 0: it does not fit into `room`, or a name or number is beyond the
- * limits above. Texts for people are cut, and bytes in them that a decoder refuses become question
+ * limits above. Texts to display are cut, and bytes in them that a decoder refuses become question
  * marks. All bodies fit into WIRE_MAX_BODY_BYTES, except START with many long names.
  *
  * Decoders return WIRE_OK or WIRE_BAD_BODY, which leaves `*b` undefined.
@@ -272,7 +272,7 @@ static inline void copy_set_block_id(struct wire_header *h, uint64_t id)
 
 struct copy_bundle_file {
 	uint64_t id;
-	uint32_t status; /* 0: `data` is the contents; else a text for people */
+	uint32_t status; /* 0: `data` is the contents; else a message */
 	const uint8_t *data;
 	uint32_t size;
 };

@@ -19,7 +19,7 @@ struct copy_report;
 struct stamps;
 
 /*
- * Output of a copy for people and programs: progress, summary, failures, log and JSON. The process
+ * Output of a copy: progress, summary, failures, log and JSON. The process
  * that the user has started has a report that prints; that of a server only counts.
  *
  * Calls lock; any thread. They never block on the network.
@@ -51,7 +51,7 @@ void copy_report_failure(struct copy_report *r, enum copy_role side, const struc
 void copy_report_offer(struct copy_report *r, const uint8_t *body, size_t length);
 void copy_report_results(struct copy_report *r, const uint8_t *body, size_t length);
 
-/* A line for people that is no failure: "data goes through ssh: ...". */
+/* A line that reports no failure: "data goes through ssh: ...". */
 void copy_report_note(struct copy_report *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

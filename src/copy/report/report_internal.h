@@ -89,7 +89,7 @@ char *progress_text(const struct progress *p, const struct copy_state *s, size_t
 
 /* ---- summary.c ---- */
 
-/* The lines for people at the end. */
+/* The text lines at the end. */
 void summary_write(FILE *f, const struct copy_state *s);
 
 /* ---- summary.c ---- */

@@ -1,5 +1,5 @@
 /*
- * The outputs of a copy for people: the shares of both sides and the verdict on them, the summary,
+ * The text outputs of a copy: the shares of both sides and the verdict on them, the summary,
  * the line of progress, and the log. Called by report.c, which locks, and the verdict also by the
  * writer of JSON.
  */

@@ -109,7 +109,7 @@ static void short_text(const struct large *f, char *text, size_t size)
 
 /*
  * Read a range of at most a block. `*data` is then in the buffer of the thread. Returns 0, or
- * -errno with words for people.
+ * -errno with a message.
  */
 static int read_range(struct data_thread *d, struct large *f, const struct extent *x,
 		      uint8_t **data, char *text, size_t size)

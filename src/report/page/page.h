@@ -64,7 +64,7 @@ void page_table_end(struct page *p, size_t left_out);
 
 /*
  * A figure: plots, and a table with the same values. page_plot() adds a plot here; it may get its
- * data later. Its name is that of the document with `name`.
+ * data later. Its name is the document's name with `name`.
  */
 void page_figure(struct page *p, const char *caption);
 struct plot *page_plot(struct page *p, const struct compare_run *run, enum plot_kind kind,

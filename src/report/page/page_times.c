@@ -15,7 +15,7 @@
 /* Lines: all targets and up to this many of them. */
 #define MAX_SUBJECTS 6
 
-/* The rows of flushes are after those of all directions. */
+/* The rows of flushes follow the rows of all directions. */
 #define FLUSHES DIR_COUNT
 
 /* A row of the document: the members are looked up once, since each line goes over all rows. */

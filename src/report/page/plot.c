@@ -386,7 +386,7 @@ static bool plot_draw_step(struct drawing *d)
 
 /*
  * Run gnuplot with a script. Returns 0 with what it printed in `out`, to be freed; -ETIMEDOUT; -EIO
- * where it fails; or another -errno, which is that of starting it.
+ * where it fails; or another -errno, which is the error of starting it.
  */
 static int run_gnuplot(const char *script, size_t size, struct memstream *out)
 {

@@ -111,7 +111,7 @@ static void syncio_begin(struct syncio *s, size_t target, uint64_t pass)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* All targets are past the open round: open that of the slowest. With s->lock. */
+/* All targets are past the open round: open the round of the slowest. With s->lock. */
 static bool open_next(struct syncio *s, struct syncio_pass *p)
 {
 	uint64_t lowest = UINT64_MAX;
@@ -133,7 +133,7 @@ static bool open_next(struct syncio *s, struct syncio_pass *p)
 }
 
 /*
- * A target has completed its operations before those of `round`. True: that opened a round. Any
+ * A target has completed its operations before `round`. True: that opened a round. Any
  * thread.
  */
 static bool syncio_reach(struct syncio *s, size_t target, uint64_t pass, uint64_t round)

@@ -139,7 +139,7 @@ static int open_table(struct session_table *table, size_t n)
 	return table->sessions ? 0 : -ENOMEM;
 }
 
-/* Targets of both sides that copy to each other have the same rank among those of their role. */
+/* Targets that copy to each other have the same rank among the targets of their role. */
 static int open_target(struct target *t)
 {
 	struct endtoend_run *shared = &t->run->endtoend;

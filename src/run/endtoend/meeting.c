@@ -35,7 +35,7 @@ static size_t host_length(const char *address)
 	return colon ? (size_t)(colon - address) : 0;
 }
 
-/* True if both ends of the control connection have one address: nearly always that of one host. */
+/* True if both ends of the control connection have one address: nearly always one host. */
 static bool within_host(struct session *s)
 {
 	struct connection_info info;

@@ -50,7 +50,7 @@ struct restart {
 	 */
 	struct restart_record record;
 	int failure;		    /* -errno, after which nothing is recorded any more; 0: none */
-	char why[RESTART_WHY_SIZE]; /* its text, or that of the last record that failed */
+	char why[RESTART_WHY_SIZE]; /* its text, or the text of the last record that failed */
 
 	/* const after restart_begin() */
 	int fd; /* a duplicate of the target's; -1: null */
@@ -388,7 +388,7 @@ static int no_memory(char *why, size_t size)
 	return -ENOMEM;
 }
 
-/* Replace the record that was read by that of this copy, with nothing durable. */
+/* Replace the record that was read by the record of this copy, with nothing durable. */
 static void begin_record(struct restart *r, struct restart_record *now)
 {
 	restart_record_free(&r->record);

@@ -36,7 +36,7 @@ struct restart_cost {
 
 /*
  * Read the restart file of `t`, if it has one; `*r` is NULL where -restart is not for it. Returns
- * 0, or -errno with a text for people in `why` (`size` bytes). Before session_meet(); target
+ * 0, or -errno with a message in `why` (`size` bytes). Before session_meet(); target
  * thread.
  */
 int restart_open(struct restart **r, const struct target_plan *t, char *why, size_t size);

@@ -64,7 +64,7 @@ enum issue_extra {
 	EXTRA_SERIAL = EXTRA_LOCK | EXTRA_SYNC | EXTRA_ALONE,
 };
 
-/* Nanoseconds between an operation and the next one in its slot, besides those of -snooze. */
+/* Nanoseconds between an operation and the next one in its slot, in addition to -snooze. */
 static inline uint64_t rest_ns(const struct target *t)
 {
 	return t->run->plan->operation_delay_ns + t->plan->throttle.delay_ns;

@@ -181,7 +181,7 @@ void retry_flush_run(struct qthread *q)
 		if (q->flushes.counts)
 			histogram_add(&q->flushes, took_ns);
 	}
-	/* That of the last writes is part of the elapsed time: their data was not safe before. */
+	/* The final flush counts as elapsed time: until then the data is volatile. */
 	counters_set(&c->last_done_ns, clock_now_ns());
 }
 
@@ -204,7 +204,7 @@ uint64_t warmup_end_ns(const struct qthread *q, uint64_t end_ns)
 	return ns_earlier(end_ns, from + t->plan->time_limit_ns);
 }
 
-/* Times that the QThread has summed up so far are those of the warm-up. */
+/* Times that the QThread has summed up so far belong to the warm-up. */
 static void forget_times(struct qthread *q)
 {
 	counters_set(&q->counters.fill_ns, 0);

@@ -73,7 +73,7 @@ static bool enters_first(struct run_cpu *c, const struct qthread *q)
 }
 
 /*
- * A QThread reads its own time outside of that of the process, so that the difference is that of
+ * A QThread reads its own time around the time of the process, so that the difference belongs to
  * others.
  */
 void cputime_begin(struct qthread *q)

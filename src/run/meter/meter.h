@@ -84,7 +84,7 @@ uint64_t cputime_waited(const struct qthread *q, uint64_t first_ns, uint64_t las
 
 /*
  * Processor time of threads other than QThreads in `elapsed_ns`, the elapsed time of all passes:
- * those of the kernel for io_uring, the heartbeat's and the like. The kernel counts a thread that
+ * threads of the kernel for io_uring, the heartbeat and others. The kernel counts a thread that
  * runs on another processor late; no more than `most_ns`, which processors had left, counts. Any
  * thread.
  */

@@ -81,7 +81,7 @@ struct heartbeat {
 	bool over;			   /* no further pass begins */
 	struct heartbeat_target *targets;  /* one for each target */
 	struct heartbeat_sample *samples;  /* of all targets, as they are now */
-	struct heartbeat_sample *selected; /* room for those of a line */
+	struct heartbeat_sample *selected; /* room for the samples of a line */
 	struct heartbeat_stream *streams;
 	size_t n_streams;
 };

@@ -113,7 +113,7 @@ static void begin_measured(const struct intervals *i, struct pass_result *r, uin
 		r->from_ns = first_ns - begin;
 }
 
-/* Add the progress of a target to that of all. Returns 0 or -ENOMEM. */
+/* Add the progress of a target to the progress of all. Returns 0 or -ENOMEM. */
 static int add_to_sum(struct intervals *i, const struct figures *progress)
 {
 	int err;

@@ -185,7 +185,7 @@ static const char *bound_text(enum result_bound bound)
 /* Less is the rest that any run leaves behind. */
 #define DIRTY_BYTES (1ull << 20)
 
-/* From here on the rate is that of memory. */
+/* From here on memory makes the rate. */
 #define PARTLY_PERCENT 50.0
 
 /* linux/magic.h has none of these. */

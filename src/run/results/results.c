@@ -462,7 +462,7 @@ static void take_unfinished(struct manager *m, bool stuck)
 	}
 }
 
-/* Take late results, and those of passes that never end, after the run. */
+/* Take late results, and results of passes that never end, after the run. */
 static void manage_rest(struct manager *m)
 {
 	struct run *run = m->run;

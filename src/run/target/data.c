@@ -395,7 +395,7 @@ static _Atomic uint64_t *ran_out(struct target *t, int error)
 
 /*
  * True if the operation, and all that follow it in the pass, lie past the end of the target. They
- * fail at once, a million per second, and their time would count as that of the others.
+ * fail at once, a million per second, and their time would count as time of the others.
  */
 static bool only_past_end(const struct target_plan *t, const struct io_request *req)
 {

@@ -277,7 +277,7 @@ static int find_node(const struct xdd_mpi_world *w, struct xdd_mpi_place *place)
 	first = lowest == (int)place->rank;
 	if (!err)
 		err = MPI_Scan(&first, &before, 1, MPI_INT, MPI_SUM, w->comm);
-	/* How many hosts have a lowest rank up to that of this one. */
+	/* How many hosts have a lowest rank up to the lowest rank of this one. */
 	if (!err)
 		err = MPI_Bcast(&before, 1, MPI_INT, 0, node);
 	if (!err)
