@@ -57,8 +57,8 @@ static bool take_span(const struct document_check *c, const json_t *o, struct do
 {
 	bool begin, finish, good;
 
-	good = document_count(c, o, "begin_ns", &r->begin_ns, &begin) &
-	       document_count(c, o, "finish_ns", &r->finish_ns, &finish);
+	good = document_count(c, o, "begin_ns", &r->begin_ns, &begin);
+	good &= document_count(c, o, "finish_ns", &r->finish_ns, &finish);
 	r->placed = begin && finish;
 	if (!r->placed || r->begin_ns <= r->finish_ns)
 		return good;
@@ -73,14 +73,14 @@ static bool take_numbers(const struct document_check *c, const json_t *o, struct
 	bool *const optional = &(bool){ false }, good;
 	uint64_t miscompares;
 
-	good = document_count(c, o, one ? "pass" : "passes", &r->pass, NULL) &
-	       document_count(c, o, all ? "targets" : "target", &r->target, NULL) &
-	       document_count(c, o, "elapsed_ns", &r->elapsed_ns, NULL) &
-	       document_count(c, o, "miscompares", &miscompares, &r->verified) &
-	       /* Of a pass nothing depends on the others. */
-	       document_count(c, o, "queue_depth", &r->queue_depth, all ? NULL : optional) &
-	       document_count(c, o, "request_bytes", &r->request_bytes, all ? NULL : optional) &
-	       document_count(c, o, "block_bytes", &r->block_bytes, all ? NULL : optional);
+	good = document_count(c, o, one ? "pass" : "passes", &r->pass, NULL);
+	good &= document_count(c, o, all ? "targets" : "target", &r->target, NULL);
+	good &= document_count(c, o, "elapsed_ns", &r->elapsed_ns, NULL);
+	good &= document_count(c, o, "miscompares", &miscompares, &r->verified);
+	/* Of a pass nothing depends on the others. */
+	good &= document_count(c, o, "queue_depth", &r->queue_depth, all ? NULL : optional);
+	good &= document_count(c, o, "request_bytes", &r->request_bytes, all ? NULL : optional);
+	good &= document_count(c, o, "block_bytes", &r->block_bytes, all ? NULL : optional);
 	if (one && (!r->pass || r->target > UINT32_MAX))
 		return document_wrong(c, "pass, target",
 				      "a pass from 1 on and the number of a target");
@@ -95,7 +95,8 @@ static void take_result(struct document *d, const json_t *o, struct document_res
 	r->partial = json_is_true(json_object_get(o, "partial"));
 	r->op = op_of(o);
 	r->bound = bound_of(o);
-	r->known = take_numbers(&c, o, r) & take_span(&c, o, r);
+	r->known = take_numbers(&c, o, r);
+	r->known &= take_span(&c, o, r);
 	if (r->what == RESULT_COMBINED && document_result(d, RESULT_COMBINED))
 		document_wrong(&c, "COMBINED", "one of them");
 }

@@ -183,6 +183,12 @@ json_t *jsonout_statistics_value(const struct pass_statistics *s)
 
 #define PERCENTILE(percent_) ((uint32_t)((percent_)*HISTOGRAM_PERCENT + 0.5))
 
+/* A figure that no histogram has. */
+#define PLAIN(name_, unit_, ...)                                        \
+	{                                                               \
+		.name = name_, .unit = unit_, .shown = { __VA_ARGS__ }, \
+	}
+
 /* A figure of a histogram, in ns. */
 #define TIME(name_, shown_, time_, stat_)                                             \
 	{                                                                             \
@@ -191,19 +197,19 @@ json_t *jsonout_statistics_value(const struct pass_statistics *s)
 	}
 
 const struct pass_figure_row pass_figures[FIGURE_ROUND] = {
-	[FIGURE_BANDWIDTH] = { "bandwidth", "bytes/s", { "bandwidth", "MBytes/s", 1e6, 3 } },
-	[FIGURE_IOPS] = { "iops", "operations/s", { "IOPS", "Ops/s", 1, 3 } },
-	[FIGURE_LATENCY] = { "latency", "ns", { "latency", "millisec", 1e6, 6 } },
+	[FIGURE_BANDWIDTH] = PLAIN("bandwidth", "bytes/s", "bandwidth", "MBytes/s", 1e6, 3),
+	[FIGURE_IOPS] = PLAIN("iops", "operations/s", "IOPS", "Ops/s", 1, 3),
+	[FIGURE_LATENCY] = PLAIN("latency", "ns", "latency", "millisec", 1e6, 6),
 	[FIGURE_P50] = TIME("p50", "p50", SERVICE, PERCENTILE(50)),
 	[FIGURE_P99] = TIME("p99", "p99", SERVICE, PERCENTILE(99)),
 	[FIGURE_P999] = TIME("p99.9", "p99.9", SERVICE, PERCENTILE(99.9)),
-	[FIGURE_FLUSH] = { "flush", "ns", { "flush", "millisec", 1e6, 6 } },
+	[FIGURE_FLUSH] = PLAIN("flush", "ns", "flush", "millisec", 1e6, 6),
 	[FIGURE_RESPONSE] = TIME("response", "response", RESPONSE, LATENCY_MEAN),
 	[FIGURE_RESPONSE_P50] = TIME("response_p50", "resp p50", RESPONSE, PERCENTILE(50)),
 	[FIGURE_RESPONSE_P99] = TIME("response_p99", "resp p99", RESPONSE, PERCENTILE(99)),
 	[FIGURE_RESPONSE_P999] = TIME("response_p99.9", "resp p99.9", RESPONSE, PERCENTILE(99.9)),
-	[FIGURE_MAXIMUM] = { "maximum", "operations/s", { "maximum", "Ops/s", 1, 3 } },
-	[FIGURE_KNEE] = { "knee", "percent", { "knee", "%", 1, 2 } },
+	[FIGURE_MAXIMUM] = PLAIN("maximum", "operations/s", "maximum", "Ops/s", 1, 3),
+	[FIGURE_KNEE] = PLAIN("knee", "percent", "knee", "%", 1, 2),
 	[FIGURE_RESPONSE_MAX] = TIME("response_max", NULL, RESPONSE, LATENCY_MAX),
 };
 

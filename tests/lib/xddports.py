@@ -11,6 +11,7 @@ LOWEST_PORT, HIGHEST_PORT = 20000, 32000
 RANGE = 200
 _drawing = threading.Lock()
 _range = None       # a socket whose name reserves the range, and the first port of it
+_last_range = None  # the one before: a thread may be about to listen on a port that it drew there
 _drawn = 0          # ports of it that were drawn
 
 
@@ -30,8 +31,8 @@ def _own_range():
 
 def _leave_range():
     """In a child process, which draws from one of its own."""
-    global _range
-    _range = None
+    global _range, _last_range
+    _range = _last_range = None
 
 
 os.register_at_fork(after_in_child=_leave_range)
@@ -39,10 +40,10 @@ os.register_at_fork(after_in_child=_leave_range)
 
 def _draw(n):
     """The first of `n` ports in a row. A range that is used up is left: connections that have ended hold its ports."""
-    global _range, _drawn
+    global _range, _last_range, _drawn
     with _drawing:
         if _range is None or _drawn + n > RANGE:
-            _range, _drawn = _own_range(), 0
+            _last_range, _range, _drawn = _range, _own_range(), 0
         _drawn += n
         return _range[1] + _drawn - n
 
