@@ -182,7 +182,7 @@ int fio_parse_splits(const char *text, unsigned kb_base, struct fio_split *list)
 /* Sizes and weights as -reqsize mix has them. */
 const char *fio_splits_text(struct arena *arena, const struct fio_split *list, int n);
 
-/* A pattern such as 0xdead"text"12 as hexadecimal digits. */
+/* A pattern such as 0xdead"text"12 as hexadecimal digits. 0 or -EINVAL. */
 int fio_parse_pattern(struct arena *arena, const char *text, const char **hex);
 
 /* ---- fio_jobs.c: fio's options, rows of foreign_fio ---- */
@@ -232,12 +232,12 @@ uint64_t fio_number(const struct fio_job *j, enum fio_option option, uint64_t ot
 const char *fio_text(const struct fio_job *j, enum fio_option option, const char *otherwise);
 
 /* List a setting as left out, once. An option that is not set is not listed. */
-int fio_leave(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
-	      enum fio_option option, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void fio_leave(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
+	       enum fio_option option, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 /* List something that xdd does otherwise. The same text is listed once in a group. */
-int fio_note(struct fio_file *f, struct fio_group *g, const struct fio_job *j, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+void fio_note(struct fio_file *f, struct fio_group *g, const struct fio_job *j, const char *fmt,
+	      ...) __attribute__((format(printf, 4, 5)));
 
 /* True if the user was told that the setting is left out. */
 static inline bool fio_is_listed(const struct fio_job *j, enum fio_option option)
@@ -379,11 +379,10 @@ bool fio_has_engine(const struct fio_job *j);
 size_t fio_files(const struct fio_job *j);
 
 /* The path of file `file` of a clone of a job, as fio makes it. */
-int fio_path(struct fio_map *m, const struct fio_job *j, size_t clone, size_t file,
-	     const char **path);
+const char *fio_path(struct fio_map *m, const struct fio_job *j, size_t clone, size_t file);
 
 /* Set an option of a target. */
-int fio_put(struct fio_map *m, struct fio_target *t, enum fio_slot slot, const char *option,
-	    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void fio_put(struct fio_map *m, struct fio_target *t, enum fio_slot slot, const char *option,
+	     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 #endif

@@ -40,11 +40,10 @@ static int fail(struct fio_map *m, const struct fio_job *j, const char *what)
 
 /* ---- the operation ---- */
 
-static int leave_mix(struct fio_map *m, const struct fio_job *j)
+static void leave_mix(struct fio_map *m, const struct fio_job *j)
 {
-	int err = fio_leave(m->file, m->group, j, FIO_RWMIXREAD, "is for rw and randrw");
-
-	return err ? err : fio_leave(m->file, m->group, j, FIO_RWMIXWRITE, "is for rw and randrw");
+	fio_leave(m->file, m->group, j, FIO_RWMIXREAD, "is for rw and randrw");
+	fio_leave(m->file, m->group, j, FIO_RWMIXWRITE, "is for rw and randrw");
 }
 
 /* The percentage of reads in a mix. */
@@ -78,27 +77,26 @@ int fio_map_mix(struct fio_map *m, const struct fio_job *j, struct fio_target *t
 			  "reads and writes in sequence have no gaps in xdd");
 }
 
-static int map_operation(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+static void map_operation(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	if (!t->reads || !t->writes) {
-		int err = leave_mix(m, j);
-
-		return err ? err :
-			     fio_put(m, t, SLOT_OP, "-op", "%s",
-				     t->discards ? "discard" :
-				     t->reads	 ? "read" :
-						   "write");
+		leave_mix(m, j);
+		fio_put(m, t, SLOT_OP, "-op", "%s",
+			t->discards ? "discard" :
+			t->reads    ? "read" :
+				      "write");
+		return;
 	}
 	if (fio_is_set(j, FIO_RWMIXWRITE))
 		fio_leave(m->file, m->group, j, FIO_RWMIXREAD, "rwmixwrite says the same");
-	return fio_put(m, t, SLOT_OP, "-rwratio", has_streams(t) ? "%u" : "%u random",
-		       (unsigned)reads_of(j));
+	fio_put(m, t, SLOT_OP, "-rwratio", has_streams(t) ? "%u" : "%u random",
+		(unsigned)reads_of(j));
 }
 
 /* ---- requests ---- */
 
 /* The words of -reqsize, and what is known of the sizes. */
-static int put_splits(struct fio_map *m, const struct fio_split *list, int n, struct extent *e)
+static void put_splits(struct fio_map *m, const struct fio_split *list, int n, struct extent *e)
 {
 	const char *words = fio_splits_text(m->file->arena, list, n);
 	uint64_t weights = 0;
@@ -114,7 +112,6 @@ static int put_splits(struct fio_map *m, const struct fio_split *list, int n, st
 	e->largest = list[n - 1].bytes;
 	e->mean = (double)e->cycle / (double)weights;
 	e->mix = n > 1 ? words : NULL;
-	return 0;
 }
 
 /* A size of "4k-64k". Returns what follows it; NULL: it is none. */
@@ -155,7 +152,8 @@ static int map_range(struct fio_map *m, const struct fio_job *j, const struct fi
 				  MIX_MAX_SIZES);
 	for (uint64_t i = 0; i < most / least; i++)
 		list[i] = (struct fio_split){ .bytes = (i + 1) * least, .percent = 1 };
-	return put_splits(m, list, (int)(most / least), e);
+	put_splits(m, list, (int)(most / least), e);
+	return 0;
 }
 
 /* The sizes of the target's direction; sizes of reads precede a comma. "": none. */
@@ -184,7 +182,8 @@ static int map_split(struct fio_map *m, const struct fio_job *j, const struct fi
 	if (strchr(text, ',') && t->reads && t->writes)
 		return fio_refuse(m->file, m->group, j, FIO_BSSPLIT,
 				  "reads and writes of a target have the same sizes");
-	return put_splits(m, list, n, e);
+	put_splits(m, list, n, e);
+	return 0;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -223,18 +222,16 @@ static int map_blocks(struct fio_map *m, const struct fio_job *j, struct fio_tar
 	uint64_t usual = e->request % BLOCK_DEFAULT ? SECTOR_BYTES : BLOCK_DEFAULT;
 	uint64_t block = gcd(e->request, e->offset);
 	char size[FIO_SIZE_SIZE];
-	int err = 0;
 
 	if (e->largest > FIO_REQUEST_MAX || block > BLOCK_MAX || e->largest / block > BLOCKS_MAX)
 		return fail(m, j,
 			    "has requests that xdd cannot do; they have 2 GiB and 2097152 "
 			    "blocks at most");
 	if (block % usual)
-		err = fio_put(m, t, SLOT_BLOCKSIZE, "-blocksize", "%llu",
-			      (unsigned long long)block);
-	return err ? err :
-		     fio_put(m, t, SLOT_REQSIZE, "-reqsize", "%s",
-			     e->mix ? e->mix : fio_size_text(e->request, size));
+		fio_put(m, t, SLOT_BLOCKSIZE, "-blocksize", "%llu", (unsigned long long)block);
+	fio_put(m, t, SLOT_REQSIZE, "-reqsize", "%s",
+		e->mix ? e->mix : fio_size_text(e->request, size));
+	return 0;
 }
 
 /* ---- sizes and offsets ---- */
@@ -402,8 +399,9 @@ static int check_extent(struct fio_map *m, const struct fio_job *j, const struct
 		return fio_fail(m->file, j->section->path, j->section->line,
 				"[%.60s]: has no size, and %.200s %s; expected size=", j->name,
 				k->path, k->exists ? "is empty" : "does not exist");
-	return fio_note(m->file, m->group, j,
-			"the size of %s is not known here; -bytes has the amount", k->path);
+	fio_note(m->file, m->group, j, "the size of %s is not known here; -bytes has the amount",
+		 k->path);
+	return 0;
 }
 
 /* ---- the options ---- */
@@ -432,30 +430,26 @@ static int put_seek(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	if (t->random && fio_is_set(j, FIO_RANDSEED))
 		n += (size_t)snprintf(words + n, sizeof(words) - n, " seed %llu",
 				      (unsigned long long)fio_number(j, FIO_RANDSEED, 0));
-	return n ? fio_put(m, t, SLOT_SEEK, "-seek", "%s", words + 1) : 0;
+	if (n)
+		fio_put(m, t, SLOT_SEEK, "-seek", "%s", words + 1);
+	return 0;
 }
 
-static int map_random(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+static void map_random(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
-	int err;
-
 	if (!t->random) {
-		err = fio_leave(m->file, m->group, j, FIO_RANDSEED, "is for random offsets");
-		if (!err)
-			err = fio_leave(m->file, m->group, j, FIO_RANDREPEAT,
-					"is for random offsets");
-		return err ? err :
-			     fio_leave(m->file, m->group, j, FIO_NORANDOMMAP,
-				       "is for random offsets");
+		fio_leave(m->file, m->group, j, FIO_RANDSEED, "is for random offsets");
+		fio_leave(m->file, m->group, j, FIO_RANDREPEAT, "is for random offsets");
+		fio_leave(m->file, m->group, j, FIO_NORANDOMMAP, "is for random offsets");
+		return;
 	}
 	if (fio_number(j, FIO_RANDREPEAT, 1))
-		return 0;
-	err = fio_put(m, t, SLOT_RANDOMIZE, "-randomize", "%s", "");
-	return err ? err :
-		     fio_note(m->file, m->group, j,
-			      "%s=0: each pass has offsets of its own, the same in every run; "
-			      "-seek seed <number> chooses others",
-			      j->v[FIO_RANDREPEAT].setting->name);
+		return;
+	fio_put(m, t, SLOT_RANDOMIZE, "-randomize", "%s", "");
+	fio_note(m->file, m->group, j,
+		 "%s=0: each pass has offsets of its own, the same in every run; "
+		 "-seek seed <number> chooses others",
+		 j->v[FIO_RANDREPEAT].setting->name);
 }
 
 /* The exponent of "zipf" or "zipf:1.2"; 0: the text is another one. */
@@ -481,9 +475,10 @@ static int map_distribution(struct fio_map *m, const struct fio_job *j, const st
 {
 	const char *name = fio_text(j, FIO_RANDOM_DISTRIBUTION, "random");
 
-	if (!t->random)
-		return fio_leave(m->file, m->group, j, FIO_RANDOM_DISTRIBUTION,
-				 "is for random offsets");
+	if (!t->random) {
+		fio_leave(m->file, m->group, j, FIO_RANDOM_DISTRIBUTION, "is for random offsets");
+		return 0;
+	}
 	*how = fio_number(j, FIO_NORANDOMMAP, 0) ? "random" : "random once";
 	if (strcmp(name, "random") == 0)
 		return 0;
@@ -539,7 +534,8 @@ static int map_ramp(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	if (m->passes > 1)
 		return fio_refuse(m->file, m->group, j, FIO_RAMP_TIME,
 				  "-warmup is for each pass, and loops have one together");
-	return fio_put(m, t, SLOT_WARMUP, "-warmup", "%s", fio_time_text(ns, time));
+	fio_put(m, t, SLOT_WARMUP, "-warmup", "%s", fio_time_text(ns, time));
+	return 0;
 }
 
 /* Time ends the pass: a limit beside the amount, or the only one. `*only`: there is no amount. */
@@ -553,15 +549,18 @@ static int map_time(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	err = map_ramp(m, j, t);
 	if (err)
 		return err;
-	if (!ns)
-		return fio_leave(m->file, m->group, j, FIO_TIME_BASED, "has no runtime beside it");
+	if (!ns) {
+		fio_leave(m->file, m->group, j, FIO_TIME_BASED, "has no runtime beside it");
+		return 0;
+	}
 	if (ns > TIME_MAX_NS)
 		return fail(m, j, "has a runtime of more than a year");
 	if (m->runtime_ns)
 		return 0;
 	if (!*only && m->passes > 1)
 		fio_note(m->file, m->group, j, "runtime limits each pass by itself");
-	return fio_put(m, t, SLOT_TIMELIMIT, "-timelimit", "%s", fio_time_text(ns, time));
+	fio_put(m, t, SLOT_TIMELIMIT, "-timelimit", "%s", fio_time_text(ns, time));
+	return 0;
 }
 
 /* ---- rates ---- */
@@ -607,9 +606,11 @@ static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	err = blocks == 1 ? 0 :
 			    fio_refuse(m->file, m->group, j, FIO_THINKTIME_BLOCKS,
 				       "a delay follows each operation");
-	if (!err && !(bytes > 0) && !(ops > 0))
-		err = fio_leave(m->file, m->group, j, FIO_RATE_PROCESS, "there is no rate");
-	else if (!err)
+	if (err)
+		return err;
+	if (!(bytes > 0) && !(ops > 0))
+		fio_leave(m->file, m->group, j, FIO_RATE_PROCESS, "there is no rate");
+	else
 		err = map_intervals(m, j, &poisson);
 	if (err || (!(bytes > 0) && !(ops > 0) && !think))
 		return err;
@@ -621,19 +622,20 @@ static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	if (err)
 		return err;
 	if (ops > 0 && (!(bytes > 0) || ops <= bytes / request)) {
-		err = fio_put(m, t, SLOT_THROTTLE, "-throttle", "ops %.*f%s",
-			      ops < floor(ops) + 1e-6 ? 0 : 6, ops, poisson);
-		return err ? err : fio_leave(m->file, m->group, j, FIO_RATE, "rate_iops is lower");
+		fio_put(m, t, SLOT_THROTTLE, "-throttle", "ops %.*f%s",
+			ops < floor(ops) + 1e-6 ? 0 : 6, ops, poisson);
+		fio_leave(m->file, m->group, j, FIO_RATE, "rate_iops is lower");
+	} else if (bytes > 0) {
+		fio_put(m, t, SLOT_THROTTLE, "-throttle", "bw %s%s",
+			fio_size_text(bytes > 1 ? (uint64_t)bytes : 1, size), poisson);
+		fio_leave(m->file, m->group, j, FIO_RATE_IOPS, "rate is lower");
+	} else if (think > TIME_MAX_NS) {
+		fio_leave(m->file, m->group, j, FIO_THINKTIME, "is longer than a year");
+	} else {
+		fio_put(m, t, SLOT_THROTTLE, "-throttle", "delay %s",
+			fio_time_text(think ? think : 1, size));
 	}
-	if (bytes > 0) {
-		err = fio_put(m, t, SLOT_THROTTLE, "-throttle", "bw %s%s",
-			      fio_size_text(bytes > 1 ? (uint64_t)bytes : 1, size), poisson);
-		return err ? err : fio_leave(m->file, m->group, j, FIO_RATE_IOPS, "rate is lower");
-	}
-	if (think > TIME_MAX_NS)
-		return fio_leave(m->file, m->group, j, FIO_THINKTIME, "is longer than a year");
-	return fio_put(m, t, SLOT_THROTTLE, "-throttle", "delay %s",
-		       fio_time_text(think ? think : 1, size));
+	return 0;
 }
 
 /* ---- all of it ---- */
@@ -657,27 +659,29 @@ static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_tar
 	bool only_time;
 	int err = map_time(m, j, t, &only_time);
 
+	if (!only_time && __builtin_mul_overflow(amount, loops_here(m, j), &amount))
+		return fail(m, j, "does more than 2^64 bytes");
+	if (err)
+		return err;
 	if (only_time) {
 		amount = 0;
-		if (!err)
-			err = fio_leave(m->file, m->group, j, FIO_LOOPS,
-					"time_based repeats the job until its runtime");
-	} else if (__builtin_mul_overflow(amount, loops_here(m, j), &amount)) {
-		return fail(m, j, "does more than 2^64 bytes");
+		fio_leave(m->file, m->group, j, FIO_LOOPS,
+			  "time_based repeats the job until its runtime");
 	}
-	if (!err && amount)
-		err = fio_put(m, t, SLOT_AMOUNT, "-bytes", "%s", fio_size_text(amount, size));
-	if (!err)
-		err = check_stride(m, j, t, e, amount, only_time);
+	if (amount)
+		fio_put(m, t, SLOT_AMOUNT, "-bytes", "%s", fio_size_text(amount, size));
+	err = check_stride(m, j, t, e, amount, only_time);
 	if (!err)
 		err = check_streams(m, j, t, e, amount, only_time);
 	if (!err)
 		err = map_distribution(m, j, t, &how);
 	if (!err)
 		err = put_seek(m, j, t, e, how, only_time || amount > e->region);
-	if (!err && e->offset)
-		err = fio_put(m, t, SLOT_STARTOFFSET, "-startoffset", "%s",
-			      fio_size_text(e->offset, size));
+	if (err)
+		return err;
+	if (e->offset)
+		fio_put(m, t, SLOT_STARTOFFSET, "-startoffset", "%s",
+			fio_size_text(e->offset, size));
 	t->only_time = only_time;
 	t->ops = e->mix || only_time ? 0 : amount / e->request;
 	t->whole = amount >= e->region && (has_map(j, t) || !t->random) && !t->stride;
@@ -692,7 +696,7 @@ static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_tar
 		t->plain = t->overwrite = true;
 	if (t->reads || t->discards || t->overwrite || fio_number(j, FIO_CREATE_ONLY, 0))
 		t->layout_bytes = t->end_bytes;
-	return err;
+	return 0;
 }
 
 /* Reads have other sizes than writes: random offsets of fio are multiples of the least of all. */
@@ -760,10 +764,10 @@ int fio_map_amount(struct fio_map *m, const struct fio_job *j, struct fio_target
 	const struct fio_known *k = fio_known(m, t->path);
 	size_t files = fio_files(j);
 	struct extent e = { 0 };
-	int err = map_operation(m, j, t);
+	int err;
 
-	if (!err)
-		err = map_sizes(m, j, t, &e);
+	map_operation(m, j, t);
+	err = map_sizes(m, j, t, &e);
 	if (!err)
 		err = map_offset(m, j, k, clone, &e);
 	if (err)
@@ -777,9 +781,9 @@ int fio_map_amount(struct fio_map *m, const struct fio_job *j, struct fio_target
 		err = check_loops(m, j, t, &e);
 	if (!err)
 		err = map_blocks(m, j, t, &e);
-	if (!err)
-		err = map_random(m, j, t);
-	if (!err)
-		err = map_rate(m, j, t, files, e.mean);
+	if (err)
+		return err;
+	map_random(m, j, t);
+	err = map_rate(m, j, t, files, e.mean);
 	return err ? err : map_extent(m, j, t, &e);
 }

@@ -78,8 +78,8 @@ static const char *fio_reason(struct arena *arena, const struct foreign *row)
 
 /* ---- notes ---- */
 
-static int add(struct fio_file *f, struct fio_group *g, bool left_out, const char *section,
-	       const struct fio_setting *setting, const char *text)
+static void add(struct fio_file *f, struct fio_group *g, bool left_out, const char *section,
+		const struct fio_setting *setting, const char *text)
 {
 	struct fio_note *note = xarena_alloc(f->arena, sizeof(*note));
 
@@ -89,16 +89,15 @@ static int add(struct fio_file *f, struct fio_group *g, bool left_out, const cha
 	note->text = text;
 	*g->notes_end = note;
 	g->notes_end = &note->next;
-	return 0;
 }
 
-static int fio_leave_setting(struct fio_file *f, struct fio_group *g, struct fio_setting *s,
-			     const char *text)
+static void fio_leave_setting(struct fio_file *f, struct fio_group *g, struct fio_setting *s,
+			      const char *text)
 {
 	if (s->listed)
-		return 0;
+		return;
 	s->listed = true;
-	return add(f, g, true, s->section, s, text);
+	add(f, g, true, s->section, s, text);
 }
 
 static bool fio_may_leave(const struct fio_file *f, const char *name)
@@ -115,53 +114,52 @@ static bool fio_may_leave(const struct fio_file *f, const char *name)
 static int fio_refuse_setting(struct fio_file *f, struct fio_group *g, struct fio_setting *s,
 			      const char *text)
 {
-	if (fio_may_leave(f, s->name))
-		return fio_leave_setting(f, g, s, text);
+	if (fio_may_leave(f, s->name)) {
+		fio_leave_setting(f, g, s, text);
+		return 0;
+	}
 	f->refused = s;
 	return fio_fail(f, s->path, s->line,
 			"%.60s%s%.60s: %s; -leaveout %.60s translates without it", s->name,
 			s->value ? "=" : "", s->value ? s->value : "", text, s->name);
 }
 
-/* List a setting, or refuse it, by `act`: once, and only if it is set. */
-static int list(struct fio_file *f, struct fio_group *g, struct fio_setting *s,
-		int (*act)(struct fio_file *, struct fio_group *, struct fio_setting *,
-			   const char *),
-		const char *fmt, va_list ap)
+/* The words about a setting. NULL: it is not set, or listed already. */
+static const char *words_about(struct fio_file *f, const struct fio_setting *s, const char *fmt,
+			       va_list ap)
 {
-	const char *text;
-
-	if (!s || s->listed)
-		return 0;
-	text = xneed(arena_vprintf(f->arena, fmt, ap));
-	return act(f, g, s, text);
+	return s && !s->listed ? xneed(arena_vprintf(f->arena, fmt, ap)) : NULL;
 }
 
 int fio_refuse(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
 	       enum fio_option option, const char *fmt, ...)
 {
+	struct fio_setting *s = j->v[option].setting;
+	const char *text;
 	va_list ap;
-	int err;
 
 	va_start(ap, fmt);
-	err = list(f, g, j->v[option].setting, fio_refuse_setting, fmt, ap);
+	text = words_about(f, s, fmt, ap);
 	va_end(ap);
-	return err;
+	return text ? fio_refuse_setting(f, g, s, text) : 0;
 }
 
-int fio_leave(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
-	      enum fio_option option, const char *fmt, ...)
+void fio_leave(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
+	       enum fio_option option, const char *fmt, ...)
 {
+	struct fio_setting *s = j->v[option].setting;
+	const char *text;
 	va_list ap;
-	int err;
 
 	va_start(ap, fmt);
-	err = list(f, g, j->v[option].setting, fio_leave_setting, fmt, ap);
+	text = words_about(f, s, fmt, ap);
 	va_end(ap);
-	return err;
+	if (text)
+		fio_leave_setting(f, g, s, text);
 }
 
-int fio_note(struct fio_file *f, struct fio_group *g, const struct fio_job *j, const char *fmt, ...)
+void fio_note(struct fio_file *f, struct fio_group *g, const struct fio_job *j, const char *fmt,
+	      ...)
 {
 	const char *text;
 	va_list ap;
@@ -171,9 +169,9 @@ int fio_note(struct fio_file *f, struct fio_group *g, const struct fio_job *j, c
 	va_end(ap);
 	for (const struct fio_note *n = g->notes; n; n = n->next) {
 		if (!n->left_out && strcmp(n->text, text) == 0)
-			return 0;
+			return;
 	}
-	return add(f, g, false, j->name, NULL, text);
+	add(f, g, false, j->name, NULL, text);
 }
 
 /* ---- jobs ---- */
@@ -322,9 +320,10 @@ static int read_setting(struct reader *r, struct fio_setting *s)
 	if (type == FIO_LEFT_OUT || type == FIO_CHANGES) {
 		const char *why = fio_reason(r->file->arena, row);
 
-		return type == FIO_CHANGES && !fio_is_usual(row, s->value) ?
-			       fio_refuse_setting(r->file, r->group, s, why) :
-			       fio_leave_setting(r->file, r->group, s, why);
+		if (type == FIO_CHANGES && !fio_is_usual(row, s->value))
+			return fio_refuse_setting(r->file, r->group, s, why);
+		fio_leave_setting(r->file, r->group, s, why);
+		return 0;
 	}
 	err = parse_value(r, row, s->value, &v);
 	if (err)

@@ -154,8 +154,8 @@ static const char *make_check(struct fio_map *m, const struct fio_target *target
 	return make_line(m, copy, n, general);
 }
 
-static int fio_add_command(struct fio_map *m, enum fio_stage stage,
-			   const struct fio_target *targets, size_t n, const char *general)
+static void fio_add_command(struct fio_map *m, enum fio_stage stage,
+			    const struct fio_target *targets, size_t n, const char *general)
 {
 	struct fio_command *c = xarena_alloc(m->file->arena, sizeof(*c));
 
@@ -165,7 +165,6 @@ static int fio_add_command(struct fio_map *m, enum fio_stage stage,
 	*m->group->commands_end = c;
 	m->group->commands_end = &c->next;
 	put_title(m, stage, c);
-	return 0;
 }
 
 #define LOG_INTERVAL_MS 1000 /* where fio would log each operation */
@@ -217,7 +216,7 @@ static bool are_percentiles(const char *list)
 	return false;
 }
 
-static int put_latency(struct fio_map *m, FILE *out)
+static void put_latency(struct fio_map *m, FILE *out)
 {
 	static const enum fio_option logs[] = { FIO_WRITE_LAT_LOG, FIO_WRITE_BW_LOG,
 						FIO_WRITE_IOPS_LOG };
@@ -225,7 +224,6 @@ static int put_latency(struct fio_map *m, FILE *out)
 	const char *list = "50,90,95,99,99.9,99.99", *prefix = NULL;
 	char time[FIO_SIZE_SIZE];
 	uint64_t ms;
-	int err = 0;
 
 	for (const struct fio_job *j = m->group->jobs; j; j = j->next) {
 		if (fio_number(j, FIO_CLAT_PERCENTILES, 0) ||
@@ -241,9 +239,9 @@ static int put_latency(struct fio_map *m, FILE *out)
 	if (percentiles && fio_is_set(percentiles, FIO_PERCENTILE_LIST)) {
 		list = fio_text(percentiles, FIO_PERCENTILE_LIST, "");
 		if (!are_percentiles(list)) {
-			err = fio_leave(m->file, m->group, percentiles, FIO_PERCENTILE_LIST,
-					"expected up to 20 percentages above 0 and up to 100, "
-					"with colons between them");
+			fio_leave(m->file, m->group, percentiles, FIO_PERCENTILE_LIST,
+				  "expected up to 20 percentages above 0 and up to 100, "
+				  "with colons between them");
 			percentiles = NULL;
 		}
 	}
@@ -252,36 +250,32 @@ static int put_latency(struct fio_map *m, FILE *out)
 		for (; *list; list++)
 			fputc(*list == ':' ? ',' : *list, out);
 	}
-	if (err || !log)
-		return err;
+	if (!log)
+		return;
 	ms = fio_number(log, FIO_LOG_AVG_MSEC, 0);
 	if (!ms || ms > LOG_INTERVAL_MAX_MS)
 		ms = LOG_INTERVAL_MS;
 	prefix = xarena_printf(m->file->arena, "%s.csv", prefix ? prefix : log->name);
 	prefix = xneed(quote_word(m->file->arena, prefix));
 	fprintf(out, " -intervals %s output %s", fio_time_text(ms * NS_PER_MS, time), prefix);
-	return fio_note(m->file, m->group, log,
-			"one file has the rates and latencies of each interval; -ts dump has each "
-			"operation");
+	fio_note(m->file, m->group, log,
+		 "one file has the rates and latencies of each interval; -ts dump has each "
+		 "operation");
 }
 
-static int put_exitall(struct fio_map *m, FILE *out)
+static void put_exitall(struct fio_map *m, FILE *out)
 {
-	int err = 0;
-
 	if (!any(m->group, FIO_EXITALL))
-		return 0;
+		return;
 	if (m->n_targets > 1)
 		fputs(" -stonewall", out);
-	for (const struct fio_job *j = m->group->jobs; !err && j && m->n_targets <= 1; j = j->next)
-		err = fio_leave(m->file, m->group, j, FIO_EXITALL, "there is no other target");
-	return err;
+	for (const struct fio_job *j = m->group->jobs; j && m->n_targets <= 1; j = j->next)
+		fio_leave(m->file, m->group, j, FIO_EXITALL, "there is no other target");
 }
 
-static int put_general(struct fio_map *m, FILE *out)
+static void put_general(struct fio_map *m, FILE *out)
 {
 	char time[FIO_SIZE_SIZE];
-	int err;
 
 	if (m->passes > 1)
 		fprintf(out, " -passes %llu", (unsigned long long)m->passes);
@@ -291,8 +285,8 @@ static int put_general(struct fio_map *m, FILE *out)
 		fputs(" -stoponerror", out);
 	if (m->reads_back)
 		fputs(" -readback", out);
-	err = put_exitall(m, out);
-	return err ? err : put_latency(m, out);
+	put_exitall(m, out);
+	put_latency(m, out);
 }
 
 /* ---- the commands of a group ---- */
@@ -318,15 +312,15 @@ static bool shares_path(const struct fio_map *m, size_t i)
 }
 
 /* Tags name their target and are whole sectors; otherwise data that depends on the offset only. */
-static int settle_pattern(struct fio_map *m, size_t i)
+static void settle_pattern(struct fio_map *m, size_t i)
 {
 	struct fio_target *t = &m->targets[i];
 
 	if (!t->verifies || strcmp(t->slot[SLOT_PATTERN].args, "tagged") != 0)
-		return 0;
+		return;
 	if (t->end_bytes % 512 == 0 && !t->slot[SLOT_BLOCKSIZE].option && !shares_path(m, i))
-		return 0;
-	return fio_put(m, t, SLOT_PATTERN, "-datapattern", "random");
+		return;
+	fio_put(m, t, SLOT_PATTERN, "-datapattern", "random");
 }
 
 /* A target that reads back has the offsets of the same number only. */
@@ -342,10 +336,11 @@ static int settle_read_back(struct fio_map *m)
 	m->reads_back = all && timed && !any(m->group, FIO_EXITALL);
 	for (size_t i = 0; i < m->n_targets; i++) {
 		struct fio_target *t = &m->targets[i];
-		int err = settle_pattern(m, i);
+		int err = 0;
 
+		settle_pattern(m, i);
 		/* Of a run that time ends, only -readback knows what was written. */
-		if (!err && t->verify_after &&
+		if (t->verify_after &&
 		    (m->reads_back || timed || (!all && t->random && !t->whole))) {
 			t->verify_after = false;
 			if (!m->reads_back)
@@ -368,7 +363,7 @@ static void clear(struct fio_target *t, enum fio_slot slot)
 	t->slot[slot] = (struct fio_words){ NULL, NULL };
 }
 
-static int add_read_back(struct fio_map *m)
+static void add_read_back(struct fio_map *m)
 {
 	static const enum fio_slot of_writes[] = { SLOT_TIMELIMIT,   SLOT_THROTTLE,
 						   SLOT_FLUSHWRITE,  SLOT_FLUSHBETWEEN,
@@ -378,9 +373,8 @@ static int add_read_back(struct fio_map *m)
 	struct fio_target *all = xarena_alloc(m->file->arena, m->n_targets * sizeof(*all));
 	char size[FIO_SIZE_SIZE];
 	size_t n = 0;
-	int err = 0;
 
-	for (size_t i = 0; !err && i < m->n_targets; i++) {
+	for (size_t i = 0; i < m->n_targets; i++) {
 		struct fio_target *t = &all[n];
 
 		if (!m->targets[i].verify_after)
@@ -390,45 +384,40 @@ static int add_read_back(struct fio_map *m)
 		clear(&m->targets[i], SLOT_DELETE);
 		for (size_t k = 0; k < sizeof(of_writes) / sizeof(of_writes[0]); k++)
 			clear(t, of_writes[k]);
-		err = fio_put(m, t, SLOT_OP, "-op", "read");
-		if (!err && t->lap_bytes)
-			err = fio_put(m, t, SLOT_AMOUNT, "-bytes", "%s",
-				      fio_size_text(t->lap_bytes, size));
-		if (!err)
-			err = fio_put(m, t, SLOT_VERIFY, "-verify", "contents");
-		if (!err && !t->slot[SLOT_DIO].option)
-			err = fio_put(m, t, SLOT_DROPCACHE, "-dropcache", "%s", "");
+		fio_put(m, t, SLOT_OP, "-op", "read");
+		if (t->lap_bytes)
+			fio_put(m, t, SLOT_AMOUNT, "-bytes", "%s",
+				fio_size_text(t->lap_bytes, size));
+		fio_put(m, t, SLOT_VERIFY, "-verify", "contents");
+		if (!t->slot[SLOT_DIO].option)
+			fio_put(m, t, SLOT_DROPCACHE, "-dropcache", "%s", "");
 		n++;
 	}
 	m->read_back = all;
 	m->n_read_back = n;
-	return err;
 }
 
 /* The write of a file that is read before it is large enough; as in fio, of all of it. */
-static int lay_out(struct fio_map *m, const struct fio_target *t, struct fio_target *out,
-		   struct fio_known *k)
+static void lay_out(struct fio_map *m, const struct fio_target *t, struct fio_target *out,
+		    struct fio_known *k)
 {
 	uint64_t end = t->layout_bytes;
 	char size[FIO_SIZE_SIZE];
-	int err;
 
 	*out = (struct fio_target){ .path = t->path };
 	/* Tagged data has whole sectors. */
 	end += (512 - end % 512) % 512;
-	err = fio_put(m, out, SLOT_OP, "-op", "write");
-	if (!err)
-		err = fio_put(m, out, SLOT_REQSIZE, "-reqsize", "1M");
-	if (!err)
-		err = fio_put(m, out, SLOT_AMOUNT, "-bytes", "%s", fio_size_text(end, size));
-	if (!err && t->verifies)
+	fio_put(m, out, SLOT_OP, "-op", "write");
+	fio_put(m, out, SLOT_REQSIZE, "-reqsize", "1M");
+	fio_put(m, out, SLOT_AMOUNT, "-bytes", "%s", fio_size_text(end, size));
+	fio_put(m, out, SLOT_SYNCWRITE, "-syncwrite", "%s", "");
+	if (t->verifies)
 		out->slot[SLOT_PATTERN] = t->slot[SLOT_PATTERN];
 	else if (!t->plain)
 		out->slot[SLOT_PATTERN] = t->data;
 	k->bytes = end;
 	k->exists = true;
 	k->changed = true;
-	return err ? err : fio_put(m, out, SLOT_SYNCWRITE, "-syncwrite", "%s", "");
 }
 
 /* The target that needs the most of the file of target `i`, if `i` is its first. */
@@ -449,33 +438,32 @@ static const struct fio_target *most_of(const struct fio_map *m, size_t i)
 	return most;
 }
 
-static int add_layout(struct fio_map *m)
+static void add_layout(struct fio_map *m)
 {
 	struct fio_target *files = xarena_alloc(m->file->arena, m->n_targets * sizeof(*files));
 	size_t n = 0;
-	int err = 0;
 
-	for (size_t i = 0; !err && i < m->n_targets; i++) {
+	for (size_t i = 0; i < m->n_targets; i++) {
 		const struct fio_target *t = most_of(m, i);
 		struct fio_known *k = t ? fio_known(m, t->path) : NULL;
 
 		if (!t || !t->layout_bytes)
 			continue;
 		if (k->is_file && k->bytes < t->layout_bytes)
-			err = lay_out(m, t, &files[n++], k);
+			lay_out(m, t, &files[n++], k);
 	}
-	return err || !n ? err : fio_add_command(m, FIO_LAYOUT, files, n, "");
+	if (n)
+		fio_add_command(m, FIO_LAYOUT, files, n, "");
 }
 
 /* Read files into the page cache, whole and each once. */
-static int add_pre_read(struct fio_map *m)
+static void add_pre_read(struct fio_map *m)
 {
 	struct fio_target *files = xarena_alloc(m->file->arena, m->n_targets * sizeof(*files));
 	char size[FIO_SIZE_SIZE];
 	size_t n = 0;
-	int err = 0;
 
-	for (size_t i = 0; !err && i < m->n_targets; i++) {
+	for (size_t i = 0; i < m->n_targets; i++) {
 		const struct fio_target *t = &m->targets[i];
 		const struct fio_known *k = fio_known(m, t->path);
 		bool again = false;
@@ -485,19 +473,19 @@ static int add_pre_read(struct fio_map *m)
 		if (!t->pre_read || again)
 			continue;
 		files[n] = (struct fio_target){ .path = t->path, .made = k && k->changed };
-		err = fio_put(m, &files[n], SLOT_OP, "-op", "read");
-		if (!err)
-			err = fio_put(m, &files[n], SLOT_REQSIZE, "-reqsize", "1M");
-		if (!err && k && k->bytes)
-			err = fio_put(m, &files[n], SLOT_AMOUNT, "-bytes", "%s",
-				      fio_size_text(k->bytes, size));
+		fio_put(m, &files[n], SLOT_OP, "-op", "read");
+		fio_put(m, &files[n], SLOT_REQSIZE, "-reqsize", "1M");
+		if (k && k->bytes)
+			fio_put(m, &files[n], SLOT_AMOUNT, "-bytes", "%s",
+				fio_size_text(k->bytes, size));
 		n++;
 	}
-	return err || !n ? err : fio_add_command(m, FIO_LAYOUT, files, n, "");
+	if (n)
+		fio_add_command(m, FIO_LAYOUT, files, n, "");
 }
 
 /* The files as the next group finds them. */
-static int remember(struct fio_map *m)
+static void remember(struct fio_map *m)
 {
 	for (size_t i = 0; i < m->n_targets; i++) {
 		struct fio_known *k = fio_known(m, m->targets[i].path);
@@ -518,7 +506,6 @@ static int remember(struct fio_map *m)
 			k->bytes = 0;
 		}
 	}
-	return 0;
 }
 
 /* fallocate=none and keep leave a file as large as what is written. */
@@ -565,8 +552,8 @@ static int settle_sizes(struct fio_map *m)
 		if (!replaced)
 			err = refuse_smaller(m, &m->targets[i], k);
 		if (!err && part && m->targets[i].writes && k->is_file && k->bytes < end)
-			err = fio_put(m, &m->targets[i], SLOT_PRETRUNCATE, "-pretruncate", "%s",
-				      fio_size_text(end, size));
+			fio_put(m, &m->targets[i], SLOT_PRETRUNCATE, "-pretruncate", "%s",
+				fio_size_text(end, size));
 	}
 	return err;
 }
@@ -578,28 +565,27 @@ static int add_commands(struct fio_map *m)
 
 	if (!err)
 		err = settle_sizes(m);
-	if (!err)
-		err = add_layout(m);
-	if (!err)
-		err = add_pre_read(m);
-	for (size_t i = 0; !err && i < m->n_targets; i++) {
+	if (err)
+		return err;
+	add_layout(m);
+	add_pre_read(m);
+	for (size_t i = 0; i < m->n_targets; i++) {
 		const struct fio_known *k = fio_known(m, m->targets[i].path);
 
 		m->targets[i].removes = m->targets[i].slot[SLOT_DELETE].option;
 		m->targets[i].made = k && k->changed;
 	}
-	if (!err)
-		err = add_read_back(m);
-	if (err || any(m->group, FIO_CREATE_ONLY))
-		return err;
-	err = put_general(m, xmemstream_open(&s));
+	add_read_back(m);
+	if (any(m->group, FIO_CREATE_ONLY))
+		return 0;
+	put_general(m, xmemstream_open(&s));
 	xmemstream_close(&s);
-	if (!err)
-		err = fio_add_command(m, FIO_RUN, m->targets, m->n_targets, s.text);
+	fio_add_command(m, FIO_RUN, m->targets, m->n_targets, s.text);
 	free(s.text);
-	if (!err && m->n_read_back)
-		err = fio_add_command(m, FIO_READ_BACK, m->read_back, m->n_read_back, "");
-	return err ? err : remember(m);
+	if (m->n_read_back)
+		fio_add_command(m, FIO_READ_BACK, m->read_back, m->n_read_back, "");
+	remember(m);
+	return 0;
 }
 
 static int map_group(struct fio_map *m, struct fio_group *g)

@@ -57,8 +57,8 @@ bool fio_has_engine(const struct fio_job *j)
 	return find_engine(j);
 }
 
-int fio_put(struct fio_map *m, struct fio_target *t, enum fio_slot slot, const char *option,
-	    const char *fmt, ...)
+void fio_put(struct fio_map *m, struct fio_target *t, enum fio_slot slot, const char *option,
+	     const char *fmt, ...)
 {
 	va_list ap;
 
@@ -66,19 +66,18 @@ int fio_put(struct fio_map *m, struct fio_target *t, enum fio_slot slot, const c
 	t->slot[slot].option = option;
 	t->slot[slot].args = xneed(arena_vprintf(m->file->arena, fmt, ap));
 	va_end(ap);
-	return 0;
 }
 
-static int leave(struct fio_map *m, const struct fio_job *j, enum fio_option option,
-		 const char *text)
+static void leave(struct fio_map *m, const struct fio_job *j, enum fio_option option,
+		  const char *text)
 {
-	return fio_leave(m->file, m->group, j, option, "%s", text);
+	fio_leave(m->file, m->group, j, option, "%s", text);
 }
 
 /* ---- engine ---- */
 
-static int map_keywords(struct fio_map *m, const struct fio_job *j, const char *engine, char *words,
-			size_t size)
+static void map_keywords(struct fio_map *m, const struct fio_job *j, const char *engine,
+			 char *words, size_t size)
 {
 	static const struct {
 		enum fio_option option;
@@ -91,52 +90,47 @@ static int map_keywords(struct fio_map *m, const struct fio_job *j, const char *
 		{ FIO_READFUA, "sg", " fua" },
 		{ FIO_WRITEFUA, "sg", " fua" },
 	};
-	int err = 0;
 
-	for (size_t i = 0; !err && i < sizeof(keywords) / sizeof(keywords[0]); i++) {
+	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++) {
 		if (!fio_number(j, keywords[i].option, 0))
 			continue;
 		if (strcmp(keywords[i].engine, engine) != 0)
-			err = leave(m, j, keywords[i].option, "is not for this engine");
+			leave(m, j, keywords[i].option, "is not for this engine");
 		else if (!strstr(words, keywords[i].keyword))
 			snprintf(words + strlen(words), size - strlen(words), "%s",
 				 keywords[i].keyword);
 	}
-	return err;
 }
 
 /* In fio they are calls of the thread with any engine. */
-static int leave_engine(struct fio_map *m, const struct fio_job *j)
+static void leave_engine(struct fio_map *m, const struct fio_job *j)
 {
-	int err = leave(m, j, FIO_IOENGINE, "this engine of xdd cannot discard; psync does");
-
-	return err ? err : leave(m, j, FIO_IODEPTH_BATCH, "requests are submitted one by one");
+	leave(m, j, FIO_IOENGINE, "this engine of xdd cannot discard; psync does");
+	leave(m, j, FIO_IODEPTH_BATCH, "requests are submitted one by one");
 }
 
-static int map_engine(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+static void map_engine(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	const struct fio_engine *e = fio_engine(j);
 	uint64_t batch = fio_number(j, FIO_IODEPTH_BATCH, 1);
 	char words[128] = "";
-	int err;
 
-	if (t->discards && !(engine_named(e->ours)->caps & ENGINE_DISCARDS))
-		return leave_engine(m, j);
-	err = map_keywords(m, j, e->ours, words, sizeof(words));
-	if (!err && e->why)
-		err = fio_note(m->file, m->group, j, "ioengine=%s: %s", e->name, e->why);
-	if (err)
-		return err;
+	if (t->discards && !(engine_named(e->ours)->caps & ENGINE_DISCARDS)) {
+		leave_engine(m, j);
+		return;
+	}
+	map_keywords(m, j, e->ours, words, sizeof(words));
+	if (e->why)
+		fio_note(m->file, m->group, j, "ioengine=%s: %s", e->name, e->why);
 	if (batch > 1 && !e->one &&
 	    (strcmp(e->ours, "libaio") == 0 || strcmp(e->ours, "io_uring") == 0))
 		snprintf(words + strlen(words), sizeof(words) - strlen(words), " batch %llu",
 			 (unsigned long long)batch);
 	else
-		err = leave(m, j, FIO_IODEPTH_BATCH,
-			    "requests are submitted one by one, or as -ioengine decides");
-	if (err || strcmp(e->ours, "psync") == 0 || strcmp(e->ours, "null") == 0)
-		return err;
-	return fio_put(m, t, SLOT_ENGINE, "-ioengine", "%s%s", e->ours, words);
+		leave(m, j, FIO_IODEPTH_BATCH,
+		      "requests are submitted one by one, or as -ioengine decides");
+	if (strcmp(e->ours, "psync") != 0 && strcmp(e->ours, "null") != 0)
+		fio_put(m, t, SLOT_ENGINE, "-ioengine", "%s%s", e->ours, words);
 }
 
 static bool is_direct(const struct fio_job *j)
@@ -144,29 +138,27 @@ static bool is_direct(const struct fio_job *j)
 	return fio_number(j, FIO_DIRECT, 0) || !fio_number(j, FIO_BUFFERED, 1);
 }
 
-static int map_cache(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+static void map_cache(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	bool null = strcmp(fio_engine(j)->name, "null") == 0;
-	int err = 0;
 
 	if (fio_number(j, FIO_PRE_READ, 0) && !is_direct(j) && t->reads) {
 		t->pre_read = true;
-		return leave(m, j, FIO_INVALIDATE, "pre_read fills the page cache");
+		leave(m, j, FIO_INVALIDATE, "pre_read fills the page cache");
+		return;
 	}
-	err = leave(m, j, FIO_PRE_READ, "is for reads through the page cache");
-	if (err)
-		return err;
+	leave(m, j, FIO_PRE_READ, "is for reads through the page cache");
 	if (is_direct(j) && strcmp(fio_engine(j)->ours, "mmap") == 0) {
-		err = leave(m, j, FIO_DIRECT, "mapped data is in the page cache");
-		return err ? err : leave(m, j, FIO_BUFFERED, "mapped data is in the page cache");
+		leave(m, j, FIO_DIRECT, "mapped data is in the page cache");
+		leave(m, j, FIO_BUFFERED, "mapped data is in the page cache");
+		return;
 	}
 	if (null || is_direct(j) || !t->reads || strcmp(fio_engine(j)->ours, "sg") == 0)
-		err = leave(m, j, FIO_INVALIDATE, "is for reads through the page cache");
+		leave(m, j, FIO_INVALIDATE, "is for reads through the page cache");
 	else if (fio_number(j, FIO_INVALIDATE, 1))
-		err = fio_put(m, t, SLOT_DROPCACHE, "-dropcache", "%s", "");
-	if (!err && is_direct(j) && !null && strcmp(fio_engine(j)->ours, "sg") != 0)
-		err = fio_put(m, t, SLOT_DIO, "-dio", "%s", "");
-	return err;
+		fio_put(m, t, SLOT_DROPCACHE, "-dropcache", "%s", "");
+	if (is_direct(j) && !null && strcmp(fio_engine(j)->ours, "sg") != 0)
+		fio_put(m, t, SLOT_DIO, "-dio", "%s", "");
 }
 
 /* ---- data ---- */
@@ -183,16 +175,19 @@ static int put_hex(struct fio_map *m, const struct fio_job *j, struct fio_target
 		const char *name = xarena_printf(m->file->arena, "%.*s", (int)n - 2, text + 1);
 		const char *quoted = xneed(quote_word(m->file->arena, name));
 
-		return fio_put(m, t, SLOT_PATTERN, "-datapattern", "file %s", quoted);
+		fio_put(m, t, SLOT_PATTERN, "-datapattern", "file %s", quoted);
+		return 0;
 	}
-	err = fio_parse_pattern(m->file->arena, text, &hex);
-	if (err == -EINVAL || (!err && strlen(hex) > HEX_MAX)) {
+	if (fio_parse_pattern(m->file->arena, text, &hex) || strlen(hex) > HEX_MAX) {
 		err = fio_refuse(m->file, m->group, j, option,
 				 "the pattern cannot be read; -datapattern hex and file have "
 				 "patterns");
-		return err ? err : fio_put(m, t, SLOT_PATTERN, "-datapattern", "random");
+		if (!err)
+			fio_put(m, t, SLOT_PATTERN, "-datapattern", "random");
+		return err;
 	}
-	return err ? err : fio_put(m, t, SLOT_PATTERN, "-datapattern", "hex %s replicate", hex);
+	fio_put(m, t, SLOT_PATTERN, "-datapattern", "hex %s replicate", hex);
+	return 0;
 }
 
 /* Verification that xdd does not have, or has at other moments. */
@@ -225,11 +220,14 @@ static int map_verify(struct fio_map *m, const struct fio_job *j, struct fio_tar
 
 	if (strcmp(method, "none") == 0 || strcmp(method, "0") == 0)
 		return 0;
-	if (strcmp(t->path, "null") == 0)
-		return leave(m, j, FIO_VERIFY, "the null device moves no data");
+	if (strcmp(t->path, "null") == 0) {
+		leave(m, j, FIO_VERIFY, "the null device moves no data");
+		return 0;
+	}
 	if (t->discards) {
-		err = leave(m, j, FIO_VERIFY, "discards transfer no data");
-		return err ? err : leave(m, j, FIO_VERIFY_PATTERN, "is for verify=pattern");
+		leave(m, j, FIO_VERIFY, "discards transfer no data");
+		leave(m, j, FIO_VERIFY_PATTERN, "is for verify=pattern");
+		return 0;
 	}
 	err = refuse_verify(m, j, t, method);
 	if (err || fio_is_listed(j, FIO_VERIFY))
@@ -237,29 +235,27 @@ static int map_verify(struct fio_map *m, const struct fio_job *j, struct fio_tar
 	if (pattern && strcmp(method, "pattern") == 0) {
 		err = put_hex(m, j, t, FIO_VERIFY_PATTERN);
 	} else {
-		err = leave(m, j, FIO_VERIFY_PATTERN, "is for verify=pattern");
-		if (!err)
-			err = fio_note(m->file, m->group, j,
-				       "verify=%s: xdd writes and verifies data of its own "
-				       "(-datapattern tagged); what fio wrote does not verify",
-				       method);
-		if (!err)
-			err = fio_put(m, t, SLOT_PATTERN, "-datapattern", "tagged");
+		leave(m, j, FIO_VERIFY_PATTERN, "is for verify=pattern");
+		fio_note(m->file, m->group, j,
+			 "verify=%s: xdd writes and verifies data of its own "
+			 "(-datapattern tagged); what fio wrote does not verify",
+			 method);
+		fio_put(m, t, SLOT_PATTERN, "-datapattern", "tagged");
 	}
 	t->verifies = true;
 	t->verify_after = t->writes && !t->reads && fio_number(j, FIO_DO_VERIFY, 1);
-	if (!err && t->reads)
-		err = fio_put(m, t, SLOT_VERIFY, "-verify", "contents");
+	if (t->reads)
+		fio_put(m, t, SLOT_VERIFY, "-verify", "contents");
 	return err;
 }
 
 /* Other data take its place: in fio too, except that compressible parts are zeros here. */
-static int leave_data(struct fio_map *m, const struct fio_job *j)
+static void leave_data(struct fio_map *m, const struct fio_job *j)
 {
 	static const char why[] = "verified data, and data that compress or repeat, are xdd's own";
-	int err = leave(m, j, FIO_BUFFER_PATTERN, why);
 
-	return err ? err : leave(m, j, FIO_ZERO_BUFFERS, why);
+	leave(m, j, FIO_BUFFER_PATTERN, why);
+	leave(m, j, FIO_ZERO_BUFFERS, why);
 }
 
 /* The data of writes, as SLOT_PATTERN. */
@@ -267,44 +263,37 @@ static int map_data(struct fio_map *m, const struct fio_job *j, struct fio_targe
 {
 	uint64_t compress = fio_number(j, FIO_BUFFER_COMPRESS, 0);
 	uint64_t dedupe = fio_number(j, FIO_DEDUPE, 0);
-	int err = 0;
 
 	if (compress > 100 || dedupe > 100)
 		return fio_fail(m->file, j->section->path, j->section->line,
 				"[%.60s]: expected percentages of compression and dedupe up to 100",
 				j->name);
-	if (!compress && !dedupe && t->verifies)
-		return leave_data(m, j);
-	if (compress || dedupe)
-		err = leave_data(m, j);
+	if (compress || dedupe || t->verifies)
+		leave_data(m, j);
 	else if (fio_is_set(j, FIO_BUFFER_PATTERN))
 		return put_hex(m, j, t, FIO_BUFFER_PATTERN);
-	else if (t->plain)
-		return 0;
-	if (err)
-		return err;
 	if (compress && dedupe)
-		return fio_put(m, t, SLOT_PATTERN, "-datapattern", "compress %u dedupe %u",
-			       (unsigned)compress, (unsigned)dedupe);
-	if (compress || dedupe)
-		return fio_put(m, t, SLOT_PATTERN, "-datapattern", "%s %u",
-			       compress ? "compress" : "dedupe", (unsigned)(compress + dedupe));
-	return fio_put(m, t, SLOT_PATTERN, "-datapattern", "random");
+		fio_put(m, t, SLOT_PATTERN, "-datapattern", "compress %u dedupe %u",
+			(unsigned)compress, (unsigned)dedupe);
+	else if (compress || dedupe)
+		fio_put(m, t, SLOT_PATTERN, "-datapattern", "%s %u",
+			compress ? "compress" : "dedupe", (unsigned)(compress + dedupe));
+	else if (!t->verifies && !t->plain)
+		fio_put(m, t, SLOT_PATTERN, "-datapattern", "random");
+	return 0;
 }
 
 /* Settings for the data of writes also apply to files that are laid out for reads. */
-static int leave_unwritten(struct fio_map *m, const struct fio_job *j, const struct fio_target *t)
+static void leave_unwritten(struct fio_map *m, const struct fio_job *j, const struct fio_target *t)
 {
 	static const enum fio_option of_writes[] = { FIO_BUFFER_PATTERN, FIO_BUFFER_COMPRESS,
 						     FIO_DEDUPE, FIO_ZERO_BUFFERS };
 	const struct fio_known *k = fio_known(m, t->path);
-	int err = 0;
 
 	if (k->is_file && k->bytes < t->layout_bytes)
-		return 0;
-	for (size_t i = 0; !err && i < sizeof(of_writes) / sizeof(of_writes[0]); i++)
-		err = leave(m, j, of_writes[i], "is for writes");
-	return err;
+		return;
+	for (size_t i = 0; i < sizeof(of_writes) / sizeof(of_writes[0]); i++)
+		leave(m, j, of_writes[i], "is for writes");
 }
 
 static int map_pattern(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
@@ -312,12 +301,13 @@ static int map_pattern(struct fio_map *m, const struct fio_job *j, struct fio_ta
 	struct fio_words verified;
 	int err = map_verify(m, j, t);
 
+	if (err)
+		return err;
 	t->plain |= fio_number(j, FIO_ZERO_BUFFERS, 0);
 	verified = t->slot[SLOT_PATTERN];
-	if (!err && !t->writes)
-		err = leave_unwritten(m, j, t);
-	if (!err)
-		err = map_data(m, j, t);
+	if (!t->writes)
+		leave_unwritten(m, j, t);
+	err = map_data(m, j, t);
 	t->data = t->slot[SLOT_PATTERN];
 	if (!t->writes)
 		t->slot[SLOT_PATTERN] = verified;
@@ -372,12 +362,12 @@ static int map_flush(struct fio_map *m, const struct fio_job *j, struct fio_targ
 	bool synchronous = is_synchronous(j), opens = opens_synchronous(j);
 	uint64_t n = synchronous && !opens ? 1 : fsync ? fsync : data;
 	bool at_end = fio_number(j, FIO_END_FSYNC, 0) || fio_number(j, FIO_FSYNC_ON_CLOSE, 0);
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && !t->writes && i < sizeof(all) / sizeof(all[0]); i++)
-		err = leave(m, j, all[i], "is for writes");
-	if (err || !t->writes)
-		return err;
+	for (size_t i = 0; !t->writes && i < sizeof(all) / sizeof(all[0]); i++)
+		leave(m, j, all[i], "is for writes");
+	if (!t->writes)
+		return 0;
 	err = refuse_flush(m, j, t);
 	if (!err && t->ragged && fio_number(j, FIO_FSYNC_ON_CLOSE, 0))
 		err = fio_refuse(m->file, m->group, j, FIO_FSYNC_ON_CLOSE,
@@ -387,43 +377,44 @@ static int map_flush(struct fio_map *m, const struct fio_job *j, struct fio_targ
 	if (err)
 		return err;
 	if (opens)
-		err = fio_put(m, t, SLOT_OPENSYNC,
-			      strcmp(fio_text(j, FIO_SYNC, ""), "dsync") == 0 ? "-odsync" :
-										"-osync",
-			      "%s", "");
-	if (!err && n && n <= INT64_MAX)
-		err = fio_put(m, t, SLOT_FLUSHWRITE, "-flushwrite", "%llu", (unsigned long long)n);
-	if (!err && n && (!synchronous || opens))
-		err = fio_put(m, t, SLOT_FLUSHBETWEEN, "-flushbetween", "%s", "");
-	if (!err && synchronous && !opens)
-		err = fio_note(m->file, m->group, j,
-			       "sync=%s: a flush after each write takes the place of O_SYNC, which "
-			       "ioengine=%s does not use, and is not part of the latency",
-			       fio_text(j, FIO_SYNC, ""), fio_text(j, FIO_IOENGINE, "psync"));
-	else if (!err && n)
-		err = fio_note(m->file, m->group, j,
-			       "flushes are fdatasync(2), and not part of the latency of a write");
-	if (!err && at_end)
-		err = fio_put(m, t, SLOT_SYNCWRITE, "-syncwrite", "%s", "");
-	return err;
+		fio_put(m, t, SLOT_OPENSYNC,
+			strcmp(fio_text(j, FIO_SYNC, ""), "dsync") == 0 ? "-odsync" : "-osync",
+			"%s", "");
+	if (n && n <= INT64_MAX)
+		fio_put(m, t, SLOT_FLUSHWRITE, "-flushwrite", "%llu", (unsigned long long)n);
+	if (n && (!synchronous || opens))
+		fio_put(m, t, SLOT_FLUSHBETWEEN, "-flushbetween", "%s", "");
+	if (synchronous && !opens)
+		fio_note(m->file, m->group, j,
+			 "sync=%s: a flush after each write takes the place of O_SYNC, which "
+			 "ioengine=%s does not use, and is not part of the latency",
+			 fio_text(j, FIO_SYNC, ""), fio_text(j, FIO_IOENGINE, "psync"));
+	else if (n)
+		fio_note(m->file, m->group, j,
+			 "flushes are fdatasync(2), and not part of the latency of a write");
+	if (at_end)
+		fio_put(m, t, SLOT_SYNCWRITE, "-syncwrite", "%s", "");
+	return 0;
 }
 
 /* ---- processors and memory ---- */
 
 /* A mask such as 0x5 as a list of processors. */
-static int put_mask(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+static void put_mask(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	char list[64 * 4] = "";
 	uint64_t mask;
 
-	if (fio_parse_bytes(fio_text(j, FIO_CPUMASK, ""), 1024, &mask) || !mask)
-		return leave(m, j, FIO_CPUMASK, "cannot be read; -processor has a list");
+	if (fio_parse_bytes(fio_text(j, FIO_CPUMASK, ""), 1024, &mask) || !mask) {
+		leave(m, j, FIO_CPUMASK, "cannot be read; -processor has a list");
+		return;
+	}
 	for (unsigned i = 0; i < 64; i++) {
 		if (mask >> i & 1)
 			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u",
 				 *list ? "," : "", i);
 	}
-	return fio_put(m, t, SLOT_PROCESSOR, "-processor", "%s", list);
+	fio_put(m, t, SLOT_PROCESSOR, "-processor", "%s", list);
 }
 
 static bool is_list(const char *text)
@@ -431,11 +422,10 @@ static bool is_list(const char *text)
 	return *text && !text[strspn(text, "0123456789,-")] && strlen(text) < 256;
 }
 
-static int map_processors(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+static void map_processors(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	const char *list = fio_text(j, FIO_CPUS_ALLOWED, NULL);
 	const char *nodes = fio_text(j, FIO_NUMA_CPU_NODES, NULL);
-	int err = 0;
 
 	if (nodes && is_list(nodes) && !strchr(nodes, '-')) {
 		char words[4 + 5 * 256] = "node";
@@ -447,52 +437,53 @@ static int map_processors(struct fio_map *m, const struct fio_job *j, struct fio
 				n += strlen(strcpy(words + n, "node"));
 		}
 		words[n] = '\0';
-		err = fio_put(m, t, SLOT_PROCESSOR, "-processor", "%s", words);
+		fio_put(m, t, SLOT_PROCESSOR, "-processor", "%s", words);
 	} else if (nodes) {
-		err = leave(m, j, FIO_NUMA_CPU_NODES,
-			    "expected a list of nodes; -processor node0 is for those of a node");
+		leave(m, j, FIO_NUMA_CPU_NODES,
+		      "expected a list of nodes; -processor node0 is for those of a node");
 	}
-	if (!err && list && is_list(list))
-		return fio_put(m, t, SLOT_PROCESSOR, "-processor", "%s", list);
-	if (!err)
-		err = leave(m, j, FIO_CPUS_ALLOWED, "cannot be read; -processor has a list");
-	return err || !fio_is_set(j, FIO_CPUMASK) ? err : put_mask(m, j, t);
+	if (list && is_list(list)) {
+		fio_put(m, t, SLOT_PROCESSOR, "-processor", "%s", list);
+		return;
+	}
+	leave(m, j, FIO_CPUS_ALLOWED, "cannot be read; -processor has a list");
+	if (fio_is_set(j, FIO_CPUMASK))
+		put_mask(m, j, t);
 }
 
-static int map_numa(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+static void map_numa(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	const char *policy = fio_text(j, FIO_NUMA_MEM_POLICY, "default");
 	const char *nodes = strchr(policy, ':');
 
 	nodes = nodes ? nodes + 1 : "";
 	if (strcmp(policy, "default") == 0)
-		return 0;
+		return;
 	if (strcmp(policy, "local") == 0)
-		return fio_put(m, t, SLOT_NUMA, "-numa", "local");
-	if (strncmp(policy, "bind:", 5) == 0 && is_list(nodes))
-		return fio_put(m, t, SLOT_NUMA, "-numa", "%s", nodes);
-	if (strncmp(policy, "interleave:", 11) == 0 && is_list(nodes))
-		return fio_put(m, t, SLOT_NUMA, "-numa", "interleave:%s", nodes);
-	return leave(m, j, FIO_NUMA_MEM_POLICY, "-numa has nodes, local and interleave");
+		fio_put(m, t, SLOT_NUMA, "-numa", "local");
+	else if (strncmp(policy, "bind:", 5) == 0 && is_list(nodes))
+		fio_put(m, t, SLOT_NUMA, "-numa", "%s", nodes);
+	else if (strncmp(policy, "interleave:", 11) == 0 && is_list(nodes))
+		fio_put(m, t, SLOT_NUMA, "-numa", "interleave:%s", nodes);
+	else
+		leave(m, j, FIO_NUMA_MEM_POLICY, "-numa has nodes, local and interleave");
 }
 
-static int map_memory(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+static void map_memory(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	const char *mem = fio_text(j, FIO_MEM, "malloc");
 	uint64_t align = fio_number(j, FIO_MEM_ALIGN, 0);
-	int err = 0;
 
 	if (strncmp(mem, "shm", 3) == 0)
-		err = fio_put(m, t, SLOT_SHARED, "-sharedmemory", "%s", "");
-	if (!err && (strncmp(mem, "shmhuge", 7) == 0 || strncmp(mem, "mmaphuge", 8) == 0))
-		err = fio_put(m, t, SLOT_HUGE, "-hugepages", "%s", "");
-	else if (!err && strncmp(mem, "shm", 3) != 0)
-		err = leave(m, j, FIO_MEM, "buffers are mapped memory of each QThread");
-	if (!err && align > ALIGN_MAX)
-		return leave(m, j, FIO_MEM_ALIGN, "-memalign has at most 1 GiB");
-	if (!err && align)
-		err = fio_put(m, t, SLOT_MEMALIGN, "-memalign", "%llu", (unsigned long long)align);
-	return err;
+		fio_put(m, t, SLOT_SHARED, "-sharedmemory", "%s", "");
+	if (strncmp(mem, "shmhuge", 7) == 0 || strncmp(mem, "mmaphuge", 8) == 0)
+		fio_put(m, t, SLOT_HUGE, "-hugepages", "%s", "");
+	else if (strncmp(mem, "shm", 3) != 0)
+		leave(m, j, FIO_MEM, "buffers are mapped memory of each QThread");
+	if (align > ALIGN_MAX)
+		leave(m, j, FIO_MEM_ALIGN, "-memalign has at most 1 GiB");
+	else if (align)
+		fio_put(m, t, SLOT_MEMALIGN, "-memalign", "%llu", (unsigned long long)align);
 }
 
 static int map_delay(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
@@ -509,21 +500,27 @@ static int map_delay(struct fio_map *m, const struct fio_job *j, struct fio_targ
 	if (!ns)
 		return 0;
 	if (ns > DELAY_MAX_NS)
-		return leave(m, j, FIO_STARTDELAY, "is longer than a year");
-	return fio_put(m, t, SLOT_STARTDELAY, "-startdelay", "%s", fio_time_text(ns, time));
+		leave(m, j, FIO_STARTDELAY, "is longer than a year");
+	else
+		fio_put(m, t, SLOT_STARTDELAY, "-startdelay", "%s", fio_time_text(ns, time));
+	return 0;
 }
 
 int fio_map_options(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
-	int (*const parts[])(struct fio_map *, const struct fio_job *, struct fio_target *) = {
-		map_engine,	map_cache, map_pattern, map_flush,
-		map_processors, map_numa,  map_memory,	map_delay,
-	};
-	int err = 0;
+	int err;
 
-	for (size_t i = 0; !err && i < sizeof(parts) / sizeof(parts[0]); i++)
-		err = parts[i](m, j, t);
-	return err;
+	map_engine(m, j, t);
+	map_cache(m, j, t);
+	err = map_pattern(m, j, t);
+	if (!err)
+		err = map_flush(m, j, t);
+	if (err)
+		return err;
+	map_processors(m, j, t);
+	map_numa(m, j, t);
+	map_memory(m, j, t);
+	return map_delay(m, j, t);
 }
 
 #define SECTOR_BYTES 512 /* of sizes in /sys, whatever the device has */
@@ -572,10 +569,10 @@ struct fio_known *fio_known(struct fio_map *m, const char *path)
 /* ---- names ---- */
 
 /* The part of a list "a:b" that begins at `*text`; a colon after a backslash belongs to a name. */
-static int list_part(struct arena *arena, const char **text, const char **part)
+static const char *list_part(struct arena *arena, const char **text)
 {
 	struct memstream m;
-	const char *c = *text;
+	const char *c = *text, *part;
 
 	xmemstream_open(&m);
 	for (; *c && *c != ':'; c++) {
@@ -584,9 +581,9 @@ static int list_part(struct arena *arena, const char **text, const char **part)
 		fputc(*c, m.f);
 	}
 	*text = *c ? c + 1 : c;
-	*part = xarena_strdup(arena, xmemstream_close(&m));
+	part = xarena_strdup(arena, xmemstream_close(&m));
 	free(m.text);
-	return 0;
+	return part;
 }
 
 static size_t list_length(const char *text)
@@ -603,14 +600,14 @@ static size_t list_length(const char *text)
 }
 
 /* Part `i` of a list. */
-static int list_at(struct arena *arena, const char *list, size_t i, const char **part)
+static const char *list_at(struct arena *arena, const char *list, size_t i)
 {
-	int err;
+	const char *part;
 
 	do {
-		err = list_part(arena, &list, part);
-	} while (!err && i--);
-	return err;
+		part = list_part(arena, &list);
+	} while (i--);
+	return part;
 }
 
 size_t fio_files(const struct fio_job *j)
@@ -625,7 +622,7 @@ size_t fio_files(const struct fio_job *j)
 }
 
 /* A name that fio makes, such as job.0.0. */
-static int put_format(FILE *out, const struct fio_job *j, size_t clone, size_t file)
+static void put_format(FILE *out, const struct fio_job *j, size_t clone, size_t file)
 {
 	const char *c = fio_text(j, FIO_FILENAME_FORMAT, "$jobname.$jobnum.$filenum");
 
@@ -643,7 +640,6 @@ static int put_format(FILE *out, const struct fio_job *j, size_t clone, size_t f
 			fputc(*c++, out);
 		}
 	}
-	return 0;
 }
 
 /* Names that the options of xdd read in another way: null, -x, @list. */
@@ -652,37 +648,29 @@ static bool needs_dot(const char *path)
 	return strcmp(path, "null") == 0 || *path == '-' || *path == '@';
 }
 
-int fio_path(struct fio_map *m, const struct fio_job *j, size_t clone, size_t file,
-	     const char **path)
+const char *fio_path(struct fio_map *m, const struct fio_job *j, size_t clone, size_t file)
 {
 	struct arena *arena = m->file->arena;
-	const char *directory = NULL, *name = NULL;
+	const char *directory = NULL, *path;
 	bool named = fio_is_set(j, FIO_FILENAME);
 	struct memstream s;
-	int err = 0;
 
-	if (strcmp(fio_engine(j)->name, "null") == 0) {
-		*path = "null";
-		return 0;
-	}
+	if (strcmp(fio_engine(j)->name, "null") == 0)
+		return "null";
 	if (fio_is_set(j, FIO_DIRECTORY)) {
 		const char *list = fio_text(j, FIO_DIRECTORY, "");
 
-		err = list_at(arena, list, named ? 0 : clone % list_length(list), &directory);
+		directory = list_at(arena, list, named ? 0 : clone % list_length(list));
 	}
-	if (!err && named)
-		err = list_at(arena, fio_text(j, FIO_FILENAME, ""), file, &name);
-	if (err)
-		return err;
 	xmemstream_open(&s);
 	if (directory)
 		fprintf(s.f, "%s/", directory);
-	if (name)
-		fputs(name, s.f);
+	if (named)
+		fputs(list_at(arena, fio_text(j, FIO_FILENAME, ""), file), s.f);
 	else
 		put_format(s.f, j, clone, file);
 	xmemstream_close(&s);
-	*path = xarena_printf(arena, "%s%s", needs_dot(s.text) ? "./" : "", s.text);
+	path = xarena_printf(arena, "%s%s", needs_dot(s.text) ? "./" : "", s.text);
 	free(s.text);
-	return 0;
+	return path;
 }

@@ -95,41 +95,42 @@ static int map_depth(struct fio_map *m, const struct fio_job *j, struct fio_targ
 	if (depth > 65536)
 		return fio_fail(m->file, j->section->path, j->v[FIO_IODEPTH].setting->line,
 				"iodepth: expected 65536 at most");
-	if (depth > 1 && e->one && !(m->file->typed && !fio_is_set(j, FIO_IOENGINE)))
-		return fio_leave(m->file, m->group, j, FIO_IODEPTH,
-				 "ioengine=%s has one operation outstanding at a time, in fio too; "
-				 "-queuedepth is for each engine of xdd",
-				 e->name);
+	if (depth > 1 && e->one && !(m->file->typed && !fio_is_set(j, FIO_IOENGINE))) {
+		fio_leave(m->file, m->group, j, FIO_IODEPTH,
+			  "ioengine=%s has one operation outstanding at a time, in fio too; "
+			  "-queuedepth is for each engine of xdd",
+			  e->name);
+		return 0;
+	}
 	if (depth > 1 && files > 1) {
 		depth = (depth + files - 1) / files;
 		fio_note(m->file, m->group, j,
 			 "the files share iodepth=%s: -queuedepth is %u for each",
 			 fio_text(j, FIO_IODEPTH, ""), (unsigned)depth);
 	}
-	return depth <= 1 ? 0 :
-			    fio_put(m, t, SLOT_QUEUEDEPTH, "-queuedepth", "%u", (unsigned)depth);
+	if (depth > 1)
+		fio_put(m, t, SLOT_QUEUEDEPTH, "-queuedepth", "%u", (unsigned)depth);
+	return 0;
 }
 
 /* Options that depend on the kind of the file. */
-static int map_file(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
+static void map_file(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	const struct fio_known *k = fio_known(m, t->path);
 	const char *how = fio_text(j, FIO_FALLOCATE, "none");
 	bool allocate = strcmp(how, "native") == 0 || strcmp(how, "posix") == 0 ||
 			strcmp(how, "keep") == 0 || strcmp(how, "1") == 0;
 	char size[FIO_SIZE_SIZE];
-	int err = 0;
 
 	if (allocate && t->writes && k->is_file && t->end_bytes)
-		err = fio_put(m, t, SLOT_PREALLOCATE, "-preallocate", "%s",
-			      fio_size_text(t->end_bytes, size));
+		fio_put(m, t, SLOT_PREALLOCATE, "-preallocate", "%s",
+			fio_size_text(t->end_bytes, size));
 	else if (strcmp(how, "none") != 0 && strcmp(how, "0") != 0)
-		err = fio_leave(m->file, m->group, j, FIO_FALLOCATE,
-				"files that are read are written first; -preallocate and "
-				"-pretruncate are for files that are written");
-	if (!err && fio_number(j, FIO_UNLINK, 0) && k->is_file)
-		err = fio_put(m, t, SLOT_DELETE, "-deletefile", "%s", "");
-	return err;
+		fio_leave(m->file, m->group, j, FIO_FALLOCATE,
+			  "files that are read are written first; -preallocate and "
+			  "-pretruncate are for files that are written");
+	if (fio_number(j, FIO_UNLINK, 0) && k->is_file)
+		fio_put(m, t, SLOT_DELETE, "-deletefile", "%s", "");
 }
 
 static struct fio_target *target_new(struct fio_map *m)
@@ -148,28 +149,29 @@ static int map_target(struct fio_map *m, const struct fio_job *j, const struct f
 
 	*t = *kind;
 	t->job = j;
-	err = fio_path(m, j, clone, file, &t->path);
-	if (!err && !*t->path)
+	t->path = fio_path(m, j, clone, file);
+	if (!*t->path)
 		return fio_fail(m->file, j->section->path, j->section->line,
 				"[%.60s]: filename: expected names with colons between them",
 				j->name);
-	if (!err && strcmp(t->path, "./-") == 0)
+	if (strcmp(t->path, "./-") == 0)
 		return fio_fail(m->file, j->section->path, j->section->line,
 				"[%.60s]: standard input and output are no targets", j->name);
-	k = err ? NULL : fio_known(m, t->path);
-	if (!err && t->discards && k->is_file)
+	k = fio_known(m, t->path);
+	if (t->discards && k->is_file)
 		return fio_fail(
 			m->file, j->section->path, j->section->line,
 			"[%.60s]: fio discards blocks of devices only, and %.200s is a file; "
 			"-op discard makes holes in it",
 			j->name, k->path);
-	if (!err)
-		err = fio_map_amount(m, j, t, clone, file);
+	err = fio_map_amount(m, j, t, clone, file);
 	if (!err)
 		err = map_depth(m, j, t);
 	if (!err)
 		err = fio_map_options(m, j, t);
-	return err ? err : map_file(m, j, t);
+	if (!err)
+		map_file(m, j, t);
+	return err;
 }
 
 /* Settings that have no effect without others, or with them. */
@@ -203,11 +205,13 @@ static int leave_unused(struct fio_map *m, const struct fio_job *j, const struct
 			     fio_refuse(m->file, m->group, j, FIO_FILESIZE,
 					"the files have one size, the largest of the range");
 
-	for (size_t i = 0; !err && i < sizeof(all) / sizeof(all[0]); i++) {
+	if (err)
+		return err;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		if (all[i].unused)
-			err = fio_leave(m->file, m->group, j, all[i].option, "%s", all[i].why);
+			fio_leave(m->file, m->group, j, all[i].option, "%s", all[i].why);
 	}
-	return err;
+	return 0;
 }
 
 int fio_map_job(struct fio_map *m, const struct fio_job *j)
