@@ -33,8 +33,8 @@ struct target_sum {
 	struct throttle_times paced;
 	struct dirty_sample dirty; /* of the last pass */
 	uint64_t passes;
-	uint64_t most_ops;	      /* issued in a pass, the most of all passes */
-	struct global_anchor clock;   /* after its latest pass */
+	uint64_t most_ops;	    /* issued in a pass, the most of all passes */
+	struct global_anchor clock; /* after its latest pass */
 	bool partial;
 	struct pass_series series;
 	struct endtoend_result *endtoend; /* owned; NULL: none */
