@@ -106,6 +106,13 @@ holds() {
 	done
 }
 
+# packages: files of packages with another version than configure.ac.
+packages() {
+	version=$(sed -n 's/^AC_INIT(\[xdd\], \[\(.*\)\])$/\1/p' configure.ac)
+	head -n 1 debian/changelog | grep -qF "xdd ($version)" || echo debian/changelog
+	grep -q "^Version: *$version\$" contrib/xdd.spec || echo contrib/xdd.spec
+}
+
 result "sources in src" "$(found src -name '*.[ch]' | unnamed '')" "not in Makefile.am"
 result "headers in include" "$(found include -name '*.h' | unnamed '')" "not in Makefile.am"
 result "unit tests" "$(found tests/unit -name 'test_*.c' | unnamed .c)" "not in xdd_unit_tests"
@@ -114,6 +121,7 @@ result "functional tests" "$(found tests/func tests/real-time -name '*.sh' -o -n
 result "helpers of the tests" "$(helpers | unnamed '')" "not in Makefile.am"
 result "documents" "$(found doc -name '*.md' -o -name '*.in' -o -name '*.[17]' | unnamed '')" "not in Makefile.am"
 result "what Makefile.am names is there" "$(gone)" "missing"
+result "versions of packages" "$(packages)" "not the version of configure.ac"
 result "files and tests that doc/design.md names" "$(undocumented)" "missing"
 result "directories below src are described" "$(unmapped)" "without an entry"
 result "hold points that doc/design.md names" "$(holds)" "missing"
