@@ -238,7 +238,7 @@ static int combine_main(int argc, char **argv)
 
 const struct command command_combine = {
 	.name = "combine",
-	.summary = "make one result of those of several hosts",
+	.summary = "combine the results of several hosts into one",
 	.usage =
 		"usage: xdd combine [<option> ...] <host1.json> <host2.json>...\n"
 		"\n"

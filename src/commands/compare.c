@@ -74,7 +74,7 @@ static const struct option rows[] = {
 	  .arg = "<limit>",
 	  .type = OPT_CUSTOM,
 	  .apply = add_limits,
-	  .help = "make the exit status that of a check for scripts. <limit> is a figure, "
+	  .help = "end with an exit status for scripts. <limit> is a figure, "
 		  "bandwidth, iops, latency, p50, p99, p99.9, flush, response, response_p50, "
 		  "response_p99, response_p99.9, and of curves maximum or knee, and how far b may be "
 		  "above or below a: p99+10%, bandwidth-5%; of a curve, latency, p50, p99 and p99.9 "

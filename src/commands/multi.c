@@ -81,7 +81,7 @@ static const struct option host_rows[] = {
 	  .arg = "<command>",
 	  .type = OPT_TEXT,
 	  LINE_FIELD(command),
-	  .help = "command in place of that of the launcher, with its options",
+	  .help = "command that replaces the command of the launcher, with its options",
 	  .detail =
 		  "Words are split as by a shell, with quotes and backslashes; nothing is expanded. "
 		  "Without it the command is that of the variable XDD_MULTI_SSH if the launcher is "

@@ -54,7 +54,7 @@ static const struct option rows[] = {
 	  .type = OPT_CUSTOM,
 	  .apply = set_axis,
 	  .help = "of sweeps: show lines and grids by the values of this option, with the name that "
-		  "its column has; otherwise by those of the longest list" },
+		  "its column has; by default by the values of the longest list" },
 	{ .name = "noplots",
 	  OPTION_FLAG(struct report_line, no_plots),
 	  .help = "do not run gnuplot: the page has tables only" },

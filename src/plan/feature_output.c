@@ -168,7 +168,7 @@ static const struct option feature_output_rows[] = {
 	  .choices = report_choices,
 	  .def = "auto",
 	  PLAN_FIELD(report_form),
-	  .help = "write results for people, or the table",
+	  .help = "write the result block with its verdict, or the table",
 	  .detail =
 		  "person is a block of a few lines: rate, operations per second and latencies of each "
 		  "target in scaled units, and a verdict in words. table is the result lines. auto, the "

@@ -323,7 +323,7 @@ static const struct column table[] = {
 	REAL("TAILIOPS", NULL, " Tail_IOPS", "     Ops/s", FIGURES_DESKEW, get_span_iops, tail,
 	     "COMBINED with -deskew: operations per second in that time"),
 	VALUE("FAIRNESS", COLUMN_REAL, "Fairness", "   ratio", 3, FIGURES_DESKEW, get_fairness,
-	      "COMBINED with -deskew: bandwidth of the slowest target over that of the fastest"),
+	      "COMBINED with -deskew: bandwidth of the slowest target divided by the fastest's"),
 	REAL("CPUTIME", NULL, " CPU Time", "  seconds", FIGURES_CPU, get_seconds, figures.cpu,
 	     "processor time, user and system"),
 	REAL("PERCENTCPUTIME", "PERCENTCPU", "  Pct_CPU", "  percent", FIGURES_CPU, get_percent_of_cpu, figures.cpu,
