@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
@@ -301,22 +300,11 @@ def test_errors():
 
 def test_ctrl_c():
     file = s.sparse_file("endless", 1 << 40)
-    with xddhold.at("operation:100", "signal taken:1") as h:
-        process = subprocess.Popen([t.XDD, file, "-seconds", "3600"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   env=h.env)
-        h.wait(process)
-        process.send_signal(signal.SIGINT)
-        h.wait(process)
-    try:
-        out, err = process.communicate(timeout=t.TIMEOUT)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        out, err = process.communicate()
-    detail = "%s\n%s" % (out, err)
-    t.equal(process.returncode, 5, "Ctrl-C ends the check with status 5", detail)
-    t.ok("sequential" in out and "cut short" in out, "what was measured is shown, and that it was cut short", detail)
-    t.ok(re.search(r"^random 4 KiB, depth 32 +not measured$", out, re.M), "... which are named", detail)
-    t.equal(out.count("not measured"), 2, "the other measurements are not made", detail)
+    run = xddhold.interrupted([t.XDD, file, "-seconds", "3600"], 100)
+    t.equal(run.status, 5, "Ctrl-C ends the check with status 5", run)
+    t.ok("sequential" in run.out and "cut short" in run.out, "what was measured is shown, and that it was cut short", run)
+    t.ok(re.search(r"^random 4 KiB, depth 32 +not measured$", run.out, re.M), "... which are named", run)
+    t.equal(run.out.count("not measured"), 2, "the other measurements are not made", run)
 
 
 def test_several():

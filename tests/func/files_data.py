@@ -6,8 +6,6 @@ that are retried. files.py is about the files themselves.
 import errno
 import os
 import re
-import signal
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
@@ -297,15 +295,9 @@ def test_retry_in_vain():
     run, rows = run_rows("-op", "write", *"-reqsize 4 -numreqs 8 -retry 5".split(), "-targets", 1, file, env=env)
     t.equal((run.status, total(rows, "ERRORS"), total(rows, "RETRIES")), (6, 8, 0), "-retry: not EINVAL")
     env = s.faults("eio", file="vain")
-    with xddhold.at("operation:0", "signal taken:1", env=dict(os.environ, **env)) as h:
-        p = subprocess.Popen(t.xdd_words(*"-op read -reqsize 4 -numreqs 8 -retry 4294967295 -targets 1".split(), file),
-                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=h.env)
-        h.wait(p)
-        p.send_signal(signal.SIGINT)
-        h.wait(p)
-    out, err = p.communicate(timeout=t.TIMEOUT)
-    t.equal((p.returncode, b"COMBINED" in out), (5, True), "-retry without end: the run can be ended",
-            (p.returncode, err))
+    run = xddhold.interrupted(t.xdd_words(*"-op read -reqsize 4 -numreqs 8 -retry 4294967295 -targets 1".split(), file), 0,
+                              env=dict(os.environ, **env))
+    t.equal((run.status, "COMBINED" in run.out), (5, True), "-retry without end: the run can be ended", run)
     run, rows = run_rows("-op", "read", *"-reqsize 4 -numreqs 8 -retry 3 -maxerrors 2".split(), "-targets", 1, file,
                          env=env)
     return t.equal((run.status, total(rows, "ERRORS"), total(rows, "RETRIES")), (6, 2, 6), "-retry, -maxerrors")

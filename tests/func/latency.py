@@ -10,9 +10,7 @@ import json
 import math
 import os
 import re
-import signal
 import statistics
-import subprocess
 import sys
 import time
 
@@ -229,18 +227,11 @@ def test_intervals_of_a_hang():
         t.skip("a device that never answers", s.sys_why())
         return
     csv_file = t.path("hangs.csv")
-    with xddhold.at("operation:32", "signal taken:1", env=dict(os.environ, **env)) as h, \
-            subprocess.Popen(t.xdd_words(*"-op read -reqsize 1 -numreqs 64 -targets 1".split(), file, "-latency", "intervals",
-                                         "0.05", "output", csv_file), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.DEVNULL, env=h.env) as p:
-        h.wait(p)
-        p.send_signal(signal.SIGINT)
-        h.wait(p)
-        h.go()
-        status = p.wait(timeout=t.TIMEOUT)
+    run = xddhold.interrupted(t.xdd_words(*"-op read -reqsize 1 -numreqs 64 -targets 1".split(), file, "-latency",
+                                          "intervals", "0.05", "output", csv_file), 32, env=dict(os.environ, **env))
     lines = t.read_csv(csv_file)
-    t.ok(status == 5 and sum(x[2] for k, v in intervals_of(lines).items() for x in v if k[2] == "all") == 32 and
-         [x["OPS"] for x in lines if x["WHAT"] == "COMBINED"] == ["32"], "a device that never answers", (status, lines))
+    t.ok(run.status == 5 and sum(x[2] for k, v in intervals_of(lines).items() for x in v if k[2] == "all") == 32 and
+         [x["OPS"] for x in lines if x["WHAT"] == "COMBINED"] == ["32"], "a device that never answers", (run, lines))
 
 
 def test_queue_pass():

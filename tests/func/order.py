@@ -14,10 +14,10 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import witness as w
 import messages as m
+import xddhold
 import xddsys as s
 import xddtest as t
-from xddorder import (ALL_LONG, ASKED_FOR, AUDIT, DEPTHS, INTERRUPTED, LONG, RANGE, SHORT, SIZE, audit, engines, places,
-                      watched, words)
+from xddorder import ALL_LONG, ASKED_FOR, AUDIT, DEPTHS, LONG, RANGE, SHORT, SIZE, audit, engines, places, watched, words
 
 # Files of these tests are in memory or holes, which runs that read enough say.
 t.tolerate(t.BUFFERED, t.CACHED, m.DIRTY)
@@ -132,20 +132,25 @@ def test_one_stream():
     return None
 
 
+def in_small_files(args):
+    """A run that cannot write more than 20 MiB to a file."""
+    return t.command(["sh", "-c", 'ulimit -f 20480; exec "$@"', "sh"] + args)
+
+
 def test_turns():
     """Data that is expensive to make is made before the turn (target operation table), whatever ends the pass."""
     big, path = 256 << 10, t.path("turns")
     if w.available() is None:
         return t.skip("turns", s.sys_why())
     for order, depth in (("serial", 4), ("serial", 16), ("loose", 8)):
-        for name, before, after, status, n in (
-                ("whole", [], [], 0, 200), ("a time limit", [], ["-timelimit", 0.001], 0, 1 << 20),
-                ("SIGINT", INTERRUPTED + ["1.5" if s.sanitized() else "0.2"], [], 5, 1 << 20),
-                ("-stoponerror", ["sh", "-c", 'ulimit -f 20480; exec "$@"', "sh"], ["-stoponerror"], 6, 400)):
+        for name, command, after, status, n in (
+                ("whole", t.command, [], 0, 200), ("a time limit", t.command, ["-timelimit", 0.001], 0, 1 << 20),
+                ("SIGINT", lambda args: xddhold.interrupted(args, 40), [], 5, 1 << 20),
+                ("-stoponerror", in_small_files, ["-stoponerror"], 6, 400)):
             title = "turns, %s, depth %d, %s" % (order, depth, name)
             args = t.xdd_words("-op", "write", "-targets", 1, path, "-reqsize", big >> 10, "-numreqs", n, "-queuedepth", depth,
                                "-ordering", order, "-datapattern", "random", "-seek", "range", 65536, "-verbose", *after)
-            run, seen = watched(lambda: w.Syscalls(big), before, args, name == "whole")
+            run, seen = watched(lambda: w.Syscalls(big), lambda: command(args), name == "whole")
             if run is None:
                 t.skip(title, "no tracefs")
                 continue

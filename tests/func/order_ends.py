@@ -10,9 +10,10 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import witness as w
+import xddhold
 import xddsys as s
 import xddtest as t
-from xddorder import ASKED_FOR, INTERRUPTED, QUEUES, SIZE, audit, engines, watched, words
+from xddorder import ASKED_FOR, QUEUES, SIZE, audit, engines, watched, words
 
 t.tolerate(t.BUFFERED, t.CACHED, m.DIRTY)
 t.may_warn(m.REACHES, m.STRICT_URING, m.RANGE_STARTS_OVER)
@@ -28,9 +29,9 @@ def issued_without_holes(title, run, offsets, status, in_order):
 
 
 def ended(extra):
-    """How to end a run early: (name, words before xdd, words after it, status)."""
-    return [("-timelimit", [], ["-timelimit", 0.02] + extra, 0), ("-runtime", [], ["-runtime", 0.02] + extra, 0),
-            ("SIGINT", INTERRUPTED + ["1.5" if s.sanitized() else "0.1"], extra, 5)]
+    """How to end a run early: (name, what runs the words, words, status)."""
+    return [("-timelimit", t.command, ["-timelimit", 0.02] + extra, 0), ("-runtime", t.command, ["-runtime", 0.02] + extra, 0),
+            ("SIGINT", lambda args: xddhold.interrupted(args, 300), extra, 5)]
 
 
 def test_limits():
@@ -44,10 +45,10 @@ def test_limits():
     cases += [(engine, order, ["-threads", threads]) for engine in engines()
               for order, threads in (("none", 3), ("serial", 3), ("strict", 3), ("strict", 1))]
     for engine, order, more in cases:
-        for name, before, after, status in ended(["-dio", "-ioengine", engine] + more):
+        for name, command, after, status in ended(["-dio", "-ioengine", engine] + more):
             args = t.xdd_words(*words(loop, "read", 8, 1 << 22, order, "-seek", "range", 1 << 22, *after))
             witness = (lambda: w.Syscalls(SIZE)) if engine == "psync" else (lambda: w.Block(loop))
-            run, seen = watched(witness, before, args)
+            run, seen = watched(witness, lambda: command(args))
             if run is None:
                 t.skip("%s, %s, %s" % (engine, order, name), "no tracefs")
                 continue

@@ -356,18 +356,11 @@ def test_normalize():
 def test_canceled():
     for n in (0, 100):
         name = prefix()
-        with xddhold.at("operation:%d" % n, "signal taken:1") as h:
-            p = subprocess.Popen(t.xdd_words("-op", "noop", "-targets", 2, "null", "null", *"-reqsize 1 -timelimit 60 -queuedepth 4 "
-                                             "-operationdelay 0.001 -ts summary dump".split(), name, "-ts", "output", name),
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=h.env)
-            h.wait(p)
-            p.send_signal(signal.SIGINT)
-            while h.wait(p).point != "signal taken":
-                pass
-        out = p.communicate(timeout=LIMIT_S)[0].decode()
-        ops = int(re.search(r"^ *COMBINED +\d+ +\d+ +\d+ +\d+ +(\d+)", out, re.M).group(1))
+        run = xddhold.interrupted(t.xdd_words("-op", "noop", "-targets", 2, "null", "null", *"-reqsize 1 -timelimit 60 -queuedepth 4 "
+                                              "-operationdelay 0.001 -ts summary dump".split(), name, "-ts", "output", name), n)
+        ops = int(re.search(r"^ *COMBINED +\d+ +\d+ +\d+ +\d+ +(\d+)", run.out, re.M).group(1))
         dumps = [x.Dump(name + ".target.%04d.bin" % i) for i in (0, 1)]
-        t.equal((p.returncode, sum(len(d.entries) for d in dumps), dumps[0].meta["partial"]), (5, ops, ["1"]),
+        t.equal((run.status, sum(len(d.entries) for d in dumps), dumps[0].meta["partial"]), (5, ops, ["1"]),
                 "interrupted in operation %d: all that was done is in the dumps" % n)
 
 
@@ -388,20 +381,15 @@ def test_hanging():
         return t.skip("a target that hangs", s.sys_why())
     name, file = prefix(), t.make_file("hanging", 1 << 20)
     # The last operation of the target that does not hang.
-    with xddhold.at("operation:99", "signal taken:1", env=dict(os.environ, **env)) as h:
-        p = subprocess.Popen(t.xdd_words("-op", "read", "-targets", 2, file, DATA, *"-reqsize 4 -numreqs 100 -queuedepth 4".split(),
-                                         "-ts", "dump", name, "-ts", "detailed", "output", name),
-                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=h.env)
-        h.wait(p)
-        p.send_signal(signal.SIGINT)
-        h.wait(p)
-    out = p.communicate(timeout=LIMIT_S)[0].decode()
-    combined = re.search(r"^ *COMBINED +\d+ +\d+ +\d+ +\d+ +(\d+)", out, re.M)
+    run = xddhold.interrupted(t.xdd_words("-op", "read", "-targets", 2, file, DATA, *"-reqsize 4 -numreqs 100 -queuedepth 4".split(),
+                                          "-ts", "dump", name, "-ts", "detailed", "output", name), 99,
+                              env=dict(os.environ, **env))
+    combined = re.search(r"^ *COMBINED +\d+ +\d+ +\d+ +\d+ +(\d+)", run.out, re.M)
     found = [sorted(e["op"] for e in x.Dump(name + ".target.%04d.bin" % i).entries) for i in (0, 1)]
     reports = [[r["OP Number"] for r in x.read_report(name + ".target.%04d.csv" % i).rows] for i in (0, 1)]
     # The first ten operations of one target complete; a slow machine may not reach the end of the other.
-    t.ok(p.returncode == 5 and found[0] == list(range(len(found[0]))) and len(found[0]) <= 10 and
-         sum(map(len, found)) == int(combined.group(1)), "a target that hangs: what was done is in the dumps", (found, out))
+    t.ok(run.status == 5 and found[0] == list(range(len(found[0]))) and len(found[0]) <= 10 and
+         sum(map(len, found)) == int(combined.group(1)), "a target that hangs: what was done is in the dumps", (found, run))
     return t.equal(reports, found, "a target that hangs: and in the reports")
 
 

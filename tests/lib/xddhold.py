@@ -13,7 +13,9 @@ ends goes on, also where the test itself dies.
 import os
 import select
 import shutil
+import signal
 import socket
+import subprocess
 import tempfile
 
 import xddtest as t
@@ -106,3 +108,30 @@ class at:  # pylint: disable=invalid-name
         for held in self.held:
             held.go()
         self.held = []
+
+
+def interrupted(args, operation, env=None):
+    """
+    Run a command that is sent SIGINT when operation `operation` of a pass is outstanding, and that goes on once its
+    signal thread has the signal. A run that does not end has status "timeout".
+    """
+    with at("operation:%d" % operation, "signal taken:1", env=env) as h:
+        p = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=h.env)
+        try:
+            h.wait(p)
+            p.send_signal(signal.SIGINT)
+            # Other targets reach the operation as well.
+            while h.wait(p).point != "signal taken":
+                pass
+        except Missed:
+            p.kill()
+    try:
+        out, err = p.communicate(timeout=t.TIMEOUT)
+        status = p.returncode
+    except subprocess.TimeoutExpired:
+        p.kill()
+        out, err = p.communicate()
+        status = "timeout"
+    run = t.Run(args, status, out.decode(errors="replace"), err.decode(errors="replace"))
+    t.check_warnings(run, (), ())
+    return run

@@ -12,8 +12,6 @@ LONG = 100000 if ALL_LONG else 20000
 SHORT = LONG if ALL_LONG else 2000
 DEPTHS = (2, 8, 32, 128)
 AUDIT = re.compile(r"^Target (\d+), order breaks (\d+|unknown) of (\d+), (\w+)", re.M)
-# timeout would have its whole group have the signal, xdd twice then.
-INTERRUPTED = "timeout --foreground --preserve-status -k 60 -s INT".split()
 QUEUES = ("libaio", "io_uring")
 ASKED_FOR = (t.ENGINE.split() or [""])[0]
 
@@ -84,25 +82,10 @@ def words(path, op, depth, n, order, *more):
             "-seek", "range", RANGE, "-ordering", "storage", order, "-verbose", *more]
 
 
-def watched(witness, before, args, slow_too=False):
-    """
-    Run with a witness of that kind: (run, witness); run is None where the witness is slow, unless that is good enough.
-    SIGINT comes sooner where the trace could not hold it all, and later where nothing had been done yet.
-    """
-    timed, tries = before[:1] == INTERRUPTED[:1], 0
-    while True:
-        tries += 1
-        seen = witness()
-        if getattr(seen, "slow", False) and not slow_too:
-            return None, seen
-        try:
-            with seen:
-                run = t.command(before + args)
-            if not timed or seen.ops() or tries == 6:
-                return run, seen
-            factor = 2
-        except w.Lost:
-            if not timed or tries == 6:
-                raise
-            factor = 0.5
-        before = before[:-1] + ["%.2f" % (float(before[-1]) * factor)]
+def watched(witness, run, slow_too=False):
+    """Call `run` with a witness of that kind: (its result, witness); None where the witness is slow, unless `slow_too`."""
+    seen = witness()
+    if getattr(seen, "slow", False) and not slow_too:
+        return None, seen
+    with seen:
+        return run(), seen
