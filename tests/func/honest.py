@@ -4,6 +4,8 @@ Headlines that would mislead: writes that are in memory when the run ends, zeros
 fewer passes than requested.
 """
 import atexit
+import ctypes
+import math
 import os
 import re
 import subprocess
@@ -18,7 +20,7 @@ import xddtest as t
 t.look_at_all_warnings()
 MIB = 1 << 20
 AMOUNT = 24
-TRIES = 5
+THRESHOLD = 5  # the least share of which xdd warns, in percent
 
 
 def said(run, pattern):
@@ -30,17 +32,32 @@ def write(target, *args):
     return t.xdd("-op", "write", "-targets", 1, target, "-reqsize", 128, "-mbytes", AMOUNT, *args)
 
 
-def write_dirty(target, least, *args):
+def written_bytes(target):
+    """What the device of a file, or a device, has completed to write, once no page of the target is on its way."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open(target, "ab") as f:
+        libc.sync_file_range(f.fileno(), ctypes.c_int64(0), ctypes.c_int64(0), 1)  # SYNC_FILE_RANGE_WAIT_BEFORE
+        seen = os.fstat(f.fileno())
+    device = seen.st_rdev or seen.st_dev
+    with open("/sys/dev/block/%d:%d/stat" % (os.major(device), os.minor(device)), encoding="ascii") as f:
+        return int(f.read().split()[6]) * 512
+
+
+def write_dirty(target, *args):
     """
-    The same. A flush by the kernel or by another process may clean pages before the run ends: with less than `least`
-    percent that are dirty it is done again.
+    The same: (run, the warning, the least percentage that it must name). What the kernel or another process flushes
+    before the run ends is not dirty, and the device has written it.
     """
-    for _ in range(TRIES):
-        run = write(target, *args)
-        found = said(run, m.DIRTY)
-        if found and int(found[0].group(2)) >= least:
-            break
-    return run, found[0] if found else None
+    before = written_bytes(target)
+    run = write(target, *args)
+    found = said(run, m.DIRTY)
+    flushed = written_bytes(target) - before
+    return run, found[0] if found else None, max(0, 100 - math.ceil(100 * flushed / (AMOUNT * MIB)))
+
+
+def is_dirty(found, least):
+    """The warning is there, and its share is right; there need be none where the kernel has flushed most of the data."""
+    return int(found.group(2)) >= least if found else least < THRESHOLD
 
 
 def counts_dirty(directory):
@@ -57,31 +74,32 @@ def test_dirty():
     if not counts_dirty(directory):
         return t.skip(titles, "this kernel does not count dirty pages")
     file = os.path.join(directory, "file")
-    run, found = write_dirty(file, 100)
-    t.ok(run.status == 0 and found and found.group(2) == "100" and found.group(3) == "25.2 MB", "a new file: all of it", run)
-    t.ok(m.DIRTY_ALL in run.err, "with what measures the device", run)
-    run, found = write_dirty(file, 90, "-passes", 3)
-    t.ok(found and found.group(3) == "25.2 MB", "several passes over the same data: what the last one wrote", run)
-    run, found = write_dirty(file, 90, "-seek", "random", "-reqsize", 4)
-    t.ok(found and found.group(1) == "about ", "random writes: an estimate", run)
+    run, found, least = write_dirty(file)
+    t.ok(run.status == 0 and is_dirty(found, least) and (not found or found.group(3) == "25.2 MB" or least < 100),
+         "a new file: all of it", "%s\n%s" % (least, run))
+    t.equal(m.DIRTY_ALL in run.err, bool(found), "with what measures the device", run)
+    run, found, least = write_dirty(file, "-passes", 3)
+    t.ok(is_dirty(found, least) and (not found or found.group(3) == "25.2 MB" or least < 100),
+         "several passes over the same data: what the last one wrote", "%s\n%s" % (least, run))
+    run, found, least = write_dirty(file, "-seek", "random", "-reqsize", 4)
+    # Of 1024 operations: the standard deviation of a share that was flushed is 1.6 % at most.
+    t.ok(is_dirty(found, least if least == 100 else least - 8) and (not found or found.group(1) == "about "),
+         "random writes: an estimate", "%s\n%s" % (least, run))
     document = t.path("dirty.json")
-    run, found = write_dirty(file, 90, "-jsonout", document)
+    run, found, least = write_dirty(file, "-jsonout", document)
     texts = [x["text"] for x in xddjson.check(document, "-jsonout")["messages"]]
-    t.ok(any(found and text in found.string for text in texts), "-jsonout has it too", texts)
+    t.ok(is_dirty(found, least) and (not found or any(text in found.string for text in texts)), "-jsonout has it too", texts)
     for words in ("-dio", "-syncwrite", "-mbytes 1", "-flushwrite 1"):
         run = write(file, *words.split())
         t.equal((run.status, said(run, m.DIRTY)), (0, []), "not with %s" % words, run)
     run = t.xdd("-op", "read", "-targets", 1, file, "-mbytes", AMOUNT)
     t.equal((run.status, said(run, m.DIRTY)), (0, []), "not for reads", run)
     device = s.loop_device(s.sparse_file("device", 64 * MIB))
-    run, found = write_dirty(device, 90)
-    t.ok(run.status == 0 and found, "a block device", run)
+    run, found, least = write_dirty(device)
+    t.ok(run.status == 0 and is_dirty(found, least), "a block device", "%s\n%s" % (least, run))
     t.equal(said(run, m.ZEROS), [], "a loop device stores zeros", run)
-    for _ in range(TRIES):
-        with s.only_cached(device, (0, AMOUNT * MIB)):
-            run = t.xdd("-op", "read", "-targets", 1, device, "-mbytes", AMOUNT)
-        if "100 % of what was read was in the page cache" in run.err:
-            break
+    with s.only_cached(device, (0, AMOUNT * MIB)):
+        run = t.xdd("-op", "read", "-targets", 1, device, "-mbytes", AMOUNT)
     t.ok(run.status == 0 and "100 % of what was read was in the page cache" in run.err, "a block device that is read from memory", run)
     two = os.path.join(directory, "two")
     run = t.xdd("-op", "write", "-targets", 2, file, two, "-reqsize", 128, "-mbytes", AMOUNT, "-dio", "target", 0)

@@ -259,15 +259,24 @@ def control_group(*choices):
 def only_cached(path, *extents):
     """
     In a with statement: have these extents (offset, size) of a file or a device in the page cache, and of a file on its
-    disk nothing else. The kernel does not drop pages that are mapped, not even where another test has it drop all it can.
+    disk nothing else. The kernel does not drop pages that are mapped, not even where another test has it drop all it can,
+    and does not evict those that are locked, as far as the user may lock memory.
     """
     held = []
+    locked = 0x2000  # MAP_LOCKED, which Python does not name
+
+    def keep(size, offset):
+        try:
+            return mmap.mmap(f.fileno(), size, mmap.MAP_SHARED | locked, mmap.PROT_READ, offset=offset)
+        except OSError:
+            return mmap.mmap(f.fileno(), size, mmap.MAP_SHARED, mmap.PROT_READ, offset=offset)
+
     with open(path, "rb") as f:
         os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_RANDOM)  # Nothing is read ahead.
         for offset, size in extents:
             os.pread(f.fileno(), size, offset)
-            held.append(mmap.mmap(f.fileno(), size, mmap.MAP_SHARED, mmap.PROT_READ, offset=offset))
+            held.append(keep(size, offset))
             held[-1].madvise(mmap.MADV_RANDOM)
             _ = held[-1][::mmap.PAGESIZE]  # This maps each page.
     try:
