@@ -33,7 +33,7 @@ def write(target, *args):
 
 
 def written_bytes(target):
-    """What the device of a file, or a device, has completed to write, once no page of the target is on its way."""
+    """The bytes that the device of a file, or a device, has written; waits for pages that are being written."""
     libc = ctypes.CDLL(None, use_errno=True)
     with open(target, "ab") as f:
         libc.sync_file_range(f.fileno(), ctypes.c_int64(0), ctypes.c_int64(0), 1)  # SYNC_FILE_RANGE_WAIT_BEFORE

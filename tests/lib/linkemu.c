@@ -27,8 +27,9 @@
  * CHANCE is a percentage, for each frame, or 1/N: every N-th. The same seed gives the n-th frame of
  * a direction the same fate. A line of settings on standard input changes them and is answered by
  * "ok" or "error"; the line "counters" by the counters of both directions as JSON, which are also
- * printed at the end. Frames are late by up to twice GRAIN_NS, so that not every frame costs a
- * wake-up.
+ * printed at the end; the line "fates" by [arrival, due, length] of the latest 256 frames that were
+ * put in transit in each direction, with CLOCK_MONOTONIC in nanoseconds. Frames are late by up to
+ * twice GRAIN_NS, so that not every frame costs a wake-up.
  *
  * The main thread reads settings; each direction has a thread.
  */
@@ -125,6 +126,8 @@ static void *move_frames(void *arg)
 		send_due(d, now_ns());
 		pthread_mutex_lock(&lock);
 		memcpy(d->published, d->counters, sizeof(d->published));
+		memcpy(d->published_fates, d->fates, sizeof(d->published_fates));
+		d->n_published = d->n_fates;
 		pthread_mutex_unlock(&lock);
 	}
 	free(f);
@@ -227,6 +230,28 @@ static void print_counters(void)
 	printf("}\n");
 }
 
+/* [arrival, due, length] of the latest frames in transit, the oldest first. */
+static void print_fates(void)
+{
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < 2; i++) {
+		const struct direction *d = &directions[i];
+
+		printf("%s\"%c\": [", i ? ", " : "{", 'a' + i);
+		for (uint64_t n = d->n_published > FATES ? d->n_published - FATES : 0;
+		     n < d->n_published; n++) {
+			const struct fate *f = &d->published_fates[n % FATES];
+			bool last = n + 1 == d->n_published;
+
+			printf("[%" PRIu64 ", %" PRIu64 ", %" PRIu64 "]%s", f->arrived_ns,
+			       f->due_ns, f->length, last ? "" : ", ");
+		}
+		printf("]");
+	}
+	pthread_mutex_unlock(&lock);
+	printf("}\n");
+}
+
 static void read_commands(void)
 {
 	char line[1024];
@@ -236,6 +261,8 @@ static void read_commands(void)
 
 		if (strcmp(line, "counters\n") == 0) {
 			print_counters();
+		} else if (strcmp(line, "fates\n") == 0) {
+			print_fates();
 		} else {
 			for (char *w = strtok(line, " \n"); w; w = strtok(NULL, " \n"))
 				good = apply_word(w) && good;

@@ -45,6 +45,13 @@ struct frame {
 	unsigned char data[];
 };
 
+/* A frame that was put in transit: it leaves the link at `due_ns`. */
+struct fate {
+	uint64_t arrived_ns, due_ns, length;
+};
+
+#define FATES 256u
+
 struct direction {
 	/* const */
 	uint64_t salt; /* of the random numbers */
@@ -53,10 +60,14 @@ struct direction {
 	/* guarded by the lock of linkemu.c */
 	struct settings set;
 	uint64_t published[COUNTERS];
+	struct fate published_fates[FATES];
+	uint64_t n_published; /* the latest is at (n_published - 1) % FATES */
 
 	/* of its thread */
 	struct settings now; /* a copy for a batch */
 	uint64_t counters[COUNTERS];
+	struct fate fates[FATES];
+	uint64_t n_fates;
 	uint64_t n_frames, n_segments; /* segments: with data */
 	uint64_t link_free_ns;	       /* the last frame has left the queue, with a rate */
 	uint64_t last_due_ns;

@@ -213,6 +213,8 @@ void arrive(struct direction *d, struct frame *f, uint64_t now)
 	} else {
 		d->last_due_ns = due_ns;
 	}
+	d->fates[d->n_fates++ % FATES] =
+		(struct fate){ .arrived_ns = now, .due_ns = due_ns, .length = f->length };
 	put_in_transit(d, f, due_ns);
 	if (happens(d, d->now.duplicate, DRAW_DUPLICATE, d->n_frames)) {
 		d->counters[DUPLICATED]++;

@@ -13,6 +13,7 @@
 Everything goes away when the test ends, by SIGTERM too; the next test removes the leftovers of one that was killed.
 """
 import atexit
+import collections
 import itertools
 import json
 import os
@@ -234,6 +235,9 @@ def veth(a, b, addresses_a, addresses_b, mtu=1500):
     return names
 
 
+Fate = collections.namedtuple("Fate", "arrived due length")
+
+
 class Link:
     """A linkemu: see the head of linkemu.c for its settings. Frames that namespace `a` sends go in direction "a"."""
 
@@ -264,6 +268,10 @@ class Link:
     def counters(self):
         """Dictionaries by the names that linkemu.h has, in lower case, for the directions "a" and "b"."""
         return json.loads(self._ask("counters"))
+
+    def fates(self):
+        """By direction, the latest frames that were put in transit: (arrival and due time in ns, length)."""
+        return {way: [Fate(*fate) for fate in fates] for way, fates in json.loads(self._ask("fates")).items()}
 
     def end(self):
         """Remove the devices; the last counters."""
