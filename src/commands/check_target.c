@@ -645,8 +645,9 @@ static enum xdd_status make_plan(const struct check_target *t, enum check_phase 
 	const uint64_t block = check_request_bytes(t, phase), blocks = t->size_bytes / block;
 	char size[NUMBER_SIZE], depth[NUMBER_SIZE], amount[NUMBER_SIZE], range[NUMBER_SIZE];
 	char limit[NUMBER_SIZE], seed[NUMBER_SIZE];
-	const char *words[32] = { "xdd", "-op", "read", "-target", t->path, "-ioengine", t->engine };
-	size_t n = 7;
+	const char *words[32] = { "xdd", "-op",	  "read",      "-targets",
+				  "1",	 t->path, "-ioengine", t->engine };
+	size_t n = 8;
 
 	snprintf(limit, sizeof(limit), "%.6f", (double)limit_ns / (double)NS_PER_SEC);
 	words[n++] = "-blocksize";

@@ -396,15 +396,64 @@ static enum xdd_status expand_list(struct target_names *t, const struct setting 
 	return XDD_OK;
 }
 
+/* True if `text` is a list of names with commas between them, none of them empty. */
+static bool is_comma_list(const char *text)
+{
+	return strchr(text, ',') && *text != ',' && text[strlen(text) - 1] != ',' &&
+	       !strstr(text, ",,");
+}
+
+static enum xdd_status target_names_expand(struct target_names *t, const struct setting *s,
+					   const struct word *w);
+
+static enum xdd_status expand_commas(struct target_names *t, const struct setting *s,
+				     const struct word *w)
+{
+	char *name, *rest = xarena_strdup(s->arena, w->text);
+	const size_t first = t->n;
+	enum xdd_status status = XDD_OK;
+
+	while (!status && (name = strsep(&rest, ",")) != NULL) {
+		struct word part = *w;
+
+		part.text = name;
+		status = target_names_expand(t, s, &part);
+	}
+	if (!status)
+		note(t, s,
+		     xarena_printf(s->arena,
+				   "%s: names %zu targets; no file has this name, and -targets 1 "
+				   "<name> takes it as it stands.",
+				   w->text, t->n - first));
+	return status;
+}
+
+/* The file `w` exists: say so where each name between its commas is a file as well. */
+static void note_comma(const struct target_names *t, const struct setting *s, const struct word *w)
+{
+	char *name, *rest = xarena_strdup(s->arena, w->text);
+	struct stat st;
+
+	while ((name = strsep(&rest, ",")) != NULL) {
+		if (lstat(in_targetdir(t, s, name), &st) < 0)
+			return;
+	}
+	log_warning(
+		"%s %s: is one file, which has commas in its name; blanks between names make them "
+		"several targets",
+		s->name.text, w->text);
+}
+
 /*
- * Add the targets that `w` stands for: a name, a pattern of names, a directory, or @ and the name
- * of a list.
+ * Add the targets that `w` stands for: a name, a pattern of names, a directory, @ and the name of a
+ * list, or names with commas between them.
  */
 static enum xdd_status target_names_expand(struct target_names *t, const struct setting *s,
 					   const struct word *w)
 {
 	struct stat st;
 	const char *path;
+	bool exists;
 
 	if (!*w->text || strcmp(w->text, "null") == 0)
 		return add(t, s, w, w->text, NULL);
@@ -413,8 +462,13 @@ static enum xdd_status target_names_expand(struct target_names *t, const struct 
 	path = in_targetdir(t, s, w->text);
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return expand_directory(t, s, w, path);
-	if (strpbrk(w->text, "*?[") && lstat(path, &st) < 0)
+	exists = lstat(path, &st) == 0;
+	if (!exists && strpbrk(w->text, "*?["))
 		return expand_pattern(t, s, w, path);
+	if (!exists && is_comma_list(w->text))
+		return expand_commas(t, s, w);
+	if (exists && is_comma_list(w->text))
+		note_comma(t, s, w);
 	return add(t, s, w, w->text, NULL);
 }
 
@@ -580,7 +634,8 @@ static const struct option rows[] = {
 		  "stands for that many: -targets 8 file%02d is file00 to file07 (%% is then a "
 		  "percent sign). Without it they end at the next word with a dash, and may be patterns in quotes, as in '/dev/nvme*n1', a directory, which stands for "
 		  "the regular files in it that have data (only to read them), or @list: a file "
-		  "with a name on each line, where # begins a comment (@- is standard input). "
+		  "with a name on each line, where # begins a comment (@- is standard input), or names with "
+		  "commas between them, as in a,b, unless there is a file of that very name. "
 		  "Patterns and directories are sorted by name; -dryrun says how many targets each "
 		  "has. With a minus sign, as in -targets -4 /dev/sdx, one name stands for that "
 		  "many targets. The name null is the null device: operations on it are counted "

@@ -70,6 +70,36 @@ def test_several():
     targets(["plain", "d/f1", "d/f2"], "-setup a.cfg")
 
 
+def test_commas():
+    """Commas separate names where there is no file of the whole name."""
+    for name in ("u,v", "u", "p,q"):
+        with open(os.path.join(tree(), name), "w", encoding="utf-8") as f:
+            f.write("x" * 4096)
+    targets(["plain", "d/f1"], "-target plain,d/f1")
+    targets(["plain", "d/f1", "d/f2", "8"], "-targets plain,d/f1 d/f2,8")
+    targets(["d/f1", "d/f10", "d/f2", "plain"], "-targets d,plain")
+    targets(["d/f1", "d/f2"], "-targetdir d -target f1,f2")
+    targets(["p,q"], "-target p,q")
+    targets(["p,q"], "-targets 1 p,q")
+    refused("^xdd: target 0, plain,: No such file", "-target plain,", status=4)
+    refused("^xdd: target 0, plain,,8: No such file", "-target plain,,8", status=4)
+    refused("^xdd: target 0, plain,8: No such file", "-targets 1 plain,8", status=4)
+    refused("^xdd: target 1, absent: No such file", "-target plain,absent", status=4)
+    run = xdd("-target plain,8 -dryrun")
+    t.ok("plain,8: names 2 targets; no file has this name" in run.out, "-dryrun says that it is a list", run)
+    run = t.xdd("-op", "write", "-target", "new1,new2", "-bs", 1, "-reqsize", 10, "-numreqs", 1, cwd=tree())
+    t.equal((run.status, sorted(n for n in os.listdir(tree()) if n.startswith("new"))), (0, ["new1", "new2"]),
+            "files that do not exist yet", run)
+    run = xdd("-target u,v")
+    t.equal((run.status, named(run), run.err), (0, ["u,v"], ""), "a file of that name", run)
+    with open(os.path.join(tree(), "v"), "w", encoding="utf-8") as f:
+        f.write("y" * 4096)
+    t.may_warn(m.COMMAS_IN_NAME)
+    run = xdd("-target u,v")
+    t.ok(run.status == 0 and named(run) == ["u,v"] and len(run.err.splitlines()) == 1 and
+         run.err.startswith("xdd: warning: -target u,v: " + m.COMMAS_IN_NAME), "a file of that name, and of its parts", run)
+
+
 def test_count():
     targets(["plain", "d/f1"], "-targets 2 plain d/f1")
     targets(["plain"] * 3, "-targets -3 plain")
@@ -182,5 +212,5 @@ def test_scopes():
             [("0", "d/f1", "read"), ("1", "d/f2", "read"), ("2", "plain", "noop")], "-op target 2", run)
 
 
-t.run(test_several, test_count, test_numbered, test_patterns, test_directory, test_list, test_scopes)
+t.run(test_several, test_commas, test_count, test_numbered, test_patterns, test_directory, test_list, test_scopes)
 t.done()

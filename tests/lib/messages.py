@@ -61,6 +61,9 @@ def too_many_targets(number):
     return "is too many: %d targets, and 8192 is the most" % number
 
 
+COMMAS_IN_NAME = "is one file, which has commas in its name"
+
+
 def no_such_target(number=None):
     """A target that the run does not have; it has `number`."""
     if number is None:
