@@ -487,7 +487,7 @@ static enum xdd_status run_series_check(struct series *s, struct captured *c, si
 /* Where results of all runs go to standard output, each has its name above. */
 static void print_name(const struct series *s, const struct plan *plan, size_t i)
 {
-	if ((plan->output_file && !plan->person && !s->dry) ||
+	if (((plan->output_file || plan->quiet) && !plan->person && !s->dry) ||
 	    (plan->json_file && output_standard(plan->json_file) == STDOUT_FILENO))
 		return;
 	printf("%s[%s]\n", i ? "\n" : "", plan_runs_name(s->runs, i));

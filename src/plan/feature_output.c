@@ -110,9 +110,13 @@ static enum xdd_status resolve_report(struct plan *plan)
 			  plan->json_file);
 		return XDD_BAD_ARGUMENT;
 	}
+	if (plan->report_form == REPORT_PERSON && plan->quiet) {
+		log_error("-report person: cannot be used with -quiet, which leaves it out");
+		return XDD_BAD_ARGUMENT;
+	}
 	plan->person = plan->report_form == REPORT_PERSON ||
 		       (plan->report_form == REPORT_AUTO && !json && !plan->output_file &&
-			isatty(STDOUT_FILENO));
+			!plan->quiet && isatty(STDOUT_FILENO));
 	plan->person = plan->person && !plan->dry_run;
 	return XDD_OK;
 }
@@ -155,6 +159,18 @@ static const struct option feature_output_rows[] = {
 	  PLAN_FIELD(really_verbose),
 	  .sets = offsetof(struct plan, verbose),
 	  .help = "as -verbose, with the sizes of internal structures" },
+	{ .name = "quiet",
+	  .aliases = "q",
+	  .scope = SCOPE_GLOBAL,
+	  .type = OPT_FLAG,
+	  .value = true,
+	  PLAN_FIELD(quiet),
+	  .help = "print no results; messages, and the files of other options, stay",
+	  .detail =
+		  "Standard output has only what an option with - for a file writes there, such as "
+		  "-csvout - or -jsonout -. A terminal shows no progress unless -heartbeat asks for "
+		  "it.",
+	  .example = "xdd -op read -target data -csvout - -outputformat new +BANDWIDTH -q" },
 	{ .name = "qthreadinfo",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_FLAG,

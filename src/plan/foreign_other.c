@@ -150,7 +150,7 @@ static const struct foreign ior_rows[] = {
 	FLAG("E", "", "files are used as they are"),
 	FLAG("g", "", "passes begin together, once all targets are open; -nobarrier ends that"),
 	FLAG("m", "-createnewfiles", NULL),
-	FLAG("q", "-stoponerror", NULL),
+	OVER_FLAG("q", "-stoponerror", NULL),
 	{ .word = "R",
 	  .kind = FOREIGN_FLAG,
 	  .say = "?-datapattern tagged @verify",
@@ -185,8 +185,8 @@ const struct foreign_tool foreign_ior = {
 	.dashes = "-",
 	.about =
 		"A process of xdd has a target for each task of IOR; -rank and -ranks make several processes one\n"
-		"run. Letters that are options of xdd (-b, -o, -p, -s, -v, -V) are taken as IOR's only beside other words\n"
-		"of IOR. The command line that xdd proposes has the values that IOR has without a word: transfers of\n"
+		"run. Letters that are options of xdd (-b, -o, -p, -q, -s, -v, -V) are taken as IOR's only beside other\n"
+		"words of IOR. The command line that xdd proposes has the values that IOR has without a word: transfers of\n"
 		"256 KiB, blocks of 1 MiB, and without -w, -r, -W and -R a write that is read back. Files stay.",
 	.rows = ior_rows,
 };
@@ -227,7 +227,7 @@ static const struct foreign xdisk_rows[] = {
 	OVER("s", "1G", "-range %B", "xdd knows the size of devices"),
 	FLAG("c", "-verbose", "with -dio it shows the requests that the device counted"),
 	IS("x", "r w s", "-latency histogram", "reads and writes have rows of their own"),
-	FLAG("q", "", "-verbose shows more"),
+	OVER_FLAG("q", "", "-verbose shows more"),
 	FLAG("Q", "", "-csvout appends to a file, with one header"),
 	FLAG("P", NULL, "-csvout begins a new file with a header"),
 	V("T", "text", "-id %v", "at the start of the results, and the column ID"),
@@ -249,8 +249,8 @@ const struct foreign_tool foreign_xdisk = {
 	.name = "xdisk",
 	.dashes = "-",
 	.about =
-		"A value may follow its letter without a blank. Letters that are options of xdd (-b, -s, -V) are taken as\n"
-		"xdisk's only beside other words of xdisk. The command line that xdd proposes has the values that xdisk has\n"
+		"A value may follow its letter without a blank. Letters that are options of xdd (-b, -q, -s, -V) are taken\n"
+		"as xdisk's only beside other words of xdisk. The command line that xdd proposes has the values that xdisk has\n"
 		"without a word: requests of 4 KiB and 5 seconds; without -r it reads. Processes that share a file get\n"
 		"a part of it each.",
 	.rows = xdisk_rows,
@@ -359,7 +359,6 @@ static const struct foreign common_rows[] = {
 	V("interval", "1", "-intervals %v", NULL),
 	V("cpu", "0", "-processor %v", NULL),
 	V("cpus", "0", "-processor %v", NULL),
-	FLAG("quiet", "-output /dev/null", "-csvout and -jsonout write elsewhere"),
 	FLAG("dry-run", "-dryrun", NULL),
 	FLAG("progress", "-heartbeat 1", "on a terminal xdd shows its progress by itself"),
 	{ 0 },

@@ -548,7 +548,9 @@ static enum xdd_status open_text(struct report *r)
 {
 	if ((jsonout_is_stdout(r->plan) || r->document) && !r->plan->output_file)
 		return XDD_OK;
-	return open_output(&r->text, "output", r->plan->output_file);
+	return open_output(&r->text, "output",
+			   r->plan->quiet && !r->plan->output_file ? "/dev/null" :
+								     r->plan->output_file);
 }
 
 static enum xdd_status open_json(struct report *r, json_t *environment)

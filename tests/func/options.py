@@ -4,6 +4,7 @@ The option table as a user meets it: help, alternate names, scopes, setup files,
 the effect of an option is read here without a run.
 """
 import collections
+import json
 import os
 import re
 import sys
@@ -196,6 +197,7 @@ OPTIONS = [Option(*row) for row in (
     ("verbose", "", "", None, None),
     ("unverbose", "unv", "", None, None),
     ("reallyverbose", "rv", "", None, None),
+    ("quiet", "q", "", None, None),
     ("qthreadinfo", "", "", None, None),
     ("heartbeat", "hb", "3 tod ops", "Heartbeat Interval", ["3, options, /TOD/Ops"] * 2),
     ("id", "identifier", "here", "ID for this run", "'here'"),
@@ -596,6 +598,28 @@ def test_verbose():
     t.equal(sum(int(r["Ops"]) for r in run.rows() if r["What"] == "QUEUE_PASS"), 6, "-qthreadinfo: QUEUE_PASS lines")
 
 
+def test_quiet():
+    args = "-op noop -targets 1 null -numreqs 3 -passes 2 "
+    for more in ("-quiet", "-q", "-q -latency", "-q -verbose", "-q -intervals 1", "-q -qthreadinfo", "-q -report table"):
+        run = xdd(args + more)
+        t.equal((run.status, run.out, run.err), (0, "", ""), more + ": no results", run)
+    run = xdd(args + "-q -csvout - -outputformat new +OPS")
+    t.equal((run.status, run.out, run.err), (0, "OPS\n6\n", ""), "-q -csvout -: one number", run)
+    run = xdd(args + "-q -jsonout -")
+    t.ok(run.status == 0 and json.loads(run.out)["plan"]["options"]["quiet"] is True and not run.err, "-q -jsonout -", run)
+    where = directory()
+    run = xdd(args + "-q -output result", cwd=where)
+    with open(os.path.join(where, "result"), encoding="utf-8") as f:
+        t.ok(run.status == 0 and not run.out and "COMBINED" in f.read(), "-q -output: the file has the results", run)
+    run = xdd("-op read -target absent -q")
+    t.equal((run.status, run.out, len(run.error_lines())), (4, "", 1), "-q: messages stay", run)
+    run = xdd(args + "-q -report person")
+    t.equal((run.status, run.out, len(run.error_lines())), (2, "", 1), "-q -report person is refused", run)
+    where = directory(a_cfg="[one]\n-op noop -targets 1 null -numreqs 3\n[two]\n-op noop -targets 1 null -numreqs 3\n")
+    run = xdd("-setup a.cfg -q", cwd=where)
+    t.equal((run.status, run.out), (0, ""), "-q: sections", run)
+
+
 def test_links():
     """The binary by its other names."""
     for name in ("xdd.Linux", "other"):
@@ -621,5 +645,6 @@ test_id()
 test_setup_files()
 test_dryrun_touches_nothing()
 test_verbose()
+test_quiet()
 test_links()
 t.done()

@@ -266,7 +266,8 @@ struct plan {
 	enum report_form report_form;
 	const char *id;		   /* NULL: not given */
 	const char *run_id;	   /* the same in the documents of all hosts; NULL: not given */
-	const char *output_file;   /* NULL: standard output */
+	const char *output_file;   /* NULL: standard output, unless `quiet` */
+	bool quiet;		   /* neither results on standard output nor unasked progress */
 	const char *errout_file;   /* NULL: standard error */
 	const char *csv_file;	   /* NULL: none */
 	const char *combined_file; /* NULL: none */

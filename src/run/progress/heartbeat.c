@@ -554,7 +554,7 @@ static void add_unasked(struct heartbeat *h)
 static void add_stderr(struct heartbeat *h, const struct plan *plan)
 {
 	uint64_t interval = UINT64_MAX;
-	bool lf = !log_is_terminal(), off = false;
+	bool lf = !log_is_terminal(), off = plan->quiet;
 
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct heartbeat_options *o = &plan->targets[i].heartbeat;
