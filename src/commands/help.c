@@ -215,12 +215,13 @@ static void print_usage(void)
 	print_most_used();
 	putchar('\n');
 	help_list(&run_options);
-	printf("Options begin with one dash or two. 'target <n>' after an option's name, or\n"
-	       "'target <a>-<b>', restricts it to those targets; later options override\n"
-	       "earlier ones. 'xdd -help <word>' explains an option, a command or a column, and\n"
-	       "searches for other words, also those of fio and dd; 'xdd -help columns' lists\n"
-	       "the columns. 'man xdd' has all about a run, 'man xdd-sweep' and the like about\n"
-	       "a command, and 'man xdd-columns' about the columns.\n");
+	printf("Options begin with one dash or two; dashes inside a name do not count, as in\n"
+	       "--queue-depth. 'target <n>' after an option's name, or 'target <a>-<b>',\n"
+	       "restricts it to those targets; later options override earlier ones.\n"
+	       "'xdd -help <word>' explains an option, a command or a column, and searches for\n"
+	       "other words, also those of fio and dd; 'xdd -help columns' lists the columns.\n"
+	       "'man xdd' has all about a run, 'man xdd-sweep' and the like about a command,\n"
+	       "and 'man xdd-columns' about the columns.\n");
 }
 
 #define COLUMNS_INDENT 24

@@ -12,10 +12,13 @@
 
 #include "config.h"
 #include "plan/feature.h"
+#include "plan/foreign_answer.h"
 #include "plan/parse.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
+
+#define NAME_SIZE 32 /* more than any name of an option */
 
 /* True when `list`, words separated by blanks, holds `word`. */
 static bool list_has(const char *list, const char *word)
@@ -68,7 +71,7 @@ const char *option_sub_help(const struct option *opt, const struct option *sub, 
 	return opt->source ? opt->source->help(sub, buf, size) : sub->help;
 }
 
-const struct option *option_find(const struct option_table *table, const char *name)
+static const struct option *find_exact(const struct option_table *table, const char *name)
 {
 	for (const struct option_group *const *g = table->groups; *g; g++) {
 		const struct option *row = option_find_in((*g)->options, name);
@@ -77,6 +80,38 @@ const struct option *option_find(const struct option_table *table, const char *n
 			return row;
 	}
 	return table->refused ? option_find_in(table->refused, name) : NULL;
+}
+
+static bool is_dash(char c)
+{
+	return c == '-' || c == '_';
+}
+
+/* `name` without the dashes and underscores in it, in `buf`; NULL: it has none, or is no name. */
+static const char *folded(const char *name, char *buf, size_t size)
+{
+	const size_t len = strlen(name);
+	char *to = buf;
+
+	if (!strpbrk(name, "-_") || len >= size || is_dash(name[0]) || is_dash(name[len - 1]))
+		return NULL;
+	for (; *name; name++) {
+		if (!is_dash(*name))
+			*to++ = *name;
+	}
+	*to = '\0';
+	return buf;
+}
+
+const struct option *option_find(const struct option_table *table, const char *name)
+{
+	const struct option *row = find_exact(table, name);
+	const struct foreign_tool *tool;
+	char buf[NAME_SIZE];
+	const char *plain = row ? NULL : folded(name, buf, sizeof(buf));
+
+	/* --block-size=4096 of other tools has another unit than -blocksize. */
+	return plain && !foreign_any(name, NULL, &tool) ? find_exact(table, plain) : row;
 }
 
 bool option_is_word(const struct option_table *table, const char *text)

@@ -264,7 +264,7 @@ def test_failif():
              "-failif %s: %s" % (limits, name), run)
     b = j.write("b", with_values(base, more, more))
     for args, status in ((("-failif", "p99.9+10%,bandwidth-5%"), 4), (("-failif", "p99.9+20%", "-failif", "bandwidth-5%"), 0),
-                         (("--failif=p99+20%,latency+1%",), 4), (("-failif", "p99+20%,latency+1%"), 4)):
+                         (("--fail-if=p99+20%,latency+1%",), 4), (("--fail-if", "p99+20%,latency+1%"), 4), (("-failif", "p99+20%,latency+1%"), 4)):
         t.equal(compare(*args, a, b).status, status, "%s: any of them" % " ".join(args))
     t.equal(compare(a, "-failif", "p99+10%", b).status, 4, "between the files")
     base = j.of_run("gates", *TWO)

@@ -185,6 +185,17 @@ static void table(void **state)
 	assert_null(option_find(&run_options, "-op"));
 	assert_null(option_find(&run_options, "OP"));
 	assert_null(option_find(&run_options, "qd rs"));
+	assert_ptr_equal(option_find(&run_options, "queue-depth"),
+			 option_find(&run_options, "queuedepth"));
+	assert_ptr_equal(option_find(&run_options, "time_limit"),
+			 option_find(&run_options, "timelimit"));
+	assert_true(option_is_word(&run_options, "--num-reqs"));
+	/* A word of other tools, in another unit. */
+	assert_null(option_find(&run_options, "block-size"));
+	assert_null(option_find(&run_options, "_op"));
+	assert_null(option_find(&run_options, "op-"));
+	assert_null(option_find(&run_options, "-"));
+	assert_null(option_find(&run_options, "queue-depth-of-a-name-that-is-too-long"));
 	assert_false(option_is_word(&run_options, "op"));
 	assert_false(option_is_word(&run_options, "-"));
 	assert_false(option_is_word(&run_options, "--"));

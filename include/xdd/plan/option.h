@@ -189,7 +189,10 @@ struct option_table {
 /* The options of a run. */
 extern const struct option_table run_options;
 
-/* The row with the name or alias `name` (without dashes); NULL when there is none. */
+/*
+ * The row with the name or alias `name`, without the dashes before it; NULL when there is none.
+ * Dashes and underscores in the name do not count, unless another tool has such a word.
+ */
 const struct option *option_find(const struct option_table *table, const char *name);
 
 /*
