@@ -278,7 +278,7 @@ int units_parse_real(const char *word, double *value)
 	return decimal_value(&d, 1, value);
 }
 
-#define RATE_SUFFIX 8 /* longer than any suffix of a size with its end */
+#define RATE_SUFFIX 8 /* longer than any suffix of a rate with its end */
 
 /* A rate without its "/s", which needs a unit before it; -EINVAL: too long. */
 static int cut_rate(const char *rest, char *suffix)
@@ -293,7 +293,7 @@ static int cut_rate(const char *rest, char *suffix)
 	return 0;
 }
 
-static int parse_rate(const char *word, const struct suffix *suffixes, double bare, double *value)
+int units_parse_byte_rate(const char *word, double bare, double *per_second)
 {
 	struct decimal d;
 	const char *rest = split_decimal(word, &d);
@@ -302,23 +302,31 @@ static int parse_rate(const char *word, const struct suffix *suffixes, double ba
 
 	if (!rest || cut_rate(rest, suffix))
 		return -EINVAL;
-	unit = *suffix ? (double)unit_of(suffixes, suffix) : bare;
-	return unit > 0 ? decimal_value(&d, unit, value) : -EINVAL;
-}
-
-int units_parse_byte_rate(const char *word, double bare, double *per_second)
-{
-	return parse_rate(word, size_suffixes, bare, per_second);
+	unit = *suffix ? (double)unit_of(size_suffixes, suffix) : bare;
+	return unit > 0 ? decimal_value(&d, unit, per_second) : -EINVAL;
 }
 
 int units_parse_op_rate(const char *word, double *per_second)
 {
+	static const char *const ends[] = { "iops", "ops/s", "ops", "/s" };
+	char suffix[RATE_SUFFIX];
 	struct decimal d;
 	const char *rest = split_decimal(word, &d);
+	double unit;
 
-	if (rest && strcmp(rest, "/s") == 0)
-		return decimal_value(&d, 1, per_second);
-	return parse_rate(word, count_suffixes, 1, per_second);
+	if (!rest || strlen(rest) >= sizeof(suffix))
+		return -EINVAL;
+	strcpy(suffix, rest);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		const size_t n = strlen(ends[i]), len = strlen(suffix);
+
+		if (len >= n && same_word(ends[i], suffix + len - n)) {
+			suffix[len - n] = '\0';
+			break;
+		}
+	}
+	unit = (double)unit_of(count_suffixes, suffix);
+	return unit > 0 ? decimal_value(&d, unit, per_second) : -EINVAL;
 }
 
 /* Nanoseconds in the unit of a time, or 0. */

@@ -2,6 +2,7 @@
  * Outputs of a run and their formats, progress while it lasts, and reports of latencies:
  * -heartbeat, -latency, -intervals.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -314,7 +315,7 @@ static const struct option heartbeat_rows[] = {
 	  .arg = "<seconds>",
 	  .min = 0,
 	  .max = DAY_NS,
-	  .bare = true,
+	  .bare = option_is_number,
 	  T(interval_ns),
 	  .apply = apply_interval,
 	  .help = "how often; the word seconds may be left out; 0: never" },
@@ -424,7 +425,7 @@ const struct plan_feature feature_heartbeat = {
 
 /*
  * One item of the list, `len` characters: above 0 and up to 100, with at most six digits after the
- * point.
+ * point; perhaps with a p before it.
  */
 static int parse_percent(const char *item, size_t len, uint32_t *percent)
 {
@@ -432,6 +433,10 @@ static int parse_percent(const char *item, size_t len, uint32_t *percent)
 	const char *point;
 	uint64_t millionths;
 
+	if (len > 1 && tolower((unsigned char)*item) == 'p') {
+		item++;
+		len--;
+	}
 	if (!len || len >= sizeof(word))
 		return -EINVAL;
 	memcpy(word, item, len);
@@ -469,19 +474,48 @@ static size_t sort_percents(uint32_t *percents, size_t n)
 	return left;
 }
 
-/* A list, unless the next word is another option or suboption. */
+/* A number, or one with the letter of a percentile: 99.9, p99. */
+static bool is_percentile(const char *word)
+{
+	return option_is_number(word + (tolower((unsigned char)word[0]) == 'p'));
+}
+
+/* Lists, unless the next word is another option or suboption. */
 static size_t arity_percentiles(const struct word *args, size_t avail)
 {
 	const struct option *latency = option_find(&run_options, "latency");
+	size_t n = avail && !option_is_word(&run_options, args[0].text) &&
+		   !option_find_sub(latency, args[0].text);
 
-	return avail && !option_is_word(&run_options, args[0].text) &&
-	       !option_find_sub(latency, args[0].text);
+	while (n && n < avail && is_percentile(args[n].text))
+		n++;
+	return n;
+}
+
+/* The percentages of one list; `*n` of `percents` are there already. */
+static enum xdd_status add_percents(const struct setting *s, const struct word *list,
+				    uint32_t *percents, size_t *n)
+{
+	for (const char *item = list->text;; item++) {
+		size_t len = strcspn(item, ",");
+
+		if (*n == MAX_PERCENTS || parse_percent(item, len, &percents[*n]))
+			return parse_error(
+				XDD_BAD_ARGUMENT, s, list,
+				"expected up to %d percentages above 0 and up to 100, with at most "
+				"%d digits after the point, separated by commas, as in 50,99,99.9",
+				MAX_PERCENTS, PERCENT_DIGITS);
+		++*n;
+		item += len;
+		if (!*item)
+			return XDD_OK;
+	}
 }
 
 static enum xdd_status apply_percentiles(const struct setting *s, void *dst)
 {
 	struct plan *plan = dst;
-	const char *item;
+	enum xdd_status status = XDD_OK;
 	uint32_t *percents;
 	size_t n = 0;
 
@@ -489,22 +523,11 @@ static enum xdd_status apply_percentiles(const struct setting *s, void *dst)
 	plan->latency.n_percents = 0;
 	if (!s->n_args)
 		return XDD_OK;
-	item = s->args[0].text;
 	percents = xarena_alloc(s->arena, MAX_PERCENTS * sizeof(*percents));
-	for (;; item++) {
-		size_t len = strcspn(item, ",");
-
-		if (n == MAX_PERCENTS || parse_percent(item, len, &percents[n]))
-			return parse_error(
-				XDD_BAD_ARGUMENT, s, &s->args[0],
-				"expected up to %d percentages above 0 and up to 100, with at most "
-				"%d digits after the point, separated by commas, as in 50,99,99.9",
-				MAX_PERCENTS, PERCENT_DIGITS);
-		n++;
-		item += len;
-		if (!*item)
-			break;
-	}
+	for (size_t i = 0; i < s->n_args && !status; i++)
+		status = add_percents(s, &s->args[i], percents, &n);
+	if (status)
+		return status;
 	plan->latency.percents = percents;
 	plan->latency.n_percents = sort_percents(percents, n);
 	return XDD_OK;
@@ -515,9 +538,11 @@ static const struct option latency_options[] = {
 	  .type = OPT_CUSTOM,
 	  .arg = "[<%,%,...>]",
 	  .arity = arity_percentiles,
+	  .bare = is_percentile,
 	  .apply = apply_percentiles,
 	  SHOWN,
-	  .help = "which percentiles to show (50,90,95,99,99.9,99.99,99.999)" },
+	  .help = "which percentiles to show (50,90,95,99,99.9,99.99,99.999); the word "
+		  "percentiles may be left out" },
 	{ .name = "histogram",
 	  .type = OPT_SET,
 	  .value = true,
@@ -551,7 +576,7 @@ static const struct option interval_options[] = {
 	  .arg = "<seconds>",
 	  .min = MIN_SERIES_NS,
 	  .max = PLAN_CENTURY_NS,
-	  .bare = true,
+	  .bare = option_is_number,
 	  I(length_ns),
 	  I_SHOWN,
 	  .help = "length of an interval, 1ms at least (1); the word seconds may be left out" },

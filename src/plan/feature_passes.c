@@ -204,7 +204,8 @@ static const struct option passes_rows[] = {
 		  "part of the interval. With poisson intervals are random and independent of each "
 		  "other, with an exponential distribution, and their mean is that of the rate: "
 		  "operations come in bursts, as from many users. Each pass has other intervals; "
-		  "-seek seed changes all. delay is not a rate: it adds to -operationdelay.",
+		  "-seek seed changes all. delay is not a rate: it adds to -operationdelay. The words "
+		  "ops and bw may be left out before a rate with its unit, such as 500iops or 10MB/s.",
 	  .example = "xdd -op read -targets 1 data -throttle ops 500 poisson -latency" },
 	{ .name = "operationdelay",
 	  .aliases = "opdelay",
@@ -454,11 +455,28 @@ static enum xdd_status plan_apply_snooze(const struct setting *s, void *dst)
 	return XDD_OK;
 }
 
+/* "500iops" is a rate of operations and "500MB/s" one of bytes; "500" and "10k" may be either. */
+static bool is_op_rate(const char *word)
+{
+	double rate;
+
+	return units_parse_op_rate(word, &rate) == 0;
+}
+
+static bool is_byte_rate(const char *word)
+{
+	double rate;
+
+	return units_parse_byte_rate(word, MEGABYTE, &rate) == 0;
+}
+
 const struct option throttle_rows[] = {
 	{ .name = "ops",
 	  .type = OPT_CUSTOM,
 	  .arg = "<#operations/second>",
 	  .value = THROTTLE_OPS,
+	  .bare = is_op_rate,
+	  .unit = "operations per second",
 	  .apply = apply_rate,
 	  .varies = true,
 	  .help = "issue this many operations per second, such as 200 or 10k" },
@@ -466,6 +484,8 @@ const struct option throttle_rows[] = {
 	  .type = OPT_CUSTOM,
 	  .arg = "<#megabytes/second>",
 	  .value = THROTTLE_BANDWIDTH,
+	  .bare = is_byte_rate,
+	  .unit = "10^6 bytes per second; bytes with a suffix",
 	  .apply = apply_rate,
 	  .varies = true,
 	  .help = "transfer this many megabytes (10^6 bytes) per second; with a suffix bytes, such "

@@ -195,7 +195,7 @@ const struct option stonewall_rows[] = {
 	  .arg = "<seconds>",
 	  .min = 1,
 	  .max = PLAN_CENTURY_NS,
-	  .bare = true,
+	  .bare = option_is_number,
 	  PLAN_FIELD(stonewall.after_ns),
 	  ON,
 	  .help = "after this time too, from the start of the pass; the word seconds may be left "

@@ -5,6 +5,7 @@
  */
 #include "xdd/plan/option.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,25 @@ const struct option *option_find_sub(const struct option *opt, const char *word)
 	for (size_t i = 0; (sub = option_sub(opt, i)) && !is_called(sub, word); i++)
 		;
 	return sub;
+}
+
+bool option_is_number(const char *word)
+{
+	return isdigit((unsigned char)word[0]) || word[0] == '.';
+}
+
+const struct option *option_find_bare(const struct option *opt, const char *word)
+{
+	const struct option *sub, *found = NULL;
+
+	for (size_t i = 0; (sub = option_sub(opt, i)); i++) {
+		if (!sub->bare || !sub->bare(word))
+			continue;
+		if (found)
+			return NULL;
+		found = sub;
+	}
+	return found;
 }
 
 const char *option_sub_help(const struct option *opt, const struct option *sub, char *buf,

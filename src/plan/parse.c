@@ -456,13 +456,36 @@ static const char *near_suboption(const struct option *opt, const char *text)
 	return suggest_nearest(text, suboption_at, opt);
 }
 
+/*
+ * "-throttle ops 500 (operations per second) or -throttle bw 500 (...)": the suboptions that `text`
+ * may be without a name; "" if it is none.
+ */
+static char *list_bare(const struct setting *s, const char *text)
+{
+	const char *first = xarena_printf(s->arena, "%.*s", (int)strcspn(text, ","), text);
+	char *list = xarena_strdup(s->arena, "");
+	const struct option *sub;
+
+	for (size_t i = 0; (sub = option_sub(s->opt, i)); i++) {
+		if (sub->bare && sub->bare(first))
+			list = xarena_printf(s->arena, "%s%s-%s %s %.32s (%s)", list,
+					     *list ? " or " : "", s->opt->name, sub->name, text,
+					     sub->unit);
+	}
+	return list;
+}
+
 static enum xdd_status bad_suboption(const struct setting *s, const struct word *w)
 {
 	const char *near = near_suboption(s->opt, w->text);
 	const size_t length = strlen(w->text);
+	const char *numbers = list_bare(s, w->text);
 	const struct option *sub;
 	char list[512];
 
+	if (*numbers)
+		return parse_error(XDD_BAD_OPTION, s, w, "expected a name before the number: %s",
+				   numbers);
 	/* The optional word of a suboption, as in "random [once]". */
 	for (size_t i = 0; (sub = option_sub(s->opt, i)); i++) {
 		if (length && sub->arg && sub->arg[0] == '[' &&
@@ -478,22 +501,10 @@ static enum xdd_status bad_suboption(const struct setting *s, const struct word 
 			   parse_list_words(suboption_at, s->opt, list, sizeof(list)));
 }
 
-/* The suboption that a number stands for by itself, or NULL. */
-static const struct option *bare_suboption(const struct option *opt, const char *text)
-{
-	const struct option *sub;
-
-	if (!isdigit((unsigned char)text[0]) && text[0] != '.')
-		return NULL;
-	for (size_t i = 0; (sub = option_sub(opt, i)) && !sub->bare; i++)
-		;
-	return sub;
-}
-
 /* A further suboption, perhaps misspelt, and not the next option. */
 static bool is_suboption(const struct option *opt, const char *text)
 {
-	return option_find_sub(opt, text) || bare_suboption(opt, text) ||
+	return option_find_sub(opt, text) || option_find_bare(opt, text) ||
 	       (text[0] != '-' && near_suboption(opt, text));
 }
 
@@ -528,7 +539,7 @@ static enum xdd_status take_suboptions(struct parse *p, struct cursor *c, struct
 		else if (first && s->opt->other)
 			s->sub = other_suboption(s->opt, text);
 		else
-			s->sub = bare_suboption(s->opt, text);
+			s->sub = option_find_bare(s->opt, text);
 		if (!s->sub)
 			return bad_suboption(s, &c->words[c->i]);
 		status = take_args(p, c, s, s->sub);

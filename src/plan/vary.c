@@ -164,19 +164,7 @@ static enum xdd_status take_value(struct scan *s, const struct option *row,
 	return add_axis(s, axis_name(s, named), values, n);
 }
 
-/* The suboption that a number is without its name; or NULL. */
-static const struct option *bare_suboption(const struct option *opt, const char *word)
-{
-	const struct option *sub;
-
-	for (size_t i = 0; (sub = option_sub(opt, i)) && isdigit((unsigned char)*word); i++) {
-		if (sub->bare)
-			return sub;
-	}
-	return NULL;
-}
-
-/* A word where a suboption may be: its name, a list of names, or a number. */
+/* A word where a suboption may be: its name, a list of names, or its value. */
 static enum xdd_status take_suboption(struct scan *s, const char *word)
 {
 	static const struct option names = { .type = OPT_CHOICE };
@@ -190,7 +178,7 @@ static enum xdd_status take_suboption(struct scan *s, const char *word)
 		add_slot(s, word, 0);
 		return XDD_OK;
 	}
-	bare = bare_suboption(s->opt, word);
+	bare = option_find_bare(s->opt, first);
 	if (bare)
 		return take_value(s, bare, s->opt, word);
 	if (option_find_sub(s->opt, first))

@@ -307,6 +307,13 @@ def test_defaults():
         run = t.xdd(*args)
         heads = re.findall(r"^Latency .*", run.out, re.M)
         t.equal((run.status, [w for w in heads[0].split() if re.match(r"P\d", w)] if heads else heads), (0, columns), words, run)
+    for words, columns in (("99.99", ["P99.99"]), ("50,99", ["P50", "P99"]), ("99 50 99.9", ["P50", "P99", "P99.9"]),
+                           ("p99,P50", ["P50", "P99"]), ("histogram p99", ["P99"]),
+                           ("percentiles 50 p99 histogram", ["P50", "P99"]), (".5", ["P0.5"])):
+        run = t.xdd(*base, "-latency", *words.split())
+        heads = re.findall(r"^Latency .*", run.out, re.M)
+        t.equal((run.status, [w for w in heads[0].split() if re.match(r"P\d", w)] if heads else heads), (0, columns),
+                "-latency " + words, run)
     run = t.xdd(*base, "-latency", "percentiles", "50%,99%")
     t.ok(run.status == 0 and re.search(r"^Latency .* P50 +P99 +Max$", run.out, re.M), "percentiles 50%,99%", run)
 
@@ -320,6 +327,7 @@ def test_bad_input():
             ("percentiles 99.9999999", 2, "at most 6 digits after the point"),
             ("percentiles " + ",".join(["50"] * 33), 2, "up to 32 percentages"), ("output", 2, ""),
             ("intervals 0", 2, "a time of 10ms to 100 years"), ("intervals 9ms", 2, "a time of 10ms to"), ("intervals x", 2, ""),
+            ("50 0", 2, "-latency percentiles 0"), ("p", 3, ""), ("50,p", 2, "up to 32 percentages"), ("50,pp1", 2, ""),
             ("nonsense", 3, ""), ("target 0 histogram", 3, "")):
         run = t.xdd("-op", "noop", "-numreqs", 1, "-targets", 1, "null", "-latency", *args.split())
         t.equal((run.status, len(run.error_lines()), "latency" in run.err, text in run.err, run.out),

@@ -357,6 +357,21 @@ def test_bad_input():
                 (status, 1, True, "", False), "-throttle %s: refused" % args, run)
 
 
+def test_unit_for_name():
+    """A unit says what the name before a rate would; a number alone may be a rate of operations or of bytes."""
+    base = ("-op", "noop", "-targets", 1, "null", "-reqsize", 1, "-numreqs", 1, "-dryrun", "-throttle")
+    for word, named in (("500iops", "ops 500"), ("2kiops", "ops 2k"), ("500/s", "ops 500"), ("500ops/s", "ops 500"),
+                        ("10MB/s", "bw 10MB"), ("10MiB", "bw 10MiB"), ("512B/s", "bw 512B")):
+        run, same = t.xdd(*base, word), t.xdd(*base, *named.split())
+        shown = [re.findall(r"Throttle in .*", r.out) for r in (run, same)]
+        t.equal((run.status, shown[0], len(shown[0])), (0, shown[1], 1), "-throttle %s is -throttle %s" % (word, named), (run, same))
+    for word in ("500", "0.5", "10k", "10M/s"):
+        run = t.xdd(*base, word)
+        t.equal((run.status, len(run.error_lines()), m.without_name(word) in run.err), (3, 1, True),
+                "-throttle %s: which rate?" % word, run)
+
+
 t.run(test_rate, test_achieved, test_stopped, test_not_reached, test_targets, test_held, test_schedule, test_freeze, test_engines,
-      test_device, test_processor, test_limits, test_stop, test_max_errors, test_delay, test_info, test_save, test_bad_input)
+      test_device, test_processor, test_limits, test_stop, test_max_errors, test_delay, test_info, test_save, test_bad_input,
+      test_unit_for_name)
 t.done()

@@ -76,6 +76,11 @@ def keyword_of_another(owners, engine):
     return "is a keyword of %s, not of %s" % (owners, engine)
 
 
+def without_name(word):
+    """The rate `word`, which may be one of operations or of bytes."""
+    return "expected a name before the number: -throttle ops %s (operations per second) or -throttle bw %s (" % (word, word)
+
+
 # Values: src/plan/value.c
 
 def whole_number(unit=None, least=None, most=None):

@@ -55,8 +55,8 @@ int units_parse_percentage(const char *word, double *percent);
 int units_parse_real(const char *word, double *value);
 
 /*
- * Operations per second, with decimals: 200, 10k or 0.5M, as in units_parse_count(); then /s if
- * need be.
+ * Operations per second, with decimals: 200, 10k or 0.5M, as in units_parse_count(); then /s, ops,
+ * ops/s or iops if need be, as in 10kiops.
  */
 int units_parse_op_rate(const char *word, double *per_second);
 

@@ -90,7 +90,6 @@ struct option {
 	uint64_t scale; /* OPT_U64, OPT_AMOUNT: 0 means 1 */
 	size_t amount;	/* of a struct amount that gets the number as given; 0: none */
 	bool share;	/* OPT_AMOUNT, OPT_BLOCKS: takes a percentage of the target too */
-	bool bare;	/* a suboption that a number stands for, without its name */
 	bool collects;	/* several uses add up, and none replaces another */
 	bool varies;	/* OPT_CUSTOM: its words are numbers, and commas in them separate several */
 	bool numbered;	/* "-name 0 1" is "-name target 0 1" */
@@ -103,6 +102,12 @@ struct option {
 	size_t sets;	/* a bool that becomes true as well, except by a default; 0: none */
 	size_t selects; /* an enum that becomes `value`; 0: none */
 	const struct choice *choices;
+
+	/*
+	 * Of a suboption: true of a word that stands for it without its name; NULL: its name is
+	 * necessary.
+	 */
+	bool (*bare)(const char *word);
 	const struct option *subs;	    /* ends with a row without a name */
 	const struct option_source *source; /* OPT_SUB: suboptions in place of `subs`; or NULL */
 	const struct option *form;  /* OPT_BLOCKS: the row to store by where the first word is its
@@ -206,6 +211,12 @@ const struct option *option_sub(const struct option *opt, size_t i);
 
 /* The suboption of `opt` with the name or alias `word`; NULL when there is none. */
 const struct option *option_find_sub(const struct option *opt, const char *word);
+
+/* For `bare`: true of a number, or a list of numbers, by its first character. */
+bool option_is_number(const char *word);
+
+/* The suboption of `opt` that `word` stands for without its name; NULL: none, or several. */
+const struct option *option_find_bare(const struct option *opt, const char *word);
 
 /*
  * The values that a row of a plain type takes, in words, in `buf` (192 bytes are enough); NULL: the
