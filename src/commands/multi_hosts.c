@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "commands/multi.h"
+#include "xdd/base/err.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
@@ -401,11 +402,11 @@ static void *multi_time_serve(void *arg)
 static enum xdd_status start_server(struct multi *m)
 {
 	struct multi_server *s = xarena_alloc(m->arena, sizeof(*s));
-	char why[GLOBALTIME_WHY_BYTES];
+	struct err why;
 	int err;
 
-	if (time_server_open(&s->server, NULL, 0, why, sizeof(why))) {
-		log_error("multi: the time server: %s", why);
+	if (time_server_open(&s->server, NULL, 0, &why)) {
+		log_error("multi: the time server: %s", why.text);
 		return XDD_INIT_FAILED;
 	}
 	s->end_fd = eventfd(0, EFD_CLOEXEC);
@@ -528,11 +529,11 @@ static enum xdd_status ask_server(const struct multi *m, uint64_t *now_ns)
 					       .port = (uint16_t)atoi(m->time_port) };
 	uint64_t local_ns;
 	struct globaltime_client *c;
-	char why[GLOBALTIME_WHY_BYTES] = "";
+	struct err why;
 	struct globaltime t;
 
-	if (globaltime_begin(&c, &s, NULL, why, sizeof(why))) {
-		log_error("multi -timeserver %.128s: %s", m->line.time_server, why);
+	if (globaltime_begin(&c, &s, NULL, &why)) {
+		log_error("multi -timeserver %.128s: %s", m->line.time_server, why.text);
 		return XDD_INIT_FAILED;
 	}
 	local_ns = clock_now_ns();

@@ -11,6 +11,7 @@
 #include "commands/commands.h"
 #include "commands/run_ranks.h"
 #include "commands/runner.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/output.h"
@@ -65,11 +66,11 @@ enum xdd_status dry_run(const struct plan *plan)
 
 static enum xdd_status is_set_up(int err)
 {
-	char why[THREAD_TEXT_SIZE];
+	struct err why;
 
 	if (!err)
 		return XDD_OK;
-	log_error("the run cannot be set up: %s", thread_error(err, why, sizeof(why)));
+	log_error("the run cannot be set up: %s", thread_error(err, &why));
 	return XDD_INIT_FAILED;
 }
 

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/run/run.h"
 #include "xdd/sync/thread.h"
@@ -32,14 +33,14 @@ const char *captured_message(const char *line)
 
 enum xdd_status runner_begin(struct runner *r)
 {
-	char why[THREAD_TEXT_SIZE];
+	struct err why;
 	int err;
 
 	*r = (struct runner){ .stuck = false };
 	err = signals_start(&r->signals);
 	if (!err)
 		return XDD_OK;
-	log_error("the run cannot be set up: %s", thread_error(err, why, sizeof(why)));
+	log_error("the run cannot be set up: %s", thread_error(err, &why));
 	return XDD_INIT_FAILED;
 }
 

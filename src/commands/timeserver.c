@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "commands/commands.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/commands/command.h"
@@ -201,13 +202,13 @@ static enum xdd_status print_time(const struct gettime_line *l)
 		.port = (uint16_t)l->port,
 		.bounce = (unsigned)l->bounce,
 	};
-	char why[GLOBALTIME_WHY_BYTES];
+	struct err why;
 	struct globaltime_client *c;
 	struct globaltime g;
 	struct moment m;
 
-	if (globaltime_begin(&c, &settings, NULL, why, sizeof(why))) {
-		log_error("gettime: %s", why);
+	if (globaltime_begin(&c, &settings, NULL, &why)) {
+		log_error("gettime: %s", why.text);
 		return XDD_INIT_FAILED;
 	}
 	if (l->wait_ms)
@@ -363,13 +364,13 @@ static enum xdd_status serve_behind(struct time_server *s, const struct timeserv
 
 static enum xdd_status run_server(const struct timeserver_line *l)
 {
-	char why[GLOBALTIME_WHY_BYTES];
+	struct err why;
 	enum xdd_status status = XDD_INIT_FAILED;
 	struct time_server *s;
 	int end_fd;
 
-	if (time_server_open(&s, l->bind, (uint16_t)l->port, why, sizeof(why))) {
-		log_error("timeserver: %s", why);
+	if (time_server_open(&s, l->bind, (uint16_t)l->port, &why)) {
+		log_error("timeserver: %s", why.text);
 		return XDD_INIT_FAILED;
 	}
 	end_fd = end_signals();

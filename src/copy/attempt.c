@@ -15,6 +15,7 @@
 #include "copy/link/channel.h"
 #include "copy/report/names.h"
 #include "copy/role.h"
+#include "xdd/base/err.h"
 #include "xdd/base/units.h"
 #include "xdd/sync/thread.h"
 
@@ -180,20 +181,23 @@ static int no_way(char *cause, size_t size, const char *host, const char *text)
 static int listen_at(struct copy_attempt *a, enum copy_role role, struct data_listener **l,
 		     struct copy_meet *m)
 {
+	struct err why;
+
 	if (!a->here[side_of(role)])
 		return role == first_listener(a) ? receive_answer(a, role, m) :
 						   meeting_ask(a, role, m);
-	m->ok = data_listen(l, &a->terms, "", &m->port, m->text, sizeof(m->text)) == 0;
+	meet_answer(m, data_listen(l, &a->terms, "", &m->port, &why), &why);
 	return 0;
 }
 
 /* Have the side with `role` connect to the other one: to->ok. Returns 0 or an exit status. */
 static int connect_from(struct copy_attempt *a, enum copy_role role, struct copy_meet *to)
 {
+	struct err why;
+
 	if (!a->here[side_of(role)])
 		return meeting_ask(a, role, to);
-	to->ok = data_connect(&a->links, &a->terms, to, CONNECT_NS, to->text, sizeof(to->text)) ==
-		 0;
+	meet_answer(to, data_connect(&a->links, &a->terms, to, CONNECT_NS, &why), &why);
 	return 0;
 }
 
@@ -205,6 +209,7 @@ static int meet_directly(struct copy_attempt *a, enum copy_role role, bool *met,
 	const bool peer_is_here = a->here[side_of(peer)];
 	struct copy_meet m = { .how = COPY_LISTEN }, to = { .how = COPY_CONNECT };
 	struct data_listener *l = NULL;
+	struct err why;
 	int status = listen_at(a, role, &l, &m);
 
 	if (status)
@@ -221,7 +226,7 @@ static int meet_directly(struct copy_attempt *a, enum copy_role role, bool *met,
 		add_addresses(a, role, peer_is_here, &to);
 	status = connect_from(a, peer, &to);
 	if (!status && to.ok && l)
-		to.ok = data_accept(l, &a->links, ACCEPT_NS, to.text, sizeof(to.text)) == 0;
+		meet_answer(&to, data_accept(l, &a->links, ACCEPT_NS, &why), &why);
 	data_listener_free(l);
 	*met = !status && to.ok;
 	return *met || status ?

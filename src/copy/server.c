@@ -19,6 +19,7 @@
 #include "copy/link/meet.h"
 #include "copy/process.h"
 #include "copy/report/names.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/copy/copy.h"
@@ -203,19 +204,20 @@ static bool is_local(const struct server *s)
 static void meet_listen(struct server *s, struct copy_meet *m)
 {
 	char address[64] = "";
+	struct err why;
 
 	/* Another server may reach this host by another address. */
 	if (is_local(s))
 		snprintf(address, sizeof(address), "127.0.0.1");
 	else if (s->start.peer_is_here)
 		ssh_word(2, address, sizeof(address));
-	m->ok = data_listen(&s->listener, &s->terms, address, &m->port, m->text, sizeof(m->text)) ==
-		0;
+	meet_answer(m, data_listen(&s->listener, &s->terms, address, &m->port, &why), &why);
 }
 
 static void meet_connect(struct server *s, struct copy_meet *m)
 {
 	struct copy_meet to = *m;
+	struct err why;
 
 	if (!to.n_addresses) {
 		ssh_word(0, to.addresses[0], sizeof(to.addresses[0]));
@@ -226,7 +228,7 @@ static void meet_connect(struct server *s, struct copy_meet *m)
 		snprintf(m->text, sizeof(m->text), "the address of the other side is not known");
 		return;
 	}
-	m->ok = data_connect(&s->links, &s->terms, &to, CONNECT_NS, m->text, sizeof(m->text)) == 0;
+	meet_answer(m, data_connect(&s->links, &s->terms, &to, CONNECT_NS, &why), &why);
 }
 
 static void meet_inside(struct server *s, struct copy_meet *m)
@@ -269,8 +271,8 @@ static int meet(struct server *s, const struct wire_header *h)
 /* Until BEGIN. Returns 0 or an exit status. */
 static int take_steps(struct server *s)
 {
-	char why[WIRE_MAX_TEXT_BYTES] = "";
 	struct wire_header h;
+	struct err why;
 	int status;
 
 	for (;;) {
@@ -285,8 +287,8 @@ static int take_steps(struct server *s)
 		if (status)
 			return status;
 	}
-	if (s->listener && data_accept(s->listener, &s->links, ACCEPT_NS, why, sizeof(why)) != 0)
-		return fail(s, COPY_FAILED, "%s", why);
+	if (s->listener && data_accept(s->listener, &s->links, ACCEPT_NS, &why) != 0)
+		return fail(s, COPY_FAILED, "%s", why.text);
 	if (!s->links.n)
 		return fail(s, COPY_FAILED, "BEGIN came before MEET");
 	data_listener_free(s->listener);

@@ -47,14 +47,14 @@ static bool is_used(const struct plan *plan, const struct engine *engine)
 	return false;
 }
 
-int engine_check_all(const struct plan *plan, const struct engine **engine, char *why, size_t size)
+int engine_check_all(const struct plan *plan, const struct engine **engine, struct err *why)
 {
 	for (size_t i = 0; engine_registry[i]; i++) {
 		int err;
 
 		*engine = engine_from(engine_registry[i]);
 		err = (*engine)->check_all && is_used(plan, *engine) ?
-			      (*engine)->check_all(plan, why, size) :
+			      (*engine)->check_all(plan, why) :
 			      0;
 
 		if (err)

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "config.h"
+#include "xdd/base/err.h"
 #include "xdd/io/engine.h"
 
 struct aio_options {
@@ -80,7 +81,7 @@ static int aio_check(const struct target_plan *target, const char **why)
 }
 
 /* A context takes as much of what the machine has as its depth says. */
-static int aio_check_all(const struct plan *plan, char *why, size_t size)
+static int aio_check_all(const struct plan *plan, struct err *why)
 {
 	uint64_t most, taken, want = 0, left;
 
@@ -93,12 +94,11 @@ static int aio_check_all(const struct plan *plan, char *why, size_t size)
 	left = most > taken ? most - taken : 0;
 	if (want <= left)
 		return 0;
-	snprintf(why, size,
-		 "the queue depths of its targets come to %" PRIu64
-		 ", and the sysctl fs.aio-max-nr, %" PRIu64 ", leaves %" PRIu64
-		 " (fs.aio-nr: %" PRIu64 " are taken)",
-		 want, most, left, taken);
-	return -EAGAIN;
+	return err_set(why, -EAGAIN,
+		       "the queue depths of its targets come to %" PRIu64
+		       ", and the sysctl fs.aio-max-nr, %" PRIu64 ", leaves %" PRIu64
+		       " (fs.aio-nr: %" PRIu64 " are taken)",
+		       want, most, left, taken);
 }
 
 /* ---- a context ---- */

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "xdd/base/err.h"
 #include "xdd/io/engine.h"
 #include "xdd/sys/blockdev.h"
 #include "xdd/sys/clock.h"
@@ -105,7 +106,7 @@ static int check_fixed_bufs(const struct target_plan *target, uint64_t depth, co
 	return 0;
 }
 
-int uring_check_all(const struct plan *plan, char *why, size_t size)
+int uring_check_all(const struct plan *plan, struct err *why)
 {
 	uint64_t limit = memlock_limit_bytes(), want = 0;
 
@@ -120,11 +121,10 @@ int uring_check_all(const struct plan *plan, char *why, size_t size)
 	}
 	if (want <= limit)
 		return 0;
-	snprintf(why, size,
-		 "fixedbufs: the buffers of its targets lock %" PRIu64
-		 " KiB, and the memlock limit (ulimit -l) is %" PRIu64 " KiB",
-		 want / 1024, limit / 1024);
-	return -ENOMEM;
+	return err_set(why, -ENOMEM,
+		       "fixedbufs: the buffers of its targets lock %" PRIu64
+		       " KiB, and the memlock limit (ulimit -l) is %" PRIu64 " KiB",
+		       want / 1024, limit / 1024);
 }
 
 static int check_sqpoll(const char **why)

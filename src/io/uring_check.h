@@ -7,6 +7,7 @@
 #ifndef XDD_IO_URING_CHECK_H
 #define XDD_IO_URING_CHECK_H
 
+#include "xdd/base/err.h"
 #include "xdd/plan/plan.h"
 
 /* The keywords of the engine. */
@@ -26,9 +27,9 @@ int uring_check(const struct target_plan *target, const char **why);
 
 /*
  * Check that the buffers that all targets register fit into the memlock limit. Returns 0 or -errno
- * with a message in `why` (`size` bytes).
+ * with a message in `why`.
  */
-int uring_check_all(const struct plan *plan, char *why, size_t size);
+int uring_check_all(const struct plan *plan, struct err *why);
 
 /*
  * The part of it that is about iopoll, by a read of what is there. A target that does not exist yet

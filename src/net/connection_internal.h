@@ -85,10 +85,10 @@ void connection_host_text(const char *host, uint16_t port, char *buf, size_t siz
  */
 struct addrinfo;
 int connection_resolve(const char *host, uint16_t port, int flags, struct addrinfo **list,
-		       char *why, size_t size);
+		       struct err *why);
 
-/* The text of a bind(2) or listen(2) that failed; `host` is NULL for all addresses. */
-void connection_say_not_bound(int err, const char *host, uint16_t port, char *why, size_t size);
+/* A bind(2) or listen(2) failed: returns `err`. `host` is NULL for all addresses. */
+int connection_say_not_bound(int err, const char *host, uint16_t port, struct err *why);
 
 /* True: this host lacks the address. A name may have several, and not all families are there. */
 bool connection_is_absent(int err);
@@ -97,8 +97,7 @@ bool connection_is_absent(int err);
  * Set the options that a socket needs before it connects or listens. Returns 0, or -errno with a
  * text in `why`.
  */
-int connection_prepare_socket(int fd, const struct connection_options *options, char *why,
-			      size_t size);
+int connection_prepare_socket(int fd, const struct connection_options *options, struct err *why);
 
 /*
  * If the peer is on this host, give a connected socket small buffers, except those in its options.

@@ -73,7 +73,7 @@ static bool ends_with_port(const char *host)
 }
 
 int connection_resolve(const char *host, uint16_t port, int flags, struct addrinfo **list,
-		       char *why, size_t size)
+		       struct err *why)
 {
 	struct addrinfo hints = {
 		.ai_family = AF_UNSPEC,
@@ -82,25 +82,24 @@ int connection_resolve(const char *host, uint16_t port, int flags, struct addrin
 	};
 	const char *reason;
 	char service[8], number[NI_MAXHOST], *safe;
-	int err;
+	int err, no;
 
 	snprintf(service, sizeof(service), "%u", port);
 	err = getaddrinfo(without_brackets(host, number, sizeof(number)), service, &hints, list);
 	if (!err)
 		return 0;
 	reason = err == EAI_SYSTEM ? strerror(errno) : gai_strerror(err);
-	if (!host) {
-		snprintf(why, size, "cannot find the addresses of this host (%s)", reason);
-		return err == EAI_MEMORY ? -ENOMEM : -ENXIO;
-	}
+	no = err == EAI_MEMORY ? -ENOMEM : -ENXIO;
+	if (!host)
+		return err_set(why, no, "cannot find the addresses of this host (%s)", reason);
 	safe = printable_dup(host, false);
-	snprintf(why, size, "cannot find the host \"%s\" (%s)%s", safe ? safe : "?", reason,
-		 ends_with_port(host) ? "; give its port by the option or word \"port\"" : "");
+	err_set(why, no, "cannot find the host \"%s\" (%s)%s", safe ? safe : "?", reason,
+		ends_with_port(host) ? "; give its port by the option or word \"port\"" : "");
 	free(safe);
-	return err == EAI_MEMORY ? -ENOMEM : -ENXIO;
+	return no;
 }
 
-void connection_say_not_bound(int err, const char *host, uint16_t port, char *why, size_t size)
+int connection_say_not_bound(int err, const char *host, uint16_t port, struct err *why)
 {
 	char text[300];
 
@@ -108,10 +107,10 @@ void connection_say_not_bound(int err, const char *host, uint16_t port, char *wh
 		connection_host_text(host, port, text, sizeof(text));
 	else
 		snprintf(text, sizeof(text), "port %u", port);
-	snprintf(why, size, "cannot listen on %s (%s)%s", text, strerror(-err),
-		 err == -EADDRINUSE    ? "; another program has this port" :
-		 err == -EADDRNOTAVAIL ? "; it must be an address of this host" :
-					 "");
+	return err_set(why, err, "cannot listen on %s (%s)%s", text, strerror(-err),
+		       err == -EADDRINUSE    ? "; another program has this port" :
+		       err == -EADDRNOTAVAIL ? "; it must be an address of this host" :
+					       "");
 }
 
 bool connection_is_absent(int err)
@@ -121,29 +120,28 @@ bool connection_is_absent(int err)
 
 /* ---- socket options ---- */
 
-static int no_congestion(int err, const char *name, char *why, size_t size)
+static int no_congestion(int err, const char *name, struct err *why)
 {
 	const char *path = err == -EPERM ? "/proc/sys/net/ipv4/tcp_allowed_congestion_control" :
 					   "/proc/sys/net/ipv4/tcp_available_congestion_control";
 	char line[256], *safe = printable_dup(name, false);
 	const char *list = sysfile_line(path, line, sizeof(line));
 
-	snprintf(why, size, "cannot use the congestion control \"%s\" (%s); %s: %s",
-		 safe ? safe : "?", err == -EPERM ? "not permitted" : strerror(-err),
-		 err == -EPERM ? "permitted" : "available", list ? list : "unknown");
+	err_set(why, err, "cannot use the congestion control \"%s\" (%s); %s: %s",
+		safe ? safe : "?", err == -EPERM ? "not permitted" : strerror(-err),
+		err == -EPERM ? "permitted" : "available", list ? list : "unknown");
 	free(safe);
 	return err;
 }
 
-static int set_buffer(int fd, int which, const char *name, uint64_t bytes, char *why, size_t size)
+static int set_buffer(int fd, int which, const char *name, uint64_t bytes, struct err *why)
 {
 	int value = bytes > INT32_MAX ? INT32_MAX : (int)bytes;
 
 	if (!bytes || setsockopt(fd, SOL_SOCKET, which, &value, sizeof(value)) == 0)
 		return 0;
-	snprintf(why, size, "cannot set the %s buffer of a socket to %" PRIu64 " bytes (%s)", name,
-		 bytes, strerror(errno));
-	return -errno;
+	return err_sys(why, -errno, "cannot set the %s buffer of a socket to %" PRIu64 " bytes",
+		       name, bytes);
 }
 
 /* Have the kernel end a connection whose peer does not answer for the time limit, also if idle. */
@@ -161,8 +159,7 @@ static void set_liveness(int fd, uint64_t timeout_ns)
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof(limit_ms));
 }
 
-int connection_prepare_socket(int fd, const struct connection_options *options, char *why,
-			      size_t size)
+int connection_prepare_socket(int fd, const struct connection_options *options, struct err *why)
 {
 	int on = 1, err;
 
@@ -170,11 +167,11 @@ int connection_prepare_socket(int fd, const struct connection_options *options, 
 	set_liveness(fd, options->timeout_ns);
 	if (options->congestion && setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, options->congestion,
 					      (socklen_t)strlen(options->congestion)) != 0)
-		return no_congestion(-errno, options->congestion, why, size);
-	err = set_buffer(fd, SO_SNDBUF, "send", options->send_buffer_bytes, why, size);
+		return no_congestion(-errno, options->congestion, why);
+	err = set_buffer(fd, SO_SNDBUF, "send", options->send_buffer_bytes, why);
 	if (err)
 		return err;
-	return set_buffer(fd, SO_RCVBUF, "receive", options->receive_buffer_bytes, why, size);
+	return set_buffer(fd, SO_RCVBUF, "receive", options->receive_buffer_bytes, why);
 }
 
 /* Both are addresses of this host: a socket has the same one as its peer. */
@@ -222,8 +219,7 @@ struct attempt {
 	struct stop *stop;
 	uint64_t until_ns;
 	bool once;
-	char *why;
-	size_t size;
+	struct err *why;
 };
 
 /* ---- attempts ---- */
@@ -281,7 +277,7 @@ static void close_self(int fd)
 
 static int connect_socket(int fd, const struct addrinfo *a, const struct attempt *at)
 {
-	int err = connection_prepare_socket(fd, at->options, at->why, at->size), result = 0;
+	int err = connection_prepare_socket(fd, at->options, at->why), result = 0;
 	socklen_t size = sizeof(result);
 
 	if (err)
@@ -345,7 +341,7 @@ static int try_all(const struct addrinfo *list, const struct attempt *at)
 	for (const struct addrinfo *a = list; a; a = a->ai_next) {
 		int fd = try_address(a, at);
 
-		if (fd >= 0 || fd == -ECANCELED || *at->why)
+		if (fd >= 0 || fd == -ECANCELED || at->why->no)
 			return fd;
 		if (worst == -ENXIO || worth_retrying(fd))
 			worst = fd;
@@ -366,7 +362,7 @@ static int try_until(const struct addrinfo *list, const struct attempt *at)
 		/* The deadline may have cut the last attempt: the one before says more. */
 		if (over && fd == -ETIMEDOUT && before)
 			return before;
-		if (fd >= 0 || *at->why || !worth_retrying(fd) || over || at->once)
+		if (fd >= 0 || at->why->no || !worth_retrying(fd) || over || at->once)
 			return fd;
 		before = fd;
 		wait_until(-1, 0, at->stop, ns_earlier(at->until_ns, clock_now_ns() + pause_ns));
@@ -380,10 +376,10 @@ static void say_not_connected(int err, const char *host, uint16_t port, const st
 {
 	char peer[300];
 
-	if (*at->why || err == -ECANCELED)
+	if (at->why->no || err == -ECANCELED)
 		return;
 	connection_host_text(host, port, peer, sizeof(peer));
-	snprintf(at->why, at->size, "cannot connect to %s (%s)", peer, strerror(-err));
+	err_sys(at->why, err, "cannot connect to %s", peer);
 }
 
 /* ---- TLS ---- */
@@ -403,8 +399,7 @@ static int say_no_tls(int err, const struct connection *c, const struct attempt 
 		why = "it does not answer; it may not be xdd";
 	else if (err == -EBADMSG)
 		why = "it does not answer with TLS; it may not be xdd";
-	snprintf(at->why, at->size, "%s did not prove that it has the key (%s)", c->peer, why);
-	return err;
+	return err_set(at->why, err, "%s did not prove that it has the key (%s)", c->peer, why);
 }
 
 static int connection_open_handshake(struct connection *c, const struct net_key *key,
@@ -459,8 +454,8 @@ static int open_at(struct connection **c, const char *host, uint16_t port,
 	struct addrinfo *list;
 	int fd, err;
 
-	*at->why = '\0';
-	err = connection_resolve(host, port, 0, &list, at->why, at->size);
+	err_clear(at->why);
+	err = connection_resolve(host, port, 0, &list, at->why);
 	if (err)
 		return err;
 	fd = try_until(list, at);
@@ -473,18 +468,18 @@ static int open_at(struct connection **c, const char *host, uint16_t port,
 
 int connection_open(struct connection **c, const char *host, uint16_t port,
 		    const struct connection_options *options, const struct net_key *key,
-		    struct stop *stop, uint64_t until_ns, char *why, size_t size)
+		    struct stop *stop, uint64_t until_ns, struct err *why)
 {
-	const struct attempt at = { options, stop, until_ns, false, why, size };
+	const struct attempt at = { options, stop, until_ns, false, why };
 
 	return open_at(c, host, port, key, &at);
 }
 
 int connection_try(struct connection **c, const char *host, uint16_t port,
 		   const struct connection_options *options, const struct net_key *key,
-		   struct stop *stop, uint64_t until_ns, char *why, size_t size)
+		   struct stop *stop, uint64_t until_ns, struct err *why)
 {
-	const struct attempt at = { options, stop, until_ns, true, why, size };
+	const struct attempt at = { options, stop, until_ns, true, why };
 
 	return open_at(c, host, port, key, &at);
 }

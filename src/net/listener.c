@@ -108,17 +108,17 @@ static int header(struct listener *l, struct stranger *s, short *events)
 	int err = stranger_receive(s, events);
 	unsigned version = 0;
 	enum wire_fault fault;
-	char why[128];
+	struct err why;
 
 	if (err)
 		return err;
 	s->header.connection = WIRE_NO_CONNECTION;
 	fault = wire_decode_first(s->message, &s->header, &version);
 	if (fault == WIRE_BAD_VERSION) {
-		snprintf(why, sizeof(why),
-			 "the source speaks version %u of the protocol, the destination version %u",
-			 version, WIRE_VERSION);
-		return stranger_refuse(l, s, why);
+		err_set(&why, -EPROTO,
+			"the source speaks version %u of the protocol, the destination version %u",
+			version, WIRE_VERSION);
+		return stranger_refuse(l, s, why.text);
 	}
 	if (fault != WIRE_OK || s->header.length > WIRE_MAX_HELLO_BYTES)
 		return stranger_refuse(l, s, "");
@@ -129,7 +129,7 @@ static int header(struct listener *l, struct stranger *s, short *events)
 
 /* Offer the connection to the sessions. Returns 0: it is theirs. */
 static int stranger_offer(struct listener *l, struct stranger *s, const struct wire_hello *hello,
-			  char *why, size_t size)
+			  struct err *why)
 {
 	struct listener_guest guest = {
 		.connection = s->c,
@@ -139,15 +139,13 @@ static int stranger_offer(struct listener *l, struct stranger *s, const struct w
 	};
 
 	memcpy(guest.raw, s->message, sizeof(guest.raw));
-	if (l->tls && !s->tls && hello->purpose == WIRE_CONTROL) {
-		snprintf(why, size, "%s", NO_KEY);
-		return -EACCES;
-	}
+	if (l->tls && !s->tls && hello->purpose == WIRE_CONTROL)
+		return err_set(why, -EACCES, "%s", NO_KEY);
 	/* From here on it is watched by the session. */
 	if (epoll_ctl(l->epoll, EPOLL_CTL_DEL, s->c->fd, NULL) != 0 ||
 	    connection_set_blocking(s->c, true) != 0)
 		return -EIO;
-	if (l->offer(l->arg, &guest, why, size))
+	if (l->offer(l->arg, &guest, why))
 		return 0;
 	connection_set_blocking(s->c, false);
 	epoll_ctl(l->epoll, EPOLL_CTL_ADD, s->c->fd,
@@ -158,7 +156,7 @@ static int stranger_offer(struct listener *l, struct stranger *s, const struct w
 static int body(struct listener *l, struct stranger *s, short *events)
 {
 	const uint8_t *data = s->message + WIRE_HEADER_BYTES;
-	char why[WIRE_MAX_TEXT_BYTES] = "";
+	struct err why = { 0 };
 	struct wire_hello hello;
 	int err = stranger_receive(s, events);
 
@@ -169,8 +167,8 @@ static int body(struct listener *l, struct stranger *s, short *events)
 		return stranger_refuse(l, s, "");
 	if ((hello.purpose == WIRE_CONTROL) != (s->header.connection == WIRE_NO_CONNECTION))
 		return stranger_refuse(l, s, "");
-	if (stranger_offer(l, s, &hello, why, sizeof(why)) != 0)
-		return stranger_refuse(l, s, why);
+	if (stranger_offer(l, s, &hello, &why) != 0)
+		return stranger_refuse(l, s, why.text);
 	s->c = NULL;
 	return 0;
 }
@@ -292,8 +290,7 @@ static bool is_bound(const struct listener *l, const struct addrinfo *a)
 	return false;
 }
 
-static int bind_socket(int fd, const struct listener *l, const struct addrinfo *a, char *why,
-		       size_t size)
+static int bind_socket(int fd, const struct listener *l, const struct addrinfo *a, struct err *why)
 {
 	int on = 1, err;
 
@@ -301,7 +298,7 @@ static int bind_socket(int fd, const struct listener *l, const struct addrinfo *
 	if (a->ai_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
 	/* Accepted sockets inherit these. */
-	err = connection_prepare_socket(fd, l->options, why, size);
+	err = connection_prepare_socket(fd, l->options, why);
 	if (err)
 		return err;
 	if (bind(fd, a->ai_addr, a->ai_addrlen) != 0 || listen(fd, BACKLOG) != 0)
@@ -323,7 +320,7 @@ static int keep_socket(struct listener *l, int fd)
 	return getsockname(fd, (struct sockaddr *)&s->address, &s->size) == 0 ? 0 : -errno;
 }
 
-static int add_address(struct listener *l, const struct addrinfo *a, char *why, size_t size)
+static int add_address(struct listener *l, const struct addrinfo *a, struct err *why)
 {
 	int fd, err;
 
@@ -332,7 +329,7 @@ static int add_address(struct listener *l, const struct addrinfo *a, char *why, 
 	fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
 	if (fd < 0)
 		return -errno;
-	err = bind_socket(fd, l, a, why, size);
+	err = bind_socket(fd, l, a, why);
 	if (!err)
 		err = keep_socket(l, fd);
 	if (err)
@@ -340,18 +337,18 @@ static int add_address(struct listener *l, const struct addrinfo *a, char *why, 
 	return err;
 }
 
-int listener_add(struct listener *l, const char *host, uint16_t port, char *why, size_t size)
+int listener_add(struct listener *l, const char *host, uint16_t port, struct err *why)
 {
 	struct addrinfo *list;
 	bool any = false;
 	int err;
 
-	*why = '\0';
-	err = connection_resolve(host, port, AI_PASSIVE, &list, why, size);
+	err_clear(why);
+	err = connection_resolve(host, port, AI_PASSIVE, &list, why);
 	if (err)
 		return err;
 	for (const struct addrinfo *a = list; a; a = a->ai_next) {
-		err = add_address(l, a, why, size);
+		err = add_address(l, a, why);
 		any = any || !err;
 		if (err && !connection_is_absent(err))
 			break;
@@ -359,8 +356,8 @@ int listener_add(struct listener *l, const char *host, uint16_t port, char *why,
 	freeaddrinfo(list);
 	if (any && connection_is_absent(err))
 		err = 0;
-	if (err && !*why)
-		connection_say_not_bound(err, host, port, why, size);
+	if (err && !why->no)
+		return connection_say_not_bound(err, host, port, why);
 	return err;
 }
 

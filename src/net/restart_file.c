@@ -272,26 +272,26 @@ static bool is_equal(const struct restart_record *a, const struct restart_record
 }
 
 /* The destination that `old` describes was removed, replaced or shortened. */
-static bool is_lost(const struct restart_record *old, const struct restart_record *now, char *why,
-		    size_t why_size)
+static bool is_lost(const struct restart_record *old, const struct restart_record *now,
+		    struct err *why)
 {
 	uint64_t end = old->destination_start_bytes + old->end_bytes;
 
 	if (old->destination_birth_ns && now->destination_birth_ns &&
 	    old->destination_birth_ns != now->destination_birth_ns)
-		snprintf(why, why_size, "the destination is another file of the same name");
+		err_set(why, -EINVAL, "the destination is another file of the same name");
 	else if (now->destination_size_bytes < end)
-		snprintf(why, why_size,
-			 "the destination has %" PRIu64 " bytes now, of %" PRIu64
-			 " that were written",
-			 now->destination_size_bytes, end);
+		err_set(why, -EINVAL,
+			"the destination has %" PRIu64 " bytes now, of %" PRIu64
+			" that were written",
+			now->destination_size_bytes, end);
 	else
 		return false;
 	return true;
 }
 
 bool restart_record_matches(const struct restart_record *old, const struct restart_record *now,
-			    char *why, size_t why_size)
+			    struct err *why)
 {
 	for (size_t i = 0; i < restart_n_fields; i++) {
 		const struct restart_field *field = &restart_fields[i];
@@ -301,13 +301,13 @@ bool restart_record_matches(const struct restart_record *old, const struct resta
 			continue;
 		was = value_text(old, field);
 		is = value_text(now, field);
-		snprintf(why, why_size, "%s was %s, and is %s now", field->identity,
-			 was ? was : "?", is ? is : "?");
+		err_set(why, -EINVAL, "%s was %s, and is %s now", field->identity, was ? was : "?",
+			is ? is : "?");
 		free(was);
 		free(is);
 		return false;
 	}
-	return !is_lost(old, now, why, why_size);
+	return !is_lost(old, now, why);
 }
 
 bool restart_record_unchanged(const struct restart_record *old, const struct restart_record *now)
@@ -394,8 +394,7 @@ int restart_record_encode(const struct restart_record *r, char **text, size_t *s
 struct reader {
 	char *at; /* the next line */
 	unsigned line;
-	char *why;
-	size_t why_size;
+	struct err *why;
 };
 
 static int restart_file_fail(struct reader *rd, const char *fmt, ...)
@@ -403,14 +402,13 @@ static int restart_file_fail(struct reader *rd, const char *fmt, ...)
 
 static int restart_file_fail(struct reader *rd, const char *fmt, ...)
 {
-	int n = snprintf(rd->why, rd->why_size, "line %u: ", rd->line);
+	struct err e;
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (n >= 0 && (size_t)n < rd->why_size)
-		vsnprintf(rd->why + n, rd->why_size - (size_t)n, fmt, ap);
+	err_vset(&e, -EINVAL, fmt, ap);
 	va_end(ap);
-	return -EINVAL;
+	return err_set(rd->why, e.no, "line %u: %s", rd->line, e.text);
 }
 
 /* The next line without its end, which each line has. NULL: there is none. */
@@ -575,10 +573,9 @@ static int restart_file_decode(struct reader *rd, struct restart_record *r)
 	return err;
 }
 
-int restart_record_decode(const char *text, size_t size, struct restart_record *r, char *why,
-			  size_t why_size)
+int restart_record_decode(const char *text, size_t size, struct restart_record *r, struct err *why)
 {
-	struct reader rd = { .line = 1, .why = why, .why_size = why_size };
+	struct reader rd = { .line = 1, .why = why };
 	char *copy;
 	int err;
 
@@ -586,10 +583,8 @@ int restart_record_decode(const char *text, size_t size, struct restart_record *
 		return restart_file_fail(&rd, "is not from a restart file of xdd");
 	rd.line = 0;
 	copy = malloc(size + 1);
-	if (!copy) {
-		snprintf(why, why_size, "%s", strerror(ENOMEM));
-		return -ENOMEM;
-	}
+	if (!copy)
+		return err_errno(why, -ENOMEM);
 	memcpy(copy, text, size);
 	copy[size] = '\0';
 	rd.at = copy;
@@ -597,7 +592,7 @@ int restart_record_decode(const char *text, size_t size, struct restart_record *
 	if (!err)
 		err = check_text(&rd, text, size, r);
 	if (err == -ENOMEM)
-		snprintf(why, why_size, "%s", strerror(ENOMEM));
+		err_errno(why, -ENOMEM);
 	free(copy);
 	return err;
 }
@@ -622,20 +617,20 @@ static int read_text(const char *path, char **text, size_t *size)
 	return err;
 }
 
-int restart_record_read(const char *path, struct restart_record *r, char *why, size_t why_size)
+int restart_record_read(const char *path, struct restart_record *r, struct err *why)
 {
 	char *text = NULL;
 	size_t size = 0;
 	int err = read_text(path, &text, &size);
 
 	if (err == -EMEDIUMTYPE)
-		snprintf(why, why_size, "is not a regular file");
+		err_set(why, err, "is not a regular file");
 	else if (err)
-		snprintf(why, why_size, "cannot be read (%s)", strerror(-err));
+		err_sys(why, err, "cannot be read");
 	else if (!size)
 		err = -ENOENT;
 	else
-		err = restart_record_decode(text, size, r, why, why_size);
+		err = restart_record_decode(text, size, r, why);
 	free(text);
 	return err;
 }

@@ -47,8 +47,8 @@ void session_notify(struct session *s)
 
 int session_error(const struct session *s)
 {
-	if (s->err)
-		return s->err;
+	if (s->failed.no)
+		return s->failed.no;
 	return s->stopped ? -ECANCELED : 0;
 }
 
@@ -148,8 +148,7 @@ static bool set_failed(struct session *s, enum session_blame blame, int err, enu
 	session_lock(s);
 	first = !session_error(s) && s->state != SESSION_OVER;
 	if (first) {
-		snprintf(s->why, sizeof(s->why), "%s", text);
-		s->err = err;
+		err_set(&s->failed, err, "%s", text);
 		s->peer_failed = blame != BLAME_SELF;
 		if (blame != BLAME_PEER_SILENTLY) {
 			s->last_words.status = status;
@@ -163,15 +162,15 @@ static bool set_failed(struct session *s, enum session_blame blame, int err, enu
 
 int session_broke(struct session *s, enum session_blame blame, int err, const char *fmt, ...)
 {
-	char text[SESSION_WHY_SIZE];
+	struct err why;
 	va_list ap;
 	int r;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	err_vset(&why, err, fmt, ap);
 	va_end(ap);
 
-	if (set_failed(s, blame, err, XDD_IO_ERROR, text) && blame != BLAME_SELF &&
+	if (set_failed(s, blame, err, XDD_IO_ERROR, why.text) && blame != BLAME_SELF &&
 	    s->params.failed)
 		s->params.failed(s->params.arg);
 
@@ -206,10 +205,10 @@ const char *session_why(const struct session *s)
 	bool failed;
 
 	session_lock(own);
-	failed = own->err != 0;
+	failed = own->failed.no != 0;
 	session_unlock(own);
 	/* The text is const from then on. */
-	return failed ? s->why : "";
+	return failed ? s->failed.text : "";
 }
 
 bool session_peer_failed(const struct session *s)
@@ -589,13 +588,13 @@ static int session_steps_start(struct session *s, const struct wire_plan *own)
 static int session_steps_judge(struct session *s, struct wire_range *ranges, size_t *n,
 			       session_accept *accept, void *arg)
 {
-	char why[SESSION_WHY_SIZE] = "";
+	struct err why = { 0 };
 	struct wire_range *copy = NULL;
 	int r = 0;
 
 	*n = 0;
 	if (accept)
-		r = accept(arg, &s->own, &s->peer, ranges, n, why, sizeof(why));
+		r = accept(arg, &s->own, &s->peer, ranges, n, &why);
 	if (r > 0 && *n) {
 		copy = malloc(*n * sizeof(*copy));
 		if (!copy)
@@ -604,7 +603,7 @@ static int session_steps_judge(struct session *s, struct wire_range *ranges, siz
 			memcpy(copy, ranges, *n * sizeof(*copy));
 	}
 	if (r < 0) {
-		session_fail(s, XDD_TARGET_FAILED, why[0] ? why : strerror(-r));
+		session_fail(s, XDD_TARGET_FAILED, err_text(&why, r));
 		return r;
 	}
 	session_lock(s);
@@ -718,7 +717,7 @@ static int session_steps_exchange(struct session *s, const struct wire_pass *own
 int session_finish(struct session *s, uint32_t pass, const struct wire_pass *own,
 		   struct wire_pass *peer)
 {
-	char why[SESSION_WHY_SIZE];
+	struct err why;
 	bool fit;
 	int r;
 
@@ -727,12 +726,12 @@ int session_finish(struct session *s, uint32_t pass, const struct wire_pass *own
 	session_unlock(s);
 	if (r < 0)
 		return r;
-	fit = s->source ? session_results_fit(own, peer, why, sizeof(why)) :
-			  session_results_fit(peer, own, why, sizeof(why));
+	fit = s->source ? session_results_fit(own, peer, &why) :
+			  session_results_fit(peer, own, &why);
 	if (fit)
 		return 0;
 	return session_broke(s, BLAME_PEER, -EBADMSG, "pass %u did not arrive as it was sent: %s",
-			     pass, why);
+			     pass, why.text);
 }
 
 int session_close(struct session *s)

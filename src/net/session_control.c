@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "net/session_internal.h"
+#include "xdd/base/err.h"
 #include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
@@ -26,38 +27,38 @@ static bool amounts_fit(uint64_t a, uint64_t b)
 
 /* True if the plans fit; else `why` says in one line what to change. */
 static bool session_plans_fit(const struct wire_plan *source, const struct wire_plan *destination,
-			      char *why, size_t size)
+			      struct err *why)
 {
 	const struct wire_plan *s = source, *d = destination;
 
 	if (s->req_bytes != d->req_bytes)
-		snprintf(why, size,
-			 "the source sends requests of %" PRIu64
-			 " bytes, the destination expects %" PRIu64
-			 ": give both the same -reqsize and -blocksize",
-			 s->req_bytes, d->req_bytes);
+		err_set(why, -EINVAL,
+			"the source sends requests of %" PRIu64
+			" bytes, the destination expects %" PRIu64
+			": give both the same -reqsize and -blocksize",
+			s->req_bytes, d->req_bytes);
 	else if (!amounts_fit(s->bytes, d->bytes))
-		snprintf(why, size,
-			 "the source copies %" PRIu64
-			 " bytes per pass, the destination expects %" PRIu64
-			 ": give both the same amount, or the destination none",
-			 s->bytes, d->bytes);
+		err_set(why, -EINVAL,
+			"the source copies %" PRIu64
+			" bytes per pass, the destination expects %" PRIu64
+			": give both the same amount, or the destination none",
+			s->bytes, d->bytes);
 	else if (!amounts_fit(s->ops, d->ops))
-		snprintf(why, size,
-			 "the source copies %" PRIu64
-			 " requests per pass, the destination expects %" PRIu64
-			 ": give both the same amount, or the destination none",
-			 s->ops, d->ops);
+		err_set(why, -EINVAL,
+			"the source copies %" PRIu64
+			" requests per pass, the destination expects %" PRIu64
+			": give both the same amount, or the destination none",
+			s->ops, d->ops);
 	else if (s->passes != d->passes)
-		snprintf(why, size,
-			 "the number of passes is %" PRIu64 " on the source and %" PRIu64
-			 " on the destination: give both the same -passes",
-			 s->passes, d->passes);
+		err_set(why, -EINVAL,
+			"the number of passes is %" PRIu64 " on the source and %" PRIu64
+			" on the destination: give both the same -passes",
+			s->passes, d->passes);
 	else if (s->connections != d->connections)
-		snprintf(why, size,
-			 "the number of data connections is %" PRIu32 " on the source and %" PRIu32
-			 " on the destination: give both the same ports, or the same -queuedepth",
-			 s->connections, d->connections);
+		err_set(why, -EINVAL,
+			"the number of data connections is %" PRIu32 " on the source and %" PRIu32
+			" on the destination: give both the same ports, or the same -queuedepth",
+			s->connections, d->connections);
 	else
 		return true;
 	return false;
@@ -77,26 +78,26 @@ static bool session_ranges_fit(const struct wire_plan *source, const struct wire
 }
 
 bool session_results_fit(const struct wire_pass *source, const struct wire_pass *destination,
-			 char *why, size_t size)
+			 struct err *why)
 {
 	const struct wire_pass *s = source, *d = destination;
 	char sent[DIGEST_TEXT_SIZE], written[DIGEST_TEXT_SIZE];
 
 	if (s->ops != d->ops + d->failed)
-		snprintf(why, size,
-			 "the source sent %" PRIu64 " blocks, the destination wrote %" PRIu64,
-			 s->ops, d->ops);
+		err_set(why, -EBADMSG,
+			"the source sent %" PRIu64 " blocks, the destination wrote %" PRIu64,
+			s->ops, d->ops);
 	else if (d->failed)
 		/* It reports failed writes itself; the rest cannot agree then. */
 		return true;
 	else if (s->bytes != d->bytes)
-		snprintf(why, size,
-			 "the source sent %" PRIu64 " bytes, the destination wrote %" PRIu64,
-			 s->bytes, d->bytes);
+		err_set(why, -EBADMSG,
+			"the source sent %" PRIu64 " bytes, the destination wrote %" PRIu64,
+			s->bytes, d->bytes);
 	else if (!digest_equal(s->digest, d->digest))
-		snprintf(why, size,
-			 "the source sent data with the digest %s, the destination wrote %s",
-			 digest_text(s->digest, sent), digest_text(d->digest, written));
+		err_set(why, -EBADMSG,
+			"the source sent data with the digest %s, the destination wrote %s",
+			digest_text(s->digest, sent), digest_text(d->digest, written));
 	else
 		return true;
 	return false;
@@ -244,13 +245,13 @@ static int take_welcome(struct session *s, const struct wire_header *h, const ui
 /* The plan of the source, at the destination. */
 static int take_plan(struct session *s, const struct wire_header *h, const uint8_t *body)
 {
-	char why[SESSION_WHY_SIZE];
+	struct err why;
 	size_t n = 0;
 
 	if (wire_decode_plan(body, h->length, &s->peer, NULL, &n) != WIRE_OK)
 		return session_lost(s, -EBADMSG, WIRE_BAD_BODY);
-	if (!session_plans_fit(&s->peer, &s->own, why, sizeof(why)))
-		return session_broke(s, BLAME_PEER, -EINVAL, "%s", why);
+	if (!session_plans_fit(&s->peer, &s->own, &why))
+		return session_broke(s, BLAME_PEER, -EINVAL, "%s", why.text);
 	s->silence_ns = s->timeout_ns;
 	return session_message_enter(s, SESSION_JUDGING);
 }
@@ -258,7 +259,7 @@ static int take_plan(struct session *s, const struct wire_header *h, const uint8
 /* The plan of the destination, at the source. */
 static int take_accept(struct session *s, const struct wire_header *h, const uint8_t *body)
 {
-	char why[SESSION_WHY_SIZE];
+	struct err why;
 
 	s->ranges = calloc(WIRE_MAX_RANGES, sizeof(*s->ranges));
 	if (!s->ranges)
@@ -266,8 +267,8 @@ static int take_accept(struct session *s, const struct wire_header *h, const uin
 	if (wire_decode_plan(body, h->length, &s->peer, s->ranges, &s->n_ranges) != WIRE_OK ||
 	    !session_ranges_fit(&s->own, &s->peer, s->ranges, s->n_ranges))
 		return session_lost(s, -EBADMSG, WIRE_BAD_BODY);
-	if (!session_plans_fit(&s->own, &s->peer, why, sizeof(why)))
-		return session_broke(s, BLAME_PEER, -EINVAL, "%s", why);
+	if (!session_plans_fit(&s->own, &s->peer, &why))
+		return session_broke(s, BLAME_PEER, -EINVAL, "%s", why.text);
 	return session_message_enter(s, SESSION_OPENING);
 }
 
@@ -559,12 +560,12 @@ static int connect_control(struct session *s)
 {
 	const struct endtoend_address *a = &s->params.options->addresses[0];
 	struct connection *c = NULL;
-	char why[256] = "";
+	struct err why = { 0 };
 	int r = connection_open(&c, a->host, a->port, &s->socket, s->keyed ? s->params.key : NULL,
-				&s->halt, s->meet_ns, why, sizeof(why));
+				&s->halt, s->meet_ns, &why);
 
 	if (r < 0)
-		return session_broke(s, BLAME_PEER_SILENTLY, r, "%s", why);
+		return session_broke(s, BLAME_PEER_SILENTLY, r, "%s", why.text);
 	adopt(s, c, SESSION_GREETING);
 	return say_hello(s, WIRE_HELLO);
 }

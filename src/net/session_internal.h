@@ -98,11 +98,10 @@ struct session {
 
 	/* guarded by lock; written by the control thread and by callers */
 	enum session_state state;
-	bool stopped;	  /* the run stops */
-	int err;	  /* the session has failed: -errno; 0: it has not */
-	bool peer_failed; /* the cause is the peer or the network */
-	bool peer_gone;	  /* nothing can be sent to it */
-	char why[SESSION_WHY_SIZE];
+	bool stopped;		       /* the run stops */
+	struct err failed;	       /* the first cause */
+	bool peer_failed;	       /* the cause is the peer or the network */
+	bool peer_gone;		       /* nothing can be sent to it */
 	struct wire_error last_words;  /* for the peer; no text: it has its own */
 	char reason[SESSION_WHY_SIZE]; /* why the run will stop, "": unknown */
 	unsigned pending;	       /* bits 1 << enum wire_type */
@@ -233,6 +232,6 @@ int session_take_sums(struct session *s, const struct wire_header *h, const uint
 
 /* True if both sides have copied the same; else `why` has both values. */
 bool session_results_fit(const struct wire_pass *source, const struct wire_pass *destination,
-			 char *why, size_t size);
+			 struct err *why);
 
 #endif

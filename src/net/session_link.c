@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "net/session_internal.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
@@ -93,15 +94,15 @@ static int connect_link(struct link *link)
 	struct session *s = link->session;
 	const struct endtoend_options *o = s->params.options;
 	struct session_data *slot = &s->data[link->number];
-	char why[256] = "";
+	struct err why = { 0 };
 	uint16_t port;
 	const struct endtoend_address *a = endtoend_address_of(o, link->number, &port);
 	int r = connection_open(&link->connection, a->host, port, &s->socket,
 				s->keyed && o->encrypt ? s->params.key : NULL, &s->halt,
-				clock_now_ns() + s->timeout_ns, why, sizeof(why));
+				clock_now_ns() + s->timeout_ns, &why);
 
 	if (r < 0)
-		return session_broke(s, BLAME_PEER, r, "connection %u: %s", link->number, why);
+		return session_broke(s, BLAME_PEER, r, "connection %u: %s", link->number, why.text);
 	session_lock(s);
 	*slot = (struct session_data){ .connection = link->connection, .taken = true };
 	r = session_error(s);
@@ -373,20 +374,20 @@ int session_receive_data(struct link *link, const struct net_block *b, void *dat
 }
 
 /* Refuse, in words. */
-static bool session_offer_refuse(char *why, size_t size, const char *text)
+static bool session_offer_refuse(struct err *why, const char *text)
 {
-	snprintf(why, size, "%s", text);
+	err_set(why, -EACCES, "%s", text);
 	return false;
 }
 
-static bool offer_control(struct session *s, const struct listener_guest *g, char *why, size_t size)
+static bool offer_control(struct session *s, const struct listener_guest *g, struct err *why)
 {
 	if (s->keyed && !g->tls)
 		return session_offer_refuse(
-			why, size,
+			why,
 			"the destination has a key, the source has none: give both the same -e2e key");
 	if (s->control || s->state != SESSION_NEW)
-		return session_offer_refuse(why, size, SESSION_BUSY);
+		return session_offer_refuse(why, SESSION_BUSY);
 	memcpy(s->id, g->hello.session, sizeof(s->id));
 	s->peer_hello = g->hello;
 	s->control = g->connection;
@@ -395,7 +396,7 @@ static bool offer_control(struct session *s, const struct listener_guest *g, cha
 }
 
 /* With the lock. */
-static bool offer_data(struct session *s, const struct listener_guest *g, char *why, size_t size)
+static bool offer_data(struct session *s, const struct listener_guest *g, struct err *why)
 {
 	static const char *const words[STREAM_VERDICTS] = {
 		[STREAM_OF_OTHER] = "the destination knows no such session",
@@ -415,10 +416,10 @@ static bool offer_data(struct session *s, const struct listener_guest *g, char *
 	/* The thread of the link has a key of its own. */
 	wire_key_free(key);
 	if (verdict != STREAM_GOOD)
-		return session_offer_refuse(why, size, words[verdict]);
+		return session_offer_refuse(why, words[verdict]);
 	slot = &s->data[g->header.connection];
 	if (slot->taken)
-		return session_offer_refuse(why, size,
+		return session_offer_refuse(why,
 					    "the destination has this data connection already");
 	*slot = (struct session_data){ .connection = g->connection, .taken = true };
 	session_notify(s);
@@ -447,7 +448,7 @@ static bool any_incomplete(const struct session_table *t)
 	return false;
 }
 
-bool session_offer(void *table, const struct listener_guest *g, char *why, size_t size)
+bool session_offer(void *table, const struct listener_guest *g, struct err *why)
 {
 	const struct session_table *t = table;
 	struct session *s;
@@ -455,17 +456,16 @@ bool session_offer(void *table, const struct listener_guest *g, char *why, size_
 
 	if (g->header.target >= t->n)
 		return session_offer_refuse(
-			why, size,
-			"the destination has fewer end-to-end targets than the source: give"
-			" both the same");
+			why, "the destination has fewer end-to-end targets than the source: give"
+			     " both the same");
 	s = t->sessions[g->header.target];
 	session_lock(s);
 	if (session_error(s))
-		taken = session_offer_refuse(why, size, "the copy has ended on the destination");
+		taken = session_offer_refuse(why, "the copy has ended on the destination");
 	else if (g->header.connection == WIRE_NO_CONNECTION)
-		taken = g->hello.purpose == WIRE_CONTROL && offer_control(s, g, why, size);
+		taken = g->hello.purpose == WIRE_CONTROL && offer_control(s, g, why);
 	else
-		taken = g->hello.purpose == WIRE_TRANSFER && offer_data(s, g, why, size);
+		taken = g->hello.purpose == WIRE_TRANSFER && offer_data(s, g, why);
 	session_unlock(s);
 	if (taken)
 		listener_set_quiet(s->params.listener, !any_incomplete(t));

@@ -22,6 +22,7 @@
 
 #include "net/connection_internal.h"
 #include "net/time_exchange.h"
+#include "xdd/base/err.h"
 #include "xdd/base/units.h"
 #include "xdd/net/globaltime.h"
 #include "xdd/sync/thread.h"
@@ -639,20 +640,20 @@ static int try_addresses(struct globaltime_client *c, const struct addrinfo *lis
 	return worst;
 }
 
-static void say_no_server(const struct globaltime_settings *s, int err, char *why, size_t size)
+static int say_no_server(const struct globaltime_settings *s, int err, struct err *why)
 {
 	char peer[300];
 
 	connection_host_text(s->host, s->port, peer, sizeof(peer));
-	snprintf(why, size, "no answer from the time server %s by UDP (%s)%s", peer,
-		 err == -EPROTO ? "its times are impossible" : strerror(-err),
-		 err == -ECONNREFUSED ? "; start xdd timeserver there" :
-		 err == -ETIMEDOUT    ? "; start xdd timeserver there, and let UDP pass" :
-					"");
+	return err_set(why, err, "no answer from the time server %s by UDP (%s)%s", peer,
+		       err == -EPROTO ? "its times are impossible" : strerror(-err),
+		       err == -ECONNREFUSED ? "; start xdd timeserver there" :
+		       err == -ETIMEDOUT    ? "; start xdd timeserver there, and let UDP pass" :
+					      "");
 }
 
 static int find_server(struct globaltime_client *c, const struct globaltime_settings *s,
-		       struct stop *stop, char *why, size_t size)
+		       struct stop *stop, struct err *why)
 {
 	const struct time_wait wait = { .stop = stop, .wake_fd = -1 };
 	const uint64_t limit_ns = s->timeout_ns ? s->timeout_ns : GLOBALTIME_TIMEOUT_NS;
@@ -660,7 +661,7 @@ static int find_server(struct globaltime_client *c, const struct globaltime_sett
 	char peer[CONNECTION_PEER_SIZE];
 	unsigned n_addresses = 0;
 	struct addrinfo *list;
-	int err = connection_resolve(s->host, s->port, 0, &list, why, size);
+	int err = connection_resolve(s->host, s->port, 0, &list, why);
 
 	if (err)
 		return err;
@@ -668,31 +669,28 @@ static int find_server(struct globaltime_client *c, const struct globaltime_sett
 		n_addresses++;
 	err = try_addresses(c, list, n, &wait, limit_ns / n_addresses);
 	freeaddrinfo(list);
-	if (err) {
-		say_no_server(s, err, why, size);
-		return err;
-	}
+	if (err)
+		return say_no_server(s, err, why);
 	connection_address_text(&c->address, peer, sizeof(peer));
 	snprintf(c->server, sizeof(c->server), "%s (UDP)", peer);
 	return 0;
 }
 
 int globaltime_begin(struct globaltime_client **out, const struct globaltime_settings *s,
-		     struct stop *stop, char *why, size_t size)
+		     struct stop *stop, struct err *why)
 {
 	struct globaltime_client *c = calloc(1, sizeof(*c));
 	int err;
 
 	*out = NULL;
-	snprintf(why, size, "%s", strerror(ENOMEM));
 	if (!c)
-		return -ENOMEM;
+		return err_errno(why, -ENOMEM);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->burst_lock, NULL);
 	time_estimate_init(&c->estimate);
 	c->fd = -1;
 	c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = c->wake_fd >= 0 ? find_server(c, s, stop, why, size) : -errno;
+	err = c->wake_fd >= 0 ? find_server(c, s, stop, why) : err_errno(why, -errno);
 	if (err) {
 		globaltime_end(c);
 		return err;

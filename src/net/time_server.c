@@ -23,6 +23,7 @@
 #include "net/connection_internal.h"
 #include "net/time_exchange.h"
 #include "xdd/base/codec.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/net/globaltime.h"
@@ -427,39 +428,35 @@ static int listen_on(struct time_server *s, const char *host, const struct addri
 
 /* `host` is NULL for all addresses, which are the address `name`. */
 static int open_socket(struct time_server *s, const char *host, const char *name, uint16_t port,
-		       char *why, size_t size)
+		       struct err *why)
 {
 	struct addrinfo *list;
-	int err = connection_resolve(name, port, AI_PASSIVE, &list, why, size);
+	int err = connection_resolve(name, port, AI_PASSIVE, &list, why);
 
 	if (err)
 		return err;
 	err = listen_on(s, host, list);
 	freeaddrinfo(list);
-	if (err)
-		connection_say_not_bound(err, host, port, why, size);
-	return err;
+	return err ? connection_say_not_bound(err, host, port, why) : 0;
 }
 
-int time_server_open(struct time_server **out, const char *host, uint16_t port, char *why,
-		     size_t size)
+int time_server_open(struct time_server **out, const char *host, uint16_t port, struct err *why)
 {
 	struct time_server *s = calloc(1, sizeof(*s));
-	int err = -ENOMEM;
+	int err;
 
 	*out = NULL;
-	snprintf(why, size, "%s", strerror(ENOMEM));
 	if (!s)
-		return err;
+		return err_errno(why, -ENOMEM);
 	s->fd = -1;
 	err = time_source_start(&s->source);
 	if (err)
-		snprintf(why, size, "%s", strerror(-err));
+		err_errno(why, err);
 	else
-		err = open_socket(s, host, host ? host : "::", port, why, size);
+		err = open_socket(s, host, host ? host : "::", port, why);
 	/* A kernel without IPv6. */
 	if (!host && connection_is_absent(err))
-		err = open_socket(s, NULL, "0.0.0.0", port, why, size);
+		err = open_socket(s, NULL, "0.0.0.0", port, why);
 	if (err) {
 		time_server_close(s);
 		return err;

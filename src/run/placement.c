@@ -16,6 +16,7 @@
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/plan.h"
@@ -187,18 +188,18 @@ static int touch_all(const struct hog *h, struct run *run)
 static bool lock(const struct hog *h)
 {
 	const uint64_t limit = memlock_limit_bytes();
-	char why[64] = "";
+	struct err why;
 
 	if (limit < h->bytes)
-		snprintf(why, sizeof(why), "the memlock limit (ulimit -l) is %" PRIu64 " KiB",
-			 limit / 1024);
+		err_set(&why, -ENOMEM, "the memlock limit (ulimit -l) is %" PRIu64 " KiB",
+			limit / 1024);
 	else if (mlock(h->memory, h->bytes))
-		snprintf(why, sizeof(why), "%s", strerror(errno));
+		err_errno(&why, -errno);
 	else
 		return true;
 	log_warning("-hogmemory: the memory is not locked and may be swapped out: %s; needs "
 		    "CAP_IPC_LOCK, or a higher limit",
-		    why);
+		    why.text);
 	return false;
 }
 

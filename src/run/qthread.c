@@ -28,6 +28,7 @@
 #include "run/target.h"
 #include "run/target/data.h"
 #include "run/target/target_file_ops.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/io/access.h"
@@ -587,8 +588,8 @@ static void *qthread_main(void *arg)
 int qthread_start(struct qthread *q)
 {
 	const struct target *t = q->target;
-	char text[THREAD_TEXT_SIZE];
-	const char *why;
+	const char *text;
+	struct err why;
 	int err = thread_start(&q->thread, qthread_main, q);
 
 	if (!err) {
@@ -596,9 +597,9 @@ int qthread_start(struct qthread *q)
 		return 0;
 	}
 	/* Determine the reason now, while the threads exist that leave no room for this one. */
-	why = thread_error(err, text, sizeof(text));
+	text = thread_error(err, &why);
 	if (run_stop(t->run, STOP_START, -err))
 		log_error("target %u, %s: QThread %u of %u cannot be started: %s", t->plan->number,
-			  t->plan->path, q->number, t->plan->qthreads, why);
+			  t->plan->path, q->number, t->plan->qthreads, text);
 	return err;
 }

@@ -31,6 +31,7 @@
 #include "run/target/data.h"
 #include "run/target/target_file_ops.h"
 #include "run/timerinfo.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/io/guard.h"
@@ -48,23 +49,23 @@ _Static_assert(TIMESERVER_MAX_BOUNCE == GLOBALTIME_MAX_BOUNCE, "the limit of -ti
 
 /* False, with the reason in `why`: the clock is not known well enough. */
 static bool is_exact(const struct timeserver_options *s, struct globaltime_client *client,
-		     char *why, size_t size)
+		     struct err *why)
 {
 	struct globaltime now;
 
 	globaltime_get(client, clock_now_ns(), &now);
 	if (!s->max_error_ns || now.bound_ns <= s->max_error_ns)
 		return true;
-	snprintf(why, size,
-		 "the global clock is known within %.6f ms only, and maxerror allows %.6f ms; use "
-		 "more -timeserver bounce, a quieter network, or -timeserver wait",
-		 (double)now.bound_ns / 1e6, (double)s->max_error_ns / 1e6);
+	err_set(why, -ETIME,
+		"the global clock is known within %.6f ms only, and maxerror allows %.6f ms; use "
+		"more -timeserver bounce, a quieter network, or -timeserver wait",
+		(double)now.bound_ns / 1e6, (double)s->max_error_ns / 1e6);
 	return false;
 }
 
 /* One attempt. Returns 0, or -errno with the reason in `why`. */
 static int reach(const struct timeserver_options *s, uint64_t timeout_ns, struct stop *stop,
-		 struct globaltime_client **client, char *why, size_t size)
+		 struct globaltime_client **client, struct err *why)
 {
 	const struct globaltime_settings settings = {
 		.host = s->host,
@@ -72,9 +73,9 @@ static int reach(const struct timeserver_options *s, uint64_t timeout_ns, struct
 		.bounce = (unsigned)s->bounce,
 		.timeout_ns = timeout_ns,
 	};
-	int err = globaltime_begin(client, &settings, stop, why, size);
+	int err = globaltime_begin(client, &settings, stop, why);
 
-	if (err || is_exact(s, *client, why, size))
+	if (err || is_exact(s, *client, why))
 		return err;
 	globaltime_end(*client);
 	*client = NULL;
@@ -83,13 +84,13 @@ static int reach(const struct timeserver_options *s, uint64_t timeout_ns, struct
 
 /* As reach(), until the time of -timeserver wait is over. */
 static int reach_in_time(const struct timeserver_options *s, struct stop *stop,
-			 struct globaltime_client **client, char *why, size_t size)
+			 struct globaltime_client **client, struct err *why)
 {
 	const uint64_t end = clock_now_ns() + s->wait_ns;
 	uint64_t timeout_ns = s->wait_ns;
 
 	for (;;) {
-		int err = reach(s, timeout_ns, stop, client, why, size);
+		int err = reach(s, timeout_ns, stop, client, why);
 		uint64_t now = clock_now_ns();
 
 		if (!err || err == -ECANCELED || now + RETRY_NS >= end)
@@ -119,7 +120,7 @@ enum xdd_status timebase_open(const struct plan *plan, struct stop *stop,
 			      struct globaltime_client **client)
 {
 	const struct timeserver_options *s = &plan->timeserver;
-	char why[GLOBALTIME_WHY_BYTES] = "";
+	struct err why = { 0 };
 	enum xdd_status status;
 	int err;
 
@@ -128,11 +129,11 @@ enum xdd_status timebase_open(const struct plan *plan, struct stop *stop,
 		return XDD_OK;
 	/* The clock that the client compares with is that of the run. */
 	clock_calibrate();
-	err = reach_in_time(s, stop, client, why, sizeof(why));
+	err = reach_in_time(s, stop, client, &why);
 	if (err == -ECANCELED)
 		return XDD_CANCELED;
 	if (err) {
-		log_error("-timeserver %s: %s", s->host, why);
+		log_error("-timeserver %s: %s", s->host, why.text);
 		return XDD_INIT_FAILED;
 	}
 	status = check_times(plan, *client);
@@ -411,9 +412,9 @@ static void run_free(struct run *run)
 
 static enum xdd_status not_set_up(int err)
 {
-	char text[THREAD_TEXT_SIZE];
+	struct err why;
 
-	log_error("the run cannot be set up: %s", thread_error(err, text, sizeof(text)));
+	log_error("the run cannot be set up: %s", thread_error(err, &why));
 	return err == -ECANCELED ? XDD_CANCELED : XDD_INIT_FAILED;
 }
 

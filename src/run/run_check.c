@@ -12,6 +12,7 @@
 
 #include "run/endtoend/endtoend.h"
 #include "run/target/target_file_ops.h"
+#include "xdd/base/err.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
@@ -151,12 +152,12 @@ static enum xdd_status check_engine(const struct target_plan *t)
 static enum xdd_status check_engines(const struct plan *plan)
 {
 	const struct engine *engine;
-	char why[256] = "";
-	int err = engine_check_all(plan, &engine, why, sizeof(why));
+	struct err why;
+	int err = engine_check_all(plan, &engine, &why);
 
 	if (!err)
 		return XDD_OK;
-	log_error("-ioengine %s: %s", engine->info.name, why);
+	log_error("-ioengine %s: %s", engine->info.name, why.text);
 	return XDD_BAD_ARGUMENT;
 }
 
@@ -170,19 +171,19 @@ enum xdd_status run_refuse(const struct guard_refusal *r)
 static enum xdd_status check_threads(const struct plan *plan, uint64_t *most)
 {
 	uint64_t threads = OWN_THREADS + endtoend_threads(plan);
-	char why[THREAD_TEXT_SIZE];
+	struct err why;
 
 	for (size_t i = 0; i < plan->n_targets; i++)
 		threads += plan->targets[i].qthreads;
 	/* All ranks of a host share its limits. */
 	threads *= plan->ranks_per_node < plan->n_ranks ? plan->ranks_per_node : plan->n_ranks;
-	if (threads <= *most || !thread_limit_exceeded(threads, why, sizeof(why))) {
+	if (threads <= *most || !thread_limit_exceeded(threads, &why)) {
 		*most = threads > *most ? threads : *most;
 		return XDD_OK;
 	}
 	log_error("-targets, -queuedepth: the run needs %" PRIu64
 		  " threads: %s; use fewer targets, a smaller queue depth or -ioengine libaio",
-		  threads, why);
+		  threads, why.text);
 	return XDD_BAD_ARGUMENT;
 }
 

@@ -16,6 +16,7 @@
 #include "config.h"
 #include "sync/group_internal.h"
 #include "xdd/base/codec.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
@@ -441,11 +442,11 @@ static void group_free(struct group *g)
 /* Start the thread, and MPI in it. */
 static enum xdd_status group_start(struct group *g)
 {
-	char why[THREAD_TEXT_SIZE];
+	struct err why;
 	int err = thread_start(&g->thread, group_main, g);
 
 	if (err) {
-		log_error("-mpi: %s", thread_error(err, why, sizeof(why)));
+		log_error("-mpi: %s", thread_error(err, &why));
 		return XDD_INIT_FAILED;
 	}
 	pthread_mutex_lock(&g->lock);

@@ -21,6 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
 #include "xdd/base/status.h"
@@ -252,17 +253,17 @@ static struct nearest nearest_limit(uint64_t more)
 	return n;
 }
 
-bool thread_limit_exceeded(uint64_t more, char *text, size_t size)
+bool thread_limit_exceeded(uint64_t more, struct err *why)
 {
 	struct nearest n = nearest_limit(more);
 
 	if (n.room >= more)
 		return false;
-	snprintf(text, size, "%s", n.text);
+	err_set(why, -EAGAIN, "%s", n.text);
 	return true;
 }
 
-const char *thread_error(int err, char *text, size_t size)
+const char *thread_error(int err, struct err *why)
 {
 	struct nearest n;
 
@@ -271,10 +272,10 @@ const char *thread_error(int err, char *text, size_t size)
 	n = nearest_limit(NEAR_THREADS);
 	consider_memory(&n);
 	if (n.room < NEAR_THREADS)
-		snprintf(text, size, "no more threads: %s", n.text);
+		err_set(why, err, "no more threads: %s", n.text);
 	else
-		snprintf(text, size, "no more threads: memory or a limit is exhausted");
-	return text;
+		err_set(why, err, "no more threads: memory or a limit is exhausted");
+	return why->text;
 }
 
 /*

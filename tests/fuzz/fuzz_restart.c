@@ -13,6 +13,7 @@
 
 #include "fuzz.h"
 #include "plan/parse.h"
+#include "xdd/base/err.h"
 #include "xdd/net/restart_file.h"
 #include "xdd/plan/option.h"
 
@@ -153,7 +154,8 @@ static void check_setup(const struct restart_record *rec, const char *text, size
 
 static void check_accepted(const struct restart_record *rec, const char *text, size_t size)
 {
-	char *again, why[RESTART_WHY_SIZE];
+	char *again;
+	struct err why;
 	size_t again_size;
 
 	if (restart_record_encode(rec, &again, &again_size))
@@ -165,15 +167,16 @@ static void check_accepted(const struct restart_record *rec, const char *text, s
 	    rec->durable.n > RESTART_MAX_RANGES)
 		fuzz_fail("more is durable than is copied");
 	if (rec->destination_size_bytes >= rec->destination_start_bytes + rec->end_bytes &&
-	    !restart_record_matches(rec, rec, why, sizeof(why)))
-		fuzz_fail("a record does not match itself: %s", why);
+	    !restart_record_matches(rec, rec, &why))
+		fuzz_fail("a record does not match itself: %s", why.text);
 	check_setup(rec, text, size);
 }
 
 int fuzz_one(const uint8_t *data, size_t size)
 {
 	static struct restart_record rec;
-	char why[RESTART_WHY_SIZE] = "", *text = malloc(size + 1);
+	struct err why;
+	char *text = malloc(size + 1);
 	int err;
 
 	if (!text)
@@ -182,13 +185,13 @@ int fuzz_one(const uint8_t *data, size_t size)
 	if (fuzz_hash(data, size) & 1)
 		repair(text, size);
 	restart_record_init(&rec);
-	err = restart_record_decode(text, size, &rec, why, sizeof(why));
+	err = restart_record_decode(text, size, &rec, &why);
 	if (!err)
 		check_accepted(&rec, text, size);
-	else if (err != -EINVAL || strncmp(why, "line ", 5) != 0)
-		fuzz_fail("error %d: %s", err, why);
+	else if (err != -EINVAL || strncmp(why.text, "line ", 5) != 0)
+		fuzz_fail("error %d: %s", err, why.text);
 	else
-		fuzz_text_check(why, strlen(why));
+		fuzz_text_check(why.text, strlen(why.text));
 	restart_record_free(&rec);
 	free(text);
 	return err != 0;

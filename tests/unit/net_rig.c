@@ -20,6 +20,7 @@
 
 #include "net/connection_internal.h"
 #include "net_rig.h"
+#include "xdd/base/err.h"
 #include "xdd/sys/clock.h"
 
 socklen_t rig_address(const char *host, uint16_t port, struct sockaddr_storage *a)
@@ -145,7 +146,7 @@ void rig_pair(struct rig_pair *p, const char *host, const struct connection_opti
 	      const struct net_key *client, const struct net_key *server)
 {
 	struct accepting a = { .options = options, .key = server };
-	char why[RIG_WHY_SIZE];
+	struct err why;
 	pthread_t thread;
 	uint16_t port;
 	int err;
@@ -153,11 +154,11 @@ void rig_pair(struct rig_pair *p, const char *host, const struct connection_opti
 	a.fd = rig_listen(host, &port);
 	assert_int_equal(pthread_create(&thread, NULL, accept_one, &a), 0);
 	err = connection_open(&p->client, host, port, options, client, NULL,
-			      clock_now_ns() + 10 * SECOND_NS, why, sizeof(why));
+			      clock_now_ns() + 10 * SECOND_NS, &why);
 	pthread_join(thread, NULL);
 	close(a.fd);
 	if (err)
-		fail_msg("connection_open(): %d, %s", err, why);
+		fail_msg("connection_open(): %d, %s", err, why.text);
 	assert_int_equal(a.err, 0);
 	p->server = a.c;
 }

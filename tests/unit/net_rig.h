@@ -10,7 +10,6 @@
 
 #include "xdd/net/connection.h"
 
-#define RIG_WHY_SIZE 512
 #define MS_NS 1000000ull
 #define SECOND_NS 1000000000ull
 

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "run/endtoend/restart.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/io/engine.h"
@@ -36,7 +37,7 @@
 #define NEVER_NS (24 * 3600 * NS_PER_SEC)
 
 static char home[] = "/tmp/xdd-test-restart-XXXXXX";
-static char why[RESTART_WHY_SIZE];
+static struct err why;
 static struct target_plan plan;
 static struct wire_plan own, peer;
 static struct wire_range ranges[WIRE_MAX_RANGES];
@@ -139,7 +140,7 @@ static inline void set_pattern(uint64_t ops)
 
 static inline int end(bool complete)
 {
-	int err = restart_end(r, complete, why, sizeof(why));
+	int err = restart_end(r, complete, &why);
 
 	restart_free(r);
 	r = NULL;
@@ -161,10 +162,10 @@ static inline int accept_peer(void)
 	int err;
 
 	set_pattern(peer.ops);
-	why[0] = '\0';
-	err = restart_open(&r, &plan, why, sizeof(why));
+	err_clear(&why);
+	err = restart_open(&r, &plan, &why);
 	if (!err)
-		err = restart_accept(r, &own, &peer, ranges, &n_ranges, why, sizeof(why));
+		err = restart_accept(r, &own, &peer, ranges, &n_ranges, &why);
 	return err;
 }
 
@@ -172,7 +173,7 @@ static inline int begin(void)
 {
 	fd = open("target", O_WRONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
-	return restart_begin(r, fd, why, sizeof(why));
+	return restart_begin(r, fd, &why);
 }
 
 static inline struct digest digest_of(uint64_t op)
@@ -202,7 +203,7 @@ static inline struct restart_record *read_record(void)
 
 	restart_record_free(&rec);
 	restart_record_init(&rec);
-	assert_int_equal(restart_record_read("file", &rec, why, sizeof(why)), 0);
+	assert_int_equal(restart_record_read("file", &rec, &why), 0);
 	return &rec;
 }
 

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "xdd/base/err.h"
 #include "xdd/net/restart_file.h"
 
 #define REQUEST 4096u
@@ -26,7 +27,7 @@
 #define BYTES (OPS * REQUEST - 96)
 
 static struct restart_record sample, other;
-static char why[RESTART_WHY_SIZE];
+static struct err why;
 
 static inline void make_sample(struct restart_record *r)
 {
@@ -77,7 +78,7 @@ static inline int set_up(void **state)
 	make_sample(&sample);
 	restart_record_free(&other);
 	restart_record_init(&other);
-	why[0] = '\0';
+	err_clear(&why);
 	return 0;
 }
 
@@ -107,8 +108,8 @@ static inline int decode(const char *text, size_t size)
 {
 	restart_record_free(&other);
 	restart_record_init(&other);
-	snprintf(why, sizeof(why), "(none)");
-	return restart_record_decode(text, size, &other, why, sizeof(why));
+	err_set(&why, 0, "(none)");
+	return restart_record_decode(text, size, &other, &why);
 }
 
 static inline void assert_same(const struct restart_record *a, const struct restart_record *b)

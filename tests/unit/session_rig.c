@@ -20,6 +20,7 @@
 #include "leftovers.h"
 #include "net_rig.h"
 #include "session_rig.h"
+#include "xdd/base/err.h"
 #include "xdd/sys/clock.h"
 
 #define RIG_TARGETS 4
@@ -136,7 +137,7 @@ static size_t on_prove(void *arg, const struct wire_range *ranges, size_t n, uin
 }
 
 static int on_accept(void *arg, const struct wire_plan *own, const struct wire_plan *peer,
-		     struct wire_range *ranges, size_t *n, char *why, size_t size)
+		     struct wire_range *ranges, size_t *n, struct err *why)
 {
 	struct actor *a = arg;
 
@@ -144,7 +145,7 @@ static int on_accept(void *arg, const struct wire_plan *own, const struct wire_p
 	if (a->copy->ask && a->copy->ask(a->session, a->copy))
 		return -EBADMSG;
 	if (a->copy->accepts < 0)
-		snprintf(why, size, "the destination refuses: test");
+		err_set(why, -EACCES, "the destination refuses: test");
 	if (a->copy->accepts > 0) {
 		memcpy(ranges, a->copy->ranges, a->copy->n_ranges * sizeof(*ranges));
 		*n = a->copy->n_ranges;
@@ -437,12 +438,12 @@ static struct listener *listen_for(const struct rig_copy *c,
 {
 	const struct net_key *key = &c->destination.key;
 	struct listener *l = listener_new(options, key->present ? key : NULL);
-	char why[RIG_TEXT];
+	struct err why;
 
 	assert_non_null(l);
 	do
 		*port = rig_free_port("127.0.0.1");
-	while (listener_add(l, "127.0.0.1", *port, why, sizeof(why)) == -EADDRINUSE);
+	while (listener_add(l, "127.0.0.1", *port, &why) == -EADDRINUSE);
 	return l;
 }
 

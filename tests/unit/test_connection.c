@@ -26,6 +26,7 @@
 
 #include "net/connection_internal.h"
 #include "net_rig.h"
+#include "xdd/base/err.h"
 #include "xdd/sys/clock.h"
 
 #define WATCHDOG_S 120
@@ -191,7 +192,7 @@ static void test_congestion(void **state)
 	struct connection_options o = usual;
 	struct connection_info info;
 	struct connection *c = NULL;
-	char why[RIG_WHY_SIZE];
+	struct err why;
 	struct rig_pair p;
 	uint16_t port;
 	int fd;
@@ -206,11 +207,11 @@ static void test_congestion(void **state)
 	fd = rig_listen("127.0.0.1", &port);
 	o.congestion = "no-such";
 	assert_int_equal(connection_open(&c, "127.0.0.1", port, &o, NULL, NULL,
-					 clock_now_ns() + SECOND_NS, why, sizeof(why)),
+					 clock_now_ns() + SECOND_NS, &why),
 			 -ENOENT);
-	assert_non_null(strstr(why, "\"no-such\""));
-	assert_non_null(strstr(why, "available: "));
-	assert_non_null(strstr(why, "reno"));
+	assert_non_null(strstr(why.text, "\"no-such\""));
+	assert_non_null(strstr(why.text, "available: "));
+	assert_non_null(strstr(why.text, "reno"));
 	close(fd);
 }
 
@@ -242,13 +243,13 @@ static void test_retries(void **state)
 	struct late l = { .port = rig_free_port("127.0.0.1") };
 	uint64_t start_ns = clock_now_ns();
 	struct connection *c = NULL;
-	char why[RIG_WHY_SIZE];
+	struct err why;
 	pthread_t thread;
 
 	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, listen_late, &l), 0);
 	assert_int_equal(connection_open(&c, "127.0.0.1", l.port, &usual, NULL, NULL,
-					 start_ns + 60 * SECOND_NS, why, sizeof(why)),
+					 start_ns + 60 * SECOND_NS, &why),
 			 0);
 	assert_true(clock_now_ns() - start_ns >= 390 * MS_NS);
 	pthread_join(thread, NULL);
@@ -260,30 +261,31 @@ static void test_deadline(void **state)
 {
 	uint16_t port = rig_free_port("127.0.0.1");
 	uint64_t start_ns = clock_now_ns(), took_ns;
-	char why[RIG_WHY_SIZE], text[RIG_WHY_SIZE];
+	char text[ERR_TEXT_SIZE];
+	struct err why;
 	struct connection *c = NULL;
 
 	(void)state;
 	assert_int_equal(connection_open(&c, "127.0.0.1", port, &usual, NULL, NULL,
-					 start_ns + 700 * MS_NS, why, sizeof(why)),
+					 start_ns + 700 * MS_NS, &why),
 			 -ECONNREFUSED);
 	took_ns = clock_now_ns() - start_ns;
 	assert_true(took_ns >= 690 * MS_NS && took_ns < 20 * SECOND_NS);
 	snprintf(text, sizeof(text), "cannot connect to 127.0.0.1:%u (Connection refused)", port);
-	assert_string_equal(why, text);
+	assert_string_equal(why.text, text);
 }
 
 static void test_no_such_host(void **state)
 {
 	uint64_t start_ns = clock_now_ns();
 	struct connection *c = NULL;
-	char why[RIG_WHY_SIZE];
+	struct err why;
 
 	(void)state;
 	assert_int_equal(connection_open(&c, "no..host", 1, &usual, NULL, NULL,
-					 start_ns + 60 * SECOND_NS, why, sizeof(why)),
+					 start_ns + 60 * SECOND_NS, &why),
 			 -ENXIO);
-	assert_non_null(strstr(why, "cannot find the host \"no..host\" ("));
+	assert_non_null(strstr(why.text, "cannot find the host \"no..host\" ("));
 	assert_true(clock_now_ns() - start_ns < 30 * SECOND_NS);
 }
 
@@ -298,7 +300,7 @@ static void test_stop(void **state)
 {
 	uint64_t start_ns = clock_now_ns();
 	struct connection *c = NULL;
-	char why[RIG_WHY_SIZE];
+	struct err why;
 	pthread_t thread;
 	struct stop stop;
 
@@ -306,7 +308,7 @@ static void test_stop(void **state)
 	stop_init(&stop);
 	assert_int_equal(pthread_create(&thread, NULL, stop_soon, &stop), 0);
 	assert_int_equal(connection_open(&c, "127.0.0.1", rig_free_port("127.0.0.1"), &usual, NULL,
-					 &stop, start_ns + 60 * SECOND_NS, why, sizeof(why)),
+					 &stop, start_ns + 60 * SECOND_NS, &why),
 			 -ECANCELED);
 	assert_true(clock_now_ns() - start_ns < 30 * SECOND_NS);
 	pthread_join(thread, NULL);
@@ -320,7 +322,7 @@ static void test_stop(void **state)
 static int connect_to_self(void)
 {
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
-	char why[RIG_WHY_SIZE];
+	struct err why;
 	struct connection *c;
 	FILE *range;
 	int fd;
@@ -334,7 +336,7 @@ static int connect_to_self(void)
 		return 77;
 	for (unsigned i = 0; i < 300; i++) {
 		int err = connection_try(&c, "127.0.0.1", 40004, &usual, NULL, NULL,
-					 clock_now_ns() + 5 * SECOND_NS, why, sizeof(why));
+					 clock_now_ns() + 5 * SECOND_NS, &why);
 
 		if (err != -ECONNREFUSED)
 			return 1;

@@ -23,6 +23,7 @@
 #include "copy/link/data_terms.h"
 #include "copy/link/meet.h"
 #include "net_rig.h"
+#include "xdd/base/err.h"
 #include "xdd/sys/clock.h"
 
 #define WATCHDOG_S 120
@@ -38,7 +39,7 @@ struct fixture {
 	struct data_listener *listener;
 	struct data_links here, there;
 	uint16_t port;
-	char why[RIG_WHY_SIZE];
+	struct err why;
 };
 
 static void set_up(struct fixture *f, bool encrypt)
@@ -65,11 +66,10 @@ static void tear_down(struct fixture *f)
 
 static void listen_at(struct fixture *f, const char *address)
 {
-	int err =
-		data_listen(&f->listener, &f->terms[0], address, &f->port, f->why, sizeof(f->why));
+	int err = data_listen(&f->listener, &f->terms[0], address, &f->port, &f->why);
 
 	if (err)
-		fail_msg("data_listen(): %d, %s", err, f->why);
+		fail_msg("data_listen(): %d, %s", err, f->why.text);
 	assert_true(f->port > 0);
 }
 
@@ -78,12 +78,12 @@ static int connect_to(struct fixture *f, const char *address)
 	struct copy_meet to = { .how = COPY_CONNECT, .port = f->port, .n_addresses = 1 };
 
 	snprintf(to.addresses[0], sizeof(to.addresses[0]), "%s", address);
-	return data_connect(&f->there, &f->terms[1], &to, WAIT_NS, f->why, sizeof(f->why));
+	return data_connect(&f->there, &f->terms[1], &to, WAIT_NS, &f->why);
 }
 
 static int accept_all(struct fixture *f)
 {
-	return data_accept(f->listener, &f->here, WAIT_NS, f->why, sizeof(f->why));
+	return data_accept(f->listener, &f->here, WAIT_NS, &f->why);
 }
 
 /* Each link leads to that of the same number. */
@@ -96,9 +96,10 @@ static void check_links(struct fixture *f)
 		struct wire_header h;
 
 		assert_int_equal(link_send_body(f->there.links[i], WIRE_COPY_BUNDLE, sent, 64), 0);
-		assert_int_equal(link_receive(f->here.links[i], 64, &h, f->why), 0);
+		assert_int_equal(link_receive(f->here.links[i], 64, &h, f->why.text), 0);
 		assert_int_equal(h.length, 64);
-		assert_int_equal(link_receive_body(f->here.links[i], &h, got, NULL, f->why), 0);
+		assert_int_equal(link_receive_body(f->here.links[i], &h, got, NULL, f->why.text),
+				 0);
 		assert_memory_equal(sent, got, 64);
 	}
 }
@@ -115,9 +116,9 @@ static void meet(const char *listen, const char *connect, bool encrypt)
 	start_ns = clock_now_ns();
 	listen_at(&f, listen);
 	if (connect_to(&f, connect) != 0)
-		fail_msg("data_connect(): %s", f.why);
+		fail_msg("data_connect(): %s", f.why.text);
 	if (accept_all(&f) != 0)
-		fail_msg("data_accept(): %s", f.why);
+		fail_msg("data_accept(): %s", f.why.text);
 	ns = clock_now_ns() - start_ns;
 	print_message("# %u connections in %llu us\n", CONNECTIONS,
 		      (unsigned long long)(ns / 1000));
@@ -164,8 +165,7 @@ static void test_addresses(void **state)
 	to.port = f.port;
 	strcpy(to.addresses[0], "127.0.0.2");
 	strcpy(to.addresses[1], "127.0.0.1");
-	assert_int_equal(data_connect(&f.there, &f.terms[1], &to, WAIT_NS, f.why, sizeof(f.why)),
-			 0);
+	assert_int_equal(data_connect(&f.there, &f.terms[1], &to, WAIT_NS, &f.why), 0);
 	assert_int_equal(accept_all(&f), 0);
 	check_links(&f);
 	tear_down(&f);
@@ -198,17 +198,16 @@ static void test_first_failure(void **state)
 	strcpy(to.addresses[0], "127.0.0.1");
 	strcpy(to.addresses[1], "localhost");
 	strcpy(to.addresses[2], "127.0.0.2");
-	assert_int_equal(data_connect(&f.there, &f.terms[1], &to, SECOND_NS, f.why, sizeof(f.why)),
-			 -ETIMEDOUT);
-	assert_non_null(strstr(f.why, "127.0.0.1 port"));
+	assert_int_equal(data_connect(&f.there, &f.terms[1], &to, SECOND_NS, &f.why), -ETIMEDOUT);
+	assert_non_null(strstr(f.why.text, "127.0.0.1 port"));
 	assert_int_equal(pending(fd), CONNECTIONS);
 	strcpy(to.addresses[0], "no..host");
 	to.n_addresses = 1;
-	assert_true(data_connect(&f.there, &f.terms[1], &to, SECOND_NS, f.why, sizeof(f.why)) < 0);
-	assert_non_null(strstr(f.why, "cannot find the host \"no..host\""));
+	assert_true(data_connect(&f.there, &f.terms[1], &to, SECOND_NS, &f.why) < 0);
+	assert_non_null(strstr(f.why.text, "cannot find the host \"no..host\""));
 	to.n_addresses = 0;
-	assert_true(data_connect(&f.there, &f.terms[1], &to, SECOND_NS, f.why, sizeof(f.why)) < 0);
-	assert_string_equal(f.why, "the other side has no address");
+	assert_true(data_connect(&f.there, &f.terms[1], &to, SECOND_NS, &f.why) < 0);
+	assert_string_equal(f.why.text, "the other side has no address");
 	close(fd);
 	tear_down(&f);
 }
@@ -224,7 +223,7 @@ static void test_refused(void **state)
 	set_up(&f, false);
 	f.port = rig_free_port("127.0.0.1");
 	assert_int_equal(connect_to(&f, "127.0.0.1"), -ECONNREFUSED);
-	assert_non_null(strstr(f.why, "cannot connect to 127.0.0.1:"));
+	assert_non_null(strstr(f.why.text, "cannot connect to 127.0.0.1:"));
 	assert_true(clock_now_ns() - start_ns < HANG_NS);
 	assert_int_equal(f.there.n, 0);
 	tear_down(&f);
@@ -244,10 +243,9 @@ static void test_silent(void **state)
 		set_up(&f, encrypt);
 		fd = rig_listen("127.0.0.1", &to.port);
 		strcpy(to.addresses[0], "127.0.0.1");
-		assert_int_equal(data_connect(&f.there, &f.terms[1], &to, 200 * MS_NS, f.why,
-					      sizeof(f.why)),
+		assert_int_equal(data_connect(&f.there, &f.terms[1], &to, 200 * MS_NS, &f.why),
 				 -ETIMEDOUT);
-		print_message("# %s\n", f.why);
+		print_message("# %s\n", f.why.text);
 		close(fd);
 		tear_down(&f);
 	}
@@ -262,10 +260,10 @@ static void fails(bool encrypt, void (*change)(struct fixture *f), const char *t
 	change(&f);
 	listen_at(&f, "127.0.0.1");
 	assert_true(connect_to(&f, "127.0.0.1") < 0);
-	if (!strstr(f.why, text))
-		fail_msg("\"%s\" is not in \"%s\"", text, f.why);
-	assert_int_equal(data_accept(f.listener, &f.here, 1, f.why, sizeof(f.why)), -ETIMEDOUT);
-	assert_non_null(strstr(f.why, "0 of 8 data connections"));
+	if (!strstr(f.why.text, text))
+		fail_msg("\"%s\" is not in \"%s\"", text, f.why.text);
+	assert_int_equal(data_accept(f.listener, &f.here, 1, &f.why), -ETIMEDOUT);
+	assert_non_null(strstr(f.why.text, "0 of 8 data connections"));
 	tear_down(&f);
 }
 
@@ -355,7 +353,8 @@ static void test_strangers(void **state)
 static void test_replayed_hello(void **state)
 {
 	static const struct connection_options options = { .timeout_ns = 5 * SECOND_NS };
-	char why[RIG_WHY_SIZE] = "", buf[1024];
+	char buf[1024];
+	struct err why;
 	struct sockaddr_storage a;
 	struct stream_terms terms;
 	struct data_keys keys;
@@ -371,11 +370,11 @@ static void test_replayed_hello(void **state)
 	f.settings[0].connections = f.settings[1].connections = 1;
 
 	/* Record it. */
-	assert_int_equal(data_keys_derive(&keys, &f.terms[1], why, sizeof(why)), 0);
+	assert_int_equal(data_keys_derive(&keys, &f.terms[1], &why), 0);
 	key = wire_key_new(keys.codes);
 	tap = rig_listen("127.0.0.1", &f.port);
 	assert_int_equal(connection_open(&c, "127.0.0.1", f.port, &options, NULL, NULL,
-					 clock_now_ns() + SECOND_NS, why, sizeof(why)),
+					 clock_now_ns() + SECOND_NS, &why),
 			 0);
 	terms = data_streams(&f.terms[1], &keys);
 	assert_int_equal(stream_send_hello(c, WIRE_HELLO, &terms, 0, key), 0);
@@ -476,16 +475,14 @@ static void test_exact_ports(void **state)
 	f.settings[0].port = first;
 	f.settings[0].port_given = true;
 	f.settings[0].connections = 2;
-	assert_int_equal(data_listen(&f.listener, &f.terms[0], "127.0.0.1", &f.port, f.why,
-				     sizeof(f.why)),
+	assert_int_equal(data_listen(&f.listener, &f.terms[0], "127.0.0.1", &f.port, &f.why),
 			 -EADDRINUSE);
 	snprintf(own, sizeof(own), "process %d (test_copy_ports)", (int)getpid());
-	if (!strstr(f.why, own))
-		fail_msg("\"%s\" is not in \"%s\"", own, f.why);
+	if (!strstr(f.why.text, own))
+		fail_msg("\"%s\" is not in \"%s\"", own, f.why.text);
 	/* This program is not xdd. */
 	f.settings[0].free_ports = true;
-	assert_int_equal(data_listen(&f.listener, &f.terms[0], "127.0.0.1", &f.port, f.why,
-				     sizeof(f.why)),
+	assert_int_equal(data_listen(&f.listener, &f.terms[0], "127.0.0.1", &f.port, &f.why),
 			 -EADDRINUSE);
 	f.settings[0].connections = 3;
 	listen_at(&f, "127.0.0.1");

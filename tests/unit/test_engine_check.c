@@ -25,6 +25,7 @@
 
 #include "engine_rig.h"
 #include "engines.h"
+#include "xdd/base/err.h"
 #include "xdd/io/engine.h"
 
 #define NOBODY 65534
@@ -111,17 +112,17 @@ static void check_all(const char *name, uint64_t depth, const char *other, int r
 	struct target_plan targets[] = { one, one, one };
 	const struct plan plan = { .n_targets = COUNT(targets), .targets = targets };
 	const struct engine *engine = NULL;
-	char why[256] = "";
+	struct err why = { 0 };
 
 	for (size_t i = 0; i < COUNT(targets); i++) {
 		targets[i].engine = engine_named(i == 1 ? other : name);
 		targets[i].engine_options = engine_options(i == 1 ? other : name, "");
 	}
-	assert_int_equal(engine_check_all(&plan, &engine, why, sizeof(why)), ret);
+	assert_int_equal(engine_check_all(&plan, &engine, &why), ret);
 	if (ret) {
 		assert_string_equal(engine->info.name, name);
-		if (!strstr(why, part))
-			fail_msg("%s", why);
+		if (!strstr(why.text, part))
+			fail_msg("%s", why.text);
 	}
 }
 
@@ -199,6 +200,7 @@ static int child_memlock(void)
 	struct target_plan targets[] = { target, target };
 	struct plan plan = { .n_targets = 1, .targets = targets };
 	const struct engine *engine;
+	struct err all;
 	char text[160];
 	const char *why;
 	struct rig r;
@@ -211,14 +213,14 @@ static int child_memlock(void)
 	for (int i = 0; i < 200 && engine_check(&targets[0], &why); i++)
 		usleep(10000);
 	EXPECT(engine_check(&targets[0], &why) == 0);
-	EXPECT(engine_check_all(&plan, &engine, text, sizeof(text)) == 0);
+	EXPECT(engine_check_all(&plan, &engine, &all) == 0);
 	/* Each of two fits, and both together do not. */
 	plan.n_targets = 2;
-	EXPECT(engine_check_all(&plan, &engine, text, sizeof(text)) == -ENOMEM);
+	EXPECT(engine_check_all(&plan, &engine, &all) == -ENOMEM);
 	EXPECT(engine == engine_find("io_uring") &&
-	       strstr(text, "memlock limit (ulimit -l) is 256 KiB"));
+	       strstr(all.text, "memlock limit (ulimit -l) is 256 KiB"));
 	targets[1].engine_options = engine_options("io_uring", "");
-	EXPECT(engine_check_all(&plan, &engine, text, sizeof(text)) == 0);
+	EXPECT(engine_check_all(&plan, &engine, &all) == 0);
 
 	EXPECT(rig_try(&r, &forced, fd, DEPTH, true) == -ENOMEM);
 	EXPECT(r.why && strstr(r.why, "memlock"));

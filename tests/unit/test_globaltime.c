@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "xdd/base/err.h"
 #include "xdd/base/units.h"
 #include "xdd/net/globaltime.h"
 #include "xdd/sync/wait.h"
@@ -38,10 +39,10 @@ static void *serve(void *arg)
 
 static void start(struct running *r, const char *host, uint16_t port)
 {
-	char why[GLOBALTIME_WHY_BYTES] = "";
+	struct err why = { 0 };
 
-	if (time_server_open(&r->server, host, port, why, sizeof(why)))
-		fail_msg("%s", why);
+	if (time_server_open(&r->server, host, port, &why))
+		fail_msg("%s", why.text);
 	r->end_fd = eventfd(0, EFD_CLOEXEC);
 	assert_int_equal(pthread_create(&r->thread, NULL, serve, r), 0);
 }
@@ -59,11 +60,11 @@ static void end(struct running *r)
 static struct globaltime_client *begin(const char *host, uint16_t port)
 {
 	const struct globaltime_settings s = { .host = host, .port = port };
-	char why[GLOBALTIME_WHY_BYTES] = "";
+	struct err why = { 0 };
 	struct globaltime_client *c;
 
-	if (globaltime_begin(&c, &s, NULL, why, sizeof(why)))
-		fail_msg("%s", why);
+	if (globaltime_begin(&c, &s, NULL, &why))
+		fail_msg("%s", why.text);
 	return c;
 }
 
@@ -201,7 +202,7 @@ static void test_other_server(void **state)
 static void test_unreachable(void **state)
 {
 	struct globaltime_settings s = { .host = "127.0.0.1" };
-	char why[GLOBALTIME_WHY_BYTES] = "";
+	struct err why = { 0 };
 	struct globaltime_client *c;
 	struct running r;
 
@@ -209,19 +210,19 @@ static void test_unreachable(void **state)
 	start(&r, "127.0.0.1", 0);
 	s.port = time_server_port(r.server);
 	end(&r);
-	assert_int_equal(globaltime_begin(&c, &s, NULL, why, sizeof(why)), -ECONNREFUSED);
+	assert_int_equal(globaltime_begin(&c, &s, NULL, &why), -ECONNREFUSED);
 	assert_null(c);
-	assert_non_null(strstr(why, "no answer from the time server 127.0.0.1:"));
+	assert_non_null(strstr(why.text, "no answer from the time server 127.0.0.1:"));
 	s.host = "no.such.host.invalid";
-	assert_int_not_equal(globaltime_begin(&c, &s, NULL, why, sizeof(why)), 0);
-	assert_non_null(strstr(why, "cannot find the host"));
+	assert_int_not_equal(globaltime_begin(&c, &s, NULL, &why), 0);
+	assert_non_null(strstr(why.text, "cannot find the host"));
 }
 
 /* A wait for a server that never answers ends when the run does. */
 static void test_stop(void **state)
 {
 	struct globaltime_settings s = { .host = "127.0.0.1", .timeout_ns = LIMIT_S * NS_PER_SEC };
-	char why[GLOBALTIME_WHY_BYTES];
+	struct err why;
 	struct globaltime_client *c;
 	struct running r = { .end_fd = -1 };
 	struct stop stop;
@@ -229,10 +230,10 @@ static void test_stop(void **state)
 	(void)state;
 	stop_init(&stop);
 	/* It listens, and does not serve. */
-	assert_int_equal(time_server_open(&r.server, "127.0.0.1", 0, why, sizeof(why)), 0);
+	assert_int_equal(time_server_open(&r.server, "127.0.0.1", 0, &why), 0);
 	s.port = time_server_port(r.server);
 	stop_request(&stop, STOP_SIGNAL, 2);
-	assert_int_equal(globaltime_begin(&c, &s, &stop, why, sizeof(why)), -ECANCELED);
+	assert_int_equal(globaltime_begin(&c, &s, &stop, &why), -ECANCELED);
 	assert_null(c);
 	time_server_close(r.server);
 	stop_destroy(&stop);
@@ -240,17 +241,16 @@ static void test_stop(void **state)
 
 static void test_port_in_use(void **state)
 {
-	char why[GLOBALTIME_WHY_BYTES] = "";
+	struct err why = { 0 };
 	struct time_server *second;
 	struct running r;
 
 	(void)state;
 	start(&r, "127.0.0.1", 0);
-	assert_int_equal(time_server_open(&second, "127.0.0.1", time_server_port(r.server), why,
-					  sizeof(why)),
+	assert_int_equal(time_server_open(&second, "127.0.0.1", time_server_port(r.server), &why),
 			 -EADDRINUSE);
 	assert_null(second);
-	assert_non_null(strstr(why, "another program has this port"));
+	assert_non_null(strstr(why.text, "another program has this port"));
 	end(&r);
 }
 

@@ -16,9 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "xdd/base/err.h"
 #include "xdd/net/connection.h"
-
-#define WHY_SIZE 256
 
 /* SHA-256 of "0123456789abcdef", by sha256sum. */
 static const uint8_t digits[NET_KEY_BYTES] = {
@@ -43,12 +42,12 @@ static void put(const void *data, size_t n, mode_t mode)
 
 static void assert_key(const char *file)
 {
-	char why[WHY_SIZE];
+	struct err why;
 	struct net_key key;
-	int err = net_key_load(file, &key, why, sizeof(why));
+	int err = net_key_load(file, &key, &why);
 
 	if (err)
-		fail_msg("%d, %s", err, why);
+		fail_msg("%d, %s", err, why.text);
 	assert_true(key.present);
 	assert_memory_equal(key.bytes, digits, sizeof(digits));
 	net_key_forget(&key);
@@ -58,13 +57,13 @@ static void assert_key(const char *file)
 
 static void assert_no_key(const char *file, int expected, const char *part)
 {
-	char why[WHY_SIZE];
+	struct err why;
 	struct net_key key;
 
-	assert_int_equal(net_key_load(file, &key, why, sizeof(why)), expected);
+	assert_int_equal(net_key_load(file, &key, &why), expected);
 	assert_false(key.present);
-	if (!strstr(why, part))
-		fail_msg("\"%s\" has no \"%s\"", why, part);
+	if (!strstr(why.text, part))
+		fail_msg("\"%s\" has no \"%s\"", why.text, part);
 }
 
 static void test_file(void **state)
@@ -80,13 +79,14 @@ static void test_file(void **state)
 
 static void test_sizes(void **state)
 {
-	char text[2 * NET_KEY_MAX_BYTES + 1], why[WHY_SIZE];
+	char text[2 * NET_KEY_MAX_BYTES + 1];
+	struct err why;
 	struct net_key key;
 
 	(void)state;
 	memset(text, 'k', sizeof(text));
 	put(text, NET_KEY_MAX_BYTES, 0600);
-	assert_int_equal(net_key_load(path, &key, why, sizeof(why)), 0);
+	assert_int_equal(net_key_load(path, &key, &why), 0);
 	put(text, NET_KEY_MAX_BYTES + 1, 0600);
 	assert_no_key(path, -EINVAL, "expected a key of 16 to 4096 bytes, not 4097");
 	put(text, sizeof(text), 0600);
@@ -102,14 +102,14 @@ static void test_sizes(void **state)
 /* Bytes of any value count. */
 static void test_binary(void **state)
 {
-	char why[WHY_SIZE];
+	struct err why;
 	struct net_key a, b;
 
 	(void)state;
 	put("0123\0\0\0\0\0\0\0\0\0\0\0\1", 16, 0600);
-	assert_int_equal(net_key_load(path, &a, why, sizeof(why)), 0);
+	assert_int_equal(net_key_load(path, &a, &why), 0);
 	put("0123\0\0\0\0\0\0\0\0\0\0\0\2", 16, 0600);
-	assert_int_equal(net_key_load(path, &b, why, sizeof(why)), 0);
+	assert_int_equal(net_key_load(path, &b, &why), 0);
 	assert_memory_not_equal(a.bytes, b.bytes, NET_KEY_BYTES);
 }
 
@@ -155,12 +155,12 @@ static void test_pipe(void **state)
 
 static void test_environment(void **state)
 {
-	char why[WHY_SIZE];
+	struct err why;
 	struct net_key key;
 
 	(void)state;
 	unsetenv("XDD_E2E_KEY");
-	assert_int_equal(net_key_load(NULL, &key, why, sizeof(why)), 0);
+	assert_int_equal(net_key_load(NULL, &key, &why), 0);
 	assert_false(key.present);
 
 	setenv("XDD_E2E_KEY", " 0123456789abcdef\n", 1);
@@ -196,25 +196,25 @@ static int tear_down(void **state)
 static void test_cookie(void **state)
 {
 	static char text[64 * NET_KEY_MAX_BYTES];
-	char why[WHY_SIZE];
+	struct err why;
 	struct net_key key;
 
 	(void)state;
-	assert_int_equal(net_key_from_cookie("0123456789ABCdef", &key, why, sizeof(why)), 0);
+	assert_int_equal(net_key_from_cookie("0123456789ABCdef", &key, &why), 0);
 	assert_true(key.present);
 	assert_memory_equal(key.bytes, digits, sizeof(digits));
-	assert_int_equal(net_key_from_cookie("0123456789abcde", &key, why, sizeof(why)), -EINVAL);
-	assert_string_equal(why, "-cookie: expected a key of 16 to 4096 bytes, not 15");
+	assert_int_equal(net_key_from_cookie("0123456789abcde", &key, &why), -EINVAL);
+	assert_string_equal(why.text, "-cookie: expected a key of 16 to 4096 bytes, not 15");
 	assert_false(key.present);
 	/* Of a longer one the first 4096 count. */
 	memset(text, 'K', sizeof(text) - 1);
-	assert_int_equal(net_key_from_cookie(text, &key, why, sizeof(why)), 0);
+	assert_int_equal(net_key_from_cookie(text, &key, &why), 0);
 	memset(text, 'k', NET_KEY_MAX_BYTES);
 	put(text, NET_KEY_MAX_BYTES, 0600);
 	{
 		struct net_key other;
 
-		assert_int_equal(net_key_load(path, &other, why, sizeof(why)), 0);
+		assert_int_equal(net_key_load(path, &other, &why), 0);
 		assert_memory_equal(key.bytes, other.bytes, sizeof(key.bytes));
 	}
 }

@@ -27,6 +27,7 @@
 
 #include "net/listener_internal.h"
 #include "net_rig.h"
+#include "xdd/base/err.h"
 #include "xdd/sys/clock.h"
 
 #define WATCHDOG_S 240
@@ -44,7 +45,7 @@ struct rig {
 	struct listener_guest guest; /* the latest that was taken */
 };
 
-static bool take(void *arg, const struct listener_guest *guest, char *why, size_t size)
+static bool take(void *arg, const struct listener_guest *guest, struct err *why)
 {
 	struct rig *r = arg;
 	char byte = '!';
@@ -53,7 +54,7 @@ static bool take(void *arg, const struct listener_guest *guest, char *why, size_
 	atomic_fetch_add(&r->offered, 1);
 	if (strcmp(guest->hello.software, "xdd good") != 0) {
 		if (strcmp(guest->hello.software, "xdd silent") != 0)
-			snprintf(why, size, REFUSAL);
+			err_set(why, -EACCES, REFUSAL);
 		return false;
 	}
 	r->guest = *guest;
@@ -73,12 +74,12 @@ static uint16_t port_of(const struct listener *l, size_t i)
 
 static void start(struct rig *r, const char *host, const struct net_key *key)
 {
-	char why[RIG_WHY_SIZE];
+	struct err why;
 
 	memset(r, 0, sizeof(*r));
 	r->l = listener_new(&usual, key);
 	assert_non_null(r->l);
-	assert_int_equal(listener_add(r->l, host, 0, why, sizeof(why)), 0);
+	assert_int_equal(listener_add(r->l, host, 0, &why), 0);
 	r->port = port_of(r->l, 0);
 	assert_int_equal(listener_start(r->l, take, r), 0);
 }
@@ -104,12 +105,12 @@ static size_t hello(uint8_t *out, const char *software, bool control)
 static struct connection *dial(const struct rig *r, const struct net_key *key)
 {
 	struct connection *c = NULL;
-	char why[RIG_WHY_SIZE];
+	struct err why;
 	int err = connection_open(&c, HOST, r->port, &usual, key, NULL,
-				  clock_now_ns() + 20 * SECOND_NS, why, sizeof(why));
+				  clock_now_ns() + 20 * SECOND_NS, &why);
 
 	if (err)
-		fail_msg("connection_open(): %d, %s", err, why);
+		fail_msg("connection_open(): %d, %s", err, why.text);
 	return c;
 }
 
@@ -164,13 +165,13 @@ static void assert_refused(struct connection *c, const char *text)
 
 static void greet(const char *host)
 {
-	char why[RIG_WHY_SIZE];
+	struct err why;
 	struct connection *c;
 	struct rig r;
 
 	start(&r, host, NULL);
 	assert_int_equal(connection_open(&c, host, r.port, &usual, NULL, NULL,
-					 clock_now_ns() + 20 * SECOND_NS, why, sizeof(why)),
+					 clock_now_ns() + 20 * SECOND_NS, &why),
 			 0);
 	put_hello(c, "xdd good", false);
 	assert_taken(c);
@@ -497,7 +498,7 @@ static void test_key(void **state)
 {
 	struct net_key key, other;
 	struct connection *c = NULL;
-	char why[RIG_WHY_SIZE];
+	struct err why;
 	struct rig r;
 
 	(void)state;
@@ -519,9 +520,9 @@ static void test_key(void **state)
 	connection_close(c);
 
 	assert_int_equal(connection_open(&c, HOST, r.port, &usual, &other, NULL,
-					 clock_now_ns() + 20 * SECOND_NS, why, sizeof(why)),
+					 clock_now_ns() + 20 * SECOND_NS, &why),
 			 -EACCES);
-	assert_non_null(strstr(why, "another key"));
+	assert_non_null(strstr(why.text, "another key"));
 
 	/* Data connections of a session without encryption. */
 	c = dial(&r, NULL);
@@ -542,7 +543,7 @@ static void test_key(void **state)
 static void test_no_key_here(void **state)
 {
 	struct connection *c = NULL;
-	char why[RIG_WHY_SIZE];
+	struct err why;
 	struct net_key key;
 	struct rig r;
 
@@ -552,9 +553,9 @@ static void test_no_key_here(void **state)
 	key = rig_key(1);
 	start(&r, HOST, NULL);
 	assert_int_equal(connection_open(&c, HOST, r.port, &usual, &key, NULL,
-					 clock_now_ns() + 20 * SECOND_NS, why, sizeof(why)),
+					 clock_now_ns() + 20 * SECOND_NS, &why),
 			 -ECONNRESET);
-	assert_non_null(strstr(why, "it may have no key"));
+	assert_non_null(strstr(why.text, "it may have no key"));
 	listener_free(r.l);
 }
 
@@ -563,37 +564,39 @@ static void test_no_key_here(void **state)
 static void test_addresses(void **state)
 {
 	struct listener *l = listener_new(&usual, NULL), *other = listener_new(&usual, NULL);
-	char why[RIG_WHY_SIZE], text[RIG_WHY_SIZE];
+	char text[ERR_TEXT_SIZE];
+	struct err why;
 	uint16_t port;
 
 	(void)state;
 	assert_non_null(l);
 	assert_non_null(other);
-	assert_int_equal(listener_add(l, HOST, 0, why, sizeof(why)), 0);
+	assert_int_equal(listener_add(l, HOST, 0, &why), 0);
 	port = port_of(l, 0);
-	assert_int_equal(listener_add(l, HOST, port, why, sizeof(why)), 0);
+	assert_int_equal(listener_add(l, HOST, port, &why), 0);
 	assert_int_equal(l->n_sockets, 1);
-	assert_int_equal(listener_add(l, "127.0.0.2", port, why, sizeof(why)), 0);
+	assert_int_equal(listener_add(l, "127.0.0.2", port, &why), 0);
 	assert_int_equal(l->n_sockets, 2);
 
-	assert_int_equal(listener_add(other, HOST, port, why, sizeof(why)), -EADDRINUSE);
+	assert_int_equal(listener_add(other, HOST, port, &why), -EADDRINUSE);
 	snprintf(text, sizeof(text),
 		 "cannot listen on 127.0.0.1:%u (Address already in use); another program has "
 		 "this port",
 		 port);
-	assert_string_equal(why, text);
-	assert_int_equal(listener_add(other, "192.0.2.1", 7, why, sizeof(why)), -EADDRNOTAVAIL);
-	assert_string_equal(why, "cannot listen on 192.0.2.1:7 (Cannot assign requested address); "
-				 "it must be an address of this host");
-	assert_int_equal(listener_add(other, "no..host", 7, why, sizeof(why)), -ENXIO);
-	assert_non_null(strstr(why, "cannot find the host"));
+	assert_string_equal(why.text, text);
+	assert_int_equal(listener_add(other, "192.0.2.1", 7, &why), -EADDRNOTAVAIL);
+	assert_string_equal(why.text,
+			    "cannot listen on 192.0.2.1:7 (Cannot assign requested address); "
+			    "it must be an address of this host");
+	assert_int_equal(listener_add(other, "no..host", 7, &why), -ENXIO);
+	assert_non_null(strstr(why.text, "cannot find the host"));
 	listener_free(other);
 
 	/* The port is free again at once. */
 	listener_free(l);
 	l = listener_new(&usual, NULL);
 	assert_non_null(l);
-	assert_int_equal(listener_add(l, HOST, port, why, sizeof(why)), 0);
+	assert_int_equal(listener_add(l, HOST, port, &why), 0);
 	listener_free(l);
 	listener_free(NULL);
 }
@@ -638,23 +641,22 @@ static void test_several_addresses(void **state)
 		{ "127.0.0.4+127.0.0.1+192.0.2.1", -EADDRINUSE, 1 },
 	};
 	struct listener *bound = listener_new(&usual, NULL);
-	char why[RIG_WHY_SIZE];
+	struct err why;
 	uint16_t port;
 
 	(void)state;
 	assert_non_null(bound);
-	assert_int_equal(listener_add(bound, HOST, 0, why, sizeof(why)), 0);
+	assert_int_equal(listener_add(bound, HOST, 0, &why), 0);
 	port = port_of(bound, 0);
 	assert_int_equal(listener_port(bound), port);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct listener *l = listener_new(&usual, NULL);
 
 		assert_non_null(l);
-		assert_int_equal(listener_add(l, cases[i].host, port, why, sizeof(why)),
-				 cases[i].err);
+		assert_int_equal(listener_add(l, cases[i].host, port, &why), cases[i].err);
 		if (l->n_sockets != cases[i].sockets)
 			fail_msg("%s: %zu sockets", cases[i].host, l->n_sockets);
-		assert_true((*why != '\0') == (cases[i].err != 0));
+		assert_true((why.no != 0) == (cases[i].err != 0));
 		listener_free(l);
 	}
 	listener_free(bound);
@@ -664,12 +666,12 @@ static void test_several_addresses(void **state)
 static void test_not_watched(void **state)
 {
 	struct listener *l = listener_new(&usual, NULL);
-	char why[RIG_WHY_SIZE];
+	struct err why;
 	int fd;
 
 	(void)state;
 	assert_non_null(l);
-	assert_int_equal(listener_add(l, HOST, 0, why, sizeof(why)), 0);
+	assert_int_equal(listener_add(l, HOST, 0, &why), 0);
 	/* A file is always ready: epoll refuses it. */
 	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);

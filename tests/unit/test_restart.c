@@ -8,16 +8,16 @@ static void test_not_used(void **state)
 {
 	(void)state;
 	plan.restart.enabled = false;
-	assert_int_equal(restart_open(&r, &plan, why, sizeof(why)), 0);
+	assert_int_equal(restart_open(&r, &plan, &why), 0);
 	assert_null(r);
 	plan.restart.enabled = true;
 	plan.endtoend.role = E2E_SOURCE;
-	assert_int_equal(restart_open(&r, &plan, why, sizeof(why)), 0);
+	assert_int_equal(restart_open(&r, &plan, &why), 0);
 	assert_null(r);
-	assert_int_equal(restart_accept(NULL, &own, &peer, ranges, &n_ranges, why, sizeof(why)), 0);
-	assert_int_equal(restart_begin(NULL, -1, why, sizeof(why)), 0);
+	assert_int_equal(restart_accept(NULL, &own, &peer, ranges, &n_ranges, &why), 0);
+	assert_int_equal(restart_begin(NULL, -1, &why), 0);
 	restart_written(NULL, 0, 0, 1, digest_of(0));
-	assert_int_equal(restart_end(NULL, true, why, sizeof(why)), 0);
+	assert_int_equal(restart_end(NULL, true, &why), 0);
 	assert_null(restart_path(NULL));
 }
 
@@ -139,14 +139,14 @@ static void test_nothing_durable(void **state)
 
 static void assert_refused(const char *problem)
 {
-	char expected[RESTART_WHY_SIZE + 200];
+	char expected[ERR_TEXT_SIZE + 200];
 
 	snprintf(expected, sizeof(expected),
 		 "restart file file: %s; to copy everything, remove it or name another with "
 		 "-restart file",
 		 problem);
 	assert_int_equal(accept_peer(), -EINVAL);
-	assert_string_equal(why, expected);
+	assert_string_equal(why.text, expected);
 	end(false);
 }
 
@@ -189,7 +189,7 @@ static void test_other_destinations(void **state)
 	make_file("other", BYTES);
 	assert_int_equal(rename("other", "target"), 0);
 	assert_int_equal(accept_peer(), -EINVAL);
-	assert_non_null(strstr(why, "of the destination was "));
+	assert_non_null(strstr(why.text, "of the destination was "));
 	end(false);
 	assert_int_equal(unlink("target"), 0);
 	assert_refused("the destination cannot be examined (No such file or directory)");
@@ -251,26 +251,26 @@ static void test_order_of_source(void **state)
 
 	/* The first line of a copy in another order says nothing. */
 	peer.pattern = random;
-	assert_int_equal(restart_open(&r, &plan, why, sizeof(why)), 0);
-	assert_int_equal(restart_accept(r, &own, &peer, ranges, &n_ranges, why, sizeof(why)), 0);
+	assert_int_equal(restart_open(&r, &plan, &why), 0);
+	assert_int_equal(restart_accept(r, &own, &peer, ranges, &n_ranges, &why), 0);
 	assert_int_equal(begin(), 0);
 	write_ops(0, 10);
 	assert_int_equal(end(false), 0);
 	assert_first_line("-restart offset 0");
 	assert_int_equal(read_record()->durable.total, 10);
 	assert_int_equal(accept_peer(), -EINVAL);
-	assert_non_null(strstr(why, "its -seek options"));
+	assert_non_null(strstr(why.text, "its -seek options"));
 }
 
 static void test_without_amount(void **state)
 {
 	(void)state;
-	assert_int_equal(restart_open(&r, &plan, why, sizeof(why)), 0);
+	assert_int_equal(restart_open(&r, &plan, &why), 0);
 	peer.ops = peer.bytes = WIRE_NO_SIZE;
-	assert_int_equal(restart_accept(r, &own, &peer, ranges, &n_ranges, why, sizeof(why)),
-			 -EINVAL);
-	assert_string_equal(why, "-restart: a copy that only time ends cannot be resumed; give the "
-				 "source -bytes or -numreqs");
+	assert_int_equal(restart_accept(r, &own, &peer, ranges, &n_ranges, &why), -EINVAL);
+	assert_string_equal(why.text,
+			    "-restart: a copy that only time ends cannot be resumed; give the "
+			    "source -bytes or -numreqs");
 }
 
 /* Change the plans of both sides as -restart offset does. */
@@ -331,10 +331,9 @@ static void test_offset_of_one_side(void **state)
 	(void)state;
 	own.skipped_bytes = REQUEST;
 	assert_int_equal(accept_peer(), -EINVAL);
-	assert_string_equal(why, expected);
-	assert_int_equal(restart_accept(NULL, &own, &peer, ranges, &n_ranges, why, sizeof(why)),
-			 -EINVAL);
-	assert_string_equal(why, expected);
+	assert_string_equal(why.text, expected);
+	assert_int_equal(restart_accept(NULL, &own, &peer, ranges, &n_ranges, &why), -EINVAL);
+	assert_string_equal(why.text, expected);
 }
 
 static void test_default_name(void **state)

@@ -27,7 +27,7 @@ static void assert_refused(const char *from, const char *to, const char *expecte
 	char *text = forge(&sample, from, to);
 
 	assert_int_equal(decode(text, strlen(text)), -EINVAL);
-	assert_string_equal(why, expected);
+	assert_string_equal(why.text, expected);
 	free(text);
 }
 
@@ -109,8 +109,8 @@ static void test_version_1(void **state)
 	/* Its copy is continued whatever the ctime is: the caller has it proven. */
 	sample.version = RESTART_VERSION;
 	sample.source_ctime_ns = 5;
-	assert_true(restart_record_matches(&other, &sample, why, sizeof(why)));
-	assert_false(restart_record_matches(&sample, &other, why, sizeof(why)));
+	assert_true(restart_record_matches(&other, &sample, &why));
+	assert_false(restart_record_matches(&sample, &other, &why));
 	/* A line of the other version. */
 	assert_refused("version 2", "version 1", "line 11: expected \"# source-start NUMBER\"");
 }
@@ -164,7 +164,7 @@ static void test_too_long(void **state)
 	snprintf(name, sizeof(name), "# source-host %0256d", 0);
 	text = forge(&sample, "# source-host alpha", name);
 	assert_int_equal(decode(text, strlen(text)), -EINVAL);
-	assert_string_equal(why, "line 5: expected \"# source-host TEXT\"");
+	assert_string_equal(why.text, "line 5: expected \"# source-host TEXT\"");
 	free(text);
 	snprintf(name, sizeof(name), "# source-host %0255d", 0);
 	text = forge(&sample, "# source-host alpha", name);
@@ -180,11 +180,11 @@ static void test_no_restart_file(void **state)
 
 	(void)state;
 	assert_int_equal(decode("", 0), -EINVAL);
-	assert_string_equal(why, "line 1: is not from a restart file of xdd");
+	assert_string_equal(why.text, "line 1: is not from a restart file of xdd");
 	assert_int_equal(decode(data, sizeof(data)), -EINVAL);
-	assert_string_equal(why, "line 1: is not from a restart file of xdd");
+	assert_string_equal(why.text, "line 1: is not from a restart file of xdd");
 	assert_int_equal(decode(setup, strlen(setup)), -EINVAL);
-	assert_string_equal(why, "line 2: is not from a restart file of xdd");
+	assert_string_equal(why.text, "line 2: is not from a restart file of xdd");
 	assert_refused("version 2", "version 3",
 		       "line 2: is of version 3, this xdd reads versions 1 to 2");
 	assert_refused("version 2", "version 0",
@@ -273,7 +273,7 @@ static void test_each_bit(void **state)
 	for (size_t bit = 0; bit < 8 * size; bit++) {
 		text[bit / 8] ^= (char)(1 << bit % 8);
 		assert_int_equal(decode(text, size), -EINVAL);
-		assert_memory_equal(why, "line ", 5);
+		assert_memory_equal(why.text, "line ", 5);
 		text[bit / 8] ^= (char)(1 << bit % 8);
 	}
 	assert_int_equal(decode(text, size), 0);

@@ -50,15 +50,15 @@ static void test_identity(void **state)
 
 	(void)state;
 	make_sample(&other);
-	assert_true(restart_record_matches(&sample, &other, why, sizeof(why)));
+	assert_true(restart_record_matches(&sample, &other, &why));
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		make_sample(&other);
 		if (cases[i].size)
 			strcpy(cases[i].field, "x");
 		else
 			*(uint64_t *)cases[i].field = 5;
-		assert_false(restart_record_matches(&sample, &other, why, sizeof(why)));
-		assert_string_equal(why, cases[i].expected);
+		assert_false(restart_record_matches(&sample, &other, &why));
+		assert_string_equal(why.text, cases[i].expected);
 	}
 }
 
@@ -75,7 +75,7 @@ static void test_may_change(void **state)
 	extents_clear(&other.durable);
 	other.durable_bytes = 0;
 	other.digest.low = 0;
-	assert_true(restart_record_matches(&sample, &other, why, sizeof(why)));
+	assert_true(restart_record_matches(&sample, &other, &why));
 }
 
 static void test_unchanged(void **state)
@@ -99,17 +99,17 @@ static void test_long_values(void **state)
 	(void)state;
 	make_sample(&other);
 	memset(other.source_name, 'y', sizeof(other.source_name) - 1);
-	assert_false(restart_record_matches(&sample, &other, why, sizeof(why)));
-	assert_non_null(strstr(why, "yyy... now"));
-	assert_true(strlen(why) < 200);
+	assert_false(restart_record_matches(&sample, &other, &why));
+	assert_non_null(strstr(why.text, "yyy... now"));
+	assert_true(strlen(why.text) < 200);
 }
 
 static int read_file(const char *path)
 {
 	restart_record_free(&other);
 	restart_record_init(&other);
-	snprintf(why, sizeof(why), "(none)");
-	return restart_record_read(path, &other, why, sizeof(why));
+	err_set(&why, 0, "(none)");
+	return restart_record_read(path, &other, &why);
 }
 
 static void test_files(void **state)
@@ -136,7 +136,7 @@ static void test_files(void **state)
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(read_file(path), -EMEDIUMTYPE);
-	assert_string_equal(why, "is not a regular file");
+	assert_string_equal(why.text, "is not a regular file");
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(read_file(directory), -EMEDIUMTYPE);
 	assert_int_equal(restart_record_write("/nowhere/file", &sample), -ENOENT);

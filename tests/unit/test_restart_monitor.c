@@ -29,8 +29,8 @@ static void test_flush_comes_first(void **state)
 	usleep(30000);
 	flush_error = 0;
 	usleep(30000);
-	assert_int_equal(restart_end(r, true, why, sizeof(why)), -EIO);
-	assert_string_equal(why, "-restart: cannot flush the target: Input/output error");
+	assert_int_equal(restart_end(r, true, &why), -EIO);
+	assert_string_equal(why.text, "-restart: cannot flush the target: Input/output error");
 	rec = read_record();
 	assert_true(rec->durable.total <= 5);
 	assert_false(rec->complete);
@@ -77,7 +77,7 @@ static void test_costs(void **state)
 	assert_int_equal(accept_peer(), 0);
 	assert_int_equal(begin(), 0);
 	write_ops(0, OPS);
-	assert_int_equal(restart_end(r, true, why, sizeof(why)), 0);
+	assert_int_equal(restart_end(r, true, &why), 0);
 	restart_costs(r, &cost);
 	assert_int_equal(cost.flushes, 2);
 	assert_int_equal(cost.records, 2);
@@ -91,8 +91,9 @@ static void test_record_fails(void **state)
 	plan.restart.file = "missing/file";
 	assert_int_equal(accept_peer(), 0);
 	assert_int_equal(begin(), -ENOENT);
-	assert_string_equal(why, "restart file missing/file: cannot be written (No such file or "
-				 "directory)");
+	assert_string_equal(why.text,
+			    "restart file missing/file: cannot be written (No such file or "
+			    "directory)");
 }
 
 static void *write_each_fourth(void *arg)

@@ -16,6 +16,7 @@
 
 #include "net_rig.h"
 #include "session_rig.h"
+#include "xdd/base/err.h"
 #include "xdd/sys/clock.h"
 
 #define WATCHDOG_S 300
@@ -47,12 +48,12 @@ static void raw_open(struct raw *r, uint32_t number, uint8_t id)
 {
 	struct wire_hello hello = { .purpose = number == WIRE_NO_CONNECTION ? WIRE_CONTROL :
 									      WIRE_TRANSFER };
-	char why[RIG_WHY_SIZE];
+	struct err why;
 
 	*r = (struct raw){ .number = number };
 	memset(hello.session, id, sizeof(hello.session));
 	assert_int_equal(connection_open(&r->c, "127.0.0.1", port, &options, NULL, NULL,
-					 clock_now_ns() + TIMEOUT_NS, why, sizeof(why)),
+					 clock_now_ns() + TIMEOUT_NS, &why),
 			 0);
 	raw_send(r, (struct wire_header){ .type = WIRE_HELLO }, wire_encode_hello(&hello, body));
 }

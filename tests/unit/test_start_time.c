@@ -62,9 +62,9 @@ int globaltime_refresh(struct globaltime_client *c, uint64_t until_ns)
 
 /* The program links these as well. */
 int globaltime_begin(struct globaltime_client **c, const struct globaltime_settings *s,
-		     struct stop *stop, char *why, size_t size)
+		     struct stop *stop, struct err *why)
 {
-	(void)c, (void)s, (void)stop, (void)why, (void)size;
+	(void)c, (void)s, (void)stop, (void)why;
 	return -ENOSYS;
 }
 

@@ -27,6 +27,7 @@
 
 #include "net/connection_internal.h"
 #include "net_rig.h"
+#include "xdd/base/err.h"
 #include "xdd/sys/clock.h"
 
 #define WATCHDOG_S 240
@@ -234,8 +235,8 @@ static void *false_server(void *arg)
 }
 
 /* Connect to it with a key. Returns what connection_open() does, with its text in `why`. */
-static int connect_to(void (*serve)(int fd), const struct connection_options *options, char *why,
-		      size_t size)
+static int connect_to(void (*serve)(int fd), const struct connection_options *options,
+		      struct err *why)
 {
 	struct false_server f = { .serve = serve };
 	struct net_key key = rig_key(7);
@@ -246,7 +247,7 @@ static int connect_to(void (*serve)(int fd), const struct connection_options *op
 	f.fd = rig_listen(HOST, &port);
 	assert_int_equal(pthread_create(&f.thread, NULL, false_server, &f), 0);
 	err = connection_open(&c, HOST, port, options, &key, NULL, clock_now_ns() + 20 * SECOND_NS,
-			      why, size);
+			      why);
 	connection_close(c);
 	pthread_join(f.thread, NULL);
 	close(f.fd);
@@ -307,15 +308,15 @@ static void serve_nothing(int fd)
 
 static void test_false_servers(void **state)
 {
-	char why[RIG_WHY_SIZE];
+	struct err why;
 
 	(void)state;
-	assert_int_equal(connect_to(serve_certificate, &usual, why, sizeof(why)), -EACCES);
-	assert_non_null(strstr(why, "another key"));
-	assert_int_equal(connect_to(serve_garbage, &usual, why, sizeof(why)), -EBADMSG);
-	assert_non_null(strstr(why, "does not answer with TLS"));
-	assert_int_equal(connect_to(serve_nothing, &hasty, why, sizeof(why)), -ETIMEDOUT);
-	assert_non_null(strstr(why, "does not answer"));
+	assert_int_equal(connect_to(serve_certificate, &usual, &why), -EACCES);
+	assert_non_null(strstr(why.text, "another key"));
+	assert_int_equal(connect_to(serve_garbage, &usual, &why), -EBADMSG);
+	assert_non_null(strstr(why.text, "does not answer with TLS"));
+	assert_int_equal(connect_to(serve_nothing, &hasty, &why), -ETIMEDOUT);
+	assert_non_null(strstr(why.text, "does not answer"));
 }
 
 /* ---- a proxy that records and damages ---- */
@@ -399,7 +400,8 @@ static int send_through(struct proxy *x, struct server *s)
 	struct net_key key = rig_key(7);
 	uint16_t server_port, port;
 	struct connection *c = NULL;
-	char why[RIG_WHY_SIZE], data[100];
+	char data[100];
+	struct err why;
 	struct iovec iov = { data, sizeof(data) };
 
 	memset(data, 'd', sizeof(data));
@@ -409,7 +411,7 @@ static int send_through(struct proxy *x, struct server *s)
 	assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
 	assert_int_equal(pthread_create(&x->thread, NULL, proxy, x), 0);
 	if (connection_open(&c, HOST, port, &usual, &key, NULL, clock_now_ns() + 20 * SECOND_NS,
-			    why, sizeof(why)) == 0)
+			    &why) == 0)
 		connection_send(c, &iov, 1);
 	if (c)
 		shutdown(c->fd, SHUT_WR);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "xdd/base/err.h"
 #include "xdd/plan/engine_info.h"
 #include "xdd/plan/plan.h"
 #include "xdd/plan/target_options.h"
@@ -98,9 +99,9 @@ struct engine {
 	/*
 	 * Check that it can drive all of its targets at once: limits that they share. Called when
 	 * `check` has nothing against any of them. Returns 0 or -errno with a message in
-	 * `why` (`size` bytes). NULL: it always can.
+	 * `why`. NULL: it always can.
 	 */
-	int (*check_all)(const struct plan *plan, char *why, size_t size);
+	int (*check_all)(const struct plan *plan, struct err *why);
 
 	/*
 	 * Make a context, in the QThread that will use it. Returns 0 or -errno, then perhaps with a
@@ -365,11 +366,10 @@ int engine_check(const struct target_plan *target, const char **why);
 
 /*
  * Check that each engine can drive all targets it has in the plan at once: the limits of the system
- * that they share. Returns 0 or -errno with the engine in `*engine` and a message in `why`
- * (`size` bytes) that completes "-ioengine libaio: ...". Called when engine_check() has nothing
- * against any target.
+ * that they share. Returns 0 or -errno with the engine in `*engine` and a message in `why` that
+ * completes "-ioengine libaio: ...". Called when engine_check() has nothing against any target.
  */
-int engine_check_all(const struct plan *plan, const struct engine **engine, char *why, size_t size);
+int engine_check_all(const struct plan *plan, const struct engine **engine, struct err *why);
 
 /*
  * Flush what was written to `fd`, in the way of the engine. What has nothing to flush, as some

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "xdd/base/err.h"
 #include "xdd/net/wire.h"
 #include "xdd/stat/figures.h"
 #include "xdd/sync/wait.h"
@@ -33,15 +34,15 @@ bool net_key_available(const char **why);
 /*
  * Read the key from `path`, or from the environment variable XDD_E2E_KEY where `path` is NULL; no
  * key where neither is there. A file that others may read is refused. Returns 0, or -errno with a
- * message in `why` (`size` bytes). Main thread.
+ * message in `why`. Main thread.
  */
-int net_key_load(const char *path, struct net_key *key, char *why, size_t size);
+int net_key_load(const char *path, struct net_key *key, struct err *why);
 
 /*
  * The key of -cookie, of its hexadecimal digits in upper or lower case. It is weak: the list of
  * processes shows it. Returns 0, or -errno with a text in `why`.
  */
-int net_key_from_cookie(const char *digits, struct net_key *key, char *why, size_t size);
+int net_key_from_cookie(const char *digits, struct net_key *key, struct err *why);
 
 /* Overwrite the key. */
 void net_key_forget(struct net_key *key);
@@ -67,11 +68,11 @@ struct connection_options {
 /*
  * Connect to `host` and `port`, and try again until clock `until_ns` while nothing listens there.
  * With `key`, do the TLS handshake. Returns 0 and `*c`; -ECANCELED when `stop` ends it; or -errno
- * with a message in `why` (`size` bytes). `key` and `stop` may be NULL. Any thread.
+ * with a message in `why`. `key` and `stop` may be NULL. Any thread.
  */
 int connection_open(struct connection **c, const char *host, uint16_t port,
 		    const struct connection_options *options, const struct net_key *key,
-		    struct stop *stop, uint64_t until_ns, char *why, size_t size);
+		    struct stop *stop, uint64_t until_ns, struct err *why);
 
 /*
  * As connection_open(), but each address is tried once: it fails at once where nothing listens, and
@@ -79,7 +80,7 @@ int connection_open(struct connection **c, const char *host, uint16_t port,
  */
 int connection_try(struct connection **c, const char *host, uint16_t port,
 		   const struct connection_options *options, const struct net_key *key,
-		   struct stop *stop, uint64_t until_ns, char *why, size_t size);
+		   struct stop *stop, uint64_t until_ns, struct err *why);
 
 /* End it and free it; accepts NULL. */
 void connection_close(struct connection *c);

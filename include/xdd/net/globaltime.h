@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct err;
 struct globaltime_client;
 struct stop;
 struct time_server;
@@ -24,7 +25,6 @@ struct time_server;
 #define GLOBALTIME_BOUNCE 100
 #define GLOBALTIME_MAX_BOUNCE 10000u
 #define GLOBALTIME_TIMEOUT_NS 5000000000ull
-#define GLOBALTIME_WHY_BYTES 512 /* room for `why` below */
 
 /*
  * The global clock at a moment of clock_now_ns(): global = local + offset_ns, which is true within
@@ -52,11 +52,11 @@ struct globaltime_settings {
 
 /*
  * Reach the server and do the first burst of exchanges. Returns 0 and `*c`; -ECANCELED when `stop`
- * (NULL: none) ends it; or -errno with a message in `why` (`size` bytes). Texts of `s` are
+ * (NULL: none) ends it; or -errno with a message in `why`. Texts of `s` are
  * not needed afterwards. Any thread; the name of the host is resolved without a time limit.
  */
 int globaltime_begin(struct globaltime_client **c, const struct globaltime_settings *s,
-		     struct stop *stop, char *why, size_t size);
+		     struct stop *stop, struct err *why);
 
 /*
  * Start a thread that repeats a small burst, after 1 s and later every 16 s, and so follows the
@@ -97,10 +97,9 @@ void globaltime_end(struct globaltime_client *c);
 /*
  * Listen on UDP port `port` (0: a free one) of all addresses of this machine, or of address `host`;
  * of a name with several addresses on the first that this machine has, with a warning. Returns 0
- * and `*s`, or -errno with the reason in `why` (`size` bytes).
+ * and `*s`, or -errno with the reason in `why`.
  */
-int time_server_open(struct time_server **s, const char *host, uint16_t port, char *why,
-		     size_t size);
+int time_server_open(struct time_server **s, const char *host, uint16_t port, struct err *why);
 
 /* The port that it listens on. */
 uint16_t time_server_port(const struct time_server *s);

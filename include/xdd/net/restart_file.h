@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "xdd/base/err.h"
 #include "xdd/base/sets.h"
 #include "xdd/net/wire.h"
 
 #define RESTART_VERSION 2	     /* version 1 has no ctime of the source; it is read as well */
 #define RESTART_MAX_BYTES (8u << 20) /* of a file */
-#define RESTART_WHY_SIZE 512
 #define RESTART_TIME_SIZE 32
 
 /* The ranges between and around these fit into a message. */
@@ -73,16 +73,15 @@ int restart_record_encode(const struct restart_record *r, char **text, size_t *s
 /*
  * Decode `size` bytes into the empty record `r`, and check everything that does not depend on the
  * copy: each line, its limits, the relations between them, and the checksum. Returns 0; -EINVAL
- * with a message in `why` (`why_size` bytes), which names the line; or -ENOMEM. Any thread.
+ * with a message in `why`, which names the line; or -ENOMEM. Any thread.
  */
-int restart_record_decode(const char *text, size_t size, struct restart_record *r, char *why,
-			  size_t why_size);
+int restart_record_decode(const char *text, size_t size, struct restart_record *r, struct err *why);
 
 /*
  * Read the file `path` into the empty record `r`. Returns 0; -ENOENT when there is no file or an
  * empty one; -EINVAL as above; or another -errno, with a text in `why` in all cases. Any thread.
  */
-int restart_record_read(const char *path, struct restart_record *r, char *why, size_t why_size);
+int restart_record_read(const char *path, struct restart_record *r, struct err *why);
 
 /*
  * Replace the file `path` by `r`, in one step that also survives a power failure: file.h.
@@ -96,7 +95,7 @@ int restart_record_write(const char *path, const struct restart_record *r);
  * first difference, with both values. Any thread.
  */
 bool restart_record_matches(const struct restart_record *old, const struct restart_record *now,
-			    char *why, size_t why_size);
+			    struct err *why);
 
 /* The destination, a regular file, was not changed after `old`. Any thread. */
 bool restart_record_unchanged(const struct restart_record *old, const struct restart_record *now);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "xdd/base/err.h"
 #include "xdd/base/status.h"
 #include "xdd/net/connection.h"
 #include "xdd/net/wire.h"
@@ -41,9 +42,9 @@ struct listener_guest {
 /*
  * The session's answer to it, in the thread of the listener: it must not block. True: the
  * connection is the session's now, which sends the answer. False: it is refused, with a text for
- * the peer in `why` (`size` bytes; "": closed without a word).
+ * the peer in `why` ("": closed without a word).
  */
-typedef bool listener_offer(void *arg, const struct listener_guest *guest, char *why, size_t size);
+typedef bool listener_offer(void *arg, const struct listener_guest *guest, struct err *why);
 
 /*
  * One socket for each address and port, which several sessions may name. `options` and `key`, which
@@ -53,7 +54,7 @@ typedef bool listener_offer(void *arg, const struct listener_guest *guest, char 
 struct listener *listener_new(const struct connection_options *options, const struct net_key *key);
 
 /* Listen on `host` and `port`. Returns 0, or -errno with a text in `why`. Before the start. */
-int listener_add(struct listener *l, const char *host, uint16_t port, char *why, size_t size);
+int listener_add(struct listener *l, const char *host, uint16_t port, struct err *why);
 
 /* The port of the first address, which the kernel chose where 0 was asked for. After an add. */
 uint16_t listener_port(const struct listener *l);
@@ -137,7 +138,7 @@ struct session_table {
 };
 
 /* Pass a connection to the session that expects it. For listener_start(), with all sessions. */
-bool session_offer(void *table, const struct listener_guest *guest, char *why, size_t size);
+bool session_offer(void *table, const struct listener_guest *guest, struct err *why);
 
 /*
  * Meet the peer and compare plans. `own` is this side's plan, and `peer` becomes that of the other
@@ -150,7 +151,7 @@ bool session_offer(void *table, const struct listener_guest *guest, char *why, s
  * Returns 0 or -errno; session_why() has the text. Target thread.
  */
 typedef int session_accept(void *arg, const struct wire_plan *own, const struct wire_plan *peer,
-			   struct wire_range *ranges, size_t *n, char *why, size_t size);
+			   struct wire_range *ranges, size_t *n, struct err *why);
 int session_meet(struct session *s, const struct wire_plan *own, struct wire_plan *peer,
 		 struct wire_range *ranges, size_t *n, session_accept *accept, void *arg);
 

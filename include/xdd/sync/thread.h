@@ -11,6 +11,8 @@
 
 #include "xdd/base/units.h"
 
+struct err;
+
 /*
  * Threads: a run has many of them, so each has a small stack.
  */
@@ -22,18 +24,16 @@
 int thread_start(pthread_t *thread, void *(*fn)(void *), void *arg);
 
 /*
- * True: a known limit keeps this process from starting `more` threads; `text` names the limit and
+ * True: a known limit keeps this process from starting `more` threads; `why` names the limit and
  * the room it leaves. Counts of other processes may change at any time. Any thread.
  */
-bool thread_limit_exceeded(uint64_t more, char *text, size_t size);
+bool thread_limit_exceeded(uint64_t more, struct err *why);
 
 /*
  * Explain -errno of thread_start(), with the limit that caused it where that is known. Returns a
- * text, perhaps in `text`. Any thread.
+ * text, perhaps in `why`. Any thread.
  */
-const char *thread_error(int err, char *text, size_t size);
-
-#define THREAD_TEXT_SIZE 256
+const char *thread_error(int err, struct err *why);
 
 /*
  * The thread that takes the signals that end a program, SIGINT, SIGTERM and SIGHUP, and SIGUSR1.

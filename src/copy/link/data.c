@@ -15,6 +15,7 @@
 
 #include "copy/link/data_terms.h"
 #include "copy/link/meet.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
@@ -29,24 +30,27 @@ static void data_keys_forget(struct data_keys *k)
 	explicit_bzero(k, sizeof(*k));
 }
 
-int data_keys_derive(struct data_keys *k, const struct data_terms *terms, char *why, size_t size)
+void meet_answer(struct copy_meet *m, int err, const struct err *why)
+{
+	m->ok = err == 0;
+	if (err)
+		snprintf(m->text, sizeof(m->text), "%s", why->text);
+}
+
+int data_keys_derive(struct data_keys *k, const struct data_terms *terms, struct err *why)
 {
 	const char *missing;
 	int err;
 
 	memset(k, 0, sizeof(*k));
-	if (!digest_available(&missing) || !net_key_available(&missing)) {
-		snprintf(why, size, "%s", missing);
-		return -ENOTSUP;
-	}
+	if (!digest_available(&missing) || !net_key_available(&missing))
+		return err_set(why, -ENOTSUP, "%s", missing);
 	err = wire_key_derive(terms->key, "xdd copy: codes", k->codes);
 	if (!err && terms->settings->encrypt) {
 		k->tls.present = true;
 		err = wire_key_derive(terms->key, "xdd copy: TLS", k->tls.bytes);
 	}
-	if (err)
-		snprintf(why, size, "OpenSSL cannot derive a key");
-	return err;
+	return err ? err_set(why, err, "OpenSSL cannot derive a key") : 0;
 }
 
 /* Options of the sockets. */
@@ -107,8 +111,7 @@ struct attempt {
 
 	/* the thread's, until it is joined */
 	struct link *link;
-	int err;
-	char why[WHY_SIZE];
+	struct err err;
 };
 
 /* ---- one connection ---- */
@@ -117,14 +120,14 @@ __attribute__((format(printf, 3, 4))) static int say(struct attempt *a, int err,
 						     ...)
 {
 	char *address = printable_dup(a->to->address, false);
+	struct err e;
 	va_list ap;
-	int n;
 
-	n = snprintf(a->why, sizeof(a->why), "%s port %u ", address ? address : "?", a->to->port);
-	free(address);
 	va_start(ap, fmt);
-	vsnprintf(a->why + n, sizeof(a->why) - (size_t)n, fmt, ap);
+	err_vset(&e, err, fmt, ap);
 	va_end(ap);
+	err_set(&a->err, err, "%s port %u %s", address ? address : "?", a->to->port, e.text);
+	free(address);
 	return err;
 }
 
@@ -159,7 +162,7 @@ static int receive_welcome(struct attempt *a, struct connection *c, struct wire_
 /* The texts of a connection speak of options of -endtoend, except those about the network. */
 static int no_connection(struct attempt *a, int err)
 {
-	if (strncmp(a->why, "cannot ", strlen("cannot ")) == 0)
+	if (strncmp(a->err.text, "cannot ", strlen("cannot ")) == 0)
 		return err;
 	return say(a, err, "did not prove that it has the key of this copy");
 }
@@ -175,7 +178,7 @@ static int data_connect_greet(struct attempt *a, struct connection **c, struct w
 		return say(a, -ENOMEM, "is not tried (%s)", strerror(ENOMEM));
 	err = connection_try(c, to->address, to->port, &to->options,
 			     to->keys->tls.present ? &to->keys->tls : NULL, NULL, to->until_ns,
-			     a->why, sizeof(a->why));
+			     &a->err);
 	if (err)
 		return no_connection(a, err);
 	err = stream_send_hello(*c, WIRE_HELLO, &t, a->number, key);
@@ -187,18 +190,18 @@ static void *connect_one(void *arg)
 	struct attempt *a = arg;
 	struct wire_key *key = wire_key_new(a->to->keys->codes);
 	struct connection *c = NULL;
+	int err = data_connect_greet(a, &c, key);
 
-	a->err = data_connect_greet(a, &c, key);
-	if (!a->err)
-		a->err = receive_welcome(a, c, key);
-	if (a->err) {
+	if (!err)
+		err = receive_welcome(a, c, key);
+	if (err) {
 		connection_close(c);
 		wire_key_free(key);
 		return NULL;
 	}
 	a->link = link_on_connection(c, key, a->number);
 	if (!a->link)
-		a->err = say(a, -ENOMEM, "is not used (%s)", strerror(ENOMEM));
+		say(a, -ENOMEM, "is not used (%s)", strerror(ENOMEM));
 	return NULL;
 }
 
@@ -213,20 +216,18 @@ static void data_connect_start(struct attempt *a, const struct target *to, unsig
 	err = thread_start(&a->thread, connect_one, a);
 	a->started = err == 0;
 	if (err)
-		a->err = say(a, err, "is not tried (cannot start a thread: %s)", strerror(-err));
+		say(a, err, "is not tried (cannot start a thread: %s)", strerror(-err));
 }
 
 /* Connect all to one address. Returns 0 or -errno with the text of the first that failed. */
-static int connect_all(struct data_links *links, const struct target *to, char *why, size_t size)
+static int connect_all(struct data_links *links, const struct target *to, struct err *why)
 {
 	unsigned n = to->terms->settings->connections;
 	struct attempt *attempts = calloc(n, sizeof(*attempts));
 	int err = 0;
 
-	if (!attempts) {
-		snprintf(why, size, "%s", strerror(ENOMEM));
-		return -ENOMEM;
-	}
+	if (!attempts)
+		return err_errno(why, -ENOMEM);
 	for (unsigned i = 0; i < n; i++)
 		data_connect_start(&attempts[i], to, i);
 	links->n = n;
@@ -234,10 +235,8 @@ static int connect_all(struct data_links *links, const struct target *to, char *
 		if (attempts[i].started)
 			pthread_join(attempts[i].thread, NULL);
 		links->links[i] = attempts[i].link;
-		if (attempts[i].err && !err) {
-			err = attempts[i].err;
-			snprintf(why, size, "%s", attempts[i].why);
-		}
+		if (attempts[i].err.no && !err)
+			err = err_set(why, attempts[i].err.no, "%s", attempts[i].err.text);
 	}
 	if (err)
 		data_links_close(links);
@@ -246,17 +245,17 @@ static int connect_all(struct data_links *links, const struct target *to, char *
 }
 
 /* Add the numbers of `host`, each once: a name often has the address that is tried already. */
-static void add_numbers(struct numbers *l, const char *host, char *why, size_t size)
+static void add_numbers(struct numbers *l, const char *host, struct err *why)
 {
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
 	struct addrinfo *list = NULL;
 	char number[NUMBER_SIZE], *safe;
 	int err = getaddrinfo(host, NULL, &hints, &list);
 
-	if (err && !*why) {
+	if (err && !why->no) {
 		safe = printable_dup(host, false);
-		snprintf(why, size, "cannot find the host \"%s\" (%s)", safe ? safe : "?",
-			 err == EAI_SYSTEM ? strerror(errno) : gai_strerror(err));
+		err_set(why, -ENXIO, "cannot find the host \"%s\" (%s)", safe ? safe : "?",
+			err == EAI_SYSTEM ? strerror(errno) : gai_strerror(err));
 		free(safe);
 	}
 	for (const struct addrinfo *a = err ? NULL : list; a && l->n < MAX_NUMBERS;
@@ -278,9 +277,9 @@ static void add_numbers(struct numbers *l, const char *host, char *why, size_t s
 /* Returns 0, or -errno with the text of the first that failed. */
 static int connect_any(struct data_links *links, const struct data_terms *terms,
 		       const struct data_keys *keys, const struct numbers *l, uint16_t port,
-		       uint64_t wait_ns, char *why, size_t size)
+		       uint64_t wait_ns, struct err *why)
 {
-	char later[WHY_SIZE];
+	struct err later;
 	int first = -ENXIO;
 
 	for (size_t i = 0; i < l->n; i++) {
@@ -292,7 +291,7 @@ static int connect_any(struct data_links *links, const struct data_terms *terms,
 			.options = data_options(terms),
 			.until_ns = clock_now_ns() + wait_ns,
 		};
-		int err = connect_all(links, &target, i ? later : why, i ? sizeof(later) : size);
+		int err = connect_all(links, &target, i ? &later : why);
 
 		if (!err)
 			return 0;
@@ -303,21 +302,21 @@ static int connect_any(struct data_links *links, const struct data_terms *terms,
 }
 
 int data_connect(struct data_links *links, const struct data_terms *terms,
-		 const struct copy_meet *to, uint64_t wait_ns, char *why, size_t size)
+		 const struct copy_meet *to, uint64_t wait_ns, struct err *why)
 {
 	struct numbers numbers = { .n = 0 };
 	struct data_keys keys;
-	int err = data_keys_derive(&keys, terms, why, size);
+	int err = data_keys_derive(&keys, terms, why);
 
 	memset(links, 0, sizeof(*links));
 	if (err)
 		return err;
-	*why = '\0';
+	err_clear(why);
 	for (size_t i = 0; i < to->n_addresses; i++)
-		add_numbers(&numbers, to->addresses[i], why, size);
-	if (!numbers.n && !*why)
-		snprintf(why, size, "the other side has no address");
-	err = connect_any(links, terms, &keys, &numbers, to->port, wait_ns, why, size);
+		add_numbers(&numbers, to->addresses[i], why);
+	if (!numbers.n && !why->no)
+		err_set(why, -ENXIO, "the other side has no address");
+	err = connect_any(links, terms, &keys, &numbers, to->port, wait_ns, why);
 	data_keys_forget(&keys);
 	return err;
 }
@@ -354,9 +353,9 @@ struct data_listener {
 
 /* ---- guests: thread of the listener ---- */
 
-static bool data_listen_refuse(char *why, size_t size, const char *text)
+static bool data_listen_refuse(struct err *why, const char *text)
 {
-	snprintf(why, size, "%s", text);
+	err_set(why, -EACCES, "%s", text);
 	return false;
 }
 
@@ -381,7 +380,7 @@ static bool data_listen_take(struct data_listener *l, const struct listener_gues
 	return true;
 }
 
-static bool data_listen_offer(void *arg, const struct listener_guest *g, char *why, size_t size)
+static bool data_listen_offer(void *arg, const struct listener_guest *g, struct err *why)
 {
 	static const char *const words[STREAM_VERDICTS] = {
 		[STREAM_OF_OTHER] = "this is another copy",
@@ -396,10 +395,10 @@ static bool data_listen_offer(void *arg, const struct listener_guest *g, char *w
 	enum stream_verdict verdict = stream_judge(&t, g, &key);
 
 	if (verdict != STREAM_GOOD)
-		return data_listen_refuse(why, size, words[verdict]);
+		return data_listen_refuse(why, words[verdict]);
 	if (l->links[g->header.connection]) {
 		wire_key_free(key);
-		return data_listen_refuse(why, size, "this data connection is there already");
+		return data_listen_refuse(why, "this data connection is there already");
 	}
 	return data_listen_take(l, g, key);
 }
@@ -407,14 +406,14 @@ static bool data_listen_offer(void *arg, const struct listener_guest *g, char *w
 /* ---- ports ---- */
 
 /* Of all families that this host has. Returns 0 or -errno with a text. */
-static int add_all(struct listener *l, uint16_t port, char *why, size_t size)
+static int add_all(struct listener *l, uint16_t port, struct err *why)
 {
 	static const char *const any[] = { "0.0.0.0", "::" };
 	bool bound = false;
 	int err = 0;
 
 	for (size_t i = 0; i < sizeof(any) / sizeof(any[0]); i++) {
-		err = listener_add(l, any[i], bound ? listener_port(l) : port, why, size);
+		err = listener_add(l, any[i], bound ? listener_port(l) : port, why);
 		if (!err)
 			bound = true;
 		else if (err != -EAFNOSUPPORT && err != -EADDRNOTAVAIL)
@@ -424,18 +423,15 @@ static int add_all(struct listener *l, uint16_t port, char *why, size_t size)
 }
 
 /* A listener on `port`; the one of an attempt that failed may hold one of several addresses. */
-static int listen_on(struct data_listener *l, const char *address, uint16_t port, char *why,
-		     size_t size)
+static int listen_on(struct data_listener *l, const char *address, uint16_t port, struct err *why)
 {
 	int err;
 
 	l->listener = listener_new(&l->options, l->keys.tls.present ? &l->keys.tls : NULL);
-	if (!l->listener) {
-		snprintf(why, size, "cannot listen (%s)", strerror(ENOMEM));
-		return -ENOMEM;
-	}
-	err = *address ? listener_add(l->listener, address, port, why, size) :
-			 add_all(l->listener, port, why, size);
+	if (!l->listener)
+		return err_sys(why, -ENOMEM, "cannot listen");
+	err = *address ? listener_add(l->listener, address, port, why) :
+			 add_all(l->listener, port, why);
 	if (!err)
 		return 0;
 	listener_free(l->listener);
@@ -451,12 +447,12 @@ static bool is_taken(int err)
 
 /* Try `n` ports. */
 static int listen_from(struct data_listener *l, const char *address, uint16_t first, unsigned n,
-		       char *why, size_t size)
+		       struct err *why)
 {
 	int err = -EADDRINUSE;
 
 	for (uint32_t port = first; port < (uint32_t)first + n && port <= UINT16_MAX; port++) {
-		err = listen_on(l, address, (uint16_t)port, why, size);
+		err = listen_on(l, address, (uint16_t)port, why);
 		if (!is_taken(err))
 			break;
 	}
@@ -464,8 +460,8 @@ static int listen_from(struct data_listener *l, const char *address, uint16_t fi
 }
 
 /* -f: end programs of this user on the wanted ports, and wait until one of those is free. */
-static int listen_by_force(struct data_listener *l, const char *address, unsigned n, char *why,
-			   size_t size)
+static int listen_by_force(struct data_listener *l, const char *address, unsigned n,
+			   struct err *why)
 {
 	uint64_t until_ns = clock_now_ns() + FREE_NS;
 	uint16_t first = l->terms.settings->port;
@@ -477,12 +473,12 @@ static int listen_by_force(struct data_listener *l, const char *address, unsigne
 		struct timespec pause = clock_timespec(FREE_PAUSE_NS);
 
 		nanosleep(&pause, NULL);
-		err = listen_from(l, address, first, n, why, size);
+		err = listen_from(l, address, first, n, why);
 	} while (is_taken(err) && clock_now_ns() < until_ns);
 	return err;
 }
 
-static void say_taken(const struct copy_settings *s, unsigned n, char *why, size_t size)
+static void say_taken(const struct copy_settings *s, unsigned n, struct err *why)
 {
 	char owner[PORT_OWNER_SIZE], text[PORT_OWNER_SIZE + 64] = "";
 	const uint16_t first = s->port;
@@ -490,62 +486,60 @@ static void say_taken(const struct copy_settings *s, unsigned n, char *why, size
 	if (port_owner(first, owner))
 		snprintf(text, sizeof(text), ": %u belongs to %s%s", first, owner,
 			 s->free_ports ? ", which -f does not end" : "");
-	snprintf(why, size, "no port from %u to %u is free%s; give another one with -p%s", first,
-		 first + n - 1, text,
-		 s->free_ports ? "" : ", or -f to end copies of yours that have them");
+	err_set(why, -EADDRINUSE, "no port from %u to %u is free%s; give another one with -p%s",
+		first, first + n - 1, text,
+		s->free_ports ? "" : ", or -f to end copies of yours that have them");
 }
 
-static int find_port(struct data_listener *l, const char *address, char *why, size_t size)
+static int find_port(struct data_listener *l, const char *address, struct err *why)
 {
 	const struct copy_settings *s = l->terms.settings;
 	int err = -EADDRINUSE;
 
 	if (s->port)
-		err = listen_from(l, address, s->port, l->expected, why, size);
+		err = listen_from(l, address, s->port, l->expected, why);
 	if (is_taken(err) && s->port && s->free_ports)
-		err = listen_by_force(l, address, l->expected, why, size);
+		err = listen_by_force(l, address, l->expected, why);
 	if (is_taken(err) && s->port_given) {
 		if (err == -EADDRINUSE)
-			say_taken(s, l->expected, why, size);
+			say_taken(s, l->expected, why);
 		return err;
 	}
 	if (is_taken(err) && s->port)
-		err = listen_from(l, address, s->port, PORTS, why, size);
+		err = listen_from(l, address, s->port, PORTS, why);
 	/* A port that is free for one family may be taken for the other. */
 	for (unsigned i = 0; is_taken(err) && i < ANY_PORTS; i++)
-		err = listen_on(l, address, 0, why, size);
+		err = listen_on(l, address, 0, why);
 	return err;
 }
 
 /* ---- the interface ---- */
 
 int data_listen(struct data_listener **out, const struct data_terms *terms, const char *address,
-		uint16_t *port, char *why, size_t size)
+		uint16_t *port, struct err *why)
 {
 	struct data_listener *l = calloc(1, sizeof(*l));
 	int err;
 
-	if (!l) {
-		snprintf(why, size, "%s", strerror(ENOMEM));
-		return -ENOMEM;
-	}
+	if (!l)
+		return err_errno(why, -ENOMEM);
 	l->terms = *terms;
 	l->options = data_options(terms);
 	l->expected = terms->settings->connections;
 	atomic_init(&l->arrived, 0);
 	event_init(&l->changed);
-	err = data_keys_derive(&l->keys, terms, why, size);
+	err = data_keys_derive(&l->keys, terms, why);
 	explicit_bzero(l->terms.key, sizeof(l->terms.key));
 	if (!err)
-		err = find_port(l, address, why, size);
+		err = find_port(l, address, why);
 	/* ssh reached an address of a gateway. */
 	if (err == -EADDRNOTAVAIL && *address)
-		err = find_port(l, "", why, size);
+		err = find_port(l, "", why);
 	if (!err) {
 		*port = listener_port(l->listener);
 		err = listener_start(l->listener, data_listen_offer, l);
 		if (err)
-			snprintf(why, size, "cannot listen (%s)", strerror(-err));
+			err_sys(why, err, "cannot listen");
 	}
 	if (err) {
 		data_listener_free(l);
@@ -555,8 +549,8 @@ int data_listen(struct data_listener **out, const struct data_terms *terms, cons
 	return 0;
 }
 
-int data_accept(struct data_listener *l, struct data_links *links, uint64_t wait_ns, char *why,
-		size_t size)
+int data_accept(struct data_listener *l, struct data_links *links, uint64_t wait_ns,
+		struct err *why)
 {
 	const uint64_t silence_ns = l->terms.settings->timeout_ns;
 	uint64_t until_ns = clock_now_ns() + (wait_ns < silence_ns ? wait_ns : silence_ns);
@@ -572,15 +566,11 @@ int data_accept(struct data_listener *l, struct data_links *links, uint64_t wait
 		if (clock_now_ns() >= until_ns)
 			break;
 	}
-	if (atomic_load(&l->no_memory)) {
-		snprintf(why, size, "%s", strerror(ENOMEM));
-		return -ENOMEM;
-	}
-	if (atomic_load(&l->arrived) < l->expected) {
-		snprintf(why, size, "%u of %u data connections arrived on port %u",
-			 atomic_load(&l->arrived), l->expected, listener_port(l->listener));
-		return -ETIMEDOUT;
-	}
+	if (atomic_load(&l->no_memory))
+		return err_errno(why, -ENOMEM);
+	if (atomic_load(&l->arrived) < l->expected)
+		return err_set(why, -ETIMEDOUT, "%u of %u data connections arrived on port %u",
+			       atomic_load(&l->arrived), l->expected, listener_port(l->listener));
 	memset(links, 0, sizeof(*links));
 	memcpy(links->links, l->links, sizeof(links->links));
 	memset(l->links, 0, sizeof(l->links));

@@ -20,7 +20,7 @@ struct data_keys {
 };
 
 /* Returns 0, or -errno with a text: this xdd was built without a library. */
-int data_keys_derive(struct data_keys *k, const struct data_terms *terms, char *why, size_t size);
+int data_keys_derive(struct data_keys *k, const struct data_terms *terms, struct err *why);
 
 /* The terms of all data connections, for their first messages; both are borrowed. */
 struct stream_terms data_streams(const struct data_terms *terms, const struct data_keys *keys);

@@ -13,6 +13,7 @@
 
 #include "copy/link/link.h"
 #include "copy/message/message.h"
+#include "xdd/base/err.h"
 #include "xdd/copy/copy.h"
 
 struct arena;
@@ -96,25 +97,28 @@ struct data_listener; /* private to data.c */
  * -EACCES: no port. Any thread.
  */
 int data_listen(struct data_listener **l, const struct data_terms *terms, const char *address,
-		uint16_t *port, char *why, size_t size);
+		uint16_t *port, struct err *why);
 /*
  * Wait for all connections, at most `wait_ns`, and no longer than settings->timeout_ns. Returns 0;
  * or with a text -ETIMEDOUT: it may be called again, or -ENOMEM. `links` is set on 0 only.
  */
-int data_accept(struct data_listener *l, struct data_links *links, uint64_t wait_ns, char *why,
-		size_t size);
+int data_accept(struct data_listener *l, struct data_links *links, uint64_t wait_ns,
+		struct err *why);
 /* Accepts NULL. The links that were accepted stay. */
 void data_listener_free(struct data_listener *l);
 
 /*
  * Connect all, to the addresses in turn: each has `wait_ns`, and fails at once where nothing
  * listens. Names and numbers that mean the same address are tried once. Returns 0, or -errno with
- * the text of the first that failed; it may be in `to`. Any thread.
+ * the text of the first that failed. Any thread.
  */
 int data_connect(struct data_links *links, const struct data_terms *terms,
-		 const struct copy_meet *to, uint64_t wait_ns, char *why, size_t size);
+		 const struct copy_meet *to, uint64_t wait_ns, struct err *why);
 
 void data_links_close(struct data_links *links);
+
+/* Answer a step of meeting that returned `err`, with the text of `why` where it failed. */
+void meet_answer(struct copy_meet *m, int err, const struct err *why);
 
 /*
  * The first line of a server, before any message: "XDD-COPY 6 8.0.0". It tells the output of xdd

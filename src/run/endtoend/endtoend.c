@@ -21,6 +21,7 @@
 #include "run/target.h"
 #include "run/target/data.h"
 #include "run/target/target_file_ops.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/io/target_file.h"
 #include "xdd/report/endtoend.h"
@@ -28,8 +29,6 @@
 #include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 #include "xdd/sys/machine.h"
-
-#define ENDTOEND_WHY_SIZE 256
 
 static bool is_endtoend(const struct target_plan *t)
 {
@@ -49,13 +48,13 @@ static enum xdd_status load_key(const struct plan *plan, struct net_key *key)
 {
 	const struct endtoend_options *options = first_options(plan);
 	const bool cookie = options->cookie && !options->key_file;
-	char why[ENDTOEND_WHY_SIZE] = "";
-	int err = cookie ? net_key_from_cookie(options->cookie, key, why, sizeof(why)) :
-			   net_key_load(options->key_file, key, why, sizeof(why));
+	struct err why = { 0 };
+	int err = cookie ? net_key_from_cookie(options->cookie, key, &why) :
+			   net_key_load(options->key_file, key, &why);
 
 	if (!err)
 		return XDD_OK;
-	log_error("%s: %s", cookie ? "-cookie" : "-e2e key", *why ? why : strerror(-err));
+	log_error("%s: %s", cookie ? "-cookie" : "-e2e key", err_text(&why, err));
 	return XDD_BAD_ARGUMENT;
 }
 
@@ -179,18 +178,19 @@ static int open_target(struct target *t)
 static enum xdd_status listen_for(struct run *run, const struct target_plan *t)
 {
 	const struct endtoend_options *o = &t->endtoend;
-	char why[ENDTOEND_WHY_SIZE];
+	struct err why;
 
 	for (size_t i = 0; i < o->n_addresses; i++) {
 		const struct endtoend_address *a = &o->addresses[i];
 
 		for (uint32_t k = 0; k < a->ports; k++) {
 			int err = listener_add(run->endtoend.listener, a->host,
-					       (uint16_t)(a->port + k), why, sizeof(why));
+					       (uint16_t)(a->port + k), &why);
 
 			if (!err)
 				continue;
-			log_error("target %u, %s: -e2e destination: %s", t->number, t->path, why);
+			log_error("target %u, %s: -e2e destination: %s", t->number, t->path,
+				  why.text);
 			return XDD_TARGET_FAILED;
 		}
 	}
@@ -336,8 +336,6 @@ void endtoend_close(struct run *run)
 /*
  * Passes of end-to-end targets: their announcement, and the exchange of results.
  */
-
-#define PASSES_WHY_SIZE 512
 
 /* The growth of a counter, which may be gone with what it was of. */
 static uint64_t passes_since(uint64_t now, uint64_t before)
@@ -610,15 +608,15 @@ static void keep_cost(struct endtoend_monitor *m, struct restart *restart)
 static void end_restart(struct target *t, bool complete)
 {
 	struct endtoend *e = t->endtoend;
-	char why[PASSES_WHY_SIZE] = "";
-	int err = restart_end(e->restart, complete, why, sizeof(why));
+	struct err why;
+	int err = restart_end(e->restart, complete, &why);
 
 	if (e->restart && e->result)
 		keep_cost(&e->result->monitor, e->restart);
 	if (!err)
 		return;
 	atomic_fetch_add(&t->run->failures.errors, 1);
-	log_error("target %u, %s: %s", t->plan->number, t->plan->path, why);
+	log_error("target %u, %s: %s", t->plan->number, t->plan->path, why.text);
 }
 
 void endtoend_release(struct run *run)
@@ -635,16 +633,16 @@ void endtoend_release(struct run *run)
 static int passes_exchange(struct target *t, struct wire_pass *own, struct wire_pass *peer)
 {
 	struct endtoend *e = t->endtoend;
-	char why[PASSES_WHY_SIZE];
+	struct err why;
 	int err;
 
 	if (stop_requested(&t->run->stop))
 		return -ECANCELED;
-	err = endtoend_look_at_file(t, own, why, sizeof(why));
+	err = endtoend_look_at_file(t, own, &why);
 	if (!err)
-		err = restart_settle(e->restart, why, sizeof(why));
+		err = restart_settle(e->restart, &why);
 	if (err) {
-		session_fail(e->session, XDD_IO_ERROR, why);
+		session_fail(e->session, XDD_IO_ERROR, why.text);
 		return err;
 	}
 	return session_finish(e->session, (uint32_t)t->pass, own, peer);

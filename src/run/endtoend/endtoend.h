@@ -162,10 +162,10 @@ int endtoend_ready(struct target *t);
 
 /*
  * Look whether another program has changed the file of an end-to-end target in a pass that ends
- * with `own`: a warning for a source. Returns 0; or -errno with a text in `why` (`size` bytes) for
+ * with `own`: a warning for a source. Returns 0; or -errno with a text in `why` for
  * a destination whose file lacks what was written. The last QThread to leave. (meeting.c)
  */
-int endtoend_look_at_file(struct target *t, const struct wire_pass *own, char *why, size_t size);
+int endtoend_look_at_file(struct target *t, const struct wire_pass *own, struct err *why);
 
 /* The number among all operations of operation `n` of this session. Any thread. (meeting.c) */
 uint64_t endtoend_real_op(const struct endtoend *e, uint64_t n);

@@ -14,6 +14,7 @@
 #include "run/endtoend/restart.h"
 #include "run/run_state.h"
 #include "run/target.h"
+#include "xdd/base/err.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
@@ -76,7 +77,7 @@ static bool source_changed(const struct endtoend *e, const struct stat *st)
 	       timespec_ns(&st->st_ctim) != e->own.ctime_ns;
 }
 
-int endtoend_look_at_file(struct target *t, const struct wire_pass *own, char *why, size_t size)
+int endtoend_look_at_file(struct target *t, const struct wire_pass *own, struct err *why)
 {
 	struct endtoend *e = t->endtoend;
 	const bool complete = !own->failed && own->ops == e->ops;
@@ -84,30 +85,26 @@ int endtoend_look_at_file(struct target *t, const struct wire_pass *own, char *w
 
 	if (t->file.fd < 0 || fstat(t->file.fd, &st) || !S_ISREG(st.st_mode))
 		return 0;
-	if (e->sends && source_changed(e, &st)) {
-		snprintf(why, size,
-			 "the file of the source changed while it was copied: the copy may have "
-			 "parts from before and after");
-		return -ESTALE;
-	}
+	if (e->sends && source_changed(e, &st))
+		return err_set(
+			why, -ESTALE,
+			"the file of the source changed while it was copied: the copy may have "
+			"parts from before and after");
 	if (e->sends)
 		return 0;
-	if (!st.st_nlink) {
-		snprintf(why, size, "the file of the destination was removed while it was written");
-		return -ENOENT;
-	}
+	if (!st.st_nlink)
+		return err_set(why, -ENOENT,
+			       "the file of the destination was removed while it was written");
 	if (complete && e->peer.final_bytes != WIRE_NO_SIZE &&
-	    (uint64_t)st.st_size < e->own.start_bytes + e->peer.final_bytes) {
-		snprintf(why, size,
-			 "the file of the destination was truncated while it was written: "
-			 "it has %" PRIu64 " bytes",
-			 (uint64_t)st.st_size);
-		return -EIO;
-	}
+	    (uint64_t)st.st_size < e->own.start_bytes + e->peer.final_bytes)
+		return err_set(why, -EIO,
+			       "the file of the destination was truncated while it was written: "
+			       "it has %" PRIu64 " bytes",
+			       (uint64_t)st.st_size);
 	return 0;
 }
 
-#define WHY_SIZE 512
+#define ADDRESSES_SIZE 512
 #define MEETING_POLL_NS (2 * NS_PER_MS)
 #define SETTLE_NS (5 * NS_PER_SEC) /* a file that is changed is waited for */
 
@@ -265,20 +262,19 @@ uint64_t endtoend_real_op(const struct endtoend *e, uint64_t n)
 
 /* The destination's answer to the plan of the source: session_accept. */
 static int accept_plan(void *arg, const struct wire_plan *own, const struct wire_plan *peer,
-		       struct wire_range *ranges, size_t *n, char *why, size_t size)
+		       struct wire_range *ranges, size_t *n, struct err *why)
 {
 	struct endtoend *e = arg;
 	int answer;
 
-	if (endtoend_same_file(e, own, peer)) {
-		snprintf(why, size,
-			 "the source and the destination are one: %s cannot be copied to itself",
-			 own->name);
-		return -EINVAL;
-	}
-	answer = restart_accept(e->restart, own, peer, ranges, n, why, size);
+	if (endtoend_same_file(e, own, peer))
+		return err_set(
+			why, -EINVAL,
+			"the source and the destination are one: %s cannot be copied to itself",
+			own->name);
+	answer = restart_accept(e->restart, own, peer, ranges, n, why);
 	if (answer == 1)
-		answer = proof_accept(e, peer, ranges, n, why, size);
+		answer = proof_accept(e, peer, ranges, n, why);
 	e->resumes = answer == 1;
 	return answer;
 }
@@ -299,12 +295,11 @@ static const char *addresses_text(const struct endtoend_options *o, char *buf, s
 }
 
 /* A side cannot start. Returns `err`. */
-static int meeting_failed(struct target *t, int err, const char *why)
+static int meeting_failed(struct target *t, int err, const struct err *why)
 {
-	run_explain(t, "%s: %s", t->plan->path, *why ? why : strerror(-err));
+	run_explain(t, "%s: %s", t->plan->path, err_text(why, err));
 	if (run_stop(t->run, STOP_START, -err))
-		log_error("target %u, %s: %s", t->plan->number, t->plan->path,
-			  *why ? why : strerror(-err));
+		log_error("target %u, %s: %s", t->plan->number, t->plan->path, err_text(why, err));
 	return err;
 }
 
@@ -312,7 +307,8 @@ static int meeting_failed(struct target *t, int err, const char *why)
 static int meeting_prepare(struct target *t)
 {
 	struct endtoend *e = t->endtoend;
-	char text[WHY_SIZE] = "";
+	char text[ADDRESSES_SIZE];
+	struct err why = { 0 };
 	int err = 0;
 
 	meeting_describe(t, &e->own);
@@ -320,9 +316,9 @@ static int meeting_prepare(struct target *t)
 	if (!e->ranges)
 		err = -ENOMEM;
 	if (!err && !e->sends)
-		err = restart_open(&e->restart, t->plan, text, sizeof(text));
+		err = restart_open(&e->restart, t->plan, &why);
 	if (err)
-		return meeting_failed(t, err, text);
+		return meeting_failed(t, err, &why);
 	if (!e->sends)
 		log_notice("target %u, %s: waits for its source at %s", t->plan->number,
 			   t->plan->path, addresses_text(&t->plan->endtoend, text, sizeof(text)));
@@ -373,11 +369,10 @@ int endtoend_meet(struct target *t)
 
 int endtoend_record(struct target *t)
 {
-	char why[WHY_SIZE] = "";
-	int err = t->endtoend ? restart_begin(t->endtoend->restart, t->file.fd, why, sizeof(why)) :
-				0;
+	struct err why = { 0 };
+	int err = t->endtoend ? restart_begin(t->endtoend->restart, t->file.fd, &why) : 0;
 
-	return err ? meeting_failed(t, err, why) : 0;
+	return err ? meeting_failed(t, err, &why) : 0;
 }
 
 int endtoend_ready(struct target *t)

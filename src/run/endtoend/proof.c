@@ -20,6 +20,7 @@
 #include "run/endtoend/restart.h"
 #include "run/run_state.h"
 #include "run/target.h"
+#include "xdd/base/err.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/io/access.h"
@@ -572,7 +573,7 @@ static int proof_compare(struct comparison *c)
 }
 
 int proof_accept(struct endtoend *e, const struct wire_plan *peer, struct wire_range *ranges,
-		 size_t *n, char *why, size_t size)
+		 size_t *n, struct err *why)
 {
 	struct comparison *c = calloc(1, sizeof(*c));
 	int err = c ? restart_take_kept(e->restart, peer, &c->kept) : -ENOMEM;
@@ -584,7 +585,7 @@ int proof_accept(struct endtoend *e, const struct wire_plan *peer, struct wire_r
 		restart_kept_again(e->restart, peer, ranges, n);
 	}
 	if (err)
-		snprintf(why, size, "%s", strerror(-err));
+		err_errno(why, err);
 	if (c)
 		extents_clear(&c->kept);
 	free(c);

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/sets.h"
 #include "xdd/base/text.h"
@@ -49,8 +50,8 @@ struct restart {
 	 * by the caller of restart_end()
 	 */
 	struct restart_record record;
-	int failure;		    /* -errno, after which nothing is recorded any more; 0: none */
-	char why[RESTART_WHY_SIZE]; /* its text, or the text of the last record that failed */
+	int failure;	/* -errno, after which nothing is recorded any more; 0: none */
+	struct err why; /* its text, or the text of the last record that failed */
 
 	/* const after restart_begin() */
 	int fd; /* a duplicate of the target's; -1: null */
@@ -219,30 +220,30 @@ static char *default_path(const struct wire_plan *own, const struct wire_plan *p
 
 /* ---- opening ---- */
 
-static int restart_refuse(const struct restart *r, char *why, size_t size, const char *problem)
+static int restart_refuse(const struct restart *r, struct err *why, const char *problem)
 {
-	snprintf(why, size,
-		 "restart file %s: %s; to copy everything, remove it or name another with -restart "
-		 "file",
-		 r->path, problem);
-	return -EINVAL;
+	return err_set(
+		why, -EINVAL,
+		"restart file %s: %s; to copy everything, remove it or name another with -restart "
+		"file",
+		r->path, problem);
 }
 
 /* Read the restart file, if there is one. Returns 0 or -errno, with a text in `why`. */
-static int read_record(struct restart *r, char *why, size_t size)
+static int read_record(struct restart *r, struct err *why)
 {
-	char problem[RESTART_WHY_SIZE];
-	int err = restart_record_read(r->path, &r->record, problem, sizeof(problem));
+	struct err problem;
+	int err = restart_record_read(r->path, &r->record, &problem);
 
 	if (err == -ENOENT)
 		return 0;
 	if (err)
-		return restart_refuse(r, why, size, problem);
+		return restart_refuse(r, why, problem.text);
 	r->resumes = true;
 	return 0;
 }
 
-int restart_open(struct restart **out, const struct target_plan *t, char *why, size_t size)
+int restart_open(struct restart **out, const struct target_plan *t, struct err *why)
 {
 	struct restart *r;
 	int err = 0;
@@ -251,10 +252,8 @@ int restart_open(struct restart **out, const struct target_plan *t, char *why, s
 	if (!t->restart.enabled || t->endtoend.role != E2E_DESTINATION)
 		return 0;
 	r = calloc(1, sizeof(*r));
-	if (!r) {
-		snprintf(why, size, "%s", strerror(ENOMEM));
-		return -ENOMEM;
-	}
+	if (!r)
+		return err_errno(why, -ENOMEM);
 	r->plan = t;
 	r->fd = -1;
 	restart_record_init(&r->record);
@@ -266,10 +265,9 @@ int restart_open(struct restart **out, const struct target_plan *t, char *why, s
 		return 0;
 	r->path = strdup(t->restart.file);
 	if (r->path)
-		return read_record(r, why, size);
+		return read_record(r, why);
 	err = -ENOMEM;
-	snprintf(why, size, "%s", strerror(-err));
-	return err;
+	return err_errno(why, err);
 }
 
 void restart_free(struct restart *r)
@@ -289,16 +287,14 @@ void restart_free(struct restart *r)
 /* ---- answering the source ---- */
 
 /* -restart offset leaves out the same part on both sides. */
-static int check_offset(const struct wire_plan *own, const struct wire_plan *peer, char *why,
-			size_t size)
+static int check_offset(const struct wire_plan *own, const struct wire_plan *peer, struct err *why)
 {
 	if (own->skipped_bytes == peer->skipped_bytes)
 		return 0;
-	snprintf(why, size,
-		 "the source leaves out %" PRIu64 " bytes, the destination %" PRIu64
-		 ": give both the same -restart offset",
-		 peer->skipped_bytes, own->skipped_bytes);
-	return -EINVAL;
+	return err_set(why, -EINVAL,
+		       "the source leaves out %" PRIu64 " bytes, the destination %" PRIu64
+		       ": give both the same -restart offset",
+		       peer->skipped_bytes, own->skipped_bytes);
 }
 
 /* The first part of what a record has, which the user vouches for. */
@@ -319,18 +315,18 @@ static int add_skipped(struct restart *r, const struct wire_plan *own, const str
  * in `why`.
  */
 static int restart_compare(struct restart *r, const struct restart_record *now, int found,
-			   char *why, size_t size)
+			   struct err *why)
 {
 	const struct restart_record *old = &r->record;
-	char problem[RESTART_WHY_SIZE];
-	bool same = !found && restart_record_matches(old, now, problem, sizeof(problem));
+	struct err problem;
+	bool same = !found && restart_record_matches(old, now, &problem);
 
 	if (old->complete && !(same && restart_record_unchanged(old, now)))
 		return 0;
 	/* The time of the last change of any kind is not in it. */
 	if (same && old->version < RESTART_VERSION && r->plan->restart.trust)
 		return restart_refuse(
-			r, why, size,
+			r, why,
 			"is of an earlier version, which does not name the source exactly: "
 			"leave -restart trust out");
 	if (same)
@@ -339,9 +335,8 @@ static int restart_compare(struct restart *r, const struct restart_record *now, 
 	if (!old->durable.total)
 		return 0;
 	if (found)
-		snprintf(problem, sizeof(problem), "the destination cannot be examined (%s)",
-			 strerror(-found));
-	return restart_refuse(r, why, size, problem);
+		err_sys(&problem, found, "the destination cannot be examined");
+	return restart_refuse(r, why, problem.text);
 }
 
 /* Continue the copy of the record. Returns 0 or -ENOMEM. */
@@ -382,12 +377,6 @@ static size_t list_missing(const struct restart *r, const struct wire_plan *peer
 	return n;
 }
 
-static int no_memory(char *why, size_t size)
-{
-	snprintf(why, size, "%s", strerror(ENOMEM));
-	return -ENOMEM;
-}
-
 /* Replace the record that was read by the record of this copy, with nothing durable. */
 static void begin_record(struct restart *r, struct restart_record *now)
 {
@@ -396,28 +385,26 @@ static void begin_record(struct restart *r, struct restart_record *now)
 }
 
 int restart_accept(struct restart *r, const struct wire_plan *own, const struct wire_plan *peer,
-		   struct wire_range *ranges, size_t *n, char *why, size_t size)
+		   struct wire_range *ranges, size_t *n, struct err *why)
 {
 	struct restart_record now;
-	int err = check_offset(own, peer, why, size), found = 0;
+	int err = check_offset(own, peer, why), found = 0;
 
 	*n = 0;
 	if (err || !r)
 		return err;
-	if (peer->ops == WIRE_NO_SIZE) {
-		snprintf(why, size,
-			 "-restart: a copy that only time ends cannot be resumed; give "
-			 "the source -bytes or -numreqs");
-		return -EINVAL;
-	}
+	if (peer->ops == WIRE_NO_SIZE)
+		return err_set(why, -EINVAL,
+			       "-restart: a copy that only time ends cannot be resumed; give "
+			       "the source -bytes or -numreqs");
 	if (add_skipped(r, own, peer))
-		return no_memory(why, size);
+		return err_errno(why, -ENOMEM);
 	if (!r->path)
 		r->path = default_path(own, peer);
 	if (!r->path)
-		return no_memory(why, size);
+		return err_errno(why, -ENOMEM);
 	if (!r->plan->restart.file)
-		err = read_record(r, why, size);
+		err = read_record(r, why);
 	if (err)
 		return err;
 	restart_record_init(&now);
@@ -425,12 +412,12 @@ int restart_accept(struct restart *r, const struct wire_plan *own, const struct 
 	if (r->plan->kind != TARGET_NULL)
 		found = restart_look_at(&now, AT_FDCWD, r->plan->path);
 	if (r->resumes)
-		err = restart_compare(r, &now, found, why, size);
+		err = restart_compare(r, &now, found, why);
 	r->resumes = err == 1;
 	if (err < 0)
 		return err;
 	if (r->resumes && restart_resume(r))
-		return no_memory(why, size);
+		return err_errno(why, -ENOMEM);
 	r->out_of_order = now.pattern != 0;
 	begin_record(r, &now);
 	if (r->resumes)
@@ -550,8 +537,7 @@ static int restart_monitor_flush(struct restart *r)
 		err = restart_look_at(&r->record, r->fd, "");
 	if (err) {
 		r->failure = err;
-		snprintf(r->why, sizeof(r->why), "-restart: cannot flush the target: %s",
-			 strerror(-err));
+		err_set(&r->why, err, "-restart: cannot flush the target: %s", strerror(-err));
 	}
 	return err;
 }
@@ -570,8 +556,7 @@ static int write_record(struct restart *r)
 	r->dirty = r->dirty || err;
 	pthread_mutex_unlock(&r->lock);
 	if (err)
-		snprintf(r->why, sizeof(r->why), "restart file %s: cannot be written (%s)", r->path,
-			 strerror(-err));
+		err_sys(&r->why, err, "restart file %s: cannot be written", r->path);
 	return err;
 }
 
@@ -584,7 +569,7 @@ static int record(struct restart *r, bool always)
 		return err;
 	err = snapshot(r, always);
 	if (err < 0)
-		snprintf(r->why, sizeof(r->why), "-restart: %s", strerror(-err));
+		err_set(&r->why, err, "-restart: %s", strerror(-err));
 	if (err <= 0)
 		return err;
 	err = restart_monitor_flush(r);
@@ -619,7 +604,7 @@ static void leave_processor(void)
 
 static void restart_monitor_warn(const struct restart *r)
 {
-	log_warning("target %u, %s: %s; %s", r->plan->number, r->plan->path, r->why,
+	log_warning("target %u, %s: %s; %s", r->plan->number, r->plan->path, r->why.text,
 		    r->failure ? "no more is recorded" : "it is tried again");
 }
 
@@ -645,7 +630,7 @@ static void *monitor_main(void *arg)
 	return NULL;
 }
 
-int restart_begin(struct restart *r, int fd, char *why, size_t size)
+int restart_begin(struct restart *r, int fd, struct err *why)
 {
 	struct restart_record before;
 	int err = 0;
@@ -659,25 +644,20 @@ int restart_begin(struct restart *r, int fd, char *why, size_t size)
 	before = r->record;
 	if (!err && fd >= 0)
 		err = restart_look_at(&r->record, r->fd, "");
-	if (err) {
-		snprintf(why, size, "-restart: %s", strerror(-err));
-		return err;
-	}
-	if (r->resumes && !restart_record_matches(&before, &r->record, r->why, sizeof(r->why))) {
-		snprintf(why, size, "-restart: %s: it was replaced while it was opened", r->why);
-		return -ESTALE;
-	}
+	if (err)
+		return err_set(why, err, "-restart: %s", strerror(-err));
+	if (r->resumes && !restart_record_matches(&before, &r->record, &r->why))
+		return err_set(why, -ESTALE, "-restart: %s: it was replaced while it was opened",
+			       r->why.text);
 	err = record(r, true);
-	if (err) {
-		snprintf(why, size, "%s", r->why);
-		return err;
-	}
+	if (err)
+		return err_set(why, err, "%s", r->why.text);
 	if (!r->plan->restart.file)
 		log_notice("target %u, %s: the restart file is %s", r->plan->number, r->plan->path,
 			   r->path);
 	err = thread_start(&r->monitor, monitor_main, r);
 	if (err)
-		snprintf(why, size, "-restart: %s", thread_error(err, r->why, sizeof(r->why)));
+		err_set(why, err, "-restart: %s", thread_error(err, &r->why));
 	r->monitored = r->begun = !err;
 	return err;
 }
@@ -720,7 +700,7 @@ static void end_monitor(struct restart *r)
 	r->monitored = false;
 }
 
-int restart_settle(struct restart *r, char *why, size_t size)
+int restart_settle(struct restart *r, struct err *why)
 {
 	if (!r || !r->begun)
 		return 0;
@@ -729,11 +709,10 @@ int restart_settle(struct restart *r, char *why, size_t size)
 	if (!r->failure)
 		return 0;
 	r->begun = false;
-	snprintf(why, size, "%s", r->why);
-	return r->failure;
+	return err_set(why, r->failure, "%s", r->why.text);
 }
 
-int restart_end(struct restart *r, bool complete, char *why, size_t size)
+int restart_end(struct restart *r, bool complete, struct err *why)
 {
 	int err;
 
@@ -743,12 +722,10 @@ int restart_end(struct restart *r, bool complete, char *why, size_t size)
 	r->begun = false;
 	err = complete ? mark_complete(r) : 0;
 	if (err)
-		snprintf(r->why, sizeof(r->why), "-restart: %s", strerror(-err));
+		err_set(&r->why, err, "-restart: %s", strerror(-err));
 	else
 		err = record(r, complete);
-	if (err)
-		snprintf(why, size, "%s", r->why);
-	return err;
+	return err ? err_set(why, err, "%s", r->why.text) : 0;
 }
 
 const char *restart_path(const struct restart *r)

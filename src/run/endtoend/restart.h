@@ -36,17 +36,17 @@ struct restart_cost {
 
 /*
  * Read the restart file of `t`, if it has one; `*r` is NULL where -restart is not for it. Returns
- * 0, or -errno with a message in `why` (`size` bytes). Before session_meet(); target
+ * 0, or -errno with a message in `why`. Before session_meet(); target
  * thread.
  */
-int restart_open(struct restart **r, const struct target_plan *t, char *why, size_t size);
+int restart_open(struct restart **r, const struct target_plan *t, struct err *why);
 
 /*
  * The answer to the plan of the source, as session_accept() gives it: 0: copy all; 1: only `ranges`
  * are missing; or -errno with a text in `why`. Any thread, before restart_begin().
  */
 int restart_accept(struct restart *r, const struct wire_plan *own, const struct wire_plan *peer,
-		   struct wire_range *ranges, size_t *n, char *why, size_t size);
+		   struct wire_range *ranges, size_t *n, struct err *why);
 
 /*
  * After restart_accept() has returned 1, unless -restart trust is given: move the operations of
@@ -62,7 +62,7 @@ void restart_kept_again(struct restart *r, const struct wire_plan *peer, struct 
  * The target is open, as `fd` (-1: null), and has its first shape: start the monitor. Returns 0, or
  * -errno with a text in `why`. Before the first write; target thread.
  */
-int restart_begin(struct restart *r, int fd, char *why, size_t size);
+int restart_begin(struct restart *r, int fd, struct err *why);
 
 /* Operation `op`, with the digest `d`, is written. QThreads. */
 void restart_written(struct restart *r, uint64_t op, uint64_t offset, uint64_t length,
@@ -73,14 +73,14 @@ void restart_written(struct restart *r, uint64_t op, uint64_t offset, uint64_t l
  * that all is written. Returns 0; or -errno of a flush, with a text in `why`: restart_end() does
  * nothing then. Last QThread to leave the last pass.
  */
-int restart_settle(struct restart *r, char *why, size_t size);
+int restart_settle(struct restart *r, struct err *why);
 
 /*
  * No more is written; the file is still open. Flush and record what is durable, or that the copy is
  * complete; end the monitor. Later calls do nothing. Returns 0, or -errno with a text in `why`.
  * Last QThread to leave the last pass, or main thread.
  */
-int restart_end(struct restart *r, bool complete, char *why, size_t size);
+int restart_end(struct restart *r, bool complete, struct err *why);
 
 /* Free it, after restart_end() or without restart_begin(). Main thread. */
 void restart_free(struct restart *r);
@@ -106,7 +106,7 @@ uint64_t restart_pattern(const struct target_plan *t);
  * Returns 1; or -errno with a text in `why`. Target thread, while it decides on the plan.
  */
 int proof_accept(struct endtoend *e, const struct wire_plan *peer, struct wire_range *ranges,
-		 size_t *n, char *why, size_t size);
+		 size_t *n, struct err *why);
 
 /* Source: struct session_params.prove, for a struct endtoend. Target thread. */
 size_t proof_answer(void *arg, const struct wire_range *ranges, size_t n, uint8_t *out);

@@ -1,0 +1,40 @@
+/*
+ * An error with its text, for the caller of the function that failed.
+ */
+#ifndef XDD_BASE_ERR_H
+#define XDD_BASE_ERR_H
+
+#include <stdarg.h>
+
+#define ERR_TEXT_SIZE 1024
+
+/*
+ * A function that fails sets the struct err of its caller and returns its number, so that
+ * `return err_set(e, -EINVAL, "...")` does both. All zero: no error. It belongs to one thread at a
+ * time.
+ */
+struct err {
+	int no;			  /* a negative errno, or an exit status; 0: no error */
+	char text[ERR_TEXT_SIZE]; /* one line without a newline, cut to fit; "": no error */
+};
+
+/* Each replaces what `e` has, does nothing where `e` is NULL, and returns `no`. Any thread. */
+
+int err_set(struct err *e, int no, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+int err_vset(struct err *e, int no, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));
+
+/* With strerror(-no) after the text: "cannot listen (Address already in use)". */
+int err_sys(struct err *e, int no, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* The text is strerror(-no). */
+int err_errno(struct err *e, int no);
+
+/* No error. */
+void err_clear(struct err *e);
+
+/* The text; strerror(-no) where a function failed with `no` and set none. Any thread. */
+const char *err_text(const struct err *e, int no);
+
+#endif

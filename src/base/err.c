@@ -1,0 +1,61 @@
+/*
+ * An error with its text. Called by functions that leave the message to their caller: files,
+ * sockets, copies, end-to-end runs, engines.
+ */
+#include "xdd/base/err.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int err_vset(struct err *e, int no, const char *fmt, va_list ap)
+{
+	if (!e)
+		return no;
+	e->no = no;
+	if (vsnprintf(e->text, sizeof(e->text), fmt, ap) < 0)
+		e->text[0] = '\0';
+	return no;
+}
+
+int err_set(struct err *e, int no, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	err_vset(e, no, fmt, ap);
+	va_end(ap);
+	return no;
+}
+
+int err_sys(struct err *e, int no, const char *fmt, ...)
+{
+	size_t length;
+	va_list ap;
+
+	if (!e)
+		return no;
+	va_start(ap, fmt);
+	err_vset(e, no, fmt, ap);
+	va_end(ap);
+	length = strlen(e->text);
+	snprintf(e->text + length, sizeof(e->text) - length, " (%s)", strerror(-no));
+	return no;
+}
+
+int err_errno(struct err *e, int no)
+{
+	return err_set(e, no, "%s", strerror(-no));
+}
+
+void err_clear(struct err *e)
+{
+	if (!e)
+		return;
+	e->no = 0;
+	e->text[0] = '\0';
+}
+
+const char *err_text(const struct err *e, int no)
+{
+	return e->text[0] ? e->text : strerror(-no);
+}
