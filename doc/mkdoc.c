@@ -1,9 +1,10 @@
 /*
  * Prints the parts of the documentation that come from the tables of options, columns, commands,
- * foreign words and rules. Filters replace a line "@OPTIONS@", "@COLUMNS@", "@COMMANDS@", "@TABLE
- * ...@", "@VERDICT@", "@FINDINGS@" or "@CHECK@": of the manual pages, and of the pages about words
- * of other tools and about results. The bash completion has no input. Run by `make docs` and by the
- * test that compares the committed pages with the tables.
+ * foreign words, rules and questions. Filters replace a line "@OPTIONS@", "@COLUMNS@",
+ * "@COMMANDS@", "@TABLE ...@", "@VERDICT@", "@FINDINGS@", "@CHECK@" or "@QUESTIONS@": of the manual
+ * pages, and of the pages about words of other tools, about results and about questions. The bash
+ * completion has no input. Run by `make docs` and by the test that compares the committed pages
+ * with the tables.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "mkdoc.h"
 #include "xdd/base/memory.h"
 #include "xdd/commands/command.h"
+#include "xdd/commands/question.h"
 
 #include "xdd/plan/foreign.h"
 #include "xdd/plan/option.h"
@@ -200,6 +202,17 @@ static void man_commands(void)
 	}
 }
 
+static void man_questions(void)
+{
+	const struct question *q;
+
+	for (size_t i = 0; (q = question_at(i)); i++) {
+		printf(".TP\n");
+		bold("xdd -help ", q->word);
+		printf("\n%s\n", q->heading);
+	}
+}
+
 static void man(const struct option_table *table)
 {
 	char line[4096];
@@ -211,6 +224,8 @@ static void man(const struct option_table *table)
 			man_columns();
 		else if (strcmp(line, "@COMMANDS@\n") == 0)
 			man_commands();
+		else if (strcmp(line, "@QUESTIONS@\n") == 0)
+			man_questions();
 		else
 			fputs(line, stdout);
 	}
@@ -396,6 +411,71 @@ static void reading_results(void)
 	}
 }
 
+/* ---- questions ---- */
+
+#define DOCUMENT_WIDTH 120
+
+/* A paragraph in lines, without a tag in it. */
+static void markdown_wrapped(const char *text, size_t bytes)
+{
+	const char *end = text + bytes;
+	size_t column = 0;
+
+	while (text < end) {
+		const size_t word = strcspn(text, " \n");
+
+		if (column && column + 1 + word > DOCUMENT_WIDTH) {
+			putchar('\n');
+			column = 0;
+		}
+		column += (size_t)printf("%s%.*s", column ? " " : "", (int)word, text);
+		text += word + 1;
+	}
+	putchar('\n');
+}
+
+/* Lines that are printed as they are lose the two blanks that mark them. */
+static void question_verbatim(const char *text, size_t bytes)
+{
+	printf("```\n");
+	while (bytes) {
+		const size_t line = strcspn(text, "\n"), step = line < bytes ? line + 1 : bytes;
+
+		printf("%.*s\n", (int)(line < bytes ? line - 2 : bytes - 2), text + 2);
+		text += step;
+		bytes -= step;
+	}
+	printf("```\n");
+}
+
+/* A filter that replaces "@QUESTIONS@" on a line of its own. */
+static void questions(void)
+{
+	const struct question *q;
+	char line[4096];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		if (strcmp(line, "@QUESTIONS@\n") != 0) {
+			fputs(line, stdout);
+			continue;
+		}
+		for (size_t i = 0; (q = question_at(i)); i++) {
+			const char *answer = q->answer, *part;
+			size_t bytes;
+			bool verbatim;
+
+			printf("%s## %s\n", i ? "\n" : "", q->heading);
+			while ((bytes = question_part(&answer, &part, &verbatim))) {
+				putchar('\n');
+				if (verbatim)
+					question_verbatim(part, bytes);
+				else
+					markdown_wrapped(part, bytes);
+			}
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct option_table *table =
@@ -413,12 +493,14 @@ int main(int argc, char **argv)
 		from_fio();
 	} else if (argc == 2 && strcmp(argv[1], "reading-results") == 0) {
 		reading_results();
+	} else if (argc == 2 && strcmp(argv[1], "questions") == 0) {
+		questions();
 	} else {
-		fprintf(stderr,
-			"usage: mkdoc man PAGE < PAGE.1.in | "
-			"mkdoc from-fio < from-fio.md.in | "
-			"mkdoc reading-results < reading-results.md.in | mkdoc completion | "
-			"mkdoc zsh | mkdoc fish\n");
+		fprintf(stderr, "usage: mkdoc man PAGE < PAGE.1.in | "
+				"mkdoc from-fio < from-fio.md.in | "
+				"mkdoc reading-results < reading-results.md.in | "
+				"mkdoc questions < questions.md.in | mkdoc completion | "
+				"mkdoc zsh | mkdoc fish\n");
 		return 2;
 	}
 	return fflush(stdout) == 0 ? 0 : 1;

@@ -11,6 +11,7 @@
 #include "commands/commands.h"
 #include "xdd/base/memory.h"
 #include "xdd/commands/command.h"
+#include "xdd/commands/question.h"
 #include "xdd/plan/foreign.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/column.h"
@@ -114,6 +115,16 @@ static void search_commands(struct search *s)
 	}
 }
 
+static void search_questions(struct search *s)
+{
+	const struct question *q;
+
+	for (size_t i = 0; (q = question_at(i)); i++) {
+		if (begins_line(s, rank_of(s, q->word, q->also, q->heading, q->answer)))
+			line_of(xarena_printf(s->arena, "xdd -help %s", q->word), q->heading);
+	}
+}
+
 static void search_columns(struct search *s)
 {
 	const struct column *c;
@@ -156,14 +167,15 @@ static void search_rank(struct search *s)
 			search_option(s, opt);
 	}
 	search_commands(s);
+	search_questions(s);
 	search_columns(s);
 	for (size_t i = 0; (tool = foreign_tool_at(i)); i++)
 		search_tool(s, tool);
 }
 
 /*
- * Print one line each for the options, suboptions, commands, columns and words of other tools that
- * have to do with `word`, best first. False: there are none, and nothing was printed.
+ * Print one line each for the options, suboptions, commands, questions, columns and words of other
+ * tools that have to do with `word`, best first. False: there are none, and nothing was printed.
  */
 static bool help_search(const char *word)
 {
@@ -219,9 +231,71 @@ static void print_usage(void)
 	       "--queue-depth. 'target <n>' after an option's name, or 'target <a>-<b>',\n"
 	       "restricts it to those targets; later options override earlier ones.\n"
 	       "'xdd -help <word>' explains an option, a command or a column, and searches for\n"
-	       "other words, also those of fio and dd; 'xdd -help columns' lists the columns.\n"
+	       "other words, also those of fio and dd; 'xdd -help columns' lists the columns,\n"
+	       "'xdd -help questions' lists answers that no option has.\n"
 	       "'man xdd' has all about a run, 'man xdd-sweep' and the like about a command,\n"
 	       "and 'man xdd-columns' about the columns.\n");
+}
+
+/*
+ * Questions and their answers.
+ */
+
+#define QUESTION_INDENT 24
+#define PARAGRAPH_INDENT 2
+
+static void print_verbatim(const char *text)
+{
+	while (*text) {
+		const size_t bytes = strcspn(text, "\n");
+
+		printf("%*s%.*s\n", PARAGRAPH_INDENT, "", (int)bytes, text);
+		text += bytes + (text[bytes] == '\n');
+	}
+}
+
+static void print_question(struct arena *arena, const struct question *q)
+{
+	const char *answer = q->answer, *part;
+	size_t bytes;
+	bool verbatim;
+
+	printf("%s\n", q->heading);
+	while ((bytes = question_part(&answer, &part, &verbatim))) {
+		const char *text = xarena_printf(arena, "%.*s", (int)bytes, part);
+
+		putchar('\n');
+		if (verbatim)
+			print_verbatim(text);
+		else
+			help_wrapped(text, PARAGRAPH_INDENT, 0);
+	}
+}
+
+static void print_questions(void)
+{
+	const struct question *q;
+
+	printf("Questions that no option answers:\n\n");
+	for (size_t i = 0; (q = question_at(i)); i++)
+		help_wrapped(q->heading, QUESTION_INDENT, printf("  -help %s", q->word));
+	printf("\nAll of them: questions.md, among the documents of xdd\n");
+}
+
+/* Answer a question of several words, quoted or not. False: there is none. */
+static bool help_question(const struct setting *s)
+{
+	struct arena *arena = xarena_new();
+	const char *words = s->args[0].text + strspn(s->args[0].text, "-");
+	const struct question *q;
+
+	for (size_t i = 1; i < s->n_args; i++)
+		words = xarena_printf(arena, "%s %s", words, s->args[i].text);
+	q = question_find(words);
+	if (q)
+		print_question(arena, q);
+	arena_free(arena);
+	return q;
 }
 
 #define COLUMNS_INDENT 24
@@ -270,6 +344,8 @@ static enum xdd_status help_explain(const struct setting *s, const struct word *
 		command_help(command);
 	else if (strcmp(word, "columns") == 0)
 		print_columns();
+	else if (strcmp(word, "questions") == 0)
+		print_questions();
 	else if (column)
 		print_column(column);
 	else if (!help_search(word))
@@ -283,6 +359,8 @@ enum xdd_status help_print(const struct setting *s)
 
 	if (!s->n_args)
 		print_usage();
+	else if (help_question(s))
+		return XDD_OK;
 	for (size_t i = 0; i < s->n_args; i++) {
 		enum xdd_status one = help_explain(s, &s->args[i]);
 

@@ -39,6 +39,7 @@ for input in "$TOP_SRCDIR"/doc/*.[17].in; do
 	compare "$input" "doc/$page" man "${page%.*}"
 done
 compare "$TOP_SRCDIR/doc/from-fio.md.in" doc/from-fio.md from-fio
+compare "$TOP_SRCDIR/doc/questions.md.in" doc/questions.md questions
 compare "$TOP_SRCDIR/doc/reading-results.md.in" doc/reading-results.md reading-results
 compare /dev/null contrib/completion/xdd.bash completion
 compare /dev/null contrib/completion/_xdd zsh
