@@ -3,7 +3,7 @@
  * that need a device with a latency: depth, order, percentiles, hangs. It needs libfuse3, and no
  * root if fusermount3 is installed.
  *
- *     slowfs [-s BYTES] [-m] [-d DELAY] [-S SEED] [-l LOG] [-n REQUEST] DIRECTORY
+ *     slowfs [-s BYTES] [-m] [-d DELAY] [-S SEED] [-l LOG] [-n REQUEST] [-q DEPTH,TOTAL] DIRECTORY
  *
  * -s  size of the file (default 64 MiB); it reads as zeroes, and forgets written data
  * -m  keep the data in memory
@@ -16,6 +16,9 @@
  *         number r|w offset bytes arrival_ns delay_ns answered_ns
  *     by CLOCK_MONOTONIC; answered 0: never
  * -n  never answer the request that arrives as this number (from 0)
+ * -q  answer requests for the middle half of the file only while DEPTH of them are outstanding, one
+ *     at a time, the oldest first, and all once TOTAL have arrived: who does not keep so many
+ *     outstanding has no answer for HELD_NS
  *
  * One thread accepts requests, so the order of arrival is that of the kernel; another answers them
  * when they are due, so any number is outstanding. It prints "ready" once it is mounted, ends with
@@ -41,6 +44,7 @@
 #define FILE_INODE 2
 #define LARGEST (1u << 20)
 #define OUTSTANDING_MAX 4096
+#define HELD_NS 20000000000u
 
 enum delay_kind {
 	DELAY_CONSTANT,
@@ -56,6 +60,7 @@ static struct {
 	uint64_t never; /* UINT64_MAX: all are answered */
 	const char *log;
 	bool in_memory;
+	uint64_t held_depth, held_total; /* 0: -q is not given */
 } opt = { .size_bytes = 64u << 20, .a = 1000, .seed = 1, .never = UINT64_MAX };
 
 struct arrival {
@@ -69,7 +74,7 @@ struct pending {
 	fuse_req_t req;
 	uint64_t offset;
 	size_t bytes;
-	bool write;
+	bool write, held;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -80,6 +85,7 @@ static struct pending heap[OUTSTANDING_MAX];
 static size_t n_pending;
 static struct arrival *arrivals;
 static uint64_t n_arrivals, room;
+static uint64_t held_pending, held_arrived;
 static bool ending;
 
 static char *memory;
@@ -158,6 +164,12 @@ static void answer(const struct pending *p)
 		fuse_reply_buf(p->req, memory ? memory + p->offset : zeroes, p->bytes);
 }
 
+/* The first pending request may be answered before it is due, as those that are held are. */
+static bool may_answer(void)
+{
+	return heap[0].held && (held_pending >= opt.held_depth || held_arrived >= opt.held_total);
+}
+
 static void *answer_all(void *arg)
 {
 	(void)arg;
@@ -171,13 +183,14 @@ static void *answer_all(void *arg)
 			pthread_cond_wait(&changed, &lock);
 			continue;
 		}
-		if (heap[0].due_ns > now) {
+		if (heap[0].due_ns > now && !may_answer()) {
 			due.tv_sec = (time_t)(heap[0].due_ns / 1000000000u);
 			due.tv_nsec = (long)(heap[0].due_ns % 1000000000u);
 			pthread_cond_timedwait(&changed, &lock, &due);
 			continue;
 		}
 		p = heap_take();
+		held_pending -= p.held;
 		arrivals[p.number].answered_ns = now;
 		pthread_mutex_unlock(&lock);
 		answer(&p);
@@ -205,7 +218,10 @@ static void arrive(fuse_req_t req, bool write, uint64_t offset, size_t bytes)
 		arrivals = more;
 	}
 	p.number = n_arrivals++;
-	p.due_ns = now + delay_ns(p.number);
+	p.held = opt.held_depth && offset >= opt.size_bytes / 4 && offset < opt.size_bytes / 4 * 3;
+	p.due_ns = now + (p.held ? HELD_NS : delay_ns(p.number));
+	held_arrived += p.held;
+	held_pending += p.held;
 	arrivals[p.number] = (struct arrival){ offset, bytes, now, p.due_ns - now, 0, write };
 	if (p.number == opt.never) {
 		pthread_mutex_unlock(&lock);
@@ -214,8 +230,8 @@ static void arrive(fuse_req_t req, bool write, uint64_t offset, size_t bytes)
 	if (n_pending == OUTSTANDING_MAX)
 		abort();
 	heap_put(p);
-	/* The other thread sleeps until the first is due; later ones do not concern it. */
-	if (heap[0].number == p.number)
+	/* The other thread sleeps until the first is due; or it waits for more that it holds. */
+	if (heap[0].number == p.number || p.held)
 		pthread_cond_signal(&changed);
 	pthread_mutex_unlock(&lock);
 }
@@ -354,7 +370,7 @@ static const char *parse_args(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "s:d:S:l:n:m")) != -1) {
+	while ((c = getopt(argc, argv, "s:d:S:l:n:mq:")) != -1) {
 		switch (c) {
 		case 's':
 			opt.size_bytes = strtoull(optarg, NULL, 10);
@@ -374,6 +390,11 @@ static const char *parse_args(int argc, char **argv)
 			break;
 		case 'm':
 			opt.in_memory = true;
+			break;
+		case 'q':
+			if (sscanf(optarg, "%" SCNu64 ",%" SCNu64, &opt.held_depth,
+				   &opt.held_total) != 2)
+				return NULL;
 			break;
 		default:
 			return NULL;
