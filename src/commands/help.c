@@ -137,12 +137,16 @@ static void search_columns(struct search *s)
 
 static void search_tool(struct search *s, const struct foreign_tool *tool)
 {
+	if (begins_line(s, rank_of(s, tool->name, NULL, NULL, NULL)))
+		line_of(xarena_printf(s->arena, "%s", tool->name),
+			"its words are answered with those of xdd, and a line to try");
 	for (const struct foreign *row = tool->rows; row->word; row++) {
 		const char *text, *value = list_has(row->values, s->word) ? s->word : NULL;
 		enum rank rank = rank_of(s, row->word, row->values, NULL, NULL);
 
 		/* A word without an answer is no find, unless it is the word itself. */
-		if ((rank != RANK_NAME && !(row->say && *row->say)) || !begins_line(s, rank))
+		if ((rank != RANK_NAME && !(row->say && *row->say) && !row->shown) ||
+		    !begins_line(s, rank))
 			continue;
 		text = foreign_text(s->arena, row, value);
 		if (!*text)

@@ -39,8 +39,8 @@
 		   "xdd does not alternate discards and writes; give two targets with "        \
 		   "different -op")
 
-#define NO_LATENCY_GOAL \
-	"xdd curve -goal p99=<time> finds the greatest load with such a response time"
+#define LATENCY_GOAL .note = "finds the greatest load with such a response time"
+#define STEADY "-passes until <percent>", .note = "runs passes until the mean is certain"
 #define ALWAYS "xdd always does so"
 #define NO_EFFECT "it has no effect on what is measured"
 #define ONE_SIZE "requests have one size, or the sizes of -reqsize mix"
@@ -250,14 +250,13 @@ static const struct foreign rows[] = {
 	IS("rate_process", "poisson", "-throttle poisson", NULL),
 	V("rate_min", "1m", "", "a rate that is not reached is reported"),
 	V("rate_iops_min", "10", "", "a rate that is not reached is reported"),
-	NOT("latency_target", "2ms", NO_LATENCY_GOAL),
-	NOT("latency_window", "1s", NO_LATENCY_GOAL, J(LEFT_OUT, NONE)),
-	NOT("latency_percentile", "99", NO_LATENCY_GOAL, J(LEFT_OUT, NONE)),
+	NEAR("latency_target", "2ms", "xdd curve -goal p99=%us", LATENCY_GOAL),
+	NEAR("latency_window", "1s", "xdd curve -goal <goal>", LATENCY_GOAL, J(LEFT_OUT, NONE)),
+	NEAR("latency_percentile", "99", "xdd curve -goal <goal>", LATENCY_GOAL, J(LEFT_OUT, NONE)),
 	V("max_latency", "10000", "-reportthreshold %us", "xdd reports the operation and goes on",
 	  J(CHANGES, NONE)),
-	NOT("steadystate", "bw:5%",
-	    "-passes until <percent> runs passes until the mean is certain"),
-	NOT("ss", "bw:5%", "-passes until <percent> runs passes until the mean is certain"),
+	NEAR("steadystate", "bw:5%", STEADY),
+	NEAR("ss", "bw:5%", STEADY),
 
 	/* processors and memory */
 	V("cpus_allowed", "0", "-processor %v", NULL, J(TEXT, CPUS_ALLOWED)),
@@ -313,7 +312,7 @@ static const struct foreign rows[] = {
 	NOT("flow", "8", "-lockstep keeps two targets in step"),
 	NOT("exec_prerun", "true", "use the shell"),
 	NOT("exec_postrun", "true", "use the shell"),
-	NOT("client", "host", MANY_HOSTS),
+	SHOWN("client", "hosta", "@hosts %v", "xdd multi -hosts %v --", NULL),
 	NOT("server", NULL, MANY_HOSTS),
 
 	/* results */

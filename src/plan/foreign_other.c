@@ -304,7 +304,8 @@ static const struct foreign elbencho_rows[] = {
 	FLAG("delfiles", "-deletefile", NULL),
 	V("cores", "0", "-processor %v", NULL),
 	V("zones", "0", "-processor node%v", NULL),
-	V("hosts", "a,b", NULL, "start xdd on each host, with -starttime"),
+	SHOWN("hosts", "a,b", "@hosts %v", "xdd multi -hosts %v --", NULL),
+	SHOWN("hostsfile", "list", "@hostfile %v", "xdd multi -hostfile %v --", NULL),
 	V("files", "4", NULL, "name each target"),
 	V("dirs", "4", NULL, "name each target"),
 	FLAG("nolive", "-heartbeat 0", NULL),
@@ -319,7 +320,115 @@ const struct foreign_tool foreign_elbencho = {
 	.rows = elbencho_rows,
 };
 
+#define NO_NAMES                                                                              \
+	"xdd reads, writes and discards data; +OPENTIME and +CLOSETIME are columns with the " \
+	"times to open and close a target"
+#define NO_ZONES "-startoffset and -bytes keep a run within an extent"
+#define OWN_LISTS "-seek load <file>", .note = "a list of -seek save; without recorded times"
+#define NO_TRACES "xdd reads no traces of other programs; -seek load <file> takes its own lists"
+#define ANY_ORDER "-seek load <file>", .note = "a list has its requests in any order"
+#define NETWORK "xddcp /dev/zero <host>:/dev/null 10G", .note = "it measures the network alone"
+#define BURSTS                                                                                    \
+	"-throttle ops <rate> poisson", .note = "operations come at random times, several close " \
+						"together; there is no pause after every so many"
+#define FILES_ONLY "targets are files, block devices and SCSI devices"
+#define HOST_MEMORY "buffers are in the memory of the host"
+#define POSIX_CALLS \
+	"files are accessed with POSIX calls; -mpi makes the processes of mpirun one run"
+#define COPIES "xddcp <from> <to>", .note = "copies files and trees, also between hosts"
+#define SURFACE                                                                           \
+	"xdd -op write -target <device> -readback",                                       \
+		.note = "writes all and compares it, which destroys what was there; -op " \
+			"read finds what cannot be read"
+#define NO_CRASH                                                                         \
+	"nothing records what was acknowledged before a crash; -datapattern tagged and " \
+	"-verify find what is missing or old"
+#define NO_ADVICE "xdd gives the kernel no advice; -dropcache empties the page cache"
+#define NO_HEALTH "use smartctl or nvme smart-log"
+#define STRIDE "-seek interleave <factor>", .note = "every <factor>th request"
+#define HOT_SPOTS "-seek zipf <theta>"
+#define TAGS "-datapattern tagged -verify contents"
+#define TAGS_TELL "tags tell lost, torn and old sectors"
+#define PICTURES "xdd report <results.json>", .note = "a page of HTML with pictures"
+#define GATE "xdd compare -failif <limits> <old.json> <new.json>"
+#define CHECKS "xdd <device>", .note = "a quick check, which only reads"
+#define UNKNOWN_WORDS "its words are not known here; xdd -help <word> searches"
+
 static const struct foreign common_rows[] = {
+	/* subjects of -help */
+	NOT("metadata", NULL, NO_NAMES),
+	NOT("mdtest", NULL, NO_NAMES),
+	NOT("rename", NULL, NO_NAMES),
+	NOT("readdir", NULL, NO_NAMES),
+	NOT("zoned", NULL, NO_ZONES),
+	NOT("zbd", NULL, NO_ZONES),
+	NOT("zns", NULL, NO_ZONES),
+	NOT("smr", NULL, NO_ZONES),
+	NEAR("replay", "list", OWN_LISTS),
+	NOT("blktrace", "trace", NO_TRACES),
+	NEAR("backwards", NULL, ANY_ORDER),
+	NEAR("reverse", NULL, ANY_ORDER),
+	NEAR("iperf", NULL, NETWORK),
+	NEAR("iperf3", NULL, NETWORK),
+	NEAR("netperf", NULL, NETWORK),
+	NEAR("burst", "4", BURSTS),
+	NEAR("bursty", NULL, BURSTS),
+	V("nvme", "T", "-target %v", "a block device as any other; no NVMe commands of its own"),
+	NOT("passthrough", NULL, "-ioengine sg sends SCSI commands; there are no NVMe commands"),
+	NOT("prometheus", NULL, "-jsonout and -intervals output have the figures"),
+	NOT("grafana", NULL, "-jsonout and -intervals output have the figures"),
+	NOT("s3", NULL, FILES_ONLY),
+	NOT("object", NULL, FILES_ONLY),
+	NOT("hdfs", NULL, FILES_ONLY),
+	NOT("gpu", NULL, HOST_MEMORY),
+	NOT("cuda", NULL, HOST_MEMORY),
+	NOT("gds", NULL, HOST_MEMORY),
+	NOT("mpiio", NULL, POSIX_CALLS),
+	NOT("hdf5", NULL, POSIX_CALLS),
+	NOT("netcdf", NULL, POSIX_CALLS),
+	NEAR("exclude", NULL, "xddcp -F <list>", .note = "a copy of the files that a list names"),
+	NOT("bwlimit", "10m", "a copy is as fast as it can be; -throttle bw is for runs"),
+	NEAR("scp", NULL, COPIES),
+	NEAR("cp", NULL, COPIES),
+	NEAR("mirror", NULL, COPIES),
+	NEAR("badblocks", NULL, SURFACE),
+	NEAR("burnin", NULL, SURFACE),
+	NOT("crash", NULL, NO_CRASH),
+	NOT("durable", NULL, NO_CRASH),
+	NOT("powerfail", NULL, NO_CRASH),
+	NOT("fadvise", NULL, NO_ADVICE),
+	NOT("readahead", NULL, NO_ADVICE),
+	FLAG("cold", "-dropcache", NULL),
+	FLAG("polling", "-ioengine io_uring iopoll", NULL),
+	V("affinity", "0", "-processor %v", NULL),
+	FLAG("unmap", "-op discard", NULL),
+	NOT("smart", NULL, NO_HEALTH),
+	NOT("temperature", NULL, NO_HEALTH),
+	NEAR("stride", "2", STRIDE),
+	NEAR("strided", NULL, STRIDE),
+	NEAR("hotspot", NULL, HOT_SPOTS),
+	NEAR("pareto", NULL, HOT_SPOTS),
+	NEAR("entropy", "50", "-datapattern compress <percent>"),
+	FLAG("corruption", TAGS, TAGS_TELL),
+	FLAG("bitrot", TAGS, TAGS_TELL),
+	NEAR("throughput", NULL, "+BANDWIDTH",
+	     .note = "a column of -outputformat; all results have it"),
+	NOT("xml", NULL, "-jsonout and -csvout have the results"),
+	NEAR("graph", NULL, PICTURES),
+	NEAR("chart", NULL, PICTURES),
+	NEAR("regression", NULL, GATE),
+	NEAR("baseline", NULL, GATE),
+	NEAR("cluster", NULL, "xdd multi -hosts <hosts> -- <options>"),
+	NOT("spdk", NULL, "targets are accessed through the kernel; -ioengine list shows how"),
+	NEAR("hdparm", NULL, CHECKS),
+	NEAR("ioping", NULL, CHECKS),
+	NOT("vdbench", NULL, UNKNOWN_WORDS),
+	NOT("iozone", NULL, UNKNOWN_WORDS),
+	NOT("bonnie", NULL, UNKNOWN_WORDS),
+	NOT("diskspd", NULL, UNKNOWN_WORDS),
+	NOT("sysbench", NULL, UNKNOWN_WORDS),
+
+	/* words of a command line */
 	V("duration", "10s", "-runtime %v", NULL),
 	V("time", "10s", "-runtime %v", NULL),
 	V("seconds", "10", "-runtime %v", NULL),
@@ -341,7 +450,7 @@ static const struct foreign common_rows[] = {
 	FLAG("randwrite", "-op write -seek random", NULL),
 	FLAG("o_direct", "-dio", NULL),
 	FLAG("odirect", "-dio", NULL),
-	FLAG("dsync", "-flushwrite 1", "fdatasync(2) after each write instead of O_DSYNC"),
+	FLAG("dsync", "-odsync", NULL),
 	FLAG("percentiles", "-latency percentiles 50,90,95,99,99.9", NULL),
 	FLAG("histogram", "-latency histogram", NULL),
 	V("iops", "1000", "-throttle ops %v", NULL),

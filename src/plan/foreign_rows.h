@@ -33,6 +33,11 @@
 	{                                                             \
 		.word = word_, .sample = sample_, .note = __VA_ARGS__ \
 	}
+/* No words of a run stand for it exactly: what is shown comes near, or is a command. */
+#define NEAR(word_, sample_, ...)                                      \
+	{                                                              \
+		.word = word_, .sample = sample_, .shown = __VA_ARGS__ \
+	}
 /* No words of a run stand for it, and xdd fio translates it. */
 #define IN_JOBS(word_, sample_, ...)                                                   \
 	{                                                                              \

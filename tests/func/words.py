@@ -65,7 +65,7 @@ def lacks(said):
 
 def rest(said):
     """The rest of the command line, for words of xdd that stand for one of another tool."""
-    options = set(re.findall(r"(?:^| )(-[a-z]+)", said)) if "<name>" not in said else set()
+    options = set(re.findall(r"(?:^| )(-[a-z]+)", said)) if "<" not in said else set()
     if options & {"-createnewfiles", "-recreatefiles"}:
         return "-op write -target new -bs 4k -bytes 64k"
     if "-throttle poisson" in said:
@@ -85,8 +85,10 @@ def test_table():
             continue
         run = xdd(words)
         without = re.escape(", without " + " ".join(shlex.quote(w) for w in typed.split(" ", 1)))
-        # Names of files for each task cannot be made of one that is given in the words of xdd.
-        without = without if said in (NONE, JOBS) else "(?:%s)?" % without if "<n>" in said else ""
+        # Names of files for each task cannot be made of one that is given in the words of xdd; commands, and words with
+        # a value that is not known, are no part of a line.
+        apart = "<" in said or (said.startswith(("xdd", "+")) and not said.endswith(" --"))
+        without = without if said in (NONE, JOBS) else "(?:%s)?" % without if apart else ""
         proposed = re.search(r"^xdd: try%s: xdd (.*)$" % without, run.err, re.M)
         means = {NONE: "xdd has nothing like it", JOBS: "xdd fio translates it"}[said] if said in (NONE, JOBS) else "leave it out" if said == NOTHING else "say " + said
         named = re.search(r"^xdd: %s: is a word of .*%s" % (re.escape(typed), re.escape(means)), run.err, re.M)
@@ -277,6 +279,15 @@ def test_help():
     found("ramp_time", "--ramp_time (fio) ", "-warmup <value>")
     found("group_reporting", "--group_reporting (fio) ", "no words are necessary")
     found("histogram", "-latency histogram ", "-seek disthist")
+    found("metadata", "-metadata (other tools) ", "xdd has nothing like it; ")
+    found("replay", "-replay (other tools) ", "-seek load <file>; ")
+    found("burst", "-burst (other tools) ", "-throttle ops <rate> poisson; ")
+    found("iperf", "-iperf (other tools) ", "xddcp /dev/zero <host>:/dev/null 10G; ", "-iperf3 (other tools) ")
+    found("nvme", "-nvme (other tools) ", "-targets ")
+    found("elbencho", "elbencho ", "its words are answered with those of xdd")
+    found("hosts", "--hosts (elbencho) ", "xdd multi -hosts <value> --")
+    for word in ("zoned", "backwards", "prometheus", "passthrough", "s3", "stride", "badblocks", "iperf3", "crash"):
+        found(word, "-%s (other tools) " % word)
     found("columns", "+WHAT ", "+ERRORS ", "+BANDWIDTH ", "in MBytes/s")
     found("BANDWIDTH", "+BANDWIDTH ", "in MBytes/s")
     found("+bandwidth", "+BANDWIDTH ", "in MBytes/s")

@@ -8,13 +8,16 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include <cmocka.h>
 
 #include "plan/fio.h"
 #include "xdd/base/memory.h"
+#include "xdd/commands/command.h"
 #include "xdd/plan/foreign.h"
 #include "xdd/plan/option.h"
+#include "xdd/report/column.h"
 
 #define EACH_ROW(tool, row)                                     \
 	for (size_t i_ = 0; (tool = foreign_tool_at(i_)); i_++) \
@@ -53,10 +56,9 @@ static void test_options_exist(void **state)
 	EACH_ROW(tool, row)
 	{
 		assert_int_equal(unknown_options(row->say), 0);
-		/* Options of xdd multi are in a table of their own: func/words_runs.py. */
+		/* Options of commands are in tables of their own: func/words_runs.py. */
 		assert_true(!row->shown || strstr(row->shown, "-targets -") ||
-			    strncmp(row->shown, "xdd multi ", 10) == 0 ||
-			    unknown_options(row->shown) == 0);
+			    strncmp(row->shown, "xdd", 3) == 0 || unknown_options(row->shown) == 0);
 	}
 }
 
@@ -144,7 +146,59 @@ static void test_notes(void **state)
 	}
 }
 
-/* Nothing is denied that has an option of that name, whatever is between the parts of the name. */
+static const char *folded(const char *word, char *buf, size_t size)
+{
+	char *to = buf;
+
+	for (; *word && to < buf + size - 1; word++) {
+		if (*word != '_' && *word != '-')
+			*to++ = *word;
+	}
+	*to = '\0';
+	return buf;
+}
+
+/* True if `table` has an option, a suboption or a value in words of that name. */
+static bool table_has(const struct option_table *table, const char *name)
+{
+	if (option_find(table, name))
+		return true;
+	for (const struct option_group *const *g = table->groups; *g; g++) {
+		for (const struct option *opt = (*g)->options; opt->name; opt++) {
+			if (option_find_sub(opt, name))
+				return true;
+			for (const struct choice *c = opt->choices; c && c->word; c++) {
+				if (strcmp(c->word, name) == 0)
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* The command that has something of that name, or is of that name; NULL: none has. */
+static const char *has_name(const char *name)
+{
+	const struct command *c;
+	const struct column *column;
+
+	if (table_has(&run_options, name))
+		return "a run";
+	for (size_t i = 0; (c = command_at(i)); i++) {
+		if (strcmp(c->name, name) == 0 || (c->options && table_has(c->options, name)))
+			return c->name;
+	}
+	for (size_t i = 0; (column = column_at(i)); i++) {
+		if (strcasecmp(column->id, name) == 0)
+			return "a column";
+	}
+	return NULL;
+}
+
+/*
+ * Nothing is denied that is the name of an option, a suboption, a value, a command or a column,
+ * whatever is between the parts of the name.
+ */
 static void test_no_row_denies(void **state)
 {
 	const struct foreign_tool *tool;
@@ -153,19 +207,17 @@ static void test_no_row_denies(void **state)
 	(void)state;
 	EACH_ROW(tool, row)
 	{
-		char name[64], *to = name;
+		char name[64];
+		const char *has;
 
 		/* A row after others of its word denies values only. */
-		if (row->say || row->in_jobs || row->values || row->overrides ||
+		if (row->say || row->shown || row->in_jobs || row->values || row->overrides ||
+		    !*tool->dashes || !row->word[1] ||
 		    (row > tool->rows && strcmp(row[-1].word, row->word) == 0))
 			continue;
-		for (const char *c = row->word; *c && to < name + sizeof(name) - 1; c++) {
-			if (*c != '_' && *c != '-')
-				*to++ = *c;
-		}
-		*to = '\0';
-		if (*tool->dashes && option_find(&run_options, name)) {
-			print_message("%s: %s: xdd has -%s\n", tool->name, row->word, name);
+		has = has_name(folded(row->word, name, sizeof(name)));
+		if (has) {
+			print_message("%s: %s: %s has it\n", tool->name, row->word, has);
 			fail();
 		}
 	}

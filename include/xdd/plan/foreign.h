@@ -54,8 +54,13 @@ struct foreign {
 
 	/* The words of xdd; "": none are necessary; NULL: xdd has nothing like it. */
 	const char *say;
-	const char *shown; /* to be shown in place of `say`; NULL: `say` itself */
-	const char *note;  /* differences, or why there are no words; NULL: nothing */
+
+	/*
+	 * To be shown in place of `say`; NULL: `say` itself. Beside a `say` of NULL it is what
+	 * comes near, such as another command, and no part of a command line to try.
+	 */
+	const char *shown;
+	const char *note; /* differences, or why there are no words; NULL: nothing */
 
 	/*
 	 * A value for documents and tests; NULL: the first of `values`, or none. Where it is a
