@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Prints the parts of the documentation that come from the tables of options, columns, commands,
  * foreign words, rules and questions. Filters replace a line "@OPTIONS@", "@COLUMNS@",

@@ -1,8 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of mkdoc.
  */
 #ifndef DOC_MKDOC_H
 #define DOC_MKDOC_H
+
+/* In two parts: tools that look for licences would read the rest of this line otherwise. */
+#define LICENCE_LINE      \
+	"# SPDX-License-" \
+	"Identifier: GPL-2.0-or-later\n"
 
 /* Print the bash completion. */
 void mkdoc_completion(void);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The bash completion: words from the tables of options, columns and commands, and the function
  * that chooses among them.
@@ -370,7 +371,8 @@ void mkdoc_completion(void)
 {
 	const struct option_table *copy = command_find("copy")->options;
 
-	printf("# bash completion for xdd. Generated from the tables of options, columns and commands by\n"
+	printf(LICENCE_LINE
+	       "# bash completion for xdd. Generated from the tables of options, columns and commands by\n"
 	       "# `make docs`; do not edit.\n"
 	       "# shellcheck shell=bash\n\n");
 	variables();

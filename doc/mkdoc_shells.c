@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The completions for zsh and fish. Both describe each word with its line of help, which bash
  * cannot. Functions of the shell find the command and the option that a word belongs to; the words
@@ -186,7 +187,7 @@ void mkdoc_zsh(void)
 	const struct command *command;
 
 	printf("#compdef xdd xdd.Linux gettime gettime.Linux timeserver timeserver.Linux xddcp "
-	       "xdd-multi\n"
+	       "xdd-multi\n" LICENCE_LINE
 	       "# zsh completion for xdd. Generated from the tables of options, columns and "
 	       "commands by\n# `make docs`; do not edit.\n\n"
 	       "typeset -ga _xdd_commands=(\n");
@@ -300,7 +301,8 @@ void mkdoc_fish(void)
 	static const struct shell fish = { fish_begin, fish_word, fish_end };
 	const struct command *command;
 
-	printf("# fish completion for xdd. Generated from the tables of options, columns and "
+	printf(LICENCE_LINE
+	       "# fish completion for xdd. Generated from the tables of options, columns and "
 	       "commands by\n# `make docs`; do not edit.\n\nset -g __xdd_commands");
 	for (size_t i = 0; (command = command_at(i)); i++)
 		printf(" %s", command->name);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The entry of the program, under all its names (xdd, xdd.Linux, timeserver, gettime): prepares the
  * process and selects the command.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # fish completion for xdd. Generated from the tables of options, columns and commands by
 # `make docs`; do not edit.
 

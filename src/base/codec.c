@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Texts of wire and file formats, and CRC-32C, eight bytes at a time by tables that are computed at
  * the first use; see the header.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An error with its text. Called by functions that leave the message to their caller: files,
  * sockets, copies, end-to-end runs, engines.

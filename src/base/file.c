@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files. Called where targets and outputs are opened, by the sources of copies, by the readers of
  * setup files, data patterns and dumps, and where lists and documents are written.

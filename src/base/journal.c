@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Journals; see the header. Called by sweeps and by the destination of copies.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages to the user, the kinds of -debug and their lines, and hold points. Called from
  * everywhere, by any thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Memory that is freed at once, and the end of the program where memory is short. Called by
  * commands and while a plan is built, whose memory plan_free() frees.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Outputs. Called where outputs are checked before a run, and by the writers of outputs, messages,
  * lists and documents.

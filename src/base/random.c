@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Random numbers by number. Called by the access patterns, the schedule of -throttle, and the
  * random data patterns.

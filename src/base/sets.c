@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sets of whole numbers. Sorted ranges serve the operations that a destination has received, and
  * those that a restart file lists; sets of small numbers serve processors and NUMA nodes.

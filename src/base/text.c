@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Text: names of files, text from outside, words for a shell, and suggestions after a misspelt
  * option, keyword or column. Called where files are checked and made, and by the writers of

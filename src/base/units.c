@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Numbers as people write them and read them. Called by the option table, the seek list reader,
  * the reports, the result block, and commands that print figures on a terminal.

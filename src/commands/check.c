@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * xdd check: a look at files and devices that only reads, its lines on standard output, and
  * commands to go on with. Called by main.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of xdd check: a target, what is known of its device, the measurements, and what looks
  * wrong about them. Private to src/commands; main thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Targets of a check, and their measurements. Called by check.c.
  */

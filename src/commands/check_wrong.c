@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Doubts about a target that was checked, as sentences. A sentence that depends on a
  * limit says so. Pure functions, called by check.c.

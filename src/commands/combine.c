@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * xdd combine: one result of the documents that the hosts of a run wrote. Called by main.
  */

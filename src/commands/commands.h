@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The functions of the commands, for the table in command.c and for tests. Private to src/commands.
  */

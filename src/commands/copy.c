@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The command xdd copy, which the script xddcp starts: files and trees from host to host. Called by
  * main.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The command line of xdd copy. Private to src/commands; main thread.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The options of xdd copy, values for them, words of scp, rsync, bbcp and cp, and words of a
  * command. Called by copy_words.c; the help, the manual page and the completion have the same rows

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The words of the command line of xdd copy: names of options, clusters of letters, values in the
  * forms of earlier programs, and operands; sources and destination; and options that exclude each

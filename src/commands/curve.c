@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * xdd curve: response time against load, and its standard output. Called by main, the output by
  * sweep.c and sweep_run.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The stages of a curve: maximum, loads, the loads next to the knee, the search for the goal. Each
  * follows from the rounds before it alone, so that a curve that is resumed makes the same ones.

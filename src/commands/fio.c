@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The command xdd fio: job files of fio as commands of xdd, printed as a script for a shell. Called
  * by main.

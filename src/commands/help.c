@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * xdd -help: the options, the commands, information about words, and the search. Called by
  * run_main().

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The command xdd multi, which the script xdd-multi starts: a run on many hosts with one start and
  * one result. Called by main.

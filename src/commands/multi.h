@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The command xdd multi: a run on many hosts. Private to src/commands.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The hosts of a run: lists of them, those of an allocation of Slurm, and their clock. Called by
  * multi.c and multi_launch.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Launchers, and the words that they get for each rank: multi.h. Called by multi.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The processes of a run on many hosts, their messages, and one display for all. Called by
  * multi.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The table of questions and answers. Called by the help, and by mkdoc.
  */

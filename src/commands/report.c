@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * xdd report: a page of HTML of documents of runs and sweeps. Called by main.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The command without a name: run a plan, or several that follow each other. Called by main.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A run of many ranks, with -mpi: one command line, one result. Private to src/commands.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Plans in this process, and messages that are kept; see the header. Called by commands that make
  * measurements of their own, and by run.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Plans that a command carries out in this process, and messages that are kept in place of being
  * printed. Private to src/commands.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * xdd sweep: runs over lists of values of options, its notes, and its standard output. Called by
  * main.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of xdd sweep, and of xdd curve, which is a sweep of its own kind. Private to
  * src/commands; main thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The points of a sweep: the command lines of xdd sweep and xdd curve, and the points as plans,
  * all checked before the first is run. Called by sweep.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The runs of a sweep: rounds over all points, in an order of its own each, with the journal on
  * disk. Called by sweep.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The commands of global time: xdd timeserver, also as timeserver, which serves it, and xdd
  * gettime, also as gettime, which prints it and waits for it. Called by main.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The command xdd tsread: print dumps of time stamps. Called by main.
  */

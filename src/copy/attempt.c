@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One attempt to do a copy, and the steps by which both sides of it get data connections. Called
  * by copy.c.

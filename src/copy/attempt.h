@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One attempt to do a copy, by the process that its user has started: servers, data connections,
  * and the role of this host. Caller: copy.c. Main thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A copy as its user started it: attempts, and the report; and copies between two other hosts.
  * Called by the command xdd copy.

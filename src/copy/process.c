@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * SIGINT, SIGTERM and SIGHUP in a copy, and the processor time of data threads; see the header.
  * Called by copy.c, server.c and role.c, and by source/ and destination/.

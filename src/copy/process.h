@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The process of a copy: signals, and the processor time of its data threads. Private to src/copy.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The common part of both roles of a copy: its begin, its end, and its two threads; see the
  * header. Callers: source/ and destination/.

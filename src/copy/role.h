@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The common part of both roles of a copy: it receives control messages, reports failures and
  * counts to both sides, and ends a copy in good order, early or not. Callers: source/ and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The side of a copy that ssh has started: xdd copy -server. Called by the command xdd copy.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The operations of a pass: where operation n goes, and which way, when it is due, and lists of
  * them as files. Called by QThreads for each operation, by the gate, and by -seek save, which

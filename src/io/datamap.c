@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The page cache seen from outside, maps of resident bytes and holes, and counts of block devices,
  * from /sys; see the header. Called between passes by target threads, and at the ends of a run.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Engines of a plan as a whole, what engines share, and I/O buffers. Called where a plan is
  * checked, where QThreads start, and by the engines.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The io_uring engine: submission and completion rings shared with the kernel, by way of liburing.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The libaio engine: Linux native asynchronous I/O. Truly asynchronous with O_DIRECT only; buffered
  * requests are carried out inside io_submit().

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The mmap engine: the target is mapped, and its data copied to or from the buffer. Each QThread
  * has a mapping of its own.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The psync engine: pread and pwrite, or a call that discards, one operation at a time in each
  * QThread. Needs nothing of the kernel that a file does not have; the default. And the null

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sg engine: READ and WRITE commands through SG_IO, on /dev/sg* and on SCSI block devices. They
  * go past the page cache and the block layer's scheduler, straight to the device.

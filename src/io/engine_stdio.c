@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The stdio engine: fread, fwrite and fseeko on a stream of the C library, one operation at a time
  * in each QThread. It shows what the buffer of the library costs and saves.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The overwrite guard as a whole: which devices and files a run writes to, the claims, and the
  * verdict. guard_use.c looks who else uses a device, and what is on it.

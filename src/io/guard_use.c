@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Other users of a block device, as the kernel reports them, and signatures on it that libblkid
  * knows: for the overwrite guard, which wants a reason to give. The exclusive claim catches users

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Data patterns. Called where targets are opened, and for each request that is filled or verified,
  * outside the timed window.

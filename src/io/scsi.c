@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * SCSI commands for blocks, and what the answers mean. Called by the sg engine.
  */

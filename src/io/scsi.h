@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * SCSI as the sg engine speaks it: commands for blocks, and sense data, by which a device says what
  * went wrong. The layouts are those of the SCSI standards SPC and SBC. No state; any thread.

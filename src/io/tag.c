@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tagged sectors: their checksum, making and reading them, the book of tagged writes, and the
  * history of tagged reads. Called by the run when it fills buffers, by QThreads before an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Targets as files: checks, opening, reshaping, closing and removing them. Called by target
  * threads, and between passes by the last QThread to leave a pass.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reasons against io_uring: kernels, limits, permissions, devices. Called by the io_uring engine.
  */

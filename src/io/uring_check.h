@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reasons against io_uring, found before a run. For the io_uring engine.
  *

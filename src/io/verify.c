@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Verification of what was read: the comparison with the pattern, the kind of a sector that
  * differs from it, and joining what is wrong into extents. Called by QThreads after a read,

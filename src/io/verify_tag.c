@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Verification of tagged data: what each sector says of itself, held against what may be there.
  * Called by verify.c for each read.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sending and receiving on a connection, messages on it, and its facts for reports. Called by
  * sessions and by the listener.

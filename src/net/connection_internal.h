@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inside of a connection, and TLS. For src/net/connection*.c and listener.c; names of
  * hosts also for time_*.c.

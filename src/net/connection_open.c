@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Making a connection: names of hosts, options of sockets, attempts until a deadline, and the
  * client's part of TLS. Called by sessions of a source, and by the listener.

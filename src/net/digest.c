@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Checksums of an end-to-end copy, from the library xxHash; without it a stand-in that says so.
  * Called for every message, and by the restart file.

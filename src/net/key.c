@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The key of -e2e key: connection.h. Read once, before anything is opened.
  */

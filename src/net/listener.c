@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The listening sockets of a run and the thread that accepts connections.
  *

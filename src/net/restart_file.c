@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Restart files as text, and back: their fields, with a comparison; see the header. Called by the
  * restart monitor.

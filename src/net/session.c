@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The life of a session, its end in every way, the waits of its threads, and its steps. The run
  * creates it; the other files of the session build on it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The control thread of a session: it alone uses the control connection. It connects, sends what
  * other threads have posted, receives, and watches for signs of life.

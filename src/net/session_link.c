@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Data connections, and connections that the listener offers. Each data connection belongs to its
  * QThread; there is no lock and no allocation per block. What the listener offers is taken in its

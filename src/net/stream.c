@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The first messages of data streams; see the header. Called by session_link.c and by copies.
  */

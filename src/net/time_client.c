@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The client of global time: its socket, and the estimate of the difference of two clocks. Bursts
  * of exchanges feed the estimate, the first one in the thread of the caller, later ones in a thread

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Exchanges of global time: the estimate of time_client.c; the message and kernel time stamps of
  * time_server.c, which both sides use. Private to src/net, and to the tests.

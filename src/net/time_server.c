@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The time server: its socket, its clock and its loop; and the message and the time stamps, which
  * both sides of an exchange use. Called by the commands timeserver and multi, and by time_client.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages: headers with their layout, limits of each type and checks, and bodies, with encoders,
  * and decoders with a limit for each field. Called by connections, sessions and the listener;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sizes of bodies, for the checks of headers, and the authentication code of a header. Private to
  * src/net; doc/wire.md has the layouts.

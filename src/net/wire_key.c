@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Authentication codes by HMAC-SHA256 of OpenSSL, and a stand-in without it: no key can be made
  * then. Called for every header of a session with a key.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Copies between two hosts while a plan is resolved and checked: addresses, connections, and
  * refusals.

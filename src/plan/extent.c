@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Targets as they are, as earlier runs will leave them, and the bytes of them that a run touches.
  * Called while a plan is resolved and checked, and where lists and records are read.

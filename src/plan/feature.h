@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Features of the plan, and the steps that they share. Main thread, while a plan is built,
  * resolved and checked.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Coordination between targets, and with other machines: -lockstep, triggers, -syncio, -starttime,
  * -timeserver, -deskew.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Copies between two hosts: -endtoend, -restart. The user guide, 5.2, 10.5 and 10.6.
  */

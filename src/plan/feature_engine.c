@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Engines: how operations reach the kernel, -ioengine, and targets of -op discard.
  */

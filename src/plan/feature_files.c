@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files and devices: creating, removing, flushing and allocating them, -force, and space for
  * writes. Targets that are the same file are in files.c.

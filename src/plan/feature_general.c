@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Setup files, help, trying out, and details of a run: -extendedstats, -debug, -timestamps.
  */

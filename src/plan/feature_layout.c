@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Several processes as the ranks of one run, and files that their targets share: -rank, -mpi,
  * -blockperrank, -segments, -reorder.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Memory of the buffers and processors of the threads: rows, lists of processors and nodes, the
  * computations, and -hogmemory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Outputs of a run and their formats, progress while it lasts, and reports of latencies:
  * -heartbeat, -latency, -intervals.

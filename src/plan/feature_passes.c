@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Passes, limits, delays and the pace of a target: -passes, -timelimit, -runtime, -startdelay,
  * -maxerrors, -throttle, -snooze; and -ordering.

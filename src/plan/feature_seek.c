@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The offsets that a target accesses, and their order: -seek, offsets and ranges.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The suboptions of -stonewall, which is a row of feature_layout.c, and its record.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The targets of a run, their names and kinds, and how they are opened: -targets, -targetdir,
  * -dio, -dropcache.

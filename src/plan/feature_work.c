@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The operations of a pass and their number: -op, -rwratio, -blocksize, -reqsize, -numreqs,
  * -bytes; and amounts.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files of a plan: those that it reads besides its targets, targets that read what others write,
  * and checks of files that would replace each other. Called while a plan is built and resolved.

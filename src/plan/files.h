@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files of a plan: names of targets, those that are the same, that others write, that are read,
  * and as earlier runs leave them. Main thread, while a plan is built, resolved and checked.

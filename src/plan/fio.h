@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Job files of fio, from their text to command lines. Private to src/plan; one thread. Memory
  * and errors as in xdd/plan/fio.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The amount, offsets and rate of a target, from sizes, times and rates of fio. Called by the
  * mapper.

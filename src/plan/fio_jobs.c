@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Settings to typed values by the table of fio's words, sections to jobs, jobs to groups, and the
  * lines about settings that are left out.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Groups of jobs to commands of xdd: one run for each group, a write of the files that it reads
  * before it, and a read that verifies after it; and the words of each, as few as say it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The files of a job, as fio names them, and options of a target that follow from the settings of
  * its job. Called by the mapper. Nothing is opened.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Job files of fio as text: sections, settings, comments, include, variables; and values as fio
  * writes them: sizes, times, patterns.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The targets of a job: one for each file of each clone, with what depends on its kind.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finding words of other tools, and putting their values into the words of xdd. Called by the
  * parser, the help and the page generator.

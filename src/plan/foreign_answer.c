@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The answer to a command line with words of other tools: what each stands for, and the whole line
  * in xdd's words. Nothing is accepted: the second try is the user's.

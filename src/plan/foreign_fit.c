@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One command line out of the words of xdd for each part of one in the words of other tools. Some
  * depend on others:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A command line that is put together from words of other tools, group by group. Private to
  * foreign_fit.c and foreign_tasks.c; main thread.

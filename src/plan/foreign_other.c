@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Words of dd, sgp_dd, sgpdd-survey, IOR, xdisk and elbencho, and those that many tools share.
  */

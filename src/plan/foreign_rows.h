@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Initialisers of rows about words of other tools: the last argument is the note, and other fields
  * may follow. Included by the tables.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Command lines of xdisk and IOR as a whole: the values that these tools have by default, and the
  * files and parts of files of their processes. Called by foreign_fit.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Mixes of request sizes: see the header. Called while a plan is built, by the access patterns and
  * by the throttle.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The option table: finding rows by name, the values that an option takes, in words, the values of
  * a plan, rows that are refused, and the texts of -help, -help <option>, -fullhelp and -version.

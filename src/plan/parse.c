@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From words to settings: finds each option's row, its target scope and its arguments. Settings of
  * a run are not applied here; see plan.c. Called by plan_build() and by commands.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From words to settings to a plan: reading words, setup files and runs, and messages about a plan
  * that is refused. Called by plan_build(); main thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Options that are given twice with different values. Called once all settings are applied, and by
  * plan_warn().

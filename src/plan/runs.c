@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Command lines of several runs, of runs with -mpi, and placeholders in their words; see the
  * header. Called before a plan is built, by plan_build(), and by the command that carries the runs

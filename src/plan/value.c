@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Words as values: reading them, storing them where a row says, measures, and words of setup
  * files. Called while a plan is built, and measures also where a plan is shown.

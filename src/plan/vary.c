@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The axes and points of a grid: xdd/plan/runs.h. Called by xdd sweep.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Lists and ranges of values: xdd/plan/runs.h. Called by vary.c.
  */

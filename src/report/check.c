@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Checks of -outputformat and the output files, before anything is opened: of one run, and of
  * several runs that follow each other. report_check() is called by main, the others by

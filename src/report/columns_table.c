@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The rows of the column table, and how each value is computed from a struct result. Read by
  * column_at(), column_find() and the writers.

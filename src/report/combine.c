@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One document of the documents of several hosts; see the header. Called by xdd combine, and by
  * commands that start a run on several hosts.

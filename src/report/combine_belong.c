@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Do documents belong together, and are they complete? And their differences, all at once: which
  * values a member has, and which hosts have which. Called by combine.c.

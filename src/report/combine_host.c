@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The document of a host as results and passes, and the times of several hosts on one clock. Called
  * by combine.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of xdd combine: a host's document as checked values, times of all hosts, passes.
  *

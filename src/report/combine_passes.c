@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The passes of several hosts, matched by their numbers. Called by combine.c.
  *

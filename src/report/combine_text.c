@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A combined result for people, 80 columns wide, and as CSV. Called by xdd combine, and by
  * commands that start a run on several hosts.

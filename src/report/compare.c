@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * xdd compare: the differences between two JSON values as text, conditions of -failif,
  * verdicts, and sweeps side by side; see the header. Called by the command.

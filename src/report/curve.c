@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The maximum, the knee and the goal of a curve: xdd/report/sweep.h. Called by the command.
  */

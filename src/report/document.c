@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Documents that are read again: from files and hosts, their head, statistics, points and messages;
  * see the header. Called by the commands, combine*.c, compare.c and the page.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Results and copies of a document of a run, and figures of a result; see the header. Called by
  * document.c, combine*.c and the page.

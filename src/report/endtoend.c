@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sums, shares and the verdict of end-to-end copies, also of copies of files, and an end-to-end
  * copy as lines and as an object of a document; see the header. Called by the results manager and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The computer and the build that a run was made with, and file systems and devices of the
  * targets; see the header. Called by report_open().

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Findings of a run about its own numbers; see the header. Called by the run.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Lines of the heartbeat, how long a run will still take, and progress for programs:
  * doc/output.md. Called by the heartbeat's thread, where a signal asks, by an attached run and by

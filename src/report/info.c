@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The banner, the options of the run as a whole, and the information lines about the computer, the
  * targets and their data; see the header. Called by report_open().

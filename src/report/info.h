@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The computer of a run, and the information sections before its results. Private to src/report.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The document of -jsonout, with a result, the global clock and the start of a run as objects; see
  * the header. Called by report.c.

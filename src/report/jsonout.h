@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * -jsonout: one JSON document about a run, written while it goes on into a file that gets its name
  * at the end. doc/jsonout.schema.json says what is in it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The plan of a run as JSON: every option of the option table as it stands, the words as they were
  * given, and the values derived from them. Called by jsonout.c.

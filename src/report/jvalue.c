@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Values of JSON documents, and their output; see the header. Called by all writers of JSON.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Figures about latencies, the table of -latency and its CSV file, and lines about the longest and
  * the shortest operation. Called by the columns, by check.c before a run, by report.c, the writers

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reports of latencies, and rows of -intervals. Private to src/report.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Outputs: files, which file a name is, CSV, the text output of a report, lines that are collected
  * in memory, and reports without outputs, whose results go to a sink; see the headers. Called by

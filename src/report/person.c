@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The text results: what is kept of the results until the run is over, and the parts of the
  * block. Called by report.c and the writers.

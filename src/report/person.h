@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The text results, and the verdict on a run. Private to src/report.
  */

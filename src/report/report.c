@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A report: opening its outputs, what is written before the first result and after the last, the
  * writers of results between them, and closing. Called by main and by the results manager.

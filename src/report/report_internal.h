@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of a report that its files share: the outputs, the lines on their way to them, and CSV
  * files.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A text screen, and cells and lines of the result table; see the header. Called by the
  * result block, by report.c and the writers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Text that fits: on a screen, and in the lines of the result table. Private to src/report.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * -intervals: rows of progress over time, also as text on 60 columns. Called by the results
  * manager, and by report.c and check.c for the header of the CSV file.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Statistics over passes, -deskew and -stonewall, as text and as objects of a document; see the
  * header. Called by report.c, jsonout.c and combine_passes.c, and by the command for a run of many

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The results of a sweep in memory, and their journal as text: xdd/report/sweep.h. Called by the
  * command.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The files of a sweep: one JSON document and one CSV file; xdd/report/sweep.h. Called by the
  * command at its end. doc/sweep.schema.json says what is in the document.

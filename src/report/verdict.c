@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The verdict on a run, the facts that it needs, from the plan and from what was kept of the
  * results, and its lines on the screen; see the header. Called by person.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The registry of engines: one line for each. Whatever needs an engine finds it here, by its name
  * or by what it can do.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Priority, locked memory and processors of the threads of a run, and memory that it occupies.
  * Called when a run begins and when it is over, and by each QThread for itself.

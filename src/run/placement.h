@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Priority, processors and memory of a run. Private to src/run.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * QThreads take operation numbers from their target and issue the operations. QThread 0 is the
  * target thread: it opens the target and starts the other QThreads. Called by run.c.

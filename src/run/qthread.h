@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A QThread: a thread that issues operations of a target. Private to src/run.
  */

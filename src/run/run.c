@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A run as a whole: the client of -timeserver before it, the cost of clock and time stamps, its
  * state, set-up, threads, tear-down, and how it ended. Called by main; run_stop() by any thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Checks of a plan against the machine, before anything is opened. Called by main, and by run.c
  * for refusals.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Refusals that run_check() and run_execute() report alike, and files that are shorter than the
  * range that a run reads. Private to src/run.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cost of the clock and of time stamps on this machine, for -timerinfo. Private to src/run.
  */

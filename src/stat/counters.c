@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Counters of a QThread, its longest and shortest operation, and sums of them. Called by QThreads,
  * by the heartbeat, and by the threads that add up their results.

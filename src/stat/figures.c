@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The table of figures; latencies by direction, states of the cache, and sums of them. Called by
  * the last QThread to leave a pass, by the results manager, by -latency intervals, by the columns,

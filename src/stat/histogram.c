@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Histograms of times, and of bytes and operations per interval. QThreads write them, the latter
  * in a run with -deskew; they are copied and added up at the end of a pass and for intervals.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Statistics over passes, the means of two runs or groups of runs against each other, and steady
  * state by rounds; see the header. Called by the results manager, between passes and at the end of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The ranks of a run: their beginning and end, and what is known of them. Called by the command
  * that runs a plan, by the thread of the group, and by all threads with a message.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The ranks of a group act together: votes, barriers and data, the end of a pass that all ranks
  * share, and comparing their clocks. Called by the thread that has the run, the main thread or the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finding and loading the plugin for MPI. Called by group_begin().
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The thread of a group: it makes all calls of MPI, sends what others have queued, and takes what
  * comes. Started by group_begin(). On rank 0 any thread that has a message calls the log of the

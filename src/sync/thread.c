@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Threads: starting them, and explaining why one cannot be started, by limits of the kernel, of
  * control groups and of the user; and the thread for signals. Called for QThreads, the results

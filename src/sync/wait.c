@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Waits: the barrier and the lock that can be cancelled, events, and the end of a run. Called by
  * target threads, QThreads and the results manager.

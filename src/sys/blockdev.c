@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Block devices, direct I/O and SCSI commands. Called where -force is checked, by the overwrite
  * guard, when the plan is resolved and looks at its targets, after opening a target, and by the sg

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A child process, and the command line of ssh. Called for copies and for runs on many hosts.
  */

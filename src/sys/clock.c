@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Scales of the clock, its calibration, and CPU time. Called by main at the start, by the results
  * manager, and for CPU time by QThreads for themselves.

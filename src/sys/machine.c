@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Processors and memory: what the kernel reports, what control groups of both versions leave, and
  * how memory is placed. Called while the plan is built and checked, while memory is occupied,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Small files of the kernel, options of mounted file systems, and file systems by number, where
  * /proc/self/mountinfo does not have the mount, as in a chroot. Called while a run is checked and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reading the dumps of older programs of this family; doc/tsdump.md. They have neither a version
  * nor checksums: impossible values are reported. Called by trace_dump_parse().

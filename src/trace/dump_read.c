@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reading dumps: the blocks, the META block, and the entries by the layout that it describes;
  * doc/tsdump.md. Called by xdd tsread.

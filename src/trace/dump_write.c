@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writing dumps; doc/tsdump.md. Called when a run ends.
  */

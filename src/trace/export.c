@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * CSV and JSON of traces. Called by xdd tsread.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The numbers of the format of dumps, version 1; doc/tsdump.md. Private to src/trace, and for
  * tests.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The reports of a trace as text. Called when a run ends, and by xdd tsread.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Traces: the order of entries, times by the global clock, traces of several targets and hosts
  * merged, and rows and sums. Called by the writers of reports.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The load of the row "timeserver": asks a time server on 127.0.0.1 as often as it answers, with
  * up to BATCH requests in flight on each of a few sockets, and counts the answers.

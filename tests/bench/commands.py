@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Running commands: their cost, and their end in any case. Used by contenders.py and run."""
 import dataclasses
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The contenders: xdd, the bare loops, fio. Each turns a workload into a command, and its output into figures."""
 import csv
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Statistical tests of the random generator of offsets by TestU01, which is not part of Debian. Run
  * by hand; doc/performance.md has the command and the results.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Medians, ratios of pairs, goals, and how they are printed. Used by run."""
 import statistics
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Copies of files and trees through an sshd of our own: xddcp, scp, rsync and tar, and a bare loop. Used by run.
 
 Times are those of the client, from start to end. Each copy goes to a directory that is empty, except where the row says

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The frame of the limit programs: threads that prepare, meet at a barrier, run their loop and are
  * timed. Called by limit_*.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Common parts of the bare loops: arguments, threads, offsets, and the line of results.
  *

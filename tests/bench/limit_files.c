@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The bare loop of copies of trees: the system calls that a copy of many small files cannot do
  * without, by one process, with no protocol, no network and no digest. A file is looked up, read,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The limit of io_uring reads: -q of them outstanding in each thread. Each replacement is submitted
  * at once; with -b the loop waits for a completion, takes all there are, refills, and submits the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The limit of libaio reads: -q of them outstanding in each thread. Completions are
  * reaped at once; the replacements are submitted one by one, or with -b together.

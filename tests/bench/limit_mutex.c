@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The limit of operations that are taken in order: a number from a counter under one mutex, and two
  * clock reads with that held, for each operation that does nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The bare loop of end-to-end copies: streams of pread and send into streams of recv and pwrite,
  * over the loopback device, by two processes. Nothing is checked, and blocks have no headers: both

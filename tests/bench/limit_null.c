@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The limit of operations that do nothing: a number taken from a shared counter and two clock reads
  * for each.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The limit of synchronous reads: pread() after pread(), each thread in an extent of its own.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * measure REPORT COMMAND [ARGUMENT...]: run a command and write its cost to the file REPORT, as one
  * line:

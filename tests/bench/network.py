@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Copies over the loopback device: xdd's end-to-end runs, a bare loop, iperf3, rsync and scp. Used by run.
 
 Each contender has two processes. Its rate is that of the data, its CPU time that of both with all their children.

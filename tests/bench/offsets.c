@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The time to compute a random offset from its number, in nanoseconds. Run by hand;
  * doc/performance.md has the command and the results.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Files and devices of the workloads, created on first use and removed at the end. Used by run."""
 import contextlib
 import errno

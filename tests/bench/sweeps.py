@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Measure the cost of a sweep, of its planning, of a page of xdd report and of offsets of -seek, by themselves. Used by run."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 How many answers a time server gives, and what they cost it: ask_time.c asks as fast as it can. And how close to each other
 four hosts start that ask one. Used by run.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The workloads, and the goal of each, as in doc/performance.md; a row without a goal has none."""
 import dataclasses
 from typing import Optional

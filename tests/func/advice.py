@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Advice that results for people print ("next: ..."): each is taken, and has the effect that it promises.
 """

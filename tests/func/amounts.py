@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Every spelling of an amount, for each kind of option: seen in the plan that -jsonout writes, and in the offsets and
 sizes of the system calls.

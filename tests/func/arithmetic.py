@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Every number of the result lines: counts are exact; rates are held against the bytes, operations and times of
 the same line, within the last digit printed; delays are held against the clock on the wall, from the side

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -attached: a run that ends as by SIGINT when the program that started it is gone, and that says how far it is.
 """

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Bad input, one row a case: what is wrong is said in one clear line on standard error, the status is right,
 nothing that looks like a result is printed, and nothing is created or changed. Words and values.

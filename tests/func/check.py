@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 xdd check, and xdd with a name only: what is measured and shown, that nothing is written, what is refused, what looks
 wrong, and which command a first word is. No figure is compared with another one, or with what a device can do.

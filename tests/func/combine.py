@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 xdd combine: hosts whose times and latencies are known, and runs whose operations are known from time stamps; results that
 do not belong together; hosts that are missing; documents that are cut short.

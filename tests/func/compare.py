@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 xdd compare: what it says of pairs of documents whose differences are known, its exit status, and what it refuses.
 """

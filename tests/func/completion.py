@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The completions for bash, zsh and fish: the words that they offer for the last word of a command line."""
 import os
 import shlex

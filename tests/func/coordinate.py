@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Targets that wait for each other: -lockstep, -starttrigger, -stoptrigger, -syncio, -starttime. What is issued when
 is seen from outside, by strace; counts are compared with what the user guide says; every wait is ended in every

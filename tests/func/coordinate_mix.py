@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Lockstep, triggers and -syncio thrown together at random, with orderings, engines, queue depths and passes: the
 amount of each target is computed beforehand from the rules of the user guide, and each operation of its trace is

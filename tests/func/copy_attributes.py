@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Attributes of what xddcp copies: each one that cannot be set has a line, the others are set all the same, and the status says so.
 Status 0 means that both trees are equal.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """xddcp: ways to reach the other host, and what is said when there is none."""
 import ctypes
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The destination of copies: full and unwritable file systems, files, directories and links in the way, links that point
 outside, files in place, devices, direct and ordered writes, odd sizes and holes, -k, -c and -n. What cannot be written is

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 What a copy does in each direction: to another host, from it, between two others and within this one. Both sides of all of them
 are processes of one host here, as with ssh to localhost.

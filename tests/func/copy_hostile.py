@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Sources that do what xdd never does, and the real destination: names that lead out of it, links that point there, data for files
 that are not wanted, too much, too little, or garbage. Nothing outside of the destination changes, and it ends in time, and says

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Destinations that do what xdd never does, and the real source: they want what was not offered, and answer what they were not
 asked. The end of a copy, and the sizes of its messages, with a side that follows doc/wire.md.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Servers that do what xdd never does to the process that a user has started, in the place of ssh: sources, destinations, and
 programs that are no server. Nothing but what was asked for changes, the process ends in time with words, and its status is 0

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The verdict on copies in set-ups whose limit is known: storage, network, processor and pace of either side, for end-to-end
 copies and for xddcp. And the rate of the source of an end-to-end copy: that of the data that the destination has.

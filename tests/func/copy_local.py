@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Copies within a host, without ssh: the other side is a process of this xdd, and data goes through the loopback interface.
 """

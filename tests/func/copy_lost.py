@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 A connection that is lost, and a side that does not answer any more: the copy ends with the cause and leaves nothing wrong, or is
 tried again.

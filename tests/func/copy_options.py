@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The command line of xddcp: what is refused, with its exit status and one line, before ssh is started and anything is created;
 words of other tools; the script, which finds xdd; and in copies without ssh what each option does, and names of any characters.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Copies between two other hosts: what the relay passes on is complete, and its report has what both sides say.
 """

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 What a copy prints and writes: progress on a terminal and elsewhere, the summary, failures, the log and the JSON document,
 also after a signal. The figures are those of the copy that was made.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Copies that are interrupted and continued with -R: kill -9 of each process at named points, sources that change in between,
 new names, other copies in the same directory, and power failures on ext4. The journal is decoded here once more, as

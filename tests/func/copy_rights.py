@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 What lies at the destination already or is made on the way: directories that lead to the names of a list, those into which their
 owner may not write, links and FIFOs in the place of files, the mask of the process, and default ACLs.

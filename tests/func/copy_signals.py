@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Signals and kill -9 for each process of a copy while one of its threads is held (doc/design.md, "Hold points"): no process
 stays, no wrong file has a final name, status 0 only if all is there, an orderly end leaves no temporary file, and the next

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The source of copies: files that cannot be read, that change, shrink, grow or vanish while they are read, holes, direct reads,
 parts of files, devices, and contents that are compared. Others always arrive, and the failures are named exactly once.

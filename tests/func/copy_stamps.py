@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Time stamps of copies (-v, -w): the log, the reports and the dumps of both sides, and xdd tsread of the dumps."""
 import csv
 import glob

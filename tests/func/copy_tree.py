@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Trees of files that xddcp copies: links of both kinds, loops of links, empty directories, holes, names of any bytes, deep nesting,
 owners, ACLs, extended attributes. Both trees are compared name by name, and by rsync, where there is one.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Cross-checks: what a run says of the page cache, of holes, of the device and of itself, against files and
 devices of which that is known.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 xdd curve: its points and files, what is refused before the first run, curves that are interrupted and resumed, and the
 law: on a target with a fixed latency and c outstanding operations, response times are those of a queue M/D/c, which is

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -datapattern: the data written, compared with data computed here independently from the guide and the user guide;
 its compressibility and number of copies; and the arguments that are refused.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 What a run says of itself: -debug, held against strace and against the plan; -extendedstats, held against operations
 that were made slow and against the times that -debug io shows.

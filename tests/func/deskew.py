@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -deskew: the bandwidth while all targets were transferring. In virtual time the windows follow from the words and from the
 law of the device; and the figures must agree with each other, with the time stamps and with the result lines.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -dio with an amount that is no multiple of a sector: the file gets exactly that size, and the whole of it is read. Whole
 pages go past the page cache, what is left of the last operation goes through it, by a descriptor of its own.

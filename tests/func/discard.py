@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -op discard: the ranges of the requests, and no others, are zeros and free, of files and of block devices, with each engine
 that can and at each queue depth. It is guarded like a write, refused where nothing would be discarded, and counted as a

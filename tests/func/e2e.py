@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 End-to-end copies between two runs of xdd over loopback: sizes, engines, orders, several passes and targets, limits,
 and what both sides say when one of them ends early.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 End-to-end copies while things go wrong: loss, delay, reordering, bits inverted on the way, a link that is cut, a side
 that is killed, stopped or interrupted, storage that fails or is full on either side. A wrong file is never called

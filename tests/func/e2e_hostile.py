@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Peers of an end-to-end destination that do what xdd never does: strangers that send garbage, nothing or too much, sources
 whose blocks lie outside of their plan, peers without the key, and recorded sessions. The file of the destination keeps

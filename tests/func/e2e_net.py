@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 End-to-end copies between hosts, which are network namespaces: the guide's examples 10.5 and 10.6 as printed, on its
 addresses and two interfaces, over IPv4 and IPv6, by numbers and by names of hosts.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -endtoend and -restart on the command line: every suboption and alternate name, what they make of ports, queue depth and
 amount (seen through -dryrun), and every refusal, which is one line and changes nothing.

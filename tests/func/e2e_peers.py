@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Peers that were accepted and then lie: destinations that answer a source with what no plan allows, and sources that send
 control messages at the wrong time. The other side ends in bounded time, and one line says why. e2e_hostile.py has

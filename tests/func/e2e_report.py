@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Reports of end-to-end copies: columns, lines after the results, the JSON documents of both sides, time stamps and the
 heartbeat.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -restart: a copy that is killed at any moment and resumed ends with an identical file, and sends again what was not
 durable only; copies that cannot be resumed are refused, and nothing is written.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -restart proves what the destination has kept: a source or a destination that another program changes between the attempts
 never gives a wrong file with status 0. What differs is copied again, and the result says what was compared.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 End-to-end copies against peers that may not take part: without the key, with another one, with messages that a proxy
 forges, or while another source has the destination. The target does not change. e2e_hostile.py has strangers and

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Engines: every engine does the same bytes, counts and errors on the same plan as psync.
 """

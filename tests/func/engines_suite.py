@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Engines: eight tests of runs that move data, again with each engine that queues.
 """

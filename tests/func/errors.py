@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Operations that fail, and results that cannot be written: each is reported with target, operation and offset,
 counted, and makes the status 6, and the results of the rest are there all the same.

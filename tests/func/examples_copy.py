@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Every command line of xddcp in the documents runs. A script stands for ssh: its hosts are directories here. Absolute names are
 below those directories, and amounts are smaller.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Every example of the tutorial and of the page on results runs, and prints what is shown: see tests/lib/xddexamples.py."""
 import os
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Every example of the user guide and of the description of the output runs: see tests/lib/xddexamples.py."""
 import os
 import sys

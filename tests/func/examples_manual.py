@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Every example of README and of the manual pages runs: see tests/lib/xddexamples.py for the convention."""
 import os
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Every command of the page about xdisk, sgpdd-survey, IOR and rw runs: see tests/lib/xddexamples.py. The page has each word
 that xdd answers, with the same words of xdd.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Every recipe runs, and prints what is shown: see tests/lib/xddexamples.py."""
 import os
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Faults by count: in one run after another call k fails, of the requests for memory, of the system calls and of the messages,
 until a run no longer reaches it. Whatever fails, no process ends by a signal, hangs or stays, the status is one that the

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Operations on files: create, recreate, reopen and delete; and bad input of these options and of those of files_data.py.
 """

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Operations on the data of files besides reads and writes: allocate, truncate and flush; slow operations, and operations
 that are retried. files.py is about the files themselves.

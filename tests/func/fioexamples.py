@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The job files of tests/fio by fio and by xdd fio -run: each of them has the same operations, flushes, files and contents, or
 xdd refuses it by the name of a setting before it does anything. Those that begin with "ex-" are in the manner of the

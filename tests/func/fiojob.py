@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 xdd fio: job files of fio as commands of xdd. Every option that fio knows is mapped or listed; commands pass a dry
 run, and -run runs them; bad files are refused in one line. fioexamples.py has fio beside them.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 xdd fio beside fio: job files made at random of settings that both have do the same operations, or xdd refuses them by
 name. Operations are seen from outside, by strace, for each file, direction, offset and size. A seed makes the same jobs again.

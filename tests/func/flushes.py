@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Latencies of flushes (-flushwrite, -syncwrite): a row and columns of their own, apart from operations. strace counts the
 calls, and delays them.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Strict order keeps the queue of a device full, with engines whose queue is in the kernel. The device answers one operation
 only while 32 are outstanding: a queue that is not filled up after each completion gets no more answers.

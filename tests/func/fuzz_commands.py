@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Random and mutated command lines, with -dryrun and as tiny runs: each ends by itself with a status of its own; a
 refusal is one line; no file remains except those requested; a JSON document has the status of the process.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Global time on four hosts, which are network namespaces with clocks of their own: whatever the delays of their links and
 the drift of the server's clock, the true time lies within the bound that gettime states, every time.

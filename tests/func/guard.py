@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The overwrite guard: a device that is in use or holds something is not written to, and not a byte of it
 changes; -force lifts the second, for the device that it names; a blank device needs nothing.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The overwrite guard and names that lead elsewhere by the time they are opened: between passes, before the first one,
 and all the time. What a name has led to during the run is refused, and not a byte of it changes.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The guide's examples 10.1, 10.2 and 10.4 as printed, on files in ext4 and on loop devices, buffered and
 direct, at queue depths 1, 4 and 32: strace has to show each operation that was asked for once, and no other.

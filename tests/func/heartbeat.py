@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The heartbeat: lines to standard error and to files, on a terminal, unasked and when a signal asks; its
 values against the results of the run.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Headlines that would mislead: writes that are in memory when the run ends, zeros that storage does not store, and
 fewer passes than requested.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -seek zipf: hot spots. The share of each request as strace and the lists of -seek save have it, the same at every depth;
 bad exponents.

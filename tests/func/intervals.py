@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -intervals: rows that add up to the results in every kind of run, the same rows in CSV, in the JSON document and in the
 table, gaps that show, short rows that are marked, the file, and what is refused. In virtual time.

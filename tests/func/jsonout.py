@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -jsonout: the document against its schema, its values against the CSV file of the same run, all options and columns
 in it, and that it is whole, or not there at all, however a run ends. And the environment, in it and as text.

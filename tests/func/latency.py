@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Latencies: the figures of -latency and of the columns against the times of a device that follows a law, how they add up
 over QThreads, targets and passes, the CSV file, and what is refused.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Files that the targets of all ranks share: -blockperrank, -segments and -reorder. What is written is checked byte by byte,
 what is read by strace.

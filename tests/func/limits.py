@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The end of a pass and of a run: what holds operations back does not hold back a time limit, a stop trigger or a
 signal.

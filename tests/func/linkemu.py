@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The emulated link of network tests (tests/lib/linkemu.c, tests/lib/xddnet.py), checked against ping, iperf3 and the
 counters of the kernel: delay, jitter, loss, order, duplicates, rate, corruption, cuts; and that nothing of it stays.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -timeserver and -starttime: hosts whose clocks differ, with links of different delays, state when they started and how
 exactly they know that; the truth, from the time stamps and the real offsets, lies within what they state.

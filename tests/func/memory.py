@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Where I/O buffers lie, what is locked in memory, and priority: seen in /proc, by strace and in the system's list of
 shared memory. Two NUMA nodes and explicit huge pages are in tests/vm/guest-numa.sh.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -mpi: processes that mpirun has started make one run, with one result, and end together.
 """

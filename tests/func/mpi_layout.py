@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Files of many ranks with -mpi: a shared one with blocks and segments, and one for each rank. What is written is checked byte by
 byte, what is read by strace.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -stonewall with -mpi: a pass that is over on one rank is over on all, and with wearout all go on to the greatest count.
 """

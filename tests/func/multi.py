@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 xdd multi through a real sshd on loopback addresses: the results of 1, 4 and 32 hosts, one start, the words of each rank, and the
 worst status.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 xdd multi with hosts that are dead, silent, slow, stopped or without xdd: they are named and the results of the others kept. Nothing
 stays, however the run ends.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The command line of xdd multi: hosts, files of hosts, launchers (with scripts in their places), -dryrun, -out, the display, and
 what is refused before anything is started.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The engine that CONTRIBUTING shows: the build compiles its lines, with a line in the registry, into tests/lib/xdd-example.
 """

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -osync, -odsync, -orsync: the flags of the open files of a running xdd, as the kernel shows them in /proc; the engines
 that refuse them; what the plan and the document say.

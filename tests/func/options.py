@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The option table as a user meets it: help, alternate names, scopes, setup files, sizes, and -dryrun, through which
 the effect of an option is read here without a run.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -ordering, as an outside witness sees it: which operation reaches the kernel when. Serial and strict are held to 0
 order breaks, and what xdd says of itself (its audit) to what the witness has seen. Runs of many threads have real

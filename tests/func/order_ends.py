@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -ordering at the end of a pass, as an outside witness sees it: limits, errors, retries and a device that hangs leave
 no hole in what was issued.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Outputs: what is never written to, pipes and their readers, and the name of standard output.
 """

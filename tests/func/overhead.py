@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 OVERHEADTIME: what QThreads do between operations. With one QThread that waits for nothing, operations and overhead
 add up to the time of the pass; operations, waits and filling are no part of it.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Open files of the QThreads of one target: each that only reads, and with an engine that is faster for it, has an open
 file of its own; seen by strace, and by the limit on descriptors.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The share of the page cache: patterns in the cache that regular samples mistake, passes that read a part of their range, and
 cases in which the share cannot be known.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Statistics over passes: the lines of -verbose and their values in the document of -jsonout against the passes
 themselves, passes that are not reproducible, and -passes until. In virtual time; devices with exponential service times

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Access patterns as they reach the kernel: the same places for the same seed in every run and at every queue
 depth, ranges that are kept to, offsets that add up, and lists that are saved and loaded. Operations are seen

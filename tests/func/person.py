@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -report: the block for people on a pseudo-terminal, at several widths: no line is wider than the terminal, the shape of
 the block, and its numbers beside the document of -jsonout; what a pipe or a file gets; runs that fail or are canceled.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -throttle poisson: the schedule that -seek save lists is a Poisson process at the rate, and operations are issued where
 it has them: with each engine and depth, in each pass, and after a stall, which their response times include.

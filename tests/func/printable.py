@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Names and texts of others in what people read: no control character, no change of direction and no line of its own.
 """

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Where threads run: -processor, -singleproc, -roundrobin, seen in /proc. What two NUMA nodes are needed for is in
 tests/vm/guest-numa.sh.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Questions that no option answers: xdd -help answers them by word, phrase or sentence, within the width of a terminal,
 and the commands of doc/questions.md run.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 contrib/quickstart in a copy of the tree that has a binary already, with commands of the test's own for those that install
 and build: which packages it asks for, and what it runs.

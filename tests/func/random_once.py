@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -seek random once: each request of the range exactly once, in random order, whatever the engine and the queue depth.
 Offsets are those of the dumps of time stamps, and of strace.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Random runs against their own time stamps: of each pass of each target, operations 0 to n-1 are there once each, at
 their offsets, in their order, within the queue depth; and bytes, counts, elapsed time, rates and latencies of the

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Signals at random moments of thirteen kinds of runs, some of them twice, and with outputs that have no reader: the run
 ends soon, with status 5; its documents, dumps and CSV files are whole and say so; and no file is left over.

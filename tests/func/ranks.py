@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -rank, -ranks and -rankspernode: processes that are the ranks of one run.
 """

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -recreatefiles with several targets of one file: it is recreated once for each pass, when all targets have closed it and before
 any opens it; in runs and in sweeps, with errors and signals between passes.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Options that are given twice with different values for all targets: xdd warns, and names the value that applies.
 """

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Files that xdd replaces: what they keep of the old file, and links that another user has planted.
 """

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 xdd report: the page is well-formed, complete in itself and readable; its figures are those of the documents; texts of
 documents cannot become markup; and what it refuses.

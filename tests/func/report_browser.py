@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Pages of xdd report in a browser, headless Chromium: no error, nothing is wider than the window at 400, 1000 and 2000 pixels
 or than paper, every plot has its table, every text has the contrast of WCAG AA, light, dark and in print, and it prints.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -reqsize mix: requests of several sizes. Sizes and offsets that reach the kernel are those of the formulas in src/plan/mix.c,
 which are written down here once more, whatever the engine and the queue depth; amounts, ranges, verification, rates.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 How results are written: columns of -outputformat, CSV, -combinedout and -output files, and lines that stay
 readable on a terminal of 80 columns and whole in a pipe.

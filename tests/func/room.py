@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Amounts that a file or a file system does not have: refused before the run, and nothing is touched."""
 import os
 import shutil

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Large runs, long runs, and runs that end before their time: many targets, memory that stays what it was,
 signals at any moment, devices that never answer, and what is left behind.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Several runs in one setup file, and -readback: which words each run has, what is checked before the first one, what a
 later one finds, the names of results, and how a failure or a signal ends them.

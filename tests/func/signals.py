@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Signals while the reader of an output stalls, at the very start, and between the last operation and the end.
 """

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -snooze: each slot rests for a share of the mean response time of its QThread. Time stamps have the operations; a file
 system with a fixed delay for each request is the other witness. Times are lower bounds: a busy machine rests longer.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The engine stdio: streams of the C library. Seen by strace, by the contents of files, and by what fails when a buffer
 cannot be written.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -stonewall: all targets end a pass together. The figures at that moment are counted again from the time stamps of the
 operations, those to the end are those of the results.

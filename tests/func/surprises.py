@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Command lines that run and measure something else than most people mean: xdd warns, and says what would do.
 """

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 xdd sweep: the points that lists make, the order and number of their runs, the files, what is refused before the first
 run, and sweeps that are interrupted at any moment and resumed.

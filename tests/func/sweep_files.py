@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 xdd sweep, and files that its points write and read: a point may read what the points before it write, from files that are not
 there yet, in every round and after an interruption.

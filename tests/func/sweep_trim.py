@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 xdd sweep -restore trim: before each run of a point that writes, exactly the ranges that its targets write are discarded, of
 files and of block devices; what cannot be discarded is refused before the first point is run.

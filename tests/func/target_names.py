@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Words that stand for targets: several names, patterns, directories and lists, with a count and without.
 """

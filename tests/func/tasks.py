@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The tasks of a storage engineer's week, each typed first in the words of fio, IOR, dd or sgp_dd. xdd solves it, or its
 answer leads to the solution in the next try: see tests/lib/xddtasks.py.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -throttle: the rate and the schedule, stalls that show up in the response time, the engines, ends of passes while an
 operation is waited for, and what is refused.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 timeserver and gettime: their words, output and statuses; hostile peers; servers that die, step, or are silent.
 """

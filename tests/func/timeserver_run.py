@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Runs with -timeserver whose server loses packets, falls silent, dies or steps, whose start is canceled, or which stamp from
 a moment of the global clock. The servers are the test's own, so the true time is known.

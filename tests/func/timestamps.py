@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Time stamps: the reports in the guide's form with rows that add up to the summary, every operation recorded or
 counted, the same operations that strace sees, and what is kept when the table is smaller than the run.

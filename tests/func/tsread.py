@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 xdd tsread: the rows of a dump are those of the run's own report, CSV and JSON say the same, several dumps come
 out in one order, and of a damaged dump what is sound is printed, with what is wrong and where.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -verify: every pattern, good and bad; damage that an injector does to sectors, unknown to xdd, is named rightly; no false alarm
 when reads and writes overlap; what ends a run; and what is refused.

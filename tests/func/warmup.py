@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 -warmup: the first operations of each pass are carried out and are in no figure. What the kernel saw (strace) and the
 dump of time stamps say which these are: counted operations are all operations without those of the warm-up.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Words of other tools: each word of the table in doc/from-fio.md is refused with the words of xdd for it, and the
 command line that the answer proposes is right.

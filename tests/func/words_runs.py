@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Command lines of xdisk, IOR and sgpdd-survey: the line that xdd proposes is accepted, for the words of all examples in the
 documentation of these tools, and its system calls are the ones that the other tool would issue: files, operations, offsets and

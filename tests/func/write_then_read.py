@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 A file that one target of a run creates and another reads (the guide, 5.4): it may be missing before, is opened by the
 reader once it is there, and is read in the order that was asked for.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Runs a harness without libFuzzer, as a test that prints TAP.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The contract between a fuzz harness, one file per kind of input, and driver.c, which tries
  * inputs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The encoder and decoder of all formats. An input is a list of fields, each a kind, a length and
  * bytes. They are read in order; what was read is written again and must give the same bytes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Command lines, up to the output of a dry run. An input is words that end with a NUL each.
  */

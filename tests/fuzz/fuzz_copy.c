@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bodies of messages of copies of files. Each input is decoded as each kind of body: a decoder does
  * not rely on the header.

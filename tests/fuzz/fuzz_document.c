@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Documents of runs and sweeps: the reader, and xdd compare, report (without plots) or combine,
  * which the input chooses. An input is a line with conditions of -failif (none if it is empty), a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Dumps of time stamps of both formats, and each way to print them. An input is a dump; in three
  * out of four the checksums are repaired, so that the code after their check is reached.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Job files of fio, up to the commands. An input is the contents of one.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages of global time, one after the other, and the estimate that their times give. In half of
  * the inputs the checksums are repaired, so that the code after their check is reached.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages of the hosts of xdd multi. An input is what a host writes to standard error: its first
  * byte is the size of the pieces in which it arrives.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Restart files. An input is the contents of one. In half of them the checksum is repaired, so that
  * the code after its check is reached.

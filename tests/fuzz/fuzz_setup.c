@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Setup files, up to the output of a dry run. An input is the contents of one.
  */

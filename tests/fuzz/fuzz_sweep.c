@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Journals of sweeps. An input is the lines of one; in half of them the checksums are repaired, so
  * that the code after their check is reached.

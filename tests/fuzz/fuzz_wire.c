@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages of end-to-end copies. An input is a header and its body. In half of them the length, the
  * digest, the code and the checksum are repaired, so that the code after their checks is reached.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The entry points of libFuzzer, which replace driver.c; the script libfuzzer builds with it.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Mutations of inputs, and the generator of their random numbers. Called by the driver and the
  * harnesses.

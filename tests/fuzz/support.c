@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The surroundings of all harnesses: messages, files in memory, a directory.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Command lines for fuzzing: drawn from the option table, so that a new option is fuzzed once it
  * has its row. Also builds a plan of them. Called by the harnesses of command lines and setup

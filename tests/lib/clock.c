@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A library for LD_PRELOAD that gives a process virtual time: clocks stand still while any thread
  * runs, and jump to the earliest deadline when all threads wait. One thread runs at a time, and

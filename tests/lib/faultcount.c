@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A library for LD_PRELOAD that lets one call of a run fail, the k-th of its class. All processes
  * of the run that execute XDD_COUNT_PROGRAM count together, in the file XDD_COUNT_STATE. The file

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A library for LD_PRELOAD that stands before pread and pwrite, before the functions that set
  * attributes of files, and before those that pass requests to libaio and io_uring: it injects

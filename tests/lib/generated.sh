@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The committed pages that are made from tables of the program are what the tables give today.
 set -u
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The layers: base <- sys <- sync <- stat <- plan <- {io, net, report, trace} <- {run, copy} <- commands <- main. A file
 # includes headers of its own layer and of layers to its left only, so there is no cycle; io, net, report and trace
 # never include each other. Headers in src are private: only their own layer includes them. A header in include is

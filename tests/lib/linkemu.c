@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * linkemu: a network link between two TAP devices, with a delay, a rate and faults. For tests of
  * programs that use a network; the kernel of the usual test machine has no netem. It needs root.

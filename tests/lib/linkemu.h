@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * linkemu: the settings and counters of a direction, and the frames in transit.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * linkemu: the frames in transit in one direction, and their fate. linkemu.c has the description.
  */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The wording of xdd's messages, once: patterns for tests, which name a message instead of quoting it.
 
 A message is "xdd: <subject>: <problem>". line(subject, problem) is the pattern of one that begins so; the subject

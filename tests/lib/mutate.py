@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 mutate.py [OPTION...] [PATH...]: change one place of a C file at a time, and see whether the tests of the file fail.
 

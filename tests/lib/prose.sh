@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The language of the tree: retired words, comments that open with a clause instead of a sentence, and
 # lines that are too long for a screen. doc/glossary.md has the terms; CONTRIBUTING has the rules.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The commands that same-outputs runs with both binaries.
 
 Each is a line of words as a shell would split them; "xdd" before them is understood, and " ;; " stands

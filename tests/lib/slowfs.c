@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * slowfs: a file system with one file, "data", that delays each request. For tests and benchmarks
  * that need a device with a latency: depth, order, percentiles, hangs. It needs libfuse3, and no

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Every source, header, test and test helper in the tree is named in Makefile.am: built, run and
 # packed.
 set -u
@@ -106,6 +107,18 @@ holds() {
 	done
 }
 
+# unlicensed: files that lack the line on their licence. Documents, job files, schemas and small files of the packages
+# have it in .reuse/dep5.
+unlicensed() {
+	{
+		found src include tests contrib .ci debian/rules -type f ! -path 'tests/fio/*' ! -path '*/.deps/*' \
+			! -path '*/__pycache__/*' ! -path 'tests/tmp/*' ! -path 'tests/findings/*' ! -path 'tests/long/*' \
+			! -name .dirstamp ! -name 'example_*.c' ! -name '*.o' ! -name '*.log' ! -name '*.trs'
+		found doc -type f '(' -name '*.[ch]' -o -name '*.[157]' -o -name '*.[157].in' ')'
+		printf '%s\n' Makefile.am bootstrap configure.ac
+	} | tr '\n' '\0' | xargs -0 grep -LI "^[^ ]* SPDX-License-""Identifier: GPL-2.0-or-later\( [*]/\)\?\$"
+}
+
 # packages: files of packages with another version than configure.ac.
 packages() {
 	version=$(sed -n 's/^AC_INIT(\[xdd\], \[\(.*\)\])$/\1/p' configure.ac)
@@ -122,6 +135,7 @@ result "helpers of the tests" "$(helpers | unnamed '')" "not in Makefile.am"
 result "documents" "$(found doc -name '*.md' -o -name '*.in' -o -name '*.[17]' | unnamed '')" "not in Makefile.am"
 result "what Makefile.am names is there" "$(gone)" "missing"
 result "versions of packages" "$(packages)" "not the version of configure.ac"
+result "licences" "$(unlicensed)" "without the line SPDX-License-Ident""ifier: GPL-2.0-or-later"
 result "files and tests that doc/design.md names" "$(undocumented)" "missing"
 result "directories below src are described" "$(unmapped)" "without an entry"
 result "hold points that doc/design.md names" "$(holds)" "missing"

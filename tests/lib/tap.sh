@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=sh
 #
 # Helpers for functional tests in POSIX sh that print TAP. A test reads it with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Outside witnesses of the order in which a program's operations reach the kernel: what the program says of
 itself is no proof.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Trees with attributes of all kinds, for tests of copies: what they have, and in what two of them differ.
 

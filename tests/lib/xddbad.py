@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Rows of bad input, and how they are run: badinput.py and badinput_files.py have the rows.
 
 Each row is run in a fresh directory that holds

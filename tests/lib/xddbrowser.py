@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 A headless Chromium for tests, driven through its debugging pipe (standard library only).
 

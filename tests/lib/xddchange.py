@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Changes that another program makes to files of a copy between its attempts, for tests of copies that are resumed.
 
 `r` is a random.Random; each function returns the words for what it did.

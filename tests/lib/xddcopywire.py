@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Messages of copies of files as doc/wire.md has them, for tests that play either side, as xdd does or never does.
 
     with c.Server(c.DESTINATION, "/there", sources=["a"]) as s:

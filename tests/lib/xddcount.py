@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Runs of which one call fails, the k-th of its class: faultcount.c, and what is left of a run.
 
     counter = xddcount.Counter()

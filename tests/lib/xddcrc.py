@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """CRC-32C, as in dumps, journals and messages of the time server."""
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Helpers for functional tests of end-to-end copies: two runs of xdd, over loopback unless a test says otherwise.
 
     copy = e.Copy(source_file, destination_file, ports=4).run()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Helpers for the tests of engines: a plan is run with each of them, and must give what psync gives."""
 import hashlib
 import os

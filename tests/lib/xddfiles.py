@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Common parts of files.py and files_data.py: runs with the columns of times, and the system calls of a run."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Job files of fio, carried out by fio and by xdd, and what each of them does to files: the operations of the jobs as strace
 sees them, flushes, and the files afterwards. Files that either lays out before the jobs count by their contents only.

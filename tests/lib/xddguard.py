@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Devices for tests of the overwrite guard: made here, filled by the tools of the administrator, compared by content.
 
 Everything goes away when the test ends.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Hold points (doc/design.md): stop a process of xdd where it is about to do something, and let it go on.
 

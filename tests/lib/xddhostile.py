@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 What the tests of hostile sides of a copy of files share (tests/func/copy_hostile*.py): a directory in which nothing may change,
 files to copy, and what the real side must do: it ends in time, with words.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Hosts that start a run at one moment: network namespaces with clocks of their own, each with two links to the namespace of a
 time server. For tests and the benchmark.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Reading what -jsonout writes, strictly, and holding it against its schema (standard library only).
 
 The validator knows the part of JSON Schema that doc/jsonout.schema.json uses, and refuses any other.

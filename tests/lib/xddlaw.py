@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 What queueing theory has for xdd curve, from outside: a queue M/D/c simulated with exactly the arrivals that the rounds of
 a curve had, and the knee by the rule of the user guide.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Mask what a run of xdd measures, so that the outputs of two binaries can be compared.
 
 Counts, bytes, names, headings, units and messages stay as they are. A measured number becomes <N>, with

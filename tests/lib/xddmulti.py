@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Runs of xdd multi for tests: processes found by the name of the run, which all of them have in their command lines."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Networks for functional tests: namespaces, veth pairs, and links with delay, rate and faults (linkemu.c).
 
     if net.why_not():

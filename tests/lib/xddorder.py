@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Common parts of the tests of -ordering: places that they read and write, their command lines, and xdd's audit."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Reading a page of xdd report, strictly (standard library only)."""
 import html.parser
 import re

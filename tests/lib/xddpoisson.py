@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The arrivals of -throttle poisson, computed from what include/xdd/base/random.h and random.c promise: a pure function of
 seed, pass, target and number. A witness of its own, that shares no code with xdd.

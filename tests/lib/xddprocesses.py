@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The processes of a program, found by its path in their command lines."""
 import os
 import select

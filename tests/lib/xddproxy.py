@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A proxy between the sides of an end-to-end copy, for functional tests."""
 import atexit
 import socket

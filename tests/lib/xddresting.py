@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """An xdd that is held between two passes, for tests that look at its threads and its memory from outside."""
 import atexit
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """End-to-end copies with -restart that are interrupted and resumed, for tests.
 
     r = xddresume.Resumable()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A throw-away sshd on a free port, with keys of its own, for tests of xddcp.
 
     with xddssh.Sshd() as server:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Outputs whose reader stalls, for tests."""
 import fcntl
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Means of the system for functional tests: strace, loop devices, file systems, and I/O that goes wrong.
 
 Everything made here is the test's own and goes away when it ends, by SIGTERM too. Where the machine

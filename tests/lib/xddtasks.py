@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The tasks of tests/func/tasks.py: a first try in the words of other tools, and what xdd answers to it.
 
 A task is solved by its first try, or by a second one that follows from the answer to the first: the command that the

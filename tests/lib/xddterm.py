@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A command on a pseudo-terminal of its own, as a person sees it."""
 import fcntl
 import os

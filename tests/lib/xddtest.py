@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Helpers for functional tests in Python that print TAP (standard library only).
 
 A test imports it with

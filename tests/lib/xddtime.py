@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 Global time for functional tests: the message (doc/globaltime.md), and a server with a clock of the test's own, which may
 drift, step, and lose messages.

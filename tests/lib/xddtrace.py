@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Time-stamp reports and dumps, read for tests."""
 import csv
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Messages of end-to-end copies as doc/wire.md has them, for tests that play a side which does what xdd never does.
 
     with w.Peer(port) as p:

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """
 The clock against a counter whose rate was measured wrong at the start: paced operations are neither issued later
 and later, nor does their thread spin with system calls until its own clock has come to the time of the kernel's.

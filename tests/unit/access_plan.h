@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Common parts of the tests of src/io/access.c: a plan of a pattern, and its operations.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A target of "xdd FILE" and measurements in which nothing looks wrong.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A destination that commits files, for test_copy_commit.c and test_copy_journal.c. The functions
  * of the C library that flush and rename are replaced by ones that note their order, and fail on

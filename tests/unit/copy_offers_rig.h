@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A destination of a copy, and a source for it that a test plays: it sends what it is told, right
  * or wrong, and collects what the destination says. Data goes through the channel.

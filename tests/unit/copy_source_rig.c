@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * See the header. The walk and the report of this file replace those of the program.
  */

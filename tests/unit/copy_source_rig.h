@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A source with a walk and a report of the test's own, and a destination that the test plays.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A file of known content for the tests of one engine, and requests for it.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The contexts of engine_rig.h, and the functions that replace those of libaio and liburing.
  */

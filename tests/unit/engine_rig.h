@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Contexts of engines for unit tests, and a kernel that can be told what to do.
  *

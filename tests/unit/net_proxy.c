@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The proxy of net_proxy.h: one thread, which polls.
  */

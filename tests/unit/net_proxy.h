@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A proxy for TCP connections that does harm where it is told to.
  */

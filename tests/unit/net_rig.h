@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Two ends of a connection in one process, and the listening socket between them.
  */

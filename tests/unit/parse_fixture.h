@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Common parts of the tests of the command line: a directory to run in, the messages, and the rows
  * of the option table.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Common parts of the tests of plans: a plan of a command line, or the message that refuses it.
  */

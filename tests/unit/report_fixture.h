@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Common parts of the tests of the report: a directory to run in, files, standard streams that are
  * caught, and a plan with two targets.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Common parts of the tests of -restart: a directory with a target, the plans of both sides, and
  * the operations that are written. The file that includes this calls the functions below from one

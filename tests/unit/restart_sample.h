@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A restart record, its text, and what is decoded from it, for unit tests.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The SCSI disk of the unit tests. ioctl is this file's own.
  */

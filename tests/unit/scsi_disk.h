@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A small SCSI disk for unit tests, whose answers a test chooses. A program with scsi_disk.c has an
  * ioctl that drives this disk, whatever file it is called for.

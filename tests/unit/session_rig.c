@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Both sides of copies: session_rig.h. Each side has a thread per target, and one per connection in
  * each pass.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Access patterns, the offset and size of each operation: src/io/access.c.
  */

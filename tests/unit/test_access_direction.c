@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The direction of each operation, and the share of reads: src/io/access.c.
  */

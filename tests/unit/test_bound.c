@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Verdicts on what held a target up: src/run/results/crosscheck.c.
  */

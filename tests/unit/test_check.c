@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sentences of a check about what looks wrong, its commands, and the description of a disk:
  * src/commands/check_wrong.c, check.c and check_target.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The clock against a counter whose rate is not what it seemed: an hour of a paced pass, in
  * simulated time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The encoder and decoder of all wire and file formats: limits, faults that stay, texts.
  */

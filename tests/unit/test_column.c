@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The column table: identifiers, headings, units and formats against literal copies of what scripts
  * know, and lists of identifiers. test_column_value.c has the values of results.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The values of columns for a made-up result, and for runs that did nothing, measured nothing or
  * had errors.

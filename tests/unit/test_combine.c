@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The times of several hosts (combine_times): against a count of every tick, and skews against
  * clocks whose errors are known. The generator is seeded.

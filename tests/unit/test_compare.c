@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The verdicts of xdd compare and the limits of -failif on simulated runs: latencies of
  * operations, and the figures of passes made of them. The generator is seeded. XDD_TEST_LONG=1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Entries that are found by their ids: src/copy/source/source.c.
  */

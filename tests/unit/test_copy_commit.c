@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How complete files become durable and get their names: src/copy/destination/commit*.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The destination of a copy: trees, large files, existing files, and the end: src/copy/destination.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A destination of a copy whose source breaks the rules: the session ends, and nothing is left.
  */

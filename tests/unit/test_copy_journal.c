@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records for -R: the bytes of journals, sessions that are continued, and what is not believed:
  * src/copy/destination/journal*.c, commit_thread.c and stale.c.

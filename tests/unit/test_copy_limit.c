@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The verdict on copies: src/report/endtoend.c, with the shares of set-ups whose limit is known.
  */

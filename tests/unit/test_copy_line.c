@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The command line of xdd copy: src/commands/copy_words.c, copy_options.c.
  */

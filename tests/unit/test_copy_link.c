@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Channels over pipes and sockets, data connections, and data inside of a channel:
  * src/copy/link/link.c.

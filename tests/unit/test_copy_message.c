@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bodies of the messages of copies of files: src/copy/message. doc/wire.md has the layouts.
  */

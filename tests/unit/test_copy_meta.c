@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Attributes of files: src/copy/tree/meta*.c. As root all of them, as another user those that it
  * may set.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Output of copies: src/copy/report. Functional tests compare it with copies that were made.
  */

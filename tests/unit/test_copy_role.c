@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The common part of both roles: src/copy/role*.c. A source and a destination speak over a pair of
  * sockets; neither has files.

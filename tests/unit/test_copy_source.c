@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The source of a copy, against a destination that the test plays: src/copy/source/.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Servers started through ssh, for which scripts stand in: src/copy/link/ssh*.c, ssh.c,
  * src/sys/child.c.

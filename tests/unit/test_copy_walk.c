@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Walks over the files that are copied: src/copy/tree/walk*.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Processor time in the elapsed time of passes: src/run/meter/meter.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The analysis of a curve: knee, maximum, and the search for the goal, on targets whose response
  * times are known. src/report/curve.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Maps of resident bytes and holes: src/io/datamap.c, over files in memory, whose pages are
  * resident exactly where they were written.

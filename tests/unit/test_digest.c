@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Checksums of end-to-end copies: src/net/digest.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Dumps of time stamps: what is written is read back, whatever happens to the bytes in between is
  * noticed, and nothing of it makes the reader stumble.

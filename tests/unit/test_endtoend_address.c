@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Addresses of -e2e destination: what is read, what is refused, and the ports of connections.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Options that the targets of an end-to-end run must have in common, and its ports:
  * endtoend.c in src/plan.

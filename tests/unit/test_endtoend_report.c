@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Shares, the verdict and the lines of end-to-end copies: src/report/endtoend.c
  * and endtoend.c.

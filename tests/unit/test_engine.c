@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The registry of engines, and batches of requests: src/io/engine.c. test_engine_psync.c,
  * test_engine_mmap.c and test_engine_queues.c have the engines.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The io_uring engine: src/io/engine_io_uring.c.
  */

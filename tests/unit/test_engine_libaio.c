@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The libaio engine: src/io/engine_libaio.c.
  */

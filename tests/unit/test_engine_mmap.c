@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The mmap engine: src/io/engine_mmap.c.
  *

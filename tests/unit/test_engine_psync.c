@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The engines psync and null: src/io/engine_psync.c.
  *

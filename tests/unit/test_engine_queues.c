@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * All engines side by side, and what the engines that queue have in common: src/io/engine_libaio.c,
  * engine_io_uring.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Transfers and errors of the sg engine: src/io/engine_sg.c, and src/io/scsi.c where it talks to a
  * device. test_scsi_device.c has the capacity and the checks. The device is that of scsi_disk.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Events: src/sync/wait.c. A wake-up that is lost ends the test, badly: it is stopped from
  * outside.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The bytes of a target that a run touches: src/plan/extent.c.
  */

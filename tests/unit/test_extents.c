@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sets of numbers as ranges, against a table with a byte for each number: src/base/sets.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The longest and the shortest operation: of one QThread, of several, and read while they are
  * written.

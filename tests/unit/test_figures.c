@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Figures, their table and their sums: src/stat/figures.c; figures of passes:
  * src/report/statistics.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Space for writes: src/plan/feature_files.c. The function of the C library that asks a file system
  * is replaced: the file system here has as many free blocks as a test says.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Opening files whose names may lead elsewhere: src/base/file.c.
  */

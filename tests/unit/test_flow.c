@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bytes and operations per interval: src/stat/histogram.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The tables of words of other tools: every option that they name exists, and no row is in the way
  * of an option of xdd or of another row.

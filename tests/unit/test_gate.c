@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The gate of a target with several QThreads: what ends a pass leaves no gap
  * (src/run/coord/gate.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The ranks of a run: the difference of two clocks from messages, and the messages of many ranks.
  * tests/func/mpi.py has the ranks themselves.

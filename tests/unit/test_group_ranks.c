@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The ranks of a run as threads of one process, with messages in memory in the place of MPI: what
  * they do together, an error on one of them, and one that is gone.

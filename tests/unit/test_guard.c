@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The uses of a block device: src/io/guard_use.c, over trees made here that look like /proc and
  * /sys. What cannot be had on every machine (md, LVM, multipath) is tested in this way alone.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Lines of the heartbeat of made-up samples, and the time that a run has left.
  */

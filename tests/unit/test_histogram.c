@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Histograms of times: random values against a sort of them, sums, and the edges of the range
  * (src/stat/histogram.c, src/stat/figures.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sets of processors and nodes, as the kernel writes them: src/base/sets.c.
  */

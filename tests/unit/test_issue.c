@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The issue loops: src/run/issue/issue.c and issue_fast.c, with an engine made here that records
  * what it gets. One thread, except where a test says so.

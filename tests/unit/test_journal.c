@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Journals: torn tails, processes that die while they append, damage, locks and full disks.
  * The formats of sweeps and copies have tests of their own: test_sweep.c, test_copy_journal.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Values of JSON documents: text that is not UTF-8, numbers that JSON does not have; and the output
  * of a document.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files that the targets of all ranks share: the blocks of src/io/access.c, and the order of
  * src/plan/feature_layout.c.

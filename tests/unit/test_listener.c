@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The listener, and strangers of all kinds: src/net/listener*.c.
  */

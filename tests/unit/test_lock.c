@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The lock that can be cancelled: src/sync/wait.c.
  */

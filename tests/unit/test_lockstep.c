@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Lockstep as arithmetic: src/run/coord/gate.c.
  */

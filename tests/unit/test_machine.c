@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How buffers lie in memory, and on which processors QThreads run: src/plan/feature_machine.c.
  */

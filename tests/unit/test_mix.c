@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Mixes of request sizes: src/plan/mix.c, and their use by the access patterns and the throttle.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Lists of hosts of xdd multi: src/commands/multi_hosts.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files that are put in place whole: nothing of them is seen before, and nothing is left of one
  * that is abandoned.

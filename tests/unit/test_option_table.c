@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The invariants of the option table, and the suggestions for words that are no option.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Options read back from a plan: for every row that has a value, and after each way of giving one.
  */

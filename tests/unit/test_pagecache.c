@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The page cache seen from outside: src/io/datamap.c, over files in memory, which are in the page
  * cache only.

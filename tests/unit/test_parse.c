@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From a command line to a plan: src/plan, except the reading of setup files into words.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Random command lines and setup files: the parser accepts each or refuses it with one message.
  */

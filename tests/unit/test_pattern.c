@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The data patterns: any part of a request is the part of the whole, and shares are exact. */
 #include <setjmp.h>
 #include <stdarg.h>

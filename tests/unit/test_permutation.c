@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Pseudo-random permutations: src/base/random.c, and their use by -seek random once.
  */

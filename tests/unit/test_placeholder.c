@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Placeholders in words of a command line: src/plan/runs.c.
  */

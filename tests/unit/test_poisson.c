@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A Poisson process by number (src/base/random.c): arrivals, their gaps and their independence.
  * Seeds are fixed, so each figure is the same in every run; the bounds are those of statistics.

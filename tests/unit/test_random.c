@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The counter-based random generator: src/base/random.c and the inline half in its header.
  */

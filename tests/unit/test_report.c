@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report: lines and their folding, CSV, and appending to files. test_report_output.c has the
  * information sections and outputs that fail.

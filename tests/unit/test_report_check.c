@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Refusals of report_check(): columns that are none, files that cannot be written, files that two
  * outputs or a target share.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report: the information sections, terminals and pipes, and outputs that fail.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * -restart: which operations a resumed copy asks for, and which copies are refused:
  * src/run/endtoend/restart.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Restart files: their text, and what is refused: src/net/restart_file.c.
  */

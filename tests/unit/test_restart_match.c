@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Restart files: which copy may continue another, and files on disk: src/net/restart_file.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The restart monitor: what it records, and when: src/run/endtoend/restart.c.
  */

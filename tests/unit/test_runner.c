@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Plans in one process, one after another: src/commands/runner.c and the sink of a report.
  */

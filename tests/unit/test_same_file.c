@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Targets and outputs that are the same file: src/plan/files.c. The plans here have what its
  * checks read, and no more.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * SCSI commands and sense data: src/io/scsi.c. What goes to a device is in test_engine_sg.c and
  * test_scsi_device.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * SCSI devices: their capacity, what the sg engine checks before a run, and how their caches are
  * written: src/io/engine_sg.c, src/io/scsi.c, src/sys/blockdev.c. The device is that of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Seek lists as files: src/io/access.c writes them, src/plan/feature_seek.c reads them.
  */

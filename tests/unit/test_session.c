@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sessions that go well, and plans that do not fit: src/net/session*.c.
  */

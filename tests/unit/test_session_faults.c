@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sessions that end before their time: runs that stop or fail at every step, connections that a
  * proxy damages, cuts or freezes. Both sides end soon, and a wrong block is never written.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Peers that send what they may not: each message in each wrong state, and blocks outside of the
  * plan. The destination says what is wrong, and writes nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sessions with keys and encryption, and peers without: src/net/session*.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Setup files taken apart into words: src/plan/value.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Rests of -snooze, and the order of slots that rest: src/run/coord/pace.c,
  * src/run/issue/order.c.

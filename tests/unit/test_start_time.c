@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * -starttime and the global clock of a run, by a client of global time that this test makes up: its
  * functions are those below.

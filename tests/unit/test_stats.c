@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Statistics over passes: quantiles against tables, and Monte-Carlo tests of the intervals and of
  * what is called unstable. The generator is seeded: the same values in every run.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Simulated runs: how often the interval of -passes until covers the true mean, and what xdd
  * compare finds in pairs of runs that differ, and in pairs that do not. The generator is seeded,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Guests that may become a data stream of a session, and others: src/net/stream.c. The messages
  * themselves are in test_session.c and test_copy_link.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The pure parts of a sweep: the order of its points, when a point is done, its journal, and the
  * steady state by rounds.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The journal of a sweep on disk: src/commands/sweep_run.c. Every line must be durable before
  * the next round is run, or the sweep ends.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tagged sectors, the book of writes, and the history of reads. */
 #include <pthread.h>
 #include <sched.h>

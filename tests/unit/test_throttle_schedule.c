@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The schedule of -throttle: when operations are due (src/io/access.c).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The estimate of global time against clocks that the test invents: whatever delays, losses, drift
  * and steps there are, the true difference lies within the stated bound.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Recording time stamps from many threads: each completed operation is recorded or counted, what is
  * kept is what was asked for, and without gaps. And the sums over entries.

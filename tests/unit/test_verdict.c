@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The verdict on a run, as a function of the facts: src/report/verdict.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Verification: the kinds that are reported for data that is wrong in a known way. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The elapsed time of all targets together: src/run/results/sums.c.
  */

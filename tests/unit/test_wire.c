@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Headers of the wire format: src/net/wire.c. doc/wire.md has the layout.
  */

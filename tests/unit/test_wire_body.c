@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bodies of messages: src/net/wire.c. doc/wire.md has the layouts.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The bytes of one message of each type. They were computed from doc/wire.md by a program that
  * shares no code with xdd: two versions of xdd that speak version 2 agree on them.

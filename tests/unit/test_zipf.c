@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Zipf's distribution: src/base/random.c, and its use by -seek zipf.
  */

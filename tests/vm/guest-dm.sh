@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Errors and delays among outstanding operations, by the device mapper: every engine has the same counts.
 #
 # vm: modules null_blk dm-mod dm-flakey dm-delay

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The overwrite guard on devices that other machines may not have: disks held by the device mapper, and the
 # disks of /dev/sg*.
 #

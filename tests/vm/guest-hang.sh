@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Devices that never answer: after SIGINT the results are written, and outstanding operations are named.
 #
 # vm: modules null_blk dm-mod scsi_debug sg sd_mod

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The machine itself has the properties that tests of placement and of devices need.
 #
 # vm: modules loop

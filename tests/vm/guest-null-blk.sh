@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The engines on a block device in memory: the same bytes and counts from each, and the keywords of io_uring that
 # need a device of the right kind.
 #

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Two NUMA nodes of one processor each: where threads run and where their buffers lie; cpusets; explicit huge pages.
 #
 # vm: memory 1024

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The sg engine on a simulated SCSI disk: transfers, commands as the disk got them, capacity, errors.
 #
 # vm: modules scsi_debug sg sd_mod

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Kernel threads that execute requests of io_uring run on the processors of the QThread, not only on its node.
 #
 # vm: processors 4

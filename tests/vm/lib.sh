@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=sh
 #
 # Helpers for guest scripts: those of tests/lib/tap.sh, and these. A guest script is root in a machine of its

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Virtual machines for tests (Python standard library only).
 
 A test that needs a device, a kernel module or a topology that the machine does not have runs in a

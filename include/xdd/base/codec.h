@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bytes of wire and file formats: whole numbers and texts, written and read one after another with
  * a limit, and a checksum. All formats use it. Pure functions; any thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files: opened safely, read whole, replaced once they are complete, and temporary ones.
  */

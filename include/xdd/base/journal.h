@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Journals: files to which records are appended while work is going on, so that a later process
  * can continue it. The caller has the format of the records, each of which has a checksum.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages to the user, the lines of -debug, and hold points of tests.
  */

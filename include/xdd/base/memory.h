@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Memory: pieces that are freed at once, arrays that grow, text of unknown length, and the end of
  * the program where memory is short.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Outputs: files, pipes, devices and terminals that results and messages are written to.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Random numbers, permutations, distributions and arrivals. Each value is a pure function of a key
  * and a number, so any thread can compute any of them without its predecessors.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sets of whole numbers: of any size as ranges, and of small numbers as bits.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Exit statuses of the program. Functions that can end the run return them as well.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Text: names of files, text from outside for terminals, JSON and CSV, words for a shell, and how
  * near two words are. No state; any thread that has the stream or arena.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Numbers with units: as people write them, as people read them, and nanoseconds.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The commands of the program. One file in src/commands each, one line in command.c.
  */

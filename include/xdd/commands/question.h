@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Questions about measuring that no option answers, and their answers. Printed by xdd -help, and in
  * doc/questions.md and xdd(1) by mkdoc.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Copies of files and trees between hosts: xdd copy, and xddcp. doc/design.md has the parts,
  * doc/wire.md the messages.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The operations of a pass: where each goes, when it is due, and lists of them. Pure functions of
  * the plan.

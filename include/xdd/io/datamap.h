@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The data of a target as the kernel knows it: the page cache, holes, and counts of block devices.
  */

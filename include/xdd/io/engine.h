@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Engines: how an operation reaches the kernel, and the memory of its buffers.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The overwrite guard: whether block devices and files may be written to, before any is opened for
  * it, and the claim on devices while a run lasts.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Data patterns: what the bytes of a request are. A pure function of the plan and of where the
  * request lies, so that written data can be computed again when it is read, by any thread, in any

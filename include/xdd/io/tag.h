@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tagged data: sectors, the writes that they may hold, and the history of reads.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A target as an open file or device: preflight, opening, shaping, closing, removing. Owned by its
  * target; one thread at a time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Verification: whether what was read is what must be there, and if not what it is instead.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Global time: the clock of a time server, which hosts that run together share.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The restart file of an end-to-end copy: which operations are durable on the destination, and of
  * which copy they are. doc/restart-files.md describes the text.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sessions of end-to-end copies, and the listener that accepts their connections.
  */

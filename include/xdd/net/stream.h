@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The first messages of data streams, the data connections of a session: HELLO of the side that
  * connects, and WELCOME of the side that listens (doc/wire.md). End-to-end sessions and copies of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The part of an engine that the plan uses: its name, its keywords and its capabilities. The
  * operations are in struct engine (xdd/io/engine.h), which begins with this.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Job files of fio: read, and mapped to command lines of xdd. One thread.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Words of other tools, and the words of xdd for them. They are refused, with the words to say
  * instead; doc/from-fio.md and the search of -help have the same tables.

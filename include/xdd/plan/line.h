@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Command lines of commands: options by their rows, with the values and messages of those of a run,
  * and other words.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * -reqsize mix: requests of several sizes in one pass.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The plan: all options of a run, resolved. Built by plan_build() before the first thread starts,
  * passed as const from then on, freed by plan_free().

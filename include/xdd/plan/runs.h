@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Command lines of several runs: one after another, of many ranks, and of the grid of xdd sweep.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The record of -stonewall save: how many operations of a pass each target has written, for a later
  * run that reads no more than that (-stonewall load). A file of lines of text for each rank.

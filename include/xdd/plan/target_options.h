@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Parts of struct target_plan and of struct plan in xdd/plan/plan.h, by option. Fields marked
  * "option" are set by the option table, those marked "resolved" by plan_resolve(). Const once the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The table of result columns: identifiers of -outputformat, headings, units, formats, and how each
  * value is computed from a struct result. Text, CSV and JSON are writers over it.

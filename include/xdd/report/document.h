@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Documents of -jsonout, xdd sweep and xdd curve that are read again: from files and from other
  * hosts, of any author. The only reader: combine, compare, report and multi take their facts from

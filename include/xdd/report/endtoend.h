@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Copies between two sides: their measurements, and the part that limited them.
  */

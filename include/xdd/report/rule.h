@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The rules by which xdd judges figures: lines of the verdict, warnings, findings in documents of
  * sweeps, and the doubts of "xdd FILE". rules.def is the table; doc/reading-results.md shows it.

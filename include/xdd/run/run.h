@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Runs: from a resolved plan to results, with their global clock, signals, and a program that
  * watches.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Counts of a QThread while it runs: operations, bytes and times, and its longest and shortest
  * operation.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The figures of a result, the structs in it, and the table of its figures. Values only.
  */

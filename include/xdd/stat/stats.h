@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Statistics of a few values that were measured one after the other, such as the bandwidths of the
  * passes of a run: mean, 95 % confidence interval, whether they can be summed up at all, and how

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The ranks of a run with -mpi: processes on many hosts that make one run together.
  *

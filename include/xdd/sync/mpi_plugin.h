@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The interface between xdd and its plugin for MPI, xdd-mpi.so, which is loaded on demand: xdd does
  * not link the library of MPI. The plugin has one symbol, XDD_MPI_SYMBOL, a const struct xdd_mpi.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Block devices and SCSI disks, and their properties as the kernel or the device reports them. No
  * state; any thread.

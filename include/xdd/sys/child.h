@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Child processes, and the command line of ssh that starts one on another host.
  */

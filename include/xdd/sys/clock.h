@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The one clock: monotonic nanoseconds. Wall-clock time is only an offset from it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Small files of /proc and /sys, mounts, and names of file systems. No state; any thread.
  */

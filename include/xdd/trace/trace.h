@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Traces of operations: their records, reports, files for other programs, and dumps.
  */

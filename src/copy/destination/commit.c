@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Complete files get their names; see the header. Callers: the threads of the destination. The
  * commit thread is in commit_thread.c.

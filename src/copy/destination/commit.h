@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Complete files get their names: temporary names, flushes, renames, and what -R keeps.
  *

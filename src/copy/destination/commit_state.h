@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The state of a commit, for commit.c, commit_thread.c and stale.c only.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The commit thread: makes batches of complete files durable, and gives them their names.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The destination of a copy: messages WANT and RESULT from all of its threads, set up, the wait
  * for the end, and tear down. Called by attempt.c and server.c through "copy/link/channel.h".

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The destination of a copy: state that its threads share. Private to src/copy/destination.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Offers: entries in the order of the walk. Directories are made, or compared, and entered here;
  * files and links are passed on. Called by destination.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Entries and contents at the destination: the functions of its threads for them. Private to
  * src/copy/destination.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Offered files beside what the destination has under their names: the same, to be compared by
  * digests, to be copied, or in the way. Called by entries.c, by receive.c for each message of

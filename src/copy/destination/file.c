@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files of the destination: the table of those whose result is outstanding, and each from its
  * first byte to its result. Called by the thread of the entries, data threads, the receiving

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files whose result is outstanding at the destination, by their ids. Private to
  * src/copy/destination.

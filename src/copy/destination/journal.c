@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records of journals, and journals in the root of a copy; see the header.
  *

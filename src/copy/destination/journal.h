@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Journals of sessions of copying: as bytes, and in the root of a copy. Callers: commit.c,
  * commit_thread.c, stale.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Attributes of directories, symbolic links, and hard links: other names of files that the copy
  * has, once those have their names. Called by the receiving thread, and where files end.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Data threads: each receives the messages of one connection and writes what they contain. Called
  * by destination.c, and by entries.c where data comes through the channel.

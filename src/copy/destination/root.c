@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decides what the name of a destination means; see the header. Called once, with the first entry.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files of earlier sessions: those that dead ones have left, and those of an interrupted one that
  * is continued. Called when a copy begins, and by the thread of the entries.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The control messages of one side of a copy, between its threads and its channel. Callers:
  * copy.c, server.c, and the two roles.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Both ends of data connections: the side that connects, and the one that listens. Called by
  * attempt.c and server.c.

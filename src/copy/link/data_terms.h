@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The common part of both ends of data connections: keys, options, and the terms of their first
  * messages. For data.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages between the two sides of a copy, on a channel and on data connections, over two
  * descriptors each. Called by the roles, the server and the side that the user started.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How the two sides of a copy meet: servers through ssh, data connections, and the programs that
  * have their ports.

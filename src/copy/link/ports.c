@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Programs that have TCP ports: meet.h. The kernel lists sockets with their inodes, and each
  * process the inodes of its descriptors.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Servers, which are started through ssh, or on this host without, and the first line that they
  * send. Called by attempt.c and server.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Fields that bodies of copies have besides numbers: strings, ids and statuses. Private to
  * src/copy/message; doc/wire.md has the layouts.

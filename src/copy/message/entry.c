@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages about entries: an OFFER has files, directories and links; WANT and RESULT answer;
  * BUNDLE, FILE_END and SUMS bring contents. Called by the walk and the data threads of the source,

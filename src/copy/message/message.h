@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages of copies of files: their bodies. Types and headers are in "xdd/net/wire.h",
  * doc/wire.md describes both.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages before the two sides of a copy are connected, START, STARTED, MEET and MET, and those
  * of both roles, FAILURE and COUNTS. Called by ssh.c, attempt.c, server.c and the channel threads;

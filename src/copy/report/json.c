@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The JSON document about a copy; doc/copy.schema.json describes it. Called by report.c, which
  * locks.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names of entries between their OFFER and RESULT, and of the sources of a copy at its
  * destination; see the header. Called by report.c, attempt.c and server.c.

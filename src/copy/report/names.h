@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names in a copy: those of its entries in reports, and those that it may create. Callers:
  * report.c; attempt.c and server.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The report of a copy; see the header. Called by copy.c, server.c and both roles.
  */

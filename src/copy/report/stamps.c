@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Time stamps of one side of a copy, and names of files about a copy. Called by source/ and
  * destination/, and for its log by the command xdd copy.

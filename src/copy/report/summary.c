@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The text outputs of a copy: the shares of both sides and the verdict on them, the summary,
  * the line of progress, and the log. Called by report.c, which locks, and the verdict also by the

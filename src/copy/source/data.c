@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Data threads, one for each data connection: opening and checking files of the source, and
  * bundles of small files.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files of the source and their contents, for data threads. Private to src/copy/source.
  */

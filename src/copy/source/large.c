@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Large files: reads, blocks, and digests of blocks. Called by data threads.
  */

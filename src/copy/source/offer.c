@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The walk, and the answers: what the source has is offered in batches, while the window has room;
  * wants and results of the destination come in the receiving thread of the role.

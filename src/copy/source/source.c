@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The source of a copy: entries without a result, the queue of wanted files, set-up, threads and
  * the end. Called by attempt.c and server.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The source of a copy, private to this directory: its threads and what they share.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Directories by nodes and cached descriptors, and numbers of files that both sides of a copy
  * compare; see the header. Called by the walk, by threads of both roles that open files, and by

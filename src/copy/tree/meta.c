@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Attributes of files at the destination; see the header. Called by threads that complete files
  * and directories, and, for comparisons, where the destination finds files, and by -k.

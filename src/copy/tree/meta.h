@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Attributes of files besides their contents: permissions, times, and with -P owners, ACLs and
  * extended attributes. Any thread, except where stated.

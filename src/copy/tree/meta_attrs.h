@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Extended attributes of one file, and ACLs, which are two of them; and what a file is to have.
  * Private to meta*.c. Any thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Walks over files that are copied, from the sources as the user named them; see the header.
  * Called by the source.

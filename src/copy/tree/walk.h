@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Walks over the files that a source copies, in the order in which they are offered: depth first,
  * directories before what is in them. Memory does not grow with the number of files, and not with

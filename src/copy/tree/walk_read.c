@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of a walk: the memory of names, the directories that it reads, and names from a list.
  * See walk_private.h.

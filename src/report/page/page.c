@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The page of xdd report: its frame, the order of its parts, elements, values of documents, and
  * the style; see the header. Called by the command, elements and values by all its parts.

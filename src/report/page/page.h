@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Parts of the page of xdd report. Private to src/report; one thread.
  *

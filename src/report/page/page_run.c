@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A run: latencies of each direction and of flushes, as figures and percentiles and as a heat map
  * of each pass, and the targets side by side, with starts and ends of each pass. Called by page.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The summary of a document in words: what ran, how it ended, what it says about its own figures;
  * its environment and plan as tables; and the difference of two documents, as xdd compare reports

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A sweep: its points, its lines and its grid, and the curve of xdd curve, response times against
  * load, with its knee and the load of its goal. Called by page.c.

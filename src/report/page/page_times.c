@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bandwidth, IOPS and latency over the time of a run: the rows of -intervals, and the passes.
  * Called by page.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Plots: data and scripts, running gnuplot, and its pictures; see the header. Called by page.c and
  * the parts of the page.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Plots of the page: their data, the script of gnuplot that draws them, and running it. Private to
  * src/report; one thread.

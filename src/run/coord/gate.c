@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The gate: ask it, wait at it, report progress to it; arithmetic of lockstep, and rounds of
  * -syncio. Called by the QThreads of targets that are gated or followed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The gate of a target, and the arithmetic of its members. Private to src/run.
  */

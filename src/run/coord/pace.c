@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The pace of a pass: -throttle, for QThreads at both ends of a pass, the gate, and the results
  * manager, and rests of -snooze, for the issue loop when an operation is complete; and -stonewall.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The pace of a pass, and its common end: -throttle, -snooze and -stonewall. Private to src/run.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sessions of a run: set-up and end, and their passes. Called by run.c, by all threads of a
  * session that fails, by the results manager, and by the last QThread to leave a pass.

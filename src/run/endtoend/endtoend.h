@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * End-to-end targets of a run, and the blocks of their QThreads. Private to src/run.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The beginning of a session: both sides meet, compare their plans, and open their files. Called
  * by the target thread.

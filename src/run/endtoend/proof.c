@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Questions and answers of the sides of a resumed copy about its durable part, and digests of
  * stored data. Called by the target thread while the sides meet.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * -restart: the beginning of a copy, and the restart monitor. The restart file is read, and
  * compared with the plans of both sides, by the target thread; the monitor continues.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Copies that are continued: -restart, and the proof of what a destination has kept. Private to
  * src/run.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The blocks of a QThread. Called by the issue loop, and by the QThread as it starts, begins and
  * ends a pass.

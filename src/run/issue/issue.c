@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The issue loop: a QThread carries out the operations of a pass, one at a time or with many
  * outstanding. Called by qthread.c, once per pass.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The steps of one operation, which the issue loop and the fast loop share. Private to src/run.
  *

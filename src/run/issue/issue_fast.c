@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The fast loop: a synchronous engine, and nothing to do around an operation except counting it.
  * Called by issue.c.

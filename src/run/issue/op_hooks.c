@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Work of some runs for each operation: extended statistics, -debug io, repeats, reports of slow
  * ones, flushes, and the warm-up of a pass. Called by the issue loops, before the first clock

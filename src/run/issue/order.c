@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The order of a target's operations, the target operation table, and the requests of a QThread.
  * Called by the issue loop for ordered targets, by the target when it is set up and between

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The order of operations, and the requests that a QThread may have outstanding. Private to
  * src/run.

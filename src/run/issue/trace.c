@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Record time stamps. The target opens and closes the table, QThreads write it, the results manager
  * reads it.

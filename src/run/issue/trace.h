@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Record time stamps: a table per target, in chunks, of which each QThread has one to itself.
  * Private to src/run.

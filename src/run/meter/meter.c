@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Processor time in the elapsed time of passes, and the histograms that a QThread keeps while it
  * issues; see the header. Called by QThreads and the results manager.

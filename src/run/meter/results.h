@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Results of passes, and the queue in which they go from the QThreads to the results manager.
  * Private to src/run.

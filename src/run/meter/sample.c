@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The data of a target before a pass, and dirty pages at its end; see the header.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Data of a target around a pass: where it is before, and what is in memory only afterwards.
  * Private to src/run.

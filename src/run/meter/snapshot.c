@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The result of a pass of a target, from what its QThreads counted, and its way to the results
  * manager. Called by the last QThread to leave a pass, and by the results manager, also for a pass

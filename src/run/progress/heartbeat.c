@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The lines of the heartbeat, from snapshots of running targets. Started by run_execute(). QThreads
  * and the results manager report the ends of passes, the results manager the end of the run; the

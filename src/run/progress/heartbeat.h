@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The heartbeat: lines that show the progress of the targets. Private to src/run.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * -intervals and -latency intervals, and the way of each interval to the results manager. The
  * sampler ends them.

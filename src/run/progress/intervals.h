@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * -intervals and -latency intervals: progress of each interval of time, per target and of all
  * targets together. Private to src/run.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The thread of the sampler; see the header. Started and ended by run_execute().
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sampler: one thread that copies the progress of running targets at set times, for subscribers
  * such as the heartbeat and -intervals. Private to src/run.

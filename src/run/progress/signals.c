@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The outside of a run: signals, -attached, and the other ranks of a run with -mpi. Called by
  * run_execute(), the results manager and the command that carries out a plan.

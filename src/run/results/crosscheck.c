@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cross-checks, verdicts on what limited a target, and checks of what was written; see the header.
  * Called by the results manager.

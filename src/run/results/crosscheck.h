@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cross-checks: whether the numbers of a run mean what they seem to. Private to src/run.
  */

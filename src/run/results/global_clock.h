@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The global clock of a run, and its start by that clock. Private to src/run.
  */

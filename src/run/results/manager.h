@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The state of the results manager, and the lines that it writes. Belongs to its thread. Private
  * to src/run.

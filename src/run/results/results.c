@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The results manager: a thread that takes finished passes from the targets, writes their lines,
  * keeps the sums, and lets the next pass begin. It sees pass_result values only; when the run stops

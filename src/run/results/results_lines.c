@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The lines of the results manager: one for each pass, then the sums, then the facts about the run
  * as a whole, and the reports and dumps of time stamps. Called by results.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Figures of passes and targets together: the elapsed time, -deskew and the skew of starts, the
  * figures of each pass, stops of this process, and the record of -stonewall; see the header.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records that the results manager keeps of passes and targets: elapsed time, skew, figures for
  * statistics and -stonewall, and stops of this process. Private to src/run.

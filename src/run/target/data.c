@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The data of operations during a run, operations that fail, and data that is wrong. Called by the
  * target and its QThreads when they start, by the issue loops for operations that need it, outside

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The data of operations, and operations that fail. Private to src/run.
  */

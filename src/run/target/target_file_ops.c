@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Operations on the file of a target before the first pass, after each pass, and before the next,
  * and open file descriptions of QThreads. All of them lie outside the timed window of operations,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The file of a target between opening and closing, and descriptors of its QThreads. Private to
  * src/run.

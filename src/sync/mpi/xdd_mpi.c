@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The plugin xdd-mpi.so: "xdd/sync/mpi_plugin.h" on MPI. Compiled and linked by the compiler of MPI
  * only, and loaded by src/sync/group_plugin.c.
