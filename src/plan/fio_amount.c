@@ -493,17 +493,24 @@ static int map_distribution(struct fio_map *m, const struct fio_job *j, const st
 	return 0;
 }
 
-/* Whole strides of one lap only: fio goes through the same blocks again, xdd through the next. */
+/*
+ * Whole strides of one lap only: fio goes through the same blocks again, xdd through the next. A
+ * command line that was typed gets one lap, and its answer says so.
+ */
 static int check_stride(struct fio_map *m, const struct fio_job *j, struct fio_target *t,
-			const struct extent *e, uint64_t amount, bool only_time)
+			const struct extent *e, uint64_t *amount, bool only_time)
 {
 	const uint64_t stride = t->stride, step = stride + e->request;
+	const uint64_t lap = stride ? (e->region + step - 1) / step * e->request : 0;
 
 	if (!stride)
 		return 0;
-	if (!e->mix && stride % e->request == 0 && !e->offset && !only_time && e->region &&
-	    amount / e->request <= (e->region + step - 1) / step)
-		return 0;
+	if (!e->mix && stride % e->request == 0 && !e->offset && !only_time && e->region) {
+		if (m->file->typed && *amount > lap)
+			*amount = lap;
+		if (*amount <= lap)
+			return 0;
+	}
 	/* Left out, requests lie side by side. */
 	t->stride = 0;
 	return fio_refuse(m->file, m->group, j, FIO_RW,
@@ -669,9 +676,9 @@ static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_tar
 		fio_leave(m->file, m->group, j, FIO_LOOPS,
 			  "time_based repeats the job until its runtime");
 	}
+	err = check_stride(m, j, t, e, &amount, only_time);
 	if (amount)
 		fio_put(m, t, SLOT_AMOUNT, "-bytes", "%s", fio_size_text(amount, size));
-	err = check_stride(m, j, t, e, amount, only_time);
 	if (!err)
 		err = check_streams(m, j, t, e, amount, only_time);
 	if (!err)

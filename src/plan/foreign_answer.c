@@ -22,6 +22,7 @@ struct answer {
 	struct arena *arena;
 	struct foreign_part *parts;
 	size_t n_parts;
+	size_t most_parts;
 	unsigned votes[TOOLS_MAX];
 	const struct foreign_tool *order[TOOLS_MAX + 1]; /* that with most words first */
 };
@@ -120,7 +121,8 @@ static void split(struct answer *a, char **argv, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		words[i] = (struct word){ .text = argv[i + 1], .pos = (unsigned)i + 1 };
-	a->parts = xarena_alloc(a->arena, count_parts(words, n) * sizeof(*a->parts) + 1);
+	a->most_parts = count_parts(words, n);
+	a->parts = xarena_alloc(a->arena, a->most_parts * sizeof(*a->parts) + 1);
 	for (size_t i = 0, end; i < n; i = end) {
 		struct foreign_part part = { .words = &words[i], .name = "" };
 		const char *text = words[i].text, *equals = strchr(text, '=');
@@ -228,6 +230,48 @@ static void find_row(const struct answer *a, struct foreign_part *part)
 			part->tool = a->order[i];
 		}
 	}
+}
+
+/* ---- paths of elbencho ---- */
+
+/* The number of words of a part that are its own, and not stray ones. */
+static size_t own_words(const struct foreign_part *part)
+{
+	if (!*part->name)
+		return 0;
+	if (part->opt && !part->row)
+		return part->n_words;
+	return part->value && !part->joined && part->row && part->row->kind == FOREIGN_VALUE ? 2 :
+											       1;
+}
+
+/* elbencho has no option before its paths: each stray word becomes a part of its own. */
+static void name_paths(struct answer *a)
+{
+	static const struct foreign path = { .word = "path", .say = "-target %v" };
+	struct foreign_part *parts = xarena_alloc(a->arena, a->most_parts * sizeof(*parts) + 1);
+	size_t n = 0;
+
+	if (a->order[0] != &foreign_elbencho || !a->votes[0])
+		return;
+	for (size_t i = 0; i < a->n_parts; i++) {
+		struct foreign_part part = a->parts[i];
+		const size_t own = own_words(&part), all = part.n_words;
+
+		part.n_words = own < all ? own : all;
+		if (own)
+			parts[n++] = part;
+		for (size_t k = own; k < all; k++)
+			parts[n++] = (struct foreign_part){ .words = &part.words[k],
+							    .n_words = 1,
+							    .name = path.word,
+							    .value = part.words[k].text,
+							    .joined = true,
+							    .tool = &foreign_elbencho,
+							    .row = &path };
+	}
+	a->parts = parts;
+	a->n_parts = n;
 }
 
 /* ---- messages ---- */
@@ -645,6 +689,7 @@ static void read_parts(struct answer *a, int argc, char **argv)
 	vote(a);
 	for (size_t i = 0; i < a->n_parts; i++)
 		find_row(a, &a->parts[i]);
+	name_paths(a);
 }
 
 bool foreign_has_version(int argc, char **argv)

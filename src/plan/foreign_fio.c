@@ -28,16 +28,34 @@
 #define REPORTING \
 	"is about the report of fio, or its progress; see -report, -jsonout and -heartbeat"
 
-#define DIRECTIONS(word)                                                                       \
-	IS(word, "read", "-op read", NULL, J(TEXT, RW)), IS(word, "write", "-op write", NULL), \
-		IS(word, "randread", "-op read -seek random once", NULL),                      \
-		IS(word, "randwrite", "-op write -seek random once", NULL),                    \
-		IS(word, "rw readwrite mixed", "?-rwratio 50 -seek streams", READS_SHARE),     \
-		IS(word, "randrw", "?-rwratio 50 -seek random once", READS_SHARE),             \
-		IS(word, "trim", "-op discard", NULL),                                         \
-		IS(word, "randtrim", "-op discard -seek random once", NULL),                   \
-		IS(word, "trimwrite randtrimwrite", NULL,                                      \
-		   "xdd does not alternate discards and writes; give two targets with "        \
+#define GAPS                                                                           \
+	"-seek interleave <n> takes every n-th request; a line to try has one lap of " \
+	"them, which fio repeats"
+
+#define DIRECTIONS(word_)                                                                        \
+	IS(word_, "read", "-op read", NULL, J(TEXT, RW)), IS(word_, "write", "-op write", NULL), \
+		IS(word_, "randread", "-op read -seek random once", NULL),                       \
+		IS(word_, "randwrite", "-op write -seek random once", NULL),                     \
+		IS(word_, "rw readwrite mixed", "?-rwratio 50 -seek streams", READS_SHARE),      \
+		IS(word_, "randrw", "?-rwratio 50 -seek random once", READS_SHARE),              \
+		{ .word = word_,                                                                 \
+		  .values = "read:-* write:-*",                                                  \
+		  .sample = "read:-8k",                                                          \
+		  .note = "a list of -seek load has its requests in any order" },                \
+		{ .word = word_,                                                                 \
+		  .values = "read:* write:*",                                                    \
+		  .sample = "read:64k",                                                          \
+		  .in_jobs = true,                                                               \
+		  .note = GAPS,                                                                  \
+		  J(TEXT, RW) },                                                                 \
+		{ .word = word_,                                                                 \
+		  .values = "rw:* readwrite:* randread:* randwrite:* randrw:*",                  \
+		  .sample = "randread:8",                                                        \
+		  .note = "each random request of xdd has an offset of its own" },               \
+		IS(word_, "trim", "-op discard", NULL),                                          \
+		IS(word_, "randtrim", "-op discard -seek random once", NULL),                    \
+		IS(word_, "trimwrite randtrimwrite", NULL,                                       \
+		   "xdd does not alternate discards and writes; give two targets with "          \
 		   "different -op")
 
 #define LATENCY_GOAL .note = "finds the greatest load with such a response time"

@@ -88,13 +88,13 @@ const struct foreign_tool foreign_sgp_dd = {
 	.rows = sgp_dd_rows,
 };
 
-#define TWO_RUNS "-w and -r together are -op write -readback, which also verifies"
+#define TWO_PHASES "-w and -r together are -op write -readback, which also verifies"
 
 #define NO_MPIIO "files are accessed with POSIX calls"
 
 static const struct foreign ior_rows[] = {
-	FLAG("w", "-op write", TWO_RUNS),
-	FLAG("r", "-op read", TWO_RUNS),
+	FLAG("w", "-op write", TWO_PHASES),
+	FLAG("r", "-op read", TWO_PHASES),
 	V("t", "64k", "-bs %v @one", "the transfer size of IOR is the request size"),
 	OVER("b", "256k", "-blockperrank %v", "for each target; with a file for each it is -bytes"),
 	{ .word = "s",
@@ -283,7 +283,25 @@ const struct foreign_tool foreign_sgpdd_survey = {
 	.rows = sgpdd_survey_rows,
 };
 
+#define NO_FILES "each target is a file, open during the whole run: -targets <n> <name>%d"
+
 static const struct foreign elbencho_rows[] = {
+	FLAG("w", "-op write", TWO_PHASES),
+	FLAG("r", "-op read", TWO_PHASES),
+	SHOWN("t", "2", "@tasks %v", "-targets -%v <name>",
+	      "a target for each thread, with its part"),
+	SHOWN("threads", "2", "@tasks %v", "-targets -%v <name>",
+	      "a target for each thread, with its part", .overrides = true),
+	OVER("s", "256k", "-bytes %v", "of a file; threads have a part each"),
+	OVER("b", "64k", "-bs %v @one", NULL),
+	NOT("n", "2", NO_FILES),
+	NOT("N", "10", NO_FILES),
+	FLAG("d", "", "directories must be there"),
+	FLAG("mkdirs", "", "directories must be there"),
+	FLAG("F", "-deletefile", NULL),
+	FLAG("D", NULL, "directories stay"),
+	FLAG("deldirs", NULL, "directories stay"),
+	FLAG("direct", "-dio", NULL),
 	FLAG("write", "-op write", NULL),
 	FLAG("read", "-op read", NULL),
 	V("block", "64k", "-bs %v @one", NULL),
@@ -307,8 +325,8 @@ static const struct foreign elbencho_rows[] = {
 	V("zones", "0", "-processor node%v", NULL),
 	SHOWN("hosts", "a,b", "@hosts %v", "xdd multi -hosts %v --", NULL),
 	SHOWN("hostsfile", "list", "@hostfile %v", "xdd multi -hostfile %v --", NULL),
-	V("files", "4", NULL, "name each target"),
-	V("dirs", "4", NULL, "name each target"),
+	NOT("files", "4", NO_FILES),
+	NOT("dirs", "4", NO_FILES),
 	FLAG("nolive", "-heartbeat 0", NULL),
 	V("liveint", "1000", "-heartbeat %ms", NULL),
 	{ 0 },
@@ -317,7 +335,10 @@ static const struct foreign elbencho_rows[] = {
 const struct foreign_tool foreign_elbencho = {
 	.name = "elbencho",
 	.dashes = "--",
-	.about = "Its `--size`, `--iodepth`, `--direct` and others are those of fio.",
+	.about =
+		"Its `--size`, `--iodepth` and others are those of fio. Letters are taken as its own where `--direct` has no\n"
+		"value, or `-n` and `-N` are together, or beside other words of it. Its paths are targets: of a directory\n"
+		"that is written each thread has a file.",
 	.rows = elbencho_rows,
 };
 

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "plan/fio.h"
 #include "plan/foreign_fit.h"
@@ -406,6 +407,46 @@ static void fit_ior(struct fitting *f, struct group *targets)
 	fit_reorder(f, targets, reads && !own && (tasks > 1 || fit_has_option(f, ranks)));
 }
 
+/* ---- elbencho ---- */
+
+static bool is_directory(const char *name)
+{
+	struct stat st;
+
+	return stat(name, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Threads share a file; in a directory that is written each has its own. */
+static void fit_elbencho(struct fitting *f, struct group *targets)
+{
+	const struct option *target = option_find(f->table, "target");
+	struct group *count, *read = find_op(f, "read"), *size = fit_find_option(f, "bytes");
+	const struct group *write = find_op(f, "write");
+	const size_t n = tasks_of(f, &count);
+	const char *name = targets->words[1];
+	size_t n_paths = 0, parts;
+
+	if (write && read)
+		fit_become(f, read, FIT_LIST("-readback"));
+	for (size_t i = 0; i < f->n; i++)
+		n_paths += !f->groups[i].gone && f->groups[i].opt == target;
+	if (n_paths == 1 && write && n && is_directory(name)) {
+		fit_become(f, targets,
+			   FIT_LIST("-targets", count_text(f, n),
+				    foreign_numbered(f->arena, name, strlen(name), "/f%03d")));
+		return;
+	}
+	if (!count || n == 1)
+		return;
+	parts = n_paths == 1 && !is_directory(name) ?
+			divide(f, targets, size ? size->words[1] : NULL, n) :
+			0;
+	if (parts && size)
+		fit_become(f, size, FIT_LIST("-bytes", share(f, size->words[1], 1, parts)));
+	if (!parts)
+		fit_lose(f, count);
+}
+
 /* ---- sgpdd-survey ---- */
 
 /* Size, in MiB, and threads count all regions of a device. */
@@ -525,9 +566,8 @@ void fit_tasks(struct fitting *f)
 		const struct foreign_tool *tool;
 		void (*fit)(struct fitting *f, struct group *targets);
 	} rows[] = {
-		{ &foreign_xdisk, fit_xdisk },
-		{ &foreign_ior, fit_ior },
-		{ &foreign_sgpdd_survey, fit_survey },
+		{ &foreign_xdisk, fit_xdisk },	     { &foreign_ior, fit_ior },
+		{ &foreign_elbencho, fit_elbencho }, { &foreign_sgpdd_survey, fit_survey },
 		{ &foreign_fio, fit_fio },
 	};
 

@@ -20,6 +20,7 @@ os.mkdir(t.path("d"))
 t.make_file("d/f", 1 << 20)
 with open(t.path("list"), "w", encoding="ascii") as names:
     names.write("T\n")
+DIRECT = t.xdd("-op", "read", "-target", T, "-dio", "-reqsize", 4, "-numreqs", 1).status == 0
 NONE, NOTHING, JOBS = "(none)", "(leave it out)", "(xdd fio)"
 # A word of each tool that needs no words of xdd, so that its letters are taken as its own.
 NEUTRAL = {"fio": "--thread=1", "dd": "status=none", "sgp_dd": "coe=1", "IOR": "-k", "xdisk": "-Q",
@@ -244,6 +245,42 @@ def test_lines():
     answer("a value only: status 2, as before", "-op randread -target T", "-op read -seek random once -target T", status=2)
 
 
+def test_elbencho():
+    """Its letters, which IOR and xdisk have too, beside --direct without a value or -n and -N; paths come last."""
+    dio = "--direct" if DIRECT else "--nolive"
+    say = "-dio" if DIRECT else "-heartbeat 0"
+    answer("elbencho: threads of a file have a part each", "-w -r -t 2 -s 1m -b 128k %s new" % dio,
+           "-op write -readback -bytes 512k -bs 128k %s -targets -2 new -targetoffset 512k" % say,
+           "-t 2: is a word of elbencho; say -targets -2 <name>", "-s 1m: is a word of elbencho; say -bytes 1m",
+           "new: is a word of elbencho; say -target new")
+    answer("elbencho: random reads of several files", "-r -b 4k --rand %s T d/f" % dio,
+           "-op read -bs 4k -seek random %s -target T -target d/f" % say)
+    answer("elbencho: paths after a value", "-r --lat -b 4k T", "-op read -latency percentiles 50,90,95,99,99.9 -bs 4k -target T",
+           "T: is a word of elbencho; say -target T (argument 5)")
+    answer("elbencho: --threads", "-w -b 4k --threads 4 --size 1m --lat new",
+           "-op write -bs 4k -bytes 256k -latency percentiles 50,90,95,99,99.9 -targets -4 new -targetoffset 256k")
+    answer("elbencho: hosts", "--hosts a,b -w -t 2 -b 128k -s 1m new",
+           "multi -hosts a,b -- -op write -bs 128k -bytes 512k -targets -2 new -targetoffset 512k")
+    run = xdd("-w -t 4 -n 2 -N 10 -s 64k -b 64k d".split())
+    t.ok(run.status == 3 and "\nxdd: try, without -n 2, -N 10: xdd -op write -bytes 64k -bs 64k -targets 4 d/f%03d\n" in run.err,
+         "elbencho: a file for each thread in a directory", run)
+    run = xdd("-r -t 4 -n 2 -N 10 -s 64k -b 64k d".split())
+    t.ok(run.status == 3 and "\nxdd: try, without -t 4, -n 2, -N 10: xdd -op read -bytes 64k -bs 64k -target d\n" in run.err,
+         "elbencho: the files of a directory", run)
+
+
+def test_gaps():
+    """rw=read:64k of fio."""
+    for size, lap, end in (("", "64k", "1M"), (" --size=512k", "32k", "512k")):
+        answer("a gap after each request" + size, "--rw=read:64k --bs=4k --filename=T" + size,
+               "-op read -target T -reqsize 4k -bytes %s -seek interleave 17 range %s -dropcache" % (lap, end),
+               "-seek interleave <n> takes every n-th request")
+    for words, why in (("read:-8k", "a list of -seek load has its requests in any order"),
+                       ("randread:8", "each random request of xdd has an offset of its own")):
+        run = xdd(["--rw=" + words, "--bs=4k", "--filename=T"])
+        t.ok(run.status == 3 and why in run.err and "\nxdd: try, without --rw=%s: xdd " % words in run.err, "--rw=" + words, run)
+
+
 def test_setup_file():
     with open(t.path("a.cfg"), "w", encoding="ascii") as f:
         f.write("-op read\n-target T\n-iodepth 4\n")
@@ -303,5 +340,5 @@ def test_help():
     t.ok(not wide, "the search fits 80 columns", "\n".join(wide))
 
 
-t.run(test_help, test_table, test_lines, test_stray, test_setup_file)
+t.run(test_help, test_table, test_lines, test_elbencho, test_gaps, test_stray, test_setup_file)
 t.done()
