@@ -177,12 +177,6 @@ static void print_side(const struct compare_side *side)
 	}
 }
 
-/* Members that change all the time, and names that are meant to differ. */
-static const char *const skipped[] = {
-	"available_bytes", "free_bytes", "given",	"jsonout", "output",
-	"errout",	   "csvout",	 "combinedout", "id",	   NULL
-};
-
 /* Print the differences between the first run of a side and its others, which should be alike. */
 static void print_inside(const struct compare_side *side, const char *title, const char *member)
 {
@@ -192,7 +186,7 @@ static void print_inside(const struct compare_side *side, const char *title, con
 		struct memstream m;
 
 		compare_diff(xmemstream_open(&m), first,
-			     json_object_get(side->runs[i].doc.root, member), skipped);
+			     json_object_get(side->runs[i].doc.root, member), compare_skipped);
 		if (*xmemstream_close(&m))
 			printf("\n%s, %s to %s\n%s", title, side->runs[0].name, side->runs[i].name,
 			       m.text);
@@ -204,7 +198,7 @@ static void print_diff(const struct comparison *c, const char *title, const char
 {
 	printf("\n%s\n", title);
 	if (!compare_diff(stdout, json_object_get(c->a.runs[0].doc.root, member),
-			  json_object_get(c->b.runs[0].doc.root, member), skipped))
+			  json_object_get(c->b.runs[0].doc.root, member), compare_skipped))
 		printf("  the same\n");
 	print_inside(&c->a, title, member);
 	print_inside(&c->b, title, member);

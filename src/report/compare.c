@@ -114,6 +114,11 @@ static void compare_diff_walk(struct diff *d, const char *path, const json_t *a,
 		compare_diff_line(d, path, a, b);
 }
 
+const char *const compare_skipped[] = {
+	"available_bytes", "free_bytes", "given",	"jsonout", "output",
+	"errout",	   "csvout",	 "combinedout", "id",	   NULL
+};
+
 size_t compare_diff(FILE *f, const json_t *a, const json_t *b, const char *const *skip)
 {
 	struct diff d = { .f = f, .skip = skip };

@@ -129,7 +129,7 @@ def test_curve():
     doc = j.load(file)
     loads = doc["curve"]["loads"]
     page = page_of(report(file), "a curve")
-    section = next(s for s in page.all("section") if s.all("h3") and s.all("h3")[0].text() == "Response time against load")
+    section = [s for s in page.all("section") if s.all("h3") and s.all("h3")[0].text() == "Response time against load"][-1]
     words = [item.text() for item in section.all("li")]
     t.ok([w.split(":")[0] for w in words] == ["maximum", "knee", "goal"] and "p50 up to 10.0 s holds at" in words[2],
          "says the maximum, the knee and the goal", words)
@@ -212,16 +212,53 @@ def test_difference():
             for figure in ("bandwidth", "iops", "latency", "p50", "p99", "p99.9"):
                 statistic[figure]["values"] = [v * factor for v in noise]
         return j.write(name, new)
-    for factor, change, verdict, sentence in ((1.2, "+20.0 %", "real", "18 differences are real"),
-                                              (1.0, "+0.0 %", "may be chance", "No difference between the results")):
+    both = {"real: better", "real: worse"}
+    for factor, change, verdicts, sentence in ((1.2, "+20.0 %", both, "18 differences are real"),
+                                               (1.0, "+0.0 %", {"may be chance"}, "No difference between the results")):
         page = page_of(report(with_values("first", 1.0), with_values("second", factor)), "%g times as much" % factor)
         rows = next(rows for caption, rows in page.tables().items() if caption.startswith("b to a"))
-        t.equal((len(rows), {(r[4], r[6]) for r in rows[1:]}, {r[0] for r in rows[1:]}),
-                (19, {(change, verdict)}, {"all targets", "target 0, null", "target 1, null"}), "each figure of each subject")
+        t.equal((len(rows), {r[4] for r in rows[1:]}, {r[6] for r in rows[1:]}, {r[0] for r in rows[1:]}),
+                (19, {change}, verdicts, {"all targets", "target 0, null", "target 1, null"}), "each figure of each subject")
+        t.equal({r[1]: r[6] for r in rows[1:] if "better" in r[6]},
+                {"bandwidth": "real: better", "IOPS": "real: better"} if factor > 1 else {}, "more is better of rates only")
+        answers = {a.all("dt")[0].text(): a for a in page.all("dl")[0].all("div")}
+        t.equal((list(answers), {a.attributes["class"] for a in answers.values()}),
+                (["bandwidth", "IOPS", "latency", "p50", "p99", "p99.9"], {"good", "bad"} if factor > 1 else {"plain"}),
+                "the difference begins with what changed")
         t.ok(sentence in page.root.text() and "Distributions of both documents" in plots_of(page) + (
             [] if t.have("gnuplot") else ["Distributions of both documents"]), "the verdict in words, and both distributions")
     page = page_of(report(*[t.path("first")] * 3), "three documents")
     t.ok("Difference" not in page.headings(), "are not compared")
+
+
+def answers_of(page):
+    """The figures that a document begins with: {title: (value, note)}."""
+    return {a.all("dt")[0].text(): (a.all("strong")[0].text(), "".join(s.text() for s in a.all("span")))
+            for a in page.all("dl")[-1].all("div")}
+
+
+def test_answer():
+    """The first figures are those of the document; and messages that are alike are one line after them."""
+    d = j.of_run("answer", "-op", "read", "-target", t.make_file("data", 1 << 20), *"-reqsize 4 -numreqs 250 -passes 4".split(),
+                 "-throttle", "ops", 10000, "poisson")
+    page = page_of(report(t.path("answer")), "a paced run")
+    answers = answers_of(page)
+    row = [r for r in d["results"] if r["what"] == "COMBINED"][0]
+    rate = sum(row["ops"].values()) / (row["elapsed_ns"] / 1e9)
+    t.ok(list(answers) == ["rate", "operations per second", "service time, read: p50", "response time, read: p50"] and
+         abs(float(answers["operations per second"][0].split()[0]) - rate / 1000) < 0.05 and
+         answers["rate"][1].startswith("+-") and answers["rate"][1].endswith(" over 4 passes"),
+         "rate, operations and both times come first", answers)
+    t.ok(page.source.index('class="answer"') < page.source.index('class="verdicts"') < page.source.index("-throttle ops 10000"),
+         "verdicts follow, and then the command")
+    few = j.of_run("few", *"-op noop -target null -numreqs 10".split())
+    t.equal(answers_of(page_of(report(t.path("few")), "few operations"))["service time, noop: p50"][1],
+            "p99 not known: too few operations", "a percentile that is not known is not shown")
+    few["messages"] = [{"level": "warning", "text": "round %d: %.1f %% of 128 reads of /dev/sd1 were slow" % (i, 5 - i / 4)}
+                       for i in range(3, 17)] + [{"level": "warning", "text": "round 3: 5.0 % of 128 reads of /dev/sd2 were slow"}]
+    text = page_of(report(j.write("few", few)), "messages that are alike").root.text()
+    t.ok("round 3 to 16: 1 to 4.2 % of 128 reads of /dev/sd1 were slow (14 times)" in text and
+         "warning: round 3: 5.0 % of 128 reads of /dev/sd2 were slow" in text, "one line for each kind, with its ranges", text)
 
 
 def test_many_rows():
@@ -298,7 +335,7 @@ def test_odd_values():
     for _ in range(100):
         many["environment"]["deep"] = [many["environment"]["deep"]]
     page = page_of(report(j.write("many", many)), "many rows")
-    t.ok("600 more rows are not shown." in page.root.text() and "400 more messages" in page.root.text() and
+    t.ok("600 more rows are not shown." in page.root.text() and "800 more messages" in page.root.text() and
          len(page.source) < 1 << 20, "what is too much is counted")
 
 
@@ -356,5 +393,5 @@ def test_refused():
     t.equal((run.status, run.out.startswith("usage: xdd report"), run.err), (0, True, ""), "-help", run)
 
 
-t.run(test_run, test_verdicts, test_sweep, test_curve, test_plots, test_difference, test_many_rows, test_hostile, test_odd_values, test_style, test_output, test_refused)
+t.run(test_run, test_verdicts, test_sweep, test_curve, test_plots, test_difference, test_answer, test_many_rows, test_hostile, test_odd_values, test_style, test_output, test_refused)
 t.done()

@@ -108,6 +108,9 @@ void compare_subjects_free(struct compare_subjects *s);
  */
 size_t compare_diff(FILE *f, const json_t *a, const json_t *b, const char *const *skip);
 
+/* Members that change all the time, and names that are meant to differ; NULL ends them. */
+extern const char *const compare_skipped[];
+
 /*
  * compare `figure` (below FIGURE_NAMES) of `s`, one of `subjects` that are
  * compared. COMPARE_NO_FIGURE: a document does not have it, or `s` is not judged by it.

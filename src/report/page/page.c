@@ -39,6 +39,12 @@ const char page_style[] =
 	"h2{font-size:1.3rem;margin:2rem 0 .5rem;border-bottom:1px solid var(--line)}\n"
 	"h3{font-size:1.1rem;margin:1.5rem 0 .5rem}\n"
 	"p,ul{margin:.5rem 0;max-width:60rem}\n"
+	".answer{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,11rem),1fr));"
+	"gap:.75rem;margin:1rem 0}\n"
+	".answer div{border:1px solid var(--line);border-radius:.3rem;padding:.5rem .75rem}\n"
+	".answer dt,.answer span{color:var(--soft);font-size:.9rem;line-height:1.3}\n"
+	".answer .good strong{color:var(--good)}.answer .bad strong{color:var(--bad)}\n"
+	".answer dd{margin:0}.answer strong{display:block;font-size:1.5rem;line-height:1.3}\n"
 	"a{color:var(--link)}\n"
 	"code{font-family:ui-monospace,monospace;font-size:.9em}\n"
 	".soft,caption,figcaption{color:var(--soft)}\n"
@@ -355,11 +361,12 @@ static void put_document(struct page *p, const struct compare_run *run, size_t n
 	page_put(p, "\">\n");
 	snprintf(title, sizeof(title), "%s: %s", run->name, run->doc.name);
 	page_section(p, 2, title);
+	page_answer(p, run);
+	if (run->doc.curved)
+		page_curve(p, run);
 	page_summary(p, run);
 	page_section_end(p);
 	if (run->doc.sweep) {
-		if (run->doc.curved)
-			page_curve(p, run);
 		page_points(p, run);
 		if (!run->doc.curved)
 			page_lines(p, run);

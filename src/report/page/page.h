@@ -109,6 +109,14 @@ double page_percentile(const struct figures *f, unsigned dir, uint32_t percent);
 /* ---- parts: of two documents, and each of one ---- */
 void page_difference(struct page *p, const struct compare_run *runs);
 void page_times(struct page *p, const struct compare_run *run);
+void page_answer(struct page *p, const struct compare_run *run);
+
+/* The changes from a to b, over all targets or of the whole curve; of at least one subject. */
+void page_answer_change(struct page *p, const struct compare_subjects *subjects);
+
+/* "better" or "worse": what a ratio of b to a means for a figure. */
+const char *page_direction(enum pass_figure figure, double ratio);
+
 void page_summary(struct page *p, const struct compare_run *run);
 void page_latency(struct page *p, const struct compare_run *run);
 void page_targets(struct page *p, const struct compare_run *run);

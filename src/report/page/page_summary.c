@@ -4,6 +4,7 @@
  * its environment and plan as tables; and the difference of two documents, as xdd compare reports
  * it. Called by page.c.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
@@ -167,7 +168,7 @@ static void put_row(struct difference *d, struct page *p, const struct compare_s
 									  page_ops_cell :
 					     figure == FIGURE_KNEE ? put_percent :
 								     page_time_cell;
-	char low[32], high[32], interval[72] = "-";
+	char low[32], high[32], interval[72] = "-", verdict[64];
 
 	if (f.verdict == COMPARE_NO_FIGURE)
 		return;
@@ -181,7 +182,10 @@ static void put_row(struct difference *d, struct page *p, const struct compare_s
 	put(p, f.b);
 	page_number(p, page_difference_percent(f.ratio.ratio, low, sizeof(low)));
 	page_number(p, interval);
-	page_cell(p, verdicts[f.verdict]);
+	snprintf(verdict, sizeof(verdict), "%s%s%s", verdicts[f.verdict],
+		 f.verdict == COMPARE_REAL ? ": " : "",
+		 f.verdict == COMPARE_REAL ? page_direction(figure, f.ratio.ratio) : "");
+	page_cell(p, verdict);
 	page_row_end(p);
 	d->real += f.verdict == COMPARE_REAL;
 	d->unknown += f.verdict == COMPARE_UNKNOWN;
@@ -273,6 +277,31 @@ static void put_distributions(struct page *p, const struct compare_run *runs)
 		figures_free(&all[i]);
 }
 
+#define MAX_DIFFERENCES 12
+
+/* A difference between the plans may be the cause of all others. */
+static void put_plans(struct page *p, const struct compare_run *runs)
+{
+	struct memstream m;
+	size_t n = compare_diff(xmemstream_open(&m), json_object_get(runs[0].doc.root, "plan"),
+				json_object_get(runs[1].doc.root, "plan"), compare_skipped);
+	char *rest = xmemstream_close(&m), *line;
+
+	if (n) {
+		page_line(p, "The runs have different plans, which may be the cause:");
+		page_put(p, "<ul>\n");
+	} else {
+		page_line(p, "Both have the same plan.");
+	}
+	for (size_t i = 0; i < n && i < MAX_DIFFERENCES && (line = strsep(&rest, "\n")); i++)
+		page_item(p, "%s", line + strspn(line, " "));
+	if (n > MAX_DIFFERENCES)
+		page_item(p, "%zu more differences; xdd compare lists them", n - MAX_DIFFERENCES);
+	if (n)
+		page_put(p, "</ul>\n");
+	free(m.text);
+}
+
 void page_difference(struct page *p, const struct compare_run *runs)
 {
 	const struct compare_side a = { "a", &runs[0], 1 }, b = { "b", &runs[1], 1 };
@@ -283,6 +312,9 @@ void page_difference(struct page *p, const struct compare_run *runs)
 		page_line(p, "A run and a sweep are not compared.");
 	} else {
 		find_subjects(&d, &a, &b);
+		if (d.subjects.n)
+			page_answer_change(p, &d.subjects);
+		put_plans(p, runs);
 		if (d.subjects.n)
 			page_difference_put_table(&d, p);
 		page_difference_put_verdict(&d, p);
@@ -296,7 +328,6 @@ void page_difference(struct page *p, const struct compare_run *runs)
 #define MAX_MESSAGES 100
 #define MAX_VERDICTS 100
 #define MAX_POINTS 20
-#define KEPT_MESSAGES 1000 /* of a run: those past them are not compared */
 
 /* An element of the list of verdicts. `tone` is a class; `label` says the same as its colour. */
 static void open_verdict(struct page *p, const char *tone, const char *label)
@@ -420,6 +451,14 @@ static void put_one_pass(struct page *p, double limit_ns)
 	close_verdict(p);
 }
 
+/* Only a figure that nothing disturbed is as certain as its interval is narrow. */
+static const char *certainty_tone(const struct document *d, double percent)
+{
+	if (percent >= rule_table[RULE_MEAN].limit)
+		return "note";
+	return d->n_messages || d->partial || d->status > 0 ? "plain" : "good";
+}
+
 /* How certain the bandwidth of all targets is. */
 static void put_certainty(struct page *p, const struct document *d)
 {
@@ -436,8 +475,7 @@ static void put_certainty(struct page *p, const struct document *d)
 	if (mean > 0 && high >= mean) {
 		percent = 100 * (high - mean) / mean;
 		snprintf(half, sizeof(half), "%.2g", percent);
-		open_verdict(p, percent < rule_table[RULE_MEAN].limit ? "good" : "note",
-			     rule_table[RULE_MEAN].label);
+		open_verdict(p, certainty_tone(d, percent), rule_table[RULE_MEAN].label);
 		page_put(p, rule_says_MEAN, scaled_rate(mean, text), half, all->n);
 		close_verdict(p);
 	}
@@ -456,7 +494,7 @@ static void put_steady(struct page *p, const struct document *d)
 		page_summary_put_verdict(p, "note", "steady state", "not reached");
 		return;
 	}
-	open_verdict(p, "good", "steady state");
+	open_verdict(p, "plain", "steady state");
 	page_put(p, "reached after pass %" PRIu64, all->steady_after);
 	close_verdict(p);
 }
@@ -466,35 +504,120 @@ static void put_good(struct page *p, const struct document *d)
 {
 	if (d->status > 0 || d->partial)
 		return;
-	page_summary_put_verdict(p, "good", "complete",
+	page_summary_put_verdict(p, "plain", "complete",
 				 d->status >= 0 ? "it ended normally" :
 						  "its exit status is not known");
 }
 
-/* True if an earlier message has the text of message `i`: rounds of a sweep repeat theirs. */
-static bool is_repeated(const struct document *d, size_t i)
+/* ---- messages ---- */
+
+#define MAX_NUMBERS 8 /* of a message whose ranges are known */
+
+/* Messages that differ in their numbers only, as the rounds of a sweep have them. */
+struct alike {
+	const char *text; /* of the first one */
+	bool error;
+	size_t n;
+	double least[MAX_NUMBERS], most[MAX_NUMBERS];
+};
+
+/* The number at `text`, which is part of no word, and its length; 0: there is none. */
+static size_t number_at(const char *begin, const char *text, double *value)
 {
-	for (size_t k = 0; k < i && k < KEPT_MESSAGES; k++) {
-		if (strcmp(d->messages[k].text, d->messages[i].text) == 0)
-			return true;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return 0;
+	if (text > begin && (isalnum((unsigned char)text[-1]) || strchr("_.-/", text[-1])))
+		return 0;
+	*value = strtod(text, &end);
+	return isalpha((unsigned char)*end) || *end == '_' || *end == '/' ? 0 :
+									    (size_t)(end - text);
+}
+
+/* True if the texts are equal apart from numbers. */
+static bool are_alike(const char *a, const char *b)
+{
+	const char *const begin_a = a, *const begin_b = b;
+	double value;
+
+	while (*a && *b) {
+		const size_t in_a = number_at(begin_a, a, &value);
+		const size_t in_b = number_at(begin_b, b, &value);
+
+		if (!in_a != !in_b || (!in_a && *a != *b))
+			return false;
+		a += in_a ? in_a : 1;
+		b += in_b ? in_b : 1;
 	}
-	return false;
+	return *a == *b;
+}
+
+static void alike_add(struct alike *group, const char *text)
+{
+	size_t k = 0, length;
+	double value;
+
+	for (const char *c = text; *c && k < MAX_NUMBERS; c += length ? length : 1) {
+		length = number_at(text, c, &value);
+		if (!length)
+			continue;
+		group->least[k] = group->n ? fmin(group->least[k], value) : value;
+		group->most[k] = group->n ? fmax(group->most[k], value) : value;
+		k++;
+	}
+	group->n++;
+}
+
+/* The text of the first message; "2 to 17" stands for numbers that differ. */
+static void put_alike(struct page *p, const struct alike *group)
+{
+	struct memstream m;
+	FILE *f = xmemstream_open(&m);
+	size_t k = 0, length;
+	double value;
+
+	for (const char *c = group->text; *c; c += length ? length : 1) {
+		length = number_at(group->text, c, &value);
+		if (length && k < MAX_NUMBERS && group->least[k] < group->most[k])
+			fprintf(f, "%.15g to %.15g", group->least[k], group->most[k]);
+		else
+			fwrite(c, 1, length ? length : 1, f);
+		k += length > 0;
+	}
+	if (group->n > 1)
+		fprintf(f, " (%zu times)", group->n);
+	xmemstream_close(&m);
+	page_summary_put_verdict(p, group->error ? "bad" : "note",
+				 group->error ? "error" : "warning", m.text);
+	free(m.text);
 }
 
 static void put_messages(struct page *p, const struct document *d)
 {
-	size_t n = 0;
+	struct alike *groups = xcalloc(MAX_MESSAGES, sizeof(*groups));
+	size_t n = 0, left_out = 0, k;
 
 	for (size_t i = 0; i < d->n_messages; i++) {
-		const bool error = d->messages[i].error;
+		const struct document_message *m = &d->messages[i];
 
-		if (is_repeated(d, i) || ++n > MAX_MESSAGES)
+		for (k = 0; k < n; k++) {
+			if (groups[k].error == m->error && are_alike(groups[k].text, m->text))
+				break;
+		}
+		if (k == MAX_MESSAGES) {
+			left_out++;
 			continue;
-		page_summary_put_verdict(p, error ? "bad" : "note", error ? "error" : "warning",
-					 d->messages[i].text);
+		}
+		if (k == n)
+			groups[n++] = (struct alike){ .text = m->text, .error = m->error };
+		alike_add(&groups[k], m->text);
 	}
-	if (n > MAX_MESSAGES)
-		page_item(p, "%zu more messages are in the document.", n - MAX_MESSAGES);
+	for (k = 0; k < n; k++)
+		put_alike(p, &groups[k]);
+	if (left_out)
+		page_item(p, "%zu more messages are in the document.", left_out);
+	free(groups);
 }
 
 /* The findings of the rounds of a sweep, with the numbers of the points. */
@@ -525,7 +648,6 @@ void page_summary(struct page *p, const struct compare_run *run)
 {
 	const struct document *d = &run->doc;
 
-	put_facts(p, d);
 	page_put(p, "<ul class=\"verdicts\">\n");
 	put_end(p, d);
 	put_faults(p, document_result(d, RESULT_COMBINED));
@@ -539,4 +661,5 @@ void page_summary(struct page *p, const struct compare_run *run)
 	put_messages(p, d);
 	put_good(p, d);
 	page_put(p, "</ul>\n");
+	put_facts(p, d);
 }

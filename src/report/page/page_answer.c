@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The answer of a document, which its part of the page begins with: a few figures with what they
+ * are worth. Called by page.c.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/latency.h"
+#include "report/page/page.h"
+#include "xdd/base/units.h"
+
+#define NOTE_BYTES 320
+
+/* One figure; `note` may be empty. `tone` is a class of the style. */
+static void put_toned(struct page *p, const char *tone, const char *name, const char *value,
+		      const char *note)
+{
+	page_put(p, "<div class=\"%s\"><dt>", tone);
+	page_text(p, name);
+	page_put(p, "</dt><dd><strong>");
+	page_text(p, value);
+	page_put(p, "</strong>");
+	if (*note) {
+		page_put(p, "<span>");
+		page_text(p, note);
+		page_put(p, "</span>");
+	}
+	page_put(p, "</dd></div>\n");
+}
+
+static void put_answer(struct page *p, const char *name, const char *value, const char *note)
+{
+	put_toned(p, "plain", name, value, note);
+}
+
+/* ---- a run ---- */
+
+/* "+-7.4 % over 6 passes"; empty where fewer than two count. */
+static const char *scatter(const struct document_statistic *all, enum pass_figure figure, char *buf)
+{
+	const struct document_figure *f = all ? &all->figures[figure] : NULL;
+
+	*buf = '\0';
+	if (f && all->n > 1 && f->mean > 0 && f->high >= f->mean)
+		snprintf(buf, NOTE_BYTES, "+-%.2g %% over %zu passes",
+			 100 * (f->high - f->mean) / f->mean, all->n);
+	return buf;
+}
+
+/* The direction with the most operations. */
+static unsigned main_direction(const struct figures *f)
+{
+	unsigned most = 0;
+
+	for (unsigned dir = 1; dir < DIR_COUNT; dir++) {
+		if (page_service(f, dir)->n > page_service(f, most)->n)
+			most = dir;
+	}
+	return most;
+}
+
+/* Half of the operations took no longer than the first, 99 % no longer than the second. */
+static void put_latency(struct page *p, const struct figures *f, enum latency_time time,
+			const char *name)
+{
+	const unsigned dir = main_direction(f);
+	const struct histogram_view v = latency_view(&f->latency, time, dir);
+	char p50[SCALED_SIZE], p99[SCALED_SIZE], note[NOTE_BYTES], title[64];
+	double far;
+
+	if (!histogram_count(&v))
+		return;
+	far = histogram_known_percentile(&v, 99 * HISTOGRAM_PERCENT);
+	scaled_time(histogram_known_percentile(&v, 50 * HISTOGRAM_PERCENT), p50);
+	scaled_time(far, p99);
+	snprintf(title, sizeof(title), "%s, %s: p50", name, op_dir_name((enum op_dir)dir));
+	if (isfinite(far))
+		snprintf(note, sizeof(note), "p99 %s", p99);
+	else
+		snprintf(note, sizeof(note), "p99 not known: too few operations");
+	put_answer(p, title, p50, note);
+}
+
+static void put_run(struct page *p, const struct document *d)
+{
+	const struct document_statistic *s = document_statistic(&d->statistics, DOCUMENT_ALL);
+	const struct document_result *all = document_result(d, RESULT_COMBINED);
+	char text[SCALED_SIZE], note[NOTE_BYTES];
+	struct figures f;
+
+	if (page_figures(all, &f) && all->elapsed_ns) {
+		const double seconds = (double)all->elapsed_ns / NS_PER_SEC;
+
+		put_answer(p, "rate", scaled_rate((double)tally_bytes(&f.tally) / seconds, text),
+			   scatter(s, FIGURE_BANDWIDTH, note));
+		put_answer(p, "operations per second",
+			   scaled_ops((double)tally_ops(&f.tally) / seconds, text),
+			   scatter(s, FIGURE_IOPS, note));
+		put_latency(p, &f, LATENCY_SERVICE, "service time");
+		put_latency(p, &f, LATENCY_RESPONSE, "response time");
+	}
+	figures_free(&f);
+}
+
+/* ---- a sweep ---- */
+
+/* A figure of sweeps for which one point is the best. */
+struct best {
+	enum pass_figure figure;
+	const char *name;
+	bool low; /* the lowest value is the best */
+	char *(*write)(double value, char *buf);
+};
+
+static const struct document_figure *figure_at(const struct document_point *point,
+					       const struct best *b)
+{
+	const struct document_statistic *all = document_statistic(&point->statistics, DOCUMENT_ALL);
+	const struct document_figure *f = all ? &all->figures[b->figure] : NULL;
+
+	return f && f->mean > 0 ? f : NULL;
+}
+
+static const struct document_point *best_point(const struct document *d, const struct best *b)
+{
+	const struct document_point *found = NULL;
+	double mean = 0;
+
+	for (size_t i = 0; i < d->n_points; i++) {
+		const struct document_figure *f = figure_at(&d->points[i], b);
+
+		if (!f || (found && (b->low ? f->mean >= mean : f->mean <= mean)))
+			continue;
+		found = &d->points[i];
+		mean = f->mean;
+	}
+	return found;
+}
+
+/* Points whose interval overlaps with that of the best one. */
+static size_t as_good(const struct document *d, const struct best *b,
+		      const struct document_point *best)
+{
+	const struct document_figure *f = figure_at(best, b);
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n_points; i++) {
+		const struct document_figure *other = figure_at(&d->points[i], b);
+
+		if (&d->points[i] == best || !other)
+			continue;
+		n += !(fabs(other->mean - f->mean) >
+		       (other->high - other->mean) + (f->high - f->mean));
+	}
+	return n;
+}
+
+static void put_best(struct page *p, const struct document *d, const struct best *b)
+{
+	const struct document_point *point = best_point(d, b);
+	char value[SCALED_SIZE], note[NOTE_BYTES];
+	size_t used = 0, others;
+
+	if (!point)
+		return;
+	note[0] = '\0';
+	for (size_t i = 0; i < d->n_axes && used < sizeof(note); i++) {
+		const char *text = document_text(point->varied, d->axes[i].option);
+
+		if (*text)
+			used += (size_t)snprintf(note + used, sizeof(note) - used, "%s%s %s",
+						 used ? ", " : "at ", d->axes[i].option, text);
+	}
+	others = as_good(d, b, point);
+	if (others && used < sizeof(note))
+		snprintf(note + used, sizeof(note) - used,
+			 "; %zu of %zu points are as good, within their intervals", others,
+			 d->n_points - 1);
+	put_answer(p, b->name, b->write(figure_at(point, b)->mean, value), note);
+}
+
+static void put_sweep(struct page *p, const struct document *d)
+{
+	static const struct best best[] = {
+		{ FIGURE_BANDWIDTH, "highest rate", false, scaled_rate },
+		{ FIGURE_IOPS, "most operations per second", false, scaled_ops },
+		{ FIGURE_LATENCY, "lowest mean latency", true, scaled_time },
+		{ FIGURE_P99, "lowest p99", true, scaled_time },
+	};
+
+	for (size_t i = 0; i < sizeof(best) / sizeof(best[0]); i++)
+		put_best(p, d, &best[i]);
+}
+
+/* ---- a curve ---- */
+
+static void put_maximum(struct page *p, const struct document_curve *c)
+{
+	char rate[SCALED_SIZE], note[NOTE_BYTES] = "";
+
+	if (!c->maximum.known) {
+		put_answer(p, "maximum", "not known", "");
+		return;
+	}
+	if (c->maximum.interval_percent >= 0)
+		snprintf(note, sizeof(note), "+-%.2g %%", c->maximum.interval_percent);
+	put_answer(p, "maximum", scaled_ops(c->maximum.iops, rate), note);
+}
+
+static void put_knee(struct page *p, const struct document_curve *c)
+{
+	char value[SCALED_SIZE], note[NOTE_BYTES];
+	int used;
+
+	if (!c->knee.known) {
+		put_answer(p, "knee", "not known", c->knee.missing);
+		return;
+	}
+	used = snprintf(note, sizeof(note), "%.3g %% of the maximum", c->knee.percent);
+	if (c->knee.low_percent >= 0 && c->knee.high_percent >= 0)
+		snprintf(note + used, sizeof(note) - (size_t)used,
+			 ", between %.3g %% and %.3g %% with 95 %% confidence", c->knee.low_percent,
+			 c->knee.high_percent);
+	put_answer(p, "knee: more load costs more time than it gains",
+		   scaled_ops(c->knee.iops, value), note);
+}
+
+/* "p99" of "response_p99". */
+static const char *goal_figure(const char *name)
+{
+	static const char prefix[] = "response_";
+
+	if (strncmp(name, prefix, sizeof(prefix) - 1) == 0)
+		return name + sizeof(prefix) - 1;
+	return "mean";
+}
+
+static void put_goal(struct page *p, const struct document_curve *c)
+{
+	const double holds = c->goal.holds_percent, fails = c->goal.fails_percent;
+	char title[NOTE_BYTES], value[SCALED_SIZE], limit[SCALED_SIZE], note[NOTE_BYTES] = "";
+	int used = 0;
+
+	if (!c->goal.given)
+		return;
+	snprintf(title, sizeof(title), "goal: response %s up to %s", goal_figure(c->goal.figure),
+		 scaled_time(c->goal.limit_ns, limit));
+	if (!(holds > 0)) {
+		put_answer(p, title, fails > 0 ? "at no load" : "not judged",
+			   fails > 0 ? "" : "too few operations in a round");
+		return;
+	}
+	used = snprintf(note, sizeof(note), "at %.4g %% of the maximum", holds);
+	if (fails > 0)
+		used += snprintf(note + used, sizeof(note) - (size_t)used, ", not at %.4g %%",
+				 fails);
+	if (c->goal.disturbed)
+		snprintf(note + used, sizeof(note) - (size_t)used,
+			 "; a response time falls while the load rises: disturbed");
+	put_answer(p, title, scaled_ops(c->goal.holds_iops, value), note);
+}
+
+/* ---- a comparison ---- */
+
+static const char *scaled_figure(enum pass_figure figure, double value, char buf[SCALED_SIZE])
+{
+	switch (figure) {
+	case FIGURE_BANDWIDTH:
+		return scaled_rate(value, buf);
+	case FIGURE_IOPS:
+	case FIGURE_MAXIMUM:
+		return scaled_ops(value, buf);
+	case FIGURE_KNEE:
+		snprintf(buf, SCALED_SIZE, "%.3g %%", value);
+		return buf;
+	default:
+		return scaled_time(value, buf);
+	}
+}
+
+const char *page_direction(enum pass_figure figure, double ratio)
+{
+	const bool more = figure == FIGURE_BANDWIDTH || figure == FIGURE_IOPS ||
+			  figure == FIGURE_MAXIMUM || figure == FIGURE_KNEE;
+
+	return (ratio > 1) == more ? "better" : "worse";
+}
+
+static void put_change(struct page *p, enum pass_figure figure, const struct compare_figure *f)
+{
+	static const char *const words[] = {
+		[COMPARE_UNKNOWN] = "unknown: too few passes",
+		[COMPARE_CHANCE] = "may be chance",
+		[COMPARE_UNSTABLE] = "may be chance: a run is not reproducible",
+		[COMPARE_REAL] = "more than chance",
+	};
+	const bool real = f->verdict == COMPARE_REAL;
+	const char *direction = page_direction(figure, f->ratio.ratio);
+	char a[SCALED_SIZE], b[SCALED_SIZE], value[64] = "-", note[NOTE_BYTES];
+
+	if (isfinite(f->ratio.ratio))
+		snprintf(value, sizeof(value), "%+.1f %%", 100 * (f->ratio.ratio - 1));
+	snprintf(note, sizeof(note), "%s%s%s in a, %s in b; %s", real ? direction : "",
+		 real ? ": " : "", scaled_figure(figure, f->a, a), scaled_figure(figure, f->b, b),
+		 words[f->verdict]);
+	put_toned(p,
+		  !real		    ? "plain" :
+		  *direction == 'b' ? "good" :
+				      "bad",
+		  pass_figures[figure].shown.name, value, note);
+}
+
+void page_answer_change(struct page *p, const struct compare_subjects *subjects)
+{
+	/* A curve is the last one, and all targets together are the first one. */
+	const struct compare_subject *s = &subjects->list[subjects->curve ? subjects->n - 1 : 0];
+
+	page_put(p, "<dl class=\"answer\">\n");
+	for (enum pass_figure figure = 0; figure < FIGURE_NAMES; figure++) {
+		const struct compare_figure f = compare_judge(s, figure, subjects->n);
+
+		if (pass_figures[figure].shown.name && f.verdict != COMPARE_NO_FIGURE)
+			put_change(p, figure, &f);
+	}
+	page_put(p, "</dl>\n");
+}
+
+void page_answer(struct page *p, const struct compare_run *run)
+{
+	const struct document *d = &run->doc;
+
+	page_put(p, "<dl class=\"answer\">\n");
+	if (d->curved) {
+		put_goal(p, &d->curve);
+		put_maximum(p, &d->curve);
+		put_knee(p, &d->curve);
+	} else if (d->sweep) {
+		put_sweep(p, d);
+	} else {
+		put_run(p, d);
+	}
+	page_put(p, "</dl>\n");
+}
