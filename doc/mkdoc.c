@@ -232,7 +232,7 @@ static void man(const struct option_table *table)
 	}
 }
 
-/* The options of a manual page; NULL: there is no such page. */
+/* The options of a manual page, not NULL for one that lists none; NULL: no page of xdd. */
 static const struct option_table *options_of(const char *page)
 {
 	const struct command *c;
@@ -242,7 +242,7 @@ static const struct option_table *options_of(const char *page)
 		if (strcmp(page, command_page(c, name)) == 0)
 			return c->options;
 	}
-	return strcmp(page, "xdd") == 0 || strcmp(page, "xdd-columns") == 0 ? &run_options : NULL;
+	return strncmp(page, "xdd", strlen("xdd")) == 0 ? &run_options : NULL;
 }
 
 /* ---- words of other tools ---- */

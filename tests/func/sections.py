@@ -104,6 +104,10 @@ def test_runs():
     t.equal((run.status, ran(run)), (0, [("a", "2", "write"), ("b", "2", "read")]), "a list of names that can be read once only", run)
     run = t.command(["sh", "-c", 'cat t.xdd | "$@"', "sh"] + t.xdd_words("-setup", "/dev/stdin"), cwd=fresh(WRITE_READ), timeout=60)
     t.equal((run.status, ran(run)), (0, all_runs), "a setup file that can be read once only", run)
+    where = fresh("#!%s -setup\n%s" % (os.path.abspath(t.XDD), WRITE_READ))
+    os.chmod(where + "/t.xdd", 0o755)
+    run = t.command(["./t.xdd"] + t.xdd_words("-section", "write", "part")[1:], cwd=where, timeout=60)
+    t.equal((run.status, ran(run)), (0, all_runs[::2]), "a setup file that is a command", run)
 
 
 def test_refused():

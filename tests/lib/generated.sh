@@ -35,7 +35,7 @@ compare() {
 	fi
 }
 
-for input in "$TOP_SRCDIR"/doc/*.[17].in; do
+for input in "$TOP_SRCDIR"/doc/*.[157].in; do
 	page=$(basename "$input" .in)
 	compare "$input" "doc/$page" man "${page%.*}"
 done

@@ -132,7 +132,7 @@ result "unit tests" "$(found tests/unit -name 'test_*.c' | unnamed .c)" "not in 
 result "functional tests" "$(found tests/func tests/real-time -name '*.sh' -o -name '*.py' | unnamed '')" \
 	"not in xdd_func_tests"
 result "helpers of the tests" "$(helpers | unnamed '')" "not in Makefile.am"
-result "documents" "$(found doc -name '*.md' -o -name '*.in' -o -name '*.[17]' | unnamed '')" "not in Makefile.am"
+result "documents" "$(found doc -name '*.md' -o -name '*.in' -o -name '*.[157]' | unnamed '')" "not in Makefile.am"
 result "what Makefile.am names is there" "$(gone)" "missing"
 result "versions of packages" "$(packages)" "not the version of configure.ac"
 result "licences" "$(unlicensed)" "without the line SPDX-License-Ident""ifier: GPL-2.0-or-later"

@@ -118,7 +118,7 @@ def examples_of(name):
 
 
 def reader_of(name):
-    return {".md": fenced, ".1": manual, ".7": manual}.get(os.path.splitext(name)[1], indented)
+    return {".md": fenced, ".1": manual, ".5": manual, ".7": manual}.get(os.path.splitext(name)[1], indented)
 
 
 def fenced(lines):
