@@ -19,7 +19,7 @@ _xdd_command()
 	fio) words=' -run -output -leaveout -report -help' ;;
 	gettime) words=' -timeserver -port -add -bounce -verbose -waitfortime -help' ;;
 	multi) words=' -hosts -hostfile -slots -launcher -ssh -remotexdd -startin -timeserver -runid -timeout -grace -jsonout -out -quiet -dryrun -version -help' ;;
-	report) words=' -output -plots -axis -noplots -help' ;;
+	report) words=' -output -csv -columns -plots -axis -noplots -help' ;;
 	sweep) words=' -vary -pairs -mostrounds -until -rounds -each -round -orderseed -restore -jsonout -csvout -columns -journal -resume -dryrun -help' ;;
 	timeserver) words=' -port -bind -foreground -help' ;;
 	tsread) words=' -summary -detailed -normalize -csv -json -output -help' ;;

@@ -180,22 +180,22 @@ void csvtext_write(FILE *f, const char *text)
 	fputc('"', f);
 }
 
-void csvtext_number(FILE *f, double x)
+char *csvtext_number(double x, char text[CSVTEXT_NUMBER_SIZE])
 {
 	const int before = x != 0 ? (int)floor(log10(fabs(x))) + 1 : 1;
 	const int decimals = before >= DIGITS ? 0 : DIGITS - before;
-	char text[400]; /* DBL_MAX has 309 digits */
 	size_t n;
 
-	snprintf(text, sizeof(text), "%.*f", decimals < MOST_DECIMALS ? decimals : MOST_DECIMALS,
-		 x);
+	snprintf(text, CSVTEXT_NUMBER_SIZE, "%.*f",
+		 decimals < MOST_DECIMALS ? decimals : MOST_DECIMALS, x);
 	n = strlen(text);
 	if (strchr(text, '.')) {
 		while (text[n - 1] == '0')
 			n--;
 		n -= text[n - 1] == '.';
+		text[n] = '\0';
 	}
-	fwrite(text, 1, n, f);
+	return text;
 }
 
 char *quote_word(struct arena *arena, const char *word)

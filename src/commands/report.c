@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xdd report: a page of HTML of documents of runs and sweeps. Called by main.
+ * xdd report: a page of HTML of documents of runs and sweeps, or their figures as CSV. Called by
+ * main.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@ struct report_line {
 	const char *directory; /* of -plots; or NULL */
 	const char *axis;      /* of the lines of sweeps; NULL: the longest list */
 	bool no_plots;
+	bool csv;
+	const char *columns; /* of -csv; NULL: none */
 	struct compare_run *runs;
 	size_t n;
 };
@@ -42,8 +45,18 @@ static const struct option rows[] = {
 	  .arg = "<file>",
 	  .type = OPT_TEXT,
 	  LINE_FIELD(output),
-	  .help = "write the page to <file>, which is replaced when the page is complete; "
+	  .help = "write the page, or CSV, to <file>, which is replaced when it is complete; "
 		  "otherwise to standard output" },
+	{ .name = "csv",
+	  OPTION_FLAG(struct report_line, csv),
+	  .help = "write the figures of all documents as CSV in place of the page: a row for each "
+		  "result of a run, point of a sweep, or load of a curve" },
+	{ .name = "columns",
+	  .arg = "+<id>+<id>...",
+	  .type = OPT_TEXT,
+	  LINE_FIELD(columns),
+	  .help = "of runs, with -csv: further columns, as +LATP50+LATP99. xdd -help columns lists "
+		  "them" },
 	{ .name = "plots",
 	  .arg = "<directory>",
 	  .type = OPT_TEXT,
@@ -79,11 +92,12 @@ static enum xdd_status take_file(struct line *line, const char *word)
 
 static enum xdd_status check_count(const struct report_line *l)
 {
-	if (l->n && l->n <= PAGE_MAX_DOCUMENTS)
+	const size_t most = l->csv ? CSV_MAX_DOCUMENTS : PAGE_MAX_DOCUMENTS;
+
+	if (l->n && l->n <= most)
 		return XDD_OK;
 	if (l->n)
-		log_error("report: %zu documents are too many; expected up to %d", l->n,
-			  PAGE_MAX_DOCUMENTS);
+		log_error("report: %zu documents are too many; expected up to %zu", l->n, most);
 	else
 		log_error("report: expected files of -jsonout; see xdd report -help");
 	return XDD_BAD_ARGUMENT;
@@ -143,10 +157,25 @@ static bool check_axis(const struct report_line *l)
 	return !l->axis;
 }
 
-/* A reader that has gone away has read enough. */
-static enum xdd_status write_stdout(const struct page *page)
+/* Write the page, or CSV with the columns of `arg`. Returns 0 or -errno. */
+typedef int report_writer(FILE *f, const struct report_line *l, const void *arg);
+
+static int write_page(FILE *f, const struct report_line *l, const void *arg)
 {
-	const int err = page_write(page, stdout);
+	(void)l;
+	return page_write(arg, f);
+}
+
+static int write_csv(FILE *f, const struct report_line *l, const void *arg)
+{
+	return documents_write_csv(f, l->runs, l->n, arg);
+}
+
+/* A reader that has gone away has read enough. */
+static enum xdd_status write_stdout(const struct report_line *l, report_writer *write,
+				    const void *arg)
+{
+	const int err = write(stdout, l, arg);
 
 	if (!err || err == -EPIPE)
 		return XDD_OK;
@@ -174,22 +203,75 @@ static bool check_plots(const struct report_line *l, const struct page *page)
 	return true;
 }
 
-static enum xdd_status write_page(const struct report_line *l, const struct page *page)
+static enum xdd_status write_report(const struct report_line *l, report_writer *write,
+				    const void *arg)
 {
 	struct newfile f;
 	int err;
 
-	if (l->directory && page_save_plots(page, l->directory))
-		return XDD_IO_ERROR;
 	if (!l->output || output_standard(l->output) >= 0)
-		return write_stdout(page);
+		return write_stdout(l, write, arg);
 	err = newfile_open(&f, l->output);
 	if (!err)
-		err = newfile_close(&f, page_write(page, f.f));
+		err = newfile_close(&f, write(f.f, l, arg));
 	if (!err)
 		return XDD_OK;
 	log_error("report -output %s: %s", l->output, output_strerror(err));
 	return XDD_IO_ERROR;
+}
+
+/* Options of the page or of CSV have no use in the other. */
+static bool check_form(const struct report_line *l)
+{
+	const char *page = l->directory ? "plots" :
+			   l->axis	? "axis" :
+			   l->no_plots	? "noplots" :
+					  NULL;
+
+	if (l->csv && page)
+		log_error("report -%s: is for the page, and -csv is given; leave one out", page);
+	if (!l->csv && l->columns)
+		log_error("report -columns %.128s: is for CSV; use -csv", l->columns);
+	return l->csv ? !page : !l->columns;
+}
+
+/* The columns of runs: those of -csvout, and those of -columns. */
+static bool read_columns(const struct report_line *l, struct arena *arena, struct column_list *list)
+{
+	const char *bad;
+	size_t length;
+
+	if (l->columns) {
+		const int err = column_list_parse(list, l->columns, &bad, &length);
+
+		if (err == -EINVAL)
+			column_list_refuse("report -columns", l->columns, "+LATP50+LATP99", bad,
+					   length);
+		else if (err)
+			memory_end();
+		column_list_free(list);
+		if (err)
+			return false;
+	}
+	if (column_list_parse(list,
+			      xarena_printf(arena, "%s%s", COLUMN_DEFAULTS COLUMN_CSV_DEFAULTS,
+					    l->columns ? l->columns : ""),
+			      &bad, &length))
+		memory_end();
+	return true;
+}
+
+static enum xdd_status make_csv(struct report_line *l)
+{
+	struct arena *arena = xarena_new();
+	enum xdd_status status = XDD_BAD_ARGUMENT;
+	struct column_list list = { 0 };
+
+	if (read_columns(l, arena, &list) && check_output(l) && load(l))
+		status = write_report(l, write_csv, &list);
+	column_list_free(&list);
+	arena_free(arena);
+	return status;
 }
 
 static enum xdd_status make_report(struct report_line *l)
@@ -201,7 +283,9 @@ static enum xdd_status make_report(struct report_line *l)
 		return XDD_BAD_ARGUMENT;
 	page = page_make(l->runs, l->n, l->axis, !l->no_plots);
 	if (check_plots(l, page))
-		status = write_page(l, page);
+		status = l->directory && page_save_plots(page, l->directory) ?
+				 XDD_IO_ERROR :
+				 write_report(l, write_page, page);
 	page_free(page);
 	return status;
 }
@@ -215,7 +299,9 @@ static int report_main(int argc, char **argv)
 	if (!status && line.shows)
 		status = command_show(&command_report, line.shows);
 	else if (!status && !(status = check_count(&l)))
-		status = make_report(&l);
+		status = !check_form(&l) ? XDD_BAD_ARGUMENT :
+			 l.csv		 ? make_csv(&l) :
+					   make_report(&l);
 	for (size_t i = 0; i < l.n; i++)
 		document_free(&l.runs[i].doc);
 	free(l.runs);
@@ -225,17 +311,18 @@ static int report_main(int argc, char **argv)
 
 const struct command command_report = {
 	.name = "report",
-	.summary = "make a page of HTML of runs and sweeps",
+	.summary = "make a page of HTML, or CSV, of runs and sweeps",
 	.usage =
 		"usage: xdd report [<option> ...] <file.json>... > page.html\n"
 		"\n"
 		"Makes one page of HTML of documents of -jsonout and of xdd sweep: a summary in\n"
 		"words, rates and latencies over time, their distribution, targets side by side, the\n"
 		"points of a sweep, the environment; of two documents the difference. The page is one\n"
-		"file, needs no network, and has no scripts. gnuplot draws its plots.\n",
+		"file, needs no network, and has no scripts. gnuplot draws its plots.\n"
+		"With -csv the figures are one table of CSV instead.\n",
 	.options = &options,
 	.footer =
-		"Exit status: 0 the page was written, 2 a document cannot be read, 3 an option is\n"
+		"Exit status: 0 the page or CSV was written, 2 a document cannot be read, 3 an option is\n"
 		"wrong, 6 a file cannot be written.\n",
 	.main = report_main,
 };

@@ -37,23 +37,6 @@ static enum xdd_status sweep_columns_refuse(const struct sweep *s, const char *i
 	return XDD_BAD_ARGUMENT;
 }
 
-static enum xdd_status bad_id(const struct sweep *s, const char *text, const char *bad,
-			      size_t length)
-{
-	const char *nearest = column_suggest(bad, length);
-
-	if (bad == text || !length)
-		return sweep_columns_refuse(
-			s, text, 128,
-			"expected a list of identifiers, each with a plus sign before it, "
-			"as in +OPENTIME+CLOSETIME");
-	log_error("%s: -columns %.*s: no such column identifier%s%s%s (xdd -help columns lists "
-		  "them)",
-		  s->kind->name, (int)length, bad, nearest ? "; did you mean +" : "",
-		  nearest ? nearest : "", nearest ? "?" : "");
-	return XDD_BAD_ARGUMENT;
-}
-
 /* Means need numbers, and a file that has each column once. */
 static enum xdd_status sweep_columns_check(const struct sweep *s)
 {
@@ -87,6 +70,7 @@ static bool has_file(const struct sweep *s)
 enum xdd_status sweep_columns_read(struct sweep *s)
 {
 	const char *text = s->line.columns, *bad;
+	char option[32];
 	size_t length;
 	int err;
 
@@ -100,8 +84,11 @@ enum xdd_status sweep_columns_read(struct sweep *s)
 		return sweep_columns_refuse(s, text, 128,
 					    "needs a file for them: -csvout or -jsonout");
 	err = column_list_parse(&s->results.columns, text, &bad, &length);
-	if (err == -EINVAL)
-		return bad_id(s, text, bad, length);
+	if (err == -EINVAL) {
+		snprintf(option, sizeof(option), "%s: -columns", s->kind->name);
+		column_list_refuse(option, text, "+OPENTIME+CLOSETIME", bad, length);
+		return XDD_BAD_ARGUMENT;
+	}
 	if (err)
 		memory_end();
 	return sweep_columns_check(s);

@@ -102,25 +102,6 @@ enum xdd_status report_check_file(const struct plan *plan, const char *option, c
 	return status;
 }
 
-static enum xdd_status format_error(const char *format, const char *bad, size_t len)
-{
-	const char *nearest = column_suggest(bad, len);
-
-	if (bad == format || len == 0)
-		log_error("-outputformat %s: expected a list of identifiers, each with a plus sign "
-			  "before it, as in +WHAT+OPS",
-			  format);
-	else if (nearest)
-		log_error("-outputformat %.*s: no such column identifier; did you mean +%s? "
-			  "(xdd -help columns lists them)",
-			  (int)len, bad, nearest);
-	else
-		log_error("-outputformat %.*s: no such column identifier "
-			  "(xdd -help columns lists them)",
-			  (int)len, bad);
-	return XDD_BAD_ARGUMENT;
-}
-
 /* The user guide, 10.5: lines of end-to-end copies end with the share of the network. */
 static const char *default_columns(const struct plan *plan)
 {
@@ -136,8 +117,10 @@ static enum xdd_status parse_columns(const char *format, struct column_list *lis
 	size_t bad_len;
 	int err = column_list_parse(list, format, &bad, &bad_len);
 
-	if (err == -EINVAL)
-		return format_error(format, bad, bad_len);
+	if (err == -EINVAL) {
+		column_list_refuse("-outputformat", format, "+WHAT+OPS", bad, bad_len);
+		return XDD_BAD_ARGUMENT;
+	}
 	if (err) {
 		log_error("%s", strerror(-err));
 		return XDD_INIT_FAILED;

@@ -17,6 +17,7 @@
 
 #include "report/info.h"
 #include "report/latency.h"
+#include "xdd/base/log.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/engine_info.h"
@@ -443,6 +444,21 @@ int column_list_parse(struct column_list *list, const char *format, const char *
 		text[p - format] = '\0';
 	} while (*p);
 	return 0;
+}
+
+void column_list_refuse(const char *option, const char *format, const char *example,
+			const char *bad, size_t bad_len)
+{
+	const char *nearest = column_suggest(bad, bad_len);
+
+	if (bad == format || !bad_len)
+		log_error("%s %.128s: expected a list of identifiers, each with a plus sign before "
+			  "it, as in %s",
+			  option, format, example);
+	else
+		log_error("%s %.*s: no such column identifier%s%s%s (xdd -help columns lists them)",
+			  option, (int)bad_len, bad, nearest ? "; did you mean +" : "",
+			  nearest ? nearest : "", nearest ? "?" : "");
 }
 
 void column_list_free(struct column_list *list)

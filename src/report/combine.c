@@ -13,6 +13,7 @@
 
 #include "config.h"
 #include "report/combine_host.h"
+#include "report/csv.h"
 #include "report/jsonout.h"
 #include "report/latency.h"
 #include "xdd/base/log.h"
@@ -188,7 +189,7 @@ static json_t *sum_value(const struct combination *c)
 	put_extreme(columns, c, "longest", longest, true);
 	put_extreme(columns, c, "shortest", shortest, false);
 	json_object_set_new(columns, "nodename", json_null());
-	combine_identify(columns, c->hosts[0].doc->root, NULL);
+	csv_identify(columns, c->hosts[0].doc->root, NULL, DOCUMENT_ALL);
 	return o;
 }
 
@@ -210,7 +211,7 @@ static json_t *host_result(const struct combine_host *h, size_t number)
 		jvalue_put(o, "finish_ns", json_null());
 	jvalue_put(o, "host", jvalue_count(number));
 	jvalue_put(columns, "what", jvalue_text("HOST"));
-	combine_identify(columns, h->doc->root, h->label);
+	csv_identify(columns, h->doc->root, h->label, DOCUMENT_ALL);
 	jvalue_put(o, "columns", columns);
 	return o;
 }

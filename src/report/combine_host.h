@@ -145,12 +145,4 @@ json_t *combine_stonewall(const struct combine_host *hosts, size_t n);
 /* Its lines for people. */
 void combine_stonewall_text(const json_t *doc, FILE *to);
 
-/* ---- combine_text.c ---- */
-
-/*
- * Add the columns that identify a row, of the document `root`, to `columns`; `host`: before the
- * target's name.
- */
-void combine_identify(json_t *columns, const json_t *root, const char *host);
-
 #endif

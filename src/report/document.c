@@ -262,9 +262,41 @@ static unsigned finding_bit(const json_t *finding)
 	return 0;
 }
 
+/* Add a round to its point. */
+static void add_round(struct document_point *p, const json_t *round)
+{
+	const json_t *findings = json_object_get(round, "findings"), *finding;
+	uint64_t n;
+	size_t i;
+
+	json_array_foreach(findings, i, finding) p->findings |= finding_bit(finding);
+	p->ops += document_whole(json_object_get(round, "ops"), &n) ? n : 0;
+	p->bytes += document_whole(json_object_get(round, "bytes"), &n) ? n : 0;
+	p->errors += document_whole(json_object_get(round, "errors"), &n) ? n : 0;
+	if (document_whole(json_object_get(round, "max"), &n) && n > p->max_ns)
+		p->max_ns = n;
+}
+
+/* The longest response times of the rounds that have one. False: memory is short. */
+static bool take_response_max(struct document *d, const json_t *rounds, struct document_figure *f)
+{
+	double *values = room_for(d, rounds, sizeof(*values));
+	const json_t *round;
+	size_t i;
+
+	f->values = values;
+	f->mean = f->high = NAN;
+	json_array_foreach(rounds, i, round)
+	{
+		if (values && json_is_number(json_object_get(round, "response")))
+			values[f->n++] = document_real(round, figure_name(FIGURE_RESPONSE_MAX));
+	}
+	return values;
+}
+
 static bool take_point(struct document *d, const json_t *o, struct document_point *p)
 {
-	const json_t *rounds = json_object_get(o, "rounds"), *round, *finding;
+	const json_t *rounds = json_object_get(o, "rounds"), *round;
 	size_t i;
 
 	p->number = document_real(o, "point");
@@ -272,14 +304,10 @@ static bool take_point(struct document *d, const json_t *o, struct document_poin
 	p->status = document_real(o, "status");
 	p->rounds = json_array_size(rounds);
 	p->responds = json_is_number(json_object_get(json_array_get(rounds, 0), "response"));
-	json_array_foreach(rounds, i, round)
-	{
-		const json_t *findings = json_object_get(round, "findings");
-		size_t k;
-
-		json_array_foreach(findings, k, finding) p->findings |= finding_bit(finding);
-	}
-	return take_statistics(d, json_object_get(o, "statistics"), &p->statistics);
+	p->columns = json_object_get(o, "columns");
+	json_array_foreach(rounds, i, round) add_round(p, round);
+	return take_response_max(d, rounds, &p->response_max) &&
+	       take_statistics(d, json_object_get(o, "statistics"), &p->statistics);
 }
 
 static bool take_points(struct document *d)
@@ -324,6 +352,9 @@ static bool take_axes(struct document *d)
 
 static void take_load(const json_t *o, struct document_load *l)
 {
+	const json_t *drift = json_object_get(o, "drift_percent");
+
+	l->point = document_real(o, "point");
 	l->percent = document_real(o, "percent");
 	l->offered_iops = document_real(o, "offered_iops");
 	l->reached_iops = document_real(o, "reached_iops");
@@ -331,7 +362,12 @@ static void take_load(const json_t *o, struct document_load *l)
 		l->response_ns[i - FIGURE_RESPONSE] = document_real(o, figure_name(i));
 	l->service_ns = document_real(o, "service");
 	l->lateness_ns = document_real(o, "lateness");
+	l->lateness_p99_ns = document_real(o, "lateness_p99");
 	l->queue = document_real(o, "queue");
+	l->in_service = document_real(o, "in_service");
+	l->drift_percent = json_is_number(drift) ? json_number_value(drift) : NAN;
+	l->steady = json_is_true(json_object_get(o, "steady"));
+	l->disturbed = json_is_true(json_object_get(o, "disturbed"));
 	l->overloaded = json_is_true(json_object_get(o, "overloaded"));
 }
 

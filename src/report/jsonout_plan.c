@@ -155,6 +155,12 @@ static json_t *trigger(const struct trigger_plan *g)
 	return o;
 }
 
+/* The rate of -throttle; null where it has none of that kind. */
+static json_t *requested(const struct target_plan *t, enum throttle_by by)
+{
+	return t->throttle.by == by ? jvalue_real(t->throttle.rate) : json_null();
+}
+
 static json_t *lockstep(const struct lockstep_plan *l)
 {
 	json_t *o;
@@ -271,6 +277,8 @@ static json_t *resolved_target(const struct target_plan *t)
 	jvalue_put(o, "warmup_ops", t->warmup_ops ? jvalue_count(t->warmup_ops) : json_null());
 	jvalue_put(o, "snooze_percent",
 		   t->snooze_percent > 0 ? jvalue_real(t->snooze_percent) : json_null());
+	jvalue_put(o, "requested_iops", requested(t, THROTTLE_OPS));
+	jvalue_put(o, "requested_bandwidth", requested(t, THROTTLE_BANDWIDTH));
 	jvalue_put(o, "lockstep", lockstep(&t->lockstep));
 	jvalue_put(o, "start_trigger", trigger(&t->start_trigger));
 	jvalue_put(o, "stop_trigger", trigger(&t->stop_trigger));

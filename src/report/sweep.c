@@ -92,8 +92,7 @@ size_t sweep_values(const struct sweep_point *p, enum pass_figure figure, double
 	return all_known(x, n);
 }
 
-/* `until`: the series ended once its mean was known. */
-static struct sweep_mean mean_of(const double *x, size_t n, bool until)
+struct sweep_mean sweep_mean_of(const double *x, size_t n, bool until)
 {
 	struct sweep_mean m = { .n = n, .mean = NAN, .percent = INFINITY };
 	struct stats_summary s;
@@ -113,7 +112,7 @@ struct sweep_mean sweep_mean(const struct sweep_results *r, const struct sweep_p
 {
 	double *x = calloc(p->n + 1, sizeof(*x));
 	const struct sweep_mean m =
-		mean_of(x, x ? sweep_values(p, figure, x) : 0, r->until_percent > 0);
+		sweep_mean_of(x, x ? sweep_values(p, figure, x) : 0, r->until_percent > 0);
 
 	free(x);
 	return m;
@@ -130,7 +129,7 @@ struct sweep_mean sweep_column_mean(const struct sweep_results *r, const struct 
 		if (i < p->rounds[k].n_columns && !isnan(p->rounds[k].columns[i]))
 			x[n++] = p->rounds[k].columns[i];
 	}
-	m = mean_of(x, n, r->until_percent > 0);
+	m = sweep_mean_of(x, n, r->until_percent > 0);
 	free(x);
 	return m;
 }

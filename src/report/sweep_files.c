@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The files of a sweep: one JSON document and one CSV file; xdd/report/sweep.h. Called by the
- * command at its end. doc/sweep.schema.json says what is in the document.
+ * The JSON document of a sweep: xdd/report/sweep.h. Called by the command at its end.
+ * doc/sweep.schema.json says what is in it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +31,7 @@ unsigned sweep_findings(const struct sweep_point *p)
 }
 
 /*
- * A curve in the document of its sweep, and as CSV.
+ * A curve in the document of its sweep.
  */
 
 /* A number, or null. */
@@ -143,74 +143,6 @@ static json_t *curve_value(const struct sweep_results *r)
 		   c->knee.known || !c->knee.why ? json_null() : jvalue_text(c->knee.why));
 	jvalue_put(o, "goal", goal(c));
 	return o;
-}
-
-/* ---- CSV ---- */
-
-static void curve_files_put(FILE *f, double x)
-{
-	fputc(',', f);
-	if (isfinite(x))
-		csvtext_number(f, x);
-}
-
-static void sweep_csv_columns(FILE *f, const struct sweep_results *r, const struct sweep_point *p);
-
-static void curve_files_put_row(FILE *f, const struct sweep_results *r,
-				const struct curve_load *load)
-{
-	const struct sweep_point *p = &r->points[load->point];
-	const struct curve_figures figures = curve_figures(r->curve, r, load);
-	uint64_t errors = 0;
-
-	fprintf(f, "%.9g", 100 * load->share);
-	curve_files_put(f, figures.offered);
-	curve_files_put(f, figures.reached);
-	curve_files_put(f, sweep_mean(r, p, FIGURE_BANDWIDTH).mean);
-	for (int i = 0; i < SWEEP_RESPONSES; i++) {
-		const struct sweep_mean m = sweep_mean(r, p, sweep_responses[i]);
-
-		curve_files_put(f, m.mean);
-		curve_files_put(f, m.percent);
-	}
-	curve_files_put(f, figures.service_ns);
-	curve_files_put(f, sweep_mean(r, p, FIGURE_P99).mean);
-	curve_files_put(f, figures.queue);
-	curve_files_put(f, figures.in_service);
-	for (size_t i = 0; i < p->n; i++)
-		errors += p->rounds[i].errors;
-	fprintf(f, ",%d,%d,%zu,%" PRIu64, figures.overloaded, figures.disturbed_by != NULL, p->n,
-		errors);
-	curve_files_put(f, figures.drift.known ? 100 * figures.drift.amount : NAN);
-	fprintf(f, ",%s,%d",
-		!figures.drift.known ? "" :
-		figures.drift.drifts ? "0" :
-				       "1",
-		p->status);
-	curve_files_put(f, sweep_round_value(&load->lateness, FIGURE_RESPONSE));
-	curve_files_put(f, sweep_round_value(&load->lateness, FIGURE_RESPONSE_P99));
-	sweep_csv_columns(f, r, p);
-	fputc('\n', f);
-}
-
-static void sweep_csv_column_names(FILE *f, const struct sweep_results *r);
-
-int curve_write_csv(FILE *f, const struct sweep_results *r)
-{
-	fputs("load (%),offered (operations/s),reached (operations/s),bandwidth (bytes/s)", f);
-	for (int i = 0; i < SWEEP_RESPONSES; i++) {
-		const char *name = figure_name(sweep_responses[i]);
-
-		fprintf(f, ",%s (ns),%s (+-%%)", name, name);
-	}
-	fputs(",service (ns),service_p99 (ns),queue (operations),in service (operations),overloaded,"
-	      "disturbed,rounds,errors,drift (%),steady,status,lateness (ns),lateness_p99 (ns)",
-	      f);
-	sweep_csv_column_names(f, r);
-	fputc('\n', f);
-	for (size_t i = 0; i < r->curve->n_loads; i++)
-		curve_files_put_row(f, r, &r->curve->loads[i]);
-	return ferror(f) ? -EIO : 0;
 }
 
 /* ---- statistics over the rounds of a point ---- */
@@ -480,94 +412,4 @@ int sweep_write_json(FILE *f, const struct sweep_results *r, const struct plan *
 	if (!err && jvalue_lost() != lost)
 		err = -ENOMEM;
 	return err ? err : ferror(f) ? -EIO : 0;
-}
-
-/* ---- CSV ---- */
-
-static void put_mean(FILE *f, const struct sweep_mean *m)
-{
-	if (!m->n) {
-		fputs(",,", f);
-		return;
-	}
-	fputc(',', f);
-	csvtext_number(f, m->mean);
-	fputc(',', f);
-	if (isfinite(m->percent))
-		fprintf(f, "%.4g", m->percent);
-}
-
-static void sweep_csv_columns(FILE *f, const struct sweep_results *r, const struct sweep_point *p)
-{
-	for (size_t i = 0; i < r->columns.n; i++) {
-		const struct sweep_mean m = sweep_column_mean(r, p, i);
-
-		put_mean(f, &m);
-	}
-}
-
-static void sweep_files_put_row(FILE *f, const struct sweep_results *r, size_t point)
-{
-	const struct sweep_point *p = &r->points[point];
-	uint64_t ops = 0, bytes = 0, errors = 0, max_ns = 0;
-
-	fprintf(f, "%zu", point + 1);
-	for (size_t i = 0; i < r->vary->n_axes; i++) {
-		fputc(',', f);
-		csvtext_write(f, r->vary->axes[i].values[vary_at(r->vary, point, i)].text);
-	}
-	fprintf(f, ",%zu", p->n);
-	for (int i = 0; i < FIGURE_COUNT; i++) {
-		const struct sweep_mean m = sweep_mean(r, p, (enum pass_figure)i);
-
-		put_mean(f, &m);
-	}
-	for (size_t i = 0; i < p->n; i++) {
-		const struct sweep_round *round = &p->rounds[i];
-
-		ops += round->ops;
-		bytes += round->bytes;
-		errors += round->errors;
-		max_ns = round->max_ns > max_ns ? round->max_ns : max_ns;
-	}
-	fprintf(f, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d", max_ns, ops,
-		bytes, errors, sweep_steady(p).after, p->status);
-	sweep_csv_columns(f, r, p);
-	fputc('\n', f);
-}
-
-static void put_column_names(FILE *f, const struct column *col)
-{
-	const char *unit = col->units + strspn(col->units, " ");
-
-	if (*unit)
-		fprintf(f, ",%s (%s),%s (+-%%)", col->id, unit, col->id);
-	else
-		fprintf(f, ",%s,%s (+-%%)", col->id, col->id);
-}
-
-/* The further columns at the end of a line of CSV: their names, and the means of a point. */
-static void sweep_csv_column_names(FILE *f, const struct sweep_results *r)
-{
-	for (size_t i = 0; i < r->columns.n; i++)
-		put_column_names(f, r->columns.columns[i]);
-}
-
-int sweep_write_csv(FILE *f, const struct sweep_results *r)
-{
-	fputs("point", f);
-	for (size_t i = 0; i < r->vary->n_axes; i++) {
-		fputc(',', f);
-		csvtext_write(f, r->vary->axes[i].name);
-	}
-	fputs(",rounds", f);
-	for (int i = 0; i < FIGURE_COUNT; i++)
-		fprintf(f, ",%s (%s),%s (+-%%)", figure_name((enum pass_figure)i),
-			figure_unit((enum pass_figure)i), figure_name((enum pass_figure)i));
-	fputs(",max (ns),ops,bytes,errors,steady after round,status", f);
-	sweep_csv_column_names(f, r);
-	fputc('\n', f);
-	for (size_t i = 0; i < r->vary->n_points; i++)
-		sweep_files_put_row(f, r, i);
-	return ferror(f) ? -EIO : 0;
 }

@@ -71,8 +71,11 @@ size_t utf8_length(const char *s);
 /* Write a field of a CSV file, in quotes where RFC 4180 asks for them. */
 void csvtext_write(FILE *f, const char *text);
 
-/* Write a finite number with the 15 digits of a double, without an exponent: 2483780.25. */
-void csvtext_number(FILE *f, double x);
+/*
+ * A finite number with the 15 digits of a double, without an exponent: 2483780.25. Returns `text`.
+ */
+#define CSVTEXT_NUMBER_SIZE 400 /* DBL_MAX has 309 digits */
+char *csvtext_number(double x, char text[CSVTEXT_NUMBER_SIZE]);
 
 /*
  * Words for a shell: command lines in reports and messages.

@@ -113,6 +113,13 @@ const char *column_what(enum result_what what);
  */
 int column_list_parse(struct column_list *list, const char *format, const char **bad,
 		      size_t *bad_len);
+
+/*
+ * Report what column_list_parse() has refused in `format`, the value of `option`; `example` is a
+ * list as it is expected.
+ */
+void column_list_refuse(const char *option, const char *format, const char *example,
+			const char *bad, size_t bad_len);
 void column_list_free(struct column_list *list);
 
 #endif

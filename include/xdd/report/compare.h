@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "xdd/report/column.h"
 #include "xdd/report/document.h"
 #include "xdd/report/result.h"
 #include "xdd/stat/stats.h"
@@ -139,6 +140,15 @@ bool compare_limit_parse(struct compare_limit *limit, const char *text);
  */
 enum compare_limit_state compare_limit_check(const struct compare_limit *limit,
 					     const struct compare_figure *figure, const char **why);
+
+/*
+ * Write the figures of documents as CSV: a row for each result of a run, with the columns of
+ * `list`, for each point of a sweep, and for each load of a curve, after a column with the name of
+ * the document. Returns 0, -ENOMEM or -EIO.
+ */
+#define CSV_MAX_DOCUMENTS 10000
+int documents_write_csv(FILE *f, const struct compare_run *runs, size_t n,
+			const struct column_list *list);
 
 /*
  * The page of xdd report: documents of -jsonout and of xdd sweep as one file of HTML. One thread.

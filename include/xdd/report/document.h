@@ -120,9 +120,13 @@ struct document_point {
 	const json_t *varied; /* an object of texts */
 	struct document_statistics statistics;
 	size_t rounds;
-	double status;	   /* NAN: not known */
-	unsigned findings; /* of any round: a bit for each rule */
-	bool responds;	   /* a load: its rounds have response times */
+	uint64_t ops, bytes, errors;	     /* of all rounds */
+	uint64_t max_ns;		     /* of the longest operation; 0: not known */
+	struct document_figure response_max; /* of each round */
+	const json_t *columns;		     /* -columns: an object of means; NULL: none */
+	double status;			     /* NAN: not known */
+	unsigned findings;		     /* of any round: a bit for each rule */
+	bool responds;			     /* a load: its rounds have response times */
 };
 
 /* An option that a sweep varies, and its values. */
@@ -136,9 +140,12 @@ struct document_axis {
 #define DOCUMENT_RESPONSES (FIGURE_ALL - FIGURE_RESPONSE)
 struct document_load {
 	double percent, offered_iops, reached_iops;
-	double response_ns[DOCUMENT_RESPONSES], service_ns, lateness_ns;
-	double queue;
-	bool overloaded;
+	double point; /* its number */
+	double response_ns[DOCUMENT_RESPONSES], service_ns, lateness_ns, lateness_p99_ns;
+	double queue, in_service;
+	double drift_percent; /* may be negative */
+	bool overloaded, disturbed;
+	bool steady; /* where the drift is known */
 };
 
 struct document_curve {

@@ -113,6 +113,9 @@ struct sweep_mean {
 struct sweep_mean sweep_mean(const struct sweep_results *r, const struct sweep_point *p,
 			     enum pass_figure figure);
 
+/* As sweep_mean(), of `n` values; `until`: the rounds ended once their mean was known. */
+struct sweep_mean sweep_mean_of(const double *x, size_t n, bool until);
+
 /* As sweep_mean(), of column `i` of the results. */
 struct sweep_mean sweep_column_mean(const struct sweep_results *r, const struct sweep_point *p,
 				    size_t i);
@@ -175,6 +178,8 @@ int sweep_journal_line(void *lines, const uint8_t *data, size_t size, size_t *us
 
 /* The document: `plan` is that of a point, for the environment. */
 int sweep_write_json(FILE *f, const struct sweep_results *r, const struct plan *plan, int status);
+
+/* ---- sweep_csv.c ---- */
 
 /* A header line and a line for each point. */
 int sweep_write_csv(FILE *f, const struct sweep_results *r);
@@ -300,7 +305,7 @@ bool curve_goal_next(struct curve *c, const struct sweep_results *r, double *sha
  */
 const struct curve_load *curve_goal_side(const struct curve *c, bool holds);
 
-/* ---- sweep_files.c ---- */
+/* ---- sweep_csv.c ---- */
 
 /* A header line and a line for each load. Returns 0 or -errno. */
 int curve_write_csv(FILE *f, const struct sweep_results *r);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * CSV of several kinds of lines in one file: columns are named once, and rows that do not have one
+ * leave its cell empty.
+ *
+ * Private to src/report. A table belongs to one thread. Where memory is short, cells are lost, and
+ * csv_write() says so.
+ */
+#ifndef XDD_REPORT_CSV_H
+#define XDD_REPORT_CSV_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "xdd/report/column.h"
+#include "xdd/report/document.h"
+
+struct csv_table;
+
+/* NULL: memory is short. To be freed by csv_free(), which accepts NULL. */
+struct csv_table *csv_new(void);
+void csv_free(struct csv_table *t);
+
+/*
+ * Begin the columns of the rows that follow, which csv_column() names in order. A name that another
+ * kind of rows has is one column of both.
+ */
+void csv_kind(struct csv_table *t);
+void csv_column(struct csv_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Begin a row, whose cells follow in the order of the columns of its kind. */
+void csv_row(struct csv_table *t);
+void csv_text(struct csv_table *t, const char *text);
+void csv_cell(struct csv_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void csv_count(struct csv_table *t, uint64_t n);
+void csv_real(struct csv_table *t, double x); /* csvtext_number(); empty where it is not finite */
+
+/* Write the line of names, the rows, or both. Returns 0, -ENOMEM or -EIO. */
+int csv_write_names(FILE *f, const struct csv_table *t);
+int csv_write_rows(FILE *f, const struct csv_table *t);
+int csv_write(FILE *f, const struct csv_table *t);
+
+/* ---- results of runs ---- */
+
+#define CSV_RESULT_COLUMNS COLUMN_DEFAULTS COLUMN_CSV_DEFAULTS
+
+/* The results that have rows. */
+enum csv_results {
+	CSV_HOSTS,   /* of hosts, and of all together */
+	CSV_TARGETS, /* also of targets: of each pass and of all passes */
+};
+
+/* Name the columns of results. */
+void csv_result_columns(struct csv_table *t, const struct column_list *list);
+
+/* Add rows of results in the document `root`. `name` is the first cell of each; NULL: none is. */
+void csv_results(struct csv_table *t, const struct column_list *list, const json_t *root,
+		 enum csv_results which, const char *name);
+
+/*
+ * Add the columns that identify a row, of the document `root`, to `columns`; `host`: before the
+ * target's name. `target` is a number, or DOCUMENT_ALL.
+ */
+void csv_identify(json_t *columns, const json_t *root, const char *host, int64_t target);
+
+/* ---- sweep_csv.c: points of sweeps and curves ---- */
+
+/* Columns and rows of the points of a sweep, or of the loads of a curve; the name comes first. */
+void csv_sweep(struct csv_table *t, const struct document *d);
+
+#endif
