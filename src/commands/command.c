@@ -14,8 +14,10 @@
 
 #include "commands/commands.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/base/text.h"
+#include "xdd/plan/foreign.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/report.h"
 
@@ -116,8 +118,18 @@ static int unknown_main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "";
 	const char *command = command_suggest(word), *option = option_suggest(&run_options, word);
+	const struct foreign_tool *tool;
+	const struct foreign *row = foreign_any(word, NULL, &tool);
+	struct arena *arena;
 
-	if (command)
+	if (row && *tool->dashes) {
+		arena = xarena_new();
+		log_error("%.128s: is no command and no such file; %s%s%s%s", word,
+			  *foreign_text(arena, row, NULL) ? "say " : "xdd has nothing like it",
+			  foreign_text(arena, row, NULL), row->note ? "; " : "",
+			  row->note ? row->note : "");
+		arena_free(arena);
+	} else if (command)
 		log_error("%.128s: is no command and no such file; did you mean %s?", word,
 			  command);
 	else if (option)

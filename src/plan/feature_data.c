@@ -156,8 +156,8 @@ static const char *unverifiable(const struct target_plan *t, char *buf, size_t s
 	const struct engine_info *engine = plan_engine(t);
 
 	if (t->op == OP_WRITE)
-		return "nothing is read, only written: verify in a run that reads, or with "
-		       "-rwratio";
+		return "nothing is read, only written: -readback reads it after the run and "
+		       "compares it";
 	if (t->op == OP_NOOP)
 		return "nothing is read by -op noop";
 	if (t->op == OP_DISCARD)

@@ -44,13 +44,6 @@ struct foreign_fit {
 void foreign_fit(struct arena *arena, const struct option_table *table,
 		 const struct foreign_part *parts, size_t n, size_t leave, struct foreign_fit *fit);
 
-/*
- * A row of any tool for `word`, without dashes, with `value`, which may be NULL; `*tool` is its
- * tool. NULL: none.
- */
-const struct foreign *foreign_any(const char *word, const char *value,
-				  const struct foreign_tool **tool);
-
 /* Report one word of a tool and the words of xdd for it, by parse_error(). */
 enum xdd_status foreign_report(struct arena *arena, const struct setting *s, const struct word *w,
 			       const struct foreign_tool *tool, const struct foreign *row,

@@ -27,6 +27,8 @@
 #include <string.h>
 
 #include "plan/foreign_fit.h"
+#include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/plan/foreign.h"
 #include "xdd/plan/option.h"
 
@@ -306,13 +308,18 @@ static void fit_hosts(struct fitting *f)
 static void fit_direction(struct fitting *f)
 {
 	struct group *from = fit_find_special(f, "@from"), *to = fit_find_special(f, "@to");
+	const char *source, *copy;
 
-	if (from && to)
-		fit_refuse(f, "a run reads or writes, and does not copy");
-	else if (from)
+	if (from && to) {
+		source = xneed(quote_word(f->arena, from->words[1]));
+		copy = xneed(quote_word(f->arena, to->words[1]));
+		fit_refuse(f, xarena_printf(f->arena, "a run reads or writes; xddcp %s %s copies",
+					    source, copy));
+	} else if (from) {
 		BECOME(f, from, "-op", "read", "-target", from->words[1]);
-	else if (to)
+	} else if (to) {
 		BECOME(f, to, "-op", "write", "-target", to->words[1]);
+	}
 }
 
 /* A command line that says to read and to write would do what comes last. */

@@ -16,7 +16,7 @@
 		.word = word_, .kind = FOREIGN_FLAG, .note = note_, .overrides = true \
 	}
 
-#define ONE_WAY "a run reads or writes: take one of if= and of=, or copy with -endtoend"
+#define ONE_WAY "a run reads or writes: take one of if= and of=, or copy with xddcp"
 #define BLOCKS "in blocks"
 
 #define DD_FILES                                                                   \
@@ -358,6 +358,7 @@ const struct foreign_tool foreign_elbencho = {
 #define POSIX_CALLS \
 	"files are accessed with POSIX calls; -mpi makes the processes of mpirun one run"
 #define COPIES "xddcp <from> <to>", .note = "copies files and trees, also between hosts"
+#define COMPARES "xddcp -k <one> <other>", .note = "compares files or trees, and copies nothing"
 #define SURFACE                                                                           \
 	"xdd -op write -target <device> -readback",                                       \
 		.note = "writes all and compares it, which destroys what was there; -op " \
@@ -411,6 +412,8 @@ static const struct foreign common_rows[] = {
 	NEAR("exclude", NULL, "xddcp -F <list>", .note = "a copy of the files that a list names"),
 	NOT("bwlimit", "10m", "a copy is as fast as it can be; -throttle bw is for runs"),
 	NEAR("scp", NULL, COPIES),
+	NEAR("rsync", NULL, COPIES),
+	{ .word = "op", .values = "copy", .shown = "xddcp <from> <to>" },
 	NEAR("cp", NULL, COPIES),
 	NEAR("mirror", NULL, COPIES),
 	NEAR("badblocks", NULL, SURFACE),
@@ -451,6 +454,20 @@ static const struct foreign common_rows[] = {
 	NOT("sysbench", NULL, UNKNOWN_WORDS),
 
 	/* words of a command line */
+	FLAG("trim", "-op discard", NULL),
+	V("engine", "psync", "-ioengine %v", NULL),
+	FLAG("mmap", "-ioengine mmap", NULL),
+	FLAG("poll", "-ioengine io_uring iopoll", NULL),
+	V("zipf", "1.2", "-seek zipf %v", NULL),
+	V("compress", "50", "-datapattern compress %v", NULL),
+	V("dedupe", "30", "-datapattern dedupe %v", NULL),
+	V("until", "5", "-passes until %v", "runs passes until the mean is certain"),
+	NEAR("slowest", NULL, "-reportthreshold <time>", .note = "names each slower operation"),
+	NEAR("plot", NULL, PICTURES),
+	NEAR("bench", NULL, CHECKS),
+	NEAR("benchmark", NULL, CHECKS),
+	NEAR("cmp", NULL, COMPARES),
+	NEAR("diff", NULL, COMPARES),
 	V("duration", "10s", "-runtime %v", NULL),
 	V("time", "10s", "-runtime %v", NULL),
 	V("seconds", "10", "-runtime %v", NULL),

@@ -14,11 +14,11 @@
 
 #include "config.h"
 #include "plan/feature.h"
-#include "plan/foreign_answer.h"
 #include "plan/parse.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
+#include "xdd/plan/foreign.h"
 
 #define NAME_SIZE 32 /* more than any name of an option */
 

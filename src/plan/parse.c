@@ -58,18 +58,24 @@ static char *show_argument(const struct word *w, char *buf, size_t size)
 	return buf;
 }
 
-/* The hint about a short name, where the option was typed as one; or NULL. */
-static const char *hint_of(const struct setting *s)
+/*
+ * The hint about a list of values, or about a short name, where the option was typed as one; or
+ * NULL.
+ */
+static const char *hint_of(const struct setting *s, const struct word *w)
 {
 	const char *name = s->name.text + strspn(s->name.text, "-");
 
+	if (s->opt && w && w == s->args && !s->command &&
+	    vary_is_list(s->sub ? s->sub : s->opt, w->text))
+		return "a list is for xdd sweep";
 	return s->opt && strcmp(name, s->opt->name) != 0 ? s->opt->hint : NULL;
 }
 
 enum xdd_status parse_error(enum xdd_status status, const struct setting *s, const struct word *w,
 			    const char *fmt, ...)
 {
-	const char *hint = hint_of(s), *command = s->command ? s->command : "";
+	const char *hint = hint_of(s, w), *command = s->command ? s->command : "";
 	char text[1024], name[SHOWN_SIZE], value[SHOWN_SIZE] = "";
 	char line[SHOWN_SIZE], argument[SHOWN_SIZE];
 	const struct word *at = w ? w : &s->name;
@@ -313,7 +319,7 @@ enum xdd_status parse_unknown_word(const struct option_table *table, struct aren
 	struct setting s = { .name = *w, .arena = arena };
 	const struct foreign_tool *tool;
 	const struct foreign *row;
-	const char *name, *near, *equals;
+	const char *name, *near, *equals, *value;
 	const struct option *same;
 
 	if (!looks_like_option(w->text, &name)) {
@@ -321,6 +327,10 @@ enum xdd_status parse_unknown_word(const struct option_table *table, struct aren
 		if (same)
 			return parse_error(XDD_BAD_OPTION, &s, NULL,
 					   "is a stray word; did you mean -%s?", same->name);
+		/* "xdd trim -target T", as other tools have commands. */
+		row = w->pos == 1 && !w->file ? foreign_any(w->text, NULL, &tool) : NULL;
+		if (row && *tool->dashes)
+			return foreign_report(arena, &s, NULL, tool, row, NULL);
 		if (*w->text && access(w->text, F_OK) == 0)
 			return parse_error(XDD_BAD_OPTION, &s, NULL,
 					   "is a stray word; files and devices are named with "
@@ -335,14 +345,17 @@ enum xdd_status parse_unknown_word(const struct option_table *table, struct aren
 			"is a stray word: it belongs to no option, and options begin with -");
 	}
 	equals = strchr(name, '=');
+	value = equals ? equals + 1 : NULL;
 	same = equals ? find_head(table, name, (size_t)(equals - name)) : NULL;
 	if (same && same->type == OPT_REFUSED)
 		return parse_error(XDD_BAD_OPTION, &s, NULL, "%s", same->help);
 	if (same)
 		return parse_error(XDD_BAD_OPTION, &s, NULL, "takes no value; say -%s", same->name);
-	row = equals ? NULL : foreign_any(name, NULL, &tool);
+	if (equals)
+		name = xarena_printf(arena, "%.*s", (int)(equals - name), name);
+	row = foreign_any(name, value, &tool);
 	if (row)
-		return foreign_report(arena, &s, NULL, tool, row, NULL);
+		return foreign_report(arena, &s, NULL, tool, row, value);
 	near = option_suggest(table, name);
 	if (near)
 		return parse_error(XDD_BAD_OPTION, &s, NULL, "is not an option; did you mean -%s?",
@@ -494,6 +507,16 @@ static enum xdd_status bad_suboption(const struct setting *s, const struct word 
 			return parse_error(XDD_BAD_OPTION, s, w,
 					   "is not a suboption; did you mean %s %s?", sub->name,
 					   w->text);
+	}
+	/* "zipf:1.2", as other tools have it. */
+	for (size_t i = 0; (sub = option_sub(s->opt, i)); i++) {
+		const size_t len = strlen(sub->name);
+
+		if (sub->arg && strncmp(w->text, sub->name, len) == 0 && w->text[len] &&
+		    strchr(":=", w->text[len]) && w->text[len + 1])
+			return parse_error(XDD_BAD_OPTION, s, w,
+					   "is not a suboption; did you mean %s %.64s?", sub->name,
+					   w->text + len + 1);
 	}
 	if (near)
 		return parse_error(XDD_BAD_OPTION, s, w, "is not a suboption; did you mean %s?",

@@ -257,6 +257,11 @@ static enum xdd_status take_words(struct scan *s, const char *const *words, size
 
 		if (opt) {
 			status = begin_option(s, opt, words[i], value);
+		} else if (words[i][0] == '-' &&
+			   isalpha((unsigned char)words[i][1 + (words[i][1] == '-')])) {
+			/* No option: the plan of the first point reports it. */
+			s->opt = NULL;
+			add_slot(s, words[i], 0);
 		} else if (!s->opt || (s->row && s->row->type == OPT_ACTION)) {
 			add_slot(s, words[i], 0);
 		} else if (!s->n_args && !s->target && s->opt->scope == SCOPE_TARGET &&

@@ -639,8 +639,8 @@ static json_t *parse_file(const char *command, const char *path, struct reader *
 	else if (r->at_end || json_error_code(&err) == json_error_premature_end_of_input)
 		log_error("%s: %s: the document is cut short, in line %d", command, path, err.line);
 	else
-		log_error("%s: %s: no JSON: line %d, column %d: %s", command, path, err.line,
-			  err.column, err.text);
+		log_error("%s: %s: is no document of -jsonout: no JSON: line %d, column %d: %s",
+			  command, path, err.line, err.column, err.text);
 	return NULL;
 }
 

@@ -17,7 +17,7 @@ from xddbad import INT64_MAX, READ, NULL, row, value, check_rows
 # Unknown options and stray words
 
 for args, meant in (("-targts 1 data", "targets"), ("--targts 1 data", "targets"), ("-quedepth 4", "queuedepth"),
-                    ("--queue-depth 4", "queuedepth"), ("-queue 4", "queuedepth"), ("-numreq 4", "numreqs"),
+                    ("--queue-dept 4", "queuedepth"), ("-queue 4", "queuedepth"), ("-numreq 4", "numreqs"),
                     ("-reqsiz 4", "reqsize"), ("-sek random", "seek"), ("-mbyte 4", "mbytes"),
                     ("-OP read", "op"), ("-Verbose", "verbose"), ("---op read", "op"),
                     ("-outputfromat +OPS", "outputformat"), ("-timelmit 4", "timelimit"), ("-pases 4", "passes"),

@@ -95,7 +95,9 @@ def test_table():
         means = {NONE: "xdd has nothing like it", JOBS: "xdd fio translates it"}[said] if said in (NONE, JOBS) else "leave it out" if said == NOTHING else "say " + said
         named = re.search(r"^xdd: %s: is a word of .*%s" % (re.escape(typed), re.escape(means)), run.err, re.M)
         second = dry(proposed.group(1)) if proposed else None
-        t.ok(run.status == 3 and second and (named or said in proposed.group(1)) and second.status == 0, "%s is %s" % (title, said),
+        # A value of an option of xdd is a bad argument.
+        status = 2 if typed.startswith("-op ") and not NEUTRAL[tool] else 3
+        t.ok(run.status == status and second and (named or said in proposed.group(1)) and second.status == 0, "%s is %s" % (title, said),
              "%s\n%s" % (run, second))
     t.equal(tools, set(NEUTRAL), "the page has a table for each tool")
 
@@ -281,6 +283,27 @@ def test_gaps():
         t.ok(run.status == 3 and why in run.err and "\nxdd: try, without --rw=%s: xdd " % words in run.err, "--rw=" + words, run)
 
 
+def test_subjects():
+    """A word of another program in the place of a command, a value in its form, and a list of values for one run."""
+    for line, status, said in (
+            ("read T", 2, "read: is no command and no such file; say -op read"),
+            ("plot r.json", 2, "plot: is no command and no such file; say xdd report <results.json>; "),
+            ("cmp T d/f", 2, "cmp: is no command and no such file; say xddcp -k <one> <other>; "),
+            ("metadata", 2, "metadata: is no command and no such file; xdd has nothing like it; "),
+            ("trim -target T", 3, "trim: is a word of other tools; say -op discard (argument 1)"),
+            ("rsync -av d e", 3, "rsync: is a word of other tools; say xddcp <from> <to>; "),
+            ("-op read -target T -seek zipf:1.2", 3, "-seek zipf:1.2: is not a suboption; did you mean zipf 1.2?"),
+            ("-op read -target T -throttle ops=5", 3, "-throttle ops=5: is not a suboption; did you mean ops 5?"),
+            ("-op read -target T -bs 4k,64k", 2, "; a list is for xdd sweep"),
+            ("-op read -target T -qd 1..4", 2, "; a list is for xdd sweep"),
+            ("sweep -bs 4k,64k --rw=read --filename=T", 3, "--filename=T: is a word of fio; say -target T"),
+            ("sweep -bs=4k,64k --iodepth=1,4 -op read -target T", 3, "--iodepth=1,4: is a word of fio; say -queuedepth 1,4"),
+            ("if=T of=new bs=64k", 3, "is proposed: a run reads or writes; xddcp T new copies"),
+            ("-op copy -target T", 2, "-op copy: is a word of other tools; say xddcp <from> <to>")):
+        run = xdd(line.split())
+        t.ok(run.status == status and said in run.err and not run.out and "\nxdd: try" not in run.err, line, run)
+
+
 def test_setup_file():
     with open(t.path("a.cfg"), "w", encoding="ascii") as f:
         f.write("-op read\n-target T\n-iodepth 4\n")
@@ -340,5 +363,5 @@ def test_help():
     t.ok(not wide, "the search fits 80 columns", "\n".join(wide))
 
 
-t.run(test_help, test_table, test_lines, test_elbencho, test_gaps, test_stray, test_setup_file)
+t.run(test_help, test_table, test_lines, test_elbencho, test_gaps, test_subjects, test_stray, test_setup_file)
 t.done()

@@ -100,6 +100,13 @@ const struct foreign *foreign_find(const struct foreign_tool *tool, const char *
 				   const char *value);
 
 /*
+ * A row of any tool for `word`, without dashes, with `value`, which may be NULL; `*tool` is its
+ * tool. NULL: none.
+ */
+const struct foreign *foreign_any(const char *word, const char *value,
+				  const struct foreign_tool **tool);
+
+/*
  * The length of the word with which `text`, without dashes, begins, where the rest is its value, as
  * in -b16k and -OD: a letter of `tool` before a number, a path or a value of the letter's rows. 0:
  * it is none. A switch may have such a value too, as -S1 does.
