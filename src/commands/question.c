@@ -126,6 +126,16 @@ static const struct question questions[] = {
 		  "  xdd -op read -target /dev/sdb -dio -ioengine io_uring -reqsize 4k \\\n"
 		  "      -seek random -queuedepth 32 -timelimit 10 -passes 5 \\\n"
 		  "      -runid figure-3 -jsonout figure-3.json\n" },
+	{ .word = "nightly",
+	  .also = "every night,every day,cron,timer,regression,monitor",
+	  .heading = "How do I run it every night, and hear only of changes?",
+	  .answer =
+		  "xdd-nightly runs a setup file, keeps the documents, and compares each with the last good "
+		  "one. It prints nothing and ends with 0 if nothing changed; otherwise it prints the "
+		  "comparison and ends with 4. A run that failed or was disturbed is never the last good one.\n"
+		  "  xdd-nightly -failif bandwidth-10%,p50+20% -- -setup nightly.xdd\n"
+		  "The comparison needs passes: -passes 5 at least. xdd-nightly(1) has a line for cron and the "
+		  "timer of systemd.\n" },
 };
 
 const struct question *question_at(size_t i)

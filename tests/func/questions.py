@@ -23,6 +23,7 @@ ANSWERS = {
     "depth": ("-queuedepth", "NCQ", "NVMe", "RAID", "nr_requests"),
     "stop": ("Ctrl-C", "status is 5", "-resume"),
     "cite": ("-jsonout", "command_line", "-runid", "licence"),
+    "nightly": ("xdd-nightly", "-passes 5", "cron", "systemd"),
 }
 
 

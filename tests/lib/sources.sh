@@ -62,7 +62,7 @@ gone() {
 		grep -E '^(src|include|tests|doc|contrib)/[a-z0-9_./-]*[.][a-z]+$' |
 		while read -r path; do
 			case $path in
-			*.new | *.so | contrib/xdd-timeserver.service | tests/lib/example_*.c) ;;
+			*.new | *.so | contrib/xdd-*.service | tests/lib/example_*.c) ;;
 			*) [ -f "$path" ] || echo "$path" ;;
 			esac
 		done
