@@ -180,7 +180,8 @@ _xdd_words()
 		case $3 in
 		seconds) kind=none ;;
 		output) kind=-f ;;
-		*) words='seconds output' ;;
+		prometheus) kind=-f ;;
+		*) words='seconds output prometheus' ;;
 		esac
 		;;
 	-timestamps | -ts | -timestamp)

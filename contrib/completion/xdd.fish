@@ -311,6 +311,7 @@ complete -c xdd -c xdd-multi -n '__xdd_after run -latency' -f -a intervals -d 's
 complete -c xdd -c xdd-multi -n '__xdd_after run -latency' -f -a output -d 'append the figures to a file as CSV as well'
 complete -c xdd -c xdd-multi -n '__xdd_after run -intervals' -f -a seconds -d 'length of an interval, 1ms at least (1); the word seconds may be left out'
 complete -c xdd -c xdd-multi -n '__xdd_after run -intervals' -f -a output -d 'append the rows to a file as CSV, instead of a table in the text output; - is standard output'
+complete -c xdd -c xdd-multi -n '__xdd_after run -intervals' -f -a prometheus -d 'keep the counts of the run so far in a file, as OpenMetrics text, instead of a table in the text output; a name that ends with .prom, for the textfile collector of node_exporter'
 complete -c xdd -c xdd-multi -n '__xdd_after run -timestamps -ts -timestamp' -f -a summary -d 'write a summary of the operations'
 complete -c xdd -c xdd-multi -n '__xdd_after run -timestamps -ts -timestamp' -f -a detailed -d 'write a line for each operation, and the summary'
 complete -c xdd -c xdd-multi -n '__xdd_after run -timestamps -ts -timestamp' -f -a output -d 'write the reports to <prefix>.target.<number>.csv instead of with the results'

@@ -589,6 +589,15 @@ static const struct option interval_options[] = {
 	  I_SHOWN,
 	  .help = "append the rows to a file as CSV, instead of a table in the text output; - is "
 		  "standard output" },
+	{ .name = "prometheus",
+	  .type = OPT_TEXT,
+	  .arg = "<file>",
+	  I(prometheus),
+	  .is_output = true,
+	  I_SHOWN,
+	  .help = "keep the counts of the run so far in a file, as OpenMetrics text, instead of a "
+		  "table in the text output; a name that ends with .prom, for the textfile "
+		  "collector of node_exporter" },
 	{ 0 },
 };
 
@@ -612,7 +621,7 @@ static const struct option latency_rows[] = {
 	{ .name = "intervals",
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_SUB,
-	  .arg = "<seconds> [output <file>]",
+	  .arg = "<seconds> [output <file>] [prometheus <file>]",
 	  .subs = interval_options,
 	  .help = "show rates and latencies of each interval of time while the run lasts",
 	  .detail =
@@ -624,7 +633,9 @@ static const struct option latency_rows[] = {
 		  "results; an interval without completions has a row with 0. A row that is short "
 		  "because the pass begins or ends in it is marked as partial; a remainder of less "
 		  "than a tenth of an interval is part of the row before it. The document of "
-		  "-jsonout has the same rows.",
+		  "-jsonout has the same rows. The file of prometheus is replaced as a whole at "
+		  "the start, after each interval and at the end; each rank and host needs a name "
+		  "of its own, as in run.%h.%r.prom.",
 	  .example = "xdd -op read -targets 1 data -runtime 60 -intervals 1 output series.csv" },
 	{ 0 },
 };

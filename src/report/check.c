@@ -15,6 +15,7 @@
 
 #include "report/jsonout.h"
 #include "report/latency.h"
+#include "report/prometheus.h"
 #include "report/report_internal.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
@@ -452,6 +453,15 @@ static enum xdd_status add_replaced(struct output_list *list, const char *option
 	return path ? add_output(list, o) : XDD_OK;
 }
 
+/* As add_replaced(), for a file that can only be replaced. */
+static enum xdd_status add_prometheus(struct output_list *list, const char *path)
+{
+	if (!path || prometheus_accepts(path))
+		return add_replaced(list, "intervals prometheus", path);
+	log_error("-intervals prometheus %s: is not a regular file", path);
+	return XDD_BAD_ARGUMENT;
+}
+
 /* Files that each target has of its own. */
 static enum xdd_status add_target_files(struct output_list *list, const struct target_plan *t)
 {
@@ -497,6 +507,8 @@ static enum xdd_status outputs_list(struct output_list *list, const struct plan 
 		status = add_file(list, "latency output", plan->latency.file);
 	if (!status)
 		status = add_file(list, "intervals output", plan->intervals.file);
+	if (!status)
+		status = add_prometheus(list, plan->intervals.prometheus);
 	if (!status)
 		status = add_replaced(list, "jsonout", plan->json_file);
 	for (size_t i = 0; i < plan->n_targets && !status; i++)

@@ -93,6 +93,9 @@ struct series_row {
 	bool partial;
 };
 
+/* True if the target may have operations of that direction, or flushes among its operations. */
+bool series_has_direction(const struct target_plan *t, unsigned dir);
+
 /* The row as an object of the document of -jsonout; NULL when memory is short. */
 json_t *series_value(const struct series_row *row);
 

@@ -534,6 +534,17 @@ static enum xdd_status open_series(struct report *r)
 	return XDD_OK;
 }
 
+static enum xdd_status open_prometheus(struct report *r)
+{
+	const char *path = r->plan->intervals.prometheus;
+	int err = path ? prometheus_open(&r->prometheus, r->plan, r->started_ns) : 0;
+
+	if (!err)
+		return XDD_OK;
+	log_error("-intervals prometheus %s: %s", path, output_strerror(err));
+	return err == -ENOMEM ? XDD_INIT_FAILED : XDD_BAD_ARGUMENT;
+}
+
 /* Where the text output is a file, the result block goes to standard output beside it. */
 static enum xdd_status open_person(struct report *r)
 {
@@ -615,6 +626,8 @@ static enum xdd_status open_all(struct report *r)
 	if (!status)
 		status = open_series(r);
 	if (!status)
+		status = open_prometheus(r);
+	if (!status)
 		status = write_start(r);
 	return status;
 }
@@ -671,6 +684,7 @@ enum xdd_status report_open_document(const struct plan *plan, struct report_docu
 	r->document = document;
 	status = open_all(r);
 	if (status) {
+		prometheus_free(r->prometheus);
 		outfile_close(&r->series);
 		outfile_close(&r->latency);
 		jsonout_discard(r->json);
@@ -745,6 +759,19 @@ void report_status(struct report *r, enum xdd_status status)
 		r->status = status;
 }
 
+/* It has the status of the outputs before it. */
+static enum xdd_status close_prometheus(struct report *r, enum xdd_status status)
+{
+	int err = prometheus_close(r->prometheus, r->status ? r->status : status);
+
+	r->prometheus = NULL;
+	if (!err)
+		return status;
+	log_error("-intervals prometheus %s: %s; counts are missing there",
+		  r->plan->intervals.prometheus, output_strerror(err));
+	return status ? status : XDD_IO_ERROR;
+}
+
 /* Last, so that it has the status of all others. */
 static enum xdd_status close_json(struct report *r, enum xdd_status status)
 {
@@ -778,6 +805,7 @@ enum xdd_status report_close(struct report *r)
 	/* Results that a signal cut off are never results of a whole run. */
 	if (outwait_was_cut())
 		r->status = status = XDD_CANCELED;
+	status = close_prometheus(r, status);
 	status = close_json(r, status);
 	report_free(r);
 	return status;

@@ -15,6 +15,7 @@
 #include "report/jsonout.h"
 #include "report/latency.h"
 #include "report/person.h"
+#include "report/prometheus.h"
 #include "report/screen.h"
 #include "xdd/base/memory.h"
 #include "xdd/report/column.h"
@@ -74,6 +75,7 @@ struct report {
 	struct outfile combined;
 	struct outfile latency;
 	struct outfile series;
+	struct prometheus *prometheus; /* NULL: not used */
 
 	/*
 	 * owned by the thread that has the report: the tables of -latency, which follow the results

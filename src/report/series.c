@@ -258,8 +258,7 @@ static void series_table_row(FILE *f, const struct series_row *row)
 
 /* ---- the report ---- */
 
-/* True if the target may have operations of that direction, or flushes among its operations. */
-static bool has_direction(const struct target_plan *t, unsigned dir)
+bool series_has_direction(const struct target_plan *t, unsigned dir)
 {
 	switch (dir) {
 	case DIR_READ:
@@ -283,7 +282,8 @@ static bool is_due(const struct plan *plan, const struct series_row *row)
 	bool due = row->ops || row->bytes || row->errors;
 
 	for (size_t k = 0; k < plan->n_targets && !due; k++)
-		due = (row->all || k == row->target) && has_direction(&plan->targets[k], row->dir);
+		due = (row->all || k == row->target) &&
+		      series_has_direction(&plan->targets[k], row->dir);
 	return due;
 }
 
@@ -367,9 +367,11 @@ void report_interval(struct report *r, const struct interval_result *i)
 
 	if (r->sink)
 		return;
+	if (r->prometheus)
+		prometheus_interval(r->prometheus, i);
 	if (r->plan->intervals.file)
 		memstream_open(&csv);
-	else
+	else if (!r->prometheus)
 		memstream_open(&table);
 	if (table.f && !r->series_begun && report_holds(r))
 		series_screen_header(table.f, r->plan);
@@ -383,6 +385,6 @@ void report_interval(struct report *r, const struct interval_result *i)
 		write_rows(r, &all, &csv, &(struct memstream){ 0 });
 	if (r->plan->intervals.file)
 		report_write_lines(r, &r->series, &csv);
-	else
+	else if (!r->prometheus)
 		report_write_lines(r, &r->text, &table);
 }

@@ -212,7 +212,7 @@ OPTIONS = [Option(*row) for row in (
     ("percentcpu", "pcpu", "relative", None, None),
     ("report", "", "table", None, None),
     ("latency", "", "percentiles 50,99.9 histogram", None, None),
-    ("intervals", "", "1 output file", None, None),
+    ("intervals", "", "1 output file prometheus x.prom", None, None),
     ("timestamps", "ts timestamp", "summary", "Timestamping", ["enabled with options, SUMMARY"] * 2),
     ("timerinfo", "ti", "", None, None),
     ("extendedstats", "extstats", "", None, None),

@@ -53,7 +53,7 @@ found() {
 helpers() {
 	found tests '(' -name .deps -o -name __pycache__ -o -path tests/tmp -o -path tests/findings -o -path tests/long ')' -prune -o -type f \
 		! -path 'tests/unit/test_*' ! -path 'tests/func/*.sh' ! -path 'tests/func/*.py' ! -path 'tests/real-time/*.py' \
-		! -name .dirstamp ! -name '*.o' ! -name '*.log' ! -name '*.trs' -print
+		! -name .dirstamp ! -name '*.json' ! -name '*.o' ! -name '*.log' ! -name '*.trs' -print
 }
 
 # gone: paths in Makefile.am that do not exist. A build makes "*.new", "example_*.c" and the unit of the time server.
@@ -113,7 +113,7 @@ unlicensed() {
 	{
 		found src include tests contrib .ci debian/rules -type f ! -path 'tests/fio/*' ! -path '*/.deps/*' \
 			! -path '*/__pycache__/*' ! -path 'tests/tmp/*' ! -path 'tests/findings/*' ! -path 'tests/long/*' \
-			! -name .dirstamp ! -name 'example_*.c' ! -name '*.o' ! -name '*.log' ! -name '*.trs'
+			! -name .dirstamp ! -name 'example_*.c' ! -name '*.json' ! -name '*.o' ! -name '*.log' ! -name '*.trs'
 		found doc -type f '(' -name '*.[ch]' -o -name '*.[157]' -o -name '*.[157].in' ')'
 		printf '%s\n' Makefile.am bootstrap configure.ac
 	} | tr '\n' '\0' | xargs -0 grep -LI "^[^ ]* SPDX-License-""Identifier: GPL-2.0-or-later\( [*]/\)\?\$"

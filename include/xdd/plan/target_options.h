@@ -221,9 +221,10 @@ struct heartbeat_options {
  */
 
 struct interval_options {
-	bool shown;	    /* option; any part of it was given */
-	uint64_t length_ns; /* option, resolved; 0: no intervals */
-	const char *file;   /* option; CSV; NULL: a table in the text output */
+	bool shown;		/* option; any part of it was given */
+	uint64_t length_ns;	/* option, resolved; 0: no intervals */
+	const char *file;	/* option; CSV; NULL: a table in the text output */
+	const char *prometheus; /* option; OpenMetrics text; NULL: none */
 };
 
 /*

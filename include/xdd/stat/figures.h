@@ -191,9 +191,10 @@ struct figure_row {
 	size_t n;	    /* numbers there: 1, or DIR_COUNT, one for each direction */
 	size_t live;	    /* in struct counters, where QThreads count; or FIGURE_NOT_LIVE */
 	enum figure_sum sum;
-	uint64_t none; /* the value where nothing was measured, which is left out of sums */
-	unsigned part; /* enum figures_part that it belongs to; 0: each run measures it */
-	bool required; /* documents of all versions have the member, and never null */
+	uint64_t none;	  /* the value where nothing was measured, which is left out of sums */
+	unsigned part;	  /* enum figures_part that it belongs to; 0: each run measures it */
+	const char *help; /* of a member that QThreads count: for metrics */
+	bool required;	  /* documents of all versions have the member, and never null */
 
 	/* False: the value is not known, though its part is. NULL: it always is. */
 	bool (*known)(const struct figures *f);
