@@ -322,6 +322,29 @@ static void fit_direction(struct fitting *f)
 	}
 }
 
+/* Of two -datapattern the last would replace the first, but both shares may be in one. */
+static void fit_pattern(struct fitting *f)
+{
+	const struct option *opt = option_find(f->table, "datapattern");
+	struct group *compress = NULL, *dedupe = NULL;
+
+	for (size_t i = 0; i < f->n; i++) {
+		struct group *g = &f->groups[i];
+
+		if (g->gone || g->opt != opt || g->n != 3)
+			continue;
+		if (strcmp(g->words[1], "compress") == 0)
+			compress = g;
+		else if (strcmp(g->words[1], "dedupe") == 0)
+			dedupe = g;
+	}
+	if (!compress || !dedupe)
+		return;
+	BECOME(f, compress, "-datapattern", "compress", compress->words[2], "dedupe",
+	       dedupe->words[2]);
+	dedupe->gone = true;
+}
+
 /* A command line that says to read and to write would do what comes last. */
 static void fit_operation(struct fitting *f)
 {
@@ -415,5 +438,6 @@ void foreign_fit(struct arena *arena, const struct option_table *table,
 	fit_hosts(&f);
 	fit_direction(&f);
 	fit_operation(&f);
+	fit_pattern(&f);
 	join(&f, fit);
 }
