@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Prints the parts of the documentation that come from the tables of options, columns, commands,
- * foreign words, rules and questions. Filters replace a line "@OPTIONS@", "@COLUMNS@",
- * "@COMMANDS@", "@TABLE ...@", "@VERDICT@", "@FINDINGS@", "@CHECK@" or "@QUESTIONS@": of the manual
- * pages, and of the pages about words of other tools, about results and about questions. The bash
- * completion has no input. Run by `make docs` and by the test that compares the committed pages
- * with the tables.
+ * foreign words, rules and questions, and from the schemas. Filters replace a line "@OPTIONS@",
+ * "@COLUMNS@", "@COMMANDS@", "@TABLE ...@", "@VERDICT@", "@FINDINGS@", "@CHECK@", "@QUESTIONS@" or
+ * "@SCHEMA ...@": of the manual pages, and of the pages about words of other tools, about results
+ * and about questions. The bash completion has no input. Run by `make docs` and by the test that
+ * compares the committed pages with the tables.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,8 +22,7 @@
 #include "xdd/report/column.h"
 #include "xdd/report/rule.h"
 
-/* Text as roff wants it: no line begins with a dot, backslashes and dashes are literal. */
-static void roff(const char *text)
+void mkdoc_roff(const char *text)
 {
 	for (const char *c = text; *c; c++) {
 		if (*c == '\\')
@@ -40,8 +39,8 @@ static void roff(const char *text)
 static void bold(const char *before, const char *text)
 {
 	fputs("\\fB", stdout);
-	roff(before);
-	roff(text);
+	mkdoc_roff(before);
+	mkdoc_roff(text);
 	fputs("\\fR", stdout);
 }
 
@@ -51,7 +50,7 @@ static void man_limits(const struct option *row)
 
 	if (option_range(row, range, sizeof(range))) {
 		printf("Allowed: ");
-		roff(range);
+		mkdoc_roff(range);
 		printf(".\n");
 	}
 	if (row->def)
@@ -67,10 +66,10 @@ static void man_sub(const struct option *opt, const struct option *sub)
 	bold("", sub->name);
 	if (sub->arg) {
 		putchar(' ');
-		roff(sub->arg);
+		mkdoc_roff(sub->arg);
 	}
 	putchar('\n');
-	roff(option_sub_help(opt, sub, help, sizeof(help)));
+	mkdoc_roff(option_sub_help(opt, sub, help, sizeof(help)));
 	printf(".\n");
 	man_limits(sub);
 }
@@ -119,17 +118,17 @@ static void man_option(const struct option *opt, bool letters)
 		printf(" [\\fBtarget\\fR <n>]");
 	if (opt->arg) {
 		putchar(' ');
-		roff(opt->arg);
+		mkdoc_roff(opt->arg);
 	}
 	putchar('\n');
-	roff(opt->help);
+	mkdoc_roff(opt->help);
 	printf(".\n");
 	if (opt->aliases && !letters)
 		man_aliases(opt->aliases);
 	man_limits(opt);
 	if (opt->detail) {
 		printf(".IP\n");
-		roff(opt->detail);
+		mkdoc_roff(opt->detail);
 		putchar('\n');
 	}
 	if (option_sub(opt, 0)) {
@@ -140,7 +139,7 @@ static void man_option(const struct option *opt, bool letters)
 	}
 	if (opt->example) {
 		printf(".IP\nExample:\n.IP\n.EX\n");
-		roff(opt->example);
+		mkdoc_roff(opt->example);
 		printf("\n.EE\n");
 	}
 }
@@ -168,7 +167,7 @@ static void man_trimmed(const char *before, const char *padded, const char *afte
 		return;
 	snprintf(text, sizeof(text), "%.*s", (int)len, padded);
 	fputs(before, stdout);
-	roff(text);
+	mkdoc_roff(text);
 	fputs(after, stdout);
 }
 
@@ -182,7 +181,7 @@ static void man_columns(void)
 		if (c->aliases)
 			printf(" (also %s)", c->aliases);
 		putchar('\n');
-		roff(c->help);
+		mkdoc_roff(c->help);
 		printf(".\n");
 		man_trimmed("Heading: ", c->heading, ".\n");
 		man_trimmed("Unit: ", c->units, ".\n");
@@ -196,9 +195,9 @@ static void man_commands(void)
 
 	for (size_t i = 0; (c = command_at(i)); i++) {
 		printf(".TP\n.BR \"xdd %s\" \", see ", c->name);
-		roff(command_page(c, page));
+		mkdoc_roff(command_page(c, page));
 		printf("\" (1)\n");
-		roff(c->summary);
+		mkdoc_roff(c->summary);
 		printf(".\n");
 	}
 }
@@ -216,7 +215,7 @@ static void man_questions(void)
 
 static void man(const struct option_table *table)
 {
-	char line[4096];
+	char line[4096], schema[32];
 
 	while (fgets(line, sizeof(line), stdin)) {
 		if (strcmp(line, "@OPTIONS@\n") == 0)
@@ -227,6 +226,8 @@ static void man(const struct option_table *table)
 			man_commands();
 		else if (strcmp(line, "@QUESTIONS@\n") == 0)
 			man_questions();
+		else if (sscanf(line, "@SCHEMA %31[a-z]@", schema) == 1)
+			mkdoc_schema(schema);
 		else
 			fputs(line, stdout);
 	}

@@ -17,4 +17,10 @@ void mkdoc_completion(void);
 void mkdoc_zsh(void);
 void mkdoc_fish(void);
 
+/* Text as roff wants it: no line begins with a dot, backslashes and dashes are literal. */
+void mkdoc_roff(const char *text);
+
+/* Print the members of the documents that doc/<name>.schema.json describes, for a manual page. */
+void mkdoc_schema(const char *name);
+
 #endif

@@ -582,7 +582,26 @@ def test_environment_of_devices():
         t.equal(found["scheduler"], scheduler.group(1) if scheduler else attribute("scheduler"), "its scheduler")
 
 
+def test_descriptions():
+    """xdd-json(5) is made of the schemas: each member has a meaning, its own or that of the part that it is."""
+    for name in ("jsonout", "sweep", "copy"):
+        schema, bare = j.schema(name + ".schema.json"), []
+
+        def look(rules, place, schema=schema, bare=bare):
+            for member, value in rules.get("properties", {}).items():
+                part = schema["$defs"].get(value.get("$ref", "").rpartition("/")[2], {})
+                if not value.get("description") and not part.get("description"):
+                    bare.append(place + "." + member)
+                look(value, place + "." + member)
+            for inner in [rules[k] for k in ("items", "additionalProperties") if isinstance(rules.get(k), dict)] + rules.get("anyOf", []):
+                look(inner, place)
+        look(schema, "")
+        for part, rules in schema["$defs"].items():
+            look(rules, part)
+        t.equal(bare, [], name + ": each member has a description")
+
+
 t.run(test_latency, test_against_csv, test_errors, test_time_limits, test_options, test_coordination, test_names, test_standard_output,
       test_fifo, test_replaced, test_refused, test_locked_directory, test_interrupted, test_before, test_signals, test_hang,
-      test_environment, test_environment_in_chroot, test_environment_of_devices)
+      test_environment, test_environment_in_chroot, test_environment_of_devices, test_descriptions)
 t.done()

@@ -7,6 +7,7 @@ and curves have; documents of several kinds share one file; and what it refuses.
 import csv
 import io
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
@@ -146,5 +147,19 @@ def test_output():
         t.equal((got.status, got.out, len(got.error_lines()), want in got.err), (BAD_ARGUMENT, "", 1, True), want, got)
 
 
-t.run(test_run, test_sweep, test_curve, test_together, test_many, test_output)
+def test_pandas():
+    """The recipe for pandas, which reads the file of the recipe before it."""
+    if subprocess.run([sys.executable, "-c", "import pandas"], capture_output=True, check=False).returncode:
+        t.skip("the recipe for pandas", "not installed")
+        return
+    with open(os.path.join(os.environ["TOP_SRCDIR"], "doc", "recipes.md"), encoding="utf-8") as f:
+        code = f.read().split("```python\n")[1].split("```")[0]
+    j.of_run("pandas", *TWO)
+    with open(t.path("all.csv"), "w", encoding="utf-8") as f:
+        f.write(report("-csv", "-columns", "+LATP50+LATP99", t.path("pandas")).out)
+    run = subprocess.run([sys.executable, "-c", code], cwd=t.tmp(), capture_output=True, text=True, check=False)
+    t.ok(run.returncode == 0 and t.path("pandas") in run.stdout, "the recipe for pandas", run)
+
+
+t.run(test_run, test_sweep, test_curve, test_together, test_many, test_output, test_pandas)
 t.done()
