@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Documents of runs and sweeps: the reader, and xdd compare, report (without plots) or combine,
- * which the input chooses. An input is a line with conditions of -failif (none if it is empty), a
- * document, and, after a NUL, another one.
+ * Documents of runs and sweeps: the reader, and xdd compare, report (without plots, or as CSV) or
+ * combine, which the input chooses. An input is a line with conditions of -failif (none if it is
+ * empty), a document, and, after a NUL, another one.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -297,12 +297,12 @@ static int compare(char **argv, uint64_t hash, const char *limit, const char *co
 	return status == COMPARE_TROUBLE;
 }
 
-static int report(char **argv, const char *const *files, bool both)
+static int report(char **argv, const char *const *files, bool both, bool csv)
 {
 	int argc = 2, status;
 
 	argv[0] = (char *)"report";
-	argv[1] = (char *)"-noplots";
+	argv[1] = (char *)(csv ? "-csv" : "-noplots");
 	argv[argc++] = (char *)files[0];
 	if (both)
 		argv[argc++] = (char *)files[1];
@@ -364,6 +364,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 	char *argv[WORDS] = { NULL };
 	const char *files[2];
 	int refused;
+	bool csv;
 
 	if (!limit)
 		fuzz_fail("memory is short");
@@ -373,14 +374,15 @@ int fuzz_one(const uint8_t *data, size_t size)
 	files[0] = fuzz_file(0, a, (size_t)((b ? b : end) - a));
 	files[1] = b ? fuzz_file(1, b + 1, (size_t)(end - b - 1)) : files[0];
 	fuzz_messages_clear();
+	csv = hash % 3 == 1 ? hash / 3 % 2 : hash % 3 == 2 && hash / 3 % 4 == 0;
 	if (hash % 3 == 0)
 		refused = compare(argv, hash / 3, limit, files);
 	else if (hash % 3 == 1)
-		refused = report(argv, files, b);
+		refused = report(argv, files, b, csv);
 	else
 		refused = combine(argv, hash / 3, files, b, is_status_2(data, size));
 	/* Lines of CSV are as exact as the document. */
-	if (hash % 3 != 2 || hash / 3 % 4)
+	if (!csv)
 		fuzz_output_check();
 	free(limit);
 	return refused;
