@@ -342,11 +342,50 @@ static bool is_too_much(const struct foreign_part *part)
 	return !part->row && part->opt && part->joined && !option_takes_value(part->opt);
 }
 
+/* True if another part has a word of the same tool. */
+static bool has_company(const struct answer *a, const struct foreign_part *part)
+{
+	for (size_t i = 0; i < a->n_parts; i++) {
+		if (&a->parts[i] != part && a->parts[i].tool == part->tool)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Return the meanings of the letter of a part in each tool; NULL where they agree, or where another
+ * word of the tool shows which one is meant.
+ */
+static const char *meanings(const struct answer *a, const struct foreign_part *part)
+{
+	const char *first = NULL, *list = "";
+	bool differ = false;
+
+	if (part->opt || !part->tool || strlen(part->name) != 1 || part->words[0].text[0] != '-' ||
+	    has_company(a, part))
+		return NULL;
+	for (size_t i = 0; a->order[i]; i++) {
+		const struct foreign *row = foreign_find(a->order[i], part->name, part->value);
+		const char *text;
+
+		if (!row || !has_form(part, a->order[i]))
+			continue;
+		text = foreign_text(a->arena, row, part->value);
+		text = *text ? text : row->say ? "nothing" : "nothing that xdd has";
+		differ |= first && strcmp(first, text) != 0;
+		first = first ? first : text;
+		list = xarena_printf(a->arena, "%s%s%s (%s)", list, *list ? ", or " : "", text,
+				     a->order[i]->name);
+	}
+	return differ ? list : NULL;
+}
+
 /* Report a part; false: it is not understood. */
 static bool report_part(const struct answer *a, const struct foreign_part *part)
 {
 	struct setting s = { .name = part->words[0], .arena = a->arena };
 	const struct word *value = part->value && !part->joined ? &part->words[1] : NULL, *rest;
+	const char *list;
 
 	if (!part->row && part->opt && !is_too_much(part))
 		return true;
@@ -359,6 +398,11 @@ static bool report_part(const struct answer *a, const struct foreign_part *part)
 	rest = rest_of(part);
 	if (!takes_value(part))
 		value = NULL;
+	list = meanings(a, part);
+	if (list) {
+		parse_error(XDD_BAD_OPTION, &s, value, "means %s", list);
+		return false;
+	}
 	foreign_report(a->arena, &s, value, part->tool, part->row, part->value);
 	if (!part->opt && rest) {
 		parse_unknown_word(a->table, a->arena, rest);

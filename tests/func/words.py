@@ -205,7 +205,7 @@ def test_lines():
         run = xdd(shlex.split(words))
         t.ok(run.status == 0 and re.fullmatch(r"xdd: Version \S+\n", run.out) and not run.err, "%s is xdd's" % words, run)
     answer("xdisk: two lists of files", "-R -r 80 -b 4k -F list -f F... -t 9", None, "no command line of xdd is proposed: there are two lists of files")
-    answer("-f alone may be a word of several tools", "-f script", None, "no command line of xdd is proposed: xdisk needs -S, -R or -C")
+    answer("-f alone may be a word of several tools", "-f script", None, "-f script: means -target script (xdisk), or nothing that xdd has (IOR)")
     answer("xdisk: a size without a suffix is in bytes", "-R -r 80 -b 4k -f T -t 9 -s 1048576",
            "-seek random -rwratio 80 -bs 4k -target T -timelimit 9 -range 1048576B")
     answer("xdisk: its own values where it has no words", "-f /data/ior -M4 -R -V -t1",
@@ -304,6 +304,17 @@ def test_subjects():
         t.ok(run.status == status and said in run.err and not run.out and "\nxdd: try" not in run.err, line, run)
 
 
+def test_lone_letters():
+    """A letter that tools differ about, without another word of one of them, is not guessed."""
+    base = "-op read -target T -bs 4k "
+    for letter, meanings in (("-t 1", "means -bs 1 -reqsize 1 (IOR), or -timelimit 1 (xdisk), or -targets -1 <name> (elbencho)"),
+                             ("-n 100", "xdd multi -hosts 100 -- (xdisk)"), ("-D", "nothing that xdd has (elbencho)")):
+        run = xdd((base + letter).split())
+        t.ok(run.status == 3 and meanings in run.err and "means " in run.err and len(run.error_lines()) == 1, "alone: " + letter, run)
+    answer("-t beside another word of xdisk", "-R -r80 -f T -t 1", "-seek random -rwratio 80 -target T -timelimit 1 -bs 4k",
+           "-t 1: is a word of xdisk; say -timelimit 1")
+
+
 def test_setup_file():
     with open(t.path("a.cfg"), "w", encoding="ascii") as f:
         f.write("-op read\n-target T\n-iodepth 4\n")
@@ -347,7 +358,7 @@ def test_help():
     found("nvme", "-nvme (other tools) ", "-targets ")
     found("elbencho", "elbencho ", "its words are answered with those of xdd")
     found("hosts", "--hosts (elbencho) ", "xdd multi -hosts <value> --")
-    for word in ("zoned", "backwards", "prometheus", "passthrough", "s3", "stride", "badblocks", "iperf3", "crash"):
+    for word in ("zoned", "backwards", "grafana", "passthrough", "s3", "stride", "badblocks", "iperf3", "crash"):
         found(word, "-%s (other tools) " % word)
     found("columns", "+WHAT ", "+ERRORS ", "+BANDWIDTH ", "in MBytes/s")
     found("BANDWIDTH", "+BANDWIDTH ", "in MBytes/s")
@@ -363,5 +374,5 @@ def test_help():
     t.ok(not wide, "the search fits 80 columns", "\n".join(wide))
 
 
-t.run(test_help, test_table, test_lines, test_elbencho, test_gaps, test_subjects, test_stray, test_setup_file)
+t.run(test_help, test_table, test_lines, test_elbencho, test_gaps, test_subjects, test_lone_letters, test_stray, test_setup_file)
 t.done()
