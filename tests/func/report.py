@@ -275,6 +275,22 @@ def test_many_rows():
     t.ok(len(page.source) < 1 << 20, "in less than 1 MiB", len(page.source))
 
 
+def test_columns():
+    """Columns without a value in any row are left out; what is left stands below its head."""
+    plain = j.of_run("columns", *"-op noop -target null -numreqs 2000 -passes 2".split())
+    page = page_of(report(t.path("columns"), t.path("columns")), "two runs of noops")
+    rows = next(rows for caption, rows in page.tables().items() if caption.startswith("Percentiles of both"))
+    t.equal(rows[0], ["percentile", "noop, a", "noop, b"], "no columns of reads, writes and discards")
+    t.ok({len(row) for row in rows} == {3} and rows[1][0] == "50" and re.match(r"[0-9.]+ [nu]s$", rows[1][1]),
+         "and its values", rows)
+    tables = [rows for page in (page, page_of(report(j.write("again", plain)), "a run")) for rows in page.tables().values()]
+    t.equal([rows[0][i] for rows in tables for i in range(1, len(rows[0])) if {row[i] for row in rows[1:]} == {"-"}], [],
+            "no column of any table has dashes only")
+    skip = page.all("a")[0].attributes
+    t.equal((skip["class"], skip["href"], page.all("main")[0].attributes["id"]), ("skip", "#main", "main"),
+            "the first link leads to the results")
+
+
 def test_hostile():
     """Texts of a document are texts of the page, whatever they hold, and none of gnuplot's."""
     base = j.of_run("victim", *TWO)
@@ -393,5 +409,5 @@ def test_refused():
     t.equal((run.status, run.out.startswith("usage: xdd report"), run.err), (0, True, ""), "-help", run)
 
 
-t.run(test_run, test_verdicts, test_sweep, test_curve, test_plots, test_difference, test_answer, test_many_rows, test_hostile, test_odd_values, test_style, test_output, test_refused)
+t.run(test_run, test_verdicts, test_sweep, test_curve, test_plots, test_difference, test_answer, test_many_rows, test_columns, test_hostile, test_odd_values, test_style, test_output, test_refused)
 t.done()

@@ -50,9 +50,20 @@ const char page_style[] =
 	".soft,caption,figcaption{color:var(--soft)}\n"
 	".good strong{color:var(--good)}.bad strong{color:var(--bad)}"
 	".note strong,.missing{color:var(--note)}\n"
-	".box{overflow:auto;max-width:100%;max-height:26rem;margin:.75rem 0;"
-	"border:1px solid var(--line)}\n"
-	".box:focus-visible{outline:3px solid var(--link)}\n"
+	".skip{position:absolute;left:-99rem}.skip:focus{position:static}\n"
+	/* A shadow at each edge beyond which the table goes on; it moves away at the end. */
+	".box{overflow:auto;max-width:100%;max-height:min(40rem,85vh);margin:.75rem 0;"
+	"border:1px solid var(--line);background:"
+	"linear-gradient(90deg,var(--back) 1rem,transparent) left/2rem 100% local,"
+	"linear-gradient(270deg,var(--back) 1rem,transparent) right/2rem 100% local,"
+	"linear-gradient(var(--back) 1rem,transparent) top/100% 2rem local,"
+	"linear-gradient(0deg,var(--back) 1rem,transparent) bottom/100% 2rem local,"
+	"linear-gradient(90deg,var(--line),transparent) left/1rem 100%,"
+	"linear-gradient(270deg,var(--line),transparent) right/1rem 100%,"
+	"linear-gradient(var(--line),transparent) top/100% 1rem,"
+	"linear-gradient(0deg,var(--line),transparent) bottom/100% 1rem,var(--back);"
+	"background-repeat:no-repeat}\n"
+	"a:focus-visible,.box:focus-visible{outline:3px solid var(--link)}\n"
 	"table{border-collapse:collapse;font-variant-numeric:tabular-nums;min-width:100%}\n"
 	"caption{text-align:left;padding:.4rem .6rem}\n"
 	"th,td{padding:.2rem .6rem;text-align:right;white-space:nowrap;"
@@ -65,7 +76,7 @@ const char page_style[] =
 	".plot svg{display:block;width:100%;min-width:36rem;max-width:60rem;height:auto;"
 	"background:#ffffff}\n"
 	"@media print{body{max-width:none;padding:0;font-size:10pt}"
-	".box{max-height:none;overflow:visible;border:0}.plot{overflow:visible}"
+	".box{max-height:none;overflow:visible;border:0;background:none}.plot{overflow:visible}"
 	".plot svg{min-width:0;max-width:100%}nav{display:none}"
 	"thead th{position:static}th,td{white-space:normal;padding:.1rem .3rem}"
 	"th[scope=row],.t{min-width:0}h2,h3,caption,figcaption{break-after:avoid}"
@@ -176,53 +187,104 @@ void page_missing(struct page *p, const char *what, const char *option)
 
 void page_table(struct page *p, const char *caption, const char *const *heads)
 {
+	struct page_grid *g = &p->grid;
 	const unsigned id = ++p->ids;
 
+	*g = (struct page_grid){ .texts = xarena_new() };
+	while (heads[g->columns])
+		g->columns++;
+	g->heads = xarena_alloc(g->texts, g->columns * sizeof(*g->heads));
+	g->shown = xarena_alloc(g->texts, g->columns * sizeof(*g->shown));
+	for (size_t i = 0; i < g->columns; i++) {
+		g->heads[i] = xarena_strdup(g->texts, heads[i]);
+		g->shown[i] = i == 0;
+	}
 	page_put(p,
 		 "<div class=\"box\" role=\"region\" tabindex=\"0\" aria-labelledby=\"x%u\">\n"
 		 "<table>\n<caption id=\"x%u\">",
 		 id, id);
 	page_text(p, caption);
-	page_put(p, "</caption>\n<thead><tr>");
-	for (; *heads; heads++) {
-		const bool text = **heads == PAGE_TEXT_HEAD[0];
+	page_put(p, "</caption>\n");
+}
 
+/* Cells after the last column are ignored: parts write as many as they have heads. */
+static void grid_add(struct page *p, const char *text, bool is_text)
+{
+	struct page_grid *g = &p->grid;
+
+	if (g->at >= g->columns)
+		return;
+	g->cells = xarena_room(g->texts, g->cells, g->n, sizeof(*g->cells));
+	g->cells[g->n++] = (struct page_cell){ xarena_strdup(g->texts, text ? text : ""), is_text };
+	if (text && *text && strcmp(text, "-") != 0)
+		g->shown[g->at] = true;
+	g->at++;
+}
+
+void page_row(struct page *p, const char *head)
+{
+	p->grid.at = 0;
+	grid_add(p, head, true);
+}
+
+void page_cell(struct page *p, const char *text)
+{
+	grid_add(p, text, true);
+}
+
+void page_number(struct page *p, const char *text)
+{
+	grid_add(p, text, false);
+}
+
+void page_row_end(struct page *p)
+{
+	while (p->grid.at < p->grid.columns)
+		grid_add(p, "", true);
+}
+
+static void grid_put_heads(struct page *p, const struct page_grid *g)
+{
+	page_put(p, "<thead><tr>");
+	for (size_t i = 0; i < g->columns; i++) {
+		const bool text = *g->heads[i] == PAGE_TEXT_HEAD[0];
+
+		if (!g->shown[i])
+			continue;
 		page_put(p, "<th scope=\"col\"%s>", text ? " class=\"t\"" : "");
-		page_text(p, *heads + text);
+		page_text(p, g->heads[i] + text);
 		page_put(p, "</th>");
 	}
 	page_put(p, "</tr></thead>\n<tbody>\n");
 }
 
-void page_row(struct page *p, const char *head)
+static void grid_put_row(struct page *p, const struct page_grid *g, const struct page_cell *row)
 {
 	page_put(p, "<tr><th scope=\"row\">");
-	page_text(p, head);
+	page_text(p, row[0].text);
 	page_put(p, "</th>");
-}
-
-void page_cell(struct page *p, const char *text)
-{
-	page_put(p, "<td class=\"t\">");
-	page_text(p, text);
-	page_put(p, "</td>");
-}
-
-void page_number(struct page *p, const char *text)
-{
-	page_put(p, "<td>");
-	page_text(p, text);
-	page_put(p, "</td>");
-}
-
-void page_row_end(struct page *p)
-{
+	for (size_t i = 1; i < g->columns; i++) {
+		if (!g->shown[i])
+			continue;
+		page_put(p, row[i].is_text ? "<td class=\"t\">" : "<td>");
+		page_text(p, row[i].text);
+		page_put(p, "</td>");
+	}
 	page_put(p, "</tr>\n");
 }
 
 void page_table_end(struct page *p, size_t left_out)
 {
+	struct page_grid *g = &p->grid;
+
+	for (size_t i = 0; i < g->columns && !g->n; i++)
+		g->shown[i] = true;
+	grid_put_heads(p, g);
+	for (size_t i = 0; i < g->n; i += g->columns)
+		grid_put_row(p, g, &g->cells[i]);
 	page_put(p, "</tbody>\n</table>\n</div>\n");
+	arena_free(g->texts);
+	*g = (struct page_grid){ .n = 0 };
 	if (left_out)
 		page_line(p, "%zu more rows are not shown.", left_out);
 }
@@ -333,7 +395,9 @@ static void put_head(struct page *p, const struct compare_run *runs, size_t n)
 	if (n > 1)
 		page_put(p, " and %zu more", n - 1);
 	page_put(p,
-		 "</title>\n<style>\n%s</style>\n</head>\n<body>\n<header>\n<h1>xdd report</h1>\n",
+		 "</title>\n<style>\n%s</style>\n</head>\n<body>\n"
+		 "<a class=\"skip\" href=\"#main\">Skip to the results</a>\n"
+		 "<header>\n<h1>xdd report</h1>\n",
 		 page_style);
 	page_put(p, "<p class=\"soft\">%zu document%s, read by xdd %s</p>\n</header>\n", n,
 		 n == 1 ? "" : "s", PACKAGE_VERSION);
@@ -409,7 +473,7 @@ static void put_page(struct page *p, const struct compare_run *runs, size_t n)
 {
 	put_head(p, runs, n);
 	put_contents(p, runs, n);
-	page_put(p, "<main>\n");
+	page_put(p, "<main id=\"main\">\n");
 	if (n == 2)
 		page_difference(p, runs);
 	for (size_t i = 0; i < n; i++)

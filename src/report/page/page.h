@@ -21,10 +21,25 @@
 /* Rows of a table; more are counted, and not shown. */
 #define PAGE_MAX_ROWS 400
 
+struct page_cell {
+	const char *text;
+	bool is_text; /* not a figure */
+};
+
+/* The table that is being written: its columns are known when it ends. */
+struct page_grid {
+	struct arena *texts;
+	const char **heads;
+	bool *shown;	       /* columns with a value in a row, and the first */
+	size_t columns, at, n; /* of heads, of cells of the row so far, of all cells */
+	struct page_cell *cells;
+};
+
 struct page {
 	struct memstream text;
 	FILE *f;      /* of the text */
 	unsigned ids; /* so far: elements have the ids x1, x2 and so on */
+	struct page_grid grid;
 	struct plots plots;
 	const char *axis; /* along x in lines and grids of sweeps that have it; NULL: any */
 };
@@ -52,8 +67,8 @@ void page_missing(struct page *p, const char *what, const char *option);
 
 /*
  * A table in a box of its own, in which it scrolls. `heads` ends with NULL. Rows begin with a head;
- * page_cell() adds a text, page_number() a figure. The head
- * of a column of texts begins with PAGE_TEXT_HEAD.
+ * page_cell() adds a text, page_number() a figure. The head of a column of texts begins with
+ * PAGE_TEXT_HEAD. Columns without a value in any row are left out.
  */
 #define PAGE_TEXT_HEAD "|"
 void page_table(struct page *p, const char *caption, const char *const *heads);
