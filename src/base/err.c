@@ -30,7 +30,6 @@ int err_set(struct err *e, int no, const char *fmt, ...)
 
 int err_sys(struct err *e, int no, const char *fmt, ...)
 {
-	size_t length;
 	va_list ap;
 
 	if (!e)
@@ -38,14 +37,36 @@ int err_sys(struct err *e, int no, const char *fmt, ...)
 	va_start(ap, fmt);
 	err_vset(e, no, fmt, ap);
 	va_end(ap);
-	length = strlen(e->text);
-	snprintf(e->text + length, sizeof(e->text) - length, " (%s)", strerror(-no));
-	return no;
+	return err_add(e, " (%s)", strerror(-no));
 }
 
 int err_errno(struct err *e, int no)
 {
 	return err_set(e, no, "%s", strerror(-no));
+}
+
+int err_prefix(struct err *e, const char *fmt, ...)
+{
+	struct err whole;
+	va_list ap;
+
+	va_start(ap, fmt);
+	err_vset(&whole, e->no, fmt, ap);
+	va_end(ap);
+	err_add(&whole, "%s", e->text);
+	*e = whole;
+	return e->no;
+}
+
+int err_add(struct err *e, const char *fmt, ...)
+{
+	size_t length = strlen(e->text);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(e->text + length, sizeof(e->text) - length, fmt, ap);
+	va_end(ap);
+	return e->no;
 }
 
 void err_clear(struct err *e)
@@ -58,5 +79,5 @@ void err_clear(struct err *e)
 
 const char *err_text(const struct err *e, int no)
 {
-	return e->text[0] ? e->text : strerror(-no);
+	return e && err_is_set(e) ? e->text : strerror(-no);
 }

@@ -289,8 +289,8 @@ static void print_place(const struct check_target *t, unsigned width)
 		check_print_add(text, sizeof(text), "%s", t->source);
 	if (*t->mount_point)
 		check_print_add(text, sizeof(text), "mounted on %s", t->mount_point);
-	if (*t->use)
-		check_print_add(text, sizeof(text), "%s", t->use);
+	if (err_is_set(&t->use))
+		check_print_add(text, sizeof(text), "%s", t->use.text);
 	if (*text)
 		put_lines(text, 2, width);
 }

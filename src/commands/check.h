@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "commands/runner.h"
+#include "xdd/base/err.h"
 #include "xdd/report/result.h"
 
 /* The disk below a target, as /sys describes it. */
@@ -43,7 +44,7 @@ struct check_target {
 	uint64_t large_bytes;
 	const char *engine;
 	char file_system[32], mount_point[256], source[128]; /* of a file; "": not known */
-	char use[256];	    /* of a block device, such as "is mounted on /"; "": none */
+	struct err use;	    /* of a block device, such as "is mounted on /"; "": none */
 	bool no_sys;	    /* nothing can be known of the device, as /sys is not mounted */
 	char new_file[256]; /* a name beside a file for one more, if that can be created; or "" */
 	uint64_t new_bytes; /* its size */

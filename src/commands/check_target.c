@@ -19,6 +19,7 @@
 
 #include "commands/check.h"
 #include "commands/commands.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/random.h"
@@ -410,8 +411,8 @@ static void find_facts(struct check_target *t, const struct stat *st)
 	copy_text(t->mount_point, sizeof(t->mount_point), fs, "mount_point");
 	copy_text(t->source, sizeof(t->source), fs, "source");
 	json_decref(facts);
-	if (t->block && !guard_in_use("", st->st_rdev, t->use, sizeof(t->use)))
-		*t->use = '\0';
+	if (t->block)
+		guard_in_use("", st->st_rdev, &t->use);
 	if (diskstats_device(t->path, disk, NULL) == 0)
 		check_device_read(&t->device, "", disk);
 	t->no_sys = access("/sys/dev", F_OK) != 0;

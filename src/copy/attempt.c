@@ -45,16 +45,15 @@ static const char *attempt_host(const struct copy_attempt *a, enum copy_role rol
 
 static int attempt_failed(struct copy_attempt *a, int status, const char *text)
 {
-	snprintf(a->why, sizeof(a->why), "%s", text);
-	return status;
+	return err_set(&a->why, status, "%s", text);
 }
 
 /* The session of a server has failed: the cause. Returns the exit status. */
-static int server_failed(struct copy_attempt *a, enum copy_role role, int err, const char *why)
+static int server_failed(struct copy_attempt *a, enum copy_role role, int err, const char *text)
 {
 	a->at = role;
-	snprintf(a->why, sizeof(a->why), "%s", why && *why ? why : strerror(-err));
-	return err == -EBADMSG ? COPY_FAILED : COPY_SSH_ENDED;
+	return err_set(&a->why, err == -EBADMSG ? COPY_FAILED : COPY_SSH_ENDED, "%s",
+		       text && *text ? text : strerror(-err));
 }
 
 /* A server has sent ERROR instead of an answer. */
@@ -66,8 +65,7 @@ static int server_error(struct copy_attempt *a, enum copy_role role, const uint8
 	if (wire_decode_error(body, length, &e) != WIRE_OK)
 		return server_failed(a, role, -EBADMSG, "sent a wrong message");
 	a->at = role;
-	snprintf(a->why, sizeof(a->why), "%s", e.text);
-	return (int)e.status;
+	return err_set(&a->why, (int)e.status, "%s", e.text);
 }
 
 /* Have a server do step `m`. Returns 0 or -errno. */
@@ -81,7 +79,7 @@ static int send_step(struct copy_attempt *a, enum copy_role role, const struct c
 
 /* The next message, with its body in `body`. Returns 0 or -errno with a text in `why`, or "". */
 static int meeting_receive(struct link *channel, struct wire_header *h, uint8_t *body, size_t room,
-			   char why[WIRE_MAX_TEXT_BYTES])
+			   struct err *why)
 {
 	int err = link_receive(channel, 0, h, why);
 
@@ -95,13 +93,13 @@ static int receive_answer(struct copy_attempt *a, enum copy_role role, struct co
 {
 	struct link *channel = a->servers[side_of(role)].channel;
 	uint8_t body[WIRE_MAX_HELLO_BYTES * 4];
-	char why[WIRE_MAX_TEXT_BYTES] = "";
+	struct err why = { 0 };
 	enum copy_meet_how how = m->how;
 	struct wire_header h;
-	int err = meeting_receive(channel, &h, body, sizeof(body), why);
+	int err = meeting_receive(channel, &h, body, sizeof(body), &why);
 
 	if (err)
-		return server_failed(a, role, err, why);
+		return server_failed(a, role, err, why.text);
 	if (h.type == WIRE_ERROR)
 		return server_error(a, role, body, h.length);
 	if (h.type != WIRE_COPY_MET || copy_decode_meet(body, h.length, m) != WIRE_OK ||
@@ -171,10 +169,10 @@ static void add_addresses(const struct copy_attempt *a, enum copy_role role, boo
  * A way to meet did not work: keep the first cause for the note, and try the next one. Returns 0
  * with `*met` false.
  */
-static int no_way(char *cause, size_t size, const char *host, const char *text)
+static int no_way(struct err *cause, const char *host, const char *text)
 {
-	if (!*cause)
-		snprintf(cause, size, "%s: %.900s", host, text);
+	if (!err_is_set(cause))
+		err_set(cause, -EHOSTUNREACH, "%s: %.900s", host, text);
 	return 0;
 }
 
@@ -203,8 +201,7 @@ static int connect_from(struct copy_attempt *a, enum copy_role role, struct copy
 }
 
 /* The side with `role` listens, and the other one connects. Returns as no_way(), or a status. */
-static int meet_directly(struct copy_attempt *a, enum copy_role role, bool *met, char *cause,
-			 size_t size)
+static int meet_directly(struct copy_attempt *a, enum copy_role role, bool *met, struct err *cause)
 {
 	const enum copy_role peer = copy_peer_of(role);
 	const bool peer_is_here = a->here[side_of(peer)];
@@ -220,7 +217,7 @@ static int meet_directly(struct copy_attempt *a, enum copy_role role, bool *met,
 		return attempt_failed(a, COPY_NO_PORT, m.text);
 	}
 	if (!m.ok)
-		return no_way(cause, size, attempt_host(a, role), m.text);
+		return no_way(cause, attempt_host(a, role), m.text);
 	to.port = m.port;
 	/* A server knows the address of this host: ssh has told it. */
 	if (!a->here[side_of(role)])
@@ -230,9 +227,8 @@ static int meet_directly(struct copy_attempt *a, enum copy_role role, bool *met,
 		meet_answer(&to, data_accept(l, &a->links, ACCEPT_NS, &why), &why);
 	data_listener_free(l);
 	*met = !status && to.ok;
-	return *met || status ?
-		       status :
-		       no_way(cause, size, attempt_host(a, peer_is_here ? role : peer), to.text);
+	return *met || status ? status :
+				no_way(cause, attempt_host(a, peer_is_here ? role : peer), to.text);
 }
 
 static int meet_inside(struct copy_attempt *a)
@@ -262,14 +258,15 @@ static int meet_inside(struct copy_attempt *a)
 static int attempt_meet(struct copy_attempt *a)
 {
 	const enum copy_role first = first_listener(a);
-	char cause[WIRE_MAX_TEXT_BYTES + 256] = "";
+	struct err cause = { 0 };
 	bool met = false;
-	int status = meet_directly(a, first, &met, cause, sizeof(cause));
+	int status = meet_directly(a, first, &met, &cause);
 
 	if (!status && !met)
-		status = meet_directly(a, copy_peer_of(first), &met, cause, sizeof(cause));
+		status = meet_directly(a, copy_peer_of(first), &met, &cause);
 	if (!status && !met) {
-		copy_report_note(a->report, "data goes through ssh, which is slower: %s", cause);
+		copy_report_note(a->report, "data goes through ssh, which is slower: %s",
+				 cause.text);
 		status = meet_inside(a);
 	}
 	copy_report_inside(a->report, !met);
@@ -315,15 +312,14 @@ static int start_server(struct copy_attempt *a, enum copy_role role)
 	memcpy(start.key, a->terms.key, sizeof(start.key));
 	memcpy(start.session, a->terms.session, sizeof(start.session));
 	a->at = role;
-	status = ssh_start(&a->servers[side_of(role)], r, attempt_place(a, role), &start, a->why,
-			   sizeof(a->why));
+	status = ssh_start(&a->servers[side_of(role)], r, attempt_place(a, role), &start, &a->why);
 	explicit_bzero(start.key, sizeof(start.key));
 	if (!status)
 		attempt_ask_first(a, role);
 	if (!status)
-		status = ssh_await_start(&a->servers[side_of(role)], a->why, sizeof(a->why));
+		status = ssh_await_start(&a->servers[side_of(role)], &a->why);
 	if (!status)
-		*a->why = '\0';
+		err_clear(&a->why);
 	if (!status && role == COPY_DESTINATION)
 		a->is_directory = a->servers[side_of(role)].started.is_directory;
 	return status;
@@ -356,21 +352,18 @@ static void explain_loss(struct copy_attempt *a, enum copy_role role, int end)
 {
 	const struct copy_place *place = attempt_place(a, role);
 	const char *host = place->host ? place->host : "this host";
-	const size_t length = strlen(a->why);
-	char *at = a->why + length;
-	const size_t room = sizeof(a->why) - length;
 	const int sig = end - STATUS_SIGNAL;
 	const char *name = sig > 0 ? sigabbrev_np(sig) : NULL;
 
 	if (name)
-		snprintf(at, room, "; %sxdd on %s was killed by signal %d (SIG%s)%s",
-			 place->host ? "ssh or " : "", host, sig, name,
-			 sig == SIGKILL ? ", as the kernel does where memory is short" : "");
+		err_add(&a->why, "; %sxdd on %s was killed by signal %d (SIG%s)%s",
+			place->host ? "ssh or " : "", host, sig, name,
+			sig == SIGKILL ? ", as the kernel does where memory is short" : "");
 	else if (end && end != XDD_CANCELED && place->host)
-		snprintf(at, room,
-			 "; ssh ended with status %d: either the network has failed, or xdd on %s "
-			 "was killed, as the kernel does where memory is short",
-			 end, host);
+		err_add(&a->why,
+			"; ssh ended with status %d: either the network has failed, or xdd on %s "
+			"was killed, as the kernel does where memory is short",
+			end, host);
 }
 
 /* A login script there that leaves a process with the output of ssh holds it, for instance. */
@@ -386,10 +379,10 @@ static void note_lingering(const struct copy_attempt *a, enum copy_role role)
 /* A server that can receive no more may still send its counts, which have a status and no text. */
 static void name_loss(struct copy_attempt *a)
 {
-	if (*a->why)
+	if (err_is_set(&a->why))
 		return;
 	a->at = a->here[side_of(COPY_DESTINATION)] ? COPY_SOURCE : COPY_DESTINATION;
-	snprintf(a->why, sizeof(a->why), "the connection was lost");
+	err_set(&a->why, COPY_SSH_ENDED, "the connection was lost");
 }
 
 /* A server that does not end as it should have has not said why. */
@@ -397,7 +390,7 @@ static int end_servers(struct copy_attempt *a, int status)
 {
 	for (enum copy_role role = COPY_SOURCE; role <= COPY_DESTINATION; role++) {
 		struct ssh *server = &a->servers[side_of(role)];
-		bool lost = a->begun && a->lost && *a->why && a->at == role &&
+		bool lost = a->begun && a->lost && err_is_set(&a->why) && a->at == role &&
 			    ssh_has_ended(server, ATTEMPT_CAUSE_NS);
 		int end = a->here[side_of(role)] ? 0 : ssh_end(server, END_NS);
 
@@ -409,9 +402,9 @@ static int end_servers(struct copy_attempt *a, int status)
 			note_lingering(a, role);
 		} else if (end && status == XDD_OK) {
 			a->at = role;
-			snprintf(a->why, sizeof(a->why), "%s ended with status %d",
-				 attempt_place(a, role)->host ? "ssh" : "the other process", end);
-			status = COPY_SSH_ENDED;
+			status = err_set(&a->why, COPY_SSH_ENDED, "%s ended with status %d",
+					 attempt_place(a, role)->host ? "ssh" : "the other process",
+					 end);
 		}
 	}
 	return status;
@@ -524,10 +517,10 @@ static int do_role(struct copy_attempt *a, enum copy_role role)
 	status = role == COPY_SOURCE ? do_source(a, &job) : copy_destination(&job);
 	copy_tops_free(&job);
 	/* Otherwise the sides have not met, and it says why. */
-	if (a->begun || !*a->why) {
+	if (a->begun || !err_is_set(&a->why)) {
 		a->at = job.why_side;
 		a->lost = job.lost;
-		snprintf(a->why, sizeof(a->why), "%s", job.why);
+		a->why = job.why;
 	}
 	return status;
 }

@@ -9,6 +9,7 @@
 #include "copy/link/meet.h"
 #include "copy/process.h"
 #include "copy/report/report.h"
+#include "xdd/base/err.h"
 #include "xdd/base/units.h"
 #include "xdd/copy/copy.h"
 #include "xdd/sync/wait.h"
@@ -32,7 +33,7 @@ struct copy_attempt {
 	bool is_directory; /* the destination was one, once all servers have started */
 	bool lost;	   /* a connection was lost, whatever has failed before that */
 	enum copy_role at; /* the side that `why` is about */
-	char why[WIRE_MAX_TEXT_BYTES];
+	struct err why;
 };
 
 /* Of the servers. */

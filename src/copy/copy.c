@@ -16,6 +16,7 @@
 
 #include "copy/attempt.h"
 #include "copy/role.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/sync/thread.h"
@@ -49,11 +50,9 @@ static void hint_at_local_name(struct copy_attempt *a)
 	const struct copy_request *r = a->request;
 	const char *name = a->at == COPY_SOURCE ? local_name(r->sources, r->n_sources) :
 						  local_name(&r->destination, 1);
-	size_t length = strlen(a->why);
 
 	if (name)
-		snprintf(a->why + length, sizeof(a->why) - length,
-			 "; for the local file of this name say ./%s", name);
+		err_add(&a->why, "; for the local file of this name say ./%s", name);
 }
 
 /* Why there is no good end, as a line of the report. */
@@ -61,7 +60,7 @@ static void report_why(struct copy_report *report, const struct copy_attempt *a,
 {
 	struct copy_failure f = { .status = (uint32_t)status };
 
-	memcpy(f.text, a->why, sizeof(f.text));
+	snprintf(f.text, sizeof(f.text), "%s", a->why.text);
 	copy_report_failure(report, a->at, &f);
 }
 
@@ -72,7 +71,7 @@ static void note_retry(struct copy_report *report, const struct copy_attempt *a,
 	const unsigned retries = a->request->retries;
 
 	copy_report_note(report, "%s: %s; attempt %u of %u follows", host ? host : "this host",
-			 a->why, retries - left + 2, retries + 1);
+			 a->why.text, retries - left + 2, retries + 1);
 }
 
 static void stop_sleeping(void *arg)
@@ -134,7 +133,7 @@ static int copy_all(struct copy_request *request, struct copy_report *report,
 		if (!a.lost || status == XDD_CANCELED || !left || !begun) {
 			if (a.lost && !begun)
 				hint_at_local_name(&a);
-			if (*a.why && status != XDD_OK && status != XDD_CANCELED)
+			if (err_is_set(&a.why) && status != XDD_OK && status != XDD_CANCELED)
 				report_why(report, &a, status);
 			return status;
 		}
@@ -257,17 +256,17 @@ static void relay_fail(struct relay *r, enum copy_role at, int status, const cha
 		r->status = copy_worse_status(r->status, status);
 		a->at = at;
 		a->lost = status == COPY_SSH_ENDED;
-		snprintf(a->why, sizeof(a->why), "%s", text);
+		err_set(&a->why, status, "%s", text);
 	}
 	pthread_cond_broadcast(&r->changed);
 	pthread_mutex_unlock(&r->lock);
 }
 
 /* A channel is of no use any more, so neither is the other one. */
-static void lose(struct relay *r, enum copy_role at, int err, const char *why)
+static void lose(struct relay *r, enum copy_role at, int err, const struct err *why)
 {
 	relay_fail(r, at, err == -EBADMSG ? COPY_FAILED : COPY_SSH_ENDED,
-		   *why ? why : "the connection was lost");
+		   why && err_is_set(why) ? why->text : "the connection was lost");
 	abort_channels(r);
 }
 
@@ -371,7 +370,7 @@ static bool read_message(struct way *w, const struct wire_header *h)
 
 /* ---- a direction ---- */
 
-static int relay_receive(struct way *w, struct wire_header *h, char *why)
+static int relay_receive(struct way *w, struct wire_header *h, struct err *why)
 {
 	int err = link_receive(w->in, w->out_data ? COPY_MAX_BLOCK_BYTES : 0, h, why);
 	uint8_t *body = w->body;
@@ -403,13 +402,13 @@ static void *pass_messages(void *arg)
 	struct relay *r = w->relay;
 
 	for (;;) {
-		char why[WIRE_MAX_TEXT_BYTES] = "";
+		struct err why = { 0 };
 		struct wire_header h;
 		bool last;
-		int err = relay_receive(w, &h, why);
+		int err = relay_receive(w, &h, &why);
 
 		if (err) {
-			lose(r, w->from, err, why);
+			lose(r, w->from, err, &why);
 			break;
 		}
 		last = read_message(w, &h);
@@ -417,7 +416,7 @@ static void *pass_messages(void *arg)
 		if (last)
 			break;
 		if (err && (err == -EBADMSG || !has_left(r, copy_peer_of(w->from)))) {
-			lose(r, copy_peer_of(w->from), err, "");
+			lose(r, copy_peer_of(w->from), err, NULL);
 			break;
 		}
 	}

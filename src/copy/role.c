@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "copy/process.h"
+#include "xdd/base/err.h"
 #include "xdd/base/units.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
@@ -95,9 +96,9 @@ static void role_set_status(struct role *r, int status)
 static void set_why(struct role *r, enum copy_role side, int status, const char *text)
 {
 	role_set_status(r, status);
-	if (*r->job->why)
+	if (err_is_set(&r->job->why))
 		return;
-	snprintf(r->job->why, sizeof(r->job->why), "%s", text);
+	err_set(&r->job->why, status, "%s", text);
 	r->job->why_side = side;
 	r->job->lost = status == COPY_SSH_ENDED;
 }
@@ -203,7 +204,7 @@ static void role_not_sent(struct role *r, int err)
 	role_channel_failed(r, err);
 }
 
-void role_link_failed(struct role *r, unsigned number, int err, const char *why)
+void role_link_failed(struct role *r, unsigned number, int err, const struct err *why)
 {
 	if (await_cause(r)) {
 		/* A peer that says FINISHED although it waits for data has not stopped the role. */
@@ -211,8 +212,7 @@ void role_link_failed(struct role *r, unsigned number, int err, const char *why)
 		return;
 	}
 	role_fatal(r, err == -EBADMSG ? COPY_FAILED : COPY_SSH_ENDED,
-		   "data connection %u to %s: %s", number, r->job->peer_host,
-		   why && *why ? why : strerror(-err));
+		   "data connection %u to %s: %s", number, r->job->peer_host, err_text(why, err));
 }
 
 /*
@@ -465,13 +465,12 @@ static int make_room(struct role *r, size_t size)
 	return 0;
 }
 
-static int bad_body(enum wire_type type, char *why)
+static int bad_body(enum wire_type type, struct err *why)
 {
-	snprintf(why, WIRE_MAX_TEXT_BYTES, "it sent %s with a wrong body", wire_type_name(type));
-	return -EBADMSG;
+	return err_set(why, -EBADMSG, "it sent %s with a wrong body", wire_type_name(type));
 }
 
-static int take_failure(struct role *r, const struct wire_header *h, char *why)
+static int take_failure(struct role *r, const struct wire_header *h, struct err *why)
 {
 	struct copy_failure f;
 
@@ -505,18 +504,16 @@ static bool may_finish(struct role *r)
 }
 
 /* COUNTS, FINISH, FINISHED */
-static int take_counts(struct role *r, const struct wire_header *h, char *why)
+static int take_counts(struct role *r, const struct wire_header *h, struct err *why)
 {
 	const enum wire_type end = r->is == COPY_SOURCE ? WIRE_COPY_FINISHED : WIRE_COPY_FINISH;
 	struct copy_counts c;
 
 	if (copy_decode_counts(r->body, h->length, &c) != WIRE_OK)
 		return bad_body(h->type, why);
-	if (h->type != WIRE_COPY_COUNTS && (h->type != end || !may_finish(r))) {
-		snprintf(why, WIRE_MAX_TEXT_BYTES, "it sent %s at the wrong time",
-			 wire_type_name(h->type));
-		return -EBADMSG;
-	}
+	if (h->type != WIRE_COPY_COUNTS && (h->type != end || !may_finish(r)))
+		return err_set(why, -EBADMSG, "it sent %s at the wrong time",
+			       wire_type_name(h->type));
 	copy_report_counts(r->job->report, copy_peer_of(r->is), &c);
 	pthread_mutex_lock(&r->lock);
 	r->peer = c;
@@ -531,7 +528,7 @@ static int take_counts(struct role *r, const struct wire_header *h, char *why)
 }
 
 /* The peer ends early: its cause is a line of the report. */
-static int take_end(struct role *r, const struct wire_header *h, char *why)
+static int take_end(struct role *r, const struct wire_header *h, struct err *why)
 {
 	struct wire_error e;
 	struct copy_failure f = { .id = 0 };
@@ -569,7 +566,7 @@ static int take_bye(struct role *r)
 	return -ECANCELED;
 }
 
-static int take_message(struct role *r, const struct wire_header *h, char *why)
+static int take_message(struct role *r, const struct wire_header *h, struct err *why)
 {
 	switch (h->type) {
 	case WIRE_COPY_FAILURE:
@@ -590,7 +587,7 @@ static int take_message(struct role *r, const struct wire_header *h, char *why)
  * Returns 0, or -ECANCELED when there is no more. A channel that fails, or a message that is wrong,
  * ends the copy here.
  */
-static int receive_one(struct role *r, char *why)
+static int receive_one(struct role *r, struct err *why)
 {
 	uint64_t max_data = r->job->data->inside ? COPY_MAX_BLOCK_BYTES : 0;
 	struct wire_header h;
@@ -609,7 +606,7 @@ static int receive_one(struct role *r, char *why)
 	if (!err)
 		err = take_message(r, &h, why);
 	if (err == -EBADMSG)
-		role_fatal(r, COPY_FAILED, "%s: %s", r->job->peer_host, why);
+		role_fatal(r, COPY_FAILED, "%s: %s", r->job->peer_host, why->text);
 	else if (err && err != -ECANCELED)
 		role_fatal(r, COPY_FAILED, "%s", strerror(-err));
 	return err;
@@ -627,10 +624,10 @@ static bool role_is_receiver(void)
 static void *role_receive_main(void *arg)
 {
 	struct role *r = arg;
-	char why[WIRE_MAX_TEXT_BYTES] = "";
+	struct err why = { 0 };
 
 	is_receiver = true;
-	while (receive_one(r, why) == 0)
+	while (receive_one(r, &why) == 0)
 		;
 	return NULL;
 }
@@ -684,7 +681,7 @@ int role_open(struct role **r_out, struct copy_job *job, enum copy_role is,
 	r->arg = arg;
 	r->begun_ns = clock_now_ns();
 	r->throttled_ns = cgroup_throttled_ns();
-	*job->why = '\0';
+	err_clear(&job->why);
 	err = init_lock(r);
 	if (err) {
 		free(r);

@@ -26,6 +26,7 @@
 
 #include "copy/link/channel.h"
 #include "copy/message/message.h"
+#include "xdd/base/err.h"
 #include "xdd/base/units.h"
 
 #define COPY_COUNTS_NS (NS_PER_SEC / 4)
@@ -45,7 +46,7 @@ struct role_ops {
 	 * That of a source must not wait and not send, as the destination may be waiting to send.
 	 */
 	int (*receive)(void *arg, const struct wire_header *h, const uint8_t *body,
-		       char why[WIRE_MAX_TEXT_BYTES]);
+		       struct err *why);
 	/* Set all fields except failed, warnings and status. `*c` is zero. Any thread. */
 	void (*counts)(void *arg, struct copy_counts *c);
 	/*
@@ -116,7 +117,7 @@ void role_fatal(struct role *r, int status, const char *fmt, ...)
  * NULL). Unless the copy ends already or is heard to end within a second, this is fatal. The
  * thread of the connection.
  */
-void role_link_failed(struct role *r, unsigned number, int err, const char *why);
+void role_link_failed(struct role *r, unsigned number, int err, const struct err *why);
 
 static inline bool role_stopped(const struct copy_job *job)
 {

@@ -106,9 +106,9 @@ static int open_channel(struct server *s)
 /* The next message, with its body in s->body. Returns 0 or an exit status. */
 static int receive(struct server *s, struct wire_header *h)
 {
-	char why[WIRE_MAX_TEXT_BYTES] = "";
+	struct err why = { 0 };
 	uint8_t *body = s->body;
-	int err = link_receive(s->channel, 0, h, why);
+	int err = link_receive(s->channel, 0, h, &why);
 
 	if (!err && h->length > s->room) {
 		body = realloc(s->body, h->length);
@@ -118,9 +118,9 @@ static int receive(struct server *s, struct wire_header *h)
 		s->room = h->length;
 	}
 	if (!err)
-		err = link_receive_body(s->channel, h, s->body, NULL, why);
+		err = link_receive_body(s->channel, h, s->body, NULL, &why);
 	if (err == -EBADMSG)
-		return fail(s, COPY_FAILED, "%s", why);
+		return fail(s, COPY_FAILED, "%s", why.text);
 	return err ? COPY_SSH_ENDED : 0;
 }
 

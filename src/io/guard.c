@@ -21,6 +21,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "xdd/base/err.h"
 #include "xdd/base/memory.h"
 #include "xdd/plan/engine_info.h"
 #include "xdd/sys/blockdev.h"
@@ -59,10 +60,10 @@ static bool is_of_kernel(int fd)
 	return false;
 }
 
-static int guard_file_refuse_use(const struct guard_loops *loops, const struct stat *st, char *why,
-				 size_t size)
+static int guard_file_refuse_use(const struct guard_loops *loops, const struct stat *st,
+				 struct err *why)
 {
-	return guard_file_in_use(loops, st, why, size) ? -EBUSY : 0;
+	return guard_file_in_use(loops, st, why) ? -EBUSY : 0;
 }
 
 bool guard_among_devices(const struct stat *directory)
@@ -73,33 +74,30 @@ bool guard_among_devices(const struct stat *directory)
 	       directory->st_dev == dev.st_dev;
 }
 
-int guard_file(const struct guard_loops *loops, int fd, const struct stat *st, char *why,
-	       size_t size)
+int guard_file(const struct guard_loops *loops, int fd, const struct stat *st, struct err *why)
 {
 	if (!is_of_kernel(fd))
-		return guard_file_refuse_use(loops, st, why, size);
-	snprintf(
-		why, size,
+		return guard_file_refuse_use(loops, st, why);
+	return err_set(
+		why, -EPERM,
 		"is a file of the kernel (as in /proc and /sys), whose content is no storage; name "
 		"a file of another file system");
-	return -EPERM;
 }
 
-int guard_file_of(struct guard_loops *loops, const char *path, struct stat *st, char *why,
-		  size_t size)
+int guard_file_of(struct guard_loops *loops, const char *path, struct stat *st, struct err *why)
 {
 	int fd, err = 0;
 
 	/* Hundreds of targets in one directory need one look at its file system. */
 	if (loops->storage && stat(path, st) == 0 && S_ISREG(st->st_mode) &&
 	    st->st_dev == loops->storage)
-		return guard_file_refuse_use(loops, st, why, size);
+		return guard_file_refuse_use(loops, st, why);
 	fd = open(path, O_PATH | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, st)) {
 		err = -errno;
-		snprintf(why, size, "%s", strerror(-err));
+		err_errno(why, err);
 	} else if (S_ISREG(st->st_mode)) {
-		err = guard_file(loops, fd, st, why, size);
+		err = guard_file(loops, fd, st, why);
 		if (!err)
 			loops->storage = st->st_dev;
 	}
@@ -254,24 +252,23 @@ static bool guard_loop_is_claimed(const struct guard_loop *l)
 	return fd == -EBUSY;
 }
 
-bool guard_file_in_use(const struct guard_loops *loops, const struct stat *st, char *why,
-		       size_t size)
+bool guard_file_in_use(const struct guard_loops *loops, const struct stat *st, struct err *why)
 {
-	char use[GUARD_WHY_SIZE / 2];
+	struct err use;
 
 	for (size_t i = 0; i < loops->n; i++) {
 		const struct guard_loop *l = &loops->list[i];
 
 		if (l->dev != st->st_dev || l->ino != st->st_ino)
 			continue;
-		if (guard_in_use(loops->root, l->loop, use, sizeof(use)))
-			snprintf(why, size, "it backs the loop device %s, which is in use: %s",
-				 l->name, use);
+		if (guard_in_use(loops->root, l->loop, &use))
+			err_set(why, -EBUSY, "it backs the loop device %s, which is in use: %s",
+				l->name, use.text);
 		else if (!*loops->root && guard_loop_is_claimed(l))
-			snprintf(why, size,
-				 "it backs the loop device %s, which the kernel or another program "
-				 "has open exclusively",
-				 l->name);
+			err_set(why, -EBUSY,
+				"it backs the loop device %s, which the kernel or another program "
+				"has open exclusively",
+				l->name);
 		else
 			continue;
 		return true;
@@ -309,17 +306,15 @@ static int guard_refuse(struct guard_refusal *refusal, const struct target_plan 
 			const char *text)
 {
 	refusal->target = t;
-	snprintf(refusal->why, sizeof(refusal->why), "%s", text);
-	return err;
+	return err_set(&refusal->why, err, "%s", text);
 }
 
 static int guard_refuse_use(struct guard_refusal *refusal, const struct target_plan *t,
 			    const char *why)
 {
 	refusal->target = t;
-	snprintf(refusal->why, sizeof(refusal->why),
-		 "%s; a device in use is not written to, not even with -force", why);
-	return -EBUSY;
+	return err_set(&refusal->why, -EBUSY,
+		       "%s; a device in use is not written to, not even with -force", why);
 }
 
 /* Returns a descriptor or -errno; -ENXIO when the name leads to another device by now. */
@@ -339,8 +334,9 @@ static int open_device(const char *path, dev_t dev, int flags)
 /* Open for reading: the claim is the same, and closing it makes udev probe nothing again. */
 static int open_claim(const struct target_plan *t, dev_t dev, struct guard_refusal *refusal)
 {
-	char node[PATH_MAX], text[GUARD_WHY_SIZE / 2];
+	char node[PATH_MAX];
 	const char *path = t->path;
+	struct err use;
 	int err;
 
 	if (t->kind == TARGET_CHAR) {
@@ -361,15 +357,14 @@ static int open_claim(const struct target_plan *t, dev_t dev, struct guard_refus
 			"its name no longer leads to the same device; use a name that does "
 			"not change during a run");
 	if (err != -EBUSY) {
-		snprintf(text, sizeof(text), "what is on it cannot be looked at: %s",
-			 strerror(-err));
-		return guard_refuse(refusal, t, err, text);
+		refusal->target = t;
+		return err_set(&refusal->why, err, "what is on it cannot be looked at: %s",
+			       strerror(-err));
 	}
-	if (!guard_in_use("", dev, text, sizeof(text)))
-		snprintf(text, sizeof(text),
-			 "it is in use: the kernel or another program has it "
-			 "open exclusively");
-	return guard_refuse_use(refusal, t, text);
+	if (!guard_in_use("", dev, &use))
+		err_set(&use, err,
+			"it is in use: the kernel or another program has it open exclusively");
+	return guard_refuse_use(refusal, t, use.text);
 }
 
 /* Claim the device unless this run has it already. */
@@ -414,21 +409,20 @@ static int claim_device(struct guard *guard, const struct target_plan *t,
 static int judge_file(struct guard *guard, struct guard_loops *loops, const struct target_plan *t,
 		      struct guard_refusal *refusal)
 {
-	char why[GUARD_WHY_SIZE - 64];
+	struct err why;
 	struct stat st;
-	int err = guard_file_of(loops, t->path, &st, why, sizeof(why));
+	int err = guard_file_of(loops, t->path, &st, &why);
 
 	/* An earlier run makes it; this one looks at it then. */
 	if (err == -ENOENT && t->foreseen)
 		return 0;
 	if (err == -EBUSY) {
-		snprintf(refusal->why, sizeof(refusal->why),
-			 "%s; a file in use as a device is not written to", why);
 		refusal->target = t;
-		return err;
+		return err_set(&refusal->why, err,
+			       "%s; a file in use as a device is not written to", why.text);
 	}
 	if (err)
-		return guard_refuse(refusal, t, err, why);
+		return guard_refuse(refusal, t, err, why.text);
 	guard->files[t->number] = (struct guard_good){ st.st_dev, st.st_ino };
 	return 0;
 }
@@ -489,13 +483,12 @@ static bool guard_is_claimed(const struct guard *guard, dev_t dev)
 /* A file that another has taken the place of since the run was checked. */
 static int allows_file(int fd, const struct stat *st, const char **why)
 {
-	char text[GUARD_WHY_SIZE];
 	struct guard_loops loops;
 	int err = guard_loops_read(&loops, "");
 
 	if (err)
 		return err;
-	err = guard_file(&loops, fd, st, text, sizeof(text));
+	err = guard_file(&loops, fd, st, NULL);
 	guard_loops_free(&loops);
 	if (err)
 		*why = err == -EBUSY ?
@@ -538,8 +531,8 @@ void guard_release(struct guard *guard)
 static int judge_content(const struct guard *guard, const struct target_plan *t, dev_t dev,
 			 struct guard_refusal *refusal)
 {
-	char text[GUARD_WHY_SIZE / 2];
 	int fd = -1, own = -1, err;
+	struct err why;
 
 	for (size_t i = 0; i < guard->n_claims; i++) {
 		if (guard->claims[i].dev == dev)
@@ -550,15 +543,14 @@ static int judge_content(const struct guard *guard, const struct target_plan *t,
 		fd = own = open_device(t->path, dev, 0);
 	if (fd < 0)
 		return guard_refuse(refusal, t, fd, strerror(-fd));
-	err = guard_signature(fd, text, sizeof(text));
+	err = guard_signature(fd, &why);
 	if (own >= 0)
 		close(own);
 	if (!err)
 		return 0;
 	refusal->target = t;
-	snprintf(refusal->why, sizeof(refusal->why),
-		 "%s; to overwrite it all the same, say -force %s", text, t->path);
-	return err;
+	return err_set(&refusal->why, err, "%s; to overwrite it all the same, say -force %s",
+		       why.text, t->path);
 }
 
 /* True if the target before this one writes to the same device. */
@@ -578,13 +570,13 @@ int guard_check(const struct plan *plan, struct guard_refusal *refusal)
 		return err;
 	for (size_t i = 0; i < plan->n_targets && !err; i++) {
 		const struct target_plan *t = &plan->targets[i];
-		char text[GUARD_WHY_SIZE / 2];
+		struct err use;
 		dev_t dev;
 
 		if (!written_device(t, &dev) || is_judged(plan, i, dev))
 			continue;
-		if (guard_in_use("", dev, text, sizeof(text)))
-			err = guard_refuse_use(refusal, t, text);
+		if (guard_in_use("", dev, &use))
+			err = guard_refuse_use(refusal, t, use.text);
 		else if (!t->forced)
 			err = judge_content(&guard, t, dev, refusal);
 	}

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "xdd/base/err.h"
 #include "xdd/base/text.h"
 #include "xdd/io/guard.h"
 #include "xdd/sys/sysfile.h"
@@ -29,13 +30,12 @@ struct look {
 	dev_t dev;
 	char name[NAME_SIZE];  /* the kernel's */
 	char which[PART_SIZE]; /* how the reason begins: "it", "its partition sda1" */
-	char *why;
-	size_t size;
+	struct err *why;
 };
 
 static bool guard_use_found(const struct look *l, const char *text, const char *name)
 {
-	snprintf(l->why, l->size, "%s %s%s", l->which, text, name);
+	err_set(l->why, -EBUSY, "%s %s%s", l->which, text, name);
 	return true;
 }
 
@@ -268,9 +268,9 @@ static bool partition_is_used(struct look *l, const char *directory)
 	return is;
 }
 
-bool guard_in_use(const char *root, dev_t dev, char *why, size_t size)
+bool guard_in_use(const char *root, dev_t dev, struct err *why)
 {
-	struct look l = { .root = root, .dev = dev, .which = "it", .why = why, .size = size };
+	struct look l = { .root = root, .dev = dev, .which = "it", .why = why };
 	char directory[64], disk[80];
 
 	snprintf(directory, sizeof(directory), "/sys/dev/block/%u:%u", major(dev), minor(dev));
@@ -303,24 +303,24 @@ static const char *value(blkid_probe probe, const char *name)
 	return blkid_probe_lookup_value(probe, name, &text, NULL) ? NULL : text;
 }
 
-static void describe(blkid_probe probe, char *why, size_t size)
+static void describe(blkid_probe probe, struct err *why)
 {
 	const char *type = value(probe, "TYPE"), *usage = value(probe, "USAGE");
 	const char *table = value(probe, "PTTYPE");
 
 	if (!type)
-		snprintf(why, size, "it carries a partition table (%s)",
-			 table ? table : "of an unknown kind");
+		err_set(why, -EEXIST, "it carries a partition table (%s)",
+			table ? table : "of an unknown kind");
 	else if (usage && strcmp(usage, "filesystem") == 0)
-		snprintf(why, size, "it carries a file system (%s)", type);
+		err_set(why, -EEXIST, "it carries a file system (%s)", type);
 	else if (usage && strcmp(usage, "raid") == 0)
-		snprintf(why, size, "it carries the label of a RAID or LVM member (%s)", type);
+		err_set(why, -EEXIST, "it carries the label of a RAID or LVM member (%s)", type);
 	else if (usage && strcmp(usage, "crypto") == 0)
-		snprintf(why, size, "it carries an encrypted volume (%s)", type);
+		err_set(why, -EEXIST, "it carries an encrypted volume (%s)", type);
 	else if (strncmp(type, "swap", 4) == 0)
-		snprintf(why, size, "it carries swap space (%s)", type);
+		err_set(why, -EEXIST, "it carries swap space (%s)", type);
 	else
-		snprintf(why, size, "it carries a signature (%s)", type);
+		err_set(why, -EEXIST, "it carries a signature (%s)", type);
 }
 
 /* Damaged signatures count: what they belonged to may be wanted back. */
@@ -335,23 +335,21 @@ static int look(blkid_probe probe, int fd)
 	return blkid_do_probe(probe);
 }
 
-int guard_signature(int fd, char *why, size_t size)
+int guard_signature(int fd, struct err *why)
 {
 	blkid_probe probe = blkid_new_probe();
 	int found, err = 0;
 
-	if (!probe) {
-		snprintf(why, size, "%s", strerror(ENOMEM));
-		return -ENOMEM;
-	}
+	if (!probe)
+		return err_errno(why, -ENOMEM);
 	errno = 0;
 	found = look(probe, fd);
 	if (found < 0) {
 		err = errno ? -errno : -EIO;
-		snprintf(why, size, "what is on it cannot be read: %s", strerror(-err));
+		err_set(why, err, "what is on it cannot be read: %s", strerror(-err));
 	} else if (found == 0) {
 		err = -EEXIST;
-		describe(probe, why, size);
+		describe(probe, why);
 	}
 	blkid_free_probe(probe);
 	return err;
@@ -387,7 +385,7 @@ static int is_zero(int fd, uint64_t from, uint64_t to)
 	return 1;
 }
 
-int guard_signature(int fd, char *why, size_t size)
+int guard_signature(int fd, struct err *why)
 {
 	uint64_t bytes, head, tail;
 	int zero;
@@ -402,14 +400,11 @@ int guard_signature(int fd, char *why, size_t size)
 	}
 	if (zero > 0)
 		return 0;
-	if (zero < 0) {
-		snprintf(why, size, "what is on it cannot be read: %s", strerror(-zero));
-		return zero;
-	}
-	snprintf(
-		why, size,
+	if (zero < 0)
+		return err_set(why, zero, "what is on it cannot be read: %s", strerror(-zero));
+	return err_set(
+		why, -EEXIST,
 		"it is not blank, and this xdd was built without libblkid, which could tell what is on it");
-	return -EEXIST;
 }
 
 #endif

@@ -342,7 +342,7 @@ static int try_all(const struct addrinfo *list, const struct attempt *at)
 	for (const struct addrinfo *a = list; a; a = a->ai_next) {
 		int fd = try_address(a, at);
 
-		if (fd >= 0 || fd == -ECANCELED || at->why->no)
+		if (fd >= 0 || fd == -ECANCELED || err_is_set(at->why))
 			return fd;
 		if (worst == -ENXIO || worth_retrying(fd))
 			worst = fd;
@@ -363,7 +363,7 @@ static int try_until(const struct addrinfo *list, const struct attempt *at)
 		/* The deadline may have cut the last attempt: the one before says more. */
 		if (over && fd == -ETIMEDOUT && before)
 			return before;
-		if (fd >= 0 || at->why->no || !worth_retrying(fd) || over || at->once)
+		if (fd >= 0 || err_is_set(at->why) || !worth_retrying(fd) || over || at->once)
 			return fd;
 		before = fd;
 		wait_until(-1, 0, at->stop, ns_earlier(at->until_ns, clock_now_ns() + pause_ns));
@@ -377,7 +377,7 @@ static void say_not_connected(int err, const char *host, uint16_t port, const st
 {
 	char peer[300];
 
-	if (at->why->no || err == -ECANCELED)
+	if (err_is_set(at->why) || err == -ECANCELED)
 		return;
 	connection_host_text(host, port, peer, sizeof(peer));
 	err_sys(at->why, err, "cannot connect to %s", peer);

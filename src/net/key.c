@@ -101,7 +101,7 @@ static int read_file(const char *path, struct net_key *key, struct err *why)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	int err = fd < 0 ? -errno : read_open(fd, origin, key, why);
 
-	if (err && !why->no)
+	if (err && !err_is_set(why))
 		err_sys(why, err, "%s: cannot read the key", origin);
 	if (fd >= 0)
 		close(fd);

@@ -357,7 +357,7 @@ int listener_add(struct listener *l, const char *host, uint16_t port, struct err
 	freeaddrinfo(list);
 	if (any && connection_is_absent(err))
 		err = 0;
-	if (err && !why->no)
+	if (err && !err_is_set(why))
 		return connection_say_not_bound(err, host, port, why);
 	return err;
 }

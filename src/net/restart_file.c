@@ -403,13 +403,12 @@ static int restart_file_fail(struct reader *rd, const char *fmt, ...)
 
 static int restart_file_fail(struct reader *rd, const char *fmt, ...)
 {
-	struct err e;
 	va_list ap;
 
 	va_start(ap, fmt);
-	err_vset(&e, -EINVAL, fmt, ap);
+	err_vset(rd->why, -EINVAL, fmt, ap);
 	va_end(ap);
-	return err_set(rd->why, e.no, "line %u: %s", rd->line, e.text);
+	return err_prefix(rd->why, "line %u: ", rd->line);
 }
 
 /* The next line without its end, which each line has. NULL: there is none. */

@@ -164,7 +164,7 @@ static enum xdd_status check_engines(const struct plan *plan)
 
 enum xdd_status run_refuse(const struct guard_refusal *r)
 {
-	log_error("target %u, %s: %s", r->target->number, r->target->path, r->why);
+	log_error("target %u, %s: %s", r->target->number, r->target->path, r->why.text);
 	return XDD_TARGET_FAILED;
 }
 

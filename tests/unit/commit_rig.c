@@ -117,7 +117,7 @@ char root[64];
 struct dirs *dirs;
 struct commit *commit;
 struct copy_settings settings;
-char why[256];
+struct err why;
 
 size_t n_done;
 int done_err[MAX_FILES];
@@ -145,7 +145,7 @@ int open_session(struct commit **c, const char *session)
 	struct copy_job job = { .settings = &settings };
 
 	memcpy(job.session, session, 8);
-	return commit_open(c, &job, dirs, TREE_ID, on_done, &n_done, why, sizeof(why));
+	return commit_open(c, &job, dirs, TREE_ID, on_done, &n_done, &why);
 }
 
 int set_up(void **state)

@@ -25,6 +25,7 @@
 #include <cmocka.h>
 
 #include "copy/destination/commit.h"
+#include "xdd/base/err.h"
 
 #define EXT4 0xef53
 #define TMPFS 0x01021994
@@ -54,7 +55,7 @@ extern char root[64];
 extern struct dirs *dirs;
 extern struct commit *commit;
 extern struct copy_settings settings;
-extern char why[256];
+extern struct err why;
 extern pthread_mutex_t log_lock; /* guards what follows */
 extern size_t n_done;
 extern int done_err[MAX_FILES];

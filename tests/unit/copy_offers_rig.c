@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "copy/destination/commit.h"
+#include "xdd/base/err.h"
 #include "xdd/base/units.h"
 
 #define TIMEOUT_NS (20 * NS_PER_SEC)
@@ -330,17 +331,17 @@ static void take(struct source_rig *r, const struct wire_header *h, const uint8_
 /* False: nothing comes any more. */
 static bool receive(struct source_rig *r)
 {
-	char why[WIRE_MAX_TEXT_BYTES] = "";
+	struct err why = { 0 };
 	struct wire_header h;
 	uint8_t *body;
 
-	if (r->over || link_receive(r->channel, 0, &h, why)) {
+	if (r->over || link_receive(r->channel, 0, &h, &why)) {
 		r->over = true;
 		return false;
 	}
 	body = malloc(h.length + 1);
 	assert_non_null(body);
-	assert_int_equal(link_receive_body(r->channel, &h, body, NULL, why), 0);
+	assert_int_equal(link_receive_body(r->channel, &h, body, NULL, &why), 0);
 	take(r, &h, body);
 	free(body);
 	return true;

@@ -31,12 +31,11 @@ struct walk {
 };
 
 int walk_open(struct walk **w, const struct copy_settings *settings, const char *const *sources,
-	      size_t n, char *why, size_t size)
+	      size_t n, struct err *why)
 {
 	(void)settings;
 	(void)n;
 	(void)why;
-	(void)size;
 	*w = calloc(1, sizeof(**w));
 	assert_non_null(*w);
 	assert_int_equal(sscanf(sources[0], "%p", (void **)&(*w)->rig), 1);

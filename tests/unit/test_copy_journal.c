@@ -435,7 +435,7 @@ static void test_resume(void **state)
 	die("DEADDEAD", false);
 	assert_int_equal(count_parts(), 3);
 	begin();
-	assert_string_equal(why, "");
+	assert_string_equal(why.text, "");
 	/* The small file is not continued. */
 	assert_int_equal(count_parts(), 2);
 	f = large(dirs_root(dirs), "large");
@@ -634,8 +634,7 @@ static void test_other_copies(void **state)
 	close(fd);
 	for (unsigned i = 0; i < 2; i++) {
 		settings.resume = i;
-		assert_int_equal(
-			commit_open(&c, &job, dirs, TREE_ID + 1, NULL, NULL, why, sizeof(why)), 0);
+		assert_int_equal(commit_open(&c, &job, dirs, TREE_ID + 1, NULL, NULL, &why), 0);
 		f = large(dirs_root(dirs), "large");
 		assert_int_equal(commit_resume(c, f, &x), 0);
 		forget(f);
@@ -894,13 +893,13 @@ static void test_silence(void **state)
 		assert_in_range(silence(), 59, 119);
 	}
 	make_silent(3600);
-	assert_int_equal(commit_open(&c, &job, dirs, TREE_ID + 1, NULL, NULL, why, sizeof(why)), 0);
+	assert_int_equal(commit_open(&c, &job, dirs, TREE_ID + 1, NULL, NULL, &why), 0);
 	commit_close(c, false, NULL);
 	assert_in_range(silence(), 3599, 7200);
 	assert_false(root_is_renamed());
 	assert_int_equal(resumed("large"), 30 * BLOCK);
 	make_silent(15 * 86400);
-	assert_int_equal(commit_open(&c, &job, dirs, TREE_ID + 1, NULL, NULL, why, sizeof(why)), 0);
+	assert_int_equal(commit_open(&c, &job, dirs, TREE_ID + 1, NULL, NULL, &why), 0);
 	commit_entered_all(c);
 	commit_close(c, false, NULL);
 	assert_int_equal(count(true), 0);
@@ -1063,8 +1062,8 @@ static void test_later_versions(void **state)
 		snprintf(command, sizeof(command), "cp -p %s/.xddcp-4*.journal %s", root, other);
 		assert_int_equal(two ? system(command) : 0, 0);
 		begin();
-		assert_int_equal(strstr(why, "later version") != NULL, later);
-		assert_int_equal(strstr(why, "and 1 more") != NULL, later && two);
+		assert_int_equal(strstr(why.text, "later version") != NULL, later);
+		assert_int_equal(strstr(why.text, "and 1 more") != NULL, later && two);
 		commit_look(commit, dirs_root(dirs));
 		end();
 		assert_int_equal(count_parts(), later ? 2 : 0);
@@ -1103,7 +1102,7 @@ static void test_long_paths(void **state)
 	assert_string_equal(text, ".../c\n.../c/large\n\nlarge\n");
 
 	begin();
-	assert_string_equal(why, "");
+	assert_string_equal(why.text, "");
 	for (unsigned i = 0; i < 4; i++) {
 		files[i] = large(nodes[i], "large");
 		assert_int_equal(resume(files[i], &x), i >= 2);

@@ -22,6 +22,7 @@
 
 #include "copy/link/link.h"
 #include "net_rig.h"
+#include "xdd/base/err.h"
 #include "xdd/sys/clock.h"
 
 #define WATCHDOG_S 120
@@ -89,34 +90,34 @@ static void expect(struct link *l, uint64_t max_data, enum wire_type type, const
 		   size_t size)
 {
 	uint8_t *got = malloc(size + 1);
-	char why[WIRE_MAX_TEXT_BYTES] = "";
+	struct err why = { 0 };
 	uint64_t ns[2] = { 0 };
 	struct wire_header h;
 
 	assert_non_null(got);
-	if (link_receive(l, max_data, &h, why) != 0)
-		fail_msg("link_receive(): %s", why);
+	if (link_receive(l, max_data, &h, &why) != 0)
+		fail_msg("link_receive(): %s", &why);
 	assert_int_equal(h.type, type);
 	assert_int_equal(h.length, size);
-	assert_int_equal(link_receive_body(l, &h, got, ns, why), 0);
+	assert_int_equal(link_receive_body(l, &h, got, ns, &why), 0);
 	assert_memory_equal(got, body, size);
 	free(got);
 }
 
 static void expect_failure(struct link *l, uint64_t max_data, int err, const char *text)
 {
-	char why[WIRE_MAX_TEXT_BYTES] = "";
+	struct err why = { 0 };
 	struct wire_header h;
 	uint8_t body[256];
-	int got = link_receive(l, max_data, &h, why);
+	int got = link_receive(l, max_data, &h, &why);
 
 	if (got == 0) {
 		assert_true(h.length <= sizeof(body));
-		got = link_receive_body(l, &h, body, NULL, why);
+		got = link_receive_body(l, &h, body, NULL, &why);
 	}
 	assert_int_equal(got, err);
-	if (!strstr(why, text))
-		fail_msg("\"%s\" is not in \"%s\"", text, why);
+	if (!strstr(why.text, text))
+		fail_msg("\"%s\" is not in \"%s\"", text, why.text);
 }
 
 /* ---- a sender in a thread ---- */

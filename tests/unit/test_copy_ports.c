@@ -97,10 +97,9 @@ static void check_links(struct fixture *f)
 		struct wire_header h;
 
 		assert_int_equal(link_send_body(f->there.links[i], WIRE_COPY_BUNDLE, sent, 64), 0);
-		assert_int_equal(link_receive(f->here.links[i], 64, &h, f->why.text), 0);
+		assert_int_equal(link_receive(f->here.links[i], 64, &h, &f->why), 0);
 		assert_int_equal(h.length, 64);
-		assert_int_equal(link_receive_body(f->here.links[i], &h, got, NULL, f->why.text),
-				 0);
+		assert_int_equal(link_receive_body(f->here.links[i], &h, got, NULL, &f->why), 0);
 		assert_memory_equal(sent, got, 64);
 	}
 }

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "copy/role.h"
+#include "xdd/base/err.h"
 #include "xdd/base/units.h"
 
 #define TIMEOUT_NS (10 * NS_PER_SEC)
@@ -43,8 +44,7 @@ struct pair {
 	struct side source, destination;
 };
 
-static int take(void *arg, const struct wire_header *h, const uint8_t *body,
-		char why[WIRE_MAX_TEXT_BYTES])
+static int take(void *arg, const struct wire_header *h, const uint8_t *body, struct err *why)
 {
 	struct side *s = arg;
 
@@ -52,7 +52,7 @@ static int take(void *arg, const struct wire_header *h, const uint8_t *body,
 	usleep(s->slow_us);
 	s->received++;
 	if (s->refuse == -EBADMSG)
-		snprintf(why, WIRE_MAX_TEXT_BYTES, "%s is refused", wire_type_name(h->type));
+		err_set(why, -EBADMSG, "%s is refused", wire_type_name(h->type));
 	return s->refuse;
 }
 
@@ -166,8 +166,8 @@ static void wait_for_stop(struct side *s)
 /* The ends were exchanged, so neither side has a cause of its own. */
 static void assert_good_order(const struct pair *p)
 {
-	assert_string_equal(p->source.job.why, "");
-	assert_string_equal(p->destination.job.why, "");
+	assert_string_equal(p->source.job.why.text, "");
+	assert_string_equal(p->destination.job.why.text, "");
 }
 
 /* ---- good ends ---- */
@@ -202,12 +202,12 @@ static void test_failure(void **state)
 	open_pair(&p);
 	p.destination.act = fail_one;
 	run_pair(&p);
-	assert_string_equal(p.source.job.why, "");
+	assert_string_equal(p.source.job.why.text, "");
 	assert_int_equal(p.source.status, COPY_FAILED);
 	assert_int_equal(p.destination.status, COPY_FAILED);
 	assert_int_equal(p.source.received, 1);
 	assert_int_equal(copy_report_status(p.source.job.report), COPY_FAILED);
-	assert_string_equal(p.source.job.why, "");
+	assert_string_equal(p.source.job.why.text, "");
 	close_pair(&p);
 }
 
@@ -322,10 +322,11 @@ static void test_early_finished(void **state)
 		say_finished(&p, true);
 		source_main(&p.source);
 		if (i == 7) {
-			assert_string_equal(p.source.job.why, "");
+			assert_string_equal(p.source.job.why.text, "");
 			assert_int_equal(p.source.status, XDD_OK);
 		} else {
-			assert_non_null(strstr(p.source.job.why, "FINISHED at the wrong time"));
+			assert_non_null(
+				strstr(p.source.job.why.text, "FINISHED at the wrong time"));
 			assert_int_equal(p.source.status, COPY_FAILED);
 		}
 		close_pair(&p);
@@ -345,7 +346,7 @@ static void test_gone(void **state)
 	p.destination.job.channel = NULL;
 	source_main(&p.source);
 	assert_int_equal(p.source.status, COPY_SSH_ENDED);
-	assert_non_null(strstr(p.source.job.why, "lost"));
+	assert_non_null(strstr(p.source.job.why.text, "lost"));
 	close_pair(&p);
 
 	open_pair(&p);
@@ -354,7 +355,7 @@ static void test_gone(void **state)
 	say_finished(&p, false);
 	source_main(&p.source);
 	assert_int_equal(p.source.status, XDD_OK);
-	assert_string_equal(p.source.job.why, "");
+	assert_string_equal(p.source.job.why.text, "");
 	close_pair(&p);
 }
 
@@ -378,7 +379,7 @@ static void test_last_words(void **state)
 	p.source.act = wait_for_stop;
 	source_main(&p.source);
 	assert_int_equal(p.source.status, COPY_NOT_WRITABLE);
-	assert_string_equal(p.source.job.why, "no room");
+	assert_string_equal(p.source.job.why.text, "no room");
 	close_pair(&p);
 }
 
@@ -443,8 +444,8 @@ static void test_fatal(void **state)
 	run_pair(&p);
 	assert_int_equal(p.source.status, COPY_NO_SOURCE);
 	assert_int_equal(p.destination.status, COPY_NO_SOURCE);
-	assert_string_equal(p.source.job.why, "x: no such file");
-	assert_string_equal(p.destination.job.why, "x: no such file");
+	assert_string_equal(p.source.job.why.text, "x: no such file");
+	assert_string_equal(p.destination.job.why.text, "x: no such file");
 	close_pair(&p);
 }
 
@@ -460,8 +461,8 @@ static void test_refused_message(void **state)
 	run_pair(&p);
 	assert_int_equal(p.source.status, COPY_FAILED);
 	assert_int_equal(p.destination.status, COPY_FAILED);
-	assert_non_null(strstr(p.source.job.why, "COPY_WANT is refused"));
-	assert_non_null(strstr(p.destination.job.why, "COPY_WANT is refused"));
+	assert_non_null(strstr(p.source.job.why.text, "COPY_WANT is refused"));
+	assert_non_null(strstr(p.destination.job.why.text, "COPY_WANT is refused"));
 	close_pair(&p);
 }
 
@@ -478,7 +479,7 @@ static void test_lost_channel(void **state)
 	p.destination.job.channel = NULL;
 	source_main(&p.source);
 	assert_int_equal(p.source.status, COPY_SSH_ENDED);
-	assert_non_null(strstr(p.source.job.why, "lost"));
+	assert_non_null(strstr(p.source.job.why.text, "lost"));
 	close_pair(&p);
 }
 
@@ -497,7 +498,7 @@ static void ended_by(enum wire_type type, const char *text)
 	assert_int_equal(link_send_body(p.destination.job.channel, WIRE_BYE, NULL, 0), 0);
 	source_main(&p.source);
 	assert_int_equal(p.source.status, COPY_FAILED);
-	assert_non_null(strstr(p.source.job.why, text));
+	assert_non_null(strstr(p.source.job.why.text, text));
 	close_pair(&p);
 }
 
@@ -518,7 +519,9 @@ static void cancel_later(struct side *s)
 
 static void lose_link(struct side *s)
 {
-	role_link_failed(s->role, 3, -ECONNRESET, "it is gone");
+	struct err e;
+
+	role_link_failed(s->role, 3, err_set(&e, -ECONNRESET, "it is gone"), &e);
 }
 
 /* The channel tells why a data connection ended, if it does so soon. */
@@ -538,15 +541,15 @@ static void test_lost_link(void **state)
 		close_pair(&p);
 	}
 	assert_int_equal(p.source.status, COPY_NOT_WRITABLE);
-	assert_string_equal(p.source.job.why, "");
+	assert_string_equal(p.source.job.why.text, "");
 	close_pair(&p);
 
 	open_pair(&p);
 	p.source.act = lose_link;
 	run_pair(&p);
 	assert_int_equal(p.source.status, COPY_SSH_ENDED);
-	assert_string_equal(p.source.job.why, "data connection 3 to b: it is gone");
-	assert_string_equal(p.destination.job.why, p.source.job.why);
+	assert_string_equal(p.source.job.why.text, "data connection 3 to b: it is gone");
+	assert_string_equal(p.destination.job.why.text, p.source.job.why.text);
 	close_pair(&p);
 }
 

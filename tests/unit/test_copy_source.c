@@ -183,7 +183,7 @@ static void refused(struct rig *r, const char *text)
 {
 	rig_expect_error(r, text);
 	assert_int_equal(rig_end(r), COPY_FAILED);
-	assert_non_null(strstr(r->job.why, text));
+	assert_non_null(strstr(r->job.why.text, text));
 }
 
 static void test_bad_wants(void **state)

@@ -24,6 +24,7 @@
 
 #include "copy/link/meet.h"
 #include "net_rig.h"
+#include "xdd/base/err.h"
 #include "xdd/base/memory.h"
 #include "xdd/sys/child.h"
 #include "xdd/sys/clock.h"
@@ -60,7 +61,7 @@ static void write_answer(void)
  * `answer_ns` that of its first answer.
  */
 static int run_for(struct ssh *s, const char *script, uint64_t timeout_ns, uint64_t answer_ns,
-		   char *why, size_t size)
+		   struct err *why)
 {
 	const char *words[] = { "/bin/sh", "-c", script, NULL };
 	struct copy_request request = { .ssh = words, .remote_xdd = "xdd", .answer_ns = answer_ns };
@@ -79,26 +80,27 @@ static int run_for(struct ssh *s, const char *script, uint64_t timeout_ns, uint6
 	};
 	int status;
 
-	*why = '\0';
-	status = ssh_start(s, &request, &place, &start, why, size);
-	return status ? status : ssh_await_start(s, why, size);
+	err_clear(why);
+	status = ssh_start(s, &request, &place, &start, why);
+	return status ? status : ssh_await_start(s, why);
 }
 
-static int run(struct ssh *s, const char *script, char *why, size_t size)
+static int run(struct ssh *s, const char *script, struct err *why)
 {
-	return run_for(s, script, 20 * SECOND_NS, 0, why, size);
+	return run_for(s, script, 20 * SECOND_NS, 0, why);
 }
 
 static void starts(const char *before)
 {
 	struct ssh s = { 0 };
-	char script[512], why[1024];
+	char script[512];
+	struct err why;
 	int status;
 
 	snprintf(script, sizeof(script), "%s cat %s; exec cat > /dev/null", before, answer);
-	status = run(&s, script, why, sizeof(why));
+	status = run(&s, script, &why);
 	if (status)
-		fail_msg("%s: %d, %s", before, status, why);
+		fail_msg("%s: %d, %s", before, status, why.text);
 	assert_string_equal(s.started.host, "there.example");
 	assert_true(s.pid > 0);
 	assert_int_equal(ssh_end(&s, 5 * SECOND_NS), 0);
@@ -119,11 +121,12 @@ static void test_starts(void **state)
 static void fails(const char *script, int expected, const char *text)
 {
 	struct ssh s = { 0 };
-	char why[1024];
-	int status = run(&s, script, why, sizeof(why));
+	struct err why;
+	int status = run(&s, script, &why);
 
-	if (status != expected || !strstr(why, text))
-		fail_msg("%s: %d, \"%s\", not %d, \"%s\"", script, status, why, expected, text);
+	if (status != expected || !strstr(why.text, text))
+		fail_msg("%s: %d, \"%s\", not %d, \"%s\"", script, status, why.text, expected,
+			 text);
 	ssh_end(&s, 0);
 	assert_true(s.pid <= 0);
 	assert_null(s.channel);
@@ -158,14 +161,14 @@ static void test_no_program(void **state)
 	struct copy_request request = { .ssh = words, .remote_xdd = "xdd" };
 	struct copy_start start = { .settings.timeout_ns = SECOND_NS };
 	struct ssh s = { 0 };
-	char why[1024];
+	struct err why;
 
 	(void)state;
-	assert_int_equal(ssh_start(&s, &request, &place, &start, why, sizeof(why)), COPY_NO_SSH);
-	assert_non_null(strstr(why, "cannot find the program \"no-such-program\""));
+	assert_int_equal(ssh_start(&s, &request, &place, &start, &why), COPY_NO_SSH);
+	assert_non_null(strstr(why.text, "cannot find the program \"no-such-program\""));
 	words[0] = "/dev/null";
-	assert_int_equal(ssh_start(&s, &request, &place, &start, why, sizeof(why)), COPY_NO_SSH);
-	assert_non_null(strstr(why, "Permission denied"));
+	assert_int_equal(ssh_start(&s, &request, &place, &start, &why), COPY_NO_SSH);
+	assert_non_null(strstr(why.text, "Permission denied"));
 }
 
 /* ---- an end by a signal ---- */
@@ -182,10 +185,10 @@ static void cuts(const char *script)
 	uint64_t start_ns = clock_now_ns();
 	struct ssh s = { 0 };
 	pthread_t thread;
-	char why[1024];
+	struct err why;
 
 	assert_int_equal(pthread_create(&thread, NULL, cut_soon, &s), 0);
-	assert_int_equal(run(&s, script, why, sizeof(why)), XDD_CANCELED);
+	assert_int_equal(run(&s, script, &why), XDD_CANCELED);
 	pthread_join(thread, NULL);
 	ssh_end(&s, 0);
 	assert_true(clock_now_ns() - start_ns < 30 * SECOND_NS);
@@ -245,13 +248,12 @@ static void test_silent(void **state)
 {
 	struct ssh s = { 0 };
 	uint64_t start_ns;
-	char why[1024];
+	struct err why;
 
 	(void)state;
-	assert_int_equal(run_for(&s, "echo '" BANNER " 8'; exec sleep 100", 100 * MS_NS, 0, why,
-				 sizeof(why)),
+	assert_int_equal(run_for(&s, "echo '" BANNER " 8'; exec sleep 100", 100 * MS_NS, 0, &why),
 			 COPY_SSH_ENDED);
-	assert_non_null(strstr(why, "nothing came from the other side for 0.1 s"));
+	assert_non_null(strstr(why.text, "nothing came from the other side for 0.1 s"));
 	start_ns = clock_now_ns();
 	assert_int_equal(ssh_end(&s, 60 * SECOND_NS), 128 + SIGTERM);
 	assert_true(clock_now_ns() - start_ns < 30 * SECOND_NS);
@@ -263,17 +265,16 @@ static void test_no_answer(void **state)
 	static const char *const silent[] = { "exec sleep 100", "echo Welcome; exec sleep 100",
 					      "printf XDD-COPY; kill -STOP $$" };
 	struct ssh s = { 0 };
-	char why[1024];
+	struct err why;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(silent) / sizeof(silent[0]); i++) {
 		uint64_t start_ns = clock_now_ns();
 
-		assert_int_equal(run_for(&s, silent[i], 5 * SECOND_NS, 1500 * MS_NS, why,
-					 sizeof(why)),
+		assert_int_equal(run_for(&s, silent[i], 5 * SECOND_NS, 1500 * MS_NS, &why),
 				 COPY_SSH_ENDED);
-		assert_string_equal(why, "did not answer within 1.5 s; give it more time with "
-					 "-timeout");
+		assert_string_equal(why.text, "did not answer within 1.5 s; give it more time with "
+					      "-timeout");
 		assert_true(clock_now_ns() - start_ns >= 1500 * MS_NS);
 		assert_int_equal(ssh_end(&s, 60 * SECOND_NS), 128 + SIGTERM);
 		assert_true(clock_now_ns() - start_ns < 30 * SECOND_NS);
@@ -281,7 +282,7 @@ static void test_no_answer(void **state)
 	/* It holds for the answer only, and one in time is taken. */
 	fails("sleep 0.3; echo 'XDD-COPY 99 9.1'; cat", COPY_BAD_VERSION, "has xdd 9.1");
 	assert_int_equal(run_for(&s, "sleep 0.3; echo 'XDD-COPY 99 9.1'; cat", 5 * SECOND_NS,
-				 30 * SECOND_NS, why, sizeof(why)),
+				 30 * SECOND_NS, &why),
 			 COPY_BAD_VERSION);
 	ssh_end(&s, 0);
 }
@@ -326,11 +327,12 @@ static void expect_words(const struct copy_request *request, const struct copy_p
 			 const char *expected)
 {
 	struct arena *arena = arena_new();
-	char why[1024] = "", all[1024] = "";
-	char **words = ssh_command(arena, request, at, why, sizeof(why));
+	char all[1024] = "";
+	struct err why = { 0 };
+	char **words = ssh_command(arena, request, at, &why);
 
 	if (!words)
-		fail_msg("%s", why);
+		fail_msg("%s", why.text);
 	for (; *words; words++) {
 		strcat(all, *words);
 		strcat(all, "|");
@@ -365,10 +367,10 @@ static void refused(const char *user, const char *host, const char *xdd)
 	struct copy_request request = { .ssh = plain, .remote_xdd = xdd };
 	struct copy_place at = { .user = user, .host = host, .path = "" };
 	struct arena *arena = arena_new();
-	char why[1024] = "";
+	struct err why = { 0 };
 
-	assert_null(ssh_command(arena, &request, &at, why, sizeof(why)));
-	assert_true(*why);
+	assert_null(ssh_command(arena, &request, &at, &why));
+	assert_true(err_is_set(&why));
 	arena_free(arena);
 }
 
@@ -422,7 +424,7 @@ static void test_terminal(void **state)
 {
 	static const uint8_t bytes[] = { 3, 4, 10, 13, 17, 19, 26, 28, 127, 255, 0, 21 };
 	uint8_t offer[sizeof(bytes)];
-	char why[WIRE_MAX_TEXT_BYTES] = "";
+	struct err why = { 0 };
 	struct termios modes, after;
 	struct link *here, *there;
 	atomic_int cut = 0;
@@ -444,17 +446,17 @@ static void test_terminal(void **state)
 		struct link *from = i ? here : there, *to = i ? there : here;
 
 		assert_int_equal(link_send_body(from, WIRE_COPY_OFFER, bytes, sizeof(bytes)), 0);
-		if (link_receive(to, 0, &h, why) != 0)
-			fail_msg("%s", why);
+		if (link_receive(to, 0, &h, &why) != 0)
+			fail_msg("%s", why.text);
 		assert_int_equal(h.length, sizeof(bytes));
-		assert_int_equal(link_receive_body(to, &h, offer, NULL, why), 0);
+		assert_int_equal(link_receive_body(to, &h, offer, NULL, &why), 0);
 		assert_memory_equal(offer, bytes, sizeof(bytes));
 	}
 	link_close(there);
 	assert_int_equal(tcgetattr(back, &after), 0);
 	assert_int_equal(after.c_lflag, modes.c_lflag);
 	close(back);
-	assert_int_equal(link_receive(here, 0, &h, why), -ECONNRESET);
+	assert_int_equal(link_receive(here, 0, &h, &why), -ECONNRESET);
 	link_close(here);
 }
 

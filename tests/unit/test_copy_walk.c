@@ -23,6 +23,7 @@
 
 #include "copy/tree/walk_private.h"
 #include "leftovers.h"
+#include "xdd/base/err.h"
 #include "xdd/base/units.h"
 
 #define NOBODY 65534
@@ -123,10 +124,10 @@ static struct record *walk_with(const struct copy_settings *settings, const char
 				size_t n)
 {
 	struct walk *w;
-	char why[256] = "";
+	struct err why = { 0 };
 
-	if (walk_open(&w, settings, sources, n, why, sizeof(why)))
-		fail_msg("%s", why);
+	if (walk_open(&w, settings, sources, n, &why))
+		fail_msg("%s", why.text);
 	return walk_all(w);
 }
 
@@ -150,11 +151,11 @@ static void refused(const struct copy_settings *settings, const char *source, in
 		    const char *text)
 {
 	struct walk *w = NULL;
-	char why[256] = "";
+	struct err why = { 0 };
 
-	assert_int_equal(walk_open(&w, settings, &source, 1, why, sizeof(why)), status);
+	assert_int_equal(walk_open(&w, settings, &source, 1, &why), status);
 	assert_null(w);
-	assert_string_equal(why, text);
+	assert_string_equal(why.text, text);
 }
 
 /* ---- tests ---- */
@@ -167,7 +168,7 @@ static void test_sources(void **state)
 	struct leftovers before = leftovers_count();
 	struct record *r;
 	struct walk *w;
-	char why[256];
+	struct err why;
 
 	(void)state;
 	shell("mkdir -p s/dir; echo x >s/dir/file; echo yy >s/file; ln -s file s/link; ln -s dir s/dlink; "
@@ -185,8 +186,8 @@ static void test_sources(void **state)
 	r = walk_with(&settings, two, 3);
 	assert_string_equal(r->text, "dir( file ) file ( file ) .");
 	free(r);
-	assert_int_equal(walk_open(&w, &settings, alike, 2, why, sizeof(why)), COPY_BAD_NAMES);
-	assert_string_equal(why, "s/dir/file: two sources have this last component");
+	assert_int_equal(walk_open(&w, &settings, alike, 2, &why), COPY_BAD_NAMES);
+	assert_string_equal(why.text, "s/dir/file: two sources have this last component");
 	refused(&plain, "s/dir", COPY_BAD_ARGUMENTS, "s/dir: " COPY_IS_DIRECTORY);
 	refused(&settings, "s/none", COPY_NO_SOURCE, "s/none: No such file or directory");
 	refused(&settings, "s/dangling", COPY_NO_SOURCE, "s/dangling: No such file or directory");
@@ -208,13 +209,13 @@ static void test_real_name(void **state)
 	const char *source = "real/link";
 	struct walk_found f;
 	struct walk *w;
-	char why[256];
+	struct err why;
 	struct stat st;
 
 	(void)state;
 	shell("mkdir -p real/deep; echo hello >real/deep/file; ln -s deep/file real/link");
 	s.size_bytes = 2;
-	assert_int_equal(walk_open(&w, &s, &source, 1, why, sizeof(why)), 0);
+	assert_int_equal(walk_open(&w, &s, &source, 1, &why), 0);
 	assert_true(walk_next(w, &f));
 	assert_false(f.failed);
 	assert_string_equal(f.entry.name, "link");
@@ -236,10 +237,10 @@ static void test_device(void **state)
 	const char *source = "/dev/zero";
 	struct walk_found f;
 	struct walk *w;
-	char why[256];
+	struct err why;
 
 	(void)state;
-	assert_int_equal(walk_open(&w, &s, &source, 1, why, sizeof(why)), 0);
+	assert_int_equal(walk_open(&w, &s, &source, 1, &why), 0);
 	assert_true(walk_next(w, &f));
 	assert_false(f.failed);
 	assert_int_equal(f.entry.kind, COPY_FILE);
@@ -283,12 +284,12 @@ static void test_attributes(void **state)
 	const char *source = "attributes";
 	struct walk_found f;
 	struct walk *w;
-	char why[256];
+	struct err why;
 
 	(void)state;
 	shell("echo hello >attributes; chmod 4751 attributes");
 	assert_int_equal(utimensat(AT_FDCWD, source, times, 0), 0);
-	assert_int_equal(walk_open(&w, &s, &source, 1, why, sizeof(why)), 0);
+	assert_int_equal(walk_open(&w, &s, &source, 1, &why), 0);
 	assert_true(walk_next(w, &f));
 	assert_int_equal(f.entry.mode, 04751);
 	assert_int_equal(f.entry.uid, geteuid());
@@ -427,7 +428,7 @@ static void test_into_itself(void **state)
 	const char *source = "self";
 	struct record *r;
 	struct walk *w;
-	char why[256];
+	struct err why;
 
 	(void)state;
 	shell("mkdir -p self/x/self/x self/x/y; touch self/x/.xddcp-0123456789abcdef.journal");
@@ -439,14 +440,14 @@ static void test_into_itself(void **state)
 			"!self/x:is the destination; new directories in it cannot be copied into themselves! ",
 		};
 
-		assert_int_equal(walk_open(&w, &s, &source, 1, why, sizeof(why)), 0);
+		assert_int_equal(walk_open(&w, &s, &source, 1, &why), 0);
 		walk_avoid(w, journal, made[i]);
 		r = walk_all(w);
 		assert_non_null(strstr(r->text, expected[i]));
 		assert_int_equal(r->failures, 1);
 		free(r);
 	}
-	assert_int_equal(walk_open(&w, &s, &source, 1, why, sizeof(why)), 0);
+	assert_int_equal(walk_open(&w, &s, &source, 1, &why), 0);
 	walk_avoid(w, ".xddcp-0000000000000000.journal", NULL);
 	r = walk_all(w);
 	assert_int_equal(r->failures, 0);

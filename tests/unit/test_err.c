@@ -54,8 +54,11 @@ static void test_text(void **state)
 
 	(void)state;
 	assert_string_equal(err_text(&e, -EACCES), strerror(EACCES));
+	assert_string_equal(err_text(NULL, -EACCES), strerror(EACCES));
+	assert_false(err_is_set(&e));
 	err_set(&e, -EIO, "the key is wrong");
 	assert_string_equal(err_text(&e, -EACCES), "the key is wrong");
+	assert_true(err_is_set(&e));
 }
 
 static void test_long(void **state)
@@ -75,6 +78,24 @@ static void test_long(void **state)
 	assert_string_equal(e.text + ERR_TEXT_SIZE - 4, "x (");
 }
 
+static void test_around(void **state)
+{
+	char text[ERR_TEXT_SIZE];
+	struct err e = { 0 };
+
+	(void)state;
+	err_set(&e, -EIO, "expected %s", "a number");
+	assert_int_equal(err_prefix(&e, "line %d: ", 3), -EIO);
+	assert_int_equal(err_add(&e, "; see %s", "-help"), -EIO);
+	assert_string_equal(e.text, "line 3: expected a number; see -help");
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(err_add(&e, "%s", text), -EIO);
+	assert_int_equal(strlen(e.text), ERR_TEXT_SIZE - 1);
+	assert_int_equal(err_prefix(&e, "%s", text), -EIO);
+	assert_string_equal(e.text, text);
+}
+
 static void test_nothing_to_set(void **state)
 {
 	(void)state;
@@ -92,6 +113,7 @@ int main(void)
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_nothing_to_set),
+		cmocka_unit_test(test_around),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

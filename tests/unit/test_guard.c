@@ -20,6 +20,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "xdd/base/err.h"
 #include "xdd/io/guard.h"
 #include "xdd/plan/engine_info.h"
 
@@ -122,17 +123,17 @@ static void make_tree(void)
 
 static void used(unsigned minor_no, const char *text)
 {
-	char why[GUARD_WHY_SIZE] = "";
+	struct err why = { 0 };
 
-	assert_true(guard_in_use(root, makedev(8, minor_no), why, sizeof(why)));
-	assert_string_equal(why, text);
+	assert_true(guard_in_use(root, makedev(8, minor_no), &why));
+	assert_string_equal(why.text, text);
 }
 
 static void unused(unsigned minor_no)
 {
-	char why[GUARD_WHY_SIZE] = "";
+	struct err why = { 0 };
 
-	assert_false(guard_in_use(root, makedev(8, minor_no), why, sizeof(why)));
+	assert_false(guard_in_use(root, makedev(8, minor_no), &why));
 }
 
 static void test_tree(void **state)
@@ -177,7 +178,7 @@ static void test_names(void **state)
 /* The reason why a file of the tree is in use, or NULL. */
 static const char *file_use(const char *path)
 {
-	static char why[GUARD_WHY_SIZE];
+	static struct err why;
 	struct guard_loops loops;
 	char full[256];
 	struct stat st;
@@ -186,9 +187,9 @@ static const char *file_use(const char *path)
 	snprintf(full, sizeof(full), "%s%s", root, path);
 	assert_int_equal(stat(full, &st), 0);
 	assert_int_equal(guard_loops_read(&loops, root), 0);
-	is = guard_file_in_use(&loops, &st, why, sizeof(why));
+	is = guard_file_in_use(&loops, &st, &why);
 	guard_loops_free(&loops);
-	return is ? why : NULL;
+	return is ? why.text : NULL;
 }
 
 /*
@@ -278,7 +279,7 @@ static void test_sg_without_disk(void **state)
 		t.forced = forced;
 		assert_int_equal(check_one(&t, &refusal), -ENODEV);
 		assert_ptr_equal(refusal.target, &t);
-		assert_non_null(strstr(refusal.why, "the kernel does not name its disk"));
+		assert_non_null(strstr(refusal.why.text, "the kernel does not name its disk"));
 	}
 	t.engine = engine_named("psync");
 	assert_int_equal(check_one(&t, &refusal), 0);
@@ -302,7 +303,7 @@ static void test_kernel_files(void **state)
 		assert_int_equal(check_one(&t, &refusal), 0);
 		t.op = OP_WRITE;
 		assert_int_equal(check_one(&t, &refusal), -EPERM);
-		assert_non_null(strstr(refusal.why, "is a file of the kernel"));
+		assert_non_null(strstr(refusal.why.text, "is a file of the kernel"));
 		assert_int_equal(guard_allows(NULL, &t, fd, &st, &why), -EPERM);
 		assert_non_null(why);
 		close(fd);
@@ -312,7 +313,8 @@ static void test_kernel_files(void **state)
 /* A file system is looked at once; the files of it are judged each. */
 static void test_one_storage(void **state)
 {
-	char why[GUARD_WHY_SIZE] = "", used_path[128], path[128];
+	char used_path[128], path[128];
+	struct err why = { 0 };
 	struct guard_loops loops;
 	struct stat st;
 	dev_t storage;
@@ -323,37 +325,38 @@ static void test_one_storage(void **state)
 	put("/proc/self/mountinfo", "50 1 7:0 / /on rw - ext4 /dev/loop0 rw\n");
 	assert_int_equal(guard_loops_read(&loops, root), 0);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(guard_file_of(&loops, used_path, &st, why, sizeof(why)), -EBUSY);
-		assert_non_null(strstr(why, "it backs the loop device loop0"));
+		assert_int_equal(guard_file_of(&loops, used_path, &st, &why), -EBUSY);
+		assert_non_null(strstr(why.text, "it backs the loop device loop0"));
 		assert_int_equal(loops.storage, 0);
 	}
-	assert_int_equal(guard_file_of(&loops, path, &st, why, sizeof(why)), 0);
+	assert_int_equal(guard_file_of(&loops, path, &st, &why), 0);
 	assert_int_equal(loops.storage, st.st_dev);
 	storage = loops.storage;
 	assert_true(S_ISREG(st.st_mode));
 	for (int i = 0; i < 2; i++) {
-		*why = '\0';
-		assert_int_equal(guard_file_of(&loops, used_path, &st, why, sizeof(why)), -EBUSY);
-		assert_non_null(strstr(why, "it backs the loop device loop0"));
-		assert_int_equal(guard_file_of(&loops, path, &st, why, sizeof(why)), 0);
+		err_clear(&why);
+		assert_int_equal(guard_file_of(&loops, used_path, &st, &why), -EBUSY);
+		assert_non_null(strstr(why.text, "it backs the loop device loop0"));
+		assert_int_equal(guard_file_of(&loops, path, &st, &why), 0);
 	}
 	/* The file system of another file is another matter. */
-	assert_int_equal(guard_file_of(&loops, "/proc/self/comm", &st, why, sizeof(why)), -EPERM);
+	assert_int_equal(guard_file_of(&loops, "/proc/self/comm", &st, &why), -EPERM);
 	assert_int_equal(loops.storage, storage);
 	/* A directory passes, and says nothing about files. */
 	loops.storage = 0;
-	assert_int_equal(guard_file_of(&loops, root, &st, why, sizeof(why)), 0);
+	assert_int_equal(guard_file_of(&loops, root, &st, &why), 0);
 	assert_int_equal(loops.storage, 0);
 	snprintf(path, sizeof(path), "%s/none", root);
-	assert_int_equal(guard_file_of(&loops, path, &st, why, sizeof(why)), -ENOENT);
-	assert_string_equal(why, strerror(ENOENT));
+	assert_int_equal(guard_file_of(&loops, path, &st, &why), -ENOENT);
+	assert_string_equal(why.text, strerror(ENOENT));
 	guard_loops_free(&loops);
 }
 
 /* A file whose file system cannot be asked for is judged by its use. */
 static void test_unknown_storage(void **state)
 {
-	char why[GUARD_WHY_SIZE] = "", path[128];
+	char path[128];
+	struct err why = { 0 };
 	struct guard_loops loops;
 	struct stat st;
 
@@ -361,10 +364,10 @@ static void test_unknown_storage(void **state)
 	assert_int_equal(guard_loops_read(&loops, root), 0);
 	snprintf(path, sizeof(path), "%s/img0", root);
 	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(guard_file(&loops, -1, &st, why, sizeof(why)), -EBUSY);
+	assert_int_equal(guard_file(&loops, -1, &st, &why), -EBUSY);
 	snprintf(path, sizeof(path), "%s/other", root);
 	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(guard_file(&loops, -1, &st, why, sizeof(why)), 0);
+	assert_int_equal(guard_file(&loops, -1, &st, &why), 0);
 	guard_loops_free(&loops);
 }
 

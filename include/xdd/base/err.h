@@ -6,6 +6,7 @@
 #define XDD_BASE_ERR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 #define ERR_TEXT_SIZE 1024
 
@@ -32,10 +33,19 @@ int err_sys(struct err *e, int no, const char *fmt, ...) __attribute__((format(p
 /* The text is strerror(-no). */
 int err_errno(struct err *e, int no);
 
+/* Put a text before or after the text that `e` has. */
+int err_prefix(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int err_add(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* No error. */
 void err_clear(struct err *e);
 
-/* The text; strerror(-no) where a function failed with `no` and set none. Any thread. */
+static inline bool err_is_set(const struct err *e)
+{
+	return e->text[0] != '\0';
+}
+
+/* The text; strerror(-no) where `e` has none or is NULL: a function failed and set none. */
 const char *err_text(const struct err *e, int no);
 
 #endif

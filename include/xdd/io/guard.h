@@ -17,9 +17,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "xdd/base/err.h"
 #include "xdd/plan/plan.h"
-
-#define GUARD_WHY_SIZE 512
 
 /*
  * Exclusive claims, one per device however many targets of the run write to it; and files found
@@ -50,7 +49,7 @@ struct guard_loops {
 /* A refusal and its reason. */
 struct guard_refusal {
 	const struct target_plan *target;
-	char why[GUARD_WHY_SIZE]; /* completes "target 0, /dev/sdx: ..." */
+	struct err why; /* completes "target 0, /dev/sdx: ..." */
 };
 
 /*
@@ -82,7 +81,7 @@ void guard_release(struct guard *guard);
  * backs one, as the kernel says below `root` ("" but in tests): proc/self/mountinfo, proc/swaps and
  * sys. If so, returns true with the reason in `why`.
  */
-bool guard_in_use(const char *root, dev_t dev, char *why, size_t size);
+bool guard_in_use(const char *root, dev_t dev, struct err *why);
 
 /*
  * All loop devices that something backs, below `root`, which must outlive them. The driver is asked
@@ -96,8 +95,7 @@ void guard_loops_free(struct guard_loops *loops);
 const struct guard_loop *guard_loop_over(const struct guard_loops *loops, dev_t dev);
 
 /* True, with the reason in `why`, if a file backs a loop device that is in use itself. */
-bool guard_file_in_use(const struct guard_loops *loops, const struct stat *st, char *why,
-		       size_t size);
+bool guard_file_in_use(const struct guard_loops *loops, const struct stat *st, struct err *why);
 
 /*
  * True if a directory is one of devices, as /dev and below. A new name there is that of a device,
@@ -106,18 +104,16 @@ bool guard_file_in_use(const struct guard_loops *loops, const struct stat *st, c
 bool guard_among_devices(const struct stat *directory);
 
 /* Check that a regular file may be written to. Returns 0, or -errno with the reason in `why`. */
-int guard_file(const struct guard_loops *loops, int fd, const struct stat *st, char *why,
-	       size_t size);
+int guard_file(const struct guard_loops *loops, int fd, const struct stat *st, struct err *why);
 
 /* As guard_file(), by its path; fills in `st`. What is no regular file passes. */
-int guard_file_of(struct guard_loops *loops, const char *path, struct stat *st, char *why,
-		  size_t size);
+int guard_file_of(struct guard_loops *loops, const char *path, struct stat *st, struct err *why);
 
 /*
  * Look for signatures in the content of an open device. Returns 0 when there is nothing; -EEXIST
  * with the finding in `why`, such as "it carries an ext4 file system"; or another -errno, with the
  * reason in `why`, when that cannot be told.
  */
-int guard_signature(int fd, char *why, size_t size);
+int guard_signature(int fd, struct err *why);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "copy/destination/commit_state.h"
 #include "xdd/base/codec.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/sync/thread.h"
 
@@ -358,41 +359,34 @@ static void free_commit(struct commit *c)
 	free(c);
 }
 
-static int commit_begin(struct commit *c, char *why, size_t size)
+static int commit_begin(struct commit *c, struct err *why)
 {
-	int err = commit_sweep(c, why, size);
+	int err = commit_sweep(c, why);
 
 	if (err)
-		snprintf(why, size, "cannot look for interrupted copies (%s)", strerror(-err));
-	if (!err && c->resume) {
+		return err_sys(why, err, "cannot look for interrupted copies");
+	if (c->resume) {
 		err = commit_journal(c);
 		if (err)
-			snprintf(why, size, "cannot create a journal (%s)", strerror(-err));
+			return err_sys(why, err, "cannot create a journal");
 	}
-	if (!err) {
-		err = thread_start(&c->thread, commit_thread, c);
-		c->started = !err;
-		if (err)
-			snprintf(why, size, "cannot start a thread (%s)", strerror(-err));
-	}
-	return err;
+	err = thread_start(&c->thread, commit_thread, c);
+	c->started = !err;
+	return err ? err_sys(why, err, "cannot start a thread") : 0;
 }
 
 int commit_open(struct commit **commit, const struct copy_job *job, struct dirs *dirs,
-		uint64_t tree_id, commit_done *done, void *arg, char *why, size_t size)
+		uint64_t tree_id, commit_done *done, void *arg, struct err *why)
 {
 	struct commit *c = new_commit(job, dirs, tree_id, done, arg);
 	int err = 0;
 
 	*commit = NULL;
-	if (size)
-		why[0] = '\0';
-	if (!c) {
-		snprintf(why, size, "%s", strerror(ENOMEM));
-		return -ENOMEM;
-	}
+	err_clear(why);
+	if (!c)
+		return err_errno(why, -ENOMEM);
 	if (!c->passive)
-		err = commit_begin(c, why, size);
+		err = commit_begin(c, why);
 	if (err) {
 		/* A session that was to be continued is left for the next copy. */
 		commit_close(c, c->kept, NULL);

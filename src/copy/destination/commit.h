@@ -18,6 +18,7 @@
 
 #include "copy/link/channel.h"
 #include "copy/tree/dirs.h"
+#include "xdd/base/err.h"
 #include "xdd/base/sets.h"
 
 struct commit;
@@ -63,7 +64,7 @@ typedef void commit_done(void *arg, struct commit_file *f, int err, const char *
  * with a text in `why`.
  */
 int commit_open(struct commit **c, const struct copy_job *job, struct dirs *dirs, uint64_t tree_id,
-		commit_done *done, void *arg, char *why, size_t size);
+		commit_done *done, void *arg, struct err *why);
 
 /*
  * How the name of the destination was understood, for a later copy with the same `tree_id`: with

@@ -12,6 +12,7 @@
 
 #include "copy/destination/commit.h"
 #include "copy/destination/journal.h"
+#include "xdd/base/err.h"
 
 struct commit;
 
@@ -211,7 +212,7 @@ void commit_unlink_quietly(int dir_fd, const char *name);
  * Look for dead sessions in the root; continue one, with -R, and remove what the others left.
  * Returns 0 or -errno; `why` becomes a warning, or remains.
  */
-int commit_sweep(struct commit *c, char *why, size_t size);
+int commit_sweep(struct commit *c, struct err *why);
 
 /*
  * Temporary files of dead sessions.

@@ -16,6 +16,7 @@
 #include "copy/destination/commit.h"
 #include "copy/destination/entries.h"
 #include "copy/tree/dirs.h"
+#include "xdd/base/err.h"
 #include "xdd/base/file.h"
 
 static void answers_init(struct answers *a, struct role *role, struct copy_report *report)
@@ -198,10 +199,9 @@ void dest_result(struct destination *d, uint64_t id, uint32_t cost_bytes, enum c
 	answers_result(&d->answers, id, outcome);
 }
 
-int dest_violation(char *why, const char *what)
+int dest_violation(struct err *why, const char *what)
 {
-	snprintf(why, WIRE_MAX_TEXT_BYTES, "%s", what);
-	return -EBADMSG;
+	return err_set(why, -EBADMSG, "%s", what);
 }
 
 void dest_busy(struct destination *d)
@@ -232,7 +232,7 @@ void dest_idle(struct destination *d)
 /* ---- what the role calls ---- */
 
 static int destination_handle(struct destination *d, const struct wire_header *h,
-			      const uint8_t *body, char *why)
+			      const uint8_t *body, struct err *why)
 {
 	struct stamp stamp = { 0 };
 
@@ -244,7 +244,7 @@ static int destination_handle(struct destination *d, const struct wire_header *h
 }
 
 static int destination_receive(void *arg, const struct wire_header *h, const uint8_t *body,
-			       char *why)
+			       struct err *why)
 {
 	struct destination *d = arg;
 	int err = 0;
@@ -300,14 +300,13 @@ static void destination_counts(void *arg, struct copy_counts *c)
 
 int begin_root(struct destination *d, const struct copy_entry *first)
 {
-	char why[WIRE_MAX_TEXT_BYTES] = "";
+	struct err why = { 0 };
 	uint64_t id = root_tree_id(d->job);
-	int status = root_open(&d->root, d->job, first->kind == COPY_END ? NULL : first, why,
-			       sizeof(why));
+	int status = root_open(&d->root, d->job, first->kind == COPY_END ? NULL : first, &why);
 	int err;
 
 	if (status) {
-		role_fatal(d->role, status, "%s", why);
+		role_fatal(d->role, status, "%s", why.text);
 		return 0;
 	}
 	if (d->root.fd < 0)
@@ -316,15 +315,15 @@ int begin_root(struct destination *d, const struct copy_entry *first)
 	d->root.fd = -1;
 	if (!d->dirs)
 		return -ENOMEM;
-	err = commit_open(&d->commit, d->job, d->dirs, id, file_done, d, why, sizeof(why));
+	err = commit_open(&d->commit, d->job, d->dirs, id, file_done, d, &why);
 	if (err)
 		role_fatal(d->role,
 			   err == -EACCES || err == -EROFS ? COPY_NOT_WRITABLE : COPY_FAILED,
-			   "%s: %s", d->job->destination, why);
+			   "%s: %s", d->job->destination, why.text);
 	else
 		commit_note_root(d->commit, d->root.renamed);
-	if (!err && *why)
-		role_fail(d->role, 0, 0, "", "%s", why);
+	if (!err && err_is_set(&why))
+		role_fail(d->role, 0, 0, "", "%s", why.text);
 	return 0;
 }
 
@@ -462,9 +461,8 @@ static int destination_run(struct destination *d)
 
 static int cannot_start(struct copy_job *job, int err)
 {
-	snprintf(job->why, sizeof(job->why), "cannot start (%s)", strerror(-err));
 	job->why_side = COPY_DESTINATION;
-	return COPY_FAILED;
+	return err_set(&job->why, COPY_FAILED, "cannot start (%s)", strerror(-err));
 }
 
 int copy_destination(struct copy_job *job)

@@ -25,6 +25,7 @@
 #include "copy/role.h"
 #include "copy/tree/dirs.h"
 #include "copy/tree/meta.h"
+#include "xdd/base/err.h"
 #include "xdd/io/guard.h"
 #include "xdd/sys/clock.h"
 
@@ -89,8 +90,8 @@ uint64_t root_tree_id(const struct copy_job *job);
  * there is none), and open it. Creates its last component where that may be necessary, except with
  * -k and -n. Returns 0, or an exit status with a text in `why`. `*r` is closed by root_close().
  */
-int root_open(struct root *r, const struct copy_job *job, const struct copy_entry *first, char *why,
-	      size_t size);
+int root_open(struct root *r, const struct copy_job *job, const struct copy_entry *first,
+	      struct err *why);
 /* Safe on one that was never opened, but initialized. */
 void root_close(struct root *r);
 void root_init(struct root *r);
@@ -99,7 +100,7 @@ void root_init(struct root *r);
  * Check an open file that is written in place: a regular one, and not in use as a device. Returns 0
  * or -errno, with the reason in `why`, which is empty where it is that of errno.
  */
-int root_guard(const struct root *r, int fd, char *why, size_t size);
+int root_guard(const struct root *r, int fd, struct err *why);
 
 struct entries; /* private to entries.c */
 struct links;	/* private to links.c */
@@ -178,10 +179,10 @@ void dest_failed(struct destination *d, uint64_t id, struct dir_node *dir, const
 #define DEST_NO_FILE "a symbolic link in the place of a file"
 
 /*
- * The source breaks the rules with `what`, which becomes `why` (WIRE_MAX_TEXT_BYTES). Returns
+ * The source breaks the rules with `what`, which becomes `why`. Returns
  * -EBADMSG. Any thread.
  */
-int dest_violation(char *why, const char *what);
+int dest_violation(struct err *why, const char *what);
 
 /*
  * Results are sent once nothing is busy that has more of them, and the copy may be over then.

@@ -173,7 +173,7 @@ static int set_below(struct entries *x, size_t at, const char *name)
  * -EBADMSG with `why`.
  */
 static int end_early(struct destination *d, const struct level *l, const struct copy_entry *e,
-		     enum copy_outcome outcome, char *why)
+		     enum copy_outcome outcome, struct err *why)
 {
 	struct entries *x = d->entries;
 	int err;
@@ -193,7 +193,7 @@ static int end_early(struct destination *d, const struct level *l, const struct 
 
 /* An entry in a directory that is not there has the result of the directory. As end_early(). */
 static int below_nothing(struct destination *d, const struct level *l, const struct copy_entry *e,
-			 char *why)
+			 struct err *why)
 {
 	enum copy_outcome outcome = outcome_below(l->kind);
 
@@ -341,7 +341,7 @@ static int enter(struct destination *d, struct level *in, const struct copy_entr
 }
 
 static int take_dir(struct destination *d, struct level *in, const struct copy_entry *e,
-		    uint32_t cost_bytes, char *why)
+		    uint32_t cost_bytes, struct err *why)
 {
 	struct entries *x = d->entries;
 	bool at_top = x->n == 1;
@@ -357,7 +357,7 @@ static int take_dir(struct destination *d, struct level *in, const struct copy_e
 	return enter(d, in, e, cost_bytes);
 }
 
-static int take_leave(struct destination *d, char *why)
+static int take_leave(struct destination *d, struct err *why)
 {
 	struct entries *x = d->entries;
 	struct level *l = &x->levels[x->n - 1];
@@ -403,7 +403,7 @@ static bool is_named(const struct destination *d)
 }
 
 static int take_link(struct destination *d, const struct level *l, const struct copy_entry *e,
-		     uint32_t cost_bytes, char *why)
+		     uint32_t cost_bytes, struct err *why)
 {
 	struct item *i;
 	int err = 0;
@@ -472,7 +472,7 @@ static void check_all_came(struct destination *d)
  * A symbolic link that is named is followed by its source, and directories need -r: others would
  * lead what a later copy writes to places of the other side's choice.
  */
-static int check_kind(struct destination *d, const struct copy_entry *e, char *why)
+static int check_kind(struct destination *d, const struct copy_entry *e, struct err *why)
 {
 	if (!is_named(d))
 		return 0;
@@ -484,7 +484,7 @@ static int check_kind(struct destination *d, const struct copy_entry *e, char *w
 }
 
 /* An entry at the top has a name that was asked for, and may get another one here. */
-static int check_top(struct destination *d, struct copy_entry *e, char *why)
+static int check_top(struct destination *d, struct copy_entry *e, struct err *why)
 {
 	struct entries *x = d->entries;
 
@@ -498,7 +498,8 @@ static int check_top(struct destination *d, struct copy_entry *e, char *why)
 	return check_kind(d, e, why);
 }
 
-static int take_named(struct destination *d, struct copy_entry *e, uint32_t cost_bytes, char *why)
+static int take_named(struct destination *d, struct copy_entry *e, uint32_t cost_bytes,
+		      struct err *why)
 {
 	struct level *l;
 	int err;
@@ -525,7 +526,7 @@ static int take_named(struct destination *d, struct copy_entry *e, uint32_t cost
 	return take_link(d, l, e, cost_bytes, why);
 }
 
-static int take_end(struct destination *d, char *why)
+static int take_end(struct destination *d, struct err *why)
 {
 	if (d->entries->n != 1)
 		return dest_violation(why, "the end of all within a directory");
@@ -538,7 +539,8 @@ static int take_end(struct destination *d, char *why)
 	return 0;
 }
 
-static int take_entry(struct destination *d, struct copy_entry *e, uint32_t cost_bytes, char *why)
+static int take_entry(struct destination *d, struct copy_entry *e, uint32_t cost_bytes,
+		      struct err *why)
 {
 	if (d->entries->ended)
 		return dest_violation(why, "more after the end of all");
@@ -578,7 +580,7 @@ static int begin(struct destination *d, const struct copy_entry *e)
 	return push(d, &root);
 }
 
-int entries_offer(struct destination *d, const uint8_t *body, size_t length, char *why)
+int entries_offer(struct destination *d, const uint8_t *body, size_t length, struct err *why)
 {
 	struct copy_cursor *c = &d->entries->cursor;
 	struct copy_entry e;

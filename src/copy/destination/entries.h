@@ -7,6 +7,7 @@
 #define XDD_COPY_DESTINATION_ENTRIES_H
 
 #include "copy/destination/destination.h"
+#include "xdd/base/err.h"
 
 struct receivers;
 
@@ -41,7 +42,7 @@ struct entries *entries_new(void);
 void entries_free(struct destination *d, struct entries *x);
 
 /* An OFFER. Returns 0, -EBADMSG with `why`, or another -errno. */
-int entries_offer(struct destination *d, const uint8_t *body, size_t length, char *why);
+int entries_offer(struct destination *d, const uint8_t *body, size_t length, struct err *why);
 
 /* True once COPY_END has come and all directories were left. */
 bool entries_complete(const struct entries *x);
@@ -59,7 +60,7 @@ mode_t entries_mask(struct destination *d, struct level *level);
  * -EBADMSG with `why`, or -ENOMEM.
  */
 int existing_offer(struct destination *d, struct level *level, const struct copy_entry *e,
-		   uint32_t cost_bytes, char *why);
+		   uint32_t cost_bytes, struct err *why);
 
 /* A new item for an entry in `level`; counted in its directory. NULL without memory. */
 struct item *entries_item(struct destination *d, const struct level *level,
@@ -137,7 +138,7 @@ void file_drop_all(struct destination *d);
  */
 
 /* A message of digests. Returns 0, -EBADMSG with `why`, or -ENOMEM. */
-int sums_message(struct destination *d, const uint8_t *body, size_t length, char *why);
+int sums_message(struct destination *d, const uint8_t *body, size_t length, struct err *why);
 
 /* All digests of a file have come: the caller owns the item, which is gone then. */
 void sums_complete(struct destination *d, struct item *i);
@@ -182,7 +183,7 @@ void links_drop(struct destination *d);
  * 0, or -EBADMSG with `why`. Receiving thread.
  */
 void links_symlink(struct destination *d, struct item *i, bool fresh);
-int links_make(struct destination *d, struct item *i, bool is_file, char *why);
+int links_make(struct destination *d, struct item *i, bool is_file, struct err *why);
 
 /* A LINK in a directory that is not there, which ends without being made. Receiving thread. */
 void links_omit(struct destination *d, const struct copy_entry *e);
@@ -193,7 +194,7 @@ void links_omit(struct destination *d, const struct copy_entry *e);
  * -EBADMSG with `why`. A file is remembered until its last name (COPY_LAST_NAME) is made.
  */
 int links_expect(struct destination *d, struct dir_node *dir, const char *path,
-		 const struct copy_entry *e, bool is_lost, char *why);
+		 const struct copy_entry *e, bool is_lost, struct err *why);
 void links_file_ended(struct destination *d, uint64_t id, enum copy_outcome outcome);
 
 /*
@@ -247,7 +248,7 @@ void receivers_end(struct receivers *r);
  * with `why`, or -ENOMEM.
  */
 int receive_message(struct destination *d, unsigned thread, struct stamp *stamp,
-		    const struct wire_header *h, const uint8_t *body, char *why);
+		    const struct wire_header *h, const uint8_t *body, struct err *why);
 
 /*
  * Files that come in several messages. Private to src/copy/destination. Each returns 0, -EBADMSG
@@ -256,6 +257,6 @@ int receive_message(struct destination *d, unsigned thread, struct stamp *stamp,
  */
 
 /* The end of a message of digests for a file in use. */
-int stream_sums_end(struct destination *d, struct item *i, char *why);
+int stream_sums_end(struct destination *d, struct item *i, struct err *why);
 
 #endif

@@ -196,7 +196,7 @@ static int sums_compare(struct destination *d, struct item *i, const struct wire
 	return err;
 }
 
-int sums_message(struct destination *d, const uint8_t *body, size_t length, char *why)
+int sums_message(struct destination *d, const uint8_t *body, size_t length, struct err *why)
 {
 	uint64_t since = clock_now_ns();
 	struct wire_sums sums;
@@ -495,7 +495,8 @@ static struct item *new_item(struct destination *d, const struct offer *o)
 	return i;
 }
 
-static int existing_add(struct destination *d, struct item *i, enum item_state state, char *why)
+static int existing_add(struct destination *d, struct item *i, enum item_state state,
+			struct err *why)
 {
 	i->state = state;
 	if (!items_add(&d->items, i))
@@ -504,7 +505,7 @@ static int existing_add(struct destination *d, struct item *i, enum item_state s
 	return dest_violation(why, "more files than fit into the window");
 }
 
-static int want_sums(struct destination *d, const struct offer *o, char *why)
+static int want_sums(struct destination *d, const struct offer *o, struct err *why)
 {
 	const struct copy_want want = { .id = o->e->id, .how = COPY_SUMS };
 	struct item *i;
@@ -543,7 +544,7 @@ static int existing_resume(struct destination *d, struct item *i, struct copy_wa
 	return err;
 }
 
-static int want_contents(struct destination *d, const struct offer *o, char *why)
+static int want_contents(struct destination *d, const struct offer *o, struct err *why)
 {
 	struct copy_want want = { .id = o->e->id, .how = COPY_SEND };
 	struct extent *ranges = NULL;
@@ -581,7 +582,7 @@ static int differs(struct destination *d, const struct offer *o, const char *tex
 }
 
 /* Files of the same size that have contents are compared by digests, the others here. */
-static int existing_verify(struct destination *d, const struct offer *o, char *why)
+static int existing_verify(struct destination *d, const struct offer *o, struct err *why)
 {
 	const struct copy_entry *e = o->e;
 	char text[WIRE_MAX_TEXT_BYTES] = "";
@@ -673,7 +674,7 @@ static bool is_refused(struct destination *d, const struct offer *o, bool writes
 	return file_refused(d, o->inplace, o->level->node, o->e, writes);
 }
 
-static int existing_decide(struct destination *d, struct offer *o, char *why)
+static int existing_decide(struct destination *d, struct offer *o, struct err *why)
 {
 	bool same = is_same_size(o), contents = compares_contents(d, o->e);
 
@@ -698,7 +699,7 @@ static int existing_decide(struct destination *d, struct offer *o, char *why)
 	return want_contents(d, o, why);
 }
 
-static int offer_device(struct destination *d, struct offer *o, char *why)
+static int offer_device(struct destination *d, struct offer *o, struct err *why)
 {
 	bool verify = d->settings->verify;
 
@@ -714,7 +715,7 @@ static int offer_device(struct destination *d, struct offer *o, char *why)
 }
 
 int existing_offer(struct destination *d, struct level *level, const struct copy_entry *e,
-		   uint32_t cost_bytes, char *why)
+		   uint32_t cost_bytes, struct err *why)
 {
 	struct offer o = { .level = level, .e = e, .cost_bytes = cost_bytes };
 	int err = 0;

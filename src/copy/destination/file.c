@@ -13,6 +13,7 @@
 
 #include "copy/destination/entries.h"
 #include "copy/destination/items.h"
+#include "xdd/base/err.h"
 #include "xdd/io/guard.h"
 
 /* Ranges that are remembered of a file: of what came, and of what differs. */
@@ -414,13 +415,14 @@ int file_open(struct destination *d, struct dir_node *dir, const char *name, int
 /* Look whether a file may be written in place. Returns as file_create(). */
 static int guard(struct destination *d, const struct item *i, int fd)
 {
-	char why[GUARD_WHY_SIZE], path[COPY_MAX_PATH_BYTES];
-	int err = i->file.dir ? root_guard(&d->root, fd, why, sizeof(why)) : 0;
+	char path[COPY_MAX_PATH_BYTES];
+	struct err why;
+	int err = i->file.dir ? root_guard(&d->root, fd, &why) : 0;
 
-	if (!err || !*why)
+	if (!err || !err_is_set(&why))
 		return err;
 	role_fail(d->role, i->id, COPY_FAILED, dest_path(d, i->file.dir, i->file.entry->name, path),
-		  "%s", why);
+		  "%s", why.text);
 	return -ECANCELED;
 }
 

@@ -255,7 +255,7 @@ static bool links_add(struct links *l, struct first *f)
 }
 
 int links_expect(struct destination *d, struct dir_node *dir, const char *path,
-		 const struct copy_entry *e, bool is_lost, char *why)
+		 const struct copy_entry *e, bool is_lost, struct err *why)
 {
 	struct links *l = d->links;
 	size_t n = strlen(path) + 1;
@@ -442,7 +442,7 @@ static void make(struct destination *d, const struct first *f, struct item *i)
 
 /* The file that a LINK is another name of; NULL with `why`. l->lock is held. */
 static struct first *links_first_of(struct links *l, const struct copy_entry *e, bool is_file,
-				    char *why)
+				    struct err *why)
 {
 	struct first *f = *links_find(l, e->first);
 
@@ -455,7 +455,7 @@ static struct first *links_first_of(struct links *l, const struct copy_entry *e,
 	return NULL;
 }
 
-int links_make(struct destination *d, struct item *i, bool is_file, char *why)
+int links_make(struct destination *d, struct item *i, bool is_file, struct err *why)
 {
 	const struct copy_entry *e = i->file.entry;
 	struct links *l = d->links;

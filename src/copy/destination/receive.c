@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "copy/destination/entries.h"
+#include "xdd/base/err.h"
 #include "xdd/base/file.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/blockdev.h"
@@ -204,7 +205,7 @@ static void stream_complete(struct destination *d, struct item *i)
 
 /* The end of a message for a file; `messages` and `bytes` of it. */
 static int end_message(struct destination *d, struct item *i, unsigned messages, uint64_t bytes,
-		       char *why)
+		       struct err *why)
 {
 	bool sums = i->state == ITEM_SUMS;
 	int complete_now = items_unuse(&d->items, i, messages, bytes);
@@ -219,7 +220,7 @@ static int end_message(struct destination *d, struct item *i, unsigned messages,
 }
 
 static int stream_block(struct destination *d, const struct wire_header *h, const uint8_t *body,
-			char *why)
+			struct err *why)
 {
 	uint64_t id = copy_block_id(h), size = h->length;
 	bool failed;
@@ -241,7 +242,8 @@ static int stream_block(struct destination *d, const struct wire_header *h, cons
 	return end_message(d, i, 1, size, why);
 }
 
-static int stream_file_end(struct destination *d, const uint8_t *body, size_t length, char *why)
+static int stream_file_end(struct destination *d, const uint8_t *body, size_t length,
+			   struct err *why)
 {
 	struct copy_file_end e;
 	struct item *i;
@@ -257,7 +259,7 @@ static int stream_file_end(struct destination *d, const uint8_t *body, size_t le
 	return end_message(d, i, 0, 0, why);
 }
 
-int stream_sums_end(struct destination *d, struct item *i, char *why)
+int stream_sums_end(struct destination *d, struct item *i, struct err *why)
 {
 	return end_message(d, i, 1, 0, why);
 }
@@ -292,7 +294,7 @@ static int write_small(struct destination *d, struct item *i, const struct copy_
 	return err;
 }
 
-static int take_small(struct destination *d, const struct copy_bundle_file *f, char *why)
+static int take_small(struct destination *d, const struct copy_bundle_file *f, struct err *why)
 {
 	struct item *i = items_take(&d->items, f->id);
 	int err;
@@ -316,7 +318,7 @@ static int take_small(struct destination *d, const struct copy_bundle_file *f, c
 	return 0;
 }
 
-static int take_bundle(struct destination *d, const uint8_t *body, size_t length, char *why)
+static int take_bundle(struct destination *d, const uint8_t *body, size_t length, struct err *why)
 {
 	uint64_t since = clock_now_ns();
 	struct decoder c = dec_begin(body, length);
@@ -337,7 +339,7 @@ static int take_bundle(struct destination *d, const uint8_t *body, size_t length
 }
 
 static int take_message(struct destination *d, const struct wire_header *h, const uint8_t *body,
-			char *why)
+			struct err *why)
 {
 	switch (h->type) {
 	case WIRE_COPY_BUNDLE:
@@ -367,7 +369,7 @@ static void describe_stamp(struct stamp *stamp, const struct wire_header *h, con
 }
 
 int receive_message(struct destination *d, unsigned thread, struct stamp *stamp,
-		    const struct wire_header *h, const uint8_t *body, char *why)
+		    const struct wire_header *h, const uint8_t *body, struct err *why)
 {
 	int err;
 
@@ -383,7 +385,7 @@ int receive_message(struct destination *d, unsigned thread, struct stamp *stamp,
 	return err;
 }
 
-static int receive_one(struct receiver *r, char *why)
+static int receive_one(struct receiver *r, struct err *why)
 {
 	struct destination *d = r->d;
 	uint64_t since = clock_now_ns(), ns[2] = { 0, 0 };
@@ -407,14 +409,14 @@ static int receive_one(struct receiver *r, char *why)
 static void *receive_main(void *arg)
 {
 	struct receiver *r = arg;
-	char why[WIRE_MAX_TEXT_BYTES] = "";
+	struct err why = { 0 };
 	int err;
 
 	do {
-		err = receive_one(r, why);
+		err = receive_one(r, &why);
 	} while (!err && !dest_stopped(r->d));
 	if (err && !dest_stopped(r->d) && !atomic_load(&r->d->finishing))
-		role_link_failed(r->d->role, r->number, err, why);
+		role_link_failed(r->d->role, r->number, err, &why);
 	return NULL;
 }
 

@@ -17,6 +17,7 @@
 #include "copy/destination/commit.h"
 #include "copy/destination/destination.h"
 #include "copy/destination/entries.h"
+#include "xdd/base/err.h"
 #include "xdd/base/file.h"
 #include "xdd/base/text.h"
 #include "xdd/io/guard.h"
@@ -24,8 +25,7 @@
 /* The argument of the judge. */
 struct expected {
 	const struct stat *st; /* as it was found */
-	char *why;
-	size_t size;
+	struct err *why;
 };
 
 static int device_judge(void *arg, int fd, const struct stat *st)
@@ -35,8 +35,7 @@ static int device_judge(void *arg, int fd, const struct stat *st)
 	(void)fd;
 	if ((st->st_mode & S_IFMT) == (e->st->st_mode & S_IFMT) && st->st_rdev == e->st->st_rdev)
 		return 0;
-	snprintf(e->why, e->size, "its name no longer leads to the same device");
-	return -ESTALE;
+	return err_set(e->why, -ESTALE, "its name no longer leads to the same device");
 }
 
 /* Claim a block device, and look at what is on it. */
@@ -45,83 +44,80 @@ static int device_claim(struct root *r, const struct copy_job *job, const char *
 {
 	int err;
 
-	if (guard_in_use("", st->st_rdev, e->why, e->size))
+	if (guard_in_use("", st->st_rdev, e->why))
 		return -EBUSY;
 	r->claim = fileopen_judged(path, O_RDONLY | O_EXCL, device_judge, e);
 	if (r->claim < 0) {
 		err = r->claim;
 		r->claim = -1;
 		if (err == -EBUSY)
-			snprintf(e->why, e->size,
-				 "it is in use: the kernel or another program has it open "
-				 "exclusively");
+			err_set(e->why, err,
+				"it is in use: the kernel or another program has it open "
+				"exclusively");
 		return err;
 	}
 	if (job->settings->force)
 		return 0;
-	err = guard_signature(r->claim, e->why, e->size);
-	if (err == -EEXIST && strlen(e->why) + 64 < e->size)
-		strcat(e->why, "; to overwrite it all the same, say -force");
+	err = guard_signature(r->claim, e->why);
+	if (err == -EEXIST)
+		err_add(e->why, "; to overwrite it all the same, say -force");
 	return err;
 }
 
-static int device_refuse(const char *path, int err, const char *text, char *why, size_t size)
+static int device_refuse(const char *path, int err, const struct err *cause, struct err *why)
 {
-	snprintf(why, size, "%s: %s%s", path, *text ? text : strerror(-err),
-		 err == -EBUSY ? "; a device in use is not written to, not even with -force" : "");
-	return COPY_NOT_WRITABLE;
+	return err_set(why, COPY_NOT_WRITABLE, "%s: %s%s", path, err_text(cause, err),
+		       err == -EBUSY ? "; a device in use is not written to, not even with -force" :
+				       "");
 }
 
-static int check_size(const struct root *r, const char *path, uint64_t size_bytes, char *why,
-		      size_t size)
+static int check_size(const struct root *r, const char *path, uint64_t size_bytes, struct err *why)
 {
 	uint64_t bytes;
 
 	if (ioctl(r->device, BLKGETSIZE64, &bytes) || size_bytes <= bytes)
 		return 0;
-	snprintf(why, size, "%s: the device has %llu bytes, the source %llu", path,
-		 (unsigned long long)bytes, (unsigned long long)size_bytes);
-	return COPY_BAD_SIZE;
+	return err_set(why, COPY_BAD_SIZE, "%s: the device has %llu bytes, the source %llu", path,
+		       (unsigned long long)bytes, (unsigned long long)size_bytes);
 }
 
 /* The kernel opens it for writing all the same, and then fails each write. */
-static int device_check_writable(const struct root *r, const char *path, char *why, size_t size)
+static int device_check_writable(const struct root *r, const char *path, struct err *why)
 {
 	int read_only = 0;
 
 	if (ioctl(r->device, BLKROGET, &read_only) || !read_only)
 		return 0;
-	snprintf(why, size, "%s: the device is read-only", path);
-	return COPY_NOT_WRITABLE;
+	return err_set(why, COPY_NOT_WRITABLE, "%s: the device is read-only", path);
 }
 
 /* root.c: the same for a device; `st` is of `path`. */
 static int device_open(struct root *r, const struct copy_job *job, const char *path,
-		       const struct stat *st, uint64_t size_bytes, char *why, size_t size)
+		       const struct stat *st, uint64_t size_bytes, struct err *why)
 {
 	const struct copy_settings *settings = job->settings;
 	bool reads = settings->verify || settings->dry_run;
-	char text[GUARD_WHY_SIZE] = "";
-	struct expected e = { .st = st, .why = text, .size = sizeof(text) };
+	struct err cause = { 0 };
+	struct expected e = { .st = st, .why = &cause };
 	int err = 0, status = 0;
 
 	r->block = S_ISBLK(st->st_mode);
 	if (r->block && !settings->verify)
 		err = device_claim(r, job, path, st, &e);
 	if (err)
-		return device_refuse(path, err, text, why, size);
+		return device_refuse(path, err, &cause, why);
 	r->device = r->claim >= 0 ? fileopen_again(r->claim, reads ? O_RDONLY : O_RDWR) :
 				    fileopen_judged(path, (reads ? O_RDONLY : O_WRONLY) | O_NOCTTY,
 						    device_judge, &e);
 	if (r->device < 0) {
 		err = r->device;
 		r->device = -1;
-		return device_refuse(path, err, text, why, size);
+		return device_refuse(path, err, &cause, why);
 	}
 	if (r->block && !settings->verify)
-		status = device_check_writable(r, path, why, size);
+		status = device_check_writable(r, path, why);
 	if (r->block && !status)
-		status = check_size(r, path, size_bytes, why, size);
+		status = check_size(r, path, size_bytes, why);
 	return status;
 }
 
@@ -133,8 +129,7 @@ struct question {
 	char *path; /* without slashes at its end */
 	bool into;  /* it must be a directory that files are copied into */
 	bool reads_only;
-	char *why;
-	size_t size;
+	struct err *why;
 };
 
 void root_init(struct root *r)
@@ -156,16 +151,16 @@ void root_close(struct root *r)
 	root_init(r);
 }
 
-int root_guard(const struct root *r, int fd, char *why, size_t size)
+int root_guard(const struct root *r, int fd, struct err *why)
 {
 	struct stat st;
 
-	*why = '\0';
+	err_clear(why);
 	if (fstat(fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
-	return r->guarded ? guard_file(&r->loops, fd, &st, why, size) : 0;
+	return r->guarded ? guard_file(&r->loops, fd, &st, why) : 0;
 }
 
 static uint64_t add_text(uint64_t hash, const char *text)
@@ -196,9 +191,8 @@ bool copy_is_directory(const char *destination)
 
 static int root_refuse(struct question *q, int status, const char *what, int err)
 {
-	snprintf(q->why, q->size, "%s: %s%s%s%s", q->path, what, err ? " (" : "",
-		 err ? strerror(-err) : "", err ? ")" : "");
-	return status;
+	return err_set(q->why, status, "%s: %s%s%s%s", q->path, what, err ? " (" : "",
+		       err ? strerror(-err) : "", err ? ")" : "");
 }
 
 static int refuse_errno(struct question *q, const char *what, int err)
@@ -382,8 +376,7 @@ static int existing_file(struct question *q, const struct stat *st)
 	if (S_ISREG(st->st_mode))
 		return new_name(q);
 	if ((S_ISBLK(st->st_mode) || S_ISCHR(st->st_mode)) && q->first->kind == COPY_FILE)
-		return device_open(q->r, q->job, q->path, st, q->first->size_bytes, q->why,
-				   q->size);
+		return device_open(q->r, q->job, q->path, st, q->first->size_bytes, q->why);
 	return root_refuse(q, COPY_BAD_NAMES, "is neither a file, a directory nor a device", 0);
 }
 
@@ -413,8 +406,8 @@ static bool take_path(struct question *q)
 	return q->path;
 }
 
-int root_open(struct root *r, const struct copy_job *job, const struct copy_entry *first, char *why,
-	      size_t size)
+int root_open(struct root *r, const struct copy_job *job, const struct copy_entry *first,
+	      struct err *why)
 {
 	struct question q = {
 		.r = r,
@@ -422,15 +415,12 @@ int root_open(struct root *r, const struct copy_job *job, const struct copy_entr
 		.first = first,
 		.reads_only = job->settings->verify || job->settings->dry_run,
 		.why = why,
-		.size = size,
 	};
 	int status;
 
 	root_init(r);
-	if (!take_path(&q)) {
-		snprintf(why, size, "%s: %s", job->destination, strerror(ENOMEM));
-		return COPY_FAILED;
-	}
+	if (!take_path(&q))
+		return err_set(why, COPY_FAILED, "%s: %s", job->destination, strerror(ENOMEM));
 	status = root_answer(&q);
 	if (!status && job->settings->in_place && !q.reads_only) {
 		r->guarded = !guard_loops_read(&r->loops, "");

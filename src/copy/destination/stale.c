@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "copy/destination/commit_state.h"
+#include "xdd/base/err.h"
 #include "xdd/base/memory.h"
 #include "xdd/net/wire.h"
 #include "xdd/sys/clock.h"
@@ -290,8 +291,7 @@ static int commit_adopt(struct commit *c, struct journal_file *j,
  * Continue the latest session of this copy, if there is one. Returns 0 or -errno; a damaged journal
  * is a warning.
  */
-static int stale_adopt(struct commit *c, int root_fd, const struct journals *all, char *why,
-		       size_t size)
+static int stale_adopt(struct commit *c, int root_fd, const struct journals *all, struct err *why)
 {
 	struct candidate best = { .j = { .file.fd = -1 } };
 	int err;
@@ -306,26 +306,27 @@ static int stale_adopt(struct commit *c, int root_fd, const struct journals *all
 	journal_leave(&best.j);
 	if (err != -EBADMSG)
 		return err;
-	snprintf(why, size, "cannot continue an interrupted copy: its journal is damaged");
+	err_set(why, err, "cannot continue an interrupted copy: its journal is damaged");
 	return 0;
 }
 
 /* Adds to what `why` says already. */
-static void warn_later(const struct later *later, char *why, size_t size)
+static void warn_later(const struct later *later, struct err *why)
 {
-	const size_t n = strlen(why);
 	char more[48] = "";
 
+	if (!later->n)
+		return;
 	if (later->n > 1)
 		snprintf(more, sizeof(more), " and %zu more", later->n - 1);
-	if (later->n)
-		snprintf(why + n, size - n,
-			 "%s%s%s: written by a later version of xdd, so temporary files of that "
-			 "copy stay; remove them with that version",
-			 n ? "; " : "", later->name, more);
+	why->no = -EBADMSG;
+	err_add(why,
+		"%s%s%s: written by a later version of xdd, so temporary files of that "
+		"copy stay; remove them with that version",
+		err_is_set(why) ? "; " : "", later->name, more);
 }
 
-int commit_sweep(struct commit *c, char *why, size_t size)
+int commit_sweep(struct commit *c, struct err *why)
 {
 	struct later later = { .n = 0 };
 	struct dir_node *root = dirs_root(c->dirs);
@@ -338,12 +339,12 @@ int commit_sweep(struct commit *c, char *why, size_t size)
 	fd = dirs_fd(c->dirs, root);
 	err = fd < 0 ? fd : for_names(fd, note_journal, all);
 	if (!err && c->resume)
-		err = stale_adopt(c, fd, all, why, size);
+		err = stale_adopt(c, fd, all, why);
 	/* The lock on the one that is continued is held: it counts as alive. */
 	for (size_t i = 0; i < all->n && !err; i++)
 		sweep_journal(c, fd, all->names[i], &later);
 	if (!err)
-		warn_later(&later, why, size);
+		warn_later(&later, why);
 	if (fd >= 0)
 		dirs_done(c->dirs, root);
 	free(all);

@@ -13,6 +13,7 @@
 #include "copy/link/meet.h"
 #include "copy/message/message.h"
 #include "copy/report/report.h"
+#include "xdd/base/err.h"
 #include "xdd/sync/wait.h"
 
 struct copy_signals; /* src/copy/process.h */
@@ -54,7 +55,7 @@ struct copy_job {
 	 * Set by the role: why the session was lost or ended by a fault, in words; "": it was not.
 	 * It is in no report yet; the caller may try again.
 	 */
-	char why[WIRE_MAX_TEXT_BYTES];
+	struct err why;
 	enum copy_role why_side; /* the side that the words are about */
 	bool lost;		 /* they are about a connection that was lost */
 };

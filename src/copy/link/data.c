@@ -121,13 +121,12 @@ __attribute__((format(printf, 3, 4))) static int say(struct attempt *a, int err,
 						     ...)
 {
 	char *address = printable_dup(a->to->address, false);
-	struct err e;
 	va_list ap;
 
 	va_start(ap, fmt);
-	err_vset(&e, err, fmt, ap);
+	err_vset(&a->err, err, fmt, ap);
 	va_end(ap);
-	err_set(&a->err, err, "%s port %u %s", address ? address : "?", a->to->port, e.text);
+	err_prefix(&a->err, "%s port %u ", address ? address : "?", a->to->port);
 	free(address);
 	return err;
 }
@@ -253,7 +252,7 @@ static void add_numbers(struct numbers *l, const char *host, struct err *why)
 	char number[NUMBER_SIZE], *safe;
 	int err = getaddrinfo(host, NULL, &hints, &list);
 
-	if (err && !why->no) {
+	if (err && !err_is_set(why)) {
 		safe = printable_dup(host, false);
 		err_set(why, -ENXIO, "cannot find the host \"%s\" (%s)", safe ? safe : "?",
 			err == EAI_SYSTEM ? strerror(errno) : gai_strerror(err));
@@ -315,7 +314,7 @@ int data_connect(struct data_links *links, const struct data_terms *terms,
 	err_clear(why);
 	for (size_t i = 0; i < to->n_addresses; i++)
 		add_numbers(&numbers, to->addresses[i], why);
-	if (!numbers.n && !why->no)
+	if (!numbers.n && !err_is_set(why))
 		err_set(why, -ENXIO, "the other side has no address");
 	err = connect_any(links, terms, &keys, &numbers, to->port, wait_ns, why);
 	data_keys_forget(&keys);

@@ -21,6 +21,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/sync/thread.h"
@@ -565,26 +566,24 @@ int link_send_text(struct link *channel, const char *text)
 /* ---- receiving ---- */
 
 /* "the other side sent ...", with its address. Returns `err`. */
-__attribute__((format(printf, 4, 5))) static int say(const struct link *l, char *why, int err,
+__attribute__((format(printf, 4, 5))) static int say(const struct link *l, struct err *why, int err,
 						     const char *fmt, ...)
 {
-	int n = 0;
 	va_list ap;
 
 	if (!why)
 		return err;
-	if (l->connection)
-		n = snprintf(why, WIRE_MAX_TEXT_BYTES,
-			     "data connection %" PRIu32 " (%s): ", l->number,
-			     connection_peer(l->connection));
 	va_start(ap, fmt);
-	vsnprintf(why + n, WIRE_MAX_TEXT_BYTES - (size_t)n, fmt, ap);
+	err_vset(why, err, fmt, ap);
 	va_end(ap);
+	if (l->connection)
+		err_prefix(why, "data connection %" PRIu32 " (%s): ", l->number,
+			   connection_peer(l->connection));
 	return err;
 }
 
 /* Explain why nothing more can be received. Returns `err`. */
-static int say_lost(const struct link *l, char *why, int err)
+static int say_lost(const struct link *l, struct err *why, int err)
 {
 	switch (err) {
 	case -ECONNRESET:
@@ -601,7 +600,7 @@ static int say_lost(const struct link *l, char *why, int err)
 	}
 }
 
-static int channel_header(struct link *l, uint64_t max_data, struct wire_header *h, char *why)
+static int channel_header(struct link *l, uint64_t max_data, struct wire_header *h, struct err *why)
 {
 	uint8_t raw[WIRE_HEADER_BYTES];
 	int err = duplex_receive(l->duplex, raw, sizeof(raw));
@@ -620,7 +619,8 @@ static int channel_header(struct link *l, uint64_t max_data, struct wire_header 
 	return 0;
 }
 
-static int connection_header(struct link *l, uint64_t max_data, struct wire_header *h, char *why)
+static int connection_header(struct link *l, uint64_t max_data, struct wire_header *h,
+			     struct err *why)
 {
 	enum wire_fault fault = WIRE_OK;
 	int err;
@@ -644,7 +644,7 @@ static bool belongs(const struct link *l, uint64_t max_data, const struct wire_h
 	return l->duplex && max_data && h->connection == 0;
 }
 
-int link_receive(struct link *l, uint64_t max_data, struct wire_header *h, char *why)
+int link_receive(struct link *l, uint64_t max_data, struct wire_header *h, struct err *why)
 {
 	do {
 		int err = l->duplex ? channel_header(l, max_data, h, why) :
@@ -704,7 +704,7 @@ static int receive_pieces(struct link *l, uint8_t *buf, size_t size, struct dige
 }
 
 int link_receive_body(struct link *l, const struct wire_header *h, void *buf, uint64_t ns[2],
-		      char *why)
+		      struct err *why)
 {
 	struct digest digest = { 0 };
 	int err = receive_pieces(l, buf, (size_t)h->length, &digest, ns);

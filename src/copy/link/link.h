@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "xdd/base/err.h"
 #include "xdd/net/connection.h"
 #include "xdd/net/wire.h"
 
@@ -99,17 +100,16 @@ int link_send_body(struct link *l, enum wire_type type, const void *body, size_t
  * Receive the header of the next message, except ALIVE, and check number, sequence and code.
  * `max_data` bounds BLOCK, BUNDLE and SUMS; with 0 a channel accepts no message of a data stream.
  * Returns 0; -EBADMSG: the peer broke the rules; -ECONNRESET: it is gone; -ETIMEDOUT;
- * -ECONNABORTED; or another -errno. An error comes with a message in `why`
- * (WIRE_MAX_TEXT_BYTES), which may be NULL.
+ * -ECONNABORTED; or another -errno. An error comes with a message in `why`, which may be NULL.
  */
-int link_receive(struct link *l, uint64_t max_data, struct wire_header *h, char *why);
+int link_receive(struct link *l, uint64_t max_data, struct wire_header *h, struct err *why);
 
 /*
  * Receive its body into `buf`, which has room for h->length bytes, and check its digest. `ns` as
  * above: [0] digests, [1] receiving. Errors as above.
  */
 int link_receive_body(struct link *l, const struct wire_header *h, void *buf, uint64_t ns[2],
-		      char *why);
+		      struct err *why);
 
 /* False for TCP, with facts of the connection; those of a channel are all zero. */
 bool link_is_channel(const struct link *l);

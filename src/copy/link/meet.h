@@ -45,13 +45,13 @@ struct ssh {
  * Main thread.
  */
 int ssh_start(struct ssh *s, const struct copy_request *request, const struct copy_place *place,
-	      const struct copy_start *start, char *why, size_t size);
+	      const struct copy_start *start, struct err *why);
 
 /*
  * Receive STARTED, the answer to START; other messages may have been sent meanwhile. Returns as
  * ssh_start(). Main thread.
  */
-int ssh_await_start(struct ssh *s, char *why, size_t size);
+int ssh_await_start(struct ssh *s, struct err *why);
 
 /*
  * End ssh_start() and ssh_await_start() in another thread, and make the channel fail: after a
@@ -163,7 +163,7 @@ enum banner_end banner_await(int fd, struct banner *b, uint64_t limit_ns, const 
  * memory. Main thread.
  */
 char **ssh_command(struct arena *arena, const struct copy_request *request,
-		   const struct copy_place *place, char *why, size_t size);
+		   const struct copy_place *place, struct err *why);
 
 /*
  * Programs that have TCP ports of this host, found through /proc. For data.c.

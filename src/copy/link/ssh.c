@@ -23,6 +23,7 @@
 #include "config.h"
 #include "copy/link/meet.h"
 #include "copy/message/message.h"
+#include "xdd/base/err.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
@@ -154,13 +155,13 @@ static const char *ssh_command_problem(const struct copy_request *request,
 }
 
 char **ssh_command(struct arena *arena, const struct copy_request *request,
-		   const struct copy_place *place, char *why, size_t size)
+		   const struct copy_place *place, struct err *why)
 {
 	const char *wrong = ssh_command_problem(request, place);
 	char *path, *command = NULL, **words = NULL;
 
 	if (wrong) {
-		snprintf(why, size, "%s", wrong);
+		err_set(why, -EINVAL, "%s", wrong);
 		return NULL;
 	}
 	path = ssh_quote_path(arena, request->remote_xdd);
@@ -170,7 +171,7 @@ char **ssh_command(struct arena *arena, const struct copy_request *request,
 		words = ssh_words(arena, request->ssh, request->remote_tty ? SSH_TTY : SSH_PLAIN,
 				  place->user, place->host, command);
 	if (!words)
-		snprintf(why, size, "%s", "no memory");
+		err_set(why, -ENOMEM, "no memory");
 	return words;
 }
 
@@ -190,8 +191,7 @@ char **ssh_command(struct arena *arena, const struct copy_request *request,
 struct start {
 	struct ssh *ssh;
 	const struct copy_request *request;
-	char *why;
-	size_t size;
+	struct err *why;
 	bool is_local; /* without ssh */
 };
 
@@ -203,7 +203,7 @@ __attribute__((format(printf, 3, 4))) static int say(const struct start *s, int 
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(s->why, s->size, fmt, ap);
+	err_vset(s->why, status, fmt, ap);
 	va_end(ap);
 	return status;
 }
@@ -336,7 +336,7 @@ static int start_there(const struct start *s, const struct copy_place *place, st
 
 	if (!arena)
 		return say(s, COPY_FAILED, "%s", strerror(ENOMEM));
-	argv = ssh_command(arena, s->request, place, s->why, s->size);
+	argv = ssh_command(arena, s->request, place, s->why);
 	err = argv ? child_start(c, argv, CHILD_PLAIN) : 0;
 	arena_free(arena);
 	if (!argv)
@@ -429,18 +429,18 @@ static int say_error(const struct start *s, const uint8_t *body, size_t length)
 static int receive_started(const struct start *s)
 {
 	uint8_t body[WIRE_MAX_ERROR_BYTES];
-	char why[WIRE_MAX_TEXT_BYTES] = "";
+	struct err why = { 0 };
 	struct wire_header h;
-	int err = link_receive(s->ssh->channel, 0, &h, why);
+	int err = link_receive(s->ssh->channel, 0, &h, &why);
 
 	if (!err && h.length > sizeof(body))
 		return say(s, COPY_FAILED, "sent a message that is too long");
 	if (!err)
-		err = link_receive_body(s->ssh->channel, &h, body, NULL, why);
+		err = link_receive_body(s->ssh->channel, &h, body, NULL, &why);
 	if (err == -ECONNABORTED && atomic_load(&s->ssh->cut))
 		return say_canceled(s);
 	if (err)
-		return say(s, err == -EBADMSG ? COPY_FAILED : COPY_SSH_ENDED, "%s", why);
+		return say(s, err == -EBADMSG ? COPY_FAILED : COPY_SSH_ENDED, "%s", why.text);
 	if (h.type == WIRE_ERROR)
 		return say_error(s, body, (size_t)h.length);
 	if (h.type != WIRE_COPY_STARTED ||
@@ -469,22 +469,21 @@ static int start_server(const struct start *s, const struct copy_place *place,
 }
 
 int ssh_start(struct ssh *ssh, const struct copy_request *request, const struct copy_place *place,
-	      const struct copy_start *start, char *why, size_t size)
+	      const struct copy_start *start, struct err *why)
 {
 	const struct start s = {
 		.ssh = ssh,
 		.request = request,
 		.why = why,
-		.size = size,
 		.is_local = !place->host,
 	};
 
 	return start_server(&s, place, start);
 }
 
-int ssh_await_start(struct ssh *ssh, char *why, size_t size)
+int ssh_await_start(struct ssh *ssh, struct err *why)
 {
-	const struct start s = { .ssh = ssh, .why = why, .size = size };
+	const struct start s = { .ssh = ssh, .why = why };
 
 	return receive_started(&s);
 }

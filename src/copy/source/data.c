@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "copy/source/source.h"
+#include "xdd/base/err.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/text.h"
@@ -136,12 +137,12 @@ enum file_state source_compare(int fd, const struct entry *e, int64_t *ctime_ns)
 	return FILE_TOUCHED;
 }
 
-void source_size_text(char *text, size_t size, const struct entry *e, bool more)
+int source_wrong_size(struct err *why, const struct entry *e, bool more)
 {
-	snprintf(text, size,
-		 "cannot be copied (%s bytes can be read than its size, %" PRIu64
-		 ", as from files in %s); use cat",
-		 more ? "more" : "fewer", e->file_bytes, more ? "/proc" : "/sys");
+	return err_set(why, -ENODATA,
+		       "cannot be copied (%s bytes can be read than its size, %" PRIu64
+		       ", as from files in %s); use cat",
+		       more ? "more" : "fewer", e->file_bytes, more ? "/proc" : "/sys");
 }
 
 /*
@@ -185,9 +186,9 @@ static ssize_t read_up_to(int fd, uint8_t *buf, size_t size)
 	return (ssize_t)done;
 }
 
-/* Read and check an open file. False: it failed, as `text` says. */
+/* Read and check an open file. False: it failed, as `why` says. */
 static bool read_file(struct data_thread *d, int fd, const struct entry *e, uint8_t *out,
-		      char *text)
+		      struct err *why)
 {
 	int64_t ctime_ns = e->ctime_ns;
 
@@ -200,7 +201,7 @@ static bool read_file(struct data_thread *d, int fd, const struct entry *e, uint
 		if (state == FILE_SAME) {
 			n = read_up_to(fd, out, e->size_bytes + whole);
 			if (n < 0) {
-				source_errno_text(text, MAX_TEXT_BYTES, "cannot read", (int)n);
+				err_sys(why, (int)n, "cannot read");
 				return false;
 			}
 			state = source_compare(fd, e, &ctime_ns);
@@ -209,7 +210,7 @@ static bool read_file(struct data_thread *d, int fd, const struct entry *e, uint
 		case FILE_SAME:
 			if ((uint64_t)n == e->size_bytes)
 				return true;
-			source_size_text(text, MAX_TEXT_BYTES, e, (uint64_t)n > e->size_bytes);
+			source_wrong_size(why, e, (uint64_t)n > e->size_bytes);
 			return false;
 		case FILE_TOUCHED:
 			/* Its contents may have changed before it was read, and its time set. */
@@ -219,30 +220,30 @@ static bool read_file(struct data_thread *d, int fd, const struct entry *e, uint
 		case FILE_CHANGED:
 			break;
 		case FILE_UNKNOWN:
-			source_errno_text(text, MAX_TEXT_BYTES, "cannot examine", -errno);
+			err_sys(why, -errno, "cannot examine");
 			return false;
 		}
 		break;
 	}
-	snprintf(text, MAX_TEXT_BYTES, "changed while it was copied");
+	err_set(why, -ESTALE, "changed while it was copied");
 	return false;
 }
 
 static bool take_file(struct data_thread *d, struct held_dir *held, const struct entry *e,
-		      uint8_t *out, char *text)
+		      uint8_t *out, struct err *why)
 {
 	int fd = source_open(held, e, 0);
 	bool ok;
 
 	if (fd == -ESTALE) {
-		snprintf(text, MAX_TEXT_BYTES, "was replaced while it was copied");
+		err_set(why, -ESTALE, "was replaced while it was copied");
 		return false;
 	}
 	if (fd < 0) {
-		source_errno_text(text, MAX_TEXT_BYTES, "cannot open", fd);
+		err_sys(why, fd, "cannot open");
 		return false;
 	}
-	ok = read_file(d, fd, e, out, text);
+	ok = read_file(d, fd, e, out, why);
 	close(fd);
 	return ok;
 }
@@ -252,16 +253,19 @@ static void add_record(struct bundle *b, struct held_dir *held, const struct ent
 {
 	uint8_t *head = b->d->buf + b->used, *out = head + COPY_BUNDLE_RECORD_BYTES;
 	uint32_t size = (uint32_t)e->size_bytes, status = 0;
-	char text[MAX_TEXT_BYTES] = "not needed";
+	struct err why;
 	bool lost = atomic_load(&e->lost);
 
-	if (lost || !take_file(b->d, held, e, out, text)) {
-		if (!lost)
-			source_entry_failed(b->d->s, e, text);
-		printable_mask(text);
+	if (lost || !take_file(b->d, held, e, out, &why)) {
+		if (lost)
+			err_set(&why, -ECANCELED, "not needed");
+		else
+			source_entry_failed(b->d->s, e, why.text);
+		why.text[MAX_TEXT_BYTES - 1] = '\0';
+		printable_mask(why.text);
 		status = COPY_FAILED;
-		size = (uint32_t)strlen(text) + 1;
-		memcpy(out, text, size);
+		size = (uint32_t)strlen(why.text) + 1;
+		memcpy(out, why.text, size);
 	} else {
 		b->files++;
 		b->bytes += size;
@@ -414,11 +418,6 @@ void *data_thread(void *data)
 		role_link_failed(d->s->role, d->number, err, NULL);
 	source_thread_ends(d->s);
 	return NULL;
-}
-
-void source_errno_text(char *text, size_t size, const char *what, int err)
-{
-	snprintf(text, size, "%s (%s)", what, strerror(-err));
 }
 
 void source_entry_failed(struct source *s, const struct entry *e, const char *text)

@@ -6,6 +6,7 @@
 #define XDD_COPY_SOURCE_DATA_H
 
 #include "copy/source/source.h"
+#include "xdd/base/err.h"
 
 /*
  * Times that prove that a file did not change while it was read. Called by data threads.
@@ -58,7 +59,7 @@ enum file_state source_compare(int fd, const struct entry *e, int64_t *ctime_ns)
  * Why a file is not copied of which `more` or fewer bytes were read than its size, while it is
  * FILE_SAME: the kernel makes the contents of such a file when it is read.
  */
-void source_size_text(char *text, size_t size, const struct entry *e, bool more);
+int source_wrong_size(struct err *why, const struct entry *e, bool more);
 
 /*
  * Reads of large files: at any offset, around the page cache with -s where the file system allows
@@ -98,8 +99,7 @@ struct large {
 	bool exhausted;
 	bool dropped; /* the copy or a connection ended first: nothing more is sent of it */
 	int64_t ctime_ns;
-	uint32_t status;
-	char text[WIRE_MAX_TEXT_BYTES];
+	struct err failed; /* the number is an exit status */
 
 	/* atomic: reads go around the page cache; cleared where that is refused */
 	_Atomic bool direct;

@@ -12,6 +12,7 @@
 
 #include "copy/source/data.h"
 #include "copy/source/source.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/sys/blockdev.h"
 #include "xdd/sys/clock.h"
@@ -98,14 +99,13 @@ static ssize_t read_direct(struct large *f, uint8_t *buf, const struct extent *x
 }
 
 /* Fewer bytes than the walk found. Other threads may use f->ctime_ns. */
-static void short_text(const struct large *f, char *text, size_t size)
+static int became_shorter(const struct large *f, struct err *why)
 {
 	int64_t ctime_ns = f->entry->ctime_ns;
 
 	if (source_compare(f->fd, f->entry, &ctime_ns) == FILE_SAME)
-		source_size_text(text, size, f->entry, false);
-	else
-		snprintf(text, size, "became shorter while it was copied");
+		return source_wrong_size(why, f->entry, false);
+	return err_set(why, -ENODATA, "became shorter while it was copied");
 }
 
 /*
@@ -113,7 +113,7 @@ static void short_text(const struct large *f, char *text, size_t size)
  * -errno with a message.
  */
 static int read_range(struct data_thread *d, struct large *f, const struct extent *x,
-		      uint8_t **data, char *text, size_t size)
+		      uint8_t **data, struct err *why)
 {
 	uint64_t begin_ns = clock_now_ns(), end_ns, length = x->end - x->begin;
 	ssize_t n;
@@ -126,17 +126,14 @@ static int read_range(struct data_thread *d, struct large *f, const struct exten
 	end_ns = clock_now_ns();
 	count_add(&d->counts.storage_ns, end_ns - begin_ns);
 	stamp_storage(d, begin_ns, end_ns);
-	if (n < 0) {
-		source_errno_text(text, size, "cannot read", (int)n);
-		return (int)n;
-	}
+	if (n < 0)
+		return err_sys(why, (int)n, "cannot read");
 	if ((uint64_t)n >= length)
 		return 0;
 	if (f->entry->flags & COPY_DEVICE)
-		snprintf(text, size, "ends after %" PRIu64 " bytes", x->begin + (uint64_t)n);
-	else
-		short_text(f, text, size);
-	return -ENODATA;
+		return err_set(why, -ENODATA, "ends after %" PRIu64 " bytes",
+			       x->begin + (uint64_t)n);
+	return became_shorter(f, why);
 }
 
 /* Blocks whose digests travel in one message. */
@@ -145,10 +142,8 @@ static int read_range(struct data_thread *d, struct large *f, const struct exten
 static void large_fail(struct large *f, const char *text)
 {
 	pthread_mutex_lock(&f->lock);
-	if (!f->status) {
-		f->status = COPY_FAILED;
-		snprintf(f->text, sizeof(f->text), "%s", text);
-	}
+	if (!err_is_set(&f->failed))
+		err_set(&f->failed, COPY_FAILED, "%s", text);
 	f->exhausted = true;
 	pthread_mutex_unlock(&f->lock);
 }
@@ -316,11 +311,11 @@ static int sum_step(struct data_thread *d, struct large *f, const struct extent 
 		.digests = digests,
 	};
 	uint64_t length = step->end - step->begin, begin_ns;
-	char text[WIRE_MAX_TEXT_BYTES];
+	struct err why;
 	uint8_t *data;
 
-	if (read_range(d, f, step, &data, text, sizeof(text)) < 0) {
-		large_fail(f, text);
+	if (read_range(d, f, step, &data, &why) < 0) {
+		large_fail(f, why.text);
 		return 0;
 	}
 	begin_ns = clock_now_ns();
@@ -337,11 +332,11 @@ static int sum_step(struct data_thread *d, struct large *f, const struct extent 
 
 static int send_step(struct data_thread *d, struct large *f, const struct extent *step)
 {
-	char text[WIRE_MAX_TEXT_BYTES];
+	struct err why;
 	uint8_t *data;
 
-	if (read_range(d, f, step, &data, text, sizeof(text)) < 0) {
-		large_fail(f, text);
+	if (read_range(d, f, step, &data, &why) < 0) {
+		large_fail(f, why.text);
 		return 0;
 	}
 	return send_block(d, f, step, data);
@@ -351,7 +346,7 @@ static int send_step(struct data_thread *d, struct large *f, const struct extent
 static int do_step(struct data_thread *d, struct large *f, bool *more)
 {
 	struct source *s = d->s;
-	char text[WIRE_MAX_TEXT_BYTES];
+	struct err why;
 	struct extent step;
 	uint8_t *data;
 	int err;
@@ -364,10 +359,10 @@ static int do_step(struct data_thread *d, struct large *f, bool *more)
 	}
 	pthread_mutex_lock(&s->read_lock);
 	*more = next_step(s, f, &step);
-	err = *more ? read_range(d, f, &step, &data, text, sizeof(text)) : 0;
+	err = *more ? read_range(d, f, &step, &data, &why) : 0;
 	pthread_mutex_unlock(&s->read_lock);
 	if (err < 0)
-		large_fail(f, text);
+		large_fail(f, why.text);
 	return !*more || err < 0 ? 0 : send_block(d, f, &step, data);
 }
 
@@ -379,7 +374,7 @@ static int do_step(struct data_thread *d, struct large *f, bool *more)
  */
 static void check_end(struct large *f)
 {
-	if (f->status || f->dropped || atomic_load(&f->entry->lost))
+	if (f->failed.no || f->dropped || atomic_load(&f->entry->lost))
 		return;
 	if (source_compare(f->fd, f->entry, &f->ctime_ns) != FILE_SAME)
 		large_fail(f, "changed while it was copied");
@@ -403,17 +398,17 @@ static int send_end(struct data_thread *d, struct large *f)
 		.id = f->entry->id,
 		.messages = atomic_load(&f->messages),
 		.bytes = atomic_load(&f->bytes),
-		.status = f->status,
+		.status = (uint32_t)f->failed.no,
 	};
 	bool counts = f->entry->how == COPY_SEND || d->s->settings->verify;
 	uint8_t body[WIRE_MAX_ERROR_BYTES + 24];
 	size_t size;
 
 	d->stamp = (struct stamp){ 0 };
-	snprintf(end.text, sizeof(end.text), "%s", f->text);
+	snprintf(end.text, sizeof(end.text), "%s", f->failed.text);
 	size = copy_encode_file_end(&end, body, sizeof(body));
-	if (f->status) {
-		source_entry_failed(d->s, f->entry, f->text);
+	if (f->failed.no) {
+		source_entry_failed(d->s, f->entry, f->failed.text);
 	} else if (counts && !atomic_load(&f->entry->lost)) {
 		count_add(&d->counts.files, 1);
 		if (f->entry->how == COPY_SEND)
@@ -463,7 +458,7 @@ int large_help(struct data_thread *d, struct large *f)
 static void open_file(struct data_thread *d, struct held_dir *held, struct large *f)
 {
 	struct entry *e = f->entry;
-	char text[WIRE_MAX_TEXT_BYTES];
+	struct err why;
 	enum file_state state;
 
 	f->fd = source_open(held, e, d->s->settings->direct_source ? O_DIRECT : 0);
@@ -471,10 +466,10 @@ static void open_file(struct data_thread *d, struct held_dir *held, struct large
 		f->fd = source_open(held, e, 0);
 	if (f->fd < 0) {
 		if (f->fd == -ESTALE)
-			snprintf(text, sizeof(text), "was replaced while it was copied");
+			err_set(&why, f->fd, "was replaced while it was copied");
 		else
-			source_errno_text(text, sizeof(text), "cannot open", f->fd);
-		large_fail(f, text);
+			err_sys(&why, f->fd, "cannot open");
+		large_fail(f, why.text);
 		return;
 	}
 	state = source_compare(f->fd, e, &f->ctime_ns);
@@ -492,8 +487,8 @@ static void open_file(struct data_thread *d, struct held_dir *held, struct large
 		large_fail(f, "changed while it was copied");
 		break;
 	case FILE_UNKNOWN:
-		source_errno_text(text, sizeof(text), "cannot examine", -errno);
-		large_fail(f, text);
+		err_sys(&why, -errno, "cannot examine");
+		large_fail(f, why.text);
 	}
 }
 
@@ -517,7 +512,7 @@ static struct large *new_large(struct data_thread *d, struct entry *e)
 /* Blocks that the destination must write in order come on one connection. */
 static bool may_share(const struct source *s, const struct large *f)
 {
-	if (f->stream || f->status || f->entry->size_bytes <= f->step_bytes)
+	if (f->stream || f->failed.no || f->entry->size_bytes <= f->step_bytes)
 		return false;
 	return !s->settings->ordered_destination || f->entry->how == COPY_SUMS;
 }

@@ -14,6 +14,7 @@
 #include "copy/source/data.h"
 #include "copy/source/source.h"
 #include "copy/tree/meta.h"
+#include "xdd/base/err.h"
 #include "xdd/base/memory.h"
 #include "xdd/sys/clock.h"
 
@@ -383,10 +384,9 @@ void *offer_thread(void *source)
 /* Of all wants in the queue; 16 bytes each. A resumed copy has some thousands. */
 #define MAX_QUEUED_RANGES (1u << 20)
 
-static int receive_refuse(char *why, const char *what, uint64_t id)
+static int receive_refuse(struct err *why, const char *what, uint64_t id)
 {
-	snprintf(why, WIRE_MAX_TEXT_BYTES, "it sent a %s for entry %" PRIu64, what, id);
-	return -EBADMSG;
+	return err_set(why, -EBADMSG, "it sent a %s for entry %" PRIu64, what, id);
 }
 
 /* ---- WANT ---- */
@@ -409,7 +409,7 @@ static bool may_want(const struct source *s, const struct entry *e, const struct
 	return !settings->verify && !settings->dry_run && !(asked & 1u << COPY_SEND);
 }
 
-static int take_want(struct source *s, const struct copy_want *w, char *why)
+static int take_want(struct source *s, const struct copy_want *w, struct err *why)
 {
 	struct entry *e = books_find(&s->books, w->id);
 
@@ -430,7 +430,8 @@ static int take_want(struct source *s, const struct copy_want *w, char *why)
 	return 0;
 }
 
-static int take_wants(struct source *s, const struct wire_header *h, const uint8_t *body, char *why)
+static int take_wants(struct source *s, const struct wire_header *h, const uint8_t *body,
+		      struct err *why)
 {
 	struct copy_want_cursor *c = malloc(sizeof(*c));
 	struct copy_want w;
@@ -442,10 +443,8 @@ static int take_wants(struct source *s, const struct wire_header *h, const uint8
 	c->in = dec_begin(body, h->length);
 	pthread_mutex_lock(&s->lock);
 	while (!err) {
-		if (copy_decode_want(c, &w, &more) != WIRE_OK) {
-			snprintf(why, WIRE_MAX_TEXT_BYTES, "it sent wants that do not parse");
-			err = -EBADMSG;
-		}
+		if (copy_decode_want(c, &w, &more) != WIRE_OK)
+			err = err_set(why, -EBADMSG, "it sent wants that do not parse");
 		if (err || !more)
 			break;
 		err = take_want(s, &w, why);
@@ -492,7 +491,7 @@ static void count_done(struct source *s, const struct entry *e, enum copy_outcom
 
 /* Take the entry out of the books, and append it to a list if no data thread has it. */
 static int take_result(struct source *s, const struct copy_result *r, struct entry ***end,
-		       char *why)
+		       struct err *why)
 {
 	struct entry *e = books_find(&s->books, r->id);
 
@@ -512,16 +511,14 @@ static int take_result(struct source *s, const struct copy_result *r, struct ent
 }
 
 static int take_results(struct source *s, const struct wire_header *h, const uint8_t *body,
-			char *why)
+			struct err *why)
 {
 	struct entry *ended = NULL, **end = &ended;
 	size_t n = 0;
 	int err = 0;
 
-	if (copy_check_results(body, h->length, &n) != WIRE_OK) {
-		snprintf(why, WIRE_MAX_TEXT_BYTES, "it sent results that do not parse");
-		return -EBADMSG;
-	}
+	if (copy_check_results(body, h->length, &n) != WIRE_OK)
+		return err_set(why, -EBADMSG, "it sent results that do not parse");
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < n && !err; i++) {
 		struct copy_result r = copy_result_at(body, i);
@@ -542,7 +539,7 @@ static int take_results(struct source *s, const struct wire_header *h, const uin
 	return err;
 }
 
-int source_receive(void *source, const struct wire_header *h, const uint8_t *body, char *why)
+int source_receive(void *source, const struct wire_header *h, const uint8_t *body, struct err *why)
 {
 	struct source *s = source;
 
@@ -552,7 +549,6 @@ int source_receive(void *source, const struct wire_header *h, const uint8_t *bod
 		return take_wants(s, h, body, why);
 	if (h->type == WIRE_COPY_RESULT)
 		return take_results(s, h, body, why);
-	snprintf(why, WIRE_MAX_TEXT_BYTES, "it sent a message that a destination does not send: %s",
-		 wire_type_name(h->type));
-	return -EBADMSG;
+	return err_set(why, -EBADMSG, "it sent a message that a destination does not send: %s",
+		       wire_type_name(h->type));
 }

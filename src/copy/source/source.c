@@ -16,6 +16,7 @@
 #include "copy/process.h"
 #include "copy/source/data.h"
 #include "xdd/base/codec.h"
+#include "xdd/base/err.h"
 #include "xdd/base/units.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
@@ -610,20 +611,20 @@ static void do_work(struct source *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* The role ends before the other side can be told: for the caller. Returns `status`. */
-static int source_fail(struct copy_job *job, int status, const char *why)
+/* The role ends before the other side can be told: for the caller. Returns the status. */
+static int source_fail(struct copy_job *job, const struct err *why)
 {
-	snprintf(job->why, sizeof(job->why), "%s", why);
+	job->why = *why;
 	job->why_side = COPY_SOURCE;
-	return status;
+	return why->no;
 }
 
 static int cannot_start(struct copy_job *job, int err)
 {
-	char why[128];
+	struct err why;
 
-	snprintf(why, sizeof(why), "cannot start (%s)", strerror(-err));
-	return source_fail(job, XDD_INIT_FAILED, why);
+	err_set(&why, XDD_INIT_FAILED, "cannot start (%s)", strerror(-err));
+	return source_fail(job, &why);
 }
 
 /* Both sides must agree about what is there now. */
@@ -670,9 +671,7 @@ static void open_walk(struct source *s)
 	const struct copy_job *job = s->job;
 	char journal[COPY_TEMPORARY_SIZE];
 
-	s->walk_status = walk_open(&s->walk, s->settings, job->sources, job->n_sources, s->walk_why,
-				   sizeof(s->walk_why));
-	if (s->walk_status)
+	if (walk_open(&s->walk, s->settings, job->sources, job->n_sources, &s->no_walk))
 		return;
 	/* The destination decides whether it gets the name of a single source. */
 	journal_name(bytes_get(job->session, 8), journal);
@@ -691,8 +690,8 @@ int copy_source_open(struct source **out, struct copy_job *job)
 	status = err ? cannot_start(job, err) : 0;
 	if (!status)
 		open_walk(s);
-	if (!status && s->walk_status && !job->is_server)
-		status = source_fail(job, s->walk_status, s->walk_why);
+	if (!status && err_is_set(&s->no_walk) && !job->is_server)
+		status = source_fail(job, &s->no_walk);
 	if (status)
 		copy_source_close(s);
 	else
@@ -706,8 +705,8 @@ int copy_source_run(struct source *s)
 
 	if (status)
 		return status;
-	if (s->walk_status)
-		role_fatal(s->role, s->walk_status, "%s", s->walk_why);
+	if (err_is_set(&s->no_walk))
+		role_fatal(s->role, s->no_walk.no, "%s", s->no_walk.text);
 	else
 		do_work(s);
 	s->left_behind = !end_threads(s);

@@ -23,6 +23,7 @@
 #include "copy/report/report.h"
 #include "copy/role.h"
 #include "copy/tree/walk.h"
+#include "xdd/base/err.h"
 
 struct data_thread;
 
@@ -201,9 +202,8 @@ struct source {
 	/* of the main thread */
 	pthread_t walker;
 	bool has_walker;
-	int walk_status; /* of a server whose sources cannot be walked: it tells why in its run */
-	char walk_why[WIRE_MAX_TEXT_BYTES];
-	bool left_behind; /* a thread did not end in time */
+	struct err no_walk; /* of a server: its sources cannot be walked; it tells so in its run */
+	bool left_behind;   /* a thread did not end in time */
 
 	/* atomic: no thread takes more work or sends. Set with the lock */
 	_Atomic bool closing;
@@ -229,7 +229,7 @@ static inline void stamp_storage(struct data_thread *d, uint64_t begin_ns, uint6
 void stamp_sent(struct data_thread *d, uint64_t begin_ns, uint64_t offset_bytes, uint64_t bytes);
 
 /* The receiving thread: WANT and RESULT. As role_ops.receive. */
-int source_receive(void *source, const struct wire_header *h, const uint8_t *body, char *why);
+int source_receive(void *source, const struct wire_header *h, const uint8_t *body, struct err *why);
 
 void *offer_thread(void *source);
 void *data_thread(void *data);
@@ -238,7 +238,5 @@ void source_thread_ends(struct source *s);
 
 /* Name a file that has failed, to both sides. Any data thread. */
 void source_entry_failed(struct source *s, const struct entry *e, const char *text);
-/* "cannot read (Input/output error)". `err` is -errno. */
-void source_errno_text(char *text, size_t size, const char *what, int err);
 
 #endif

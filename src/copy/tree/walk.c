@@ -18,6 +18,7 @@
 
 #include "copy/tree/dirs.h"
 #include "copy/tree/walk_private.h"
+#include "xdd/base/err.h"
 #include "xdd/base/file.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
@@ -58,68 +59,57 @@ bool walk_top_name(const char *source, char name[COPY_MAX_NAME_BYTES])
 
 /* ---- checks before anything is offered ---- */
 
-static int check_size(const struct walk *w, const char *path, const struct stat *st, char *why,
-		      size_t size)
+static int check_size(const struct walk *w, const char *path, const struct stat *st,
+		      struct err *why)
 {
 	if (w->settings->size_bytes == UINT64_MAX)
 		return 0;
-	if (w->n_sources > 1 || S_ISDIR(st->st_mode)) {
-		snprintf(why, size, "%s: a size is for one file or device", path);
-		return COPY_BAD_SIZE;
-	}
-	if (S_ISREG(st->st_mode) && w->settings->size_bytes > (uint64_t)st->st_size) {
-		snprintf(why, size, "%s: has %lld bytes, fewer than the size that is given", path,
-			 (long long)st->st_size);
-		return COPY_BAD_SIZE;
-	}
+	if (w->n_sources > 1 || S_ISDIR(st->st_mode))
+		return err_set(why, COPY_BAD_SIZE, "%s: a size is for one file or device", path);
+	if (S_ISREG(st->st_mode) && w->settings->size_bytes > (uint64_t)st->st_size)
+		return err_set(why, COPY_BAD_SIZE,
+			       "%s: has %lld bytes, fewer than the size that is given", path,
+			       (long long)st->st_size);
 	return 0;
 }
 
-static int check_device(const struct walk *w, const char *path, const struct stat *st, char *why,
-			size_t size)
+static int check_device(const struct walk *w, const char *path, const struct stat *st,
+			struct err *why)
 {
-	if (w->n_sources > 1) {
-		snprintf(why, size, "%s: a device must be the only source", path);
-		return COPY_BAD_NAMES;
-	}
-	if (S_ISCHR(st->st_mode) && w->settings->size_bytes == UINT64_MAX) {
-		snprintf(why, size, "%s: is a character device, which needs a size", path);
-		return COPY_NEEDS_SIZE;
-	}
+	if (w->n_sources > 1)
+		return err_set(why, COPY_BAD_NAMES, "%s: a device must be the only source", path);
+	if (S_ISCHR(st->st_mode) && w->settings->size_bytes == UINT64_MAX)
+		return err_set(why, COPY_NEEDS_SIZE,
+			       "%s: is a character device, which needs a size", path);
 	return 0;
 }
 
-static int check_source(const struct walk *w, const char *path, char *why, size_t size)
+static int check_source(const struct walk *w, const char *path, struct err *why)
 {
 	struct stat st;
 
-	if (stat(*path ? path : ".", &st)) {
-		snprintf(why, size, "%s: %s%s", path, strerror(errno),
-			 errno == ENOENT && strpbrk(path, "*?[") ?
-				 "; patterns are not expanded there: name the files, or say -F" :
-				 "");
-		return COPY_NO_SOURCE;
-	}
-	if (S_ISDIR(st.st_mode) && !w->settings->recursive) {
-		snprintf(why, size, "%s: %s", path,
-			 w->settings->resume ? COPY_IS_DIRECTORY_RESUME : COPY_IS_DIRECTORY);
-		return COPY_BAD_ARGUMENTS;
-	}
-	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) {
-		snprintf(why, size, "%s: is a %s, which is not copied", path,
-			 S_ISFIFO(st.st_mode) ? "FIFO" : "socket");
-		return COPY_NO_SOURCE;
-	}
+	if (stat(*path ? path : ".", &st))
+		return err_set(
+			why, COPY_NO_SOURCE, "%s: %s%s", path, strerror(errno),
+			errno == ENOENT && strpbrk(path, "*?[") ?
+				"; patterns are not expanded there: name the files, or say -F" :
+				"");
+	if (S_ISDIR(st.st_mode) && !w->settings->recursive)
+		return err_set(why, COPY_BAD_ARGUMENTS, "%s: %s", path,
+			       w->settings->resume ? COPY_IS_DIRECTORY_RESUME : COPY_IS_DIRECTORY);
+	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
+		return err_set(why, COPY_NO_SOURCE, "%s: is a %s, which is not copied", path,
+			       S_ISFIFO(st.st_mode) ? "FIFO" : "socket");
 	if (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) {
-		int status = check_device(w, path, &st, why, size);
+		int status = check_device(w, path, &st, why);
 
 		if (status)
 			return status;
 	}
-	return check_size(w, path, &st, why, size);
+	return check_size(w, path, &st, why);
 }
 
-static int walk_check_sources(struct walk *w, char *why, size_t size)
+static int walk_check_sources(struct walk *w, struct err *why)
 {
 	struct walk_set tops = { .n = 0 };
 	char name[COPY_MAX_NAME_BYTES];
@@ -128,12 +118,11 @@ static int walk_check_sources(struct walk *w, char *why, size_t size)
 	for (size_t i = 0; i < w->n_sources && !status; i++) {
 		const char *path = w->sources[i];
 
-		status = check_source(w, path, why, size);
+		status = check_source(w, path, why);
 		if (!status && walk_top_name(path, name) &&
-		    !walk_set_add(&tops, name, WALK_RELATIVE)) {
-			snprintf(why, size, "%s: two sources have this last component", path);
-			status = COPY_BAD_NAMES;
-		}
+		    !walk_set_add(&tops, name, WALK_RELATIVE))
+			status = err_set(why, COPY_BAD_NAMES,
+					 "%s: two sources have this last component", path);
 	}
 	walk_set_free(&tops);
 	return status;
@@ -583,7 +572,7 @@ static bool next_in_level(struct walk *w, struct walk_found *f)
 /* ---- the walk ---- */
 
 int walk_open(struct walk **w, const struct copy_settings *settings, const char *const *sources,
-	      size_t n, char *why, size_t size)
+	      size_t n, struct err *why)
 {
 	struct walk *walk = calloc(1, sizeof(*walk));
 	int status = 0, root;
@@ -595,7 +584,7 @@ int walk_open(struct walk **w, const struct copy_settings *settings, const char 
 	if (walk && walk->buffer && root >= 0)
 		walk->dirs = dirs_new(root, 0);
 	if (!walk || !walk->dirs) {
-		snprintf(why, size, "cannot begin: %s", strerror(errno));
+		err_set(why, COPY_FAILED, "cannot begin: %s", strerror(errno));
 		if (walk)
 			free(walk->buffer);
 		free(walk);
@@ -610,9 +599,9 @@ int walk_open(struct walk **w, const struct copy_settings *settings, const char 
 	walk->host = identity_host();
 	walk->avoid_since = time(NULL) - CLOCK_DIFFERENCE_S;
 	if (settings->list)
-		status = walk_list_open(walk, sources[0], why, size);
+		status = walk_list_open(walk, sources[0], why);
 	else
-		status = walk_check_sources(walk, why, size);
+		status = walk_check_sources(walk, why);
 	if (status)
 		walk_close(walk);
 	else

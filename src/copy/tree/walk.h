@@ -11,6 +11,7 @@
 
 #include "copy/message/message.h"
 #include "copy/tree/dirs.h"
+#include "xdd/base/err.h"
 #include "xdd/copy/copy.h"
 
 struct walk;
@@ -39,7 +40,7 @@ struct walk_found {
  * Checks all names, except those of a list, before anything is offered.
  */
 int walk_open(struct walk **w, const struct copy_settings *settings, const char *const *sources,
-	      size_t n, char *why, size_t size);
+	      size_t n, struct err *why);
 void walk_close(struct walk *w);
 
 /*

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "copy/tree/walk.h"
+#include "xdd/base/err.h"
 
 #define WALK_BUFFER_BYTES (64u << 10)
 #define WALK_MAX_SAVED_BYTES (4u << 20) /* unread entries of directories that are not the current */
@@ -133,7 +134,7 @@ int walk_named_dir(struct walk *w, const char *path, struct dir_node **dir);
 /* ---- walk_read.c ---- */
 
 /* 0, or an exit status with a text in `why`. */
-int walk_list_open(struct walk *w, const char *path, char *why, size_t size);
+int walk_list_open(struct walk *w, const char *path, struct err *why);
 void walk_list_close(struct walk_list *l);
 /* The next step to or at a name of the list. False: there are no more. */
 bool walk_list(struct walk *w, struct walk_found *f);

@@ -14,6 +14,7 @@
 
 #include "copy/tree/walk_private.h"
 #include "xdd/base/codec.h"
+#include "xdd/base/err.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/random.h"
 #include "xdd/base/text.h"
@@ -485,16 +486,15 @@ bool walk_enter(struct walk *w, struct walk_found *f, const char *name)
  * the way are followed, a link that is named is copied as such.
  */
 
-int walk_list_open(struct walk *w, const char *path, char *why, size_t size)
+int walk_list_open(struct walk *w, const char *path, struct err *why)
 {
 	struct walk_list *l = &w->list;
 	struct stat st;
 	int fd;
 
-	if (w->settings->size_bytes != UINT64_MAX) {
-		snprintf(why, size, "a size is for one file or device, not for a list");
-		return COPY_BAD_SIZE;
-	}
+	if (w->settings->size_bytes != UINT64_MAX)
+		return err_set(why, COPY_BAD_SIZE,
+			       "a size is for one file or device, not for a list");
 	l->end = w->settings->list_nul ? '\0' : '\n';
 	l->line = malloc(WALK_MAX_LINE_BYTES);
 	if (strcmp(path, "-") == 0)
@@ -504,15 +504,13 @@ int walk_list_open(struct walk *w, const char *path, char *why, size_t size)
 	if (fd >= 0)
 		l->file = fdopen(fd, "r");
 	if (!l->line || !l->file) {
-		snprintf(why, size, "list %s: %s", path, strerror(errno));
+		err_set(why, COPY_NO_SOURCE, "list %s: %s", path, strerror(errno));
 		if (fd >= 0 && !l->file)
 			close(fd);
 		return COPY_NO_SOURCE;
 	}
-	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-		snprintf(why, size, "%s: " COPY_IS_DIRECTORY_LIST, path);
-		return COPY_BAD_ARGUMENTS;
-	}
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+		return err_set(why, COPY_BAD_ARGUMENTS, "%s: " COPY_IS_DIRECTORY_LIST, path);
 	return 0;
 }
 
