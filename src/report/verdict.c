@@ -94,6 +94,8 @@ static int __attribute__((format(printf, 5, 6)))
 limit_add(const struct verdict_facts *f, struct verdict *v, size_t n, enum rule_id rule,
 	  const char *says, ...)
 {
+	/* The figure is then of the machine at that time, and not of the target. */
+	const enum screen_tone tone = rule == RULE_BY_OTHERS ? SCREEN_CAUTION : SCREEN_BOLD;
 	const char *label = rule_table[rule].label;
 	char *text, *whole;
 	va_list ap;
@@ -105,10 +107,10 @@ limit_add(const struct verdict_facts *f, struct verdict *v, size_t n, enum rule_
 	if (len < 0)
 		return -ENOMEM;
 	if (n >= f->targets)
-		return verdict_put(v, SCREEN_BOLD, label, text);
+		return verdict_put(v, tone, label, text);
 	len = asprintf(&whole, "%zu of %zu targets by %s", n, f->targets, text);
 	free(text);
-	return verdict_put(v, SCREEN_BOLD, "limited", len < 0 ? NULL : whole);
+	return verdict_put(v, tone, "limited", len < 0 ? NULL : whole);
 }
 
 /* xdd and the kernel had no time left: it depends on the targets what that means. */
@@ -127,14 +129,14 @@ static int add_busy(const struct verdict_facts *f, struct verdict *v, const stru
 static int add_several(const struct verdict_facts *f, struct verdict *v,
 		       const struct verdict_bound *b)
 {
-	char busy[40], waited[40], idle[40], share[40], held[64] = "";
+	char busy[40], waited[40], idle[40], share[40], held[80] = "";
 
 	if (round(100 * b->held.most) > 0)
-		snprintf(held, sizeof(held), "no request due %s, ",
+		snprintf(held, sizeof(held), ", for the next request to be due %s",
 			 percents(&b->held, share, sizeof(share)));
-	return limit_add(f, v, b->n, SAYS(BY_SEVERAL), percents(&b->busy, busy, sizeof(busy)),
+	return limit_add(f, v, b->n, SAYS(BY_SEVERAL), percents(&b->idle, idle, sizeof(idle)),
 			 percents(&b->waited, waited, sizeof(waited)), held,
-			 percents(&b->idle, idle, sizeof(idle)));
+			 percents(&b->busy, busy, sizeof(busy)));
 }
 
 static int add_bound(const struct verdict_facts *f, struct verdict *v, enum result_bound bound)
@@ -217,7 +219,8 @@ static int add_trial(const struct verdict_facts *f, struct verdict *v)
 	return verdict_add(v, SCREEN_BOLD, SAYS(TRIAL), scaled_time((double)f->elapsed_ns, took),
 			   f->run_time_ns   ? "a greater -runtime" :
 			   f->time_limit_ns ? "a greater -timelimit" :
-					      "-timelimit 10s without an amount of work");
+					      "-timelimit 10s without -bytes, -numreqs or "
+					      "another amount of work");
 }
 
 static int add_certainty(const struct verdict_facts *f, struct verdict *v)
@@ -236,6 +239,9 @@ static int add_certainty(const struct verdict_facts *f, struct verdict *v)
 		return f->partial ? 0 : add_one_pass(f, v);
 	if (f->until_percent > 0)
 		err = add_until(f, v);
+	else if (p->n > 1 && isfinite(percent) && rule_too_few(percent))
+		err = verdict_add(v, SCREEN_CAUTION, SAYS(TOO_FEW), scaled_rate(p->mean, mean),
+				  p->n);
 	else if (p->n > 1 && isfinite(percent))
 		err = verdict_add(v, is_wide(percent) ? SCREEN_CAUTION : SCREEN_GOOD, SAYS(MEAN),
 				  scaled_rate(p->mean, mean),
@@ -407,7 +413,8 @@ static int add_faults(const struct verdict_facts *f, struct verdict *v)
 				  on_targets(f, &f->failed, on, sizeof(on)));
 	if (!err && f->miscompares)
 		err = verdict_add(v, SCREEN_BAD, SAYS(WRONG_DATA), f->miscompares,
-				  f->miscompares == 1 ? "extent" : "extents");
+				  f->miscompares == 1 ? "extent" : "extents",
+				  f->miscompares == 1 ? "holds" : "hold");
 	else if (!err && f->verified && f->ops)
 		err = verdict_add(v, SCREEN_GOOD, SAYS(VERIFIED));
 	return err;

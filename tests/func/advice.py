@@ -42,7 +42,7 @@ def test_memory():
     words = ["-op", "read", "-target", file, "-reqsize", 256, "-mbytes", SIZE // MIB]
     with xddsys.only_cached(file, (0, SIZE)):
         run, text = person(*words)
-    t.ok(advised(text, "-dio and -dropcache read the device"), "reads from memory: what reads the device", run)
+    t.ok(advised(text, "add -dio and -dropcache to read from the device"), "reads from memory: what reads the device", run)
     for option in ("-dio", "-dropcache"):
         with open(file, "rb") as f:
             f.read()
@@ -56,7 +56,7 @@ def test_dirty():
         return t.skip("writes to memory", "the test's directory is in memory")
     words = ["-op", "write", "-target", on_disk("dirty"), "-reqsize", 256, "-mbytes", SIZE // MIB]
     run, text = person(*words)
-    t.ok(advised(text, "-dio or -syncwrite measures the device"), "writes to memory: what measures the device", run)
+    t.ok(advised(text, "add -dio or -syncwrite to measure the device"), "writes to memory: what measures the device", run)
     for option in ("-dio", "-syncwrite"):
         run, text = person(*words, option)
         t.ok(run.status == 0 and "in memory when the run ended" not in text, option + " does", run)
@@ -68,7 +68,7 @@ def test_holes():
         return t.skip("holes", "the test's directory is in memory")
     words = ["-target", xddsys.sparse_file("holes", SIZE), "-reqsize", 256, "-mbytes", SIZE // MIB]
     run, text = person("-op", "read", *words)
-    t.ok(advised(text, "write the data first, with -op write"), "holes: what fills them", run)
+    t.ok(advised(text, "write all of it first, with -op write"), "holes: what fills them", run)
     t.equal(t.xdd("-op", "write", *words, "-syncwrite").status, 0, "it is written")
     run, text = person("-op", "read", *words)
     return t.ok(run.status == 0 and "was never written" not in text, "then there are none", run)
@@ -91,9 +91,9 @@ def test_split():
         return t.skip("requests that the kernel splits", xddsys.sys_why())
     words = ["-op", "read", "-target", device, "-dio", "-mbytes", SIZE // MIB]
     run, text = person(*words, "-reqsize", 256)
-    t.ok(advised(text, "a smaller -reqsize is not split"), "split requests: what avoids it", run)
+    t.ok(advised(text, "use a smaller -reqsize, which the kernel does not split"), "split requests: what avoids it", run)
     run, text = person(*words, "-reqsize", 64)
-    return t.ok(run.status == 0 and "became" not in text, "a smaller -reqsize is not split", run)
+    return t.ok(run.status == 0 and "kernel split" not in text, "a smaller -reqsize is not split", run)
 
 
 def test_zeros():
@@ -102,7 +102,7 @@ def test_zeros():
         return t.skip("zeros that are not stored", xddsys.sys_why())
     words = ["-op", "write", "-target", device, "-reqsize", 256, "-mbytes", SIZE // MIB, "-dio"]
     run, text = person(*words)
-    t.ok(advised(text, "-datapattern random writes data that does not compress"), "zeros: what is stored", run)
+    t.ok(advised(text, "add -datapattern random to write data that does not compress"), "zeros: what is stored", run)
     run, text = person(*words, "-datapattern", "random")
     t.ok(run.status == 0 and "zeros" not in text, "-datapattern random is", run)
     with open("/sys/block/%s/mm_stat" % os.path.basename(device), encoding="ascii") as f:
@@ -121,7 +121,7 @@ def test_depth():
         run, text = person(*words, *more, env=env)
         found = re.search(r"read +\S+ \S+ +([\d.]+) (k?)/s", text)
         iops.append(float(found.group(1)) * (1000 if found.group(2) else 1) if found else 0)
-        t.equal(bool(advised(text, "-queuedepth 8 shows what the device does with several requests at once")), not more,
+        t.equal(bool(advised(text, "try -queuedepth 8 to see what the device does with several requests at once")), not more,
                 "-queuedepth 8 is advised at depth 1 only: %s" % more, run)
     # At depth 1 there are 50 per second at most.
     return t.ok(iops[1] > 60 >= iops[0], "it shows what the device does with several requests", iops)
@@ -130,13 +130,13 @@ def test_depth():
 def test_trial():
     words = ["-op", "read", "-target", "null", "-reqsize", 4]
     run, text = person(*words, "-numreqs", 10, real=False)
-    t.ok("say little; -timelimit 10s without an amount of work measures for longer" in text, "a trial: what is none", run)
+    t.ok("to mean much; to measure for longer: -timelimit 10s without -bytes, -numreqs or another amount of work" in text, "a trial: what is none", run)
     run, text = person(*words, "-timelimit", 1, real=False)
-    t.ok("say little" not in text and "1.00 s" in text, "a time limit without an amount of work is", run)
+    t.ok("to mean much" not in text and "1.00 s" in text, "a time limit without an amount of work is", run)
     run, text = person(*words, "-timelimit", 0.01, "-numreqs", 10**9, real=False)
-    t.ok("say little; a greater -timelimit measures for longer" in text, "a trial by -timelimit", run)
+    t.ok("to mean much; to measure for longer: a greater -timelimit" in text, "a trial by -timelimit", run)
     run, text = person(*words, "-timelimit", 1, "-numreqs", 10**12, real=False)
-    return t.ok("say little" not in text, "a greater one is none", run)
+    return t.ok("to mean much" not in text, "a greater one is none", run)
 
 
 t.run(test_trial, test_memory, test_dirty, test_holes, test_rate, test_split, test_zeros, test_depth)

@@ -53,7 +53,7 @@ def test_page_cache():
     file = on_disk("cached")
     run, row = read_kept(file, [(0, SIZE)])
     t.equal(row["PAGECACHED"], "100.000", "a file that was just read: 100 %", run)
-    t.ok("100 % of what was read was in the page cache before" in run.err, "and a warning", run)
+    t.ok("100 % of what was read came from memory (the page cache)" in run.err, "and a warning", run)
     run, row = read(file, "-dropcache")
     t.equal((row["PAGECACHED"], run.err), ("0.000", ""), "-dropcache: nothing, no warning", run)
     run, row = read(file, "-passes", 3, "-dropcache")
@@ -174,14 +174,14 @@ def test_devices():
     # 512 reads take 2.044 s.
     run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 64, "-mbytes", SIZE // MIB, "-operationdelay", 0.004,
                 at={1: ["dd", "if=" + device, "of=/dev/null", "bs=1M", "iflag=direct"]})
-    t.ok("other I/O was active" in run.err, "a second reader of the device is noticed", run)
+    t.ok("something else used it" in run.err, "a second reader of the device is noticed", run)
     run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 256, "-numreqs", 128, "-operationdelay", 0.01,
                 at={0.5: ["dd", "if=" + device, "of=/dev/null", "bs=4k", "count=600", "iflag=direct"]})
-    t.ok(run.status == 0 and "the kernel split them" not in run.err, "small requests of another program are not split ones", run)
+    t.ok(run.status == 0 and "the kernel split " not in run.err, "small requests of another program are not split ones", run)
     if xddsys.set_queue(device, "max_sectors_kb", "64") is None:
         return t.skip("requests that the kernel splits", xddsys.sys_why())
     run = t.xdd("-op", "read", "-targets", 1, device, "-dio", "-reqsize", 256, "-mbytes", SIZE // MIB)
-    t.ok("the kernel split them" in run.err, "requests that the kernel splits", run)
+    t.ok("the kernel split " in run.err, "requests that the kernel splits", run)
 
 
 def test_counted():
@@ -199,7 +199,7 @@ def test_counted():
     copy.finish()
     uses = (xddjson.check(document, "-jsonout of a run on a device") or {}).get("devices", [])
     t.ok(other.status == 0 and copy.statuses() == (0, 0) and uses and uses[0]["device_bytes"] < SIZE + MIB and
-         "other I/O was active" not in copy.destination.run.err, "counts of a device begin with the first operation",
+         "something else used it" not in copy.destination.run.err, "counts of a device begin with the first operation",
          "%s\n%s" % (uses, copy))
     return True
 
@@ -213,12 +213,12 @@ def test_small():
         files.append(t.make_file("small.%d" % i, MIB))
     words = ["-targets", len(files), *files, "-reqsize", 64, "-mbytes", 1]
     run = t.xdd("-op", "read", *words)
-    t.ok(re.search(m.warning("20 targets, of which .*/small.0 is one", "(9[5-9]|100) % of what was read was in the page cache before"),
+    t.ok(re.search(m.warning("20 targets, of which .*/small.0 is one", "(9[5-9]|100) % of what was read came from memory"),
                    run.err), "20 files of 1 MiB read from memory", run)
     run = t.xdd("-op", "read", "-targets", 3, *files[:3], "-reqsize", 64, "-mbytes", 1)
     t.ok("page cache before" not in run.err, "three of them are a trial", run)
     run = t.xdd("-op", "write", *words)
-    t.ok(re.search(m.warning("20 targets, of which .*/small.0 is one", r"\d+ % of what was written, [\d.]+ MB, was in memory"),
+    t.ok(re.search(m.warning("20 targets, of which .*/small.0 is one", r"\d+ % of what was written, [\d.]+ MB, was still in memory"),
                    run.err), "20 files of 1 MiB written to memory", run)
     sparse = [xddsys.sparse_file("sparse.%d" % i, MIB) for i in range(20)]
     run = t.xdd("-op", "read", "-targets", len(sparse), *sparse, "-reqsize", 64, "-mbytes", 1)
@@ -300,7 +300,7 @@ def test_direct_ignored():
         else:
             t.equal(run.err.count(ignored(file)), 1, "-dio that is ignored is warned of")
             t.ok("\nTarget 0, page cache: 100.0 % of what was read" in run.out, "and what the page cache has is measured", run)
-            t.ok(re.search(r"^xdd: warning: device loop\d+: it transferred [\d.]+ \w+, and this run read %.1f MB with -dio" % (SIZE / 1e6),
+            t.ok(re.search(r"^xdd: warning: device loop\d+ transferred [\d.]+ \w+, but this run read %.1f MB with -dio" % (SIZE / 1e6),
                            run.err, re.M), "the device transferred far less than was read", run)
             t.ok("\tDirect I/O, enabled, and ignored by the file system\n" in run.out, "-verbose says so", run)
         run = t.xdd("-op", "write", "-targets", 1, new, "-dio", "-reqsize", 64, "-mbytes", 1, "-passes", 2, "-reopen")
@@ -391,7 +391,7 @@ def test_quota():
         t.equal((verdict(run)[0], average["bound"]), ("quota", "quota"), "a CPU quota of 2 %", run)
         t.ok(average["wait_ns"] <= average["elapsed_ns"], "it waited no longer than the run took", run)
         person = t.command(words + t.xdd_words("-op", "noop", "-targets", 1, "null", "-timelimit", 0.7, "-report", "person"))
-        t.ok(re.search(r"limited by.*the CPU quota of its control group: it stopped xdd \d+ % of the time", " ".join(person.out.split())),
+        t.ok(re.search(r"limited by.*the CPU quota of its control group \(.*\), which stopped xdd \d+ % of the time", " ".join(person.out.split())),
              "the result says what stopped it", person)
         memory = "/dev/shm/xddtest.quota.%d" % os.getpid()
         with open(memory, "wb") as f:
@@ -400,7 +400,7 @@ def test_quota():
             check = t.command(words + [t.XDD, "check", memory])
         finally:
             os.unlink(memory)
-        found = re.findall(r"- Limited by the CPU quota of its control group: it stopped xdd (\d+) % of the time\.", " ".join(check.out.split()))
+        found = re.findall(r"- Limited by the CPU quota of its control group \([^)]*\), which stopped xdd (\d+) % of the time\.", " ".join(check.out.split()))
         return t.ok(len(found) == 1 and int(found[0]) <= 100, "so does a check", check)
 
 
@@ -434,7 +434,7 @@ def test_bound():
     if not xddsys.is_memory("/dev/shm"):
         return t.skip("-dio that waits for nothing", "/dev/shm is not in memory")
     memory = "/dev/shm/xddtest.%d" % os.getpid()
-    said = m.warning("target 0, " + memory, "generator-bound: .*its QThreads .* of the time.*: the device might do more")
+    said = m.warning("target 0, " + memory, "xdd was the limit, not the device: .* of the time; the device might do more")
     read = "-op read -targets 1 %s -reqsize 4 " % memory
     try:
         with open(memory, "wb") as f:

@@ -167,7 +167,7 @@ def test_person():
                  "%d columns, %d targets: one row" % (columns, len(names)), screen)
             before = screen.lines[rows[0] - 1].split()[0] if rows else ""
             t.equal(before, "write" if len(names) == 1 else "all", "after those of the operations", screen)
-            note = r"\bnote: %d flushes took \S+ \w?s, \S+ \w?s each; p50, p99 and max of writes are without them" % (5 * len(names))
+            note = r"\bnote: %d flushes to the device took \S+ \w?s, \S+ \w?s each; p50, p99 and max of writes leave them out" % (5 * len(names))
             t.ok(re.search(note, " ".join(" ".join(screen.lines).split())), "and their number", screen)
 
 

@@ -101,7 +101,7 @@ def test_dirty():
     t.equal(said(run, m.ZEROS), [], "a loop device stores zeros", run)
     with s.only_cached(device, (0, AMOUNT * MIB)):
         run = t.xdd("-op", "read", "-targets", 1, device, "-mbytes", AMOUNT)
-    t.ok(run.status == 0 and "100 % of what was read was in the page cache" in run.err, "a block device that is read from memory", run)
+    t.ok(run.status == 0 and "100 % of what was read came from memory" in run.err, "a block device that is read from memory", run)
     two = os.path.join(directory, "two")
     run = t.xdd("-op", "write", "-targets", 2, file, two, "-reqsize", 128, "-mbytes", AMOUNT, "-dio", "target", 0)
     t.equal([line for line in run.error_lines() if re.search(m.DIRTY, line) and "target 0" in line], [],

@@ -196,41 +196,41 @@ def test_targets():
 
 def test_verdicts():
     one, five = on(80, WORDS), on(80, WORDS + " -passes 5")
-    t.ok("certainty: " in one.text and "say little; -timelimit 10s without an amount of work" in " ".join(one.text.split()), "a short run is called so", one)
+    t.ok("certainty: " in one.text and "to mean much; to measure for longer: -timelimit 10s without -bytes" in " ".join(one.text.split()), "a short run is called so", one)
     t.ok(re.search(r"^certainty: [\d.]+ .?B/s \+-[\d.]+ % is the mean of 5 passes", five.text, re.M) and ", 5 passes, " in
          five.text, "5 passes: mean, interval and number", five)
     read = "-op read -target null -reqsize 4 "
     long = on(120, read + "-timelimit 0.3")
-    t.ok("one pass says nothing about repeatability; -passes 5 does" in long.text, "one pass is called so", long)
+    t.ok("measured once; to see how far it repeats: -passes 5" in long.text, "one pass is called so", long)
     long = on(120, read + "-runtime 0.3")
-    advice = re.search(r"repeatability; (-timelimit 0\.3 -passes 5) in place of -runtime\s+does", long.text)
+    advice = re.search(r"how far it repeats: (-timelimit 0\.3 -passes 5) in\s+place\s+of\s+-runtime", long.text)
     t.ok(advice, "one pass that -runtime ended: what replaces it", long)
     longer = on(120, read + (advice.group(1) if advice else ""))
     t.ok(", 5 passes, " in longer.text and "is the mean of 5 passes" in longer.text, "the advised options make 5 passes",
          longer)
 
     paced = on(80, "-op read -target null -reqsize 4 -numreqs 20 -throttle ops 50")
-    t.ok("limited by: -throttle: no request was due 100 % of the time\n" in paced.text.replace("\r", ""), "-throttle is named as the limit", paced)
-    for law, words in (("1000000", "-throttle: no request was due 80 % of the time"), ("4900000", "the device: xdd waited for it 97 % of the time")):
+    t.ok("limited by: -throttle, as requested: the next request was not due yet 100 % of the time" in " ".join(paced.text.split()), "-throttle is named as the limit", paced)
+    for law, words in (("1000000", "-throttle, as requested: the next request was not due yet 80 % of the time"), ("4900000", "the device: xdd waited for it 97 % of the time")):
         paced = on_device("-op read -numreqs 300 -throttle ops 200", law)
-        t.ok("limited by: " + words in paced.text, "-throttle and operations of %s ns: the greater share is the limit" % law, paced)
+        t.ok("limited by: " + words in " ".join(paced.text.split()), "-throttle and operations of %s ns: the greater share is the limit" % law, paced)
     # 4.096 MB/s and 2.048 twice: a mean of 2.731, 4.303 * 1.182 / sqrt(3) of which are 108 %.
     passes = on_device("-op read -numreqs 1000 -passes 3", "1000000*1000,2000000*2000")
-    t.ok("certainty: 2.73 MB/s +-108 % is the mean of 3 passes with 95 % confidence" in passes.text and
-         "not reproducible: pass 1 is 100 % faster than the others" in passes.text, "3 passes: the interval, and the pass that differs", passes)
+    t.ok("certainty: 2.73 MB/s is the mean of 3 passes, too few to say how far it repeats" in passes.text and
+         "not reproducible: pass 1 is 100 % faster than the others" in passes.text, "3 passes: an interval that reaches zero is none, and the pass that differs", passes)
     with open(t.path("cached"), "wb") as f:
         f.write(os.urandom(32 << 20))
     with s.only_cached(t.path("cached"), (0, 32 << 20)):
         cached = on(80, "-op read -target cached -reqsize 1024")
         filed = on(80, "-op read -target cached -reqsize 1024 -report person -output cached.out").text
     text = " ".join(cached.text.split())
-    t.ok("was in the page cache before: that measures memory" in text, "the page cache disturbed: said in the verdict",
+    t.ok("came from memory (the page cache), not from the device" in text, "the page cache disturbed: said in the verdict",
          cached)
-    t.equal((text.count("page cache before"), "warning" in text), (1, False), "... once, and not as a warning", cached)
-    t.equal(" ".join(filed.split()).count("page cache before"), 1, "... also where the table goes to a file", filed)
-    t.ok("next: -dio and -dropcache read the device" in text, "... and what to try next", cached)
+    t.equal((text.count("(the page cache)"), "warning" in text), (1, False), "... once, and not as a warning", cached)
+    t.equal(" ".join(filed.split()).count("(the page cache)"), 1, "... also where the table goes to a file", filed)
+    t.ok("next: add -dio and -dropcache to read from the device" in text, "... and what to try next", cached)
     log = on(80, "-op write -target log -reqsize 4 -numreqs 8 -flushwrite 1 -syncwrite")
-    t.ok(re.search(r"^note: 9 flushes took \S+ \ws?, \S+ \ws? each; p50, p99 and max of writes are without them",
+    t.ok(re.search(r"^note: 9 flushes to the device took \S+ \ws?, \S+ \ws? each; p50, p99 and max of writes leave them out",
                    " ".join(log.text.split()).replace(" note:", "\nnote:"), re.M), "flushes: their number, their time, and that of one", log)
     t.equal((list(table(log)), table(log)["flush"]["rate"]), (["write", "flush"], "-"), "and a row of their own", log)
 

@@ -71,11 +71,11 @@ def test_run():
 def test_verdicts():
     base = j.of_run("one", *"-op noop -targets 1 null -numreqs 100".split())
     page = page_of(report(t.path("one")), "one pass")
-    t.ok("one pass says nothing about repeatability; -passes 5 does" in page.root.text(),
+    t.ok("measured once; to see how far it repeats: -passes 5" in page.root.text(),
          "one pass says nothing, and what to do is said")
     j.of_run("timed", *"-op noop -targets 1 null -runtime 0.25".split())
     page = page_of(report(t.path("timed")), "-runtime")
-    t.ok("repeatability; -timelimit 0.25 -passes 5 in place of -runtime does" in page.root.text(),
+    t.ok("how far it repeats: -timelimit 0.25 -passes 5 in place of -runtime" in page.root.text(),
          "one pass of -runtime: what to do in place of it is said")
     bad = copy.deepcopy(base)
     bad.update(status=6, partial=True, end="canceled", messages=[

@@ -296,11 +296,11 @@ CHECK_RUN_OPTION = "is an option of a run; say xdd -target <name> -op"
 
 # The sentences of a check about what looks wrong.
 CHECK_IN_MEMORY = "^This file is in memory"
-CHECK_BUSY = "^Limited by other programs: xdd was ready and had no processor"
+CHECK_BUSY = "^Limited by a busy machine: xdd could have gone on"
 CHECK_HOLES = "^100 % of what was read was never written"
-CHECK_ZEROS = r"^\d+ of \d+ sampled blocks hold zeros only"
+CHECK_ZEROS = r"^\d+ of \d+ sampled blocks hold only zeros"
 CHECK_NO_SYS = "^  /sys is not mounted: the device could not be looked at$"
-CHECK_LOOP = r"^Loop device loop\d+: it reads and writes its file, .*, through the page cache"
+CHECK_LOOP = r"^Loop device loop\d+ reads and writes its file, .*, through the page cache"
 
 
 def no_command(meant):
@@ -431,28 +431,28 @@ def warning(subject, problem):
 ANY_TARGET = r"(?:target \d+, .*|targets \d[\d, to]*)"
 # Targets that are too small for a warning of their own have one together.
 MANY_OR_ONE = "(?:%s|\\d+ targets, of which .* is one)" % ANY_TARGET
-ALL_HOLES = "100 % of what was read was never written: no device is asked for that; write the data first, with -op write"
+ALL_HOLES = "100 % of what was read was never written: such reads need no device; write all of it first, with -op write"
 # Warnings about a small file in memory, a file that is all holes, and a device that other processes use.
-CACHED = warning(MANY_OR_ONE, r"(about )?\d+ % of what was read was (in the page cache|never written)")
-STAYED = r"^xdd: warning: target \d+, .*: -dropcache: %d %% of the pages stayed: another process uses or has locked them$"
+CACHED = warning(MANY_OR_ONE, r"(about )?\d+ % of what was read (came from memory|was never written)")
+STAYED = r"^xdd: warning: target \d+, .*: -dropcache left %d %% of the pages in memory: another program uses them or has locked them$"
 # Writes that are in memory at the end; and zeros, written where they may cost nothing.
-DIRTY = warning(MANY_OR_ONE, r"(about )?(\d+) % of what was written, ([\d.]+ [kMG]?B), was in memory when the run ended, and not on the "
+DIRTY = warning(MANY_OR_ONE, r"(about )?(\d+) % of what was written, ([\d.]+ [kMG]?B), was still in memory when the run ended, not on the "
                 "device: ")
-DIRTY_ALL = "that measures memory; -dio or -syncwrite measures the device"
-RANDOM_DATA = "-datapattern random writes data that does not compress"
-ZEROS = warning(ANY_TARGET, "the data that was written is zeros, the default: ")
+DIRTY_ALL = "the rate is of memory; add -dio or -syncwrite to measure the device"
+RANDOM_DATA = "add -datapattern random to write data that does not compress"
+ZEROS = warning(ANY_TARGET, "only zeros were written, which is the default: ")
 ZEROS_COMPRESSED = "its file system compresses them; " + RANDOM_DATA
 ZEROS_ZRAM = "zram stores none of them; " + RANDOM_DATA
 FEWER_PASSES_RUN = r"^xdd: warning: (?:target \d+, .+: )?-passes (\d+): only (\d+) were run before -runtime ended the run$"
 NO_DIRECT_IO = "-dio: the file system has no direct I/O for this file, and uses the page cache; " \
     "put it on another file system"
 DIO_CACHED = warning(ANY_TARGET, NO_DIRECT_IO)
-OTHERS_USE_DEVICE = warning("device .*", "")
-LOOP_BUFFERED = warning("loop device .*", "it reads and writes its file, .*, through the page cache: ")
-IO_LIMIT = warning("device .*", "a control group allows (.*) of (reads|writes) there, and this run reached that: ")
+OTHERS_USE_DEVICE = "xdd: warning: device .*"
+LOOP_BUFFERED = "xdd: warning: loop device .* reads and writes its file, .*, through the page cache: "
+IO_LIMIT = warning("device .*", "a control group allows (.*) of (reads|writes), and this run reached that; ")
 # Of the engines that queue, on any file without -dio.
 BUFFERED = warning(ANY_TARGET, "(libaio|io_uring) without -dio: ")
-BOUND = "(generator-bound|starved|quota): .*its QThreads .* of the time.*: the device might do more"
+BOUND = "(xdd was the limit, not the device|a busy machine|the CPU quota of its control group).* of the time.*; the device might do more"
 E2E_REFUSED = warning("-e2e: connections were refused", "")
 E2E_NO_KEY = warning("-e2e without a key", "")
 WILL_START = "the targets start in "
@@ -460,10 +460,10 @@ TRIGGER_PAST = "-ts triggertime: that time is past"
 STARTED_LATE = warning("the targets were not ready at the time of -starttime", "")
 BUSY = warning(ANY_TARGET, BOUND)
 STOPPED = "xdd: warning: xdd itself was stopped for at least "
-BECAME_SLOW = warning(ANY_TARGET, r"pass \d+ ended when operations had become slow: (\d+) of them before the last one were not issued")
-RATE = "the rate was not reached, only ([\\d.]+) operations per second; "
+BECAME_SLOW = warning(ANY_TARGET, r"pass \d+: (\d+) operations before its last one were not issued, ")
+RATE = "only ([\\d.]+) operations per second were reached; "
 RATE_NOT_REACHED = warning(ANY_TARGET, "-throttle .*: " + RATE)
-BANDWIDTH_NOT_REACHED = warning(ANY_TARGET, "-throttle bw .*: the rate was not reached, only ")
+BANDWIDTH_NOT_REACHED = warning(ANY_TARGET, r"-throttle bw .*: only [\d.]+ MB/s were reached; ")
 
 
 def blocksize_alone(size_, request):

@@ -64,7 +64,7 @@ NUMBERS = re.compile(r"^(Deskew, (pass \d+|combined), (head|window|tail)|Fairnes
                      r"((Target \d+, )?(pass \d+, )?|Run, )(longest|shortest) operation|Statistics|Interval)|"
                      r"(longest|shortest) operation, ")
 # Said by chance: how busy the machine was, or what the page cache happened to do.
-DROPPED = re.compile(r"xdd: warning: (target \d+, .*: (generator-bound: |starved: |quota: |.* the rate was not reached)|(loop )?device .*: )|"
+DROPPED = re.compile(r"xdd: warning: (target \d+, .*(; the device might do more|: only [\d.]+ .* were reached)|(loop )?device .*: )|"
                      r"Target \d+, [a-z-]+: its QThreads were |not reproducible|^BUCKET,|^Device \S+: \d+ requests")
 
 
@@ -158,7 +158,7 @@ def mask_json(text):
         r":(\d+)", lambda n: ":" + json_number(n.group(1)), m.group(2))), text)
     text = JSON_CHANCES.sub(r'"\1":<?>', text)
     text = JSON_NUMBERS.sub(lambda m: '"%s":%s' % (m.group(1), json_number(m.group(2))), text)
-    text = re.sub(r'\{"level":"warning","text":"[^"]*the rate was not reached[^"]*"\},?', "", text)
+    text = re.sub(r'\{"level":"warning","text":"[^"]*: only [^"]* were reached[^"]*"\},?', "", text)
     return re.sub(r"/dev/loop\d+|\bloop\d+\b", "<loop>", text)
 
 

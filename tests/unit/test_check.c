@@ -84,12 +84,12 @@ static void test_sources(void **state)
 	assert_begins(judged(&t, &r), "41 % of what was read was never written");
 	r = sound_result();
 	r.zeros = 58;
-	assert_begins(judged(&t, &r), "58 of 64 sampled blocks hold zeros only");
+	assert_begins(judged(&t, &r), "58 of 64 sampled blocks hold only zeros");
 	r.zeros = 57;
 	assert_string_equal(judged(&t, &r), "");
 	t.block = true;
 	r.zeros = 32;
-	assert_begins(judged(&t, &r), "32 of 64 sampled blocks hold zeros only");
+	assert_begins(judged(&t, &r), "32 of 64 sampled blocks hold only zeros");
 	r.zeros = 15;
 	assert_string_equal(judged(&t, &r), "");
 	t.device.rotational = true;
@@ -100,29 +100,31 @@ static void test_sources(void **state)
 	r = sound_result();
 	for (int i = 0; i < CHECK_PHASES; i++)
 		r.rows[i].device_bytes /= 4;
-	assert_begins(judged(&t, &r), "Device nvme0n1: it transferred 6.37 GB, and this check read "
-				      "25.5 GB with -dio: the others came from elsewhere");
+	assert_begins(judged(&t, &r), "Device nvme0n1 transferred 6.37 GB, but this check read "
+				      "25.5 GB with -dio: the rest came from elsewhere");
 	for (int i = 0; i < CHECK_PHASES; i++)
 		r.rows[i].device_bytes *= 2;
 	assert_string_equal(judged(&t, &r), "");
 	r = sound_result();
 	r.rows[0].others = true;
 	r.rows[0].device_bytes *= 2;
-	assert_begins(judged(&t, &r), "Device nvme0n1: it moved 41.9 GB, this check 21.0 GB: other "
-				      "I/O was active");
+	assert_begins(judged(&t, &r),
+		      "Device nvme0n1 moved 41.9 GB, of which this check accounts for 21.0 GB: "
+		      "something else used it");
 	r = sound_result();
 	r.rows[0].split = true;
 	r.rows[0].device_requests *= 2;
 	r.rows[1].device_requests += 7;
-	assert_begins(judged(&t, &r), "Device nvme0n1: 20000 operations became 40000 requests: "
-				      "the kernel split them.");
+	assert_begins(judged(&t, &r),
+		      "Device nvme0n1: the kernel split 20000 operations into 40000 smaller "
+		      "requests.");
 	r = sound_result();
 	t.direct = false;
 	assert_begins(judged(&t, &r), "Direct I/O is not possible here: reads go through");
 	r.rows[1].cache_bytes = 1000;
 	r.rows[1].resident_bytes = 500;
 	assert_true(judges(&t, &r, "Direct I/O is not possible here"));
-	assert_true(judges(&t, &r, "50 % of what was read was in the page cache before"));
+	assert_true(judges(&t, &r, "50 % of what was read came from memory (the page cache)"));
 	assert_int_equal(notes.n, 2);
 	r.rows[1].resident_bytes = 99;
 	assert_begins(judged(&t, &r), "Direct I/O is not possible here");
@@ -140,7 +142,7 @@ static void test_device(void **state)
 	assert_begins(judged(&t, &r), "The RAID nvme0n1 is degraded: it lacks 1 of its members.");
 	t = sound_target();
 	strcpy(t.device.raid_action, "resync");
-	assert_begins(judged(&t, &r), "The RAID nvme0n1 is at work on itself (resync)");
+	assert_begins(judged(&t, &r), "The RAID nvme0n1 rebuilds or checks itself (resync)");
 	t = sound_target();
 	strcpy(t.device.link_now, "8.0 GT/s x2");
 	strcpy(t.device.link_most, "16.0 GT/s x4");
@@ -148,7 +150,7 @@ static void test_device(void **state)
 				      "could run at 16.0 GT/s x4.");
 	t = sound_target();
 	t.device.usb_mbits = 480;
-	assert_begins(judged(&t, &r), "nvme0n1 hangs on a USB link of 480 Mbit/s: no more than 60");
+	assert_begins(judged(&t, &r), "nvme0n1 is connected by USB at 480 Mbit/s: no more than 60");
 	t.device.usb_mbits = 5000;
 	assert_string_equal(judged(&t, &r), "");
 	t = sound_target();
@@ -184,7 +186,7 @@ static void test_rates(void **state)
 	t.device.rotational = true;
 	assert_string_equal(judged(&t, &r), "");
 	r = sound_result();
-	assert_begins(judged(&t, &r), "The kernel takes nvme0n1 for a hard disk");
+	assert_begins(judged(&t, &r), "nvme0n1 answers in ");
 	t = sound_target();
 	r.rows[CHECK_LARGE] = sound_row(MIB, 8, 1000);
 	assert_begins(judged(&t, &r), "Sequential reads of large requests (105 MB/s) are slower");
@@ -192,8 +194,8 @@ static void test_rates(void **state)
 	assert_string_equal(judged(&t, &r), "");
 	r = sound_result();
 	r.rows[CHECK_LARGE].starved = 0.5;
-	assert_begins(judged(&t, &r), "Limited by other programs: xdd was ready and had no "
-				      "processor 50 % of the time.");
+	assert_begins(judged(&t, &r), "Limited by a busy machine: xdd could have gone on 50 % "
+				      "of the time, but other programs had the processors.");
 	r.rows[CHECK_LARGE].starved = 0;
 	strcpy(r.rows[CHECK_LARGE].stopped, "xdd itself was stopped for at least 2.00 s");
 	r.rows[CHECK_LARGE].max_ns = 1500 * MS;
@@ -201,9 +203,9 @@ static void test_rates(void **state)
 	*r.rows[CHECK_LARGE].stopped = '\0';
 	r.rows[CHECK_LARGE].max_ns = 1 * MS;
 	r.rows[CHECK_LARGE].quota = 0.9;
-	assert_begins(
-		judged(&t, &r),
-		"Limited by the CPU quota of its control group: it stopped xdd 90 % of the time.");
+	assert_begins(judged(&t, &r), "Limited by the CPU quota of its control group (of a "
+				      "container, for example), which stopped xdd 90 % of the "
+				      "time.");
 	r.rows[CHECK_LARGE].quota = 0;
 	strcpy(r.rows[CHECK_LARGE].limited, "device nvme0n1: a control group allows 1 MB/s");
 	assert_begins(judged(&t, &r), "Device nvme0n1: a control group allows 1 MB/s.");

@@ -150,6 +150,10 @@ static struct verdict_facts facts_of(enum rule_id rule)
 		return f;
 	case RULE_MEAN:
 		return facts_with_passes();
+	case RULE_TOO_FEW:
+		f = facts_with_passes();
+		f.passes.half_width = f.passes.mean;
+		return f;
 	case RULE_UNSTEADY:
 		f = facts_with_passes();
 		strcpy(f.passes.why, "pass 1 is slower");

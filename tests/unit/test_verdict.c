@@ -30,7 +30,7 @@ static const char *text_of(const struct verdict_facts *f)
 	return text;
 }
 
-#define ONE_PASS "certainty: one pass says nothing about repeatability; -passes 5 does\n"
+#define ONE_PASS "certainty: measured once; to see how far it repeats: -passes 5\n"
 
 static void test_nothing_known(void **state)
 {
@@ -40,8 +40,8 @@ static void test_nothing_known(void **state)
 	assert_string_equal(text_of(&f), ONE_PASS);
 	f.run_time_ns = 90 * NS_PER_SEC;
 	assert_string_equal(text_of(&f),
-			    "certainty: one pass says nothing about repeatability; -timelimit 90 "
-			    "-passes 5 in place of -runtime does\n");
+			    "certainty: measured once; to see how far it repeats: -timelimit 90 "
+			    "-passes 5 in place of -runtime\n");
 	f.ops = 0;
 	assert_string_equal(text_of(&f), "");
 }
@@ -55,22 +55,23 @@ static void test_limits(void **state)
 					 "time\n" ONE_PASS);
 	f = bound_by(RESULT_BOUND_PACED);
 	f.pace = "-throttle";
-	assert_string_equal(text_of(&f), "limited by: -throttle: no request was due 63 % of the "
-					 "time\n" ONE_PASS);
+	assert_string_equal(text_of(&f), "limited by: -throttle, as requested: the next request "
+					 "was not due yet 63 % of the time\n" ONE_PASS);
 	f = bound_by(RESULT_BOUND_STARVED);
 	assert_string_equal(text_of(&f),
-			    "limited by: other programs: xdd was ready and had no processor 50 % "
-			    "of the time\n" ONE_PASS);
+			    "limited by: a busy machine: xdd could have gone on 50 % of the time, "
+			    "but other programs had the processors\n" ONE_PASS);
 	f = bound_by(RESULT_BOUND_MIXED);
 	assert_string_equal(
 		text_of(&f),
-		"limited by: several causes: busy 25 %, without a processor 50 %, no request due "
-		"63 %, waiting for the device 93 % of the time\n" ONE_PASS);
+		"limited by: no single cause: xdd's threads waited for the device 93 %, for a free "
+		"processor 50 %, for the next request to be due 63 %, and were busy 25 % of the "
+		"time\n" ONE_PASS);
 	f.bounds[RESULT_BOUND_MIXED].held = (struct verdict_range){ 0, 0.004 };
 	assert_string_equal(
 		text_of(&f),
-		"limited by: several causes: busy 25 %, without a processor 50 %, waiting "
-		"for the device 93 % of the time\n" ONE_PASS);
+		"limited by: no single cause: xdd's threads waited for the device 93 %, for a free "
+		"processor 50 %, and were busy 25 % of the time\n" ONE_PASS);
 	f = bound_by(RESULT_BOUND_UNKNOWN);
 	assert_string_equal(text_of(&f), ONE_PASS);
 }
@@ -84,11 +85,12 @@ static void test_flushes(void **state)
 	f.flushes = 1;
 	f.flush_ns = 4 * NS_PER_SEC;
 	assert_string_equal(text_of(&f),
-			    ONE_PASS "note: one flush took 4.00 s; p50, p99 and max of "
-				     "writes are without it\n");
+			    ONE_PASS "note: one flush to the device took 4.00 s; p50, p99 and "
+				     "max of writes leave it out\n");
 	f.flushes = 2500;
-	assert_string_equal(text_of(&f), ONE_PASS "note: 2500 flushes took 4.00 s, 1.60 ms each; "
-						  "p50, p99 and max of writes are without them\n");
+	assert_string_equal(text_of(&f), ONE_PASS "note: 2500 flushes to the device took 4.00 s, "
+						  "1.60 ms each; p50, p99 and max of writes leave "
+						  "them out\n");
 }
 
 /* The same share of processor time means another thing for each kind of target. */
@@ -98,20 +100,23 @@ static void test_generator(void **state)
 
 	(void)state;
 	assert_string_equal(text_of(&f),
-			    "limited by: xdd and the kernel, busy 25 % of the time: the device may "
-			    "do more\n" ONE_PASS "next: a greater -threads uses more processors\n");
+			    "limited by: the processors: xdd and the kernel were busy 25 % of the "
+			    "time; the device may do more\n" ONE_PASS
+			    "next: use a greater -threads, so that more processors work\n");
 	f.queues = false;
-	assert_non_null(strstr(text_of(&f), "next: a greater -queuedepth uses more processors\n"));
+	assert_non_null(strstr(text_of(&f), "next: use a greater -queuedepth, so that more "
+					    "processors work\n"));
 	f.elapsed_ns = NS_PER_SEC / 1000;
 	assert_null(strstr(text_of(&f), "next: "));
 	f.elapsed_ns = NS_PER_SEC;
 	f.qthreads = 4;
 	assert_null(strstr(text_of(&f), "next: "));
 	f.direct = false;
-	assert_non_null(strstr(text_of(&f), "data went through the page cache\n"));
+	assert_non_null(strstr(text_of(&f), "data went through the page cache, which says little "
+					    "about the device\n"));
 	f.files = false;
 	assert_non_null(strstr(text_of(&f), "limited by: xdd itself, busy 25 % of the time: there "
-					    "is no device\n"));
+					    "is no device here\n"));
 }
 
 static void test_several_targets(void **state)
@@ -134,8 +139,8 @@ static void test_depth_one(void **state)
 
 	(void)state;
 	f.depth = 1;
-	assert_non_null(strstr(text_of(&f), "next: -queuedepth 8 shows what the device does with "
-					    "several requests at once\n"));
+	assert_non_null(strstr(text_of(&f), "next: try -queuedepth 8 to see what the device does "
+					    "with several requests at once\n"));
 }
 
 static void test_certainty(void **state)
@@ -148,7 +153,8 @@ static void test_certainty(void **state)
 	assert_string_equal(text_of(&f), "certainty: 412 MB/s +-1.8 % is the mean of 5 passes with "
 					 "95 % confidence\n");
 	f.passes.half_width = 660e6;
-	assert_non_null(strstr(text_of(&f), "412 MB/s +-160 % is"));
+	assert_string_equal(text_of(&f), "certainty: 412 MB/s is the mean of 5 passes, too few to "
+					 "say how far it repeats\n");
 	f.passes.half_width = 1e6;
 	assert_non_null(strstr(text_of(&f), "412 MB/s +-0.24 % is"));
 	strcpy(f.passes.why, "pass 1 is 38 % slower than the others");
@@ -181,30 +187,30 @@ static void test_short_run(void **state)
 	(void)state;
 	f.elapsed_ns = NS_PER_SEC / 20;
 	assert_string_equal(text_of(&f),
-			    "certainty: 50.0 ms say little; -timelimit 10s without an amount of "
-			    "work measures for longer\n");
+			    "certainty: too short (50.0 ms) to mean much; to measure for longer: "
+			    "-timelimit 10s without -bytes, -numreqs or another amount of work\n");
 	f.time_limit_ns = 50 * NS_PER_MS;
 	assert_string_equal(text_of(&f),
-			    "certainty: 50.0 ms say little; a greater -timelimit measures for "
-			    "longer\n");
+			    "certainty: too short (50.0 ms) to mean much; to measure for longer: a "
+			    "greater -timelimit\n");
 	f.run_time_ns = 50 * NS_PER_MS;
 	assert_string_equal(
 		text_of(&f),
-		"certainty: 50.0 ms say little; a greater -runtime measures for longer\n");
+		"certainty: too short (50.0 ms) to mean much; to measure for longer: a greater "
+		"-runtime\n");
 }
 
-#define CACHED "12 % of what was read was in the page cache before: that measures memory"
-#define DIRECT "; -dio and -dropcache read the device"
+#define CACHED "12 % of what was read came from memory (the page cache), not from the device"
+#define DIRECT "; add -dio and -dropcache to read from the device"
 
 static void test_findings(void **state)
 {
 	struct finding findings[] = {
 		FOUND(RULE_CACHED, 0, "target 0, data: ", CACHED, DIRECT),
 		FOUND(RULE_CACHED, 1, "target 1, b: ", CACHED, DIRECT),
-		FOUND(RULE_OTHERS, FINDING_RUN, "", "device sda: it moved 9 bytes, this run 5", ""),
+		FOUND(RULE_OTHERS, FINDING_RUN, "", "device sda moved 9 bytes", ""),
 		FOUND(RULE_ZEROS, FINDING_RUN, "", "the data were zeros", ""),
-		FOUND(RULE_SPLIT, FINDING_RUN, "", "device sda: 5 operations became 9 requests",
-		      ""),
+		FOUND(RULE_SPLIT, FINDING_RUN, "", "device sda: 5 operations split", ""),
 	};
 	struct verdict_facts f = plain();
 
@@ -213,29 +219,26 @@ static void test_findings(void **state)
 	f.findings = findings;
 	f.n_findings = 1;
 	assert_string_equal(text_of(&f),
-			    ONE_PASS "disturbed: 12 % of what was read was in the page cache "
-				     "before: that measures memory\n"
-				     "next: -dio and -dropcache read the device\n");
+			    ONE_PASS "disturbed: " CACHED "\n"
+				     "next: add -dio and -dropcache to read from the device\n");
 	f.targets = 2;
 	f.n_findings = 2;
-	assert_non_null(strstr(text_of(&f), "disturbed: target 0, data: 12 % of what was read was "
-					    "in the page cache before: that measures memory (and 1 "
-					    "more like this)\n"));
+	assert_non_null(strstr(text_of(&f),
+			       "disturbed: target 0, data: " CACHED " (and 1 more like this)\n"));
 	f.n_findings = 5;
 	findings[0].direct = true;
-	assert_non_null(strstr(text_of(&f), "disturbed: device sda: it moved 9 bytes"));
+	assert_non_null(strstr(text_of(&f), "disturbed: device sda moved 9 bytes"));
 	assert_non_null(strstr(text_of(&f), "note: the data were zeros\n"));
 	/* The first two suggestions only. */
-	assert_non_null(strstr(text_of(&f), "next: -dropcache reads the device; repeat it "
-					    "while nothing else uses the device\n"));
+	assert_non_null(strstr(text_of(&f), "next: add -dropcache to read from the device; repeat "
+					    "the run while nothing else uses the device\n"));
 	assert_null(strstr(text_of(&f), "-reqsize"));
 }
 
 /* The limit tells what this finding does. */
 static void test_told_twice(void **state)
 {
-	struct finding finding =
-		FOUND(RULE_STARVED, 0, "target 0, data: ", "starved: no processor", "");
+	struct finding finding = FOUND(RULE_STARVED, 0, "target 0, data: ", "a busy machine", "");
 	struct verdict_facts f = bound_by(RESULT_BOUND_STARVED);
 
 	(void)state;
@@ -253,26 +256,29 @@ static void test_faults(void **state)
 	(void)state;
 	f.errors = 3;
 	f.ops = 7;
-	assert_string_equal(text_of(&f), "errors: 3 of 10 requests failed\n" ONE_PASS);
+	assert_string_equal(text_of(&f), "errors: 3 of 10 requests failed; the figures are of the "
+					 "others\n" ONE_PASS);
 	f.targets = 5;
 	f.failed = (struct verdict_targets){ 1, "data" };
-	assert_non_null(strstr(text_of(&f), "3 of 10 requests failed on data\n"));
+	assert_non_null(strstr(text_of(&f), "3 of 10 requests failed on data; "));
 	f.failed.n = 2;
-	assert_non_null(strstr(text_of(&f), "3 of 10 requests failed on 2 targets\n"));
+	assert_non_null(strstr(text_of(&f), "3 of 10 requests failed on 2 targets; "));
 	f = plain();
 	f.outstanding = 1;
 	f.partial = true;
-	assert_string_equal(text_of(&f),
-			    "partial: the run was cut short\nhung: 1 request never completed\n");
+	assert_string_equal(
+		text_of(&f),
+		"partial: an error ended the run early; the figures are of the part that "
+		"ran\nhung: 1 request never completed\n");
 	f.end = REPORT_END_CANCELED;
-	assert_non_null(strstr(text_of(&f), "partial: the run was canceled before its end\n"));
+	assert_non_null(strstr(text_of(&f), "partial: the run was canceled before its end; the "));
 	f = plain();
 	f.verified = true;
 	assert_string_equal(text_of(&f),
 			    "verified: all data that was read is as expected\n" ONE_PASS);
 	f.miscompares = 2;
-	assert_string_equal(text_of(&f), "wrong data: 2 extents of what was read is not as "
-					 "expected\n" ONE_PASS);
+	assert_string_equal(text_of(&f), "wrong data: 2 extents of what was read hold other data "
+					 "than expected\n" ONE_PASS);
 	f = (struct verdict_facts){ .end = REPORT_END_CANCELED };
 	assert_string_equal(text_of(&f), "partial: the run was canceled before it began\n");
 }

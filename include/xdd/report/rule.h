@@ -7,6 +7,7 @@
 #define XDD_REPORT_RULE_H
 
 #include <inttypes.h>
+#include <stdbool.h>
 
 #define RULE(id, ...) RULE_##id,
 enum rule_id {
@@ -30,6 +31,15 @@ struct rule {
 };
 
 extern const struct rule rule_table[RULES];
+
+/* True if an interval of +- `percent` of its mean is so wide that it says nothing. */
+static inline bool rule_too_few(double percent)
+{
+	return percent >= rule_table[RULE_TOO_FEW].limit;
+}
+
+/* In place of such an interval, where a reader expects it. */
+#define RULE_TOO_FEW_WORDS "too few rounds"
 
 /* Trials move less than both of these; their figures are not judged. */
 #define RULE_LEAST_BYTES (16ull << 20)

@@ -476,7 +476,10 @@ static void put_certainty(struct page *p, const struct document *d)
 		percent = 100 * (high - mean) / mean;
 		snprintf(half, sizeof(half), "%.2g", percent);
 		open_verdict(p, certainty_tone(d, percent), rule_table[RULE_MEAN].label);
-		page_put(p, rule_says_MEAN, scaled_rate(mean, text), half, all->n);
+		if (rule_too_few(percent))
+			page_put(p, rule_says_TOO_FEW, scaled_rate(mean, text), all->n);
+		else
+			page_put(p, rule_says_MEAN, scaled_rate(mean, text), half, all->n);
 		close_verdict(p);
 	}
 	if (*all->not_reproducible)

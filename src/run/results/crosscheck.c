@@ -208,8 +208,8 @@ static void written_check_dirty(struct run *run, struct finding_about about,
 		return;
 	report_finding(run->report, about, SAYS(DIRTY), dirty->sampled ? "about " : "", percent,
 		       scaled_bytes((double)dirty->bytes, amount),
-		       percent < PARTLY_PERCENT ? "the rate is partly that of memory" :
-						  "that measures memory");
+		       percent < PARTLY_PERCENT ? "the rate is partly of memory" :
+						  "the rate is of memory");
 }
 
 static bool are_zeros(const struct target_plan *t)
