@@ -405,9 +405,9 @@ LOST_BEFORE = r": File too large, with \d+ bytes of operations before it, which 
 MISCOMPARE = (r"xdd: DATA MISCOMPARE on Target (\d+) Worker Thread (\d+): (.*), read operation (\d+) of pass (\d+): "
               r"(\d+) bytes at offset (\d+) are wrong: at (\d+) expected 0x(\w+), found 0x(\w+): "
               r"(other data|zeros|never transferred|misplaced|stale|torn|flipped bits)(?:: (.*))?$")
-# -reportthreshold: target, QThread, threshold, excess, time, block, offset.
-THRESHOLD = (r"xdd: Target number (\d+) Worker Thread (\d+): INFO: Threshold, ([\d.]+), exceeded by, ([\d.]+), "
-             r"microseconds, IO time was, ([\d.]+), usec on block, (\d+), byte offset, (\d+)$")
+# -reportthreshold: target, QThread, direction, block, offset, time in seconds, excess in milliseconds, threshold.
+THRESHOLD = (r"xdd: target (\d+), QThread (\d+): slow (\w+) of block (\d+), at byte (\d+): took ([\d.]+) s, ([\d.]+) ms more "
+             r"than -reportthreshold (.*)$")
 
 
 # End-to-end copies: a destination that listens.

@@ -60,7 +60,7 @@ LINES = [(re.compile(pattern), to) for pattern, to in (
 # Lines whose decimals, or whose numbers altogether, are measured.
 DECIMALS = re.compile(r"^(Deskew, |Without flush, |Average I/O time|I/O Time Range|Dead Time Range|Flush, |Bound, |Start skew|"
                       r"Target \d+, (pass \d+, )?without |  all targets |  target \d+ )|, without the flush|apart")
-NUMBERS = re.compile(r"^(Deskew, (pass \d+|combined), (head|window|tail)|Fairness, |xdd: .*reportthreshold|"
+NUMBERS = re.compile(r"^(Deskew, (pass \d+|combined), (head|window|tail)|Fairness, |xdd: .* than -reportthreshold|"
                      r"((Target \d+, )?(pass \d+, )?|Run, )(longest|shortest) operation|Statistics|Interval)|"
                      r"(longest|shortest) operation, ")
 # Said by chance: how busy the machine was, or what the page cache happened to do.

@@ -141,19 +141,19 @@ void retry_flush_report(struct qthread *q, struct io_request *req, uint64_t done
 	const struct target_plan *plan = q->target->plan;
 	uint64_t took_ns = done_ns > req->issue_ns ? done_ns - req->issue_ns : 0;
 	uint64_t threshold_ns = plan->report_threshold_ns;
+	char took[SCALED_SIZE], more[SCALED_SIZE], threshold[SCALED_SIZE];
 
 	req->tries = 0;
 	/* A thread that is late, after a run was stopped, may find the report closed. */
 	if (!threshold_ns || took_ns <= threshold_ns || stop_requested(&q->target->run->stop))
 		return;
-	report_line(
-		q->target->run->report,
-		"xdd: Target number %u Worker Thread %u: INFO: Threshold, %.3f, exceeded by, %.3f, "
-		"microseconds, IO time was, %.3f, usec on block, %" PRIu64
-		", byte offset, %" PRIu64,
-		plan->number, q->number, (double)threshold_ns / NS_PER_US,
-		(double)(took_ns - threshold_ns) / NS_PER_US, (double)took_ns / NS_PER_US,
-		req->offset / plan->block_size, req->offset);
+	report_line(q->target->run->report,
+		    "xdd: target %u, QThread %u: slow %s of block %" PRIu64 ", at byte %" PRIu64
+		    ": took %s, %s more than -reportthreshold %s",
+		    plan->number, q->number, op_dir_name(req->dir), req->offset / plan->block_size,
+		    req->offset, scaled_time((double)took_ns, took),
+		    scaled_time((double)(took_ns - threshold_ns), more),
+		    scaled_time((double)threshold_ns, threshold));
 }
 
 bool retry_flush_is_due(struct target *t, const struct io_request *req)
