@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands/commands.h"
 #include "commands/sweep.h"
@@ -16,13 +18,15 @@
 #include "xdd/commands/command.h"
 #include "xdd/io/access.h"
 #include "xdd/plan/option.h"
+#include "xdd/report/rule.h"
+#include "xdd/report/screen.h"
 
 /*
  * Standard output of a curve: the rounds as they end, on a terminal, the table of all loads, and
  * what follows from it in words.
  */
 
-#define NUMBER 32
+#define NUMBER 48
 
 /* The figures of response times that -goal may name, and that are shown. */
 static const struct {
@@ -46,10 +50,96 @@ static const char *goal_name(const struct curve_goal *goal)
 	return shown[i].name;
 }
 
-static void put_header(const char *last)
+/* The columns of the tables. */
+enum curve_column {
+	CURVE_LOAD,
+	CURVE_OFFERED,
+	CURVE_REACHED,
+	CURVE_RESPONSES, /* SHOWN of them */
+	CURVE_SERVICE = CURVE_RESPONSES + SHOWN,
+	CURVE_ROUND, /* the last one, while rounds are shown */
+	CURVE_QUEUE = CURVE_ROUND,
+	CURVE_ROUNDS,
+	CURVE_STEADY,
+	CURVE_COLUMNS,
+};
+
+/* Rounds are shown as they end: their widths are known before. */
+static const struct screen_column round_columns[CURVE_ROUND + 1] = {
+	{ .heading = "load", .width = 14 },
+	{ .heading = "offered", .width = 8, .leave = 3 },
+	{ .heading = "reached", .width = 8 },
+	{ .heading = "response", .width = 8 },
+	{ .heading = "p50", .width = 7 },
+	{ .heading = "p99", .width = 7 },
+	{ .heading = "p99.9", .width = 7, .leave = 1 },
+	{ .heading = "service", .width = 7, .leave = 2 },
+	{ .heading = "round" },
+};
+
+static const struct screen_column table_columns[CURVE_COLUMNS] = {
+	{ .heading = "load" },
+	{ .heading = "offered", .leave = 6 },
+	{ .heading = "reached" },
+	{ .heading = "response" },
+	{ .heading = "p50" },
+	{ .heading = "p99" },
+	{ .heading = "p99.9", .leave = 2 },
+	{ .heading = "service", .leave = 3 },
+	{ .heading = "queue", .leave = 4 },
+	{ .heading = "rounds", .leave = 5 },
+	{ .heading = "steady", .leave = 1 },
+};
+
+struct curve_row {
+	char texts[CURVE_COLUMNS][NUMBER];
+	const char *cells[CURVE_COLUMNS];
+};
+
+static void row_begin(struct curve_row *row)
 {
-	printf("%15s  %11s  %11s  %10s  %10s  %10s  %10s  %10s  %s\n", "load", "offered/s",
-	       "reached/s", "response", "p50", "p99", "p99.9", "service", last);
+	for (size_t i = 0; i < CURVE_COLUMNS; i++) {
+		*row->texts[i] = '\0';
+		row->cells[i] = row->texts[i];
+	}
+}
+
+/* The cells up to the service time. */
+static void set_cells(const struct sweep *s, struct curve_row *row, size_t point, double offered,
+		      double reached, const double *responses, double service)
+{
+	snprintf(row->texts[CURVE_LOAD], NUMBER, "%s", s->curve->words[point].text);
+	scaled_ops(offered, row->texts[CURVE_OFFERED]);
+	scaled_ops(reached, row->texts[CURVE_REACHED]);
+	for (size_t i = 0; i < SHOWN; i++)
+		scaled_time(responses[i], row->texts[CURVE_RESPONSES + i]);
+	scaled_time(service, row->texts[CURVE_SERVICE]);
+}
+
+/* Write the row of a round; NULL: the headings. */
+static void put_round(const struct curve_row *row)
+{
+	struct screen_column columns[CURVE_ROUND + 1];
+	struct screen screen;
+	struct screen_table t = { .screen = &screen, .columns = columns, .n = CURVE_ROUND + 1 };
+
+	memcpy(columns, round_columns, sizeof(columns));
+	screen_init(&screen, STDOUT_FILENO);
+	screen_table_fit(&t);
+	screen_table_put(&t, stdout, row ? row->cells : NULL);
+	screen_free(&screen);
+	fflush(stdout);
+}
+
+/* Write a line of the results, from "label: ". */
+static void __attribute__((format(printf, 3, 4)))
+curve_say(const struct sweep *s, const char *label, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	sweep_say(label, xneed(arena_vprintf(s->arena, fmt, ap)));
+	va_end(ap);
 }
 
 static void curve_show_head(const struct sweep *s)
@@ -58,30 +148,20 @@ static void curve_show_head(const struct sweep *s)
 
 	if (s->quiet)
 		return;
-	printf("the maximum, then %zu loads, %" PRIu64 " rounds each, order and arrivals by "
-	       "-orderseed %" PRIu64 "\n",
-	       c->n_loads, s->results.least, s->results.seed);
+	curve_say(s, NULL,
+		  "the maximum, then %zu loads, %" PRIu64 " rounds each, order and arrivals by "
+		  "-orderseed %" PRIu64,
+		  c->n_loads, s->results.least, s->results.seed);
 	if (s->terminal)
-		put_header("round");
+		put_round(NULL);
 	fflush(stdout);
-}
-
-/* The cells from the rate that was reached to the service time. */
-static void put_cells(double reached, const double *responses, double service)
-{
-	char text[NUMBER];
-
-	printf("%11s", sweep_rate_text(reached, text, sizeof(text)));
-	for (size_t i = 0; i < SHOWN; i++)
-		printf("  %10s", sweep_time_text(responses[i], text, sizeof(text)));
-	printf("  %10s  ", sweep_time_text(service, text, sizeof(text)));
 }
 
 static void curve_show_round(const struct sweep *s, const struct sweep_round *r)
 {
 	const struct curve *c = &s->curve->results;
 	double responses[SHOWN], offered = NAN;
-	char text[NUMBER];
+	struct curve_row row;
 
 	for (size_t i = 0; i < c->n_loads; i++) {
 		if (c->loads[i].point == r->point)
@@ -89,55 +169,82 @@ static void curve_show_round(const struct sweep *s, const struct sweep_round *r)
 	}
 	for (size_t i = 0; i < SHOWN; i++)
 		responses[i] = sweep_round_value(r, shown[i].figure);
-	printf("%15s  %11s  ", s->curve->words[r->point].text,
-	       sweep_rate_text(offered, text, sizeof(text)));
-	put_cells(sweep_round_value(r, FIGURE_IOPS), responses,
+	row_begin(&row);
+	set_cells(s, &row, (size_t)r->point, offered, sweep_round_value(r, FIGURE_IOPS), responses,
 		  sweep_round_value(r, FIGURE_LATENCY));
-	printf("%5" PRIu64 "\n", r->round);
-	fflush(stdout);
+	snprintf(row.texts[CURVE_ROUND], NUMBER, "%" PRIu64, r->round);
+	put_round(&row);
 }
 
 static void put_maximum(const struct sweep *s)
 {
 	const struct curve *c = &s->curve->results;
-	char rate[NUMBER], percent[NUMBER];
+	char rate[SCALED_SIZE], percent[NUMBER], depth[NUMBER] = "", steady[64] = "not steady";
 
 	if (!(c->maximum > 0))
 		return;
-	printf("maximum: %s operations/s (+-%s)", sweep_rate_text(c->maximum, rate, sizeof(rate)),
-	       sweep_percent_text(c->percent, percent, sizeof(percent)));
 	if (c->depth)
-		printf(", at -queuedepth %" PRIu64, c->depth);
+		snprintf(depth, sizeof(depth), ", at -queuedepth %" PRIu64, c->depth);
 	if (c->steady_after)
-		printf(", steady after round %" PRIu64 "\n", c->steady_after);
-	else
-		puts(", not steady");
+		snprintf(steady, sizeof(steady), "steady after round %" PRIu64, c->steady_after);
+	curve_say(s, "maximum", "%s (%s)%s, %s", scaled_ops(c->maximum, rate),
+		  rule_too_few(c->percent) ?
+			  RULE_TOO_FEW_WORDS " to say how far it repeats" :
+			  sweep_percent_text(c->percent, percent, sizeof(percent)),
+		  depth, steady);
 }
 
-static void put_load(const struct sweep *s, const struct curve_load *load)
+/* The row of a load. */
+static void set_load(const struct sweep *s, const struct curve_load *load, struct curve_row *row)
 {
 	const struct sweep_point *p = &s->results.points[load->point];
 	const struct curve_figures f = curve_figures(&s->curve->results, &s->results, load);
 	double responses[SHOWN];
-	char text[NUMBER];
+	char *steady = row->texts[CURVE_STEADY];
 
 	for (size_t i = 0; i < SHOWN; i++)
 		responses[i] = sweep_mean(&s->results, p, shown[i].figure).mean;
-	printf("%15s  %11s  ", s->curve->words[load->point].text,
-	       sweep_rate_text(f.offered, text, sizeof(text)));
-	put_cells(f.reached, responses, f.service_ns);
-	printf("%7s  %6zu  ", sweep_rate_text(f.queue, text, sizeof(text)), p->n);
+	row_begin(row);
+	set_cells(s, row, load->point, f.offered, f.reached, responses, f.service_ns);
+	scaled_count(f.queue, row->texts[CURVE_QUEUE]);
+	snprintf(row->texts[CURVE_ROUNDS], NUMBER, "%zu", p->n);
 	if (f.overloaded)
-		fputs("overloaded", stdout);
+		strcpy(steady, "overloaded");
 	else if (f.drift.drifts)
-		printf("drifts %+.0f %%", 100 * f.drift.amount);
+		snprintf(steady, NUMBER, "drifts %+.0f %%", 100 * f.drift.amount);
 	else
-		fputs(f.drift.known ? "yes" : "-", stdout);
-	if (f.disturbed_by)
-		fputs(", disturbed", stdout);
-	if (p->status)
-		printf(", status %d", p->status);
-	putchar('\n');
+		strcpy(steady, f.drift.known ? "yes" : "-");
+}
+
+static void put_loads(const struct sweep *s)
+{
+	const struct curve *c = &s->curve->results;
+	struct screen_column columns[CURVE_COLUMNS];
+	struct screen screen;
+	struct screen_table t = { .screen = &screen, .columns = columns, .n = CURVE_COLUMNS };
+	struct curve_row row;
+
+	memcpy(columns, table_columns, sizeof(columns));
+	screen_init(&screen, STDOUT_FILENO);
+	screen_table_widen(&t, NULL);
+	for (size_t i = 0; i < c->n_loads; i++) {
+		set_load(s, &c->loads[i], &row);
+		screen_table_widen(&t, row.cells);
+	}
+	screen_table_fit(&t);
+	screen_table_put(&t, stdout, NULL);
+	for (size_t i = 0; i < c->n_loads; i++) {
+		const struct sweep_point *p = &s->results.points[c->loads[i].point];
+
+		set_load(s, &c->loads[i], &row);
+		screen_table_put(&t, stdout, row.cells);
+		if (curve_figures(c, &s->results, &c->loads[i]).disturbed_by)
+			puts("  the load above: disturbed");
+		if (p->status)
+			printf("  the load above: status %d\n", p->status);
+	}
+	screen_table_end(&t, stdout);
+	screen_free(&screen);
 }
 
 static double response_of(const struct sweep *s, const struct curve_load *load)
@@ -152,7 +259,7 @@ static void put_lateness(const struct sweep *s)
 {
 	const struct curve *c = &s->curve->results;
 	const struct curve_load *worst = NULL;
-	char mean[NUMBER], p99[NUMBER], share[CURVE_NUMBER];
+	char mean[SCALED_SIZE], p99[SCALED_SIZE], and[64] = "", share[CURVE_NUMBER], many[64];
 	const double *values;
 	size_t n = 0;
 
@@ -169,43 +276,44 @@ static void put_lateness(const struct sweep *s)
 	if (!worst)
 		return;
 	values = worst->lateness.values;
-	printf("Lateness of xdd itself, where nothing is transferred: up to %s in the mean",
-	       sweep_time_text(values[FIGURE_RESPONSE], mean, sizeof(mean)));
 	if (!isnan(values[FIGURE_RESPONSE_P99]))
-		printf(" and %s for p99",
-		       sweep_time_text(values[FIGURE_RESPONSE_P99], p99, sizeof(p99)));
-	printf(", at %s", curve_percent(worst->share, share));
-	if (n)
-		printf("; more than 5 %% of the response time at %zu load%s.\n", n,
-		       n == 1 ? "" : "s");
-	else
-		puts("; less than 5 % of the response times.");
+		snprintf(and, sizeof(and), " and %s for p99",
+			 scaled_time(values[FIGURE_RESPONSE_P99], p99));
+	snprintf(many, sizeof(many), "; more than 5 %% of the response time at %zu load%s", n,
+		 n == 1 ? "" : "s");
+	curve_say(s, "Lateness of xdd itself",
+		  "where nothing is transferred, up to %s in the mean%s, at %s%s.",
+		  scaled_time(values[FIGURE_RESPONSE], mean), and,
+		  curve_percent(worst->share, share),
+		  n ? many : "; less than 5 % of the response times");
 }
 
-static void put_knee(const struct curve *c)
+static void put_knee(const struct sweep *s)
 {
-	char share[CURVE_NUMBER], low[CURVE_NUMBER], high[CURVE_NUMBER], rate[NUMBER];
+	const struct curve *c = &s->curve->results;
+	char share[CURVE_NUMBER], low[CURVE_NUMBER], high[CURVE_NUMBER], rate[SCALED_SIZE];
+	char interval[2 * CURVE_NUMBER + 16] = "; there are too few rounds for an interval";
 
 	if (!c->knee.known) {
 		if (c->knee.none_to > 0)
-			printf("Knee: none up to %s of the maximum: throughput divided by mean "
-			       "response time does not fall by more than its error.\n",
-			       curve_percent(c->knee.none_to, share));
+			curve_say(s, "Knee",
+				  "none up to %s of the maximum: throughput divided by mean "
+				  "response time does not fall by more than its error.",
+				  curve_percent(c->knee.none_to, share));
 		else if (c->knee.why)
-			printf("Knee: %s.\n", c->knee.why);
+			curve_say(s, "Knee", "%s.", c->knee.why);
 		return;
 	}
 	/* Three digits say as much as there is to know. */
 	snprintf(share, sizeof(share), "%.3g %%", 100 * c->knee.share);
 	snprintf(low, sizeof(low), "%.3g %%", 100 * c->knee.low);
 	snprintf(high, sizeof(high), "%.3g %%", 100 * c->knee.high);
-	printf("Knee: at %s of the maximum, %s operations/s, throughput divided by mean response "
-	       "time is greatest",
-	       share, sweep_rate_text(c->knee.share * c->maximum, rate, sizeof(rate)));
-	if (isnan(c->knee.low))
-		puts("; there are too few rounds for an interval.");
-	else
-		printf(" (95 %%: %s to %s).\n", low, high);
+	if (!isnan(c->knee.low))
+		snprintf(interval, sizeof(interval), " (95 %%: %s to %s)", low, high);
+	curve_say(s, "Knee",
+		  "at %s of the maximum, %s, throughput divided by mean response time is "
+		  "greatest%s.",
+		  share, scaled_ops(c->knee.share * c->maximum, rate), interval);
 }
 
 /* Response times that no queue has: the load whose mean is furthest above one of a greater load. */
@@ -213,7 +321,7 @@ static void put_disturbed(const struct sweep *s)
 {
 	const struct curve *c = &s->curve->results;
 	const struct curve_load *worst = NULL, *lower = NULL;
-	char high[NUMBER], low[NUMBER], at[CURVE_NUMBER], then[CURVE_NUMBER];
+	char high[SCALED_SIZE], low[SCALED_SIZE], at[CURVE_NUMBER], then[CURVE_NUMBER];
 	double most = 0;
 
 	for (size_t i = 0; i < c->n_loads; i++) {
@@ -230,41 +338,51 @@ static void put_disturbed(const struct sweep *s)
 	}
 	if (!worst)
 		return;
-	printf("Disturbed: the mean response time falls from %s at %s to %s at %s: something else "
-	       "was active, or the target is slow to wake at low loads; repeat the curve.\n",
-	       sweep_time_text(response_of(s, worst), high, sizeof(high)),
-	       curve_percent(worst->share, at),
-	       sweep_time_text(response_of(s, lower), low, sizeof(low)),
-	       curve_percent(lower->share, then));
+	curve_say(s, "Disturbed",
+		  "the mean response time falls from %s at %s to %s at %s: something else was "
+		  "active, or the target is slow to wake at low loads; repeat the curve.",
+		  scaled_time(response_of(s, worst), high), curve_percent(worst->share, at),
+		  scaled_time(response_of(s, lower), low), curve_percent(lower->share, then));
 }
 
-static void put_goal(const struct curve *c)
+/* The words about the goal after its limit. */
+static const char *goal_text(const struct sweep *s)
 {
+	const struct curve *c = &s->curve->results;
 	const struct curve_goal *g = &c->goal;
-	char limit[NUMBER], holds[CURVE_NUMBER], fails[CURVE_NUMBER], rate[NUMBER];
+	char holds[CURVE_NUMBER], fails[CURVE_NUMBER], rate[SCALED_SIZE];
 
-	if (!(g->limit_ns > 0) || !c->n_loads)
-		return;
-	sweep_time_text(g->limit_ns, limit, sizeof(limit));
 	curve_percent(g->holds, holds);
 	curve_percent(g->fails, fails);
-	sweep_rate_text(g->holds * c->maximum, rate, sizeof(rate));
-	printf("Goal: %s up to %s ", goal_name(g), limit);
+	scaled_ops(g->holds * c->maximum, rate);
 	if (!(g->holds > 0) && isinf(g->fails))
-		printf("cannot be judged");
-	else if (!(g->holds > 0))
-		printf("does not hold at %s of the maximum, the least load", fails);
-	else if (g->fails < INFINITY)
-		printf("holds at %s of the maximum, %s operations/s, and not at %s%s", holds, rate,
-		       fails, g->sure ? "" : "; the limit is within the intervals of these");
-	else
-		printf("holds at all%s loads, up to %s of the maximum, %s operations/s",
-		       g->unjudged ? " other" : "", holds, rate);
+		return "cannot be judged";
+	if (!(g->holds > 0))
+		return xarena_printf(s->arena, "does not hold at %s of the maximum, the least load",
+				     fails);
+	if (g->fails < INFINITY)
+		return xarena_printf(s->arena, "holds at %s of the maximum, %s, and not at %s%s",
+				     holds, rate, fails,
+				     g->sure ? "" : "; the limit is within the intervals of these");
+	return xarena_printf(s->arena, "holds at all%s loads, up to %s of the maximum, %s",
+			     g->unjudged ? " other" : "", holds, rate);
+}
+
+static void put_goal(const struct sweep *s)
+{
+	const struct curve_goal *g = &s->curve->results.goal;
+	char limit[SCALED_SIZE], few[160] = "";
+
+	if (!(g->limit_ns > 0) || !s->curve->results.n_loads)
+		return;
 	if (g->unjudged)
-		printf("; %zu load%s had too few operations in a round for it: -each makes rounds "
-		       "longer",
-		       g->unjudged, g->unjudged == 1 ? "" : "s");
-	puts(g->disturbed ? "; but loads were disturbed, as the line above says." : ".");
+		snprintf(few, sizeof(few),
+			 "; %zu load%s had too few operations in a round for it: -each makes "
+			 "rounds longer",
+			 g->unjudged, g->unjudged == 1 ? "" : "s");
+	curve_say(s, "Goal", "%s up to %s %s%s%s.", goal_name(g), scaled_time(g->limit_ns, limit),
+		  goal_text(s), few,
+		  g->disturbed ? "; but loads were disturbed, as the line above says" : "");
 }
 
 static void curve_show_table(const struct sweep *s)
@@ -277,16 +395,14 @@ static void curve_show_table(const struct sweep *s)
 		putchar('\n');
 	put_maximum(s);
 	if (c->n_loads)
-		put_header("  queue  rounds  steady");
-	for (size_t i = 0; i < c->n_loads; i++)
-		put_load(s, &c->loads[i]);
+		put_loads(s);
 	put_lateness(s);
-	put_knee(c);
+	put_knee(s);
 	put_disturbed(s);
-	put_goal(c);
+	put_goal(s);
 	if (s->results.partial)
-		printf("Interrupted: %zu loads have results%s.\n", c->n_loads,
-		       s->journal_path ? "; -resume continues" : "");
+		curve_say(s, "Interrupted", "%zu loads have results%s.", c->n_loads,
+			  s->journal_path ? "; -resume continues" : "");
 }
 
 #define LOADS "10..90+10,95,100,105"

@@ -24,6 +24,8 @@
 #include "xdd/plan/option.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/column.h"
+#include "xdd/report/rule.h"
+#include "xdd/report/screen.h"
 #include "xdd/sys/clock.h"
 
 /*
@@ -227,15 +229,23 @@ static void sweep_log_warnings(const struct sweep *s)
 
 /* ---- after the table ---- */
 
+void sweep_say(const char *label, const char *text)
+{
+	char *safe = printable_dup(text, false);
+	struct screen screen;
+
+	screen_init(&screen, STDOUT_FILENO);
+	screen_wrap(&screen, stdout, SCREEN_BOLD, label, safe ? safe : "");
+	screen_free(&screen);
+	free(safe);
+}
+
 static void put_note(const struct sweep *s, const char *kind, const char *text, const bool *points)
 {
 	char of[POINTS_SIZE];
 
-	printf("%s: ", kind);
-	printable_put(stdout, text);
-	fputs(", at ", stdout);
-	printable_put(stdout, points_text(s, points, of, sizeof(of)));
-	putchar('\n');
+	sweep_say(kind, xarena_printf(s->arena, "%s, at %s", text,
+				      points_text(s, points, of, sizeof(of))));
 }
 
 /* Print findings and warnings to standard output, unless that is a file's. */
@@ -267,31 +277,6 @@ static void sweep_show_notes(const struct sweep *s)
 #define SWEEP_SHOW_LABEL_SIZE 160
 
 /* ---- numbers ---- */
-
-/* A time in the unit that suits it. */
-const char *sweep_time_text(double ns, char *buf, size_t size)
-{
-	if (isnan(ns))
-		snprintf(buf, size, "-");
-	else if (ns < 1e3)
-		snprintf(buf, size, "%.0f ns", ns);
-	else if (ns < 1e6)
-		snprintf(buf, size, "%.4g us", ns / 1e3);
-	else if (ns < 1e9)
-		snprintf(buf, size, "%.4g ms", ns / 1e6);
-	else
-		snprintf(buf, size, "%.4g s", ns / 1e9);
-	return buf;
-}
-
-const char *sweep_rate_text(double value, char *buf, size_t size)
-{
-	if (isnan(value))
-		snprintf(buf, size, "-");
-	else
-		snprintf(buf, size, value < 100 ? "%.2f" : value < 1000 ? "%.1f" : "%.0f", value);
-	return buf;
-}
 
 /* "1:23:45" */
 static void clock_text(uint64_t ns, char *buf, size_t size)
@@ -342,131 +327,241 @@ char *sweep_title(const struct sweep *s, const struct sweep_round *round, char *
 
 /* ---- tables ---- */
 
-/* The width of the column of an axis. */
-static int axis_width(const struct vary_axis *axis)
+#define SWEEP_CELL 80
+
+/* The columns after those of the axes. */
+enum sweep_column {
+	SWEEP_RATE,
+	SWEEP_IOPS,
+	SWEEP_LATENCY,
+	SWEEP_P99,
+	SWEEP_ROUND, /* the last one, while rounds are shown */
+	SWEEP_INTERVAL = SWEEP_ROUND,
+	SWEEP_ROUNDS,
+	SWEEP_STEADY,
+};
+
+/* Rounds are shown as they end: their widths are known before. */
+static const struct screen_column round_columns[] = {
+	{ .heading = "rate", .width = 9 },
+	{ .heading = "IOPS", .width = 8 },
+	{ .heading = "latency", .width = 7 },
+	{ .heading = "p99", .width = 7, .leave = 1 },
+	{ .heading = "round" },
+};
+
+static const struct screen_column table_columns[] = {
+	{ .heading = "rate" },
+	{ .heading = "IOPS" },
+	{ .heading = "latency" },
+	{ .heading = "p99", .leave = 1 },
+	{ .heading = "+-95 %" },
+	{ .heading = "rounds", .leave = 3 },
+	{ .heading = "steady", .leave = 2 },
+};
+
+struct sweep_rows {
+	struct screen screen;
+	struct screen_table table;
+	char (*texts)[SWEEP_CELL]; /* of the cells of a row */
+	const char **cells;
+};
+
+static void set_axis(struct sweep_rows *r, size_t i, const char *text)
 {
-	size_t width = strlen(axis->name);
+	char *safe = printable_dup(text, false);
 
-	for (size_t i = 0; i < axis->n; i++) {
-		const size_t length = strlen(axis->values[i].text);
-
-		width = length > width ? length : width;
-	}
-	return width > 40 ? 40 : (int)width;
+	snprintf(r->texts[i], SWEEP_CELL, "%s", safe ? safe : "?");
+	free(safe);
 }
 
-static void put_values(const struct sweep *s, size_t point)
+/* A table of the axes and `n` columns more, as wide as the values of the axes and the headings. */
+static void rows_begin(const struct sweep *s, struct sweep_rows *r,
+		       const struct screen_column *columns, size_t n)
 {
-	for (size_t i = 0; i < s->vary.n_axes; i++) {
-		const struct vary_axis *axis = &s->vary.axes[i];
-		const char *text = axis->values[vary_at(&s->vary, point, i)].text;
-		const int pad = axis_width(axis) - (int)strlen(text);
+	const size_t axes = s->vary.n_axes;
 
-		printf("%*s", pad > 0 ? pad : 0, "");
-		printable_put(stdout, text);
-		fputs("  ", stdout);
+	screen_init(&r->screen, STDOUT_FILENO);
+	r->table = (struct screen_table){ .screen = &r->screen, .n = axes + n };
+	r->table.columns = xcalloc(axes + n, sizeof(*r->table.columns));
+	r->texts = xcalloc(axes + n, sizeof(*r->texts));
+	r->cells = xcalloc(axes + n, sizeof(*r->cells));
+	for (size_t i = 0; i < axes + n; i++) {
+		r->cells[i] = r->texts[i];
+		if (i >= axes)
+			r->table.columns[i] = columns[i - axes];
+		else
+			r->table.columns[i].heading = s->vary.axes[i].name;
+	}
+	screen_table_widen(&r->table, NULL);
+	for (size_t i = 0; i < axes; i++) {
+		for (size_t k = 0; k < s->vary.axes[i].n; k++) {
+			set_axis(r, i, s->vary.axes[i].values[k].text);
+			screen_table_widen(&r->table, r->cells);
+		}
+		*r->texts[i] = '\0';
 	}
 }
 
-static void put_header(const struct sweep *s, const char *last)
+static void rows_end(struct sweep_rows *r)
 {
-	for (size_t i = 0; i < s->vary.n_axes; i++) {
-		const struct vary_axis *axis = &s->vary.axes[i];
-		const int pad = axis_width(axis) - (int)strlen(axis->name);
-
-		printf("%*s", pad > 0 ? pad : 0, "");
-		printable_put(stdout, axis->name);
-		fputs("  ", stdout);
-	}
-	printf("%10s  %10s  %11s  %11s  %s\n", "MB/s", "IOPS", "latency", "p99", last);
+	free(r->table.columns);
+	free(r->texts);
+	free(r->cells);
+	screen_free(&r->screen);
 }
 
-static void put_figures(double bandwidth, double iops, double latency, double p99)
+/* The cells of a point up to p99; returns the others. */
+static char (*set_point(const struct sweep *s, struct sweep_rows *r, size_t point,
+			const double values[SWEEP_ROUND]))[SWEEP_CELL]
 {
-	char a[32], b[32], c[32], d[32];
+	char(*texts)[SWEEP_CELL] = r->texts + s->vary.n_axes;
 
-	printf("%10s  %10s  %11s  %11s  ", sweep_rate_text(bandwidth / 1e6, a, sizeof(a)),
-	       sweep_rate_text(iops, b, sizeof(b)), sweep_time_text(latency, c, sizeof(c)),
-	       sweep_time_text(p99, d, sizeof(d)));
+	for (size_t i = 0; i < s->vary.n_axes; i++)
+		set_axis(r, i, s->vary.axes[i].values[vary_at(&s->vary, point, i)].text);
+	scaled_rate(values[SWEEP_RATE], texts[SWEEP_RATE]);
+	scaled_ops(values[SWEEP_IOPS], texts[SWEEP_IOPS]);
+	scaled_time(values[SWEEP_LATENCY], texts[SWEEP_LATENCY]);
+	scaled_time(values[SWEEP_P99], texts[SWEEP_P99]);
+	return texts;
+}
+
+static const enum pass_figure sweep_shown[SWEEP_ROUND] = { FIGURE_BANDWIDTH, FIGURE_IOPS,
+							   FIGURE_LATENCY, FIGURE_P99 };
+
+/* The row of a round; NULL: the headings. */
+static void show_round(const struct sweep *s, const struct sweep_round *round)
+{
+	double values[SWEEP_ROUND];
+	struct sweep_rows r;
+
+	rows_begin(s, &r, round_columns, sizeof(round_columns) / sizeof(round_columns[0]));
+	screen_table_fit(&r.table);
+	if (round) {
+		for (size_t i = 0; i < SWEEP_ROUND; i++)
+			values[i] = sweep_round_value(round, sweep_shown[i]);
+		snprintf(set_point(s, &r, (size_t)round->point, values)[SWEEP_ROUND], SWEEP_CELL,
+			 "%" PRIu64, round->round);
+	}
+	screen_table_put(&r.table, stdout, round ? r.cells : NULL);
+	rows_end(&r);
 }
 
 static void sweep_show_head(const struct sweep *s)
 {
 	if (s->quiet)
 		return;
-	printf("%zu point%s, %" PRIu64 " round%s each%s, order by -orderseed %" PRIu64 "\n",
-	       s->vary.n_points, s->vary.n_points == 1 ? "" : "s", s->results.least,
-	       s->results.least == 1 ? "" : "s",
-	       s->results.most > s->results.least ? " or more" : "", s->results.seed);
+	sweep_say(NULL, xarena_printf(s->arena,
+				      "%zu point%s, %" PRIu64 " round%s each%s, order by "
+				      "-orderseed %" PRIu64,
+				      s->vary.n_points, s->vary.n_points == 1 ? "" : "s",
+				      s->results.least, s->results.least == 1 ? "" : "s",
+				      s->results.most > s->results.least ? " or more" : "",
+				      s->results.seed));
 	if (s->terminal)
-		put_header(s, "round");
+		show_round(s, NULL);
 	fflush(stdout);
 }
 
 static void sweep_show_round(const struct sweep *s, const struct sweep_round *r)
 {
-	put_values(s, (size_t)r->point);
-	put_figures(sweep_round_value(r, FIGURE_BANDWIDTH), sweep_round_value(r, FIGURE_IOPS),
-		    sweep_round_value(r, FIGURE_LATENCY), sweep_round_value(r, FIGURE_P99));
-	printf("%5" PRIu64 "\n", r->round);
+	show_round(s, r);
 	fflush(stdout);
 }
 
 const char *sweep_percent_text(double percent, char *buf, size_t size)
 {
-	if (percent < 999.5)
-		snprintf(buf, size, percent < 9.95 ? "%.1f %%" : "%.0f %%", percent);
+	if (rule_too_few(percent))
+		snprintf(buf, size, "too few");
 	else
-		snprintf(buf, size, isfinite(percent) ? "> 999 %%" : "?");
+		snprintf(buf, size, percent < 9.95 ? "+-%.1f %%" : "+-%.0f %%", percent);
 	return buf;
 }
 
-/* The last columns: the interval of the bandwidth, rounds, steady state, errors. */
-static void put_rest(const struct sweep *s, const struct sweep_point *p)
+static void set_table_row(const struct sweep *s, struct sweep_rows *r, size_t point)
 {
-	const struct sweep_mean m = sweep_mean(&s->results, p, FIGURE_BANDWIDTH);
+	const struct sweep_point *p = &s->results.points[point];
 	const struct sweep_steadiness steady = sweep_steady(p);
+	double values[SWEEP_ROUND];
+	struct sweep_mean m;
+	char(*texts)[SWEEP_CELL];
+
+	for (size_t i = 0; i < SWEEP_ROUND; i++)
+		values[i] = sweep_mean(&s->results, p, sweep_shown[i]).mean;
+	texts = set_point(s, r, point, values);
+	m = sweep_mean(&s->results, p, FIGURE_BANDWIDTH);
+	sweep_percent_text(m.percent, texts[SWEEP_INTERVAL], SWEEP_CELL);
+	snprintf(texts[SWEEP_ROUNDS], SWEEP_CELL, "%zu", p->n);
+	if (steady.after)
+		snprintf(texts[SWEEP_STEADY], SWEEP_CELL, "after %" PRIu64, steady.after);
+	else
+		strcpy(texts[SWEEP_STEADY], m.n < STATS_STEADY_WINDOW ? "-" : "no");
+}
+
+/* Show errors and status of a point below its row. */
+static void show_faults(const struct sweep_point *p)
+{
 	uint64_t errors = 0;
-	char percent[32];
 
 	for (size_t i = 0; i < p->n; i++)
 		errors += p->rounds[i].errors;
-	printf("%8s  %6zu  ", sweep_percent_text(m.percent, percent, sizeof(percent)), p->n);
-	if (steady.after)
-		printf("after round %" PRIu64, steady.after);
-	else
-		fputs(m.n < STATS_STEADY_WINDOW ? "-" : "not reached", stdout);
 	if (errors)
-		printf(", %" PRIu64 " errors", errors);
+		printf("  the point above: %" PRIu64 " errors\n", errors);
 	if (p->status && p->status != XDD_IO_ERROR)
-		printf(", status %d", p->status);
-	putchar('\n');
+		printf("  the point above: status %d\n", p->status);
+}
+
+/* Rows that have no interval, and what makes one. */
+static void show_too_few(const struct sweep *s, const struct screen *screen)
+{
+	size_t few = 0;
+	const char *text;
+
+	for (size_t i = 0; i < s->vary.n_points; i++) {
+		const struct sweep_point *p = &s->results.points[i];
+
+		few += p->n && rule_too_few(sweep_mean(&s->results, p, FIGURE_BANDWIDTH).percent);
+	}
+	if (!few)
+		return;
+	text = xarena_printf(s->arena,
+			     RULE_TOO_FEW_WORDS
+			     " at %zu point%s to say how far they repeat; -rounds makes more",
+			     few, few == 1 ? "" : "s");
+	screen_wrap(screen, stdout, SCREEN_PLAIN, "+-95 %", text);
 }
 
 static void sweep_show_table(const struct sweep *s)
 {
 	const struct sweep_results *r = &s->results;
+	struct sweep_rows rows;
 	size_t done = 0;
 
 	if (s->quiet)
 		return;
 	if (s->terminal)
 		putchar('\n');
-	put_header(s, "  +-95 %  rounds  steady");
+	rows_begin(s, &rows, table_columns, sizeof(table_columns) / sizeof(table_columns[0]));
 	for (size_t i = 0; i < s->vary.n_points; i++) {
-		const struct sweep_point *p = &r->points[i];
-
-		put_values(s, i);
-		put_figures(sweep_mean(r, p, FIGURE_BANDWIDTH).mean,
-			    sweep_mean(r, p, FIGURE_IOPS).mean,
-			    sweep_mean(r, p, FIGURE_LATENCY).mean,
-			    sweep_mean(r, p, FIGURE_P99).mean);
-		put_rest(s, p);
-		done += p->n && !sweep_wants(r, p);
+		set_table_row(s, &rows, i);
+		screen_table_widen(&rows.table, rows.cells);
+		done += r->points[i].n && !sweep_wants(r, &r->points[i]);
 	}
+	screen_table_fit(&rows.table);
+	screen_table_put(&rows.table, stdout, NULL);
+	for (size_t i = 0; i < s->vary.n_points; i++) {
+		set_table_row(s, &rows, i);
+		screen_table_put(&rows.table, stdout, rows.cells);
+		show_faults(&r->points[i]);
+	}
+	screen_table_end(&rows.table, stdout);
+	show_too_few(s, &rows.screen);
+	rows_end(&rows);
 	if (r->partial)
-		printf("Interrupted: %zu of %zu points are complete%s.\n", done, s->vary.n_points,
-		       s->journal_path ? "; -resume continues" : "");
+		sweep_say("Interrupted",
+			  xarena_printf(s->arena, "%zu of %zu points are complete%s.", done,
+					s->vary.n_points,
+					s->journal_path ? "; -resume continues" : ""));
 }
 
 static const char usage[] =

@@ -211,9 +211,10 @@ void sweep_keep_warnings(struct sweep *s, size_t point, const struct plan *plan)
 
 /* ---- sweep.c ---- */
 
-/* Figures in `buf`: a time in the unit that suits it, a rate, half an interval. NAN: "-". */
-const char *sweep_time_text(double ns, char *buf, size_t size);
-const char *sweep_rate_text(double value, char *buf, size_t size);
+/* Write "label: text" to standard output, in lines that fit; without a label, the text. */
+void sweep_say(const char *label, const char *text);
+
+/* Half an interval, in `buf`: "+-1.5 %", or "too few" (rounds). */
 const char *sweep_percent_text(double percent, char *buf, size_t size);
 
 /*

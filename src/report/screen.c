@@ -221,6 +221,109 @@ void screen_wrap(const struct screen *s, FILE *f, enum screen_tone tone, const c
 	}
 }
 
+void screen_table_widen(struct screen_table *t, const char *const *cells)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct screen_column *col = &t->columns[i];
+		const unsigned width = screen_width(t->screen, cells ? cells[i] : col->heading);
+
+		col->width = width > col->width ? width : col->width;
+	}
+}
+
+#define LEAST_COLUMN 4
+
+/* The columns that a row takes with a gap of `gap`. */
+static unsigned table_width(const struct screen_table *t, unsigned gap)
+{
+	unsigned width = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		width += t->columns[i].left_out ? 0 : t->columns[i].width + (i ? gap : 0);
+	return width;
+}
+
+/* The column that is left out next; NULL: all stay. */
+static struct screen_column *next_to_leave(const struct screen_table *t)
+{
+	struct screen_column *next = NULL;
+
+	for (size_t i = 0; i < t->n; i++) {
+		struct screen_column *col = &t->columns[i];
+
+		if (!col->left_out && col->leave > (next ? next->leave : 0))
+			next = col;
+	}
+	return next;
+}
+
+/* The widest column but the last one, whose cells are not cut; NULL: none can be cut. */
+static struct screen_column *widest(const struct screen_table *t)
+{
+	struct screen_column *found = NULL;
+
+	for (size_t i = 0; i + 1 < t->n; i++) {
+		struct screen_column *col = &t->columns[i];
+
+		if (!col->left_out && col->width > (found ? found->width : LEAST_COLUMN))
+			found = col;
+	}
+	return found;
+}
+
+void screen_table_fit(struct screen_table *t)
+{
+	/* One column stays free: some terminals go to the next line after the last one. */
+	const unsigned room = t->screen->columns - 1;
+	struct screen_column *col;
+
+	t->gap = 2;
+	if (table_width(t, t->gap) > room)
+		t->gap = 1;
+	while (table_width(t, t->gap) > room && (col = next_to_leave(t)))
+		col->left_out = true;
+	while (table_width(t, t->gap) > room && (col = widest(t)))
+		col->width--;
+}
+
+void screen_table_put(const struct screen_table *t, FILE *f, const char *const *cells)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct screen_column *col = &t->columns[i];
+		const char *text = cells ? cells[i] : col->heading;
+		const unsigned width = screen_width(t->screen, text);
+		char *cut = width > col->width ? screen_shorten(t->screen, text, col->width) : NULL;
+
+		if (!col->left_out && i + 1 == t->n)
+			fprintf(f, "%*s%s", *text ? (int)t->gap : 0, "", text);
+		else if (!col->left_out)
+			fprintf(f, "%*s%s",
+				(int)(i ? t->gap : 0) + (cut ? 0 : (int)(col->width - width)), "",
+				cut ? cut : text);
+		free(cut);
+	}
+	fputc('\n', f);
+}
+
+void screen_table_end(const struct screen_table *t, FILE *f)
+{
+	char *text = strdup("");
+
+	for (size_t i = 0, n = 0; text && i < t->n; i++) {
+		char *more;
+
+		if (!t->columns[i].left_out)
+			continue;
+		if (asprintf(&more, "%s%s%s", text, n++ ? ", " : "", t->columns[i].heading) < 0)
+			more = NULL;
+		free(text);
+		text = more;
+	}
+	if (text && *text)
+		screen_wrap(t->screen, f, SCREEN_PLAIN, "no room for", text);
+	free(text);
+}
+
 void line_cell_set(struct line_cell *cell, const char *text)
 {
 	cell->whole = NULL;

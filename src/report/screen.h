@@ -1,62 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Text that fits: on a screen, and in the lines of the result table. Private to src/report.
+ * Cells and lines of the result table. Private to src/report.
  */
-#ifndef XDD_REPORT_SCREEN_H
-#define XDD_REPORT_SCREEN_H
+#ifndef XDD_REPORT_LINES_H
+#define XDD_REPORT_LINES_H
 
-#include <locale.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "xdd/report/column.h"
-
-/*
- * A text screen: how wide and high it is, and text that fits on it. Private to src/report.
- *
- * Texts come from printable_dup(): UTF-8 without control characters. A struct screen belongs to
- * one thread at a time.
- */
-
-#define SCREEN_MIN_COLUMNS 60
-
-struct screen {
-	unsigned columns; /* at least SCREEN_MIN_COLUMNS */
-	unsigned rows;	  /* 0: unknown */
-	bool colour;
-	const char *gap;  /* stands for the middle of a name that is too long */
-	locale_t unicode; /* (locale_t)0: widths are estimates, which are not too small */
-};
-
-/* Colours and weights; they repeat what the words say. */
-enum screen_tone {
-	SCREEN_PLAIN,
-	SCREEN_BOLD,
-	SCREEN_GOOD,
-	SCREEN_CAUTION,
-	SCREEN_BAD,
-};
-
-/*
- * Look at the terminal `fd`, or else at the environment: COLUMNS, LINES, NO_COLOR, TERM and the
- * locale. screen_free() may follow in any case.
- */
-void screen_init(struct screen *s, int fd);
-void screen_free(struct screen *s);
-
-/* The columns that `text` takes. */
-unsigned screen_width(const struct screen *s, const char *text);
-
-/* A copy of `text` that takes `columns` at most: its middle is left out. NULL: no memory. */
-char *screen_shorten(const struct screen *s, const char *text, unsigned columns);
-
-/*
- * Write "label: text" in lines that fit on the screen, broken between words; the lines after the
- * first one begin with two blanks. `label` has the tone; NULL: there is none.
- */
-void screen_wrap(const struct screen *s, FILE *f, enum screen_tone tone, const char *label,
-		 const char *text);
+#include "xdd/report/screen.h"
 
 /*
  * Lines of the result table, put together from cells: with fixed widths as text, folded where a

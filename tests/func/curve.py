@@ -23,6 +23,7 @@ import xddjson as j
 import xddlaw as law
 import xddpoisson
 import xddsys as s
+import xddterm
 import xddtest as t
 
 t.tolerate(t.BUFFERED)
@@ -77,12 +78,20 @@ def test_points():
     t.equal({float(r["load (%)"]): r["lateness_p99 (ns)"] != "" for r in rows if float(r["load (%)"]) in (20, 50, 120)},
             {20: True, 50: True, 120: False}, "and the lateness")
     check_repeats(by_point[next(x["point"] for x in found["loads"] if x["percent"] == 50)])
-    t.ok(re.search(r"^maximum: .* operations/s", run.out, re.M) and re.search(r"^Knee: ", run.out, re.M) and
-         re.search(r"^Goal: p99 up to 10 s holds ", run.out, re.M) and
-         re.search(r"^Lateness of xdd itself, .* in the mean and .* for p99, at \d+ %; ", run.out, re.M), "the output says what follows", run)
+    said = "\n".join(xddterm.unfolded(run.out))
+    t.ok(re.search(r"^maximum: [\d.]+ k/s ", said, re.M) and re.search(r"^Knee: ", said, re.M) and
+         re.search(r"^Goal: p99 up to 10.0 s holds ", said, re.M) and
+         re.search(r"^Lateness of xdd itself: .* in the mean and .* for p99, at \d+ %; ", said, re.M), "the output says what follows", run)
     t.ok(not os.path.exists(t.path("a.json.journal")), "the journal is gone once the document is complete")
     run = t.command([t.XDD, "compare", t.path("a.json"), t.path("a.json")])
     t.ok(run.status == 0 and "load 50 %" in run.out, "a curve and itself are compared load by load", run)
+
+
+def test_widths():
+    for columns in 60, 80, 120:
+        run = curve(*NULL, *SHORT, "-load", "20,50,120", "-goal", "p99=10s", env=dict(os.environ, COLUMNS=str(columns)))
+        t.equal((run.status, [x for x in run.out.splitlines() if len(x) > columns]), (0, []), "%d columns: lines fit" % columns, run)
+        t.ok(re.search(r"^ *load .*reached +response +p50 +p99 .*steady$", run.out, re.M), "%d columns: the answer has room" % columns, run)
 
 
 def test_few():
@@ -94,7 +103,8 @@ def test_few():
     loads, goal = doc["curve"]["loads"], doc["curve"]["goal"]
     t.equal({(x["response_p99"] is None, x["response_p99.9"]) for x in loads}, {(False, None)}, "p99 is known, and p99.9 is not")
     t.ok(goal["unjudged_loads"] > 0 and goal["holds_percent"] == 0 and
-         re.search(r"^Goal: p99\.9 up to 10 s cannot be judged; \d loads had too few operations in a round", run.out, re.M),
+         re.search(r"^Goal: p99\.9 up to 10\.0 s cannot be judged; \d loads had too few operations in a round",
+                   "\n".join(xddterm.unfolded(run.out)), re.M),
          "the goal cannot be judged", run)
     with open(t.path("few.csv"), encoding="utf-8", newline="") as f:
         t.equal({(r["response_p99.9 (ns)"], r["response_p99 (ns)"] == "") for r in csv.DictReader(f)}, {("", False)}, "nor in the CSV file")
@@ -370,6 +380,6 @@ def test_help():
 
 
 
-t.run(test_points, test_few, test_compare, test_depth, test_unsure, test_lateness, test_columns, test_dryrun, test_refused, test_errors, test_interrupted, test_law,
+t.run(test_points, test_widths, test_few, test_compare, test_depth, test_unsure, test_lateness, test_columns, test_dryrun, test_refused, test_errors, test_interrupted, test_law,
       test_help)
 t.done()

@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddjson as j
 import xddsys as s
+import xddterm
 import xddtest as t
 
 LIMIT_S = 60
@@ -465,9 +466,9 @@ def test_notes():
         f.truncate(64 << 20)
     run = sweep("-target", holes, "-reqsize", "64k", "-bytes", "64M", "-vary", "op=read,noop", "-vary", "queuedepth=1,2",
                 "-rounds", 2, "-jsonout", t.path("notes.json"))
-    found = [line for line in run.out.splitlines() if line.startswith("Finding: ") and "never written" in line]
+    found = [line for line in xddterm.unfolded(run.out) if line.startswith("Finding: ") and "never written" in line]
     t.ok(len(found) == 1 and found[0].endswith(", at 2 of 4 points: op read, queuedepth 1; op read, queuedepth 2") and
-         run.out.index(found[0]) > run.out.index("noop"), "a finding follows the table, once, with its points", run)
+         run.out.index("Finding: data") > run.out.index("noop"), "a finding follows the table, once, with its points", run)
     page = t.command([t.XDD, "report", "-noplots", t.path("notes.json")])
     t.ok(len(re.findall("<strong>finding:</strong> [^<]*never written[^<]*, at point 1, 2</li>", page.out)) == 1, "so does the page", page)
     t.equal(page.out.count("% of what was read was never written"), 1, "which shows the message of four runs once")
@@ -476,7 +477,7 @@ def test_notes():
                 warns=[m.line(r"warning: target 0, null", "-blocksize 4096 without -reqsize: .*")])
     points = "2 of 4 points: blocksize 4096, queuedepth 1; blocksize 4096, queuedepth 2"
     t.ok(len(run.err.splitlines()) == 1 and run.err.endswith(" (%s)\n" % points), "a warning of later points, once", run)
-    said = [line for line in run.out.splitlines() if line.startswith("Warning: ")]
+    said = [line for line in xddterm.unfolded(run.out) if line.startswith("Warning: ")]
     t.ok(len(said) == 1 and said[0].endswith(", at " + points), "and after the table", run)
     t.equal([("without -reqsize" in e["text"], e["level"]) for e in j.load(t.path("warned.json"))["messages"]], [(True, "warning")],
             "and in the document")
@@ -486,6 +487,23 @@ def test_notes():
     t.ok(run.err.count("\n") == 1 and "points" not in run.err, "points are named where they are not all", run)
 
 
+def test_widths():
+    """Tables and lines fit the screen; columns without room are named; an interval that reaches zero is none."""
+    words = ["-op", "noop", "-target", "null", "-reqsize", "4k,64k", "-queuedepth", "1,2", "-numreqs", "40000", "-rounds", 2]
+    for columns in 60, 80, 120:
+        run = sweep(*words, env=dict(os.environ, COLUMNS=str(columns)))
+        t.equal((run.status, [x for x in run.out.splitlines() if len(x) > columns]), (0, []), "%d columns: lines fit" % columns, run)
+        named = re.search(r"^no room for: (.*)$", run.out, re.M)
+        t.equal((set(named.group(1).split(", ")) if named else set()) & set(run.out.splitlines()[1].split()), set(),
+                "%d columns: what is not in the table is named" % columns, run)
+    t.ok(not named and re.search(r"^ *reqsize +queuedepth +rate +IOPS +latency +p99 +\+-95 % +rounds +steady$", run.out, re.M),
+         "120 columns: all have room", run)
+    run = sweep(*NULL, "-queuedepth", "1,2", "-rounds", 1)
+    t.ok(len(re.findall(r" too few +1  -$", run.out, re.M)) == 2 and
+         "+-95 %: too few rounds at 2 points to say how far they repeat; -rounds makes more" in xddterm.unfolded(run.out),
+         "one round has no interval, and what makes one is said", run)
+
+
 def test_help():
     run = sweep("-help")
     t.ok(run.status == 0 and "-orderseed <number>" in run.out, "the help", run)
@@ -493,5 +511,5 @@ def test_help():
     t.ok(run.status == 0 and "usage: xdd sweep" in run.out, "xdd -help sweep", run)
 
 
-t.run(test_grid, test_arrangements, test_traffic, test_time, test_responses, test_columns, test_refused, test_standard_output, test_early_progress, test_interrupted, test_resume, test_errors, test_restore, test_compare, test_notes, test_help)
+t.run(test_grid, test_arrangements, test_traffic, test_time, test_responses, test_columns, test_refused, test_standard_output, test_early_progress, test_interrupted, test_resume, test_errors, test_restore, test_compare, test_notes, test_widths, test_help)
 t.done()

@@ -123,7 +123,7 @@ def test_no_memory():
         t.skip("memory that is short", "no compiler, or a sanitizer has its own memory")
         return
     counter = xddcount.Counter()
-    words = ["-op", "noop", "-target", "null", "-numreqs", 10, "-queuedepth", "1,2", "-rounds", 3]
+    words = ["-op", "noop", "-target", "null", "-numreqs", 10, "-queuedepth", "1,2", "-rounds", 3, "-orderseed", 7]
 
     def run_to(at):
         counter.arm("memory", at)

@@ -55,6 +55,11 @@ def on_terminal(args, columns=80, rows=50, cwd=None, env=None, timeout=t.TIMEOUT
     return Screen("timeout" if timed_out else status, text)
 
 
+def unfolded(text):
+    """Its lines, with those that xdd folded, "label: text", in one piece."""
+    return re.sub(r"\n  (?=\S)", " ", text).splitlines()
+
+
 def read_all(fd, limit):
     """All output until the last process that has the terminal ends; the text, and True if the time limit was first."""
     parts = []

@@ -25,14 +25,16 @@ static double mean_of(const struct document_point *point, enum pass_figure figur
 	return all ? all->figures[figure].mean : NAN;
 }
 
-/* Half of the interval of the bandwidth, in percent: "12 %". */
+/* Half of the interval of the bandwidth, in percent: "12 %"; or "too few" rounds. */
 static const char *certainty(const struct document_point *point, char *buf, size_t size)
 {
 	const struct document_statistic *all = rounds_of(point);
 	const double mean = mean_of(point, FIGURE_BANDWIDTH);
 	const double half = all ? all->figures[FIGURE_BANDWIDTH].high - mean : NAN;
 
-	if (mean > 0 && half >= 0)
+	if (mean > 0 && rule_too_few(100 * half / mean))
+		snprintf(buf, size, "too few");
+	else if (mean > 0 && half >= 0)
 		snprintf(buf, size, "%.*f %%", half < 0.1 * mean ? 1 : 0, 100 * half / mean);
 	else
 		snprintf(buf, size, "-");
@@ -403,7 +405,9 @@ static void put_maximum(struct page *p, const struct document_curve *c)
 		return;
 	}
 	scaled_ops(c->maximum.iops, rate);
-	if (c->maximum.interval_percent >= 0)
+	if (rule_too_few(c->maximum.interval_percent))
+		page_item(p, "maximum: %s, " RULE_TOO_FEW_WORDS " to say how far it repeats", rate);
+	else if (c->maximum.interval_percent >= 0)
 		page_item(p, "maximum: %s, +-%.2g %%", rate, c->maximum.interval_percent);
 	else
 		page_item(p, "maximum: %s", rate);
