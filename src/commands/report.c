@@ -61,8 +61,8 @@ static const struct option rows[] = {
 	  .arg = "<directory>",
 	  .type = OPT_TEXT,
 	  LINE_FIELD(directory),
-	  .help = "leave data, gnuplot script, SVG and PNG of each plot in <directory>, which is "
-		  "created where it is missing" },
+	  .help = "leave data, gnuplot script and SVG of each plot in <directory>, which is created "
+		  "where it is missing" },
 	{ .name = "axis",
 	  .arg = "<option>",
 	  .type = OPT_CUSTOM,
@@ -71,7 +71,7 @@ static const struct option rows[] = {
 		  "its column has; by default by the values of the longest list" },
 	{ .name = "noplots",
 	  OPTION_FLAG(struct report_line, no_plots),
-	  .help = "do not run gnuplot: the page has tables only" },
+	  .help = "draw no plots: the page has tables only" },
 	{ OPTION_HELP, .aliases = "h" },
 	{ 0 },
 };
@@ -318,7 +318,7 @@ const struct command command_report = {
 		"Makes one page of HTML of documents of -jsonout and of xdd sweep: a summary in\n"
 		"words, rates and latencies over time, their distribution, targets side by side, the\n"
 		"points of a sweep, the environment; of two documents the difference. The page is one\n"
-		"file, needs no network, and has no scripts. gnuplot draws its plots.\n"
+		"file, needs no network and no other program, and has no scripts.\n"
 		"With -csv the figures are one table of CSV instead.\n",
 	.options = &options,
 	.footer =

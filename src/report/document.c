@@ -363,6 +363,7 @@ static void take_load(const json_t *o, struct document_load *l)
 	l->service_ns = document_real(o, "service");
 	l->lateness_ns = document_real(o, "lateness");
 	l->lateness_p99_ns = document_real(o, "lateness_p99");
+	l->interval_percent = document_real(o, "response_interval_percent");
 	l->queue = document_real(o, "queue");
 	l->in_service = document_real(o, "in_service");
 	l->drift_percent = json_is_number(drift) ? json_number_value(drift) : NAN;

@@ -15,7 +15,6 @@ import xddjson as j
 import xddpage
 import xddtest as t
 
-BACK = {"light": "#ffffff", "dark": "#14171b", "print": "#ffffff"}
 WIDTHS = (400, 1000, 2000)
 PAPER = 794  # A4 without margins, in CSS pixels
 
@@ -63,7 +62,9 @@ def check_scheme(name, page, scheme, found):
             {(len(page.headings()), len(page.all("table")), len(page.all("svg")))}, "and all parts are there")
     pairs = {tuple(pair.split("|")) for f in found for pair in f["texts"]}
     t.equal([(a, b) for a, b in pairs if b == "none" or xddpage.contrast(rgb(a), rgb(b)) < 4.5], [], "and each text can be read")
-    t.ok(len(pairs) >= 4 and BACK[scheme] in [rgb(b) for _, b in pairs], "in the colours of the scheme", pairs)
+    colours = xddpage.colours(page.all("style")[0].text())[scheme == "dark"]
+    expected = {(colours[a], colours[b]) for a, b in (("text", "back"), ("text", "head"), ("soft", "back"))}
+    t.equal(expected - {(rgb(a), rgb(b)) for a, b in pairs}, set(), "in the colours of the scheme", pairs)
 
 
 def check(name, documents):
@@ -100,8 +101,71 @@ def test_pages():
     check("a curve", [curve])
 
 
+# Texts of plots in pixels of the page: what is outside its plot or too small, names of lines that touch, and what a pointer
+# over each point would be shown.
+PLOTS = """(() => {
+	const found = { outside: [], small: [], touching: [], silent: [], points: 0, back: new Set() };
+	for (const svg of document.querySelectorAll("svg.chart")) {
+		const frame = svg.getBoundingClientRect(), texts = [...svg.querySelectorAll("text")];
+		const rects = texts.map(e => e.getBoundingClientRect());
+		const own = [...svg.querySelectorAll("text:not([transform]):not(.halo)")].map(e => [e.textContent, e.getBoundingClientRect()]);
+		texts.forEach((e, i) => {
+			const r = rects[i];
+			if (r.left < frame.left - 1 || r.right > frame.right + 1 || r.top < frame.top - 1 || r.bottom > frame.bottom + 1)
+				found.outside.push(e.textContent);
+			if (parseFloat(getComputedStyle(e).fontSize) * frame.width / svg.viewBox.baseVal.width < 8) found.small.push(e.textContent);
+		});
+		own.forEach(([a, r], i) => own.slice(i + 1).forEach(([b, q]) => {
+			if (r.left < q.right - 1 && q.left < r.right - 1 && r.top < q.bottom - 4 && q.top < r.bottom - 4) found.touching.push(a + " | " + b);
+		}));
+		svg.scrollIntoView();
+		for (const point of svg.querySelectorAll(".hits path")) {
+			const r = point.getBoundingClientRect();
+			const at = document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2);
+			found.points++;
+			if (!at || !at.closest(".hits") || !at.querySelector("title")) found.silent.push(point.textContent);
+		}
+		found.back.add(getComputedStyle(svg).backgroundColor);
+	}
+	found.back = [...found.back];
+	return found;
+})()"""
+
+
+def look_at_plots(page):
+    found = []
+    for scheme, width in VIEWS[:-1]:
+        xddbrowser.show(page, width, scheme)
+        found.append((scheme, width, xddbrowser.value(page, PLOTS)))
+    return found
+
+
+def test_plots():
+    """Plots at each width: no text is cut, tiny or on another; each point shows its values, without a script."""
+    long = t.path("a name that is much longer than those beside the lines of a plot")
+    j.of_run("times", *"-op read -targets 2".split(), t.make_file("data", 1 << 20), t.make_file(long, 1 << 20),
+             *"-numreqs 100 -reqsize 1 -blocksize 4096 -passes 3 -intervals 0.01".split())
+    sweep = t.path("plotted")
+    run = t.command([t.XDD, "sweep", *"-op noop -targets 1 null -numreqs 1000 -rounds 3 -queuedepth 1,2,4,8 -reqsize 1,4,16".split(),
+                     *"-op noop -jsonout".split(), sweep], tolerate=[t.CACHED])
+    t.equal(run.status, 0, "a sweep", run)
+    curve = t.path("drawn")
+    t.command([t.XDD, "curve", *"-op noop -targets 1 null -numreqs 2000 -rounds 3 -load 20,50,70,90,110 -queuedepth 1".split(),
+               "-goal", "p99=1ms", "-jsonout", curve], tolerate=["curve: the maximum is not steady", "."])
+    for document in (t.path("times"), sweep, curve):
+        name = os.path.basename(document)
+        html = t.command([t.XDD, "report", document]).out
+        seen, faults = xddbrowser.view("file://" + j.write("plots.html", html), look_at_plots)
+        t.equal(faults, [], name + ": no error")
+        for scheme, width, found in seen or []:
+            where = "%s, %s, %d pixels: " % (name, scheme, width)
+            t.equal((found["outside"], found["small"], found["touching"]), ([], [], []), where + "no text is cut, tiny or on another")
+            t.ok(found["points"] and not found["silent"], where + "each point shows its values", found["silent"][:5])
+            t.equal(found["back"], ["rgba(0, 0, 0, 0)"], where + "on the ground of the page")
+
+
 try:
-    t.run(test_pages)
+    t.run(test_pages, test_plots)
 finally:
     xddbrowser.quit()
 t.done()

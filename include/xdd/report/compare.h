@@ -159,9 +159,9 @@ int documents_write_csv(FILE *f, const struct compare_run *runs, size_t n,
 
 /*
  * Make the page of `n` documents. The page needs nothing else: it has no scripts, and refers to no
- * other file. Texts of the documents are escaped. With `plots` gnuplot draws them; where it cannot,
- * the page says so, and there is a warning. `axis` is the option along x in the lines and grids of
- * sweeps that vary it; NULL: that with the most values.
+ * other file. Texts of the documents are escaped. Without `plots` it has tables only, and says so.
+ * `axis` is the option along x in the lines and grids of sweeps that vary it; NULL: the option with
+ * the most values.
  */
 struct page *page_make(const struct compare_run *runs, size_t n, const char *axis, bool plots);
 
@@ -176,7 +176,7 @@ int page_write(const struct page *page, FILE *f);
 bool page_plots_replace(const struct page *page, const char *directory, const char *file);
 
 /*
- * Leave data, script, SVG and PNG of each plot in `directory`, which is created where it is
+ * Leave data, script and SVG of each plot in `directory`, which is created where it is
  * missing. Returns 0, or -errno after one line of log_error().
  */
 int page_save_plots(const struct page *page, const char *directory);

@@ -142,6 +142,7 @@ struct document_load {
 	double percent, offered_iops, reached_iops;
 	double point; /* its number */
 	double response_ns[DOCUMENT_RESPONSES], service_ns, lateness_ns, lateness_p99_ns;
+	double interval_percent; /* half of it, of the mean response time */
 	double queue, in_service;
 	double drift_percent; /* may be negative */
 	bool overloaded, disturbed;

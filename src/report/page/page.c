@@ -30,8 +30,7 @@ const char page_style[] =
 	"--link:#0b4fa8;--good:#14602a;--bad:#a11616;--note:#7a4300}\n"
 	"@media screen and (prefers-color-scheme:dark){:root{"
 	"--back:#14171b;--text:#e6e9ed;--soft:#aeb6c0;--line:#4b535d;--head:#22272e;"
-	"--link:#8ab8ff;--good:#7fd394;--bad:#ff9a94;--note:#f0b865}\n"
-	".plot svg{filter:invert(0.92) hue-rotate(180deg)}}\n"
+	"--link:#8ab8ff;--good:#7fd394;--bad:#ff9a94;--note:#f0b865}}\n"
 	"*{box-sizing:border-box}\n"
 	"body{margin:0 auto;max-width:75rem;padding:1rem;background:var(--back);color:var(--text);"
 	"font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}\n"
@@ -72,12 +71,11 @@ const char page_style[] =
 	"thead th{background:var(--head);position:sticky;top:0}\n"
 	"th{font-weight:600}th[scope=row]{font-weight:500}\n"
 	"figure{margin:1rem 0}\n"
-	".plot{overflow-x:auto;max-width:100%;background:var(--back)}\n"
-	".plot svg{display:block;width:100%;min-width:36rem;max-width:60rem;height:auto;"
-	"background:#ffffff}\n"
+	".plots{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr))}\n"
+	".plot{max-width:36rem}.wide{grid-column:1/-1;max-width:60rem}\n"
+	".plot svg{display:block;width:100%;height:auto}\n"
 	"@media print{body{max-width:none;padding:0;font-size:10pt}"
-	".box{max-height:none;overflow:visible;border:0;background:none}.plot{overflow:visible}"
-	".plot svg{min-width:0;max-width:100%}nav{display:none}"
+	".box{max-height:none;overflow:visible;border:0;background:none}nav{display:none}"
 	"thead th{position:static}th,td{white-space:normal;padding:.1rem .3rem}"
 	"th[scope=row],.t{min-width:0}h2,h3,caption,figcaption{break-after:avoid}"
 	"svg,tr{break-inside:avoid}}\n";
@@ -109,19 +107,24 @@ static void put_escaped(FILE *f, const char *text)
 	}
 }
 
-void page_text(struct page *p, const char *text)
+void page_escape(FILE *f, const char *text)
 {
 	char *shown;
 
 	if (!text || !*text)
 		return;
 	if (printable_is_safe(text)) {
-		put_escaped(p->f, text);
+		put_escaped(f, text);
 		return;
 	}
 	shown = xneed(printable_dup(text, false));
-	put_escaped(p->f, shown);
+	put_escaped(f, shown);
 	free(shown);
+}
+
+void page_text(struct page *p, const char *text)
+{
+	page_escape(p->f, text);
 }
 
 void page_put(struct page *p, const char *fmt, ...)
@@ -298,16 +301,11 @@ void page_figure(struct page *p, const char *caption)
 	page_put(p, "</figcaption>\n");
 }
 
-struct plot *page_plot(struct page *p, const struct compare_run *run, enum plot_kind kind,
-		       const char *name, const char *title)
+struct plot *page_plot(struct page *p, const struct compare_run *run, enum plot_id id)
 {
-	char full[PLOT_LABEL_SIZE];
-	struct plot *plot;
+	struct plot *plot = plots_add(&p->plots, id, run->name);
 
-	snprintf(full, sizeof(full), "%s-%s", run->name, name);
-	plot = plots_add(&p->plots, kind, full);
 	fflush(p->f);
-	plot->title = title;
 	plot->at = p->text.size;
 	return plot;
 }
@@ -366,6 +364,20 @@ const char *page_target(const struct document *d, int64_t target, char *buf)
 	return buf;
 }
 
+const char *page_short_target(const struct document *d, int64_t target, char *buf)
+{
+	const char *path = "", *slash;
+
+	if (target == DOCUMENT_ALL)
+		return strcpy(buf, "all");
+	if ((uint64_t)target < d->n_targets)
+		path = d->targets[target];
+	slash = strrchr(path, '/');
+	snprintf(buf, PAGE_NAME_SIZE, "%" PRId64 "%s%s", target, *path ? ": " : "",
+		 slash && slash[1] ? slash + 1 : path);
+	return buf;
+}
+
 bool page_figures(const struct document_result *r, struct figures *f)
 {
 	char why[DOCUMENT_WHY_SIZE];
@@ -394,11 +406,11 @@ static void put_head(struct page *p, const struct compare_run *runs, size_t n)
 	page_text(p, runs[0].doc.name);
 	if (n > 1)
 		page_put(p, " and %zu more", n - 1);
-	page_put(p,
-		 "</title>\n<style>\n%s</style>\n</head>\n<body>\n"
-		 "<a class=\"skip\" href=\"#main\">Skip to the results</a>\n"
-		 "<header>\n<h1>xdd report</h1>\n",
-		 page_style);
+	page_put(p, "</title>\n<style>\n%s", page_style);
+	plot_write_style(p->f);
+	page_put(p, "</style>\n</head>\n<body>\n"
+		    "<a class=\"skip\" href=\"#main\">Skip to the results</a>\n"
+		    "<header>\n<h1>xdd report</h1>\n");
 	page_put(p, "<p class=\"soft\">%zu document%s, read by xdd %s</p>\n</header>\n", n,
 		 n == 1 ? "" : "s", PACKAGE_VERSION);
 }
@@ -431,9 +443,9 @@ static void put_document(struct page *p, const struct compare_run *run, size_t n
 	page_summary(p, run);
 	page_section_end(p);
 	if (run->doc.sweep) {
-		page_points(p, run);
 		if (!run->doc.curved)
 			page_lines(p, run);
+		page_points(p, run);
 	} else {
 		page_times(p, run);
 		page_latency(p, run);
@@ -443,28 +455,50 @@ static void put_document(struct page *p, const struct compare_run *run, size_t n
 	page_put(p, "</article>\n");
 }
 
+static void put_plot(FILE *f, const struct plot *plot, size_t number)
+{
+	fprintf(f, "<div class=\"plot%s\">\n", plot_is_wide(plot) ? " wide" : "");
+	plot_write_svg(f, plot, number);
+	fputs("</div>\n", f);
+}
+
+/* The pictures of one place, beside each other where there is room. */
+static void put_plots(FILE *f, const struct page *p, size_t first, size_t end)
+{
+	size_t drawn = 0;
+
+	for (size_t i = first; i < end; i++)
+		drawn += plot_is_drawn(p->plots.list[i]);
+	if (!drawn)
+		return;
+	if (!p->draws) {
+		fputs("<p class=\"missing\">The plots are missing: -noplots. Their values are in the "
+		      "tables.</p>\n",
+		      f);
+		return;
+	}
+	fputs("<div class=\"plots\">\n", f);
+	for (size_t i = first; i < end; i++) {
+		if (plot_is_drawn(p->plots.list[i]))
+			put_plot(f, p->plots.list[i], i + 1);
+	}
+	fputs("</div>\n", f);
+}
+
 /* The text, with the pictures in their places. */
 static void put_all(FILE *f, const struct page *p)
 {
 	const struct plots *plots = &p->plots;
-	size_t at = 0;
+	size_t at = 0, end;
 
-	for (size_t i = 0; i < plots->n; i++) {
-		const struct plot *plot = plots->list[i];
+	for (size_t i = 0; i < plots->n; i = end) {
+		const size_t place = plots->list[i]->at;
 
-		fwrite(p->text.text + at, 1, plot->at - at, f);
-		at = plot->at;
-		if (plot->svg) {
-			fputs("<div class=\"plot\" role=\"region\" tabindex=\"0\" aria-label=\"Plot\">\n",
-			      f);
-			plot_write_svg(f, plot, i + 1);
-			fputs("</div>\n", f);
-		} else if (plot_is_drawn(plot)) {
-			fprintf(f,
-				"<p class=\"missing\">The plot is missing: %s. Its values are in the "
-				"table.</p>\n",
-				plots->why ? plots->why : "gnuplot did not draw it");
-		}
+		for (end = i + 1; end < plots->n && plots->list[end]->at == place; end++)
+			;
+		fwrite(p->text.text + at, 1, place - at, f);
+		at = place;
+		put_plots(f, p, i, end);
 	}
 	fwrite(p->text.text + at, 1, p->text.size - at, f);
 }
@@ -486,15 +520,10 @@ struct page *page_make(const struct compare_run *runs, size_t n, const char *axi
 	struct page *p = xcalloc(1, sizeof(*p));
 
 	p->axis = axis;
+	p->draws = plots;
 	p->f = xmemstream_open(&p->text);
 	put_page(p, runs, n);
 	xmemstream_close(&p->text);
-	if (plots)
-		plots_draw(&p->plots);
-	else
-		p->plots.why = "-noplots";
-	if (plots && p->plots.why)
-		log_warning("report: the page has no plots: %s", p->plots.why);
 	return p;
 }
 

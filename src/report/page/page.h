@@ -41,12 +41,14 @@ struct page {
 	unsigned ids; /* so far: elements have the ids x1, x2 and so on */
 	struct page_grid grid;
 	struct plots plots;
+	bool draws;	  /* the plots */
 	const char *axis; /* along x in lines and grids of sweeps that have it; NULL: any */
 };
 
 /* ---- page.c ---- */
 
 /* The text as part of an element or of an attribute in quotes. NULL is an empty text. */
+void page_escape(FILE *f, const char *text);
 void page_text(struct page *p, const char *text);
 
 /* Markup of the program, and numbers. No text of a document. */
@@ -80,11 +82,10 @@ void page_table_end(struct page *p, size_t left_out);
 
 /*
  * A figure: plots, and a table with the same values. page_plot() adds a plot here; it may get its
- * data later. Its name is the document's name with `name`.
+ * data later.
  */
 void page_figure(struct page *p, const char *caption);
-struct plot *page_plot(struct page *p, const struct compare_run *run, enum plot_kind kind,
-		       const char *name, const char *title);
+struct plot *page_plot(struct page *p, const struct compare_run *run, enum plot_id id);
 void page_figure_end(struct page *p);
 
 /* Cells of a figure: "412 MB/s", "103 k/s", "1.94 ms", "67.1 MB", "12". Unknown: "-". */
@@ -98,6 +99,9 @@ void page_count_cell(struct page *p, double n);
 #define PAGE_NAME_SIZE 96
 const char *page_target(const struct document *d, int64_t target, char *buf);
 
+/* As page_target(), in a plot: "3: data" without the directories, or "all". */
+const char *page_short_target(const struct document *d, int64_t target, char *buf);
+
 /*
  * The figures of a result, which may be NULL; to be freed by figures_free() in any case. False:
  * they are not known, and empty.
@@ -108,10 +112,9 @@ bool page_figures(const struct document_result *r, struct figures *f);
 extern const char page_style[];
 
 /*
- * page_run.c: the axes of a plot of a distribution, and the share of operations that took at
- * least each time, as a line of it; nothing without operations.
+ * page_run.c: the share of operations that took at least each time, as a line of a plot; nothing
+ * without operations.
  */
-void page_distribution_axes(struct plot *plot);
 void page_distribution_line(struct plot *plot, const struct histogram_sum *times,
 			    const char *title);
 

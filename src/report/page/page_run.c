@@ -58,16 +58,20 @@ static void page_heat_collect(struct heat *h, const struct document *d)
 
 static void page_heat_draw(struct plot *plot, const struct heat *h)
 {
-	plot_series(plot, NULL);
+	plot_series(plot, "");
 	for (size_t c = 0; c < COLUMNS; c++) {
 		const double from = (double)c * h->per_column + 0.5;
 
 		for (size_t r = 0; r < ROWS; r++) {
+			const struct plot_point cell = { .x = from,
+							 .x_to = from + h->per_column,
+							 .y = pow(10, (double)r / PARTS),
+							 .y_to = pow(10, (double)(r + 1) / PARTS),
+							 .value = 100 * h->counts[c][r] /
+								  h->ops[c] };
+
 			if (h->counts[c][r] > 0)
-				plot_row(plot, (double[]){ from, from + h->per_column,
-							   pow(10, (double)r / PARTS - 9),
-							   pow(10, (double)(r + 1) / PARTS - 9),
-							   100 * h->counts[c][r] / h->ops[c] });
+				plot_add(plot, &cell);
 		}
 	}
 }
@@ -112,7 +116,6 @@ static void put_table(struct page *p, const struct heat *h)
 static void page_heat(struct page *p, const struct compare_run *run)
 {
 	struct heat *h = xcalloc(1, sizeof(*h));
-	struct plot *plot;
 
 	page_heat_collect(h, &run->doc);
 	if (h->passes < 2) {
@@ -126,13 +129,7 @@ static void page_heat(struct page *p, const struct compare_run *run)
 	page_figure(
 		p,
 		"Heat map of the service times: the stronger the colour, the more operations of a pass");
-	plot = page_plot(p, run, PLOT_HEAT, "heat", "Heat map of the service times");
-	plot->log_y = plot->log_shade = true;
-	plot->x_label = "pass";
-	plot->y_label = "service time";
-	plot->y_format = "%.0s %cs";
-	plot->shade_format = "%g %%";
-	page_heat_draw(plot, h);
+	page_heat_draw(page_plot(p, run, PLOT_HEAT), h);
 	put_table(p, h);
 	page_figure_end(p);
 	free(h);
@@ -221,18 +218,10 @@ void page_distribution_line(struct plot *plot, const struct histogram_sum *times
 		if (!times->counts[i])
 			continue;
 		if (part != last)
-			plot_row(plot, (double[]){ from / 1e9, 100 * slower / (double)times->n });
+			plot_xy(plot, from, 100 * slower / (double)times->n);
 		last = part;
 		slower -= (double)times->counts[i];
 	}
-}
-
-void page_distribution_axes(struct plot *plot)
-{
-	plot->log_x = plot->log_y = true;
-	plot->x_label = "service time";
-	plot->y_label = "operations (%)";
-	plot->x_format = "%.0s %cs";
 }
 
 static void put_distribution(struct page *p, const struct compare_run *run,
@@ -242,8 +231,7 @@ static void put_distribution(struct page *p, const struct compare_run *run,
 
 	page_figure(p, "Distribution of the service times: share of the operations that took at "
 		       "least so long, on logarithmic scales");
-	plot = page_plot(p, run, PLOT_LINES, "distribution", "Distribution of the service times");
-	page_distribution_axes(plot);
+	plot = page_plot(p, run, PLOT_DISTRIBUTION);
 	for (size_t i = 0; i < N_SUBJECTS; i++)
 		page_distribution_line(plot, page_service(f, subjects[i]),
 				       latency_dir_name(subjects[i]));
@@ -307,13 +295,14 @@ static void add_span(struct plot *plot, const struct document *d, const struct d
 
 	if (r->target >= MAX_TARGETS)
 		return;
-	plot_row(plot, (double[]){ begin_of(r, origin) / 1e9, finish_of(r, origin) / 1e9,
-				   target - 0.35, target + 0.35 });
-	for (size_t i = 0; plot && i < plot->n_y_tics; i++) {
-		if ((uint64_t)plot->y_tics[i].at == r->target)
+	plot_add(plot, &(struct plot_point){ .x = begin_of(r, origin),
+					     .x_to = finish_of(r, origin),
+					     .y = target });
+	for (size_t i = 0; i < plot->y_tics.n; i++) {
+		if ((uint64_t)plot->y_tics.list[i].at == r->target)
 			return;
 	}
-	plot_y_tic(plot, target, page_target(d, (int64_t)r->target, name));
+	plot_tic(&plot->y_tics, target, page_short_target(d, (int64_t)r->target, name));
 }
 
 static void put_row(struct page *p, const struct document *d, const struct document_result *r,
@@ -341,10 +330,8 @@ static void page_spans(struct page *p, const struct compare_run *run)
 	if (isinf(origin))
 		return;
 	page_figure(p, "Starts and ends of the passes of each target, since the first operation");
-	plot = page_plot(p, run, PLOT_BOXES, "targets", "Starts and ends of the targets");
-	plot->x_label = "time (s)";
-	plot->y_label = "";
-	plot_series(plot, NULL);
+	plot = page_plot(p, run, PLOT_TARGETS);
+	plot_series(plot, "");
 	page_table(p, "Passes of the targets", heads);
 	for (size_t i = 0; i < d->n_results; i++) {
 		const struct document_result *r = &d->results[i];

@@ -249,9 +249,7 @@ static void put_both(struct page *p, const struct compare_run *runs, const struc
 	page_figure(p,
 		    "Distributions of the service times of both: share of the operations that took "
 		    "at least so long");
-	plot = page_plot(p, &runs[0], PLOT_LINES, "distributions",
-			 "Distributions of both documents");
-	page_distribution_axes(plot);
+	plot = page_plot(p, &runs[0], PLOT_DISTRIBUTIONS);
 	for (unsigned i = 0; i < 2 * DIR_COUNT; i++) {
 		char title[32];
 

@@ -86,7 +86,8 @@ void page_points(struct page *p, const struct compare_run *run)
 	page_section_end(p);
 }
 
-#define MAX_GRIDS 6
+/* Lines and grids are drawn for up to this many combinations of the other axes. */
+#define MAX_PANELS 6
 
 /*
  * The axis that is asked for, or the one with the most values: along x. The one with the most
@@ -95,6 +96,10 @@ void page_points(struct page *p, const struct compare_run *run)
 struct axes {
 	const struct document *d;
 	const struct document_axis *x, *y;
+	bool pairs;   /* each value belongs to one point: the other axes have nothing to add */
+	double *at;   /* the places of the values along x; owned */
+	size_t *rank; /* the values along x from the first place on; owned */
+	enum plot_scale scale;
 };
 
 /* Without `wanted`, or where no axis has this name, the two with the most values. */
@@ -103,6 +108,7 @@ static void find_axes(const struct document *d, const char *wanted, struct axes 
 	bool found = false;
 
 	*a = (struct axes){ .d = d };
+	a->pairs = strcmp(document_text(d->root, "arrangement"), "pairs") == 0;
 	for (size_t i = 0; i < d->n_axes; i++) {
 		const struct document_axis *axis = &d->axes[i];
 		const bool is_wanted = wanted && strcmp(axis->option, wanted) == 0;
@@ -115,25 +121,103 @@ static void find_axes(const struct document *d, const char *wanted, struct axes 
 			a->y = axis;
 		}
 	}
+	if (a->pairs || (a->y && !a->y->n))
+		a->y = NULL;
 }
 
-#define NO_INDEX SIZE_MAX
+/* ---- the places of values ---- */
 
-/* The index of a point's value along an axis, or NO_INDEX. */
-static size_t index_of(const struct document_axis *axis, const struct document_point *point)
+static bool page_lines_real(const char *word, double *value)
 {
-	const char *own = value_of(point, axis->option);
-
-	for (size_t i = 0; i < axis->n; i++) {
-		if (strcmp(axis->values[i], own) == 0)
-			return i;
-	}
-	return NO_INDEX;
+	return units_parse_real(word, value) == 0;
 }
 
-/* The values of all axes but x (and y) as a text, which tells lines (and grids) apart. */
-static void others(const struct document_point *point, const struct axes *a, bool grid, char *buf,
-		   size_t size)
+static bool page_lines_size(const char *word, double *value)
+{
+	uint64_t bytes;
+	const int err = units_parse_size(word, &bytes);
+
+	*value = err ? NAN : (double)bytes;
+	return !err;
+}
+
+static bool page_lines_time(const char *word, double *value)
+{
+	uint64_t ns;
+	const int err = units_parse_seconds(word, &ns);
+
+	*value = err ? NAN : (double)ns;
+	return !err;
+}
+
+/* True if all values are numbers of a kind. */
+static bool page_lines_numbers(struct axes *a, bool (*parse)(const char *word, double *value))
+{
+	for (size_t i = 0; i < a->x->n; i++) {
+		if (!parse(a->x->values[i], &a->at[i]))
+			return false;
+	}
+	return true;
+}
+
+static void page_lines_sort(struct axes *a)
+{
+	for (size_t i = 0; i < a->x->n; i++) {
+		size_t k = i;
+
+		for (; k && a->at[a->rank[k - 1]] > a->at[i]; k--)
+			a->rank[k] = a->rank[k - 1];
+		a->rank[k] = i;
+	}
+}
+
+/* How much a value must be above the last for a logarithmic axis: 1, 2, 4 as well as 4, 6, 8, 12 */
+#define LEAST_RATIO 1.3
+
+/* False: two values have one place. */
+static bool page_lines_scale(struct axes *a)
+{
+	bool grows = a->x->n > 2 && a->at[a->rank[0]] > 0;
+
+	for (size_t i = 1; i < a->x->n; i++) {
+		const double last = a->at[a->rank[i - 1]], own = a->at[a->rank[i]];
+
+		if (!(own > last))
+			return false;
+		grows = grows && own >= LEAST_RATIO * last;
+	}
+	a->scale = grows ? PLOT_LOG : PLOT_FIT;
+	return true;
+}
+
+/* Numbers have their true places; on a logarithmic axis where each is a multiple of the last. */
+static void page_lines_place(struct axes *a)
+{
+	a->at = xcalloc(a->x->n, sizeof(*a->at));
+	a->rank = xcalloc(a->x->n, sizeof(*a->rank));
+	if (page_lines_numbers(a, page_lines_real) || page_lines_numbers(a, page_lines_size) ||
+	    page_lines_numbers(a, page_lines_time)) {
+		page_lines_sort(a);
+		if (page_lines_scale(a))
+			return;
+	}
+	a->scale = PLOT_NAMES;
+	for (size_t i = 0; i < a->x->n; i++) {
+		a->at[i] = (double)i;
+		a->rank[i] = i;
+	}
+}
+
+/* ---- the points ---- */
+
+static bool has_value(const struct document_point *point, const struct document_axis *axis,
+		      size_t i)
+{
+	return !axis || strcmp(axis->values[i], value_of(point, axis->option)) == 0;
+}
+
+/* The values of all axes but x and y as a text, which tells panels apart. */
+static void others(const struct document_point *point, const struct axes *a, char *buf, size_t size)
 {
 	const char *option;
 	json_t *value;
@@ -142,8 +226,8 @@ static void others(const struct document_point *point, const struct axes *a, boo
 	buf[0] = '\0';
 	json_object_foreach((json_t *)(uintptr_t)point->varied, option, value)
 	{
-		if (strcmp(option, a->x->option) == 0 ||
-		    (grid && a->y && strcmp(option, a->y->option) == 0))
+		if (a->pairs || strcmp(option, a->x->option) == 0 ||
+		    (a->y && strcmp(option, a->y->option) == 0))
 			continue;
 		if (n + 1 < size)
 			n += (size_t)snprintf(buf + n, size - n, "%s%s %s", n ? ", " : "", option,
@@ -151,131 +235,30 @@ static void others(const struct document_point *point, const struct axes *a, boo
 	}
 }
 
-/* The distinct texts of others(), up to `most`; returns their number. */
+/* The distinct texts of others(), up to MAX_PANELS. */
 #define TEXT_BYTES 256
 struct texts {
-	char (*list)[TEXT_BYTES];
+	char list[MAX_PANELS][TEXT_BYTES];
 	size_t n, left_out;
 };
 
-static void page_lines_collect(const struct axes *a, bool grid, size_t most, struct texts *t)
+static void page_lines_collect(const struct axes *a, struct texts *t)
 {
 	for (size_t i = 0; i < a->d->n_points; i++) {
 		char text[TEXT_BYTES];
 		size_t k;
 
-		others(&a->d->points[i], a, grid, text, sizeof(text));
+		others(&a->d->points[i], a, text, sizeof(text));
 		for (k = 0; k < t->n && strcmp(t->list[k], text) != 0; k++)
 			;
 		if (k < t->n)
 			continue;
-		if (t->n < most)
+		if (t->n < MAX_PANELS)
 			memcpy(t->list[t->n++], text, sizeof(text));
 		else
 			t->left_out++;
 	}
 }
-
-/* ---- lines ---- */
-
-static void put_tics(struct plot *plot, const struct document_axis *axis, bool x)
-{
-	for (size_t i = 0; i < axis->n; i++)
-		(x ? plot_x_tic : plot_y_tic)(plot, (double)i, axis->values[i]);
-}
-
-static void page_lines_draw(struct plot *plot, const struct axes *a, const struct texts *t,
-			    enum pass_figure figure, double scale)
-{
-	for (size_t k = 0; k < t->n; k++) {
-		plot_series(plot, t->list[k]);
-		for (size_t i = 0; i < a->d->n_points; i++) {
-			const struct document_point *point = &a->d->points[i];
-			const size_t x = index_of(a->x, point);
-			char text[TEXT_BYTES];
-
-			others(point, a, false, text, sizeof(text));
-			if (x != NO_INDEX && strcmp(text, t->list[k]) == 0)
-				plot_row(plot,
-					 (double[]){ (double)x, mean_of(point, figure) / scale });
-		}
-	}
-}
-
-static struct plot *open_lines(struct page *p, const struct compare_run *run, const struct axes *a,
-			       const char *name, const char *title)
-{
-	struct plot *plot = page_plot(p, run, PLOT_LINES, name, title);
-
-	plot_x_name(plot, a->x->option);
-	put_tics(plot, a->x, true);
-	return plot;
-}
-
-static void put_cell(struct page *p, const struct axes *a, const char *line, size_t x, bool rate)
-{
-	double found = NAN;
-
-	for (size_t i = 0; i < a->d->n_points; i++) {
-		const struct document_point *point = &a->d->points[i];
-		char text[TEXT_BYTES];
-
-		others(point, a, false, text, sizeof(text));
-		if (index_of(a->x, point) == x && strcmp(text, line) == 0)
-			found = mean_of(point, rate ? FIGURE_BANDWIDTH : FIGURE_P99);
-	}
-	(rate ? page_rate_cell : page_time_cell)(p, found);
-}
-
-static void put_lines_table(struct page *p, const struct axes *a, const struct texts *t, bool rate)
-{
-	const char *heads[PLOT_MAX_SERIES + 2] = { a->x->option };
-	size_t i;
-
-	for (i = 0; i < t->n; i++)
-		heads[i + 1] = *t->list[i] ? t->list[i] : rate ? "bandwidth" : "p99";
-	page_table(p, rate ? "Bandwidth of the points" : "99th percentile of the points", heads);
-	for (i = 0; i < a->x->n && i < PAGE_MAX_ROWS; i++) {
-		page_row(p, a->x->values[i]);
-		for (size_t k = 0; k < t->n; k++)
-			put_cell(p, a, t->list[k], i, rate);
-		page_row_end(p);
-	}
-	page_table_end(p, a->x->n - i);
-}
-
-static void put_lines(struct page *p, const struct compare_run *run, const struct axes *a)
-{
-	struct texts t = { .list = xcalloc(PLOT_MAX_SERIES, sizeof(*t.list)) };
-	struct plot *bandwidth, *p99;
-
-	page_lines_collect(a, false, PLOT_MAX_SERIES, &t);
-	page_figure(p,
-		    p->axis && strcmp(a->x->option, p->axis) == 0 ?
-			    "Bandwidth and 99th percentile of the service time by the values of "
-			    "the list of -axis; a line for each combination of the others" :
-			    "Bandwidth and 99th percentile of the service time by the values of "
-			    "the list that is longest; a line for each combination of the others");
-	bandwidth = open_lines(p, run, a, "lines-bandwidth", "Bandwidth of the points");
-	p99 = open_lines(p, run, a, "lines-p99", "99th percentile of the points");
-	bandwidth->y_label = "bandwidth";
-	bandwidth->y_format = "%.1s %cB/s";
-	bandwidth->from_zero = true;
-	p99->y_label = "p99";
-	p99->y_format = "%.0s %cs";
-	p99->log_y = true;
-	page_lines_draw(bandwidth, a, &t, FIGURE_BANDWIDTH, 1);
-	page_lines_draw(p99, a, &t, FIGURE_P99, 1e9);
-	put_lines_table(p, a, &t, true);
-	put_lines_table(p, a, &t, false);
-	if (t.left_out)
-		page_line(p, "Points of other combinations, %zu, are in the table of points only.",
-			  t.left_out);
-	page_figure_end(p);
-	free(t.list);
-}
-
-/* ---- grids ---- */
 
 static const struct document_point *find_point(const struct axes *a, const char *rest, size_t x,
 					       size_t y)
@@ -284,65 +267,156 @@ static const struct document_point *find_point(const struct axes *a, const char 
 		const struct document_point *point = &a->d->points[i];
 		char text[TEXT_BYTES];
 
-		if (index_of(a->x, point) != x || index_of(a->y, point) != y)
+		if (!has_value(point, a->x, x) || !has_value(point, a->y, y))
 			continue;
-		others(point, a, true, text, sizeof(text));
+		others(point, a, text, sizeof(text));
 		if (strcmp(text, rest) == 0)
 			return point;
 	}
 	return NULL;
 }
 
-static void put_grid_table(struct page *p, const struct axes *a, const char *rest,
-			   struct plot *plot)
+/* ---- lines ---- */
+
+static void put_tics(struct plot_tics *tics, const struct document_axis *axis, const double *at)
 {
-	const size_t columns = a->x->n < PLOT_MAX_TICS ? a->x->n : PLOT_MAX_TICS;
-	const size_t rows = a->y->n < PLOT_MAX_TICS ? a->y->n : PLOT_MAX_TICS;
-	const char *heads[PLOT_MAX_TICS + 2] = { a->y->option };
-
-	for (size_t x = 0; x < columns; x++)
-		heads[x + 1] = a->x->values[x];
-	page_table(p, "Bandwidth; a column for each value of the longest list", heads);
-	for (size_t y = 0; y < rows; y++) {
-		page_row(p, a->y->values[y]);
-		for (size_t x = 0; x < columns; x++) {
-			const double mean = mean_of(find_point(a, rest, x, y), FIGURE_BANDWIDTH);
-			const double at_x = (double)x, at_y = (double)y;
-
-			page_rate_cell(p, mean);
-			plot_row(plot, (double[]){ at_x - 0.5, at_x + 0.5, at_y - 0.5, at_y + 0.5,
-						   mean });
-		}
-		page_row_end(p);
-	}
-	page_table_end(p, a->y->n - rows);
+	for (size_t i = 0; i < axis->n; i++)
+		plot_tic(tics, at ? at[i] : (double)i, axis->values[i]);
 }
 
-static void put_grids(struct page *p, const struct compare_run *run, const struct axes *a)
+/* "queuedepth 4" for a line; "" for the only one. */
+static const char *line_name(const struct axes *a, size_t y, char buf[PLOT_LABEL_SIZE])
 {
-	struct texts t = { .list = xcalloc(MAX_GRIDS, sizeof(*t.list)) };
+	buf[0] = '\0';
+	if (a->y)
+		snprintf(buf, PLOT_LABEL_SIZE, "%s %s", a->y->option, a->y->values[y]);
+	return buf;
+}
 
-	page_lines_collect(a, true, MAX_GRIDS, &t);
-	for (size_t i = 0; i < t.n; i++) {
-		char caption[TEXT_BYTES + 64];
-		struct plot *plot;
+static size_t lines_of(const struct axes *a)
+{
+	return a->y ? a->y->n : 1;
+}
 
-		snprintf(caption, sizeof(caption),
-			 "Grid of the bandwidth: the stronger the colour, the more%s%s",
-			 *t.list[i] ? "; " : "", t.list[i]);
-		page_figure(p, caption);
-		plot = page_plot(p, run, PLOT_HEAT, "grid", "Grid of the bandwidth");
-		plot->x_label = plot->y_label = "";
-		plot->shade_format = "%.1s %cB/s";
-		put_tics(plot, a->x, true);
-		put_tics(plot, a->y, false);
-		plot_series(plot, NULL);
-		put_grid_table(p, a, t.list[i], plot);
-		page_figure_end(p);
+static void add_point(struct plot *plot, double x, const struct document_point *point,
+		      enum pass_figure figure)
+{
+	const struct document_statistic *all = point ? rounds_of(point) : NULL;
+	const struct document_figure *f = all ? &all->figures[figure] : NULL;
+
+	if (f)
+		plot_add(plot, &(struct plot_point){ .x = x,
+						     .y = f->mean,
+						     .low = 2 * f->mean - f->high,
+						     .high = f->high });
+}
+
+static void draw_lines(struct page *p, const struct compare_run *run, const struct axes *a,
+		       const char *rest, enum plot_id id, enum pass_figure figure)
+{
+	struct plot *plot = page_plot(p, run, id);
+	char name[PLOT_LABEL_SIZE];
+
+	plot_label(plot->x_label, a->x->option);
+	plot_label(plot->part, rest);
+	plot->x_scale = a->scale;
+	put_tics(&plot->x_tics, a->x, a->at);
+	for (size_t y = 0; y < lines_of(a); y++) {
+		plot_series(plot, line_name(a, y, name));
+		for (size_t i = 0; i < a->x->n && y < PLOT_MAX_SERIES; i++) {
+			const size_t x = a->rank[i];
+
+			if (a->scale != PLOT_NAMES || x < PLOT_MAX_TICS)
+				add_point(plot, a->at[x], find_point(a, rest, x, y), figure);
+		}
 	}
-	if (t.left_out)
-		page_line(p, "More grids are not shown; all points are in the table of points.");
-	free(t.list);
+}
+
+static void draw_grid(struct page *p, const struct compare_run *run, const struct axes *a,
+		      const char *rest)
+{
+	struct plot *plot = page_plot(p, run, PLOT_SWEEP_GRID);
+
+	plot_label(plot->x_label, a->x->option);
+	plot_label(plot->y_label, a->y->option);
+	plot_label(plot->part, rest);
+	put_tics(&plot->x_tics, a->x, NULL);
+	put_tics(&plot->y_tics, a->y, NULL);
+	plot_series(plot, "");
+	for (size_t y = 0; y < plot->y_tics.n; y++) {
+		for (size_t i = 0; i < plot->x_tics.n; i++) {
+			const double mean = mean_of(find_point(a, rest, i, y), FIGURE_BANDWIDTH);
+
+			plot_add(plot, &(struct plot_point){ .x = (double)i - 0.5,
+							     .x_to = (double)i + 0.5,
+							     .y = (double)y - 0.5,
+							     .y_to = (double)y + 0.5,
+							     .value = mean });
+		}
+	}
+}
+
+/* "412 MB/s +-3 %". */
+static void put_cell(struct page *p, const struct document_point *point, enum pass_figure figure)
+{
+	const struct document_statistic *all = point ? rounds_of(point) : NULL;
+	const double mean = mean_of(point, figure);
+	const double half = all ? all->figures[figure].high - mean : NAN;
+	char scaled[SCALED_SIZE], text[2 * SCALED_SIZE];
+
+	(figure == FIGURE_BANDWIDTH ? scaled_rate : scaled_time)(mean, scaled);
+	if (mean > 0 && half >= 0)
+		snprintf(text, sizeof(text), "%s +-%.2g %%", scaled, 100 * half / mean);
+	else
+		snprintf(text, sizeof(text), "%s", scaled);
+	page_number(p, text);
+}
+
+static void put_lines_table(struct page *p, const struct axes *a, const char *rest,
+			    enum pass_figure figure)
+{
+	const bool rate = figure == FIGURE_BANDWIDTH;
+	const size_t n = lines_of(a) < PLOT_MAX_TICS ? lines_of(a) : PLOT_MAX_TICS;
+	const char *heads[PLOT_MAX_TICS + 2] = { a->x->option };
+	char names[PLOT_MAX_TICS][PLOT_LABEL_SIZE];
+	size_t i;
+
+	for (size_t y = 0; y < n; y++) {
+		heads[y + 1] = line_name(a, y, names[y]);
+		if (!*names[y])
+			heads[y + 1] = rate ? "bandwidth" : "p99";
+	}
+	page_table(p, rate ? "Bandwidth of the points" : "99th percentile of the points", heads);
+	for (i = 0; i < a->x->n && i < PAGE_MAX_ROWS; i++) {
+		page_row(p, a->x->values[i]);
+		for (size_t y = 0; y < n; y++)
+			put_cell(p, find_point(a, rest, i, y), figure);
+		page_row_end(p);
+	}
+	page_table_end(p, a->x->n - i);
+}
+
+/* The lines, the grid and the tables of a combination of the other axes. */
+static void put_panel(struct page *p, const struct compare_run *run, const struct axes *a,
+		      const char *rest)
+{
+	char caption[2 * TEXT_BYTES];
+
+	snprintf(caption, sizeof(caption),
+		 "%s%sBandwidth and 99th percentile of the service time by %s: means over the "
+		 "rounds, with intervals of 95 %% confidence",
+		 rest, *rest ? ". " : "", a->x->option);
+	page_figure(p, caption);
+	draw_lines(p, run, a, rest, PLOT_SWEEP_BANDWIDTH, FIGURE_BANDWIDTH);
+	draw_lines(p, run, a, rest, PLOT_SWEEP_P99, FIGURE_P99);
+	if (a->y)
+		draw_grid(p, run, a, rest);
+	put_lines_table(p, a, rest, FIGURE_BANDWIDTH);
+	put_lines_table(p, a, rest, FIGURE_P99);
+	page_figure_end(p);
+	if (lines_of(a) > PLOT_MAX_SERIES)
+		page_line(p, "The plots have lines for %d of %zu values of %s.", PLOT_MAX_SERIES,
+			  lines_of(a), a->y->option);
 }
 
 bool page_has_axis(const struct compare_run *run, const char *axis)
@@ -356,18 +430,47 @@ bool page_has_axis(const struct compare_run *run, const char *axis)
 	return false;
 }
 
+/* Panels of a sweep have one scale: their bandwidths can be compared. */
+static void page_lines_align(struct page *p, size_t first)
+{
+	double most = 0;
+
+	for (size_t i = first; i < p->plots.n; i++) {
+		const struct plot *plot = p->plots.list[i];
+
+		if (plot->kind == &plot_kinds[PLOT_SWEEP_BANDWIDTH])
+			most = fmax(most, plot_greatest(plot));
+	}
+	for (size_t i = first; i < p->plots.n; i++) {
+		if (p->plots.list[i]->kind == &plot_kinds[PLOT_SWEEP_BANDWIDTH])
+			p->plots.list[i]->y_most = 1.02 * most;
+	}
+}
+
 void page_lines(struct page *p, const struct compare_run *run)
 {
+	const size_t first = p->plots.n;
+	struct texts *t;
 	struct axes a;
 
 	find_axes(&run->doc, p->axis, &a);
 	if (!a.x || !a.x->n || !run->doc.n_points)
 		return;
+	page_lines_place(&a);
+	t = xcalloc(1, sizeof(*t));
+	page_lines_collect(&a, t);
 	page_section(p, 3, "Lines and grid");
-	put_lines(p, run, &a);
-	if (a.y && a.y->n)
-		put_grids(p, run, &a);
+	for (size_t i = 0; i < t->n; i++)
+		put_panel(p, run, &a, t->list[i]);
+	if (t->n > 1)
+		page_lines_align(p, first);
+	if (t->left_out)
+		page_line(p, "Points of other combinations, %zu, are in the table of points only.",
+			  t->left_out);
 	page_section_end(p);
+	free(t);
+	free(a.at);
+	free(a.rank);
 }
 
 /* The times of a load, lines of the plot and columns of the table. */
@@ -380,18 +483,6 @@ static double time_of(const struct document_load *load, size_t line)
 	if (line < DOCUMENT_RESPONSES)
 		return load->response_ns[line];
 	return line == DOCUMENT_RESPONSES ? load->service_ns : load->lateness_ns;
-}
-
-struct curve_span {
-	double least, most; /* response times, ns */
-};
-
-static void widen(struct curve_span *s, double ns)
-{
-	if (!(ns > 0))
-		return;
-	s->least = s->least > 0 && s->least < ns ? s->least : ns;
-	s->most = s->most > ns ? s->most : ns;
 }
 
 /* ---- in words ---- */
@@ -474,38 +565,114 @@ static void put_goal(struct page *p, const struct document_curve *c)
 
 /* ---- plot ---- */
 
-/* A vertical line. */
-static void put_mark(struct plot *plot, const char *title, double percent,
-		     const struct curve_span *s)
+/* Of the response times, multiples of the least service time; longer ones are at the edge. */
+#define SERVICE_TIMES 5
+
+/* A goal that is farther away than this many times the edge does not extend the axis. */
+#define GOAL_EDGES 4
+
+static const struct {
+	enum plot_id plot;
+	const char *name;
+	size_t line; /* of `lines` */
+} curve_lines[] = {
+	{ PLOT_CURVE, "response mean", 0 }, { PLOT_CURVE, "response p50", 1 },
+	{ PLOT_CURVE, "response p99", 2 },  { PLOT_CURVE, "service mean", 4 },
+	{ PLOT_CURVE_TAIL, "p99", 2 },	    { PLOT_CURVE_TAIL, "p99.9", 3 },
+	{ PLOT_CURVE_LATENESS, "", 5 },
+};
+#define CURVE_LINES (sizeof(curve_lines) / sizeof(curve_lines[0]))
+
+static void draw_curve_line(struct plot *plot, const struct document_curve *c, size_t i)
 {
-	if (!(percent > 0) || !(s->most > 0))
-		return;
-	plot_series(plot, title);
-	plot_row(plot, (double[]){ percent, s->least / 1e9 });
-	plot_row(plot, (double[]){ percent, s->most / 1e9 });
+	const bool mean = curve_lines[i].line == 0;
+
+	plot_series(plot, curve_lines[i].name);
+	for (size_t k = 0; k < c->n_loads; k++) {
+		const struct document_load *load = &c->loads[k];
+		const double ns = time_of(load, curve_lines[i].line);
+		const double half = mean ? ns * load->interval_percent / 100 : NAN;
+
+		/* A cross for each disturbed load, not for each line. */
+		plot_add(plot, &(struct plot_point){ .x = load->percent,
+						     .y = ns > 0 ? ns : NAN,
+						     .low = ns - half,
+						     .high = ns + half,
+						     .disturbed = mean && load->disturbed });
+	}
 }
 
-static void page_curve_draw(struct plot *plot, const struct document_curve *c)
+/* The end of the axis; 0: the greatest time. */
+static double curve_edge(const struct plot *plot, const struct document_curve *c)
 {
-	struct curve_span span = { 0 };
+	double service = INFINITY, edge;
 
-	plot->x_label = "offered load (% of the maximum)";
-	plot->y_label = "time";
-	plot->y_format = "%.0s %cs";
-	plot->log_y = true;
-	for (size_t k = 0; k < LINES; k++) {
-		plot_series(plot, lines[k]);
-		for (size_t i = 0; i < c->n_loads; i++) {
-			const double ns = time_of(&c->loads[i], k);
-
-			if (!(ns > 0))
-				continue;
-			plot_row(plot, (double[]){ c->loads[i].percent, ns / 1e9 });
-			widen(&span, ns);
-		}
+	for (size_t i = 0; i < c->n_loads; i++) {
+		if (c->loads[i].service_ns > 0)
+			service = fmin(service, c->loads[i].service_ns);
 	}
-	put_mark(plot, "knee", c->knee.percent, &span);
-	put_mark(plot, "goal", c->goal.holds_percent, &span);
+	edge = SERVICE_TIMES * service;
+	if (c->goal.given && c->goal.limit_ns > edge / 1.1 && c->goal.limit_ns < GOAL_EDGES * edge)
+		edge = 1.1 * c->goal.limit_ns;
+	return isfinite(edge) && plot_greatest(plot) > edge ? edge : 0;
+}
+
+static void mark_knee(struct plot *plot, const struct document_curve *c)
+{
+	char label[PLOT_LABEL_SIZE];
+
+	if (!c->knee.known)
+		return;
+	if (c->knee.low_percent >= 0 && c->knee.high_percent >= 0)
+		snprintf(label, sizeof(label), "knee %.3g %% (%.3g to %.3g %%)", c->knee.percent,
+			 c->knee.low_percent, c->knee.high_percent);
+	else
+		snprintf(label, sizeof(label), "knee %.3g %%, uncertain", c->knee.percent);
+	plot_line_at(plot, c->knee.percent, c->knee.low_percent, c->knee.high_percent, label);
+}
+
+/* As a level of the figure that the goal limits, and at the load that meets it. */
+static void mark_goal(struct plot *plot, const struct document_curve *c)
+{
+	char label[PLOT_LABEL_SIZE], limit[SCALED_SIZE];
+
+	if (!c->goal.given || (plot->y_most > 0 && c->goal.limit_ns > plot->y_most))
+		return;
+	scaled_time(c->goal.limit_ns, limit);
+	if (c->goal.holds_percent > 0) {
+		snprintf(label, sizeof(label), "goal: %s up to %s (to %.4g %%)",
+			 goal_figure(c->goal.figure), limit, c->goal.holds_percent);
+		plot_line_at(plot, c->goal.holds_percent, NAN, NAN, "");
+	} else {
+		snprintf(label, sizeof(label), "goal: %s up to %s", goal_figure(c->goal.figure),
+			 limit);
+	}
+	plot_level(plot, c->goal.limit_ns, label);
+}
+
+static struct plot *draw_lines_of(struct page *p, const struct compare_run *run, enum plot_id id)
+{
+	struct plot *plot = page_plot(p, run, id);
+
+	for (size_t i = 0; i < CURVE_LINES; i++) {
+		if (curve_lines[i].plot == id)
+			draw_curve_line(plot, &run->doc.curve, i);
+	}
+	return plot;
+}
+
+static void draw_curve(struct page *p, const struct compare_run *run)
+{
+	const struct document_curve *c = &run->doc.curve;
+	struct plot *curve = draw_lines_of(p, run, PLOT_CURVE);
+	struct plot *tail = draw_lines_of(p, run, PLOT_CURVE_TAIL);
+
+	draw_lines_of(p, run, PLOT_CURVE_LATENESS);
+	curve->y_most = curve_edge(curve, c);
+	mark_knee(curve, c);
+	mark_goal(curve, c);
+	mark_knee(tail, c);
+	mark_goal(tail, c);
 }
 
 static void put_load(struct page *p, const struct document_load *load)
@@ -520,6 +687,7 @@ static void put_load(struct page *p, const struct document_load *load)
 		page_time_cell(p, time_of(load, k));
 	snprintf(text, sizeof(text), "%.4g", load->queue);
 	page_number(p, load->queue >= 0 ? text : "-");
+	page_number(p, load->disturbed ? "yes" : "no");
 	page_number(p, load->overloaded ? "yes" : "no");
 	page_row_end(p);
 }
@@ -527,12 +695,13 @@ static void put_load(struct page *p, const struct document_load *load)
 void page_curve(struct page *p, const struct compare_run *run)
 {
 	const struct document_curve *c = &run->doc.curve;
-	const char *heads[LINES + 6] = { "load", "offered", "reached" };
+	const char *heads[LINES + 7] = { "load", "offered", "reached" };
 	size_t n = 3;
 
 	for (size_t k = 0; k < LINES; k++)
 		heads[n++] = lines[k];
 	heads[n++] = "queue";
+	heads[n++] = "disturbed";
 	heads[n] = "overloaded";
 	page_section(p, 3, "Response time against load");
 	page_put(p, "<ul>\n");
@@ -540,11 +709,14 @@ void page_curve(struct page *p, const struct compare_run *run)
 	put_knee(p, c);
 	put_goal(p, c);
 	page_put(p, "</ul>\n");
-	page_figure(p, "Response and service times by offered load; the knee and the load of the "
-		       "goal are vertical lines. The lateness is that of xdd where nothing is "
-		       "transferred, and part of the response times");
-	page_curve_draw(
-		page_plot(p, run, PLOT_LINES, "curve", "Response and service times by load"), c);
+	page_figure(
+		p,
+		"Response and service times by offered load. The axis ends at five times the "
+		"least service time, or above the goal; markers above it are of longer times, "
+		"crosses are on disturbed loads. The band is the "
+		"interval of the knee with 95 % confidence. The lateness is of xdd itself, where "
+		"nothing is transferred, and part of the response times");
+	draw_curve(p, run);
 	page_table(p, "Loads of the curve; queue: operations that are due and not complete", heads);
 	for (size_t i = 0; i < c->n_loads && i < PAGE_MAX_ROWS; i++)
 		put_load(p, &c->loads[i]);

@@ -47,7 +47,8 @@ struct times {
 	const struct compare_run *run;
 	struct row *rows; /* owned */
 	size_t n;
-	struct plot *bandwidth, *iops, *latency;
+	struct plot *bandwidth, *iops, *latency, *maxima;
+	bool several; /* directions */
 };
 
 static double known(double x)
@@ -181,32 +182,32 @@ static void each(const struct times *t, const struct subject *s,
 
 static double middle(const struct joined *j)
 {
-	return (j->start_ns + j->end_ns) / 2e9;
+	return (j->start_ns + j->end_ns) / 2;
 }
 
 static void add_bandwidth(void *plot, const struct joined *j)
 {
-	plot_row(plot, (double[]){ middle(j), rate(j->bytes, j) });
+	plot_xy(plot, middle(j), rate(j->bytes, j));
 }
 
 static void add_iops(void *plot, const struct joined *j)
 {
-	plot_row(plot, (double[]){ middle(j), rate(j->ops, j) });
+	plot_xy(plot, middle(j), rate(j->ops, j));
 }
 
 static void add_p50(void *plot, const struct joined *j)
 {
-	plot_row(plot, (double[]){ middle(j), p50_of(j) / 1e9 });
+	plot_xy(plot, middle(j), p50_of(j));
 }
 
 static void add_p99(void *plot, const struct joined *j)
 {
-	plot_row(plot, (double[]){ middle(j), p99_of(j) / 1e9 });
+	plot_xy(plot, middle(j), p99_of(j));
 }
 
 static void add_max(void *plot, const struct joined *j)
 {
-	plot_row(plot, (double[]){ middle(j), j->max_ns / 1e9 });
+	plot_xy(plot, middle(j), j->max_ns);
 }
 
 static void add_row(void *page, const struct joined *j)
@@ -218,9 +219,9 @@ static void draw_rates(const struct times *t, const struct subject *s)
 {
 	char name[PAGE_NAME_SIZE], title[PAGE_NAME_SIZE + 16];
 
-	snprintf(title, sizeof(title), "%s, %s", direction_name(s->direction),
-		 page_target(&t->run->doc, isnan(s->target) ? DOCUMENT_ALL : (int64_t)s->target,
-			     name));
+	page_short_target(&t->run->doc, isnan(s->target) ? DOCUMENT_ALL : (int64_t)s->target, name);
+	snprintf(title, sizeof(title), "%s%s%s", t->several ? direction_name(s->direction) : "",
+		 t->several ? ", " : "", name);
 	plot_series(t->bandwidth, title);
 	each(t, s, add_bandwidth, t->bandwidth);
 	plot_series(t->iops, title);
@@ -229,18 +230,21 @@ static void draw_rates(const struct times *t, const struct subject *s)
 
 static void draw_latency(const struct times *t, const struct subject *s)
 {
-	static const struct {
+	const struct {
+		struct plot *plot;
 		const char *name;
 		void (*add)(void *plot, const struct joined *j);
-	} lines[] = { { "p50", add_p50 }, { "p99", add_p99 }, { "max", add_max } };
+	} lines[] = { { t->latency, "p50", add_p50 },
+		      { t->latency, "p99", add_p99 },
+		      { t->maxima, "max", add_max } };
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		char title[32];
 
-		snprintf(title, sizeof(title), "%s, %s", direction_name(s->direction),
+		snprintf(title, sizeof(title), "%s %s", direction_name(s->direction),
 			 lines[i].name);
-		plot_series(t->latency, title);
-		each(t, s, lines[i].add, t->latency);
+		plot_series(lines[i].plot, title);
+		each(t, s, lines[i].add, lines[i].plot);
 	}
 }
 
@@ -257,20 +261,17 @@ static void put_table(const struct times *t, const struct subject *s)
 	page_table_end(t->p, 0);
 }
 
-static void open_plots(struct times *t)
+static void open_plots(struct times *t, double all)
 {
-	t->bandwidth = page_plot(t->p, t->run, PLOT_LINES, "bandwidth", "Bandwidth over time");
-	t->iops = page_plot(t->p, t->run, PLOT_LINES, "iops", "Operations per second over time");
-	t->latency = page_plot(t->p, t->run, PLOT_LINES, "latency", "Service times over time");
-	t->bandwidth->x_label = t->iops->x_label = t->latency->x_label = "time (s)";
-	t->bandwidth->y_label = "bandwidth";
-	t->iops->y_label = "operations per second";
-	t->latency->y_label = "service time";
-	t->bandwidth->y_format = "%.1s %cB/s";
-	t->iops->y_format = "%.1s %c";
-	t->latency->y_format = "%.0s %cs";
-	t->bandwidth->from_zero = t->iops->from_zero = true;
-	t->latency->log_y = true;
+	size_t directions = 0;
+
+	for (size_t i = 0; i < DIR_COUNT; i++)
+		directions += count(t, &(struct subject){ all, i }) > 0;
+	t->several = directions > 1;
+	t->bandwidth = page_plot(t->p, t->run, PLOT_BANDWIDTH);
+	t->iops = page_plot(t->p, t->run, PLOT_IOPS);
+	t->latency = page_plot(t->p, t->run, PLOT_LATENCY);
+	t->maxima = page_plot(t->p, t->run, PLOT_MAXIMA);
 }
 
 /* The rows of all targets; of the only target where there are none. */
@@ -301,7 +302,7 @@ static void put_intervals(struct times *t)
 	page_figure(t->p,
 		    "Bandwidth, IOPS and service times over time, since the first pass began. "
 		    "Where rows are joined, p50 is their mean, and p99 and max are the greatest");
-	open_plots(t);
+	open_plots(t, all);
 	for (size_t i = 0; i < DIR_COUNT; i++) {
 		const struct subject s = { all, i };
 
@@ -339,19 +340,14 @@ static void put_passes(struct page *p, const struct compare_run *run,
 	size_t i;
 
 	page_figure(p, "Bandwidth of all targets by pass");
-	plot = page_plot(p, run, PLOT_LINES, "passes", "Bandwidth by pass");
-	plot->x_label = "pass";
-	plot->y_label = "bandwidth";
-	plot->y_format = "%.1s %cB/s";
-	plot->from_zero = true;
-	plot_series(plot, "all targets");
+	plot = page_plot(p, run, PLOT_PASSES);
+	plot_series(plot, "");
 	page_table(p, "Passes", heads);
 	for (i = 0; i < n && i < PAGE_MAX_ROWS; i++) {
 		char text[32];
 
 		snprintf(text, sizeof(text), "%" PRIu64, all->passes[i]);
-		plot_row(plot,
-			 (double[]){ (double)all->passes[i], of_pass(all, FIGURE_BANDWIDTH, i) });
+		plot_xy(plot, (double)all->passes[i], of_pass(all, FIGURE_BANDWIDTH, i));
 		page_row(p, text);
 		page_rate_cell(p, of_pass(all, FIGURE_BANDWIDTH, i));
 		page_ops_cell(p, of_pass(all, FIGURE_IOPS, i));

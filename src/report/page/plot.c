@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Plots: data and scripts, running gnuplot, and its pictures; see the header. Called by page.c and
- * the parts of the page.
+ * Plots: the table of their kinds, their data, and their files; see the header. Called by page.c
+ * and the parts of the page.
  */
 #include "report/page/plot.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
@@ -20,35 +18,125 @@
 #include "xdd/base/output.h"
 #include "xdd/base/text.h"
 #include "xdd/report/report.h"
-#include "xdd/sys/child.h"
-#include "xdd/sys/clock.h"
 
-/* Points of a line that have a marker. */
-#define MARKERS 12
+const struct plot_kind plot_kinds[PLOT_KINDS] = {
+	[PLOT_BANDWIDTH] = { .title = "Bandwidth over time",
+			     .file = "bandwidth",
+			     .path = "intervals[].bandwidth",
+			     .x = { "time", PLOT_TIME, PLOT_FIT },
+			     .y = { "bandwidth", PLOT_RATE, PLOT_ZERO } },
+	[PLOT_IOPS] = { .title = "Operations per second over time",
+			.file = "iops",
+			.path = "intervals[].iops",
+			.x = { "time", PLOT_TIME, PLOT_FIT },
+			.y = { "operations", PLOT_OPS, PLOT_ZERO } },
+	[PLOT_LATENCY] = { .title = "Service times over time: p50 and p99",
+			   .file = "latency",
+			   .path = "intervals[].p50_ns, intervals[].p99_ns",
+			   .x = { "time", PLOT_TIME, PLOT_FIT },
+			   .y = { "service time", PLOT_TIME, PLOT_LOG } },
+	[PLOT_MAXIMA] = { .title = "Greatest service times over time",
+			  .file = "max",
+			  .path = "intervals[].max_ns",
+			  .x = { "time", PLOT_TIME, PLOT_FIT },
+			  .y = { "service time", PLOT_TIME, PLOT_LOG } },
+	[PLOT_PASSES] = { .title = "Bandwidth by pass",
+			  .file = "passes",
+			  .path = "statistics[].bandwidth.values",
+			  .x = { "pass", PLOT_NUMBER, PLOT_FIT },
+			  .y = { "bandwidth", PLOT_RATE, PLOT_ZERO } },
+	[PLOT_DISTRIBUTION] = { .title = "Distribution of the service times",
+				.file = "distribution",
+				.path = "results[].latency",
+				.x = { "service time", PLOT_TIME, PLOT_LOG },
+				.y = { "operations that took at least so long", PLOT_PERCENT,
+				       PLOT_LOG } },
+	[PLOT_DISTRIBUTIONS] = { .title = "Distributions of both documents",
+				 .file = "distributions",
+				 .path = "results[].latency",
+				 .x = { "service time", PLOT_TIME, PLOT_LOG },
+				 .y = { "operations that took at least so long", PLOT_PERCENT,
+					PLOT_LOG } },
+	[PLOT_HEAT] = { .title = "Heat map of the service times",
+			.file = "heat",
+			.path = "results[].latency",
+			.x = { "pass", PLOT_NUMBER, PLOT_FIT },
+			.y = { "service time", PLOT_TIME, PLOT_LOG },
+			.style = PLOT_CELLS,
+			.value = PLOT_PERCENT,
+			.log_value = true },
+	[PLOT_TARGETS] = { .title = "Starts and ends of the targets",
+			   .file = "targets",
+			   .path = "results[].begin_ns, results[].finish_ns",
+			   .x = { "time", PLOT_TIME, PLOT_ZERO },
+			   .y = { "", PLOT_NUMBER, PLOT_NAMES },
+			   .style = PLOT_BARS },
+	[PLOT_SWEEP_BANDWIDTH] = { .title = "Bandwidth of the points",
+				   .file = "lines-bandwidth",
+				   .path = "points[].statistics[].bandwidth",
+				   .y = { "bandwidth", PLOT_RATE, PLOT_ZERO } },
+	[PLOT_SWEEP_P99] = { .title = "99th percentile of the points",
+			     .file = "lines-p99",
+			     .path = "points[].statistics[].p99",
+			     .y = { "p99 of the service time", PLOT_TIME, PLOT_LOG } },
+	[PLOT_SWEEP_GRID] = { .title = "Grid of the bandwidth",
+			      .file = "grid",
+			      .path = "points[].statistics[].bandwidth.mean",
+			      .x = { "", PLOT_NUMBER, PLOT_NAMES },
+			      .y = { "", PLOT_NUMBER, PLOT_NAMES },
+			      .style = PLOT_CELLS,
+			      .value = PLOT_RATE },
+	[PLOT_CURVE] = { .title = "Response and service times by load",
+			 .file = "curve",
+			 .path = "curve.loads[].response, curve.loads[].service",
+			 .x = { "offered load (% of the maximum)", PLOT_NUMBER, PLOT_ZERO },
+			 .y = { "time", PLOT_TIME, PLOT_ZERO } },
+	[PLOT_CURVE_TAIL] = { .title = "Tail of the response times by load",
+			      .file = "curve-tail",
+			      .path = "curve.loads[].response_p99, curve.loads[].response_p99.9",
+			      .x = { "offered load (% of the maximum)", PLOT_NUMBER, PLOT_ZERO },
+			      .y = { "response time", PLOT_TIME, PLOT_LOG } },
+	[PLOT_CURVE_LATENESS] = { .title = "Lateness of xdd itself by load",
+				  .file = "curve-lateness",
+				  .path = "curve.loads[].lateness",
+				  .x = { "offered load (% of the maximum)", PLOT_NUMBER,
+					 PLOT_ZERO },
+				  .y = { "lateness", PLOT_TIME, PLOT_ZERO },
+				  .small = true },
+};
 
-/* Limits of what gnuplot is given. */
+/* Limits of what can be drawn. */
 #define VALUE_LEAST 1e-30
 #define VALUE_MOST 1e30
 
-static size_t columns_of(const struct plot *plot)
-{
-	return plot->kind == PLOT_LINES ? 2 : plot->kind == PLOT_BOXES ? 4 : 5;
-}
-
-static bool is_x(const struct plot *plot, size_t column)
-{
-	return plot->kind == PLOT_LINES ? column == 0 : column < 2;
-}
-
 /* ---- building ---- */
 
-struct plot *plots_add(struct plots *plots, enum plot_kind kind, const char *name)
+/* Long texts are cut at the start of a character. */
+void plot_label(char to[PLOT_LABEL_SIZE], const char *text)
+{
+	size_t n = 0;
+
+	while (text[n]) {
+		const size_t length = utf8_length(text + n);
+
+		if (n + (length ? length : 1) >= PLOT_LABEL_SIZE - 3)
+			break;
+		n += length ? length : 1;
+	}
+	memcpy(to, text, n);
+	strcpy(to + n, text[n] ? "..." : "");
+}
+
+struct plot *plots_add(struct plots *plots, enum plot_id id, const char *document)
 {
 	struct plot *plot = xcalloc(1, sizeof(*plot));
 
 	plots->list = xarray_room(plots->list, plots->n, sizeof(struct plot *));
-	plot->kind = kind;
-	snprintf(plot->name, sizeof(plot->name), "%02zu-%s", plots->n + 1, name);
+	plot->kind = &plot_kinds[id];
+	plot->x_scale = plot->kind->x.scale;
+	plot->y_scale = plot->kind->y.scale;
+	snprintf(plot->name, sizeof(plot->name), "%02zu-%s-%s", plots->n + 1, document,
+		 plot->kind->file);
 	plots->list[plots->n++] = plot;
 	return plot;
 }
@@ -59,101 +147,112 @@ void plots_free(struct plots *plots)
 		struct plot *plot = plots->list[i];
 
 		for (size_t k = 0; k < plot->n_series; k++)
-			free(plot->series[k].rows);
-		free(plot->x_tics);
-		free(plot->y_tics);
-		free(plot->svg);
+			free(plot->series[k].points);
+		free(plot->x_tics.list);
+		free(plot->y_tics.list);
 		free(plot);
 	}
 	free(plots->list);
 	*plots = (struct plots){ .n = 0 };
 }
 
-/*
- * `text` for a script, between single quotes: letters, digits, blanks and a few signs; a question
- * mark in the place of others. Long ones are cut. Returns `buf` (PLOT_LABEL_SIZE bytes).
- */
-static const char *plot_label(const char *text, char *buf)
-{
-	size_t n = 0;
-
-	while (*text && n < PLOT_LABEL_SIZE - 8) {
-		const size_t length = utf8_length(text);
-
-		if (length > 1 && !printable_unsafe(text)) {
-			memcpy(&buf[n], text, length);
-			n += length;
-			text += length;
-			continue;
-		}
-		buf[n++] = length == 1 && (isalnum((unsigned char)*text) ||
-					   strchr(" ._/+:,=%()-", *text)) ?
-				   *text :
-				   '?';
-		text++;
-	}
-	if (*text) {
-		memcpy(&buf[n], "...", 3);
-		n += 3;
-	}
-	buf[n] = '\0';
-	return buf;
-}
-
 void plot_series(struct plot *plot, const char *title)
 {
-	if (plot->n_series == PLOT_MAX_SERIES)
-		return;
-	plot_label(title ? title : "", plot->series[plot->n_series++].title);
+	if (plot->n_series < PLOT_MAX_SERIES)
+		plot_label(plot->series[plot->n_series++].title, title);
 }
 
-static bool can_draw(const struct plot *plot, size_t column, double x)
+static bool can_draw(double value, enum plot_scale scale)
 {
-	const bool log = column < 4 && (is_x(plot, column) ? plot->log_x : plot->log_y);
-
-	return isfinite(x) && fabs(x) <= VALUE_MOST && (!log || x >= VALUE_LEAST);
+	return isfinite(value) && fabs(value) <= VALUE_MOST &&
+	       (scale != PLOT_LOG || value >= VALUE_LEAST);
 }
 
-void plot_row(struct plot *plot, const double *row)
+/* Ends that a style does not use are 0, and not looked at. */
+static bool can_draw_point(const struct plot *plot, const struct plot_point *p)
 {
-	const size_t columns = columns_of(plot);
+	const enum plot_style style = plot->kind->style;
+
+	return can_draw(p->x, plot->x_scale) && can_draw(p->y, plot->y_scale) &&
+	       (style == PLOT_LINES || can_draw(p->x_to, plot->x_scale)) &&
+	       (style != PLOT_CELLS ||
+		(can_draw(p->y_to, plot->y_scale) &&
+		 can_draw(p->value, plot->kind->log_value ? PLOT_LOG : PLOT_ZERO)));
+}
+
+void plot_add(struct plot *plot, const struct plot_point *point)
+{
 	struct plot_series *s = plot->n_series ? &plot->series[plot->n_series - 1] : NULL;
+	struct plot_point *p;
 
-	for (size_t i = 0; i < columns; i++) {
-		if (!can_draw(plot, i, row[i]))
-			return;
-	}
-	if (!s)
+	if (!s || !can_draw_point(plot, point))
 		return;
-	s->rows = xarray_room(s->rows, s->n, columns * sizeof(*row));
-	memcpy(&s->rows[columns * s->n++], row, columns * sizeof(*row));
+	s->points = xarray_room(s->points, s->n, sizeof(*s->points));
+	p = &s->points[s->n++];
+	*p = *point;
+	/* An interval that begins below a logarithmic axis is drawn down to its edge. */
+	if (plot->y_scale == PLOT_LOG)
+		p->low = p->low < VALUE_LEAST ? VALUE_LEAST : p->low;
+	if (!can_draw(p->low, plot->y_scale) || !can_draw(p->high, plot->y_scale))
+		p->low = p->high = NAN;
 }
 
-static void add_tic(struct plot_tic **tics, size_t *n, double at, const char *label)
+void plot_xy(struct plot *plot, double x, double y)
+{
+	plot_add(plot, &(struct plot_point){ .x = x, .y = y, .low = NAN, .high = NAN });
+}
+
+static void add_mark(struct plot *plot, const struct plot_mark *mark, const char *label)
+{
+	struct plot_mark *m = &plot->marks[plot->n_marks];
+
+	if (plot->n_marks == PLOT_MAX_MARKS)
+		return;
+	plot->n_marks++;
+	*m = *mark;
+	plot_label(m->label, label);
+}
+
+void plot_line_at(struct plot *plot, double x, double low, double high, const char *label)
+{
+	const bool band = can_draw(low, plot->x_scale) && can_draw(high, plot->x_scale);
+
+	if (can_draw(x, plot->x_scale))
+		add_mark(plot,
+			 &(struct plot_mark){
+				 .at = x, .low = band ? low : NAN, .high = band ? high : NAN },
+			 label);
+}
+
+void plot_level(struct plot *plot, double y, const char *label)
+{
+	if (can_draw(y, plot->y_scale))
+		add_mark(plot, &(struct plot_mark){ .level = true, .at = y }, label);
+}
+
+void plot_tic(struct plot_tics *tics, double at, const char *label)
 {
 	struct plot_tic *tic;
 
-	if (*n == PLOT_MAX_TICS)
+	if (tics->n == PLOT_MAX_TICS)
 		return;
-	*tics = xarray_room(*tics, *n, sizeof(*tic));
-	tic = &(*tics)[(*n)++];
+	tics->list = xarray_room(tics->list, tics->n, sizeof(*tic));
+	tic = &tics->list[tics->n++];
 	tic->at = at;
-	plot_label(label, tic->label);
+	plot_label(tic->label, label);
 }
 
-void plot_x_name(struct plot *plot, const char *text)
+double plot_greatest(const struct plot *plot)
 {
-	plot->x_label = plot_label(text, plot->x_text);
-}
+	double most = 0;
 
-void plot_x_tic(struct plot *plot, double at, const char *label)
-{
-	add_tic(&plot->x_tics, &plot->n_x_tics, at, label);
-}
+	for (size_t i = 0; i < plot->n_series; i++) {
+		const struct plot_series *s = &plot->series[i];
 
-void plot_y_tic(struct plot *plot, double at, const char *label)
-{
-	add_tic(&plot->y_tics, &plot->n_y_tics, at, label);
+		for (size_t k = 0; k < s->n; k++)
+			most = fmax(most, fmax(s->points[k].y, s->points[k].high));
+	}
+	return most;
 }
 
 bool plot_is_drawn(const struct plot *plot)
@@ -165,363 +264,222 @@ bool plot_is_drawn(const struct plot *plot)
 	return false;
 }
 
-/* ---- data and commands ---- */
+/* ---- style ---- */
+
+static const struct {
+	const char *light, *dark;
+} colours[PLOT_MAX_SERIES] = {
+	{ "#0b4fa8", "#8ab8ff" }, { "#b5470b", "#ffb27a" }, { "#14602a", "#7fd394" },
+	{ "#7a2f8f", "#dba9ee" }, { "#3f3f3f", "#d0d4da" }, { "#7d6200", "#e6cf6b" },
+	{ "#a11645", "#ff9db8" }, { "#005f73", "#6fd3e0" },
+};
+
+/* Other colours of a picture: variables of the page, and what a file has in their places. */
+static const struct {
+	const char *selector, *variable, *file;
+} plain_colours[] = {
+	{ "", "text", "#1b1f24" },
+	{ " .grid", "line", "#b9c0c9" },
+	{ " .disturbed", "note", "#7a4300" },
+	{ " .mark", "text", "#1b1f24" },
+	{ " .halo", "text", "#1b1f24" },
+};
+
+static const char plot_rules[] =
+	".chart text{fill:currentColor;font:12px system-ui,sans-serif}\n"
+	".chart .name{font-weight:600}.chart .number{font-size:11px}\n"
+	".chart path{fill:none;stroke:currentColor}.chart rect{fill:currentColor}\n"
+	".chart .line{stroke-width:1.6;stroke-linejoin:round}.chart .full{fill:currentColor}\n"
+	".chart .open{stroke-width:1.4}.chart .disturbed{stroke-width:2}\n"
+	".chart .mark{stroke-width:1.4;stroke-dasharray:6 3}.chart .band{fill-opacity:.12}\n"
+	".chart .bar{fill-opacity:.6}\n"
+	".chart .hits path{stroke-width:13;stroke-linecap:round;stroke-opacity:0;"
+	"pointer-events:all}\n.chart .hits path:hover{stroke-opacity:.35}\n";
+
+void plot_write_style(FILE *f)
+{
+	for (int dark = 0; dark < 2; dark++) {
+		fputs(dark ? "@media screen and (prefers-color-scheme:dark){.chart{" : ".chart{",
+		      f);
+		for (size_t i = 0; i < PLOT_MAX_SERIES; i++)
+			fprintf(f, "--s%zu:%s%s", i, dark ? colours[i].dark : colours[i].light,
+				i + 1 < PLOT_MAX_SERIES ? ";" : "");
+		fputs(dark ? "}}\n" : "}\n", f);
+	}
+	for (size_t i = 0; i < PLOT_MAX_SERIES; i++)
+		fprintf(f, ".chart .s%zu{color:var(--s%zu)}", i, i);
+	for (size_t i = 0; i < sizeof(plain_colours) / sizeof(plain_colours[0]); i++)
+		fprintf(f, ".chart%s{color:var(--%s)}", plain_colours[i].selector,
+			plain_colours[i].variable);
+	fputs(".chart .cell,.chart .bar,.chart .band{color:var(--s0)}"
+	      ".chart .halo{paint-order:stroke;stroke:var(--back);stroke-width:3px}\n",
+	      f);
+	fputs(plot_rules, f);
+}
+
+/* Programs that show files know no variables, and have no dark pages. */
+void plot_write_file_style(FILE *f)
+{
+	fputs("<style>", f);
+	for (size_t i = 0; i < PLOT_MAX_SERIES; i++)
+		fprintf(f, ".s%zu{color:%s}", i, colours[i].light);
+	for (size_t i = 0; i < sizeof(plain_colours) / sizeof(plain_colours[0]); i++)
+		fprintf(f, ".chart%s{color:%s}", plain_colours[i].selector, plain_colours[i].file);
+	fprintf(f,
+		".cell,.bar,.band{color:%s}.halo{paint-order:stroke;stroke:#ffffff;"
+		"stroke-width:3px}\n%s</style>\n<rect style=\"fill:#ffffff\" width=\"100%%\" "
+		"height=\"100%%\"/>\n",
+		colours[0].light, plot_rules);
+}
+
+/* ---- data and the script ---- */
 
 static void plot_write_data(FILE *f, const struct plot *plot)
 {
-	const size_t columns = columns_of(plot);
+	static const char *const heads[] = { [PLOT_LINES] = "x y low high",
+					     [PLOT_BARS] = "from to row",
+					     [PLOT_CELLS] = "from to from to value" };
 
+	fprintf(f, "# %s: %s\n", plot->kind->path, heads[plot->kind->style]);
 	for (size_t i = 0; i < plot->n_series; i++) {
 		const struct plot_series *s = &plot->series[i];
 
-		if (!s->n)
-			continue;
 		for (size_t k = 0; k < s->n; k++) {
-			for (size_t c = 0; c < columns; c++)
-				fprintf(f, "%s%.7g", c ? " " : "", s->rows[k * columns + c]);
-			fputc('\n', f);
+			const struct plot_point *p = &s->points[k];
+
+			if (plot->kind->style == PLOT_CELLS)
+				fprintf(f, "%.9g %.9g %.9g %.9g %.9g\n", p->x, p->x_to, p->y,
+					p->y_to, p->value);
+			else if (plot->kind->style == PLOT_BARS)
+				fprintf(f, "%.9g %.9g %.9g\n", p->x, p->x_to, p->y);
+			else if (isfinite(p->low))
+				fprintf(f, "%.9g %.9g %.9g %.9g\n", p->x, p->y, p->low, p->high);
+			else
+				fprintf(f, "%.9g %.9g %.9g %.9g\n", p->x, p->y, p->y, p->y);
 		}
 		/* Two empty lines end a data set. */
-		fputs("\n\n", f);
+		fputs(s->n ? "\n\n" : "", f);
 	}
 }
 
-struct limits {
-	double least, most;
-};
-
-static struct limits limits_of(const struct plot *plot, bool x)
+/*
+ * `text` between single quotes: letters, digits, blanks and a few signs; a question mark in the
+ * place of others.
+ */
+static void plot_quote(FILE *f, const char *text)
 {
-	const size_t columns = columns_of(plot);
-	struct limits l = { INFINITY, -INFINITY };
+	fputc('\'', f);
+	while (*text) {
+		const size_t length = utf8_length(text);
 
-	for (size_t i = 0; i < plot->n_series; i++) {
-		const struct plot_series *s = &plot->series[i];
-
-		for (size_t k = 0; k < s->n * columns; k++) {
-			if (k % columns == 4 || is_x(plot, k % columns) != x)
-				continue;
-			l.least = fmin(l.least, s->rows[k]);
-			l.most = fmax(l.most, s->rows[k]);
+		if (length > 1 && !printable_unsafe(text)) {
+			fwrite(text, 1, length, f);
+			text += length;
+			continue;
 		}
+		fputc(length == 1 && (isalnum((unsigned char)*text) ||
+				      strchr(" ._/+:,=%()-", *text)) ?
+			      *text :
+			      '?',
+		      f);
+		text++;
 	}
-	return l;
+	fputc('\'', f);
 }
 
-/* A range that is never empty, with a margin above. */
-static void write_range(FILE *f, const struct plot *plot, bool x)
+static void plot_script_axis(FILE *f, char axis, const char *label, const char *own,
+			     enum plot_scale scale, const struct plot_tics *tics)
 {
-	const bool log = x ? plot->log_x : plot->log_y;
-	struct limits l = limits_of(plot, x);
-
-	if (log) {
-		l.least = pow(10, floor(log10(l.least) + 1e-9));
-		l.most = pow(10, ceil(log10(l.most) - 1e-9));
-		if (!(l.most > l.least))
-			l.most = 10 * l.least;
-	} else if (plot->kind == PLOT_LINES) {
-		const double margin = 0.05 * (l.most - (plot->from_zero && !x ? 0 : l.least));
-
-		if (plot->from_zero && !x && l.least > 0)
-			l.least = 0;
-		l.most += x ? 0 : margin;
-		if (x && plot->n_x_tics) {
-			l.least -= 0.3;
-			l.most += 0.3;
-		}
-	}
-	if (!(l.most > l.least)) {
-		l.least -= fabs(l.least) / 2 + 1e-9;
-		l.most += fabs(l.most) / 2 + 1e-9;
-	}
-	fprintf(f, "set %srange [%.9g:%.9g]\n", x ? "x" : "y", l.least, l.most);
-	if (log)
-		fprintf(f, "set logscale %s\n", x ? "x" : "y");
-}
-
-static void write_tics(FILE *f, const char *axis, const struct plot_tic *tics, size_t n)
-{
-	if (!n)
+	fprintf(f, "set %clabel ", axis);
+	plot_quote(f, *own ? own : label ? label : "");
+	fputc('\n', f);
+	if (scale == PLOT_LOG)
+		fprintf(f, "set logscale %c\n", axis);
+	if (!tics->n)
 		return;
-	fprintf(f, "set %stics (", axis);
-	for (size_t i = 0; i < n; i++)
-		fprintf(f, "%s'%s' %.9g", i ? ", " : "", tics[i].label, tics[i].at);
+	fprintf(f, "set %ctics (", axis);
+	for (size_t i = 0; i < tics->n; i++) {
+		fputs(i ? ", " : "", f);
+		plot_quote(f, tics->list[i].label);
+		fprintf(f, " %.9g", tics->list[i].at);
+	}
 	fputs(")\n", f);
-	/* Long names beside each other. */
-	if (*axis == 'x' && n > 8)
-		fputs("set xtics rotate by -40\n", f);
 }
 
-static void write_axes(FILE *f, const struct plot *plot)
+/* The script that makes NAME.png of NAME.dat in its directory, and is there to be changed. */
+static void plot_write_script(FILE *f, const struct plot *plot)
 {
-	fprintf(f, "set xlabel '%s'\nset ylabel '%s'\n", plot->x_label, plot->y_label);
-	write_range(f, plot, true);
-	write_range(f, plot, false);
-	if (plot->x_format)
-		fprintf(f, "set format x '%s'\n", plot->x_format);
-	if (plot->y_format)
-		fprintf(f, "set format y '%s'\n", plot->y_format);
-	if (plot->shade_format)
-		fprintf(f, "set format cb '%s'\n", plot->shade_format);
-	if (plot->log_shade)
-		fputs("set logscale cb\n", f);
-	write_tics(f, "x", plot->x_tics, plot->n_x_tics);
-	write_tics(f, "y", plot->y_tics, plot->n_y_tics);
-}
-
-/* Lines differ by dashes and markers as well as by colours. */
-static void write_line(FILE *f, const struct plot_series *s, size_t i)
-{
-	static const char *const colours[PLOT_MAX_SERIES] = { "#0b4fa8", "#b5470b", "#14602a",
-							      "#7a2f8f", "#3f3f3f", "#7d6200",
-							      "#a11645", "#005f73" };
-	static const int markers[PLOT_MAX_SERIES] = { 7, 4, 8, 1, 12, 2, 5, 10 };
-
-	fprintf(f,
-		"using 1:2 with linespoints linecolor rgb '%s' dashtype %zu linewidth 1.5 pointtype %d "
-		"pointsize 0.7 pointinterval %zu ",
-		colours[i], i % 5 + 1, markers[i], s->n / MARKERS + 1);
-}
-
-/* Data, and the commands that draw them from `source`, an expression of gnuplot. */
-static void plot_write_commands(FILE *f, const struct plot *plot, const char *source)
-{
+	static const char *const using[] = {
+		[PLOT_LINES] = "using 1:2:3:4 with yerrorlines pointtype",
+		[PLOT_BARS] =
+			"using (($1+$2)/2):3:1:2:($3-0.35):($3+0.35) with boxxyerror fillstyle "
+			"solid 0.5 linetype",
+		[PLOT_CELLS] =
+			"using (($1+$2)/2):(($3+$4)/2):1:2:3:4:5 with boxxyerror fillstyle solid "
+			"noborder linecolor palette linetype",
+	};
+	const struct plot_kind *kind = plot->kind;
 	size_t set = 0;
 
-	fputs("set encoding utf8\nset grid linecolor rgb '#b9c0c9'\nset tics nomirror\n"
-	      "set key outside top center horizontal\nset palette defined (0 '#e3ebf6', 0.5 '#5b8bc4', 1 '#0a2447')\n",
-	      f);
-	write_axes(f, plot);
+	fprintf(f,
+		"# %s, in base units: gnuplot %s.gnuplot\nset encoding utf8\n"
+		"set terminal pngcairo size 1200,750 noenhanced\nset output '%s.png'\nset grid\n"
+		"set key outside top center horizontal\n",
+		kind->title, plot->name, plot->name);
+	plot_script_axis(f, 'x', kind->x.label, plot->x_label, plot->x_scale, &plot->x_tics);
+	plot_script_axis(f, 'y', kind->y.label, plot->y_label, plot->y_scale, &plot->y_tics);
+	if (kind->log_value)
+		fputs("set logscale cb\n", f);
 	fputs("plot ", f);
 	for (size_t i = 0; i < plot->n_series; i++) {
-		const struct plot_series *s = &plot->series[i];
-
-		if (!s->n)
+		if (!plot->series[i].n)
 			continue;
-		fprintf(f, "%s%s index %zu ", set ? ", " : "", source, set);
+		fprintf(f, "%s'%s.dat' index %zu %s %zu title ", set ? ", " : "", plot->name, set,
+			using[kind->style], i + 1);
+		plot_quote(f, plot->series[i].title);
 		set++;
-		if (plot->kind == PLOT_LINES)
-			write_line(f, s, i);
-		else
-			fprintf(f,
-				"using (($1+$2)/2):(($3+$4)/2):1:2:3:4%s with boxxyerror fillstyle solid "
-				"%s ",
-				plot->kind == PLOT_HEAT ? ":5" : "",
-				plot->kind == PLOT_HEAT ? "noborder linecolor palette" :
-							  "0.5 linecolor rgb '#0b4fa8'");
-		if (*s->title)
-			fprintf(f, "title '%s'", s->title);
-		else
-			fputs("notitle", f);
 	}
 	fputc('\n', f);
 }
 
-#define PICTURES_MAX_BYTES (256u << 20)
-#define READ_BYTES 65536
-#define END_WAIT_NS NS_PER_SEC
-#define PATH_BYTES 4096
-
-#define SVG_TERMINAL "set terminal svg size 860,380 dynamic noenhanced font 'sans-serif,13'\n"
-#define PNG_TERMINAL "set terminal pngcairo size 1290,570 noenhanced font 'sans-serif,14'\n"
-
-/* ---- gnuplot ---- */
-
-/* A gnuplot with its script and what it prints. */
-struct drawing {
-	struct child child;
-	const char *script;
-	size_t size, written;
-	struct memstream out;
-	uint64_t until_ns;
-};
-
-static void close_fd(int *fd)
+static void plot_write_picture(FILE *f, const struct plot *plot)
 {
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
-/* Returns false at the end of the stream; without `f` the text is dropped. */
-static bool plot_draw_take(int fd, FILE *f)
-{
-	char buf[READ_BYTES];
-	const ssize_t n = read(fd, buf, sizeof(buf));
-
-	if (n > 0 && f)
-		fwrite(buf, 1, (size_t)n, f);
-	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
-}
-
-static void give(struct drawing *d)
-{
-	const ssize_t n = write(d->child.write_fd, d->script + d->written, d->size - d->written);
-
-	if (n > 0)
-		d->written += (size_t)n;
-	/* gnuplot has ended. */
-	if ((n < 0 && errno != EAGAIN && errno != EINTR) || d->written == d->size)
-		close_fd(&d->child.write_fd);
-}
-
-/* One wait for the streams of the child; false: it takes too long, or prints too much. */
-static bool plot_draw_step(struct drawing *d)
-{
-	struct pollfd p[] = { { d->child.read_fd, POLLIN, 0 },
-			      { d->child.error_fd, POLLIN, 0 },
-			      { d->child.write_fd, POLLOUT, 0 } };
-	const uint64_t now_ns = clock_now_ns();
-
-	if (now_ns >= d->until_ns || ftell(d->out.f) > (long)PICTURES_MAX_BYTES)
-		return false;
-	poll(p, 3, (int)((d->until_ns - now_ns) / NS_PER_MS) + 1);
-	if (p[0].revents && !plot_draw_take(d->child.read_fd, d->out.f))
-		close_fd(&d->child.read_fd);
-	if (p[1].revents && !plot_draw_take(d->child.error_fd, NULL))
-		close_fd(&d->child.error_fd);
-	if (p[2].revents)
-		give(d);
-	return true;
-}
-
-/*
- * Run gnuplot with a script. Returns 0 with what it printed in `out`, to be freed; -ETIMEDOUT; -EIO
- * where it fails; or another -errno, which is the error of starting it.
- */
-static int run_gnuplot(const char *script, size_t size, struct memstream *out)
-{
-	/* -d: without the start-up files of the user, which may change anything. */
-	static char *const argv[] = { (char *)"gnuplot", (char *)"-d", NULL };
-	struct drawing d = { .script = script, .size = size };
-	int err, status;
-
-	out->text = NULL;
-	if (!memstream_open(&d.out))
-		return -ENOMEM;
-	err = child_start(&d.child, argv, CHILD_ERRORS);
-	if (err) {
-		memstream_discard(&d.out);
-		return err;
-	}
-	d.until_ns = clock_now_ns() + PLOT_WAIT_NS;
-	while (!err && (d.child.read_fd >= 0 || d.child.error_fd >= 0))
-		err = plot_draw_step(&d) ? 0 : -ETIMEDOUT;
-	close_fd(&d.child.read_fd);
-	close_fd(&d.child.error_fd);
-	close_fd(&d.child.write_fd);
-	status = child_wait(d.child.pid, err ? 0 : END_WAIT_NS);
-	if (memstream_close(&d.out))
-		return -ENOMEM;
-	*out = d.out;
-	return err ? err : status ? -EIO : 0;
-}
-
-/* ---- all plots at once ---- */
-
-static int write_scripts(const struct plots *plots, struct memstream *m)
-{
-	char source[32];
-
-	if (!memstream_open(m))
-		return -ENOMEM;
-	for (size_t i = 0; i < plots->n; i++) {
-		if (!plot_is_drawn(plots->list[i]))
-			continue;
-		snprintf(source, sizeof(source), "$d%zu", i);
-		fprintf(m->f, "reset\n%s << XDDEND\n", source);
-		plot_write_data(m->f, plots->list[i]);
-		fputs("XDDEND\n" SVG_TERMINAL, m->f);
-		plot_write_commands(m->f, plots->list[i], source);
-		fputs("set output\n", m->f);
-	}
-	return memstream_close(m);
-}
-
-/* Each plot gets the next picture. */
-static void plot_draw_share(struct plots *plots, const char *pictures)
-{
-	static const char end[] = "</svg>";
-
-	for (size_t i = 0; i < plots->n && pictures; i++) {
-		const char *from = strstr(pictures, "<svg"), *to = from ? strstr(from, end) : NULL;
-
-		if (!plot_is_drawn(plots->list[i]))
-			continue;
-		if (to)
-			plots->list[i]->svg = strndup(from, (size_t)(to - from) + sizeof(end) - 1);
-		pictures = to;
-	}
-}
-
-void plots_draw(struct plots *plots)
-{
-	struct memstream script, out = { 0 };
-	int err = write_scripts(plots, &script);
-
-	if (!err && script.size)
-		err = run_gnuplot(script.text, script.size, &out);
-	if (out.text)
-		plot_draw_share(plots, out.text);
-	if (err)
-		plots->why = err == -ENOENT    ? "gnuplot is not installed" :
-			     err == -ETIMEDOUT ? "gnuplot took too long" :
-			     err == -EIO       ? "gnuplot failed" :
-						 "gnuplot cannot be started";
-	free(out.text);
-	free(script.text);
-}
-
-/* ---- the picture as an element ---- */
-
-/*
- * All ids of gnuplot, and references to them, get the number of the plot. They are in tags, where
- * nothing comes from a document.
- */
-void plot_write_svg(FILE *f, const struct plot *plot, size_t number)
-{
-	static const char *const marks[] = { "id='", "id=\"", "href='#", "href=\"#", "url(#" };
-	const char *at = plot->svg + strlen("<svg");
-	bool tag = true;
-
-	fprintf(f, "<svg role=\"img\" aria-label=\"%s\"", plot->title);
-	while (*at) {
-		size_t length = 0;
-
-		tag = *at == '<' || (tag && *at != '>');
-		for (size_t i = 0; tag && i < sizeof(marks) / sizeof(marks[0]) && !length; i++) {
-			if (strncmp(at, marks[i], strlen(marks[i])) == 0)
-				length = strlen(marks[i]);
-		}
-		fwrite(at, 1, length ? length : 1, f);
-		if (length)
-			fprintf(f, "p%zu", number);
-		at += length ? length : 1;
-	}
-	fputc('\n', f);
+	plot_write_svg(f, plot, 0);
 }
 
 /* ---- files ---- */
 
-/* The path of a file of a plot in `path`. False: it does not fit. */
-static bool file_path(char path[PATH_BYTES], const char *directory, const char *name,
-		      const char *suffix)
+static const struct {
+	const char *suffix;
+	void (*write)(FILE *f, const struct plot *plot);
+} plot_files[] = {
+	{ "dat", plot_write_data },
+	{ "gnuplot", plot_write_script },
+	{ "svg", plot_write_picture },
+};
+#define N_FILES (sizeof(plot_files) / sizeof(plot_files[0]))
+
+#define PATH_BYTES 4096
+
+/* The path of file number `i` of a plot in `path`. False: it does not fit. */
+static bool file_path(char path[PATH_BYTES], const char *directory, const struct plot *plot,
+		      size_t i)
 {
-	return snprintf(path, PATH_BYTES, "%s/%s.%s", directory, name, suffix) < PATH_BYTES;
+	return snprintf(path, PATH_BYTES, "%s/%s.%s", directory, plot->name, plot_files[i].suffix) <
+	       PATH_BYTES;
 }
 
-static int save(const char *directory, const char *name, const char *suffix, const char *text,
-		size_t size)
+static int plot_save(const char *directory, const struct plot *plot, size_t i)
 {
 	char path[PATH_BYTES];
 	struct newfile f;
 	int err;
 
-	if (!file_path(path, directory, name, suffix))
+	if (!file_path(path, directory, plot, i))
 		return -ENAMETOOLONG;
 	err = newfile_open(&f, path);
 	if (!err) {
-		fwrite(text, 1, size, f.f);
+		plot_files[i].write(f.f, plot);
 		err = newfile_close(&f, 0);
 	}
 	if (err)
@@ -529,75 +487,16 @@ static int save(const char *directory, const char *name, const char *suffix, con
 	return err;
 }
 
-/* The script that makes NAME.svg and NAME.png of NAME.dat in its directory. */
-static int save_script(const struct plot *plot, const char *directory)
-{
-	char source[PLOT_LABEL_SIZE + 8];
-	struct memstream m;
-	int err;
-
-	if (!memstream_open(&m))
-		return -ENOMEM;
-	snprintf(source, sizeof(source), "'%s.dat'", plot->name);
-	fprintf(m.f, "# %s: gnuplot %s.gnuplot\n" SVG_TERMINAL "set output '%s.svg'\n", plot->title,
-		plot->name, plot->name);
-	plot_write_commands(m.f, plot, source);
-	fprintf(m.f, PNG_TERMINAL "set output '%s.png'\nreplot\n", plot->name);
-	err = memstream_close(&m);
-	err = err ? err : save(directory, plot->name, "gnuplot", m.text, m.size);
-	free(m.text);
-	return err;
-}
-
-static int save_data(const struct plot *plot, const char *directory)
-{
-	struct memstream m;
-	int err;
-
-	if (!memstream_open(&m))
-		return -ENOMEM;
-	plot_write_data(m.f, plot);
-	err = memstream_close(&m);
-	err = err ? err : save(directory, plot->name, "dat", m.text, m.size);
-	free(m.text);
-	return err;
-}
-
-static int save_png(const struct plot *plot, const char *directory)
-{
-	struct memstream script, out = { 0 };
-	int err;
-
-	if (!memstream_open(&script))
-		return -ENOMEM;
-	fputs("$d << XDDEND\n", script.f);
-	plot_write_data(script.f, plot);
-	fputs("XDDEND\n" PNG_TERMINAL, script.f);
-	plot_write_commands(script.f, plot, "$d");
-	err = memstream_close(&script);
-	err = err ? err : run_gnuplot(script.text, script.size, &out);
-	if (!err && out.size)
-		err = save(directory, plot->name, "png", out.text, out.size);
-	else
-		log_warning("report -plots %s: gnuplot made no PNG of %s", directory, plot->name);
-	free(out.text);
-	free(script.text);
-	return err == -EIO ? 0 : err;
-}
-
 bool plots_replace(const struct plots *plots, const char *directory, const char *file)
 {
-	static const char *const suffixes[] = { "dat", "gnuplot", "svg", "png" };
-	const size_t n_suffixes = sizeof(suffixes) / sizeof(suffixes[0]);
 	struct outfile_id ours, id;
 	char path[PATH_BYTES];
 
 	outfile_identify(&id, file);
-	for (size_t i = 0; i < plots->n * n_suffixes; i++) {
-		const struct plot *plot = plots->list[i / n_suffixes];
+	for (size_t i = 0; i < plots->n * N_FILES; i++) {
+		const struct plot *plot = plots->list[i / N_FILES];
 
-		if (!plot_is_drawn(plot) ||
-		    !file_path(path, directory, plot->name, suffixes[i % n_suffixes]))
+		if (!plot_is_drawn(plot) || !file_path(path, directory, plot, i % N_FILES))
 			continue;
 		outfile_identify(&ours, path);
 		if (outfile_is_same(&ours, &id))
@@ -615,17 +514,9 @@ int plots_save(const struct plots *plots, const char *directory)
 		log_error("report -plots %s: %s", directory, strerror(-err));
 		return err;
 	}
-	for (size_t i = 0; i < plots->n && !err; i++) {
-		const struct plot *plot = plots->list[i];
-
-		if (!plot_is_drawn(plot))
-			continue;
-		err = save_data(plot, directory);
-		err = err ? err : save_script(plot, directory);
-		if (!err && plot->svg)
-			err = save(directory, plot->name, "svg", plot->svg, strlen(plot->svg));
-		if (!err && plot->svg)
-			err = save_png(plot, directory);
+	for (size_t i = 0; i < plots->n * N_FILES && !err; i++) {
+		if (plot_is_drawn(plots->list[i / N_FILES]))
+			err = plot_save(directory, plots->list[i / N_FILES], i % N_FILES);
 	}
 	return err;
 }
