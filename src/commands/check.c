@@ -313,8 +313,13 @@ static void check_print_target(const struct check_target *t, unsigned width)
 	print_device(&t->device, width);
 	if (t->no_sys && !t->memory)
 		put_lines("/sys is not mounted: the device could not be looked at", 2, width);
-	printf("  read only, %s, engine %s\n\n",
+	printf("  read only, %s, -ioengine %s\n",
 	       t->direct ? "direct I/O" : "through the page cache", t->engine);
+	if (t->why_engine) {
+		snprintf(text, sizeof(text), "no better engine: %s", t->why_engine);
+		put_lines(text, 2, width);
+	}
+	putchar('\n');
 }
 
 /* ---- figures ---- */

@@ -358,18 +358,13 @@ static void find_large(struct check_target *t)
 }
 
 /* Reads through the page cache block, or move to threads of the kernel: psync has its own. */
-static const char *find_engine(bool direct)
+static void find_engine(struct check_target *t)
 {
-	static const char *const names[] = { "io_uring", "libaio" };
+	const struct engine_info *engine = t->direct ? engine_queueing(&t->why_engine) : NULL;
 
-	for (size_t i = 0; direct && i < sizeof(names) / sizeof(names[0]); i++) {
-		const struct engine_info *info = engine_named(names[i]);
-		const char *why;
-
-		if (info && (!engine_from(info)->available || !engine_from(info)->available(&why)))
-			return names[i];
-	}
-	return "psync";
+	t->engine = engine ? engine->name : engine_registry[0]->name;
+	if (!t->direct)
+		t->why_engine = NULL;
 }
 
 static void copy_text(char *buf, size_t size, const json_t *o, const char *key)
@@ -433,7 +428,7 @@ static enum xdd_status check_target_look(struct check_target *t, int fd)
 		return refuse_size(t);
 	find_facts(t, &st);
 	find_large(t);
-	t->engine = find_engine(t->direct);
+	find_engine(t);
 	if (!t->block)
 		find_new_file(t);
 	return XDD_OK;

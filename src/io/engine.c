@@ -27,14 +27,13 @@ _Static_assert(offsetof(struct engine, info) == 0, "engine_from() depends on it"
 int engine_check(const struct target_plan *target, const char **why)
 {
 	const struct engine *engine = engine_of(target);
-	int err = 0;
+	int err;
 
 	*why = NULL;
 	/* An engine for all targets is not meant for the null device. */
 	if (target->kind == TARGET_NULL)
 		return 0;
-	if (engine->available)
-		err = engine->available(why);
+	err = engine_available(&engine->info, why);
 	if (!err && engine->check)
 		err = engine->check(target, why);
 	return err;
@@ -82,9 +81,8 @@ void engine_print_list(void)
 {
 	for (size_t i = 0; engine_registry[i]; i++) {
 		const struct engine_info *info = engine_registry[i];
-		const struct engine *engine = engine_from(info);
-		const char *why = NULL;
-		int err = engine->available ? engine->available(&why) : 0;
+		const char *why;
+		int err = engine_available(info, &why);
 
 		printf("%-9s %-4s %s\n", info->name, err ? "no" : "yes", info->row.help);
 		if (err)

@@ -27,6 +27,7 @@ static const struct option uring_keywords[] = {
 	{                                                                                         \
 		ENGINE_NAMED("io_uring",                                                          \
 			     "submission and completion rings shared with the kernel"),           \
+			.available = uring_available,                                             \
 			.caps = ENGINE_QUEUES | ENGINE_DIRECT | ENGINE_REORDERS | ENGINE_OPENS |  \
 				ENGINE_DISCARDS,                                                  \
 			.keywords = uring_keywords, .options_size = sizeof(struct uring_options), \
@@ -486,7 +487,6 @@ static void uring_explain(const void *ctx, const struct io_request *req, char *b
 
 const struct engine engine_io_uring = {
 	.info = URING_INFO,
-	.available = uring_available,
 	.check = uring_check,
 	.check_all = uring_check_all,
 	.init = uring_init,
@@ -501,7 +501,6 @@ const struct engine engine_io_uring = {
 
 const struct engine engine_io_uring = {
 	.info = URING_INFO,
-	.available = uring_available,
 };
 
 #endif

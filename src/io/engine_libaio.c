@@ -18,12 +18,12 @@ static const struct option aio_keywords[] = {
 	{ 0 },
 };
 
-#define AIO_INFO                                                                            \
-	{                                                                                   \
-		ENGINE_NAMED("libaio",                                                      \
-			     "Linux native asynchronous I/O; asynchronous only with -dio"), \
-			.caps = ENGINE_QUEUES | ENGINE_DIRECT, .keywords = aio_keywords,    \
-			.options_size = sizeof(struct aio_options),                         \
+#define AIO_INFO                                                                              \
+	{                                                                                     \
+		ENGINE_NAMED("libaio",                                                        \
+			     "Linux native asynchronous I/O; asynchronous only with -dio"),   \
+			.available = aio_available, .caps = ENGINE_QUEUES | ENGINE_DIRECT,    \
+			.keywords = aio_keywords, .options_size = sizeof(struct aio_options), \
 	}
 
 #ifdef HAVE_LIBAIO
@@ -328,7 +328,6 @@ static int aio_reap(void *ctx, struct io_request **done, unsigned min, unsigned 
 
 const struct engine engine_libaio = {
 	.info = AIO_INFO,
-	.available = aio_available,
 	.check = aio_check,
 	.check_all = aio_check_all,
 	.init = aio_init,
@@ -348,7 +347,6 @@ static int aio_available(const char **why)
 
 const struct engine engine_libaio = {
 	.info = AIO_INFO,
-	.available = aio_available,
 };
 
 #endif

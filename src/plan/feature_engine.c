@@ -42,6 +42,31 @@ static const struct engine_info *engine_with(unsigned caps)
 	return NULL;
 }
 
+int engine_available(const struct engine_info *engine, const char **why)
+{
+	*why = NULL;
+	return engine->available ? engine->available(why) : 0;
+}
+
+const struct engine_info *engine_queueing(const char **why)
+{
+	size_t n = 0;
+
+	while (engine_registry[n])
+		n++;
+	/* The registry has the newer engine after the older one. */
+	for (*why = NULL; n-- > 0;) {
+		const char *reason;
+
+		if (!(engine_registry[n]->caps & ENGINE_QUEUES))
+			continue;
+		if (!engine_available(engine_registry[n], &reason))
+			return engine_registry[n];
+		*why = *why ? *why : reason;
+	}
+	return NULL;
+}
+
 const struct engine_info *plan_engine(const struct target_plan *target)
 {
 	if (target->kind == TARGET_NULL)
@@ -152,7 +177,10 @@ static enum xdd_status engine_choose(const struct setting *s, struct target_plan
 
 static enum xdd_status init_engine(const struct setting *s, void *dst)
 {
-	return engine_choose(s, dst, engine_registry[0]);
+	struct target_plan *t = dst;
+
+	t->engine_by_default = true;
+	return engine_choose(s, t, engine_registry[0]);
 }
 
 /*
@@ -169,6 +197,7 @@ static enum xdd_status apply_engine_word(const struct setting *s, void *dst)
 	if (engine && s->further)
 		return parse_error(XDD_BAD_ARGUMENT, s, NULL,
 				   "expected one engine, then its keywords");
+	t->engine_by_default = false;
 	if (engine)
 		return engine_choose(s, t, engine);
 	keyword = keyword_of(t->engine, s->sub->name);
@@ -207,7 +236,10 @@ const struct option_source engine_words = {
 /* -sgio is the engine for SCSI commands by its old name. */
 static enum xdd_status apply_sgio(const struct setting *s, void *dst)
 {
-	return engine_choose(s, dst, engine_with(ENGINE_SCSI));
+	struct target_plan *t = dst;
+
+	t->engine_by_default = false;
+	return engine_choose(s, t, engine_with(ENGINE_SCSI));
 }
 
 static enum xdd_status do_list(struct parse *p, const struct setting *s)

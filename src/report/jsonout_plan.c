@@ -241,6 +241,7 @@ static json_t *resolved_target(const struct target_plan *t)
 	jvalue_put(o, "size_bytes", jvalue_count(t->size_bytes));
 	jvalue_put(o, "written_by", t->writer ? jvalue_count(t->writer->number) : json_null());
 	jvalue_put(o, "engine", jvalue_text(plan_engine(t)->name));
+	jvalue_put(o, "engine_by_default", json_boolean(t->engine_by_default));
 	jvalue_put(o, "operation", jvalue_text(plan_op_name(t->op)));
 	jvalue_put(o, "read_percent",
 		   jvalue_real(t->op == OP_MIXED ? 100.0 * t->read_ratio / PLAN_RATIO_ONE :

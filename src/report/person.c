@@ -158,12 +158,16 @@ static void write_path(FILE *f, const struct plan *plan)
 static void write_engine(FILE *f, const struct plan *plan)
 {
 	const struct engine_info *engine = plan_engine(&plan->targets[0]);
+	bool by_default = true;
 
-	for (size_t i = 1; i < plan->n_targets; i++) {
-		if (plan_engine(&plan->targets[i]) != engine)
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		if (plan_engine(t) != engine)
 			return;
+		by_default &= t->engine_by_default && t->engine == engine;
 	}
-	fprintf(f, ", %s", engine->name);
+	fprintf(f, ", %s%s", engine->name, by_default ? " by default" : "");
 }
 
 /* The rate of -throttle where it is the same for all targets. */

@@ -122,13 +122,14 @@ struct verdict_targets {
 struct verdict_facts {
 	size_t targets; /* that have results */
 	struct verdict_bound bounds[RESULT_BOUNDS];
-	bool files;	     /* some target is a file or a block device */
-	bool direct;	     /* all of these bypass the page cache */
-	const char *pace;    /* the option that sets the pace; NULL: none */
-	uint64_t depth;	     /* the greatest queue depth */
-	bool queues;	     /* the engines queue: few QThreads keep many requests in flight */
-	uint64_t qthreads;   /* of all targets */
-	uint64_t processors; /* of the machine; 0: unknown */
+	bool files;	      /* some target is a file or a block device */
+	bool direct;	      /* all of these bypass the page cache */
+	const char *pace;     /* the option that sets the pace; NULL: none */
+	uint64_t depth;	      /* the greatest queue depth */
+	bool queues;	      /* the engines queue: few QThreads keep many requests in flight */
+	const char *queueing; /* an engine that queues and is available; NULL: none */
+	uint64_t qthreads;    /* of all targets */
+	uint64_t processors;  /* of the machine; 0: unknown */
 
 	uint64_t passes_ran, passes_planned;
 	double until_percent;	/* -passes until; 0: not given */

@@ -334,6 +334,31 @@ static const char *next_of_generator(const struct verdict_facts *f)
 	return f->queues ? rule_says_MORE_THREADS : rule_says_MORE_QTHREADS;
 }
 
+/* The share of time in which QThreads were at work or had no processor, at most. */
+static double occupied(const struct verdict_facts *f)
+{
+	double most = 0;
+
+	for (unsigned i = 0; i < RESULT_BOUNDS; i++) {
+		const struct verdict_bound *b = &f->bounds[i];
+
+		if (b->n && b->busy.most + b->waited.most > most)
+			most = b->busy.most + b->waited.most;
+	}
+	return most;
+}
+
+/* A QThread for each request costs processor time, which an engine that queues saves. */
+static const char *next_of_engine(const struct verdict_facts *f, char *buf, size_t size)
+{
+	if (f->queues || !f->queueing || is_trial(f) || !f->files || !f->direct || f->copy.any ||
+	    f->pace || f->qthreads <= f->processors ||
+	    100 * occupied(f) < rule_table[RULE_QUEUEING].limit)
+		return NULL;
+	snprintf(buf, size, rule_says_QUEUEING, f->queueing);
+	return buf;
+}
+
 /* One request at a time says little of a device. */
 static const char *next_of_device(const struct verdict_facts *f)
 {
@@ -363,7 +388,7 @@ static int add_next(const struct verdict_facts *f, struct verdict *v)
 	static const enum rule_id order[] = { RULE_CACHED, RULE_ELSEWHERE, RULE_DIRTY, RULE_HOLES,
 					      RULE_RATE,   RULE_OTHERS,	   RULE_SPLIT, RULE_ZEROS };
 	struct verdict_next next = { .n = 0 };
-	char *text;
+	char engine[160], *text;
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		const struct finding *finding = verdict_find(f, order[i]);
@@ -371,6 +396,7 @@ static int add_next(const struct verdict_facts *f, struct verdict *v)
 		next_add(&next, finding ? finding_advice(finding) : NULL);
 	}
 	next_add(&next, next_of_generator(f));
+	next_add(&next, next_of_engine(f, engine, sizeof(engine)));
 	next_add(&next, next_of_device(f));
 	if (!next.n)
 		return 0;
@@ -494,6 +520,8 @@ static const char *pace_of(const struct plan *plan)
 static void take_plan(struct verdict_facts *f, const struct plan *plan)
 {
 	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	const struct engine_info *queueing;
+	const char *why;
 
 	f->direct = true;
 	f->queues = true;
@@ -508,6 +536,8 @@ static void take_plan(struct verdict_facts *f, const struct plan *plan)
 		if (t->time_limit_ns > f->time_limit_ns)
 			f->time_limit_ns = t->time_limit_ns;
 	}
+	queueing = f->queues ? NULL : engine_queueing(&why);
+	f->queueing = queueing ? queueing->name : NULL;
 	f->pace = pace_of(plan);
 	f->processors = processors > 0 ? (uint64_t)processors : 0;
 	f->passes_planned = plan->passes;

@@ -129,7 +129,7 @@ def test_numbers():
     # 990 operations of 1 ms and 10 of 2 ms take 1.01 s. The 99th percentile is the 990th.
     screen = on_device("-op read -numreqs 1000 -jsonout one.json", "1000000*990,2000000*10")
     t.equal((screen.status, of_rows(screen)), (0, {"read": "4.06 MB/s 990 /s 1.00 ms 1.00 ms 2.00 ms"}), "one target: exact figures", screen)
-    t.equal(screen.lines[0], "data: sequential reads of 4 KiB, depth 1, buffered, psync, 1.01 s", "the first line says what ran", screen)
+    t.equal(screen.lines[0], "data: sequential reads of 4 KiB, depth 1, buffered, psync by default, 1.01 s", "the first line says what ran", screen)
     t.ok(agrees(table(screen)["read"], combined("one.json"), "read"), "one target: as in -jsonout", screen)
     screen = on_device("-op read -numreqs 1000", "1000000*989,2000000*11")
     t.equal(of_rows(screen), {"read": "4.05 MB/s 989 /s 1.00 ms 2.00 ms 2.00 ms"}, "one slow operation more: the 99th percentile", screen)

@@ -4,6 +4,7 @@
 Questions that no option answers: xdd -help answers them by word, phrase or sentence, within the width of a terminal,
 and the commands of doc/questions.md run.
 """
+import errno
 import os
 import re
 import sys
@@ -11,9 +12,12 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddexamples as e
 import xddjson as j
+import xddsys as s
 import xddtest as t
 
 DOCUMENT = os.path.join(os.environ["TOP_SRCDIR"], "doc", "questions.md")
+
+IO_URING_SETUP = 425
 
 # The words that a user types, and words of the answer that must be there.
 ANSWERS = {
@@ -62,6 +66,32 @@ def test_others():
     t.equal((run.status, run.out), (2, ""), "a word that is nothing is refused", run)
 
 
+def test_engine():
+    """Results say whether -ioengine named their engine."""
+    file = t.make_file("engine", 1 << 20)
+    for words, by_default in (((), True), (("-ioengine", "psync"), False)):
+        document = t.path("engine.%s.json" % by_default)
+        run = t.xdd("-op", "read", "-target", file, "-reqsize", "4k", "-dropcache", "-report", "person", "-jsonout", document, *words)
+        t.equal((run.status, ", psync by default," in run.out, ", psync," in run.out), (0, by_default, not by_default),
+                "the block says whether psync is the default", run)
+        t.equal(j.load(document)["plan"]["targets"][0]["resolved"]["engine_by_default"], by_default, "... and so does the document")
+
+
+def test_check_without_rings():
+    """A check takes another engine where io_uring is refused, says why, and advises that engine."""
+    file = t.make_file("rings", 1 << 20)
+    refuse = s.forbid(IO_URING_SETUP, errno.EPERM)
+    if not {"io_uring", "libaio"}.issubset(t.engines()) or t.command(["true"], preexec_fn=refuse).status:
+        t.skip("io_uring is refused", "no engines to choose from, or no seccomp")
+        return
+    run = t.xdd(file, "-seconds", 1, preexec_fn=refuse, real=True)
+    if "direct I/O" not in run.out:
+        t.skip("io_uring is refused", "no direct I/O here")
+        return
+    t.ok(run.status == 0 and re.search(r"direct I/O, -ioengine libaio\n  no better engine: .*io_uring", run.out),
+         "a check takes libaio, and says why", run)
+
+
 def test_stop():
     """The script of the answer: its command, cut short, has a status and a result."""
     file = t.make_file("data", 1 << 20)
@@ -79,5 +109,5 @@ def test_examples():
 
 
 t.look_at_all_warnings()
-t.run(test_answers, test_others, test_stop, test_examples)
+t.run(test_answers, test_others, test_engine, test_check_without_rings, test_stop, test_examples)
 t.done()

@@ -29,7 +29,7 @@ static void test_registry(void **state)
 
 		assert_string_equal(e->info.name, e->info.row.name);
 		assert_ptr_equal(engine_named(e->info.name), &e->info);
-		if (e->available && e->available(&why)) {
+		if (e->info.available && e->info.available(&why)) {
 			assert_non_null(why);
 			continue;
 		}
@@ -147,7 +147,7 @@ static void test_list(void **state)
 
 		assert_non_null(strstr(text, e->info.name));
 		assert_non_null(strstr(text, e->info.row.help));
-		if (e->available && e->available(&why))
+		if (e->info.available && e->info.available(&why))
 			assert_non_null(strstr(text, why));
 	}
 	assert_non_null(strstr(text, "psync     yes  "));

@@ -270,7 +270,7 @@ static void expect_forbidden(const char *engine, int err)
 					  .engine_options = engine_options(engine, "") };
 	const char *why = NULL;
 
-	EXPECT(engine_find(engine)->available(&why) == err);
+	EXPECT(engine_find(engine)->info.available(&why) == err);
 	EXPECT(why && strstr(why, "seccomp"));
 	EXPECT(engine_check(&plan, &why) == err);
 }

@@ -196,6 +196,12 @@ static struct verdict_facts facts_of(enum rule_id rule)
 		f = facts_of_limit(RULE_BY_KERNEL);
 		f.queues = rule == RULE_MORE_THREADS;
 		return f;
+	case RULE_QUEUEING:
+		f = facts_of_limit(RULE_BY_OTHERS);
+		f.queues = false;
+		f.queueing = "io_uring";
+		f.qthreads = f.processors + 1;
+		return f;
 	case RULE_DEEPER:
 		f = facts_of_limit(RULE_BY_DEVICE);
 		f.depth = 1;

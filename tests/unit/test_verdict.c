@@ -119,6 +119,31 @@ static void test_generator(void **state)
 					    "is no device here\n"));
 }
 
+/* Where QThreads take the processors, an engine that queues needs fewer of them. */
+static void test_engine(void **state)
+{
+	static const char says[] = "next: -ioengine io_uring needs fewer threads";
+	struct verdict_facts f = bound_by(RESULT_BOUND_MIXED);
+
+	(void)state;
+	f.queues = false;
+	f.queueing = "io_uring";
+	f.qthreads = f.processors + 1;
+	assert_non_null(strstr(text_of(&f), says));
+	f.qthreads = f.processors;
+	assert_null(strstr(text_of(&f), says));
+	f.qthreads = f.processors + 1;
+	f.queueing = NULL;
+	assert_null(strstr(text_of(&f), says));
+	f.queueing = "io_uring";
+	f.direct = false;
+	assert_null(strstr(text_of(&f), says));
+	f.direct = true;
+	f.bounds[RESULT_BOUND_MIXED].busy.most = 0.1;
+	f.bounds[RESULT_BOUND_MIXED].waited.most = 0.05;
+	assert_null(strstr(text_of(&f), says));
+}
+
 static void test_several_targets(void **state)
 {
 	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
@@ -306,13 +331,13 @@ static void test_copies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_known),	cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_flushes),		cmocka_unit_test(test_generator),
-		cmocka_unit_test(test_several_targets), cmocka_unit_test(test_depth_one),
-		cmocka_unit_test(test_certainty),	cmocka_unit_test(test_until),
-		cmocka_unit_test(test_short_run),	cmocka_unit_test(test_findings),
-		cmocka_unit_test(test_told_twice),	cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_nothing_known), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_flushes),	      cmocka_unit_test(test_generator),
+		cmocka_unit_test(test_engine),	      cmocka_unit_test(test_several_targets),
+		cmocka_unit_test(test_depth_one),     cmocka_unit_test(test_certainty),
+		cmocka_unit_test(test_until),	      cmocka_unit_test(test_short_run),
+		cmocka_unit_test(test_findings),      cmocka_unit_test(test_told_twice),
+		cmocka_unit_test(test_faults),	      cmocka_unit_test(test_copies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

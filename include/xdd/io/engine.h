@@ -86,12 +86,6 @@ struct engine {
 	struct engine_info info; /* first, so that the registry leads here */
 
 	/*
-	 * Check that this kernel offers the engine at all. Returns 0 or -errno with `*why` a
-	 * static message. NULL: it always does.
-	 */
-	int (*available)(const char **why);
-
-	/*
 	 * Check that it can drive this target as planned: kind of target, depth, keywords, limits.
 	 * Opens nothing for writing, changes nothing. `*why` as above. NULL: it always can.
 	 */

@@ -46,6 +46,12 @@ struct engine_info {
 	const struct option *keywords;
 	size_t options_size;
 
+	/*
+	 * Check that this kernel offers the engine at all. Returns 0 or -errno with `*why` a
+	 * static message. NULL: it always does.
+	 */
+	int (*available)(const char **why);
+
 	/* The capabilities with these options. NULL: `caps`. */
 	unsigned (*caps_with)(const void *options);
 };
@@ -72,6 +78,18 @@ static inline bool plan_queues(const struct target_plan *target)
 {
 	return plan_engine_caps(target) & ENGINE_QUEUES;
 }
+
+/*
+ * 0 if this build and this kernel have the engine; otherwise -errno, and `*why` is a static message
+ * or NULL.
+ */
+int engine_available(const struct engine_info *engine, const char **why);
+
+/*
+ * An engine that keeps many requests in flight with one QThread, and is available: io_uring before
+ * libaio. NULL: there is none; `*why` is then why the first one is not.
+ */
+const struct engine_info *engine_queueing(const char **why);
 
 /*
  * The names of the engines that have all of `with` and none of `without` as "a, b or c", in `buf`;

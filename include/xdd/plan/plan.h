@@ -123,6 +123,7 @@ struct target_plan {
 	struct seek_options seek;
 	struct layout_options layout;
 	const struct engine_info *engine; /* see plan_engine() */
+	bool engine_by_default;		  /* no -ioengine has named it */
 	void *engine_options;	/* keywords of `engine`, in its own struct; NULL: it has none */
 	enum ordering ordering; /* option; of operations on storage */
 	enum ordering network_ordering; /* option; of sends and receives */
