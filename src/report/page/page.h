@@ -129,8 +129,14 @@ void page_difference(struct page *p, const struct compare_run *runs);
 void page_times(struct page *p, const struct compare_run *run);
 void page_answer(struct page *p, const struct compare_run *run);
 
-/* The changes from a to b, over all targets or of the whole curve; of at least one subject. */
-void page_answer_change(struct page *p, const struct compare_subjects *subjects);
+/*
+ * The changes from a to b, over all targets or of the whole curve; of at least one subject. Only
+ * results of one plan are called good or bad by colour.
+ */
+void page_answer_change(struct page *p, const struct compare_subjects *subjects, bool same_plan);
+
+/* The figure of a goal: "p99" of "response_p99", or "mean". */
+const char *page_goal_figure(const char *name);
 
 /* "better" or "worse": what a ratio of b to a means for a figure. */
 const char *page_direction(enum pass_figure figure, double ratio);

@@ -37,35 +37,37 @@ static void put_answer(struct page *p, const char *name, const char *value, cons
 
 /* ---- a run ---- */
 
-/* "+-7.4 % over 6 passes"; empty where fewer than two count. */
-static const char *scatter(const struct document_statistic *all, enum pass_figure figure, char *buf)
+/*
+ * A rate over all passes. The mean of the passes may differ, and it is what the scatter is of;
+ * a wide one makes the figure uncertain.
+ */
+static void put_rate(struct page *p, const char *name, const char *value,
+		     const struct document_statistic *all, enum pass_figure figure,
+		     char *(*write)(double value, char *buf))
 {
 	const struct document_figure *f = all ? &all->figures[figure] : NULL;
+	char text[SCALED_SIZE], note[NOTE_BYTES];
+	double percent;
+	bool wide;
 
-	*buf = '\0';
-	if (f && all->n > 1 && f->mean > 0 && f->high >= f->mean)
-		snprintf(buf, NOTE_BYTES, "+-%.2g %% over %zu passes",
-			 100 * (f->high - f->mean) / f->mean, all->n);
-	return buf;
-}
-
-/* The direction with the most operations. */
-static unsigned main_direction(const struct figures *f)
-{
-	unsigned most = 0;
-
-	for (unsigned dir = 1; dir < DIR_COUNT; dir++) {
-		if (page_service(f, dir)->n > page_service(f, most)->n)
-			most = dir;
+	if (!f || all->n < 2 || !(f->mean > 0) || !(f->high >= f->mean)) {
+		put_answer(p, name, value, "");
+		return;
 	}
-	return most;
+	percent = 100 * (f->high - f->mean) / f->mean;
+	wide = percent >= rule_table[RULE_MEAN].limit;
+	if (rule_too_few(percent))
+		snprintf(note, sizeof(note), "uncertain: %zu passes are too few", all->n);
+	else
+		snprintf(note, sizeof(note), "%s%zu passes: mean %s +-%.2g %%",
+			 wide ? "uncertain; " : "", all->n, write(f->mean, text), percent);
+	put_toned(p, wide ? "note" : "plain", name, value, note);
 }
 
-/* Half of the operations took no longer than the first, 99 % no longer than the second. */
+/* A direction: half of the operations took no longer than the value, 99 % than its note. */
 static void put_latency(struct page *p, const struct figures *f, enum latency_time time,
-			const char *name)
+			unsigned dir, const char *name)
 {
-	const unsigned dir = main_direction(f);
 	const struct histogram_view v = latency_view(&f->latency, time, dir);
 	char p50[SCALED_SIZE], p99[SCALED_SIZE], note[NOTE_BYTES], title[64];
 	double far;
@@ -87,19 +89,21 @@ static void put_run(struct page *p, const struct document *d)
 {
 	const struct document_statistic *s = document_statistic(&d->statistics, DOCUMENT_ALL);
 	const struct document_result *all = document_result(d, RESULT_COMBINED);
-	char text[SCALED_SIZE], note[NOTE_BYTES];
+	char text[SCALED_SIZE];
 	struct figures f;
 
 	if (page_figures(all, &f) && all->elapsed_ns) {
 		const double seconds = (double)all->elapsed_ns / NS_PER_SEC;
 
-		put_answer(p, "rate", scaled_rate((double)tally_bytes(&f.tally) / seconds, text),
-			   scatter(s, FIGURE_BANDWIDTH, note));
-		put_answer(p, "operations per second",
-			   scaled_ops((double)tally_ops(&f.tally) / seconds, text),
-			   scatter(s, FIGURE_IOPS, note));
-		put_latency(p, &f, LATENCY_SERVICE, "service time");
-		put_latency(p, &f, LATENCY_RESPONSE, "response time");
+		put_rate(p, "rate", scaled_rate((double)tally_bytes(&f.tally) / seconds, text), s,
+			 FIGURE_BANDWIDTH, scaled_rate);
+		put_rate(p, "operations per second",
+			 scaled_ops((double)tally_ops(&f.tally) / seconds, text), s, FIGURE_IOPS,
+			 scaled_ops);
+		for (unsigned dir = 0; dir < DIR_COUNT; dir++) {
+			put_latency(p, &f, LATENCY_SERVICE, dir, "service time");
+			put_latency(p, &f, LATENCY_RESPONSE, dir, "response time");
+		}
 	}
 	figures_free(&f);
 }
@@ -176,8 +180,8 @@ static void put_best(struct page *p, const struct document *d, const struct best
 	others = as_good(d, b, point);
 	if (others && used < sizeof(note))
 		snprintf(note + used, sizeof(note) - used,
-			 "; %zu of %zu points are as good, within their intervals", others,
-			 d->n_points - 1);
+			 "; %zu of %zu others %s as good, within their intervals", others,
+			 d->n_points - 1, others == 1 ? "is" : "are");
 	put_answer(p, b->name, b->write(figure_at(point, b)->mean, value), note);
 }
 
@@ -204,9 +208,12 @@ static void put_maximum(struct page *p, const struct document_curve *c)
 		put_answer(p, "maximum", "not known", "");
 		return;
 	}
-	if (c->maximum.interval_percent >= 0)
+	if (rule_too_few(c->maximum.interval_percent))
+		snprintf(note, sizeof(note), "uncertain: " RULE_TOO_FEW_WORDS);
+	else if (c->maximum.interval_percent >= 0)
 		snprintf(note, sizeof(note), "+-%.2g %%", c->maximum.interval_percent);
-	put_answer(p, "maximum", scaled_ops(c->maximum.iops, rate), note);
+	put_toned(p, c->maximum.interval_percent >= rule_table[RULE_MEAN].limit ? "note" : "plain",
+		  "maximum", scaled_ops(c->maximum.iops, rate), note);
 }
 
 static void put_knee(struct page *p, const struct document_curve *c)
@@ -227,8 +234,7 @@ static void put_knee(struct page *p, const struct document_curve *c)
 		   scaled_ops(c->knee.iops, value), note);
 }
 
-/* "p99" of "response_p99". */
-static const char *goal_figure(const char *name)
+const char *page_goal_figure(const char *name)
 {
 	static const char prefix[] = "response_";
 
@@ -245,8 +251,8 @@ static void put_goal(struct page *p, const struct document_curve *c)
 
 	if (!c->goal.given)
 		return;
-	snprintf(title, sizeof(title), "goal: response %s up to %s", goal_figure(c->goal.figure),
-		 scaled_time(c->goal.limit_ns, limit));
+	snprintf(title, sizeof(title), "goal: response %s up to %s",
+		 page_goal_figure(c->goal.figure), scaled_time(c->goal.limit_ns, limit));
 	if (!(holds > 0)) {
 		put_answer(p, title, fails > 0 ? "at no load" : "not judged",
 			   fails > 0 ? "" : "too few operations in a round");
@@ -288,7 +294,8 @@ const char *page_direction(enum pass_figure figure, double ratio)
 	return (ratio > 1) == more ? "better" : "worse";
 }
 
-static void put_change(struct page *p, enum pass_figure figure, const struct compare_figure *f)
+static void put_change(struct page *p, enum pass_figure figure, const struct compare_figure *f,
+		       bool same_plan)
 {
 	static const char *const words[] = {
 		[COMPARE_UNKNOWN] = "unknown: too few passes",
@@ -306,13 +313,13 @@ static void put_change(struct page *p, enum pass_figure figure, const struct com
 		 real ? ": " : "", scaled_figure(figure, f->a, a), scaled_figure(figure, f->b, b),
 		 words[f->verdict]);
 	put_toned(p,
-		  !real		    ? "plain" :
-		  *direction == 'b' ? "good" :
-				      "bad",
+		  !real || !same_plan ? "plain" :
+		  *direction == 'b'   ? "good" :
+					"bad",
 		  pass_figures[figure].shown.name, value, note);
 }
 
-void page_answer_change(struct page *p, const struct compare_subjects *subjects)
+void page_answer_change(struct page *p, const struct compare_subjects *subjects, bool same_plan)
 {
 	/* A curve is the last one, and all targets together are the first one. */
 	const struct compare_subject *s = &subjects->list[subjects->curve ? subjects->n - 1 : 0];
@@ -322,7 +329,7 @@ void page_answer_change(struct page *p, const struct compare_subjects *subjects)
 		const struct compare_figure f = compare_judge(s, figure, subjects->n);
 
 		if (pass_figures[figure].shown.name && f.verdict != COMPARE_NO_FIGURE)
-			put_change(p, figure, &f);
+			put_change(p, figure, &f, same_plan);
 	}
 	page_put(p, "</dl>\n");
 }

@@ -278,13 +278,17 @@ static void put_distributions(struct page *p, const struct compare_run *runs)
 #define MAX_DIFFERENCES 12
 
 /* A difference between the plans may be the cause of all others. */
-static void put_plans(struct page *p, const struct compare_run *runs)
+static void put_changes(struct page *p, const struct compare_subjects *subjects,
+			const struct compare_run *runs)
 {
 	struct memstream m;
-	size_t n = compare_diff(xmemstream_open(&m), json_object_get(runs[0].doc.root, "plan"),
-				json_object_get(runs[1].doc.root, "plan"), compare_skipped);
+	const size_t n = compare_diff(xmemstream_open(&m),
+				      json_object_get(runs[0].doc.root, "plan"),
+				      json_object_get(runs[1].doc.root, "plan"), compare_skipped);
 	char *rest = xmemstream_close(&m), *line;
 
+	if (subjects->n)
+		page_answer_change(p, subjects, n == 0);
 	if (n) {
 		page_line(p, "The runs have different plans, which may be the cause:");
 		page_put(p, "<ul>\n");
@@ -310,9 +314,7 @@ void page_difference(struct page *p, const struct compare_run *runs)
 		page_line(p, "A run and a sweep are not compared.");
 	} else {
 		find_subjects(&d, &a, &b);
-		if (d.subjects.n)
-			page_answer_change(p, &d.subjects);
-		put_plans(p, runs);
+		put_changes(p, &d.subjects, runs);
 		if (d.subjects.n)
 			page_difference_put_table(&d, p);
 		page_difference_put_verdict(&d, p);

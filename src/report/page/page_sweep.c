@@ -485,84 +485,6 @@ static double time_of(const struct document_load *load, size_t line)
 	return line == DOCUMENT_RESPONSES ? load->service_ns : load->lateness_ns;
 }
 
-/* ---- in words ---- */
-
-static void put_maximum(struct page *p, const struct document_curve *c)
-{
-	char rate[SCALED_SIZE];
-
-	if (!c->maximum.known) {
-		page_item(p, "maximum: not known");
-		return;
-	}
-	scaled_ops(c->maximum.iops, rate);
-	if (rule_too_few(c->maximum.interval_percent))
-		page_item(p, "maximum: %s, " RULE_TOO_FEW_WORDS " to say how far it repeats", rate);
-	else if (c->maximum.interval_percent >= 0)
-		page_item(p, "maximum: %s, +-%.2g %%", rate, c->maximum.interval_percent);
-	else
-		page_item(p, "maximum: %s", rate);
-}
-
-static void put_knee(struct page *p, const struct document_curve *c)
-{
-	char rate[SCALED_SIZE];
-
-	if (!c->knee.known) {
-		page_item(p, "knee: %s", c->knee.missing);
-		return;
-	}
-	scaled_ops(c->knee.iops, rate);
-	if (c->knee.low_percent >= 0 && c->knee.high_percent >= 0)
-		page_item(p,
-			  "knee: at %.3g %% of the maximum, %s, between %.3g %% and %.3g %% with "
-			  "95 %% confidence: throughput divided by mean response time is greatest",
-			  c->knee.percent, rate, c->knee.low_percent, c->knee.high_percent);
-	else
-		page_item(p,
-			  "knee: at %.3g %% of the maximum, %s, of unknown uncertainty: throughput "
-			  "divided by mean response time is greatest",
-			  c->knee.percent, rate);
-}
-
-/* "p99" of "response_p99". */
-static const char *goal_figure(const char *name)
-{
-	static const char prefix[] = "response_";
-
-	if (strncmp(name, prefix, sizeof(prefix) - 1) == 0)
-		return name + sizeof(prefix) - 1;
-	return "mean";
-}
-
-static void put_goal(struct page *p, const struct document_curve *c)
-{
-	const double holds = c->goal.holds_percent, fails = c->goal.fails_percent;
-	const char *figure = goal_figure(c->goal.figure);
-	const char *disturbed =
-		c->goal.disturbed ? "; a response time falls while the load rises: disturbed" : "";
-	char rate[SCALED_SIZE], limit[SCALED_SIZE];
-
-	if (!c->goal.given)
-		return;
-	scaled_ops(c->goal.holds_iops, rate);
-	scaled_time(c->goal.limit_ns, limit);
-	if (!(holds > 0) && !(fails > 0))
-		page_item(p, "goal: %s up to %s cannot be judged: too few operations in a round",
-			  figure, limit);
-	else if (!(holds > 0))
-		page_item(p, "goal: %s up to %s holds at no load%s", figure, limit, disturbed);
-	else if (fails > 0)
-		page_item(p,
-			  "goal: %s up to %s holds at %.4g %% of the maximum, %s, not at %.4g %%%s",
-			  figure, limit, holds, rate, fails, disturbed);
-	else
-		page_item(
-			p,
-			"goal: %s up to %s holds at all loads, up to %.4g %% of the maximum, %s%s",
-			figure, limit, holds, rate, disturbed);
-}
-
 /* ---- plot ---- */
 
 /* Of the response times, multiples of the least service time; longer ones are at the edge. */
@@ -641,11 +563,11 @@ static void mark_goal(struct plot *plot, const struct document_curve *c)
 	scaled_time(c->goal.limit_ns, limit);
 	if (c->goal.holds_percent > 0) {
 		snprintf(label, sizeof(label), "goal: %s up to %s (to %.4g %%)",
-			 goal_figure(c->goal.figure), limit, c->goal.holds_percent);
+			 page_goal_figure(c->goal.figure), limit, c->goal.holds_percent);
 		plot_line_at(plot, c->goal.holds_percent, NAN, NAN, "");
 	} else {
-		snprintf(label, sizeof(label), "goal: %s up to %s", goal_figure(c->goal.figure),
-			 limit);
+		snprintf(label, sizeof(label), "goal: %s up to %s",
+			 page_goal_figure(c->goal.figure), limit);
 	}
 	plot_level(plot, c->goal.limit_ns, label);
 }
@@ -704,18 +626,13 @@ void page_curve(struct page *p, const struct compare_run *run)
 	heads[n++] = "disturbed";
 	heads[n] = "overloaded";
 	page_section(p, 3, "Response time against load");
-	page_put(p, "<ul>\n");
-	put_maximum(p, c);
-	put_knee(p, c);
-	put_goal(p, c);
-	page_put(p, "</ul>\n");
-	page_figure(
-		p,
-		"Response and service times by offered load. The axis ends at five times the "
-		"least service time, or above the goal; markers above it are of longer times, "
-		"crosses are on disturbed loads. The band is the "
-		"interval of the knee with 95 % confidence. The lateness is of xdd itself, where "
-		"nothing is transferred, and part of the response times");
+	page_figure(p,
+		    "Response and service times by offered load. The axis ends at five times the "
+		    "least service time, or above the goal; markers above it are of longer times, "
+		    "crosses are on disturbed loads. The band is the "
+		    "interval of the knee with 95 % confidence: there throughput divided by mean "
+		    "response time is greatest. The lateness is of xdd itself, where "
+		    "nothing is transferred, and part of the response times");
 	draw_curve(p, run);
 	page_table(p, "Loads of the curve; queue: operations that are due and not complete", heads);
 	for (size_t i = 0; i < c->n_loads && i < PAGE_MAX_ROWS; i++)
