@@ -235,7 +235,7 @@ static bool check_form(const struct report_line *l)
 	return l->csv ? !page : !l->columns;
 }
 
-/* The columns of runs: those of -csvout, and those of -columns. */
+/* The columns of runs: as in -csvout, and the ones of -columns. */
 static bool read_columns(const struct report_line *l, struct arena *arena, struct column_list *list)
 {
 	const char *bad;

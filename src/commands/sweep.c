@@ -329,7 +329,7 @@ char *sweep_title(const struct sweep *s, const struct sweep_round *round, char *
 
 #define SWEEP_CELL 80
 
-/* The columns after those of the axes. */
+/* The columns after the axes. */
 enum sweep_column {
 	SWEEP_RATE,
 	SWEEP_IOPS,

@@ -336,7 +336,7 @@ const struct foreign_tool foreign_elbencho = {
 	.name = "elbencho",
 	.dashes = "--",
 	.about =
-		"Its `--size`, `--iodepth` and others are those of fio. Letters are taken as its own where `--direct` has no\n"
+		"Its `--size`, `--iodepth` and others mean what fio means by them. Letters are taken as its own where `--direct` has no\n"
 		"value, or `-n` and `-N` are together, or beside other words of it. Its paths are targets: of a directory\n"
 		"that is written each thread has a file.",
 	.rows = elbencho_rows,

@@ -57,7 +57,7 @@ const struct figure_row figure_rows[] = {
 	  .help = "Sum of the service times of operations that succeeded.", .required = true },
 	{ COUNTED(failed_ops) },
 	{ COUNTED(issued), .member = "issued",
-	  .help = "Operations that were submitted, also those of warm-ups.", .required = true },
+	  .help = "Operations that were submitted, also in warm-ups.", .required = true },
 	{ COUNTED(warmup_ops), .member = "warmup_ops",
 	  .help = "Operations of warm-ups, which are not among the others." },
 	{ COUNTED(errors), .member = "errors", .help = "Operations that failed.",

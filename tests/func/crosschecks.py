@@ -264,7 +264,7 @@ def test_limit():
             t.ok(re.search(m.IO_LIMIT, run.err).groups() == ("2.10 MB/s", "reads"), "a limit that is reached is told", run)
             t.equal(average["bound"], "io_quota", "and is the verdict")
             run = t.command(group + words + ["-report", "person"])
-            t.ok("limited by: what its control group (a container, for example) allows on the device: " in " ".join(run.out.split()), "also for people", run)
+            t.ok("limited by: what its control group (a container, for example) allows on the device: " in " ".join(run.out.split()), "and the block says it", run)
             run = t.command(group + [t.XDD, "check", device, "-seconds", "0.6"])
             t.ok("Device %s: a control group allows 2.10 MB/s of reads, and this" % os.path.basename(device) in " ".join(run.out.split()), "a check tells it", run)
             run = t.command(group + words + ["-throttle", "bw", "1"])

@@ -4,7 +4,7 @@
 The emulated link of network tests (tests/lib/linkemu.c, tests/lib/xddnet.py), checked against ping, iperf3 and the
 counters of the kernel: delay, jitter, loss, order, duplicates, rate, corruption, cuts; and that nothing of it stays.
 
-Bounds are those of chance (more than four standard deviations). A frame is never early, and a busy machine makes it late
+Bounds allow for chance (more than four standard deviations). A frame is never early, and a busy machine makes it late
 by any time: what the emulator decides of frames is exact, and is read from it.
 """
 import collections

@@ -368,7 +368,7 @@ def answers_of(page):
 
 
 def test_answer():
-    """The first figures are those of the document; and messages that are alike are one line after them."""
+    """The document has the first figures; and messages that are alike are one line after them."""
     d = j.of_run("answer", "-op", "read", "-target", t.make_file("data", 1 << 20), *"-reqsize 4 -numreqs 250 -passes 4".split(),
                  "-throttle", "ops", 10000, "poisson")
     page = page_of(report(t.path("answer")), "a paced run")

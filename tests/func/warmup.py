@@ -138,7 +138,7 @@ def test_said():
             (0, [("pass 1", str(WARM)), ("pass 2", str(WARM)), ("all passes", str(2 * WARM))]), "-verbose has the number", run)
     t.ok("\tWarm-up, %d operations\n" % WARM in run.out, "and so has the plan", run)
     run = t.xdd(*DATA, "-numreqs", OPS, "-warmup", "%dops" % WARM, "-report", "person")
-    t.ok(run.status == 0 and "the figures leave out the 60 operations of the warm-up" in run.out, "the block for people has it", run)
+    t.ok(run.status == 0 and "the figures leave out the 60 operations of the warm-up" in run.out, "the block has it", run)
     run = t.xdd(*DATA, "-numreqs", OPS, "-warmup", "1h", warns="-warmup")
     t.ok(run.status == 0 and "-warmup: pass 1 was over before its warm-up: nothing of it was measured" in run.err,
          "a pass that is shorter than its warm-up", run)

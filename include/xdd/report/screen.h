@@ -52,7 +52,7 @@ char *screen_shorten(const struct screen *s, const char *text, unsigned columns)
 void screen_wrap(const struct screen *s, FILE *f, enum screen_tone tone, const char *label,
 		 const char *text);
 
-/* A column of a table; its cells are on the right, those of the last column on the left. */
+/* A column of a table; its cells are on the right; the last column has them on the left. */
 struct screen_column {
 	const char *heading;
 	unsigned leave; /* columns with the greatest number are left out first; 0: stays */

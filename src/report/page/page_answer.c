@@ -143,7 +143,7 @@ static const struct document_point *best_point(const struct document *d, const s
 	return found;
 }
 
-/* Points whose interval overlaps with that of the best one. */
+/* Points whose interval overlaps with the interval of the best one. */
 static size_t as_good(const struct document *d, const struct best *b,
 		      const struct document_point *best)
 {

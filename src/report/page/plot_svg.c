@@ -13,7 +13,7 @@
 #include "report/page/page.h"
 #include "xdd/base/text.h"
 
-/* All lengths are those of a picture that is shown in its own size, in CSS pixels. */
+/* All lengths are in CSS pixels of a picture that is shown in its own size. */
 #define WIDTH 480.0
 #define HEIGHT 310.0
 #define SMALL_HEIGHT 180.0
