@@ -260,9 +260,9 @@ static void add_findings(struct report *r)
 	report_finding(r, finding_of_run("2 targets", false), RULE_MERGED, "merged");
 }
 
-#define ADDED                                                              \
-	"xdd: warning: target 1, x: cached; -dropcache reads the device\n" \
-	"xdd: warning: in memory; -dio and -dropcache read the device\n"   \
+#define ADDED                                                                         \
+	"xdd: warning: target 1, x: cached; add -dropcache to read from the device\n" \
+	"xdd: warning: in memory; add -dio and -dropcache to read from the device\n"  \
 	"xdd: warning: 2 targets: merged\n"
 
 /* A finding is kept with what it is about; where the table is written it is a warning as well. */
@@ -288,11 +288,14 @@ static void test_findings(void **state)
 	assert_int_equal(n, 3);
 	assert_int_equal(found[0].rule, RULE_CACHED);
 	assert_int_equal(found[0].target, 1);
-	assert_string_equal(found[0].text, "target 1, x: cached; -dropcache reads the device");
+	assert_string_equal(found[0].text,
+			    "target 1, x: cached; add -dropcache to read from the device");
 	assert_string_equal(found[0].text + found[0].sentence,
-			    "cached; -dropcache reads the device");
-	assert_string_equal(found[0].text + found[0].advice, "; -dropcache reads the device");
-	assert_string_equal(finding_advice(&found[1]), "-dio and -dropcache read the device");
+			    "cached; add -dropcache to read from the device");
+	assert_string_equal(found[0].text + found[0].advice,
+			    "; add -dropcache to read from the device");
+	assert_string_equal(finding_advice(&found[1]),
+			    "add -dio and -dropcache to read from the device");
 	assert_int_equal(found[2].rule, RULE_MERGED);
 	assert_int_equal(found[2].target, FINDING_RUN);
 	assert_null(finding_advice(&found[2]));
