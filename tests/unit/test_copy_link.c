@@ -96,7 +96,7 @@ static void expect(struct link *l, uint64_t max_data, enum wire_type type, const
 
 	assert_non_null(got);
 	if (link_receive(l, max_data, &h, &why) != 0)
-		fail_msg("link_receive(): %s", &why);
+		fail_msg("link_receive(): %s", why.text);
 	assert_int_equal(h.type, type);
 	assert_int_equal(h.length, size);
 	assert_int_equal(link_receive_body(l, &h, got, ns, &why), 0);
