@@ -222,7 +222,7 @@ static void put_knee(struct page *p, const struct document_curve *c)
 	int used;
 
 	if (!c->knee.known) {
-		put_answer(p, "knee", "not known", c->knee.missing);
+		put_answer(p, "knee", "none found", c->knee.missing);
 		return;
 	}
 	used = snprintf(note, sizeof(note), "%.3g %% of the maximum", c->knee.percent);

@@ -353,7 +353,10 @@ static void put_facts(struct page *p, const struct document *d)
 	page_put(p, "<p><code>");
 	page_text(p, d->command_line);
 	page_put(p, "</code></p>\n");
-	page_line(p, "%s%s%s from %s to %s, xdd %s", d->sweep ? "Sweep" : "Run",
+	page_line(p, "%s%s%s from %s to %s, xdd %s",
+		  d->curved ? "Curve" :
+		  d->sweep  ? "Sweep" :
+			      "Run",
 		  *d->host ? " on " : "", d->host, d->start_time, d->end_time, d->xdd);
 }
 
