@@ -33,7 +33,7 @@ int err_sys(struct err *e, int no, const char *fmt, ...) __attribute__((format(p
 /* The text is strerror(-no). */
 int err_errno(struct err *e, int no);
 
-/* Put a text before or after the text that `e` has. */
+/* Put a text before or after the text that `e` has, which is not NULL here. */
 int err_prefix(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int err_add(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
