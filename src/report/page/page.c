@@ -379,6 +379,11 @@ const char *page_short_target(const struct document *d, int64_t target, char *bu
 	return buf;
 }
 
+double page_interval_percent(const struct document_figure *f)
+{
+	return f->mean > 0 && f->high >= f->mean ? 100 * (f->high - f->mean) / f->mean : NAN;
+}
+
 bool page_figures(const struct document_result *r, struct figures *f)
 {
 	char why[DOCUMENT_WHY_SIZE];

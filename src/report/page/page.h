@@ -108,6 +108,9 @@ const char *page_short_target(const struct document *d, int64_t target, char *bu
  */
 bool page_figures(const struct document_result *r, struct figures *f);
 
+/* Half of the interval of the mean, in percent of it; NAN: not known. */
+double page_interval_percent(const struct document_figure *f);
+
 /* ---- page.c ---- */
 extern const char page_style[];
 

@@ -47,14 +47,13 @@ static void put_rate(struct page *p, const char *name, const char *value,
 {
 	const struct document_figure *f = all ? &all->figures[figure] : NULL;
 	char text[SCALED_SIZE], note[NOTE_BYTES];
-	double percent;
+	const double percent = f && all->n > 1 ? page_interval_percent(f) : NAN;
 	bool wide;
 
-	if (!f || all->n < 2 || !(f->mean > 0) || !(f->high >= f->mean)) {
+	if (isnan(percent)) {
 		put_answer(p, name, value, "");
 		return;
 	}
-	percent = 100 * (f->high - f->mean) / f->mean;
 	wide = percent >= rule_table[RULE_MEAN].limit;
 	if (rule_too_few(percent))
 		snprintf(note, sizeof(note), "uncertain: %zu passes are too few", all->n);

@@ -467,16 +467,15 @@ static void put_certainty(struct page *p, const struct document *d)
 {
 	const struct document_statistic *all = document_statistic(&d->statistics, DOCUMENT_ALL);
 	char text[SCALED_SIZE], half[40];
-	double mean, high, percent;
+	double mean, percent;
 
 	if (!all || all->n < 2) {
 		put_one_pass(p, d->run_time_ns);
 		return;
 	}
 	mean = all->figures[FIGURE_BANDWIDTH].mean;
-	high = all->figures[FIGURE_BANDWIDTH].high;
-	if (mean > 0 && high >= mean) {
-		percent = 100 * (high - mean) / mean;
+	percent = page_interval_percent(&all->figures[FIGURE_BANDWIDTH]);
+	if (!isnan(percent)) {
 		snprintf(half, sizeof(half), "%.2g", percent);
 		open_verdict(p, certainty_tone(d, percent), rule_table[RULE_MEAN].label);
 		if (rule_too_few(percent))

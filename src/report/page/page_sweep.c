@@ -29,13 +29,12 @@ static double mean_of(const struct document_point *point, enum pass_figure figur
 static const char *certainty(const struct document_point *point, char *buf, size_t size)
 {
 	const struct document_statistic *all = rounds_of(point);
-	const double mean = mean_of(point, FIGURE_BANDWIDTH);
-	const double half = all ? all->figures[FIGURE_BANDWIDTH].high - mean : NAN;
+	const double percent = all ? page_interval_percent(&all->figures[FIGURE_BANDWIDTH]) : NAN;
 
-	if (mean > 0 && rule_too_few(100 * half / mean))
+	if (rule_too_few(percent))
 		snprintf(buf, size, "too few");
-	else if (mean > 0 && half >= 0)
-		snprintf(buf, size, "%.*f %%", half < 0.1 * mean ? 1 : 0, 100 * half / mean);
+	else if (!isnan(percent))
+		snprintf(buf, size, "%.*f %%", percent < 10 ? 1 : 0, percent);
 	else
 		snprintf(buf, size, "-");
 	return buf;
@@ -361,12 +360,14 @@ static void put_cell(struct page *p, const struct document_point *point, enum pa
 {
 	const struct document_statistic *all = point ? rounds_of(point) : NULL;
 	const double mean = mean_of(point, figure);
-	const double half = all ? all->figures[figure].high - mean : NAN;
+	const double percent = all ? page_interval_percent(&all->figures[figure]) : NAN;
 	char scaled[SCALED_SIZE], text[2 * SCALED_SIZE];
 
 	(figure == FIGURE_BANDWIDTH ? scaled_rate : scaled_time)(mean, scaled);
-	if (mean > 0 && half >= 0)
-		snprintf(text, sizeof(text), "%s +-%.2g %%", scaled, 100 * half / mean);
+	if (rule_too_few(percent))
+		snprintf(text, sizeof(text), "%s, too few rounds", scaled);
+	else if (!isnan(percent))
+		snprintf(text, sizeof(text), "%s +-%.2g %%", scaled, percent);
 	else
 		snprintf(text, sizeof(text), "%s", scaled);
 	page_number(p, text);
