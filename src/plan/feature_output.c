@@ -616,7 +616,10 @@ static const struct option latency_rows[] = {
 		  "pass. Service time is from issue to completion; with -throttle response time, "
 		  "from when the operation was due, is beside it. Percentiles are accurate to 0.4 "
 		  "%, the other figures are exact. The same figures exist as columns: see +LATP99 "
-		  "and the like in -outputformat. Several suboptions may follow one -latency; without any it is -latency percentiles.",
+		  "and the like in -outputformat. Several suboptions may follow one -latency; "
+		  "without any it is -latency percentiles. On a terminal the table fits it: a "
+		  "line for each figure, in scaled units; -report table, files and pipes have "
+		  "the exact one.",
 	  .example = "xdd -op read -targets 1 data -latency percentiles 50,99.9 histogram" },
 	{ .name = "intervals",
 	  .scope = SCOPE_GLOBAL,

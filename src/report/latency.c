@@ -28,6 +28,18 @@ static const struct {
 
 #define N_UNITS ((int)(sizeof(units) / sizeof(units[0])))
 
+uint64_t latency_octave_ns(unsigned octave)
+{
+	unsigned i = octave;
+
+	for (int u = 0; u < N_UNITS; u++) {
+		if (i < (unsigned)units[u].octaves)
+			return octave ? units[u].ns << i : 0;
+		i -= (unsigned)units[u].octaves;
+	}
+	return UINT64_MAX;
+}
+
 static const uint32_t default_percents[] = {
 	50 * HISTOGRAM_PERCENT,		 90 * HISTOGRAM_PERCENT,
 	95 * HISTOGRAM_PERCENT,		 99 * HISTOGRAM_PERCENT,
@@ -94,12 +106,8 @@ const char *latency_time_name(enum latency_time time)
 	return time == LATENCY_SERVICE ? "service" : "response";
 }
 
-/*
- * True if `r` has a row for that time and direction, or for its flushes; `*v` is then its view. A
- * row of all directions is due when there are several, and for each interval.
- */
-static bool latency_row(const struct result *r, bool interval, enum latency_time time, unsigned dir,
-			struct histogram_view *v)
+bool latency_row(const struct result *r, bool interval, enum latency_time time, unsigned dir,
+		 struct histogram_view *v)
 {
 	unsigned used = 0;
 
@@ -232,22 +240,18 @@ static void put_share(FILE *f, uint64_t count, uint64_t n)
 static void octaves_row(FILE *f, const struct result *r, enum latency_time time, unsigned dir,
 			const struct histogram_view *v)
 {
-	uint64_t n = histogram_count(v), from = 0;
+	const uint64_t n = histogram_count(v);
+	unsigned octave = 0;
 
 	fprintf(f, "%-16s %7" PRIu64 " %7" PRIu64 " %-5s %-8s", row_name(r->what, false), r->pass,
 		r->target, latency_dir_name(dir), latency_time_name(time));
 	for (int u = 0; u < N_UNITS; u++) {
-		/* 512 us go up to 1 ms, 512 ms to 1 s. */
-		uint64_t end = u + 1 < N_UNITS ? units[u + 1].ns : UINT64_MAX;
-
 		fprintf(f, " | %s", units[u].name);
-		for (int i = 0; i < units[u].octaves; i++) {
-			bool last = i + 1 == units[u].octaves;
-			uint64_t to = last ? end : units[u].ns << (i + 1);
-
-			put_share(f, histogram_count_between(v, from, to), n);
-			from = to;
-		}
+		for (int i = 0; i < units[u].octaves; i++, octave++)
+			put_share(f,
+				  histogram_count_between(v, latency_octave_ns(octave),
+							  latency_octave_ns(octave + 1)),
+				  n);
 	}
 	fputc('\n', f);
 }
@@ -370,7 +374,7 @@ void extremes_write(struct report *r, const struct result *result)
 
 /*
  * The outputs of -latency: the rows of its CSV file, the lines of intervals, and the tables after
- * the results.
+ * the results. Where these go to a screen, latency_screen.c writes them.
  */
 
 void report_latency_csv(struct report *r, const struct result *result,
@@ -401,10 +405,12 @@ void report_latency_interval(struct report *r, const struct result *result, uint
 		return;
 	}
 	memstream_open(&l);
-	if (l.f && !r->intervals_begun)
+	if (l.f && report_fits(r))
+		latency_screen_interval(l.f, r->plan, result, &interval, !r->intervals_begun);
+	else if (l.f && !r->intervals_begun)
 		latency_table_header(l.f, r->plan, true);
 	r->intervals_begun = true;
-	if (l.f)
+	if (l.f && !report_fits(r))
 		latency_table_rows(l.f, r->plan, result, &interval);
 	report_write_lines(r, &r->text, &l);
 }
@@ -413,6 +419,15 @@ void report_latency_text(struct report *r)
 {
 	struct memstream l;
 
+	if (r->latency_screen.n) {
+		memstream_open(&l);
+		if (l.f && !report_holds(r))
+			fputc('\n', l.f);
+		if (l.f)
+			latency_screen_write(l.f, r->plan, &r->latency_screen);
+		report_write_lines(r, &r->text, &l);
+		return;
+	}
 	if (!r->table.f || (fflush(r->table.f) == 0 && !r->table.size))
 		return;
 	memstream_open(&l);

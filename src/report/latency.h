@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "xdd/base/units.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/result.h"
 #include "xdd/stat/counters.h"
@@ -61,8 +62,37 @@ void latency_table_header(FILE *f, const struct plan *plan, bool intervals);
 void latency_table_rows(FILE *f, const struct plan *plan, const struct result *r,
 			const struct latency_interval *interval);
 
+/*
+ * True if `r` has a row for that time and direction, or for its flushes; `*v` is then its view. A
+ * row of all directions is due when there are several, and for each interval.
+ */
+bool latency_row(const struct result *r, bool interval, enum latency_time time, unsigned dir,
+		 struct histogram_view *v);
+
+/* Where a column of the distribution begins; it ends at the next one, the last one nowhere. */
+#define LATENCY_OCTAVES 24
+uint64_t latency_octave_ns(unsigned octave);
+
 /* The distribution over powers of two of one result, as IBM's xdisk shows it. */
 void latency_octaves_rows(FILE *f, const struct result *r);
+
+/*
+ * The tables of -latency for a screen: a column for each row of those above, as many beside each
+ * other as fit, and a line for each figure. Results are kept until all are known.
+ */
+struct latency_screen {
+	struct latency_column **columns;
+	size_t n;
+};
+
+/* Keep the rows of a result. Returns 0 or -ENOMEM. */
+int latency_screen_add(struct latency_screen *s, const struct plan *plan, const struct result *r);
+void latency_screen_write(FILE *f, const struct plan *plan, const struct latency_screen *s);
+void latency_screen_free(struct latency_screen *s);
+
+/* Lines of an interval, with the figures that fit; after the headings if it is the first one. */
+void latency_screen_interval(FILE *f, const struct plan *plan, const struct result *r,
+			     const struct latency_interval *interval, bool first);
 
 /* The CSV file: its first line, and the lines of one result. */
 void latency_csv_header(FILE *f, const struct plan *plan);
@@ -92,6 +122,9 @@ struct series_row {
 	double p50_ns, p99_ns, max_ns;
 	bool partial;
 };
+
+/* A time since the first pass began: in six characters up to 11 days. */
+char *series_time_text(uint64_t ns, bool fine, char buf[SCALED_SIZE]);
 
 /* True if the target may have operations of that direction, or flushes among its operations. */
 bool series_has_direction(const struct target_plan *t, unsigned dir);

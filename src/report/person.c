@@ -787,7 +787,7 @@ static char *make_block(struct report *r, enum report_end end, size_t *size)
 	err = person_write(r->person, findings, n, end, &screen, m.f);
 	screen_free(&screen);
 	/* The lines that follow come from the guide, or from options that ask for more. */
-	if (report_holds(r) && (report_guide(r) || r->table.size))
+	if (report_holds(r) && (report_guide(r) || r->latency_screen.n))
 		fputc('\n', m.f);
 	if (memstream_close(&m) || err) {
 		free(m.text);
@@ -804,8 +804,6 @@ void report_person_write(struct report *r, enum report_end end)
 	char *text;
 
 	pthread_mutex_lock(&r->text_lock);
-	if (r->table.f)
-		fflush(r->table.f);
 	text = make_block(r, end, &size);
 	if (text)
 		outfile_write(o, text, size);

@@ -292,6 +292,11 @@ static bool wants_latency(const struct plan *plan, enum result_what what)
 
 static void write_latency(struct report *r, const struct result *result)
 {
+	if (report_fits(r)) {
+		if (latency_screen_add(&r->latency_screen, r->plan, result) && !r->text.error)
+			r->text.error = ENOMEM;
+		return;
+	}
 	latency_table_rows(r->table.f, r->plan, result, NULL);
 	if (r->octaves.f)
 		latency_octaves_rows(r->octaves.f, result);
@@ -498,11 +503,9 @@ static enum xdd_status open_latency(struct report *r)
 	enum xdd_status status = XDD_OK;
 	bool write_header = false;
 
-	if (latency->shown)
-		memstream_open(&r->table);
-	if (latency->histogram)
-		memstream_open(&r->octaves);
-	if ((latency->shown && !r->table.f) || (latency->histogram && !r->octaves.f))
+	if (latency->shown && !report_fits(r) && !memstream_open(&r->table))
+		return out_of_memory();
+	if (latency->histogram && !report_fits(r) && !memstream_open(&r->octaves))
 		return out_of_memory();
 	if (latency->file)
 		status = report_latency_start(r->plan, &write_header);
@@ -636,6 +639,7 @@ static void report_free(struct report *r)
 {
 	memstream_discard(&r->table);
 	memstream_discard(&r->octaves);
+	latency_screen_free(&r->latency_screen);
 	column_list_free(&r->csv_list);
 	memstream_discard(&r->held);
 	free(r->person);

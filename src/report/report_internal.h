@@ -81,6 +81,7 @@ struct report {
 	 * owned by the thread that has the report: the tables of -latency, which follow the results
 	 */
 	struct memstream table, octaves;
+	struct latency_screen latency_screen; /* in their place, where tables have to fit */
 	bool header_done;      /* the header of the result table is written */
 	bool intervals_begun;  /* the header of the table of intervals is written */
 	bool series_begun;     /* the header of the table of -intervals is written */
@@ -119,6 +120,12 @@ static inline bool report_guide(const struct report *r)
 static inline bool report_holds(const struct report *r)
 {
 	return r->plan->person && !r->plan->output_file && !r->plan->verbose;
+}
+
+/* True if tables are for a screen: scaled numbers, in its width. */
+static inline bool report_fits(const struct report *r)
+{
+	return r->plan->person && !r->plan->output_file;
 }
 
 /* Write the result block; then the lines that wait for it. (person.c) */

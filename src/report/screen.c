@@ -293,13 +293,13 @@ void screen_table_put(const struct screen_table *t, FILE *f, const char *const *
 		const char *text = cells ? cells[i] : col->heading;
 		const unsigned width = screen_width(t->screen, text);
 		char *cut = width > col->width ? screen_shorten(t->screen, text, col->width) : NULL;
+		const int gap = i ? (int)t->gap : 0, pad = cut ? 0 : (int)(col->width - width);
 
 		if (!col->left_out && i + 1 == t->n)
-			fprintf(f, "%*s%s", *text ? (int)t->gap : 0, "", text);
+			fprintf(f, "%*s%s", *text ? gap : 0, "", text);
 		else if (!col->left_out)
-			fprintf(f, "%*s%s",
-				(int)(i ? t->gap : 0) + (cut ? 0 : (int)(col->width - width)), "",
-				cut ? cut : text);
+			fprintf(f, "%*s%s%*s", gap + (col->left ? 0 : pad), "", cut ? cut : text,
+				col->left ? pad : 0, "");
 		free(cut);
 	}
 	fputc('\n', f);
@@ -312,7 +312,7 @@ void screen_table_end(const struct screen_table *t, FILE *f)
 	for (size_t i = 0, n = 0; text && i < t->n; i++) {
 		char *more;
 
-		if (!t->columns[i].left_out)
+		if (!t->columns[i].left_out || !*t->columns[i].heading)
 			continue;
 		if (asprintf(&more, "%s%s%s", text, n++ ? ", " : "", t->columns[i].heading) < 0)
 			more = NULL;

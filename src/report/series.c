@@ -35,15 +35,15 @@ static void series_screen_header(FILE *f, const struct plan *plan)
 		"", "rate", "IOPS", "p50", "p99", "max");
 }
 
-/* In six characters up to 11 days. */
-static void put_time(FILE *f, const struct plan *plan, uint64_t ns)
+char *series_time_text(uint64_t ns, bool fine, char buf[SCALED_SIZE])
 {
-	double s = (double)ns / (double)NS_PER_SEC;
+	const double s = (double)ns / (double)NS_PER_SEC;
 	int decimals = s < HUNDREDTHS_MAX_S ? 2 : s < TENTHS_MAX_S ? 1 : 0;
 
-	if (plan->intervals.length_ns < FINE_NS && s < FINE_MAX_S)
+	if (fine && s < FINE_MAX_S)
 		decimals = 3;
-	fprintf(f, "%6.*f", decimals, s);
+	snprintf(buf, SCALED_SIZE, "%.*f", decimals, s);
+	return buf;
 }
 
 static void put_latency(FILE *f, double ns)
@@ -59,9 +59,9 @@ static void put_latency(FILE *f, double ns)
  */
 static void series_screen_row(FILE *f, const struct plan *plan, const struct series_row *row)
 {
-	char target[SCALED_SIZE], rate[SCALED_SIZE], ops[SCALED_SIZE];
+	char time[SCALED_SIZE], target[SCALED_SIZE], rate[SCALED_SIZE], ops[SCALED_SIZE];
 
-	put_time(f, plan, row->to_ns);
+	fprintf(f, "%6s", series_time_text(row->to_ns, plan->intervals.length_ns < FINE_NS, time));
 	fputc(row->partial ? '*' : ' ', f);
 	snprintf(target, sizeof(target), "#%" PRIu64, row->target);
 	if (plan->n_targets > 1)
@@ -338,7 +338,7 @@ static void write_row(struct report *r, const struct series_row *row, struct mem
 {
 	if (csv->f)
 		series_csv_row(csv->f, row);
-	if (table->f && !report_holds(r))
+	if (table->f && !report_fits(r))
 		series_table_row(table->f, row);
 	else if (table->f && series_screen_shows(r->plan, row))
 		series_screen_row(table->f, r->plan, row);
@@ -373,7 +373,7 @@ void report_interval(struct report *r, const struct interval_result *i)
 		memstream_open(&csv);
 	else if (!r->prometheus)
 		memstream_open(&table);
-	if (table.f && !r->series_begun && report_holds(r))
+	if (table.f && !r->series_begun && report_fits(r))
 		series_screen_header(table.f, r->plan);
 	else if (table.f && !r->series_begun)
 		series_table_header(table.f);

@@ -287,7 +287,9 @@ def test_screen():
         t.equal([x for x in lines if len(x) > 60], [], "%d targets: no line is longer than 60 columns" % n, run)
         t.equal({g[4] for g in got if g}, set(ops.split()), "%d targets: their directions" % n)
     run = t.xdd(*"-targets 1 null -op noop -numreqs 5 -report person -verbose -intervals 1".split())
-    t.ok("\nINTERVAL " in run.out, "with -verbose it is the table", run)
+    t.ok("\nINTERVAL " not in run.out and "\n  time " in run.out, "with -verbose too", run)
+    run = t.xdd(*"-targets 1 null -op noop -numreqs 5 -report table -intervals 1".split())
+    t.ok("\nINTERVAL " in run.out, "with -report table it is the table", run)
 
 
 def test_names():

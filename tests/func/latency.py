@@ -20,6 +20,7 @@ import messages as m
 import xddhold
 import xddsys as s
 import xddjson as j
+import xddterm
 import xddtest as t
 
 t.tolerate(t.BUFFERED, t.CACHED)
@@ -100,6 +101,61 @@ def test_against_sort():
         with open(document, encoding="utf-8") as f:
             found = next(r for r in json.load(f)["results"] if r["what"] == "COMBINED")["latency"]["service"]["read"]
         t.equal((found["count"], found["minimum_ns"], found["maximum_ns"]), (2000, min(counts), max(counts)), what + ": as in -jsonout")
+
+
+SCREEN = """latency        read
+operations   2.00 k
+min          100 us
+mean         290 us
+stddev       570 us
+weighted     123 us
+p50          100 us
+p99         2.00 ms
+p99.9             -
+max         2.00 ms
+
+distribution        read
+64 us to 128 us   90.0 %%  %s
+128 us to 256 us       -
+256 us to 512 us       -
+512 us to 1 ms         -
+1 ms to 2 ms           -
+2 ms to 4 ms      10.0 %%  %s
+""" % ("#" * 40, "#" * 4)
+
+
+def test_screen():
+    """On a terminal the tables have lines for figures and columns for rows, as many beside each other as fit."""
+    file = t.make_file("delayed", 65536)
+    words = t.xdd_words(*"-op read -reqsize 1 -numreqs 2000 -seek none -ioengine psync -target".split(), file,
+                        *"-latency percentiles 50,99,99.9 histogram".split())
+    screen = xddterm.on_terminal(words, step=0, device="/delayed 100000*1800,2000000*200")
+    t.ok(screen.status == 0 and "\n\n" + SCREEN in "\n".join(screen.lines) + "\n", "each figure is a line, each range has a bar", screen)
+    run = t.xdd(*words[1:], "-report", "table", step=0, device="/delayed 100000*1800,2000000*200")
+    t.ok(run.status == 0 and table(run)[0]["P99"] == "2.000000" and "distribution  " not in run.out, "-report table has the exact form", run)
+    for columns in (60, 80):
+        screen = xddterm.on_terminal(t.xdd_words(*"-rwratio 50 -reqsize 4 -numreqs 200 -passes 2 -throttle ops 10000 -latency histogram "
+                                                 "-verbose -report person -target null -target null".split()), columns)
+        ops, text = re.findall(r"^operations(.*)", screen.text, re.M), screen.text[screen.text.index("\npass "):]
+        heads = [re.findall(r"^%s +(.*?)\r?$" % head, text, re.M) for head in ("pass", "target", "latency", "distribution")]
+        cells = [" ".join(lines).split() for lines in heads]
+        # Two passes, an average, of both targets, and the run: reads, writes and all, service and response.
+        t.equal([len(cells[0]), len(cells[1]), len(cells[2]), len(cells[3]), len(" ".join(ops).split())], [70, 70, 42, 28, 42],
+                "%d columns: no row of the wide form is lost" % columns, screen)
+        t.ok(len(ops) > 1 and all(len(line) < columns for line in text.replace("\r", "").splitlines()), "and its tables fit", screen)
+
+
+def test_screen_of_intervals():
+    """On a terminal rows of intervals have the figures that fit, and a line names the others."""
+    for columns, left_out in ((60, "min, stddev, weighted, p90, p95, p99"), (80, "min, stddev, weighted, p95"), (200, None)):
+        screen = xddterm.on_terminal(t.xdd_words(*"-rwratio 50 -reqsize 4 -numreqs 4000 -throttle ops 10000 -verbose -latency intervals 0.1 "
+                                                 "percentiles 50,90,95,99 -target null -target null".split()), columns)
+        begins = next((i for i, line in enumerate(screen.lines) if line.split()[:1] == ["time"]), None)
+        if not t.ok(screen.status == 0 and begins, "%d columns: headings" % columns, screen):
+            continue
+        t.equal(screen.lines[begins - 1].split("no room for: ")[1:], [left_out] if left_out else [], "what is left out", screen)
+        rows = [line for line in screen.lines[begins + 1:] if re.match(r" *[\d.]+ +(#0|#1|all) ", line)]
+        t.ok(len(rows) >= 4 * 3 * 6 and all(len(line) < columns for line in rows), "a row for each direction and time, which fits", screen)
 
 
 def test_sums():
@@ -337,5 +393,5 @@ def test_bad_input():
     t.equal((run.status, "LATP9" in run.err), (2, True), "a column that there is not", run)
 
 
-t.run(test_against_sort, test_sums, test_intervals, test_short_intervals, test_intervals_of_a_hang, test_queue_pass, test_engines, test_errors_do_not_count, test_output_file, test_defaults, test_bad_input)
+t.run(test_against_sort, test_screen, test_screen_of_intervals, test_sums, test_intervals, test_short_intervals, test_intervals_of_a_hang, test_queue_pass, test_engines, test_errors_do_not_count, test_output_file, test_defaults, test_bad_input)
 t.done()

@@ -52,9 +52,10 @@ char *screen_shorten(const struct screen *s, const char *text, unsigned columns)
 void screen_wrap(const struct screen *s, FILE *f, enum screen_tone tone, const char *label,
 		 const char *text);
 
-/* A column of a table; its cells are on the right; the last column has them on the left. */
+/* A column of a table; its cells are on the right, or on the left, as in the last column. */
 struct screen_column {
 	const char *heading;
+	bool left;
 	unsigned leave; /* columns with the greatest number are left out first; 0: stays */
 
 	/* owned by the functions below */
@@ -81,7 +82,7 @@ void screen_table_fit(struct screen_table *t);
 /* Write a row, or the headings where `cells` is NULL. */
 void screen_table_put(const struct screen_table *t, FILE *f, const char *const *cells);
 
-/* Write which columns are left out; nothing where none is. */
+/* Write which columns are left out, except those without a heading; nothing where none is. */
 void screen_table_end(const struct screen_table *t, FILE *f);
 
 #endif
