@@ -17,6 +17,7 @@
 #include "xdd/stat/figures.h"
 #include "xdd/stat/histogram.h"
 #include "xdd/sync/wait.h"
+#include "xdd/sys/clock.h"
 
 struct qthread_data;
 struct target;
@@ -58,6 +59,7 @@ struct qthread {
 	struct throttle_op throttle; /* the operation that it brings to the gate */
 
 	/* owned by this QThread */
+	struct clock_reader clock;
 	void *ctx;	/* of the engine */
 	int private_fd; /* while there is a context: target_file_ops.h; -1: the target's */
 	bool broken;	/* the engine lost its context */

@@ -296,6 +296,18 @@ uint64_t clock_read_slowly(void)
 	}
 }
 
+uint64_t clock_reader_renew(struct clock_reader *r)
+{
+	uint64_t turn = read_field(&clock_state.turn);
+
+	while (turn != r->turn) {
+		r->scale = read_slot(turn);
+		r->turn = turn;
+		turn = read_field(&clock_state.turn);
+	}
+	return clock_read_slowly();
+}
+
 void clock_calibrate(void)
 {
 	struct clock_pair now;

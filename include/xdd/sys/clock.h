@@ -141,6 +141,30 @@ static inline uint64_t clock_now_ns(void)
 	return ns + clock_ticks_ns(past, mult);
 }
 
+/*
+ * A thread's own copy of the scale, for one that reads the clock for each operation: it saves the
+ * loads of a shared one and a third of the instructions. All zero at first. Owned by its thread.
+ */
+struct clock_reader {
+	struct clock_scale scale;
+	uint64_t turn; /* at which it was written */
+};
+
+/* Private to the clock: the copy may have become old. */
+uint64_t clock_reader_renew(struct clock_reader *r);
+
+/* As clock_now_ns(). */
+static inline uint64_t clock_reader_now_ns(struct clock_reader *r)
+{
+	uint64_t past = clock_read_tsc() - r->scale.tsc;
+
+	if (__builtin_expect(past >= r->scale.span, 0) ||
+	    __builtin_expect(
+		    r->turn != atomic_load_explicit(&clock_state.turn, memory_order_relaxed), 0))
+		return clock_reader_renew(r);
+	return r->scale.ns + clock_ticks_ns(past, r->scale.mult);
+}
+
 /* A time of the kernel's clock, or a length of time, as system calls take it. */
 static inline struct timespec clock_timespec(uint64_t ns)
 {

@@ -573,7 +573,7 @@ static ALWAYS_INLINE void complete(struct flight *f, struct io_request *req, uns
 static ALWAYS_INLINE void read_clock(struct flight *f, unsigned extras)
 {
 	if (wants(extras, EXTRA_DATA | EXTRA_RETRY_FLUSH | EXTRA_REST))
-		f->now_ns = clock_now_ns();
+		f->now_ns = clock_reader_now_ns(&f->q->clock);
 }
 
 /* ---- the loop ---- */
@@ -603,7 +603,7 @@ static ALWAYS_INLINE void submit(struct flight *f, unsigned extras)
 		hold_operation(req->op);
 	err = t->engine->submit(q->ctx, req);
 	if (extras & EXTRA_SYNC) {
-		f->now_ns = clock_now_ns();
+		f->now_ns = clock_reader_now_ns(&q->clock);
 		complete(f, req, extras);
 		read_clock(f, extras);
 		return;
@@ -647,7 +647,7 @@ static ALWAYS_INLINE void issue_collect(struct flight *f, unsigned extras)
 		engine_broke(f, n);
 		return;
 	}
-	f->now_ns = clock_now_ns();
+	f->now_ns = clock_reader_now_ns(&q->clock);
 	if (since)
 		q->apart_ns += f->now_ns - since;
 	if (wants(extras, EXTRA_NET))

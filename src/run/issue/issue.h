@@ -207,7 +207,7 @@ static ALWAYS_INLINE void stamp_issue(struct qthread *q, struct io_request *req,
 			op_hook_issue(q, req);
 	}
 	if (__builtin_expect(before != 0, 1))
-		req->issue_ns = clock_now_ns();
+		req->issue_ns = clock_reader_now_ns(&q->clock);
 	else
 		stamp_first(q, req);
 }

@@ -172,7 +172,7 @@ static ALWAYS_INLINE void loop(struct qthread *q, uint64_t now, uint64_t end, un
 			audit_order(q, &req);
 		stamp_issue(q, &req, extras);
 		t->engine->submit(q->ctx, &req);
-		now = clock_now_ns();
+		now = clock_reader_now_ns(&q->clock);
 		account(q, &req, now, extras);
 		if (sampled)
 			sample_latency(q, &req, now, &limit);
