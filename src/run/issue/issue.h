@@ -222,9 +222,12 @@ static inline void keep_latency(struct qthread *q, const struct io_request *req,
 			      done_ns > req->due_ns ? done_ns - req->due_ns : 0);
 }
 
-/* Count an operation that failed. */
-static inline void count_error(struct qthread *q, const struct io_request *req, uint64_t took_ns)
+/* Count an operation that failed, which is not in busy_ns. */
+static inline void count_error(struct qthread *q, const struct io_request *req, uint64_t took_ns,
+			       uint64_t done_ns)
 {
+	counters_publish(&q->counters.bytes[req->dir], req->done);
+	counters_set(&q->counters.last_done_ns, done_ns);
 	counters_add(&q->counters.errors, 1);
 	counters_add(&q->counters.failed_ops[req->dir], 1);
 	counters_add(&q->counters.failed_bytes[req->dir], req->done);
@@ -244,18 +247,18 @@ static ALWAYS_INLINE void count(struct qthread *q, const struct io_request *req,
 	struct counters *c = &q->counters;
 	const enum op_dir dir = req->dir;
 
-	if (__builtin_expect(req->error == 0, 1))
-		counters_add(&c->busy_ns[dir], took_ns);
-	counters_publish(&c->bytes[dir], req->done);
-	counters_set(&c->last_done_ns, done_ns);
 	/* 0 stands for unknown; a clock that was set back a little stands still for a moment. */
 	if (__builtin_expect(req->op == 0, 0))
 		atomic_store_explicit(&q->target->state.first_op_ns, took_ns ? took_ns : 1,
 				      memory_order_relaxed);
-	if (__builtin_expect(req->error != 0, 0))
-		count_error(q, req, took_ns);
-	else
-		counters_publish(&c->ops[dir], 1);
+	if (__builtin_expect(req->error != 0, 0)) {
+		count_error(q, req, took_ns, done_ns);
+		return;
+	}
+	counters_add(&c->busy_ns[dir], took_ns);
+	counters_publish(&c->bytes[dir], req->done);
+	counters_set(&c->last_done_ns, done_ns);
+	counters_publish(&c->ops[dir], 1);
 }
 
 static inline void keep_flow(struct qthread *q, const struct io_request *req, uint64_t done_ns)

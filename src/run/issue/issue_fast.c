@@ -7,7 +7,10 @@
 
 #include "run/issue/issue.h"
 
-/* A QThread claims this many numbers together while an operation takes less than CLAIM_OP_NS. */
+/*
+ * A QThread claims this many numbers together; with others beside it only while an operation takes
+ * less than CLAIM_OP_NS.
+ */
 #define CLAIM_OPS 16
 #define CLAIM_OP_NS 2500
 
@@ -21,6 +24,7 @@
 /* Numbers that a QThread takes together. */
 struct claim {
 	uint32_t most;	   /* const during a pass */
+	bool alone;	   /* const: no other QThread takes numbers */
 	uint32_t ops;	   /* of the last claim */
 	uint64_t taken_ns; /* time of the last claim */
 	uint64_t over_ns;  /* when the QThread first saw that the pass is over; 0: not yet */
@@ -58,7 +62,7 @@ static uint32_t claim_most(const struct qthread *q)
 static ALWAYS_INLINE bool claim_ops(struct target *t, struct claim *claim, uint64_t now,
 				    uint64_t *next, uint64_t *last)
 {
-	bool fast = now - claim->taken_ns < claim->ops * CLAIM_OP_NS;
+	bool fast = claim->alone || now - claim->taken_ns < claim->ops * CLAIM_OP_NS;
 	uint32_t n;
 
 	claim->ops = fast ? claim->most : 1;
@@ -152,7 +156,11 @@ static ALWAYS_INLINE void loop(struct qthread *q, uint64_t now, uint64_t end, un
 {
 	struct target *t = q->target;
 	struct io_request req = { .buf = q->ring.buffers[0].iov_base };
-	struct claim claim = { .most = claim_most(q), .sleeps = count_sleeps() };
+	struct claim claim = {
+		.most = claim_most(q),
+		.alone = t->plan->qthreads == 1,
+		.sleeps = count_sleeps(),
+	};
 	uint64_t next = 0, last = 0;
 	int64_t limit = SAMPLE_THIS;
 
