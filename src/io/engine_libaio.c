@@ -166,19 +166,17 @@ static void aio_describe(const void *ctx, char *buf, size_t size)
 /* ---- transfers ---- */
 
 /* Get what is left of the request ready for the kernel. */
-static void queue(struct aio *a, struct io_request *req)
+static inline void queue(struct aio *a, struct io_request *req)
 {
 	struct iocb *iocb = &a->iocbs[req->slot];
-	char *buf = (char *)req->buf + req->done;
-	size_t size = engine_bytes_left(&a->tail, req);
-	long long offset = (long long)(req->offset + req->done);
-	int fd = engine_in_tail(&a->tail, req) ? a->buffered_fd : a->fd;
 
-	if (req->dir == DIR_READ)
-		io_prep_pread(iocb, fd, buf, size, offset);
-	else
-		io_prep_pwrite(iocb, fd, buf, size, offset);
+	/* The other fields are zero since the start. */
 	iocb->data = req;
+	iocb->aio_lio_opcode = req->dir == DIR_READ ? IO_CMD_PREAD : IO_CMD_PWRITE;
+	iocb->aio_fildes = engine_in_tail(&a->tail, req) ? a->buffered_fd : a->fd;
+	iocb->u.c.buf = (char *)req->buf + req->done;
+	iocb->u.c.nbytes = engine_bytes_left(&a->tail, req);
+	iocb->u.c.offset = (long long)(req->offset + req->done);
 	a->unsent[a->n_unsent++] = iocb;
 }
 
@@ -204,13 +202,14 @@ static void refuse_first(struct aio *a, int err)
 /* Take in what `n` events say; returns how many requests are complete, in `done`. */
 static unsigned take_in(struct aio *a, unsigned n, struct io_request **done)
 {
+	const struct io_event *end = a->events + n;
 	unsigned complete = 0;
 
 	a->in_kernel -= n;
-	for (unsigned i = 0; i < n; i++) {
-		struct io_request *req = a->events[i].data;
+	for (const struct io_event *event = a->events; event < end; event++) {
+		struct io_request *req = event->data;
 
-		if (io_request_result(req, (long)a->events[i].res))
+		if (io_request_result(req, (long)event->res))
 			done[complete++] = req;
 		else
 			queue(a, req);

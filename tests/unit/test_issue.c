@@ -34,7 +34,7 @@ static struct run run;
 static struct target target;
 static struct qthread qthreads[QTHREADS];
 static struct io_request requests[QTHREADS][DEPTH], *done[QTHREADS][DEPTH];
-static unsigned free_slots[QTHREADS][DEPTH];
+static struct io_request *free_slots[QTHREADS][DEPTH];
 static struct iovec buffers[DEPTH];
 
 /* ---- the engine ---- */
@@ -206,7 +206,7 @@ static void set_up_run(bool queues, enum ordering ordering, bool early, uint64_t
 						 .n_free = DEPTH };
 		for (unsigned k = 0; k < DEPTH; k++) {
 			requests[i][k].slot = k;
-			free_slots[i][k] = k;
+			free_slots[i][k] = &requests[i][k];
 		}
 		counters_reset(&q->counters);
 	}

@@ -71,7 +71,7 @@ static void test_order(void **state)
 	static const uint64_t ready[SLOTS] = { 300, 100, 200, 100, 50 };
 	static const unsigned wanted[SLOTS] = { 4, 1, 3, 2, 0 };
 	struct io_request requests[SLOTS];
-	unsigned free_slots[SLOTS];
+	struct io_request *free_slots[SLOTS];
 
 	(void)state;
 	for (unsigned head = 0; head < SLOTS; head++) {

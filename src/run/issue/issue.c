@@ -520,7 +520,7 @@ static void finish_extras(struct flight *f, struct io_request *req)
 }
 
 /* The slot of `req` is free: the one that is ready first comes first. */
-static ALWAYS_INLINE void free_slot(struct flight *f, const struct io_request *req, unsigned extras)
+static ALWAYS_INLINE void free_slot(struct flight *f, struct io_request *req, unsigned extras)
 {
 	if (wants(extras, EXTRA_REST))
 		request_ring_put_ready(&f->q->ring, req);
@@ -652,8 +652,11 @@ static ALWAYS_INLINE void issue_collect(struct flight *f, unsigned extras)
 		q->apart_ns += f->now_ns - since;
 	if (wants(extras, EXTRA_NET))
 		net_waited(f, f->now_ns - since);
-	for (int i = 0; i < n && f->outstanding; i++)
+	for (int i = 0; i < n; i++) {
 		complete(f, ring->done[i], extras);
+		if (wants(extras, EXTRA_RETRY_FLUSH) && q->broken)
+			break;
+	}
 	read_clock(f, extras);
 }
 

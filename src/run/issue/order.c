@@ -202,7 +202,7 @@ static int request_ring_allocate(struct request_ring *s, unsigned depth)
 	s->requests = calloc(depth, sizeof(*s->requests));
 	s->done = calloc(depth, sizeof(struct io_request *));
 	s->buffers = calloc(depth, sizeof(*s->buffers));
-	s->free = calloc(depth, sizeof(*s->free));
+	s->free = calloc(depth, sizeof(struct io_request *));
 	return s->requests && s->done && s->buffers && s->free ? 0 : -ENOMEM;
 }
 
@@ -231,7 +231,7 @@ int request_ring_init(struct qthread *q, const char **why)
 		}
 		s->requests[i].slot = i;
 		s->requests[i].buf = s->buffers[i].iov_base;
-		s->free[i] = i;
+		s->free[i] = &s->requests[i];
 	}
 	s->n_free = depth;
 	return 0;
@@ -249,18 +249,18 @@ void request_ring_free(struct qthread *q)
 	io_buffer_free(&q->buffer);
 }
 
-void request_ring_put_ready(struct request_ring *ring, const struct io_request *req)
+void request_ring_put_ready(struct request_ring *ring, struct io_request *req)
 {
 	unsigned at = ring->n_free;
 
 	request_ring_put(ring, req);
 	for (; at > 0; at--) {
-		unsigned *mine = &ring->free[(ring->head + at) % ring->depth];
-		unsigned *before = &ring->free[(ring->head + at - 1) % ring->depth];
+		struct io_request **mine = &ring->free[(ring->head + at) % ring->depth];
+		struct io_request **before = &ring->free[(ring->head + at - 1) % ring->depth];
 
-		if (ring->requests[*before].ready_ns <= req->ready_ns)
+		if ((*before)->ready_ns <= req->ready_ns)
 			return;
 		*mine = *before;
-		*before = req->slot;
+		*before = req;
 	}
 }

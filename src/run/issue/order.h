@@ -148,8 +148,8 @@ struct request_ring {
 	struct io_request **done;    /* room for all of them */
 	struct iovec *buffers;	     /* one per slot */
 
-	/* ring of the free slots, oldest first */
-	unsigned *free;
+	/* ring of the requests whose slots are free, oldest first */
+	struct io_request **free;
 	unsigned head;
 	unsigned n_free;
 };
@@ -164,7 +164,7 @@ void request_ring_free(struct qthread *q);
 /* The request of the oldest free slot; valid if there is one. */
 static inline struct io_request *request_ring_first(const struct request_ring *ring)
 {
-	return &ring->requests[ring->free[ring->head]];
+	return ring->free[ring->head];
 }
 
 /* Remove that request, which exists, from the free slots. */
@@ -178,14 +178,14 @@ static inline struct io_request *request_ring_take(struct request_ring *ring)
 }
 
 /* `req` is complete: its slot is the youngest free one. */
-static inline void request_ring_put(struct request_ring *ring, const struct io_request *req)
+static inline void request_ring_put(struct request_ring *ring, struct io_request *req)
 {
 	unsigned tail = ring->head + ring->n_free++;
 
-	ring->free[tail < ring->depth ? tail : tail - ring->depth] = req->slot;
+	ring->free[tail < ring->depth ? tail : tail - ring->depth] = req;
 }
 
 /* As request_ring_put(), before the free slots that are ready later. */
-void request_ring_put_ready(struct request_ring *ring, const struct io_request *req);
+void request_ring_put_ready(struct request_ring *ring, struct io_request *req);
 
 #endif
