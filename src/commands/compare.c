@@ -4,18 +4,24 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands/commands.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
+#include "xdd/base/units.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/line.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/compare.h"
+#include "xdd/report/rule.h"
+#include "xdd/report/screen.h"
 
 #define SEPARATOR "--"
 #define FEW_PASSES 5 /* the recommendation for a run with too few */
@@ -28,9 +34,8 @@ struct comparison {
 	size_t n_runs;
 	size_t separators, before; /* the number of "--", and of runs before the last one */
 	struct compare_subjects subjects;
-	int name_width;	  /* of their names */
-	int figure_width; /* of the names of figures */
-	bool sweeps;	  /* the documents are of sweeps; their points are subjects */
+	int name_width; /* of their names */
+	bool sweeps;	/* the documents are of sweeps; their points are subjects */
 
 	/* sums over the results */
 	size_t real;	  /* differences that are not chance */
@@ -215,10 +220,30 @@ static void find_subjects(struct comparison *c)
 	if (!c->sweeps && s->n == 2 && c->a.runs[0].doc.statistics.n == 2 &&
 	    s->list[0].of[0]->target == DOCUMENT_ALL)
 		s->n = 1;
-	if (s->curve)
-		c->figure_width = 10;
 	if (s->width > (size_t)c->name_width)
 		c->name_width = (int)s->width;
+}
+
+/* Print a sentence, folded on a terminal. */
+static void __attribute__((format(printf, 1, 2))) compare_say(const char *fmt, ...)
+{
+	struct screen screen;
+	char *text, *safe;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	safe = xneed(printable_dup(xneed(text), false));
+	screen_init(&screen, STDOUT_FILENO);
+	if (isatty(STDOUT_FILENO))
+		screen_wrap(&screen, stdout, SCREEN_PLAIN, NULL, safe);
+	else
+		puts(safe);
+	screen_free(&screen);
+	free(safe);
+	free(text);
 }
 
 /* The runs `of` a side that are not reproducible. */
@@ -228,9 +253,8 @@ static void print_trouble(const struct compare_side *side, const struct compare_
 	for (size_t i = 0; of && i < side->n; i++) {
 		if (!*of[i]->not_reproducible)
 			continue;
-		printf("  %s, ", side->runs[i].name);
-		put_text("", s->name, ", is not reproducible");
-		put_text(": ", of[i]->not_reproducible, "\n");
+		compare_say("  %s, %s, is not reproducible: %s", side->runs[i].name, s->name,
+			    of[i]->not_reproducible);
 	}
 }
 
@@ -253,48 +277,108 @@ static const char *percent(double ratio, char *buf, size_t size)
 	return buf;
 }
 
-static void print_figure(const struct comparison *c, const struct compare_subject *s,
-			 enum pass_figure figure, const struct compare_figure *f)
+enum {
+	COLUMN_SUBJECT,
+	COLUMN_FIGURE,
+	COLUMN_A,
+	COLUMN_B,
+	COLUMN_CHANGE,
+	COLUMN_INTERVAL,
+	COLUMN_VERDICT,
+	COMPARE_COLUMNS,
+};
+
+static const struct screen_column result_columns[COMPARE_COLUMNS] = {
+	[COLUMN_SUBJECT] = { .heading = "", .left = true },
+	[COLUMN_FIGURE] = { .heading = "", .left = true },
+	[COLUMN_A] = { .heading = "a" },
+	[COLUMN_B] = { .heading = "b" },
+	[COLUMN_CHANGE] = { .heading = "b to a" },
+	[COLUMN_INTERVAL] = { .heading = "95 % interval", .leave = 1 },
+	[COLUMN_VERDICT] = { .heading = "" },
+};
+
+/* The table of results. */
+struct compare_table {
+	struct screen screen;
+	struct screen_column columns[COMPARE_COLUMNS];
+	struct screen_table table;
+	bool single;  /* there is one subject, which needs no name */
+	double level; /* of the intervals of the last row */
+	bool print;   /* rows are printed; false: they make columns wide enough */
+};
+
+#define COMPARE_CELL 80
+
+/* The interval of a change, or why there is none that says anything. */
+static void interval_text(const struct compare_figure *f, char buf[COMPARE_CELL])
+{
+	char high[32];
+
+	if (f->verdict == COMPARE_UNKNOWN)
+		*buf = '\0';
+	else if (f->verdict != COMPARE_REAL &&
+		 rule_too_few(100 * (sqrt(f->ratio.high / f->ratio.low) - 1)))
+		strcpy(buf, RULE_TOO_FEW_PASSES);
+	else
+		snprintf(buf, COMPARE_CELL, "%+.1f to %s", 100 * (f->ratio.low - 1),
+			 percent(f->ratio.high, high, sizeof(high)));
+}
+
+static void put_cells(struct compare_table *t, const char *const *cells)
+{
+	if (t->print)
+		screen_table_put(&t->table, stdout, cells);
+	else
+		screen_table_widen(&t->table, cells);
+}
+
+static void put_figure(struct compare_table *t, const struct compare_subject *s,
+		       enum pass_figure figure, const struct compare_figure *f)
 {
 	static const char *const verdicts[] = {
 		[COMPARE_UNKNOWN] = "unknown",
 		[COMPARE_CHANCE] = "may be chance",
-		[COMPARE_UNSTABLE] = "may be chance: a run is not reproducible",
+		[COMPARE_UNSTABLE] = "unsteady",
 		[COMPARE_REAL] = "real",
 	};
-	const struct figure_shown *shown = &pass_figures[figure].shown;
-	char ratio[32], low[32], high[32], interval[72] = "";
+	char a[SCALED_SIZE], b[SCALED_SIZE], ratio[32], interval[COMPARE_CELL];
+	char *name = xneed(printable_dup(s->name, false)), *subject;
 
-	if (f->verdict != COMPARE_UNKNOWN)
-		snprintf(interval, sizeof(interval), "%s to %s",
-			 percent(f->ratio.low, low, sizeof(low)),
-			 percent(f->ratio.high, high, sizeof(high)));
-	fputs("  ", stdout);
-	print_name(c, s->name);
-	printf(" %-*s %13.*f %13.*f %-8s %10s  %-22s %s\n", c->figure_width, shown->name,
-	       shown->digits, f->a / shown->scale, shown->digits, f->b / shown->scale, shown->unit,
-	       percent(f->ratio.ratio, ratio, sizeof(ratio)), interval, verdicts[f->verdict]);
+	/* Indented, as the lines of other parts. */
+	if (asprintf(&subject, "  %s", name) < 0)
+		subject = NULL;
+	interval_text(f, interval);
+	put_cells(t, (const char *const[COMPARE_COLUMNS]){
+			     [COLUMN_SUBJECT] = t->single ? "" : xneed(subject),
+			     [COLUMN_FIGURE] = pass_figures[figure].shown,
+			     [COLUMN_A] = figure_text(figure, f->a, a),
+			     [COLUMN_B] = figure_text(figure, f->b, b),
+			     [COLUMN_CHANGE] = percent(f->ratio.ratio, ratio, sizeof(ratio)),
+			     [COLUMN_INTERVAL] = interval,
+			     [COLUMN_VERDICT] = verdicts[f->verdict],
+		     });
+	free(subject);
+	free(name);
 }
 
-/* The level of the intervals below it; the first header names the other columns too. */
-static void print_header(const struct comparison *c, double level, bool first)
+/* The headings; further ones name the level of the intervals below them. */
+static void put_headings(struct compare_table *t, double level)
 {
-	printf("  %-*s %-*s %13s %13s %-8s %10s  %.0f %% interval\n", c->name_width, "",
-	       c->figure_width, "", first ? "a" : "", first ? "b" : "", "", first ? "b to a" : "",
-	       100 * level);
-}
+	char text[32];
 
-static void print_results(struct comparison *c)
-{
-	double level = 0;
-
-	printf("\nResults\n");
-	for (size_t i = 0; i < c->subjects.n; i++) {
-		const struct compare_subject *s = &c->subjects.list[i];
-
-		print_trouble(s->a, s, s->of);
-		print_trouble(s->b, s, s->of ? s->of + s->a->n : NULL);
+	if (!(t->level > 0)) {
+		put_cells(t, NULL);
+		return;
 	}
+	snprintf(text, sizeof(text), "%.0f %% interval", 100 * level);
+	if (!t->columns[COLUMN_INTERVAL].left_out)
+		put_cells(t, (const char *const[COMPARE_COLUMNS]){ "", "", "", "", "", text, "" });
+}
+
+static void put_results(struct comparison *c, struct compare_table *t)
+{
+	t->level = 0;
 	for (enum pass_figure figure = 0; figure < FIGURE_NAMES; figure++) {
 		for (size_t i = 0; i < c->subjects.n; i++) {
 			const struct compare_subject *s = &c->subjects.list[i];
@@ -302,16 +386,52 @@ static void print_results(struct comparison *c)
 
 			if (f.verdict == COMPARE_NO_FIGURE)
 				continue;
-			if (fabs(level - compare_level(figure)) > 0)
-				print_header(c, compare_level(figure), !(level > 0));
-			level = compare_level(figure);
-			print_figure(c, s, figure, &f);
+			if (fabs(t->level - compare_level(figure)) > 0)
+				put_headings(t, compare_level(figure));
+			t->level = compare_level(figure);
+			put_figure(t, s, figure, &f);
+			if (!t->print)
+				continue;
 			c->real += f.verdict == COMPARE_REAL;
 			c->unstable += f.verdict == COMPARE_UNSTABLE;
 			c->unknown += figure < FIGURE_FIRST_PERCENTILE &&
 				      f.verdict == COMPARE_UNKNOWN;
 		}
 	}
+}
+
+static void print_table(struct comparison *c)
+{
+	struct compare_table t;
+
+	screen_init(&t.screen, STDOUT_FILENO);
+	/* Lines that go elsewhere may be of any length. */
+	if (!isatty(STDOUT_FILENO))
+		t.screen.columns = UINT_MAX;
+	memcpy(t.columns, result_columns, sizeof(t.columns));
+	t.table = (struct screen_table){ .screen = &t.screen,
+					 .columns = t.columns,
+					 .n = COMPARE_COLUMNS };
+	t.single = c->subjects.n == 1;
+	t.print = false;
+	put_results(c, &t);
+	screen_table_fit(&t.table);
+	t.print = true;
+	put_results(c, &t);
+	screen_table_end(&t.table, stdout);
+	screen_free(&t.screen);
+}
+
+static void print_results(struct comparison *c)
+{
+	printf("\nResults\n");
+	for (size_t i = 0; i < c->subjects.n; i++) {
+		const struct compare_subject *s = &c->subjects.list[i];
+
+		print_trouble(s->a, s, s->of);
+		print_trouble(s->b, s, s->of ? s->of + s->a->n : NULL);
+	}
+	print_table(c);
 	if (c->subjects.n == c->subjects.curve)
 		fputs(c->sweeps ? "  there is no point with complete rounds in each sweep\n" :
 				  "  there is no target with complete passes in all runs\n",
@@ -379,24 +499,25 @@ static void print_remedy(const struct compare_side *side)
 		}
 		if (passes > 1 || (passes == 1 && side->n > 1))
 			continue;
-		printf("%s has %s complete pass: run with %s-passes %d or more.\n",
-		       side->runs[i].name, passes ? "one" : "no",
-		       d->run_time_ns >= 0 ? "-timelimit <seconds> instead of -runtime, and " : "",
-		       FEW_PASSES);
+		compare_say("%s has %s complete pass: run with %s-passes %d or more.",
+			    side->runs[i].name, passes ? "one" : "no",
+			    d->run_time_ns >= 0 ? "-timelimit <seconds> instead of -runtime, and " :
+						  "",
+			    FEW_PASSES);
 	}
 }
 
 static enum compare_status conclude_limits(const struct comparison *c)
 {
 	if (c->exceeded) {
-		printf("A limit is exceeded.\n");
+		compare_say("A limit is exceeded.");
 		return COMPARE_LIMIT;
 	}
 	if (c->undecided) {
-		printf("No limit is exceeded, and not all of them can be judged.\n");
+		compare_say("No limit is exceeded, and not all of them can be judged.");
 		return COMPARE_INCOMPARABLE;
 	}
-	printf("No limit is exceeded.\n");
+	compare_say("No limit is exceeded.");
 	return COMPARE_SAME;
 }
 
@@ -405,10 +526,10 @@ static enum compare_status conclude(const struct comparison *c)
 	bool single = c->a.n == 1 && c->b.n == 1;
 
 	if (c->unknown || !c->subjects.n) {
-		printf("The %s cannot be compared.\n", c->sweeps ? "sweeps" : "runs");
+		compare_say("The %s cannot be compared.", c->sweeps ? "sweeps" : "runs");
 		if (c->sweeps) {
-			printf("Points need two complete rounds: run with -rounds %d or more.\n",
-			       FEW_PASSES);
+			compare_say("Points need two complete rounds: run with -rounds %d or more.",
+				    FEW_PASSES);
 		} else {
 			print_remedy(&c->a);
 			print_remedy(&c->b);
@@ -417,22 +538,24 @@ static enum compare_status conclude(const struct comparison *c)
 	if (c->n_limits)
 		return conclude_limits(c);
 	if (c->real) {
-		printf("The results differ, by more than the scatter inside the %s.\n",
-		       single && c->sweeps ? "two sweeps" :
-		       single		   ? "two runs" :
-					     "runs and the spread between them");
+		compare_say("The results differ, by more than the scatter inside the %s.",
+			    single && c->sweeps ? "two sweeps" :
+			    single		? "two runs" :
+						  "runs and the spread between them");
 		if (single && !c->sweeps)
-			printf("Several runs of each, made in turns, show the spread between runs as well: "
-			       "xdd compare a1 a2 a3 -- b1 b2 b3.\n");
+			compare_say(
+				"Several runs of each, made in turns, show the spread between runs as well: "
+				"xdd compare a1 a2 a3 -- b1 b2 b3.");
 		return COMPARE_DIFFERENT;
 	}
 	if (c->unknown || !c->subjects.n)
 		return COMPARE_INCOMPARABLE;
 	if (c->unstable)
-		printf("The results differ, which may be chance: the passes of a run differ by as much. "
-		       "Find out why, or compare several runs of each.\n");
+		compare_say(
+			"The results differ, which may be chance: the passes of a run differ by as much. "
+			"Find out why, or compare several runs of each.");
 	else
-		printf("No difference between the results is more than chance.\n");
+		compare_say("No difference between the results is more than chance.");
 	return COMPARE_SAME;
 }
 
@@ -454,7 +577,6 @@ static bool load(struct comparison *c)
 	}
 	c->sweeps = first->sweep;
 	c->name_width = 12;
-	c->figure_width = 9;
 	find_subjects(c);
 	return true;
 }

@@ -354,7 +354,7 @@ static void write_subject(char *buf, size_t size, const struct result *result)
 
 void extremes_write(struct report *r, const struct result *result)
 {
-	char subject[80], where[80] = "";
+	char subject[80], where[80] = "", took[SCALED_SIZE], size[32];
 
 	if (!result->figures.extremes.any)
 		return;
@@ -365,10 +365,11 @@ void extremes_write(struct report *r, const struct result *result)
 		if (result->what == RESULT_COMBINED)
 			snprintf(where, sizeof(where), " of target %" PRIu64, e->target);
 		report_line(r,
-			    "%s, %s operation, %.6f milliseconds, operation %" PRIu64
-			    " of pass %" PRIu64 "%s, %s of %" PRIu64 " bytes at byte %" PRIu64,
-			    subject, names[i], (double)e->took_ns / NS_PER_MS, e->op, e->pass,
-			    where, op_dir_name(e->dir), e->bytes, e->offset);
+			    "%s, %s operation: %s, operation %" PRIu64 " of pass %" PRIu64
+			    "%s, %s of %s at byte %" PRIu64,
+			    subject, names[i], scaled_time((double)e->took_ns, took), e->op,
+			    e->pass, where, op_dir_name(e->dir),
+			    units_size_text(e->bytes, size, sizeof(size)), e->offset);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "xdd/base/units.h"
 #include "xdd/report/jvalue.h"
 #include "xdd/report/result.h"
+#include "xdd/report/rule.h"
 #include "xdd/stat/histogram.h"
 
 double span_rate(const struct span *s)
@@ -185,32 +186,32 @@ json_t *jsonout_statistics_value(const struct pass_statistics *s)
 #define PERCENTILE(percent_) ((uint32_t)((percent_)*HISTOGRAM_PERCENT + 0.5))
 
 /* A figure that no histogram has. */
-#define PLAIN(name_, unit_, ...)                                        \
-	{                                                               \
-		.name = name_, .unit = unit_, .shown = { __VA_ARGS__ }, \
+#define PLAIN(name_, unit_, shown_)                            \
+	{                                                      \
+		.name = name_, .unit = unit_, .shown = shown_, \
 	}
 
 /* A figure of a histogram, in ns. */
-#define TIME(name_, shown_, time_, stat_)                                             \
-	{                                                                             \
-		.name = name_, .unit = "ns", .shown = { shown_, "millisec", 1e6, 6 }, \
-		.time = LATENCY_##time_, .stat = stat_,                               \
+#define TIME(name_, shown_, time_, stat_)                                              \
+	{                                                                              \
+		.name = name_, .unit = "ns", .shown = shown_, .time = LATENCY_##time_, \
+		.stat = stat_,                                                         \
 	}
 
 const struct pass_figure_row pass_figures[FIGURE_ROUND] = {
-	[FIGURE_BANDWIDTH] = PLAIN("bandwidth", "bytes/s", "bandwidth", "MBytes/s", 1e6, 3),
-	[FIGURE_IOPS] = PLAIN("iops", "operations/s", "IOPS", "Ops/s", 1, 3),
-	[FIGURE_LATENCY] = PLAIN("latency", "ns", "latency", "millisec", 1e6, 6),
+	[FIGURE_BANDWIDTH] = PLAIN("bandwidth", "bytes/s", "bandwidth"),
+	[FIGURE_IOPS] = PLAIN("iops", "operations/s", "IOPS"),
+	[FIGURE_LATENCY] = PLAIN("latency", "ns", "latency"),
 	[FIGURE_P50] = TIME("p50", "p50", SERVICE, PERCENTILE(50)),
 	[FIGURE_P99] = TIME("p99", "p99", SERVICE, PERCENTILE(99)),
 	[FIGURE_P999] = TIME("p99.9", "p99.9", SERVICE, PERCENTILE(99.9)),
-	[FIGURE_FLUSH] = PLAIN("flush", "ns", "flush", "millisec", 1e6, 6),
+	[FIGURE_FLUSH] = PLAIN("flush", "ns", "flush"),
 	[FIGURE_RESPONSE] = TIME("response", "response", RESPONSE, LATENCY_MEAN),
 	[FIGURE_RESPONSE_P50] = TIME("response_p50", "resp p50", RESPONSE, PERCENTILE(50)),
 	[FIGURE_RESPONSE_P99] = TIME("response_p99", "resp p99", RESPONSE, PERCENTILE(99)),
 	[FIGURE_RESPONSE_P999] = TIME("response_p99.9", "resp p99.9", RESPONSE, PERCENTILE(99.9)),
-	[FIGURE_MAXIMUM] = PLAIN("maximum", "operations/s", "maximum", "Ops/s", 1, 3),
-	[FIGURE_KNEE] = PLAIN("knee", "percent", "knee", "%", 1, 2),
+	[FIGURE_MAXIMUM] = PLAIN("maximum", "operations/s", "maximum"),
+	[FIGURE_KNEE] = PLAIN("knee", "percent", "knee"),
 	[FIGURE_RESPONSE_MAX] = TIME("response_max", NULL, RESPONSE, LATENCY_MAX),
 };
 
@@ -222,6 +223,22 @@ const char *figure_name(enum pass_figure figure)
 const char *figure_unit(enum pass_figure figure)
 {
 	return pass_figures[figure].unit;
+}
+
+char *figure_text(enum pass_figure figure, double value, char *buf)
+{
+	switch (figure) {
+	case FIGURE_BANDWIDTH:
+		return scaled_rate(value, buf);
+	case FIGURE_IOPS:
+	case FIGURE_MAXIMUM:
+		return scaled_ops(value, buf);
+	case FIGURE_KNEE:
+		snprintf(buf, SCALED_SIZE, "%.3g %%", value);
+		return buf;
+	default:
+		return scaled_time(value, buf);
+	}
 }
 
 /* True for completion times; false for rates, flushes and response times. */
@@ -311,18 +328,19 @@ static const char *whose(const struct pass_statistics *s, char *buf, size_t size
 static void write_figure(FILE *f, const struct pass_statistics *s, enum pass_figure figure)
 {
 	const struct stats_summary *sum = &s->summary[figure];
-	const struct figure_shown *shown = &pass_figures[figure].shown;
-	const double scale = shown->scale;
-	const int digits = shown->digits;
+	const double percent = sum->mean > 0 ? 100 * sum->half_width / sum->mean : 0;
+	char mean[SCALED_SIZE], deviation[SCALED_SIZE], low[SCALED_SIZE], high[SCALED_SIZE];
 	char who[32];
 
-	fprintf(f, "%s, %s of %zu passes, mean %.*f %s, standard deviation %.*f, ",
-		whose(s, who, sizeof(who)), shown->name, s->n, digits, sum->mean / scale,
-		shown->unit, digits, sum->stddev / scale);
-	fprintf(f, "95 %% interval %.*f to %.*f (+-%.2f %%)\n", digits,
-		(sum->mean - sum->half_width) / scale, digits,
-		(sum->mean + sum->half_width) / scale,
-		sum->mean > 0 ? 100 * sum->half_width / sum->mean : 0);
+	fprintf(f, "%s, %s of %zu passes: mean %s, standard deviation %s, 95 %% interval ",
+		whose(s, who, sizeof(who)), pass_figures[figure].shown, s->n,
+		figure_text(figure, sum->mean, mean), figure_text(figure, sum->stddev, deviation));
+	if (rule_too_few(percent))
+		fputs(RULE_TOO_FEW_PASSES "\n", f);
+	else
+		fprintf(f, "%s to %s (+-%.2f %%)\n",
+			figure_text(figure, sum->mean - sum->half_width, low),
+			figure_text(figure, sum->mean + sum->half_width, high), percent);
 }
 
 char *statistics_why(const struct pass_statistics *s, char *buf)

@@ -43,10 +43,10 @@ def verdicts(run):
     """(what, figure) to (percent, low, high, verdict)."""
     found = {}
     for line in section(run, "Results") or []:
-        m = re.match(r"  (all targets|target \d+) +(bandwidth|IOPS|latency|p50|p99|p99\.9) +([\d.]+) +([\d.]+) \S+ +(\S+) %"
-                     r"(?:  +(\S+) % to (\S+) %)? +(real|may be chance.*|unknown)$", line)
+        m = re.match(r"  (all targets|target \d+|) *(bandwidth|IOPS|latency|p50|p99|p99\.9) +([\d.]+ \S+) +([\d.]+ \S+) +(\S+) %"
+                     r"(?:  +(\S+) to (\S+) %|  +too few passes)? +(real|may be chance|unsteady|unknown)$", line)
         if m:
-            found[m.group(1), m.group(2).lower()] = tuple(
+            found[m.group(1) or "all targets", m.group(2).lower()] = tuple(
                 float(m.group(i)) if m.group(i) else None for i in (5, 6, 7)) + (m.group(8),)
     return found
 
@@ -184,7 +184,7 @@ def test_not_reproducible():
     flat = [100.1, 99.9, 100.0, 100.05, 99.95, 100.02, 99.98, 100.0]
     drift = [v * (1 + i / 70) for i, v in enumerate(flat)]  # 10 % more at the end
     slow = [50.0] + flat[1:]
-    weak, a = "may be chance: a run is not reproducible", j.write("a", with_values(base, flat, flat))
+    weak, a = "unsteady", j.write("a", with_values(base, flat, flat))
     for name, values, verdict in (("a drift, and as much between the runs", [v * 1.04 for v in drift], weak),
                                   ("a drift, and far more between the runs", [v * 1.5 for v in drift], "real"),
                                   ("no drift", [v * 1.04 for v in flat], "real"),

@@ -137,7 +137,7 @@ def test_compare():
 
     def compare(*args):
         run = t.command([t.XDD, "compare", *args])
-        rows = re.findall(r"^  (.*?)  +(\S+(?: p[0-9.]+)?)  +[0-9.]+ +[0-9.]+ (?:\S+) +(\S+) %.* (real|chance|unknown)$", run.out, re.M)
+        rows = re.findall(r"^  (.*?)  +(\S+(?: p[0-9.]+)?)  +[0-9.]+ \S+ +[0-9.]+ \S+ +(\S+) %.* (real|chance|unknown)$", run.out, re.M)
         return run, {(row[0], row[1]): row[2:] for row in rows}
 
     run, rows = compare(base, slower)

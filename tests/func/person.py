@@ -20,8 +20,6 @@ import xddtest as t
 t.may_warn(t.CACHED, t.BUFFERED)
 
 WIDTHS = (60, 80, 120, 200)
-FACTOR = {"n": 1, "": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-SECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9}
 HEADINGS = ["rate", "IOPS", "p50", "p99", "max"]
 CELL = r"(?:[\d.]+ (?:[kMGTPE]?B/s|[kMGTPE]?/s|ns|us|ms|s|min|h)|0 B/s|0 /s|-)"
 WORDS = "-op read -target null -reqsize 4 -numreqs 200"
@@ -56,19 +54,6 @@ def table(screen):
     return found
 
 
-def number(cell):
-    """A cell as a number: bytes or operations per second, or nanoseconds."""
-    value, unit = cell.split()
-    if unit in SECONDS:
-        return float(value) * SECONDS[unit]
-    return float(value) * FACTOR[unit.replace("B/s", "").replace("/s", "")]
-
-
-def near(cell, value):
-    """True if the cell is that value in three digits."""
-    return abs(number(cell) - value) <= 0.0051 * value + 1e-9
-
-
 def combined(name):
     with open(t.path(name)) as f:
         return [r for r in json.load(f)["results"] if r["what"] == "COMBINED"][0]
@@ -80,7 +65,7 @@ def agrees(row, result, direction):
     latency = result["latency"]["service"][direction]
     wanted = (result["bytes"][direction] / seconds, result["ops"][direction] / seconds, latency["percentiles_ns"]["50"],
               latency["percentiles_ns"]["99"], latency["maximum_ns"])
-    return all(row[heading] == "-" if value is None else near(row[heading], value) for heading, value in zip(HEADINGS, wanted))
+    return all(row[heading] == "-" if value is None else xddterm.near(row[heading], value) for heading, value in zip(HEADINGS, wanted))
 
 
 def test_widths():

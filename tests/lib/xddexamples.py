@@ -384,11 +384,14 @@ LABELS = re.compile(r"[a-z][a-z ]*: |- |\S+: |\d+ targets: ")
 BY_CHANCE = re.compile(
     r"(limited|limited by|certainty|not reproducible|disturbed|rate not reached|next): |- |\((sequential|random) .*: too short to be exact\)$|(What|Nothing) looks wrong|"
     r"xdd: warning: |Target \d+, not reproducible|  [ab]\d*, all targets, is not reproducible|No difference between|"
-    r"  targets \d+ device (?!name |backing file )|  all targets  p99|The results differ|Several runs of each|(a|b)\d* has |The runs cannot")
+    r"  targets \d+ device (?!name |backing file )|  (all targets  )?p99|The results differ|Several runs of each|(a|b)\d* has |The runs cannot")
+# Sentences that may be folded.
+SENTENCES = re.compile(r"  [ab]\d*, all targets, is not|The results differ|Several runs of each|[ab]\d* has ")
 # Parts that differ from machine to machine: the line about a device, the advice for it, the answers of compare, how far
 # a target was at a beat, digests, and empty columns of a histogram.
 MACHINE = [(re.compile(pattern), to) for pattern, to in (
-    (r"^(\S+: (?:block device|file), ).*", r"\1"), (r" -ioengine \w+", ""), (r"\b(real|may be chance.*|unknown)$", "VERDICT"),
+    (r"^(\S+: (?:block device|file), ).*", r"\1"), (r" -ioengine \w+", ""), (r"\b(real|may be chance|unsteady|unknown)$", "VERDICT"),
+    (r"[-+][\d.]+ to [-+][\d.]+ %(?= +VERDICT$)|too few passes(?= +VERDICT$)", "INTERVAL"),
     (r" \+ \[.\]", " + STATE"), (r"\bdigest [0-9a-f]+", "digest"), (r"(?<= )(___|---)(?= |$)", "0"),
     # A percentile of too few operations, and another machine has enough.
     (r"(?<=[ ,])-(?=[ ,]|$)", "0"))]
@@ -400,7 +403,7 @@ def logical(lines):
     for line in lines:
         if found and found[-1].endswith("\\"):
             found[-1] = found[-1][:-1] + line.strip()
-        elif found and re.match(r"  \S", line) and LABELS.match(found[-1]):
+        elif found and re.match(r"  \S", line) and (LABELS.match(found[-1]) or SENTENCES.match(found[-1])):
             found[-1] += line[1:]
         else:
             found.append(line)

@@ -12,6 +12,23 @@ import time
 import xddtest as t
 
 
+FACTOR = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+SECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9}
+
+
+def number(cell):
+    """A cell such as "412 MB/s", "1.23 ms" or "1.25 k" as a number; times in nanoseconds."""
+    value, _, unit = cell.partition(" ")
+    if unit in SECONDS:
+        return float(value) * SECONDS[unit]
+    return float(value) * FACTOR[unit.replace("B/s", "").replace("/s", "")]
+
+
+def near(cell, value):
+    """True if the cell is that value in three digits."""
+    return abs(number(cell) - value) <= 0.0051 * abs(value) + 1e-9
+
+
 class Screen:
     """The outcome: status ("timeout" if it was killed), all that was written, and the lines that remain on the screen."""
 

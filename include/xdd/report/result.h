@@ -244,19 +244,11 @@ struct pass_statistics {
 	struct stats_stability stability[FIGURE_ALL];
 };
 
-/* How a figure is printed: in the units of the columns. */
-struct figure_shown {
-	const char *name;
-	const char *unit;
-	double scale; /* of the figure by which it is divided */
-	int digits;   /* after the decimal point */
-};
-
 /* A row for each enum pass_figure. */
 struct pass_figure_row {
 	const char *name; /* in documents, as is the unit */
 	const char *unit;
-	struct figure_shown shown; /* name NULL: it is not */
+	const char *shown; /* the name in text; NULL: it is not shown */
 
 	/* Of the histogram of `time`: percentile, LATENCY_MEAN or LATENCY_MAX; 0: of none. */
 	enum latency_time time;
@@ -268,6 +260,9 @@ extern const struct pass_figure_row pass_figures[FIGURE_ROUND];
 /* The name and the unit of its row. */
 const char *figure_name(enum pass_figure figure);
 const char *figure_unit(enum pass_figure figure);
+
+/* A value of it with three digits and a unit, such as "412 MB/s", into `buf` (SCALED_SIZE). */
+char *figure_text(enum pass_figure figure, double value, char *buf);
 
 /* The figure of response times that a figure of completion times has; other figures: themselves. */
 enum pass_figure figure_of_response(enum pass_figure figure);

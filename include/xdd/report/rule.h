@@ -40,6 +40,7 @@ static inline bool rule_too_few(double percent)
 
 /* In place of such an interval, where a reader expects it. */
 #define RULE_TOO_FEW_WORDS "too few rounds"
+#define RULE_TOO_FEW_PASSES "too few passes"
 
 /* Trials move less than both of these; their figures are not judged. */
 #define RULE_LEAST_BYTES (16ull << 20)

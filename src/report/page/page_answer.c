@@ -269,22 +269,6 @@ static void put_goal(struct page *p, const struct document_curve *c)
 
 /* ---- a comparison ---- */
 
-static const char *scaled_figure(enum pass_figure figure, double value, char buf[SCALED_SIZE])
-{
-	switch (figure) {
-	case FIGURE_BANDWIDTH:
-		return scaled_rate(value, buf);
-	case FIGURE_IOPS:
-	case FIGURE_MAXIMUM:
-		return scaled_ops(value, buf);
-	case FIGURE_KNEE:
-		snprintf(buf, SCALED_SIZE, "%.3g %%", value);
-		return buf;
-	default:
-		return scaled_time(value, buf);
-	}
-}
-
 const char *page_direction(enum pass_figure figure, double ratio)
 {
 	const bool more = figure == FIGURE_BANDWIDTH || figure == FIGURE_IOPS ||
@@ -309,13 +293,13 @@ static void put_change(struct page *p, enum pass_figure figure, const struct com
 	if (isfinite(f->ratio.ratio))
 		snprintf(value, sizeof(value), "%+.1f %%", 100 * (f->ratio.ratio - 1));
 	snprintf(note, sizeof(note), "%s%s%s in a, %s in b; %s", real ? direction : "",
-		 real ? ": " : "", scaled_figure(figure, f->a, a), scaled_figure(figure, f->b, b),
+		 real ? ": " : "", figure_text(figure, f->a, a), figure_text(figure, f->b, b),
 		 words[f->verdict]);
 	put_toned(p,
 		  !real || !same_plan ? "plain" :
 		  *direction == 'b'   ? "good" :
 					"bad",
-		  pass_figures[figure].shown.name, value, note);
+		  pass_figures[figure].shown, value, note);
 }
 
 void page_answer_change(struct page *p, const struct compare_subjects *subjects, bool same_plan)
@@ -327,7 +311,7 @@ void page_answer_change(struct page *p, const struct compare_subjects *subjects,
 	for (enum pass_figure figure = 0; figure < FIGURE_NAMES; figure++) {
 		const struct compare_figure f = compare_judge(s, figure, subjects->n);
 
-		if (pass_figures[figure].shown.name && f.verdict != COMPARE_NO_FIGURE)
+		if (pass_figures[figure].shown && f.verdict != COMPARE_NO_FIGURE)
 			put_change(p, figure, &f, same_plan);
 	}
 	page_put(p, "</dl>\n");

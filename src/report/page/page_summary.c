@@ -162,7 +162,6 @@ static void put_row(struct difference *d, struct page *p, const struct compare_s
 		[COMPARE_REAL] = "real",
 	};
 	const struct compare_figure f = compare_judge(s, figure, d->subjects.n);
-	const struct figure_shown *shown = &pass_figures[figure].shown;
 	void (*put)(struct page *, double) = figure == FIGURE_BANDWIDTH ? page_rate_cell :
 					     figure == FIGURE_IOPS || figure == FIGURE_MAXIMUM ?
 									  page_ops_cell :
@@ -177,7 +176,7 @@ static void put_row(struct difference *d, struct page *p, const struct compare_s
 			 page_difference_percent(f.ratio.low, low, sizeof(low)),
 			 page_difference_percent(f.ratio.high, high, sizeof(high)));
 	page_row(p, s->name);
-	page_cell(p, shown->name);
+	page_cell(p, pass_figures[figure].shown);
 	put(p, f.a);
 	put(p, f.b);
 	page_number(p, page_difference_percent(f.ratio.ratio, low, sizeof(low)));

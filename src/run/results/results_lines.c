@@ -29,6 +29,7 @@
 #include "xdd/base/output.h"
 #include "xdd/base/units.h"
 #include "xdd/report/report.h"
+#include "xdd/report/rule.h"
 #include "xdd/run/run.h"
 #include "xdd/sys/clock.h"
 #include "xdd/trace/trace.h"
@@ -499,6 +500,21 @@ static void write_endtoend(struct manager *m)
 			report_endtoend(m->report, m->sums[i].endtoend);
 }
 
+/* How -passes until ended. */
+static void write_until(const struct manager *m)
+{
+	const double percent = series_percent(&m->series);
+	char interval[32];
+
+	snprintf(interval, sizeof(interval), "+-%.2f %%", percent);
+	report_table_line(m->report,
+			  "Passes until %g %%, %s after %" PRIu64
+			  " passes: the 95 %% interval of the bandwidth is %s",
+			  m->plan->until_percent, manager_is_known(m) ? "reached" : "not reached",
+			  m->passes,
+			  rule_too_few(percent) ? "unknown, of " RULE_TOO_FEW_PASSES : interval);
+}
+
 static void write_statistics(struct manager *m)
 {
 	for (size_t i = 0; m->keep_series && i < m->plan->n_targets; i++)
@@ -506,12 +522,7 @@ static void write_statistics(struct manager *m)
 	if (m->keep_series)
 		series_report(&m->series, m->report, true, 0);
 	if (m->plan->until_percent)
-		report_table_line(m->report,
-				  "Passes until %g %%, %s after %" PRIu64
-				  " passes: the 95 %% interval of the bandwidth is +-%.2f %%",
-				  m->plan->until_percent,
-				  manager_is_known(m) ? "reached" : "not reached", m->passes,
-				  series_percent(&m->series));
+		write_until(m);
 }
 
 /* The audit of -ordering, and by what means the order was kept. */
