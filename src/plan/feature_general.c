@@ -43,9 +43,18 @@ static enum xdd_status do_fullhelp(struct parse *p, const struct setting *s)
 	return XDD_OK;
 }
 
+/*
+ * -v and -V are "verbose" to users of other tools: beside other words they are refused, as a run
+ * that is lost without a message looks like one that went well.
+ */
 static enum xdd_status do_version(struct parse *p, const struct setting *s)
 {
-	(void)s;
+	const char *letter = s->name.text + strspn(s->name.text, "-");
+
+	if (p->n_words > 1 && !letter[1])
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->name,
+				   "prints the version, and nothing would run; say -verbose for "
+				   "more output, or -version");
 	p->done = true;
 	help_version();
 	return XDD_OK;
@@ -139,7 +148,9 @@ static const struct option general_rows[] = {
 	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_ACTION,
 	  .act = do_version,
-	  .help = "print the version" },
+	  .help = "print the version",
+	  .detail = "-v and -V stand alone: beside other words they are refused, as they mean "
+		    "-verbose to users of other tools." },
 	{ 0 },
 };
 

@@ -654,6 +654,7 @@ enum xdd_status parse_words(struct parse *p, const struct word *words, size_t n_
 
 	if (split)
 		return split;
+	p->n_words += c.n;
 	while (left(&c) && !p->done) {
 		enum xdd_status status = take_option(p, &c);
 

@@ -72,6 +72,7 @@ def numbers():
           figures={"throttle_ops": ["500"], "ops": 20})
     plain("one number for a script", READ + "-q -csvout - -outputformat new +BANDWIDTH", NUMBER)
     solve("a quiet run", READ + "-q", figures={"ops": 256})
+    solve("a run that tells more", READ + "-v", second=READ + "-verbose", figures={"ops": 256})
     solve("a part of the file", READ + "-size 25%", figures={"bytes": MIB // 4})
     solve("until the mean is certain", READ + "-until 50", figures={"passes": lambda n: n >= 3, "op": "read"})
     plain("slow operations", READ + "-max_latency 0.001", "COMBINED")

@@ -201,9 +201,13 @@ def test_lines():
            "-w: is a word of IOR; say -op write", "T: is a stray word; files and devices are named with -target T")
     answer("-V of xdisk comes first", "-V -R -r 80 -b 4k -f T -t 9", "-csvout - -seek random -rwratio 80 -bs 4k -target T -timelimit 9")
     answer("-v of IOR comes first", "-v -w -t 64k -b 64k -o new", "-verbose -op write -bs 64k -blockperrank 64k -target new")
-    for words in ("-V", "-v", "-version", "-V -op read -target T"):
+    for words in ("-V", "-v", "-version", "-version -op read -target T"):
         run = xdd(shlex.split(words))
         t.ok(run.status == 0 and re.fullmatch(r"xdd: Version \S+\n", run.out) and not run.err, "%s is xdd's" % words, run)
+    for words in ("-V -op read -target T", "-op read -target T -v", "-op read -target T --v"):
+        run = xdd(shlex.split(words))
+        t.ok(run.status == 2 and not run.out and "nothing would run; say -verbose" in run.err and
+             run.err.count("\n") == 1, "%s is refused" % words, run)
     answer("xdisk: two lists of files", "-R -r 80 -b 4k -F list -f F... -t 9", None, "no command line of xdd is proposed: there are two lists of files")
     answer("-f alone may be a word of several tools", "-f script", None, "-f script: means -target script (xdisk), or nothing that xdd has (IOR)")
     answer("xdisk: a size without a suffix is in bytes", "-R -r 80 -b 4k -f T -t 9 -s 1048576",
