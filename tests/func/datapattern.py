@@ -249,6 +249,9 @@ def test_reducible():
     t.ok(abs(1 - len(units) / 1024 - 0.4) < 0.01 and all(u[1639:] == bytes(2457) and u[:1639] != bytes(1639)
                                                          for u in units), "compress and dedupe together")
     t.ok(data == written("dedupe 40 compress 60", "-reqsize 64 -mbytes 4 -qd 3"), "and in the other order, and requests")
+    for two in ("compress 60 -datapattern dedupe 40", "dedupe 40 -datapattern compress 60",
+                "random -datapattern compress 9 -datapattern dedupe 40 -datapattern compress 60"):
+        t.ok(data == written(two, "-reqsize 256 -mbytes 4"), "and in options of their own: " + two)
 
 
 def test_tagged():
