@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """
-Pages of xdd report in a browser, headless Chromium: no error, nothing is wider than the window at 400, 1000 and 2000 pixels
-or than paper, every plot has its table, every text has the contrast of WCAG AA, light, dark and in print, and it prints.
-Skipped where there is no Chromium.
+Pages of xdd report of each kind of documents in a browser, headless Chromium, at 400 to 2000 pixels, light, dark and printed
+on A4: no error; nothing is wider than the window or than paper, and no table wider than its box; what is folded can be
+unfolded; every plot has its table, its name and its description; every text has the contrast of WCAG AA; no text of a plot
+is cut, tiny or on another. Skipped where there is no Chromium.
 """
 import os
 import re
@@ -12,13 +13,15 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddbrowser
 import xddjson as j
+import xddkinds
 import xddpage
 import xddtest as t
 
-WIDTHS = (400, 1000, 2000)
-PAPER = 794  # A4 without margins, in CSS pixels
+t.virtual_time()
 
-# Parts of a box with a scroll bar may be wider than it. In a dark page a filter inverts plots, texts included.
+WIDTHS = (400, 1000, 1600, 2000)
+PAPER = 717  # A4 less the margins of the browser, in CSS pixels
+
 MEASURE = """(() => {
 	const root = document.documentElement, texts = new Set();
 	function back(e) {
@@ -30,11 +33,22 @@ MEASURE = """(() => {
 		const svg = e.closest("svg"), style = getComputedStyle(e);
 		texts.add((svg ? style.fill : style.color) + "|" + back(svg || e));
 	}
-	const over = [...document.querySelectorAll("body *")].filter(e => (matchMedia("print").matches || !e.closest(".box > *, .plot > *")) &&
-		!e.closest("svg *") && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + " " + e.textContent.slice(0, 40));
+	const over = [...document.querySelectorAll("body *")].filter(e => !e.closest("svg *") &&
+		e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + " " + e.textContent.slice(0, 40));
+	for (const box of document.querySelectorAll(".box"))
+		if (box.scrollWidth > box.clientWidth + 1) over.push("table " + box.textContent.slice(0, 40));
+	const cells = [...document.querySelectorAll("th,td")], hidden = cells.filter(e => !e.offsetWidth).length;
+	const boxes = [...document.querySelectorAll(".all")], shut = boxes.filter(e => e.offsetWidth);
+	boxes.forEach(e => e.checked = true);
+	const lost = cells.filter(e => !e.offsetWidth).map(e => e.textContent);
+	boxes.forEach(e => e.checked = false);
+	const named = id => id.split(" ").every(i => (document.getElementById(i) || {textContent: ""}).textContent.trim());
+	const silent = [...document.querySelectorAll("svg,figure,section,.box,input")].filter(e => e.tagName === "INPUT" ? !e.labels.length :
+		!["aria-labelledby", "aria-describedby"].every(a => !e.hasAttribute(a) || named(e.getAttribute(a))) ||
+		!e.hasAttribute("aria-labelledby") || (e.tagName === "svg" && e.getAttribute("role") !== "img")).map(e => e.outerHTML.slice(0, 80));
 	return { width: innerWidth, scroll: root.scrollWidth, over, headings: document.querySelectorAll("h1,h2,h3").length,
 		plots: [...document.querySelectorAll("svg")].filter(e => e.getBoundingClientRect().width > 300).length,
-		tables: document.querySelectorAll("table").length, texts: [...texts] };
+		tables: document.querySelectorAll("table").length, texts: [...texts], hidden, shut: shut.length, lost, silent };
 })()"""
 
 
@@ -60,6 +74,9 @@ def check_scheme(name, page, scheme, found):
             [(f["width"], f["scroll"], f["over"][:5]) for f in found])
     t.equal({(f["headings"], f["tables"], f["plots"]) for f in found},
             {(len(page.headings()), len(page.all("table")), len(page.all("svg")))}, "and all parts are there")
+    t.equal([(f["width"], f["lost"][:5], f["hidden"], f["shut"]) for f in found if f["lost"] or (f["hidden"] > 0) != (f["shut"] > 0)], [],
+            "a box to tick shows what is folded")
+    t.equal([f["silent"] for f in found if f["silent"]], [], "plots, figures, sections and boxes have names")
     pairs = {tuple(pair.split("|")) for f in found for pair in f["texts"]}
     t.equal([(a, b) for a, b in pairs if b == "none" or xddpage.contrast(rgb(a), rgb(b)) < 4.5], [], "and each text can be read")
     colours = xddpage.colours(page.all("style")[0].text())[scheme == "dark"]
@@ -86,19 +103,8 @@ if not xddbrowser.CHROMIUM:
 
 
 def test_pages():
-    j.of_run("a", *"-op noop -targets 2 null null -passes 3 -timelimit 0.2 -intervals 0.02".split())
-    j.of_run("b", *"-op noop -targets 2 null null -passes 3 -timelimit 0.2".split())
-    sweep = t.path("sweep")
-    run = t.command([t.XDD, "sweep", *"-op noop -targets 1 null -numreqs 50 -rounds 2 -queuedepth 1,2,4 -reqsize 1,4".split(),
-                     "-jsonout", sweep], tolerate=[t.CACHED])
-    t.equal(run.status, 0, "a sweep", run)
-    curve = t.path("curve")
-    run = t.command([t.XDD, "curve", *"-op noop -targets 1 null -numreqs 200 -rounds 2 -load 20,50,90 -queuedepth 1".split(),
-                     "-jsonout", curve], tolerate=["curve: the maximum is not steady"])
-    t.ok(os.path.exists(curve), "a curve", run)
-    check("two runs", [t.path("a"), t.path("b")])
-    check("a sweep", [sweep])
-    check("a curve", [curve])
+    for name, files in xddkinds.documents():
+        check(name, files)
 
 
 # Texts of plots in pixels of the page: what is outside its plot or too small, names of lines that touch, and what a pointer
@@ -134,28 +140,16 @@ PLOTS = """(() => {
 
 def look_at_plots(page):
     found = []
-    for scheme, width in VIEWS[:-1]:
+    for scheme, width in (("light", 400), ("light", 1000), ("dark", 1600)):
         xddbrowser.show(page, width, scheme)
         found.append((scheme, width, xddbrowser.value(page, PLOTS)))
     return found
 
 
 def test_plots():
-    """Plots at each width: no text is cut, tiny or on another; each point shows its values, without a script."""
-    long = t.path("a name that is much longer than those beside the lines of a plot")
-    j.of_run("times", *"-op read -targets 2".split(), t.make_file("data", 1 << 20), t.make_file(long, 1 << 20),
-             *"-numreqs 100 -reqsize 1 -blocksize 4096 -passes 3 -intervals 0.01".split())
-    sweep = t.path("plotted")
-    run = t.command([t.XDD, "sweep", *"-op noop -targets 1 null -numreqs 1000 -rounds 3 -queuedepth 1,2,4,8 -reqsize 1,4,16".split(),
-                     *"-op noop -jsonout".split(), sweep], tolerate=[t.CACHED])
-    t.equal(run.status, 0, "a sweep", run)
-    curve = t.path("drawn")
-    run = t.command([t.XDD, "curve", *"-op noop -targets 1 null -numreqs 2000 -rounds 3 -load 20,50,70,90,110 -queuedepth 1".split(),
-               "-goal", "p99=1ms", "-jsonout", curve], tolerate=["curve: the maximum is not steady"])
-    t.equal(run.status, 0, "a curve", run)
-    for document in (t.path("times"), sweep, curve):
-        name = os.path.basename(document)
-        html = t.command([t.XDD, "report", document]).out
+    """No text of a plot is cut, tiny or on another; each point shows its values, without a script."""
+    for name, files in (*xddkinds.documents(), ("long names", xddkinds.long_names(1))):
+        html = t.command([t.XDD, "report", *files]).out
         seen, faults = xddbrowser.view("file://" + j.write("plots.html", html), look_at_plots)
         t.equal(faults, [], name + ": no error")
         for scheme, width, found in seen or []:

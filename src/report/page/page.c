@@ -32,7 +32,7 @@ const char page_style[] =
 	"--back:#14171b;--text:#e6e9ed;--soft:#aeb6c0;--line:#4b535d;--head:#22272e;"
 	"--link:#8ab8ff;--good:#7fd394;--bad:#ff9a94;--note:#f0b865}}\n"
 	"*{box-sizing:border-box}\n"
-	"body{margin:0 auto;max-width:75rem;padding:1rem;background:var(--back);color:var(--text);"
+	"body{margin:0 auto;max-width:110rem;padding:1rem;background:var(--back);color:var(--text);"
 	"font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}\n"
 	"h1{font-size:1.6rem;line-height:1.25;margin:.5rem 0}\n"
 	"h2{font-size:1.3rem;margin:2rem 0 .5rem;border-bottom:1px solid var(--line)}\n"
@@ -51,8 +51,11 @@ const char page_style[] =
 	".good strong{color:var(--good)}.bad strong{color:var(--bad)}"
 	".note strong,.missing{color:var(--note)}\n"
 	".skip{position:absolute;left:-99rem}.skip:focus{position:static}\n"
+	/* --w is the width that a table needs; one that needs little does not get much more. */
+	".table{container-type:inline-size;max-width:max(20rem,calc(1.4*var(--w)));margin:.75rem 0}\n"
+	".all,.more{display:none}.more{padding:.2rem .4rem;font-size:.9rem}\n"
 	/* A shadow at each edge beyond which the table goes on; it moves away at the end. */
-	".box{overflow:auto;max-width:100%;max-height:min(40rem,85vh);margin:.75rem 0;"
+	".box{overflow:auto;max-width:100%;max-height:min(40rem,85vh);"
 	"border:1px solid var(--line);background:"
 	"linear-gradient(90deg,var(--back) 1rem,transparent) left/2rem 100% local,"
 	"linear-gradient(270deg,var(--back) 1rem,transparent) right/2rem 100% local,"
@@ -63,25 +66,34 @@ const char page_style[] =
 	"linear-gradient(var(--line),transparent) top/100% 1rem,"
 	"linear-gradient(0deg,var(--line),transparent) bottom/100% 1rem,var(--back);"
 	"background-repeat:no-repeat}\n"
-	"a:focus-visible,.box:focus-visible{outline:3px solid var(--link)}\n"
+	"a:focus-visible,.box:focus-visible,.all:focus-visible{outline:3px solid var(--link)}\n"
 	"table{border-collapse:collapse;font-variant-numeric:tabular-nums;min-width:100%}\n"
 	"caption{text-align:left;padding:.4rem .6rem}\n"
 	"th,td{padding:.2rem .6rem;text-align:right;white-space:nowrap;"
 	"border-top:1px solid var(--line)}\n"
-	"th[scope=row],.t{text-align:left;white-space:normal;min-width:7rem;max-width:40rem}\n"
+	"th[scope=row],.t{text-align:left;white-space:normal;max-width:40rem}\n"
 	"thead th{background:var(--head);position:sticky;top:0}\n"
-	"th{font-weight:600}th[scope=row]{font-weight:500}\n"
-	"figure{margin:1rem 0}\n"
-	".plots{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr))}\n"
-	".plot{max-width:36rem}.wide{grid-column:1/-1;max-width:60rem}\n"
+	"th{font-weight:600}th[scope=col]{white-space:normal;overflow-wrap:break-word}th[scope=row]{font-weight:500}\n"
+	/* The table of a single plot is beside it where there is room. */
+	"figure{margin:1rem 0;display:flex;flex-wrap:wrap;gap:.75rem 1rem;align-items:flex-start}\n"
+	"figcaption,.plots,figure>p{flex:1 1 100%;margin:0}"
+	"figcaption{padding-right:max(0px,calc(100% - 60rem))}\n"
+	"figure .table{flex:1 1 min(100%,var(--w));margin:0}\n"
+	".plots{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,22rem),1fr))}\n"
+	".plots.one{display:block;flex:0 1 30rem}.plots.one .wide{max-width:none}\n"
+	".plots.broad{flex:0 1 60rem}\n"
+	".plot{max-width:30rem}.wide{grid-column:1/-1;max-width:60rem}\n"
 	".plot svg{display:block;width:100%;height:auto}\n"
-	"@media print{body{max-width:none;padding:0;font-size:10pt}"
-	".box{max-height:none;overflow:visible;border:0;background:none}nav{display:none}"
-	"thead th{position:static}th,td{white-space:normal;padding:.1rem .3rem}"
-	"th[scope=row],.t{min-width:0}h2,h3,caption,figcaption{break-after:avoid}"
-	"svg,tr{break-inside:avoid}}\n";
+	"@media print{body{max-width:none;padding:0 1px;font-size:10pt}"
+	".box{max-height:none;overflow:visible;border:0;background:none}nav,.skip{display:none}"
+	"thead th{position:static}table{font-size:8pt}"
+	"th,td{white-space:normal;overflow-wrap:normal;padding:.1rem .2rem;min-width:0!important}"
+	"th[scope=row],.t{overflow-wrap:anywhere}h2,h3,caption,figcaption{break-after:avoid}"
+	".table{max-width:max(12rem,calc(.9*var(--w)));container-type:normal}figure{display:block}.plots{grid-template-columns:1fr 1fr}"
+	"figcaption,.plot,svg,tr,.answer,.answer div{break-inside:avoid}}\n";
 
 #define LINE_BYTES 4096
+#define MAX_NAMES 1000 /* of targets that are compared */
 
 static void put_escaped(FILE *f, const char *text)
 {
@@ -189,110 +201,6 @@ void page_missing(struct page *p, const char *what, const char *option)
 	page_put(p, "</code> adds it.</p>\n");
 }
 
-void page_table(struct page *p, const char *caption, const char *const *heads)
-{
-	struct page_grid *g = &p->grid;
-	const unsigned id = ++p->ids;
-
-	*g = (struct page_grid){ .texts = xarena_new() };
-	while (heads[g->columns])
-		g->columns++;
-	g->heads = xarena_alloc(g->texts, g->columns * sizeof(*g->heads));
-	g->shown = xarena_alloc(g->texts, g->columns * sizeof(*g->shown));
-	for (size_t i = 0; i < g->columns; i++) {
-		g->heads[i] = xarena_strdup(g->texts, heads[i]);
-		g->shown[i] = i == 0;
-	}
-	page_put(p,
-		 "<div class=\"box\" role=\"region\" tabindex=\"0\" aria-labelledby=\"x%u\">\n"
-		 "<table>\n<caption id=\"x%u\">",
-		 id, id);
-	page_text(p, caption);
-	page_put(p, "</caption>\n");
-}
-
-/* Cells after the last column are ignored: parts write as many as they have heads. */
-static void grid_add(struct page *p, const char *text, bool is_text)
-{
-	struct page_grid *g = &p->grid;
-
-	if (g->at >= g->columns)
-		return;
-	g->cells = xarena_room(g->texts, g->cells, g->n, sizeof(*g->cells));
-	g->cells[g->n++] = (struct page_cell){ xarena_strdup(g->texts, text ? text : ""), is_text };
-	if (text && *text && strcmp(text, "-") != 0)
-		g->shown[g->at] = true;
-	g->at++;
-}
-
-void page_row(struct page *p, const char *head)
-{
-	p->grid.at = 0;
-	grid_add(p, head, true);
-}
-
-void page_cell(struct page *p, const char *text)
-{
-	grid_add(p, text, true);
-}
-
-void page_number(struct page *p, const char *text)
-{
-	grid_add(p, text, false);
-}
-
-void page_row_end(struct page *p)
-{
-	while (p->grid.at < p->grid.columns)
-		grid_add(p, "", true);
-}
-
-static void grid_put_heads(struct page *p, const struct page_grid *g)
-{
-	page_put(p, "<thead><tr>");
-	for (size_t i = 0; i < g->columns; i++) {
-		const bool text = *g->heads[i] == PAGE_TEXT_HEAD[0];
-
-		if (!g->shown[i])
-			continue;
-		page_put(p, "<th scope=\"col\"%s>", text ? " class=\"t\"" : "");
-		page_text(p, g->heads[i] + text);
-		page_put(p, "</th>");
-	}
-	page_put(p, "</tr></thead>\n<tbody>\n");
-}
-
-static void grid_put_row(struct page *p, const struct page_grid *g, const struct page_cell *row)
-{
-	page_put(p, "<tr><th scope=\"row\">");
-	page_text(p, row[0].text);
-	page_put(p, "</th>");
-	for (size_t i = 1; i < g->columns; i++) {
-		if (!g->shown[i])
-			continue;
-		page_put(p, row[i].is_text ? "<td class=\"t\">" : "<td>");
-		page_text(p, row[i].text);
-		page_put(p, "</td>");
-	}
-	page_put(p, "</tr>\n");
-}
-
-void page_table_end(struct page *p, size_t left_out)
-{
-	struct page_grid *g = &p->grid;
-
-	for (size_t i = 0; i < g->columns && !g->n; i++)
-		g->shown[i] = true;
-	grid_put_heads(p, g);
-	for (size_t i = 0; i < g->n; i += g->columns)
-		grid_put_row(p, g, &g->cells[i]);
-	page_put(p, "</tbody>\n</table>\n</div>\n");
-	arena_free(g->texts);
-	*g = (struct page_grid){ .n = 0 };
-	if (left_out)
-		page_line(p, "%zu more rows are not shown.", left_out);
-}
-
 void page_figure(struct page *p, const char *caption)
 {
 	const unsigned id = ++p->ids;
@@ -353,29 +261,48 @@ void page_count_cell(struct page *p, double n)
 	page_number(p, isfinite(n) ? text : "-");
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The name without its directories, unless another target has it with others. */
+static const char *target_name(const struct document *d, int64_t target)
+{
+	const char *path, *name;
+
+	if ((uint64_t)target >= d->n_targets)
+		return "";
+	path = d->targets[target];
+	name = base_name(path);
+	for (size_t i = 0; i < d->n_targets && i < MAX_NAMES; i++) {
+		if (strcmp(base_name(d->targets[i]), name) == 0 && strcmp(d->targets[i], path) != 0)
+			return path;
+	}
+	return name;
+}
+
 const char *page_target(const struct document *d, int64_t target, char *buf)
 {
-	const char *path = "";
+	const char *name;
 
 	if (target == DOCUMENT_ALL)
 		return strcpy(buf, "all targets");
-	if ((uint64_t)target < d->n_targets)
-		path = d->targets[target];
-	snprintf(buf, PAGE_NAME_SIZE, "target %" PRId64 "%s%s", target, *path ? ", " : "", path);
+	name = target_name(d, target);
+	snprintf(buf, PAGE_NAME_SIZE, "target %" PRId64 "%s%s", target, *name ? ", " : "", name);
 	return buf;
 }
 
 const char *page_short_target(const struct document *d, int64_t target, char *buf)
 {
-	const char *path = "", *slash;
+	const char *name;
 
 	if (target == DOCUMENT_ALL)
 		return strcpy(buf, "all");
-	if ((uint64_t)target < d->n_targets)
-		path = d->targets[target];
-	slash = strrchr(path, '/');
-	snprintf(buf, PAGE_NAME_SIZE, "%" PRId64 "%s%s", target, *path ? ": " : "",
-		 slash && slash[1] ? slash + 1 : path);
+	name = target_name(d, target);
+	snprintf(buf, PAGE_NAME_SIZE, "%" PRId64 "%s%s", target, *name ? ": " : "", name);
 	return buf;
 }
 
@@ -413,6 +340,7 @@ static void put_head(struct page *p, const struct compare_run *runs, size_t n)
 	if (n > 1)
 		page_put(p, " and %zu more", n - 1);
 	page_put(p, "</title>\n<style>\n%s", page_style);
+	page_write_fold_style(p->f);
 	plot_write_style(p->f);
 	page_put(p, "</style>\n</head>\n<body>\n"
 		    "<a class=\"skip\" href=\"#main\">Skip to the results</a>\n"
@@ -471,10 +399,15 @@ static void put_plot(FILE *f, const struct plot *plot, size_t number)
 /* The pictures of one place, beside each other where there is room. */
 static void put_plots(FILE *f, const struct page *p, size_t first, size_t end)
 {
+	const struct plot *only = NULL;
 	size_t drawn = 0;
 
-	for (size_t i = first; i < end; i++)
-		drawn += plot_is_drawn(p->plots.list[i]);
+	for (size_t i = first; i < end; i++) {
+		if (!plot_is_drawn(p->plots.list[i]))
+			continue;
+		only = p->plots.list[i];
+		drawn++;
+	}
 	if (!drawn)
 		return;
 	if (!p->draws) {
@@ -483,7 +416,8 @@ static void put_plots(FILE *f, const struct page *p, size_t first, size_t end)
 		      f);
 		return;
 	}
-	fputs("<div class=\"plots\">\n", f);
+	fprintf(f, "<div class=\"plots%s%s\">\n", drawn == 1 ? " one" : "",
+		drawn == 1 && plot_is_wide(only) ? " broad" : "");
 	for (size_t i = first; i < end; i++) {
 		if (plot_is_drawn(p->plots.list[i]))
 			put_plot(f, p->plots.list[i], i + 1);

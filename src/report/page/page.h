@@ -29,6 +29,7 @@ struct page_cell {
 /* The table that is being written: its columns are known when it ends. */
 struct page_grid {
 	struct arena *texts;
+	const char *caption;
 	const char **heads;
 	bool *shown;	       /* columns with a value in a row, and the first */
 	size_t columns, at, n; /* of heads, of cells of the row so far, of all cells */
@@ -67,18 +68,28 @@ void page_section_end(struct page *p);
 /* A paragraph that names what the document lacks, and the option that adds it. */
 void page_missing(struct page *p, const char *what, const char *option);
 
+/* ---- page_table.c ---- */
+
 /*
  * A table in a box of its own, in which it scrolls. `heads` ends with NULL. Rows begin with a head;
  * page_cell() adds a text, page_number() a figure. The head of a column of texts begins with
- * PAGE_TEXT_HEAD. Columns without a value in any row are left out.
+ * PAGE_TEXT_HEAD. Columns without a value in any row are left out. Where a window has no room for
+ * all columns, those at the end are folded, and before them those with PAGE_FOLD_HEAD, which comes
+ * before PAGE_TEXT_HEAD.
  */
 #define PAGE_TEXT_HEAD "|"
+#define PAGE_FOLD_HEAD "~"
 void page_table(struct page *p, const char *caption, const char *const *heads);
 void page_row(struct page *p, const char *head);
 void page_cell(struct page *p, const char *text);
 void page_number(struct page *p, const char *text);
 void page_row_end(struct page *p);
 void page_table_end(struct page *p, size_t left_out);
+
+/* The rules of style that fold tables. */
+void page_write_fold_style(FILE *f);
+
+/* ---- page.c ---- */
 
 /*
  * A figure: plots, and a table with the same values. page_plot() adds a plot here; it may get its
@@ -95,11 +106,14 @@ void page_time_cell(struct page *p, double ns);
 void page_bytes_cell(struct page *p, double bytes);
 void page_count_cell(struct page *p, double n);
 
-/* The name of a target in `buf`: "target 3, data", or "all targets" for DOCUMENT_ALL. */
+/*
+ * The name of a target in `buf`: "target 3, data", or "all targets" for DOCUMENT_ALL. It has its
+ * directories if another target differs in them only.
+ */
 #define PAGE_NAME_SIZE 96
 const char *page_target(const struct document *d, int64_t target, char *buf);
 
-/* As page_target(), in a plot: "3: data" without the directories, or "all". */
+/* As page_target(), in a plot: "3: data", or "all". */
 const char *page_short_target(const struct document *d, int64_t target, char *buf);
 
 /*

@@ -79,9 +79,9 @@ static void page_heat_draw(struct plot *plot, const struct heat *h)
 /* The share of operations in each decade. */
 static void put_table(struct page *p, const struct heat *h)
 {
-	static const char *const heads[] = { "|passes",	 "operations", "< 1 us",  "< 10 us",
-					     "< 100 us", "< 1 ms",     "< 10 ms", "< 100 ms",
-					     "< 1 s",	 "longer",     NULL };
+	static const char *const heads[] = { "|passes",	 "~operations", "< 1 us",  "< 10 us",
+					     "< 100 us", "< 1 ms",	"< 10 ms", "< 100 ms",
+					     "< 1 s",	 "longer",	NULL };
 	static const size_t least = 3, most = 9; /* decades: < 10^least ns, < 10^most ns */
 
 	page_table(p, "Operations by their service times, in percent of those of the passes",
@@ -148,8 +148,8 @@ const struct histogram_sum *page_service(const struct figures *f, unsigned dir)
 
 static void put_figures(struct page *p, const struct document_result *all, const struct figures *f)
 {
-	static const char *const heads[] = { "|direction", "operations", "least", "mean",
-					     "deviation",  "greatest",	 NULL };
+	static const char *const heads[] = { "|direction", "~operations", "~least", "mean",
+					     "~deviation", "greatest",	  NULL };
 
 	page_table(p, "Service times of all targets, from issue to completion", heads);
 	for (size_t i = 0; i < N_SUBJECTS; i++) {
@@ -405,10 +405,10 @@ static double page_targets_first_begin(const struct document *d)
 
 void page_targets(struct page *p, const struct compare_run *run)
 {
-	static const char *const heads[] = { "|target",	  "|operation", "request", "depth",
-					     "bandwidth", "IOPS",	"latency", "p99",
-					     "bytes",	  "operations", "errors",  "begins at",
-					     "ends at",	  NULL };
+	static const char *const heads[] = { "|target",	  "~|operation", "~request", "~depth",
+					     "bandwidth", "IOPS",	 "latency",  "p99",
+					     "~bytes",	  "~operations", "errors",   "~begins at",
+					     "~ends at",  NULL };
 	const struct document *d = &run->doc;
 	const double origin = page_targets_first_begin(d);
 	size_t n = 0;

@@ -192,8 +192,8 @@ static void put_row(struct difference *d, struct page *p, const struct compare_s
 
 static void page_difference_put_table(struct difference *d, struct page *p)
 {
-	static const char *const heads[] = { "|subject", "|figure",  "a",	 "b",
-					     "b to a",	 "interval", "|verdict", NULL };
+	static const char *const heads[] = { "|subject", "|figure",   "~a",	  "~b",
+					     "b to a",	 "~interval", "|verdict", NULL };
 	const size_t most = PAGE_MAX_ROWS / FIGURE_NAMES;
 
 	page_table(p,

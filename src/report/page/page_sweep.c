@@ -68,8 +68,8 @@ static void put_point(struct page *p, const struct document *d, const struct doc
 
 void page_points(struct page *p, const struct compare_run *run)
 {
-	static const char *const figures[] = { "bandwidth", "+-95 %", "IOPS",	"latency", "p50",
-					       "p99",	    "p99.9",  "rounds", "status",  NULL };
+	static const char *const figures[] = { "bandwidth", "+-95 %", "IOPS",	 "latency", "p50",
+					       "p99",	    "p99.9",  "~rounds", "~status", NULL };
 	const struct document *d = &run->doc;
 	const char *heads[AXES_MAX + 1 + sizeof(figures) / sizeof(figures[0])] = { "|point" };
 	size_t n = 1;
@@ -618,12 +618,12 @@ static void put_load(struct page *p, const struct document_load *load)
 void page_curve(struct page *p, const struct compare_run *run)
 {
 	const struct document_curve *c = &run->doc.curve;
-	const char *heads[LINES + 7] = { "load", "offered", "reached" };
+	const char *heads[LINES + 7] = { "load", "~offered", "reached" };
 	size_t n = 3;
 
 	for (size_t k = 0; k < LINES; k++)
 		heads[n++] = lines[k];
-	heads[n++] = "queue";
+	heads[n++] = "~queue";
 	heads[n++] = "disturbed";
 	heads[n] = "overloaded";
 	page_section(p, 3, "Response time against load");

@@ -250,8 +250,8 @@ static void draw_latency(const struct times *t, const struct subject *s)
 
 static void put_table(const struct times *t, const struct subject *s)
 {
-	static const char *const heads[] = { "|from", "to",  "operations", "bandwidth", "IOPS",
-					     "p50",   "p99", "max",	   "errors",	NULL };
+	static const char *const heads[] = { "|from", "~to", "~operations", "bandwidth", "IOPS",
+					     "p50",   "p99", "~max",	    "errors",	 NULL };
 	char caption[64];
 
 	snprintf(caption, sizeof(caption), "Intervals of all targets, %s",

@@ -11,7 +11,7 @@
 #include "xdd/base/units.h"
 
 /* How near to each other numbers at an axis are. */
-#define TIC_WIDTH 55.0
+#define TIC_WIDTH 44.0
 #define TIC_HEIGHT 45.0
 
 /* ---- values ---- */

@@ -14,8 +14,8 @@
 #include "xdd/base/text.h"
 
 /* All lengths are in CSS pixels of a picture that is shown in its own size. */
-#define WIDTH 480.0
-#define HEIGHT 310.0
+#define WIDTH 440.0
+#define HEIGHT 300.0
 #define SMALL_HEIGHT 180.0
 #define LETTER 7.2 /* of a text, on average */
 #define LINE 15.0  /* from one line of text to the next */
@@ -633,6 +633,14 @@ static void put_cell(const struct picture *c, const struct plot_point *p)
 			 plot_value_text(p->value, c->plot->kind->value, a));
 }
 
+static void shade_text(const struct picture *c, double value, char text[PLOT_LABEL_SIZE])
+{
+	if (c->plot->kind->value == PLOT_PERCENT)
+		snprintf(text, PLOT_LABEL_SIZE, "%.2g %%", value);
+	else
+		plot_value_text(value, c->plot->kind->value, text);
+}
+
 /* A legend of the shades: the least and the greatest value, and steps between them. */
 static void put_shades(const struct picture *c)
 {
@@ -642,7 +650,7 @@ static void put_shades(const struct picture *c)
 	double x = EDGE;
 	char text[PLOT_LABEL_SIZE];
 
-	plot_value_text(log_value ? l->least : 0, c->plot->kind->value, text);
+	shade_text(c, log_value ? l->least : 0, text);
 	put_text(c, x, y, "start", "", text);
 	x += LETTER * (double)(letters(text) + 1);
 	for (int i = 0; i < 5; i++, x += wide) {
@@ -654,7 +662,7 @@ static void put_shades(const struct picture *c)
 			"fill-opacity=\"%.2f\"/>\n",
 			x, y - 10, wide, opacity(c, value));
 	}
-	plot_value_text(l->most, c->plot->kind->value, text);
+	shade_text(c, l->most, text);
 	put_text(c, x + LETTER, y, "start", "", text);
 }
 
