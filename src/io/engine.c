@@ -222,12 +222,16 @@ static void *buffer_reserve(size_t size, size_t align)
 	return map + head;
 }
 
-static int map_private(void *at, size_t size, bool huge, const char **why)
+/* Map memory at `*at`; NULL: anywhere. */
+static int map_private(void **at, size_t size, bool huge, const char **why)
 {
-	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | (huge ? MAP_HUGETLB : 0);
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | (*at ? MAP_FIXED : 0) | (huge ? MAP_HUGETLB : 0);
+	void *map = mmap(*at, size, ACCESS, flags, -1, 0);
 
-	if (mmap(at, size, ACCESS, flags, -1, 0) != MAP_FAILED)
+	if (map != MAP_FAILED) {
+		*at = map;
 		return 0;
+	}
 	if (huge && errno == ENOMEM)
 		return buffer_fail(-ENOMEM, why,
 				   "-hugepages: not enough huge pages are left; see the sysctl "
@@ -264,14 +268,18 @@ static int no_segment(int err, bool huge, const char **why)
  * has it, however that one ends. It cannot be marked before: a segment that no process has attached
  * is removed at once.
  */
-static int map_shared(void *at, size_t size, bool huge, const char **why)
+static int map_shared(void **at, size_t size, bool huge, const char **why)
 {
 	int id = shmget(IPC_PRIVATE, size, IPC_CREAT | 0600 | (huge ? SHM_HUGETLB : 0)), err = 0;
+	void *map;
 
 	if (id < 0)
 		return no_segment(errno, huge, why);
-	if (shmat(id, at, SHM_REMAP) == (void *)-1)
+	map = shmat(id, *at, *at ? SHM_REMAP : 0);
+	if (map == (void *)-1)
 		err = -errno;
+	else
+		*at = map;
 	shmctl(id, IPC_RMID, NULL);
 	return err;
 }
@@ -292,11 +300,12 @@ static int buffer_touch(void *data, size_t size, bool huge, const char **why)
 	return -errno;
 }
 
-static int buffer_fill(struct io_buffer *b, const struct memory_plan *plan, const char **why)
+static int buffer_fill(struct io_buffer *b, const struct memory_plan *plan, bool lock,
+		       const char **why)
 {
 	bool huge = plan->huge_pages;
-	int err = plan->shared ? map_shared(b->data, b->map_size, huge, why) :
-				 map_private(b->data, b->map_size, huge, why);
+	int err = plan->shared ? map_shared(&b->data, b->map_size, huge, why) :
+				 map_private(&b->data, b->map_size, huge, why);
 
 	if (err)
 		return err;
@@ -308,6 +317,9 @@ static int buffer_fill(struct io_buffer *b, const struct memory_plan *plan, cons
 		return buffer_fail(err, why,
 				   err == -EPERM ? "-numa: a seccomp filter forbids it" :
 						   "-numa: the kernel did not take the nodes");
+	/* A favour as well. All pages of private memory are there once they are locked. */
+	if (lock && mlock(b->data, b->map_size) == 0 && !huge && !plan->shared)
+		return 0;
 	return buffer_touch(b->data, b->map_size, huge, why);
 }
 
@@ -325,19 +337,16 @@ int io_buffer_alloc(struct io_buffer *b, size_t size, const struct memory_plan *
 	size = (size + page - 1) / page * page;
 	if (size >= HUGE_PAGE_BYTES && align < HUGE_PAGE_BYTES)
 		align = HUGE_PAGE_BYTES;
-	b->data = buffer_reserve(size, align);
-	if (!b->data)
-		return -ENOMEM;
-	b->map_size = size;
-	err = buffer_fill(b, plan, why);
-	if (err) {
-		io_buffer_free(b);
-		return err;
+	if (align > (size_t)sysconf(_SC_PAGESIZE)) {
+		b->data = buffer_reserve(size, align);
+		if (!b->data)
+			return -ENOMEM;
 	}
-	/* A favour as well. */
-	if (lock)
-		mlock(b->data, b->map_size);
-	return 0;
+	b->map_size = size;
+	err = buffer_fill(b, plan, lock, why);
+	if (err)
+		io_buffer_free(b);
+	return err;
 }
 
 /* A segment of shared memory is detached by unmapping it, too. */

@@ -591,7 +591,7 @@ int qthread_start(struct qthread *q)
 	const struct target *t = q->target;
 	const char *text;
 	struct err why;
-	int err = thread_start(&q->thread, qthread_main, q);
+	int err = thread_start_on(&q->target->run->stacks, &q->thread, qthread_main, q);
 
 	if (!err) {
 		q->started = true;

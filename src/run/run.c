@@ -402,6 +402,7 @@ static void run_free(struct run *run)
 		free_target(&run->targets[i]);
 	gate_destroy(run);
 	free(run->targets);
+	thread_stacks_close(&run->stacks);
 	heartbeat_destroy(&run->heartbeat);
 	intervals_destroy(run);
 	stonewall_destroy(&run->stonewall);
@@ -478,6 +479,7 @@ static void start_targets(struct run *run)
 {
 	size_t n = run->plan->n_targets, i = 0;
 
+	thread_stacks_open(&run->stacks, run->n_qthreads);
 	while (i < n && qthread_start(&run->targets[i].qthreads[0]) == 0)
 		i++;
 	for (; i < n; i++)

@@ -23,6 +23,7 @@
 #include "xdd/io/guard.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
+#include "xdd/sync/thread.h"
 #include "xdd/sync/wait.h"
 
 struct globaltime_client;
@@ -67,6 +68,7 @@ struct run {
 	int64_t wall_ns;		 /* wall clock minus clock_now_ns() when the run began */
 
 	/* their fields state their owners */
+	struct thread_stacks stacks; /* of the QThreads */
 	struct placement placement;
 	struct stop stop;
 	struct results_queue results;

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -63,7 +64,49 @@ static size_t thread_stack_bytes(void)
 	return THREAD_STACK_BYTES;
 }
 
+void thread_stacks_open(struct thread_stacks *s, size_t n)
+{
+	const size_t guard = (size_t)sysconf(_SC_PAGESIZE), each = guard + thread_stack_bytes();
+	void *map;
+
+	*s = (struct thread_stacks){ 0 };
+	if (!thread_stack_bytes() || n > SIZE_MAX / each)
+		return;
+	map = mmap(NULL, n * each, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (map != MAP_FAILED)
+		*s = (struct thread_stacks){ .map = map, .n = n, .each = each, .guard = guard };
+}
+
+void thread_stacks_close(struct thread_stacks *s)
+{
+	if (s->map)
+		munmap(s->map, s->n * s->each);
+	*s = (struct thread_stacks){ 0 };
+}
+
+/* Give the thread a stack of `s`, or one of its own. Returns 0 or a number of errno. */
+static int set_stack(pthread_attr_t *attr, struct thread_stacks *s)
+{
+	const size_t size = thread_stack_bytes();
+	size_t i = s ? atomic_fetch_add(&s->used, 1) : 0;
+	char *stack;
+
+	if (!size)
+		return 0;
+	if (!s || i >= s->n)
+		return pthread_attr_setstacksize(attr, size);
+	stack = s->map + i * s->each + s->guard;
+	if (mprotect(stack, size, PROT_READ | PROT_WRITE))
+		return errno == ENOMEM ? EAGAIN : errno;
+	return pthread_attr_setstack(attr, stack, size);
+}
+
 int thread_start(pthread_t *thread, void *(*fn)(void *), void *arg)
+{
+	return thread_start_on(NULL, thread, fn, arg);
+}
+
+int thread_start_on(struct thread_stacks *stacks, pthread_t *thread, void *(*fn)(void *), void *arg)
 {
 	pthread_attr_t attr;
 	sigset_t old;
@@ -71,8 +114,7 @@ int thread_start(pthread_t *thread, void *(*fn)(void *), void *arg)
 
 	if (err)
 		return -err;
-	if (thread_stack_bytes())
-		err = pthread_attr_setstacksize(&attr, thread_stack_bytes());
+	err = set_stack(&attr, stacks);
 	block_signals(&old);
 	if (!err)
 		err = pthread_create(thread, &attr, fn, arg);
@@ -90,14 +132,8 @@ int thread_start(pthread_t *thread, void *(*fn)(void *), void *arg)
 /* Count the threads of the user only for so many threads: counting takes milliseconds. */
 #define COUNTED_THREADS 64
 
-/*
- * A stack and its guard page; from glibc 2.42 on stacks may be one mapping with their neighbours.
- */
-#if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 42)
+/* A stack and the page below it. */
 #define MAPPINGS_A_THREAD 2
-#else
-#define MAPPINGS_A_THREAD 0
-#endif
 
 /* The limit that leaves the least room so far. */
 struct nearest {
@@ -226,8 +262,7 @@ static void consider_mappings(struct nearest *n, uint64_t more)
 {
 	uint64_t max;
 
-	if (MAPPINGS_A_THREAD && more >= COUNTED_THREADS &&
-	    sysfile_number("/proc/sys/vm/max_map_count", &max))
+	if (more >= COUNTED_THREADS && sysfile_number("/proc/sys/vm/max_map_count", &max))
 		consider(n, "the sysctl vm.max_map_count", max, mappings(), MAPPINGS_A_THREAD);
 }
 

@@ -30,7 +30,7 @@ static struct memory_plan plain(void)
 	return (struct memory_plan){ .page_bytes = page, .align_bytes = page };
 }
 
-static void check_buffer_of(size_t size, const struct memory_plan *plan)
+static void check_buffer_locked(size_t size, const struct memory_plan *plan, bool lock)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	static unsigned char resident[4096];
@@ -38,7 +38,7 @@ static void check_buffer_of(size_t size, const struct memory_plan *plan)
 	const char *why = NULL;
 	unsigned char *data;
 
-	assert_int_equal(io_buffer_alloc(&b, size, plan, true, &why), 0);
+	assert_int_equal(io_buffer_alloc(&b, size, plan, lock, &why), 0);
 	data = b.data;
 	assert_true(b.map_size >= size);
 	assert_int_equal((uintptr_t)data % (size >= HUGE_PAGE ? HUGE_PAGE : page), 0);
@@ -55,6 +55,12 @@ static void check_buffer_of(size_t size, const struct memory_plan *plan)
 	io_buffer_free(&b);
 	assert_null(b.data);
 	io_buffer_free(&b);
+}
+
+static void check_buffer_of(size_t size, const struct memory_plan *plan)
+{
+	check_buffer_locked(size, plan, true);
+	check_buffer_locked(size, plan, false);
 }
 
 static void check_buffer(size_t size)

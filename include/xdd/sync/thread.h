@@ -6,6 +6,7 @@
 #define XDD_SYNC_THREAD_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +24,31 @@ struct err;
  * Any thread.
  */
 int thread_start(pthread_t *thread, void *(*fn)(void *), void *arg);
+
+/*
+ * The stacks of many threads in one mapping, each above a page that cannot be accessed: to map and
+ * to unmap one for each thread takes longer than to start it. Threads take them in turn, and none
+ * is used again.
+ */
+struct thread_stacks {
+	/* const after thread_stacks_open() */
+	char *map; /* NULL: threads have stacks of their own */
+	size_t n;
+	size_t each; /* bytes, with the page below it */
+	size_t guard;
+
+	_Atomic size_t used; /* atomic */
+};
+
+/* Reserve `n` stacks. Where there is no room, threads have stacks of their own. Any thread. */
+void thread_stacks_open(struct thread_stacks *s, size_t n);
+
+/* Accepts one that is all zero. After its threads were joined. */
+void thread_stacks_close(struct thread_stacks *s);
+
+/* As thread_start(), on the next of `stacks`. Any thread. */
+int thread_start_on(struct thread_stacks *stacks, pthread_t *thread, void *(*fn)(void *),
+		    void *arg);
 
 /*
  * True: a known limit keeps this process from starting `more` threads; `why` names the limit and

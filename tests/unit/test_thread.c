@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stacks of many threads in one mapping: who has one, and the pages between them.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "xdd/sync/thread.h"
+
+#define THREADS 5
+
+/* Use much of the stack, and store in `*arg` where it is. */
+static void *where(void *arg)
+{
+	volatile char used[64 * 1024];
+
+	memset((char *)used, 1, sizeof(used));
+	*(uintptr_t *)arg = (uintptr_t)used;
+	return NULL;
+}
+
+/* The number of the stack that `at` is in, or -1. */
+static int stack_of(const struct thread_stacks *s, uintptr_t at)
+{
+	const uintptr_t map = (uintptr_t)s->map;
+
+	return at >= map && at < map + s->n * s->each ? (int)((at - map) / s->each) : -1;
+}
+
+/* Start a thread; the number of its stack. */
+static int run_thread(struct thread_stacks *s)
+{
+	pthread_t thread;
+	uintptr_t at = 0;
+
+	assert_int_equal(thread_start_on(s, &thread, where, &at), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(at);
+	return stack_of(s, at);
+}
+
+static void test_in_turn(void **state)
+{
+	struct thread_stacks s;
+
+	(void)state;
+	thread_stacks_open(&s, THREADS);
+	/* The sanitizers need larger stacks than these. */
+	if (!s.map)
+		skip();
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(run_thread(&s), i);
+	/* More threads than stacks. */
+	assert_int_equal(run_thread(&s), -1);
+	thread_stacks_close(&s);
+	assert_null(s.map);
+	thread_stacks_close(&s);
+}
+
+/* A stack that overflows meets a page that cannot be accessed. */
+static void test_guards(void **state)
+{
+	struct thread_stacks s;
+	int ends[2];
+
+	(void)state;
+	thread_stacks_open(&s, THREADS);
+	if (!s.map)
+		skip();
+	for (int i = 0; i < THREADS; i++)
+		run_thread(&s);
+	assert_int_equal(pipe(ends), 0);
+	for (size_t i = 0; i < THREADS; i++) {
+		const char *stack = s.map + i * s.each + s.guard;
+
+		assert_int_equal(write(ends[1], stack, 1), 1);
+		assert_int_equal(write(ends[1], stack - 1, 1), -1);
+		assert_int_equal(errno, EFAULT);
+	}
+	close(ends[0]);
+	close(ends[1]);
+	thread_stacks_close(&s);
+}
+
+/* Where there is no room for all of them, each thread has its own. */
+static void test_no_room(void **state)
+{
+	struct thread_stacks s;
+
+	(void)state;
+	thread_stacks_open(&s, SIZE_MAX);
+	assert_null(s.map);
+	thread_stacks_open(&s, (size_t)1 << 40);
+	assert_null(s.map);
+	assert_int_equal(run_thread(&s), -1);
+	thread_stacks_close(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_in_turn),
+		cmocka_unit_test(test_guards),
+		cmocka_unit_test(test_no_room),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
