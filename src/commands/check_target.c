@@ -408,7 +408,7 @@ static void find_facts(struct check_target *t, const struct stat *st)
 	json_decref(facts);
 	if (t->block)
 		guard_in_use("", st->st_rdev, &t->use);
-	if (diskstats_device(t->path, disk, NULL) == 0)
+	if (diskstats_device(t->path, disk) == 0)
 		check_device_read(&t->device, "", disk);
 	t->no_sys = access("/sys/dev", F_OK) != 0;
 }

@@ -404,16 +404,22 @@ void datamap_add(const struct datamap *m, uint64_t offset, uint64_t bytes, doubl
 
 #define SECTOR_BYTES 512 /* of the counts, whatever the device's */
 
-int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE], dev_t *disk)
+int diskstats_number(const char *path, dev_t *number)
 {
-	char link[64], directory[PATH_MAX];
-	const char *last;
 	struct stat st;
-	dev_t dev;
 
 	if (stat(path, &st) < 0)
 		return -errno;
-	dev = blockdev_disk(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev);
+	*number = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
+	return 0;
+}
+
+int diskstats_disk(dev_t number, char name[DISKSTATS_NAME_SIZE], dev_t *disk)
+{
+	const dev_t dev = blockdev_disk(number);
+	char link[64], directory[PATH_MAX];
+	const char *last;
+
 	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(dev), minor(dev));
 	if (!realpath(link, directory))
 		return -ENODEV;
@@ -424,6 +430,14 @@ int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE], dev_t *di
 	if (disk)
 		*disk = dev;
 	return 0;
+}
+
+int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE])
+{
+	dev_t number;
+	int err = diskstats_number(path, &number);
+
+	return err ? err : diskstats_disk(number, name, NULL);
 }
 
 int diskstats_read(const char *name, struct diskstats *s)

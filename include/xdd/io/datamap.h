@@ -104,12 +104,17 @@ struct diskstats {
 	uint64_t bytes[2];
 };
 
+/* The number of the device that `path`, a block device or a file on one, is on. 0 or -errno. */
+int diskstats_number(const char *path, dev_t *number);
+
 /*
- * The name of the whole device that `path`, a block device or a file on one, is on, into `name`.
- * `disk`, unless NULL, gets its number. Returns 0, -ENODEV when it is on none that has a name
- * (memory, a network, several), or another -errno.
+ * The name of the whole device that `number` is or is a part of, into `name`. `disk`, unless NULL,
+ * gets its number. Returns 0, or -ENODEV where it has none (memory, a network, several).
  */
-int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE], dev_t *disk);
+int diskstats_disk(dev_t number, char name[DISKSTATS_NAME_SIZE], dev_t *disk);
+
+/* Both: the name of the whole device that `path` is on. Returns 0 or -errno. */
+int diskstats_device(const char *path, char name[DISKSTATS_NAME_SIZE]);
 
 /* False when the counters of the device are switched off (queue/iostats). */
 bool diskstats_counts(const char *name);

@@ -244,7 +244,7 @@ static const char *loses_zeros(const char *path, bool file)
 
 	if (file && compresses(path))
 		return "its file system compresses them";
-	if (diskstats_device(path, device, NULL))
+	if (diskstats_device(path, device))
 		return NULL;
 	if (strncmp(device, "zram", 4) == 0)
 		return "zram stores none of them";
@@ -326,39 +326,62 @@ static void look_at_device(struct device_check *d, const char *name, dev_t dev)
 	cgroup_io_limits(dev, &d->limits);
 }
 
-static void add_device(struct crosscheck *c, const struct target_plan *t)
+/* The whole device that the device `number` is on, described; NULL: none that has a name. */
+static struct device_check *take_device(struct crosscheck *c, dev_t number)
 {
-	/* A file that is new lies where its directory does. */
-	char *directory = t->kind == TARGET_MISSING ? path_directory(t->path) : NULL;
-	const bool known = has_pages(t) && (directory || t->kind != TARGET_MISSING);
 	char name[DISKSTATS_NAME_SIZE];
 	struct device_check *d;
 	dev_t dev;
-	int err;
 
-	c->device_of[t->number] = -1;
-	err = known ? diskstats_device(directory ? directory : t->path, name, &dev) : -ENODEV;
-	free(directory);
-	if (err)
-		return;
+	if (diskstats_disk(number, name, &dev))
+		return NULL;
 	d = find_device(c, name);
 	if (!d) {
 		d = &c->devices[c->n_devices++];
 		look_at_device(d, name, dev);
 	}
-	d->counted |= is_counted(t);
-	c->device_of[t->number] = (int32_t)(d - c->devices);
+	return d;
+}
+
+/* The device that the files before were on, as to ask for each of them takes milliseconds. */
+struct last_device {
+	bool known;
+	dev_t number;
+	struct device_check *device;
+};
+
+static void add_device(struct crosscheck *c, const struct target_plan *t, struct last_device *last)
+{
+	/* A file that is new lies where its directory does. */
+	char *directory = t->kind == TARGET_MISSING ? path_directory(t->path) : NULL;
+	const bool known = has_pages(t) && (directory || t->kind != TARGET_MISSING);
+	dev_t number;
+	int err;
+
+	c->device_of[t->number] = -1;
+	err = known ? diskstats_number(directory ? directory : t->path, &number) : -ENODEV;
+	free(directory);
+	if (err)
+		return;
+	if (!last->known || number != last->number)
+		*last = (struct last_device){ true, number, take_device(c, number) };
+	if (!last->device)
+		return;
+	last->device->counted |= is_counted(t);
+	c->device_of[t->number] = (int32_t)(last->device - c->devices);
 }
 
 int crosscheck_begin(struct crosscheck *c, const struct plan *plan)
 {
+	struct last_device last = { 0 };
+
 	c->plan = plan;
 	c->devices = calloc(plan->n_targets, sizeof(*c->devices));
 	c->device_of = calloc(plan->n_targets, sizeof(*c->device_of));
 	if (!c->devices || !c->device_of)
 		return -ENOMEM;
 	for (size_t i = 0; i < plan->n_targets; i++)
-		add_device(c, &plan->targets[i]);
+		add_device(c, &plan->targets[i], &last);
 	return 0;
 }
 

@@ -61,6 +61,7 @@ struct manager {
 	uint64_t processors;	/* that percentages of CPU time are of */
 	uint64_t online;
 	uint64_t throttled_ns; /* by CPU quotas: before the first pass; at the end, of the run */
+	uint64_t cpu_ns;       /* processor time of all targets; at the end */
 	struct stopped stopped;
 	struct crosscheck crosscheck;
 	struct deskew deskew;

@@ -342,11 +342,12 @@ bool manager_is_known(const struct manager *m)
  */
 static bool facts_of(const struct manager *m, const struct result *r, struct bound_facts *facts)
 {
-	struct bound_run run = { .throttled_ns = m->throttled_ns,
-				 .stopped_ns = m->stopped.total_ns };
+	const struct bound_run run = {
+		.cpu_ns = m->cpu_ns,
+		.throttled_ns = m->throttled_ns,
+		.stopped_ns = m->stopped.total_ns,
+	};
 
-	for (size_t i = 0; i < m->plan->n_targets; i++)
-		run.cpu_ns += m->sums[i].figures.cpu.user_ns + m->sums[i].figures.cpu.sys_ns;
 	return bound_facts(facts, m->plan, r, &run);
 }
 
@@ -613,8 +614,12 @@ void manager_write_end(struct manager *m)
 	signals_detach(m->run->signals);
 	if (m->passes) {
 		count_written(m);
-		for (size_t i = 0; i < m->plan->n_targets; i++)
-			crosscheck_add(&m->crosscheck, &m->plan->targets[i], &m->sums[i].figures);
+		for (size_t i = 0; i < m->plan->n_targets; i++) {
+			const struct figures *f = &m->sums[i].figures;
+
+			crosscheck_add(&m->crosscheck, &m->plan->targets[i], f);
+			m->cpu_ns += f->cpu.user_ns + f->cpu.sys_ns;
+		}
 		write_averages(m);
 		write_combined(m);
 		write_endtoend(m);
