@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Control groups, memory, huge pages and NUMA nodes: src/sys/machine.c. Its files are those of
+ * kernel_files.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "kernel_files.h"
+#include "xdd/base/sets.h"
+#include "xdd/sys/machine.h"
+
+#define GROUPS "/sys/fs/cgroup"
+
+/* ---- control groups ---- */
+
+static void note(void *arg, const char *dir, const char *name, bool unified)
+{
+	char *text = arg;
+
+	sprintf(text + strlen(text), "%s|%s|%d ", dir, name, unified);
+}
+
+static const char *groups(const char *controller)
+{
+	static char text[4096];
+
+	*text = '\0';
+	cgroup_each(controller, note, text);
+	return text;
+}
+
+static void test_groups(void **state)
+{
+	char line[1024];
+
+	(void)state;
+	assert_string_equal(groups("cpu"), "");
+	kernel_file_put("/proc/self/cgroup", "12:cpu,cpuacct:/a/b\n5:memory:/m\n0::/u\n");
+	assert_string_equal(groups("cpu"), GROUPS
+			    "/cpu,cpuacct/a/b|/a/b|0 " GROUPS "/cpu,cpuacct/a|/a|0 " GROUPS
+			    "/cpu,cpuacct||0 " GROUPS "/cpu/a/b|/a/b|0 " GROUPS
+			    "/cpu/a|/a|0 " GROUPS "/cpu||0 " GROUPS "/u|/u|1 " GROUPS "||1 ");
+	assert_string_equal(groups("cpuacct") + strlen(GROUPS "/cpu,cpuacct/a/b|/a/b|0 " GROUPS
+							      "/cpu,cpuacct/a|/a|0 " GROUPS
+							      "/cpu,cpuacct||0 "),
+			    GROUPS "/cpuacct/a/b|/a/b|0 " GROUPS "/cpuacct/a|/a|0 " GROUPS
+				   "/cpuacct||0 " GROUPS "/u|/u|1 " GROUPS "||1 ");
+	assert_string_equal(groups("memory"), GROUPS "/memory/m|/m|0 " GROUPS "/memory||0 " GROUPS
+						     "/u|/u|1 " GROUPS "||1 ");
+	/* No part of a name is one. */
+	assert_string_equal(groups("acct"), GROUPS "/u|/u|1 " GROUPS "||1 ");
+	assert_string_equal(groups("mem"), GROUPS "/u|/u|1 " GROUPS "||1 ");
+
+	kernel_file_put("/proc/self/cgroup", "0::/\n");
+	assert_string_equal(groups("cpu"), GROUPS "/|/|1 " GROUPS "||1 ");
+	kernel_file_put("/proc/self/cgroup", "none\n1:cpu\n");
+	assert_string_equal(groups("cpu"), "");
+	/* A name of a group that no buffer takes. */
+	snprintf(line, sizeof(line), "1:cpu:/%0499d\n", 0);
+	kernel_file_put("/proc/self/cgroup", line);
+	assert_string_equal(groups("cpu"), "");
+}
+
+static void test_quota(void **state)
+{
+	struct idset all;
+	double processors;
+
+	(void)state;
+	kernel_file_put("/proc/self/cgroup", "0::/u/v\n");
+	assert_int_equal(cgroup_throttled_ns(), 0);
+	kernel_file_put(GROUPS "/u/v/cpu.stat",
+			"usage_usec 50\nthrottled_usec_2 60\nthrottled_usec 7\n");
+	kernel_file_put(GROUPS "/u/cpu.stat", "throttled_usec\t9\nthrottled_usec 90\n");
+	kernel_file_put(GROUPS "/cpu.stat", "throttled_usec 8\n");
+	assert_int_equal(cgroup_throttled_ns(), 9000);
+	kernel_file_put("/proc/self/cgroup", "3:cpu:/a\n0::/u/v\n");
+	kernel_file_put(GROUPS "/cpu/a/cpu.stat", "nr_throttled 2\nthrottled_time 9001\n");
+	assert_int_equal(cgroup_throttled_ns(), 9001);
+
+	assert_int_equal(topology_processors(&all), 0);
+	processors = idset_count(&all);
+	assert_true(cgroup_throttled_share(50, 100, 1) == 0.5);
+	assert_true(cgroup_throttled_share(50, 100, 1e9) == 50 / (100 * processors));
+	assert_true(cgroup_throttled_share(101, 100, 1) == 1);
+	assert_true(cgroup_throttled_share(50, 0, 1) == 0);
+}
+
+static void test_io_limits(void **state)
+{
+	struct cgroup_io io;
+
+	(void)state;
+	kernel_file_put("/proc/self/cgroup", "0::/u/v\n");
+	kernel_file_put(GROUPS "/u/v/io.max", "8:0 rbps=1 wbps=1 riops=1 wiops=1\n"
+					      "8:160 rbps=2 wbps=2 riops=2 wiops=2\n"
+					      "8:16 rbps=1000 wbps=max riops=30 wiops=40\n");
+	kernel_file_put(GROUPS "/u/io.max", "8:16 rbps=500 wbps=2000 riops=max wiops=50\n");
+	kernel_file_put(GROUPS "/io.max", "8:16 rbps=600 wbps=3000 riops=31 wiops=max\n");
+	cgroup_io_limits(makedev(8, 16), &io);
+	assert_int_equal(io.bytes[0], 500);
+	assert_int_equal(io.bytes[1], 2000);
+	assert_int_equal(io.ops[0], 30);
+	assert_int_equal(io.ops[1], 40);
+	cgroup_io_limits(makedev(8, 32), &io);
+	assert_int_equal(io.bytes[0] + io.bytes[1] + io.ops[0] + io.ops[1], 0);
+
+	/* Version 1 looks at the own group only. */
+	kernel_file_put("/proc/self/cgroup", "4:blkio:/a/b\n");
+	kernel_file_put(GROUPS "/blkio/a/b/blkio.throttle.read_bps_device", "8:0 1\n8:16 700\n");
+	kernel_file_put(GROUPS "/blkio/a/b/blkio.throttle.write_bps_device", "8:16 800\n");
+	kernel_file_put(GROUPS "/blkio/a/b/blkio.throttle.write_iops_device", "8:16 90\n");
+	kernel_file_put(GROUPS "/blkio/a/blkio.throttle.read_bps_device", "8:16 1\n");
+	kernel_file_put(GROUPS "/blkio/a/blkio.throttle.read_iops_device", "8:16 1\n");
+	cgroup_io_limits(makedev(8, 16), &io);
+	assert_int_equal(io.bytes[0], 700);
+	assert_int_equal(io.bytes[1], 800);
+	assert_int_equal(io.ops[0], 0);
+	assert_int_equal(io.ops[1], 90);
+}
+
+/* ---- memory ---- */
+
+static void assert_memory(uint64_t total, uint64_t room, const char *limit)
+{
+	struct hostmemory m;
+
+	assert_int_equal(hostmemory_read(&m), 0);
+	assert_int_equal(m.total_bytes, total);
+	assert_int_equal(m.room_bytes, room);
+	assert_string_equal(m.limit, limit);
+}
+
+static void test_memory(void **state)
+{
+	struct hostmemory m;
+
+	(void)state;
+	kernel_file_put("/proc/self/cgroup", "0::/u/v\n");
+	assert_int_equal(hostmemory_read(&m), -ENODATA);
+	kernel_file_put("/proc/meminfo",
+			"MemTotal:        1000 kB\nMemFree: 5 kB\nMemAvailable:     600 kB\n");
+	assert_memory(1024000, 614400, "");
+	/* A limit without a figure of what is used says nothing. */
+	kernel_file_put(GROUPS "/u/v/memory.max", "512000\n");
+	assert_memory(1024000, 614400, "");
+	kernel_file_put(GROUPS "/u/v/memory.current", "400000\n");
+	kernel_file_put(GROUPS "/u/v/memory.stat",
+			"anon 7\ninactive_file 100000\nactive_file 50000\n");
+	assert_memory(512000, 262000, "memory.max of the control group /u/v");
+	kernel_file_put(GROUPS "/u/memory.max", "max\n");
+	kernel_file_put(GROUPS "/u/memory.current", "500000\n");
+	assert_memory(512000, 262000, "memory.max of the control group /u/v");
+	/* The nearest of equal ones counts, and otherwise the least. */
+	kernel_file_put(GROUPS "/memory.max", "662000\n");
+	kernel_file_put(GROUPS "/memory.current", "400000\n");
+	assert_memory(512000, 262000, "memory.max of the control group /u/v");
+	kernel_file_put(GROUPS "/memory.max", "661999\n");
+	assert_memory(512000, 261999, "memory.max of the control group /");
+	/* More is cached than used, for a moment. */
+	kernel_file_put(GROUPS "/memory.max", "max\n");
+	kernel_file_put(GROUPS "/u/v/memory.current", "100000\n");
+	assert_memory(512000, 512000, "memory.max of the control group /u/v");
+	kernel_file_put(GROUPS "/u/v/memory.current", "662001\n");
+	assert_int_equal(hostmemory_read(&m), -ENODATA);
+
+	kernel_file_put("/proc/self/cgroup", "3:memory:/a\n");
+	kernel_file_put(GROUPS "/memory/a/memory.limit_in_bytes", "900000\n");
+	kernel_file_put(GROUPS "/memory/a/memory.usage_in_bytes", "800000\n");
+	kernel_file_put(GROUPS "/memory/a/memory.stat",
+			"inactive_file 1\ntotal_inactive_file 2000\n"
+			"total_active_file 30000\n");
+	assert_memory(900000, 132000, "memory.limit_in_bytes of the control group /a");
+}
+
+static void test_huge_pages(void **state)
+{
+	struct huge_page_pool pool;
+
+	(void)state;
+	assert_int_equal(topology_huge_pages(&pool), -ENOENT);
+	assert_int_equal(pool.page_bytes + pool.left, 0);
+	kernel_file_put("/proc/meminfo",
+			"HugePages_Total: 70\nHugePages_Free: 10\nHugePages_Rsvd: 3\n"
+			"HugePages_Surp: 2\nHugepagesize: 2048 kB\n");
+	assert_int_equal(topology_huge_pages(&pool), 0);
+	assert_int_equal(pool.page_bytes, 2 << 20);
+	assert_int_equal(pool.left, 7);
+	kernel_file_put("/proc/sys/vm/nr_overcommit_hugepages", "6\n");
+	assert_int_equal(topology_huge_pages(&pool), 0);
+	assert_int_equal(pool.left, 11);
+	kernel_file_put("/proc/sys/vm/nr_overcommit_hugepages", "1\n");
+	kernel_file_put("/proc/meminfo",
+			"HugePages_Free: 10\nHugePages_Rsvd: 30\nHugePages_Surp: 2\n");
+	assert_int_equal(topology_huge_pages(&pool), 0);
+	assert_int_equal(pool.left, 0);
+}
+
+static const char *oom_score(void)
+{
+	return kernel_file_text("/proc/self/oom_score_adj");
+}
+
+static void test_oom(void **state)
+{
+	(void)state;
+	assert_int_equal(hostmemory_oom_first(), -1);
+	kernel_file_put("/proc/self/oom_score_adj", "100\n");
+	assert_int_equal(hostmemory_oom_first(), 100);
+	assert_string_equal(oom_score(), "1000\n");
+	assert_int_equal(hostmemory_oom_first(), -1);
+	assert_string_equal(oom_score(), "1000\n");
+	hostmemory_oom_restore(-1);
+	assert_string_equal(oom_score(), "1000\n");
+	hostmemory_oom_restore(100);
+	assert_string_equal(oom_score(), "100\n");
+	hostmemory_oom_restore(0);
+	assert_string_equal(oom_score(), "0\n");
+	kernel_file_put("/proc/self/oom_score_adj", "-17\n");
+	assert_int_equal(hostmemory_oom_first(), 0);
+	assert_string_equal(oom_score(), "1000\n");
+}
+
+/* ---- nodes ---- */
+
+#define NODES "/sys/devices/system/node"
+
+static void assert_set(const struct idset *set, const char *ids)
+{
+	char text[64];
+
+	assert_string_equal(idset_text(set, text, sizeof(text)), ids);
+}
+
+static void test_no_nodes(void **state)
+{
+	struct idset set, all;
+
+	(void)state;
+	assert_int_equal(topology_nodes(&set), 0);
+	assert_set(&set, "0");
+	assert_int_equal(topology_memory_nodes(&set), 0);
+	assert_set(&set, "0");
+	assert_int_equal(topology_processors(&all), 0);
+	assert_int_equal(topology_node_processors(0, &set), 0);
+	assert_memory_equal(&set, &all, sizeof(set));
+	assert_int_equal(topology_node_processors(1, &set), -ENOENT);
+}
+
+static void test_nodes(void **state)
+{
+	struct idset set;
+
+	(void)state;
+	kernel_file_put(NODES "/online", "0-2\n");
+	kernel_file_put(NODES "/node1/cpulist", "2-3,5\n");
+	kernel_file_put(NODES "/node2/cpulist", "\n");
+	assert_int_equal(topology_nodes(&set), 0);
+	assert_set(&set, "0-2");
+	assert_int_equal(topology_memory_nodes(&set), -ENOENT);
+	kernel_file_put(NODES "/has_memory", "0-1\n");
+	kernel_file_put("/proc/self/status", "Mems_allowed:\t1\n");
+	assert_int_equal(topology_memory_nodes(&set), -ENOENT);
+	kernel_file_put("/proc/self/status",
+			"Name: x\nMems_allowed:\t6\nMems_allowed_list:\t1-2\nx: 0\n");
+	assert_int_equal(topology_memory_nodes(&set), 0);
+	assert_set(&set, "1");
+	assert_int_equal(topology_node_processors(1, &set), 0);
+	assert_set(&set, "2-3,5");
+	assert_int_equal(topology_node_processors(2, &set), 0);
+	assert_int_equal(idset_count(&set), 0);
+	assert_int_equal(topology_node_processors(3, &set), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_groups, kernel_files_begin, kernel_files_end),
+		cmocka_unit_test_setup_teardown(test_quota, kernel_files_begin, kernel_files_end),
+		cmocka_unit_test_setup_teardown(test_io_limits, kernel_files_begin,
+						kernel_files_end),
+		cmocka_unit_test_setup_teardown(test_memory, kernel_files_begin, kernel_files_end),
+		cmocka_unit_test_setup_teardown(test_huge_pages, kernel_files_begin,
+						kernel_files_end),
+		cmocka_unit_test_setup_teardown(test_oom, kernel_files_begin, kernel_files_end),
+		cmocka_unit_test_setup_teardown(test_no_nodes, kernel_files_begin,
+						kernel_files_end),
+		cmocka_unit_test_setup_teardown(test_nodes, kernel_files_begin, kernel_files_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
