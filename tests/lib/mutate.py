@@ -16,6 +16,8 @@ A test that fails or takes too long without a mutant is left out, and reported.
 
 Results of a mutant: "killed" by a test that fails, "times out" if a test does not end, which counts as killed,
 "survived", "same code" if the compiler makes the same object of it, or "no mutant" if it does not compile.
+
+"make broken" tests the programs of broken.py in this way, each with all tests that are named with it.
 """
 import argparse
 import bisect
@@ -31,6 +33,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from broken import BROKEN, problem_of, tests_of, text_of
 
 TOP = os.environ.get("TOP_SRCDIR") or sys.exit("TOP_SRCDIR must name the source tree; \"make mutate\" sets it")
 BUILD = os.environ.get("TOP_BUILDDIR") or sys.exit("TOP_BUILDDIR must name the build; \"make mutate\" sets it")
@@ -490,7 +494,7 @@ class Runner:
         self.build = build
         self.slowest_s = slowest_s
         self.words = contained(build.work)
-        self.took = {}
+        self.took, self.linked = {}, set()
         self.temporary = os.path.join(build.work, "tmp")
 
     def run(self, test, program, limit_s):
@@ -522,10 +526,32 @@ class Runner:
         bad = status or re.search(r"(?m)^not ok (?!.*# (SKIP|TODO))", text)
         return "failed" if bad else "passed"
 
+    def change(self, path, text):
+        """Compile a file with another text. Returns None, or why there is nothing to test."""
+        build, obj = self.build, os.path.join(self.build.work, "mutant.o")
+        self.linked = set()
+        if path not in build.same:
+            with open(os.path.join(TOP, path), encoding="utf-8") as file:
+                if not build.compile(path, file.read(), obj):
+                    sys.exit("mutate: %s does not compile without a mutant" % path)
+            build.same[path] = read(obj)
+        if not build.compile(path, text, obj):
+            return "no mutant"
+        return "same code" if read(obj) == build.same[path] else None
+
+    def run_changed(self, test):
+        """Run a test of a program with the changed file. Returns "passed", "failed", "times out" or "no mutant"."""
+        program = program_of(test)
+        output = os.path.join(self.build.work, os.path.basename(program))
+        if program not in self.linked and not self.build.link(program, os.path.join(self.build.work, "mutant.o"), output):
+            return "no mutant"
+        self.linked.add(program)
+        return self.run(test, output, max(LEAST_S, TIMES * self.took[test]))
+
     def usable(self, test):
         """Does the test pass within the limit without a mutant?"""
         if test not in self.took:
-            program = os.path.join(BUILD, "xdd" if test.endswith(".py") else test)
+            program = os.path.join(BUILD, program_of(test))
             begin = time.monotonic()
             result = self.run(test, program, self.slowest_s)
             self.took[test] = time.monotonic() - begin
@@ -542,27 +568,18 @@ class Runner:
         """Returns the result of a mutant and the test that decided it."""
         with open(os.path.join(TOP, mutant.path), encoding="utf-8") as file:
             text = file.read()
-        build, obj = self.build, os.path.join(self.build.work, "mutant.o")
-        if mutant.path not in build.same:
-            if not build.compile(mutant.path, text, obj):
-                sys.exit("mutate: %s does not compile without a mutant" % mutant.path)
-            build.same[mutant.path] = read(obj)
-        if not build.compile(mutant.path, text[:mutant.begin] + mutant.text + text[mutant.end:], obj):
-            return "no mutant", ""
-        if read(obj) == build.same[mutant.path]:
-            return "same code", ""
-        linked = set()
+        result = self.change(mutant.path, text[:mutant.begin] + mutant.text + text[mutant.end:])
+        if result:
+            return result, ""
         for test in tests:
-            program = "xdd" if test.endswith(".py") else test
-            output = os.path.join(build.work, os.path.basename(program))
-            if program not in linked and not build.link(program, obj, output):
-                return "no mutant", ""
-            linked.add(program)
-            limit_s = max(LEAST_S, TIMES * self.took[test])
-            result = self.run(test, output, limit_s)
+            result = self.run_changed(test)
             if result != "passed":
                 return "killed" if result == "failed" else result, test
         return "survived", ""
+
+
+def program_of(test):
+    return "xdd" if test.endswith(".py") else test
 
 
 def read(path):
@@ -587,6 +604,8 @@ def arguments():
     parser.add_argument("--unit", action="store_true", help="unit tests only")
     parser.add_argument("--slowest", type=int, default=30, metavar="SECONDS",
                         help="leave out slower tests (default 30)")
+    parser.add_argument("--broken", action="store_true",
+                        help="test the broken programs of broken.py, or those named, and fail if no test finds one")
     parser.add_argument("--list", action="store_true", help="print the mutants and tests, run nothing")
     return parser.parse_args()
 
@@ -630,6 +649,24 @@ def chosen(options):
         yield module, sorted(mutants)
 
 
+def test_broken(runner, names):
+    """Test the broken programs of broken.py. Returns how many no test found."""
+    missed = 0
+    for name in names or BROKEN:
+        broken = BROKEN.get(name) or sys.exit("mutate: no broken program %s; there are %s" % (name, ", ".join(BROKEN)))
+        usable, results = [test for test in tests_of(broken) if runner.usable(test)], []
+        problem = problem_of(broken) or runner.change(broken.path, text_of(broken).replace(broken.old, broken.new))
+        if not problem:
+            results = [(test, runner.run_changed(test)) for test in usable]
+            if all(result in ("passed", "no mutant") for _, result in results):
+                problem = "no test finds it"
+        missed += problem is not None
+        say("%s %s: %s  [%s]" % ("not ok" if problem else "ok", name, problem or broken.fault,
+                                 ", ".join("%s %s" % result for result in results)))
+    say("%d of %d broken programs were found" % (len(names or BROKEN) - missed, len(names or BROKEN)))
+    return missed
+
+
 RESULTS = ("killed", "times out", "survived", "same code", "no mutant")
 
 
@@ -653,6 +690,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="mutate.", dir=BUILD) as work:
         build = Build(work)
         runner = Runner(build, options.slowest)
+        if options.broken:
+            sys.exit(test_broken(runner, [] if options.paths == ["src"] else options.paths) != 0)
         try:
             for module, mutants in chosen(options):
                 counts[module] = collections.Counter()
