@@ -52,9 +52,33 @@ static struct copy_counts times(unsigned storage, unsigned network, unsigned wai
 static const char *limit_of(struct copy_counts s, struct copy_counts d, uint64_t elapsed_ns,
 			    unsigned threads)
 {
-	struct copy_bottleneck b = bottleneck_judge(&s, &d, elapsed_ns, threads);
+	struct copy_bottleneck b = bottleneck_judge(&s, &d, elapsed_ns, threads, false);
 
 	return copy_verdict_name(&b.verdict);
+}
+
+static const char *local_limit_of(struct copy_counts s, struct copy_counts d)
+{
+	struct copy_bottleneck b = bottleneck_judge(&s, &d, NS_PER_SEC, 10, true);
+
+	return copy_verdict_name(&b.verdict);
+}
+
+/* Within a host, idle time of both sides is no network; time in sockets is. */
+static void test_bottleneck_local(void **state)
+{
+	(void)state;
+	assert_string_equal(limit_of(times(4, 4, 4, 0), times(4, 4, 4, 0), NS_PER_SEC, 10),
+			    "network");
+	assert_null(local_limit_of(times(4, 4, 4, 0), times(4, 4, 4, 0)));
+	assert_string_equal(local_limit_of(times(10, 85, 0, 5), times(5, 5, 85, 5)), "network");
+	assert_string_equal(local_limit_of(times(80, 4, 0, 0), times(4, 4, 85, 5)),
+			    "source-storage");
+	/* Storage for half of the time, and nothing for the other. */
+	assert_string_equal(limit_of(times(51, 0, 0, 0), times(1, 0, 49, 0), NS_PER_SEC, 10),
+			    "unclear");
+	assert_string_equal(local_limit_of(times(51, 0, 0, 0), times(1, 0, 49, 0)),
+			    "source-storage");
 }
 
 /* The shares reach the judge, which has a test of its own. */
@@ -722,6 +746,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bottleneck),
+		cmocka_unit_test(test_bottleneck_local),
 		cmocka_unit_test(test_progress),
 		cmocka_unit_test(test_progress_narrow),
 		cmocka_unit_test(test_progress_of_one),

@@ -206,8 +206,7 @@ static double rate(const struct copy_state *s)
 
 static json_t *document(struct copy_json *j, const struct copy_state *s)
 {
-	struct copy_bottleneck b =
-		bottleneck_judge(&s->source, &s->destination, s->elapsed_ns, s->connections);
+	struct copy_bottleneck b = bottleneck_of(s);
 	const struct copy_request *r = j->request;
 	json_t *o = json_object();
 

@@ -36,10 +36,10 @@ struct copy_bottleneck {
 	struct copy_shares source, destination;
 };
 
-/* `threads`: data connections. Pure. */
+/* `threads`: data connections; `local`: both sides are on one host. Pure. */
 struct copy_bottleneck bottleneck_judge(const struct copy_counts *source,
 					const struct copy_counts *destination, uint64_t elapsed_ns,
-					unsigned threads);
+					unsigned threads, bool local);
 
 /* ---- what is known at one time ---- */
 
@@ -58,6 +58,9 @@ struct copy_state {
 	char *first[SUMMARY_FAILURES];	   /* "path: text" */
 	size_t n_first;
 };
+
+/* As bottleneck_judge(), of all that is known at one time. (summary.c) */
+struct copy_bottleneck bottleneck_of(const struct copy_state *s);
 
 /* Files and bytes that need nothing more: copied, or there already. */
 uint64_t state_done_files(const struct copy_state *s);

@@ -29,6 +29,9 @@
 /* Shorter copies are over before their threads are busy. */
 #define SHORTEST_NS (NS_PER_SEC / 5)
 
+/* A share in sockets that can have limited a copy within a host. */
+#define LEAST_NETWORK 0.1
+
 static struct copy_shares shares(const struct copy_counts *c, uint64_t elapsed_ns, unsigned threads)
 {
 	return (struct copy_shares){
@@ -43,9 +46,19 @@ static struct copy_shares shares(const struct copy_counts *c, uint64_t elapsed_n
 	};
 }
 
+/*
+ * Within a host, time in which neither side had anything to do is no wait for a network: only time
+ * that was measured in sockets counts.
+ */
+static bool has_network(const struct copy_bottleneck *b)
+{
+	return b->source.network >= LEAST_NETWORK || b->source.transit >= LEAST_NETWORK ||
+	       b->destination.network >= LEAST_NETWORK;
+}
+
 struct copy_bottleneck bottleneck_judge(const struct copy_counts *source,
 					const struct copy_counts *destination, uint64_t elapsed_ns,
-					unsigned threads)
+					unsigned threads, bool local)
 {
 	struct copy_bottleneck b = { 0 };
 
@@ -55,7 +68,21 @@ struct copy_bottleneck bottleneck_judge(const struct copy_counts *source,
 	b.destination = shares(destination, elapsed_ns, threads);
 	if (elapsed_ns >= SHORTEST_NS && (source->moved_bytes || destination->moved_bytes))
 		b.verdict = copy_limit_judge(&b.source, &b.destination, true);
+	if (!local || has_network(&b))
+		return b;
+	if (b.verdict.limit == COPY_LIMIT_NETWORK)
+		b.verdict = (struct copy_verdict){ .limit = COPY_LIMIT_UNKNOWN };
+	if (b.verdict.other == COPY_LIMIT_NETWORK)
+		b.verdict.other = COPY_LIMIT_UNKNOWN;
 	return b;
+}
+
+struct copy_bottleneck bottleneck_of(const struct copy_state *s)
+{
+	const struct copy_request *r = s->request;
+
+	return bottleneck_judge(&s->source, &s->destination, s->elapsed_ns, s->connections,
+				!r->sources[0].host && !r->destination.host);
 }
 
 /*
@@ -393,8 +420,7 @@ static void put_failures(FILE *f, const struct copy_state *s)
 
 static void put_bottleneck(FILE *f, const struct copy_state *s)
 {
-	struct copy_bottleneck b =
-		bottleneck_judge(&s->source, &s->destination, s->elapsed_ns, s->connections);
+	struct copy_bottleneck b = bottleneck_of(s);
 	const struct copy_shares *from = &b.source, *to = &b.destination;
 	char text[COPY_VERDICT_SIZE];
 
