@@ -90,10 +90,34 @@ def test_nights():
     silent(nights.night(), "an accepted night is the last good one")
     nights.storage(FAST)
     silent(nights.night(), "a faster night exceeds no limit that it was not given")
-    run = nights.night("-failif", "bandwidth+10%")
-    silent(run, "... and has become the last good one")
+    nights.storage(SLOW)
+    run = nights.night()
+    t.ok(run.status == 4 and "changed since the last good night" in run.out, "... and has become the last good one", run)
     for document in glob.glob(os.path.join(nights.state, "nightly", "*.json")):
         t.ok(not j.problems(j.load(document)), "the document of a night is one of a run", document)
+
+
+def test_drift():
+    """Each night is 4 % slower than the one before: within the limit of 10 % as compared with that, and not in the end."""
+    nights = Series("drift")
+    silent(nights.night(), "a good night")
+    for rate in (960, 922):
+        nights.storage(rate)
+        silent(nights.night("-keep", 2), "%d %% of the first rate" % (rate // 10))
+    nights.storage(880)
+    run = nights.night("-keep", 2)
+    t.equal((run.status, run.err), (4, ""), "88 %: slow drift ends with 4", run)
+    t.ok("changed since the first good night" in run.out and "within the limits since the last one" in run.out and
+         re.search(r"bandwidth .* -1[12]\.\d %", run.out), "... and says since when", run.out)
+    t.equal(nights.kinds(), ["good", "good", "changed"], "... -keep 2 keeps the first good night, and the last one")
+    silent(nights.accept(), "-accept")
+    t.equal(nights.kinds(), ["past", "past", "good"], "... ends comparisons with earlier nights")
+    silent(nights.night(), "the next night is as the accepted one")
+    nights.storage(845)
+    silent(nights.night(), "4 % less than the accepted one")
+    nights.storage(SLOW)
+    run = nights.night()
+    t.ok(run.status == 4 and "changed since the last good night" in run.out, "a step is told as one", run)
 
 
 def test_keep():
@@ -275,6 +299,6 @@ def test_units():
 
 
 t.virtual_time()
-t.run(test_nights, test_keep, test_bad_runs, test_words, test_full_disk, test_two_at_once, test_signals, test_crossings,
+t.run(test_nights, test_drift, test_keep, test_bad_runs, test_words, test_full_disk, test_two_at_once, test_signals, test_crossings,
       test_read_only, test_units)
 t.done()
