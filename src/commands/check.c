@@ -267,7 +267,9 @@ static void print_device(const struct check_device *d, unsigned width)
 		check_print_add(text, sizeof(text), "RAID (%s)", d->raid);
 	if (*d->loop_file)
 		check_print_add(text, sizeof(text), "loop device of %s", d->loop_file);
-	if (d->rotational_known)
+	if (d->is_virtual)
+		check_print_add(text, sizeof(text), "virtual disk, whose host may cache");
+	else if (d->rotational_known)
 		check_print_add(text, sizeof(text), "%s",
 				d->rotational ? "rotational" : "not rotational");
 	if (d->removable)

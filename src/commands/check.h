@@ -20,6 +20,7 @@ struct check_device {
 	char model[128];
 	char scheduler[32];
 	bool rotational_known, rotational;
+	bool is_virtual; /* a disk of a virtual machine: `rotational` says nothing */
 	bool removable;
 	bool read_only;
 	uint64_t most_bytes;		  /* of a request; 0: not known */

@@ -63,6 +63,21 @@ static bool check_device_number(const char *directory, const char *file, uint64_
 	return sysfile_number(path, value);
 }
 
+/* Parts of vendors and models of the disks of virtual machines. */
+static bool is_virtual_model(const char *text)
+{
+	static const char *const parts[] = {
+		"QEMU",	   "VBOX", "VMware",	     "Virtual",
+		"VIRTUAL", "Msft", "PersistentDisk", "Elastic Block Store",
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (strstr(text, parts[i]))
+			return true;
+	}
+	return false;
+}
+
 static void read_model(struct check_device *d, const char *directory)
 {
 	char vendor[32], model[64];
@@ -70,6 +85,8 @@ static void read_model(struct check_device *d, const char *directory)
 	attribute(directory, "device/vendor", vendor, sizeof(vendor));
 	attribute(directory, "device/model", model, sizeof(model));
 	/* virtio has a number there, and SATA disks have the word ATA. */
+	d->is_virtual = strncmp(vendor, "0x", 2) == 0 || strncmp(d->name, "xvd", 3) == 0 ||
+			is_virtual_model(vendor) || is_virtual_model(model);
 	if (strncmp(vendor, "0x", 2) == 0 || strcmp(vendor, "ATA") == 0)
 		*vendor = '\0';
 	snprintf(d->model, sizeof(d->model), "%s%s%s", vendor, *vendor && *model ? " " : "", model);

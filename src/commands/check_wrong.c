@@ -240,7 +240,8 @@ static void judge_kind(const struct check_target *t, const struct check_result *
 
 	if (one->ops < LEAST_OPS || !t->device.rotational_known)
 		return;
-	if (t->device.rotational && one->p50_ns < disk_ns)
+	/* A virtual disk is only by default one that rotates: no doubt, but a line of its own. */
+	if (t->device.rotational && !t->device.is_virtual && one->p50_ns < disk_ns)
 		check_say(notes, SAYS(NO_DISK), t->device.name, scaled_time(one->p50_ns, took),
 			  scaled_time(disk_ns, limit));
 	if (!t->device.rotational && one->p50_ns > solid_ns)

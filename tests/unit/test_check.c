@@ -187,6 +187,8 @@ static void test_rates(void **state)
 	assert_string_equal(judged(&t, &r), "");
 	r = sound_result();
 	assert_begins(judged(&t, &r), "nvme0n1 answers in ");
+	t.device.is_virtual = true;
+	assert_string_equal(judged(&t, &r), "");
 	t = sound_target();
 	r.rows[CHECK_LARGE] = sound_row(MIB, 8, 1000);
 	assert_begins(judged(&t, &r), "Sequential reads of large requests (105 MB/s) are slower");
@@ -367,6 +369,35 @@ static void test_usb(void **state)
 	assert_false(d.rotational_known);
 }
 
+/* Disks of virtual machines: virtio, SCSI and NVMe of a hypervisor, Xen. */
+static void test_virtual(void **state)
+{
+	static const struct {
+		const char *name, *vendor, *model;
+		bool is_virtual;
+	} disks[] = {
+		{ "vda", "0x1af4", "", true },
+		{ "xvda", "", "", true },
+		{ "sdq", "QEMU    ", "QEMU HARDDISK   ", true },
+		{ "sdr", "VMware  ", "Virtual disk    ", true },
+		{ "nvme1n1", "", "Amazon Elastic Block Store", true },
+		{ "sds", "ATA     ", "Disk 980", false },
+	};
+	char path[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++) {
+		struct check_device d = { .removable = false };
+
+		snprintf(path, sizeof(path), BLOCK "%s/device/vendor", disks[i].name);
+		put(path, disks[i].vendor);
+		snprintf(path, sizeof(path), BLOCK "%s/device/model", disks[i].name);
+		put(path, disks[i].model);
+		check_device_read(&d, root, disks[i].name);
+		assert_int_equal(d.is_virtual, disks[i].is_virtual);
+	}
+}
+
 static void test_layers(void **state)
 {
 	struct check_device d = { .removable = false };
@@ -402,7 +433,7 @@ int main(void)
 		cmocka_unit_test(test_rates),	cmocka_unit_test(test_little),
 		cmocka_unit_test(test_advice),	cmocka_unit_test(test_advice_names),
 		cmocka_unit_test(test_nvme),	cmocka_unit_test(test_usb),
-		cmocka_unit_test(test_layers),
+		cmocka_unit_test(test_virtual), cmocka_unit_test(test_layers),
 	};
 
 	return cmocka_run_group_tests(tests, begin_root, end_root);
