@@ -243,14 +243,15 @@ const struct command command_combine = {
 	.usage =
 		"usage: xdd combine [<option> ...] <host1.json> <host2.json>...\n"
 		"\n"
-		"Makes one result of the documents of -jsonout of the hosts of a run: sums over the\n"
-		"time from the first operation to the last one, percentiles of all operations, the\n"
-		"skew of start and end, a line of each host, the slowest host, and the differences of\n"
-		"environments and plans. Times of hosts with -timeserver are those of one clock.\n",
+		"Makes one result of the documents of -jsonout of the hosts of a run: sums over\n"
+		"the time from the first operation to the last one, percentiles of all\n"
+		"operations, the skew of start and end, a line of each host, the slowest host,\n"
+		"and the differences of environments and plans. Times of hosts with -timeserver\n"
+		"are those of one clock.\n",
 	.options = &options,
 	.footer =
-		"Exit status: that of the hosts, the greatest one; 4 if all are 0 and one is missing;\n"
-		"2 if a document cannot be read, or does not belong to the others; 6 if standard\n"
-		"output is incomplete.\n",
+		"Exit status: that of the hosts, the greatest one; 4 if all are 0 and one is\n"
+		"missing; 2 if a document cannot be read, or does not belong to the others; 6 if\n"
+		"standard output is incomplete.\n",
 	.main = combine_main,
 };

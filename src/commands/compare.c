@@ -47,17 +47,17 @@ struct comparison {
 
 static const char usage[] =
 	"usage: xdd compare [-failif <limit>]... <a.json> <b.json>\n"
-	"       xdd compare [-failif <limit>]... <a1.json> <a2.json>... -- <b1.json> <b2.json>...\n"
+	"       xdd compare [-failif <limit>]... <a1.json> <a2.json>... -- <b1.json>...\n"
 	"\n"
 	"Says what differs between runs of xdd with -jsonout: environment, plan, and\n"
-	"results. Of each result it shows the ratio of b to a with its confidence interval\n"
-	"(95 %, of percentiles 99 %) and a verdict, by Welch's t test.\n"
+	"results. Of each result it shows the ratio of b to a with its confidence\n"
+	"interval (95 %, of percentiles 99 %) and a verdict, by Welch's t test.\n"
 	"\n"
 	"Two runs are compared by their passes, at least two in each: \"real\" is a\n"
 	"difference beyond the scatter inside these two runs. Several runs on a side are\n"
 	"compared as wholes: \"real\" is then beyond the spread from run to run as well.\n"
-	"Documents of xdd sweep are compared point by point, and those of xdd curve load by\n"
-	"load: by response times, and by maximum and knee.\n";
+	"Documents of xdd sweep are compared point by point, and those of xdd curve load\n"
+	"by load: by response times, and by maximum and knee.\n";
 
 static enum xdd_status add_limits(const struct setting *s, void *dst)
 {
@@ -258,15 +258,6 @@ static void print_trouble(const struct compare_side *side, const struct compare_
 	}
 }
 
-/* A name of a document, which may come from any source, in its column. */
-static void print_name(const struct comparison *c, const char *name)
-{
-	const int pad = c->name_width - (int)strlen(name);
-
-	put_text("", name, "");
-	printf("%*s", pad > 0 ? pad : 0, "");
-}
-
 /* A change such as "+12.5 %". */
 static const char *percent(double ratio, char *buf, size_t size)
 {
@@ -455,13 +446,11 @@ static bool print_limit(struct comparison *c, const struct compare_limit *limit,
 	state = compare_limit_check(limit, &f, &why);
 	c->exceeded += state == COMPARE_EXCEEDED;
 	c->undecided += state == COMPARE_UNDECIDED;
-	printf("  %-16.*s ", (int)limit->length, limit->text);
-	print_name(c, s->name);
-	printf(" %s%s\n",
-	       why			 ? "cannot be judged: " :
-	       state == COMPARE_EXCEEDED ? "exceeded" :
-					   "within",
-	       why ? why : "");
+	compare_say("  %-16.*s %-*s %s%s", (int)limit->length, limit->text, c->name_width, s->name,
+		    why			      ? "cannot be judged: " :
+		    state == COMPARE_EXCEEDED ? "exceeded" :
+						"within",
+		    why ? why : "");
 	return true;
 }
 

@@ -579,8 +579,8 @@ static const char usage[] =
 	"Without a time limit or -each, a run does the work of its options.\n";
 
 static const char footer[] =
-	"Exit status: 0 all points were run, 5 a signal ended the sweep (-resume continues\n"
-	"it), otherwise the greatest status of a run, as xdd has it.\n";
+	"Exit status: 0 all points were run, 5 a signal ended the sweep (-resume\n"
+	"continues it), otherwise the greatest status of a run, as xdd has it.\n";
 
 /* ---- preparation ---- */
 

@@ -256,12 +256,13 @@ const struct command command_tsread = {
 	.usage =
 		"usage: xdd tsread [<option> ...] <dump> ...\n"
 		"\n"
-		"Prints the dumps of time stamps that -ts dump <prefix> wrote, and those of older\n"
-		"programs. Without -summary or -detailed both reports are printed. Several dumps, of\n"
-		"targets and of hosts, are merged by the global clock.\n",
+		"Prints the dumps of time stamps that -ts dump <prefix> wrote, and those of\n"
+		"older programs. Without -summary or -detailed both reports are printed. Several\n"
+		"dumps, of targets and of hosts, are merged by the global clock.\n",
 	.options = &options,
 	.footer =
-		"Exit status: 0 all is sound; 2 invalid argument; 3 invalid option; 6 a file cannot be\n"
-		"read or written; 7 a dump is damaged or cut short: what is sound of it was printed.\n",
+		"Exit status: 0 all is sound; 2 invalid argument; 3 invalid option; 6 a file\n"
+		"cannot be read or written; 7 a dump is damaged or cut short: what is sound of\n"
+		"it was printed.\n",
 	.main = tsread_main,
 };

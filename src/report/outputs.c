@@ -252,11 +252,45 @@ int csv_look(const char *path, const char *header, size_t len)
 /* Lines that wait for the result block take so much memory at most. */
 #define HELD_MAX (1u << 20)
 
-/* With text_lock held. */
-static void put_text(struct report *r, const char *text, size_t len)
+/* With text_lock held: bytes as they are. */
+static void put_bytes(struct report *r, const char *text, size_t len)
 {
 	r->begun |= len != 0;
 	outfile_write(&r->text, text, len);
+}
+
+/* True if one of these lines may be longer than `columns`. */
+static bool has_long_line(const char *text, size_t len, unsigned columns)
+{
+	for (const char *end; len; len -= (size_t)(end - text), text = end) {
+		end = memchr(text, '\n', len);
+		end = end ? end + 1 : text + len;
+		if ((size_t)(end - text) > columns || *text == '\t')
+			return true;
+	}
+	return false;
+}
+
+/* With text_lock held: whole lines, folded on a terminal. */
+static void put_text(struct report *r, const char *text, size_t len)
+{
+	struct memstream m = { 0 };
+	struct screen screen;
+
+	if (!r->folds || !has_long_line(text, len, SCREEN_MIN_COLUMNS)) {
+		put_bytes(r, text, len);
+		return;
+	}
+	screen_init(&screen, r->text.fd);
+	memstream_open(&m);
+	if (m.f)
+		screen_fold(&screen, m.f, text, len);
+	screen_free(&screen);
+	if (m.f && !memstream_close(&m))
+		put_bytes(r, m.text, m.size);
+	else
+		put_bytes(r, text, len);
+	free(m.text);
 }
 
 void report_release_held(struct report *r)
@@ -387,7 +421,11 @@ void report_detail(struct report *r, const char *fmt, ...)
 
 static ssize_t write_stream(void *cookie, const char *data, size_t size)
 {
-	report_write_text(cookie, data, size);
+	struct report *r = cookie;
+
+	pthread_mutex_lock(&r->text_lock);
+	put_bytes(r, data, size);
+	pthread_mutex_unlock(&r->text_lock);
 	return (ssize_t)size;
 }
 

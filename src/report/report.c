@@ -618,6 +618,7 @@ static enum xdd_status open_all(struct report *r)
 	/* Output that stdio still buffers for standard output comes first. */
 	fflush(stdout);
 	status = open_text(r);
+	r->folds = !status && isatty(r->text.fd);
 	if (!status)
 		status = open_person(r);
 	if (!status)

@@ -69,6 +69,7 @@ struct report {
 	struct outfile text;
 	struct memstream held;
 	bool begun; /* lines were written */
+	bool folds; /* const after report_open(): `text` is a terminal, its lines are to fit */
 
 	/* owned by the thread that has the report: the files of lines; fd -1: not used */
 	struct outfile csv;

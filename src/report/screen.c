@@ -221,6 +221,48 @@ void screen_wrap(const struct screen *s, FILE *f, enum screen_tone tone, const c
 	}
 }
 
+#define TAB_COLUMNS 8
+
+/* Write a line without its line feed, folded where it does not fit. */
+static void fold_line(const struct screen *s, FILE *f, const char *line)
+{
+	const size_t blanks = strspn(line, " \t");
+	const char *text = line + blanks;
+	unsigned indent = 0;
+
+	for (size_t i = 0; i < blanks; i++)
+		indent += line[i] == '\t' ? TAB_COLUMNS : 1;
+	fprintf(f, "%.*s", (int)blanks, line);
+	for (unsigned more = 0; indent + more + screen_width(s, text) > s->columns; more = 2) {
+		const unsigned used = indent + more;
+		const size_t len = fitting(s, text, used < s->columns ? s->columns - used : 1);
+
+		fprintf(f, "%.*s\n%.*s  ", (int)len, text, (int)blanks, line);
+		text += len;
+		text += strspn(text, " ");
+	}
+	fputs(text, f);
+}
+
+void screen_fold(const struct screen *s, FILE *f, const char *text, size_t len)
+{
+	while (len) {
+		const char *end = memchr(text, '\n', len);
+		const size_t n = end ? (size_t)(end - text) : len;
+		char *line = strndup(text, n);
+
+		if (line)
+			fold_line(s, f, line);
+		else
+			fwrite(text, 1, n, f);
+		free(line);
+		if (end)
+			fputc('\n', f);
+		text += n + (end != NULL);
+		len -= n + (end != NULL);
+	}
+}
+
 void screen_table_widen(struct screen_table *t, const char *const *cells)
 {
 	for (size_t i = 0; i < t->n; i++) {

@@ -52,6 +52,12 @@ char *screen_shorten(const struct screen *s, const char *text, unsigned columns)
 void screen_wrap(const struct screen *s, FILE *f, enum screen_tone tone, const char *label,
 		 const char *text);
 
+/*
+ * Write `len` bytes of whole lines, and fold those that do not fit between words: their further
+ * lines are indented by two blanks more than the first one.
+ */
+void screen_fold(const struct screen *s, FILE *f, const char *text, size_t len);
+
 /* A column of a table; its cells are on the right, or on the left, as in the last column. */
 struct screen_column {
 	const char *heading;
