@@ -263,6 +263,21 @@ const char *jsonout_bound_name(enum result_bound bound)
 	return names[bound];
 }
 
+/* How the QThreads of a target spent their time: the evidence for "bound". */
+static json_t *times_value(const struct result_times *t)
+{
+	json_t *o;
+
+	if (!t->known)
+		return json_null();
+	o = json_object();
+	jvalue_put(o, "device", jvalue_real(t->idle));
+	jvalue_put(o, "busy", jvalue_real(t->busy));
+	jvalue_put(o, "no_processor", jvalue_real(t->waited));
+	jvalue_put(o, "pace", jvalue_real(t->held));
+	return o;
+}
+
 json_t *jsonout_result_value(const struct plan *plan, const struct result *r)
 {
 	const struct figure_row *row;
@@ -277,8 +292,10 @@ json_t *jsonout_result_value(const struct plan *plan, const struct result *r)
 	row = put_figures(o, r, figure_rows, "hole_bytes");
 	jvalue_put(o, "resident_accuracy", jvalue_text(cache_name(&f->cache)));
 	row = put_figures(o, r, row, "user_ns");
-	if (r->what == RESULT_TARGET_AVERAGE)
+	if (r->what == RESULT_TARGET_AVERAGE) {
 		jvalue_put(o, "bound", jvalue_text(jsonout_bound_name(r->bound)));
+		jvalue_put(o, "bound_shares", times_value(&r->times));
+	}
 	put_figures(o, r, row, NULL);
 	if (f->known & FIGURES_LATENCY)
 		jvalue_put(o, "latency", latency(plan, &f->latency));

@@ -15,6 +15,7 @@ import xml.dom.minidom
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddjson as j
+import xddkinds
 import xddpage
 import xddtest as t
 
@@ -375,10 +376,15 @@ def test_answer():
     answers = answers_of(page)
     row = [r for r in d["results"] if r["what"] == "COMBINED"][0]
     rate = sum(row["ops"].values()) / (row["elapsed_ns"] / 1e9)
-    t.ok(list(answers) == ["rate", "operations per second", "service time, read: p50", "response time, read: p50"] and
+    t.ok(list(answers) == ["rate", "operations per second", "response time, read: p50", "limited by"] and
          abs(float(answers["operations per second"][0].split()[0]) - rate / 1000) < 0.05 and
          re.fullmatch(r"(uncertain; )?4 passes: mean [\d.]+ MB/s \+-[\d.]+ %", answers["rate"][1]),
-         "rate, operations and both times come first", answers)
+         "rate, operations, times and the limit come first", answers)
+    average = next(r for r in d["results"] if r["what"] == "TARGET_AVERAGE")
+    t.equal((average["bound"], answers["limited by"]), ("paced", ("its own pace", "%.0f %% of the time" % (
+        100 * average["bound_shares"]["pace"]))), "with the share of the time")
+    t.ok(re.fullmatch(r"p99 [\d.]+ [mu]?s; service time: p50 [\d.]+ [mun]?s, p99 [\d.]+ [mun]?s", answers["response time, read: p50"][1]),
+         "both times of a direction are together", answers)
     t.ok(page.source.index('class="answer"') < page.source.index('class="verdicts"') < page.source.index("-throttle ops 10000"),
          "verdicts follow, and then the command")
     few = j.of_run("few", *"-op noop -target null -numreqs 10".split())
@@ -389,6 +395,29 @@ def test_answer():
     text = page_of(report(j.write("few", few)), "messages that are alike").root.text()
     t.ok("round 3 to 16: 1 to 4.2 % of 128 reads of /dev/sd1 were slow (14 times)" in text and
          "warning: round 3: 5.0 % of 128 reads of /dev/sd2 were slow" in text, "one line for each kind, with its ranges", text)
+
+
+def test_kinds():
+    """The first answers of documents of other kinds."""
+    if t.XDD_SANITIZERS == "thread":
+        t.skip("first answers", "the documents are of runs in virtual time")
+        return
+    page = page_of(report(*xddkinds.failed(1)), "a failed run")
+    answers = page.all("dl")[0].all("div")
+    t.equal((answers[0].attributes["class"], answers[0].text().split(";")[0]), ("bad", "endfailedexit status 6"), "begins with the failure")
+    page = page_of(report(*xddkinds.two_sweeps(1)), "two sweeps")
+    answers = {a.all("dt")[0].text(): a for a in page.all("dl")[0].all("div")}
+    rows = next(rows for caption, rows in page.tables().items() if caption.startswith("b to a"))
+    changes = [float(r[4].split()[0]) for r in rows[1:] if r[1] == "bandwidth"]
+    real = [r[6] for r in rows[1:] if r[1] == "bandwidth"].count("real: better")
+    t.equal((answers["bandwidth"].all("strong")[0].text(), answers["bandwidth"].all("span")[0].text()[:23], len(changes)),
+            ("%+.1f to %+.1f %%" % (min(changes), max(changes)), "better at %d of 5 points" % real, 5), "begin with the changes of all points")
+    page = page_of(report(*xddkinds.many_hosts(1)), "many hosts")
+    rows = next(rows for caption, rows in page.tables().items() if caption.startswith("Hosts"))
+    t.equal([r[0] for r in rows], ["host"] + ["node%02d" % k for k in range(4)], "have a row each")
+    t.ok("Run on 4 hosts" in page.root.text() and "Missing" not in page.root.text(), "and what they have not is not missing")
+    lines, _ = hits(plot_of(page_of(report(*xddkinds.plain(1)), "a run of one target"), ALL[0]))
+    t.equal(list(lines), ["0: device"], "has one line")
 
 
 def test_many_rows():
@@ -559,5 +588,5 @@ def test_refused():
 
 
 t.run(test_run, test_verdicts, test_sweep, test_curve, test_curve_plot, test_sweep_plot, test_plots, test_plot_colours, test_difference,
-      test_answer, test_many_rows, test_columns, test_hostile, test_odd_values, test_style, test_output, test_refused)
+      test_answer, test_kinds, test_many_rows, test_columns, test_hostile, test_odd_values, test_style, test_output, test_refused)
 t.done()

@@ -147,10 +147,11 @@ void page_times(struct page *p, const struct compare_run *run);
 void page_answer(struct page *p, const struct compare_run *run);
 
 /*
- * The changes from a to b, over all targets or of the whole curve; of at least one subject. Only
- * results of one plan are called good or bad by colour.
+ * The changes from a to b, over all targets, of the whole curve, or of all `points` of a sweep; of
+ * at least one subject. Only results of one plan are called good or bad by colour.
  */
-void page_answer_change(struct page *p, const struct compare_subjects *subjects, bool same_plan);
+void page_answer_change(struct page *p, const struct compare_subjects *subjects, bool points,
+			bool same_plan);
 
 /* The figure of a goal: "p99" of "response_p99", or "mean". */
 const char *page_goal_figure(const char *name);

@@ -3,6 +3,7 @@
  * The answer of a document, which its part of the page begins with: a few figures with what they
  * are worth. Called by page.c.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,12 +64,31 @@ static void put_rate(struct page *p, const char *name, const char *value,
 	put_toned(p, wide ? "note" : "plain", name, value, note);
 }
 
-/* A direction: half of the operations took no longer than the value, 99 % than its note. */
-static void put_latency(struct page *p, const struct figures *f, enum latency_time time,
-			unsigned dir, const char *name)
+/* "p50 292 us, p99 1.32 ms". */
+static void latency_text(const struct histogram_view *v, char *buf, size_t size)
 {
-	const struct histogram_view v = latency_view(&f->latency, time, dir);
-	char p50[SCALED_SIZE], p99[SCALED_SIZE], note[NOTE_BYTES], title[64];
+	const double far = histogram_known_percentile(v, 99 * HISTOGRAM_PERCENT);
+	char p50[SCALED_SIZE], p99[SCALED_SIZE];
+	int used;
+
+	used = snprintf(buf, size, "; service time: p50 %s",
+			scaled_time(histogram_known_percentile(v, 50 * HISTOGRAM_PERCENT), p50));
+	if (isfinite(far))
+		snprintf(buf + used, size - (size_t)used, ", p99 %s", scaled_time(far, p99));
+}
+
+/*
+ * A direction: half of the operations took no longer than the value, 99 % than its note. Response
+ * times come first: they include the wait of operations that are due.
+ */
+static void put_latency(struct page *p, const struct figures *f, unsigned dir)
+{
+	const struct histogram_view response = latency_view(&f->latency, LATENCY_RESPONSE, dir);
+	const struct histogram_view service = latency_view(&f->latency, LATENCY_SERVICE, dir);
+	const bool responds = histogram_count(&response) > 0;
+	const struct histogram_view v = responds ? response : service;
+	char p50[SCALED_SIZE], p99[SCALED_SIZE], note[NOTE_BYTES], title[64],
+		rest[NOTE_BYTES / 2] = "";
 	double far;
 
 	if (!histogram_count(&v))
@@ -76,12 +96,178 @@ static void put_latency(struct page *p, const struct figures *f, enum latency_ti
 	far = histogram_known_percentile(&v, 99 * HISTOGRAM_PERCENT);
 	scaled_time(histogram_known_percentile(&v, 50 * HISTOGRAM_PERCENT), p50);
 	scaled_time(far, p99);
-	snprintf(title, sizeof(title), "%s, %s: p50", name, op_dir_name((enum op_dir)dir));
+	if (responds && histogram_count(&service))
+		latency_text(&service, rest, sizeof(rest));
+	snprintf(title, sizeof(title), "%s time, %s: p50", responds ? "response" : "service",
+		 op_dir_name((enum op_dir)dir));
 	if (isfinite(far))
-		snprintf(note, sizeof(note), "p99 %s", p99);
+		snprintf(note, sizeof(note), "p99 %s%s", p99, rest);
 	else
-		snprintf(note, sizeof(note), "p99 not known: too few operations");
+		snprintf(note, sizeof(note), "p99 not known: too few operations%s", rest);
 	put_answer(p, title, p50, note);
+}
+
+/* ---- what limited a run ---- */
+
+/* Short words for a cause, and the share of the time that is its evidence. */
+static const struct {
+	const char *words, *share;
+	bool disturbs;
+} bounds[] = {
+	[RESULT_BOUND_UNKNOWN] = { "not known", NULL, false },
+	[RESULT_BOUND_DEVICE] = { "the storage", "device", false },
+	[RESULT_BOUND_GENERATOR] = { "xdd and the kernel", "busy", false },
+	[RESULT_BOUND_PACED] = { "its own pace", "pace", false },
+	[RESULT_BOUND_STARVED] = { "other programs", "no_processor", true },
+	[RESULT_BOUND_MIXED] = { "no single cause", NULL, false },
+	[RESULT_BOUND_QUOTA] = { "a CPU quota", "no_processor", true },
+	[RESULT_BOUND_LIMIT] = { "an I/O quota", "device", true },
+};
+
+/* The targets with one cause, and the range of its share in percent; NAN: not known. */
+struct limited {
+	size_t n;
+	double least, most;
+};
+
+static void limited_add(struct limited *l, const struct document_result *r)
+{
+	const char *name = bounds[r->bound].share;
+	const double share =
+		name ? 100 * document_real(json_object_get(r->value, "bound_shares"), name) : NAN;
+
+	l->least = l->n ? fmin(l->least, share) : share;
+	l->most = l->n ? fmax(l->most, share) : share;
+	l->n++;
+}
+
+/* "94 % of the time". */
+static int limited_text(const struct limited *l, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (!(l->most <= 100.5))
+		return 0;
+	if (round(l->least) < round(l->most))
+		return snprintf(buf, size, "%.0f to %.0f %% of the time", l->least, l->most);
+	return snprintf(buf, size, "%.0f %% of the time", l->most);
+}
+
+/* Each cause with its number of targets. */
+static void put_causes(struct page *p, const struct limited *l, size_t n)
+{
+	char note[NOTE_BYTES], share[64];
+	size_t used = 0;
+
+	for (unsigned b = RESULT_BOUND_UNKNOWN + 1; b <= RESULT_BOUND_LIMIT; b++) {
+		if (!l[b].n || used >= sizeof(note))
+			continue;
+		limited_text(&l[b], share, sizeof(share));
+		used += (size_t)snprintf(note + used, sizeof(note) - used, "%s%zu of %zu: %s%s%s",
+					 used ? "; " : "", l[b].n, n, bounds[b].words,
+					 *share ? ", " : "", share);
+	}
+	put_answer(p, "limited by", "several causes", note);
+}
+
+/* A cause that is not single has all shares. */
+static void mixed_text(const struct document_result *r, char *buf, size_t size)
+{
+	const json_t *shares = json_object_get(r->value, "bound_shares");
+
+	buf[0] = '\0';
+	if (json_is_object(shares))
+		snprintf(buf, size, "storage %.0f %%, no free processor %.0f %%, busy %.0f %%",
+			 100 * document_real(shares, "device"),
+			 100 * document_real(shares, "no_processor"),
+			 100 * document_real(shares, "busy"));
+}
+
+/* The part of a copy that the others waited for. */
+static bool put_copy_limit(struct page *p, const struct document *d)
+{
+	static const struct {
+		const char *side, *share;
+	} parts[COPY_LIMITS] = {
+		[COPY_LIMIT_SOURCE_STORAGE] = { "source", "storage" },
+		[COPY_LIMIT_NETWORK] = { "source", "network" },
+		[COPY_LIMIT_DESTINATION_STORAGE] = { "destination", "storage" },
+		[COPY_LIMIT_SOURCE_PROCESSOR] = { "source", "processor" },
+		[COPY_LIMIT_DESTINATION_PROCESSOR] = { "destination", "processor" },
+		[COPY_LIMIT_SOURCE_PACE] = { "source", "pace" },
+		[COPY_LIMIT_DESTINATION_PACE] = { "destination", "pace" },
+	};
+	const struct copy_verdict *v = d->n_copies ? &d->copies[d->n_copies - 1].verdict : NULL;
+	const json_t *copies = json_object_get(d->root, "endtoend"), *side;
+	char words[COPY_VERDICT_SIZE], note[NOTE_BYTES] = "";
+	double share;
+
+	if (!v || !copy_verdict_text(v, words))
+		return v != NULL;
+	side = json_object_get(json_array_get(copies, json_array_size(copies) - 1),
+			       parts[v->limit].side ? parts[v->limit].side : "");
+	share = parts[v->limit].share ?
+			document_real(json_object_get(side, "shares"), parts[v->limit].share) :
+			NAN;
+	if (share <= 1)
+		snprintf(note, sizeof(note), "%.0f %% of the time", 100 * share);
+	put_answer(p, "limited by", words, note);
+	return true;
+}
+
+static void put_limit(struct page *p, const struct document *d)
+{
+	struct limited l[sizeof(bounds) / sizeof(bounds[0])] = { { .n = 0 } };
+	const struct document_result *last = NULL;
+	char note[NOTE_BYTES];
+	size_t n = 0;
+
+	if (put_copy_limit(p, d))
+		return;
+	for (size_t i = 0; i < d->n_results; i++) {
+		const struct document_result *r = &d->results[i];
+
+		if (r->what != RESULT_TARGET_AVERAGE || r->bound == RESULT_BOUND_UNKNOWN)
+			continue;
+		limited_add(&l[r->bound], r);
+		last = r;
+		n++;
+	}
+	if (!n)
+		return;
+	if (l[last->bound].n < n) {
+		put_causes(p, l, n);
+		return;
+	}
+	if (last->bound == RESULT_BOUND_MIXED && n == 1)
+		mixed_text(last, note, sizeof(note));
+	else
+		limited_text(&l[last->bound], note, sizeof(note));
+	put_toned(p, bounds[last->bound].disturbs ? "note" : "plain", "limited by",
+		  bounds[last->bound].words, note);
+}
+
+/* That a run failed is its first answer. */
+static void put_failure(struct page *p, const struct document *d)
+{
+	const bool failed = d->status > 0;
+	char note[NOTE_BYTES];
+	struct figures f;
+	int used = 0;
+
+	if (!failed && !d->partial)
+		return;
+	page_figures(document_result(d, RESULT_COMBINED), &f);
+	if (failed)
+		used = snprintf(note, sizeof(note), "exit status %.0f%s", d->status,
+				d->partial ? "; cut short" : "");
+	else
+		used = snprintf(note, sizeof(note), "the figures are of a part of it");
+	if (f.tally.errors)
+		snprintf(note + used, sizeof(note) - (size_t)used,
+			 "; %" PRIu64 " operation%s failed", f.tally.errors,
+			 f.tally.errors == 1 ? "" : "s");
+	figures_free(&f);
+	put_toned(p, "bad", "end", failed ? "failed" : "cut short", note);
 }
 
 static void put_run(struct page *p, const struct document *d)
@@ -99,12 +285,11 @@ static void put_run(struct page *p, const struct document *d)
 		put_rate(p, "operations per second",
 			 scaled_ops((double)tally_ops(&f.tally) / seconds, text), s, FIGURE_IOPS,
 			 scaled_ops);
-		for (unsigned dir = 0; dir < DIR_COUNT; dir++) {
-			put_latency(p, &f, LATENCY_SERVICE, dir, "service time");
-			put_latency(p, &f, LATENCY_RESPONSE, dir, "response time");
-		}
+		for (unsigned dir = 0; dir < DIR_COUNT; dir++)
+			put_latency(p, &f, dir);
 	}
 	figures_free(&f);
+	put_limit(p, d);
 }
 
 /* ---- a sweep ---- */
@@ -142,20 +327,28 @@ static const struct document_point *best_point(const struct document *d, const s
 	return found;
 }
 
-/* Points whose interval overlaps with the interval of the best one. */
+/*
+ * Points whose interval overlaps with the interval of the best one; of a sweep of one option,
+ * their values in `buf`.
+ */
 static size_t as_good(const struct document *d, const struct best *b,
-		      const struct document_point *best)
+		      const struct document_point *best, char *buf, size_t size)
 {
 	const struct document_figure *f = figure_at(best, b);
-	size_t n = 0;
+	size_t n = 0, used = 0;
 
+	buf[0] = '\0';
 	for (size_t i = 0; i < d->n_points; i++) {
 		const struct document_figure *other = figure_at(&d->points[i], b);
 
-		if (&d->points[i] == best || !other)
+		if (&d->points[i] == best || !other ||
+		    fabs(other->mean - f->mean) > (other->high - other->mean) + (f->high - f->mean))
 			continue;
-		n += !(fabs(other->mean - f->mean) >
-		       (other->high - other->mean) + (f->high - f->mean));
+		n++;
+		if (d->n_axes == 1 && used < size)
+			used += (size_t)snprintf(buf + used, size - used, "%s%s", n > 1 ? ", " : "",
+						 document_text(d->points[i].varied,
+							       d->axes[0].option));
 	}
 	return n;
 }
@@ -163,7 +356,7 @@ static size_t as_good(const struct document *d, const struct best *b,
 static void put_best(struct page *p, const struct document *d, const struct best *b)
 {
 	const struct document_point *point = best_point(d, b);
-	char value[SCALED_SIZE], note[NOTE_BYTES];
+	char value[SCALED_SIZE], note[NOTE_BYTES], values[NOTE_BYTES / 4];
 	size_t used = 0, others;
 
 	if (!point)
@@ -176,8 +369,11 @@ static void put_best(struct page *p, const struct document *d, const struct best
 			used += (size_t)snprintf(note + used, sizeof(note) - used, "%s%s %s",
 						 used ? ", " : "at ", d->axes[i].option, text);
 	}
-	others = as_good(d, b, point);
-	if (others && used < sizeof(note))
+	others = as_good(d, b, point, values, sizeof(values));
+	if (others && d->n_axes == 1 && used < sizeof(note))
+		snprintf(note + used, sizeof(note) - used, "; as good within the intervals: %s",
+			 values);
+	else if (others && used < sizeof(note))
 		snprintf(note + used, sizeof(note) - used,
 			 "; %zu of %zu others %s as good, within their intervals", others,
 			 d->n_points - 1, others == 1 ? "is" : "are");
@@ -302,7 +498,67 @@ static void put_change(struct page *p, enum pass_figure figure, const struct com
 		  pass_figures[figure].shown, value, note);
 }
 
-void page_answer_change(struct page *p, const struct compare_subjects *subjects, bool same_plan)
+/* Of a sweep: the changes of all points, and how many are more than chance. */
+struct changes {
+	size_t n, better, worse;
+	double least, most; /* ratios */
+};
+
+static void changes_add(struct changes *c, enum pass_figure figure, const struct compare_figure *f)
+{
+	const double ratio = f->ratio.ratio;
+
+	if (f->verdict == COMPARE_NO_FIGURE || !isfinite(ratio))
+		return;
+	c->least = c->n ? fmin(c->least, ratio) : ratio;
+	c->most = c->n ? fmax(c->most, ratio) : ratio;
+	c->n++;
+	if (f->verdict != COMPARE_REAL)
+		return;
+	if (*page_direction(figure, ratio) == 'b')
+		c->better++;
+	else
+		c->worse++;
+}
+
+/* Only a change that all points have is good or bad. */
+static void put_changes(struct page *p, enum pass_figure figure,
+			const struct compare_subjects *subjects, bool same_plan)
+{
+	struct changes c = { .n = 0 };
+	char value[64], note[NOTE_BYTES];
+	size_t chance;
+	int used = 0;
+
+	for (size_t i = 0; i < subjects->n; i++) {
+		const struct compare_figure f =
+			compare_judge(&subjects->list[i], figure, subjects->n);
+
+		changes_add(&c, figure, &f);
+	}
+	if (!c.n)
+		return;
+	snprintf(value, sizeof(value), "%+.1f to %+.1f %%", 100 * (c.least - 1),
+		 100 * (c.most - 1));
+	chance = c.n - c.better - c.worse;
+	if (c.better)
+		used += snprintf(note, sizeof(note), "better at %zu of %zu points", c.better, c.n);
+	if (c.worse)
+		used += snprintf(note + used, sizeof(note) - (size_t)used,
+				 "%sworse at %zu of %zu points", used ? "; " : "", c.worse, c.n);
+	if (chance)
+		snprintf(note + used, sizeof(note) - (size_t)used, "%smay be chance at %zu",
+			 used ? "; " : "", chance);
+	put_toned(p,
+		  !same_plan	  ? "plain" :
+		  c.better == c.n ? "good" :
+		  c.worse == c.n  ? "bad" :
+				    "plain",
+		  pass_figures[figure].shown, value, note);
+}
+
+void page_answer_change(struct page *p, const struct compare_subjects *subjects, bool points,
+			bool same_plan)
 {
 	/* A curve is the last one, and all targets together are the first one. */
 	const struct compare_subject *s = &subjects->list[subjects->curve ? subjects->n - 1 : 0];
@@ -311,7 +567,11 @@ void page_answer_change(struct page *p, const struct compare_subjects *subjects,
 	for (enum pass_figure figure = 0; figure < FIGURE_NAMES; figure++) {
 		const struct compare_figure f = compare_judge(s, figure, subjects->n);
 
-		if (pass_figures[figure].shown && f.verdict != COMPARE_NO_FIGURE)
+		if (!pass_figures[figure].shown)
+			continue;
+		if (points)
+			put_changes(p, figure, subjects, same_plan);
+		else if (f.verdict != COMPARE_NO_FIGURE)
 			put_change(p, figure, &f, same_plan);
 	}
 	page_put(p, "</dl>\n");
@@ -322,6 +582,7 @@ void page_answer(struct page *p, const struct compare_run *run)
 	const struct document *d = &run->doc;
 
 	page_put(p, "<dl class=\"answer\">\n");
+	put_failure(p, d);
 	if (d->curved) {
 		put_goal(p, &d->curve);
 		put_maximum(p, &d->curve);

@@ -118,6 +118,10 @@ static void page_heat(struct page *p, const struct compare_run *run)
 	struct heat *h = xcalloc(1, sizeof(*h));
 
 	page_heat_collect(h, &run->doc);
+	if (h->passes < 2 && (run->doc.combined || run->doc.n_copies)) {
+		free(h);
+		return;
+	}
 	if (h->passes < 2) {
 		page_missing(p,
 			     "a heat map of the latencies over time, for which a document has one "
@@ -403,6 +407,34 @@ static double page_targets_first_begin(const struct document *d)
 	return least;
 }
 
+/* The hosts of a combined document, each over its passes. */
+static void put_hosts(struct page *p, const struct document *d)
+{
+	static const char *const heads[] = { "|host", "bandwidth", "IOPS",	  "p50",    "p99",
+					     "max",   "~bytes",	   "~operations", "errors", NULL };
+	const json_t *hosts = json_object_get(d->root, "hosts"), *host;
+	const size_t n = json_array_size(hosts);
+	size_t i;
+
+	page_table(p, "Hosts side by side, over all passes", heads);
+	json_array_foreach(hosts, i, host)
+	{
+		if (i == PAGE_MAX_ROWS)
+			break;
+		page_row(p, document_text(host, "host"));
+		page_rate_cell(p, document_real(host, "bandwidth"));
+		page_ops_cell(p, document_real(host, "iops"));
+		page_time_cell(p, document_real(host, "p50_ns"));
+		page_time_cell(p, document_real(host, "p99_ns"));
+		page_time_cell(p, document_real(host, "max_ns"));
+		page_bytes_cell(p, document_real(host, "bytes"));
+		page_count_cell(p, document_real(host, "ops"));
+		page_count_cell(p, document_real(host, "errors"));
+		page_row_end(p);
+	}
+	page_table_end(p, n > PAGE_MAX_ROWS ? n - PAGE_MAX_ROWS : 0);
+}
+
 void page_targets(struct page *p, const struct compare_run *run)
 {
 	static const char *const heads[] = { "|target",	  "~|operation", "~request", "~depth",
@@ -413,7 +445,9 @@ void page_targets(struct page *p, const struct compare_run *run)
 	const double origin = page_targets_first_begin(d);
 	size_t n = 0;
 
-	page_section(p, 3, "Targets");
+	page_section(p, 3, d->combined ? "Hosts" : "Targets");
+	if (d->combined)
+		put_hosts(p, d);
 	page_table(p, "Targets side by side, over all passes; times since the first operation",
 		   heads);
 	for (size_t i = 0; i < d->n_results; i++) {

@@ -287,7 +287,9 @@ static void put_changes(struct page *p, const struct compare_subjects *subjects,
 	char *rest = xmemstream_close(&m), *line;
 
 	if (subjects->n)
-		page_answer_change(p, subjects, n == 0);
+		page_answer_change(p, subjects,
+				   runs[0].doc.sweep && !subjects->curve && subjects->n > 1,
+				   n == 0);
 	if (n) {
 		page_line(p, "The runs have different plans, which may be the cause:");
 		page_put(p, "<ul>\n");
@@ -352,11 +354,16 @@ static void put_facts(struct page *p, const struct document *d)
 	page_put(p, "<p><code>");
 	page_text(p, d->command_line);
 	page_put(p, "</code></p>\n");
-	page_line(p, "%s%s%s from %s to %s, xdd %s",
-		  d->curved ? "Curve" :
-		  d->sweep  ? "Sweep" :
-			      "Run",
-		  *d->host ? " on " : "", d->host, d->start_time, d->end_time, d->xdd);
+	if (d->combined)
+		page_line(p, "Run on %zu hosts from %s to %s, xdd %s",
+			  json_array_size(json_object_get(d->root, "hosts")), d->start_time,
+			  d->end_time, d->xdd);
+	else
+		page_line(p, "%s%s%s from %s to %s, xdd %s",
+			  d->curved ? "Curve" :
+			  d->sweep  ? "Sweep" :
+				      "Run",
+			  *d->host ? " on " : "", d->host, d->start_time, d->end_time, d->xdd);
 }
 
 static void put_end(struct page *p, const struct document *d)
@@ -469,7 +476,9 @@ static void put_certainty(struct page *p, const struct document *d)
 	double mean, percent;
 
 	if (!all || all->n < 2) {
-		put_one_pass(p, d->run_time_ns);
+		/* A copy is done once. */
+		if (!d->n_copies)
+			put_one_pass(p, d->run_time_ns);
 		return;
 	}
 	mean = all->figures[FIGURE_BANDWIDTH].mean;
@@ -517,12 +526,13 @@ static void put_good(struct page *p, const struct document *d)
 
 #define MAX_NUMBERS 8 /* of a message whose ranges are known */
 
-/* Messages that differ in their numbers only, as the rounds of a sweep have them. */
+/* Messages that differ in their targets and numbers only, as those of the rounds of a sweep. */
 struct alike {
 	const char *text; /* of the first one */
 	bool error;
 	size_t n;
 	double least[MAX_NUMBERS], most[MAX_NUMBERS];
+	bool others; /* they are of several hosts or targets */
 };
 
 /* The number at `text`, which is part of no word, and its length; 0: there is none. */
@@ -537,6 +547,19 @@ static size_t number_at(const char *begin, const char *text, double *value)
 	*value = strtod(text, &end);
 	return isalpha((unsigned char)*end) || *end == '_' || *end == '/' ? 0 :
 									    (size_t)(end - text);
+}
+
+/*
+ * The sentence of a message after the name of its target, "target 0, data: ", and that of its host
+ * in the document of several hosts.
+ */
+static const char *sentence(const struct document *d, const char *text)
+{
+	const char *host = d->combined ? strstr(text, ": ") : NULL;
+	const char *rest = host ? host + 2 : text;
+	const char *target = strncmp(rest, "target ", 7) == 0 ? strstr(rest, ": ") : NULL;
+
+	return target ? target + 2 : rest;
 }
 
 /* True if the texts are equal apart from numbers. */
@@ -573,16 +596,18 @@ static void alike_add(struct alike *group, const char *text)
 	group->n++;
 }
 
-/* The text of the first message; "2 to 17" stands for numbers that differ. */
-static void put_alike(struct page *p, const struct alike *group)
+/* The text of the first message; "2 to 17" stands for numbers of its sentence that differ. */
+static void put_alike(struct page *p, const struct document *d, const struct alike *group)
 {
 	struct memstream m;
 	FILE *f = xmemstream_open(&m);
+	const char *text = sentence(d, group->text);
 	size_t k = 0, length;
 	double value;
 
-	for (const char *c = group->text; *c; c += length ? length : 1) {
-		length = number_at(group->text, c, &value);
+	fwrite(group->text, 1, (size_t)(text - group->text), f);
+	for (const char *c = text; *c; c += length ? length : 1) {
+		length = number_at(text, c, &value);
 		if (length && k < MAX_NUMBERS && group->least[k] < group->most[k])
 			fprintf(f, "%.15g to %.15g", group->least[k], group->most[k]);
 		else
@@ -590,7 +615,10 @@ static void put_alike(struct page *p, const struct alike *group)
 		k += length > 0;
 	}
 	if (group->n > 1)
-		fprintf(f, " (%zu times)", group->n);
+		fprintf(f, " (%zu times%s)", group->n,
+			group->others ? d->combined ? ", of several hosts or targets" :
+						      ", of several targets" :
+					"");
 	xmemstream_close(&m);
 	page_summary_put_verdict(p, group->error ? "bad" : "note",
 				 group->error ? "error" : "warning", m.text);
@@ -606,7 +634,8 @@ static void put_messages(struct page *p, const struct document *d)
 		const struct document_message *m = &d->messages[i];
 
 		for (k = 0; k < n; k++) {
-			if (groups[k].error == m->error && are_alike(groups[k].text, m->text))
+			if (groups[k].error == m->error &&
+			    are_alike(sentence(d, groups[k].text), sentence(d, m->text)))
 				break;
 		}
 		if (k == MAX_MESSAGES) {
@@ -615,10 +644,11 @@ static void put_messages(struct page *p, const struct document *d)
 		}
 		if (k == n)
 			groups[n++] = (struct alike){ .text = m->text, .error = m->error };
-		alike_add(&groups[k], m->text);
+		groups[k].others |= !are_alike(groups[k].text, m->text);
+		alike_add(&groups[k], sentence(d, m->text));
 	}
 	for (k = 0; k < n; k++)
-		put_alike(p, &groups[k]);
+		put_alike(p, d, &groups[k]);
 	if (left_out)
 		page_item(p, "%zu more messages are in the document.", left_out);
 	free(groups);

@@ -49,6 +49,7 @@ struct times {
 	size_t n;
 	struct plot *bandwidth, *iops, *latency, *maxima;
 	bool several; /* directions */
+	bool alone;   /* there is one target: its line would be the line of all */
 };
 
 static double known(double x)
@@ -219,7 +220,11 @@ static void draw_rates(const struct times *t, const struct subject *s)
 {
 	char name[PAGE_NAME_SIZE], title[PAGE_NAME_SIZE + 16];
 
-	page_short_target(&t->run->doc, isnan(s->target) ? DOCUMENT_ALL : (int64_t)s->target, name);
+	page_short_target(&t->run->doc,
+			  !isnan(s->target) ? (int64_t)s->target :
+			  t->alone	    ? 0 :
+					      DOCUMENT_ALL,
+			  name);
 	snprintf(title, sizeof(title), "%s%s%s", t->several ? direction_name(s->direction) : "",
 		 t->several ? ", " : "", name);
 	plot_series(t->bandwidth, title);
@@ -268,6 +273,9 @@ static void open_plots(struct times *t, double all)
 	for (size_t i = 0; i < DIR_COUNT; i++)
 		directions += count(t, &(struct subject){ all, i }) > 0;
 	t->several = directions > 1;
+	t->alone = true;
+	for (size_t i = 0; i < t->n; i++)
+		t->alone &= isnan(t->rows[i].target) || t->rows[i].target == 0;
 	t->bandwidth = page_plot(t->p, t->run, PLOT_BANDWIDTH);
 	t->iops = page_plot(t->p, t->run, PLOT_IOPS);
 	t->latency = page_plot(t->p, t->run, PLOT_LATENCY);
@@ -313,7 +321,7 @@ static void put_intervals(struct times *t)
 		put_table(t, &s);
 	}
 	put_flushes(t, all);
-	for (size_t k = 0; isnan(all) && k < MAX_SUBJECTS * DIR_COUNT; k++) {
+	for (size_t k = 0; isnan(all) && !t->alone && k < MAX_SUBJECTS * DIR_COUNT; k++) {
 		const struct subject s = { (double)(k / DIR_COUNT), k % DIR_COUNT };
 
 		if (count(t, &s))
@@ -369,6 +377,9 @@ void page_times(struct page *p, const struct compare_run *run)
 	take_rows(&t, rows);
 	if (t.n)
 		put_intervals(&t);
+	else if (run->doc.combined)
+		page_line(p,
+			  "The documents of the hosts have bandwidth, IOPS and latency over time.");
 	else
 		page_missing(p, "bandwidth, IOPS and latency over time", "-intervals 1s");
 	if (all && all->n > 1)
