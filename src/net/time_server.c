@@ -32,34 +32,23 @@
 
 /* ---- the message ---- */
 
-/* Offsets of the fields. */
-enum {
-	MAGIC_AT = 0,
-	VERSION_AT = 4,
-	TYPE_AT = 6,
-	NONCE_AT = 8,
-	CLIENT_AT = 16,
-	RECEIVED_AT = 24,
-	SENT_AT = 32,
-	SERVER_AT = 40,
-	ZERO_AT = 48,
-	CHECKSUM_AT = 60,
-};
-
-static const uint8_t zeros[CHECKSUM_AT - ZERO_AT];
+/* Zeros before the checksum. */
+#define SPARE_BYTES 12
 
 void time_message_encode(const struct time_message *m, uint8_t out[TIME_MESSAGE_BYTES])
 {
-	bytes_put(out + MAGIC_AT, 4, TIME_MESSAGE_MAGIC);
-	bytes_put(out + VERSION_AT, 2, TIME_MESSAGE_VERSION);
-	bytes_put(out + TYPE_AT, 2, m->type);
-	bytes_put(out + NONCE_AT, 8, m->nonce);
-	bytes_put(out + CLIENT_AT, 8, m->client_ns);
-	bytes_put(out + RECEIVED_AT, 8, m->received_ns);
-	bytes_put(out + SENT_AT, 8, m->sent_ns);
-	bytes_put(out + SERVER_AT, 8, m->server_id);
-	memset(out + ZERO_AT, 0, sizeof(zeros));
-	bytes_put(out + CHECKSUM_AT, 4, crc32c(0, out, CHECKSUM_AT));
+	struct encoder e = enc_begin(out, TIME_MESSAGE_BYTES);
+
+	enc_put(&e, 4, TIME_MESSAGE_MAGIC);
+	enc_put(&e, 2, TIME_MESSAGE_VERSION);
+	enc_put(&e, 2, m->type);
+	enc_put(&e, 8, m->nonce);
+	enc_put(&e, 8, m->client_ns);
+	enc_put(&e, 8, m->received_ns);
+	enc_put(&e, 8, m->sent_ns);
+	enc_put(&e, 8, m->server_id);
+	enc_zeros(&e, SPARE_BYTES);
+	enc_put(&e, 4, crc32c(0, out, e.used));
 }
 
 static bool in_range(const struct time_message *m)
@@ -74,18 +63,22 @@ static bool in_range(const struct time_message *m)
 
 bool time_message_decode(const uint8_t *in, size_t size, struct time_message *m)
 {
+	struct decoder d = dec_begin(in, size);
+	size_t checked;
+
 	/* Cheapest checks first, to limit the cost of a flood. */
-	if (size != TIME_MESSAGE_BYTES || bytes_get(in + MAGIC_AT, 4) != TIME_MESSAGE_MAGIC ||
-	    bytes_get(in + VERSION_AT, 2) != TIME_MESSAGE_VERSION ||
-	    memcmp(in + ZERO_AT, zeros, sizeof(zeros)) != 0)
+	if (size != TIME_MESSAGE_BYTES || dec_get(&d, 4) != TIME_MESSAGE_MAGIC ||
+	    dec_get(&d, 2) != TIME_MESSAGE_VERSION)
 		return false;
-	m->type = (enum time_message_type)bytes_get(in + TYPE_AT, 2);
-	m->nonce = bytes_get(in + NONCE_AT, 8);
-	m->client_ns = bytes_get(in + CLIENT_AT, 8);
-	m->received_ns = bytes_get(in + RECEIVED_AT, 8);
-	m->sent_ns = bytes_get(in + SENT_AT, 8);
-	m->server_id = bytes_get(in + SERVER_AT, 8);
-	return in_range(m) && bytes_get(in + CHECKSUM_AT, 4) == crc32c(0, in, CHECKSUM_AT);
+	m->type = (enum time_message_type)dec_get(&d, 2);
+	m->nonce = dec_get(&d, 8);
+	m->client_ns = dec_get(&d, 8);
+	m->received_ns = dec_get(&d, 8);
+	m->sent_ns = dec_get(&d, 8);
+	m->server_id = dec_get(&d, 8);
+	dec_zeros(&d, SPARE_BYTES);
+	checked = (size_t)(d.at - in);
+	return !d.bad && in_range(m) && dec_get(&d, 4) == crc32c(0, in, checked) && dec_end(&d);
 }
 
 /* ---- time stamps ---- */
