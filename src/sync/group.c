@@ -104,12 +104,12 @@ static void be_stopped(struct group *g, enum stop_reason reason, int detail)
 
 void group_take_stop(struct group *g, const struct xdd_mpi_message *m)
 {
-	const char *p = m->data;
-	uint64_t reason;
+	struct decoder d = dec_begin(m->data, m->size);
+	const uint64_t reason = dec_get(&d, 4);
+	const int detail = (int)dec_get(&d, 4);
 
-	if (m->size != 8)
+	if (!dec_end(&d))
 		return;
-	reason = bytes_get(p, 4);
 	if (reason != STOP_START && reason != STOP_SIGNAL && reason != STOP_ERROR)
 		return;
 	if (g->place.rank == 0) {
@@ -117,7 +117,7 @@ void group_take_stop(struct group *g, const struct xdd_mpi_message *m)
 		group_put_all(g, TAG_STOP, m->data, m->size);
 		pthread_mutex_unlock(&g->lock);
 	}
-	be_stopped(g, (enum stop_reason)reason, (int)bytes_get(p + 4, 4));
+	be_stopped(g, (enum stop_reason)reason, detail);
 }
 
 /* The rank that says what has happened: the lowest one that is left. */
@@ -139,9 +139,14 @@ static void say_lost(struct group *g, unsigned rank, const char *how)
 		log_undiverted(line, (size_t)n);
 }
 
+/* A rank, and a text. */
+#define LOST_BYTES 260
+
 void group_break(struct group *g, unsigned rank, const char *how)
 {
-	char lost[260] = "";
+	char lost[LOST_BYTES];
+	struct encoder e = enc_begin(lost, sizeof(lost));
+	const size_t text = text_bytes(how, LOST_BYTES - 4);
 	bool first;
 
 	pthread_mutex_lock(&g->lock);
@@ -149,8 +154,9 @@ void group_break(struct group *g, unsigned rank, const char *how)
 	if (first) {
 		g->broken = true;
 		g->lost = rank;
-		bytes_put(lost, 4, rank);
-		strncat(lost + 4, how, sizeof(lost) - 5);
+		enc_put(&e, 4, rank);
+		enc_text(&e, how, text);
+		enc_zeros(&e, LOST_BYTES - 4 - text);
 		group_put_all(g, TAG_LOST, lost, sizeof(lost));
 	}
 	pthread_cond_broadcast(&g->changed);
@@ -164,14 +170,12 @@ void group_break(struct group *g, unsigned rank, const char *how)
 
 void group_take_lost(struct group *g, const struct xdd_mpi_message *m)
 {
-	const char *p = m->data;
-	uint64_t rank;
+	struct decoder d = dec_begin(m->data, m->size);
+	const uint64_t rank = dec_get(&d, 4);
+	const uint8_t *how = dec_take(&d, LOST_BYTES - 4);
 
-	if (m->size != 260 || p[259])
-		return;
-	rank = bytes_get(p, 4);
-	if (rank < g->place.size)
-		group_break(g, (unsigned)rank, p + 4);
+	if (dec_end(&d) && !how[LOST_BYTES - 5] && rank < g->place.size)
+		group_break(g, (unsigned)rank, (const char *)how);
 }
 
 /* Clocks that follow a time server may differ by 500 ppm at most. */
@@ -245,28 +249,30 @@ static void describe_self(struct peer *p)
 
 static void encode_peer(char *to, const struct peer *p)
 {
-	memcpy(to, p->host, sizeof(p->host));
-	to += sizeof(p->host);
-	memcpy(to, p->boot, sizeof(p->boot));
-	to += sizeof(p->boot);
-	memcpy(to, p->version, sizeof(p->version));
-	to += sizeof(p->version);
-	bytes_put(to, 8, p->pid);
-	bytes_put(to + 8, 8, p->pid_ns);
-	bytes_put(to + 16, 8, p->time_ns);
+	struct encoder e = enc_begin(to, ROSTER_BYTES);
+
+	enc_bytes(&e, p->host, sizeof(p->host));
+	enc_bytes(&e, p->boot, sizeof(p->boot));
+	enc_bytes(&e, p->version, sizeof(p->version));
+	enc_put(&e, 8, p->pid);
+	enc_put(&e, 8, p->pid_ns);
+	enc_put(&e, 8, p->time_ns);
 }
 
 static void decode_peer(struct peer *p, const char *from)
 {
-	snprintf(p->host, sizeof(p->host), "%.*s", (int)sizeof(p->host) - 1, from);
-	from += sizeof(p->host);
-	snprintf(p->boot, sizeof(p->boot), "%.*s", (int)sizeof(p->boot) - 1, from);
-	from += sizeof(p->boot);
-	snprintf(p->version, sizeof(p->version), "%.*s", (int)sizeof(p->version) - 1, from);
-	from += sizeof(p->version);
-	p->pid = bytes_get(from, 8);
-	p->pid_ns = bytes_get(from + 8, 8);
-	p->time_ns = bytes_get(from + 16, 8);
+	struct decoder d = dec_begin(from, ROSTER_BYTES);
+
+	dec_bytes(&d, p->host, sizeof(p->host));
+	dec_bytes(&d, p->boot, sizeof(p->boot));
+	dec_bytes(&d, p->version, sizeof(p->version));
+	/* A text of another rank may lack its end. */
+	p->host[sizeof(p->host) - 1] = '\0';
+	p->boot[sizeof(p->boot) - 1] = '\0';
+	p->version[sizeof(p->version) - 1] = '\0';
+	p->pid = dec_get(&d, 8);
+	p->pid_ns = dec_get(&d, 8);
+	p->time_ns = dec_get(&d, 8);
 }
 
 /* Rank 0 joins the entries of all ranks. Returns 0 or -errno. */

@@ -205,12 +205,15 @@ int group_max(struct group *g, uint64_t *value)
 
 /* ---- stops ---- */
 
+#define STOP_BYTES 8
+
 void group_stop(struct group *g, enum stop_reason reason, int detail)
 {
-	char text[8];
+	char text[STOP_BYTES];
+	struct encoder e = enc_begin(text, sizeof(text));
 
-	bytes_put(text, 4, (uint64_t)reason);
-	bytes_put(text + 4, 4, (uint32_t)detail);
+	enc_put(&e, 4, (uint64_t)reason);
+	enc_put(&e, 4, (uint32_t)detail);
 	pthread_mutex_lock(&g->lock);
 	/* A stop that another rank has caused is known. */
 	if (!g->has_stopped) {
@@ -263,12 +266,13 @@ void group_on_stop(struct group *g, void (*stopped)(void *arg, enum stop_reason 
 static void decide(struct group *g, uint64_t pass, unsigned rank, uint32_t target)
 {
 	char text[OVER_BYTES];
+	struct encoder e = enc_begin(text, sizeof(text));
 
 	g->wall = (struct group_wall){ .pass = pass, .rank = rank, .target = target };
 	g->wall_over = true;
-	bytes_put(text, 8, pass);
-	bytes_put(text + 8, 4, rank);
-	bytes_put(text + 12, 4, target);
+	enc_put(&e, 8, pass);
+	enc_put(&e, 4, rank);
+	enc_put(&e, 4, target);
 	group_put_all(g, TAG_WALL_OVER, text, sizeof(text));
 	group_wake(g);
 	pthread_cond_broadcast(&g->changed);
@@ -278,6 +282,7 @@ static void decide(struct group *g, uint64_t pass, unsigned rank, uint32_t targe
 static void group_wall_count(struct group *g)
 {
 	char text[COUNT_BYTES];
+	struct encoder e = enc_begin(text, sizeof(text));
 	uint64_t most = 0;
 
 	for (unsigned i = 0; i < g->place.size; i++) {
@@ -288,8 +293,8 @@ static void group_wall_count(struct group *g)
 	}
 	g->wall_count = most;
 	g->wall_counted = true;
-	bytes_put(text, 8, g->wall.pass);
-	bytes_put(text + 8, 8, most);
+	enc_put(&e, 8, g->wall.pass);
+	enc_put(&e, 8, most);
 	group_put_all(g, TAG_WALL_COUNT, text, sizeof(text));
 	group_wake(g);
 }
@@ -311,10 +316,11 @@ static void be_told(struct group *g, unsigned from, uint64_t pass, uint32_t targ
 void group_wall_tell(struct group *g, uint64_t pass, uint32_t target, uint64_t n)
 {
 	char text[TOLD_BYTES];
+	struct encoder e = enc_begin(text, sizeof(text));
 
-	bytes_put(text, 8, pass);
-	bytes_put(text + 8, 4, target);
-	bytes_put(text + 12, 8, n);
+	enc_put(&e, 8, pass);
+	enc_put(&e, 4, target);
+	enc_put(&e, 8, n);
 	pthread_mutex_lock(&g->lock);
 	if (g->place.rank)
 		group_put(g, 0, TAG_WALL, text, sizeof(text));
@@ -350,25 +356,55 @@ void group_on_wall(struct group *g, const struct group_wall_calls *calls, void *
 	pthread_mutex_unlock(&g->lock);
 }
 
+/* TAG_WALL: a rank has told. With the lock. */
+static void take_told(struct group *g, const struct xdd_mpi_message *m)
+{
+	struct decoder d = dec_begin(m->data, m->size);
+	const uint64_t pass = dec_get(&d, 8);
+	const uint32_t target = (uint32_t)dec_get(&d, 4);
+	const uint64_t n = dec_get(&d, 8);
+
+	if (dec_end(&d) && g->place.rank == 0)
+		be_told(g, m->from, pass, target, n);
+}
+
+/* TAG_WALL_OVER: which rank was the first. With the lock. */
+static void take_over(struct group *g, const struct xdd_mpi_message *m)
+{
+	struct decoder d = dec_begin(m->data, m->size);
+	struct group_wall wall;
+
+	wall.pass = dec_get(&d, 8);
+	wall.rank = (unsigned)dec_get(&d, 4);
+	wall.target = (uint32_t)dec_get(&d, 4);
+	if (!dec_end(&d) || m->from != 0)
+		return;
+	g->wall = wall;
+	g->wall_over = true;
+	pthread_cond_broadcast(&g->changed);
+}
+
+/* TAG_WALL_COUNT: the greatest count. With the lock. */
+static void take_count(struct group *g, const struct xdd_mpi_message *m)
+{
+	struct decoder d = dec_begin(m->data, m->size);
+	const uint64_t pass = dec_get(&d, 8), most = dec_get(&d, 8);
+
+	if (!dec_end(&d) || m->from != 0 || pass != g->wall.pass)
+		return;
+	g->wall_count = most;
+	g->wall_counted = true;
+}
+
 void group_take_wall(struct group *g, const struct xdd_mpi_message *m)
 {
-	const char *p = m->data;
-
 	pthread_mutex_lock(&g->lock);
-	if (m->tag == TAG_WALL && m->size == TOLD_BYTES && g->place.rank == 0) {
-		be_told(g, m->from, bytes_get(p, 8), (uint32_t)bytes_get(p + 8, 4),
-			bytes_get(p + 12, 8));
-	} else if (m->tag == TAG_WALL_OVER && m->size == OVER_BYTES && m->from == 0) {
-		g->wall.pass = bytes_get(p, 8);
-		g->wall.rank = (unsigned)bytes_get(p + 8, 4);
-		g->wall.target = (uint32_t)bytes_get(p + 12, 4);
-		g->wall_over = true;
-		pthread_cond_broadcast(&g->changed);
-	} else if (m->tag == TAG_WALL_COUNT && m->size == COUNT_BYTES && m->from == 0 &&
-		   bytes_get(p, 8) == g->wall.pass) {
-		g->wall_count = bytes_get(p + 8, 8);
-		g->wall_counted = true;
-	}
+	if (m->tag == TAG_WALL)
+		take_told(g, m);
+	else if (m->tag == TAG_WALL_OVER)
+		take_over(g, m);
+	else if (m->tag == TAG_WALL_COUNT)
+		take_count(g, m);
 	pthread_mutex_unlock(&g->lock);
 }
 

@@ -145,24 +145,27 @@ void group_put_all(struct group *g, int tag, const void *data, size_t size)
 
 size_t group_encode_ballot(char *p, const struct ballot *b)
 {
-	bytes_put(p, 4, b->votes);
-	bytes_put(p + 4, 8, b->pass);
-	bytes_put(p + 12, 8, (uint64_t)b->released_ns);
-	bytes_put(p + 20, 8, b->bound_ns);
-	return GROUP_BALLOT_BYTES;
+	struct encoder e = enc_begin(p, GROUP_BALLOT_BYTES);
+
+	enc_put(&e, 4, b->votes);
+	enc_put(&e, 8, b->pass);
+	enc_put(&e, 8, (uint64_t)b->released_ns);
+	enc_put(&e, 8, b->bound_ns);
+	return enc_end(&e);
 }
 
 static bool decode_ballot(struct ballot *b, const struct xdd_mpi_message *m)
 {
-	const char *p = m->data;
+	struct decoder d = dec_begin(m->data, m->size);
+	struct ballot read;
 
-	if (m->size != GROUP_BALLOT_BYTES)
-		return false;
-	b->votes = (unsigned)bytes_get(p, 4) & (GROUP_STOP | GROUP_END | GROUP_MORE);
-	b->pass = bytes_get(p + 4, 8);
-	b->released_ns = bytes_get_signed(p + 12, 8);
-	b->bound_ns = bytes_get(p + 20, 8);
-	return true;
+	read.votes = (unsigned)dec_get(&d, 4) & (GROUP_STOP | GROUP_END | GROUP_MORE);
+	read.pass = dec_get(&d, 8);
+	read.released_ns = (int64_t)dec_get(&d, 8);
+	read.bound_ns = dec_get(&d, 8);
+	if (dec_end(&d))
+		*b = read;
+	return dec_end(&d);
 }
 
 /* How far the releases into the last pass were apart, if all ranks were in that. */
@@ -266,9 +269,10 @@ static bool shares_clock(const struct group *g, unsigned rank)
 static void tell_clock(struct group *g, int64_t offset_ns, uint64_t bound_ns)
 {
 	char text[16];
+	struct encoder e = enc_begin(text, sizeof(text));
 
-	bytes_put(text, 8, (uint64_t)offset_ns);
-	bytes_put(text + 8, 8, bound_ns);
+	enc_put(&e, 8, (uint64_t)offset_ns);
+	enc_put(&e, 8, bound_ns);
 	pthread_mutex_lock(&g->lock);
 	group_put(g, g->pings.rank, TAG_CLOCK, text, sizeof(text));
 	pthread_mutex_unlock(&g->lock);
@@ -325,13 +329,15 @@ static void take_pong(struct group *g, const struct xdd_mpi_message *m)
 
 static void take_clock(struct group *g, const struct xdd_mpi_message *m)
 {
-	const char *p = m->data;
+	struct decoder d = dec_begin(m->data, m->size);
+	const int64_t offset_ns = (int64_t)dec_get(&d, 8);
+	const uint64_t bound_ns = dec_get(&d, 8);
 
-	if (m->size != 16)
+	if (!dec_end(&d))
 		return;
 	pthread_mutex_lock(&g->lock);
-	g->clock.offset_ns = bytes_get_signed(p, 8);
-	g->clock.bound_ns = bytes_get(p + 8, 8);
+	g->clock.offset_ns = offset_ns;
+	g->clock.bound_ns = bound_ns;
 	g->has_clock = true;
 	pthread_cond_broadcast(&g->changed);
 	pthread_mutex_unlock(&g->lock);
