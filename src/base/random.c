@@ -59,7 +59,7 @@ uint64_t random_below_retry(uint64_t word, uint64_t bound)
 /*
  * Pseudo-random permutations.
  *
- * Like those of random.c, these numbers are part of what the program promises: the same seed gives
+ * Like the numbers of random.c, these are part of what the program promises: the same seed gives
  * the same offsets in every later version. So nothing here may change.
  */
 

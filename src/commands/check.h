@@ -80,7 +80,7 @@ struct check_row {
 
 struct check_result {
 	struct check_row rows[CHECK_PHASES];
-	unsigned sampled, zeros; /* blocks that were looked at, and those of zeros only */
+	unsigned sampled, zeros; /* blocks that were looked at, and blocks of zeros only */
 };
 
 /* Sentences. */

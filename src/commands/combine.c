@@ -247,10 +247,10 @@ const struct command command_combine = {
 		"the time from the first operation to the last one, percentiles of all\n"
 		"operations, the skew of start and end, a line of each host, the slowest host,\n"
 		"and the differences of environments and plans. Times of hosts with -timeserver\n"
-		"are those of one clock.\n",
+		"come from one clock.\n",
 	.options = &options,
 	.footer =
-		"Exit status: that of the hosts, the greatest one; 4 if all are 0 and one is\n"
+		"Exit status: the greatest one of the hosts; 4 if all are 0 and one is\n"
 		"missing; 2 if a document cannot be read, or does not belong to the others; 6 if\n"
 		"standard output is incomplete.\n",
 	.main = combine_main,

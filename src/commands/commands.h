@@ -11,7 +11,7 @@ struct command;
 struct plan;
 struct setting;
 
-/* Exit statuses of xdd compare; the first three are those of diff(1). */
+/* Exit statuses of xdd compare; the first three are as in diff(1). */
 enum compare_status {
 	COMPARE_SAME = 0,	  /* no real difference between the results; no limit is exceeded */
 	COMPARE_DIFFERENT = 1,	  /* a real difference; not with -failif */
@@ -63,7 +63,7 @@ extern const struct command command_compare;
 extern const struct command command_copy;
 
 /*
- * xdd curve: response time against load. Its main() returns what that of xdd sweep does.
+ * xdd curve: response time against load. Its main() returns the same statuses as xdd sweep.
  */
 extern const struct command command_curve;
 

@@ -56,7 +56,7 @@ static const char usage[] =
 	"Two runs are compared by their passes, at least two in each: \"real\" is a\n"
 	"difference beyond the scatter inside these two runs. Several runs on a side are\n"
 	"compared as wholes: \"real\" is then beyond the spread from run to run as well.\n"
-	"Documents of xdd sweep are compared point by point, and those of xdd curve load\n"
+	"Documents of xdd sweep are compared point by point, documents of xdd curve load\n"
 	"by load: by response times, and by maximum and knee.\n";
 
 static enum xdd_status add_limits(const struct setting *s, void *dst)
@@ -560,7 +560,7 @@ static bool load(struct comparison *c)
 			return false;
 		if (d->sweep == first->sweep)
 			continue;
-		log_error("compare: %s: is the document of a %s, and %s is that of a %s", d->name,
+		log_error("compare: %s: is the document of a %s, and %s is the document of a %s", d->name,
 			  d->sweep ? "sweep" : "run", first->name, first->sweep ? "sweep" : "run");
 		return false;
 	}

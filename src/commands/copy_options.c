@@ -90,7 +90,7 @@ static const struct foreign_word rows[] = {
 	{ "--perms --owner --group -g --acls -A --xattrs -X", "rsync", "-P",
 	  "permissions, owners, ACLs and extended attributes" },
 	{ "--numeric-ids", "rsync", NULL,
-	  "owners of -P are those of the same name, or without one of the same number" },
+	  "-P finds owners by name, or by number where there is no such name" },
 	{ "--devices --specials --copy-devices --write-devices -D", "rsync", NULL,
 	  "devices, FIFOs and sockets in a tree are named, and not copied" },
 	{ "--update -u --delete --delete-before --delete-after --delete-excluded --ignore-existing "
@@ -140,7 +140,7 @@ static const struct foreign_word *copy_foreign_find(const char *word, size_t len
 	return NULL;
 }
 
-/* A word without its value. Names of several letters have one dash or two, as those of xddcp. */
+/* A word without its value. Names of several letters have one dash or two, as in xddcp. */
 static const struct foreign_word *find_word(const char *word)
 {
 	const size_t len = strcspn(word, "=");
@@ -582,7 +582,7 @@ static const struct option link_rows[] = {
 	  .help = "command in place of ssh, with its options",
 	  .detail =
 		  "Words are split as by a shell, with quotes and backslashes; nothing is expanded. "
-		  "Without it the command is that of the variable XDDCP_SSH, or ssh.",
+		  "Without it the command comes from the variable XDDCP_SSH, or is ssh.",
 	  .example = "xddcp -S 'ssh -p 2222 -i key' disk.img ann@storage:/vm/" },
 	{ .name = "tty",
 	  .aliases = "Y",
@@ -617,7 +617,7 @@ static const struct option link_rows[] = {
 	  .help = "end after this time without a sign of life of the other side",
 	  .detail = "From 1 second to 1 hour. Where it is given, it is also the limit for the time "
 		    "until ssh has connected and xdd has answered, with the time for a password; "
-		    "otherwise that has no limit but those of ssh.",
+		    "otherwise only ssh limits that.",
 	  .example = "xddcp -timeout 2min disk.img storage:/vm/" },
 	{ .name = "retries",
 	  .arg = "<#retries>",

@@ -452,7 +452,7 @@ static enum xdd_status last_option(struct copy_line *l, const struct option *opt
 	return XDD_OK;
 }
 
-/* XDD_OK: there is no better message than that of line_read(). */
+/* XDD_OK: there is no better message than the one of line_read(). */
 static enum xdd_status bad_option(const char *word)
 {
 	if (strcmp(word, "-server") == 0)

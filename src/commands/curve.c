@@ -416,7 +416,7 @@ static const char usage[] =
 	"Shows response times, counted from the time at which an operation was due,\n"
 	"against load; the knee; and with -goal the greatest load at which that holds.\n"
 	"\n"
-	"The greatest rate is that of -queuedepth; without it, of the least depth from 1\n"
+	"The greatest rate is measured at -queuedepth; without it, at the least depth from 1\n"
 	"to 128 that comes within 3 % of the best. The loads have the same queue depth:\n"
 	"operations that are due wait in xdd while so many are outstanding, and their\n"
 	"response times include that.\n";
@@ -554,7 +554,7 @@ static enum xdd_status curve_prepare(struct sweep *s)
 static enum xdd_status curve_check(const struct plan *plan, size_t point)
 {
 	if (plan->n_targets != 1) {
-		log_error("a curve is that of one target, and there are %zu", plan->n_targets);
+		log_error("a curve has one target, and there are %zu", plan->n_targets);
 		return XDD_BAD_ARGUMENT;
 	}
 	if (!point && plan->targets[0].throttle.by != THROTTLE_NONE) {

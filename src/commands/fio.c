@@ -464,7 +464,7 @@ const struct command command_fio = {
 	.footer =
 		"\n"
 		"With -run the commands run as well, after a check of all of them. The first\n"
-		"that fails ends the rest, and its status is that of xdd fio. Otherwise the exit\n"
+		"that fails ends the rest, and xdd fio ends with its status. Otherwise the exit\n"
 		"status is 0; 2 the job file cannot be read or understood; 3 invalid option; 6\n"
 		"the output cannot be written. Devices that hold data are protected as ever:\n"
 		"-force is never part of a command.\n",

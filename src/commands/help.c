@@ -140,7 +140,7 @@ static void search_tool(struct search *s, const struct foreign_tool *tool)
 {
 	if (begins_line(s, rank_of(s, tool->name, NULL, NULL, NULL)))
 		line_of(xarena_printf(s->arena, "%s", tool->name),
-			"its words are answered with those of xdd, and a line to try");
+			"its words are answered with words of xdd, and a line to try");
 	for (const struct foreign *row = tool->rows; row->word; row++) {
 		const char *text, *value = list_has(row->values, s->word) ? s->word : NULL;
 		enum rank rank = rank_of(s, row->word, row->values, NULL, NULL);
@@ -236,7 +236,7 @@ static void print_usage(void)
 	       "--queue-depth. 'target <n>' after an option's name, or 'target <a>-<b>',\n"
 	       "restricts it to those targets; later options override earlier ones.\n"
 	       "'xdd -help <word>' explains an option, a command or a column, and searches for\n"
-	       "other words, also those of fio and dd; 'xdd -help columns' lists the columns,\n"
+	       "other words, also of fio and dd; 'xdd -help columns' lists the columns,\n"
 	       "'xdd -help questions' lists answers that no option has.\n"
 	       "'man xdd' has all about a run, 'man xdd-sweep' and the like about a command,\n"
 	       "and 'man xdd-columns' about the columns.\n");

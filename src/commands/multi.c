@@ -74,7 +74,7 @@ static const struct option host_rows[] = {
 	  LINE_FIELD(launcher),
 	  .help = "the program that starts xdd on a host",
 	  .detail = "It is started once for each rank. Inside an allocation of Slurm it is srun, "
-		    "and the hosts are those of the allocation unless others are named; "
+		    "and the hosts come from the allocation unless others are named; "
 		    "otherwise it is ssh.",
 	  .example = "xdd-multi -launcher srun -- -op read -targets 1 /data/big" },
 	{ .name = "ssh",
@@ -85,7 +85,7 @@ static const struct option host_rows[] = {
 	  .help = "command that replaces the command of the launcher, with its options",
 	  .detail =
 		  "Words are split as by a shell, with quotes and backslashes; nothing is expanded. "
-		  "Without it the command is that of the variable XDD_MULTI_SSH if the launcher is "
+		  "Without it the command comes from the variable XDD_MULTI_SSH if the launcher is "
 		  "ssh.",
 	  .example = "xdd-multi -S 'ssh -p 2222' -hosts a,b -- -op read -targets 1 /data/big" },
 	{ .name = "remotexdd",
@@ -359,7 +359,7 @@ static enum xdd_status worse(enum xdd_status a, enum xdd_status b)
 	return a > b ? a : b;
 }
 
-/* The status of a rank among those of xdd; that of one without results is no better than 4. */
+/* The status of a rank among the statuses of xdd; without results it is no better than 4. */
 static enum xdd_status status_of(const struct multi *m, const struct multi_rank *r)
 {
 	enum xdd_status status = XDD_OK;
@@ -466,7 +466,7 @@ static enum xdd_status multi_result(struct multi *m)
 	if (!all)
 		return worse(status, XDD_TARGET_FAILED);
 	if (n < m->n)
-		log_warning("multi: the results are those of %zu of %zu ranks", n, m->n);
+		log_warning("multi: there are results of %zu of %zu ranks", n, m->n);
 	status = worse(status, (enum xdd_status)json_integer_value(json_object_get(all, "status")));
 	status = multi_result_print(m, all, status);
 	json_decref(all);

@@ -52,7 +52,7 @@ extern const struct option_table multi_options;
 /* ---- hosts: multi_hosts.c ---- */
 
 struct multi_host {
-	const char *user; /* NULL: that of the launcher */
+	const char *user; /* NULL: the launcher's */
 	const char *name; /* without brackets */
 	uint32_t slots;	  /* ranks */
 };

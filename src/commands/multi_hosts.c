@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The hosts of a run: lists of them, those of an allocation of Slurm, and their clock. Called by
- * multi.c and multi_launch.c.
+ * The hosts of a run: lists of them, the hosts of an allocation of Slurm, and their clock. Called
+ * by multi.c and multi_launch.c.
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -197,7 +197,10 @@ static enum xdd_status add_one(struct arena *arena, struct multi_hosts *h, const
 
 /* ---- ranges ---- */
 
-/* A range such as 08-12 at `*text`, and `*text` after it; `*width` is that of its first number. */
+/*
+ * A range such as 08-12 at `*text`, and `*text` after it; `*width` is the width of its first
+ * number.
+ */
 static bool take_range(const char **text, uint64_t *first, uint64_t *last, int *width)
 {
 	const char *c = *text;

@@ -198,7 +198,7 @@ static uint64_t multi_show(struct multi *m, uint64_t now_ns)
 }
 
 #define READ_BYTES 65536
-#define SPARE_FDS 64		 /* of this process besides those of the ranks */
+#define SPARE_FDS 64		 /* of this process besides the ranks' */
 #define KILL_NS (2 * NS_PER_SEC) /* between SIGTERM and SIGKILL */
 
 /* For the rest of its output, which a process that stays may keep open. */
@@ -473,7 +473,7 @@ static bool has_ended(const struct multi_rank *r, int *status)
 {
 	siginfo_t info = { .si_pid = 0 };
 
-	/* Its process keeps its number, which is that of the group, until it is reaped. */
+	/* Its process keeps its number, which is also the group's, until it is reaped. */
 	if (waitid(P_PID, (id_t)r->child.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 	    !info.si_pid)
 		return false;

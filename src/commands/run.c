@@ -171,7 +171,7 @@ static enum xdd_status run_open_errout(const struct plan *plan, enum xdd_status 
 	return XDD_BAD_ARGUMENT;
 }
 
-/* Of many ranks one shows its plan: those of the others differ by what the placeholders say. */
+/* Of many ranks one shows its plan: the others differ by what the placeholders say. */
 static enum xdd_status dry_run_first(const struct plan *plan, const struct group *g)
 {
 	return group_rank(g) ? XDD_OK : dry_run(plan);
@@ -250,7 +250,7 @@ static enum xdd_status execute(struct plan *plan, enum xdd_status status, struct
 	return status;
 }
 
-/* The words of the user: those of main(), which are the same on all ranks. */
+/* The words of the user: as main() got them, which are the same on all ranks. */
 struct given {
 	int argc;
 	char **argv;
@@ -419,7 +419,7 @@ static enum xdd_status check_errout(const struct series *s, size_t i)
 	return XDD_BAD_ARGUMENT;
 }
 
-/* Options that end the process without a run, and those of a process as a whole. */
+/* Options that end the process without a run, and options of a process as a whole. */
 static enum xdd_status check_kind(const struct series *s, size_t i)
 {
 	const struct plan *plan = s->foreseen[i];

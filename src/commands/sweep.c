@@ -702,7 +702,7 @@ static bool write_csv(struct sweep *s)
 	return end_file(s, &s->csv, "-csvout", s->line.csvout, err);
 }
 
-/* Write the document. The environment is that of the first point. */
+/* Write the document. The environment is the one of the first point. */
 static bool write_json(struct sweep *s, int status)
 {
 	FILE *f = s->json_is_stdout ? stdout : s->json.f;

@@ -25,7 +25,7 @@ struct sweep_warning;
 
 #define SWEEP_SEED_UNSET UINT64_MAX
 #define SWEEP_MAX_ROUNDS 10000
-#define SWEEP_MORE_WORDS 16 /* after those of a point, with the end */
+#define SWEEP_MORE_WORDS 16 /* after the words of a point, with the end */
 
 /* The command line. */
 struct sweep_line {
@@ -50,7 +50,7 @@ struct sweep_kind {
 	bool varies; /* its words have lists; otherwise it makes its points itself */
 	bool seeds;  /* each round has a seed of its own, the same for all points */
 
-	/* Make the points, with the line read and no axis but those of lists. NULL: nothing. */
+	/* Make the points, with the line read and no axis except the lists. NULL: nothing. */
 	enum xdd_status (*prepare)(struct sweep *s);
 	enum xdd_status (*check)(const struct plan *plan, size_t point); /* a point; or NULL */
 	void (*print)(struct sweep *s);					 /* -dryrun */
@@ -67,8 +67,8 @@ struct sweep_kind {
 /* The order of the points in a round, where some read files that others write. */
 enum sweep_order {
 	SWEEP_ORDER_ANY,   /* of its own: no point depends on another */
-	SWEEP_ORDER_FIRST, /* that of the points, until all of them were run once */
-	SWEEP_ORDER_KEEP,  /* that of the points, as writes also make files shorter */
+	SWEEP_ORDER_FIRST, /* the points' order, until all of them were run once */
+	SWEEP_ORDER_KEEP,  /* the points' order, as writes also make files shorter */
 };
 
 struct sweep {
@@ -106,7 +106,10 @@ struct sweep {
 /* Do all of it. Returns an enum xdd_status. */
 int sweep_command(const struct sweep_kind *kind, int argc, char **argv);
 
-/* True if the words of the runs have this option, by any of its names. Not those of setup files. */
+/*
+ * True if the words of the runs have this option, by any of its names. Words of setup files do not
+ * count.
+ */
 bool sweep_has_option(const struct sweep *s, const char *option);
 
 /* ---- sweep_points.c: the command line; statuses are reported ---- */
@@ -114,7 +117,7 @@ bool sweep_has_option(const struct sweep *s, const char *option);
 extern const struct option_table sweep_options;
 extern const struct option_table curve_options;
 
-/* `*shows`: as that of struct line. */
+/* `*shows`: as in struct line. */
 enum xdd_status sweep_line_read(struct sweep *s, int argc, char **argv, const char **shows);
 
 /* ---- sweep_points.c ---- */
@@ -236,7 +239,7 @@ struct curve_words {
 
 struct curve_command {
 	struct curve results;
-	struct vary_value *values; /* one for each point: depths, loads, those of later use */
+	struct vary_value *values; /* one for each point: depths, loads, values of later use */
 	struct curve_words *words;
 	size_t n_given; /* depths and loads of the command line */
 	size_t n_used;	/* points that have a load */
@@ -249,7 +252,7 @@ bool curve_run(struct sweep *s);
 
 /*
  * Give point `point` the words of a load: `rate` is a text, NULL for a closed loop; `depth` is 0
- * for that of the user.
+ * for the user's.
  */
 void curve_set_words(struct curve_command *c, size_t point, uint64_t depth, const char *rate);
 

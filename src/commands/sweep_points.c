@@ -25,7 +25,7 @@
 #include "xdd/run/run.h"
 
 /*
- * The options of sweeps and curves themselves, anywhere among those of the runs.
+ * The options of sweeps and curves themselves, anywhere among the options of the runs.
  */
 
 #define LINE_FIELD(field) OPTION_FIELD(struct sweep, line.field)
@@ -382,7 +382,7 @@ static void report_point(const struct sweep *s, size_t point, struct captured *c
 
 /* ---- checks ---- */
 
-/* The words that all points have after their own, those of a round, and one for files. */
+/* The words that all points have after their own, the words of a round, and one for files. */
 static size_t after(const struct sweep *s, bool recreates, const char **words)
 {
 	size_t n = 0;

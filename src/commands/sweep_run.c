@@ -526,7 +526,7 @@ static void take_finding(void *arg, const struct finding *finding)
 	t->round->findings |= 1u << finding->rule;
 }
 
-/* Arrivals and offsets of a round are those of its seed, so that rounds are independent. */
+/* Arrivals and offsets of a round follow from its seed, so that rounds are independent. */
 static void set_seed(struct sweep *s, uint64_t round)
 {
 	snprintf(s->seed, sizeof(s->seed), "%" PRIu64, sweep_round_seed(&s->results, round));

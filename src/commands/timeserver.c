@@ -188,7 +188,7 @@ static void gettime_warn(const struct globaltime_client *c, const struct globalt
 {
 	if (g->steps)
 		log_warning("gettime: the clock of the time server %s stepped, or it was started "
-			    "again; the time is that of its new clock",
+			    "again; the time comes from its new clock",
 			    globaltime_server(c));
 	if (!g->answering)
 		log_warning("gettime: the time server %s does not answer any more; the time is "

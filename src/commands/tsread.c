@@ -256,7 +256,7 @@ const struct command command_tsread = {
 	.usage =
 		"usage: xdd tsread [<option> ...] <dump> ...\n"
 		"\n"
-		"Prints the dumps of time stamps that -ts dump <prefix> wrote, and those of\n"
+		"Prints the dumps of time stamps that -ts dump <prefix> wrote, and dumps of\n"
 		"older programs. Without -summary or -detailed both reports are printed. Several\n"
 		"dumps, of targets and of hosts, are merged by the global clock.\n",
 	.options = &options,

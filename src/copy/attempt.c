@@ -276,7 +276,7 @@ static int attempt_meet(struct copy_attempt *a)
 /* For the end of a server, whose channel is closed. */
 #define END_NS (10 * NS_PER_SEC)
 
-/* Exit statuses of shells above this one are those of signals. */
+/* Exit statuses of shells above this one stand for signals. */
 #define STATUS_SIGNAL 128
 
 /* ---- servers ---- */

@@ -26,13 +26,13 @@
 #define PAUSE_NS NS_PER_SEC
 #define MOST_PAUSE_NS (30 * NS_PER_SEC)
 
-/* Paths for both sides; those of a remote host that are empty are its home directory. */
+/* Paths for both sides; an empty path of a remote host is its home directory. */
 static const char *path_of(const struct copy_place *p)
 {
 	return *p->path ? p->path : ".";
 }
 
-/* A name with a host that is also that of a local file; NULL: there is none. */
+/* A name with a host that also names a local file; NULL: there is none. */
 static const char *local_name(const struct copy_place *places, size_t n)
 {
 	struct stat st;

@@ -741,7 +741,7 @@ void role_nothing_left(struct role *r)
 
 /*
  * A server that is the destination has nothing to learn from the last words of the source: FINISH
- * has counts for a report, which is that of the side that the user has started. Without FINISH and
+ * has counts for a report, which belongs to the side that the user has started. Without FINISH and
  * BYE, neither they nor the end of ssh are a round trip of their own. The side that the user has
  * started waits, as ssh would fail to write to it.
  */
@@ -800,7 +800,7 @@ static bool finish_source(struct role *r)
 	return role_send_counts(r, WIRE_COPY_FINISH) == 0 && role_wait_finish(r);
 }
 
-/* Both sides say BYE without waiting for that of the other one, which would be a round trip. */
+/* Both sides say BYE without waiting for the other one's, which would be a round trip. */
 static void exchange_ends(struct role *r)
 {
 	if (r->is == COPY_SOURCE ? !finish_source(r) : role_send_counts(r, WIRE_COPY_FINISHED) != 0)

@@ -33,7 +33,7 @@
 
 struct role; /* private to role*.c: role.c */
 
-/* Of the source or the destination; `arg` is that of role_open(). */
+/* Of the source or the destination; `arg` is role_open()'s. */
 struct role_ops {
 	/*
 	 * A message other than FAILURE, COUNTS, CANCEL, ERROR, FINISH, FINISHED and BYE: OFFER for

@@ -338,7 +338,7 @@ static uint64_t stream_slot(const struct access *a, uint64_t n)
 	return a->slots ? slot % a->slots : slot;
 }
 
-/* The blocks of the owner follow each other, those of others lie between them. */
+/* The blocks of the owner follow each other, the blocks of others lie between them. */
 static uint64_t block_place(const struct access *a, uint64_t slot)
 {
 	return slot / a->block_slots * a->segment_bytes + slot % a->block_slots * a->req_bytes;

@@ -380,8 +380,9 @@ static int uring_submit(void *ctx, struct io_request *req)
 }
 
 /*
- * The result of a request. The kernel writes dirty pages before a discard of a device; that of a
- * range to which another target writes meanwhile is repeated, which is rare enough for this thread.
+ * The result of a request. The kernel writes dirty pages before a discard of a device; the discard
+ * of a range to which another target writes meanwhile is repeated, which is rare enough for this
+ * thread.
  */
 static int result_of(const struct uring *u, const struct io_request *req, int res)
 {

@@ -59,7 +59,7 @@ static int check_buffered_writes(const struct target_plan *t, const char **why)
 
 	if (t->retries)
 		return engine_fail(-EINVAL, why,
-				   "-retry: an error may be that of data of earlier operations, "
+				   "-retry: an error may concern data of earlier operations, "
 				   "which is lost then; say unbuffered");
 	if (t->flush_writes > 1 && several)
 		return engine_fail(-EINVAL, why,

@@ -28,7 +28,7 @@
 #include "xdd/sys/sysfile.h"
 
 /*
- * Files that a target must not write to: those of the kernel itself, and those that back a loop
+ * Files that a target must not write to: files of the kernel itself, and files that back a loop
  * device in use. Before the run and whenever a target is opened.
  */
 
@@ -111,7 +111,7 @@ int guard_file_of(struct guard_loops *loops, const char *path, struct stat *st, 
  * is in use itself, which the kernel says nowhere else.
  */
 
-/* The node of a loop device; -errno when it cannot be opened, or is that of another device. */
+/* The node of a loop device; -errno when it cannot be opened, or belongs to another device. */
 static int open_node(const struct guard_loop *l, int flags)
 {
 	char node[sizeof(l->name) + 8];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * SCSI as the sg engine speaks it: commands for blocks, and sense data, by which a device says what
- * went wrong. The layouts are those of the SCSI standards SPC and SBC. No state; any thread.
+ * went wrong. The layouts follow the SCSI standards SPC and SBC. No state; any thread.
  */
 #ifndef XDD_IO_SCSI_H
 #define XDD_IO_SCSI_H

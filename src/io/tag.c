@@ -421,7 +421,7 @@ void tag_history_free(struct tag_history *h)
 }
 
 /*
- * True if the data of `a` must have been written before that of `b`.
+ * True if the data of `a` must have been written before the data of `b`.
  *
  * Writes of one run to several targets are numbered apart.
  */

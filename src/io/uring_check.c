@@ -49,7 +49,7 @@ static const char *why_forbidden(void)
 	if (value == 1)
 		return "io_uring is for the administrator and one group: the sysctl "
 		       "kernel.io_uring_disabled is 1";
-	return "a seccomp filter forbids io_uring, as that of a container may";
+	return "a seccomp filter forbids io_uring, as in some containers";
 }
 
 const char *uring_why_no_ring(int err)

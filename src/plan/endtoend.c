@@ -340,7 +340,7 @@ static enum xdd_status check_destination(const struct target_plan *t)
 				   waits);
 	if (t->pattern.given)
 		return plan_refuse(t,
-				   "-datapattern: the data of a destination is that of its source");
+				   "-datapattern: the data of a destination comes from its source");
 	if (!amount && plan_engine_caps(t) & (ENGINE_MAPS | ENGINE_SCSI))
 		return plan_refuse(t,
 				   "-ioengine %s: needs to know how much a destination gets; say "
@@ -390,7 +390,7 @@ enum xdd_status endtoend_check_side(const struct target_plan *t)
 	if (t->kind != TARGET_NULL && plan_engine_caps(t) & (ENGINE_NO_DATA | ENGINE_NO_PATTERN))
 		return plan_refuse(t,
 				   "-ioengine %s, with these keywords, transfers no data; a copy "
-				   "without a file is that of the target null",
+				   "without a file is the target null's",
 				   plan_engine(t)->name);
 	return e->role == E2E_SOURCE ? check_source(t) : check_destination(t);
 }

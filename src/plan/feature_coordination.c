@@ -215,7 +215,7 @@ static const struct option rows[] = {
 	  .help = "use the clock of a time server, as other hosts do",
 	  .detail =
 		  "The times of -starttime, of -ts normalize, of dumps and of -jsonout then are "
-		  "those of the global clock, which the command xdd timeserver on that host "
+		  "the times of the global clock, which the command xdd timeserver on that host "
 		  "keeps. Before anything is opened, messages are exchanged with it, and during "
 		  "the run the drift between the clocks is followed. The difference of the clocks "
 		  "is known within a bound, which is in the document of -jsonout. A server that "

@@ -204,8 +204,9 @@ static enum xdd_status check_overlaps(const struct target_plan *t)
 	if (!(t->verify & VERIFY_CONTENTS) || !t->mix || t->seek.pattern != SEEK_RANDOM ||
 	    !begins_with_request(t->pattern.kind))
 		return XDD_OK;
-	return plan_refuse(t, "-verify: the pattern begins again with each request, and those of "
-			      "-reqsize mix overlap at random offsets; say -datapattern tagged");
+	return plan_refuse(t,
+			   "-verify: the pattern begins again with each request, and requests of "
+			   "-reqsize mix overlap at random offsets; say -datapattern tagged");
 }
 
 /* True if one of the first sectors that the target reads begins as tagged data does. */

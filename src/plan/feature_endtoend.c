@@ -63,7 +63,7 @@ static enum xdd_status apply_congestion(const struct setting *s, void *dst)
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, w,
 			"expected the name of an algorithm, such as cubic or bbr; "
-			"net.ipv4.tcp_available_congestion_control lists those of this machine");
+			"net.ipv4.tcp_available_congestion_control lists what this machine has");
 	t->endtoend.congestion = w->text;
 	return XDD_OK;
 }
@@ -183,13 +183,13 @@ static const struct option rows[] = {
 		  "name the address of the destination, at which it listens; -op may be left out. "
 		  "The number of connections and the request size must be the same on both sides. "
 		  "The destination needs no amount, the source decides; if it has one, it must be "
-		  "that of the source. Each port is one connection, served by one QThread: the sum "
+		  "the source's. Each port is one connection, served by one QThread: the sum "
 		  "of the numbers of ports overrides -queuedepth. Without numbers of ports, the "
 		  "queue depth is the number of connections (with -threads, that number), dealt to "
 		  "the addresses in turn. Engines that queue (libaio, io_uring) read ahead: "
 		  "their queue depth is -queuedepth, or twice the number of ports. Several targets "
 		  "may use the same ports; the first target of the source goes to the first of the "
-		  "destination. The access pattern is that of the source and stays inside the "
+		  "destination. The access pattern is the source's and stays inside the "
 		  "amount that is copied; a source with a size and a time limit is read once, at "
 		  "most. Lockstep, triggers and -syncio belong on the source. A source tries to "
 		  "connect until the timeout; a destination waits for its source without limit "
@@ -211,7 +211,7 @@ static const struct option rows[] = {
 		  "records in the restart file which parts are durable. The file is replaced "
 		  "atomically. When the file of -restart file exists and belongs to an unfinished "
 		  "copy, the copy is resumed: names, size, times of change and request size must be "
-		  "those of the file, otherwise the copy is refused and the difference named. Both "
+		  "the file's, otherwise the copy is refused and the difference named. Both "
 		  "sides then read what is durable and compare digests of it; the source sends "
 		  "what is missing or differs. With trust the destination keeps what is durable "
 		  "unread: this is faster, but what another program has changed in it since "

@@ -86,11 +86,8 @@ static const struct option rows[] = {
 	     "opened, "
 	     "so that a run that is refused leaves it alone. Targets of one file all have the "
 	     "option, or none: they recreate it once for each pass, when all of them have closed it. "
-	     "With -createnewfiles, the file of the "
-	     "pass "
-	     "before is removed, and only that of the last pass stays. For targets that are only "
-	     "written "
-	     "to; devices are refused."),
+	     "With -createnewfiles, the file of the pass before is removed, and only the file "
+	     "of the last pass stays. For targets that are only written to; devices are refused."),
 	FLAG("reopen", "reop", reopen, "close the target and open it again between passes",
 	     "The columns OPENTIME and CLOSETIME show the time it takes. -recreatefiles and "
 	     "-createnewfiles reopen as well. The name must lead to the same device, or to a "
@@ -139,7 +136,7 @@ static const struct option rows[] = {
 	OPEN_SYNC("osync", OPEN_SYNC_FILE,
 		  "open the target with O_SYNC: a write includes its flush",
 		  "Each write is complete when its data and the attributes of the file are on the "
-		  "device: the time is part of the operation, unlike that of -flushwrite. The last "
+		  "device: the time is part of the operation, unlike with -flushwrite. The last "
 		  "of -osync, -odsync and -orsync wins. Has no effect on what is only read and on "
 		  "the null device; the engines mmap and sg do not write through the file, and "
 		  "refuse it."),
@@ -150,7 +147,7 @@ static const struct option rows[] = {
 	OPEN_SYNC("orsync", OPEN_SYNC_READ,
 		  "open the target with O_RSYNC, which Linux treats as O_SYNC",
 		  "In POSIX it extends -osync or -odsync to reads. Linux defines O_RSYNC as O_SYNC: "
-		  "writes are those of -osync, and reads do not change."),
+		  "writes are as with -osync, and reads do not change."),
 	{ .name = "flushwrite",
 	  .aliases = "fw",
 	  .scope = SCOPE_TARGET,
@@ -165,7 +162,7 @@ static const struct option rows[] = {
 		  "fdatasync(2), or SYNCHRONIZE CACHE with the engine sg, by the QThread whose "
 		  "write completes the number. Other QThreads continue; a QThread of an "
 		  "asynchronous engine first waits until its own operations are complete. The time "
-		  "is not part of that of any operation: the column BUFFERFLUSHTIME has the sum, "
+		  "is not part of any operation's: the column BUFFERFLUSHTIME has the sum, "
 		  "FLUSHES and FLUSHLAT... have number and latencies of the flushes, and -latency has "
 		  "a row of them. A discard counts as a write. 0: never." },
 	{ .name = "flushbetween",

@@ -90,7 +90,7 @@ static const struct option general_rows[] = {
 	  .detail =
 		  "Blanks and newlines separate words; single and double quotes and the backslash "
 		  "work as in a shell; # starts a comment. Setup files may name further setup "
-		  "files. Options after -setup override those of the file. A line with nothing but "
+		  "files. Options after -setup override the file's. A line with nothing but "
 		  "[name] begins a section: what stands before the first one, and the other words "
 		  "of the command line, are for all sections, each of which is a run of its own. "
 		  "All are checked before the first one begins; the results of each have its name, "
@@ -233,7 +233,7 @@ static const struct option debug_rows[] = {
 		  "operations are that -throttle paces; timelimit (tl), limits of time that end a "
 		  "pass; tot, whose turn it is in an -ordering; ts, chunks of the table of "
 		  "-timestamps that QThreads take; user1, at SIGUSR1, how far each QThread is; all "
-		  "(a). The lines take time, and results are not those of the run without them.",
+		  "(a). The lines take time, and results differ from the run without them.",
 	  .example = "xdd -op read -targets 1 data -numreqs 10 -debug io open" },
 	{ 0 },
 };

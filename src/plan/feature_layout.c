@@ -279,13 +279,14 @@ static const struct option layout_rows[] = {
 	  TARGET_FIELD(layout.block_blocks),
 	  AMOUNT_FIELD(ENTRY_RANK_BLOCK),
 	  .help = "size of the block that each target has in a segment of a shared file",
-	  .detail = "The targets of all ranks share a file that consists of segments. A segment "
-		    "has a block for each target: first those of rank 0, in the order of their "
-		    "numbers, then those of rank 1. A target accesses only its own blocks, with "
-		    "requests in sequence or, with -seek random, drawn from all its blocks. The "
-		    "size must be a multiple of the request size. Without an amount of work a pass "
-		    "covers the segments; with one and without -segments there are as many "
-		    "segments as it needs. -startoffset is where the first segment begins.",
+	  .detail =
+		  "The targets of all ranks share a file that consists of segments. A segment "
+		  "has a block for each target: first the blocks of rank 0, in the order of their "
+		  "numbers, then of rank 1. A target accesses only its own blocks, with "
+		  "requests in sequence or, with -seek random, drawn from all its blocks. The "
+		  "size must be a multiple of the request size. Without an amount of work a pass "
+		  "covers the segments; with one and without -segments there are as many "
+		  "segments as it needs. -startoffset is where the first segment begins.",
 	  .example = "xdd -op write -targets -4 file -rs 64k -blockperrank 1m -segments 4" },
 	{ .name = "segments",
 	  .scope = SCOPE_TARGET,
@@ -304,8 +305,8 @@ static const struct option layout_rows[] = {
 	  .apply = apply_reorder,
 	  .help = "read the blocks that another rank or host wrote (-blockperrank)",
 	  .detail = "With node a target reads the blocks of the target with the same position on "
-		    "the next host (-rankspernode), with ranks those of the next rank, with a "
-		    "number those of the target so many further; after the last one comes the "
+		    "the next host (-rankspernode), with ranks the blocks of the next rank, with a "
+		    "number the blocks of the target so many further; after the last one comes the "
 		    "first. random makes each target read the blocks of another one, and no two of "
 		    "the same; all ranks need the same seed. Without a word it is node; ranks if "
 		    "there is one host; and the next target if there is one rank.",

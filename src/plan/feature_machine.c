@@ -476,7 +476,7 @@ static const struct option rows[] = {
 	  TARGET_FIELD(memory.align_asked),
 	  .help = "alignment of the I/O buffers in memory",
 	  .detail =
-		  "They begin on a page, and those of 2 MiB or more on a multiple of 2 MiB. A "
+		  "They begin on a page, buffers of 2 MiB or more on a multiple of 2 MiB. A "
 		  "power of two from the size of a page on has them begin at a multiple of it. Any "
 		  "other number has them begin so many bytes after the start of a page, which "
 		  "shows what misaligned buffers cost: 6000 with pages of 4096 bytes is 1904 bytes "

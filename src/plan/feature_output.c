@@ -632,7 +632,7 @@ static const struct option latency_rows[] = {
 		  "end in seconds since the first pass began, operations, bytes, errors, IOPS, "
 		  "bandwidth (10^6 bytes per second), median, 99th percentile and longest service "
 		  "time. An operation belongs to the interval in which it completes. The rows of a "
-		  "pass have no gaps, and their operations and bytes add up to those of its "
+		  "pass have no gaps, and their operations and bytes add up to the sum of its "
 		  "results; an interval without completions has a row with 0. A row that is short "
 		  "because the pass begins or ends in it is marked as partial; a remainder of less "
 		  "than a tenth of an interval is part of the row before it. The document of "

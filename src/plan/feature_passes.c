@@ -168,7 +168,7 @@ static const struct option passes_rows[] = {
 	  .help = "leave the start of each pass out of all figures",
 	  .detail =
 		  "A time, such as 5 or 500ms, or a number of operations, such as 1000ops. The "
-		  "operations of the warm-up are the first of those of the pass: they are issued "
+		  "operations of the warm-up are the first of the pass: they are issued "
 		  "like all others, and what they read is verified. They count in no rate, latency, "
 		  "percentile, interval or time stamp; the line Warm-up of -verbose and warmup_ops "
 		  "of -jsonout have their number, and ERRORS has those that failed. -timelimit is "
@@ -203,7 +203,7 @@ static const struct option passes_rows[] = {
 		  "the like in -outputformat are columns of it. The last of ops, bw and delay "
 		  "wins. With var the rate stays the same, and each operation is moved by a random "
 		  "part of the interval. With poisson intervals are random and independent of each "
-		  "other, with an exponential distribution, and their mean is that of the rate: "
+		  "other, with an exponential distribution, and their mean follows from the rate: "
 		  "operations come in bursts, as from many users. Each pass has other intervals; "
 		  "-seek seed changes all. delay is not a rate: it adds to -operationdelay. The words "
 		  "ops and bw may be left out before a rate with its unit, such as 500iops or 10MB/s.",
@@ -230,7 +230,7 @@ static const struct option passes_rows[] = {
 	  .def = "0",
 	  .help = "rest after each operation for this share of the mean response time",
 	  .detail =
-		  "The mean is that of the operations of the same direction, reads or writes, which "
+		  "The mean is over the operations of the same direction, reads or writes, which "
 		  "the QThread has done in the pass so far, from issue to completion; of the first "
 		  "one it is its own time. With a mean of 5 ms, 80 waits for 4 ms, and 200 for 10 "
 		  "ms. Each QThread rests by itself, and with an asynchronous engine each of its "
@@ -529,7 +529,7 @@ static enum xdd_status sum_rows(struct plan *plan, struct target_plan *t)
 }
 
 /*
- * Arrivals do not depend on sizes: those of a list or mix come at the rate of requests of mean
+ * Arrivals do not depend on sizes: requests of a list or mix come at the rate of requests of mean
  * size.
  */
 static double mean_size(const struct target_plan *t)

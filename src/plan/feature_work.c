@@ -505,7 +505,7 @@ const struct plan_feature feature_work = {
 
 /*
  * Amounts with a suffix, which count bytes, and shares of the target, as blocks and bytes. Has no
- * options of its own; its step comes after that of feature_target.c, which finds the size.
+ * options of its own; its step comes after the step of feature_target.c, which finds the size.
  */
 
 #define SECTOR_BYTES 512 /* the least that devices transfer */

@@ -291,8 +291,8 @@ struct file_id *plan_file_ids(const struct plan *plan)
 }
 
 /*
- * The path with the links in its directory resolved, and those of the file itself if it exists and
- * `follow` is set; to be freed. NULL if there is no such directory, or no memory.
+ * The path with the links in its directory resolved, and the links of the file itself if it exists
+ * and `follow` is set; to be freed. NULL if there is no such directory, or no memory.
  */
 static char *real_path(const char *path, bool follow)
 {

@@ -74,7 +74,7 @@ struct file_id {
 };
 
 /*
- * The identities of all targets, those of the same file adjacent; to be freed by the caller.
+ * The identities of all targets, with equal ones adjacent; to be freed by the caller.
  */
 struct file_id *plan_file_ids(const struct plan *plan);
 

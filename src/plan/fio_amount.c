@@ -129,7 +129,7 @@ static const char *range_part(const struct fio_job *j, const char *text, uint64_
 
 /*
  * The sizes of bsrange, multiples of the least, are as likely as each other. With one range only,
- * or that of the direction.
+ * or the one of the direction.
  */
 static int map_range(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
 		     struct extent *e)
@@ -207,7 +207,7 @@ static int map_request(struct fio_map *m, const struct fio_job *j, const struct 
 	e->mean = (double)e->request;
 	if (t->random && e->request > e->unit)
 		return fio_refuse(m->file, m->group, j, FIO_BS,
-				  "random offsets of xdd are multiples of the size, those of fio "
+				  "random offsets of xdd are multiples of the size, offsets of fio "
 				  "of the least size of all directions");
 	if (t->reads && t->writes && read != write)
 		return fio_refuse(m->file, m->group, j, FIO_BS,
@@ -623,7 +623,7 @@ static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	if (err || (!(bytes > 0) && !(ops > 0) && !think))
 		return err;
 	if (t->reads && t->writes && (bytes > 0 || ops > 0))
-		fio_note(m->file, m->group, j, "the rate is that of reads and writes together");
+		fio_note(m->file, m->group, j, "the rate is the sum of reads and writes");
 	if (think && (bytes > 0 || ops > 0))
 		err = fio_refuse(m->file, m->group, j, FIO_THINKTIME,
 				 "a target has a rate or a delay, and not both");

@@ -27,7 +27,7 @@ static const struct fio_engine engines[] = {
 	{ "vsync", "psync", true, "requests next to each other are not put together" },
 	{ "pvsync", "psync", true, NULL },
 	{ "pvsync2", "psync", true, NULL },
-	{ "posixaio", "psync", false, "the threads that do the I/O are those of xdd" },
+	{ "posixaio", "psync", false, "xdd's own threads do the I/O" },
 	{ "libaio", "libaio", false, NULL },
 	{ "io_uring", "io_uring", false, NULL },
 	{ "mmap", "mmap", true, NULL },
@@ -441,7 +441,7 @@ static void map_processors(struct fio_map *m, const struct fio_job *j, struct fi
 		fio_put(m, t, SLOT_PROCESSOR, "-processor", "%s", words);
 	} else if (nodes) {
 		leave(m, j, FIO_NUMA_CPU_NODES,
-		      "expected a list of nodes; -processor node0 is for those of a node");
+		      "expected a list of nodes; -processor node0 is for the processors of a node");
 	}
 	if (list && is_list(list)) {
 		fio_put(m, t, SLOT_PROCESSOR, "-processor", "%s", list);

@@ -12,7 +12,7 @@
 #include "xdd/plan/foreign.h"
 
 /*
- * An option of the command line with the words that belong to it, in xdd's words or in those of a
+ * An option of the command line with the words that belong to it, in xdd's words or in words of a
  * tool.
  */
 struct foreign_part {

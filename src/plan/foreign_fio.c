@@ -177,7 +177,7 @@ static const struct foreign rows[] = {
 	   "splice cpuio falloc e4defrag rados rbd http gfapi libhdfs mtd libpmem dev-dax "
 	   "external filecreate filestat filedelete libiscsi nbd libcufile ime_psync exec "
 	   "xnvme libblkio solarisaio windowsaio binject",
-	   NULL, "xdd -ioengine list shows those of xdd"),
+	   NULL, "xdd -ioengine list shows xdd's engines"),
 	SWITCH("direct", "-dio", NULL, J(BOOL, DIRECT)),
 	IS("buffered", "0 false", "-dio", NULL, J(BOOL, BUFFERED)),
 	SWITCH("buffered", "", "xdd is buffered without -dio"),

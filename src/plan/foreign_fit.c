@@ -16,7 +16,7 @@
  *   @hosts, @hostfile H  xdd multi starts the run on these hosts
  *   @csv          a line for spreadsheets, unless there is one
  *
- * and those of foreign_tasks.c:
+ * and for foreign_tasks.c:
  *
  *   @once         each file once, to its end
  *   @create N     files of N bytes are written

@@ -154,8 +154,8 @@ static bool is_list_file(const struct group *targets)
 }
 
 /*
- * The files of the processes; `size` is that of the whole, if it is given. Returns the number of
- * parts of a file.
+ * The files of the processes; `size` is the size of the whole, if it is given. Returns the number
+ * of parts of a file.
  */
 static size_t fit_processes(struct fitting *f, struct group *targets, const char *size)
 {

@@ -381,7 +381,7 @@ struct option_value option_value(const struct plan *plan, const struct target_pl
 }
 
 /*
- * Rows of options that are refused with a reason: those of older programs of this family that
+ * Rows of options that are refused with a reason: options of older programs of this family that
  * never worked.
  */
 

@@ -42,8 +42,8 @@ enum xdd_status parse_apply_row(const struct setting *s, const struct option *ro
 
 /*
  * Give the fields of `rows` their defaults by reading them as if they had been written; `opt` is
- * the option they are suboptions of, or NULL for options, of which those of `scope` count. Returns
- * XDD_OK, or another status with one line given to log_error().
+ * the option they are suboptions of, or NULL for options, of which the ones in `scope` count.
+ * Returns XDD_OK, or another status with one line given to log_error().
  */
 enum xdd_status parse_defaults(struct arena *arena, const struct option *opt,
 			       const struct option *rows, void *dst, enum option_scope scope);
@@ -54,7 +54,7 @@ enum xdd_status parse_defaults(struct arena *arena, const struct option *opt,
 
 /*
  * Report a bad value of an option: "file:line: -name value: <text>", on the command line of a run
- * "-name value: <text> (argument N)", or on that of a command "command -name value: <text>; hint".
+ * "-name value: <text> (argument N)", or on a command's "command -name value: <text>; hint".
  * `w` is the word to blame, or NULL. Returns `status`.
  */
 enum xdd_status parse_error(enum xdd_status status, const struct setting *s, const struct word *w,

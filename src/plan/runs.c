@@ -584,7 +584,7 @@ static enum xdd_status check_amounts(const struct plan *plan, enum half half)
 		if (plan_may_end_early(plan, t) && !repeats(plan, t))
 			return plan_refuse(
 				t, "cannot be read back where -timelimit or -runtime may end a "
-				   "pass: its offsets must be sequential or random, and those of "
+				   "pass: its offsets must be sequential or random, and offsets of "
 				   "each pass the same");
 	}
 	return XDD_OK;

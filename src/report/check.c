@@ -66,7 +66,7 @@ static void check_inputs_refuse(const struct output_name *o, const char *reader)
 }
 
 /*
- * Refuse outputs that are `inputs`, those of `plan`. `saved`: those that an earlier run saves are
+ * Refuse outputs that are `inputs` of `plan`. `saved`: inputs that an earlier run saves are
  * made to be read.
  */
 static enum xdd_status outputs_check_inputs(const struct plan *plan,
@@ -345,7 +345,7 @@ static struct outfile_id *outputs_targets(const struct plan *plan)
 }
 
 /*
- * Refuse outputs that are `targets`, those of `plan`, or files that they make.
+ * Refuse outputs that are `targets` of `plan`, or files that they make.
  *
  * Results and messages that are written into a file under test would destroy it, or themselves.
  */

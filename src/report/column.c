@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows of the column table beside those of columns_table.c, looking columns up by their
+ * Rows of the column table beside the rows of columns_table.c, looking columns up by their
  * identifiers, and -outputformat as a list of them. Called by report_check(), report_open(), the
  * writers and the help.
  */

@@ -475,7 +475,7 @@ static void note_clocks(const struct combination *c)
 			jvalue_text(
 				"documents without global times (of an older xdd): skew and common "
 				"window are not known, and the rates of all hosts together are "
-				"those of hosts that begin at one moment"));
+				"hosts that begin at one moment"));
 	else if (bounded < busy && busy > 1)
 		json_array_append_new(
 			c->notes,
@@ -566,7 +566,7 @@ static void note_offsets(const struct combination *c)
 	json_array_append_new(c->notes, jvalue_text(text));
 }
 
-/* A result of one host is that of all. */
+/* A result of one host is the result of all. */
 static json_t *only_one(const struct combination *c)
 {
 	json_t *doc = json_copy(c->hosts[0].doc->root);

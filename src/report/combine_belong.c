@@ -197,7 +197,7 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x > y) - (x < y);
 }
 
-/* Those without a rank come last; those of one rank in the order in which they were given. */
+/* Those without a rank come last; equal ranks stay in the order in which they were given. */
 static int by_number(const void *a, const void *b)
 {
 	const struct combine_host *x = *(const struct combine_host *const *)a;
@@ -262,7 +262,7 @@ static bool same_run(const struct combine_host *hosts, size_t n)
 			continue;
 		if (!a->run_id && !b->run_id)
 			continue;
-		log_error("combine: %s: its run id is %s, and that of %s is %s: they are of "
+		log_error("combine: %s: its run id is %s, and the run id of %s is %s: they are of "
 			  "different runs; -force combines them all the same",
 			  b->name, b->run_id ? b->run_id : "not given", a->name,
 			  a->run_id ? a->run_id : "not given");

@@ -2,10 +2,10 @@
 /*
  * The passes of several hosts, matched by their numbers. Called by combine.c.
  *
- * One pass is looked at after another, so that memory for latencies is that of one pass. Where
+ * One pass is looked at after another, so that there is memory for latencies of one pass. Where
  * hosts wait for each other, a pass lasts from its first operation to its last one on any host.
  * Where they do not, these times overlap and would count several times; a pass then takes that
- * share of the elapsed time of all which its hosts' own times are of those of all passes.
+ * share of the elapsed time of all which its hosts' own times have of the times of all passes.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -239,7 +239,7 @@ enum compare_limit_state compare_limit_check(const struct compare_limit *limit,
  */
 #define MORE_LEVEL 0.99
 
-/* A percentile is that of a bucket of the histogram; either side may be off by 0.4 %. */
+/* A percentile is a bucket's of the histogram; either side may be off by 0.4 %. */
 #define PERCENTILE_RESOLUTION 1.008
 
 /* The mean whose 95 % interval over `rounds` rounds has the half width `half`. */

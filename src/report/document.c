@@ -479,7 +479,7 @@ static void take_rank(struct document *d)
 	document_count(&c, d->root, "ranks", &d->ranks, &ranks);
 	d->ranked = rank && ranks;
 	if (d->ranked && (d->ranks > MAX_RANKS || d->rank >= d->ranks)) {
-		document_wrong(&c, "rank", "a number below that of ranks");
+		document_wrong(&c, "rank", "a number below the number of ranks");
 		d->ranked = false;
 	}
 }
@@ -667,7 +667,7 @@ static json_t *read_file(const char *command, const char *path)
 
 /* ---- many documents ---- */
 
-/* Members of `o` that equal those of `first` become the same ones. */
+/* Members of `o` that equal members of `first` become the same ones. */
 static void share_members(json_t *o, json_t *first)
 {
 	const char *key;

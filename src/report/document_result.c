@@ -67,7 +67,7 @@ static bool take_span(const struct document_check *c, const json_t *o, struct do
 	return document_wrong(c, "finish_ns", "a time after begin_ns");
 }
 
-/* The numbers of a pass, or those of several. */
+/* The numbers of a pass, or of several. */
 static bool take_numbers(const struct document_check *c, const json_t *o, struct document_result *r)
 {
 	const bool all = r->what == RESULT_COMBINED, one = r->what == RESULT_TARGET_PASS;

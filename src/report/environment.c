@@ -250,7 +250,7 @@ static json_t *device(unsigned major, unsigned minor, bool block)
 }
 
 /*
- * The device a file lies on: that of its file system, or, where that has a number of its own, its
+ * The device a file lies on: its file system's, or, where that has a number of its own, its
  * source.
  */
 static json_t *device_of(const struct answer *a, const char *source)

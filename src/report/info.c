@@ -439,7 +439,7 @@ static void write_throttle(FILE *f, const struct throttle_options *throttle)
 		break;
 	}
 	if (throttle->poisson)
-		fputs("\t\tThrottle arrivals are those of a Poisson process\n", f);
+		fputs("\t\tThrottle arrivals form a Poisson process\n", f);
 	if (throttle->var_percent > 0)
 		fprintf(f, "\t\tThrottle variation in percent of the interval is, %6.2f\n",
 			throttle->var_percent);

@@ -199,7 +199,7 @@ static void write_header(struct report *r)
 }
 
 /*
- * The result lines: COMBINED always, those of targets with -verbose, those of QThreads with
+ * The result lines: COMBINED always, lines of targets with -verbose, lines of QThreads with
  * -qthreadinfo.
  */
 static bool shows(const struct plan *plan, enum result_what what)

@@ -35,7 +35,7 @@ enum csv_start {
 };
 
 /*
- * Put the cells of the header line, or those of `r`, into `cells` (room for list->n); returns how
+ * Put the cells of the header line, or of `r`, into `cells` (room for list->n); returns how
  * many they are. There are none for delimiters.
  */
 size_t csv_header_cells(struct line_cell *cells, const struct column_list *list);
@@ -61,7 +61,7 @@ struct report {
 	char *line;
 
 	/*
-	 * guarded by text_lock: QThreads put lines between those of the results; `held` has the
+	 * guarded by text_lock: QThreads put lines between the lines of the results; `held` has the
 	 * lines of the table, which follows the result block; NULL stream: they are written at
 	 * once
 	 */

@@ -138,7 +138,7 @@ void placement_end(const struct placement *p, pthread_t signals)
 }
 
 /*
- * Occupying memory. It may be that of a host whose other users matter more than this run: all is
+ * Occupying memory. It may belong to a host whose other users matter more than this run: all is
  * checked again while it is touched, and should the kernel run out of memory, it ends this process
  * first.
  */

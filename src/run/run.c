@@ -128,7 +128,7 @@ enum xdd_status timebase_open(const struct plan *plan, struct stop *stop,
 	*client = NULL;
 	if (!s->host)
 		return XDD_OK;
-	/* The clock that the client compares with is that of the run. */
+	/* The clock that the client compares with is the run's. */
 	clock_calibrate();
 	err = reach_in_time(s, stop, client, &why);
 	if (err == -ECANCELED)

@@ -15,7 +15,7 @@
  */
 
 /*
- * A short series says little about its own autocorrelation. A summary therefore uses that of the
+ * A short series says little about its own autocorrelation. A summary therefore uses the one of the
  * values and of PRIOR_VALUES further values with PRIOR_CORRELATION. With these two constants, the
  * intervals of independent values keep their level at every number of values from STATS_UNTIL_MIN
  * on.

@@ -467,7 +467,7 @@ int mempolicy_available(const char **why)
 	if (get_mempolicy(NULL, NULL, 0, NULL, 0) == 0)
 		return 0;
 	if (errno == EPERM)
-		*why = "a seccomp filter forbids it, as that of a container may";
+		*why = "a seccomp filter forbids it, as in some containers";
 	else
 		*why = "this kernel knows no NUMA nodes";
 	return -errno;

@@ -52,7 +52,7 @@ typedef int journal_decode_fn(void *arg, const uint8_t *data, size_t size, size_
 
 #define JOURNAL_MAX_BYTES (1ull << 30) /* of a journal that is read */
 
-/* A journal that is read; the memory that it takes is that of its longest record. */
+/* A journal that is read; it takes as much memory as its longest record. */
 struct journal_reader {
 	int fd;
 	uint8_t *buf;

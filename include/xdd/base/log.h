@@ -81,7 +81,7 @@ size_t log_transient_columns(void);
 
 /*
  * Keep the messages that are written from now on, the first LOG_KEPT_MAX of them, for a report
- * about the run, and forget those of a run before. Any thread.
+ * about the run, and forget the warnings of a run before. Any thread.
  */
 void log_keep(void);
 

@@ -60,7 +60,8 @@ struct random_sequence {
 #define RANDOM_GOLDEN 0x9e3779b97f4a7c15ull
 
 /*
- * The finalizer of SplitMix64: its output n, counted from 1, is that of seed + n * RANDOM_GOLDEN.
+ * The finalizer of SplitMix64: its output n, counted from 1, is the finalizer of seed + n *
+ * RANDOM_GOLDEN.
  */
 static inline uint64_t random_splitmix64(uint64_t state)
 {

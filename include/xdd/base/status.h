@@ -21,7 +21,7 @@ enum xdd_status {
 
 /*
  * Exit statuses of a copy besides XDD_OK, XDD_CANCELED (a signal) and XDD_MISCOMPARE (contents that
- * differ): those of the xddcp of earlier programs, where they apply.
+ * differ): as the xddcp of earlier programs had them, where they apply.
  */
 enum copy_status {
 	COPY_BAD_ARGUMENTS = 101, /* the least */

@@ -86,7 +86,7 @@ char *units_size_text(uint64_t bytes, char *buf, size_t size);
  * Each function writes to `buf` (SCALED_SIZE bytes) and returns it. A value that rounds to the
  * next unit is written in that unit: 999.7 kB/s is "1.00 MB/s". A value that is unknown or
  * infinite is "-". The decimal point does not depend on the locale. Sizes that are powers of two
- * are those of units_size_text(). Pure functions; any thread.
+ * are as in units_size_text(). Pure functions; any thread.
  */
 
 #define SCALED_SIZE 24

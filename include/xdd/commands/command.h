@@ -21,7 +21,7 @@ struct command {
 	const char *page; /* its manual page, in section 1; NULL: "xdd-" and its name */
 
 	/*
-	 * Run the command; argv[0] is its name, or that of the program for the run. Results go to
+	 * Run the command; argv[0] is its name, or the program's for the run. Results go to
 	 * standard output, messages to log_error(). Returns the exit status of the program. Main
 	 * thread, once, while there is no other.
 	 */
@@ -55,7 +55,7 @@ enum xdd_status command_show(const struct command *command, const char *option);
 const struct command *command_of(int argc, char **argv, int *words);
 
 /*
- * True if two names are those of the same file, which may be missing, or of the same standard
+ * True if two names name the same file, which may be missing, or of the same standard
  * stream; NULL is none. Main thread.
  */
 bool command_same_file(const char *a, const char *b);

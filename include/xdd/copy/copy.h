@@ -59,7 +59,7 @@ struct copy_settings {
 
 /* A name on a host. */
 struct copy_place {
-	const char *user; /* NULL: that of ssh */
+	const char *user; /* NULL: ssh's own */
 	const char *host; /* NULL: this host. Without brackets */
 	const char *path; /* "" of a remote host: the home directory */
 	const char *word; /* as the user wrote it; NULL: unknown */
@@ -72,7 +72,7 @@ struct copy_request {
 	size_t n_sources;
 	struct copy_place destination;
 	const char *const *ssh; /* command and arguments of ssh, ends with NULL; at least one */
-	bool ssh_by_variable;	/* it is that of XDDCP_SSH */
+	bool ssh_by_variable;	/* XDDCP_SSH has it */
 	const char *remote_xdd; /* program on the other hosts: "xdd" */
 	bool remote_tty;	/* -Y */
 	unsigned retries;	/* of the whole copy, after the connection was lost */

@@ -37,7 +37,7 @@ bool pagecache_is_all(int fd);
 
 /*
  * True if dirty pages of the file are on their way to storage: not where the file lies in the page
- * cache only, nor where its pages are those of another file (overlayfs). It asks the file system,
+ * cache only, nor where its pages belong to another file (overlayfs). It asks the file system,
  * which may wait for a server.
  */
 bool pagecache_writes_back(int fd);

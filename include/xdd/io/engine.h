@@ -74,7 +74,7 @@ struct io_request {
 
 /* The parameters of a context. All of them outlive the context. */
 struct engine_params {
-	const struct target_plan *target; /* its engine_options are those of this engine */
+	const struct target_plan *target; /* its engine_options belong to this engine */
 	int fd;
 	int buffered_fd; /* the same file without O_DIRECT; used when target->tail_bytes is not 0 */
 	unsigned depth;	 /* requests outstanding at a time in this context */
@@ -270,9 +270,9 @@ void engine_batch_init(struct engine_batch *b, const struct engine_params *param
 
 /*
  * Submit what is unsent before `req`, the next request, joins it: the extents are adjacent, and the
- * kernel would merge requests of one batch into one for the device. The rate would not be that of
- * requests of this size, and an error would be that of all of them. A size that the user chose is
- * kept. Called once for each request.
+ * kernel would merge requests of one batch into one for the device. The rate would not be the
+ * one of requests of this size, and an error would concern all of them. A size that the user chose
+ * is kept. Called once for each request.
  */
 static inline bool engine_batch_ends(struct engine_batch *b, const struct io_request *req)
 {

@@ -6,7 +6,7 @@
  * Writing is refused when a device, one of its partitions or the disk it is part of is in use, or
  * when it carries a signature of a file system, swap space, RAID, LVM, encryption or a partition
  * table. -force lifts the second, never the first. It is refused for files that back a loop device
- * in use, and for those of the kernel itself (procfs, sysfs and the like). Called by main's thread,
+ * in use, and for files of the kernel itself (procfs, sysfs and the like). Called by main's thread,
  * guard_allows() by QThreads.
  */
 #ifndef XDD_IO_GUARD_H
@@ -86,7 +86,7 @@ bool guard_in_use(const char *root, dev_t dev, struct err *why);
 /*
  * All loop devices that something backs, below `root`, which must outlive them. The driver is asked
  * where its nodes may be opened; otherwise what has the name of the backing file counts. Where
- * sysfs is not mounted, they are those of the nodes in /dev. Returns 0 or -ENOMEM.
+ * sysfs is not mounted, they come from the nodes in /dev. Returns 0 or -ENOMEM.
  */
 int guard_loops_read(struct guard_loops *loops, const char *root);
 void guard_loops_free(struct guard_loops *loops);
@@ -98,7 +98,7 @@ const struct guard_loop *guard_loop_over(const struct guard_loops *loops, dev_t 
 bool guard_file_in_use(const struct guard_loops *loops, const struct stat *st, struct err *why);
 
 /*
- * True if a directory is one of devices, as /dev and below. A new name there is that of a device,
+ * True if a directory is one of devices, as /dev and below. A new name there would name a device,
  * mistyped, and its file would take memory until the next boot.
  */
 bool guard_among_devices(const struct stat *directory);

@@ -57,7 +57,7 @@ struct tag {
 
 enum tag_state {
 	TAG_NONE,   /* no tag */
-	TAG_BROKEN, /* a tag, and a checksum that is not that of the sector */
+	TAG_BROKEN, /* a tag, and a checksum that does not fit the sector */
 	TAG_GOOD,
 };
 
@@ -70,7 +70,7 @@ uint64_t tag_hash(const void *data, size_t size);
 /* Write one sector. */
 void tag_write(const struct tag *tag, void *sector);
 
-/* Write `bytes`, whole sectors, the first of which is that of `tag`; the others follow it. */
+/* Write `bytes`, whole sectors, the first of which `tag` describes; the others follow it. */
 void tag_fill(const struct tag *tag, void *buf, uint64_t bytes);
 
 /* Read the tag of a sector into `tag`, which does not change when there is none. */
@@ -104,7 +104,7 @@ enum tag_state tag_read(const void *sector, struct tag *tag);
 
 /* A write that is outstanding, or one that is over. tag.c only. */
 struct tag_book_place {
-	_Atomic uint64_t number; /* no higher than that of the write; UINT64_MAX: none */
+	_Atomic uint64_t number; /* no higher than the write's; UINT64_MAX: none */
 	_Atomic uint64_t offset;
 	_Atomic uint64_t bytes;
 	uint64_t logged; /* owned by the write: length of the log when it was prepared */
@@ -254,7 +254,7 @@ void tag_history_free(struct tag_history *h);
 /* True if they were written in the same pass of the same run. */
 bool tag_same_pass(const struct tag *a, const struct tag *b);
 
-/* Add an extent that was read; its tag is that of the highest offset in it. Any thread. */
+/* Add an extent that was read; its tag belongs to the highest offset in it. Any thread. */
 void tag_history_add(struct tag_history *h, const struct tag_extent *s);
 
 /* Take one that was found to be too old. False: there is none. Any thread. */

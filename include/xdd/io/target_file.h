@@ -69,7 +69,7 @@ int target_file_close(struct target_file *file, const struct target_plan *plan, 
 
 /*
  * Remove the file that was open, if its path still leads to it and it is a regular file; a symbolic
- * link is followed and stays. target_file_delete() also removes those of the passes before
+ * link is followed and stays. target_file_delete() also removes the files of the passes before
  * (-createnewfiles). Returns 0 or -errno; what is gone already is no error.
  */
 int target_file_remove(const struct target_file *file, const struct target_plan *plan);

@@ -61,7 +61,7 @@ struct connection; /* private to src/net/connection_internal.h */
 /* Options of all sockets of a session. */
 struct connection_options {
 	uint64_t timeout_ns;	       /* without any progress of a call */
-	const char *congestion;	       /* NULL: that of the system */
+	const char *congestion;	       /* NULL: the system's */
 	uint64_t send_buffer_bytes;    /* 0: the kernel adapts it, except within a host */
 	uint64_t receive_buffer_bytes; /* the same */
 };

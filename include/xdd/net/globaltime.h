@@ -34,7 +34,7 @@ struct time_server;
 struct globaltime {
 	int64_t offset_ns;
 	uint64_t bound_ns;
-	double drift_ppm;	/* rate of the global clock minus that of the local one */
+	double drift_ppm;	/* rate of the global clock minus the rate of the local one */
 	bool drift_known;	/* drift_ppm is measured; otherwise it is 0 */
 	uint64_t round_trip_ns; /* the smallest, without the time in the server */
 	unsigned exchanges;	/* with an answer */
@@ -75,7 +75,7 @@ int globaltime_refresh(struct globaltime_client *c, uint64_t until_ns);
 
 /*
  * The global clock at `at_ns` of clock_now_ns(), which may be in the past or the future: the bound
- * is widened accordingly. After a step all times are those of the new clock. Any thread.
+ * is widened accordingly. After a step all times come from the new clock. Any thread.
  */
 void globaltime_get(struct globaltime_client *c, uint64_t at_ns, struct globaltime *out);
 

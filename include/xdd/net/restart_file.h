@@ -91,7 +91,7 @@ int restart_record_read(const char *path, struct restart_record *r, struct err *
 int restart_record_write(const char *path, const struct restart_record *r);
 
 /*
- * Compare the identity and plan of the copy in `old` with those of the copy `now`, whose
+ * Compare the identity and plan of the copy in `old` with the copy `now`, whose
  * destination is as it is now. Returns true if `now` may continue it. Otherwise `why` names the
  * first difference, with both values. Any thread.
  */

@@ -142,8 +142,8 @@ struct session_table {
 bool session_offer(void *table, const struct listener_guest *guest, struct err *why);
 
 /*
- * Meet the peer and compare plans. `own` is this side's plan, and `peer` becomes that of the other
- * side. Source: `ranges` (at most WIRE_MAX_RANGES) and `*n` become the operations that the
+ * Meet the peer and compare plans. `own` is this side's plan, and `peer` becomes the plan of the
+ * other side. Source: `ranges` (at most WIRE_MAX_RANGES) and `*n` become the operations that the
  * destination asks for where WIRE_RESUMES is set in `peer->flags`; else it asks for all.
  * Destination: `accept` is called once the plan of the source is known. It returns 0 for all
  * operations; 1 for those in `ranges`, whose number `*n` may be 0; or refuses the plan with a
@@ -219,8 +219,8 @@ int session_receive_data(struct link *link, const struct net_block *b, void *dat
 void session_stop_pass(struct session *s, uint32_t pass);
 
 /*
- * All blocks of the pass are sent, or written: exchange the results. `peer` becomes that of the
- * other side, with the text of session_explain() there. Compares counts and digests. Returns 0;
+ * All blocks of the pass are sent, or written: exchange the results. `peer` becomes the result of
+ * the other side, with the text of session_explain() there. Compares counts and digests. Returns 0;
  * -EBADMSG when they differ; or -errno. Last QThread to leave.
  */
 int session_finish(struct session *s, uint32_t pass, const struct wire_pass *own,
@@ -228,8 +228,8 @@ int session_finish(struct session *s, uint32_t pass, const struct wire_pass *own
 
 /*
  * Tell the peer that this side has failed: `text` is one line that makes sense on either side ("the
- * destination: write error ..."), `status` that of this run. The first cause counts; all calls of
- * the session end then. Any thread.
+ * destination: write error ..."), `status` the exit status of this run. The first cause counts; all
+ * calls of the session end then. Any thread.
  */
 void session_fail(struct session *s, enum xdd_status status, const char *text);
 

@@ -187,7 +187,7 @@ void wire_encode(const struct wire_header *h, struct wire_key *key, uint8_t out[
  * Decode a header and check everything that does not depend on the session: magic, checksum,
  * version, code, type, and for the type: length (DATA: at most `max_data`), kind of connection,
  * pass, offset, zero where zero belongs. `*h` is set on WIRE_OK only. On WIRE_BAD_VERSION
- * `*version` is that of the peer; it may be NULL. With `key`, a header without its code is
+ * `*version` is the peer's version; it may be NULL. With `key`, a header without its code is
  * WIRE_BAD_CODE; without one, a header that has a code is.
  */
 enum wire_fault wire_decode(const uint8_t in[WIRE_HEADER_BYTES], struct wire_key *key,

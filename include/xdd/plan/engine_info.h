@@ -26,7 +26,7 @@ enum engine_caps {
 	ENGINE_NO_DATA = 1 << 5, /* transfers nothing: nothing to verify; drives the null device */
 	ENGINE_NO_PATTERN = 1 << 6, /* uses no buffers: nothing to fill */
 	ENGINE_OWN_FILE = 1 << 7,   /* is faster where each context has an open file of its own */
-	ENGINE_OPENS = 1 << 8,	    /* a context has a file descriptor besides that of the target */
+	ENGINE_OPENS = 1 << 8,	    /* a context has a file descriptor besides the target's */
 	ENGINE_BUFFERS = 1 << 9,    /* a context reads ahead, and writes after completion: drain */
 	ENGINE_DISCARDS = 1 << 10,  /* carries out discards of files and block devices */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Command lines of commands: options by their rows, with the values and messages of those of a run,
- * and other words.
+ * Command lines of commands: options by their rows, with the values and messages of a run's
+ * options, and other words.
  */
 #ifndef XDD_PLAN_LINE_H
 #define XDD_PLAN_LINE_H

@@ -35,7 +35,7 @@ struct setting {
 	const struct option *opt;
 	const struct option *sub; /* the suboption named, or NULL */
 	struct word name;	  /* the option as written */
-	const char *command;	  /* whose option it is; NULL: that of a run */
+	const char *command;	  /* whose option it is; NULL: a run's */
 	const char *section;	  /* of its setup file that it stands in; NULL: none */
 	struct word scope;	  /* the word after "target"; text is NULL without one */
 	const struct word *args;  /* `opt`'s or `sub`'s own arguments */

@@ -233,7 +233,7 @@ struct plan {
 	uint64_t start_time_ns; /* global clock, since 1970; 0: at once */
 	struct timeserver_options timeserver;
 	uint64_t syncio_ops;	/* all targets meet after so many operations; 0: never */
-	uint64_t rank, n_ranks; /* this process among those of the run; rank < n_ranks */
+	uint64_t rank, n_ranks; /* this process among the processes of the run; rank < n_ranks */
 	uint64_t ranks_per_node;
 	bool ranks_given;
 	bool mpi; /* the ranks communicate */

@@ -147,8 +147,8 @@ enum xdd_status plan_runs_foresee(struct plan_runs *runs, size_t i, plan_list_wr
 /*
  * Command lines whose options have several values: the grid of xdd sweep.
  *
- * Each option with a list is an axis; a point has one value of each, and its words are those of an
- * ordinary run. Nothing is planned here: plan_build() judges the words of a point.
+ * Each option with a list is an axis; a point has one value of each, and its words are the words of
+ * an ordinary run. Nothing is planned here: plan_build() judges the words of a point.
  *
  * A struct vary is const once it is read, and its memory is the arena's. Main thread.
  */
@@ -187,9 +187,9 @@ struct vary {
 };
 
 /*
- * Find the lists in `words`, the options of a run, and add those of `extra`, each "<option>=<list>"
- * as -vary has it. `command` is the name of the command in messages, a static text. Returns XDD_OK,
- * or XDD_BAD_ARGUMENT with one line given to log_error().
+ * Find the lists in `words`, the options of a run, and add the lists of `extra`, each
+ * "<option>=<list>" as -vary has it. `command` is the name of the command in messages, a static
+ * text. Returns XDD_OK, or XDD_BAD_ARGUMENT with one line given to log_error().
  */
 enum xdd_status vary_read(struct arena *arena, const char *command, const char *const *words,
 			  size_t n_words, const char *const *extra, size_t n_extra, bool pairs,
@@ -207,8 +207,8 @@ size_t vary_at(const struct vary *v, size_t point, size_t axis);
 
 /*
  * The words of a point, in `words`, which has room for vary_room() of them: the name of the program
- * first, then those of the run and of `more` (ends with NULL; or NULL), then NULL. Returns their
- * number.
+ * first, then the words of the run and of `more` (ends with NULL; or NULL), then NULL. Returns
+ * their number.
  */
 size_t vary_words(const struct vary *v, size_t point, const char *const *more, const char **words);
 size_t vary_room(const struct vary *v, const char *const *more);

@@ -14,7 +14,7 @@
 /* The name of the file of a rank, to be freed; NULL when memory is short. Any thread. */
 char *stonewall_record_name(const char *file, uint64_t rank);
 
-/* Write the first line, and that of a target which has written `ops` operations. Any thread. */
+/* Write the first line, and the line of a target which has written `ops` operations. Any thread. */
 void stonewall_record_begin(FILE *f, const struct plan *plan);
 void stonewall_record_put(FILE *f, const struct target_plan *t, uint64_t ops);
 

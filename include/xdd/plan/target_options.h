@@ -151,7 +151,7 @@ struct endtoend_options {
 	const char *key_file; /* NULL: not given; XDD_E2E_KEY may have the key then */
 	const char *cookie;   /* -cookie: 32 hexadecimal digits, a weak key; NULL: not given */
 	bool encrypt;
-	const char *congestion;	       /* algorithm; NULL: that of the system */
+	const char *congestion;	       /* algorithm; NULL: the system's */
 	uint64_t send_buffer_bytes;    /* of a socket; 0: the kernel adapts it */
 	uint64_t receive_buffer_bytes; /* the same */
 
@@ -173,7 +173,7 @@ uint64_t endtoend_connections(const struct endtoend_options *e);
 
 /*
  * The address that data connection `connection` goes to, and its port in `*port`. The connections
- * are numbered through the ports of the first address, then those of the next one.
+ * are numbered through the ports of the first address, then through the ports of the next one.
  */
 const struct endtoend_address *endtoend_address_of(const struct endtoend_options *e,
 						   uint64_t connection, uint16_t *port);

@@ -96,7 +96,10 @@ const struct document_result *document_result(const struct document *d, enum res
 #define DOCUMENT_MAX_PERCENTS 100
 size_t document_percents(const struct document_result *r, uint32_t percents[DOCUMENT_MAX_PERCENTS]);
 
-/* Operations in the histograms of a kind of results: so few that those of all hosts add up. */
+/*
+ * Operations in the histograms of a kind of results: so few that the sum over all hosts does not
+ * overflow.
+ */
 #define DOCUMENT_MAX_OPS (1ull << 48)
 
 /* The verdict on an end-to-end copy. */
@@ -178,7 +181,7 @@ struct document_message {
 };
 
 struct document {
-	const char *name;	       /* in messages: the path, or that of a host; the caller's */
+	const char *name;	       /* in messages: the path, or a host's; the caller's */
 	json_t *root;		       /* owned; NULL: nothing was read */
 	struct arena *arena;	       /* owned: what follows */
 	bool sweep;		       /* of xdd sweep or xdd curve */
@@ -198,7 +201,7 @@ struct document {
 	double late_ns;	    /* after -starttime; NAN: not known */
 	double run_time_ns; /* -runtime; NAN: not given */
 
-	const char *const *targets; /* the paths of those of the plan; "": not known */
+	const char *const *targets; /* the paths of the targets of the plan; "": not known */
 	size_t n_targets;
 	struct document_statistics statistics; /* of a run */
 	const struct document_result *results;

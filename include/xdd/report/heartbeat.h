@@ -15,8 +15,8 @@
 
 /*
  * How far a run is, as a line for programs: an attached run (-attached) writes one each second to
- * standard error, and xdd multi reads those of all hosts. doc/output.md has the format. Functions
- * of their arguments; any thread.
+ * standard error, and xdd multi reads the lines of all hosts. doc/output.md has the format.
+ * Functions of their arguments; any thread.
  */
 
 #define PROGRESS_LINE_SIZE 256
@@ -116,7 +116,7 @@ int heartbeat_open(struct outfile *o, const struct target_plan *t);
 
 /*
  * Write values for `n` samples (at least one), without an end of line, with the fields that each
- * sample's options name. A line begins with a legend, which is that of all samples on it: samples
+ * sample's options name. A line begins with a legend for all samples on it: samples
  * with other fields, or in another pass, follow after `separator` with a legend of their own.
  */
 void heartbeat_line(FILE *f, const struct heartbeat_time *time,

@@ -58,7 +58,7 @@ void report_runs_free(struct report_runs *runs);
 
 /*
  * Add the next plan, which must outlive `runs` and has passed report_check(). Check its outputs
- * against those of the plans before: that neither replaces a file of the other, nor has other
+ * against the outputs of the plans before: that neither replaces a file of the other, nor has other
  * columns in a file of both, nor writes to a target of the other. Files must not change between the
  * calls. Returns XDD_OK, or a status with one line given to log_error().
  */
@@ -66,7 +66,7 @@ enum xdd_status report_runs_add(struct report_runs *runs, const struct plan *pla
 
 /*
  * The outputs that a rank of many has for itself, a line each, with the option: all files except
- * those of -jsonout and -errout. NULL: no memory. The caller frees it.
+ * also the outputs of -jsonout and -errout. NULL: no memory. The caller frees it.
  */
 char *report_outputs(const struct plan *plan);
 
@@ -153,7 +153,7 @@ void report_detail(struct report *r, const char *fmt, ...) __attribute__((format
 
 /*
  * A stdio stream to the text output, for what is many lines: to be closed before its owner writes
- * anything else there. NULL when memory is short. Errors are kept with those of the output.
+ * anything else there. NULL when memory is short. Errors are kept with the errors of the output.
  */
 FILE *report_stream(struct report *r);
 

@@ -45,7 +45,7 @@ struct sweep_round {
 	/* Means over its passes; response times of all of it. NAN: too few for a percentile. */
 	double values[FIGURE_ROUND]; /* by enum pass_figure */
 	bool known;		     /* it has values up to FIGURE_COUNT */
-	bool responded;		     /* it has those of sweep_responses[] */
+	bool responded;		     /* it has the figures of sweep_responses[] */
 
 	double columns[SWEEP_MAX_COLUMNS]; /* of all targets; NAN: not known */
 	size_t n_columns;
@@ -66,7 +66,7 @@ struct sweep_point {
 struct sweep_results {
 	/* const once the results are begun */
 	const struct vary *vary;
-	const char *const *more;    /* words that each point has after those of `vary`; or NULL */
+	const char *const *more;    /* words that each point has after `vary`'s; or NULL */
 	const char *command_line;   /* the words of the sweep */
 	uint64_t seed;		    /* of the order of points, and of round seeds */
 	double until_percent;	    /* 0: a number of rounds that is fixed beforehand */
@@ -176,7 +176,7 @@ int sweep_journal_line(void *lines, const uint8_t *data, size_t size, size_t *us
 
 /* ---- sweep_files.c ---- */
 
-/* The document: `plan` is that of a point, for the environment. */
+/* The document: `plan` is the plan of a point, for the environment. */
 int sweep_write_json(FILE *f, const struct sweep_results *r, const struct plan *plan, int status);
 
 /* ---- sweep_csv.c ---- */
@@ -231,7 +231,7 @@ struct curve_goal {
 
 struct curve {
 	size_t n_depths; /* points 0 .. n_depths - 1 are closed loops; more than one: a search */
-	uint64_t depth;	 /* queue depth of the maximum, from the search; 0: that of the words */
+	uint64_t depth;	 /* queue depth of the maximum, from the search; 0: as in the words */
 
 	/* resolved by curve_find_maximum() */
 	size_t max_point;
@@ -259,7 +259,7 @@ struct curve_figures {
 	double offered, reached;  /* operations per second */
 	double service_ns;	  /* mean */
 	double queue;		  /* operations that are due and not complete, by Little's law */
-	double in_service;	  /* those of them that are issued */
+	double in_service;	  /* of these, the issued ones */
 	bool overloaded;	  /* most rounds ended too late: the queue grew */
 	struct stats_drift drift; /* of the mean response time over the rounds */
 

@@ -24,7 +24,7 @@ struct run;
 struct stop;
 
 /*
- * The global clock of a run, before the run: that of -timeserver.
+ * The global clock of a run, from -timeserver, before the run.
  */
 
 /*
@@ -128,8 +128,8 @@ enum xdd_status run_check_next(const struct plan *plan, uint64_t *threads);
  *
  * Returns the exit status of the program. `*stuck`: threads are stuck in the kernel; the results
  * are written all the same, and the caller must end the process without freeing the plan. Main
- * thread, while the only other thread is that of `signals`; one run after another, unless one was
- * stuck.
+ * thread, while the only other thread is the thread of `signals`; one run after another, unless one
+ * was stuck.
  */
 enum xdd_status run_execute(const struct plan *plan, struct report *report, struct signals *signals,
 			    struct globaltime_client *client, struct group *group, bool *stuck);

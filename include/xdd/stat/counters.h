@@ -39,7 +39,7 @@ struct tally {
 	uint64_t miscompares;		  /* extents of wrong data found by reads */
 	uint64_t fill_ns;		  /* time spent filling buffers */
 	uint64_t overhead_ns;	 /* time between operations without waits, fills and flushes */
-	uint64_t issued;	 /* operations submitted to the engine, those of warm-ups as well */
+	uint64_t issued;	 /* operations submitted to the engine, also by warm-ups */
 	uint64_t warmup_ops;	 /* operations of warm-ups that succeeded; not in ops[] */
 	uint64_t outstanding;	 /* issued and not completed */
 	uint64_t order_breaks;	 /* operations not issued directly after their predecessor */
@@ -73,7 +73,7 @@ struct counters {
 	_Atomic uint64_t first_issue_ns;
 	_Atomic uint64_t last_done_ns;
 	_Atomic uint64_t
-		failed_bytes[DIR_COUNT]; /* seldom written, as those of end-to-end targets */
+		failed_bytes[DIR_COUNT]; /* seldom written, as the counters of end-to-end targets */
 	_Atomic uint64_t failed_ops[DIR_COUNT];
 	_Atomic uint64_t net_ns;
 	_Atomic uint64_t net_wait_ns;
@@ -192,7 +192,8 @@ static inline bool extremes_are_met(const struct extremes_live *e, uint64_t took
 struct extremes extremes_read(const struct extremes_live *e, uint64_t target, uint64_t pass);
 
 /*
- * Add the extremes of `from` to those of `e`; of two that took equally long, the earlier stays.
+ * Add the extremes of `from` to the extremes of `e`; of two that took equally long, the earlier
+ * stays.
  */
 void extremes_add(struct extremes *e, const struct extremes *from);
 

@@ -135,7 +135,7 @@ enum figures_part {
 
 struct figures {
 	struct tally tally; /* first: its numbers have one offset in both */
-	unsigned known;	    /* enum figures_part; those of a sum are known of all its parts */
+	unsigned known;	    /* enum figures_part; in a sum: known of all its terms */
 	uint32_t parts;	    /* figures that were added: figures_add() */
 	struct latency latency;
 	struct extremes extremes;
@@ -161,7 +161,7 @@ void figures_init(struct figures *f);
 void figures_free(struct figures *f);
 
 /*
- * Add `from` to `sum`; the first operation is that of the first part. Returns 0, or -ENOMEM with
+ * Add `from` to `sum`; the first operation is the first part's. Returns 0, or -ENOMEM with
  * latencies missing from the sum.
  */
 int figures_add(struct figures *sum, const struct figures *from);
@@ -179,7 +179,7 @@ enum figure_sum {
 	FIGURE_SUM_ADD,
 	FIGURE_SUM_LEAST,
 	FIGURE_SUM_GREATEST,
-	FIGURE_SUM_FIRST, /* it is that of the first part */
+	FIGURE_SUM_FIRST, /* the first part's */
 	FIGURE_SUM_CACHE, /* cache_state_add() adds it */
 };
 
@@ -222,7 +222,7 @@ static inline bool figure_row_is_of_tally(const struct figure_row *row)
 	return row->n && row->off < sizeof(struct tally);
 }
 
-/* Add the numbers of a row: those of `from` to those of `sum`, both as figure_row_at() has them. */
+/* Add the numbers of a row of `from` to the numbers of `sum`, both as figure_row_at() has them. */
 void figure_row_add(void *sum, const void *from, const struct figure_row *row, bool first);
 
 #endif

@@ -15,7 +15,7 @@
  *   Stopping once the interval is narrow: F. J. Anscombe, Proc. Cambridge Phil. Soc. 48 (1952)
  *   600; N. Starr, Ann. Math. Statist. 37 (1966) 36. Such a series stops too often where its
  *   scatter is small by luck. The least number of values and the smaller probability of an error
- *   are calibrated by simulation, for normal values, independent ones and those of a first-order
+ *   are calibrated by simulation, for normal values, independent or from a first-order
  *   autoregression of 0.3 and 0.6. tests/unit/test_stats_runs.c holds the coverage that the
  *   calibrations promise.
  *   Two means of unequal variances: B. L. Welch, Biometrika 34 (1947) 28.
@@ -109,7 +109,7 @@ struct stats_summary stats_summarize(const double *x, size_t n);
 /*
  * Half the width of the interval of a series that may stop at any n from STATS_UNTIL_MIN on, once
  * this width is small enough: the interval covers the true mean with probability STATS_LEVEL all
- * the same. INFINITY for less than two values; that of stats_summarize() for less than
+ * the same. INFINITY for less than two values; as in stats_summarize() for less than
  * STATS_UNTIL_MIN.
  */
 double stats_until_half_width(const double *x, size_t n);
@@ -133,7 +133,7 @@ struct stats_drift stats_drift(const double *x, size_t n);
 struct stats_steady stats_steady(const double *x, size_t n);
 
 /*
- * Compare the mean of `n_b` runs with that of `n_a` runs (1 or more each), by Welch's test on a
+ * Compare the mean of `n_b` runs with the mean of `n_a` runs (1 or more each), by Welch's test on a
  * logarithmic scale. The interval covers the true ratio with probability `level`.
  *
  * Of two single runs, only the scatter inside the runs counts, and so their spread from run to run

@@ -103,7 +103,7 @@ struct group_piece {
 #define GROUP_PIECE_MAX ((size_t)1 << 30)
 
 /*
- * Send `size` bytes to rank 0, which gets those of all ranks in `pieces`, one for each, in the
+ * Send `size` bytes to rank 0, which gets the bytes of all ranks in `pieces`, one for each, in the
  * memory at pieces[0].data, which it frees; unused on other ranks. Returns 0, -ECONNABORTED or
  * -EFBIG.
  */
@@ -148,7 +148,7 @@ struct group_wall_calls {
 void group_on_wall(struct group *g, const struct group_wall_calls *calls, void *arg);
 
 /*
- * The run of this rank stops, and those of the other ranks with it: group_on_stop(). Any thread.
+ * The run of this rank stops, and the runs of the other ranks with it: group_on_stop(). Any thread.
  */
 void group_stop(struct group *g, enum stop_reason reason, int detail);
 

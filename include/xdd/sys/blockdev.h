@@ -39,7 +39,7 @@ dev_t blockdev_disk(dev_t dev);
 
 /*
  * A number of the device's queue, such as "logical_block_size", which for a
- * partition is that of its disk. False, with `*value` as it was, when there is none.
+ * partition is its disk's. False, with `*value` as it was, when there is none.
  */
 bool blockdev_queue_number(dev_t dev, const char *name, uint64_t *value);
 

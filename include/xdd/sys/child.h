@@ -32,10 +32,10 @@ struct child {
 };
 
 /*
- * Start `argv`, found in PATH. Without CHILD_ERRORS its standard error is that of this process, and
- * without CHILD_OWN_GROUP so is its process group, because it may ask for a password on the
+ * Start `argv`, found in PATH. Without CHILD_ERRORS its standard error is the one of this process,
+ * and without CHILD_OWN_GROUP so is its process group, because it may ask for a password on the
  * terminal; it then ignores SIGINT, which is for this process. When the calling thread ends, the
- * child gets SIGTERM, or SIGINT with CHILD_END_SIGINT. Returns 0; or -errno, also that of its
+ * child gets SIGTERM, or SIGINT with CHILD_END_SIGINT. Returns 0; or -errno, also the one of its
  * execve(2). Any thread.
  */
 int child_start(struct child *c, char *const argv[], unsigned flags);
@@ -85,9 +85,9 @@ bool ssh_is_openssh(const char *program);
 const char *ssh_wrong_name(const char *host, const char *user);
 
 /*
- * The words that run `command`, for the other shell, at a host: those of `ssh` (ends with NULL, at
- * least one), options whatever the user's configuration says, the host, and the command. The names
- * are sound. Returns NULL where memory is short.
+ * The words that run `command`, for the other shell, at a host: the words of `ssh` (ends with NULL,
+ * at least one), options whatever the user's configuration says, the host, and the command. The
+ * names are sound. Returns NULL where memory is short.
  */
 char **ssh_words(struct arena *arena, const char *const *ssh, unsigned flags, const char *user,
 		 const char *host, const char *command);

@@ -90,7 +90,7 @@ struct clock_state {
 	 */
 	_Atomic uint64_t turn;
 
-	/* atomic: the same; that of `turn` and the one before do not change */
+	/* atomic: the same; the entry of `turn` and the one before do not change */
 	struct clock_slot slots[CLOCK_SCALES];
 };
 

@@ -30,7 +30,7 @@ char *sysfile_unescape(char *text);
 
 /*
  * True if the file system of `path` is mounted with an option that is `name`, or begins with it and
- * an equals sign, among those of the file system itself. False where that is not known.
+ * an equals sign, among the options of the file system itself. False where that is not known.
  */
 bool mountinfo_has_option(const char *path, const char *name);
 

@@ -15,8 +15,8 @@
 /*
  * A trace: a record of each operation of a target, from a run or from a dump.
  *
- * Times are those of a monotonic clock of the machine the trace is from; `to_global_ns` makes them
- * comparable with those of other machines. Values only; any thread.
+ * Times come from a monotonic clock of the machine the trace is from; `to_global_ns` makes them
+ * comparable with times of other machines. Values only; any thread.
  */
 
 #define TRACE_NO_CPU UINT16_MAX /* the processor is not known */
@@ -187,8 +187,8 @@ typedef void trace_complain(void *arg, const char *text);
 
 /*
  * Read a dump that lies in `data` (`size` bytes, only looked at during the call) as far as it is
- * sound. Damage is reported to `complain`. `name` is that of the file: it has the target of a dump
- * of older programs, and must outlive `*d`. Returns 0 with `*d` filled in, perhaps after
+ * sound. Damage is reported to `complain`. `name` is the name of the file: it has the target of a
+ * dump of older programs, and must outlive `*d`. Returns 0 with `*d` filled in, perhaps after
  * complaints; -EBADMSG when nothing is usable, after complaints; -ENOMEM. Free with
  * trace_dump_free() in any case. Any thread.
  */

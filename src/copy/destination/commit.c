@@ -287,7 +287,7 @@ void commit_note_root(struct commit *c, bool renamed)
 		commit_flush_journal(c);
 }
 
-/* An empty journal, if that of the session that is continued has another name. */
+/* An empty journal, if the journal of the session that is continued has another name. */
 static void mark_root(struct commit *c)
 {
 	struct dir_node *root = dirs_root(c->dirs);

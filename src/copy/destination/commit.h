@@ -34,7 +34,7 @@ struct commit_file {
 	uint64_t number;	  /* of its temporary name; 0: in place, there is none */
 	int fd;			  /* -1: none; closed by the commit */
 	bool unnamed;		  /* it has no name before its final one */
-	mode_t mode;		  /* permissions that it gets; with -P those of its entry */
+	mode_t mode;		  /* permissions that it gets; with -P the entry's */
 	bool has_mode;		  /* it was created with them */
 	bool kept;		  /* in the journal: -R */
 
@@ -99,7 +99,7 @@ void commit_entered_all(struct commit *c);
 /*
  * The journal of the continued copy has a part of this file: same path, and size, mtime and
  * version of the source. Opens it: `f->fd` and `f->number` are set, `durable` has its bytes.
- * Returns 1; 0: there is none; or -errno. The caller's thread is that of the entries.
+ * Returns 1; 0: there is none; or -errno. The caller is the thread of the entries.
  */
 int commit_resume(struct commit *c, struct commit_file *f, struct extents *durable);
 

@@ -201,7 +201,7 @@ int commit_record(struct commit *c, const struct journal_record *r);
 void commit_flush_journal(struct commit *c);
 
 /*
- * Remove `name` from a directory whose times stay as they are: they may be those of the source by
+ * Remove `name` from a directory whose times stay as they are: they may be the source's by
  * now. Any thread.
  */
 void commit_unlink_quietly(int dir_fd, const char *name);
@@ -221,7 +221,7 @@ int commit_sweep(struct commit *c, struct err *why);
 /* True: the temporary file of this number is still wanted. */
 typedef bool stale_keep(void *arg, uint64_t number);
 
-/* Close the journals of dead sessions; those of commit_entered_all() are gone. */
+/* Close the journals of dead sessions; commit_entered_all() has removed its own. */
 void stale_leave(struct commit *c);
 
 #endif

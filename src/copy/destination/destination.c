@@ -123,7 +123,7 @@ static bool is_fatal(int err)
 	return err == -ENOSPC || err == -EDQUOT || err == -EROFS || err == -EIO;
 }
 
-/* The name is that of a link, a FIFO or the like. */
+/* The name names a link, a FIFO or the like. */
 static bool is_no_file(struct destination *d, struct dir_node *dir, const char *name)
 {
 	int dir_fd = dir ? dirs_fd(d->dirs, dir) : -1;
@@ -210,8 +210,8 @@ void dest_busy(struct destination *d)
 }
 
 /*
- * All that was offered has its result, and the source has answered all wants, those of files that
- * failed meanwhile too. Once true, it stays so.
+ * All that was offered has its result, and the source has answered all wants, also the wants of
+ * files that failed meanwhile too. Once true, it stays so.
  */
 static bool nothing_left(struct destination *d)
 {
@@ -357,7 +357,7 @@ static void finish_root(struct destination *d)
 }
 
 /*
- * All other threads have ended, except those of the role. The order matters: the commit removes its
+ * All other threads have ended, except the role's. The order matters: the commit removes its
  * journal from the root, whose times are set after that.
  */
 static void end_files(struct destination *d)

@@ -67,7 +67,7 @@ struct root {
 	int fd; /* the directory below which all lies; -1: none, see `device` and `missing` */
 	/*
 	 * The name of the only source there, where that is not its own: owned. NULL: names are
-	 * those of the source.
+	 * the source's.
 	 */
 	char *name;
 	bool is_entry;	 /* the only source, a directory, is the root itself */
@@ -98,7 +98,7 @@ void root_init(struct root *r);
 
 /*
  * Check an open file that is written in place: a regular one, and not in use as a device. Returns 0
- * or -errno, with the reason in `why`, which is empty where it is that of errno.
+ * or -errno, with the reason in `why`, which is empty where errno is the reason.
  */
 int root_guard(const struct root *r, int fd, struct err *why);
 

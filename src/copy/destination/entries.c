@@ -237,7 +237,7 @@ static bool verify_directory(struct destination *d, struct dir_node *in, struct 
 	return *text;
 }
 
-/* Its name is that of the destination, not that of the source. */
+/* Its name is the destination's, not the source's. */
 static bool verify_root(struct destination *d, const struct level *root, const struct copy_entry *e)
 {
 	struct copy_entry of_root = *e;

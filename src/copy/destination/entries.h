@@ -105,7 +105,7 @@ void file_forget(struct destination *d, struct item *i);
 /* The counts of an entry that has ended, with `outcome`. */
 void file_count(struct destination *d, const struct copy_entry *e, enum copy_outcome outcome);
 
-/* Give a file that is there the attributes of `e` where they differ; `st` is that of the file. */
+/* Give a file that is there the attributes of `e` where they differ; `st` describes the file. */
 void file_correct(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
 		  const struct stat *st);
 

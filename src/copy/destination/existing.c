@@ -453,7 +453,7 @@ static bool is_same_size(const struct offer *o)
 	return o->exists && S_ISREG(o->st.st_mode) && (uint64_t)o->st.st_size == o->e->size_bytes;
 }
 
-/* The time of a device is not that of its contents. */
+/* The time of a device says nothing of its contents. */
 static bool is_same_time(const struct offer *o)
 {
 	return !(o->e->flags & COPY_DEVICE) && meta_same_time(&o->st.st_mtim, o->e->mtime_ns);
@@ -524,7 +524,7 @@ static int want_sums(struct destination *d, const struct offer *o, struct err *w
 
 /*
  * Bytes that an interrupted copy has of it need not come again: with -trust, or once their digests
- * are those of the source, which `want` then asks for. Returns 1 if all are there; 0 with `want`,
+ * are the source's, which `want` then asks for. Returns 1 if all are there; 0 with `want`,
  * whose ranges are then to be freed; or -errno.
  */
 static int existing_resume(struct destination *d, struct item *i, struct copy_want *want,

@@ -332,7 +332,7 @@ static uint64_t silence_ns(struct journal_file *j)
 	return ns > 0 ? (uint64_t)ns : 0;
 }
 
-/* The user that files created here get; the file system may not keep that of this process. */
+/* The user that files created here get; the file system may not keep the user of this process. */
 static uid_t own_uid(int root_fd)
 {
 	int fd = openat(root_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

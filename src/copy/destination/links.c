@@ -343,7 +343,7 @@ void links_free(struct destination *d)
 /* ---- hard links ---- */
 
 enum relation {
-	LINKED,	   /* both names are those of one file */
+	LINKED,	   /* both names belong to one file */
 	ABSENT,	   /* nothing is there */
 	DIRECTORY, /* a directory is there */
 	OTHER,

@@ -355,7 +355,7 @@ static int take_message(struct destination *d, const struct wire_header *h, cons
 	}
 }
 
-/* The range of a file that a message is about; that of a bundle begins at 0. */
+/* The range of a file that a message is about; the range of a bundle begins at 0. */
 static void describe_stamp(struct stamp *stamp, const struct wire_header *h, const uint8_t *body)
 {
 	struct wire_sums sums;

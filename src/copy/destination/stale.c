@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of earlier sessions: those that dead ones have left, and those of an interrupted one that
+ * Files of earlier sessions: what dead ones have left, and what an interrupted one has left that
  * is continued. Called when a copy begins, and by the thread of the entries.
  *
  * A power failure may take the end of a journal, or all of it, and leave temporary files in

@@ -75,7 +75,7 @@ int copy_source_open(struct source **s, struct copy_job *job);
 int copy_source_run(struct source *s);
 void copy_source_close(struct source *s);
 
-/* True if the name of a destination is that of a directory of this host. Any thread. */
+/* True if the name of a destination names a directory of this host. Any thread. */
 bool copy_is_directory(const char *destination);
 
 #endif

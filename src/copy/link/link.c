@@ -122,7 +122,7 @@ static void duplex_set_timeout(struct duplex *d, uint64_t timeout_ns)
 	atomic_store(&d->timeout_ns, timeout_ns);
 }
 
-/* The time limit; a new one is that of later waits. */
+/* The time limit; a new one applies to later waits. */
 static uint64_t duplex_timeout(const struct duplex *d)
 {
 	return atomic_load(&d->timeout_ns);

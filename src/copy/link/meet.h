@@ -123,7 +123,8 @@ void meet_answer(struct copy_meet *m, int err, const struct err *why);
 
 /*
  * The first line of a server, before any message: "XDD-COPY 6 8.0.0". It tells the output of xdd
- * from that of login scripts, and from an xdd that does not know copies. For ssh.c and server.c.
+ * from the output of login scripts, and from an xdd that does not know copies. For ssh.c and
+ * server.c.
  */
 
 /* Other output that may come before the banner. */
@@ -173,7 +174,7 @@ char **ssh_command(struct arena *arena, const struct copy_request *request,
 
 /*
  * Describe the program that listens on `port`: "process 1234 (nginx)". False: there is none, or it
- * cannot be seen, as those of other users. Any thread.
+ * cannot be seen, as with other users' processes. Any thread.
  */
 bool port_owner(uint16_t port, char text[PORT_OWNER_SIZE]);
 

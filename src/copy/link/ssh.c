@@ -297,7 +297,7 @@ static int say_noise(const struct start *s, const struct banner *b)
 	char *noise = printable_dup(b->noise, false);
 
 	say(s, COPY_BAD_VERSION,
-	    "sends other output than that of xdd%s%s%s; its login scripts must print nothing for "
+	    "sends output that is not xdd's%s%s%s; its login scripts must print nothing for "
 	    "commands",
 	    *b->noise ? ": \"" : ", which is no text", noise ? noise : "", *b->noise ? "\"" : "");
 	free(noise);

@@ -83,7 +83,7 @@ struct copy_started {
 	char software[64]; /* "xdd 8.0.0" */
 	char host[256];
 	char ssh_address[64]; /* of this host as ssh reached it; "": not known */
-	bool is_directory;    /* of a destination: its name is that of a directory */
+	bool is_directory;    /* of a destination: its name names a directory */
 };
 
 enum copy_meet_how {
@@ -180,12 +180,12 @@ struct copy_entry {
 	uint32_t mode; /* permissions, 07777 */
 	uint32_t uid, gid;
 	uint64_t size_bytes;
-	uint64_t identity;	    /* FILE: of the file itself (tree/dirs.h); 0: not known */
-	uint64_t version;	    /* FILE: of its contents (the same); 0: not known */
-	int64_t mtime_ns, atime_ns; /* since 1970 */
-	uint64_t first;		    /* LINK: id of an entry with COPY_HAS_LINKS */
-	const char *target;	    /* SYMLINK */
-	bool group;		    /* OWNER: `name` is that of group `gid`; else of user `uid` */
+	uint64_t identity;	       /* FILE: of the file itself (tree/dirs.h); 0: not known */
+	uint64_t version;	       /* FILE: of its contents (the same); 0: not known */
+	int64_t mtime_ns, atime_ns;    /* since 1970 */
+	uint64_t first;		       /* LINK: id of an entry with COPY_HAS_LINKS */
+	const char *target;	       /* SYMLINK */
+	bool group;		       /* OWNER: `name` names group `gid`; else user `uid` */
 	const struct copy_attr *attrs; /* with -P; decoded: in the cursor, until the next entry */
 	size_t n_attrs;
 };

@@ -4,7 +4,7 @@
  * destination; see the header. Called by report.c, attempt.c and server.c.
  *
  * The window of the copy bounds the names of entries. Paths exist only while they are reported, as
- * those of a deep tree are long.
+ * the names in a deep tree are long.
  */
 #include "copy/report/names.h"
 

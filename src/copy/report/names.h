@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names in a copy: those of its entries in reports, and those that it may create. Callers:
+ * Names in a copy: of its entries in reports, and names that it may create. Callers:
  * report.c; attempt.c and server.c.
  */
 #ifndef XDD_COPY_REPORT_NAMES_H
@@ -32,7 +32,7 @@ void names_offer(struct names *n, const uint8_t *body, size_t length);
 void names_result(struct names *n, const uint8_t *body, size_t length);
 
 /*
- * The names that a copy may create in its destination directory: those of its sources. Callers:
+ * The names that a copy may create in its destination directory: its sources'. Callers:
  * attempt.c, server.c.
  */
 

@@ -63,7 +63,9 @@ struct copy_report {
 	bool offered;	    /* the source has named something */
 	int lost;	    /* the worst status of RESULTs that need a reason; 0: none */
 
-	/* digests of the lines of failures and warnings; those of earlier attempts are sorted */
+	/*
+	 * digests of the lines of failures and warnings; the digests of earlier attempts are sorted
+	 */
 	uint64_t *told;
 	size_t n_told, n_before;
 };

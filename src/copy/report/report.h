@@ -21,7 +21,7 @@ struct stamps;
 
 /*
  * Output of a copy: progress, summary, failures, log and JSON. The process
- * that the user has started has a report that prints; that of a server only counts.
+ * that the user has started has a report that prints; a server's only counts.
  *
  * Calls lock; any thread. They never block on the network.
  */
@@ -66,7 +66,7 @@ void copy_report_inside(struct copy_report *r, bool inside);
 int copy_report_status(const struct copy_report *r);
 
 /*
- * Print the summary, write JSON, close all. `status` is that of the copy. Returns the exit status,
+ * Print the summary, write JSON, close all. `status` is the copy's. Returns the exit status,
  * which is worse if an output could not be written. Accepts NULL.
  */
 int copy_report_close(struct copy_report *r, int status);

@@ -175,7 +175,7 @@ static double progress_work(uint64_t files, uint64_t bytes)
 
 /*
  * Seconds until the rest is done at the rate of now; infinite: not known. Small files come before
- * large ones and are few bytes, so neither the rate of files nor that of bytes tells alone.
+ * large ones and are few bytes, so neither the rate of files nor the rate of bytes tells alone.
  */
 static double seconds_left(const struct progress *p, const struct copy_state *s)
 {
@@ -298,7 +298,7 @@ static void put_amount(FILE *f, uint64_t files, uint64_t bytes)
 		scaled_bytes((double)bytes, text));
 }
 
-/* The rate is that of `bytes`, which are named if they are not `all`. */
+/* The rate is in `bytes`, which are named if they are not `all`. */
 static void summary_put_time(FILE *f, uint64_t bytes, uint64_t all, uint64_t ns)
 {
 	char time[SCALED_SIZE], rate[SCALED_SIZE], sent[SCALED_SIZE];

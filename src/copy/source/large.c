@@ -342,7 +342,7 @@ static int send_step(struct data_thread *d, struct large *f, const struct extent
 	return send_block(d, f, step, data);
 }
 
-/* -o: one read at a time, and those of a file in its order. */
+/* -o: one read at a time, in the order of the file. */
 static int do_step(struct data_thread *d, struct large *f, bool *more)
 {
 	struct source *s = d->s;

@@ -396,7 +396,7 @@ static bool ranges_fit(const struct copy_want *w, const struct entry *e)
 	return w->n_ranges == 0 || w->ranges[w->n_ranges - 1].end <= e->size_bytes;
 }
 
-/* A second want is that of a file whose digests differ. */
+/* A second want concerns a file whose digests differ. */
 static bool may_want(const struct source *s, const struct entry *e, const struct copy_want *w)
 {
 	const struct copy_settings *settings = s->settings;

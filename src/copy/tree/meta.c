@@ -261,7 +261,7 @@ void meta_apply(int fd, const struct copy_entry *e, mode_t mode, const struct me
 }
 
 /*
- * The owner of a link, by a descriptor: another user may have replaced the name by that of a file,
+ * The owner of a link, by a descriptor: another user may have replaced the name by one of a file,
  * which must not get another owner.
  */
 static int set_link_owner(int dir_fd, const char *name, const struct copy_entry *e,

@@ -40,7 +40,7 @@ bool meta_owner_before(struct meta_names *k, const struct copy_entry *e, struct 
 
 /* ---- destination ---- */
 
-/* Numbers of users and groups of the source as those of this host, by their names. One writer. */
+/* Numbers of users and groups of the source as numbers of this host, by their names. One writer. */
 struct meta_owners;
 struct meta_owners *meta_owners_new(void);
 void meta_owners_free(struct meta_owners *o);
@@ -78,8 +78,8 @@ void meta_apply(int fd, const struct copy_entry *e, mode_t mode, const struct me
 		struct meta_result *result);
 
 /*
- * Permissions of 0777 that files which are created in a directory may have: those of its default
- * ACL; `usual` (newfile_mask()) where there is none. The descriptor may be one of O_PATH.
+ * Permissions of 0777 that files which are created in a directory may have: the permissions in its
+ * default ACL; `usual` (newfile_mask()) where there is none. The descriptor may be one of O_PATH.
  */
 mode_t meta_creation_mask(int dir_fd, mode_t usual);
 
@@ -100,7 +100,7 @@ void meta_apply_link(int dir_fd, const char *name, const struct copy_entry *e,
 bool meta_same_time(const struct timespec *t, int64_t ns);
 
 /*
- * An existing file to compare. Attributes are those of `fd`, or, with -1, of the symbolic link
+ * An existing file to compare. Attributes belong to `fd`, or, with -1, to the symbolic link
  * `name` in `dir_fd`; with NULL they are not compared.
  */
 struct meta_file {

@@ -521,8 +521,8 @@ static bool walk_look(struct walk *w, struct walk_found *f, const char *name)
 }
 
 /*
- * The descriptor is borrowed while entries are used, except those of a rest, which a directory has
- * after a subdirectory was left.
+ * The descriptor is borrowed while entries are used, except the entries of a rest, which a
+ * directory has after a subdirectory was left.
  */
 static int walk_borrow(struct walk *w, struct dir_node *dir)
 {

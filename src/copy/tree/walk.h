@@ -37,7 +37,7 @@ struct walk_found {
  * settings->list there is one, the file of names ("-": standard input). Returns 0, or an exit
  * status with a text in `why`: a source that does not exist (COPY_NO_SOURCE), a directory without
  * -r (COPY_BAD_ARGUMENTS).
- * Checks all names, except those of a list, before anything is offered.
+ * Checks all names, except the names of a list, before anything is offered.
  */
 int walk_open(struct walk **w, const struct copy_settings *settings, const char *const *sources,
 	      size_t n, struct err *why);
@@ -50,7 +50,7 @@ void walk_close(struct walk *w);
 bool walk_top_name(const char *source, char name[COPY_MAX_NAME_BYTES]);
 
 /*
- * A copy into its own source ends: in a directory that has the file `journal`, which is that of
+ * A copy into its own source ends: in a directory that has the file `journal`, which belongs to
  * this copy's destination, directories are not entered if this copy makes them: those with the
  * names of the sources, or `made` if it is not NULL. With "" (the destination may be a new name),
  * for contents and for lists, these are all that have changed in the last hour. Failures say so.

@@ -91,7 +91,7 @@ struct walk {
 	struct walk_links links;
 	struct walk_list list;
 	struct walk_named named;
-	char name[COPY_MAX_NAME_BYTES]; /* those of the entry that was found last */
+	char name[COPY_MAX_NAME_BYTES]; /* of the entry that was found last */
 	char real_name[COPY_MAX_NAME_BYTES];
 	char target[COPY_MAX_PATH_BYTES];
 };

@@ -215,7 +215,7 @@ void walk_links_free(struct walk_links *l)
  * Reading directories, the last one entered first. See walk_private.h.
  *
  * Entries are read a buffer at a time. The part of a buffer that is not used yet when a
- * subdirectory is entered is kept, up to a limit for all levels together; beyond it, that of the
+ * subdirectory is entered is kept, up to a limit for all levels together; beyond it, the one of the
  * outermost level is read again, from the offset after the entry of the subdirectory.
  */
 

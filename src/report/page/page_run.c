@@ -84,8 +84,7 @@ static void put_table(struct page *p, const struct heat *h)
 					     "< 1 s",	 "longer",	NULL };
 	static const size_t least = 3, most = 9; /* decades: < 10^least ns, < 10^most ns */
 
-	page_table(p, "Operations by their service times, in percent of those of the passes",
-		   heads);
+	page_table(p, "Operations by their service times, in percent of all operations", heads);
 	for (size_t c = 0; c < COLUMNS; c++) {
 		const double from = (double)c * h->per_column + 1;
 		size_t r = 0;

@@ -201,8 +201,8 @@ static void meeting_describe(struct target *t, struct wire_plan *own)
 /* ---- what both agree on ---- */
 
 /*
- * A destination whose amount the source decides: complete its plan with that of the source, which
- * the session has compared with its own.
+ * A destination whose amount the source decides: complete its plan with the plan of the source,
+ * which the session has compared with its own.
  */
 static void adopt_amount(struct endtoend *e)
 {

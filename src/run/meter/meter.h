@@ -110,7 +110,7 @@ void qthread_latency_free(struct qthread *q);
 /* Empty them for the next pass. The last QThread to leave a pass. */
 void qthread_latency_reset(struct qthread *q);
 
-/* Add those of `q` to `l`. Returns 0 or -ENOMEM. Any thread. */
+/* Add the latencies of `q` to `l`. Returns 0 or -ENOMEM. Any thread. */
 int qthread_latency_add(struct latency *l, const struct qthread *q);
 
 /*

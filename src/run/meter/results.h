@@ -27,7 +27,7 @@ enum result_interval {
 /*
  * The result of a target in a pass. The last QThread to leave the pass allocates it, the results
  * manager frees it. An interval uses the same struct, with pass, target, tally and latency only;
- * that of all targets has their number as `target`.
+ * the result of all targets has their number as `target`.
  */
 struct pass_result {
 	struct pass_result *next;

@@ -97,8 +97,8 @@ static uint64_t wait_of(const struct qthread *q, const struct tally *tally, stru
 }
 
 /*
- * Add the figures of QThread `q` to the pass, and to those of the QThreads where they are kept.
- * Returns 0 or -ENOMEM.
+ * Add the figures of QThread `q` to the pass, and to the figures of the QThreads where they are
+ * kept. Returns 0 or -ENOMEM.
  */
 static int add_queue(struct pass_result *r, const struct target *t, const struct qthread *q)
 {

@@ -319,7 +319,7 @@ static uint64_t intervals_turn(void *arg)
 
 /* ---- passes ---- */
 
-/* A pass of the target of `q` begins, and perhaps the first of those of all targets. */
+/* A pass of the target of `q` begins, and perhaps the first of all targets. */
 static void begin_series(struct intervals *i, const struct qthread *q, uint64_t release_ns)
 {
 	struct interval_series *s = &i->series[q->target->plan->number];

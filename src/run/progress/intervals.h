@@ -9,7 +9,7 @@
  * meanwhile, the rest of the pass becomes part of it.
  *
  * Each of the two options has intervals of its own. Those of -intervals have no gaps within a pass;
- * those of -latency leave out what has no completions.
+ * the rows of -latency leave out what has no completions.
  */
 #ifndef XDD_RUN_PROGRESS_INTERVALS_H
 #define XDD_RUN_PROGRESS_INTERVALS_H

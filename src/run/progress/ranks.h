@@ -19,8 +19,8 @@ struct globaltime;
 struct run;
 
 /*
- * From now on the end of this run ends those of the other ranks, and the other way round. Returns 0
- * or -errno. Main thread, while the run is set up.
+ * From now on the end of this run ends the runs of the other ranks, and the other way round.
+ * Returns 0 or -errno. Main thread, while the run is set up.
  */
 int ranks_attach(struct run *run);
 

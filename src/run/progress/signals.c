@@ -171,8 +171,8 @@ void signals_end(struct signals *s)
 }
 
 /*
- * -attached: one thread waits for the end of standard input, or for that of the reader of standard
- * output, and writes the lines of progress.
+ * -attached: one thread waits for the end of standard input, or for the end of the reader of
+ * standard output, and writes the lines of progress.
  */
 
 #define LINE_NS NS_PER_SEC

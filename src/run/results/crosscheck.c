@@ -614,7 +614,7 @@ static void check_direct_reads(struct run *run, const struct device_check *d, ui
 }
 
 /*
- * Requests beyond those of this run, without those that the bytes of others explain: only these are
+ * Requests beyond this run's, without the ones that the bytes of others explain: only these are
  * parts of its operations.
  */
 static uint64_t split_requests(const struct device_check *d, uint64_t requests, uint64_t bytes)

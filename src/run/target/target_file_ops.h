@@ -37,7 +37,7 @@ void private_fd_begin(struct run *run);
 
 /*
  * Return a descriptor for the operations of a QThread: its own description of the file that the
- * target has open, or that of the target, which is only slower. Close with private_fd_close(),
+ * target has open, or the target's, which is only slower. Close with private_fd_close(),
  * which accepts a QThread without one. The QThread, while the target is open.
  */
 int private_fd_open(struct qthread *q);
