@@ -146,7 +146,7 @@ def test_other_tools():
                        ("delete", "nothing like it"), ("exclude=x", "say -F -0"), ("human-readable", "leave it out"),
                        ("ignore-existing", "nothing like it")):
         refused("-%s d h:b" % word, ARGUMENTS, "-%s: is a word of rsync" % word, says)
-    for word, says in (("-numeric-ids", "nothing like it: owners of -P are those of the same name"), ("-devices", "nothing like it: devices"),
+    for word, says in (("-numeric-ids", "nothing like it: -P finds owners by name"), ("-devices", "nothing like it: devices"),
                        ("D", "nothing like it: devices"), ("-perms", "say -P"), ("K", "nothing like it"), ("E", "say -P"),
                        ("W", "leave it out"), ("-3", "leave it out: the data of two other hosts")):
         refused("-%s d h:b" % word.replace("-3", "3"), ARGUMENTS, says)

@@ -261,7 +261,7 @@ def test_refused():
         refused(words + " in a setup file", write + ["-setup", t.path("setup")],
                 r"curve: .*%s: in .*setup:2 it has no effect" % words.split()[0])
     os.unlink(t.path("setup"))
-    refused("two targets", ["-op", "noop", "-targets", 2, "null", "null", "-numreqs", 1], r"a curve is that of one target, and there are 2")
+    refused("two targets", ["-op", "noop", "-targets", 2, "null", "null", "-numreqs", 1], r"a curve has one target, and there are 2")
     for load in ("0", "1,,2", "5,5.0", "2000", "x", "9..1"):
         refused("-load " + load, write + ["-load", load], r"curve: -load \S+: ")
     for goal in ("p99", "p98=5ms", "p99=0", "p99=soon"):

@@ -60,7 +60,7 @@ def test_failures():
     for text in ("multi: dead: ssh cannot reach it, or is not let in; its last messages:", "multi: dead:   ssh: connect to host",
                  "multi: silent: did not answer within %d s" % LIMIT_S,
                  "multi: bare: cannot start \"xdd\" there; install xdd there, or give its path with -remotexdd",
-                 "multi: the results are those of 3 of 6 ranks"):
+                 "multi: there are results of 3 of 6 ranks"):
         t.ok(text in run.all_err, "report: " + text, run)
     t.ok(not any("multi: " + host + ": " in run.all_err for host in ("127.0.0.1", "127.0.0.2", "slow")), "the others are not named", run)
     t.ok(not multi.left(run.run_id), "nothing is left running", multi.left(run.run_id))

@@ -174,7 +174,7 @@ def test_stall():
 
 def test_shown():
     run = t.xdd(*"-dryrun -op noop -numreqs 1 -targets 1 null -throttle ops 5 poisson".split())
-    t.ok("\t\tThrottle arrivals are those of a Poisson process\n" in run.out, "information", run)
+    t.ok("\t\tThrottle arrivals form a Poisson process\n" in run.out, "information", run)
     run = t.xdd(*"-report person -op noop -numreqs 10 -targets 1 null -throttle ops 1000 poisson".split())
     t.ok("Poisson arrivals" in run.out, "the block for people", run)
 

@@ -147,9 +147,9 @@ static void test_failures(void **state)
 	fails("echo '" BANNER " '; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
 	fails("echo '" BANNER " 8 8'; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
 	fails("echo 'XDD-COPY -1 8'; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
-	fails("exec yes hello", COPY_BAD_VERSION, "other output than that of xdd: \"hello\"");
+	fails("exec yes hello", COPY_BAD_VERSION, "output that is not xdd's: \"hello\"");
 	fails("exec head -c 100000 /dev/zero", COPY_BAD_VERSION,
-	      "other output than that of xdd, which is no text");
+	      "output that is not xdd's, which is no text");
 	fails("echo '" BANNER " 8'; exit 0", COPY_SSH_ENDED, "connection");
 	fails("echo '" BANNER " 8'; head -c 200 /dev/zero; exec cat >/dev/null", COPY_FAILED,
 	      "no message of xdd");
