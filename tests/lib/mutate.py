@@ -409,13 +409,29 @@ class Build:
         stem = os.path.basename(path)[:-2]
         found = []
         for test, reached in self.tests.items():
-            if obj in reached:
+            if path in self.included(test):
+                found.append((False, 0, 0, test))
+            elif obj in reached:
                 name = os.path.basename(test)[len("test_"):]
                 alike = name == stem or related(name, stem)
                 direct = sum(1 for d in reached.values() if d == 1)
                 found.append((not alike, reached[obj], direct, test))
-        least = min((f[1] for f in found), default=0)
+        least = min((f[1] for f in found if f[1]), default=0)
         return [f[3] for f in sorted(found) if f[1] == least or not f[0]][:most]
+
+    @staticmethod
+    def included(test):
+        """The files of src that are a part of a unit test, which includes them."""
+        if test.endswith(".py"):
+            return []
+        with open(os.path.join(TOP, test + ".c"), encoding="utf-8") as file:
+            return re.findall(r'(?m)^#include "\.\./\.\./(src/.*\.c)"$', file.read())
+
+    def compile_test(self, test, path, output):
+        """Compile a test that includes a file with the changed one; returns whether the compiler took it."""
+        with open(os.path.join(TOP, test + ".c"), encoding="utf-8") as file:
+            text = file.read()
+        return self.compile(test + ".c", text.replace('"../../%s"' % path, '"%s"' % os.path.basename(path)), output)
 
     def compile(self, path, source, output):
         """Compile the text of a file; returns whether the compiler took it."""
@@ -435,14 +451,17 @@ class Build:
         return subprocess.run(self.compiles[path] + ["-o", output, file], cwd=BUILD, stderr=subprocess.DEVNULL,
                               check=False).returncode == 0
 
-    def link(self, program, obj, output):
-        """Link a program with an object of its own in place of the one in the library."""
+    def link(self, program, obj, output, own=None):
+        """Link a program with an object in place of the one in the library, or of its own."""
         if program not in self.links:
             line = next(l for l in make_lines(program, new=["libxdd.a"]) if " -o %s " % program in l)
             self.links[program] = [w for w in shlex.split(line.rsplit(";", 1)[-1]) if w != "ccache"]
         words = list(self.links[program])
         words[words.index("-o") + 1] = output
-        words.insert(words.index("libxdd.a"), obj)
+        if own:
+            words[words.index(own)] = obj
+        else:
+            words.insert(words.index("libxdd.a"), obj)
         return subprocess.run(words, cwd=BUILD, stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
@@ -494,7 +513,7 @@ class Runner:
         self.build = build
         self.slowest_s = slowest_s
         self.words = contained(build.work)
-        self.took, self.linked = {}, set()
+        self.took, self.linked, self.path = {}, set(), None
         self.temporary = os.path.join(build.work, "tmp")
 
     def run(self, test, program, limit_s):
@@ -529,7 +548,7 @@ class Runner:
     def change(self, path, text):
         """Compile a file with another text. Returns None, or why there is nothing to test."""
         build, obj = self.build, os.path.join(self.build.work, "mutant.o")
-        self.linked = set()
+        self.path, self.linked = path, set()
         if path not in build.same:
             with open(os.path.join(TOP, path), encoding="utf-8") as file:
                 if not build.compile(path, file.read(), obj):
@@ -542,8 +561,13 @@ class Runner:
     def run_changed(self, test):
         """Run a test of a program with the changed file. Returns "passed", "failed", "times out" or "no mutant"."""
         program = program_of(test)
-        output = os.path.join(self.build.work, os.path.basename(program))
-        if program not in self.linked and not self.build.link(program, os.path.join(self.build.work, "mutant.o"), output):
+        build, obj = self.build, os.path.join(self.build.work, "mutant.o")
+        output = os.path.join(build.work, os.path.basename(program))
+        if self.path in build.included(test):
+            obj = os.path.join(build.work, "test.o")
+            if not build.compile_test(test, self.path, obj) or not build.link(program, obj, output, test + ".o"):
+                return "no mutant"
+        elif program not in self.linked and not build.link(program, obj, output):
             return "no mutant"
         self.linked.add(program)
         return self.run(test, output, max(LEAST_S, TIMES * self.took[test]))

@@ -10,14 +10,47 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include "kernel_files.h"
 #include "xdd/sys/blockdev.h"
 
 #define DISK makedev(8, 16)
 #define PART makedev(8, 17)
+
+/* The file that the kernel is asked about. */
+static struct statx asked;
+static int statx_errno;
+static long fs_type;
+
+int statx(int fd, const char *path, int flags, unsigned mask, struct statx *st)
+{
+	assert_int_equal(*path ? AT_FDCWD : 5, fd);
+	assert_int_equal(*path ? 0 : AT_EMPTY_PATH, flags);
+	assert_true(mask & STATX_TYPE);
+	*st = asked;
+	errno = statx_errno;
+	return statx_errno ? -1 : 0;
+}
+
+int statfs(const char *path, struct statfs *fs)
+{
+	assert_string_equal(path, "file");
+	*fs = (struct statfs){ .f_type = fs_type };
+	return fs_type ? 0 : -1;
+}
+
+int fstatfs(int fd, struct statfs *fs)
+{
+	assert_int_equal(fd, 5);
+	return statfs("file", fs);
+}
 
 static bool number_of(mode_t kind, dev_t rdev, dev_t *dev)
 {
@@ -133,6 +166,66 @@ static void test_loop(void **state)
 	assert_false(buffered);
 }
 
+#ifdef STATX_DIOALIGN
+
+static void assert_direct(const char *path, bool ignored, uint32_t offset, uint32_t memory)
+{
+	struct directio d;
+
+	memset(&d, 0xff, sizeof(d));
+	directio_query(&d, 5, path);
+	assert_int_equal(d.ignored, ignored);
+	assert_int_equal(d.offset_align, offset);
+	assert_int_equal(d.memory_align, memory);
+}
+
+/* The kernel tells. */
+static void test_direct_known(void **state)
+{
+	(void)state;
+	fs_type = TMPFS_MAGIC;
+	asked = (struct statx){ .stx_mask = STATX_TYPE | STATX_DIOALIGN,
+				.stx_mode = S_IFREG,
+				.stx_dio_offset_align = 512,
+				.stx_dio_mem_align = 4 };
+	assert_direct("file", false, 512, 4);
+	assert_direct(NULL, false, 512, 4);
+	asked.stx_dio_offset_align = 0;
+	assert_direct("file", true, 0, 4);
+	asked.stx_mode = S_IFBLK;
+	assert_direct("file", false, 0, 4);
+	statx_errno = EACCES;
+	assert_direct("file", false, 0, 0);
+	statx_errno = 0;
+}
+
+/* It does not tell: file systems in memory ignore direct I/O. */
+static void test_direct_unknown(void **state)
+{
+	static const struct {
+		long fs_type;
+		mode_t mode;
+		bool ignored;
+	} cases[] = {
+		{ TMPFS_MAGIC, S_IFREG, true }, { TMPFS_MAGIC, S_IFDIR, true },
+		{ RAMFS_MAGIC, S_IFREG, true }, { HUGETLBFS_MAGIC, S_IFREG, true },
+		{ 0xef53, S_IFREG, false },	{ TMPFS_MAGIC, S_IFBLK, false },
+		{ 0, S_IFREG, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fs_type = cases[i].fs_type;
+		asked = (struct statx){ .stx_mask = STATX_TYPE,
+					.stx_mode = (uint16_t)cases[i].mode,
+					.stx_dio_offset_align = 512 };
+		assert_direct("file", cases[i].ignored, 0, 0);
+		assert_direct(NULL, cases[i].ignored, 0, 0);
+	}
+}
+
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +235,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_partition, kernel_files_begin,
 						kernel_files_end),
 		cmocka_unit_test_setup_teardown(test_loop, kernel_files_begin, kernel_files_end),
+#ifdef STATX_DIOALIGN
+		cmocka_unit_test(test_direct_known),
+		cmocka_unit_test(test_direct_unknown),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

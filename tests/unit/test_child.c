@@ -297,9 +297,14 @@ static void test_names(void **state)
 static void test_quotes(void **state)
 {
 	struct arena *arena = arena_new();
+	const char *longest;
 
 	(void)state;
 	assert_string_equal(ssh_quote(arena, "it's"), "'it'\\''s'");
+	/* It has room of its own. */
+	longest = ssh_quote(arena, "!!!!!!!!");
+	ssh_quote(arena, "next");
+	assert_string_equal(longest, "''\\!''\\!''\\!''\\!''\\!''\\!''\\!''\\!''");
 	assert_string_equal(ssh_quote(arena, "\\!"), "''\\\\''\\!''");
 	assert_string_equal(ssh_quote(arena, "a*"), "'a*'");
 	assert_string_equal(ssh_quote_path(arena, "~"), "'~'");

@@ -11,10 +11,15 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
+#include "config.h"
 #include "kernel_files.h"
 #include "xdd/base/sets.h"
 #include "xdd/sys/machine.h"
@@ -231,6 +236,70 @@ static void test_oom(void **state)
 	assert_string_equal(oom_score(), "1000\n");
 }
 
+/* ---- locked memory ---- */
+
+static struct {
+	rlim_t bytes;
+	bool has_capability, has_namespace, fails;
+	const char *users; /* the namespace */
+} lock;
+
+int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
+{
+	assert_int_equal(resource, RLIMIT_MEMLOCK);
+	*limit = (struct rlimit){ .rlim_cur = lock.bytes, .rlim_max = RLIM_INFINITY };
+	return lock.fails ? -1 : 0;
+}
+
+ssize_t readlink(const char *path, char *text, size_t size)
+{
+	const size_t n = strlen(lock.users);
+
+	assert_string_equal(path, "/proc/self/ns/user");
+	assert_true(n < size);
+	memcpy(text, lock.users, n);
+	return lock.has_namespace ? (ssize_t)n : -1;
+}
+
+long syscall(long number, ...)
+{
+	struct __user_cap_data_struct *caps;
+	va_list ap;
+
+	assert_int_equal(number, SYS_capget);
+	va_start(ap, number);
+	va_arg(ap, void *);
+	caps = va_arg(ap, void *);
+	va_end(ap);
+	/* All others, or this one. */
+	memset(caps, lock.has_capability ? 0 : 0xff, 2 * sizeof(*caps));
+	caps[CAP_TO_INDEX(CAP_IPC_LOCK)].effective ^= CAP_TO_MASK(CAP_IPC_LOCK);
+	return 0;
+}
+
+static void test_locked(void **state)
+{
+	(void)state;
+	lock.bytes = 65536;
+	lock.has_namespace = true;
+	lock.users = "user:[4026531837]";
+	assert_int_equal(memlock_limit_bytes(), 65536);
+	lock.has_capability = true;
+	assert_int_equal(memlock_limit_bytes(), UINT64_MAX);
+	/* A capability of a container is none here. */
+	lock.users = "user:[4026531838]";
+	assert_int_equal(memlock_limit_bytes(), 65536);
+	lock.has_namespace = false;
+	assert_int_equal(memlock_limit_bytes(), UINT64_MAX);
+	lock.has_capability = false;
+	assert_int_equal(memlock_limit_bytes(), 65536);
+	lock.fails = true;
+	assert_int_equal(memlock_limit_bytes(), UINT64_MAX);
+	lock.fails = false;
+	lock.bytes = RLIM_INFINITY;
+	assert_int_equal(memlock_limit_bytes(), UINT64_MAX);
+}
+
 /* ---- nodes ---- */
 
 #define NODES "/sys/devices/system/node"
@@ -282,6 +351,69 @@ static void test_nodes(void **state)
 	assert_int_equal(topology_node_processors(3, &set), -ENOENT);
 }
 
+#ifdef HAVE_LIBNUMA
+
+#include <numaif.h>
+
+static int policy_errno, policy_mode;
+static struct idset policy_nodes;
+
+/* In the place of libnuma's. */
+long get_mempolicy(int *mode, unsigned long *nodes, unsigned long most, void *data, unsigned flags)
+{
+	assert_true(!mode && !nodes && !most && !data && !flags);
+	errno = policy_errno;
+	return policy_errno ? -1 : 0;
+}
+
+long mbind(void *data, unsigned long size, int mode, const unsigned long *nodes, unsigned long most,
+	   unsigned flags)
+{
+	assert_ptr_equal(data, &policy_mode);
+	assert_int_equal(size, 4096);
+	assert_int_equal(most, IDSET_SIZE + 1);
+	assert_int_equal(flags, 0);
+	policy_mode = mode;
+	memcpy(policy_nodes.words, nodes, sizeof(policy_nodes.words));
+	errno = policy_errno;
+	return policy_errno ? -1 : 0;
+}
+
+static void test_policy(void **state)
+{
+	struct idset nodes = { 0 };
+	const char *why = NULL;
+
+	(void)state;
+	policy_errno = 0;
+	assert_int_equal(mempolicy_available(&why), 0);
+	assert_null(why);
+	policy_errno = EPERM;
+	assert_int_equal(mempolicy_available(&why), -EPERM);
+	assert_string_equal(why, "a seccomp filter forbids it, as that of a container may");
+	policy_errno = ENOSYS;
+	assert_int_equal(mempolicy_available(&why), -ENOSYS);
+	assert_string_equal(why, "this kernel knows no NUMA nodes");
+
+	idset_add(&nodes, 3);
+	policy_mode = -1;
+	assert_int_equal(mempolicy_set(&policy_mode, 4096, MEMPOLICY_NONE, &nodes), 0);
+	assert_int_equal(policy_mode, -1);
+	assert_int_equal(mempolicy_set(&policy_mode, 4096, MEMPOLICY_BIND, &nodes), -ENOSYS);
+	policy_errno = 0;
+	assert_int_equal(mempolicy_set(&policy_mode, 4096, MEMPOLICY_BIND, &nodes), 0);
+	assert_int_equal(policy_mode, MPOL_BIND);
+	assert_set(&policy_nodes, "3");
+	assert_int_equal(mempolicy_set(&policy_mode, 4096, MEMPOLICY_INTERLEAVE, &nodes), 0);
+	assert_int_equal(policy_mode, MPOL_INTERLEAVE);
+	assert_set(&policy_nodes, "3");
+	assert_int_equal(mempolicy_set(&policy_mode, 4096, MEMPOLICY_LOCAL, NULL), 0);
+	assert_int_equal(policy_mode, MPOL_PREFERRED);
+	assert_int_equal(idset_count(&policy_nodes), 1);
+}
+
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +425,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_huge_pages, kernel_files_begin,
 						kernel_files_end),
 		cmocka_unit_test_setup_teardown(test_oom, kernel_files_begin, kernel_files_end),
+		cmocka_unit_test(test_locked),
+#ifdef HAVE_LIBNUMA
+		cmocka_unit_test(test_policy),
+#endif
 		cmocka_unit_test_setup_teardown(test_no_nodes, kernel_files_begin,
 						kernel_files_end),
 		cmocka_unit_test_setup_teardown(test_nodes, kernel_files_begin, kernel_files_end),
