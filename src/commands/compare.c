@@ -328,9 +328,8 @@ static void put_figure(struct compare_table *t, const struct compare_subject *s,
 		       enum pass_figure figure, const struct compare_figure *f)
 {
 	static const char *const verdicts[] = {
-		[COMPARE_UNKNOWN] = "unknown",
-		[COMPARE_CHANCE] = "may be chance",
-		[COMPARE_UNSTABLE] = "unsteady",
+		[COMPARE_UNKNOWN] = "unknown",	 [COMPARE_CHANCE] = "may be chance",
+		[COMPARE_UNSTABLE] = "unsteady", [COMPARE_OFFERED] = "offers differ",
 		[COMPARE_REAL] = "real",
 	};
 	char a[SCALED_SIZE], b[SCALED_SIZE], ratio[32], interval[COMPARE_CELL];

@@ -357,11 +357,18 @@ static double level_of(const struct compare_subject *s, enum pass_figure figure,
 	return 1 - (1 - compare_level(figure)) / (s->kind == COMPARE_CURVE ? 1 : (double)subjects);
 }
 
+static bool is_rate(enum pass_figure figure)
+{
+	return figure == FIGURE_BANDWIDTH || figure == FIGURE_IOPS;
+}
+
 bool compare_limit_figure(const struct compare_subject *s, enum pass_figure *figure)
 {
 	if (s->kind == COMPARE_LOAD)
 		*figure = figure_of_response(*figure);
 	if (s->kind == COMPARE_LOOP && *figure >= FIGURE_RESPONSE)
+		return false;
+	if (s->offers_differ && is_rate(*figure))
 		return false;
 	return (s->kind == COMPARE_CURVE) == (*figure >= FIGURE_ALL);
 }
@@ -370,7 +377,8 @@ static bool is_judged_by(const struct compare_subject *s, enum pass_figure figur
 {
 	enum pass_figure meant = figure;
 
-	return compare_limit_figure(s, &meant) && meant == figure;
+	return (s->offers_differ && is_rate(figure)) ||
+	       (compare_limit_figure(s, &meant) && meant == figure);
 }
 
 static bool is_percentile(enum pass_figure figure)
@@ -393,6 +401,8 @@ static enum compare_verdict verdict_of(const struct compare_subject *s, enum pas
 {
 	if (!(r->low > 0) || !isfinite(r->high))
 		return COMPARE_UNKNOWN;
+	if (s->offers_differ && is_rate(figure))
+		return COMPARE_OFFERED;
 	if (r->low <= 1 && r->high >= 1)
 		return COMPARE_CHANCE;
 	return are_unstable(s, figure, fabs(log(r->ratio))) ? COMPARE_UNSTABLE : COMPARE_REAL;
@@ -503,6 +513,37 @@ static const char *name_of(struct arena *arena, const json_t *varied)
 	return name ? name : "the point";
 }
 
+/* Offered rates that differ by less are equal, and were rounded. */
+#define SAME_OFFER 1.001
+
+/* The rate that the load of a point offers; NAN: not known. */
+static double offered_by(const struct document *d, size_t at, const json_t *varied)
+{
+	const struct document_point *p = find_point(d, at, varied);
+
+	for (size_t i = 0; p && i < d->curve.n_loads; i++) {
+		if (!islessgreater(d->curve.loads[i].point, p->number))
+			return d->curve.loads[i].offered_iops;
+	}
+	return NAN;
+}
+
+/* Loads are shares of the maximum of their curve, so that their rates differ as the maxima do. */
+static bool offers_differ(const struct compare_side *a, const struct compare_side *b, size_t at,
+			  const json_t *varied)
+{
+	double least = INFINITY, most = 0;
+
+	for (size_t i = 0; i < a->n + b->n; i++) {
+		const struct compare_run *run = i < a->n ? &a->runs[i] : &b->runs[i - a->n];
+		const double offered = offered_by(&run->doc, at, varied);
+
+		least = fmin(least, offered);
+		most = fmax(most, offered);
+	}
+	return least > 0 && most > SAME_OFFER * least;
+}
+
 static void add_point(struct compare_subjects *s, const struct compare_side *a,
 		      const struct compare_side *b, size_t at)
 {
@@ -517,6 +558,8 @@ static void add_point(struct compare_subjects *s, const struct compare_side *a,
 		    !s->curve	? COMPARE_TARGET :
 		    p->responds ? COMPARE_LOAD :
 				  COMPARE_LOOP);
+	if (s->curve && p->responds)
+		s->list[s->n - 1].offers_differ = offers_differ(a, b, at, p->varied);
 	if (strlen(name) > s->width)
 		s->width = strlen(name);
 }

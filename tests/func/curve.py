@@ -137,7 +137,7 @@ def test_compare():
 
     def compare(*args):
         run = t.command([t.XDD, "compare", *args])
-        rows = re.findall(r"^  (.*?)  +(\S+(?: p[0-9.]+)?)  +[0-9.]+ \S+ +[0-9.]+ \S+ +(\S+) %.* (real|chance|unknown)$", run.out, re.M)
+        rows = re.findall(r"^  (.*?)  +(\S+(?: p[0-9.]+)?)  +[0-9.]+ \S+ +[0-9.]+ \S+ +(\S+) %.* (real|chance|unknown|offers differ)$", run.out, re.M)
         return run, {(row[0], row[1]): row[2:] for row in rows}
 
     run, rows = compare(base, slower)
@@ -152,6 +152,24 @@ def test_compare():
                                     ("knee-5%", 4, {"the curve"}), ("maximum-5%,knee-30%", 0, set())):
         run, _ = compare("-failif", limit, base, slower)
         t.equal((run.status, set(re.findall(r"^  \S+ +(.*\S) +exceeded$", run.out, re.M))), (status, subjects), "-failif " + limit, run)
+    rates = ("bandwidth", "iops")
+    same = altered(doc, "same.json", {f: 1 for f in rates}, 70)
+    fewer = altered(doc, "fewer.json", {f: .8 for f in rates}, 70)
+    run, rows = compare(same, fewer)
+    t.equal(rows.get(("load 50 %", "IOPS")), ("-20.0", "real"), "the same load reaches a lower rate", run)
+    with open(fewer, encoding="utf-8") as f:
+        document = json.load(f)
+    for load in document["curve"]["loads"]:
+        load["offered_iops"] *= .8
+    j.write("fewer.json", document)
+    run, rows = compare(same, fewer)
+    t.equal([rows.get(("load 50 %", "IOPS")), rows.get(("load max", "IOPS"))], [("-20.0", "offers differ"), ("-20.0", "real")],
+            "a load that offers a lower rate", run)
+    run, _ = compare("-failif", "iops-5%", same, fewer)
+    t.equal((run.status, re.findall(r"^  \S+ +(.*\S) +exceeded$", run.out, re.M)), (4, ["load max"]), "... is no loss of its rate", run)
+    run = t.command([t.XDD, "report", same, fewer, "-o", t.path("offers.html")])
+    with open(t.path("offers.html"), encoding="utf-8") as f:
+        t.ok(run.status == 0 and "the rates offered differ" in f.read(), "... nor on the page", run)
     j.write("none.json", dict(json.loads(open(base, encoding="utf-8").read()), curve=dict(doc["curve"], knee=None)))
     run, _ = compare("-failif", "knee-5%", base, t.path("none.json"))
     t.ok(run.status == 3 and re.search(r"knee-5% +the curve +cannot be judged: a curve does not have it$", run.out, re.M),

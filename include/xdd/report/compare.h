@@ -51,6 +51,7 @@ struct compare_subject {
 	/* of each run of a, then of b; NULL: the subject is a curve */
 	const struct document_statistic *const *of;
 	enum compare_kind kind;
+	bool offers_differ; /* a load: its rates are those offered, and these differ */
 };
 
 /* The subjects that all runs of both sides have. */
@@ -68,6 +69,7 @@ enum compare_verdict {
 	COMPARE_UNKNOWN,   /* too few passes for an interval */
 	COMPARE_CHANCE,
 	COMPARE_UNSTABLE, /* real, if a run were reproducible */
+	COMPARE_OFFERED,  /* a rate that differs as the rates offered do: by construction */
 	COMPARE_REAL,
 };
 

@@ -480,6 +480,7 @@ static void put_change(struct page *p, enum pass_figure figure, const struct com
 		[COMPARE_UNKNOWN] = "unknown: too few passes",
 		[COMPARE_CHANCE] = "may be chance",
 		[COMPARE_UNSTABLE] = "may be chance: a run is not reproducible",
+		[COMPARE_OFFERED] = "the rates offered differ",
 		[COMPARE_REAL] = "more than chance",
 	};
 	const bool real = f->verdict == COMPARE_REAL;
