@@ -115,6 +115,8 @@ static const struct foreign_word rows[] = {
 	{ "-3", "scp", "", "the data of two other hosts move between them where they can" },
 	{ "-vv -vvv", "rsync", "-v", "a log and time stamps of all files" },
 	{ "-dio", "a run of xdd", "-d -s", "direct I/O at the destination and the source" },
+	{ "-j --jobs --parallel --transfers --streams", "rclone and parallel", "-t <number>",
+	  "data connections, each with a thread on both sides" },
 	{ "-Z", "bbcp", "-p <port>", "the first of the ports" },
 	{ "-y", "bbcp", "", "each block is checked, and files are flushed before they get names" },
 };

@@ -436,12 +436,28 @@ static int refuse_habit(struct copy_line *l, const char *word, const char *next)
 	return COPY_BAD_ARGUMENTS;
 }
 
+/* Refuse a file after -json, which writes to standard output; a source that exists is one. */
+static int refuse_json_file(const struct option *opt, const char *word, const char *next,
+			    bool joined)
+{
+	const size_t len = next ? strlen(next) : 0;
+	struct stat st;
+
+	if (!len || strcmp(opt->name, "json") != 0)
+		return 0;
+	if (!joined && (len < 5 || strcmp(next + len - 5, ".json") != 0 || lstat(next, &st) == 0))
+		return 0;
+	log_error("copy %.128s%s%s: writes to standard output; for a file say -jsonout %s", word,
+		  joined ? "" : " ", joined ? "" : next, next);
+	return COPY_BAD_ARGUMENTS;
+}
+
 /* The last letter of `word`, or a name. */
 static enum xdd_status last_option(struct copy_line *l, const struct option *opt, const char *word)
 {
 	const char *next = l->line.argv[l->line.at + 1];
 
-	if (refuse_habit(l, word, next))
+	if (refuse_habit(l, word, next) || refuse_json_file(opt, word, next, false))
 		return XDD_BAD_ARGUMENT;
 	l->line.at++;
 	if (opt->arg || !is_later_value(opt, next) || l->n_maybe == COPY_USED_MAX)
@@ -540,6 +556,8 @@ static enum xdd_status take_option(struct line *line)
 	const char *word = line->argv[line->at], *value;
 	const struct option *opt = line_option(line, &value);
 
+	if (opt && value && refuse_json_file(opt, word, value, true))
+		return XDD_BAD_ARGUMENT;
 	if (line->ended || word[0] != '-' || !word[1] || strcmp(word, "--") == 0 || value)
 		return XDD_OK;
 	if (!opt)

@@ -488,6 +488,7 @@ static const struct foreign common_rows[] = {
 	V("disk", "T", "-target %v", NULL),
 	V("path", "T", "-target %v", NULL),
 	SHOWN("jobs", "4", "@jobs %v", "-targets -%v <name>", "a target for each job"),
+	SHOWN("j", "4", "@jobs %v", "-targets -%v <name>", "a target for each job"),
 	FLAG("random", "-seek random", NULL),
 	FLAG("sequential", "-seek sequential", "the default"),
 	FLAG("randread", "-op read -seek random", NULL),

@@ -151,6 +151,10 @@ def test_other_tools():
                        ("W", "leave it out"), ("-3", "leave it out: the data of two other hosts")):
         refused("-%s d h:b" % word.replace("-3", "3"), ARGUMENTS, says)
     refused("-no-such-word d h:b", ARGUMENTS, "-no-such-word: is not an option")
+    for words in ("-json x.json a h:b", "-json=x.json a h:b", "--json x.json a h:b"):
+        refused(words, ARGUMENTS, "writes to standard output; for a file say -jsonout x.json")
+    for words in ("-j 4 -r d h:b", "--transfers=4 a h:b", "--parallel 4 a h:b"):
+        refused(words, ARGUMENTS, "say -t <number>")
     refused("-n3 a h:b", ARGUMENTS, "-n3: expected a blank before 3")
     refused("-rw5 a h:b", ARGUMENTS, "-rw5: expected a blank before 5")
     refused("-l 1000 a h:b", ARGUMENTS, "is a limit of scp")

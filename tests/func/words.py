@@ -86,6 +86,9 @@ def test_table():
             t.skip(title, why)
             continue
         run = xdd(words)
+        if "%s (%s)" % (said, tool) in run.err:  # a letter alone, with a meaning in each of several tools
+            t.ok(run.status == 3 and "%s: means " % typed in run.err, title, run)
+            continue
         without = re.escape(", without " + " ".join(shlex.quote(w) for w in typed.split(" ", 1)))
         # Names of files for each task cannot be made of one that is given in the words of xdd; commands, and words with
         # a value that is not known, are no part of a line.
@@ -255,6 +258,8 @@ def test_elbencho():
     """Its letters, which IOR and xdisk have too, beside --direct without a value or -n and -N; paths come last."""
     dio = "--direct" if DIRECT else "--nolive"
     say = "-dio" if DIRECT else "-heartbeat 0"
+    answer("-j alone: of IOR, or a number of jobs", "-op read -target T -j 4", None,
+           "-j 4: means -deskew (IOR), or -targets -4 <name> (other tools)")
     answer("elbencho: threads of a file have a part each", "-w -r -t 2 -s 1m -b 128k %s new" % dio,
            "-op write -readback -bytes 512k -bs 128k %s -targets -2 new -targetoffset 512k" % say,
            "-t 2: is a word of elbencho; say -targets -2 <name>", "-s 1m: is a word of elbencho; say -bytes 1m",
