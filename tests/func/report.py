@@ -412,6 +412,14 @@ def test_kinds():
     real = [r[6] for r in rows[1:] if r[1] == "bandwidth"].count("real: better")
     t.equal((answers["bandwidth"].all("strong")[0].text(), answers["bandwidth"].all("span")[0].text()[:23], len(changes)),
             ("%+.1f to %+.1f %%" % (min(changes), max(changes)), "better at %d of 5 points" % real, 5), "begin with the changes of all points")
+    page = page_of(report(*xddkinds.two_curves(1)), "two curves")
+    loads = [j.load(file)["curve"]["goal"]["holds_iops"] for file in xddkinds.two_curves(1)]
+    answers = {a.all("dt")[0].text(): a for a in page.all("dl")[0].all("div")}
+    goal = answers["load of the goal: response mean up to 500 us"]
+    t.equal((goal.all("strong")[0].text(), goal.attributes["class"]), ("%+.1f %%" % (100 * loads[1] / loads[0] - 100), "plain"),
+            "begin with the load of the goal, without a colour")
+    lines, _ = hits(plot_of(page, "Response times of both by load"))
+    t.equal([len(lines[x]) for x in "ab"], [len(j.load(file)["curve"]["loads"]) for file in xddkinds.two_curves(1)], "are in one plot")
     page = page_of(report(*xddkinds.many_hosts(1)), "many hosts")
     rows = next(rows for caption, rows in page.tables().items() if caption.startswith("Hosts"))
     t.equal([r[0] for r in rows], ["host"] + ["node%02d" % k for k in range(4)], "have a row each")

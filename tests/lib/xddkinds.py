@@ -79,7 +79,7 @@ def _curve(name, scale, *words, **kwargs):
 
 
 def curve_with_knee(scale):
-    return [_curve("knee", scale, "-queuedepth", 4, "-load", "20,40,60,80,95", "-goal", "p99=2ms", "-orderseed", 3)]
+    return [_curve("knee", scale, "-queuedepth", 4, "-load", "20,40,60,80,95", "-goal", "mean=0.5ms", "-orderseed", 3)]
 
 
 def curve_without_knee(scale):
@@ -95,7 +95,7 @@ def two_sweeps(scale):
 
 
 def two_curves(scale):
-    return curve_with_knee(scale) + [_curve("sooner", scale, "-queuedepth", 4, "-load", "20,40,60,80,95", "-goal", "p99=2ms",
+    return curve_with_knee(scale) + [_curve("sooner", scale, "-queuedepth", 4, "-load", "20,40,60,80,95", "-goal", "mean=0.5ms",
                                             "-orderseed", 3, law=LAW.replace("200000", "150000"))]
 
 

@@ -88,7 +88,7 @@ const char page_style[] =
 	".box{max-height:none;overflow:visible;border:0;background:none}nav,.skip{display:none}"
 	"thead th{position:static}table{font-size:8pt}"
 	"th,td{white-space:normal;overflow-wrap:normal;padding:.1rem .2rem;min-width:0!important}"
-	"th[scope=row],.t{overflow-wrap:anywhere}h2,h3,caption,figcaption{break-after:avoid}"
+	"th[scope=row],.t{overflow-wrap:anywhere}h2,h3,caption,thead,figcaption{break-after:avoid}"
 	".table{max-width:max(12rem,calc(.9*var(--w)));container-type:normal}figure{display:block}.plots{grid-template-columns:1fr 1fr}"
 	"figcaption,.plot,svg,tr,.answer,.answer div{break-inside:avoid}}\n";
 
@@ -381,9 +381,12 @@ static void put_document(struct page *p, const struct compare_run *run, size_t n
 			page_lines(p, run);
 		page_points(p, run);
 	} else {
+		if (run->doc.combined)
+			page_targets(p, run);
 		page_times(p, run);
 		page_latency(p, run);
-		page_targets(p, run);
+		if (!run->doc.combined)
+			page_targets(p, run);
 	}
 	page_environment(p, run);
 	page_put(p, "</article>\n");

@@ -150,8 +150,8 @@ void page_answer(struct page *p, const struct compare_run *run);
  * The changes from a to b, over all targets, of the whole curve, or of all `points` of a sweep; of
  * at least one subject. Only results of one plan are called good or bad by colour.
  */
-void page_answer_change(struct page *p, const struct compare_subjects *subjects, bool points,
-			bool same_plan);
+void page_answer_change(struct page *p, const struct compare_subjects *subjects,
+			const struct compare_run *runs, bool points, bool same_plan);
 
 /* The figure of a goal: "p99" of "response_p99", or "mean". */
 const char *page_goal_figure(const char *name);
@@ -165,6 +165,9 @@ void page_targets(struct page *p, const struct compare_run *run);
 void page_environment(struct page *p, const struct compare_run *run);
 void page_lines(struct page *p, const struct compare_run *run);
 void page_curve(struct page *p, const struct compare_run *run);
+
+/* The plot of two curves, in a figure. */
+void page_curves(struct page *p, const struct compare_run *runs);
 void page_points(struct page *p, const struct compare_run *run);
 
 #endif

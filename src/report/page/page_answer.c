@@ -558,13 +558,35 @@ static void put_changes(struct page *p, enum pass_figure figure,
 		  pass_figures[figure].shown, value, note);
 }
 
-void page_answer_change(struct page *p, const struct compare_subjects *subjects, bool points,
-			bool same_plan)
+/* The load that meets the goal of two curves; how certain it is, is not known. */
+static void put_goal_change(struct page *p, const struct document_curve *a,
+			    const struct document_curve *b)
+{
+	char title[NOTE_BYTES], limit[SCALED_SIZE], value[64], note[NOTE_BYTES];
+	char in_a[SCALED_SIZE], in_b[SCALED_SIZE];
+
+	if (!a->goal.given || !b->goal.given || strcmp(a->goal.figure, b->goal.figure) != 0 ||
+	    a->goal.limit_ns != b->goal.limit_ns || !(a->goal.holds_iops > 0) ||
+	    !(b->goal.holds_iops > 0))
+		return;
+	snprintf(title, sizeof(title), "load of the goal: response %s up to %s",
+		 page_goal_figure(a->goal.figure), scaled_time(a->goal.limit_ns, limit));
+	snprintf(value, sizeof(value), "%+.1f %%",
+		 100 * (b->goal.holds_iops / a->goal.holds_iops - 1));
+	snprintf(note, sizeof(note), "%s in a, %s in b; not judged, since it has no interval",
+		 scaled_ops(a->goal.holds_iops, in_a), scaled_ops(b->goal.holds_iops, in_b));
+	put_answer(p, title, value, note);
+}
+
+void page_answer_change(struct page *p, const struct compare_subjects *subjects,
+			const struct compare_run *runs, bool points, bool same_plan)
 {
 	/* A curve is the last one, and all targets together are the first one. */
 	const struct compare_subject *s = &subjects->list[subjects->curve ? subjects->n - 1 : 0];
 
 	page_put(p, "<dl class=\"answer\">\n");
+	if (subjects->curve)
+		put_goal_change(p, &runs[0].doc.curve, &runs[1].doc.curve);
 	for (enum pass_figure figure = 0; figure < FIGURE_NAMES; figure++) {
 		const struct compare_figure f = compare_judge(s, figure, subjects->n);
 

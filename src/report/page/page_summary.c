@@ -288,7 +288,7 @@ static void put_changes(struct page *p, const struct compare_subjects *subjects,
 	char *rest = xmemstream_close(&m), *line;
 
 	if (subjects->n)
-		page_answer_change(p, subjects,
+		page_answer_change(p, subjects, runs,
 				   runs[0].doc.sweep && !subjects->curve && subjects->n > 1,
 				   n == 0);
 	if (n) {
@@ -317,8 +317,15 @@ void page_difference(struct page *p, const struct compare_run *runs)
 	} else {
 		find_subjects(&d, &a, &b);
 		put_changes(p, &d.subjects, runs);
-		if (d.subjects.n)
+		if (d.subjects.n && runs[0].doc.curved && runs[1].doc.curved) {
+			page_figure(p, "Mean response times of both curves by offered load; the "
+				       "values of all loads are in the table");
+			page_curves(p, runs);
 			page_difference_put_table(&d, p);
+			page_figure_end(p);
+		} else if (d.subjects.n) {
+			page_difference_put_table(&d, p);
+		}
 		page_difference_put_verdict(&d, p);
 		if (!runs[0].doc.sweep)
 			put_distributions(p, runs);
@@ -655,27 +662,45 @@ static void put_messages(struct page *p, const struct document *d)
 	free(groups);
 }
 
+static bool has_finding(const struct document *d, size_t point, unsigned rule)
+{
+	return point < d->n_points && d->points[point].findings >> rule & 1;
+}
+
+/* "1 to 7, 9, 10": the numbers of the points with a finding; true if there are any. */
+static bool finding_points(const struct document *d, unsigned rule, char *buf, size_t size)
+{
+	size_t ranges = 0, used = 0, end;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < d->n_points; i = end + 1) {
+		for (end = i; has_finding(d, i, rule) && has_finding(d, end + 1, rule); end++)
+			;
+		if (!has_finding(d, i, rule) || ++ranges > MAX_POINTS || used >= size)
+			continue;
+		used += (size_t)snprintf(buf + used, size - used, "%s%.15g", ranges > 1 ? ", " : "",
+					 d->points[i].number);
+		if (end > i && used < size)
+			used += (size_t)snprintf(buf + used, size - used,
+						 end > i + 1 ? " to %.15g" : ", %.15g",
+						 d->points[end].number);
+	}
+	if (ranges > MAX_POINTS && used < size)
+		snprintf(buf + used, size - used, " and more");
+	return ranges > 0;
+}
+
 /* The findings of the rounds of a sweep, with the numbers of the points. */
 static void put_findings(struct page *p, const struct document *d)
 {
+	char points[PATH_BYTES * 4];
+
 	for (unsigned rule = 0; rule < RULE_FINDINGS; rule++) {
-		size_t n = 0;
-
-		for (size_t i = 0; i < d->n_points; i++) {
-			const struct document_point *point = &d->points[i];
-
-			if (!(point->findings >> rule & 1) || ++n > MAX_POINTS)
-				continue;
-			if (n == 1) {
-				open_verdict(p, "note", "finding");
-				page_put(p, "%s, at point", rule_table[rule].condition);
-			}
-			page_put(p, "%s %.15g", n == 1 ? "" : ",", point->number);
-		}
-		if (n > MAX_POINTS)
-			page_put(p, " and %zu more", n - MAX_POINTS);
-		if (n)
-			close_verdict(p);
+		if (!finding_points(d, rule, points, sizeof(points)))
+			continue;
+		open_verdict(p, "note", "finding");
+		page_put(p, "%s, at point %s", rule_table[rule].condition, points);
+		close_verdict(p);
 	}
 }
 

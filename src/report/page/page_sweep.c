@@ -642,3 +642,34 @@ void page_curve(struct page *p, const struct compare_run *run)
 	page_figure_end(p);
 	page_section_end(p);
 }
+
+void page_curves(struct page *p, const struct compare_run *runs)
+{
+	struct plot *plot = page_plot(p, &runs[0], PLOT_CURVES);
+	double edges[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct document_curve *c = &runs[i].doc.curve;
+
+		plot_series(plot, i ? "b" : "a");
+		for (size_t k = 0; k < c->n_loads; k++) {
+			const struct document_load *load = &c->loads[k];
+			const double ns = time_of(load, 0);
+			const double half = ns * load->interval_percent / 100;
+
+			plot_add(plot, &(struct plot_point){ .x = load->offered_iops,
+							     .y = ns > 0 ? ns : NAN,
+							     .low = ns - half,
+							     .high = ns + half,
+							     .disturbed = load->disturbed });
+		}
+	}
+	for (size_t i = 0; i < 2; i++) {
+		const struct document_curve *c = &runs[i].doc.curve;
+
+		edges[i] = curve_edge(plot, c);
+		if (c->knee.known)
+			plot_line_at(plot, c->knee.iops, NAN, NAN, i ? "knee of b" : "knee of a");
+	}
+	plot->y_most = edges[0] > 0 && edges[1] > 0 ? fmax(edges[0], edges[1]) : 0;
+}

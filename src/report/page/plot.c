@@ -103,6 +103,11 @@ const struct plot_kind plot_kinds[PLOT_KINDS] = {
 					 PLOT_ZERO },
 				  .y = { "lateness", PLOT_TIME, PLOT_ZERO },
 				  .small = true },
+	[PLOT_CURVES] = { .title = "Response times of both by load",
+			  .file = "curves",
+			  .path = "curve.loads[].response",
+			  .x = { "offered load", PLOT_OPS, PLOT_ZERO },
+			  .y = { "mean response time", PLOT_TIME, PLOT_ZERO } },
 };
 
 /* Limits of what can be drawn. */

@@ -73,6 +73,7 @@ enum plot_id {
 	PLOT_CURVE,
 	PLOT_CURVE_TAIL,
 	PLOT_CURVE_LATENESS,
+	PLOT_CURVES,
 	PLOT_KINDS
 };
 extern const struct plot_kind plot_kinds[PLOT_KINDS];
