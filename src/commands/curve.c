@@ -416,10 +416,10 @@ static const char usage[] =
 	"Shows response times, counted from the time at which an operation was due,\n"
 	"against load; the knee; and with -goal the greatest load at which that holds.\n"
 	"\n"
-	"The greatest rate is measured at -queuedepth; without it, at the least depth from 1\n"
-	"to 128 that comes within 3 % of the best. The loads have the same queue depth:\n"
-	"operations that are due wait in xdd while so many are outstanding, and their\n"
-	"response times include that.\n";
+	"The greatest rate is measured at -queuedepth; without it, at the least depth\n"
+	"from 1 to 128 that comes within 3 % of the best. The loads have the same queue\n"
+	"depth: operations that are due wait in xdd while so many are outstanding, and\n"
+	"their response times include that.\n";
 
 static const char footer[] =
 	"Exit status: 0 all loads were run, 5 a signal ended the curve (-resume continues\n"
