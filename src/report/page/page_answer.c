@@ -479,7 +479,7 @@ static void put_change(struct page *p, enum pass_figure figure, const struct com
 	static const char *const words[] = {
 		[COMPARE_UNKNOWN] = "unknown: too few passes",
 		[COMPARE_CHANCE] = "may be chance",
-		[COMPARE_UNSTABLE] = "may be chance: a run is not reproducible",
+		[COMPARE_UNSTABLE] = "unsteady: a run is not reproducible",
 		[COMPARE_OFFERED] = "the rates offered differ",
 		[COMPARE_REAL] = "more than chance",
 	};

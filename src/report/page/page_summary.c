@@ -158,7 +158,7 @@ static void put_row(struct difference *d, struct page *p, const struct compare_s
 	static const char *const verdicts[] = {
 		[COMPARE_UNKNOWN] = "unknown: too few passes",
 		[COMPARE_CHANCE] = "may be chance",
-		[COMPARE_UNSTABLE] = "may be chance: a run is not reproducible",
+		[COMPARE_UNSTABLE] = "unsteady: a run is not reproducible",
 		[COMPARE_OFFERED] = "the rates offered differ",
 		[COMPARE_REAL] = "real",
 	};
