@@ -30,7 +30,8 @@
 
 #define S 1000000000ull
 #define TICKS_A_NS 2.4
-#define READING_NS 50	/* each reading of a clock takes so long */
+#define READING_NS 50 /* each reading of a clock takes so long */
+#define STALL_NS 1000
 #define WAKE_UP_NS 5000 /* from a timer to the thread that it wakes */
 
 static struct {
@@ -40,6 +41,8 @@ static struct {
 	double ppm;		 /* and so much; a constant rate is off by it after `changes_ns` */
 	uint64_t changes_ns;
 	uint64_t sleeps;
+	uint64_t wall_ns;   /* from its clock to the time of day */
+	unsigned stalls_at; /* this reading, counted down, takes STALL_NS more */
 } machine;
 
 static double ppm_now(void)
@@ -64,10 +67,14 @@ static uint64_t simulated_tsc(void)
 
 static int simulated_gettime(clockid_t which, struct timespec *ts)
 {
-	(void)which;
+	uint64_t ns;
+
+	if (machine.stalls_at && --machine.stalls_at == 0)
+		pass_time(STALL_NS);
 	pass_time(READING_NS);
-	ts->tv_sec = (time_t)(machine.ns / S);
-	ts->tv_nsec = (long)(machine.ns % S);
+	ns = machine.ns + (which == CLOCK_REALTIME ? machine.wall_ns : 0);
+	ts->tv_sec = (time_t)(ns / S);
+	ts->tv_nsec = (long)(ns % S);
 	return 0;
 }
 
@@ -129,6 +136,7 @@ static void start_clock(double wrong_ppm)
 
 	machine.ppm = wrong_ppm;
 	memset(&clock_state, 0, sizeof(clock_state));
+	memset(&follower, 0, sizeof(follower));
 	clock_start();
 	clock_calibrate();
 	machine.ppm = ppm;
@@ -243,6 +251,72 @@ static void test_never_back(void **state)
 	assert_string_equal(clock_source(), "vDSO");
 }
 
+/* The counter is compared with the clock for as long as it takes to know its rate, and once. */
+static void test_calibrate(void **state)
+{
+	const struct clock_pair first = first_pair;
+	uint64_t before;
+
+	(void)state;
+	if (!has_counter())
+		skip();
+	memset(&machine, 0, sizeof(machine));
+	machine.ns = before = 5 * S;
+	start_clock(0);
+	/* Pairs of readings at both ends add to it. */
+	assert_in_range(machine.ns - before, BASELINE_NS,
+			BASELINE_NS + 2 * PAIR_TRIES * 3 * READING_NS);
+	/* A counter that does not run with the clock is not tried again, nor is none. */
+	follower.scale.mult = 0;
+	before = machine.ns;
+	clock_calibrate();
+	memset(&first_pair, 0, sizeof(first_pair));
+	memset(&follower, 0, sizeof(follower));
+	clock_calibrate();
+	assert_int_equal(machine.ns, before);
+	first_pair = first;
+}
+
+/* The time of day by the clock: of several readings the one that nothing disturbed. */
+static void test_wall_offset(void **state)
+{
+	const int64_t wall = 1700000000 * (int64_t)S + 123456789;
+
+	(void)state;
+	if (!has_counter())
+		skip();
+	for (unsigned stalls_at = 0; stalls_at < 4; stalls_at++) {
+		memset(&machine, 0, sizeof(machine));
+		machine.ns = 5 * S;
+		machine.wall_ns = (uint64_t)wall;
+		start_clock(0);
+		machine.stalls_at = stalls_at;
+		/* Ticks are rounded to nanoseconds. */
+		assert_in_range(clock_wall_offset_ns() - wall + 3, 0, 6);
+	}
+}
+
+/* The time of the kernel's clock at which a wait ends. */
+static void test_deadline(void **state)
+{
+	struct timespec at;
+	uint64_t now;
+
+	(void)state;
+	if (!has_counter())
+		skip();
+	memset(&machine, 0, sizeof(machine));
+	machine.ns = 5 * S;
+	start_clock(0);
+	now = clock_now_ns();
+	at = clock_deadline(now + S);
+	/* The clock is read after the kernel's. */
+	assert_in_range((uint64_t)at.tv_sec * S + (uint64_t)at.tv_nsec + READING_NS - now - S + 3,
+			0, 6);
+	at = clock_deadline(now);
+	assert_int_equal((uint64_t)at.tv_sec * S + (uint64_t)at.tv_nsec, machine.ns - READING_NS);
+}
+
 #define READINGS 10000
 
 static atomic_bool torn_over;
@@ -297,9 +371,9 @@ static void test_concurrent_readers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hour),
-		cmocka_unit_test(test_never_back),
-		cmocka_unit_test(test_concurrent_readers),
+		cmocka_unit_test(test_hour),	  cmocka_unit_test(test_never_back),
+		cmocka_unit_test(test_calibrate), cmocka_unit_test(test_wall_offset),
+		cmocka_unit_test(test_deadline),  cmocka_unit_test(test_concurrent_readers),
 	};
 
 	alarm(120);
