@@ -238,6 +238,11 @@ static void test_oom(void **state)
 
 /* ---- locked memory ---- */
 
+/*
+ * These, and get_mempolicy() below, are in the place of the C library's and libnuma's. Libraries
+ * call them too, as the program is loaded: they get errors.
+ */
+
 static struct {
 	rlim_t bytes;
 	bool has_capability, has_namespace, fails;
@@ -246,6 +251,10 @@ static struct {
 
 int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
 {
+	if (!lock.users) {
+		errno = ENOSYS;
+		return -1;
+	}
 	assert_int_equal(resource, RLIMIT_MEMLOCK);
 	*limit = (struct rlimit){ .rlim_cur = lock.bytes, .rlim_max = RLIM_INFINITY };
 	return lock.fails ? -1 : 0;
@@ -253,8 +262,12 @@ int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
 
 ssize_t readlink(const char *path, char *text, size_t size)
 {
-	const size_t n = strlen(lock.users);
+	const size_t n = lock.users ? strlen(lock.users) : 0;
 
+	if (!lock.users) {
+		errno = ENOSYS;
+		return -1;
+	}
 	assert_string_equal(path, "/proc/self/ns/user");
 	assert_true(n < size);
 	memcpy(text, lock.users, n);
@@ -266,7 +279,10 @@ long syscall(long number, ...)
 	struct __user_cap_data_struct *caps;
 	va_list ap;
 
-	assert_int_equal(number, SYS_capget);
+	if (number != SYS_capget) {
+		errno = ENOSYS;
+		return -1;
+	}
 	va_start(ap, number);
 	va_arg(ap, void *);
 	caps = va_arg(ap, void *);
@@ -355,12 +371,16 @@ static void test_nodes(void **state)
 
 #include <numaif.h>
 
+static bool policy_tested;
 static int policy_errno, policy_mode;
 static struct idset policy_nodes;
 
-/* In the place of libnuma's. */
 long get_mempolicy(int *mode, unsigned long *nodes, unsigned long most, void *data, unsigned flags)
 {
+	if (!policy_tested) {
+		errno = ENOSYS;
+		return -1;
+	}
 	assert_true(!mode && !nodes && !most && !data && !flags);
 	errno = policy_errno;
 	return policy_errno ? -1 : 0;
@@ -385,12 +405,13 @@ static void test_policy(void **state)
 	const char *why = NULL;
 
 	(void)state;
+	policy_tested = true;
 	policy_errno = 0;
 	assert_int_equal(mempolicy_available(&why), 0);
 	assert_null(why);
 	policy_errno = EPERM;
 	assert_int_equal(mempolicy_available(&why), -EPERM);
-	assert_string_equal(why, "a seccomp filter forbids it, as that of a container may");
+	assert_string_equal(why, "a seccomp filter forbids it, as in some containers");
 	policy_errno = ENOSYS;
 	assert_int_equal(mempolicy_available(&why), -ENOSYS);
 	assert_string_equal(why, "this kernel knows no NUMA nodes");
