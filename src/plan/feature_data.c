@@ -314,18 +314,22 @@ static enum xdd_status plan_resolve_data(struct plan *plan)
 /*
  * A -datapattern that names a pattern replaces the one of an earlier -datapattern, and keeps its
  * modifiers. A prefix belongs to sequenced data, and is removed with it. compress and dedupe are
- * one pattern, in one -datapattern or in two.
+ * one pattern, in one -datapattern or in two, but not one of all targets and one of a target: the
+ * latter says all of that target's pattern.
  */
 static void name_pattern(struct pattern_options *o, const struct setting *s, enum pattern_kind kind)
 {
 	const bool replaced = o->kind == PATTERN_SEQUENCED && kind != PATTERN_SEQUENCED;
-	const bool added = o->kind == PATTERN_REDUCIBLE && kind == PATTERN_REDUCIBLE;
+	const bool same_scope = o->scope && s->scope.text ? !strcmp(o->scope, s->scope.text) :
+							    o->scope == s->scope.text;
+	const bool added = o->kind == PATTERN_REDUCIBLE && kind == PATTERN_REDUCIBLE && same_scope;
 
 	if (added)
 		o->use = s->name.text;
 	else if (o->use != s->name.text)
 		*o = (struct pattern_options){
 			.use = s->name.text,
+			.scope = s->scope.text,
 			.prefix = replaced ? NULL : o->prefix,
 			.replicate = o->replicate,
 			.inverse = o->inverse,
@@ -521,7 +525,7 @@ static const struct option rows[] = {
 		  "character, repeated. A pattern and its modifiers (prefix, inverse, replicate) "
 		  "may follow one -datapattern, or have one each, in any order: a later "
 		  "-datapattern that names a pattern replaces the pattern and keeps the modifiers; "
-		  "compress and dedupe are one pattern, and may have one each. "
+		  "compress and dedupe are one pattern, and may have one each for the same targets. "
 		  "random, compress and dedupe are made from -seek seed and from the offset in the "
 		  "target, so a later run with the same seed can verify them, whatever its "
 		  "operations and passes. compress and dedupe may go together. A compressor that "

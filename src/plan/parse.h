@@ -129,7 +129,7 @@ struct parse {
 	struct setting *settings;
 	size_t n_settings;
 	size_t cap_settings;
-	size_t n_words;			/* read so far, with those of setup files */
+	size_t n_words;			/* read so far, also from setup files */
 	const struct setup_file *setup; /* innermost open setup file */
 	unsigned n_setup_files;		/* read so far */
 	bool done;			/* -help and the like: there is nothing to run */

@@ -109,7 +109,7 @@ void combine_missing(const struct combine_host *hosts, size_t n, const struct co
 
 /*
  * The statistics over the passes that all hosts have done (into `statistics`), which took
- * `elapsed_ns` together; the times of each pass (into `times`); and lines for people about hosts
+ * `elapsed_ns` together; the times of each pass (into `times`); and lines to be read about hosts
  * that differ (into `notes`). False: reported.
  */
 bool combine_passes(const struct combine_host *hosts, size_t n, uint64_t elapsed_ns,
@@ -142,7 +142,7 @@ struct combination {
 /* The member "stonewall": passes that all of them have. */
 json_t *combine_stonewall(const struct combine_host *hosts, size_t n);
 
-/* Its lines for people. */
+/* Its lines to be read. */
 void combine_stonewall_text(const json_t *doc, FILE *to);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A combined result for people, 80 columns wide, and as CSV. Called by xdd combine, and by
+ * A combined result for a terminal, 80 columns wide, and as CSV. Called by xdd combine, and by
  * commands that start a run on several hosts.
  */
 #include <errno.h>

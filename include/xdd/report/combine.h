@@ -44,7 +44,7 @@ bool combine_check(const struct document *doc, bool several);
  */
 int combine_set_status(json_t *doc, enum xdd_status status);
 
-/* Print such a document for people, 80 columns wide. Returns 0 or -errno. */
+/* Print such a document for a terminal, 80 columns wide. Returns 0 or -errno. */
 int combine_print_text(const json_t *doc, FILE *to);
 
 /*

@@ -534,7 +534,7 @@ static void put_good(struct page *p, const struct document *d)
 
 #define MAX_NUMBERS 8 /* of a message whose ranges are known */
 
-/* Messages that differ in their targets and numbers only, as those of the rounds of a sweep. */
+/* Messages that differ in their targets and numbers only, as in the rounds of a sweep. */
 struct alike {
 	const char *text; /* of the first one */
 	bool error;
@@ -558,7 +558,7 @@ static size_t number_at(const char *begin, const char *text, double *value)
 }
 
 /*
- * The sentence of a message after the name of its target, "target 0, data: ", and that of its host
+ * The sentence of a message after the name of its target, "target 0, data: ", and the name of its host
  * in the document of several hosts.
  */
 static const char *sentence(const struct document *d, const char *text)
