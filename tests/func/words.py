@@ -365,7 +365,7 @@ def test_help():
     found("burst", "-burst (other tools) ", "-throttle ops <rate> poisson; ")
     found("iperf", "-iperf (other tools) ", "xddcp /dev/zero <host>:/dev/null 10G; ", "-iperf3 (other tools) ")
     found("nvme", "-nvme (other tools) ", "-targets ")
-    found("elbencho", "elbencho ", "its words are answered with those of xdd")
+    found("elbencho", "elbencho ", "its words are answered with words of xdd")
     found("hosts", "--hosts (elbencho) ", "xdd multi -hosts <value> --")
     for word in ("zoned", "backwards", "grafana", "passthrough", "s3", "stride", "badblocks", "iperf3", "crash"):
         found(word, "-%s (other tools) " % word)

@@ -300,7 +300,7 @@ struct pattern_options {
 	enum pattern_kind kind; /* option */
 	bool given;		/* option; a pattern or a modifier was given */
 	const char *use;	/* option; the -datapattern that named it, by its word */
-	const char *scope;  /* option; its word after "target"; NULL: all targets */
+	const char *scope;	/* option; its word after "target"; NULL: all targets */
 	const char *word;   /* option; the word that stands for the character; NULL: not given */
 	const char *text;   /* option; string of ascii, digits of hex */
 	const char *file;   /* option; name of file */

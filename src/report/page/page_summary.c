@@ -558,8 +558,8 @@ static size_t number_at(const char *begin, const char *text, double *value)
 }
 
 /*
- * The sentence of a message after the name of its target, "target 0, data: ", and the name of its host
- * in the document of several hosts.
+ * The sentence of a message after the name of its target, "target 0, data: ", and the name of its
+ * host in the document of several hosts.
  */
 static const char *sentence(const struct document *d, const char *text)
 {
