@@ -317,10 +317,11 @@ static int buffer_fill(struct io_buffer *b, const struct memory_plan *plan, bool
 		return buffer_fail(err, why,
 				   err == -EPERM ? "-numa: a seccomp filter forbids it" :
 						   "-numa: the kernel did not take the nodes");
-	/* A favour as well. All pages of private memory are there once they are locked. */
-	if (lock && mlock(b->data, b->map_size) == 0 && !huge && !plan->shared)
-		return 0;
-	return buffer_touch(b->data, b->map_size, huge, why);
+	err = buffer_touch(b->data, b->map_size, huge, why);
+	/* A favour as well. It does not stand for the touch: a sanitizer makes it do nothing. */
+	if (!err && lock)
+		mlock(b->data, b->map_size);
+	return err;
 }
 
 int io_buffer_alloc(struct io_buffer *b, size_t size, const struct memory_plan *plan, bool lock,
