@@ -167,7 +167,7 @@ def test_curve():
     t.ok("goal: response p50 up to 10.0 s" in answers and answers["goal: response p50 up to 10.0 s"][1].startswith("at "),
          "and the load of the goal", answers)
     rows = next(rows for caption, rows in page.tables().items() if caption.startswith("Loads of the curve"))
-    t.equal([(r[0], r[-1]) for r in rows[1:]], [("%.5g %%" % x["percent"], "yes" if x["overloaded"] else "no") for x in loads],
+    t.equal([(r[0], r[-1]) for r in rows[1:]], [("%.5g\u00a0%%" % x["percent"], "yes" if x["overloaded"] else "no") for x in loads],
             "a row for each load")
     t.ok(all(r[8] != "-" or x["lateness"] is None for r, x in zip(rows[1:], loads)), "with the lateness of xdd", rows)
     t.ok("Response and service times by load" in plots_of(page) and "Lateness of xdd itself by load" in plots_of(page),

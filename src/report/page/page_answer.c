@@ -539,8 +539,11 @@ static void put_changes(struct page *p, enum pass_figure figure,
 	}
 	if (!c.n)
 		return;
-	snprintf(value, sizeof(value), "%+.1f to %+.1f %%", 100 * (c.least - 1),
-		 100 * (c.most - 1));
+	if (c.n == 1)
+		snprintf(value, sizeof(value), "%+.1f %%", 100 * (c.least - 1));
+	else
+		snprintf(value, sizeof(value), "%+.1f to %+.1f %%", 100 * (c.least - 1),
+			 100 * (c.most - 1));
 	chance = c.n - c.better - c.worse;
 	if (c.better)
 		used += snprintf(note, sizeof(note), "better at %zu of %zu points", c.better, c.n);

@@ -397,6 +397,18 @@ static void put_lines_table(struct page *p, const struct axes *a, const char *re
 	page_table_end(p, a->x->n - i);
 }
 
+/* False where no point has enough operations for it. */
+static bool has_p99(const struct axes *a, const char *rest)
+{
+	for (size_t x = 0; x < a->x->n; x++) {
+		for (size_t y = 0; y < lines_of(a); y++) {
+			if (isfinite(mean_of(find_point(a, rest, x, y), FIGURE_P99)))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* The lines, the grid and the tables of a combination of the other axes. */
 static void put_panel(struct page *p, const struct compare_run *run, const struct axes *a,
 		      const char *rest)
@@ -413,7 +425,8 @@ static void put_panel(struct page *p, const struct compare_run *run, const struc
 	if (a->y)
 		draw_grid(p, run, a, rest);
 	put_lines_table(p, a, rest, FIGURE_BANDWIDTH);
-	put_lines_table(p, a, rest, FIGURE_P99);
+	if (has_p99(a, rest))
+		put_lines_table(p, a, rest, FIGURE_P99);
 	page_figure_end(p);
 	if (lines_of(a) > PLOT_MAX_SERIES)
 		page_line(p, "The plots have lines for %d of %zu values of %s.", PLOT_MAX_SERIES,
@@ -602,7 +615,7 @@ static void put_load(struct page *p, const struct document_load *load)
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), load->percent >= 0 ? "%.5g %%" : "-", load->percent);
+	snprintf(text, sizeof(text), load->percent >= 0 ? "%.5g\u00a0%%" : "-", load->percent);
 	page_row(p, text);
 	page_ops_cell(p, load->offered_iops);
 	page_ops_cell(p, load->reached_iops);

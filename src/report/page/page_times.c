@@ -48,6 +48,7 @@ struct times {
 	struct row *rows; /* owned */
 	size_t n;
 	struct plot *bandwidth, *iops, *latency, *maxima;
+	bool drawn;   /* there are lines: more than one interval */
 	bool several; /* directions */
 	bool alone;   /* there is one target: its line would be the line of all */
 };
@@ -220,6 +221,8 @@ static void draw_rates(const struct times *t, const struct subject *s)
 {
 	char name[PAGE_NAME_SIZE], title[PAGE_NAME_SIZE + 16];
 
+	if (!t->drawn)
+		return;
 	page_short_target(&t->run->doc,
 			  !isnan(s->target) ? (int64_t)s->target :
 			  t->alone	    ? 0 :
@@ -243,7 +246,7 @@ static void draw_latency(const struct times *t, const struct subject *s)
 		      { t->latency, "p99", add_p99 },
 		      { t->maxima, "max", add_max } };
 
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+	for (size_t i = 0; t->drawn && i < sizeof(lines) / sizeof(lines[0]); i++) {
 		char title[32];
 
 		snprintf(title, sizeof(title), "%s %s", direction_name(s->direction),
@@ -270,8 +273,12 @@ static void open_plots(struct times *t, double all)
 {
 	size_t directions = 0;
 
-	for (size_t i = 0; i < DIR_COUNT; i++)
-		directions += count(t, &(struct subject){ all, i }) > 0;
+	for (size_t i = 0; i < DIR_COUNT; i++) {
+		const size_t n = count(t, &(struct subject){ all, i });
+
+		directions += n > 0;
+		t->drawn |= n > 1;
+	}
 	t->several = directions > 1;
 	t->alone = true;
 	for (size_t i = 0; i < t->n; i++)
