@@ -240,14 +240,13 @@ static int combine_main(int argc, char **argv)
 const struct command command_combine = {
 	.name = "combine",
 	.summary = "combine the results of several hosts into one",
-	.usage =
-		"usage: xdd combine [<option> ...] <host1.json> <host2.json>...\n"
-		"\n"
-		"Makes one result of the documents of -jsonout of the hosts of a run: sums over\n"
-		"the time from the first operation to the last one, percentiles of all\n"
-		"operations, the skew of start and end, a line of each host, the slowest host,\n"
-		"and the differences of environments and plans. Times of hosts with -timeserver\n"
-		"come from one clock.\n",
+	.usage = "usage: xdd combine [<option> ...] <host1.json> <host2.json>...\n"
+		 "\n"
+		 "Makes one result of the documents of -jsonout of the hosts of a run: sums over\n"
+		 "the time from the first operation to the last one, percentiles of all\n"
+		 "operations, the skew of start and end, a line of each host, the slowest host,\n"
+		 "and the differences of environments and plans. Times of hosts with -timeserver\n"
+		 "come from one clock.\n",
 	.options = &options,
 	.footer =
 		"Exit status: the greatest one of the hosts; 4 if all are 0 and one is\n"

@@ -559,8 +559,9 @@ static bool load(struct comparison *c)
 			return false;
 		if (d->sweep == first->sweep)
 			continue;
-		log_error("compare: %s: is the document of a %s, and %s is the document of a %s", d->name,
-			  d->sweep ? "sweep" : "run", first->name, first->sweep ? "sweep" : "run");
+		log_error("compare: %s: is the document of a %s, and %s is the document of a %s",
+			  d->name, d->sweep ? "sweep" : "run", first->name,
+			  first->sweep ? "sweep" : "run");
 		return false;
 	}
 	c->sweeps = first->sweep;

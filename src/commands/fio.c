@@ -447,26 +447,24 @@ static int fio_main(int argc, char **argv)
 const struct command command_fio = {
 	.name = "fio",
 	.summary = "job files of fio as commands of xdd",
-	.usage =
-		"usage: xdd fio <job file> [-run] [-leaveout <setting>,...]\n"
-		"                          [-report person|table|auto] [-o <file>]\n"
-		"       xdd fio --name=<job> --<setting>=<value> ... [-run] [-o <file>]\n"
-		"\n"
-		"Reads a job file of fio (- is standard input) and prints the command of xdd for\n"
-		"each group of jobs that run at the same time. A setting that xdd cannot do and\n"
-		"without which another job would run ends that, unless -leaveout names it.\n"
-		"Comments list each other setting that was left out, with the reason, and what\n"
-		"xdd does otherwise. The output is a shell script. Files that are read and do\n"
-		"not exist are written by a command before, as fio does. Settings may be typed\n"
-		"as for fio: xdd fio --name=a --rw=randread --filename=f, also after --, and\n"
-		"with the word fio before them.\n",
+	.usage = "usage: xdd fio <job file> [-run] [-leaveout <setting>,...]\n"
+		 "                          [-report person|table|auto] [-o <file>]\n"
+		 "       xdd fio --name=<job> --<setting>=<value> ... [-run] [-o <file>]\n"
+		 "\n"
+		 "Reads a job file of fio (- is standard input) and prints the command of xdd for\n"
+		 "each group of jobs that run at the same time. A setting that xdd cannot do and\n"
+		 "without which another job would run ends that, unless -leaveout names it.\n"
+		 "Comments list each other setting that was left out, with the reason, and what\n"
+		 "xdd does otherwise. The output is a shell script. Files that are read and do\n"
+		 "not exist are written by a command before, as fio does. Settings may be typed\n"
+		 "as for fio: xdd fio --name=a --rw=randread --filename=f, also after --, and\n"
+		 "with the word fio before them.\n",
 	.options = &options,
-	.footer =
-		"\n"
-		"With -run the commands run as well, after a check of all of them. The first\n"
-		"that fails ends the rest, and xdd fio ends with its status. Otherwise the exit\n"
-		"status is 0; 2 the job file cannot be read or understood; 3 invalid option; 6\n"
-		"the output cannot be written. Devices that hold data are protected as ever:\n"
-		"-force is never part of a command.\n",
+	.footer = "\n"
+		  "With -run the commands run as well, after a check of all of them. The first\n"
+		  "that fails ends the rest, and xdd fio ends with its status. Otherwise the exit\n"
+		  "status is 0; 2 the job file cannot be read or understood; 3 invalid option; 6\n"
+		  "the output cannot be written. Devices that hold data are protected as ever:\n"
+		  "-force is never part of a command.\n",
 	.main = fio_main,
 };

@@ -312,17 +312,15 @@ static int report_main(int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "make a page of HTML, or CSV, of runs and sweeps",
-	.usage =
-		"usage: xdd report [<option> ...] <file.json>... > page.html\n"
-		"\n"
-		"Makes one page of HTML of documents of -jsonout and of xdd sweep: a summary in\n"
-		"words, rates and latencies over time, their distribution, targets side by side,\n"
-		"the points of a sweep, the environment; of two documents the difference. The\n"
-		"page is one file, needs no network and no other program, and has no scripts.\n"
-		"With -csv the figures are one table of CSV instead.\n",
+	.usage = "usage: xdd report [<option> ...] <file.json>... > page.html\n"
+		 "\n"
+		 "Makes one page of HTML of documents of -jsonout and of xdd sweep: a summary in\n"
+		 "words, rates and latencies over time, their distribution, targets side by side,\n"
+		 "the points of a sweep, the environment; of two documents the difference. The\n"
+		 "page is one file, needs no network and no other program, and has no scripts.\n"
+		 "With -csv the figures are one table of CSV instead.\n",
 	.options = &options,
-	.footer =
-		"Exit status: 0 the page or CSV was written, 2 a document cannot be read, 3 an\n"
-		"option is wrong, 6 a file cannot be written.\n",
+	.footer = "Exit status: 0 the page or CSV was written, 2 a document cannot be read, 3 an\n"
+		  "option is wrong, 6 a file cannot be written.\n",
 	.main = report_main,
 };

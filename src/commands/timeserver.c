@@ -404,13 +404,12 @@ const struct command command_timeserver = {
 	.name = "timeserver",
 	.page = "timeserver",
 	.summary = "serve one clock to all hosts of a run; also as timeserver",
-	.usage =
-		"usage: timeserver [<option> ...]\n"
-		"\n"
-		"Answers the hosts of a run with its clock, so that all of them start at one\n"
-		"moment and their time stamps can be merged. gettime and xdd -timeserver ask it.\n"
-		"It goes to the background, needs no privileges, and ends with SIGTERM.\n"
-		"timeserver is xdd timeserver.\n",
+	.usage = "usage: timeserver [<option> ...]\n"
+		 "\n"
+		 "Answers the hosts of a run with its clock, so that all of them start at one\n"
+		 "moment and their time stamps can be merged. gettime and xdd -timeserver ask it.\n"
+		 "It goes to the background, needs no privileges, and ends with SIGTERM.\n"
+		 "timeserver is xdd timeserver.\n",
 	.options = &server_options,
 	.footer = "Exit status: 0 it serves, or was ended by a signal; 1 it cannot listen;\n"
 		  "2 invalid argument; 3 invalid option; 6 standard output cannot be written.\n",

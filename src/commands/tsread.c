@@ -253,16 +253,14 @@ static int tsread_main(int argc, char **argv)
 const struct command command_tsread = {
 	.name = "tsread",
 	.summary = "print time stamps of operations that -timestamps dump wrote",
-	.usage =
-		"usage: xdd tsread [<option> ...] <dump> ...\n"
-		"\n"
-		"Prints the dumps of time stamps that -ts dump <prefix> wrote, and dumps of\n"
-		"older programs. Without -summary or -detailed both reports are printed. Several\n"
-		"dumps, of targets and of hosts, are merged by the global clock.\n",
+	.usage = "usage: xdd tsread [<option> ...] <dump> ...\n"
+		 "\n"
+		 "Prints the dumps of time stamps that -ts dump <prefix> wrote, and dumps of\n"
+		 "older programs. Without -summary or -detailed both reports are printed. Several\n"
+		 "dumps, of targets and of hosts, are merged by the global clock.\n",
 	.options = &options,
-	.footer =
-		"Exit status: 0 all is sound; 2 invalid argument; 3 invalid option; 6 a file\n"
-		"cannot be read or written; 7 a dump is damaged or cut short: what is sound of\n"
-		"it was printed.\n",
+	.footer = "Exit status: 0 all is sound; 2 invalid argument; 3 invalid option; 6 a file\n"
+		  "cannot be read or written; 7 a dump is damaged or cut short: what is sound of\n"
+		  "it was printed.\n",
 	.main = tsread_main,
 };

@@ -83,11 +83,11 @@ struct report {
 	 */
 	struct memstream table, octaves;
 	struct latency_screen latency_screen; /* in their place, where tables have to fit */
-	bool header_done;      /* the header of the result table is written */
-	bool intervals_begun;  /* the header of the table of intervals is written */
-	bool series_begun;     /* the header of the table of -intervals is written */
-	struct jsonout *json;  /* NULL: not used */
-	struct person *person; /* NULL: the results are not text */
+	bool header_done;		      /* the header of the result table is written */
+	bool intervals_begun;		      /* the header of the table of intervals is written */
+	bool series_begun;		      /* the header of the table of -intervals is written */
+	struct jsonout *json;		      /* NULL: not used */
+	struct person *person;		      /* NULL: the results are not text */
 	struct outfile screen; /* gets the block where `text` is a file; fd -1: not used */
 	enum xdd_status status;
 
