@@ -130,7 +130,7 @@ static void test_partition(void **state)
 	assert_false(blockdev_is_partition(PART));
 	assert_int_equal(blockdev_disk(PART), PART);
 	assert_false(blockdev_queue_number(PART, "logical_block_size", &value));
-	/* A directory in place of the link to the one in that of the disk. */
+	/* The partition has a directory, where sysfs has a link into the directory of the disk. */
 	kernel_file_put("/sys/dev/block/8:17/partition", "1\n");
 	assert_true(blockdev_is_partition(PART));
 	assert_int_equal(blockdev_disk(PART), PART);

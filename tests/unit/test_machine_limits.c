@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Control groups, memory, huge pages and NUMA nodes: src/sys/machine.c. Its files are those of
- * kernel_files.c.
+ * Control groups, memory, huge pages and NUMA nodes: src/sys/machine.c. kernel_files.c
+ * keeps its files.
  */
 #include <setjmp.h>
 #include <stdarg.h>
