@@ -192,10 +192,10 @@ def check_repeats(point):
          "with the same arrivals", (seeds, due[:5], gaps[:5], rate))
 
 
-def on_device(law, *words, name="device.json", title="a curve of a device with a law"):
+def on_device(law, *words, name="device.json", title="a curve of a device with a law", seed=1):
     """The document of a curve of a file whose operations take these times in ns, of so many servers."""
     run = curve("-op", "read", "-target", t.make_file("device", 1 << 20), "-reqsize", "4k", "-seek", "random", "-jsonout", t.path(name),
-                *words, device="/device " + law, step=0, tolerate=t.CACHED)
+                "-orderseed", seed, *words, device="/device " + law, step=0, tolerate=t.CACHED)
     return j.of_sweep(run, name, title)
 
 
@@ -215,7 +215,7 @@ def test_depth():
 def test_unsure():
     """A load of the command line whose figure scatters around the limit has further rounds before it decides."""
     for goal, sure, rounds in (("3ms", False, 15), ("30ms", True, 5), ("2.1ms", True, 5)):
-        doc = on_device("2000000", "-numreqs", 60, "-queuedepth", 1, "-load", "60", "-goal", "mean=" + goal, "-orderseed", 1)
+        doc = on_device("2000000", "-numreqs", 60, "-queuedepth", 1, "-load", "60", "-goal", "mean=" + goal)
         made = [len(p["rounds"]) for p in doc["points"] if p["varied"]["load"] == "60 %"]
         t.equal((doc["curve"]["goal"]["sure"], made), (sure, [rounds]), "a goal of %s: %d rounds" % (goal, rounds), doc["curve"]["goal"])
 
@@ -237,7 +237,7 @@ def test_columns():
     """Further columns, as those of a sweep; those of flushes by themselves where there are flushes."""
     # A write takes 10 ms, and a flush as long as its readings of the clock.
     words = ["-op", "write", "-target", t.path("flushed"), "-reqsize", "4k", "-bytes", "256k", "-load", "50,90", "-each", "0.8",
-             "-rounds", 2, "-queuedepth", 1]
+             "-rounds", 2, "-queuedepth", 1, "-orderseed", 1]
     flushes = ["FLUSHES", "FLUSHLATMEAN", "FLUSHLATP99", "FLUSHLATMAX"]
     for more, wanted in ((["-flushwrite", 1], flushes), (["-syncwrite"], flushes), ([], []),
                          (["-flushwrite", 4, "-columns", "+OPS+FLUSHES"], ["OPS", "FLUSHES"])):
@@ -349,7 +349,7 @@ def follows(found, theory):
 def compare_with_law(seed):
     """A curve against theory with the same arrivals; returns its knee."""
     doc = on_device("%d %d" % (SERVICE_NS, SERVERS), "-queuedepth", SERVERS, "-each", "4.5s", "-load", "20,40,60,70,80,90,95", "-rounds", 3,
-                    "-goal", "mean=%gms" % (GOAL_NS / 1e6), "-orderseed", seed, title="M/D/%d, seed %d" % (SERVERS, seed))
+                    "-goal", "mean=%gms" % (GOAL_NS / 1e6), seed=seed, title="M/D/%d, seed %d" % (SERVERS, seed))
     if not doc:
         return None
     found, title = doc["curve"], "seed %d: " % seed
