@@ -51,6 +51,7 @@ class Hosts:
         import messages  # pylint: disable=import-outside-toplevel,import-error
         import xddhosts  # pylint: disable=import-outside-toplevel,import-error
         import xddnet as net  # pylint: disable=import-outside-toplevel,import-error
+        import xddtest  # pylint: disable=import-outside-toplevel,import-error
         from xddjson import load  # pylint: disable=import-outside-toplevel,import-error
         why = net.why_not("unshare") or net.why_no_clocks()
         if why:
@@ -59,7 +60,7 @@ class Hosts:
         self.hosts = [xddhosts.Host(number, server) for number in range(len(xddhosts.HOSTS))]
         self.words = [binary, "timeserver", "-foreground", "-port", "2000"]
         self.serving = server.start(*self.words)
-        if not net.until(lambda: "listening" in self.serving.text()):
+        if not xddtest.until(lambda: "listening" in self.serving.text()):
             raise Broken("xdd timeserver does not listen")
         self.taken, self.late = 0, messages.STARTED_LATE
 

@@ -8,7 +8,6 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
-import messages as m
 import xddsys
 import xddtest as t
 

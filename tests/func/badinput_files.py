@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddsys as s
 import xddtest as t
-from xddbad import LIMIT_S, READ, ROWS, row, value, check, check_rows, digest
+from xddbad import LIMIT_S, READ, ROWS, row, check, check_rows, digest
 
 t.may_warn(m.REACHES)
 

@@ -6,7 +6,6 @@ wrong, and which command a first word is. No figure is compared with another one
 """
 import os
 import re
-import signal
 import socket
 import sys
 

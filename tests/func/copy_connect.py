@@ -18,6 +18,7 @@ import xddcopywire as w
 import xddhold
 import xddnet as net
 import xddports
+import xddprocesses
 import xddtest as t
 import xddssh as s
 import xddsys
@@ -249,12 +250,11 @@ def waiting_xdd(port):
     other = subprocess.Popen([t.XDD, "-op", "write", "-targets", "1", t.path("sink"), "-reqsize", "1", "-numreqs", "1", "-e2e",
                               "isdestination", "-e2e", "destination", "127.0.0.1:%d,1" % port, "-e2e", "timeout", "60"],
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
+
+    def listens():
         with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                break
-        time.sleep(0.02)
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+    t.until(listens, other)
     return other
 
 
@@ -283,7 +283,7 @@ def ports():
         other.send_signal(signal.SIGSTOP)
         try:
             copies("-f ends one that is stopped", fake, "-f", "-p", str(port), "-t", "1", "-S", fake.ssh)
-            t.ok(gone(other.pid, 20), "that has ended too")
+            t.ok(xddprocesses.await_end(other.pid, 20), "that has ended too")
         finally:
             other.kill()
 
@@ -303,16 +303,6 @@ def both_remote():
     t.ok(r.status == SSH_ENDED and "hostb: ssh cannot reach it" in r.err, "one of two hosts cannot be reached", r.err)
 
 
-def gone(pid, seconds):
-    """True: process `pid` ends within this time."""
-    end = time.monotonic() + seconds
-    while not xddsys.has_ended(pid):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True
-
-
 def waits():
     """ssh may wait for a password: nothing but a signal ends that."""
     pids = t.path("waiting.pid")
@@ -321,9 +311,7 @@ def waits():
         p = subprocess.Popen([s.XDDCP, "-S", fake.ssh, source(), fake.place(target())], stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL, env=ENV, start_new_session=True)
         try:
-            end = time.monotonic() + 20
-            while not os.path.exists(pids) and time.monotonic() < end:
-                time.sleep(0.005)
+            t.until(lambda: os.path.exists(pids), p)
             with open(pids, encoding="ascii") as f:
                 ssh = int(f.read())
             os.unlink(pids)
@@ -337,7 +325,7 @@ def waits():
         status = -signum if signum == signal.SIGKILL else CANCELED
         t.ok(p.returncode == status and took < 5, "%s while ssh waits%s" % (signum.name, ", from the terminal" if group else ""),
              "status %d after %.1f s" % (p.returncode, took))
-        t.ok(gone(ssh, 10), "ssh ends as well")
+        t.ok(xddprocesses.await_end(ssh, 10), "ssh ends as well")
 
 
 # ---- secrets ----
@@ -451,18 +439,14 @@ def lost():
             to = os.path.join(directory, "copy")
             with subprocess.Popen([s.XDDCP, "-e", "-t", "1", "-blocksize", "4096", "-S", server.ssh, big, server.place(to)],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", env=ENV) as p:
-                end = time.monotonic() + 20
-                while not os.listdir(directory) and time.monotonic() < end:
-                    time.sleep(0.001)
+                t.until(lambda: os.listdir(directory), p)
                 for xdd in children(p.pid):
                     for pid in children(xdd):
                         os.kill(pid, signum)
                 out, err = p.communicate(timeout=60)
             t.ok(p.returncode == SSH_ENDED and not os.path.exists(to), "ssh ends by %s: the status says so, and there is no file"
                  % signum.name, "status %d\n%s%s" % (p.returncode, out, err))
-            end = time.monotonic() + 20
-            while os.listdir(directory) and time.monotonic() < end:
-                time.sleep(0.01)
+            t.until(lambda: not os.listdir(directory), seconds=20)
             t.equal(os.listdir(directory), [], "the server has removed its temporary file")
 
 

@@ -15,6 +15,7 @@ import time
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddhold
 import xddnet as net
+import xddprocesses
 import xddssh as s
 import xddsys
 import xddtest as t
@@ -76,13 +77,10 @@ def test_retries():
 
 
 def server_of(process):
-    for _ in range(500):
+    def found():
         r = t.command(["ps", "-o", "pid=,args=", "--ppid", str(process.pid)])
-        for line in r.out.splitlines():
-            if line.rstrip().endswith("copy -server"):
-                return int(line.split()[0])
-        time.sleep(0.01)
-    return 0
+        return [int(line.split()[0]) for line in r.out.splitlines() if line.rstrip().endswith("copy -server")]
+    return (t.until(found, process) or [0])[0]
 
 
 def unfinished(directory):
@@ -99,7 +97,7 @@ def test_silence():
                                                            start_new_session=True, env=h.env) as p:
         server = server_of(p)
         h.wait(p)
-        net.until(lambda: unfinished("silent.d"), t.TIMEOUT)
+        t.until(lambda: unfinished("silent.d"))
         t.ok(server and unfinished("silent.d") and p.poll() is None, "the copy is in progress")
         os.kill(server, signal.SIGSTOP)
         h.go()
@@ -118,10 +116,7 @@ def test_silence():
         except ProcessLookupError:
             pass
     # This ssh is the server itself, so it was killed.
-    end = time.monotonic() + 20
-    while time.monotonic() < end and os.path.exists("/proc/%d" % server):
-        time.sleep(0.05)
-    t.ok(not os.path.exists("/proc/%d" % server), "the server ends")
+    t.ok(xddprocesses.await_end(server, 20), "the server ends")
     t.ok(not os.path.exists(copy), "there is no file with the final name")
     r = s.xddcp("-S", fake.ssh, SOURCE, fake.place(t.path("silent.d/next")))
     t.equal([n for n in os.listdir(t.path("silent.d")) if n.startswith(".xddcp")], [], "the next copy removes what it left", r)
@@ -150,8 +145,7 @@ def killed(title, words, place, pattern, pid=None):
     with subprocess.Popen([t.XDD, "copy", *words, ENDLESS, place(os.path.join(directory, "copy"))],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
         server = 0 if pid else server_of(p)
-        while p.poll() is None and not unfinished("killed.d"):
-            time.sleep(0.005)
+        t.until(lambda: unfinished("killed.d"), p)
         server = number_in(pid) if pid else server
         if p.poll() is None and server:
             os.kill(server, signal.SIGKILL)
@@ -277,8 +271,7 @@ def test_script():
         with subprocess.Popen([s.XDDCP, "-S", fake.ssh, fake.place(ENDLESS), t.path("script.d/copy")], env=ENV,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               start_new_session=True) as p:
-            while p.poll() is None and not unfinished("script.d"):
-                time.sleep(0.005)
+            t.until(lambda: unfinished("script.d"), p)
             send(p.pid, sig)
             out, err = p.communicate(timeout=t.TIMEOUT)
         t.ok(p.returncode == 5 and "canceled; " in out and err.count("the copy ends") == 1 and not os.listdir(t.path("script.d")),
@@ -289,8 +282,7 @@ def interrupted_in_place(title, words, there, begun, end, expected):
     """A copy of an endless file that ends by end(process, server) once it is begun: the line names the destination."""
     with subprocess.Popen([t.XDD, "copy", "-q", *words, there], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
         server = server_of(p)
-        while p.poll() is None and not begun():
-            time.sleep(0.005)
+        t.until(begun, p)
         if p.poll() is None and server:
             end(p, server)
         err = p.communicate(timeout=t.TIMEOUT)[1]

@@ -199,7 +199,7 @@ def test_progress():
     """Where there is no terminal: a line after 5 s, and only there. The copy ends once it has one."""
     last = t.path("last piece")
     run = net.Started(words(*BY_SERVER, "host:a", "slow"), env={"XDD_SCENARIO": "held", "XDD_LAST_PIECE": last}, cwd=t.tmp())
-    net.until(lambda: re.search(m.COPY_PROGRESS, run.text(), re.M) or not run.running(), t.TIMEOUT)
+    t.until(lambda: re.search(m.COPY_PROGRESS, run.text(), re.M), run.process)
     with open(last, "w", encoding="utf-8"):
         pass
     r = run.end()
@@ -239,9 +239,7 @@ def test_signal():
     r = subprocess.Popen(words(*BY_SERVER, "-log", "log.signal", "-jsonout", "json.signal", "host:a", "ended"), cwd=t.tmp(),
                          env=dict(os.environ, XDD_SCENARIO="endless"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True)
-    until = time.monotonic() + 60
-    while r.poll() is None and time.monotonic() < until and not any(name.startswith(".xddcp-") for name in os.listdir(t.tmp())):
-        time.sleep(0.01)
+    t.until(lambda: any(name.startswith(".xddcp-") for name in os.listdir(t.tmp())), r)
     time.sleep(1)
     r.send_signal(signal.SIGINT)
     try:

@@ -300,8 +300,7 @@ def test_in_a_write():
     os.symlink(path, still)  # however long it takes until xdd has opened the file, the write has just begun
     process = subprocess.Popen([t.XDD, "copy", "-q", "-r", source, destination], stdin=subprocess.DEVNULL,
                                env=dict(os.environ, XDD_STILL=still, **env))
-    while process.poll() is None and not opened_by_others(os.path.realpath(path)):
-        time.sleep(0.001)
+    t.until(lambda: opened_by_others(os.path.realpath(path)), process)
     held.go_on()
     os.unlink(still)
     status = process.wait(timeout=t.TIMEOUT)

@@ -9,10 +9,10 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
+import xddhold
 import xddsys as s
 import xddterm
 import xddtest as t
@@ -210,37 +210,25 @@ def test_throttle():
 
 def test_user1():
     file = t.path("user1.err")
-    with open(file, "wb") as err:
-        p = subprocess.Popen(t.xdd_words("-op", "noop", "-targets", 2, "null", "null", "-queuedepth", 2, "-numreqs", 100000,
-                                         "-operationdelay", "5ms", "-heartbeat", 0, "-debug", "user1"),
-                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
-    try:
-        said, seen, deadline = [], 0, time.monotonic() + LIMIT_S
-        # Until the lines of a signal are of a time when all QThreads are there, and one has issued something.
-        while time.monotonic() < deadline and not (all(said) and {m.group(1) for m in said} == {"0", "1"} and
-                                                   any(int(m.group(3)) > 0 for m in said)):
-            time.sleep(0.2)
-            # Before it waits for signals, this one would end it.
-            with open("/proc/%d/status" % p.pid) as f:
-                blocked = int(re.search(r"^SigBlk:\t([0-9a-f]+)", f.read(), re.M).group(1), 16)
-            if not blocked >> (signal.SIGUSR1 - 1) & 1:
-                continue
-            p.send_signal(signal.SIGUSR1)
-            time.sleep(0.2)
-            with open(file) as f:
-                found = lines(f.read(), "USER1")
-            said = [re.match(r"target (\d) QThread (\d): pass 1, (\d+) issued, (\d+) done, 0 failed, (\d+) outstanding, "
-                             r"\d+ bytes$", line) for line in found[seen:]]
-            seen = len(found)
-        p.send_signal(signal.SIGINT)
-        status = p.wait(LIMIT_S)
-    finally:
-        p.kill()
-        p.wait()
-    numbers = [tuple(map(int, m.groups())) for m in said if m]
-    t.ok(status == 5 and all(said) and {n[0] for n in numbers} == {0, 1} and (0, 0) in {n[:2] for n in numbers} and
-         all(issued <= done + out for _, _, issued, done, out in numbers),
-         "-debug user1: SIGUSR1 tells how far each QThread is", "%s %r" % (status, numbers))
+
+    def said():
+        with open(file, encoding="utf-8") as f:
+            return lines(f.read(), "USER1")
+    with xddhold.at("operation") as h, open(file, "wb") as err:
+        p = subprocess.Popen(t.xdd_words("-op", "noop", "-targets", 2, "null", "null", "-queuedepth", 2, "-numreqs", 6, "-heartbeat", 0,
+                                         "-debug", "user1"), env=h.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
+        for held in [h.wait(p) for _ in range(4)]:
+            held.go()
+        # Each QThread has done one operation, and has begun another.
+        for _ in range(4):
+            h.wait(p)
+        p.send_signal(signal.SIGUSR1)
+        t.until(lambda: len(said()) >= 4, p)
+        found = said()
+    status = p.wait(LIMIT_S)
+    t.equal((status, sorted(found)), (0, ["target %d QThread %d: pass 1, 2 issued, 1 done, 0 failed, 1 outstanding, 131072 bytes" % (i, q)
+                                          for i in range(2) for q in range(2)]),
+            "-debug user1: SIGUSR1 tells how far each QThread is")
 
 
 def test_words():

@@ -268,9 +268,8 @@ def test_limits():
 
 def await_data(copy):
     """Wait until the file of the destination has data; its name."""
-    name, end = copy.destination_files[0], time.monotonic() + 20
-    while not (os.path.exists(name) and os.path.getsize(name)) and time.monotonic() < end:
-        time.sleep(0.02)
+    name = copy.destination_files[0]
+    t.until(lambda: os.path.exists(name) and os.path.getsize(name), copy.destination.process)
     return name
 
 

@@ -111,7 +111,7 @@ def start_slowly(network, source, destination, size, *both):
     network.link.set("rate=20")
     begin = network.link.counters()["a"]["sent_bytes"]
     copy = copy_of(source, destination, size, *both, addresses=[ADDRESS + ":7000,2"], namespaces=network.ns).start()
-    net.until(lambda: network.link.counters()["a"]["sent_bytes"] > begin + size // 10)
+    t.until(lambda: network.link.counters()["a"]["sent_bytes"] > begin + size // 10)
     return copy
 
 

@@ -349,9 +349,7 @@ class Resuming:
         s = Source(self.port)
         for op, data in enumerate(KEPT):
             s.block(op, body=data)
-        end = time.monotonic() + 20
-        while b"# durable 0 5\n" not in contents(self.record) and time.monotonic() < end:
-            time.sleep(0.005)
+        t.until(lambda: b"# durable 0 5\n" in contents(self.record), self.side.process)
         s.close()
         self.side.finish(20)
         self.before = contents(self.file), contents(self.record)

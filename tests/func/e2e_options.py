@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddtest as t
-from xddbad import row, value, check_rows
+from xddbad import row, check_rows
 
 os.environ.pop("XDD_E2E_KEY", None)
 t.may_warn(m.WEAK_KEY, m.NO_RESTART_FILE, m.SOURCE_WORDS, m.SOURCE_ORDERS, m.PARTS_ONLY, m.RANGE_STARTS_OVER, m.REACHES, m.BUFFERED)

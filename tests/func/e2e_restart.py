@@ -242,7 +242,7 @@ def test_sizes():
 def test_frequency():
     r = Resumable(frequency=0.1)
     copy = r.slow().start()
-    seen, first = {}, None
+    seen = {}
     while copy.source.process.poll() is None:
         try:
             st = os.stat(r.file)

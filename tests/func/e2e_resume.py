@@ -12,7 +12,6 @@ import random
 import re
 import signal
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
@@ -220,9 +219,7 @@ def test_targets():
         return e.Copy(sources, copies, PLAN, ports=2, reads=reads, writes=words, **kwargs)
 
     first = copy(["-throttle", "delay", 0.05]).start()
-    end = time.monotonic() + 20
-    while min(len(Record(file).ops) for file in files) < 20 and time.monotonic() < end:
-        time.sleep(0.005)
+    t.until(lambda: min(len(Record(file).ops) for file in files) >= 20, first.destination.process)
     first.destination.signal(signal.SIGKILL)
     first.finish()
     kept = [Record(file).ops for file in files]
@@ -368,9 +365,7 @@ def interrupt(copy, r):
     """End a side once some operations are recorded; a copy that is refused ends by itself."""
     ops = recorded(copy) + r.choice((3, 10, 40))
     run = copy.copy(reads=["-throttle", "delay", 0.02]).start()
-    end = time.monotonic() + 20
-    while recorded(copy) < ops and run.destination.process.poll() is None and time.monotonic() < end:
-        time.sleep(0.005)
+    t.until(lambda: recorded(copy) >= ops, run.destination.process)
     if run.destination.process.poll() is not None:
         run.source.signal(signal.SIGKILL)
     side, sig = r.choice(((run.destination, signal.SIGKILL), (run.source, signal.SIGKILL), (run.destination, signal.SIGINT)))

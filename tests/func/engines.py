@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
@@ -333,10 +332,8 @@ def test_kernel_threads():
             file.write(bytes(64 * KIB))
         words = t.xdd_words("-op", "read", "-targets", 1, path, *"-reqsize 4 -qd 8 -seek range 16 -timelimit 1".split(),
                             "-ioengine", "io_uring", "-verbose")
-        seen, p = 0, subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        while p.poll() is None and not seen:
-            seen = workers_of(p)
-            time.sleep(0.02)
+        p = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        seen = t.until(lambda p=p: workers_of(p), p)
         out = p.communicate()[0]
         said = "kernel threads execute all requests" in out
         t.equal((p.returncode, said), (0, seen > 0), "%s: -verbose agrees with the tasks of the process: %s" % (

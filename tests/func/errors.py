@@ -10,7 +10,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
@@ -173,9 +172,7 @@ def test_full_disk():
         t.ok(os.path.getsize(file) >= ops * 65536, "a full disk, depth %d: what was written is there" % depth)
         os.unlink(file)
         # Rings let go of the file some time after the program has ended.
-        end = time.monotonic() + 10
-        while os.statvfs(directory).f_bavail < 200 and time.monotonic() < end:
-            time.sleep(0.01)
+        t.until(lambda: os.statvfs(directory).f_bavail >= 200)
     with open(file, "wb") as f:
         f.truncate(2 << 20)
     run = t.xdd(*"-op write -ioengine mmap -reqsize 64 -numreqs 32 -timelimit 60 -targets 1".split(), file)

@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
@@ -176,9 +175,7 @@ def test_delete():
     p = subprocess.Popen(t.xdd_words(*"-op read -reqsize 4 -timelimit 60 -deletefile -targets 1".split(), names[0]),
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     # A signal before the first pass begins leaves the file.
-    end = time.monotonic() + t.TIMEOUT / 2
-    while p.poll() is None and time.monotonic() < end and s.io_bytes(p.pid) < 1 << 20:
-        time.sleep(0.01)
+    t.until(lambda: s.io_bytes(p.pid) >= 1 << 20, p)
     p.send_signal(signal.SIGINT)
     p.communicate(timeout=t.TIMEOUT)
     t.ok(p.returncode == 5 and not os.listdir(directory), "-deletefile: when the run is ended early", p.returncode)

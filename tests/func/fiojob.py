@@ -4,14 +4,12 @@
 xdd fio: job files of fio as commands of xdd. Every option that fio knows is mapped or listed; commands pass a dry
 run, and -run runs them; bad files are refused in one line. fioexamples.py has fio beside them.
 """
-import json
 import os
 import re
 import shlex
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
@@ -502,11 +500,9 @@ def test_interrupted():
                            "size=64k\nfilename=after\n")
     p = subprocess.Popen([t.XDD, "fio", job, "-run", "-o", "-"], cwd=t.tmp(), stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, start_new_session=True)
-    deadline = time.monotonic() + t.TIMEOUT
     # The file is there before the first operation; before that, a signal leaves no results.
     long = t.path("long")
-    while not (os.path.exists(long) and os.stat(long).st_blocks) and p.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
+    t.until(lambda: os.path.exists(long) and os.stat(long).st_blocks, p)
     p.send_signal(signal.SIGTERM)
     out, err = p.communicate(timeout=t.TIMEOUT)
     t.equal((p.returncode, b"COMBINED" in out, os.path.exists(t.path("after"))), (5, True, False),

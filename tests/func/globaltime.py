@@ -67,7 +67,7 @@ class Drifting:
         self.clock = xddtime.Clock(time.time_ns() - 3600 * NS, ppm)
         self.process = SERVER.start(sys.executable, LIB, "address=0.0.0.0", "base=%d" % self.clock.base,
                                     "origin=%d" % self.clock.origin, "ppm=%s" % ppm, "slow_us=20")
-        found = net.until(lambda: re.search(r"^(\d+)$", self.process.text(), re.M))
+        found = t.until(lambda: re.search(r"^(\d+)$", self.process.text(), re.M))
         self.port = int(found.group(1))
 
     def errors(self, host, run):
@@ -125,7 +125,7 @@ def test_timeserver():
     """The program's own server: its clock is the wall clock of its start."""
     before = wall_minus_monotonic()
     server = SERVER.start(t.XDD, "timeserver", "-port", 0, "-foreground")
-    found = net.until(lambda: re.search(r"listening on port (\d+)", server.text()))
+    found = t.until(lambda: re.search(r"listening on port (\d+)", server.text()))
     runs = [host.start(int(found.group(1)), 10).end(t.TIMEOUT) for host in CLIENTS]
     after = wall_minus_monotonic()
     server.signal(15)

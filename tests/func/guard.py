@@ -254,9 +254,7 @@ def test_exclusive():
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         # A claim while the run starts would have it refused.
-        end = t.time.monotonic() + t.TIMEOUT / 2
-        while p.poll() is None and t.time.monotonic() < end and s.io_bytes(p.pid, "wchar") < MIB:
-            t.time.sleep(0.02)
+        t.until(lambda: s.io_bytes(p.pid, "wchar") >= MIB, p)
         try:
             os.close(os.open(dev, os.O_RDONLY | os.O_EXCL))
             held = False

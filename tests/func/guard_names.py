@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddsys as s
 import xddtest as t
-from xddguard import MIB, admin, device, digest, mount, until
+from xddguard import MIB, admin, device, digest, mount
 
 LONG = os.environ.get("XDD_TEST_LONG", "") == "1"
 RACES = 1500 if LONG else 60
@@ -49,7 +49,7 @@ def change_in_run(change, *args):
             out.seek(0)
             return out.read()
         try:
-            until(lambda: "TARGET_PASS" in shown() or p.poll() is not None)
+            t.until(lambda: "TARGET_PASS" in shown(), p)
             change(p)
             err = p.communicate(timeout=t.TIMEOUT)[1].decode(errors="replace")
         finally:
@@ -159,7 +159,7 @@ def test_file_replaced():
 
     def replace(process):
         os.rename(s.sparse_file("replacing", MIB), file)
-        until(lambda: os.stat(file).st_blocks or process.poll() is not None)
+        t.until(lambda: os.stat(file).st_blocks, process)
         process.send_signal(signal.SIGINT)
     run = change_in_run(replace, "-op", "write", *PASSES, "-targets", 1, file)
     t.ok(run.status == 5 and os.stat(file).st_blocks, "another regular file of that name is written to", run)

@@ -15,7 +15,6 @@ import struct
 import subprocess
 import sys
 import termios
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
@@ -295,10 +294,7 @@ def test_stopped_terminal():
     with subprocess.Popen(t.xdd_words("-op", "write", "-targets", 1, t.path("stopped"), *"-reqsize 1 -numreqs 10 -operationdelay "
                                       "0.05 -passes 3 -createnewfiles -heartbeat 0.1 ops".split()),
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave) as p:
-        end = time.monotonic() + LIMIT_S
-        while (not os.path.exists(last) or os.path.getsize(last) < 10240) and time.monotonic() < end:
-            time.sleep(0.01)
-        done = time.monotonic() < end
+        done = t.until(lambda: os.path.exists(last) and os.path.getsize(last) >= 10240, p)
         termios.tcflow(slave, termios.TCOON)
         status = p.wait(timeout=t.TIMEOUT)
     os.close(slave)

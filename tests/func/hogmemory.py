@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
@@ -37,23 +36,13 @@ def status_kib(pid, name):
     return int(found.group(1)) if found else 0
 
 
-def wait_for(condition):
-    """True once `condition` holds; false when it never does."""
-    end = time.monotonic() + LIMIT_S
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True
-
-
 def test_occupied():
     out = t.path("out")
     before = read("/proc/self/oom_score_adj").strip()
     with open(out, "wb") as f:
         p = subprocess.Popen(t.xdd_words(*NULL, "-numreqs", 10 ** 6, "-operationdelay", "10ms", "-hogmemory", "64m", "-verbose",
                                          "-jsonout", t.path("json")), stdout=f, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
-    seen = wait_for(lambda: status_kib(p.pid, "VmRSS") * 1024 >= BYTES or p.poll() is not None)
+    seen = t.until(lambda: status_kib(p.pid, "VmRSS") * 1024 >= BYTES, p)
     t.ok(seen and p.poll() is None, "the process has the memory", read(out))
     t.equal(read("/proc/%d/oom_score_adj" % p.pid).strip(), "1000", "the kernel would end it first")
     p.send_signal(signal.SIGINT)
@@ -91,8 +80,8 @@ def test_interrupted():
         words = read("/proc/%d/task/%d/children" % (p.pid, p.pid)).split()
         return int(words[0]) if words else 0
 
-    begun = wait_for(lambda: p.poll() is not None or (child() and read("/proc/%d/oom_score_adj" % child()).strip() == "1000" and
-                                                     status_kib(child(), "VmRSS") >= 48 << 10))
+    begun = t.until(lambda: child() and read("/proc/%d/oom_score_adj" % child()).strip() == "1000" and
+                    status_kib(child(), "VmRSS") >= 48 << 10, p)
     pid = child()
     if pid and p.poll() is None:
         os.kill(pid, signal.SIGINT)

@@ -13,7 +13,6 @@ import os
 import re
 import statistics
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m

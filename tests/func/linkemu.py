@@ -254,13 +254,13 @@ def test_cut():
     b.sysctl("ipv4.tcp_rmem", "4096 131072 1000000")
     before = made.counters()["a"]["sent_bytes"]
     receiver, sender = start_copy(a, b, B4, 5000000, stopped=True)
-    t.ok(net.until(lambda: made.counters()["a"]["sent_bytes"] - before > 100000), "data passes before the cut", made.counters())
+    t.ok(t.until(lambda: made.counters()["a"]["sent_bytes"] - before > 100000), "data passes before the cut", made.counters())
     made.cut()
     receiver.signal(signal.SIGCONT)
 
     def drops_more(than):
         """The sender tries again and again."""
-        return net.until(lambda: made.counters()["a"]["cut"] > than)
+        return t.until(lambda: made.counters()["a"]["cut"] > than)
     cut = drops_more(0)
     passed = made.counters()["a"]
     more = drops_more(passed["cut"])
@@ -275,7 +275,7 @@ def test_cut():
     got = ping(a, 3, 0.1)
     t.equal(got.times, [], "cut for good: no replies", got.run)
     made.heal()
-    t.ok(net.until(lambda: ping(a, 1, 0.1).times), "healed: replies again")
+    t.ok(t.until(lambda: ping(a, 1, 0.1).times), "healed: replies again")
     t.ok(not made.set("losss=1") and not made.set("loss=101") and not made.set("delay=x"), "bad settings are refused")
     t.ok(made.set("loss=1", "b:delay=2"), "good ones are not")
     remove(a, b, made)
@@ -328,7 +328,7 @@ def test_nothing_stays():
         if how == "kill":
             t.ok(words[0] in left(words), "kill: leaves its namespaces", left(words))
             subprocess.run([sys.executable, "-c", "import xddnet; print(xddnet.why_not())"], check=False, timeout=60)
-        t.equal(net.until(lambda: not left(words)), True, "%s: nothing stays" % how, left(words))
+        t.equal(t.until(lambda: not left(words)), True, "%s: nothing stays" % how, left(words))
 
 
 t.run(test_delay, test_jitter, test_loss, test_order, test_rate, test_corruption, test_cut, test_names,

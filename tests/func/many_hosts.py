@@ -177,7 +177,7 @@ def test_script():
     for name in ("gettime", "timeserver"):
         os.symlink(os.path.abspath(t.XDD), os.path.join(where, name))
     serving = net.Started([os.path.join(where, "timeserver"), "-foreground", "-port", 0])
-    net.until(lambda: "listening" in serving.text() or not serving.running())
+    t.until(lambda: "listening" in serving.text(), serving.process)
     port = re.search(r"listening on port (\d+)", serving.text())[1]
     lines = ["Host %s\n  HostName 127.0.0.%d" % (host, n) for n, host in enumerate(hosts, 1)]
     with xddssh.Sshd(listen="0.0.0.0", client_lines=lines) as server:

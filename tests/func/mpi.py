@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddmpi
 import xddsys as s
 import xddtest as t
-from xddmpi import HOST, SMALL, environment, load, mpi, wait_for, wait_until_up
+from xddmpi import HOST, SMALL, environment, load, mpi, wait_until_up
 
 xddmpi.needed()
 
@@ -125,11 +125,11 @@ def killed(name, ranks):
     t.ok(all([s.stop(pid) for pid in [run.process.pid, *processes]]), "%s: all stand still" % name)
     for rank in ranks:
         os.kill(processes[rank], signal.SIGKILL)
-    t.ok(wait_for(lambda: all(s.has_ended(processes[rank]) for rank in ranks)), "%s: the processes end" % name)
+    t.ok(t.until(lambda: all(s.has_ended(processes[rank]) for rank in ranks)), "%s: the processes end" % name)
     # Rank 0 last: it sees that all others have ended, and which of them had a reason.
     for rank in sorted(set(range(4)) - set(ranks), reverse=True):
         os.kill(processes[rank], signal.SIGCONT)
-        t.ok(wait_for(lambda rank=rank: s.has_ended(processes[rank])), "%s: rank %d ends" % (name, rank))
+        t.ok(t.until(lambda rank=rank: s.has_ended(processes[rank])), "%s: rank %d ends" % (name, rank))
     os.kill(run.process.pid, signal.SIGCONT)
     return run.wait()
 
@@ -148,7 +148,7 @@ def test_frozen():
     frozen = run.children()[3]
     os.kill(frozen, signal.SIGSTOP)
     # mpirun waits for that process too, until it gets what mpirun sends.
-    t.ok(wait_for(lambda: len([p for p in run.children() if p != frozen]) == 0), "ranks end without one that does not answer")
+    t.ok(t.until(lambda: len([p for p in run.children() if p != frozen]) == 0), "ranks end without one that does not answer")
     try:
         os.kill(frozen, signal.SIGKILL)
     except ProcessLookupError:

@@ -16,7 +16,7 @@ import xddjson
 import xddmpi
 import xddsys as s
 import xddtest as t
-from xddmpi import HOST, load, mpi, wait_for, wait_until_up
+from xddmpi import HOST, load, mpi, wait_until_up
 
 xddmpi.needed()
 
@@ -142,12 +142,12 @@ def lose(word, number, why):
     t.ok(all([s.stop(pid) for pid in [run.process.pid, *ranks]]), "%s: all stand still" % word)
     gone = ranks.pop(2)
     os.kill(gone, number)
-    t.ok(number == signal.SIGSTOP or wait_for(lambda: s.has_ended(gone)), "%s: rank 2 is lost" % word)
+    t.ok(number == signal.SIGSTOP or t.until(lambda: s.has_ended(gone)), "%s: rank 2 is lost" % word)
     begin = time.monotonic()
     os.truncate(files[1], 0)
     for pid in ranks:
         os.kill(pid, signal.SIGCONT)
-    t.ok(wait_for(lambda: all(s.has_ended(pid) for pid in ranks)), "%s: the others end" % word)
+    t.ok(t.until(lambda: all(s.has_ended(pid) for pid in ranks)), "%s: the others end" % word)
     t.diag("%s: they ended after %.1f s" % (word, time.monotonic() - begin))
     # It is a zombie at most until mpirun goes on.
     os.kill(gone, signal.SIGKILL)

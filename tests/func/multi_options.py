@@ -170,10 +170,7 @@ def test_pdsh_ends():
         return lines
 
     def gone(pid):
-        end = time.monotonic() + 60
-        while os.path.exists("/proc/" + pid) and time.monotonic() < end:
-            time.sleep(0.02)
-        return not os.path.exists("/proc/" + pid)
+        return t.until(lambda: not os.path.exists("/proc/" + pid))
 
     for how, wanted in (("SIGINT", 5), ("kill -9 of one", 4)):
         with open(notes, "w", encoding="utf-8"), open(pids, "w", encoding="utf-8"):
@@ -242,9 +239,7 @@ def test_early():
     """Ctrl-C before a host has answered."""
     fake = xddssh.Fake("exec sleep 1000", name="early")
     with multi.Started(None, "-S", fake.ssh, "-hosts", "127.0.0.1", "--", *SHORT) as started:
-        end = time.monotonic() + 60
-        while not fake.started() and time.monotonic() < end:
-            time.sleep(0.02)
+        t.until(fake.started, started.p)
         started.p.send_signal(signal.SIGINT)
         status, err = started.end()
     t.ok(status == 5 and "multi: 127.0.0.1: had not answered when the run was ended" in err and "ended by signal" not in err,

@@ -14,7 +14,6 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddjson as j
-import xddnet as net
 import xddsys as s
 import xddtest as t
 
@@ -228,7 +227,7 @@ def test_signals():
             run = nights.night()
             t.ok(run.status == 1 and "not over" in run.err, "KILL: the lock lasts as long as the run", run)
             os.kill(child, signal.SIGKILL)
-            net.until(lambda pid=child: s.has_ended(pid))
+            t.until(lambda pid=child: s.has_ended(pid))
         out = first.communicate(timeout=60)[0].decode()
         if name != "KILL":
             t.equal((first.returncode, out.count("\n")), (5, 1), "SIG%s ends night and run, with a line" % name, out)

@@ -6,12 +6,11 @@ that refuse them; what the plan and the document say.
 """
 import os
 import re
-import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+import xddhold
 import xddjson
 import xddsys as s
 import xddtest as t
@@ -39,19 +38,16 @@ def flags_of(pid, file):
     return [f & FLAGS for f in found if not f & os.O_PATH]
 
 
-def seen(file, *args, n=1):
-    """The flags of `n` descriptors of the file in a run that lasts until this has seen them."""
+def seen(file, *args, held=0):
+    """The flags of all descriptors of the file in a run that is held at this operation."""
     # A file that is not there is created first, with a descriptor of its own that has no flags.
     with open(file, "ab"):
         pass
-    xdd = subprocess.Popen(t.xdd_words("-targets", 1, file, "-throttle", "ops", 1, "-startdelay", 1, *args), cwd=t.tmp(),
-                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    until, flags = time.monotonic() + 60, []
-    while time.monotonic() < until and xdd.poll() is None and len(flags) < n:
-        time.sleep(0.02)
+    with xddhold.at("operation:%d" % held) as h:
+        xdd = subprocess.Popen(t.xdd_words("-targets", 1, file, *args), cwd=t.tmp(), env=h.env, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True)
+        h.wait(xdd)
         flags = flags_of(xdd.pid, file)
-    if xdd.poll() is None:
-        xdd.send_signal(signal.SIGINT)
     _, err = xdd.communicate(timeout=60)
     return sorted(flags), err
 
@@ -75,7 +71,7 @@ def test_tail():
     directory = s.ext4("ext", 64 << 20)
     if directory is None:
         return t.skip("the descriptor of the last bytes of -dio", s.sys_why())
-    flags, err = seen(os.path.join(directory, "f"), *"-op write -reqsize 4k -bytes 41000 -dio -odsync".split(), n=2)
+    flags, err = seen(os.path.join(directory, "f"), *"-op write -reqsize 4k -bytes 41000 -dio -odsync".split(), held=10)
     t.equal([f & (os.O_SYNC | os.O_DIRECT) for f in flags], [os.O_DSYNC, os.O_DSYNC | os.O_DIRECT],
             "the descriptor of the last bytes of -dio has the flag too", err)
 

@@ -6,7 +6,6 @@ documents cannot become markup; and what it refuses.
 """
 import copy
 import itertools
-import json
 import os
 import re
 import sys

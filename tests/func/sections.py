@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
@@ -267,9 +266,7 @@ def test_ends():
     where = fresh("-target null -op write -reqsize 4k\n[first]\n-numreqs 1\n[long]\n-timelimit 300 -heartbeat 0.05 ops\n[never]\n-numreqs 1\n[nor]\n-numreqs 1\n")
     with open(where + "/out", "wb") as out, open(where + "/err", "wb") as err:
         with subprocess.Popen(t.xdd_words("-setup", "t.xdd", "-keepgoing"), cwd=where, stdout=out, stderr=err) as child:
-            until = time.monotonic() + 60
-            while not re.search(r"[1-9]\d*,ops", text_of(where + "/err")) and time.monotonic() < until:
-                time.sleep(0.01)
+            t.until(lambda: re.search(r"[1-9]\d*,ops", text_of(where + "/err")), child)
             child.send_signal(signal.SIGINT)
             status = child.wait(60)
     text = text_of(where + "/out")

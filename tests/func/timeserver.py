@@ -38,7 +38,7 @@ def program(name):
 def serve(*words, prefix=()):
     """Start a timeserver; the process, and its port."""
     server = net.Started([*prefix, program("timeserver"), "-foreground", "-port", 0, *words])
-    found = net.until(lambda: re.search(r"port (\d+), process %d\n" % server.pid, server.text()) or not server.running())
+    found = t.until(lambda: re.search(r"port (\d+), process %d\n" % server.pid, server.text()), server.process)
     return server, int(found.group(1))
 
 
@@ -81,7 +81,7 @@ def test_background():
         t.ok(run.status == 1 and not run.out and "another program has this port" in run.err, "a port that is in use", run)
     finally:
         os.kill(pid, 15)
-    t.ok(net.until(lambda: xddsys.has_ended(pid)), "SIGTERM ends it")
+    t.ok(t.until(lambda: xddsys.has_ended(pid)), "SIGTERM ends it")
 
 
 def test_output():
@@ -197,7 +197,7 @@ def flood(port, n):
         else:
             replay.send(same)
             answers += received(replay)
-    net.until(lambda: not answers.extend(received(replay)) and answers, 5)
+    t.until(lambda: not answers.extend(received(replay)) and answers, seconds=5)
     return received(bad), answers
 
 

@@ -35,7 +35,7 @@ class Case:
         self.server = self.clock = None
         if program:
             self.server = net.Started([t.XDD, "timeserver", "-foreground", "-port", 0, "-bind", "127.0.0.1"])
-            port = net.until(lambda: re.search(r"listening on .*port (\d+)", self.server.text())).group(1)
+            port = t.until(lambda: re.search(r"listening on .*port (\d+)", self.server.text())).group(1)
         else:
             self.clock = xddtime.Clock(time.time_ns() + AHEAD_NS, 100)
             self.server = xddtime.Server(self.clock, lost=lost).start()
@@ -67,7 +67,7 @@ def begun(case):
 def start_faults():
     cases = [Case(name, "-timelimit", RUN_S, lost=20 if name == "lost" else 0, program=name == "dead") for name in FAULTS]
     for case in cases:
-        net.until(lambda case=case: begun(case))
+        t.until(lambda case=case: begun(case))
     time.sleep(0.7)
     for case in cases:
         FAULTS[case.name][0](case)
@@ -132,7 +132,7 @@ def test_faults():
 def test_step_before_start():
     """A server whose clock passes the start at once, an hour before it."""
     case = Case("early", "-numreqs", 3, "-starttime", "%d" % ((time.time_ns() + AHEAD_NS) // NS + 3000))
-    net.until(lambda: not case.run.running() or m.WILL_START in case.run.text())
+    t.until(lambda: m.WILL_START in case.run.text(), case.run.process)
     case.clock.base += 3600 * NS
     said = "its clock was set, or another server answered"
     run = case.run.end(warns=[said + ", before the start; the targets start in 0.0 seconds", said + "; global times"], tolerate=m.STARTED_LATE)
@@ -151,8 +151,8 @@ def test_signals():
                      serving.port, "wait", 300, "-starttime", "%d" % (clock.now() // NS + 600)]
             cases.append((what, name, number, serving, net.Started(t.xdd_words(*words))))
     for what, name, number, serving, run in cases:
-        net.until(lambda what=what, serving=serving, run=run:
-                  not run.running() or (serving.requests if what == "server" else m.WILL_START in run.text()))
+        t.until(lambda what=what, serving=serving, run=run:
+                serving.requests if what == "server" else m.WILL_START in run.text(), run.process)
         run.signal(number)
     for what, name, number, _, run in cases:
         done = run.end(t.TIMEOUT)

@@ -8,7 +8,6 @@ import collections
 import os
 import re
 import signal
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))

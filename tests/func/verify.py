@@ -224,9 +224,7 @@ def test_stale_in_one_run():
         return t.skip("stale data within a run", "no list to be had")
     writer = subprocess.Popen(t.xdd_words("-targets", 1, file, "-reqsize", 4, "-seek", "load", load, "-operationdelay", 0.15,
                                           *TAGGED), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    end = time.monotonic() + 30
-    while sector(read(file), 15 * 8) == sector(old, 15 * 8) and time.monotonic() < end:
-        time.sleep(0.01)
+    t.until(lambda: sector(read(file), 15 * 8) != sector(old, 15 * 8), writer)
     poke(file, 12 * 4096, old[12 * 4096:13 * 4096])
     poke(file, 13 * 4096, bytes(4096))
     out, err = writer.communicate(timeout=t.TIMEOUT)

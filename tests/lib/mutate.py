@@ -27,7 +27,6 @@ import random
 import re
 import resource
 import shlex
-import shutil
 import signal
 import subprocess
 import sys

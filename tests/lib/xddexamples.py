@@ -212,7 +212,7 @@ class Document:
         """A time server of this machine, which ends with the test."""
         if not self.time_server:
             server = net.Started([t.XDD, "timeserver", "-foreground", "-port", 0])
-            net.until(lambda: "listening" in server.text() or not server.running(), 20)
+            t.until(lambda: "listening" in server.text(), server.process)
             self.time_server = "127.0.0.1 port " + re.search(r"listening on port (\d+)", server.text())[1]
         return self.time_server
 

@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 import xddsys as s
 import xddtest as t
 
@@ -85,13 +84,3 @@ def mount(dev, name, kind):
     if why is None:
         atexit.register(subprocess.run, ["umount", "--lazy", t.path(name)], stderr=subprocess.DEVNULL)
     return why
-
-
-def until(condition):
-    """Wait until it holds, for no longer than a run may take; returns whether it does."""
-    end = time.monotonic() + t.TIMEOUT / 2
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.005)
-    return True

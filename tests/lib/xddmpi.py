@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 import xddtest as t
 
@@ -90,14 +89,6 @@ def load(name):
         return json.load(f)
 
 
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
-
-
 def wait_until_up(run, condition):
     """Wait until ranks that have been started are up: a busy machine takes minutes, and ranks that end are never up."""
-    wait_for(lambda: condition() or run.process.poll() is not None, START_LIMIT)
-    return run.process.poll() is None and condition()
+    return t.until(condition, run.process, START_LIMIT) and run.process.poll() is None

@@ -60,16 +60,6 @@ def _find_why_not():
     return ""
 
 
-def until(condition, timeout=20.0, interval=0.01):
-    """Wait until the condition holds; its last value. Bounded."""
-    end = time.monotonic() + timeout
-    while True:
-        value = condition()
-        if value or time.monotonic() > end:
-            return value
-        time.sleep(interval)
-
-
 def _ip(*args):
     run = t.command(["ip", *args])
     if run.status != 0:
@@ -208,8 +198,7 @@ class Namespace:
 
     def wait_for_port(self, port, process=None, timeout=20.0):
         """True once a process listens there; false when `process` has ended or the time is over."""
-        until(lambda: port in self.listening() or (process and not process.running()), timeout)
-        return port in self.listening()
+        return t.until(lambda: port in self.listening(), process and process.process, timeout)
 
     def device(self):
         """The name of a new device."""

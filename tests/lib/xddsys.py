@@ -543,12 +543,7 @@ def stop(pid):
                     return True
         return False
     os.kill(pid, signal.SIGSTOP)
-    end = time.monotonic() + t.TIMEOUT / 2
-    while running():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.002)
-    return True
+    return t.until(lambda: not running())
 
 
 def io_bytes(pid, direction="rchar"):
@@ -559,12 +554,10 @@ def io_bytes(pid, direction="rchar"):
 
 def await_passes(process, path, count=1):
     """Wait until a run with -verbose that writes to this file has ended so many passes of a target."""
-    end = time.monotonic() + t.TIMEOUT / 2
-    while process.poll() is None and time.monotonic() < end:
+    def ended():
         with open(path, "rb") as f:
-            if f.read().count(b"TARGET_PASS") >= count:
-                break
-        time.sleep(0.005)
+            return f.read().count(b"TARGET_PASS") >= count
+    t.until(ended, process)
 
 
 def for_nobody(memlock=None):

@@ -383,6 +383,19 @@ def command(args, timeout=TIMEOUT, env=None, cwd=None, warns=(), tolerate=(), at
     return run
 
 
+def until(condition, process=None, seconds=TIMEOUT / 2):
+    """
+    Wait for a moment in which the test is to act: until condition() is true, `process` has ended or this time is over. Returns
+    its last value.
+    """
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > end or (process and process.poll() is not None):
+            return condition()
+        time.sleep(0.005)
+    return value
+
+
 def xdd_words(*args):
     """The words that run xdd with these arguments, and with the engine that is asked for."""
     return [XDD] + (["-ioengine"] + ENGINE.split() if ENGINE else []) + [str(a) for a in args]
