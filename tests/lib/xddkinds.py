@@ -7,7 +7,6 @@ on files with the law of a device (tests/lib/clock.c), so that they are the same
         ...
 """
 import os
-import messages as m
 import xdde2e
 import xddjson as j
 import xddtest as t
@@ -35,9 +34,7 @@ def _document(name, command, *words, law=LAW, status=0, **kwargs):
     file = t.path(name + ".json")
     if os.path.exists(file):
         return file
-    # The counters are of the machine's own device, below the file: what other programs do to it has no virtual time.
-    run = t.command([t.XDD, *([command] if command else []), *map(str, words), "-jsonout", file], device=law, step=0,
-                    tolerate=m.OTHERS_USE_DEVICE, **kwargs)
+    run = t.command([t.XDD, *([command] if command else []), *map(str, words), "-jsonout", file], device=law, step=0, **kwargs)
     t.equal((run.status, os.path.exists(file)), (status, True), name + ": a document", run)
     return file
 
