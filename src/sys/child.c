@@ -43,8 +43,8 @@ int child_program(char *path, size_t size)
 		path[n] = '\0';
 	if (n <= 0)
 		other = (const char *)getauxval(AT_EXECFN);
-	else if (access(path, X_OK))
-		other = self; /* it was removed or replaced since */
+	else if ((size_t)n == size - 1 || access(path, X_OK))
+		other = self; /* it was cut, or the file was removed or replaced since */
 	if (other && snprintf(path, size, "%s", other) >= (int)size)
 		return -ENAMETOOLONG;
 	return n > 0 || other ? 0 : -ENOENT;

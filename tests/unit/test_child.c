@@ -236,6 +236,9 @@ static void test_program(void **state)
 	assert_int_equal(child_program(path, sizeof(path)), 0);
 	assert_string_equal(path, expected);
 	assert_int_equal(child_program(small, sizeof(small)), -ENAMETOOLONG);
+	/* The directory exists as well, and is no program. */
+	assert_int_equal(child_program(path, (size_t)(strrchr(expected, '/') - expected) + 1), 0);
+	assert_string_equal(path, "/proc/self/exe");
 }
 
 /* The words of a command, with blanks between them. */
