@@ -309,9 +309,9 @@ def test_verbose():
 
 
 def workers_of(process):
-    """Kernel threads of io_uring in a process that runs."""
+    """Kernel threads of io_uring in a process; none once it has ended."""
     names = 0
-    for task in os.listdir("/proc/%d/task" % process.pid):
+    for task in os.listdir("/proc/%d/task" % process.pid) if process.poll() is None else ():
         try:
             with open("/proc/%d/task/%s/comm" % (process.pid, task), encoding="ascii") as file:
                 names += file.read().startswith("iou-wrk")

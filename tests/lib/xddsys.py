@@ -547,9 +547,12 @@ def stop(pid):
 
 
 def io_bytes(pid, direction="rchar"):
-    """The bytes that a process has read so far, or written ("wchar"), with its files and pipes; OSError: it has ended."""
-    with open("/proc/%d/io" % pid, encoding="ascii") as f:
-        return int(re.search(direction + r": (\d+)", f.read())[1])
+    """The bytes that a process has read so far, or written ("wchar"), with its files and pipes; 0: it has ended."""
+    try:
+        with open("/proc/%d/io" % pid, encoding="ascii") as f:
+            return int(re.search(direction + r": (\d+)", f.read())[1])
+    except OSError:
+        return 0
 
 
 def await_passes(process, path, count=1):
