@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "config.h"
 #include "plan/feature.h"
@@ -22,15 +23,16 @@
 
 #define NAME_SIZE 32 /* more than any name of an option */
 
-/* True when `list`, words separated by blanks, holds `word`. */
-static bool list_has(const char *list, const char *word)
+/* True when `list`, words separated by blanks, holds `word`, by strncmp() or strncasecmp(). */
+static bool list_has(const char *list, const char *word,
+		     int (*compare)(const char *, const char *, size_t))
 {
 	size_t len = strlen(word);
 
 	while (list && *list) {
 		size_t n = strcspn(list, " ");
 
-		if (n == len && strncmp(list, word, n) == 0)
+		if (n == len && compare(list, word, n) == 0)
 			return true;
 		list += n + strspn(list + n, " ");
 	}
@@ -39,7 +41,7 @@ static bool list_has(const char *list, const char *word)
 
 static bool is_called(const struct option *row, const char *word)
 {
-	return strcmp(row->name, word) == 0 || list_has(row->aliases, word);
+	return strcmp(row->name, word) == 0 || list_has(row->aliases, word, strncmp);
 }
 
 const struct option *option_find_in(const struct option *rows, const char *word)
@@ -151,6 +153,9 @@ static void nearest(const struct option *rows, const char *name, const char **be
 		/* A word that is cut short, as in -queue, means the longer one. */
 		if (strlen(name) >= 3 && strncmp(rows->name, name, strlen(name)) == 0)
 			d = 1;
+		/* -Mb, -QD: an alias in other letters. */
+		if (strlen(name) >= 2 && list_has(rows->aliases, name, strncasecmp))
+			d = 0;
 		if (d < *distance) {
 			*distance = d;
 			*best = rows->name;

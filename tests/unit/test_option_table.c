@@ -235,6 +235,10 @@ static void suggestions(void **state)
 	assert_string_equal(option_suggest(&run_options, "targts"), "targets");
 	assert_string_equal(option_suggest(&run_options, "--queue"), "queuedepth");
 	assert_string_equal(option_suggest(&run_options, "NumReqs"), "numreqs");
+	/* An alias in other letters. */
+	assert_string_equal(option_suggest(&run_options, "Mb"), "mbytes");
+	assert_string_equal(option_suggest(&run_options, "QD"), "queuedepth");
+	assert_null(option_suggest(&run_options, "Q"));
 	assert_null(option_suggest(&run_options, "zzzzzz"));
 	assert_null(option_suggest(&run_options, ""));
 	assert_null(option_suggest(&run_options, "@"));
