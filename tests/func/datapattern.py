@@ -154,6 +154,9 @@ def test_warning():
                 warns="-datapattern word: ")
     t.equal((run.status, len(run.error_lines())), (0, 1), "an unknown word: a warning", run)
     t.ok(read(file) == b"w" * K, "an unknown word: its first character")
+    run = t.xdd("-op", "write", "-targets", 1, file, *"-reqsize 1 -numreqs 1 -datapattern zeros".split(),
+                warns="-datapattern zeros: ")
+    t.ok(run.status == 0 and run.err.endswith("z, is used; zeros are the data without -datapattern\n"), "zeros: what to do", run)
 
 
 # Random data, from its published parts: Philox4x32-10 (Salmon and others, 2011), splitmix64 and xoshiro256+ (Vigna).
