@@ -264,7 +264,7 @@ static void foreign_typed(const struct foreign_tool *tool, const struct foreign 
 {
 	int shown = 1;
 
-	printf("| `%s%s", tool->dashes, row->word);
+	printf("| `%s%s", row->kind == FOREIGN_COMMAND ? "xdd " : tool->dashes, row->word);
 	if (sample && row->kind == FOREIGN_VALUE)
 		printf("%s%s", tool->equals ? "=" : " ", sample);
 	else if (row->kind == FOREIGN_SWITCH && tool->equals)

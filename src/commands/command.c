@@ -119,15 +119,13 @@ static int unknown_main(int argc, char **argv)
 	const char *word = argc > 1 ? argv[1] : "";
 	const char *command = command_suggest(word), *option = option_suggest(&run_options, word);
 	const struct foreign_tool *tool;
-	const struct foreign *row = foreign_any(word, NULL, &tool);
+	const struct foreign *row = foreign_command(word, &tool);
 	struct arena *arena;
 
-	if (row && *tool->dashes) {
+	if (row) {
 		arena = xarena_new();
-		log_error("%.128s: is no command and no such file; %s%s%s%s", word,
-			  *foreign_text(arena, row, NULL) ? "say " : "xdd has nothing like it",
-			  foreign_text(arena, row, NULL), row->note ? "; " : "",
-			  row->note ? row->note : "");
+		log_error("%.128s: is no command and no such file; %s", word,
+			  foreign_advice(arena, row, NULL));
 		arena_free(arena);
 	} else if (command)
 		log_error("%.128s: is no command and no such file; did you mean %s?", word,

@@ -156,9 +156,10 @@ static void search_tool(struct search *s, const struct foreign_tool *tool)
 					      "xdd has nothing like it";
 		if (row->note)
 			text = xarena_printf(s->arena, "%s; %s", text, row->note);
-		line_of(xarena_printf(s->arena, "%s%s%s%s (%s)", tool->dashes, row->word,
-				      value ? tool->equals ? "=" : " " : "", value ? value : "",
-				      tool->name),
+		line_of(xarena_printf(s->arena, "%s%s%s%s (%s)",
+				      row->kind == FOREIGN_COMMAND ? "xdd " : tool->dashes,
+				      row->word, value ? tool->equals ? "=" : " " : "",
+				      value ? value : "", tool->name),
 			text);
 	}
 }

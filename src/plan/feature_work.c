@@ -45,11 +45,28 @@ static size_t arity_rwratio(const struct word *args, size_t avail)
 	return avail > 1 && args[1].text[0] != '-' ? 2 : 1;
 }
 
+/* The length of the share of reads in 70/30 or 70:30; 0: the text is not in that form. */
+static int reads_of_pair(const char *text)
+{
+	static const char digits[] = "0123456789.";
+	const size_t reads = strspn(text, digits);
+	const char *writes = text + reads + 1;
+
+	if (!reads || !text[reads] || !strchr("/:", text[reads]) || !*writes)
+		return 0;
+	return writes[strspn(writes, digits)] ? 0 : (int)reads;
+}
+
 static enum xdd_status apply_rwratio(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
+	const int pair = reads_of_pair(s->args[0].text);
 	uint64_t ratio;
 
+	if (pair)
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
+				   "expected the percentage of reads alone; say -rwratio %.*s",
+				   pair, s->args[0].text);
 	if (units_parse_percent(s->args[0].text, &ratio))
 		return parse_error(
 			XDD_BAD_ARGUMENT, s, &s->args[0],

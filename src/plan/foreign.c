@@ -61,8 +61,10 @@ static bool has_value(const char *list, const char *value)
  */
 static bool takes(const struct foreign *row, const char *value)
 {
+	if (row->kind == FOREIGN_COMMAND)
+		return false;
 	if (row->values)
-		return value && has_value(row->values, value);
+		return value ? has_value(row->values, value) : !*row->values;
 	return row->word[1] || !value || !row->sample || !isdigit((unsigned char)row->sample[0]) ||
 	       isdigit((unsigned char)value[0]);
 }
@@ -232,6 +234,8 @@ static const char *filled(struct arena *arena, const char *spec, size_t *len, co
 		return replaced(arena, value, ':', ',');
 	case '-':
 		return xarena_printf(arena, "%g", 100 - atof(value));
+	case '<':
+		return xarena_printf(arena, "%.*s", (int)strcspn(value, "/:"), value);
 	case 'x':
 		return pattern_digits(arena, value);
 	default:

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "plan/fio.h"
 #include "plan/parse.h"
@@ -32,7 +33,7 @@ struct answer {
 static bool knows(const struct foreign_tool *tool, const char *name)
 {
 	for (const struct foreign *row = tool->rows; row->word; row++) {
-		if (strcmp(row->word, name) == 0)
+		if (row->kind != FOREIGN_COMMAND && strcmp(row->word, name) == 0)
 			return true;
 	}
 	return foreign_find(tool, name, NULL) != NULL;
@@ -286,22 +287,39 @@ const struct foreign *foreign_any(const char *word, const char *value,
 	return row;
 }
 
+const struct foreign *foreign_command(const char *word, const struct foreign_tool **tool)
+{
+	const struct foreign *row;
+
+	for (size_t i = 0; (*tool = foreign_tool_at(i)); i++) {
+		for (row = (*tool)->rows; row->word; row++) {
+			if (row->kind == FOREIGN_COMMAND && strcmp(row->word, word) == 0)
+				return row;
+		}
+	}
+	row = foreign_any(word, NULL, tool);
+	return row && *(*tool)->dashes ? row : NULL;
+}
+
+const char *foreign_advice(struct arena *arena, const struct foreign *row, const char *value)
+{
+	const char *text = foreign_text(arena, row, value);
+
+	if (*text)
+		text = xarena_printf(arena, "say %s", text);
+	else if (row->say)
+		text = "leave it out";
+	else
+		text = row->in_jobs ? "xdd fio translates it" : "xdd has nothing like it";
+	return row->note ? xarena_printf(arena, "%s; %s", text, row->note) : text;
+}
+
 enum xdd_status foreign_report(struct arena *arena, const struct setting *s, const struct word *w,
 			       const struct foreign_tool *tool, const struct foreign *row,
 			       const char *value)
 {
-	const char *text = foreign_text(arena, row, value);
-	const char *apart = row->note ? "; " : "", *note = row->note ? row->note : "";
-
-	if (*text)
-		return parse_error(XDD_BAD_OPTION, s, w, "is a word of %s; say %s%s%s", tool->name,
-				   text, apart, note);
-	if (row->say)
-		return parse_error(XDD_BAD_OPTION, s, w, "is a word of %s; leave it out%s%s",
-				   tool->name, apart, note);
-	return parse_error(XDD_BAD_OPTION, s, w, "is a word of %s; %s%s%s", tool->name,
-			   row->in_jobs ? "xdd fio translates it" : "xdd has nothing like it",
-			   apart, note);
+	return parse_error(XDD_BAD_OPTION, s, w, "is a word of %s; %s", tool->name,
+			   foreign_advice(arena, row, value));
 }
 
 /* The word after a switch is its value only if it looks like one. */
@@ -404,7 +422,8 @@ static bool report_part(const struct answer *a, const struct foreign_part *part)
 		return false;
 	}
 	foreign_report(a->arena, &s, value, part->tool, part->row, part->value);
-	if (!part->opt && rest) {
+	/* Words of xdd may follow a value, but no file. */
+	if (rest && (!part->opt || access(rest->text, F_OK) == 0)) {
 		parse_unknown_word(a->table, a->arena, rest);
 		return false;
 	}

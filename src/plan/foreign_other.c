@@ -348,7 +348,8 @@ const struct foreign_tool foreign_elbencho = {
 #define NO_ZONES "-startoffset and -bytes keep a run within an extent"
 #define OWN_LISTS "-seek load <file>", .note = "a list of -seek save; without recorded times"
 #define NO_TRACES "xdd reads no traces of other programs; -seek load <file> takes its own lists"
-#define ANY_ORDER "-seek load <file>", .note = "a list has its requests in any order"
+#define ANY_ORDER \
+	"-seek load <file>", .note = "tac(1) reverses the lines of a list that -seek save wrote"
 #define NETWORK "xddcp /dev/zero <host>:/dev/null 10G", .note = "it measures the network alone"
 #define BURSTS                                                                                    \
 	"-throttle ops <rate> poisson", .note = "operations come at random times, several close " \
@@ -375,6 +376,16 @@ const struct foreign_tool foreign_elbencho = {
 #define PICTURES "xdd report <results.json>", .note = "a page of HTML with pictures"
 #define GATE "xdd compare -failif <limits> <old.json> <new.json>"
 #define CHECKS "xdd <device>", .note = "a quick check, which only reads"
+#define MIRRORS "xddcp -r <from> <to>", .note = "what the source lacks stays at the destination"
+#define EACH_PASS "a pass goes once over all of the target without an amount or a time limit"
+#define READS_ONLY "the number is the percentage of reads"
+#define FILLS                                                                                        \
+	"xdd -op write -target <device> -bytes 100% -passes 2 -reqsize 1M -datapattern random -dio", \
+		.note = "destroys what is there; then random writes until the rates of "             \
+			"-intervals no longer fall"
+#define STDOUT "- is standard output, and a name is a file"
+#define NEAREST_DEPTH "requests in flight on each target"
+#define PERSON "the default on a terminal; in a pipe or a file too"
 #define UNKNOWN_WORDS "its words are not known here; xdd -help <word> searches"
 
 static const struct foreign common_rows[] = {
@@ -390,6 +401,7 @@ static const struct foreign common_rows[] = {
 	NEAR("replay", "list", OWN_LISTS),
 	NOT("blktrace", "trace", NO_TRACES),
 	NEAR("backwards", NULL, ANY_ORDER),
+	NEAR("backward", NULL, ANY_ORDER),
 	NEAR("reverse", NULL, ANY_ORDER),
 	NEAR("iperf", NULL, NETWORK),
 	NEAR("iperf3", NULL, NETWORK),
@@ -409,10 +421,18 @@ static const struct foreign common_rows[] = {
 	NOT("hdf5", NULL, POSIX_CALLS),
 	NOT("netcdf", NULL, POSIX_CALLS),
 	NEAR("exclude", NULL, "xddcp -F <list>", .note = "a copy of the files that a list names"),
-	NOT("bwlimit", "10m", "a copy is as fast as it can be; -throttle bw is for runs"),
+	V("bwlimit", "10m", "-throttle bw %B", "of a run; a copy is as fast as it can be"),
 	NEAR("scp", NULL, COPIES),
 	NEAR("rsync", NULL, COPIES),
+	COMMAND("sync", MIRRORS),
 	{ .word = "op", .values = "copy", .shown = "xddcp <from> <to>" },
+	IS("ioengine", "aio", "-ioengine libaio", "asynchronous only with -dio"),
+	IS("ioengine", "uring iouring", "-ioengine io_uring", NULL),
+	{ .word = "seek", .values = "reverse backward backwards", .shown = ANY_ORDER },
+	IS("op", "random rand", "-seek random", "beside -op read or -op write"),
+	IS("op", "sequential seq", "-seek sequential", "beside -op read or -op write"),
+	IS("op", "verify check compare", "-op read -verify",
+	   "with the -datapattern that was written"),
 	NEAR("cp", NULL, COPIES),
 	NEAR("mirror", NULL, COPIES),
 	NEAR("badblocks", NULL, SURFACE),
@@ -433,7 +453,12 @@ static const struct foreign common_rows[] = {
 	NEAR("hotspot", NULL, HOT_SPOTS),
 	NEAR("pareto", NULL, HOT_SPOTS),
 	NEAR("entropy", "50", "-datapattern compress <percent>"),
+	NEAR("steady-state", NULL, FILLS),
+	NEAR("steady", NULL, FILLS),
+	NEAR("precondition", NULL, FILLS),
 	FLAG("corruption", TAGS, TAGS_TELL),
+	FLAG("integrity", TAGS, TAGS_TELL),
+	FLAG("checksum", TAGS, TAGS_TELL),
 	FLAG("bitrot", TAGS, TAGS_TELL),
 	NEAR("throughput", NULL, "+BANDWIDTH",
 	     .note = "a column of -outputformat; all results have it"),
@@ -446,6 +471,17 @@ static const struct foreign common_rows[] = {
 	NOT("spdk", NULL, "targets are accessed through the kernel; -ioengine list shows how"),
 	NEAR("hdparm", NULL, CHECKS),
 	NEAR("ioping", NULL, CHECKS),
+	NEAR("test", NULL, CHECKS),
+	NEAR("info", NULL, CHECKS),
+	NEAR("stat", NULL, CHECKS),
+	FLAG("run", "", "a run has options only"),
+	FLAG("engines", "-ioengine list", NULL),
+	FLAG("list-engines", "-ioengine list", NULL),
+	NEAR("list", NULL, "xdd -help",
+	     .note = "commands and options; -ioengine list has the engines"),
+	NOT("devices", NULL, "lsblk(8) lists devices; xdd <device> examines one"),
+	NEAR("history", NULL, "xdd-nightly -- <options>",
+	     .note = "keeps the runs of nights and reports changes; -jsonout keeps one run"),
 	NOT("vdbench", NULL, UNKNOWN_WORDS),
 	NOT("iozone", NULL, UNKNOWN_WORDS),
 	NOT("bonnie", NULL, UNKNOWN_WORDS),
@@ -454,7 +490,15 @@ static const struct foreign common_rows[] = {
 
 	/* words of a command line */
 	FLAG("trim", "-op discard", NULL),
+	FLAG("discard", "-op discard", NULL),
 	V("engine", "psync", "-ioengine %v", NULL),
+	FLAG("uring", "-ioengine io_uring", NULL),
+	FLAG("io_uring", "-ioengine io_uring", NULL),
+	FLAG("iouring", "-ioengine io_uring", NULL),
+	FLAG("libaio", "-ioengine libaio", "asynchronous only with -dio"),
+	FLAG("aio", "-ioengine libaio", "asynchronous only with -dio"),
+	FLAG("async", "-ioengine io_uring", "or libaio; -queuedepth keeps so many in flight"),
+	FLAG("psync", "-ioengine psync", "the default"),
 	FLAG("mmap", "-ioengine mmap", NULL),
 	FLAG("poll", "-ioengine io_uring iopoll", NULL),
 	V("zipf", "1.2", "-seek zipf %v", NULL),
@@ -467,12 +511,68 @@ static const struct foreign common_rows[] = {
 	NEAR("ior", NULL, "xdd <words of IOR>"),
 	NEAR("elbencho", NULL, "xdd <words of elbencho>"),
 	V("until", "5", "-passes until %v", "runs passes until the mean is certain"),
-	NEAR("slowest", NULL, "-reportthreshold <time>", .note = "names each slower operation"),
+	V("slowest", "1ms", "-reportthreshold %v", "names each operation that takes longer"),
 	NEAR("plot", NULL, PICTURES),
 	NEAR("bench", NULL, CHECKS),
 	NEAR("benchmark", NULL, CHECKS),
 	NEAR("cmp", NULL, COMPARES),
 	NEAR("diff", NULL, COMPARES),
+	FLAG("zero", "", "zeros are the default of -datapattern"),
+	FLAG("zeros", "", "zeros are the default of -datapattern"),
+	FLAG("random-data", "-datapattern random", NULL),
+	FLAG("randomdata", "-datapattern random", NULL),
+	NEAR("append", NULL, "-startoffset <bytes>", .note = "where the file ends"),
+	V("count", "4", "-numreqs %v", NULL),
+	V("skip", "4k", "-startoffset %v", "blocks, or bytes with a suffix"),
+	BARE("fsync", "-syncwrite", "one flush after each pass; -flushwrite <#writes>: more"),
+	BARE("fdatasync", "-syncwrite", "one flush after each pass; -flushwrite <#writes>: more"),
+	FLAG("nosync", "", "xdd flushes only where -syncwrite or another option says so"),
+	FLAG("no-sync", "", "xdd flushes only where -syncwrite or another option says so"),
+	FLAG("noverify", "", "xdd verifies only with -verify and -readback"),
+	FLAG("no-verify", "", "xdd verifies only with -verify and -readback"),
+	FLAG("nocache", "-dio", "past the page cache; -dropcache empties it before a pass"),
+	FLAG("no-cache", "-dio", "past the page cache; -dropcache empties it before a pass"),
+	FLAG("shuffle", "-seek random once", "each request of the range once"),
+	FLAG("seq", "-seek sequential", "the default"),
+	FLAG("random-read", "-op read -seek random", NULL),
+	FLAG("random-write", "-op write -seek random", NULL),
+	FLAG("randrw", "-rwratio 50 -seek random", READS_ONLY),
+	V("rwmix", "70/30", "-rwratio %<", READS_ONLY),
+	V("mix", "70/30", "-rwratio %<", READS_ONLY "; sizes are -reqsize mix"),
+	V("reclen", "4k", "-bs %v @one", NULL),
+	V("bsize", "4k", "-bs %v @one", NULL),
+	V("xfersize", "4k", "-bs %v @one", NULL),
+	V("length", "256k", "-bytes %v", "for each target"),
+	V("total", "256k", "-bytes %v", "for each target"),
+	FLAG("once", "", EACH_PASS),
+	V("loop", "3", "-passes %v", NULL),
+	V("times", "3", "-passes %v", NULL),
+	V("maxtime", "10s", "-runtime %v", NULL),
+	V("max-time", "10s", "-runtime %v", NULL),
+	V("sleep", "1", "-operationdelay %v", "after each operation; -passdelay: between passes"),
+	V("pause", "1", "-passdelay %v", "between passes; -operationdelay: after each operation"),
+	V("rampup", "5", "-warmup %v", "-runtime includes it, -timelimit does not"),
+	V("ramp-up", "5", "-warmup %v", "-runtime includes it, -timelimit does not"),
+	V("workers", "4", "-queuedepth %v", NEAREST_DEPTH),
+	V("concurrency", "4", "-queuedepth %v", NEAREST_DEPTH),
+	V("inflight", "4", "-queuedepth %v", NEAREST_DEPTH),
+	V("in-flight", "4", "-queuedepth %v", NEAREST_DEPTH),
+	V("pin", "0", "-processor %v", NULL),
+	SHOWN("host", "hosta", "@hosts %v", "xdd multi -hosts %v --", NULL),
+	V("label", "text", "-id %v", NULL),
+	V("title", "text", "-id %v", NULL),
+	V("log", "log", "-output %v", "appends the results; -errout has the messages"),
+	V("logfile", "log", "-output %v", "appends the results; -errout has the messages"),
+	FLAG("silent", "-quiet", NULL),
+	FLAG("summary", "", "a result is a summary; -verbose shows each pass"),
+	FLAG("human", "-report person", PERSON),
+	FLAG("human-readable", "-report person", PERSON),
+	FLAG("pretty", "-report person", PERSON),
+	FLAG("p99", "-latency percentiles 50,99", NULL),
+	FLAG("latency-percentiles", "-latency percentiles 50,90,95,99,99.9", NULL),
+	V("skew", "1.2", "-seek zipf %v", "hot spots"),
+	V("rate-limit", "10m", "-throttle bw %B", NULL),
+	V("iops-limit", "1000", "-throttle ops %v", NULL),
 	V("duration", "10s", "-runtime %v", NULL),
 	V("time", "10s", "-runtime %v", NULL),
 	V("seconds", "10", "-runtime %v", NULL),
@@ -508,7 +608,9 @@ static const struct foreign common_rows[] = {
 	V("runs", "3", "-passes %v", NULL),
 	V("iterations", "3", "-passes %v", NULL),
 	V("ramp", "5", "-warmup %v", "-runtime includes it, -timelimit does not"),
+	BARE("csv", "-csvout - -quiet", STDOUT),
 	V("csv", "results", "-csvout %v", NULL),
+	BARE("json", "-jsonout -", STDOUT),
 	V("json", "results", "-jsonout %v", NULL),
 	V("interval", "1", "-intervals %v", NULL),
 	V("cpu", "0", "-processor %v", NULL),

@@ -20,6 +20,16 @@
 	{                                                                               \
 		.word = word_, .kind = FOREIGN_SWITCH, .say = say_, .note = __VA_ARGS__ \
 	}
+/* The word without a value, where it takes one elsewhere; before the rows with a value. */
+#define BARE(word_, say_, ...)                                                  \
+	{                                                                       \
+		.word = word_, .kind = FOREIGN_FLAG, .values = "", .say = say_, \
+		.note = __VA_ARGS__                                             \
+	}
+#define COMMAND(word_, ...)                                                  \
+	{                                                                    \
+		.word = word_, .kind = FOREIGN_COMMAND, .shown = __VA_ARGS__ \
+	}
 #define FLAG(word_, say_, ...)                                                        \
 	{                                                                             \
 		.word = word_, .kind = FOREIGN_FLAG, .say = say_, .note = __VA_ARGS__ \

@@ -328,8 +328,8 @@ enum xdd_status parse_unknown_word(const struct option_table *table, struct aren
 			return parse_error(XDD_BAD_OPTION, &s, NULL,
 					   "is a stray word; did you mean -%s?", same->name);
 		/* "xdd trim -target T", as other tools have commands. */
-		row = w->pos == 1 && !w->file ? foreign_any(w->text, NULL, &tool) : NULL;
-		if (row && *tool->dashes)
+		row = w->pos == 1 && !w->file ? foreign_command(w->text, &tool) : NULL;
+		if (row)
 			return foreign_report(arena, &s, NULL, tool, row, NULL);
 		if (*w->text && access(w->text, F_OK) == 0)
 			return parse_error(XDD_BAD_OPTION, &s, NULL,
@@ -342,7 +342,8 @@ enum xdd_status parse_unknown_word(const struct option_table *table, struct aren
 					   "own");
 		return parse_error(
 			XDD_BAD_OPTION, &s, NULL,
-			"is a stray word: it belongs to no option, and options begin with -");
+			"is a stray word: it belongs to no option; options begin with -, and files "
+			"and devices are named with -target");
 	}
 	equals = strchr(name, '=');
 	value = equals ? equals + 1 : NULL;

@@ -80,6 +80,11 @@ def test_table():
     for tool, typed, said in rows():
         tools.add(tool)
         title = "%s: %s" % (tool, typed)
+        if typed.startswith("xdd "):
+            word = typed.split()[1]
+            run = xdd([word, "T", "d/f"])
+            t.ok(run.status == 2 and run.err.startswith("xdd: %s: is no command and no such file; say %s" % (word, said)), title, run)
+            continue
         words = shlex.split("%s %s" % (rest(said), NEUTRAL[tool])) + typed.split(" ", 1)
         why = lacks(said)
         if why:
@@ -296,6 +301,24 @@ def test_subjects():
     """A word of another program in the place of a command, a value in its form, and a list of values for one run."""
     for line, status, said in (
             ("read T", 2, "read: is no command and no such file; say -op read"),
+            ("sync d e", 2, "sync: is no command and no such file; say xddcp -r <from> <to>; "),
+            ("engines", 2, "engines: is no command and no such file; say -ioengine list\n"),
+            ("info T", 2, "info: is no command and no such file; say xdd <device>; a quick check, which only reads\n"),
+            ("stat T", 2, "stat: is no command and no such file; say xdd <device>; "),
+            ("history", 2, "history: is no command and no such file; say xdd-nightly -- <options>; "),
+            ("devices", 2, "devices: is no command and no such file; xdd has nothing like it; lsblk(8) lists devices; "),
+            ("summary r.json", 2, "summary: is no command and no such file; leave it out; "),
+            ("run -op read -target T", 3, "run: is a word of other tools; leave it out; a run has options only (argument 1)\n"),
+            ("-op read T", 3, "T: is a stray word; files and devices are named with -target T (argument 3)\n"),
+            ("-op write new", 3, "new: is a stray word: it belongs to no option; options begin with -, and files and devices are named "
+             "with -target (argument 3)\n"),
+            ("-op readwrite T", 3, "T: is a stray word; files and devices are named with -target T (argument 3)\n"),
+            ("-op random -target T", 2, "-op random: is a word of other tools; say -seek random; beside -op read or -op write (argument 2)\n"),
+            ("-rw 70/30 -target T", 2, "-rw 70/30: expected the percentage of reads alone; say -rwratio 70 (argument 2)\n"),
+            ("-rw 70:30 -target T", 2, "expected the percentage of reads alone; say -rwratio 70 "),
+            ("-rw 70/30/5 -target T", 2, "expected the percentage of reads, 0 to 100"),
+            ("-rw /30 -target T", 2, "expected the percentage of reads, 0 to 100"),
+            ("-op read -target T -Mb 1", 3, "-Mb: is not an option; did you mean -mbytes?"),
             ("plot r.json", 2, "plot: is no command and no such file; say xdd report <results.json>; "),
             ("cmp T d/f", 2, "cmp: is no command and no such file; say xddcp -k <one> <other>; "),
             ("metadata", 2, "metadata: is no command and no such file; xdd has nothing like it; "),
@@ -324,6 +347,33 @@ def test_lone_letters():
            "-t 1: is a word of xdisk; say -timelimit 1")
 
 
+def test_guesses():
+    """Words that a newcomer guesses, with the line to try."""
+    base = "-op read -target T -bytes 64k"
+    for typed, proposed, *says in (
+            ("-zero", "", "leave it out; zeros are the default"), ("-random-data", " -datapattern random"), ("-label x", " -id x"),
+            ("-log x", " -output x", "-errout has the messages"), ("-silent", " -quiet"), ("-summary", "", "-verbose shows each pass"),
+            ("-nocache", " -dio", "-dropcache empties it"), ("-pin 0", " -processor 0"), ("-shuffle", " -seek random once"),
+            ("-list-engines", " -ioengine list"), ("-human", " -report person"), ("-count", None, "say -numreqs <value>"),
+            ("-fsync", " -syncwrite", "-flushwrite <#writes>: more"), ("-fsync 4", " -flushwrite 4", "is a word of fio"),
+            ("--json", " -jsonout -"), ("--json out", " -jsonout out"), ("-csv", " -csvout - -quiet"), ("-mix 70/30", " -rwratio 70"),
+            ("-skip 4k", " -startoffset 4k"), ("-slowest 1ms", " -reportthreshold 1ms"),
+            ("-nosync", "", "leave it out"), ("-bwlimit 10m", " -throttle bw 10m")):
+        answer(typed, "%s %s" % (base, typed), None if proposed is None else base + proposed, *says)
+    for typed, says in (("-append", "say -startoffset <bytes>; where the file ends"), ("-backward", "say -seek load <file>"),
+                        ("-seek reverse", "say -seek load <file>; tac(1) reverses"),
+                        ("-steady-state", "say xdd -op write -target <device>"), ("-history", "say xdd-nightly -- "),
+                        ("-list", "say xdd -help; commands and options; -ioengine list has the engines")):
+        run = xdd(shlex.split("%s %s" % (base, typed)))
+        t.ok(run.status == 3 and "%s: is a word of other tools; %s" % (typed, says) in run.err, typed, run)
+    for engine, guesses in (("io_uring", ("-uring", "-async", "-ioengine uring")), ("libaio", ("-aio", "-ioengine aio"))):
+        if engine not in t.engines():
+            t.skip("guesses of " + engine, "no engine " + engine)
+            continue
+        for typed in guesses:
+            answer(typed, "%s %s" % (base, typed), "%s -ioengine %s" % (base, engine))
+
+
 def test_setup_file():
     with open(t.path("a.cfg"), "w", encoding="ascii") as f:
         f.write("-op read\n-target T\n-iodepth 4\n")
@@ -345,7 +395,8 @@ def test_stray():
         run = t.command([t.XDD, word, "foo", "-targets", "1", "null", "-numreqs", "1"])
         t.equal((run.status, run.error_lines()),
                 (3, ["xdd: %s: is a word of fio; %s (argument 1)" % (word, say),
-                     "xdd: foo: is a stray word: it belongs to no option, and options begin with - (argument 2)"]),
+                     "xdd: foo: is a stray word: it belongs to no option; options begin with -, and files and devices are named with "
+                     "-target (argument 2)"]),
                 word + " foo")
     run = t.command([t.XDD, "-direct", "1", "-targets", "1", "null", "-numreqs", "1"])
     t.equal((run.status, run.error_lines()[0]), (3, "xdd: -direct 1: is a word of fio; say -dio (argument 2)"), "-direct 1")
@@ -383,5 +434,5 @@ def test_help():
     t.ok(not wide, "the search fits 80 columns", "\n".join(wide))
 
 
-t.run(test_help, test_table, test_lines, test_elbencho, test_gaps, test_subjects, test_lone_letters, test_stray, test_setup_file)
+t.run(test_help, test_table, test_lines, test_guesses, test_elbencho, test_gaps, test_subjects, test_lone_letters, test_stray, test_setup_file)
 t.done()

@@ -82,6 +82,21 @@ static void test_no_row_hides(void **state)
 	}
 }
 
+/* The row that is found for the word of a row and its value. */
+static const struct foreign *found_for(const struct foreign_tool *tool, const struct foreign *row)
+{
+	char value[64];
+
+	if (row->kind == FOREIGN_COMMAND)
+		return foreign_command(row->word, &tool);
+	if (row->values && !*row->values)
+		return foreign_find(tool, row->word, NULL);
+	snprintf(value, sizeof(value), "%s", row->sample ? row->sample : "any");
+	if (row->values)
+		snprintf(value, sizeof(value), "%.*s", (int)strcspn(row->values, " "), row->values);
+	return foreign_find(tool, row->word, value);
+}
+
 /* The first row of a word and a value is the one that is found: no later one is like it. */
 static void test_no_row_twice(void **state)
 {
@@ -91,13 +106,7 @@ static void test_no_row_twice(void **state)
 	(void)state;
 	EACH_ROW(tool, row)
 	{
-		char value[64];
-
-		snprintf(value, sizeof(value), "%s", row->sample ? row->sample : "any");
-		if (row->values)
-			snprintf(value, sizeof(value), "%.*s", (int)strcspn(row->values, " "),
-				 row->values);
-		if (foreign_find(tool, row->word, value) != row) {
+		if (found_for(tool, row) != row) {
 			print_message("%s: %s is there twice\n", tool->name, row->word);
 			fail();
 		}
@@ -276,6 +285,9 @@ static void test_text(void **state)
 	check_text(arena, &foreign_xdisk, "f", "50%...", "-targets <n> 50%%%03d");
 	check_text(arena, &foreign_xdisk, "F", "list", "-targets @list");
 	check_text(arena, &foreign_xdisk, "M", "4", "-targets -4 <name>");
+	check_text(arena, &foreign_common, "mix", "70/30", "-rwratio 70");
+	check_text(arena, &foreign_common, "rwmix", "70:30", "-rwratio 70");
+	check_text(arena, &foreign_common, "rwmix", "70", "-rwratio 70");
 	arena_free(arena);
 }
 
@@ -305,6 +317,52 @@ static void test_letter_of_a_number(void **state)
 	assert_non_null(foreign_find(&foreign_xdisk, "f", "file"));
 }
 
+/* A row may be for the word without a value only. */
+static void test_bare(void **state)
+{
+	struct arena *arena = arena_new();
+
+	(void)state;
+	check_text(arena, &foreign_common, "json", NULL, "-jsonout -");
+	check_text(arena, &foreign_common, "json", "out", "-jsonout out");
+	check_text(arena, &foreign_common, "fsync", NULL, "-syncwrite");
+	assert_null(foreign_find(&foreign_common, "fsync", "4"));
+	arena_free(arena);
+}
+
+/* A command may have the name of an option of another row; a word without a dash is no command. */
+static void test_command(void **state)
+{
+	const struct foreign_tool *tool;
+
+	(void)state;
+	assert_string_equal(foreign_command("sync", &tool)->shown, "xddcp -r <from> <to>");
+	assert_ptr_equal(tool, &foreign_common);
+	assert_string_equal(foreign_find(&foreign_elbencho, "sync", NULL)->say, "-syncwrite");
+	assert_null(foreign_find(&foreign_common, "sync", NULL));
+	assert_string_equal(foreign_command("trim", &tool)->say, "-op discard");
+	assert_null(foreign_command("bpt", &tool));
+	assert_null(foreign_command("zzzz", &tool));
+}
+
+static void test_advice(void **state)
+{
+	struct arena *arena = arena_new();
+
+	(void)state;
+	assert_string_equal(foreign_advice(arena, foreign_find(&foreign_fio, "iodepth", "4"), "4"),
+			    "say -queuedepth 4");
+	assert_string_equal(foreign_advice(arena, foreign_find(&foreign_fio, "thread", NULL), NULL),
+			    "leave it out; QThreads are threads");
+	assert_string_equal(foreign_advice(arena, foreign_find(&foreign_common, "smart", NULL),
+					   NULL),
+			    "xdd has nothing like it; use smartctl or nvme smart-log");
+	assert_string_equal(foreign_advice(arena, foreign_find(&foreign_fio, "create_only", "1"),
+					   "1"),
+			    "xdd fio translates it; write the files with a run of xdd");
+	arena_free(arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +371,8 @@ int main(void)
 		cmocka_unit_test(test_text),	      cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_no_row_denies), cmocka_unit_test(test_no_row_denies_jobs),
 		cmocka_unit_test(test_letters),	      cmocka_unit_test(test_letter_of_a_number),
+		cmocka_unit_test(test_bare),	      cmocka_unit_test(test_command),
+		cmocka_unit_test(test_advice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,9 @@ enum foreign_kind {
 	FOREIGN_VALUE,	/* always: --size=1G */
 	FOREIGN_SWITCH, /* 0 or 1, or none: --direct=1; with 0 it says nothing */
 	FOREIGN_FLAG,	/* never: -w */
+
+	/* It is the name of a command: xdd sync a b. The option of that name is another row's. */
+	FOREIGN_COMMAND,
 };
 
 /*
@@ -29,6 +32,7 @@ enum foreign_kind {
  *   %,                 the value with commas in place of colons
  *   %:                 what follows the first colon in the value
  *   %-                 100 less the value
+ *   %<                 what precedes the first slash or colon in the value
  *   %/                 fio's bssplit as -reqsize mix has it
  *   %x                 a pattern of fio as hexadecimal digits
  *   -%f                "-target <name>", or "-targets <n> <name> ..." for names with colons between
@@ -45,7 +49,7 @@ struct foreign {
 
 	/*
 	 * This row is for these values only, separated by blanks, or for those that begin with what
-	 * is before a star; NULL: any.
+	 * is before a star; "": for the word without a value; NULL: any.
 	 */
 	const char *values;
 	enum foreign_kind kind;
@@ -107,6 +111,12 @@ const struct foreign *foreign_any(const char *word, const char *value,
 				  const struct foreign_tool **tool);
 
 /*
+ * A row for `word` in the place of a command, as in "xdd trim": of a command of that name, or else
+ * of an option with a dash; `*tool` is its tool. NULL: none.
+ */
+const struct foreign *foreign_command(const char *word, const struct foreign_tool **tool);
+
+/*
  * The length of the word with which `text`, without dashes, begins, where the rest is its value, as
  * in -b16k and -OD: a letter of `tool` before a number, a path or a value of the letter's rows. 0:
  * it is none. A switch may have such a value too, as -S1 does.
@@ -137,6 +147,9 @@ int foreign_words(struct arena *arena, const struct foreign *row, const char *va
  * "<value>" stands in its place.
  */
 char *foreign_text(struct arena *arena, const struct foreign *row, const char *value);
+
+/* The advice about a word, with the note of its row, such as "say -dio"; in memory of `arena`. */
+const char *foreign_advice(struct arena *arena, const struct foreign *row, const char *value);
 
 /*
  * True if -V or -v, which print the version, is a word of another tool by the words beside it, so
