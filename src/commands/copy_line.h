@@ -76,9 +76,9 @@ const char *copy_place_parse(struct arena *arena, const char *word, struct copy_
 
 /*
  * Report option `word`, which is none of ours, if it is one of other tools that copy: with the
- * words to say instead. False: it is not known.
+ * words to say instead, and what -a before it means. False: it is not known.
  */
-bool copy_foreign_option(const char *word);
+bool copy_foreign_option(const struct copy_line *l, const char *word);
 
 /* True if `letters` are a name in another tool, after one dash or two: archive, checksum. */
 bool copy_foreign_name(const char *letters);

@@ -78,7 +78,10 @@ static const struct foreign_word rows[] = {
 	  "progress and a summary are always shown" },
 	{ "--partial --partial-dir --append --append-verify", "rsync", "-R",
 	  "it keeps and continues parts of files" },
-	{ "--checksum", "rsync", "-c", "contents are compared" },
+	{ "--checksum --ignore-times -I", "rsync", "-c", "contents are compared" },
+	{ "--list-only", "rsync", "-r -n", "a file that would be copied has a line" },
+	{ "--mkpath --mkdir", "rsync", "", "directories that lead to the destination are created" },
+	{ "--fsync", "rsync", "", "files are flushed before they get names" },
 	{ "--dry-run", "rsync", "-n", "nothing is changed" },
 	{ "--rsh", "rsync", "-S <command>", "such as -S 'ssh -p 2222'" },
 	{ "--rsync-path", "rsync", "-b <path>", "xdd on the other host" },
@@ -94,11 +97,16 @@ static const struct foreign_word rows[] = {
 	{ "--devices --specials --copy-devices --write-devices -D", "rsync", NULL,
 	  "devices, FIFOs and sockets in a tree are named, and not copied" },
 	{ "--update -u --delete --delete-before --delete-after --delete-excluded --ignore-existing "
-	  "--existing --size-only --backup --remove-source-files --no-clobber",
+	  "--existing --size-only --backup --backup-dir --suffix --link-dest --remove-source-files "
+	  "--no-clobber --sync --mirror --move",
 	  "rsync and cp", NULL, "files that differ are replaced, and others stay" },
-	{ "--exclude --exclude-from --include --filter --max-size --min-size --one-file-system -x",
-	  "rsync", "-F -0 <list>", "a list of find -print0" },
-	{ "--bwlimit", "rsync", NULL, "a copy is as fast as it can be" },
+	{ "--exclude --exclude-from --include --include-from --filter --max-size --min-size "
+	  "--one-file-system -x --prune-empty-dirs -m",
+	  "rsync", "-F -0 <list>",
+	  "find <from> -type f ! -name '*.o' -print0 | xddcp -F -0 - <to>" },
+	{ "--bwlimit --limit", "rsync", NULL, "a copy is as fast as it can be" },
+	{ "--chmod --chown", "rsync", "-P", "permissions and owners of the source" },
+	{ "--no-perms --no-owner --no-group", "rsync", "", "without -P they are not copied" },
 	{ "--copy-links --dereference -L", "rsync and cp", NULL,
 	  "symbolic links in a tree are copied as links" },
 	{ "--keep-dirlinks -K", "rsync", NULL,
@@ -165,17 +173,22 @@ bool copy_foreign_name(const char *letters)
 	return find_word(word) != NULL;
 }
 
-static void copy_foreign_report(const char *word, const struct foreign_word *row)
+static void copy_foreign_report(const struct copy_line *l, const char *word,
+				const struct foreign_word *row)
 {
+	/* The next try would be refused for it. */
+	const bool archive = l->letter_a && !l->request.settings.recursive;
+	const char *more = archive ? "; for -a of rsync say -r -P" : "";
+
 	if (!row->say)
-		log_error("copy %.128s: is a word of %s; xddcp has nothing like it: %s", word,
-			  row->tool, row->note);
+		log_error("copy %.128s: is a word of %s; xddcp has nothing like it: %s%s", word,
+			  row->tool, row->note, more);
 	else if (!*row->say)
-		log_error("copy %.128s: is a word of %s; leave it out: %s", word, row->tool,
-			  row->note);
+		log_error("copy %.128s: is a word of %s; leave it out: %s%s", word, row->tool,
+			  row->note, more);
 	else
-		log_error("copy %.128s: is a word of %s; say %s: %s", word, row->tool, row->say,
-			  row->note);
+		log_error("copy %.128s: is a word of %s; say %s: %s%s", word, row->tool, row->say,
+			  row->note, more);
 }
 
 /* -avz: what xddcp calls that. Letters that it does not know have no words here. */
@@ -202,13 +215,13 @@ static bool is_setting(const char *text)
 	       n == strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 }
 
-bool copy_foreign_option(const char *word)
+bool copy_foreign_option(const struct copy_line *l, const char *word)
 {
 	static const char archive[] = "avzhrnPHAXxuSWcglptoDELKi0q";
 	const struct foreign_word *row = find_word(word);
 
 	if (row) {
-		copy_foreign_report(word, row);
+		copy_foreign_report(l, word, row);
 		return true;
 	}
 	if (word[1] == 'o' && is_setting(word + 2)) {
@@ -237,7 +250,7 @@ bool copy_foreign_option(const char *word)
 			continue;
 		row = isalnum((unsigned char)*c) ? copy_foreign_find(letter, 2) : NULL;
 		if (row)
-			copy_foreign_report(word, row);
+			copy_foreign_report(l, word, row);
 		return row != NULL;
 	}
 	return false;

@@ -469,11 +469,11 @@ static enum xdd_status last_option(struct copy_line *l, const struct option *opt
 }
 
 /* XDD_OK: there is no better message than the one of line_read(). */
-static enum xdd_status bad_option(const char *word)
+static enum xdd_status bad_option(const struct copy_line *l, const char *word)
 {
 	if (strcmp(word, "-server") == 0)
 		log_error("copy -server: is for the other side of a copy, and has no other words");
-	else if (!copy_foreign_option(word))
+	else if (!copy_foreign_option(l, word))
 		return XDD_OK;
 	return XDD_BAD_OPTION;
 }
@@ -507,10 +507,11 @@ static bool is_word(const char *letters)
 }
 
 /* -n3, -w5: a value in the form of the later program is a word of its own. */
-static enum xdd_status bad_cluster(const char *word, const struct option *last, const char *rest)
+static enum xdd_status bad_cluster(const struct copy_line *l, const char *word,
+				   const struct option *last, const char *rest)
 {
 	if (!is_later_value(last, rest))
-		return bad_option(word);
+		return bad_option(l, word);
 	log_error("copy %.128s: expected a blank before %s", word, rest);
 	return XDD_BAD_ARGUMENT;
 }
@@ -523,10 +524,10 @@ static enum xdd_status cluster(struct copy_line *l)
 	const struct option *last;
 
 	if (!n || is_word(letters))
-		return bad_option(word);
+		return bad_option(l, word);
 	last = letter_option(letters[n - 1]);
 	if (letters[n] && !(last->arg && isdigit((unsigned char)letters[n])))
-		return bad_cluster(word, last, letters + n);
+		return bad_cluster(l, word, last, letters + n);
 	for (size_t k = 0; k + 1 < n; k++) {
 		const char one[] = { '-', letters[k], '\0' };
 
@@ -564,7 +565,7 @@ static enum xdd_status take_option(struct line *line)
 		opt = later_trace(l, word, line->argv[line->at + 1]);
 	if (opt)
 		return opt->type == OPT_ACTION ? XDD_OK : last_option(l, opt, word);
-	return word[1] == '-' || strchr(word, '=') ? bad_option(word) : cluster(l);
+	return word[1] == '-' || strchr(word, '=') ? bad_option(l, word) : cluster(l);
 }
 
 static enum xdd_status take_operand(struct line *line, const char *word)

@@ -144,7 +144,10 @@ def test_other_tools():
     for word, says in (("archive", "say -r -P"), ("checksum", "say -c"), ("bwlimit=5", "nothing like it"), ("progress", "leave it out"),
                        ("partial", "say -R"), ("info", "leave it out"), ("owner", "say -P"), ("xattrs", "say -P"),
                        ("delete", "nothing like it"), ("exclude=x", "say -F -0"), ("human-readable", "leave it out"),
-                       ("ignore-existing", "nothing like it")):
+                       ("ignore-existing", "nothing like it"), ("ignore-times", "say -c"), ("list-only", "say -r -n"),
+                       ("mkpath", "leave it out"), ("fsync", "leave it out"), ("include-from=x", "say -F -0"), ("m", "say -F -0"),
+                       ("link-dest=x", "nothing like it"), ("mirror", "nothing like it"), ("limit=5", "nothing like it"),
+                       ("chown=a", "say -P"), ("no-perms", "leave it out"), ("u", "nothing like it"), ("ru", "nothing like it")):
         refused("-%s d h:b" % word, ARGUMENTS, "-%s: is a word of rsync" % word, says)
     for word, says in (("-numeric-ids", "nothing like it: -P finds owners by name"), ("-devices", "nothing like it: devices"),
                        ("D", "nothing like it: devices"), ("-perms", "say -P"), ("K", "nothing like it"), ("E", "say -P"),
@@ -161,6 +164,8 @@ def test_other_tools():
     refused("-z a h:b", ARGUMENTS, "-z: is a word of rsync and scp; leave it out")
     refused("-rC d h:b", ARGUMENTS, "leave it out: the data are not compressed")
     refused("--archive d h:b", ARGUMENTS, "say -r -P")
+    refused("-a --progress d h:b", ARGUMENTS, "leave it out: progress and a summary are always shown; for -a of rsync say -r -P")
+    refused("-r -a --delete d h:b", ARGUMENTS, "and others stay\n")
     refused("--progress a h:b", ARGUMENTS, "leave it out")
     refused("--info=progress2 a h:b", ARGUMENTS, "leave it out")
     refused("--partial a h:b", ARGUMENTS, "say -R")
