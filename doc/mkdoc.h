@@ -5,10 +5,15 @@
 #ifndef DOC_MKDOC_H
 #define DOC_MKDOC_H
 
+#include "xdd/plan/option.h"
+
 /* In two parts: tools that look for licences would read the rest of this line otherwise. */
 #define LICENCE_LINE      \
 	"# SPDX-License-" \
 	"Identifier: GPL-2.0-or-later\n"
+
+/* The options of xdd-nightly, a script. */
+extern const struct option_table mkdoc_nightly;
 
 /* Print the bash completion. */
 void mkdoc_completion(void);

@@ -169,7 +169,9 @@ static void command_cases(void)
 			names("-", command->options);
 		printf("' ;;\n");
 	}
-	printf("\tesac\n}\n\n");
+	printf("\tnightly) words='");
+	names("-", &mkdoc_nightly);
+	printf("' ;;\n\tesac\n}\n\n");
 }
 
 static void word_cases(void)
@@ -240,15 +242,15 @@ static const char xddcp_function[] =
 	"}\n\n";
 
 /*
- * The completion of xdd-multi and xdd multi: options of the command before two dashes alone, and
- * those of a run after them.
+ * The completion of xdd-multi, xdd multi and xdd-nightly: options of the command before two dashes
+ * alone, and words of xdd after them.
  */
-static const char multi_function[] =
-	"# FIRST: offers the words of xdd multi, which begin at word FIRST.\n"
-	"_xdd_multi_words()\n{\n"
-	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} words='' dash='' i\n\n"
+static const char starter_functions[] =
+	"# COMMAND FIRST: offers the words of the command, which begin at word FIRST.\n"
+	"_xdd_starter_words()\n{\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words='' kind=-f dash='' i\n\n"
 	"\tCOMPREPLY=()\n"
-	"\tfor ((i = $1; i < COMP_CWORD; i++)); do\n"
+	"\tfor ((i = $2; i < COMP_CWORD; i++)); do\n"
 	"\t\tif [[ ${COMP_WORDS[i]} == -- ]]; then\n"
 	"\t\t\tCOMP_WORDS=(xdd \"${COMP_WORDS[@]:i + 1}\")\n"
 	"\t\t\tCOMP_CWORD=$((COMP_CWORD - i))\n"
@@ -257,9 +259,13 @@ static const char multi_function[] =
 	"\t\tfi\n"
 	"\tdone\n"
 	"\tif [[ $cur == -* ]]; then\n"
-	"\t\t_xdd_command multi\n"
-	"\telif [[ ${COMP_WORDS[COMP_CWORD - 1]} == -launcher ]]; then\n"
-	"\t\twords='ssh srun mpirun pdsh'\n"
+	"\t\t_xdd_command \"$1\"\n"
+	"\telse\n"
+	"\t\tcase $1:${before/#--/-} in\n"
+	"\t\tmulti:-launcher) words='ssh srun mpirun pdsh' ;;\n"
+	"\t\tnightly:-state) kind=-d ;;\n"
+	"\t\tnightly:*) return ;;\n"
+	"\t\tesac\n"
 	"\tfi\n"
 	"\tif [[ $cur == --* ]]; then\n"
 	"\t\tdash=-\n"
@@ -268,11 +274,14 @@ static const char multi_function[] =
 	"\tif [[ $words ]]; then\n"
 	"\t\tmapfile -t COMPREPLY < <(compgen -P \"$dash\" -W \"$words\" -- \"$cur\")\n"
 	"\telse\n"
-	"\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
+	"\t\tmapfile -t COMPREPLY < <(compgen \"$kind\" -- \"$cur\")\n"
 	"\tfi\n"
 	"}\n\n"
 	"_xdd_multi()\n{\n"
-	"\t_xdd_multi_words 1\n"
+	"\t_xdd_starter_words multi 1\n"
+	"}\n\n"
+	"_xdd_nightly()\n{\n"
+	"\t_xdd_starter_words nightly 1\n"
 	"}\n\n";
 
 static const char function[] =
@@ -297,7 +306,7 @@ static const char function[] =
 	"\t\t_xddcp_words 2\n"
 	"\t\treturn\n"
 	"\telif ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} == multi ]]; then\n"
-	"\t\t_xdd_multi_words 2\n"
+	"\t\t_xdd_starter_words multi 2\n"
 	"\t\treturn\n"
 	"\telif ((COMP_CWORD > 1)) && [[ \" $_xdd_commands \" == *\" ${COMP_WORDS[1]} \"* ]]; then\n"
 	"\t\tkind=-f\n"
@@ -346,6 +355,7 @@ static const char function[] =
 	"complete -F _gettime gettime gettime.Linux\n"
 	"complete -F _timeserver timeserver timeserver.Linux\n"
 	"complete -o filenames -F _xdd_multi xdd-multi\n"
+	"complete -o filenames -F _xdd_nightly xdd-nightly\n"
 	"complete -o filenames -F _xddcp xddcp\n";
 
 /* The values of xddcp's options. */
@@ -385,6 +395,6 @@ void mkdoc_completion(void)
 	printf("'\n\n");
 	xddcp_values(copy);
 	fputs(xddcp_function, stdout);
-	fputs(multi_function, stdout);
+	fputs(starter_functions, stdout);
 	fputs(function, stdout);
 }

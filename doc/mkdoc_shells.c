@@ -104,6 +104,7 @@ static void write_all(const struct shell *shell)
 		if (command->options)
 			write_options(shell, command->name, command->options);
 	}
+	write_options(shell, "nightly", &mkdoc_nightly);
 }
 
 static void zsh_begin(const char *command, const struct option *opt)
@@ -139,6 +140,7 @@ static const char zsh_functions[] =
 	"\t(gettime|timeserver) command=${service%.Linux} ;;\n"
 	"\t(xddcp) command=copy ;;\n"
 	"\t(xdd-multi) command=multi ;;\n"
+	"\t(xdd-nightly) command=nightly ;;\n"
 	"\t(*)\n"
 	"\t\tcommand=run\n"
 	"\t\tif ((CURRENT > 2)) && [[ ${_xdd_commands[(r)$words[2]:*]} == $words[2]:* ]]; then\n"
@@ -153,6 +155,13 @@ static const char zsh_functions[] =
 	"_xdd()\n{\n"
 	"\tlocal command option='' i\n"
 	"\tlocal -a offered\n\n"
+	"\t# After two dashes xdd-nightly has a command line of xdd.\n"
+	"\ti=${words[(i)--]}\n"
+	"\tif [[ $service == xdd-nightly ]] && ((i < CURRENT)); then\n"
+	"\t\twords=(xdd \"${(@)words[i + 1,-1]}\")\n"
+	"\t\t((CURRENT -= i - 1))\n"
+	"\t\tservice=xdd\n"
+	"\tfi\n"
 	"\t_xdd_find_command\n"
 	"\tif [[ $PREFIX == -* ]]; then\n"
 	"\t\toffered=(\"${(@f)$(_xdd_print $command '')}\")\n"
@@ -187,7 +196,7 @@ void mkdoc_zsh(void)
 	const struct command *command;
 
 	printf("#compdef xdd xdd.Linux gettime gettime.Linux timeserver timeserver.Linux xddcp "
-	       "xdd-multi\n" LICENCE_LINE
+	       "xdd-multi xdd-nightly\n" LICENCE_LINE
 	       "# zsh completion for xdd. Generated from the tables of options, columns and "
 	       "commands by\n# `make docs`; do not edit.\n\n"
 	       "typeset -ga _xdd_commands=(\n");
@@ -216,8 +225,13 @@ static void fish_begin(const char *command, const struct option *opt)
 		fish_programs = " -c timeserver -c timeserver.Linux";
 	else if (strcmp(command, "copy") == 0)
 		fish_programs = " -c xddcp";
-	else if (strcmp(command, "multi") == 0 || strcmp(command, "run") == 0)
+	else if (strcmp(command, "multi") == 0)
 		fish_programs = " -c xdd-multi";
+	else if (strcmp(command, "run") == 0)
+		fish_programs = " -c xdd-multi -c xdd-nightly";
+	else if (strcmp(command, "nightly") == 0 || strcmp(command, "sweep") == 0 ||
+		 strcmp(command, "curve") == 0)
+		fish_programs = " -c xdd-nightly";
 	n = (size_t)snprintf(fish_condition, sizeof(fish_condition), "__xdd_%s %s",
 			     opt ? "after" : "in", command);
 	if (opt)
@@ -265,13 +279,20 @@ static const char fish_functions[] =
 	"            set command copy\n"
 	"        case xdd-multi\n"
 	"            set command multi\n"
+	"        case xdd-nightly\n"
+	"            set command nightly\n"
 	"        case '*'\n"
 	"            if set -q words[2]; and contains -- $words[2] $__xdd_commands\n"
 	"                set command $words[2]\n"
 	"            end\n"
 	"    end\n"
-	"    if test $command = multi; and contains -- -- $words\n"
-	"        set command run\n"
+	"    if contains -- $command multi nightly; and set -l dashes (contains -i -- -- $words)\n"
+	"        set -l next $words[(math $dashes + 1)]\n"
+	"        if test $command = nightly; and contains -- \"$next\" sweep curve\n"
+	"            set command $next\n"
+	"        else\n"
+	"            set command run\n"
+	"        end\n"
 	"    end\n"
 	"    echo $command\n"
 	"end\n\n"
@@ -314,8 +335,8 @@ void mkdoc_fish(void)
 	}
 	write_all(&fish);
 	/* After two dashes fish offers no options of its own. */
-	printf("complete -c xdd -c xdd-multi -n '__xdd_in run; and contains -- -- (commandline "
+	printf("complete -c xdd -c xdd-multi -c xdd-nightly -n 'contains -- -- (commandline "
 	       "-opc); and string match -q -- \"-*\" (commandline -ct)' -f -a \"(complete -C "
-	       "'xdd '(commandline -ct))\"\n"
+	       "'xdd '(__xdd_command | string replace run '')' '(commandline -ct))\"\n"
 	       "complete -c xdd.Linux -w xdd\n");
 }

@@ -23,6 +23,7 @@ _xdd_command()
 	sweep) words=' -vary -pairs -mostrounds -until -rounds -each -round -orderseed -restore -jsonout -csvout -columns -journal -resume -dryrun -help' ;;
 	timeserver) words=' -port -bind -foreground -help' ;;
 	tsread) words=' -summary -detailed -normalize -csv -json -output -help' ;;
+	nightly) words=' -failif -name -state -keep -expect -accept -help' ;;
 	esac
 }
 
@@ -279,13 +280,13 @@ _xddcp()
 	_xddcp_words 1
 }
 
-# FIRST: offers the words of xdd multi, which begin at word FIRST.
-_xdd_multi_words()
+# COMMAND FIRST: offers the words of the command, which begin at word FIRST.
+_xdd_starter_words()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} words='' dash='' i
+	local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words='' kind=-f dash='' i
 
 	COMPREPLY=()
-	for ((i = $1; i < COMP_CWORD; i++)); do
+	for ((i = $2; i < COMP_CWORD; i++)); do
 		if [[ ${COMP_WORDS[i]} == -- ]]; then
 			COMP_WORDS=(xdd "${COMP_WORDS[@]:i + 1}")
 			COMP_CWORD=$((COMP_CWORD - i))
@@ -294,9 +295,13 @@ _xdd_multi_words()
 		fi
 	done
 	if [[ $cur == -* ]]; then
-		_xdd_command multi
-	elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == -launcher ]]; then
-		words='ssh srun mpirun pdsh'
+		_xdd_command "$1"
+	else
+		case $1:${before/#--/-} in
+		multi:-launcher) words='ssh srun mpirun pdsh' ;;
+		nightly:-state) kind=-d ;;
+		nightly:*) return ;;
+		esac
 	fi
 	if [[ $cur == --* ]]; then
 		dash=-
@@ -305,13 +310,18 @@ _xdd_multi_words()
 	if [[ $words ]]; then
 		mapfile -t COMPREPLY < <(compgen -P "$dash" -W "$words" -- "$cur")
 	else
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		mapfile -t COMPREPLY < <(compgen "$kind" -- "$cur")
 	fi
 }
 
 _xdd_multi()
 {
-	_xdd_multi_words 1
+	_xdd_starter_words multi 1
+}
+
+_xdd_nightly()
+{
+	_xdd_starter_words nightly 1
 }
 
 _xdd()
@@ -337,7 +347,7 @@ _xdd()
 		_xddcp_words 2
 		return
 	elif ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} == multi ]]; then
-		_xdd_multi_words 2
+		_xdd_starter_words multi 2
 		return
 	elif ((COMP_CWORD > 1)) && [[ " $_xdd_commands " == *" ${COMP_WORDS[1]} "* ]]; then
 		kind=-f
@@ -398,4 +408,5 @@ complete -o filenames -F _xdd xdd xdd.Linux
 complete -F _gettime gettime gettime.Linux
 complete -F _timeserver timeserver timeserver.Linux
 complete -o filenames -F _xdd_multi xdd-multi
+complete -o filenames -F _xdd_nightly xdd-nightly
 complete -o filenames -F _xddcp xddcp

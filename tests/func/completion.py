@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The completions for bash, zsh and fish: the words that they offer for the last word of a command line."""
 import os
+import re
 import shlex
 import sys
 
@@ -10,7 +11,7 @@ import xddtest as t
 
 DIRECTORY = os.path.join(os.environ["TOP_SRCDIR"], "contrib", "completion")
 FILE = os.path.join(DIRECTORY, "xdd.bash")
-ASK = '''. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); "_$1"; printf '%s\\n' "${COMPREPLY[@]}"'''
+ASK = '''. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); "_${1//-/_}"; printf '%s\\n' "${COMPREPLY[@]}"'''
 
 
 def offered(line):
@@ -85,6 +86,28 @@ def test_multi():
     offers("xdd multi -out d", "directory")
     offers("xdd multi -hosts a -- -op re", "read")
     offers("xdd multi -hosts a -- -queued", "-queuedepth")
+
+
+def nightly_options():
+    """The options in the help of xdd-nightly."""
+    run = t.command([os.path.join(os.environ["TOP_SRCDIR"], "contrib", "xdd-nightly"), "-help"])
+    return re.findall(r"^  (-[a-z]+) ", run.out, re.M)
+
+
+def test_nightly():
+    options = nightly_options()
+    t.ok(len(options) > 5, "xdd-nightly -help has its options", options)
+    offers("xdd-nightly -", *options)
+    offers("xdd-nightly --fail", "--failif")
+    offers("xdd-nightly -state d", "directory")
+    offers("xdd-nightly --state d", "directory")
+    offers("xdd-nightly -name f")
+    offers("xdd-nightly -queued")
+    offers("xdd-nightly -failif p50+20% -- -queued", "-queuedepth")
+    offers("xdd-nightly -- -op re", "read")
+    offers("xdd-nightly -- swe", "sweep")
+    offers("xdd-nightly -- sweep -each", "-each")
+    offers("xdd nightly -fail")
 
 
 def test_xddcp():
@@ -176,6 +199,13 @@ def test_zsh_and_fish():
         shell_offers(shell, "xdd-multi -hostf", "-hostfile")
         shell_offers(shell, "xdd multi -hosts a -- -queued", "-queuedepth")
         shell_offers(shell, "xdd-multi -hosts a -- -op wri", "write")
+        for option in nightly_options():
+            shell_offers(shell, "xdd-nightly " + option, option)
+        shell_offers(shell, "xdd-nightly -queued")
+        shell_offers(shell, "xdd-nightly -name a -- -queued", "-queuedepth", says="operations outstanding")
+        shell_offers(shell, "xdd-nightly -- -op wri", "write")
+        shell_offers(shell, "xdd-nightly -- sweep -each", "-each")
+        shell_offers(shell, "xdd-nightly -- curve -goa", "-goal")
 
 
 if not t.have("bash"):
@@ -190,6 +220,6 @@ with open(os.path.join(t.path(".ssh"), "known_hosts"), "w", encoding="ascii") as
             "*.example.com ssh-ed25519 AAAA\ndelta ssh-ed25519 AAAA\n")
 with open(os.path.join(t.path(".ssh"), "config"), "w", encoding="ascii") as f:
     f.write("Host alpha *.wild\n  Port 22\nHost *\n")
-t.run(test_words, test_commands_and_columns, test_files, test_links, test_multi, test_xddcp, test_xddcp_letters,
+t.run(test_words, test_commands_and_columns, test_files, test_links, test_multi, test_nightly, test_xddcp, test_xddcp_letters,
       test_xddcp_values, test_zsh_and_fish)
 t.done()
