@@ -99,8 +99,7 @@ def test_status():
     stopped = t.path("stopped.prom")
     p = subprocess.Popen(t.xdd_words(*"-op noop -target null -runtime 60 -intervals 5ms prometheus".split(), stopped),
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not (os.path.exists(stopped) and sum(xddmetrics.values(read(stopped, "stopped"), "xdd_ops", "_total").values())):
-        t.ok(p.poll() is None, "it runs") if p.poll() is not None else None
+    t.until(lambda: os.path.exists(stopped) and sum(xddmetrics.values(read(stopped, "stopped"), "xdd_ops", "_total").values()), p)
     p.send_signal(signal.SIGINT)
     status = p.wait()
     t.equal((status, read(stopped, "stopped")["xdd_exit_status"].samples.popitem()[1]), (CANCELED, CANCELED), "a run that is stopped")
@@ -181,8 +180,7 @@ def test_full_disk():
         with open(out, "wb") as f:
             p = subprocess.Popen(t.xdd_words(*"-op noop -target null -runtime 3 -intervals 5ms prometheus".split(), file), stdout=f,
                                  stderr=subprocess.PIPE)
-        while not os.path.exists(file) and p.poll() is None:
-            pass
+        t.until(lambda: os.path.exists(file), p)
         while p.poll() is None:
             fill(rest)
         err = p.communicate()[1].decode()

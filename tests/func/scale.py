@@ -14,7 +14,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
@@ -39,15 +38,6 @@ class Started:
             self.p = subprocess.Popen([t.XDD] + [str(a) for a in args] + ["-csvout", self.csv],
                                       stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                       env=dict(os.environ, **(env or {})), **kwargs)
-
-    def wait_until(self, ready, what):
-        """Wait for ready(); what it is about, should it never come."""
-        end = time.monotonic() + t.TIMEOUT / 2
-        while not ready():
-            if self.p.poll() is not None or time.monotonic() > end:
-                t.ok(False, "never came to: " + what, self.text())
-                return
-            time.sleep(0.002)
 
     def end(self, number=None):
         """Send a signal; returns the status."""
@@ -401,7 +391,7 @@ def test_kill_while_saving():
         run = Started("-op", "noop", "-targets", 1, "null", *"-numreqs 100000000 -seek random -seek save".split(),
                       os.path.join(directory, "seeks"),
                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 20, 256 << 20)))
-        run.wait_until(lambda: s.io_bytes(run.p.pid, "wchar") > 1 << 20, "a list that is written")
+        t.until(lambda: s.io_bytes(run.p.pid, "wchar") > 1 << 20, run.p)
         status = run.end(number)
         t.equal(status, -number, "%s while a list is saved" % number.name, run.text())
         t.equal(os.listdir(directory), [], "%s while a list is saved: no part of it is left" % number.name)

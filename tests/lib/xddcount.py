@@ -149,11 +149,7 @@ class Started:
 
     def await_text(self, which, text, end):
         """Wait until the command has written that; False: it ended before, or the time `end` came."""
-        while text not in self.text(which):
-            if self.process.poll() is not None or time.monotonic() > end:
-                return text in self.text(which)
-            time.sleep(0.001)
-        return True
+        return t.until(lambda: text in self.text(which), self.process, end - time.monotonic())
 
     def finish(self, end):
         """The outcome as a t.Run; status "timeout" if the command has not ended at the time `end`."""

@@ -79,16 +79,11 @@ class Side:
 
     def await_err(self, pattern, timeout=20):
         """Wait until standard error has a line that matches. True: it has."""
-        end = time.monotonic() + timeout
-        while time.monotonic() < end:
-            if re.search(pattern, self.err(), re.M):
-                return True
-            if self.process.poll() is not None:
-                for reader in self.readers:
-                    reader.join(5)
-                return re.search(pattern, self.err(), re.M) is not None
-            time.sleep(0.01)
-        return False
+        t.until(lambda: re.search(pattern, self.err(), re.M), self.process, timeout)
+        if self.process.poll() is not None:
+            for reader in self.readers:
+                reader.join(5)
+        return re.search(pattern, self.err(), re.M) is not None
 
     def signal(self, sig):
         self.process.send_signal(sig)

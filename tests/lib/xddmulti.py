@@ -44,9 +44,7 @@ def processes(run_id):
 
 def left(run_id):
     """The processes of a run that stay; those that are ending have time for it."""
-    end = time.monotonic() + END_S
-    while processes(run_id) and time.monotonic() < end:
-        time.sleep(0.02)
+    t.until(lambda: not processes(run_id), seconds=END_S)
     return processes(run_id)
 
 

@@ -15,7 +15,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import messages as m
 import xddprocesses
@@ -114,9 +113,7 @@ def detach(device):
         file = _backing_file(device)
         subprocess.run(["losetup", "--detach", device], stderr=subprocess.DEVNULL, check=False)
         # Where another process looks at the device just then, the kernel detaches it once that is done.
-        end = time.monotonic() + xddprocesses.END_S
-        while file and _backing_file(device) == file and time.monotonic() < end:
-            time.sleep(0.01)
+        t.until(lambda: not file or _backing_file(device) != file, seconds=xddprocesses.END_S)
 
 
 def _backing_file(device):
