@@ -14,33 +14,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "chance.h"
 #include "xdd/report/compare.h"
 #include "xdd/stat/histogram.h"
 
 #define OPS 500
 #define PASSES 5
 #define MANY 6
-
-static uint64_t drawn;
-
-/* Uniform between 0 and 1, neither included. */
-static double uniform(void)
-{
-	uint64_t x = drawn++ * 0x9e3779b97f4a7c15ull + 0xc0de;
-
-	/* The finaliser of SplitMix64. */
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	x ^= x >> 31;
-	return ((double)(x >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	double radius = sqrt(-2 * log(uniform()));
-
-	return radius * cos(2 * M_PI * uniform());
-}
 
 static int by_value(const void *a, const void *b)
 {
@@ -392,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_limits),	      cmocka_unit_test(test_equal_sweeps),
 	};
 
+	chance_seed = 0xc0de;
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

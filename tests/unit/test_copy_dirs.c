@@ -23,28 +23,12 @@
 
 #include "copy/tree/dirs.h"
 #include "leftovers.h"
+#include "scratch.h"
 #include "xdd/base/units.h"
 
 #define NOBODY 65534
 #define DEPTH 1500
 #define WIDTH 100
-
-static char directory[] = "/tmp/xdd-test-dirs-XXXXXX";
-
-static int enter_directory(void **state)
-{
-	(void)state;
-	return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
-}
-
-static int remove_directory(void **state)
-{
-	char command[64];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	return system(command);
-}
 
 static struct dirs *tree(size_t limit)
 {

@@ -23,26 +23,10 @@
 
 #include "copy/tree/meta.h"
 #include "leftovers.h"
+#include "scratch.h"
 
 #define NOBODY 65534
 #define ACL "system.posix_acl_access"
-
-static char directory[] = "/tmp/xdd-test-meta-XXXXXX";
-
-static int enter_directory(void **state)
-{
-	(void)state;
-	return mkdtemp(directory) && chdir(directory) == 0 && chmod(".", 0755) == 0 ? 0 : -1;
-}
-
-static int remove_directory(void **state)
-{
-	char command[64];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	return system(command);
-}
 
 static int make(const char *name, mode_t mode)
 {

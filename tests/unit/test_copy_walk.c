@@ -23,28 +23,12 @@
 
 #include "copy/tree/walk_private.h"
 #include "leftovers.h"
+#include "scratch.h"
 #include "xdd/base/err.h"
 #include "xdd/base/units.h"
 
 #define NOBODY 65534
 #define TEXT_BYTES 65536
-
-static char directory[] = "/tmp/xdd-test-walk-XXXXXX";
-
-static int enter_directory(void **state)
-{
-	(void)state;
-	return mkdtemp(directory) && chdir(directory) == 0 && chmod(".", 0755) == 0 ? 0 : -1;
-}
-
-static int remove_directory(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof(command), "chmod -R u+rwx %s; rm -rf %s", directory, directory);
-	return system(command);
-}
 
 static void shell(const char *command)
 {

@@ -18,26 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scratch.h"
 #include "xdd/base/file.h"
 
 #define NOBODY 65534
-
-static char directory[] = "/tmp/xdd-test-fileopen-XXXXXX";
-
-static int enter_directory(void **state)
-{
-	(void)state;
-	return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
-}
-
-static int remove_directory(void **state)
-{
-	char command[64];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	return system(command);
-}
 
 /* The file that a name leads to; NULL: `err`. */
 static void follows(const char *path, int err, const char *wanted)

@@ -20,24 +20,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "scratch.h"
 #include "xdd/base/output.h"
-
-static char directory[] = "/tmp/xdd-test-output-XXXXXX";
-
-static int enter_directory(void **state)
-{
-	(void)state;
-	return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
-}
-
-static int remove_directory(void **state)
-{
-	char command[64];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	return system(command);
-}
 
 static void write_text(const char *path, int flags, const char *text)
 {

@@ -13,34 +13,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "chance.h"
 #include "xdd/stat/stats.h"
 
 #define MAX_PASSES 100
 
 /* Simulated runs; XDD_TEST_LONG=1 draws more. Set once, by main(). */
 static unsigned runs = 2000;
-
-static uint64_t drawn;
-
-/* Uniform between 0 and 1, neither included. */
-static double uniform(void)
-{
-	uint64_t x = drawn++ * 0x9e3779b97f4a7c15ull + 0x5eed;
-
-	/* The finaliser of SplitMix64. */
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	x ^= x >> 31;
-	return ((double)(x >> 11) + 0.5) / 9007199254740992.0;
-}
-
-/* Standard normal, by Box and Muller. */
-static double normal(void)
-{
-	double radius = sqrt(-2 * log(uniform()));
-
-	return radius * cos(2 * M_PI * uniform());
-}
 
 static void assert_near(double got, double wanted, double tolerance)
 {
