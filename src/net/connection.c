@@ -222,8 +222,7 @@ static ssize_t tls_receive_part(struct connection *c, char *buf, size_t size)
 
 /* ---- without ---- */
 
-/* Leave out the first `done` bytes of `iov`. Returns the number of parts that are left. */
-static int advance(struct iovec **iov, int n, size_t done)
+int connection_advance(struct iovec **iov, int n, size_t done)
 {
 	while (n && done >= (*iov)->iov_len) {
 		done -= (*iov)->iov_len;
@@ -241,7 +240,7 @@ int connection_send(struct connection *c, struct iovec *iov, int n)
 {
 	if (c->tls)
 		return tls_send(c, iov, n);
-	n = advance(&iov, n, 0);
+	n = connection_advance(&iov, n, 0);
 	while (n) {
 		struct msghdr m = { .msg_iov = iov, .msg_iovlen = (size_t)n };
 		ssize_t done = sendmsg(c->fd, &m, MSG_NOSIGNAL);
@@ -249,7 +248,7 @@ int connection_send(struct connection *c, struct iovec *iov, int n)
 		if (aborted(c))
 			return -ECONNABORTED;
 		if (done >= 0)
-			n = advance(&iov, n, (size_t)done);
+			n = connection_advance(&iov, n, (size_t)done);
 		else if (errno != EINTR)
 			return connection_errno(c, -errno);
 	}

@@ -97,6 +97,9 @@ void connection_abort(struct connection *c);
 int connection_send(struct connection *c, struct iovec *iov, int n);
 int connection_receive(struct connection *c, void *buf, size_t size);
 
+/* Leave out the first `done` bytes of `n` parts, and empty ones. Returns how many are left. */
+int connection_advance(struct iovec **iov, int n, size_t done);
+
 /*
  * Wait until there is something to receive, or the peer closed it, or `wake_fd` (-1: none) is
  * readable. Returns 1; 0 after `timeout_ns` (UINT64_MAX: no limit) or for `wake_fd` only; or

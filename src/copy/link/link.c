@@ -212,24 +212,9 @@ static int wait_for_room(struct duplex *d)
 	}
 }
 
-/* Leave out the first `done` bytes of `iov`. Returns the number of parts that are left. */
-static int duplex_advance(struct iovec **iov, int n, size_t done)
-{
-	while (n && done >= (*iov)->iov_len) {
-		done -= (*iov)->iov_len;
-		(*iov)++;
-		n--;
-	}
-	if (n) {
-		(*iov)->iov_base = (char *)(*iov)->iov_base + done;
-		(*iov)->iov_len -= done;
-	}
-	return n;
-}
-
 static int duplex_send(struct duplex *d, struct iovec *iov, int n)
 {
-	n = duplex_advance(&iov, n, 0);
+	n = connection_advance(&iov, n, 0);
 	while (n) {
 		ssize_t done;
 		int err = 0;
@@ -238,7 +223,7 @@ static int duplex_send(struct duplex *d, struct iovec *iov, int n)
 			return -ECONNABORTED;
 		done = writev(d->write_fd, iov, n < IOV_MAX ? n : IOV_MAX);
 		if (done >= 0)
-			n = duplex_advance(&iov, n, (size_t)done);
+			n = connection_advance(&iov, n, (size_t)done);
 		else if (errno == EAGAIN)
 			err = wait_for_room(d);
 		else if (errno != EINTR)
