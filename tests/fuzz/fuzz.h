@@ -47,6 +47,12 @@ size_t fuzz_below(struct fuzz_random *r, size_t bound);
 /* True once in `n` times. */
 bool fuzz_once_in(struct fuzz_random *r, size_t n);
 
+/* From 0 to 2^63 - 1, as often with few digits as with many. */
+uint64_t fuzz_amount(struct fuzz_random *r);
+
+/* A text of `size` bytes at most with its end, in UTF-8. */
+void fuzz_text(struct fuzz_random *r, char *out, size_t size);
+
 /* A number as users and attackers write it: small, a limit, with a unit, or no number. */
 const char *fuzz_number(struct fuzz_random *r, char *buf, size_t size);
 

@@ -35,16 +35,9 @@ static uint8_t encoded[WIRE_MAX_BODY_BYTES];
 
 /* ---- valid bodies ---- */
 
-static uint64_t make_amount(struct fuzz_random *r)
-{
-	uint64_t value = fuzz_u64(r) >> 1;
-
-	return value >> fuzz_below(r, 63);
-}
-
 static uint64_t make_id(struct fuzz_random *r)
 {
-	return 1 + make_amount(r) % COPY_MAX_ID;
+	return 1 + fuzz_amount(r) % COPY_MAX_ID;
 }
 
 static uint32_t make_status(struct fuzz_random *r)
@@ -64,20 +57,6 @@ static const char *make_name(struct fuzz_random *r)
 	return names[fuzz_below(r, sizeof(names) / sizeof(names[0]))];
 }
 
-static void make_text(struct fuzz_random *r, char *out, size_t size)
-{
-	static const char *const pieces[] = { "xdd", " ", "\xc3\xa4", "\xf0\x9f\x98\x80", "." };
-	size_t n = fuzz_below(r, 12);
-
-	*out = '\0';
-	while (n--) {
-		const char *piece = pieces[fuzz_below(r, 5)];
-
-		if (strlen(out) + strlen(piece) < size)
-			strcat(out, piece);
-	}
-}
-
 static size_t make_start(struct fuzz_random *r, uint8_t *body)
 {
 	const char *sources[3] = { make_name(r), make_name(r), "" };
@@ -93,8 +72,8 @@ static size_t make_start(struct fuzz_random *r, uint8_t *body)
 			      .port = (uint16_t)fuzz_u64(r),
 			      .connections = 1 + (uint32_t)fuzz_below(r, COPY_MAX_CONNECTIONS),
 			      .block_bytes = COPY_MIN_BLOCK_BYTES << fuzz_below(r, 14),
-			      .size_bytes = fuzz_once_in(r, 2) ? UINT64_MAX : make_amount(r),
-			      .timeout_ns = 1 + make_amount(r) / 2,
+			      .size_bytes = fuzz_once_in(r, 2) ? UINT64_MAX : fuzz_amount(r),
+			      .timeout_ns = 1 + fuzz_amount(r) / 2,
 			      .begun_s = fuzz_below(r, COPY_MAX_BEGUN_S + 1) },
 		.destination = make_name(r),
 		.own_host = make_name(r),
@@ -110,9 +89,9 @@ static size_t make_started(struct fuzz_random *r, uint8_t *body)
 {
 	struct copy_started b;
 
-	make_text(r, b.software, sizeof(b.software));
-	make_text(r, b.host, sizeof(b.host));
-	make_text(r, b.ssh_address, sizeof(b.ssh_address));
+	fuzz_text(r, b.software, sizeof(b.software));
+	fuzz_text(r, b.host, sizeof(b.host));
+	fuzz_text(r, b.ssh_address, sizeof(b.ssh_address));
 	b.is_directory = fuzz_below(r, 2);
 	return copy_encode_started(&b, body, FUZZ_MAX_BYTES);
 }
@@ -124,7 +103,7 @@ static size_t make_meet(struct fuzz_random *r, uint8_t *body)
 			       .ok = fuzz_once_in(r, 2),
 			       .n_addresses = fuzz_below(r, COPY_MAX_ADDRESSES + 1) };
 
-	make_text(r, b.text, sizeof(b.text));
+	fuzz_text(r, b.text, sizeof(b.text));
 	for (size_t i = 0; i < b.n_addresses; i++)
 		strcpy(b.addresses[i], fuzz_once_in(r, 2) ? "192.0.2.1" : "2001:db8::1");
 	return copy_encode_meet(&b, body, FUZZ_MAX_BYTES);
@@ -144,13 +123,13 @@ static struct copy_entry make_entry(struct fuzz_random *r, const struct copy_att
 				.atime_ns = (int64_t)fuzz_u64(r) };
 
 	if (e.kind == COPY_FILE) {
-		e.size_bytes = make_amount(r);
+		e.size_bytes = fuzz_amount(r);
 		e.flags = (uint32_t)fuzz_below(r, 8);
 	} else if (e.kind == COPY_SYMLINK) {
 		e.target = make_name(r);
 	} else if (e.kind == COPY_LINK) {
 		e.id = e.id < 2 ? 2 : e.id;
-		e.first = 1 + make_amount(r) % (e.id - 1);
+		e.first = 1 + fuzz_amount(r) % (e.id - 1);
 	} else if (e.kind == COPY_DIR && fuzz_once_in(r, 4)) {
 		e.name = "";
 	} else if (e.kind == COPY_OWNER) {
@@ -237,11 +216,11 @@ static size_t make_bundle(struct fuzz_random *r, uint8_t *body)
 static size_t make_file_end(struct fuzz_random *r, uint8_t *body)
 {
 	struct copy_file_end b = { .id = make_id(r),
-				   .messages = make_amount(r),
-				   .bytes = make_amount(r),
+				   .messages = fuzz_amount(r),
+				   .bytes = fuzz_amount(r),
 				   .status = make_status(r) };
 
-	make_text(r, b.text, sizeof(b.text));
+	fuzz_text(r, b.text, sizeof(b.text));
 	return copy_encode_file_end(&b, body, FUZZ_MAX_BYTES);
 }
 
@@ -265,17 +244,17 @@ static size_t make_failure(struct fuzz_random *r, uint8_t *body)
 				  .differs = fuzz_once_in(r, 2) };
 
 	copy_failure_path(&b, make_name(r));
-	make_text(r, b.text, sizeof(b.text));
+	fuzz_text(r, b.text, sizeof(b.text));
 	return copy_encode_failure(&b, body, FUZZ_MAX_BYTES);
 }
 
 static size_t make_counts(struct fuzz_random *r, uint8_t *body)
 {
-	struct copy_counts b = { .offered_files = make_amount(r),
-				 .offered_bytes = make_amount(r),
+	struct copy_counts b = { .offered_files = fuzz_amount(r),
+				 .offered_bytes = fuzz_amount(r),
 				 .walk_done = fuzz_below(r, 2),
-				 .done_files = make_amount(r),
-				 .storage_ns = make_amount(r),
+				 .done_files = fuzz_amount(r),
+				 .storage_ns = fuzz_amount(r),
 				 .status = make_status(r) };
 
 	return copy_encode_counts(&b, body, FUZZ_MAX_BYTES);

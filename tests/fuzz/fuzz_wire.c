@@ -60,27 +60,6 @@ static struct wire_key *the_key(void)
 
 /* ---- valid messages ---- */
 
-static uint64_t make_amount(struct fuzz_random *r)
-{
-	uint64_t value = fuzz_u64(r) >> 1;
-
-	return value >> fuzz_below(r, 63);
-}
-
-static void make_text(struct fuzz_random *r, char *out, size_t size)
-{
-	static const char *const pieces[] = { "xdd", " ", "\xc3\xa4", "\xf0\x9f\x98\x80", "." };
-	size_t n = fuzz_below(r, 12);
-
-	*out = '\0';
-	while (n--) {
-		const char *piece = pieces[fuzz_below(r, 5)];
-
-		if (strlen(out) + strlen(piece) < size)
-			strcat(out, piece);
-	}
-}
-
 static size_t make_hello(struct fuzz_random *r, uint8_t *body)
 {
 	struct wire_hello b = { .purpose = WIRE_CONTROL + fuzz_below(r, 2),
@@ -88,7 +67,7 @@ static size_t make_hello(struct fuzz_random *r, uint8_t *body)
 
 	for (size_t i = 0; i < sizeof(b.session); i++)
 		b.session[i] = (uint8_t)fuzz_u64(r);
-	make_text(r, b.software, sizeof(b.software));
+	fuzz_text(r, b.software, sizeof(b.software));
 	return wire_encode_hello(&b, body);
 }
 
@@ -105,15 +84,15 @@ static void make_ranges(struct fuzz_random *r, struct wire_range *ranges, size_t
 
 static size_t make_plan(struct fuzz_random *r, bool with_ranges, uint8_t *body)
 {
-	struct wire_plan b = { .req_bytes = 1 + make_amount(r) / 2,
-			       .bytes = make_amount(r),
-			       .ops = make_amount(r),
-			       .passes = 1 + make_amount(r) / 2,
+	struct wire_plan b = { .req_bytes = 1 + fuzz_amount(r) / 2,
+			       .bytes = fuzz_amount(r),
+			       .ops = fuzz_amount(r),
+			       .passes = 1 + fuzz_amount(r) / 2,
 			       .connections = 1 + (uint32_t)fuzz_below(r, WIRE_MAX_CONNECTIONS),
 			       .flags = (uint32_t)fuzz_below(r, 4),
-			       .final_bytes = fuzz_once_in(r, 2) ? WIRE_NO_SIZE : make_amount(r),
-			       .start_bytes = make_amount(r),
-			       .size_bytes = make_amount(r),
+			       .final_bytes = fuzz_once_in(r, 2) ? WIRE_NO_SIZE : fuzz_amount(r),
+			       .start_bytes = fuzz_amount(r),
+			       .size_bytes = fuzz_amount(r),
 			       .mtime_ns = (int64_t)fuzz_u64(r),
 			       .ctime_ns = (int64_t)fuzz_u64(r),
 			       .device = fuzz_u64(r),
@@ -122,22 +101,22 @@ static size_t make_plan(struct fuzz_random *r, bool with_ranges, uint8_t *body)
 	size_t n = with_ranges ? fuzz_below(r, MOST_RANGES + 1) : 0;
 
 	make_ranges(r, ranges, n, 1000);
-	make_text(r, b.host, sizeof(b.host));
-	make_text(r, b.name, sizeof(b.name));
+	fuzz_text(r, b.host, sizeof(b.host));
+	fuzz_text(r, b.name, sizeof(b.name));
 	return wire_encode_plan(&b, ranges, n, body);
 }
 
 static size_t make_pass(struct fuzz_random *r, uint8_t *body)
 {
-	struct wire_pass b = { .ops = make_amount(r),
-			       .bytes = make_amount(r),
+	struct wire_pass b = { .ops = fuzz_amount(r),
+			       .bytes = fuzz_amount(r),
 			       .digest = { .low = fuzz_u64(r), .high = fuzz_u64(r) },
-			       .elapsed_ns = make_amount(r),
-			       .storage_ns = make_amount(r),
-			       .waiting_ns = make_amount(r) };
+			       .elapsed_ns = fuzz_amount(r),
+			       .storage_ns = fuzz_amount(r),
+			       .waiting_ns = fuzz_amount(r) };
 
 	if (fuzz_below(r, 2))
-		make_text(r, b.error, sizeof(b.error));
+		fuzz_text(r, b.error, sizeof(b.error));
 	return wire_encode_pass(&b, body);
 }
 
@@ -156,8 +135,8 @@ static size_t make_sums(struct fuzz_random *r, uint8_t *body)
 	size_t length = 0;
 
 	for (size_t n = fuzz_below(r, 4); n; n--) {
-		struct wire_sums b = { .id = make_amount(r),
-				       .offset_bytes = make_amount(r) / 2,
+		struct wire_sums b = { .id = fuzz_amount(r),
+				       .offset_bytes = fuzz_amount(r) / 2,
 				       .block_bytes = 1 + (uint32_t)fuzz_below(r, 1u << 31),
 				       .n = 1 + fuzz_below(r, MOST_SUMS),
 				       .digests = digests };
@@ -173,7 +152,7 @@ static size_t make_error(struct fuzz_random *r, uint8_t *body)
 {
 	struct wire_error b = { .status = 1 + (uint32_t)fuzz_below(r, XDD_MISCOMPARE) };
 
-	make_text(r, b.text, sizeof(b.text));
+	fuzz_text(r, b.text, sizeof(b.text));
 	return wire_encode_error(&b, body);
 }
 
@@ -213,8 +192,8 @@ static size_t make(struct fuzz_random *r, uint8_t *data)
 		.target = (uint32_t)fuzz_u64(r),
 		.connection = on_data ? (uint32_t)fuzz_below(r, 64) : WIRE_NO_CONNECTION,
 		.pass = in_pass ? 1 + (uint32_t)fuzz_below(r, 5) : 0,
-		.sequence = make_amount(r),
-		.offset = type == WIRE_DATA ? make_amount(r) / 2 : 0,
+		.sequence = fuzz_amount(r),
+		.offset = type == WIRE_DATA ? fuzz_amount(r) / 2 : 0,
 	};
 
 	h.length = make_body(r, type, data + WIRE_HEADER_BYTES);

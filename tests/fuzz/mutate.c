@@ -25,6 +25,27 @@ bool fuzz_once_in(struct fuzz_random *r, size_t n)
 	return fuzz_below(r, n) == 0;
 }
 
+uint64_t fuzz_amount(struct fuzz_random *r)
+{
+	uint64_t value = fuzz_u64(r) >> 1;
+
+	return value >> fuzz_below(r, 63);
+}
+
+void fuzz_text(struct fuzz_random *r, char *out, size_t size)
+{
+	static const char *const pieces[] = { "xdd", " ", "\xc3\xa4", "\xf0\x9f\x98\x80", "." };
+	size_t n = fuzz_below(r, 12);
+
+	*out = '\0';
+	while (n--) {
+		const char *piece = pieces[fuzz_below(r, 5)];
+
+		if (strlen(out) + strlen(piece) < size)
+			strcat(out, piece);
+	}
+}
+
 const char *fuzz_number(struct fuzz_random *r, char *buf, size_t size)
 {
 	static const char *const limits[] = { "0",
