@@ -7,9 +7,11 @@ heartbeat.
 import os
 import re
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xdde2e as e
+import xddhold
 import xddjson as j
 import xddtest as t
 import xddtrace as trace
@@ -172,6 +174,27 @@ def test_documents():
     t.equal((run.status, j.check(t.path("local.json"), "a local run")["endtoend"]), (0, []), "a local run has none")
 
 
+def threads_time(entry, its):
+    return its["elapsed_ns"] * entry["qthreads"]
+
+
+def test_late_source():
+    """The elapsed time of a destination begins with the first message: what it has waited before is no part of its times."""
+    for engine in ([], ["-ioengine", "libaio"])[:1 if t.ENGINE or "libaio" not in t.engines() else 2]:
+        with xddhold.at("operation") as h:
+            copy = e.Copy(source_of(), t.path("late"), [*BLOCKS, *engine], ports=2, writes=["-jsonout", t.path("late.json")],
+                          prefix_source=["env", "%s=%s" % (xddhold.VARIABLE, h.value)]).start()
+            for _ in range(2):
+                h.wait(copy.source.process)
+            time.sleep(0.5)  # longer than the copy takes
+        copy.finish()
+        well(copy, "a source that begins late")
+        entry = j.load(t.path("late.json"))["endtoend"][0]
+        its = entry["destination"]
+        t.ok(its["waiting_ns"] <= threads_time(entry, its), "a source that begins late%s: no wait before the first message" %
+             "".join(", " + word for word in engine[1:]), its)
+
+
 def test_times():
     """Threads are in storage, in the network, or wait: no time is more than they have together, and none is lost."""
     engines = [[]] + [["-ioengine", name] for name in ("io_uring", "libaio") if name in t.engines() and not t.ENGINE]
@@ -184,7 +207,7 @@ def test_times():
             entry = document["endtoend"][0]
             for side in PAIR:
                 its = entry[side]
-                most = its["elapsed_ns"] * entry["qthreads"]
+                most = threads_time(entry, its)
                 times = {name: its[name + "_ns"] for name in ("storage", "network", "waiting", "checking", "pace")}
                 t.equal({name: ns for name, ns in times.items() if not 0 <= ns <= most}, {},
                         "%s: of the %s at most its threads' time, %d" % (title, side, most), its)
@@ -260,6 +283,6 @@ def test_heartbeat():
 
 
 if __name__ == "__main__":
-    t.run(test_default_line, test_columns, test_lines, test_documents, test_times, test_verdicts, test_time_stamps,
+    t.run(test_default_line, test_columns, test_lines, test_documents, test_late_source, test_times, test_verdicts, test_time_stamps,
           test_heartbeat)
     t.done()

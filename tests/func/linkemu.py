@@ -155,15 +155,14 @@ def test_rate():
     if not t.have("iperf3"):
         t.skip("rates", "iperf3 is not installed")
         return
-    # Ethernet, IP and TCP headers with time stamps: 1448 bytes of data in a frame of 1514.
-    share = 1448 / 1514
     for mbit, delay_ms, words in ((50, 5, ()), (1000, 25, ("queue=100",))):
         a, b, made = make_link("rate=%d" % mbit, "delay=%d" % delay_ms, *words)
         # Until both devices are up, the first frames are refused.
         refused = made.counters()["a"]["refused"]
         got, run = iperf(a, b, "-P", "4", "-t", "2", "-O", "1")
         title = "rate=%d %s: " % (mbit, " ".join(words))
-        t.ok(got and got < mbit * share * 1.02, title + "iperf3 has no more than it", "%s\n%s" % (got, run))
+        # What arrives in a time may have waited before it: the times of the frames have the rate.
+        t.ok(got, title + "iperf3 receives data", run)
         fates = made.fates()
         t.equal([(len(fates[way]), paced_wrong(fates[way], mbit, delay_ms)) for way in "ab"], [(256, [])] * 2,
                 title + "each frame leaves when the one before it has left, at this rate")

@@ -318,6 +318,29 @@ static enum transfer_answer take_block(struct qthread *q, const struct net_block
 	return TRANSFER_SKIP;
 }
 
+/*
+ * The part of a wait for a message that belongs to the pass: from the first operation of the target
+ * on, and to the last one that is done where no block follows (`last`).
+ */
+static uint64_t wait_within(const struct qthread *q, uint64_t from_ns, uint64_t to_ns, bool last)
+{
+	const struct target *t = q->target;
+	uint64_t first_ns = UINT64_MAX, done_ns = 0;
+
+	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
+		const struct counters *c = &t->qthreads[i].counters;
+
+		first_ns = ns_earlier(first_ns, atomic_load_explicit(&c->first_issue_ns,
+								     memory_order_relaxed));
+		done_ns = ns_later(done_ns,
+				   atomic_load_explicit(&c->last_done_ns, memory_order_relaxed));
+	}
+	from_ns = ns_later(from_ns, first_ns);
+	if (last)
+		to_ns = ns_earlier(to_ns, done_ns);
+	return to_ns > from_ns ? to_ns - from_ns : 0;
+}
+
 enum transfer_answer transfer_receive(struct qthread *q, struct io_request *req, bool wait,
 				      uint64_t end_ns)
 {
@@ -341,7 +364,7 @@ enum transfer_answer transfer_receive(struct qthread *q, struct io_request *req,
 		return TRANSFER_OVER;
 	}
 	x->over = b.last;
-	counters_add(&q->counters.net_wait_ns, first_ns > since ? first_ns - since : 0);
+	counters_add(&q->counters.net_wait_ns, wait_within(q, since, first_ns, b.last));
 	if (b.last)
 		return TRANSFER_OVER;
 	if (!x->first_ns)
