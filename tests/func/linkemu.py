@@ -161,7 +161,7 @@ def test_rate():
         refused = made.counters()["a"]["refused"]
         got, run = iperf(a, b, "-P", "4", "-t", "2", "-O", "1")
         title = "rate=%d %s: " % (mbit, " ".join(words))
-        # What arrives in a time may have waited before it: the times of the frames have the rate.
+        # Frames that wait may arrive together: their times of departure have the rate.
         t.ok(got, title + "iperf3 receives data", run)
         fates = made.fates()
         t.equal([(len(fates[way]), paced_wrong(fates[way], mbit, delay_ms)) for way in "ab"], [(256, [])] * 2,
