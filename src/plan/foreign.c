@@ -264,7 +264,8 @@ static void add_token(struct words *w, const char *token, size_t len, const char
 		return;
 	}
 	at = strchr(word, '%');
-	if (at) {
+	/* 100% is a share. */
+	if (at && at[1]) {
 		const char *text = filled(w->arena, at, &spec, value);
 
 		word = xarena_printf(w->arena, "%.*s%s%s", (int)(at - word), word, text, at + spec);

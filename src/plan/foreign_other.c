@@ -307,7 +307,7 @@ static const struct foreign elbencho_rows[] = {
 	V("block", "64k", "-bs %v @one", NULL),
 	OVER_FLAG("rand", "-seek random", NULL),
 	V("randamount", "256k", "-seek random -bytes %v", "for each target"),
-	FLAG("sync", "-syncwrite", "the flush counts in the rates"),
+	FLAG("sync", "-syncwrite", "one flush after each pass; -osync: in each write"),
 	FLAG("lat", "?-latency percentiles 50,90,95,99,99.9", NULL),
 	FLAG("latpercent", "?-latency percentiles 50,90,95,99,99.9", NULL),
 	FLAG("lathisto", "-latency histogram", NULL),

@@ -286,6 +286,9 @@ static void test_text(void **state)
 	check_text(arena, &foreign_xdisk, "F", "list", "-targets @list");
 	check_text(arena, &foreign_xdisk, "M", "4", "-targets -4 <name>");
 	check_text(arena, &foreign_common, "mix", "70/30", "-rwratio 70");
+	check_text(arena, &foreign_common, "precondition", NULL,
+		   "xdd -op write -target <device> -bytes 100% -passes 2 -reqsize 1M -datapattern "
+		   "random -dio");
 	check_text(arena, &foreign_common, "rwmix", "70:30", "-rwratio 70");
 	check_text(arena, &foreign_common, "rwmix", "70", "-rwratio 70");
 	arena_free(arena);
