@@ -671,9 +671,14 @@ static enum xdd_status run_line(struct multi *m)
 static enum xdd_status take_words(struct line *l)
 {
 	struct multi *m = l->to;
+	const char *word = l->argv[l->at], *value;
 
-	if (strcmp(l->argv[l->at], "--") != 0)
-		return XDD_OK;
+	if (strcmp(word, "--") != 0) {
+		if (line_option(l, &value) || !option_is_word(&run_options, word))
+			return XDD_OK;
+		log_error("multi %s: is an option of a run; say it after --", word);
+		return XDD_BAD_OPTION;
+	}
 	m->words = l->argv + l->at + 1;
 	l->at = l->argc;
 	return XDD_OK;

@@ -101,6 +101,7 @@ def test_refused():
         (["-hosts", "a", "-slots", "0", "--", *SHORT], "multi -slots 0: expected a whole number, 1 to 16384"),
         (["-hosts", "a", "-launcher", "rsh", "--", *SHORT], "expected ssh, srun, mpirun or pdsh"),
         (["-hosts", "a", "-hostz", "b", "--", *SHORT], "did you mean -hosts"),
+        (["-hosts", "a", "-op", "read", "-target", "f"], "multi -op: is an option of a run; say it after --"),
         (["-hostfile", t.path("none"), "--", *SHORT], "No such file"),
         (["-hosts", "127.0.0.1", "--", *SHORT, "-id", "%x"], "multi %x: \"%x\" is no placeholder"),
         (["-hosts", "127.0.0.1", "--", *SHORT, "-jsonout", "x"], "multi: -jsonout: is no option of a run on many hosts"),
