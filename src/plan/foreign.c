@@ -69,14 +69,32 @@ static bool takes(const struct foreign *row, const char *value)
 	       isdigit((unsigned char)value[0]);
 }
 
-const struct foreign *foreign_find(const struct foreign_tool *tool, const char *word,
-				   const char *value)
+static const struct foreign *find(const struct foreign_tool *tool, const char *word,
+				  const char *value, bool alone)
 {
 	for (const struct foreign *row = tool->rows; row->word; row++) {
-		if (same_word(row->word, word) && takes(row, value))
+		const bool is_alone = row->values && !*row->values;
+
+		if (same_word(row->word, word) && takes(row, value) && (alone || !is_alone))
 			return row;
 	}
 	return NULL;
+}
+
+const struct foreign *foreign_find(const struct foreign_tool *tool, const char *word,
+				   const char *value)
+{
+	return find(tool, word, value, true);
+}
+
+const struct foreign *foreign_any(const char *word, const char *value,
+				  const struct foreign_tool **tool)
+{
+	const struct foreign *row = NULL;
+
+	for (size_t i = 0; !row && (*tool = foreign_tool_at(i)); i++)
+		row = find(*tool, word, value, false);
+	return row;
 }
 
 size_t foreign_letter(const struct foreign_tool *tool, const char *text)

@@ -277,16 +277,6 @@ static void name_paths(struct answer *a)
 
 /* ---- messages ---- */
 
-const struct foreign *foreign_any(const char *word, const char *value,
-				  const struct foreign_tool **tool)
-{
-	const struct foreign *row = NULL;
-
-	for (size_t i = 0; !row && (*tool = foreign_tool_at(i)); i++)
-		row = foreign_find(*tool, word, value);
-	return row;
-}
-
 const struct foreign *foreign_command(const char *word, const struct foreign_tool **tool)
 {
 	const struct foreign *row;

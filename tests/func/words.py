@@ -328,6 +328,7 @@ def test_subjects():
             ("-op read -target T -throttle ops=5", 3, "-throttle ops=5: is not a suboption; did you mean ops 5?"),
             ("-op read -target T -bs 4k,64k", 2, "; a list is for xdd sweep"),
             ("-op read -target T -qd 1..4", 2, "; a list is for xdd sweep"),
+            ("sweep -bs 4k,64k -op read -target T -csv s.csv", 3, "-csv: is a word of other tools; say -csvout <value> "),
             ("sweep -bs 4k,64k --rw=read --filename=T", 3, "--filename=T: is a word of fio; say -target T"),
             ("sweep -bs=4k,64k --iodepth=1,4 -op read -target T", 3, "--iodepth=1,4: is a word of fio; say -queuedepth 1,4"),
             ("if=T of=new bs=64k", 3, "is proposed: a run reads or writes; xddcp T new copies"),
@@ -358,7 +359,7 @@ def test_guesses():
             ("-fsync", " -syncwrite", "-flushwrite <#writes>: more"), ("-fsync 4", " -flushwrite 4", "is a word of fio"),
             ("--json", " -jsonout -"), ("--json out", " -jsonout out"), ("-csv", " -csvout - -quiet"), ("-mix 70/30", " -rwratio 70"),
             ("-skip 4k", " -startoffset 4k"), ("-slowest 1ms", " -reportthreshold 1ms"),
-            ("-nosync", "", "leave it out"), ("-bwlimit 10m", " -throttle bw 10m")):
+            ("-nosync", "", "leave it out"), ("-maxlatency 10ms", " -reportthreshold 10ms"), ("-bwlimit 10m", " -throttle bw 10m")):
         answer(typed, "%s %s" % (base, typed), None if proposed is None else base + proposed, *says)
     for typed, says in (("-append", "say -startoffset <bytes>; where the file ends"), ("-backward", "say -seek load <file>"),
                         ("-seek reverse", "say -seek load <file>; tac(1) reverses"),

@@ -323,6 +323,7 @@ static void test_letter_of_a_number(void **state)
 /* A row may be for the word without a value only. */
 static void test_bare(void **state)
 {
+	const struct foreign_tool *tool;
 	struct arena *arena = arena_new();
 
 	(void)state;
@@ -330,6 +331,9 @@ static void test_bare(void **state)
 	check_text(arena, &foreign_common, "json", "out", "-jsonout out");
 	check_text(arena, &foreign_common, "fsync", NULL, "-syncwrite");
 	assert_null(foreign_find(&foreign_common, "fsync", "4"));
+	/* The value may be in the next word. */
+	assert_string_equal(foreign_any("json", NULL, &tool)->say, "-jsonout %v");
+	assert_string_equal(foreign_any("fsync", NULL, &tool)->say, "-flushwrite %v");
 	arena_free(arena);
 }
 

@@ -104,8 +104,8 @@ const struct foreign *foreign_find(const struct foreign_tool *tool, const char *
 				   const char *value);
 
 /*
- * A row of any tool for `word`, without dashes, with `value`, which may be NULL; `*tool` is its
- * tool. NULL: none.
+ * A row of any tool for `word`, without dashes, with `value`; `*tool` is its tool. A value of NULL
+ * may follow in a word of its own: no row for the word without a value is returned. NULL: none.
  */
 const struct foreign *foreign_any(const char *word, const char *value,
 				  const struct foreign_tool **tool);
