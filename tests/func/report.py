@@ -427,6 +427,21 @@ def test_kinds():
     t.equal(list(lines), ["0: device"], "has one line")
 
 
+def test_script():
+    """The policy admits the script of the page and nothing else, also where a page has no plot to zoom."""
+    j.of_run("timed", *"-op noop -target null -numreqs 10000 -passes 3".split())
+    page = page_of(report(t.path("timed")), "a run")
+    scripts = [e.text() for e in page.all("script")]
+    t.equal(len(scripts), 1, "a page with plots over time has one script")
+    policy = [{"default-src": "'none'", "style-src": "'unsafe-inline'", "img-src": "data:",
+               "script-src": xddpage.source_of("".join(scripts))}]
+    t.equal(page.policy(), policy, "SCRIPT_HASH of page.c is the hash of the script")
+    t.equal([line for line in scripts[0].split("\n") if line.startswith("//")], [], "which has no comments")
+    for name, args in (("-noplots", (t.path("timed"), "-noplots")), ("a sweep", (j.write("short", made_sweep([("queuedepth", ["1", "2"])])),))):
+        page = page_of(report(*args), name)
+        t.equal((page.all("script"), page.policy()), ([], policy), name + ": no script, and the policy of all pages")
+
+
 def test_many_rows():
     """Rows of a document are joined: the page does not grow with them."""
     base = j.of_run("rows", *TWO)
@@ -595,5 +610,5 @@ def test_refused():
 
 
 t.run(test_run, test_verdicts, test_sweep, test_curve, test_curve_plot, test_sweep_plot, test_plots, test_plot_colours, test_difference,
-      test_answer, test_kinds, test_many_rows, test_columns, test_hostile, test_odd_values, test_style, test_output, test_refused)
+      test_answer, test_kinds, test_script, test_many_rows, test_columns, test_hostile, test_odd_values, test_style, test_output, test_refused)
 t.done()

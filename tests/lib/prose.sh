@@ -168,7 +168,7 @@ scan() {
 # files PATH...: the files in them that people write.
 files() {
 	find "$@" -type f '(' -name '*.[ch]' -o -name '*.sh' -o -name '*.py' -o -name '*.md' -o -name '*.in' \
-		-o -name '*.json' -o -name '*.ac' -o -name '*.am' -o -path '*.ci/run' -o -path 'contrib/*' \
+		-o -name '*.js' -o -name '*.json' -o -name '*.ac' -o -name '*.am' -o -path '*.ci/run' -o -path 'contrib/*' \
 		-o -path 'tests/bench/run' -o -path 'tests/vm/run' -o -path 'tests/lib/*' -o -name README \
 		-o -name CONTRIBUTING -o -name NEWS -o -name bootstrap ')' \
 		! -path '*/.deps/*' ! -path '*/__pycache__/*' ! -name '*.o' ! -name '*.log' ! -name '*.trs' \

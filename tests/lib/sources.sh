@@ -56,13 +56,13 @@ helpers() {
 		! -name .dirstamp ! -name '*.json' ! -name '*.o' ! -name '*.log' ! -name '*.trs' -print
 }
 
-# gone: paths in Makefile.am that do not exist. A build makes "*.new", "example_*.c" and the unit of the time server.
+# gone: paths in Makefile.am that do not exist. A build makes "*.new", "example_*.c", zoom.c and the unit of the time server.
 gone() {
 	printf '%s\n' "$words" |
 		grep -E '^(src|include|tests|doc|contrib)/[a-z0-9_./-]*[.][a-z]+$' |
 		while read -r path; do
 			case $path in
-			*.new | *.so | contrib/xdd-*.service | tests/lib/example_*.c) ;;
+			*.new | *.so | contrib/xdd-*.service | tests/lib/example_*.c | src/report/page/zoom.c) ;;
 			*) [ -f "$path" ] || echo "$path" ;;
 			esac
 		done
@@ -126,7 +126,7 @@ packages() {
 	grep -q "^Version: *$version\$" contrib/xdd.spec || echo contrib/xdd.spec
 }
 
-result "sources in src" "$(found src -name '*.[ch]' | unnamed '')" "not in Makefile.am"
+result "sources in src" "$(found src -name '*.[ch]' -o -name '*.js' | unnamed '')" "not in Makefile.am"
 result "headers in include" "$(found include -name '*.h' | unnamed '')" "not in Makefile.am"
 result "unit tests" "$(found tests/unit -name 'test_*.c' | unnamed .c)" "not in xdd_unit_tests"
 result "functional tests" "$(found tests/func tests/real-time -name '*.sh' -o -name '*.py' | unnamed '')" \

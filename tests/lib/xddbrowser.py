@@ -106,8 +106,8 @@ class Browser:
         while not any(e.get("method") == method and e.get("sessionId") == session for e in self.events):
             self.keep(self.message(deadline))
 
-    def view(self, url, work):
-        """The result of `work` for a page that is loaded; it gets the function that calls methods of the page."""
+    def view(self, url, work, scripts=True):
+        """The result of `work` for a page that is loaded; it gets the function that calls methods of the page. `scripts`: it runs its own."""
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self.events = []
@@ -116,6 +116,7 @@ class Browser:
             return self.ask(method, session, **params)
         for domain in ("Page", "Runtime", "Log", "Inspector"):
             page(domain + ".enable")
+        page("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.events = []
         failed = page("Page.navigate", url=url).get("errorText")
         if failed:
@@ -176,6 +177,27 @@ def value(page, script):
     if "exceptionDetails" in answer:
         raise ValueError(json.dumps(answer["exceptionDetails"])[:1000])
     return answer["result"].get("value")
+
+
+def drag(page, *places, touch=False):
+    """Press the mouse or a finger at the first place in the window, move it to the others, and release it at the last."""
+    for kind, (x, y) in (("start", places[0]), *(("move", place) for place in places[1:]), ("end", places[-1])):
+        if touch:
+            page("Input.dispatchTouchEvent", type="touch" + kind.capitalize(), touchPoints=[] if kind == "end" else [{"x": x, "y": y}])
+        else:
+            page("Input.dispatchMouseEvent", type={"start": "mousePressed", "move": "mouseMoved", "end": "mouseReleased"}[kind],
+                 x=x, y=y, button="left", buttons=0 if kind == "end" else 1, clickCount=1)
+
+
+def double_click(page, x, y):
+    for count in (1, 2):
+        for kind, buttons in (("mousePressed", 1), ("mouseReleased", 0)):
+            page("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=buttons, clickCount=count)
+
+
+def press(page, key, **more):
+    for kind in ("keyDown", "keyUp"):
+        page("Input.dispatchKeyEvent", type=kind, key=key, **more)
 
 
 def picture(page, file):

@@ -66,7 +66,8 @@ const char page_style[] =
 	"linear-gradient(var(--line),transparent) top/100% 1rem,"
 	"linear-gradient(0deg,var(--line),transparent) bottom/100% 1rem,var(--back);"
 	"background-repeat:no-repeat}\n"
-	"a:focus-visible,.box:focus-visible,.all:focus-visible{outline:3px solid var(--link)}\n"
+	"svg:focus{outline:none}a:focus-visible,.box:focus-visible,.all:focus-visible,"
+	".zoom button:focus-visible,svg:focus-visible{outline:3px solid var(--link)}\n"
 	"table{border-collapse:collapse;font-variant-numeric:tabular-nums;min-width:100%}\n"
 	"caption{text-align:left;padding:.4rem .6rem}\n"
 	"th,td{padding:.2rem .6rem;text-align:right;white-space:nowrap;"
@@ -84,13 +85,22 @@ const char page_style[] =
 	".plots.broad{flex:0 1 60rem}\n"
 	".plot{max-width:30rem}.wide{grid-column:1/-1;max-width:60rem}\n"
 	".plot svg{display:block;width:100%;height:auto}\n"
+	/* The script adds controls; its plots take the focus and horizontal drags. */
+	".zoom{flex:1 1 100%;display:flex;flex-wrap:wrap;gap:.25rem .5rem;align-items:baseline}"
+	".zoom p{flex:1 1 20rem;margin:0;color:var(--soft)}"
+	".zoom button{font:inherit;font-size:.9rem;padding:.1rem .6rem;background:var(--head);"
+	"color:var(--text);border:1px solid var(--line);border-radius:.3rem}\n"
+	"svg[tabindex]{cursor:crosshair;touch-action:pan-y pinch-zoom;-webkit-user-select:none;user-select:none}\n"
 	"@media print{body{max-width:none;padding:0 1px;font-size:10pt}"
-	".box{max-height:none;overflow:visible;border:0;background:none}nav,.skip{display:none}"
+	".box{max-height:none;overflow:visible;border:0;background:none}nav,.skip,.zoom{display:none}"
 	"thead th{position:static}table{font-size:8pt}"
 	"th,td{white-space:normal;overflow-wrap:normal;padding:.1rem .2rem;min-width:0!important}"
 	"th[scope=row],.t{overflow-wrap:anywhere}h2,h3,caption,thead,figcaption{break-after:avoid}"
 	".table{max-width:max(12rem,calc(.9*var(--w)));container-type:normal}figure{display:block}.plots{grid-template-columns:1fr 1fr}"
 	"figcaption,.plot,svg,tr,.answer,.answer div{break-inside:avoid}}\n";
+
+/* SHA-256 of page_script, in base64; tests/func/report.py computes it. */
+#define SCRIPT_HASH "q683LH/UlgW+e25imFAANuQsNd8O+q9erTsg3qKVaco="
 
 #define LINE_BYTES 4096
 #define MAX_NAMES 1000 /* of targets that are compared */
@@ -333,9 +343,10 @@ static void put_head(struct page *p, const struct compare_run *runs, size_t n)
 {
 	page_put(p, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 		    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-		    /* The browser would refuse a script or a request, should there be one. */
+		    /* The browser refuses all requests, and each script but ours. */
 		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-		    "style-src 'unsafe-inline'; img-src data:\">\n<title>xdd report: ");
+		    "style-src 'unsafe-inline'; img-src data:; script-src 'sha256-" SCRIPT_HASH
+		    "'\">\n<title>xdd report: ");
 	page_text(p, runs[0].doc.name);
 	if (n > 1)
 		page_put(p, " and %zu more", n - 1);
@@ -446,6 +457,15 @@ static void put_all(FILE *f, const struct page *p)
 	fwrite(p->text.text + at, 1, p->text.size - at, f);
 }
 
+static bool needs_script(const struct page *p)
+{
+	for (size_t i = 0; p->draws && i < p->plots.n; i++) {
+		if (plot_zooms(p->plots.list[i]))
+			return true;
+	}
+	return false;
+}
+
 static void put_page(struct page *p, const struct compare_run *runs, size_t n)
 {
 	put_head(p, runs, n);
@@ -455,7 +475,10 @@ static void put_page(struct page *p, const struct compare_run *runs, size_t n)
 		page_difference(p, runs);
 	for (size_t i = 0; i < n; i++)
 		put_document(p, &runs[i], i + 1);
-	page_put(p, "</main>\n</body>\n</html>\n");
+	page_put(p, "</main>\n");
+	if (needs_script(p))
+		page_put(p, "<script>%s</script>\n", page_script);
+	page_put(p, "</body>\n</html>\n");
 }
 
 struct page *page_make(const struct compare_run *runs, size_t n, const char *axis, bool plots)

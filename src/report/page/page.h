@@ -128,6 +128,9 @@ double page_interval_percent(const struct document_figure *f);
 /* ---- page.c ---- */
 extern const char page_style[];
 
+/* The script zoom.js without its comments; make generates it. */
+extern const char page_script[];
+
 /*
  * page_run.c: the share of operations that took at least each time, as a line of a plot; nothing
  * without operations.

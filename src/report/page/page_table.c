@@ -3,7 +3,7 @@
  * Tables of the page, which fold to the columns that fit. Called by page.c, and by all parts of the
  * page.
  *
- * The widths of columns are estimated by their letters, since the page has no script. A style that
+ * The widths of columns are estimated by their letters, since no script measures them. A style that
  * depends on the width of the table hides those that have no room; a box to tick shows them.
  */
 #include <math.h>

@@ -269,6 +269,15 @@ bool plot_is_drawn(const struct plot *plot)
 	return false;
 }
 
+bool plot_zooms(const struct plot *plot)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plot->n_series; i++)
+		n += plot->series[i].n;
+	return n > 1 && plot->kind->x.unit == PLOT_TIME && plot->x_scale != PLOT_LOG;
+}
+
 /* ---- style ---- */
 
 static const struct {
@@ -297,7 +306,7 @@ static const char plot_rules[] =
 	".chart .line{stroke-width:1.6;stroke-linejoin:round}.chart .full{fill:currentColor}\n"
 	".chart .open{stroke-width:1.4}.chart .disturbed{stroke-width:2}\n"
 	".chart .mark{stroke-width:1.4;stroke-dasharray:6 3}.chart .band{fill-opacity:.12}\n"
-	".chart .bar{fill-opacity:.6}\n"
+	".chart .bar{fill:currentColor;fill-opacity:.6}\n"
 	".chart .hits path{stroke-width:13;stroke-linecap:round;stroke-opacity:0;"
 	"pointer-events:all}\n.chart .hits path:hover{stroke-opacity:.35}\n";
 

@@ -160,6 +160,9 @@ double plot_greatest(const struct plot *plot);
 /* True if there is something to draw. */
 bool plot_is_drawn(const struct plot *plot);
 
+/* True if time is along x on a linear axis, with more than one point. */
+bool plot_zooms(const struct plot *plot);
+
 /* The rules of style of pictures: in a page with its variables, in a file with plain colours. */
 void plot_write_style(FILE *f);
 void plot_write_file_style(FILE *f);

@@ -6,6 +6,9 @@
  * A picture can be read without colours, and without a pointer: lines differ by dashes and markers
  * and have their names beside them. With a pointer each point says its values, without a script. A
  * screen reader gets the title and a description; the page has a table with the values.
+ *
+ * zoom.js moves what lies along a linear axis of time: the elements of the classes data, hits and
+ * tics. Their positions along x are absolute, and have more digits there.
  */
 #include <math.h>
 #include <string.h>
@@ -41,6 +44,7 @@ struct picture {
 	bool is_turned;		  /* the names at the axis along x are */
 	size_t beyond;		  /* lines with points beyond the end of the axis */
 	bool has_disturbed;
+	bool zooms; /* in the page, along x */
 };
 
 static size_t letters(const char *text)
@@ -125,6 +129,7 @@ static void lay_out(struct picture *c)
 	size_t most;
 	const size_t names = names_of_lines(plot, &most);
 
+	c->zooms = c->number && plot_zooms(plot);
 	c->width = WIDTH;
 	c->height = height_of(plot);
 	look_at_points(c);
@@ -163,6 +168,12 @@ static double at_x(const struct picture *c, double x)
 static double at_y(const struct picture *c, double y)
 {
 	return plot_place(&c->y, y);
+}
+
+/* A command of a path with a position along x, such as M, L or H. */
+static void put_x(const struct picture *c, char command, double x)
+{
+	fprintf(c->f, "%c%.*f", command, c->zooms ? 3 : 1, x);
 }
 
 /* A text at a place; `anchor` is start, middle or end. */
@@ -263,10 +274,12 @@ static void put_axes(const struct picture *c)
 	char label[2 * PLOT_LABEL_SIZE];
 	struct plot_tic tics[PLOT_MAX_TICS];
 
+	fputs("<g class=\"tics\">\n", c->f);
 	if (plot->x_tics.n)
 		put_x_tics(c, plot->x_tics.list, plot->x_tics.n);
 	else
 		put_x_tics(c, tics, plot_range_tics(&c->x, plot->kind->x.unit, true, tics));
+	fputs("</g>\n", c->f);
 	if (plot->y_tics.n)
 		put_y_tics(c, plot->y_tics.list, plot->y_tics.n);
 	else
@@ -326,9 +339,10 @@ static void put_line(const struct picture *c, size_t i)
 	if (c->plot->y_most > 0)
 		fprintf(c->f, " clip-path=\"url(#p%zuc)\"", c->number);
 	fputs(" d=\"", c->f);
-	for (size_t k = 0; k < s->n; k++)
-		fprintf(c->f, "%c%.1f %.1f", k ? 'L' : 'M', at_x(c, s->points[k].x),
-			at_y(c, s->points[k].y));
+	for (size_t k = 0; k < s->n; k++) {
+		put_x(c, k ? 'L' : 'M', at_x(c, s->points[k].x));
+		fprintf(c->f, " %.1f", at_y(c, s->points[k].y));
+	}
 	fputs("\"/>\n", c->f);
 }
 
@@ -345,12 +359,13 @@ static void put_intervals(const struct picture *c, const struct plot_series *s)
 
 		if (!isfinite(p->low) || is_beyond(c->plot, p))
 			continue;
-		fprintf(c->f, "%sM%.1f %.1fV%.1f", any ? "" : "<path class=\"interval\" d=\"", x,
-			low, high);
-		if (low < c->y.from)
-			fprintf(c->f, "M%.1f %.1fh6", x - 3, low);
-		if (high > c->y.to)
-			fprintf(c->f, "M%.1f %.1fh6", x - 3, high);
+		fputs(any ? "" : "<path class=\"interval\" d=\"", c->f);
+		put_x(c, 'M', x);
+		fprintf(c->f, " %.1fV%.1f%s", low, high, high > c->y.to ? "m-3 0h6" : "");
+		if (low < c->y.from) {
+			put_x(c, 'M', x);
+			fprintf(c->f, " %.1fm-3 0h6", low);
+		}
 		any = true;
 	}
 	fputs(any ? "\"/>\n" : "", c->f);
@@ -365,9 +380,10 @@ static void put_markers(const struct picture *c, size_t i)
 
 	fprintf(c->f, "<path class=\"%s\" d=\"", markers[i].filled ? "full" : "open");
 	for (size_t k = 0; k < s->n; k++) {
-		if (k % every == first || is_beyond(c->plot, &s->points[k]))
-			fprintf(c->f, "M%.1f %.1f%s", at_x(c, s->points[k].x),
-				shown_y(c, i, &s->points[k]), markers[i].path);
+		if (k % every != first && !is_beyond(c->plot, &s->points[k]))
+			continue;
+		put_x(c, 'M', at_x(c, s->points[k].x));
+		fprintf(c->f, " %.1f%s", shown_y(c, i, &s->points[k]), markers[i].path);
 	}
 	fputs("\"/>\n", c->f);
 }
@@ -408,8 +424,9 @@ static void put_hits(const struct picture *c, size_t i)
 
 	fprintf(c->f, "<g class=\"hits s%zu\">\n", i);
 	for (size_t k = 0; k < s->n; k++) {
-		fprintf(c->f, "<path d=\"M%.1f %.1fh0\">", at_x(c, s->points[k].x),
-			shown_y(c, i, &s->points[k]));
+		fputs("<path d=\"", c->f);
+		put_x(c, 'M', at_x(c, s->points[k].x));
+		fprintf(c->f, " %.1fh0\">", shown_y(c, i, &s->points[k]));
 		put_point_title(c, s, &s->points[k]);
 		fputs("</path>\n", c->f);
 	}
@@ -578,20 +595,25 @@ static void put_mark_labels(const struct picture *c)
 
 /* ---- bars and cells ---- */
 
+/* Their outline shows the shortest ones. */
 static void put_bars(const struct picture *c)
 {
+	fputs("<g class=\"data\">\n", c->f);
 	for (size_t k = 0; k < c->plot->series[0].n; k++) {
 		const struct plot_point *p = &c->plot->series[0].points[k];
-		const double from = at_x(c, p->x), to = at_x(c, p->x_to), y = at_y(c, p->y);
 		char a[PLOT_LABEL_SIZE], b[PLOT_LABEL_SIZE];
 
-		fprintf(c->f,
-			"<rect class=\"bar\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\">"
-			"<title>%s to %s</title></rect>\n",
-			from, y - 0.3 * ROW, fmax(to - from, 1), 0.6 * ROW,
+		fputs("<path class=\"bar\" d=\"", c->f);
+		put_x(c, 'M', at_x(c, p->x));
+		fprintf(c->f, " %.1f", at_y(c, p->y) - 0.3 * ROW);
+		put_x(c, 'H', at_x(c, p->x_to));
+		fprintf(c->f, "v%.1f", 0.6 * ROW);
+		put_x(c, 'H', at_x(c, p->x));
+		fprintf(c->f, "z\"><title>%s to %s</title></path>\n",
 			plot_value_text(p->x, PLOT_TIME, a),
 			plot_value_text(p->x_to, PLOT_TIME, b));
 	}
+	fputs("</g>\n", c->f);
 }
 
 /* From 0 to 1; where all values are equal 1. */
@@ -675,6 +697,7 @@ static void put_cells(const struct picture *c)
 
 static void put_lines(const struct picture *c)
 {
+	fputs("<g class=\"data\">\n", c->f);
 	for (size_t i = 0; i < c->plot->n_series; i++) {
 		const struct plot_series *s = &c->plot->series[i];
 
@@ -686,6 +709,7 @@ static void put_lines(const struct picture *c)
 		put_markers(c, i);
 		fputs("</g>\n", c->f);
 	}
+	fputs("</g>\n", c->f);
 	put_disturbed(c);
 	put_names(c);
 	put_mark_labels(c);
@@ -753,6 +777,18 @@ bool plot_is_wide(const struct plot *plot)
 	return c.width > WIDTH;
 }
 
+/* A zoom cuts at the left and the right only: markers at the other edges stay whole. */
+static void put_clip_path(const struct picture *c)
+{
+	const double room = c->zooms ? 7 : 0;
+
+	fprintf(c->f,
+		"<clipPath id=\"p%zuc\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
+		"</clipPath>\n",
+		c->number, c->x.from, c->y.to - room, c->x.to - c->x.from,
+		c->y.from - c->y.to + 2 * room);
+}
+
 static void put_head(const struct picture *c)
 {
 	const struct plot *plot = c->plot;
@@ -762,6 +798,9 @@ static void put_head(const struct picture *c)
 		fprintf(c->f,
 			"xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" ",
 			c->width, c->height);
+	if (c->zooms)
+		fprintf(c->f, "data-from=\"%.15g\" data-to=\"%.15g\" data-unit=\"%s\" ", c->x.least,
+			c->x.most, c->x.unit);
 	fprintf(c->f,
 		"viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-labelledby=\"p%zut\" "
 		"aria-describedby=\"p%zud\">\n<title id=\"p%zut\">%s",
@@ -775,11 +814,8 @@ static void put_head(const struct picture *c)
 	fputs("</desc>\n", c->f);
 	if (!c->number)
 		plot_write_file_style(c->f);
-	if (plot->y_most > 0)
-		fprintf(c->f,
-			"<clipPath id=\"p%zuc\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-			"height=\"%.1f\"/></clipPath>\n",
-			c->number, c->x.from, c->y.to, c->x.to - c->x.from, c->y.from - c->y.to);
+	if (plot->y_most > 0 || c->zooms)
+		put_clip_path(c);
 }
 
 void plot_write_svg(FILE *f, const struct plot *plot, size_t number)
