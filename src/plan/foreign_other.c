@@ -378,6 +378,7 @@ const struct foreign_tool foreign_elbencho = {
 #define CHECKS "xdd <device>", .note = "a quick check, which only reads"
 #define MIRRORS "xddcp -r <from> <to>", .note = "what the source lacks stays at the destination"
 #define EACH_PASS "a pass goes once over all of the target without an amount or a time limit"
+#define ROUNDS "xdd sweep and xdd curve have -rounds"
 #define READS_ONLY "the number is the percentage of reads"
 #define FILLS                                                                                        \
 	"xdd -op write -target <device> -bytes 100% -passes 2 -reqsize 1M -datapattern random -dio", \
@@ -542,6 +543,7 @@ static const struct foreign common_rows[] = {
 	FLAG("random-read", "-op read -seek random", NULL),
 	FLAG("random-write", "-op write -seek random", NULL),
 	FLAG("randrw", "-rwratio 50 -seek random", READS_ONLY),
+	V("reads", "70", "-rwratio %v", READS_ONLY),
 	V("rwmix", "70/30", "-rwratio %<", READS_ONLY),
 	V("mix", "70/30", "-rwratio %<", READS_ONLY "; sizes are -reqsize mix"),
 	V("reclen", "4k", "-bs %v @one", NULL),
@@ -609,9 +611,9 @@ static const struct foreign common_rows[] = {
 	V("readpct", "70", "-rwratio %v", NULL),
 	V("read-percent", "70", "-rwratio %v", NULL),
 	V("seed", "42", "-seek seed %v", NULL),
-	V("repeat", "3", "-passes %v", NULL),
-	V("runs", "3", "-passes %v", NULL),
-	V("iterations", "3", "-passes %v", NULL),
+	V("repeat", "3", "-passes %v", ROUNDS),
+	V("runs", "3", "-passes %v", ROUNDS),
+	V("iterations", "3", "-passes %v", ROUNDS),
 	V("ramp", "5", "-warmup %v", "-runtime includes it, -timelimit does not"),
 	BARE("csv", "-csvout - -quiet", STDOUT),
 	V("csv", "results", "-csvout %v", NULL),

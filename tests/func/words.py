@@ -329,6 +329,8 @@ def test_subjects():
             ("-op read -target T -bs 4k,64k", 2, "; a list is for xdd sweep"),
             ("-op read -target T -qd 1..4", 2, "; a list is for xdd sweep"),
             ("sweep -bs 4k,64k -op read -target T -csv s.csv", 3, "-csv: is a word of other tools; say -csvout <value> "),
+            ("sweep -bs 4k,64k -op read -target T -runs 2", 3, "-runs: is a word of other tools; say -passes <value>; xdd sweep and xdd curve "
+             "have -rounds "),
             ("sweep -bs 4k,64k --rw=read --filename=T", 3, "--filename=T: is a word of fio; say -target T"),
             ("sweep -bs=4k,64k --iodepth=1,4 -op read -target T", 3, "--iodepth=1,4: is a word of fio; say -queuedepth 1,4"),
             ("if=T of=new bs=64k", 3, "is proposed: a run reads or writes; xddcp T new copies"),
@@ -357,7 +359,7 @@ def test_guesses():
             ("-nocache", " -dio", "-dropcache empties it"), ("-pin 0", " -processor 0"), ("-shuffle", " -seek random once"),
             ("-list-engines", " -ioengine list"), ("-human", " -report person"), ("-count", None, "say -numreqs <value>"),
             ("-fsync", " -syncwrite", "-flushwrite <#writes>: more"), ("-fsync 4", " -flushwrite 4", "is a word of fio"),
-            ("--json", " -jsonout -"), ("--json out", " -jsonout out"), ("-csv", " -csvout - -quiet"), ("-mix 70/30", " -rwratio 70"),
+            ("--json", " -jsonout -"), ("--json out", " -jsonout out"), ("-csv", " -csvout - -quiet"), ("-mix 70/30", " -rwratio 70"), ("-reads 70", " -rwratio 70"),
             ("-skip 4k", " -startoffset 4k"), ("-slowest 1ms", " -reportthreshold 1ms"),
             ("-nosync", "", "leave it out"), ("-maxlatency 10ms", " -reportthreshold 10ms"), ("-bwlimit 10m", " -throttle bw 10m")):
         answer(typed, "%s %s" % (base, typed), None if proposed is None else base + proposed, *says)
