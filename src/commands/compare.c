@@ -20,7 +20,6 @@
 #include "xdd/plan/line.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/compare.h"
-#include "xdd/report/rule.h"
 #include "xdd/report/screen.h"
 
 #define SEPARATOR "--"
@@ -258,16 +257,6 @@ static void print_trouble(const struct compare_side *side, const struct compare_
 	}
 }
 
-/* A change such as "+12.5 %". */
-static const char *percent(double ratio, char *buf, size_t size)
-{
-	if (isfinite(ratio))
-		snprintf(buf, size, "%+.1f %%", 100 * (ratio - 1));
-	else
-		snprintf(buf, size, "?");
-	return buf;
-}
-
 enum {
 	COLUMN_SUBJECT,
 	COLUMN_FIGURE,
@@ -299,23 +288,6 @@ struct compare_table {
 	bool print;   /* rows are printed; false: they make columns wide enough */
 };
 
-#define COMPARE_CELL 80
-
-/* The interval of a change, or why there is none that says anything. */
-static void interval_text(const struct compare_figure *f, char buf[COMPARE_CELL])
-{
-	char high[32];
-
-	if (f->verdict == COMPARE_UNKNOWN)
-		*buf = '\0';
-	else if (f->verdict != COMPARE_REAL &&
-		 rule_too_few(100 * (sqrt(f->ratio.high / f->ratio.low) - 1)))
-		strcpy(buf, RULE_TOO_FEW_PASSES);
-	else
-		snprintf(buf, COMPARE_CELL, "%+.1f to %s", 100 * (f->ratio.low - 1),
-			 percent(f->ratio.high, high, sizeof(high)));
-}
-
 static void put_cells(struct compare_table *t, const char *const *cells)
 {
 	if (t->print)
@@ -327,26 +299,22 @@ static void put_cells(struct compare_table *t, const char *const *cells)
 static void put_figure(struct compare_table *t, const struct compare_subject *s,
 		       enum pass_figure figure, const struct compare_figure *f)
 {
-	static const char *const verdicts[] = {
-		[COMPARE_UNKNOWN] = "unknown",	 [COMPARE_CHANCE] = "may be chance",
-		[COMPARE_UNSTABLE] = "unsteady", [COMPARE_OFFERED] = "offers differ",
-		[COMPARE_REAL] = "real",
-	};
-	char a[SCALED_SIZE], b[SCALED_SIZE], ratio[32], interval[COMPARE_CELL];
 	char *name = xneed(printable_dup(s->name, false)), *subject;
+	char a[SCALED_SIZE], b[SCALED_SIZE];
+	struct compare_texts texts;
 
 	/* Indented, as the lines of other parts. */
 	if (asprintf(&subject, "  %s", name) < 0)
 		subject = NULL;
-	interval_text(f, interval);
+	compare_texts(&texts, s, f);
 	put_cells(t, (const char *const[COMPARE_COLUMNS]){
 			     [COLUMN_SUBJECT] = t->single ? "" : xneed(subject),
 			     [COLUMN_FIGURE] = pass_figures[figure].shown,
 			     [COLUMN_A] = figure_text(figure, f->a, a),
 			     [COLUMN_B] = figure_text(figure, f->b, b),
-			     [COLUMN_CHANGE] = percent(f->ratio.ratio, ratio, sizeof(ratio)),
-			     [COLUMN_INTERVAL] = interval,
-			     [COLUMN_VERDICT] = verdicts[f->verdict],
+			     [COLUMN_CHANGE] = texts.change,
+			     [COLUMN_INTERVAL] = texts.interval,
+			     [COLUMN_VERDICT] = texts.verdict,
 		     });
 	free(subject);
 	free(name);

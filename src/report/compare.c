@@ -445,8 +445,9 @@ static void add_subject(struct compare_subjects *s, const struct compare_side *a
 			const struct compare_side *b, const struct document_statistic *const *of,
 			const char *name, enum compare_kind kind)
 {
-	s->list[s->n++] =
-		(struct compare_subject){ .name = name, .a = a, .b = b, .of = of, .kind = kind };
+	s->list[s->n++] = (struct compare_subject){
+		.name = name, .a = a, .b = b, .of = of, .kind = kind, .rounds = a->runs[0].doc.sweep
+	};
 }
 
 /* False: a run lacks the target. */

@@ -43,8 +43,8 @@ def verdicts(run):
     """(what, figure) to (percent, low, high, verdict)."""
     found = {}
     for line in section(run, "Results") or []:
-        m = re.match(r"  (all targets|target \d+|) *(bandwidth|IOPS|latency|p50|p99|p99\.9) +([\d.]+ \S+) +([\d.]+ \S+) +(\S+) %"
-                     r"(?:  +(\S+) to (\S+) %|  +too few passes)? +(real|may be chance|unsteady|unknown)$", line)
+        m = re.match(r"  (all targets|target \d+|) *(bandwidth|IOPS|latency|p50|p99|p99\.9) +([\d.]+ \S+) +([\d.]+ \S+) +(\S+) (?:%|times)"
+                     r"(?:  +(\S+) to (\S+) (?:%|times)|  +too few passes)? +(real|may be chance|unsteady|unknown)$", line)
         if m:
             found[m.group(1) or "all targets", m.group(2).lower()] = tuple(
                 float(m.group(i)) if m.group(i) else None for i in (5, 6, 7)) + (m.group(8),)
@@ -99,6 +99,20 @@ def test_interval():
     width = 2.447 * (2 * 5 / 6) ** .5 / 100
     t.ok(percent == 50 and abs(low - (150 * 2.718281828 ** -width - 100)) < 0.06 and
          abs(high - (150 * 2.718281828 ** width - 100)) < 0.06, "the interval is Welch's", (percent, low, high, width))
+
+
+def test_factors():
+    """A change beyond ten times is a factor, as is its interval; one that proves nothing has too few passes."""
+    base = j.of_run("factors", *ONE)
+    noise = [99.0, 101.0, 98.0, 102.0]
+    a = j.write("a", with_values(base, noise, noise))
+
+    def row(values):
+        run = compare(a, j.write("b", with_values(base, values, values)))
+        return next(" ".join(line.split()) for line in section(run, "Results") if line.split()[0] == "bandwidth")
+    t.equal(row([v * 610 for v in noise]), "bandwidth 100 B/s 61.0 kB/s 610 times 591 to 630 times real", "610 times as much")
+    t.equal(row([v * 8 for v in noise]), "bandwidth 100 B/s 800 B/s +700.0 % +675.1 to +725.7 % real", "8 times")
+    t.equal(row([10.0, 8020.0, 20.0, 30.0]), "bandwidth 100 B/s 2.02 kB/s 20.2 times too few passes may be chance", "a wild guess")
 
 
 def test_targets():
@@ -362,6 +376,6 @@ def test_refused():
     t.equal((run.status, m.NO_SPACE in run.err), (2, True), "output to a full disk", run)
 
 
-t.run(test_same, test_real_difference, test_interval, test_targets, test_run_time, test_percentiles, test_not_reproducible,
+t.run(test_same, test_real_difference, test_interval, test_factors, test_targets, test_run_time, test_percentiles, test_not_reproducible,
       test_groups, test_failif, test_differences, test_whole_values, test_refused)
 t.done()

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "chance.h"
@@ -200,6 +201,73 @@ static void test_unstable(void **state)
 	assert_int_equal(verdict(rises, MANY, near, MANY), COMPARE_REAL);
 }
 
+/* The words of a change, its interval and its verdict; `rounds`: of a sweep. */
+static void check_texts(const struct compare_figure *f, bool rounds, const char *change,
+			const char *interval, const char *verdict)
+{
+	const struct compare_subject subject = { .rounds = rounds };
+	struct compare_texts t;
+	char text[3 * COMPARE_TEXT];
+
+	compare_texts(&t, &subject, f);
+	snprintf(text, sizeof(text), "%s%s%s", t.verdict, *t.reason ? ": " : "", t.reason);
+	assert_string_equal(t.change, change);
+	assert_string_equal(t.interval, interval);
+	assert_string_equal(text, verdict);
+}
+
+static void test_texts(void **state)
+{
+	static const struct {
+		struct stats_ratio ratio;
+		enum compare_verdict verdict;
+		const char *change, *interval;
+	} rows[] = {
+		{ { 1.125, 1.1, 1.15, 0 }, COMPARE_REAL, "+12.5 %", "+10.0 to +15.0 %" },
+		{ { 0.5, 0.4, 0.625, 0 }, COMPARE_REAL, "-50.0 %", "-60.0 to -37.5 %" },
+		{ { 9.9, 9.8, 9.96, 0 }, COMPARE_REAL, "+890.0 %", "+880.0 to +896.0 %" },
+		/* All numbers of a row are of one form. */
+		{ { 9.5, 8, 12.5, 0 }, COMPARE_REAL, "9.50 times", "8.00 to 12.5 times" },
+		{ { 610, 2.1, 180000, 0 }, COMPARE_REAL, "610 times", "2.10 to 180000 times" },
+		{ { 2e6, 1e6, 4e6, 0 }, COMPARE_REAL, "2.0e+06 times", "1.0e+06 to 4.0e+06 times" },
+		{ { 0.001, 0.0009, 0.0011, 0 }, COMPARE_REAL, "-99.9 %", "-99.9 to -99.9 %" },
+		{ { 4e-4, 2e-4, 6e-4, 0 }, COMPARE_REAL, "0.0004 times", "0.0002 to 0.0006 times" },
+		/* An interval that reaches from a half to twice the ratio says nothing. */
+		{ { 1.1, 0.56, 2.19, 0 }, COMPARE_CHANCE, "+10.0 %", "-44.0 to +119.0 %" },
+		{ { 1.1, 0.54, 2.2, 0 }, COMPARE_CHANCE, "+10.0 %", "too few passes" },
+		{ { 5, 0.5, 610, 0 }, COMPARE_CHANCE, "+400.0 %", "too few passes" },
+		{ { 5, 1.2, 610, 0 }, COMPARE_UNSTABLE, "+400.0 %", "too few passes" },
+		{ { 20, 0.5, 610, 0 }, COMPARE_CHANCE, "20.0 times", "too few passes" },
+		{ { 1.2, 0, INFINITY, 1 }, COMPARE_UNKNOWN, "+20.0 %", "" },
+		{ { NAN, 0, INFINITY, 1 }, COMPARE_UNKNOWN, "-", "" },
+	};
+	static const char *const verdicts[] = {
+		[COMPARE_UNKNOWN] = "unknown: too few passes",
+		[COMPARE_CHANCE] = "may be chance",
+		[COMPARE_UNSTABLE] = "unsteady: the passes of a run differ by as much",
+		[COMPARE_REAL] = "real",
+	};
+	const struct compare_figure wide = { .ratio = { 5, 0.5, 610, 0 },
+					     .verdict = COMPARE_CHANCE };
+	const struct compare_figure one = { .ratio = { 5, 0, INFINITY, 1 },
+					    .verdict = COMPARE_UNKNOWN };
+	char text[COMPARE_TEXT];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct compare_figure f = { .ratio = rows[i].ratio,
+						  .verdict = rows[i].verdict };
+
+		check_texts(&f, false, rows[i].change, rows[i].interval, verdicts[f.verdict]);
+	}
+	check_texts(&wide, true, "+400.0 %", "too few rounds", "may be chance");
+	check_texts(&one, true, "+400.0 %", "", "unknown: too few rounds");
+	assert_string_equal(compare_change_text(1.2, text), "+20.0 %");
+	assert_string_equal(compare_change_text(12, text), "12.0 times");
+	assert_string_equal(compare_range_text(0.9, 1.2, text), "-10.0 to +20.0 %");
+	assert_string_equal(compare_range_text(0.9, 12, text), "0.9 to 12.0 times");
+}
+
 /* The figure that a limit on `figure` means; -1: the subject has none. */
 static int limited(enum compare_kind kind, enum pass_figure figure)
 {
@@ -367,9 +435,10 @@ static void test_equal_sweeps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_means),	      cmocka_unit_test(test_unstable),
-		cmocka_unit_test(test_limit_figures), cmocka_unit_test(test_equal_runs),
-		cmocka_unit_test(test_limits),	      cmocka_unit_test(test_equal_sweeps),
+		cmocka_unit_test(test_means),	     cmocka_unit_test(test_unstable),
+		cmocka_unit_test(test_texts),	     cmocka_unit_test(test_limit_figures),
+		cmocka_unit_test(test_equal_runs),   cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_equal_sweeps),
 	};
 
 	chance_seed = 0xc0de;

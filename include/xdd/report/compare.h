@@ -52,6 +52,7 @@ struct compare_subject {
 	const struct document_statistic *const *of;
 	enum compare_kind kind;
 	bool offers_differ; /* a load: its rates are those offered, and these differ */
+	bool rounds;	    /* of sweeps: rounds take the place of passes */
 };
 
 /* The subjects that all runs of both sides have. */
@@ -123,6 +124,24 @@ struct compare_figure compare_judge(const struct compare_subject *s, enum pass_f
 
 /* The level of the intervals of a figure, for a single subject. */
 double compare_level(enum pass_figure figure);
+
+/*
+ * A figure in words. A change beyond ten times is a factor, and so is the interval then: "610
+ * times" and "2.10 to 900 times".
+ */
+#define COMPARE_TEXT 64
+struct compare_texts {
+	char change[COMPARE_TEXT];   /* "+12.5 %", "610 times"; "-": not known */
+	char interval[COMPARE_TEXT]; /* "+1.2 to +3.4 %", "too few passes"; "": none */
+	const char *verdict;	     /* "real" */
+	const char *reason;	     /* of a verdict that is not plain; or "" */
+};
+void compare_texts(struct compare_texts *t, const struct compare_subject *s,
+		   const struct compare_figure *f);
+
+/* Write a change, or the range of several, given as ratios. Returns `buf`. */
+const char *compare_change_text(double ratio, char buf[COMPARE_TEXT]);
+const char *compare_range_text(double low, double high, char buf[COMPARE_TEXT]);
 
 /*
  * the figure that a condition on `figure` means for `s`, since a load of a curve

@@ -473,33 +473,26 @@ const char *page_direction(enum pass_figure figure, double ratio)
 	return (ratio > 1) == more ? "better" : "worse";
 }
 
-static void put_change(struct page *p, enum pass_figure figure, const struct compare_figure *f,
-		       bool same_plan)
+static void put_change(struct page *p, const struct compare_subject *s, enum pass_figure figure,
+		       const struct compare_figure *f, bool same_plan)
 {
-	static const char *const words[] = {
-		[COMPARE_UNKNOWN] = "unknown: too few passes",
-		[COMPARE_CHANCE] = "may be chance",
-		[COMPARE_UNSTABLE] = "unsteady: a run is not reproducible",
-		[COMPARE_OFFERED] = "the rates offered differ",
-		[COMPARE_REAL] = "more than chance",
-	};
 	const bool real = f->verdict == COMPARE_REAL;
 	const char *direction = page_direction(figure, f->ratio.ratio);
-	char a[SCALED_SIZE], b[SCALED_SIZE], value[64] = "-", note[NOTE_BYTES];
+	char a[SCALED_SIZE], b[SCALED_SIZE], note[NOTE_BYTES];
+	struct compare_texts t;
 
-	if (isfinite(f->ratio.ratio))
-		snprintf(value, sizeof(value), "%+.1f %%", 100 * (f->ratio.ratio - 1));
-	snprintf(note, sizeof(note), "%s%s%s in a, %s in b; %s", real ? direction : "",
+	compare_texts(&t, s, f);
+	snprintf(note, sizeof(note), "%s%s%s in a, %s in b; %s%s%s", real ? direction : "",
 		 real ? ": " : "", figure_text(figure, f->a, a), figure_text(figure, f->b, b),
-		 words[f->verdict]);
+		 t.verdict, *t.reason ? ": " : "", t.reason);
 	put_toned(p,
 		  !real || !same_plan ? "plain" :
 		  *direction == 'b'   ? "good" :
 					"bad",
-		  pass_figures[figure].shown, value, note);
+		  pass_figures[figure].shown, t.change, note);
 }
 
-/* Of a sweep: the changes of all points, and how many are more than chance. */
+/* Of a sweep: the changes of all points, and how many are real. */
 struct changes {
 	size_t n, better, worse;
 	double least, most; /* ratios */
@@ -527,8 +520,8 @@ static void put_changes(struct page *p, enum pass_figure figure,
 			const struct compare_subjects *subjects, bool same_plan)
 {
 	struct changes c = { .n = 0 };
-	char value[64], note[NOTE_BYTES];
-	size_t chance;
+	char value[COMPARE_TEXT], note[NOTE_BYTES];
+	size_t rest;
 	int used = 0;
 
 	for (size_t i = 0; i < subjects->n; i++) {
@@ -540,19 +533,18 @@ static void put_changes(struct page *p, enum pass_figure figure,
 	if (!c.n)
 		return;
 	if (c.n == 1)
-		snprintf(value, sizeof(value), "%+.1f %%", 100 * (c.least - 1));
+		compare_change_text(c.least, value);
 	else
-		snprintf(value, sizeof(value), "%+.1f to %+.1f %%", 100 * (c.least - 1),
-			 100 * (c.most - 1));
-	chance = c.n - c.better - c.worse;
+		compare_range_text(c.least, c.most, value);
+	rest = c.n - c.better - c.worse;
 	if (c.better)
 		used += snprintf(note, sizeof(note), "better at %zu of %zu points", c.better, c.n);
 	if (c.worse)
 		used += snprintf(note + used, sizeof(note) - (size_t)used,
 				 "%sworse at %zu of %zu points", used ? "; " : "", c.worse, c.n);
-	if (chance)
-		snprintf(note + used, sizeof(note) - (size_t)used, "%smay be chance at %zu",
-			 used ? "; " : "", chance);
+	if (rest)
+		snprintf(note + used, sizeof(note) - (size_t)used, "%snot real at %zu",
+			 used ? "; " : "", rest);
 	put_toned(p,
 		  !same_plan	  ? "plain" :
 		  c.better == c.n ? "good" :
@@ -565,7 +557,7 @@ static void put_changes(struct page *p, enum pass_figure figure,
 static void put_goal_change(struct page *p, const struct document_curve *a,
 			    const struct document_curve *b)
 {
-	char title[NOTE_BYTES], limit[SCALED_SIZE], value[64], note[NOTE_BYTES];
+	char title[NOTE_BYTES], limit[SCALED_SIZE], value[COMPARE_TEXT], note[NOTE_BYTES];
 	char in_a[SCALED_SIZE], in_b[SCALED_SIZE];
 
 	if (!a->goal.given || !b->goal.given || strcmp(a->goal.figure, b->goal.figure) != 0 ||
@@ -574,8 +566,7 @@ static void put_goal_change(struct page *p, const struct document_curve *a,
 		return;
 	snprintf(title, sizeof(title), "load of the goal: response %s up to %s",
 		 page_goal_figure(a->goal.figure), scaled_time(a->goal.limit_ns, limit));
-	snprintf(value, sizeof(value), "%+.1f %%",
-		 100 * (b->goal.holds_iops / a->goal.holds_iops - 1));
+	compare_change_text(b->goal.holds_iops / a->goal.holds_iops, value);
 	snprintf(note, sizeof(note), "%s in a, %s in b; not judged, since it has no interval",
 		 scaled_ops(a->goal.holds_iops, in_a), scaled_ops(b->goal.holds_iops, in_b));
 	put_answer(p, title, value, note);
@@ -598,7 +589,7 @@ void page_answer_change(struct page *p, const struct compare_subjects *subjects,
 		if (points)
 			put_changes(p, figure, subjects, same_plan);
 		else if (f.verdict != COMPARE_NO_FIGURE)
-			put_change(p, figure, &f, same_plan);
+			put_change(p, s, figure, &f, same_plan);
 	}
 	page_put(p, "</dl>\n");
 }

@@ -135,15 +135,6 @@ static void find_subjects(struct difference *d, const struct compare_side *a,
 	}
 }
 
-static const char *page_difference_percent(double ratio, char *buf, size_t size)
-{
-	if (isfinite(ratio))
-		snprintf(buf, size, "%+.1f %%", 100 * (ratio - 1));
-	else
-		snprintf(buf, size, "-");
-	return buf;
-}
-
 static void put_percent(struct page *p, double value)
 {
 	char text[32];
@@ -155,36 +146,27 @@ static void put_percent(struct page *p, double value)
 static void put_row(struct difference *d, struct page *p, const struct compare_subject *s,
 		    enum pass_figure figure)
 {
-	static const char *const verdicts[] = {
-		[COMPARE_UNKNOWN] = "unknown: too few passes",
-		[COMPARE_CHANCE] = "may be chance",
-		[COMPARE_UNSTABLE] = "unsteady: a run is not reproducible",
-		[COMPARE_OFFERED] = "the rates offered differ",
-		[COMPARE_REAL] = "real",
-	};
 	const struct compare_figure f = compare_judge(s, figure, d->subjects.n);
 	void (*put)(struct page *, double) = figure == FIGURE_BANDWIDTH ? page_rate_cell :
 					     figure == FIGURE_IOPS || figure == FIGURE_MAXIMUM ?
 									  page_ops_cell :
 					     figure == FIGURE_KNEE ? put_percent :
 								     page_time_cell;
-	char low[32], high[32], interval[72] = "-", verdict[64];
+	struct compare_texts t;
+	char verdict[96];
 
 	if (f.verdict == COMPARE_NO_FIGURE)
 		return;
-	if (f.verdict != COMPARE_UNKNOWN)
-		snprintf(interval, sizeof(interval), "%s to %s",
-			 page_difference_percent(f.ratio.low, low, sizeof(low)),
-			 page_difference_percent(f.ratio.high, high, sizeof(high)));
+	compare_texts(&t, s, &f);
 	page_row(p, s->name);
 	page_cell(p, pass_figures[figure].shown);
 	put(p, f.a);
 	put(p, f.b);
-	page_number(p, page_difference_percent(f.ratio.ratio, low, sizeof(low)));
-	page_number(p, interval);
-	snprintf(verdict, sizeof(verdict), "%s%s%s", verdicts[f.verdict],
-		 f.verdict == COMPARE_REAL ? ": " : "",
-		 f.verdict == COMPARE_REAL ? page_direction(figure, f.ratio.ratio) : "");
+	page_number(p, t.change);
+	page_number(p, *t.interval ? t.interval : "-");
+	if (f.verdict == COMPARE_REAL)
+		t.reason = page_direction(figure, f.ratio.ratio);
+	snprintf(verdict, sizeof(verdict), "%s%s%s", t.verdict, *t.reason ? ": " : "", t.reason);
 	page_cell(p, verdict);
 	page_row_end(p);
 	d->real += f.verdict == COMPARE_REAL;
