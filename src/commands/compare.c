@@ -37,6 +37,7 @@ struct comparison {
 	bool sweeps;	/* the documents are of sweeps; their points are subjects */
 
 	/* sums over the results */
+	size_t judged;	  /* figures that have an interval */
 	size_t real;	  /* differences that are not chance */
 	size_t unstable;  /* that would be real if the runs were reproducible */
 	size_t unknown;	  /* figures that cannot be compared, without percentiles */
@@ -350,6 +351,7 @@ static void put_results(struct comparison *c, struct compare_table *t)
 			put_figure(t, s, figure, &f);
 			if (!t->print)
 				continue;
+			c->judged += f.verdict > COMPARE_UNKNOWN;
 			c->real += f.verdict == COMPARE_REAL;
 			c->unstable += f.verdict == COMPARE_UNSTABLE;
 			c->unknown += figure < FIGURE_FIRST_PERCENTILE &&
@@ -410,7 +412,7 @@ static bool print_limit(struct comparison *c, const struct compare_limit *limit,
 	if (!compare_limit_figure(s, &figure))
 		return false;
 	f = compare_judge(s, figure, c->subjects.n);
-	state = compare_limit_check(limit, &f, &why);
+	state = compare_limit_check(limit, s, &f, &why);
 	c->exceeded += state == COMPARE_EXCEEDED;
 	c->undecided += state == COMPARE_UNDECIDED;
 	compare_say("  %-16.*s %-*s %s%s", (int)limit->length, limit->text, c->name_width, s->name,
@@ -419,6 +421,15 @@ static bool print_limit(struct comparison *c, const struct compare_limit *limit,
 						"within",
 		    why ? why : "");
 	return true;
+}
+
+/* Why no subject has the figure of a limit. */
+static const char *why_nowhere(const struct comparison *c, const struct compare_limit *limit)
+{
+	if (!c->subjects.n)
+		return "there is nothing to compare";
+	return limit->figure >= FIGURE_ALL ? "the documents are not of curves" :
+					     "no load of the curves has this figure";
 }
 
 static void print_limits(struct comparison *c)
@@ -433,9 +444,8 @@ static void print_limits(struct comparison *c)
 		if (judged)
 			continue;
 		c->undecided++;
-		if (c->subjects.n)
-			printf("  %-16.*s cannot be judged: the documents are not of curves\n",
-			       (int)limit->length, limit->text);
+		compare_say("  %-16.*s cannot be judged: %s", (int)limit->length, limit->text,
+			    why_nowhere(c, limit));
 	}
 }
 
@@ -470,46 +480,65 @@ static enum compare_status conclude_limits(const struct comparison *c)
 		return COMPARE_LIMIT;
 	}
 	if (c->undecided) {
-		compare_say("No limit is exceeded, and not all of them can be judged.");
+		compare_say("No limit is exceeded, and at least one cannot be judged.");
 		return COMPARE_INCOMPARABLE;
 	}
 	compare_say("No limit is exceeded.");
 	return COMPARE_SAME;
 }
 
+static const char *documents_of(const struct comparison *c)
+{
+	return c->subjects.curve ? "curves" : c->sweeps ? "sweeps" : "runs";
+}
+
+/* Say that all results or some cannot be compared, and the remedy. */
+static void print_incomparable(const struct comparison *c)
+{
+	compare_say(c->judged ? "Not all results of the %s can be compared." :
+				"The %s cannot be compared.",
+		    documents_of(c));
+	if (c->sweeps && c->unknown)
+		compare_say("Points need two complete rounds: run with -rounds %d or more.",
+			    FEW_PASSES);
+	if (c->sweeps)
+		return;
+	print_remedy(&c->a);
+	print_remedy(&c->b);
+}
+
+static void print_difference(const struct comparison *c)
+{
+	const bool single = c->a.n == 1 && c->b.n == 1;
+
+	compare_say("The results differ, by more than the scatter inside the %s%s%s.",
+		    single ? "two " : "", documents_of(c),
+		    single ? "" : " and the spread between them");
+	if (single && !c->sweeps)
+		compare_say(
+			"Several runs of each, made in turns, show the spread between runs as well: "
+			"xdd compare a1 a2 a3 -- b1 b2 b3.");
+}
+
 static enum compare_status conclude(const struct comparison *c)
 {
-	bool single = c->a.n == 1 && c->b.n == 1;
+	const bool comparable = c->judged && !c->unknown;
 
-	if (c->unknown || !c->subjects.n) {
-		compare_say("The %s cannot be compared.", c->sweeps ? "sweeps" : "runs");
-		if (c->sweeps) {
-			compare_say("Points need two complete rounds: run with -rounds %d or more.",
-				    FEW_PASSES);
-		} else {
-			print_remedy(&c->a);
-			print_remedy(&c->b);
-		}
-	}
+	if (!comparable)
+		print_incomparable(c);
 	if (c->n_limits)
 		return conclude_limits(c);
 	if (c->real) {
-		compare_say("The results differ, by more than the scatter inside the %s.",
-			    single && c->sweeps ? "two sweeps" :
-			    single		? "two runs" :
-						  "runs and the spread between them");
-		if (single && !c->sweeps)
-			compare_say(
-				"Several runs of each, made in turns, show the spread between runs as well: "
-				"xdd compare a1 a2 a3 -- b1 b2 b3.");
+		print_difference(c);
 		return COMPARE_DIFFERENT;
 	}
-	if (c->unknown || !c->subjects.n)
+	if (!comparable)
 		return COMPARE_INCOMPARABLE;
 	if (c->unstable)
-		compare_say(
-			"The results differ, which may be chance: the passes of a run differ by as much. "
-			"Find out why, or compare several runs of each.");
+		compare_say("The results differ, but are " COMPARE_UNSTEADY
+			    ": %s. Find out why, or compare several %s of each.",
+			    c->sweeps ? COMPARE_UNSTEADY_ROUNDS : COMPARE_UNSTEADY_PASSES,
+			    documents_of(c));
 	else
 		compare_say("No difference between the results is more than chance.");
 	return COMPARE_SAME;

@@ -193,40 +193,74 @@ bool compare_limit_parse(struct compare_limit *limit, const char *text)
 	return true;
 }
 
+/* True for a figure that needs many operations in each pass. */
+static bool is_percentile(enum pass_figure figure)
+{
+	return figure >= FIGURE_FIRST_PERCENTILE && figure < FIGURE_ALL && figure != FIGURE_FLUSH &&
+	       figure != FIGURE_RESPONSE;
+}
+
+static const char *why_no_figure(const struct compare_subject *s, enum pass_figure figure)
+{
+	if (figure >= FIGURE_ALL)
+		return "a curve does not have it";
+	if (is_percentile(figure))
+		return s->rounds ?
+			       "a document does not have this figure for each round; p99 needs 1000 operations in "
+			       "each, p99.9 10,000" :
+			       "a document does not have this figure for each pass; p99 needs 1000 operations in "
+			       "each, p99.9 10,000";
+	return s->rounds ? "a document does not have this figure for each round" :
+			   "a document does not have this figure for each pass";
+}
+
+/* More passes make an interval narrower; the spread between several runs needs more of these. */
+static const char *why_wide(const struct compare_subject *s)
+{
+	if (s->a->n > 1 || s->b->n > 1)
+		return s->rounds ? "the interval is wider than the limit; compare more sweeps" :
+				   "the interval is wider than the limit; compare more runs";
+	return s->rounds ? "the interval is wider than the limit; run more rounds" :
+			   "the interval is wider than the limit; run more passes";
+}
+
+static const char *why_unsteady(const struct compare_subject *s)
+{
+	return s->rounds ? COMPARE_UNSTEADY ", since " COMPARE_UNSTEADY_ROUNDS
+					    "; compare several sweeps of each" :
+			   COMPARE_UNSTEADY ", since " COMPARE_UNSTEADY_PASSES
+					    "; compare several runs of each";
+}
+
 /*
  * A limit is exceeded when the change is, and is real. An interval that reaches further to one
  * side than the limit allows could not show a change of that size: the answer would depend on
  * luck. The limit 0 asks for any real change, which needs no such precision.
  */
 enum compare_limit_state compare_limit_check(const struct compare_limit *limit,
+					     const struct compare_subject *s,
 					     const struct compare_figure *figure, const char **why)
 {
 	double change = limit->falls ? 1 / figure->ratio.ratio : figure->ratio.ratio;
 	double allowed = limit->falls ? 1 / limit->ratio : limit->ratio;
 	double width = sqrt(figure->ratio.high / figure->ratio.low);
 
-	if (figure->verdict == COMPARE_NO_FIGURE) {
-		*why = limit->figure >= FIGURE_ALL ?
-			       "a curve does not have it" :
-			       "a document does not have this figure for each pass; p99 needs 1000 operations in "
-			       "each, p99.9 10,000";
-		return COMPARE_UNDECIDED;
-	}
-	if (figure->verdict == COMPARE_UNKNOWN) {
-		*why = "there is no interval; run with -passes 5 or more";
-		return COMPARE_UNDECIDED;
-	}
-	if (change > allowed && figure->verdict == COMPARE_REAL)
+	if (figure->verdict == COMPARE_NO_FIGURE)
+		*why = why_no_figure(s, limit->figure);
+	else if (figure->verdict == COMPARE_UNKNOWN)
+		/* The remedy of a run depends on its options, and is the command's to name. */
+		*why = s->rounds ?
+			       "unknown, since there is no interval; run with -rounds 5 or more" :
+			       "unknown, since there is no interval";
+	else if (change > allowed && figure->verdict == COMPARE_REAL)
 		return COMPARE_EXCEEDED;
-	if (change > allowed && figure->verdict == COMPARE_UNSTABLE) {
-		*why = "a run is not reproducible; see above";
-		return COMPARE_UNDECIDED;
-	}
-	if (allowed > 1 && width > allowed) {
-		*why = "the interval is wider than the limit; run more passes";
-		return COMPARE_UNDECIDED;
-	}
-	return COMPARE_WITHIN;
+	else if (change > allowed && figure->verdict == COMPARE_UNSTABLE)
+		*why = why_unsteady(s);
+	else if (allowed > 1 && width > allowed)
+		*why = why_wide(s);
+	else
+		return COMPARE_WITHIN;
+	return COMPARE_UNDECIDED;
 }
 
 /*
@@ -379,12 +413,6 @@ static bool is_judged_by(const struct compare_subject *s, enum pass_figure figur
 
 	return (s->offers_differ && is_rate(figure)) ||
 	       (compare_limit_figure(s, &meant) && meant == figure);
-}
-
-static bool is_percentile(enum pass_figure figure)
-{
-	return figure >= FIGURE_FIRST_PERCENTILE && figure < FIGURE_ALL && figure != FIGURE_FLUSH &&
-	       figure != FIGURE_RESPONSE;
 }
 
 static double mean_of(const struct stats_summary *runs, size_t n)

@@ -76,8 +76,7 @@ static const struct {
 	[COMPARE_NO_FIGURE] = { "", "", "" },
 	[COMPARE_UNKNOWN] = { "unknown", RULE_TOO_FEW_PASSES, RULE_TOO_FEW_WORDS },
 	[COMPARE_CHANCE] = { "may be chance", "", "" },
-	[COMPARE_UNSTABLE] = { "unsteady", "the passes of a run differ by as much",
-			       "the rounds of a sweep differ by as much" },
+	[COMPARE_UNSTABLE] = { COMPARE_UNSTEADY, COMPARE_UNSTEADY_PASSES, COMPARE_UNSTEADY_ROUNDS },
 	[COMPARE_OFFERED] = { "offers differ", "", "" },
 	[COMPARE_REAL] = { "real", "", "" },
 };

@@ -148,6 +148,10 @@ def test_targets():
     t.ok(run.status == 3 and "  there is no target with complete passes in all runs\n" in run.out and
          run.out.endswith("The runs cannot be compared.\nb has no complete pass: run with -passes 5 or more.\n"),
          "a run without results", run)
+    for factor, status, end in ((1, 3, ""), (1.25, 1, "The results differ, by more than the scatter inside the two runs.\n")):
+        run = compare(a, j.write("b", with_values(base, noise, [100.0], [v * factor for v in noise])))
+        t.ok(run.status == status and "\nNot all results of the runs can be compared.\n" + end in run.out and
+             "The runs cannot be compared." not in run.out, "one target of two has one pass, all together %g times" % factor, run)
     run = compare(a, j.write("b", j.of_run("nobarrier", *TWO, "-nobarrier")))
     t.equal({k[0] for k in verdicts(run)}, {"target 0", "target 1"}, "-nobarrier: target by target")
 
@@ -160,7 +164,7 @@ def test_run_time():
     t.ok(all("%s has one complete pass: run with -timelimit <seconds> instead of -runtime, and -passes 5 or more.\n" % side in
              run.out for side in "ab"), "and what to do", run)
     run = compare("-failif", "latency+50%", *runs)
-    t.equal((run.status, "cannot be judged: there is no interval" in run.out), (3, True), "and no gate is green", run)
+    t.equal((run.status, "cannot be judged: unknown, since there is no interval" in run.out), (3, True), "and no gate is green", run)
 
 
 def test_percentiles():
@@ -209,7 +213,7 @@ def test_not_reproducible():
             run = compare(*args)
             found = verdicts(run)["all targets", "bandwidth"]
             t.equal((found[3], run.status), (verdict, int(verdict == "real")), title)
-            t.ok(("which may be chance: the passes of a run differ by as much." in run.out) == (verdict == weak), title + ": said",
+            t.ok(("The results differ, but are unsteady: the passes of a run differ by as much." in run.out) == (verdict == weak), title + ": said",
                  run)
             t.ok(found[1] * ratio > 0 or found[2] * ratio > 0, title + ": beyond the scatter of the passes", found)
     said = with_values(base, [v * 1.04 for v in flat], [v * 1.04 for v in flat])
@@ -219,8 +223,10 @@ def test_not_reproducible():
     lines = section(run, "Results")
     t.equal(lines[0], "  b, all targets, is not reproducible: pass 1 is 38 % slower than the others", "before the verdicts")
     run = compare("-failif", "bandwidth+3%", a, j.write("b", said))
-    t.equal((run.status, "cannot be judged: a run is not reproducible" in run.out), (3, True),
-            "and a limit cannot be judged", run)
+    t.equal((run.status, run.out.splitlines()[-3:]),
+            (3, ["  bandwidth+3%     all targets  cannot be judged: unsteady, since the passes of a run differ by as much; compare "
+                 "several runs of each", "", "No limit is exceeded, and at least one cannot be judged."]),
+            "and a limit cannot be judged, by the word of the table", run)
 
 
 def test_groups():
@@ -273,7 +279,7 @@ def test_failif():
             ("a change by chance", [v * 1.01 for v in noise], "latency+0%", 0, "within"),
             ("too rough to say", rough, "latency+10%", 3, "cannot be judged: the interval is wider than the limit; run more passes"),
             ("a limit within the noise", noise, "latency+1%", 3, "cannot be judged: the interval is wider than the limit"),
-            ("one pass", [130.0], "latency+10%", 3, "cannot be judged: there is no interval")):
+            ("one pass", [130.0], "latency+10%", 3, "cannot be judged: unknown, since there is no interval")):
         run = compare("-failif", limits, a, j.write("b", with_values(base, values, values)))
         t.ok(run.status == status and re.search(r"^  %s +all targets +%s" % (re.escape(limits), re.escape(said)), run.out, re.M),
              "-failif %s: %s" % (limits, name), run)
@@ -282,6 +288,12 @@ def test_failif():
                          (("--fail-if=p99+20%,latency+1%",), 4), (("--fail-if", "p99+20%,latency+1%"), 4), (("-failif", "p99+20%,latency+1%"), 4)):
         t.equal(compare(*args, a, b).status, status, "%s: any of them" % " ".join(args))
     t.equal(compare(a, "-failif", "p99+10%", b).status, 4, "between the files")
+    run = compare("-failif", "knee-5%", a, b)
+    t.equal((run.status, "\n  knee-5%          cannot be judged: the documents are not of curves\n" in run.out), (3, True),
+            "a limit on a figure of curves", run)
+    run = compare("-failif", "flush+5%", a, b)
+    t.equal((run.status, "all targets  cannot be judged: a document does not have this figure for each pass\n" in run.out), (3, True),
+            "a limit on a figure that the runs lack", run)
     base = j.of_run("gates", *TWO)
     a = j.write("a", with_values(base, noise, noise, noise))
     run = compare("-failif", "latency+10%", a, j.write("b", with_values(base, noise, more, noise)))

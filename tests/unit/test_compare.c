@@ -110,6 +110,9 @@ static struct compare_figure judge(const struct run *a, size_t n_a, const struct
 	return compare_judge(&subject, figure, 1);
 }
 
+static const struct compare_side alone = { "a", NULL, 1 };
+static const struct compare_subject two_runs = { .a = &alone, .b = &alone };
+
 /* How many of all figures of two such runs differ, and how a limit is judged. */
 static unsigned compare_runs(double factor, size_t passes, const char *limit,
 			     enum compare_limit_state *state)
@@ -127,7 +130,7 @@ static unsigned compare_runs(double factor, size_t passes, const char *limit,
 
 		real += f.verdict == COMPARE_REAL;
 		if (i == parsed.figure)
-			*state = compare_limit_check(&parsed, &f, &why);
+			*state = compare_limit_check(&parsed, &two_runs, &f, &why);
 	}
 	return real;
 }
@@ -293,6 +296,62 @@ static void test_limit_figures(void **state)
 	assert_int_equal(limited(COMPARE_CURVE, FIGURE_ALL), FIGURE_ALL);
 }
 
+/* How a limit is judged by such a change, of `n` runs on each side; `rounds`: of sweeps. */
+static void check_limit(const char *limit, size_t n, bool rounds, struct compare_figure f,
+			enum compare_limit_state state, const char *why)
+{
+	const struct compare_side side = { "a", NULL, n };
+	const struct compare_subject s = { .a = &side, .b = &side, .rounds = rounds };
+	struct compare_limit parsed;
+	const char *said = "";
+
+	assert_true(compare_limit_parse(&parsed, limit));
+	assert_int_equal(compare_limit_check(&parsed, &s, &f, &said), state);
+	assert_string_equal(said, why);
+}
+
+/* The sentence of a limit has the word of the verdict, and an advice that works. */
+static void test_limit_words(void **state)
+{
+	const struct compare_figure up = { .ratio = { 1.2, 1.15, 1.25, 0 } };
+	const struct compare_figure wide = { .ratio = { 1.2, 0.9, 1.6, 0 },
+					     .verdict = COMPARE_CHANCE };
+	struct compare_figure f = up;
+
+	(void)state;
+	f.verdict = COMPARE_REAL;
+	check_limit("p99+10%", 1, false, f, COMPARE_EXCEEDED, "");
+	check_limit("p99+30%", 1, false, f, COMPARE_WITHIN, "");
+	f.verdict = COMPARE_UNSTABLE;
+	check_limit("p99+30%", 1, false, f, COMPARE_WITHIN, "");
+	check_limit("p99+10%", 1, false, f, COMPARE_UNDECIDED,
+		    "unsteady, since the passes of a run differ by as much; compare several runs "
+		    "of each");
+	check_limit("p99+10%", 1, true, f, COMPARE_UNDECIDED,
+		    "unsteady, since the rounds of a sweep differ by as much; compare several "
+		    "sweeps of each");
+	check_limit("p99+10%", 1, false, wide, COMPARE_UNDECIDED,
+		    "the interval is wider than the limit; run more passes");
+	check_limit("p99+10%", 1, true, wide, COMPARE_UNDECIDED,
+		    "the interval is wider than the limit; run more rounds");
+	check_limit("p99+10%", 3, false, wide, COMPARE_UNDECIDED,
+		    "the interval is wider than the limit; compare more runs");
+	check_limit("p99+10%", 3, true, wide, COMPARE_UNDECIDED,
+		    "the interval is wider than the limit; compare more sweeps");
+	f.verdict = COMPARE_UNKNOWN;
+	check_limit("p99+10%", 1, false, f, COMPARE_UNDECIDED,
+		    "unknown, since there is no interval");
+	check_limit("p99+10%", 1, true, f, COMPARE_UNDECIDED,
+		    "unknown, since there is no interval; run with -rounds 5 or more");
+	f.verdict = COMPARE_NO_FIGURE;
+	check_limit("p99+10%", 1, false, f, COMPARE_UNDECIDED,
+		    "a document does not have this figure for each pass; p99 needs 1000 operations "
+		    "in each, p99.9 10,000");
+	check_limit("flush+10%", 1, true, f, COMPARE_UNDECIDED,
+		    "a document does not have this figure for each round");
+	check_limit("knee-10%", 1, true, f, COMPARE_UNDECIDED, "a curve does not have it");
+}
+
 static unsigned pairs(void)
 {
 	const char *text = getenv("XDD_TEST_LONG");
@@ -435,10 +494,10 @@ static void test_equal_sweeps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_means),	     cmocka_unit_test(test_unstable),
-		cmocka_unit_test(test_texts),	     cmocka_unit_test(test_limit_figures),
-		cmocka_unit_test(test_equal_runs),   cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_equal_sweeps),
+		cmocka_unit_test(test_means),	      cmocka_unit_test(test_unstable),
+		cmocka_unit_test(test_texts),	      cmocka_unit_test(test_limit_words),
+		cmocka_unit_test(test_limit_figures), cmocka_unit_test(test_equal_runs),
+		cmocka_unit_test(test_limits),	      cmocka_unit_test(test_equal_sweeps),
 	};
 
 	chance_seed = 0xc0de;

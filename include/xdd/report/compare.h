@@ -130,6 +130,9 @@ double compare_level(enum pass_figure figure);
  * times" and "2.10 to 900 times".
  */
 #define COMPARE_TEXT 64
+#define COMPARE_UNSTEADY "unsteady" /* the verdict COMPARE_UNSTABLE, and its reason */
+#define COMPARE_UNSTEADY_PASSES "the passes of a run differ by as much"
+#define COMPARE_UNSTEADY_ROUNDS "the rounds of a sweep differ by as much"
 struct compare_texts {
 	char change[COMPARE_TEXT];   /* "+12.5 %", "610 times"; "-": not known */
 	char interval[COMPARE_TEXT]; /* "+1.2 to +3.4 %", "too few passes"; "": none */
@@ -156,10 +159,11 @@ bool compare_limit_figure(const struct compare_subject *s, enum pass_figure *fig
 bool compare_limit_parse(struct compare_limit *limit, const char *text);
 
 /*
- * judge a limit by a figure. With COMPARE_UNDECIDED `*why` is a static text that
- * says what is missing.
+ * Judge a limit by a figure of `s`. With COMPARE_UNDECIDED `*why` is a static text that says what
+ * is missing, with the word of the verdict.
  */
 enum compare_limit_state compare_limit_check(const struct compare_limit *limit,
+					     const struct compare_subject *s,
 					     const struct compare_figure *figure, const char **why);
 
 /*

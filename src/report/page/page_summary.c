@@ -116,7 +116,7 @@ void page_environment(struct page *p, const struct compare_run *run)
 /* The subjects, and what was found. */
 struct difference {
 	struct compare_subjects subjects;
-	size_t real, unknown; /* rows */
+	size_t real, unsteady, unknown; /* rows */
 };
 
 /* Targets of runs have the names that the rest of the page gives them. */
@@ -170,6 +170,7 @@ static void put_row(struct difference *d, struct page *p, const struct compare_s
 	page_cell(p, verdict);
 	page_row_end(p);
 	d->real += f.verdict == COMPARE_REAL;
+	d->unsteady += f.verdict == COMPARE_UNSTABLE;
 	d->unknown += f.verdict == COMPARE_UNKNOWN;
 }
 
@@ -192,18 +193,24 @@ static void page_difference_put_table(struct difference *d, struct page *p)
 
 static void page_difference_put_verdict(struct difference *d, struct page *p)
 {
+	const bool sweep = d->subjects.n && d->subjects.list[0].rounds;
+
 	if (!d->subjects.n)
 		page_line(p,
 			  "The documents have no target or point in common with complete passes.");
 	else if (d->real)
 		page_line(
 			p,
-			"The results differ: %zu differences are real, beyond the scatter of the passes.",
-			d->real);
+			"The results differ: %zu difference%s real, beyond the scatter of the %s.",
+			d->real, d->real == 1 ? " is" : "s are", sweep ? "rounds" : "passes");
 	else if (d->unknown)
-		page_line(
-			p,
-			"The results cannot be compared: two complete passes of each are needed, as with -passes 5.");
+		page_line(p,
+			  "The results cannot be compared: two complete %s of each are needed, as "
+			  "with %s 5.",
+			  sweep ? "rounds" : "passes", sweep ? "-rounds" : "-passes");
+	else if (d->unsteady)
+		page_line(p, "The results differ, but are " COMPARE_UNSTEADY ": %s.",
+			  sweep ? COMPARE_UNSTEADY_ROUNDS : COMPARE_UNSTEADY_PASSES);
 	else
 		page_line(p, "No difference between the results is more than chance.");
 }
