@@ -285,6 +285,7 @@ struct compare_table {
 	struct screen_column columns[COMPARE_COLUMNS];
 	struct screen_table table;
 	bool single;  /* there is one subject, which needs no name */
+	bool grouped; /* each figure has a line of its own above its subjects, not a column */
 	double level; /* of the intervals of the last row */
 	bool print;   /* rows are printed; false: they make columns wide enough */
 };
@@ -305,7 +306,7 @@ static void put_figure(struct compare_table *t, const struct compare_subject *s,
 	struct compare_texts texts;
 
 	/* Indented, as the lines of other parts. */
-	if (asprintf(&subject, "  %s", name) < 0)
+	if (asprintf(&subject, "%s%s", t->grouped ? "    " : "  ", name) < 0)
 		subject = NULL;
 	compare_texts(&texts, s, f);
 	put_cells(t, (const char *const[COMPARE_COLUMNS]){
@@ -339,6 +340,8 @@ static void put_results(struct comparison *c, struct compare_table *t)
 {
 	t->level = 0;
 	for (enum pass_figure figure = 0; figure < FIGURE_NAMES; figure++) {
+		bool begun = !t->grouped || !t->print;
+
 		for (size_t i = 0; i < c->subjects.n; i++) {
 			const struct compare_subject *s = &c->subjects.list[i];
 			struct compare_figure f = compare_judge(s, figure, c->subjects.n);
@@ -348,6 +351,9 @@ static void put_results(struct comparison *c, struct compare_table *t)
 			if (fabs(t->level - compare_level(figure)) > 0)
 				put_headings(t, compare_level(figure));
 			t->level = compare_level(figure);
+			if (!begun)
+				printf("  %s\n", pass_figures[figure].shown);
+			begun = true;
 			put_figure(t, s, figure, &f);
 			if (!t->print)
 				continue;
@@ -360,6 +366,16 @@ static void put_results(struct comparison *c, struct compare_table *t)
 	}
 }
 
+static void lay_out(struct comparison *c, struct compare_table *t, bool grouped)
+{
+	memcpy(t->columns, result_columns, sizeof(t->columns));
+	t->columns[COLUMN_FIGURE].left_out = grouped;
+	t->grouped = grouped;
+	t->print = false;
+	put_results(c, t);
+	screen_table_fit(&t->table);
+}
+
 static void print_table(struct comparison *c)
 {
 	struct compare_table t;
@@ -368,14 +384,13 @@ static void print_table(struct comparison *c)
 	/* Lines that go elsewhere may be of any length. */
 	if (!isatty(STDOUT_FILENO))
 		t.screen.columns = UINT_MAX;
-	memcpy(t.columns, result_columns, sizeof(t.columns));
 	t.table = (struct screen_table){ .screen = &t.screen,
 					 .columns = t.columns,
 					 .n = COMPARE_COLUMNS };
 	t.single = c->subjects.n == 1;
-	t.print = false;
-	put_results(c, &t);
-	screen_table_fit(&t.table);
+	lay_out(c, &t, false);
+	if (t.columns[COLUMN_INTERVAL].left_out && !t.single)
+		lay_out(c, &t, true);
 	t.print = true;
 	put_results(c, &t);
 	screen_table_end(&t.table, stdout);

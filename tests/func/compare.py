@@ -12,6 +12,7 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddjson as j
+import xddterm
 import xddtest as t
 
 FIGURES = ("bandwidth", "iops", "latency", "p50", "p99", "p99.9")
@@ -154,6 +155,29 @@ def test_targets():
              "The runs cannot be compared." not in run.out, "one target of two has one pass, all together %g times" % factor, run)
     run = compare(a, j.write("b", j.of_run("nobarrier", *TWO, "-nobarrier")))
     t.equal({k[0] for k in verdicts(run)}, {"target 0", "target 1"}, "-nobarrier: target by target")
+
+
+def test_terminal():
+    """With several targets a terminal of 80 columns has room for the intervals: figures are lines above their targets."""
+    if not t.have_terminals():
+        t.skip("columns of a terminal", "no pseudo-terminals")
+        return
+    base = j.of_run("narrow", *TWO)
+    noise = [99.0, 101.0, 98.0, 102.0]
+    a = j.write("a", with_values(base, noise, noise, noise))
+    b = j.write("b", with_values(base, noise, [v * 1.5 for v in noise], noise))
+    for columns, grouped in ((80, True), (100, False)):
+        screen = xddterm.on_terminal([t.XDD, "compare", a, b], columns=columns, cwd=t.tmp())
+        lines = screen.lines[screen.lines.index("Results") + 1:]
+        lines = lines[:lines.index("")]
+        t.ok(screen.status == 1 and max(map(len, lines)) < columns and "no room for" not in screen.text,
+             "%d columns: all columns fit" % columns, screen)
+        t.equal([line for line in lines if re.match("  +(bandwidth|IOPS|latency|p50|p99|p99.9)$", line)],
+                ["  " + figure for figure in ("bandwidth", "IOPS", "latency", "p50", "p99", "p99.9")] * grouped,
+                "%d columns: figures have lines of their own" % columns, screen)
+        row = next(line for line in lines if "target 1" in line)
+        t.ok(re.match("    target 1 " if grouped else "  target 1 +bandwidth ", row) and
+             re.search(r" 100 B/s +150 B/s +\+50\.0 % +\+4\d\.\d to \+5\d\.\d %  ?real$", row), "%d columns: a row" % columns, row)
 
 
 def test_run_time():
@@ -388,6 +412,6 @@ def test_refused():
     t.equal((run.status, m.NO_SPACE in run.err), (2, True), "output to a full disk", run)
 
 
-t.run(test_same, test_real_difference, test_interval, test_factors, test_targets, test_run_time, test_percentiles, test_not_reproducible,
+t.run(test_same, test_real_difference, test_interval, test_factors, test_targets, test_terminal, test_run_time, test_percentiles, test_not_reproducible,
       test_groups, test_failif, test_differences, test_whole_values, test_refused)
 t.done()
