@@ -196,10 +196,31 @@ static size_t fitting(const struct screen *s, const char *text, unsigned room)
 	return at;
 }
 
+/*
+ * Write a text that begins in column `used`, folded where it passes `columns`. Further lines begin
+ * with the `blanks` bytes before the text, which take `indent` columns, and two blanks more.
+ */
+static void fold_text(const struct screen *s, FILE *f, const char *text, unsigned columns,
+		      unsigned used, size_t blanks, unsigned indent)
+{
+	const char *const before = text - blanks;
+
+	for (;;) {
+		const size_t len = fitting(s, text, used < columns ? columns - used : 1);
+
+		fprintf(f, "%.*s", (int)len, text);
+		text += len;
+		text += strspn(text, " ");
+		if (!*text)
+			break;
+		fprintf(f, "\n%.*s  ", (int)blanks, before);
+		used = indent + 2;
+	}
+}
+
 void screen_wrap(const struct screen *s, FILE *f, enum screen_tone tone, const char *label,
 		 const char *text)
 {
-	const unsigned columns = s->columns < PROSE_COLUMNS ? s->columns : PROSE_COLUMNS;
 	unsigned used = 0;
 
 	if (label) {
@@ -207,18 +228,8 @@ void screen_wrap(const struct screen *s, FILE *f, enum screen_tone tone, const c
 		fputs(": ", f);
 		used = screen_width(s, label) + 2;
 	}
-	for (;;) {
-		size_t len = fitting(s, text, columns - used);
-
-		fprintf(f, "%.*s\n", (int)len, text);
-		text += len;
-		while (*text == ' ')
-			text++;
-		if (!*text)
-			break;
-		fputs("  ", f);
-		used = 2;
-	}
+	fold_text(s, f, text, s->columns < PROSE_COLUMNS ? s->columns : PROSE_COLUMNS, used, 0, 0);
+	fputc('\n', f);
 }
 
 #define TAB_COLUMNS 8
@@ -227,21 +238,12 @@ void screen_wrap(const struct screen *s, FILE *f, enum screen_tone tone, const c
 static void fold_line(const struct screen *s, FILE *f, const char *line)
 {
 	const size_t blanks = strspn(line, " \t");
-	const char *text = line + blanks;
 	unsigned indent = 0;
 
 	for (size_t i = 0; i < blanks; i++)
 		indent += line[i] == '\t' ? TAB_COLUMNS : 1;
 	fprintf(f, "%.*s", (int)blanks, line);
-	for (unsigned more = 0; indent + more + screen_width(s, text) > s->columns; more = 2) {
-		const unsigned used = indent + more;
-		const size_t len = fitting(s, text, used < s->columns ? s->columns - used : 1);
-
-		fprintf(f, "%.*s\n%.*s  ", (int)len, text, (int)blanks, line);
-		text += len;
-		text += strspn(text, " ");
-	}
-	fputs(text, f);
+	fold_text(s, f, line + blanks, s->columns, indent, blanks, indent);
 }
 
 void screen_fold(const struct screen *s, FILE *f, const char *text, size_t len)

@@ -142,6 +142,25 @@ static void test_wrap(void **state)
 	free(text);
 }
 
+/* Each line is folded by itself, with its own indent and two blanks more. */
+static void test_fold(void **state)
+{
+	static const char lines[] =
+		"one two three four five\n  six seven eight nine\nten  \n\n\televen twelve "
+		"thirteen";
+	struct screen s = *(const struct screen *)*state;
+	struct memstream m;
+
+	s.columns = 20;
+	assert_non_null(memstream_open(&m));
+	screen_fold(&s, m.f, lines, sizeof(lines) - 1);
+	assert_int_equal(memstream_close(&m), 0);
+	assert_string_equal(m.text,
+			    "one two three four\n  five\n  six seven eight\n    nine\nten  \n\n"
+			    "\televen\n\t  twelve\n\t  thirteen");
+	free(m.text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +169,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_shorten, begin, end),
 		cmocka_unit_test_setup_teardown(test_shorten_all, begin, end),
 		cmocka_unit_test_setup_teardown(test_wrap, begin, end),
+		cmocka_unit_test_setup_teardown(test_fold, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
