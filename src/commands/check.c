@@ -16,12 +16,12 @@
 #include "commands/commands.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
-#include "xdd/base/output.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/commands/command.h"
 #include "xdd/plan/line.h"
 #include "xdd/plan/option.h"
+#include "xdd/report/screen.h"
 
 /*
  * Commands to go on with after a check. Pure functions.
@@ -100,9 +100,7 @@ void check_advise(const struct check_target *t, const struct check_result *resul
  * The lines of a check.
  */
 
-#define LEAST_COLUMNS 60
 #define MOST_COLUMNS 100
-#define USUAL_COLUMNS 80
 
 /* From so many columns on, rows have their names in full. */
 #define ROOMY_COLUMNS 72
@@ -110,75 +108,24 @@ void check_advise(const struct check_target *t, const struct check_result *resul
 /* Rates of shorter measurements differ much from one to the next. */
 #define SHORT_SECONDS 0.2
 
-/* The width of the output in columns. */
-static unsigned check_width(void)
-{
-	uint64_t columns = terminal_columns(STDOUT_FILENO);
-	const char *env = getenv("COLUMNS");
-
-	if (!columns && isatty(STDOUT_FILENO) && env)
-		units_parse_u64(env, &columns);
-	if (!columns)
-		columns = USUAL_COLUMNS;
-	if (columns < LEAST_COLUMNS)
-		return LEAST_COLUMNS;
-	return columns > MOST_COLUMNS ? MOST_COLUMNS : (unsigned)columns;
-}
-
 /* ---- text that fits the width ---- */
 
-/* Columns of a text, each character taking one. */
-static unsigned columns_of(const char *text, size_t bytes)
+static unsigned check_width(const struct screen *s)
 {
-	unsigned n = 0;
-
-	for (size_t i = 0; i < bytes; i++)
-		n += ((unsigned char)text[i] & 0xc0) != 0x80;
-	return n;
+	return s->columns < MOST_COLUMNS ? s->columns : MOST_COLUMNS;
 }
 
-/* A name that is cut in its middle to `most` columns; to be freed. */
-static char *shortened(const char *name, unsigned most)
+/* A name that is cut to `most` columns; to be freed. */
+static char *shortened(const struct screen *s, const char *name, unsigned most)
 {
-	static const char gap[] = "...";
-	char *safe = printable_dup(name, false), *cut;
-	unsigned columns = safe ? columns_of(safe, strlen(safe)) : 0;
-	unsigned tail = most / 2, head = most - tail - (unsigned)strlen(gap);
-	const char *end;
+	char *safe = xneed(printable_dup(name, false));
+	char *cut = xneed(screen_shorten(s, safe, most));
 
-	if (!safe || columns <= most)
-		return safe;
-	end = safe + strlen(safe);
-	for (unsigned n = 0; n < tail; n++)
-		do
-			end--;
-		while (((unsigned char)*end & 0xc0) == 0x80);
-	cut = safe;
-	for (unsigned n = 0; n < head; n++)
-		do
-			cut++;
-		while (((unsigned char)*cut & 0xc0) == 0x80);
-	memcpy(cut, gap, strlen(gap));
-	memmove(cut + strlen(gap), end, strlen(end) + 1);
-	return safe;
+	free(safe);
+	return cut;
 }
 
-/* Print a word of prose, cut where a line has no room for it. Returns its columns. */
-static unsigned put_word(const char *text, size_t bytes, unsigned most)
-{
-	char *word = columns_of(text, bytes) > most ? strndup(text, bytes) : NULL;
-	char *cut = word ? shortened(word, most) : NULL;
-
-	if (cut)
-		fputs(cut, stdout);
-	else
-		fwrite(text, 1, bytes, stdout);
-	free(cut);
-	free(word);
-	return cut ? most : columns_of(text, bytes);
-}
-
-/* The length of the first word of a text, in which blanks between quotes separate no words. */
+/* The length of the first word of a command, in which blanks between quotes separate no words. */
 static size_t word_bytes(const char *text)
 {
 	bool quoted = false;
@@ -193,45 +140,38 @@ static size_t word_bytes(const char *text)
 	return n;
 }
 
-/*
- * Print words in lines, each after `indent` blanks; the first one continues at column `at`. A line
- * that is continued ends with `more`, which is empty for prose: a command has quotes.
- */
-static void put_wrapped(const char *text, unsigned at, unsigned indent, const char *more,
-			unsigned width)
+/* Print a command in lines that a shell joins again: the rest follows a backslash. */
+static void put_command(const struct screen *s, const char *text)
 {
-	const unsigned room = width - (unsigned)strlen(more);
-	bool first = true;
+	static const char first[] = "  ", more[] = " \\\n      ";
+	const unsigned room = check_width(s) - 2, indent = 6;
+	unsigned at = 2;
 
-	while (*text) {
-		size_t bytes = *more ? word_bytes(text) : strcspn(text, " ");
-		unsigned most = *more || !isatty(STDOUT_FILENO) ? UINT_MAX : room - indent;
-		unsigned columns = columns_of(text, bytes);
+	fputs(first, stdout);
+	for (const char *from = text; *text; text += strspn(text, " ")) {
+		const size_t bytes = word_bytes(text);
+		char *word = xneed(strndup(text, bytes));
+		const unsigned columns = screen_width(s, word);
+		const bool folds = text > from && at + 1 + columns > room;
 
-		columns = columns < most ? columns : most;
-		if (!first && at + 1 + columns > room) {
-			printf("%s\n%*s", more, (int)indent, "");
-			at = indent;
-		} else if (!first) {
-			putchar(' ');
-			at++;
-		}
-		at += put_word(text, bytes, most);
-		first = false;
+		fputs(folds ? more : text > from ? " " : "", stdout);
+		at = columns + (folds ? indent : text > from ? at + 1 : at);
+		fputs(word, stdout);
+		free(word);
 		text += bytes;
-		text += strspn(text, " ");
 	}
 	putchar('\n');
 }
 
-/* As put_wrapped(), for text from outside. */
-static void put_lines(const char *text, unsigned indent, unsigned width)
+/* Print a text after a few characters that begin its line, folded on a terminal. */
+static void check_say(const char *begin, const char *text)
 {
-	char *safe = printable_dup(text, false);
+	char *line;
 
-	printf("%*s", (int)indent, "");
-	put_wrapped(safe ? safe : "", indent, indent, "", width);
-	free(safe);
+	if (asprintf(&line, "%s%s", begin, text) < 0)
+		line = NULL;
+	screen_say(xneed(line));
+	free(line);
 }
 
 /* ---- what it is ---- */
@@ -254,7 +194,7 @@ static void check_print_add(char *text, size_t size, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void print_device(const struct check_device *d, unsigned width)
+static void print_device(const struct check_device *d)
 {
 	char text[1024] = "";
 
@@ -278,10 +218,10 @@ static void print_device(const struct check_device *d, unsigned width)
 		check_print_add(text, sizeof(text), "USB %" PRIu64 " Mbit/s", d->usb_mbits);
 	if (*d->scheduler)
 		check_print_add(text, sizeof(text), "scheduler %s", d->scheduler);
-	put_lines(text, 2, width);
+	check_say("  ", text);
 }
 
-static void print_place(const struct check_target *t, unsigned width)
+static void print_place(const struct check_target *t)
 {
 	char text[1024] = "";
 
@@ -294,10 +234,10 @@ static void print_place(const struct check_target *t, unsigned width)
 	if (err_is_set(&t->use))
 		check_print_add(text, sizeof(text), "%s", t->use.text);
 	if (*text)
-		put_lines(text, 2, width);
+		check_say("  ", text);
 }
 
-static void check_print_target(const struct check_target *t, unsigned width)
+static void check_print_target(const struct screen *s, const struct check_target *t)
 {
 	char size[SCALED_SIZE], exact[32], text[128];
 	char *name;
@@ -307,20 +247,19 @@ static void check_print_target(const struct check_target *t, unsigned width)
 		 scaled_bytes((double)t->size_bytes, size), t->size_bytes < 1000 ? "" : " (",
 		 t->size_bytes < 1000 ? "" : exact, t->size_bytes < 1000 ? "" : ")");
 	/* Lines that go elsewhere may be of any length. */
-	name = shortened(t->name,
-			 isatty(STDOUT_FILENO) ? width - (unsigned)strlen(text) : UINT_MAX);
-	printf("%s%s\n", name ? name : "?", text);
+	name = shortened(s, t->name,
+			 isatty(STDOUT_FILENO) ? check_width(s) - (unsigned)strlen(text) :
+						 UINT_MAX);
+	printf("%s%s\n", name, text);
 	free(name);
-	print_place(t, width);
-	print_device(&t->device, width);
+	print_place(t);
+	print_device(&t->device);
 	if (t->no_sys && !t->memory)
-		put_lines("/sys is not mounted: the device could not be looked at", 2, width);
+		check_say("  ", "/sys is not mounted: the device could not be looked at");
 	printf("  read only, %s, -ioengine %s\n",
 	       t->direct ? "direct I/O" : "through the page cache", t->engine);
-	if (t->why_engine) {
-		snprintf(text, sizeof(text), "no better engine: %s", t->why_engine);
-		put_lines(text, 2, width);
-	}
+	if (t->why_engine)
+		check_say("  no better engine: ", t->why_engine);
 	putchar('\n');
 }
 
@@ -354,21 +293,21 @@ static void print_row(const struct check_row *row, enum check_phase phase, bool 
 }
 
 /* How long a row took that ended, with all that there is to read, before its figures settle. */
-static void print_short(const struct check_row *row, enum check_phase phase, unsigned width)
+static void print_short(const struct check_row *row, enum check_phase phase, bool roomy)
 {
 	char name[64], time[SCALED_SIZE], text[160];
 
 	if (!row->measured || row->partial || row->seconds >= SHORT_SECONDS)
 		return;
 	snprintf(text, sizeof(text), "(%s: %" PRIu64 " requests in %s: too short to be exact)",
-		 row_name(row, phase, width >= ROOMY_COLUMNS, name, sizeof(name)), row->ops,
+		 row_name(row, phase, roomy, name, sizeof(name)), row->ops,
 		 scaled_time(row->seconds * NS_PER_SEC, time));
-	put_wrapped(text, 0, 1, "", width);
+	screen_say(text);
 }
 
-static void check_print_rows(const struct check_result *result, unsigned width)
+static void check_print_rows(const struct screen *s, const struct check_result *result)
 {
-	const bool roomy = width >= ROOMY_COLUMNS;
+	const bool roomy = s->columns >= ROOMY_COLUMNS;
 	const struct check_row *deep = &result->rows[CHECK_DEEP];
 	char large[32], small[32];
 	bool partial = false;
@@ -385,7 +324,7 @@ static void check_print_rows(const struct check_result *result, unsigned width)
 		       units_size_text(deep->req_bytes, small, sizeof(small)), deep->depth,
 		       deep->depth);
 	for (int i = 0; i < CHECK_PHASES; i++)
-		print_short(&result->rows[i], (enum check_phase)i, width);
+		print_short(&result->rows[i], (enum check_phase)i, roomy);
 	if (partial)
 		printf("The check was cut short: these figures are of a part of it.\n");
 	putchar('\n');
@@ -402,45 +341,40 @@ static bool is_whole(const struct check_result *r)
 	return true;
 }
 
-static void check_print_notes(const struct check_result *result, const struct check_notes *wrong,
-			      const struct check_notes *next, unsigned width)
+static void check_print_notes(const struct screen *s, const struct check_result *result,
+			      const struct check_notes *wrong, const struct check_notes *next)
 {
 	if (!wrong->n)
 		printf("Nothing looks wrong%s.\n", is_whole(result) ? "" : " in what was measured");
 	else
 		printf("What looks wrong:\n");
-	for (size_t i = 0; i < wrong->n; i++) {
-		char *safe = printable_dup(wrong->text[i], false);
-
-		printf("- ");
-		put_wrapped(safe ? safe : "", 2, 2, "", width);
-		free(safe);
-	}
+	for (size_t i = 0; i < wrong->n; i++)
+		check_say("- ", wrong->text[i]);
 	if (next->n)
 		putchar('\n');
 	for (size_t i = 0; i < next->n; i++) {
 		const bool command = i % 2;
 
-		printf("%s", command ? "  " : "");
-		put_wrapped(next->text[i], command ? 2 : 0, command ? 6 : 0, command ? " \\" : "",
-			    width);
+		if (command)
+			put_command(s, next->text[i]);
+		else
+			screen_say(next->text[i]);
 	}
 }
 
 /* Print to standard output. */
-static void check_print_summary(const struct check_target *targets,
-				const struct check_result *results, size_t n, unsigned width)
+static void check_print_summary(const struct screen *s, const struct check_target *targets,
+				const struct check_result *results, size_t n)
 {
-	const unsigned columns = width - 41;
+	const unsigned columns = check_width(s) - 41;
 
 	printf("\n%-*s %9s %9s %9s %9s\n", (int)columns, "", "seq.", "random", "p99", "deep");
 	for (size_t i = 0; i < n; i++) {
 		const struct check_row *rows = results[i].rows;
 		char rate[SCALED_SIZE], one[SCALED_SIZE], p99[SCALED_SIZE], deep[SCALED_SIZE];
-		char *name = shortened(targets[i].name, columns);
+		char *name = shortened(s, targets[i].name, columns);
 
-		printf("%s%*s %9s %9s %9s %9s\n", name ? name : "?",
-		       (int)(columns - (name ? columns_of(name, strlen(name)) : 1)), "",
+		printf("%s%*s %9s %9s %9s %9s\n", name, (int)(columns - screen_width(s, name)), "",
 		       scaled_rate(check_rate(&rows[CHECK_LARGE]), rate),
 		       scaled_ops(check_iops(&rows[CHECK_SINGLE]), one),
 		       scaled_time(rows[CHECK_SINGLE].p99_ns, p99),
@@ -584,7 +518,7 @@ static enum xdd_status measure(struct check *c, const struct check_target *t,
 	return status;
 }
 
-static enum xdd_status check_one(struct check *c, size_t i, unsigned width)
+static enum xdd_status check_one(struct check *c, size_t i, const struct screen *s)
 {
 	const struct check_target *t = &c->targets[i];
 	struct check_result *result = &c->results[i];
@@ -593,27 +527,28 @@ static enum xdd_status check_one(struct check *c, size_t i, unsigned width)
 
 	if (i)
 		putchar('\n');
-	check_print_target(t, width);
+	check_print_target(s, t);
 	fflush(stdout);
 	status = measure(c, t, result);
 	c->n_done = i + 1;
-	check_print_rows(result, width);
+	check_print_rows(s, result);
 	check_judge(t, result, &wrong);
 	if (c->n == 1 && !c->brief)
 		check_advise(t, result, &next);
-	check_print_notes(result, &wrong, &next, width);
+	check_print_notes(s, result, &wrong, &next);
 	return status;
 }
 
 static enum xdd_status check_all(struct check *c)
 {
 	enum xdd_status status = runner_begin(&c->runner), one = XDD_OK;
-	const unsigned width = check_width();
+	struct screen screen;
 
 	if (status)
 		return status;
+	screen_init(&screen, STDOUT_FILENO);
 	for (size_t i = 0; i < c->n && !one && !c->runner.stuck; i++) {
-		one = check_one(c, i, width);
+		one = check_one(c, i, &screen);
 		/* The next one may be sound. */
 		if (one == XDD_IO_ERROR) {
 			status = one;
@@ -621,7 +556,8 @@ static enum xdd_status check_all(struct check *c)
 		}
 	}
 	if (c->n_done > 1)
-		check_print_summary(c->targets, c->results, c->n_done, width);
+		check_print_summary(&screen, c->targets, c->results, c->n_done);
+	screen_free(&screen);
 	if (!command_flush())
 		status = XDD_IO_ERROR;
 	if (c->runner.stuck)

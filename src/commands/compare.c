@@ -224,25 +224,16 @@ static void find_subjects(struct comparison *c)
 		c->name_width = (int)s->width;
 }
 
-/* Print a sentence, folded on a terminal. */
 static void __attribute__((format(printf, 1, 2))) compare_say(const char *fmt, ...)
 {
-	struct screen screen;
-	char *text, *safe;
 	va_list ap;
+	char *text;
 
 	va_start(ap, fmt);
 	if (vasprintf(&text, fmt, ap) < 0)
 		text = NULL;
 	va_end(ap);
-	safe = xneed(printable_dup(xneed(text), false));
-	screen_init(&screen, STDOUT_FILENO);
-	if (isatty(STDOUT_FILENO))
-		screen_wrap(&screen, stdout, SCREEN_PLAIN, NULL, safe);
-	else
-		puts(safe);
-	screen_free(&screen);
-	free(safe);
+	screen_say(xneed(text));
 	free(text);
 }
 

@@ -232,6 +232,20 @@ void screen_wrap(const struct screen *s, FILE *f, enum screen_tone tone, const c
 	fputc('\n', f);
 }
 
+void screen_say(const char *text)
+{
+	char *safe = xneed(printable_dup(text, false));
+	struct screen s;
+
+	screen_init(&s, STDOUT_FILENO);
+	if (isatty(STDOUT_FILENO))
+		screen_wrap(&s, stdout, SCREEN_PLAIN, NULL, safe);
+	else
+		puts(safe);
+	screen_free(&s);
+	free(safe);
+}
+
 #define TAB_COLUMNS 8
 
 /* Write a line without its line feed, folded where it does not fit. */

@@ -115,9 +115,9 @@ def test_widths():
     device = s.loop_device(file)
     if device:
         screen = xddterm.on_terminal([t.XDD, device, *SHORT], columns=60)
-        t.ok(max(map(len, screen.lines)) <= 60, "long names of other files are cut too", screen)
+        t.ok(max(map(len, screen.lines)) <= 60, "long names of other files are folded", screen)
     else:
-        t.skip("long names of other files are cut too", s.sys_why())
+        t.skip("long names of other files are folded", s.sys_why())
     screen = xddterm.on_terminal([t.XDD, file, *SHORT], columns=20)
     t.equal(screen.status, 0, "a terminal of 20 columns gets the text of 60", screen)
 

@@ -53,6 +53,12 @@ void screen_wrap(const struct screen *s, FILE *f, enum screen_tone tone, const c
 		 const char *text);
 
 /*
+ * Write a text, which may come from outside, to standard output: in lines as screen_wrap() on a
+ * terminal, in one line elsewhere.
+ */
+void screen_say(const char *text);
+
+/*
  * Write `len` bytes of whole lines, and fold those that do not fit between words: their further
  * lines are indented by two blanks more than the first one.
  */
