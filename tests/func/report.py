@@ -276,6 +276,84 @@ def test_sweep_plot():
     t.ok(max(scales) - min(scales) < 0.05 * max(scales), "with one scale", scales)
 
 
+def changed_sweep(document, factors):
+    """The sweep with bandwidth and p99 of each point times its factor."""
+    new = copy.deepcopy(document)
+    for point, factor in zip(new["points"], factors):
+        for figure in ("bandwidth", "p99"):
+            own = point["statistics"][0][figure]
+            for key in ("mean", "interval_low", "interval_high"):
+                own[key] *= factor
+            own["values"] = [v * factor for v in own["values"]]
+    return new
+
+
+def page_of_two(first, second, *words):
+    return page_of(report(j.write("first.json", first), j.write("second.json", second), *words), "two sweeps")
+
+
+def test_two_sweeps():
+    """Two sweeps of one list have one plot, in which neither hides the other."""
+    page = page_of_two(made_sweep([("queuedepth", ["1", "2", "4", "8"])]),
+                       changed_sweep(made_sweep([("queuedepth", ["2", "4", "8", "16"])]), [1.5] * 4))
+    plots = plots_of(page)
+    t.equal(plots[:2], ["Bandwidth of both sweeps", "99th percentile of both sweeps"], "one list: both are in one plot")
+    lines, _ = hits(plot_of(page, plots[0]))
+    t.equal([*lines], ["a: first.json", "b: second.json"], "with the names of the documents")
+    a, b = lines.values()
+    t.equal([text for _, _, text in a[1:2] + b[:1]],
+            ["2.00 MB/s (1.80 MB/s to 2.20 MB/s) at 2", "1.50 MB/s (1.35 MB/s to 1.65 MB/s) at 2"], "each point has its interval")
+    steps = [right[0] - left[0] for line in (a, b) for left, right in zip(line, line[1:])]
+    t.ok(max(steps) - min(steps) < 0.3, "values that double are equally far away", steps)
+    apart = [q[0] - p[0] for p, q in zip(a[1:], b)]
+    t.ok(len(apart) == 3 and all(abs(x - 4) < 0.2 for x in apart), "points of one value are beside each other", apart)
+    bars = [re.findall(r"M(\S+) \S+V", e.attributes["d"]) for e in by_class(plot_of(page, plots[0]), "interval")]
+    t.equal([[float(x) for x in own] for own in bars], [[x for x, _, _ in a], [x for x, _, _ in b]], "and so are their intervals")
+    t.equal(page.tables()["Bandwidth of both"],
+            [["queuedepth", "a: first.json", "b: second.json", "b to a"], ["1", "1.00 MB/s +-10 %", "-", "-"],
+             ["2", "2.00 MB/s +-10 %", "1.50 MB/s +-10 %", "-25.0 %"], ["4", "3.00 MB/s +-10 %", "3.00 MB/s +-10 %", "(+0.0 %)"],
+             ["8", "4.00 MB/s +-10 %", "4.50 MB/s +-10 %", "+12.5 %"], ["16", "-", "6.00 MB/s +-10 %", "-"]],
+            "the table has the values and the changes")
+    page = page_of_two(made_sweep([("queuedepth", ["1", "2"])]), made_sweep([("reqsize", ["1", "2"])]))
+    t.equal([name for name in plots_of(page) if "both" in name], [], "sweeps of different lists have no common plot")
+    several = ("queuedepth", ["1", "2"]), ("op", ["read"]), ("seek", ["random", "none"])
+    page = page_of_two(made_sweep(several), made_sweep(several))
+    t.equal([name for name in plots_of(page) if name.startswith("Changes of the bandwidth")],
+            ["Changes of the bandwidth, b to a: op read"], "three lists: the third is named")
+
+
+def test_two_grids():
+    """Two sweeps of two lists have a grid of their changes, of which the real ones have a colour."""
+    axes = ("queuedepth", ["1", "2"]), ("op", ["read", "write"])
+    first = made_sweep(axes)
+    second = changed_sweep(first, (1.2, 0.5, 1, 20))
+    page = page_of_two(first, second, "-plots", t.path("grids"))
+    plots = plots_of(page)
+    t.equal(plots[:2], ["Changes of the bandwidth, b to a", "Changes of the 99th percentile, b to a"], "two lists: grids of changes")
+    for plot, better, worse in ((plots[0], 2, 1), (plots[1], 1, 2)):
+        grid = plot_of(page, plot)
+        t.equal(sorted(e.text() for e in by_class(grid, "number")), ["(+0.0 %)", "+20.0 %", "-50.0 %", "20.0 times"], "each cell has a change")
+        t.equal([len(by_class(grid, c)) for c in ("better", "worse", "cell")], [better + 1, worse + 1, 1],
+                "real ones have a colour, also in the legend")
+        t.equal([x for x in texts(grid) if x in ("better", "worse", "in brackets: not real")], ["better", "worse", "in brackets: not real"],
+                "which names it")
+    titles = [e.text() for e in plot_of(page, plots[0]).all("title")]
+    t.ok("queuedepth 1, op read: 1.00 \u2192 1.20 MB/s, +20.0 % (+20.0 to +20.0 %); real: better" in titles, "a pointer shows the values", titles)
+    t.equal(page.tables()["Bandwidth: a \u2192 b"],
+            [["queuedepth", "op read", "op write"], ["1", "1.00 \u2192 1.20 MB/s, +20.0 %", "2.00 \u2192 1.00 MB/s, -50.0 %"],
+             ["2", "3.00 \u2192 3.00 MB/s, (+0.0 %)", "4.00 \u2192 80.0 MB/s, 20.0 times"]], "the table has the values and the changes")
+    with open(os.path.join(t.path("grids"), "01-a-changes-bandwidth.dat"), encoding="utf-8") as f:
+        t.equal([float(line.split()[-1]) for line in f if line.strip() and line[0] != "#"], [1.2, 1, 0.5, 20], "-plots: the ratios")
+    for points, word in ((first["points"], "-dio"), (second["points"], "-syncwrite")):
+        for point in points:
+            point["words"] = ["-op", "read", word]
+    page = page_of_two(first, second)
+    grid = plot_of(page, plots[0])
+    t.equal([len(by_class(grid, c)) for c in ("better", "worse", "cell")], [0, 0, 5], "of different plans none is good or bad")
+    t.ok("The plans differ, which may be the cause:" in page.root.text() and "Both have the same plan" not in page.root.text(),
+         "and the page says so")
+
+
 ALL = ["Bandwidth over time", "Operations per second over time", "Service times over time: p50 and p99",
        "Greatest service times over time", "Bandwidth by pass", "Distribution of the service times", "Heat map of the service times",
        "Starts and ends of the targets"]
@@ -418,7 +496,8 @@ def test_kinds():
     t.equal((goal.all("strong")[0].text(), goal.attributes["class"]), ("%+.1f %%" % (100 * loads[1] / loads[0] - 100), "plain"),
             "begin with the load of the goal, without a colour")
     lines, _ = hits(plot_of(page, "Response times of both by load"))
-    t.equal([len(lines[x]) for x in "ab"], [len(j.load(file)["curve"]["loads"]) for file in xddkinds.two_curves(1)], "are in one plot")
+    t.equal([*lines], ["a: knee.json", "b: sooner.json"], "have the names of their documents")
+    t.equal([len(x) for x in lines.values()], [len(j.load(file)["curve"]["loads"]) for file in xddkinds.two_curves(1)], "are in one plot")
     page = page_of(report(*xddkinds.many_hosts(1)), "many hosts")
     rows = next(rows for caption, rows in page.tables().items() if caption.startswith("Hosts"))
     t.equal([r[0] for r in rows], ["host"] + ["node%02d" % k for k in range(4)], "have a row each")
@@ -564,12 +643,16 @@ def test_plot_colours():
     schemes = [dict(re.findall(r"--(s\d):(#[0-9a-f]{6})", block)) for block in re.findall(r"\.chart\{(--s0[^}]*)\}", style)]
     t.equal([sorted(s) for s in schemes], [["s%d" % i for i in range(8)]] * 2, "two sets of colours of lines")
     opacity = max(float(e.attributes["fill-opacity"]) for e in by_class(plot_of(page, "Grid of the bandwidth"), "cell"))
+    changes = plot_of(page_of_two(made, changed_sweep(made, (2, .5, 2, .5, 2, .5))), "Changes of the bandwidth, b to a")
+    strong = {float(e.attributes["fill-opacity"]) for e in by_class(changes, "better") + by_class(changes, "worse")}
+    t.equal(len(strong), 1, "changes have one shade")
 
-    def mixed(over, back):
+    def mixed(over, back, opacity):
         return "#" + "".join("%02x" % round(opacity * int(over[i:i + 2], 16) + (1 - opacity) * int(back[i:i + 2], 16)) for i in (1, 3, 5))
     for name, lines, scheme in zip(("light", "dark"), schemes, xddpage.colours(style)):
         t.equal([k for k, v in lines.items() if xddpage.contrast(v, scheme["back"]) < 3], [], name + ": lines can be seen")
-        t.ok(xddpage.contrast(scheme["text"], mixed(lines["s0"], scheme["back"])) >= 4.5, name + ": numbers in cells can be read")
+        t.ok(all(xddpage.contrast(scheme["text"], mixed(over, scheme["back"], by)) >= 4.5 for over, by in
+                 ((lines["s0"], opacity), *((scheme[tone], *strong) for tone in ("good", "bad")))), name + ": numbers in cells can be read")
 
 
 def test_output():
@@ -609,6 +692,6 @@ def test_refused():
     t.equal((run.status, run.out.startswith("usage: xdd report"), run.err), (0, True, ""), "-help", run)
 
 
-t.run(test_run, test_verdicts, test_sweep, test_curve, test_curve_plot, test_sweep_plot, test_plots, test_plot_colours, test_difference,
-      test_answer, test_kinds, test_script, test_many_rows, test_columns, test_hostile, test_odd_values, test_style, test_output, test_refused)
+t.run(test_run, test_verdicts, test_sweep, test_curve, test_curve_plot, test_sweep_plot, test_two_sweeps, test_two_grids, test_plots,
+      test_plot_colours, test_difference, test_answer, test_kinds, test_script, test_many_rows, test_columns, test_hostile, test_odd_values, test_style, test_output, test_refused)
 t.done()

@@ -91,6 +91,11 @@ def two_sweeps(scale):
     return sweep_1(scale) + [_sweep("faster1", scale, *SMALL, "-queuedepth", "1,2,4,8,16", law=LAW.replace("200000", "150000"))]
 
 
+def two_grids(scale):
+    return sweep_2(scale) + [_sweep("faster2", scale, "-queuedepth", "1,2,4,8", "-reqsize", "4k,16k,64k", "-seek", "random",
+                                    law=LAW.replace("200000", "150000"))]
+
+
 def two_curves(scale):
     return curve_with_knee(scale) + [_curve("sooner", scale, "-queuedepth", 4, "-load", "20,40,60,80,95", "-goal", "mean=0.5ms",
                                             "-orderseed", 3, law=LAW.replace("200000", "150000"))]
@@ -140,8 +145,8 @@ def failed(scale):
 
 KINDS = {"a run": plain, "a paced run": paced, "a sweep of one option": sweep_1, "a sweep of two": sweep_2,
          "a sweep of three": sweep_3, "a curve with a knee": curve_with_knee, "a curve without a knee": curve_without_knee,
-         "two runs": two_runs, "two sweeps": two_sweeps, "two curves": two_curves, "a copy": one_copy, "many hosts": many_hosts,
-         "a disturbed run": disturbed, "a failed run": failed}
+         "two runs": two_runs, "two sweeps": two_sweeps, "two sweeps of two": two_grids, "two curves": two_curves,
+         "a copy": one_copy, "many hosts": many_hosts, "a disturbed run": disturbed, "a failed run": failed}
 
 
 def long_names(scale):

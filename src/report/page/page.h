@@ -116,6 +116,9 @@ const char *page_target(const struct document *d, int64_t target, char *buf);
 /* As page_target(), in a plot: "3: data", or "all". */
 const char *page_short_target(const struct document *d, int64_t target, char *buf);
 
+/* The name of one of several documents, in a plot: "a: before.json". */
+const char *page_document(const struct compare_run *run, char *buf);
+
 /*
  * The figures of a result, which may be NULL; to be freed by figures_free() in any case. False:
  * they are not known, and empty.
@@ -167,6 +170,13 @@ void page_latency(struct page *p, const struct compare_run *run);
 void page_targets(struct page *p, const struct compare_run *run);
 void page_environment(struct page *p, const struct compare_run *run);
 void page_lines(struct page *p, const struct compare_run *run);
+
+/*
+ * Two sweeps of the same lists: both in one plot, or the changes in a grid where they vary several
+ * lists. Only results of one plan are called good or bad by colour.
+ */
+void page_sweeps(struct page *p, const struct compare_run *runs,
+		 const struct compare_subjects *subjects, bool same_plan);
 void page_curve(struct page *p, const struct compare_run *run);
 
 /* The plot of two curves, in a figure. */

@@ -182,12 +182,13 @@ void page_curve(struct page *p, const struct compare_run *run)
 void page_curves(struct page *p, const struct compare_run *runs)
 {
 	struct plot *plot = page_plot(p, &runs[0], PLOT_CURVES);
+	char name[PAGE_NAME_SIZE];
 	double edges[2];
 
 	for (size_t i = 0; i < 2; i++) {
 		const struct document_curve *c = &runs[i].doc.curve;
 
-		plot_series(plot, i ? "b" : "a");
+		plot_series(plot, page_document(&runs[i], name));
 		for (size_t k = 0; k < c->n_loads; k++) {
 			const struct document_load *load = &c->loads[k];
 			const double ns = time_of(load, 0);

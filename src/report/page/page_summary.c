@@ -266,14 +266,58 @@ static void put_distributions(struct page *p, const struct compare_run *runs)
 
 #define MAX_DIFFERENCES 12
 
-/* A difference between the plans may be the cause of all others. */
-static void put_changes(struct page *p, const struct compare_subjects *subjects,
+/* The words of the point with these values; NULL: there is none. */
+static const json_t *words_of(const struct document *d, const json_t *varied)
+{
+	const json_t *point;
+	size_t i;
+
+	json_array_foreach(json_object_get(d->root, "points"), i, point)
+	{
+		if (json_equal(json_object_get(point, "varied"), varied))
+			return json_object_get(point, "words");
+	}
+	return NULL;
+}
+
+/* Write the differences of the plans; of sweeps of their lists, and of a point that both have. */
+static size_t diff_plans(FILE *f, const struct compare_run *runs, bool both)
+{
+	const struct document *a = &runs[0].doc, *b = &runs[1].doc;
+	const json_t *varied = a->n_points ? a->points[0].varied : NULL;
+	const unsigned long lost = jvalue_lost();
+	json_t *plans[2];
+	size_t n;
+
+	if (!a->sweep)
+		return compare_diff(f, json_object_get(a->root, "plan"),
+				    json_object_get(b->root, "plan"), compare_skipped);
+	for (size_t i = 0; i < 2; i++) {
+		const struct document *d = &runs[i].doc;
+
+		plans[i] = json_object();
+		json_object_set(plans[i], "lists", json_object_get(d->root, "axes"));
+		if (both)
+			json_object_set(plans[i], "words",
+					(json_t *)(uintptr_t)words_of(d, varied));
+	}
+	/* A member that the document lacks is left out. */
+	if (jvalue_lost() != lost)
+		memory_end();
+	n = compare_diff(f, plans[0], plans[1], compare_skipped);
+	json_decref(plans[0]);
+	json_decref(plans[1]);
+	return n;
+}
+
+#define MAX_DIFFERENCES 12
+
+/* A difference between the plans may be the cause of all others. True: they are the same. */
+static bool put_changes(struct page *p, const struct compare_subjects *subjects,
 			const struct compare_run *runs)
 {
 	struct memstream m;
-	const size_t n = compare_diff(xmemstream_open(&m),
-				      json_object_get(runs[0].doc.root, "plan"),
-				      json_object_get(runs[1].doc.root, "plan"), compare_skipped);
+	const size_t n = diff_plans(xmemstream_open(&m), runs, subjects->n > subjects->curve);
 	char *rest = xmemstream_close(&m), *line;
 
 	if (subjects->n)
@@ -281,7 +325,7 @@ static void put_changes(struct page *p, const struct compare_subjects *subjects,
 				   runs[0].doc.sweep && !subjects->curve && subjects->n > 1,
 				   n == 0);
 	if (n) {
-		page_line(p, "The runs have different plans, which may be the cause:");
+		page_line(p, "The plans differ, which may be the cause:");
 		page_put(p, "<ul>\n");
 	} else {
 		page_line(p, "Both have the same plan.");
@@ -293,28 +337,41 @@ static void put_changes(struct page *p, const struct compare_subjects *subjects,
 	if (n)
 		page_put(p, "</ul>\n");
 	free(m.text);
+	return n == 0;
+}
+
+/* Plots of both documents, and the table of all changes. */
+static void put_both_documents(struct page *p, struct difference *d, const struct compare_run *runs,
+			       bool same_plan)
+{
+	const bool curves = runs[0].doc.curved && runs[1].doc.curved;
+
+	if (curves) {
+		page_figure(p, "Mean response times of both curves by offered load; the values of "
+			       "all loads are in the table");
+		page_curves(p, runs);
+	} else if (runs[0].doc.sweep && !runs[0].doc.curved && !runs[1].doc.curved) {
+		page_sweeps(p, runs, &d->subjects, same_plan);
+	}
+	page_difference_put_table(d, p);
+	if (curves)
+		page_figure_end(p);
 }
 
 void page_difference(struct page *p, const struct compare_run *runs)
 {
 	const struct compare_side a = { "a", &runs[0], 1 }, b = { "b", &runs[1], 1 };
 	struct difference d = { .real = 0 };
+	bool same_plan;
 
 	page_section(p, 2, "Difference");
 	if (runs[0].doc.sweep != runs[1].doc.sweep) {
 		page_line(p, "A run and a sweep are not compared.");
 	} else {
 		find_subjects(&d, &a, &b);
-		put_changes(p, &d.subjects, runs);
-		if (d.subjects.n && runs[0].doc.curved && runs[1].doc.curved) {
-			page_figure(p, "Mean response times of both curves by offered load; the "
-				       "values of all loads are in the table");
-			page_curves(p, runs);
-			page_difference_put_table(&d, p);
-			page_figure_end(p);
-		} else if (d.subjects.n) {
-			page_difference_put_table(&d, p);
-		}
+		same_plan = put_changes(p, &d.subjects, runs);
+		if (d.subjects.n)
+			put_both_documents(p, &d, runs, same_plan);
 		page_difference_put_verdict(&d, p);
 		if (!runs[0].doc.sweep)
 			put_distributions(p, runs);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A sweep: its points, its lines and its grid. Called by page.c.
+ * A sweep: its points, its lines and its grid; and two sweeps in common plots. Called by page.c and
+ * page_summary.c.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/page/page.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 
 #define AXES_MAX 16
@@ -88,25 +91,70 @@ void page_points(struct page *p, const struct compare_run *run)
 #define MAX_PANELS 6
 
 /*
- * The axis that is asked for, or the one with the most values: along x. The one with the most
- * values of the others: as lines or along y; NULL: there is one axis.
+ * One sweep, or two that are compared. The axis that is asked for, or the one with the most values:
+ * along x. The one with the most values of the others: as lines or along y; NULL: there is one
+ * axis.
  */
 struct axes {
-	const struct document *d;
+	const struct compare_run *runs;
+	size_t n; /* of runs */
 	const struct document_axis *x, *y;
-	bool pairs;   /* each value belongs to one point: the other axes have nothing to add */
-	double *at;   /* the places of the values along x; owned */
-	size_t *rank; /* the values along x from the first place on; owned */
+	bool pairs; /* each value belongs to one point: the other axes have nothing to add */
+	struct arena *arena; /* owned: what follows, and axes that are made */
+	double *at;	     /* the places of the values along x */
+	size_t *rank;	     /* the values along x from the first place on */
 	enum plot_scale scale;
+
+	/* of two sweeps */
+	const struct compare_subjects *subjects;
+	bool same_plan;
 };
 
-/* Without `wanted`, or where no axis has this name, the two with the most values. */
-static void find_axes(const struct document *d, const char *wanted, struct axes *a)
+static bool is_paired(const struct document *d)
 {
+	return strcmp(document_text(d->root, "arrangement"), "pairs") == 0;
+}
+
+/* NULL: the sweep does not vary it. */
+static const struct document_axis *axis_of(const struct document *d, const char *option)
+{
+	for (size_t i = 0; i < d->n_axes && i < AXES_MAX; i++) {
+		if (strcmp(d->axes[i].option, option) == 0)
+			return &d->axes[i];
+	}
+	return NULL;
+}
+
+/* The axis with the values of all sweeps: first those of the first one. */
+static const struct document_axis *merge_axis(struct axes *a, const struct document_axis *axis)
+{
+	struct document_axis *merged = xarena_alloc(a->arena, sizeof(*merged));
+	const char **values = NULL;
+	size_t n = 0, k;
+
+	for (size_t r = 0; r < a->n; r++) {
+		const struct document_axis *own = axis_of(&a->runs[r].doc, axis->option);
+
+		for (size_t i = 0; own && i < own->n; i++) {
+			for (k = 0; k < n && strcmp(values[k], own->values[i]) != 0; k++)
+				;
+			if (k < n)
+				continue;
+			values = xarena_room(a->arena, values, n, sizeof(*values));
+			values[n++] = own->values[i];
+		}
+	}
+	*merged = (struct document_axis){ axis->option, values, n };
+	return merged;
+}
+
+/* Without `wanted`, or where no axis has this name, the two with the most values. */
+static void find_axes(struct axes *a, const char *wanted)
+{
+	const struct document *d = &a->runs[0].doc;
 	bool found = false;
 
-	*a = (struct axes){ .d = d };
-	a->pairs = strcmp(document_text(d->root, "arrangement"), "pairs") == 0;
+	a->pairs = is_paired(d);
 	for (size_t i = 0; i < d->n_axes; i++) {
 		const struct document_axis *axis = &d->axes[i];
 		const bool is_wanted = wanted && strcmp(axis->option, wanted) == 0;
@@ -121,6 +169,10 @@ static void find_axes(const struct document *d, const char *wanted, struct axes 
 	}
 	if (a->pairs || (a->y && !a->y->n))
 		a->y = NULL;
+	if (a->n > 1 && a->x)
+		a->x = merge_axis(a, a->x);
+	if (a->n > 1 && a->y)
+		a->y = merge_axis(a, a->y);
 }
 
 /* ---- the places of values ---- */
@@ -191,8 +243,8 @@ static bool page_lines_scale(struct axes *a)
 /* Numbers have their true places; on a logarithmic axis where each is a multiple of the last. */
 static void page_lines_place(struct axes *a)
 {
-	a->at = xcalloc(a->x->n, sizeof(*a->at));
-	a->rank = xcalloc(a->x->n, sizeof(*a->rank));
+	a->at = xarena_alloc(a->arena, a->x->n * sizeof(*a->at));
+	a->rank = xarena_alloc(a->arena, a->x->n * sizeof(*a->rank));
 	if (page_lines_numbers(a, page_lines_real) || page_lines_numbers(a, page_lines_size) ||
 	    page_lines_numbers(a, page_lines_time)) {
 		page_lines_sort(a);
@@ -240,13 +292,13 @@ struct texts {
 	size_t n, left_out;
 };
 
-static void page_lines_collect(const struct axes *a, struct texts *t)
+static void page_lines_collect(const struct axes *a, const struct document *d, struct texts *t)
 {
-	for (size_t i = 0; i < a->d->n_points; i++) {
+	for (size_t i = 0; i < d->n_points; i++) {
 		char text[TEXT_BYTES];
 		size_t k;
 
-		others(&a->d->points[i], a, text, sizeof(text));
+		others(&d->points[i], a, text, sizeof(text));
 		for (k = 0; k < t->n && strcmp(t->list[k], text) != 0; k++)
 			;
 		if (k < t->n)
@@ -258,11 +310,14 @@ static void page_lines_collect(const struct axes *a, struct texts *t)
 	}
 }
 
-static const struct document_point *find_point(const struct axes *a, const char *rest, size_t x,
-					       size_t y)
+/* The point of sweep number `run`; NULL: it has none. */
+static const struct document_point *find_point(const struct axes *a, size_t run, const char *rest,
+					       size_t x, size_t y)
 {
-	for (size_t i = 0; i < a->d->n_points; i++) {
-		const struct document_point *point = &a->d->points[i];
+	const struct document *d = &a->runs[run].doc;
+
+	for (size_t i = 0; i < d->n_points; i++) {
+		const struct document_point *point = &d->points[i];
 		char text[TEXT_BYTES];
 
 		if (!has_value(point, a->x, x) || !has_value(point, a->y, y))
@@ -270,6 +325,28 @@ static const struct document_point *find_point(const struct axes *a, const char 
 		others(point, a, text, sizeof(text));
 		if (strcmp(text, rest) == 0)
 			return point;
+	}
+	return NULL;
+}
+
+/*
+ * The change of a figure from the first to the second sweep. NULL: it is not known, as where a
+ * sweep lacks the point.
+ */
+static const struct compare_subject *find_change(const struct axes *a, const char *rest, size_t x,
+						 size_t y, enum pass_figure figure,
+						 struct compare_figure *f)
+{
+	const struct document_point *point = find_point(a, 0, rest, x, y);
+	const struct document_statistic *all = point ? rounds_of(point) : NULL;
+
+	for (size_t i = 0; all && i < a->subjects->n; i++) {
+		const struct compare_subject *s = &a->subjects->list[i];
+
+		if (!s->of || s->of[0] != all)
+			continue;
+		*f = compare_judge(s, figure, a->subjects->n);
+		return f->verdict == COMPARE_NO_FIGURE ? NULL : s;
 	}
 	return NULL;
 }
@@ -282,18 +359,27 @@ static void put_tics(struct plot_tics *tics, const struct document_axis *axis, c
 		plot_tic(tics, at ? at[i] : (double)i, axis->values[i]);
 }
 
-/* "queuedepth 4" for a line; "" for the only one. */
-static const char *line_name(const struct axes *a, size_t y, char buf[PLOT_LABEL_SIZE])
-{
-	buf[0] = '\0';
-	if (a->y)
-		snprintf(buf, PLOT_LABEL_SIZE, "%s %s", a->y->option, a->y->values[y]);
-	return buf;
-}
-
+/* Lines are of the values of the second list, or of the sweeps that are compared. */
 static size_t lines_of(const struct axes *a)
 {
-	return a->y ? a->y->n : 1;
+	return a->n > 1 ? a->n : a->y ? a->y->n : 1;
+}
+
+static const struct document_point *point_of_line(const struct axes *a, const char *rest, size_t x,
+						  size_t line)
+{
+	return a->n > 1 ? find_point(a, line, rest, x, 0) : find_point(a, 0, rest, x, line);
+}
+
+/* "queuedepth 4" or "a: sweep.json" for a line; "" for the only one. */
+static const char *line_name(const struct axes *a, size_t line, char buf[PAGE_NAME_SIZE])
+{
+	buf[0] = '\0';
+	if (a->n > 1)
+		page_document(&a->runs[line], buf);
+	else if (a->y)
+		snprintf(buf, PAGE_NAME_SIZE, "%s %s", a->y->option, a->y->values[line]);
+	return buf;
 }
 
 static void add_point(struct plot *plot, double x, const struct document_point *point,
@@ -309,31 +395,31 @@ static void add_point(struct plot *plot, double x, const struct document_point *
 						     .high = f->high });
 }
 
-static void draw_lines(struct page *p, const struct compare_run *run, const struct axes *a,
-		       const char *rest, enum plot_id id, enum pass_figure figure)
+static void draw_lines(struct page *p, const struct axes *a, const char *rest, enum plot_id id,
+		       enum pass_figure figure)
 {
-	struct plot *plot = page_plot(p, run, id);
-	char name[PLOT_LABEL_SIZE];
+	struct plot *plot = page_plot(p, a->runs, id);
+	char name[PAGE_NAME_SIZE];
 
 	plot_label(plot->x_label, a->x->option);
 	plot_label(plot->part, rest);
 	plot->x_scale = a->scale;
 	put_tics(&plot->x_tics, a->x, a->at);
-	for (size_t y = 0; y < lines_of(a); y++) {
-		plot_series(plot, line_name(a, y, name));
-		for (size_t i = 0; i < a->x->n && y < PLOT_MAX_SERIES; i++) {
+	for (size_t line = 0; line < lines_of(a); line++) {
+		plot_series(plot, line_name(a, line, name));
+		for (size_t i = 0; i < a->x->n && line < PLOT_MAX_SERIES; i++) {
 			const size_t x = a->rank[i];
 
 			if (a->scale != PLOT_NAMES || x < PLOT_MAX_TICS)
-				add_point(plot, a->at[x], find_point(a, rest, x, y), figure);
+				add_point(plot, a->at[x], point_of_line(a, rest, x, line), figure);
 		}
 	}
 }
 
-static void draw_grid(struct page *p, const struct compare_run *run, const struct axes *a,
-		      const char *rest)
+static struct plot *begin_grid(struct page *p, const struct axes *a, const char *rest,
+			       enum plot_id id)
 {
-	struct plot *plot = page_plot(p, run, PLOT_SWEEP_GRID);
+	struct plot *plot = page_plot(p, a->runs, id);
 
 	plot_label(plot->x_label, a->x->option);
 	plot_label(plot->y_label, a->y->option);
@@ -341,15 +427,28 @@ static void draw_grid(struct page *p, const struct compare_run *run, const struc
 	put_tics(&plot->x_tics, a->x, NULL);
 	put_tics(&plot->y_tics, a->y, NULL);
 	plot_series(plot, "");
-	for (size_t y = 0; y < plot->y_tics.n; y++) {
-		for (size_t i = 0; i < plot->x_tics.n; i++) {
-			const double mean = mean_of(find_point(a, rest, i, y), FIGURE_BANDWIDTH);
+	return plot;
+}
 
-			plot_add(plot, &(struct plot_point){ .x = (double)i - 0.5,
-							     .x_to = (double)i + 0.5,
-							     .y = (double)y - 0.5,
-							     .y_to = (double)y + 0.5,
-							     .value = mean });
+/* The place of a cell of a grid. */
+static struct plot_point cell_at(size_t x, size_t y)
+{
+	return (struct plot_point){ .x = (double)x - 0.5,
+				    .x_to = (double)x + 0.5,
+				    .y = (double)y - 0.5,
+				    .y_to = (double)y + 0.5 };
+}
+
+static void draw_grid(struct page *p, const struct axes *a, const char *rest)
+{
+	struct plot *plot = begin_grid(p, a, rest, PLOT_SWEEP_GRID);
+
+	for (size_t y = 0; y < plot->y_tics.n; y++) {
+		for (size_t x = 0; x < plot->x_tics.n; x++) {
+			struct plot_point cell = cell_at(x, y);
+
+			cell.value = mean_of(find_point(a, 0, rest, x, y), FIGURE_BANDWIDTH);
+			plot_add(plot, &cell);
 		}
 	}
 }
@@ -372,25 +471,60 @@ static void put_cell(struct page *p, const struct document_point *point, enum pa
 	page_number(p, text);
 }
 
+/* "+12.5 %", in brackets where it is not real; "-": not known. */
+static void put_change(const struct compare_texts *t, const struct compare_figure *f, char *buf,
+		       size_t size)
+{
+	const bool bare = f->verdict == COMPARE_REAL || strcmp(t->change, "-") == 0;
+
+	snprintf(buf, size, bare ? "%s" : "(%s)", t->change);
+}
+
+static void put_change_cell(struct page *p, const struct axes *a, const char *rest, size_t x,
+			    enum pass_figure figure)
+{
+	struct compare_figure f;
+	const struct compare_subject *s = find_change(a, rest, x, 0, figure, &f);
+	char text[COMPARE_TEXT + 2] = "-";
+	struct compare_texts t;
+
+	if (s) {
+		compare_texts(&t, s, &f);
+		put_change(&t, &f, text, sizeof(text));
+	}
+	page_number(p, text);
+}
+
+static const char *table_caption(const struct axes *a, enum pass_figure figure)
+{
+	if (a->n > 1)
+		return figure == FIGURE_BANDWIDTH ? "Bandwidth of both" : "99th percentile of both";
+	return figure == FIGURE_BANDWIDTH ? "Bandwidth of the points" :
+					    "99th percentile of the points";
+}
+
 static void put_lines_table(struct page *p, const struct axes *a, const char *rest,
 			    enum pass_figure figure)
 {
-	const bool rate = figure == FIGURE_BANDWIDTH;
 	const size_t n = lines_of(a) < PLOT_MAX_TICS ? lines_of(a) : PLOT_MAX_TICS;
-	const char *heads[PLOT_MAX_TICS + 2] = { a->x->option };
-	char names[PLOT_MAX_TICS][PLOT_LABEL_SIZE];
+	const char *heads[PLOT_MAX_TICS + 3] = { a->x->option };
+	char names[PLOT_MAX_TICS][PAGE_NAME_SIZE];
 	size_t i;
 
-	for (size_t y = 0; y < n; y++) {
-		heads[y + 1] = line_name(a, y, names[y]);
-		if (!*names[y])
-			heads[y + 1] = rate ? "bandwidth" : "p99";
+	for (size_t line = 0; line < n; line++) {
+		heads[line + 1] = line_name(a, line, names[line]);
+		if (!*names[line])
+			heads[line + 1] = figure == FIGURE_BANDWIDTH ? "bandwidth" : "p99";
 	}
-	page_table(p, rate ? "Bandwidth of the points" : "99th percentile of the points", heads);
+	if (a->n > 1)
+		heads[n + 1] = "b to a";
+	page_table(p, table_caption(a, figure), heads);
 	for (i = 0; i < a->x->n && i < PAGE_MAX_ROWS; i++) {
 		page_row(p, a->x->values[i]);
-		for (size_t y = 0; y < n; y++)
-			put_cell(p, find_point(a, rest, i, y), figure);
+		for (size_t line = 0; line < n; line++)
+			put_cell(p, point_of_line(a, rest, i, line), figure);
+		if (a->n > 1)
+			put_change_cell(p, a, rest, i, figure);
 		page_row_end(p);
 	}
 	page_table_end(p, a->x->n - i);
@@ -400,34 +534,180 @@ static void put_lines_table(struct page *p, const struct axes *a, const char *re
 static bool has_p99(const struct axes *a, const char *rest)
 {
 	for (size_t x = 0; x < a->x->n; x++) {
-		for (size_t y = 0; y < lines_of(a); y++) {
-			if (isfinite(mean_of(find_point(a, rest, x, y), FIGURE_P99)))
+		for (size_t line = 0; line < lines_of(a); line++) {
+			if (isfinite(mean_of(point_of_line(a, rest, x, line), FIGURE_P99)))
 				return true;
 		}
 	}
 	return false;
 }
 
-/* The lines, the grid and the tables of a combination of the other axes. */
-static void put_panel(struct page *p, const struct compare_run *run, const struct axes *a,
-		      const char *rest)
+/* ---- changes ---- */
+
+static enum plot_tone tone_of(const struct axes *a, enum pass_figure figure,
+			      const struct compare_figure *f)
+{
+	if (f->verdict != COMPARE_REAL)
+		return PLOT_PLAIN;
+	if (!a->same_plan)
+		return PLOT_CHANGED;
+	return *page_direction(figure, f->ratio.ratio) == 'b' ? PLOT_BETTER : PLOT_WORSE;
+}
+
+static char *figure_scaled(enum pass_figure figure, double value, char *buf)
+{
+	return (figure == FIGURE_BANDWIDTH ? scaled_rate : scaled_time)(value, buf);
+}
+
+/* "412 -> 460 MB/s": the unit is there once if both have it. */
+static void put_before_after(enum pass_figure figure, const struct compare_figure *f, char *buf,
+			     size_t size)
+{
+	char a[SCALED_SIZE], b[SCALED_SIZE];
+	const char *unit = strchr(figure_scaled(figure, f->b, b), ' ');
+	char *own = strchr(figure_scaled(figure, f->a, a), ' ');
+
+	if (own && unit && strcmp(own, unit) == 0)
+		*own = '\0';
+	snprintf(buf, size, "%s \u2192 %s", a, b);
+}
+
+static void draw_change(struct plot *plot, const struct axes *a, const char *rest, size_t x,
+			size_t y, enum pass_figure figure)
+{
+	struct compare_figure f;
+	const struct compare_subject *s = find_change(a, rest, x, y, figure, &f);
+	char change[COMPARE_TEXT + 2], values[3 * SCALED_SIZE];
+	struct plot_point cell = cell_at(x, y);
+	struct compare_texts t;
+
+	if (!s)
+		return;
+	compare_texts(&t, s, &f);
+	if (f.verdict == COMPARE_REAL)
+		t.reason = page_direction(figure, f.ratio.ratio);
+	put_change(&t, &f, change, sizeof(change));
+	put_before_after(figure, &f, values, sizeof(values));
+	cell.value = f.ratio.ratio;
+	cell.tone = tone_of(a, figure, &f);
+	cell.text = plot_text(plot, "%s", change);
+	cell.title = plot_text(plot, "%s: %s, %s%s%s%s; %s%s%s", s->name, values, t.change,
+			       *t.interval ? " (" : "", t.interval, *t.interval ? ")" : "",
+			       t.verdict, *t.reason ? ": " : "", t.reason);
+	plot_add(plot, &cell);
+}
+
+/* False: no cell has a change. */
+static bool draw_changes(struct page *p, const struct axes *a, const char *rest, enum plot_id id,
+			 enum pass_figure figure)
+{
+	struct plot *plot = begin_grid(p, a, rest, id);
+
+	for (size_t y = 0; y < plot->y_tics.n; y++) {
+		for (size_t x = 0; x < plot->x_tics.n; x++)
+			draw_change(plot, a, rest, x, y, figure);
+	}
+	return plot_is_drawn(plot);
+}
+
+static void put_changes_table(struct page *p, const struct axes *a, const char *rest,
+			      enum pass_figure figure)
+{
+	const size_t n = a->y->n < PLOT_MAX_TICS ? a->y->n : PLOT_MAX_TICS;
+	const char *heads[PLOT_MAX_TICS + 2] = { a->x->option };
+	char names[PLOT_MAX_TICS][PAGE_NAME_SIZE], change[COMPARE_TEXT + 2];
+	char values[3 * SCALED_SIZE], text[sizeof(change) + sizeof(values) + 2];
+	size_t i;
+
+	for (size_t y = 0; y < n; y++) {
+		snprintf(names[y], sizeof(names[y]), "%s %s", a->y->option, a->y->values[y]);
+		heads[y + 1] = names[y];
+	}
+	page_table(p,
+		   figure == FIGURE_BANDWIDTH ? "Bandwidth: a \u2192 b" :
+						"99th percentile: a \u2192 b",
+		   heads);
+	for (i = 0; i < a->x->n && i < PAGE_MAX_ROWS; i++) {
+		page_row(p, a->x->values[i]);
+		for (size_t y = 0; y < n; y++) {
+			struct compare_figure f;
+			const struct compare_subject *s = find_change(a, rest, i, y, figure, &f);
+			struct compare_texts t;
+
+			strcpy(text, "-");
+			if (s) {
+				compare_texts(&t, s, &f);
+				put_change(&t, &f, change, sizeof(change));
+				put_before_after(figure, &f, values, sizeof(values));
+				snprintf(text, sizeof(text), "%s, %s", values, change);
+			}
+			page_number(p, text);
+		}
+		page_row_end(p);
+	}
+	page_table_end(p, a->x->n - i);
+}
+
+/* ---- panels ---- */
+
+static void begin_panel(struct page *p, const struct axes *a, const char *rest)
 {
 	char caption[2 * TEXT_BYTES];
 
-	snprintf(caption, sizeof(caption),
-		 "%s%sBandwidth and 99th percentile of the service time by %s: means over the "
-		 "rounds, with intervals of 95 %% confidence",
-		 rest, *rest ? ". " : "", a->x->option);
+	if (a->n > 1 && a->y)
+		snprintf(caption, sizeof(caption),
+			 "%s%sChanges of bandwidth and 99th percentile of the service time from a "
+			 "to b, by %s and %s; in brackets: not real. A pointer over a cell shows "
+			 "the values and the interval",
+			 rest, *rest ? ". " : "", a->x->option, a->y->option);
+	else
+		snprintf(caption, sizeof(caption),
+			 "%s%sBandwidth and 99th percentile of the service time%s by %s: means "
+			 "over the rounds, with intervals of 95 %% confidence%s",
+			 rest, *rest ? ". " : "", a->n > 1 ? " of both" : "", a->x->option,
+			 a->n > 1 ? "; changes in brackets are not real" : "");
 	page_figure(p, caption);
-	draw_lines(p, run, a, rest, PLOT_SWEEP_BANDWIDTH, FIGURE_BANDWIDTH);
-	draw_lines(p, run, a, rest, PLOT_SWEEP_P99, FIGURE_P99);
+}
+
+/* Of one sweep: lines, and a grid where there is a second list. */
+static void put_panel_plots(struct page *p, const struct axes *a, const char *rest)
+{
+	const bool both = a->n > 1;
+
+	draw_lines(p, a, rest, both ? PLOT_SWEEPS_BANDWIDTH : PLOT_SWEEP_BANDWIDTH,
+		   FIGURE_BANDWIDTH);
+	draw_lines(p, a, rest, both ? PLOT_SWEEPS_P99 : PLOT_SWEEP_P99, FIGURE_P99);
 	if (a->y)
-		draw_grid(p, run, a, rest);
+		draw_grid(p, a, rest);
 	put_lines_table(p, a, rest, FIGURE_BANDWIDTH);
 	if (has_p99(a, rest))
 		put_lines_table(p, a, rest, FIGURE_P99);
+}
+
+/* Of two sweeps of several lists: there would be too many lines. */
+static void put_panel_changes(struct page *p, const struct axes *a, const char *rest)
+{
+	const bool rates = draw_changes(p, a, rest, PLOT_CHANGES_BANDWIDTH, FIGURE_BANDWIDTH);
+	const bool times = draw_changes(p, a, rest, PLOT_CHANGES_P99, FIGURE_P99);
+
+	if (rates)
+		put_changes_table(p, a, rest, FIGURE_BANDWIDTH);
+	if (times)
+		put_changes_table(p, a, rest, FIGURE_P99);
+	if (!rates && !times)
+		page_line(p, "No point of both has these figures.");
+}
+
+/* The plots and the tables of a combination of the other axes. */
+static void put_panel(struct page *p, const struct axes *a, const char *rest)
+{
+	begin_panel(p, a, rest);
+	if (a->n > 1 && a->y)
+		put_panel_changes(p, a, rest);
+	else
+		put_panel_plots(p, a, rest);
 	page_figure_end(p);
-	if (lines_of(a) > PLOT_MAX_SERIES)
+	if (a->n == 1 && lines_of(a) > PLOT_MAX_SERIES)
 		page_line(p, "The plots have lines for %d of %zu values of %s.", PLOT_MAX_SERIES,
 			  lines_of(a), a->y->option);
 }
@@ -443,45 +723,79 @@ bool page_has_axis(const struct compare_run *run, const char *axis)
 	return false;
 }
 
-/* Panels of a sweep have one scale: their bandwidths can be compared. */
-static void page_lines_align(struct page *p, size_t first)
+/* Panels have one scale: their bandwidths can be compared. */
+static void page_lines_align(struct page *p, size_t first, enum plot_id id)
 {
 	double most = 0;
 
 	for (size_t i = first; i < p->plots.n; i++) {
 		const struct plot *plot = p->plots.list[i];
 
-		if (plot->kind == &plot_kinds[PLOT_SWEEP_BANDWIDTH])
+		if (plot->kind == &plot_kinds[id])
 			most = fmax(most, plot_greatest(plot));
 	}
 	for (size_t i = first; i < p->plots.n; i++) {
-		if (p->plots.list[i]->kind == &plot_kinds[PLOT_SWEEP_BANDWIDTH])
+		if (p->plots.list[i]->kind == &plot_kinds[id])
 			p->plots.list[i]->y_most = 1.02 * most;
 	}
 }
 
-void page_lines(struct page *p, const struct compare_run *run)
+static void put_panels(struct page *p, struct axes *a)
 {
 	const size_t first = p->plots.n;
-	struct texts *t;
-	struct axes a;
+	struct texts *t = xcalloc(1, sizeof(*t));
 
-	find_axes(&run->doc, p->axis, &a);
-	if (!a.x || !a.x->n || !run->doc.n_points)
-		return;
-	page_lines_place(&a);
-	t = xcalloc(1, sizeof(*t));
-	page_lines_collect(&a, t);
-	page_section(p, 3, "Lines and grid");
+	page_lines_place(a);
+	for (size_t i = 0; i < a->n; i++)
+		page_lines_collect(a, &a->runs[i].doc, t);
 	for (size_t i = 0; i < t->n; i++)
-		put_panel(p, run, &a, t->list[i]);
+		put_panel(p, a, t->list[i]);
 	if (t->n > 1)
-		page_lines_align(p, first);
+		page_lines_align(p, first, a->n > 1 ? PLOT_SWEEPS_BANDWIDTH : PLOT_SWEEP_BANDWIDTH);
 	if (t->left_out)
 		page_line(p, "Points of other combinations, %zu, are in the table of points only.",
 			  t->left_out);
-	page_section_end(p);
 	free(t);
-	free(a.at);
-	free(a.rank);
+}
+
+void page_lines(struct page *p, const struct compare_run *run)
+{
+	struct axes a = { .runs = run, .n = 1, .arena = xarena_new() };
+
+	find_axes(&a, p->axis);
+	if (a.x && a.x->n && run->doc.n_points) {
+		page_section(p, 3, "Lines and grid");
+		put_panels(p, &a);
+		page_section_end(p);
+	}
+	arena_free(a.arena);
+}
+
+/* True if both vary the same lists; in pairs also the same values, since one list is along x. */
+static bool have_same_axes(const struct document *a, const struct document *b, size_t left_out)
+{
+	if (a->n_axes != b->n_axes || a->n_axes > AXES_MAX || is_paired(a) != is_paired(b))
+		return false;
+	for (size_t i = 0; i < a->n_axes; i++) {
+		if (!axis_of(b, a->axes[i].option))
+			return false;
+	}
+	return !is_paired(a) || !left_out;
+}
+
+void page_sweeps(struct page *p, const struct compare_run *runs,
+		 const struct compare_subjects *subjects, bool same_plan)
+{
+	struct axes a = { .runs = runs, .n = 2, .subjects = subjects, .same_plan = same_plan };
+
+	if (!have_same_axes(&runs[0].doc, &runs[1].doc, subjects->left_out)) {
+		page_line(p, "The sweeps combine their values in different ways: they have no plot "
+			     "in common.");
+		return;
+	}
+	a.arena = xarena_new();
+	find_axes(&a, p->axis);
+	if (a.x && a.x->n)
+		put_panels(p, &a);
+	arena_free(a.arena);
 }

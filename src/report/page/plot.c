@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,11 +75,13 @@ const struct plot_kind plot_kinds[PLOT_KINDS] = {
 	[PLOT_SWEEP_BANDWIDTH] = { .title = "Bandwidth of the points",
 				   .file = "lines-bandwidth",
 				   .path = "points[].statistics[].bandwidth",
-				   .y = { "bandwidth", PLOT_RATE, PLOT_ZERO } },
+				   .y = { "bandwidth", PLOT_RATE, PLOT_ZERO },
+				   .spreads = true },
 	[PLOT_SWEEP_P99] = { .title = "99th percentile of the points",
 			     .file = "lines-p99",
 			     .path = "points[].statistics[].p99",
-			     .y = { "p99 of the service time", PLOT_TIME, PLOT_LOG } },
+			     .y = { "p99 of the service time", PLOT_TIME, PLOT_LOG },
+			     .spreads = true },
 	[PLOT_SWEEP_GRID] = { .title = "Grid of the bandwidth",
 			      .file = "grid",
 			      .path = "points[].statistics[].bandwidth.mean",
@@ -86,6 +89,32 @@ const struct plot_kind plot_kinds[PLOT_KINDS] = {
 			      .y = { "", PLOT_NUMBER, PLOT_NAMES },
 			      .style = PLOT_CELLS,
 			      .value = PLOT_RATE },
+	[PLOT_SWEEPS_BANDWIDTH] = { .title = "Bandwidth of both sweeps",
+				    .file = "both-bandwidth",
+				    .path = "points[].statistics[].bandwidth",
+				    .y = { "bandwidth", PLOT_RATE, PLOT_ZERO },
+				    .spreads = true },
+	[PLOT_SWEEPS_P99] = { .title = "99th percentile of both sweeps",
+			      .file = "both-p99",
+			      .path = "points[].statistics[].p99",
+			      .y = { "p99 of the service time", PLOT_TIME, PLOT_LOG },
+			      .spreads = true },
+	[PLOT_CHANGES_BANDWIDTH] = { .title = "Changes of the bandwidth, b to a",
+				     .file = "changes-bandwidth",
+				     .path = "points[].statistics[].bandwidth",
+				     .x = { "", PLOT_NUMBER, PLOT_NAMES },
+				     .y = { "", PLOT_NUMBER, PLOT_NAMES },
+				     .style = PLOT_CELLS,
+				     .value = PLOT_CHANGE,
+				     .log_value = true },
+	[PLOT_CHANGES_P99] = { .title = "Changes of the 99th percentile, b to a",
+			       .file = "changes-p99",
+			       .path = "points[].statistics[].p99",
+			       .x = { "", PLOT_NUMBER, PLOT_NAMES },
+			       .y = { "", PLOT_NUMBER, PLOT_NAMES },
+			       .style = PLOT_CELLS,
+			       .value = PLOT_CHANGE,
+			       .log_value = true },
 	[PLOT_CURVE] = { .title = "Response and service times by load",
 			 .file = "curve",
 			 .path = "curve.loads[].response, curve.loads[].service",
@@ -155,6 +184,7 @@ void plots_free(struct plots *plots)
 			free(plot->series[k].points);
 		free(plot->x_tics.list);
 		free(plot->y_tics.list);
+		arena_free(plot->texts);
 		free(plot);
 	}
 	free(plots->list);
@@ -200,6 +230,19 @@ void plot_add(struct plot *plot, const struct plot_point *point)
 		p->low = p->low < VALUE_LEAST ? VALUE_LEAST : p->low;
 	if (!can_draw(p->low, plot->y_scale) || !can_draw(p->high, plot->y_scale))
 		p->low = p->high = NAN;
+}
+
+const char *plot_text(struct plot *plot, const char *fmt, ...)
+{
+	const char *text;
+	va_list ap;
+
+	if (!plot->texts)
+		plot->texts = xarena_new();
+	va_start(ap, fmt);
+	text = xneed(arena_vprintf(plot->texts, fmt, ap));
+	va_end(ap);
+	return text;
 }
 
 void plot_xy(struct plot *plot, double x, double y)
@@ -295,6 +338,8 @@ static const struct {
 	{ "", "text", "#1b1f24" },
 	{ " .grid", "line", "#b9c0c9" },
 	{ " .disturbed", "note", "#7a4300" },
+	{ " .better", "good", "#14602a" },
+	{ " .worse", "bad", "#a11616" },
 	{ " .mark", "text", "#1b1f24" },
 	{ " .halo", "text", "#1b1f24" },
 };

@@ -30,7 +30,8 @@ enum plot_unit {
 	PLOT_TIME,
 	PLOT_RATE,
 	PLOT_OPS,
-	PLOT_PERCENT
+	PLOT_PERCENT,
+	PLOT_CHANGE /* a ratio, of cells only */
 };
 
 enum plot_scale {
@@ -55,6 +56,17 @@ struct plot_kind {
 	enum plot_style style;
 	enum plot_unit value; /* of cells */
 	bool log_value, small;
+	bool spreads; /* lines are beside each other by a few pixels: none hides another */
+};
+
+/* The colour of a cell. */
+enum plot_tone {
+	PLOT_SHADE, /* by its value */
+	PLOT_PLAIN,
+	PLOT_BETTER,
+	PLOT_WORSE,
+	PLOT_CHANGED,
+	PLOT_TONES
 };
 
 enum plot_id {
@@ -70,6 +82,10 @@ enum plot_id {
 	PLOT_SWEEP_BANDWIDTH,
 	PLOT_SWEEP_P99,
 	PLOT_SWEEP_GRID,
+	PLOT_SWEEPS_BANDWIDTH,
+	PLOT_SWEEPS_P99,
+	PLOT_CHANGES_BANDWIDTH,
+	PLOT_CHANGES_P99,
 	PLOT_CURVE,
 	PLOT_CURVE_TAIL,
 	PLOT_CURVE_LATENESS,
@@ -84,6 +100,9 @@ struct plot_point {
 	double low, high;  /* the interval of y */
 	double x_to, y_to; /* of bars and cells */
 	double value;	   /* of cells */
+	const char *text;  /* in a cell, and what a pointer shows; NULL: the value */
+	const char *title;
+	enum plot_tone tone;
 	bool disturbed;
 };
 
@@ -122,6 +141,7 @@ struct plot {
 	struct plot_mark marks[PLOT_MAX_MARKS];
 	size_t n_marks;
 	struct plot_tics x_tics, y_tics; /* none: numbers of the scale */
+	struct arena *texts;		 /* owned; NULL: there are none */
 	size_t at;			 /* offset in the page */
 };
 
@@ -140,6 +160,10 @@ void plots_free(struct plots *plots);
  */
 void plot_series(struct plot *plot, const char *title);
 void plot_add(struct plot *plot, const struct plot_point *point);
+
+/* A text for points, which the plot owns. */
+const char *plot_text(struct plot *plot, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Add a point of a line whose interval is not known. */
 void plot_xy(struct plot *plot, double x, double y);

@@ -9,6 +9,7 @@
 
 #include "report/page/plot.h"
 #include "xdd/base/units.h"
+#include "xdd/report/compare.h"
 
 /* How near to each other numbers at an axis are. */
 #define TIC_WIDTH 44.0
@@ -25,6 +26,8 @@ const char *plot_value_text(double value, enum plot_unit unit, char buf[PLOT_LAB
 		return scaled_rate(value, buf);
 	case PLOT_OPS:
 		return scaled_ops(value, buf);
+	case PLOT_CHANGE:
+		return compare_change_text(value, buf);
 	default:
 		snprintf(buf, PLOT_LABEL_SIZE, unit == PLOT_PERCENT ? "%.4g %%" : "%.6g", value);
 		return buf;

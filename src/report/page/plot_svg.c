@@ -30,6 +30,8 @@
 #define DIRECT_LETTERS 18 /* longer names of lines are below the picture, not beside the lines */
 #define NAME_LETTERS 26	  /* of a name at an axis; longer ones lose their beginning */
 #define MARKERS 25	  /* of a line; with more points some have none */
+#define SPREAD 12.0	  /* the most by which lines at one place are apart together */
+#define SPREAD_LINE 4.0	  /* and from one line to the next */
 
 /* ---- the picture ---- */
 
@@ -96,6 +98,22 @@ static bool has_numbers(const struct plot *plot)
 	return plot->kind->style == PLOT_CELLS && plot->x_scale == PLOT_NAMES;
 }
 
+/* The letters of the longest text of a cell; 0: cells have their values. */
+static size_t longest_cell(const struct plot *plot)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < plot->n_series; i++) {
+		for (size_t k = 0; k < plot->series[i].n; k++) {
+			const char *text = plot->series[i].points[k].text;
+			const size_t n = text ? letters(text) : 0;
+
+			most = n > most ? n : most;
+		}
+	}
+	return most;
+}
+
 static void look_at_points(struct picture *c)
 {
 	c->value = (struct plot_limits){ INFINITY, -INFINITY };
@@ -134,7 +152,10 @@ static void lay_out(struct picture *c)
 	c->height = height_of(plot);
 	look_at_points(c);
 	if (has_numbers(plot))
-		c->width = fmax(c->width, (double)plot->x_tics.n * CELL + 130);
+		c->width = fmax(c->width,
+				(double)plot->x_tics.n *
+						fmax(CELL, LETTER * (double)longest_cell(plot)) +
+					130);
 	c->is_direct = names && most <= DIRECT_LETTERS;
 	left = plot->y_tics.n ? (double)longest(&plot->y_tics) * LETTER + 16 : 56;
 	if (c->is_direct)
@@ -311,6 +332,21 @@ static const struct {
 	{ "m-4 0h8m-4 -4v8", false },
 };
 
+/* Lines that spread are a few pixels apart, but less than their points. */
+static double shown_x(const struct picture *c, size_t series, const struct plot_point *p)
+{
+	const double middle = ((double)c->plot->n_series - 1) / 2;
+	double room = c->x.to - c->x.from;
+	size_t most = 0;
+
+	if (!c->plot->kind->spreads || c->plot->n_series < 2)
+		return at_x(c, p->x);
+	for (size_t i = 0; i < c->plot->n_series; i++)
+		most = c->plot->series[i].n > most ? c->plot->series[i].n : most;
+	room = fmin(SPREAD, room / (double)(most + 1) / 3);
+	return at_x(c, p->x) + fmin(SPREAD_LINE, room / (2 * middle)) * ((double)series - middle);
+}
+
 /* Where a point is shown: beyond the end of the axis each line has a place of its own. */
 static double shown_y(const struct picture *c, size_t series, const struct plot_point *p)
 {
@@ -340,20 +376,21 @@ static void put_line(const struct picture *c, size_t i)
 		fprintf(c->f, " clip-path=\"url(#p%zuc)\"", c->number);
 	fputs(" d=\"", c->f);
 	for (size_t k = 0; k < s->n; k++) {
-		put_x(c, k ? 'L' : 'M', at_x(c, s->points[k].x));
+		put_x(c, k ? 'L' : 'M', shown_x(c, i, &s->points[k]));
 		fprintf(c->f, " %.1f", at_y(c, s->points[k].y));
 	}
 	fputs("\"/>\n", c->f);
 }
 
 /* Intervals; an end that is not on the axis has no cap. */
-static void put_intervals(const struct picture *c, const struct plot_series *s)
+static void put_intervals(const struct picture *c, size_t i)
 {
+	const struct plot_series *s = &c->plot->series[i];
 	bool any = false;
 
 	for (size_t k = 0; k < s->n; k++) {
 		const struct plot_point *p = &s->points[k];
-		const double x = at_x(c, p->x);
+		const double x = shown_x(c, i, p);
 		const double low = fmin(at_y(c, p->low), c->y.from);
 		const double high = fmax(at_y(c, p->high), c->y.to);
 
@@ -382,7 +419,7 @@ static void put_markers(const struct picture *c, size_t i)
 	for (size_t k = 0; k < s->n; k++) {
 		if (k % every != first && !is_beyond(c->plot, &s->points[k]))
 			continue;
-		put_x(c, 'M', at_x(c, s->points[k].x));
+		put_x(c, 'M', shown_x(c, i, &s->points[k]));
 		fprintf(c->f, " %.1f%s", shown_y(c, i, &s->points[k]), markers[i].path);
 	}
 	fputs("\"/>\n", c->f);
@@ -425,7 +462,7 @@ static void put_hits(const struct picture *c, size_t i)
 	fprintf(c->f, "<g class=\"hits s%zu\">\n", i);
 	for (size_t k = 0; k < s->n; k++) {
 		fputs("<path d=\"", c->f);
-		put_x(c, 'M', at_x(c, s->points[k].x));
+		put_x(c, 'M', shown_x(c, i, &s->points[k]));
 		fprintf(c->f, " %.1fh0\">", shown_y(c, i, &s->points[k]));
 		put_point_title(c, s, &s->points[k]);
 		fputs("</path>\n", c->f);
@@ -446,7 +483,7 @@ static void put_disturbed(const struct picture *c)
 
 		for (size_t k = 0; k < s->n; k++) {
 			if (s->points[k].disturbed)
-				fprintf(c->f, "M%.1f %.1f%s", at_x(c, s->points[k].x),
+				fprintf(c->f, "M%.1f %.1f%s", shown_x(c, i, &s->points[k]),
 					shown_y(c, i, &s->points[k]), cross);
 		}
 	}
@@ -628,31 +665,50 @@ static double shade(const struct picture *c, double value)
 	return l->most > 0 ? value / l->most : 0;
 }
 
+static const struct {
+	const char *class, *word; /* in the legend; NULL: none */
+} tones[PLOT_TONES] = {
+	[PLOT_SHADE] = { "cell", NULL },	[PLOT_PLAIN] = { "cell", NULL },
+	[PLOT_BETTER] = { "better", "better" }, [PLOT_WORSE] = { "worse", "worse" },
+	[PLOT_CHANGED] = { "cell", "real" },
+};
+
 /* A number has enough contrast on each shade: the strongest is weak. */
-static double opacity(const struct picture *c, double value)
+static double opacity(const struct picture *c, double value, enum plot_tone tone)
 {
+	if (tone != PLOT_SHADE)
+		return tone == PLOT_PLAIN ? 0 : 0.3;
 	return has_numbers(c->plot) ? 0.04 + 0.4 * shade(c, value) : 0.12 + 0.88 * shade(c, value);
+}
+
+static void put_cell_title(const struct picture *c, const struct plot_point *p)
+{
+	const enum plot_unit unit = c->plot->kind->y.unit;
+	char a[PLOT_LABEL_SIZE], b[PLOT_LABEL_SIZE];
+
+	fputs("<title>", c->f);
+	page_escape(c->f, p->title ? p->title : plot_value_text(p->value, c->plot->kind->value, a));
+	if (!has_numbers(c->plot))
+		fprintf(c->f, ", %s to %s", plot_value_text(p->y, unit, a),
+			plot_value_text(p->y_to, unit, b));
+	fputs("</title>", c->f);
 }
 
 static void put_cell(const struct picture *c, const struct plot_point *p)
 {
 	const double x = at_x(c, p->x), y = at_y(c, p->y_to);
 	const double width = at_x(c, p->x_to) - x, height = at_y(c, p->y) - y;
-	const enum plot_unit unit = c->plot->kind->y.unit;
-	char a[PLOT_LABEL_SIZE], b[PLOT_LABEL_SIZE];
+	char text[PLOT_LABEL_SIZE];
 
 	fprintf(c->f,
-		"<rect class=\"cell\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
-		"fill-opacity=\"%.2f\"><title>%s",
-		x, y, width, height, opacity(c, p->value),
-		plot_value_text(p->value, c->plot->kind->value, a));
-	if (!has_numbers(c->plot))
-		fprintf(c->f, ", %s to %s", plot_value_text(p->y, unit, a),
-			plot_value_text(p->y_to, unit, b));
-	fputs("</title></rect>\n", c->f);
+		"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+		"fill-opacity=\"%.2f\">",
+		tones[p->tone].class, x, y, width, height, opacity(c, p->value, p->tone));
+	put_cell_title(c, p);
+	fputs("</rect>\n", c->f);
 	if (has_numbers(c->plot))
 		put_text(c, x + width / 2, y + height / 2 + 4, "middle", "number",
-			 plot_value_text(p->value, c->plot->kind->value, a));
+			 p->text ? p->text : plot_value_text(p->value, c->plot->kind->value, text));
 }
 
 static void shade_text(const struct picture *c, double value, char text[PLOT_LABEL_SIZE])
@@ -682,17 +738,44 @@ static void put_shades(const struct picture *c)
 		fprintf(c->f,
 			"<rect class=\"cell\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"12\" "
 			"fill-opacity=\"%.2f\"/>\n",
-			x, y - 10, wide, opacity(c, value));
+			x, y - 10, wide, opacity(c, value, PLOT_SHADE));
 	}
 	shade_text(c, l->most, text);
 	put_text(c, x + LETTER, y, "start", "", text);
+}
+
+/* A legend of the colours of changes that there are. */
+static void put_tones(const struct picture *c)
+{
+	const double y = c->height - 6, wide = 18;
+	bool has[PLOT_TONES] = { false };
+	double x = EDGE;
+
+	for (size_t k = 0; k < c->plot->series[0].n; k++)
+		has[c->plot->series[0].points[k].tone] = true;
+	for (enum plot_tone tone = 0; tone < PLOT_TONES; tone++) {
+		if (!has[tone] || !tones[tone].word)
+			continue;
+		fprintf(c->f,
+			"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"12\" "
+			"fill-opacity=\"%.2f\"/>\n",
+			tones[tone].class, x, y - 10, wide, opacity(c, 0, tone));
+		x += wide + LETTER;
+		put_text(c, x, y, "start", "", tones[tone].word);
+		x += LETTER * (double)(letters(tones[tone].word) + 2);
+	}
+	if (has[PLOT_PLAIN])
+		put_text(c, x, y, "start", "", "in brackets: not real");
 }
 
 static void put_cells(const struct picture *c)
 {
 	for (size_t k = 0; k < c->plot->series[0].n; k++)
 		put_cell(c, &c->plot->series[0].points[k]);
-	put_shades(c);
+	if (c->plot->kind->value == PLOT_CHANGE)
+		put_tones(c);
+	else
+		put_shades(c);
 }
 
 static void put_lines(const struct picture *c)
@@ -704,7 +787,7 @@ static void put_lines(const struct picture *c)
 		if (!s->n)
 			continue;
 		fprintf(c->f, "<g class=\"s%zu\">\n", i);
-		put_intervals(c, s);
+		put_intervals(c, i);
 		put_line(c, i);
 		put_markers(c, i);
 		fputs("</g>\n", c->f);
