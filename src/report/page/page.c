@@ -316,21 +316,12 @@ const char *page_short_target(const struct document *d, int64_t target, char *bu
 	return buf;
 }
 
-/* The letters of a name that a picture has room for. */
-#define NAME_LETTERS 40
-
 const char *page_document(const struct compare_run *run, char *buf)
 {
-	const char *name = base_name(run->doc.name);
-	size_t letters = 0;
-	bool cut = false;
+	char label[PLOT_LABEL_SIZE];
 
-	for (const char *c = name; *c; c += utf8_length(c) ? utf8_length(c) : 1)
-		letters++;
-	/* The end of a name says more than its beginning. */
-	for (; letters > NAME_LETTERS; letters--, cut = true)
-		name += utf8_length(name) ? utf8_length(name) : 1;
-	snprintf(buf, PAGE_NAME_SIZE, "%s: %s%s", run->name, cut ? "..." : "", name);
+	plot_label(label, base_name(run->doc.name));
+	snprintf(buf, PAGE_NAME_SIZE, "%s: %s", run->name, label);
 	return buf;
 }
 

@@ -480,19 +480,43 @@ static void put_change(const struct compare_texts *t, const struct compare_figur
 	snprintf(buf, size, bare ? "%s" : "(%s)", t->change);
 }
 
+static char *figure_scaled(enum pass_figure figure, double value, char *buf)
+{
+	return (figure == FIGURE_BANDWIDTH ? scaled_rate : scaled_time)(value, buf);
+}
+
+/* "412 -> 460 MB/s": the unit is there once if both have it. */
+static void put_before_after(enum pass_figure figure, const struct compare_figure *f, char *buf,
+			     size_t size)
+{
+	char a[SCALED_SIZE], b[SCALED_SIZE];
+	const char *unit = strchr(figure_scaled(figure, f->b, b), ' ');
+	char *own = strchr(figure_scaled(figure, f->a, a), ' ');
+
+	if (own && unit && strcmp(own, unit) == 0)
+		*own = '\0';
+	snprintf(buf, size, "%s \u2192 %s", a, b);
+}
+
+/* A change, after the values that it is of where there is no cell for these. */
 static void put_change_cell(struct page *p, const struct axes *a, const char *rest, size_t x,
-			    enum pass_figure figure)
+			    size_t y, enum pass_figure figure, bool with_values)
 {
 	struct compare_figure f;
-	const struct compare_subject *s = find_change(a, rest, x, 0, figure, &f);
-	char text[COMPARE_TEXT + 2] = "-";
+	const struct compare_subject *s = find_change(a, rest, x, y, figure, &f);
+	char change[COMPARE_TEXT + 2], values[3 * SCALED_SIZE];
+	char text[sizeof(change) + sizeof(values) + 2];
 	struct compare_texts t;
 
-	if (s) {
-		compare_texts(&t, s, &f);
-		put_change(&t, &f, text, sizeof(text));
+	if (!s) {
+		page_number(p, "-");
+		return;
 	}
-	page_number(p, text);
+	compare_texts(&t, s, &f);
+	put_change(&t, &f, change, sizeof(change));
+	put_before_after(figure, &f, values, sizeof(values));
+	snprintf(text, sizeof(text), "%s, %s", values, change);
+	page_number(p, with_values ? text : change);
 }
 
 static const char *table_caption(const struct axes *a, enum pass_figure figure)
@@ -524,7 +548,7 @@ static void put_lines_table(struct page *p, const struct axes *a, const char *re
 		for (size_t line = 0; line < n; line++)
 			put_cell(p, point_of_line(a, rest, i, line), figure);
 		if (a->n > 1)
-			put_change_cell(p, a, rest, i, figure);
+			put_change_cell(p, a, rest, i, 0, figure, false);
 		page_row_end(p);
 	}
 	page_table_end(p, a->x->n - i);
@@ -552,24 +576,6 @@ static enum plot_tone tone_of(const struct axes *a, enum pass_figure figure,
 	if (!a->same_plan)
 		return PLOT_CHANGED;
 	return *page_direction(figure, f->ratio.ratio) == 'b' ? PLOT_BETTER : PLOT_WORSE;
-}
-
-static char *figure_scaled(enum pass_figure figure, double value, char *buf)
-{
-	return (figure == FIGURE_BANDWIDTH ? scaled_rate : scaled_time)(value, buf);
-}
-
-/* "412 -> 460 MB/s": the unit is there once if both have it. */
-static void put_before_after(enum pass_figure figure, const struct compare_figure *f, char *buf,
-			     size_t size)
-{
-	char a[SCALED_SIZE], b[SCALED_SIZE];
-	const char *unit = strchr(figure_scaled(figure, f->b, b), ' ');
-	char *own = strchr(figure_scaled(figure, f->a, a), ' ');
-
-	if (own && unit && strcmp(own, unit) == 0)
-		*own = '\0';
-	snprintf(buf, size, "%s \u2192 %s", a, b);
 }
 
 static void draw_change(struct plot *plot, const struct axes *a, const char *rest, size_t x,
@@ -615,8 +621,7 @@ static void put_changes_table(struct page *p, const struct axes *a, const char *
 {
 	const size_t n = a->y->n < PLOT_MAX_TICS ? a->y->n : PLOT_MAX_TICS;
 	const char *heads[PLOT_MAX_TICS + 2] = { a->x->option };
-	char names[PLOT_MAX_TICS][PAGE_NAME_SIZE], change[COMPARE_TEXT + 2];
-	char values[3 * SCALED_SIZE], text[sizeof(change) + sizeof(values) + 2];
+	char names[PLOT_MAX_TICS][PAGE_NAME_SIZE];
 	size_t i;
 
 	for (size_t y = 0; y < n; y++) {
@@ -629,20 +634,8 @@ static void put_changes_table(struct page *p, const struct axes *a, const char *
 		   heads);
 	for (i = 0; i < a->x->n && i < PAGE_MAX_ROWS; i++) {
 		page_row(p, a->x->values[i]);
-		for (size_t y = 0; y < n; y++) {
-			struct compare_figure f;
-			const struct compare_subject *s = find_change(a, rest, i, y, figure, &f);
-			struct compare_texts t;
-
-			strcpy(text, "-");
-			if (s) {
-				compare_texts(&t, s, &f);
-				put_change(&t, &f, change, sizeof(change));
-				put_before_after(figure, &f, values, sizeof(values));
-				snprintf(text, sizeof(text), "%s, %s", values, change);
-			}
-			page_number(p, text);
-		}
+		for (size_t y = 0; y < n; y++)
+			put_change_cell(p, a, rest, i, y, figure, true);
 		page_row_end(p);
 	}
 	page_table_end(p, a->x->n - i);

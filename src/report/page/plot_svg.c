@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pictures of plots as SVG: scales, axes, and what is drawn between them. Called by page.c, and by
+ * Pictures of plots as SVG: scales, axes, and the lines between them. Called by page.c, and by
  * plot.c for files.
  *
  * A picture can be read without colours, and without a pointer: lines differ by dashes and markers
@@ -14,18 +14,15 @@
 #include <string.h>
 
 #include "report/page/page.h"
+#include "report/page/picture.h"
 #include "xdd/base/text.h"
 
-/* All lengths are in CSS pixels of a picture that is shown in its own size. */
 #define WIDTH 440.0
 #define HEIGHT 300.0
 #define SMALL_HEIGHT 180.0
-#define LETTER 7.2 /* of a text, on average */
-#define LINE 15.0  /* from one line of text to the next */
-#define ROW 24.0   /* of bars */
-#define CELL 70.0  /* the least width of a cell with a number */
+#define LINE 15.0 /* from one line of text to the next */
+#define CELL 70.0 /* the least width of a cell with a number */
 #define CELL_ROW 28.0
-#define EDGE 12.0 /* around all */
 #define MOST_HEIGHT 1200.0
 #define DIRECT_LETTERS 18 /* longer names of lines are below the picture, not beside the lines */
 #define NAME_LETTERS 26	  /* of a name at an axis; longer ones lose their beginning */
@@ -35,21 +32,7 @@
 
 /* ---- the picture ---- */
 
-struct picture {
-	FILE *f;
-	const struct plot *plot;
-	size_t number; /* of the picture in its page; 0: none */
-	double width, height;
-	struct plot_range x, y;
-	struct plot_limits value; /* of cells */
-	bool is_direct;		  /* the names of lines are beside them */
-	bool is_turned;		  /* the names at the axis along x are */
-	size_t beyond;		  /* lines with points beyond the end of the axis */
-	bool has_disturbed;
-	bool zooms; /* in the page, along x */
-};
-
-static size_t letters(const char *text)
+size_t picture_letters(const char *text)
 {
 	size_t n = 0;
 
@@ -63,7 +46,7 @@ static size_t longest(const struct plot_tics *tics)
 	size_t most = 0;
 
 	for (size_t i = 0; i < tics->n; i++) {
-		const size_t n = letters(tics->list[i].label);
+		const size_t n = picture_letters(tics->list[i].label);
 
 		most = n > most ? n : most;
 	}
@@ -82,7 +65,7 @@ static size_t names_of_lines(const struct plot *plot, size_t *most)
 
 	*most = 0;
 	for (size_t i = 0; i < plot->n_series; i++) {
-		const size_t length = letters(plot->series[i].title);
+		const size_t length = picture_letters(plot->series[i].title);
 
 		if (!plot->series[i].n || !length)
 			continue;
@@ -92,8 +75,7 @@ static size_t names_of_lines(const struct plot *plot, size_t *most)
 	return n;
 }
 
-/* Cells have numbers where their columns have names. */
-static bool has_numbers(const struct plot *plot)
+bool picture_has_numbers(const struct plot *plot)
 {
 	return plot->kind->style == PLOT_CELLS && plot->x_scale == PLOT_NAMES;
 }
@@ -106,7 +88,7 @@ static size_t longest_cell(const struct plot *plot)
 	for (size_t i = 0; i < plot->n_series; i++) {
 		for (size_t k = 0; k < plot->series[i].n; k++) {
 			const char *text = plot->series[i].points[k].text;
-			const size_t n = text ? letters(text) : 0;
+			const size_t n = text ? picture_letters(text) : 0;
 
 			most = n > most ? n : most;
 		}
@@ -136,14 +118,15 @@ static double height_of(const struct plot *plot)
 
 	if (plot->y_scale != PLOT_NAMES)
 		return plot->kind->small ? SMALL_HEIGHT : HEIGHT;
-	return fmin(MOST_HEIGHT, 75 + rows * (plot->kind->style == PLOT_BARS ? ROW : CELL_ROW));
+	return fmin(MOST_HEIGHT,
+		    75 + rows * (plot->kind->style == PLOT_BARS ? PICTURE_ROW : CELL_ROW));
 }
 
 /* Sizes of all parts, and the scales. */
 static void lay_out(struct picture *c)
 {
 	const struct plot *plot = c->plot;
-	double left, right = EDGE, top = 2 * LINE, bottom = 3 * LINE;
+	double left, right = PICTURE_EDGE, top = 2 * LINE, bottom = 3 * LINE;
 	size_t most;
 	const size_t names = names_of_lines(plot, &most);
 
@@ -151,20 +134,22 @@ static void lay_out(struct picture *c)
 	c->width = WIDTH;
 	c->height = height_of(plot);
 	look_at_points(c);
-	if (has_numbers(plot))
+	if (picture_has_numbers(plot))
 		c->width = fmax(c->width,
 				(double)plot->x_tics.n *
-						fmax(CELL, LETTER * (double)longest_cell(plot)) +
+						fmax(CELL,
+						     PICTURE_LETTER * (double)longest_cell(plot)) +
 					130);
 	c->is_direct = names && most <= DIRECT_LETTERS;
-	left = plot->y_tics.n ? (double)longest(&plot->y_tics) * LETTER + 16 : 56;
+	left = plot->y_tics.n ? (double)longest(&plot->y_tics) * PICTURE_LETTER + 16 : 56;
 	if (c->is_direct)
-		right = 28 + (double)most * LETTER;
-	c->is_turned = plot->x_scale == PLOT_NAMES &&
-		       (double)(longest(&plot->x_tics) + 1) * LETTER * (double)plot->x_tics.n >
-			       c->width - left - right;
+		right = 28 + (double)most * PICTURE_LETTER;
+	c->is_turned = plot->x_scale == PLOT_NAMES && (double)(longest(&plot->x_tics) + 1) *
+								      PICTURE_LETTER *
+								      (double)plot->x_tics.n >
+							      c->width - left - right;
 	if (c->is_turned)
-		bottom += 0.65 * LETTER * (double)longest(&plot->x_tics);
+		bottom += 0.65 * PICTURE_LETTER * (double)longest(&plot->x_tics);
 	top += 9 * (double)c->beyond;
 	/* Below: the names of lines, the mark of disturbed points, the shades. */
 	c->height += (names && !c->is_direct ? LINE * (double)names : 0) +
@@ -181,25 +166,23 @@ static void lay_out(struct picture *c)
 	plot_range_make(&c->y, plot, false);
 }
 
-static double at_x(const struct picture *c, double x)
+double picture_x(const struct picture *c, double x)
 {
 	return plot_place(&c->x, x);
 }
 
-static double at_y(const struct picture *c, double y)
+double picture_y(const struct picture *c, double y)
 {
 	return plot_place(&c->y, y);
 }
 
-/* A command of a path with a position along x, such as M, L or H. */
-static void put_x(const struct picture *c, char command, double x)
+void picture_command(const struct picture *c, char command, double x)
 {
 	fprintf(c->f, "%c%.*f", command, c->zooms ? 3 : 1, x);
 }
 
-/* A text at a place; `anchor` is start, middle or end. */
-static void put_text(const struct picture *c, double x, double y, const char *anchor,
-		     const char *classes, const char *text)
+void picture_text(const struct picture *c, double x, double y, const char *anchor,
+		  const char *classes, const char *text)
 {
 	fprintf(c->f, "<text x=\"%.1f\" y=\"%.1f\"", x, y);
 	if (strcmp(anchor, "start") != 0)
@@ -216,7 +199,7 @@ static void put_text(const struct picture *c, double x, double y, const char *an
 /* The end of a name that is too long tells more than its beginning. */
 static const char *short_name(const char *name, char buf[PLOT_LABEL_SIZE])
 {
-	size_t skip = letters(name);
+	size_t skip = picture_letters(name);
 
 	if (skip <= NAME_LETTERS)
 		return name;
@@ -232,7 +215,7 @@ static void put_x_tic(const struct picture *c, double x, const char *label)
 	char buf[PLOT_LABEL_SIZE];
 
 	if (!c->is_turned) {
-		put_text(c, x, y, "middle", "", label);
+		picture_text(c, x, y, "middle", "", label);
 		return;
 	}
 	fprintf(c->f,
@@ -248,15 +231,15 @@ static void put_x_tics(const struct picture *c, const struct plot_tic *tics, siz
 	double free_from = -INFINITY;
 
 	for (size_t i = 0; i < n; i++) {
-		const double x = at_x(c, tics[i].at);
-		const double half = 0.5 * LETTER * (double)letters(tics[i].label);
+		const double x = picture_x(c, tics[i].at);
+		const double half = 0.5 * PICTURE_LETTER * (double)picture_letters(tics[i].label);
 
 		fprintf(c->f, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", x, c->y.from + 4,
 			c->plot->x_scale == PLOT_NAMES ? c->y.from : c->y.to);
 		if (!c->is_turned && x - half < free_from)
 			continue;
 		put_x_tic(c, x, tics[i].label);
-		free_from = x + half + LETTER;
+		free_from = x + half + PICTURE_LETTER;
 	}
 }
 
@@ -265,12 +248,12 @@ static void put_y_tics(const struct picture *c, const struct plot_tic *tics, siz
 	char buf[PLOT_LABEL_SIZE];
 
 	for (size_t i = 0; i < n; i++) {
-		const double y = at_y(c, tics[i].at);
+		const double y = picture_y(c, tics[i].at);
 
 		if (c->plot->y_scale != PLOT_NAMES)
 			fprintf(c->f, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>\n", c->x.from,
 				y, c->x.to);
-		put_text(c, c->x.from - 6, y + 4, "end", "", short_name(tics[i].label, buf));
+		picture_text(c, c->x.from - 6, y + 4, "end", "", short_name(tics[i].label, buf));
 	}
 }
 
@@ -291,7 +274,8 @@ static const char *axis_label(const struct plot *plot, bool x, const struct plot
 static void put_axes(const struct picture *c)
 {
 	const struct plot *plot = c->plot;
-	const double below = c->is_turned ? 0.65 * LETTER * (double)longest(&plot->x_tics) : 0;
+	const double below = c->is_turned ? 0.65 * PICTURE_LETTER * (double)longest(&plot->x_tics) :
+					    0;
 	char label[2 * PLOT_LABEL_SIZE];
 	struct plot_tic tics[PLOT_MAX_TICS];
 
@@ -307,9 +291,9 @@ static void put_axes(const struct picture *c)
 		put_y_tics(c, tics, plot_range_tics(&c->y, plot->kind->y.unit, false, tics));
 	fprintf(c->f, "<path class=\"axis\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", c->x.from, c->y.to,
 		c->y.from, c->x.to);
-	put_text(c, (c->x.from + c->x.to) / 2, c->y.from + 2.2 * LINE + below, "middle", "name",
-		 axis_label(plot, true, &c->x, label));
-	put_text(c, 4, LINE - 3, "start", "name", axis_label(plot, false, &c->y, label));
+	picture_text(c, (c->x.from + c->x.to) / 2, c->y.from + 2.2 * LINE + below, "middle", "name",
+		     axis_label(plot, true, &c->x, label));
+	picture_text(c, 4, LINE - 3, "start", "name", axis_label(plot, false, &c->y, label));
 }
 
 /* ---- lines ---- */
@@ -340,11 +324,12 @@ static double shown_x(const struct picture *c, size_t series, const struct plot_
 	size_t most = 0;
 
 	if (!c->plot->kind->spreads || c->plot->n_series < 2)
-		return at_x(c, p->x);
+		return picture_x(c, p->x);
 	for (size_t i = 0; i < c->plot->n_series; i++)
 		most = c->plot->series[i].n > most ? c->plot->series[i].n : most;
 	room = fmin(SPREAD, room / (double)(most + 1) / 3);
-	return at_x(c, p->x) + fmin(SPREAD_LINE, room / (2 * middle)) * ((double)series - middle);
+	return picture_x(c, p->x) +
+	       fmin(SPREAD_LINE, room / (2 * middle)) * ((double)series - middle);
 }
 
 /* Where a point is shown: beyond the end of the axis each line has a place of its own. */
@@ -353,7 +338,7 @@ static double shown_y(const struct picture *c, size_t series, const struct plot_
 	size_t above = 0;
 
 	if (!is_beyond(c->plot, p))
-		return at_y(c, p->y);
+		return picture_y(c, p->y);
 	for (size_t i = 0; i < series; i++) {
 		const struct plot_series *s = &c->plot->series[i];
 		bool beyond = false;
@@ -376,8 +361,8 @@ static void put_line(const struct picture *c, size_t i)
 		fprintf(c->f, " clip-path=\"url(#p%zuc)\"", c->number);
 	fputs(" d=\"", c->f);
 	for (size_t k = 0; k < s->n; k++) {
-		put_x(c, k ? 'L' : 'M', shown_x(c, i, &s->points[k]));
-		fprintf(c->f, " %.1f", at_y(c, s->points[k].y));
+		picture_command(c, k ? 'L' : 'M', shown_x(c, i, &s->points[k]));
+		fprintf(c->f, " %.1f", picture_y(c, s->points[k].y));
 	}
 	fputs("\"/>\n", c->f);
 }
@@ -391,16 +376,16 @@ static void put_intervals(const struct picture *c, size_t i)
 	for (size_t k = 0; k < s->n; k++) {
 		const struct plot_point *p = &s->points[k];
 		const double x = shown_x(c, i, p);
-		const double low = fmin(at_y(c, p->low), c->y.from);
-		const double high = fmax(at_y(c, p->high), c->y.to);
+		const double low = fmin(picture_y(c, p->low), c->y.from);
+		const double high = fmax(picture_y(c, p->high), c->y.to);
 
 		if (!isfinite(p->low) || is_beyond(c->plot, p))
 			continue;
 		fputs(any ? "" : "<path class=\"interval\" d=\"", c->f);
-		put_x(c, 'M', x);
+		picture_command(c, 'M', x);
 		fprintf(c->f, " %.1fV%.1f%s", low, high, high > c->y.to ? "m-3 0h6" : "");
 		if (low < c->y.from) {
-			put_x(c, 'M', x);
+			picture_command(c, 'M', x);
 			fprintf(c->f, " %.1fm-3 0h6", low);
 		}
 		any = true;
@@ -419,7 +404,7 @@ static void put_markers(const struct picture *c, size_t i)
 	for (size_t k = 0; k < s->n; k++) {
 		if (k % every != first && !is_beyond(c->plot, &s->points[k]))
 			continue;
-		put_x(c, 'M', shown_x(c, i, &s->points[k]));
+		picture_command(c, 'M', shown_x(c, i, &s->points[k]));
 		fprintf(c->f, " %.1f%s", shown_y(c, i, &s->points[k]), markers[i].path);
 	}
 	fputs("\"/>\n", c->f);
@@ -462,7 +447,7 @@ static void put_hits(const struct picture *c, size_t i)
 	fprintf(c->f, "<g class=\"hits s%zu\">\n", i);
 	for (size_t k = 0; k < s->n; k++) {
 		fputs("<path d=\"", c->f);
-		put_x(c, 'M', shown_x(c, i, &s->points[k]));
+		picture_command(c, 'M', shown_x(c, i, &s->points[k]));
 		fprintf(c->f, " %.1fh0\">", shown_y(c, i, &s->points[k]));
 		put_point_title(c, s, &s->points[k]);
 		fputs("</path>\n", c->f);
@@ -487,8 +472,8 @@ static void put_disturbed(const struct picture *c)
 					shown_y(c, i, &s->points[k]), cross);
 		}
 	}
-	fprintf(c->f, "M%.1f %.1f%s\"/>\n", EDGE + 8, c->height - 9, cross);
-	put_text(c, EDGE + 24, c->height - 5, "start", "", "disturbed");
+	fprintf(c->f, "M%.1f %.1f%s\"/>\n", PICTURE_EDGE + 8, c->height - 9, cross);
+	picture_text(c, PICTURE_EDGE + 24, c->height - 5, "start", "", "disturbed");
 }
 
 /* ---- the names of lines ---- */
@@ -500,7 +485,7 @@ static void put_name(const struct picture *c, size_t i, double x, double y)
 		fprintf(c->f, " stroke-dasharray=\"%s\"", dashes[i]);
 	fprintf(c->f, " d=\"M%.1f %.1fh20\"/><path class=\"%s\" d=\"M%.1f %.1f%s\"/></g>\n", x,
 		y - 4, markers[i].filled ? "full" : "open", x + 10, y - 4, markers[i].path);
-	put_text(c, x + 25, y, "start", "", c->plot->series[i].title);
+	picture_text(c, x + 25, y, "start", "", c->plot->series[i].title);
 }
 
 /* The lines that have names, by the places of their ends from the top. */
@@ -533,7 +518,7 @@ static void put_names(const struct picture *c)
 
 	if (!c->is_direct) {
 		for (size_t i = 0; i < n; i++)
-			put_name(c, order[i], EDGE,
+			put_name(c, order[i], PICTURE_EDGE,
 				 c->height - 5 -
 					 LINE * (double)(n - 1 - i + (c->has_disturbed ? 1 : 0)));
 		return;
@@ -555,8 +540,8 @@ static void put_names(const struct picture *c)
 
 static void put_band(const struct picture *c, const struct plot_mark *m)
 {
-	const double from = fmax(at_x(c, m->low), c->x.from);
-	const double to = fmin(at_x(c, m->high), c->x.to);
+	const double from = fmax(picture_x(c, m->low), c->x.from);
+	const double to = fmin(picture_x(c, m->high), c->x.to);
 
 	fprintf(c->f,
 		"<rect class=\"band\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
@@ -566,10 +551,10 @@ static void put_band(const struct picture *c, const struct plot_mark *m)
 /* Beside the line, where there is room; each has a line of text of its own. */
 static void put_mark_label(const struct picture *c, const struct plot_mark *m, size_t line)
 {
-	const double room = c->x.to - LETTER * (double)letters(m->label);
+	const double room = c->x.to - PICTURE_LETTER * (double)picture_letters(m->label);
 
-	put_text(c, fmax(fmin(at_x(c, m->at) + 4, room), c->x.from + 2),
-		 c->y.to + 12 + LINE * (double)line, "start", "halo", m->label);
+	picture_text(c, fmax(fmin(picture_x(c, m->at) + 4, room), c->x.from + 2),
+		     c->y.to + 12 + LINE * (double)line, "start", "halo", m->label);
 }
 
 static void put_marks(const struct picture *c)
@@ -585,10 +570,10 @@ static void put_marks(const struct picture *c)
 
 		if (m->level)
 			fprintf(c->f, "<path class=\"mark\" d=\"M%.1f %.1fH%.1f\"/>\n", c->x.from,
-				at_y(c, m->at), c->x.to);
+				picture_y(c, m->at), c->x.to);
 		else
 			fprintf(c->f, "<path class=\"mark\" d=\"M%.1f %.1fV%.1f\"/>\n",
-				at_x(c, m->at), c->y.from, c->y.to);
+				picture_x(c, m->at), c->y.from, c->y.to);
 	}
 }
 
@@ -605,11 +590,11 @@ static size_t vertical_lines(const struct plot *plot)
 /* The label of a level is above it, or below it where labels of vertical lines are above. */
 static void put_level_label(const struct picture *c, const struct plot_mark *m)
 {
-	const double y = at_y(c, m->at);
+	const double y = picture_y(c, m->at);
 	const double lines = c->y.to + LINE * (double)vertical_lines(c->plot);
 
-	put_text(c, c->x.from + 5, y - LINE > lines ? y - 4 : y + LINE - 2, "start", "halo",
-		 m->label);
+	picture_text(c, c->x.from + 5, y - LINE > lines ? y - 4 : y + LINE - 2, "start", "halo",
+		     m->label);
 }
 
 static void put_mark_labels(const struct picture *c)
@@ -627,156 +612,10 @@ static void put_mark_labels(const struct picture *c)
 		return;
 	snprintf(text, sizeof(text),
 		 "beyond %s:", plot_value_text(c->plot->y_most, c->plot->kind->y.unit, value));
-	put_text(c, c->x.from + 2, c->y.to - 4, "start", "halo", text);
+	picture_text(c, c->x.from + 2, c->y.to - 4, "start", "halo", text);
 }
 
-/* ---- bars and cells ---- */
-
-/* Their outline shows the shortest ones. */
-static void put_bars(const struct picture *c)
-{
-	fputs("<g class=\"data\">\n", c->f);
-	for (size_t k = 0; k < c->plot->series[0].n; k++) {
-		const struct plot_point *p = &c->plot->series[0].points[k];
-		char a[PLOT_LABEL_SIZE], b[PLOT_LABEL_SIZE];
-
-		fputs("<path class=\"bar\" d=\"", c->f);
-		put_x(c, 'M', at_x(c, p->x));
-		fprintf(c->f, " %.1f", at_y(c, p->y) - 0.3 * ROW);
-		put_x(c, 'H', at_x(c, p->x_to));
-		fprintf(c->f, "v%.1f", 0.6 * ROW);
-		put_x(c, 'H', at_x(c, p->x));
-		fprintf(c->f, "z\"><title>%s to %s</title></path>\n",
-			plot_value_text(p->x, PLOT_TIME, a),
-			plot_value_text(p->x_to, PLOT_TIME, b));
-	}
-	fputs("</g>\n", c->f);
-}
-
-/* From 0 to 1; where all values are equal 1. */
-static double shade(const struct picture *c, double value)
-{
-	const struct plot_limits *l = &c->value;
-
-	if (!(l->most > l->least) && c->plot->kind->log_value)
-		return 1;
-	if (c->plot->kind->log_value)
-		return log(value / l->least) / log(l->most / l->least);
-	return l->most > 0 ? value / l->most : 0;
-}
-
-static const struct {
-	const char *class, *word; /* in the legend; NULL: none */
-} tones[PLOT_TONES] = {
-	[PLOT_SHADE] = { "cell", NULL },	[PLOT_PLAIN] = { "cell", NULL },
-	[PLOT_BETTER] = { "better", "better" }, [PLOT_WORSE] = { "worse", "worse" },
-	[PLOT_CHANGED] = { "cell", "real" },
-};
-
-/* A number has enough contrast on each shade: the strongest is weak. */
-static double opacity(const struct picture *c, double value, enum plot_tone tone)
-{
-	if (tone != PLOT_SHADE)
-		return tone == PLOT_PLAIN ? 0 : 0.3;
-	return has_numbers(c->plot) ? 0.04 + 0.4 * shade(c, value) : 0.12 + 0.88 * shade(c, value);
-}
-
-static void put_cell_title(const struct picture *c, const struct plot_point *p)
-{
-	const enum plot_unit unit = c->plot->kind->y.unit;
-	char a[PLOT_LABEL_SIZE], b[PLOT_LABEL_SIZE];
-
-	fputs("<title>", c->f);
-	page_escape(c->f, p->title ? p->title : plot_value_text(p->value, c->plot->kind->value, a));
-	if (!has_numbers(c->plot))
-		fprintf(c->f, ", %s to %s", plot_value_text(p->y, unit, a),
-			plot_value_text(p->y_to, unit, b));
-	fputs("</title>", c->f);
-}
-
-static void put_cell(const struct picture *c, const struct plot_point *p)
-{
-	const double x = at_x(c, p->x), y = at_y(c, p->y_to);
-	const double width = at_x(c, p->x_to) - x, height = at_y(c, p->y) - y;
-	char text[PLOT_LABEL_SIZE];
-
-	fprintf(c->f,
-		"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
-		"fill-opacity=\"%.2f\">",
-		tones[p->tone].class, x, y, width, height, opacity(c, p->value, p->tone));
-	put_cell_title(c, p);
-	fputs("</rect>\n", c->f);
-	if (has_numbers(c->plot))
-		put_text(c, x + width / 2, y + height / 2 + 4, "middle", "number",
-			 p->text ? p->text : plot_value_text(p->value, c->plot->kind->value, text));
-}
-
-static void shade_text(const struct picture *c, double value, char text[PLOT_LABEL_SIZE])
-{
-	if (c->plot->kind->value == PLOT_PERCENT)
-		snprintf(text, PLOT_LABEL_SIZE, "%.2g %%", value);
-	else
-		plot_value_text(value, c->plot->kind->value, text);
-}
-
-/* A legend of the shades: the least and the greatest value, and steps between them. */
-static void put_shades(const struct picture *c)
-{
-	const double y = c->height - 6, wide = 18;
-	const struct plot_limits *l = &c->value;
-	const bool log_value = c->plot->kind->log_value;
-	double x = EDGE;
-	char text[PLOT_LABEL_SIZE];
-
-	shade_text(c, log_value ? l->least : 0, text);
-	put_text(c, x, y, "start", "", text);
-	x += LETTER * (double)(letters(text) + 1);
-	for (int i = 0; i < 5; i++, x += wide) {
-		const double value = log_value ? l->least * pow(l->most / l->least, i / 4.0) :
-						 l->most * i / 4;
-
-		fprintf(c->f,
-			"<rect class=\"cell\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"12\" "
-			"fill-opacity=\"%.2f\"/>\n",
-			x, y - 10, wide, opacity(c, value, PLOT_SHADE));
-	}
-	shade_text(c, l->most, text);
-	put_text(c, x + LETTER, y, "start", "", text);
-}
-
-/* A legend of the colours of changes that there are. */
-static void put_tones(const struct picture *c)
-{
-	const double y = c->height - 6, wide = 18;
-	bool has[PLOT_TONES] = { false };
-	double x = EDGE;
-
-	for (size_t k = 0; k < c->plot->series[0].n; k++)
-		has[c->plot->series[0].points[k].tone] = true;
-	for (enum plot_tone tone = 0; tone < PLOT_TONES; tone++) {
-		if (!has[tone] || !tones[tone].word)
-			continue;
-		fprintf(c->f,
-			"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"12\" "
-			"fill-opacity=\"%.2f\"/>\n",
-			tones[tone].class, x, y - 10, wide, opacity(c, 0, tone));
-		x += wide + LETTER;
-		put_text(c, x, y, "start", "", tones[tone].word);
-		x += LETTER * (double)(letters(tones[tone].word) + 2);
-	}
-	if (has[PLOT_PLAIN])
-		put_text(c, x, y, "start", "", "in brackets: not real");
-}
-
-static void put_cells(const struct picture *c)
-{
-	for (size_t k = 0; k < c->plot->series[0].n; k++)
-		put_cell(c, &c->plot->series[0].points[k]);
-	if (c->plot->kind->value == PLOT_CHANGE)
-		put_tones(c);
-	else
-		put_shades(c);
-}
+/* ---- all lines ---- */
 
 static void put_lines(const struct picture *c)
 {
@@ -908,11 +747,11 @@ void plot_write_svg(FILE *f, const struct plot *plot, size_t number)
 	lay_out(&c);
 	put_head(&c);
 	if (plot->kind->style == PLOT_CELLS)
-		put_cells(&c);
+		picture_cells(&c);
 	put_axes(&c);
 	put_marks(&c);
 	if (plot->kind->style == PLOT_BARS)
-		put_bars(&c);
+		picture_bars(&c);
 	else if (plot->kind->style == PLOT_LINES)
 		put_lines(&c);
 	fputs("</svg>\n", f);
