@@ -412,7 +412,8 @@ SENTENCES = re.compile(r"  [ab]\d*, all targets, is not|The results differ|Sever
 # a target was at a beat, digests, and empty columns of a histogram.
 MACHINE = [(re.compile(pattern), to) for pattern, to in (
     (r"^(\S+: (?:block device|file), ).*", r"\1"), (r" -ioengine \w+", ""), (r"\b(real|may be chance|unsteady|unknown)$", "VERDICT"),
-    (r"[-+][\d.]+ to [-+][\d.]+ %(?= +VERDICT$)|too few passes(?= +VERDICT$)", "INTERVAL"),
+    (r"([-+][\d.]+ to [-+][\d.]+ %|[\d.e+-]+ to [\d.e+-]+ times|too few passes)(?= +VERDICT$)", "INTERVAL"),
+    (r"\b[\d.e+-]+ times(?= +INTERVAL)", "+0 %"),
     (r" \+ \[.\]", " + STATE"), (r"\bdigest [0-9a-f]+", "digest"), (r"(?<= )(___|---)(?= |$)", "0"),
     # A percentile of too few operations, and another machine has enough.
     (r"(?<=[ ,])-(?=[ ,]|$)", "0"))]
