@@ -309,6 +309,7 @@ def test_two_sweeps():
     t.ok(len(apart) == 3 and all(abs(x - 4) < 0.2 for x in apart), "points of one value are beside each other", apart)
     bars = [re.findall(r"M(\S+) \S+V", e.attributes["d"]) for e in by_class(plot_of(page, plots[0]), "interval")]
     t.equal([[float(x) for x in own] for own in bars], [[x for x, _, _ in a], [x for x, _, _ in b]], "and so are their intervals")
+    t.ok("Their lists differ: points that both have are compared." in page.root.text(), "other lists are named")
     t.equal(page.tables()["Bandwidth of both"],
             [["queuedepth", "a: first.json", "b: second.json", "b to a"], ["1", "1.00 MB/s +-10 %", "-", "-"],
              ["2", "2.00 MB/s +-10 %", "1.50 MB/s +-10 %", "-25.0 %"], ["4", "3.00 MB/s +-10 %", "3.00 MB/s +-10 %", "(+0.0 %)"],
@@ -350,7 +351,8 @@ def test_two_grids():
     page = page_of_two(first, second)
     grid = plot_of(page, plots[0])
     t.equal([len(by_class(grid, c)) for c in ("better", "worse", "cell")], [0, 0, 5], "of different plans none is good or bad")
-    t.ok("The plans differ, which may be the cause:" in page.root.text() and "Both have the same plan" not in page.root.text(),
+    t.ok("The words of their points differ, which may be the cause:" in page.root.text() and
+         "-op read -dio -> -op read -syncwrite" in page.root.text() and "Both have the same plan" not in page.root.text(),
          "and the page says so")
 
 
@@ -483,6 +485,7 @@ def test_kinds():
     answers = page.all("dl")[0].all("div")
     t.equal((answers[0].attributes["class"], answers[0].text().split(";")[0]), ("bad", "endfailedexit status 6"), "begins with the failure")
     page = page_of(report(*xddkinds.two_sweeps(1)), "two sweeps")
+    t.ok("Both have the same plan." in page.root.text() and "lists differ" not in page.root.text(), "have the same plan")
     answers = {a.all("dt")[0].text(): a for a in page.all("dl")[0].all("div")}
     rows = next(rows for caption, rows in page.tables().items() if caption.startswith("b to a"))
     changes = [float(r[4].split()[0]) for r in rows[1:] if r[1] == "bandwidth"]

@@ -264,9 +264,7 @@ static void put_distributions(struct page *p, const struct compare_run *runs)
 		figures_free(&all[i]);
 }
 
-#define MAX_DIFFERENCES 12
-
-/* The words of the point with these values; NULL: there is none. */
+/* The words of the run of a point; NULL: there are none. */
 static const json_t *words_of(const struct document *d, const json_t *varied)
 {
 	const json_t *point;
@@ -280,62 +278,59 @@ static const json_t *words_of(const struct document *d, const json_t *varied)
 	return NULL;
 }
 
-/* Write the differences of the plans; of sweeps of their lists, and of a point that both have. */
-static size_t diff_plans(FILE *f, const struct compare_run *runs, bool both)
+/* Write the differences of the plans; of sweeps, of the words of the first point that both have. */
+static size_t diff_plans(FILE *f, const struct compare_run *runs)
 {
 	const struct document *a = &runs[0].doc, *b = &runs[1].doc;
-	const json_t *varied = a->n_points ? a->points[0].varied : NULL;
-	const unsigned long lost = jvalue_lost();
-	json_t *plans[2];
-	size_t n;
 
 	if (!a->sweep)
 		return compare_diff(f, json_object_get(a->root, "plan"),
 				    json_object_get(b->root, "plan"), compare_skipped);
-	for (size_t i = 0; i < 2; i++) {
-		const struct document *d = &runs[i].doc;
+	for (size_t i = 0; i < a->n_points && i < PAGE_MAX_ROWS; i++) {
+		const json_t *words = words_of(b, a->points[i].varied);
 
-		plans[i] = json_object();
-		json_object_set(plans[i], "lists", json_object_get(d->root, "axes"));
-		if (both)
-			json_object_set(plans[i], "words",
-					(json_t *)(uintptr_t)words_of(d, varied));
+		if (words)
+			return compare_diff(f, words_of(a, a->points[i].varied), words,
+					    compare_skipped);
 	}
-	/* A member that the document lacks is left out. */
-	if (jvalue_lost() != lost)
-		memory_end();
-	n = compare_diff(f, plans[0], plans[1], compare_skipped);
-	json_decref(plans[0]);
-	json_decref(plans[1]);
-	return n;
+	return 0;
 }
 
 #define MAX_DIFFERENCES 12
 
-/* A difference between the plans may be the cause of all others. True: they are the same. */
-static bool put_changes(struct page *p, const struct compare_subjects *subjects,
-			const struct compare_run *runs)
+/* A difference between the plans may be the cause of all others. */
+static void put_plans(struct page *p, const char *plans, char *lines, size_t n)
 {
-	struct memstream m;
-	const size_t n = diff_plans(xmemstream_open(&m), runs, subjects->n > subjects->curve);
-	char *rest = xmemstream_close(&m), *line;
+	char *line;
 
-	if (subjects->n)
-		page_answer_change(p, subjects, runs,
-				   runs[0].doc.sweep && !subjects->curve && subjects->n > 1,
-				   n == 0);
-	if (n) {
-		page_line(p, "The plans differ, which may be the cause:");
-		page_put(p, "<ul>\n");
-	} else {
-		page_line(p, "Both have the same plan.");
-	}
-	for (size_t i = 0; i < n && i < MAX_DIFFERENCES && (line = strsep(&rest, "\n")); i++)
+	page_line(p, "The %s differ, which may be the cause:", plans);
+	page_put(p, "<ul>\n");
+	for (size_t i = 0; i < n && i < MAX_DIFFERENCES && (line = strsep(&lines, "\n")); i++)
 		page_item(p, "%s", line + strspn(line, " "));
 	if (n > MAX_DIFFERENCES)
 		page_item(p, "%zu more differences; xdd compare lists them", n - MAX_DIFFERENCES);
+	page_put(p, "</ul>\n");
+}
+
+/* True if the plans are the same. */
+static bool put_changes(struct page *p, const struct compare_subjects *subjects,
+			const struct compare_run *runs)
+{
+	const bool sweeps = runs[0].doc.sweep;
+	struct memstream m;
+	const size_t n = diff_plans(xmemstream_open(&m), runs);
+
+	xmemstream_close(&m);
+	if (subjects->n)
+		page_answer_change(p, subjects, runs, sweeps && !subjects->curve && subjects->n > 1,
+				   n == 0);
 	if (n)
-		page_put(p, "</ul>\n");
+		put_plans(p, sweeps ? "words of their points" : "plans", m.text, n);
+	else if (!sweeps || subjects->n > subjects->curve)
+		page_line(p, "Both have the same plan.");
+	if (sweeps && !json_equal(json_object_get(runs[0].doc.root, "axes"),
+				  json_object_get(runs[1].doc.root, "axes")))
+		page_line(p, "Their lists differ: points that both have are compared.");
 	free(m.text);
 	return n == 0;
 }

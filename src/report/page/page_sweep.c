@@ -461,7 +461,7 @@ static void put_cell(struct page *p, const struct document_point *point, enum pa
 	const double percent = all ? page_interval_percent(&all->figures[figure]) : NAN;
 	char scaled[SCALED_SIZE], text[2 * SCALED_SIZE];
 
-	(figure == FIGURE_BANDWIDTH ? scaled_rate : scaled_time)(mean, scaled);
+	figure_text(figure, mean, scaled);
 	if (rule_too_few(percent))
 		snprintf(text, sizeof(text), "%s, too few rounds", scaled);
 	else if (!isnan(percent))
@@ -480,18 +480,13 @@ static void put_change(const struct compare_texts *t, const struct compare_figur
 	snprintf(buf, size, bare ? "%s" : "(%s)", t->change);
 }
 
-static char *figure_scaled(enum pass_figure figure, double value, char *buf)
-{
-	return (figure == FIGURE_BANDWIDTH ? scaled_rate : scaled_time)(value, buf);
-}
-
 /* "412 -> 460 MB/s": the unit is there once if both have it. */
 static void put_before_after(enum pass_figure figure, const struct compare_figure *f, char *buf,
 			     size_t size)
 {
 	char a[SCALED_SIZE], b[SCALED_SIZE];
-	const char *unit = strchr(figure_scaled(figure, f->b, b), ' ');
-	char *own = strchr(figure_scaled(figure, f->a, a), ' ');
+	const char *unit = strchr(figure_text(figure, f->b, b), ' ');
+	char *own = strchr(figure_text(figure, f->a, a), ' ');
 
 	if (own && unit && strcmp(own, unit) == 0)
 		*own = '\0';
@@ -746,7 +741,7 @@ static void put_panels(struct page *p, struct axes *a)
 	if (t->n > 1)
 		page_lines_align(p, first, a->n > 1 ? PLOT_SWEEPS_BANDWIDTH : PLOT_SWEEP_BANDWIDTH);
 	if (t->left_out)
-		page_line(p, "Points of other combinations, %zu, are in the table of points only.",
+		page_line(p, "Points of other combinations, %zu, are in the tables only.",
 			  t->left_out);
 	free(t);
 }
