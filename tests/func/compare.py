@@ -158,7 +158,7 @@ def test_targets():
 
 
 def test_terminal():
-    """With several targets a terminal of 80 columns has room for the intervals: figures are lines above their targets."""
+    """With several targets a narrow terminal has room for the intervals: figures are lines above their targets."""
     if not t.have_terminals():
         t.skip("columns of a terminal", "no pseudo-terminals")
         return
@@ -166,7 +166,7 @@ def test_terminal():
     noise = [99.0, 101.0, 98.0, 102.0]
     a = j.write("a", with_values(base, noise, noise, noise))
     b = j.write("b", with_values(base, noise, [v * 1.5 for v in noise], noise))
-    for columns, grouped in ((80, True), (100, False)):
+    for columns, grouped in ((72, True), (100, False)):
         screen = xddterm.on_terminal([t.XDD, "compare", a, b], columns=columns, cwd=t.tmp())
         lines = screen.lines[screen.lines.index("Results") + 1:]
         lines = lines[:lines.index("")]
