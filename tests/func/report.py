@@ -338,6 +338,7 @@ def test_two_grids():
                 "real ones have a colour, also in the legend")
         t.equal([x for x in texts(grid) if x in ("better", "worse", "in brackets: not real")], ["better", "worse", "in brackets: not real"],
                 "which names it")
+        t.ok("%s by op" % ("bandwidth" if plot == plots[0] else "p99") in texts(grid), "and the grid says what changes", texts(grid))
     titles = [e.text() for e in plot_of(page, plots[0]).all("title")]
     t.ok("queuedepth 1, op read: 1.00 \u2192 1.20 MB/s, +20.0 % (+20.0 to +20.0 %); real: better" in titles, "a pointer shows the values", titles)
     t.equal(page.tables()["Bandwidth: a \u2192 b"],

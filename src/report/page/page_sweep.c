@@ -527,11 +527,14 @@ static void put_lines_table(struct page *p, const struct axes *a, const char *re
 {
 	const size_t n = lines_of(a) < PLOT_MAX_TICS ? lines_of(a) : PLOT_MAX_TICS;
 	const char *heads[PLOT_MAX_TICS + 3] = { a->x->option };
-	char names[PLOT_MAX_TICS][PAGE_NAME_SIZE];
+	char names[PLOT_MAX_TICS][sizeof(PAGE_FOLD_HEAD) + PAGE_NAME_SIZE];
 	size_t i;
 
 	for (size_t line = 0; line < n; line++) {
-		heads[line + 1] = line_name(a, line, names[line]);
+		/* Where there is no room for all columns, the changes stay. */
+		strcpy(names[line], a->n > 1 ? PAGE_FOLD_HEAD : "");
+		line_name(a, line, names[line] + strlen(names[line]));
+		heads[line + 1] = names[line];
 		if (!*names[line])
 			heads[line + 1] = figure == FIGURE_BANDWIDTH ? "bandwidth" : "p99";
 	}
@@ -603,7 +606,10 @@ static bool draw_changes(struct page *p, const struct axes *a, const char *rest,
 			 enum pass_figure figure)
 {
 	struct plot *plot = begin_grid(p, a, rest, id);
+	char label[PAGE_NAME_SIZE];
 
+	snprintf(label, sizeof(label), "%s by %s", pass_figures[figure].shown, a->y->option);
+	plot_label(plot->y_label, label);
 	for (size_t y = 0; y < plot->y_tics.n; y++) {
 		for (size_t x = 0; x < plot->x_tics.n; x++)
 			draw_change(plot, a, rest, x, y, figure);
