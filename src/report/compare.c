@@ -232,6 +232,12 @@ static const char *why_unsteady(const struct compare_subject *s)
 					    "; compare several runs of each";
 }
 
+/* True if the whole interval is within the limit, however wide it is. */
+static bool is_proven(const struct compare_limit *limit, const struct stats_ratio *r)
+{
+	return limit->falls ? r->low >= limit->ratio : r->high <= limit->ratio;
+}
+
 /*
  * A limit is exceeded when the change is, and is real. An interval that reaches further to one
  * side than the limit allows could not show a change of that size: the answer would depend on
@@ -256,7 +262,7 @@ enum compare_limit_state compare_limit_check(const struct compare_limit *limit,
 		return COMPARE_EXCEEDED;
 	else if (change > allowed && figure->verdict == COMPARE_UNSTABLE)
 		*why = why_unsteady(s);
-	else if (allowed > 1 && width > allowed)
+	else if (allowed > 1 && width > allowed && !is_proven(limit, &figure->ratio))
 		*why = why_wide(s);
 	else
 		return COMPARE_WITHIN;

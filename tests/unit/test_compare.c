@@ -316,6 +316,10 @@ static void test_limit_words(void **state)
 	const struct compare_figure up = { .ratio = { 1.2, 1.15, 1.25, 0 } };
 	const struct compare_figure wide = { .ratio = { 1.2, 0.9, 1.6, 0 },
 					     .verdict = COMPARE_CHANCE };
+	const struct compare_figure better = { .ratio = { 1.36, 1.08, 1.71, 0 },
+					       .verdict = COMPARE_REAL };
+	const struct compare_figure less = { .ratio = { 0.7, 0.55, 0.89, 0 },
+					     .verdict = COMPARE_REAL };
 	struct compare_figure f = up;
 
 	(void)state;
@@ -338,6 +342,13 @@ static void test_limit_words(void **state)
 		    "the interval is wider than the limit; compare more runs");
 	check_limit("p99+10%", 3, true, wide, COMPARE_UNDECIDED,
 		    "the interval is wider than the limit; compare more sweeps");
+	/* No such interval is too wide: the change is to the other side of the limit. */
+	check_limit("bandwidth-5%", 1, false, better, COMPARE_WITHIN, "");
+	check_limit("bandwidth+30%", 1, false, better, COMPARE_EXCEEDED, "");
+	check_limit("bandwidth+50%", 1, false, better, COMPARE_WITHIN, "");
+	check_limit("bandwidth+80%", 1, false, better, COMPARE_WITHIN, "");
+	check_limit("p99+10%", 1, false, less, COMPARE_WITHIN, "");
+	check_limit("p99-10%", 1, false, less, COMPARE_EXCEEDED, "");
 	f.verdict = COMPARE_UNKNOWN;
 	check_limit("p99+10%", 1, false, f, COMPARE_UNDECIDED,
 		    "unknown, since there is no interval");
