@@ -578,17 +578,20 @@ def test_hostile():
             {"target": None, "passes": [1], **{f: {"values": [5.0], "mean": 5.0} for f in
                                                 ("bandwidth", "iops", "latency", "p50", "p99", "p99.9")}}]}
             for i, v in enumerate((text, text + "2"))]
-        page = page_of(report(j.write("sweep", sweep), "-plots", "hostile", cwd=where), "a sweep of %r" % text)
-        scripts = [open(os.path.join(where, "hostile", n)).read() for n in os.listdir(os.path.join(where, "hostile"))
-                   if n.endswith(".gnuplot")]
-        strings = [string for script in scripts for string in re.findall("'([^']*)'", script)]
-        rest = re.sub("'[^']*'", "", "".join(script.replace("$d", "") for script in scripts))
-        t.equal(([s for s in strings if not re.fullmatch(r"[\w ._/+:,=%()#?&-]*", s)], re.findall("[`'\"@]|system|touch", rest)),
-                ([], []), "and its scripts have none of it")
-        for n in os.listdir(os.path.join(where, "hostile")):
-            if n.endswith(".svg"):
-                xml.dom.minidom.parse(os.path.join(where, "hostile", n))
-        t.equal((len(plots_of(page)), len(scripts)), (3, 3), "which has all plots, whose pictures are well-formed")
+        file, other = j.write("sweep", sweep), j.write("<b>'x'", sweep)
+        # Of two: a grid of changes of each figure, and the plots of both.
+        for words, plots in (((file,), 3), ((file, other), 8)):
+            page = page_of(report(*words, "-plots", "hostile%d" % plots, cwd=where), "%d sweeps of %r" % (len(words), text))
+            names = [os.path.join(where, "hostile%d" % plots, n) for n in os.listdir(os.path.join(where, "hostile%d" % plots))]
+            scripts = [open(n).read() for n in names if n.endswith(".gnuplot")]
+            strings = [string for script in scripts for string in re.findall("'([^']*)'", script)]
+            rest = re.sub("'[^']*'", "", "".join(script.replace("$d", "") for script in scripts))
+            t.equal(([s for s in strings if not re.fullmatch(r"[\w ._/+:,=%()#?&-]*", s)], re.findall("[`'\"@]|system|touch", rest)),
+                    ([], []), "and the scripts have none of it")
+            for n in names:
+                if n.endswith(".svg"):
+                    xml.dom.minidom.parse(n)
+            t.equal((len(plots_of(page)), len(scripts)), (plots, plots), "which has all plots, whose pictures are well-formed")
     t.ok(not os.path.exists("owned") and not os.path.exists(os.path.join(t.tmp(), "hostile", "owned")), "no file of theirs")
     t.ok(not os.path.exists("owned") and not os.path.exists(t.path("owned")), "nothing of them was run")
 
