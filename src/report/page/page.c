@@ -44,7 +44,7 @@ const char page_style[] =
 	".answer dt,.answer span{color:var(--soft);font-size:.9rem;line-height:1.3}\n"
 	".answer .good strong{color:var(--good)}.answer .bad strong{color:var(--bad)}"
 	".answer .note strong{color:var(--note)}\n"
-	".answer dd{margin:0}.answer strong{display:block;font-size:1.5rem;line-height:1.3}\n"
+	".answer dd{margin:0}.answer strong{display:block;font-size:1.5rem;line-height:1.3;text-wrap:balance}\n"
 	"a{color:var(--link)}\n"
 	"code{font-family:ui-monospace,monospace;font-size:.9em}\n"
 	".soft,caption,figcaption{color:var(--soft)}\n"
