@@ -1101,7 +1101,8 @@ int open64(const char *path, int flags, ...)
 /* Counts of a device are those of all who use it, in real time: a device with a law has none. */
 FILE *fopen64(const char *path, const char *mode)
 {
-	if (self && (idle_steps || device.n_times) && strstr(path, "/sys/class/block/") && strstr(path, "/stat")) {
+	if (self && (idle_steps || device.n_times) && strstr(path, "/sys/class/block/") &&
+	    strstr(path, "/stat")) {
 		errno = ENOENT;
 		return NULL;
 	}
