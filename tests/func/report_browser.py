@@ -6,6 +6,7 @@ on A4: no error; nothing is wider than the window or than paper, and no table wi
 unfolded; every plot has its table, its name and its description; every text has the contrast of WCAG AA; no text of a plot
 is cut, tiny or on another; plots over time zoom, and no script but the page's own runs. Skipped where there is no Chromium.
 """
+import html
 import os
 import re
 import sys
@@ -149,8 +150,8 @@ def look_at_plots(page):
 def test_plots():
     """No text of a plot is cut, tiny or on another; each point shows its values, without a script."""
     for name, files in (*xddkinds.documents(), ("long names", xddkinds.long_names(1))):
-        html = t.command([t.XDD, "report", *files]).out
-        seen, faults = xddbrowser.view("file://" + j.write("plots.html", html), look_at_plots)
+        text = t.command([t.XDD, "report", *files]).out
+        seen, faults = xddbrowser.view("file://" + j.write("plots.html", text), look_at_plots)
         t.equal(faults, [], name + ": no error")
         for scheme, width, found in seen or []:
             where = "%s, %s, %d pixels: " % (name, scheme, width)
@@ -347,8 +348,8 @@ def look_at_zoom(page):
 
 def test_zoom():
     """Plots over time show a range of it, by pointer, finger, keys and buttons."""
-    html = t.command([t.XDD, "report", *xddkinds.two_runs(1)]).out
-    done, faults = xddbrowser.view("file://" + j.write("zoom.html", html), look_at_zoom)
+    text = t.command([t.XDD, "report", *xddkinds.two_runs(1)]).out
+    done, faults = xddbrowser.view("file://" + j.write("zoom.html", text), look_at_zoom)
     t.equal((done, faults), (True, []), "no error")
 
 
@@ -376,14 +377,15 @@ INJECTED = "<script>window.owned = 1</script>"
 def test_injected():
     """Only the script of the page runs: texts of a document are no markup, and if one were, the policy would refuse it."""
     document = j.load(xddkinds.plain(1)[0])
-    for target in document["plan"]["targets"]:
-        target["path"] = target["name"] = "</script></title></svg>" + INJECTED
-    html = t.command([t.XDD, "report", j.write("injected.json", document)]).out
-
-    def owned(page):
-        return xddbrowser.value(page, "[window.owned, document.scripts.length, document.querySelectorAll('.zoom').length]")
-    t.equal(xddbrowser.view("file://" + j.write("injected.html", html), owned), ([None, 1, 2], []), "a name of a target is no script")
-    with_script = html.replace("<main", INJECTED + "<main")
+    # Names that differ before their last slash only are shown whole.
+    names = [side + "</script></title></svg>" + INJECTED for side in "ab"]
+    document["plan"]["targets"] = [dict(document["plan"]["targets"][0], path=name, name=name) for name in names]
+    page = t.command([t.XDD, "report", j.write("injected.json", document)]).out
+    t.ok(html.escape(names[0]) in page, "a page shows the name of a target")
+    def owned(view):
+        return xddbrowser.value(view, "[window.owned, document.scripts.length, document.querySelectorAll('.zoom').length]")
+    t.equal(xddbrowser.view("file://" + j.write("injected.html", page), owned), ([None, 1, 2], []), "and it is no script")
+    with_script = page.replace("<main", INJECTED + "<main")
     found, faults = xddbrowser.view("file://" + j.write("injected.html", with_script), owned)
     t.equal((found, len(faults), "Content Security Policy" in "".join(faults)), ([None, 2, 2], 1, True), "the policy refuses another script")
     without = re.sub("<meta http-equiv=[^>]*>", "", with_script)
