@@ -236,7 +236,10 @@ class Rig:
         """A copy that loses a process while a thread is held. Returns its messages."""
         with hold_at(point, nth) as h:
             process = self.start(*flags, env=h.env, **kwargs)
-            self.meet(process, h, point, nth)
+            try:
+                self.meet(process, h, point, nth)
+            except xddhold.Missed as missed:
+                raise xddhold.Missed("%s; %s" % (missed, self.finish(process))) from None
             self.strike(process, h, victim)
         _, err, _ = self.finish(process)
         left = self.processes.wait_none()
