@@ -495,7 +495,7 @@ complete -c xdd -c xddcp -n '__xdd_in copy' -o directsource -d 'read large files
 complete -c xdd -c xddcp -n '__xdd_in copy' -o ordered -d 'write each large file in the order of its offsets'
 complete -c xdd -c xddcp -n '__xdd_in copy' -o encrypt -d 'encrypt the data connections (TLS 1.3)'
 complete -c xdd -c xddcp -n '__xdd_in copy' -o port -d 'listen at this port, or at one of those after it'
-complete -c xdd -c xddcp -n '__xdd_in copy' -o freeports -d 'end other xdd of this user that use the ports'
+complete -c xdd -c xddcp -n '__xdd_in copy' -o freeports -d 'end other xdd of this user that use the ports of -p'
 complete -c xdd -c xddcp -n '__xdd_in copy' -o ssh -d 'command in place of ssh, with its options'
 complete -c xdd -c xddcp -n '__xdd_in copy' -o tty -d 'ssh with a terminal on the other side'
 complete -c xdd -c xddcp -n '__xdd_in copy' -o remotexdd -d 'xdd on the other hosts: its directory, or the program'

@@ -584,10 +584,10 @@ static const struct option link_rows[] = {
 	{ .name = "freeports",
 	  .aliases = "f",
 	  SETTING(free_ports),
-	  .help = "end other xdd of this user that use the ports",
+	  .help = "end other xdd of this user that use the ports of -p",
 	  .detail = "For ports that an earlier copy has left in use. An xdd that waits for "
 		    "connections there gets SIGTERM, also one of -e2e. A copy that has its "
-		    "connections goes on.",
+		    "connections goes on. Without -p another port is used, and nothing is ended.",
 	  .example = "xddcp -f -p 50000 disk.img storage:/vm/" },
 	{ .name = "ssh",
 	  .aliases = "S",

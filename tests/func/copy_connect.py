@@ -25,6 +25,7 @@ import xddsys
 
 CANCELED = 5
 NO_XDD, NO_SSH, SSH_ENDED, BAD_VERSION, NO_PORT, BAD_NAMES = 103, 108, 109, 112, 115, 102
+FIRST_PORT = 40010  # without -p
 SIZE = 300000
 ENV = {**os.environ, "PATH": os.path.dirname(os.path.abspath(t.XDD)) + ":" + os.environ["PATH"]}
 BANNER = w.BANNER.decode() + "8.0.0"
@@ -245,16 +246,17 @@ def comm(pid):
     return os.path.basename(os.readlink("/proc/%d/exe" % pid))
 
 
-def waiting_xdd(port):
+def waiting_xdd(port, network=None):
     """Another xdd that listens on `port`, for the other side of a run."""
-    other = subprocess.Popen([t.XDD, "-op", "write", "-targets", "1", t.path("sink"), "-reqsize", "1", "-numreqs", "1", "-e2e",
+    prefix = network.words() if network else []
+    other = subprocess.Popen([*prefix, t.XDD, "-op", "write", "-targets", "1", t.path("sink"), "-reqsize", "1", "-numreqs", "1", "-e2e",
                               "isdestination", "-e2e", "destination", "127.0.0.1:%d,1" % port, "-e2e", "timeout", "60"],
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def listens():
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", port)) == 0
-    t.until(listens, other)
+    t.until((lambda: port in network.listening()) if network else listens, other)
     return other
 
 
@@ -286,6 +288,19 @@ def ports():
             t.ok(xddprocesses.await_end(other.pid, 20), "that has ended too")
         finally:
             other.kill()
+
+
+def default_ports():
+    """Without -p, -f ends nothing where an xdd has the first port. In a network of its own, as other tests use the same ports."""
+    if net.why_not():
+        t.skip("-f without -p", net.why_not())
+        return
+    network, fake, to = net.namespace("force"), s.Fake(name="force"), target()
+    with waiting_xdd(FIRST_PORT, network) as other:
+        run = network.command(s.XDDCP, "-f", "-t", "1", "-S", fake.ssh, source(), fake.place(to), env=ENV)
+        t.ok(run.status == 0 and same(source(), to) and other.poll() is None, "-f without -p: another port, and nothing is ended", run)
+        other.kill()
+    network.remove()
 
 
 def both_remote():
@@ -450,5 +465,6 @@ def lost():
             t.equal(os.listdir(directory), [], "the server has removed its temporary file")
 
 
-t.run(through_sshd, ipv6, bad_servers, no_source, local_names, unreachable, ports, both_remote, waits, encrypted, key_is_secret, lost)
+t.run(through_sshd, ipv6, bad_servers, no_source, local_names, unreachable, ports, default_ports, both_remote,
+      waits, encrypted, key_is_secret, lost)
 t.done()

@@ -498,7 +498,7 @@ static int find_port(struct data_listener *l, const char *address, struct err *w
 
 	if (s->port)
 		err = listen_from(l, address, s->port, l->expected, why);
-	if (is_taken(err) && s->port && s->free_ports)
+	if (is_taken(err) && s->port_given && s->free_ports)
 		err = listen_by_force(l, address, l->expected, why);
 	if (is_taken(err) && s->port_given) {
 		if (err == -EADDRINUSE)
