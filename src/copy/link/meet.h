@@ -93,9 +93,9 @@ struct data_listener; /* private to data.c */
  * Find a free port on `address`, and listen; on all addresses where it is "", or not one of this
  * host. Ports are tried from settings->port on, then any free one; with port_given only as many as
  * there are connections. With both port_given and free_ports, other xdd processes of this user are
- * ended that have all of those. Each connection is welcomed when it comes. `terms->settings` is borrowed for the
- * life of the listener. Returns 0 with `*port`; or -errno with a text in `why`; -EADDRINUSE and
- * -EACCES: no port. Any thread.
+ * ended that have all of those. Each connection is welcomed when it comes. `terms->settings` is
+ * borrowed for the life of the listener. Returns 0 with `*port`; or -errno with a text in `why`;
+ * -EADDRINUSE and -EACCES: no port. Any thread.
  */
 int data_listen(struct data_listener **l, const struct data_terms *terms, const char *address,
 		uint16_t *port, struct err *why);
