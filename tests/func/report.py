@@ -246,6 +246,13 @@ def test_sweep_plot():
     page = page_of_axes(("queuedepth", ["1", "2", "4", "8", "16", "32"]))
     plots = plots_of(page)
     t.equal(plots, ["Bandwidth of the points", "99th percentile of the points"], "one list: lines")
+    made = made_sweep([("queuedepth", ["1", "2", "4"])])
+    for known, wanted in ((2, plots), (1, plots[:1])):
+        for point in made["points"][known:]:
+            point["statistics"][0]["p99"] = None
+        some = page_of(report(j.write("some", made)), "a sweep with few percentiles")
+        said = " ".join(caption.text() for caption in some.root.all("figcaption"))
+        t.equal((plots_of(some), "99th percentile" in said), (wanted, known > 1), "p99 of %d points" % known)
     lines, (_, _, top, bottom) = hits(plot_of(page, plots[0]))
     t.equal(lines[""][1][2], "2.00 MB/s (1.80 MB/s to 2.20 MB/s) at 2", "a point has its interval")
     bars = by_class(plot_of(page, plots[0]), "interval")[0].attributes["d"]

@@ -14,11 +14,15 @@
 
 #define NOTE_BYTES 320
 
+/* A value of more letters is no figure, and smaller: the causes of a copy that is limited by two. */
+#define FIGURE_LETTERS 24
+
 /* One figure; `note` may be empty. `tone` is a class of the style. */
 static void put_toned(struct page *p, const char *tone, const char *name, const char *value,
 		      const char *note)
 {
-	page_put(p, "<div class=\"%s\"><dt>", tone);
+	page_put(p, "<div class=\"%s%s\"><dt>", tone,
+		 strlen(value) > FIGURE_LETTERS ? " words" : "");
 	page_text(p, name);
 	page_put(p, "</dt><dd><strong>");
 	page_text(p, value);

@@ -552,12 +552,15 @@ static void put_lines_table(struct page *p, const struct axes *a, const char *re
 	page_table_end(p, a->x->n - i);
 }
 
-/* False where no point has enough operations for it. */
+/* False where less than two points have enough operations for it: these show nothing. */
 static bool has_p99(const struct axes *a, const char *rest)
 {
+	size_t n = 0;
+
 	for (size_t x = 0; x < a->x->n; x++) {
 		for (size_t line = 0; line < lines_of(a); line++) {
-			if (isfinite(mean_of(point_of_line(a, rest, x, line), FIGURE_P99)))
+			if (isfinite(mean_of(point_of_line(a, rest, x, line), FIGURE_P99)) &&
+			    ++n > 1)
 				return true;
 		}
 	}
@@ -656,9 +659,11 @@ static void begin_panel(struct page *p, const struct axes *a, const char *rest)
 			 rest, *rest ? ". " : "", a->x->option, a->y->option);
 	else
 		snprintf(caption, sizeof(caption),
-			 "%s%sBandwidth and 99th percentile of the service time%s by %s: means "
-			 "over the rounds, with intervals of 95 %% confidence%s",
-			 rest, *rest ? ". " : "", a->n > 1 ? " of both" : "", a->x->option,
+			 "%s%sBandwidth%s%s by %s: means over the rounds, with intervals of 95 %% "
+			 "confidence%s",
+			 rest, *rest ? ". " : "",
+			 has_p99(a, rest) ? " and 99th percentile of the service time" : "",
+			 a->n > 1 ? " of both" : "", a->x->option,
 			 a->n > 1 ? "; changes in brackets are not real" : "");
 	page_figure(p, caption);
 }
@@ -666,15 +671,16 @@ static void begin_panel(struct page *p, const struct axes *a, const char *rest)
 /* Of one sweep: lines, and a grid where there is a second list. */
 static void put_panel_plots(struct page *p, const struct axes *a, const char *rest)
 {
-	const bool both = a->n > 1;
+	const bool both = a->n > 1, times = has_p99(a, rest);
 
 	draw_lines(p, a, rest, both ? PLOT_SWEEPS_BANDWIDTH : PLOT_SWEEP_BANDWIDTH,
 		   FIGURE_BANDWIDTH);
-	draw_lines(p, a, rest, both ? PLOT_SWEEPS_P99 : PLOT_SWEEP_P99, FIGURE_P99);
+	if (times)
+		draw_lines(p, a, rest, both ? PLOT_SWEEPS_P99 : PLOT_SWEEP_P99, FIGURE_P99);
 	if (a->y)
 		draw_grid(p, a, rest);
 	put_lines_table(p, a, rest, FIGURE_BANDWIDTH);
-	if (has_p99(a, rest))
+	if (times)
 		put_lines_table(p, a, rest, FIGURE_P99);
 }
 
