@@ -14,7 +14,7 @@
 
 #define NOTE_BYTES 320
 
-/* A value of more letters is no figure, and smaller: the causes of a copy that is limited by two. */
+/* A value of more letters is no figure, and smaller: both causes of a copy. */
 #define FIGURE_LETTERS 24
 
 /* One figure; `note` may be empty. `tone` is a class of the style. */
