@@ -234,7 +234,7 @@ def check_range(what, figure, base, low, high):
         t.equal([p["text"] for p, times in moved for at, ns in zip(p["at"], times) if abs(at - x(ns)) > 0.01], [],
                 where + "points are at their times")
         t.equal([p["text"] for p, times in moved if len(times) == 1 and p["met"] != (low <= times[0] < high)], [],
-                where + "those of the range are shown, and no others")
+                where + "the points in the range are shown, and no others")
         t.equal([p["text"] for p in plot["points"]], [p["text"] for p in whole["points"]], where + "with their texts")
     said = [float(number) * NS[unit] for number, unit in re.findall(r"([\d.]+) ([num]?s)\b", figure["status"])]
     t.ok(figure["status"].startswith("Shown: ") and len(said) == 2 and abs(said[0] - low) + abs(said[1] - high) < (high - low) / 200,

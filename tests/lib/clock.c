@@ -1098,7 +1098,7 @@ int open64(const char *path, int flags, ...)
 	return fd;
 }
 
-/* Counts of a device are those of all who use it, in real time: a device with a law has none. */
+/* The kernel counts what all programs do, in real time. A device with a law has no counters. */
 FILE *fopen64(const char *path, const char *mode)
 {
 	if (self && (idle_steps || device.n_times) && strstr(path, "/sys/class/block/") &&

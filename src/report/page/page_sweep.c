@@ -125,7 +125,7 @@ static const struct document_axis *axis_of(const struct document *d, const char 
 	return NULL;
 }
 
-/* The axis with the values of all sweeps: first those of the first one. */
+/* Return the axis with the values of all sweeps: the first sweep's come first. */
 static const struct document_axis *merge_axis(struct axes *a, const struct document_axis *axis)
 {
 	struct document_axis *merged = xarena_alloc(a->arena, sizeof(*merged));

@@ -327,6 +327,9 @@ static uint64_t wait_within(const struct qthread *q, uint64_t from_ns, uint64_t 
 	const struct target *t = q->target;
 	uint64_t first_ns = UINT64_MAX, done_ns = 0;
 
+	/* After its first block and before its last a QThread is within the pass. */
+	if (q->transfer->first_ns && !last)
+		return to_ns > from_ns ? to_ns - from_ns : 0;
 	for (uint32_t i = 0; i < t->plan->qthreads; i++) {
 		const struct counters *c = &t->qthreads[i].counters;
 
