@@ -327,7 +327,7 @@ enum wire_fault copy_decode_failure(const uint8_t *body, size_t length, struct c
 
 /*
  * WIRE_COPY_COUNTS: of one side, cumulative: every 250 ms, and with FINISH and FINISHED, whose body
- * it is too. Times are sums over threads.
+ * it is too. Times are sums over threads. The body has the fields in this order.
  */
 struct copy_counts {
 	uint64_t offered_files, offered_bytes; /* source: found so far */

@@ -1,11 +1,354 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages about entries: an OFFER has files, directories and links; WANT and RESULT answer;
- * BUNDLE, FILE_END and SUMS bring contents. Called by the walk and the data threads of the source,
- * and by the destination; doc/wire.md has the layouts.
+ * Messages of a copy. Before the two sides are connected: START, STARTED, MEET and MET; of both
+ * roles: FAILURE and COUNTS; about entries: an OFFER has files, directories and links, WANT and
+ * RESULT answer, BUNDLE, FILE_END and SUMS bring contents. Called by all of src/copy; doc/wire.md
+ * has the layouts.
  */
-#include "copy/message/body.h"
+#include "copy/message/message.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xdd/base/codec.h"
+#include "xdd/base/status.h"
 #include "xdd/base/text.h"
+
+/* A string has its length in two bytes before it, with the NUL that it ends with. */
+
+/* `n` from text_bytes(). */
+static void body_put_string(struct encoder *e, const char *s, size_t n)
+{
+	enc_put(e, 2, n);
+	enc_text(e, s, n);
+}
+
+/* A string of at most `most` bytes with its NUL, which must not be cut. */
+static void body_put_whole(struct encoder *e, const char *s, size_t most)
+{
+	size_t n = text_bytes(s, most + 1);
+
+	if (n > most)
+		e->bad = true;
+	body_put_string(e, s, n);
+}
+
+/* A string for display, cut to `size` bytes with its NUL. */
+static void body_put_shown(struct encoder *e, const char *s, size_t size)
+{
+	size_t n = text_bytes(s, size);
+
+	enc_put(e, 2, n);
+	enc_shown(e, s, n);
+}
+
+/* A string of at most `most` bytes with its NUL. In the body; "" after a fault. */
+static const char *body_get_string(struct decoder *d, size_t most)
+{
+	size_t n = dec_get(d, 2);
+
+	return dec_text(d, n, 1, most);
+}
+
+/* A string for display, as a copy in `out` of `size` bytes. */
+static void body_get_shown(struct decoder *d, char *out, size_t size)
+{
+	size_t n = dec_get(d, 2);
+
+	dec_shown(d, n, out, size);
+}
+
+static bool body_get_bool(struct decoder *d)
+{
+	return dec_at_most(d, 1, 1) != 0;
+}
+
+/* An exit status of a copy, or 0. */
+static uint32_t body_get_status(struct decoder *d)
+{
+	uint32_t status = (uint32_t)dec_get(d, 4);
+
+	if (!status_is_known(status))
+		d->bad = true;
+	return status;
+}
+
+static uint64_t body_get_id(struct decoder *d)
+{
+	uint64_t id = dec_at_most(d, 8, COPY_MAX_ID);
+
+	if (!id)
+		d->bad = true;
+	return id;
+}
+
+static enum wire_fault body_end(const struct decoder *d)
+{
+	return dec_end(d) ? WIRE_OK : WIRE_BAD_BODY;
+}
+
+/* The settings that are on or off, in the order of their bits (doc/wire.md). */
+static const size_t bit_settings[] = {
+	offsetof(struct copy_settings, recursive),
+	offsetof(struct copy_settings, everything),
+	offsetof(struct copy_settings, verify),
+	offsetof(struct copy_settings, compare_contents),
+	offsetof(struct copy_settings, dry_run),
+	offsetof(struct copy_settings, in_place),
+	offsetof(struct copy_settings, resume),
+	offsetof(struct copy_settings, list),
+	offsetof(struct copy_settings, list_nul),
+	offsetof(struct copy_settings, ordered_source),
+	offsetof(struct copy_settings, ordered_destination),
+	offsetof(struct copy_settings, direct_source),
+	offsetof(struct copy_settings, direct_destination),
+	offsetof(struct copy_settings, encrypt),
+	offsetof(struct copy_settings, free_ports),
+	offsetof(struct copy_settings, port_given),
+	offsetof(struct copy_settings, force),
+	offsetof(struct copy_settings, stamps),
+	offsetof(struct copy_settings, stamps_binary),
+	offsetof(struct copy_settings, into),
+	offsetof(struct copy_settings, new_name),
+	offsetof(struct copy_settings, trust),
+};
+
+#define N_BIT_SETTINGS (sizeof(bit_settings) / sizeof(bit_settings[0]))
+
+static uint32_t settings_bits(const struct copy_settings *s)
+{
+	uint32_t bits = 0;
+
+	for (size_t i = 0; i < N_BIT_SETTINGS; i++)
+		if (*(const bool *)((const char *)s + bit_settings[i]))
+			bits |= 1u << i;
+	return bits;
+}
+
+static void set_bits(struct copy_settings *s, uint32_t bits)
+{
+	for (size_t i = 0; i < N_BIT_SETTINGS; i++)
+		*(bool *)((char *)s + bit_settings[i]) = bits >> i & 1;
+}
+
+static void put_settings(struct encoder *e, const struct copy_settings *s)
+{
+	enc_put(e, 2, s->port);
+	enc_put(e, 4, settings_bits(s));
+	enc_put(e, 4, s->connections);
+	enc_put(e, 4, s->block_bytes);
+	enc_put(e, 8, s->size_bytes);
+	enc_put(e, 8, s->timeout_ns);
+	enc_put(e, 8, s->begun_s);
+}
+
+size_t copy_encode_start(const struct copy_start *b, uint8_t *out, size_t room)
+{
+	struct encoder e = enc_begin(out, room);
+
+	if (b->n_sources > COPY_MAX_SOURCES)
+		return 0;
+	enc_bytes(&e, b->key, sizeof(b->key));
+	enc_bytes(&e, b->session, sizeof(b->session));
+	enc_put(&e, 1, b->role);
+	enc_put(&e, 1, b->peer_is_here);
+	put_settings(&e, &b->settings);
+	body_put_whole(&e, b->destination, COPY_MAX_PATH_BYTES);
+	body_put_string(&e, b->own_host, text_bytes(b->own_host, COPY_MAX_HOST_BYTES));
+	body_put_string(&e, b->peer_host, text_bytes(b->peer_host, COPY_MAX_HOST_BYTES));
+	enc_put(&e, 2, b->n_sources);
+	for (size_t i = 0; i < b->n_sources; i++)
+		body_put_whole(&e, b->sources[i], COPY_MAX_PATH_BYTES);
+	return enc_end(&e);
+}
+
+static void get_settings(struct decoder *d, struct copy_settings *s)
+{
+	s->port = (uint16_t)dec_get(d, 2);
+	set_bits(s, dec_flags(d, 4, (1u << N_BIT_SETTINGS) - 1));
+	s->connections = (uint32_t)dec_at_most(d, 4, COPY_MAX_CONNECTIONS);
+	s->block_bytes = (uint32_t)dec_at_most(d, 4, COPY_MAX_BLOCK_BYTES);
+	s->size_bytes = dec_get(d, 8);
+	s->timeout_ns = dec_amount(d);
+	s->begun_s = dec_at_most(d, 8, COPY_MAX_BEGUN_S);
+	if (!s->connections || s->block_bytes < COPY_MIN_BLOCK_BYTES || !s->timeout_ns ||
+	    (s->size_bytes > (uint64_t)INT64_MAX && s->size_bytes != UINT64_MAX))
+		d->bad = true;
+}
+
+static void get_sources(struct decoder *d, struct copy_start *b)
+{
+	size_t n = dec_get(d, 2);
+
+	/* Each takes bytes of the body, so the number is bounded by what has arrived. */
+	if (d->bad || n > COPY_MAX_SOURCES || (!n && b->role == COPY_SOURCE)) {
+		d->bad = true;
+		return;
+	}
+	b->sources = calloc(n + 1, sizeof(*b->sources));
+	if (!b->sources) {
+		d->bad = true;
+		return;
+	}
+	b->n_sources = n;
+	for (size_t i = 0; i < n; i++)
+		b->sources[i] = body_get_string(d, COPY_MAX_PATH_BYTES);
+}
+
+enum wire_fault copy_decode_start(const uint8_t *body, size_t length, struct copy_start *b)
+{
+	struct decoder d = dec_begin(body, length);
+	unsigned role;
+
+	memset(b, 0, sizeof(*b));
+	dec_bytes(&d, b->key, sizeof(b->key));
+	dec_bytes(&d, b->session, sizeof(b->session));
+	role = (unsigned)dec_get(&d, 1);
+	if (role != COPY_SOURCE && role != COPY_DESTINATION)
+		d.bad = true;
+	b->role = (enum copy_role)role;
+	b->peer_is_here = body_get_bool(&d);
+	get_settings(&d, &b->settings);
+	b->destination = body_get_string(&d, COPY_MAX_PATH_BYTES);
+	b->own_host = body_get_string(&d, COPY_MAX_HOST_BYTES);
+	b->peer_host = body_get_string(&d, COPY_MAX_HOST_BYTES);
+	get_sources(&d, b);
+	if (body_end(&d) == WIRE_OK)
+		return WIRE_OK;
+	copy_start_free(b);
+	return WIRE_BAD_BODY;
+}
+
+void copy_start_free(struct copy_start *b)
+{
+	free(b->sources);
+	b->sources = NULL;
+	b->n_sources = 0;
+}
+
+size_t copy_encode_started(const struct copy_started *b, uint8_t *out, size_t room)
+{
+	struct encoder e = enc_begin(out, room);
+
+	body_put_shown(&e, b->software, sizeof(b->software));
+	body_put_shown(&e, b->host, sizeof(b->host));
+	body_put_shown(&e, b->ssh_address, sizeof(b->ssh_address));
+	enc_put(&e, 1, b->is_directory);
+	return enc_end(&e);
+}
+
+enum wire_fault copy_decode_started(const uint8_t *body, size_t length, struct copy_started *b)
+{
+	struct decoder d = dec_begin(body, length);
+
+	body_get_shown(&d, b->software, sizeof(b->software));
+	body_get_shown(&d, b->host, sizeof(b->host));
+	body_get_shown(&d, b->ssh_address, sizeof(b->ssh_address));
+	b->is_directory = body_get_bool(&d);
+	return body_end(&d);
+}
+
+size_t copy_encode_meet(const struct copy_meet *b, uint8_t *out, size_t room)
+{
+	struct encoder e = enc_begin(out, room);
+
+	if (b->n_addresses > COPY_MAX_ADDRESSES)
+		return 0;
+	enc_put(&e, 1, b->how);
+	enc_put(&e, 1, b->ok);
+	enc_put(&e, 2, b->port);
+	enc_put(&e, 2, b->n_addresses);
+	body_put_shown(&e, b->text, sizeof(b->text));
+	for (size_t i = 0; i < b->n_addresses; i++)
+		body_put_shown(&e, b->addresses[i], sizeof(b->addresses[i]));
+	return enc_end(&e);
+}
+
+enum wire_fault copy_decode_meet(const uint8_t *body, size_t length, struct copy_meet *b)
+{
+	struct decoder d = dec_begin(body, length);
+
+	b->how = (enum copy_meet_how)dec_get(&d, 1);
+	if (b->how < COPY_LISTEN || b->how > COPY_INSIDE)
+		d.bad = true;
+	b->ok = body_get_bool(&d);
+	b->port = (uint16_t)dec_get(&d, 2);
+	b->n_addresses = dec_at_most(&d, 2, COPY_MAX_ADDRESSES);
+	body_get_shown(&d, b->text, sizeof(b->text));
+	for (size_t i = 0; i < b->n_addresses; i++) {
+		body_get_shown(&d, b->addresses[i], sizeof(b->addresses[i]));
+		if (!*b->addresses[i])
+			d.bad = true;
+	}
+	return body_end(&d);
+}
+
+void copy_failure_path(struct copy_failure *f, const char *path)
+{
+	static const char cut[] = "...";
+	size_t n = strlen(path);
+
+	if (n < sizeof(f->path)) {
+		memcpy(f->path, path, n + 1);
+		return;
+	}
+	memcpy(f->path, cut, sizeof(cut) - 1);
+	path += n - (sizeof(f->path) - sizeof(cut));
+	memcpy(f->path + sizeof(cut) - 1, path, sizeof(f->path) - sizeof(cut) + 1);
+}
+
+size_t copy_encode_failure(const struct copy_failure *b, uint8_t *out, size_t room)
+{
+	struct encoder e = enc_begin(out, room);
+
+	enc_put(&e, 8, b->id);
+	enc_put(&e, 4, b->status);
+	enc_put(&e, 1, b->differs);
+	body_put_string(&e, b->path, text_bytes(b->path, sizeof(b->path)));
+	body_put_shown(&e, b->text, sizeof(b->text));
+	return enc_end(&e);
+}
+
+enum wire_fault copy_decode_failure(const uint8_t *body, size_t length, struct copy_failure *b)
+{
+	struct decoder d = dec_begin(body, length);
+	const char *path;
+
+	b->id = dec_at_most(&d, 8, COPY_MAX_ID);
+	b->status = body_get_status(&d);
+	b->differs = body_get_bool(&d);
+	path = body_get_string(&d, sizeof(b->path));
+	memcpy(b->path, path, strlen(path) + 1);
+	body_get_shown(&d, b->text, sizeof(b->text));
+	return body_end(&d);
+}
+
+#define N_COUNTS (sizeof(struct copy_counts) / sizeof(uint64_t))
+
+size_t copy_encode_counts(const struct copy_counts *b, uint8_t *out, size_t room)
+{
+	struct encoder e = enc_begin(out, room);
+	uint64_t fields[N_COUNTS];
+
+	memcpy(fields, b, sizeof(fields));
+	for (size_t i = 0; i < N_COUNTS; i++)
+		enc_put(&e, 8, fields[i]);
+	return enc_end(&e);
+}
+
+enum wire_fault copy_decode_counts(const uint8_t *body, size_t length, struct copy_counts *b)
+{
+	struct decoder d = dec_begin(body, length);
+	uint64_t fields[N_COUNTS];
+
+	for (size_t i = 0; i < N_COUNTS; i++)
+		fields[i] = dec_amount(&d);
+	memcpy(b, fields, sizeof(fields));
+	if (b->walk_done > 1 || b->status > UINT32_MAX || !status_is_known((uint32_t)b->status))
+		d.bad = true;
+	return body_end(&d);
+}
 
 #define MOST_MODE 07777
 
