@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 
 #include "copy/link/channel.h"
-#include "copy/report/names.h"
 #include "copy/role.h"
 #include "xdd/base/err.h"
 #include "xdd/base/units.h"

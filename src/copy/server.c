@@ -19,7 +19,6 @@
 #include "copy/link/channel.h"
 #include "copy/link/meet.h"
 #include "copy/process.h"
-#include "copy/report/names.h"
 #include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"

@@ -21,7 +21,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "copy/link/data_terms.h"
 #include "copy/link/meet.h"
 #include "net_rig.h"
 #include "xdd/base/err.h"

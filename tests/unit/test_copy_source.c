@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "copy/source/data.h"
+#include "copy/source/source.h"
 #include "copy_source_rig.h"
 #include "xdd/base/units.h"
 

@@ -218,9 +218,6 @@ int commit_sweep(struct commit *c, struct err *why);
  * Temporary files of dead sessions.
  */
 
-/* True: the temporary file of this number is still wanted. */
-typedef bool stale_keep(void *arg, uint64_t number);
-
 /* Close the journals of dead sessions; commit_entered_all() has removed its own. */
 void stale_leave(struct commit *c);
 

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "copy/destination/commit.h"
-#include "copy/destination/entries.h"
 #include "copy/tree/dirs.h"
 #include "xdd/base/err.h"
 #include "xdd/base/file.h"

@@ -6,7 +6,7 @@
  * The source is not trusted: ids go up one by one, names are single components (the decoder sees to
  * that), each entry lies below the root, and the window bounds what is kept.
  */
-#include "copy/destination/entries.h"
+#include "copy/destination/destination.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "copy/destination/entries.h"
+#include "copy/destination/destination.h"
 #include "copy/tree/dirs.h"
 #include "xdd/base/file.h"
 #include "xdd/base/random.h"

@@ -11,8 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "copy/destination/entries.h"
-#include "copy/destination/items.h"
+#include "copy/destination/destination.h"
 #include "xdd/base/err.h"
 #include "xdd/io/guard.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "copy/destination/entries.h"
+#include "copy/destination/destination.h"
 #include "xdd/base/text.h"
 
 /* The value that a node of a directory below the root has. */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "copy/destination/entries.h"
+#include "copy/destination/destination.h"
 #include "xdd/base/err.h"
 #include "xdd/base/file.h"
 #include "xdd/sync/thread.h"

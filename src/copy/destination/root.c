@@ -16,7 +16,6 @@
 
 #include "copy/destination/commit.h"
 #include "copy/destination/destination.h"
-#include "copy/destination/entries.h"
 #include "xdd/base/err.h"
 #include "xdd/base/file.h"
 #include "xdd/base/text.h"

@@ -62,6 +62,9 @@ static int for_names(int dir_fd, each_name *fn, void *arg)
 
 /* ---- temporary files of one session ---- */
 
+/* True: the temporary file of this number is still wanted. */
+typedef bool stale_keep(void *arg, uint64_t number);
+
 struct sweep {
 	uint64_t session;
 	stale_keep *keep;

@@ -75,6 +75,13 @@ int copy_source_open(struct source **s, struct copy_job *job);
 int copy_source_run(struct source *s);
 void copy_source_close(struct source *s);
 
+/*
+ * Set job->top_names from its sources: last components, "" for a source that stands for its
+ * contents. With a list any name is possible. Returns 0 or -ENOMEM. copy_tops_free() frees them.
+ */
+int copy_tops_set(struct copy_job *job);
+void copy_tops_free(struct copy_job *job);
+
 /* True if the name of a destination names a directory of this host. Any thread. */
 bool copy_is_directory(const char *destination);
 

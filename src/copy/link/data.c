@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "copy/link/data_terms.h"
 #include "copy/link/meet.h"
 #include "xdd/base/err.h"
 #include "xdd/base/log.h"

@@ -16,6 +16,8 @@
 #include "copy/message/message.h"
 #include "xdd/base/err.h"
 #include "xdd/copy/copy.h"
+#include "xdd/net/connection.h"
+#include "xdd/net/stream.h"
 
 struct arena;
 
@@ -86,6 +88,18 @@ struct data_terms {
 	uint8_t session[WIRE_SESSION_BYTES];
 	const struct copy_settings *settings;
 };
+
+/* Derived from the key of the copy: nothing that has one of them knows the other. */
+struct data_keys {
+	uint8_t codes[WIRE_KEY_BYTES];
+	struct net_key tls; /* present with -e */
+};
+
+/* Returns 0, or -errno with a text: this xdd was built without a library. */
+int data_keys_derive(struct data_keys *k, const struct data_terms *terms, struct err *why);
+
+/* The terms of all data connections, for their first messages; both are borrowed. */
+struct stream_terms data_streams(const struct data_terms *terms, const struct data_keys *keys);
 
 struct data_listener; /* private to data.c */
 

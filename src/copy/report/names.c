@@ -6,14 +6,12 @@
  * The window of the copy bounds the names of entries. Paths exist only while they are reported, as
  * the names in a deep tree are long.
  */
-#include "copy/report/names.h"
+#include "copy/report/report_internal.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "copy/report/report_internal.h"
 
 #define BUCKETS (1u << 14)
 

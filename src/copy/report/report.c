@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "copy/report/names.h"
 #include "copy/report/report_internal.h"
 #include "copy/role.h"
 #include "xdd/base/file.h"

@@ -125,4 +125,22 @@ void copy_json_connection(struct copy_json *j, const struct connection_info *inf
 /* Write all. Returns 0 or the first -errno; the file is then as it was. Accepts NULL. */
 int copy_json_close(struct copy_json *j, const struct copy_state *s);
 
+struct names;
+
+/*
+ * Names of the entries of a copy between their OFFER and RESULT, so that the log of -v and the
+ * list of -n are the same whichever side this process is: a path begins with the name that a
+ * source has at the top. Called by report.c.
+ */
+
+/* `report` gets copy_report_entry() for each entry at its end. NULL without memory. */
+struct names *names_new(struct copy_report *report);
+/* Accepts NULL. */
+void names_free(struct names *n);
+
+/* The body of an OFFER, which may be wrong. One thread. */
+void names_offer(struct names *n, const uint8_t *body, size_t length);
+/* The body of a RESULT. Any thread. */
+void names_result(struct names *n, const uint8_t *body, size_t length);
+
 #endif

@@ -3,7 +3,7 @@
  * Data threads, one for each data connection: opening and checking files of the source, and
  * bundles of small files.
  */
-#include "copy/source/data.h"
+#include "copy/source/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "copy/source/source.h"
 #include "xdd/base/err.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"

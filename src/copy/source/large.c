@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "copy/source/data.h"
 #include "copy/source/source.h"
 #include "xdd/base/err.h"
 #include "xdd/base/log.h"

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "copy/source/data.h"
 #include "copy/source/source.h"
 #include "copy/tree/meta.h"
 #include "xdd/base/err.h"

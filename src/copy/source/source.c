@@ -14,7 +14,6 @@
 
 #include "copy/destination/journal.h"
 #include "copy/process.h"
-#include "copy/source/data.h"
 #include "xdd/base/codec.h"
 #include "xdd/base/err.h"
 #include "xdd/base/units.h"

@@ -20,7 +20,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "copy/tree/meta_attrs.h"
 #include "xdd/base/random.h"
 #include "xdd/base/text.h"
 

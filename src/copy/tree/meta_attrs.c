@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Extended attributes; see the header. Called by meta.c.
+ * Extended attributes. Called by meta.c.
  */
-#include "copy/tree/meta_attrs.h"
+#include "copy/tree/meta.h"
 
 #include <errno.h>
 #include <stdio.h>
