@@ -306,8 +306,10 @@ void session_free(struct session *s)
 	session_cancel(s);
 	if (s->has_thread)
 		join_control(s);
-	for (uint32_t i = 0; s->data && i < s->own.connections; i++)
+	for (uint32_t i = 0; s->data && i < s->own.connections; i++) {
 		connection_close(s->data[i].connection);
+		wire_key_free(s->data[i].key);
+	}
 	connection_close(s->control);
 	if (s->wake_fd >= 0)
 		close(s->wake_fd);
@@ -567,7 +569,7 @@ int session_take_key(struct session *s)
 /* Start the control thread; also of a session that has ended, whose peer may wait already. */
 static int session_steps_start(struct session *s, const struct wire_plan *own)
 {
-	struct session_data *data = calloc(own->connections, sizeof(*data));
+	struct stream_slot *data = calloc(own->connections, sizeof(*data));
 	int r = data ? 0 : -ENOMEM;
 
 	session_lock(s);

@@ -54,12 +54,6 @@ enum session_state {
 	SESSION_OVER = 1 << 9,	   /* both have */
 };
 
-/* A data connection as others see it. */
-struct session_data {
-	struct connection *connection; /* NULL: none now */
-	bool taken;		       /* once there was one, there is no other */
-};
-
 /* Ranges of a question, or the body of a message. */
 struct session_piece {
 	void *data;
@@ -112,7 +106,7 @@ struct session {
 	struct session_proof proof;
 	struct connection *control;
 	struct wire_hello peer_hello;
-	struct session_data *data;
+	struct stream_slot *data; /* by number */
 
 	/* const once session_meet() has started the control thread; `have_key` under the lock */
 	struct wire_plan own;

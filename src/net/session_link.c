@@ -94,7 +94,6 @@ static int connect_link(struct link *link)
 {
 	struct session *s = link->session;
 	const struct endtoend_options *o = s->params.options;
-	struct session_data *slot = &s->data[link->number];
 	struct err why = { 0 };
 	uint16_t port;
 	const struct endtoend_address *a = endtoend_address_of(o, link->number, &port);
@@ -105,7 +104,7 @@ static int connect_link(struct link *link)
 	if (r < 0)
 		return session_broke(s, BLAME_PEER, r, "connection %u: %s", link->number, why.text);
 	session_lock(s);
-	*slot = (struct session_data){ .connection = link->connection, .taken = true };
+	s->data[link->number].connection = link->connection;
 	r = session_error(s);
 	session_unlock(s);
 	if (r == 0)
@@ -117,7 +116,7 @@ static int connect_link(struct link *link)
 static int await_link(struct link *link)
 {
 	struct session *s = link->session;
-	const struct session_data *slot = &s->data[link->number];
+	struct stream_slot *slot = &s->data[link->number];
 	uint64_t until_ns = clock_now_ns() + s->timeout_ns;
 	bool late = false;
 	int r;
@@ -126,6 +125,8 @@ static int await_link(struct link *link)
 	while (!(r = session_error(s)) && !slot->connection && !late)
 		late = session_sleep(s, until_ns) == -ETIMEDOUT;
 	link->connection = slot->connection;
+	link->key = slot->key;
+	slot->key = NULL;
 	session_unlock(s);
 	if (r < 0)
 		return r;
@@ -148,9 +149,9 @@ int session_join(struct session *s, uint32_t connection, struct link **out)
 	link->number = connection;
 	if (!s->source)
 		link->stream = digest_stream_new();
-	if (s->have_key)
+	else if (s->have_key)
 		link->key = wire_key_new(s->key);
-	if ((!s->source && !link->stream) || (s->have_key && !link->key))
+	if (s->source ? s->have_key && !link->key : !link->stream)
 		r = -ENOMEM;
 	if (r == 0)
 		r = s->source ? connect_link(link) : await_link(link);
@@ -405,24 +406,16 @@ static bool offer_data(struct session *s, const struct listener_guest *g, struct
 		[STREAM_IN_CLEAR] =
 			"the destination has -e2e encrypt, the source has not: give it to both",
 		[STREAM_EXCESS] = "the destination expects no such data connection",
+		[STREAM_TWICE] = "the destination has this data connection already",
 		[STREAM_NO_MEMORY] = "the destination has no memory for this data connection",
 	};
 	const struct stream_terms t = session_streams(s);
-	struct session_data *slot;
 	enum stream_verdict verdict = STREAM_OF_OTHER;
-	struct wire_key *key = NULL;
 
 	if (s->state >= SESSION_OPENING)
-		verdict = stream_judge(&t, g, &key);
-	/* The thread of the link has a key of its own. */
-	wire_key_free(key);
+		verdict = stream_take(&t, g, s->data);
 	if (verdict != STREAM_GOOD)
 		return session_offer_refuse(why, words[verdict]);
-	slot = &s->data[g->header.connection];
-	if (slot->taken)
-		return session_offer_refuse(why,
-					    "the destination has this data connection already");
-	*slot = (struct session_data){ .connection = g->connection, .taken = true };
 	session_notify(s);
 	return true;
 }

@@ -89,28 +89,31 @@ static bool is_proven(const struct stream_terms *t, const struct listener_guest 
 	       h.target == t->target;
 }
 
-enum stream_verdict stream_judge(const struct stream_terms *t, const struct listener_guest *g,
-				 struct wire_key **key)
+enum stream_verdict stream_take(const struct stream_terms *t, const struct listener_guest *g,
+				struct stream_slot *slots)
 {
+	const uint32_t number = g->header.connection;
 	enum stream_verdict verdict = STREAM_GOOD;
+	struct wire_key *key = NULL;
 
-	*key = NULL;
 	if (!is_of_session(t, &g->hello))
 		return STREAM_OF_OTHER;
 	if (t->key) {
-		*key = wire_key_new(t->key);
-		if (!*key)
+		key = wire_key_new(t->key);
+		if (!key)
 			return STREAM_NO_MEMORY;
 	}
-	if (!is_proven(t, g, *key))
+	if (!is_proven(t, g, key))
 		verdict = STREAM_UNPROVEN;
 	else if ((t->flags & WIRE_CAN_ENCRYPT) && !g->tls)
 		verdict = STREAM_IN_CLEAR;
-	else if (g->header.connection >= t->n)
+	else if (number >= t->n)
 		verdict = STREAM_EXCESS;
-	if (verdict != STREAM_GOOD) {
-		wire_key_free(*key);
-		*key = NULL;
-	}
+	else if (slots[number].taken)
+		verdict = STREAM_TWICE;
+	if (verdict == STREAM_GOOD)
+		slots[number] = (struct stream_slot){ g->connection, key, true };
+	else
+		wire_key_free(key);
 	return verdict;
 }

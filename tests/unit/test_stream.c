@@ -26,6 +26,9 @@ static const struct stream_terms keyed = {
 	.n = 4,
 };
 
+/* The connection of a guest, which nothing looks into. */
+static char connection;
+
 /* Skip the test where keys have no code. */
 static void need_keys(void)
 {
@@ -39,7 +42,7 @@ static void need_keys(void)
 static struct listener_guest guest_of(struct wire_header h, const uint8_t *key)
 {
 	struct wire_key *k = key ? wire_key_new(key) : NULL;
-	struct listener_guest g = { .tls = true };
+	struct listener_guest g = { .tls = true, .connection = (void *)&connection };
 	uint8_t body[WIRE_MAX_HELLO_BYTES];
 
 	stream_hello(&keyed, WIRE_TRANSFER, &g.hello);
@@ -54,11 +57,15 @@ static struct listener_guest guest_of(struct wire_header h, const uint8_t *key)
 
 static enum stream_verdict judge(const struct stream_terms *t, const struct listener_guest *g)
 {
-	struct wire_key *key;
-	enum stream_verdict verdict = stream_judge(t, g, &key);
+	struct stream_slot slots[4] = { { NULL } }, *slot = &slots[2];
+	enum stream_verdict verdict = stream_take(t, g, slots);
 
-	assert_int_equal(key != NULL, verdict == STREAM_GOOD && t->key);
-	wire_key_free(key);
+	assert_int_equal(slot->taken, verdict == STREAM_GOOD);
+	assert_ptr_equal(slot->connection, slot->taken ? g->connection : NULL);
+	assert_int_equal(slot->key != NULL, slot->taken && t->key);
+	if (slot->taken)
+		assert_int_equal(stream_take(t, g, slots), STREAM_TWICE);
+	wire_key_free(slot->key);
 	return verdict;
 }
 

@@ -7,6 +7,7 @@
 #ifndef XDD_NET_STREAM_H
 #define XDD_NET_STREAM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "xdd/net/connection.h"
@@ -45,16 +46,24 @@ enum stream_verdict {
 	STREAM_UNPROVEN, /* it does not have the key */
 	STREAM_IN_CLEAR, /* it is not encrypted */
 	STREAM_EXCESS,	 /* there is no such number */
+	STREAM_TWICE,	 /* it has come already */
 	STREAM_NO_MEMORY,
 	STREAM_VERDICTS
 };
 
+/* A stream of a session, as the threads know it that do not use it. */
+struct stream_slot {
+	struct connection *connection; /* NULL: none now */
+	struct wire_key *key;	       /* for its user; NULL: none, or the user has it */
+	bool taken;		       /* once there was one, there is no other */
+};
+
 /*
- * Judge the HELLO of a guest. One that does not have the key learns whether the session is another
- * one, and nothing else. STREAM_GOOD: `*key` is the key of its stream, which the caller frees; NULL
- * without one. Thread of the listener.
+ * Judge the HELLO of a guest. STREAM_GOOD: it is the stream of its number in `slots`, which are
+ * t->n. One that does not have the key learns whether the session is another one, and nothing else.
+ * Thread of the listener.
  */
-enum stream_verdict stream_judge(const struct stream_terms *t, const struct listener_guest *g,
-				 struct wire_key **key);
+enum stream_verdict stream_take(const struct stream_terms *t, const struct listener_guest *g,
+				struct stream_slot *slots);
 
 #endif

@@ -341,39 +341,29 @@ struct data_listener {
 	struct listener *listener;
 	unsigned expected;
 
-	/* written by the thread of the listener */
-	struct link *links[COPY_MAX_CONNECTIONS];
+	/* written by the thread of the listener until all have arrived */
+	struct stream_slot slots[COPY_MAX_CONNECTIONS];
 
-	/* atomic: how many of them are there; changes after the link is */
+	/* atomic: how many of them are there; changes after the slot has */
 	_Atomic unsigned arrived;
-	_Atomic bool no_memory; /* for a link, so that not all can come */
 	struct event changed;
 };
 
 /* ---- guests: thread of the listener ---- */
 
-static bool data_listen_refuse(struct err *why, const char *text)
-{
-	err_set(why, -EACCES, "%s", text);
-	return false;
-}
-
-/* `g` belongs to this copy: its link, which owns `key` from here on. */
-static bool data_listen_take(struct data_listener *l, const struct listener_guest *g,
-			     struct wire_key *key)
+/* `g` is the stream of `slot`. */
+static bool data_listen_welcome(struct data_listener *l, const struct listener_guest *g,
+				struct stream_slot *slot)
 {
 	const struct stream_terms t = data_streams(&l->terms, &l->keys);
-	uint32_t number = g->header.connection;
 
-	if (stream_send_hello(g->connection, WIRE_WELCOME, &t, number, key) != 0) {
-		wire_key_free(key);
+	if (stream_send_hello(g->connection, WIRE_WELCOME, &t, g->header.connection, slot->key)) {
+		wire_key_free(slot->key);
+		*slot = (struct stream_slot){ NULL };
 		return false;
 	}
 	hold(HOLD_WELCOME_SENT);
-	l->links[number] = link_on_connection(g->connection, key, number);
-	if (!l->links[number])
-		atomic_store(&l->no_memory, true);
-	else if (atomic_fetch_add(&l->arrived, 1) + 1 == l->expected)
+	if (atomic_fetch_add(&l->arrived, 1) + 1 == l->expected)
 		listener_set_quiet(l->listener, true);
 	event_wake(&l->changed);
 	return true;
@@ -386,20 +376,17 @@ static bool data_listen_offer(void *arg, const struct listener_guest *g, struct 
 		[STREAM_UNPROVEN] = "the first message has a wrong code",
 		[STREAM_IN_CLEAR] = "this copy is encrypted",
 		[STREAM_EXCESS] = "there is no such data connection",
+		[STREAM_TWICE] = "this data connection is there already",
 		[STREAM_NO_MEMORY] = "there is no memory for this data connection",
 	};
 	struct data_listener *l = arg;
 	const struct stream_terms t = data_streams(&l->terms, &l->keys);
-	struct wire_key *key;
-	enum stream_verdict verdict = stream_judge(&t, g, &key);
+	enum stream_verdict verdict = stream_take(&t, g, l->slots);
 
-	if (verdict != STREAM_GOOD)
-		return data_listen_refuse(why, words[verdict]);
-	if (l->links[g->header.connection]) {
-		wire_key_free(key);
-		return data_listen_refuse(why, "this data connection is there already");
-	}
-	return data_listen_take(l, g, key);
+	if (verdict == STREAM_GOOD)
+		return data_listen_welcome(l, g, &l->slots[g->header.connection]);
+	err_set(why, -EACCES, "%s", words[verdict]);
+	return false;
 }
 
 /* ---- ports ---- */
@@ -548,33 +535,46 @@ int data_listen(struct data_listener **out, const struct data_terms *terms, cons
 	return 0;
 }
 
+/* All have arrived. Returns 0 or -ENOMEM; the connections are the links' then, or closed. */
+static int data_take_links(struct data_listener *l, struct data_links *links)
+{
+	int err = 0;
+
+	memset(links, 0, sizeof(*links));
+	for (; links->n < l->expected; links->n++) {
+		struct stream_slot *slot = &l->slots[links->n];
+
+		links->links[links->n] = link_on_connection(slot->connection, slot->key, links->n);
+		slot->connection = NULL;
+		slot->key = NULL;
+		if (!links->links[links->n])
+			err = -ENOMEM;
+	}
+	if (err)
+		data_links_close(links);
+	return err;
+}
+
 int data_accept(struct data_listener *l, struct data_links *links, uint64_t wait_ns,
 		struct err *why)
 {
 	const uint64_t silence_ns = l->terms.settings->timeout_ns;
 	uint64_t until_ns = clock_now_ns() + (wait_ns < silence_ns ? wait_ns : silence_ns);
+	int err;
 
-	while (atomic_load(&l->arrived) < l->expected && !atomic_load(&l->no_memory)) {
+	while (atomic_load(&l->arrived) < l->expected && clock_now_ns() < until_ns) {
 		uint32_t key = event_listen(&l->changed);
 
-		if (atomic_load(&l->arrived) == l->expected || atomic_load(&l->no_memory) ||
-		    clock_now_ns() >= until_ns)
-			event_leave(&l->changed);
-		else
+		if (atomic_load(&l->arrived) < l->expected)
 			event_wait(&l->changed, key, until_ns);
-		if (clock_now_ns() >= until_ns)
-			break;
+		else
+			event_leave(&l->changed);
 	}
-	if (atomic_load(&l->no_memory))
-		return err_errno(why, -ENOMEM);
 	if (atomic_load(&l->arrived) < l->expected)
 		return err_set(why, -ETIMEDOUT, "%u of %u data connections arrived on port %u",
 			       atomic_load(&l->arrived), l->expected, listener_port(l->listener));
-	memset(links, 0, sizeof(*links));
-	memcpy(links->links, l->links, sizeof(links->links));
-	memset(l->links, 0, sizeof(l->links));
-	links->n = l->expected;
-	return 0;
+	err = data_take_links(l, links);
+	return err ? err_errno(why, err) : 0;
 }
 
 void data_listener_free(struct data_listener *l)
@@ -582,8 +582,10 @@ void data_listener_free(struct data_listener *l)
 	if (!l)
 		return;
 	listener_free(l->listener);
-	for (unsigned i = 0; i < l->expected; i++)
-		link_close(l->links[i]);
+	for (unsigned i = 0; i < l->expected; i++) {
+		connection_close(l->slots[i].connection);
+		wire_key_free(l->slots[i].key);
+	}
 	data_keys_forget(&l->keys);
 	free(l);
 }
