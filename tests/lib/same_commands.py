@@ -14,6 +14,9 @@ Flags: "random" the outputs depend on the random generator; "shared" QThreads or
 that lines come in any order and a QThread has any part; "root" for root only; "loop" the word LOOP is
 a loop device of 1 MiB (root only).
 """
+import random
+import re
+import shlex
 
 READ = "-op read -targets 1 data -reqsize 4 "
 WRITE = "-op write -targets 1 new -reqsize 4 "
@@ -524,3 +527,81 @@ compare note note
 compare -failif speed note note
 """
 add("", BAD)
+
+# Commands of several documents
+
+add("", """
+-numreqs 8 -csvout a.csv ;; -op read -targets 1 small -reqsize 4 -numreqs 4 -csvout b.csv ;; combine a.csv b.csv
+-numreqs 8 -jsonout a.json ;; -op read -targets 1 small -reqsize 4 -numreqs 4 -jsonout b.json ;; combine a.json b.json
+-numreqs 8 -jsonout a.json -passes 3 -qthreadinfo ;; combine -csvout c.csv a.json a.json
+-numreqs 8 -jsonout a.json -passes 3 -latency histogram ;; report -o r.html a.json
+-numreqs 8 -jsonout a.json -passes 3 -latency histogram ;; report -csv a.json
+-numreqs 8 -jsonout a.json ;; report -o r.html a.json nosuch.json
+-numreqs 8 -jsonout a.json ;; a.json
+-vary queuedepth=1,2 -numreqs 8 -passes 2 -jsonout a.json ;; compare a.json a.json
+""", READ)
+add("", """
+combine
+combine nosuch
+combine note
+report
+report nosuch
+report note
+multi
+multi nosuch -- -op read -targets 1 data
+fio nosuch
+fio --name=a --filename=data --rw=read --bs=4k --size=64k --show-command
+fio --name=a --filename=data --rw=randrw --rwmixread=70 --bs=4k,8k --size=64k --iodepth=4 --show-command
+fio --name=a --filename=new --rw=write --bs=4k --size=64k --verify=crc32c --show-command
+fio --name=a --rw=red
+sh:printf '[global]\\nbs=4k\\nsize=64k\\n[a]\\nfilename=data\\nrw=read\\n' >a.fio ;; fio a.fio -dryrun
+""")
+
+
+# Commands by chance
+
+def groups(line):
+    """The options of a command, each with its values."""
+    found = []
+    for word in shlex.split(line):
+        if re.match(r"-[a-z]", word):
+            found.append([word])
+        elif found:
+            found[-1].append(word)
+    return found
+
+
+def changed(chance, group):
+    """An option with a fault of the kinds that happen: a letter lost, a value lost, doubled or of another option."""
+    group = list(group)
+    place = chance.randrange(len(group))
+    kind = chance.randrange(4)
+    if kind == 0 and len(group[place]) > 3:
+        at = chance.randrange(1, len(group[place]))
+        group[place] = group[place][:at] + group[place][at + 1:]
+    elif kind == 1 and place:
+        del group[place]
+    elif kind == 2 and place:
+        group.insert(place, group[place])
+    elif place:
+        group[place] = chance.choice(("0", "-1", "1", "7", "4k", "1.5", "90%", "x", "99999999999", "read", "target"))
+    return group
+
+
+def by_chance(seed, count):
+    """`count` commands: up to five options from different commands of the list; one option in eight has a fault."""
+    chance = random.Random(seed)
+    pool = []
+    bad = set(BAD.splitlines())
+    for line, flags in COMMANDS:
+        if not flags & {"loop", "random"} and " ;; " not in line and line.startswith("-") and line not in bad:
+            for group in groups(line):
+                # What ends when the figures of the passes are steady differs from run to run.
+                fixed = group[0] in ("-op", "-target", "-targets", "-reqsize", "-numreqs") or "until" in group
+                if not fixed and group not in pool:
+                    pool.append(group)
+    for _ in range(count):
+        words = shlex.split(chance.choice((READ, READ, WRITE, NULL, TWO)) + ENOUGH)
+        for group in chance.sample(pool, chance.randrange(1, 6)):
+            words += changed(chance, group) if chance.randrange(8) == 0 else group
+        yield shlex.join(words + ["-timelimit", "60"]), frozenset(["shared"])
