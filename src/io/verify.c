@@ -55,6 +55,9 @@ static bool sequenced_elsewhere(const struct bad *b, uint64_t *where)
 	word &= p->keep;
 	if ((word ^ here) % WORD_BYTES || word > INT64_MAX)
 		return false;
+	/* One word of any other data is a multiple of the word in one of eight cases. */
+	if (b->n < 2 * WORD_BYTES && word >= target_end(b->s->v->target))
+		return false;
 	pattern_bytes(p, word, 0, other, b->n);
 	*where = word;
 	return memcmp(other, b->found, b->n) == 0;

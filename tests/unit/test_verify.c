@@ -221,6 +221,15 @@ static void test_sequenced_elsewhere(void **state)
 	misplace(&f, OFFSET, SIZE, 3, INT64_MAX - 1023);
 	check_at(&f, OFFSET, SIZE, false);
 	found_at(&f, INT64_MAX - 1023);
+	/* A word alone, which is compared by location, names no place after the end. */
+	for (size_t i = 0; i < 2; i++) {
+		const uint64_t from = i ? 0x5a5a5a5a5a5a5a58 : (1 << 20) - 512;
+
+		setup(&f, PATTERN_SEQUENCED, VERIFY_LOCATION);
+		misplace(&f, OFFSET, SIZE, 3, from);
+		check_at(&f, OFFSET, SIZE, false);
+		found_at(&f, i ? UINT64_MAX : from);
+	}
 }
 
 /* The end of a request may have a part of a word, which names no place. */
@@ -236,7 +245,7 @@ static void test_parts_of_words(void **state)
 			memset(f.buf + 512, 0xa5, more);
 		check_at(&f, OFFSET, 512 + more, false);
 		assert_int_equal(f.n, 1);
-		assert_true((f.got[0].kind == MISCOMPARE_MISPLACED) == (more >= 8));
+		assert_true((f.got[0].kind == MISCOMPARE_MISPLACED) == (more >= 16));
 	}
 	/* The word of offset 0 is a place, more zeros are none. */
 	for (uint64_t words = 1; words <= 2; words++) {
