@@ -532,12 +532,9 @@ add("", BAD)
 
 add("", """
 -numreqs 8 -csvout a.csv ;; -op read -targets 1 small -reqsize 4 -numreqs 4 -csvout b.csv ;; combine a.csv b.csv
--numreqs 8 -jsonout a.json ;; -op read -targets 1 small -reqsize 4 -numreqs 4 -jsonout b.json ;; combine a.json b.json
 -numreqs 8 -jsonout a.json -passes 3 -qthreadinfo ;; combine -csvout c.csv a.json a.json
--numreqs 8 -jsonout a.json -passes 3 -latency histogram ;; report -o r.html a.json
 -numreqs 8 -jsonout a.json -passes 3 -latency histogram ;; report -csv a.json
 -numreqs 8 -jsonout a.json ;; report -o r.html a.json nosuch.json
--numreqs 8 -jsonout a.json ;; a.json
 -vary queuedepth=1,2 -numreqs 8 -passes 2 -jsonout a.json ;; compare a.json a.json
 """, READ)
 add("", """
@@ -550,11 +547,35 @@ report note
 multi
 multi nosuch -- -op read -targets 1 data
 fio nosuch
-fio --name=a --filename=data --rw=read --bs=4k --size=64k --show-command
-fio --name=a --filename=data --rw=randrw --rwmixread=70 --bs=4k,8k --size=64k --iodepth=4 --show-command
-fio --name=a --filename=new --rw=write --bs=4k --size=64k --verify=crc32c --show-command
+fio --name=a --filename=data --rw=read --bs=4k --size=64k
+fio --name=a --filename=data --rw=randrw --rwmixread=70 --bs=4k,8k --size=64k --iodepth=4
+fio --name=a --filename=new --rw=write --bs=4k --size=64k --verify=crc32c
 fio --name=a --rw=red
-sh:printf '[global]\\nbs=4k\\nsize=64k\\n[a]\\nfilename=data\\nrw=read\\n' >a.fio ;; fio a.fio -dryrun
+sh:printf '[global]\\nbs=4k\\nsize=64k\\n[a]\\nfilename=data\\nrw=read\\n' >a.fio ;; fio a.fio
+sh:printf '[a]\\n-op read\\n-target data\\n-numreqs 4\\n[b]\\n-op read\\n-target nosuch\\n[c]\\n-op read\\n-target small\\n' >c ;; -setup c -keepgoing ;; -setup c -section a c
+""")
+
+# One rank, cuts of a pass, words of other programs
+
+add("", """
+-op read -targets 1 data -reqsize 4 -numreqs 8 -rank 1 -ranks 4 -verbose
+-op read -targets 1 data -reqsize 4 -numreqs 8 -rank 4 -ranks 4
+-op write -targets -2 new -reqsize 4 -blocksize 1k -blockperrank 16k -segments 2 -rank 0 -ranks 2 -rankspernode 1 -verbose
+-op read -targets -2 data -reqsize 4 -blocksize 1k -blockperrank 16k -segments 2 -rank 0 -ranks 2 -rankspernode 1 -reorder
+-op read -targets 1 data -reqsize 4 -numreqs 8 -reorder
+-op read -targets 2 data small -reqsize 4 -stonewall -numreqs target 0 4 -numreqs target 1 60
+-op write -targets 1 new -reqsize 4 -numreqs 8 -flushwrite 4 -flushbetween -osync -verbose
+-op write -targets 1 new -reqsize 4 -numreqs 8 -odsync
+-op read -targets 1 data -reqsize 4 -numreqs 8 -orsync -runid night
+-op read -targets 1 data -reqsize 4 -numreqs 8 -attached output
+-op read -targets 1 data -reqsize 4 -numreqs 8 -cookie 00
+-op read -targets 1 data -reqsize 4 -numreqs 8 -congestion bbr
+-op read -targets 1 data -reqsize 4 -numreqs 8 -restart file r
+-help -mpi
+-op read -targets 1 data -reqsize 4 -numreqs 8 -times 2
+-op read -targets 1 data -reqsize 4 -numreqs 8 -quiet
+-op read -targets 1 data -reqsize 4 -numreqs 8 -warmup 0.01 -quiet
+-op read -targets 1 data -reqsize 4 -numreqs 8 -timeserver host nosuch.invalid
 """)
 
 

@@ -15,11 +15,11 @@ MEASURED = re.compile(
     r"(buffer)?flush(time)?|open(time)?|close(time)?|dsk_\w+|deskew\w+|tail\w+|fairness|pct_\w+|percent(cpu\w*|user|system)|"
     r"cpu(_?time)?|user(_?time)?|sys(tem|_time)?(time)?|(longest|shortest)(_?op|_?offset)?|min|max|mean|stddev|wavg|p[\d.]+|"
     r"(rd|wrt|read|write|fls)?_?(lat|resp)_?(min|max|mean|stddev|wavg|p[\d.]+)|start|end|from|to|"
-    r"startts|endts|io time ms|relative ms|delta us|loop ms|inst mb/sec|thread id|cpu start|cpu end|"
+    r"starttime|startts|endts|io time ms|relative ms|delta us|loop ms|inst mb/sec|thread id|cpu start|cpu end|"
     r"start_ns|end_ns|io_ns|cpu_start|cpu_end)$")
 
 RESULT_LINE = re.compile(r" *(QUEUE_PASS|TARGET_PASS|TARGET_AVERAGE|COMBINED|LATENCY_\w+|INTERVAL(_ALL)?) ")
-CSV_HEADING = re.compile(r"[A-Z][\w.]*(,[A-Z][\w.]*){3,}$|Target, RWV Op, ")
+CSV_HEADING = re.compile(r"(document|[A-Z][\w.]*)(,[A-Z][\w.]*){3,}$|Target, RWV Op, ")
 
 # Lines of text: pattern and what it becomes. All that match are applied.
 N = r"-?\d+(?:\.\d+)?"
