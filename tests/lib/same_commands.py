@@ -617,7 +617,7 @@ def by_chance(seed, count):
     for line, flags in COMMANDS:
         if not flags & {"loop", "random"} and " ;; " not in line and line.startswith("-") and line not in bad:
             for group in groups(line):
-                # What ends when the figures of the passes are steady differs from run to run.
+                # A run with "passes until" ends by its measured figures: another one at another pass.
                 fixed = group[0] in ("-op", "-target", "-targets", "-reqsize", "-numreqs") or "until" in group
                 if not fixed and group not in pool:
                     pool.append(group)
