@@ -24,19 +24,20 @@
 
 _Static_assert(offsetof(struct engine, info) == 0, "engine_from() depends on it");
 
-int engine_check(const struct target_plan *target, const char **why)
+int engine_check(const struct target_plan *target, struct err *why)
 {
 	const struct engine *engine = engine_of(target);
+	const char *missing;
 	int err;
 
-	*why = NULL;
+	err_clear(why);
 	/* An engine for all targets is not meant for the null device. */
 	if (target->kind == TARGET_NULL)
 		return 0;
-	err = engine_available(&engine->info, why);
-	if (!err && engine->check)
-		err = engine->check(target, why);
-	return err;
+	err = engine_available(&engine->info, &missing);
+	if (err && missing)
+		err_set(why, err, "%s", missing);
+	return err || !engine->check ? err : engine->check(target, why);
 }
 
 static bool is_used(const struct plan *plan, const struct engine *engine)
@@ -152,13 +153,13 @@ bool engine_in_turn(const struct engine_params *params)
 	return params->target->ordering == ORDERING_STRICT && params->target->qthreads > 1;
 }
 
-int engine_check_batch(const struct target_plan *target, uint64_t batch, const char **why)
+int engine_check_batch(const struct target_plan *target, uint64_t batch, struct err *why)
 {
 	if (batch <= 1 || target->ordering != ORDERING_STRICT || target->qthreads == 1)
 		return 0;
-	return engine_fail(-EINVAL, why,
-			   "batch: with -ordering strict and several -threads each operation is "
-			   "submitted by itself; leave batch out, or -threads");
+	return err_set(why, -EINVAL,
+		       "batch: with -ordering strict and several -threads each operation is "
+		       "submitted by itself; leave batch out, or -threads");
 }
 
 void engine_batch_init(struct engine_batch *b, const struct engine_params *params, uint64_t keyword)
@@ -192,12 +193,6 @@ void engine_batch_describe(const struct engine_batch *b, char *buf, size_t size)
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; not in the headers of glibc 2.34 and older */
 #endif
 
-static int buffer_fail(int err, const char **why, const char *text)
-{
-	*why = text;
-	return err;
-}
-
 /*
  * Reserve `size` bytes of addresses at a multiple of `align`, both whole pages of the kind to be
  * put there. The kernel aligns to small pages only, so reserve more and give back what sticks out
@@ -223,7 +218,7 @@ static void *buffer_reserve(size_t size, size_t align)
 }
 
 /* Map memory at `*at`; NULL: anywhere. */
-static int map_private(void **at, size_t size, bool huge, const char **why)
+static int map_private(void **at, size_t size, bool huge, struct err *why)
 {
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | (*at ? MAP_FIXED : 0) | (huge ? MAP_HUGETLB : 0);
 	void *map = mmap(*at, size, ACCESS, flags, -1, 0);
@@ -233,31 +228,30 @@ static int map_private(void **at, size_t size, bool huge, const char **why)
 		return 0;
 	}
 	if (huge && errno == ENOMEM)
-		return buffer_fail(-ENOMEM, why,
-				   "-hugepages: not enough huge pages are left; see the sysctl "
-				   "vm.nr_hugepages");
+		return err_set(why, -ENOMEM,
+			       "-hugepages: not enough huge pages are left; see the sysctl "
+			       "vm.nr_hugepages");
 	return -errno;
 }
 
-static int no_segment(int err, bool huge, const char **why)
+static int no_segment(int err, bool huge, struct err *why)
 {
 	if (huge && err == EPERM)
-		return buffer_fail(
-			-err, why,
+		return err_set(
+			why, -err,
 			"-sharedmemory -hugepages: the kernel wants the right to lock memory, or "
 			"the group of the sysctl vm.hugetlb_shm_group");
 	if (huge && err == ENOMEM)
-		return buffer_fail(
-			-err, why,
-			"-sharedmemory -hugepages: not enough huge pages are left; see the "
-			"sysctl vm.nr_hugepages");
+		return err_set(why, -err,
+			       "-sharedmemory -hugepages: not enough huge pages are left; see the "
+			       "sysctl vm.nr_hugepages");
 	if (err == EINVAL)
-		return buffer_fail(-err, why,
-				   "-sharedmemory: a segment may not be so large; see the sysctl "
-				   "kernel.shmmax");
+		return err_set(why, -err,
+			       "-sharedmemory: a segment may not be so large; see the sysctl "
+			       "kernel.shmmax");
 	if (err == ENOSPC)
-		return buffer_fail(
-			-err, why,
+		return err_set(
+			why, -err,
 			"-sharedmemory: no segment is left; see the sysctls kernel.shmmni and "
 			"kernel.shmall");
 	return -err;
@@ -268,7 +262,7 @@ static int no_segment(int err, bool huge, const char **why)
  * has it, however that one ends. It cannot be marked before: a segment that no process has attached
  * is removed at once.
  */
-static int map_shared(void **at, size_t size, bool huge, const char **why)
+static int map_shared(void **at, size_t size, bool huge, struct err *why)
 {
 	int id = shmget(IPC_PRIVATE, size, IPC_CREAT | 0600 | (huge ? SHM_HUGETLB : 0)), err = 0;
 	void *map;
@@ -285,7 +279,7 @@ static int map_shared(void **at, size_t size, bool huge, const char **why)
 }
 
 /* Have the pages put there now: zeroed ones, as all that is new. */
-static int buffer_touch(void *data, size_t size, bool huge, const char **why)
+static int buffer_touch(void *data, size_t size, bool huge, struct err *why)
 {
 	if (madvise(data, size, MADV_POPULATE_WRITE) == 0)
 		return 0;
@@ -294,14 +288,13 @@ static int buffer_touch(void *data, size_t size, bool huge, const char **why)
 		return 0;
 	}
 	if (huge)
-		return buffer_fail(
-			-errno, why,
-			"-hugepages: not enough of them are left where -numa wants them");
+		return err_set(why, -errno,
+			       "-hugepages: not enough of them are left where -numa wants them");
 	return -errno;
 }
 
 static int buffer_fill(struct io_buffer *b, const struct memory_plan *plan, bool lock,
-		       const char **why)
+		       struct err *why)
 {
 	bool huge = plan->huge_pages;
 	int err = plan->shared ? map_shared(&b->data, b->map_size, huge, why) :
@@ -314,9 +307,9 @@ static int buffer_fill(struct io_buffer *b, const struct memory_plan *plan, bool
 		madvise(b->data, b->map_size, MADV_HUGEPAGE);
 	err = mempolicy_set(b->data, b->map_size, plan->policy, plan->nodes);
 	if (err)
-		return buffer_fail(err, why,
-				   err == -EPERM ? "-numa: a seccomp filter forbids it" :
-						   "-numa: the kernel did not take the nodes");
+		return err_set(why, err, "%s",
+			       err == -EPERM ? "-numa: a seccomp filter forbids it" :
+					       "-numa: the kernel did not take the nodes");
 	err = buffer_touch(b->data, b->map_size, huge, why);
 	/* A favour as well. It does not stand for the touch: a sanitizer makes it do nothing. */
 	if (!err && lock)
@@ -325,7 +318,7 @@ static int buffer_fill(struct io_buffer *b, const struct memory_plan *plan, bool
 }
 
 int io_buffer_alloc(struct io_buffer *b, size_t size, const struct memory_plan *plan, bool lock,
-		    const char **why)
+		    struct err *why)
 {
 	size_t page = plan->page_bytes, align = plan->align_bytes;
 	int err;

@@ -201,12 +201,11 @@ static int register_all(struct uring *u, const struct engine_params *params)
 	u->opcodes[DIR_WRITE] = IORING_OP_WRITE;
 	err = register_file(u);
 	if (err && o->fixed_files)
-		return engine_fail(err, params->why,
-				   "fixedfiles: the kernel did not take the file");
+		return err_set(params->why, err, "fixedfiles: the kernel did not take the file");
 	err = register_buffers(u, params->buffers, o->fixed_bufs);
 	if (err && o->fixed_bufs)
-		return engine_fail(
-			err, params->why,
+		return err_set(
+			params->why, err, "%s",
 			err == -ENOMEM ?
 				"fixedbufs: the memlock limit (ulimit -l) does not allow it" :
 				"fixedbufs: the kernel did not take the buffers");
@@ -260,7 +259,7 @@ static int uring_init(void **ctx, const struct engine_params *params)
 	if (!err) {
 		err = set_up_ring(u, o);
 		if (err)
-			engine_fail(err, params->why, uring_why_no_ring(err));
+			err_set(params->why, err, "%s", uring_why_no_ring(err));
 		else
 			err = register_all(u, params);
 	}

@@ -74,7 +74,7 @@ static int aio_available(const char **why)
 	return ret == -EINVAL ? 0 : ret;
 }
 
-static int aio_check(const struct target_plan *target, const char **why)
+static int aio_check(const struct target_plan *target, struct err *why)
 {
 	const struct aio_options *o = target->engine_options;
 
@@ -145,9 +145,10 @@ static int aio_init(void **ctx, const struct engine_params *params)
 	ret = allocate(a);
 	if (!ret)
 		ret = io_setup((int)a->depth, &a->kernel);
-	if (ret == -EAGAIN && params->why)
-		*params->why = "the kernel has no room for a queue of this depth; see the sysctls "
-			       "fs.aio-nr and fs.aio-max-nr";
+	if (ret == -EAGAIN)
+		err_set(params->why, ret,
+			"the kernel has no room for a queue of this depth; see the sysctls "
+			"fs.aio-nr and fs.aio-max-nr");
 	if (ret) {
 		aio_fini(a);
 		return ret;

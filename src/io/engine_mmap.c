@@ -42,31 +42,30 @@ struct mapped {
 
 /* ---- before the run ---- */
 
-static int mmap_check(const struct target_plan *target, const char **why)
+static int mmap_check(const struct target_plan *target, struct err *why)
 {
 	if (target->direct_io)
-		return engine_fail(-EINVAL, why,
-				   "mapped data is in the page cache, which -dio excludes");
+		return err_set(why, -EINVAL,
+			       "mapped data is in the page cache, which -dio excludes");
 	if (target->open_sync && plan_writes(target))
-		return engine_fail(-EINVAL, why,
-				   "writes to a mapping go into the page cache, whatever -osync, "
-				   "-odsync and -orsync ask for; use -flushwrite");
+		return err_set(why, -EINVAL,
+			       "writes to a mapping go into the page cache, whatever -osync, "
+			       "-odsync and -orsync ask for; use -flushwrite");
 	if (target->kind == TARGET_CHAR)
-		return engine_fail(-ENODEV, why, "only files and block devices can be mapped");
+		return err_set(why, -ENODEV, "only files and block devices can be mapped");
 	if (target->kind == TARGET_MISSING)
-		return engine_fail(
-			-EINVAL, why,
-			"a mapped file cannot grow: it must be there before the run, and as "
-			"large as the operations reach");
+		return err_set(why, -EINVAL,
+			       "a mapped file cannot grow: it must be there before the run, and as "
+			       "large as the operations reach");
 	if (!plan_writes(target))
 		return 0;
 	if (target->end_bytes > target->size_bytes)
-		return engine_fail(
-			-EINVAL, why,
+		return err_set(
+			why, -EINVAL,
 			"a mapped file cannot grow: to be written to it must be as large as the "
 			"operations reach");
 	if (fileopen_access(AT_FDCWD, target->path, R_OK))
-		return engine_fail(-errno, why, "no permission to read it, which a mapping needs");
+		return err_set(why, -errno, "no permission to read it, which a mapping needs");
 	return 0;
 }
 
@@ -182,12 +181,12 @@ static int mmap_init(void **ctx, const struct engine_params *params)
 	err = map(m, plan_writes(params->target));
 	if (err) {
 		mmap_fini(m);
-		return engine_fail(err, params->why,
-				   err == -ENOMEM ?
-					   "no room in the address space to map the target, once "
-					   "for each QThread" :
-				   err == -ENODEV ? "its file system or driver cannot map it" :
-						    NULL);
+		return err_set(params->why, err, "%s",
+			       err == -ENOMEM ?
+				       "no room in the address space to map the target, once "
+				       "for each QThread" :
+			       err == -ENODEV ? "its file system or driver cannot map it" :
+						strerror(-err));
 	}
 	guard_prepare(m);
 	*ctx = m;

@@ -9,6 +9,7 @@
 #include <scsi/sg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,31 +48,29 @@ struct sg {
 
 /* ---- before the run ---- */
 
-static int check_kind(const struct target_plan *target, const char **why)
+static int check_kind(const struct target_plan *target, struct err *why)
 {
 	struct stat st;
 
 	if (target->open_sync && plan_writes(target))
-		return engine_fail(-EINVAL, why,
-				   "SCSI commands know nothing of -osync, -odsync and -orsync; use "
-				   "-ioengine sg fua, or -flushwrite");
+		return err_set(why, -EINVAL,
+			       "SCSI commands know nothing of -osync, -odsync and -orsync; use "
+			       "-ioengine sg fua, or -flushwrite");
 	if (stat(target->path, &st))
-		return engine_fail(-errno, why,
-				   errno == ENOENT ?
-					   "no such device: expected a SCSI device, such as "
-					   "/dev/sg0 or /dev/sda" :
-					   NULL);
+		return err_set(why, -errno, "%s",
+			       errno == ENOENT ? "no such device: expected a SCSI device, such as "
+						 "/dev/sg0 or /dev/sda" :
+						 strerror(errno));
 	if (!S_ISBLK(st.st_mode) && !S_ISCHR(st.st_mode))
-		return engine_fail(-ENOTBLK, why,
-				   "needs a SCSI device, such as /dev/sg0 or /dev/sda");
+		return err_set(why, -ENOTBLK, "needs a SCSI device, such as /dev/sg0 or /dev/sda");
 	if (S_ISBLK(st.st_mode) && blockdev_is_partition(st.st_rdev))
-		return engine_fail(
-			-EINVAL, why,
+		return err_set(
+			why, -EINVAL,
 			"this is a partition, and SCSI commands go to the whole disk: name that");
 	return 0;
 }
 
-static int check_capacity(int fd, uint32_t *block, const char **why)
+static int check_capacity(int fd, uint32_t *block, struct err *why)
 {
 	uint64_t bytes;
 	int err = scsi_capacity_fd(fd, &bytes, block);
@@ -80,17 +79,16 @@ static int check_capacity(int fd, uint32_t *block, const char **why)
 	case 0:
 		return 0;
 	case -ENOTTY:
-		return engine_fail(err, why,
-				   "needs a SCSI device; this one takes no SCSI commands");
+		return err_set(why, err, "needs a SCSI device; this one takes no SCSI commands");
 	case -EOPNOTSUPP:
-		return engine_fail(err, why, "needs a disk; this SCSI device has no blocks");
+		return err_set(why, err, "needs a disk; this SCSI device has no blocks");
 	case -ENOMEDIUM:
-		return engine_fail(err, why, "the device has no medium, or is not ready");
+		return err_set(why, err, "the device has no medium, or is not ready");
 	case -EACCES:
 	case -EPERM:
-		return engine_fail(err, why, "no permission to send SCSI commands to the device");
+		return err_set(why, err, "no permission to send SCSI commands to the device");
 	default:
-		return engine_fail(err, why, "the device does not tell its capacity");
+		return err_set(why, err, "the device does not tell its capacity");
 	}
 }
 
@@ -112,7 +110,7 @@ static bool all_aligned(const struct target_plan *target, uint32_t block)
 	return true;
 }
 
-static int check_abilities(int fd, const struct target_plan *target, const char **why)
+static int check_abilities(int fd, const struct target_plan *target, struct err *why)
 {
 	const struct sg_options *o = target->engine_options;
 	struct scsi_abilities abilities;
@@ -121,13 +119,13 @@ static int check_abilities(int fd, const struct target_plan *target, const char 
 	if (!abilities.answered)
 		return 0;
 	if (plan_writes(target) && abilities.write_protected)
-		return engine_fail(-EROFS, why, "the device is write-protected");
+		return err_set(why, -EROFS, "the device is write-protected");
 	if ((o->fua || o->dpo) && !abilities.fua_dpo)
-		return engine_fail(-EOPNOTSUPP, why, "the device does not offer fua and dpo");
+		return err_set(why, -EOPNOTSUPP, "the device does not offer fua and dpo");
 	return 0;
 }
 
-static int check_device(int fd, const struct target_plan *target, const char **why)
+static int check_device(int fd, const struct target_plan *target, struct err *why)
 {
 	uint32_t block;
 	int err = check_capacity(fd, &block, why);
@@ -135,13 +133,12 @@ static int check_device(int fd, const struct target_plan *target, const char **w
 	if (err)
 		return err;
 	if ((plan_reads(target) || plan_writes(target)) && !all_aligned(target, block))
-		return engine_fail(
-			-EINVAL, why,
-			"offsets and sizes must be whole blocks of the device (-blocksize)");
+		return err_set(why, -EINVAL,
+			       "offsets and sizes must be whole blocks of the device (-blocksize)");
 	return check_abilities(fd, target, why);
 }
 
-static int sg_check(const struct target_plan *target, const char **why)
+static int sg_check(const struct target_plan *target, struct err *why)
 {
 	int err = check_kind(target, why), fd;
 
@@ -149,8 +146,9 @@ static int sg_check(const struct target_plan *target, const char **why)
 		return err;
 	fd = open(target->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return engine_fail(-errno, why,
-				   errno == EACCES ? "no permission to open the device" : NULL);
+		return err_set(why, -errno, "%s",
+			       errno == EACCES ? "no permission to open the device" :
+						 strerror(errno));
 	err = check_device(fd, target, why);
 	close(fd);
 	return err;

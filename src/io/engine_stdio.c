@@ -53,48 +53,47 @@ static unsigned stdio_caps(const void *options)
 }
 
 /* Writes that are complete before their data is in the file break the promises of these options. */
-static int check_buffered_writes(const struct target_plan *t, const char **why)
+static int check_buffered_writes(const struct target_plan *t, struct err *why)
 {
 	const bool several = t->qthreads > 1;
 
 	if (t->retries)
-		return engine_fail(-EINVAL, why,
-				   "-retry: an error may concern data of earlier operations, "
-				   "which is lost then; say unbuffered");
+		return err_set(why, -EINVAL,
+			       "-retry: an error may concern data of earlier operations, "
+			       "which is lost then; say unbuffered");
 	if (t->flush_writes > 1 && several)
-		return engine_fail(-EINVAL, why,
-				   "-flushwrite: a QThread cannot write the buffers of the others; "
-				   "say -flushwrite 1, -queuedepth 1 or unbuffered");
+		return err_set(why, -EINVAL,
+			       "-flushwrite: a QThread cannot write the buffers of the others; "
+			       "say -flushwrite 1, -queuedepth 1 or unbuffered");
 	if (t->ordering != ORDERING_NONE && several)
-		return engine_fail(-EINVAL, why,
-				   "-ordering: each QThread writes its buffer when that is full; "
-				   "say -queuedepth 1 or unbuffered");
+		return err_set(why, -EINVAL,
+			       "-ordering: each QThread writes its buffer when that is full; "
+			       "say -queuedepth 1 or unbuffered");
 	if (t->verify != VERIFY_NONE && several)
-		return engine_fail(-EINVAL, why,
-				   "-verify: a QThread does not see what is in the buffers of the "
-				   "others; say -queuedepth 1 or unbuffered");
+		return err_set(why, -EINVAL,
+			       "-verify: a QThread does not see what is in the buffers of the "
+			       "others; say -queuedepth 1 or unbuffered");
 	if (t->endtoend.role != E2E_NONE)
-		return engine_fail(-EINVAL, why,
-				   "a destination reports what is in the file, not what is in a "
-				   "buffer; say unbuffered");
+		return err_set(why, -EINVAL,
+			       "a destination reports what is in the file, not what is in a "
+			       "buffer; say unbuffered");
 	return 0;
 }
 
-static int stdio_check(const struct target_plan *target, const char **why)
+static int stdio_check(const struct target_plan *target, struct err *why)
 {
 	const struct stdio_options *o = target->engine_options;
 
 	if (target->direct_io)
-		return engine_fail(-EINVAL, why,
-				   "data goes through a buffer of the C library, whose address and "
-				   "size -dio does not allow");
+		return err_set(why, -EINVAL,
+			       "data goes through a buffer of the C library, whose address and "
+			       "size -dio does not allow");
 	if (target->kind == TARGET_CHAR)
-		return engine_fail(-ENODEV, why,
-				   "only files and block devices can be read and written here");
+		return err_set(why, -ENODEV,
+			       "only files and block devices can be read and written here");
 	if (o->unbuffered && o->buffer_bytes)
-		return engine_fail(
-			-EINVAL, why,
-			"unbuffered, bufsize: exclude each other; leave one of them out");
+		return err_set(why, -EINVAL,
+			       "unbuffered, bufsize: exclude each other; leave one of them out");
 	return o->unbuffered || !plan_writes(target) ? 0 : check_buffered_writes(target, why);
 }
 
@@ -153,15 +152,15 @@ static int set_up(struct stdio *s, const struct engine_params *params)
 	s->unbuffered = o->unbuffered;
 	s->fd = flags < 0 ? -errno : fileopen_again(params->fd, flags & KEPT_FLAGS);
 	if (s->fd == -ENOENT)
-		return engine_fail(s->fd, params->why,
-				   "needs /proc, to open the file for each QThread");
+		return err_set(params->why, s->fd,
+			       "needs /proc, to open the file for each QThread");
 	if (s->fd < 0)
 		return s->fd;
 	if (o->buffer_bytes) {
 		s->buffer_bytes = o->buffer_bytes;
 		s->buffer = malloc(s->buffer_bytes);
 		if (!s->buffer)
-			return engine_fail(-ENOMEM, params->why, "bufsize: no memory for a buffer");
+			return err_set(params->why, -ENOMEM, "bufsize: no memory for a buffer");
 		/* The first operations must not include the page faults. */
 		memset(s->buffer, 1, s->buffer_bytes);
 	}

@@ -481,7 +481,7 @@ static bool guard_is_claimed(const struct guard *guard, dev_t dev)
 }
 
 /* A file that another has taken the place of since the run was checked. */
-static int allows_file(int fd, const struct stat *st, const char **why)
+static int allows_file(int fd, const struct stat *st, struct err *why)
 {
 	struct guard_loops loops;
 	int err = guard_loops_read(&loops, "");
@@ -491,15 +491,16 @@ static int allows_file(int fd, const struct stat *st, const char **why)
 	err = guard_file(&loops, fd, st, NULL);
 	guard_loops_free(&loops);
 	if (err)
-		*why = err == -EBUSY ?
-			       "it backs a loop device in use; a file in use as a device is not "
-			       "written to" :
-			       "its name now leads to a file of the kernel, which is no storage";
+		err_set(why, err, "%s",
+			err == -EBUSY ?
+				"it backs a loop device in use; a file in use as a device is not "
+				"written to" :
+				"its name now leads to a file of the kernel, which is no storage");
 	return err;
 }
 
 int guard_allows(const struct guard *guard, const struct target_plan *t, int fd,
-		 const struct stat *st, const char **why)
+		 const struct stat *st, struct err *why)
 {
 	const struct guard_good *good = guard && guard->files ? &guard->files[t->number] : NULL;
 	dev_t dev;
@@ -512,9 +513,9 @@ int guard_allows(const struct guard *guard, const struct target_plan *t, int fd,
 		return 0;
 	if (blockdev_number_of(st, &dev) && guard_is_claimed(guard, dev))
 		return 0;
-	*why = "it is not a device that this run has claimed; use a name that does not change "
-	       "during a run";
-	return -ESTALE;
+	return err_set(why, -ESTALE,
+		       "it is not a device that this run has claimed; use a name that does not "
+		       "change during a run");
 }
 
 void guard_release(struct guard *guard)

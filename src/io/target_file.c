@@ -20,13 +20,6 @@
 #include "xdd/io/guard.h"
 #include "xdd/plan/plan.h"
 
-/* Set `*why` to `text` (static) and return `err`. */
-static inline int target_file_fail(int err, const char **why, const char *text)
-{
-	*why = text;
-	return err;
-}
-
 /* Opened for reading: every target that does more than write or discard. */
 static inline bool target_file_is_readable(const struct target_plan *plan)
 {
@@ -44,34 +37,32 @@ static inline bool target_file_may_create(const struct target_plan *plan)
  * nothing behind. Called by main through target_file_check().
  */
 
-static int check_directory(const char *directory, const char **why)
+static int check_directory(const char *directory, struct err *why)
 {
 	struct stat st;
 
 	if (stat(directory, &st)) {
 		if (errno == ENOENT)
-			return target_file_fail(-ENOENT, why, "its directory does not exist");
+			return err_set(why, -ENOENT, "its directory does not exist");
 		return -errno;
 	}
 	if (!S_ISDIR(st.st_mode))
-		return target_file_fail(-ENOTDIR, why,
-					"the path before its name is not a directory");
+		return err_set(why, -ENOTDIR, "the path before its name is not a directory");
 	if (guard_among_devices(&st))
-		return target_file_fail(-ENODEV, why,
-					"no such device, and no file is made among devices");
+		return err_set(why, -ENODEV, "no such device, and no file is made among devices");
 	if (fileopen_access(AT_FDCWD, directory, W_OK | X_OK)) {
 		if (errno == EROFS)
-			return target_file_fail(-EROFS, why, "its file system is read-only");
+			return err_set(why, -EROFS, "its file system is read-only");
 		if (errno == EACCES)
-			return target_file_fail(-EACCES, why,
-						"no permission to create files in its directory");
+			return err_set(why, -EACCES,
+				       "no permission to create files in its directory");
 		return -errno;
 	}
 	return 0;
 }
 
 /* Of the directory that a file of that name is created in, or removed from. */
-static int check_directory_of(const char *name, const char **why)
+static int check_directory_of(const char *name, struct err *why)
 {
 	char *directory = path_directory(name);
 	int ret = directory ? check_directory(directory, why) : -ENOMEM;
@@ -81,14 +72,14 @@ static int check_directory_of(const char *name, const char **why)
 }
 
 /* Of the file that symbolic links lead to. */
-static int check_directory_behind(const char *path, const char **why)
+static int check_directory_behind(const char *path, struct err *why)
 {
 	char *name;
 	int ret = fileopen_follow(path, &name);
 
 	if (ret == -EACCES)
-		return target_file_fail(
-			-EPERM, why,
+		return err_set(
+			why, -EPERM,
 			"is a symbolic link of another user in a directory for all; no file is "
 			"created or removed through it");
 	if (ret)
@@ -99,77 +90,77 @@ static int check_directory_behind(const char *path, const char **why)
 }
 
 /* The target is not there. */
-static int check_missing(const struct target_plan *plan, const char **why)
+static int check_missing(const struct target_plan *plan, struct err *why)
 {
 	if (plan->writer || (plan->foreseen && plan->kind == TARGET_FILE))
 		return 0;
 	if (!target_file_may_create(plan))
-		return target_file_fail(-ENOENT, why, "no such file");
+		return err_set(why, -ENOENT, "no such file");
 	return check_directory_behind(plan->path, why);
 }
 
-static int check_access(const struct target_plan *plan, const char **why)
+static int check_access(const struct target_plan *plan, struct err *why)
 {
 	if (target_file_is_readable(plan) && fileopen_access(AT_FDCWD, plan->path, R_OK)) {
 		if (errno == EACCES)
-			return target_file_fail(-EACCES, why, "no permission to read it");
+			return err_set(why, -EACCES, "no permission to read it");
 		return -errno;
 	}
 	if (plan_changes(plan) && fileopen_access(AT_FDCWD, plan->path, W_OK)) {
 		if (errno == EROFS)
-			return target_file_fail(-EROFS, why, "its file system is read-only");
+			return err_set(why, -EROFS, "its file system is read-only");
 		if (errno == EACCES)
-			return target_file_fail(-EACCES, why, "no permission to write to it");
+			return err_set(why, -EACCES, "no permission to write to it");
 		return -errno;
 	}
 	return 0;
 }
 
 /* `ret` is the verdict on the directory of a file that is to be removed. */
-static int check_removal(int ret, const char **why)
+static int check_removal(int ret, struct err *why)
 {
-	if (ret == -EACCES)
-		*why = "no permission to remove files from its directory";
-	return ret;
+	return ret == -EACCES ?
+		       err_set(why, ret, "no permission to remove files from its directory") :
+		       ret;
 }
 
 /*
  * Check that `name` can become the file of a pass: a regular file or nothing has that name. Returns
- * 0, or -errno with a message in `*why` (static) where the errno does not say it all.
+ * 0, or -errno with a message in `why` where the errno does not say it all.
  */
-static int target_file_check_name(const char *name, const char **why)
+static int target_file_check_name(const char *name, struct err *why)
 {
 	struct stat st;
 
 	if (lstat(name, &st))
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISREG(st.st_mode))
-		return target_file_fail(
-			-EEXIST, why,
-			"-createnewfiles: what has the name of its first file is no regular "
-			"file");
+		return err_set(why, -EEXIST,
+			       "-createnewfiles: what has the name of its first file is no regular "
+			       "file");
 	return 0;
 }
 
 static char *target_file_name_of_pass(const struct target_plan *plan, uint64_t pass);
 
-static int check_new_files(const struct target_plan *plan, const char **why)
+static int check_new_files(const struct target_plan *plan, struct err *why)
 {
 	char *name = target_file_name_of_pass(plan, 1);
 	int ret = name ? target_file_check_name(name, why) : -ENOMEM;
 
 	free(name);
 	if (ret == -ENAMETOOLONG)
-		*why = "-createnewfiles: its name is too long for the number of the pass after it";
+		err_set(why, ret,
+			"-createnewfiles: its name is too long for the number of the pass after it");
 	return ret ? ret : check_removal(check_directory_of(plan->path, why), why);
 }
 
-int target_file_check(const struct target_plan *plan, const char **why)
+int target_file_check(const struct target_plan *plan, struct err *why)
 {
 	struct stat st;
 	int ret;
 
-	*why = NULL;
+	err_clear(why);
 	if (plan->kind == TARGET_NULL)
 		return 0;
 	if (plan->create_new_files)
@@ -180,10 +171,10 @@ int target_file_check(const struct target_plan *plan, const char **why)
 		return -errno;
 	}
 	if (S_ISDIR(st.st_mode))
-		return target_file_fail(-EISDIR, why, "is a directory");
+		return err_set(why, -EISDIR, "is a directory");
 	/* Opening a pipe waits for its other end, and neither can be read at an offset. */
 	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
-		return target_file_fail(-ESPIPE, why, "is a pipe or a socket");
+		return err_set(why, -ESPIPE, "is a pipe or a socket");
 	ret = 0;
 	if (plan->delete_file || plan->recreate_files)
 		ret = check_removal(check_directory_behind(plan->path, why), why);
@@ -277,7 +268,7 @@ static int open_new(const struct target_plan *plan, const char *path)
 struct opening {
 	const struct target_file *file;
 	const struct target_plan *plan;
-	const char *why;
+	struct err *why;
 };
 
 static bool is_as_planned(const struct target_plan *plan, const struct stat *st)
@@ -316,10 +307,10 @@ static int judge(void *arg, int fd, const struct stat *st)
 	struct opening *o = arg;
 
 	if (S_ISDIR(st->st_mode))
-		return target_file_fail(-EISDIR, &o->why, "is a directory");
+		return err_set(o->why, -EISDIR, "is a directory");
 	if (!is_as_planned(o->plan, st))
-		return target_file_fail(
-			-ESTALE, &o->why,
+		return err_set(
+			o->why, -ESTALE, "%s",
 			o->plan->kind == TARGET_BLOCK || o->plan->kind == TARGET_CHAR ?
 				"its name no longer leads to the same device; use a name that "
 				"does not change during a run" :
@@ -327,23 +318,20 @@ static int judge(void *arg, int fd, const struct stat *st)
 				"a name that does not change during a run");
 	if (!plan_changes(o->plan) || is_known(o->file, st))
 		return 0;
-	return guard_allows(o->file->guard, o->plan, fd, st, &o->why);
+	return guard_allows(o->file->guard, o->plan, fd, st, o->why);
 }
 
 /* Open what is there. Returns 0 or -errno. */
 static int open_existing(struct target_file *file, const struct target_plan *plan, const char *path,
-			 const char **why)
+			 struct err *why)
 {
-	struct opening o = { .file = file, .plan = plan };
+	struct opening o = { .file = file, .plan = plan, .why = why };
 	int flags = open_flags(plan);
 
 	file->fd = fileopen_judged(path, flags, judge, &o);
 	if (debug_on(DEBUG_OPEN))
 		debug_open(plan, path, flags, file->fd);
-	if (file->fd >= 0)
-		return 0;
-	*why = o.why;
-	return file->fd;
+	return file->fd < 0 ? file->fd : 0;
 }
 
 /* close(2), with a debug line. Returns 0 or -errno. */
@@ -386,7 +374,7 @@ static int create(struct target_file *file, const struct target_plan *plan, cons
 
 /* -createnewfiles: the name for this pass, and nothing of that name. */
 static int start_new(struct target_file *file, const struct target_plan *plan, uint64_t pass,
-		     const char **why)
+		     struct err *why)
 {
 	int ret;
 
@@ -401,7 +389,7 @@ static int start_new(struct target_file *file, const struct target_plan *plan, u
 }
 
 static int open_path(struct target_file *file, const struct target_plan *plan, uint64_t pass,
-		     const char **why)
+		     struct err *why)
 {
 	const char *path = target_file_path(file, plan);
 	int ret = -ENOENT;
@@ -421,15 +409,16 @@ static int open_path(struct target_file *file, const struct target_plan *plan, u
 	file->created = false;
 	file->fd = -1;
 	if (ret == -EINVAL && plan->direct_io)
-		*why = "the file system does not support -dio";
+		err_set(why, ret, "the file system does not support -dio");
 	else if (ret == -ENOENT)
-		*why = plan->kind == TARGET_BLOCK || plan->kind == TARGET_CHAR ? "no such device" :
-										 "no such file";
+		err_set(why, ret, "no such %s",
+			plan->kind == TARGET_BLOCK || plan->kind == TARGET_CHAR ? "device" :
+										  "file");
 	return ret;
 }
 
 /* Of the very file that is open, whatever has its name by now. */
-static int open_buffered(struct target_file *file, const struct target_plan *plan, const char **why)
+static int open_buffered(struct target_file *file, const struct target_plan *plan, struct err *why)
 {
 	int flags = fcntl(file->fd, F_GETFL);
 
@@ -441,18 +430,17 @@ static int open_buffered(struct target_file *file, const struct target_plan *pla
 		   file->buffered_fd < 0 ? strerror(-file->buffered_fd) : "ok");
 	if (file->buffered_fd >= 0)
 		return 0;
-	return target_file_fail(
-		file->buffered_fd, why,
-		"-dio: cannot open it a second time for the last bytes, which are no whole "
-		"sector (/proc/self/fd)");
+	return err_set(why, file->buffered_fd,
+		       "-dio: cannot open it a second time for the last bytes, which are no whole "
+		       "sector (/proc/self/fd)");
 }
 
 int target_file_open(struct target_file *file, const struct target_plan *plan, uint64_t pass,
-		     const char **why)
+		     struct err *why)
 {
 	int ret;
 
-	*why = NULL;
+	err_clear(why);
 	file->fd = file->buffered_fd = -1;
 	file->created = false;
 	file->made_bytes = 0;
@@ -474,7 +462,7 @@ int target_file_open(struct target_file *file, const struct target_plan *plan, u
 	return ret;
 }
 
-static int target_file_allocate(int fd, uint64_t bytes, const char **why)
+static int target_file_allocate(int fd, uint64_t bytes, struct err *why)
 {
 	int ret;
 
@@ -484,16 +472,16 @@ static int target_file_allocate(int fd, uint64_t bytes, const char **why)
 	if (!ret)
 		return 0;
 	if (errno == EOPNOTSUPP || errno == ENOSYS)
-		return target_file_fail(-EOPNOTSUPP, why, "the file system cannot allocate space");
+		return err_set(why, -EOPNOTSUPP, "the file system cannot allocate space");
 	return -errno;
 }
 
 int target_file_reshape(struct target_file *file, const struct target_plan *plan, const char **what,
-			const char **why)
+			struct err *why)
 {
 	struct stat st;
 
-	*why = NULL;
+	err_clear(why);
 	*what = plan->pretruncate ? "-pretruncate" : "-preallocate";
 	if (file->fd < 0 || !plan_reshapes(plan))
 		return 0;
@@ -568,11 +556,10 @@ static int remove_earlier(const struct target_file *file, const struct target_pl
 
 	for (uint64_t pass = 1; pass < file->pass; pass++) {
 		char *name = target_file_name_of_pass(plan, pass);
-		const char *why;
 
 		if (!name)
 			return -ENOMEM;
-		if (!target_file_check_name(name, &why) && unlink(name) && errno != ENOENT)
+		if (!target_file_check_name(name, NULL) && unlink(name) && errno != ENOENT)
 			ret = -errno;
 		free(name);
 	}

@@ -67,7 +67,7 @@ const char *uring_why_no_ring(int err)
 	case -ENFILE:
 		return "no file descriptor is left for a ring (ulimit -n)";
 	default:
-		return NULL;
+		return strerror(-err);
 	}
 }
 
@@ -75,17 +75,17 @@ const char *uring_why_no_ring(int err)
 int uring_available(const char **why)
 {
 	struct io_uring ring;
-	bool complete;
 	int ret = io_uring_queue_init(1, &ring, 0);
 
-	if (ret)
-		return engine_fail(ret, why, uring_why_no_ring(ret));
-	complete = ring.features & IORING_FEAT_EXT_ARG;
+	if (ret) {
+		*why = uring_why_no_ring(ret);
+		return ret;
+	}
 	io_uring_queue_exit(&ring);
-	return complete ? 0 :
-			  engine_fail(
-				  -EOPNOTSUPP, why,
-				  "the io_uring of this kernel is too old: it needs 5.11 or later");
+	if (ring.features & IORING_FEAT_EXT_ARG)
+		return 0;
+	*why = "the io_uring of this kernel is too old: it needs 5.11 or later";
+	return -EOPNOTSUPP;
 }
 
 /* The memory that one registered buffer keeps locked, at least: whole pages. */
@@ -96,14 +96,13 @@ static uint64_t locked_bytes(const struct target_plan *target)
 	return (target->memory.shift_bytes + target->req_bytes + page - 1) / page * page;
 }
 
-static int check_fixed_bufs(const struct target_plan *target, uint64_t depth, const char **why)
+static int check_fixed_bufs(const struct target_plan *target, uint64_t depth, struct err *why)
 {
 	if (locked_bytes(target) > MAX_FIXED_BUF_BYTES)
-		return engine_fail(-EINVAL, why, "fixedbufs: a request is larger than 1 GiB");
+		return err_set(why, -EINVAL, "fixedbufs: a request is larger than 1 GiB");
 	if (depth > MAX_FIXED_BUFS)
-		return engine_fail(
-			-EINVAL, why,
-			"fixedbufs: a ring takes 16384 buffers at most: use more -threads");
+		return err_set(why, -EINVAL,
+			       "fixedbufs: a ring takes 16384 buffers at most: use more -threads");
 	return 0;
 }
 
@@ -128,15 +127,15 @@ int uring_check_all(const struct plan *plan, struct err *why)
 		       want / 1024, limit / 1024);
 }
 
-static int check_sqpoll(const char **why)
+static int check_sqpoll(struct err *why)
 {
 	struct io_uring ring;
 	int ret = io_uring_queue_init(1, &ring, IORING_SETUP_SQPOLL);
 
 	if (ret == -EPERM)
-		return engine_fail(ret, why, "sqpoll: this kernel wants the administrator for it");
+		return err_set(why, ret, "sqpoll: this kernel wants the administrator for it");
 	if (ret)
-		return engine_fail(ret, why, "sqpoll: this kernel does not offer it");
+		return err_set(why, ret, "sqpoll: this kernel does not offer it");
 	io_uring_queue_exit(&ring);
 	return 0;
 }
@@ -175,7 +174,7 @@ static int trial_read(struct io_uring *ring, int fd, void *buf)
 	return io_uring_peek_cqe(ring, &cqe) ? -EIO : cqe->res;
 }
 
-static int check_iopoll_fd(int fd, const char **why)
+static int check_iopoll_fd(int fd, struct err *why)
 {
 	void *buf = aligned_alloc(TRIAL_BYTES, TRIAL_BYTES);
 	struct io_uring ring;
@@ -192,31 +191,29 @@ static int check_iopoll_fd(int fd, const char **why)
 	if (ret != -ETIMEDOUT)
 		free(buf);
 	if (ret == -EOPNOTSUPP || ret == -EINVAL)
-		return engine_fail(ret, why, "iopoll: the file system or the device cannot poll");
+		return err_set(why, ret, "iopoll: the file system or the device cannot poll");
 	if (ret < 0)
-		return engine_fail(ret, why, "iopoll: a read to try it failed");
+		return err_set(why, ret, "iopoll: a read to try it failed");
 	if (!can_poll(fd))
-		return engine_fail(-EOPNOTSUPP, why,
-				   "iopoll: the device has no queues for polling");
+		return err_set(why, -EOPNOTSUPP, "iopoll: the device has no queues for polling");
 	return 0;
 }
 
 /* By a read of what is there; a target that is yet to be made is tried when it has been. */
-int uring_check_iopoll(const struct target_plan *target, const char **why)
+int uring_check_iopoll(const struct target_plan *target, struct err *why)
 {
 	int fd, err;
 
 	if (!target->direct_io)
-		return engine_fail(-EINVAL, why,
-				   "iopoll: only requests with -dio can be polled for");
+		return err_set(why, -EINVAL, "iopoll: only requests with -dio can be polled for");
 	if (target->tail_bytes)
-		return engine_fail(
-			-EINVAL, why,
+		return err_set(
+			why, -EINVAL,
 			"iopoll: the amount is no multiple of a sector, and its last bytes go "
 			"through the page cache, which cannot be polled; make it one");
 	if (target->kind == TARGET_CHAR)
-		return engine_fail(-EINVAL, why,
-				   "iopoll: only files and block devices can be polled for");
+		return err_set(why, -EINVAL,
+			       "iopoll: only files and block devices can be polled for");
 	fd = open(target->path, O_RDONLY | O_DIRECT | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT || errno == EACCES ? 0 : -errno;
@@ -253,7 +250,7 @@ static int trial_discard(int fd)
 	return ret;
 }
 
-static int check_discard(const struct target_plan *target, const char **why)
+static int check_discard(const struct target_plan *target, struct err *why)
 {
 	int fd, ret;
 
@@ -265,12 +262,12 @@ static int check_discard(const struct target_plan *target, const char **why)
 	ret = trial_discard(fd);
 	close(fd);
 	return ret == -EBADF ? 0 :
-			       engine_fail(-EOPNOTSUPP, why,
-					   "this kernel cannot queue discards of a block device "
-					   "(Linux 6.12 can); use -ioengine psync");
+			       err_set(why, -EOPNOTSUPP,
+				       "this kernel cannot queue discards of a block device "
+				       "(Linux 6.12 can); use -ioengine psync");
 }
 
-int uring_check(const struct target_plan *target, const char **why)
+int uring_check(const struct target_plan *target, struct err *why)
 {
 	const struct uring_options *o = target->engine_options;
 	uint64_t threads = target->threads ? target->threads : 1;
@@ -280,16 +277,16 @@ int uring_check(const struct target_plan *target, const char **why)
 	if (err)
 		return err;
 	if (depth > MAX_ENTRIES)
-		return engine_fail(-EINVAL, why,
-				   "a ring holds 32768 requests at most: use more -threads");
+		return err_set(why, -EINVAL,
+			       "a ring holds 32768 requests at most: use more -threads");
 	if (o->sqpoll && target->ordering == ORDERING_STRICT && target->qthreads > 1)
-		return engine_fail(
-			-EINVAL, why,
+		return err_set(
+			why, -EINVAL,
 			"sqpoll: with -ordering strict one kernel thread can keep the order, and "
 			"several -threads have one each; leave sqpoll out, or -threads");
 	if (o->iopoll && target->op == OP_DISCARD)
-		return engine_fail(-EINVAL, why,
-				   "iopoll: discards cannot be polled for; leave iopoll out");
+		return err_set(why, -EINVAL,
+			       "iopoll: discards cannot be polled for; leave iopoll out");
 	if (o->fixed_bufs)
 		err = check_fixed_bufs(target, depth, why);
 	if (!err && o->sqpoll)

@@ -2,8 +2,7 @@
 /*
  * Reasons against io_uring, found before a run. For the io_uring engine.
  *
- * What returns int returns 0 or -errno with `*why` a static message (NULL: strerror()
- * says it all).
+ * What returns int returns 0 or -errno, with a message in `why` unless strerror() says it all.
  */
 #ifndef XDD_IO_URING_CHECK_H
 #define XDD_IO_URING_CHECK_H
@@ -24,7 +23,7 @@ struct uring_options {
 int uring_available(const char **why);
 
 /* Check that it can drive `target` as planned. Opens nothing for writing, changes nothing. */
-int uring_check(const struct target_plan *target, const char **why);
+int uring_check(const struct target_plan *target, struct err *why);
 
 /*
  * Check that the buffers that all targets register fit into the memlock limit. Returns 0 or -errno
@@ -36,7 +35,7 @@ int uring_check_all(const struct plan *plan, struct err *why);
  * The part of it that is about iopoll, by a read of what is there. A target that does not exist yet
  * passes; it is tried again when it does.
  */
-int uring_check_iopoll(const struct target_plan *target, const char **why);
+int uring_check_iopoll(const struct target_plan *target, struct err *why);
 
 struct io_uring_sqe;
 

@@ -336,7 +336,7 @@ static void qthread_close_engine(struct qthread *q)
 static int qthread_open_engine(struct qthread *q, enum stop_reason reason)
 {
 	struct target *t = q->target;
-	const char *why = NULL;
+	struct err why = { 0 };
 	struct engine_params params = {
 		.target = t->plan,
 		.fd = private_fd_open(q),
@@ -349,14 +349,13 @@ static int qthread_open_engine(struct qthread *q, enum stop_reason reason)
 
 	if (err)
 		run_explain(t, "%s: engine %s: %s", target_file_path(&t->file, t->plan),
-			    t->engine->info.name, why ? why : strerror(-err));
+			    t->engine->info.name, err_text(&why, err));
 	if (!err || !run_stop(t->run, reason, -err))
 		return err;
 	if (reason == STOP_ERROR)
 		atomic_fetch_add(&t->run->failures.errors, 1);
 	log_error("target %u, %s: engine %s: %s", t->plan->number,
-		  target_file_path(&t->file, t->plan), t->engine->info.name,
-		  why ? why : strerror(-err));
+		  target_file_path(&t->file, t->plan), t->engine->info.name, err_text(&why, err));
 	return err;
 }
 
@@ -445,7 +444,7 @@ static void run_passes(struct qthread *q)
 static int qthread_prepare(struct qthread *q)
 {
 	struct target *t = q->target;
-	const char *why = NULL;
+	struct err why = { 0 };
 	const bool flow = t->run->plan->deskew;
 	int err = request_ring_init(q, &why);
 
@@ -464,7 +463,7 @@ static int qthread_prepare(struct qthread *q)
 			log_error("target %u, %s: buffers of QThread %u, %u of %" PRIu64
 				  " bytes: %s",
 				  t->plan->number, t->plan->path, q->number, q->ring.depth,
-				  t->plan->req_bytes, why ? why : strerror(-err));
+				  t->plan->req_bytes, err_text(&why, err));
 		return err;
 	}
 	err = qthread_data_open(q);

@@ -139,13 +139,13 @@ static bool short_file_found(const struct plan *plan)
 
 static enum xdd_status check_engine(const struct target_plan *t)
 {
-	const char *why = NULL;
+	struct err why;
 	int err = engine_check(t, &why);
 
 	if (!err)
 		return XDD_OK;
 	log_error("target %u, %s: -ioengine %s: %s", t->number, t->path, engine_of(t)->info.name,
-		  why ? why : strerror(-err));
+		  err_text(&why, err));
 	return XDD_BAD_ARGUMENT;
 }
 
@@ -215,19 +215,19 @@ enum xdd_status run_check_next(const struct plan *plan, uint64_t *threads)
 
 	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];
-		const char *why = NULL;
+		const char *missing;
+		struct err why;
 		int err = target_file_check(t, &why);
 
 		if (err) {
-			log_error("target %u, %s: %s", t->number, t->path,
-				  why ? why : strerror(-err));
+			log_error("target %u, %s: %s", t->number, t->path, err_text(&why, err));
 			return XDD_TARGET_FAILED;
 		}
 		if (check_engine(t))
 			return XDD_BAD_ARGUMENT;
-		if (t->pattern.kind == PATTERN_TAGGED && !tag_available(&why)) {
+		if (t->pattern.kind == PATTERN_TAGGED && !tag_available(&missing)) {
 			log_error("target %u, %s: -datapattern tagged: %s", t->number, t->path,
-				  why);
+				  missing);
 			return XDD_BAD_ARGUMENT;
 		}
 	}

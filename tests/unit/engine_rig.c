@@ -239,7 +239,7 @@ bool offered(const struct variant *v)
 		.req_bytes = BLOCK,
 		.engine_options = engine_options(v->engine, v->keywords),
 	};
-	const char *why;
+	struct err why;
 
 	return engine_check(&plan, &why) == 0;
 }

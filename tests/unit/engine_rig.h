@@ -70,7 +70,7 @@ struct rig {
 	struct iovec buffers[DEPTH];
 	struct io_request requests[DEPTH];
 	struct io_request *done[DEPTH];
-	const char *why;
+	struct err why;
 };
 
 /* All but the context. */

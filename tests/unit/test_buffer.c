@@ -35,7 +35,7 @@ static void check_buffer_locked(size_t size, const struct memory_plan *plan, boo
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	static unsigned char resident[4096];
 	struct io_buffer b;
-	const char *why = NULL;
+	struct err why = { 0 };
 	unsigned char *data;
 
 	assert_int_equal(io_buffer_alloc(&b, size, plan, lock, &why), 0);
@@ -99,7 +99,7 @@ static void test_free_nothing(void **state)
 static void test_too_much(void **state)
 {
 	const struct memory_plan plan = plain();
-	const char *why = NULL;
+	struct err why = { 0 };
 	struct io_buffer b;
 
 	(void)state;
@@ -126,7 +126,7 @@ static void test_alignments(void **state)
 static void test_shared(void **state)
 {
 	struct memory_plan plan = plain();
-	const char *why = NULL;
+	struct err why = { 0 };
 	struct shmid_ds ds;
 	struct io_buffer b;
 	bool found = false;
@@ -169,10 +169,10 @@ static void test_places(void **state)
 {
 	struct memory_plan plan = plain();
 	struct idset nodes = { 0 };
-	const char *why = NULL;
+	const char *missing;
 
 	(void)state;
-	if (mempolicy_available(&why))
+	if (mempolicy_available(&missing))
 		skip();
 	assert_int_equal(topology_memory_nodes(&nodes), 0);
 	plan.nodes = &nodes;
@@ -188,17 +188,18 @@ static void test_no_such_place(void **state)
 {
 	struct memory_plan plan = plain();
 	struct idset nodes = { 0 };
-	const char *why = NULL;
+	struct err why = { 0 };
+	const char *missing;
 	struct io_buffer b;
 
 	(void)state;
-	if (mempolicy_available(&why))
+	if (mempolicy_available(&missing))
 		skip();
 	idset_add(&nodes, IDSET_SIZE - 1);
 	plan.nodes = &nodes;
 	plan.policy = MEMPOLICY_BIND;
 	assert_int_equal(io_buffer_alloc(&b, 4096, &plan, true, &why), -EINVAL);
-	assert_non_null(strstr(why, "-numa"));
+	assert_non_null(strstr(why.text, "-numa"));
 	assert_null(b.data);
 }
 
@@ -207,7 +208,7 @@ static void test_huge_pages(void **state)
 {
 	struct memory_plan plan = { .huge_pages = true };
 	struct huge_page_pool pool;
-	const char *why = NULL;
+	struct err why = { 0 };
 	struct io_buffer b;
 	int ret;
 
@@ -222,7 +223,7 @@ static void test_huge_pages(void **state)
 		skip();
 	}
 	assert_int_equal(ret, -ENOMEM);
-	assert_non_null(strstr(why, "vm.nr_hugepages"));
+	assert_non_null(strstr(why.text, "vm.nr_hugepages"));
 	assert_null(b.data);
 }
 

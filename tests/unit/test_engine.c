@@ -53,7 +53,7 @@ static void test_registry(void **state)
 static void test_engine_of(void **state)
 {
 	struct target_plan plan = { .kind = TARGET_FILE };
-	const char *why;
+	struct err why;
 
 	(void)state;
 	assert_string_equal(plan_engine(&plan)->name, "psync");

@@ -34,7 +34,7 @@
 static void check(const char *engine, const struct target_plan *changes, int ret, const char *part)
 {
 	struct target_plan plan = *changes;
-	const char *why = NULL;
+	struct err why = { 0 };
 
 	plan.path = plan.path ? plan.path : path;
 	plan.kind = TARGET_FILE;
@@ -45,8 +45,7 @@ static void check(const char *engine, const struct target_plan *changes, int ret
 	plan.size_bytes = SIZE;
 	assert_int_equal(engine_check(&plan, &why), ret);
 	if (part) {
-		assert_non_null(why);
-		assert_non_null(strstr(why, part));
+		assert_non_null(strstr(why.text, part));
 	}
 }
 
@@ -203,7 +202,7 @@ static int child_memlock(void)
 	const struct engine *engine;
 	struct err all;
 	char text[160];
-	const char *why;
+	struct err why;
 	struct rig r;
 	int fd = open_file(O_RDONLY);
 
@@ -224,7 +223,7 @@ static int child_memlock(void)
 	EXPECT(engine_check_all(&plan, &engine, &all) == 0);
 
 	EXPECT(rig_try(&r, &forced, fd, DEPTH, true) == -ENOMEM);
-	EXPECT(r.why && strstr(r.why, "memlock"));
+	EXPECT(strstr(r.why.text, "memlock"));
 	for (int i = 0; i < 200 && rig_try(&r, &by_itself, fd, DEPTH, true); i++)
 		usleep(10000);
 	EXPECT(r.ctx);
@@ -268,11 +267,13 @@ static void expect_forbidden(const char *engine, int err)
 					  .kind = TARGET_FILE,
 					  .engine = engine_named(engine),
 					  .engine_options = engine_options(engine, "") };
-	const char *why = NULL;
+	const char *missing = NULL;
+	struct err why;
 
-	EXPECT(engine_find(engine)->info.available(&why) == err);
-	EXPECT(why && strstr(why, "seccomp"));
+	EXPECT(engine_find(engine)->info.available(&missing) == err);
+	EXPECT(missing && strstr(missing, "seccomp"));
 	EXPECT(engine_check(&plan, &why) == err);
+	EXPECT(strstr(why.text, "seccomp"));
 }
 
 static int child_no_permission(void)

@@ -244,9 +244,9 @@ static void test_uring_not_registered(void **state)
 	rig_close(&r);
 	fill_depth(&plain, O_RDONLY);
 	assert_int_equal(rig_try(&r, &files, fd, 8, false), -EINVAL);
-	assert_string_equal(r.why, "fixedfiles: the kernel did not take the file");
+	assert_string_equal(r.why.text, "fixedfiles: the kernel did not take the file");
 	assert_int_equal(rig_try(&r, &buffers, fd, 8, false), -EINVAL);
-	assert_string_equal(r.why, "fixedbufs: the kernel did not take the buffers");
+	assert_string_equal(r.why.text, "fixedbufs: the kernel did not take the buffers");
 	close(fd);
 }
 

@@ -188,11 +188,11 @@ static void test_mmap_empty(void **state)
 
 static void check_mmap(const struct target_plan *plan, int ret, const char *part)
 {
-	const char *why = NULL;
+	struct err why = { 0 };
 
 	assert_int_equal(engine_check(plan, &why), ret);
 	if (part)
-		assert_non_null(strstr(why, part));
+		assert_non_null(strstr(why.text, part));
 }
 
 static void test_mmap_check(void **state)

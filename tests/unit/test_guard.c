@@ -293,7 +293,7 @@ static void test_kernel_files(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		struct target_plan t = { .path = paths[i], .kind = TARGET_FILE, .op = OP_READ };
-		const char *why = NULL;
+		struct err why = { 0 };
 		struct stat st;
 		int fd = open(paths[i], O_PATH | O_CLOEXEC);
 
@@ -305,7 +305,7 @@ static void test_kernel_files(void **state)
 		assert_int_equal(check_one(&t, &refusal), -EPERM);
 		assert_non_null(strstr(refusal.why.text, "is a file of the kernel"));
 		assert_int_equal(guard_allows(NULL, &t, fd, &st, &why), -EPERM);
-		assert_non_null(why);
+		assert_true(err_is_set(&why));
 		close(fd);
 	}
 }

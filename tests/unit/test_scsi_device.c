@@ -77,56 +77,56 @@ static int end(void **state)
 }
 
 /* /dev/null stands for the device. */
-static int check(const char *path, const char **why)
+static int check(const char *path, struct err *why)
 {
 	target.path = path;
 	if (!target.engine_options)
 		target.engine_options = engine_options("sg", "");
 	target.req_bytes = target.last_op_bytes = target.block_size = BLOCK;
-	*why = NULL;
+	err_clear(why);
 	return engine_sg.check(&target, why);
 }
 
 static void test_check(void **state)
 {
-	const char *why;
+	struct err why;
 
 	(void)state;
 	target.op = OP_READ;
 	assert_int_equal(check("/dev/null", &why), 0);
 	assert_int_equal(check("/nonexistent/sg0", &why), -ENOENT);
-	assert_non_null(strstr(why, "no such device"));
+	assert_non_null(strstr(why.text, "no such device"));
 	assert_int_equal(check("/proc/self/exe", &why), -ENOTBLK);
-	assert_non_null(strstr(why, "needs a SCSI device"));
+	assert_non_null(strstr(why.text, "needs a SCSI device"));
 
 	target.start_bytes = 100;
 	assert_int_equal(check("/dev/null", &why), -EINVAL);
-	assert_non_null(strstr(why, "whole blocks"));
+	assert_non_null(strstr(why.text, "whole blocks"));
 	target.start_bytes = 0;
 
 	disk.no_version = true;
 	assert_int_equal(check("/dev/null", &why), -ENOTTY);
-	assert_non_null(strstr(why, "takes no SCSI commands"));
+	assert_non_null(strstr(why.text, "takes no SCSI commands"));
 	disk.no_version = false;
 	disk.block = 0;
 	assert_int_equal(check("/dev/null", &why), -ENOMEDIUM);
-	assert_non_null(strstr(why, "no medium"));
+	assert_non_null(strstr(why.text, "no medium"));
 }
 
 static void test_check_abilities(void **state)
 {
-	const char *why;
+	struct err why;
 
 	(void)state;
 	target.op = OP_WRITE;
 	disk.mode = 0x80;
 	assert_int_equal(check("/dev/null", &why), -EROFS);
-	assert_string_equal(why, "the device is write-protected");
+	assert_string_equal(why.text, "the device is write-protected");
 	target.op = OP_READ;
 	assert_int_equal(check("/dev/null", &why), 0);
 	target.engine_options = engine_options("sg", "fua");
 	assert_int_equal(check("/dev/null", &why), -EOPNOTSUPP);
-	assert_non_null(strstr(why, "fua"));
+	assert_non_null(strstr(why.text, "fua"));
 	disk.mode = 0x10;
 	assert_int_equal(check("/dev/null", &why), 0);
 	/* A device that does not say is tried. */

@@ -72,13 +72,13 @@ static struct target_plan plan_of_missing(void)
 static void check(const char *name, enum op_request op, int ret, const char *text)
 {
 	struct target_plan plan = plan_of(name, op);
-	const char *why = "not set";
+	struct err why = { .text = "not set" };
 
 	assert_int_equal(target_file_check(&plan, &why), ret);
 	if (text)
-		assert_string_equal(why, text);
+		assert_string_equal(why.text, text);
 	else
-		assert_null(why);
+		assert_false(err_is_set(&why));
 }
 
 static void test_check(void **state)
@@ -109,11 +109,11 @@ static void test_check_special(void **state)
 	struct target_plan null = {
 		.name = "null", .path = "null", .kind = TARGET_NULL, .op = OP_READ
 	};
-	const char *why = "not set";
+	struct err why = { .text = "not set" };
 
 	(void)state;
 	assert_int_equal(target_file_check(&null, &why), 0);
-	assert_null(why);
+	assert_false(err_is_set(&why));
 
 	assert_int_equal(mkfifo(missing, 0600), 0);
 	check(missing, OP_READ, -ESPIPE, "is a pipe or a socket");
@@ -186,7 +186,7 @@ static void test_check_permissions(void **state)
 
 static int open_target(struct target_file *file, const struct target_plan *plan)
 {
-	const char *why = "not set";
+	struct err why = { .text = "not set" };
 
 	return target_file_open(file, plan, 1, &why);
 }
@@ -288,12 +288,12 @@ static void test_open_through_link(void **state)
 static int try_open(const struct target_plan *plan, const struct guard *guard, uint64_t pass)
 {
 	struct target_file file = { .guard = guard };
-	const char *why = "not set";
+	struct err why = { .text = "not set" };
 	int err = target_file_open(&file, plan, pass, &why);
 
 	assert_int_equal(file.fd >= 0, !err);
 	if (err == -ESTALE)
-		assert_non_null(strstr(why, "use a name that does not change during a run"));
+		assert_non_null(strstr(why.text, "use a name that does not change during a run"));
 	target_file_close(&file, plan, false);
 	return err;
 }
@@ -412,14 +412,13 @@ static void test_open_fails(void **state)
 	static const enum op_request ops[] = { OP_READ, OP_NOOP, OP_MIXED };
 	struct target_file file = { 0 };
 	struct target_plan plan;
-	const char *why;
+	struct err why;
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		plan = plan_of(missing, ops[i]);
-		why = NULL;
 		assert_int_equal(target_file_open(&file, &plan, 1, &why), -ENOENT);
-		assert_string_equal(why, "no such file");
+		assert_string_equal(why.text, "no such file");
 		assert_int_equal(file.fd, -1);
 		assert_int_equal(access(missing, F_OK), -1);
 	}
@@ -434,13 +433,13 @@ static void test_direct(void **state)
 {
 	struct target_plan plan = plan_of("/proc/self/maps", OP_READ);
 	struct target_file file = { 0 };
-	const char *why = NULL;
+	struct err why;
 
 	(void)state;
 	/* a file system that is known not to support it */
 	plan.direct_io = true;
 	assert_int_equal(target_file_open(&file, &plan, 1, &why), -EINVAL);
-	assert_string_equal(why, "the file system does not support -dio");
+	assert_string_equal(why.text, "the file system does not support -dio");
 	assert_int_equal(file.fd, -1);
 
 	/* and this one, which may go either way, but leaves nothing behind when it does not */
@@ -460,7 +459,7 @@ static int reshape(struct target_plan *plan, uint64_t *size, uint64_t *blocks, c
 		   uint64_t *made)
 {
 	struct target_file file = { 0 };
-	const char *why = "not set";
+	struct err why = { .text = "not set" };
 	struct stat st;
 	int err;
 

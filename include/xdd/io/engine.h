@@ -30,10 +30,10 @@ struct io_buffer {
 /*
  * Map zeroed memory of at least `size` bytes, and touch every page. With `lock`, lock it in memory
  * where the limit allows it, silently not otherwise. Returns 0 or -errno, then perhaps with a text
- * (static) in `*why`. Called by the thread that uses it: the pages come from the node it is on.
+ * in `why`. Called by the thread that uses it: the pages come from the node it is on.
  */
 int io_buffer_alloc(struct io_buffer *b, size_t size, const struct memory_plan *plan, bool lock,
-		    const char **why);
+		    struct err *why);
 
 /* Safe on a buffer that was never allocated (all zero). */
 void io_buffer_free(struct io_buffer *b);
@@ -79,7 +79,7 @@ struct engine_params {
 	int buffered_fd; /* the same file without O_DIRECT; used when target->tail_bytes is not 0 */
 	unsigned depth;	 /* requests outstanding at a time in this context */
 	const struct iovec *buffers; /* one for each slot; NULL when operations need none */
-	const char **why;	     /* NULL, or where init leaves a text (static) when it fails */
+	struct err *why;	     /* NULL, or where init may leave a text when it fails */
 };
 
 struct engine {
@@ -87,9 +87,10 @@ struct engine {
 
 	/*
 	 * Check that it can drive this target as planned: kind of target, depth, keywords, limits.
-	 * Opens nothing for writing, changes nothing. `*why` as above. NULL: it always can.
+	 * Opens nothing for writing, changes nothing. Returns 0 or -errno, then perhaps with a text
+	 * in `why`. NULL: it always can.
 	 */
-	int (*check)(const struct target_plan *target, const char **why);
+	int (*check)(const struct target_plan *target, struct err *why);
 
 	/*
 	 * Check that it can drive all of its targets at once: limits that they share. Called when
@@ -100,7 +101,7 @@ struct engine {
 
 	/*
 	 * Make a context, in the QThread that will use it. Returns 0 or -errno, then perhaps with a
-	 * text in `*params->why`. NULL: needs none.
+	 * text in `params->why`. NULL: needs none.
 	 */
 	int (*init)(void **ctx, const struct engine_params *params);
 
@@ -204,14 +205,6 @@ static inline uint64_t engine_bytes_left(const struct engine_tail *tail,
 
 /* Zeroed memory in cache lines of its own, or NULL; free() gives it back. For engines. */
 void *engine_alloc(size_t size);
-
-/* `err`, with `text` left in `*why`, which may be NULL. For engines. */
-static inline int engine_fail(int err, const char **why, const char *text)
-{
-	if (why)
-		*why = text;
-	return err;
-}
 
 /*
  * Requests that were completed without the kernel and wait to be reaped: one a slot at most. For
@@ -331,7 +324,7 @@ bool engine_in_turn(const struct engine_params *params);
  * Refuse a batch that the strict order of several QThreads does not allow. For `check` of engines
  * that queue.
  */
-int engine_check_batch(const struct target_plan *target, uint64_t batch, const char **why);
+int engine_check_batch(const struct target_plan *target, uint64_t batch, struct err *why);
 
 /* Start over: nothing is done yet. For engines' callers, before submit. */
 static inline void io_request_reset(struct io_request *req)
@@ -354,10 +347,10 @@ static inline const struct engine *engine_of(const struct target_plan *target)
 
 /*
  * Check that this kernel has the engine of a target, and that the engine can drive it. Returns 0 or
- * -errno with `*why` a static message (NULL: strerror() says it all) that completes
+ * -errno, with a message in `why` unless strerror() says it all, that completes
  * "-ioengine libaio: ...". Called before any target is opened.
  */
-int engine_check(const struct target_plan *target, const char **why);
+int engine_check(const struct target_plan *target, struct err *why);
 
 /*
  * Check that each engine can drive all targets it has in the plan at once: the limits of the system

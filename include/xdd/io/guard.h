@@ -68,10 +68,10 @@ int guard_hold(const struct plan *plan, struct guard *guard, struct guard_refusa
  * Check that a target that writes may be opened as the file that `fd` (O_PATH will do) and `st`
  * stand for. Names change: whatever is found at one, a block device must be claimed by `guard`
  * (NULL: none is), directly or through its SCSI generic device. A file must be the one that
- * guard_hold() found good, or as good. Returns 0, or -errno with `*why` (static).
+ * guard_hold() found good, or as good. Returns 0, or -errno with the reason in `why`.
  */
 int guard_allows(const struct guard *guard, const struct target_plan *t, int fd,
-		 const struct stat *st, const char **why);
+		 const struct stat *st, struct err *why);
 
 /* Safe on one that is all zero. */
 void guard_release(struct guard *guard);

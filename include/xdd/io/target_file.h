@@ -28,10 +28,11 @@ struct target_file {
 /*
  * Look whether the target could be opened as the plan asks, without opening or creating it: it
  * exists when it must, is no directory, may be read or written, its directory exists and may be
- * written to when it is to be made or removed. Returns 0 or -errno, with `*why` a message
- * (static) that completes "target 0, /data/x: ...". Called by main before any target is opened.
+ * written to when it is to be made or removed. Returns 0 or -errno, with a message in `why`, unless
+ * strerror() says it all, that completes "target 0, /data/x: ...". Called by main before any target
+ * is opened.
  */
-int target_file_check(const struct target_plan *plan, const char **why);
+int target_file_check(const struct target_plan *plan, struct err *why);
 
 /*
  * Open the target for `pass` (from 1): O_RDONLY for reads, O_WRONLY for writes, O_RDWR for mixed,
@@ -44,19 +45,19 @@ int target_file_check(const struct target_plan *plan, const char **why);
  * Anything else is refused (-ESTALE) before it is opened, as is a device that `file->guard` does
  * not allow.
  *
- * `file` is all zero except the guard before the first call. Returns 0 or -errno, with `*why` as
- * above (NULL: strerror() says it all).
+ * `file` is all zero except the guard before the first call. Returns 0 or -errno, with `why` as
+ * above.
  */
 int target_file_open(struct target_file *file, const struct target_plan *plan, uint64_t pass,
-		     const char **why);
+		     struct err *why);
 
 /*
  * -pretruncate and -preallocate on a regular file that is open for writing; nothing otherwise.
- * Returns 0 or -errno with `*why` as above, and with `*what` the option that it was; -EOPNOTSUPP:
+ * Returns 0 or -errno with `why` as above, and with `*what` the option that it was; -EOPNOTSUPP:
  * it cannot be preallocated, but written.
  */
 int target_file_reshape(struct target_file *file, const struct target_plan *plan, const char **what,
-			const char **why);
+			struct err *why);
 
 /* The path of the file that is open, or was last. */
 const char *target_file_path(const struct target_file *file, const struct target_plan *plan);

@@ -206,7 +206,7 @@ static int request_ring_allocate(struct request_ring *s, unsigned depth)
 	return s->requests && s->done && s->buffers && s->free ? 0 : -ENOMEM;
 }
 
-int request_ring_init(struct qthread *q, const char **why)
+int request_ring_init(struct qthread *q, struct err *why)
 {
 	const struct target_plan *plan = q->target->plan;
 	const struct memory_plan *memory = &plan->memory;

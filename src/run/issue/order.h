@@ -155,10 +155,10 @@ struct request_ring {
 };
 
 /*
- * Allocate q->ring and q->buffer. Returns 0 or -errno, then perhaps with a static text in `*why`.
+ * Allocate q->ring and q->buffer. Returns 0 or -errno, then perhaps with a text in `why`.
  * Free with request_ring_free() in both cases. QThread.
  */
-int request_ring_init(struct qthread *q, const char **why);
+int request_ring_init(struct qthread *q, struct err *why);
 void request_ring_free(struct qthread *q);
 
 /* The request of the oldest free slot; valid if there is one. */

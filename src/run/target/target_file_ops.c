@@ -120,13 +120,12 @@ void private_fd_close(struct qthread *q)
 }
 
 /* Report and count an error that belongs to no operation. */
-static void file_error(struct target *t, const char *what, const char *why, int err)
+static void file_error(struct target *t, const char *what, const struct err *why, int err)
 {
 	atomic_fetch_add(&t->run->failures.errors, 1);
 	log_error("target %u, %s: %s: %s", t->plan->number, target_file_path(&t->file, t->plan),
-		  what, why ? why : strerror(-err));
-	run_explain(t, "%s: %s: %s", target_file_path(&t->file, t->plan), what,
-		    why ? why : strerror(-err));
+		  what, err_text(why, err));
+	run_explain(t, "%s: %s: %s", target_file_path(&t->file, t->plan), what, err_text(why, err));
 }
 
 uint64_t target_flush(struct target *t, const char *option)
@@ -218,8 +217,8 @@ static void check_direct(struct target *t)
 		plan_warn_dio(t->plan, target_file_path(&t->file, t->plan));
 }
 
-/* Open the file for `pass`. Returns 0 or -errno, with `*why` a text or NULL. */
-static int open_for(struct target *t, uint64_t pass, const char **why)
+/* Open the file for `pass`. Returns 0 or -errno, perhaps with a text in `why`. */
+static int open_for(struct target *t, uint64_t pass, struct err *why)
 {
 	uint64_t begin = clock_now_ns();
 	int err = target_file_open(&t->file, t->plan, pass, why);
@@ -261,7 +260,7 @@ static int await_writer(struct target *t)
 
 int target_open(struct target *t)
 {
-	const char *why = NULL;
+	struct err why = { 0 };
 	int err;
 
 	t->engine = engine_of(t->plan);
@@ -272,11 +271,10 @@ int target_open(struct target *t)
 	atomic_store(&t->is_open, !err);
 	event_signal(&t->run->opened);
 	if (err)
-		run_explain(t, "%s: %s", target_file_path(&t->file, t->plan),
-			    why ? why : strerror(-err));
+		run_explain(t, "%s: %s", target_file_path(&t->file, t->plan), err_text(&why, err));
 	if (err && run_stop(t->run, STOP_START, -err))
 		log_error("target %u, %s: %s", t->plan->number, target_file_path(&t->file, t->plan),
-			  why ? why : strerror(-err));
+			  err_text(&why, err));
 	if (err)
 		return err;
 	err = target_data_open(t);
@@ -287,7 +285,7 @@ int target_open(struct target *t)
 }
 
 /* Failure to preallocate a file is a warning: it can be written all the same. */
-static int reshape(struct target *t, const char **what, const char **why)
+static int reshape(struct target *t, const char **what, struct err *why)
 {
 	int err = target_file_reshape(&t->file, t->plan, what, why);
 
@@ -295,12 +293,12 @@ static int reshape(struct target *t, const char **what, const char **why)
 		return err;
 	if (t->file.pass == 1)
 		log_warning("target %u, %s: %s: %s; continuing without it", t->plan->number,
-			    t->plan->path, *what, *why ? *why : strerror(-err));
+			    t->plan->path, *what, err_text(why, err));
 	return 0;
 }
 
 /* Remove the file, which is closed, and create it again for `pass`. */
-static int recreate_alone(struct target *t, uint64_t pass, const char **what, const char **why)
+static int recreate_alone(struct target *t, uint64_t pass, const char **what, struct err *why)
 {
 	int err;
 
@@ -361,7 +359,7 @@ static int await_sharers(struct target *t, struct target *first, bool *mine)
  * Recreate the file, which is closed. Of several targets of one file the first that finds it closed
  * by all does that, and gives it its size; the others open what it has created.
  */
-static int recreate(struct target *t, uint64_t pass, const char **what, const char **why)
+static int recreate(struct target *t, uint64_t pass, const char **what, struct err *why)
 {
 	struct target *first = first_sharer(t);
 	bool mine = true;
@@ -383,7 +381,7 @@ static int recreate(struct target *t, uint64_t pass, const char **what, const ch
 }
 
 /* Prepare the file for the first pass. */
-static int shape(struct target *t, const char **what, const char **why)
+static int shape(struct target *t, const char **what, struct err *why)
 {
 	int err;
 
@@ -401,7 +399,8 @@ static int shape(struct target *t, const char **what, const char **why)
 int target_reshape(struct qthread *q)
 {
 	struct target *t = q->target;
-	const char *what = NULL, *why = NULL;
+	const char *what = NULL;
+	struct err why = { 0 };
 	int err;
 
 	if (!t->run->opens_together)
@@ -411,11 +410,10 @@ int target_reshape(struct qthread *q)
 	if (err >= 0 && q->number == 0) {
 		err = shape(t, &what, &why);
 		if (err && err != -ECANCELED)
-			run_explain(t, "%s: %s: %s", t->plan->path, what,
-				    why ? why : strerror(-err));
+			run_explain(t, "%s: %s: %s", t->plan->path, what, err_text(&why, err));
 		if (err && run_stop(t->run, STOP_START, -err))
 			log_error("target %u, %s: %s: %s", t->plan->number, t->plan->path, what,
-				  why ? why : strerror(-err));
+				  err_text(&why, err));
 	}
 	if (err >= 0)
 		err = barrier_wait(&t->file_barrier, NULL);
@@ -456,7 +454,7 @@ static void close_timed(struct target *t)
 		file_error(t, "cannot close it", NULL, err);
 }
 
-static int reopen(struct target *t, const char **what, const char **why)
+static int reopen(struct target *t, const char **what, struct err *why)
 {
 	int err;
 
@@ -489,7 +487,8 @@ void target_file_sync_pass(struct qthread *q)
 void target_file_end_pass(struct qthread *q)
 {
 	struct target *t = q->target;
-	const char *what = NULL, *why = NULL;
+	const char *what = NULL;
+	struct err why = { 0 };
 	bool last;
 	int err;
 
@@ -501,7 +500,7 @@ void target_file_end_pass(struct qthread *q)
 		return;
 	err = reopen(t, &what, &why);
 	if (err && err != -ECANCELED) {
-		file_error(t, what, why, err);
+		file_error(t, what, &why, err);
 		run_stop(t->run, STOP_ERROR, -err);
 	}
 }
