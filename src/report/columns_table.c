@@ -113,6 +113,7 @@ const char *column_what(enum result_what what)
 		[RESULT_COMBINED] = "COMBINED",
 		[RESULT_STONEWALL_AT] = "STONEWALL_AT",
 		[RESULT_STONEWALL_END] = "STONEWALL_END",
+		[RESULT_HOST] = "HOST",
 	};
 
 	return names[what];

@@ -83,22 +83,10 @@ static json_t *together_value(struct combination *c)
 	return o;
 }
 
-static void put_latencies(json_t *o, const struct figures *f)
-{
-	struct histogram_view v = latency_view(&f->latency, LATENCY_SERVICE, LATENCY_ALL_DIRS);
-	bool known = histogram_count(&v) > 0;
-
-	jvalue_put(o, "mean_ns", known ? jvalue_real(histogram_mean(&v)) : json_null());
-	jvalue_put(o, "p50_ns", jvalue_ns(histogram_known_percentile(&v, 50 * HISTOGRAM_PERCENT)));
-	jvalue_put(o, "p99_ns", jvalue_ns(histogram_known_percentile(&v, 99 * HISTOGRAM_PERCENT)));
-	jvalue_put(o, "max_ns", count_or_null(known, histogram_max(&v)));
-}
-
 static json_t *host_value(const struct combine_host *h)
 {
-	const struct figures *f = &h->sum.figures;
-	const bool timed = f->elapsed_ns > 0;
 	json_t *o = json_object(), *clock = json_object_get(h->doc->root, "clock");
+	json_t *deskew = document_deskew(h->doc->root);
 
 	jvalue_put(o, "host", jvalue_text(h->name));
 	jvalue_put(o, "label", jvalue_text(h->label));
@@ -110,19 +98,9 @@ static json_t *host_value(const struct combine_host *h)
 	jvalue_put(o, "end", text_or_null(h->doc, "end"));
 	jvalue_put(o, "partial", json_boolean(h->doc->partial));
 	jvalue_put(o, "status", jvalue_count((uint64_t)h->doc->status));
-	jvalue_put(o, "passes", jvalue_count(h->sum.pass));
-	jvalue_put(o, "targets", jvalue_count(h->sum.target));
-	jvalue_put(o, "queue_depth", jvalue_count(h->sum.queue));
-	jvalue_put(o, "ops", jvalue_count(tally_ops(&f->tally)));
-	jvalue_put(o, "bytes", jvalue_count(tally_bytes(&f->tally)));
-	jvalue_put(o, "errors", jvalue_count(f->tally.errors));
-	jvalue_put(o, "elapsed_ns", jvalue_count(f->elapsed_ns));
-	jvalue_put(o, "bandwidth", timed ? jvalue_real(combine_rate(h, true)) : json_null());
-	jvalue_put(o, "iops", timed ? jvalue_real(combine_rate(h, false)) : json_null());
-	put_latencies(o, f);
-	jvalue_put(o, "begin_ns", h->n_spans ? jvalue_count(h->spans[0].from_ns) : json_null());
-	jvalue_put(o, "finish_ns",
-		   h->n_spans ? jvalue_count(h->spans[h->n_spans - 1].to_ns) : json_null());
+	jvalue_put(o, "identity", csv_identity(h->doc->root, h->label, DOCUMENT_ALL));
+	jvalue_put(o, "processors", jvalue_count(h->sum.processors));
+	jvalue_put(o, "deskew", deskew ? json_incref(deskew) : json_null());
 	jvalue_put(o, "clock", json_is_object(clock) ? json_incref(clock) : json_null());
 	return o;
 }
@@ -138,42 +116,12 @@ static json_t *combine_hosts_value(const struct combination *c)
 
 /* ---- results ---- */
 
-/* The longest and the shortest operation of all hosts. */
-static void put_extreme(json_t *columns, const struct combination *c, const char *name,
-			const char *const *members, bool longest)
-{
-	const json_t *best = NULL;
-	double found = 0;
-
-	for (size_t i = 0; i < c->n; i++) {
-		const struct document_result *r = c->hosts[i].combined;
-		const json_t *own = r ? json_object_get(r->value, "columns") : NULL;
-		const json_t *value = json_object_get(own, name);
-		double x = json_number_value(value);
-
-		if (!json_is_number(value) || (best && (longest ? x <= found : x >= found)))
-			continue;
-		best = own;
-		found = x;
-	}
-	for (; best && *members; members++) {
-		json_t *value = json_object_get(best, *members);
-
-		if (json_is_string(value) || json_is_number(value))
-			json_object_set(columns, *members, value);
-	}
-}
-
 static json_t *sum_value(const struct combination *c)
 {
-	static const char *const longest[] = { "longest", "longestop", "longestoffset",
-					       "longesttype", NULL };
-	static const char *const shortest[] = { "shortest", "shortestop", "shortestoffset",
-						"shortesttype", NULL };
 	uint32_t percents[DOCUMENT_MAX_PERCENTS];
 	const struct document_result *first = c->hosts[0].combined;
 	struct plan *plan = calloc(1, sizeof(*plan));
-	json_t *o = NULL, *columns;
+	json_t *o;
 
 	if (!plan) {
 		jvalue_no_memory();
@@ -185,11 +133,6 @@ static json_t *sum_value(const struct combination *c)
 		plan->latency.percents = percents;
 	o = jsonout_result_value(plan, &c->sum);
 	free(plan);
-	columns = json_object_get(o, "columns");
-	put_extreme(columns, c, "longest", longest, true);
-	put_extreme(columns, c, "shortest", shortest, false);
-	json_object_set_new(columns, "nodename", json_null());
-	csv_identify(columns, c->hosts[0].doc->root, NULL, DOCUMENT_ALL);
 	return o;
 }
 
@@ -197,22 +140,14 @@ static json_t *sum_value(const struct combination *c)
 static json_t *host_result(const struct combine_host *h, size_t number)
 {
 	json_t *o = json_copy((json_t *)(uintptr_t)h->combined->value);
-	json_t *columns = json_copy(json_object_get(o, "columns"));
 
-	if (!json_is_object(columns)) {
-		json_decref(columns);
-		columns = json_object();
-	}
-	jvalue_put(o, "what", jvalue_text("HOST"));
+	jvalue_put(o, "what", jvalue_text(column_what(RESULT_HOST)));
 	/* Older documents lack these. */
 	if (!json_object_get(o, "begin_ns"))
 		jvalue_put(o, "begin_ns", json_null());
 	if (!json_object_get(o, "finish_ns"))
 		jvalue_put(o, "finish_ns", json_null());
 	jvalue_put(o, "host", jvalue_count(number));
-	jvalue_put(columns, "what", jvalue_text("HOST"));
-	csv_identify(columns, h->doc->root, h->label, DOCUMENT_ALL);
-	jvalue_put(o, "columns", columns);
 	return o;
 }
 

@@ -21,19 +21,7 @@ static bool read_combined(struct combine_host *h, const struct document_result *
 	char why[DOCUMENT_WHY_SIZE];
 
 	h->combined = r;
-	h->sum = (struct result){
-		.what = RESULT_COMBINED,
-		.pass = r->pass,
-		.target = r->target,
-		.queue = r->queue_depth,
-		.req_bytes = r->request_bytes,
-		.block_size = r->block_bytes,
-		.op = r->op,
-		.verified = r->verified,
-		.partial = r->partial,
-		.processors = 1,
-	};
-	return document_figures(r, &h->sum.figures, why) == 0;
+	return document_result_read(h->doc, r, &h->sum, why) == 0;
 }
 
 static bool add_pass(struct combine_host *h, uint32_t number, const struct document_result *r)

@@ -312,19 +312,10 @@ static uint64_t count_of(const json_t *o, const char *key)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
-static struct span span_of(const json_t *o)
-{
-	const double ops = json_number_value(json_object_get(o, "ops"));
-
-	return (struct span){ .ns = count_of(o, "ns"),
-			      .bytes = count_of(o, "bytes"),
-			      .op_units = ops > 0 ? (uint64_t)(ops * (double)FLOW_OP) : 0 };
-}
-
 /* Add an interval of a host, which begins at `begin_ns`; `*end_ns` is the last end of all. */
 static void add_span(struct span *sum, uint64_t *end_ns, uint64_t begin_ns, const json_t *o)
 {
-	const struct span s = span_of(o);
+	const struct span s = document_span(o);
 
 	sum->bytes += s.bytes;
 	sum->op_units += s.op_units;
@@ -408,8 +399,8 @@ void combine_stonewall_text(const json_t *doc, FILE *to)
 	json_array_foreach(json_object_get(doc, "stonewall"), i, o)
 	{
 		struct stonewall_result s = { .pass = count_of(o, "pass"),
-					      .at = span_of(json_object_get(o, "at")),
-					      .end = span_of(json_object_get(o, "end")) };
+					      .at = document_span(json_object_get(o, "at")),
+					      .end = document_span(json_object_get(o, "end")) };
 
 		set_cause(&s, &(struct document){ .ranked = false }, o);
 		stonewall_write(to, &s);

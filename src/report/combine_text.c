@@ -21,6 +21,7 @@
 #include "xdd/base/units.h"
 #include "xdd/report/jvalue.h"
 #include "xdd/report/report.h"
+#include "xdd/report/screen.h"
 
 /*
  * CSV: a line of each host and one of all together, with the columns of a run.
@@ -91,20 +92,23 @@ static enum xdd_status combine_csv_write(const struct csv_table *t, const char *
 enum xdd_status combine_write_csv(const json_t *doc, const char *path)
 {
 	struct csv_table *t = csv_new();
+	struct document d = { .root = json_incref((json_t *)(uintptr_t)doc) };
 	struct column_list list = { 0 };
 	enum xdd_status status = XDD_INIT_FAILED;
 	const char *bad;
 	size_t len;
 
-	if (t && !column_list_parse(&list, CSV_RESULT_COLUMNS, &bad, &len)) {
+	if (t && document_read(&d, "combine", "the result") &&
+	    !column_list_parse(&list, CSV_RESULT_COLUMNS, &bad, &len)) {
 		csv_kind(t);
 		csv_result_columns(t, &list);
-		csv_results(t, &list, doc, CSV_HOSTS, NULL);
+		csv_results(t, &list, &d, CSV_HOSTS, NULL);
 		status = combine_csv_write(t, path);
 	} else {
 		log_error("combine: %s", strerror(ENOMEM));
 	}
 	column_list_free(&list);
+	document_free(&d);
 	csv_free(t);
 	return status;
 }
@@ -114,7 +118,6 @@ enum xdd_status combine_write_csv(const json_t *doc, const char *path)
  */
 
 #define WIDTH 80
-#define HOST_WIDTH 18
 #define LABEL_SIZE 128
 #define VALUES_SHOWN 6
 #define HOSTS_SHOWN 8
@@ -223,34 +226,6 @@ __attribute__((format(printf, 3, 4))) static void combine_text_put_line(FILE *f,
 
 /* ---- the table ---- */
 
-/* The figures of a host, or of all together; NAN: not known. */
-struct row {
-	double elapsed_ns, bandwidth, iops, p50_ns, p99_ns, max_ns;
-};
-
-static void put_row(FILE *f, const char *name, const char *start, const struct row *row)
-{
-	char elapsed[SCALED_SIZE], rate[SCALED_SIZE], ops[SCALED_SIZE];
-	char p50[SCALED_SIZE], p99[SCALED_SIZE], max[SCALED_SIZE];
-
-	fprintf(f, "%-*s %8s %7s %9s %9s %7s %7s %7s\n", HOST_WIDTH, name, start,
-		scaled_time(row->elapsed_ns, elapsed), scaled_rate(row->bandwidth, rate),
-		scaled_ops(row->iops, ops), scaled_time(row->p50_ns, p50),
-		scaled_time(row->p99_ns, p99), scaled_time(row->max_ns, max));
-}
-
-static struct row row_of_host(const json_t *host)
-{
-	return (struct row){
-		.elapsed_ns = document_real(host, "elapsed_ns"),
-		.bandwidth = document_real(host, "bandwidth"),
-		.iops = document_real(host, "iops"),
-		.p50_ns = document_real(host, "p50_ns"),
-		.p99_ns = document_real(host, "p99_ns"),
-		.max_ns = document_real(host, "max_ns"),
-	};
-}
-
 /* Times of all operations, or of flushes. */
 static double percentile(const struct figures *f, unsigned dir, double percent)
 {
@@ -266,46 +241,94 @@ static double mean_ns(const struct figures *f, unsigned dir)
 	return histogram_mean(&v);
 }
 
-static struct row row_of_all(const struct figures *f)
-{
-	const double seconds = (double)f->elapsed_ns / NS_PER_SEC;
+/* A row: a name, when it began, how long it took, the figures, and nothing in the last column. */
+#define N_CELLS (3 + FIGURES_SHOWN + 1)
 
-	return (struct row){
-		.elapsed_ns = f->known ? (double)f->elapsed_ns : NAN,
-		.bandwidth = seconds > 0 ? (double)tally_bytes(&f->tally) / seconds : NAN,
-		.iops = seconds > 0 ? (double)tally_ops(&f->tally) / seconds : NAN,
-		.p50_ns = percentile(f, LATENCY_ALL_DIRS, 50),
-		.p99_ns = percentile(f, LATENCY_ALL_DIRS, 99),
-		.max_ns = percentile(f, LATENCY_ALL_DIRS, 100),
-	};
+struct row {
+	char name[LABEL_SIZE];
+	char start[SCALED_SIZE + 1]; /* since the first host began */
+	char texts[1 + FIGURES_SHOWN][SCALED_SIZE];
+	const char *cells[N_CELLS];
+};
+
+/* Without figures nothing is known. */
+static void fill_row(struct row *row, const struct figures *f)
+{
+	const size_t last = N_CELLS - 1;
+
+	scaled_time(f->known ? (double)f->elapsed_ns : NAN, row->texts[0]);
+	for (size_t i = 0; i < FIGURES_SHOWN; i++)
+		figure_text(figures_shown[i], figure_of_pass(f, figures_shown[i]),
+			    row->texts[i + 1]);
+	row->cells[0] = row->name;
+	row->cells[1] = row->start;
+	for (size_t i = 0; i < FIGURES_SHOWN + 1; i++)
+		row->cells[i + 2] = row->texts[i];
+	row->cells[last] = "";
 }
 
-static void put_table(FILE *f, const json_t *doc, const struct figures *all)
+/* The result of host `i`; NULL: there is none. */
+static const struct document_result *result_of_host(const struct document *d, size_t i, size_t n)
 {
-	const json_t *together = json_object_get(doc, "together"), *host;
-	const struct row sum = row_of_all(all);
-	double begin = combine_text_number(together, "begin_ns");
-	size_t i;
+	for (size_t k = 0; k < d->n_results; k++) {
+		const struct document_result *r = &d->results[k];
 
-	fprintf(f, "%-*s %8s %7s %9s %9s %7s %7s %7s\n", HOST_WIDTH, "host", "start", "elapsed",
-		"bandwidth", "rate", "p50", "p99", "max");
-	json_array_foreach(json_object_get(doc, "hosts"), i, host)
-	{
-		char name[HOST_WIDTH + 1], time[SCALED_SIZE], start[SCALED_SIZE + 1] = "-";
-		const struct row row = row_of_host(host);
-
-		/* Differences of such numbers are exact to 256 ns as floating point. */
-		if (begin > 0 && is_number(host, "begin_ns"))
-			snprintf(start, sizeof(start), "+%s",
-				 scaled_time((double)(json_integer_value(
-							      json_object_get(host, "begin_ns")) -
-						      json_integer_value(json_object_get(
-							      together, "begin_ns"))),
-					     time));
-		put_row(f, label(host, name, sizeof(name)), start, &row);
+		if (n == 1 ? r->what == RESULT_COMBINED : r->what == RESULT_HOST && r->host == i)
+			return r;
 	}
-	if (i > 1)
-		put_row(f, "all", "", &sum);
+	return NULL;
+}
+
+static void fill_host(struct row *row, const struct document *d, size_t i, size_t n)
+{
+	const json_t *together = json_object_get(d->root, "together");
+	const json_t *begin = json_object_get(together, "begin_ns");
+	const struct document_result *r = result_of_host(d, i, n);
+	char why[DOCUMENT_WHY_SIZE], time[SCALED_SIZE];
+	struct figures f = { .known = 0 };
+	const int err = r ? document_figures(r, &f, why) : 0;
+
+	lost |= err == -ENOMEM;
+	if (err)
+		f.known = 0;
+	label(json_array_get(json_object_get(d->root, "hosts"), i), row->name, sizeof(row->name));
+	snprintf(row->start, sizeof(row->start), "-");
+	if (json_is_integer(begin) && r && r->placed)
+		snprintf(row->start, sizeof(row->start), "+%s",
+			 scaled_time((double)(r->begin_ns - (uint64_t)json_integer_value(begin)),
+				     time));
+	fill_row(row, &f);
+	figures_free(&f);
+}
+
+static void put_table(FILE *to, const struct document *d, const struct figures *all)
+{
+	const size_t n = json_array_size(json_object_get(d->root, "hosts"));
+	const struct screen screen = { .columns = WIDTH, .gap = "~" };
+	struct screen_column columns[N_CELLS] = { { .heading = "host", .left = true },
+						  { .heading = "start" },
+						  { .heading = "elapsed" } };
+	struct screen_table table = { .screen = &screen, .columns = columns, .n = N_CELLS };
+	struct row *rows = calloc(n + 1, sizeof(*rows));
+
+	lost |= !rows;
+	if (!rows)
+		return;
+	for (size_t i = 0; i < FIGURES_SHOWN; i++)
+		columns[3 + i].heading = figure_heading(figures_shown[i]);
+	columns[N_CELLS - 1].heading = "";
+	screen_table_widen(&table, NULL);
+	for (size_t i = 0; i < n; i++)
+		fill_host(&rows[i], d, i, n);
+	snprintf(rows[n].name, sizeof(rows[n].name), "all");
+	fill_row(&rows[n], all);
+	for (size_t i = 0; i < n + (n > 1); i++)
+		screen_table_widen(&table, rows[i].cells);
+	screen_table_fit(&table);
+	screen_table_put(&table, to, NULL);
+	for (size_t i = 0; i < n + (n > 1); i++)
+		screen_table_put(&table, to, rows[i].cells);
+	free(rows);
 }
 
 /* ---- what is known of all together ---- */
@@ -557,8 +580,9 @@ static void put_size(char *text, size_t size, const json_t *list)
 		snprintf(text, size, "%zu host%s", n, n == 1 ? "" : "s");
 }
 
-static void put_text(FILE *to, const json_t *doc, const struct figures *all)
+static void put_text(FILE *to, const struct document *d, const struct figures *all)
 {
+	const json_t *doc = d->root;
 	size_t n = json_array_size(json_object_get(doc, "hosts"));
 	const bool partial = json_is_true(json_object_get(doc, "partial"));
 	const char *id = document_text(doc, "run_id");
@@ -568,7 +592,7 @@ static void put_text(FILE *to, const json_t *doc, const struct figures *all)
 	put_paragraph(to, "%s%s%s, started %s%s", size, *id ? ", run " : "", id,
 		      document_text(doc, "start_time"), partial ? ", not complete" : "");
 	fputc('\n', to);
-	put_table(to, doc, all);
+	put_table(to, d, all);
 	fputc('\n', to);
 	put_latency(to, all);
 	put_flushes(to, all);
@@ -586,40 +610,29 @@ static void put_text(FILE *to, const json_t *doc, const struct figures *all)
 	put_messages(to, doc);
 }
 
-/*
- * The figures of all targets; nothing is known without a result of them, or where sums are too
- * large for a document. To be freed by figures_free(). False: memory is short.
- */
-static bool read_all(const json_t *doc, struct figures *f)
-{
-	struct document_result all = { .what = RESULT_COMBINED };
-	const json_t *result;
-	char why[DOCUMENT_WHY_SIZE];
-	size_t i;
-	int err;
-
-	json_array_foreach(json_object_get(doc, "results"), i, result)
-	{
-		if (strcmp(document_text(result, "what"), column_what(all.what)) == 0)
-			all.value = result;
-	}
-	err = document_figures(&all, f, why);
-	if (err) {
-		figures_free(f);
-		*f = (struct figures){ .known = 0 };
-	}
-	return err != -ENOMEM;
-}
-
 int combine_print_text(const json_t *doc, FILE *to)
 {
 	const unsigned long lost_values = jvalue_lost();
-	struct figures all;
+	struct document d = { .root = json_incref((json_t *)(uintptr_t)doc) };
+	const struct document_result *r;
+	char why[DOCUMENT_WHY_SIZE];
+	struct figures all = { .known = 0 };
+	int err = 0;
 
-	lost = !read_all(doc, &all);
+	lost = !document_read(&d, "combine", "the result");
+	r = document_result(&d, RESULT_COMBINED);
+	/* Nothing is known without a result, or where sums are too large for a document. */
+	if (r)
+		err = document_figures(r, &all, why);
+	if (err) {
+		figures_free(&all);
+		all = (struct figures){ .known = 0 };
+	}
+	lost |= err == -ENOMEM;
 	if (!lost)
-		put_text(to, doc, &all);
+		put_text(to, &d, &all);
 	figures_free(&all);
+	document_free(&d);
 	lost |= jvalue_lost() != lost_values;
 	return lost ? -ENOMEM : ferror(to) ? -EIO : 0;
 }

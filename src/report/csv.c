@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/screen.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/report/compare.h"
@@ -247,10 +248,10 @@ static json_t *targets_of(const json_t *root, int64_t number)
 	return list;
 }
 
-void csv_identify(json_t *columns, const json_t *root, const char *host, int64_t target)
+json_t *csv_identity(const json_t *root, const char *host, int64_t target)
 {
 	json_t *targets = targets_of(root, target), *path = of_targets(targets, NULL, "path", "*");
-	json_t *id = json_object_get(root, "id"), *start = json_object_get(root, "start_time");
+	json_t *id = json_object_get(root, "id"), *o = json_object();
 
 	if (host && json_is_string(path)) {
 		json_t *both = json_sprintf("%s:%s", host, json_string_value(path));
@@ -258,14 +259,14 @@ void csv_identify(json_t *columns, const json_t *root, const char *host, int64_t
 		json_decref(path);
 		path = both;
 	}
-	jvalue_put(columns, "id", json_is_string(id) ? json_incref(id) : json_null());
-	jvalue_put(columns, "starttime", json_is_string(start) ? json_incref(start) : json_null());
-	jvalue_put(columns, "targetname", path);
-	jvalue_put(columns, "engine", of_targets(targets, "resolved", "engine", "mixed"));
-	jvalue_put(columns, "pattern", of_targets(targets, "resolved", "seek_pattern", "mixed"));
-	jvalue_put(columns, "requestediops", requested(targets, "requested_iops"));
-	jvalue_put(columns, "requestedbandwidth", requested(targets, "requested_bandwidth"));
+	jvalue_put(o, "id", json_is_string(id) ? json_incref(id) : json_null());
+	jvalue_put(o, "targetname", path);
+	jvalue_put(o, "engine", of_targets(targets, "resolved", "engine", "mixed"));
+	jvalue_put(o, "pattern", of_targets(targets, "resolved", "seek_pattern", "mixed"));
+	jvalue_put(o, "requestediops", requested(targets, "requested_iops"));
+	jvalue_put(o, "requestedbandwidth", requested(targets, "requested_bandwidth"));
 	json_decref(targets);
+	return o;
 }
 
 /* ---- results of runs ---- */
@@ -278,65 +279,84 @@ void csv_result_columns(struct csv_table *t, const struct column_list *list)
 	}
 }
 
-static void csv_result_cell(struct csv_table *t, const struct column *col, const json_t *columns)
+/* Columns of the run, the host and its target: a new reference. */
+static json_t *identity_of(const struct document *d, const struct document_result *r)
+{
+	const json_t *hosts = json_object_get(d->root, "hosts"), *host = NULL;
+	const bool all = r->what == RESULT_COMBINED;
+	const char *name = all && json_array_size(hosts) > 1 ? NULL : d->host;
+	const char *start = d->start_time;
+	json_t *o;
+
+	if (r->what == RESULT_HOST) {
+		host = json_array_get(hosts, r->host);
+		name = document_text(host, "host");
+		start = document_text(host, "start_time");
+		o = json_copy(json_object_get(host, "identity"));
+	} else {
+		o = csv_identity(d->root, NULL, all ? DOCUMENT_ALL : (int64_t)r->target);
+	}
+	jvalue_put(o, "nodename", jvalue_text(name));
+	jvalue_put(o, "starttime", jvalue_text(start));
+	return o;
+}
+
+static void csv_result_cell(struct csv_table *t, const struct column *col, const struct result *r,
+			    const json_t *identity)
 {
 	char member[COLUMN_MEMBER_SIZE];
-	const json_t *value = json_object_get(columns, column_member(col, member));
+	const json_t *value = json_object_get(identity, column_member(col, member));
+	struct line_cell cell;
 
 	if (json_is_string(value))
 		csv_text(t, json_string_value(value));
-	else if (json_is_integer(value))
-		csv_cell(t, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-	else if (json_is_real(value) && fabs(json_real_value(value)) < 1e60)
-		csv_cell(t, "%.*f", col->precision, json_real_value(value));
-	else
+	else if (json_is_number(value) && fabs(json_number_value(value)) < 1e60)
+		csv_cell(t, "%.*f", col->precision, json_number_value(value));
+	else if (value || !r->figures.known)
 		csv_text(t, "");
+	else {
+		line_cell_bare(&cell, col, r);
+		csv_text(t, cell.whole ? cell.whole : cell.text);
+	}
 }
 
-static void csv_result(struct csv_table *t, const struct column_list *list, const json_t *root,
-		       const json_t *result, const char *name)
+static void csv_result(struct csv_table *t, const struct column_list *list,
+		       const struct document *d, const struct document_result *r, const char *name)
 {
-	json_t *columns = json_copy(json_object_get(result, "columns"));
-	const json_t *target = json_object_get(result, "target");
+	json_t *identity = identity_of(d, r);
+	char why[DOCUMENT_WHY_SIZE];
+	struct result result;
+	const int err = document_result_read(d, r, &result, why);
 
-	/* Hosts that were combined have these. */
-	if (json_is_object(columns) && !json_object_get(columns, "targetname"))
-		csv_identify(columns, root, NULL,
-			     json_is_integer(target) ? json_integer_value(target) : DOCUMENT_ALL);
+	t->lost |= err == -ENOMEM;
+	/* Of a result that is not as it should be, nothing is known. */
+	if (err)
+		result.figures.known = 0;
 	csv_row(t);
 	if (name)
 		csv_text(t, name);
 	for (size_t i = 0; i < list->n; i++) {
 		if (list->columns[i]->type != COLUMN_DELIMITER)
-			csv_result_cell(t, list->columns[i], columns);
+			csv_result_cell(t, list->columns[i], &result, identity);
 	}
-	json_decref(columns);
+	figures_free(&result.figures);
+	json_decref(identity);
 }
 
 /* True if results of this kind have a row. */
-static bool csv_shows(enum csv_results which, const char *what)
+static bool csv_shows(enum csv_results which, enum result_what what)
 {
-	static const enum result_what of_targets[] = { RESULT_TARGET_PASS, RESULT_TARGET_AVERAGE };
-
-	for (size_t i = 0; which == CSV_TARGETS && i < sizeof(of_targets) / sizeof(*of_targets);
-	     i++) {
-		if (strcmp(what, column_what(of_targets[i])) == 0)
-			return true;
-	}
-	return strcmp(what, "HOST") == 0 || strcmp(what, column_what(RESULT_COMBINED)) == 0;
+	return which == CSV_TARGETS || what == RESULT_COMBINED || what == RESULT_HOST;
 }
 
-void csv_results(struct csv_table *t, const struct column_list *list, const json_t *root,
+void csv_results(struct csv_table *t, const struct column_list *list, const struct document *d,
 		 enum csv_results which, const char *name)
 {
 	const unsigned long lost = jvalue_lost();
-	const json_t *result;
-	size_t i;
 
-	json_array_foreach(json_object_get(root, "results"), i, result)
-	{
-		if (csv_shows(which, document_text(result, "what")))
-			csv_result(t, list, root, result, name);
+	for (size_t i = 0; i < d->n_results; i++) {
+		if (csv_shows(which, d->results[i].what))
+			csv_result(t, list, d, &d->results[i], name);
 	}
 	t->lost |= jvalue_lost() != lost;
 }
@@ -353,7 +373,7 @@ static void csv_document(struct csv_table *t, const struct document *d,
 		return;
 	}
 	csv_result_columns(t, list);
-	csv_results(t, list, d->root, CSV_TARGETS, d->name);
+	csv_results(t, list, d, CSV_TARGETS, d->name);
 }
 
 int documents_write_csv(FILE *f, const struct compare_run *runs, size_t n,

@@ -55,15 +55,15 @@ enum csv_results {
 /* Name the columns of results. */
 void csv_result_columns(struct csv_table *t, const struct column_list *list);
 
-/* Add rows of results in the document `root`. `name` is the first cell of each; NULL: none is. */
-void csv_results(struct csv_table *t, const struct column_list *list, const json_t *root,
+/* Add rows of results in a document. `name` is the first cell of each; NULL: none is. */
+void csv_results(struct csv_table *t, const struct column_list *list, const struct document *d,
 		 enum csv_results which, const char *name);
 
 /*
- * Add the columns that identify a row, of the document `root`, to `columns`; `host`: before the
- * target's name. `target` is a number, or DOCUMENT_ALL.
+ * The columns that identify a row of the document `root`, as an object: a new reference. `host`:
+ * before the target's name. `target` is a number, or DOCUMENT_ALL.
  */
-void csv_identify(json_t *columns, const json_t *root, const char *host, int64_t target);
+json_t *csv_identity(const json_t *root, const char *host, int64_t target);
 
 /* ---- sweep_csv.c: points of sweeps and curves ---- */
 

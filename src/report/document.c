@@ -519,17 +519,19 @@ static void take_head(struct document *d)
 
 /* ---- the format ---- */
 
-/* A line with the version of a document that this program does not read. */
+/* Of versions up to `version`; otherwise false, reported. */
 static bool is_version(const struct document *d, const char *command, const char *format,
 		       int version)
 {
 	const json_t *found = json_object_get(d->root, "version");
 
-	if (json_is_integer(found) && json_integer_value(found) == version)
+	if (json_is_integer(found) && json_integer_value(found) >= 1 &&
+	    json_integer_value(found) <= version)
 		return true;
 	log_error("%s: %s: this is of version %" JSON_INTEGER_FORMAT
-		  " of the format%s; this xdd reads version %d",
-		  command, d->name, json_integer_value(found), format, version);
+		  " of the format%s; this xdd reads version%s %d",
+		  command, d->name, json_integer_value(found), format, version > 1 ? "s 1 to" : "",
+		  version);
 	return false;
 }
 
@@ -566,6 +568,11 @@ static bool take_run(struct document *d, const char *command)
 	}
 	if (!are_statistics(statistics)) {
 		log_error("%s: %s: the statistics are not as they should be", command, d->name);
+		return false;
+	}
+	if (json_integer_value(json_object_get(d->root, "version")) < JSONOUT_VERSION &&
+	    !document_upgrade(d->root)) {
+		log_error("%s: %s", command, strerror(ENOMEM));
 		return false;
 	}
 	take_clock(d);
@@ -685,24 +692,21 @@ static void share_members(json_t *o, json_t *first)
 	}
 }
 
-/* Only the results of passes of targets and of all count, and columns of the latter. */
+/* Only the results of passes of targets and of all count. */
 static void trim_results(json_t *results)
 {
 	for (size_t i = json_array_size(results); i-- > 0;) {
-		json_t *result = json_array_get(results, i);
-		const char *what = document_text(result, "what");
+		const char *what = document_text(json_array_get(results, i), "what");
 
 		if (strcmp(what, column_what(RESULT_QUEUE_PASS)) == 0 ||
 		    strcmp(what, column_what(RESULT_TARGET_AVERAGE)) == 0)
 			json_array_remove(results, i);
-		else if (strcmp(what, column_what(RESULT_TARGET_PASS)) == 0)
-			json_object_del(result, "columns");
 	}
 }
 
 static void document_trim(json_t *root, const json_t *first)
 {
-	static const char *const unused[] = { "intervals", "endtoend", "deskew", "start_skew" };
+	static const char *const unused[] = { "intervals", "endtoend", "start_skew" };
 	static const char *const shared[] = { "plan", "environment" };
 
 	trim_results(json_object_get(root, "results"));

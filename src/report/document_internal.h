@@ -30,4 +30,7 @@ bool document_count(const struct document_check *c, const json_t *o, const char 
 /* document_result.c: the results and copies of a run. False: memory is short. */
 bool document_take_results(struct document *d);
 
+/* document_result.c: make a document of version 1 one of this version. False: memory is short. */
+bool document_upgrade(json_t *root);
+
 #endif

@@ -13,14 +13,16 @@
 #include "report/latency.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
+#include "xdd/base/units.h"
 #include "xdd/report/column.h"
+#include "xdd/report/jvalue.h"
 
 /* ---- the list ---- */
 
 static bool take_what(const json_t *o, enum result_what *what)
 {
 	static const enum result_what taken[] = { RESULT_TARGET_PASS, RESULT_TARGET_AVERAGE,
-						  RESULT_COMBINED };
+						  RESULT_COMBINED, RESULT_HOST };
 	const char *text = document_text(o, "what");
 
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
@@ -70,7 +72,8 @@ static bool take_span(const struct document_check *c, const json_t *o, struct do
 /* The numbers of a pass, or of several. */
 static bool take_numbers(const struct document_check *c, const json_t *o, struct document_result *r)
 {
-	const bool all = r->what == RESULT_COMBINED, one = r->what == RESULT_TARGET_PASS;
+	const bool host = r->what == RESULT_HOST, all = host || r->what == RESULT_COMBINED;
+	const bool one = r->what == RESULT_TARGET_PASS;
 	bool *const optional = &(bool){ false }, good;
 	uint64_t miscompares;
 
@@ -78,6 +81,8 @@ static bool take_numbers(const struct document_check *c, const json_t *o, struct
 	good &= document_count(c, o, all ? "targets" : "target", &r->target, NULL);
 	good &= document_count(c, o, "elapsed_ns", &r->elapsed_ns, NULL);
 	good &= document_count(c, o, "miscompares", &miscompares, &r->verified);
+	if (host)
+		good &= document_count(c, o, "host", &r->host, NULL);
 	/* Of a pass nothing depends on the others. */
 	good &= document_count(c, o, "queue_depth", &r->queue_depth, all ? NULL : optional);
 	good &= document_count(c, o, "request_bytes", &r->request_bytes, all ? NULL : optional);
@@ -182,7 +187,8 @@ static bool take_numbers_of(const struct document_check *c, const json_t *o, str
 	if (row->n == 1) {
 		if (!document_count(c, o, row->member, values, row->required ? NULL : &known))
 			return false;
-		if (!known)
+		/* Of a part that is known, a number may not be. */
+		if (!known && !row->known)
 			f->known &= ~row->part;
 		return true;
 	}
@@ -215,6 +221,25 @@ static void take_cache(const json_t *o, struct cache_state *cache)
 			  strcmp(accuracy, "unknown") == 0	       ? CACHE_UNKNOWN :
 									 CACHE_NOT_MEASURED;
 	cache->holes_unknown = cache->range_bytes && (!holes || json_is_null(holes));
+}
+
+static bool take_extreme(const struct document_check *c, const json_t *o, enum extremes_which which,
+			 struct extremes *extremes)
+{
+	const json_t *member = json_object_get(o, extremes_name(which));
+	struct extreme *e = &extremes->of[which];
+	const char *dir = document_text(member, "direction");
+
+	while (e->dir < DIR_COUNT && strcmp(dir, op_dir_name(e->dir)) != 0)
+		e->dir++;
+	extremes->any = json_is_object(member);
+	if (!extremes->any)
+		return true;
+	if (e->dir == DIR_COUNT)
+		return document_wrong(c, extremes_name(which), "an operation");
+	return document_count(c, member, "ns", &e->took_ns, NULL) &&
+	       document_count(c, member, "operation", &e->op, NULL) &&
+	       document_count(c, member, "offset_bytes", &e->offset, NULL);
 }
 
 /* The buckets: their least times ascend, and no count is 0. */
@@ -305,14 +330,119 @@ int document_figures(const struct document_result *r, struct figures *f,
 
 	*why = '\0';
 	figures_init(f);
-	f->known &= ~(unsigned)(FIGURES_EXTREMES | FIGURES_DESKEW | FIGURES_LAG);
+	f->known &= ~(unsigned)FIGURES_DESKEW;
 	if (!json_is_object(latency))
 		f->known &= ~(unsigned)(FIGURES_LATENCY | FIGURES_PERCENTILES);
-	if (take_members(&c, r->value, f) && take_latency(&c, latency, &f->latency)) {
+	if (take_members(&c, r->value, f) &&
+	    take_extreme(&c, r->value, EXTREMES_LONGEST, &f->extremes) &&
+	    take_extreme(&c, r->value, EXTREMES_SHORTEST, &f->extremes) &&
+	    take_latency(&c, latency, &f->latency)) {
 		take_cache(r->value, &f->cache);
 		return 0;
 	}
 	return c.no_memory ? -ENOMEM : -EBADMSG;
+}
+
+struct span document_span(const json_t *o)
+{
+	const struct document_check c = { .why = (char[DOCUMENT_WHY_SIZE]){ "" }, .part = "" };
+	const double ops = document_real(o, "ops");
+	struct span s;
+
+	document_count(&c, o, "ns", &s.ns, NULL);
+	document_count(&c, o, "bytes", &s.bytes, NULL);
+	s.op_units = ops <= DOCUMENT_MAX_OPS ? (uint64_t)(ops * (double)FLOW_OP) : 0;
+	return s;
+}
+
+json_t *document_deskew(const json_t *root)
+{
+	json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(root, "deskew"), i, o)
+	{
+		if (json_is_null(json_object_get(o, "pass")))
+			return o;
+	}
+	return NULL;
+}
+
+/* With -deskew. */
+static void take_deskew(const struct document *d, const struct document_result *r,
+			struct result *to)
+{
+	const json_t *hosts = json_object_get(d->root, "hosts");
+	const json_t *o = r->what == RESULT_HOST ?
+				  json_object_get(json_array_get(hosts, r->host), "deskew") :
+				  document_deskew(d->root);
+	const double fairness = document_real(o, "fairness");
+
+	if (isnan(fairness) || r->what < RESULT_COMBINED)
+		return;
+	to->window = document_span(json_object_get(o, "window"));
+	to->tail = document_span(json_object_get(o, "tail"));
+	to->fairness = fairness;
+	to->figures.known |= FIGURES_DESKEW;
+}
+
+/* QThreads of a target, or of all; 0: not known, as of several hosts. */
+static uint64_t qthreads_of(const json_t *root, bool one, uint64_t target)
+{
+	const json_t *plan = json_object_get(root, "plan"), *o;
+	uint64_t sum = 0, n;
+	size_t i;
+
+	json_array_foreach(json_object_get(plan, "targets"), i, o)
+	{
+		if ((!one || i == target) &&
+		    document_whole(json_object_get(json_object_get(o, "resolved"), "qthreads"),
+				   &n) &&
+		    n <= UINT32_MAX)
+			sum += n;
+	}
+	return json_array_size(json_object_get(root, "hosts")) > 1 ? 0 : sum;
+}
+
+/* The base of percents of processors; of several hosts one. */
+static uint64_t processors_of(const struct document *d, const struct document_result *r)
+{
+	const json_t *options = json_object_get(json_object_get(d->root, "plan"), "options");
+	const json_t *environment = json_object_get(d->root, "environment");
+	const json_t *hosts = json_object_get(d->root, "hosts");
+	const bool relative = strcmp(document_text(options, "percentcpu"), "relative") == 0;
+	double n = 1;
+
+	if (r->what == RESULT_HOST)
+		n = document_real(json_array_get(hosts, r->host), "processors");
+	else if (relative && json_array_size(hosts) < 2)
+		n = document_real(json_object_get(environment, "processors"), "online");
+	return n >= 1 && n <= UINT32_MAX ? (uint64_t)n : 1;
+}
+
+int document_result_read(const struct document *d, const struct document_result *r,
+			 struct result *to, char why[DOCUMENT_WHY_SIZE])
+{
+	int err;
+
+	*to = (struct result){
+		.what = r->what,
+		.pass = r->pass,
+		.target = r->target,
+		.queue = r->queue_depth,
+		.req_bytes = r->request_bytes,
+		.block_size = r->block_bytes,
+		.op = r->op,
+		.bound = r->bound,
+		.verified = r->verified,
+		.partial = r->partial,
+		.processors = processors_of(d, r),
+		.qthreads = qthreads_of(d->root, r->what < RESULT_COMBINED, r->target),
+	};
+	err = document_figures(r, &to->figures, why);
+	if (!err)
+		take_deskew(d, r, to);
+	return err;
 }
 
 /* The distribution of times in a direction, or of flushes; NULL: there is none. */
@@ -403,4 +533,99 @@ bool document_check_sums(const struct document *d, const char *command)
 			  *d->fault	 ? d->fault :
 					   why);
 	return !err;
+}
+
+/* ---- documents of version 1 ---- */
+
+/*
+ * Results had every column in its unit, and some figures as columns only. Hosts had the figures of
+ * their results, and rows of intervals had MB/s.
+ */
+
+/* A time in ms of a column; NAN: not known. */
+static double column_ns(const json_t *columns, const char *column)
+{
+	const double ns = document_real(columns, column) * NS_PER_MS;
+
+	return ns <= (double)INT64_MAX ? round(ns) : NAN;
+}
+
+static void upgrade_extreme(json_t *result, const json_t *columns, const char *name)
+{
+	static const char *const members[][2] = { { "direction", "type" },
+						  { "operation", "op" },
+						  { "offset_bytes", "offset" } };
+	const double ns = column_ns(columns, name);
+	json_t *o = isnan(ns) ? json_null() : json_object();
+
+	jvalue_put(o, "ns", jvalue_ns(ns));
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+		char column[32];
+
+		snprintf(column, sizeof(column), "%s%s", name, members[i][1]);
+		jvalue_put(o, members[i][0], json_incref(json_object_get(columns, column)));
+	}
+	jvalue_put(result, name, o);
+}
+
+/* A host keeps the columns that identify it, and the base of Pct_CPU. */
+static void upgrade_host(json_t *host, const json_t *result)
+{
+	static const char *const moved[] = { "passes", "targets",  "queue_depth", "ops",
+					     "bytes",  "errors",   "elapsed_ns",  "bandwidth",
+					     "iops",   "mean_ns",  "p50_ns",	  "p99_ns",
+					     "max_ns", "begin_ns", "finish_ns" };
+	const json_t *columns = json_object_get(result, "columns");
+	const double cpu_ns = document_real(result, "user_ns") + document_real(result, "system_ns");
+	const double share = cpu_ns / document_real(result, "elapsed_ns");
+	const double n = round(100 * share / document_real(columns, "percentcputime"));
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < sizeof(moved) / sizeof(*moved); i++)
+		json_object_del(host, moved[i]);
+	for (const struct column *col = columns_run; col->id; col++) {
+		char member[COLUMN_MEMBER_SIZE];
+		json_t *value = json_object_get(columns, column_member(col, member));
+
+		jvalue_put(o, member, value ? json_incref(value) : json_null());
+	}
+	json_object_del(o, "starttime");
+	jvalue_put(host, "identity", o);
+	jvalue_put(host, "processors", json_integer(n >= 1 && n <= UINT32_MAX ? (json_int_t)n : 1));
+}
+
+static void upgrade_result(const json_t *root, json_t *result)
+{
+	json_t *columns = json_object_get(result, "columns");
+	const double lag_ns = column_ns(columns, "e2elagtime");
+	uint64_t target, host;
+	const bool one = document_whole(json_object_get(result, "target"), &target);
+
+	jvalue_put(result, "lag_ns", jvalue_ns(lag_ns * (double)qthreads_of(root, one, target)));
+	jvalue_put(result, "first_read_ns", jvalue_ns(column_ns(columns, "e2efirstreadtime")));
+	jvalue_put(result, "last_write_ns", jvalue_ns(column_ns(columns, "e2elastwritetime")));
+	jvalue_put(result, "bandwidth", jvalue_real(document_real(columns, "bandwidth") * 1e6));
+	jvalue_put(result, "iops", jvalue_real(document_real(columns, "iops")));
+	for (enum extremes_which i = 0; i < EXTREMES_COUNT; i++)
+		upgrade_extreme(result, columns, extremes_name(i));
+	if (document_whole(json_object_get(result, "host"), &host))
+		upgrade_host(json_array_get(json_object_get(root, "hosts"), host), result);
+	json_object_del(result, "columns");
+}
+
+bool document_upgrade(json_t *root)
+{
+	const unsigned long lost = jvalue_lost();
+	json_t *o, *value;
+	size_t i;
+
+	json_array_foreach(json_object_get(root, "hosts"), i, o) upgrade_host(o, NULL);
+	json_array_foreach(json_object_get(root, "results"), i, o) upgrade_result(root, o);
+	json_array_foreach(json_object_get(root, "intervals"), i, o)
+	{
+		value = jvalue_real(document_real(o, "bandwidth") * 1e6);
+		jvalue_put(o, "bandwidth", value);
+	}
+	jvalue_put(root, "version", json_integer(JSONOUT_VERSION));
+	return jvalue_lost() == lost;
 }

@@ -91,37 +91,6 @@ static json_t *jsonout_start_value(const struct start_result *s)
 	return o;
 }
 
-/* The value of a column; a text as in CSV, without the blanks around it. */
-static json_t *column_json(const struct column *col, const struct result *r)
-{
-	struct column_value v;
-	struct line_cell cell;
-
-	column_value(col, r, &v);
-	if (v.unknown)
-		return json_null();
-	if (col->type == COLUMN_TEXT) {
-		line_cell_bare(&cell, col, r);
-		return jvalue_text(cell.text);
-	}
-	return col->type == COLUMN_COUNT ? jvalue_count(v.count) : jvalue_real(v.real);
-}
-
-/* The columns, except columns of the run, which are in the plan. */
-static json_t *columns(const struct result *r)
-{
-	json_t *o = json_object();
-	const struct column *col;
-
-	for (size_t i = 0; (col = column_at(i)); i++) {
-		char member[COLUMN_MEMBER_SIZE];
-
-		if (col->type != COLUMN_DELIMITER && !col->identifies)
-			jvalue_put(o, column_member(col, member), column_json(col, r));
-	}
-	return o;
-}
-
 /* The numbers of a row: one, or an object of one for each direction; null: not known. */
 static json_t *figure_json(const struct figure_row *row, const struct result *r)
 {
@@ -198,44 +167,53 @@ static json_t *percentiles(const struct histogram_view *v, const struct plan *pl
 	return o;
 }
 
-/* One direction, or flushes: NULL where there were none. */
-static json_t *latency_of(const struct plan *plan, const struct latency *l, enum latency_time time,
-			  unsigned dir)
+/* One direction, or flushes. The buckets of all directions are in the parts. */
+static json_t *distribution(const struct plan *plan, const struct histogram_view *v)
 {
-	struct histogram_view v = latency_view(l, time, dir);
-	json_t *o;
+	json_t *o = json_object();
 
-	if (!histogram_count(&v))
-		return NULL;
-	o = json_object();
-	jvalue_put(o, "count", jvalue_count(histogram_count(&v)));
-	jvalue_put(o, "minimum_ns", jvalue_count(histogram_min(&v)));
-	jvalue_put(o, "mean_ns", jvalue_real(histogram_mean(&v)));
-	jvalue_put(o, "standard_deviation_ns", jvalue_real(histogram_stddev(&v)));
-	jvalue_put(o, "maximum_ns", jvalue_count(histogram_max(&v)));
-	jvalue_put(o, "percentiles_ns", percentiles(&v, plan));
-	jvalue_put(o, "histogram", jsonout_result_buckets(v.parts[0]));
+	jvalue_put(o, "count", jvalue_count(histogram_count(v)));
+	jvalue_put(o, "minimum_ns", jvalue_count(histogram_min(v)));
+	jvalue_put(o, "mean_ns", jvalue_real(histogram_mean(v)));
+	jvalue_put(o, "standard_deviation_ns", jvalue_real(histogram_stddev(v)));
+	jvalue_put(o, "maximum_ns", jvalue_count(histogram_max(v)));
+	jvalue_put(o, "percentiles_ns", percentiles(v, plan));
+	if (v->n_parts == 1)
+		jvalue_put(o, "histogram", jsonout_result_buckets(v->parts[0]));
 	return o;
 }
 
-static json_t *latency(const struct plan *plan, const struct latency *l)
+static json_t *latency(const struct plan *plan, const struct result *r)
 {
-	json_t *o = json_object(), *flushes;
+	json_t *o = json_object();
+	struct histogram_view v;
 
-	for (unsigned time = 0; time < LATENCY_TIMES; time++) {
+	for (enum latency_time time = 0; time < LATENCY_TIMES; time++) {
 		json_t *by_dir = json_object();
 
-		for (unsigned dir = 0; dir < DIR_COUNT; dir++) {
-			json_t *one = latency_of(plan, l, (enum latency_time)time, dir);
-
-			if (one)
-				jvalue_put(by_dir, latency_dir_name(dir), one);
+		for (unsigned dir = 0; dir <= LATENCY_ALL_DIRS; dir++) {
+			if (latency_row(r, false, time, dir, &v))
+				jvalue_put(by_dir, latency_dir_name(dir), distribution(plan, &v));
 		}
-		jvalue_put(o, latency_time_name((enum latency_time)time), by_dir);
+		jvalue_put(o, latency_time_name(time), by_dir);
 	}
-	flushes = latency_of(plan, l, LATENCY_SERVICE, LATENCY_FLUSHES);
-	if (flushes)
-		jvalue_put(o, latency_dir_name(LATENCY_FLUSHES), flushes);
+	if (latency_row(r, false, LATENCY_SERVICE, LATENCY_FLUSHES, &v))
+		jvalue_put(o, latency_dir_name(LATENCY_FLUSHES), distribution(plan, &v));
+	return o;
+}
+
+static json_t *extreme(const struct result *r, enum extremes_which which)
+{
+	const struct extreme *e = &r->figures.extremes.of[which];
+	json_t *o;
+
+	if (!(r->figures.known & FIGURES_EXTREMES) || !r->figures.extremes.any)
+		return json_null();
+	o = json_object();
+	jvalue_put(o, "ns", jvalue_count(e->took_ns));
+	jvalue_put(o, "direction", jvalue_text(op_dir_name(e->dir)));
+	jvalue_put(o, "operation", jvalue_count(e->op));
+	jvalue_put(o, "offset_bytes", jvalue_count(e->offset));
 	return o;
 }
 
@@ -297,9 +275,12 @@ json_t *jsonout_result_value(const struct plan *plan, const struct result *r)
 		jvalue_put(o, "bound_shares", times_value(&r->times));
 	}
 	put_figures(o, r, row, NULL);
+	for (enum pass_figure i = 0; i < FIGURE_LATENCY; i++)
+		jvalue_put(o, figure_name(i), jvalue_real(figure_of_pass(f, i)));
+	for (enum extremes_which i = 0; i < EXTREMES_COUNT; i++)
+		jvalue_put(o, extremes_name(i), extreme(r, i));
 	if (f->known & FIGURES_LATENCY)
-		jvalue_put(o, "latency", latency(plan, &f->latency));
-	jvalue_put(o, "columns", columns(r));
+		jvalue_put(o, "latency", latency(plan, r));
 	return o;
 }
 

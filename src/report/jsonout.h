@@ -20,7 +20,7 @@ struct jsonout;
 struct report_document;
 
 #define JSONOUT_FORMAT "xdd results"
-#define JSONOUT_VERSION 1
+#define JSONOUT_VERSION 2
 
 /* The document goes to standard output, where the text then does not go. */
 bool jsonout_is_stdout(const struct plan *plan);

@@ -336,10 +336,15 @@ static void latency_csv_rows(FILE *f, const struct plan *plan, const struct resu
 	}
 }
 
-static const char *const names[EXTREMES_COUNT] = {
-	[EXTREMES_LONGEST] = "longest",
-	[EXTREMES_SHORTEST] = "shortest",
-};
+const char *extremes_name(enum extremes_which which)
+{
+	static const char *const names[EXTREMES_COUNT] = {
+		[EXTREMES_LONGEST] = "longest",
+		[EXTREMES_SHORTEST] = "shortest",
+	};
+
+	return names[which];
+}
 
 static void write_subject(char *buf, size_t size, const struct result *result)
 {
@@ -359,7 +364,7 @@ void extremes_write(struct report *r, const struct result *result)
 	if (!result->figures.extremes.any)
 		return;
 	write_subject(subject, sizeof(subject), result);
-	for (int i = 0; i < EXTREMES_COUNT; i++) {
+	for (enum extremes_which i = 0; i < EXTREMES_COUNT; i++) {
 		const struct extreme *e = &result->figures.extremes.of[i];
 
 		if (result->what == RESULT_COMBINED)
@@ -367,7 +372,7 @@ void extremes_write(struct report *r, const struct result *result)
 		report_line(r,
 			    "%s, %s operation: %s, operation %" PRIu64 " of pass %" PRIu64
 			    "%s, %s of %s at byte %" PRIu64,
-			    subject, names[i], scaled_time((double)e->took_ns, took), e->op,
+			    subject, extremes_name(i), scaled_time((double)e->took_ns, took), e->op,
 			    e->pass, where, op_dir_name(e->dir),
 			    units_size_text(e->bytes, size, sizeof(size)), e->offset);
 	}

@@ -48,6 +48,9 @@ char *latency_percent_text(uint32_t percent, char *buf);
 const char *latency_dir_name(unsigned dir);
 const char *latency_time_name(enum latency_time time);
 
+/* "longest" or "shortest". */
+const char *extremes_name(enum extremes_which which);
+
 /* An interval of time in a run, in nanoseconds since the first pass began. */
 struct latency_interval {
 	uint64_t from_ns;
@@ -116,7 +119,7 @@ struct series_row {
 	uint64_t bytes;
 	uint64_t errors;
 	double iops; /* NAN of an interval without length */
-	double mb_per_s;
+	double bytes_per_s;
 
 	/* service times of `ops`; NAN: none, or too few of them */
 	double p50_ns, p99_ns, max_ns;

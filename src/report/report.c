@@ -214,6 +214,7 @@ static bool shows(const struct plan *plan, enum result_what what)
 	case RESULT_STONEWALL_END:
 		return false;
 	case RESULT_COMBINED:
+	case RESULT_HOST:
 		break;
 	}
 	return true;

@@ -67,7 +67,7 @@ static void series_screen_row(FILE *f, const struct plan *plan, const struct ser
 	if (plan->n_targets > 1)
 		fprintf(f, "%-4s ", row->all ? "all" : target);
 	fprintf(f, "%-5s %9s %8s", row->dir_name,
-		row->dir == LATENCY_FLUSHES ? "-" : scaled_rate(row->mb_per_s * 1e6, rate),
+		row->dir == LATENCY_FLUSHES ? "-" : scaled_rate(row->bytes_per_s, rate),
 		scaled_ops(row->iops, ops));
 	put_latency(f, row->p50_ns);
 	put_latency(f, row->p99_ns);
@@ -87,6 +87,7 @@ enum series_type {
 	SERIES_PASS,	/* uint64_t; 0: none */
 	SERIES_TEXT,	/* const char * */
 	SERIES_RATE,	/* double; NAN: not measured */
+	SERIES_BYTES,	/* the same per second; 10^6 bytes in text and CSV files */
 	SERIES_LATENCY, /* double, ns; NAN: not known */
 	SERIES_FLAG,	/* bool */
 };
@@ -109,7 +110,7 @@ static const struct series_column {
 	{ "BYTES", "bytes", "Bytes", "bytes", 15, FIELD(COUNT, bytes) },
 	{ "ERRORS", "errors", "Errors", "#ops", 7, FIELD(COUNT, errors) },
 	{ "IOPS", "iops", "IOPS", "Ops/s", 12, FIELD(RATE, iops) },
-	{ "BANDWIDTH", "bandwidth", "Bandwidth", "MB/s", 12, FIELD(RATE, mb_per_s) },
+	{ "BANDWIDTH", "bandwidth", "Bandwidth", "MB/s", 12, FIELD(BYTES, bytes_per_s) },
 	{ "P50", "p50_ns", "P50", "millisec", 13, FIELD(LATENCY, p50_ns) },
 	{ "P99", "p99_ns", "P99", "millisec", 13, FIELD(LATENCY, p99_ns) },
 	{ "MAX", "max_ns", "Max", "millisec", 13, FIELD(LATENCY, max_ns) },
@@ -167,6 +168,8 @@ static const char *cell_text(const struct series_row *row, const struct series_c
 		return buf;
 	case SERIES_RATE:
 		return real_text(real_of(row, c), csv ? 6 : 3, unknown, buf);
+	case SERIES_BYTES:
+		return real_text(real_of(row, c) / 1e6, csv ? 6 : 3, unknown, buf);
 	case SERIES_LATENCY:
 		return real_text(real_of(row, c) / (double)NS_PER_MS, 6, unknown, buf);
 	case SERIES_TEXT:
@@ -213,6 +216,7 @@ static json_t *member_value(const struct series_row *row, const struct series_co
 	case SERIES_TEXT:
 		return jvalue_text(*(const char *const *)field(row, c));
 	case SERIES_RATE:
+	case SERIES_BYTES:
 		return jvalue_real(real_of(row, c));
 	case SERIES_LATENCY:
 		return jvalue_ns(real_of(row, c));
@@ -313,7 +317,7 @@ static struct series_row row_of(const struct plan *plan, const struct interval_r
 		.dir_name = latency_dir_name(dir),
 		.partial = i->partial,
 		.iops = NAN,
-		.mb_per_s = NAN,
+		.bytes_per_s = NAN,
 		.p50_ns = NAN,
 		.p99_ns = NAN,
 		.max_ns = NAN,
@@ -324,7 +328,7 @@ static struct series_row row_of(const struct plan *plan, const struct interval_r
 	if (seconds > 0)
 		row.iops = (double)row.ops / seconds;
 	if (seconds > 0 && dir != LATENCY_FLUSHES)
-		row.mb_per_s = (double)row.bytes / seconds / 1e6;
+		row.bytes_per_s = (double)row.bytes / seconds;
 	if (row.ops) {
 		row.p50_ns = latency_stat_ns(&v, 50 * HISTOGRAM_PERCENT);
 		row.p99_ns = latency_stat_ns(&v, 99 * HISTOGRAM_PERCENT);

@@ -213,7 +213,17 @@ const struct pass_figure_row pass_figures[FIGURE_ROUND] = {
 	[FIGURE_MAXIMUM] = PLAIN("maximum", "operations/s", "maximum"),
 	[FIGURE_KNEE] = PLAIN("knee", "percent", "knee"),
 	[FIGURE_RESPONSE_MAX] = TIME("response_max", NULL, RESPONSE, LATENCY_MAX),
+	[FIGURE_MAX] = TIME("max", "max", SERVICE, LATENCY_MAX),
 };
+
+const enum pass_figure figures_shown[FIGURES_SHOWN] = {
+	FIGURE_BANDWIDTH, FIGURE_IOPS, FIGURE_P50, FIGURE_P99, FIGURE_MAX,
+};
+
+const char *figure_heading(enum pass_figure figure)
+{
+	return figure == FIGURE_BANDWIDTH ? "rate" : pass_figures[figure].shown;
+}
 
 const char *figure_name(enum pass_figure figure)
 {
@@ -249,15 +259,22 @@ static bool figure_is_service(enum pass_figure figure)
 
 enum pass_figure figure_of_response(enum pass_figure figure)
 {
+	if (figure == FIGURE_MAX)
+		return FIGURE_RESPONSE_MAX;
 	return figure_is_service(figure) ? figure - FIGURE_LATENCY + FIGURE_RESPONSE : figure;
+}
+
+static double of_latency(const struct latency *l, enum pass_figure figure, unsigned dir)
+{
+	const struct pass_figure_row *row = &pass_figures[figure];
+	const struct histogram_view v = latency_view(l, row->time, dir);
+
+	return row->stat ? latency_stat_ns(&v, row->stat) : NAN;
 }
 
 double figure_of_latency(const struct latency *l, enum pass_figure figure)
 {
-	const struct pass_figure_row *row = &pass_figures[figure];
-	const struct histogram_view v = latency_view(l, row->time, LATENCY_ALL_DIRS);
-
-	return row->stat ? latency_stat_ns(&v, row->stat) : NAN;
+	return of_latency(l, figure, LATENCY_ALL_DIRS);
 }
 
 static double quotient(double part, double whole)
@@ -265,23 +282,38 @@ static double quotient(double part, double whole)
 	return whole > 0 ? part / whole : NAN;
 }
 
-double figure_of_pass(const struct figures *f, enum pass_figure figure)
+double figure_of_dir(const struct figures *f, enum pass_figure figure, unsigned dir)
 {
 	const struct tally *t = &f->tally;
 	const double seconds = (double)f->elapsed_ns / (double)NS_PER_SEC;
+	uint64_t bytes = 0, ops = dir == LATENCY_FLUSHES ? t->flushes : 0, busy_ns = 0;
 
+	for (unsigned i = 0; i < DIR_COUNT; i++) {
+		const bool counts = dir == LATENCY_ALL_DIRS || dir == i;
+
+		bytes += counts ? t->bytes[i] : 0;
+		ops += counts ? t->ops[i] : 0;
+		busy_ns += counts ? t->busy_ns[i] : 0;
+	}
 	switch (figure) {
 	case FIGURE_BANDWIDTH:
-		return quotient((double)tally_bytes(t), seconds);
+		return dir == LATENCY_FLUSHES ? NAN : quotient((double)bytes, seconds);
 	case FIGURE_IOPS:
-		return quotient((double)tally_ops(t), seconds);
+		return quotient((double)ops, seconds);
 	case FIGURE_LATENCY:
-		return quotient((double)tally_busy_ns(t), (double)tally_ops(t));
+		return quotient((double)busy_ns, (double)ops);
 	case FIGURE_FLUSH:
 		return quotient((double)t->flush_ns, (double)t->flushes);
 	default:
-		return f->known & FIGURES_LATENCY ? figure_of_latency(&f->latency, figure) : NAN;
+		return of_latency(&f->latency, figure, dir);
 	}
+}
+
+double figure_of_pass(const struct figures *f, enum pass_figure figure)
+{
+	if (pass_figures[figure].stat && !(f->known & FIGURES_LATENCY))
+		return NAN;
+	return figure_of_dir(f, figure, LATENCY_ALL_DIRS);
 }
 
 unsigned statistics_known(double *const values[FIGURE_ALL], size_t n)

@@ -29,6 +29,16 @@ static bool knows_first_op(const struct figures *f)
 	return f->first_op_ns;
 }
 
+static bool knows_first_read(const struct figures *f)
+{
+	return f->first_read_ns;
+}
+
+static bool knows_last_write(const struct figures *f)
+{
+	return f->last_write_ns;
+}
+
 static bool knows_resident(const struct figures *f)
 {
 	return f->cache.range_bytes && f->cache.accuracy < CACHE_NOT_MEASURED;
@@ -94,9 +104,11 @@ const struct figure_row figure_rows[] = {
 	{ SUMMED(wait_ns), .member = "wait_ns", .part = FIGURES_WAIT },
 	{ SUMMED(cpu.user_ns), .member = "user_ns", .part = FIGURES_CPU },
 	{ SUMMED(cpu.sys_ns), .member = "system_ns", .part = FIGURES_CPU },
-	{ SUMMED(lag_ns), .part = FIGURES_LAG },
-	{ SUMMED(first_read_ns), .sum = FIGURE_SUM_LEAST, .part = FIGURES_NETWORK },
-	{ SUMMED(last_write_ns), .sum = FIGURE_SUM_GREATEST, .part = FIGURES_NETWORK },
+	{ SUMMED(lag_ns), .member = "lag_ns", .part = FIGURES_LAG },
+	{ SUMMED(first_read_ns), .member = "first_read_ns", .sum = FIGURE_SUM_LEAST,
+	  .part = FIGURES_NETWORK, .known = knows_first_read },
+	{ SUMMED(last_write_ns), .member = "last_write_ns", .sum = FIGURE_SUM_GREATEST,
+	  .part = FIGURES_NETWORK, .known = knows_last_write },
 	{ .n = 0 },
 };
 

@@ -132,7 +132,7 @@ def test_analytic():
     # 0 to 1063 and 1500 to 2626 ms.
     t.equal((all_["elapsed_ns"], all_["begin_ns"], all_["finish_ns"]), ((1063 + 1126) * MS, BEGIN, BEGIN + 2626 * MS),
             "the time in which any host was transferring")
-    t.ok(near(all_["columns"]["bandwidth"], 64 * 20 * BYTES / 2.189 / 1e6, 1e-9), "bandwidth", all_["columns"])
+    t.ok(near(all_["bandwidth"], 64 * 20 * BYTES / 2.189, 1e-9), "bandwidth", all_["bandwidth"])
     own = all_["latency"]["service"]["read"]
     t.equal((own["count"], own["minimum_ns"], own["maximum_ns"]), (len(pool), min(pool), max(pool)), "latencies of all")
     t.ok(near(own["mean_ns"], sum(pool) / len(pool), 1e-9), "their mean", own["mean_ns"])
@@ -162,22 +162,23 @@ def test_analytic():
             sum(sum(r["busy_ns"].values()) for f in files for r in j.load(f)["results"] if r.get("pass") == 1) / 640, "latencies of passes")
 
 
-EXTREMES = [which + part for which in ("longest", "shortest") for part in ("", "op", "offset", "type")]
+EXTREME = ("ns", "operation", "offset_bytes", "direction")
 
 
 def test_extremes():
     """The longest and the shortest operation of all hosts, with what is known of them; a host without them has no part."""
     hosts = []
-    for h, values in enumerate(((5.5, 11, 4096, "read", 0.5, 12, 8192, "read"), (9.25, 21, 0, "read", 0.75, 22, 12288, "read"),
-                                (7.5, 31, 16384, "read", 0.25, 32, 20480, "read"), (None,) * 8)):
+    for h, values in enumerate((((5500, 11, 4096, "read"), (500, 12, 8192, "read")), ((9250, 21, 0, "read"), (750, 22, 12288, "read")),
+                                ((7500, 31, 16384, "read"), (250, 32, 20480, "read")), (None, None))):
         d = simple("x%d" % h, h)
-        whole(d)["columns"].update(zip(EXTREMES, values))
+        whole(d).update(zip(("longest", "shortest"), (x and dict(zip(EXTREME, x)) for x in values)))
         hosts.append(j.write("x%d.json" % h, d))
-    for names, wanted in ((hosts, [9.25, 21, 0, "read", 0.25, 32, 20480, "read"]),
-                          (hosts[::-1], [9.25, 21, 0, "read", 0.25, 32, 20480, "read"]),
-                          (hosts[:2], [9.25, 21, 0, "read", 0.5, 12, 8192, "read"])):
+    for names, wanted in ((hosts, [(9250, 21, 0, "read"), (250, 32, 20480, "read")]),
+                          (hosts[::-1], [(9250, 21, 0, "read"), (250, 32, 20480, "read")]),
+                          (hosts[:2], [(9250, 21, 0, "read"), (500, 12, 8192, "read")])):
         found, _ = document("extremes", *names)
-        t.equal([whole(found)["columns"].get(name) for name in EXTREMES], wanted, "the longest and the shortest of all")
+        t.equal([tuple(whole(found)[which][name] for name in EXTREME) for which in ("longest", "shortest")], wanted,
+                "the longest and the shortest of all")
 
 
 def test_compare():
@@ -291,7 +292,7 @@ def test_one():
     file = t.path("base.json")
     found, run = document("one document", file)
     t.equal({k: v for k, v in found.items() if k != "hosts"}, BASE, "one document")
-    t.equal([h["ops"] for h in found["hosts"]], [j.total(whole(BASE))], "and its host")
+    t.equal([h["identity"]["engine"] for h in found["hosts"]], ["psync"], "and its host")
     run = combine("-o", "-", file)
     t.equal(j.parse(run.out), found, "on standard output")
 
@@ -458,7 +459,7 @@ def test_pooled():
     for percent in ("50", "90", "99"):
         t.ok(near(own["percentiles_ns"][percent], percentile(pool, float(percent)), 0.01), "percentile " + percent, own["percentiles_ns"])
     first = min(int(r["START_NS"]) for r in rows)
-    t.equal([h["bytes"] for h in found["hosts"]], [400 * 4096] * 3, "bytes of each host")
+    t.equal([r["bytes"]["read"] for r in found["results"] if r["what"] == "HOST"], [400 * 4096] * 3, "bytes of each host")
     t.ok(first > 0, "time stamps", first)
 
 

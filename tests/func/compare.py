@@ -376,7 +376,7 @@ def with_rate(document, rate):
 def test_refused():
     base = j.of_run("good", *ONE)
     good, text = j.write("good", base), json.dumps(base)
-    other = dict(base, version=2)
+    other = dict(base, version=3)
     broken = copy.deepcopy(base)
     broken["statistics"][0]["iops"]["values"] = ["x"]
     for name, content, want in (
@@ -384,7 +384,7 @@ def test_refused():
             ("almost", text[:-1], "cut short"), ("no JSON", "What Pass Target\n", "no JSON: line 1, column "),
             ("binary", "\x01\x02", "no JSON"), ("other JSON", "[1, 2]", "this is JSON, but not of xdd -jsonout"),
             ("other object", '{"format": "x"}', "not of xdd -jsonout"),
-            ("other version", json.dumps(other), "of version 2 of the format; this xdd reads version 1"),
+            ("other version", json.dumps(other), "of version 3 of the format; this xdd reads versions 1 to 2"),
             ("a member twice", text[:-1] + ', "version": 1}', "duplicate"),
             ("no statistics", json.dumps({k: v for k, v in base.items() if k != "statistics"}), "are missing"),
             ("bad statistics", json.dumps(broken), "the statistics are not as they should be"),

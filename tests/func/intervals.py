@@ -60,7 +60,7 @@ def both(title, *words, interval="10ms", status=0, **kwargs):
     rows, lines = document["intervals"], t.read_csv(csv_file)
     bare = [{k: v for k, v in r.items() if k not in ("iops", "bandwidth")} for r in rows]
     t.equal([of_csv(x) for x in lines], bare, title + ": the file has the rows of the document")
-    t.ok(all(is_rate(x["IOPS"], r["iops"]) and is_rate(x["BANDWIDTH"], r["bandwidth"]) for x, r in zip(lines, rows)),
+    t.ok(all(is_rate(x["IOPS"], r["iops"]) and is_rate(x["BANDWIDTH"], r["bandwidth"] and r["bandwidth"] / 1e6) for x, r in zip(lines, rows)),
          title + ": with the same rates", lines)
     return run, document, rows
 
@@ -83,7 +83,7 @@ def test_exact():
              # The second pass begins in the same grid, after 35 ms: 7, 14 and 14 operations end before 40, 50 and 60 ms.
              (2, 35, 40, 7, 700000, True), (2, 40, 50, 14, 700000, False), (2, 50, 60, 14, 700000, False),
              (2, 60, 70, 15, 700000, False)], "rows are exact", own)
-    t.equal([(r["iops"], round(r["bandwidth"], 6)) for r in own[:4]], [(1400, 5.7344)] * 3 + [(1600, 6.5536)],
+    t.equal([(r["iops"], round(r["bandwidth"])) for r in own[:4]], [(1400, 5734400)] * 3 + [(1600, 6553600)],
             "and so are their rates")
     _, _, rows = both("percentiles", *"-op read -reqsize 1 -numreqs 1000 -targets 1".split(), file, interval="1s",
                       device="/device " + ",".join(["100000"] * 98 + ["500000", "900000"]))
@@ -102,7 +102,7 @@ def test_figures():
          "a row without length has no rates, each other one has them", rows)
     timed = [r for r in rows if r["iops"] is not None]
     t.ok(all(abs(r["iops"] * (r["end_ns"] - r["start_ns"]) - r["ops"] * 1e9) <= 1e-6 * r["ops"] * 1e9 + 1 and
-             abs(r["bandwidth"] * (r["end_ns"] - r["start_ns"]) - r["bytes"] * 1e3) <= 1e-6 * r["bytes"] * 1e3 + 1
+             abs(r["bandwidth"] * (r["end_ns"] - r["start_ns"]) - r["bytes"] * 1e9) <= 1e-6 * r["bytes"] * 1e9 + 1
              for r in timed), "rates are those of the row", rows)
     ordered = [[x for x in (r["p50_ns"], r["p99_ns"], r["max_ns"] and r["max_ns"] * 1.01) if x is not None] for r in rows]
     t.ok(all(x == sorted(x) for x in ordered) and any(len(x) == 2 for x in ordered), "percentiles are in order", rows)

@@ -228,12 +228,12 @@ def test_audit_is_reported():
     with open(t.path("audit.json"), encoding="utf-8") as f:
         results = json.load(f)["results"]
     t.equal([r["ORDERBREAKS"] for r in rows], [""], "the column, where the number cannot be known")
-    t.equal({(r["order_breaks"], r["columns"]["orderbreaks"]) for r in results}, {(None, None)}, "and -jsonout")
+    t.equal({r["order_breaks"] for r in results}, {None}, "and -jsonout")
     run = t.xdd("-op", "noop", "-targets", 2, "null", "null", *"-numreqs 500 -qd 8 -ordering serial -jsonout".split(),
                 t.path("audit.json"))
     with open(t.path("audit.json"), encoding="utf-8") as f:
         results = json.load(f)["results"]
-    t.equal({(r["order_breaks"], r["columns"]["orderbreaks"]) for r in results}, {(0, 0)},
+    t.equal({r["order_breaks"] for r in results}, {0},
             "-jsonout has the audit without -verbose")
 
 

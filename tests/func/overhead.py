@@ -30,8 +30,7 @@ def times(*args):
     if len(rows) != 1:
         return run, None
     r = rows[0]
-    return run, (r["elapsed_ns"], sum(r["busy_ns"].values()), r.get("overhead_ns", 0), r["fill_ns"],
-                 r["columns"]["overheadtime"])
+    return run, (r["elapsed_ns"], sum(r["busy_ns"].values()), r.get("overhead_ns", 0), r["fill_ns"])
 
 
 def data(name, size=1 << 20):
@@ -49,8 +48,8 @@ def test_adds_up():
         run, ns = times(*args.split())
         if not t.ok(ns, "%s: there are figures" % title, run):
             continue
-        elapsed, busy, overhead, fill, column = ns
-        t.ok(overhead > 0 and abs(column - overhead / 1e6) < 1e-6 * column, "%s: there is overhead" % title, ns)
+        elapsed, busy, overhead, fill = ns
+        t.ok(overhead > 0, "%s: there is overhead" % title, ns)
         t.ok(elapsed <= busy + overhead + fill <= run.seconds * 1e9,
              "%s: operations and overhead add up to the pass" % title, (ns, run.seconds))
 
@@ -67,7 +66,7 @@ def test_leaves_out_waits():
 def test_leaves_out_filling():
     run, ns = times("-op", "write", "-targets", 1, t.path("written"), "-reqsize", 64, "-numreqs", 200, "-datapattern", "random")
     if t.ok(ns, "filling: there are figures", run):
-        elapsed, busy, overhead, fill, _ = ns
+        elapsed, busy, overhead, fill = ns
         t.ok(fill and 0 <= busy + overhead + fill - elapsed < fill / 10, "filling is no overhead", (ns, str(run)))
 
 

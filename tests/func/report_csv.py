@@ -6,7 +6,9 @@ and curves have; documents of several kinds share one file; and what it refuses.
 """
 import csv
 import io
+import json
 import os
+import re
 import subprocess
 import sys
 
@@ -70,8 +72,8 @@ def test_run():
     names, rows = table_of(report("-csv", "-columns", "+LATP50+LATMAX+OPS", file), "further columns")
     t.equal(names[-2:], ["LATP50", "LATMAX"], "further columns follow, those that are there do not")
     t.equal([(r["LATP50"], r["LATMAX"]) for r in rows],
-            [("" if x is None else "%.6f" % x, "%.6f" % y) for x, y in
-             ((r["columns"]["latp50"], r["columns"]["latmax"]) for r in results)], "their values")
+            [("" if x is None else "%.6f" % (x / 1e6), "%.6f" % (y / 1e6)) for x, y in
+             ((d["percentiles_ns"]["50"], d["maximum_ns"]) for d in (r["latency"]["service"]["read"] for r in results))], "their values")
 
 
 def test_sweep():
@@ -161,5 +163,37 @@ def test_pandas():
     t.ok(run.returncode == 0 and t.path("pandas") in run.stdout, "the recipe for pandas", run)
 
 
-t.run(test_run, test_sweep, test_curve, test_together, test_many, test_output, test_pandas)
+def same_cell(cell, value):
+    """A cell of CSV shows what a result of version 1 has of the column."""
+    if value is None or isinstance(value, str):
+        return cell == (value or "")
+    return cell != "" and abs(float(cell) - value) <= 0.500001 * 10 ** -len(cell.partition(".")[2]) + 1e-9 * abs(value)
+
+
+def test_version_1():
+    """Documents of version 1, which had every column: the columns are the same, now made from the other members."""
+    with open(os.path.join(os.environ["TOP_SRCDIR"], "tests/func/version_1.json"), encoding="utf-8") as f:
+        old = json.load(f)
+    for name, document in old.items():
+        wanted = [{k.upper(): v for k, v in r["columns"].items()} for r in document["results"]]
+        columns = sorted({k for w in wanted for k in w} - {"DELIM"})
+        _, rows = table_of(report("-csv", "-columns", "+" + "+".join(columns), j.write(name, document)), name)
+        t.equal([(r["WHAT"], k, r[k], w[k]) for r, w in zip(rows, wanted) for k in w
+                 if not same_cell(r[k], w[k]) and not (r["WHAT"] == "HOST" and re.match("DESKEW|TAIL|FAIRNESS", k))], [],
+                name + ": the columns of version 1")
+        t.equal(len(rows), len(wanted), name + ": each result")
+        page = report(t.path(name))
+        t.ok(page.status == 0 and "</html>" in page.out, name + ": a page", page)
+    run = t.command([t.XDD, "combine", "-force", t.path("run"), j.write("other", old["run"]), "-o", "-"])
+    found = j.parse(run.out)
+    t.equal((found["version"], [r["what"] for r in found["results"]], [r for r in found["results"] if "columns" in r]),
+            (2, ["HOST", "HOST", "COMBINED"], []), "combined as version 2", run)
+    results = found["results"]
+    t.equal([[r[k] for k in ("iops", "longest", "shortest")] for r in results[:2]],
+            [[c["iops"], *({"ns": round(c[w] * 1e6), "direction": c[w + "type"], "operation": c[w + "op"],
+                            "offset_bytes": c[w + "offset"]} for w in ("longest", "shortest"))]
+             for c in [old["run"]["results"][-1]["columns"]] * 2], "with what only columns had")
+
+
+t.run(test_run, test_version_1, test_sweep, test_curve, test_together, test_many, test_output, test_pandas)
 t.done()

@@ -178,7 +178,8 @@ static bool is_of_kind(const char *name)
 {
 	static const char *const names[] = { "host",	    "pass",	     "passes",
 					     "target",	    "targets",	     "qthread",
-					     "queue_depth", "request_bytes", "block_bytes" };
+					     "queue_depth", "request_bytes", "block_bytes",
+					     "longest",	    "shortest" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(name, names[i]) == 0)
@@ -251,7 +252,7 @@ static void test_schema_of_passes(void **state)
 
 	(void)state;
 	for (enum pass_figure i = 0; i < FIGURE_ROUND; i++) {
-		bool of_round = i < FIGURE_COUNT;
+		bool of_round = i < FIGURE_COUNT || i == FIGURE_MAX;
 
 		for (int k = 0; k < SWEEP_RESPONSES; k++)
 			of_round |= sweep_responses[k] == i;

@@ -56,12 +56,13 @@ const struct document_statistic *document_statistic(const struct document_statis
 
 /* ---- results of a run ---- */
 
-/* A result of a target in a pass, of a target, or of all targets; others are left out. */
+/* A result of a target in a pass, of a target, of all targets or of a host; others are left out. */
 struct document_result {
 	enum result_what what;
 	bool known;	 /* the numbers below are; otherwise those that are not are 0 */
 	uint64_t pass;	 /* or the number of passes */
 	uint64_t target; /* of all targets: their number */
+	uint64_t host;	 /* of a host: its place in the list */
 	uint64_t queue_depth, request_bytes, block_bytes;
 	uint64_t elapsed_ns;
 	bool placed; /* the next two are known: global clock */
@@ -82,11 +83,21 @@ struct document_result {
 int document_figures(const struct document_result *r, struct figures *f,
 		     char why[DOCUMENT_WHY_SIZE]);
 
+/* As document_figures(), for the whole result, as columns read it; without its plan. */
+struct document;
+int document_result_read(const struct document *d, const struct document_result *r,
+			 struct result *to, char why[DOCUMENT_WHY_SIZE]);
+
 /* The standard deviation of the service times in a direction, or of flushes; NAN: not known. */
 double document_deviation_ns(const struct document_result *r, unsigned dir);
 
+/* An interval of time, as jvalue_span() writes it. */
+struct span document_span(const json_t *o);
+
+/* The sums of -deskew over the passes; NULL: there are none. */
+json_t *document_deskew(const json_t *root);
+
 /* The first result of a kind; NULL: there is none. */
-struct document;
 const struct document_result *document_result(const struct document *d, enum result_what what);
 
 /*

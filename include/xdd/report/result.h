@@ -222,8 +222,9 @@ enum pass_figure {
 	FIGURE_KNEE, /* percent of the maximum */
 	FIGURE_NAMES,
 
-	/* of the rounds of a sweep, and not compared: the longest response time, ns */
+	/* of the rounds of a sweep, and not compared: the longest response and service time, ns */
 	FIGURE_RESPONSE_MAX = FIGURE_NAMES,
+	FIGURE_MAX,
 	FIGURE_ROUND, /* the figures that a round may have are below */
 };
 
@@ -272,6 +273,17 @@ double figure_of_latency(const struct latency *l, enum pass_figure figure);
 
 /* Any figure of a pass with these figures; NAN: not known. */
 double figure_of_pass(const struct figures *f, enum pass_figure figure);
+
+/*
+ * As figure_of_pass(), of a direction, LATENCY_ALL_DIRS or LATENCY_FLUSHES, also where latencies
+ * are of a sample.
+ */
+double figure_of_dir(const struct figures *f, enum pass_figure figure, unsigned dir);
+
+/* The figures that tables of targets, hosts or directions show, and their headings there. */
+#define FIGURES_SHOWN 5
+extern const enum pass_figure figures_shown[FIGURES_SHOWN];
+const char *figure_heading(enum pass_figure figure);
 
 /*
  * The bits of `known`: figures that have a value in each of `n` passes, where NAN stands for one
@@ -325,6 +337,7 @@ enum result_what {
 	RESULT_COMBINED,
 	RESULT_STONEWALL_AT,  /* -stonewall: all targets in a pass, until none issued any more */
 	RESULT_STONEWALL_END, /* and to its end */
+	RESULT_HOST,	      /* COMBINED of a host, in a document of several */
 };
 
 struct result {

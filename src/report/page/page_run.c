@@ -406,31 +406,42 @@ static double page_targets_first_begin(const struct document *d)
 	return least;
 }
 
+/* A host of a combined document, or all of them. */
+static void put_host(struct page *p, const struct document *d, const struct document_result *r)
+{
+	const json_t *hosts = json_object_get(d->root, "hosts");
+	const bool one = r->what == RESULT_HOST || json_array_size(hosts) == 1;
+	const json_t *host = json_array_get(hosts, r->what == RESULT_HOST ? r->host : 0);
+	struct figures f;
+
+	page_figures(r, &f);
+	page_row(p, one ? document_text(host, "host") : "all");
+	page_rate_cell(p, figure_of_pass(&f, FIGURE_BANDWIDTH));
+	page_ops_cell(p, figure_of_pass(&f, FIGURE_IOPS));
+	page_time_cell(p, page_percentile(&f, LATENCY_ALL_DIRS, 50 * HISTOGRAM_PERCENT));
+	page_time_cell(p, page_percentile(&f, LATENCY_ALL_DIRS, 99 * HISTOGRAM_PERCENT));
+	page_time_cell(p, page_percentile(&f, LATENCY_ALL_DIRS, HISTOGRAM_ALL));
+	page_bytes_cell(p, (double)tally_bytes(&f.tally));
+	page_count_cell(p, (double)tally_ops(&f.tally));
+	page_count_cell(p, (double)f.tally.errors);
+	page_row_end(p);
+	figures_free(&f);
+}
+
 /* The hosts of a combined document, each over its passes. */
 static void put_hosts(struct page *p, const struct document *d)
 {
 	static const char *const heads[] = { "|host", "bandwidth", "IOPS",	  "p50",    "p99",
 					     "max",   "~bytes",	   "~operations", "errors", NULL };
-	const json_t *hosts = json_object_get(d->root, "hosts"), *host;
-	const size_t n = json_array_size(hosts);
-	size_t i;
+	size_t n = 0;
 
 	page_table(p, "Hosts side by side, over all passes", heads);
-	json_array_foreach(hosts, i, host)
-	{
-		if (i == PAGE_MAX_ROWS)
-			break;
-		page_row(p, document_text(host, "host"));
-		page_rate_cell(p, document_real(host, "bandwidth"));
-		page_ops_cell(p, document_real(host, "iops"));
-		page_time_cell(p, document_real(host, "p50_ns"));
-		page_time_cell(p, document_real(host, "p99_ns"));
-		page_time_cell(p, document_real(host, "max_ns"));
-		page_bytes_cell(p, document_real(host, "bytes"));
-		page_count_cell(p, document_real(host, "ops"));
-		page_count_cell(p, document_real(host, "errors"));
-		page_row_end(p);
+	for (size_t i = 0; i < d->n_results; i++) {
+		if (d->results[i].what == RESULT_HOST && ++n <= PAGE_MAX_ROWS)
+			put_host(p, d, &d->results[i]);
 	}
+	if (!n && document_result(d, RESULT_COMBINED))
+		put_host(p, d, document_result(d, RESULT_COMBINED));
 	page_table_end(p, n > PAGE_MAX_ROWS ? n - PAGE_MAX_ROWS : 0);
 }
 
@@ -450,7 +461,8 @@ void page_targets(struct page *p, const struct compare_run *run)
 	page_table(p, "Targets side by side, over all passes; times since the first operation",
 		   heads);
 	for (size_t i = 0; i < d->n_results; i++) {
-		if (d->results[i].what != RESULT_TARGET_PASS && ++n <= PAGE_MAX_ROWS)
+		if (d->results[i].what != RESULT_TARGET_PASS && d->results[i].what != RESULT_HOST &&
+		    ++n <= PAGE_MAX_ROWS)
 			put_target(p, d, &d->results[i], origin);
 	}
 	page_table_end(p, n > PAGE_MAX_ROWS ? n - PAGE_MAX_ROWS : 0);
