@@ -10,6 +10,6 @@ import xddtest as t
 
 t.look_at_all_warnings()
 
-t.ok(e.Document("doc/tutorial.md").check() >= 7, "the tutorial has its examples")
+t.ok(e.Document("doc/tutorial.md", run=True).check() >= 7, "the tutorial has its examples")
 t.ok(e.Document("doc/reading-results.md").check() >= 5, "reading-results.md has its examples")
 t.done()

@@ -34,7 +34,7 @@ def test_shape():
 
 
 test_shape()
-t.ok(e.Document("README", before=[OTHER, *PREPARED]).check() >= 6, "README has its examples")
+t.ok(e.Document("README", before=[OTHER, *PREPARED], run=True).check() >= 6, "README has its examples")
 t.ok(e.Document("doc/xdd.1", before=[TAGGED, SECTIONS]).check() >= 30, "xdd(1) has its examples")
 for page, least in (("check.1", 1), ("columns.7", 3), ("combine.1", 1), ("compare.1", 3), ("curve.1", 2), ("fio.1", 2), ("report.1", 1),
                     ("setup.5", 8), ("sweep.1", 3), ("tsread.1", 1)):

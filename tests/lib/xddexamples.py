@@ -16,8 +16,10 @@ The convention of the documents:
   with ext4" makes that file system on the devices first, and "not run (REASON)" leaves it out.
 
 Examples of a document run in their order in one directory. Names of devices stand for loop devices, or files where there
-are none, and absolute names for files in the directory. (Outputs are not compared then.) Amounts and times are made smaller. The two sides of a copy
-between hosts run side by side; a side without a partner runs with -dryrun.
+are none, and absolute names for files in the directory. (Outputs are not compared then.) Amounts and times are made smaller.
+Each command of README and of the tutorial runs. In other documents, a run, a sweep or a curve has -dryrun where the document
+shows no output of it and no later example uses a file that it writes. The two sides of a copy between hosts run side by
+side; a side without a partner has -dryrun.
 
 As a program, with XDD set, "xddexamples.py DOCUMENT" runs the blocks of "console" of a Markdown document with the amounts
 that they have, on devices full of data, and replaces the outputs that are shown with those of this machine. "..." in them
@@ -37,6 +39,7 @@ MIB = 1 << 20
 DEVICE_SIZE = 512 * MIB
 # Files that examples read.
 FILES = "a b s1 s2 s3 data disk.img /data/file /data/foo1 /tmp/file /mnt/a/file /mnt/b/file".split()
+DATA = os.urandom(MIB)
 # True if the outputs are for a document: nothing is made smaller.
 full_size = False
 
@@ -44,15 +47,18 @@ full_size = False
 NAMES = re.compile(r"(?P<device>/dev/(?:sd[a-zXY]|nvme\d+n\d+|loop\d+|disk/by-id/[\w-]+)\b)|"
                    r"(?<![\w./])(?P<directory>/(?:data|raid|mnt|srv|tmp|scratch)/(?:[\w.-]+/)*)")
 COMMANDS = ("compare", "fio", "report", "tsread")
+# A run, a sweep or a curve; and what such a command writes for others.
+DRY = re.compile(r"xdd (?:(?:sweep|curve) |-(?!help|version|fullhelp|ioengine list)\w)")
+WRITTEN = re.compile(r"(?:-(?:jsonout|csvout|output|o|errout|combinedout|restart file)|save|dump|output) ([\w./%-]+)")
 ADDRESS = re.compile(r"\b192\.168\.(\d+\.\d+)\b")
 # Amounts and times that are made smaller: pattern, and the greatest number that stays.
 SMALLER = [(re.compile(pattern), most) for pattern, most in (
     (r"(-mbytes )(\d+)\b(?!%)", 8), (r"(-gbytes )(\d+)\b(?!%)", 0.008), (r"(-bytes )(\d+)(?=[GT]i?B?\b)", 0.008),
     (r"(-bytes )(\d+)(?=Mi?B?\b)", 8),
-    (r"(-(?:timelimit|runtime|seconds|each) )(\d+)(?=s?\b(?![%.])(?!.* -heartbeat ))", 0.2),
+    (r"(-(?:timelimit|runtime|seconds|each) )(\d+)(?=s?\b(?![%.])(?!.* -heartbeat ))", 0.1),
     # A beat sees no operation where the machine stood still for so long.
     (r"(-(?:timelimit|runtime) )(\d+)(?=s?\b.* -heartbeat )", 2),
-    (r"(-(?:timelimit|runtime) )(\d+)(?=min\b)", 0.005), (r"(-numreqs )(\d+)\b", 2000), (r"(-(?:intervals|warmup) )(\d+)(?=s?\b)", 0.1),
+    (r"(-(?:timelimit|runtime) )(\d+)(?=min\b)", 0.005), (r"(-numreqs )(\d+)\b", 2000), (r"(-(?:intervals|warmup) )(\d+)(?=s?\b)", 0.05),
     (r"(-heartbeat )(\d+)(?=s?\b)", 0.5), (r"(-hogmemory )(\d+)(?=%)", 1), (r"(seek range |random range )(\d{6,})\b", 400000),
     (r"(-startoffset |-seek range |random range )(\d+)(?=[GT]i?B?\b)", 0.1), (r"(\+ )(20)(?=\)\))", 4))]
 # An example needs what the machine of the test may lack.
@@ -193,7 +199,8 @@ class Document:
     examples that need more, by a pattern of their text.
     """
 
-    def __init__(self, name, existing=FILES, before=()):
+    def __init__(self, name, existing=FILES, before=(), run=False):
+        self.run = run
         self.name, self.before, self.devices, self.waiting, self.time_server = name, before, {}, None, None
         self.stand_ins = False  # a file stands for a device: outputs look otherwise
         self.where = t.path(os.path.basename(name) + ".d")
@@ -202,7 +209,9 @@ class Document:
         os.symlink(os.path.abspath(t.XDD), os.path.join(self.where, "bin", "xdd"))
         self._script("bin/ssh", "#!/bin/sh\nshift\nexec \"$@\"\n")
         self._script("bin/timeout", TIMEOUT)
-        for file in existing:
+        with open(os.path.join(os.environ["TOP_SRCDIR"], name), encoding="utf-8") as f:
+            text = f.read()
+        for file in [file for file in existing if re.search(r"(?<!\w)%s\b" % re.escape(file), text + str(before))]:
             self._data(self._here(file) if file.startswith("/") else os.path.join(self.where, file), 16 * MIB)
 
     def _script(self, name, text):
@@ -213,7 +222,8 @@ class Document:
     def _data(self, file, size):
         os.makedirs(os.path.dirname(file), exist_ok=True)
         with open(file, "wb") as f:
-            f.write(os.urandom(size))
+            for _ in range(size // len(DATA)):
+                f.write(DATA)
 
     def _here(self, file):
         return os.path.join(self.where, "root", file.lstrip("/"))
@@ -314,9 +324,19 @@ class Document:
                     if re.search(pattern, example.text):
                         run = self.shell(self.words_here(script))
                         t.ok(run.status == 0, "%s: prepared" % title, run)
-                for command, shown in example.commands:
-                    self._one(title, example, command, shown, examples[n + 1:])
+                later = [*example.commands, *(one for e in examples[n + 1:] for one in e.commands or [(e.text, None)])]
+                for i, (command, shown) in enumerate(example.commands, 1):
+                    self._one(title, example, command, shown, [text for text, _ in later[i:]])
         return len(examples)
+
+    def _has_dryrun(self, command, shown, later):
+        """Is this a run without an output that is shown and without a file that a later command uses?"""
+        if self.run or shown or not DRY.match(command) or re.search(r"[\n;|&<>`]|\$\(", command):
+            return False
+        files = WRITTEN.findall(command)
+        if re.search(r"-op write|-rwratio", command):
+            files += [word for words in re.findall(r"-targets?(?: -\d+)?((?: [^-\s]\S*)+)", command) for word in words.split()]
+        return not any(re.search(r"(?<![\w./])%s" % re.escape(file.split("%")[0]), text) for file in files for text in later)
 
     def _one(self, title, example, command, shown, later):
         if self._copy(title, command, later, shown):
@@ -330,7 +350,7 @@ class Document:
         given = re.search(r"status (\d+)", example.directive)
         # A comparison says by its status what the runs of the test were like.
         expected = (int(given[1]),) if given else (0, 1, 3, 4) if command.startswith("xdd compare") else (0,)
-        here = self.words_here(command)
+        here = self.words_here(command) + (" -dryrun" if self._has_dryrun(command, shown, later) else "")
         run = self._run(here, shown)
         said = said_by(run)
         if run.status not in expected and LACKING.search(said):
@@ -364,7 +384,7 @@ class Document:
         rest = "\n".join(line for line in command.splitlines() if line not in sides)
         if rest:
             self.shell(self.words_here(rest))
-        following = next((line for e in later for c, _ in e.commands for line in c.splitlines() if " is" in line and
+        following = next((line for c in later for line in c.splitlines() if " is" in line and
                           re.search(r"-(e2e|endtoend) is", line)), "")
         for i, side in enumerate(sides):
             partner = (sides[i + 1:] or [following])[0]
