@@ -390,7 +390,7 @@ def trace(*args, env=None, **kwargs):
         log = t.path("queue.%d" % _traces)
         env.update(LD_PRELOAD=_shim(), XDD_QUEUE_LOG=log,
                    ASAN_OPTIONS=_sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0", env))
-    run = t.command(["strace", "-f", "-y", "-s", "0", "-o", file, "-e", "signal=none",
+    run = t.command(["strace", "-f", "--seccomp-bpf", "-y", "-s", "0", "-o", file, "-e", "signal=none",
                      "-e", "trace=pread64,pwrite64,openat"] +
                     [word for name, value in env.items() for word in ("-E", name + "=" + value)] +
                     t.xdd_words(*args), **kwargs)
