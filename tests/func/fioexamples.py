@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """
-The job files of tests/fio by fio and by xdd fio -run: each of them has the same operations, flushes, files and contents, or
-xdd refuses it by the name of a setting before it does anything. Those that begin with "ex-" are in the manner of the
-examples of fio, "real-" of storage projects, "row-" are for words of the table (src/plan/foreign_fio.c). In a file,
-"; drawn:" names what each program draws by itself, and which only agrees within bounds.
+The job files of tests/fio by xdd fio -run, which carries them out, or refuses them by the name of a setting before it does
+anything. Those that begin with "row-" are for words of the table (src/plan/foreign_fio.c): beside fio, they have the same
+operations, flushes, files and contents. "ex-" are in the manner of the examples of fio, "real-" of storage projects, and have
+settings of the rows together; "make check-long" compares them with fio too. In a file, "; drawn:" names what each program
+draws by itself, and which only agrees within bounds.
 """
 import concurrent.futures
 import os
@@ -18,10 +19,11 @@ import xddfio
 import xddsys as s
 import xddtest as t
 
-t.tolerate(t.BUFFERED, t.CACHED, m.DIRTY, "the operations reach to ", "start over after each ", "may end before")
+t.tolerate(t.BUFFERED, t.CACHED, m.DIRTY, "-dropcache left ", "the operations reach to ", "start over after each ", "may end before")
 
 JOBS = os.path.join(os.environ["TOP_SRCDIR"], "tests", "fio")
 ENVIRONMENT = {"DIRECTORY": ".", "KIND": "randwrite", "DEPTH": "4", "BLOCK": "8k"}
+THERE = {"there1": os.urandom(1 << 20), "there2": os.urandom(1 << 20)}
 WORKERS = 4  # fio sleeps most of the time
 
 # Each is refused by the name of this setting.
@@ -52,46 +54,71 @@ REFUSED = {
 NOTHING = {"ex-null", "row-create-only"}
 
 
-def both(name):
-    """Run the job file by xdd and by fio, each in a directory of its own: (Side of xdd, Side of fio or None)."""
+def directory_of(name, program):
+    """A directory with the job file and the files that it reads."""
+    directory = t.path("%s.%s" % (name, program))
+    os.mkdir(directory)
+    for there, data in THERE.items():
+        with open(os.path.join(directory, there), "wb") as f:
+            f.write(data)
+    shutil.copy(os.path.join(JOBS, name + ".fio"), os.path.join(directory, "job.fio"))
+    shutil.copy(os.path.join(JOBS, "common.part"), directory)
+    return directory
+
+
+def files_of(directory):
+    return {file.name: (file.stat().st_ino, file.stat().st_size, file.stat().st_mtime_ns) for file in os.scandir(directory)}
+
+
+def carry_out(name):
+    """Run a job file that is not compared by xdd, or one that is by xdd and by fio, each in a directory of its own."""
+    if name in REFUSED or is_composed(name):
+        directory = directory_of(name, "xdd")
+        before = files_of(directory)
+        run = t.command([t.XDD, "fio", "job.fio", "-run"], cwd=directory, env=ENVIRONMENT)
+        return run, files_of(directory) == before
     sides = []
     for program in ("xdd", "fio"):
-        directory = t.path("%s.%s" % (name, program))
-        os.mkdir(directory)
-        for there in ("there1", "there2"):
-            with open(os.path.join(directory, there), "wb") as f:
-                f.write(os.urandom(1 << 20))
-        shutil.copy(os.path.join(JOBS, name + ".fio"), os.path.join(directory, "job.fio"))
-        shutil.copy(os.path.join(JOBS, "common.part"), directory)
-        side = xddfio.side(program, "job.fio", directory, env=ENVIRONMENT)
+        directory = directory_of(name, program)
+        sides.append(xddfio.side(program, "job.fio", directory, env=ENVIRONMENT))
         shutil.rmtree(directory)
-        sides.append(side)
-        if name in REFUSED:
-            return side, None
     return sides
 
 
-def check(name, mine, theirs):
+def is_composed(name):
+    """Is this an example of settings that files of rows compare with fio one by one?"""
+    return not name.startswith("row-") and not os.environ.get("XDD_TEST_LONG")
+
+
+def check_alone(name, run, untouched):
     if name in REFUSED:
-        return t.ok(mine.run.status == 2 and not mine.done and len(mine.run.error_lines()) == 1 and
-                    re.search(r"job\.fio:\d+: %s=" % REFUSED[name], mine.run.err),
-                    name + ": refused by the name of " + REFUSED[name], mine.run)
+        t.ok(run.status == 2 and untouched and len(run.error_lines()) == 1 and
+             re.search(r"job\.fio:\d+: %s=" % REFUSED[name], run.err), name + ": refused by the name of " + REFUSED[name], run)
+    else:
+        t.ok(run.status == 0 and not run.error_lines() and (name in NOTHING or "COMBINED" in run.out), name + ": its commands run", run)
+
+
+def check_beside_fio(name, mine, theirs):
     with open(os.path.join(JOBS, name + ".fio"), encoding="utf-8") as f:
         drawn = re.search(r"^; drawn: (.*)", f.read(), re.M)
     found = xddfio.differences(mine, theirs, drawn[1].split() if drawn else ())
-    return t.ok(not found and mine.run.status == 0 and (theirs.done or name in NOTHING), name + ": does what fio does",
-                "%s\n%s\n%s" % ("\n".join(found[:20]), mine.run, theirs.run))
+    t.ok(not found and mine.run.status == 0 and (theirs.done or name in NOTHING), name + ": does what fio does",
+         "%s\n%s\n%s" % ("\n".join(found[:20]), mine.run, theirs.run))
 
 
 def test_examples():
-    if not t.have("fio") or not s.can_trace():
-        return t.skip("job files beside fio", "needs fio and strace")
     names = sorted(file[:-4] for file in os.listdir(JOBS) if file.endswith(".fio"))
     t.equal(sorted((set(REFUSED) | NOTHING) - set(names)), [], "the lists of this test name job files that exist")
+    t.ok(len(names) >= 120 and len(REFUSED) < len(names) / 2, "most job files are carried out", len(names))
+    if not t.have("fio") or not s.can_trace():
+        t.skip("job files beside fio", "needs fio and strace")
+        names = [name for name in names if name in REFUSED or is_composed(name)]
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-        for name, (mine, theirs) in zip(names, pool.map(both, names)):
-            check(name, mine, theirs)
-    return t.ok(len(names) >= 120 and len(REFUSED) < len(names) / 2, "most job files are compared", len(names))
+        for name, (first, second) in zip(names, pool.map(carry_out, names)):
+            if isinstance(second, bool):
+                check_alone(name, first, second)
+            else:
+                check_beside_fio(name, first, second)
 
 
 def test_command_lines():

@@ -19,7 +19,7 @@ t.tolerate(t.BUFFERED, "the operations reach to ", "start over after each ", "ma
 SEED = int(os.environ.get("XDD_TEST_SEED", "1"))
 JOBS = int(os.environ.get("XDD_TEST_JOBS", "200" if os.environ.get("XDD_TEST_LONG") else "20"))
 
-FILE_BYTES = 1 << 20
+THERE = {"there1": os.urandom(1 << 20), "there2": os.urandom(1 << 20)}
 RW = ("read", "write", "randread", "randwrite", "read", "write", "randread", "randwrite", "read", "write", "randread", "randwrite", "randrw",
       "randrw", "rw", "write:12k", "read:4k", "read:-4k", "randread:4")
 OF_WRITES = ("verify=crc32c", "verify=md5", "verify=pattern\nverify_pattern=0xabcd", "verify=crc32c\ndo_verify=0", "verify=null",
@@ -98,9 +98,9 @@ def side(name, text):
     """Run the job file by one program, in a directory of its own."""
     directory = t.path(name)
     os.mkdir(directory)
-    for file in ("there1", "there2"):
+    for file, data in THERE.items():
         with open(os.path.join(directory, file), "wb") as f:
-            f.write(os.urandom(FILE_BYTES))
+            f.write(data)
     with open(os.path.join(directory, "job.fio"), "w", encoding="utf-8") as f:
         f.write(text)
     result = xddfio.side(name, "job.fio", directory)

@@ -4,6 +4,7 @@ Job files of fio, carried out by fio and by xdd, and what each of them does to f
 sees them, flushes, and the files afterwards. Files that either lays out before the jobs count by their contents only.
 """
 import collections
+import functools
 import os
 import re
 import zlib
@@ -102,14 +103,18 @@ def _is_log(path):
 def contents(path):
     """The class of a file's contents."""
     with open(path, "rb") as f:
-        data = f.read()
+        return _contents_of(f.read())
+
+
+@functools.lru_cache(maxsize=16)  # Most files of most sides are as they were before the jobs.
+def _contents_of(data):
     blocks = [data[at:at + _BLOCK] for at in range(0, len(data), _BLOCK)] or [b""]
     # An odd step, as units of data that compress are even.
     seen = blocks[::len(blocks) // _SAMPLES | 1]
     packed = [len(zlib.compress(block, 1)) for block in seen]
     left = sum(packed) / max(1, sum(map(len, seen)))
     filled = [block for block in blocks if block.strip(b"\0")]
-    return Contents(len(data), left, len(set(filled)) / max(1, len(filled)), 
+    return Contents(len(data), left, len(set(filled)) / max(1, len(filled)),
                     zlib.crc32(data) if len(set(blocks)) <= 8 and all(n < 0.2 * len(b) for n, b in zip(packed, seen)) else 0)
 
 
@@ -122,7 +127,8 @@ def _stages_of(text):
 def side(name, job, directory, *words, env=None):
     """The job file, with more words of a command line, by "fio" or "xdd" in the directory: a Side."""
     log = os.path.join(directory, "log")
-    program = ["fio", "--output=/dev/null", job] if name == "fio" else [t.XDD, "fio", job, "-run"]
+    # Without that clock, fio calibrates another one each time it begins.
+    program = ["fio", "--output=/dev/null", "--clocksource=clock_gettime", job] if name == "fio" else [t.XDD, "fio", job, "-run"]
     # The leak checker cannot work in a traced process.
     run = t.command(["strace", "-f", "--seccomp-bpf", "-qq", "-y", "-v", "-s0", "-e", "trace=" + _CALLS, "-e", "signal=none", "-o", log,
                      "-E", "ASAN_OPTIONS=detect_leaks=0", *program, *words], cwd=directory, env=env, tolerate="-dropcache left ")
