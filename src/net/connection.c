@@ -111,11 +111,6 @@ const char *connection_peer(const struct connection *c)
 	return c->peer;
 }
 
-bool connection_encrypted(const struct connection *c)
-{
-	return c->tls != NULL;
-}
-
 int connection_export_key(struct connection *c, const char *label, uint8_t out[WIRE_KEY_BYTES])
 {
 	if (!c->tls)

@@ -150,7 +150,6 @@ static bool set_failed(struct session *s, enum session_blame blame, int err, enu
 	first = !session_error(s) && s->state != SESSION_OVER;
 	if (first) {
 		err_set(&s->failed, err, "%s", text);
-		s->peer_failed = blame != BLAME_SELF;
 		if (blame != BLAME_PEER_SILENTLY) {
 			s->last_words.status = status;
 			snprintf(s->last_words.text, sizeof(s->last_words.text), "%s", text);
@@ -210,17 +209,6 @@ const char *session_why(const struct session *s)
 	session_unlock(own);
 	/* The text is const from then on. */
 	return failed ? s->failed.text : "";
-}
-
-bool session_peer_failed(const struct session *s)
-{
-	struct session *own = (struct session *)s;
-	bool failed;
-
-	session_lock(own);
-	failed = own->peer_failed;
-	session_unlock(own);
-	return failed;
 }
 
 bool session_info(struct session *s, uint32_t connection, struct connection_info *info)

@@ -2,14 +2,11 @@
 /*
  * A session between its files.
  *
- *   session.c           begin and end of a session, failures, waits
- *   session.c     the calls of a target thread, in the order of a run
- *   session_control.c   the control thread: connects, sends posted messages, watches the time
- *   session_control.c   received messages by state
- *   session.c     digests of what the destination has kept
- *   session_control.c      plans and results of both sides compared
- *   session_link.c      data connections
- *   session_link.c     connections from the listener
+ *   session.c           begin and end of a session, failures, waits; the calls of a target thread,
+ *                       in the order of a run; digests of what the destination has kept
+ *   session_control.c   the control thread: connects, sends posted messages, watches the time;
+ *                       received messages by state; plans and results of both sides compared
+ *   session_link.c      data connections, and connections from the listener
  *
  * Other threads never use the control connection. They change the state under the lock, mark the
  * message that goes with it as pending, and wake the control thread, which sends messages in the
@@ -95,7 +92,6 @@ struct session {
 	enum session_state state;
 	bool stopped;		       /* the run stops */
 	struct err failed;	       /* the first cause */
-	bool peer_failed;	       /* the cause is the peer or the network */
 	bool peer_gone;		       /* nothing can be sent to it */
 	struct wire_error last_words;  /* for the peer; no text: it has its own */
 	char reason[SESSION_WHY_SIZE]; /* why the run will stop, "": unknown */
@@ -180,14 +176,25 @@ void session_notify(struct session *s);
 void session_lock(struct session *s);
 void session_unlock(struct session *s);
 
-/* ---- session_control.c ---- */
-
-void *session_control(void *arg);
-
 /* The terms of the first messages of the session. Those of data need the key. */
 struct stream_terms session_streams(const struct session *s);
 
+/*
+ * The keys of both sides fit; with one, derive the key of the session. Returns 0 or -errno. Control
+ * thread.
+ */
+int session_take_key(struct session *s);
+
+/* The posted PROVE or SUMS into the body. Returns its length. Control thread. */
+size_t session_proof_encode(struct session *s);
+
+/* PROVE at the source, SUMS at the destination. Return 0 or -errno. Control thread. */
+int session_take_prove(struct session *s, const struct wire_header *h, const uint8_t *body);
+int session_take_sums(struct session *s, const struct wire_header *h, const uint8_t *body);
+
 /* ---- session_control.c ---- */
+
+void *session_control(void *arg);
 
 /*
  * The control connection has failed with `err`; with -EBADMSG because of `fault`. Returns -errno,
@@ -207,23 +214,6 @@ int session_lost(struct session *s, int err, enum wire_fault fault);
 
 /* The source waits for the end of the other one, which may be a stranger. */
 #define SESSION_BUSY "the destination is busy with another source"
-
-/*
- * The keys of both sides fit; with one, derive the key of the session. Returns 0 or -errno. Control
- * thread.
- */
-int session_take_key(struct session *s);
-
-/* ---- session.c ---- */
-
-/* The posted PROVE or SUMS into the body. Returns its length. Control thread. */
-size_t session_proof_encode(struct session *s);
-
-/* PROVE at the source, SUMS at the destination. Return 0 or -errno. Control thread. */
-int session_take_prove(struct session *s, const struct wire_header *h, const uint8_t *body);
-int session_take_sums(struct session *s, const struct wire_header *h, const uint8_t *body);
-
-/* ---- session_control.c ---- */
 
 /* True if both sides have copied the same; else `why` has both values. */
 bool session_results_fit(const struct wire_pass *source, const struct wire_pass *destination,

@@ -383,7 +383,6 @@ static void *run_side(void *arg)
 	side->err = copy_side(a);
 	side->ended_ns = clock_now_ns();
 	snprintf(side->why, sizeof(side->why), "%s", session_why(a->session));
-	side->peer_failed = session_peer_failed(a->session);
 	for (unsigned i = 0; i < a->copy->connections; i++)
 		session_leave(a->links[i]);
 	return NULL;

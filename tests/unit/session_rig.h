@@ -32,7 +32,6 @@ struct rig_side {
 	/* outcome */
 	int err;
 	char why[RIG_TEXT];
-	bool peer_failed;
 	unsigned steps;	 /* that were reached */
 	unsigned begun;	 /* passes */
 	unsigned failed; /* calls of session_params.failed */

@@ -106,8 +106,6 @@ static void test_both_ways(void **state)
 	connection_info(p.client, &info);
 	assert_int_equal(strncmp(info.cipher, "TLS_", 4), 0);
 	assert_true(info.sent_bytes > BIG_BYTES);
-	assert_true(connection_encrypted(p.client));
-	assert_true(connection_encrypted(p.server));
 	rig_close(&p);
 	for (unsigned i = 0; i < 4; i++)
 		free(t[i].data);

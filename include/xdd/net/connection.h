@@ -127,7 +127,4 @@ int connection_export_key(struct connection *c, const char *label, uint8_t out[W
 void connection_info(struct connection *c, struct connection_info *info);
 const char *connection_peer(const struct connection *c);
 
-/* True: TLS, with a peer that has the key. Any thread. */
-bool connection_encrypted(const struct connection *c);
-
 #endif

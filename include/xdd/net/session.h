@@ -253,9 +253,6 @@ int session_close(struct session *s);
  */
 const char *session_why(const struct session *s);
 
-/* True: the peer, or the network, is the cause. */
-bool session_peer_failed(const struct session *s);
-
 /* Facts for reports. `connection` as in wire.h. False: there is none now. Any thread. */
 bool session_info(struct session *s, uint32_t connection, struct connection_info *info);
 

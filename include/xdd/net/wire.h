@@ -154,6 +154,14 @@ struct wire_key;
 struct wire_key *wire_key_new(const uint8_t bytes[WIRE_KEY_BYTES]);
 void wire_key_free(struct wire_key *key);
 
+/* Compute the code of `size` bytes of `data`. False: the library failed, and `out` is undefined. */
+bool wire_key_code(struct wire_key *key, const void *data, size_t size,
+		   uint8_t out[WIRE_CODE_BYTES]);
+
+/* True if `code` is the code of `data`. The time does not depend on where they differ. */
+bool wire_key_check(struct wire_key *key, const void *data, size_t size,
+		    const uint8_t code[WIRE_CODE_BYTES]);
+
 /*
  * A key for one use of a secret, from which no other can be computed: HMAC-SHA256 of `label`.
  * Returns 0; -ENOTSUP without OpenSSL; or -EIO. Any thread.
