@@ -13,7 +13,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include "copy/link/channel.h"
 #include "copy/role.h"
 #include "xdd/base/err.h"
 #include "xdd/base/units.h"

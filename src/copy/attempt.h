@@ -6,7 +6,7 @@
 #ifndef COPY_ATTEMPT_H
 #define COPY_ATTEMPT_H
 
-#include "copy/link/meet.h"
+#include "copy/link/link.h"
 #include "copy/process.h"
 #include "copy/report/report.h"
 #include "xdd/base/err.h"

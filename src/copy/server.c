@@ -16,9 +16,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "copy/link/channel.h"
-#include "copy/link/meet.h"
+#include "copy/link/link.h"
 #include "copy/process.h"
+#include "copy/role.h"
 #include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"

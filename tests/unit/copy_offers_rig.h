@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "copy/link/channel.h"
+#include "copy/role.h"
 #include "xdd/sync/wait.h"
 
 #define RIG_MAX_ID 300000

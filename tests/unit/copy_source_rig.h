@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "copy/link/channel.h"
+#include "copy/role.h"
 
 #define RIG_MAX_LINKS 8
 #define RIG_BLOCK_BYTES (64u << 10)

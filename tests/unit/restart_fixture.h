@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "run/endtoend/restart.h"
+#include "run/endtoend/endtoend.h"
 #include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"

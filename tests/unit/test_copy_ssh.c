@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "copy/link/meet.h"
+#include "copy/link/link.h"
 #include "net_rig.h"
 #include "xdd/base/err.h"
 #include "xdd/base/memory.h"

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "copy/link/channel.h"
+#include "copy/role.h"
 #include "copy/tree/dirs.h"
 #include "xdd/base/err.h"
 #include "xdd/base/sets.h"

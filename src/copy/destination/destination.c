@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The destination of a copy: messages WANT and RESULT from all of its threads, set up, the wait
- * for the end, and tear down. Called by attempt.c and server.c through "copy/link/channel.h".
+ * for the end, and tear down. Called by attempt.c and server.c.
  */
 #include "copy/destination/destination.h"
 
@@ -25,11 +25,6 @@ static void answers_init(struct answers *a, struct role *role, struct copy_repor
 	a->n_results_bytes = 0;
 	a->n_wants_bytes = 0;
 	pthread_mutex_init(&a->lock, NULL);
-}
-
-static void answers_destroy(struct answers *a)
-{
-	pthread_mutex_destroy(&a->lock);
 }
 
 /* a->lock is held. */
@@ -386,7 +381,7 @@ static void close_all(struct destination *d)
 	dirs_free(d->dirs);
 	root_close(&d->root);
 	meta_owners_free(d->owners);
-	answers_destroy(&d->answers);
+	pthread_mutex_destroy(&d->answers.lock);
 	items_destroy(&d->items);
 	stamps_close(d->stamps);
 	pthread_mutex_destroy(&d->receiving);

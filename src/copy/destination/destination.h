@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 
 #include "copy/destination/commit.h"
-#include "copy/link/channel.h"
 #include "copy/message/message.h"
 #include "copy/process.h"
 #include "copy/report/report.h"

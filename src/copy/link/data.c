@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "copy/link/meet.h"
+#include "copy/link/link.h"
 #include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/text.h"

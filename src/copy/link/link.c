@@ -117,21 +117,10 @@ static void duplex_free(struct duplex *d)
 	free(d);
 }
 
-static void duplex_set_timeout(struct duplex *d, uint64_t timeout_ns)
-{
-	atomic_store(&d->timeout_ns, timeout_ns);
-}
-
 /* The time limit; a new one applies to later waits. */
 static uint64_t duplex_timeout(const struct duplex *d)
 {
 	return atomic_load(&d->timeout_ns);
-}
-
-/* True if a call has failed with -ETIMEDOUT. Any thread. */
-static bool duplex_timed_out(const struct duplex *d)
-{
-	return atomic_load(&d->timed_out);
 }
 
 /* Have all present and future calls return -ECONNABORTED. */
@@ -411,7 +400,7 @@ void link_abort(struct link *l)
 
 void link_set_timeout(struct link *channel, uint64_t timeout_ns)
 {
-	duplex_set_timeout(channel->duplex, timeout_ns);
+	atomic_store(&channel->duplex->timeout_ns, timeout_ns);
 }
 
 void link_set_deadline(struct link *channel, uint64_t deadline_ns)
@@ -421,7 +410,7 @@ void link_set_deadline(struct link *channel, uint64_t deadline_ns)
 
 bool link_timed_out(const struct link *channel)
 {
-	return duplex_timed_out(channel->duplex);
+	return atomic_load(&channel->duplex->timed_out);
 }
 
 bool link_is_channel(const struct link *l)

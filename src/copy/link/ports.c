@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Programs that have TCP ports: meet.h. The kernel lists sockets with their inodes, and each
+ * Programs that have TCP ports: link.h. The kernel lists sockets with their inodes, and each
  * process the inodes of its descriptors.
  */
-#include "copy/link/meet.h"
+#include "copy/link/link.h"
 
 #include <ctype.h>
 #include <dirent.h>

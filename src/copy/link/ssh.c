@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "copy/link/meet.h"
+#include "copy/link/link.h"
 #include "copy/message/message.h"
 #include "xdd/base/err.h"
 #include "xdd/base/memory.h"

@@ -440,8 +440,7 @@ size_t copy_encode_entry(const struct copy_entry *e, uint8_t *out, size_t room)
 
 /* ---- reading ---- */
 
-/* The last component of a path. */
-static bool is_name(const char *name)
+bool copy_is_name(const char *name)
 {
 	return *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !strchr(name, '/');
 }
@@ -503,7 +502,7 @@ static void get_named(struct copy_cursor *c, struct copy_entry *e)
 	if (e->kind == COPY_SYMLINK)
 		target = dec_get(d, 2);
 	e->name = dec_text(d, name, 1, COPY_MAX_NAME_BYTES);
-	if (!is_name(e->name) && (*e->name || e->kind != COPY_DIR))
+	if (!copy_is_name(e->name) && (*e->name || e->kind != COPY_DIR))
 		d->bad = true;
 	if (e->kind == COPY_SYMLINK)
 		e->target = dec_text(d, target, 2, COPY_MAX_PATH_BYTES);
@@ -520,7 +519,7 @@ static void get_link(struct decoder *d, struct copy_entry *e)
 	e->id = body_get_id(d);
 	e->first = dec_get(d, 8);
 	e->name = dec_text(d, name, 1, COPY_MAX_NAME_BYTES);
-	if (!is_name(e->name) || !e->first || e->first >= e->id)
+	if (!copy_is_name(e->name) || !e->first || e->first >= e->id)
 		d->bad = true;
 }
 

@@ -168,13 +168,13 @@ struct copy_attr {
 	size_t size;
 };
 
+/* True for a last component: not "", ".", "..", and without "/". */
+bool copy_is_name(const char *name);
+
 struct copy_entry {
 	enum copy_kind kind;
 	uint64_t id; /* DIR, FILE, SYMLINK, LINK: 1, 2, 3 ... in the order of offers */
-	/*
-	 * The last component: not ".", "..", and without "/". "" only of a DIR that stands for
-	 * the destination directory itself.
-	 */
+	/* copy_is_name(); or "" of a DIR that stands for the destination directory itself. */
 	const char *name;
 	uint32_t flags;
 	uint32_t mode; /* permissions, 07777 */

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copy/role.h"
+
 #define BUCKETS (1u << 14)
 
 /* Directories that were entered do not count in the window. */

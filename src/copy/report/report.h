@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "copy/link/channel.h"
 #include "copy/message/message.h"
 #include "xdd/copy/copy.h"
 #include "xdd/net/connection.h"

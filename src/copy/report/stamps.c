@@ -17,6 +17,7 @@
 
 #include "config.h"
 #include "copy/report/report.h"
+#include "copy/role.h"
 #include "xdd/base/file.h"
 #include "xdd/copy/copy.h"
 #include "xdd/trace/trace.h"

@@ -22,16 +22,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "copy/message/message.h"
 #include "xdd/net/wire.h"
 #include "xdd/sys/sysfile.h"
 
 #define HOW (O_DIRECTORY | O_CLOEXEC)
 #define NO_LINKS (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
-
-static bool is_component(const char *name)
-{
-	return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
-}
 
 static int open_no_links(int at, const char *name, int flags)
 {
@@ -58,7 +54,7 @@ static int opendir_below(int at, const char *name)
 {
 	int fd;
 
-	if (!is_component(name))
+	if (!copy_is_name(name))
 		return -EINVAL;
 	fd = open_no_links(at, name, O_RDONLY | HOW);
 	return fd == -EACCES ? open_no_links(at, name, O_PATH | HOW) : fd;

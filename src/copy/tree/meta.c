@@ -607,8 +607,7 @@ static bool is_news(struct meta_names *k, uint32_t id, bool group, struct copy_e
 	    !meta_owners_has(&k->known, id, group))
 		return false;
 	name = group ? group_name(k, id) : user_name(k, id);
-	if (!name || !*name || strlen(name) >= COPY_MAX_NAME_BYTES || strchr(name, '/') ||
-	    strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+	if (!name || !copy_is_name(name) || strlen(name) >= COPY_MAX_NAME_BYTES)
 		return false;
 	*owner = (struct copy_entry){ .kind = COPY_OWNER, .name = name, .group = group };
 	if (group)

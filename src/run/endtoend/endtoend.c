@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "run/coord/gate.h"
-#include "run/endtoend/restart.h"
 #include "run/meter/results.h"
 #include "run/qthread.h"
 #include "run/run_state.h"

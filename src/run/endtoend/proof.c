@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "run/endtoend/endtoend.h"
-#include "run/endtoend/restart.h"
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/base/err.h"

@@ -3,7 +3,7 @@
  * -restart: the beginning of a copy, and the restart monitor. The restart file is read, and
  * compared with the plans of both sides, by the target thread; the monitor continues.
  */
-#include "run/endtoend/restart.h"
+#include "run/endtoend/endtoend.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/endtoend/restart.h"
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
