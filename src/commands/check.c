@@ -71,7 +71,7 @@ static void advise_reads(const struct check_target *t, const struct check_result
 	check_note(notes, "%s -timelimit 10s -passes 5 -jsonout before.json", common);
 	check_note(notes, "Response times at half the rate that it reached:");
 	check_note(notes, "%s -timelimit 30s -throttle ops %.0f -latency percentiles 50,99,99.9",
-		   common, check_iops(&result->rows[CHECK_DEEP]) / 2 + 1);
+		   common, check_figure(&result->rows[CHECK_DEEP], FIGURE_IOPS) / 2 + 1);
 }
 
 void check_advise(const struct check_target *t, const struct check_result *result,
@@ -276,10 +276,20 @@ static const char *row_name(const struct check_row *row, enum check_phase phase,
 	return buf;
 }
 
+static const char *figure_of_row(const struct check_row *row, enum pass_figure figure, char *buf)
+{
+	return figure_text(figure, check_figure(row, figure), buf);
+}
+
+/* The width of a column. */
+static int figure_width(enum pass_figure figure)
+{
+	return figure == FIGURE_BANDWIDTH ? 9 : figure == FIGURE_IOPS ? 8 : 7;
+}
+
 static void print_row(const struct check_row *row, enum check_phase phase, bool roomy)
 {
-	char name[64], rate[SCALED_SIZE], iops[SCALED_SIZE];
-	char p50[SCALED_SIZE], p99[SCALED_SIZE], most[SCALED_SIZE];
+	char name[64], text[SCALED_SIZE];
 	const int columns = roomy ? 28 : 16;
 
 	printf("%-*s", columns, row_name(row, phase, roomy, name, sizeof(name)));
@@ -287,9 +297,10 @@ static void print_row(const struct check_row *row, enum check_phase phase, bool 
 		printf(" not measured\n");
 		return;
 	}
-	printf(" %9s %8s %7s %7s %7s\n", scaled_rate(check_rate(row), rate),
-	       scaled_ops(check_iops(row), iops), scaled_time(row->p50_ns, p50),
-	       scaled_time(row->p99_ns, p99), scaled_time(row->max_ns, most));
+	for (int i = 0; i < FIGURES_SHOWN; i++)
+		printf(" %*s", figure_width(figures_shown[i]),
+		       figure_of_row(row, figures_shown[i], text));
+	putchar('\n');
 }
 
 /* How long a row took that ended, with all that there is to read, before its figures settle. */
@@ -312,8 +323,10 @@ static void check_print_rows(const struct screen *s, const struct check_result *
 	char large[32], small[32];
 	bool partial = false;
 
-	printf("%-*s %9s %8s %7s %7s %7s\n", roomy ? 28 : 16, "", "rate", "IOPS", "p50", "p99",
-	       "max");
+	printf("%-*s", roomy ? 28 : 16, "");
+	for (int i = 0; i < FIGURES_SHOWN; i++)
+		printf(" %*s", figure_width(figures_shown[i]), figure_heading(figures_shown[i]));
+	putchar('\n');
 	for (int i = 0; i < CHECK_PHASES; i++) {
 		print_row(&result->rows[i], (enum check_phase)i, roomy);
 		partial |= result->rows[i].partial;
@@ -375,10 +388,10 @@ static void check_print_summary(const struct screen *s, const struct check_targe
 		char *name = shortened(s, targets[i].name, columns);
 
 		printf("%s%*s %9s %9s %9s %9s\n", name, (int)(columns - screen_width(s, name)), "",
-		       scaled_rate(check_rate(&rows[CHECK_LARGE]), rate),
-		       scaled_ops(check_iops(&rows[CHECK_SINGLE]), one),
-		       scaled_time(rows[CHECK_SINGLE].p99_ns, p99),
-		       scaled_ops(check_iops(&rows[CHECK_DEEP]), deep));
+		       figure_of_row(&rows[CHECK_LARGE], FIGURE_BANDWIDTH, rate),
+		       figure_of_row(&rows[CHECK_SINGLE], FIGURE_IOPS, one),
+		       figure_of_row(&rows[CHECK_SINGLE], FIGURE_P99, p99),
+		       figure_of_row(&rows[CHECK_DEEP], FIGURE_IOPS, deep));
 		free(name);
 	}
 }

@@ -67,7 +67,7 @@ struct check_row {
 	uint64_t req_bytes, depth;
 	uint64_t ops, bytes, errors, outstanding;
 	double seconds;
-	double p50_ns, p99_ns, max_ns;
+	double times[FIGURE_ROUND]; /* figures of histograms, ns; NAN: not known */
 	uint64_t first_error_offset;
 	char first_error[160];
 	uint64_t cache_bytes, resident_bytes; /* of what was read; 0: not known */
@@ -122,9 +122,8 @@ enum xdd_status check_measure(struct runner *runner, const struct check_target *
 			      enum check_phase phase, uint64_t limit_ns, const char *title,
 			      struct check_row *row);
 
-/* Bytes and operations per second; 0: not measured. */
-double check_rate(const struct check_row *row);
-double check_iops(const struct check_row *row);
+/* A figure of the row: rates are 0 where it is not measured. */
+double check_figure(const struct check_row *row, enum pass_figure figure);
 
 /* Note what looks wrong. A pure function. */
 void check_judge(const struct check_target *t, const struct check_result *result,

@@ -551,28 +551,16 @@ static uint64_t check_request_bytes(const struct check_target *t, enum check_pha
 	return phase == CHECK_LARGE ? t->large_bytes : t->unit_bytes;
 }
 
-double check_rate(const struct check_row *row)
+double check_figure(const struct check_row *row, enum pass_figure figure)
 {
-	return row->measured ? (double)row->bytes / row->seconds : 0;
-}
-
-double check_iops(const struct check_row *row)
-{
-	return row->measured ? (double)row->ops / row->seconds : 0;
+	if (pass_figures[figure].stat)
+		return row->times[figure];
+	return row->measured ?
+		       (double)(figure == FIGURE_IOPS ? row->ops : row->bytes) / row->seconds :
+		       0;
 }
 
 /* ---- the sink ---- */
-
-static void take_latency(struct check_row *row, const struct figures *f)
-{
-	struct histogram_view v = latency_view(&f->latency, LATENCY_SERVICE, LATENCY_ALL_DIRS);
-
-	if (!(f->known & FIGURES_LATENCY) || !histogram_count(&v))
-		return;
-	row->p50_ns = histogram_known_percentile(&v, 50 * HISTOGRAM_PERCENT);
-	row->p99_ns = histogram_known_percentile(&v, 99 * HISTOGRAM_PERCENT);
-	row->max_ns = (double)histogram_max(&v);
-}
 
 static void take_cache(struct check_row *row, const struct cache_state *cache)
 {
@@ -600,7 +588,8 @@ static void take_result(void *arg, const struct result *result)
 	row->seconds = (double)f->elapsed_ns / (double)NS_PER_SEC;
 	row->measured = row->ops && row->seconds > 0;
 	row->partial = result->partial;
-	take_latency(row, f);
+	for (enum pass_figure i = 0; i < FIGURE_ROUND; i++)
+		row->times[i] = figure_of_pass(f, i);
 	take_cache(row, &f->cache);
 	if (result->bound == RESULT_BOUND_STARVED)
 		row->starved = result->times.waited;

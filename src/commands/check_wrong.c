@@ -203,7 +203,7 @@ static void judge_depth(const struct check_target *t, const struct check_result 
 
 	if (one->ops < LEAST_OPS || deep->ops < LEAST_OPS || t->device.queue_depth == 1)
 		return;
-	gain = check_iops(deep) / check_iops(one);
+	gain = check_figure(deep, FIGURE_IOPS) / check_figure(one, FIGURE_IOPS);
 	/* Depth makes no device slower by itself. */
 	if (gain < slowed)
 		check_say(notes, SAYS(SLOWED_DOWN), gain, slowed);
@@ -220,13 +220,14 @@ static void judge_tail(const struct check_result *r, struct check_notes *notes)
 
 	for (int i = 1; i < CHECK_PHASES; i++)
 		if (*longest->stopped ||
-		    (!*r->rows[i].stopped && r->rows[i].max_ns > longest->max_ns))
+		    (!*r->rows[i].stopped &&
+		     r->rows[i].times[FIGURE_MAX] > longest->times[FIGURE_MAX]))
 			longest = &r->rows[i];
-	if (one->ops >= LEAST_OPS && one->p99_ns > most * one->p50_ns)
-		check_say(notes, SAYS(TAIL), scaled_time(one->p99_ns, p99),
-			  scaled_time(one->p50_ns, p50), most);
-	if (longest->max_ns >= long_ns && !*longest->stopped)
-		check_say(notes, SAYS(LONGEST), scaled_time(longest->max_ns, p99),
+	if (one->ops >= LEAST_OPS && one->times[FIGURE_P99] > most * one->times[FIGURE_P50])
+		check_say(notes, SAYS(TAIL), scaled_time(one->times[FIGURE_P99], p99),
+			  scaled_time(one->times[FIGURE_P50], p50), most);
+	if (longest->times[FIGURE_MAX] >= long_ns && !*longest->stopped)
+		check_say(notes, SAYS(LONGEST), scaled_time(longest->times[FIGURE_MAX], p99),
 			  scaled_time(long_ns, p50));
 }
 
@@ -241,11 +242,11 @@ static void judge_kind(const struct check_target *t, const struct check_result *
 	if (one->ops < LEAST_OPS || !t->device.rotational_known)
 		return;
 	/* A virtual disk is only by default one that rotates: no doubt, but a line of its own. */
-	if (t->device.rotational && !t->device.is_virtual && one->p50_ns < disk_ns)
-		check_say(notes, SAYS(NO_DISK), t->device.name, scaled_time(one->p50_ns, took),
-			  scaled_time(disk_ns, limit));
-	if (!t->device.rotational && one->p50_ns > solid_ns)
-		check_say(notes, SAYS(SLOW_SOLID), scaled_time(one->p50_ns, took),
+	if (t->device.rotational && !t->device.is_virtual && one->times[FIGURE_P50] < disk_ns)
+		check_say(notes, SAYS(NO_DISK), t->device.name,
+			  scaled_time(one->times[FIGURE_P50], took), scaled_time(disk_ns, limit));
+	if (!t->device.rotational && one->times[FIGURE_P50] > solid_ns)
+		check_say(notes, SAYS(SLOW_SOLID), scaled_time(one->times[FIGURE_P50], took),
 			  scaled_time(solid_ns, limit));
 }
 
@@ -256,9 +257,10 @@ static void judge_rates(const struct check_result *r, struct check_notes *notes)
 	char a[SCALED_SIZE], b[SCALED_SIZE];
 
 	if (large->bytes >= RULE_LEAST_BYTES && deep->ops >= LEAST_OPS &&
-	    check_rate(large) < least * check_rate(deep))
-		check_say(notes, SAYS(SLOW_SEQUENTIAL), scaled_rate(check_rate(large), a),
-			  scaled_rate(check_rate(deep), b));
+	    check_figure(large, FIGURE_BANDWIDTH) < least * check_figure(deep, FIGURE_BANDWIDTH))
+		check_say(notes, SAYS(SLOW_SEQUENTIAL),
+			  scaled_rate(check_figure(large, FIGURE_BANDWIDTH), a),
+			  scaled_rate(check_figure(deep, FIGURE_BANDWIDTH), b));
 }
 
 /* "50 %" */

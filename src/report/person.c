@@ -229,7 +229,6 @@ static int person_words(const struct person *p, const struct screen *screen, FIL
  * The table: a row for each target and direction, rows for all of them, and one for flushes.
  */
 
-#define N_CELLS 5
 #define SUFFIX_SIZE 20
 
 /* Lines of the screen that are not for targets: headings, all, the verdict, the prompt. */
@@ -247,7 +246,7 @@ struct row {
 	const char *end;	  /* "slowest", "fastest"; NULL: neither */
 	const char *end_name;	  /* the target of an end */
 	char suffix[SUFFIX_SIZE]; /* direction or flush, service or response; "": none */
-	char cells[N_CELLS][SCALED_SIZE];
+	char cells[FIGURES_SHOWN][SCALED_SIZE];
 };
 
 struct table {
@@ -262,7 +261,11 @@ struct table {
 	bool ends_below; /* the ends are named below the table */
 };
 
-static const char *const headings[N_CELLS] = { "rate", "IOPS", "p50", "p99", "max" };
+/* A figure of a histogram. */
+static bool is_time(enum pass_figure figure)
+{
+	return pass_figures[figure].stat;
+}
 
 static void free_table(struct table *t)
 {
@@ -285,19 +288,7 @@ static const char *keep_name(struct table *t, char *name)
 	return names[t->n_names++] = name;
 }
 
-static void set_latency(struct row *row, const struct person_latency *l)
-{
-	if (!l->known) {
-		for (int i = 2; i < N_CELLS; i++)
-			strcpy(row->cells[i], "-");
-		return;
-	}
-	scaled_time(l->p50, row->cells[2]);
-	scaled_time(l->p99, row->cells[3]);
-	scaled_time((double)l->max, row->cells[4]);
-}
-
-/* Add a row; `time` selects the latencies. */
+/* Add a row. Response times have no rates of their own. */
 static int add_row(struct table *t, const char *name, const char *dir,
 		   const struct person_figures *figures, enum latency_time time)
 {
@@ -310,12 +301,20 @@ static int add_row(struct table *t, const char *name, const char *dir,
 	row = &rows[t->n++];
 	*row = (struct row){ .name = name };
 	snprintf(row->suffix, sizeof(row->suffix), "%s%s%s", dir, *dir && *what ? " " : "", what);
-	if (time == LATENCY_SERVICE) {
-		scaled_rate(figures->bytes, row->cells[0]);
-		scaled_ops(figures->ops, row->cells[1]);
+	for (int i = 0; i < FIGURES_SHOWN; i++) {
+		if (time == LATENCY_SERVICE || is_time(figures_shown[i]))
+			figure_text(figures_shown[i], figures->values[time][i], row->cells[i]);
 	}
-	set_latency(row, &figures->latency[time]);
 	return 0;
+}
+
+static bool has_times(const struct person_figures *figures, enum latency_time time)
+{
+	bool any = false;
+
+	for (int i = 0; i < FIGURES_SHOWN; i++)
+		any |= is_time(figures_shown[i]) && !isnan(figures->values[time][i]);
+	return any;
 }
 
 static int add_figures(struct table *t, const char *name, const char *dir,
@@ -323,7 +322,7 @@ static int add_figures(struct table *t, const char *name, const char *dir,
 {
 	int err = add_row(t, name, dir, figures, LATENCY_SERVICE);
 
-	if (!err && figures->latency[LATENCY_RESPONSE].known)
+	if (!err && has_times(figures, LATENCY_RESPONSE))
 		err = add_row(t, "", dir, figures, LATENCY_RESPONSE);
 	return err;
 }
@@ -360,18 +359,15 @@ static int add_sum(struct table *t, const char *name, const struct person_sum *s
 static int add_flushes(struct table *t)
 {
 	const struct person_figures *figures = &t->p->all.flushes;
-	struct row *rows = figures->n ? array_room(t->rows, t->n, sizeof(*rows)) : t->rows, *row;
+	const bool response = t->response;
+	int err;
 
 	if (!figures->n)
 		return 0;
-	if (!rows)
-		return -ENOMEM;
-	t->rows = rows;
-	row = &rows[t->n++];
-	*row = (struct row){ .name = "", .suffix = "flush", .cells = { "-" } };
-	scaled_ops(figures->ops, row->cells[1]);
-	set_latency(row, &figures->latency[LATENCY_SERVICE]);
-	return 0;
+	t->response = false;
+	err = add_row(t, "", "flush", figures, LATENCY_SERVICE);
+	t->response = response;
+	return err;
 }
 
 /* True if target `i` has the file of another one, so that its number has to tell them apart. */
@@ -429,7 +425,13 @@ static size_t targets_that_fit(const struct table *t)
 	return fit < MOST_TARGETS ? fit : MOST_TARGETS;
 }
 
-/* The slowest and the fastest target, by rate, or by operations where nothing was transferred. */
+/* By rate, or by operations where nothing was transferred: the first of the figures. */
+static double speed(const struct person_sum *s)
+{
+	return s->all.values[LATENCY_SERVICE][0] + s->all.values[LATENCY_SERVICE][1];
+}
+
+/* The slowest and the fastest target. */
 static int add_ends(struct table *t)
 {
 	const struct person *p = t->p;
@@ -437,16 +439,12 @@ static int add_ends(struct table *t)
 	int err;
 
 	for (size_t i = 0; i < p->n; i++) {
-		const struct person_figures *f = &p->targets[i].all;
-
 		if (!p->targets[i].any)
 			continue;
-		if (least == SIZE_MAX ||
-		    f->bytes + f->ops < p->targets[least].all.bytes + p->targets[least].all.ops)
+		if (least == SIZE_MAX || speed(&p->targets[i]) < speed(&p->targets[least]))
 			least = i;
 		/* Of equals, the first and the last. */
-		if (most == SIZE_MAX ||
-		    f->bytes + f->ops >= p->targets[most].all.bytes + p->targets[most].all.ops)
+		if (most == SIZE_MAX || speed(&p->targets[i]) >= speed(&p->targets[most]))
 			most = i;
 	}
 	if (least == SIZE_MAX)
@@ -477,7 +475,7 @@ static int add_targets(struct table *t, size_t *left_out)
 
 static unsigned cell_width(const struct table *t, int cell)
 {
-	size_t width = strlen(headings[cell]);
+	size_t width = strlen(figure_heading(figures_shown[cell]));
 
 	for (size_t i = 0; i < t->n; i++) {
 		size_t len = strlen(t->rows[i].cells[cell]);
@@ -490,7 +488,7 @@ static unsigned cell_width(const struct table *t, int cell)
 /* The widths of the parts of a row. */
 struct layout {
 	unsigned name, suffix, gap;
-	unsigned cells[N_CELLS];
+	unsigned cells[FIGURES_SHOWN];
 };
 
 static void lay_out(const struct table *t, struct layout *l)
@@ -505,14 +503,14 @@ static void lay_out(const struct table *t, struct layout *l)
 		l->name = name > l->name ? name : l->name;
 		l->suffix = suffix > l->suffix ? suffix : l->suffix;
 	}
-	for (int i = 0; i < N_CELLS; i++)
+	for (int i = 0; i < FIGURES_SHOWN; i++)
 		cells += l->cells[i] = cell_width(t, i);
 	/* One column stays free: some terminals go to the next line after the last one. */
 	room = t->screen->columns - 1 - cells - (l->suffix && l->name ? l->suffix + 1 : l->suffix);
-	if (l->name + N_CELLS * l->gap > room)
+	if (l->name + FIGURES_SHOWN * l->gap > room)
 		l->gap = 1;
-	if (l->name + N_CELLS * l->gap > room)
-		l->name = room > N_CELLS * l->gap ? room - N_CELLS * l->gap : 0;
+	if (l->name + FIGURES_SHOWN * l->gap > room)
+		l->name = room > FIGURES_SHOWN * l->gap ? room - FIGURES_SHOWN * l->gap : 0;
 }
 
 /* Where not even the word "all" has room, the words after it get shorter. */
@@ -573,12 +571,12 @@ static int write_rows(const struct table *t, FILE *f)
 
 	lay_out(t, &l);
 	fprintf(f, "%*s", (int)(l.name + l.suffix + (l.name && l.suffix)), "");
-	for (int i = 0; i < N_CELLS; i++)
-		put_cell(f, l.cells[i], l.gap, headings[i]);
+	for (int i = 0; i < FIGURES_SHOWN; i++)
+		put_cell(f, l.cells[i], l.gap, figure_heading(figures_shown[i]));
 	fputc('\n', f);
 	for (size_t i = 0; i < t->n && !err; i++) {
 		err = put_name(t, f, &l, &t->rows[i]);
-		for (int k = 0; k < N_CELLS; k++)
+		for (int k = 0; k < FIGURES_SHOWN; k++)
 			put_cell(f, l.cells[k], l.gap, t->rows[i].cells[k]);
 		fputc('\n', f);
 	}
@@ -615,7 +613,7 @@ static bool has_many_dirs(const struct person *p)
 
 static bool has_response(const struct person *p)
 {
-	return p->all.all.latency[LATENCY_RESPONSE].known;
+	return has_times(&p->all.all, LATENCY_RESPONSE);
 }
 
 static int person_table(const struct person *p, const struct screen *screen, FILE *f)
@@ -658,26 +656,24 @@ struct person *person_new(const struct plan *plan)
 	return p;
 }
 
-static void take_latency(struct person_figures *to, const struct figures *f, unsigned dir)
+static void take_figures(struct person_figures *to, const struct figures *f, unsigned dir,
+			 uint64_t n)
 {
-	for (enum latency_time time = 0; time < LATENCY_TIMES; time++) {
-		struct histogram_view v = latency_view(&f->latency, time, dir);
+	const bool times = f->known & FIGURES_PERCENTILES;
 
-		if (!(f->known & FIGURES_PERCENTILES) || !histogram_count(&v))
-			continue;
-		to->latency[time] = (struct person_latency){
-			.known = true,
-			.p50 = histogram_known_percentile(&v, 50 * HISTOGRAM_PERCENT),
-			.p99 = histogram_known_percentile(&v, 99 * HISTOGRAM_PERCENT),
-			.max = histogram_max(&v),
-		};
+	to->n = n;
+	for (int i = 0; i < FIGURES_SHOWN; i++) {
+		const enum pass_figure own = figures_shown[i], response = figure_of_response(own);
+
+		to->values[LATENCY_SERVICE][i] =
+			times || !is_time(own) ? figure_of_dir(f, own, dir) : NAN;
+		to->values[LATENCY_RESPONSE][i] = times ? figure_of_dir(f, response, dir) : NAN;
 	}
 }
 
 static void take_sum(struct person_sum *s, const struct result *r)
 {
 	const struct figures *f = &r->figures;
-	const double seconds = (double)f->elapsed_ns / (double)NS_PER_SEC;
 
 	*s = (struct person_sum){
 		.any = true,
@@ -693,19 +689,10 @@ static void take_sum(struct person_sum *s, const struct result *r)
 		.bound = r->bound,
 		.times = r->times,
 	};
-	for (unsigned dir = 0; dir < DIR_COUNT; dir++) {
-		s->dirs[dir].n = f->tally.ops[dir];
-		s->dirs[dir].bytes = (double)f->tally.bytes[dir] / seconds;
-		s->dirs[dir].ops = (double)f->tally.ops[dir] / seconds;
-		take_latency(&s->dirs[dir], f, dir);
-	}
-	s->all.n = tally_ops(&f->tally);
-	s->all.bytes = (double)tally_bytes(&f->tally) / seconds;
-	s->all.ops = (double)tally_ops(&f->tally) / seconds;
-	take_latency(&s->all, f, LATENCY_ALL_DIRS);
-	s->flushes.n = f->tally.flushes;
-	s->flushes.ops = (double)f->tally.flushes / seconds;
-	take_latency(&s->flushes, f, LATENCY_FLUSHES);
+	for (unsigned dir = 0; dir < DIR_COUNT; dir++)
+		take_figures(&s->dirs[dir], f, dir, f->tally.ops[dir]);
+	take_figures(&s->all, f, LATENCY_ALL_DIRS, tally_ops(&f->tally));
+	take_figures(&s->flushes, f, LATENCY_FLUSHES, f->tally.flushes);
 }
 
 void person_result(struct person *p, const struct result *result)

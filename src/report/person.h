@@ -25,18 +25,12 @@ struct screen;
 /* The figures that the block shows: the run measures them. */
 #define PERSON_NEEDS (FIGURES_PERCENTILES | FIGURES_WAIT | FIGURES_CPU | FIGURES_PASSES)
 
-/* Latencies, ns. */
-struct person_latency {
-	bool known;
-	double p50, p99; /* NAN: too few operations */
-	uint64_t max;
-};
-
-/* One direction of a target or of all targets, or all directions; per second. */
+/* One direction of a target or of all targets, or all directions. */
 struct person_figures {
 	uint64_t n; /* operations that succeeded */
-	double bytes, ops;
-	struct person_latency latency[LATENCY_TIMES];
+
+	/* figures_shown[] of service times and response times; NAN: not known */
+	double values[LATENCY_TIMES][FIGURES_SHOWN];
 };
 
 /* A target, or all of them, over all passes. */
@@ -50,7 +44,7 @@ struct person_sum {
 	uint64_t warmup_ops; /* of warm-ups, in no other figure */
 	uint64_t flush_ns;   /* of -flushwrite and -syncwrite */
 	struct person_figures dirs[DIR_COUNT];
-	struct person_figures flushes; /* they have no bytes */
+	struct person_figures flushes;
 	struct person_figures all;
 	enum result_bound bound;
 	struct result_times times;

@@ -94,7 +94,7 @@ static void test_sources(void **state)
 	assert_string_equal(judged(&t, &r), "");
 	t.device.rotational = true;
 	r.zeros = 57;
-	r.rows[CHECK_SINGLE].p50_ns = r.rows[CHECK_SINGLE].p99_ns = 3 * MS;
+	r.rows[CHECK_SINGLE].times[FIGURE_P50] = r.rows[CHECK_SINGLE].times[FIGURE_P99] = 3 * MS;
 	assert_string_equal(judged(&t, &r), "");
 	t = sound_target();
 	r = sound_result();
@@ -175,13 +175,13 @@ static void test_rates(void **state)
 				      "second as one did just before (less than 0.9): the device "
 				      "became slower");
 	r = sound_result();
-	r.rows[CHECK_SINGLE].p99_ns = 1.1 * MS;
+	r.rows[CHECK_SINGLE].times[FIGURE_P99] = 1.1 * MS;
 	assert_begins(judged(&t, &r), "One in a hundred reads takes 1.10 ms or more");
 	r = sound_result();
-	r.rows[CHECK_LARGE].max_ns = 1500 * MS;
+	r.rows[CHECK_LARGE].times[FIGURE_MAX] = 1500 * MS;
 	assert_begins(judged(&t, &r), "The longest read took 1.50 s");
 	r = sound_result();
-	r.rows[CHECK_SINGLE].p50_ns = r.rows[CHECK_SINGLE].p99_ns = 3 * MS;
+	r.rows[CHECK_SINGLE].times[FIGURE_P50] = r.rows[CHECK_SINGLE].times[FIGURE_P99] = 3 * MS;
 	assert_begins(judged(&t, &r), "A random read takes 3.00 ms (more than 2.00 ms)");
 	t.device.rotational = true;
 	assert_string_equal(judged(&t, &r), "");
@@ -200,10 +200,10 @@ static void test_rates(void **state)
 				      "of the time, but other programs had the processors.");
 	r.rows[CHECK_LARGE].starved = 0;
 	strcpy(r.rows[CHECK_LARGE].stopped, "xdd itself was stopped for at least 2.00 s");
-	r.rows[CHECK_LARGE].max_ns = 1500 * MS;
+	r.rows[CHECK_LARGE].times[FIGURE_MAX] = 1500 * MS;
 	assert_begins(judged(&t, &r), "xdd itself was stopped for at least 2.00 s.");
 	*r.rows[CHECK_LARGE].stopped = '\0';
-	r.rows[CHECK_LARGE].max_ns = 1 * MS;
+	r.rows[CHECK_LARGE].times[FIGURE_MAX] = 1 * MS;
 	r.rows[CHECK_LARGE].quota = 0.9;
 	assert_begins(judged(&t, &r), "Limited by the CPU quota of its control group (of a "
 				      "container, for example), which stopped xdd 90 % of the "
@@ -222,7 +222,7 @@ static void test_little(void **state)
 	(void)state;
 	assert_string_equal(judged(&t, &r), "");
 	r.rows[CHECK_SINGLE] = sound_row(4096, 1, 10);
-	r.rows[CHECK_SINGLE].p99_ns = 100 * MS;
+	r.rows[CHECK_SINGLE].times[FIGURE_P99] = 100 * MS;
 	r.rows[CHECK_DEEP] = sound_row(4096, 32, 10);
 	assert_string_equal(judged(&t, &r), "");
 }

@@ -268,7 +268,7 @@ struct checked {
 
 static void make_slow(struct check_row *one, double ns)
 {
-	one->p50_ns = one->p99_ns = ns;
+	one->times[FIGURE_P50] = one->times[FIGURE_P99] = ns;
 }
 
 static struct checked checked_rates(enum rule_id rule)
@@ -282,10 +282,10 @@ static struct checked checked_rates(enum rule_id rule)
 		c.r.rows[CHECK_DEEP] = sound_row(4096, 32, rule == RULE_NO_GAIN ? 140000 : 80000);
 		break;
 	case RULE_TAIL:
-		one->p99_ns = 11 * one->p50_ns;
+		one->times[FIGURE_P99] = 11 * one->times[FIGURE_P50];
 		break;
 	case RULE_LONGEST:
-		one->max_ns = 1.5 * NS_PER_SEC;
+		one->times[FIGURE_MAX] = 1.5 * NS_PER_SEC;
 		break;
 	case RULE_NO_DISK:
 		c.t.device.rotational = true;
