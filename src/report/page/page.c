@@ -235,18 +235,18 @@ void page_figure_end(struct page *p)
 	page_put(p, "</figure>\n");
 }
 
-void page_rate_cell(struct page *p, double bytes_per_s)
+void page_figure_cell(struct page *p, enum pass_figure figure, double value)
 {
 	char text[SCALED_SIZE];
 
-	page_number(p, scaled_rate(bytes_per_s, text));
+	page_number(p, figure_text(figure, value, text));
 }
 
-void page_ops_cell(struct page *p, double per_s)
+size_t page_figure_heads(const char **heads, size_t at, const enum pass_figure *figures, size_t n)
 {
-	char text[SCALED_SIZE];
-
-	page_number(p, scaled_ops(per_s, text));
+	for (size_t i = 0; i < n; i++)
+		heads[at++] = pass_figures[figures[i]].shown;
+	return at;
 }
 
 void page_time_cell(struct page *p, double ns)

@@ -100,11 +100,13 @@ struct plot *page_plot(struct page *p, const struct compare_run *run, enum plot_
 void page_figure_end(struct page *p);
 
 /* Cells of a figure: "412 MB/s", "103 k/s", "1.94 ms", "67.1 MB", "12". Unknown: "-". */
-void page_rate_cell(struct page *p, double bytes_per_s);
-void page_ops_cell(struct page *p, double per_s);
+void page_figure_cell(struct page *p, enum pass_figure figure, double value);
 void page_time_cell(struct page *p, double ns);
 void page_bytes_cell(struct page *p, double bytes);
 void page_count_cell(struct page *p, double n);
+
+/* The headings of figures, from heads[at] on. Returns where the next heading goes. */
+size_t page_figure_heads(const char **heads, size_t at, const enum pass_figure *figures, size_t n);
 
 /*
  * The name of a target in `buf`: "target 3, data", or "all targets" for DOCUMENT_ALL. It has its

@@ -68,17 +68,16 @@ static void put_rate(struct page *p, const char *name, const char *value,
 	put_toned(p, wide ? "note" : "plain", name, value, note);
 }
 
-/* "p50 292 us, p99 1.32 ms". */
-static void latency_text(const struct histogram_view *v, char *buf, size_t size)
+/* "p50 292 us", or nothing where it is not known. */
+static void add_time(char *note, size_t size, const char *before, const struct figures *f,
+		     enum pass_figure figure, unsigned dir)
 {
-	const double far = histogram_known_percentile(v, 99 * HISTOGRAM_PERCENT);
-	char p50[SCALED_SIZE], p99[SCALED_SIZE];
-	int used;
+	const double ns = figure_of_dir(f, figure, dir);
+	const size_t used = strlen(note);
+	char text[SCALED_SIZE];
 
-	used = snprintf(buf, size, "; service time: p50 %s",
-			scaled_time(histogram_known_percentile(v, 50 * HISTOGRAM_PERCENT), p50));
-	if (isfinite(far))
-		snprintf(buf + used, size - (size_t)used, ", p99 %s", scaled_time(far, p99));
+	if (isfinite(ns))
+		snprintf(note + used, size - used, "%s %s", before, scaled_time(ns, text));
 }
 
 /*
@@ -87,28 +86,23 @@ static void latency_text(const struct histogram_view *v, char *buf, size_t size)
  */
 static void put_latency(struct page *p, const struct figures *f, unsigned dir)
 {
-	const struct histogram_view response = latency_view(&f->latency, LATENCY_RESPONSE, dir);
-	const struct histogram_view service = latency_view(&f->latency, LATENCY_SERVICE, dir);
-	const bool responds = histogram_count(&response) > 0;
-	const struct histogram_view v = responds ? response : service;
-	char p50[SCALED_SIZE], p99[SCALED_SIZE], note[NOTE_BYTES], title[64],
-		rest[NOTE_BYTES / 2] = "";
-	double far;
+	const bool responds = f->latency.of[LATENCY_RESPONSE][dir].n;
+	const enum pass_figure half = responds ? FIGURE_RESPONSE_P50 : FIGURE_P50;
+	const enum pass_figure far = responds ? FIGURE_RESPONSE_P99 : FIGURE_P99;
+	char value[SCALED_SIZE], note[NOTE_BYTES] = "", title[64];
 
-	if (!histogram_count(&v))
+	if (!responds && !f->latency.of[LATENCY_SERVICE][dir].n)
 		return;
-	far = histogram_known_percentile(&v, 99 * HISTOGRAM_PERCENT);
-	scaled_time(histogram_known_percentile(&v, 50 * HISTOGRAM_PERCENT), p50);
-	scaled_time(far, p99);
-	if (responds && histogram_count(&service))
-		latency_text(&service, rest, sizeof(rest));
 	snprintf(title, sizeof(title), "%s time, %s: p50", responds ? "response" : "service",
 		 op_dir_name((enum op_dir)dir));
-	if (isfinite(far))
-		snprintf(note, sizeof(note), "p99 %s%s", p99, rest);
-	else
-		snprintf(note, sizeof(note), "p99 not known: too few operations%s", rest);
-	put_answer(p, title, p50, note);
+	add_time(note, sizeof(note), "p99", f, far, dir);
+	if (!*note)
+		snprintf(note, sizeof(note), "p99 not known: too few operations");
+	if (responds && f->latency.of[LATENCY_SERVICE][dir].n) {
+		add_time(note, sizeof(note), "; service time: p50", f, FIGURE_P50, dir);
+		add_time(note, sizeof(note), ", p99", f, FIGURE_P99, dir);
+	}
+	put_answer(p, title, scaled_time(figure_of_dir(f, half, dir), value), note);
 }
 
 /* ---- what limited a run ---- */
@@ -282,12 +276,10 @@ static void put_run(struct page *p, const struct document *d)
 	struct figures f;
 
 	if (page_figures(all, &f) && all->elapsed_ns) {
-		const double seconds = (double)all->elapsed_ns / NS_PER_SEC;
-
-		put_rate(p, "rate", scaled_rate((double)tally_bytes(&f.tally) / seconds, text), s,
+		put_rate(p, "rate", scaled_rate(figure_of_pass(&f, FIGURE_BANDWIDTH), text), s,
 			 FIGURE_BANDWIDTH, scaled_rate);
 		put_rate(p, "operations per second",
-			 scaled_ops((double)tally_ops(&f.tally) / seconds, text), s, FIGURE_IOPS,
+			 scaled_ops(figure_of_pass(&f, FIGURE_IOPS), text), s, FIGURE_IOPS,
 			 scaled_ops);
 		for (unsigned dir = 0; dir < DIR_COUNT; dir++)
 			put_latency(p, &f, dir);

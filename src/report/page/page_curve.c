@@ -140,8 +140,8 @@ static void put_load(struct page *p, const struct document_load *load)
 
 	snprintf(text, sizeof(text), load->percent >= 0 ? "%.5g\u00a0%%" : "-", load->percent);
 	page_row(p, text);
-	page_ops_cell(p, load->offered_iops);
-	page_ops_cell(p, load->reached_iops);
+	page_figure_cell(p, FIGURE_IOPS, load->offered_iops);
+	page_figure_cell(p, FIGURE_IOPS, load->reached_iops);
 	for (size_t k = 0; k < LINES; k++)
 		page_time_cell(p, time_of(load, k));
 	snprintf(text, sizeof(text), "%.4g", load->queue);

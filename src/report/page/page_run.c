@@ -348,13 +348,12 @@ static void page_spans(struct page *p, const struct compare_run *run)
 	page_figure_end(p);
 }
 
-static double per_second(double amount, double ns)
-{
-	return ns > 0 ? amount * 1e9 / ns : NAN;
-}
+static const enum pass_figure target_figures[] = { FIGURE_BANDWIDTH, FIGURE_IOPS, FIGURE_LATENCY,
+						   FIGURE_P99 };
+#define N_TARGET_FIGURES (sizeof(target_figures) / sizeof(target_figures[0]))
 
-/* The 99th percentile of the direction with the most operations. */
-static double p99_of(const struct figures *f)
+/* Percentiles are of the direction with the most operations. */
+static void put_target_figures(struct page *p, const struct figures *f)
 {
 	unsigned most = 0;
 
@@ -362,7 +361,12 @@ static double p99_of(const struct figures *f)
 		if (page_service(f, dir)->n > page_service(f, most)->n)
 			most = dir;
 	}
-	return page_percentile(f, most, 99 * HISTOGRAM_PERCENT);
+	for (size_t i = 0; i < N_TARGET_FIGURES; i++) {
+		const enum pass_figure figure = target_figures[i];
+		const unsigned dir = pass_figures[figure].stat ? most : LATENCY_ALL_DIRS;
+
+		page_figure_cell(p, figure, figure_of_dir(f, figure, dir));
+	}
 }
 
 /* `origin` is the beginning of the first target. */
@@ -370,24 +374,17 @@ static void put_target(struct page *p, const struct document *d, const struct do
 		       double origin)
 {
 	const int64_t target = r->what == RESULT_COMBINED ? DOCUMENT_ALL : (int64_t)r->target;
-	const double elapsed = (double)r->elapsed_ns;
 	struct figures f;
-	double bytes, ops;
 	char name[PAGE_NAME_SIZE];
 
 	page_figures(r, &f);
-	bytes = (double)tally_bytes(&f.tally);
-	ops = (double)tally_ops(&f.tally);
 	page_row(p, page_target(d, target, name));
 	page_cell(p, plan_op_name(r->op));
 	page_bytes_cell(p, (double)r->request_bytes);
 	page_count_cell(p, (double)r->queue_depth);
-	page_rate_cell(p, per_second(bytes, elapsed));
-	page_ops_cell(p, per_second(ops, elapsed));
-	page_time_cell(p, ops > 0 ? (double)tally_busy_ns(&f.tally) / ops : NAN);
-	page_time_cell(p, p99_of(&f));
-	page_bytes_cell(p, bytes);
-	page_count_cell(p, ops);
+	put_target_figures(p, &f);
+	page_bytes_cell(p, (double)tally_bytes(&f.tally));
+	page_count_cell(p, (double)tally_ops(&f.tally));
 	page_count_cell(p, (double)f.tally.errors);
 	page_time_cell(p, begin_of(r, origin));
 	page_time_cell(p, finish_of(r, origin));
@@ -416,11 +413,8 @@ static void put_host(struct page *p, const struct document *d, const struct docu
 
 	page_figures(r, &f);
 	page_row(p, one ? document_text(host, "host") : "all");
-	page_rate_cell(p, figure_of_pass(&f, FIGURE_BANDWIDTH));
-	page_ops_cell(p, figure_of_pass(&f, FIGURE_IOPS));
-	page_time_cell(p, page_percentile(&f, LATENCY_ALL_DIRS, 50 * HISTOGRAM_PERCENT));
-	page_time_cell(p, page_percentile(&f, LATENCY_ALL_DIRS, 99 * HISTOGRAM_PERCENT));
-	page_time_cell(p, page_percentile(&f, LATENCY_ALL_DIRS, HISTOGRAM_ALL));
+	for (size_t i = 0; i < FIGURES_SHOWN; i++)
+		page_figure_cell(p, figures_shown[i], figure_of_pass(&f, figures_shown[i]));
 	page_bytes_cell(p, (double)tally_bytes(&f.tally));
 	page_count_cell(p, (double)tally_ops(&f.tally));
 	page_count_cell(p, (double)f.tally.errors);
@@ -431,10 +425,12 @@ static void put_host(struct page *p, const struct document *d, const struct docu
 /* The hosts of a combined document, each over its passes. */
 static void put_hosts(struct page *p, const struct document *d)
 {
-	static const char *const heads[] = { "|host", "bandwidth", "IOPS",	  "p50",    "p99",
-					     "max",   "~bytes",	   "~operations", "errors", NULL };
+	static const char *const last[] = { "~bytes", "~operations", "errors", NULL };
+	const char *heads[1 + FIGURES_SHOWN + sizeof(last) / sizeof(*last)] = { "|host" };
 	size_t n = 0;
 
+	memcpy(&heads[page_figure_heads(heads, 1, figures_shown, FIGURES_SHOWN)], last,
+	       sizeof(last));
 	page_table(p, "Hosts side by side, over all passes", heads);
 	for (size_t i = 0; i < d->n_results; i++) {
 		if (d->results[i].what == RESULT_HOST && ++n <= PAGE_MAX_ROWS)
@@ -447,14 +443,19 @@ static void put_hosts(struct page *p, const struct document *d)
 
 void page_targets(struct page *p, const struct compare_run *run)
 {
-	static const char *const heads[] = { "|target",	  "~|operation", "~request", "~depth",
-					     "bandwidth", "IOPS",	 "latency",  "p99",
-					     "~bytes",	  "~operations", "errors",   "~begins at",
-					     "~ends at",  NULL };
+	static const char *const first[] = { "|target", "~|operation", "~request", "~depth" };
+	static const char *const last[] = { "~bytes",	  "~operations", "errors",
+					    "~begins at", "~ends at",	 NULL };
+	const size_t n_first = sizeof(first) / sizeof(*first);
+	const char *heads[sizeof(first) / sizeof(*first) + N_TARGET_FIGURES +
+			  sizeof(last) / sizeof(*last)];
 	const struct document *d = &run->doc;
 	const double origin = page_targets_first_begin(d);
 	size_t n = 0;
 
+	memcpy(heads, first, sizeof(first));
+	memcpy(&heads[page_figure_heads(heads, n_first, target_figures, N_TARGET_FIGURES)], last,
+	       sizeof(last));
 	page_section(p, 3, d->combined ? "Hosts" : "Targets");
 	if (d->combined)
 		put_hosts(p, d);

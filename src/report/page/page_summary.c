@@ -135,23 +135,10 @@ static void find_subjects(struct difference *d, const struct compare_side *a,
 	}
 }
 
-static void put_percent(struct page *p, double value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.3g %%", value);
-	page_number(p, text);
-}
-
 static void put_row(struct difference *d, struct page *p, const struct compare_subject *s,
 		    enum pass_figure figure)
 {
 	const struct compare_figure f = compare_judge(s, figure, d->subjects.n);
-	void (*put)(struct page *, double) = figure == FIGURE_BANDWIDTH ? page_rate_cell :
-					     figure == FIGURE_IOPS || figure == FIGURE_MAXIMUM ?
-									  page_ops_cell :
-					     figure == FIGURE_KNEE ? put_percent :
-								     page_time_cell;
 	struct compare_texts t;
 	char verdict[96];
 
@@ -160,8 +147,8 @@ static void put_row(struct difference *d, struct page *p, const struct compare_s
 	compare_texts(&t, s, &f);
 	page_row(p, s->name);
 	page_cell(p, pass_figures[figure].shown);
-	put(p, f.a);
-	put(p, f.b);
+	page_figure_cell(p, figure, f.a);
+	page_figure_cell(p, figure, f.b);
 	page_number(p, t.change);
 	page_number(p, *t.interval ? t.interval : "-");
 	if (f.verdict == COMPARE_REAL)

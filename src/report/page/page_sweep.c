@@ -50,19 +50,17 @@ static const char *value_of(const struct document_point *point, const char *opti
 
 static void put_point(struct page *p, const struct document *d, const struct document_point *point)
 {
-	static const enum pass_figure times[] = { FIGURE_LATENCY, FIGURE_P50, FIGURE_P99,
-						  FIGURE_P999 };
 	char text[32];
 
 	snprintf(text, sizeof(text), "%.15g", point->number);
 	page_row(p, text);
 	for (size_t i = 0; i < d->n_axes && i < AXES_MAX; i++)
 		page_number(p, value_of(point, d->axes[i].option));
-	page_rate_cell(p, mean_of(point, FIGURE_BANDWIDTH));
-	page_number(p, certainty(point, text, sizeof(text)));
-	page_ops_cell(p, mean_of(point, FIGURE_IOPS));
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-		page_time_cell(p, mean_of(point, times[i]));
+	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
+		page_figure_cell(p, i, mean_of(point, i));
+		if (i == FIGURE_BANDWIDTH)
+			page_number(p, certainty(point, text, sizeof(text)));
+	}
 	page_count_cell(p, (double)point->rounds);
 	page_count_cell(p, point->status);
 	page_row_end(p);
@@ -70,15 +68,19 @@ static void put_point(struct page *p, const struct document *d, const struct doc
 
 void page_points(struct page *p, const struct compare_run *run)
 {
-	static const char *const figures[] = { "bandwidth", "+-95 %", "IOPS",	 "latency", "p50",
-					       "p99",	    "p99.9",  "~rounds", "~status", NULL };
+	static const char *const last[] = { "~rounds", "~status", NULL };
 	const struct document *d = &run->doc;
-	const char *heads[AXES_MAX + 1 + sizeof(figures) / sizeof(figures[0])] = { "|point" };
+	const char *heads[AXES_MAX + FIGURE_COUNT + 2 + sizeof(last) / sizeof(*last)] = { "|point" };
 	size_t n = 1;
 
 	for (size_t i = 0; i < d->n_axes && i < AXES_MAX; i++)
 		heads[n++] = d->axes[i].option;
-	memcpy(&heads[n], figures, sizeof(figures));
+	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++) {
+		heads[n++] = pass_figures[i].shown;
+		if (i == FIGURE_BANDWIDTH)
+			heads[n++] = "+-95 %";
+	}
+	memcpy(&heads[n], last, sizeof(last));
 	page_section(p, 3, "Points");
 	page_table(p, "Means over the rounds of each point", heads);
 	for (size_t i = 0; i < d->n_points && i < PAGE_MAX_ROWS; i++)

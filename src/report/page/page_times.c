@@ -19,19 +19,33 @@
 /* The rows of flushes follow the rows of all directions. */
 #define FLUSHES DIR_COUNT
 
+/* Times of a row. Of rows that are joined: the mean by operations, or the greatest. */
+static const struct {
+	enum pass_figure figure;
+	const char *heading;
+	enum plot_id plot;
+	bool mean;
+} row_times[] = {
+	{ FIGURE_P50, "p50", PLOT_LATENCY, true },
+	{ FIGURE_P99, "p99", PLOT_LATENCY, false },
+	{ FIGURE_MAX, "~max", PLOT_MAXIMA, false },
+};
+
+#define N_TIMES (sizeof(row_times) / sizeof(row_times[0]))
+
 /* A row of the document: the members are looked up once, since each line goes over all rows. */
 struct row {
 	double target;	  /* NAN: all */
 	size_t direction; /* or FLUSHES */
 	bool has_bandwidth;
-	double start_ns, end_ns, ops, bytes, errors, p50_ns, p99_ns, max_ns;
+	double start_ns, end_ns, ops, bytes, errors;
+	double times_ns[N_TIMES];
 };
 
 /* Rows of the document that are joined. */
 struct joined {
 	double start_ns, end_ns, ops, bytes, errors;
-	double p50_sum;	       /* of p50 times operations */
-	double p99_ns, max_ns; /* the greatest */
+	double times_ns[N_TIMES]; /* of a mean: times operations */
 	size_t n;
 	bool bandwidth; /* flushes have none */
 };
@@ -74,6 +88,16 @@ static size_t direction_of(const json_t *row)
 	return i;
 }
 
+static void take_times(struct row *to, const json_t *row)
+{
+	char member[32];
+
+	for (size_t k = 0; k < N_TIMES; k++) {
+		snprintf(member, sizeof(member), "%s_ns", figure_name(row_times[k].figure));
+		to->times_ns[k] = document_real(row, member);
+	}
+}
+
 static void take_rows(struct times *t, const json_t *rows)
 {
 	const json_t *row;
@@ -82,7 +106,7 @@ static void take_rows(struct times *t, const json_t *rows)
 	t->rows = xcalloc(json_array_size(rows), sizeof(*t->rows));
 	json_array_foreach(rows, i, row)
 	{
-		t->rows[t->n++] = (struct row){
+		t->rows[t->n] = (struct row){
 			.target = document_real(row, "target"),
 			.direction = direction_of(row),
 			.has_bandwidth = !isnan(document_real(row, "bandwidth")),
@@ -91,10 +115,8 @@ static void take_rows(struct times *t, const json_t *rows)
 			.ops = known(document_real(row, "ops")),
 			.bytes = known(document_real(row, "bytes")),
 			.errors = known(document_real(row, "errors")),
-			.p50_ns = document_real(row, "p50_ns"),
-			.p99_ns = document_real(row, "p99_ns"),
-			.max_ns = known(document_real(row, "max_ns")),
 		};
+		take_times(&t->rows[t->n++], row);
 	}
 }
 
@@ -122,11 +144,13 @@ static void join(struct joined *j, const struct row *row)
 	j->bytes += row->bytes;
 	j->bandwidth |= row->has_bandwidth;
 	j->errors += row->errors;
-	if (row->ops > 0)
-		j->p50_sum += row->ops * row->p50_ns;
-	/* NAN, of too few operations, leaves the other. */
-	j->p99_ns = fmax(j->p99_ns, row->p99_ns);
-	j->max_ns = fmax(j->max_ns, row->max_ns);
+	for (size_t k = 0; k < N_TIMES; k++) {
+		if (!row_times[k].mean)
+			/* NAN, of too few operations, leaves the other. */
+			j->times_ns[k] = fmax(j->times_ns[k], row->times_ns[k]);
+		else if (row->ops > 0)
+			j->times_ns[k] += row->ops * row->times_ns[k];
+	}
 }
 
 static double rate(double amount, const struct joined *j)
@@ -134,14 +158,11 @@ static double rate(double amount, const struct joined *j)
 	return j->end_ns > j->start_ns ? amount * 1e9 / (j->end_ns - j->start_ns) : NAN;
 }
 
-static double p50_of(const struct joined *j)
+static double time_of(const struct joined *j, size_t k)
 {
-	return j->ops > 0 ? j->p50_sum / j->ops : NAN;
-}
-
-static double p99_of(const struct joined *j)
-{
-	return j->ops > 0 && j->p99_ns > 0 ? j->p99_ns : NAN;
+	if (!(j->ops > 0) || !(row_times[k].mean || j->times_ns[k] > 0))
+		return NAN;
+	return row_times[k].mean ? j->times_ns[k] / j->ops : j->times_ns[k];
 }
 
 static void put_row(struct page *p, const struct joined *j)
@@ -151,11 +172,10 @@ static void put_row(struct page *p, const struct joined *j)
 	page_row(p, scaled_time(j->start_ns, text));
 	page_time_cell(p, j->end_ns);
 	page_count_cell(p, j->ops);
-	page_rate_cell(p, j->bandwidth ? rate(j->bytes, j) : NAN);
-	page_ops_cell(p, rate(j->ops, j));
-	page_time_cell(p, p50_of(j));
-	page_time_cell(p, p99_of(j));
-	page_time_cell(p, j->ops > 0 ? j->max_ns : NAN);
+	page_figure_cell(p, FIGURE_BANDWIDTH, j->bandwidth ? rate(j->bytes, j) : NAN);
+	page_figure_cell(p, FIGURE_IOPS, rate(j->ops, j));
+	for (size_t k = 0; k < N_TIMES; k++)
+		page_time_cell(p, time_of(j, k));
 	page_count_cell(p, j->errors);
 	page_row_end(p);
 }
@@ -197,19 +217,16 @@ static void add_iops(void *plot, const struct joined *j)
 	plot_xy(plot, middle(j), rate(j->ops, j));
 }
 
-static void add_p50(void *plot, const struct joined *j)
-{
-	plot_xy(plot, middle(j), p50_of(j));
-}
+struct time_line {
+	struct plot *plot;
+	size_t k; /* of row_times[] */
+};
 
-static void add_p99(void *plot, const struct joined *j)
+static void add_time(void *line, const struct joined *j)
 {
-	plot_xy(plot, middle(j), p99_of(j));
-}
+	const struct time_line *l = line;
 
-static void add_max(void *plot, const struct joined *j)
-{
-	plot_xy(plot, middle(j), j->max_ns);
+	plot_xy(l->plot, middle(j), time_of(j, l->k));
 }
 
 static void add_row(void *page, const struct joined *j)
@@ -238,30 +255,25 @@ static void draw_rates(const struct times *t, const struct subject *s)
 
 static void draw_latency(const struct times *t, const struct subject *s)
 {
-	const struct {
-		struct plot *plot;
-		const char *name;
-		void (*add)(void *plot, const struct joined *j);
-	} lines[] = { { t->latency, "p50", add_p50 },
-		      { t->latency, "p99", add_p99 },
-		      { t->maxima, "max", add_max } };
-
-	for (size_t i = 0; t->drawn && i < sizeof(lines) / sizeof(lines[0]); i++) {
+	for (size_t k = 0; t->drawn && k < N_TIMES; k++) {
+		struct plot *plot = row_times[k].plot == PLOT_MAXIMA ? t->maxima : t->latency;
 		char title[32];
 
 		snprintf(title, sizeof(title), "%s %s", direction_name(s->direction),
-			 lines[i].name);
-		plot_series(lines[i].plot, title);
-		each(t, s, lines[i].add, lines[i].plot);
+			 pass_figures[row_times[k].figure].shown);
+		plot_series(plot, title);
+		each(t, s, add_time, &(struct time_line){ plot, k });
 	}
 }
 
 static void put_table(const struct times *t, const struct subject *s)
 {
-	static const char *const heads[] = { "|from", "~to", "~operations", "bandwidth", "IOPS",
-					     "p50",   "p99", "~max",	    "errors",	 NULL };
+	const char *heads[5 + N_TIMES + 2] = { "|from", "~to", "~operations", "bandwidth", "IOPS" };
 	char caption[64];
 
+	for (size_t k = 0; k < N_TIMES; k++)
+		heads[5 + k] = row_times[k].heading;
+	heads[5 + N_TIMES] = "errors";
 	snprintf(caption, sizeof(caption), "Intervals of all targets, %s",
 		 direction_name(s->direction));
 	page_table(t->p, caption, heads);
@@ -364,9 +376,8 @@ static void put_passes(struct page *p, const struct compare_run *run,
 		snprintf(text, sizeof(text), "%" PRIu64, all->passes[i]);
 		plot_xy(plot, (double)all->passes[i], of_pass(all, FIGURE_BANDWIDTH, i));
 		page_row(p, text);
-		page_rate_cell(p, of_pass(all, FIGURE_BANDWIDTH, i));
-		page_ops_cell(p, of_pass(all, FIGURE_IOPS, i));
-		page_time_cell(p, of_pass(all, FIGURE_LATENCY, i));
+		for (enum pass_figure k = 0; k < FIGURE_FIRST_PERCENTILE; k++)
+			page_figure_cell(p, k, of_pass(all, k, i));
 		page_row_end(p);
 	}
 	page_table_end(p, n > i ? n - i : 0);
