@@ -281,12 +281,6 @@ static const char *figure_of_row(const struct check_row *row, enum pass_figure f
 	return figure_text(figure, check_figure(row, figure), buf);
 }
 
-/* The width of a column. */
-static int figure_width(enum pass_figure figure)
-{
-	return figure == FIGURE_BANDWIDTH ? 9 : figure == FIGURE_IOPS ? 8 : 7;
-}
-
 static void print_row(const struct check_row *row, enum check_phase phase, bool roomy)
 {
 	char name[64], text[SCALED_SIZE];

@@ -501,10 +501,9 @@ static void take_result(void *arg, const struct result *result)
 	round->miscompares = f->tally.miscompares;
 	round->elapsed_ns = f->elapsed_ns;
 	if (f->known & FIGURES_LATENCY) {
-		const struct histogram_view v =
-			latency_view(&f->latency, LATENCY_SERVICE, LATENCY_ALL_DIRS);
+		const double max_ns = figure_of_latency(&f->latency, FIGURE_MAX);
 
-		round->max_ns = histogram_count(&v) ? histogram_max(&v) : 0;
+		round->max_ns = max_ns > 0 ? (uint64_t)max_ns : 0;
 	}
 }
 

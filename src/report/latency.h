@@ -118,11 +118,9 @@ struct series_row {
 	uint64_t ops;
 	uint64_t bytes;
 	uint64_t errors;
-	double iops; /* NAN of an interval without length */
-	double bytes_per_s;
 
-	/* service times of `ops`; NAN: none, or too few of them */
-	double p50_ns, p99_ns, max_ns;
+	/* figures that have a column; NAN: too few operations, or an interval without length */
+	double figures[FIGURE_ROUND];
 	bool partial;
 };
 

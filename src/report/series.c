@@ -31,8 +31,11 @@ static bool series_screen_shows(const struct plan *plan, const struct series_row
 static void series_screen_header(FILE *f, const struct plan *plan)
 {
 	fputs("Up to each time in seconds; * marks a short interval\n", f);
-	fprintf(f, "%6s %s%-5s %9s %8s %7s %7s %7s\n", "time", plan->n_targets > 1 ? "     " : "",
-		"", "rate", "IOPS", "p50", "p99", "max");
+	fprintf(f, "%6s %s%-5s", "time", plan->n_targets > 1 ? "     " : "", "");
+	for (int i = 0; i < FIGURES_SHOWN; i++)
+		fprintf(f, " %*s", figure_width(figures_shown[i]),
+			figure_heading(figures_shown[i]));
+	fputc('\n', f);
 }
 
 char *series_time_text(uint64_t ns, bool fine, char buf[SCALED_SIZE])
@@ -46,32 +49,23 @@ char *series_time_text(uint64_t ns, bool fine, char buf[SCALED_SIZE])
 	return buf;
 }
 
-static void put_latency(FILE *f, double ns)
-{
-	char text[SCALED_SIZE];
-
-	fprintf(f, " %7s", scaled_time(ns, text));
-}
-
 /*
  * As series_table_row(), for the terminal, on 60 columns (series.c): with many targets only
  * the rows of all of them are shown.
  */
 static void series_screen_row(FILE *f, const struct plan *plan, const struct series_row *row)
 {
-	char time[SCALED_SIZE], target[SCALED_SIZE], rate[SCALED_SIZE], ops[SCALED_SIZE];
+	char time[SCALED_SIZE], target[SCALED_SIZE], text[SCALED_SIZE];
 
 	fprintf(f, "%6s", series_time_text(row->to_ns, plan->intervals.length_ns < FINE_NS, time));
 	fputc(row->partial ? '*' : ' ', f);
 	snprintf(target, sizeof(target), "#%" PRIu64, row->target);
 	if (plan->n_targets > 1)
 		fprintf(f, "%-4s ", row->all ? "all" : target);
-	fprintf(f, "%-5s %9s %8s", row->dir_name,
-		row->dir == LATENCY_FLUSHES ? "-" : scaled_rate(row->bytes_per_s, rate),
-		scaled_ops(row->iops, ops));
-	put_latency(f, row->p50_ns);
-	put_latency(f, row->p99_ns);
-	put_latency(f, row->max_ns);
+	fprintf(f, "%-5s", row->dir_name);
+	for (int i = 0; i < FIGURES_SHOWN; i++)
+		fprintf(f, " %*s", figure_width(figures_shown[i]),
+			figure_text(figures_shown[i], row->figures[figures_shown[i]], text));
 	fputc('\n', f);
 	if (row->errors)
 		fprintf(f, "%7s%" PRIu64 " errors\n", "", row->errors);
@@ -81,15 +75,13 @@ static void series_screen_row(FILE *f, const struct plan *plan, const struct ser
 
 /* How a field is written. */
 enum series_type {
-	SERIES_TIME,	/* uint64_t, since the first pass began */
-	SERIES_COUNT,	/* uint64_t */
-	SERIES_TARGET,	/* uint64_t; row->all: "all" in CSV files, null in documents */
-	SERIES_PASS,	/* uint64_t; 0: none */
-	SERIES_TEXT,	/* const char * */
-	SERIES_RATE,	/* double; NAN: not measured */
-	SERIES_BYTES,	/* the same per second; 10^6 bytes in text and CSV files */
-	SERIES_LATENCY, /* double, ns; NAN: not known */
-	SERIES_FLAG,	/* bool */
+	SERIES_TIME,   /* uint64_t, since the first pass began */
+	SERIES_COUNT,  /* uint64_t */
+	SERIES_TARGET, /* uint64_t; row->all: "all" in CSV files, null in documents */
+	SERIES_PASS,   /* uint64_t; 0: none */
+	SERIES_TEXT,   /* const char * */
+	SERIES_FIGURE, /* in ms, MB/s or operations per second; in documents in its unit */
+	SERIES_FLAG,   /* bool */
 };
 
 /* A column: its name in CSV files, in documents, and in the table unless `width` is 0. */
@@ -97,7 +89,7 @@ static const struct series_column {
 	const char *csv, *member, *heading, *unit;
 	int width; /* below 0: to the left */
 	enum series_type type;
-	size_t off; /* in struct series_row */
+	size_t off; /* in struct series_row; of figures the enum pass_figure */
 } columns[] = {
 #define FIELD(type_, field_) SERIES_##type_, offsetof(struct series_row, field_)
 	{ "START", "start_ns", "Start", "seconds", 12, FIELD(TIME, from_ns) },
@@ -109,11 +101,11 @@ static const struct series_column {
 	{ "OPS", "ops", "Ops", "#ops", 12, FIELD(COUNT, ops) },
 	{ "BYTES", "bytes", "Bytes", "bytes", 15, FIELD(COUNT, bytes) },
 	{ "ERRORS", "errors", "Errors", "#ops", 7, FIELD(COUNT, errors) },
-	{ "IOPS", "iops", "IOPS", "Ops/s", 12, FIELD(RATE, iops) },
-	{ "BANDWIDTH", "bandwidth", "Bandwidth", "MB/s", 12, FIELD(BYTES, bytes_per_s) },
-	{ "P50", "p50_ns", "P50", "millisec", 13, FIELD(LATENCY, p50_ns) },
-	{ "P99", "p99_ns", "P99", "millisec", 13, FIELD(LATENCY, p99_ns) },
-	{ "MAX", "max_ns", "Max", "millisec", 13, FIELD(LATENCY, max_ns) },
+	{ "IOPS", "iops", "IOPS", "Ops/s", 12, SERIES_FIGURE, FIGURE_IOPS },
+	{ "BANDWIDTH", "bandwidth", "Bandwidth", "MB/s", 12, SERIES_FIGURE, FIGURE_BANDWIDTH },
+	{ "P50", "p50_ns", "P50", "millisec", 13, SERIES_FIGURE, FIGURE_P50 },
+	{ "P99", "p99_ns", "P99", "millisec", 13, SERIES_FIGURE, FIGURE_P99 },
+	{ "MAX", "max_ns", "Max", "millisec", 13, SERIES_FIGURE, FIGURE_MAX },
 	{ "PARTIAL", "partial", "Partial", "text", 7, FIELD(FLAG, partial) },
 #undef FIELD
 };
@@ -130,11 +122,6 @@ static uint64_t count_of(const struct series_row *row, const struct series_colum
 	return *(const uint64_t *)field(row, c);
 }
 
-static double real_of(const struct series_row *row, const struct series_column *c)
-{
-	return *(const double *)field(row, c);
-}
-
 void series_csv_header(FILE *f)
 {
 	for (size_t i = 0; i < N_COLUMNS; i++)
@@ -144,11 +131,14 @@ void series_csv_header(FILE *f)
 
 #define CELL_SIZE 64
 
-static const char *real_text(double value, int digits, const char *unknown, char buf[CELL_SIZE])
+static const char *figure_cell(double value, enum pass_figure figure, bool csv, char buf[CELL_SIZE])
 {
+	const bool time = pass_figures[figure].stat;
+	const double unit = time || figure == FIGURE_BANDWIDTH ? 1e6 : 1;
+
 	if (isnan(value))
-		return unknown;
-	snprintf(buf, CELL_SIZE, "%.*f", digits, value);
+		return csv ? "" : "-";
+	snprintf(buf, CELL_SIZE, "%.*f", csv || time ? 6 : 3, value / unit);
 	return buf;
 }
 
@@ -160,18 +150,16 @@ static const char *cell_text(const struct series_row *row, const struct series_c
 
 	switch (c->type) {
 	case SERIES_TIME:
-		if (!csv)
-			return real_text((double)count_of(row, c) / 1e9, 6, unknown, buf);
+		if (!csv) {
+			snprintf(buf, CELL_SIZE, "%.6f", (double)count_of(row, c) / 1e9);
+			return buf;
+		}
 		snprintf(buf, CELL_SIZE, "%" PRIu64 ".%09" PRIu64,
 			 count_of(row, c) / (uint64_t)NS_PER_SEC,
 			 count_of(row, c) % (uint64_t)NS_PER_SEC);
 		return buf;
-	case SERIES_RATE:
-		return real_text(real_of(row, c), csv ? 6 : 3, unknown, buf);
-	case SERIES_BYTES:
-		return real_text(real_of(row, c) / 1e6, csv ? 6 : 3, unknown, buf);
-	case SERIES_LATENCY:
-		return real_text(real_of(row, c) / (double)NS_PER_MS, 6, unknown, buf);
+	case SERIES_FIGURE:
+		return figure_cell(row->figures[c->off], (enum pass_figure)c->off, csv, buf);
 	case SERIES_TEXT:
 		return *(const char *const *)field(row, c);
 	case SERIES_FLAG:
@@ -215,11 +203,9 @@ static json_t *member_value(const struct series_row *row, const struct series_co
 		return count_of(row, c) ? jvalue_count(count_of(row, c)) : json_null();
 	case SERIES_TEXT:
 		return jvalue_text(*(const char *const *)field(row, c));
-	case SERIES_RATE:
-	case SERIES_BYTES:
-		return jvalue_real(real_of(row, c));
-	case SERIES_LATENCY:
-		return jvalue_ns(real_of(row, c));
+	case SERIES_FIGURE:
+		return pass_figures[c->off].stat ? jvalue_ns(row->figures[c->off]) :
+						   jvalue_real(row->figures[c->off]);
 	case SERIES_FLAG:
 		break;
 	}
@@ -302,6 +288,18 @@ static void series_count(struct series_row *row, const struct tally *tally, uint
 	row->errors = tally->failed_ops[row->dir];
 }
 
+static double series_figure(const struct series_row *row, enum pass_figure figure,
+			    const struct histogram_view *v, double seconds)
+{
+	const uint64_t n = figure == FIGURE_BANDWIDTH ? row->bytes : row->ops;
+
+	if (pass_figures[figure].stat)
+		return row->ops ? latency_stat_ns(v, pass_figures[figure].stat) : NAN;
+	if (figure == FIGURE_BANDWIDTH && row->dir == LATENCY_FLUSHES)
+		return NAN;
+	return seconds > 0 ? (double)n / seconds : NAN;
+}
+
 static struct series_row row_of(const struct plan *plan, const struct interval_result *i,
 				unsigned dir)
 {
@@ -316,23 +314,15 @@ static struct series_row row_of(const struct plan *plan, const struct interval_r
 		.dir = dir,
 		.dir_name = latency_dir_name(dir),
 		.partial = i->partial,
-		.iops = NAN,
-		.bytes_per_s = NAN,
-		.p50_ns = NAN,
-		.p99_ns = NAN,
-		.max_ns = NAN,
 	};
 
 	row.name = row.all ? "all" : plan->targets[i->target].path;
 	series_count(&row, &i->figures->tally, histogram_count(&v));
-	if (seconds > 0)
-		row.iops = (double)row.ops / seconds;
-	if (seconds > 0 && dir != LATENCY_FLUSHES)
-		row.bytes_per_s = (double)row.bytes / seconds;
-	if (row.ops) {
-		row.p50_ns = latency_stat_ns(&v, 50 * HISTOGRAM_PERCENT);
-		row.p99_ns = latency_stat_ns(&v, 99 * HISTOGRAM_PERCENT);
-		row.max_ns = latency_stat_ns(&v, LATENCY_MAX);
+	for (size_t k = 0; k < N_COLUMNS; k++) {
+		const enum pass_figure figure = (enum pass_figure)columns[k].off;
+
+		if (columns[k].type == SERIES_FIGURE)
+			row.figures[figure] = series_figure(&row, figure, &v, seconds);
 	}
 	return row;
 }

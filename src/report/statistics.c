@@ -251,6 +251,11 @@ char *figure_text(enum pass_figure figure, double value, char *buf)
 	}
 }
 
+int figure_width(enum pass_figure figure)
+{
+	return figure == FIGURE_BANDWIDTH ? 9 : figure == FIGURE_IOPS ? 8 : 7;
+}
+
 /* True for completion times; false for rates, flushes and response times. */
 static bool figure_is_service(enum pass_figure figure)
 {

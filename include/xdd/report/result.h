@@ -280,10 +280,14 @@ double figure_of_pass(const struct figures *f, enum pass_figure figure);
  */
 double figure_of_dir(const struct figures *f, enum pass_figure figure, unsigned dir);
 
-/* The figures that tables of targets, hosts or directions show, and their headings there. */
+/*
+ * The figures that tables of targets, hosts or directions show, their headings there, and the
+ * columns that figure_text() takes.
+ */
 #define FIGURES_SHOWN 5
 extern const enum pass_figure figures_shown[FIGURES_SHOWN];
 const char *figure_heading(enum pass_figure figure);
+int figure_width(enum pass_figure figure);
 
 /*
  * The bits of `known`: figures that have a value in each of `n` passes, where NAN stands for one
