@@ -232,9 +232,10 @@ static bool take_extreme(const struct document_check *c, const json_t *o, enum e
 
 	while (e->dir < DIR_COUNT && strcmp(dir, op_dir_name(e->dir)) != 0)
 		e->dir++;
-	extremes->any = json_is_object(member);
-	if (!extremes->any)
+	if (!json_is_object(member)) {
+		extremes->any = false;
 		return true;
+	}
 	if (e->dir == DIR_COUNT)
 		return document_wrong(c, extremes_name(which), "an operation");
 	return document_count(c, member, "ns", &e->took_ns, NULL) &&
@@ -331,6 +332,7 @@ int document_figures(const struct document_result *r, struct figures *f,
 	*why = '\0';
 	figures_init(f);
 	f->known &= ~(unsigned)FIGURES_DESKEW;
+	f->extremes.any = true;
 	if (!json_is_object(latency))
 		f->known &= ~(unsigned)(FIGURES_LATENCY | FIGURES_PERCENTILES);
 	if (take_members(&c, r->value, f) &&
@@ -525,8 +527,14 @@ static int check_results(const struct document *d, char *why)
 bool document_check_sums(const struct document *d, const char *command)
 {
 	char why[DOCUMENT_WHY_SIZE];
-	int err = *d->fault ? -EBADMSG : check_results(d, why);
+	int err;
 
+	if (d->sweep) {
+		log_error("%s: %s: is of a sweep or a curve; give documents of runs", command,
+			  d->name);
+		return false;
+	}
+	err = *d->fault ? -EBADMSG : check_results(d, why);
 	if (err)
 		log_error("%s: %s: %s", command, d->name,
 			  err == -ENOMEM ? strerror(ENOMEM) :

@@ -417,7 +417,8 @@ def test_bad():
     """Files that are no document of a run are refused with one line, and nothing is written."""
     good = j.write("good.json", simple("good"))
     cases = [("no file", t.path("none"), "No such file"), ("a directory", t.tmp(), "Is a directory"), ("no JSON", j.write("x", "{]"), "no JSON: line 1"),
-             ("half of one", j.write("z", json.dumps(BASE)[:5000]), "the document is cut short"), ("other JSON", j.write("y", "[]"), "this is JSON, but not")]
+             ("half of one", j.write("z", json.dumps(BASE)[:5000]), "the document is cut short"), ("other JSON", j.write("y", "[]"), "this is JSON, but not"),
+             ("a sweep", j.write("s", {"format": "xdd sweep", "version": 1, "status": 0, "axes": [], "points": []}), "is of a sweep or a curve")]
     changes = {
         "status": lambda d: d.update(status=99), "ops": lambda d: whole(d)["ops"].update(read=-1),
         "a great number": lambda d: whole(d).update(issued="99999999999999999999"), "results": lambda d: d.update(results={}),
@@ -427,6 +428,7 @@ def test_bad():
         "mean": lambda d: whole(d)["latency"]["service"]["read"].update(mean_ns=1e300),
         "finish": lambda d: d["results"][0].update(finish_ns=1), "two": lambda d: d["results"].append(whole(d)),
         "pass twice": lambda d: d["results"].append(d["results"][0]), "pass 0": lambda d: d["results"][0].update({"pass": 0}),
+        "longest": lambda d: whole(d)["longest"].update(direction="x"),
         "rank": lambda d: d.update(rank=3, ranks=3), "bound": lambda d: d.update(clock={"bound_ns": "x"})}
     for n, (name, change) in enumerate(changes.items()):
         d = simple("bad")

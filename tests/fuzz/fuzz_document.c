@@ -13,6 +13,7 @@
 #include "commands/commands.h"
 #include "fuzz.h"
 #include "report/jsonout.h"
+#include "report/screen.h"
 #include "xdd/commands/command.h"
 #include "xdd/report/document.h"
 #include "xdd/report/sweep.h"
@@ -97,14 +98,19 @@ static char *make_figures(struct fuzz_random *r, char *out, uint64_t begin)
 	if (!fuzz_once_in(r, 5))
 		out += sprintf(out, "\"begin_ns\":%" PRIu64 ",\"finish_ns\":%" PRIu64 ",", begin,
 			       begin + length);
-	return out +
-	       sprintf(out,
+	out += sprintf(out,
 		       "\"latency\":{\"service\":{\"read\":{\"count\":%zu,\"minimum_ns\":%" PRIu64
 		       ",\"mean_ns\":%" PRIu64 ".0,\"standard_deviation_ns\":0.0,"
 		       "\"maximum_ns\":%" PRIu64 ",\"percentiles_ns\":{\"99.9\":%" PRIu64
-		       "},\"histogram\":[%" PRIu64 ",%zu]}},\"response\":{}},"
-		       "\"columns\":{\"longest\":1.5,\"optype\":\"read\"}",
+		       "},\"histogram\":[%" PRIu64 ",%zu]}},\"response\":{}},",
 		       ops, ns, ns, ns, ns, ns, ops);
+	/* Of version 1, or of later ones. */
+	return stpcpy(out, fuzz_once_in(r, 3) ?
+				   "\"columns\":{\"longest\":1.5,\"longesttype\":\"read\","
+				   "\"e2elagtime\":0.5,\"percentcputime\":12.5,"
+				   "\"id\":\"i\"}" :
+				   "\"longest\":{\"ns\":9,\"direction\":\"read\","
+				   "\"operation\":7,\"offset_bytes\":512}");
 }
 
 static char *make_results(struct fuzz_random *r, char *out)
@@ -121,6 +127,12 @@ static char *make_results(struct fuzz_random *r, char *out)
 	out = stpcpy(out, "{\"what\":\"TARGET_AVERAGE\",\"passes\":1,\"target\":0,"
 			  "\"bound\":\"device\",");
 	out = stpcpy(make_figures(r, out, begin), "},");
+	if (fuzz_once_in(r, 4)) {
+		out = stpcpy(out, "{\"what\":\"HOST\",\"host\":0,\"passes\":1,\"targets\":1,"
+				  "\"user_ns\":9,\"system_ns\":9,\"request_bytes\":512,"
+				  "\"queue_depth\":1,\"block_bytes\":512,");
+		out = stpcpy(make_figures(r, out, begin), "},");
+	}
 	out += sprintf(out,
 		       "{\"what\":\"COMBINED\",\"passes\":%zu,\"targets\":%zu,\"queue_depth\":1,"
 		       "\"operation\":\"read\",\"request_bytes\":512,\"block_bytes\":512,",
@@ -146,6 +158,7 @@ static char *make_intervals(struct fuzz_random *r, char *out)
 static char *make_run(struct fuzz_random *r, char *out)
 {
 	const size_t host = fuzz_below(r, 3), other = fuzz_below(r, 2);
+	const int version = fuzz_once_in(r, 3) ? 1 : JSONOUT_VERSION;
 	const bool ranked = fuzz_once_in(r, 3), partial = fuzz_once_in(r, 3);
 	const bool run_time = fuzz_once_in(r, 3), served = fuzz_once_in(r, 2);
 	const size_t status = fuzz_below(r, 8);
@@ -153,7 +166,14 @@ static char *make_run(struct fuzz_random *r, char *out)
 	out += sprintf(out,
 		       "{\"format\":\"%s\",\"version\":%d,\"xdd\":\"9\",\"end\":\"normal\","
 		       "\"id\":null,\"run_id\":\"r\",\"partial\":%s,\"status\":%zu,",
-		       JSONOUT_FORMAT, JSONOUT_VERSION, partial ? "true" : "false", status);
+		       JSONOUT_FORMAT, version, partial ? "true" : "false", status);
+	if (fuzz_once_in(r, 6))
+		out = stpcpy(out, "\"hosts\":[{\"host\":\"a\",\"ops\":5,\"processors\":2,"
+				  "\"identity\":{\"id\":\"x\",\"requestediops\":5}}],");
+	if (fuzz_once_in(r, 4))
+		out = stpcpy(out,
+			     "\"deskew\":[{\"pass\":null,\"fairness\":0.5,\"window\":{\"ns\":5,"
+			     "\"bytes\":9,\"ops\":1.5},\"tail\":{}}],");
 	if (ranked)
 		out += sprintf(out, "\"rank\":%zu,\"ranks\":3,", host);
 	out += sprintf(
@@ -237,11 +257,25 @@ static void check_histogram(const struct histogram_sum *h)
 		fuzz_fail("a histogram has %" PRIu64 " operations, and says %" PRIu64, n, h->n);
 }
 
-static void check_result(const struct document_result *r)
+static void check_columns(const struct result *r)
+{
+	const struct column *col;
+
+	for (size_t i = 0; (col = column_at(i)); i++) {
+		struct line_cell cell;
+
+		line_cell_bare(&cell, col, r);
+		if (!cell.whole && strlen(cell.text) >= LINE_CELL_SIZE - 1)
+			fuzz_fail("column %s is cut", col->id);
+	}
+}
+
+static void check_result(const struct document *d, const struct document_result *r)
 {
 	char why[DOCUMENT_WHY_SIZE];
-	struct figures f;
-	const int err = document_figures(r, &f, why);
+	struct result result;
+	const int err = document_result_read(d, r, &result, why);
+	struct figures f = result.figures;
 
 	if (r->placed && r->begin_ns > r->finish_ns)
 		fuzz_fail("a result ends before it begins");
@@ -249,6 +283,8 @@ static void check_result(const struct document_result *r)
 		fuzz_fail("figures are refused without a reason: %d", err);
 	for (unsigned dir = 0; dir < DIR_COUNT && !err; dir++)
 		check_histogram(&f.latency.of[LATENCY_SERVICE][dir]);
+	if (!err)
+		check_columns(&result);
 	figures_free(&f);
 }
 
@@ -262,7 +298,7 @@ static void check_reader(const uint8_t *data, size_t size)
 		for (size_t i = 0; i < d.n_points; i++)
 			check_statistics(&d.points[i].statistics);
 		for (size_t i = 0; i < d.n_results; i++)
-			check_result(&d.results[i]);
+			check_result(&d, &d.results[i]);
 		if (d.ranked && d.rank >= d.ranks)
 			fuzz_fail("rank %" PRIu64 " of %" PRIu64, d.rank, d.ranks);
 	}
