@@ -127,14 +127,12 @@ def mask_text(text):
 
 
 # Keys of JSON documents: numbers that are measured; those of which the zero is by chance; objects of numbers.
-JSON_CERTAIN = (r"\w*bandwidth|\w*iops|latency|elapsed\w*|overhead\w*|patternfilltime|bufferflushtime|opentime|closetime|"
-                r"fill_ns|flush_ns|sync_ns|open_ns|close_ns|first_operation_ns|longest|shortest|\w*lat(min|max|mean|p\d+)|"
-                r"resp(min|max|mean|p\d+)|minimum|maximum|mean|minimum_ns|mean_ns|maximum_ns|deskewtime")
-JSON_BY_CHANCE = (r"available_bytes|free_bytes|user_ns|system_ns|cputime|percentcputime|usertime|systemtime|percentuser|"
-                  r"percentsystem|longestop|longestoffset|shortestop|shortestoffset|\w*(stddev|wavg)|respwavg|respstddev|"
+JSON_CERTAIN = (r"bandwidth|iops|elapsed\w*|overhead_ns|fill_ns|flush_ns|sync_ns|open_ns|close_ns|first_operation_ns|"
+                r"minimum|maximum|mean|minimum_ns|mean_ns|maximum_ns")
+JSON_BY_CHANCE = (r"available_bytes|free_bytes|user_ns|system_ns|"
                   r"standard_deviation(_ns)?|autocorrelation|interval_low|interval_high|change|change_pass|change_amount|"
-                  r"tail(time|bandwidth|iops)|fairness|slowest_target|fastest_target|first_target|last_target|wait_ns|bound|ns|not_reproducible|"
-                  r"elapsedtime1stop|thread|pid|skew_ns|read_ops|write_ops|busy_percent|left_out|weighted_ns|start_ns|end_ns|"
+                  r"fairness|slowest_target|fastest_target|first_target|last_target|wait_ns|bound|ns|not_reproducible|"
+                  r"thread|pid|skew_ns|read_ops|write_ops|busy_percent|left_out|weighted_ns|start_ns|end_ns|"
                   r"first_ns|last_ns|p50_ns|p99_ns|max_ns|begin_ns|finish_ns|achieved_ns|machine_offset_ns")
 VALUE = r"(-?\d[\d.e+-]*|null|true|false|\"[^\"]*\")"
 JSON_NUMBERS = re.compile(r'"(%s)":%s' % (JSON_CERTAIN, VALUE))
@@ -142,7 +140,7 @@ JSON_CHANCES = re.compile(r'"(%s)":%s' % (JSON_BY_CHANCE, VALUE))
 JSON_TIMES = re.compile(r'"(start_time|end_time|time)":"[^"]*"')
 JSON_LISTS = re.compile(r'"(values|histogram|passes)":\[[^]]*\]')
 JSON_BUSY = re.compile(r'"(busy_ns|percentiles_ns)":\{([^}]*)\}')
-JSON_DESKEW = re.compile(r'"(head|window|tail)":\{[^}]*\}')
+JSON_OBJECTS = re.compile(r'"(head|window|tail|longest|shortest)":\{[^}]*\}')
 
 
 def json_number(text):
@@ -153,7 +151,8 @@ def mask_json(text):
     """The document of -jsonout, as it stands: order, blanks and all."""
     text = JSON_TIMES.sub(r'"\1":<time>', text)
     text = JSON_LISTS.sub(r'"\1":[<N>]', text)
-    text = JSON_DESKEW.sub(r'"\1":{<N>}', text)
+    text = JSON_OBJECTS.sub(r'"\1":{<N>}', text)
+    text = re.sub(r'"bound_shares":(null|\{[^}]*\})', '"bound_shares":<?>', text)
     text = JSON_BUSY.sub(lambda m: '"%s":{%s}' % (m.group(1), re.sub(
         r":(\d+)", lambda n: ":" + json_number(n.group(1)), m.group(2))), text)
     text = JSON_CHANCES.sub(r'"\1":<?>', text)
