@@ -372,17 +372,8 @@ static bool read_message(struct way *w, const struct wire_header *h)
 
 static int relay_receive(struct way *w, struct wire_header *h, struct err *why)
 {
-	int err = link_receive(w->in, w->out_data ? COPY_MAX_BLOCK_BYTES : 0, h, why);
-	uint8_t *body = w->body;
-
-	if (!err && h->length > w->room) {
-		body = realloc(w->body, h->length);
-		if (!body)
-			return -ENOMEM;
-		w->body = body;
-		w->room = h->length;
-	}
-	return err ? err : link_receive_body(w->in, h, w->body, NULL, why);
+	return link_receive_message(w->in, w->out_data ? COPY_MAX_BLOCK_BYTES : 0, h, &w->body,
+				    &w->room, why);
 }
 
 static int pass_on(struct way *w, const struct wire_header *h)

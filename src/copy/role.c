@@ -450,21 +450,6 @@ static void role_announce_late(struct role *r)
  * The receiving thread of a role.
  */
 
-/* Room for a body; what comes through the channel is data as well there. */
-static int make_room(struct role *r, size_t size)
-{
-	uint8_t *body;
-
-	if (size <= r->room)
-		return 0;
-	body = realloc(r->body, size);
-	if (!body)
-		return -ENOMEM;
-	r->body = body;
-	r->room = size;
-	return 0;
-}
-
 static int bad_body(enum wire_type type, struct err *why)
 {
 	return err_set(why, -EBADMSG, "it sent %s with a wrong body", wire_type_name(type));
@@ -591,12 +576,8 @@ static int receive_one(struct role *r, struct err *why)
 {
 	uint64_t max_data = r->job->data->inside ? COPY_MAX_BLOCK_BYTES : 0;
 	struct wire_header h;
-	int err = link_receive(r->job->channel, max_data, &h, why);
+	int err = link_receive_message(r->job->channel, max_data, &h, &r->body, &r->room, why);
 
-	if (!err)
-		err = make_room(r, h.length);
-	if (!err)
-		err = link_receive_body(r->job->channel, &h, r->body, NULL, why);
 	if (err && err != -EBADMSG) {
 		role_channel_failed(r, err);
 		return -ECANCELED;

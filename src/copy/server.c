@@ -106,20 +106,10 @@ static int open_channel(struct server *s)
 static int receive(struct server *s, struct wire_header *h)
 {
 	struct err why = { 0 };
-	uint8_t *body = s->body;
-	int err = link_receive(s->channel, 0, h, &why);
+	int err = link_receive_message(s->channel, 0, h, &s->body, &s->room, &why);
 
-	if (!err && h->length > s->room) {
-		body = realloc(s->body, h->length);
-		if (!body)
-			return fail(s, COPY_FAILED, "%s", strerror(ENOMEM));
-		s->body = body;
-		s->room = h->length;
-	}
-	if (!err)
-		err = link_receive_body(s->channel, h, s->body, NULL, &why);
-	if (err == -EBADMSG)
-		return fail(s, COPY_FAILED, "%s", why.text);
+	if (err == -EBADMSG || err == -ENOMEM)
+		return fail(s, COPY_FAILED, "%s", err_text(&why, err));
 	return err ? COPY_SSH_ENDED : 0;
 }
 

@@ -314,57 +314,20 @@ int session_receive(struct link *link, uint32_t pass, struct net_block *b, uint6
 	return 0;
 }
 
-/* Receive `size` bytes and add them to the digest while they are in the cache. */
-static int receive_piece(struct link *link, uint8_t *data, size_t size, uint64_t *check_ns)
+static int receive_bytes(void *connection, void *buf, size_t size)
 {
-	uint64_t start_ns;
-	int r = connection_receive(link->connection, data, size);
-
-	if (r < 0)
-		return r;
-	start_ns = clock_now_ns();
-	digest_stream_add(link->stream, data, size);
-	*check_ns += clock_now_ns() - start_ns;
-	return 0;
-}
-
-/* A block in one piece has no use for a stream. */
-static int receive_small(struct link *link, void *data, size_t size, struct digest *digest,
-			 uint64_t *check_ns)
-{
-	uint64_t start_ns;
-	int r = connection_receive(link->connection, data, size);
-
-	if (r < 0)
-		return r;
-	start_ns = clock_now_ns();
-	*digest = digest_data(data, size);
-	*check_ns += clock_now_ns() - start_ns;
-	return 0;
-}
-
-static int receive_large(struct link *link, uint8_t *data, size_t size, struct digest *digest,
-			 uint64_t *check_ns)
-{
-	int r = 0;
-
-	digest_stream_start(link->stream);
-	for (size_t done = 0, n; done < size && r == 0; done += n) {
-		n = size - done < DIGEST_PIECE_BYTES ? size - done : DIGEST_PIECE_BYTES;
-		r = receive_piece(link, data + done, n, check_ns);
-	}
-	*digest = digest_stream_end(link->stream);
-	return r;
+	return connection_receive(connection, buf, size);
 }
 
 int session_receive_data(struct link *link, const struct net_block *b, void *data,
 			 uint64_t *check_ns)
 {
-	bool small = b->length <= DIGEST_PIECE_BYTES;
 	struct digest digest;
-	int r = small ? receive_small(link, data, b->length, &digest, check_ns) :
-			receive_large(link, data, b->length, &digest, check_ns);
+	uint64_t ns[2] = { 0, 0 };
+	int r = stream_receive_body(receive_bytes, link->connection, link->stream, data, b->length,
+				    &digest, ns);
 
+	*check_ns += ns[0];
 	if (r < 0)
 		return session_link_broke(link, r, WIRE_OK);
 	if (digest_equal(digest, b->digest))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The first messages of data streams; see the header. Called by session_link.c and by copies.
+ * Data streams: their first messages, and bodies; see the header. Called by session_link.c and by
+ * copies.
  */
 #include "xdd/net/stream.h"
 
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "xdd/sys/clock.h"
 
 void stream_hello(const struct stream_terms *t, enum wire_purpose purpose, struct wire_hello *hello)
 {
@@ -116,4 +118,44 @@ enum stream_verdict stream_take(const struct stream_terms *t, const struct liste
 	else
 		wire_key_free(key);
 	return verdict;
+}
+
+/* Add the time since `*at_ns` to `*sum`, and start again. */
+static void stream_add_time(uint64_t *sum, uint64_t *at_ns)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	*sum += now_ns - *at_ns;
+	*at_ns = now_ns;
+}
+
+int stream_receive_body(stream_receive *receive, void *from, struct digest_stream *sum, void *buf,
+			size_t size, struct digest *digest, uint64_t ns[2])
+{
+	const bool single = size <= DIGEST_PIECE_BYTES;
+	uint64_t at_ns = ns ? clock_now_ns() : 0;
+	uint8_t *to = buf;
+
+	*digest = (struct digest){ 0 };
+	if (!single)
+		digest_stream_start(sum);
+	for (size_t n; size; to += n, size -= n) {
+		int err;
+
+		n = size < DIGEST_PIECE_BYTES ? size : DIGEST_PIECE_BYTES;
+		err = receive(from, to, n);
+		if (ns)
+			stream_add_time(&ns[1], &at_ns);
+		if (err)
+			return err;
+		if (single)
+			*digest = digest_data(to, n);
+		else
+			digest_stream_add(sum, to, n);
+		if (ns)
+			stream_add_time(&ns[0], &at_ns);
+	}
+	if (!single)
+		*digest = digest_stream_end(sum);
+	return 0;
 }

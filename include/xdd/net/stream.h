@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The first messages of data streams, the data connections of a session: HELLO of the side that
- * connects, and WELCOME of the side that listens (doc/wire.md). End-to-end sessions and copies of
- * files use them, and each has its own words for what goes wrong. One thread for each stream.
+ * connects, and WELCOME of the side that listens (doc/wire.md); and the bodies that follow.
+ * End-to-end sessions and copies of files use them, and each has its own words for what goes wrong.
+ * One thread for each stream.
  */
 #ifndef XDD_NET_STREAM_H
 #define XDD_NET_STREAM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "xdd/net/connection.h"
@@ -65,5 +67,16 @@ struct stream_slot {
  */
 enum stream_verdict stream_take(const struct stream_terms *t, const struct listener_guest *g,
 				struct stream_slot *slots);
+
+/* Receive `size` bytes: connection_receive() and the like. */
+typedef int stream_receive(void *from, void *buf, size_t size);
+
+/*
+ * Receive a body in pieces, each of which is added to its digest while it is in the cache; `sum` is
+ * for bodies of several pieces. `ns`, which may be NULL: the times [0] of digests and [1] of
+ * receiving are added. Returns 0 or what `receive` does. The thread of the stream.
+ */
+int stream_receive_body(stream_receive *receive, void *from, struct digest_stream *sum, void *buf,
+			size_t size, struct digest *digest, uint64_t ns[2]);
 
 #endif

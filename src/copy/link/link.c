@@ -643,45 +643,20 @@ int link_receive(struct link *l, uint64_t max_data, struct wire_header *h, struc
 	return 0;
 }
 
-static int receive_bytes(struct link *l, void *buf, size_t size)
+static int receive_bytes(void *link, void *buf, size_t size)
 {
+	const struct link *l = link;
+
 	return l->duplex ? duplex_receive(l->duplex, buf, size) :
 			   connection_receive(l->connection, buf, size);
-}
-
-/* Receive in pieces, each of which is added to the digest while it is in the cache. */
-static int receive_pieces(struct link *l, uint8_t *buf, size_t size, struct digest *digest,
-			  uint64_t ns[2])
-{
-	uint64_t start_ns = ns ? clock_now_ns() : 0;
-	bool single = size <= DIGEST_PIECE_BYTES;
-
-	if (!single)
-		digest_stream_start(l->received_sum);
-	for (size_t done = 0, n; done < size; done += n) {
-		int err;
-
-		n = size - done < DIGEST_PIECE_BYTES ? size - done : DIGEST_PIECE_BYTES;
-		err = receive_bytes(l, buf + done, n);
-		add_time(ns ? &ns[1] : NULL, &start_ns);
-		if (err)
-			return err;
-		if (!single)
-			digest_stream_add(l->received_sum, buf + done, n);
-		else
-			*digest = digest_data(buf, n);
-		add_time(ns ? &ns[0] : NULL, &start_ns);
-	}
-	if (!single)
-		*digest = digest_stream_end(l->received_sum);
-	return 0;
 }
 
 int link_receive_body(struct link *l, const struct wire_header *h, void *buf, uint64_t ns[2],
 		      struct err *why)
 {
-	struct digest digest = { 0 };
-	int err = receive_pieces(l, buf, (size_t)h->length, &digest, ns);
+	struct digest digest;
+	int err = stream_receive_body(receive_bytes, l, l->received_sum, buf, (size_t)h->length,
+				      &digest, ns);
 
 	if (err)
 		return say_lost(l, why, err);
@@ -689,4 +664,20 @@ int link_receive_body(struct link *l, const struct wire_header *h, void *buf, ui
 		return say(l, why, -EBADMSG, "the other side sent %s",
 			   wire_fault_text(WIRE_BAD_DATA));
 	return 0;
+}
+
+int link_receive_message(struct link *l, uint64_t max_data, struct wire_header *h, uint8_t **body,
+			 size_t *room, struct err *why)
+{
+	int err = link_receive(l, max_data, h, why);
+	uint8_t *more;
+
+	if (!err && h->length > *room) {
+		more = realloc(*body, h->length);
+		if (!more)
+			return -ENOMEM;
+		*body = more;
+		*room = h->length;
+	}
+	return err ? err : link_receive_body(l, h, *body, NULL, why);
 }

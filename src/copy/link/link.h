@@ -108,6 +108,13 @@ int link_receive(struct link *l, uint64_t max_data, struct wire_header *h, struc
 int link_receive_body(struct link *l, const struct wire_header *h, void *buf, uint64_t ns[2],
 		      struct err *why);
 
+/*
+ * Receive both, with the body in `*body`, which has `*room` bytes of malloc() and grows. Errors as
+ * above, and -ENOMEM.
+ */
+int link_receive_message(struct link *l, uint64_t max_data, struct wire_header *h, uint8_t **body,
+			 size_t *room, struct err *why);
+
 /* False for TCP, with facts of the connection, which are all zero for a channel. */
 bool link_is_channel(const struct link *l);
 void link_info(struct link *l, struct connection_info *info);
