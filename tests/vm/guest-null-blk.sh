@@ -8,7 +8,7 @@
 # shellcheck source=tests/vm/lib.sh
 . /guest/lib.sh
 
-SIZE_MIB=32
+SIZE_MIB=8
 ENGINES="psync libaio io_uring"
 
 prefill() {
@@ -24,10 +24,10 @@ test_counts() {
 			counts_are $((SIZE_MIB * 256)) $((SIZE_MIB * 1048576)) "$1: ${op}s the device, depth $depth, counts"
 		done
 	done
-	xdd -dio -ioengine "$1" -op read -rwratio 30 -targets 1 /dev/nullb0 -blocksize 512 -reqsize 128 -numreqs 1000 \
+	xdd -dio -ioengine "$1" -op read -rwratio 30 -targets 1 /dev/nullb0 -blocksize 512 -reqsize 128 -numreqs 200 \
 		-seek random -seek range $((SIZE_MIB * 2048)) -queuedepth 16
 	tap_status_is 0 "$1: mixed and random"
-	counts_are 1000 65536000 "$1: mixed and random, counts"
+	counts_are 200 13107200 "$1: mixed and random, counts"
 }
 
 # Every other 64 KiB of the first MiB: the contents afterwards are the same with each engine.
@@ -44,18 +44,18 @@ test_data() {
 test_end() {
 	xdd -dio -ioengine "$1" -op read -targets 1 /dev/nullb0 -blocksize 512 -reqsize 128 \
 		-startoffset $((SIZE_MIB * 2048 - 256)) -numreqs 4 -queuedepth 4
-	refused 2 'the device has 32 MiB' "$1: past the end"
+	refused 2 "the device has $SIZE_MIB MiB" "$1: past the end"
 }
 
 test_threads() {
-	xdd -dio -ioengine "$1" -threads 2 -op read -targets 1 /dev/nullb0 -blocksize 512 -reqsize 8 -numreqs 5000 \
+	xdd -dio -ioengine "$1" -threads 2 -op read -targets 1 /dev/nullb0 -blocksize 512 -reqsize 8 -numreqs 1000 \
 		-queuedepth 32
 	tap_status_is 0 "$1: two threads"
-	counts_are 5000 20480000 "$1: two threads, counts"
-	xdd -dio -ioengine "$1" batch 8 -op read -targets 1 /dev/nullb0 -blocksize 512 -reqsize 8 -numreqs 5000 \
+	counts_are 1000 4096000 "$1: two threads, counts"
+	xdd -dio -ioengine "$1" batch 8 -op read -targets 1 /dev/nullb0 -blocksize 512 -reqsize 8 -numreqs 1000 \
 		-queuedepth 32
 	tap_status_is 0 "$1: batches"
-	counts_are 5000 20480000 "$1: batches, counts"
+	counts_are 1000 4096000 "$1: batches, counts"
 }
 
 # One device has queues that can be polled, the other has none.
@@ -63,28 +63,28 @@ test_uring_keywords() {
 	for words in fixedbufs fixedfiles "fixedbufs fixedfiles" sqpoll "iopoll" "fixedbufs fixedfiles iopoll batch 4"; do
 		# shellcheck disable=SC2086
 		xdd -dio -ioengine io_uring $words -op read -targets 1 /dev/nullb1 -blocksize 512 -reqsize 8 \
-			-numreqs 2000 -queuedepth 16
+			-numreqs 400 -queuedepth 16
 		tap_status_is 0 "io_uring $words"
-		counts_are 2000 8192000 "io_uring $words, counts"
+		counts_are 400 1638400 "io_uring $words, counts"
 	done
 	xdd -dio -ioengine io_uring iopoll -op read -targets 1 /dev/nullb0 -blocksize 512 -reqsize 8 -numreqs 1
 	refused 2 'iopoll|poll' "iopoll on a device without such queues"
 }
 
-# An extent that cannot be read: of 2048 requests of 4 KiB the same two fail with each engine.
+# An extent that cannot be read: of 512 requests of 4 KiB the same two fail with each engine.
 test_bad_blocks() {
 	for engine in $ENGINES; do
 		xdd -dio -ioengine "$engine" -op read -targets 1 /dev/nullb2 -blocksize 512 -reqsize 8 \
-			-bytes $((8 * 1048576)) -queuedepth 32 -maxerrorstoprint 10
+			-bytes $((2 * 1048576)) -queuedepth 32 -maxerrorstoprint 10
 		tap_status_is 6 "$engine: bad blocks: status 6"
-		counts_are 2046 $((2046 * 4096)) "$engine: bad blocks, counts"
+		counts_are 510 $((510 * 4096)) "$engine: bad blocks, counts"
 		tap_is "$(sed -n 's/.*at offset \([0-9]*\) of.*Input.output error.*/\1/p' "$tap_err" | sort -n | tr '\n' ' ')" \
 			"409600 413696 " "$engine: bad blocks, where"
 	done
 }
 
 setup() {
-	memory_device nullb0 poll_queues=0 && memory_device nullb1 poll_queues=1 submit_queues=2 &&
+	memory_device nullb0 size=$SIZE_MIB poll_queues=0 && memory_device nullb1 poll_queues=1 submit_queues=2 &&
 		memory_device nullb2 badblocks=+800-815 && wait_for 10 test -b /dev/nullb2
 }
 

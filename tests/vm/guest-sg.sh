@@ -12,7 +12,7 @@
 
 DEBUG=/sys/bus/pseudo/drivers/scsi_debug
 MIB=$((1024 * 1024))
-SIZE_MIB=64
+SIZE_MIB=16
 
 # The disk answers according to scsi_debug's options; 1: it also logs each command.
 disk_opts() {
@@ -50,10 +50,10 @@ test_reads() {
 	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 128
 	tap_status_is 0 "$1: reads of the whole disk"
 	counts_are $((SIZE_MIB * 16)) $((SIZE_MIB * MIB)) "$1: the capacity is the disk's"
-	xdd -ioengine sg -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 2000 -seek random \
+	xdd -ioengine sg -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 400 -seek random \
 		-seek range $((SIZE_MIB * 2048)) -queuedepth 4
 	tap_status_is 0 "$1: random reads, depth 4"
-	counts_are 2000 $((2000 * 4096)) "$1: random reads, counts"
+	counts_are 400 $((400 * 4096)) "$1: random reads, counts"
 }
 
 # sg writes the same as psync, and touches nothing else.
@@ -74,9 +74,9 @@ test_writes() {
 
 # An opening of /dev/sg takes 16 commands at a time.
 test_depth() {
-	xdd -sgio -op read -rwratio 50 -targets 1 "$1" -blocksize 512 -reqsize 8 -bytes $((8 * MIB)) -queuedepth 64
+	xdd -sgio -op read -rwratio 50 -targets 1 "$1" -blocksize 512 -reqsize 8 -bytes $((2 * MIB)) -queuedepth 64
 	tap_status_is 0 "$1: mixed, depth 64"
-	counts_are 2048 $((8 * MIB)) "$1: mixed, depth 64, counts"
+	counts_are 512 $((2 * MIB)) "$1: mixed, depth 64, counts"
 }
 
 test_large_requests() {
@@ -99,32 +99,33 @@ verified() {
 	tap_status_is 0 "$2: $3: $1 finds right what was written"
 }
 
-# Each engine verifies the data of the other, and both find a wrong byte.
+# Each engine verifies the data of the other, and both find a wrong byte. One pattern for each device.
 test_data() {
-	for pattern in tagged sequenced; do
-		xdd -sgio -op write -targets 1 "$1" -blocksize 512 -reqsize 2048 -bytes $((2 * MIB)) -queuedepth 2 \
-			-datapattern "$pattern" -force "$1"
-		tap_status_is 0 "$1: $pattern: -sgio writes"
-		verified -sgio "$1" "$pattern"
-		verified -dio /dev/sda "$pattern"
-		xdd -dio -op write -targets 1 /dev/sda -blocksize 512 -reqsize 2048 -bytes $((2 * MIB)) -queuedepth 2 \
-			-datapattern "$pattern" -force /dev/sda
-		verified -sgio "$1" "$pattern"
-		dd if=/tmp/pattern of=/dev/sda bs=512 count=1 seek=3001 conv=notrunc oflag=direct 2>/dev/null
-		xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 2048 -bytes $((2 * MIB)) -queuedepth 2 \
-			-datapattern "$pattern" -verify contents
-		tap_status_is 7 "$1: $pattern: -sgio finds what is wrong"
-		tap_is "$(grep -c 'DATA MISCOMPARE.* operation 1 of pass 1: .* at offset 153651[23] ' "$tap_err")" 1 \
-			"$1: $pattern: and says where" || tap_show_run
-	done
+	pattern=$2
+	xdd -sgio -op write -targets 1 "$1" -blocksize 512 -reqsize 2048 -bytes $((2 * MIB)) -queuedepth 2 \
+		-datapattern "$pattern" -force "$1"
+	tap_status_is 0 "$1: $pattern: -sgio writes"
+	verified -sgio "$1" "$pattern"
+	verified -dio /dev/sda "$pattern"
+	xdd -dio -op write -targets 1 /dev/sda -blocksize 512 -reqsize 2048 -bytes $((2 * MIB)) -queuedepth 2 \
+		-datapattern "$pattern" -force /dev/sda
+	verified -sgio "$1" "$pattern"
+	dd if=/tmp/pattern of=/dev/sda bs=512 count=1 seek=3001 conv=notrunc oflag=direct 2>/dev/null
+	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 2048 -bytes $((2 * MIB)) -queuedepth 2 \
+		-datapattern "$pattern" -verify contents
+	tap_status_is 7 "$1: $pattern: -sgio finds what is wrong"
+	tap_is "$(grep -c 'DATA MISCOMPARE.* operation 1 of pass 1: .* at offset 153651[23] ' "$tap_err")" 1 \
+		"$1: $pattern: and says where" || tap_show_run
 	xdd -sgio -rwratio 50 -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 400 -seek random -seek range 1024 \
 		-queuedepth 4 -datapattern tagged -verify contents -force "$1"
 	tap_status_is 0 "$1: reads and writes, verified"
 	counts_are 400 $((400 * 4096)) "$1: reads and writes, verified, counts"
 	# Sectors that cannot be read are no miscompares, and the others are verified.
-	xdd -sgio -op write -targets 1 "$1" -blocksize 512 -reqsize 8 -bytes $((4 * MIB)) -datapattern tagged -force "$1"
+	xdd -sgio -op write -targets 1 "$1" -blocksize 512 -reqsize 8 -startoffset 4096 -bytes "$MIB" \
+		-datapattern tagged -force "$1"
 	disk_opts 2
-	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -bytes $((4 * MIB)) -datapattern tagged -verify contents
+	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -startoffset 4096 -bytes "$MIB" \
+		-datapattern tagged -verify contents
 	tap_status_is 6 "$1: a medium error while verifying"
 	tap_is "$(grep -c 'I/O ERROR' "$tap_err") $(grep -c MISCOMPARE "$tap_err")" "2 0" \
 		"$1: a medium error is no miscompare" || tap_show_run
@@ -167,22 +168,22 @@ test_cache_bits() {
 # The disk cannot read its blocks 0x1234 to 0x123d: of requests of 8 blocks, two fail; it moves nothing of those.
 test_medium_error() {
 	disk_opts 2
-	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -bytes $((4 * MIB)) -queuedepth 4
+	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -startoffset 4096 -bytes "$MIB" -queuedepth 4
 	tap_status_is 6 "$1: a medium error: status 6"
-	counts_are 1022 $((1022 * 4096)) "$1: a medium error, counts"
+	counts_are 254 $((254 * 4096)) "$1: a medium error, counts"
 	tap_stderr_like 'medium error, unrecovered read error \(3/11/00\) at LBA 4660' "$1: the sense data is decoded"
 	tap_is "$(grep -c 'I/O ERROR' "$tap_err")" 2 "$1: two errors are reported"
 	# One at a time: the block layer makes one command of neighbours, which then fail together.
-	xdd -dio -op read -targets 1 /dev/sda -blocksize 512 -reqsize 8 -bytes $((4 * MIB))
-	counts_are 1022 $((1022 * 4096)) "$1: a medium error, counts of psync"
+	xdd -dio -op read -targets 1 /dev/sda -blocksize 512 -reqsize 8 -startoffset 4096 -bytes "$MIB"
+	counts_are 254 $((254 * 4096)) "$1: a medium error, counts of psync"
 	disk_opts 0
-	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -bytes $((4 * MIB)) -queuedepth 4
+	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -startoffset 4096 -bytes "$MIB" -queuedepth 4
 	tap_status_is 0 "$1: no error once the disk is well"
 }
 
 test_ends() {
 	xdd -sgio -op read -targets 1 "$1" -blocksize 512 -reqsize 128 -startoffset $((SIZE_MIB * 2048)) -numreqs 1
-	refused 2 'device has 64 MiB' "$1: past the end"
+	refused 2 "device has $SIZE_MIB MiB" "$1: past the end"
 	xdd -sgio -op read -targets 1 "$1" -blocksize 100 -reqsize 1 -numreqs 1
 	refused 2 'whole blocks of the device' "$1: no whole blocks"
 	xdd -sgio -dio -op read -targets 1 "$1" -blocksize 512 -reqsize 8 -numreqs 1
@@ -262,8 +263,10 @@ setup || give_up "a simulated disk"
 dd if=/dev/urandom of=/tmp/pattern bs=1M count=1 2>/dev/null
 
 for dev in /dev/sg0 /dev/sda; do
+	pattern=tagged
+	[ $dev = /dev/sg0 ] || pattern=sequenced
 	for name in reads writes depth large_requests data flush cache_bits medium_error ends delay; do
-		"test_$name" "$dev"
+		"test_$name" "$dev" "$pattern"
 	done
 done
 test_refusals

@@ -4,11 +4,12 @@
 
 A test that needs a device, a kernel module or a topology that the machine does not have runs in a
 small virtual machine under qemu's software emulation: Debian's kernel, and an initramfs made of
-busybox, the xdd binary with its libraries, some modules and one guest script. No disk, no network, no
+busybox, the xdd binary with its libraries, some modules and the guest scripts. No disk, no network, no
 privileges; up in a few seconds.
 
     vm.py run [--xdd FILE] [--timeout S] [--console] SCRIPT...
-        Run guest scripts, each in a machine of its own, and print their results as one TAP test.
+        Run guest scripts one after the other, in one machine if they want the same number of processors, and print
+        their results as one TAP test. After each, its devices are removed.
     vm.py fetch
         Get the kernel into the cache, if it is not there.
 
@@ -16,7 +17,7 @@ A guest script is a POSIX shell script that prints TAP. Lines at its start say w
 
     # vm: modules scsi_debug sg sd_mod
     # vm: programs dmsetup
-    # vm: memory 1024         (MiB; shared out to the NUMA nodes)
+    # vm: memory 1024         (MiB at least; shared out to the NUMA nodes)
     # vm: processors 4        (shared out to the two NUMA nodes; 2 otherwise)
     # vm: limit 120           (seconds; then the machine is killed)
 
@@ -24,6 +25,7 @@ The kernel is the package that linux-image-amd64 stands for. It is kept, unpacke
 ${XDG_CACHE_HOME:-~/.cache}/xdd-vm; a linux-image-*.deb that lies there is used and nothing fetched.
 """
 import argparse
+import contextlib
 import ctypes
 import fcntl
 import glob
@@ -50,7 +52,8 @@ NODES = 2
 DEFAULT_PROCESSORS = NODES
 DEFAULT_MEMORY_MIB = 1024
 DEFAULT_LIMIT_S = 240
-DONE = "vm-done"  # the guest's last line: this and the script's status
+DONE = "vm-done"  # the last line of a script: this and its status
+QUIET_S = 1  # a serial line may stop that is silent for so long
 
 # Directories of kernel modules to unpack: whole ones, since modules need each other. A change of the list needs a new
 # number, so that older caches are unpacked again.
@@ -72,13 +75,29 @@ mount -t tmpfs shm /dev/shm
 ln -sf /proc/self/fd /dev/fd
 . /guest/environment
 stty -F /dev/ttyS1 raw -echo
+
+tidy() {
+	swapoff -a
+	umount -a -t cgroup2
+	[ ! -x /bin/dmsetup ] || dmsetup remove_all --force --noudevsync
+	for device in /sys/kernel/config/nullb/*/; do
+		rmdir "$device"
+	done
+	# The other modules stay: Linux 6.1 may call configfs after it was unloaded.
+	rmmod scsi_debug
+	rm -rf /tmp/*
+}
+
 {
 	read -r up rest </proc/uptime
 	echo "# up after $up s"
-	sh /guest/script
-	echo "%s $?"
+	for script in /guest/scripts/*; do
+		sh "$script"
+		echo "%s $?"
+		tidy >/tidy.log 2>&1
+	done
 } </dev/null >/dev/ttyS1 2>&1
-# The reader of the last line ends the machine. If it switched itself off, the serial line might not have sent all.
+# The reader of the last line ends the machine.
 sleep 60
 poweroff -f
 """ % DONE
@@ -283,7 +302,7 @@ def busybox(archive):
         archive.link("bin/" + applet, "busybox")
 
 
-def build_initramfs(path, kernel, script, needs, xdd):
+def build_initramfs(path, kernel, scripts, needs, xdd):
     archive = Archive(path)
     for directory in ("dev", "proc", "sys", "tmp", "run", "etc"):
         archive.directory(directory)
@@ -299,7 +318,8 @@ def build_initramfs(path, kernel, script, needs, xdd):
         archive.put("modules/%s.order" % module, "\n".join(order) + "\n")
         for name in order:
             archive.copy("modules/%s.ko" % name, kernel.modules[name])
-    archive.copy("guest/script", script)
+    for number, script in enumerate(scripts):
+        archive.copy("guest/scripts/%03d" % number, script)
     archive.copy("guest/lib.sh", os.path.join(HERE, "lib.sh"))
     archive.copy("tests/lib/tap.sh", os.path.join(TOP_SRCDIR, "tests", "lib", "tap.sh"))
     environment = {k: os.environ[k] for k in PASSED_ON if k in os.environ}
@@ -330,6 +350,22 @@ def script_needs(path):
     return needs
 
 
+def joint_needs(scripts):
+    """Return the needs of a machine that runs all these scripts."""
+    needs = [script_needs(script) for script in scripts]
+    joint = {key: sorted({word for n in needs for word in n[key]}) for key in ("modules", "programs")}
+    joint.update(memory=max(n["memory"] for n in needs), processors=max(n["processors"] for n in needs))
+    return joint
+
+
+def check_needs(kernel, needs):
+    """Raises Unavailable if a program or a module is missing."""
+    for name in needs["programs"]:
+        find_program(name)
+    for name in needs["modules"]:
+        kernel.order(name)
+
+
 def qemu_command(kernel, initramfs, console, needs):
     memory_mib, each = needs["memory"] // NODES, needs["processors"] // NODES
     command = [find_program(QEMU), "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max,la57=off",
@@ -351,59 +387,74 @@ def die_with_parent():
 
 
 class Machine:
-    """One machine, one guest script. `lines()` yields what the script prints; then `status` is its status, or None
-    when the machine did not get that far, and `trouble` says why."""
+    """One machine, in which guest scripts run. For each script in turn, `lines()` yields what it prints; then `status`
+    is its status, or None when the machine did not get that far, and `trouble` says why."""
 
-    def __init__(self, kernel, script, xdd, limit_s=None):
-        self.needs = script_needs(script)
-        self.limit_s = limit_s or self.needs["limit"]
+    def __init__(self, kernel, scripts, xdd):
+        self.needs = joint_needs(scripts)
         self.status = None
         self.trouble = ""
         self.console = b""
+        self.pending = b""
+        self.is_up = False
+        self.used_s = 0.0
         self.tmp = tempfile.mkdtemp(prefix="xdd-vm.")
         self.process = None
         try:
             initramfs = os.path.join(self.tmp, "initramfs")
-            build_initramfs(initramfs, kernel, script, self.needs, xdd)
+            build_initramfs(initramfs, kernel, scripts, self.needs, xdd)
             command = qemu_command(kernel, initramfs, os.path.join(self.tmp, "console"), self.needs)
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                            stderr=subprocess.STDOUT, preexec_fn=die_with_parent)
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=subprocess.STDOUT, bufsize=0, preexec_fn=die_with_parent)
         except BaseException:
             self.end()
             raise
 
-    def lines(self):
-        deadline = time.monotonic() + self.limit_s
-        pending = b""
-        while True:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                self.trouble = "stopped after %d s" % self.limit_s
-                return
-            if not select.select([self.process.stdout], [], [], left)[0]:
-                continue
-            data = os.read(self.process.stdout.fileno(), 65536)
-            if not data:
-                self.trouble = "the machine ended and its script did not say so"
-                return
-            *whole, pending = (pending + data).split(b"\n")
-            for raw in whole:
-                line = raw.decode(errors="replace").rstrip("\r")
-                if line.startswith(DONE + " "):
-                    self.status = int(line.split()[1])
-                    return
-                yield line
+    def read(self, deadline):
+        """More of the serial line; empty at its end, or after the deadline."""
+        while time.monotonic() < deadline:
+            if select.select([self.process.stdout], [], [], QUIET_S)[0]:
+                return os.read(self.process.stdout.fileno(), 65536)
+            # A machine may lose the interrupt that says "sent". A received character makes it send on.
+            if self.is_up:
+                with contextlib.suppress(BrokenPipeError):
+                    self.process.stdin.write(b"\n")
+        return b""
 
-    @property
-    def lost_lines(self):
-        """True if the script came to its end, and a minute later the machine, without a word of it."""
-        return self.status is None and b"reboot: Power down" in self.console
+    def lines(self, limit_s):
+        deadline = time.monotonic() + limit_s
+        self.status = None
+        while True:
+            line, newline, rest = self.pending.partition(b"\n")
+            if not newline:
+                data = self.read(deadline)
+                self.pending += data
+                if data:
+                    continue
+                self.trouble = ("the machine ended and its script did not say so" if time.monotonic() < deadline else
+                                "stopped after %d s" % limit_s)
+                return
+            self.pending, self.is_up = rest, True
+            line = line.decode(errors="replace").rstrip("\r")
+            if line.startswith(DONE + " "):
+                self.status = int(line.split()[1])
+                return
+            yield line
+
+    def cpu_s(self):
+        """User and system time of the machine since the last call."""
+        with open("/proc/%d/stat" % self.process.pid, encoding="ascii") as f:
+            fields = f.read().rpartition(")")[2].split()
+        used = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        self.used_s, before_s = used, self.used_s
+        return used - before_s
 
     def end(self):
         """Kill the machine and remove its files. Safe to call again."""
         if self.process:
             self.process.kill()
             self.process.wait()
+            self.process.stdin.close()
             self.process.stdout.close()
             self.process = None
         try:
@@ -439,42 +490,40 @@ class Results:
         self.failed += not passed
         print("%s %d - %s" % ("ok" if passed else "not ok", self.count, text), flush=True)
 
-    def run(self, *args):
-        """Run a script; once more where the machine's serial line stood still, and the script's last lines were lost."""
-        if not self._run(*args):
-            self._run(*args, last=True)
+    def run(self, kernel, scripts, args):
+        """Run scripts in one machine; after a failure, the others in a new one."""
+        while scripts:
+            with Machine(kernel, scripts, os.path.abspath(args.xdd)) as machine:
+                while scripts:
+                    script, *scripts = scripts
+                    if not self.run_script(machine, script, args.timeout) or args.console:
+                        machine.end()
+                        for line in machine.console.decode(errors="replace").splitlines()[-60:]:
+                            print("# console: " + line.rstrip("\r"))
+                        break
 
-    def _run(self, kernel, script, xdd, limit_s, show_console, last=False):
-        """Returns false if lines were lost, of which a result tells only the last time."""
+    def run_script(self, machine, script, limit_s):
+        """Returns whether it passed."""
         name = test_name(script)
         started = time.monotonic()
         planned, seen, failed = None, 0, self.failed
-        with Machine(kernel, script, xdd, limit_s) as machine:
-            for line in machine.lines():
-                found = re.match(r"(not )?ok\b[ \d]*(?:- )?(.*)", line)
-                plan = re.match(r"1\.\.(\d+)(.*)", line)
-                if found:
-                    seen += 1
-                    self.result(not found.group(1), "%s: %s" % (name, found.group(2)))
-                elif plan:
-                    planned = int(plan.group(1))
-                    if planned == 0:
-                        self.result(True, "%s%s" % (name, plan.group(2)))
-                elif line.strip():
-                    print(line if line.startswith("#") else "# " + line, flush=True)
-            machine.end()
-            if machine.lost_lines and not last:
-                print("# %s: its last lines did not arrive: once more" % name, flush=True)
-                return False
-            if machine.trouble or planned != seen or (machine.status and self.failed == failed):
-                self.result(False, "%s runs to its end" % name)
-                print("# %s; %s results of %s; status %s" % (machine.trouble or "it ended", seen, planned,
-                                                            machine.status))
-            if show_console or self.failed > failed:
-                for line in machine.console.decode(errors="replace").splitlines()[-60:]:
-                    print("# console: " + line.rstrip("\r"))
-        print("# %s: %.1f s" % (name, time.monotonic() - started), flush=True)
-        return True
+        for line in machine.lines(limit_s or script_needs(script)["limit"]):
+            found = re.match(r"(not )?ok\b[ \d]*(?:- )?(.*)", line)
+            plan = re.match(r"1\.\.(\d+)(.*)", line)
+            if found:
+                seen += 1
+                self.result(not found.group(1), "%s: %s" % (name, found.group(2)))
+            elif plan:
+                planned = int(plan.group(1))
+                if planned == 0:
+                    self.result(True, "%s%s" % (name, plan.group(2)))
+            elif line.strip():
+                print(line if line.startswith("#") else "# " + line, flush=True)
+        if machine.trouble or planned != seen or (machine.status and self.failed == failed):
+            self.result(False, "%s runs to its end" % name)
+            print("# %s; %s results of %s; status %s" % (machine.trouble or "it ended", seen, planned, machine.status))
+        print("# %s: %.1f s, CPU %.1f s" % (name, time.monotonic() - started, machine.cpu_s()), flush=True)
+        return self.failed == failed
 
 
 def run_scripts(args):
@@ -490,11 +539,16 @@ def run_scripts(args):
         print("1..0 # SKIP %s" % e)
         return 0
     results = Results()
+    machines = {}
     for script in args.scripts:
+        needs = script_needs(script)
         try:
-            results.run(kernel, script, os.path.abspath(args.xdd), args.timeout, args.console)
+            check_needs(kernel, needs)
+            machines.setdefault(needs["processors"], []).append(script)
         except Unavailable as e:
             results.result(True, "%s # SKIP %s" % (test_name(script), e))
+    for scripts in machines.values():
+        results.run(kernel, scripts, args)
     print("1..%d" % results.count)
     return 1 if results.failed else 0
 
