@@ -76,9 +76,11 @@
 /*
  * A thread that reads the clock this often without a wait has no other way to let time pass: each
  * reading from then on is a step, after which others have their turn when their time has come, and
- * in any case after so many steps.
+ * in any case after so many steps. After a wait that ended by time it is sooner: xdd sleeps until
+ * shortly before a moment, and reads the clock until then.
  */
 #define READINGS 10000u
+#define READINGS_AFTER_SLEEP 100u
 #define STEP_NS 1000u
 #define STEPS_IN_TURN 100u
 
@@ -342,6 +344,8 @@ static void dispatch(void)
 			return;
 		move_to(t->until_ns);
 		end_by_time(t);
+		if (free_readings > READINGS_AFTER_SLEEP)
+			readings = free_readings - READINGS_AFTER_SLEEP;
 	}
 	t = first_ready;
 	first_ready = t->next_ready;
