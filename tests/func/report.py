@@ -5,6 +5,7 @@ xdd report: the page is well-formed, complete in itself and readable; its figure
 documents cannot become markup; and what it refuses.
 """
 import copy
+import functools
 import itertools
 import os
 import re
@@ -26,6 +27,12 @@ HOSTILE = ["<script>alert(1)</script>", "\"onload=\"alert(1)", "'><img src=x one
 
 def report(*args, **kwargs):
     return t.command([t.XDD, "report", *args], **kwargs)
+
+
+@functools.cache
+def of_two():
+    """The document of TWO, which is in the file `two`. For all tests: they change copies."""
+    return j.of_run("two", *TWO)
 
 
 def page_of(run, name):
@@ -53,7 +60,7 @@ def row_of(page, caption, head):
 
 
 def test_run():
-    document = j.of_run("two", *TWO)
+    document = of_two()
     page = page_of(report(t.path("two")), "a run")
     t.equal(page.headings()[2:], ["Over time", "Latency", "Targets", "Environment"], "its sections")
     rows = [row_of(page, "Targets side by side", head) or {} for head in ("target 0, null", "target 1, null", "all targets")]
@@ -106,7 +113,7 @@ def test_sweep():
                          ([], ["queuedepth", "1", "2"])):
         lines = [rows for caption, rows in page_of(report(*words, file), "axis").tables().items() if caption.startswith("Bandwidth")]
         t.ok(lines and lines[0][0][0] == heads[0] and [row[0] for row in lines[0][1:]] == heads[1:], "the x axis: " + " ".join(words), lines)
-    both = page_of(report(file, j.write("plain", j.of_run("mixed", *TWO))), "a sweep and a run")
+    both = page_of(report(file, j.write("plain", of_two())), "a sweep and a run")
     t.equal([h for h in both.headings() if h[:3] in ("a: ", "b: ")], ["a: " + file, "b: " + t.path("plain")],
             "several documents, one after the other")
 
@@ -371,7 +378,7 @@ ALL = ["Bandwidth over time", "Operations per second over time", "Service times 
 
 def test_plots():
     file, where = t.path("long"), t.path("plots")
-    document = j.of_run("long", *"-op noop -targets 2 null null -passes 3 -timelimit 0.3 -intervals 0.02".split())
+    document = j.of_run("long", *"-op noop -targets 2 null null -passes 3 -timelimit 0.1 -operationdelay 0.00002 -intervals 0.02".split())
     page = page_of(report(file, "-noplots"), "-noplots")
     t.equal((plots_of(page), page.root.text().count("The plots are missing: -noplots. Their values are in the tables.")),
             ([], len(page.all("figure"))), "-noplots: the missing plots are named")
@@ -421,7 +428,7 @@ def test_plots():
 
 
 def test_difference():
-    base = j.of_run("base", *TWO)
+    base = of_two()
     noise = [99.0, 101.0, 100.0, 98.0, 102.0]
 
     def with_values(name, factor):
@@ -519,7 +526,7 @@ def test_kinds():
 
 def test_script():
     """The policy admits the script of the page and nothing else, also where a page has no plot to zoom."""
-    j.of_run("timed", *"-op noop -target null -numreqs 10000 -passes 3".split())
+    j.of_run("timed", *"-op noop -target null -numreqs 1000 -passes 3".split())
     page = page_of(report(t.path("timed")), "a run")
     scripts = [e.text() for e in page.all("script")]
     t.equal(len(scripts), 1, "a page with plots over time has one script")
@@ -534,7 +541,7 @@ def test_script():
 
 def test_many_rows():
     """Rows of a document are joined: the page does not grow with them."""
-    base = j.of_run("rows", *TWO)
+    base = copy.deepcopy(of_two())
     row = {"target": None, "name": "all", "pass": 1, "direction": "read", "ops": 10, "bytes": 4096, "errors": 1, "iops": 1,
            "bandwidth": 1, "p50_ns": 100, "p99_ns": 200, "max_ns": 300, "partial": False}
     base["intervals"] = [dict(row, start_ns=i * 1000, end_ns=i * 1000 + 1000, max_ns=300 + i) for i in range(100000)]
@@ -571,7 +578,7 @@ def test_columns():
 
 def test_hostile():
     """Texts of a document are texts of the page, whatever they hold, and none of the scripts of -plots."""
-    base = j.of_run("victim", *TWO)
+    base = of_two()
     sweep = {"format": "xdd sweep", "version": 1, "status": 0, "axes": [], "points": []}
     for text in HOSTILE:
         bad = copy.deepcopy(base)
@@ -612,7 +619,7 @@ def test_hostile():
 
 def test_odd_values():
     """Members of wrong types and sizes are unknown, and never more than that."""
-    base = j.of_run("odd", *TWO)
+    base = of_two()
 
     def spoil(value, replacement):
         if isinstance(value, dict):
@@ -641,8 +648,8 @@ def test_odd_values():
 
 def test_style():
     """Contrasts are at least those of WCAG 2.1 AA, light and dark; the page has rules for paper."""
-    j.of_run("style", *TWO)
-    page = xddpage.Page(report(t.path("style")).out)
+    of_two()
+    page = xddpage.Page(report(t.path("two")).out)
     style = page.all("style")[0].text()
     schemes = xddpage.colours(style)
     t.equal([sorted(s) for s in schemes], [["back", "bad", "good", "head", "line", "link", "note", "soft", "text"]] * 2,
@@ -677,7 +684,7 @@ def test_plot_colours():
 
 
 def test_output():
-    j.of_run("data", *TWO)
+    j.write("data", of_two())
     plain, file = report(t.path("data")), t.path("page.html")
     run = report(t.path("data"), "-o", file)
     t.equal((run.status, run.out, run.err), (0, "", ""), "-o: nothing on standard output", run)
@@ -695,8 +702,7 @@ def test_output():
 
 
 def test_refused():
-    good = t.path("good")
-    j.of_run("good", *TWO)
+    good = j.write("good", of_two())
     for args, status, want in (((), BAD_ARGUMENT, "expected files of -jsonout; see xdd report -help"),
                                (("/nowhere",), BAD_ARGUMENT, "/nowhere: " + m.NO_FILE), ((t.tmp(),), BAD_ARGUMENT, "directory"),
                                ((good, "-axis"), BAD_ARGUMENT, "-axis: missing argument <option>"),

@@ -57,57 +57,6 @@ def rgb(text):
     return "#" + "".join("%02x" % int(float(part)) for part in re.findall(r"[0-9.]+", text)[:3])
 
 
-VIEWS = [*((scheme, width) for scheme in ("light", "dark") for width in WIDTHS), ("print", PAPER)]
-
-
-def look(page):
-    """The findings of MEASURE in each view, and a PDF."""
-    found = []
-    for scheme, width in VIEWS:
-        xddbrowser.show(page, width, scheme.replace("print", "light"), "print" if scheme == "print" else "screen")
-        found.append((scheme, xddbrowser.value(page, MEASURE)))
-    return found, xddbrowser.pdf(page)
-
-
-def check_scheme(name, page, scheme, found):
-    t.equal([f["width"] for f in found if f["scroll"] <= f["width"] and not f["over"]],
-            [width for s, width in VIEWS if s == scheme], "%s, %s: nothing is wider than the window" % (name, scheme),
-            [(f["width"], f["scroll"], f["over"][:5]) for f in found])
-    t.equal({(f["headings"], f["tables"], f["plots"]) for f in found},
-            {(len(page.headings()), len(page.all("table")), len(page.all("svg")))}, "and all parts are there")
-    t.equal([(f["width"], f["lost"][:5], f["hidden"], f["shut"]) for f in found if f["lost"] or (f["hidden"] > 0) != (f["shut"] > 0)], [],
-            "a box to tick shows what is folded")
-    t.equal([f["silent"] for f in found if f["silent"]], [], "plots, figures, sections and boxes have names")
-    pairs = {tuple(pair.split("|")) for f in found for pair in f["texts"]}
-    t.equal([(a, b) for a, b in pairs if b == "none" or xddpage.contrast(rgb(a), rgb(b)) < 4.5], [], "and each text can be read")
-    colours = xddpage.colours(page.all("style")[0].text())[scheme == "dark"]
-    expected = {(colours[a], colours[b]) for a, b in (("text", "back"), ("text", "head"), ("soft", "back"))}
-    t.equal(expected - {(rgb(a), rgb(b)) for a, b in pairs}, set(), "in the colours of the scheme", pairs)
-
-
-def check(name, documents):
-    run = t.command([t.XDD, "report", *documents], tolerate=["the page has no plots"])
-    t.equal(run.status, 0, name + ": a page", run.err)
-    page = xddpage.Page(run.out)
-    t.equal([f.text()[:60] for f in page.all("figure") if f.all("svg") and not f.all("table")], [],
-            name + ": every plot has its table")
-    seen, faults = xddbrowser.view("file://" + j.write("page.html", run.out), look)
-    found, pdf = seen or ([], b"")
-    t.equal(faults, [], name + ": no error")
-    for scheme in ("light", "dark", "print"):
-        check_scheme(name, page, scheme, [f for s, f in found if s == scheme])
-    t.ok(pdf[:5] == b"%PDF-" and len(pdf) > 10000, name + ": it prints")
-
-
-if not xddbrowser.CHROMIUM:
-    t.skip_all("no Chromium")
-
-
-def test_pages():
-    for name, files in xddkinds.documents():
-        check(name, files)
-
-
 # Texts of plots in pixels of the page: what is outside its plot or too small, names of lines that touch, and what a pointer
 # over each point would be shown.
 PLOTS = """(() => {
@@ -139,25 +88,68 @@ PLOTS = """(() => {
 })()"""
 
 
-def look_at_plots(page):
-    found = []
-    for scheme, width in (("light", 400), ("light", 1000), ("dark", 1600)):
-        xddbrowser.show(page, width, scheme)
-        found.append((scheme, width, xddbrowser.value(page, PLOTS)))
-    return found
+# A width has one layout in both schemes, and the colours of a scheme are the same at each width.
+VIEWS = [*(("light", width) for width in WIDTHS), ("dark", 1600), ("print", PAPER)]
 
 
-def test_plots():
+def look(page):
+    """The findings of MEASURE in each view, those of PLOTS on screens, and a PDF."""
+    found, plots = [], []
+    for scheme, width in VIEWS:
+        xddbrowser.show(page, width, scheme.replace("print", "light"), "print" if scheme == "print" else "screen")
+        found.append((scheme, xddbrowser.value(page, MEASURE)))
+        if scheme != "print":
+            plots.append(("%s, %d pixels: " % (scheme, width), xddbrowser.value(page, PLOTS)))
+    return found, plots, xddbrowser.pdf(page)
+
+
+def check_scheme(name, page, scheme, found):
+    t.equal([f["width"] for f in found if f["scroll"] <= f["width"] and not f["over"]],
+            [width for s, width in VIEWS if s == scheme], "%s, %s: nothing is wider than the window" % (name, scheme),
+            [(f["width"], f["scroll"], f["over"][:5]) for f in found])
+    t.equal({(f["headings"], f["tables"], f["plots"]) for f in found},
+            {(len(page.headings()), len(page.all("table")), len(page.all("svg")))}, "and all parts are there")
+    t.equal([(f["width"], f["lost"][:5], f["hidden"], f["shut"]) for f in found if f["lost"] or (f["hidden"] > 0) != (f["shut"] > 0)], [],
+            "a box to tick shows what is folded")
+    t.equal([f["silent"] for f in found if f["silent"]], [], "plots, figures, sections and boxes have names")
+    pairs = {tuple(pair.split("|")) for f in found for pair in f["texts"]}
+    t.equal([(a, b) for a, b in pairs if b == "none" or xddpage.contrast(rgb(a), rgb(b)) < 4.5], [], "and each text can be read")
+    colours = xddpage.colours(page.all("style")[0].text())[scheme == "dark"]
+    expected = {(colours[a], colours[b]) for a, b in (("text", "back"), ("text", "head"), ("soft", "back"))}
+    t.equal(expected - {(rgb(a), rgb(b)) for a, b in pairs}, set(), "in the colours of the scheme", pairs)
+
+
+def check_plots(name, found):
     """No text of a plot is cut, tiny or on another; each point shows its values, without a script."""
+    for view, plots in found:
+        where = "%s, %s" % (name, view)
+        t.equal((plots["outside"], plots["small"], plots["touching"]), ([], [], []), where + "no text is cut, tiny or on another")
+        t.ok(plots["points"] and not plots["silent"], where + "each point shows its values", plots["silent"][:5])
+        t.equal(plots["back"], ["rgba(0, 0, 0, 0)"], where + "on the ground of the page")
+
+
+def check(name, documents):
+    run = t.command([t.XDD, "report", *documents], tolerate=["the page has no plots"])
+    t.equal(run.status, 0, name + ": a page", run.err)
+    page = xddpage.Page(run.out)
+    t.equal([f.text()[:60] for f in page.all("figure") if f.all("svg") and not f.all("table")], [],
+            name + ": every plot has its table")
+    seen, faults = xddbrowser.view("file://" + j.write("page.html", run.out), look)
+    found, plots, pdf = seen or ([], [], b"")
+    t.equal(faults, [], name + ": no error")
+    check_plots(name, plots)
+    for scheme in ("light", "dark", "print"):
+        check_scheme(name, page, scheme, [f for s, f in found if s == scheme])
+    t.ok(pdf[:5] == b"%PDF-" and len(pdf) > 10000, name + ": it prints")
+
+
+if not xddbrowser.CHROMIUM:
+    t.skip_all("no Chromium")
+
+
+def test_pages():
     for name, files in (*xddkinds.documents(), ("long names", xddkinds.long_names(1))):
-        text = t.command([t.XDD, "report", *files]).out
-        seen, faults = xddbrowser.view("file://" + j.write("plots.html", text), look_at_plots)
-        t.equal(faults, [], name + ": no error")
-        for scheme, width, found in seen or []:
-            where = "%s, %s, %d pixels: " % (name, scheme, width)
-            t.equal((found["outside"], found["small"], found["touching"]), ([], [], []), where + "no text is cut, tiny or on another")
-            t.ok(found["points"] and not found["silent"], where + "each point shows its values", found["silent"][:5])
-            t.equal(found["back"], ["rgba(0, 0, 0, 0)"], where + "on the ground of the page")
+        check(name, files)
 
 
 # ---- zoom in time ----
@@ -393,7 +385,7 @@ def test_injected():
 
 
 try:
-    t.run(test_pages, test_plots, test_zoom, test_without_script, test_injected)
+    t.run(test_pages, test_zoom, test_without_script, test_injected)
 finally:
     xddbrowser.quit()
 t.done()

@@ -72,7 +72,7 @@ def sweep_3(scale):
 
 
 def _curve(name, scale, *words, **kwargs):
-    return _document(name, "curve", *_reads(), *SMALL, "-each", "%gs" % (0.1 * scale), "-rounds", 3, *words, **kwargs)
+    return _document(name, "curve", *_reads(), *SMALL, "-each", "%gs" % (0.04 * scale), "-rounds", 3, *words, **kwargs)
 
 
 def curve_with_knee(scale):
