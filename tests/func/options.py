@@ -259,15 +259,14 @@ def test_help():
     # An example is one line, to be copied; a range says what it says.
     wide = [line for line in full.out.splitlines() if len(line) >= 80 and not re.match(" +(Example|Allowed):", line)]
     t.ok(not wide, "-fullhelp fits 80 columns", "\n".join(wide))
-    for option in OPTIONS:
-        texts = set()
-        for name in [option.name] + option.aliases.split():
-            for dashes in ("", "-", "--"):
-                run = xdd("-help", dashes + name)
-                texts.add(run.out if run.status == 0 and not run.err else str(run))
-        text = texts.pop()
-        t.ok(not texts and text.startswith("  -" + option.name) and text in full.out,
-             "-help %s, by all its names: the text of -fullhelp" % option.name, text)
+    text_of = {option.name: xdd("-help", option.name).out for option in OPTIONS}
+    t.equal([name for name, text in text_of.items() if not text.startswith("  -" + name) or text not in full.out], [],
+            "-help of each option: the text of -fullhelp")
+    names = {option.name: [option.name, *option.aliases.split()] for option in OPTIONS}
+    for dashes in ("", "-", "--"):
+        run = xdd("-help", *(dashes + name for own in names.values() for name in own))
+        t.equal((run.status, run.out, run.err), (0, "".join(text_of[name] * len(own) for name, own in names.items()), ""),
+                "-help of all names, with %d dashes" % len(dashes))
     for sub in "sequential random range stagger interleave none seed save load disthist seekhist".split():
         t.ok(re.search(r"^ +%s\b" % sub, xdd("-help seek").out, re.M), "-help seek describes " + sub)
     for sub in ("psync libaio io_uring sg mmap null list batch fixedbufs fixedfiles sqpoll iopoll touch fua "
@@ -283,7 +282,7 @@ def test_help():
 
 
 def test_names():
-    """Alternate names, two dashes; and that the option does what its row says."""
+    """Alternate names, two dashes with the last of them; and that the option does what its row says."""
     where = directory(a_cfg="-queuedepth 5\n", s_cfg="[a]\n-queuedepth 6\n[b]\n")
     plain = look(BASE, cwd=where)
     t.equal((plain.run.status, len(plain.targets), plain.run.err), (0, 2, ""), "-dryrun", plain.run)
@@ -296,19 +295,18 @@ def test_names():
             base = BASE.replace("-op read ", "")
         if option.name in AMOUNTS:
             base = BASE.replace("-numreqs 2", "-timelimit 60")
-        for name in [option.name] + option.aliases.split():
-            for dashes in ("-", "--"):
-                what = look("%s %s%s %s" % (base, dashes, name, option.args), cwd=where)
-                if option.name in AMOUNTS:
-                    what.run.err = re.sub("xdd: warning: [^\n]*the operations reach to[^\n]*\n", "", what.run.err)
-                good = what.run.status == 0 and not [line for line in what.run.error_lines() if "warning" not in line]
-                if option.label:
-                    got, before = ((w.each(option.label) if isinstance(option.value,
-                        list) else w.all.get(option.label))
-                                   for w in (what, plain))
-                    good = good and got == option.value and before != option.value
-                t.ok(good, "%s%s %s" % (dashes, name, option.args),
-                     "%s: wanted %r\n%s" % (option.label, option.value, what.run) if not good else "")
+        names = [option.name] + option.aliases.split()
+        for name in names:
+            word = ("--" if name is names[-1] else "-") + name
+            what = look("%s %s %s" % (base, word, option.args), cwd=where)
+            if option.name in AMOUNTS:
+                what.run.err = re.sub("xdd: warning: [^\n]*the operations reach to[^\n]*\n", "", what.run.err)
+            good = what.run.status == 0 and not [line for line in what.run.error_lines() if "warning" not in line]
+            if option.label:
+                got, before = ((w.each(option.label) if isinstance(option.value, list) else w.all.get(option.label))
+                               for w in (what, plain))
+                good = good and got == option.value and before != option.value
+            t.ok(good, "%s %s" % (word, option.args), "%s: wanted %r\n%s" % (option.label, option.value, what.run) if not good else "")
     t.equal(sorted(os.listdir(where)), ["a.cfg", "data", "s.cfg"], "-dryrun creates none of the files that were named")
 
 
