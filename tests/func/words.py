@@ -4,6 +4,7 @@
 Words of other tools: each word of the table in doc/from-fio.md is refused with the words of xdd for it, and the
 command line that the answer proposes is right.
 """
+import functools
 import os
 import re
 import shlex
@@ -33,6 +34,7 @@ def xdd(words):
     return t.command([t.XDD, *words], cwd=WHERE)
 
 
+@functools.cache  # Many rows have one command, and a dry run leaves all as it is.
 def dry(line):
     """Run a command line that was proposed, after "xdd", with -dryrun."""
     words = shlex.split(line)
@@ -52,15 +54,20 @@ def rows():
                 yield tool, cells[0].split("`")[1], cells[1].strip("`")
 
 
+@functools.cache
+def is_refused(words):
+    return xdd(shlex.split("-op read -target T " + words)).status != 0
+
+
 def lacks(said):
     """The reason why this machine cannot run these words; None: it can."""
     engine = re.search(r"-ioengine (\w+)", said)
     if engine and engine.group(1) not in ("psync", "list") and engine.group(1) not in t.engines():
         return "no engine " + engine.group(1)
     for words in ("-hugepages", "-sharedmemory", "-processor node0", "-ioengine sg", "-ioengine io_uring iopoll"):
-        if words in said and xdd(shlex.split("-op read -target T %s -dryrun" % words)).status:
+        if words in said and is_refused(words + " -dryrun"):
             return "not here: " + words
-    if "-dio" in said and xdd(shlex.split("-op read -target T -dio -reqsize 4 -numreqs 1")).status:
+    if "-dio" in said and is_refused("-dio -reqsize 4 -numreqs 1"):
         return "no direct I/O here"
     return None
 
