@@ -22,7 +22,6 @@ import xddhold
 import xddjson as j
 import xddlaw as law
 import xddpoisson
-import xddsys as s
 import xddterm
 import xddtest as t
 
@@ -226,7 +225,8 @@ def test_lateness():
         if engine not in t.engines():
             t.skip("lateness, " + engine, "it is not there")
             continue
-        doc = on_device("20000000 4", "-ioengine", engine, "-queuedepth", 4, "-each", "0.8s", "-rounds", 2, "-load", "20")
+        doc = on_device("20000000 4", "-ioengine", engine, "-queuedepth", 4, "-each", "0.8s" if engine == "psync" else "0.05s", "-rounds", 2,
+                        "-load", "20")
         x = doc["curve"]["loads"][0] if doc else {}
         # Only psync has a modelled device here. xdd looks at the clock for the last few microseconds.
         t.ok(doc and (engine != "psync" or round(x["service"], -2) == 20e6) and 0 <= x["lateness"] < 5e3,
@@ -348,7 +348,7 @@ def follows(found, theory):
 
 def compare_with_law(seed):
     """A curve against theory with the same arrivals; returns its knee."""
-    doc = on_device("%d %d" % (SERVICE_NS, SERVERS), "-queuedepth", SERVERS, "-each", "4.5s", "-load", "20,40,60,70,80,90,95", "-rounds", 3,
+    doc = on_device("%d %d" % (SERVICE_NS, SERVERS), "-queuedepth", SERVERS, "-each", "4.5s", "-load", "20,40,60,70,80,90,95", "-rounds", 3 if LONG else 2,
                     "-goal", "mean=%gms" % (GOAL_NS / 1e6), seed=seed, title="M/D/%d, seed %d" % (SERVERS, seed))
     if not doc:
         return None

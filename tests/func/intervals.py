@@ -94,7 +94,7 @@ def test_exact():
 
 def test_figures():
     """Each figure of a row from the others, and the rows of a pass one after the other."""
-    run, document, rows = both("two passes of a mix", *"-rwratio 30 -targets 2 null null -reqsize 4 -timelimit 0.1".split(),
+    run, document, rows = both("two passes of a mix", *"-rwratio 30 -targets 2 null null -reqsize 4 -timelimit 0.035".split(),
                                *"-passes 2 -qd 2 -throttle target 1 ops 3000".split(), step=1000)
     t.ok(all(r["bytes"] == 4096 * r["ops"] for r in rows),
          "operations and bytes of a row belong together", rows)
@@ -132,7 +132,7 @@ def random_words(rng, files):
     names = [rng.choice(files) for _ in range(n)] if file else ["null"] * n
     words = ["-targets", n, *names, "-reqsize", rng.choice((1, 4, 16)), "-queuedepth", rng.choice((1, 2, 5))]
     words += rng.choice((["-op", "read"], ["-op", "noop"])) if file else rng.choice((["-rwratio", 40], ["-op", "write"], ["-op", "noop"]))
-    words += ["-numreqs", rng.choice((1, 7, 16))] if file or rng.random() < 0.3 else ["-timelimit", rng.choice((0.01, 0.03, 0.06))]
+    words += ["-numreqs", rng.choice((1, 7, 16))] if file or rng.random() < 0.3 else ["-timelimit", rng.choice((0.002, 0.007, 0.02))]
     words += ["-passes", rng.randint(1, 4)]
     if file:
         words += ["-ioengine", rng.choice([e for e in ("psync", "libaio", "io_uring", "mmap") if e in t.engines()])]

@@ -147,7 +147,7 @@ def test_screen():
 def test_screen_of_intervals():
     """On a terminal rows of intervals have the figures that fit, and a line names the others."""
     for columns, left_out in ((60, "min, stddev, weighted, p90, p95, p99"), (80, "min, stddev, weighted, p95"), (200, None)):
-        screen = xddterm.on_terminal(t.xdd_words(*"-rwratio 50 -reqsize 4 -numreqs 4000 -throttle ops 10000 -verbose -latency intervals 0.1 "
+        screen = xddterm.on_terminal(t.xdd_words(*"-rwratio 50 -reqsize 4 -numreqs 400 -throttle ops 1000 -verbose -latency intervals 0.1 "
                                                  "percentiles 50,90,95,99 -target null -target null".split()), columns)
         begins = next((i for i, line in enumerate(screen.lines) if line.split()[:1] == ["time"]), None)
         if not t.ok(screen.status == 0 and begins, "%d columns: headings" % columns, screen):
@@ -214,11 +214,11 @@ def intervals_of(lines, what=""):
 def test_intervals():
     """Intervals follow each other, add up to their pass, and end with it."""
     csv_file = t.path("intervals.csv")
-    for more in ([], ["-nobarrier", "-passdelay", "0.1"]):
+    for more in ([], ["-nobarrier", "-passdelay", "0.01"]):
         if os.path.exists(csv_file):
             os.unlink(csv_file)
-        run = t.xdd(*"-rwratio 40 -targets 2 null null -timelimit 0.5 -passes 2 -qd 2 -throttle target 1 ops 400".split(),
-                    "-latency", "intervals", "0.1", "output", csv_file, *more)
+        run = t.xdd(*"-rwratio 40 -targets 2 null null -timelimit 0.05 -passes 2 -qd 2 -throttle target 1 ops 4000".split(),
+                    "-latency", "intervals", "0.01", "output", csv_file, *more)
         lines = t.read_csv(csv_file)
         found = intervals_of(lines)
         passes = {(x["TARGET"], x["PASS"], x["DIRECTION"], x["TIME"]): x for x in lines
@@ -227,7 +227,7 @@ def test_intervals():
         t.ok(run.status == 0 and not run.err and sorted(found) == sorted(passes) and len(found) == 18, title, run)
         t.equal({k: sum(x[2] for x in v) for k, v in found.items()}, {k: int(x["OPS"]) for k, x in passes.items()},
                 title + " add up to their pass")
-        t.ok(all(e - b >= 0.01 for v in found.values() for b, e, *_ in v), title + ": none is shorter than a tenth", found)
+        t.ok(all(e - b >= 0.001 for v in found.values() for b, e, *_ in v), title + ": none is shorter than a tenth", found)
         together = intervals_of(lines, "COMBINED")
         t.equal({k[:2] for k in together}, {("2", "0")} if more else {("2", "1"), ("2", "2")}, title + " of all targets")
         whole = {(x["DIRECTION"], x["TIME"]): x for x in lines if x["RECORD"] == "SUMMARY" and x["WHAT"] == "COMBINED"}
@@ -239,7 +239,7 @@ def test_intervals():
             t.equal({k: sum(x[2] for x in v) for k, v in together.items()},
                     {k: sum(int(x["OPS"]) for key, x in passes.items() if key[1:] == k[1:]) for k in together},
                     title + " of all targets add up to the pass")
-        t.ok(all(b[0] <= e[0] + 1e-6 <= e[1] + 1e-6 and (i == len(v) - 1 or e[1] - e[0] < 3)
+        t.ok(all(b[0] <= e[0] + 1e-6 <= e[1] + 1e-6 and (i == len(v) - 1 or e[1] - e[0] < 0.3)
                  for v in found.values() for i, (b, e) in enumerate(zip([(0,)] + v, v))), title + " follow each other", found)
         t.ok(all(a[1] <= b[0] + 1e-6 for v in found.values() for a, b in zip(v, v[1:])), title + " do not overlap", found)
         t.ok(all(float(passes[k]["MIN"]) <= x[3] * 1.01 and x[4] <= float(passes[k]["MAX"]) * 1.000001

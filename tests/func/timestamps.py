@@ -257,7 +257,7 @@ def test_oneshot():
 def test_time_limit():
     for option in ("-timelimit", "-runtime"):
         name = prefix()
-        run = t.xdd("-op", "read", "-targets", 1, "null", "-reqsize", 1, option, 0.5, "-queuedepth", 4,
+        run = t.xdd("-op", "read", "-targets", 1, "null", "-reqsize", 1, option, 0.02, "-queuedepth", 4,
                     "-ts", "summary", "size", 5000, "output", name)
         ops = int(run.row("COMBINED")["Ops"])
         counts = x.read_report(name + ".target.0000.csv").counts()
