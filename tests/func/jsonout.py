@@ -25,7 +25,7 @@ import xddtest as t
 t.may_warn(m.REACHES)
 t.tolerate(m.FEWER_PASSES_RUN)
 
-MOMENTS = 100
+MOMENTS = 40
 _files = 0
 
 

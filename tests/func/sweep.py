@@ -488,7 +488,7 @@ def test_notes():
 
 def test_widths():
     """Tables and lines fit the screen; columns without room are named; an interval that reaches zero is none."""
-    words = ["-op", "noop", "-target", "null", "-reqsize", "4k,64k", "-queuedepth", "1,2", "-numreqs", "40000", "-rounds", 2]
+    words = ["-op", "noop", "-target", "null", "-reqsize", "4k,64k", "-queuedepth", "1,2", "-numreqs", "2000", "-rounds", 2]
     for columns in 60, 80, 120:
         run = sweep(*words, env=dict(os.environ, COLUMNS=str(columns)))
         t.equal((run.status, [x for x in run.out.splitlines() if len(x) > columns]), (0, []), "%d columns: lines fit" % columns, run)
