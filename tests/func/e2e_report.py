@@ -71,8 +71,8 @@ def columns_of(copy, side):
 
 def test_columns():
     words = [*BLOCKS, "-verbose", "-qthreadinfo", "-outputformat", "new", "+WHAT+ELAPSEDTIMEPASS+" + "+".join(COLUMNS)]
-    copy = e.Copy(source_of(), t.path("columns"), words, ports=4, reads=["-csvout", t.path("source.csv")],
-                  writes=["-csvout", t.path("destination.csv")]).run()
+    outputs = {side: ["-csvout", t.path(side + ".csv"), "-jsonout", t.path(side + ".json")] for side in PAIR}
+    copy = e.Copy(source_of(), t.path("columns"), words, ports=4, reads=outputs["source"], writes=outputs["destination"]).run()
     if not well(copy, "columns"):
         return
     rows = {side: columns_of(copy, side) for side in PAIR}
@@ -80,6 +80,11 @@ def test_columns():
         of = {row["WHAT"]: row for row in rows[side]}
         t.equal([name for name in COLUMNS for what in ("TARGET_PASS", "TARGET_AVERAGE", "COMBINED") if of[what][name] == ""],
                 [], "columns: all are known for the target of the " + side, rows[side])
+        again = t.path(side + ".again.csv")
+        t.command([t.XDD, "report", "-csv", "-columns", "+" + "+".join(COLUMNS), "-o", again, t.path(side + ".json")])
+        t.equal([{name: row[name] for name in COLUMNS} for row in t.read_csv(again)],
+                [{name: row[name] for name in COLUMNS} for row in rows[side] if row["WHAT"] != "QUEUE_PASS"],
+                "columns: those of the %s are made from its document again" % side)
         queues = [row for row in rows[side] if row["WHAT"] == "QUEUE_PASS"]
         unknown = {name for row in queues for name in COLUMNS if row[name] == ""}
         t.equal(unknown, {"E2EFIRSTREADTIME", "E2ELASTWRITETIME"} | ({"E2ELAGTIME", "E2EPERCENTLAGTIME"} if side == "source"
