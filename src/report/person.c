@@ -664,10 +664,12 @@ static void take_figures(struct person_figures *to, const struct figures *f, uns
 	to->n = n;
 	for (int i = 0; i < FIGURES_SHOWN; i++) {
 		const enum pass_figure own = figures_shown[i], response = figure_of_response(own);
+		const bool responds = pass_figures[response].time == LATENCY_RESPONSE;
 
 		to->values[LATENCY_SERVICE][i] =
 			times || !is_time(own) ? figure_of_dir(f, own, dir) : NAN;
-		to->values[LATENCY_RESPONSE][i] = times ? figure_of_dir(f, response, dir) : NAN;
+		to->values[LATENCY_RESPONSE][i] =
+			times && responds ? figure_of_dir(f, response, dir) : NAN;
 	}
 }
 

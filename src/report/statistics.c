@@ -264,9 +264,14 @@ static bool figure_is_service(enum pass_figure figure)
 
 enum pass_figure figure_of_response(enum pass_figure figure)
 {
-	if (figure == FIGURE_MAX)
-		return FIGURE_RESPONSE_MAX;
-	return figure_is_service(figure) ? figure - FIGURE_LATENCY + FIGURE_RESPONSE : figure;
+	const struct pass_figure_row *row = &pass_figures[figure];
+	const uint32_t stat = figure == FIGURE_LATENCY ? LATENCY_MEAN : row->stat;
+
+	for (enum pass_figure i = 0; i < FIGURE_ROUND && stat; i++) {
+		if (pass_figures[i].time == LATENCY_RESPONSE && pass_figures[i].stat == stat)
+			return i;
+	}
+	return figure;
 }
 
 static double of_latency(const struct latency *l, enum pass_figure figure, unsigned dir)

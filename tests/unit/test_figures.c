@@ -294,6 +294,20 @@ static void test_figure_of_pass(void **state)
 	assert_true(isnan(figure_of_pass(&f, FIGURE_P50)));
 	assert_true(isnan(figure_of_pass(&f, FIGURE_KNEE)));
 
+	assert_int_equal(figure_of_response(FIGURE_LATENCY), FIGURE_RESPONSE);
+	assert_int_equal(figure_of_response(FIGURE_P999), FIGURE_RESPONSE_P999);
+	assert_int_equal(figure_of_response(FIGURE_MAX), FIGURE_RESPONSE_MAX);
+	assert_int_equal(figure_of_response(FIGURE_IOPS), FIGURE_IOPS);
+
+	/* Of a direction, also where latencies are of a sample. */
+	f.tally.ops[DIR_WRITE] = 8;
+	assert_int_equal(figure_of_dir(&f, FIGURE_IOPS, DIR_WRITE), 16);
+	assert_true(isnan(figure_of_dir(&f, FIGURE_RESPONSE, DIR_WRITE)));
+	f.known &= ~(unsigned)FIGURES_LATENCY;
+	assert_int_equal(figure_of_dir(&f, FIGURE_RESPONSE, DIR_READ), 2000);
+	assert_true(isnan(figure_of_dir(&f, FIGURE_BANDWIDTH, LATENCY_FLUSHES)));
+	assert_int_equal(figure_of_dir(&f, FIGURE_IOPS, LATENCY_FLUSHES), 4);
+
 	/* Nothing was done. */
 	figures_free(&f);
 	figures_init(&f);
