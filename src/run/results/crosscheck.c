@@ -95,27 +95,28 @@ bool bound_facts(struct bound_facts *f, const struct plan *plan, const struct re
 	struct idset all;
 	double own, everyone;
 
-	*f = (struct bound_facts){ 0 };
 	if (own_ns < LEAST_NS)
 		return false;
-	f->own = bound_share(sums->figures.cpu.user_ns, time);
-	f->kernel = bound_share(sums->figures.cpu.sys_ns, time);
-	f->waited = bound_share(sums->figures.wait_ns, time);
+	*f = (struct bound_facts){
+		.own = bound_share(sums->figures.cpu.user_ns, time),
+		.kernel = bound_share(sums->figures.cpu.sys_ns, time),
+		.waited = bound_share(sums->figures.wait_ns, time),
+		.outstanding = bound_share(tally_busy_ns(&sums->figures.tally), elapsed * depth),
+		.paced = plan_is_paced(plan, t),
+		.device = has_device(t),
+		.waited_unknown = !(sums->figures.known & FIGURES_WAIT),
+	};
 	/* Some of the wait may have been before the first operation. */
 	if (f->own + f->kernel + f->waited > 1)
 		f->waited = f->own + f->kernel < 1 ? 1 - f->own - f->kernel : 0;
 	f->quota = quota_share(plan, elapsed, run->throttled_ns);
 	if (f->quota > f->waited)
 		f->quota = f->waited;
-	f->outstanding = bound_share(tally_busy_ns(&sums->figures.tally), elapsed * depth);
 	own = bound_share(cpu, elapsed * processors_of(plan, t));
 	everyone = topology_processors(&all) ?
 			   0 :
 			   bound_share(run->cpu_ns, elapsed * idset_count(&all));
 	f->filled = own > everyone ? own : everyone;
-	f->paced = plan_is_paced(plan, t);
-	f->device = has_device(t);
-	f->waited_unknown = !(sums->figures.known & FIGURES_WAIT);
 	return true;
 }
 
