@@ -109,6 +109,10 @@ def test_latency():
     t.equal((run.status, lines(run)),
             (0, [form % of for of in ((1, "|", 103, p50), (1, "*", 200, p50), (2, "-", 4, "-"), (2, "\\", 107, p50),
                                       (2, "*", 200, p50))]), "median, 99th percentile and longest since the last line", run)
+    run = t.xdd("-op", "write", "-targets", 1, file, *"-reqsize 1 -numreqs 60 -queuedepth 2 -heartbeat 0.55 ops latency".split(),
+                device="/law 20000000")
+    t.equal((run.status, [(ops_of(line)[0], re.search(r",ops,(.*),ms_p50", line).group(1)) for line in lines(run)]),
+            (0, [(27, "39.976959"), (54, "39.976959"), (60, "-")]), "of all QThreads, of which each has too few", run)
 
 
 def test_since_last_line():
