@@ -79,9 +79,12 @@ def test_hung_operation():
         run = t.xdd("-op", "read", "-target", data(), *"-reqsize 4 -queuedepth 2 -ioengine psync".split(), "-" + option, 0.2,
                     "-jsonout", name, device="/data hang:7,10000000 2")
         with open(name, encoding="utf-8") as f:
-            results = [(sum(r["ops"].values()), r["outstanding"]) for r in json.load(f)["results"] if r["what"] == "TARGET_PASS"]
+            rows = json.load(f)["results"]
+        results = [(sum(r["ops"].values()), r["outstanding"]) for r in rows if r["what"] == "TARGET_PASS"]
         t.equal((run.status, results, run.seconds, m.hung(option) in run.err, "2 operations are still outstanding, for 4.0 s" in run.err),
                 (6, [(7, 2)], 4, True, True), "-%s, and reads that hang: ends with results, which count them" % option, run)
+        t.equal([{r[key] for key in ("user_ns", "system_ns", "wait_ns")} for r in rows if r["what"].endswith("_PASS")], [{None}] * 3,
+                "-%s: no processor time of QThreads that are stuck" % option, run)
     for queue, ops in ((1, 1), (2, 1)):
         run = t.xdd("-op", "read", "-target", data(), *"-reqsize 4 -runtime 0.2 -queuedepth".split(), queue, "-numreqs", 1,
                     device="/data 2000000000")
