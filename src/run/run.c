@@ -87,18 +87,17 @@ static int reach(const struct timeserver_options *s, uint64_t timeout_ns, struct
 static int reach_in_time(const struct timeserver_options *s, struct stop *stop,
 			 struct globaltime_client **client, struct err *why)
 {
-	const uint64_t end = clock_now_ns() + s->wait_ns;
-	uint64_t timeout_ns = s->wait_ns;
+	uint64_t now = clock_now_ns();
+	const uint64_t end = now + s->wait_ns;
 
 	for (;;) {
-		int err = reach(s, timeout_ns, stop, client, why);
-		uint64_t now = clock_now_ns();
+		int err = reach(s, end - now, stop, client, why);
 
-		if (!err || err == -ECANCELED || now + RETRY_NS >= end)
+		now = clock_now_ns() + RETRY_NS;
+		if (!err || err == -ECANCELED || now >= end)
 			return err;
-		if (stop_sleep_until(stop, now + RETRY_NS))
+		if (stop_sleep_until(stop, now))
 			return -ECANCELED;
-		timeout_ns = end - now;
 	}
 }
 

@@ -87,7 +87,7 @@ def test_consistent():
 
 
 def test_columns():
-    words = ("-op noop -targets 2 null null -reqsize 4 -numreqs 60 -numreqs target 1 30 -operationdelay 5ms "
+    words = ("-op noop -targets 2 null null -reqsize 4 -numreqs 60 -numreqs target 0 30 -operationdelay 5ms "
              "-passes 2 -outputformat add +DESKEWTIME+DESKEWBANDWIDTH+DESKEWIOPS+TAILTIME+TAILBANDWIDTH+TAILIOPS+FAIRNESS").split()
 
     run, rows = t.xdd_csv(*words, "-deskew", timeout=LIMIT_S)
@@ -97,8 +97,8 @@ def test_columns():
     wanted = [f["window"][0], f["window"][2], f["window"][3], f["tail"][0], f["tail"][2], f["tail"][3], f.fairness[0]]
     t.ok(len(rows) == 1 and all(near(a, b, 0.0011) for a, b in zip(got, wanted)),
          "the columns of COMBINED hold what the lines say", "%s %s\n%s" % (got, wanted, run))
-    # Of two passes: 30 operations of the second target until 145 ms, and 60 of the first one until 295 ms.
-    t.equal((got[0], got[3]), (0.29, 0.3), "and these are the window and the tail")
+    # Of two passes: 30 operations of the first target until 145 ms, and 60 of the second one until 295 ms.
+    t.equal((got[0], got[3], f.fairness[1::2]), (0.29, 0.3, [1, 0]), "and these are the window, the tail, and who is slow")
     run, rows = t.xdd_csv(*words, timeout=LIMIT_S)
     t.equal([(r["DESKEWTIME"], r["TAILIOPS"], r["FAIRNESS"]) for r in rows], [("", "", "")], "without -deskew they are empty")
 

@@ -85,6 +85,13 @@ def test_hung_operation():
                 (6, [(7, 2)], 4, True, True), "-%s, and reads that hang: ends with results, which count them" % option, run)
         t.equal([{r[key] for key in ("user_ns", "system_ns", "wait_ns")} for r in rows if r["what"].endswith("_PASS")], [{None}] * 3,
                 "-%s: no processor time of QThreads that are stuck" % option, run)
+    name = t.path("second.json")
+    run = t.xdd("-op", "read", "-target", data(), *"-reqsize 4 -numreqs 5 -passes 2 -runtime 0.2 -jsonout".split(), name,
+                device="/data hang:7,10000000")
+    with open(name, encoding="utf-8") as f:
+        rows = [(r["what"], r["ops"]["read"]) for r in json.load(f)["results"] if r["what"].startswith("TARGET")]
+    t.equal((run.status, rows), (6, [("TARGET_PASS", 5), ("TARGET_PASS", 2), ("TARGET_AVERAGE", 7)]),
+            "of a pass that hangs, the results of the pass before it do not count twice", run)
     for queue, ops in ((1, 1), (2, 1)):
         run = t.xdd("-op", "read", "-target", data(), *"-reqsize 4 -runtime 0.2 -queuedepth".split(), queue, "-numreqs", 1,
                     device="/data 2000000000")
