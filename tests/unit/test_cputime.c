@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processor time in the elapsed time of passes: src/run/meter/meter.c.
+ * Processor time in the elapsed time of passes, and the queue of results: src/run/meter.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,10 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "run/meter/meter.h"
+#include "run/meter/results.h"
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
@@ -190,11 +192,32 @@ static void test_others(void **state)
 	assert_in_range(sum(cputime_of_others(&run.cpu, UINT64_MAX, 777)), 775, 777);
 }
 
+/* Of results that wait for their manager, those of intervals count. */
+static void test_waiting(void **state)
+{
+	static const enum result_interval kinds[] = { RESULT_INTERVAL, RESULT_NO_INTERVAL,
+						      RESULT_INTERVAL };
+	struct results_queue q = { .tail = NULL };
+
+	(void)state;
+	assert_int_equal(results_init(&q, 1), 0);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct pass_result *r = calloc(1, sizeof(*r));
+
+		assert_non_null(r);
+		r->interval = kinds[i];
+		results_put(&q, r);
+	}
+	assert_int_equal(results_waiting_intervals(&q), 2);
+	results_destroy(&q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_within),
 		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
