@@ -283,7 +283,7 @@ def test_links_of_lost_files():
     os.unlink(first)
     for n in range(20):
         write(os.path.join(source, "b", "f%d" % n), noise(100, n))
-    for blocked, other in (("a", "b/deep/two"), ("b", "a/deep/one")):
+    for blocked, first, other in (("a", "a/deep/one", "b/deep/two"), ("b", "b/deep/two", "a/deep/one")):
         destination = fresh("destination")
         write(os.path.join(destination, blocked), b"in the way")
         run = copy("-r", source + "/", FAKE.place(destination))
@@ -292,6 +292,7 @@ def test_links_of_lost_files():
         t.ok(run.status == FAILED and read(os.path.join(destination, blocked)) == b"in the way" and
              "copy: %s: is not a directory\n" % FAKE.place(blocked) in run.err and
              len(links) == (not arrived) and len(run.error_lines()) == 1 + len(links) and
+             all("its other name %s was not copied" % first in line for line in links) and
              (blocked == "b" or len(os.listdir(os.path.join(destination, "b"))) == 21),
              "the directory %s cannot be made: the rest arrives, with a line for a name of a file in it" % blocked, run)
         for words in ("-n", "-k"):

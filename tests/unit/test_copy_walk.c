@@ -213,6 +213,14 @@ static void test_real_name(void **state)
 	assert_true(dirs_fd(f.dirs, f.dir) >= 0);
 	dirs_done(f.dirs, f.dir);
 	dirs_release(f.dirs, f.dir);
+	/* All of it, and no more. */
+	s.size_bytes = 6;
+	assert_int_equal(walk_open(&w, &s, &source, 1, &why), 0);
+	assert_true(walk_next(w, &f) && !f.failed);
+	assert_int_equal(f.entry.size_bytes, 6);
+	dirs_done(f.dirs, f.dir);
+	dirs_release(f.dirs, f.dir);
+	walk_close(w);
 }
 
 static void test_device(void **state)

@@ -266,8 +266,8 @@ static inline void copy_set_block_id(struct wire_header *h, uint64_t id)
 /*
  * WIRE_COPY_BUNDLE: whole small files. A record is id (8), size (4), status (4: 0, or the exit
  * status of a file that failed, which then has a text of `size` bytes with its NUL, at most
- * WIRE_MAX_TEXT_BYTES and safe to print (printable_mask()), instead of contents), contents, zeros
- * up to a multiple of 8.
+ * WIRE_MAX_TEXT_BYTES and safe to print, instead of contents), contents, zeros up to a multiple
+ * of 8.
  */
 #define COPY_BUNDLE_RECORD_BYTES 16
 

@@ -16,7 +16,6 @@
 #include "xdd/base/err.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
-#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
 
@@ -261,7 +260,6 @@ static void add_record(struct bundle *b, struct held_dir *held, const struct ent
 		else
 			source_entry_failed(b->d->s, e, why.text);
 		why.text[MAX_TEXT_BYTES - 1] = '\0';
-		printable_mask(why.text);
 		status = COPY_FAILED;
 		size = (uint32_t)strlen(why.text) + 1;
 		memcpy(out, why.text, size);

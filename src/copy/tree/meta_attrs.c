@@ -132,8 +132,8 @@ static int read_values(const struct attr_file *f, const char *names, size_t leng
 			continue;
 		if (set->n == n || name_bytes > (size_t)(end - at))
 			return -ERANGE;
-		/* A size of 0 would ask for the size. */
-		size = get_value(f, name, at + name_bytes, (size_t)(end - at) - name_bytes + 1);
+		/* Where none is left, a size of 0 asks for the size. */
+		size = get_value(f, name, at + name_bytes, (size_t)(end - at) - name_bytes);
 		if (size == -ENODATA)
 			continue;
 		if (size < 0)
@@ -158,7 +158,7 @@ static int read_named(const struct attr_file *f, const char *names, size_t lengt
 	if (err || !n)
 		return err;
 	set->attrs = malloc(n * sizeof(*set->attrs));
-	set->memory = malloc(bytes + 1);
+	set->memory = malloc(bytes);
 	err = set->attrs && set->memory ? read_values(f, names, length, n, bytes, set) : -ENOMEM;
 	if (err)
 		meta_set_free(set);
