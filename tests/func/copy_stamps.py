@@ -68,6 +68,7 @@ def test_dumps():
         with open(found(where, name, ".%s.csv" % side), encoding="utf-8") as f:
             report = f.read()
         check_rows(side, rows(report), letter, 10 * MIB + 5, 11)
+        t.ok("\nxddcp: the %s, on %s\nthe other side: " % (side, os.uname().nodename) in report, "%s: its host" % side, report[:1000])
         dump = found(where, name, ".%s.bin" % side)
         read = t.command([t.XDD, "tsread", dump])
         t.ok(read.status == 0 and not read.err, "%s: the dump is sound" % side, read)

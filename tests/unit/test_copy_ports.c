@@ -507,14 +507,16 @@ static void test_last_port(void **state)
 static void test_owner(void **state)
 {
 	char text[PORT_OWNER_SIZE];
-	uint16_t port;
-	int fd = rig_listen("127.0.0.1", &port);
+	uint16_t port, other_port;
+	int fd = rig_listen("127.0.0.1", &port), other = rig_listen("127.0.0.1", &other_port);
 
 	(void)state;
 	assert_true(port_owner(port, text));
 	assert_non_null(strstr(text, "test_copy_ports"));
 	close(fd);
+	/* This process listens on another port. */
 	assert_false(port_owner(port, text));
+	close(other);
 	if (!rig_has_ipv6())
 		return;
 	fd = rig_listen("::1", &port);

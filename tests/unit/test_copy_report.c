@@ -489,7 +489,9 @@ static void test_many_failures(void **state)
 	(void)state;
 	q.log_path = log_file;
 	q.json_path = json_file;
+	q.settings.encrypt = true;
 	assert_int_equal(copy_report_open(&r, &q), 0);
+	copy_report_inside(r, true);
 	assert_int_equal(copy_report_begin(r), 0);
 	assert_int_equal(copy_report_status(r), 0);
 	for (unsigned i = 0; i < 250; i++)
@@ -511,6 +513,9 @@ static void test_many_failures(void **state)
 	assert_int_equal(lines_with(out_file, "    d/na\\nme: cannot open"), 5);
 	document = json_load_file(json_file, 0, NULL);
 	assert_non_null(document);
+	/* ssh encrypts what goes through it. */
+	assert_true(json_is_false(json_object_get(document, "encrypted")));
+	assert_true(json_is_true(json_object_get(document, "through_ssh")));
 	assert_int_equal(json_array_size(json_object_get(document, "failures")), 251);
 	assert_int_equal(json_integer_value(json_object_get(document, "status")), XDD_CANCELED);
 	assert_string_equal(json_string_value(json_object_get(document, "end")), "canceled");
@@ -633,12 +638,15 @@ static void test_json_alone(void **state)
 	q.settings.dry_run = true;
 	q.json_path = "-";
 	assert_int_equal(copy_report_open(&r, &q), 0);
+	copy_report_inside(r, false);
 	assert_int_equal(copy_report_begin(r), 0);
 	copy_report_entry(r, "d/a", COPY_FILE, 12, COPY_WOULD);
 	assert_int_equal(copy_report_close(r, 0), 0);
 	document = json_load_file(out_file, 0, NULL);
 	assert_non_null(document);
 	assert_int_equal(json_integer_value(json_object_get(document, "would_copy_bytes")), 12);
+	assert_true(json_is_false(json_object_get(document, "encrypted")));
+	assert_true(json_is_false(json_object_get(document, "through_ssh")));
 	json_decref(document);
 }
 
