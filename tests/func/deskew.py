@@ -98,7 +98,7 @@ def test_columns():
     t.ok(len(rows) == 1 and all(near(a, b, 0.0011) for a, b in zip(got, wanted)),
          "the columns of COMBINED hold what the lines say", "%s %s\n%s" % (got, wanted, run))
     # Of two passes: 30 operations of the first target until 145 ms, and 60 of the second one until 295 ms.
-    t.equal((got[0], got[3], f.fairness[1::2]), (0.29, 0.3, [1, 0]), "and these are the window, the tail, and who is slow")
+    t.equal((got[0], got[3], f.fairness[1::2]), (0.29, 0.3, [1, 0]), "and these are the window, the tail and the slowest target")
     run, rows = t.xdd_csv(*words, timeout=LIMIT_S)
     t.equal([(r["DESKEWTIME"], r["TAILIOPS"], r["FAIRNESS"]) for r in rows], [("", "", "")], "without -deskew they are empty")
 
