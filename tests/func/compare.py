@@ -4,6 +4,7 @@
 xdd compare: what it says of pairs of documents whose differences are known, its exit status, and what it refuses.
 """
 import copy
+import functools
 import json
 import os
 import re
@@ -116,8 +117,14 @@ def test_factors():
     t.equal(row([10.0, 8020.0, 20.0, 30.0]), "bandwidth 100 B/s 2.02 kB/s 20.2 times too few passes may be chance", "a wild guess")
 
 
+@functools.cache
+def of_two():
+    """The document of TWO, which tests change copies of."""
+    return j.of_run("two", *TWO)
+
+
 def test_targets():
-    base = j.of_run("two", *TWO)
+    base = of_two()
     noise, more = [99.0, 101.0, 100.0, 99.5, 100.5], [124.0, 126.0, 125.0, 124.5, 125.5]
     a = j.write("a", with_values(base, noise, noise, noise))
     run = compare(a, j.write("b", with_values(base, noise, more, noise)))
@@ -162,7 +169,7 @@ def test_terminal():
     if not t.have_terminals():
         t.skip("columns of a terminal", "no pseudo-terminals")
         return
-    base = j.of_run("narrow", *TWO)
+    base = of_two()
     noise = [99.0, 101.0, 98.0, 102.0]
     a = j.write("a", with_values(base, noise, noise, noise))
     b = j.write("b", with_values(base, noise, [v * 1.5 for v in noise], noise))
@@ -318,7 +325,7 @@ def test_failif():
     run = compare("-failif", "flush+5%", a, b)
     t.equal((run.status, "all targets  cannot be judged: a document does not have this figure for each pass\n" in run.out), (3, True),
             "a limit on a figure that the runs lack", run)
-    base = j.of_run("gates", *TWO)
+    base = of_two()
     a = j.write("a", with_values(base, noise, noise, noise))
     run = compare("-failif", "latency+10%", a, j.write("b", with_values(base, noise, more, noise)))
     t.ok(run.status == 4 and re.findall(r"^  latency\+10% +(.*)$", run.out, re.M) ==

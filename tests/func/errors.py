@@ -230,7 +230,7 @@ def test_stop_on_error():
     for extra in ([], ["-nobarrier"]):
         run, rows = run_failing("-op", "read", "-targets", 3, "null", file, "null", "-numreqs", "target", 1, 1000,
                                 *"-timelimit 100 -reqsize 1 -passes 5 -stoponerror "
-                                "-startdelay target 1 0.5".split(), *extra)
+                                "-startdelay target 1 0.01".split(), *extra)
         title = "-stoponerror" + ", -nobarrier" * bool(extra)
         t.equal((run.status, run.seconds < 50), (6, True), title + " stops all targets", run)
         t.equal(counts(rows, "TARGET_PASS", TARGET=1), (10, 1, 10240), title + ": at the first error")

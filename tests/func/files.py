@@ -48,7 +48,7 @@ def test_passes():
          "-createnewfiles: what is no regular file is not replaced", run)
     directory = fresh("limits")
     run = t.xdd(*WRITE, "-targets", 1, os.path.join(directory, "x"), "-createnewfiles", "-passes", 1000000, "-runtime",
-                "0.5", "-verbose", warns=m.FEWER_PASSES_RUN)
+                "0.02", "-verbose", warns=m.FEWER_PASSES_RUN)
     shown = len([r for r in run.rows() if r["What"] == "TARGET_PASS"])
     t.ok(run.status == 0 and shown and len(os.listdir(directory)) == shown,
          "-createnewfiles, -runtime: no file of a pass that was not", "%d\n%s" % (len(os.listdir(directory)), run.err))

@@ -67,7 +67,7 @@ def test_results():
 def test_while_it_runs():
     """A reader that opens the file again and again, in real time."""
     file = t.path("live.prom")
-    p = subprocess.Popen(t.xdd_words(*"-op noop -targets 2 null null -reqsize 1 -timelimit 0.3 -passes 5 -intervals 2ms prometheus".split(), file,
+    p = subprocess.Popen(t.xdd_words(*"-op noop -targets 2 null null -reqsize 1 -operationdelay 100us -timelimit 0.2 -passes 5 -intervals 2ms prometheus".split(), file,
                                      "-output", "/dev/null"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     states, before, fell = 0, {}, []
     running = set()
@@ -178,7 +178,7 @@ def test_full_disk():
                 "full at the start", run)
         os.remove(rest)
         with open(out, "wb") as f:
-            p = subprocess.Popen(t.xdd_words(*"-op noop -target null -runtime 3 -intervals 5ms prometheus".split(), file), stdout=f,
+            p = subprocess.Popen(t.xdd_words(*"-op noop -target null -operationdelay 100us -runtime 1 -intervals 5ms prometheus".split(), file), stdout=f,
                                  stderr=subprocess.PIPE)
         t.until(lambda: os.path.exists(file), p)
         while p.poll() is None:

@@ -254,13 +254,13 @@ def test_pipe():
 
 
 def test_columns_stay_apart():
-    run = t.xdd(*("-op read -targets 2 null null -reqsize 2097152 -numreqs 100000 -passes 2 -verbose").split(),
+    run = t.xdd(*("-op read -targets 2 null null -reqsize 2097152 -numreqs 10000 -passes 2 -verbose").split(),
                 "-outputformat", "new", "+" + "+".join(EVERY))
     lines = table(run)
     t.ok(run.status == 0 and all(len(line.split()) == len(EVERY) for line in lines[2:]),
          "huge values do not run into their neighbours", "\n".join(lines))
     last = dict(zip(EVERY, lines[-1].split()))
-    t.equal((last["BYTESXFERED"], last["OPS"]), (str(400000 << 31), "400000"), "huge values are whole")
+    t.equal((last["BYTESXFERED"], last["OPS"]), (str(40000 << 31), "40000"), "huge values are whole")
     t.ok(float(last["BANDWIDTH"]) > 1e6, "a bandwidth wider than its column", last)
 
 

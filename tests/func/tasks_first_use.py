@@ -123,7 +123,7 @@ def changed_byte():
 def many_runs():
     plain("all combinations of sizes and depths", "-op read -target T -bs 4k,64k -qd 1,2,4", "^6 points",
           second="sweep -op read -target T -bs 4k,64k -qd 1,2,4")
-    plain("a load curve", "curve %s -load 50 -round 0.05 -rounds 3" % READ, r"^ *50 ")
+    plain("a load curve", "curve %s -load 50 -round 0.02 -rounds 3" % READ, r"^ *50 ")
     plain("a page with pictures", "plot one.json", "<!DOCTYPE html>", second="report one.json",
           before=(READ + "-jsonout one.json",))
     two = tuple(READ + "-passes 5 -jsonout %s.json" % name for name in ("old", "new"))

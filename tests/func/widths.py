@@ -43,7 +43,7 @@ def test_commands():
     for name in ("a", "b"):
         fits("sweep " + name, "sweep %s -queuedepth 1,2,4 -reqsize 4k,64k -rounds 3 -runid x -jsonout s%s.json" % (READ.replace("-reqsize 4 ", ""), name))
         t.xdd(*READ.split(), "-target", "null", "-passes", 3, "-jsonout", t.path(name + ".json"), "-output", "/dev/null")
-    fits("curve", "curve -op read -target null -reqsize 4k -timelimit 0.1 -load 50,90 -rounds 3 -goal p99=2ms -jsonout c.json")
+    fits("curve", "curve -op read -target null -reqsize 4k -timelimit 0.01 -load 50,90 -rounds 3 -goal p99=2ms -jsonout c.json")
     for title, words in (("runs", "a.json b.json"), ("sweeps", "sa.json sb.json"), ("curves", "c.json c.json")):
         screen = fits("compare " + title, "compare " + words)
         t.ok("\nResults" in screen.text.replace("\r", ""), "which shows results", screen)
