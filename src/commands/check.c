@@ -258,8 +258,8 @@ static void check_print_target(const struct screen *s, const struct check_target
 		check_say("  ", "/sys is not mounted: the device could not be looked at");
 	printf("  read only, %s, -ioengine %s\n",
 	       t->direct ? "direct I/O" : "through the page cache", t->engine);
-	if (t->why_engine)
-		check_say("  no better engine: ", t->why_engine);
+	if (err_is_set(&t->why_engine))
+		check_say("  no better engine: ", t->why_engine.text);
 	putchar('\n');
 }
 

@@ -44,7 +44,7 @@ struct check_target {
 	uint64_t unit_bytes; /* of the small requests */
 	uint64_t large_bytes;
 	const char *engine;
-	const char *why_engine; /* why a better one is not available; NULL: it is the best */
+	struct err why_engine; /* why a better one is not available; none: it is the best */
 	char file_system[32], mount_point[256], source[128]; /* of a file; "": not known */
 	struct err use;	    /* of a block device, such as "is mounted on /"; "": none */
 	bool no_sys;	    /* nothing can be known of the device, as /sys is not mounted */

@@ -380,8 +380,6 @@ static void find_engine(struct check_target *t)
 	const struct engine_info *engine = t->direct ? engine_queueing(&t->why_engine) : NULL;
 
 	t->engine = engine ? engine->name : engine_registry[0]->name;
-	if (!t->direct)
-		t->why_engine = NULL;
 }
 
 static void copy_text(char *buf, size_t size, const json_t *o, const char *key)

@@ -27,16 +27,13 @@ _Static_assert(offsetof(struct engine, info) == 0, "engine_from() depends on it"
 int engine_check(const struct target_plan *target, struct err *why)
 {
 	const struct engine *engine = engine_of(target);
-	const char *missing;
 	int err;
 
 	err_clear(why);
 	/* An engine for all targets is not meant for the null device. */
 	if (target->kind == TARGET_NULL)
 		return 0;
-	err = engine_available(&engine->info, &missing);
-	if (err && missing)
-		err_set(why, err, "%s", missing);
+	err = engine_available(&engine->info, why);
 	return err || !engine->check ? err : engine->check(target, why);
 }
 
@@ -82,12 +79,12 @@ void engine_print_list(void)
 {
 	for (size_t i = 0; engine_registry[i]; i++) {
 		const struct engine_info *info = engine_registry[i];
-		const char *why;
+		struct err why;
 		int err = engine_available(info, &why);
 
 		printf("%-9s %-4s %s\n", info->name, err ? "no" : "yes", info->row.help);
 		if (err)
-			printf("%-14s %s\n", "", why ? why : strerror(-err));
+			printf("%-14s %s\n", "", err_text(&why, err));
 	}
 }
 

@@ -62,15 +62,16 @@ extern const struct engine engine_libaio;
  * A context without room for anything is refused by a kernel that has the call. One that is made
  * takes 30 ms to be taken apart, as the kernel waits for a grace period.
  */
-static int aio_available(const char **why)
+static int aio_available(struct err *why)
 {
 	io_context_t kernel = NULL;
 	int ret = io_setup(0, &kernel);
 
 	if (ret == -ENOSYS)
-		*why = "this kernel was built without asynchronous I/O, or a seccomp filter hides it";
+		err_set(why, ret,
+			"this kernel was built without asynchronous I/O, or a seccomp filter hides it");
 	else if (ret == -EPERM)
-		*why = "a seccomp filter forbids asynchronous I/O";
+		err_set(why, ret, "a seccomp filter forbids asynchronous I/O");
 	return ret == -EINVAL ? 0 : ret;
 }
 
@@ -339,10 +340,9 @@ const struct engine engine_libaio = {
 
 #else /* !HAVE_LIBAIO */
 
-static int aio_available(const char **why)
+static int aio_available(struct err *why)
 {
-	*why = "this xdd was built without libaio";
-	return -ENOSYS;
+	return err_set(why, -ENOSYS, "this xdd was built without libaio");
 }
 
 const struct engine engine_libaio = {

@@ -72,20 +72,18 @@ const char *uring_why_no_ring(int err)
 }
 
 /* Waiting for a limited time came with 5.11; before that it took requests of its own. */
-int uring_available(const char **why)
+int uring_available(struct err *why)
 {
 	struct io_uring ring;
 	int ret = io_uring_queue_init(1, &ring, 0);
 
-	if (ret) {
-		*why = uring_why_no_ring(ret);
-		return ret;
-	}
+	if (ret)
+		return err_set(why, ret, "%s", uring_why_no_ring(ret));
 	io_uring_queue_exit(&ring);
 	if (ring.features & IORING_FEAT_EXT_ARG)
 		return 0;
-	*why = "the io_uring of this kernel is too old: it needs 5.11 or later";
-	return -EOPNOTSUPP;
+	return err_set(why, -EOPNOTSUPP,
+		       "the io_uring of this kernel is too old: it needs 5.11 or later");
 }
 
 /* The memory that one registered buffer keeps locked, at least: whole pages. */
@@ -300,10 +298,9 @@ int uring_check(const struct target_plan *target, struct err *why)
 
 #else /* !HAVE_LIBURING */
 
-int uring_available(const char **why)
+int uring_available(struct err *why)
 {
-	*why = "this xdd was built without liburing";
-	return -ENOSYS;
+	return err_set(why, -ENOSYS, "this xdd was built without liburing");
 }
 
 #endif

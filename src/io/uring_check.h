@@ -20,7 +20,7 @@ struct uring_options {
 };
 
 /* Check that this build and this kernel have io_uring, with all features that the engine needs. */
-int uring_available(const char **why);
+int uring_available(struct err *why);
 
 /* Check that it can drive `target` as planned. Opens nothing for writing, changes nothing. */
 int uring_check(const struct target_plan *target, struct err *why);

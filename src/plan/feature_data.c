@@ -13,6 +13,7 @@
 #include "plan/feature.h"
 #include "plan/files.h"
 #include "plan/parse.h"
+#include "xdd/base/err.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
@@ -51,7 +52,7 @@ static int read_whole(int fd, uint8_t *bytes, size_t size)
 	return (size_t)n < size ? -ENODATA : 0;
 }
 
-static int load_file(struct plan *plan, struct pattern_options *o, const char **why)
+static int load_file(struct plan *plan, struct pattern_options *o, struct err *why)
 {
 	int fd = open(o->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
 	struct stat st;
@@ -59,15 +60,13 @@ static int load_file(struct plan *plan, struct pattern_options *o, const char **
 
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) < 0) {
+	if (fstat(fd, &st) < 0)
 		err = -errno;
-	} else if (!S_ISREG(st.st_mode)) {
-		*why = "must be a regular file";
-		err = -EINVAL;
-	} else if (!st.st_size || st.st_size > FILE_MAX_BYTES) {
-		*why = st.st_size ? "the file is larger than 1 GiB" : "the file is empty";
-		err = -EINVAL;
-	}
+	else if (!S_ISREG(st.st_mode))
+		err = err_set(why, -EINVAL, "must be a regular file");
+	else if (!st.st_size || st.st_size > FILE_MAX_BYTES)
+		err = err_set(why, -EINVAL, "the file is %s",
+			      st.st_size ? "larger than 1 GiB" : "empty");
 	if (err)
 		goto out;
 	bytes = xarena_alloc(plan->arena, (size_t)st.st_size);
@@ -81,13 +80,12 @@ out:
 
 static enum xdd_status resolve_file(struct plan *plan, struct target_plan *t)
 {
-	const char *why = NULL;
+	struct err why = { 0 };
 	int err = share_file(plan, t) ? 0 : load_file(plan, &t->pattern, &why);
 
 	if (!err)
 		return XDD_OK;
-	return plan_refuse(t, "-datapattern file %s: %s", t->pattern.file,
-			   why ? why : strerror(-err));
+	return plan_refuse(t, "-datapattern file %s: %s", t->pattern.file, err_text(&why, err));
 }
 
 static unsigned nibble(char c)

@@ -42,27 +42,27 @@ static const struct engine_info *engine_with(unsigned caps)
 	return NULL;
 }
 
-int engine_available(const struct engine_info *engine, const char **why)
+int engine_available(const struct engine_info *engine, struct err *why)
 {
-	*why = NULL;
+	err_clear(why);
 	return engine->available ? engine->available(why) : 0;
 }
 
-const struct engine_info *engine_queueing(const char **why)
+const struct engine_info *engine_queueing(struct err *why)
 {
+	bool refused = false;
 	size_t n = 0;
 
 	while (engine_registry[n])
 		n++;
+	err_clear(why);
 	/* The registry has the newer engine after the older one. */
-	for (*why = NULL; n-- > 0;) {
-		const char *reason;
-
+	while (n-- > 0) {
 		if (!(engine_registry[n]->caps & ENGINE_QUEUES))
 			continue;
-		if (!engine_available(engine_registry[n], &reason))
+		if (!engine_available(engine_registry[n], refused ? NULL : why))
 			return engine_registry[n];
-		*why = *why ? *why : reason;
+		refused = true;
 	}
 	return NULL;
 }

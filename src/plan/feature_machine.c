@@ -426,13 +426,13 @@ static enum xdd_status apply_numa(const struct setting *s, void *dst)
 {
 	static const char interleave[] = "interleave";
 	struct memory_plan *m = &((struct target_plan *)dst)->memory;
-	const char *text = s->args[0].text, *why = NULL;
+	const char *text = s->args[0].text;
+	struct err why;
 	size_t len = strlen(interleave);
 	int err = mempolicy_available(&why);
 
 	if (err)
-		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "%s",
-				   why ? why : strerror(-err));
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], "%s", why.text);
 	if (strcmp(text, "local") == 0) {
 		m->policy = MEMPOLICY_LOCAL;
 		return XDD_OK;

@@ -521,7 +521,6 @@ static void take_plan(struct verdict_facts *f, const struct plan *plan)
 {
 	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	const struct engine_info *queueing;
-	const char *why;
 
 	f->direct = true;
 	f->queues = true;
@@ -536,7 +535,7 @@ static void take_plan(struct verdict_facts *f, const struct plan *plan)
 		if (t->time_limit_ns > f->time_limit_ns)
 			f->time_limit_ns = t->time_limit_ns;
 	}
-	queueing = f->queues ? NULL : engine_queueing(&why);
+	queueing = f->queues ? NULL : engine_queueing(NULL);
 	f->queueing = queueing ? queueing->name : NULL;
 	f->pace = pace_of(plan);
 	f->processors = processors > 0 ? (uint64_t)processors : 0;

@@ -462,15 +462,13 @@ uint64_t memlock_limit_bytes(void)
 
 #include <numaif.h>
 
-int mempolicy_available(const char **why)
+int mempolicy_available(struct err *why)
 {
 	if (get_mempolicy(NULL, NULL, 0, NULL, 0) == 0)
 		return 0;
 	if (errno == EPERM)
-		*why = "a seccomp filter forbids it, as in some containers";
-	else
-		*why = "this kernel knows no NUMA nodes";
-	return -errno;
+		return err_set(why, -EPERM, "a seccomp filter forbids it, as in some containers");
+	return err_set(why, -errno, "this kernel knows no NUMA nodes");
 }
 
 int mempolicy_set(void *data, size_t size, enum mempolicy policy, const struct idset *nodes)
@@ -493,10 +491,9 @@ int mempolicy_set(void *data, size_t size, enum mempolicy policy, const struct i
 
 #else /* !HAVE_LIBNUMA */
 
-int mempolicy_available(const char **why)
+int mempolicy_available(struct err *why)
 {
-	*why = "this xdd was built without libnuma";
-	return -ENOSYS;
+	return err_set(why, -ENOSYS, "this xdd was built without libnuma");
 }
 
 int mempolicy_set(void *data, size_t size, enum mempolicy policy, const struct idset *nodes)

@@ -169,10 +169,9 @@ static void test_places(void **state)
 {
 	struct memory_plan plan = plain();
 	struct idset nodes = { 0 };
-	const char *missing;
 
 	(void)state;
-	if (mempolicy_available(&missing))
+	if (mempolicy_available(NULL))
 		skip();
 	assert_int_equal(topology_memory_nodes(&nodes), 0);
 	plan.nodes = &nodes;
@@ -189,11 +188,10 @@ static void test_no_such_place(void **state)
 	struct memory_plan plan = plain();
 	struct idset nodes = { 0 };
 	struct err why = { 0 };
-	const char *missing;
 	struct io_buffer b;
 
 	(void)state;
-	if (mempolicy_available(&missing))
+	if (mempolicy_available(NULL))
 		skip();
 	idset_add(&nodes, IDSET_SIZE - 1);
 	plan.nodes = &nodes;

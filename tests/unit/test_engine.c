@@ -25,12 +25,12 @@ static void test_registry(void **state)
 	(void)state;
 	for (; engine_registry[n]; n++) {
 		const struct engine *e = engine_from(engine_registry[n]);
-		const char *why = NULL;
+		struct err why = { 0 };
 
 		assert_string_equal(e->info.name, e->info.row.name);
 		assert_ptr_equal(engine_named(e->info.name), &e->info);
 		if (e->info.available && e->info.available(&why)) {
-			assert_non_null(why);
+			assert_true(err_is_set(&why));
 			continue;
 		}
 		assert_non_null(e->submit);
@@ -143,12 +143,12 @@ static void test_list(void **state)
 	text[n] = '\0';
 	for (size_t i = 0; engine_registry[i]; i++) {
 		const struct engine *e = engine_from(engine_registry[i]);
-		const char *why = NULL;
+		struct err why = { 0 };
 
 		assert_non_null(strstr(text, e->info.name));
 		assert_non_null(strstr(text, e->info.row.help));
 		if (e->info.available && e->info.available(&why))
-			assert_non_null(strstr(text, why));
+			assert_non_null(strstr(text, why.text));
 	}
 	assert_non_null(strstr(text, "psync     yes  "));
 }

@@ -402,19 +402,19 @@ long mbind(void *data, unsigned long size, int mode, const unsigned long *nodes,
 static void test_policy(void **state)
 {
 	struct idset nodes = { 0 };
-	const char *why = NULL;
+	struct err why = { 0 };
 
 	(void)state;
 	policy_tested = true;
 	policy_errno = 0;
 	assert_int_equal(mempolicy_available(&why), 0);
-	assert_null(why);
+	assert_false(err_is_set(&why));
 	policy_errno = EPERM;
 	assert_int_equal(mempolicy_available(&why), -EPERM);
-	assert_string_equal(why, "a seccomp filter forbids it, as in some containers");
+	assert_string_equal(why.text, "a seccomp filter forbids it, as in some containers");
 	policy_errno = ENOSYS;
 	assert_int_equal(mempolicy_available(&why), -ENOSYS);
-	assert_string_equal(why, "this kernel knows no NUMA nodes");
+	assert_string_equal(why.text, "this kernel knows no NUMA nodes");
 
 	idset_add(&nodes, 3);
 	policy_mode = -1;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "xdd/base/err.h"
 #include "xdd/plan/option.h"
 #include "xdd/plan/plan.h"
 
@@ -47,10 +48,10 @@ struct engine_info {
 	size_t options_size;
 
 	/*
-	 * Check that this kernel offers the engine at all. Returns 0 or -errno with `*why` a
-	 * static message. NULL: it always does.
+	 * Check that this kernel offers the engine at all. Returns 0 or -errno with a message in
+	 * `why`. NULL: it always does.
 	 */
-	int (*available)(const char **why);
+	int (*available)(struct err *why);
 
 	/* The capabilities with these options. NULL: `caps`. */
 	unsigned (*caps_with)(const void *options);
@@ -80,16 +81,16 @@ static inline bool plan_queues(const struct target_plan *target)
 }
 
 /*
- * 0 if this build and this kernel have the engine; otherwise -errno, and `*why` is a static message
- * or NULL.
+ * 0 if this build and this kernel have the engine; otherwise -errno, perhaps with a message in
+ * `why`.
  */
-int engine_available(const struct engine_info *engine, const char **why);
+int engine_available(const struct engine_info *engine, struct err *why);
 
 /*
  * An engine that keeps many requests in flight with one QThread, and is available: io_uring before
- * libaio. NULL: there is none; `*why` is then why the first one is not.
+ * libaio. NULL: there is none; `why` says why the first one is not.
  */
-const struct engine_info *engine_queueing(const char **why);
+const struct engine_info *engine_queueing(struct err *why);
 
 /*
  * The names of the engines that have all of `with` and none of `without` as "a, b or c", in `buf`;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "xdd/base/err.h"
 #include "xdd/base/sets.h"
 
 /*
@@ -122,10 +123,9 @@ enum mempolicy {
 };
 
 /*
- * Check that this build and this kernel support it. Returns 0, or -errno with `*why` a text for
- * people (static).
+ * Check that this build and this kernel support it. Returns 0, or -errno with a text in `why`.
  */
-int mempolicy_available(const char **why);
+int mempolicy_available(struct err *why);
 
 /*
  * Place memory that has no pages yet: `size` bytes from `data` on, which begin a page. `nodes`
