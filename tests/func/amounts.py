@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """
-Every spelling of an amount, for each kind of option: seen in the plan that -jsonout writes, and in the offsets and
-sizes of the system calls.
+Amounts of each kind of option: seen in the plan that -jsonout writes, and in the offsets and sizes of the system calls.
+Spellings are in unit/test_units.
 """
 import json
 import os
@@ -60,33 +60,28 @@ def big():
 
 
 def test_sizes():
-    for word, size in (("4096", 4096), ("4k", 4096), ("4K", 4096), ("4KiB", 4096), ("4Ki", 4096), ("4kB", 4000),
-                       ("0.5M", M // 2), ("1MB", 10 ** 6), ("512B", 512), ("0.5G", G // 2), ("1.5GiB", 3 * G // 2)):
+    for word, size in (("4096", 4096), ("4kB", 4000), ("1.5GiB", 3 * G // 2)):
         t.equal(target("-op noop -numreqs 1 -pretruncate " + word, "options", "pretruncate"), size, "-pretruncate " + word)
         t.equal(target("-op noop -timelimit 0.001 -bytes " + word, "options", "bytes"), size, "-bytes " + word)
     for option, unit in (("kbytes", K), ("mbytes", M), ("gbytes", G)):
-        for word, size in (("16", 16 * unit), ("0.5", unit // 2), ("1.25", unit * 5 // 4), ("16M", 16 * M), ("16MB", 16 * 10 ** 6),
-                           ("512B", 512)):
+        for word, size in (("1.25", unit * 5 // 4), ("16MB", 16 * 10 ** 6)):
             t.equal(target("-op noop -timelimit 0.001 -%s %s" % (option, word), "options", "bytes"), size, "-%s %s" % (option, word))
     t.equal(target("-op noop -timelimit 0.001 -mbytes 16M -bytes 4k", "options", "bytes"), 4 * K, "the last one wins")
 
 
 def test_counts():
-    for word, count in (("1k", 1000), ("1K", 1000), ("1.5k", 1500), ("0.01M", 10000), ("42", 42)):
+    for word, count in (("1.5k", 1500), ("42", 42)):
         t.equal(target("-op noop -numreqs " + word, "options", "numreqs"), count, "-numreqs " + word)
         t.equal(target("-op noop -numreqs 1 -retry " + word, "options", "retry"), count, "-retry " + word)
         t.equal(plan_of("-op noop -numreqs 1 -maxerrors " + word)[0].get("maxerrors"), count, "-maxerrors " + word)
     t.equal(target("-op noop -numreqs 1 -queuedepth 1k", "options", "queuedepth"), 1000, "-queuedepth 1k")
-    for word in ("1kB", "1Ki", "1KiB", "1.0001k", "1.5"):
-        refused("-op noop -numreqs " + word, m.whole_number("operations", 1))
+    refused("-op noop -numreqs 1kB", m.whole_number("operations", 1))
 
 
 def test_times():
-    for word, seconds in (("10s", 10), ("10sec", 10), ("1min", 60), ("1m", 60), ("1.5min", 90), ("100ms", 0.1), ("50us", 50e-6),
-                          ("7ns", 7e-9), ("2h", 7200), ("0.5", 0.5)):
+    for word, seconds in (("1.5min", 90), ("7ns", 7e-9), ("0.5", 0.5)):
         t.equal(target("-op noop -numreqs 1 -timelimit " + word, "options", "timelimit"), seconds, "-timelimit " + word)
-    for word in ("1mins", "1M", "1d", "1S"):
-        refused("-op noop -numreqs 1 -timelimit " + word, m.time() + m.TIME_UNITS)
+    refused("-op noop -numreqs 1 -timelimit 1mins", m.time() + m.TIME_UNITS)
 
 
 def rate(words):
@@ -97,12 +92,11 @@ def rate(words):
 
 
 def test_rates():
-    for word, ops in (("200", 200), ("0.5", 0.5), ("10k", 10000), ("10K/s", 10000), ("1.5M", 1.5e6), ("10/s", 10)):
+    for word, ops in (("0.5", 0.5), ("10K/s", 10000)):
         t.equal(rate("-throttle ops " + word), ("ops/sec", ops), "-throttle ops " + word)
-    for word, megabytes in (("20", 20), ("0.25", 0.25), ("10M", 10.49), ("10MB", 10), ("10MB/s", 10), ("10MiB/s", 10.49),
-                            ("0.5GB", 500), ("500kB/s", 0.5)):
+    for word, megabytes in (("20", 20), ("10M", 10.49), ("500kB/s", 0.5)):
         t.equal(rate("-throttle bw " + word), ("MB/sec", megabytes), "-throttle bw " + word)
-    for words in ("bw 10/s", "bw 10MBps", "bw 10%", "ops 10kB", "ops 10k/m", "ops 0", "var 101%"):
+    for words in ("bw 10/s", "ops 10kB", "ops 0", "var 101%"):
         refused("-op noop -numreqs 1 -throttle " + words, r"expected .*, above 0 and up to")
 
 

@@ -159,7 +159,7 @@ for args in ("-verbose target 0", "-passes target 0 3", "-output target 0 x", "-
     row("a target for the whole run: " + args, READ + " " + args, 3, 7,
         m.line("%s target" % args.split()[0], ".*" + m.WHOLE_RUN))
 
-# Numbers: every option that takes one, against every way of not being one
+# Numbers: every option that takes one refuses a word and what is beyond its range. Which words are numbers: unit/test_units
 
 COUNTS = (("reqsize", "blocks", 1, 2097152), ("numreqs", "operations", 1, INT64_MAX),
           ("queuedepth", "operations", 1, 65536),
@@ -171,22 +171,17 @@ COUNTS = (("reqsize", "blocks", 1, 2097152), ("numreqs", "operations", 1, INT64_
           ("seek seekhist", "buckets", 1, 1000000), ("threads", "threads", 1, 65536),
           ("ioengine batch", "requests", 1, 65536), ("rank", None, 0, (1 << 20) - 1), ("ranks", "ranks", 1, 1 << 20),
           ("rankspernode", "ranks", 1, 1 << 20))
-NO_NUMBERS = ("-1", "", "4kbs", "1.5")
-FURTHER_NO_NUMBERS = ("0x10", "1e3", "+5", " 5", "5 ", "1,000", "abc", "0b1", "٣", "5-6", "1_000", "inf", ".", "4Ki", "4KiB", "4kb", "4.0001k", "4%",
-                      "9" * 30, str(2 ** 63), str(2 ** 64), str(2 ** 64 + 1), "9" * 5000)
-
 for option, unit, least, most in COUNTS:
     allowed = m.whole_number(unit, least, most)
     base = READ + " -ioengine io_uring" if option == "ioengine batch" else READ
-    for bad in NO_NUMBERS + (str(most + 1),) + (("0",) if least else ()):
+    for bad in ("4kbs", str(most + 1), *(("0",) if least else ())):
         value(option, bad, allowed, base=base)
-for bad in FURTHER_NO_NUMBERS:
-    if len(bad) < 100:
-        value("numreqs", bad, m.whole_number("operations", 1, INT64_MAX))
+for bad in ("-1", "", " 5", "٣", "9" * 30):
+    value("numreqs", bad, m.whole_number("operations", 1, INT64_MAX))
 row("-numreqs of 5000 digits", READ.split() + ["-numreqs", "9" * 5000], 2, 7,
     m.line(r"-numreqs 9+\.\.\.", m.whole_number("operations")), longest=300)
 for option, unit, shift in (("kbytes", "KiB", 10), ("mbytes", "MiB", 20), ("gbytes", "GiB", 30)):
-    for bad in ("-1", "", "0", "0.0", "4x", "1e3", "101%", "0%", "50%%", str((INT64_MAX >> shift) + 1), "9" * 30, "8388608T"):
+    for bad in ("0.0", "4x", "101%", "0%", "50%%", str((INT64_MAX >> shift) + 1), "8388608T"):
         value(option, bad, m.amount_of(unit, INT64_MAX >> shift))
 for option in ("startoffset", "passoffset", "targetoffset", "seek range"):
     for bad in ("4x", "101%", "% ", "%", "-1%", "1.5", "8388608T"):
@@ -220,10 +215,9 @@ row("-reqsize mix and -lockstep by bytes", "-op read -targets 2 data data -numre
     "-lockstep 0 1 kbytes 4 op 1 wait complete", 2, None, m.line("target 0, data", "-lockstep: the requests of -reqsize mix differ"))
 value("numreqs", "-1", base="-op read -numreqs 4 -targets 1 data")
 
-for bad in ("-1", "", "0", "4x", "4kbs", "4iB", "1.5", "4%", "0x10", "k", "2G", "1073741825", "9" * 30, " 4k", "4 k", "4kk",
-            "1e3"):
+for bad in ("0", "4kbs", "4%", "2G", "1073741825"):
     value("blocksize", bad, m.size("1 GiB"))
-for bad in ("-1", "", "0", "0k", "4x", "1.5", "16777216T", "16777217T", "99999999999T", str(2 ** 64)):
+for bad in ("0", "0k", "4x", "16777216T", str(2 ** 64)):
     value("bytes", bad, m.size("%d bytes" % (2 ** 64 - 1)))
 for size in ("8388608T", str(2 ** 63), str(2 ** 64 - 1)):
     row("more bytes than a file can have: " + size, READ + " -bytes " + size, 2, None,
@@ -231,16 +225,10 @@ for size in ("8388608T", str(2 ** 63), str(2 ** 64 - 1)):
     row("the same, a byte each", READ + " -blocksize 1 -reqsize 1 -bytes " + size, 2, None,
         m.line("target 0, data", m.PAST_LARGEST))
 
-for bad in ("0", "-1", "", "abc"):
+for bad in ("0", "abc"):
     value("passdelay", bad, m.positive_time(m.SECONDS))
-for option in ("timelimit", "runtime"):
-    for bad in ("-1", "", "abc"):
-        value(option, bad, m.time())
-for bad in ("1e3", "0x1", ".", "5.", "1,5", "inf", "nan", "+1", " 1", "1d", "1mins", "1M", "1 s",
-            "999999999999", "877000h", "9" * 30):
-    value("timelimit", bad, m.time())
-for option in ("startdelay", "targetstartdelay", "operationdelay"):
-    for bad in ("-1", "", "abc"):
+for option in ("timelimit", "runtime", "startdelay", "targetstartdelay", "operationdelay"):
+    for bad in ("abc", "877000h"):
         value(option, bad, m.time())
 value("heartbeat seconds", "86401", m.time("86400s"))
 
@@ -249,7 +237,7 @@ value("heartbeat seconds", "86401", m.time("86400s"))
 for bad, near in (("reed", "read"), ("READ", "read"), ("wirte", "write"), ("", None), ("rx", None), ("1", None)):
     value("op", bad, m.choice("read, write, noop or discard"), *([m.near(near)] if near else []),
           base="-targets 1 data -numreqs 1")
-for bad in ("101", "-1", "abc", "", "50%%", "50 %", "1e1", "100.0001", "nan", "9" * 30):
+for bad in ("101", "abc", "100.0001"):
     value("rwratio", bad, m.PERCENT_READS, base="-targets 1 data -numreqs 1")
 row("-rwratio with another word after it", "-targets 1 data -rwratio 50 randm", 3, 6,
     m.line("-rwratio randm", m.ONLY_RANDOM))

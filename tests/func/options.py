@@ -446,20 +446,16 @@ def test_suboptions():
 
 def test_sizes():
     one = "-targets 1 new -op write -reqsize 1 -timelimit 60 "
-    for word, size in (("1", 1), ("1023", 1023), ("1k", K), ("1K", K), ("3m", 3 * M), ("3M", 3 * M), ("2g", 2 * G),
-                       ("2G", 2 * G),
-                       ("1t", T), ("5T", 5 * T), ("007", 7), ("8388607T", 8388607 * T)):
+    for word, size in (("1", 1), ("3m", 3 * M), ("8388607T", 8388607 * T)):
         shown([size], BYTES, one + "-bytes " + word)
-    for word, size in (("1", 1), ("512", 512), ("4k", 4 * K), ("1M", M), ("1G", G)):
+    for word, size in (("1", 1), ("1G", G)):
         shown([str(size)], BLOCK, one + "-numreqs 1 -blocksize " + word)
     shown(["3"], OPS, one + "-bytes 2049")
     shown(["2"], OPS, one + "-bytes 2k")
     shown([9007199254740990 * K], BYTES, one + "-numreqs 9007199254740990")
     shown(["2097152, 1024-byte blocks, 2147483648, bytes"], REQUEST,
           "-targets 1 null -op write -reqsize 2097152 -numreqs 1")
-    for word, seconds in (("2", "2.000000"), ("0.25", "0.250000"), (".5", "0.500000"), ("30.2", "30.200000"),
-        ("250ms", "0.250000"),
-                          ("40us", "0.000040"), ("3m", "180.000000"), ("1.5h", "5400.000000"), ("7s", "7.000000")):
+    for word, seconds in (("40us", "0.000040"), ("1.5h", "5400.000000")):
         shown([seconds], LIMIT, one + "-timelimit " + word)
     shown(["64"], OPS, "-targets 1 data -op read -reqsize 1")
     shown([54 * K], BYTES, "-targets 1 data -op read -reqsize 1 -startoffset 10")

@@ -56,6 +56,11 @@ static void test_u64(void **state)
 		{ "1.5", -EINVAL, 0 },
 		{ "1e3", -EINVAL, 0 },
 		{ "abc", -EINVAL, 0 },
+		{ "0b1", -EINVAL, 0 },
+		{ "1,000", -EINVAL, 0 },
+		{ "1_000", -EINVAL, 0 },
+		{ "5-6", -EINVAL, 0 },
+		{ "\xd9\xa3", -EINVAL, 0 }, /* a digit of Arabic */
 		{ 0 },
 	};
 
@@ -152,6 +157,15 @@ static void test_count(void **state)
 		{ "k", -EINVAL, 0 },
 		{ "-1k", -EINVAL, 0 },
 		{ "1%", -EINVAL, 0 },
+		{ "+5", -EINVAL, 0 },
+		{ " 5", -EINVAL, 0 },
+		{ "5 ", -EINVAL, 0 },
+		{ "1e3", -EINVAL, 0 },
+		{ "0x10", -EINVAL, 0 },
+		{ "inf", -EINVAL, 0 },
+		{ ".", -EINVAL, 0 },
+		{ "4KiB", -EINVAL, 0 },
+		{ "1,000", -EINVAL, 0 },
 		{ "", -EINVAL, 0 },
 		{ "18446744073709551615", 0, UINT64_MAX },
 		{ "18446744073709551616", -ERANGE, 0 },
@@ -384,7 +398,12 @@ static void test_seconds(void **state)
 		{ "1S", -EINVAL, 0 },
 		{ "1 s", -EINVAL, 0 },
 		{ "1e3", -EINVAL, 0 },
+		{ "0x1", -EINVAL, 0 },
+		{ "1,5", -EINVAL, 0 },
 		{ "inf", -EINVAL, 0 },
+		{ "nan", -EINVAL, 0 },
+		{ "+1", -EINVAL, 0 },
+		{ " 1", -EINVAL, 0 },
 		{ 0 },
 	};
 
