@@ -443,7 +443,7 @@ static enum xdd_status plan_apply_snooze(const struct setting *s, void *dst)
 
 	if (n < sizeof(number)) {
 		memcpy(number, text, n + 1);
-		if (n > 1 && number[n - 1] == '%')
+		if (n && number[n - 1] == '%')
 			number[n - 1] = '\0';
 		err = units_parse_real(number, &percent);
 	}

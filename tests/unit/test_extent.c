@@ -79,6 +79,8 @@ static void test_lists(void **state)
 	extent("-targets 1 null -seek load rows", 61);
 	extent("-targets 1 null -seek load rows -numreqs 3", 53);
 	extent("-targets 1 null -seek load rows -numreqs 1", 12);
+	/* The last operation is shorter than its row. */
+	extent("-targets 1 null -seek load rows -bytes 4096", 52);
 	extent("-targets 1 null -seek load rows -passes 3 -passoffset 5", 71);
 	extent("-targets 1 null -blocksize 2048 -seek load rows", 122);
 	unlink("rows");

@@ -336,6 +336,10 @@ static void test_new_files(void **state)
 	targets[0].create_new_files = targets[2].create_new_files = true;
 	refused(plan_check_same_files, "target 0, data",
 		"-createnewfiles would replace target 1, data.00000002");
+	PLAN_OF("data", "data.00000002");
+	targets[0].create_new_files = true;
+	refused(plan_check_same_files, "target 0, data",
+		"-createnewfiles would replace target 1, data.00000002");
 	PLAN_OF("data.00000001", "null", "data");
 	targets[2].create_new_files = true;
 	refused(plan_check_same_files, "target 2, data",
