@@ -123,7 +123,7 @@ def test_hosts():
     for port, ppm in enumerate(DRIFTS, 2000):
         serving = server.start("python3", xddtime.__file__, "address=0.0.0.0", "port=%d" % port, "base=%d" % base, "ppm=%d" % ppm,
                                "origin=%d" % origin)
-        server.wait_for_port(port, serving)
+        t.until(serving.text, serving.process)  # prints its port
         clocks.append((xddtime.Clock(base, ppm, origin), port))
     one, own = clocks[:1] * len(hosts), clocks[1:]
     kinds = (("equal", h.EQUAL, one), ("unequal", h.UNEQUAL, own), ("drift", h.EQUAL, own))
