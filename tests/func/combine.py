@@ -24,7 +24,6 @@ import xddtrace as x
 MS = 1000000
 BEGIN = 1800000000 * 10**9
 OPS, BYTES = 10, 4096
-EXTRA = ("hosts", "together", "differences", "notes")
 
 
 def combine(*args, **kwargs):

@@ -20,7 +20,6 @@ if t.ENGINE:
     t.skip_all("this test sets the engine itself")
 
 LIMIT_S = 60
-PAGE = os.sysconf("SC_PAGE_SIZE")
 ENGINES = [e for e in ("psync", "libaio", "io_uring", "io_uring fixedbufs", "io_uring sqpoll")
            if e.split()[0] in t.engines() and not (e == "io_uring sqpoll" and os.geteuid())]
 WHERE = s.ext4("ext4", 64 << 20) or t.tmp()

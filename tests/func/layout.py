@@ -130,10 +130,6 @@ def test_random():
          all(set().union(*found[r::3]) == {ord(LETTERS[r])} for r in range(3)), "three ranks", "%s\n%s" % (found, runs[0]))
 
 
-def owner_of(offset, n):
-    return offset // BLOCK % n
-
-
 def test_reorder():
     """Each rank reads exactly the blocks of another one."""
     if not s.can_trace():

@@ -213,7 +213,6 @@ DISCARD_EMPTY = "-op discard: is empty: there is nothing to discard"
 DISCARD_PAST = "-op discard: the operations reach to .*, and the file has"
 DISCARD_CHAR = "-op discard: is a character device; name a block device or a regular file"
 DISCARD_PATTERN = "-op discard transfers no data"
-DISCARD_POLL = "iopoll: discards cannot be polled for"
 DISCARD_LIST = r"the list mixes discards \(d\) with other operations"
 
 # Lists of operations: src/plan/feature_seek.c, src/io/access.c

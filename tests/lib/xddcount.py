@@ -49,10 +49,6 @@ class Counter:
         """Have call `at` of a class fail, or none where it is 0; counts begin at 0."""
         self.map[:] = _LAYOUT.pack(CLASSES.index(which), at, *[0] * (len(CLASSES) + 4), b"")
 
-    @property
-    def armed(self):
-        return self._fields()[1] > 0
-
     def _fields(self):
         return _LAYOUT.unpack(self.map[:])
 

@@ -147,14 +147,6 @@ def _files(directory):
 # ---- comparison ----
 
 
-def without_offsets(done, mixed=False):
-    """The operations by call, file and size only; where directions are `mixed` by chance, by file and size."""
-    sums = collections.Counter()
-    for (call, file, _, size), n in done.items():
-        sums["" if mixed else call, file, size] += n
-    return sums
-
-
 def _summed(done, drawn):
     """The operations without what each program draws by itself; `drawn` names it: offsets, directions, sizes."""
     sums = collections.Counter()

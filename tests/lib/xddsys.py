@@ -513,10 +513,6 @@ def sanitized():
 # A run without rights, and what is known of a process from outside
 
 
-# Threads of a run that issue no operations: main, signals, results.
-MANAGERS = 3
-
-
 def threads(process):
     """How many threads it has, without the one of the thread sanitizer; 0 once it has ended."""
     try:
@@ -550,14 +546,6 @@ def io_bytes(pid, direction="rchar"):
             return int(re.search(direction + r": (\d+)", f.read())[1])
     except OSError:
         return 0
-
-
-def await_passes(process, path, count=1):
-    """Wait until a run with -verbose that writes to this file has ended so many passes of a target."""
-    def ended():
-        with open(path, "rb") as f:
-            return f.read().count(b"TARGET_PASS") >= count
-    t.until(ended, process)
 
 
 def for_nobody(memlock=None):
