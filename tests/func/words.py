@@ -150,6 +150,8 @@ def test_lines():
            "-op read -target T -reqsize 4k -timelimit 2 -seek range 1M -dropcache")
     answer("... beside a word of xdd", "--rw=read --size=1M --runtime=2 --time_based --filename=T -verbose",
            "-op read -range 1M -runtime 2 -target T -verbose")
+    answer("... in bytes", "--rw=read --size=1048576 --runtime=2 --time_based --filename=T -verbose",
+           "-op read -range 1048576B -runtime 2 -target T -verbose")
     answer("an amount that is preallocated", "--rw=write --size=1M --fallocate=posix --filename=new",
            "-op write -target new -reqsize 4k -bytes 1M -datapattern random -preallocate 1M")
     answer("a log and its period", "--rw=read --filename=T --write_bw_log=l --log_avg_msec=100",

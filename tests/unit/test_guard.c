@@ -270,6 +270,8 @@ static void test_sg_without_disk(void **state)
 				 .engine = engine_named("sg"),
 				 .kind = TARGET_CHAR,
 				 .device = makedev(1, 3) };
+	struct err why = { 0 };
+	struct stat st;
 
 	(void)state;
 	t.op = OP_READ;
@@ -283,6 +285,8 @@ static void test_sg_without_disk(void **state)
 	}
 	t.engine = engine_named("psync");
 	assert_int_equal(check_one(&t, &refusal), 0);
+	assert_int_equal(stat(t.path, &st), 0);
+	assert_int_equal(guard_allows(NULL, &t, -1, &st, &why), 0);
 }
 
 static void test_kernel_files(void **state)
