@@ -287,7 +287,8 @@ def test_full_output():
     run = shell('"$@" >/dev/full', *NULL, "-csvout", "/dev/full")
     t.equal((run.status, len(run.error_lines())), (6, 2), "standard output and -csvout are full: a line each", run)
     t.ok("standard output" in run.err and "-csvout" in run.err, "standard output and -csvout are full: both named", run)
-    for words in (["-help"], ["-fullhelp"], ["-version"], ["-dryrun"] + NULL):
+    for words in (["-help"], ["-fullhelp"], ["-version"], ["fio", "--name=job", "--rw=read", "--size=1m", "--ioengine=null"],
+                  ["-dryrun"] + NULL):
         run = shell('"$@" >/dev/full', *words)
         t.equal((run.status, len(run.error_lines())), (6, 1), "%s: standard output is full" % words[0], run)
     return None
