@@ -439,8 +439,6 @@ static int fio_main(int argc, char **argv)
 	if (!status)
 		status = l.shows ? command_show(&command_fio, l.shows) : convert(&a);
 	arena_free(a.f.arena);
-	if (!status && !command_flush())
-		status = XDD_IO_ERROR;
 	return (int)status;
 }
 
