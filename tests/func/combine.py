@@ -60,7 +60,7 @@ def latency(times):
     mean = sum(times) / len(times)
     return {"service": {"read": {
         "count": len(times), "minimum_ns": min(times), "mean_ns": mean, "maximum_ns": max(times),
-        "standard_deviation_ns": math.sqrt(sum((x - mean) ** 2 for x in times) / len(times)), "percentiles_ns": {},
+        "standard_deviation_ns": math.sqrt(sum((x - mean) ** 2 for x in times) / len(times)), "percentiles_ns": {"25": None, "99.5": None},
         "histogram": [x for pair in sorted(counts.items()) for x in pair]}}, "response": {}}
 
 
@@ -128,6 +128,8 @@ def test_analytic():
     found, run = document("64 hosts", *files)
     all_ = whole(found)
     t.equal((all_["ops"]["read"], all_["bytes"]["read"], all_["targets"], all_["passes"]), (64 * 20, 64 * 20 * BYTES, 64, 2), "sums")
+    t.equal((found["partial"], list(all_["latency"]["service"]["read"]["percentiles_ns"])), (False, ["25", "99.5"]),
+            "all of it, with the percentiles of the hosts")
     # 0 to 1063 and 1500 to 2626 ms.
     t.equal((all_["elapsed_ns"], all_["begin_ns"], all_["finish_ns"]), ((1063 + 1126) * MS, BEGIN, BEGIN + 2626 * MS),
             "the time in which any host was transferring")
