@@ -49,6 +49,7 @@ def test_limits_end_delays():
                            ("-operationdelay 40 -runtime 0.2 -queuedepth 3", 3)):
             run = t.xdd("-op", "read", "-targets", 1, data(), "-reqsize", 4, "-ioengine", engine, *words.split())
             t.equal((run.status, run.seconds, ops_of(run)), (0, 0.2, ops), "%s: the limit ends a delay: %s" % (engine, words), run)
+            t.equal(" bytes for 0.2 s\n" in run.out, "-timelimit" in words, "and the first lines have it", run)
 
 
 def test_stop_trigger_ends_delays():
