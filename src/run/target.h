@@ -102,7 +102,7 @@ struct target {
 	struct target_data *data;  /* NULL: the buffers keep their zeros */
 	struct endtoend *endtoend; /* its fields state their owners; NULL: not end-to-end */
 	struct trace_table trace;  /* its fields state their owners */
-	char engine_text[256];	   /* from QThread 0, for -verbose: its queue, its fallbacks */
+	char engine_text[ENGINE_TEXT_BYTES]; /* from QThread 0, for -verbose: queue, fallbacks */
 
 	/* const during a run */
 	bool gated;	  /* operations ask the gate before they are issued */

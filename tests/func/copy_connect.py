@@ -110,8 +110,9 @@ def through_sshd():
         os.rename(server.path("kept"), server.path("authorized"))
         start_up(server)
     with s.Sshd(remote_xdd="") as server:
-        fails("no xdd on the other host", server, NO_XDD, "cannot start \"xdd\" there; install xdd there, or give its path",
-              "-S", server.ssh)
+        # The name "xdd" may be a directory of this user's, and may be installed.
+        fails("no xdd on the other host", server, NO_XDD, "cannot start \"no-xdd\" there; install xdd there, or give its path",
+              "-b", "no-xdd", "-S", server.ssh)
         copies("-b: the directory of xdd", server, "-b", os.path.dirname(os.path.abspath(t.XDD)), "-S", server.ssh)
         odd = t.path("it's a \\ $(directory) of \"xdd\"!")
         os.mkdir(odd)

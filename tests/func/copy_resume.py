@@ -165,8 +165,7 @@ def kill(pid):
 class Rig:
     def __init__(self, ssh, place, directory=None):
         self.ssh, self.place = ssh, place
-        shm = "/dev/shm" if os.access("/dev/shm", os.W_OK) else t.tmp()
-        self.directory = tempfile.mkdtemp(prefix="xddresume.", dir=directory or shm)
+        self.directory = tempfile.mkdtemp(prefix="xddresume.", dir=directory or s.MEMORY or t.tmp())
         self.source = os.path.join(self.directory, "source")
         self.destination = os.path.join(self.directory, "copy")
         self.xdd = os.path.join(self.directory, "xdd")

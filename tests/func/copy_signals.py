@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddhold
 import xddprocesses
 import xddssh
+import xddsys
 import xddtest as t
 
 SEED = int(os.environ.get("XDD_TEST_SEED", "1"))
@@ -232,7 +233,7 @@ def test_without_sshd():
     fake = xddssh.Fake()
     # Files have no temporary names in memory, and names that a flush makes durable elsewhere.
     with_rig(360 if LONG else 46, WITHOUT_SSH, POINTS + POINTS_OF_CONNECTIONS, "without sshd", fake.ssh, fake.place,
-             directory="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+             directory=xddsys.MEMORY)
 
 
 def test_through_ssh():

@@ -133,8 +133,8 @@ def test_holes():
     t.equal(row["HOLES"], "75.000", "three quarters of it", run)
     run, row = read(on_disk("whole"))
     t.ok(float(row["HOLES"]) == 0 and "never written" not in run.err, "a whole file has none", run)
-    if xddsys.is_memory("/dev/shm"):
-        memory = "/dev/shm/xddtest.%d" % os.getpid()
+    if xddsys.MEMORY:
+        memory = xddsys.MEMORY + "/xddtest.%d" % os.getpid()
         with open(memory, "wb") as f:
             f.truncate(SIZE)
         try:
@@ -305,8 +305,8 @@ def test_direct_ignored():
             t.ok("\tDirect I/O, enabled, and ignored by the file system\n" in run.out, "-verbose says so", run)
         run = t.xdd("-op", "write", "-targets", 1, new, "-dio", "-reqsize", 64, "-mbytes", 1, "-passes", 2, "-reopen")
         t.equal(run.err.count(ignored(new)), 0 if run.status else 1, "of a new file once, when it is open")
-    if xddsys.is_memory("/dev/shm"):
-        memory = "/dev/shm/xddtest.%d" % os.getpid()
+    if xddsys.MEMORY:
+        memory = xddsys.MEMORY + "/xddtest.%d" % os.getpid()
         try:
             run = t.xdd("-op", "write", "-targets", 1, memory, "-dio", "-reqsize", 4, "-numreqs", 4)
         finally:
@@ -393,7 +393,7 @@ def test_quota():
         person = t.command(words + t.xdd_words("-op", "noop", "-targets", 1, "null", "-timelimit", 0.7, "-report", "person"))
         t.ok(re.search(r"limited by.*the CPU quota of its control group \(.*\), which stopped xdd \d+ % of the time", " ".join(person.out.split())),
              "the result says what stopped it", person)
-        memory = "/dev/shm/xddtest.quota.%d" % os.getpid()
+        memory = (xddsys.MEMORY or t.tmp()) + "/xddtest.quota.%d" % os.getpid()
         with open(memory, "wb") as f:
             f.write(bytes(64 * MIB))
         try:
@@ -431,9 +431,9 @@ def test_bound():
         average = xddjson.rows(xddjson.check(t.path("short.json"), "-jsonout of one operation"), "TARGET_AVERAGE")[0]
         t.equal((average["elapsed_ns"] // 1000000, average["bound"]), ((0, None), (2, "generator"))[step > 10000],
                 "no verdict on a pass of less than 1 ms")
-    if not xddsys.is_memory("/dev/shm"):
-        return t.skip("-dio that waits for nothing", "/dev/shm is not in memory")
-    memory = "/dev/shm/xddtest.%d" % os.getpid()
+    if not xddsys.MEMORY:
+        return t.skip("-dio that waits for nothing", "no /dev/shm in memory")
+    memory = xddsys.MEMORY + "/xddtest.%d" % os.getpid()
     said = m.warning("target 0, " + memory, "xdd was the limit, not the device: .* of the time; the device might do more")
     read = "-op read -targets 1 %s -reqsize 4 " % memory
     try:

@@ -325,8 +325,8 @@ def test_kernel_threads():
     if "io_uring" not in ENGINES:
         return t.skip("kernel threads of io_uring", "no io_uring")
     files = [t.make_file("cached", 64 * KIB)]
-    if os.access("/dev/shm", os.W_OK):
-        files.append("/dev/shm/xdd-test-%d" % os.getpid())
+    if s.MEMORY:
+        files.append(s.MEMORY + "/xdd-test-%d" % os.getpid())
     for path in files:
         with open(path, "wb") as file:
             file.write(bytes(64 * KIB))

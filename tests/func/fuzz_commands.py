@@ -251,7 +251,7 @@ def sources():
     return {"dump.bin": t.path("made.target.0000.bin"), "a.json": t.path("made.json")}
 
 
-BASE = os.path.join("/dev/shm" if os.access("/dev/shm", os.W_OK) else t.tmp(), "xddfuzz.%d" % os.getpid())
+BASE = os.path.join(s.MEMORY or t.tmp(), "xddfuzz.%d" % os.getpid())
 SOURCES = sources()
 EACH = int(os.environ.get("XDD_FUZZ_COMMANDS", "6500" if LONG else "60" if s.sanitized() else "200"))
 t.diag("seed %d" % SEED)

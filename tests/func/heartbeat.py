@@ -18,7 +18,6 @@ import termios
 
 sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
-import xddsys as s
 import xddtest as t
 
 t.virtual_time()

@@ -270,7 +270,7 @@ def test_runs(numbers):
 
 
 ENGINES = ["psync", "psync", "mmap"] + [e for e in t.engines() if e in QUEUES]
-BASE = os.path.join("/dev/shm" if os.access("/dev/shm", os.W_OK) else t.tmp(), "xddruns.%d" % os.getpid())
+BASE = os.path.join(s.MEMORY or t.tmp(), "xddruns.%d" % os.getpid())
 COUNT = int(os.environ.get("XDD_FUZZ_RUNS", "1000" if LONG else "20" if s.sanitized() else "40"))
 ONLY = os.environ.get("XDD_TEST_ONLY")
 t.diag("seed %d" % SEED)

@@ -161,6 +161,15 @@ def is_memory(path):
     return t.command(["stat", "-f", "-c", "%T", path]).out.strip() in ("tmpfs", "ramfs")
 
 
+def _memory_directory():
+    """A directory for files in memory, or None: /dev/shm without a mount of its own, as in a chroot, is a part of /dev."""
+    path = os.path.realpath("/dev/shm")
+    return path if os.path.ismount(path) and is_memory(path) and os.access(path, os.W_OK) else None
+
+
+MEMORY = _memory_directory()
+
+
 def _mounted(directory):
     atexit.register(subprocess.run, ["umount", "--lazy", directory], stderr=subprocess.DEVNULL)
     return directory

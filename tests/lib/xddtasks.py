@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import shutil
-import xddsys as s
 import xddtest as t
 
 KIB, MIB = 1 << 10, 1 << 20

@@ -201,7 +201,7 @@ static int child_memlock(void)
 	struct plan plan = { .n_targets = 1, .targets = targets };
 	const struct engine *engine;
 	struct err all;
-	char text[160];
+	char text[ENGINE_TEXT_BYTES];
 	struct err why;
 	struct rig r;
 	int fd = open_file(O_RDONLY);

@@ -141,7 +141,7 @@ static bool ring_known(unsigned flags)
 
 static void described(struct rig *r, const char *part, bool wanted)
 {
-	char text[160] = "";
+	char text[ENGINE_TEXT_BYTES] = "";
 
 	r->engine->describe(r->ctx, text, sizeof(text));
 	if (!strstr(text, part) == wanted)

@@ -262,7 +262,7 @@ static void test_describe(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(queues); i++) {
 		struct variant v = { queues[i], "" };
-		char text[160] = "";
+		char text[ENGINE_TEXT_BYTES] = "";
 		struct rig r;
 
 		if (!offered(&v))

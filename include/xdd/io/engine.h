@@ -72,6 +72,9 @@ struct io_request {
 	bool warm; /* it belongs to the warm-up of its pass */
 };
 
+/* A text of describe with every feature and every fallback, with its end. */
+#define ENGINE_TEXT_BYTES 256
+
 /* The parameters of a context. All of them outlive the context. */
 struct engine_params {
 	const struct target_plan *target; /* its engine_options belong to this engine */
@@ -125,8 +128,8 @@ struct engine {
 		    uint64_t timeout_ns);
 
 	/*
-	 * Write one line about the features that the context obtained to `buf`; for -verbose.
-	 * NULL: there is nothing to say.
+	 * Write one line about the features that the context obtained to `buf`, of up to
+	 * ENGINE_TEXT_BYTES; for -verbose. NULL: there is nothing to say.
 	 */
 	void (*describe)(const void *ctx, char *buf, size_t size);
 
