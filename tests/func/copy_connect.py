@@ -4,6 +4,7 @@
 import ctypes
 import json
 import os
+import pwd
 import re
 import signal
 import socket
@@ -110,9 +111,10 @@ def through_sshd():
         os.rename(server.path("kept"), server.path("authorized"))
         start_up(server)
     with s.Sshd(remote_xdd="") as server:
-        # The name "xdd" may be a directory of this user's, and may be installed.
-        fails("no xdd on the other host", server, NO_XDD, "cannot start \"no-xdd\" there; install xdd there, or give its path",
-              "-b", "no-xdd", "-S", server.ssh)
+        # The shell of the session looks for "xdd" in the home directory too, where it may be a clone of this tree.
+        found = os.path.isdir(os.path.join(pwd.getpwuid(os.getuid()).pw_dir, "xdd"))
+        fails("no xdd on the other host", server, NO_XDD, "there is no program \"xdd\" there" if found else
+              "cannot start \"xdd\" there; install xdd there, or give its path", "-S", server.ssh)
         copies("-b: the directory of xdd", server, "-b", os.path.dirname(os.path.abspath(t.XDD)), "-S", server.ssh)
         odd = t.path("it's a \\ $(directory) of \"xdd\"!")
         os.mkdir(odd)
