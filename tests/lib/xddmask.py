@@ -51,6 +51,9 @@ LINES = [(re.compile(pattern), to) for pattern, to in (
     (r"(clock tick, 1000, delta,) [1-9]\d*", r"\1 <N>"),
     (r"(Start skew, pass \d+,).*", r"\1 <N>"),
     (r"(Target \d+, rate:) \S+ of", r"\1 <N> of"),
+    (r"(passes: mean) \S+ \S+, standard deviation \S+ [^ ,]+", r"\1 <N>, standard deviation <N>"),
+    (r" +a +b +b to a +(9\d % interval)", r" a b, b to a, \1"),
+    (r" +\d\S* \S+ +\d\S* \S+ +[-+]\d\S* %  .*  (may be chance)$", r" <N>, \1"),
     (r"(mean|standard deviation) -?\d\S*?(,?)(?= |$)", r"\1 <N>\2"),
     (r"(95 % interval) .*", r"\1 <N>"),
     (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", "<time>"),
@@ -64,7 +67,7 @@ NUMBERS = re.compile(r"^(Deskew, (pass \d+|combined), (head|window|tail)|Fairnes
                      r"((Target \d+, )?(pass \d+, )?|Run, )(longest|shortest) operation|Statistics|Interval)|"
                      r"(longest|shortest) operation, ")
 # Said by chance: how busy the machine was, or what the page cache happened to do.
-DROPPED = re.compile(r"xdd: warning: (target \d+, .*(; the device might do more|: only [\d.]+ .* were reached)|(loop )?device .*: )|"
+DROPPED = re.compile(r"@xdd 1 |xdd: warning: (target \d+, .*(; the device might do more|: only [\d.]+ .* were reached)|(loop )?device .*: )|"
                      r"Target \d+, [a-z-]+: its QThreads were |not reproducible|^BUCKET,|^Device \S+: \d+ requests")
 
 
