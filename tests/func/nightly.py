@@ -49,6 +49,13 @@ exec %s "$@" -throttle ops %d poisson
         os.chmod(name + ".new", 0o755)
         os.rename(name + ".new", name)
 
+    def stop_clock(self):
+        """All nights from now on have one time."""
+        name = os.path.join(self.where, "bin", "date")
+        with open(name, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\necho 20261129T033000Z\n")
+        os.chmod(name, 0o755)
+
     def words(self, *options, run=None):
         return ["sh", SCRIPT, *map(str, options), "--", *map(str, run or RUN)]
 
@@ -96,9 +103,21 @@ def test_nights():
         t.ok(not j.problems(j.load(document)), "the document of a night is one of a run", document)
 
 
+def test_one_second():
+    """Nights of one second have names in their order, also when the first ones have been removed."""
+    nights = Series("second")
+    nights.stop_clock()
+    for n in range(12):
+        silent(nights.night("-keep", 3), "night %d of one second" % (n + 1))
+    names = sorted(name for name in os.listdir(os.path.join(nights.state, "nightly")) if name.endswith(".json"))
+    t.equal(names, ["20261129T033000Z%s.good.json" % which for which in ("", "_011", "_012")],
+            "... the first and the last ones stay")
+
+
 def test_drift():
     """Each night is 4 % slower than the one before: within the limit of 10 % as compared with that, and not in the end."""
     nights = Series("drift")
+    nights.stop_clock()
     silent(nights.night(), "a good night")
     for rate in (960, 922):
         nights.storage(rate)
@@ -298,6 +317,6 @@ def test_units():
 
 
 t.virtual_time()
-t.run(test_nights, test_drift, test_keep, test_bad_runs, test_words, test_full_disk, test_two_at_once, test_signals, test_crossings,
-      test_read_only, test_units)
+t.run(test_nights, test_one_second, test_drift, test_keep, test_bad_runs, test_words, test_full_disk, test_two_at_once,
+      test_signals, test_crossings, test_read_only, test_units)
 t.done()
