@@ -37,17 +37,13 @@ class Browser:
         self.events, self.rest, self.number = [], b"", 0
         self.errors = os.path.join(home, "errors")
         os.makedirs(home)
-        # Chromium makes a socket below TMPDIR and ends if its name has more than 107 bytes, which a build directory of an
-        # ordinary length brings about. This name of the directory is short wherever it is.
-        self.home = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
-        short = "/proc/%d/fd/%d" % (os.getpid(), self.home)
         (to, self.to), (self.answers, answers) = os.pipe(), os.pipe()
         errors = os.open(self.errors, os.O_WRONLY | os.O_CREAT, 0o666)
         # Numbers that are none of those which the browser gets.
         ends = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in (to, answers, errors)]
         self.process = os.posix_spawn(
             CHROMIUM, [CHROMIUM, *OPTIONS, "--user-data-dir=" + os.path.join(home, "profile"), "about:blank"],
-            dict(os.environ, HOME=home, XDG_CACHE_HOME=home, XDG_CONFIG_HOME=home, TMPDIR=short), setsid=True,
+            dict(os.environ, HOME=home, XDG_CACHE_HOME=home, XDG_CONFIG_HOME=home, TMPDIR=t.short_tmp()), setsid=True,
             file_actions=[(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
                           *((os.POSIX_SPAWN_DUP2, end, fd) for end, fd in zip((ends[2], ends[2], *ends[:2]), (1, 2, 3, 4)))])
         for fd in (to, answers, errors, *ends):
@@ -59,7 +55,7 @@ class Browser:
         except ProcessLookupError:
             pass
         os.waitpid(self.process, 0)
-        for fd in (self.to, self.answers, self.home):
+        for fd in (self.to, self.answers):
             os.close(fd)
 
     def message(self, deadline):

@@ -34,7 +34,7 @@ def needed():
 def environment(**more):
     env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_MCA_rmaps_base_oversubscribe="1",
-               OMPI_MCA_hwloc_base_binding_policy="none", TMPDIR="/tmp")
+               OMPI_MCA_hwloc_base_binding_policy="none", TMPDIR=t.short_tmp())
     # Open MPI itself does not free all that it has.
     env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     env.update(more)

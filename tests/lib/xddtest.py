@@ -21,6 +21,7 @@ import select
 import shlex
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -84,6 +85,18 @@ def tmp():
         # Unlike shutil.rmtree(), rm takes trees of any depth.
         atexit.register(subprocess.run, ["rm", "-rf", "--one-file-system", "--", _tmp], stderr=subprocess.DEVNULL, check=False)
     return _tmp
+
+
+def short_tmp():
+    """A directory of the test whose name leaves room for the names of sockets."""
+    name = os.environ["XDD_TEST_SHORT"]
+    try:
+        os.mkdir(name, 0o700)
+    except FileExistsError:
+        found = os.lstat(name)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise
+    return name
 
 
 def path(name):
