@@ -247,14 +247,16 @@ static int ask_badly(struct session *s, const struct rig_copy *c)
 {
 	(void)c;
 	for (unsigned i = 0; i < 2; i++) {
-		uint8_t *body;
+		uint8_t *body = NULL;
 		size_t length;
 		int err = session_prove(s, &bad_questions[i], 1);
 
 		if (!err)
 			err = session_sums(s, &body, &length);
-		if (err)
+		if (err) {
+			assert_null(body);
 			return err;
+		}
 		free(body);
 	}
 	return 0;
