@@ -319,6 +319,40 @@ static void test_block_twice(void **state)
 	rig_free(&c);
 }
 
+/* PASS_LAST has the number of blocks in its own pass. */
+static void send_last_of_both(struct rig_copy *c, uint16_t to)
+{
+	struct wire_pass pass = { 0 };
+	struct raw control, data;
+
+	port = to;
+	raw_control(&control, c, IN_PASS);
+	raw_open(&data, 0, 7);
+	assert_int_equal(raw_receive(&data), WIRE_WELCOME);
+	raw_send(&data, (struct wire_header){ .type = WIRE_SKIP, .pass = 1 }, 0);
+	raw_send(&data, (struct wire_header){ .type = WIRE_PASS_LAST, .pass = 1, .sequence = 1 },
+		 0);
+	raw_send(&control, (struct wire_header){ .type = WIRE_PASS_END, .pass = 1 },
+		 wire_encode_pass(&pass, body));
+	assert_int_equal(raw_receive(&control), WIRE_PASS_RESULT);
+	raw_send(&control, (struct wire_header){ .type = WIRE_PASS_BEGIN, .pass = 2 }, 0);
+	raw_send(&data, (struct wire_header){ .type = WIRE_PASS_LAST, .pass = 2, .sequence = 1 },
+		 0);
+	assert_int_equal(raw_receive(&control), WIRE_ERROR);
+	connection_close(data.c);
+	connection_close(control.c);
+}
+
+static void test_last_of_pass(void **state)
+{
+	struct rig_copy c = visited(send_last_of_both);
+
+	(void)state;
+	rig_run(&c, 1);
+	assert_non_null(strstr(c.destination.why, "sent PASS_LAST 1 of pass 2 on connection 0, "));
+	rig_free(&c);
+}
+
 /* ---- strangers ---- */
 
 static void assert_answer(struct raw *r, const char *text)
@@ -408,7 +442,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wrong_messages), cmocka_unit_test(test_odd_headers),
 		cmocka_unit_test(test_blocks),	       cmocka_unit_test(test_block_twice),
-		cmocka_unit_test(test_intruders),      cmocka_unit_test(test_no_plan),
+		cmocka_unit_test(test_last_of_pass),   cmocka_unit_test(test_intruders),
+		cmocka_unit_test(test_no_plan),
 	};
 	const char *why;
 
