@@ -313,6 +313,24 @@ static void test_other_messages(void **state)
 	assert_unheard(message, WIRE_HEADER_BYTES);
 }
 
+/* Peers that leave at once keep no place, which another would have to leave for the next one. */
+static void test_leave_at_once(void **state)
+{
+	struct connection *c;
+	struct rig r;
+
+	(void)state;
+	start(&r, HOST, NULL);
+	for (unsigned i = 0; i < LISTENER_MAX_STRANGERS; i++)
+		connection_close(dial(&r, NULL));
+	c = dial(&r, NULL);
+	put_hello(c, "xdd good", true);
+	assert_taken(c);
+	assert_int_equal(listener_refused(r.l), 0);
+	connection_close(c);
+	listener_free(r.l);
+}
+
 static void test_version(void **state)
 {
 	uint8_t message[MESSAGE_BYTES];
@@ -785,6 +803,7 @@ int main(void)
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_other_messages),
 		cmocka_unit_test(test_version),
+		cmocka_unit_test(test_leave_at_once),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_flood),
 		cmocka_unit_test(test_quiet),
