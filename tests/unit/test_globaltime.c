@@ -2,7 +2,9 @@
 /*
  * The client and the server of global time in one process, over loopback.
  */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,10 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "net/time_exchange.h"
 #include "xdd/base/err.h"
 #include "xdd/base/units.h"
 #include "xdd/net/globaltime.h"
@@ -165,6 +169,57 @@ static void test_refresh(void **state)
 	globaltime_end(c);
 }
 
+/* Answer one request of those that come. */
+static void *answer_one(void *arg)
+{
+	struct sockaddr_storage from;
+	socklen_t size = sizeof(from);
+	uint8_t bytes[TIME_MESSAGE_BYTES];
+	struct time_message m;
+	const int fd = *(int *)arg;
+
+	assert_int_equal(recvfrom(fd, bytes, sizeof(bytes), 0, (struct sockaddr *)&from, &size),
+			 sizeof(bytes));
+	assert_true(time_message_decode(bytes, sizeof(bytes), &m));
+	m.type = TIME_REPLY;
+	m.server_id = 1;
+	m.received_ns = m.sent_ns = NS_PER_SEC;
+	time_message_encode(&m, bytes);
+	assert_int_equal(sendto(fd, bytes, sizeof(bytes), 0, (struct sockaddr *)&from, size),
+			 sizeof(bytes));
+	return NULL;
+}
+
+/* When all requests are sent, an answer that is lost is not awaited for the whole time limit. */
+static void test_lost(void **state)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct globaltime_settings s = { .host = "127.0.0.1",
+					 .bounce = 2,
+					 .timeout_ns = 5 * NS_PER_SEC };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	const uint64_t start_ns = clock_now_ns();
+	struct globaltime_client *c;
+	socklen_t size = sizeof(a);
+	struct err why = { 0 };
+	struct globaltime g;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, size), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &size), 0);
+	s.port = ntohs(a.sin_port);
+	assert_int_equal(pthread_create(&thread, NULL, answer_one, &fd), 0);
+	assert_int_equal(globaltime_begin(&c, &s, NULL, &why), 0);
+	assert_true(clock_now_ns() - start_ns < s.timeout_ns);
+	pthread_join(thread, NULL);
+	globaltime_get(c, clock_now_ns(), &g);
+	assert_int_equal(g.exchanges, 1);
+	assert_int_equal(g.lost, 1);
+	globaltime_end(c);
+	close(fd);
+}
+
 /* A server that goes away is noticed, and so is another one in its place. */
 static void test_other_server(void **state)
 {
@@ -258,10 +313,11 @@ static void test_port_in_use(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_server),	    cmocka_unit_test(test_all_addresses),
-		cmocka_unit_test(test_follow),	    cmocka_unit_test(test_other_server),
-		cmocka_unit_test(test_unreachable), cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_port_in_use), cmocka_unit_test(test_refresh),
+		cmocka_unit_test(test_server),	     cmocka_unit_test(test_all_addresses),
+		cmocka_unit_test(test_follow),	     cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_other_server), cmocka_unit_test(test_unreachable),
+		cmocka_unit_test(test_stop),	     cmocka_unit_test(test_port_in_use),
+		cmocka_unit_test(test_refresh),
 	};
 
 	alarm(5 * LIMIT_S);
