@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The report: lines and their folding, CSV, and appending to files. test_report_output.c has the
- * information sections and outputs that fail.
+ * The report: its table, CSV, and appending to files. test_report_output.c has the information
+ * sections and outputs that fail.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,37 +14,6 @@
 #include "report/screen.h"
 #include "report_fixture.h"
 #include "xdd/base/memory.h"
-
-static void set_cells(struct line_cell *cells, const char *const *texts, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		line_cell_set(&cells[i], texts[i]);
-}
-
-static void test_fold(void **state)
-{
-	static const char *const texts[] = { "aaaa", "bbb", "cc", "d" };
-	struct line_cell cells[4];
-	char buf[2048];
-
-	(void)state;
-	assert_true(line_size(4) <= sizeof(buf));
-	set_cells(cells, texts, 4);
-	assert_int_equal(line_join(buf, cells, 4, 0), 14);
-	assert_string_equal(buf, "aaaa bbb cc d\n");
-	line_join(buf, cells, 4, 13);
-	assert_string_equal(buf, "aaaa bbb cc d\n");
-	line_join(buf, cells, 4, 12);
-	assert_string_equal(buf, "aaaa bbb cc\n    d\n");
-	line_join(buf, cells, 4, 8);
-	assert_string_equal(buf, "aaaa bbb\n    cc d\n");
-	line_join(buf, cells, 4, 7);
-	assert_string_equal(buf, "aaaa\n    bbb\n    cc\n    d\n");
-	line_join(buf, cells, 4, 1);
-	assert_string_equal(buf, "aaaa\n    bbb\n    cc\n    d\n");
-	assert_int_equal(line_join(buf, cells, 0, 80), 1);
-	assert_string_equal(buf, "\n");
-}
 
 /* The default columns take two lines on a terminal of 80 columns, broken after the same column. */
 static void test_fold_defaults(void **state)
@@ -73,40 +42,6 @@ static void test_fold_defaults(void **state)
 		" QUEUE_PASS           1       0       4            40960          10       1.000\n"
 		"         0.041     10.000   100.000     0.000     read         4096\n");
 	column_list_free(&list);
-}
-
-static void test_csv_quoting(void **state)
-{
-	static const char *const texts[] = { "plain",	   "",	   "a,b",     "say \"hi\"",
-					     "two\nlines", "cr\r", " blanks " };
-	struct line_cell cells[7];
-	char buf[2048];
-	size_t len;
-
-	(void)state;
-	assert_true(line_size(7) <= sizeof(buf));
-	set_cells(cells, texts, 7);
-	len = line_csv(buf, cells, 7);
-	assert_string_equal(buf,
-			    "plain,,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\",\"cr\r\", blanks \n");
-	assert_int_equal(len, strlen(buf));
-}
-
-/* The longest cells there can be, all quotes, fit into what line_size() asks for. */
-static void test_line_size(void **state)
-{
-	struct line_cell cells[3];
-	char quotes[2 * LINE_CELL_SIZE];
-	char *buf = malloc(line_size(3));
-
-	(void)state;
-	memset(quotes, '"', sizeof(quotes) - 1);
-	quotes[sizeof(quotes) - 1] = '\0';
-	for (size_t i = 0; i < 3; i++)
-		line_cell_set(&cells[i], quotes);
-	assert_true(line_csv(buf, cells, 3) < line_size(3));
-	assert_true(line_join(buf, cells, 3, 1) < line_size(3));
-	free(buf);
 }
 
 static void test_csv_file(void **state)
@@ -411,10 +346,7 @@ static void test_latency_header(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fold),
 		cmocka_unit_test(test_fold_defaults),
-		cmocka_unit_test(test_csv_quoting),
-		cmocka_unit_test(test_line_size),
 		TEST(test_csv_file),
 		TEST(test_csv_appends),
 		TEST(test_csv_ends_last_line),

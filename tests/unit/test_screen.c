@@ -161,6 +161,74 @@ static void test_fold(void **state)
 	free(m.text);
 }
 
+/* ---- lines of cells ---- */
+
+static void set_cells(struct line_cell *cells, const char *const *texts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		line_cell_set(&cells[i], texts[i]);
+}
+
+static void test_join(void **state)
+{
+	static const char *const texts[] = { "aaaa", "bbb", "cc", "d" };
+	struct line_cell cells[4];
+	char buf[2048];
+
+	(void)state;
+	assert_true(line_size(4) <= sizeof(buf));
+	set_cells(cells, texts, 4);
+	assert_int_equal(line_join(buf, cells, 4, 0), 14);
+	assert_string_equal(buf, "aaaa bbb cc d\n");
+	line_join(buf, cells, 4, 13);
+	assert_string_equal(buf, "aaaa bbb cc d\n");
+	line_join(buf, cells, 4, 12);
+	assert_string_equal(buf, "aaaa bbb cc\n    d\n");
+	line_join(buf, cells, 4, 8);
+	assert_string_equal(buf, "aaaa bbb\n    cc d\n");
+	line_join(buf, cells, 4, 7);
+	assert_string_equal(buf, "aaaa\n    bbb\n    cc\n    d\n");
+	line_join(buf, cells, 4, 1);
+	assert_string_equal(buf, "aaaa\n    bbb\n    cc\n    d\n");
+	assert_int_equal(line_join(buf, cells, 0, 80), 1);
+	assert_string_equal(buf, "\n");
+}
+
+static void test_csv_quoting(void **state)
+{
+	static const char *const texts[] = { "plain",	   "",	   "a,b",     "say \"hi\"",
+					     "two\nlines", "cr\r", " blanks " };
+	struct line_cell cells[7];
+	char buf[2048];
+	size_t len;
+
+	(void)state;
+	assert_true(line_size(7) <= sizeof(buf));
+	set_cells(cells, texts, 7);
+	memset(buf, '?', sizeof(buf));
+	len = line_csv(buf, cells, 7);
+	assert_string_equal(buf,
+			    "plain,,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\",\"cr\r\", blanks \n");
+	assert_int_equal(len, strlen(buf));
+}
+
+/* The longest cells there can be, all quotes, fit into what line_size() asks for. */
+static void test_line_size(void **state)
+{
+	struct line_cell cells[3];
+	char quotes[2 * LINE_CELL_SIZE];
+	char *buf = malloc(line_size(3));
+
+	(void)state;
+	memset(quotes, '"', sizeof(quotes) - 1);
+	quotes[sizeof(quotes) - 1] = '\0';
+	for (size_t i = 0; i < 3; i++)
+		line_cell_set(&cells[i], quotes);
+	assert_true(line_csv(buf, cells, 3) < line_size(3));
+	assert_true(line_join(buf, cells, 3, 1) < line_size(3));
+	free(buf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +238,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_shorten_all, begin, end),
 		cmocka_unit_test_setup_teardown(test_wrap, begin, end),
 		cmocka_unit_test_setup_teardown(test_fold, begin, end),
+		cmocka_unit_test(test_join),
+		cmocka_unit_test(test_csv_quoting),
+		cmocka_unit_test(test_line_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
