@@ -349,6 +349,19 @@ static void test_columns(void **state)
 	sweep_results_free(&r);
 }
 
+/* ---- seeds ---- */
+
+/* Each round has the seed after the one before, below 2^31. */
+static void test_round_seed(void **state)
+{
+	const struct sweep_results r = { .seed = 42 }, last = { .seed = INT32_MAX };
+
+	(void)state;
+	assert_int_equal(sweep_round_seed(&r, 1), 43);
+	assert_int_equal(sweep_round_seed(&r, 3), 45);
+	assert_int_equal(sweep_round_seed(&last, 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,7 +369,7 @@ int main(void)
 		cmocka_unit_test(test_failed_point), cmocka_unit_test(test_journal),
 		cmocka_unit_test(test_torn),	     cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_steady),	     cmocka_unit_test(test_steady_round),
-		cmocka_unit_test(test_columns),
+		cmocka_unit_test(test_columns),	     cmocka_unit_test(test_round_seed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
