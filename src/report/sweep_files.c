@@ -139,8 +139,7 @@ static json_t *curve_value(const struct sweep_results *r)
 	jvalue_put(o, "maximum", maximum(c));
 	jvalue_put(o, "loads", loads);
 	jvalue_put(o, "knee", knee(c));
-	jvalue_put(o, "knee_missing",
-		   c->knee.known || !c->knee.why ? json_null() : jvalue_text(c->knee.why));
+	jvalue_put(o, "knee_missing", jvalue_text(c->knee.why));
 	jvalue_put(o, "goal", goal(c));
 	return o;
 }

@@ -214,7 +214,7 @@ struct curve_knee {
 	double share;
 	double low, high; /* 95 % confidence interval; NAN: not known */
 	double none_to;	  /* there is no knee up to this share, the greatest without overload */
-	const char *why;  /* it is not known: static text */
+	const char *why;  /* it is not known: static text; else NULL */
 };
 
 struct curve_goal {
