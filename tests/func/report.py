@@ -267,6 +267,9 @@ def test_sweep_plot():
     t.ok(abs(low - high - 0.2 * (bottom - lines[""][1][1])) < 0.3, "which is drawn: +-10 %", (x, low, high))
     steps = [b - a for a, b in zip(places(page), places(page)[1:])]
     t.ok(max(steps) - min(steps) < 0.3, "values that double are equally far away", steps)
+    points, (left, right, _, _) = hits(plot_of(page, plots[0]))
+    room = [points[""][0][0] - left, right - points[""][-1][0]]
+    t.ok(min(room) > 1 and abs(room[0] - room[1]) < 0.3, "with equal room on both sides", room)
     at = places(page_of_axes(("queuedepth", ["10", "1", "2", "20", "4", "5"])))
     t.equal(at, sorted(at), "values have their order")
     at = places(page_of_axes(("rwratio", ["0", "10", "20", "100"])))
@@ -280,7 +283,14 @@ def test_sweep_plot():
     grid = plot_of(page, "Grid of the bandwidth")
     t.equal((sorted(e.text() for e in by_class(grid, "number")), [len(by_class(grid, "cell")), len(hits(plot_of(page, plots[0]))[0])]),
             (["%d.00 MB/s" % i for i in range(1, 7)], [6 + 5, 2]), "with numbers in its cells, and shades; a line for each value")
-    page = page_of_axes(("queuedepth", ["1", "2", "4"]), ("op", ["read", "write"]), ("direct", ["a", "b"]))
+    shades = [e for e in by_class(grid, "cell") if e.attributes["height"] == "12"]
+    line = float(shades[0].attributes["y"]) + 10
+    legend = [e for e in grid.all() if e in shades or e.name == "text" and float(e.attributes["y"]) == line]
+    at = [float(e.attributes["x"]) for e in legend]
+    t.equal(([e.name for e in legend], at), (["text"] + 5 * ["rect"] + ["text"], sorted(at)),
+            "the legend of the shades: the least value is before them, and the greatest after")
+    made = made_sweep([("queuedepth", ["1", "2", "4"]), ("op", ["read", "write"]), ("direct", ["a", "b"])])
+    page = page_of(report(j.write("panels", changed_sweep(made, itertools.cycle((1, 10))))), "a sweep of three lists")
     several = [name for name in plots_of(page) if name.startswith(plots[0])]
     t.equal(several, [plots[0] + ": direct a", plots[0] + ": direct b"], "three lists: plots for each value of the third")
     scales = []
