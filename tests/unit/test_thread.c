@@ -16,12 +16,20 @@
 
 #define THREADS 5
 
+/* The size of the stack of the latest thread. */
+static size_t stack_bytes;
+
 /* Use much of the stack, and store in `*arg` where it is. */
 static void *where(void *arg)
 {
 	volatile char used[64 * 1024];
+	pthread_attr_t attr;
 
 	memset((char *)used, 1, sizeof(used));
+	if (pthread_getattr_np(pthread_self(), &attr) == 0) {
+		pthread_attr_getstacksize(&attr, &stack_bytes);
+		pthread_attr_destroy(&attr);
+	}
 	*(uintptr_t *)arg = (uintptr_t)used;
 	return NULL;
 }
@@ -57,8 +65,9 @@ static void test_in_turn(void **state)
 		skip();
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(run_thread(&s), i);
-	/* More threads than stacks. */
+	/* More threads than stacks: a thread gets its own, of the same size. */
 	assert_int_equal(run_thread(&s), -1);
+	assert_int_equal(stack_bytes, s.each - s.guard);
 	thread_stacks_close(&s);
 	assert_null(s.map);
 	thread_stacks_close(&s);
