@@ -82,9 +82,18 @@ static void test_ipv6(void **state)
 
 static void test_address_texts(void **state)
 {
+	const struct sockaddr_in6 v6 = {
+		.sin6_family = AF_INET6,
+		.sin6_port = htons(40010),
+		.sin6_addr = IN6ADDR_LOOPBACK_INIT,
+	};
+	struct sockaddr_storage a = { 0 };
 	char text[CONNECTION_PEER_SIZE];
 
 	(void)state;
+	memcpy(&a, &v6, sizeof(v6));
+	connection_address_text(&a, text, sizeof(text));
+	assert_string_equal(text, "[::1]:40010");
 	connection_host_text("10.1.2.3", 40010, text, sizeof(text));
 	assert_string_equal(text, "10.1.2.3:40010");
 	connection_host_text("fe80::1%eth0", 1, text, sizeof(text));
