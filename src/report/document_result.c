@@ -228,16 +228,18 @@ static bool take_extreme(const struct document_check *c, const json_t *o, enum e
 {
 	const json_t *member = json_object_get(o, extremes_name(which));
 	struct extreme *e = &extremes->of[which];
-	const char *dir = document_text(member, "direction");
+	const char *name = document_text(member, "direction");
+	unsigned dir = 0;
 
-	while (e->dir < DIR_COUNT && strcmp(dir, op_dir_name(e->dir)) != 0)
-		e->dir++;
 	if (!json_is_object(member)) {
 		extremes->any = false;
 		return true;
 	}
-	if (e->dir == DIR_COUNT)
+	while (dir < DIR_COUNT && strcmp(name, op_dir_name(dir)) != 0)
+		dir++;
+	if (dir == DIR_COUNT)
 		return document_wrong(c, extremes_name(which), "an operation");
+	e->dir = dir;
 	return document_count(c, member, "ns", &e->took_ns, NULL) &&
 	       document_count(c, member, "operation", &e->op, NULL) &&
 	       document_count(c, member, "offset_bytes", &e->offset, NULL);

@@ -57,7 +57,7 @@ static struct listener_guest guest_of(struct wire_header h, const uint8_t *key)
 
 static enum stream_verdict judge(const struct stream_terms *t, const struct listener_guest *g)
 {
-	struct stream_slot slots[4] = { { NULL } }, *slot = &slots[2];
+	struct stream_slot slots[4] = { { .key = NULL } }, *slot = &slots[2];
 	enum stream_verdict verdict = stream_take(t, g, slots);
 
 	assert_int_equal(slot->taken, verdict == STREAM_GOOD);

@@ -359,7 +359,7 @@ static bool data_listen_welcome(struct data_listener *l, const struct listener_g
 
 	if (stream_send_hello(g->connection, WIRE_WELCOME, &t, g->header.connection, slot->key)) {
 		wire_key_free(slot->key);
-		*slot = (struct stream_slot){ NULL };
+		*slot = (struct stream_slot){ .key = NULL };
 		return false;
 	}
 	hold(HOLD_WELCOME_SENT);
