@@ -26,7 +26,6 @@ import xddtrace as x
 
 NS = 10**9
 SLACK_NS = 20000   # by which the clock of xdd may differ from the kernel's
-SKEW_NS = 100000
 LONG = bool(os.environ.get("XDD_TEST_LONG"))
 ROUNDS = 67 if LONG else 1   # of three runs
 WAIT_S = 3 if LONG else 5    # for hosts that are busy
@@ -83,14 +82,13 @@ class Round:
 
 
 def judge_skew(made, said, firsts):
-    """True if the hosts started within SKEW_NS; None: a host was late, or its clock not known well, and it says so."""
+    """A host that was late, or whose clock is not known well, says so."""
     late = [start["late_ns"] for start in said]
     reported, true = max(late) - min(late), max(firsts) - min(firsts)
     error = max(start["bound_ns"] for start in said) - h.DELAY_NS
     t.ok(abs(true - reported) <= 2 * (error + SLACK_NS), "%s: the hosts start as close to each other as they report" % made.label,
          (said, firsts))
     t.diag("%s: start skew %.1f us, reported %.1f us, clocks known to %.1f us" % (made.label, true / 1e3, reported / 1e3, error / 1e3))
-    return true <= SKEW_NS + 2 * SLACK_NS if reported + 2 * error <= SKEW_NS else None
 
 
 def combined(made, true_ns):
@@ -106,17 +104,18 @@ def combined(made, true_ns):
 def judge_round(made):
     said, firsts = made.judge()
     if len(said) < len(made.hosts) or not made.equal:
-        return []
+        return
     if made.label.startswith("equal"):
         combined(made, max(firsts) - min(firsts))
-    return [judge_skew(made, said, firsts)]
+    judge_skew(made, said, firsts)
 
 
 def test_hosts():
     """Links with equal delays and others, one clock for all hosts, or one for each: as if its own drifted the other way."""
     why = net.why_not("unshare") or net.why_no_clocks()
     if why:
-        return t.skip("hosts in namespaces", why)
+        t.skip("hosts in namespaces", why)
+        return
     server = net.namespace("server")
     hosts = [h.Host(number, server) for number in range(len(h.HOSTS))]
     clocks, origin, base = [], time.monotonic_ns(), time.time_ns() - 3600 * NS
@@ -127,18 +126,13 @@ def test_hosts():
         clocks.append((xddtime.Clock(base, ppm, origin), port))
     one, own = clocks[:1] * len(hosts), clocks[1:]
     kinds = (("equal", h.EQUAL, one), ("unequal", h.UNEQUAL, own), ("drift", h.EQUAL, own))
-    close = []
     for number in range(ROUNDS):
         # The long version has one run at a time, which no other disturbs.
         for some in [[kind] for kind in kinds] if LONG else [kinds]:
             made = [Round("%s%d" % (name, number), hosts, link, which, WAIT_S + 0.4 * n)
                     for n, (name, link, which) in enumerate(some)]
             for each in made:
-                close += judge_round(each.settled())
-    known = [ok for ok in close if ok is not None]
-    t.ok(all(known), "hosts that report a start within %d us of each other do so" % (SKEW_NS // 1000), known)
-    t.diag("%d of %d runs with equal delays: the hosts report so" % (len(known), len(close)))
-    return None
+                judge_round(each.settled())
 
 
 def test_refused():
