@@ -49,6 +49,21 @@ def _draw(n):
         return _range[1] + _drawn - n
 
 
+def listeners(n, address="127.0.0.1"):
+    """Sockets that listen on `n` free ports in a row: nothing else can take one between the choice and its use."""
+    for _ in range(200):
+        base = _draw(n)
+        held = []
+        try:
+            for port in range(base, base + n):
+                held.append(socket.create_server((address, port)))
+            return held
+        except OSError:
+            for s in held:
+                s.close()
+    raise RuntimeError("no %d free ports in a row on %s" % (n, address))
+
+
 def free_ports(n, address="127.0.0.1"):
     """The first of `n` ports in a row on which nothing listens, and that no other call or process gets soon."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET

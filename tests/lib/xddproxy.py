@@ -15,14 +15,13 @@ class Proxy:
     """
 
     def __init__(self, target, n, flip=None):
-        self.base = xddports.free_ports(n)
+        self._sockets = xddports.listeners(n)
+        self.base = self._sockets[0].getsockname()[1]
         self.sizes, self.flipped = {}, False
         self._flip, self._target = flip, target
-        self._sockets, self._threads, self._lock = [], [], threading.Lock()
+        self._threads, self._lock = [], threading.Lock()
         atexit.register(self.close)
-        for port in range(n):
-            listener = socket.create_server(("127.0.0.1", self.base + port))
-            self._sockets.append(listener)
+        for port, listener in enumerate(list(self._sockets)):
             self._thread(self._accept, port, listener)
 
     def _thread(self, function, *args):
