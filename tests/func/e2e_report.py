@@ -84,7 +84,7 @@ def test_columns():
         t.command([t.XDD, "report", "-csv", "-columns", "+" + "+".join(COLUMNS), "-o", again, t.path(side + ".json")])
         t.equal([{name: row[name] for name in COLUMNS} for row in t.read_csv(again)],
                 [{name: row[name] for name in COLUMNS} for row in rows[side] if row["WHAT"] != "QUEUE_PASS"],
-                "columns: those of the %s are made from its document again" % side)
+                "the document of the %s has its columns" % side)
         queues = [row for row in rows[side] if row["WHAT"] == "QUEUE_PASS"]
         unknown = {name for row in queues for name in COLUMNS if row[name] == ""}
         t.equal(unknown, {"E2EFIRSTREADTIME", "E2ELASTWRITETIME"} | ({"E2ELAGTIME", "E2EPERCENTLAGTIME"} if side == "source"

@@ -93,7 +93,7 @@ VIEWS = [*(("light", width) for width in WIDTHS), ("dark", 1600), ("print", PAPE
 
 
 def look(page):
-    """The findings of MEASURE in each view, those of PLOTS on screens, and a PDF."""
+    """Return what MEASURE finds in each view and PLOTS on screens, and the page as a PDF."""
     found, plots = [], []
     for scheme, width in VIEWS:
         xddbrowser.show(page, width, scheme.replace("print", "light"), "print" if scheme == "print" else "screen")

@@ -192,7 +192,7 @@ static void test_others(void **state)
 	assert_in_range(sum(cputime_of_others(&run.cpu, UINT64_MAX, 777)), 775, 777);
 }
 
-/* Of results that wait for their manager, those of intervals count. */
+/* Results of intervals that wait for their manager count, other results do not. */
 static void test_waiting(void **state)
 {
 	static const enum result_interval kinds[] = { RESULT_INTERVAL, RESULT_NO_INTERVAL,
