@@ -5,12 +5,7 @@
 #ifndef TESTS_UNIT_COLUMN_SAMPLE_H
 #define TESTS_UNIT_COLUMN_SAMPLE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <string.h>
 

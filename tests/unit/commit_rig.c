@@ -152,7 +152,6 @@ int set_up(void **state)
 {
 	int fd;
 
-	(void)state;
 	/* Quick where there is a file system in memory; the kind is that of the test anyway. */
 	strcpy(root, "/dev/shm/xdd-commit.XXXXXX");
 	if (!mkdtemp(root)) {
@@ -178,7 +177,6 @@ int tear_down(void **state)
 {
 	char command[128];
 
-	(void)state;
 	dirs_free(dirs);
 	snprintf(command, sizeof(command), "rm -rf %s", root);
 	return system(command);

@@ -27,7 +27,6 @@ static inline void make_data(void)
 
 static inline int make_file(void **state)
 {
-	(void)state;
 	fd = mkstemp(path);
 	make_data();
 	return fd < 0 ? -1 : 0;
@@ -35,7 +34,6 @@ static inline int make_file(void **state)
 
 static inline int remove_file(void **state)
 {
-	(void)state;
 	close(fd);
 	return unlink(path);
 }
@@ -43,7 +41,6 @@ static inline int remove_file(void **state)
 /* The file as it is at the start of each test. */
 static inline int refill(void **state)
 {
-	(void)state;
 	memset(buf, 0, sizeof(buf));
 	return ftruncate(fd, 0) || syscall(SYS_pwrite64, fd, data, SIZE, 0) != SIZE;
 }

@@ -2,12 +2,7 @@
 /*
  * The contexts of engine_rig.h, and the functions that replace those of libaio and liburing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -254,7 +249,6 @@ int make_file(void **state)
 	void *aligned;
 	int fd = mkstemp(path);
 
-	(void)state;
 	data = malloc(SIZE);
 	if (fd < 0 || !data || posix_memalign(&aligned, BLOCK, (size_t)DEPTH * 2 * BLOCK))
 		return -1;
@@ -266,7 +260,6 @@ int make_file(void **state)
 
 int remove_file(void **state)
 {
-	(void)state;
 	free(data);
 	free(memory);
 	return unlink(path);
@@ -277,7 +270,6 @@ int refill(void **state)
 	int fd = open_file(O_WRONLY | O_TRUNC);
 	bool ok = write(fd, data, SIZE) == SIZE;
 
-	(void)state;
 	kernel_reset();
 	return close(fd) || !ok;
 }

@@ -2,12 +2,7 @@
 /*
  * Files of the kernel; see the header. Called by the unit tests of src/sys.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -74,7 +69,6 @@ int kernel_files_begin(void **state)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	(void)state;
 	node_path = NULL;
 	snprintf(top, sizeof(top), "%s/xdd-kernel-XXXXXX", tmp ? tmp : "/tmp");
 	return mkdtemp(top) ? 0 : -1;
@@ -90,7 +84,6 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 int kernel_files_end(void **state)
 {
-	(void)state;
 	return nftw(top, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 

@@ -2,12 +2,7 @@
 /*
  * Threads and descriptors that a test leaves: leftovers.h.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <dirent.h>
 #include <pthread.h>

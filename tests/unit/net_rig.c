@@ -2,12 +2,7 @@
 /*
  * Connections for unit tests: net_rig.h.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

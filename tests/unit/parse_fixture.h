@@ -6,12 +6,7 @@
 #ifndef PARSE_FIXTURE_H
 #define PARSE_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +38,6 @@ static inline int set_up(void **state)
 {
 	char *data = calloc(1, DATA_BYTES);
 
-	(void)state;
 	if (!data || !mkdtemp(directory) || chdir(directory))
 		return -1;
 	write_file("data", data, DATA_BYTES);
@@ -57,7 +51,6 @@ static inline int tear_down(void **state)
 {
 	static const char *const names[] = { "data", "empty", "list", "log", "setup", "deeper" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		unlink(names[i]);
 	return chdir("/") || rmdir(directory);

@@ -14,7 +14,6 @@ static const struct target_plan *t0; /* target 0 of `plan` */
 
 static inline int forget_plan(void **state)
 {
-	(void)state;
 	plan_free(plan);
 	plan = NULL;
 	messages();

@@ -6,12 +6,7 @@
 #ifndef REPORT_FIXTURE_H
 #define REPORT_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +32,6 @@ static inline int enter_directory(void **state)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	(void)state;
 	snprintf(directory, sizeof(directory), "%s/xdd-report-XXXXXX", tmp ? tmp : "/tmp");
 	home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return home < 0 || !mkdtemp(directory) || chdir(directory) < 0 ? -1 : 0;
@@ -48,7 +42,6 @@ static inline int leave_directory(void **state)
 	static const char *const names[] = { "a.csv",	 "b.csv",  "out.txt", "err.txt",
 					     "link.csv", "stdout", "stderr",  "data" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		unlink(names[i]);
 	rmdir("sub");

@@ -7,12 +7,7 @@
 #ifndef RESTART_FIXTURE_H
 #define RESTART_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,7 +73,6 @@ static inline void make_file(const char *name, size_t size)
 
 static inline int enter(void **state)
 {
-	(void)state;
 	return !mkdtemp(home) || chdir(home) || log_open("log");
 }
 
@@ -86,7 +80,6 @@ static inline int leave(void **state)
 {
 	static const char *const names[] = { "log", "target", "file", "other" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		unlink(names[i]);
 	return chdir("/") || rmdir(home);
@@ -94,7 +87,6 @@ static inline int leave(void **state)
 
 static inline int set_up(void **state)
 {
-	(void)state;
 	unlink("file");
 	make_file("target", BYTES);
 	plan = (struct target_plan){
@@ -153,7 +145,6 @@ static inline int end(bool complete)
 
 static inline int tear_down(void **state)
 {
-	(void)state;
 	end(false);
 	return 0;
 }

@@ -5,12 +5,7 @@
 #ifndef RESTART_SAMPLE_H
 #define RESTART_SAMPLE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -75,7 +70,6 @@ static inline void make_complete(struct restart_record *r)
 
 static inline int set_up(void **state)
 {
-	(void)state;
 	make_sample(&sample);
 	restart_record_free(&other);
 	restart_record_init(&other);
@@ -85,7 +79,6 @@ static inline int set_up(void **state)
 
 static inline int tear_down(void **state)
 {
-	(void)state;
 	restart_record_free(&sample);
 	restart_record_free(&other);
 	return 0;

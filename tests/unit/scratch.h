@@ -13,7 +13,6 @@ static char directory[] = "/tmp/xdd-test-XXXXXX";
 /* Other users may enter it. */
 static inline int enter_directory(void **state)
 {
-	(void)state;
 	return mkdtemp(directory) && chdir(directory) == 0 && chmod(".", 0755) == 0 ? 0 : -1;
 }
 
@@ -22,7 +21,6 @@ static inline int remove_directory(void **state)
 {
 	char command[sizeof("chmod -R u+rwx ; rm -rf ") + 2 * sizeof(directory)];
 
-	(void)state;
 	snprintf(command, sizeof(command), "chmod -R u+rwx %s; rm -rf %s", directory, directory);
 	return system(command);
 }

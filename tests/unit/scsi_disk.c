@@ -2,12 +2,7 @@
 /*
  * The SCSI disk of the unit tests. ioctl is this file's own.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <linux/fs.h>
@@ -187,7 +182,6 @@ int ioctl(int file, unsigned long request, ...)
 
 int new_disk(void **state)
 {
-	(void)state;
 	disk = (struct disk){ .last = BLOCKS - 1, .block = BLOCK, .sectors = 1024 };
 	for (size_t i = 0; i < sizeof(disk.data); i++)
 		disk.data[i] = (uint8_t)(i / BLOCK * 7 + i);

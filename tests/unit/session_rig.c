@@ -3,12 +3,7 @@
  * Both sides of copies: session_rig.h. Each side has a thread per target, and one per connection in
  * each pass.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <inttypes.h>

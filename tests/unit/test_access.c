@@ -2,12 +2,7 @@
 /*
  * Access patterns, the offset and size of each operation: src/io/access.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -43,7 +38,6 @@ static void test_short_cut(void **state)
 						      SEEK_INTERLEAVE, SEEK_STREAMS, SEEK_NONE };
 	static const enum op_request ops[] = { OP_READ, OP_WRITE, OP_NOOP, OP_MIXED };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]) * 16; i++) {
 		struct target_plan t = plan_of(patterns[i / 16], 40);
 
@@ -83,7 +77,6 @@ static void test_sequential(void **state)
 	struct target_plan t = plan_of(SEEK_SEQUENTIAL, 100);
 	struct access a;
 
-	(void)state;
 	access_init(&a, &t, 1);
 	for (uint64_t n = 0; n < 100; n++) {
 		struct access_op op = op_of(&a, n);
@@ -103,7 +96,6 @@ static void test_sequential_starts_over(void **state)
 	struct target_plan t = plan_of(SEEK_SEQUENTIAL, PLAN_UNLIMITED);
 	struct access a;
 
-	(void)state;
 	t.range_bytes = 7 * REQ + REQ - 1; /* room for seven and not quite another */
 	access_init(&a, &t, 1);
 	for (uint64_t n = 0; n < 50; n++)
@@ -116,7 +108,6 @@ static void test_none(void **state)
 	struct target_plan t = plan_of(SEEK_NONE, 100);
 	struct access a;
 
-	(void)state;
 	for (int ranged = 0; ranged < 2; ranged++) {
 		t.range_bytes = ranged ? 10 * REQ : 0;
 		access_init(&a, &t, 1);
@@ -131,7 +122,6 @@ static void test_last_is_shorter(void **state)
 						      SEEK_INTERLEAVE, SEEK_STREAMS, SEEK_NONE };
 	struct access a;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
 		struct target_plan t = plan_of(patterns[i], 10);
 
@@ -149,7 +139,6 @@ static void test_pass_offset(void **state)
 	struct target_plan t = plan_of(SEEK_SEQUENTIAL, 10);
 	struct access a;
 
-	(void)state;
 	t.pass_offset_bytes = 77 * BLOCK;
 	for (uint64_t pass = 1; pass < 5; pass++) {
 		access_init(&a, &t, pass);
@@ -168,7 +157,6 @@ static void test_random_uniform(void **state)
 	double chi = 0, expected = (double)COUNT / SLOTS;
 	struct access a;
 
-	(void)state;
 	t.range_bytes = SLOTS * REQ + REQ / 2;
 	access_init(&a, &t, 1);
 	for (uint64_t n = 0; n < COUNT; n++) {
@@ -202,7 +190,6 @@ static void test_random_keys(void **state)
 	struct target_plan t = plan_of(SEEK_RANDOM, 1000);
 	struct target_plan u;
 
-	(void)state;
 	t.range_bytes = 1000 * REQ;
 	assert_int_equal(count_same(&t, 1, &t, 1), 1000);
 	assert_int_equal(count_same(&t, 1, &t, 9), 1000); /* no -randomize */
@@ -225,7 +212,6 @@ static void test_random_stays_the_same(void **state)
 	struct target_plan t = plan_of(SEEK_RANDOM, 8);
 	struct access a;
 
-	(void)state;
 	t.range_bytes = 1000 * REQ;
 	access_init(&a, &t, 1);
 	for (uint64_t n = 0; n < 8; n++) {
@@ -268,7 +254,6 @@ static void test_stagger(void **state)
 	struct target_plan t = plan_of(SEEK_STAGGER, 1ull << 40);
 	struct access a;
 
-	(void)state;
 	check_stagger(1, 4);
 	check_stagger(1, 1000);
 	check_stagger(10, 40);
@@ -330,7 +315,6 @@ static void test_streams(void **state)
 {
 	struct target_plan t = plan_of(SEEK_STREAMS, 1000);
 
-	(void)state;
 	for (uint32_t percent = 1; percent < 100; percent++) {
 		check_streams(PLAN_RATIO_ONE / 100 * percent, 0);
 		check_streams(PLAN_RATIO_ONE / 100 * percent, 7);
@@ -346,7 +330,6 @@ static void test_interleave(void **state)
 	struct target_plan t = plan_of(SEEK_INTERLEAVE, PLAN_UNLIMITED);
 	struct access a;
 
-	(void)state;
 	t.seek.interleave = 3;
 	access_init(&a, &t, 1);
 	for (uint64_t n = 0; n < 100; n++)
@@ -371,7 +354,6 @@ static void test_range_too_small(void **state)
 						      SEEK_INTERLEAVE };
 	struct access a;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
 		struct target_plan t = plan_of(patterns[i], 10);
 
@@ -393,7 +375,6 @@ static void test_loaded(void **state)
 	struct access_op op;
 	struct access a;
 
-	(void)state;
 	t.op = OP_MIXED;
 	t.rows = rows;
 	t.n_rows = 4;

@@ -2,12 +2,7 @@
 /*
  * The direction of each operation, and the share of reads: src/io/access.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -26,7 +21,6 @@ static void test_fixed_directions(void **state)
 		      { OP_DISCARD, DIR_DISCARD } };
 	struct access a;
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		struct target_plan t = plan_of(SEEK_SEQUENTIAL, 100);
 
@@ -59,7 +53,6 @@ static void check_directions(double percent, const char *expected)
 
 static void test_mixed_known(void **state)
 {
-	(void)state;
 	check_directions(50, "rwrwrwrwrwrwrwrwrwrw");
 	check_directions(30, "wrwwrwwwrwwrwwrwwwrwwrwwr");
 	check_directions(75, "rrwrrrwrrrwrrrwrr");
@@ -111,7 +104,6 @@ static void test_mixed_exact(void **state)
 					   (1ull << 63) - 500,
 					   UINT64_MAX - 2000 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(ratios) / sizeof(ratios[0]); i++)
 		for (size_t k = 0; k < sizeof(firsts) / sizeof(firsts[0]); k++)
 			check_window(ratios[i], firsts[k], 1000);
@@ -135,7 +127,6 @@ static void test_mixed_drawn(void **state)
 	struct access a, b;
 	unsigned same = 0, runs = 0;
 
-	(void)state;
 	t.ratio_random = true;
 	access_init(&a, &t, 1);
 	/* 30000, give or take five times the square root of 100000 * 0.3 * 0.7 */

@@ -3,12 +3,7 @@
  * Memory that is freed at once, and the end of the program where memory is short:
  * src/base/memory.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +17,6 @@
 
 static void test_empty(void **state)
 {
-	(void)state;
 	arena_free(NULL);
 	arena_free(arena_new());
 }
@@ -36,7 +30,6 @@ static void test_alloc(void **state)
 	struct arena *a = arena_new();
 	size_t sizes[COUNT];
 
-	(void)state;
 	assert_non_null(a);
 	for (size_t i = 0; i < COUNT; i++) {
 		/* small ones, and now and then one that needs its own chunk, as does the first */
@@ -60,7 +53,6 @@ static void test_too_much(void **state)
 {
 	struct arena *a = arena_new();
 
-	(void)state;
 	assert_null(arena_alloc(a, SIZE_MAX));
 	assert_null(arena_alloc(a, SIZE_MAX - 40));
 	assert_non_null(arena_alloc(a, 8));
@@ -73,7 +65,6 @@ static void test_strings(void **state)
 	char text[] = "text";
 	char *copy, *made, *none, *longer;
 
-	(void)state;
 	copy = arena_strdup(a, text);
 	none = arena_strdup(a, "");
 	made = arena_printf(a, "%s.T%u.txt", "list", 7u);
@@ -155,7 +146,6 @@ static void test_end(void **state)
 {
 	int status;
 
-	(void)state;
 	assert_string_equal(ends(arena_is_full, &status), "xdd: out of memory\n");
 	assert_int_equal(status, XDD_INIT_FAILED);
 	assert_string_equal(ends(status_is_chosen, &status), "xdd: held\nxdd: out of memory\n");
@@ -172,7 +162,6 @@ static void test_no_end(void **state)
 	struct memstream m;
 	char *text;
 
-	(void)state;
 	assert_int_equal(*(char *)xarena_alloc(a, 1), 0);
 	assert_string_equal(xarena_strdup(a, "text"), "text");
 	assert_string_equal(xarena_printf(a, "%s %d", "text", 7), "text 7");

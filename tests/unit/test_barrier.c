@@ -2,12 +2,7 @@
 /*
  * The barrier that can be cancelled: src/sync/wait.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -80,7 +75,6 @@ static void test_alone(void **state)
 	struct barrier b;
 	uint64_t before = clock_now_ns(), at = 0;
 
-	(void)state;
 	barrier_init(&b, 1);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(barrier_wait(&b, &at), 1);
@@ -97,7 +91,6 @@ static void test_many_rounds(void **state)
 	struct visitor v[THREADS];
 	uint64_t last = 0;
 
-	(void)state;
 	memset(&m, 0, sizeof(m));
 	barrier_init(&m.barrier, THREADS);
 	start(threads, v, &m, THREADS, ROUNDS);
@@ -123,7 +116,6 @@ static void test_cancel_before(void **state)
 	struct barrier b;
 	uint64_t at = 42;
 
-	(void)state;
 	barrier_init(&b, 2);
 	barrier_cancel(&b);
 	for (int i = 0; i < 3; i++)
@@ -142,7 +134,6 @@ static void test_cancel_waiting(void **state)
 	pthread_t threads[THREADS];
 	struct visitor v[THREADS];
 
-	(void)state;
 	memset(&m, 0, sizeof(m));
 	barrier_init(&m.barrier, THREADS + 1); /* one never comes */
 	start(threads, v, &m, THREADS, 1);
@@ -172,7 +163,6 @@ static void test_cancel_any_time(void **state)
 	pthread_t threads[THREADS];
 	struct visitor v[THREADS];
 
-	(void)state;
 	for (unsigned trial = 0; trial < 200; trial++) {
 		unsigned completed[THREADS] = { 0 };
 

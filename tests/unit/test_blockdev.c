@@ -2,12 +2,7 @@
 /*
  * Block devices as sysfs has them: src/sys/blockdev.c. test_scsi_device.c has the commands of SCSI.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +59,6 @@ static void test_number(void **state)
 {
 	dev_t dev = 0;
 
-	(void)state;
 	assert_false(number_of(S_IFREG, 0, &dev));
 	assert_true(number_of(S_IFBLK, DISK, &dev));
 	assert_int_equal(dev, DISK);
@@ -82,7 +76,6 @@ static void test_generic(void **state)
 	const dev_t sg = makedev(21, 3);
 	dev_t dev;
 
-	(void)state;
 	assert_false(number_of(S_IFCHR, sg, &dev));
 	kernel_file_put("/sys/dev/char/21:3/device/block/.hidden", "");
 	assert_false(number_of(S_IFCHR, sg, &dev));
@@ -102,7 +95,6 @@ static void test_node(void **state)
 {
 	char path[64], exact[9], small[8];
 
-	(void)state;
 	assert_int_equal(blockdev_node(DISK, path, sizeof(path)), -ENOENT);
 	kernel_file_put("/sys/dev/block/8:16/uevent", "MAJOR=8\nMINOR=16\n");
 	assert_int_equal(blockdev_node(DISK, path, sizeof(path)), -ENODEV);
@@ -124,7 +116,6 @@ static void test_partition(void **state)
 {
 	uint64_t value = 7;
 
-	(void)state;
 	kernel_file_put("/sys/dev/block/8:16/queue/logical_block_size", "4096\n");
 	kernel_file_put("/sys/dev/block/8:16/queue/scheduler", "[none] kyber\n");
 	assert_false(blockdev_is_partition(PART));
@@ -149,7 +140,6 @@ static void test_loop(void **state)
 	bool buffered = true;
 	char file[64];
 
-	(void)state;
 	assert_false(blockdev_loop("", "loop0", file, sizeof(file), &buffered));
 	kernel_file_put("/sys/class/block/loop0/loop/backing_file", "/a b\n");
 	assert_true(blockdev_loop("", "loop0", file, sizeof(file), &buffered));
@@ -182,7 +172,6 @@ static void assert_direct(const char *path, bool ignored, uint32_t offset, uint3
 /* The kernel tells. */
 static void test_direct_known(void **state)
 {
-	(void)state;
 	fs_type = TMPFS_MAGIC;
 	asked = (struct statx){ .stx_mask = STATX_TYPE | STATX_DIOALIGN,
 				.stx_mode = S_IFREG,
@@ -213,7 +202,6 @@ static void test_direct_unknown(void **state)
 		{ 0, S_IFREG, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		fs_type = cases[i].fs_type;
 		asked = (struct statx){ .stx_mask = STATX_TYPE,

@@ -2,12 +2,7 @@
 /*
  * Verdicts on what held a target up: src/run/results/crosscheck.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "run/results/crosscheck.h"
 #include "run/results/sums.h"
@@ -93,7 +88,6 @@ static const struct {
 
 static void test_verdicts(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		enum result_bound bound = bound_judge(&cases[i].facts);
 
@@ -122,7 +116,6 @@ static void test_facts(void **state)
 	struct bound_facts f;
 	struct result r = sums_of(1000000000, 4000000000);
 
-	(void)state;
 	target = (struct target_plan){
 		.kind = TARGET_BLOCK, .op = OP_READ, .qthreads = 8, .queue_depth = 8
 	};
@@ -165,7 +158,6 @@ static void test_stopped(void **state)
 	struct result r = sums_of(3000000000, 2100000000);
 	struct bound_facts f;
 
-	(void)state;
 	target = (struct target_plan){
 		.kind = TARGET_BLOCK, .op = OP_READ, .qthreads = 1, .queue_depth = 1
 	};
@@ -190,7 +182,6 @@ static void test_too_short(void **state)
 	struct bound_facts f;
 	struct result r = sums_of(999999, 1000);
 
-	(void)state;
 	target = (struct target_plan){ .qthreads = 1, .queue_depth = 1 };
 	assert_false(bound_facts(&f, &plan, &r, &nothing));
 }

@@ -2,12 +2,7 @@
 /*
  * I/O buffers: src/io/engine.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -83,7 +78,6 @@ static void test_sizes(void **state)
 					HUGE_PAGE + 1,
 					3 * HUGE_PAGE };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		check_buffer(sizes[i]);
 }
@@ -92,7 +86,6 @@ static void test_free_nothing(void **state)
 {
 	struct io_buffer b = { 0 };
 
-	(void)state;
 	io_buffer_free(&b);
 }
 
@@ -102,7 +95,6 @@ static void test_too_much(void **state)
 	struct err why = { 0 };
 	struct io_buffer b;
 
-	(void)state;
 	assert_int_equal(io_buffer_alloc(&b, SIZE_MAX, &plan, true, &why), -ENOMEM);
 	io_buffer_free(&b);
 	assert_int_equal(io_buffer_alloc(&b, SIZE_MAX - HUGE_PAGE, &plan, true, &why), -ENOMEM);
@@ -113,7 +105,6 @@ static void test_alignments(void **state)
 {
 	struct memory_plan plan = plain();
 
-	(void)state;
 	for (uint64_t align = plan.page_bytes; align <= 64u << 20; align *= 4) {
 		plan.align_bytes = align;
 		plan.shared = false;
@@ -132,7 +123,6 @@ static void test_shared(void **state)
 	bool found = false;
 	int highest;
 
-	(void)state;
 	plan.shared = true;
 	assert_int_equal(io_buffer_alloc(&b, 3 << 20, &plan, true, &why), 0);
 	/* It is there, attached once, and marked for removal. */
@@ -158,7 +148,6 @@ static void test_again(void **state)
 {
 	struct memory_plan plan = plain();
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		plan.shared = i % 2;
 		check_buffer_of(1 << 20, &plan);
@@ -170,7 +159,6 @@ static void test_places(void **state)
 	struct memory_plan plan = plain();
 	struct idset nodes = { 0 };
 
-	(void)state;
 	if (mempolicy_available(NULL))
 		skip();
 	assert_int_equal(topology_memory_nodes(&nodes), 0);
@@ -190,7 +178,6 @@ static void test_no_such_place(void **state)
 	struct err why = { 0 };
 	struct io_buffer b;
 
-	(void)state;
 	if (mempolicy_available(NULL))
 		skip();
 	idset_add(&nodes, IDSET_SIZE - 1);
@@ -210,7 +197,6 @@ static void test_huge_pages(void **state)
 	struct io_buffer b;
 	int ret;
 
-	(void)state;
 	assert_int_equal(topology_huge_pages(&pool), 0);
 	if (!pool.page_bytes)
 		skip();
@@ -231,7 +217,6 @@ static void test_no_locking(void **state)
 	struct rlimit saved, none;
 	bool root = geteuid() == 0;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &saved), 0);
 	none = saved;
 	none.rlim_cur = 0;

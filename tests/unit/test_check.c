@@ -3,12 +3,7 @@
  * The sentences of a check about what looks wrong, its commands, and the description of a disk:
  * src/commands/check_wrong.c, check.c and check_target.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +48,6 @@ static void test_sound(void **state)
 	struct check_target t = sound_target();
 	struct check_result r = sound_result();
 
-	(void)state;
 	assert_string_equal(judged(&t, &r), "");
 }
 
@@ -62,7 +56,6 @@ static void test_errors(void **state)
 	struct check_target t = sound_target();
 	struct check_result r = sound_result();
 
-	(void)state;
 	r.rows[CHECK_SINGLE].errors = 3;
 	r.rows[CHECK_SINGLE].first_error_offset = 8192;
 	strcpy(r.rows[CHECK_SINGLE].first_error, "Input/output error");
@@ -78,7 +71,6 @@ static void test_sources(void **state)
 	struct check_target t = sound_target();
 	struct check_result r = sound_result();
 
-	(void)state;
 	r.rows[0].hole_bytes = r.rows[0].bytes / 2;
 	r.zeros = 64;
 	assert_begins(judged(&t, &r), "41 % of what was read was never written");
@@ -137,7 +129,6 @@ static void test_device(void **state)
 	struct check_target t = sound_target();
 	struct check_result r = sound_result();
 
-	(void)state;
 	t.device.raid_degraded = 1;
 	assert_begins(judged(&t, &r), "The RAID nvme0n1 is degraded: it lacks 1 of its members.");
 	t = sound_target();
@@ -163,7 +154,6 @@ static void test_rates(void **state)
 	struct check_target t = sound_target();
 	struct check_result r = sound_result();
 
-	(void)state;
 	r.rows[CHECK_DEEP] = sound_row(4096, 32, 140000);
 	assert_begins(judged(&t, &r), "32 requests in flight complete 1.4 times as many");
 	r.rows[CHECK_DEEP] = sound_row(4096, 32, 160000);
@@ -219,7 +209,6 @@ static void test_little(void **state)
 	struct check_target t = sound_target();
 	struct check_result r = { .sampled = 0 };
 
-	(void)state;
 	assert_string_equal(judged(&t, &r), "");
 	r.rows[CHECK_SINGLE] = sound_row(4096, 1, 10);
 	r.rows[CHECK_SINGLE].times[FIGURE_P99] = 100 * MS;
@@ -232,7 +221,6 @@ static void test_advice(void **state)
 	struct check_target t = sound_target();
 	struct check_result r = sound_result();
 
-	(void)state;
 	notes = (struct check_notes){ .n = 0 };
 	check_advise(&t, &r, &notes);
 	assert_int_equal(notes.n, 6);
@@ -256,7 +244,6 @@ static void test_advice_names(void **state)
 	struct check_result r = sound_result();
 	char name[401];
 
-	(void)state;
 	t.path = name;
 	snprintf(name, sizeof(name), "/data/\033[31mred");
 	notes = (struct check_notes){ .n = 0 };
@@ -302,7 +289,6 @@ static int begin_root(void **state)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	(void)state;
 	snprintf(root, sizeof(root), "%s/check-XXXXXX", tmp ? tmp : "/tmp");
 	return mkdtemp(root) ? 0 : -1;
 }
@@ -311,7 +297,6 @@ static int end_root(void **state)
 {
 	char command[600];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf '%s'", root);
 	return system(command);
 }
@@ -322,7 +307,6 @@ static void test_nvme(void **state)
 {
 	struct check_device d = { .removable = false };
 
-	(void)state;
 	put(BLOCK "nvme0n1/device/model", "Fast Disk 980   ");
 	put(BLOCK "nvme0n1/device/device/current_link_speed", "8.0 GT/s PCIe");
 	put(BLOCK "nvme0n1/device/device/max_link_speed", "16.0 GT/s PCIe");
@@ -350,7 +334,6 @@ static void test_usb(void **state)
 	struct check_device d = { .removable = false };
 	char from[700], to[700];
 
-	(void)state;
 	put("sys/devices/usb1/1-2/idVendor", "1d6b");
 	put("sys/devices/usb1/1-2/speed", "480");
 	put("sys/devices/usb1/1-2/host0/block/sda/removable", "1");
@@ -385,7 +368,6 @@ static void test_virtual(void **state)
 	};
 	char path[128];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++) {
 		struct check_device d = { .removable = false };
 
@@ -402,7 +384,6 @@ static void test_layers(void **state)
 {
 	struct check_device d = { .removable = false };
 
-	(void)state;
 	put(BLOCK "md0/md/level", "raid5");
 	put(BLOCK "md0/md/degraded", "1");
 	put(BLOCK "md0/md/sync_action", "recover");

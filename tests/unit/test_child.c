@@ -3,12 +3,7 @@
  * Child processes and the command line of ssh: src/sys/child.c. test_copy_ssh.c has children
  * that do not end by themselves.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -73,7 +68,6 @@ static void test_streams(void **state)
 	struct child c;
 	char text[64];
 
-	(void)state;
 	assert_int_equal(
 		child_start(&c, WORDS("sh", "-c", "cat; echo wrong >&2; exit 3"), CHILD_ERRORS), 0);
 	assert_int_equal(open_files(), before + 3);
@@ -99,7 +93,6 @@ static void test_room(void **state)
 {
 	struct child c;
 
-	(void)state;
 	assert_int_equal(child_start(&c, WORDS("cat"), CHILD_PLAIN), 0);
 	assert_int_equal(c.error_fd, -1);
 	assert_int_equal(fcntl(c.read_fd, F_GETPIPE_SZ), 256 << 10);
@@ -113,7 +106,6 @@ static void test_no_program(void **state)
 	const unsigned before = open_files();
 	struct child c;
 
-	(void)state;
 	assert_int_equal(child_start(&c, WORDS("/no/such/program"), CHILD_ERRORS), -ENOENT);
 	assert_int_equal(child_start(&c, WORDS("/etc/passwd"), CHILD_PLAIN), -EACCES);
 	assert_int_equal(waitpid(-1, NULL, 0), -1);
@@ -144,7 +136,6 @@ static void test_signals(void **state)
 {
 	sigset_t blocked, before;
 
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGUSR1);
@@ -171,7 +162,6 @@ static pid_t group_of(unsigned flags)
 
 static void test_group(void **state)
 {
-	(void)state;
 	assert_int_equal(group_of(CHILD_PLAIN), getpgrp());
 	assert_int_equal(group_of(CHILD_OWN_GROUP), 0);
 }
@@ -207,14 +197,12 @@ static int end_of_orphan(unsigned flags)
 
 static void test_orphan(void **state)
 {
-	(void)state;
 	assert_int_equal(end_of_orphan(CHILD_OWN_GROUP), 128 + SIGTERM);
 	assert_int_equal(end_of_orphan(CHILD_OWN_GROUP | CHILD_END_SIGINT), 128 + SIGINT);
 }
 
 static void test_status(void **state)
 {
-	(void)state;
 	assert_int_equal(child_status(0), 0);
 	assert_int_equal(child_status(7 << 8), 7);
 	assert_int_equal(child_status(SIGKILL), 128 + SIGKILL);
@@ -223,7 +211,6 @@ static void test_status(void **state)
 /* Of a process that is no child nothing is known. It is not waited for, and gets no signal. */
 static void test_no_child(void **state)
 {
-	(void)state;
 	assert_int_equal(child_wait(getpid(), LONG_NS), 0);
 }
 
@@ -231,7 +218,6 @@ static void test_program(void **state)
 {
 	char path[4096], expected[4096] = "", small[8];
 
-	(void)state;
 	assert_true(readlink("/proc/self/exe", expected, sizeof(expected) - 1) > 0);
 	assert_int_equal(child_program(path, sizeof(path)), 0);
 	assert_string_equal(path, expected);
@@ -263,7 +249,6 @@ static void test_words(void **state)
 	static const char *const plain[] = { "/usr/bin/ssh", "-p", "22", NULL };
 	static const char *const other[] = { "dbclient", NULL };
 
-	(void)state;
 	assert_string_equal(joined(plain, SSH_PLAIN, NULL),
 			    "/usr/bin/ssh -p 22 -T -x -a -oClearAllForwardings=yes -- host a "
 			    "command");
@@ -280,7 +265,6 @@ static void test_names(void **state)
 					     "a\"b", "a$b",   "a\\b", "a;b",  "a&b",  "a|b" };
 	static const char *const users[] = { "", "-me", "a b", "a'b", "a;b" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
 		assert_non_null(strstr(ssh_wrong_name(hosts[i], "me"), "a name of a host"));
 	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++)
@@ -302,7 +286,6 @@ static void test_quotes(void **state)
 	struct arena *arena = arena_new();
 	const char *longest;
 
-	(void)state;
 	assert_string_equal(ssh_quote(arena, "it's"), "'it'\\''s'");
 	/* It has room of its own. */
 	longest = ssh_quote(arena, "!!!!!!!!");

@@ -2,12 +2,7 @@
 /*
  * The clock and CPU time: src/sys/clock.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -40,7 +35,6 @@ static void test_forwards(void **state)
 {
 	uint64_t last = clock_now_ns();
 
-	(void)state;
 	for (int i = 0; i < 100000; i++) {
 		uint64_t now = clock_now_ns();
 
@@ -57,7 +51,6 @@ static void test_agrees_with_kernel(void **state)
 {
 	uint64_t kernel, ours, kernel_end, ours_end, start = clock_kernel_ns();
 
-	(void)state;
 	clock_start();
 	clock_calibrate();
 	kernel = clock_kernel_ns();
@@ -87,7 +80,6 @@ static void test_thread_apart_from_process(void **state)
 	struct cpu_time mine_before, mine_after, process_before, process_after, its = { 0 };
 	pthread_t thread;
 
-	(void)state;
 	clock_thread_cpu(&mine_before);
 	clock_process_cpu(&process_before);
 	assert_int_equal(pthread_create(&thread, NULL, burn, &its), 0);

@@ -6,12 +6,7 @@
  * The sources are compiled into this test, with a counter, a kernel clock and a futex of its own in
  * the place of the machine's.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -195,7 +190,6 @@ static void test_hour(void **state)
 		{ 0, -50, 0, 60 }, { 0, 50, 900, 0 }, { 300, 0, 0, 0 },
 	};
 
-	(void)state;
 	if (!has_counter())
 		skip();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -224,7 +218,6 @@ static void test_never_back(void **state)
 	struct clock_reader reader = { 0 };
 	uint64_t last;
 
-	(void)state;
 	if (!has_counter())
 		skip();
 	memset(&machine, 0, sizeof(machine));
@@ -257,7 +250,6 @@ static void test_calibrate(void **state)
 	const struct clock_pair first = first_pair;
 	uint64_t before;
 
-	(void)state;
 	if (!has_counter())
 		skip();
 	memset(&machine, 0, sizeof(machine));
@@ -282,7 +274,6 @@ static void test_wall_offset(void **state)
 {
 	const int64_t wall = 1700000000 * (int64_t)S + 123456789;
 
-	(void)state;
 	if (!has_counter())
 		skip();
 	for (unsigned stalls_at = 0; stalls_at < 4; stalls_at++) {
@@ -302,7 +293,6 @@ static void test_deadline(void **state)
 	struct timespec at;
 	uint64_t now;
 
-	(void)state;
 	if (!has_counter())
 		skip();
 	memset(&machine, 0, sizeof(machine));
@@ -347,7 +337,6 @@ static void test_concurrent_readers(void **state)
 	uint64_t wrong = 0;
 	pthread_t writer;
 
-	(void)state;
 	if (!has_counter())
 		skip();
 	memset(&machine, 0, sizeof(machine));

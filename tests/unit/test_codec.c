@@ -2,12 +2,7 @@
 /*
  * The encoder and decoder of all wire and file formats: limits, faults that stay, texts.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +13,6 @@ static void test_crc(void **state)
 {
 	unsigned char zeroes[32] = { 0 };
 
-	(void)state;
 	assert_int_equal(crc32c(0, "123456789", 9), 0xe3069283);
 	assert_int_equal(crc32c(crc32c(0, "1234", 4), "56789", 5), 0xe3069283);
 	assert_int_equal(crc32c(0, zeroes, sizeof(zeroes)), 0x8a9136aa);
@@ -30,7 +24,6 @@ static void test_numbers(void **state)
 	static const uint8_t expected[] = { 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88 };
 	uint8_t b[8];
 
-	(void)state;
 	bytes_put(b, 8, 0x8877665544332211);
 	assert_memory_equal(b, expected, sizeof(b));
 	assert_int_equal(bytes_get(b, 8), 0x8877665544332211);
@@ -69,7 +62,6 @@ static void test_encode_room(void **state)
 				       "abc\0\0text\0?";
 	const size_t whole = sizeof(expected);
 
-	(void)state;
 	for (size_t room = 0; room <= whole; room++) {
 		uint8_t *out = malloc(room + 1);
 		struct encoder e;
@@ -92,7 +84,6 @@ static void test_encode_fault_stays(void **state)
 	uint8_t out[4] = { 0 };
 	struct encoder e = enc_begin(out, sizeof(out));
 
-	(void)state;
 	enc_put(&e, 8, 1);
 	enc_put(&e, 1, 0x55);
 	assert_int_equal(enc_end(&e), 0);
@@ -112,7 +103,6 @@ static void test_decode_fault_stays(void **state)
 	struct decoder d = dec_begin(in, sizeof(in));
 	uint8_t kept = 9;
 
-	(void)state;
 	assert_int_equal(dec_get(&d, 2), 0x0201);
 	assert_false(dec_end(&d));
 	assert_int_equal(dec_get(&d, 2), 0);
@@ -142,7 +132,6 @@ static void test_limits(void **state)
 {
 	uint8_t in[8] = { 5, 0, 0, 0, 0, 0, 0, 0x7f };
 
-	(void)state;
 	ASSERT_FAULT(false, dec_at_most(&d, 1, 5));
 	ASSERT_FAULT(true, dec_at_most(&d, 1, 4));
 	ASSERT_FAULT(false, dec_flags(&d, 1, 7));
@@ -162,7 +151,6 @@ static void test_limits_yield_zero(void **state)
 	static const uint8_t in[] = { 9, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 	struct decoder d = dec_begin(in, sizeof(in));
 
-	(void)state;
 	assert_int_equal(dec_at_most(&d, 1, 8), 0);
 	d = dec_begin(in, sizeof(in));
 	assert_int_equal(dec_flags(&d, 1, 1), 0);
@@ -181,7 +169,6 @@ static bool is_text(const char *in, size_t size, size_t n, size_t least, size_t 
 
 static void test_texts(void **state)
 {
-	(void)state;
 	assert_true(is_text("abc", 4, 4, 1, 4));
 	assert_true(is_text("", 1, 1, 1, 4));
 	assert_false(is_text("", 1, 1, 2, 4));
@@ -201,7 +188,6 @@ static void test_shown(void **state)
 	struct encoder e = enc_begin(coded, sizeof(coded));
 	struct decoder d = dec_begin("a\n", 3);
 
-	(void)state;
 	dec_shown(&d, 3, out, sizeof(out));
 	assert_true(d.bad);
 	assert_string_equal(out, "");

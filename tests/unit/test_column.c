@@ -3,12 +3,7 @@
  * The column table: identifiers, headings, units and formats against literal copies of what scripts
  * know, and lists of identifiers. test_column_value.c has the values of results.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -234,7 +229,6 @@ static const struct expected {
 
 static void test_identifiers_are_known(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(identifiers); i++)
 		find(identifiers[i]);
 	assert_null(column_find("WHA", 3));
@@ -249,7 +243,6 @@ static void test_headings_and_formats(void **state)
 {
 	struct result r = sample_result();
 
-	(void)state;
 	for (size_t i = 0; i < COUNT_OF(expected); i++) {
 		const struct column *col = find(expected[i].id);
 
@@ -267,7 +260,6 @@ static void test_table_is_whole(void **state)
 {
 	const struct column *col;
 
-	(void)state;
 	for (size_t i = 0; (col = column_at(i)) != NULL; i++) {
 		size_t found = 0;
 
@@ -291,7 +283,6 @@ static void test_needs(void **state)
 {
 	const struct column *col;
 
-	(void)state;
 	for (size_t i = 0; (col = column_at(i)); i++) {
 		const size_t off = col->off - offsetof(struct result, figures);
 
@@ -306,7 +297,6 @@ static void test_needs(void **state)
 
 static void test_suggest(void **state)
 {
-	(void)state;
 	assert_string_equal(suggest("LATENCYY"), "LATENCY");
 	assert_string_equal(suggest("BANDWITH"), "BANDWIDTH");
 	assert_string_equal(suggest("pass"), "PASS");
@@ -321,7 +311,6 @@ static void test_list(void **state)
 	const char *bad;
 	size_t len;
 
-	(void)state;
 	assert_int_equal(column_list_parse(&list, "+WHAT+USRTIME+DELIM+WHAT", &bad, &len), 0);
 	assert_int_equal(list.n, 4);
 	assert_ptr_equal(list.columns[0], find("WHAT"));
@@ -352,7 +341,6 @@ static void assert_bad_list(const char *format, size_t at, size_t bad_len)
 
 static void test_bad_lists(void **state)
 {
-	(void)state;
 	assert_bad_list("", 0, 0);
 	assert_bad_list("+", 1, 0);
 	assert_bad_list("PASS+OPS", 0, 4);

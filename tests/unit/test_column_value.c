@@ -3,12 +3,7 @@
  * The values of columns for a made-up result, and for runs that did nothing, measured nothing or
  * had errors.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +35,6 @@ static void test_unknown_share(void **state)
 {
 	struct result r = sample_result();
 
-	(void)state;
 	r.figures.cache.accuracy = CACHE_UNKNOWN;
 	assert_unknown("PAGECACHED", &r);
 	assert_string_equal(cell_of("HOLES", &r), "   12.500");
@@ -73,7 +67,6 @@ static void test_run(void **state)
 	struct plan plan = { .id = "an id, with \"quotes\"", .n_targets = 2, .targets = targets };
 	struct result r = sample_result();
 
-	(void)state;
 	r.plan = &plan;
 	r.target = 0;
 	r.started_ns = 1700000000045000000;
@@ -119,7 +112,6 @@ static void test_labels(void **state)
 {
 	struct result r = sample_result();
 
-	(void)state;
 	r.what = RESULT_TARGET_AVERAGE;
 	assert_string_equal(cell_of("WHAT", &r), " TARGET_AVERAGE");
 	r.what = RESULT_COMBINED;
@@ -135,7 +127,6 @@ static void test_nothing_done(void **state)
 			    .op = OP_READ,
 			    .req_bytes = 4096 };
 
-	(void)state;
 	assert_unknown("BANDWIDTH", &r);
 	assert_unknown("IOPS", &r);
 	assert_unknown("LATENCY", &r);
@@ -182,7 +173,6 @@ static void test_nothing_measured(void **state)
 	struct result r = { .what = RESULT_TARGET_PASS, .op = OP_READ, .req_bytes = 4096 };
 	const struct column *col;
 
-	(void)state;
 	for (size_t i = 0; (col = column_at(i)); i++) {
 		bool is_known = false;
 
@@ -200,7 +190,6 @@ static void test_of_targets_only(void **state)
 {
 	struct result r = sample_result();
 
-	(void)state;
 	r.what = RESULT_QUEUE_PASS;
 	assert_unknown("OPENTIME", &r);
 	assert_unknown("CLOSETIME", &r);
@@ -211,7 +200,6 @@ static void test_endtoend_alone(void **state)
 {
 	struct result r = sample_result();
 
-	(void)state;
 	r.figures.known &= ~(unsigned)FIGURES_LAG;
 	r.figures.last_write_ns = 0;
 	assert_unknown("E2ELAGTIME", &r);
@@ -226,7 +214,6 @@ static void test_not_verified(void **state)
 {
 	struct result r = sample_result();
 
-	(void)state;
 	r.verified = false;
 	assert_unknown("MISCOMPARES", &r);
 }
@@ -236,7 +223,6 @@ static void test_noop_sizes(void **state)
 {
 	struct result r = sample_result();
 
-	(void)state;
 	r.figures.tally.ops[DIR_NOOP] = 10000;
 	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        4096");
 	assert_string_equal(cell_of("OPS", &r), "      20000");
@@ -250,7 +236,6 @@ static void test_failed_sizes(void **state)
 {
 	struct result r = sample_result();
 
-	(void)state;
 	r.figures.tally.bytes[DIR_READ] += 1000;
 	r.figures.tally.failed_bytes[DIR_READ] = 1000;
 	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        4096");
@@ -264,7 +249,6 @@ static void test_processors_zero_is_one(void **state)
 {
 	struct result r = sample_result();
 
-	(void)state;
 	r.processors = 0;
 	assert_string_equal(cell_of("PERCENTCPU", &r), "  125.000");
 }
@@ -273,7 +257,6 @@ static void test_widths_grow(void **state)
 {
 	struct result r = sample_result();
 
-	(void)state;
 	r.pass = 123456789;
 	assert_string_equal(cell_of("PASS", &r), "123456789");
 	r.figures.tally.bytes[DIR_READ] = UINT64_MAX;
@@ -289,7 +272,6 @@ static void test_node_name(void **state)
 	struct utsname name;
 	char padded[128];
 
-	(void)state;
 	assert_int_equal(uname(&name), 0);
 	snprintf(padded, sizeof(padded), "%10s", name.nodename);
 	assert_string_equal(cell_of("NODENAME", &r), padded);

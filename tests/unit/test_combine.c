@@ -3,12 +3,7 @@
  * The times of several hosts (combine_times): against a count of every tick, and skews against
  * clocks whose errors are known. The generator is seeded.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdlib.h>
 
@@ -98,7 +93,6 @@ static void test_ticks(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		draw_hosts(&r);
 		check_ticks(&r);
@@ -121,7 +115,6 @@ static void test_skew_bound(void **state)
 {
 	uint64_t loosest = 0;
 
-	(void)state;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		uint64_t first = UINT64_MAX, last = 0;
 		struct combine_times t;
@@ -154,7 +147,6 @@ static void test_unknown(void **state)
 	struct combine_times t;
 	struct rig r;
 
-	(void)state;
 	do {
 		draw_hosts(&r);
 	} while (r.n < 2);

@@ -4,12 +4,7 @@
  * operations, and the figures of passes made of them. The generator is seeded. XDD_TEST_LONG=1
  * simulates more pairs of runs.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -151,7 +146,6 @@ static void test_means(void **state)
 	struct run a[2], b[2];
 	struct compare_figure f;
 
-	(void)state;
 	run_of(&a[0], 90, 110);
 	run_of(&a[1], 310, 290);
 	run_of(&b[0], 500, 502);
@@ -187,7 +181,6 @@ static void test_unstable(void **state)
 {
 	struct run rises[MANY], near[MANY], far, same;
 
-	(void)state;
 	trend(&far, 400, 0);
 	trend(&same, 145, 0);
 	for (int i = 0; i < MANY; i++) {
@@ -256,7 +249,6 @@ static void test_texts(void **state)
 					    .verdict = COMPARE_UNKNOWN };
 	char text[COMPARE_TEXT];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct compare_figure f = { .ratio = rows[i].ratio,
 						  .verdict = rows[i].verdict };
@@ -281,7 +273,6 @@ static int limited(enum compare_kind kind, enum pass_figure figure)
 
 static void test_limit_figures(void **state)
 {
-	(void)state;
 	assert_int_equal(limited(COMPARE_LOOP, FIGURE_BANDWIDTH), FIGURE_BANDWIDTH);
 	assert_int_equal(limited(COMPARE_LOOP, FIGURE_P99), FIGURE_P99);
 	assert_int_equal(limited(COMPARE_LOOP, FIGURE_RESPONSE), -1);
@@ -322,7 +313,6 @@ static void test_limit_words(void **state)
 					     .verdict = COMPARE_REAL };
 	struct compare_figure f = up;
 
-	(void)state;
 	f.verdict = COMPARE_REAL;
 	check_limit("p99+10%", 1, false, f, COMPARE_EXCEEDED, "");
 	check_limit("p99+30%", 1, false, f, COMPARE_WITHIN, "");
@@ -376,7 +366,6 @@ static void test_equal_runs(void **state)
 	enum compare_limit_state limit;
 	unsigned n = pairs(), different = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < n; i++)
 		different += compare_runs(1, PASSES, "latency+0%", &limit) > 0;
 	print_message("# %.1f %% of equal runs are called different\n", 100.0 * different / n);
@@ -406,7 +395,6 @@ static double share(double factor, size_t passes, const char *limit,
 /* A limit neither fails by chance nor passes for want of data. */
 static void test_limits(void **state)
 {
-	(void)state;
 	assert_true(share(1, 10, "p50+10%", COMPARE_WITHIN) > 99);
 	assert_true(share(1.2, 10, "p50+10%", COMPARE_EXCEEDED) > 99);
 	assert_true(share(1.2, 10, "bandwidth-10%", COMPARE_EXCEEDED) > 99);
@@ -469,7 +457,6 @@ static void test_equal_sweeps(void **state)
 	unsigned sweeps = 0, differ = 0;
 	double share;
 
-	(void)state;
 	for (unsigned i = 0; i < SWEEPS; i++) {
 		static struct sweep one, two;
 		const struct compare_side a = { "a", &one.run, 1 }, b = { "b", &two.run, 1 };

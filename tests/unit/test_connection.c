@@ -2,12 +2,7 @@
 /*
  * Connections without TLS: src/net/connection*.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,13 +63,11 @@ static void transfer(const char *host)
 
 static void test_ipv4(void **state)
 {
-	(void)state;
 	transfer("127.0.0.1");
 }
 
 static void test_ipv6(void **state)
 {
-	(void)state;
 	if (!rig_has_ipv6())
 		skip();
 	transfer("::1");
@@ -90,7 +83,6 @@ static void test_address_texts(void **state)
 	struct sockaddr_storage a = { 0 };
 	char text[CONNECTION_PEER_SIZE];
 
-	(void)state;
 	memcpy(&a, &v6, sizeof(v6));
 	connection_address_text(&a, text, sizeof(text));
 	assert_string_equal(text, "[::1]:40010");
@@ -130,7 +122,6 @@ static void test_big(void **state)
 	struct rig_pair p;
 	pthread_t thread;
 
-	(void)state;
 	rig_pair(&p, "127.0.0.1", &usual, NULL, NULL);
 	s.c = p.client;
 	s.data = malloc(BIG_BYTES);
@@ -168,7 +159,6 @@ static void test_buffers(void **state)
 	struct connection_info info;
 	struct rig_pair p;
 
-	(void)state;
 	o.send_buffer_bytes = 32768;
 	o.receive_buffer_bytes = 65536;
 	rig_pair(&p, "127.0.0.1", &o, NULL, NULL);
@@ -185,7 +175,6 @@ static void test_buffers_of_a_host(void **state)
 	struct connection_info info[2];
 	struct rig_pair p;
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		rig_pair(&p, hosts[i], &usual, NULL, NULL);
 		connection_info(p.client, &info[0]);
@@ -208,7 +197,6 @@ static void test_congestion(void **state)
 	uint16_t port;
 	int fd;
 
-	(void)state;
 	o.congestion = "reno";
 	rig_pair(&p, "127.0.0.1", &o, NULL, NULL);
 	connection_info(p.client, &info);
@@ -257,7 +245,6 @@ static void test_retries(void **state)
 	struct err why;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, listen_late, &l), 0);
 	assert_int_equal(connection_open(&c, "127.0.0.1", l.port, &usual, NULL, NULL,
 					 start_ns + 60 * SECOND_NS, &why),
@@ -276,7 +263,6 @@ static void test_deadline(void **state)
 	struct err why;
 	struct connection *c = NULL;
 
-	(void)state;
 	assert_int_equal(connection_open(&c, "127.0.0.1", port, &usual, NULL, NULL,
 					 start_ns + 700 * MS_NS, &why),
 			 -ECONNREFUSED);
@@ -292,7 +278,6 @@ static void test_no_such_host(void **state)
 	struct connection *c = NULL;
 	struct err why;
 
-	(void)state;
 	assert_int_equal(connection_open(&c, "no..host", 1, &usual, NULL, NULL,
 					 start_ns + 60 * SECOND_NS, &why),
 			 -ENXIO);
@@ -315,7 +300,6 @@ static void test_stop(void **state)
 	pthread_t thread;
 	struct stop stop;
 
-	(void)state;
 	stop_init(&stop);
 	assert_int_equal(pthread_create(&thread, NULL, stop_soon, &stop), 0);
 	assert_int_equal(connection_open(&c, "127.0.0.1", rig_free_port("127.0.0.1"), &usual, NULL,
@@ -360,7 +344,6 @@ static void test_not_to_itself(void **state)
 	int status;
 	pid_t pid = fork();
 
-	(void)state;
 	assert_true(pid >= 0);
 	if (pid == 0)
 		_exit(connect_to_self());
@@ -379,7 +362,6 @@ static void test_nothing_arrives(void **state)
 	struct rig_pair p;
 	char buf[8];
 
-	(void)state;
 	rig_pair(&p, "127.0.0.1", &hasty, NULL, NULL);
 	assert_int_equal(connection_receive(p.server, buf, sizeof(buf)), -ETIMEDOUT);
 	took_ns = clock_now_ns() - start_ns;
@@ -393,7 +375,6 @@ static void test_first(void **state)
 	struct iovec all = { data, 8 }, half = { data, 4 };
 	struct rig_pair p;
 
-	(void)state;
 	rig_pair(&p, "127.0.0.1", &hasty, NULL, NULL);
 	assert_int_equal(connection_receive_first(p.server, got, 8), -EAGAIN);
 	assert_int_equal(connection_send(p.client, &all, 1), 0);
@@ -412,7 +393,6 @@ static void test_nothing_leaves(void **state)
 	struct rig_pair p;
 	int none = 0;
 
-	(void)state;
 	assert_non_null(data);
 	rig_pair(&p, "127.0.0.1", &hasty, NULL, NULL);
 	assert_int_equal(
@@ -455,7 +435,6 @@ static void test_progress(void **state)
 	char got[10];
 	int err;
 
-	(void)state;
 	/* Bytes that a busy machine sends late may arrive too late: that is measured again. */
 	for (unsigned i = 0; i < 10; i++) {
 		rig_pair(&p, "127.0.0.1", &hasty, NULL, NULL);
@@ -477,14 +456,12 @@ static void test_peer_closes(void **state)
 {
 	struct rig_pair p;
 
-	(void)state;
 	rig_pair(&p, "127.0.0.1", &usual, NULL, NULL);
 	rig_check_peer_closes(&p);
 }
 
 static void test_abort(void **state)
 {
-	(void)state;
 	for (enum rig_call in = 0; in < RIG_CALLS; in++) {
 		struct rig_pair p;
 
@@ -500,7 +477,6 @@ static void test_abort_before(void **state)
 	struct iovec iov = { data, 4 };
 	struct rig_pair p;
 
-	(void)state;
 	rig_pair(&p, "127.0.0.1", &usual, NULL, NULL);
 	assert_int_equal(connection_send(p.server, &iov, 1), 0);
 	assert_int_equal(connection_wait(p.client, -1, UINT64_MAX), 1);
@@ -520,7 +496,6 @@ static void test_wait(void **state)
 	struct iovec iov = { data, 4 };
 	struct rig_pair p;
 
-	(void)state;
 	assert_true(wake >= 0);
 	rig_pair(&p, "127.0.0.1", &usual, NULL, NULL);
 	assert_int_equal(connection_wait(p.server, wake, 50 * MS_NS), 0);

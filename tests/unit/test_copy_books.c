@@ -2,12 +2,7 @@
 /*
  * Entries that are found by their ids: src/copy/source/source.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdlib.h>
 
@@ -43,7 +38,6 @@ static void test_window(void **state)
 	uint64_t seed = 1, ended = 0;
 	struct books b;
 
-	(void)state;
 	assert_int_equal(books_init(&b), 0);
 	for (uint64_t id = 1; id <= N_IDS; id++) {
 		size_t at;
@@ -77,7 +71,6 @@ static void test_runs(void **state)
 	size_t run = 0, longest = 0;
 	struct books b;
 
-	(void)state;
 	assert_int_equal(books_init(&b), 0);
 	for (uint64_t id = 1; id <= N_IDS; id++)
 		add(&b, id);
@@ -95,7 +88,6 @@ static void test_neighbours(void **state)
 	size_t lines = 0;
 	struct books b;
 
-	(void)state;
 	assert_int_equal(books_init(&b), 0);
 	for (uint64_t id = 1; id <= N_IDS; id++)
 		add(&b, id);

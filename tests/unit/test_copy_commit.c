@@ -30,7 +30,6 @@ static void assert_order(void)
 
 static void test_order_of_many(void **state)
 {
-	(void)state;
 	begin();
 	flush_delay_us = 1000;
 	put_many(20);
@@ -47,7 +46,6 @@ static void test_order_of_many(void **state)
 
 static void test_order_of_few(void **state)
 {
-	(void)state;
 	begin();
 	put("a", 0);
 	commit_drain(commit);
@@ -71,7 +69,6 @@ static void test_order_of_few(void **state)
 
 static void test_memory(void **state)
 {
-	(void)state;
 	magic = TMPFS;
 	begin();
 	put_many(300);
@@ -96,7 +93,6 @@ static void test_memory_at_once(void **state)
 	char path[128];
 	struct commit_file *f;
 
-	(void)state;
 	magic = TMPFS;
 	begin();
 	put("a", 0);
@@ -162,7 +158,6 @@ static void test_modes(void **state)
 	struct dir_node *dir = sub("dir"), *other = sub("other");
 	mode_t before;
 
-	(void)state;
 	magic = TMPFS;
 	before = umask(022);
 	begin();
@@ -213,7 +208,6 @@ static void test_modes_of_acl(void **state)
 	struct dir_node *dir = sub("acl"), *other = sub("other");
 	char path[128];
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/acl", root);
 	if (setxattr(path, "system.posix_acl_default", acl, sizeof(acl), 0)) {
 		dirs_release(dirs, dir);
@@ -235,7 +229,6 @@ static void test_modes_of_acl(void **state)
 
 static void test_others(void **state)
 {
-	(void)state;
 	magic = FUSE;
 	begin();
 	put_many(6);
@@ -251,7 +244,6 @@ static void test_alone(void **state)
 {
 	size_t n = 0;
 
-	(void)state;
 	begin();
 	for (unsigned round = 0; round < 3; round++) {
 		put_many(8);
@@ -269,7 +261,6 @@ static void test_alone(void **state)
 
 static void test_failed_flush(void **state)
 {
-	(void)state;
 	begin();
 	flush_delay_us = 1000;
 	syncfs_error = fsync_error = EIO;
@@ -289,7 +280,6 @@ static void test_begun_before_failure(void **state)
 {
 	struct commit_file *early;
 
-	(void)state;
 	begin();
 	early = make(commit, dirs_root(dirs), "early", 100);
 	syncfs_error = fsync_error = EIO;
@@ -311,7 +301,6 @@ static void test_failed_second_flush(void **state)
 {
 	unsigned failed = 0;
 
-	(void)state;
 	begin();
 	flush_delay_us = 1000000;
 	put_many(20);
@@ -331,7 +320,6 @@ static void test_failed_second_flush(void **state)
 
 static void test_failed_fsync(void **state)
 {
-	(void)state;
 	begin();
 	fsync_error = EIO;
 	put("a", 0);
@@ -350,7 +338,6 @@ static void test_failed_rename(void **state)
 {
 	char path[128];
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/a", root);
 	assert_int_equal(mkdir(path, 0700), 0);
 	begin();
@@ -371,7 +358,6 @@ static void test_failed_close(void **state)
 {
 	struct commit_file *files[8];
 
-	(void)state;
 	begin();
 	for (unsigned i = 0; i < 8; i++)
 		files[i] = make(commit, dirs_root(dirs), (char[]){ (char)('a' + i), 0 }, i);
@@ -394,7 +380,6 @@ static void test_replace(void **state)
 	char path[128], target[128];
 	struct stat st;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/a", root);
 	snprintf(target, sizeof(target), "%s/target", root);
 	assert_int_equal(symlink("target", path), 0);
@@ -414,7 +399,6 @@ static void test_in_place_and_links(void **state)
 	char name[COPY_TEMPORARY_SIZE], path[256], old[PATH_MAX];
 	ssize_t n;
 
-	(void)state;
 	begin();
 	/* in place: flushed, and closed */
 	f = make(commit, dirs_root(dirs), "a", 0);
@@ -451,7 +435,6 @@ static void test_bound(void **state)
 {
 	char name[32];
 
-	(void)state;
 	begin();
 	flush_delay_us = 20000;
 	for (unsigned i = 0; i < MAX_FILES; i++) {
@@ -480,7 +463,6 @@ static void test_threads(void **state)
 {
 	pthread_t threads[4];
 
-	(void)state;
 	begin();
 	for (uintptr_t i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, put_a_quarter, (void *)i);
@@ -497,7 +479,6 @@ static void test_drop(void **state)
 {
 	struct commit_file *f;
 
-	(void)state;
 	begin();
 	f = make(commit, dirs_root(dirs), "a", 0);
 	assert_int_equal(count(true), 2); /* and the journal */
@@ -515,7 +496,6 @@ static void test_passive(void **state)
 {
 	struct stat before, after;
 
-	(void)state;
 	assert_int_equal(stat(root, &before), 0);
 	settings.dry_run = true;
 	begin();
@@ -535,7 +515,6 @@ static void test_times_of_root(void **state)
 	const struct timespec times[2] = { { 1000, 1 }, { 2000, 2 } };
 	struct stat st;
 
-	(void)state;
 	begin();
 	put("a", 0);
 	commit_drain(commit);
@@ -570,7 +549,6 @@ static void die_with_files(const char *session)
 
 static void test_dead_session(void **state)
 {
-	(void)state;
 	die_with_files("DEADDEAD");
 	assert_int_equal(count_parts(), 3);
 	assert_int_equal(count(true), 2);
@@ -585,7 +563,6 @@ static void test_two_sessions(void **state)
 	struct commit *other;
 	struct commit_file *f, *g;
 
-	(void)state;
 	assert_int_equal(open_session(&other, "OTHERONE"), 0);
 	f = make(other, dirs_root(dirs), "other", 1);
 	begin();
@@ -624,7 +601,6 @@ static void test_stale_names(void **state)
 					     "file" };
 	const size_t n = sizeof(names) / sizeof(names[0]);
 
-	(void)state;
 	for (size_t i = 0; i < n; i++)
 		make_name(root, names[i]);
 	make_name(root, ".xddcp-0123456789abcdef-1.part");
@@ -641,7 +617,6 @@ static void test_lost_records(void **state)
 	struct dir_node *s, *t;
 	char path[256];
 
-	(void)state;
 	make_name(root, ".xddcp-0123456789abcdef.journal");
 	s = sub("s");
 	t = sub("t");
@@ -672,7 +647,6 @@ static void test_odd_journals(void **state)
 					     ".xddcp-0123456789abcde0.journal" };
 	char path[128];
 
-	(void)state;
 	make_name(root, names[0]);
 	snprintf(path, sizeof(path), "%s/%s", root, names[1]);
 	assert_int_equal(symlink("/etc/passwd", path), 0);

@@ -4,11 +4,7 @@
  */
 #include "copy_offers_rig.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,7 +116,6 @@ static void test_tree(void **state)
 	struct copy_entry e;
 	uint64_t x, a, sub, b, link, other, same;
 
-	(void)state;
 	rig_open(&r, "new");
 	rig_start(&r);
 	x = rig_dir(&r, "x");
@@ -178,7 +173,6 @@ static void test_flush_of_root(void **state)
 	struct stat st;
 	uint64_t x, a;
 
-	(void)state;
 	rig_open(&r, "new");
 	storage = true;
 	rig_start(&r);
@@ -209,7 +203,6 @@ static void test_again(void **state)
 	uint64_t dir, a, link;
 	char path[256];
 
-	(void)state;
 	rig_open(&r, "there");
 	assert_int_equal(mkdir(r.path, 0755), 0);
 	for (int again = 0; again < 2; again++) {
@@ -248,7 +241,6 @@ static void test_in_the_way(void **state)
 	uint64_t dir, below, file, lost, deep, link, replaced;
 	char path[256];
 
-	(void)state;
 	rig_open(&r, "d");
 	assert_int_equal(mkdir(r.path, 0755), 0);
 	rig_write(&r, "victim", "x", 1);
@@ -295,7 +287,6 @@ static void test_names(void **state)
 	struct source_rig r;
 	uint64_t a;
 
-	(void)state;
 	rig_open(&r, "other");
 	r.top_names[0] = "a";
 	rig_start(&r);
@@ -385,7 +376,6 @@ static void test_blocks(void **state)
 {
 	uint8_t *old = pattern(8 * BLOCK);
 
-	(void)state;
 	blocks(&(struct copy_settings){ .in_place = false }, NULL, 0);
 	blocks(&(struct copy_settings){ .in_place = false }, (char *)old, 8 * BLOCK);
 	blocks(&(struct copy_settings){ .in_place = true }, NULL, 0);
@@ -402,7 +392,6 @@ static void test_ends(void **state)
 	struct source_rig r;
 	uint64_t hole, bad, small;
 
-	(void)state;
 	rig_open(&r, "d");
 	assert_int_equal(mkdir(r.path, 0755), 0);
 	r.settings.into = true;
@@ -453,7 +442,6 @@ static void test_verify(void **state)
 	struct source_rig r;
 	uint64_t same, differs, empty, longer, missing, dir, below;
 
-	(void)state;
 	rig_open(&r, "d");
 	assert_int_equal(mkdir(r.path, 0755), 0);
 	r.settings.into = r.settings.verify = true;
@@ -508,7 +496,6 @@ static void test_contents(void **state)
 	struct source_rig r;
 	uint64_t same, differs;
 
-	(void)state;
 	rig_open(&r, "d");
 	assert_int_equal(mkdir(r.path, 0755), 0);
 	r.settings.into = r.settings.compare_contents = true;
@@ -541,7 +528,6 @@ static void test_dry_run(void **state)
 	struct source_rig r;
 	uint64_t there, a, dir, below, link;
 
-	(void)state;
 	rig_open(&r, "d");
 	assert_int_equal(mkdir(r.path, 0755), 0);
 	rig_write(&r, "d/there", "x", 1);
@@ -589,7 +575,6 @@ static void test_many_links(void **state)
 	struct source_rig r;
 	uint64_t first = 1, last;
 
-	(void)state;
 	rig_open(&r, "d");
 	assert_int_equal(mkdir(r.path, 0755), 0);
 	r.settings.into = r.settings.dry_run = true;
@@ -621,7 +606,6 @@ static void test_cancel(void **state)
 	uint64_t large, small, waits, dir;
 	struct copy_entry e;
 
-	(void)state;
 	rig_open(&r, "d");
 	assert_int_equal(mkdir(r.path, 0755), 0);
 	r.settings.into = true;
@@ -654,7 +638,6 @@ static void test_loss(void **state)
 	struct source_rig r;
 	uint64_t large;
 
-	(void)state;
 	rig_open(&r, "d");
 	assert_int_equal(mkdir(r.path, 0755), 0);
 	r.settings.into = true;
@@ -674,7 +657,6 @@ static void test_loss_in_offer(void **state)
 {
 	struct source_rig r;
 
-	(void)state;
 	rig_open(&r, "d");
 	assert_int_equal(mkdir(r.path, 0755), 0);
 	r.settings.into = true;

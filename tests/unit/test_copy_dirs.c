@@ -2,12 +2,7 @@
 /*
  * Directories of a tree and their descriptors: src/copy/tree/dirs.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +60,6 @@ static void test_names(void **state)
 	struct dir_node *node = NULL;
 	int fd;
 
-	(void)state;
 	make_dir("names");
 	assert_int_equal(symlink("names", "names-link"), 0);
 	fd = open("names-file", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
@@ -98,7 +92,6 @@ static void test_path(void **state)
 	struct dir_node *a, *b, *c;
 	char buf[64], cut[16];
 
-	(void)state;
 	make_dir("path");
 	make_dir("path/sub");
 	assert_int_equal(symlink("path", "path-link"), 0);
@@ -138,7 +131,6 @@ static void test_limit(void **state)
 	struct dir_node *nodes[WIDTH];
 	char name[32];
 
-	(void)state;
 	for (int i = 0; i < WIDTH; i++) {
 		snprintf(name, sizeof(name), "limit%d", i);
 		make_dir(name);
@@ -171,7 +163,6 @@ static void test_no_descriptors(void **state)
 	struct dir_node *nodes[WIDTH];
 	char name[32];
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	few = old;
 	few.rlim_cur = 32;
@@ -198,7 +189,6 @@ static void test_deep(void **state)
 	struct dir_node *at = dirs_root(t);
 	char path[256];
 
-	(void)state;
 	make_dir("deep");
 	for (int i = 0; i < DEPTH; i++) {
 		int fd = dirs_fd(t, at);
@@ -238,7 +228,6 @@ static void test_replaced(void **state)
 	struct dir_node *victim, *other[8];
 	char name[32];
 
-	(void)state;
 	make_dir("victim");
 	assert_int_equal(dirs_enter(t, dirs_root(t), "victim", &victim), 0);
 	for (int i = 0; i < 8; i++) { /* so that it is closed */
@@ -268,7 +257,6 @@ static void test_search_only(void **state)
 	struct dirs *t;
 	struct dir_node *node, *sub;
 
-	(void)state;
 	make_dir("search");
 	make_dir("search/sub");
 	assert_int_equal(chmod(".", 0755), 0);
@@ -299,7 +287,6 @@ static void test_memory(void **state)
 	struct dirs *t = tree(4);
 	size_t before = mallinfo2().uordblks;
 
-	(void)state;
 	make_dir("a name of 20 bytes..");
 	for (int i = 0; i < NODES; i++)
 		assert_int_equal(dirs_enter(t, dirs_root(t), "a name of 20 bytes..", &nodes[i]), 0);
@@ -335,7 +322,6 @@ static void test_race(void **state)
 	struct stat outside;
 	pthread_t thread;
 
-	(void)state;
 	make_dir("race");
 	make_dir("race/dir");
 	make_dir("outside");
@@ -397,7 +383,6 @@ static void test_threads(void **state)
 	struct dir_node *at = dirs_root(s.t);
 	pthread_t threads[4];
 
-	(void)state;
 	for (int i = 0; i < WIDTH; i++) {
 		struct stat st;
 

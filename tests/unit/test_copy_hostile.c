@@ -4,11 +4,7 @@
  */
 #include "copy_offers_rig.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -50,7 +46,6 @@ static void test_entries(void **state)
 {
 	struct source_rig r;
 
-	(void)state;
 	begin(&r);
 	r.last_id = 1;
 	rig_file(&r, "a", 1);
@@ -89,7 +84,6 @@ static void test_top_names(void **state)
 {
 	struct source_rig r;
 
-	(void)state;
 	rig_open(&r, "d");
 	assert_int_equal(mkdir(r.path, 0755), 0);
 	r.top_names[0] = "asked";
@@ -113,7 +107,6 @@ static void test_data(void **state)
 	struct source_rig r;
 	uint64_t id;
 
-	(void)state;
 	begin(&r);
 	rig_bundle(&r, 5, 0, "x", 1);
 	refused(&r, "not asked for");
@@ -167,7 +160,6 @@ static void test_file_end(void **state)
 	struct source_rig r;
 	uint64_t id;
 
-	(void)state;
 	begin(&r);
 	rig_file_end(&r, 9, 0, 0, 0);
 	refused(&r, "unknown file");
@@ -198,7 +190,6 @@ static void test_part_of_sums(void **state)
 	struct source_rig r;
 	uint64_t id;
 
-	(void)state;
 	rig_open(&r, "d");
 	assert_int_equal(mkdir(r.path, 0755), 0);
 	rig_write(&r, "d/file", zeros, BLOCK);
@@ -218,7 +209,6 @@ static void test_window(void **state)
 	struct source_rig r;
 	char name[16];
 
-	(void)state;
 	begin(&r);
 	for (unsigned i = 1; i <= COPY_WINDOW_ENTRIES; i++) {
 		snprintf(name, sizeof(name), "%u", i);
@@ -240,7 +230,6 @@ static void test_open_directories(void **state)
 	const struct copy_attr attr = { .name = "user.x", .value = value, .size = sizeof(value) };
 	struct source_rig r;
 
-	(void)state;
 	begin(&r);
 	for (size_t i = 0; i <= (64u << 20) / sizeof(value); i++) {
 		struct copy_entry e = rig_entry(&r, COPY_DIR, "d");
@@ -267,7 +256,6 @@ static void test_long_names_of_links(void **state)
 	char there[256], other[256];
 	struct source_rig r;
 
-	(void)state;
 	rig_open(&r, "d");
 	assert_int_equal(mkdir(r.path, 0755), 0);
 	rig_write(&r, "d/f", "", 0);
@@ -303,7 +291,6 @@ static void test_last_name(void **state)
 	struct copy_entry e;
 	uint64_t id;
 
-	(void)state;
 	for (int ended = 0; ended <= 1; ended++) {
 		begin(&r);
 		e = rig_entry(&r, COPY_FILE, "a");
@@ -329,7 +316,6 @@ static void test_finish(void **state)
 	struct source_rig r;
 	uint64_t id;
 
-	(void)state;
 	begin(&r);
 	id = wanted(&r, 4 * BLOCK);
 	rig_block(&r, id, 0, zeros, BLOCK);

@@ -123,7 +123,6 @@ static void test_records(void **state)
 	uint8_t data[JOURNAL_MAX_RECORD_BYTES], again[JOURNAL_MAX_RECORD_BYTES];
 	struct extent back[3];
 
-	(void)state;
 	for (unsigned i = 0; i < TYPES; i++) {
 		struct journal_record r = sample(i), d;
 		size_t n = journal_encode(&r, data, sizeof(data)), used = 0;
@@ -164,7 +163,6 @@ static void test_ranges(void **state)
 		{ { { 0, 1 }, { 3, 2 } }, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct journal_record r = { .type = JOURNAL_RANGES,
 						  .number = 1,
@@ -185,7 +183,6 @@ static void test_paths(void **state)
 					   "..", "a/..", "../a", "a/./b" };
 	static const char *const good[] = { "", "a", "a/b", "...", "a/..b/.c" };
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct journal_record r = { .type = JOURNAL_DIR, .path = bad[i] };
 		uint8_t data[256];
@@ -202,7 +199,6 @@ static void test_names(void **state)
 	char name[COPY_TEMPORARY_SIZE];
 	uint64_t session, number;
 
-	(void)state;
 	journal_temporary_name(UINT64_MAX, UINT64_MAX, name);
 	assert_int_equal(journal_parse_name(name, &session, &number), JOURNAL_TEMPORARY);
 	assert_true(session == UINT64_MAX && number == UINT64_MAX);
@@ -430,7 +426,6 @@ static void test_resume(void **state)
 	struct commit_file *f;
 	struct dir_node *s;
 
-	(void)state;
 	settings.resume = true;
 	die("DEADDEAD", false);
 	assert_int_equal(count_parts(), 3);
@@ -467,7 +462,6 @@ static void test_order_of_names(void **state)
 	size_t renamed = 0, durable = 0, gone = 0;
 	struct commit_file *files[6];
 
-	(void)state;
 	settings.resume = true;
 	for (unsigned n = 1; n <= 6; n += 5) {
 		begin();
@@ -502,7 +496,6 @@ static void test_interrupted_again(void **state)
 	struct extents x = { .n = 0 };
 	struct commit_file *f;
 
-	(void)state;
 	settings.resume = true;
 	die("DEADDEAD", false);
 	begin();
@@ -544,7 +537,6 @@ static void test_changed_source(void **state)
 	struct commit_file *f;
 	struct dir_node *s;
 
-	(void)state;
 	settings.resume = true;
 	die("DEADDEAD", false);
 	begin();
@@ -571,7 +563,6 @@ static void test_changed_file(void **state)
 	char command[256];
 	struct commit_file *f;
 
-	(void)state;
 	settings.resume = true;
 	for (unsigned i = 0; i < 5; i++) {
 		static const char *const changes[] = {
@@ -602,7 +593,6 @@ static void test_permissions(void **state)
 	char command[256];
 	struct commit_file *f;
 
-	(void)state;
 	settings.resume = true;
 	make_dead();
 	snprintf(command, sizeof(command), "chmod 0 %s/.xddcp-*-1.part", root);
@@ -625,7 +615,6 @@ static void test_other_copies(void **state)
 	struct copy_job job = { .settings = &settings };
 	int fd;
 
-	(void)state;
 	settings.resume = true;
 	die("DEADDEAD", true);
 	fd = open(root, O_RDONLY);
@@ -655,7 +644,6 @@ static void test_alive(void **state)
 	struct commit_file *f, *g;
 	struct commit *other;
 
-	(void)state;
 	settings.resume = true;
 	assert_int_equal(open_session(&other, "OTHERONE"), 0);
 	f = large(dirs_root(dirs), "large");
@@ -699,7 +687,6 @@ static void test_no_head(void **state)
 	char path[256], name[COPY_TEMPORARY_SIZE];
 	int fd;
 
-	(void)state;
 	settings.resume = true;
 	die_creating(false);
 	assert_int_equal(count(true), 0);
@@ -754,7 +741,6 @@ static void test_each_prefix(void **state)
 	uint64_t last = 0, total = 0, most_other = 0;
 	size_t n;
 
-	(void)state;
 	settings.resume = true;
 	n = make_journal(data);
 	for (size_t part = 0; part <= n; part++) {
@@ -778,7 +764,6 @@ static void test_each_damage(void **state)
 	static uint8_t data[16 * JOURNAL_MAX_RECORD_BYTES];
 	size_t n;
 
-	(void)state;
 	settings.resume = true;
 	n = make_journal(data);
 	for (size_t i = 0; i < n; i++) {
@@ -797,7 +782,6 @@ static void test_wrong_journals(void **state)
 	char command[256];
 	size_t n;
 
-	(void)state;
 	settings.resume = true;
 	/* twice the same number, the same path, ranges of no file, beyond the end of the file */
 	for (unsigned i = 0; i < 5; i++) {
@@ -880,7 +864,6 @@ static void test_silence(void **state)
 	struct commit_file *f;
 	struct commit *c;
 
-	(void)state;
 	magic = FUSE;
 	settings.resume = true;
 	make_silent(60);
@@ -945,7 +928,6 @@ static void test_lost_directories(void **state)
 	struct commit_file *f, *g;
 	uint64_t number = 2;
 
-	(void)state;
 	settings.resume = true;
 	make_dead();
 	for (unsigned i = 0; i < 3; i++) {
@@ -1049,7 +1031,6 @@ static void test_later_versions(void **state)
 	char other[128], command[300];
 	size_t n;
 
-	(void)state;
 	snprintf(other, sizeof(other), "%s/.xddcp-0123456789abcdef.journal", root);
 	for (unsigned i = 0; i < 4 * sizeof(rows) / sizeof(rows[0]); i++) {
 		const bool later = rows[i / 4].later, two = i & 1;
@@ -1081,7 +1062,6 @@ static void test_long_paths(void **state)
 	struct commit_file *files[4];
 	struct extents x = { .n = 0 };
 
-	(void)state;
 	settings.resume = true;
 	begin();
 	nodes[0] = deep("a");
@@ -1120,7 +1100,6 @@ static void test_long_paths(void **state)
 /* A copy that cannot begin, or cannot read a journal, leaves it to the next one. */
 static void test_no_begin(void **state)
 {
-	(void)state;
 	settings.resume = true;
 	make_dead();
 	thread_error = EAGAIN;
@@ -1143,7 +1122,6 @@ static void test_failed_flush(void **state)
 	struct extents x = { .n = 0 };
 	struct commit_file *f;
 
-	(void)state;
 	settings.resume = true;
 	begin();
 	f = large(dirs_root(dirs), "large");
@@ -1182,7 +1160,6 @@ static void test_memory_only(void **state)
 	struct extents x = { .n = 0 };
 	struct commit_file *f;
 
-	(void)state;
 	magic = TMPFS;
 	settings.resume = true;
 	begin();
@@ -1224,7 +1201,6 @@ static void test_threads(void **state)
 	struct commit_file *f;
 	pthread_t threads[4];
 
-	(void)state;
 	settings.resume = true;
 	begin();
 	f = large(dirs_root(dirs), "large");

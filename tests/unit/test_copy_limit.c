@@ -2,12 +2,7 @@
 /*
  * The verdict on copies: src/report/endtoend.c, with the shares of set-ups whose limit is known.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "xdd/report/endtoend.h"
 
@@ -60,7 +55,6 @@ static void test_storage(void **state)
 {
 	struct copy_shares d = shares(10, 5, 20, 0, 10);
 
-	(void)state;
 	assert_limit("source-storage", shares(98, 2, 0, 0, 2), shares(1, 1, 98, 0, 2));
 	assert_limit("destination-storage", shares(1, 98, 0, 0, 2), shares(98, 1, 1, 0, 2));
 	/* The first of two disks of 20 and 24 MB/s is the limit, at either side. */
@@ -77,7 +71,6 @@ static void test_network(void **state)
 {
 	struct copy_shares s = shares(1, 98, 0, 0, 1), d = shares(74, 10, 15, 0, 1);
 
-	(void)state;
 	/* The destination waits between blocks, or within them. */
 	assert_limit("network", shares(1, 98, 0, 0, 1), shares(1, 1, 98, 0, 1));
 	assert_limit("network", shares(1, 98, 0, 0, 1), shares(1, 98, 1, 0, 1));
@@ -114,7 +107,6 @@ static void test_processor(void **state)
 {
 	struct copy_shares s = shares(30, 60, 0, 7, 97), d = shares(1, 1, 96, 0, 3);
 
-	(void)state;
 	assert_limit("source-processor", s, d);
 	assert_text("the processor of the source", s, d, false);
 	assert_limit("destination-processor", shares(3, 92, 0, 0, 7), shares(57, 35, 1, 0, 92));
@@ -134,7 +126,6 @@ static void test_quota(void **state)
 	struct copy_shares s = shares(0, 86, 6, 0, 1), d = shares(7, 57, 23, 1, 70);
 	const char *by_quota = "the processor of the destination, which a CPU quota stopped";
 
-	(void)state;
 	/* Without knowledge of a quota, that may also be a destination without data. */
 	assert_text("unclear: the processor of the destination, or the network", s, d, true);
 	/* On idle processors, and beside other work that leaves the group less to be stopped. */
@@ -160,7 +151,6 @@ static void test_quota(void **state)
 
 static void test_pace(void **state)
 {
-	(void)state;
 	assert_limit("source-pace", paced(98), shares(1, 1, 98, 0, 1));
 	assert_text("the pace requested at the source", paced(98), shares(1, 1, 98, 0, 1), false);
 	assert_limit("destination-pace", shares(1, 70, 0, 0, 2), paced(98));
@@ -174,7 +164,6 @@ static void test_files(void **state)
 {
 	struct copy_shares d = shares(5, 1, 10, 0, 5);
 
-	(void)state;
 	assert_text("finding or creating files", shares(5, 5, 90, 0, 5), shares(10, 0, 90, 0, 5),
 		    true);
 	assert_text("finding or creating files", shares(5, 5, 90, 0, 5), shares(5, 0, 0, 0, 5),
@@ -188,7 +177,6 @@ static void test_files(void **state)
 
 static void test_unclear(void **state)
 {
-	(void)state;
 	assert_unclear("source-storage", "destination-storage", shares(99, 1, 0, 0, 1),
 		       shares(95, 1, 4, 0, 1));
 	assert_unclear("network", "source-storage", shares(94, 6, 0, 0, 1), shares(1, 97, 2, 0, 2));
@@ -207,7 +195,6 @@ static void test_too_much(void **state)
 {
 	struct copy_shares d = shares(100, 0, 0, 0, 0), s = shares(0, 100, 0, 0, 0);
 
-	(void)state;
 	d.flush = 3;
 	assert_limit("destination-storage", s, d);
 	s = shares(100, 100, 100, 100, 300);
@@ -219,7 +206,6 @@ static void test_no_verdict(void **state)
 	struct copy_verdict v = { 0 };
 	char buf[COPY_VERDICT_SIZE];
 
-	(void)state;
 	assert_null(copy_verdict_name(&v));
 	assert_null(copy_verdict_text(&v, buf));
 	assert_null(copy_limit_name(COPY_LIMIT_UNKNOWN));

@@ -2,12 +2,7 @@
 /*
  * The command line of xdd copy: src/commands/copy_words.c, copy_options.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <sched.h>

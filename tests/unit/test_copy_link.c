@@ -3,12 +3,7 @@
  * Channels over pipes and sockets, data connections, and data inside of a channel:
  * src/copy/link/link.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -175,7 +170,6 @@ static void test_channel(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, 20 * SECOND_NS);
 	assert_true(link_is_channel(p.a));
 	assert_int_equal(link_send_body(p.a, WIRE_COPY_OFFER, filler, 64), 0);
@@ -193,7 +187,6 @@ static void test_one_socket(void **state)
 	struct pair p;
 	int s[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s), 0);
 	p.a = link_on_fds(s[0], s[0], SECOND_NS);
 	p.b = link_on_fds(s[1], s[1], SECOND_NS);
@@ -212,7 +205,6 @@ static void test_large(void **state)
 	struct sender senders[3];
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, 20 * SECOND_NS);
 	for (unsigned i = 0; i < 3; i++) {
 		senders[i] = (struct sender){ .l = p.a,
@@ -242,7 +234,6 @@ static void test_inside(void **state)
 	struct sender s = { .type = WIRE_COPY_BLOCK, .data = data, .size = BIG_BYTES, .times = 3 };
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, 20 * SECOND_NS);
 	s.l = link_inside(p.a);
 	assert_non_null(s.l);
@@ -267,7 +258,6 @@ static void test_alive(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, 1500 * MS_NS);
 	usleep(2200 * 1000);
 	assert_int_equal(link_send_body(p.a, WIRE_COPY_BEGIN, NULL, 0), 0);
@@ -280,7 +270,6 @@ static void test_deadline(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, 20 * SECOND_NS);
 	assert_int_equal(link_send_body(p.a, WIRE_COPY_BEGIN, NULL, 0), 0);
 	expect(p.b, 0, WIRE_COPY_BEGIN, NULL, 0);
@@ -297,7 +286,6 @@ static void test_stall(void **state)
 	uint64_t start_ns = clock_now_ns();
 	struct pair p;
 
-	(void)state;
 	open_half(&p, 200 * MS_NS);
 	expect_failure(p.a, 0, -ETIMEDOUT, "nothing came from the other side for 0.2 s");
 	assert_true(clock_now_ns() - start_ns >= 200 * MS_NS);
@@ -313,7 +301,6 @@ static void test_send_stall(void **state)
 	struct sender s = { .type = WIRE_COPY_OFFER, .data = data, .size = 1u << 20, .times = 1 };
 	struct pair p;
 
-	(void)state;
 	open_half(&p, 200 * MS_NS);
 	s.l = p.a;
 	start(&s);
@@ -347,7 +334,6 @@ static void test_abort(void **state)
 	pthread_t thread;
 	struct pair p;
 
-	(void)state;
 	open_half(&p, 100 * SECOND_NS);
 	s.l = p.a;
 	start(&s);
@@ -367,7 +353,6 @@ static void test_peer_closes(void **state)
 	struct sender s = { .type = WIRE_COPY_OFFER, .data = data, .size = 1u << 20, .times = 2 };
 	struct pair p;
 
-	(void)state;
 	open_half(&p, 20 * SECOND_NS);
 	s.l = p.a;
 	start(&s);
@@ -414,7 +399,6 @@ static void test_hostile_channel(void **state)
 				    .digest = right };
 	struct wire_header h;
 
-	(void)state;
 	h = good;
 	h.digest = wrong;
 	refuses(h, 0, "data with a wrong checksum");
@@ -439,7 +423,6 @@ static void test_garbage(void **state)
 	uint8_t noise[WIRE_HEADER_BYTES];
 	struct pair p;
 
-	(void)state;
 	memset(noise, 'x', sizeof(noise));
 	open_half(&p, 20 * SECOND_NS);
 	assert_int_equal(write(p.write_fd, noise, sizeof(noise)), sizeof(noise));
@@ -502,7 +485,6 @@ static void test_data(void **state)
 	struct connection_info info;
 	struct data d;
 
-	(void)state;
 	if (!rig_has_tls())
 		skip();
 	open_data(&d, &usual);
@@ -539,7 +521,6 @@ static void test_data_pause(void **state)
 	pthread_t thread;
 	struct data d;
 
-	(void)state;
 	if (!rig_has_tls())
 		skip();
 	h.length = 8;
@@ -574,7 +555,6 @@ static void test_hostile_data(void **state)
 	struct wire_header good = { .type = WIRE_COPY_BLOCK, .connection = 5, .sequence = 1 };
 	struct wire_header h;
 
-	(void)state;
 	if (!rig_has_tls())
 		skip();
 	good.length = 8;
@@ -604,7 +584,6 @@ static void test_replay(void **state)
 	struct wire_header h = { .type = WIRE_COPY_BLOCK, .connection = 5, .sequence = 1 };
 	struct data d;
 
-	(void)state;
 	if (!rig_has_tls())
 		skip();
 	h.length = 8;

@@ -2,12 +2,7 @@
 /*
  * Bodies of the messages of copies of files: src/copy/message. doc/wire.md has the layouts.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +107,6 @@ static void test_start(void **state)
 	struct copy_start b = sample_start(), found;
 	size_t length = copy_encode_start(&b, body, sizeof(body));
 
-	(void)state;
 	assert_int_equal(copy_decode_start(body, length, &found), WIRE_OK);
 	assert_memory_equal(found.key, b.key, sizeof(b.key));
 	assert_memory_equal(found.session, b.session, sizeof(b.session));
@@ -161,7 +155,6 @@ static void test_settings(void **state)
 	};
 	struct copy_start b = { .role = COPY_DESTINATION }, found;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
 		size_t length;
 
@@ -190,7 +183,6 @@ static void test_start_limits(void **state)
 	const char *long_source = path;
 	struct copy_start b = sample_start();
 
-	(void)state;
 	b.settings.connections = COPY_MAX_CONNECTIONS + 1;
 	assert_start_refused(&b);
 	b.settings.connections = 0;
@@ -228,7 +220,6 @@ static void test_start_too_long(void **state)
 	static const char *names[COPY_MAX_SOURCES + 1];
 	struct copy_start b = sample_start();
 
-	(void)state;
 	memset(path, 'p', sizeof(path) - 1);
 	for (size_t i = 0; i < COPY_MAX_SOURCES + 1; i++)
 		names[i] = path;
@@ -255,7 +246,6 @@ static void test_started(void **state)
 	struct copy_started b = { "xdd 8.0.0", "ho\x1bst", "", true }, found;
 	size_t length = copy_encode_started(&b, body, sizeof(body));
 
-	(void)state;
 	assert_int_equal(copy_decode_started(body, length, &found), WIRE_OK);
 	assert_string_equal(found.software, "xdd 8.0.0");
 	assert_string_equal(found.host, "ho?st");
@@ -283,7 +273,6 @@ static void test_meet(void **state)
 	struct copy_meet met = { .how = COPY_LISTEN, .ok = true, .text = "all is well" };
 	size_t length = copy_encode_meet(&b, body, sizeof(body));
 
-	(void)state;
 	assert_int_equal(copy_decode_meet(body, length, &found), WIRE_OK);
 	assert_int_equal(found.how, COPY_CONNECT);
 	assert_int_equal(found.port, 40010);
@@ -407,7 +396,6 @@ static void test_entries(void **state)
 	struct copy_entry e;
 	bool more;
 
-	(void)state;
 	cursor.in = dec_begin(body, length);
 	for (size_t i = 0; i < N_ENTRIES; i++) {
 		assert_int_equal(copy_decode_entry(&cursor, &e, &more), WIRE_OK);
@@ -422,7 +410,6 @@ static void test_entries(void **state)
 /* Room for the largest head is demanded of all kinds with a head like that of files. */
 static void test_entry_room(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < N_ENTRIES; i++) {
 		const struct copy_entry *e = &sample_entries[i];
 		size_t length = copy_encode_entry(e, body, sizeof(body));
@@ -451,7 +438,6 @@ static void test_names(void **state)
 	static const char *const good[] = { "a", "...", ".a", "..a", "a.", "-", "\n", "\xff", "~" };
 	const enum copy_kind kinds[] = { COPY_DIR, COPY_FILE, COPY_SYMLINK, COPY_LINK };
 
-	(void)state;
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		struct copy_entry e = { .kind = kinds[k], .id = 2, .first = 1 };
 
@@ -474,7 +460,6 @@ static void test_entry_limits(void **state)
 	struct copy_entry e = { .kind = COPY_FILE, .id = 5, .name = "a", .mode = 010000 };
 	char name[COPY_MAX_NAME_BYTES + 1];
 
-	(void)state;
 	assert_int_equal(entry_fault(&e), WIRE_BAD_BODY);
 	e.mode = 0;
 	e.flags = COPY_IMPLIED;
@@ -511,7 +496,6 @@ static void test_attr_limits(void **state)
 	static const uint8_t value[COPY_MAX_ATTRS_BYTES];
 	struct copy_entry e = { .kind = COPY_FILE, .id = 1, .name = "a", .attrs = attrs };
 
-	(void)state;
 	for (size_t i = 0; i < COPY_MAX_ATTRS + 1; i++)
 		attrs[i] = (struct copy_attr){ "n", value, 1 };
 	e.n_attrs = COPY_MAX_ATTRS;
@@ -535,7 +519,6 @@ static void test_entry_order(void **state)
 	struct copy_entry e;
 	bool more;
 
-	(void)state;
 	cursor.in = dec_begin(after_end, sizeof(after_end));
 	assert_int_equal(copy_decode_entry(&cursor, &e, &more), WIRE_BAD_BODY);
 	assert_false(more);
@@ -579,7 +562,6 @@ static void test_wants(void **state)
 	size_t length = 0;
 	bool more;
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++)
 		length += copy_encode_want(&wants[i], body + length, sizeof(body) - length);
 	want_cursor.in = dec_begin(body, length);
@@ -613,7 +595,6 @@ static void test_want_limits(void **state)
 	struct extent ranges[2] = { { 5, 6 }, { 4, 5 } };
 	struct copy_want w = { .id = 1, .how = COPY_SEND, .ranges = ranges, .n_ranges = 2 };
 
-	(void)state;
 	assert_want_refused(&w);
 	ranges[1] = (struct extent){ 6, 6 };
 	assert_want_refused(&w);
@@ -653,7 +634,6 @@ static void test_results(void **state)
 {
 	size_t length = 0, n;
 
-	(void)state;
 	for (enum copy_outcome o = COPY_DONE; o <= COPY_WOULD; o++) {
 		struct copy_result r = { COPY_MAX_ID - o, o };
 
@@ -708,7 +688,6 @@ static void test_bundle(void **state)
 	size_t length = 0;
 	bool more;
 
-	(void)state;
 	length = put_record(length, 7, "contents", 8, 0);
 	length = put_record(length, 8, "", 0, 0);
 	length = put_record(length, 9, "c", 1, 0);
@@ -735,7 +714,6 @@ static void test_bundle_limits(void **state)
 {
 	static char data[COPY_SMALL_FILE_BYTES + 1];
 
-	(void)state;
 	assert_int_not_equal(
 		repeat_bundle(body, put_record(0, 1, data, COPY_SMALL_FILE_BYTES, 0), again), 0);
 	assert_int_equal(repeat_bundle(body, put_record(0, 1, data, COPY_SMALL_FILE_BYTES + 1, 0),
@@ -762,7 +740,6 @@ static void test_file_end(void **state)
 	struct copy_file_end b = { .id = 3, .messages = 4, .bytes = 5 }, found;
 	size_t length = copy_encode_file_end(&b, body, sizeof(body));
 
-	(void)state;
 	check_variants(repeat_file_end, length);
 	CHECK_ROOM(copy_encode_file_end, &b, length);
 	b.status = COPY_FAILED;
@@ -802,7 +779,6 @@ static void test_sums(void **state)
 			 found;
 	size_t length;
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		wire_put_sum((struct digest){ i, 100 + i }, digests + i * 16);
 	length = wire_encode_sums(&b, body, sizeof(body));
@@ -845,7 +821,6 @@ static void test_failure(void **state)
 			    found;
 	size_t length = copy_encode_failure(&b, body, sizeof(body));
 
-	(void)state;
 	assert_int_equal(copy_decode_failure(body, length, &found), WIRE_OK);
 	assert_int_equal(found.id, 12);
 	assert_int_equal(found.status, COPY_FAILED);
@@ -866,7 +841,6 @@ static void test_failure_path(void **state)
 	static char path[COPY_MAX_PATH_BYTES + 100];
 	struct copy_failure b;
 
-	(void)state;
 	copy_failure_path(&b, "a/b");
 	assert_string_equal(b.path, "a/b");
 	memset(path, 'p', COPY_MAX_PATH_BYTES - 2);
@@ -896,7 +870,6 @@ static void test_counts(void **state)
 	struct copy_counts b, found;
 	size_t length;
 
-	(void)state;
 	for (size_t i = 0; i < n; i++)
 		memcpy((uint8_t *)&b + i * sizeof(uint64_t), &(uint64_t){ 1000 + i },
 		       sizeof(uint64_t));
@@ -914,7 +887,6 @@ static void test_block_id(void **state)
 {
 	struct wire_header h = { .type = WIRE_COPY_BLOCK };
 
-	(void)state;
 	copy_set_block_id(&h, COPY_MAX_ID - 1);
 	assert_int_equal(copy_block_id(&h), COPY_MAX_ID - 1);
 	assert_int_equal(h.target, 0xfffffffe);

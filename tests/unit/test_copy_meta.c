@@ -3,12 +3,7 @@
  * Attributes of files: src/copy/tree/meta*.c. As root all of them, as another user those that it
  * may set.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -82,7 +77,6 @@ static void test_mode_and_times(void **state)
 	struct meta_result r;
 	struct stat st;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		struct copy_entry e = entry(modes[i]);
 
@@ -135,7 +129,6 @@ static void test_same_time(void **state)
 		{ { INT64_MAX, 0 }, INT64_MAX, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(meta_same_time(&rows[i].t, rows[i].ns), rows[i].same);
 }
@@ -148,7 +141,6 @@ static void test_set_id(void **state)
 	int fd = make("set-id", 0600), dir;
 	struct stat st;
 
-	(void)state;
 	apply(fd, &e, o, false);
 	st = status(fd);
 	assert_int_equal(st.st_mode & 07777, 06755);
@@ -191,7 +183,6 @@ static void test_creation_mask(void **state)
 				       255, 255, 255, 0x20, 0,	 1,   0,    255, 255, 255, 255 };
 	int dir, by_path;
 
-	(void)state;
 	assert_int_equal(mkdir("mask", 0700), 0);
 	dir = open("mask", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	by_path = open("mask", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -214,7 +205,6 @@ static void test_owner_names(void **state)
 	char name[64];
 	int n = 0, users = 0;
 
-	(void)state;
 	while (meta_owner_before(k, &e, &owner)) {
 		assert_int_equal(owner.kind, COPY_OWNER);
 		if (!owner.group)
@@ -299,7 +289,6 @@ static void test_attributes(void **state)
 	struct stat st;
 	size_t n = acl(value, 77777);
 
-	(void)state;
 	if (!has_attributes(from)) {
 		close(from);
 		close(to);
@@ -368,7 +357,6 @@ static void test_acl_owners(void **state)
 	struct copy_attr a = { .name = ACL, .value = value, .size = n };
 	int fd = make("acl", 0600), owners = 0;
 
-	(void)state;
 	if (!has_attributes(fd)) {
 		close(fd);
 		meta_owners_free(o);
@@ -407,7 +395,6 @@ static void test_many_attributes(void **state)
 	char name[256];
 	int made = 0;
 
-	(void)state;
 	for (int i = 0; i < 2000; i++) {
 		snprintf(name, sizeof(name), "user.%0200d", i);
 		if (fsetxattr(fd, name, "value", 5, 0))
@@ -435,7 +422,6 @@ static void test_link(void **state)
 	struct stat st;
 	struct meta_set set;
 
-	(void)state;
 	assert_int_equal(symlink("nowhere", "link"), 0);
 	assert_int_equal(meta_read(-1, AT_FDCWD, "link", &set),
 			 -ENOENT); /* a descriptor is needed */
@@ -475,7 +461,6 @@ static void test_dup(void **state)
 	};
 	struct copy_entry e = entry(0600), *copy;
 
-	(void)state;
 	copy = meta_entry_dup(&e);
 	assert_string_equal(copy->name, "file");
 	assert_null(copy->target);

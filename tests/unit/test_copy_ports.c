@@ -3,12 +3,7 @@
  * Data connections of a copy: ports, listening, connecting, and strangers:
  * src/copy/link/data.c, ports.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -129,7 +124,6 @@ static void meet(const char *listen, const char *connect, bool encrypt)
 
 static void test_meet(void **state)
 {
-	(void)state;
 	meet("127.0.0.1", "127.0.0.1", false);
 	meet("", "127.0.0.1", false);
 	meet("", "localhost", false);
@@ -139,13 +133,11 @@ static void test_meet(void **state)
 
 static void test_meet_encrypted(void **state)
 {
-	(void)state;
 	meet("127.0.0.1", "127.0.0.1", true);
 }
 
 static void test_meet_ipv6(void **state)
 {
-	(void)state;
 	if (!rig_has_ipv6())
 		skip();
 	meet("::1", "::1", false);
@@ -158,7 +150,6 @@ static void test_addresses(void **state)
 	struct copy_meet to = { .how = COPY_CONNECT, .n_addresses = 2 };
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, false);
 	listen_at(&f, "127.0.0.1");
 	to.port = f.port;
@@ -191,7 +182,6 @@ static void test_first_failure(void **state)
 	struct fixture f;
 	int fd;
 
-	(void)state;
 	set_up(&f, false);
 	fd = rig_listen("127.0.0.1", &to.port);
 	strcpy(to.addresses[0], "127.0.0.1");
@@ -218,7 +208,6 @@ static void test_refused(void **state)
 	uint64_t start_ns = clock_now_ns();
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, false);
 	f.port = rig_free_port("127.0.0.1");
 	assert_int_equal(connect_to(&f, "127.0.0.1"), -ECONNREFUSED);
@@ -234,7 +223,6 @@ static void test_silent(void **state)
 	struct copy_meet to = { .how = COPY_CONNECT, .n_addresses = 1 };
 	uint64_t start_ns = clock_now_ns();
 
-	(void)state;
 	for (unsigned encrypt = 0; encrypt < 2; encrypt++) {
 		struct fixture f;
 		int fd;
@@ -288,7 +276,6 @@ static void other_encrypts(struct fixture *f)
 
 static void test_other_terms(void **state)
 {
-	(void)state;
 	fails(false, other_key, "belongs to another");
 	fails(false, other_session, "belongs to another");
 	fails(true, other_key, "did not prove that it has the key");
@@ -303,7 +290,6 @@ static void test_too_many(void **state)
 	struct data_links first;
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, false);
 	f.settings[1].connections = CONNECTIONS + 1;
 	listen_at(&f, "127.0.0.1");
@@ -330,7 +316,6 @@ static void test_strangers(void **state)
 	socklen_t size;
 	int fds[100];
 
-	(void)state;
 	set_up(&f, false);
 	listen_at(&f, "127.0.0.1");
 	size = rig_address("127.0.0.1", f.port, &a);
@@ -364,7 +349,6 @@ static void test_replayed_hello(void **state)
 	ssize_t n, m;
 	int tap, fd;
 
-	(void)state;
 	set_up(&f, false);
 	f.settings[0].connections = f.settings[1].connections = 1;
 
@@ -446,7 +430,6 @@ static void test_next_port(void **state)
 	int fds[2] = { occupy(first), occupy((uint16_t)(first + 1)) };
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, false);
 	f.settings[0].port = first;
 	listen_at(&f, "127.0.0.1");
@@ -469,7 +452,6 @@ static void test_exact_ports(void **state)
 	struct fixture f;
 	char own[64];
 
-	(void)state;
 	set_up(&f, false);
 	f.settings[0].port = first;
 	f.settings[0].port_given = true;
@@ -496,7 +478,6 @@ static void test_last_port(void **state)
 {
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, false);
 	f.settings[0].port = 65535;
 	f.settings[0].connections = 128;
@@ -510,7 +491,6 @@ static void test_owner(void **state)
 	uint16_t port, other_port;
 	int fd = rig_listen("127.0.0.1", &port), other = rig_listen("127.0.0.1", &other_port);
 
-	(void)state;
 	assert_true(port_owner(port, text));
 	assert_non_null(strstr(text, "test_copy_ports"));
 	close(fd);

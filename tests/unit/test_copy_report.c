@@ -2,12 +2,7 @@
 /*
  * Output of copies: src/copy/report. Functional tests compare it with copies that were made.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <fcntl.h>
 #include <jansson.h>
@@ -67,7 +62,6 @@ static const char *local_limit_of(struct copy_counts s, struct copy_counts d)
 /* Within a host, idle time of both sides is no network; time in sockets is. */
 static void test_bottleneck_local(void **state)
 {
-	(void)state;
 	assert_string_equal(limit_of(times(4, 4, 4, 0), times(4, 4, 4, 0), NS_PER_SEC, 10),
 			    "network");
 	assert_null(local_limit_of(times(4, 4, 4, 0), times(4, 4, 4, 0)));
@@ -86,7 +80,6 @@ static void test_bottleneck(void **state)
 {
 	struct copy_counts s = times(80, 10, 0, 10), d = times(5, 5, 85, 5);
 
-	(void)state;
 	assert_string_equal(limit_of(s, d, NS_PER_SEC, 10), "source-storage");
 	assert_string_equal(limit_of(times(10, 85, 0, 5), d, NS_PER_SEC, 10), "network");
 	assert_string_equal(limit_of(times(5, 90, 0, 5), times(85, 5, 5, 5), NS_PER_SEC, 10),
@@ -124,7 +117,6 @@ static void test_progress(void **state)
 	struct copy_state s = { .source = { .offered_files = 10, .offered_bytes = 2000 } };
 	struct progress p = { .n = 0 };
 
-	(void)state;
 	progress_add(&p, NS_PER_SEC, 0, 0);
 	assert_progress(&p, &s, "0 of 10+ files, 0 B of 2.00 kB+");
 	s.destination = (struct copy_counts){ .done_files = 4, .done_bytes = 400 };
@@ -168,7 +160,6 @@ static void test_progress_narrow(void **state)
 	struct progress p = { .n = 0 };
 	char buf[PROGRESS_TEXT_SIZE];
 
-	(void)state;
 	progress_add(&p, NS_PER_SEC, 0, 0);
 	progress_add(&p, 3 * NS_PER_SEC, 4, 400);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
@@ -185,7 +176,6 @@ static void test_progress_of_one(void **state)
 				.destination = { .resumed_bytes = 200000 } };
 	struct progress p = { .n = 0 };
 
-	(void)state;
 	progress_add(&p, 0, 0, 200000);
 	progress_add(&p, NS_PER_SEC, 0, 200001);
 	assert_progress(&p, &s, " 50 %, 500 kB of 1.00 MB, 1.00 B/s, 138 h 53 min left");
@@ -199,7 +189,6 @@ static void test_rate_of_now(void **state)
 	struct copy_state s = { .source = { .offered_files = 2, .offered_bytes = 1000000 } };
 	struct progress p = { .n = 0 };
 
-	(void)state;
 	for (uint64_t i = 0; i < 100; i++)
 		progress_add(&p, i * NS_PER_SEC / 4, 0, i < 50 ? 0 : (i - 49) * 250);
 	s.destination.done_bytes = 12500;
@@ -237,7 +226,6 @@ static void test_summary(void **state)
 	struct copy_request q = sample_request();
 	struct copy_state s = sample_state(&q);
 
-	(void)state;
 	assert_summary(
 		&s,
 		"copied 12 files, 3.00 MB, in 100 ms, 30.0 MB/s\n"
@@ -294,7 +282,6 @@ static void test_summary_of_failures(void **state)
 	struct copy_request q = sample_request();
 	struct copy_state s = sample_state(&q);
 
-	(void)state;
 	s.status = COPY_FAILED;
 	s.destination.done_files = 10;
 	s.destination.failed = 1;
@@ -334,7 +321,6 @@ static void test_summary_of_directories_that_failed(void **state)
 	struct copy_request q = sample_request();
 	struct copy_state s = sample_state(&q);
 
-	(void)state;
 	s.status = COPY_FAILED;
 	s.destination.done_files = 12;
 	s.destination.failed = 6;
@@ -362,7 +348,6 @@ static void test_summary_of_other_modes(void **state)
 	struct copy_request q = sample_request();
 	struct copy_state s = sample_state(&q);
 
-	(void)state;
 	q.settings.dry_run = true;
 	s.destination = (struct copy_counts){ .skipped_files = 7, .skipped_bytes = 70 };
 	s.would_files = 1;
@@ -390,7 +375,6 @@ static void test_summary_of_bottleneck(void **state)
 	struct copy_request q = sample_request();
 	struct copy_state s = sample_state(&q);
 
-	(void)state;
 	s.elapsed_ns = NS_PER_SEC;
 	s.connections = 10;
 	s.source = times(10, 85, 0, 5);
@@ -418,7 +402,6 @@ static int enter(void **state)
 {
 	int fd;
 
-	(void)state;
 	fd = open(out_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0 || log_open(error_file))
 		return -1;
@@ -431,7 +414,6 @@ static int enter(void **state)
 
 static int leave(void **state)
 {
-	(void)state;
 	dup2(saved_out, STDOUT_FILENO);
 	close(saved_out);
 	log_open("/dev/stderr");
@@ -486,7 +468,6 @@ static void test_many_failures(void **state)
 	struct copy_report *r;
 	json_t *document;
 
-	(void)state;
 	q.log_path = log_file;
 	q.json_path = json_file;
 	q.settings.encrypt = true;
@@ -529,7 +510,6 @@ static void test_repaired_failures(void **state)
 	struct copy_report *r;
 	json_t *document;
 
-	(void)state;
 	q.json_path = json_file;
 	for (int left = 0; left < 2; left++) {
 		assert_int_equal(copy_report_open(&r, &q), 0);
@@ -582,7 +562,6 @@ static void test_no_reasons(void **state)
 	};
 	uint8_t offer[50] = { COPY_END }, body[8];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct copy_result result = { .id = 1, .outcome = cases[i].outcome };
 		struct copy_request q = sample_request();
@@ -609,7 +588,6 @@ static void test_list(void **state)
 	struct copy_report *r;
 	char *text;
 
-	(void)state;
 	q.settings.dry_run = true;
 	assert_int_equal(copy_report_open(&r, &q), 0);
 	assert_int_equal(copy_report_begin(r), 0);
@@ -634,7 +612,6 @@ static void test_json_alone(void **state)
 	struct copy_report *r;
 	json_t *document;
 
-	(void)state;
 	q.settings.dry_run = true;
 	q.json_path = "-";
 	assert_int_equal(copy_report_open(&r, &q), 0);
@@ -656,7 +633,6 @@ static void test_verbose_log(void **state)
 	struct copy_report *r;
 	char *text;
 
-	(void)state;
 	q.settings.stamps = true;
 	q.log_path = log_file;
 	q.quiet = true;
@@ -680,7 +656,6 @@ static void test_refused_outputs(void **state)
 	struct copy_request q = sample_request();
 	struct copy_report *r;
 
-	(void)state;
 	q.log_path = "/nonexistent/log";
 	assert_int_equal(copy_report_open(&r, &q), COPY_BAD_ARGUMENTS);
 	assert_null(r);
@@ -699,7 +674,6 @@ static void test_full_log(void **state)
 	struct copy_request q = sample_request();
 	struct copy_report *r;
 
-	(void)state;
 	if (access("/dev/full", W_OK))
 		skip();
 	q.log_path = "/dev/full";
@@ -716,7 +690,6 @@ static void test_server(void **state)
 	struct copy_report *r;
 	char *text;
 
-	(void)state;
 	assert_int_equal(copy_report_open(&r, NULL), 0);
 	assert_int_equal(copy_report_begin(r), 0);
 	fail_one(r, COPY_SOURCE, XDD_MISCOMPARE, "a");
@@ -734,7 +707,6 @@ static void test_server(void **state)
 
 static int make_directory(void **state)
 {
-	(void)state;
 	if (!mkdtemp(directory))
 		return -1;
 	snprintf(log_file, sizeof(log_file), "%s/log", directory);
@@ -746,7 +718,6 @@ static int make_directory(void **state)
 
 static int remove_directory(void **state)
 {
-	(void)state;
 	return rmdir(directory);
 }
 

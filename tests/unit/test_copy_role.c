@@ -5,18 +5,14 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "copy/role.h"
 #include "xdd/base/err.h"
@@ -176,7 +172,6 @@ static void test_good_end(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	p.source.settings.port = 4711;
 	run_pair(&p);
@@ -198,7 +193,6 @@ static void test_failure(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	p.destination.act = fail_one;
 	run_pair(&p);
@@ -244,7 +238,6 @@ static void test_end_of_server(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	p.source.offered = p.source.answered = p.source.job.peer_is_server = true;
 	p.source.act = see_finished;
@@ -273,7 +266,6 @@ static void test_wait_for_finish(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		open_pair(&p);
 		p.destination.job.is_server = i;
@@ -310,7 +302,6 @@ static void send_failures(struct side *s)
 /* Only a server may do so, and only once it was offered all and has answered. */
 static void test_early_finished(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 8; i++) {
 		struct pair p;
 
@@ -338,7 +329,6 @@ static void test_gone(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	p.source.offered = p.source.answered = p.source.job.peer_is_server = true;
 	p.source.act = send_failures;
@@ -367,7 +357,6 @@ static void test_last_words(void **state)
 	struct link *peer;
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	peer = p.destination.job.channel;
 	assert_int_equal(link_send_body(peer, WIRE_COPY_WANT, want, sizeof(want)), 0);
@@ -395,7 +384,6 @@ static void test_cancel(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	p.destination.act = cancel_full;
 	p.source.act = wait_for_stop;
@@ -416,7 +404,6 @@ static void test_signal(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		open_pair(&p);
 		p.source.act = i ? stop_by_signal : wait_for_stop;
@@ -438,7 +425,6 @@ static void test_fatal(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	p.source.act = end_fatally;
 	run_pair(&p);
@@ -453,7 +439,6 @@ static void test_refused_message(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	p.destination.act = fail_one;
 	p.source.refuse = -EBADMSG;
@@ -472,7 +457,6 @@ static void test_lost_channel(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	p.source.act = wait_for_stop;
 	link_close(p.destination.job.channel);
@@ -504,7 +488,6 @@ static void ended_by(enum wire_type type, const char *text)
 
 static void test_wrong_end(void **state)
 {
-	(void)state;
 	/* It is the message of a source. */
 	ended_by(WIRE_COPY_FINISH, "COPY_FINISH at the wrong time");
 	/* The source has not said that it sent all. */
@@ -529,7 +512,6 @@ static void test_lost_link(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	/* The source waits a second for the cause; a machine may stand still for longer. */
 	for (unsigned i = 0;; i++) {
 		open_pair(&p);
@@ -555,7 +537,6 @@ static void test_lost_link(void **state)
 
 static void test_worse_status(void **state)
 {
-	(void)state;
 	assert_int_equal(copy_worse_status(0, COPY_FAILED), COPY_FAILED);
 	assert_int_equal(copy_worse_status(COPY_FAILED, XDD_CANCELED), XDD_CANCELED);
 	assert_int_equal(copy_worse_status(XDD_MISCOMPARE, 0), XDD_MISCOMPARE);

@@ -2,12 +2,7 @@
 /*
  * The source of a copy, against a destination that the test plays: src/copy/source/.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,7 +83,6 @@ static void test_files(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r, both);
 	rig_start(&r);
 	assert_int_equal(rig_offers(&r), 2);
@@ -99,7 +93,6 @@ static void test_direct(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r, both);
 	r.settings.direct_source = true;
 	rig_start(&r);
@@ -112,7 +105,6 @@ static void test_counts_differ(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r, one_small);
 	rig_start(&r);
 	rig_offers(&r);
@@ -145,7 +137,6 @@ static void test_window(void **state)
 	uint64_t total = COPY_WINDOW_ENTRIES + 1000, offered = 0, ended = 0;
 	struct rig r;
 
-	(void)state;
 	rig_init(&r);
 	r.generated = total;
 	rig_start(&r);
@@ -191,7 +182,6 @@ static void test_bad_wants(void **state)
 	const struct extent outside = { 4096, LARGE_BYTES + 1 };
 	struct rig r;
 
-	(void)state;
 	start_offered(&r);
 	want_contents(&r, 3);
 	refused(&r, "want that is not valid for entry 3");
@@ -233,7 +223,6 @@ static void test_bad_results(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	start_offered(&r);
 	rig_result(&r, 3, COPY_DONE);
 	refused(&r, "result that is not valid for entry 3");
@@ -265,7 +254,6 @@ static void test_vanished(void **state)
 	struct copy_bundle_file f;
 	struct rig r;
 
-	(void)state;
 	start_offered(&r);
 	assert_int_equal(unlinkat(r.dir_fd, "small", 0), 0);
 	assert_int_equal(unlinkat(r.dir_fd, "large", 0), 0);
@@ -313,7 +301,6 @@ static void change(struct rig *r, int how)
 
 static void test_changed(void **state)
 {
-	(void)state;
 	for (int how = 0; how < 6; how++) {
 		struct rig r;
 
@@ -336,7 +323,6 @@ static void test_touched(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	start_offered(&r);
 	assert_int_equal(fchmodat(r.dir_fd, "small", 0600, 0), 0);
 	assert_int_equal(fchmodat(r.dir_fd, "large", 0600, 0), 0);
@@ -362,7 +348,6 @@ static void test_large_changes(void **state)
 {
 	static const char *const texts[] = { "shorter", "changed", "changed" };
 
-	(void)state;
 	for (int how = 0; how < 3; how++) {
 		struct rig r;
 
@@ -392,7 +377,6 @@ static void test_lost(void **state)
 	struct copy_file_end end;
 	struct rig r;
 
-	(void)state;
 	offer_huge(&r);
 	want_contents(&r, 1);
 	rig_await_data(&r);
@@ -418,7 +402,6 @@ static void test_ranges(void **state)
 	struct copy_file_end end;
 	struct rig r;
 
-	(void)state;
 	open_rig(&r, one_large);
 	rig_start(&r);
 	rig_offers(&r);
@@ -469,7 +452,6 @@ static void test_sums(void **state)
 	struct copy_file_end end;
 	struct rig r;
 
-	(void)state;
 	open_rig(&r, one_large);
 	rig_start(&r);
 	rig_offers(&r);
@@ -532,7 +514,6 @@ static void test_sums_of_a_part(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	sums_of_a_part(false);
 	sums_of_a_part(true);
 	open_rig(&r, one_large);
@@ -551,7 +532,6 @@ static void test_holes(void **state)
 	struct rig r;
 	int fd;
 
-	(void)state;
 	open_rig(&r, names);
 	r.flags = COPY_SPARSE;
 	fd = openat(r.dir_fd, "sparse", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -579,7 +559,6 @@ static void test_ordered(void **state)
 	uint64_t last[RIG_MAX_LINKS] = { 0 };
 	struct rig r;
 
-	(void)state;
 	open_rig(&r, one_large);
 	r.settings.ordered_source = r.settings.ordered_destination = true;
 	rig_start(&r);
@@ -615,7 +594,6 @@ static void test_cancel(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r, one_huge);
 	rig_file(&r, "huge", HUGE_BYTES, 3);
 	r.generated = COPY_WINDOW_ENTRIES + 10;
@@ -636,7 +614,6 @@ static void test_stopped(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	offer_huge(&r);
 	want_contents(&r, 1);
 	rig_await_data(&r);
@@ -650,7 +627,6 @@ static void test_channel_lost(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	offer_huge(&r);
 	want_contents(&r, 1);
 	rig_lose(&r);
@@ -662,7 +638,6 @@ static void test_channel_silent(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	offer_huge(&r);
 	link_set_timeout(r.job.channel, NS_PER_SEC / 2);
 	want_contents(&r, 1);
@@ -676,7 +651,6 @@ static void test_left_behind(void **state)
 	/* The source is not freed in this case, and stays in the reach of this. */
 	static struct rig r;
 
-	(void)state;
 	open_rig(&r, one_large);
 	atomic_store(&r.hangs, true);
 	rig_start(&r);
@@ -694,7 +668,6 @@ static void test_connection_lost(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r, one_large);
 	rig_start(&r);
 	rig_offers(&r);
@@ -716,7 +689,6 @@ static void test_directory_of_answered(void **state)
 	struct dirs *t;
 	int fd;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/sub", dir);
 	assert_int_equal(mkdir(path, 0700), 0);

@@ -3,12 +3,7 @@
  * Servers started through ssh, for which scripts stand in: src/copy/link/ssh*.c, ssh.c,
  * src/sys/child.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -110,7 +105,6 @@ static void starts(const char *before)
 
 static void test_starts(void **state)
 {
-	(void)state;
 	starts("echo '" BANNER " 8.0.0';");
 	starts("printf '" BANNER " 8.0.0\\r\\n';");
 	starts("printf 'Welcome\\n\\nto this\\0host\\n'; echo '" BANNER " 8.0.0';");
@@ -134,7 +128,6 @@ static void fails(const char *script, int expected, const char *text)
 
 static void test_failures(void **state)
 {
-	(void)state;
 	fails("exit 255", COPY_SSH_ENDED, "ssh cannot reach it, or is not let in");
 	fails("kill -9 $$", COPY_SSH_ENDED, "signal 9");
 	fails("exit 127", COPY_NO_XDD, "give its path with -b");
@@ -163,7 +156,6 @@ static void test_no_program(void **state)
 	struct ssh s = { 0 };
 	struct err why;
 
-	(void)state;
 	assert_int_equal(ssh_start(&s, &request, &place, &start, &why), COPY_NO_SSH);
 	assert_non_null(strstr(why.text, "cannot find the program \"no-such-program\""));
 	words[0] = "/dev/null";
@@ -198,7 +190,6 @@ static void cuts(const char *script)
 
 static void test_cut(void **state)
 {
-	(void)state;
 	cuts("exec sleep 100");
 	cuts("echo '" BANNER " 8'; exec sleep 100");
 }
@@ -212,7 +203,6 @@ static void test_stubborn(void **state)
 	uint64_t start_ns = clock_now_ns();
 	char byte;
 
-	(void)state;
 	assert_int_equal(child_start(&c, argv, CHILD_PLAIN), 0);
 	close(c.read_fd);
 	close(c.write_fd);
@@ -233,7 +223,6 @@ static void test_stopped(void **state)
 	struct child c;
 	int status;
 
-	(void)state;
 	assert_int_equal(child_start(&c, argv, CHILD_PLAIN), 0);
 	close(c.read_fd);
 	close(c.write_fd);
@@ -250,7 +239,6 @@ static void test_silent(void **state)
 	uint64_t start_ns;
 	struct err why;
 
-	(void)state;
 	assert_int_equal(run_for(&s, "echo '" BANNER " 8'; exec sleep 100", 100 * MS_NS, 0, &why),
 			 COPY_SSH_ENDED);
 	assert_non_null(strstr(why.text, "nothing came from the other side for 0.1 s"));
@@ -267,7 +255,6 @@ static void test_no_answer(void **state)
 	struct ssh s = { 0 };
 	struct err why;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(silent) / sizeof(silent[0]); i++) {
 		uint64_t start_ns = clock_now_ns();
 
@@ -299,7 +286,6 @@ static void test_signals(void **state)
 	sigset_t set, old;
 	char *at;
 
-	(void)state;
 	sigfillset(&set);
 	pthread_sigmask(SIG_BLOCK, &set, &old);
 	assert_int_equal(child_start(&c, argv, CHILD_PLAIN), 0);
@@ -347,7 +333,6 @@ static void test_words(void **state)
 	struct copy_request request = { .ssh = plain, .remote_xdd = "xdd" };
 	struct copy_place at = { .host = "there", .path = "" };
 
-	(void)state;
 	expect_words(&request, &at,
 		     "ssh|-p|2222|-T|-x|-a|-oClearAllForwardings=yes|--|there|"
 		     "exec xdd copy -server|");
@@ -376,7 +361,6 @@ static void refused(const char *user, const char *host, const char *xdd)
 
 static void test_refused_words(void **state)
 {
-	(void)state;
 	refused(NULL, "-oProxyCommand=id", "xdd");
 	refused(NULL, "", "xdd");
 	refused(NULL, "a b", "xdd");
@@ -396,7 +380,6 @@ static void test_quote(void **state)
 					     "*",	 "~x",	 "a'\\!'b", "",	     "-n",   "\"" };
 	struct arena *arena = arena_new();
 
-	(void)state;
 	assert_string_equal(ssh_quote(arena, "/opt/xdd-8.0/bin/xdd"), "/opt/xdd-8.0/bin/xdd");
 	assert_string_equal(ssh_quote(arena, "~/x"), "'~/x'");
 	assert_string_equal(ssh_quote(arena, ""), "''");
@@ -432,7 +415,6 @@ static void test_terminal(void **state)
 	struct banner b;
 	int master, slave, back;
 
-	(void)state;
 	assert_int_equal(openpty(&master, &slave, NULL, NULL, NULL), 0);
 	back = dup(slave);
 	assert_int_equal(tcgetattr(slave, &modes), 0);
@@ -494,7 +476,6 @@ static void test_banners(void **state)
 		{ "XDD-COPY 7 1\r2\n", BANNER_CLOSED },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct banner b;
 

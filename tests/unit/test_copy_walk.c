@@ -2,12 +2,7 @@
 /*
  * Walks over the files that are copied: src/copy/tree/walk*.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -154,7 +149,6 @@ static void test_sources(void **state)
 	struct walk *w;
 	struct err why;
 
-	(void)state;
 	shell("mkdir -p s/dir; echo x >s/dir/file; echo yy >s/file; ln -s file s/link; ln -s dir s/dlink; "
 	      "ln -s none s/dangling; mkfifo s/fifo");
 	walks_as("s/file", "file .");
@@ -196,7 +190,6 @@ static void test_real_name(void **state)
 	struct err why;
 	struct stat st;
 
-	(void)state;
 	shell("mkdir -p real/deep; echo hello >real/deep/file; ln -s deep/file real/link");
 	s.size_bytes = 2;
 	assert_int_equal(walk_open(&w, &s, &source, 1, &why), 0);
@@ -231,7 +224,6 @@ static void test_device(void **state)
 	struct walk *w;
 	struct err why;
 
-	(void)state;
 	assert_int_equal(walk_open(&w, &s, &source, 1, &why), 0);
 	assert_true(walk_next(w, &f));
 	assert_false(f.failed);
@@ -248,7 +240,6 @@ static void test_kinds(void **state)
 	struct record *r;
 	char *text;
 
-	(void)state;
 	shell("mkdir -p k/empty; truncate -s 1M k/empty/holes; mkfifo k/fifo; ln -s . k/loop; "
 	      "ln -s ../k k/loop2; ln -s '' k/none 2>/dev/null; touch k/'new\nline'; "
 	      "printf x >'k/ lead'; : >'k/-rf'; : >k/.xddcp-0123456789abcdef-3.part; "
@@ -278,7 +269,6 @@ static void test_attributes(void **state)
 	struct walk *w;
 	struct err why;
 
-	(void)state;
 	shell("echo hello >attributes; chmod 4751 attributes");
 	assert_int_equal(utimensat(AT_FDCWD, source, times, 0), 0);
 	assert_int_equal(walk_open(&w, &s, &source, 1, &why), 0);
@@ -298,7 +288,6 @@ static void test_links(void **state)
 	struct record *r;
 	unsigned links = 0;
 
-	(void)state;
 	shell("mkdir -p l/a l/b; echo x >l/a/1; ln l/a/1 l/b/2; ln l/a/1 l/b/3; "
 	      "echo y >l/a/4; ln l/a/4 l/b/5; ln l/a/4 outside-link");
 	r = walk_one("l");
@@ -322,7 +311,6 @@ static void test_links_limit(void **state)
 	struct stat st = { .st_dev = 1, .st_nlink = 3 };
 	bool is_last;
 
-	(void)state;
 	for (ino_t ino = 1; ino <= 3; ino++) {
 		st.st_ino = ino;
 		assert_int_equal(walk_links_first(&l, &st, ino, &is_last), ino < 3 ? ino : 0);
@@ -342,7 +330,6 @@ static void test_unreadable(void **state)
 {
 	struct record *r;
 
-	(void)state;
 	shell("mkdir -p u/closed/in u/search/in u/open; touch u/open/file u/closed/file; "
 	      "chmod 0 u/closed; chmod 111 u/search");
 	assert_int_equal(geteuid() ? 0 : seteuid(NOBODY), 0);
@@ -368,7 +355,6 @@ static void test_deep(void **state)
 	struct record *r;
 	int at = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	(void)state;
 	for (int i = 0; i < LEVELS; i++) {
 		int next, fd;
 
@@ -401,7 +387,6 @@ static void test_wide(void **state)
 {
 	struct record *r;
 
-	(void)state;
 	shell("mkdir w; cd w; seq -f 'a longer name for a file %.0f' 6000 | xargs -d '\n' touch; "
 	      "seq -f 'a directory %.0f' 3000 | xargs -d '\n' mkdir; for d in *dir*; do "
 	      "echo \"$d/x\"; done | xargs -d '\n' touch");
@@ -422,7 +407,6 @@ static void test_into_itself(void **state)
 	struct walk *w;
 	struct err why;
 
-	(void)state;
 	shell("mkdir -p self/x/self/x self/x/y; touch self/x/.xddcp-0123456789abcdef.journal");
 	for (int i = 0; i < 3; i++) {
 		static const char *const made[] = { NULL, "y", "" };
@@ -471,7 +455,6 @@ static void test_race(void **state)
 	uint64_t end_ns = clock_kernel_ns() + NS_PER_SEC / 2;
 	pthread_t thread;
 
-	(void)state;
 	shell("mkdir -p churn/dir secrets; touch secrets/secret churn/dir/inside; "
 	      "ln -s ../secrets churn/link");
 	assert_int_equal(pthread_create(&thread, NULL, change_tree, &c), 0);
@@ -509,7 +492,6 @@ static void test_lists(void **state)
 {
 	char names[512], text[512];
 
-	(void)state;
 	shell("mkdir -p d/e/f g; touch d/1 d/e/2 d/e/f/3 g/4 5; ln -s d dl; ln -s 5 sl");
 	lists_as("", false, ".");
 	lists_as("\n\n", false, ".");
@@ -541,7 +523,6 @@ static void test_list_short_names(void **state)
 {
 	char names[1024] = "", text[1024] = "";
 
-	(void)state;
 	shell("mkdir -p short; cd short; touch 0 1 2 3 4 5 6 7 8 9; mkdir d; cd d; touch A B C D E F");
 	for (int i = 0; i < 10; i++)
 		snprintf(names + strlen(names), 128, "%d\n", i);
@@ -562,7 +543,6 @@ static void test_list_bytes(void **state)
 	const char *source = "list";
 	struct record *r;
 
-	(void)state;
 	shell("mkdir -p nul; touch 'nul/a\nb' 'nul/ c '; printf 'nul/a\\nb\\0nul/ c \\0' >list");
 	s.list = s.list_nul = true;
 	shell("printf 'nul/a\\nb' >/dev/null");

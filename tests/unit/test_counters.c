@@ -2,12 +2,7 @@
 /*
  * Counters and sums of them: src/stat/counters.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -23,7 +18,6 @@ static void test_clear(void **state)
 {
 	struct tally t;
 
-	(void)state;
 	memset(&t, 0xff, sizeof(t));
 	tally_clear(&t);
 	assert_int_equal(tally_ops(&t), 0);
@@ -60,7 +54,6 @@ static void test_subtract(void **state)
 	struct counters c;
 	struct tally before, now;
 
-	(void)state;
 	fill(&c, 7);
 	tally_clear(&before);
 	tally_add_counters(&before, &c);
@@ -92,7 +85,6 @@ static void test_sums(void **state)
 	struct counters a, b, idle;
 	struct tally t, total;
 
-	(void)state;
 	fill(&a, 7);
 	fill(&b, 20);
 	counters_reset(&idle);
@@ -181,7 +173,6 @@ static void test_each_counter(void **state)
 	struct counters c;
 	struct tally t;
 
-	(void)state;
 	memset(&c, 0x5a, sizeof(c));
 	counters_reset(&c);
 	for (size_t i = 0; i < N_FIELDS; i++)
@@ -211,7 +202,6 @@ static void test_times_of_target(void **state)
 	const struct tally one = { .sync_ns = 1, .open_ns = 20, .close_ns = 300, .last_done_ns = 4 };
 	struct tally t;
 
-	(void)state;
 	tally_clear(&t);
 	tally_add(&t, &one);
 	tally_add(&t, &one);
@@ -224,7 +214,6 @@ static void test_elapsed(void **state)
 {
 	struct tally t = { .first_issue_ns = 70, .last_done_ns = 100 };
 
-	(void)state;
 	assert_int_equal(tally_elapsed_ns(&t), 30);
 	t.last_done_ns = 69;
 	assert_int_equal(tally_elapsed_ns(&t), 0);
@@ -237,7 +226,6 @@ static void test_reset(void **state)
 	struct counters c;
 	struct tally t, none;
 
-	(void)state;
 	fill(&c, 7);
 	counters_reset(&c);
 	tally_clear(&t);
@@ -252,7 +240,6 @@ static void test_never_negative(void **state)
 	struct counters c;
 	struct tally t;
 
-	(void)state;
 	counters_reset(&c);
 	counters_set(&c.ops[DIR_READ], 5);
 	counters_set(&c.issued, 4);
@@ -296,7 +283,6 @@ static void test_read_while_written(void **state)
 	struct tally t;
 	bool done;
 
-	(void)state;
 	counters_reset(&s.counters);
 	assert_int_equal(pthread_create(&thread, NULL, operate, &s), 0);
 	do {

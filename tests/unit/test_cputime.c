@@ -2,12 +2,7 @@
 /*
  * Processor time in the elapsed time of passes, and the queue of results: src/run/meter.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -46,7 +41,6 @@ static void test_within(void **state)
 		.issued = true,
 	};
 
-	(void)state;
 	/* The target had issued nothing before: the work up to then is none of the pass. */
 	check(&m, 2000, 5000, 500, 500);
 	/* Others had: as much of it as fits into that time. */
@@ -174,7 +168,6 @@ static void test_others(void **state)
 	struct cpu_time before, after;
 	uint64_t all;
 
-	(void)state;
 	/* Its own time is none of others; no thread counts between passes. */
 	assert_true(least(others_of_passes) < BURN_NS / 2);
 	/* The work of one after its pass is none of others. */
@@ -199,7 +192,6 @@ static void test_waiting(void **state)
 						      RESULT_INTERVAL };
 	struct results_queue q = { .tail = NULL };
 
-	(void)state;
 	assert_int_equal(results_init(&q, 1), 0);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct pass_result *r = calloc(1, sizeof(*r));

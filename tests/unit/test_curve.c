@@ -3,12 +3,7 @@
  * The analysis of a curve: knee, maximum, and the search for the goal, on targets whose response
  * times are known. src/report/curve.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,7 +49,6 @@ static void test_knee(void **state)
 	const struct curve_knee exact = knee_of(0, 1);
 	unsigned covered = 0, near = 0;
 
-	(void)state;
 	assert_true(exact.known);
 	assert_true(fabs(exact.share / KNEE_1 - 1) < 0.005);
 	assert_true(exact.high - exact.low < 1e-9);
@@ -76,7 +70,6 @@ static void test_no_knee(void **state)
 	static const double flat[] = { 5, 5, 5, 5 }, steep[] = { 1, 3, 9, 27 };
 	struct curve_knee k = curve_knee_of(shares, flat, 4, 1);
 
-	(void)state;
 	assert_false(k.known);
 	assert_non_null(k.why);
 	k = curve_knee_of(shares, steep, 4, 1);
@@ -176,7 +169,6 @@ static void test_coverage(void **state)
 	/* Three standard errors where the simulation is short. */
 	const double slack = n < 4000 ? 300 * sqrt(0.05 * 0.95 / n) : 0;
 
-	(void)state;
 	for (size_t i = 0; i < QUEUES; i++) {
 		unsigned high = 0, low = 0;
 		double covered, mean = 0;
@@ -205,7 +197,6 @@ static void test_flat(void **state)
 	const unsigned n = simulations(300, 4000);
 	unsigned known = 0;
 
-	(void)state;
 	for (unsigned k = 0; k < n; k++) {
 		struct draws d = draws_of(1 + k, 0);
 		double responses[LOADS * ROUNDS];
@@ -252,7 +243,6 @@ static void test_drift(void **state)
 	const unsigned n = simulations(300, 4000);
 	const double slack = n < 4000 ? 300 * sqrt(0.1 * 0.9 / n) : 0;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
 		const double steady = 100 - share_of_drifts(loads[i], 0, 0, 5, n);
 
@@ -335,7 +325,6 @@ static void test_loads(void **state)
 	struct curve_figures f;
 	struct curve_knee knee;
 
-	(void)state;
 	begin(&t);
 	measure(&t, 1.1, false);
 	measure(&t, .5, false);
@@ -373,7 +362,6 @@ static void test_goal(void **state)
 		      { 1e6, 0, false },
 		      { 1e9, 0, true } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct target t;
 		double share;
@@ -413,7 +401,6 @@ static void test_measured(void **state)
 	double share;
 	bool sure;
 
-	(void)state;
 	begin(&t);
 	t.curve.goal = (struct curve_goal){ .figure = FIGURE_RESPONSE_P99, .limit_ns = 2e7 };
 	measure_flat(&t, .5, 2e6);
@@ -438,7 +425,6 @@ static void test_maximum(void **state)
 	static const double values[] = { 500, 900, 1000, 1010, 990, 1000, 1000, 1200 };
 	struct target t;
 
-	(void)state;
 	begin(&t);
 	assert_false(curve_find_maximum(&t.curve, &t.results, 3));
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {

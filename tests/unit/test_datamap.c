@@ -3,12 +3,7 @@
  * Maps of resident bytes and holes: src/io/datamap.c, over files in memory, whose pages are
  * resident exactly where they were written.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -73,7 +68,6 @@ static void test_every_other_page(void **state)
 {
 	int fd = file_of(4 * MIB);
 
-	(void)state;
 	for (uint64_t at = 0; at < 4 * MIB; at += 2 * page)
 		put(fd, at, page);
 	take(fd, 0, 4 * MIB, 4 * MIB / page);
@@ -93,7 +87,6 @@ static void test_every_other_mebibyte(void **state)
 {
 	int fd = file_of(64 * MIB);
 
-	(void)state;
 	for (uint64_t at = MIB; at < 64 * MIB; at += 2 * MIB)
 		put(fd, at, MIB);
 	for (size_t cells = 64; cells <= 1024; cells *= 2) {
@@ -111,7 +104,6 @@ static void test_beginning_is_fine(void **state)
 {
 	int fd = file_of(8 * GIB);
 
-	(void)state;
 	put(fd, 0, MIB);
 	take(fd, 0, 8 * GIB, 8192);
 	expect(0, MIB, (double)MIB);
@@ -129,7 +121,6 @@ static void test_odd_bounds(void **state)
 	int fd = file_of(10 * page + 100);
 	double covered = 0, resident = 0, holes = 0;
 
-	(void)state;
 	put(fd, 0, 10 * page + 100);
 	take(fd, 3 * page + 7, 10 * page + 100, 64);
 	expect(3 * page + 7, 7 * page + 93, (double)(7 * page + 93));
@@ -147,7 +138,6 @@ static void test_sampled(void **state)
 {
 	int fd = file_of(64 * GIB);
 
-	(void)state;
 	take(fd, 0, 64 * GIB, 64);
 	assert_true(map.cache_sampled);
 	expect(0, 64 * GIB, 0);
@@ -161,7 +151,6 @@ static void test_many_extents(void **state)
 	int fd = file_of(2000 * page);
 	double covered = 0, resident = 0, holes = 0;
 
-	(void)state;
 	for (uint64_t at = 0; at < 2000 * page; at += 4 * page)
 		put(fd, at, page);
 	take(fd, 0, 2000 * page, 64);

@@ -2,12 +2,7 @@
 /*
  * Checksums of end-to-end copies: src/net/digest.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 
@@ -43,7 +38,6 @@ static void test_known_answers(void **state)
 		{ 2367, 0xcb37aeb9e5d361ed, 0xe89c0f6ff369b427 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
 		struct digest d = digest_data(sample, answers[i].size);
 
@@ -57,7 +51,6 @@ static void test_nothing(void **state)
 {
 	struct digest d = digest_data(sample, 0);
 
-	(void)state;
 	assert_int_equal(d.low, 0);
 	assert_int_equal(d.high, 0);
 }
@@ -68,7 +61,6 @@ static void test_streams(void **state)
 	static const size_t pieces[] = { 1, 7, 64, 255, 256, 257, 1024, SAMPLE_BYTES };
 	struct digest_stream *s = digest_stream_new();
 
-	(void)state;
 	assert_non_null(s);
 	for (size_t size = 0; size <= SAMPLE_BYTES; size += 97) {
 		for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
@@ -87,7 +79,6 @@ static void test_each_bit_counts(void **state)
 {
 	struct digest before = digest_data(sample, 333);
 
-	(void)state;
 	for (size_t bit = 0; bit < 333 * 8; bit++) {
 		sample[bit / 8] ^= (uint8_t)(1u << bit % 8);
 		assert_false(digest_equal(before, digest_data(sample, 333)));
@@ -106,7 +97,6 @@ static void test_any_order(void **state)
 {
 	struct digest up = { 0 }, down = { 0 }, scattered = { 0 };
 
-	(void)state;
 	for (uint64_t n = 0; n < BLOCKS; n++) {
 		add_block(&up, n);
 		add_block(&down, BLOCKS - 1 - n);
@@ -120,7 +110,6 @@ static void test_parts(void **state)
 {
 	struct digest all = { 0 };
 
-	(void)state;
 	for (uint64_t n = 0; n < BLOCKS; n++)
 		add_block(&all, n);
 	for (uint64_t cut = 0; cut <= BLOCKS; cut += 13) {
@@ -137,7 +126,6 @@ static void test_sum_carries(void **state)
 {
 	struct digest sum = { .low = UINT64_MAX, .high = 5 };
 
-	(void)state;
 	digest_join(&sum, (struct digest){ .low = 1, .high = 0 });
 	assert_int_equal(sum.low, 0);
 	assert_int_equal(sum.high, 6);
@@ -153,7 +141,6 @@ static void test_blocks_count(void **state)
 	struct digest a = digest_data(sample, 100), b = digest_data(sample + 1, 100);
 	struct digest right = { 0 }, moved = { 0 }, twice, exchanged = { 0 }, shorter = { 0 };
 
-	(void)state;
 	digest_add(&right, 0, 100, a);
 	digest_add(&right, 100, 100, b);
 	digest_add(&moved, 0, 100, a);
@@ -175,7 +162,6 @@ static void test_text(void **state)
 	char buf[DIGEST_TEXT_SIZE];
 	struct digest d = { .low = 0x0123456789abcdef, .high = 0xfe };
 
-	(void)state;
 	assert_string_equal(digest_text(d, buf), "00000000000000fe0123456789abcdef");
 }
 

@@ -4,15 +4,11 @@
  * noticed, and nothing of it makes the reader stumble.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "trace/format.h"
 #include "xdd/base/codec.h"
@@ -138,7 +134,6 @@ static void test_round_trip(void **state)
 {
 	static const size_t sizes[] = { 0, 1, 1023, 1024, 1025, 5000 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct trace_dump d;
 		struct sample s;
@@ -165,7 +160,6 @@ static void test_network(void **state)
 	unsigned lines;
 	FILE *f;
 
-	(void)state;
 	assert_non_null(nets);
 	assert_non_null(list);
 	sample_make(&s, n);
@@ -222,7 +216,6 @@ static void test_cut(void **state)
 {
 	struct sample s;
 
-	(void)state;
 	sample_make(&s, 40);
 	for (size_t size = 0; size < s.size; size++) {
 		struct trace_dump d;
@@ -244,7 +237,6 @@ static void test_flipped(void **state)
 	size_t kept = 0, flips = 0;
 	struct sample s;
 
-	(void)state;
 	sample_make(&s, 8);
 	for (size_t bit = 0; bit < s.size * 8; bit++) {
 		struct trace_dump d;
@@ -274,7 +266,6 @@ static void test_resync(void **state)
 	unsigned lines;
 	char *second;
 
-	(void)state;
 	sample_make(&s, 3000);
 	second = memmem(s.file, s.size, "xBLK\x03", 5);
 	assert_non_null(second);
@@ -298,7 +289,6 @@ static void test_later_version(void **state)
 	unsigned char block[DUMP_BLOCK_HEADER_SIZE + 8] = "xBLK";
 	size_t end = DUMP_BLOCK_HEADER_SIZE + DUMP_END_SIZE;
 
-	(void)state;
 	sample_make(&s, 10);
 	file = malloc(s.size + sizeof(block));
 	assert_non_null(file);
@@ -367,7 +357,6 @@ static void test_old(void **state)
 	struct trace_dump d;
 	unsigned lines;
 
-	(void)state;
 	assert_int_equal(parse(&d, file, OLD_SIZE(11), &lines), 0);
 	assert_int_equal(lines, 0);
 	assert_int_equal(d.trace.n, 10);
@@ -405,7 +394,6 @@ static void test_old_damaged(void **state)
 	struct trace_dump d;
 	unsigned lines;
 
-	(void)state;
 	for (size_t size = 0; size < OLD_SIZE(4); size += size < 8000 ? 97 : 1) {
 		int err = parse(&d, file, size, &lines);
 
@@ -443,7 +431,6 @@ static void test_text_passes(void **state)
 	size_t size;
 	FILE *f;
 
-	(void)state;
 	sample_make(&s, n);
 	for (size_t i = 0; i < n; i++)
 		s.storage[i].pass = passes[i];

@@ -2,12 +2,7 @@
 /*
  * Addresses of -e2e destination: what is read, what is refused, and the ports of connections.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -38,7 +33,6 @@ static void test_good(void **state)
 {
 	struct arena *arena = arena_new();
 
-	(void)state;
 	assert_non_null(arena);
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		struct endtoend_address a;
@@ -109,7 +103,6 @@ static void test_bad(void **state)
 {
 	struct arena *arena = arena_new();
 
-	(void)state;
 	assert_non_null(arena);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct endtoend_address a;
@@ -130,7 +123,6 @@ static void test_long_host(void **state)
 	char text[300];
 	struct endtoend_address a;
 
-	(void)state;
 	assert_non_null(arena);
 	memset(text, 'x', sizeof(text));
 	strcpy(text + 255, ":1");
@@ -155,7 +147,6 @@ static void test_connections(void **state)
 	} want[] = { { 'a', 100 },   { 'a', 101 },   { 'b', 200 },
 		     { 'c', 65533 }, { 'c', 65534 }, { 'c', 65535 } };
 
-	(void)state;
 	assert_int_equal(endtoend_connections(&e), 6);
 	for (uint64_t i = 0; i < 6; i++) {
 		uint16_t port;

@@ -45,7 +45,6 @@ static void test_together(void **state)
 		  "-e2e target 2 receivebuffer 4096", "-e2e target 2 receivebuffer 8192", false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[200];
 
@@ -66,7 +65,6 @@ static void test_together(void **state)
 
 static void test_sides(void **state)
 {
-	(void)state;
 	bad("-targets 3 null data new -numreqs target 0 1 -e2e target 1 issource -e2e target 2 "
 	    "isdestination -e2e target 1 destination h -e2e target 2 destination h",
 	    XDD_BAD_ARGUMENT,
@@ -101,7 +99,6 @@ static void test_most_ports(void **state)
 {
 	struct target_plan t = copy(&one_at_a_time, 32768, 32768);
 
-	(void)state;
 	assert_int_equal(endtoend_resolve_ports(&t), XDD_OK);
 	assert_int_equal(t.queue_depth, 65536);
 	t = copy(&one_at_a_time, 32768, 32769);
@@ -123,7 +120,6 @@ static void test_dealt(void **state)
 {
 	struct target_plan t = copy(&one_at_a_time, 0, 0);
 
-	(void)state;
 	assert_int_equal(endtoend_resolve_ports(&t), XDD_OK);
 	assert_int_equal(addresses[0].ports, 4);
 	assert_int_equal(addresses[1].ports, 3);
@@ -162,7 +158,6 @@ static void test_depth(void **state)
 {
 	struct target_plan t = copy(&queueing, 2, 2);
 
-	(void)state;
 	assert_int_equal(endtoend_resolve_ports(&t), XDD_OK);
 	assert_int_equal(t.queue_depth, 8);
 	t.queue_depth_given = true;

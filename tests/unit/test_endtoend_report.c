@@ -3,12 +3,7 @@
  * Shares, the verdict and the lines of end-to-end copies: src/report/endtoend.c
  * and endtoend.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -79,7 +74,6 @@ static void test_verdict(void **state)
 {
 	struct endtoend_side serial = side_of(240, 1, 9, 750), side;
 
-	(void)state;
 	assert_int_equal(limit_of(side_of(900, 20, 60, 0), side_of(50, 20, 30, 890)),
 			 COPY_LIMIT_SOURCE_STORAGE);
 	assert_int_equal(limit_of(side_of(30, 20, 940, 0), side_of(50, 20, 30, 890)),
@@ -106,7 +100,6 @@ static void test_no_verdict(void **state)
 {
 	struct endtoend_side side = side_of(500, 0, 500, 0), unknown = side;
 
-	(void)state;
 	unknown.known = false;
 	assert_int_equal(limit_of(unknown, side), COPY_LIMIT_UNKNOWN);
 	assert_int_equal(limit_of(side, unknown), COPY_LIMIT_UNKNOWN);
@@ -121,7 +114,6 @@ static void test_shares(void **state)
 	struct endtoend_side side = side_of(8000, 100, 300, 200);
 	struct copy_shares shares;
 
-	(void)state;
 	side.lanes = 64;
 	shares = endtoend_shares(&side, 4);
 	assert_true(shares.storage == 0.5);
@@ -137,7 +129,6 @@ static void test_sums(void **state)
 	struct endtoend_side half = side_of(100, 200, 300, 400);
 	struct endtoend_result *sum = NULL, *r = result_of(half, half);
 
-	(void)state;
 	r->resumed_bytes = 7;
 	assert_int_equal(endtoend_result_add(&sum, r), 0);
 	r->pass = 2;
@@ -182,7 +173,6 @@ static void test_lines(void **state)
 			       *r = result_of(side_of(30, 20, 940, 0), side_of(50, 25, 30, 890));
 	char *text;
 
-	(void)state;
 	r->source.cpu_ns = 4 * 40 * MS;
 	r->source.cpu_wait_ns = 4 * 20 * MS;
 	r->destination.pace_ns = 4 * 10 * MS;
@@ -211,7 +201,6 @@ static void test_lines_of_one_side(void **state)
 	struct endtoend_result *r = result_of(side_of(30, 20, 940, 0), side_of(0, 0, 0, 0));
 	char *text;
 
-	(void)state;
 	r->pass = 0;
 	r->passes = 2;
 	r->complete = false;
@@ -249,7 +238,6 @@ static void test_json(void **state)
 	struct endtoend_result *r = result_of(side_of(30, 20, 940, 0), side_of(50, 25, 30, 890));
 	json_t *o, *side;
 
-	(void)state;
 	r->destination.known = false;
 	o = jsonout_endtoend_value(r);
 	assert_non_null(o);

@@ -3,12 +3,7 @@
  * The registry of engines, and batches of requests: src/io/engine.c. test_engine_psync.c,
  * test_engine_mmap.c and test_engine_queues.c have the engines.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,7 +17,6 @@ static void test_registry(void **state)
 {
 	size_t n = 0;
 
-	(void)state;
 	for (; engine_registry[n]; n++) {
 		const struct engine *e = engine_from(engine_registry[n]);
 		struct err why = { 0 };
@@ -55,7 +49,6 @@ static void test_engine_of(void **state)
 	struct target_plan plan = { .kind = TARGET_FILE };
 	struct err why;
 
-	(void)state;
 	assert_string_equal(plan_engine(&plan)->name, "psync");
 	plan.engine = engine_named("mmap");
 	plan.engine_options = engine_options("mmap", "");
@@ -80,7 +73,6 @@ static void test_keywords(void **state)
 {
 	size_t shared = 0;
 
-	(void)state;
 	for (size_t i = 0; engine_registry[i]; i++) {
 		const struct option *row = engine_registry[i]->keywords;
 
@@ -112,7 +104,6 @@ static void test_names(void **state)
 {
 	char text[64];
 
-	(void)state;
 	assert_string_equal(engine_names(ENGINE_QUEUES, 0, text, sizeof(text)),
 			    "libaio or io_uring");
 	assert_string_equal(engine_names(ENGINE_QUEUES | ENGINE_REORDERS, 0, text, sizeof(text)),
@@ -129,7 +120,6 @@ static void test_list(void **state)
 	int saved = dup(STDOUT_FILENO);
 	size_t n;
 
-	(void)state;
 	assert_non_null(f);
 	fflush(stdout);
 	dup2(fileno(f), STDOUT_FILENO);
@@ -162,7 +152,6 @@ static void test_batch(void **state)
 	} cases[] = { { 1, 1 }, { 31, 1 }, { 32, 2 }, { 128, 8 }, { 65536, 8 } };
 	struct engine_batch b;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		params.depth = cases[i].depth;
 		engine_batch_init(&b, &params, 0);
@@ -188,7 +177,6 @@ static void test_batch_follows(void **state)
 	struct engine_params params = { .target = &target, .depth = 36 };
 	struct engine_batch b;
 
-	(void)state;
 	engine_batch_init(&b, &params, 0);
 	assert_true(engine_batch_is_due(&b, 1, 0));
 	assert_false(engine_batch_is_due(&b, 1, 1));
@@ -216,7 +204,6 @@ static void test_batch_fixed(void **state)
 	struct engine_params params = { .target = &target, .depth = 32 };
 	struct engine_batch b;
 
-	(void)state;
 	engine_batch_init(&b, &params, 5);
 	assert_false(engine_batch_is_due(&b, 4, 0));
 	assert_true(engine_batch_is_due(&b, 5, 0));
@@ -244,7 +231,6 @@ static void test_batch_ends(void **state)
 	};
 	struct engine_batch adaptive, chosen;
 
-	(void)state;
 	engine_batch_init(&adaptive, &params, 0);
 	engine_batch_init(&chosen, &params, 5);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -3,12 +3,7 @@
  * Engines that queue, before a run: what they check, the limits of the machine, and system calls
  * that are forbidden: src/io/engine.c, engine_libaio.c, engine_io_uring.c, uring_check.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +60,6 @@ static void test_checks(void **state)
 	void *fixed = engine_options("io_uring", "fixedbufs");
 	void *poll = engine_options("io_uring", "iopoll");
 
-	(void)state;
 	if (offered(&(struct variant){ "libaio", "" })) {
 		struct target_plan strict = { .queue_depth = 64,
 					      .ordering = ORDERING_STRICT,
@@ -128,7 +122,6 @@ static void check_all(const char *name, uint64_t depth, const char *other, int r
 
 static void test_check_all(void **state)
 {
-	(void)state;
 	if (!offered(&(struct variant){ "libaio", "" }))
 		skip();
 	check_all("libaio", 1ull << 40, "psync", -EAGAIN,
@@ -144,7 +137,6 @@ static void test_iopoll_refused(void **state)
 	void *poll = engine_options("io_uring", "iopoll");
 	int fd = mkstemp(shm), direct = open(shm, O_RDONLY | O_DIRECT);
 
-	(void)state;
 	if (fd >= 0) {
 		close(fd);
 		unlink(shm);
@@ -239,7 +231,6 @@ static int child_memlock(void)
 
 static void test_memlock_limit(void **state)
 {
-	(void)state;
 	if (!offered(&(struct variant){ "io_uring", "" }))
 		skip();
 	in_child(child_memlock);
@@ -295,7 +286,6 @@ static int child_no_system_call(void)
 
 static void test_forbidden(void **state)
 {
-	(void)state;
 	if (!offered(&(struct variant){ "libaio", "" }) ||
 	    !offered(&(struct variant){ "io_uring", "" }))
 		skip();

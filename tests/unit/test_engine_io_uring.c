@@ -2,12 +2,7 @@
 /*
  * The io_uring engine: src/io/engine_io_uring.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +65,6 @@ static void pipe_timeouts(const char *keywords)
 
 static void test_uring_timeouts(void **state)
 {
-	(void)state;
 	if (!offered(&(struct variant){ "io_uring", "" }))
 		skip();
 	pipe_timeouts("");
@@ -86,7 +80,6 @@ static void test_uring_given_up(void **state)
 	struct rig r;
 	int out;
 
-	(void)state;
 	if (!offered(&(struct variant){ "io_uring", "" }))
 		skip();
 	pipe_open(&r, "", &out);
@@ -109,7 +102,6 @@ static void test_uring_signal(void **state)
 	struct rig r;
 	int out;
 
-	(void)state;
 	if (!offered(&(struct variant){ "io_uring", "" }))
 		skip();
 	pipe_open(&r, "", &out);
@@ -165,7 +157,6 @@ static void test_uring_older_kernels(void **state)
 		{ SUBMIT_ALL - 1, SQPOLL, true, "no single issuer in this old kernel" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(kernels); i++) {
 		const struct variant v = { "io_uring", kernels[i].sqpoll ? "sqpoll" : "" };
 		struct rig r;
@@ -196,7 +187,6 @@ static void test_uring_looks(void **state)
 	};
 	const struct variant v = { "io_uring", "" };
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(kernels); i++) {
 		struct rig r;
 		int ends[2];
@@ -233,7 +223,6 @@ static void test_uring_not_registered(void **state)
 	int fd = open_file(O_RDONLY);
 	struct rig r;
 
-	(void)state;
 	if (!offered(&plain))
 		skip();
 	kernel.no_files = true;
@@ -257,7 +246,6 @@ static void test_uring_discard(void **state)
 	unsigned char block[BLOCK];
 	struct rig r;
 
-	(void)state;
 	if (!offered(&(struct variant){ "io_uring", "" }))
 		skip();
 	rig_open(&r, &(struct variant){ "io_uring", "" }, fd, 8, false);

@@ -2,12 +2,7 @@
 /*
  * The libaio engine: src/io/engine_libaio.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +16,6 @@ static void test_aio_timeouts(void **state)
 	struct variant v = { "libaio", "" };
 	struct rig r;
 
-	(void)state;
 	if (!offered(&v))
 		skip();
 	rig_open(&r, &v, open_file(O_RDONLY), 4, false);
@@ -47,7 +41,6 @@ static void test_aio_short(void **state)
 	struct variant v = { "libaio", "batch 3" };
 	struct rig r;
 
-	(void)state;
 	if (!offered(&v))
 		skip();
 	rig_open(&r, &v, open_file(O_RDONLY), 8, false);
@@ -74,7 +67,6 @@ static void test_aio_no_room(void **state)
 	struct variant v = { "libaio", "batch 8" };
 	struct rig r;
 
-	(void)state;
 	if (!offered(&v))
 		skip();
 	rig_open(&r, &v, open_file(O_RDONLY), 8, false);
@@ -123,7 +115,6 @@ static void test_batches(void **state)
 	struct variant v = { "libaio", "batch 3" };
 	struct rig r;
 
-	(void)state;
 	if (!offered(&v))
 		skip();
 	rig_open(&r, &v, open_file(O_RDONLY), 8, false);

@@ -4,12 +4,7 @@
  *
  * fstat is this file's own: it can be told to return another size than that of the file.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +72,6 @@ static void test_mmap_transfers(void **state)
 	int writable = open(path, O_WRONLY); /* as for -op write */
 	void *ctx = map_open(&plan, writable);
 
-	(void)state;
 	map_run(ctx, &req, 5000, 0);
 	assert_memory_equal(buf, data + 100, 5000);
 	req = request(DIR_WRITE, 4000, 5000);
@@ -108,7 +102,6 @@ static void test_mmap_touch(void **state)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), changed = 0;
 	void *ctx;
 
-	(void)state;
 	plan.engine_options = engine_options("mmap", "touch");
 	ctx = map_open(&plan, fd);
 	map_run(ctx, &req, 9000, 0);
@@ -134,7 +127,6 @@ static void test_mmap_truncated(void **state)
 	struct io_request req = request(DIR_READ, 0, SIZE);
 	void *ctx = map_open(&plan, fd);
 
-	(void)state;
 	assert_int_equal(ftruncate(fd, 1000), 0);
 	map_run(ctx, &req, 1000, -ENODATA);
 	assert_memory_equal(buf, data, 1000);
@@ -156,7 +148,6 @@ static void test_mmap_error(void **state)
 	off_t page = sysconf(_SC_PAGESIZE);
 	void *ctx;
 
-	(void)state;
 	if (page > 8192)
 		skip();
 	ctx = map_open(&plan, fd);
@@ -178,7 +169,6 @@ static void test_mmap_empty(void **state)
 	struct io_request req = request(DIR_READ, 0, 100);
 	void *ctx;
 
-	(void)state;
 	assert_int_equal(ftruncate(fd, 0), 0);
 	ctx = map_open(&plan, fd);
 	map_run(ctx, &req, 0, -ENODATA);
@@ -199,7 +189,6 @@ static void test_mmap_check(void **state)
 {
 	struct target_plan plan = mapped_plan(OP_READ);
 
-	(void)state;
 	plan.end_bytes = SIZE + 1;
 	check_mmap(&plan, 0, NULL); /* a read past the end is an error of the operation */
 	plan.op = OP_WRITE;

@@ -6,12 +6,7 @@
  * less than asked for, which no file does at will.
  */
 #undef _FORTIFY_SOURCE /* it would have its own pread */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,7 +101,6 @@ static void scripted(struct io_request *req, const ssize_t *steps, size_t n)
 
 static void test_null(void **state)
 {
-	(void)state;
 	for (int dir = 0; dir < DIR_COUNT; dir++) {
 		struct io_request req = { .dir = (enum op_dir)dir, .size = 1ull << 40 };
 
@@ -120,7 +114,6 @@ static void test_transfers(void **state)
 {
 	struct io_request req = request(DIR_READ, 100, 5000);
 
-	(void)state;
 	submit("psync", &req);
 	assert_int_equal(req.done, 5000);
 	assert_int_equal(req.error, 0);
@@ -142,7 +135,6 @@ static void test_noop(void **state)
 {
 	struct io_request req = request(DIR_NOOP, 0, 5000);
 
-	(void)state;
 	submit_to("psync", -1, &req);
 	assert_int_equal(req.done, 5000);
 	assert_int_equal(req.error, 0);
@@ -154,7 +146,6 @@ static void test_discard(void **state)
 {
 	struct io_request req = request(DIR_DISCARD, 100, 5000), read = request(DIR_READ, 0, SIZE);
 
-	(void)state;
 	submit("psync", &req);
 	if (req.error == -EOPNOTSUPP)
 		skip();
@@ -181,7 +172,6 @@ static void test_short_transfers(void **state)
 	static const ssize_t steps[] = { 1, 100, -EINTR, 2000, -EINTR };
 	struct io_request req = request(DIR_READ, 10, 6000);
 
-	(void)state;
 	scripted(&req, steps, 5);
 	assert_int_equal(req.done, 6000);
 	assert_int_equal(req.error, 0);
@@ -201,7 +191,6 @@ static void test_end_of_file(void **state)
 {
 	struct io_request req = request(DIR_READ, SIZE - 300, 1000);
 
-	(void)state;
 	submit("psync", &req);
 	assert_int_equal(req.done, 300);
 	assert_int_equal(req.error, -ENODATA);
@@ -228,7 +217,6 @@ static void test_errors(void **state)
 	static const ssize_t einval[] = { -EINVAL }, partly[] = { 904, -EINVAL };
 	struct io_request req = request(DIR_READ, 0, 100);
 
-	(void)state;
 	for (int dir = DIR_READ; dir <= DIR_WRITE; dir++) {
 		check_script((enum op_dir)dir, eio, 2, 1000, -EIO);
 		check_script((enum op_dir)dir, eagain, 1, 0, -EAGAIN);
@@ -254,7 +242,6 @@ static void test_direct_end_of_file(void **state)
 	void *aligned = NULL;
 	int direct = open(path, O_RDONLY | O_DIRECT);
 
-	(void)state;
 	if (direct < 0)
 		skip();
 	assert_int_equal(posix_memalign(&aligned, 4096, 8192), 0);

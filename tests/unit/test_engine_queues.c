@@ -3,12 +3,7 @@
  * All engines side by side, and what the engines that queue have in common: src/io/engine_libaio.c,
  * engine_io_uring.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -164,7 +159,6 @@ static void test_error_in_the_middle(void **state)
 		{ DIR_READ, 3 * BLOCK, BLOCK, BLOCK, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(variants); i++) {
 		if (!offered(&variants[i]) || !strcmp(variants[i].engine, "mmap"))
 			continue;
@@ -178,7 +172,6 @@ static void test_depth_filled(void **state)
 {
 	int fd = open_file(O_RDONLY | O_DIRECT);
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(variants); i++) {
 		if (!offered(&variants[i]) || !engine_find(variants[i].engine)->reap)
 			continue;
@@ -192,7 +185,6 @@ static void test_depth_filled(void **state)
 
 static void test_noop_alone(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT(queues); i++) {
 		struct variant v = { queues[i], "" };
 		struct rig r;
@@ -248,7 +240,6 @@ static void in_turn(const char *engine, int refusals, bool others)
 
 static void test_in_turn(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT(queues); i++) {
 		if (!offered(&(struct variant){ queues[i], "" }))
 			continue;
@@ -259,7 +250,6 @@ static void test_in_turn(void **state)
 
 static void test_describe(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT(queues); i++) {
 		struct variant v = { queues[i], "" };
 		char text[ENGINE_TEXT_BYTES] = "";

@@ -3,12 +3,7 @@
  * Transfers and errors of the sg engine: src/io/engine_sg.c, and src/io/scsi.c where it talks to a
  * device. test_scsi_device.c has the capacity and the checks. The device is that of scsi_disk.h.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +48,6 @@ static void start(void)
 
 static int end(void **state)
 {
-	(void)state;
 	engine_sg.fini(ctx);
 	ctx = NULL;
 	if (fd >= 0)
@@ -95,7 +89,6 @@ static void test_transfers(void **state)
 {
 	struct io_request req;
 
-	(void)state;
 	start();
 	req = submit(DIR_READ, 3, 7);
 	assert_result(&req, 7, 0);
@@ -117,7 +110,6 @@ static void test_large_address(void **state)
 {
 	struct io_request req;
 
-	(void)state;
 	disk.last = 0x1ffffffff;
 	target.engine_options = engine_options("sg", "fua dpo");
 	start();
@@ -135,7 +127,6 @@ static void test_split(void **state)
 {
 	struct io_request req;
 
-	(void)state;
 	disk.sectors = 10;
 	start();
 	req = submit(DIR_READ, 0, 64);
@@ -149,7 +140,6 @@ static void test_split_when_refused(void **state)
 {
 	struct io_request req;
 
-	(void)state;
 	disk.refuse_above = 20 * BLOCK;
 	start();
 	req = submit(DIR_READ, 0, 64);
@@ -183,7 +173,6 @@ static void test_refused_for_another_reason(void **state)
 	static const struct disk_step short_of_memory[] = { { .refuse = ENOMEM } };
 	struct io_request req;
 
-	(void)state;
 	start();
 	script(refused, COUNT(refused));
 	req = submit(DIR_READ, 0, 64);
@@ -217,7 +206,6 @@ static void test_short_transfer(void **state)
 	static const struct disk_step nothing[] = { { .resid = 8 * BLOCK } };
 	struct io_request req;
 
-	(void)state;
 	start();
 	script(steps, COUNT(steps));
 	req = submit(DIR_READ, 8, 8);
@@ -235,7 +223,6 @@ static void test_end_of_device(void **state)
 {
 	struct io_request req;
 
-	(void)state;
 	start();
 	req = submit(DIR_READ, 60, 8);
 	assert_result(&req, 4, -ENODATA);
@@ -257,7 +244,6 @@ static void test_attention(void **state)
 	struct disk_step always[16];
 	struct io_request req;
 
-	(void)state;
 	start();
 	script(twice, COUNT(twice));
 	req = submit(DIR_READ, 0, 4);
@@ -287,7 +273,6 @@ static void test_errors(void **state)
 	static const struct disk_step refused[] = { { .refuse = EPERM } };
 	struct io_request req;
 
-	(void)state;
 	start();
 	script(medium, COUNT(medium));
 	req = submit(DIR_READ, 2, 8);
@@ -315,7 +300,6 @@ static void test_unaligned(void **state)
 {
 	struct io_request req = { .dir = DIR_READ, .buf = buf, .offset = 100, .size = BLOCK };
 
-	(void)state;
 	start();
 	assert_int_equal(engine_sg.submit(ctx, &req), 0);
 	assert_result(&req, 0, -EINVAL);
@@ -330,7 +314,6 @@ static void test_describe(void **state)
 {
 	char text[96];
 
-	(void)state;
 	start();
 	engine_sg.describe(ctx, text, sizeof(text));
 	assert_string_equal(text, "64 blocks of 512 bytes, at most 512 KiB in one command");
@@ -341,7 +324,6 @@ static void test_char_device(void **state)
 {
 	struct io_request req;
 
-	(void)state;
 	disk.sectors = 10;
 	start_on(open("/dev/null", O_RDONLY | O_CLOEXEC));
 	assert_int_equal(disk.reserved, 10 * 512);

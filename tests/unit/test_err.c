@@ -2,12 +2,7 @@
 /*
  * Errors with their text: src/base/err.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +14,6 @@ static void test_set(void **state)
 {
 	struct err e = { 0 };
 
-	(void)state;
 	assert_int_equal(err_set(&e, -EINVAL, "port %u: expected %s", 0, "1 to 65535"), -EINVAL);
 	assert_int_equal(e.no, -EINVAL);
 	assert_string_equal(e.text, "port 0: expected 1 to 65535");
@@ -37,7 +31,6 @@ static void test_sys(void **state)
 	char expected[ERR_TEXT_SIZE];
 	struct err e = { 0 };
 
-	(void)state;
 	assert_int_equal(err_sys(&e, -EADDRINUSE, "cannot listen on port %d", 7), -EADDRINUSE);
 	assert_int_equal(e.no, -EADDRINUSE);
 	snprintf(expected, sizeof(expected), "cannot listen on port 7 (%s)", strerror(EADDRINUSE));
@@ -52,7 +45,6 @@ static void test_text(void **state)
 {
 	struct err e = { 0 };
 
-	(void)state;
 	assert_string_equal(err_text(&e, -EACCES), strerror(EACCES));
 	assert_string_equal(err_text(NULL, -EACCES), strerror(EACCES));
 	assert_false(err_is_set(&e));
@@ -66,7 +58,6 @@ static void test_long(void **state)
 	char text[ERR_TEXT_SIZE + 100];
 	struct err e = { 0 };
 
-	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	assert_int_equal(err_set(&e, -EINVAL, "%s", text), -EINVAL);
@@ -83,7 +74,6 @@ static void test_around(void **state)
 	char text[ERR_TEXT_SIZE];
 	struct err e = { 0 };
 
-	(void)state;
 	err_set(&e, -EIO, "expected %s", "a number");
 	assert_int_equal(err_prefix(&e, "line %d: ", 3), -EIO);
 	assert_int_equal(err_add(&e, "; see %s", "-help"), -EIO);
@@ -98,7 +88,6 @@ static void test_around(void **state)
 
 static void test_nothing_to_set(void **state)
 {
-	(void)state;
 	assert_int_equal(err_set(NULL, -EINVAL, "%d", 1), -EINVAL);
 	assert_int_equal(err_sys(NULL, -EIO, "%d", 1), -EIO);
 	assert_int_equal(err_errno(NULL, -ENOMEM), -ENOMEM);

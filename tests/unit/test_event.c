@@ -3,12 +3,7 @@
  * Events: src/sync/wait.c. A wake-up that is lost ends the test, badly: it is stopped from
  * outside.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -55,7 +50,6 @@ static void test_turns(void **state)
 	static struct game g;
 	pthread_t thread;
 
-	(void)state;
 	event_init(&g.to_follower);
 	event_init(&g.to_leader);
 	assert_int_equal(pthread_create(&thread, NULL, follow, &g), 0);
@@ -83,7 +77,6 @@ static void test_all(void **state)
 	static struct game g;
 	pthread_t threads[WAITERS];
 
-	(void)state;
 	event_init(&g.to_follower);
 	for (int i = 0; i < WAITERS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, wait_for_lead, &g), 0);
@@ -100,7 +93,6 @@ static void test_time(void **state)
 	struct event e;
 	uint64_t until = clock_now_ns() + 20000000;
 
-	(void)state;
 	event_init(&e);
 	event_wait(&e, event_listen(&e), until);
 	assert_true(clock_now_ns() >= until);
@@ -117,7 +109,6 @@ static void test_signal_before_wait(void **state)
 	struct event e;
 	uint32_t key;
 
-	(void)state;
 	event_init(&e);
 	event_signal(&e);
 	assert_int_equal(atomic_load(&e.count), 0);

@@ -24,7 +24,6 @@ static void extent(const char *line, uint64_t kib)
 
 static void test_sequential(void **state)
 {
-	(void)state;
 	extent(NULLS "-numreqs 1", 4);
 	extent(NULLS "-numreqs 10", 40);
 	extent(NULLS "-numreqs 10 -startoffset 3", 43);
@@ -43,7 +42,6 @@ static void test_sequential(void **state)
 
 static void test_orders(void **state)
 {
-	(void)state;
 	extent(NULLS "-numreqs 10 -seek none", 4);
 	extent(NULLS "-numreqs 10 -seek random -seek range 102", 100);
 	extent(NULLS "-numreqs 100 -seek random -seek range 102", 100);
@@ -74,7 +72,6 @@ static void test_lists(void **state)
 {
 	static const char rows[] = "0 10 2 w\n1 50 3 w\n2 0 7 w\n3 60 1 w\n";
 
-	(void)state;
 	write_file("rows", rows, sizeof(rows) - 1);
 	extent("-targets 1 null -seek load rows", 61);
 	extent("-targets 1 null -seek load rows -numreqs 3", 53);
@@ -89,7 +86,6 @@ static void test_lists(void **state)
 /* Requests of several sizes: a pass, a lap of its range, or the last whole request of a size. */
 static void test_mixes(void **state)
 {
-	(void)state;
 	extent("-op write -targets 1 null -reqsize mix 4k:1,8k:1 -numreqs 10", 60);
 	extent("-op write -targets 1 null -reqsize mix 4k:1,8k:1 -numreqs 10 -seek range 200", 60);
 	extent("-op write -targets 1 null -reqsize mix 4k:1,8k:1 -numreqs 100 -seek range 60", 60);
@@ -112,7 +108,6 @@ static void test_overflow(void **state)
 				 .pass_bytes = 3 * 4096 };
 	const struct plan one = { .passes = 1 };
 
-	(void)state;
 	t.start_bytes = UINT64_MAX - 3 * 4096;
 	assert_true(plan_extent(&one, &t) == UINT64_MAX);
 	t.start_bytes--;
@@ -135,7 +130,6 @@ static void test_bytes_left(void **state)
 	struct target_plan t = { .kind = TARGET_FILE, .size_bytes = 1000, .written_bytes = 500 };
 	struct plan p = { .passes = 1 };
 
-	(void)state;
 	assert_int_equal(plan_bytes_left(&p, &t), 1000);
 	t.start_bytes = 400;
 	assert_int_equal(plan_bytes_left(&p, &t), 600);
@@ -168,7 +162,6 @@ static void test_sizes(void **state)
 		      { TARGET_MISSING, false },
 		      { TARGET_NULL, false } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		t.kind = kinds[i].kind;
 		t.writer = NULL;
@@ -189,7 +182,6 @@ static void test_early_end(void **state)
 	struct target_plan t = { 0 };
 	struct plan p = { 0 };
 
-	(void)state;
 	assert_false(plan_may_end_early(&p, &t));
 	t.time_limit_ns = 1;
 	assert_true(plan_may_end_early(&p, &t));
@@ -215,7 +207,6 @@ static void test_limit_ops(void **state)
 				 .last_op_bytes = 100,
 				 .pass_bytes = 9 * 4096 + 100 };
 
-	(void)state;
 	plan_limit_ops(&t, 11);
 	plan_limit_ops(&t, 10);
 	assert_int_equal(t.pass_ops, 10);
@@ -237,7 +228,6 @@ static void test_multiples(void **state)
 					   .last_op_bytes = 300 };
 	struct target_plan t = whole;
 
-	(void)state;
 	assert_int_equal(plan_check_multiples(&t, "-dio", 512, false), XDD_OK);
 	assert_string_equal(messages(), "");
 	assert_int_equal(plan_check_multiples(&t, "-dio", 512, true), XDD_BAD_ARGUMENT);

@@ -2,12 +2,7 @@
 /*
  * Sets of numbers as ranges, against a table with a byte for each number: src/base/sets.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -36,7 +31,6 @@ static void test_empty(void **state)
 	struct extents x = { .n = 0 };
 	struct extent gap;
 
-	(void)state;
 	assert_int_equal(x.total, 0);
 	assert_false(extents_contains(&x, 0, 1));
 	assert_true(extents_contains(&x, 5, 5));
@@ -56,7 +50,6 @@ static void test_merge(void **state)
 {
 	struct extents x = { .n = 0 };
 
-	(void)state;
 	assert_int_equal(extents_add(&x, 10, 20), 0);
 	assert_int_equal(extents_add(&x, 30, 40), 0);
 	assert_int_equal(extents_add(&x, 50, 60), 0);
@@ -86,7 +79,6 @@ static void test_ends_of_numbers(void **state)
 	struct extents x = { .n = 0 };
 	struct extent gap;
 
-	(void)state;
 	assert_int_equal(extents_add(&x, UINT64_MAX - 1, UINT64_MAX), 0);
 	assert_int_equal(extents_add(&x, 0, 1), 0);
 	assert_true(extents_next_missing(&x, 0, UINT64_MAX, &gap));
@@ -102,7 +94,6 @@ static void test_limit(void **state)
 {
 	struct extents x, y = { .n = 0 };
 
-	(void)state;
 	extents_init(&x, 2);
 	assert_int_equal(extents_add(&x, 10, 11), 0);
 	assert_int_equal(extents_add(&x, 20, 21), 0);
@@ -125,7 +116,6 @@ static void test_new_only(void **state)
 {
 	struct extents x = { .n = 0 };
 
-	(void)state;
 	assert_int_equal(extents_add_new(&x, 10, 20), 0);
 	assert_int_equal(extents_add_new(&x, 20, 21), 0);
 	assert_int_equal(extents_add_new(&x, 9, 10), 0);
@@ -180,7 +170,6 @@ static void test_at_random(void **state)
 	uint8_t model[NUMBERS] = { 0 };
 	uint64_t draw = 0, begin, end, longest;
 
-	(void)state;
 	for (unsigned step = 0; step < STEPS; step++) {
 		if (random_below(&r, draw++, 400) == 0) {
 			extents_clear(&x);

@@ -3,12 +3,7 @@
  * The longest and the shortest operation: of one QThread, of several, and read while they are
  * written.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <pthread.h>
 
@@ -40,7 +35,6 @@ static void test_one(void **state)
 	struct extremes_live live = { 0 };
 	struct extremes now;
 
-	(void)state;
 	assert_false(extremes_read(&live, 0, 1).any);
 	note(&live, 1, 50);
 	now = extremes_read(&live, 3, 7);
@@ -66,7 +60,6 @@ static void test_zero(void **state)
 	struct extremes_live live = { 0 };
 	struct extremes now;
 
-	(void)state;
 	note(&live, 1, 0);
 	now = extremes_read(&live, 0, 1);
 	check(&now, EXTREMES_LONGEST, 1, 0);
@@ -89,7 +82,6 @@ static void test_add(void **state)
 {
 	struct extremes sum = { 0 }, from;
 
-	(void)state;
 	extremes_add(&sum, &(struct extremes){ 0 });
 	assert_false(sum.any);
 	from = some(2, 1, 8, 50);
@@ -133,7 +125,6 @@ static void test_meanwhile(void **state)
 	struct extremes now;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, write_many, &live), 0);
 	do {
 		now = extremes_read(&live, 0, 1);

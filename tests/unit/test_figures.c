@@ -3,12 +3,7 @@
  * Figures, their table and their sums: src/stat/figures.c; figures of passes:
  * src/report/statistics.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -53,7 +48,6 @@ static void test_elapsed(void **state)
 {
 	struct figures f = pass_of(100, 350);
 
-	(void)state;
 	assert_int_equal(f.elapsed_ns, 250);
 }
 
@@ -61,7 +55,6 @@ static void test_sum(void **state)
 {
 	struct figures sum, a = pass_of(100, 350), b = pass_of(1000, 1010);
 
-	(void)state;
 	figures_init(&sum);
 	assert_int_equal(sum.known, FIGURES_ALL);
 	assert_int_equal(figures_add(&sum, &a), 0);
@@ -97,7 +90,6 @@ static void test_first_read(void **state)
 {
 	struct figures sum, a = pass_of(100, 350), b = pass_of(50, 60);
 
-	(void)state;
 	a.first_read_ns = 0;
 	a.begin_ns = a.finish_ns = 0;
 	figures_init(&sum);
@@ -115,7 +107,6 @@ static void test_first_is_unknown(void **state)
 {
 	struct figures sum, a = pass_of(100, 350), b = pass_of(1000, 1010);
 
-	(void)state;
 	a.first_op_ns = 0;
 	figures_init(&sum);
 	figures_add(&sum, &a);
@@ -130,7 +121,6 @@ static void test_latencies(void **state)
 	struct histogram h = { 0 };
 	struct histogram_view v;
 
-	(void)state;
 	assert_int_equal(histogram_init(&h, 1), 0);
 	histogram_add(&h, 1000);
 	histogram_add(&h, 3000);
@@ -158,7 +148,6 @@ static void test_table_is_complete(void **state)
 	const size_t end = offsetof(struct counters, check_ns) + sizeof(uint64_t);
 	const struct figure_row *row = figure_rows;
 
-	(void)state;
 	for (; figure_row_is_of_tally(row); row++) {
 		for (size_t i = 0; i < row->n * sizeof(uint64_t); i++) {
 			assert_int_equal(tally[row->off + i]++, 0);
@@ -219,7 +208,6 @@ static void test_schema(void **state)
 	size_t found = 0, members = 0;
 	const char *name;
 
-	(void)state;
 	json_object_foreach(result, name, property)
 	{
 		const char *ref = json_string_value(json_object_get(property, "$ref"));
@@ -250,7 +238,6 @@ static void test_schema_of_passes(void **state)
 	json_t *statistic = properties_of("jsonout.schema.json", "statistic");
 	json_t *round = properties_of("sweep.schema.json", "round");
 
-	(void)state;
 	for (enum pass_figure i = 0; i < FIGURE_ROUND; i++) {
 		bool of_round = i < FIGURE_COUNT || i == FIGURE_MAX;
 
@@ -272,7 +259,6 @@ static void test_figure_of_pass(void **state)
 	struct figures f = pass_of(0, 500000000);
 	struct histogram h = { 0 };
 
-	(void)state;
 	f.tally.busy_ns[DIR_READ] = 3000;
 	assert_int_equal(figure_of_pass(&f, FIGURE_BANDWIDTH), 16384);
 	assert_int_equal(figure_of_pass(&f, FIGURE_IOPS), 4);

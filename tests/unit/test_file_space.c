@@ -82,7 +82,6 @@ static int begin(void **state)
 
 static void test_new_file(void **state)
 {
-	(void)state;
 	needs(10, WRITES "-numreqs 10");
 	needs(10, WRITES "-numreqs 10 -startoffset 5");
 	needs(10, WRITES "-numreqs 10 -passes 3");
@@ -98,7 +97,6 @@ static void test_new_file(void **state)
 
 static void test_passes(void **state)
 {
-	(void)state;
 	needs(18, WRITES "-numreqs 10 -passes 3 -passoffset 4");
 	needs(30, WRITES "-numreqs 10 -passes 3 -passoffset 10");
 	needs(30, WRITES "-numreqs 10 -passes 3 -passoffset 11");
@@ -110,7 +108,6 @@ static void test_passes(void **state)
 
 static void test_targets(void **state)
 {
-	(void)state;
 	needs(20, "-op write -blocksize 4096 -reqsize 1 -targets 2 new other -numreqs 10");
 	needs(10, "-op write -blocksize 4096 -reqsize 1 -targets 2 new new -numreqs 10");
 	needs(15, "-op write -blocksize 4096 -reqsize 1 -targets 2 new new -numreqs 10 "
@@ -143,7 +140,6 @@ static void test_existing_file(void **state)
 	const uint64_t has = allocated();
 	char line[200];
 
-	(void)state;
 	/* 100000 bytes are 25 blocks. */
 	if (has != 25)
 		skip();
@@ -175,7 +171,6 @@ static void test_existing_file(void **state)
 /* The least that operations in other orders write. */
 static void test_orders(void **state)
 {
-	(void)state;
 	needs(1, WRITES "-numreqs 10 -seek none");
 	needs(1, WRITES "-numreqs 10 -seek zipf 1 -seek range 100");
 	needs(39, WRITES "-numreqs 1000 -seek random -seek range 100");
@@ -206,7 +201,6 @@ static void test_lists(void **state)
 	};
 	char line[200];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		unsigned n = 0;
 
@@ -225,7 +219,6 @@ static void test_lists(void **state)
 
 static void test_mixes(void **state)
 {
-	(void)state;
 	needs(15, "-op write -targets 1 new -reqsize mix 4k:1,8k:1 -numreqs 10");
 	needs(9, "-op write -targets 1 new -reqsize mix 4k:1,8k:1 -numreqs 10 -seek range 36");
 }
@@ -243,7 +236,6 @@ static void test_file_systems(void **state)
 		{ NFS_SUPER_MAGIC, false }, { OVERLAYFS_SUPER_MAGIC, false },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		file_system.f_type = (__fsword_t)types[i].type;
 		needs(types[i].counts ? 10 : 0, WRITES "-numreqs 10");
@@ -278,7 +270,6 @@ static void test_message(void **state)
 	};
 	char line[200];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const char *said;
 

@@ -2,12 +2,7 @@
 /*
  * Opening files whose names may lead elsewhere: src/base/file.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +41,6 @@ static void make(const char *name)
 
 static void test_follow(void **state)
 {
-	(void)state;
 	make("file");
 	assert_int_equal(mkdir("sub", 0700), 0);
 	assert_int_equal(symlink("file", "to-file"), 0);
@@ -67,7 +61,6 @@ static void test_follow(void **state)
 /* Links of others, in a directory that all may write to. */
 static void test_planted_links(void **state)
 {
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	assert_int_equal(mkdir("sticky", 0700), 0);
@@ -101,7 +94,6 @@ static void test_judged(void **state)
 	unsigned calls = 0;
 	int fd, again;
 
-	(void)state;
 	assert_int_equal(fileopen_judged("nothing", O_RDONLY, accept, &calls), -ENOENT);
 	assert_int_equal(calls, 0);
 	assert_int_equal(fileopen_judged("sub", O_RDONLY, accept, &calls), -EPERM);
@@ -124,7 +116,6 @@ static void test_pipe(void **state)
 	unsigned calls = 0;
 	int reader, fd;
 
-	(void)state;
 	assert_int_equal(mkfifo("pipe", 0600), 0);
 	assert_int_equal(fileopen_judged("pipe", O_WRONLY, accept, &calls), -ENXIO);
 	reader = open("pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);

@@ -2,12 +2,7 @@
 /*
  * Bytes and operations per interval: src/stat/histogram.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "xdd/stat/histogram.h"
 
@@ -44,7 +39,6 @@ static uint64_t all(const struct flow *flow)
 
 static void test_one_interval(void **state)
 {
-	(void)state;
 	flow_begin(&f, ORIGIN);
 	assert_int_equal(all(&f), 0);
 	flow_add(&f, ORIGIN + FIRST, ORIGIN + FIRST + 10, amount(4096));
@@ -57,7 +51,6 @@ static void test_one_interval(void **state)
 
 static void test_spread(void **state)
 {
-	(void)state;
 	flow_begin(&f, ORIGIN);
 	/*
 	 * From the middle of one interval to the middle of the fourth after it: 1/8, 1/4, 1/4,
@@ -77,7 +70,6 @@ static void test_rescale(void **state)
 {
 	uint64_t sum = 0;
 
-	(void)state;
 	flow_begin(&f, ORIGIN);
 	/* An operation of a millisecond each hundredth of a second, for an hour. */
 	for (uint64_t i = 0; i < 360000; i++) {
@@ -97,7 +89,6 @@ static void test_rescale(void **state)
 
 static void test_before_origin(void **state)
 {
-	(void)state;
 	flow_begin(&f, ORIGIN);
 	flow_add(&f, ORIGIN - 100, ORIGIN - 50, amount(5));
 	flow_add(&f, ORIGIN - 100, ORIGIN + 10, amount(6));
@@ -108,7 +99,6 @@ static void test_before_origin(void **state)
 
 static void test_merge(void **state)
 {
-	(void)state;
 	flow_begin(&f, ORIGIN);
 	flow_begin(&other, ORIGIN);
 	flow_add(&f, ORIGIN + 5, ORIGIN + 6, amount(100));

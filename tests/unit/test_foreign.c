@@ -3,15 +3,11 @@
  * The tables of words of other tools: every option that they name exists, and no row is in the way
  * of an option of xdd or of another row.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "plan/fio.h"
 #include "xdd/base/memory.h"
@@ -53,7 +49,6 @@ static void test_options_exist(void **state)
 	const struct foreign_tool *tool;
 	const struct foreign *row;
 
-	(void)state;
 	EACH_ROW(tool, row)
 	{
 		assert_int_equal(unknown_options(row->say), 0);
@@ -69,7 +64,6 @@ static void test_no_row_hides(void **state)
 	const struct foreign_tool *tool;
 	const struct foreign *row;
 
-	(void)state;
 	EACH_ROW(tool, row)
 	{
 		const struct option *opt = *tool->dashes ? option_find(&run_options, row->word) :
@@ -103,7 +97,6 @@ static void test_no_row_twice(void **state)
 	const struct foreign_tool *tool;
 	const struct foreign *row;
 
-	(void)state;
 	EACH_ROW(tool, row)
 	{
 		if (found_for(tool, row) != row) {
@@ -119,7 +112,6 @@ static void test_values(void **state)
 	const struct foreign_tool *tool;
 	const struct foreign *row;
 
-	(void)state;
 	EACH_ROW(tool, row)
 	{
 		bool has = row->say && strchr(row->say, '%');
@@ -135,7 +127,6 @@ static void test_notes(void **state)
 	const struct foreign_tool *tool;
 	const struct foreign *row;
 
-	(void)state;
 	EACH_ROW(tool, row)
 	{
 		for (const char *at = row->note; at && (at = strchr(at, '-')); at++) {
@@ -214,7 +205,6 @@ static void test_no_row_denies(void **state)
 	const struct foreign_tool *tool;
 	const struct foreign *row;
 
-	(void)state;
 	EACH_ROW(tool, row)
 	{
 		char name[64];
@@ -239,7 +229,6 @@ static void test_no_row_denies_jobs(void **state)
 	static const char refused[] = " profile read_iolog thinktime_blocks ";
 	const struct foreign *row;
 
-	(void)state;
 	for (row = foreign_fio.rows; row->word; row++) {
 		const bool read = row->type >= FIO_TEXT && row->option != FIO_NONE;
 		char word[64];
@@ -265,7 +254,6 @@ static void test_text(void **state)
 {
 	struct arena *arena = arena_new();
 
-	(void)state;
 	check_text(arena, &foreign_fio, "iodepth", "32", "-queuedepth 32");
 	check_text(arena, &foreign_fio, "iodepth", NULL, "-queuedepth <value>");
 	check_text(arena, &foreign_fio, "write-bw-log", "l", "-intervals 1 output l");
@@ -301,7 +289,6 @@ static void test_letters(void **state)
 				 *const none[] = { "",	 "r",	  "S",	 "S2",	 "OX",
 						   "q1", "fname", "rw8", "size", "Z9" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
 		assert_int_equal(foreign_letter(&foreign_xdisk, letters[i]), 1);
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
@@ -312,7 +299,6 @@ static void test_letters(void **state)
 /* A letter that stands for a number is not found with another value; a flag is. */
 static void test_letter_of_a_number(void **state)
 {
-	(void)state;
 	assert_non_null(foreign_find(&foreign_xdisk, "w", "5"));
 	assert_non_null(foreign_find(&foreign_xdisk, "w", NULL));
 	assert_null(foreign_find(&foreign_xdisk, "w", "file"));
@@ -326,7 +312,6 @@ static void test_bare(void **state)
 	const struct foreign_tool *tool;
 	struct arena *arena = arena_new();
 
-	(void)state;
 	check_text(arena, &foreign_common, "json", NULL, "-jsonout -");
 	check_text(arena, &foreign_common, "json", "out", "-jsonout out");
 	check_text(arena, &foreign_common, "fsync", NULL, "-syncwrite");
@@ -342,7 +327,6 @@ static void test_command(void **state)
 {
 	const struct foreign_tool *tool;
 
-	(void)state;
 	assert_string_equal(foreign_command("sync", &tool)->shown, "xddcp -r <from> <to>");
 	assert_ptr_equal(tool, &foreign_common);
 	assert_string_equal(foreign_find(&foreign_elbencho, "sync", NULL)->say, "-syncwrite");
@@ -356,7 +340,6 @@ static void test_advice(void **state)
 {
 	struct arena *arena = arena_new();
 
-	(void)state;
 	assert_string_equal(foreign_advice(arena, foreign_find(&foreign_fio, "iodepth", "4"), "4"),
 			    "say -queuedepth 4");
 	assert_string_equal(foreign_advice(arena, foreign_find(&foreign_fio, "thread", NULL), NULL),

@@ -3,12 +3,7 @@
  * The gate of a target with several QThreads: what ends a pass leaves no gap
  * (src/run/coord/gate.c).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <string.h>
 
@@ -61,19 +56,16 @@ static int set_up(double interval_ns)
 
 static int set_up_plain(void **state)
 {
-	(void)state;
 	return set_up(0);
 }
 
 static int set_up_throttle(void **state)
 {
-	(void)state;
 	return set_up(INTERVAL);
 }
 
 static int tear_down(void **state)
 {
-	(void)state;
 	gate_destroy(&run);
 	stop_destroy(&run.stop);
 	return 0;
@@ -92,7 +84,6 @@ static void test_late(void **state)
 {
 	uint64_t at;
 
-	(void)state;
 	assert_int_equal(ask(2, END - 1, &at), GATE_OPEN);
 	assert_int_equal(ask(0, END, &at), GATE_OPEN);
 	assert_int_equal(ask(1, END + 1, &at), GATE_OPEN);
@@ -104,7 +95,6 @@ static void test_shut(void **state)
 {
 	uint64_t at;
 
-	(void)state;
 	assert_int_equal(ask(0, START, &at), GATE_OPEN);
 	assert_int_equal(ask(1, END, &at), GATE_CLOSED);
 	assert_int_equal(ask(2, END - 1, &at), GATE_CLOSED);
@@ -116,7 +106,6 @@ static void test_over(void **state)
 {
 	uint64_t at;
 
-	(void)state;
 	assert_int_equal(ask(1, START, &at), GATE_OPEN);
 	atomic_store(&target.state.over, true);
 	assert_int_equal(ask(2, START, &at), GATE_CLOSED);
@@ -128,7 +117,6 @@ static void test_next_pass(void **state)
 {
 	uint64_t at;
 
-	(void)state;
 	assert_int_equal(ask(0, END, &at), GATE_CLOSED);
 	gate_begin_pass(&target);
 	assert_int_equal(ask(0, START, &at), GATE_OPEN);
@@ -142,7 +130,6 @@ static void test_throttle(void **state)
 {
 	uint64_t at = 0;
 
-	(void)state;
 	gate_arrive(&qthreads[2], 50);
 	requests[2].op = 50;
 	assert_int_equal(ask(0, START, &at), GATE_OPEN);
@@ -215,7 +202,6 @@ static void master_completes(unsigned ops)
 /* Each request is one time slice from the operation that begins it, however many fit in it. */
 static void test_slices(void **state)
 {
-	(void)state;
 	set_up_slices(false, true);
 	assert_int_equal(slave_asks(START), GATE_EVENT);
 	master_completes(1);
@@ -242,7 +228,6 @@ static void test_slices(void **state)
 
 static void test_slice_before(void **state)
 {
-	(void)state;
 	set_up_slices(true, true);
 	assert_int_equal(slave_asks(START), GATE_OPEN);
 	assert_int_equal(slave_asks(START + SLICE - 1), GATE_OPEN);
@@ -255,7 +240,6 @@ static void test_slice_before(void **state)
 /* Once the master has ended, the slave does what is left of its requests, or goes on by itself. */
 static void test_slices_end(void **state)
 {
-	(void)state;
 	set_up_slices(false, true);
 	master_completes(2);
 	gate_end_pass(&pair[0]);
@@ -307,7 +291,6 @@ static bool is_open(size_t i, uint64_t n)
 /* No target begins a round before the others have completed the one before. */
 static void test_rounds(void **state)
 {
-	(void)state;
 	set_up_rounds(3);
 	for (size_t i = 0; i < 2; i++) {
 		assert_true(is_open(i, 0) && is_open(i, 2));

@@ -6,17 +6,13 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "net/time_exchange.h"
 #include "xdd/base/err.h"
@@ -97,7 +93,6 @@ static void test_server(void **state)
 	struct globaltime g;
 	struct running r;
 
-	(void)state;
 	start(&r, "127.0.0.1", 0);
 	c = begin("127.0.0.1", time_server_port(r.server));
 	check_time(c);
@@ -114,7 +109,6 @@ static void test_all_addresses(void **state)
 	struct globaltime_client *c;
 	struct running r;
 
-	(void)state;
 	start(&r, NULL, 0);
 	c = begin("localhost", time_server_port(r.server));
 	check_time(c);
@@ -132,7 +126,6 @@ static void test_follow(void **state)
 	struct globaltime_client *c;
 	struct running r;
 
-	(void)state;
 	start(&r, "127.0.0.1", 0);
 	c = begin("127.0.0.1", time_server_port(r.server));
 	globaltime_get(c, clock_now_ns(), &before);
@@ -155,7 +148,6 @@ static void test_refresh(void **state)
 	struct running r;
 	uint64_t until_ns;
 
-	(void)state;
 	start(&r, "127.0.0.1", 0);
 	c = begin("127.0.0.1", time_server_port(r.server));
 	globaltime_get(c, clock_now_ns(), &before);
@@ -205,7 +197,6 @@ static void test_lost(void **state)
 	struct globaltime g;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(bind(fd, (struct sockaddr *)&a, size), 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &size), 0);
 	s.port = ntohs(a.sin_port);
@@ -229,7 +220,6 @@ static void test_other_server(void **state)
 	struct running r;
 	uint16_t port;
 
-	(void)state;
 	start(&r, "127.0.0.1", 0);
 	port = time_server_port(r.server);
 	c = begin("127.0.0.1", port);
@@ -262,7 +252,6 @@ static void test_unreachable(void **state)
 	struct globaltime_client *c;
 	struct running r;
 
-	(void)state;
 	start(&r, "127.0.0.1", 0);
 	s.port = time_server_port(r.server);
 	end(&r);
@@ -283,7 +272,6 @@ static void test_stop(void **state)
 	struct running r = { .end_fd = -1 };
 	struct stop stop;
 
-	(void)state;
 	stop_init(&stop);
 	/* It listens, and does not serve. */
 	assert_int_equal(time_server_open(&r.server, "127.0.0.1", 0, &why), 0);
@@ -301,7 +289,6 @@ static void test_port_in_use(void **state)
 	struct time_server *second;
 	struct running r;
 
-	(void)state;
 	start(&r, "127.0.0.1", 0);
 	assert_int_equal(time_server_open(&second, "127.0.0.1", time_server_port(r.server), &why),
 			 -EADDRINUSE);

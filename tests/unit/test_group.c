@@ -3,15 +3,11 @@
  * The ranks of a run: the difference of two clocks from messages, and the messages of many ranks.
  * tests/func/mpi.py has the ranks themselves.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "sync/group_internal.h"
 
@@ -27,7 +23,6 @@ static void test_clock_contains(void **state)
 {
 	unsigned seed = 7;
 
-	(void)state;
 	for (int run = 0; run < 1000; run++) {
 		const int64_t truth = (int64_t)draw(&seed, 1u << 30) * 1000 - (1ll << 39);
 		uint64_t now = 1ull << 50, bound;
@@ -53,7 +48,6 @@ static void test_clock_narrows(void **state)
 	struct clock_bounds b;
 	uint64_t bound;
 
-	(void)state;
 	clock_bounds_init(&b);
 	clock_bounds_add(&b, 1000, 501000, 2000);
 	assert_int_equal(clock_bounds_offset(&b, &bound), 499500);
@@ -97,7 +91,6 @@ static void test_log_names(void **state)
 {
 	struct group_log l;
 
-	(void)state;
 	group_log_init(&l);
 	add(&l, 0, "xdd: warning: mine", 0);
 	add(&l, 2, "xdd: warning: theirs", 0);
@@ -114,7 +107,6 @@ static void test_log_counts(void **state)
 {
 	struct group_log l;
 
-	(void)state;
 	group_log_init(&l);
 	for (unsigned rank = 0; rank < 4; rank++)
 		add(&l, rank, "xdd: all", 0);
@@ -135,7 +127,6 @@ static void test_log_waits(void **state)
 {
 	struct group_log l;
 
-	(void)state;
 	group_log_init(&l);
 	add(&l, 0, "xdd: x", 1000);
 	expect(&l, 1000 + GROUP_LOG_WAIT_NS, NULL);
@@ -148,7 +139,6 @@ static void test_log_is_full(void **state)
 	struct group_log l;
 	char text[20];
 
-	(void)state;
 	group_log_init(&l);
 	for (int i = 0; i < GROUP_LOG_LINES; i++) {
 		snprintf(text, sizeof(text), "line %d", i);

@@ -5,16 +5,12 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "config.h"
 #include "sync/group_internal.h"
@@ -360,7 +356,6 @@ static bool meet(struct group *g)
 
 static void test_barrier(void **state)
 {
-	(void)state;
 	atomic_store(&entered, 0);
 	act(meet);
 	assert_int_equal(atomic_load(&entered), ROUNDS * RANKS);
@@ -405,7 +400,6 @@ static bool gather(struct group *g)
 
 static void test_gather(void **state)
 {
-	(void)state;
 	act(gather);
 }
 
@@ -425,7 +419,6 @@ static bool broadcast(struct group *g)
 
 static void test_broadcast(void **state)
 {
-	(void)state;
 	act(broadcast);
 }
 
@@ -445,7 +438,6 @@ static bool vote(struct group *g)
 
 static void test_vote(void **state)
 {
-	(void)state;
 	act(vote);
 }
 
@@ -497,7 +489,6 @@ static bool stop_all(struct group *g)
 
 static void test_error(void **state)
 {
-	(void)state;
 	act(stop_all);
 }
 
@@ -526,7 +517,6 @@ static bool lose(struct group *g)
 
 static void test_lost(void **state)
 {
-	(void)state;
 	act(lose);
 }
 
@@ -558,7 +548,6 @@ static void test_versions(void **state)
 {
 	struct rank ranks[RANKS];
 
-	(void)state;
 	fake.old = true;
 	log_divert(tell_slowly, NULL);
 	/* As in a process whose words are not read yet. */
@@ -586,7 +575,6 @@ static void test_call_fails(void **state)
 {
 	struct rank ranks[RANKS];
 
-	(void)state;
 	fake.fails = true;
 	start_all(ranks, failing_main, NULL);
 	fake.fails = false;

@@ -3,12 +3,7 @@
  * The uses of a block device: src/io/guard_use.c, over trees made here that look like /proc and
  * /sys. What cannot be had on every machine (md, LVM, multipath) is tested in this way alone.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +23,6 @@ static char root[] = "/tmp/xdd-test-guard-XXXXXX";
 
 static int make_root(void **state)
 {
-	(void)state;
 	return mkdtemp(root) ? 0 : -1;
 }
 
@@ -36,7 +30,6 @@ static int remove_root(void **state)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -rf %s", root);
 	return system(command);
 }
@@ -138,7 +131,6 @@ static void unused(unsigned minor_no)
 
 static void test_tree(void **state)
 {
-	(void)state;
 	make_tree();
 	used(2, "it is mounted on /srv/with blank");
 	used(0, "its partition sda2 is mounted on /srv/with blank");
@@ -159,7 +151,6 @@ static void test_names(void **state)
 {
 	char node[128];
 
-	(void)state;
 	snprintf(node, sizeof(node), "%s/dev", root);
 	assert_int_equal(mkdir(node, 0700), 0);
 	snprintf(node, sizeof(node), "%s/dev/a disk", root);
@@ -201,7 +192,6 @@ static void test_loops(void **state)
 	static const char *const files[] = { "/img0", "/img1", "/img2" };
 	char path[128], number[16], text[64], to[64];
 
-	(void)state;
 	put("/proc/self/mountinfo", "50 1 7:0 / /on rw - ext4 /dev/loop0 rw\n");
 	for (unsigned i = 0; i < 3; i++) {
 		put(files[i], "");
@@ -240,7 +230,6 @@ static void test_loop_over_device(void **state)
 {
 	char node[128];
 
-	(void)state;
 	unused(1);
 	snprintf(node, sizeof(node), "%s/dev/part", root);
 	if (mknod(node, S_IFBLK | 0600, makedev(8, 1)))
@@ -273,7 +262,6 @@ static void test_sg_without_disk(void **state)
 	struct err why = { 0 };
 	struct stat st;
 
-	(void)state;
 	t.op = OP_READ;
 	assert_int_equal(check_one(&t, &refusal), 0);
 	for (int forced = 0; forced < 2; forced++) {
@@ -294,7 +282,6 @@ static void test_kernel_files(void **state)
 	static const char *const paths[] = { "/proc/self/comm", "/sys/kernel/uevent_seqnum" };
 	struct guard_refusal refusal;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		struct target_plan t = { .path = paths[i], .kind = TARGET_FILE, .op = OP_READ };
 		struct err why = { 0 };
@@ -323,7 +310,6 @@ static void test_one_storage(void **state)
 	struct stat st;
 	dev_t storage;
 
-	(void)state;
 	snprintf(used_path, sizeof(used_path), "%s/img0", root);
 	snprintf(path, sizeof(path), "%s/other", root);
 	put("/proc/self/mountinfo", "50 1 7:0 / /on rw - ext4 /dev/loop0 rw\n");
@@ -364,7 +350,6 @@ static void test_unknown_storage(void **state)
 	struct guard_loops loops;
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(guard_loops_read(&loops, root), 0);
 	snprintf(path, sizeof(path), "%s/img0", root);
 	assert_int_equal(stat(path, &st), 0);
@@ -380,7 +365,6 @@ static void test_among_devices(void **state)
 {
 	struct stat dev, all, other;
 
-	(void)state;
 	assert_int_equal(stat("/dev", &dev), 0);
 	assert_int_equal(stat("/", &all), 0);
 	assert_int_equal(stat("/proc", &other), 0);

@@ -2,12 +2,7 @@
 /*
  * Lines of the heartbeat of made-up samples, and the time that a run has left.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,7 +50,6 @@ static void go_on(size_t i, uint64_t ops, uint64_t elapsed_s)
 
 static void test_left_of_operations(void **state)
 {
-	(void)state;
 	set_up();
 	assert_left(HEARTBEAT_UNKNOWN, INFINITY);
 	go_on(0, 50, 10);
@@ -79,7 +73,6 @@ static void test_left_of_operations(void **state)
 
 static void test_left_of_time(void **state)
 {
-	(void)state;
 	set_up();
 	targets[0].pass_ops = targets[1].pass_ops = PLAN_UNLIMITED;
 	go_on(0, 1, 4);
@@ -102,7 +95,6 @@ static void test_left_of_time(void **state)
 
 static void test_left_between_passes(void **state)
 {
-	(void)state;
 	set_up();
 	plan.passes = 3;
 	plan.pass_delay_ns = 5 * SECOND;
@@ -135,7 +127,6 @@ static void test_left_between_passes(void **state)
 /* One target is in a pass, and the other one is in its start delay before that pass. */
 static void test_left_in_start_delay(void **state)
 {
-	(void)state;
 	set_up();
 	plan.passes = 3;
 	plan.pass_delay_ns = 5 * SECOND;
@@ -180,7 +171,6 @@ static void assert_lines(const char *wanted, char separator)
 
 static void test_legends(void **state)
 {
-	(void)state;
 	set_up();
 	samples[0].ops = 7;
 	samples[1].ops = 8;
@@ -204,7 +194,6 @@ static void test_rows(void **state)
 {
 	const struct heartbeat_time when = { 0 };
 
-	(void)state;
 	set_up();
 	targets[0].heartbeat.fields = ~(unsigned)(HEARTBEAT_TOD | HEARTBEAT_HOSTNAME);
 	for (int waiting = 0; waiting < 2; waiting++) {

@@ -3,12 +3,7 @@
  * Histograms of times: random values against a sort of them, sums, and the edges of the range
  * (src/stat/histogram.c, src/stat/figures.c).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -143,7 +138,6 @@ static void check_against_sort(uint64_t (*value)(uint64_t))
 
 static void test_against_sort(void **state)
 {
-	(void)state;
 	check_against_sort(lognormal);
 	check_against_sort(bimodal);
 	check_against_sort(constant);
@@ -153,7 +147,6 @@ static void test_against_sort(void **state)
 
 static void test_buckets(void **state)
 {
-	(void)state;
 	assert_int_equal(histogram_bucket(0), 0);
 	assert_int_equal(histogram_bucket(255), 255);
 	assert_int_equal(histogram_bucket(256), 256);
@@ -181,7 +174,6 @@ static void test_sums_are_exact(void **state)
 	struct histogram whole;
 	struct histogram_sum all, sum, later;
 
-	(void)state;
 	assert_int_equal(histogram_init(&whole, 1), 0);
 	histogram_sum_init(&all);
 	histogram_sum_init(&sum);
@@ -230,7 +222,6 @@ static void test_differences(void **state)
 	struct histogram_sum before, now;
 	struct histogram_view v = view_of(&now);
 
-	(void)state;
 	assert_int_equal(histogram_init(&h, 1), 0);
 	histogram_sum_init(&before);
 	histogram_sum_init(&now);
@@ -261,7 +252,6 @@ static void test_empty_and_reset(void **state)
 	struct histogram_sum s;
 	struct histogram_view v = view_of(&s), none = { .n_parts = 0 };
 
-	(void)state;
 	assert_int_equal(histogram_init(&h, 1), 0);
 	for (int round = 0; round < 2; round++) {
 		histogram_sum_init(&s);
@@ -294,7 +284,6 @@ static void test_overflow(void **state)
 	struct histogram_view v = view_of(&s);
 	const uint64_t month = 30ull * 86400 * 1000000000;
 
-	(void)state;
 	assert_int_equal(histogram_init(&h, 1), 0);
 	histogram_sum_init(&s);
 	histogram_add(&h, 1000);
@@ -316,7 +305,6 @@ static void test_weighted_mean(void **state)
 	struct histogram_sum s;
 	struct histogram_view v = view_of(&s);
 
-	(void)state;
 	assert_int_equal(histogram_init(&h, 1), 0);
 	histogram_sum_init(&s);
 	for (int i = 0; i < 90; i++)
@@ -341,7 +329,6 @@ static void test_directions(void **state)
 	struct latency l, sum;
 	struct histogram_view v;
 
-	(void)state;
 	assert_int_equal(histogram_init(&h, 1), 0);
 	latency_init(&l);
 	latency_init(&sum);
@@ -391,7 +378,6 @@ static void test_read_while_written(void **state)
 	uint64_t seen = 0;
 	bool over;
 
-	(void)state;
 	assert_int_equal(histogram_init(&race.h, 1), 0);
 	assert_int_equal(pthread_create(&writer, NULL, write_on, &race), 0);
 	do {
@@ -424,7 +410,6 @@ static void test_touch(void **state)
 {
 	struct histogram h = { 0 };
 
-	(void)state;
 	histogram_touch(&h);
 	assert_int_equal(histogram_init(&h, 1), 0);
 	histogram_touch(&h);
@@ -447,7 +432,6 @@ static void test_known(void **state)
 		      { 1 * HISTOGRAM_PERCENT, 1000 },
 		      { HISTOGRAM_ALL, 1 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint64_t count = cases[i].least;
 		struct histogram_sum sum = { .n = count,

@@ -2,12 +2,7 @@
 /*
  * Hold points: src/base/log.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -38,7 +33,6 @@ static int start(const char *points)
 
 static void test_none(void **state)
 {
-	(void)state;
 	unsetenv("XDD_TEST_HOLD");
 	assert_int_equal(hold_start(), 0);
 	for (int i = 0; i < HOLD_POINTS; i++)
@@ -55,7 +49,6 @@ static void test_refused(void **state)
 		"operation:1x",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_int_equal(start(wrong[i]), -EINVAL);
 	/* The name of a socket has an end. */
@@ -117,7 +110,6 @@ static void test_held(void **state)
 	pthread_t thread;
 	int fd;
 
-	(void)state;
 	assert_int_equal(start("block sent:2,operation:3"), 0);
 	assert_false(hold_wants(HOLD_SIGNALS_READY));
 	assert_int_equal(pthread_create(&thread, NULL, pass_points, NULL), 0);
@@ -148,7 +140,6 @@ static void test_each_time(void **state)
 	const int listener = listen_there();
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(start("after rename"), 0);
 	assert_int_equal(pthread_create(&thread, NULL, pass_each, NULL), 0);
 	close(accept_line(listener, "after rename\t1"));

@@ -2,12 +2,7 @@
 /*
  * Sets of processors and nodes, as the kernel writes them: src/base/sets.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -59,7 +54,6 @@ static void test_parse(void **state)
 	};
 	char text[64];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct parse_case *c = &cases[i];
 		struct idset s = { 0 };
@@ -75,7 +69,6 @@ static void test_members(void **state)
 {
 	struct idset s = { 0 };
 
-	(void)state;
 	assert_int_equal(idset_count(&s), 0);
 	assert_int_equal(idset_nth(&s, 0), -1);
 	assert_int_equal(idset_parse(&s, "2,63-65,8191"), 0);
@@ -97,7 +90,6 @@ static void test_sets(void **state)
 	struct idset a = { 0 }, b = { 0 }, both;
 	char text[64];
 
-	(void)state;
 	idset_parse(&a, "0-3,100");
 	idset_parse(&b, "2-5");
 	both = a;
@@ -115,7 +107,6 @@ static void test_text(void **state)
 	struct idset s = { 0 };
 	char text[16];
 
-	(void)state;
 	assert_string_equal(idset_text(&s, text, sizeof(text)), "none");
 	idset_parse(&s, "1,3,5,7,9,11,13,15,17,19");
 	assert_string_equal(idset_text(&s, text, sizeof(text)), "1,3,5,7,9,11...");

@@ -3,12 +3,7 @@
  * The issue loops: src/run/issue/issue.c and issue_fast.c, with an engine made here that records
  * what it gets. One thread, except where a test says so.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -214,7 +209,6 @@ static void set_up_run(bool queues, enum ordering ordering, bool early, uint64_t
 
 static int tear_down(void **state)
 {
-	(void)state;
 	gate_destroy(&run);
 	order_destroy(&target.order);
 	results_destroy(&run.results);

@@ -3,12 +3,7 @@
  * Journals: torn tails, processes that die while they append, damage, locks and full disks.
  * The formats of sweeps and copies have tests of their own: test_sweep.c, test_copy_journal.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -207,7 +202,6 @@ static void test_torn(void **state)
 	size_t ends[4], whole = 0;
 	uint8_t data[200];
 
-	(void)state;
 	for (uint32_t i = 0; i < 4; i++)
 		ends[i] = whole += encode(data + whole, i + 1, sizes[i]);
 	for (size_t size = 0; size <= whole; size++) {
@@ -234,7 +228,6 @@ static void test_damage(void **state)
 	uint64_t end;
 	uint32_t n;
 
-	(void)state;
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(put(&j, i + 1, 9), 0);
 	for (off_t at = 21; at < 42; at++) {
@@ -278,7 +271,6 @@ static void test_killed(void **state)
 {
 	struct journal j;
 
-	(void)state;
 	die_in(append_one);
 	j = reopen();
 	check_continues(&j, 1);
@@ -298,7 +290,6 @@ static void test_full(void **state)
 	struct rlimit before, small;
 	int err;
 
-	(void)state;
 	assert_int_equal(put(&j, 1, 100), 0);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	small = before;
@@ -329,7 +320,6 @@ static void test_not_durable(void **state)
 	struct journal j = { .fd = -1 };
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	j.fd = ends[1];
 	assert_int_equal(put(&j, 1, 1), 0);
@@ -367,7 +357,6 @@ static void test_lock(void **state)
 	pid_t pid;
 	int fd, status;
 
-	(void)state;
 	journal_close(&j);
 	pid = hold_lock();
 	fd = open(path, O_RDWR | O_CLOEXEC);
@@ -389,7 +378,6 @@ static void test_lock_of_name(void **state)
 {
 	struct journal j = create(), new;
 
-	(void)state;
 	assert_int_equal(rename(path, other), 0);
 	assert_int_equal(journal_lock(j.fd, AT_FDCWD, path, 0), -EBUSY);
 	new = create();
@@ -415,7 +403,6 @@ static void test_long(void **state)
 	uint64_t end;
 	uint32_t n;
 
-	(void)state;
 	for (uint32_t i = 0; i < 8; i++)
 		assert_int_equal(put(&j, i + 1, i % 2 ? 1u << 20 : 100000), 0);
 	interrupts = true;
@@ -434,7 +421,6 @@ static void test_read_fails(void **state)
 	uint64_t end;
 	uint32_t n;
 
-	(void)state;
 	assert_int_equal(put(&j, 1, 10), 0);
 	read_error = EIO;
 	assert_int_equal(read_all(&j, &n, &end), -EIO);
@@ -454,13 +440,11 @@ static int set_up(void **state)
 {
 	const char *dir = getenv("TMPDIR");
 
-	(void)state;
 	return chdir(dir ? dir : "/tmp");
 }
 
 static int tear_down(void **state)
 {
-	(void)state;
 	unlink(path);
 	return 0;
 }

@@ -3,12 +3,7 @@
  * Values of JSON documents: text that is not UTF-8, numbers that JSON does not have; and the output
  * of a document.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <math.h>
@@ -32,7 +27,6 @@ static void assert_text(const char *text, const char *wanted)
 /* Well-formed and ill-formed sequences: the Unicode Standard, tables 3-7 and 3-8. */
 static void test_text(void **state)
 {
-	(void)state;
 	assert_true(json_is_null(jvalue_text(NULL)));
 	assert_text("", "");
 	assert_text("/dev/sda \"\\\n\x01", "/dev/sda \"\\\n\x01");
@@ -59,7 +53,6 @@ static void assert_dump(json_t *value, const char *wanted)
 
 static void test_numbers(void **state)
 {
-	(void)state;
 	assert_dump(jvalue_count(0), "0");
 	assert_dump(jvalue_count(INT64_MAX), "9223372036854775807");
 	assert_dump(jvalue_count((uint64_t)INT64_MAX + 1), "\"9223372036854775808\"");
@@ -74,7 +67,6 @@ static void test_put(void **state)
 {
 	json_t *o = json_object();
 
-	(void)state;
 	assert_int_equal(jvalue_put(o, "a", jvalue_count(1)), 0);
 	assert_int_equal(jvalue_put(o, "b", NULL), -1);
 	assert_int_equal(jvalue_put(o, "a", jvalue_count(2)), 0);
@@ -111,7 +103,6 @@ static void test_output(void **state)
 	struct jsonfile j = { .f = NULL };
 	int fd = mkstemp(path);
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "old", 3), 3);
 	close(fd);

@@ -2,12 +2,7 @@
 /*
  * Reading the key: src/net/key.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +64,6 @@ static void assert_no_key(const char *file, int expected, const char *part)
 
 static void test_file(void **state)
 {
-	(void)state;
 	put("0123456789abcdef", 16, 0600);
 	assert_key(path);
 	put("0123456789abcdef\n", 17, 0400);
@@ -84,7 +78,6 @@ static void test_sizes(void **state)
 	struct err why;
 	struct net_key key;
 
-	(void)state;
 	memset(text, 'k', sizeof(text));
 	put(text, NET_KEY_MAX_BYTES, 0600);
 	assert_int_equal(net_key_load(path, &key, &why), 0);
@@ -106,7 +99,6 @@ static void test_binary(void **state)
 	struct err why;
 	struct net_key a, b;
 
-	(void)state;
 	put("0123\0\0\0\0\0\0\0\0\0\0\0\1", 16, 0600);
 	assert_int_equal(net_key_load(path, &a, &why), 0);
 	put("0123\0\0\0\0\0\0\0\0\0\0\0\2", 16, 0600);
@@ -118,7 +110,6 @@ static void test_modes(void **state)
 {
 	static const mode_t modes[] = { 0640, 0604, 0620, 0602, 0644, 0660, 0666 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		put("0123456789abcdef", 16, modes[i]);
 		assert_no_key(path, -EACCES, "must not be accessible to other users");
@@ -127,7 +118,6 @@ static void test_modes(void **state)
 
 static void test_not_a_file(void **state)
 {
-	(void)state;
 	assert_no_key("/dev/zero", -EINVAL, "expected a file or a pipe");
 	assert_no_key("/", -EINVAL, "expected a file or a pipe");
 	assert_no_key("/dev/null/key", -ENOTDIR, "cannot read the key (Not a directory)");
@@ -140,7 +130,6 @@ static void test_pipe(void **state)
 	char name[64];
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	assert_int_equal(write(fds[1], "0123456789abcdef\n", 17), 17);
 	close(fds[1]);
@@ -159,7 +148,6 @@ static void test_environment(void **state)
 	struct err why;
 	struct net_key key;
 
-	(void)state;
 	unsetenv("XDD_E2E_KEY");
 	assert_int_equal(net_key_load(NULL, &key, &why), 0);
 	assert_false(key.present);
@@ -181,14 +169,12 @@ static int set_up(void **state)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	(void)state;
 	snprintf(directory, sizeof(directory), "%s/xdd-key-XXXXXX", tmp ? tmp : "/tmp");
 	return !mkdtemp(directory) || chdir(directory) < 0 ? -1 : 0;
 }
 
 static int tear_down(void **state)
 {
-	(void)state;
 	unlink(path);
 	return chdir("/") < 0 || rmdir(directory) < 0 ? -1 : 0;
 }
@@ -200,7 +186,6 @@ static void test_cookie(void **state)
 	struct err why;
 	struct net_key key;
 
-	(void)state;
 	assert_int_equal(net_key_from_cookie("0123456789ABCdef", &key, &why), 0);
 	assert_true(key.present);
 	assert_memory_equal(key.bytes, digits, sizeof(digits));

@@ -3,12 +3,7 @@
  * Files that the targets of all ranks share: the blocks of src/io/access.c, and the order of
  * src/plan/feature_layout.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -76,7 +71,6 @@ static void check_bijection(const struct shape *s)
 
 static void test_bijection(void **state)
 {
-	(void)state;
 	for (uint64_t owners = 1; owners <= MAX_OWNERS; owners++)
 		for (uint64_t segments = 1; segments <= MAX_SEGMENTS; segments++)
 			for (uint64_t slots = 1; slots <= MAX_BLOCK_SLOTS; slots++)
@@ -89,7 +83,6 @@ static void test_random(void **state)
 	const struct shape s = { 3, 4, 5 };
 	uint64_t first[3][20];
 
-	(void)state;
 	for (uint64_t owner = 0; owner < s.owners; owner++) {
 		struct target_plan t = plan_of_owner(&s, owner, SEEK_RANDOM);
 		bool seen[MAX_SLOTS] = { false };
@@ -119,7 +112,6 @@ static void test_largest_numbers(void **state)
 	struct target_plan t = plan_of_owner(&s, (1ull << 20) - 1, SEEK_SEQUENTIAL);
 	struct access a;
 
-	(void)state;
 	access_init(&a, &t, 1);
 	assert_int_equal(op_of(&a, (1ull << 20) - 1).offset, START + ((1ull << 40) - 1) * REQ);
 }
@@ -127,7 +119,6 @@ static void test_largest_numbers(void **state)
 /* Every number has another successor, and all are in one cycle. */
 static void test_cycle(void **state)
 {
-	(void)state;
 	for (uint64_t n = 1; n <= MAX_CYCLE; n++) {
 		uint64_t i = 0, steps = 0;
 
@@ -146,7 +137,6 @@ static void test_stays_the_same(void **state)
 	static const uint64_t order[] = { 7, 2, 4, 6, 5, 0, 1, 3 };
 	bool differs = false;
 
-	(void)state;
 	for (uint64_t i = 0; i < 8; i++) {
 		assert_int_equal(reorder_next(42, 8, i), order[i]);
 		differs |= reorder_next(43, 8, i) != order[i];

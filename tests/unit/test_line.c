@@ -2,12 +2,7 @@
 /*
  * Command lines of commands: line_read() of src/plan/parse.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -142,7 +137,6 @@ static void test_values(void **state)
 	struct line l = { .name = NULL };
 	struct fields f;
 
-	(void)state;
 	assert_int_equal(
 		read_line(&l, &f,
 			  "-flag --form -n 3 --size=4k -time=1min -text t=-f -list a -list=b"),
@@ -165,7 +159,6 @@ static void test_words(void **state)
 	struct line l = { .operand = take_operand, .other = take_pair, .stored = note };
 	struct fields f;
 
-	(void)state;
 	assert_int_equal(read_line(&l, &f, "a - -f pair -x b -- -f pair c"), XDD_OK);
 	assert_string_equal(f.list, "a - flag -f two b -f two");
 	assert_int_equal(read_line(&l, &f, "-n=3 --number 4"), XDD_OK);
@@ -178,7 +171,6 @@ static void test_messages(void **state)
 	struct line l = { .operand = take_operand };
 	struct fields f;
 
-	(void)state;
 	refused("-numbr 3", XDD_BAD_OPTION,
 		"xdd: name -numbr: is not an option; did you mean -number?\n");
 	refused("-x", XDD_BAD_OPTION,

@@ -2,12 +2,7 @@
 /*
  * The listener, and strangers of all kinds: src/net/listener*.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -188,7 +183,6 @@ static void greet(const char *host)
 
 static void test_taken(void **state)
 {
-	(void)state;
 	greet(HOST);
 	if (rig_has_ipv6())
 		greet("::1");
@@ -201,7 +195,6 @@ static void test_taken_byte_by_byte(void **state)
 	struct connection *c;
 	struct rig r;
 
-	(void)state;
 	start(&r, HOST, NULL);
 	c = dial(&r, NULL);
 	for (size_t i = 0; i < size; i++)
@@ -217,7 +210,6 @@ static void test_refused(void **state)
 	struct connection *c;
 	struct rig r;
 
-	(void)state;
 	start(&r, HOST, NULL);
 	c = dial(&r, NULL);
 	put_hello(c, "xdd other", true);
@@ -239,7 +231,6 @@ static void test_refused_while_sending(void **state)
 	struct connection *c;
 	struct rig r;
 
-	(void)state;
 	assert_non_null(more);
 	start(&r, HOST, NULL);
 	for (unsigned i = 0; i < 20; i++) {
@@ -275,7 +266,6 @@ static void test_garbage(void **state)
 	uint8_t message[MESSAGE_BYTES];
 	size_t size;
 
-	(void)state;
 	memset(message, 'G', sizeof(message));
 	assert_unheard(message, sizeof(message));
 
@@ -302,7 +292,6 @@ static void test_other_messages(void **state)
 	};
 	uint8_t message[MESSAGE_BYTES] = { 0 };
 
-	(void)state;
 	wire_encode(&h, NULL, message);
 	assert_unheard(message, WIRE_HEADER_BYTES);
 	h.length = WIRE_MAX_HELLO_BYTES + 1;
@@ -319,7 +308,6 @@ static void test_leave_at_once(void **state)
 	struct connection *c;
 	struct rig r;
 
-	(void)state;
 	start(&r, HOST, NULL);
 	for (unsigned i = 0; i < LISTENER_MAX_STRANGERS; i++)
 		connection_close(dial(&r, NULL));
@@ -339,7 +327,6 @@ static void test_version(void **state)
 	struct rig r;
 	uint64_t sum;
 
-	(void)state;
 	start(&r, HOST, NULL);
 	hello(message, "xdd good", true);
 	message[4] = 9;
@@ -364,7 +351,6 @@ static void test_idle(void **state)
 	uint64_t start_ns;
 	struct rig r;
 
-	(void)state;
 	start(&r, HOST, NULL);
 	hello(message, "xdd good", true);
 	for (unsigned i = 0; i < 1000; i++) {
@@ -452,7 +438,6 @@ static void test_flood(void **state)
 	int answer = '!';
 	struct rig r;
 
-	(void)state;
 	start(&r, HOST, NULL);
 	for (unsigned i = 0; i < 2; i++) {
 		floods[i] = (struct flood){ .r = &r };
@@ -481,7 +466,6 @@ static void test_quiet(void **state)
 	uint64_t start_ns;
 	struct rig r;
 
-	(void)state;
 	start(&r, HOST, NULL);
 	listener_set_quiet(r.l, true);
 	start_ns = clock_now_ns();
@@ -520,7 +504,6 @@ static void test_key(void **state)
 	struct err why;
 	struct rig r;
 
-	(void)state;
 	if (!rig_has_tls())
 		skip();
 	key = rig_key(1);
@@ -566,7 +549,6 @@ static void test_no_key_here(void **state)
 	struct net_key key;
 	struct rig r;
 
-	(void)state;
 	if (!rig_has_tls())
 		skip();
 	key = rig_key(1);
@@ -587,7 +569,6 @@ static void test_addresses(void **state)
 	struct err why;
 	uint16_t port;
 
-	(void)state;
 	assert_non_null(l);
 	assert_non_null(other);
 	assert_int_equal(listener_add(l, HOST, 0, &why), 0);
@@ -663,7 +644,6 @@ static void test_several_addresses(void **state)
 	struct err why;
 	uint16_t port;
 
-	(void)state;
 	assert_non_null(bound);
 	assert_int_equal(listener_add(bound, HOST, 0, &why), 0);
 	port = port_of(bound, 0);
@@ -688,7 +668,6 @@ static void test_not_watched(void **state)
 	struct err why;
 	int fd;
 
-	(void)state;
 	assert_non_null(l);
 	assert_int_equal(listener_add(l, HOST, 0, &why), 0);
 	/* A file is always ready: epoll refuses it. */
@@ -732,7 +711,6 @@ static void test_no_descriptors(void **state)
 	struct rig r;
 	int spare[8];
 
-	(void)state;
 	start(&r, HOST, NULL);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	for (unsigned i = 0; i < 8; i++)
@@ -777,7 +755,6 @@ static void test_nothing_stays_open(void **state)
 	struct connection *c[10];
 	struct rig r;
 
-	(void)state;
 	start(&r, HOST, NULL);
 	hello(message, "xdd good", true);
 	for (unsigned i = 0; i < 10; i++) {

@@ -2,12 +2,7 @@
 /*
  * The lock that can be cancelled: src/sync/wait.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -24,7 +19,6 @@ static void test_one_thread(void **state)
 {
 	struct lock l;
 
-	(void)state;
 	lock_init(&l);
 	assert_true(lock_try(&l));
 	assert_false(lock_try(&l));
@@ -110,13 +104,11 @@ static void run_workers(bool sleepy)
 
 static void test_mutual_exclusion(void **state)
 {
-	(void)state;
 	run_workers(false);
 }
 
 static void test_mutual_exclusion_of_sleepers(void **state)
 {
-	(void)state;
 	run_workers(true);
 }
 
@@ -171,7 +163,6 @@ static void cancel_waiters(unsigned delay_us)
 
 static void test_cancel(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 50; i++)
 		cancel_waiters(0);
 	for (unsigned i = 0; i < 5; i++)
@@ -197,7 +188,6 @@ static void *take_until_canceled(void *arg)
  */
 static void test_cancel_in_traffic(void **state)
 {
-	(void)state;
 	for (unsigned round = 0; round < 30; round++) {
 		struct shared s = { .sleepy = round % 2 };
 		struct worker workers[THREADS];

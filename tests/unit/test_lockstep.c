@@ -2,12 +2,7 @@
 /*
  * Lockstep as arithmetic: src/run/coord/gate.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "run/coord/gate.h"
 
@@ -45,7 +40,6 @@ static void test_count(void **state)
 {
 	struct measure m = ops(8);
 
-	(void)state;
 	assert_int_equal(measure_count(&m, &hundred, 7, 0), 0);
 	assert_int_equal(measure_count(&m, &hundred, 8, 0), 1);
 	assert_int_equal(measure_count(&m, &hundred, 100, 0), 12);
@@ -72,7 +66,6 @@ static void test_count_large(void **state)
 	struct target_plan t = { .pass_ops = UINT64_MAX - 1, .req_bytes = 1, .pass_bytes = 1 };
 	struct measure m = percent(PLAN_RATIO_ONE / 2);
 
-	(void)state;
 	assert_int_equal(measure_count(&m, &t, UINT64_MAX / 2 - 1, 0), 0);
 	assert_int_equal(measure_count(&m, &t, UINT64_MAX / 2, 0), 1);
 	m = bytes(4096);
@@ -83,7 +76,6 @@ static void test_before(void **state)
 {
 	struct measure m = bytes(8192);
 
-	(void)state;
 	assert_int_equal(measure_before(&m, &hundred, 0), 0);
 	assert_int_equal(measure_before(&m, &hundred, 1), 0);
 	assert_int_equal(measure_before(&m, &hundred, 2), 1);
@@ -96,7 +88,6 @@ static void test_slave(void **state)
 {
 	struct lockstep_plan l = { .when = ops(1), .what = ops(3) };
 
-	(void)state;
 	for (uint64_t n = 0; n < 30; n++)
 		assert_int_equal(lockstep_slave_needs(&l, &hundred, n), n / 3 + 1);
 	l.run = true;
@@ -114,7 +105,6 @@ static void test_master(void **state)
 {
 	struct lockstep_plan l = { .when = ops(1), .what = ops(1) };
 
-	(void)state;
 	/* One by one: operation n waits for the task that operation n - 1 requested. */
 	for (uint64_t n = 0; n < 100; n++)
 		assert_int_equal(lockstep_master_needs(&l, &hundred, n), n);
@@ -173,7 +163,6 @@ static void test_never_stuck(void **state)
 				       bytes(1 << 30) };
 	const size_t n = sizeof(all) / sizeof(all[0]);
 
-	(void)state;
 	for (size_t i = 0; i < n * n * 2; i++) {
 		struct lockstep_plan l = { .when = all[i % n],
 					   .what = all[i / n % n],
@@ -188,7 +177,6 @@ static void test_counted(void **state)
 {
 	struct lockstep_plan l = { .when = ops(1), .what = ops(1) };
 
-	(void)state;
 	assert_true(lockstep_is_counted(&l));
 	l.when.unit = MEASURE_TIME;
 	assert_false(lockstep_is_counted(&l));

@@ -2,12 +2,7 @@
 /*
  * Messages: src/base/log.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +39,6 @@ static const char *read_log(void)
 
 static int make_directory(void **state)
 {
-	(void)state;
 	if (!mkdtemp(directory))
 		return -1;
 	snprintf(path, sizeof(path), "%s/log", directory);
@@ -53,7 +47,6 @@ static int make_directory(void **state)
 
 static int remove_directory(void **state)
 {
-	(void)state;
 	unlink(path);
 	return rmdir(directory);
 }
@@ -72,7 +65,6 @@ static void test_standard_error(void **state)
 	int ends[2];
 	ssize_t n;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	fflush(stderr);
 	dup2(ends[1], STDERR_FILENO);
@@ -89,14 +81,12 @@ static void test_standard_error(void **state)
 
 static void test_open_fails(void **state)
 {
-	(void)state;
 	assert_int_equal(log_open("/nonexistent/directory/log"), -ENOENT);
 	assert_int_equal(log_open(directory), -EISDIR);
 }
 
 static void test_levels(void **state)
 {
-	(void)state;
 	open_log();
 	log_error("one %d", 1);
 	log_warning("two");
@@ -110,7 +100,6 @@ static void test_one_line_each(void **state)
 {
 	static char text[10000];
 
-	(void)state;
 	open_log();
 	log_error("a\nb\r%s", "c\n");
 	assert_string_equal(read_log(), "xdd: a?b?c?\n");
@@ -127,7 +116,6 @@ static void test_one_line_each(void **state)
 
 static void test_raw(void **state)
 {
-	(void)state;
 	open_log();
 	log_raw("#A 1\n#B 2\n");
 	log_raw("");
@@ -136,7 +124,6 @@ static void test_raw(void **state)
 
 static void test_errno_is_kept(void **state)
 {
-	(void)state;
 	/* a place to write to that is always full */
 	if (log_open("/dev/full"))
 		skip();
@@ -168,7 +155,6 @@ static void test_lines_do_not_mix(void **state)
 	pthread_t threads[WRITERS];
 	char *save = NULL;
 
-	(void)state;
 	open_log();
 	for (int i = 0; i < WRITERS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, write_lines, (void *)names[i]),
@@ -194,7 +180,6 @@ static void test_held(void **state)
 {
 	size_t held;
 
-	(void)state;
 	assert_int_equal(log_hold(), 0);
 	log_error("one");
 	held = log_hold();
@@ -222,7 +207,6 @@ static void keep(void *arg, const char *text, size_t size)
 
 static void test_diverted(void **state)
 {
-	(void)state;
 	open_log();
 	log_divert(keep, diverted);
 	log_error("one");
@@ -263,7 +247,6 @@ static void test_terminal(void **state)
 	struct termios modes;
 	char name[64];
 
-	(void)state;
 	memset(&modes, 0, sizeof(modes));
 	cfmakeraw(&modes);
 	assert_int_equal(openpty(&master, &slave, name, &modes, &size), 0);

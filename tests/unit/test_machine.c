@@ -2,12 +2,7 @@
 /*
  * How buffers lie in memory, and on which processors QThreads run: src/plan/feature_machine.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <unistd.h>
 
@@ -45,7 +40,6 @@ static void test_layout(void **state)
 		{ 1024 * MIB, MIB + 1, 1024 * MIB, 0, 1024 * MIB },
 	};
 
-	(void)state;
 	if (sysconf(_SC_PAGESIZE) != 4096)
 		skip();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -77,7 +71,6 @@ static void test_no_buffers(void **state)
 	struct target_plan noop = { .kind = TARGET_FILE, .op = OP_NOOP, .req_bytes = 4096 };
 	struct target_plan discard = { .kind = TARGET_FILE, .op = OP_DISCARD, .req_bytes = 4096 };
 
-	(void)state;
 	plan_resolve_memory(NULL, &null);
 	plan_resolve_memory(NULL, &noop);
 	plan_resolve_memory(NULL, &discard);
@@ -94,7 +87,6 @@ static void test_regions(void **state)
 		.last_bytes = 64 * KIB,
 	};
 
-	(void)state;
 	assert_int_equal(plan_region_bytes(&m, 0), 0);
 	assert_int_equal(plan_region_bytes(&m, 1), 2 * MIB);
 	assert_int_equal(plan_region_bytes(&m, 32), 2 * MIB);
@@ -106,7 +98,6 @@ static void test_share(void **state)
 	const struct target_plan t = { .queue_depth = 10, .qthreads = 4 };
 	const uint32_t shares[] = { 3, 3, 2, 2 };
 
-	(void)state;
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(plan_depth_of(&t, i), shares[i]);
 }
@@ -129,7 +120,6 @@ static enum xdd_status memalign(uint64_t asked, bool dio, uint32_t device)
 
 static void test_memalign(void **state)
 {
-	(void)state;
 	assert_int_equal(memalign(0, true, 512), XDD_OK);
 	assert_int_equal(memalign(512, true, 512), XDD_OK);
 	assert_int_equal(memalign(1024, true, 512), XDD_OK);
@@ -152,7 +142,6 @@ static void test_round_robin(void **state)
 	struct plan plan = { .round_robin = true, .processors = &set };
 	int one;
 
-	(void)state;
 	idset_parse(&set, "0-7");
 	for (uint32_t i = 0; i < 5; i++) {
 		plan_processors_of(&plan, i < 2 ? &a : &b, i < 2 ? i : i - 2, &one);
@@ -173,7 +162,6 @@ static void test_processors(void **state)
 	struct plan plan = { 0 };
 	int one = 7;
 
-	(void)state;
 	assert_null(plan_processors_of(&plan, &t, 1, &one));
 	assert_int_equal(one, -1);
 	plan.processors = &all;

@@ -3,12 +3,7 @@
  * Control groups, memory, huge pages and NUMA nodes: src/sys/machine.c. kernel_files.c
  * keeps its files.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -48,7 +43,6 @@ static void test_groups(void **state)
 {
 	char line[1024];
 
-	(void)state;
 	assert_string_equal(groups("cpu"), "");
 	kernel_file_put("/proc/self/cgroup", "12:cpu,cpuacct:/a/b\n5:memory:/m\n0::/u\n");
 	assert_string_equal(groups("cpu"), GROUPS
@@ -81,7 +75,6 @@ static void test_quota(void **state)
 	struct idset all;
 	double processors;
 
-	(void)state;
 	kernel_file_put("/proc/self/cgroup", "0::/u/v\n");
 	assert_int_equal(cgroup_throttled_ns(), 0);
 	kernel_file_put(GROUPS "/u/v/cpu.stat",
@@ -105,7 +98,6 @@ static void test_io_limits(void **state)
 {
 	struct cgroup_io io;
 
-	(void)state;
 	kernel_file_put("/proc/self/cgroup", "0::/u/v\n");
 	kernel_file_put(GROUPS "/u/v/io.max", "8:0 rbps=1 wbps=1 riops=1 wiops=1\n"
 					      "8:160 rbps=2 wbps=2 riops=2 wiops=2\n"
@@ -150,7 +142,6 @@ static void test_memory(void **state)
 {
 	struct hostmemory m;
 
-	(void)state;
 	kernel_file_put("/proc/self/cgroup", "0::/u/v\n");
 	assert_int_equal(hostmemory_read(&m), -ENODATA);
 	kernel_file_put("/proc/meminfo",
@@ -192,7 +183,6 @@ static void test_huge_pages(void **state)
 {
 	struct huge_page_pool pool;
 
-	(void)state;
 	assert_int_equal(topology_huge_pages(&pool), -ENOENT);
 	assert_int_equal(pool.page_bytes + pool.left, 0);
 	kernel_file_put("/proc/meminfo",
@@ -218,7 +208,6 @@ static const char *oom_score(void)
 
 static void test_oom(void **state)
 {
-	(void)state;
 	assert_int_equal(hostmemory_oom_first(), -1);
 	kernel_file_put("/proc/self/oom_score_adj", "100\n");
 	assert_int_equal(hostmemory_oom_first(), 100);
@@ -295,7 +284,6 @@ long syscall(long number, ...)
 
 static void test_locked(void **state)
 {
-	(void)state;
 	lock.bytes = 65536;
 	lock.has_namespace = true;
 	lock.users = "user:[4026531837]";
@@ -331,7 +319,6 @@ static void test_no_nodes(void **state)
 {
 	struct idset set, all;
 
-	(void)state;
 	assert_int_equal(topology_nodes(&set), 0);
 	assert_set(&set, "0");
 	assert_int_equal(topology_memory_nodes(&set), 0);
@@ -346,7 +333,6 @@ static void test_nodes(void **state)
 {
 	struct idset set;
 
-	(void)state;
 	kernel_file_put(NODES "/online", "0-2\n");
 	kernel_file_put(NODES "/node1/cpulist", "2-3,5\n");
 	kernel_file_put(NODES "/node2/cpulist", "\n");
@@ -404,7 +390,6 @@ static void test_policy(void **state)
 	struct idset nodes = { 0 };
 	struct err why = { 0 };
 
-	(void)state;
 	policy_tested = true;
 	policy_errno = 0;
 	assert_int_equal(mempolicy_available(&why), 0);

@@ -30,7 +30,6 @@ static void refused(const char *words, const char *text)
 
 static void test_read(void **state)
 {
-	(void)state;
 	measures("op 1", MEASURE_OPS, 1, "1 operation");
 	measures("op 10", MEASURE_OPS, 10, "10 operations");
 	measures("time 0.5", MEASURE_TIME, 500000000, "0.5 seconds");
@@ -49,7 +48,6 @@ static void test_limits(void **state)
 	static const char never[] =
 		"-starttrigger: never fires: needs 9223372036854775807 operations";
 
-	(void)state;
 	refused("op 9223372036854775807", never);
 	refused("op 9223372036854775808", "expected a whole number, 1 to 9223372036854775807");
 	refused("op 0", "expected a whole number, 1 to 9223372036854775807");

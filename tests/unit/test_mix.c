@@ -2,12 +2,7 @@
 /*
  * Mixes of request sizes: src/plan/mix.c, and their use by the access patterns and the throttle.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,14 +20,12 @@ static struct arena *arena;
 
 static int setup(void **state)
 {
-	(void)state;
 	arena = arena_new();
 	return arena ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	arena_free(arena);
 	return 0;
 }
@@ -87,7 +80,6 @@ static const char *const mixes[] = {
 /* Every cycle has each size as often as its weight says, and operations lie end to end. */
 static void test_shares(void **state)
 {
-	(void)state;
 	for (size_t m = 0; m < N_MIXES; m++) {
 		const struct request_mix mix = mix_of(mixes[m], 7);
 		uint64_t before = 0, n = 0;
@@ -120,7 +112,6 @@ static void test_far(void **state)
 	const uint64_t far = (1ull << 40) + 3;
 	struct mix_op op = mix_op(&mix, far);
 
-	(void)state;
 	assert_int_equal(mix_op(&mix, far + 1).before, op.before + op.size);
 	assert_int_equal(mix_op(&mix, far / 5 * 5).before, far / 5 * mix.cycle_bytes);
 }
@@ -128,7 +119,6 @@ static void test_far(void **state)
 /* The operations for an amount: as few as have it, of which the last is cut. */
 static void test_amounts(void **state)
 {
-	(void)state;
 	for (size_t m = 0; m < 6; m++) {
 		const struct request_mix mix = mix_of(mixes[m], 1);
 
@@ -157,7 +147,6 @@ static void test_stays_the_same(void **state)
 	const struct request_mix mix = mix_of("4k:60,64k:40", PLAN_DEFAULT_SEED);
 	const struct request_mix wide = mix_of(mixes[5], 1);
 
-	(void)state;
 	for (size_t n = 0; n < sizeof(small) - 1; n++)
 		assert_int_equal(mix_op(&mix, n).size, (small[n] == '4' ? 4 : 64) * KIB);
 	for (size_t n = 0; n < sizeof(kib) / sizeof(kib[0]); n++)
@@ -181,7 +170,6 @@ static void test_differs(void **state)
 	const struct request_mix written = mix_of("64:2,4:3", 1);
 	struct request_mix shared = mix;
 
-	(void)state;
 	/* Two independent ones differ in 48 %. */
 	assert_in_range(differences(&mix, &seed), MOST_OPS / 3, MOST_OPS * 2 / 3);
 	assert_int_equal(differences(&mix, &written), 0);
@@ -199,7 +187,6 @@ static void test_orders(void **state)
 	const struct request_mix mix = mix_of("4k:60,64k:40", 1);
 	unsigned hits[32] = { 0 }, seen = 0;
 
-	(void)state;
 	for (uint64_t cycle = 0; cycle < 10000; cycle++) {
 		unsigned order = 0;
 
@@ -224,7 +211,6 @@ static void test_sequential(void **state)
 	uint64_t next = START;
 	struct access a;
 
-	(void)state;
 	t.last_op_bytes = 100;
 	access_init(&a, &t, 1);
 	for (uint64_t n = 0; n < MOST_OPS; n++) {
@@ -251,7 +237,6 @@ static void test_starts_over(void **state)
 	uint64_t next = 0;
 	struct access a;
 
-	(void)state;
 	t.range_bytes = 4 * mix.cycle_bytes - 1;
 	assert_int_equal(mix_lap_bytes(&t), 3 * mix.cycle_bytes);
 	access_init(&a, &t, 1);
@@ -281,7 +266,6 @@ static void test_random(void **state)
 	unsigned hits[16] = { 0 };
 	struct access a, b;
 
-	(void)state;
 	t.range_bytes = 1024 * KIB + 5 * KIB;
 	access_init(&a, &t, 1);
 	access_init(&b, &t, 2);
@@ -311,7 +295,6 @@ static void test_throttle(void **state)
 	const struct request_mix mix = mix_of("4k:60,64k:40", 1);
 	struct target_plan t = plan_with(&mix, SEEK_SEQUENTIAL, 101);
 
-	(void)state;
 	t.throttle.by = THROTTLE_BANDWIDTH;
 	t.throttle.interval_ns = (double)t.req_bytes * 1000; /* 10^6 bytes per second */
 	t.last_op_bytes = 100;
@@ -340,7 +323,6 @@ static void test_words(void **state)
 	struct request_mix mix;
 	struct mix_words words;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_non_null(mix_read(arena, wrong[i], &words));
 	for (unsigned i = 1; i <= 33; i++) {

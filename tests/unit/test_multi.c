@@ -2,12 +2,7 @@
 /*
  * Lists of hosts of xdd multi: src/commands/multi_hosts.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <string.h>
 
@@ -41,7 +36,6 @@ static void is_host(const char *text, const char *user, const char *name, uint32
 
 static void test_hosts(void **state)
 {
-	(void)state;
 	is_host("node1", NULL, "node1", 7);
 	is_host(" node1, ", NULL, "node1", 7);
 	is_host("node1:3", NULL, "node1", 3);
@@ -61,7 +55,6 @@ static void test_refused(void **state)
 		"4",   "a*",   "a=b", "..:", "a$(x):1", "\x7f",	 "[a]:1x", "[a]1:2"
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		is_host(texts[i], NULL, NULL, 0);
 }
@@ -75,7 +68,6 @@ static void test_ranges(void **state)
 	struct arena *arena = arena_new();
 	struct multi_hosts h = { .n = 0 };
 
-	(void)state;
 	assert_non_null(arena);
 	assert_int_equal(multi_hosts_add(arena, &h, "ann@n[08-10,3]:2,b[1]-x[2-3]", "-hosts", 1),
 			 XDD_OK);
@@ -95,7 +87,6 @@ static void test_many(void **state)
 	struct arena *arena = arena_new();
 	struct multi_hosts h = { .n = 0 };
 
-	(void)state;
 	assert_non_null(arena);
 	for (unsigned i = 0; i < 1000; i++) {
 		const char *name = arena_printf(arena, "node%u", i);

@@ -3,12 +3,7 @@
  * Files that are put in place whole: nothing of them is seen before, and nothing is left of one
  * that is abandoned.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +23,6 @@ static int enter_directory(void **state)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	(void)state;
 	snprintf(directory, sizeof(directory), "%s/xdd-newfile-XXXXXX", tmp ? tmp : "/tmp");
 	home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return home < 0 || !mkdtemp(directory) || chdir(directory) < 0 ? -1 : 0;
@@ -36,7 +30,6 @@ static int enter_directory(void **state)
 
 static int leave_directory(void **state)
 {
-	(void)state;
 	unlink("a");
 	unlink("link");
 	rmdir("sub");
@@ -100,7 +93,6 @@ static void test_durable(void **state)
 {
 	struct newfile n;
 
-	(void)state;
 	put("a", "one");
 	assert_int_equal(flushed_files + flushed_directories, 0);
 	assert_int_equal(newfile_open(&n, "a"), 0);
@@ -125,7 +117,6 @@ static void test_whole_or_not_at_all(void **state)
 {
 	struct newfile n;
 
-	(void)state;
 	assert_int_equal(newfile_open(&n, "a"), 0);
 	assert_true(fputs("one", n.f) >= 0);
 	assert_int_equal(fflush(n.f), 0);
@@ -155,7 +146,6 @@ static void test_permissions(void **state)
 	mode_t mask = umask(027);
 	struct stat st;
 
-	(void)state;
 	put("a", "x");
 	umask(mask);
 	assert_int_equal(stat("a", &st), 0);
@@ -167,7 +157,6 @@ static void test_kept(void **state)
 	mode_t mask = umask(022);
 	struct stat st;
 
-	(void)state;
 	put("a", "one");
 	assert_int_equal(chmod("a", 06750), 0);
 	put("a", "two");
@@ -181,7 +170,6 @@ static void test_link_is_followed(void **state)
 {
 	struct stat st;
 
-	(void)state;
 	put("a", "before");
 	assert_int_equal(symlink("a", "link"), 0);
 	put("link", "after");
@@ -196,7 +184,6 @@ static void test_replace(void **state)
 	struct newfile n;
 	struct stat st;
 
-	(void)state;
 	put("a", "before");
 	assert_int_equal(symlink("a", "link"), 0);
 	assert_int_equal(newfile_open_replace(&n, "link"), 0);
@@ -221,7 +208,6 @@ static void test_errors(void **state)
 {
 	struct newfile n;
 
-	(void)state;
 	assert_int_equal(newfile_open(&n, "missing/a"), -ENOENT);
 	newfile_discard(&n);
 	assert_int_equal(mkdir("sub", 0700), 0);
@@ -242,7 +228,6 @@ static void test_no_regular_file(void **state)
 	struct stat st;
 	int fd;
 
-	(void)state;
 	assert_int_equal(mkfifo("a", 0600), 0);
 	fd = open("a", O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	assert_true(fd >= 0);

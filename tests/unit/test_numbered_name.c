@@ -2,12 +2,7 @@
 /*
  * Names with a number in them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <string.h>
 
@@ -27,7 +22,6 @@ static void is(const char *name, uint64_t n, const char *wanted)
 
 static void test_conversions(void **state)
 {
-	(void)state;
 	is("file%d", 0, "file0");
 	is("file%d", 8191, "file8191");
 	is("file%02d", 7, "file07");
@@ -47,7 +41,6 @@ static void test_none(void **state)
 					     "%s",   "%2d",   "%0d",  "%00d", "%02",  "%02x",
 					     "%-2d", "%010d", "%0",   "%ld",  "%%%s", "%D" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (numbered_name_is(names[i]))
 			fail_msg("\"%s\" has a conversion", names[i]);
@@ -62,7 +55,6 @@ static void test_wrong(void **state)
 	} rows[] = { { "%d%", 2 },	{ "%d%s", 2 },	{ "%2d%d", 0 },
 		     { "%%%d%%%x", 6 }, { "%d%0d", 2 }, { "a%d%%%", 5 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_true(numbered_name_is(rows[i].name));
 		assert_ptr_equal(numbered_name_wrong(rows[i].name), rows[i].name + rows[i].at);

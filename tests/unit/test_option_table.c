@@ -2,12 +2,7 @@
 /*
  * The invariants of the option table, and the suggestions for words that are no option.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,7 +156,6 @@ static void check_names(const struct option *row, const struct option *of)
 
 static void table(void **state)
 {
-	(void)state;
 	each_row(check_text);
 	each_row(check_type);
 	each_row(check_field);
@@ -230,7 +224,6 @@ static void check_suggestion(const struct option *row, const struct option *of)
 
 static void suggestions(void **state)
 {
-	(void)state;
 	each_row(check_suggestion);
 	assert_string_equal(option_suggest(&run_options, "targts"), "targets");
 	assert_string_equal(option_suggest(&run_options, "--queue"), "queuedepth");
@@ -270,7 +263,6 @@ static void distances(void **state)
 	};
 	char longer[101];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const char *a = cases[i].a, *b = cases[i].b;
 

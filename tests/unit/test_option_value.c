@@ -2,12 +2,7 @@
 /*
  * Options read back from a plan: for every row that has a value, and after each way of giving one.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <string.h>
 
@@ -74,7 +69,6 @@ static void test_defaults(void **state)
 {
 	struct plan *plan = build("-targets 1 null -op noop -numreqs 5");
 
-	(void)state;
 	assert_count(value(plan, 0, "reqsize", NULL), 128);
 	assert_count(value(plan, 0, "blocksize", NULL), 1024);
 	assert_count(value(plan, 0, "startoffset", NULL), 0);
@@ -102,7 +96,6 @@ static void test_given(void **state)
 		      "-rwratio target 1 40 random");
 	struct option_value v;
 
-	(void)state;
 	assert_count(value(plan, 0, "mbytes", NULL), 3);
 	assert_count(value(plan, 0, "kbytes", NULL), 3072);
 	assert_count(value(plan, 2, "kbytes", NULL), 5);
@@ -131,7 +124,6 @@ static void test_every_row(void **state)
 	struct plan *plan = build("-targets 1 null -op noop -numreqs 5");
 	size_t n = 0;
 
-	(void)state;
 	for (const struct option_group *const *g = run_options.groups; *g; g++) {
 		for (const struct option *opt = (*g)->options; opt->name; opt++) {
 			const struct target_plan *t =

@@ -2,12 +2,7 @@
 /*
  * Opening outputs: src/base/output.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +41,6 @@ static void assert_text(const char *path, const char *wanted)
 
 static void test_files(void **state)
 {
-	(void)state;
 	write_text("a", 0, "one");
 	write_text("a", O_APPEND, "two");
 	assert_text("a", "onetwo");
@@ -69,7 +63,6 @@ static void test_socket(void **state)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char why[OUTPUT_WHY_SIZE];
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
 	assert_int_equal(output_open("socket", O_APPEND), -EPROTOTYPE);
@@ -92,7 +85,6 @@ static void test_pipe(void **state)
 	char text[10];
 	int fd;
 
-	(void)state;
 	assert_int_equal(mkfifo("pipe", 0600), 0);
 	assert_int_equal(output_open("pipe", O_APPEND), -ENOTCONN);
 	assert_int_equal(output_pipes_hold(&pipes, "pipe"), -ENOTCONN);
@@ -120,7 +112,6 @@ static void test_pipe(void **state)
 
 static void test_names(void **state)
 {
-	(void)state;
 	assert_int_equal(output_standard("-"), STDOUT_FILENO);
 	assert_int_equal(output_standard("/dev/stdout"), STDOUT_FILENO);
 	assert_int_equal(output_standard("/dev/stderr"), STDERR_FILENO);

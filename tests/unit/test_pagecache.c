@@ -3,12 +3,7 @@
  * The page cache seen from outside: src/io/datamap.c, over files in memory, which are in the page
  * cache only.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +25,6 @@ static int make_file(void **state)
 {
 	static const char data[65536] = { 1 };
 
-	(void)state;
 	page = (uint64_t)sysconf(_SC_PAGESIZE);
 	memory = memfd_create("pagecache", MFD_CLOEXEC);
 	if (memory < 0 || ftruncate(memory, (off_t)(PAGES * page)))
@@ -43,7 +37,6 @@ static int make_file(void **state)
 
 static int close_file(void **state)
 {
-	(void)state;
 	return close(memory);
 }
 
@@ -54,7 +47,6 @@ static void test_where(void **state)
 	int fd, ends[2];
 	bool in_memory;
 
-	(void)state;
 	assert_true(pagecache_is_all(memory));
 	assert_false(pagecache_writes_back(memory));
 	for (unsigned i = 0; i < 3; i++) {
@@ -96,7 +88,6 @@ static void test_resident(void **state)
 	uint64_t bytes = 0;
 	bool sampled = false;
 
-	(void)state;
 	resident(0, PAGES, 20);
 	resident(0, 10, 0);
 	resident(0, 11, 1);
@@ -118,7 +109,6 @@ static void test_sampled(void **state)
 	uint64_t bytes = 1;
 	bool sampled = false;
 
-	(void)state;
 	assert_int_equal(ftruncate(memory, (off_t)1 << 40), 0);
 	assert_int_equal(pagecache_resident(memory, 1 << 30, (uint64_t)1 << 39, &bytes, &sampled),
 			 0);
@@ -132,7 +122,6 @@ static void test_drop(void **state)
 	uint64_t bytes = 0;
 	bool sampled = false;
 
-	(void)state;
 	assert_int_equal(pagecache_drop(memory, 0, PAGES * page), 0);
 	assert_int_equal(pagecache_resident(memory, 0, PAGES * page, &bytes, &sampled), 0);
 	assert_int_equal(bytes, 20 * page);

@@ -2,12 +2,7 @@
 /*
  * From a command line to a plan: src/plan, except the reading of setup files into words.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +17,6 @@
 
 static void defaults(void **state)
 {
-	(void)state;
 	good("-targets 1 null -numreqs 3");
 	assert_int_equal(plan->n_targets, 1);
 	assert_int_equal(plan->passes, 1);
@@ -72,7 +66,6 @@ static void amount_of_work(void **state)
 {
 	const uint64_t all = PLAN_UNLIMITED;
 
-	(void)state;
 	assert_amount("-targets 1 null -reqsize 4 -numreqs 3", AMOUNT_OPS, 3, 12288, 4096);
 	assert_amount("-targets 1 null -reqsize 4 -bytes 8192", AMOUNT_BYTES, 2, 8192, 4096);
 	assert_amount("-targets 1 null -reqsize 4 -bytes 8193", AMOUNT_BYTES, 3, 8193, 1);
@@ -109,7 +102,6 @@ static void amount_of_work(void **state)
 
 static void operations(void **state)
 {
-	(void)state;
 	good("-targets 1 null -numreqs 1 -op read");
 	assert_int_equal(t0->op, OP_READ);
 	assert_int_equal(t0->read_ratio, PLAN_RATIO_ONE);
@@ -147,7 +139,6 @@ static void places(void **state)
 {
 	const struct target_plan *t2;
 
-	(void)state;
 	good("-targets -3 null -numreqs 2 -blocksize 512 -startoffset 10 -targetoffset 100 "
 	     "-passoffset 7 -passes 3 -startdelay 1 -targetstartdelay 250ms");
 	t2 = &plan->targets[2];
@@ -182,7 +173,6 @@ static void places(void **state)
 
 static void loaded_list(void **state)
 {
-	(void)state;
 	good("-targets 1 data -reqsize 2 -seek load list");
 	assert_int_equal(t0->op, OP_READ);
 	assert_int_equal(t0->seek.pattern, SEEK_LOAD);
@@ -205,7 +195,6 @@ static void loaded_list(void **state)
 
 static void scopes(void **state)
 {
-	(void)state;
 	good("-op read -op target 1 write -targets 3 null null null -reqsize 1 -numreqs 7");
 	assert_int_equal(plan->targets[0].op, OP_READ);
 	assert_int_equal(plan->targets[1].op, OP_WRITE);
@@ -228,7 +217,6 @@ static void scopes(void **state)
 
 static void setup_files(void **state)
 {
-	(void)state;
 	write_file("setup", "-qd 3\n-setup deeper\n-passes 3", 29);
 	write_file("deeper", "-qd 4 -passes 4", 15);
 	good("-qd 2 -setup setup -targets 1 null -numreqs 1");
@@ -244,7 +232,6 @@ static void setup_files(void **state)
 /* -passes until takes a number after the percentage only where there is one. */
 static void passes_until(void **state)
 {
-	(void)state;
 	good("-targets 1 null -numreqs 1 -passes until 2.5% 18");
 	assert_int_equal(plan->passes, 18);
 	assert_true(plan->until_percent == 2.5);
@@ -265,7 +252,6 @@ static void passes_until(void **state)
 
 static void whole_run(void **state)
 {
-	(void)state;
 	good("-targets 1 null -numreqs 1 -passes 4 -passdelay .5 -runtime 1h -maxerrors 3 -mep 4 "
 	     "-stoponerror -opdelay 2us -nobarrier -verbose -qthreadinfo -dryrun -pcpu relative "
 	     "-id a -runid r-1 -output o -errout e -csvout c -combinedout d -outputformat new +OPS");
@@ -295,7 +281,6 @@ static void whole_run(void **state)
 
 static void refused(void **state)
 {
-	(void)state;
 	bad("-op read", XDD_BAD_ARGUMENT, "-targets: is missing");
 	bad("-targets 1 null", XDD_BAD_ARGUMENT, "no amount of work");
 	bad("-zzz", XDD_BAD_OPTION, "-zzz: is not an option");
@@ -315,7 +300,6 @@ static void refused(void **state)
 
 static void warnings(void **state)
 {
-	(void)state;
 	good("-op read -targets 1 data -numreqs 99 -reqsize 1");
 	plan_warn(plan);
 	assert_string_equal(messages(), "xdd: warning: target 0, data: the operations reach to 99 "
@@ -343,7 +327,6 @@ static void cycles(void **state)
 		"target 1, null: -lockstep, -starttrigger: cannot wait for itself "
 		"(by way of target 0)";
 
-	(void)state;
 	good(THREE "-starttrigger 0 1 op 1 -starttrigger 1 2 op 1");
 	good(THREE "-lockstep 0 1 " TIED "-lockstep 0 2 " TIED "-starttrigger 1 2 op 1");
 	good(THREE "-lockstep 0 1 " TIED "-lockstep 1 2 " TIED "-starttrigger 0 1 op 1 "

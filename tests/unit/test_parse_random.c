@@ -2,12 +2,7 @@
 /*
  * Random command lines and setup files: the parser accepts each or refuses it with one message.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -259,7 +254,6 @@ static void robustness(void **state)
 	double start = cpu_s(), limit = ROBUSTNESS_LIMIT_S;
 	unsigned accepted = 0;
 
-	(void)state;
 	n_options = 0;
 	each_row(list_option);
 	for (unsigned i = 0; i < ROBUSTNESS_RUNS; i++) {

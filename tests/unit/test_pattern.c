@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The data patterns: any part of a request is the part of the whole, and shares are exact. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "xdd/io/pattern.h"
 
@@ -38,7 +34,6 @@ static void test_parts(void **state)
 	uint8_t *whole = malloc(SIZE), *part = malloc(SIZE);
 	static const uint64_t offsets[] = { 0, 4096, 12345, 1ull << 40, (1ull << 40) + 512 };
 
-	(void)state;
 	for (int kind = 0; kind < KINDS; kind++) {
 		for (int variant = 0; variant < 4; variant++) {
 			struct target_plan t;
@@ -70,7 +65,6 @@ static void test_place(void **state)
 {
 	uint8_t a[8192], b[8192];
 
-	(void)state;
 	for (int kind = 0; kind < PATTERN_TAGGED; kind++) {
 		struct target_plan t;
 		struct pattern p;
@@ -93,7 +87,6 @@ static void test_8b10b(void **state)
 	static const size_t sizes[] = { 256, 512, 248, 228, 2048 };
 	uint8_t bytes[PATTERN_8B10B_MAX];
 
-	(void)state;
 	for (int kind = PATTERN_LFPAT; kind <= PATTERN_CSPAT; kind++)
 		assert_int_equal(pattern_8b10b((enum pattern_kind)kind, bytes),
 				 sizes[kind - PATTERN_LFPAT]);
@@ -106,7 +99,6 @@ static void test_sequenced(void **state)
 	struct pattern p;
 	uint64_t words[4];
 
-	(void)state;
 	make(&p, &t, PATTERN_SEQUENCED, (struct pattern_options){ .prefix = "abc" });
 	pattern_bytes(&p, 0x1000, 0, words, sizeof(words));
 	assert_true(words[0] == 0xabc0000000001000 && words[3] == 0xabc0000000001018);
@@ -133,7 +125,6 @@ static void test_dedupe(void **state)
 	uint8_t *ids = malloc(UNITS * ID), unit[PATTERN_CHUNK_BYTES];
 	static const uint64_t starts[] = { 0, 5ull << 20, (1ull << 50) + (3ull << 20) };
 
-	(void)state;
 	for (unsigned percent = 0; percent <= 100; percent += percent < 90 ? 7 : 1) {
 		for (size_t s = 0; s < sizeof(starts) / sizeof(starts[0]); s++) {
 			struct target_plan t;
@@ -163,7 +154,6 @@ static void test_compress(void **state)
 {
 	uint8_t unit[PATTERN_CHUNK_BYTES];
 
-	(void)state;
 	for (unsigned percent = 0; percent <= 100; percent++) {
 		struct target_plan t;
 		struct pattern p;

@@ -2,12 +2,7 @@
 /*
  * Pseudo-random permutations: src/base/random.c, and their use by -seek random once.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -61,7 +56,6 @@ static void test_complete(void **state)
 	static const uint64_t sizes[] = { 4095,	 4096,	4097,	16384,	16385,
 					  65535, 65537, 100003, 1000000 };
 
-	(void)state;
 	for (uint64_t n = 1; n <= 700; n++)
 		check_complete(n, n);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
@@ -76,7 +70,6 @@ static void test_large(void **state)
 	static const uint64_t sizes[] = { 1000000000000, (1ull << 40) + 1, (1ull << 41) - 1,
 					  (1ull << 62) + 12345, PERMUTATION_MAX };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		const struct permutation p = permutation_of(i, sizes[i]);
 
@@ -124,7 +117,6 @@ static void test_all_permutations(void **state)
 	static uint32_t counts[720];
 	unsigned all = 1;
 
-	(void)state;
 	for (unsigned n = 2; n <= 6; n++) {
 		all *= n;
 		memset(counts, 0, sizeof(counts));
@@ -166,7 +158,6 @@ static void test_pairs(void **state)
 	static const uint64_t sizes[] = { 1000003, 16777259, 1000000000000, (1ull << 40) + 1,
 					  1ull << 52 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		check_pairs(sizes[i], i, 1);
 		check_pairs(sizes[i], i + 7, 2);
@@ -180,7 +171,6 @@ static void test_part_is_even(void **state)
 	static const uint64_t sizes[] = { 4000, 5000, 60000, 1000003, 1000000000000 };
 	static uint32_t cells[100];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		double sum = 0;
 
@@ -204,7 +194,6 @@ static void test_stays_the_same(void **state)
 	const struct permutation p = permutation_of(72058, 10);
 	const struct permutation q = permutation_of(72058, 1000000000000);
 
-	(void)state;
 	for (uint64_t i = 0; i < 10; i++)
 		assert_int_equal(permutation_at(&p, i), small[i]);
 	for (uint64_t i = 0; i < 4; i++)
@@ -257,7 +246,6 @@ static void test_once_keys(void **state)
 	struct target_plan t = once_plan(PLAN_UNLIMITED), u = t;
 	uint32_t a[SLOTS], b[SLOTS];
 
-	(void)state;
 	collect(&t, 1, 0, a);
 	collect(&t, 2, 0, b);
 	assert_int_equal(count_same(a, b), SLOTS);
@@ -286,7 +274,6 @@ static void test_once_tail(void **state)
 	struct access_op op;
 	struct access a;
 
-	(void)state;
 	t.range_bytes += 100;
 	t.last_op_bytes = 100;
 	collect(&t, 1, 0, slots);

@@ -2,12 +2,7 @@
 /*
  * The generator that seeds random data: src/base/random.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <string.h>
 
@@ -32,7 +27,6 @@ static void test_known_answers(void **state)
 		  { 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1 } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		uint32_t out[4];
 
@@ -82,7 +76,6 @@ static void test_layout(void **state)
 	};
 	static const uint64_t draws[] = { 0, 1, 0xffffffff, 0x100000000, UINT64_MAX };
 
-	(void)state;
 	for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
 		for (size_t i = 0; i < sizeof(draws) / sizeof(draws[0]); i++) {
 			uint64_t word[2];
@@ -101,7 +94,6 @@ static void test_below_against_slow(void **state)
 	};
 	unsigned rejected = 0;
 
-	(void)state;
 	for (size_t b = 0; b < sizeof(bounds) / sizeof(bounds[0]); b++) {
 		for (uint64_t n = 0; n < 2000; n++) {
 			uint64_t value = philox_below(&some_key, n, bounds[b]);

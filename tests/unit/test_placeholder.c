@@ -2,12 +2,7 @@
 /*
  * Placeholders in words of a command line: src/plan/runs.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -40,7 +35,6 @@ static void is_refused(const char *word, const char *wanted)
 
 static void test_replaced(void **state)
 {
-	(void)state;
 	becomes("%h", "node7");
 	becomes("%r", "3");
 	becomes("%n", "16");
@@ -55,7 +49,6 @@ static void test_kept(void **state)
 	const char *word = "results-50.txt", *got = NULL;
 	struct arena *a = arena_new();
 
-	(void)state;
 	assert_non_null(a);
 	assert_null(placeholder_replace(a, word, &rank, &got));
 	assert_ptr_equal(got, word);
@@ -76,7 +69,6 @@ static void test_once(void **state)
 	struct arena *a = arena_new();
 	const char *got = NULL;
 
-	(void)state;
 	assert_non_null(a);
 	assert_null(placeholder_replace(a, "%h:%n", &odd, &got));
 	assert_string_equal(got, "%r%n%x:4294967295");
@@ -85,7 +77,6 @@ static void test_once(void **state)
 
 static void test_refused(void **state)
 {
-	(void)state;
 	is_refused("out.%d",
 		   "\"%d\" is no placeholder; expected %h, %r, %n, or %% for a percent sign");
 	is_refused("%r 50% b",
@@ -102,7 +93,6 @@ static void test_bound(void **state)
 	struct arena *a = arena_new();
 	const char *got = NULL;
 
-	(void)state;
 	assert_non_null(a);
 	for (size_t i = 0; i < n; i++)
 		memcpy(word + 2 * i, "%h", 3);

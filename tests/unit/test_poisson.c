@@ -3,12 +3,7 @@
  * A Poisson process by number (src/base/random.c): arrivals, their gaps and their independence.
  * Seeds are fixed, so each figure is the same in every run; the bounds are those of statistics.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,7 +67,6 @@ static double ks_distance(double *v, size_t n)
 /* Gaps are exponential, near to the beginning and far from it: Kolmogorov and Smirnov, 1 %. */
 static void test_gaps(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < N_BEGINS; i++) {
 		struct poisson p = process(72058, 1);
 
@@ -94,7 +88,6 @@ static double correlation(size_t lag)
 /* A gap tells nothing about the next ones, wherever nodes of the tree begin and end. */
 static void test_independent(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < N_BEGINS; i++) {
 		struct poisson p = process(1, 1);
 
@@ -114,7 +107,6 @@ static void test_counts(void **state)
 	struct poisson p = process(5, 3);
 	double sum = 0, squares = 0, mean;
 
-	(void)state;
 	for (uint64_t n = 0;; n++) {
 		uint64_t window = poisson_arrival(&p, n) / (20 * POISSON_UNIT);
 
@@ -137,7 +129,6 @@ static void test_arrivals(void **state)
 	const uint64_t numbers[] = { 1, 2, 3, 7, 64, 1000, 4097, 1000000, (1ull << 40) + 12345 };
 	const unsigned runs = 4000;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		const double n = (double)numbers[i];
 		double sum = 0, squares = 0;
@@ -160,7 +151,6 @@ static void test_any_order(void **state)
 {
 	struct poisson p = process(72058, 1), fresh;
 
-	(void)state;
 	for (uint64_t i = 0; i < 20000; i++) {
 		uint64_t n = random_splitmix64(i) >> (17 + i % 47);
 
@@ -178,7 +168,6 @@ static void test_keys(void **state)
 	struct poisson a = process(1, 1), b = process(1, 2), c = process(2, 1);
 	uint64_t same = 0;
 
-	(void)state;
 	for (uint64_t n = 1; n < 1000; n++) {
 		uint64_t at = poisson_arrival(&a, n);
 
@@ -191,7 +180,6 @@ static void test_end(void **state)
 {
 	struct poisson p = process(1, 1);
 
-	(void)state;
 	assert_int_equal(poisson_arrival(&p, 0), 0);
 	assert_true(poisson_arrival(&p, POISSON_END - 1) < UINT64_MAX);
 	assert_true(poisson_arrival(&p, POISSON_END - 1) > poisson_arrival(&p, POISSON_END / 2));

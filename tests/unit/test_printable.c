@@ -2,12 +2,7 @@
 /*
  * Text of others for a terminal: src/base/text.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,14 +26,12 @@ static void test_kept(void **state)
 		"\xc2\xa0",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		becomes(texts[i], texts[i]);
 }
 
 static void test_escaped(void **state)
 {
-	(void)state;
 	becomes("a\nb\tc\rd", "a\\nb\\tc\\x0dd");
 	becomes("\x1b[2J\x7f\x01", "\\x1b[2J\\x7f\\x01");
 	/* C1 as one byte, which is no UTF-8, and as a character. */
@@ -63,7 +56,6 @@ static void test_lines(void **state)
 {
 	char *got = printable_dup("\ta\x1b\n\xe2\x80\xae\n", true);
 
-	(void)state;
 	assert_string_equal(got, "\ta\\x1b\n\\u202e\n");
 	free(got);
 }
@@ -122,7 +114,6 @@ static void test_exact(void **state)
 	};
 	char back[64], *got;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		got = exact(texts[i]);
 		assert_true(printable_is_safe(got));
@@ -140,7 +131,6 @@ static void test_exact(void **state)
  */
 static void test_any_bytes(void **state)
 {
-	(void)state;
 	for (unsigned seed = 1; seed < 2000; seed++) {
 		char text[32], *once, *twice;
 		unsigned next = seed;

@@ -2,12 +2,7 @@
 /*
  * Progress for programs: src/report/heartbeat.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -34,7 +29,6 @@ static void test_both_ways(void **state)
 	struct progress_line got;
 	size_t length = progress_line_encode(&sample, text);
 
-	(void)state;
 	assert_int_equal(length, strlen(line) + 1);
 	assert_int_equal(text[length - 1], '\n');
 	text[length - 1] = '\0';
@@ -50,7 +44,6 @@ static void test_longest(void **state)
 					    UINT64_MAX,	      UINT64_MAX, UINT64_MAX, INT64_MAX };
 	char text[PROGRESS_LINE_SIZE];
 
-	(void)state;
 	assert_true(progress_line_encode(&most, text) < sizeof(text));
 }
 
@@ -59,7 +52,6 @@ static void test_others(void **state)
 	static const char *const texts[] = { "", "xdd: error", "@", "@xdd", "@xd 1 ready" };
 	struct progress_line got;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		assert_int_equal(progress_line_decode(texts[i], &got), -ENOMSG);
 }
@@ -82,7 +74,6 @@ static void test_malformed(void **state)
 	struct progress_line got;
 	char text[sizeof(line) + 1];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		assert_int_equal(progress_line_decode(texts[i], &got), -EBADMSG);
 	/* Each prefix that has more than the mark, and more than the line. */

@@ -2,12 +2,7 @@
 /*
  * The counter-based random generator: src/base/random.c and the inline half in its header.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,7 +17,6 @@ static void test_splitmix64(void **state)
 	static const uint64_t known[] = { 6457827717110365317u, 3203168211198807973u,
 					  9817491932198370423u };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		assert_int_equal(random_splitmix64(1234567 + (i + 1) * RANDOM_GOLDEN), known[i]);
 }
@@ -47,7 +41,6 @@ static void test_known_answers(void **state)
 		{ { UINT64_MAX, UINT32_MAX, 65535, 0, 2 }, UINT64_MAX, 0x4d3e51218e716089 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		const struct random_sequence s = random_sequence(&known[i].key);
 
@@ -76,7 +69,6 @@ static void test_known_bounded(void **state)
 	};
 	const struct random_sequence s = random_sequence(&some_key);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		assert_int_equal(random_below(&s, known[i].n, known[i].bound), known[i].draw);
 }
@@ -107,7 +99,6 @@ static void test_below_against_slow(void **state)
 	const struct random_sequence s = random_sequence(&some_key);
 	unsigned rejected = 0;
 
-	(void)state;
 	for (size_t b = 0; b < sizeof(bounds) / sizeof(bounds[0]); b++) {
 		for (uint64_t n = 0; n < 2000; n++) {
 			uint64_t value = random_below(&s, n, bounds[b]);
@@ -154,7 +145,6 @@ static void test_uniform(void **state)
 {
 	static const uint64_t seeds[] = { 0, 1, 72058, 0xdeadbeefcafe };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
 		struct random_key key = { .seed = seeds[i], .pass = 1, .target = (uint16_t)i };
 
@@ -175,7 +165,6 @@ static void test_any_order(void **state)
 	static uint64_t in_order[COUNT];
 	const struct random_sequence s = random_sequence(&some_key);
 
-	(void)state;
 	for (uint64_t n = 0; n < COUNT; n++)
 		in_order[n] = random_below(&s, n, 1000000);
 	/* 17 has no factor in common with the count, so this visits each once. */
@@ -210,7 +199,6 @@ static void test_related_keys(void **state)
 {
 	const struct random_sequence s = random_sequence(&some_key);
 
-	(void)state;
 	for (unsigned field = 0; field < 5; field++) {
 		struct random_key keys[N_RELATED];
 
@@ -232,7 +220,6 @@ static void test_first_draws(void **state)
 		COUNT = 65536
 	};
 
-	(void)state;
 	for (unsigned field = 1; field < 4; field++) {
 		for (uint32_t i = 0; i < COUNT; i++) {
 			struct random_key key = some_key;
@@ -256,7 +243,6 @@ static void test_avalanche(void **state)
 {
 	const struct random_sequence s = random_sequence(&some_key);
 
-	(void)state;
 	for (unsigned bit = 0; bit < 64; bit++) {
 		unsigned changed[64] = { 0 };
 

@@ -2,12 +2,7 @@
 /*
  * Reading whole files: src/base/file.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +43,6 @@ static void test_files(void **state)
 {
 	static const size_t sizes[] = { 0, 1, 4095, 4096, 65535, 65536, 65537, 300000 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		check(file_of(sizes[i]), SIZE_MAX, sizes[i]);
 		check(file_of(sizes[i]), sizes[i], sizes[i]);
@@ -60,7 +54,6 @@ static void test_pipe(void **state)
 {
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	if (fork() == 0) {
 		for (size_t done = 0; done < sizeof(content); done += 1000)
@@ -76,7 +69,6 @@ static void test_limit(void **state)
 {
 	static const size_t sizes[] = { 1, 4096, 65536, 300000 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		int fd = file_of(sizes[i]);
 		char *data = content;
@@ -94,7 +86,6 @@ static void test_errors(void **state)
 	int fd = open("/", O_RDONLY);
 	size_t got;
 
-	(void)state;
 	assert_int_equal(readfile(fd, SIZE_MAX, &data, &got), -EISDIR);
 	assert_null(data);
 	close(fd);
@@ -108,7 +99,6 @@ static void test_errors(void **state)
 
 static int fill(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(content); i++)
 		content[i] = (char)(i * 31 + i / 256);
 	return 0;

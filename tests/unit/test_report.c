@@ -3,12 +3,7 @@
  * The report: its table, CSV, and appending to files. test_report_output.c has the information
  * sections and outputs that fail.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "report/latency.h"
 #include "report/screen.h"
@@ -24,7 +19,6 @@ static void test_fold_defaults(void **state)
 	const char *bad;
 	size_t len;
 
-	(void)state;
 	assert_int_equal(column_list_parse(&list, COLUMN_DEFAULTS, &bad, &len), 0);
 	assert_true(line_size(list.n) <= sizeof(buf));
 	for (size_t i = 0; i < list.n; i++)
@@ -48,7 +42,6 @@ static void test_csv_file(void **state)
 {
 	struct plan plan = sample_plan();
 
-	(void)state;
 	plan.output_file = "/dev/null";
 	plan.csv_file = "a.csv";
 	plan.combined_file = "b.csv";
@@ -63,7 +56,6 @@ static void test_csv_appends(void **state)
 {
 	struct plan plan = sample_plan();
 
-	(void)state;
 	plan.output_file = "/dev/null";
 	plan.csv_file = "a.csv";
 	plan.combined_file = "b.csv";
@@ -82,7 +74,6 @@ static void test_csv_ends_last_line(void **state)
 {
 	struct plan plan = sample_plan();
 
-	(void)state;
 	plan.output_file = "out.txt";
 	plan.csv_file = "a.csv";
 	plan.combined_file = "b.csv";
@@ -102,7 +93,6 @@ static void test_csv_other_header(void **state)
 					      "\n", "WHAT,OPS,BANDWIDTH\r\n" };
 	struct plan plan = sample_plan();
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
 		plan = sample_plan();
 		plan.csv_file = "a.csv";
@@ -123,7 +113,6 @@ static void test_csv_names(void **state)
 {
 	struct plan plan = sample_plan();
 
-	(void)state;
 	plan.output_format = "+BYTESTRANSFERED+DELIM+DELIM+USRTIME+OPTYPE+DELIM";
 	plan.output_file = "out.txt";
 	plan.csv_file = "a.csv";
@@ -138,7 +127,6 @@ static void test_text_file(void **state)
 	struct plan plan = sample_plan();
 	const char *text;
 
-	(void)state;
 	plan.output_file = "out.txt";
 	assert_accepted(&plan);
 	assert_int_equal(run_report(&plan), XDD_OK);
@@ -159,7 +147,6 @@ static void test_lines_arrive_at_once(void **state)
 	struct plan plan = sample_plan();
 	struct report *r;
 
-	(void)state;
 	plan.output_file = "out.txt";
 	plan.csv_file = "a.csv";
 	assert_int_equal(report_open(&plan, &r), XDD_OK);
@@ -209,7 +196,6 @@ static void test_findings(void **state)
 	size_t n;
 	int saved;
 
-	(void)state;
 	plan.output_file = "out.txt";
 	assert_int_equal(report_open(&plan, &r), XDD_OK);
 	report_findings(r, &n);
@@ -285,7 +271,6 @@ static void test_findings_held(void **state)
 	struct plan plan = sample_plan();
 	char paths[10][8];
 
-	(void)state;
 	for (unsigned i = 0; i < 10; i++) {
 		snprintf(paths[i], sizeof(paths[i]), "d%u", i);
 		many[i] = targets[0];
@@ -328,7 +313,6 @@ static void test_latency_header(void **state)
 	uint32_t percents[] = { 50 * HISTOGRAM_PERCENT, 99 * HISTOGRAM_PERCENT + 900000 };
 	struct plan plan = sample_plan();
 
-	(void)state;
 	plan.latency.percents = percents;
 	plan.latency.n_percents = 2;
 	for (int intervals = 0; intervals < 2; intervals++) {

@@ -3,12 +3,7 @@
  * Refusals of report_check(): columns that are none, files that cannot be written, files that two
  * outputs or a target share.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "report_fixture.h"
 
@@ -16,7 +11,6 @@ static void test_bad_format(void **state)
 {
 	struct plan plan = sample_plan();
 
-	(void)state;
 	plan.output_format = "+WHAT+LATENCYY+OPS";
 	assert_refused(&plan, "-outputformat LATENCYY: no such column identifier; did you mean "
 			      "+LATENCY? (xdd -help columns lists them)");
@@ -36,7 +30,6 @@ static void test_bad_paths(void **state)
 {
 	struct plan plan = sample_plan();
 
-	(void)state;
 	assert_int_equal(mkdir("sub", 0700), 0);
 	put_file("data", "");
 	plan.csv_file = "nowhere/a.csv";
@@ -64,7 +57,6 @@ static void test_not_writable(void **state)
 {
 	struct plan plan = sample_plan();
 
-	(void)state;
 	if (geteuid() == 0)
 		skip();
 	put_file("a.csv", HEADER);
@@ -83,7 +75,6 @@ static void test_same_file(void **state)
 {
 	struct plan plan = sample_plan();
 
-	(void)state;
 	plan.output_file = "out.txt";
 	plan.csv_file = "./out.txt";
 	assert_refused(&plan,
@@ -124,7 +115,6 @@ static void test_same_as_stdout(void **state)
 	int saved = redirect_fd(STDOUT_FILENO, "a.csv");
 	char text[512];
 
-	(void)state;
 	plan.csv_file = "a.csv";
 	snprintf(text, sizeof(text), "%s", error_of(report_check, &plan, XDD_BAD_ARGUMENT));
 	restore_fd(STDOUT_FILENO, saved);
@@ -137,7 +127,6 @@ static void test_same_as_target(void **state)
 	struct target_plan target = targets[0];
 	struct plan plan = sample_plan();
 
-	(void)state;
 	target.path = "./data";
 	plan.targets = &target;
 	plan.n_targets = 1;

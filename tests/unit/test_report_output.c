@@ -2,12 +2,7 @@
 /*
  * The report: the information sections, terminals and pipes, and outputs that fail.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -29,7 +24,6 @@ static void test_short_info(void **state)
 	struct plan plan = sample_plan();
 	const char *text, *id;
 
-	(void)state;
 	text = output_of(&plan);
 	assert_memory_equal(text, "Starting time for this run, ", 28);
 	id = strchr(text, '\n');
@@ -49,7 +43,6 @@ static void test_run_section(void **state)
 	struct plan plan = sample_plan();
 	const char *text;
 
-	(void)state;
 	plan.verbose = true;
 	plan.pass_delay_ns = 1500000000;
 	plan.csv_file = "a.csv";
@@ -87,7 +80,6 @@ static void test_target_section(void **state)
 	struct plan plan = sample_plan();
 	const char *text;
 
-	(void)state;
 	plan.verbose = true;
 	text = output_of(&plan);
 	assert_holds(text, "\tTarget number, 0\n"
@@ -145,7 +137,6 @@ static void test_csv_to_stdout(void **state)
 	struct plan plan = sample_plan();
 	const char *text;
 
-	(void)state;
 	plan.csv_file = "/dev/stdout";
 	plan.combined_file = "/dev/stdout";
 	assert_accepted(&plan);
@@ -202,7 +193,6 @@ static void test_folds_on_terminal(void **state)
 {
 	char text[8192];
 
-	(void)state;
 	run_on_terminal(80, NULL, text, sizeof(text));
 	assert_holds(text, " Elapsed\r\n     Bandwidth");
 	assert_holds(text, "seconds\r\n      MBytes/s");
@@ -221,7 +211,6 @@ static void test_pipes_do_not_fold(void **state)
 {
 	struct plan plan = sample_plan();
 
-	(void)state;
 	setenv("COLUMNS", "40", 1);
 	plan.output_format = NULL;
 	assert_holds(output_of(&plan), " Op_Type    Xfer_Size\n");
@@ -232,7 +221,6 @@ static void test_full_disk(void **state)
 {
 	struct plan plan = sample_plan();
 
-	(void)state;
 	if (access("/dev/full", W_OK) < 0)
 		skip();
 	plan.output_file = "out.txt";
@@ -252,7 +240,6 @@ static void test_closed_pipe(void **state)
 	int ends[2], saved = dup(STDOUT_FILENO);
 	char *text;
 
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(pipe(ends), 0);
 	fflush(stdout);

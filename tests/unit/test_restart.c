@@ -7,7 +7,6 @@
 
 static void test_not_used(void **state)
 {
-	(void)state;
 	plan.restart.enabled = false;
 	assert_int_equal(restart_open(&r, &plan, &why), 0);
 	assert_null(r);
@@ -26,7 +25,6 @@ static void test_new_copy(void **state)
 {
 	struct restart_record *rec;
 
-	(void)state;
 	assert_int_equal(accept_peer(), 0);
 	assert_int_equal(n_ranges, 0);
 	assert_int_equal(access("file", F_OK), -1);
@@ -56,7 +54,6 @@ static void test_resume(void **state)
 	struct restart_record *rec;
 	struct digest sum = digest_of_ops(0, OPS);
 
-	(void)state;
 	interrupt_copy();
 	assert_int_equal(accept_peer(), 1);
 	assert_int_equal(n_ranges, 2);
@@ -78,7 +75,6 @@ static void test_resume(void **state)
 
 static void test_nothing_missing(void **state)
 {
-	(void)state;
 	assert_int_equal(accept_peer(), 0);
 	assert_int_equal(begin(), 0);
 	write_ops(0, OPS);
@@ -93,7 +89,6 @@ static void test_nothing_missing(void **state)
 
 static void test_empty_copy(void **state)
 {
-	(void)state;
 	make_file("target", 0);
 	peer.bytes = peer.ops = peer.size_bytes = 0;
 	assert_int_equal(accept_peer(), 0);
@@ -104,7 +99,6 @@ static void test_empty_copy(void **state)
 
 static void test_complete_again(void **state)
 {
-	(void)state;
 	complete_copy();
 	assert_int_equal(accept_peer(), 1);
 	assert_int_equal(n_ranges, 0);
@@ -123,7 +117,6 @@ static void test_complete_again(void **state)
 /* A run that could not start leaves its restart file, and removes the file that it created. */
 static void test_nothing_durable(void **state)
 {
-	(void)state;
 	assert_int_equal(accept_peer(), 0);
 	assert_int_equal(begin(), 0);
 	assert_int_equal(end(false), 0);
@@ -153,7 +146,6 @@ static void assert_refused(const char *problem)
 
 static void test_other_copies(void **state)
 {
-	(void)state;
 	interrupt_copy();
 	peer.size_bytes++;
 	assert_refused("the size of the source in bytes was 409504, and is 409505 now");
@@ -180,7 +172,6 @@ static void test_other_copies(void **state)
 
 static void test_other_destinations(void **state)
 {
-	(void)state;
 	interrupt_copy();
 	make_file("target", 30 * REQUEST - 1);
 	assert_refused("the destination has 122879 bytes now, of 122880 that were written");
@@ -199,7 +190,6 @@ static void test_other_destinations(void **state)
 /* The file was another one when it was opened. */
 static void test_replaced_meanwhile(void **state)
 {
-	(void)state;
 	interrupt_copy();
 	assert_int_equal(accept_peer(), 1);
 	make_file("other", BYTES);
@@ -211,7 +201,6 @@ static void test_damaged_file(void **state)
 {
 	FILE *f;
 
-	(void)state;
 	interrupt_copy();
 	f = fopen("file", "r+");
 	assert_non_null(f);
@@ -240,7 +229,6 @@ static void test_order_of_source(void **state)
 				      .range_bytes = OPS * REQUEST };
 	uint64_t random, other;
 
-	(void)state;
 	random = restart_pattern(&source);
 	source.seek.seed = 17;
 	other = restart_pattern(&source);
@@ -265,7 +253,6 @@ static void test_order_of_source(void **state)
 
 static void test_without_amount(void **state)
 {
-	(void)state;
 	assert_int_equal(restart_open(&r, &plan, &why), 0);
 	peer.ops = peer.bytes = WIRE_NO_SIZE;
 	assert_int_equal(restart_accept(r, &own, &peer, ranges, &n_ranges, &why), -EINVAL);
@@ -285,7 +272,6 @@ static void leave_out(uint64_t bytes)
 
 static void test_offset(void **state)
 {
-	(void)state;
 	leave_out(50 * REQUEST);
 	assert_int_equal(accept_peer(), 0);
 	assert_int_equal(begin(), 0);
@@ -311,7 +297,6 @@ static void test_offset(void **state)
 
 static void test_offset_within_request(void **state)
 {
-	(void)state;
 	leave_out(100);
 	peer.ops = OPS;
 	peer.bytes = OPS * REQUEST;
@@ -329,7 +314,6 @@ static void test_offset_of_one_side(void **state)
 	static const char expected[] = "the source leaves out 0 bytes, the destination 4096: give "
 				       "both the same -restart offset";
 
-	(void)state;
 	own.skipped_bytes = REQUEST;
 	assert_int_equal(accept_peer(), -EINVAL);
 	assert_string_equal(why.text, expected);
@@ -341,7 +325,6 @@ static void test_default_name(void **state)
 {
 	const char *path;
 
-	(void)state;
 	plan.restart.file = NULL;
 	strcpy(peer.host, "../../etc\n");
 	strcpy(peer.name, "/");

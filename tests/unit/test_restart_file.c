@@ -68,7 +68,6 @@ static void test_text(void **state)
 				   "# durable 99 1\n"
 				   "# checksum ";
 
-	(void)state;
 	assert_memory_equal(text, head, strlen(head));
 	assert_int_equal(strlen(text), strlen(head) + 17);
 	free(text);
@@ -76,7 +75,6 @@ static void test_text(void **state)
 
 static void test_round_trip(void **state)
 {
-	(void)state;
 	check_round_trip(&sample);
 	assert_int_equal(other.source_mtime_ns, -1500000000);
 	assert_memory_equal(other.run, sample.run, WIRE_SESSION_BYTES);
@@ -97,7 +95,6 @@ static void test_version_1(void **state)
 {
 	char *text;
 
-	(void)state;
 	sample.version = 1;
 	sample.source_ctime_ns = 0;
 	text = encode(&sample);
@@ -123,7 +120,6 @@ static void test_complete(void **state)
 				   "# xdd restart file, version 2\n";
 	char *text;
 
-	(void)state;
 	make_complete(&sample);
 	text = encode(&sample);
 	assert_memory_equal(text, head, strlen(head));
@@ -136,7 +132,6 @@ static void test_names(void **state)
 {
 	char *text;
 
-	(void)state;
 	strcpy(sample.destination_name, "/a b\n-deletefile \xc3\xa4 100%\x1b[2J\xff\\");
 	text = encode(&sample);
 	assert_non_null(strstr(text, "# destination-name /a b%0a-deletefile \xc3\xa4 "
@@ -161,7 +156,6 @@ static void test_too_long(void **state)
 {
 	char *text, name[256 + 40];
 
-	(void)state;
 	snprintf(name, sizeof(name), "# source-host %0256d", 0);
 	text = forge(&sample, "# source-host alpha", name);
 	assert_int_equal(decode(text, strlen(text)), -EINVAL);
@@ -179,7 +173,6 @@ static void test_no_restart_file(void **state)
 	static const char data[] = "\x7f"
 				   "ELF\0\0\0";
 
-	(void)state;
 	assert_int_equal(decode("", 0), -EINVAL);
 	assert_string_equal(why.text, "line 1: is not from a restart file of xdd");
 	assert_int_equal(decode(data, sizeof(data)), -EINVAL);
@@ -195,7 +188,6 @@ static void test_no_restart_file(void **state)
 
 static void test_malformed(void **state)
 {
-	(void)state;
 	assert_refused("offset 40960", "offset -1", "line 1: is not from a restart file of xdd");
 	assert_refused("offset 40960", "offset 040960",
 		       "line 1: does not match the rest: the file is damaged");
@@ -218,7 +210,6 @@ static void test_malformed(void **state)
 
 static void test_ranges(void **state)
 {
-	(void)state;
 	assert_refused("# ranges 3", "# ranges 2",
 		       "line 30: the durable operations have 45056 bytes, not 49056");
 	assert_refused("# ranges 3", "# ranges 4", "line 32: expected \"# durable FIRST COUNT\"");
@@ -242,7 +233,6 @@ static void test_ranges(void **state)
 
 static void test_relations(void **state)
 {
-	(void)state;
 	assert_refused("# request-size 4096", "# request-size 0",
 		       "line 31: the numbers of bytes and operations above do not match");
 	assert_refused("# bytes 409504", "# bytes 409601",
@@ -270,7 +260,6 @@ static void test_each_bit(void **state)
 	char *text = encode(&sample);
 	size_t size = strlen(text);
 
-	(void)state;
 	for (size_t bit = 0; bit < 8 * size; bit++) {
 		text[bit / 8] ^= (char)(1 << bit % 8);
 		assert_int_equal(decode(text, size), -EINVAL);
@@ -286,7 +275,6 @@ static void test_each_length(void **state)
 	char *text = encode(&sample), *longer;
 	size_t size = strlen(text);
 
-	(void)state;
 	for (size_t n = 0; n < size; n++)
 		assert_int_equal(decode(text, n), -EINVAL);
 	longer = malloc(size + 2);
@@ -299,7 +287,6 @@ static void test_each_length(void **state)
 
 static void test_most_ranges(void **state)
 {
-	(void)state;
 	sample.ops = 2 * RESTART_MAX_RANGES;
 	sample.bytes = sample.ops * REQUEST;
 	extents_clear(&sample.durable);

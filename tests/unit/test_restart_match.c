@@ -49,7 +49,6 @@ static void test_identity(void **state)
 		  "1311768467463790320, and is 5 now" },
 	};
 
-	(void)state;
 	make_sample(&other);
 	assert_true(restart_record_matches(&sample, &other, &why));
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -66,7 +65,6 @@ static void test_identity(void **state)
 /* These differ between the sessions of one copy. */
 static void test_may_change(void **state)
 {
-	(void)state;
 	make_sample(&other);
 	other.run[0] ^= 1;
 	other.time[0] = '3';
@@ -81,7 +79,6 @@ static void test_may_change(void **state)
 
 static void test_unchanged(void **state)
 {
-	(void)state;
 	make_sample(&other);
 	assert_true(restart_record_unchanged(&sample, &other));
 	other.destination_mtime_ns++;
@@ -97,7 +94,6 @@ static void test_unchanged(void **state)
 
 static void test_long_values(void **state)
 {
-	(void)state;
 	make_sample(&other);
 	memset(other.source_name, 'y', sizeof(other.source_name) - 1);
 	assert_false(restart_record_matches(&sample, &other, &why));
@@ -118,7 +114,6 @@ static void test_files(void **state)
 	char directory[] = "/tmp/xdd-restart-XXXXXX", path[64];
 	FILE *f;
 
-	(void)state;
 	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof(path), "%s/file", directory);
 	assert_int_equal(read_file(path), -ENOENT);

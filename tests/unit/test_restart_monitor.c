@@ -9,7 +9,6 @@ static void test_flush_comes_first(void **state)
 {
 	struct restart_record *rec;
 
-	(void)state;
 	sem_init(&flush_began, 0, 0);
 	sem_init(&flush_may_end, 0, 0);
 	plan.restart.frequency_ns = 10 * NS_PER_MS;
@@ -52,7 +51,6 @@ static void test_frequency(void **state)
 	uint64_t begin_ns;
 	unsigned before, ops = 0;
 
-	(void)state;
 	plan.restart.frequency_ns = 50 * NS_PER_MS;
 	assert_int_equal(accept_peer(), 0);
 	begin_ns = clock_kernel_ns();
@@ -74,7 +72,6 @@ static void test_costs(void **state)
 {
 	struct restart_cost cost;
 
-	(void)state;
 	assert_int_equal(accept_peer(), 0);
 	assert_int_equal(begin(), 0);
 	write_ops(0, OPS);
@@ -88,7 +85,6 @@ static void test_costs(void **state)
 
 static void test_record_fails(void **state)
 {
-	(void)state;
 	plan.restart.file = "missing/file";
 	assert_int_equal(accept_peer(), 0);
 	assert_int_equal(begin(), -ENOENT);
@@ -112,7 +108,6 @@ static void test_threads(void **state)
 	struct restart_record *rec;
 	struct digest sum = digest_of_ops(0, OPS);
 
-	(void)state;
 	plan.restart.frequency_ns = NS_PER_MS;
 	assert_int_equal(accept_peer(), 0);
 	assert_int_equal(begin(), 0);
@@ -133,7 +128,6 @@ static void test_too_many_ranges(void **state)
 {
 	struct restart_record *rec;
 
-	(void)state;
 	peer.ops = 4 * WIRE_MAX_RANGES;
 	peer.bytes = peer.ops * REQUEST;
 	assert_int_equal(accept_peer(), 0);
@@ -154,7 +148,6 @@ static void test_too_many_ranges_complete(void **state)
 	struct restart_record *rec;
 	struct digest sum = { 0, 0 };
 
-	(void)state;
 	peer.ops = 4 * WIRE_MAX_RANGES;
 	peer.bytes = peer.ops * REQUEST;
 	assert_int_equal(accept_peer(), 0);

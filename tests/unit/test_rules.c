@@ -3,12 +3,7 @@
  * The table of rules, src/report/rule.c: each can be reached, and its sentence and its advice are
  * said.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -66,7 +61,6 @@ static const struct rule *rule_of(int id)
 
 static void test_rows(void **state)
 {
-	(void)state;
 	for (int i = 0; i < RULES; i++) {
 		const struct rule *rule = rule_of(i);
 
@@ -226,7 +220,6 @@ static bool verdict_says(const struct verdict_facts *f, const char *label, const
 
 static void test_verdict_lines(void **state)
 {
-	(void)state;
 	for (int i = RULE_FINDINGS; i < RULE_READS_FAILED; i++) {
 		const bool limit = i < RULE_BY_COPY;
 		struct verdict_facts f = limit ? facts_of_limit((enum rule_id)i) :
@@ -240,7 +233,6 @@ static void test_verdict_lines(void **state)
 /* Each finding has its line, and its advice is what to do next. */
 static void test_verdict_findings(void **state)
 {
-	(void)state;
 	for (int i = 0; i < RULE_FINDINGS; i++) {
 		struct finding finding =
 			FOUND((enum rule_id)i, 0, "target 0, data: ", "so it is", "");
@@ -364,7 +356,6 @@ static void test_check(void **state)
 {
 	struct check_notes notes;
 
-	(void)state;
 	for (int i = RULE_READS_FAILED; i < RULES; i++) {
 		struct checked c = checked_of((enum rule_id)i);
 		bool found = false;
@@ -480,7 +471,6 @@ static void test_findings(void **state)
 	int saved;
 	size_t n;
 
-	(void)state;
 	t.kind = TARGET_BLOCK;
 	t.direct_io = true;
 	plan.targets = &t;

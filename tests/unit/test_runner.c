@@ -2,12 +2,7 @@
 /*
  * Plans in one process, one after another: src/commands/runner.c and the sink of a report.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -106,7 +101,6 @@ static void test_values(void **state)
 					     "-passes", "3",	"-verbose", NULL };
 	struct seen seen;
 
-	(void)state;
 	assert_int_equal(run_words(words, FIGURES_LATENCY | FIGURES_PASSES, &seen), XDD_OK);
 	assert_int_equal(seen.results[RESULT_QUEUE_PASS], 0);
 	assert_int_equal(seen.results[RESULT_TARGET_PASS], 6);
@@ -126,7 +120,6 @@ static void test_needs(void **state)
 					     "null", "-numreqs", "10",	 NULL };
 	struct seen seen;
 
-	(void)state;
 	assert_int_equal(run_words(words, 0, &seen), XDD_OK);
 	assert_int_equal(seen.ops, 10);
 	assert_int_equal(seen.latencies, 0);
@@ -144,7 +137,6 @@ static void test_failure(void **state)
 				      "4",   "-numreqs", "3",	 "-timelimit", "60", NULL };
 	struct seen seen;
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, 8192), 0);
 	assert_int_equal(run_words(words, 0, &seen), XDD_IO_ERROR);
@@ -167,7 +159,6 @@ static void test_placement(void **state)
 	cpu_set_t before, after;
 	struct seen seen;
 
-	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
 	if (!CPU_ISSET(0, &before) || CPU_COUNT(&before) < 2)
 		skip();
@@ -189,7 +180,6 @@ static void test_refused(void **state)
 					       "/no/such/file", "-numreqs", "1",    NULL };
 	struct seen seen;
 
-	(void)state;
 	log_hold();
 	assert_int_equal(run_words(bad, 0, &seen), XDD_BAD_ARGUMENT);
 	assert_int_equal(run_words(missing, 0, &seen), XDD_TARGET_FAILED);
@@ -207,7 +197,6 @@ static void test_many(void **state)
 	struct seen seen;
 	uint64_t start;
 
-	(void)state;
 	assert_int_equal(run_words(words, FIGURES_LATENCY, &seen), XDD_OK);
 	before = leftovers_count();
 	start = clock_kernel_ns();
@@ -226,7 +215,6 @@ static void test_signal(void **state)
 					     "null", "-numreqs", "10",	 NULL };
 	struct seen seen;
 
-	(void)state;
 	assert_false(runner_is_canceled(&runner));
 	log_hold();
 	assert_int_equal(kill(getpid(), SIGTERM), 0);
@@ -242,13 +230,11 @@ static void test_signal(void **state)
 
 static int begin(void **state)
 {
-	(void)state;
 	return runner_begin(&runner) ? -1 : 0;
 }
 
 static int end(void **state)
 {
-	(void)state;
 	runner_end(&runner);
 	return 0;
 }

@@ -101,7 +101,6 @@ static bool same(const char *a, const char *b)
 
 static void test_identities(void **state)
 {
-	(void)state;
 	PLAN_OF("data");
 	assert_true(same("data", "data"));
 	assert_true(same("data", "soft"));
@@ -126,7 +125,6 @@ static void test_order(void **state)
 		{ .dev = 3, .ino = 1, .name = "" },
 	};
 
-	(void)state;
 	for (int i = 0; i < 5; i++)
 		for (int k = 0; k < 5; k++) {
 			int order = file_id_compare(&ids[i], &ids[k]);
@@ -140,7 +138,6 @@ static void test_sorted(void **state)
 	struct file_id *ids;
 	size_t with_data = MOST;
 
-	(void)state;
 	PLAN_OF("data", "sub/missing", "soft", "null");
 	ids = plan_file_ids(&plan);
 	assert_non_null(ids);
@@ -159,7 +156,6 @@ static void test_sorted(void **state)
 
 static void test_option(void **state)
 {
-	(void)state;
 	PLAN_OF("data", "null");
 	assert_null(plan_recreating_option(&targets[0]));
 	targets[0].recreate_files = targets[1].recreate_files = true;
@@ -171,7 +167,6 @@ static void test_option(void **state)
 
 static void test_recreated_alone(void **state)
 {
-	(void)state;
 	PLAN_OF("data", "empty", "null", "null");
 	targets[0].recreate_files = targets[2].recreate_files = true;
 	accepted(plan_check_same_files);
@@ -185,7 +180,6 @@ static void test_recreated_together(void **state)
 {
 	const struct target_plan *first;
 
-	(void)state;
 	PLAN_OF("data", "empty", "soft", "sub/../data");
 	targets[0].recreate_files = targets[2].recreate_files = targets[3].recreate_files = true;
 	accepted(plan_check_same_files);
@@ -199,7 +193,6 @@ static void test_recreated_together(void **state)
 
 static void test_recreated_missing(void **state)
 {
-	(void)state;
 	PLAN_OF("sub/missing", "subsoft/missing", "/xdd-none", "/xdd-none");
 	for (size_t i = 0; i < MOST; i++)
 		targets[i].recreate_files = true;
@@ -216,7 +209,6 @@ static void test_recreated_by_one(void **state)
 {
 	static const char *const others[] = { "data", "soft", "hard" };
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		for (size_t which = 0; which < 2; which++) {
 			PLAN_OF("empty", "data", others[i], "null");
@@ -242,7 +234,6 @@ static void test_recreated_by_one(void **state)
 
 static void test_other_names(void **state)
 {
-	(void)state;
 	PLAN_OF("data", "hard");
 	targets[0].recreate_files = targets[1].recreate_files = true;
 	refused(plan_check_same_files, "-recreatefiles: target ",
@@ -263,7 +254,6 @@ static void test_other_names(void **state)
 
 static void test_saved_list(void **state)
 {
-	(void)state;
 	for (size_t which = 0; which < 2; which++) {
 		PLAN_OF("data", "sub/list.T1.txt");
 		targets[which].seek.save_file = "sub/list";
@@ -294,7 +284,6 @@ static bool makes(const char *path)
 
 static void test_makes_file(void **state)
 {
-	(void)state;
 	PLAN_OF("data", "/xdd-none");
 	assert_false(makes("data.00000001"));
 	targets[0].create_new_files = targets[1].create_new_files = true;
@@ -330,7 +319,6 @@ static void test_makes_file(void **state)
 
 static void test_new_files(void **state)
 {
-	(void)state;
 	/* Whichever target comes first. */
 	PLAN_OF("data", "data.00000002", "null");
 	targets[0].create_new_files = targets[2].create_new_files = true;
@@ -369,7 +357,6 @@ static void restarts(size_t i, const char *file)
 
 static void test_restart_files(void **state)
 {
-	(void)state;
 	PLAN_OF("data", "empty", "sub/a");
 	restarts(0, "sub/0");
 	restarts(2, "sub/2");
@@ -430,7 +417,6 @@ static void test_buffered(void **state)
 	static const char kept[] =
 		"the buffer keeps target 1 from reading what target 0 has written";
 
-	(void)state;
 	roles(writes_buffer, reads);
 	refused(plan_check_buffered, "target 0, data", kept);
 	roles(writes, reads_buffer);
@@ -483,7 +469,6 @@ static void test_tagged_ranges(void **state)
 		{ 0, 4097 }, { 8191, 9000 }, { 5000, 6000 }, { 0, 9000 }
 	};
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		two_tagged(apart[i][0], apart[i][1]);
 		accepted(plan_check_tagged);
@@ -505,7 +490,6 @@ static void test_tagged_gaps(void **state)
 						   SEEK_ZIPF, SEEK_NONE };
 	static const struct seek_row row = { .blocks = 1 };
 
-	(void)state;
 	for (size_t i = 0; i < 5; i++) {
 		two_tagged(4096, 8192);
 		targets[i % 2].seek.pattern = whole[i];
@@ -529,7 +513,6 @@ static void test_tagged_gaps(void **state)
 
 static void test_tagged_roles(void **state)
 {
-	(void)state;
 	two_tagged(4096, 8192);
 	targets[1].op = OP_DISCARD;
 	refused(plan_check_tagged, "target 0, data", "target 1 discards the same bytes");

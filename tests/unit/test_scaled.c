@@ -2,12 +2,7 @@
 /*
  * Measured numbers for people: src/base/units.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <float.h>
 #include <math.h>
@@ -63,7 +58,6 @@ static void test_rate(void **state)
 		{ 0, NULL },
 	};
 
-	(void)state;
 	check_cases(scaled_rate, cases);
 }
 
@@ -75,7 +69,6 @@ static void test_ops(void **state)
 		{ 1.25e6, "1.25 M/s" }, { NAN, "-" },		{ 0, NULL },
 	};
 
-	(void)state;
 	check_cases(scaled_ops, cases);
 }
 
@@ -102,7 +95,6 @@ static void test_time(void **state)
 		{ 0, NULL },
 	};
 
-	(void)state;
 	check_cases(scaled_time, cases);
 }
 
@@ -123,7 +115,6 @@ static void test_bytes(void **state)
 		{ 0, NULL },
 	};
 
-	(void)state;
 	check_cases(scaled_bytes, cases);
 }
 
@@ -141,7 +132,6 @@ static void test_count(void **state)
 		{ 0, NULL },
 	};
 
-	(void)state;
 	check_cases(scaled_count, cases);
 }
 
@@ -160,7 +150,6 @@ static void test_read_again(void **state)
 	static const char prefixes[] = "\0kMGTPE";
 	char buf[SCALED_SIZE];
 
-	(void)state;
 	for (uint64_t i = 0; i < 20000; i++) {
 		double value = ldexp((double)(bits(i) >> 11) + 1, (int)(i % 60) - 50);
 		double back;

@@ -2,12 +2,7 @@
 /*
  * Text that fits on a screen: src/report/screen.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,7 +170,6 @@ static void test_join(void **state)
 	struct line_cell cells[4];
 	char buf[2048];
 
-	(void)state;
 	assert_true(line_size(4) <= sizeof(buf));
 	set_cells(cells, texts, 4);
 	assert_int_equal(line_join(buf, cells, 4, 0), 14);
@@ -202,7 +196,6 @@ static void test_csv_quoting(void **state)
 	char buf[2048];
 	size_t len;
 
-	(void)state;
 	assert_true(line_size(7) <= sizeof(buf));
 	set_cells(cells, texts, 7);
 	memset(buf, '?', sizeof(buf));
@@ -219,7 +212,6 @@ static void test_line_size(void **state)
 	char quotes[2 * LINE_CELL_SIZE];
 	char *buf = malloc(line_size(3));
 
-	(void)state;
 	memset(quotes, '"', sizeof(quotes) - 1);
 	quotes[sizeof(quotes) - 1] = '\0';
 	for (size_t i = 0; i < 3; i++)

@@ -3,12 +3,7 @@
  * SCSI commands and sense data: src/io/scsi.c. What goes to a device is in test_engine_sg.c and
  * test_scsi_device.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -44,7 +39,6 @@ static void test_cdb(void **state)
 		{ DIR_WRITE, 0, 65536, SCSI_FUA | SCSI_DPO, "8a180000000000000000000100000000" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		uint8_t cdb[SCSI_CDB_MAX];
 		char hex[2 * SCSI_CDB_MAX + 1] = "";
@@ -173,7 +167,6 @@ static void test_sense(void **state)
 {
 	char text[160];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(sense_cases); i++) {
 		const struct sense_case *c = &sense_cases[i];
 		struct scsi_reply reply = { .status = SCSI_CHECK_CONDITION, .sense_size = c->size };
@@ -206,7 +199,6 @@ static void test_reply_without_sense(void **state)
 	};
 	char text[160];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct scsi_reply reply = { .status = cases[i].status, .host = cases[i].host };
 
@@ -223,7 +215,6 @@ static void test_text_fits(void **state)
 				    .sense_size = sizeof(medium_5) };
 	char text[8] = "abcdefg";
 
-	(void)state;
 	memcpy(reply.sense, medium_5, sizeof(medium_5));
 	scsi_reply_text(&reply, text, 5);
 	assert_memory_equal(text, "medi\0fg", 8);
@@ -233,7 +224,6 @@ static void test_bytes_moved(void **state)
 {
 	struct scsi_reply reply = { 0 };
 
-	(void)state;
 	assert_int_equal(scsi_reply_bytes(&reply, 0, 4096, BLOCK), 4096);
 	reply.resid_bytes = 1024;
 	assert_int_equal(scsi_reply_bytes(&reply, 0, 4096, BLOCK), 3072);
@@ -273,7 +263,6 @@ static void test_key(void **state)
 		{ 2, { 0x72, 0x05, 0x06 }, 0 }, { 0, { 0x70, 0x05, 0x06 }, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct scsi_reply reply = { .status = SCSI_CHECK_CONDITION,
 					    .sense_size = cases[i].size };

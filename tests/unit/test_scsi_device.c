@@ -4,12 +4,7 @@
  * written: src/io/engine_sg.c, src/io/scsi.c, src/sys/blockdev.c. The device is that of
  * scsi_disk.h.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -25,7 +20,6 @@ static void test_capacity(void **state)
 	uint64_t bytes;
 	uint32_t block;
 
-	(void)state;
 	assert_int_equal(scsi_capacity_fd(3, &bytes, &block), 0);
 	assert_int_equal(bytes, BLOCKS * BLOCK);
 	assert_int_equal(block, BLOCK);
@@ -51,7 +45,6 @@ static void test_capacity_fails(void **state)
 	uint64_t bytes;
 	uint32_t block;
 
-	(void)state;
 	disk.block = 0;
 	assert_int_equal(scsi_capacity_fd(3, &bytes, &block), -ENOMEDIUM);
 	disk.block = BLOCK;
@@ -71,7 +64,6 @@ static struct target_plan target;
 
 static int end(void **state)
 {
-	(void)state;
 	target = (struct target_plan){ 0 };
 	return 0;
 }
@@ -91,7 +83,6 @@ static void test_check(void **state)
 {
 	struct err why;
 
-	(void)state;
 	target.op = OP_READ;
 	assert_int_equal(check("/dev/null", &why), 0);
 	assert_int_equal(check("/nonexistent/sg0", &why), -ENOENT);
@@ -117,7 +108,6 @@ static void test_check_abilities(void **state)
 {
 	struct err why;
 
-	(void)state;
 	target.op = OP_WRITE;
 	disk.mode = 0x80;
 	assert_int_equal(check("/dev/null", &why), -EROFS);
@@ -144,7 +134,6 @@ static void test_sync_cache(void **state)
 		{ .sense = medium_5, .sense_size = sizeof(medium_5) },
 	};
 
-	(void)state;
 	assert_int_equal(sg_sync_cache(3), 0);
 	assert_int_equal(disk.cdb[0], 0x35);
 	script(unknown, COUNT(unknown));

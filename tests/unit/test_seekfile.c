@@ -2,12 +2,7 @@
 /*
  * Seek lists as files: src/io/access.c writes them, src/plan/feature_seek.c reads them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +27,6 @@ static char content[1 << 16];
 
 static int make_directory(void **state)
 {
-	(void)state;
 	if (!mkdtemp(directory))
 		return -1;
 	snprintf(save_name, sizeof(save_name), "%s/list", directory);
@@ -45,7 +39,6 @@ static int remove_directory(void **state)
 {
 	DIR *dir = opendir(directory);
 
-	(void)state;
 	if (!dir)
 		return -1;
 	for (struct dirent *e = readdir(dir); e; e = readdir(dir))
@@ -108,7 +101,6 @@ static void test_format(void **state)
 	mode_t mask;
 	char *path;
 
-	(void)state;
 	t.seek.interleave = 3;
 	t.op = OP_MIXED;
 	t.read_ratio = PLAN_RATIO_ONE / 2;
@@ -150,7 +142,6 @@ static void test_one_operation(void **state)
 	struct target_plan t = plan_of(SEEK_SEQUENTIAL, 1);
 	char *path;
 
-	(void)state;
 	t.op = OP_NOOP;
 	t.seek.seekhist = 3;
 	t.seek.disthist = 1;
@@ -176,7 +167,6 @@ static void test_distances(void **state)
 	struct target_plan t = plan_of(SEEK_LOAD, 4);
 	char *path;
 
-	(void)state;
 	t.rows = rows;
 	t.n_rows = 4;
 	assert_int_equal(seekfile_save(&t, &path), 0);
@@ -196,7 +186,6 @@ static void test_average(void **state)
 	struct target_plan t = plan_of(SEEK_LOAD, 3);
 	char *path;
 
-	(void)state;
 	t.rows = rows;
 	t.n_rows = 3;
 	assert_int_equal(seekfile_save(&t, &path), 0);
@@ -215,7 +204,6 @@ static void test_histogram_sums(void **state)
 	char *path, *save = NULL;
 	unsigned bucket;
 
-	(void)state;
 	t.range_bytes = 777 * REQ;
 	t.seek.seekhist = 10;
 	t.seek.disthist = 7;
@@ -280,7 +268,6 @@ static void test_save_and_load(void **state)
 	static const enum seek_pattern patterns[] = { SEEK_SEQUENTIAL, SEEK_RANDOM, SEEK_STAGGER,
 						      SEEK_INTERLEAVE, SEEK_NONE };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
 		struct target_plan t = plan_of(patterns[i], 1000);
 
@@ -303,7 +290,6 @@ static void test_save_fails(void **state)
 	struct target_plan t = plan_of(SEEK_SEQUENTIAL, 10);
 	char *path, *other;
 
-	(void)state;
 	t.seek.save_file = "/nonexistent/directory/list";
 	assert_int_equal(seekfile_save(&t, &path), -ENOENT);
 	assert_string_equal(path, "/nonexistent/directory/list.T0.txt");
@@ -328,7 +314,6 @@ static void test_save_replaces(void **state)
 	struct target_plan t = plan_of(SEEK_SEQUENTIAL, 100);
 	char *path;
 
-	(void)state;
 	assert_int_equal(seekfile_save(&t, NULL), 0);
 	t.pass_ops = 1;
 	assert_int_equal(seekfile_save(&t, &path), 0);
@@ -378,7 +363,6 @@ static void test_load_variants(void **state)
 				   "  3 4 5 w"; /* no newline */
 	struct loaded l;
 
-	(void)state;
 	assert_int_equal(load_bytes(&l, text, sizeof(text) - 1), 0);
 	assert_int_equal(l.n_rows, 4);
 	check_row(&l.rows[0], 5, 8, 'r');
@@ -414,7 +398,6 @@ static void test_load_bad_lines(void **state)
 	char text[256];
 	struct loaded l;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		int n = snprintf(text, sizeof(text),
 				 "# 1\n# 2\n0 0 8 r\n1 8 8 r\n\n2 16 8 w 0 0\n%s\n3 0 8 r\n",
@@ -434,7 +417,6 @@ static void test_load_nothing(void **state)
 {
 	struct loaded l;
 
-	(void)state;
 	assert_int_equal(load_bytes(&l, "", 0), -EBADMSG);
 	assert_int_equal(l.line, 0);
 	done(&l);

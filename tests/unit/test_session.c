@@ -2,12 +2,7 @@
 /*
  * Sessions that go well, and plans that do not fit: src/net/session*.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -59,7 +54,6 @@ static void copy_well(unsigned connections, unsigned passes, uint64_t ops, uint6
 
 static void test_copies(void **state)
 {
-	(void)state;
 	copy_well(1, 1, 1, 1);
 	copy_well(1, 1, 100, 0);
 	copy_well(4, 1, 101, 7);
@@ -69,14 +63,12 @@ static void test_copies(void **state)
 
 static void test_nothing_to_copy(void **state)
 {
-	(void)state;
 	copy_well(1, 1, 0, 0);
 	copy_well(4, 3, 0, 0);
 }
 
 static void test_many_passes(void **state)
 {
-	(void)state;
 	copy_well(2, 100, 5, 0);
 }
 
@@ -84,7 +76,6 @@ static void test_targets(void **state)
 {
 	struct rig_copy c[3] = { rig_copy(1, 2, 40), rig_copy(4, 1, 33), rig_copy(2, 3, 0) };
 
-	(void)state;
 	rig_run(c, 3);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_good(&c[i]);
@@ -112,7 +103,6 @@ static void test_plans_exchanged(void **state)
 {
 	struct rig_copy c = rig_copy(1, 1, 1);
 
-	(void)state;
 	c.source.change = name_source;
 	c.destination.change = name_destination;
 	rig_run(&c, 1);
@@ -133,7 +123,6 @@ static void test_ranges(void **state)
 {
 	struct rig_copy c = rig_copy(2, 1, 50);
 
-	(void)state;
 	c.accepts = 1;
 	c.ranges[0] = (struct wire_range){ .first = 3, .count = 4 };
 	c.ranges[1] = (struct wire_range){ .first = 49, .count = 1 };
@@ -153,7 +142,6 @@ static void test_nothing_missing(void **state)
 {
 	struct rig_copy c = rig_copy(2, 1, 50);
 
-	(void)state;
 	c.accepts = 1;
 	rig_run(&c, 1);
 	assert_good(&c);
@@ -167,7 +155,6 @@ static void test_ranges_outside(void **state)
 {
 	struct rig_copy c = rig_copy(1, 1, 50);
 
-	(void)state;
 	c.accepts = 1;
 	c.ranges[0] = (struct wire_range){ .first = 49, .count = 2 };
 	c.n_ranges = 1;
@@ -182,7 +169,6 @@ static void test_refused(void **state)
 {
 	struct rig_copy c = rig_copy(2, 1, 5);
 
-	(void)state;
 	c.accepts = -1;
 	rig_run(&c, 1);
 	assert_int_equal(c.destination.err, -EPERM);
@@ -230,7 +216,6 @@ static void test_proof(void **state)
 {
 	struct rig_copy c = rig_copy(2, 1, 200);
 
-	(void)state;
 	c.ask = ask_all;
 	c.accepts = 1;
 	c.ranges[0] = (struct wire_range){ .first = 3, .count = 4 };
@@ -271,7 +256,6 @@ static void test_bad_questions(void **state)
 		{ { 49, 1 }, { 50, 1 } }, { { INT64_MAX - 1, 1 }, { 0, 1 } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct rig_copy c = rig_copy(1, 1, 50);
 
@@ -299,7 +283,6 @@ static void test_unanswered(void **state)
 {
 	struct rig_copy c = rig_copy(1, 1, 50);
 
-	(void)state;
 	c.ask = ask_and_refuse;
 	rig_run(&c, 1);
 	assert_int_equal(c.destination.err, -EBADMSG);
@@ -313,7 +296,6 @@ static void test_skip(void **state)
 {
 	struct rig_copy c = rig_copy(3, 1, 20);
 
-	(void)state;
 	c.skip_op = 4;
 	rig_run(&c, 1);
 	assert_good(&c);
@@ -328,7 +310,6 @@ static void test_bad_write(void **state)
 {
 	struct rig_copy c = rig_copy(3, 1, 20);
 
-	(void)state;
 	c.bad_write = 4;
 	rig_run(&c, 1);
 	assert_good(&c);
@@ -341,7 +322,6 @@ static void test_bad_write(void **state)
 
 static void test_source_ends_early(void **state)
 {
-	(void)state;
 	for (unsigned passes = 1; passes < 4; passes++) {
 		struct rig_copy c = rig_copy(2, 4, 10);
 
@@ -358,7 +338,6 @@ static void test_destination_ends_pass(void **state)
 {
 	struct rig_copy c = rig_copy(2, 3, 200);
 
-	(void)state;
 	c.throttle_ns = 20 * MS_NS;
 	c.destination.stop_pass_at = 2;
 	rig_run(&c, 1);
@@ -386,7 +365,6 @@ static void test_slow_to_open(void **state)
 {
 	struct rig_copy c = rig_copy(2, 1, 10);
 
-	(void)state;
 	c.open_late_ns = LIFE_NS + SECOND_NS;
 	stay_alive(c);
 }
@@ -396,7 +374,6 @@ static void test_slow_source(void **state)
 {
 	struct rig_copy c = rig_copy(1, 1, 1);
 
-	(void)state;
 	c.throttle_ns = LIFE_NS + SECOND_NS;
 	stay_alive(c);
 }
@@ -452,7 +429,6 @@ static void assert_misfit(void (*change)(struct wire_plan *), const char *text)
 
 static void test_misfits(void **state)
 {
-	(void)state;
 	assert_misfit(more_bytes,
 		      "the source sends requests of 4096 bytes, the destination expects 8192: "
 		      "give both the same -reqsize and -blocksize");
@@ -473,7 +449,6 @@ static void test_open_amount(void **state)
 {
 	struct rig_copy c = rig_copy(2, 1, 10);
 
-	(void)state;
 	c.destination.change = any_amount;
 	rig_run(&c, 1);
 	assert_good(&c);
@@ -486,7 +461,6 @@ static void test_no_source(void **state)
 {
 	struct rig_copy c = rig_copy(1, 1, 1);
 
-	(void)state;
 	c.destination.timeout_ns = 300 * MS_NS;
 	c.destination.timeout_given = true;
 	c.source.stop_at = 1;

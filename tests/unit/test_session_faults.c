@@ -3,12 +3,7 @@
  * Sessions that end before their time: runs that stop or fail at every step, connections that a
  * proxy damages, cuts or freezes. Both sides end soon, and a wrong block is never written.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -101,7 +96,6 @@ static void stop_at(bool source, unsigned n, bool *reached)
 
 static void test_stop_at_each_step(void **state)
 {
-	(void)state;
 	for (int source = 0; source < 2; source++) {
 		bool reached = true;
 		/* Before the first step of a source no destination knows it. */
@@ -136,7 +130,6 @@ static void fail_at(bool source, unsigned n, bool *reached)
 
 static void test_fail_at_each_step(void **state)
 {
-	(void)state;
 	for (int source = 0; source < 2; source++) {
 		bool reached = true;
 		unsigned n = source ? 2 : 1;
@@ -150,7 +143,6 @@ static void test_fail_at_each_step(void **state)
 /* At any moment, while threads wait in any call. */
 static void test_stop_at_random(void **state)
 {
-	(void)state;
 	srandom(7);
 	for (unsigned i = 0; i < 100; i++) {
 		struct rig_copy c = small_copy(LONG_TIMEOUT_NS);
@@ -222,25 +214,21 @@ static void harm_all(enum proxy_harm what, unsigned points)
 
 static void test_kill(void **state)
 {
-	(void)state;
 	harm_all(PROXY_KILL, 10);
 }
 
 static void test_cut(void **state)
 {
-	(void)state;
 	harm_all(PROXY_CUT, 1);
 }
 
 static void test_freeze(void **state)
 {
-	(void)state;
 	harm_all(PROXY_FREEZE, 1);
 }
 
 static void test_flip(void **state)
 {
-	(void)state;
 	harm_all(PROXY_FLIP, 24);
 }
 
@@ -251,7 +239,6 @@ static void test_damaged_block(void **state)
 	uint64_t bytes[3][2];
 	struct rig_copy c;
 
-	(void)state;
 	measure(bytes);
 	/* In the middle of the first block of connection 1, which is operation 1. */
 	harm(PROXY_FLIP, 2, true, bytes[2][1] - 2 * 96 - 11 * (96 + 4096) - 2000, LONG_TIMEOUT_NS,
@@ -266,7 +253,6 @@ static void test_lost_peer(void **state)
 	uint64_t bytes[3][2];
 	struct rig_copy c;
 
-	(void)state;
 	measure(bytes);
 	harm(PROXY_KILL, 1, true, bytes[1][1] / 2, LONG_TIMEOUT_NS, &c);
 	assert_non_null(strstr(c.source.why, "was closed by the destination before the end"));

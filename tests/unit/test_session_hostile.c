@@ -3,12 +3,7 @@
  * Peers that send what they may not: each message in each wrong state, and blocks outside of the
  * plan. The destination says what is wrong, and writes nothing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -175,7 +170,6 @@ static void test_wrong_messages(void **state)
 {
 	unsigned n = 0;
 
-	(void)state;
 	for (enum stage stage = PLANNED; stage < STAGES; stage++)
 		for (enum wire_type type = WIRE_HELLO; type <= WIRE_SUMS; type++) {
 			struct rig_copy c = visited(send_wrong);
@@ -233,7 +227,6 @@ static void test_odd_headers(void **state)
 	const struct wire_header begin = { .type = WIRE_PASS_BEGIN, .pass = 1 };
 	struct wire_header h = begin;
 
-	(void)state;
 	assert_odd(begin, 1, "a message with a field out of range");
 	h.target = 1;
 	assert_odd(h, 0, "a message with a field out of range");
@@ -290,7 +283,6 @@ static void test_blocks(void **state)
 {
 	const uint64_t end = 10 * RIG_REQ;
 
-	(void)state;
 	assert_refused(DATA(.sequence = 10), RIG_REQ, "sent DATA 10 of pass 1 on connection 0");
 	assert_refused(DATA(.sequence = INT64_MAX), RIG_REQ, OUTSIDE);
 	assert_refused(DATA(.offset = end), 1, OUTSIDE);
@@ -309,7 +301,6 @@ static void test_block_twice(void **state)
 {
 	struct rig_copy c = visited(send_block);
 
-	(void)state;
 	block = DATA(.sequence = 4, .offset = 4 * RIG_REQ);
 	block_bytes = RIG_REQ;
 	block_twice = true;
@@ -347,7 +338,6 @@ static void test_last_of_pass(void **state)
 {
 	struct rig_copy c = visited(send_last_of_both);
 
-	(void)state;
 	rig_run(&c, 1);
 	assert_non_null(strstr(c.destination.why, "sent PASS_LAST 1 of pass 2 on connection 0, "));
 	rig_free(&c);
@@ -388,7 +378,6 @@ static void test_intruders(void **state)
 {
 	struct rig_copy c = visited(intrude);
 
-	(void)state;
 	rig_run(&c, 1);
 	assert_string_equal(c.destination.why, "");
 	assert_int_equal(c.destination.err, 0);
@@ -430,7 +419,6 @@ static void test_no_plan(void **state)
 {
 	struct rig_copy c = visited(waste_time);
 
-	(void)state;
 	rig_run(&c, 1);
 	assert_string_equal(c.destination.why, "");
 	assert_int_equal(c.destination.err, 0);

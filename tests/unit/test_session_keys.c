@@ -2,12 +2,7 @@
 /*
  * Sessions with keys and encryption, and peers without: src/net/session*.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -46,7 +41,6 @@ static void test_key(void **state)
 {
 	struct rig_copy c = keyed_copy(1, 1);
 
-	(void)state;
 	rig_run(&c, 1);
 	assert_good(&c);
 	assert_true(c.source.peer.flags & WIRE_CAN_KEY);
@@ -58,7 +52,6 @@ static void test_encrypt(void **state)
 {
 	struct rig_copy c = keyed_copy(1, 1);
 
-	(void)state;
 	c.source.encrypt = true;
 	c.destination.encrypt = true;
 	rig_run(&c, 1);
@@ -71,7 +64,6 @@ static void test_targets(void **state)
 {
 	struct rig_copy c[3] = { keyed_copy(1, 1), keyed_copy(1, 1), keyed_copy(1, 1) };
 
-	(void)state;
 	rig_run(c, 3);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_good(&c[i]);
@@ -98,7 +90,6 @@ static void test_wrong_key(void **state)
 {
 	struct rig_copy c = keyed_copy(1, 2);
 
-	(void)state;
 	assert_kept_out(&c, "-e2e key");
 }
 
@@ -106,7 +97,6 @@ static void test_source_without_key(void **state)
 {
 	struct rig_copy c = keyed_copy(0, 1);
 
-	(void)state;
 	assert_kept_out(&c, "the destination has a key, the source has none: give both sides the "
 			    "same -e2e key");
 }
@@ -115,7 +105,6 @@ static void test_destination_without_key(void **state)
 {
 	struct rig_copy c = keyed_copy(1, 0);
 
-	(void)state;
 	assert_kept_out(&c, "-e2e key");
 }
 
@@ -127,7 +116,6 @@ static void test_one_encrypts(void **state)
 		"the destination has -e2e encrypt, the source has not: give it to both",
 	};
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct rig_copy c = keyed_copy(1, 1);
 

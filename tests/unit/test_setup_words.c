@@ -2,12 +2,7 @@
 /*
  * Setup files taken apart into words: src/plan/value.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +23,6 @@ static size_t n_words;
 
 static int set_up(void **state)
 {
-	(void)state;
 	if (!mkdtemp(directory))
 		return -1;
 	snprintf(setup_path, sizeof(setup_path), "%s/setup", directory);
@@ -38,7 +32,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	unlink(setup_path);
 	unlink(log_path);
 	return rmdir(directory);
@@ -46,14 +39,12 @@ static int tear_down(void **state)
 
 static int new_arena(void **state)
 {
-	(void)state;
 	arena = arena_new();
 	return arena ? 0 : -1;
 }
 
 static int free_arena(void **state)
 {
-	(void)state;
 	arena_free(arena);
 	return 0;
 }
@@ -116,7 +107,6 @@ static void check_words(const char *text, size_t size, const char *wanted, size_
 
 static void nothing(void **state)
 {
-	(void)state;
 	assert_words("", "");
 	assert_words("\n", "");
 	assert_words(" \t\r\n\f\v\n  ", "");
@@ -129,7 +119,6 @@ static void nothing(void **state)
 
 static void blanks(void **state)
 {
-	(void)state;
 	assert_words("a", "a\0");
 	assert_words("a b", "a\0b\0");
 	assert_words(" a  b\tc\nd\r\ne\n\n f ", "a\0b\0c\0d\0e\0f\0");
@@ -140,7 +129,6 @@ static void blanks(void **state)
 
 static void quotes(void **state)
 {
-	(void)state;
 	assert_words("'a b'", "a b\0");
 	assert_words("''", "\0");
 	assert_words("\"\" a ''", "\0a\0\0");
@@ -157,7 +145,6 @@ static void quotes(void **state)
 
 static void backslashes(void **state)
 {
-	(void)state;
 	assert_words("a\\ b", "a b\0");
 	assert_words("\\'a\\\"", "'a\"\0");
 	assert_words("\\\\", "\\\0");
@@ -171,7 +158,6 @@ static void backslashes(void **state)
 
 static void comments(void **state)
 {
-	(void)state;
 	assert_words("a # b\nc", "a\0c\0");
 	assert_words("a#b #c", "a#b\0");
 	assert_words("a ''#b", "a\0#b\0");
@@ -184,7 +170,6 @@ static void lines(void **state)
 	static const char text[] = "a\nb 'c\nd'\n# e\ne \"f\\\n\" g\\\nh\n\n\\\ni";
 	static const unsigned wanted[] = { 1, 2, 2, 5, 5, 6, 10 };
 
-	(void)state;
 	assert_int_equal(read_bytes(text, sizeof(text) - 1), XDD_OK);
 	assert_int_equal(n_words, sizeof(wanted) / sizeof(wanted[0]));
 	for (size_t i = 0; i < n_words; i++)
@@ -199,7 +184,6 @@ static void many(void **state)
 	char *text = malloc(N * 8);
 	size_t size = 0;
 
-	(void)state;
 	assert_non_null(text);
 	for (unsigned i = 0; i < N; i++)
 		size += (size_t)sprintf(text + size, "%u\n", i);
@@ -234,7 +218,6 @@ static void refuse(const char *text, size_t size, const char *what, unsigned lin
 
 static void refused(void **state)
 {
-	(void)state;
 	assert_open_quote("'", 1);
 	assert_open_quote("a\n\"b\nc", 2);
 	assert_open_quote("a\n\n 'b\\' 'y", 3);
@@ -250,7 +233,6 @@ static void unreadable(void **state)
 	struct word name = { .text = directory, .file = "outer", .pos = 7 };
 	char line[256];
 
-	(void)state;
 	assert_int_equal(read_file(&name), XDD_BAD_ARGUMENT);
 	snprintf(line, sizeof(line), "xdd: outer:7: -setup %s: cannot be read (Is a directory)",
 		 directory);
@@ -271,7 +253,6 @@ static void from_a_pipe(void **state)
 	struct word name = { .text = path, .pos = 2 };
 	int fds[2];
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	assert_int_equal(write(fds[1], "-op read\n-qd 4", 14), 14);
 	close(fds[1]);
@@ -305,7 +286,6 @@ static void assert_sections(const char *text, const char *wanted)
 
 static void sections(void **state)
 {
-	(void)state;
 	assert_sections("[a]", "a:1:");
 	assert_sections("-x 1\n[a]\n-y\n2\n\n [b.c-d_1] # second\n-z\n", "a:2:-y,2 b.c-d_1:6:-z");
 	assert_sections("# [a]\n\t[b]\t\r\n-y [c]\n", "b:2:-y,[c]");
@@ -323,7 +303,6 @@ static void bad_sections(void **state)
 					     "a\\", "-a",  ".a", "..",	"a[",  "a#",  "a\tb" };
 	char text[128], line[256];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(text, sizeof(text), "-x\n[%s]\n", names[i]);
 		assert_int_equal(read_bytes(text, strlen(text)), XDD_BAD_ARGUMENT);

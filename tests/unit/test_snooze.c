@@ -3,12 +3,7 @@
  * Rests of -snooze, and the order of slots that rest: src/run/coord/pace.c,
  * src/run/issue/order.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 
@@ -31,7 +26,6 @@ static void test_mean(void **state)
 {
 	struct snooze s;
 
-	(void)state;
 	snooze_begin_pass(&s);
 	assert_int_equal(rest(&s, 80, DIR_READ, 5000, 0), 4000);
 	assert_int_equal(rest(&s, 80, DIR_READ, 15000, 0), 8000);
@@ -46,7 +40,6 @@ static void test_failures(void **state)
 {
 	struct snooze s;
 
-	(void)state;
 	snooze_begin_pass(&s);
 	assert_int_equal(rest(&s, 50, DIR_READ, 1000, -EIO), 500);
 	assert_int_equal(rest(&s, 50, DIR_READ, 100, 0), 50);
@@ -57,7 +50,6 @@ static void test_limits(void **state)
 {
 	struct snooze s;
 
-	(void)state;
 	snooze_begin_pass(&s);
 	assert_int_equal(rest(&s, 100000, DIR_READ, UINT64_MAX / 2, 0), 1000000000000000000);
 	snooze_begin_pass(&s);
@@ -73,7 +65,6 @@ static void test_order(void **state)
 	struct io_request requests[SLOTS];
 	struct io_request *free_slots[SLOTS];
 
-	(void)state;
 	for (unsigned head = 0; head < SLOTS; head++) {
 		struct request_ring ring = {
 			.depth = SLOTS, .requests = requests, .free = free_slots, .head = head

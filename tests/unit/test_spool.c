@@ -2,12 +2,7 @@
 /*
  * Temporary files without a name: src/base/file.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,13 +19,11 @@ static char directory[] = "/tmp/test_spool.XXXXXX";
 
 static int set_up(void **state)
 {
-	(void)state;
 	return mkdtemp(directory) ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
-	(void)state;
 	return rmdir(directory);
 }
 
@@ -74,7 +67,6 @@ static void test_copy(void **state)
 	char near[64];
 	FILE *spool;
 
-	(void)state;
 	snprintf(near, sizeof(near), "%s/document", directory);
 	spool = spool_open(near);
 	assert_non_null(spool);
@@ -90,7 +82,6 @@ static void test_memory(void **state)
 {
 	FILE *spool;
 
-	(void)state;
 	spool = spool_open("/dev/null/document");
 	assert_non_null(spool);
 	fill(spool);
@@ -102,7 +93,6 @@ static void test_empty(void **state)
 {
 	FILE *spool = spool_open(NULL), *to = tmpfile();
 
-	(void)state;
 	assert_non_null(spool);
 	assert_non_null(to);
 	assert_int_equal(spool_copy(spool, to), 0);
@@ -116,7 +106,6 @@ static void test_full(void **state)
 {
 	FILE *spool = spool_open(NULL), *to = fopen("/dev/full", "w");
 
-	(void)state;
 	assert_non_null(spool);
 	assert_non_null(to);
 	fill(spool);

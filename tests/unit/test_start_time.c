@@ -4,14 +4,10 @@
  * functions are those below.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "run/meter/results.h"
 #include "run/results/global_clock.h"
@@ -93,7 +89,6 @@ static struct run run;
 
 static int set_up(void **state)
 {
-	(void)state;
 	memset(&model, 0, sizeof(model));
 	memset(&plan, 0, sizeof(plan));
 	memset(&run, 0, sizeof(run));
@@ -105,7 +100,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	stop_destroy(&run.stop);
 	return 0;
 }
@@ -124,7 +118,6 @@ static void use_client(int64_t offset_ns)
 
 static void test_no_start_time(void **state)
 {
-	(void)state;
 	assert_int_equal(start_time_wait(&run), 0);
 	assert_int_equal(run.manager.start_ns, 0);
 	assert_int_equal(start_time_moment(&run, 123), 123);
@@ -139,7 +132,6 @@ static void test_start(void **state)
 	const uint64_t at_ns = clock_now_ns() + NS_PER_SEC / 5;
 	bool ahead, near;
 
-	(void)state;
 	use_client(AHEAD);
 	plan.start_time_ns = at_ns + (uint64_t)AHEAD;
 	assert_int_equal(start_time_wait(&run), 0);
@@ -186,7 +178,6 @@ static void test_wall(void **state)
 	const uint64_t now_ns = clock_now_ns();
 	uint64_t at_ns;
 
-	(void)state;
 	plan.start_time_ns = clock_wall_ns() + NS_PER_SEC / 10;
 	assert_int_equal(start_time_wait(&run), 0);
 	at_ns = run.manager.start_ns;
@@ -198,7 +189,6 @@ static void test_past(void **state)
 {
 	const uint64_t now_ns = clock_now_ns();
 
-	(void)state;
 	use_client(AHEAD);
 	plan.start_time_ns = now_ns + (uint64_t)AHEAD - NS_PER_SEC;
 	assert_int_equal(start_time_wait(&run), 0);
@@ -215,7 +205,6 @@ static void test_stop(void **state)
 {
 	const uint64_t now_ns = clock_now_ns();
 
-	(void)state;
 	use_client(AHEAD);
 	plan.start_time_ns = now_ns + (uint64_t)AHEAD + 3600 * NS_PER_SEC;
 	stop_request(&run.stop, STOP_SIGNAL, 2);
@@ -234,7 +223,6 @@ static void test_local(void **state)
 	uint64_t local_ns, there_ns;
 	struct globaltime g;
 
-	(void)state;
 	use_client(-5 * SECOND);
 	model.ppm = 400;
 	local_ns = model.from_ns + 3600 * NS_PER_SEC;
@@ -271,7 +259,6 @@ static void test_achieved(void **state)
 	struct pass_result second, late, none, early;
 	uint64_t begin_ns;
 
-	(void)state;
 	use_client(AHEAD);
 	model.bound_ns = 1000;
 	global_clock_begin(&c, &run);
@@ -301,7 +288,6 @@ static void test_no_server(void **state)
 	struct global_clock c = { 0 };
 	struct pass_result r;
 
-	(void)state;
 	global_clock_begin(&c, &run);
 	c.wall_ns -= 12345;
 	c.begin.g.offset_ns = c.wall_ns;
@@ -319,7 +305,6 @@ static void test_step(void **state)
 	struct pass_result r;
 	struct global_span span;
 
-	(void)state;
 	use_client(AHEAD);
 	global_clock_begin(&c, &run);
 	model.offset_ns += 3600 * SECOND;
@@ -346,7 +331,6 @@ static void test_span(void **state)
 	const struct global_span point = { .from = line.from, .to = line.from };
 	struct figures f = { .known = 0 };
 
-	(void)state;
 	f.tally.first_issue_ns = UINT64_MAX;
 	global_span_fill(&line, &f);
 	assert_int_equal(f.begin_ns, 0);

@@ -3,12 +3,7 @@
  * Statistics over passes: quantiles against tables, and Monte-Carlo tests of the intervals and of
  * what is called unstable. The generator is seeded: the same values in every run.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +33,6 @@ static void test_t_quantiles(void **state)
 		{ 0.002, 3, 10.215 }, { 0.20, 10, 1.372 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		assert_near(stats_t_quantile(table[i].tails, table[i].freedom), table[i].t, 0.0006);
 		assert_near(stats_t_tails(stats_t_quantile(table[i].tails, table[i].freedom),
@@ -57,7 +51,6 @@ static void test_summary(void **state)
 	const double x[] = { 10, 12, 11, 13, 14 };
 	struct stats_summary s = stats_summarize(x, 4);
 
-	(void)state;
 	assert_int_equal(s.n, 4);
 	assert_near(s.mean, 11.5, 1e-12);
 	assert_near(s.stddev, sqrt(5 / 3.), 1e-12);
@@ -140,7 +133,6 @@ static void test_coverage(void **state)
 {
 	static const size_t passes[] = { 3, 5, 8, 10, 20, 30 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(passes) / sizeof(passes[0]); i++) {
 		assert_near(coverage(independent, passes[i]), 95, 2);
 		assert_near(coverage(ar1_within, passes[i]), 95, 2);
@@ -191,7 +183,6 @@ static void scattered(double *x, size_t passes)
 
 static void test_stability(void **state)
 {
-	(void)state;
 	assert_true(share(independent, 3, STATS_STABLE) > 99);
 	assert_true(share(independent, 10, STATS_STABLE) > 99);
 	assert_true(share(independent, 50, STATS_STABLE) > 99);
@@ -208,7 +199,6 @@ static void test_stability_amounts(void **state)
 {
 	struct stats_stability s = stats_stability((const double[]){ 62, 100, 101, 99, 100 }, 5);
 
-	(void)state;
 	assert_int_equal(s.change, STATS_ODD);
 	assert_int_equal(s.at, 0);
 	assert_near(s.amount, -0.38, 1e-12);
@@ -243,7 +233,6 @@ static void test_compare(void **state)
 	struct stats_summary one = stats_summarize((const double[]){ 100 }, 1), sa, sb;
 	struct stats_ratio r;
 
-	(void)state;
 	for (unsigned i = 0; i < runs; i++) {
 		independent(a, 5);
 		independent(b, 8);

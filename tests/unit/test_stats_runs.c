@@ -5,12 +5,7 @@
  * so the values are the same in every run. XDD_TEST_LONG=1 simulates enough runs to hold the
  * figures that the documents promise; otherwise the limits are wider by three standard errors.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -82,7 +77,6 @@ static void test_until(void **state)
 	unsigned n = simulations(150, 8000);
 	double over = n > 4000 ? 0 : tolerance(95, n), under = n > 4000 ? 0 : tolerance(90, n);
 
-	(void)state;
 	for (int i = 0; i < 9; i++) {
 		double spread = spreads[i / 3], percent = percents[i % 3], share;
 
@@ -125,7 +119,6 @@ static void test_power(void **state)
 {
 	unsigned pairs = simulations(300, 3000);
 
-	(void)state;
 	for (int percent = 1; percent <= 3; percent++) {
 		double most = 0;
 
@@ -167,7 +160,6 @@ static void test_fixed(void **state)
 	unsigned n = simulations(400, 12000);
 	double slack = n > 4000 ? 0 : tolerance(80, n), level = n > 4000 ? 0 : tolerance(95, n);
 
-	(void)state;
 	for (size_t passes = 5; passes <= 30; passes += simulations(5, 1)) {
 		double independent = fixed_coverage(0, passes, n),
 		       dependent = fixed_coverage(0.6, passes, n);
@@ -207,7 +199,6 @@ static void test_runs(void **state)
 	static const double offsets[] = { 0, 1, 4 };
 	unsigned pairs = simulations(300, 10000);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
 		for (size_t k = 0; k < 9; k++) {
 			double offset = offsets[k % 3], share;

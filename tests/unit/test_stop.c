@@ -2,12 +2,7 @@
 /*
  * The end of a run: src/sync/wait.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -26,7 +21,6 @@ static void test_first_reason_wins(void **state)
 {
 	struct stop s;
 
-	(void)state;
 	stop_init(&s);
 	assert_false(stop_requested(&s));
 	assert_int_equal(stop_why(&s), STOP_NONE);
@@ -49,7 +43,6 @@ static void test_sleep_to_the_end(void **state)
 	uint64_t start = clock_now_ns();
 	struct stop s;
 
-	(void)state;
 	stop_init(&s);
 	assert_int_equal(stop_sleep_until(&s, 0), 0);
 	assert_int_equal(stop_sleep_until(&s, start), 0);
@@ -120,7 +113,6 @@ static void run_waiters(unsigned delay_us)
 
 static void test_all_waits_end(void **state)
 {
-	(void)state;
 	run_waiters(20000); /* asleep */
 	for (unsigned i = 0; i < 100; i++)
 		run_waiters(i % 4 * 20); /* on their way there */
@@ -144,7 +136,6 @@ static void *sleep_once(void *arg)
 /* The request comes while the sleeper is between looking and falling asleep. */
 static void test_no_lost_wake_up(void **state)
 {
-	(void)state;
 	for (unsigned trial = 0; trial < 3000; trial++) {
 		static struct sleeper s;
 		pthread_t thread;
@@ -192,7 +183,6 @@ static void test_many_ask(void **state)
 	struct asker askers[ASKERS];
 	pthread_t threads[ASKERS];
 
-	(void)state;
 	for (int trial = 0; trial < 300; trial++) {
 		struct stop s;
 		int first = -1;

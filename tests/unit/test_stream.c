@@ -3,12 +3,7 @@
  * Guests that may become a data stream of a session, and others: src/net/stream.c. The messages
  * themselves are in test_session.c and test_copy_link.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <string.h>
 
@@ -75,7 +70,6 @@ static void test_good(void **state)
 {
 	struct listener_guest g;
 
-	(void)state;
 	need_keys();
 	g = guest_of(right, secret);
 	assert_int_equal(judge(&keyed, &g), STREAM_GOOD);
@@ -91,7 +85,6 @@ static void test_refused(void **state)
 {
 	struct listener_guest g;
 
-	(void)state;
 	need_keys();
 	g = guest_of(right, secret);
 	memcpy(g.hello.session, other, sizeof(other));
@@ -121,7 +114,6 @@ static void test_learns_nothing(void **state)
 {
 	struct listener_guest g;
 
-	(void)state;
 	need_keys();
 	g = guest_of((struct wire_header){ .target = 3, .connection = 9 }, guess);
 	assert_int_equal(judge(&keyed, &g), STREAM_UNPROVEN);

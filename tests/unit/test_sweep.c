@@ -3,12 +3,7 @@
  * The pure parts of a sweep: the order of its points, when a point is done, its journal, and the
  * steady state by rounds.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <math.h>
@@ -29,7 +24,6 @@ static void test_order(void **state)
 	size_t a[100], b[100], seen[100];
 	unsigned first[POINTS] = { 0 };
 
-	(void)state;
 	sweep_shuffle(7, 3, a, 100);
 	sweep_shuffle(7, 3, b, 100);
 	assert_memory_equal(a, b, sizeof(a));
@@ -94,7 +88,6 @@ static void test_end_of_point(void **state)
 	struct sweep_results until = { .least = 18, .most = 100, .until_percent = 3 };
 	struct sweep_results known = until, wide = until, both = until;
 
-	(void)state;
 	assert_int_equal(rounds_of(&fixed, 50), 4);
 	assert_int_equal(rounds_of(&time, 50), 10);
 	assert_int_equal(rounds_of(&known, 0.1), 18);
@@ -110,7 +103,6 @@ static void test_failed_point(void **state)
 	struct sweep_results r = { .vary = &v, .least = 3, .most = 3 };
 	struct sweep_round round = { .round = 1, .status = XDD_TARGET_FAILED };
 
-	(void)state;
 	assert_int_equal(sweep_results_begin(&r), 0);
 	assert_int_equal(sweep_results_add(&r, &round), 0);
 	assert_false(sweep_wants(&r, &r.points[0]));
@@ -204,7 +196,6 @@ static void test_journal(void **state)
 	char *text = journal(&size);
 	struct read_back b;
 
-	(void)state;
 	assert_int_equal(decode(text, size, &b, &whole, &line), 0);
 	assert_int_equal(whole, size);
 	assert_int_equal(b.n, 4);
@@ -229,7 +220,6 @@ static void test_torn(void **state)
 	char *text = journal(&size);
 	struct read_back b;
 
-	(void)state;
 	for (size_t n = 0; n < size; n++) {
 		size_t lines = 0, end = 0;
 		int err;
@@ -255,7 +245,6 @@ static void test_damage(void **state)
 	char *text = journal(&size);
 	struct read_back b;
 
-	(void)state;
 	for (size_t i = 0; i < size; i++) {
 		for (int bit = 0; bit < 8; bit++) {
 			const bool last = i == size - 1;
@@ -285,7 +274,6 @@ static void test_steady(void **state)
 	static const double settles[] = { 500, 300, 200, 150, 120, 110, 105, 103, 102, 101, 101 };
 	struct stats_steady s;
 
-	(void)state;
 	s = stats_steady(level, 4);
 	assert_false(s.reached);
 	assert_true(isnan(s.range));
@@ -310,7 +298,6 @@ static void test_steady_round(void **state)
 	const struct vary v = { .n_points = 1 };
 	struct sweep_results r = { .vary = &v };
 
-	(void)state;
 	assert_int_equal(sweep_results_begin(&r), 0);
 	for (uint64_t i = 1; i <= 6; i++) {
 		struct sweep_round round = round_of(0, i, 100);
@@ -331,7 +318,6 @@ static void test_columns(void **state)
 	struct sweep_results r = { .vary = &v, .least = 3, .most = 3 };
 	const double x[] = { 1, NAN, 4, 4 };
 
-	(void)state;
 	assert_int_equal(sweep_results_begin(&r), 0);
 	assert_true(isnan(sweep_column_mean(&r, &r.points[0], 0).mean));
 	for (uint64_t i = 0; i < 4; i++) {
@@ -356,7 +342,6 @@ static void test_round_seed(void **state)
 {
 	const struct sweep_results r = { .seed = 42 }, last = { .seed = INT32_MAX };
 
-	(void)state;
 	assert_int_equal(sweep_round_seed(&r, 1), 43);
 	assert_int_equal(sweep_round_seed(&r, 3), 45);
 	assert_int_equal(sweep_round_seed(&last, 1), 0);

@@ -73,7 +73,6 @@ static void test_whole(void **state)
 	struct sweep_round round = first;
 	long header, one;
 
-	(void)state;
 	begin("journal", false);
 	/* An error that was before is none of the journal's. */
 	errno = EIO;
@@ -117,7 +116,6 @@ static void test_twice(void **state)
 {
 	struct sweep_round again = first;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		begin("journal", false);
 		assert_int_equal(sweep_journal_open(&sweep), XDD_OK);
@@ -136,7 +134,6 @@ static void test_twice(void **state)
 
 static void test_other_sweep(void **state)
 {
-	(void)state;
 	begin("journal", false);
 	assert_int_equal(sweep_journal_open(&sweep), XDD_OK);
 	/* In use. */
@@ -175,7 +172,6 @@ static void test_other_sweep(void **state)
 /* On a file system without locks another sweep could write to it too. */
 static void test_no_locks(void **state)
 {
-	(void)state;
 	no_locks = true;
 	begin("journal", false);
 	assert_int_equal(sweep_journal_open(&sweep), XDD_BAD_ARGUMENT);
@@ -196,7 +192,6 @@ static void test_full(void **state)
 	struct rlimit before, small;
 	bool added;
 
-	(void)state;
 	begin("journal", false);
 	/* The limit is for the log as well, which is much shorter. */
 	memset(words, 'x', sizeof(words) - 1);
@@ -220,7 +215,6 @@ static void test_not_durable(void **state)
 {
 	int ends[2];
 
-	(void)state;
 	begin("journal", false);
 	assert_int_equal(pipe(ends), 0);
 	sweep.journal.fd = ends[1];
@@ -233,7 +227,6 @@ static void test_not_durable(void **state)
 /* Without a journal there is nothing to do. */
 static void test_none(void **state)
 {
-	(void)state;
 	begin(NULL, true);
 	assert_int_equal(sweep_journal_open(&sweep), XDD_OK);
 	assert_true(sweep_journal_add(&sweep, &first));

@@ -2,12 +2,7 @@
 /*
  * Small files of the kernel: lines, numbers and escapes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +18,6 @@ static int make_file(void **state)
 	const char *tmp = getenv("TMPDIR");
 	int fd;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/xdd-sysfile-XXXXXX", tmp ? tmp : "/tmp");
 	fd = mkstemp(path);
 	return fd < 0 ? -1 : close(fd);
@@ -31,7 +25,6 @@ static int make_file(void **state)
 
 static int remove_file(void **state)
 {
-	(void)state;
 	return unlink(path);
 }
 
@@ -48,7 +41,6 @@ static void test_line(void **state)
 {
 	char buf[8];
 
-	(void)state;
 	fill(" \ttsc \nacpi_pm\n");
 	assert_string_equal(sysfile_line(path, buf, sizeof(buf)), "tsc");
 	fill("no end of line");
@@ -66,7 +58,6 @@ static void test_number(void **state)
 					      "18446744073709551616" };
 	uint64_t value = 5;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		fill(others[i]);
 		assert_false(sysfile_number(path, &value));
@@ -92,7 +83,6 @@ static void expect_unescaped(const char *text, const char *plain)
 
 static void test_unescape(void **state)
 {
-	(void)state;
 	expect_unescaped("/mnt/plain", "/mnt/plain");
 	expect_unescaped("/mnt/a\\040b\\011c\\134d", "/mnt/a b\tc\\d");
 	expect_unescaped("\\303\\266\\12", "\303\266\\12");

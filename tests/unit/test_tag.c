@@ -2,14 +2,10 @@
 /* Tagged sectors, the book of writes, and the history of reads. */
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "xdd/io/tag.h"
 
@@ -30,7 +26,6 @@ static int need_hash(void **state)
 {
 	const char *why;
 
-	(void)state;
 	if (!tag_available(&why))
 		skip();
 	return 0;
@@ -90,7 +85,6 @@ static void test_bounds_in_turn(void **state)
 	struct tag_book b;
 	uint64_t oldest, bounds[4];
 
-	(void)state;
 	assert_int_equal(tag_book_init(&b, 4, 1000 * 512, 1100 * 512, false), 0);
 	for (uint64_t i = 1; i <= 5; i++) {
 		assert_int_equal(tag_book_write(&b, i % 4, 1001 * 512, 1024, &oldest), i);
@@ -120,7 +114,6 @@ static void test_forget(void **state)
 	uint64_t oldest, bound;
 	struct tag_book b;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
 		assert_int_equal(tag_book_init(&b, 1, first * 512, (first + sectors) * 512, false),
 				 0);
@@ -142,7 +135,6 @@ static void test_bounds_at_once(void **state)
 	struct tag_book b;
 	uint64_t oldest, bound;
 
-	(void)state;
 	assert_int_equal(tag_book_init(&b, 4, 0, 512 * 100, false), 0);
 	tag_book_write(&b, 0, 0, 512, &oldest);
 	tag_book_write(&b, 1, 0, 512, &oldest);
@@ -174,7 +166,6 @@ static void test_bounds_released(void **state)
 	struct tag_book b;
 	uint64_t oldest, bound, logged;
 
-	(void)state;
 	assert_int_equal(tag_book_init(&b, 2, 0, 512 * 100, true), 0);
 	tag_book_write(&b, 0, 0, 512, &oldest);
 	logged = tag_book_read(&b, 0, 512, &bound);
@@ -195,7 +186,6 @@ static void test_overlaps(void **state)
 	struct tag_book b;
 	uint64_t oldest, bounds[8], logged;
 
-	(void)state;
 	assert_int_equal(tag_book_init(&b, 2, 0, 512 * 100, true), 0);
 	logged = tag_book_read(&b, 0, 512, bounds);
 	assert_false(tag_book_overlaps(&b, logged, 0, 512));
@@ -277,7 +267,6 @@ static void test_many_threads(void **state)
 	static struct device d;
 	struct worker workers[THREADS];
 
-	(void)state;
 	assert_int_equal(tag_book_init(&d.book, THREADS, 0, PLACES * 512, false), 0);
 	for (uint32_t i = 0; i < THREADS; i++) {
 		workers[i] = (struct worker){ .device = &d, .number = i };
@@ -368,7 +357,6 @@ static void write_all(void)
 
 static void test_torn_sector(void **state)
 {
-	(void)state;
 	assert_int_equal(tag_book_init(&shared.book, 3, 0, SECTORS * 512, true), 0);
 	assert_int_equal(pthread_barrier_init(&shared.meeting, NULL, 2), 0);
 	/* On a busy machine the writes may not meet at first. */
@@ -402,7 +390,6 @@ static void test_history(void **state)
 	struct tag_history *h;
 	struct tag_stale stale;
 
-	(void)state;
 	assert_int_equal(tag_history_new(&h), 0);
 	/* A pass that ended early, and the rest of the one before: nothing is wrong with that. */
 	seen(h, 1, 10, 0, 8192, true);
@@ -432,7 +419,6 @@ static void test_history_of_targets(void **state)
 	struct tag_history *h;
 	struct tag t = { .run = 1, .target = 4 };
 
-	(void)state;
 	assert_int_equal(tag_history_new(&h), 0);
 	assert_true(tag_history_target(h, &t, 0));
 	assert_true(tag_history_target(h, &t, 0));

@@ -2,12 +2,7 @@
 /*
  * Targets as files: src/io/target_file.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +32,6 @@ static void write_file(const char *name, const char *text)
 
 static int make_directory(void **state)
 {
-	(void)state;
 	if (!mkdtemp(directory))
 		return -1;
 	snprintf(path, sizeof(path), "%s/file", directory);
@@ -49,7 +43,6 @@ static int make_directory(void **state)
 
 static int remove_directory(void **state)
 {
-	(void)state;
 	unlink(path);
 	unlink(missing);
 	return rmdir(directory);
@@ -85,7 +78,6 @@ static void test_check(void **state)
 {
 	char below[80];
 
-	(void)state;
 	for (int op = OP_READ; op <= OP_MIXED; op++) {
 		check(path, (enum op_request)op, 0, NULL);
 		check(directory, (enum op_request)op, -EISDIR, "is a directory");
@@ -111,7 +103,6 @@ static void test_check_special(void **state)
 	};
 	struct err why = { .text = "not set" };
 
-	(void)state;
 	assert_int_equal(target_file_check(&null, &why), 0);
 	assert_false(err_is_set(&why));
 
@@ -136,7 +127,6 @@ static void test_check_devices(void **state)
 	static const char none[] = "/dev/xdd-no-such-device";
 	struct stat root, dev;
 
-	(void)state;
 	if (stat("/", &root) || stat("/dev", &dev) || root.st_dev == dev.st_dev)
 		skip();
 	check(none, OP_WRITE, -ENODEV, "no such device, and no file is made among devices");
@@ -170,7 +160,6 @@ static void test_check_permissions(void **state)
 {
 	bool root = geteuid() == 0;
 
-	(void)state;
 	if (root) {
 		if (chown(directory, NOBODY, (gid_t)-1) || chown(path, NOBODY, (gid_t)-1) ||
 		    seteuid(NOBODY))
@@ -204,7 +193,6 @@ static void test_open_modes(void **state)
 	struct target_file file = { 0 };
 	struct stat st;
 
-	(void)state;
 	for (size_t i = 0; i < 5; i++) {
 		struct target_plan plan = plan_of(path, cases[i].op);
 
@@ -224,7 +212,6 @@ static void test_open_creates(void **state)
 	struct target_plan plan = plan_of_missing();
 	struct target_file file = { 0 }, second = { 0 };
 
-	(void)state;
 	/* discarded: as if it had never been */
 	assert_int_equal(open_target(&file, &plan), 0);
 	assert_true(file.created);
@@ -256,7 +243,6 @@ static void test_discard_spares_others(void **state)
 	struct target_plan plan = plan_of_missing();
 	struct target_file file = { 0 };
 
-	(void)state;
 	assert_int_equal(open_target(&file, &plan), 0);
 	unlink(missing);
 	write_file(missing, ""); /* another's, though as empty */
@@ -271,7 +257,6 @@ static void test_open_through_link(void **state)
 	struct target_file file = { 0 };
 	char aim[80];
 
-	(void)state;
 	snprintf(aim, sizeof(aim), "%s/aim", directory);
 	assert_int_equal(symlink("aim", missing), 0);
 	assert_int_equal(open_target(&file, &plan), 0);
@@ -303,7 +288,6 @@ static void test_creates_only_new(void **state)
 {
 	struct target_plan plan = plan_of(missing, OP_WRITE);
 
-	(void)state;
 	assert_int_equal(try_open(&plan, NULL, 1), -ENOENT);
 	plan.reopen = true;
 	assert_int_equal(try_open(&plan, NULL, 2), -ENOENT);
@@ -325,7 +309,6 @@ static void test_other_kind(void **state)
 	static const enum op_request ops[] = { OP_READ, OP_NOOP, OP_WRITE, OP_MIXED };
 	struct stat zero, null;
 
-	(void)state;
 	assert_int_equal(stat("/dev/zero", &zero), 0);
 	assert_int_equal(stat("/dev/null", &null), 0);
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
@@ -353,7 +336,6 @@ static void test_pipe(void **state)
 {
 	struct target_plan plan = plan_of_missing();
 
-	(void)state;
 	assert_int_equal(mkfifo(missing, 0600), 0);
 	assert_int_equal(try_open(&plan, NULL, 1), -ESTALE);
 	plan.op = OP_READ;
@@ -370,7 +352,6 @@ static void test_unclaimed(void **state)
 	struct guard guard = { 0 };
 	struct target_plan plan = plan_of_missing();
 
-	(void)state;
 	if (mknod(missing, S_IFBLK | 0600, makedev(0, 1)))
 		skip(); /* that is for root */
 	assert_int_equal(try_open(&plan, &guard, 1), -ESTALE);
@@ -393,7 +374,6 @@ static void test_new_files(void **state)
 	struct target_file file = { 0 };
 	char name[96];
 
-	(void)state;
 	plan.create_new_files = true;
 	snprintf(name, sizeof(name), "%s.00000001", missing);
 	assert_int_equal(symlink(path, name), 0);
@@ -414,7 +394,6 @@ static void test_open_fails(void **state)
 	struct target_plan plan;
 	struct err why;
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		plan = plan_of(missing, ops[i]);
 		assert_int_equal(target_file_open(&file, &plan, 1, &why), -ENOENT);
@@ -435,7 +414,6 @@ static void test_direct(void **state)
 	struct target_file file = { 0 };
 	struct err why;
 
-	(void)state;
 	/* a file system that is known not to support it */
 	plan.direct_io = true;
 	assert_int_equal(target_file_open(&file, &plan, 1, &why), -EINVAL);
@@ -483,7 +461,6 @@ static void test_reshape(void **state)
 	uint64_t size, blocks, made;
 	const char *what = NULL;
 
-	(void)state;
 	assert_int_equal(reshape(&plan, &size, &blocks, &what, &made), 0);
 	assert_true(size == 10 && made == 0);
 	plan.pretruncate = true;
@@ -524,7 +501,6 @@ static void test_null(void **state)
 	};
 	struct target_file file = { 0 };
 
-	(void)state;
 	assert_int_equal(open_target(&file, &plan), 0);
 	assert_int_equal(file.fd, -1);
 	assert_false(file.created);

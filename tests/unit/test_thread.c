@@ -3,14 +3,10 @@
  * Stacks of many threads in one mapping: who has one, and the pages between them.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "xdd/sync/thread.h"
 
@@ -58,7 +54,6 @@ static void test_in_turn(void **state)
 {
 	struct thread_stacks s;
 
-	(void)state;
 	thread_stacks_open(&s, THREADS);
 	/* The sanitizers need larger stacks than these. */
 	if (!s.map)
@@ -79,7 +74,6 @@ static void test_guards(void **state)
 	struct thread_stacks s;
 	int ends[2];
 
-	(void)state;
 	thread_stacks_open(&s, THREADS);
 	if (!s.map)
 		skip();
@@ -103,7 +97,6 @@ static void test_no_room(void **state)
 {
 	struct thread_stacks s;
 
-	(void)state;
 	thread_stacks_open(&s, SIZE_MAX);
 	assert_null(s.map);
 	thread_stacks_open(&s, (size_t)1 << 40);

@@ -2,12 +2,7 @@
 /*
  * The schedule of -throttle: when operations are due (src/io/access.c).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 
@@ -32,7 +27,6 @@ static void test_unpaced(void **state)
 {
 	struct target_plan t = paced(0);
 
-	(void)state;
 	assert_false(throttle_is_on(&t));
 	assert_int_equal(throttle_due_ns(&t, NULL, 0), 0);
 	assert_int_equal(throttle_due_ns(&t, NULL, 1000000), 0);
@@ -43,7 +37,6 @@ static void test_rate(void **state)
 {
 	const double rates[] = { 0.001, 1, 7.8, 1000, 3333.3, 1e6, 1e9 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		struct target_plan t = paced(1e9 / rates[i]);
 
@@ -63,7 +56,6 @@ static void test_far_future(void **state)
 {
 	struct target_plan t = paced(1e18);
 
-	(void)state;
 	/* Any reading of the clock can be added. */
 	assert_true(throttle_due_ns(&t, NULL, UINT64_MAX) <= UINT64_MAX / 2);
 	assert_true(throttle_due_ns(&t, NULL, UINT64_MAX) >= CENTURY_NS);
@@ -74,7 +66,6 @@ static void test_variation(void **state)
 {
 	const double variations[] = { 1, 50, 100 };
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		struct target_plan t = paced(1e6), other = t;
 		double most = 1e6 * variations[i] / 100 / 2, sum = 0, spread = 0;
@@ -109,7 +100,6 @@ static void test_rows(void **state)
 	const struct seek_row rows[4] = { { .blocks = 4 }, { .blocks = 1 }, { .blocks = 1 }, { 0 } };
 	struct target_plan t = paced(1e6);
 
-	(void)state;
 	t.rows = rows;
 	t.n_rows = 4;
 	t.throttle.bytes_before = before;
@@ -128,7 +118,6 @@ static void test_span(void **state)
 	const uint64_t before[] = { 0, 4096, 4096 + 1024, 4096 + 2048 };
 	struct target_plan t = paced(1e6);
 
-	(void)state;
 	t.pass_ops = 10;
 	t.throttle.var_percent = 100;
 	t.last_op_bytes = 1024;
@@ -163,7 +152,6 @@ static void test_rows_vary(void **state)
 	struct target_plan t = paced(1e6), even;
 	uint64_t last = 0, moved = 0;
 
-	(void)state;
 	t.block_size = 1024;
 	t.req_bytes = 128 * 1024;
 	for (size_t i = 0; i < ROWS; i++) {
@@ -196,7 +184,6 @@ static void test_mix(void **state)
 	struct target_plan t = paced(1e6);
 	uint64_t bytes = 0;
 
-	(void)state;
 	assert_non_null(arena);
 	mix_init(&mix, arena, 1, NULL);
 	t.mix = &mix;
@@ -224,7 +211,6 @@ static void test_arrivals(void **state)
 	struct target_plan t = paced(1e6);
 	struct poisson arrivals, others;
 
-	(void)state;
 	t.number = 3;
 	t.throttle.rank = 2;
 	t.throttle.poisson = true;

@@ -7,14 +7,10 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "net/time_exchange.h"
 #include "xdd/base/random.h"
@@ -152,7 +148,6 @@ static void test_always_within(void **state)
 {
 	unsigned n = getenv("XDD_TEST_LONG") ? 20000 : 300;
 
-	(void)state;
 	printf("# seed %" PRIu64 "\n", seed());
 	for (unsigned i = 0; i < n; i++) {
 		struct world w = random_world(i);
@@ -179,7 +174,6 @@ static void test_width(void **state)
 	struct time_estimate e;
 	uint64_t bound_ns;
 
-	(void)state;
 	time_estimate_init(&e);
 	burst(&w, &e, 100);
 	assert_true(e.round_trip_ns >= 400000 && e.round_trip_ns <= 400002);
@@ -203,7 +197,6 @@ static void test_drift(void **state)
 	struct time_estimate e;
 	double ppm;
 
-	(void)state;
 	time_estimate_init(&e);
 	burst(&w, &e, 100);
 	assert_false(time_estimate_drift(&e, &ppm));
@@ -216,7 +209,6 @@ static void test_drift(void **state)
 /* Each step that shows is seen once, and afterwards the new clock counts. */
 static void test_steps(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 200; i++) {
 		struct world w = random_world(1000000 + i);
 		struct time_estimate e;
@@ -235,7 +227,6 @@ static void test_steps(void **state)
 /* A drift that changes is noticed; from the second exchange with it on the bound holds again. */
 static void test_change_of_drift(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 200; i++) {
 		struct world w = random_world(2000000 + i);
 		struct time_estimate e;
@@ -256,7 +247,6 @@ static void test_change_of_drift(void **state)
 /* A drift that varies by less than the margin is no reason to begin again. */
 static void test_varying_drift(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 200; i++) {
 		struct world w = random_world(3000000 + i);
 		struct time_estimate e;
@@ -283,7 +273,6 @@ static void test_refused(void **state)
 	int64_t offset_ns;
 	uint64_t bound_ns;
 
-	(void)state;
 	time_estimate_init(&e);
 	assert_false(time_estimate_get(&e, 0, &offset_ns, &bound_ns));
 	assert_int_equal(time_estimate_add(&e, &s), TIME_REFUSED);
@@ -307,7 +296,6 @@ static void test_extremes(void **state)
 	int64_t offset_ns;
 	uint64_t bound_ns;
 
-	(void)state;
 	time_estimate_init(&e);
 	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
 		time_estimate_add(&e, &samples[i]);
@@ -324,7 +312,6 @@ static void test_entries(void **state)
 	} cases[] = { { 2, 1 }, { 10, 1 }, { 249, 1 }, { 250, 2 }, { 260, 2 }, { 600, 3 } };
 	struct time_estimate e;
 
-	(void)state;
 	time_estimate_init(&e);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		/* The first one has the narrowest bounds. */

@@ -2,13 +2,9 @@
 /*
  * The message of global time: its bytes, and what is refused.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "net/time_exchange.h"
 #include "xdd/base/codec.h"
@@ -48,7 +44,6 @@ static void test_both_ways(void **state)
 	uint8_t bytes[TIME_MESSAGE_BYTES];
 	struct time_message m;
 
-	(void)state;
 	time_message_encode(&request, bytes);
 	assert_true(time_message_decode(bytes, sizeof(bytes), &m));
 	check_same(&m, &request);
@@ -66,7 +61,6 @@ static void test_layout(void **state)
 	};
 	uint8_t bytes[TIME_MESSAGE_BYTES];
 
-	(void)state;
 	time_message_encode(&reply, bytes);
 	assert_memory_equal(bytes, begin, sizeof(begin));
 	assert_int_equal(bytes_get(bytes + 24, 8), reply.received_ns);
@@ -82,7 +76,6 @@ static void test_each_bit(void **state)
 	uint8_t bytes[TIME_MESSAGE_BYTES];
 	struct time_message m;
 
-	(void)state;
 	for (size_t bit = 0; bit < 8 * sizeof(bytes); bit++) {
 		time_message_encode(&reply, bytes);
 		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
@@ -95,7 +88,6 @@ static void test_each_length(void **state)
 	uint8_t bytes[2 * TIME_MESSAGE_BYTES] = { 0 };
 	struct time_message m;
 
-	(void)state;
 	time_message_encode(&reply, bytes);
 	for (size_t size = 0; size <= sizeof(bytes); size++)
 		assert_int_equal(time_message_decode(bytes, size, &m), size == TIME_MESSAGE_BYTES);
@@ -115,7 +107,6 @@ static void check_refused(const struct time_message *base, size_t at, unsigned n
 
 static void test_fields(void **state)
 {
-	(void)state;
 	check_refused(&request, 0, 4, 0x32444458);
 	check_refused(&request, 4, 2, 0);
 	check_refused(&request, 4, 2, 2);

@@ -4,12 +4,7 @@
  */
 #include "config.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 
@@ -85,7 +80,6 @@ static void test_both_ways(void **state)
 	struct transfer t[4];
 	struct rig_pair p;
 
-	(void)state;
 	pair(&p, &usual);
 	for (unsigned i = 0; i < 4; i++) {
 		t[i] = (struct transfer){
@@ -117,7 +111,6 @@ static void test_small(void **state)
 	struct iovec iov[3] = { { a, 3 }, { none, 0 }, { b, 2 } };
 	struct rig_pair p;
 
-	(void)state;
 	pair(&p, &usual);
 	assert_int_equal(connection_send(p.client, iov, 3), 0);
 	assert_int_equal(connection_receive(p.server, got, 5), 0);
@@ -132,7 +125,6 @@ static void test_wait(void **state)
 	struct iovec iov = { data, 8 };
 	struct rig_pair p;
 
-	(void)state;
 	pair(&p, &usual);
 	assert_int_equal(connection_wait(p.server, -1, 50 * MS_NS), 0);
 	assert_int_equal(connection_send(p.client, &iov, 1), 0);
@@ -153,7 +145,6 @@ static void test_time_limits(void **state)
 	struct iovec iov = { data, 8 };
 	struct rig_pair p;
 
-	(void)state;
 	assert_non_null(data);
 	/* A handshake of a busy machine may take longer than the limit of the calls below. */
 	pair(&p, &usual);
@@ -175,14 +166,12 @@ static void test_peer_closes(void **state)
 {
 	struct rig_pair p;
 
-	(void)state;
 	pair(&p, &usual);
 	rig_check_peer_closes(&p);
 }
 
 static void test_abort(void **state)
 {
-	(void)state;
 	for (enum rig_call in = 0; in < RIG_CALLS; in++) {
 		struct rig_pair p;
 
@@ -198,7 +187,6 @@ static void test_export(void **state)
 	uint8_t a[WIRE_KEY_BYTES], b[WIRE_KEY_BYTES];
 	struct rig_pair p, q;
 
-	(void)state;
 	pair(&p, &usual);
 	assert_int_equal(connection_export_key(p.client, "EXPORTER-one", a), 0);
 	assert_int_equal(connection_export_key(p.server, "EXPORTER-one", b), 0);
@@ -309,7 +297,6 @@ static void test_false_servers(void **state)
 {
 	struct err why;
 
-	(void)state;
 	assert_int_equal(connect_to(serve_certificate, &usual, &why), -EACCES);
 	assert_non_null(strstr(why.text, "another key"));
 	assert_int_equal(connect_to(serve_garbage, &usual, &why), -EBADMSG);
@@ -427,7 +414,6 @@ static void test_damage(void **state)
 {
 	static struct proxy whole, x;
 
-	(void)state;
 	whole = (struct proxy){ .flip = SIZE_MAX };
 	assert_int_equal(send_through(&whole, &(struct server){ 0 }), 0);
 	/* Bytes of the handshake, and of the record with the data. */
@@ -446,7 +432,6 @@ static void test_replay(void **state)
 	uint16_t port;
 	int fd;
 
-	(void)state;
 	recorded = (struct proxy){ .flip = SIZE_MAX };
 	assert_int_equal(send_through(&recorded, &s), 0);
 	assert_int_equal(s.got[99], 'd');

@@ -2,12 +2,7 @@
 /*
  * The target operation table: src/run/issue/order.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -33,7 +28,6 @@ static void test_turns_of_one(void **state)
 {
 	struct tot t = make(3);
 
-	(void)state;
 	assert_int_equal(t.n_slots, 3 * TOT_SLOTS_PER_OPERATION);
 	for (uint64_t n = 0; n < 5 * t.n_slots; n++) {
 		assert_true(tot_is_turn(&t, n));
@@ -59,7 +53,6 @@ static void test_count_comes_round(void **state)
 	struct tot t = make(1);
 	uint64_t n = ((1ull << 30) - 2) * t.n_slots;
 
-	(void)state;
 	/* as if operation n - 1 had passed on */
 	tot_pass_on(&t, n - 1);
 	for (uint64_t end = n + 4 * t.n_slots; n < end; n++) {
@@ -144,7 +137,6 @@ static void test_order_of_threads(void **state)
 {
 	struct queue q = { .tot = make(THREADS) };
 
-	(void)state;
 	q.ops = LAPS * q.tot.n_slots + 7;
 	for (unsigned pass = 0; pass < 4; pass++) {
 		q.poll = pass % 2;
@@ -161,7 +153,6 @@ static void test_shortest_table(void **state)
 {
 	struct queue q = { .tot = make(1) };
 
-	(void)state;
 	q.tot.n_slots = THREADS;
 	q.ops = 5000;
 	tot_reset(&q.tot);
@@ -172,7 +163,6 @@ static void test_shortest_table(void **state)
 
 static void test_cancel(void **state)
 {
-	(void)state;
 	for (unsigned round = 0; round < 20; round++) {
 		struct queue q = { .tot = make(THREADS), .ops = UINT64_MAX };
 
@@ -216,7 +206,6 @@ static void test_cancel_sleepers(void **state)
 	pthread_t threads[THREADS];
 	_Atomic unsigned started = 0;
 
-	(void)state;
 	assert_int_equal(tot_wait(&t, 0), 0);
 	for (unsigned i = 0; i < THREADS; i++) {
 		waiters[i] = (struct waiter){ &t, i + 1, &started, 1 };

@@ -3,12 +3,7 @@
  * Recording time stamps from many threads: each completed operation is recorded or counted, what is
  * kept is what was asked for, and without gaps. And the sums over entries.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -112,7 +107,6 @@ static void test_whole(void **state)
 {
 	static const uint64_t sizes[] = { 1, 5, 100, 4096, 100000 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		for (uint32_t threads = 1; threads <= THREADS; threads += THREADS - 1) {
 			struct target_plan plan;
@@ -134,7 +128,6 @@ static void test_wrap(void **state)
 {
 	static const uint64_t sizes[] = { 1, 7, 300, 5000 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		for (uint32_t threads = 1; threads <= THREADS; threads += THREADS - 1) {
 			struct target_plan plan;
@@ -159,7 +152,6 @@ static void test_oneshot(void **state)
 {
 	static const uint64_t sizes[] = { 1, 7, 300, 5000 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		for (uint32_t threads = 1; threads <= THREADS; threads += THREADS - 1) {
 			struct target_plan plan;
@@ -188,7 +180,6 @@ static void test_slow_writer(void **state)
 	struct trace_table table = { 0 };
 	struct trace t = { 0 };
 
-	(void)state;
 	make_plan(&plan, 4, 100000, 1000, true, false);
 	assert_int_equal(trace_open(&table, &plan, 0), 0);
 	for (uint64_t n = 0; n < 100000; n++) {
@@ -223,7 +214,6 @@ static void test_network(void **state)
 	struct trace_table table = { 0 };
 	struct trace t = { 0 };
 
-	(void)state;
 	plan.trace = (struct trace_options){ .on = true, .wrap = true, .size_ops = 1500 };
 	assert_int_equal(feature_trace.target[TARGET_SIZE](&all, &plan), XDD_OK);
 	assert_int_equal(trace_open(&table, &plan, 0), 0);
@@ -258,7 +248,6 @@ static void test_triggers(void **state)
 	struct trace_table table = { 0 };
 	struct trace t = { 0 };
 
-	(void)state;
 	plan.trace = (struct trace_options){ .on = true, .trigger_op = 30 };
 	assert_int_equal(feature_trace.target[TARGET_SIZE](&all, &plan), XDD_OK);
 	assert_int_equal(plan.trace.size_ops, 170);
@@ -317,7 +306,6 @@ static void test_walk(void **state)
 	struct trace_row r;
 	struct trace_sums s;
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		e[i].pass = i < 3 ? 1 : 2;
 		e[i].offset_bytes = i * 4194304 + (i == 2) * 4096;
@@ -363,7 +351,6 @@ static void test_walk_slots(void **state)
 	struct trace_sums s;
 	struct trace_row r;
 
-	(void)state;
 	assert_non_null(e);
 	assert_non_null(entries);
 	memset(e, 0, N * sizeof(*e));

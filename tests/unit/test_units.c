@@ -2,12 +2,7 @@
 /*
  * Numbers as people write them: src/base/units.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -64,7 +59,6 @@ static void test_u64(void **state)
 		{ 0 },
 	};
 
-	(void)state;
 	check_cases(units_parse_u64, cases);
 }
 
@@ -129,7 +123,6 @@ static void test_size(void **state)
 		{ 0 },
 	};
 
-	(void)state;
 	check_cases(units_parse_size, cases);
 }
 
@@ -174,7 +167,6 @@ static void test_count(void **state)
 		{ 0 },
 	};
 
-	(void)state;
 	check_cases(units_parse_count, cases);
 }
 
@@ -201,7 +193,6 @@ static void test_amount(void **state)
 		{ 0 },
 	};
 
-	(void)state;
 	check_cases(parse_mib, cases);
 }
 
@@ -226,7 +217,6 @@ static void test_percent(void **state)
 		{ 0 },
 	};
 
-	(void)state;
 	check_cases(units_parse_percent, cases);
 }
 
@@ -274,7 +264,6 @@ static void test_rates(void **state)
 		{ parse_megabytes, "10MiBMiBMiB/s", -EINVAL, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		double value = -1, want = cases[i].ret ? -1 : cases[i].value;
 		int ret = cases[i].parse(cases[i].word, &value);
@@ -286,7 +275,6 @@ static void test_rates(void **state)
 
 static void test_has_suffix(void **state)
 {
-	(void)state;
 	assert_true(units_has_suffix("4k"));
 	assert_true(units_has_suffix("0.5GiB"));
 	assert_true(units_has_suffix("70%"));
@@ -319,7 +307,6 @@ static void test_round_trips(void **state)
 	uint64_t seed = 72058, value;
 	char word[64];
 
-	(void)state;
 	for (unsigned i = 0; i < 20000; i++) {
 		size_t u = i % (sizeof(units) / sizeof(units[0]));
 		uint64_t number;
@@ -344,7 +331,6 @@ static void test_locale(void **state)
 	uint64_t bytes = 0;
 	double value = 0;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		setlocale(LC_ALL, names[i]);
 		assert_int_equal(units_parse_real("2.5", &value), 0);
@@ -407,7 +393,6 @@ static void test_seconds(void **state)
 		{ 0 },
 	};
 
-	(void)state;
 	check_cases(units_parse_seconds, cases);
 }
 
@@ -422,7 +407,6 @@ static void test_real(void **state)
 	char huge[400];
 	double value;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		value = -1;
 		assert_int_equal(units_parse_real(good[i].word, &value), 0);
@@ -445,7 +429,6 @@ static void test_size_text(void **state)
 {
 	char buf[32];
 
-	(void)state;
 	assert_string_equal(units_size_text(0, buf, sizeof(buf)), "0 bytes");
 	assert_string_equal(units_size_text(1, buf, sizeof(buf)), "1 byte");
 	assert_string_equal(units_size_text(1500, buf, sizeof(buf)), "1500 bytes");

@@ -2,12 +2,7 @@
 /*
  * Lists and ranges of values, and the points that they make: src/plan/vary.c, vary_list.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -90,7 +85,6 @@ static void test_lists(void **state)
 	};
 	char buf[1024];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_string_equal(list(cases[i].type, cases[i].text, buf, sizeof(buf)),
 				    cases[i].values);
@@ -182,7 +176,6 @@ static void test_points(void **state)
 	};
 	char buf[1024];
 
-	(void)state;
 	log_hold();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_string_equal(points(cases[i].line, cases[i].extra, false, buf, sizeof(buf)),
@@ -199,7 +192,6 @@ static void test_texts(void **state)
 	struct arena *arena = arena_new();
 	struct vary v;
 
-	(void)state;
 	assert_int_equal(vary_read(arena, "sweep", &word, 1, &extra, 1, false, &v), XDD_OK);
 	assert_int_equal(v.n_points, 3);
 	for (size_t i = 0; i < 3; i++)
@@ -213,7 +205,6 @@ static void test_same_ranges(void **state)
 	static const char *const lists[] = { "1..100", "1..64x2", "1..9+4,16", "1k..4kx2" };
 	char plain[4096], varied[4096], line[64], extra[64];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		snprintf(line, sizeof(line), "-op read -queuedepth %s", lists[i]);
 		snprintf(extra, sizeof(extra), "queuedepth=%s", lists[i]);
@@ -226,7 +217,6 @@ static void test_pairs(void **state)
 {
 	char buf[256];
 
-	(void)state;
 	assert_string_equal(points("-qd 1,2 -op read,write", NULL, true, buf, sizeof(buf)),
 			    "-qd 1 -op read\n-qd 2 -op write\nqueuedepth|op");
 	log_hold();

@@ -2,12 +2,7 @@
 /*
  * The verdict on a run, as a function of the facts: src/report/verdict.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +31,6 @@ static void test_nothing_known(void **state)
 {
 	struct verdict_facts f = plain();
 
-	(void)state;
 	assert_string_equal(text_of(&f), ONE_PASS);
 	f.run_time_ns = 90 * NS_PER_SEC;
 	assert_string_equal(text_of(&f),
@@ -50,7 +44,6 @@ static void test_limits(void **state)
 {
 	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
 
-	(void)state;
 	assert_string_equal(text_of(&f), "limited by: the device: xdd waited for it 93 % of the "
 					 "time\n" ONE_PASS);
 	f = bound_by(RESULT_BOUND_PACED);
@@ -81,7 +74,6 @@ static void test_flushes(void **state)
 {
 	struct verdict_facts f = plain();
 
-	(void)state;
 	f.flushes = 1;
 	f.flush_ns = 4 * NS_PER_SEC;
 	assert_string_equal(text_of(&f),
@@ -98,7 +90,6 @@ static void test_generator(void **state)
 {
 	struct verdict_facts f = bound_by(RESULT_BOUND_GENERATOR);
 
-	(void)state;
 	assert_string_equal(text_of(&f),
 			    "limited by: the processors: xdd and the kernel were busy 25 % of the "
 			    "time; the device may do more\n" ONE_PASS
@@ -125,7 +116,6 @@ static void test_engine(void **state)
 	static const char says[] = "next: -ioengine io_uring needs fewer threads";
 	struct verdict_facts f = bound_by(RESULT_BOUND_MIXED);
 
-	(void)state;
 	f.queues = false;
 	f.queueing = "io_uring";
 	f.qthreads = f.processors + 1;
@@ -148,7 +138,6 @@ static void test_several_targets(void **state)
 {
 	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
 
-	(void)state;
 	f.targets = 5;
 	f.bounds[RESULT_BOUND_DEVICE].n = 5;
 	f.bounds[RESULT_BOUND_DEVICE].idle.least = 0.85;
@@ -162,7 +151,6 @@ static void test_depth_one(void **state)
 {
 	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
 
-	(void)state;
 	f.depth = 1;
 	assert_non_null(strstr(text_of(&f), "next: try -queuedepth 8 to see what the device does "
 					    "with several requests at once\n"));
@@ -172,7 +160,6 @@ static void test_certainty(void **state)
 {
 	struct verdict_facts f = plain();
 
-	(void)state;
 	f.passes_ran = 5;
 	f.passes = (struct person_passes){ .n = 5, .mean = 412e6, .half_width = 7.4e6 };
 	assert_string_equal(text_of(&f), "certainty: 412 MB/s +-1.8 % is the mean of 5 passes with "
@@ -193,7 +180,6 @@ static void test_until(void **state)
 {
 	struct verdict_facts f = plain();
 
-	(void)state;
 	f.passes_ran = 20;
 	f.until_percent = 2;
 	f.passes = (struct person_passes){
@@ -209,7 +195,6 @@ static void test_short_run(void **state)
 {
 	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
 
-	(void)state;
 	f.elapsed_ns = NS_PER_SEC / 20;
 	assert_string_equal(text_of(&f),
 			    "certainty: too short (50.0 ms) to mean much; to measure for longer: "
@@ -239,7 +224,6 @@ static void test_findings(void **state)
 	};
 	struct verdict_facts f = plain();
 
-	(void)state;
 	f.direct = false;
 	f.findings = findings;
 	f.n_findings = 1;
@@ -266,7 +250,6 @@ static void test_told_twice(void **state)
 	struct finding finding = FOUND(RULE_STARVED, 0, "target 0, data: ", "a busy machine", "");
 	struct verdict_facts f = bound_by(RESULT_BOUND_STARVED);
 
-	(void)state;
 	f.findings = &finding;
 	f.n_findings = 1;
 	assert_null(strstr(text_of(&f), "disturbed"));
@@ -278,7 +261,6 @@ static void test_faults(void **state)
 {
 	struct verdict_facts f = plain();
 
-	(void)state;
 	f.errors = 3;
 	f.ops = 7;
 	assert_string_equal(text_of(&f), "errors: 3 of 10 requests failed; the figures are of the "
@@ -312,7 +294,6 @@ static void test_copies(void **state)
 {
 	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
 
-	(void)state;
 	f.copy = (struct person_copy){ .any = true,
 				       .complete = true,
 				       .ops = 64,

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Verification: the kinds that are reported for data that is wrong in a known way. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #include "xdd/io/verify.h"
 
@@ -77,7 +73,6 @@ static void test_plain(void **state)
 {
 	struct fixture f;
 
-	(void)state;
 	for (int kind = 0; kind < PATTERN_TAGGED; kind++) {
 		if (kind == PATTERN_ASCII || kind == PATTERN_HEX || kind == PATTERN_FILE)
 			continue;
@@ -100,7 +95,6 @@ static void test_poison(void **state)
 {
 	uint8_t whole[40], part[40];
 
-	(void)state;
 	verify_poison(whole, 0, sizeof(whole));
 	for (size_t from = 0; from <= sizeof(part); from++) {
 		for (size_t size = from; size <= sizeof(part); size++) {
@@ -118,7 +112,6 @@ static void test_places(void **state)
 	static const enum pattern_kind kinds[] = { PATTERN_SEQUENCED, PATTERN_RANDOM };
 	struct fixture f;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		setup(&f, kinds[i], VERIFY_CONTENTS);
 		pattern_bytes(&f.pattern, 512 * 1999, 0, f.buf + 512, 1024);
@@ -187,7 +180,6 @@ static void test_sequenced_elsewhere(void **state)
 	static const uint64_t places[] = { 0, 8, 512, OFFSET + 4096, 1ull << 40 };
 	struct fixture f;
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		for (size_t k = 0; k < 5; k++) {
 			setup_with(&f, VERIFY_CONTENTS, options[i]);
@@ -237,7 +229,6 @@ static void test_parts_of_words(void **state)
 {
 	struct fixture f;
 
-	(void)state;
 	for (uint64_t more = 1; more <= 16; more++) {
 		setup(&f, PATTERN_SEQUENCED, VERIFY_CONTENTS);
 		misplace(&f, OFFSET, 512 + more, 1, 0x5a5a5a5a5a5a5a58);
@@ -262,7 +253,6 @@ static void test_distances(void **state)
 {
 	struct fixture f;
 
-	(void)state;
 	setup(&f, PATTERN_SEQUENCED, VERIFY_CONTENTS);
 	pattern_bytes(&f.pattern, 1 << 19, 0, f.buf, 1024);
 	pattern_bytes(&f.pattern, 1 << 20, 0, f.buf + 1024, 512);
@@ -317,7 +307,6 @@ static void test_search(void **state)
 	};
 	struct fixture f;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		setup(&f, PATTERN_RANDOM, VERIFY_CONTENTS);
 		f.target.start_bytes = cases[i].start;
@@ -342,7 +331,6 @@ static void test_search_end(void **state)
 	};
 	struct fixture f;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		for (int beyond = 0; beyond < 2; beyond++) {
 			uint64_t from = cases[i].last - (beyond ? 0 : 512);
@@ -364,7 +352,6 @@ static void test_search_request(void **state)
 {
 	struct fixture f;
 
-	(void)state;
 	for (uint64_t skew = 0; skew <= 100; skew += 100) {
 		for (uint64_t from = 0; from < 1024; from += 512) {
 			setup(&f, PATTERN_RANDOM, VERIFY_CONTENTS);
@@ -382,7 +369,6 @@ static void test_searches(void **state)
 {
 	struct fixture f;
 
-	(void)state;
 	setup(&f, PATTERN_RANDOM, VERIFY_CONTENTS);
 	misplace(&f, OFFSET, 1024, 0, 512 * 7);
 	check_at(&f, OFFSET, 1024, false);
@@ -437,7 +423,6 @@ static void test_torn(void **state)
 	struct fixture f;
 	const struct miscompare *m = wrong_bytes(&f, 16, 511, -1);
 
-	(void)state;
 	assert_int_equal(m->kind, MISCOMPARE_TORN);
 	assert_string_equal(m->text,
 			    "of 512 bytes from 41984 on the first 16 are right, the rest is "
@@ -468,7 +453,6 @@ static void test_torn_poison(void **state)
 {
 	struct fixture f;
 
-	(void)state;
 	for (int tail = 0; tail < 2; tail++) {
 		setup(&f, PATTERN_RANDOM, VERIFY_CONTENTS);
 		f.verifier.scans = 0;
@@ -494,7 +478,6 @@ static void test_tags_elsewhere(void **state)
 	struct tag tag = { .run = 0xabc, .offset = OFFSET, .request = OFFSET, .bytes = SIZE };
 	const char *why;
 
-	(void)state;
 	if (!tag_available(&why))
 		skip();
 	for (int contents = 0; contents < 2; contents++) {
@@ -547,7 +530,6 @@ static void test_tagged(void **state)
 	};
 	const char *why;
 
-	(void)state;
 	if (!tag_available(&why))
 		skip();
 	setup(&f, PATTERN_TAGGED, VERIFY_CONTENTS);
@@ -621,7 +603,6 @@ static void test_partial(void **state)
 			   .bytes = SIZE };
 	const char *why;
 
-	(void)state;
 	if (!tag_available(&why))
 		skip();
 	setup(&f, PATTERN_TAGGED, VERIFY_CONTENTS);

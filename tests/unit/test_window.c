@@ -2,12 +2,7 @@
 /*
  * The elapsed time of all targets together: src/run/results/sums.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +21,6 @@ static void begin(size_t n_targets)
 
 static void test_one_pass(void **state)
 {
-	(void)state;
 	begin(3);
 	assert_int_equal(window_close(&w), 0);
 	/* A gap that only one target waits in is part of it. */
@@ -44,7 +38,6 @@ static void test_one_pass(void **state)
 
 static void test_shared_delays(void **state)
 {
-	(void)state;
 	begin(1);
 	for (uint64_t pass = 1; pass <= 10; pass++)
 		window_add(&w, 0, pass * 1000, pass * 1000 + 7);
@@ -92,7 +85,6 @@ static void test_at_random(void **state)
 {
 	static unsigned char busy[TARGETS][MAX_TIME];
 
-	(void)state;
 	srand(7);
 	for (int round = 0; round < 300; round++) {
 		uint64_t ends[TARGETS] = { 0 }, from[TARGETS];
@@ -131,7 +123,6 @@ static void test_at_random(void **state)
 /* A run that ends for want of memory closes its window too. */
 static void test_no_memory(void **state)
 {
-	(void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	skip(); /* sanitizers end a program that asks for that much */
 #endif

@@ -2,12 +2,7 @@
 /*
  * Headers of the wire format: src/net/wire.c. doc/wire.md has the layout.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -75,13 +70,11 @@ static void round_trip(struct wire_key *with)
 
 static void test_round_trip(void **state)
 {
-	(void)state;
 	round_trip(NULL);
 }
 
 static void test_round_trip_with_code(void **state)
 {
-	(void)state;
 	if (!key)
 		skip();
 	round_trip(key);
@@ -111,7 +104,6 @@ static void flip_each_bit(struct wire_key *with)
 
 static void test_flipped_bits(void **state)
 {
-	(void)state;
 	flip_each_bit(NULL);
 	if (key)
 		flip_each_bit(key);
@@ -123,7 +115,6 @@ static void test_forged_bits(void **state)
 	struct wire_header h = sample_header(WIRE_DATA), found;
 	uint8_t raw[WIRE_HEADER_BYTES];
 
-	(void)state;
 	if (!key)
 		skip();
 	wire_encode(&h, key, raw);
@@ -142,7 +133,6 @@ static void test_other_keys(void **state)
 	struct wire_header h = sample_header(WIRE_DATA), found;
 	struct wire_key *other;
 
-	(void)state;
 	if (!key)
 		skip();
 	memcpy(other_bytes, key_bytes, sizeof(other_bytes));
@@ -164,7 +154,6 @@ static void test_codes_repeat(void **state)
 	struct wire_header h = sample_header(WIRE_DATA);
 	uint8_t first[WIRE_HEADER_BYTES], again[WIRE_HEADER_BYTES];
 
-	(void)state;
 	if (!key)
 		skip();
 	wire_encode(&h, key, first);
@@ -186,7 +175,6 @@ static void test_derive(void **state)
 						   0xcd, 0xf4, 0x0a, 0xb7, 0xd7, 0x1a, 0x58, 0x59,
 						   0xd1, 0x0c, 0x66, 0x5a, 0xe2, 0x1d, 0x1a, 0xf7 };
 
-	(void)state;
 	if (!key) {
 		assert_int_equal(wire_key_derive(secret, "one", first), -ENOTSUP);
 		return;
@@ -199,7 +187,6 @@ static void test_derive(void **state)
 
 static void test_free_nothing(void **state)
 {
-	(void)state;
 	wire_key_free(NULL);
 }
 
@@ -208,7 +195,6 @@ static void test_versions(void **state)
 	struct wire_header h = sample_header(WIRE_HELLO), found;
 	uint8_t raw[WIRE_HEADER_BYTES];
 
-	(void)state;
 	wire_encode(&h, NULL, raw);
 	for (unsigned version = 0; version <= UINT16_MAX; version++) {
 		unsigned peer = UINT32_MAX;
@@ -240,7 +226,6 @@ static void test_first_message(void **state)
 	uint8_t raw[WIRE_HEADER_BYTES];
 	unsigned version = 0;
 
-	(void)state;
 	for_each_type(type)
 	{
 		struct wire_header h = sample_header(type);
@@ -264,7 +249,6 @@ static void test_faults_of_first_message(void **state)
 	uint8_t raw[WIRE_HEADER_BYTES];
 	unsigned version = 0;
 
-	(void)state;
 	wire_encode(&h, NULL, raw);
 	for (size_t bit = 0; bit < sizeof(raw) * 8; bit++) {
 		raw[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -289,7 +273,6 @@ static void test_types(void **state)
 {
 	struct wire_header h = sample_header(WIRE_BYE);
 
-	(void)state;
 	for (unsigned type = 0; type <= UINT16_MAX; type++) {
 		if ((type >= WIRE_HELLO && type <= WIRE_SUMS) ||
 		    (type >= WIRE_COPY_START && type < WIRE_TYPES))
@@ -343,7 +326,6 @@ static void test_lengths(void **state)
 		{ WIRE_COPY_FINISHED, 208, 208 },
 	};
 
-	(void)state;
 	assert_int_equal(sizeof(rows) / sizeof(rows[0]), WIRE_SUMS + WIRE_TYPES - WIRE_COPY_START);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct wire_header h = sample_header(rows[i].type);
@@ -368,7 +350,6 @@ static void test_any_limit_of_data(void **state)
 	struct wire_header h = sample_header(WIRE_DATA), found;
 	uint8_t raw[WIRE_HEADER_BYTES];
 
-	(void)state;
 	h.offset = 0;
 	h.length = INT64_MAX;
 	wire_encode(&h, NULL, raw);
@@ -385,7 +366,6 @@ static void test_offsets(void **state)
 {
 	struct wire_header h = sample_header(WIRE_DATA);
 
-	(void)state;
 	h.offset = (uint64_t)INT64_MAX - h.length;
 	assert_int_equal(fault_of(&h), WIRE_OK);
 	h.offset++;
@@ -404,7 +384,6 @@ static void test_offsets(void **state)
 
 static void test_sequences(void **state)
 {
-	(void)state;
 	for_each_type(type)
 	{
 		struct wire_header h = sample_header(type);
@@ -418,7 +397,6 @@ static void test_sequences(void **state)
 
 static void test_passes(void **state)
 {
-	(void)state;
 	for_each_type(type)
 	{
 		struct wire_header h = sample_header(type);
@@ -435,7 +413,6 @@ static void test_passes(void **state)
 
 static void test_connections(void **state)
 {
-	(void)state;
 	for_each_type(type)
 	{
 		bool both = type == WIRE_HELLO || type == WIRE_WELCOME || type == WIRE_ERROR;
@@ -458,7 +435,6 @@ static void test_zeros(void **state)
 	struct wire_header h = sample_header(WIRE_BYE), found;
 	uint8_t raw[WIRE_HEADER_BYTES];
 
-	(void)state;
 	for (size_t at = 20; at < CHECKSUM_AT; at = at == 23 ? 80 : at + 1) {
 		wire_encode(&h, NULL, raw);
 		raw[at] = 1;
@@ -476,7 +452,6 @@ static void test_body_digest(void **state)
 	struct wire_header h = sample_header(WIRE_DATA);
 	uint8_t body[100] = "payload";
 
-	(void)state;
 	h.length = sizeof(body);
 	h.digest = digest_data(body, sizeof(body));
 	assert_int_equal(wire_check_body(&h, body), WIRE_OK);
@@ -486,7 +461,6 @@ static void test_body_digest(void **state)
 
 static void test_texts(void **state)
 {
-	(void)state;
 	for (enum wire_fault fault = WIRE_OK; fault <= WIRE_BAD_DATA; fault++)
 		assert_non_null(strchr(wire_fault_text(fault), ' '));
 	assert_string_equal(wire_fault_text(WIRE_BAD_DATA + 1), "an unknown fault");

@@ -2,12 +2,7 @@
 /*
  * Bodies of messages: src/net/wire.c. doc/wire.md has the layouts.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +44,6 @@ static void test_hello(void **state)
 	struct wire_hello b = sample_hello(), found;
 	size_t length = wire_encode_hello(&b, body);
 
-	(void)state;
 	assert_int_equal(wire_decode_hello(body, length, &found), WIRE_OK);
 	assert_int_equal(found.purpose, b.purpose);
 	assert_int_equal(found.flags, b.flags);
@@ -62,7 +56,6 @@ static void test_hello_limits(void **state)
 	struct wire_hello b = sample_hello(), found;
 	size_t length = wire_encode_hello(&b, body);
 
-	(void)state;
 	for (size_t n = 0; n < length; n++)
 		assert_int_equal(wire_decode_hello(body, n, &found), WIRE_BAD_BODY);
 	assert_int_equal(wire_decode_hello(body, length + 1, &found), WIRE_BAD_BODY);
@@ -83,7 +76,6 @@ static void test_hello_of_full_length(void **state)
 	struct wire_hello b = sample_hello(), found;
 	size_t length;
 
-	(void)state;
 	memset(b.software, 'x', sizeof(b.software)); /* without its NUL */
 	length = wire_encode_hello(&b, body);
 	assert_int_equal(length, 24 + sizeof(b.software));
@@ -113,7 +105,6 @@ static void test_texts_refused(void **state)
 		"\xe2\x80\xae", "\xc2\x9b", "\xf5\x80",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(fault_of_text(bad[i], strlen(bad[i]) + 1), WIRE_BAD_BODY);
 	assert_int_equal(fault_of_text("a", 1), WIRE_BAD_BODY);
@@ -130,7 +121,6 @@ static void test_texts_sent(void **state)
 	struct wire_error b = { .status = XDD_TARGET_FAILED }, found;
 	size_t length;
 
-	(void)state;
 	strcpy(b.text, "a\nb\xff\xe2\x80\xae\xc3\xa4\xc3");
 	length = wire_encode_error(&b, body);
 	assert_int_equal(wire_decode_error(body, length, &found), WIRE_OK);
@@ -143,7 +133,6 @@ static void test_longest_text(void **state)
 	struct wire_error b = { .status = XDD_IO_ERROR }, found;
 	size_t length;
 
-	(void)state;
 	memset(b.text, 'y', sizeof(b.text));
 	length = wire_encode_error(&b, body);
 	assert_int_equal(length, WIRE_MAX_ERROR_BYTES);
@@ -158,7 +147,6 @@ static void test_statuses(void **state)
 {
 	struct wire_error found;
 
-	(void)state;
 	bytes_put(body + 4, 1, 0);
 	for (uint32_t status = 0; status < 300; status++) {
 		/* Those from 101 to 120 are of copies of files. */
@@ -178,7 +166,6 @@ static void test_plan(void **state)
 	struct wire_plan b = sample_plan(), found;
 	size_t length = wire_encode_plan(&b, NULL, 0, body), n = 99;
 
-	(void)state;
 	assert_int_equal(wire_decode_plan(body, length, &found, found_ranges, &n), WIRE_OK);
 	assert_int_equal(n, 0);
 	assert_memory_equal(found.run, b.run, sizeof(b.run));
@@ -207,7 +194,6 @@ static void test_plan_of_any_length(void **state)
 	struct wire_plan b = sample_plan();
 	size_t length;
 
-	(void)state;
 	ranges[0] = (struct wire_range){ 0, 5 };
 	ranges[1] = (struct wire_range){ 7, 1 };
 	length = wire_encode_plan(&b, ranges, 2, body);
@@ -224,7 +210,6 @@ static void test_names(void **state)
 	struct wire_plan b = sample_plan(), found;
 	size_t length;
 
-	(void)state;
 	memset(b.host, 'h', sizeof(b.host));
 	memset(b.name, '\xff', sizeof(b.name));
 	b.name[0] = '\n';
@@ -243,7 +228,6 @@ static void test_lengths_of_names(void **state)
 	struct wire_plan b = sample_plan();
 	size_t length = wire_encode_plan(&b, NULL, 0, body);
 
-	(void)state;
 	assert_int_equal(bytes_get(body + PLAN_HOST_AT, 4), 4);
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		bytes_put(body + PLAN_HOST_AT, 4, lengths[i]);
@@ -277,7 +261,6 @@ static void test_limits_of_numbers(void **state)
 		{ 120, true, false },		     /* skipped_bytes */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		size_t at = fields[i].at;
 
@@ -294,7 +277,6 @@ static void test_limits_of_numbers(void **state)
 
 static void test_limits_of_connections_and_flags(void **state)
 {
-	(void)state;
 	assert_int_equal(fault_of_field(48, 4, 0), WIRE_BAD_BODY);
 	assert_int_equal(fault_of_field(48, 4, 1), WIRE_OK);
 	assert_int_equal(fault_of_field(48, 4, WIRE_MAX_CONNECTIONS), WIRE_OK);
@@ -328,7 +310,6 @@ static void test_ranges(void **state)
 {
 	typedef struct wire_range range;
 
-	(void)state;
 	assert_int_equal(fault_of_two((range){ 0, 1 }, (range){ 1, 1 }), WIRE_OK);
 	assert_int_equal(fault_of_two((range){ 0, 2 }, (range){ 1, 1 }), WIRE_BAD_BODY);
 	assert_int_equal(fault_of_two((range){ 5, 1 }, (range){ 0, 1 }), WIRE_BAD_BODY);
@@ -346,7 +327,6 @@ static void test_most_ranges(void **state)
 	struct wire_plan b = sample_plan(), found;
 	size_t length, n;
 
-	(void)state;
 	memset(b.host, 'h', sizeof(b.host));
 	memset(b.name, 'n', sizeof(b.name));
 	for (size_t i = 0; i < WIRE_MAX_RANGES; i++)
@@ -366,7 +346,6 @@ static void test_numbers_of_ranges(void **state)
 	struct wire_plan b = sample_plan();
 	size_t length;
 
-	(void)state;
 	ranges[0] = (struct wire_range){ 0, 5 };
 	ranges[1] = (struct wire_range){ 7, 1 };
 	length = wire_encode_plan(&b, ranges, 2, body);
@@ -392,7 +371,6 @@ static void test_prove(void **state)
 	const uint64_t most = WIRE_MAX_PROOF_OPS;
 	size_t length, n;
 
-	(void)state;
 	ranges[0] = (struct wire_range){ 3, 5 };
 	ranges[1] = (struct wire_range){ 1ull << 40, most - 5 };
 	length = wire_encode_prove(ranges, 2, body);
@@ -435,7 +413,6 @@ static void test_sums(void **state)
 			 found;
 	size_t one, length, used;
 
-	(void)state;
 	one = wire_encode_sums(&b, body, sizeof(body));
 	length = one + wire_encode_sums(&b, body + one, sizeof(body) - one);
 	assert_int_equal(wire_decode_sums(body, length, &found, &used), WIRE_OK);
@@ -469,7 +446,6 @@ static void test_pass(void **state)
 	struct wire_pass b = sample_pass(), found;
 	size_t length = wire_encode_pass(&b, body);
 
-	(void)state;
 	memset(&found, 0xee, sizeof(found));
 	assert_int_equal(length, 144);
 	assert_int_equal(wire_decode_pass(body, length, &found), WIRE_OK);
@@ -482,7 +458,6 @@ static void test_pass_error(void **state)
 	struct wire_pass b = sample_pass(), found;
 	size_t length;
 
-	(void)state;
 	strcpy(b.error, "write failed");
 	length = wire_encode_pass(&b, body);
 	assert_int_equal(length, 144 + strlen(b.error) + 1);
@@ -504,7 +479,6 @@ static void test_pass_limits(void **state)
 	struct wire_pass b = sample_pass(), found;
 	size_t length = wire_encode_pass(&b, body);
 
-	(void)state;
 	for (size_t n = 0; n < length; n++)
 		assert_int_equal(wire_decode_pass(body, n, &found), WIRE_BAD_BODY);
 	assert_int_equal(wire_decode_pass(body, length + 1, &found), WIRE_BAD_BODY);

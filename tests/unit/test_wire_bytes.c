@@ -3,12 +3,7 @@
  * The bytes of one message of each type. They were computed from doc/wire.md by a program that
  * shares no code with xdd: two versions of xdd that speak version 2 agree on them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -171,7 +166,6 @@ static void assert_bytes(const uint8_t *found, size_t n, const char *hex)
 
 static void test_headers(void **state)
 {
-	(void)state;
 	for (enum wire_type type = WIRE_HELLO; type < WIRE_TYPES; type = sample_next(type)) {
 		struct wire_header h = sample_header(type);
 		uint8_t raw[WIRE_HEADER_BYTES];
@@ -188,7 +182,6 @@ static void test_code(void **state)
 	struct wire_key *key = wire_key_new(bytes);
 	uint8_t raw[WIRE_HEADER_BYTES];
 
-	(void)state;
 	if (!key)
 		skip();
 	wire_encode(&h, key, raw);
@@ -201,7 +194,6 @@ static void test_hello(void **state)
 	struct wire_hello b = sample_hello();
 	uint8_t body[WIRE_MAX_HELLO_BYTES];
 
-	(void)state;
 	assert_bytes(body, wire_encode_hello(&b, body), hello);
 }
 
@@ -211,7 +203,6 @@ static void test_plan(void **state)
 	static uint8_t body[WIRE_MAX_BODY_BYTES];
 	struct wire_plan b = sample_plan();
 
-	(void)state;
 	assert_bytes(body, wire_encode_plan(&b, NULL, 0, body), plan);
 	assert_bytes(body, wire_encode_plan(&b, ranges, 2, body), accept_with_ranges);
 }
@@ -229,7 +220,6 @@ static void test_proof(void **state)
 		.digests = digests,
 	};
 
-	(void)state;
 	wire_put_sum((struct digest){ .low = 1, .high = 2 }, digests);
 	wire_put_sum((struct digest){ .low = 3, .high = UINT64_MAX }, digests + WIRE_SUM_BYTES);
 	assert_bytes(body, wire_encode_prove(ranges, 2, body), prove);
@@ -241,7 +231,6 @@ static void test_pass(void **state)
 	struct wire_pass b = sample_pass();
 	uint8_t body[256];
 
-	(void)state;
 	assert_bytes(body, wire_encode_pass(&b, body), pass);
 }
 
@@ -250,7 +239,6 @@ static void test_error(void **state)
 	struct wire_error b = { .status = XDD_IO_ERROR, .text = "cannot write: no space left" };
 	uint8_t body[WIRE_MAX_ERROR_BYTES];
 
-	(void)state;
 	assert_bytes(body, wire_encode_error(&b, body), error);
 }
 

@@ -2,12 +2,7 @@
 /*
  * Zipf's distribution: src/base/random.c, and its use by -seek zipf.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <math.h>
 #include <string.h>
@@ -73,7 +68,6 @@ static void test_distribution(void **state)
 	static const double thetas[] = { 0.01, 0.5, 0.9, 1, 1.1, 1.5, 3, 10 };
 	static const uint64_t sizes[] = { 1, 2, 63, 64, 65, 66, 1000, RANKS_MAX };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(thetas) / sizeof(thetas[0]); i++) {
 		for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++)
 			assert_true(deviation(sizes[j], thetas[i], 100000) < 5);
@@ -86,7 +80,6 @@ static void test_buckets(void **state)
 	static const double thetas[] = { 0.01, 0.5, 0.999999, 1, 1.1, 2, 10 };
 	static struct zipf z;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(thetas) / sizeof(thetas[0]); i++) {
 		double total = slow_sum(1, RANKS_MAX, thetas[i]);
 
@@ -107,7 +100,6 @@ static void test_large(void **state)
 	const struct random_sequence s = sequence_of(7);
 	static struct zipf z;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		double n = (double)sizes[i], share;
 		uint64_t low = 0;
@@ -132,7 +124,6 @@ static void test_stays_the_same(void **state)
 	const struct random_sequence s = sequence_of(72058);
 	static struct zipf z;
 
-	(void)state;
 	zipf_init(&z, 1000000000000, 1.1);
 	for (uint64_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		assert_int_equal(zipf_draw(&z, &s, i), known[i]);
@@ -152,7 +143,6 @@ static void test_hot_spots(void **state)
 	struct access a;
 	double top;
 
-	(void)state;
 	t.range_bytes = SLOTS * REQ;
 	t.randomize = true;
 	zipf_init(&z, SLOTS, 1.1);
