@@ -4,6 +4,7 @@
  */
 #include "unit.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,6 +96,11 @@ static void amount_of_work(void **state)
 	/* With passes that move on, each reads as much. */
 	assert_amount("-targets 1 data -op read -reqsize 4 -passes 3 -passoffset 20", AMOUNT_BYTES,
 		      15, DATA_BYTES - 40960, DATA_BYTES - 40960 - 14 * 4096);
+	assert_amount("-targets 1 null -reqsize 1 -bytes 2k", AMOUNT_BYTES, 2, 2048, 1024);
+	assert_amount("-targets 1 null -reqsize 1 -numreqs 9007199254740990", AMOUNT_OPS,
+		      9007199254740990, 9007199254740990 << 10, 1024);
+	assert_amount("-targets 1 null -reqsize 2097152 -numreqs 1", AMOUNT_OPS, 1, 1ull << 31,
+		      1ull << 31);
 	/* The largest there is. */
 	assert_amount("-targets 1 null -blocksize 1 -reqsize 1 -bytes 9223372036854775807",
 		      AMOUNT_BYTES, INT64_MAX, INT64_MAX, 1);
@@ -193,39 +199,105 @@ static void loaded_list(void **state)
 	    "-op write: the list");
 }
 
+/* A value of each target `t`, with blanks between. */
+#define EACH(wanted, line, format, value)                                                       \
+	do {                                                                                    \
+		char got_[128] = "";                                                            \
+                                                                                                \
+		good(line);                                                                     \
+		for (const struct target_plan *t = t0; t < t0 + plan->n_targets; t++)           \
+			snprintf(got_ + strlen(got_), sizeof(got_) - strlen(got_), "%s" format, \
+				 t > t0 ? " " : "", value);                                     \
+		if (strcmp(got_, wanted) != 0)                                                  \
+			fail_msg("%s: %s, not %s", line, got_, wanted);                         \
+	} while (0)
+#define OPS(wanted, line) EACH(wanted, line, "%c", "?rwndm"[t->op])
+#define DEPTHS(wanted, line) EACH(wanted, line, "%" PRIu64, t->queue_depth)
+#define PATHS(wanted, line) EACH(wanted, line, "%s", t->path)
+#define NULLS " -targets 3 null null null -reqsize 1 -numreqs 7 "
+#define ONE "-targets 1 null -numreqs 1 "
+
 static void scopes(void **state)
 {
-	good("-op read -op target 1 write -targets 3 null null null -reqsize 1 -numreqs 7");
-	assert_int_equal(plan->targets[0].op, OP_READ);
-	assert_int_equal(plan->targets[1].op, OP_WRITE);
-	assert_int_equal(plan->targets[2].op, OP_READ);
-	good("-qd 2 -qd target 1-2 3 -qd target 2 4 -targets -4 null -numreqs 1");
-	assert_int_equal(plan->targets[0].queue_depth, 2);
-	assert_int_equal(plan->targets[1].queue_depth, 3);
-	assert_int_equal(plan->targets[2].queue_depth, 4);
-	assert_int_equal(plan->targets[3].queue_depth, 2);
-	good("-qd target 1 3 -qd target all 5 -targets -2 null -numreqs 1");
-	assert_int_equal(plan->targets[0].queue_depth, 5);
-	assert_int_equal(plan->targets[1].queue_depth, 5);
-	good("-seek target 1 random range 300 -targets -2 null -numreqs 1");
-	assert_int_equal(plan->targets[0].seek.pattern, SEEK_SEQUENTIAL);
-	assert_int_equal(plan->targets[1].seek.pattern, SEEK_RANDOM);
+	OPS("r w r", "-op read -op target 1 write" NULLS);
+	OPS("r w r", NULLS "-op read -op target 1 write");
+	OPS("r w r", "-op read" NULLS "-op target 1 write");
+	OPS("w w w", "-op target 1 read -op write" NULLS);
+	OPS("r w r", "-op target all read -op target 1 write" NULLS);
+	OPS("r w r", "-op write -op target 0 read -op target 2 read" NULLS);
+	OPS("r w r", "-op target 0-2 read -op target 1-1 write" NULLS);
+	OPS("w w r", "-op target 2 write -op target 0-1 write -op target 2 read" NULLS);
+	OPS("r w w", "--op read --op target 1-2 write" NULLS);
+	OPS("r w r", "-op read -op target 01 write" NULLS);
+	DEPTHS("1 8 2", "-qd 4 -qd target 0 1 -qd target 1-2 8 -queuedepth target 2 2" NULLS);
+	DEPTHS("5 5", "-qd target 1 3 -qd target all 5 -targets -2 null -numreqs 1");
+	EACH("0 1 0", "-seek target 1 random range 50" NULLS, "%d",
+	     t->seek.pattern == SEEK_RANDOM && t->range_bytes == 51200);
+	EACH("0 0 1", "-op noop -dio target 2" NULLS, "%d", t->direct_io);
+	EACH("3072 5120", "-bytes 3k -bytes target 1 5k -targets -2 null", "%" PRIu64,
+	     t->pass_bytes);
+	PATHS("a ./b c", "-op write -targetdir target 1 ./ -targets 3 a b c -numreqs 1");
 	bad("-op target 2 read -targets -2 null -numreqs 1", XDD_BAD_ARGUMENT,
 	    "-op target 2: is not a target: there are 2, 0 to 1 (argument 3)");
 	bad("-passes target 0 2 -targets -2 null -numreqs 1", XDD_BAD_OPTION, "takes no target");
 }
 
+/* Of an option given more than once the last holds, wherever the targets stand. */
+static void last_one_wins(void **state)
+{
+	DEPTHS("8", ONE "-qd 2 -queuedepth 4 --qd 8");
+	OPS("r", ONE "-op write -op read");
+	OPS("r", ONE "-op write -rwratio 30 -op read");
+	OPS("m", ONE "-op read -rwratio 30");
+	OPS("r", ONE "-op write -rwratio 100");
+	OPS("w", ONE "-op read -rwratio 0");
+	OPS("r r", "-targets -2 null -numreqs 1 -op read -op r -rwratio 100 -op target all read");
+	EACH("1", ONE "-seek interleave 4 -seek random", "%d", t->seek.pattern == SEEK_RANDOM);
+	EACH("1", ONE "-seek random interleave 4", "%d", t->seek.pattern == SEEK_INTERLEAVE);
+	EACH("9216", ONE "-startoffset 3 -sto 9", "%" PRIu64, t->start_bytes);
+}
+
+static void names(void **state)
+{
+	PATHS("data", "-targets 01 data -op read -reqsize 1 -numreqs 1");
+	PATHS("data empty data", "-targets 2 data empty -target data -op read -numreqs 1");
+	PATHS("list data data null",
+	      "-op read -numreqs 1 -target list -targets -2 data -target null");
+	PATHS("./data null ./-x ./target ./7",
+	      "-op write -numreqs 1 -targets 5 data null -x target 7 -targetdir .");
+	PATHS("./null", "-op write -numreqs 1 -targets 1 ./null");
+	good("-op read -numreqs 1 -targets -8192 null");
+	assert_int_equal(plan->n_targets, 8192);
+}
+
+static void setup_file(const char *name, const char *text)
+{
+	write_file(name, text, strlen(text));
+}
+
 static void setup_files(void **state)
 {
-	write_file("setup", "-qd 3\n-setup deeper\n-passes 3", 29);
-	write_file("deeper", "-qd 4 -passes 4", 15);
-	good("-qd 2 -setup setup -targets 1 null -numreqs 1");
-	assert_int_equal(t0->queue_depth, 4);
+	setup_file("setup", "-qd 3\n-setup deeper\n-passes 3\n-bs 512");
+	setup_file("deeper", "-qd 4 -passes 4 -bs 2048");
+	DEPTHS("4", "-qd 2 -setup setup " ONE);
 	assert_int_equal(plan->passes, 3);
-	good("-setup setup -targets 1 null -numreqs 1 -qd 2");
-	assert_int_equal(t0->queue_depth, 2);
-	write_file("deeper", "\n-setup setup", 13);
-	bad("-setup setup -targets 1 null -numreqs 1", XDD_BAD_ARGUMENT,
+	assert_int_equal(t0->block_size, 512);
+	DEPTHS("2", "-setup setup " ONE "-qd 2");
+	DEPTHS("4", ONE "-qd 1 -setup ./deeper -qd 2 -setup deeper");
+	setup_file("setup", "-op target 1\nwrite\n");
+	setup_file("deeper", "-targets 2 data null");
+	OPS("r w", "-op read -setup setup -setup deeper -numreqs 1");
+	OPS("r r", "-setup setup -setup deeper -op read -numreqs 1");
+	setup_file("setup", "-targets 2 data null -op write");
+	setup_file("deeper", "-op read");
+	OPS("r r", "-setup setup -numreqs 1 -op read");
+	OPS("r r", "-setup setup -numreqs 1 -setup deeper");
+	setup_file("deeper", "# nothing");
+	DEPTHS("1", "-setup deeper " ONE);
+	bad("-setup deeper", XDD_BAD_ARGUMENT, "-targets: is missing");
+	setup_file("setup", "-setup deeper");
+	setup_file("deeper", "\n-setup setup");
+	bad("-setup setup " ONE, XDD_BAD_ARGUMENT,
 	    "deeper:2: -setup setup: is a loop of setup files: this file is being read already");
 }
 
@@ -353,10 +425,11 @@ static void cycles(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PARSE_TEST(defaults),	  PARSE_TEST(amount_of_work), PARSE_TEST(operations),
-		PARSE_TEST(places),	  PARSE_TEST(loaded_list),    PARSE_TEST(scopes),
-		PARSE_TEST(setup_files),  PARSE_TEST(whole_run),      PARSE_TEST(refused),
-		PARSE_TEST(passes_until), PARSE_TEST(warnings),	      PARSE_TEST(cycles),
+		PARSE_TEST(defaults),	   PARSE_TEST(amount_of_work), PARSE_TEST(operations),
+		PARSE_TEST(places),	   PARSE_TEST(loaded_list),    PARSE_TEST(scopes),
+		PARSE_TEST(last_one_wins), PARSE_TEST(names),	       PARSE_TEST(setup_files),
+		PARSE_TEST(whole_run),	   PARSE_TEST(refused),	       PARSE_TEST(passes_until),
+		PARSE_TEST(warnings),	   PARSE_TEST(cycles),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
