@@ -5,9 +5,7 @@ Advice that results for people print ("next: ..."): each is taken, and has the e
 """
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys
 import xddtest as t
 

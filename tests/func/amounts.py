@@ -7,9 +7,7 @@ Spellings are in unit/test_units.
 import json
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddguard as g
 import xddsys as s

@@ -8,9 +8,7 @@ on which a slow machine makes no difference.
 import os
 import re
 import resource
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddjson
 import xddsys as s

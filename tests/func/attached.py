@@ -4,12 +4,9 @@
 -attached: a run that ends as by SIGINT when the program that started it is gone, and that says how far it is.
 """
 import json
-import os
 import re
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddtest as t
 
 LIMIT_S = 60

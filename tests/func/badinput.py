@@ -4,12 +4,9 @@
 Bad input, one row a case: what is wrong is said in one clear line on standard error, the status is right,
 nothing that looks like a result is printed, and nothing is created or changed. Words and values.
 """
-import os
 import re
 import shlex
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddtest as t
 from xddbad import INT64_MAX, READ, NULL, row, value, check_rows

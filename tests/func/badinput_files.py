@@ -8,9 +8,7 @@ Lists of operations, setup files, targets and outputs; runs that fail.
 import os
 import re
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddsys as s
 import xddtest as t

@@ -7,9 +7,7 @@ wrong, and which command a first word is. No figure is compared with another one
 import os
 import re
 import socket
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddhold
 import xddsys as s

@@ -14,9 +14,7 @@ import os
 import random
 import re
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddjson as j
 import xddtest as t
 import xddtrace as x

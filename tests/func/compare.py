@@ -6,11 +6,8 @@ xdd compare: what it says of pairs of documents whose differences are known, its
 import copy
 import functools
 import json
-import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddjson as j
 import xddterm

@@ -4,9 +4,7 @@
 import os
 import re
 import shlex
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddtest as t
 
 DIRECTORY = os.path.join(os.environ["TOP_SRCDIR"], "contrib", "completion")

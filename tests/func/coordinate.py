@@ -10,10 +10,8 @@ import math
 import os
 import re
 import signal
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddsys as s
 import xddtest as t

@@ -14,9 +14,7 @@ import os
 import random
 import re
 import signal
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddsys as s
 import xddtest as t

@@ -7,9 +7,7 @@ Status 0 means that both trees are equal.
 import os
 import re
 import shutil
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddssh
 import xddsys as s
 import xddtest as t

@@ -10,11 +10,9 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddcopywire as w
 import xddhold
 import xddnet as net

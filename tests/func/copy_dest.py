@@ -10,9 +10,7 @@ import os
 import re
 import shutil
 import stat
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddssh
 import xddsys as s
 import xddtest as t

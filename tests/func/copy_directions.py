@@ -5,9 +5,7 @@ What a copy does in each direction: to another host, from it, between two others
 are processes of one host here, as with ssh to localhost.
 """
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddssh as s
 import xddtest as t
 from xddssh import fresh, read, write

@@ -8,11 +8,9 @@ why. Destinations are in copy_hostile_destinations.py, servers of a real initiat
 import os
 import stat
 import struct
-import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddtest as t
 import xddwire as w
 import xddcopywire as c

@@ -7,10 +7,8 @@ asked. The end of a copy, and the sizes of its messages, with a side that follow
 import os
 import struct
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddtest as t
 import xddwire as w
 import xddcopywire as c

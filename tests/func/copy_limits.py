@@ -8,9 +8,7 @@ import contextlib
 import os
 import re
 import shlex
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import witness
 import xdde2e as e
 import xddjson as j

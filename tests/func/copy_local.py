@@ -4,9 +4,7 @@
 Copies within a host, without ssh: the other side is a process of this xdd, and data goes through the loopback interface.
 """
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
 import xddtest as t
 

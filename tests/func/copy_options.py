@@ -10,9 +10,7 @@ import random
 import re
 import shlex
 import shutil
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddports
 import xddssh
 import xddtest as t

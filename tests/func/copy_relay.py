@@ -7,7 +7,6 @@ import json
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddssh as s
 import xddtest as t
 

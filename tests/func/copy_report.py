@@ -13,7 +13,6 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddwire as w
 import xddcopywire as c
 

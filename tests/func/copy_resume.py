@@ -17,10 +17,8 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddchange
 import xddhold
 import xddprocesses

@@ -9,9 +9,7 @@ import re
 import stat
 import struct
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddssh
 import xddsys as s
 import xddtest as t

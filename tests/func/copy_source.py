@@ -18,7 +18,6 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddhold
 import xddssh
 import xddsys as s

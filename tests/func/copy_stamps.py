@@ -7,10 +7,8 @@ import io
 import os
 import re
 import socket
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddssh
 import xddtest as t
 

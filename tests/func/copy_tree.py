@@ -12,9 +12,7 @@ import re
 import socket
 import stat
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddssh
 import xddsys as s
 import xddtest as t

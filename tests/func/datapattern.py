@@ -11,9 +11,7 @@ import random
 import re
 import struct
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddtest as t
 

@@ -5,11 +5,8 @@
 law of the device; and the figures must agree with each other, with the time stamps and with the result lines.
 """
 import math
-import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddjson
 import xddtest as t

@@ -12,9 +12,7 @@ import os
 import random
 import re
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddjson as j
 import xddsys as s

@@ -7,9 +7,7 @@ addresses and two interfaces, over IPv4 and IPv6, by numbers and by names of hos
 import os
 import re
 import signal
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xdde2e as e
 import xddnet as net

@@ -6,9 +6,7 @@ amount (seen through -dryrun), and every refusal, which is one line and changes 
 """
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddtest as t
 from xddbad import row, check_rows

@@ -8,10 +8,8 @@ strangers, blocks, keys and recorded sessions.
 import os
 import socket
 import struct
-import sys
 import threading
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xdde2e as e
 import xddhold

@@ -6,10 +6,8 @@ heartbeat.
 """
 import os
 import re
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xdde2e as e
 import xddhold
 import xddjson as j

@@ -8,10 +8,8 @@ import os
 import random
 import re
 import signal
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xdde2e as e
 import xddports

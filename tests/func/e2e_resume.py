@@ -11,9 +11,7 @@ import os
 import random
 import re
 import signal
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddchange
 import xdde2e as e

@@ -12,11 +12,9 @@ import re
 import shutil
 import socket
 import struct
-import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xdde2e as e
 import xddhold

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddtest as t
 from xddengines import QUEUED, ENGINES, absent
 

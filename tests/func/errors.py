@@ -9,9 +9,7 @@ import mmap
 import os
 import re
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddjson
 import xddsys as s

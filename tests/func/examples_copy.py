@@ -6,9 +6,7 @@ below those directories, and amounts are smaller.
 """
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddexamples as e
 import xddports
 import xddssh

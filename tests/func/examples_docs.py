@@ -1,10 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every example of the tutorial and of the page on results runs, and prints what is shown: see tests/lib/xddexamples.py."""
-import os
-import sys
-
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddexamples as e
 import xddtest as t
 

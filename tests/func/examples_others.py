@@ -6,9 +6,7 @@ that xdd answers, with the same words of xdd.
 """
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddexamples as e
 import xddtest as t
 

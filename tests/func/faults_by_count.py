@@ -16,10 +16,8 @@ import random
 import re
 import shutil
 import signal
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddattributes
 import xddcount
 import xddports

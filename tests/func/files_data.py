@@ -7,9 +7,7 @@ that are retried. files.py is about the files themselves.
 import errno
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddhold
 import xddjson

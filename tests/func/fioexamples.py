@@ -11,9 +11,7 @@ import concurrent.futures
 import os
 import re
 import shutil
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddfio
 import xddsys as s

@@ -8,9 +8,7 @@ import os
 import random
 import re
 import shutil
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddfio
 import xddsys as s
 import xddtest as t

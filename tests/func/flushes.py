@@ -6,9 +6,7 @@ calls, and delays them.
 """
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddjson
 import xddterm
 import xddtest as t

@@ -4,10 +4,6 @@
 Strict order keeps the queue of a device full, with engines whose queue is in the kernel. The device answers one operation
 only while 32 are outstanding: a queue that is not filled up after each completion gets no more answers.
 """
-import os
-import sys
-
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import witness as w
 import xddsys as s

@@ -9,7 +9,6 @@ import re
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddnet as net
 import xddtest as t
 import xddtime

@@ -10,10 +10,8 @@ import os
 import stat
 import struct
 import subprocess
-import sys
 import uuid
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddsys as s
 import xddtest as t

@@ -7,9 +7,7 @@ there on files and on devices, and buffered and direct; "make check-long" has al
 """
 import collections
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
 import xddtest as t
 

@@ -13,10 +13,8 @@ import select
 import signal
 import struct
 import subprocess
-import sys
 import termios
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddtest as t
 

@@ -6,10 +6,7 @@ bad exponents.
 """
 import collections
 import json
-import os
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddsys as s
 import xddtest as t

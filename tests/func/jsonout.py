@@ -11,11 +11,9 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddhold
 import xddjson as j

@@ -12,9 +12,7 @@ import math
 import os
 import re
 import statistics
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddhold
 import xddsys as s

@@ -6,9 +6,7 @@ what is read by strace.
 """
 import os
 import struct
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddjson
 import xddsys as s

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import threading
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import witness as w
 import xddsys

@@ -16,7 +16,6 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddnet as net
 import xddsys
 import xddtest as t

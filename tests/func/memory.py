@@ -7,9 +7,7 @@ shared memory. Two NUMA nodes and explicit huge pages are in tests/vm/guest-numa
 import os
 import re
 import resource
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddsys as s
 import xddtest as t

@@ -6,9 +6,7 @@ byte, what is read by strace.
 """
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddmpi
 import xddsys as s
 import xddtest as t

@@ -7,10 +7,8 @@ import csv
 import os
 import re
 import signal
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddhold
 import xddjson
 import xddmpi

@@ -5,9 +5,7 @@ xdd multi through a real sshd on loopback addresses: the results of 1, 4 and 32 
 worst status.
 """
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddmulti as multi
 import xddssh
 import xddtest as t

@@ -7,10 +7,8 @@ stays, however the run ends.
 import os
 import signal
 import socket
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddhold
 import xddmulti as multi
 import xddports

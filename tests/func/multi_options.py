@@ -9,10 +9,8 @@ import pty
 import re
 import signal
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddmulti as multi
 import xddssh
 import xddtest as t

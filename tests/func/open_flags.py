@@ -7,9 +7,7 @@ that refuse them; what the plan and the document say.
 import os
 import re
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddhold
 import xddjson
 import xddsys as s

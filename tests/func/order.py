@@ -10,9 +10,7 @@ XDD_TEST_LONG=1 makes every run one of 100000 operations. order_ends.py is about
 import json
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import witness as w
 import messages as m
 import xddhold

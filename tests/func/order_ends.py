@@ -6,9 +6,7 @@ no hole in what was issued.
 """
 import os
 import signal
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import witness as w
 import xddhold

@@ -8,9 +8,7 @@ import shutil
 import socket
 import stat
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddhold
 import xddsys as s

@@ -6,9 +6,7 @@ add up to the time of the pass; operations, waits and filling are no part of it.
 """
 import json
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
 import xddtest as t
 

@@ -4,12 +4,9 @@
 Open files of the QThreads of one target: each that only reads, and with an engine that is faster for it, has an open
 file of its own; seen by strace, and by the limit on descriptors.
 """
-import os
 import re
 import resource
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
 import xddtest as t
 

@@ -8,9 +8,7 @@ import ctypes
 import mmap
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddjson
 import xddsys
 import xddtest as t

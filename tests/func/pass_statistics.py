@@ -6,13 +6,10 @@ themselves, passes that are not reproducible, and -passes until. In virtual time
 make passes that differ.
 """
 import math
-import os
 import re
 import signal
 import statistics
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddjson as j
 import xddsys as s

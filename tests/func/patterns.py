@@ -8,9 +8,7 @@ with strace, or taken from -seek save where no I/O is needed.
 import collections
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddsys as s
 import xddtest as t

@@ -8,10 +8,8 @@ import json
 import os
 import re
 import signal
-import sys
 import unicodedata
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xdde2e as e
 import xddsys as s
 import xddterm

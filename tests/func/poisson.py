@@ -9,9 +9,7 @@ reading is then a step of 1 us: so operations are issued within a few steps afte
 """
 import math
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddpoisson
 import xddtest as t

@@ -8,9 +8,7 @@ import io
 import json
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddtest as t
 
 # Colours, a line that looks like a result, a title by C1, text that runs the other way.

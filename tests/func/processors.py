@@ -7,9 +7,7 @@ tests/vm/guest-numa.sh.
 import collections
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddsys as s
 import xddtest as t

@@ -7,9 +7,7 @@ and the commands of doc/questions.md run.
 import errno
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddexamples as e
 import xddjson as j
 import xddsys as s

@@ -7,9 +7,7 @@ and build: which packages it asks for, and what it runs.
 import os
 import re
 import shutil
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddtest as t
 
 SOURCE = os.path.join(os.environ["TOP_SRCDIR"], "contrib", "quickstart")

@@ -15,9 +15,7 @@ import os
 import random
 import shlex
 import shutil
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddjson as j
 import xddsys as s
 import xddtest as t

@@ -17,10 +17,8 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddjson as j
 import xddstall
 import xddsys as s

@@ -3,10 +3,6 @@
 """
 -rank, -ranks and -rankspernode: processes that are the ranks of one run.
 """
-import os
-import sys
-
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddjson
 import xddtest as t
 

@@ -7,9 +7,7 @@ any opens it; in runs and in sweeps, with errors and signals between passes.
 import json
 import os
 import signal
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddsys as s
 import xddtest as t

@@ -3,10 +3,6 @@
 """
 Options that are given twice with different values for all targets: xdd warns, and names the value that applies.
 """
-import os
-import sys
-
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddjson
 import xddtest as t

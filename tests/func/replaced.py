@@ -9,9 +9,7 @@ import re
 import stat
 import struct
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddhold
 import xddsys as s

@@ -9,10 +9,8 @@ import functools
 import itertools
 import os
 import re
-import sys
 import xml.dom.minidom
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddjson as j
 import xddkinds

@@ -7,11 +7,8 @@ unfolded; every plot has its table, its name and its description; every text has
 is cut, tiny or on another; plots over time zoom, and no script but the page's own runs. Skipped where there is no Chromium.
 """
 import html
-import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddbrowser
 import xddjson as j
 import xddkinds

@@ -12,10 +12,8 @@ import json
 import re
 import struct
 import subprocess
-import sys
 import termios
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddtest as t
 
 # The guide's cheat sheet of output format identifiers, with the heading of each.

@@ -3,8 +3,7 @@
 """Amounts that a file or a file system does not have: refused before the run, and nothing is touched."""
 import os
 import shutil
-import sys
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
+
 import messages as m
 import xddsys as s
 import xddtest as t

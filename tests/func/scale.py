@@ -13,9 +13,7 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddhold
 import xddsys as s

@@ -6,10 +6,8 @@ Signals while the reader of an output stalls, at the very start, and between the
 import os
 import signal
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddhold
 import xddjson as j
 import xddstall

@@ -6,9 +6,7 @@ system with a fixed delay for each request is the other witness. Times are lower
 """
 import json
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import witness as w
 import xddsys as s

@@ -6,9 +6,7 @@ operations, those to the end are those of the results.
 """
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddjson
 import xddtest as t

@@ -5,9 +5,7 @@ Command lines that run and measure something else than most people mean: xdd war
 """
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddjson
 import xddtest as t

@@ -7,9 +7,7 @@ there yet, in every round and after an interruption.
 import json
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddcount
 import xddtest as t
 

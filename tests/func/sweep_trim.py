@@ -7,9 +7,7 @@ files and of block devices; what cannot be discarded is refused before the first
 import os
 import re
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddsys as s
 import xddtest as t

@@ -6,9 +6,7 @@ Words that stand for targets: several names, patterns, directories and lists, wi
 import os
 import re
 import socket
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddtest as t
 

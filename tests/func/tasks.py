@@ -9,9 +9,7 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
 import xddtasks as tasks
 import xddterm

@@ -6,9 +6,7 @@ The first try works, or its answer leads to the second one: see tests/lib/xddtas
 by an answer that says so.
 """
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddsys as s
 import xddtasks as tasks
 import xddtest as t

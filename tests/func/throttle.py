@@ -10,9 +10,7 @@ reading is then a step of 1 us: so operations are issued within a few steps afte
 import os
 import re
 import signal
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddsys as s
 import xddtest as t

@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddnet as net
 import xddports
 import xddsys

@@ -7,10 +7,8 @@ a moment of the global clock. The servers are the test's own, so the true time i
 import os
 import re
 import signal
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddjson as j
 import xddnet as net

@@ -13,9 +13,7 @@ import socket
 import stat
 import struct
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddtest as t
 import xddtrace as x

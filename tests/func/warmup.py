@@ -6,9 +6,7 @@ dump of time stamps say which these are: counted operations are all operations w
 """
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddjson
 import xddsys as s
 import xddtest as t

@@ -4,11 +4,8 @@
 Whatever xdd prints on a terminal of 80 columns fits: results with every option that adds lines, tables of commands, and
 help. Excepted are command lines, which have to be copied, paths, time stamps and CSV, which are exact, and messages.
 """
-import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddterm
 import xddtest as t
 

@@ -8,9 +8,7 @@ import functools
 import os
 import re
 import shlex
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import xddtest as t
 
 t.look_at_all_warnings()

@@ -6,9 +6,7 @@ reader once it is there, and is read in the order that was asked for.
 """
 import os
 import struct
-import sys
 
-sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
 import messages as m
 import xddsys as s
 import xddtest as t

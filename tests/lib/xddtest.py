@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Helpers for functional tests in Python that print TAP (standard library only).
 
-A test imports it with
-
-    import os, sys
-    sys.path.insert(0, os.path.join(os.environ["TOP_SRCDIR"], "tests", "lib"))
-    import xddtest as t
-
-and ends with t.done(). The binary is named by $XDD; t.tmp is a directory of the test's own, made when
-first asked for and removed at the end.
+A test imports it as t, from the PYTHONPATH that run-test sets, and ends with t.done(). The binary is named by $XDD;
+t.tmp is a directory of the test's own, made when first asked for and removed at the end.
 """
 import ast
 import atexit
