@@ -38,6 +38,10 @@
 #define THREAD_STACK_BYTES 0
 #endif
 
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102 /* Linux 6.13; not in the headers of glibc 2.36 */
+#endif
+
 /*
  * Signals from outside go to the one thread that waits for them, whichever threads exist before it.
  * Signals that a thread causes itself stay unblocked.
@@ -72,9 +76,13 @@ void thread_stacks_open(struct thread_stacks *s, size_t n)
 	*s = (struct thread_stacks){ 0 };
 	if (!thread_stack_bytes() || n > SIZE_MAX / each)
 		return;
-	map = mmap(NULL, n * each, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	if (map != MAP_FAILED)
-		*s = (struct thread_stacks){ .map = map, .n = n, .each = each, .guard = guard };
+	map = mmap(NULL, n * each, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	if (map == MAP_FAILED)
+		return;
+	/* A stack uses few of its pages. */
+	madvise(map, n * each, MADV_NOHUGEPAGE);
+	*s = (struct thread_stacks){ .map = map, .n = n, .each = each, .guard = guard };
 }
 
 void thread_stacks_close(struct thread_stacks *s)
@@ -84,21 +92,32 @@ void thread_stacks_close(struct thread_stacks *s)
 	*s = (struct thread_stacks){ 0 };
 }
 
+/*
+ * Make a page inaccessible. A guard region leaves the mapping whole, which older kernels split.
+ * Returns 0 or a number of errno.
+ */
+static int protect_page(char *page, size_t size)
+{
+	if (madvise(page, size, MADV_GUARD_INSTALL) == 0 || mprotect(page, size, PROT_NONE) == 0)
+		return 0;
+	return errno == ENOMEM ? EAGAIN : errno;
+}
+
 /* Give the thread a stack of `s`, or one of its own. Returns 0 or a number of errno. */
 static int set_stack(pthread_attr_t *attr, struct thread_stacks *s)
 {
 	const size_t size = thread_stack_bytes();
 	size_t i = s ? atomic_fetch_add(&s->used, 1) : 0;
-	char *stack;
+	char *page;
+	int err;
 
 	if (!size)
 		return 0;
 	if (!s || i >= s->n)
 		return pthread_attr_setstacksize(attr, size);
-	stack = s->map + i * s->each + s->guard;
-	if (mprotect(stack, size, PROT_READ | PROT_WRITE))
-		return errno == ENOMEM ? EAGAIN : errno;
-	return pthread_attr_setstack(attr, stack, size);
+	page = s->map + i * s->each;
+	err = protect_page(page, s->guard);
+	return err ? err : pthread_attr_setstack(attr, page + s->guard, size);
 }
 
 int thread_start(pthread_t *thread, void *(*fn)(void *), void *arg)
