@@ -92,14 +92,29 @@ static void put_escape(FILE *f, const char *s, size_t len)
 		fprintf(f, "\\u%04x", code_point(s, len));
 }
 
-/* Bytes of `kept` are unchanged; of `doubled` they come twice. */
-static void put(FILE *f, const char *text, const char *kept, const char *doubled)
+/* Bytes of printable ASCII at the start of `text`, up to a `doubled` one. */
+static size_t plain_length(const char *text, char doubled)
 {
-	while (*text) {
-		size_t unsafe = strchr(kept, *text) ? 0 : printable_unsafe(text);
-		size_t len = unsafe ? unsafe : utf8_length(text);
+	size_t len = 0;
 
-		if (strchr(doubled, *text))
+	while (text[len] >= ' ' && text[len] <= '~' && text[len] != doubled)
+		len++;
+	return len;
+}
+
+/* Bytes of `kept` are unchanged; a `doubled` one, unless that is NUL, comes twice. */
+static void put(FILE *f, const char *text, const char *kept, char doubled)
+{
+	for (;;) {
+		size_t len = plain_length(text, doubled), unsafe;
+
+		fwrite(text, 1, len, f);
+		text += len;
+		if (!*text)
+			return;
+		unsafe = strchr(kept, *text) ? 0 : printable_unsafe(text);
+		len = unsafe ? unsafe : utf8_length(text);
+		if (*text == doubled)
 			fputc(*text, f);
 		if (unsafe)
 			put_escape(f, text, len);
@@ -111,17 +126,17 @@ static void put(FILE *f, const char *text, const char *kept, const char *doubled
 
 void printable_put(FILE *f, const char *text)
 {
-	put(f, text, "", "");
+	put(f, text, "", '\0');
 }
 
 void printable_put_exact(FILE *f, const char *text)
 {
-	put(f, text, "", "\\");
+	put(f, text, "", '\\');
 }
 
 void printable_put_lines(FILE *f, const char *text)
 {
-	put(f, text, "\n\t", "");
+	put(f, text, "\n\t", '\0');
 }
 
 char *printable_dup(const char *text, bool lines)
@@ -130,7 +145,7 @@ char *printable_dup(const char *text, bool lines)
 
 	if (!memstream_open(&m))
 		return NULL;
-	put(m.f, text, lines ? "\n\t" : "", "");
+	put(m.f, text, lines ? "\n\t" : "", '\0');
 	return memstream_close(&m) ? NULL : m.text;
 }
 

@@ -72,32 +72,37 @@ static enum xdd_status apply_setting(struct parse *p, struct setting *s)
 	return status;
 }
 
+/* Of one option, or of row `sub` of it. */
+static enum xdd_status parse_default(struct arena *arena, const struct option *opt,
+				     const struct option *sub, void *dst)
+{
+	const struct option *row = sub ? sub : opt;
+	struct word def = { .text = row->def };
+	struct setting s = { .opt = opt,
+			     .sub = sub,
+			     .name = { .text = row->name },
+			     .args = &def,
+			     .n_args = 1,
+			     .by_default = true,
+			     .arena = arena };
+
+	return row->source ? row->source->init(&s, dst) : parse_apply(&s, dst);
+}
+
 enum xdd_status parse_defaults(struct arena *arena, const struct option *opt,
 			       const struct option *rows, void *dst, enum option_scope scope)
 {
-	for (const struct option *row = rows; row->name; row++) {
-		struct word def = { .text = row->def };
-		struct setting s = { .opt = opt ? opt : row,
-				     .sub = opt ? row : NULL,
-				     .name = { .text = row->name },
-				     .args = &def,
-				     .n_args = 1,
-				     .by_default = true,
-				     .arena = arena };
-		enum xdd_status status = XDD_OK;
+	enum xdd_status status = XDD_OK;
 
+	for (const struct option *row = rows; row->name && !status; row++) {
 		if (!opt && row->scope != scope)
 			continue;
 		if (row->subs)
 			status = parse_defaults(arena, row, row->subs, dst, scope);
-		else if (row->source)
-			status = row->source->init(&s, dst);
-		else if (row->def)
-			status = parse_apply(&s, dst);
-		if (status)
-			return status;
+		else if (row->source || row->def)
+			status = parse_default(arena, opt ? opt : row, opt ? row : NULL, dst);
 	}
-	return XDD_OK;
+	return status;
 }
 
 static enum xdd_status all_defaults(struct parse *p)

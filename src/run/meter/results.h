@@ -7,6 +7,7 @@
 #define XDD_RUN_METER_RESULTS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -56,9 +57,11 @@ struct results_queue {
 	/* guarded by lock */
 	struct pass_result *first;
 	struct pass_result **tail;
-	size_t intervals;  /* intervals among these */
-	uint32_t alive;	   /* QThreads that may still deliver */
-	uint32_t settling; /* QThreads between results_settle() and results_settled() */
+	size_t intervals; /* intervals among these */
+	uint32_t alive;	  /* QThreads that may still deliver */
+
+	/* atomic: QThreads between results_settle() and results_settled() */
+	_Atomic uint32_t settling;
 };
 
 /*

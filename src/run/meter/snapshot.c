@@ -213,7 +213,7 @@ int results_init(struct results_queue *q, uint32_t alive)
 	q->first = NULL;
 	q->tail = &q->first;
 	q->alive = alive;
-	q->settling = 0;
+	atomic_init(&q->settling, 0);
 	return 0;
 }
 
@@ -262,16 +262,12 @@ void results_gone(struct results_queue *q, uint32_t n)
 
 void results_settle(struct results_queue *q)
 {
-	pthread_mutex_lock(&q->lock);
-	q->settling++;
-	pthread_mutex_unlock(&q->lock);
+	atomic_fetch_add(&q->settling, 1);
 }
 
 void results_settled(struct results_queue *q)
 {
-	pthread_mutex_lock(&q->lock);
-	q->settling--;
-	pthread_mutex_unlock(&q->lock);
+	atomic_fetch_sub(&q->settling, 1);
 }
 
 void results_wake(struct results_queue *q)

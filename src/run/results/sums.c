@@ -135,7 +135,10 @@ void window_add(struct window *w, size_t target, uint64_t first_ns, uint64_t las
 	if (last_ns <= first_ns)
 		return;
 	insert(w, first_ns, last_ns);
+	w->n_ended += !w->ends[target];
 	w->ends[target] = last_ns;
+	if (w->n_ended < w->n_targets)
+		return;
 	for (size_t i = 0; i < w->n_targets; i++) {
 		if (w->ends[i] < all)
 			all = w->ends[i];
@@ -159,6 +162,7 @@ uint64_t window_close(struct window *w)
 		window_settle(w, first);
 	ns = w->busy_ns + (last ? last - first : 0);
 	w->n = 0;
+	w->n_ended = 0;
 	w->busy_ns = 0;
 	return ns;
 }

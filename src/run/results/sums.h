@@ -36,6 +36,7 @@ struct window {
 	struct window_span *spans; /* disjoint, in order, not in `busy_ns` yet */
 	uint64_t *ends;		   /* of each target: end of its latest pass; 0: none */
 	size_t n, room, n_targets;
+	size_t n_ended; /* targets that have an end */
 	uint64_t busy_ns;
 };
 
