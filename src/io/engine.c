@@ -186,6 +186,13 @@ void engine_batch_describe(const struct engine_batch *b, char *buf, size_t size)
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 #define ACCESS (PROT_READ | PROT_WRITE)
 
+/* The kernel puts the pages there that it locks; the mlock() of the sanitizers does nothing. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define LOCK_TOUCHES true
+#else
+#define LOCK_TOUCHES false
+#endif
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; not in the headers of glibc 2.34 and older */
 #endif
@@ -307,11 +314,10 @@ static int buffer_fill(struct io_buffer *b, const struct memory_plan *plan, bool
 		return err_set(why, err, "%s",
 			       err == -EPERM ? "-numa: a seccomp filter forbids it" :
 					       "-numa: the kernel did not take the nodes");
-	err = buffer_touch(b->data, b->map_size, huge, why);
-	/* A favour as well. It does not stand for the touch: a sanitizer makes it do nothing. */
-	if (!err && lock)
-		mlock(b->data, b->map_size);
-	return err;
+	/* Locking is a favour as well. It leaves pages of shared memory for the first write. */
+	if (lock && mlock(b->data, b->map_size) == 0 && LOCK_TOUCHES && !plan->shared)
+		return 0;
+	return buffer_touch(b->data, b->map_size, huge, why);
 }
 
 int io_buffer_alloc(struct io_buffer *b, size_t size, const struct memory_plan *plan, bool lock,

@@ -63,12 +63,11 @@ static bool is_serial(const struct target_plan *t)
 	       (t->ordering == ORDERING_STRICT && !plan_queues(t));
 }
 
-/* How many processors the QThreads of the target may use. */
-static unsigned processors_of(const struct plan *plan, const struct target_plan *t)
+/* How many processors the QThreads of the target may use, of `all` that the process may. */
+static unsigned processors_of(const struct plan *plan, const struct target_plan *t, unsigned all)
 {
 	const struct idset *given = t->processors ? t->processors : plan->processors;
-	struct idset all;
-	unsigned n = given ? idset_count(given) : topology_processors(&all) ? 1 : idset_count(&all);
+	unsigned n = given ? idset_count(given) : all;
 
 	return n ? n : 1;
 }
@@ -78,6 +77,8 @@ static double quota_share(const struct plan *plan, double elapsed, uint64_t thro
 {
 	double qthreads = 0;
 
+	if (!throttled_ns)
+		return 0;
 	for (size_t i = 0; i < plan->n_targets; i++)
 		qthreads += plan->targets[i].qthreads;
 	return cgroup_throttled_share(throttled_ns, elapsed, qthreads);
@@ -92,7 +93,8 @@ bool bound_facts(struct bound_facts *f, const struct plan *plan, const struct re
 	const double elapsed = (double)own_ns, time = elapsed * t->qthreads;
 	const double depth = is_serial(t) ? 1 : (double)t->queue_depth;
 	const uint64_t cpu = sums->figures.cpu.user_ns + sums->figures.cpu.sys_ns;
-	struct idset all;
+	struct idset usable;
+	unsigned processors;
 	double own, everyone;
 
 	if (own_ns < LEAST_NS)
@@ -112,10 +114,9 @@ bool bound_facts(struct bound_facts *f, const struct plan *plan, const struct re
 	f->quota = quota_share(plan, elapsed, run->throttled_ns);
 	if (f->quota > f->waited)
 		f->quota = f->waited;
-	own = bound_share(cpu, elapsed * processors_of(plan, t));
-	everyone = topology_processors(&all) ?
-			   0 :
-			   bound_share(run->cpu_ns, elapsed * idset_count(&all));
+	processors = topology_processors(&usable) ? 0 : idset_count(&usable);
+	own = bound_share(cpu, elapsed * processors_of(plan, t, processors));
+	everyone = processors ? bound_share(run->cpu_ns, elapsed * processors) : 0;
 	f->filled = own > everyone ? own : everyone;
 	return true;
 }
