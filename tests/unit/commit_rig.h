@@ -82,6 +82,6 @@ size_t count(bool own);
 size_t count_parts(void);
 void assert_contents(const char *name);
 
-#define TEST(name_) cmocka_unit_test_setup_teardown(name_, set_up, tear_down)
+#define FIXTURE_TEST(name) TEST_SETUP_TEARDOWN(name, set_up, tear_down)
 
 #endif

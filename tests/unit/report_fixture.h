@@ -204,6 +204,6 @@ static inline const char *error_of(enum xdd_status (*call)(const struct plan *),
 	assert_string_equal(error_of(report_check, plan, XDD_BAD_ARGUMENT), "xdd: " message "\n")
 #define assert_accepted(plan) error_of(report_check, plan, XDD_OK)
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_directory, leave_directory)
+#define FIXTURE_TEST(name) TEST_SETUP_TEARDOWN(name, enter_directory, leave_directory)
 
 #endif

@@ -229,6 +229,6 @@ static inline void complete_copy(void)
 	assert_int_equal(end(true), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define FIXTURE_TEST(name) TEST_SETUP_TEARDOWN(name, set_up, tear_down)
 
 #endif

@@ -129,6 +129,6 @@ static inline void check_round_trip(const struct restart_record *r)
 	free(text);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define FIXTURE_TEST(name) TEST_SETUP_TEARDOWN(name, set_up, tear_down)
 
 #endif

@@ -32,7 +32,7 @@ static void check_short_cut(struct target_plan *t)
 	}
 }
 
-static void test_short_cut(void **state)
+TEST(test_short_cut)
 {
 	static const enum seek_pattern patterns[] = { SEEK_SEQUENTIAL, SEEK_RANDOM,  SEEK_STAGGER,
 						      SEEK_INTERLEAVE, SEEK_STREAMS, SEEK_NONE };
@@ -72,7 +72,7 @@ static void check_visits_each_once(const struct access *a, uint64_t first, uint6
 	}
 }
 
-static void test_sequential(void **state)
+TEST(test_sequential)
 {
 	struct target_plan t = plan_of(SEEK_SEQUENTIAL, 100);
 	struct access a;
@@ -91,7 +91,7 @@ static void test_sequential(void **state)
 	assert_int_equal(op_of(&a, UINT64_MAX - 1).size, REQ);
 }
 
-static void test_sequential_starts_over(void **state)
+TEST(test_sequential_starts_over)
 {
 	struct target_plan t = plan_of(SEEK_SEQUENTIAL, PLAN_UNLIMITED);
 	struct access a;
@@ -103,7 +103,7 @@ static void test_sequential_starts_over(void **state)
 	check_visits_each_once(&a, 12345, 7);
 }
 
-static void test_none(void **state)
+TEST(test_none)
 {
 	struct target_plan t = plan_of(SEEK_NONE, 100);
 	struct access a;
@@ -116,7 +116,7 @@ static void test_none(void **state)
 	}
 }
 
-static void test_last_is_shorter(void **state)
+TEST(test_last_is_shorter)
 {
 	static const enum seek_pattern patterns[] = { SEEK_SEQUENTIAL, SEEK_RANDOM,  SEEK_STAGGER,
 						      SEEK_INTERLEAVE, SEEK_STREAMS, SEEK_NONE };
@@ -134,7 +134,7 @@ static void test_last_is_shorter(void **state)
 	}
 }
 
-static void test_pass_offset(void **state)
+TEST(test_pass_offset)
 {
 	struct target_plan t = plan_of(SEEK_SEQUENTIAL, 10);
 	struct access a;
@@ -146,7 +146,7 @@ static void test_pass_offset(void **state)
 	}
 }
 
-static void test_random_uniform(void **state)
+TEST(test_random_uniform)
 {
 	enum {
 		SLOTS = 500,
@@ -185,7 +185,7 @@ static unsigned count_same(const struct target_plan *t, uint64_t pass, const str
 	return same;
 }
 
-static void test_random_keys(void **state)
+TEST(test_random_keys)
 {
 	struct target_plan t = plan_of(SEEK_RANDOM, 1000);
 	struct target_plan u;
@@ -207,7 +207,7 @@ static void test_random_keys(void **state)
 }
 
 /* The first places of the default seed: a change of these breaks what was promised. */
-static void test_random_stays_the_same(void **state)
+TEST(test_random_stays_the_same)
 {
 	struct target_plan t = plan_of(SEEK_RANDOM, 8);
 	struct access a;
@@ -249,7 +249,7 @@ static void check_stagger(uint64_t ops, uint64_t range_blocks)
 	assert_true(START + t.range_bytes - end <= largest + BLOCK || ops == 1);
 }
 
-static void test_stagger(void **state)
+TEST(test_stagger)
 {
 	struct target_plan t = plan_of(SEEK_STAGGER, 1ull << 40);
 	struct access a;
@@ -311,7 +311,7 @@ static void check_streams(uint32_t ratio, uint64_t slots)
 	assert_true(next[true] && next[false]);
 }
 
-static void test_streams(void **state)
+TEST(test_streams)
 {
 	struct target_plan t = plan_of(SEEK_STREAMS, 1000);
 
@@ -325,7 +325,7 @@ static void test_streams(void **state)
 	assert_int_equal(plan_reads_of(&t, UINT64_C(1) << 62), UINT64_C(1) << 60);
 }
 
-static void test_interleave(void **state)
+TEST(test_interleave)
 {
 	struct target_plan t = plan_of(SEEK_INTERLEAVE, PLAN_UNLIMITED);
 	struct access a;
@@ -348,7 +348,7 @@ static void test_interleave(void **state)
 	check_visits_each_once(&a, 0, 10);
 }
 
-static void test_range_too_small(void **state)
+TEST(test_range_too_small)
 {
 	static const enum seek_pattern patterns[] = { SEEK_SEQUENTIAL, SEEK_RANDOM,
 						      SEEK_INTERLEAVE };
@@ -365,7 +365,7 @@ static void test_range_too_small(void **state)
 	}
 }
 
-static void test_loaded(void **state)
+TEST(test_loaded)
 {
 	static const struct seek_row rows[] = {
 		{ 10, 4, 'r' }, { 0, 1, 'w' }, { 1ull << 40, 4, 'n' }, { 20, 2, 'r' }
@@ -404,24 +404,4 @@ static void test_loaded(void **state)
 	assert_int_equal(op_of(&a, 3).size, 2 * BLOCK);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sequential),
-		cmocka_unit_test(test_sequential_starts_over),
-		cmocka_unit_test(test_none),
-		cmocka_unit_test(test_last_is_shorter),
-		cmocka_unit_test(test_pass_offset),
-		cmocka_unit_test(test_random_uniform),
-		cmocka_unit_test(test_random_keys),
-		cmocka_unit_test(test_random_stays_the_same),
-		cmocka_unit_test(test_short_cut),
-		cmocka_unit_test(test_stagger),
-		cmocka_unit_test(test_interleave),
-		cmocka_unit_test(test_streams),
-		cmocka_unit_test(test_range_too_small),
-		cmocka_unit_test(test_loaded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

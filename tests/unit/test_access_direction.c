@@ -10,7 +10,7 @@
 #include "access_plan.h"
 #include "xdd/io/access.h"
 
-static void test_fixed_directions(void **state)
+TEST(test_fixed_directions)
 {
 	static const struct {
 		enum op_request op;
@@ -51,7 +51,7 @@ static void check_directions(double percent, const char *expected)
 		assert_int_equal(op_of(&a, n).dir, expected[n] == 'r' ? DIR_READ : DIR_WRITE);
 }
 
-static void test_mixed_known(void **state)
+TEST(test_mixed_known)
 {
 	check_directions(50, "rwrwrwrwrwrwrwrwrwrw");
 	check_directions(30, "wrwwrwwwrwwrwwrwwwrwwrwwr");
@@ -90,7 +90,7 @@ static void check_window(uint32_t ratio, uint64_t first, uint64_t count)
 	assert_int_equal(reads, share_of(ratio, first + count) - share_of(ratio, first));
 }
 
-static void test_mixed_exact(void **state)
+TEST(test_mixed_exact)
 {
 	static const uint32_t ratios[] = { 0,	     1,	       3,	 30000000, 30200000,
 					   33333333, 50000000, 66666667, 99999999, PLAN_RATIO_ONE };
@@ -118,7 +118,7 @@ static uint64_t count_reads(const struct access *a, uint64_t count)
 	return reads;
 }
 
-static void test_mixed_drawn(void **state)
+TEST(test_mixed_drawn)
 {
 	enum {
 		COUNT = 100000
@@ -164,14 +164,4 @@ static void test_mixed_drawn(void **state)
 	assert_int_equal(count_reads(&a, 1000), 1000);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fixed_directions),
-		cmocka_unit_test(test_mixed_known),
-		cmocka_unit_test(test_mixed_exact),
-		cmocka_unit_test(test_mixed_drawn),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

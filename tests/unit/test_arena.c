@@ -15,13 +15,13 @@
 #include "xdd/base/memory.h"
 #include "xdd/base/status.h"
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
 	arena_free(NULL);
 	arena_free(arena_new());
 }
 
-static void test_alloc(void **state)
+TEST(test_alloc)
 {
 	enum {
 		COUNT = 3000
@@ -49,7 +49,7 @@ static void test_alloc(void **state)
 	arena_free(a);
 }
 
-static void test_too_much(void **state)
+TEST(test_too_much)
 {
 	struct arena *a = arena_new();
 
@@ -59,7 +59,7 @@ static void test_too_much(void **state)
 	arena_free(a);
 }
 
-static void test_strings(void **state)
+TEST(test_strings)
 {
 	struct arena *a = arena_new();
 	char text[] = "text";
@@ -142,7 +142,7 @@ static void results_are_saved(struct arena *a)
 	xneed(NULL);
 }
 
-static void test_end(void **state)
+TEST(test_end)
 {
 	int status;
 
@@ -155,7 +155,7 @@ static void test_end(void **state)
 	assert_int_equal(status, XDD_IO_ERROR);
 }
 
-static void test_no_end(void **state)
+TEST(test_no_end)
 {
 	struct arena *a = xarena_new();
 	unsigned *numbers = NULL;
@@ -185,13 +185,4 @@ static void test_no_end(void **state)
 	arena_free(a);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),	 cmocka_unit_test(test_alloc),
-		cmocka_unit_test(test_too_much), cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_end),	 cmocka_unit_test(test_no_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

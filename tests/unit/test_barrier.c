@@ -70,7 +70,7 @@ static void join(pthread_t *threads, unsigned n)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
-static void test_alone(void **state)
+TEST(test_alone)
 {
 	struct barrier b;
 	uint64_t before = clock_now_ns(), at = 0;
@@ -84,7 +84,7 @@ static void test_alone(void **state)
 	assert_int_equal(barrier_wait(&b, NULL), 1);
 }
 
-static void test_many_rounds(void **state)
+TEST(test_many_rounds)
 {
 	static struct meeting m;
 	pthread_t threads[THREADS];
@@ -111,7 +111,7 @@ static void test_many_rounds(void **state)
 	}
 }
 
-static void test_cancel_before(void **state)
+TEST(test_cancel_before)
 {
 	struct barrier b;
 	uint64_t at = 42;
@@ -128,7 +128,7 @@ static void test_cancel_before(void **state)
 	assert_int_equal(barrier_wait(&b, NULL), -ECANCELED);
 }
 
-static void test_cancel_waiting(void **state)
+TEST(test_cancel_waiting)
 {
 	static struct meeting m;
 	pthread_t threads[THREADS];
@@ -157,7 +157,7 @@ static void test_cancel_waiting(void **state)
 }
 
 /* Cancel at any moment: every thread leaves, and all agree on the last complete round. */
-static void test_cancel_any_time(void **state)
+TEST(test_cancel_any_time)
 {
 	static struct meeting m;
 	pthread_t threads[THREADS];
@@ -185,12 +185,6 @@ static void test_cancel_any_time(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alone),		cmocka_unit_test(test_many_rounds),
-		cmocka_unit_test(test_cancel_before),	cmocka_unit_test(test_cancel_waiting),
-		cmocka_unit_test(test_cancel_any_time),
-	};
-
 	alarm(WATCHDOG_S);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static bool number_of(mode_t kind, dev_t rdev, dev_t *dev)
 	return blockdev_number_of(&st, dev);
 }
 
-static void test_number(void **state)
+TEST_SETUP_TEARDOWN(test_number, kernel_files_begin, kernel_files_end)
 {
 	dev_t dev = 0;
 
@@ -71,7 +71,7 @@ static void test_number(void **state)
 }
 
 /* The disk of /dev/sg3. */
-static void test_generic(void **state)
+TEST_SETUP_TEARDOWN(test_generic, kernel_files_begin, kernel_files_end)
 {
 	const dev_t sg = makedev(21, 3);
 	dev_t dev;
@@ -91,7 +91,7 @@ static void test_generic(void **state)
 	assert_false(number_of(S_IFCHR, makedev(21, 4), &dev));
 }
 
-static void test_node(void **state)
+TEST_SETUP_TEARDOWN(test_node, kernel_files_begin, kernel_files_end)
 {
 	char path[64], exact[9], small[8];
 
@@ -112,7 +112,7 @@ static void test_node(void **state)
 	assert_int_equal(blockdev_node(DISK, small, sizeof(small)), -ENODEV);
 }
 
-static void test_partition(void **state)
+TEST_SETUP_TEARDOWN(test_partition, kernel_files_begin, kernel_files_end)
 {
 	uint64_t value = 7;
 
@@ -135,7 +135,7 @@ static void test_partition(void **state)
 	assert_int_equal(value, 4096);
 }
 
-static void test_loop(void **state)
+TEST_SETUP_TEARDOWN(test_loop, kernel_files_begin, kernel_files_end)
 {
 	bool buffered = true;
 	char file[64];
@@ -170,7 +170,7 @@ static void assert_direct(const char *path, bool ignored, uint32_t offset, uint3
 }
 
 /* The kernel tells. */
-static void test_direct_known(void **state)
+TEST(test_direct_known)
 {
 	fs_type = TMPFS_MAGIC;
 	asked = (struct statx){ .stx_mask = STATX_TYPE | STATX_DIOALIGN,
@@ -189,7 +189,7 @@ static void test_direct_known(void **state)
 }
 
 /* It does not tell: file systems in memory ignore direct I/O. */
-static void test_direct_unknown(void **state)
+TEST(test_direct_unknown)
 {
 	static const struct {
 		long fs_type;
@@ -214,20 +214,4 @@ static void test_direct_unknown(void **state)
 
 #endif
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_number, kernel_files_begin, kernel_files_end),
-		cmocka_unit_test_setup_teardown(test_generic, kernel_files_begin, kernel_files_end),
-		cmocka_unit_test_setup_teardown(test_node, kernel_files_begin, kernel_files_end),
-		cmocka_unit_test_setup_teardown(test_partition, kernel_files_begin,
-						kernel_files_end),
-		cmocka_unit_test_setup_teardown(test_loop, kernel_files_begin, kernel_files_end),
-#ifdef STATX_DIOALIGN
-		cmocka_unit_test(test_direct_known),
-		cmocka_unit_test(test_direct_unknown),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -86,7 +86,7 @@ static const struct {
 	  RESULT_BOUND_GENERATOR },
 };
 
-static void test_verdicts(void **state)
+TEST(test_verdicts)
 {
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		enum result_bound bound = bound_judge(&cases[i].facts);
@@ -111,7 +111,7 @@ static struct result sums_of(uint64_t elapsed_ns, uint64_t busy_ns)
 static const struct bound_run nothing, used = { .cpu_ns = 1200000000 };
 static const struct bound_run throttled = { .throttled_ns = UINT64_MAX / 2 };
 
-static void test_facts(void **state)
+TEST(test_facts)
 {
 	struct bound_facts f;
 	struct result r = sums_of(1000000000, 4000000000);
@@ -152,7 +152,7 @@ static void test_facts(void **state)
 }
 
 /* A device of 1 s, and 2 s in which the process was stopped. */
-static void test_stopped(void **state)
+TEST(test_stopped)
 {
 	const struct bound_run stopped = { .stopped_ns = 2000000000 };
 	struct result r = sums_of(3000000000, 2100000000);
@@ -177,7 +177,7 @@ static void test_stopped(void **state)
 	assert_int_equal(stopped_part_ns(1000000000, 2000000000), 0);
 }
 
-static void test_too_short(void **state)
+TEST(test_too_short)
 {
 	struct bound_facts f;
 	struct result r = sums_of(999999, 1000);
@@ -186,14 +186,4 @@ static void test_too_short(void **state)
 	assert_false(bound_facts(&f, &plan, &r, &nothing));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_verdicts),
-		cmocka_unit_test(test_facts),
-		cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_too_short),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -65,7 +65,7 @@ static void check_buffer(size_t size)
 	check_buffer_of(size, &plan);
 }
 
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
 	static const size_t sizes[] = { 0,
 					1,
@@ -82,14 +82,14 @@ static void test_sizes(void **state)
 		check_buffer(sizes[i]);
 }
 
-static void test_free_nothing(void **state)
+TEST(test_free_nothing)
 {
 	struct io_buffer b = { 0 };
 
 	io_buffer_free(&b);
 }
 
-static void test_too_much(void **state)
+TEST(test_too_much)
 {
 	const struct memory_plan plan = plain();
 	struct err why = { 0 };
@@ -101,7 +101,7 @@ static void test_too_much(void **state)
 	io_buffer_free(&b);
 }
 
-static void test_alignments(void **state)
+TEST(test_alignments)
 {
 	struct memory_plan plan = plain();
 
@@ -114,7 +114,7 @@ static void test_alignments(void **state)
 	}
 }
 
-static void test_shared(void **state)
+TEST(test_shared)
 {
 	struct memory_plan plan = plain();
 	struct err why = { 0 };
@@ -144,7 +144,7 @@ static void test_shared(void **state)
 }
 
 /* A second one of what has just been given back does not show what the first held. */
-static void test_again(void **state)
+TEST(test_again)
 {
 	struct memory_plan plan = plain();
 
@@ -154,7 +154,7 @@ static void test_again(void **state)
 	}
 }
 
-static void test_places(void **state)
+TEST(test_places)
 {
 	struct memory_plan plan = plain();
 	struct idset nodes = { 0 };
@@ -171,7 +171,7 @@ static void test_places(void **state)
 	}
 }
 
-static void test_no_such_place(void **state)
+TEST(test_no_such_place)
 {
 	struct memory_plan plan = plain();
 	struct idset nodes = { 0 };
@@ -189,7 +189,7 @@ static void test_no_such_place(void **state)
 }
 
 /* Explicit huge pages: there, or said not to be there. */
-static void test_huge_pages(void **state)
+TEST(test_huge_pages)
 {
 	struct memory_plan plan = { .huge_pages = true };
 	struct huge_page_pool pool;
@@ -212,7 +212,7 @@ static void test_huge_pages(void **state)
 }
 
 /* Locking is a favour: without it the buffer is there all the same. */
-static void test_no_locking(void **state)
+TEST(test_no_locking)
 {
 	struct rlimit saved, none;
 	bool root = geteuid() == 0;
@@ -230,15 +230,4 @@ static void test_no_locking(void **state)
 	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &saved), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sizes),	      cmocka_unit_test(test_free_nothing),
-		cmocka_unit_test(test_too_much),      cmocka_unit_test(test_no_locking),
-		cmocka_unit_test(test_alignments),    cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_again),	      cmocka_unit_test(test_places),
-		cmocka_unit_test(test_no_such_place), cmocka_unit_test(test_huge_pages),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -43,7 +43,7 @@ static void assert_begins(const char *text, const char *begin)
 		fail_msg("\"%s\" does not begin with \"%s\"", text, begin);
 }
 
-static void test_sound(void **state)
+TEST(test_sound)
 {
 	struct check_target t = sound_target();
 	struct check_result r = sound_result();
@@ -51,7 +51,7 @@ static void test_sound(void **state)
 	assert_string_equal(judged(&t, &r), "");
 }
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
 	struct check_target t = sound_target();
 	struct check_result r = sound_result();
@@ -66,7 +66,7 @@ static void test_errors(void **state)
 	assert_begins(judged(&t, &r), "32 reads did not complete");
 }
 
-static void test_sources(void **state)
+TEST(test_sources)
 {
 	struct check_target t = sound_target();
 	struct check_result r = sound_result();
@@ -124,7 +124,7 @@ static void test_sources(void **state)
 	assert_begins(judged(&t, &r), "This file is in memory (ext4)");
 }
 
-static void test_device(void **state)
+TEST(test_device)
 {
 	struct check_target t = sound_target();
 	struct check_result r = sound_result();
@@ -149,7 +149,7 @@ static void test_device(void **state)
 	assert_begins(judged(&t, &r), "nvme0n1 takes one request at a time");
 }
 
-static void test_rates(void **state)
+TEST(test_rates)
 {
 	struct check_target t = sound_target();
 	struct check_result r = sound_result();
@@ -204,7 +204,7 @@ static void test_rates(void **state)
 }
 
 /* Measurements that are brief, or missing, are not judged. */
-static void test_little(void **state)
+TEST(test_little)
 {
 	struct check_target t = sound_target();
 	struct check_result r = { .sampled = 0 };
@@ -216,7 +216,7 @@ static void test_little(void **state)
 	assert_string_equal(judged(&t, &r), "");
 }
 
-static void test_advice(void **state)
+TEST(test_advice)
 {
 	struct check_target t = sound_target();
 	struct check_result r = sound_result();
@@ -238,7 +238,7 @@ static void test_advice(void **state)
 }
 
 /* No command for a name that would control a terminal, or that a command has no room for. */
-static void test_advice_names(void **state)
+TEST(test_advice_names)
 {
 	struct check_target t = sound_target();
 	struct check_result r = sound_result();
@@ -303,7 +303,7 @@ static int end_root(void **state)
 
 #define BLOCK "sys/class/block/"
 
-static void test_nvme(void **state)
+TEST(test_nvme)
 {
 	struct check_device d = { .removable = false };
 
@@ -329,7 +329,7 @@ static void test_nvme(void **state)
 	assert_string_equal(d.link_now, "");
 }
 
-static void test_usb(void **state)
+TEST(test_usb)
 {
 	struct check_device d = { .removable = false };
 	char from[700], to[700];
@@ -353,7 +353,7 @@ static void test_usb(void **state)
 }
 
 /* Disks of virtual machines: virtio, SCSI and NVMe of a hypervisor, Xen. */
-static void test_virtual(void **state)
+TEST(test_virtual)
 {
 	static const struct {
 		const char *name, *vendor, *model;
@@ -380,7 +380,7 @@ static void test_virtual(void **state)
 	}
 }
 
-static void test_layers(void **state)
+TEST(test_layers)
 {
 	struct check_device d = { .removable = false };
 
@@ -406,16 +406,4 @@ static void test_layers(void **state)
 	assert_false(d.loop_buffered);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sound),	cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_sources), cmocka_unit_test(test_device),
-		cmocka_unit_test(test_rates),	cmocka_unit_test(test_little),
-		cmocka_unit_test(test_advice),	cmocka_unit_test(test_advice_names),
-		cmocka_unit_test(test_nvme),	cmocka_unit_test(test_usb),
-		cmocka_unit_test(test_virtual), cmocka_unit_test(test_layers),
-	};
-
-	return cmocka_run_group_tests(tests, begin_root, end_root);
-}
+RUN_TESTS(begin_root, end_root)

@@ -62,7 +62,7 @@ static void read_all(int fd, char *text, size_t size)
 	text[have] = '\0';
 }
 
-static void test_streams(void **state)
+TEST(test_streams)
 {
 	const unsigned before = open_files();
 	struct child c;
@@ -89,7 +89,7 @@ static void test_streams(void **state)
 }
 
 /* Data of a copy needs room. */
-static void test_room(void **state)
+TEST(test_room)
 {
 	struct child c;
 
@@ -101,7 +101,7 @@ static void test_room(void **state)
 	assert_int_equal(child_wait(c.pid, LONG_NS), 0);
 }
 
-static void test_no_program(void **state)
+TEST(test_no_program)
 {
 	const unsigned before = open_files();
 	struct child c;
@@ -132,7 +132,7 @@ static bool has_signal(uint64_t mask, int number)
 	return mask >> (number - 1) & 1;
 }
 
-static void test_signals(void **state)
+TEST(test_signals)
 {
 	sigset_t blocked, before;
 
@@ -160,7 +160,7 @@ static pid_t group_of(unsigned flags)
 	return group == c.pid ? 0 : group;
 }
 
-static void test_group(void **state)
+TEST(test_group)
 {
 	assert_int_equal(group_of(CHILD_PLAIN), getpgrp());
 	assert_int_equal(group_of(CHILD_OWN_GROUP), 0);
@@ -195,13 +195,13 @@ static int end_of_orphan(unsigned flags)
 	return child_status(status);
 }
 
-static void test_orphan(void **state)
+TEST(test_orphan)
 {
 	assert_int_equal(end_of_orphan(CHILD_OWN_GROUP), 128 + SIGTERM);
 	assert_int_equal(end_of_orphan(CHILD_OWN_GROUP | CHILD_END_SIGINT), 128 + SIGINT);
 }
 
-static void test_status(void **state)
+TEST(test_status)
 {
 	assert_int_equal(child_status(0), 0);
 	assert_int_equal(child_status(7 << 8), 7);
@@ -209,12 +209,12 @@ static void test_status(void **state)
 }
 
 /* Of a process that is no child nothing is known. It is not waited for, and gets no signal. */
-static void test_no_child(void **state)
+TEST(test_no_child)
 {
 	assert_int_equal(child_wait(getpid(), LONG_NS), 0);
 }
 
-static void test_program(void **state)
+TEST(test_program)
 {
 	char path[4096], expected[4096] = "", small[8];
 
@@ -244,7 +244,7 @@ static const char *joined(const char *const *ssh, unsigned flags, const char *us
 	return text;
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
 	static const char *const plain[] = { "/usr/bin/ssh", "-p", "22", NULL };
 	static const char *const other[] = { "dbclient", NULL };
@@ -259,7 +259,7 @@ static void test_words(void **state)
 	assert_string_equal(joined(other, SSH_TTY, NULL), "dbclient -tt -e none -- host a command");
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	static const char *const hosts[] = { "",     "-host", "a b",  "a\tb", "a\nb", "a'b", "a`b",
 					     "a\"b", "a$b",   "a\\b", "a;b",  "a&b",  "a|b" };
@@ -281,7 +281,7 @@ static void test_names(void **state)
 	assert_false(ssh_is_openssh("/opt/ssh/plink"));
 }
 
-static void test_quotes(void **state)
+TEST(test_quotes)
 {
 	struct arena *arena = arena_new();
 	const char *longest;
@@ -299,16 +299,4 @@ static void test_quotes(void **state)
 	arena_free(arena);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_streams),	   cmocka_unit_test(test_room),
-		cmocka_unit_test(test_no_program), cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_group),	   cmocka_unit_test(test_orphan),
-		cmocka_unit_test(test_status),	   cmocka_unit_test(test_no_child),
-		cmocka_unit_test(test_program),	   cmocka_unit_test(test_words),
-		cmocka_unit_test(test_names),	   cmocka_unit_test(test_quotes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -31,7 +31,7 @@ static void *burn(void *arg)
 	return NULL;
 }
 
-static void test_forwards(void **state)
+TEST(test_forwards)
 {
 	uint64_t last = clock_now_ns();
 
@@ -47,7 +47,7 @@ static void test_forwards(void **state)
  * From the counter, where it is used, as from the kernel: the same rate, and the same time after a
  * resync.
  */
-static void test_agrees_with_kernel(void **state)
+TEST(test_agrees_with_kernel)
 {
 	uint64_t kernel, ours, kernel_end, ours_end, start = clock_kernel_ns();
 
@@ -75,7 +75,7 @@ static void test_agrees_with_kernel(void **state)
 	assert_non_null(strstr("TSC vDSO", clock_source()));
 }
 
-static void test_thread_apart_from_process(void **state)
+TEST(test_thread_apart_from_process)
 {
 	struct cpu_time mine_before, mine_after, process_before, process_after, its = { 0 };
 	pthread_t thread;
@@ -94,12 +94,6 @@ static void test_thread_apart_from_process(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forwards),
-		cmocka_unit_test(test_agrees_with_kernel),
-		cmocka_unit_test(test_thread_apart_from_process),
-	};
-
 	alarm(WATCHDOG_S);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,7 +180,7 @@ static bool has_counter(void)
 #endif
 }
 
-static void test_hour(void **state)
+TEST(test_hour)
 {
 	static const struct {
 		double at_first, ppm, seconds_of_cycle;
@@ -213,7 +213,7 @@ static void test_hour(void **state)
 }
 
 /* The clock goes forwards and deadlines of sleeps are met, however the counter behaves. */
-static void test_never_back(void **state)
+TEST(test_never_back)
 {
 	struct clock_reader reader = { 0 };
 	uint64_t last;
@@ -245,7 +245,7 @@ static void test_never_back(void **state)
 }
 
 /* The counter is compared with the clock for as long as it takes to know its rate, and once. */
-static void test_calibrate(void **state)
+TEST(test_calibrate)
 {
 	const struct clock_pair first = first_pair;
 	uint64_t before;
@@ -270,7 +270,7 @@ static void test_calibrate(void **state)
 }
 
 /* The time of day by the clock: of several readings the one that nothing disturbed. */
-static void test_wall_offset(void **state)
+TEST(test_wall_offset)
 {
 	const int64_t wall = 1700000000 * (int64_t)S + 123456789;
 
@@ -288,7 +288,7 @@ static void test_wall_offset(void **state)
 }
 
 /* The time of the kernel's clock at which a wait ends. */
-static void test_deadline(void **state)
+TEST(test_deadline)
 {
 	struct timespec at;
 	uint64_t now;
@@ -331,7 +331,7 @@ static void *publish_pairs(void *arg)
 	return NULL;
 }
 
-static void test_concurrent_readers(void **state)
+TEST(test_concurrent_readers)
 {
 	struct clock_reader reader = { 0 };
 	uint64_t wrong = 0;
@@ -359,12 +359,6 @@ static void test_concurrent_readers(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hour),	  cmocka_unit_test(test_never_back),
-		cmocka_unit_test(test_calibrate), cmocka_unit_test(test_wall_offset),
-		cmocka_unit_test(test_deadline),  cmocka_unit_test(test_concurrent_readers),
-	};
-
 	alarm(120);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 
 #include "xdd/base/codec.h"
 
-static void test_crc(void **state)
+TEST(test_crc)
 {
 	unsigned char zeroes[32] = { 0 };
 
@@ -19,7 +19,7 @@ static void test_crc(void **state)
 	assert_int_equal(crc32c(0, "", 0), 0);
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
 	static const uint8_t expected[] = { 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88 };
 	uint8_t b[8];
@@ -56,7 +56,7 @@ static void put_all(struct encoder *e)
 	enc_shown(e, "\x1b", 2);
 }
 
-static void test_encode_room(void **state)
+TEST(test_encode_room)
 {
 	static const char expected[] = "\x34\x12"
 				       "abc\0\0text\0?";
@@ -79,7 +79,7 @@ static void test_encode_room(void **state)
 }
 
 /* After a fault a field that would fit is not written either. */
-static void test_encode_fault_stays(void **state)
+TEST(test_encode_fault_stays)
 {
 	uint8_t out[4] = { 0 };
 	struct encoder e = enc_begin(out, sizeof(out));
@@ -97,7 +97,7 @@ static void test_encode_fault_stays(void **state)
 	assert_int_equal(out[0], 0);
 }
 
-static void test_decode_fault_stays(void **state)
+TEST(test_decode_fault_stays)
 {
 	static const uint8_t in[] = { 1, 2, 3 };
 	struct decoder d = dec_begin(in, sizeof(in));
@@ -128,7 +128,7 @@ static void test_decode_fault_stays(void **state)
 		assert_int_equal(d.bad, expected);            \
 	} while (0)
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
 	uint8_t in[8] = { 5, 0, 0, 0, 0, 0, 0, 0x7f };
 
@@ -146,7 +146,7 @@ static void test_limits(void **state)
 }
 
 /* A value out of range is not passed on. */
-static void test_limits_yield_zero(void **state)
+TEST(test_limits_yield_zero)
 {
 	static const uint8_t in[] = { 9, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 	struct decoder d = dec_begin(in, sizeof(in));
@@ -167,7 +167,7 @@ static bool is_text(const char *in, size_t size, size_t n, size_t least, size_t 
 	return !d.bad;
 }
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
 	assert_true(is_text("abc", 4, 4, 1, 4));
 	assert_true(is_text("", 1, 1, 1, 4));
@@ -182,7 +182,7 @@ static void test_texts(void **state)
 	assert_int_equal(text_bytes(NULL, 3), 1);
 }
 
-static void test_shown(void **state)
+TEST(test_shown)
 {
 	char out[8] = "before", coded[16];
 	struct encoder e = enc_begin(coded, sizeof(coded));
@@ -201,19 +201,4 @@ static void test_shown(void **state)
 	assert_true(d.bad);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_crc),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_encode_room),
-		cmocka_unit_test(test_encode_fault_stays),
-		cmocka_unit_test(test_decode_fault_stays),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_limits_yield_zero),
-		cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_shown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -227,7 +227,7 @@ static const struct expected {
 		  "       2.000735", FEW, FEW, "       3.000000"),
 };
 
-static void test_identifiers_are_known(void **state)
+TEST(test_identifiers_are_known)
 {
 	for (size_t i = 0; i < COUNT_OF(identifiers); i++)
 		find(identifiers[i]);
@@ -239,7 +239,7 @@ static void test_identifiers_are_known(void **state)
 	assert_ptr_equal(column_find("WHAT+PASS", 4), find("WHAT"));
 }
 
-static void test_headings_and_formats(void **state)
+TEST(test_headings_and_formats)
 {
 	struct result r = sample_result();
 
@@ -256,7 +256,7 @@ static void test_headings_and_formats(void **state)
 }
 
 /* Each row is covered above, has a help line, and no identifier stands twice. */
-static void test_table_is_whole(void **state)
+TEST(test_table_is_whole)
 {
 	const struct column *col;
 
@@ -279,7 +279,7 @@ static const char *suggest(const char *id)
 }
 
 /* A column of a figure needs what the figure's row says. */
-static void test_needs(void **state)
+TEST(test_needs)
 {
 	const struct column *col;
 
@@ -295,7 +295,7 @@ static void test_needs(void **state)
 	}
 }
 
-static void test_suggest(void **state)
+TEST(test_suggest)
 {
 	assert_string_equal(suggest("LATENCYY"), "LATENCY");
 	assert_string_equal(suggest("BANDWITH"), "BANDWIDTH");
@@ -305,7 +305,7 @@ static void test_suggest(void **state)
 	assert_null(suggest(""));
 }
 
-static void test_list(void **state)
+TEST(test_list)
 {
 	struct column_list list;
 	const char *bad;
@@ -339,7 +339,7 @@ static void assert_bad_list(const char *format, size_t at, size_t bad_len)
 	assert_int_equal(len, bad_len);
 }
 
-static void test_bad_lists(void **state)
+TEST(test_bad_lists)
 {
 	assert_bad_list("", 0, 0);
 	assert_bad_list("+", 1, 0);
@@ -351,17 +351,4 @@ static void test_bad_lists(void **state)
 	assert_bad_list("+PASS +OPS", 1, 5);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_identifiers_are_known),
-		cmocka_unit_test(test_headings_and_formats),
-		cmocka_unit_test(test_table_is_whole),
-		cmocka_unit_test(test_needs),
-		cmocka_unit_test(test_suggest),
-		cmocka_unit_test(test_list),
-		cmocka_unit_test(test_bad_lists),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -31,7 +31,7 @@ static void assert_unknown(const char *id, const struct result *r)
 	assert_string_equal(cell.text, "");
 }
 
-static void test_unknown_share(void **state)
+TEST(test_unknown_share)
 {
 	struct result r = sample_result();
 
@@ -51,7 +51,7 @@ static const char *csv_of(const char *id, const struct result *r)
 }
 
 /* The columns that tell the rows of several runs apart. */
-static void test_run(void **state)
+TEST(test_run)
 {
 	static const struct engine_info psync = { .name = "psync" }, libaio = { .name = "libaio" };
 	static char long_id[500];
@@ -108,7 +108,7 @@ static void test_run(void **state)
 	assert_true(column_text_bytes(&plan) >= strlen(long_id) + strlen(targets[0].path));
 }
 
-static void test_labels(void **state)
+TEST(test_labels)
 {
 	struct result r = sample_result();
 
@@ -120,7 +120,7 @@ static void test_labels(void **state)
 	assert_string_equal(cell_of("WHAT", &r), " QUEUE_PASS    ");
 }
 
-static void test_nothing_done(void **state)
+TEST(test_nothing_done)
 {
 	struct result r = { .what = RESULT_TARGET_PASS,
 			    .figures.known = FIGURES_ALL,
@@ -142,7 +142,7 @@ static void test_nothing_done(void **state)
 }
 
 /* Of all columns, those that are known of a run that measured nothing and did nothing. */
-static void test_nothing_measured(void **state)
+TEST(test_nothing_measured)
 {
 	static const char *const known[] = {
 		"WHAT",
@@ -186,7 +186,7 @@ static void test_nothing_measured(void **state)
 }
 
 /* A QThread neither opens nor closes the target. */
-static void test_of_targets_only(void **state)
+TEST(test_of_targets_only)
 {
 	struct result r = sample_result();
 
@@ -196,7 +196,7 @@ static void test_of_targets_only(void **state)
 }
 
 /* The other side measured these, and did not report them. */
-static void test_endtoend_alone(void **state)
+TEST(test_endtoend_alone)
 {
 	struct result r = sample_result();
 
@@ -210,7 +210,7 @@ static void test_endtoend_alone(void **state)
 	assert_unknown("E2EPERCENTSRTIME", &r);
 }
 
-static void test_not_verified(void **state)
+TEST(test_not_verified)
 {
 	struct result r = sample_result();
 
@@ -219,7 +219,7 @@ static void test_not_verified(void **state)
 }
 
 /* A noop moves nothing, and is no reason to report requests of no size. */
-static void test_noop_sizes(void **state)
+TEST(test_noop_sizes)
 {
 	struct result r = sample_result();
 
@@ -232,7 +232,7 @@ static void test_noop_sizes(void **state)
 }
 
 /* Operations that failed in the middle moved bytes, and are none of those whose size is shown. */
-static void test_failed_sizes(void **state)
+TEST(test_failed_sizes)
 {
 	struct result r = sample_result();
 
@@ -245,7 +245,7 @@ static void test_failed_sizes(void **state)
 	assert_string_equal(cell_of("XFERSIZEBYTES", &r), "        8192");
 }
 
-static void test_processors_zero_is_one(void **state)
+TEST(test_processors_zero_is_one)
 {
 	struct result r = sample_result();
 
@@ -253,7 +253,7 @@ static void test_processors_zero_is_one(void **state)
 	assert_string_equal(cell_of("PERCENTCPU", &r), "  125.000");
 }
 
-static void test_widths_grow(void **state)
+TEST(test_widths_grow)
 {
 	struct result r = sample_result();
 
@@ -266,7 +266,7 @@ static void test_widths_grow(void **state)
 	assert_true(strlen(cell_of("READBANDWIDTH", &r)) < LINE_CELL_SIZE - 1);
 }
 
-static void test_node_name(void **state)
+TEST(test_node_name)
 {
 	struct result r = sample_result();
 	struct utsname name;
@@ -277,23 +277,4 @@ static void test_node_name(void **state)
 	assert_string_equal(cell_of("NODENAME", &r), padded);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unknown_share),
-		cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_run),
-		cmocka_unit_test(test_nothing_done),
-		cmocka_unit_test(test_nothing_measured),
-		cmocka_unit_test(test_of_targets_only),
-		cmocka_unit_test(test_endtoend_alone),
-		cmocka_unit_test(test_not_verified),
-		cmocka_unit_test(test_noop_sizes),
-		cmocka_unit_test(test_failed_sizes),
-		cmocka_unit_test(test_processors_zero_is_one),
-		cmocka_unit_test(test_widths_grow),
-		cmocka_unit_test(test_node_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

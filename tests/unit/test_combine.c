@@ -89,7 +89,7 @@ static void check_ticks(const struct rig *r)
 	assert_int_equal(t.window_ns, all);
 }
 
-static void test_ticks(void **state)
+TEST(test_ticks)
 {
 	struct rig r;
 
@@ -111,7 +111,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 }
 
 /* The skew that clocks with errors show is no further from the true one than the bound says. */
-static void test_skew_bound(void **state)
+TEST(test_skew_bound)
 {
 	uint64_t loosest = 0;
 
@@ -142,7 +142,7 @@ static void test_skew_bound(void **state)
 }
 
 /* Of one clock without a bound nothing is known; nor of documents without times. */
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
 	struct combine_times t;
 	struct rig r;
@@ -167,13 +167,4 @@ static void test_unknown(void **state)
 	assert_true(t.known);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ticks),
-		cmocka_unit_test(test_skew_bound),
-		cmocka_unit_test(test_unknown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -141,7 +141,7 @@ static struct run *run_of(struct run *r, double first, double second)
 }
 
 /* The means of both sides, which are over runs, whatever the number of passes. */
-static void test_means(void **state)
+TEST(test_means)
 {
 	struct run a[2], b[2];
 	struct compare_figure f;
@@ -177,7 +177,7 @@ static enum compare_verdict verdict(const struct run *a, size_t n_a, const struc
  * A run alone that changes by as much as the sides differ makes the difference a matter of when it
  * was made, on whichever side it is.
  */
-static void test_unstable(void **state)
+TEST(test_unstable)
 {
 	struct run rises[MANY], near[MANY], far, same;
 
@@ -212,7 +212,7 @@ static void check_texts(const struct compare_figure *f, bool rounds, const char 
 	assert_string_equal(text, verdict);
 }
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
 	static const struct {
 		struct stats_ratio ratio;
@@ -271,7 +271,7 @@ static int limited(enum compare_kind kind, enum pass_figure figure)
 	return compare_limit_figure(&subject, &figure) ? (int)figure : -1;
 }
 
-static void test_limit_figures(void **state)
+TEST(test_limit_figures)
 {
 	assert_int_equal(limited(COMPARE_LOOP, FIGURE_BANDWIDTH), FIGURE_BANDWIDTH);
 	assert_int_equal(limited(COMPARE_LOOP, FIGURE_P99), FIGURE_P99);
@@ -302,7 +302,7 @@ static void check_limit(const char *limit, size_t n, bool rounds, struct compare
 }
 
 /* The sentence of a limit has the word of the verdict, and an advice that works. */
-static void test_limit_words(void **state)
+TEST(test_limit_words)
 {
 	const struct compare_figure up = { .ratio = { 1.2, 1.15, 1.25, 0 } };
 	const struct compare_figure wide = { .ratio = { 1.2, 0.9, 1.6, 0 },
@@ -361,7 +361,7 @@ static unsigned pairs(void)
 }
 
 /* Equal runs: six figures, and at most 6 of 100 pairs in which any is called different. */
-static void test_equal_runs(void **state)
+TEST(test_equal_runs)
 {
 	enum compare_limit_state limit;
 	unsigned n = pairs(), different = 0;
@@ -393,7 +393,7 @@ static double share(double factor, size_t passes, const char *limit,
 }
 
 /* A limit neither fails by chance nor passes for want of data. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
 	assert_true(share(1, 10, "p50+10%", COMPARE_WITHIN) > 99);
 	assert_true(share(1.2, 10, "p50+10%", COMPARE_EXCEEDED) > 99);
@@ -452,7 +452,7 @@ static void free_sweep(struct sweep *s)
  * Equal sweeps: in at most 5 of 100 any point is called different, and of all points no more than
  * the level allows each. Points are matched by their values, in whatever order they are.
  */
-static void test_equal_sweeps(void **state)
+TEST(test_equal_sweeps)
 {
 	unsigned sweeps = 0, differ = 0;
 	double share;
@@ -491,14 +491,6 @@ static void test_equal_sweeps(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_means),	      cmocka_unit_test(test_unstable),
-		cmocka_unit_test(test_texts),	      cmocka_unit_test(test_limit_words),
-		cmocka_unit_test(test_limit_figures), cmocka_unit_test(test_equal_runs),
-		cmocka_unit_test(test_limits),	      cmocka_unit_test(test_equal_sweeps),
-	};
-
 	chance_seed = 0xc0de;
-	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

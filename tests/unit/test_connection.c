@@ -61,19 +61,19 @@ static void transfer(const char *host)
 	rig_close(&p);
 }
 
-static void test_ipv4(void **state)
+TEST(test_ipv4)
 {
 	transfer("127.0.0.1");
 }
 
-static void test_ipv6(void **state)
+TEST(test_ipv6)
 {
 	if (!rig_has_ipv6())
 		skip();
 	transfer("::1");
 }
 
-static void test_address_texts(void **state)
+TEST(test_address_texts)
 {
 	const struct sockaddr_in6 v6 = {
 		.sin6_family = AF_INET6,
@@ -114,7 +114,7 @@ static void *send_all(void *arg)
 }
 
 /* More than the socket buffers hold: calls of both sides are cut into parts. */
-static void test_big(void **state)
+TEST(test_big)
 {
 	struct connection_info client, server;
 	struct sender s = { .size = BIG_BYTES };
@@ -153,7 +153,7 @@ static void test_big(void **state)
 
 /* ---- options ---- */
 
-static void test_buffers(void **state)
+TEST(test_buffers)
 {
 	struct connection_options o = usual;
 	struct connection_info info;
@@ -169,7 +169,7 @@ static void test_buffers(void **state)
 }
 
 /* Within a host they stay small, so that data is still in the cache when it is received. */
-static void test_buffers_of_a_host(void **state)
+TEST(test_buffers_of_a_host)
 {
 	static const char *const hosts[] = { "127.0.0.1", "::1" };
 	struct connection_info info[2];
@@ -187,7 +187,7 @@ static void test_buffers_of_a_host(void **state)
 	}
 }
 
-static void test_congestion(void **state)
+TEST(test_congestion)
 {
 	struct connection_options o = usual;
 	struct connection_info info;
@@ -237,7 +237,7 @@ static void *listen_late(void *arg)
 	return NULL;
 }
 
-static void test_retries(void **state)
+TEST(test_retries)
 {
 	struct late l = { .port = rig_free_port("127.0.0.1") };
 	uint64_t start_ns = clock_now_ns();
@@ -255,7 +255,7 @@ static void test_retries(void **state)
 	close(l.fd);
 }
 
-static void test_deadline(void **state)
+TEST(test_deadline)
 {
 	uint16_t port = rig_free_port("127.0.0.1");
 	uint64_t start_ns = clock_now_ns(), took_ns;
@@ -272,7 +272,7 @@ static void test_deadline(void **state)
 	assert_string_equal(why.text, text);
 }
 
-static void test_no_such_host(void **state)
+TEST(test_no_such_host)
 {
 	uint64_t start_ns = clock_now_ns();
 	struct connection *c = NULL;
@@ -292,7 +292,7 @@ static void *stop_soon(void *arg)
 	return NULL;
 }
 
-static void test_stop(void **state)
+TEST(test_stop)
 {
 	uint64_t start_ns = clock_now_ns();
 	struct connection *c = NULL;
@@ -339,7 +339,7 @@ static int connect_to_self(void)
 	return 0;
 }
 
-static void test_not_to_itself(void **state)
+TEST(test_not_to_itself)
 {
 	int status;
 	pid_t pid = fork();
@@ -356,7 +356,7 @@ static void test_not_to_itself(void **state)
 
 /* ---- time limits ---- */
 
-static void test_nothing_arrives(void **state)
+TEST(test_nothing_arrives)
 {
 	uint64_t start_ns = clock_now_ns(), took_ns;
 	struct rig_pair p;
@@ -369,7 +369,7 @@ static void test_nothing_arrives(void **state)
 	rig_close(&p);
 }
 
-static void test_first(void **state)
+TEST(test_first)
 {
 	char data[8] = "abcdefgh", got[8];
 	struct iovec all = { data, 8 }, half = { data, 4 };
@@ -386,7 +386,7 @@ static void test_first(void **state)
 }
 
 /* The time limit of the socket decides, without the one that TCP has for data on its way. */
-static void test_nothing_leaves(void **state)
+TEST(test_nothing_leaves)
 {
 	char *data = calloc(1, BIG_BYTES);
 	struct iovec iov = { data, BIG_BYTES };
@@ -427,7 +427,7 @@ static void *trickle(void *arg)
 }
 
 /* The whole takes three times the limit, but something arrives all the time. */
-static void test_progress(void **state)
+TEST(test_progress)
 {
 	struct rig_pair p;
 	pthread_t thread;
@@ -452,7 +452,7 @@ static void test_progress(void **state)
 
 /* ---- ends ---- */
 
-static void test_peer_closes(void **state)
+TEST(test_peer_closes)
 {
 	struct rig_pair p;
 
@@ -460,7 +460,7 @@ static void test_peer_closes(void **state)
 	rig_check_peer_closes(&p);
 }
 
-static void test_abort(void **state)
+TEST(test_abort)
 {
 	for (enum rig_call in = 0; in < RIG_CALLS; in++) {
 		struct rig_pair p;
@@ -471,7 +471,7 @@ static void test_abort(void **state)
 }
 
 /* Data that had arrived before does not hide it. */
-static void test_abort_before(void **state)
+TEST(test_abort_before)
 {
 	char data[4] = "data", got[4];
 	struct iovec iov = { data, 4 };
@@ -488,7 +488,7 @@ static void test_abort_before(void **state)
 	rig_close(&p);
 }
 
-static void test_wait(void **state)
+TEST(test_wait)
 {
 	int wake = eventfd(0, EFD_CLOEXEC);
 	uint64_t start_ns = clock_now_ns();
@@ -515,29 +515,6 @@ static void test_wait(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ipv4),
-		cmocka_unit_test(test_ipv6),
-		cmocka_unit_test(test_address_texts),
-		cmocka_unit_test(test_big),
-		cmocka_unit_test(test_buffers),
-		cmocka_unit_test(test_buffers_of_a_host),
-		cmocka_unit_test(test_congestion),
-		cmocka_unit_test(test_retries),
-		cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_no_such_host),
-		cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_not_to_itself),
-		cmocka_unit_test(test_nothing_arrives),
-		cmocka_unit_test(test_first),
-		cmocka_unit_test(test_nothing_leaves),
-		cmocka_unit_test(test_progress),
-		cmocka_unit_test(test_peer_closes),
-		cmocka_unit_test(test_abort),
-		cmocka_unit_test(test_abort_before),
-		cmocka_unit_test(test_wait),
-	};
-
 	alarm(WATCHDOG_S);
 	signal(SIGPIPE, SIG_DFL);
 	clock_start();

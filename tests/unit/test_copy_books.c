@@ -32,7 +32,7 @@ static void end(struct books *b, struct entry *e)
 }
 
 /* Ids are added in order, and end in any; all others are found meanwhile. */
-static void test_window(void **state)
+TEST(test_window)
 {
 	struct entry *open[WINDOW] = { NULL };
 	uint64_t seed = 1, ended = 0;
@@ -66,7 +66,7 @@ static void test_window(void **state)
 }
 
 /* The longest run of used slots bounds what a look-up, and an end, cost. */
-static void test_runs(void **state)
+TEST(test_runs)
 {
 	size_t run = 0, longest = 0;
 	struct books b;
@@ -83,7 +83,7 @@ static void test_runs(void **state)
 }
 
 /* Ids that follow each other lie in the same cache line, mostly. */
-static void test_neighbours(void **state)
+TEST(test_neighbours)
 {
 	size_t lines = 0;
 	struct books b;
@@ -102,13 +102,4 @@ static void test_neighbours(void **state)
 	books_free(&b);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_window),
-		cmocka_unit_test(test_runs),
-		cmocka_unit_test(test_neighbours),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

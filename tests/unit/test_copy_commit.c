@@ -28,7 +28,7 @@ static void assert_order(void)
 	}
 }
 
-static void test_order_of_many(void **state)
+FIXTURE_TEST(test_order_of_many)
 {
 	begin();
 	flush_delay_us = 1000;
@@ -44,7 +44,7 @@ static void test_order_of_many(void **state)
 	assert_contents("f7");
 }
 
-static void test_order_of_few(void **state)
+FIXTURE_TEST(test_order_of_few)
 {
 	begin();
 	put("a", 0);
@@ -67,7 +67,7 @@ static void test_order_of_few(void **state)
 	assert_int_equal(calls('S'), 1);
 }
 
-static void test_memory(void **state)
+FIXTURE_TEST(test_memory)
 {
 	magic = TMPFS;
 	begin();
@@ -88,7 +88,7 @@ static void test_memory(void **state)
 }
 
 /* The thread that puts a file in memory names and reports it, also in place and with -R. */
-static void test_memory_at_once(void **state)
+FIXTURE_TEST(test_memory_at_once)
 {
 	char path[128];
 	struct commit_file *f;
@@ -153,7 +153,7 @@ static bool has_modes(struct dir_node *dir, mode_t mode)
 }
 
 /* Files in memory have their permissions as they are created, where that is exact. */
-static void test_modes(void **state)
+FIXTURE_TEST(test_modes)
 {
 	struct dir_node *dir = sub("dir"), *other = sub("other");
 	mode_t before;
@@ -203,7 +203,7 @@ static const uint8_t acl[] = { 2,    0, 0, 0,				/* version */
 			       0x20, 0, 0, 0, 0xff, 0xff, 0xff, 0xff }; /* others */
 
 /* Files of a directory with a default ACL get other permissions than they are created with. */
-static void test_modes_of_acl(void **state)
+FIXTURE_TEST(test_modes_of_acl)
 {
 	struct dir_node *dir = sub("acl"), *other = sub("other");
 	char path[128];
@@ -227,7 +227,7 @@ static void test_modes_of_acl(void **state)
 	dirs_release(dirs, other);
 }
 
-static void test_others(void **state)
+FIXTURE_TEST(test_others)
 {
 	magic = FUSE;
 	begin();
@@ -240,7 +240,7 @@ static void test_others(void **state)
 }
 
 /* Without a drain, and without being asked to hurry, files get their names soon. */
-static void test_alone(void **state)
+FIXTURE_TEST(test_alone)
 {
 	size_t n = 0;
 
@@ -259,7 +259,7 @@ static void test_alone(void **state)
 	end();
 }
 
-static void test_failed_flush(void **state)
+FIXTURE_TEST(test_failed_flush)
 {
 	begin();
 	flush_delay_us = 1000;
@@ -276,7 +276,7 @@ static void test_failed_flush(void **state)
 }
 
 /* A failure is reported once: also files that were begun before it and put later have lost data. */
-static void test_begun_before_failure(void **state)
+FIXTURE_TEST(test_begun_before_failure)
 {
 	struct commit_file *early;
 
@@ -297,7 +297,7 @@ static void test_begun_before_failure(void **state)
 }
 
 /* The flush after the renames fails: the names may not be durable. */
-static void test_failed_second_flush(void **state)
+FIXTURE_TEST(test_failed_second_flush)
 {
 	unsigned failed = 0;
 
@@ -318,7 +318,7 @@ static void test_failed_second_flush(void **state)
 	assert_int_equal(count(true), 0);
 }
 
-static void test_failed_fsync(void **state)
+FIXTURE_TEST(test_failed_fsync)
 {
 	begin();
 	fsync_error = EIO;
@@ -334,7 +334,7 @@ static void test_failed_fsync(void **state)
 	assert_int_equal(count(true), 0);
 }
 
-static void test_failed_rename(void **state)
+FIXTURE_TEST(test_failed_rename)
 {
 	char path[128];
 
@@ -354,7 +354,7 @@ static void test_failed_rename(void **state)
 	assert_int_equal(count(true), 0);
 }
 
-static void test_failed_close(void **state)
+FIXTURE_TEST(test_failed_close)
 {
 	struct commit_file *files[8];
 
@@ -375,7 +375,7 @@ static void test_failed_close(void **state)
 }
 
 /* An existing file, or a link, is replaced; never changed before. */
-static void test_replace(void **state)
+FIXTURE_TEST(test_replace)
 {
 	char path[128], target[128];
 	struct stat st;
@@ -393,7 +393,7 @@ static void test_replace(void **state)
 	assert_int_equal(st.st_size, 0);
 }
 
-static void test_in_place_and_links(void **state)
+FIXTURE_TEST(test_in_place_and_links)
 {
 	struct commit_file *f;
 	char name[COPY_TEMPORARY_SIZE], path[256], old[PATH_MAX];
@@ -431,7 +431,7 @@ static void test_in_place_and_links(void **state)
 }
 
 /* The queue is bounded: those that put files wait for the flush, and go on. */
-static void test_bound(void **state)
+FIXTURE_TEST(test_bound)
 {
 	char name[32];
 
@@ -459,7 +459,7 @@ static void *put_a_quarter(void *arg)
 	return NULL;
 }
 
-static void test_threads(void **state)
+FIXTURE_TEST(test_threads)
 {
 	pthread_t threads[4];
 
@@ -475,7 +475,7 @@ static void test_threads(void **state)
 	assert_int_equal(count(true), 0);
 }
 
-static void test_drop(void **state)
+FIXTURE_TEST(test_drop)
 {
 	struct commit_file *f;
 
@@ -492,7 +492,7 @@ static void test_drop(void **state)
 }
 
 /* Nothing is touched where nothing is to be written. */
-static void test_passive(void **state)
+FIXTURE_TEST(test_passive)
 {
 	struct stat before, after;
 
@@ -510,7 +510,7 @@ static void test_passive(void **state)
 }
 
 /* The journal goes last, when the root may have its times already. */
-static void test_times_of_root(void **state)
+FIXTURE_TEST(test_times_of_root)
 {
 	const struct timespec times[2] = { { 1000, 1 }, { 2000, 2 } };
 	struct stat st;
@@ -547,7 +547,7 @@ static void die_with_files(const char *session)
 	assert_int_equal(status, 0);
 }
 
-static void test_dead_session(void **state)
+FIXTURE_TEST(test_dead_session)
 {
 	die_with_files("DEADDEAD");
 	assert_int_equal(count_parts(), 3);
@@ -558,7 +558,7 @@ static void test_dead_session(void **state)
 	assert_int_equal(count(true), 0);
 }
 
-static void test_two_sessions(void **state)
+FIXTURE_TEST(test_two_sessions)
 {
 	struct commit *other;
 	struct commit_file *f, *g;
@@ -589,7 +589,7 @@ static void make_name(const char *dir, const char *name)
 }
 
 /* Names that look alike, and temporary files without any journal, stay. */
-static void test_stale_names(void **state)
+FIXTURE_TEST(test_stale_names)
 {
 	static const char *const names[] = { ".xddcp-",
 					     ".xddcp-0123456789abcdef.journal.x",
@@ -612,7 +612,7 @@ static void test_stale_names(void **state)
 }
 
 /* A journal without records, as after a power failure: the copy looks where it enters. */
-static void test_lost_records(void **state)
+FIXTURE_TEST(test_lost_records)
 {
 	struct dir_node *s, *t;
 	char path[256];
@@ -641,7 +641,7 @@ static void test_lost_records(void **state)
 }
 
 /* Damaged journals and those of other users stop nothing. */
-static void test_odd_journals(void **state)
+FIXTURE_TEST(test_odd_journals)
 {
 	static const char *const names[] = { ".xddcp-0123456789abcdef.journal",
 					     ".xddcp-0123456789abcde0.journal" };
@@ -662,36 +662,4 @@ static void test_odd_journals(void **state)
 	assert_int_equal(count(true), 3);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_order_of_many),
-		TEST(test_order_of_few),
-		TEST(test_memory),
-		TEST(test_memory_at_once),
-		TEST(test_modes),
-		TEST(test_modes_of_acl),
-		TEST(test_others),
-		TEST(test_alone),
-		TEST(test_failed_flush),
-		TEST(test_begun_before_failure),
-		TEST(test_failed_second_flush),
-		TEST(test_failed_fsync),
-		TEST(test_failed_rename),
-		TEST(test_failed_close),
-		TEST(test_replace),
-		TEST(test_in_place_and_links),
-		TEST(test_bound),
-		TEST(test_threads),
-		TEST(test_drop),
-		TEST(test_passive),
-		TEST(test_times_of_root),
-		TEST(test_dead_session),
-		TEST(test_two_sessions),
-		TEST(test_stale_names),
-		TEST(test_lost_records),
-		TEST(test_odd_journals),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

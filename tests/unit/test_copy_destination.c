@@ -110,7 +110,7 @@ static void assert_link(struct source_rig *r, const char *name, const char *targ
 /* ---- trees ---- */
 
 /* DIR x { a, sub { b }, link, other names of a and link }, into a directory that does not exist. */
-static void test_tree(void **state)
+TEST(test_tree)
 {
 	struct source_rig r;
 	struct copy_entry e;
@@ -167,7 +167,7 @@ static void test_tree(void **state)
 }
 
 /* The root gets its attributes last, and they are durable too. */
-static void test_flush_of_root(void **state)
+TEST(test_flush_of_root)
 {
 	struct source_rig r;
 	struct stat st;
@@ -196,7 +196,7 @@ static void test_flush_of_root(void **state)
 }
 
 /* The second time there is no WANT; attributes that differ are corrected. */
-static void test_again(void **state)
+TEST(test_again)
 {
 	struct source_rig r;
 	struct copy_entry e;
@@ -235,7 +235,7 @@ static void test_again(void **state)
 }
 
 /* A file, a directory, a link in the place of others. */
-static void test_in_the_way(void **state)
+TEST(test_in_the_way)
 {
 	struct source_rig r;
 	uint64_t dir, below, file, lost, deep, link, replaced;
@@ -282,7 +282,7 @@ static void test_in_the_way(void **state)
 }
 
 /* The new name of a file, whose directory must exist. */
-static void test_names(void **state)
+TEST(test_names)
 {
 	struct source_rig r;
 	uint64_t a;
@@ -372,7 +372,7 @@ static void blocks(const struct copy_settings *more, const char *old, size_t old
 	rig_close(&r);
 }
 
-static void test_blocks(void **state)
+TEST(test_blocks)
 {
 	uint8_t *old = pattern(8 * BLOCK);
 
@@ -387,7 +387,7 @@ static void test_blocks(void **state)
 }
 
 /* A file without bytes that are sent, and one that the source cannot read. */
-static void test_ends(void **state)
+TEST(test_ends)
 {
 	struct source_rig r;
 	uint64_t hole, bad, small;
@@ -435,7 +435,7 @@ static void set_mtime(struct source_rig *r, const char *name)
 	assert_int_equal(utimensat(AT_FDCWD, rig_path(r, name, path), times, 0), 0);
 }
 
-static void test_verify(void **state)
+TEST(test_verify)
 {
 	const size_t size = 40 * COPY_MIN_BLOCK_BYTES + 7;
 	uint8_t *data = pattern(size), *other = pattern(size);
@@ -491,7 +491,7 @@ static void test_verify(void **state)
 }
 
 /* -c: equal contents get the time, others are sent. */
-static void test_contents(void **state)
+TEST(test_contents)
 {
 	struct source_rig r;
 	uint64_t same, differs;
@@ -523,7 +523,7 @@ static void test_contents(void **state)
 }
 
 /* -n changes nothing, and wants nothing. */
-static void test_dry_run(void **state)
+TEST(test_dry_run)
 {
 	struct source_rig r;
 	uint64_t there, a, dir, below, link;
@@ -567,7 +567,7 @@ static void test_dry_run(void **state)
 }
 
 /* More files with other names than a table of a fixed size would have; all find theirs. */
-static void test_many_links(void **state)
+TEST(test_many_links)
 {
 	enum {
 		N = (1 << 18) + 10000
@@ -600,7 +600,7 @@ static void test_many_links(void **state)
 
 /* ---- the end ---- */
 
-static void test_cancel(void **state)
+TEST(test_cancel)
 {
 	struct source_rig r;
 	uint64_t large, small, waits, dir;
@@ -633,7 +633,7 @@ static void test_cancel(void **state)
 }
 
 /* The channel ends without a word. */
-static void test_loss(void **state)
+TEST(test_loss)
 {
 	struct source_rig r;
 	uint64_t large;
@@ -653,7 +653,7 @@ static void test_loss(void **state)
 }
 
 /* The copy ends in another thread while an offer is handled: all that it uses stays until then. */
-static void test_loss_in_offer(void **state)
+TEST(test_loss_in_offer)
 {
 	struct source_rig r;
 
@@ -680,16 +680,6 @@ static void test_loss_in_offer(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tree),	      cmocka_unit_test(test_flush_of_root),
-		cmocka_unit_test(test_again),	      cmocka_unit_test(test_in_the_way),
-		cmocka_unit_test(test_names),	      cmocka_unit_test(test_blocks),
-		cmocka_unit_test(test_ends),	      cmocka_unit_test(test_verify),
-		cmocka_unit_test(test_contents),      cmocka_unit_test(test_dry_run),
-		cmocka_unit_test(test_cancel),	      cmocka_unit_test(test_loss),
-		cmocka_unit_test(test_loss_in_offer), cmocka_unit_test(test_many_links),
-	};
-
 	alarm(WATCHDOG_S);
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);

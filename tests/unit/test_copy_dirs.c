@@ -52,7 +52,7 @@ static void is_dir(struct dirs *t, struct dir_node *node, const char *path)
 	assert_int_equal(a.st_dev, b.st_dev);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	static const char *const invalid[] = { "", ".", "..", "/", "/tmp", "names/..", "names/" };
 	struct leftovers before = leftovers_count();
@@ -86,7 +86,7 @@ static void test_names(void **state)
 	leftovers_assert_none(&before);
 }
 
-static void test_path(void **state)
+TEST(test_path)
 {
 	struct dirs *t = tree(0);
 	struct dir_node *a, *b, *c;
@@ -124,7 +124,7 @@ static void test_path(void **state)
 }
 
 /* More directories than descriptors, each entered twice. */
-static void test_limit(void **state)
+TEST(test_limit)
 {
 	struct leftovers before = leftovers_count();
 	struct dirs *t = tree(4);
@@ -156,7 +156,7 @@ static void test_limit(void **state)
 }
 
 /* The process has no descriptor left, before the limit of the tree. */
-static void test_no_descriptors(void **state)
+TEST(test_no_descriptors)
 {
 	struct rlimit old, few;
 	struct dirs *t = tree(1000);
@@ -181,7 +181,7 @@ static void test_no_descriptors(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 }
 
-static void test_deep(void **state)
+TEST(test_deep)
 {
 	static struct dir_node *nodes[DEPTH];
 	struct leftovers before = leftovers_count();
@@ -222,7 +222,7 @@ static void test_deep(void **state)
 }
 
 /* A directory that was replaced while it was closed. */
-static void test_replaced(void **state)
+TEST(test_replaced)
 {
 	struct dirs *t = tree(4);
 	struct dir_node *victim, *other[8];
@@ -252,7 +252,7 @@ static void test_replaced(void **state)
 }
 
 /* A directory that may be searched only. */
-static void test_search_only(void **state)
+TEST(test_search_only)
 {
 	struct dirs *t;
 	struct dir_node *node, *sub;
@@ -277,7 +277,7 @@ static void test_search_only(void **state)
 }
 
 /* Bytes of a node: a destination has as many as directories with files that are not complete. */
-static void test_memory(void **state)
+TEST(test_memory)
 {
 	enum {
 		NODES = 100000,
@@ -312,7 +312,7 @@ static void *swap_with_link(void *arg)
 }
 
 /* A directory is exchanged with a link to one outside all the time: that one is never opened. */
-static void test_race(void **state)
+TEST(test_race)
 {
 	struct race r = { .stop = false };
 	uint64_t end_ns = clock_kernel_ns() + NS_PER_SEC / 2;
@@ -376,7 +376,7 @@ static void *use_all(void *arg)
 }
 
 /* Threads that share a few descriptors for a chain of directories. */
-static void test_threads(void **state)
+TEST(test_threads)
 {
 	struct share s = { .t = tree(4) };
 	struct leftovers before = leftovers_count();
@@ -406,15 +406,4 @@ static void test_threads(void **state)
 	dirs_free(s.t);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),	    cmocka_unit_test(test_path),
-		cmocka_unit_test(test_limit),	    cmocka_unit_test(test_no_descriptors),
-		cmocka_unit_test(test_deep),	    cmocka_unit_test(test_replaced),
-		cmocka_unit_test(test_search_only), cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_race),	    cmocka_unit_test(test_threads),
-	};
-
-	return cmocka_run_group_tests(tests, enter_directory, remove_directory);
-}
+RUN_TESTS(enter_directory, remove_directory)

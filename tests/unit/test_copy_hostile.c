@@ -42,7 +42,7 @@ static uint64_t wanted(struct source_rig *r, uint64_t size_bytes)
 	return id;
 }
 
-static void test_entries(void **state)
+TEST(test_entries)
 {
 	struct source_rig r;
 
@@ -80,7 +80,7 @@ static void test_entries(void **state)
 	refused(&r, "unknown file");
 }
 
-static void test_top_names(void **state)
+TEST(test_top_names)
 {
 	struct source_rig r;
 
@@ -102,7 +102,7 @@ static void test_top_names(void **state)
 	assert_false(rig_exists(&r, "name"));
 }
 
-static void test_data(void **state)
+TEST(test_data)
 {
 	struct source_rig r;
 	uint64_t id;
@@ -155,7 +155,7 @@ static void test_data(void **state)
 	refused(&r, "not asked for");
 }
 
-static void test_file_end(void **state)
+TEST(test_file_end)
 {
 	struct source_rig r;
 	uint64_t id;
@@ -185,7 +185,7 @@ static void test_file_end(void **state)
 }
 
 /* Digests that do not cover a file are no comparison. */
-static void test_part_of_sums(void **state)
+TEST(test_part_of_sums)
 {
 	struct source_rig r;
 	uint64_t id;
@@ -204,7 +204,7 @@ static void test_part_of_sums(void **state)
 }
 
 /* More than the window has room for. */
-static void test_window(void **state)
+TEST(test_window)
 {
 	struct source_rig r;
 	char name[16];
@@ -224,7 +224,7 @@ static void test_window(void **state)
 }
 
 /* The window leaves out directories that are not left, so that a deep tree fits. */
-static void test_open_directories(void **state)
+TEST(test_open_directories)
 {
 	static uint8_t value[200 << 10];
 	const struct copy_attr attr = { .name = "user.x", .value = value, .size = sizeof(value) };
@@ -247,7 +247,7 @@ static void test_open_directories(void **state)
  * not make: of those beyond 64 MiB the last component is remembered, which is not taken for a path
  * of a file that is there.
  */
-static void test_long_names_of_links(void **state)
+TEST(test_long_names_of_links)
 {
 	const size_t depth = 2000, path_bytes = depth * COPY_MAX_NAME_BYTES + sizeof("f");
 	const uint64_t kept = (64u << 20) / path_bytes;
@@ -285,7 +285,7 @@ static void test_long_names_of_links(void **state)
 }
 
 /* The last name of a file is said, and no other may follow: the file is forgotten. */
-static void test_last_name(void **state)
+TEST(test_last_name)
 {
 	struct source_rig r;
 	struct copy_entry e;
@@ -311,7 +311,7 @@ static void test_last_name(void **state)
 }
 
 /* The end, while files are expected. */
-static void test_finish(void **state)
+TEST(test_finish)
 {
 	struct source_rig r;
 	uint64_t id;
@@ -326,19 +326,6 @@ static void test_finish(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_entries),
-		cmocka_unit_test(test_top_names),
-		cmocka_unit_test(test_data),
-		cmocka_unit_test(test_file_end),
-		cmocka_unit_test(test_part_of_sums),
-		cmocka_unit_test(test_window),
-		cmocka_unit_test(test_open_directories),
-		cmocka_unit_test(test_long_names_of_links),
-		cmocka_unit_test(test_last_name),
-		cmocka_unit_test(test_finish),
-	};
-
 	alarm(WATCHDOG_S);
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);

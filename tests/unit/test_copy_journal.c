@@ -118,7 +118,7 @@ static struct journal_record sample(unsigned i)
 
 #define TYPES 6
 
-static void test_records(void **state)
+TEST(test_records)
 {
 	uint8_t data[JOURNAL_MAX_RECORD_BYTES], again[JOURNAL_MAX_RECORD_BYTES];
 	struct extent back[3];
@@ -148,7 +148,7 @@ static void test_records(void **state)
 }
 
 /* Ranges are in order, have bytes, and do not touch. */
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
 	static const struct {
 		struct extent ranges[2];
@@ -177,7 +177,7 @@ static void test_ranges(void **state)
 	}
 }
 
-static void test_paths(void **state)
+TEST(test_paths)
 {
 	static const char *const bad[] = { "/",	 "a/",	 "/a",	 "a//b", ".",
 					   "..", "a/..", "../a", "a/./b" };
@@ -194,7 +194,7 @@ static void test_paths(void **state)
 		assert_true(journal_path_is_clean(good[i]));
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	char name[COPY_TEMPORARY_SIZE];
 	uint64_t session, number;
@@ -420,7 +420,7 @@ static int resume(struct commit_file *f, struct extents *x)
 	return commit_resume(commit, f, x);
 }
 
-static void test_resume(void **state)
+FIXTURE_TEST(test_resume)
 {
 	struct extents x = { .n = 0 };
 	struct commit_file *f;
@@ -456,7 +456,7 @@ static void test_resume(void **state)
 }
 
 /* A file that has its name is forgotten once that is durable, not before. */
-static void test_order_of_names(void **state)
+FIXTURE_TEST(test_order_of_names)
 {
 	static const char *const names[] = { "a", "b", "c", "d", "e", "f" };
 	size_t renamed = 0, durable = 0, gone = 0;
@@ -491,7 +491,7 @@ static void test_order_of_names(void **state)
 }
 
 /* Interrupted again, in order: what is there is kept, and continued by a third one. */
-static void test_interrupted_again(void **state)
+FIXTURE_TEST(test_interrupted_again)
 {
 	struct extents x = { .n = 0 };
 	struct commit_file *f;
@@ -531,7 +531,7 @@ static void test_interrupted_again(void **state)
 	extents_clear(&x);
 }
 
-static void test_changed_source(void **state)
+FIXTURE_TEST(test_changed_source)
 {
 	struct extents x = { .n = 0 };
 	struct commit_file *f;
@@ -557,7 +557,7 @@ static void test_changed_source(void **state)
 }
 
 /* Replaced, cut or extended after the copy died: not believed. */
-static void test_changed_file(void **state)
+FIXTURE_TEST(test_changed_file)
 {
 	struct extents x = { .n = 0 };
 	char command[256];
@@ -587,7 +587,7 @@ static void test_changed_file(void **state)
 }
 
 /* A file that has its last permissions already can be continued. */
-static void test_permissions(void **state)
+FIXTURE_TEST(test_permissions)
 {
 	struct extents x = { .n = 0 };
 	char command[256];
@@ -607,7 +607,7 @@ static void test_permissions(void **state)
 }
 
 /* Another copy, or one without -R. */
-static void test_other_copies(void **state)
+FIXTURE_TEST(test_other_copies)
 {
 	struct extents x = { .n = 0 };
 	struct commit_file *f;
@@ -638,7 +638,7 @@ static void test_other_copies(void **state)
 }
 
 /* A live session is neither continued nor disturbed. */
-static void test_alive(void **state)
+FIXTURE_TEST(test_alive)
 {
 	struct extents x = { .n = 0 };
 	struct commit_file *f, *g;
@@ -682,7 +682,7 @@ static void die_creating(bool named)
 }
 
 /* A journal without a head has no name, or one that the next copy removes once it is dead. */
-static void test_no_head(void **state)
+FIXTURE_TEST(test_no_head)
 {
 	char path[256], name[COPY_TEMPORARY_SIZE];
 	int fd;
@@ -735,7 +735,7 @@ static uint64_t resumed(const char *name)
 	return total;
 }
 
-static void test_each_prefix(void **state)
+FIXTURE_TEST(test_each_prefix)
 {
 	static uint8_t data[16 * JOURNAL_MAX_RECORD_BYTES];
 	uint64_t last = 0, total = 0, most_other = 0;
@@ -759,7 +759,7 @@ static void test_each_prefix(void **state)
 	assert_int_equal(total, 0);
 }
 
-static void test_each_damage(void **state)
+FIXTURE_TEST(test_each_damage)
 {
 	static uint8_t data[16 * JOURNAL_MAX_RECORD_BYTES];
 	size_t n;
@@ -775,7 +775,7 @@ static void test_each_damage(void **state)
 }
 
 /* A journal that is right in itself, but says what cannot be. */
-static void test_wrong_journals(void **state)
+FIXTURE_TEST(test_wrong_journals)
 {
 	static uint8_t data[16 * JOURNAL_MAX_RECORD_BYTES];
 	struct stat st = { .st_ino = 1 };
@@ -857,7 +857,7 @@ static bool root_is_renamed(void)
 }
 
 /* Where locks do not reach all hosts, a look at a journal is no sign that its session lives. */
-static void test_silence(void **state)
+FIXTURE_TEST(test_silence)
 {
 	struct copy_job job = { .settings = &settings };
 	struct extents x = { .n = 0 };
@@ -921,7 +921,7 @@ static void cut_journal(void)
 }
 
 /* Directories whose records were lost are looked at when the copy enters them. */
-static void test_lost_directories(void **state)
+FIXTURE_TEST(test_lost_directories)
 {
 	struct extents x = { .n = 0 };
 	struct dir_node *s = sub("s");
@@ -1019,7 +1019,7 @@ static void journal_paths(char *text, size_t size)
 }
 
 /* A journal of a later version is kept with its files, and named. */
-static void test_later_versions(void **state)
+FIXTURE_TEST(test_later_versions)
 {
 	static uint8_t data[16 * JOURNAL_MAX_RECORD_BYTES];
 	static const struct {
@@ -1055,7 +1055,7 @@ static void test_later_versions(void **state)
 }
 
 /* A path that is cut may be that of another file: it is not recorded, and not looked for. */
-static void test_long_paths(void **state)
+FIXTURE_TEST(test_long_paths)
 {
 	static char text[2 * JOURNAL_MAX_PATH_BYTES];
 	struct dir_node *nodes[4];
@@ -1098,7 +1098,7 @@ static void test_long_paths(void **state)
 }
 
 /* A copy that cannot begin, or cannot read a journal, leaves it to the next one. */
-static void test_no_begin(void **state)
+FIXTURE_TEST(test_no_begin)
 {
 	settings.resume = true;
 	make_dead();
@@ -1117,7 +1117,7 @@ static void test_no_begin(void **state)
 }
 
 /* Data first, then the journal; a flush that failed is recorded nowhere, and fails the file. */
-static void test_failed_flush(void **state)
+FIXTURE_TEST(test_failed_flush)
 {
 	struct extents x = { .n = 0 };
 	struct commit_file *f;
@@ -1155,7 +1155,7 @@ static void test_failed_flush(void **state)
 }
 
 /* Without storage nothing is flushed, and all that was written counts. */
-static void test_memory_only(void **state)
+FIXTURE_TEST(test_memory_only)
 {
 	struct extents x = { .n = 0 };
 	struct commit_file *f;
@@ -1195,7 +1195,7 @@ static void *write_fourth(void *arg)
 	return NULL;
 }
 
-static void test_threads(void **state)
+FIXTURE_TEST(test_threads)
 {
 	struct extents x = { .n = 0 };
 	struct commit_file *f;
@@ -1222,34 +1222,4 @@ static void test_threads(void **state)
 	extents_clear(&x);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_records),
-		cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_ranges),
-		TEST(test_resume),
-		TEST(test_order_of_names),
-		TEST(test_interrupted_again),
-		TEST(test_changed_source),
-		TEST(test_changed_file),
-		TEST(test_permissions),
-		TEST(test_other_copies),
-		TEST(test_alive),
-		TEST(test_no_head),
-		TEST(test_each_prefix),
-		TEST(test_each_damage),
-		TEST(test_wrong_journals),
-		TEST(test_failed_flush),
-		TEST(test_memory_only),
-		TEST(test_threads),
-		TEST(test_silence),
-		TEST(test_lost_directories),
-		TEST(test_long_paths),
-		TEST(test_later_versions),
-		TEST(test_no_begin),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

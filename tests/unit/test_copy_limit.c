@@ -51,7 +51,7 @@ static void assert_unclear(const char *a, const char *b, struct copy_shares s, s
 	assert_string_equal(copy_limit_name(v.other), b);
 }
 
-static void test_storage(void **state)
+TEST(test_storage)
 {
 	struct copy_shares d = shares(10, 5, 20, 0, 10);
 
@@ -67,7 +67,7 @@ static void test_storage(void **state)
 	assert_limit("destination-storage", shares(5, 30, 5, 5, 20), d);
 }
 
-static void test_network(void **state)
+TEST(test_network)
 {
 	struct copy_shares s = shares(1, 98, 0, 0, 1), d = shares(74, 10, 15, 0, 1);
 
@@ -103,7 +103,7 @@ static void test_network(void **state)
 }
 
 /* Storage and network in memory take all of the time, and none of it is a wait. */
-static void test_processor(void **state)
+TEST(test_processor)
 {
 	struct copy_shares s = shares(30, 60, 0, 7, 97), d = shares(1, 1, 96, 0, 3);
 
@@ -121,7 +121,7 @@ static void test_processor(void **state)
 }
 
 /* The data threads wait for other threads of a process that a quota stops. */
-static void test_quota(void **state)
+TEST(test_quota)
 {
 	struct copy_shares s = shares(0, 86, 6, 0, 1), d = shares(7, 57, 23, 1, 70);
 	const char *by_quota = "the processor of the destination, which a CPU quota stopped";
@@ -149,7 +149,7 @@ static void test_quota(void **state)
 	assert_text("the network", shares(1, 98, 0, 0, 1), d, false);
 }
 
-static void test_pace(void **state)
+TEST(test_pace)
 {
 	assert_limit("source-pace", paced(98), shares(1, 1, 98, 0, 1));
 	assert_text("the pace requested at the source", paced(98), shares(1, 1, 98, 0, 1), false);
@@ -160,7 +160,7 @@ static void test_pace(void **state)
 	assert_limit("network", paced(20), shares(1, 98, 1, 0, 1));
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
 	struct copy_shares d = shares(5, 1, 10, 0, 5);
 
@@ -175,7 +175,7 @@ static void test_files(void **state)
 	assert_limit("network", shares(5, 5, 90, 0, 5), shares(5, 5, 90, 0, 5));
 }
 
-static void test_unclear(void **state)
+TEST(test_unclear)
 {
 	assert_unclear("source-storage", "destination-storage", shares(99, 1, 0, 0, 1),
 		       shares(95, 1, 4, 0, 1));
@@ -191,7 +191,7 @@ static void test_unclear(void **state)
 }
 
 /* More than there can be, as counts of threads end at other moments. */
-static void test_too_much(void **state)
+TEST(test_too_much)
 {
 	struct copy_shares d = shares(100, 0, 0, 0, 0), s = shares(0, 100, 0, 0, 0);
 
@@ -201,7 +201,7 @@ static void test_too_much(void **state)
 	assert_limit("source-processor", s, shares(0, 0, 100, 0, 0));
 }
 
-static void test_no_verdict(void **state)
+TEST(test_no_verdict)
 {
 	struct copy_verdict v = { 0 };
 	char buf[COPY_VERDICT_SIZE];
@@ -214,15 +214,4 @@ static void test_no_verdict(void **state)
 		assert_int_equal(copy_limit_named(copy_limit_name(i)), i);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_storage),	  cmocka_unit_test(test_network),
-		cmocka_unit_test(test_processor), cmocka_unit_test(test_pace),
-		cmocka_unit_test(test_files),	  cmocka_unit_test(test_unclear),
-		cmocka_unit_test(test_too_much),  cmocka_unit_test(test_no_verdict),
-		cmocka_unit_test(test_quota),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

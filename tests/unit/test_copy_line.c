@@ -45,7 +45,20 @@ static uint32_t expected_threads(void)
 	return CPU_COUNT(&own) <= 4 ? 4 : 8;
 }
 
-static void test_threads(void **state)
+static int begin(void **state)
+{
+	unsetenv("XDDCP_SSH");
+	*state = arena_new();
+	return *state ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	arena_free(*state);
+	return 0;
+}
+
+TEST_SETUP_TEARDOWN(test_threads, begin, end)
 {
 	struct copy_line l;
 
@@ -58,7 +71,7 @@ static void test_threads(void **state)
 	assert_int_equal(l.request.settings.connections, 3);
 }
 
-static void test_defaults(void **state)
+TEST_SETUP_TEARDOWN(test_defaults, begin, end)
 {
 	struct copy_line l;
 	const struct copy_settings *s = &l.request.settings;
@@ -86,7 +99,7 @@ static void test_defaults(void **state)
 	assert_string_equal(l.request.destination.path, "b");
 }
 
-static void test_letters_and_names(void **state)
+TEST_SETUP_TEARDOWN(test_letters_and_names, begin, end)
 {
 	static const struct {
 		const char *letter, *name;
@@ -131,7 +144,7 @@ static void test_letters_and_names(void **state)
 	}
 }
 
-static void test_values(void **state)
+TEST_SETUP_TEARDOWN(test_values, begin, end)
 {
 	struct copy_line l;
 	const struct copy_settings *s = &l.request.settings;
@@ -166,7 +179,7 @@ static void test_values(void **state)
 	LINE(&l, "h:a b -t", COPY_BAD_ARGUMENTS);
 }
 
-static void test_clusters(void **state)
+TEST_SETUP_TEARDOWN(test_clusters, begin, end)
 {
 	struct copy_line l;
 	const struct copy_settings *s = &l.request.settings;
@@ -188,7 +201,7 @@ static void test_clusters(void **state)
 	assert_string_equal(l.request.destination.path, "-rPv");
 }
 
-static void test_later_forms(void **state)
+TEST_SETUP_TEARDOWN(test_later_forms, begin, end)
 {
 	struct copy_line l;
 	const struct copy_settings *s = &l.request.settings;
@@ -231,7 +244,7 @@ static void test_later_forms(void **state)
 	assert_string_equal(l.request.destination.path, "3");
 }
 
-static void test_size(void **state)
+TEST_SETUP_TEARDOWN(test_size, begin, end)
 {
 	struct copy_line l;
 	const struct copy_settings *s = &l.request.settings;
@@ -270,7 +283,7 @@ static void place(struct arena *arena, const char *word, const char *user, const
 	assert_string_equal(p.path, path);
 }
 
-static void test_places(void **state)
+TEST_SETUP_TEARDOWN(test_places, begin, end)
 {
 	static const char *const wrong[] = {
 		"",	  "-h:a",   "u@-h:a",  "-u@h:a",    "@h:a",    "u@:a",
@@ -310,7 +323,7 @@ static void test_places(void **state)
 	assert_non_null(copy_place_parse(*state, longer, &p));
 }
 
-static void test_names(void **state)
+TEST_SETUP_TEARDOWN(test_names, begin, end)
 {
 	struct copy_line l;
 
@@ -340,7 +353,7 @@ static void test_names(void **state)
 	assert_string_equal(l.line.shows, "help");
 }
 
-static void test_combinations(void **state)
+TEST_SETUP_TEARDOWN(test_combinations, begin, end)
 {
 	static const char *const excluded[] = {
 		"-k -i", "-k -R", "-k -n", "-k -force", "-n -R", "-n -a",
@@ -355,7 +368,7 @@ static void test_combinations(void **state)
 	}
 }
 
-static void test_programs(void **state)
+TEST_SETUP_TEARDOWN(test_programs, begin, end)
 {
 	struct copy_line l;
 
@@ -397,7 +410,7 @@ static void split(struct arena *arena, const char *text, const char *expected)
 	assert_string_equal(got, expected);
 }
 
-static void test_split(void **state)
+TEST_SETUP_TEARDOWN(test_split, begin, end)
 {
 	const char *const *words;
 
@@ -415,35 +428,4 @@ static void test_split(void **state)
 	assert_int_equal(copy_split(*state, "''", &words), -ENODATA);
 }
 
-static int begin(void **state)
-{
-	unsetenv("XDDCP_SSH");
-	*state = arena_new();
-	return *state ? 0 : -1;
-}
-
-static int end(void **state)
-{
-	arena_free(*state);
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_threads, begin, end),
-		cmocka_unit_test_setup_teardown(test_defaults, begin, end),
-		cmocka_unit_test_setup_teardown(test_letters_and_names, begin, end),
-		cmocka_unit_test_setup_teardown(test_values, begin, end),
-		cmocka_unit_test_setup_teardown(test_clusters, begin, end),
-		cmocka_unit_test_setup_teardown(test_later_forms, begin, end),
-		cmocka_unit_test_setup_teardown(test_size, begin, end),
-		cmocka_unit_test_setup_teardown(test_places, begin, end),
-		cmocka_unit_test_setup_teardown(test_names, begin, end),
-		cmocka_unit_test_setup_teardown(test_combinations, begin, end),
-		cmocka_unit_test_setup_teardown(test_programs, begin, end),
-		cmocka_unit_test_setup_teardown(test_split, begin, end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -166,7 +166,7 @@ static int join(struct sender *s)
 
 /* ---- channels ---- */
 
-static void test_channel(void **state)
+TEST(test_channel)
 {
 	struct pair p;
 
@@ -182,7 +182,7 @@ static void test_channel(void **state)
 }
 
 /* Standard input and output of ssh may be one socket. */
-static void test_one_socket(void **state)
+TEST(test_one_socket)
 {
 	struct pair p;
 	int s[2];
@@ -198,7 +198,7 @@ static void test_one_socket(void **state)
 }
 
 /* More than a pipe holds, in one part and in many, and from several threads. */
-static void test_large(void **state)
+TEST(test_large)
 {
 	const size_t size = 1u << 20;
 	uint8_t *data = sample(size);
@@ -228,7 +228,7 @@ static void test_large(void **state)
 	free(data);
 }
 
-static void test_inside(void **state)
+TEST(test_inside)
 {
 	uint8_t *data = sample(BIG_BYTES);
 	struct sender s = { .type = WIRE_COPY_BLOCK, .data = data, .size = BIG_BYTES, .times = 3 };
@@ -254,7 +254,7 @@ static void test_inside(void **state)
 }
 
 /* A message between two that are seconds apart: ALIVE is not seen, and keeps the channel up. */
-static void test_alive(void **state)
+TEST(test_alive)
 {
 	struct pair p;
 
@@ -266,7 +266,7 @@ static void test_alive(void **state)
 }
 
 /* Signs of life do not put a deadline off. */
-static void test_deadline(void **state)
+TEST(test_deadline)
 {
 	struct pair p;
 
@@ -281,7 +281,7 @@ static void test_deadline(void **state)
 	close_pair(&p);
 }
 
-static void test_stall(void **state)
+TEST(test_stall)
 {
 	uint64_t start_ns = clock_now_ns();
 	struct pair p;
@@ -295,7 +295,7 @@ static void test_stall(void **state)
 }
 
 /* A peer that neither receives nor sends is not there. */
-static void test_send_stall(void **state)
+TEST(test_send_stall)
 {
 	uint8_t *data = sample(1u << 20);
 	struct sender s = { .type = WIRE_COPY_OFFER, .data = data, .size = 1u << 20, .times = 1 };
@@ -327,7 +327,7 @@ static void *abort_later(void *arg)
 	return abort_soon(arg);
 }
 
-static void test_abort(void **state)
+TEST(test_abort)
 {
 	uint8_t *data = sample(1u << 20);
 	struct sender s = { .type = WIRE_COPY_OFFER, .data = data, .size = 1u << 20, .times = 1 };
@@ -347,7 +347,7 @@ static void test_abort(void **state)
 	free(data);
 }
 
-static void test_peer_closes(void **state)
+TEST(test_peer_closes)
 {
 	uint8_t *data = sample(1u << 20);
 	struct sender s = { .type = WIRE_COPY_OFFER, .data = data, .size = 1u << 20, .times = 2 };
@@ -390,7 +390,7 @@ static void refuses(struct wire_header h, uint64_t max_data, const char *text)
 	close_pair(&p);
 }
 
-static void test_hostile_channel(void **state)
+TEST(test_hostile_channel)
 {
 	struct digest right = digest_data("12345678", 8), wrong = digest_data("x", 1);
 	struct wire_header good = { .type = WIRE_COPY_RESULT,
@@ -418,7 +418,7 @@ static void test_hostile_channel(void **state)
 	refuses(h, 8, "out of range");
 }
 
-static void test_garbage(void **state)
+TEST(test_garbage)
 {
 	uint8_t noise[WIRE_HEADER_BYTES];
 	struct pair p;
@@ -478,7 +478,7 @@ static void close_bare(struct data *d)
 	link_close(d->destination);
 }
 
-static void test_data(void **state)
+TEST(test_data)
 {
 	uint8_t *data = sample(BIG_BYTES);
 	struct sender s = { .type = WIRE_COPY_BLOCK, .data = data, .size = BIG_BYTES, .times = 4 };
@@ -514,7 +514,7 @@ static void test_data(void **state)
 }
 
 /* The wait for a message has no limit, that within a message has. */
-static void test_data_pause(void **state)
+TEST(test_data_pause)
 {
 	struct wire_header h = { .type = WIRE_COPY_BLOCK, .connection = 5, .sequence = 1 };
 	struct iovec half = { (void *)"half", 4 };
@@ -550,7 +550,7 @@ static void data_refuses(struct wire_header h, struct wire_key *key, const char 
 	close_bare(&d);
 }
 
-static void test_hostile_data(void **state)
+TEST(test_hostile_data)
 {
 	struct wire_header good = { .type = WIRE_COPY_BLOCK, .connection = 5, .sequence = 1 };
 	struct wire_header h;
@@ -579,7 +579,7 @@ static void test_hostile_data(void **state)
 }
 
 /* A message that was recorded is refused the second time. */
-static void test_replay(void **state)
+TEST(test_replay)
 {
 	struct wire_header h = { .type = WIRE_COPY_BLOCK, .connection = 5, .sequence = 1 };
 	struct data d;
@@ -598,25 +598,6 @@ static void test_replay(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_channel),
-		cmocka_unit_test(test_one_socket),
-		cmocka_unit_test(test_large),
-		cmocka_unit_test(test_inside),
-		cmocka_unit_test(test_alive),
-		cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_stall),
-		cmocka_unit_test(test_send_stall),
-		cmocka_unit_test(test_abort),
-		cmocka_unit_test(test_peer_closes),
-		cmocka_unit_test(test_hostile_channel),
-		cmocka_unit_test(test_garbage),
-		cmocka_unit_test(test_data),
-		cmocka_unit_test(test_data_pause),
-		cmocka_unit_test(test_hostile_data),
-		cmocka_unit_test(test_replay),
-	};
-
 	const char *why;
 
 	if (!digest_available(&why)) {
@@ -625,6 +606,5 @@ int main(void)
 	}
 	alarm(WATCHDOG_S);
 	signal(SIGPIPE, SIG_IGN);
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("copy_link", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

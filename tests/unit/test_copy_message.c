@@ -102,7 +102,7 @@ static size_t repeat_start(const uint8_t *in, size_t length, uint8_t *out)
 	return n;
 }
 
-static void test_start(void **state)
+TEST(test_start)
 {
 	struct copy_start b = sample_start(), found;
 	size_t length = copy_encode_start(&b, body, sizeof(body));
@@ -126,7 +126,7 @@ static void test_start(void **state)
 }
 
 /* Each of the settings that are flags has a bit of its own. */
-static void test_settings(void **state)
+TEST(test_settings)
 {
 	struct copy_settings s = { .connections = 1, .block_bytes = 4096, .timeout_ns = 1 };
 	bool *const flags[] = {
@@ -177,7 +177,7 @@ static void assert_start_refused(const struct copy_start *b)
 	assert_int_equal(copy_decode_start(body, length, &found), WIRE_BAD_BODY);
 }
 
-static void test_start_limits(void **state)
+TEST(test_start_limits)
 {
 	static char path[COPY_MAX_PATH_BYTES + 1];
 	const char *long_source = path;
@@ -214,7 +214,7 @@ static void test_start_limits(void **state)
 }
 
 /* Names that do not fit into a message are the caller's problem, and not cut. */
-static void test_start_too_long(void **state)
+TEST(test_start_too_long)
 {
 	static char path[COPY_MAX_PATH_BYTES];
 	static const char *names[COPY_MAX_SOURCES + 1];
@@ -241,7 +241,7 @@ static size_t repeat_started(const uint8_t *in, size_t length, uint8_t *out)
 		       copy_encode_started(&b, out, WIRE_MAX_BODY_BYTES);
 }
 
-static void test_started(void **state)
+TEST(test_started)
 {
 	struct copy_started b = { "xdd 8.0.0", "ho\x1bst", "", true }, found;
 	size_t length = copy_encode_started(&b, body, sizeof(body));
@@ -263,7 +263,7 @@ static size_t repeat_meet(const uint8_t *in, size_t length, uint8_t *out)
 						  copy_encode_meet(&b, out, WIRE_MAX_BODY_BYTES);
 }
 
-static void test_meet(void **state)
+TEST(test_meet)
 {
 	struct copy_meet b = { .how = COPY_CONNECT,
 			       .port = 40010,
@@ -390,7 +390,7 @@ static size_t encode_entries(void)
 	return total;
 }
 
-static void test_entries(void **state)
+TEST(test_entries)
 {
 	size_t length = encode_entries();
 	struct copy_entry e;
@@ -408,7 +408,7 @@ static void test_entries(void **state)
 }
 
 /* Room for the largest head is demanded of all kinds with a head like that of files. */
-static void test_entry_room(void **state)
+TEST(test_entry_room)
 {
 	for (size_t i = 0; i < N_ENTRIES; i++) {
 		const struct copy_entry *e = &sample_entries[i];
@@ -432,7 +432,7 @@ static enum wire_fault entry_fault(const struct copy_entry *e)
 	return copy_decode_entry(&cursor, &found, &more);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	static const char *const bad[] = { ".", "..", "/", "a/b", "/a", "a/", "../a" };
 	static const char *const good[] = { "a", "...", ".a", "..a", "a.", "-", "\n", "\xff", "~" };
@@ -455,7 +455,7 @@ static void test_names(void **state)
 	}
 }
 
-static void test_entry_limits(void **state)
+TEST(test_entry_limits)
 {
 	struct copy_entry e = { .kind = COPY_FILE, .id = 5, .name = "a", .mode = 010000 };
 	char name[COPY_MAX_NAME_BYTES + 1];
@@ -490,7 +490,7 @@ static void test_entry_limits(void **state)
 	assert_int_equal(entry_fault(&e), WIRE_BAD_BODY);
 }
 
-static void test_attr_limits(void **state)
+TEST(test_attr_limits)
 {
 	static struct copy_attr attrs[COPY_MAX_ATTRS + 1];
 	static const uint8_t value[COPY_MAX_ATTRS_BYTES];
@@ -512,7 +512,7 @@ static void test_attr_limits(void **state)
 }
 
 /* Nothing follows the end, and an unknown kind is no entry. */
-static void test_entry_order(void **state)
+TEST(test_entry_order)
 {
 	static const uint8_t after_end[] = { COPY_END, COPY_LEAVE };
 	static const uint8_t unknown[] = { COPY_END + 1 }, zero[] = { 0 };
@@ -548,7 +548,7 @@ static size_t repeat_wants(const uint8_t *in, size_t length, uint8_t *out)
 	}
 }
 
-static void test_wants(void **state)
+TEST(test_wants)
 {
 	static const struct extent ranges[] = { { 0, 1 }, { 1, 5 }, { 7, INT64_MAX } };
 	static const struct extent blocks = { 8192, 10000 };
@@ -589,7 +589,7 @@ static void assert_want_refused(const struct copy_want *w)
 	assert_int_equal(repeat_wants(body, length, again), 0);
 }
 
-static void test_want_limits(void **state)
+TEST(test_want_limits)
 {
 	static struct extent many[COPY_MAX_RANGES + 1];
 	struct extent ranges[2] = { { 5, 6 }, { 4, 5 } };
@@ -630,7 +630,7 @@ static size_t repeat_results(const uint8_t *in, size_t length, uint8_t *out)
 	return total;
 }
 
-static void test_results(void **state)
+TEST(test_results)
 {
 	size_t length = 0, n;
 
@@ -680,7 +680,7 @@ static size_t repeat_bundle(const uint8_t *in, size_t length, uint8_t *out)
 	}
 }
 
-static void test_bundle(void **state)
+TEST(test_bundle)
 {
 	static const char text[] = "cannot read (Input/output error)";
 	struct decoder c;
@@ -710,7 +710,7 @@ static void test_bundle(void **state)
 	check_variants(repeat_bundle, length);
 }
 
-static void test_bundle_limits(void **state)
+TEST(test_bundle_limits)
 {
 	static char data[COPY_SMALL_FILE_BYTES + 1];
 
@@ -735,7 +735,7 @@ static size_t repeat_file_end(const uint8_t *in, size_t length, uint8_t *out)
 		       copy_encode_file_end(&b, out, WIRE_MAX_BODY_BYTES);
 }
 
-static void test_file_end(void **state)
+TEST(test_file_end)
 {
 	struct copy_file_end b = { .id = 3, .messages = 4, .bytes = 5 }, found;
 	size_t length = copy_encode_file_end(&b, body, sizeof(body));
@@ -767,7 +767,7 @@ static size_t repeat_sums(const uint8_t *in, size_t length, uint8_t *out)
 						  wire_encode_sums(&b, out, WIRE_MAX_BODY_BYTES);
 }
 
-static void test_sums(void **state)
+TEST(test_sums)
 {
 	uint8_t digests[3 * 16];
 	struct wire_sums b = { .id = 9,
@@ -812,7 +812,7 @@ static size_t repeat_failure(const uint8_t *in, size_t length, uint8_t *out)
 		       copy_encode_failure(&b, out, WIRE_MAX_BODY_BYTES);
 }
 
-static void test_failure(void **state)
+TEST(test_failure)
 {
 	struct copy_failure b = { .id = 12,
 				  .status = COPY_FAILED,
@@ -836,7 +836,7 @@ static void test_failure(void **state)
 	assert_int_equal(copy_decode_failure(body, length, &found), WIRE_OK);
 }
 
-static void test_failure_path(void **state)
+TEST(test_failure_path)
 {
 	static char path[COPY_MAX_PATH_BYTES + 100];
 	struct copy_failure b;
@@ -864,7 +864,7 @@ static size_t repeat_counts(const uint8_t *in, size_t length, uint8_t *out)
 		       copy_encode_counts(&b, out, WIRE_MAX_BODY_BYTES);
 }
 
-static void test_counts(void **state)
+TEST(test_counts)
 {
 	const size_t n = sizeof(struct copy_counts) / sizeof(uint64_t);
 	struct copy_counts b, found;
@@ -883,7 +883,7 @@ static void test_counts(void **state)
 }
 
 /* The id of a block has all its bits in the header. */
-static void test_block_id(void **state)
+TEST(test_block_id)
 {
 	struct wire_header h = { .type = WIRE_COPY_BLOCK };
 
@@ -893,22 +893,4 @@ static void test_block_id(void **state)
 	assert_int_equal(h.pass, 0xffffff);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_start),	      cmocka_unit_test(test_settings),
-		cmocka_unit_test(test_start_limits),  cmocka_unit_test(test_start_too_long),
-		cmocka_unit_test(test_started),	      cmocka_unit_test(test_meet),
-		cmocka_unit_test(test_entries),	      cmocka_unit_test(test_entry_room),
-		cmocka_unit_test(test_names),	      cmocka_unit_test(test_entry_limits),
-		cmocka_unit_test(test_attr_limits),   cmocka_unit_test(test_entry_order),
-		cmocka_unit_test(test_wants),	      cmocka_unit_test(test_want_limits),
-		cmocka_unit_test(test_results),	      cmocka_unit_test(test_bundle),
-		cmocka_unit_test(test_bundle_limits), cmocka_unit_test(test_file_end),
-		cmocka_unit_test(test_sums),	      cmocka_unit_test(test_failure),
-		cmocka_unit_test(test_failure_path),  cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_block_id),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -70,7 +70,7 @@ static struct stat status(int fd)
 	return st;
 }
 
-static void test_mode_and_times(void **state)
+TEST(test_mode_and_times)
 {
 	static const mode_t modes[] = { 0, 0400, 0644, 0777, 01777 };
 	int fd = make("times", 0600);
@@ -105,7 +105,7 @@ static void test_mode_and_times(void **state)
 }
 
 /* Seconds before 1970, file systems without fractions, and the ends of the range. */
-static void test_same_time(void **state)
+TEST(test_same_time)
 {
 	static const struct {
 		struct timespec t;
@@ -134,7 +134,7 @@ static void test_same_time(void **state)
 }
 
 /* A program keeps the bits only if it has the owner of the source. */
-static void test_set_id(void **state)
+TEST(test_set_id)
 {
 	struct meta_owners *o = meta_owners_new();
 	struct copy_entry e = entry(06755), other;
@@ -174,7 +174,7 @@ static void test_set_id(void **state)
 }
 
 /* Permissions of new files in a directory: the mask, or a default ACL. */
-static void test_creation_mask(void **state)
+TEST(test_creation_mask)
 {
 	/* owner rwx, user 5 rw-, group r-x, mask r--, others --x */
 	static const uint8_t acl[] = { 2,   0,	 0,   0,    1,	 0,   7,    0,	 255, 255, 255,
@@ -196,7 +196,7 @@ static void test_creation_mask(void **state)
 	close(dir);
 }
 
-static void test_owner_names(void **state)
+TEST(test_owner_names)
 {
 	struct meta_names *k = meta_names_new();
 	struct meta_owners *o = meta_owners_new();
@@ -278,7 +278,7 @@ static const struct copy_attr *attr(const struct meta_set *set, const char *name
 	return NULL;
 }
 
-static void test_attributes(void **state)
+TEST(test_attributes)
 {
 	struct leftovers before = leftovers_count();
 	struct meta_owners *o = meta_owners_new();
@@ -346,7 +346,7 @@ static void test_attributes(void **state)
 }
 
 /* Numbers in an ACL are those of the same names; the source tells the names. */
-static void test_acl_owners(void **state)
+TEST(test_acl_owners)
 {
 	struct copy_entry root = { .kind = COPY_OWNER, .uid = 77777, .name = "root" }, owner;
 	struct meta_owners *o = meta_owners_new();
@@ -388,7 +388,7 @@ static void test_acl_owners(void **state)
 	meta_names_free(k);
 }
 
-static void test_many_attributes(void **state)
+TEST(test_many_attributes)
 {
 	int fd = make("many", 0600);
 	struct meta_set set;
@@ -414,7 +414,7 @@ static void test_many_attributes(void **state)
 	close(fd);
 }
 
-static void test_link(void **state)
+TEST(test_link)
 {
 	struct meta_owners *o = meta_owners_new();
 	struct copy_entry e = entry(0777);
@@ -453,7 +453,7 @@ static void test_link(void **state)
 	meta_owners_free(o);
 }
 
-static void test_dup(void **state)
+TEST(test_dup)
 {
 	const struct copy_attr attrs[] = {
 		{ .name = "user.a", .value = (const uint8_t *)"1", .size = 1 },
@@ -478,15 +478,4 @@ static void test_dup(void **state)
 	free(copy);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mode_and_times), cmocka_unit_test(test_same_time),
-		cmocka_unit_test(test_set_id),	       cmocka_unit_test(test_creation_mask),
-		cmocka_unit_test(test_owner_names),    cmocka_unit_test(test_attributes),
-		cmocka_unit_test(test_acl_owners),     cmocka_unit_test(test_many_attributes),
-		cmocka_unit_test(test_link),	       cmocka_unit_test(test_dup),
-	};
-
-	return cmocka_run_group_tests(tests, enter_directory, remove_directory);
-}
+RUN_TESTS(enter_directory, remove_directory)

@@ -122,7 +122,7 @@ static void meet(const char *listen, const char *connect, bool encrypt)
 	tear_down(&f);
 }
 
-static void test_meet(void **state)
+TEST(test_meet)
 {
 	meet("127.0.0.1", "127.0.0.1", false);
 	meet("", "127.0.0.1", false);
@@ -131,12 +131,12 @@ static void test_meet(void **state)
 	meet("192.0.2.1", "127.0.0.1", false);
 }
 
-static void test_meet_encrypted(void **state)
+TEST(test_meet_encrypted)
 {
 	meet("127.0.0.1", "127.0.0.1", true);
 }
 
-static void test_meet_ipv6(void **state)
+TEST(test_meet_ipv6)
 {
 	if (!rig_has_ipv6())
 		skip();
@@ -145,7 +145,7 @@ static void test_meet_ipv6(void **state)
 }
 
 /* The second address is the right one. */
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
 	struct copy_meet to = { .how = COPY_CONNECT, .n_addresses = 2 };
 	struct fixture f;
@@ -176,7 +176,7 @@ static unsigned pending(int fd)
 }
 
 /* The first failure is told; a name and its number are one address, which is tried once. */
-static void test_first_failure(void **state)
+TEST(test_first_failure)
 {
 	struct copy_meet to = { .how = COPY_CONNECT, .n_addresses = 3 };
 	struct fixture f;
@@ -203,7 +203,7 @@ static void test_first_failure(void **state)
 
 /* ---- failures ---- */
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	uint64_t start_ns = clock_now_ns();
 	struct fixture f;
@@ -218,7 +218,7 @@ static void test_refused(void **state)
 }
 
 /* A port that accepts, and then is silent. */
-static void test_silent(void **state)
+TEST(test_silent)
 {
 	struct copy_meet to = { .how = COPY_CONNECT, .n_addresses = 1 };
 	uint64_t start_ns = clock_now_ns();
@@ -274,7 +274,7 @@ static void other_encrypts(struct fixture *f)
 	f->settings[1].encrypt = true;
 }
 
-static void test_other_terms(void **state)
+TEST(test_other_terms)
 {
 	fails(false, other_key, "belongs to another");
 	fails(false, other_session, "belongs to another");
@@ -285,7 +285,7 @@ static void test_other_terms(void **state)
 }
 
 /* More connections than are expected are refused, and cost the others nothing. */
-static void test_too_many(void **state)
+TEST(test_too_many)
 {
 	struct data_links first;
 	struct fixture f;
@@ -309,7 +309,7 @@ static void test_too_many(void **state)
 }
 
 /* Strangers that connect and say nothing, or garbage. */
-static void test_strangers(void **state)
+TEST(test_strangers)
 {
 	struct sockaddr_storage a;
 	struct fixture f;
@@ -334,7 +334,7 @@ static void test_strangers(void **state)
 }
 
 /* The first message of a connection, recorded: it gets no further than the one it was. */
-static void test_replayed_hello(void **state)
+TEST(test_replayed_hello)
 {
 	static const struct connection_options options = { .timeout_ns = 5 * SECOND_NS };
 	char buf[1024];
@@ -424,7 +424,7 @@ static int occupy(uint16_t port)
 	return fd;
 }
 
-static void test_next_port(void **state)
+TEST(test_next_port)
 {
 	uint16_t first = free_row(3);
 	int fds[2] = { occupy(first), occupy((uint16_t)(first + 1)) };
@@ -445,7 +445,7 @@ static void test_next_port(void **state)
 	close(fds[1]);
 }
 
-static void test_exact_ports(void **state)
+TEST(test_exact_ports)
 {
 	uint16_t first = free_row(3);
 	int fds[2] = { occupy(first), occupy((uint16_t)(first + 1)) };
@@ -474,7 +474,7 @@ static void test_exact_ports(void **state)
 }
 
 /* The last port has none after it. */
-static void test_last_port(void **state)
+TEST(test_last_port)
 {
 	struct fixture f;
 
@@ -485,7 +485,7 @@ static void test_last_port(void **state)
 	tear_down(&f);
 }
 
-static void test_owner(void **state)
+TEST(test_owner)
 {
 	char text[PORT_OWNER_SIZE];
 	uint16_t port, other_port;
@@ -506,17 +506,6 @@ static void test_owner(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_meet),	       cmocka_unit_test(test_meet_encrypted),
-		cmocka_unit_test(test_meet_ipv6),      cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_first_failure),  cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_silent),	       cmocka_unit_test(test_other_terms),
-		cmocka_unit_test(test_too_many),       cmocka_unit_test(test_strangers),
-		cmocka_unit_test(test_replayed_hello), cmocka_unit_test(test_next_port),
-		cmocka_unit_test(test_exact_ports),    cmocka_unit_test(test_last_port),
-		cmocka_unit_test(test_owner),
-	};
-
 	const char *why;
 
 	if (!digest_available(&why) || !net_key_available(&why)) {
@@ -525,6 +514,5 @@ int main(void)
 	}
 	alarm(WATCHDOG_S);
 	signal(SIGPIPE, SIG_IGN);
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("copy_ports", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static const char *local_limit_of(struct copy_counts s, struct copy_counts d)
 }
 
 /* Within a host, idle time of both sides is no network; time in sockets is. */
-static void test_bottleneck_local(void **state)
+TEST(test_bottleneck_local)
 {
 	assert_string_equal(limit_of(times(4, 4, 4, 0), times(4, 4, 4, 0), NS_PER_SEC, 10),
 			    "network");
@@ -76,7 +76,7 @@ static void test_bottleneck_local(void **state)
 }
 
 /* The shares reach the judge, which has a test of its own. */
-static void test_bottleneck(void **state)
+TEST(test_bottleneck)
 {
 	struct copy_counts s = times(80, 10, 0, 10), d = times(5, 5, 85, 5);
 
@@ -112,7 +112,7 @@ static void assert_progress(const struct progress *p, const struct copy_state *s
 	assert_string_equal(progress_text(p, s, PROGRESS_TEXT_SIZE, buf), text);
 }
 
-static void test_progress(void **state)
+TEST(test_progress)
 {
 	struct copy_state s = { .source = { .offered_files = 10, .offered_bytes = 2000 } };
 	struct progress p = { .n = 0 };
@@ -140,7 +140,7 @@ static void test_progress(void **state)
 }
 
 /* A narrow terminal: numbers are whole or not there. */
-static void test_progress_narrow(void **state)
+TEST(test_progress_narrow)
 {
 	static const struct {
 		size_t columns;
@@ -167,7 +167,7 @@ static void test_progress_narrow(void **state)
 }
 
 /* Of one large file, what was sent counts before it is durable. */
-static void test_progress_of_one(void **state)
+TEST(test_progress_of_one)
 {
 	struct copy_state s = { .source = { .offered_files = 1,
 					    .offered_bytes = 1000000,
@@ -184,7 +184,7 @@ static void test_progress_of_one(void **state)
 }
 
 /* The rate is that of the latest ten seconds. */
-static void test_rate_of_now(void **state)
+TEST(test_rate_of_now)
 {
 	struct copy_state s = { .source = { .offered_files = 2, .offered_bytes = 1000000 } };
 	struct progress p = { .n = 0 };
@@ -221,7 +221,7 @@ static struct copy_state sample_state(const struct copy_request *request)
 	};
 }
 
-static void test_summary(void **state)
+TEST(test_summary)
 {
 	struct copy_request q = sample_request();
 	struct copy_state s = sample_state(&q);
@@ -277,7 +277,7 @@ static void test_summary(void **state)
 			   "  a checksum of all data that was sent was checked\n");
 }
 
-static void test_summary_of_failures(void **state)
+TEST(test_summary_of_failures)
 {
 	struct copy_request q = sample_request();
 	struct copy_state s = sample_state(&q);
@@ -316,7 +316,7 @@ static void test_summary_of_failures(void **state)
 }
 
 /* Entries below a directory that failed have no lines. */
-static void test_summary_of_directories_that_failed(void **state)
+TEST(test_summary_of_directories_that_failed)
 {
 	struct copy_request q = sample_request();
 	struct copy_state s = sample_state(&q);
@@ -343,7 +343,7 @@ static void test_summary_of_directories_that_failed(void **state)
 		"  not encrypted (-encrypt); a checksum of all data that was sent was checked\n");
 }
 
-static void test_summary_of_other_modes(void **state)
+TEST(test_summary_of_other_modes)
 {
 	struct copy_request q = sample_request();
 	struct copy_state s = sample_state(&q);
@@ -370,7 +370,7 @@ static void test_summary_of_other_modes(void **state)
 			   "  not encrypted (-encrypt); contents were compared by checksums\n");
 }
 
-static void test_summary_of_bottleneck(void **state)
+TEST(test_summary_of_bottleneck)
 {
 	struct copy_request q = sample_request();
 	struct copy_state s = sample_state(&q);
@@ -462,7 +462,7 @@ static void fail_one(struct copy_report *r, enum copy_role side, uint32_t status
 }
 
 /* All failures are in log and JSON; on standard error only the first hundred. */
-static void test_many_failures(void **state)
+TEST_SETUP_TEARDOWN(test_many_failures, enter, leave)
 {
 	struct copy_request q = sample_request();
 	struct copy_report *r;
@@ -504,7 +504,7 @@ static void test_many_failures(void **state)
 }
 
 /* A failure that a later attempt does not find again was repaired. Others count, and once. */
-static void test_repaired_failures(void **state)
+TEST_SETUP_TEARDOWN(test_repaired_failures, enter, leave)
 {
 	struct copy_request q = sample_request();
 	struct copy_report *r;
@@ -544,7 +544,7 @@ static void test_repaired_failures(void **state)
 }
 
 /* A loss without a reason is a failure, even if both sides say that all is well. */
-static void test_no_reasons(void **state)
+TEST_SETUP_TEARDOWN(test_no_reasons, enter, leave)
 {
 	static const struct {
 		enum copy_outcome outcome; /* 0: no result */
@@ -582,7 +582,7 @@ static void test_no_reasons(void **state)
 	assert_int_equal(lines_with(error_file, "has offered nothing"), 1);
 }
 
-static void test_list(void **state)
+TEST_SETUP_TEARDOWN(test_list, enter, leave)
 {
 	struct copy_request q = sample_request();
 	struct copy_report *r;
@@ -606,7 +606,7 @@ static void test_list(void **state)
 }
 
 /* With the document on standard output there is nothing else. */
-static void test_json_alone(void **state)
+TEST_SETUP_TEARDOWN(test_json_alone, enter, leave)
 {
 	struct copy_request q = sample_request();
 	struct copy_report *r;
@@ -627,7 +627,7 @@ static void test_json_alone(void **state)
 	json_decref(document);
 }
 
-static void test_verbose_log(void **state)
+TEST_SETUP_TEARDOWN(test_verbose_log, enter, leave)
 {
 	struct copy_request q = sample_request();
 	struct copy_report *r;
@@ -651,7 +651,7 @@ static void test_verbose_log(void **state)
 }
 
 /* Outputs that cannot be opened are refused before anything else happens. */
-static void test_refused_outputs(void **state)
+TEST_SETUP_TEARDOWN(test_refused_outputs, enter, leave)
 {
 	struct copy_request q = sample_request();
 	struct copy_report *r;
@@ -669,7 +669,7 @@ static void test_refused_outputs(void **state)
 	assert_int_equal(lines_with(error_file, "-jsonout /nonexistent/json: "), 1);
 }
 
-static void test_full_log(void **state)
+TEST_SETUP_TEARDOWN(test_full_log, enter, leave)
 {
 	struct copy_request q = sample_request();
 	struct copy_report *r;
@@ -685,7 +685,7 @@ static void test_full_log(void **state)
 }
 
 /* That of a server keeps the status, and prints nothing. */
-static void test_server(void **state)
+TEST_SETUP_TEARDOWN(test_server, enter, leave)
 {
 	struct copy_report *r;
 	char *text;
@@ -721,30 +721,4 @@ static int remove_directory(void **state)
 	return rmdir(directory);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bottleneck),
-		cmocka_unit_test(test_bottleneck_local),
-		cmocka_unit_test(test_progress),
-		cmocka_unit_test(test_progress_narrow),
-		cmocka_unit_test(test_progress_of_one),
-		cmocka_unit_test(test_rate_of_now),
-		cmocka_unit_test(test_summary),
-		cmocka_unit_test(test_summary_of_failures),
-		cmocka_unit_test(test_summary_of_directories_that_failed),
-		cmocka_unit_test(test_summary_of_other_modes),
-		cmocka_unit_test(test_summary_of_bottleneck),
-		cmocka_unit_test_setup_teardown(test_many_failures, enter, leave),
-		cmocka_unit_test_setup_teardown(test_repaired_failures, enter, leave),
-		cmocka_unit_test_setup_teardown(test_no_reasons, enter, leave),
-		cmocka_unit_test_setup_teardown(test_list, enter, leave),
-		cmocka_unit_test_setup_teardown(test_json_alone, enter, leave),
-		cmocka_unit_test_setup_teardown(test_verbose_log, enter, leave),
-		cmocka_unit_test_setup_teardown(test_refused_outputs, enter, leave),
-		cmocka_unit_test_setup_teardown(test_full_log, enter, leave),
-		cmocka_unit_test_setup_teardown(test_server, enter, leave),
-	};
-
-	return cmocka_run_group_tests(tests, make_directory, remove_directory);
-}
+RUN_TESTS(make_directory, remove_directory)

@@ -168,7 +168,7 @@ static void assert_good_order(const struct pair *p)
 
 /* ---- good ends ---- */
 
-static void test_good_end(void **state)
+TEST(test_good_end)
 {
 	struct pair p;
 
@@ -189,7 +189,7 @@ static void fail_one(struct side *s)
 }
 
 /* A failure of one side is the status of both; messages for the role reach it before the end. */
-static void test_failure(void **state)
+TEST(test_failure)
 {
 	struct pair p;
 
@@ -234,7 +234,7 @@ static void end_first(struct side *s)
 	role_nothing_left(s->role);
 }
 
-static void test_end_of_server(void **state)
+TEST(test_end_of_server)
 {
 	struct pair p;
 
@@ -262,7 +262,7 @@ static void cancel_at_end(struct side *s)
 }
 
 /* One that the user has started waits for FINISH, as does one that ends early. */
-static void test_wait_for_finish(void **state)
+TEST(test_wait_for_finish)
 {
 	struct pair p;
 
@@ -300,7 +300,7 @@ static void send_failures(struct side *s)
 }
 
 /* Only a server may do so, and only once it was offered all and has answered. */
-static void test_early_finished(void **state)
+TEST(test_early_finished)
 {
 	for (unsigned i = 0; i < 8; i++) {
 		struct pair p;
@@ -325,7 +325,7 @@ static void test_early_finished(void **state)
 }
 
 /* The source reads on where it cannot write: FINISHED or a lost channel decides. */
-static void test_gone(void **state)
+TEST(test_gone)
 {
 	struct pair p;
 
@@ -350,7 +350,7 @@ static void test_gone(void **state)
 }
 
 /* A failed write does not hide the reason that is not read yet. */
-static void test_last_words(void **state)
+TEST(test_last_words)
 {
 	const struct wire_error e = { .status = COPY_NOT_WRITABLE, .text = "no room" };
 	uint8_t body[WIRE_MAX_ERROR_BYTES], want[16] = { 0 };
@@ -380,7 +380,7 @@ static void cancel_full(struct side *s)
 	role_cancel(s->role, COPY_FAILED, "this one does not count");
 }
 
-static void test_cancel(void **state)
+TEST(test_cancel)
 {
 	struct pair p;
 
@@ -400,7 +400,7 @@ static void stop_by_signal(struct side *s)
 	stop_request(&s->stop, STOP_SIGNAL, 2);
 }
 
-static void test_signal(void **state)
+TEST(test_signal)
 {
 	struct pair p;
 
@@ -421,7 +421,7 @@ static void end_fatally(struct side *s)
 	role_fatal(s->role, COPY_NO_SOURCE, "x: no such file");
 }
 
-static void test_fatal(void **state)
+TEST(test_fatal)
 {
 	struct pair p;
 
@@ -435,7 +435,7 @@ static void test_fatal(void **state)
 	close_pair(&p);
 }
 
-static void test_refused_message(void **state)
+TEST(test_refused_message)
 {
 	struct pair p;
 
@@ -453,7 +453,7 @@ static void test_refused_message(void **state)
 
 /* ---- the channel ---- */
 
-static void test_lost_channel(void **state)
+TEST(test_lost_channel)
 {
 	struct pair p;
 
@@ -486,7 +486,7 @@ static void ended_by(enum wire_type type, const char *text)
 	close_pair(&p);
 }
 
-static void test_wrong_end(void **state)
+TEST(test_wrong_end)
 {
 	/* It is the message of a source. */
 	ended_by(WIRE_COPY_FINISH, "COPY_FINISH at the wrong time");
@@ -508,7 +508,7 @@ static void lose_link(struct side *s)
 }
 
 /* The channel tells why a data connection ended, if it does so soon. */
-static void test_lost_link(void **state)
+TEST(test_lost_link)
 {
 	struct pair p;
 
@@ -535,7 +535,7 @@ static void test_lost_link(void **state)
 	close_pair(&p);
 }
 
-static void test_worse_status(void **state)
+TEST(test_worse_status)
 {
 	assert_int_equal(copy_worse_status(0, COPY_FAILED), COPY_FAILED);
 	assert_int_equal(copy_worse_status(COPY_FAILED, XDD_CANCELED), XDD_CANCELED);
@@ -544,17 +544,6 @@ static void test_worse_status(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good_end),       cmocka_unit_test(test_failure),
-		cmocka_unit_test(test_cancel),	       cmocka_unit_test(test_signal),
-		cmocka_unit_test(test_fatal),	       cmocka_unit_test(test_refused_message),
-		cmocka_unit_test(test_lost_channel),   cmocka_unit_test(test_wrong_end),
-		cmocka_unit_test(test_lost_link),      cmocka_unit_test(test_worse_status),
-		cmocka_unit_test(test_end_of_server),  cmocka_unit_test(test_wait_for_finish),
-		cmocka_unit_test(test_early_finished), cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_last_words),
-	};
-
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

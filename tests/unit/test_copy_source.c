@@ -79,7 +79,7 @@ static void take_both(struct rig *r)
 	assert_int_equal(r->n_failures, 0);
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
 	struct rig r;
 
@@ -89,7 +89,7 @@ static void test_files(void **state)
 	take_both(&r);
 }
 
-static void test_direct(void **state)
+TEST(test_direct)
 {
 	struct rig r;
 
@@ -101,7 +101,7 @@ static void test_direct(void **state)
 }
 
 /* The sides count other files. */
-static void test_counts_differ(void **state)
+TEST(test_counts_differ)
 {
 	struct rig r;
 
@@ -132,7 +132,7 @@ static uint64_t count_entries(const struct rig *r)
 	return n;
 }
 
-static void test_window(void **state)
+TEST(test_window)
 {
 	uint64_t total = COPY_WINDOW_ENTRIES + 1000, offered = 0, ended = 0;
 	struct rig r;
@@ -177,7 +177,7 @@ static void refused(struct rig *r, const char *text)
 	assert_non_null(strstr(r->job.why.text, text));
 }
 
-static void test_bad_wants(void **state)
+TEST(test_bad_wants)
 {
 	const struct extent outside = { 4096, LARGE_BYTES + 1 };
 	struct rig r;
@@ -219,7 +219,7 @@ static void offer_huge(struct rig *r)
 	rig_hold(r, true);
 }
 
-static void test_bad_results(void **state)
+TEST(test_bad_results)
 {
 	struct rig r;
 
@@ -249,7 +249,7 @@ static void test_bad_results(void **state)
 
 /* ---- files that fail ---- */
 
-static void test_vanished(void **state)
+TEST(test_vanished)
 {
 	struct copy_bundle_file f;
 	struct rig r;
@@ -299,7 +299,7 @@ static void change(struct rig *r, int how)
 	}
 }
 
-static void test_changed(void **state)
+TEST(test_changed)
 {
 	for (int how = 0; how < 6; how++) {
 		struct rig r;
@@ -319,7 +319,7 @@ static void test_changed(void **state)
 }
 
 /* Attributes that change leave the contents alone. */
-static void test_touched(void **state)
+TEST(test_touched)
 {
 	struct rig r;
 
@@ -344,7 +344,7 @@ static void change_huge(struct rig *r, int how)
 }
 
 /* While it is read: nothing is received, so the source cannot go on. */
-static void test_large_changes(void **state)
+TEST(test_large_changes)
 {
 	static const char *const texts[] = { "shorter", "changed", "changed" };
 
@@ -372,7 +372,7 @@ static void test_large_changes(void **state)
 }
 
 /* The destination has lost it: it is read no more, and FILE_END counts what was sent. */
-static void test_lost(void **state)
+TEST(test_lost)
 {
 	struct copy_file_end end;
 	struct rig r;
@@ -393,7 +393,7 @@ static void test_lost(void **state)
 
 /* ---- ranges, digests, holes ---- */
 
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
 	static const struct extent missing[] = { { 5, 100 },
 						 { RIG_BLOCK_BYTES - 1, RIG_BLOCK_BYTES + 1 },
@@ -446,7 +446,7 @@ static void check_sums(struct rig *r, const uint8_t *data)
 }
 
 /* Digests, and the contents then. */
-static void test_sums(void **state)
+TEST(test_sums)
 {
 	uint8_t *data = rig_contents(LARGE_BYTES, 2);
 	struct copy_file_end end;
@@ -510,7 +510,7 @@ static void sums_of_a_part(bool touch)
 }
 
 /* The part that the destination keeps by digests, and the rest, are of one state of the file. */
-static void test_sums_of_a_part(void **state)
+TEST(test_sums_of_a_part)
 {
 	struct rig r;
 
@@ -524,7 +524,7 @@ static void test_sums_of_a_part(void **state)
 	rig_end(&r);
 }
 
-static void test_holes(void **state)
+TEST(test_holes)
 {
 	static const char *const names[] = { "sparse", NULL };
 	uint64_t size = 10u << 20, piece = 128u << 10;
@@ -554,7 +554,7 @@ static void test_holes(void **state)
 }
 
 /* Each connection has blocks in ascending order. */
-static void test_ordered(void **state)
+TEST(test_ordered)
 {
 	uint64_t last[RIG_MAX_LINKS] = { 0 };
 	struct rig r;
@@ -590,7 +590,7 @@ static void send_cancel(struct rig *r)
 }
 
 /* The peer cancels, while nothing can be sent, and while the window is full. */
-static void test_cancel(void **state)
+TEST(test_cancel)
 {
 	struct rig r;
 
@@ -610,7 +610,7 @@ static void test_cancel(void **state)
 	assert_int_equal(rig_end(&r), COPY_FAILED);
 }
 
-static void test_stopped(void **state)
+TEST(test_stopped)
 {
 	struct rig r;
 
@@ -623,7 +623,7 @@ static void test_stopped(void **state)
 	assert_int_equal(rig_end(&r), XDD_CANCELED);
 }
 
-static void test_channel_lost(void **state)
+TEST(test_channel_lost)
 {
 	struct rig r;
 
@@ -634,7 +634,7 @@ static void test_channel_lost(void **state)
 }
 
 /* The limit is short from the last message that the source gets. */
-static void test_channel_silent(void **state)
+TEST(test_channel_silent)
 {
 	struct rig r;
 
@@ -646,7 +646,7 @@ static void test_channel_silent(void **state)
 }
 
 /* A walk that the kernel held for too long finds that all is over. */
-static void test_left_behind(void **state)
+TEST(test_left_behind)
 {
 	/* The source is not freed in this case, and stays in the reach of this. */
 	static struct rig r;
@@ -664,7 +664,7 @@ static void test_left_behind(void **state)
 	assert_int_equal(rig_threads(&r), 0);
 }
 
-static void test_connection_lost(void **state)
+TEST(test_connection_lost)
 {
 	struct rig r;
 
@@ -679,7 +679,7 @@ static void test_connection_lost(void **state)
 }
 
 /* The results of all files of a directory may come while a data thread has it still. */
-static void test_directory_of_answered(void **state)
+TEST(test_directory_of_answered)
 {
 	char dir[] = "/tmp/xdd-test-held-XXXXXX", path[64], command[64];
 	struct walk_found found = { .entry.name = "file" };
@@ -720,32 +720,6 @@ static void test_directory_of_answered(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_direct),
-		cmocka_unit_test(test_counts_differ),
-		cmocka_unit_test(test_window),
-		cmocka_unit_test(test_bad_wants),
-		cmocka_unit_test(test_bad_results),
-		cmocka_unit_test(test_vanished),
-		cmocka_unit_test(test_changed),
-		cmocka_unit_test(test_touched),
-		cmocka_unit_test(test_large_changes),
-		cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_sums_of_a_part),
-		cmocka_unit_test(test_holes),
-		cmocka_unit_test(test_ordered),
-		cmocka_unit_test(test_cancel),
-		cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_channel_lost),
-		cmocka_unit_test(test_channel_silent),
-		cmocka_unit_test(test_left_behind),
-		cmocka_unit_test(test_connection_lost),
-		cmocka_unit_test(test_directory_of_answered),
-	};
-
 	alarm(WATCHDOG_S);
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,7 +103,7 @@ static void starts(const char *before)
 	assert_int_equal(ssh_end(&s, 5 * SECOND_NS), 0);
 }
 
-static void test_starts(void **state)
+TEST(test_starts)
 {
 	starts("echo '" BANNER " 8.0.0';");
 	starts("printf '" BANNER " 8.0.0\\r\\n';");
@@ -126,7 +126,7 @@ static void fails(const char *script, int expected, const char *text)
 	assert_null(s.channel);
 }
 
-static void test_failures(void **state)
+TEST(test_failures)
 {
 	fails("exit 255", COPY_SSH_ENDED, "ssh cannot reach it, or is not let in");
 	fails("kill -9 $$", COPY_SSH_ENDED, "signal 9");
@@ -148,7 +148,7 @@ static void test_failures(void **state)
 	      "no message of xdd");
 }
 
-static void test_no_program(void **state)
+TEST(test_no_program)
 {
 	const char *words[] = { "no-such-program", NULL };
 	struct copy_request request = { .ssh = words, .remote_xdd = "xdd" };
@@ -188,14 +188,14 @@ static void cuts(const char *script)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-static void test_cut(void **state)
+TEST(test_cut)
 {
 	cuts("exec sleep 100");
 	cuts("echo '" BANNER " 8'; exec sleep 100");
 }
 
 /* One that does not end by itself is ended. */
-static void test_stubborn(void **state)
+TEST(test_stubborn)
 {
 	struct child c;
 	char *argv[] = { "/bin/sh", "-c", "exec sleep 100", NULL };
@@ -217,7 +217,7 @@ static void test_stubborn(void **state)
 }
 
 /* One that is stopped ends by SIGTERM too. */
-static void test_stopped(void **state)
+TEST(test_stopped)
 {
 	char *argv[] = { "/bin/sh", "-c", "exec sleep 100", NULL };
 	struct child c;
@@ -233,7 +233,7 @@ static void test_stopped(void **state)
 }
 
 /* One that was silent for the time limit gets no more time for its end. */
-static void test_silent(void **state)
+TEST(test_silent)
 {
 	struct ssh s = { 0 };
 	uint64_t start_ns;
@@ -248,7 +248,7 @@ static void test_silent(void **state)
 }
 
 /* The limit that the user named holds before the first answer; without it there is none. */
-static void test_no_answer(void **state)
+TEST(test_no_answer)
 {
 	static const char *const silent[] = { "exec sleep 100", "echo Welcome; exec sleep 100",
 					      "printf XDD-COPY; kill -STOP $$" };
@@ -275,7 +275,7 @@ static void test_no_answer(void **state)
 }
 
 /* SIGINT is for the process that the user started; all other signals are as usual. */
-static void test_signals(void **state)
+TEST(test_signals)
 {
 	struct child c;
 	char *argv[] = { "/bin/sh", "-c", "grep -h Sig /proc/self/status", NULL };
@@ -327,7 +327,7 @@ static void expect_words(const struct copy_request *request, const struct copy_p
 	arena_free(arena);
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
 	const char *plain[] = { "ssh", "-p", "2222", NULL }, *other[] = { "/opt/bin/rsh", NULL };
 	struct copy_request request = { .ssh = plain, .remote_xdd = "xdd" };
@@ -359,7 +359,7 @@ static void refused(const char *user, const char *host, const char *xdd)
 	arena_free(arena);
 }
 
-static void test_refused_words(void **state)
+TEST(test_refused_words)
 {
 	refused(NULL, "-oProxyCommand=id", "xdd");
 	refused(NULL, "", "xdd");
@@ -374,7 +374,7 @@ static void test_refused_words(void **state)
 }
 
 /* Shells read the words as they were. */
-static void test_quote(void **state)
+TEST(test_quote)
 {
 	static const char *const words[] = { "/a b/xdd", "it's", "a\\b",    "$HOME", "`id`", "a!b",
 					     "*",	 "~x",	 "a'\\!'b", "",	     "-n",   "\"" };
@@ -403,7 +403,7 @@ static void test_quote(void **state)
 /* ---- banners ---- */
 
 /* The banner of this program, over a terminal, which would change bytes if it were not raw. */
-static void test_terminal(void **state)
+TEST(test_terminal)
 {
 	static const uint8_t bytes[] = { 3, 4, 10, 13, 17, 19, 26, 28, 127, 255, 0, 21 };
 	uint8_t offer[sizeof(bytes)];
@@ -459,7 +459,7 @@ static enum banner_end find(const char *output, struct banner *b)
 }
 
 /* A banner has a protocol and a version of up to 31 characters, and nothing after them. */
-static void test_banners(void **state)
+TEST(test_banners)
 {
 	static const struct {
 		const char *output;
@@ -489,15 +489,6 @@ static void test_banners(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_starts),	      cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_no_program),    cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_stubborn),      cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_silent),	      cmocka_unit_test(test_no_answer),
-		cmocka_unit_test(test_signals),	      cmocka_unit_test(test_words),
-		cmocka_unit_test(test_refused_words), cmocka_unit_test(test_quote),
-		cmocka_unit_test(test_terminal),      cmocka_unit_test(test_banners),
-	};
 	const char *why;
 	int failed;
 
@@ -508,8 +499,7 @@ int main(void)
 	alarm(WATCHDOG_S);
 	signal(SIGPIPE, SIG_IGN);
 	write_answer();
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	failed = cmocka_run_group_tests_name("copy_ssh", tests, NULL, NULL);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	unlink(answer);
 	return failed;
 }

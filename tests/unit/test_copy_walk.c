@@ -139,7 +139,7 @@ static void refused(const struct copy_settings *settings, const char *source, in
 
 /* ---- tests ---- */
 
-static void test_sources(void **state)
+TEST(test_sources)
 {
 	static const char *const two[] = { "s/dir", "s/file", "s/dir/" };
 	static const char *const alike[] = { "s/file", "s/dir/file" };
@@ -181,7 +181,7 @@ static void test_sources(void **state)
 }
 
 /* The name in the directory is that of the file, if a link was named. */
-static void test_real_name(void **state)
+TEST(test_real_name)
 {
 	struct copy_settings s = recursive();
 	const char *source = "real/link";
@@ -216,7 +216,7 @@ static void test_real_name(void **state)
 	walk_close(w);
 }
 
-static void test_device(void **state)
+TEST(test_device)
 {
 	struct copy_settings s = { .size_bytes = 1000 };
 	const char *source = "/dev/zero";
@@ -235,7 +235,7 @@ static void test_device(void **state)
 	walk_close(w);
 }
 
-static void test_kinds(void **state)
+TEST(test_kinds)
 {
 	struct record *r;
 	char *text;
@@ -260,7 +260,7 @@ static void test_kinds(void **state)
 	free(r);
 }
 
-static void test_attributes(void **state)
+TEST(test_attributes)
 {
 	struct copy_settings s = recursive();
 	const struct timespec times[2] = { { 5, 6 }, { -1, 999999999 } };
@@ -283,7 +283,7 @@ static void test_attributes(void **state)
 }
 
 /* Two files with three names each, of which one lies outside, and many at once. */
-static void test_links(void **state)
+TEST(test_links)
 {
 	struct record *r;
 	unsigned links = 0;
@@ -305,7 +305,7 @@ static void test_links(void **state)
 }
 
 /* Some of them are remembered until all names were seen; what does not fit is no link. */
-static void test_links_limit(void **state)
+TEST(test_links_limit)
 {
 	struct walk_links l = { .most = 2 };
 	struct stat st = { .st_dev = 1, .st_nlink = 3 };
@@ -326,7 +326,7 @@ static void test_links_limit(void **state)
 	walk_links_free(&l);
 }
 
-static void test_unreadable(void **state)
+TEST(test_unreadable)
 {
 	struct record *r;
 
@@ -346,7 +346,7 @@ static void test_unreadable(void **state)
 }
 
 /* Deeper than paths can be, with few descriptors, and with directories that have siblings. */
-static void test_deep(void **state)
+TEST(test_deep)
 {
 	enum {
 		LEVELS = 3000
@@ -383,7 +383,7 @@ static void test_deep(void **state)
 }
 
 /* More entries than a buffer has, with directories between them. */
-static void test_wide(void **state)
+TEST(test_wide)
 {
 	struct record *r;
 
@@ -398,7 +398,7 @@ static void test_wide(void **state)
 }
 
 /* The destination lies in the source, and makes directories as fast as the walk finds them. */
-static void test_into_itself(void **state)
+TEST(test_into_itself)
 {
 	static const char journal[] = ".xddcp-0123456789abcdef.journal";
 	struct copy_settings s = recursive();
@@ -449,7 +449,7 @@ static void *change_tree(void *arg)
 }
 
 /* Directories come, go, and become links to others: nothing behind a link is found. */
-static void test_race(void **state)
+TEST(test_race)
 {
 	struct churn c = { .stop = false };
 	uint64_t end_ns = clock_kernel_ns() + NS_PER_SEC / 2;
@@ -488,7 +488,7 @@ static void lists_as(const char *names, bool with_dirs, const char *text)
 	free(r);
 }
 
-static void test_lists(void **state)
+TEST(test_lists)
 {
 	char names[512], text[512];
 
@@ -519,7 +519,7 @@ static void test_lists(void **state)
 }
 
 /* Names that differ by a bit are not taken for each other. */
-static void test_list_short_names(void **state)
+TEST(test_list_short_names)
 {
 	char names[1024] = "", text[1024] = "";
 
@@ -537,7 +537,7 @@ static void test_list_short_names(void **state)
 }
 
 /* Names that end with NUL, and the size of a name. */
-static void test_list_bytes(void **state)
+TEST(test_list_bytes)
 {
 	struct copy_settings s = recursive();
 	const char *source = "list";
@@ -561,18 +561,4 @@ static void test_list_bytes(void **state)
 		COPY_NO_SOURCE, "list no list: No such file or directory");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sources),	    cmocka_unit_test(test_real_name),
-		cmocka_unit_test(test_device),	    cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_attributes),  cmocka_unit_test(test_links),
-		cmocka_unit_test(test_links_limit), cmocka_unit_test(test_unreadable),
-		cmocka_unit_test(test_deep),	    cmocka_unit_test(test_wide),
-		cmocka_unit_test(test_into_itself), cmocka_unit_test(test_race),
-		cmocka_unit_test(test_lists),	    cmocka_unit_test(test_list_short_names),
-		cmocka_unit_test(test_list_bytes),
-	};
-
-	return cmocka_run_group_tests(tests, enter_directory, remove_directory);
-}
+RUN_TESTS(enter_directory, remove_directory)

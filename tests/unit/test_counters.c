@@ -14,7 +14,7 @@
 
 #define WATCHDOG_S 120
 
-static void test_clear(void **state)
+TEST(test_clear)
 {
 	struct tally t;
 
@@ -49,7 +49,7 @@ static void fill(struct counters *c, uint64_t base)
 }
 
 /* The difference to an earlier tally of the same counters. */
-static void test_subtract(void **state)
+TEST(test_subtract)
 {
 	struct counters c;
 	struct tally before, now;
@@ -80,7 +80,7 @@ static void test_subtract(void **state)
 	assert_int_equal(now.first_issue_ns, 993);
 }
 
-static void test_sums(void **state)
+TEST(test_sums)
 {
 	struct counters a, b, idle;
 	struct tally t, total;
@@ -167,7 +167,7 @@ static uint64_t tallied(const struct tally *t, size_t i)
 }
 
 /* Every counter is reset, reaches its own field of the tally, and is added there. */
-static void test_each_counter(void **state)
+TEST(test_each_counter)
 {
 	const uint64_t issued = 1000000;
 	struct counters c;
@@ -197,7 +197,7 @@ static void test_each_counter(void **state)
 }
 
 /* Times that no counter has are added as well. */
-static void test_times_of_target(void **state)
+TEST(test_times_of_target)
 {
 	const struct tally one = { .sync_ns = 1, .open_ns = 20, .close_ns = 300, .last_done_ns = 4 };
 	struct tally t;
@@ -210,7 +210,7 @@ static void test_times_of_target(void **state)
 	assert_int_equal(t.close_ns, 600);
 }
 
-static void test_elapsed(void **state)
+TEST(test_elapsed)
 {
 	struct tally t = { .first_issue_ns = 70, .last_done_ns = 100 };
 
@@ -221,7 +221,7 @@ static void test_elapsed(void **state)
 	assert_int_equal(tally_elapsed_ns(&t), 0);
 }
 
-static void test_reset(void **state)
+TEST(test_reset)
 {
 	struct counters c;
 	struct tally t, none;
@@ -235,7 +235,7 @@ static void test_reset(void **state)
 }
 
 /* Counters that were caught halfway must not come out as 2^64 - 1 outstanding. */
-static void test_never_negative(void **state)
+TEST(test_never_negative)
 {
 	struct counters c;
 	struct tally t;
@@ -275,7 +275,7 @@ static void *operate(void *arg)
 	return NULL;
 }
 
-static void test_read_while_written(void **state)
+TEST(test_read_while_written)
 {
 	static struct shared s;
 	uint64_t before = 0;
@@ -302,18 +302,6 @@ static void test_read_while_written(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_clear),
-		cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_subtract),
-		cmocka_unit_test(test_reset),
-		cmocka_unit_test(test_each_counter),
-		cmocka_unit_test(test_times_of_target),
-		cmocka_unit_test(test_elapsed),
-		cmocka_unit_test(test_never_negative),
-		cmocka_unit_test(test_read_while_written),
-	};
-
 	alarm(WATCHDOG_S);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

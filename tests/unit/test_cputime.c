@@ -32,7 +32,7 @@ static void check(const struct cpu_meter *m, uint64_t first_ns, uint64_t last_ns
 	assert_int_equal(used.sys_ns, sys_ns);
 }
 
-static void test_within(void **state)
+TEST(test_within)
 {
 	struct cpu_meter m = {
 		.begin = reading(1000, 500, 400, 100),
@@ -163,7 +163,7 @@ static uint64_t least(uint64_t (*others)(void))
 	return found;
 }
 
-static void test_others(void **state)
+TEST(test_others)
 {
 	struct cpu_time before, after;
 	uint64_t all;
@@ -186,7 +186,7 @@ static void test_others(void **state)
 }
 
 /* Results of intervals that wait for their manager count, other results do not. */
-static void test_waiting(void **state)
+TEST(test_waiting)
 {
 	static const enum result_interval kinds[] = { RESULT_INTERVAL, RESULT_NO_INTERVAL,
 						      RESULT_INTERVAL };
@@ -204,13 +204,4 @@ static void test_waiting(void **state)
 	results_destroy(&q);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_within),
-		cmocka_unit_test(test_others),
-		cmocka_unit_test(test_waiting),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -44,7 +44,7 @@ static struct curve_knee knee_of(double scatter, uint64_t seed)
 	return curve_knee_of(grid, responses, LOADS, ROUNDS);
 }
 
-static void test_knee(void **state)
+TEST(test_knee)
 {
 	const struct curve_knee exact = knee_of(0, 1);
 	unsigned covered = 0, near = 0;
@@ -64,7 +64,7 @@ static void test_knee(void **state)
 	assert_in_range(near, 36, 40);
 }
 
-static void test_no_knee(void **state)
+TEST(test_no_knee)
 {
 	static const double shares[] = { .1, .2, .3, .4 };
 	static const double flat[] = { 5, 5, 5, 5 }, steep[] = { 1, 3, 9, 27 };
@@ -163,7 +163,7 @@ static struct curve_knee knee_of_queue(const struct queue *q, uint64_t seed)
 }
 
 /* The interval covers the knee of exact queues in 94 to 97 of 100, and misses on both sides. */
-static void test_coverage(void **state)
+TEST(test_coverage)
 {
 	const unsigned n = simulations(250, 4000);
 	/* Three standard errors where the simulation is short. */
@@ -192,7 +192,7 @@ static void test_coverage(void **state)
 }
 
 /* A limit such as a token bucket: the response time does not depend on the load. */
-static void test_flat(void **state)
+TEST(test_flat)
 {
 	const unsigned n = simulations(300, 4000);
 	unsigned known = 0;
@@ -233,7 +233,7 @@ static double share_of_drifts(double load, double scatter, double drift, size_t 
 	return 100.0 * found / n;
 }
 
-static void test_drift(void **state)
+TEST(test_drift)
 {
 	static const double loads[] = { 0.1, 0.3, 0.5, 0.7, 0.8, 0.9 };
 	static const struct {
@@ -319,7 +319,7 @@ static void measure_flat(struct target *t, double share, double ns)
 	}
 }
 
-static void test_loads(void **state)
+TEST(test_loads)
 {
 	struct target t;
 	struct curve_figures f;
@@ -351,7 +351,7 @@ static void test_loads(void **state)
 	sweep_results_free(&t.results);
 }
 
-static void test_goal(void **state)
+TEST(test_goal)
 {
 	/* The limit is 3 R: loads of 11 / 14 and 46 / 121. */
 	static const struct {
@@ -395,7 +395,7 @@ static void test_goal(void **state)
 }
 
 /* Loads above 100 % are judged by what was measured; one that fails in the middle is seen. */
-static void test_measured(void **state)
+TEST(test_measured)
 {
 	struct target t;
 	double share;
@@ -420,7 +420,7 @@ static void test_measured(void **state)
 	sweep_results_free(&t.results);
 }
 
-static void test_maximum(void **state)
+TEST(test_maximum)
 {
 	static const double values[] = { 500, 900, 1000, 1010, 990, 1000, 1000, 1200 };
 	struct target t;
@@ -445,15 +445,4 @@ static void test_maximum(void **state)
 	sweep_results_free(&t.results);
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_knee),	 cmocka_unit_test(test_no_knee),
-		cmocka_unit_test(test_loads),	 cmocka_unit_test(test_goal),
-		cmocka_unit_test(test_maximum),	 cmocka_unit_test(test_measured),
-		cmocka_unit_test(test_coverage), cmocka_unit_test(test_flat),
-		cmocka_unit_test(test_drift),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

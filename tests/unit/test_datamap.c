@@ -64,7 +64,7 @@ static void expect(uint64_t offset, uint64_t bytes, double resident)
 	assert_true(near(holes, (double)bytes - resident, 1));
 }
 
-static void test_every_other_page(void **state)
+TEST(test_every_other_page)
 {
 	int fd = file_of(4 * MIB);
 
@@ -83,7 +83,7 @@ static void test_every_other_page(void **state)
 }
 
 /* The pattern has the period of anything that looks at the file at regular distances. */
-static void test_every_other_mebibyte(void **state)
+TEST(test_every_other_mebibyte)
 {
 	int fd = file_of(64 * MIB);
 
@@ -100,7 +100,7 @@ static void test_every_other_mebibyte(void **state)
 	close(fd);
 }
 
-static void test_beginning_is_fine(void **state)
+TEST(test_beginning_is_fine)
 {
 	int fd = file_of(8 * GIB);
 
@@ -116,7 +116,7 @@ static void test_beginning_is_fine(void **state)
 	close(fd);
 }
 
-static void test_odd_bounds(void **state)
+TEST(test_odd_bounds)
 {
 	int fd = file_of(10 * page + 100);
 	double covered = 0, resident = 0, holes = 0;
@@ -134,7 +134,7 @@ static void test_odd_bounds(void **state)
 	close(fd);
 }
 
-static void test_sampled(void **state)
+TEST(test_sampled)
 {
 	int fd = file_of(64 * GIB);
 
@@ -146,7 +146,7 @@ static void test_sampled(void **state)
 }
 
 /* More extents than are looked at: the rest counts as having the same share. */
-static void test_many_extents(void **state)
+TEST(test_many_extents)
 {
 	int fd = file_of(2000 * page);
 	double covered = 0, resident = 0, holes = 0;
@@ -161,16 +161,4 @@ static void test_many_extents(void **state)
 	close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_other_page),
-		cmocka_unit_test(test_every_other_mebibyte),
-		cmocka_unit_test(test_beginning_is_fine),
-		cmocka_unit_test(test_odd_bounds),
-		cmocka_unit_test(test_sampled),
-		cmocka_unit_test(test_many_extents),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

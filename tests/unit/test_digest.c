@@ -25,7 +25,7 @@ static void fill_sample(void)
 }
 
 /* From the tests of xxHash. */
-static void test_known_answers(void **state)
+TEST(test_known_answers)
 {
 	static const struct {
 		size_t size;
@@ -47,7 +47,7 @@ static void test_known_answers(void **state)
 	assert_int_equal(digest_short(sample, 1), 0xc44bdff4074eecdb);
 }
 
-static void test_nothing(void **state)
+TEST(test_nothing)
 {
 	struct digest d = digest_data(sample, 0);
 
@@ -56,7 +56,7 @@ static void test_nothing(void **state)
 }
 
 /* In pieces of any size, and again with the same stream. */
-static void test_streams(void **state)
+TEST(test_streams)
 {
 	static const size_t pieces[] = { 1, 7, 64, 255, 256, 257, 1024, SAMPLE_BYTES };
 	struct digest_stream *s = digest_stream_new();
@@ -75,7 +75,7 @@ static void test_streams(void **state)
 	digest_stream_free(NULL);
 }
 
-static void test_each_bit_counts(void **state)
+TEST(test_each_bit_counts)
 {
 	struct digest before = digest_data(sample, 333);
 
@@ -93,7 +93,7 @@ static void add_block(struct digest *sum, uint64_t n)
 	digest_add(sum, n * 1024, 1024, digest_data(sample + n, 1024));
 }
 
-static void test_any_order(void **state)
+TEST(test_any_order)
 {
 	struct digest up = { 0 }, down = { 0 }, scattered = { 0 };
 
@@ -106,7 +106,7 @@ static void test_any_order(void **state)
 	assert_true(digest_equal(up, scattered));
 }
 
-static void test_parts(void **state)
+TEST(test_parts)
 {
 	struct digest all = { 0 };
 
@@ -122,7 +122,7 @@ static void test_parts(void **state)
 	}
 }
 
-static void test_sum_carries(void **state)
+TEST(test_sum_carries)
 {
 	struct digest sum = { .low = UINT64_MAX, .high = 5 };
 
@@ -136,7 +136,7 @@ static void test_sum_carries(void **state)
 }
 
 /* A block at another offset, twice, missing, or exchanged with another changes the sum. */
-static void test_blocks_count(void **state)
+TEST(test_blocks_count)
 {
 	struct digest a = digest_data(sample, 100), b = digest_data(sample + 1, 100);
 	struct digest right = { 0 }, moved = { 0 }, twice, exchanged = { 0 }, shorter = { 0 };
@@ -157,7 +157,7 @@ static void test_blocks_count(void **state)
 	assert_false(digest_equal(right, shorter));
 }
 
-static void test_text(void **state)
+TEST(test_text)
 {
 	char buf[DIGEST_TEXT_SIZE];
 	struct digest d = { .low = 0x0123456789abcdef, .high = 0xfe };
@@ -167,13 +167,6 @@ static void test_text(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_known_answers), cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_streams),	      cmocka_unit_test(test_each_bit_counts),
-		cmocka_unit_test(test_any_order),     cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_sum_carries),   cmocka_unit_test(test_blocks_count),
-		cmocka_unit_test(test_text),
-	};
 	const char *why;
 
 	if (!digest_available(&why)) {
@@ -181,6 +174,5 @@ int main(void)
 		return 0;
 	}
 	fill_sample();
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("digest", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,7 +130,7 @@ static void check_same(const struct trace *a, const struct trace *b)
 	assert_memory_equal(a->threads, b->threads, a->n_threads * sizeof(*a->threads));
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
 	static const size_t sizes[] = { 0, 1, 1023, 1024, 1025, 5000 };
 
@@ -150,7 +150,7 @@ static void test_round_trip(void **state)
 }
 
 /* Of an end-to-end target. */
-static void test_network(void **state)
+TEST(test_network)
 {
 	const size_t n = 1500;
 	struct trace_net *nets = calloc(n, sizeof(*nets));
@@ -212,7 +212,7 @@ static void print_all(const struct trace_dump *d)
 	fclose(f);
 }
 
-static void test_cut(void **state)
+TEST(test_cut)
 {
 	struct sample s;
 
@@ -232,7 +232,7 @@ static void test_cut(void **state)
 	sample_free(&s);
 }
 
-static void test_flipped(void **state)
+TEST(test_flipped)
 {
 	size_t kept = 0, flips = 0;
 	struct sample s;
@@ -259,7 +259,7 @@ static void test_flipped(void **state)
 }
 
 /* A damaged block in the middle costs its entries and no others. */
-static void test_resync(void **state)
+TEST(test_resync)
 {
 	struct trace_dump d;
 	struct sample s;
@@ -280,7 +280,7 @@ static void test_resync(void **state)
 }
 
 /* A later version may add fields, lines and blocks. */
-static void test_later_version(void **state)
+TEST(test_later_version)
 {
 	struct trace_dump d;
 	struct sample s;
@@ -351,7 +351,7 @@ static unsigned char *old_dump(size_t n)
 	return file;
 }
 
-static void test_old(void **state)
+TEST(test_old)
 {
 	unsigned char *file = old_dump(10);
 	struct trace_dump d;
@@ -388,7 +388,7 @@ static void test_old(void **state)
 	free(file);
 }
 
-static void test_old_damaged(void **state)
+TEST(test_old_damaged)
 {
 	unsigned char *file = old_dump(4);
 	struct trace_dump d;
@@ -420,7 +420,7 @@ static void test_old_damaged(void **state)
 }
 
 /* An empty line is between two passes, and nowhere else. */
-static void test_text_passes(void **state)
+TEST(test_text_passes)
 {
 	static const uint32_t passes[] = { 2, 2, 2, 3, 3, 5, 5 };
 	static const bool first[] = { false, false, false, true, false, true, false };
@@ -452,15 +452,4 @@ static void test_text_passes(void **state)
 	sample_free(&s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_network),
-		cmocka_unit_test(test_cut),	    cmocka_unit_test(test_flipped),
-		cmocka_unit_test(test_resync),	    cmocka_unit_test(test_later_version),
-		cmocka_unit_test(test_old),	    cmocka_unit_test(test_old_damaged),
-		cmocka_unit_test(test_text_passes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

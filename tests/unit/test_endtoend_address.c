@@ -29,7 +29,7 @@ static const struct {
 	{ "[::ffff:10.0.0.1]:7", "::ffff:10.0.0.1", 7, 0 },
 };
 
-static void test_good(void **state)
+TEST(test_good)
 {
 	struct arena *arena = arena_new();
 
@@ -99,7 +99,7 @@ static const struct {
 	{ "[:::1]:1", "expected an IPv6 number" },
 };
 
-static void test_bad(void **state)
+TEST(test_bad)
 {
 	struct arena *arena = arena_new();
 
@@ -117,7 +117,7 @@ static void test_bad(void **state)
 	arena_free(arena);
 }
 
-static void test_long_host(void **state)
+TEST(test_long_host)
 {
 	struct arena *arena = arena_new();
 	char text[300];
@@ -135,7 +135,7 @@ static void test_long_host(void **state)
 }
 
 /* Connections go through the ports of one address, then to the next. */
-static void test_connections(void **state)
+TEST(test_connections)
 {
 	struct endtoend_address addresses[] = { { "a", 100, 2 },
 						{ "b", 200, 1 },
@@ -157,14 +157,4 @@ static void test_connections(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),
-		cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_long_host),
-		cmocka_unit_test(test_connections),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -29,7 +29,7 @@ static void pair(const char *side, const char *first, const char *second, const 
 }
 
 /* Destinations share sockets. Target 0 is no copy, and has no say. */
-static void test_together(void **state)
+TEST_TEARDOWN(test_together, forget_plan)
 {
 	static const struct {
 		const char *option, *first, *second, *other;
@@ -63,7 +63,7 @@ static void test_together(void **state)
 	}
 }
 
-static void test_sides(void **state)
+TEST_TEARDOWN(test_sides, forget_plan)
 {
 	bad("-targets 3 null data new -numreqs target 0 1 -e2e target 1 issource -e2e target 2 "
 	    "isdestination -e2e target 1 destination h -e2e target 2 destination h",
@@ -95,7 +95,7 @@ static struct target_plan copy(const struct engine_info *engine, uint32_t first,
 				     .endtoend = { .addresses = addresses, .n_addresses = 2 } };
 }
 
-static void test_most_ports(void **state)
+TEST(test_most_ports)
 {
 	struct target_plan t = copy(&one_at_a_time, 32768, 32768);
 
@@ -116,7 +116,7 @@ static void test_most_ports(void **state)
 }
 
 /* Connections are dealt to the addresses in turn, at least one to each. */
-static void test_dealt(void **state)
+TEST(test_dealt)
 {
 	struct target_plan t = copy(&one_at_a_time, 0, 0);
 
@@ -154,7 +154,7 @@ static void test_dealt(void **state)
 }
 
 /* An engine that queues has two operations for each connection, unless a greater depth is given. */
-static void test_depth(void **state)
+TEST(test_depth)
 {
 	struct target_plan t = copy(&queueing, 2, 2);
 
@@ -177,15 +177,4 @@ static void test_depth(void **state)
 	assert_int_equal(addresses[1].ports, 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_together, forget_plan),
-		cmocka_unit_test_teardown(test_sides, forget_plan),
-		cmocka_unit_test(test_most_ports),
-		cmocka_unit_test(test_dealt),
-		cmocka_unit_test(test_depth),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

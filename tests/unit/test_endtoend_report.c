@@ -70,7 +70,7 @@ static enum copy_limit limit_of(struct endtoend_side source, struct endtoend_sid
 }
 
 /* The shares reach the judge, which has a test of its own. */
-static void test_verdict(void **state)
+TEST(test_verdict)
 {
 	struct endtoend_side serial = side_of(240, 1, 9, 750), side;
 
@@ -96,7 +96,7 @@ static void test_verdict(void **state)
 	assert_int_equal(limit_of(side, side_of(900, 20, 60, 10)), COPY_LIMIT_DESTINATION_STORAGE);
 }
 
-static void test_no_verdict(void **state)
+TEST(test_no_verdict)
 {
 	struct endtoend_side side = side_of(500, 0, 500, 0), unknown = side;
 
@@ -109,7 +109,7 @@ static void test_no_verdict(void **state)
 }
 
 /* Operations in flight overlap: their times are a share of what all lanes could do. */
-static void test_shares(void **state)
+TEST(test_shares)
 {
 	struct endtoend_side side = side_of(8000, 100, 300, 200);
 	struct copy_shares shares;
@@ -124,7 +124,7 @@ static void test_shares(void **state)
 	assert_true(endtoend_shares(&side, 4).storage == 1);
 }
 
-static void test_sums(void **state)
+TEST(test_sums)
 {
 	struct endtoend_side half = side_of(100, 200, 300, 400);
 	struct endtoend_result *sum = NULL, *r = result_of(half, half);
@@ -167,7 +167,7 @@ static char *lines_of(const struct endtoend_result *r)
 	return m.text;
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
 	struct endtoend_result *sum = NULL,
 			       *r = result_of(side_of(30, 20, 940, 0), side_of(50, 25, 30, 890));
@@ -196,7 +196,7 @@ static void test_lines(void **state)
 }
 
 /* A peer that ended early leaves its part out. */
-static void test_lines_of_one_side(void **state)
+TEST(test_lines_of_one_side)
 {
 	struct endtoend_result *r = result_of(side_of(30, 20, 940, 0), side_of(0, 0, 0, 0));
 	char *text;
@@ -233,7 +233,7 @@ static json_int_t number(const json_t *o, const char *key)
 	return json_integer_value(json_object_get(o, key));
 }
 
-static void test_json(void **state)
+TEST(test_json)
 {
 	struct endtoend_result *r = result_of(side_of(30, 20, 940, 0), side_of(50, 25, 30, 890));
 	json_t *o, *side;
@@ -259,14 +259,4 @@ static void test_json(void **state)
 	free(r);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_verdict), cmocka_unit_test(test_no_verdict),
-		cmocka_unit_test(test_shares),	cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_lines),	cmocka_unit_test(test_lines_of_one_side),
-		cmocka_unit_test(test_json),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

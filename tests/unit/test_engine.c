@@ -13,7 +13,7 @@
 #include "engines.h"
 #include "xdd/io/engine.h"
 
-static void test_registry(void **state)
+TEST(test_registry)
 {
 	size_t n = 0;
 
@@ -44,7 +44,7 @@ static void test_registry(void **state)
 								 ENGINE_DISCARDS);
 }
 
-static void test_engine_of(void **state)
+TEST(test_engine_of)
 {
 	struct target_plan plan = { .kind = TARGET_FILE };
 	struct err why;
@@ -69,7 +69,7 @@ static void test_engine_of(void **state)
  * The parser knows a keyword by its name alone: engines that share one have the
  * same arguments.
  */
-static void test_keywords(void **state)
+TEST(test_keywords)
 {
 	size_t shared = 0;
 
@@ -100,7 +100,7 @@ static void test_keywords(void **state)
 	assert_int_equal(shared, 1); /* batch */
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	char text[64];
 
@@ -113,7 +113,7 @@ static void test_names(void **state)
 	assert_string_equal(engine_names(ENGINE_QUEUES | ENGINE_MAPS, 0, text, sizeof(text)), "");
 }
 
-static void test_list(void **state)
+TEST(test_list)
 {
 	char text[4096] = "";
 	FILE *f = tmpfile();
@@ -143,7 +143,7 @@ static void test_list(void **state)
 	assert_non_null(strstr(text, "psync     yes  "));
 }
 
-static void test_batch(void **state)
+TEST(test_batch)
 {
 	struct target_plan target = { .qthreads = 1, .ordering = ORDERING_STRICT };
 	struct engine_params params = { .target = &target };
@@ -171,7 +171,7 @@ static void test_batch(void **state)
  * A device that returns all that it has gets all at a time; one that does not gets little, and at
  * once when idle.
  */
-static void test_batch_follows(void **state)
+TEST(test_batch_follows)
 {
 	struct target_plan target = { .qthreads = 1 };
 	struct engine_params params = { .target = &target, .depth = 36 };
@@ -198,7 +198,7 @@ static void test_batch_follows(void **state)
 }
 
 /* A size that the user asked for neither grows nor shrinks, and holds for a device that is idle. */
-static void test_batch_fixed(void **state)
+TEST(test_batch_fixed)
 {
 	struct target_plan target = { .qthreads = 1 };
 	struct engine_params params = { .target = &target, .depth = 32 };
@@ -217,7 +217,7 @@ static void test_batch_fixed(void **state)
  * Adjacent requests, which the kernel would merge, are in one batch only where the user chose its
  * size.
  */
-static void test_batch_ends(void **state)
+TEST(test_batch_ends)
 {
 	struct target_plan target = { .qthreads = 1 };
 	struct engine_params params = { .target = &target, .depth = 32 };
@@ -241,15 +241,4 @@ static void test_batch_ends(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_registry),      cmocka_unit_test(test_engine_of),
-		cmocka_unit_test(test_keywords),      cmocka_unit_test(test_names),
-		cmocka_unit_test(test_list),	      cmocka_unit_test(test_batch),
-		cmocka_unit_test(test_batch_follows), cmocka_unit_test(test_batch_fixed),
-		cmocka_unit_test(test_batch_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -55,7 +55,7 @@ static void *batch_of(const char *engine, uint64_t batch)
 	return options;
 }
 
-static void test_checks(void **state)
+TEST_SETUP(test_checks, refill)
 {
 	void *fixed = engine_options("io_uring", "fixedbufs");
 	void *poll = engine_options("io_uring", "iopoll");
@@ -120,7 +120,7 @@ static void check_all(const char *name, uint64_t depth, const char *other, int r
 	}
 }
 
-static void test_check_all(void **state)
+TEST(test_check_all)
 {
 	if (!offered(&(struct variant){ "libaio", "" }))
 		skip();
@@ -131,7 +131,7 @@ static void test_check_all(void **state)
 }
 
 /* tmpfs has nothing to poll. */
-static void test_iopoll_refused(void **state)
+TEST_SETUP(test_iopoll_refused, refill)
 {
 	char shm[] = "/dev/shm/xdd-test-queues-XXXXXX";
 	void *poll = engine_options("io_uring", "iopoll");
@@ -229,7 +229,7 @@ static int child_memlock(void)
 	return 0;
 }
 
-static void test_memlock_limit(void **state)
+TEST_SETUP(test_memlock_limit, refill)
 {
 	if (!offered(&(struct variant){ "io_uring", "" }))
 		skip();
@@ -284,7 +284,7 @@ static int child_no_system_call(void)
 	return 0;
 }
 
-static void test_forbidden(void **state)
+TEST_SETUP(test_forbidden, refill)
 {
 	if (!offered(&(struct variant){ "libaio", "" }) ||
 	    !offered(&(struct variant){ "io_uring", "" }))
@@ -293,15 +293,4 @@ static void test_forbidden(void **state)
 	in_child(child_no_system_call);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_checks, refill),
-		cmocka_unit_test_setup(test_iopoll_refused, refill),
-		cmocka_unit_test_setup(test_memlock_limit, refill),
-		cmocka_unit_test(test_check_all),
-		cmocka_unit_test_setup(test_forbidden, refill),
-	};
-
-	return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+RUN_TESTS(make_file, remove_file)

@@ -63,7 +63,7 @@ static void pipe_timeouts(const char *keywords)
 	rig_close(&r);
 }
 
-static void test_uring_timeouts(void **state)
+TEST_SETUP(test_uring_timeouts, refill)
 {
 	if (!offered(&(struct variant){ "io_uring", "" }))
 		skip();
@@ -75,7 +75,7 @@ static void test_uring_timeouts(void **state)
 }
 
 /* Requests that are outstanding do not delay the end of their context. */
-static void test_uring_given_up(void **state)
+TEST_SETUP(test_uring_given_up, refill)
 {
 	struct rig r;
 	int out;
@@ -94,7 +94,7 @@ static void on_alarm(int sig)
 	(void)sig;
 }
 
-static void test_uring_signal(void **state)
+TEST_SETUP(test_uring_signal, refill)
 {
 	/* Again: the first may come before the wait. */
 	const struct itimerval soon = { { .tv_usec = 50000 }, { .tv_usec = 50000 } }, never = { 0 };
@@ -141,7 +141,7 @@ static void described(struct rig *r, const char *part, bool wanted)
 }
 
 /* A kernel that does not know all ways to set a ring up gets the best that it does know. */
-static void test_uring_older_kernels(void **state)
+TEST_SETUP(test_uring_older_kernels, refill)
 {
 	static const struct {
 		unsigned knows;
@@ -176,7 +176,7 @@ static void test_uring_older_kernels(void **state)
  * is complete would appear with the next tick otherwise. A read from a pipe is outstanding as long
  * as the pipe is empty.
  */
-static void test_uring_looks(void **state)
+TEST_SETUP(test_uring_looks, refill)
 {
 	static const struct {
 		unsigned knows;
@@ -215,7 +215,7 @@ static void test_uring_looks(void **state)
  * If the kernel does not register buffers or files, the engine works without, unless the user asked
  * for it.
  */
-static void test_uring_not_registered(void **state)
+TEST_SETUP(test_uring_not_registered, refill)
 {
 	const struct variant plain = { "io_uring", "" };
 	const struct variant files = { "io_uring", "fixedfiles" };
@@ -240,7 +240,7 @@ static void test_uring_not_registered(void **state)
 }
 
 /* Several at once, which carry no data and may complete in any order. */
-static void test_uring_discard(void **state)
+TEST_SETUP(test_uring_discard, refill)
 {
 	int fd = open_file(O_RDWR);
 	unsigned char block[BLOCK];
@@ -268,17 +268,4 @@ static void test_uring_discard(void **state)
 	rig_close(&r);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_uring_timeouts, refill),
-		cmocka_unit_test_setup(test_uring_given_up, refill),
-		cmocka_unit_test_setup(test_uring_signal, refill),
-		cmocka_unit_test_setup(test_uring_older_kernels, refill),
-		cmocka_unit_test_setup(test_uring_looks, refill),
-		cmocka_unit_test_setup(test_uring_not_registered, refill),
-		cmocka_unit_test_setup(test_uring_discard, refill),
-	};
-
-	return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+RUN_TESTS(make_file, remove_file)

@@ -11,7 +11,7 @@
 #include "engine_rig.h"
 #include "xdd/io/engine.h"
 
-static void test_aio_timeouts(void **state)
+TEST_SETUP(test_aio_timeouts, refill)
 {
 	struct variant v = { "libaio", "" };
 	struct rig r;
@@ -36,7 +36,7 @@ static void test_aio_timeouts(void **state)
 	rig_close(&r);
 }
 
-static void test_aio_short(void **state)
+TEST_SETUP(test_aio_short, refill)
 {
 	struct variant v = { "libaio", "batch 3" };
 	struct rig r;
@@ -62,7 +62,7 @@ static void test_aio_short(void **state)
 }
 
 /* The kernel takes some of a batch, or has no room at all for a while. */
-static void test_aio_no_room(void **state)
+TEST_SETUP(test_aio_no_room, refill)
 {
 	struct variant v = { "libaio", "batch 8" };
 	struct rig r;
@@ -110,7 +110,7 @@ static void test_aio_no_room(void **state)
 	rig_close(&r);
 }
 
-static void test_batches(void **state)
+TEST_SETUP(test_batches, refill)
 {
 	struct variant v = { "libaio", "batch 3" };
 	struct rig r;
@@ -130,14 +130,4 @@ static void test_batches(void **state)
 	rig_close(&r);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_aio_timeouts, refill),
-		cmocka_unit_test_setup(test_aio_short, refill),
-		cmocka_unit_test_setup(test_aio_no_room, refill),
-		cmocka_unit_test_setup(test_batches, refill),
-	};
-
-	return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+RUN_TESTS(make_file, remove_file)

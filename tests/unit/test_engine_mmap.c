@@ -64,7 +64,7 @@ static void map_run(void *ctx, struct io_request *req, uint64_t done, int error)
 	assert_int_equal(req->error, error);
 }
 
-static void test_mmap_transfers(void **state)
+TEST_SETUP(test_mmap_transfers, refill)
 {
 	const struct target_plan plan = mapped_plan(OP_MIXED);
 	struct io_request req = request(DIR_READ, 100, 5000);
@@ -94,7 +94,7 @@ static void test_mmap_transfers(void **state)
 	close(writable);
 }
 
-static void test_mmap_touch(void **state)
+TEST_SETUP(test_mmap_touch, refill)
 {
 	struct target_plan plan = mapped_plan(OP_MIXED);
 	struct io_request req = request(DIR_READ, 100, 9000);
@@ -121,7 +121,7 @@ static void test_mmap_touch(void **state)
 }
 
 /* The pages after the new end of a file are gone: reading them is a SIGBUS. */
-static void test_mmap_truncated(void **state)
+TEST_SETUP(test_mmap_truncated, refill)
 {
 	const struct target_plan plan = mapped_plan(OP_MIXED);
 	struct io_request req = request(DIR_READ, 0, SIZE);
@@ -141,7 +141,7 @@ static void test_mmap_truncated(void **state)
 }
 
 /* A page is gone though the file is as long as before: its device failed. */
-static void test_mmap_error(void **state)
+TEST_SETUP(test_mmap_error, refill)
 {
 	const struct target_plan plan = mapped_plan(OP_READ);
 	struct io_request req = request(DIR_READ, 10, SIZE - 10);
@@ -163,7 +163,7 @@ static void test_mmap_error(void **state)
 	engine_find("mmap")->fini(ctx);
 }
 
-static void test_mmap_empty(void **state)
+TEST_SETUP(test_mmap_empty, refill)
 {
 	const struct target_plan plan = mapped_plan(OP_READ);
 	struct io_request req = request(DIR_READ, 0, 100);
@@ -185,7 +185,7 @@ static void check_mmap(const struct target_plan *plan, int ret, const char *part
 		assert_non_null(strstr(why.text, part));
 }
 
-static void test_mmap_check(void **state)
+TEST_SETUP(test_mmap_check, refill)
 {
 	struct target_plan plan = mapped_plan(OP_READ);
 
@@ -206,16 +206,4 @@ static void test_mmap_check(void **state)
 	check_mmap(&plan, -EINVAL, "-dio");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_mmap_transfers, refill),
-		cmocka_unit_test_setup(test_mmap_touch, refill),
-		cmocka_unit_test_setup(test_mmap_truncated, refill),
-		cmocka_unit_test_setup(test_mmap_error, refill),
-		cmocka_unit_test_setup(test_mmap_empty, refill),
-		cmocka_unit_test_setup(test_mmap_check, refill),
-	};
-
-	return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+RUN_TESTS(make_file, remove_file)

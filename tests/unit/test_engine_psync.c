@@ -99,7 +99,7 @@ static void scripted(struct io_request *req, const ssize_t *steps, size_t n)
 	submit("psync", req);
 }
 
-static void test_null(void **state)
+TEST(test_null)
 {
 	for (int dir = 0; dir < DIR_COUNT; dir++) {
 		struct io_request req = { .dir = (enum op_dir)dir, .size = 1ull << 40 };
@@ -110,7 +110,7 @@ static void test_null(void **state)
 	}
 }
 
-static void test_transfers(void **state)
+TEST_SETUP(test_transfers, start)
 {
 	struct io_request req = request(DIR_READ, 100, 5000);
 
@@ -131,7 +131,7 @@ static void test_transfers(void **state)
 	assert_memory_equal(buf, data + 100, 5000);
 }
 
-static void test_noop(void **state)
+TEST_SETUP(test_noop, start)
 {
 	struct io_request req = request(DIR_NOOP, 0, 5000);
 
@@ -142,7 +142,7 @@ static void test_noop(void **state)
 }
 
 /* Zeros in the range and no others, also of a request longer than what is left of the file. */
-static void test_discard(void **state)
+TEST_SETUP(test_discard, start)
 {
 	struct io_request req = request(DIR_DISCARD, 100, 5000), read = request(DIR_READ, 0, SIZE);
 
@@ -167,7 +167,7 @@ static void test_discard(void **state)
 	assert_int_equal(req.done, 0);
 }
 
-static void test_short_transfers(void **state)
+TEST_SETUP(test_short_transfers, start)
 {
 	static const ssize_t steps[] = { 1, 100, -EINTR, 2000, -EINTR };
 	struct io_request req = request(DIR_READ, 10, 6000);
@@ -187,7 +187,7 @@ static void test_short_transfers(void **state)
 	assert_memory_equal(buf, data + 10, 6000);
 }
 
-static void test_end_of_file(void **state)
+TEST_SETUP(test_end_of_file, start)
 {
 	struct io_request req = request(DIR_READ, SIZE - 300, 1000);
 
@@ -211,7 +211,7 @@ static void check_script(enum op_dir dir, const ssize_t *steps, size_t n, uint64
 	assert_int_equal(calls, n);
 }
 
-static void test_errors(void **state)
+TEST_SETUP(test_errors, start)
 {
 	static const ssize_t eio[] = { 1000, -EIO }, eagain[] = { -EAGAIN }, zero[] = { 512, 0 };
 	static const ssize_t einval[] = { -EINVAL }, partly[] = { 904, -EINVAL };
@@ -236,7 +236,7 @@ static void test_errors(void **state)
 }
 
 /* A real one, where the file system can. */
-static void test_direct_end_of_file(void **state)
+TEST_SETUP(test_direct_end_of_file, start)
 {
 	struct io_request req;
 	void *aligned = NULL;
@@ -254,18 +254,4 @@ static void test_direct_end_of_file(void **state)
 	free(aligned);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_null),
-		cmocka_unit_test_setup(test_transfers, start),
-		cmocka_unit_test_setup(test_noop, start),
-		cmocka_unit_test_setup(test_discard, start),
-		cmocka_unit_test_setup(test_short_transfers, start),
-		cmocka_unit_test_setup(test_end_of_file, start),
-		cmocka_unit_test_setup(test_errors, start),
-		cmocka_unit_test_setup(test_direct_end_of_file, start),
-	};
-
-	return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+RUN_TESTS(make_file, remove_file)

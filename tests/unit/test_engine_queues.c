@@ -113,7 +113,7 @@ static const struct step mixture[] = {
 	{ DIR_READ, 6 * BLOCK, BLOCK, BLOCK, 0 },
 };
 
-static void test_mixture(void **state)
+TEST_SETUP(test_mixture, refill)
 {
 	unsigned tried = 0;
 
@@ -128,7 +128,7 @@ static void test_mixture(void **state)
 	assert_true(tried >= 2);
 }
 
-static void test_mixture_direct(void **state)
+TEST_SETUP(test_mixture_direct, refill)
 {
 	int fd = open_file(O_RDONLY | O_DIRECT);
 
@@ -147,7 +147,7 @@ static void test_mixture_direct(void **state)
 /*
  * A request that fails does not harm its neighbours, whether the kernel finds out at once or later.
  */
-static void test_error_in_the_middle(void **state)
+TEST_SETUP(test_error_in_the_middle, refill)
 {
 	static const struct step steps[] = {
 		{ DIR_READ, 0, BLOCK, BLOCK, 0 },
@@ -168,7 +168,7 @@ static void test_error_in_the_middle(void **state)
 
 static const char *const queues[] = { "libaio", "io_uring" };
 
-static void test_depth_filled(void **state)
+TEST_SETUP(test_depth_filled, refill)
 {
 	int fd = open_file(O_RDONLY | O_DIRECT);
 
@@ -183,7 +183,7 @@ static void test_depth_filled(void **state)
 		close(fd);
 }
 
-static void test_noop_alone(void **state)
+TEST_SETUP(test_noop_alone, refill)
 {
 	for (size_t i = 0; i < COUNT(queues); i++) {
 		struct variant v = { queues[i], "" };
@@ -238,7 +238,7 @@ static void in_turn(const char *engine, int refusals, bool others)
 	rig_close(&r);
 }
 
-static void test_in_turn(void **state)
+TEST_SETUP(test_in_turn, refill)
 {
 	for (size_t i = 0; i < COUNT(queues); i++) {
 		if (!offered(&(struct variant){ queues[i], "" }))
@@ -248,7 +248,7 @@ static void test_in_turn(void **state)
 	}
 }
 
-static void test_describe(void **state)
+TEST_SETUP(test_describe, refill)
 {
 	for (size_t i = 0; i < COUNT(queues); i++) {
 		struct variant v = { queues[i], "" };
@@ -265,17 +265,4 @@ static void test_describe(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_mixture, refill),
-		cmocka_unit_test_setup(test_mixture_direct, refill),
-		cmocka_unit_test_setup(test_error_in_the_middle, refill),
-		cmocka_unit_test_setup(test_depth_filled, refill),
-		cmocka_unit_test_setup(test_noop_alone, refill),
-		cmocka_unit_test_setup(test_in_turn, refill),
-		cmocka_unit_test_setup(test_describe, refill),
-	};
-
-	return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+RUN_TESTS(make_file, remove_file)

@@ -15,6 +15,8 @@
 #include "scsi_disk.h"
 #include "xdd/io/engine.h"
 
+#define DISK_TEST(name) TEST_SETUP_TEARDOWN(name, new_disk, end)
+
 extern const struct engine engine_sg;
 
 static struct target_plan target;
@@ -46,17 +48,6 @@ static void start(void)
 	start_on(memfd_create("disk", MFD_CLOEXEC));
 }
 
-static int end(void **state)
-{
-	engine_sg.fini(ctx);
-	ctx = NULL;
-	if (fd >= 0)
-		close(fd);
-	fd = -1;
-	target = (struct target_plan){ 0 };
-	return 0;
-}
-
 /* One request by blocks; the result is in it. */
 static struct io_request submit(enum op_dir dir, uint64_t block, uint64_t blocks)
 {
@@ -85,7 +76,18 @@ static void assert_explained(const struct io_request *req, const char *wanted)
 	assert_string_equal(text, wanted);
 }
 
-static void test_transfers(void **state)
+static int end(void **state)
+{
+	engine_sg.fini(ctx);
+	ctx = NULL;
+	if (fd >= 0)
+		close(fd);
+	fd = -1;
+	target = (struct target_plan){ 0 };
+	return 0;
+}
+
+DISK_TEST(test_transfers)
 {
 	struct io_request req;
 
@@ -106,7 +108,7 @@ static void test_transfers(void **state)
 	assert_int_equal(disk.commands, 2);
 }
 
-static void test_large_address(void **state)
+DISK_TEST(test_large_address)
 {
 	struct io_request req;
 
@@ -123,7 +125,7 @@ static void test_large_address(void **state)
 	assert_int_equal(disk.cdb[1], 0x18);
 }
 
-static void test_split(void **state)
+DISK_TEST(test_split)
 {
 	struct io_request req;
 
@@ -136,7 +138,7 @@ static void test_split(void **state)
 }
 
 /* The kernel says it takes more than it does: halves are tried, and remembered. */
-static void test_split_when_refused(void **state)
+DISK_TEST(test_split_when_refused)
 {
 	struct io_request req;
 
@@ -162,7 +164,7 @@ static void test_split_when_refused(void **state)
  * EINVAL has other causes than the size, such as a buffer that is not aligned: later commands are
  * as large as before.
  */
-static void test_refused_for_another_reason(void **state)
+DISK_TEST(test_refused_for_another_reason)
 {
 	static const struct disk_step refused[] = {
 		{ .refuse = EINVAL }, { .refuse = EINVAL }, { .refuse = EINVAL },
@@ -197,7 +199,7 @@ static void test_refused_for_another_reason(void **state)
 	assert_int_equal(disk.commands, 1 + 3 + 3 + 1);
 }
 
-static void test_short_transfer(void **state)
+DISK_TEST(test_short_transfer)
 {
 	static const struct disk_step steps[] = {
 		{ .resid = 3 * BLOCK, .moves = true },
@@ -219,7 +221,7 @@ static void test_short_transfer(void **state)
 	assert_explained(&req, "the device moved nothing and gave no reason");
 }
 
-static void test_end_of_device(void **state)
+DISK_TEST(test_end_of_device)
 {
 	struct io_request req;
 
@@ -235,7 +237,7 @@ static void test_end_of_device(void **state)
 	assert_result(&req, 0, -ENODATA);
 }
 
-static void test_attention(void **state)
+DISK_TEST(test_attention)
 {
 	static const struct disk_step twice[] = {
 		{ .sense = attention, .sense_size = sizeof(attention) },
@@ -261,7 +263,7 @@ static void test_attention(void **state)
 			       "(6/29/00)");
 }
 
-static void test_errors(void **state)
+DISK_TEST(test_errors)
 {
 	static const struct disk_step medium[] = {
 		{ .sense = medium_5, .sense_size = sizeof(medium_5), .moves = true },
@@ -296,7 +298,7 @@ static void test_errors(void **state)
 	assert_result(&req, 8, 0);
 }
 
-static void test_unaligned(void **state)
+DISK_TEST(test_unaligned)
 {
 	struct io_request req = { .dir = DIR_READ, .buf = buf, .offset = 100, .size = BLOCK };
 
@@ -310,7 +312,7 @@ static void test_unaligned(void **state)
 	assert_int_equal(disk.commands, 0);
 }
 
-static void test_describe(void **state)
+DISK_TEST(test_describe)
 {
 	char text[96];
 
@@ -320,7 +322,7 @@ static void test_describe(void **state)
 }
 
 /* A character device is opened again for each context, and a command's worth of memory reserved. */
-static void test_char_device(void **state)
+DISK_TEST(test_char_device)
 {
 	struct io_request req;
 
@@ -335,24 +337,4 @@ static void test_char_device(void **state)
 	assert_int_equal(disk.commands, 7);
 }
 
-#define DISK_TEST(f) cmocka_unit_test_setup_teardown(f, new_disk, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		DISK_TEST(test_transfers),
-		DISK_TEST(test_large_address),
-		DISK_TEST(test_split),
-		DISK_TEST(test_split_when_refused),
-		DISK_TEST(test_refused_for_another_reason),
-		DISK_TEST(test_short_transfer),
-		DISK_TEST(test_end_of_device),
-		DISK_TEST(test_attention),
-		DISK_TEST(test_errors),
-		DISK_TEST(test_unaligned),
-		DISK_TEST(test_describe),
-		DISK_TEST(test_char_device),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

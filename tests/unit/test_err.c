@@ -10,7 +10,7 @@
 
 #include "xdd/base/err.h"
 
-static void test_set(void **state)
+TEST(test_set)
 {
 	struct err e = { 0 };
 
@@ -26,7 +26,7 @@ static void test_set(void **state)
 	assert_string_equal(e.text, "");
 }
 
-static void test_sys(void **state)
+TEST(test_sys)
 {
 	char expected[ERR_TEXT_SIZE];
 	struct err e = { 0 };
@@ -41,7 +41,7 @@ static void test_sys(void **state)
 }
 
 /* A function may fail without a text. */
-static void test_text(void **state)
+TEST(test_text)
 {
 	struct err e = { 0 };
 
@@ -53,7 +53,7 @@ static void test_text(void **state)
 	assert_true(err_is_set(&e));
 }
 
-static void test_long(void **state)
+TEST(test_long)
 {
 	char text[ERR_TEXT_SIZE + 100];
 	struct err e = { 0 };
@@ -69,7 +69,7 @@ static void test_long(void **state)
 	assert_string_equal(e.text + ERR_TEXT_SIZE - 4, "x (");
 }
 
-static void test_around(void **state)
+TEST(test_around)
 {
 	char text[ERR_TEXT_SIZE];
 	struct err e = { 0 };
@@ -86,7 +86,7 @@ static void test_around(void **state)
 	assert_string_equal(e.text, text);
 }
 
-static void test_nothing_to_set(void **state)
+TEST(test_nothing_to_set)
 {
 	assert_int_equal(err_set(NULL, -EINVAL, "%d", 1), -EINVAL);
 	assert_int_equal(err_sys(NULL, -EIO, "%d", 1), -EIO);
@@ -94,16 +94,4 @@ static void test_nothing_to_set(void **state)
 	err_clear(NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_set),
-		cmocka_unit_test(test_sys),
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_long),
-		cmocka_unit_test(test_nothing_to_set),
-		cmocka_unit_test(test_around),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

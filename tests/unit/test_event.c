@@ -45,7 +45,7 @@ static void *follow(void *arg)
 }
 
 /* In turn, one step each, and no thread waits for ever. */
-static void test_turns(void **state)
+TEST(test_turns)
 {
 	static struct game g;
 	pthread_t thread;
@@ -72,7 +72,7 @@ static void *wait_for_lead(void *arg)
 }
 
 /* All that wait are woken. */
-static void test_all(void **state)
+TEST(test_all)
 {
 	static struct game g;
 	pthread_t threads[WAITERS];
@@ -88,7 +88,7 @@ static void test_all(void **state)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
-static void test_time(void **state)
+TEST(test_time)
 {
 	struct event e;
 	uint64_t until = clock_now_ns() + 20000000;
@@ -104,7 +104,7 @@ static void test_time(void **state)
  * A signal between listening and waiting counts; one before it does not; without a listener nothing
  * changes.
  */
-static void test_signal_before_wait(void **state)
+TEST(test_signal_before_wait)
 {
 	struct event e;
 	uint32_t key;
@@ -123,13 +123,6 @@ static void test_signal_before_wait(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_all),
-		cmocka_unit_test(test_time),
-		cmocka_unit_test(test_signal_before_wait),
-	};
-
 	alarm(WATCHDOG_S);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static void extent(const char *line, uint64_t kib)
 	assert_int_equal(t0->end_bytes, bytes);
 }
 
-static void test_sequential(void **state)
+TEST_TEARDOWN(test_sequential, forget_plan)
 {
 	extent(NULLS "-numreqs 1", 4);
 	extent(NULLS "-numreqs 10", 40);
@@ -40,7 +40,7 @@ static void test_sequential(void **state)
 	extent(NULLS "-bytes 41984 -seek range 100", 41);
 }
 
-static void test_orders(void **state)
+TEST_TEARDOWN(test_orders, forget_plan)
 {
 	extent(NULLS "-numreqs 10 -seek none", 4);
 	extent(NULLS "-numreqs 10 -seek random -seek range 102", 100);
@@ -68,7 +68,7 @@ static void test_orders(void **state)
 }
 
 /* Lists have the end of their last row by offset; a pass may have only some of the rows. */
-static void test_lists(void **state)
+TEST_TEARDOWN(test_lists, forget_plan)
 {
 	static const char rows[] = "0 10 2 w\n1 50 3 w\n2 0 7 w\n3 60 1 w\n";
 
@@ -84,7 +84,7 @@ static void test_lists(void **state)
 }
 
 /* Requests of several sizes: a pass, a lap of its range, or the last whole request of a size. */
-static void test_mixes(void **state)
+TEST_TEARDOWN(test_mixes, forget_plan)
 {
 	extent("-op write -targets 1 null -reqsize mix 4k:1,8k:1 -numreqs 10", 60);
 	extent("-op write -targets 1 null -reqsize mix 4k:1,8k:1 -numreqs 10 -seek range 200", 60);
@@ -99,7 +99,7 @@ static void test_mixes(void **state)
 }
 
 /* Extents that no file has are refused, and do not wrap. */
-static void test_overflow(void **state)
+TEST(test_overflow)
 {
 	struct target_plan t = { .req_bytes = 4096,
 				 .block_size = 1024,
@@ -125,7 +125,7 @@ static void test_overflow(void **state)
 }
 
 /* Bytes of a target that are left from the start of its last pass. */
-static void test_bytes_left(void **state)
+TEST(test_bytes_left)
 {
 	struct target_plan t = { .kind = TARGET_FILE, .size_bytes = 1000, .written_bytes = 500 };
 	struct plan p = { .passes = 1 };
@@ -150,7 +150,7 @@ static void test_bytes_left(void **state)
 	assert_int_equal(plan_bytes_left(&p, &t), 0);
 }
 
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
 	struct target_plan other = { 0 }, t = { .size_bytes = 10, .written_bytes = 5 };
 	static const struct {
@@ -177,7 +177,7 @@ static void test_sizes(void **state)
 	assert_false(plan_has_size(&t));
 }
 
-static void test_early_end(void **state)
+TEST(test_early_end)
 {
 	struct target_plan t = { 0 };
 	struct plan p = { 0 };
@@ -200,7 +200,7 @@ static void test_early_end(void **state)
 	assert_false(plan_may_end_early(&p, &t));
 }
 
-static void test_limit_ops(void **state)
+TEST(test_limit_ops)
 {
 	struct target_plan t = { .req_bytes = 4096,
 				 .pass_ops = 10,
@@ -218,7 +218,7 @@ static void test_limit_ops(void **state)
 }
 
 /* The part that is no multiple is named, with its size; the others are multiples. */
-static void test_multiples(void **state)
+TEST_TEARDOWN(test_multiples, forget_plan)
 {
 	const struct target_plan whole = { .path = "x",
 					   .req_bytes = 4096,
@@ -260,20 +260,4 @@ static void test_multiples(void **state)
 			       "of 512 bytes; it is 768\n"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_sequential, forget_plan),
-		cmocka_unit_test_teardown(test_orders, forget_plan),
-		cmocka_unit_test_teardown(test_lists, forget_plan),
-		cmocka_unit_test_teardown(test_mixes, forget_plan),
-		cmocka_unit_test(test_overflow),
-		cmocka_unit_test(test_bytes_left),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_early_end),
-		cmocka_unit_test(test_limit_ops),
-		cmocka_unit_test_teardown(test_multiples, forget_plan),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

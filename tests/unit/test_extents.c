@@ -26,7 +26,7 @@ static void check_ranges(const struct extents *x, const struct extent *expected,
 	assert_int_equal(x->total, total);
 }
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
 	struct extents x = { .n = 0 };
 	struct extent gap;
@@ -46,7 +46,7 @@ static void test_empty(void **state)
 	extents_clear(&x);
 }
 
-static void test_merge(void **state)
+TEST(test_merge)
 {
 	struct extents x = { .n = 0 };
 
@@ -74,7 +74,7 @@ static void test_merge(void **state)
 	assert_int_equal(x.n, 0);
 }
 
-static void test_ends_of_numbers(void **state)
+TEST(test_ends_of_numbers)
 {
 	struct extents x = { .n = 0 };
 	struct extent gap;
@@ -90,7 +90,7 @@ static void test_ends_of_numbers(void **state)
 	extents_clear(&x);
 }
 
-static void test_limit(void **state)
+TEST(test_limit)
 {
 	struct extents x, y = { .n = 0 };
 
@@ -112,7 +112,7 @@ static void test_limit(void **state)
 	extents_clear(&y);
 }
 
-static void test_new_only(void **state)
+TEST(test_new_only)
 {
 	struct extents x = { .n = 0 };
 
@@ -162,7 +162,7 @@ static void check_model(const struct extents *x, const uint8_t *model, uint64_t 
 	check_gaps(x, model);
 }
 
-static void test_at_random(void **state)
+TEST(test_at_random)
 {
 	struct random_key key = { .seed = 1 };
 	struct random_sequence r = random_sequence(&key);
@@ -198,13 +198,4 @@ static void test_at_random(void **state)
 	extents_clear(&copy);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),		cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_ends_of_numbers), cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_new_only),	cmocka_unit_test(test_at_random),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

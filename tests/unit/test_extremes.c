@@ -30,7 +30,7 @@ static void check(const struct extremes *e, enum extremes_which which, uint64_t 
 	assert_int_equal(e->of[which].dir, DIR_WRITE);
 }
 
-static void test_one(void **state)
+TEST(test_one)
 {
 	struct extremes_live live = { 0 };
 	struct extremes now;
@@ -55,7 +55,7 @@ static void test_one(void **state)
 }
 
 /* No time at all is the shortest there is, first or last. */
-static void test_zero(void **state)
+TEST(test_zero)
 {
 	struct extremes_live live = { 0 };
 	struct extremes now;
@@ -78,7 +78,7 @@ static struct extremes some(uint64_t pass, uint64_t target, uint64_t op, uint64_
 	return extremes_read(&live, target, pass);
 }
 
-static void test_add(void **state)
+TEST(test_add)
 {
 	struct extremes sum = { 0 }, from;
 
@@ -119,7 +119,7 @@ static void *write_many(void *arg)
 }
 
 /* A reader gets one operation, never parts of two. */
-static void test_meanwhile(void **state)
+TEST(test_meanwhile)
 {
 	struct extremes_live live = { 0 };
 	struct extremes now;
@@ -137,14 +137,4 @@ static void test_meanwhile(void **state)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one),
-		cmocka_unit_test(test_zero),
-		cmocka_unit_test(test_add),
-		cmocka_unit_test(test_meanwhile),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

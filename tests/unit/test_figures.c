@@ -44,14 +44,14 @@ static struct figures pass_of(uint64_t first_ns, uint64_t last_ns)
 	return f;
 }
 
-static void test_elapsed(void **state)
+TEST(test_elapsed)
 {
 	struct figures f = pass_of(100, 350);
 
 	assert_int_equal(f.elapsed_ns, 250);
 }
 
-static void test_sum(void **state)
+TEST(test_sum)
 {
 	struct figures sum, a = pass_of(100, 350), b = pass_of(1000, 1010);
 
@@ -86,7 +86,7 @@ static void test_sum(void **state)
 }
 
 /* The first read, or the begin, of a sum is that of a part that knows it. */
-static void test_first_read(void **state)
+TEST(test_first_read)
 {
 	struct figures sum, a = pass_of(100, 350), b = pass_of(50, 60);
 
@@ -103,7 +103,7 @@ static void test_first_read(void **state)
 }
 
 /* The first part says when the first operation was complete, also where that is unknown. */
-static void test_first_is_unknown(void **state)
+TEST(test_first_is_unknown)
 {
 	struct figures sum, a = pass_of(100, 350), b = pass_of(1000, 1010);
 
@@ -115,7 +115,7 @@ static void test_first_is_unknown(void **state)
 	figures_free(&sum);
 }
 
-static void test_latencies(void **state)
+TEST(test_latencies)
 {
 	struct figures sum, part;
 	struct histogram h = { 0 };
@@ -142,7 +142,7 @@ static void test_latencies(void **state)
 }
 
 /* Each number of a tally, and each counter of a QThread, has one row. */
-static void test_table_is_complete(void **state)
+TEST(test_table_is_complete)
 {
 	unsigned char tally[sizeof(struct tally)] = { 0 }, live[sizeof(struct counters)] = { 0 };
 	const size_t end = offsetof(struct counters, check_ns) + sizeof(uint64_t);
@@ -202,7 +202,7 @@ static json_t *properties_of(const char *schema, const char *definition)
 }
 
 /* The figures that doc/jsonout.schema.json says results have are those of the table. */
-static void test_schema(void **state)
+TEST(test_schema)
 {
 	json_t *result = properties_of("jsonout.schema.json", "result"), *property;
 	size_t found = 0, members = 0;
@@ -233,7 +233,7 @@ static void test_schema(void **state)
 }
 
 /* Statistics and rounds of sweeps have the figures of passes that their schemas say. */
-static void test_schema_of_passes(void **state)
+TEST(test_schema_of_passes)
 {
 	json_t *statistic = properties_of("jsonout.schema.json", "statistic");
 	json_t *round = properties_of("sweep.schema.json", "round");
@@ -254,7 +254,7 @@ static void test_schema_of_passes(void **state)
 	json_decref(round);
 }
 
-static void test_figure_of_pass(void **state)
+TEST(test_figure_of_pass)
 {
 	struct figures f = pass_of(0, 500000000);
 	struct histogram h = { 0 };
@@ -302,15 +302,4 @@ static void test_figure_of_pass(void **state)
 	histogram_free(&h, 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table_is_complete), cmocka_unit_test(test_schema),
-		cmocka_unit_test(test_schema_of_passes),  cmocka_unit_test(test_figure_of_pass),
-		cmocka_unit_test(test_elapsed),		  cmocka_unit_test(test_sum),
-		cmocka_unit_test(test_first_read),	  cmocka_unit_test(test_first_is_unknown),
-		cmocka_unit_test(test_latencies),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -80,7 +80,7 @@ static int begin(void **state)
 	return forget_plan(state);
 }
 
-static void test_new_file(void **state)
+TEST_SETUP_TEARDOWN(test_new_file, begin, forget_plan)
 {
 	needs(10, WRITES "-numreqs 10");
 	needs(10, WRITES "-numreqs 10 -startoffset 5");
@@ -95,7 +95,7 @@ static void test_new_file(void **state)
 	needs(3, "-op write -blocksize 1 -targets 1 new -bytes 8193 -reqsize 4096");
 }
 
-static void test_passes(void **state)
+TEST_SETUP_TEARDOWN(test_passes, begin, forget_plan)
 {
 	needs(18, WRITES "-numreqs 10 -passes 3 -passoffset 4");
 	needs(30, WRITES "-numreqs 10 -passes 3 -passoffset 10");
@@ -106,7 +106,7 @@ static void test_passes(void **state)
 	needs(10, WRITES "-numreqs 10 -passes 3 -passoffset 4 -recreatefiles");
 }
 
-static void test_targets(void **state)
+TEST_SETUP_TEARDOWN(test_targets, begin, forget_plan)
 {
 	needs(20, "-op write -blocksize 4096 -reqsize 1 -targets 2 new other -numreqs 10");
 	needs(10, "-op write -blocksize 4096 -reqsize 1 -targets 2 new new -numreqs 10");
@@ -135,7 +135,7 @@ static void test_targets(void **state)
 }
 
 /* Blocks that a file has need no free space. */
-static void test_existing_file(void **state)
+TEST_SETUP_TEARDOWN(test_existing_file, begin, forget_plan)
 {
 	const uint64_t has = allocated();
 	char line[200];
@@ -169,7 +169,7 @@ static void test_existing_file(void **state)
 }
 
 /* The least that operations in other orders write. */
-static void test_orders(void **state)
+TEST_SETUP_TEARDOWN(test_orders, begin, forget_plan)
 {
 	needs(1, WRITES "-numreqs 10 -seek none");
 	needs(1, WRITES "-numreqs 10 -seek zipf 1 -seek range 100");
@@ -187,7 +187,7 @@ static void test_orders(void **state)
 	unlink("big");
 }
 
-static void test_lists(void **state)
+TEST_SETUP_TEARDOWN(test_lists, begin, forget_plan)
 {
 	static const struct {
 		const char *rows;
@@ -217,14 +217,14 @@ static void test_lists(void **state)
 	unlink("big");
 }
 
-static void test_mixes(void **state)
+TEST_SETUP_TEARDOWN(test_mixes, begin, forget_plan)
 {
 	needs(15, "-op write -targets 1 new -reqsize mix 4k:1,8k:1 -numreqs 10");
 	needs(9, "-op write -targets 1 new -reqsize mix 4k:1,8k:1 -numreqs 10 -seek range 36");
 }
 
 /* File systems whose free blocks say nothing about what can be written. */
-static void test_file_systems(void **state)
+TEST_SETUP_TEARDOWN(test_file_systems, begin, forget_plan)
 {
 	static const struct {
 		unsigned type;
@@ -256,7 +256,7 @@ static void test_file_systems(void **state)
 }
 
 /* The message names the first target of that file system, and how many others there are. */
-static void test_message(void **state)
+TEST_SETUP_TEARDOWN(test_message, begin, forget_plan)
 {
 	static const struct {
 		const char *targets, *first;
@@ -285,19 +285,4 @@ static void test_message(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_new_file, begin, forget_plan),
-		cmocka_unit_test_setup_teardown(test_passes, begin, forget_plan),
-		cmocka_unit_test_setup_teardown(test_targets, begin, forget_plan),
-		cmocka_unit_test_setup_teardown(test_existing_file, begin, forget_plan),
-		cmocka_unit_test_setup_teardown(test_orders, begin, forget_plan),
-		cmocka_unit_test_setup_teardown(test_lists, begin, forget_plan),
-		cmocka_unit_test_setup_teardown(test_mixes, begin, forget_plan),
-		cmocka_unit_test_setup_teardown(test_file_systems, begin, forget_plan),
-		cmocka_unit_test_setup_teardown(test_message, begin, forget_plan),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

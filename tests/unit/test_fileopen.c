@@ -39,7 +39,7 @@ static void make(const char *name)
 	close(fd);
 }
 
-static void test_follow(void **state)
+TEST(test_follow)
 {
 	make("file");
 	assert_int_equal(mkdir("sub", 0700), 0);
@@ -59,7 +59,7 @@ static void test_follow(void **state)
 }
 
 /* Links of others, in a directory that all may write to. */
-static void test_planted_links(void **state)
+TEST(test_planted_links)
 {
 	if (geteuid() != 0)
 		skip();
@@ -89,7 +89,7 @@ static int accept(void *arg, int fd, const struct stat *st)
 	return S_ISREG(st->st_mode) || S_ISFIFO(st->st_mode) ? 0 : -EPERM;
 }
 
-static void test_judged(void **state)
+TEST(test_judged)
 {
 	unsigned calls = 0;
 	int fd, again;
@@ -111,7 +111,7 @@ static void test_judged(void **state)
 }
 
 /* Opening a pipe does not wait for its other end; transfers do. */
-static void test_pipe(void **state)
+TEST(test_pipe)
 {
 	unsigned calls = 0;
 	int reader, fd;
@@ -127,14 +127,4 @@ static void test_pipe(void **state)
 	close(reader);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_follow),
-		cmocka_unit_test(test_planted_links),
-		cmocka_unit_test(test_judged),
-		cmocka_unit_test(test_pipe),
-	};
-
-	return cmocka_run_group_tests_name("fileopen", tests, enter_directory, remove_directory);
-}
+RUN_TESTS(enter_directory, remove_directory)

@@ -37,7 +37,7 @@ static uint64_t all(const struct flow *flow)
 	return sum.bytes;
 }
 
-static void test_one_interval(void **state)
+TEST(test_one_interval)
 {
 	flow_begin(&f, ORIGIN);
 	assert_int_equal(all(&f), 0);
@@ -49,7 +49,7 @@ static void test_one_interval(void **state)
 	assert_int_equal(all(&f), 4096);
 }
 
-static void test_spread(void **state)
+TEST(test_spread)
 {
 	flow_begin(&f, ORIGIN);
 	/*
@@ -66,7 +66,7 @@ static void test_spread(void **state)
 	assert_int_equal(all(&f), 18007);
 }
 
-static void test_rescale(void **state)
+TEST(test_rescale)
 {
 	uint64_t sum = 0;
 
@@ -87,7 +87,7 @@ static void test_rescale(void **state)
 	assert_in_range(sum, 60180000 - 2 * 700 * 1006, 60180000 + 2 * 700 * 1006);
 }
 
-static void test_before_origin(void **state)
+TEST(test_before_origin)
 {
 	flow_begin(&f, ORIGIN);
 	flow_add(&f, ORIGIN - 100, ORIGIN - 50, amount(5));
@@ -97,7 +97,7 @@ static void test_before_origin(void **state)
 	assert_int_equal(all(&f), 18);
 }
 
-static void test_merge(void **state)
+TEST(test_merge)
 {
 	flow_begin(&f, ORIGIN);
 	flow_begin(&other, ORIGIN);
@@ -114,13 +114,4 @@ static void test_merge(void **state)
 	assert_int_equal(all(&f), 1101);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_interval), cmocka_unit_test(test_spread),
-		cmocka_unit_test(test_rescale),	     cmocka_unit_test(test_before_origin),
-		cmocka_unit_test(test_merge),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -44,7 +44,7 @@ static size_t unknown_options(const char *template)
 	return n;
 }
 
-static void test_options_exist(void **state)
+TEST(test_options_exist)
 {
 	const struct foreign_tool *tool;
 	const struct foreign *row;
@@ -59,7 +59,7 @@ static void test_options_exist(void **state)
 }
 
 /* A row for any value of an option of xdd would never be found. */
-static void test_no_row_hides(void **state)
+TEST(test_no_row_hides)
 {
 	const struct foreign_tool *tool;
 	const struct foreign *row;
@@ -92,7 +92,7 @@ static const struct foreign *found_for(const struct foreign_tool *tool, const st
 }
 
 /* The first row of a word and a value is the one that is found: no later one is like it. */
-static void test_no_row_twice(void **state)
+TEST(test_no_row_twice)
 {
 	const struct foreign_tool *tool;
 	const struct foreign *row;
@@ -107,7 +107,7 @@ static void test_no_row_twice(void **state)
 }
 
 /* Flags and switches have no value to put into the words. */
-static void test_values(void **state)
+TEST(test_values)
 {
 	const struct foreign_tool *tool;
 	const struct foreign *row;
@@ -122,7 +122,7 @@ static void test_values(void **state)
 }
 
 /* The words of a note that look like options are options of a run, or of the command it names. */
-static void test_notes(void **state)
+TEST(test_notes)
 {
 	const struct foreign_tool *tool;
 	const struct foreign *row;
@@ -200,7 +200,7 @@ static const char *has_name(const char *name)
  * Nothing is denied that is the name of an option, a suboption, a value, a command or a column,
  * whatever is between the parts of the name.
  */
-static void test_no_row_denies(void **state)
+TEST(test_no_row_denies)
 {
 	const struct foreign_tool *tool;
 	const struct foreign *row;
@@ -224,7 +224,7 @@ static void test_no_row_denies(void **state)
 }
 
 /* No row denies what xdd fio reads a value for, except what it refuses by name. */
-static void test_no_row_denies_jobs(void **state)
+TEST(test_no_row_denies_jobs)
 {
 	static const char refused[] = " profile read_iolog thinktime_blocks ";
 	const struct foreign *row;
@@ -250,7 +250,7 @@ static void check_text(struct arena *arena, const struct foreign_tool *tool, con
 	assert_string_equal(foreign_text(arena, row, value), expected);
 }
 
-static void test_text(void **state)
+TEST(test_text)
 {
 	struct arena *arena = arena_new();
 
@@ -283,7 +283,7 @@ static void test_text(void **state)
 }
 
 /* A letter with its value in the same word: numbers, paths, and values that a row has. */
-static void test_letters(void **state)
+TEST(test_letters)
 {
 	static const char *const letters[] = { "r80", "b16k", "M4", "OD", "OSD", "S1", "f/dev/sdx" },
 				 *const none[] = { "",	 "r",	  "S",	 "S2",	 "OX",
@@ -297,7 +297,7 @@ static void test_letters(void **state)
 }
 
 /* A letter that stands for a number is not found with another value; a flag is. */
-static void test_letter_of_a_number(void **state)
+TEST(test_letter_of_a_number)
 {
 	assert_non_null(foreign_find(&foreign_xdisk, "w", "5"));
 	assert_non_null(foreign_find(&foreign_xdisk, "w", NULL));
@@ -307,7 +307,7 @@ static void test_letter_of_a_number(void **state)
 }
 
 /* A row may be for the word without a value only. */
-static void test_bare(void **state)
+TEST(test_bare)
 {
 	const struct foreign_tool *tool;
 	struct arena *arena = arena_new();
@@ -323,7 +323,7 @@ static void test_bare(void **state)
 }
 
 /* A command may have the name of an option of another row; a word without a dash is no command. */
-static void test_command(void **state)
+TEST(test_command)
 {
 	const struct foreign_tool *tool;
 
@@ -336,7 +336,7 @@ static void test_command(void **state)
 	assert_null(foreign_command("zzzz", &tool));
 }
 
-static void test_advice(void **state)
+TEST(test_advice)
 {
 	struct arena *arena = arena_new();
 
@@ -353,17 +353,4 @@ static void test_advice(void **state)
 	arena_free(arena);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options_exist), cmocka_unit_test(test_no_row_hides),
-		cmocka_unit_test(test_no_row_twice),  cmocka_unit_test(test_values),
-		cmocka_unit_test(test_text),	      cmocka_unit_test(test_notes),
-		cmocka_unit_test(test_no_row_denies), cmocka_unit_test(test_no_row_denies_jobs),
-		cmocka_unit_test(test_letters),	      cmocka_unit_test(test_letter_of_a_number),
-		cmocka_unit_test(test_bare),	      cmocka_unit_test(test_command),
-		cmocka_unit_test(test_advice),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -80,7 +80,7 @@ static enum gate_answer ask(size_t i, uint64_t now_ns, uint64_t *at_ns)
  * A QThread that comes after the end with a smaller number than one that was admitted must issue
  * it.
  */
-static void test_late(void **state)
+TEST_SETUP_TEARDOWN(test_late, set_up_plain, tear_down)
 {
 	uint64_t at;
 
@@ -91,7 +91,7 @@ static void test_late(void **state)
 }
 
 /* Once a number was not issued no greater one is, not even by a QThread with an earlier clock. */
-static void test_shut(void **state)
+TEST_SETUP_TEARDOWN(test_shut, set_up_plain, tear_down)
 {
 	uint64_t at;
 
@@ -102,7 +102,7 @@ static void test_shut(void **state)
 }
 
 /* An error or a signal ends the pass: no greater number is issued. */
-static void test_over(void **state)
+TEST_SETUP_TEARDOWN(test_over, set_up_plain, tear_down)
 {
 	uint64_t at;
 
@@ -113,7 +113,7 @@ static void test_over(void **state)
 	assert_int_equal(gate_admitted(&target.gate), 2);
 }
 
-static void test_next_pass(void **state)
+TEST_SETUP_TEARDOWN(test_next_pass, set_up_plain, tear_down)
 {
 	uint64_t at;
 
@@ -126,7 +126,7 @@ static void test_next_pass(void **state)
  * An operation that is due before the end is issued however late; one that is due after it makes
  * the pass last.
  */
-static void test_throttle(void **state)
+TEST_SETUP_TEARDOWN(test_throttle, set_up_throttle, tear_down)
 {
 	uint64_t at = 0;
 
@@ -200,7 +200,7 @@ static void master_completes(unsigned ops)
 }
 
 /* Each request is one time slice from the operation that begins it, however many fit in it. */
-static void test_slices(void **state)
+TEST_TEARDOWN(test_slices, tear_down)
 {
 	set_up_slices(false, true);
 	assert_int_equal(slave_asks(START), GATE_EVENT);
@@ -226,7 +226,7 @@ static void test_slices(void **state)
 	assert_int_equal(slave_asks(START + 2001), GATE_EVENT);
 }
 
-static void test_slice_before(void **state)
+TEST_TEARDOWN(test_slice_before, tear_down)
 {
 	set_up_slices(true, true);
 	assert_int_equal(slave_asks(START), GATE_OPEN);
@@ -238,7 +238,7 @@ static void test_slice_before(void **state)
 }
 
 /* Once the master has ended, the slave does what is left of its requests, or goes on by itself. */
-static void test_slices_end(void **state)
+TEST_TEARDOWN(test_slices_end, tear_down)
 {
 	set_up_slices(false, true);
 	master_completes(2);
@@ -289,7 +289,7 @@ static bool is_open(size_t i, uint64_t n)
 }
 
 /* No target begins a round before the others have completed the one before. */
-static void test_rounds(void **state)
+TEST_TEARDOWN(test_rounds, tear_down)
 {
 	set_up_rounds(3);
 	for (size_t i = 0; i < 2; i++) {
@@ -317,19 +317,4 @@ static void test_rounds(void **state)
 	assert_true(is_open(0, 9));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_late, set_up_plain, tear_down),
-		cmocka_unit_test_setup_teardown(test_shut, set_up_plain, tear_down),
-		cmocka_unit_test_setup_teardown(test_over, set_up_plain, tear_down),
-		cmocka_unit_test_setup_teardown(test_next_pass, set_up_plain, tear_down),
-		cmocka_unit_test_setup_teardown(test_throttle, set_up_throttle, tear_down),
-		cmocka_unit_test_teardown(test_slices, tear_down),
-		cmocka_unit_test_teardown(test_slice_before, tear_down),
-		cmocka_unit_test_teardown(test_slices_end, tear_down),
-		cmocka_unit_test_teardown(test_rounds, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -87,7 +87,7 @@ static void check_time(struct globaltime_client *c)
 	assert_int_equal(g.steps, 0);
 }
 
-static void test_server(void **state)
+TEST(test_server)
 {
 	struct globaltime_client *c;
 	struct globaltime g;
@@ -104,7 +104,7 @@ static void test_server(void **state)
 	end(&r);
 }
 
-static void test_all_addresses(void **state)
+TEST(test_all_addresses)
 {
 	struct globaltime_client *c;
 	struct running r;
@@ -119,7 +119,7 @@ static void test_all_addresses(void **state)
 	end(&r);
 }
 
-static void test_follow(void **state)
+TEST(test_follow)
 {
 	const uint64_t limit_ns = clock_now_ns() + LIMIT_S * NS_PER_SEC;
 	struct globaltime before, after;
@@ -141,7 +141,7 @@ static void test_follow(void **state)
 }
 
 /* Before a moment there are enough exchanges for some to be undisturbed, and they end in time. */
-static void test_refresh(void **state)
+TEST(test_refresh)
 {
 	struct globaltime before, after;
 	struct globaltime_client *c;
@@ -183,7 +183,7 @@ static void *answer_one(void *arg)
 }
 
 /* When all requests are sent, an answer that is lost is not awaited for the whole time limit. */
-static void test_lost(void **state)
+TEST(test_lost)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct globaltime_settings s = { .host = "127.0.0.1",
@@ -212,7 +212,7 @@ static void test_lost(void **state)
 }
 
 /* A server that goes away is noticed, and so is another one in its place. */
-static void test_other_server(void **state)
+TEST(test_other_server)
 {
 	const uint64_t limit_ns = clock_now_ns() + LIMIT_S * NS_PER_SEC;
 	struct globaltime_client *c;
@@ -245,7 +245,7 @@ static void test_other_server(void **state)
 	end(&r);
 }
 
-static void test_unreachable(void **state)
+TEST(test_unreachable)
 {
 	struct globaltime_settings s = { .host = "127.0.0.1" };
 	struct err why = { 0 };
@@ -264,7 +264,7 @@ static void test_unreachable(void **state)
 }
 
 /* A wait for a server that never answers ends when the run does. */
-static void test_stop(void **state)
+TEST(test_stop)
 {
 	struct globaltime_settings s = { .host = "127.0.0.1", .timeout_ns = LIMIT_S * NS_PER_SEC };
 	struct err why;
@@ -283,7 +283,7 @@ static void test_stop(void **state)
 	stop_destroy(&stop);
 }
 
-static void test_port_in_use(void **state)
+TEST(test_port_in_use)
 {
 	struct err why = { 0 };
 	struct time_server *second;
@@ -299,14 +299,6 @@ static void test_port_in_use(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_server),	     cmocka_unit_test(test_all_addresses),
-		cmocka_unit_test(test_follow),	     cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_other_server), cmocka_unit_test(test_unreachable),
-		cmocka_unit_test(test_stop),	     cmocka_unit_test(test_port_in_use),
-		cmocka_unit_test(test_refresh),
-	};
-
 	alarm(5 * LIMIT_S);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

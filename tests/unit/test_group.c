@@ -19,7 +19,7 @@ static uint64_t draw(unsigned *seed, uint64_t below)
 }
 
 /* The true difference lies within the bounds, however long each way takes. */
-static void test_clock_contains(void **state)
+TEST(test_clock_contains)
 {
 	unsigned seed = 7;
 
@@ -43,7 +43,7 @@ static void test_clock_contains(void **state)
 }
 
 /* The exchange that took the shortest time decides. */
-static void test_clock_narrows(void **state)
+TEST(test_clock_narrows)
 {
 	struct clock_bounds b;
 	uint64_t bound;
@@ -87,7 +87,7 @@ static void expect(struct group_log *l, uint64_t now_ns, const char *wanted)
 	free(text);
 }
 
-static void test_log_names(void **state)
+TEST(test_log_names)
 {
 	struct group_log l;
 
@@ -103,7 +103,7 @@ static void test_log_names(void **state)
 	group_log_destroy(&l);
 }
 
-static void test_log_counts(void **state)
+TEST(test_log_counts)
 {
 	struct group_log l;
 
@@ -123,7 +123,7 @@ static void test_log_counts(void **state)
 	group_log_destroy(&l);
 }
 
-static void test_log_waits(void **state)
+TEST(test_log_waits)
 {
 	struct group_log l;
 
@@ -134,7 +134,7 @@ static void test_log_waits(void **state)
 	group_log_destroy(&l);
 }
 
-static void test_log_is_full(void **state)
+TEST(test_log_is_full)
 {
 	struct group_log l;
 	char text[20];
@@ -150,13 +150,4 @@ static void test_log_is_full(void **state)
 	group_log_destroy(&l);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_clock_contains), cmocka_unit_test(test_clock_narrows),
-		cmocka_unit_test(test_log_names),      cmocka_unit_test(test_log_counts),
-		cmocka_unit_test(test_log_waits),      cmocka_unit_test(test_log_is_full),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -354,7 +354,7 @@ static bool meet(struct group *g)
 	return good;
 }
 
-static void test_barrier(void **state)
+TEST(test_barrier)
 {
 	atomic_store(&entered, 0);
 	act(meet);
@@ -398,7 +398,7 @@ static bool gather(struct group *g)
 	return good;
 }
 
-static void test_gather(void **state)
+TEST(test_gather)
 {
 	act(gather);
 }
@@ -417,7 +417,7 @@ static bool broadcast(struct group *g)
 	return good && group_max(g, &most) == 0 && most == 1000 + RANKS - 1;
 }
 
-static void test_broadcast(void **state)
+TEST(test_broadcast)
 {
 	act(broadcast);
 }
@@ -436,7 +436,7 @@ static bool vote(struct group *g)
 	return good;
 }
 
-static void test_vote(void **state)
+TEST(test_vote)
 {
 	act(vote);
 }
@@ -487,7 +487,7 @@ static bool stop_all(struct group *g)
 	       atomic_load(&s.detail) == 5;
 }
 
-static void test_error(void **state)
+TEST(test_error)
 {
 	act(stop_all);
 }
@@ -515,7 +515,7 @@ static bool lose(struct group *g)
 	return good && atomic_load(&s.n) == 1 && atomic_load(&s.reason) == STOP_ERROR;
 }
 
-static void test_lost(void **state)
+TEST(test_lost)
 {
 	act(lose);
 }
@@ -544,7 +544,7 @@ static void *refused_main(void *arg)
 }
 
 /* A launcher may end all ranks once one has ended: by then, rank 0 has said why. */
-static void test_versions(void **state)
+TEST(test_versions)
 {
 	struct rank ranks[RANKS];
 
@@ -571,7 +571,7 @@ static void *failing_main(void *arg)
 }
 
 /* An error of MPI on one rank ends the run of all at once. */
-static void test_call_fails(void **state)
+TEST(test_call_fails)
 {
 	struct rank ranks[RANKS];
 
@@ -582,14 +582,4 @@ static void test_call_fails(void **state)
 		assert_true(ranks[i].good);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_barrier),	  cmocka_unit_test(test_gather),
-		cmocka_unit_test(test_broadcast), cmocka_unit_test(test_vote),
-		cmocka_unit_test(test_error),	  cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_versions),  cmocka_unit_test(test_call_fails),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -129,7 +129,7 @@ static void unused(unsigned minor_no)
 	assert_false(guard_in_use(root, makedev(8, minor_no), &why));
 }
 
-static void test_tree(void **state)
+TEST(test_tree)
 {
 	make_tree();
 	used(2, "it is mounted on /srv/with blank");
@@ -147,7 +147,7 @@ static void test_tree(void **state)
 }
 
 /* Names in /proc/swaps and mountinfo that lead to a device. */
-static void test_names(void **state)
+TEST(test_names)
 {
 	char node[128];
 
@@ -187,7 +187,7 @@ static const char *file_use(const char *path)
  * Files that back loop devices: one is mounted, one backs another, the others are attached and no
  * more.
  */
-static void test_loops(void **state)
+TEST(test_loops)
 {
 	static const char *const files[] = { "/img0", "/img1", "/img2" };
 	char path[128], number[16], text[64], to[64];
@@ -226,7 +226,7 @@ static void test_loops(void **state)
 }
 
 /* Disks and partitions that back a loop device. */
-static void test_loop_over_device(void **state)
+TEST(test_loop_over_device)
 {
 	char node[128];
 
@@ -252,7 +252,7 @@ static int check_one(struct target_plan *target, struct guard_refusal *refusal)
 }
 
 /* A character device that sysfs names no disk for may drive any. */
-static void test_sg_without_disk(void **state)
+TEST(test_sg_without_disk)
 {
 	struct guard_refusal refusal;
 	struct target_plan t = { .path = "/dev/null",
@@ -277,7 +277,7 @@ static void test_sg_without_disk(void **state)
 	assert_int_equal(guard_allows(NULL, &t, -1, &st, &why), 0);
 }
 
-static void test_kernel_files(void **state)
+TEST(test_kernel_files)
 {
 	static const char *const paths[] = { "/proc/self/comm", "/sys/kernel/uevent_seqnum" };
 	struct guard_refusal refusal;
@@ -302,7 +302,7 @@ static void test_kernel_files(void **state)
 }
 
 /* A file system is looked at once; the files of it are judged each. */
-static void test_one_storage(void **state)
+TEST(test_one_storage)
 {
 	char used_path[128], path[128];
 	struct err why = { 0 };
@@ -343,7 +343,7 @@ static void test_one_storage(void **state)
 }
 
 /* A file whose file system cannot be asked for is judged by its use. */
-static void test_unknown_storage(void **state)
+TEST(test_unknown_storage)
 {
 	char path[128];
 	struct err why = { 0 };
@@ -361,7 +361,7 @@ static void test_unknown_storage(void **state)
 }
 
 /* Where /dev is a file system of its own, its directories hold devices. */
-static void test_among_devices(void **state)
+TEST(test_among_devices)
 {
 	struct stat dev, all, other;
 
@@ -373,19 +373,4 @@ static void test_among_devices(void **state)
 	assert_false(guard_among_devices(&other));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tree),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_loops),
-		cmocka_unit_test(test_loop_over_device),
-		cmocka_unit_test(test_sg_without_disk),
-		cmocka_unit_test(test_kernel_files),
-		cmocka_unit_test(test_one_storage),
-		cmocka_unit_test(test_among_devices),
-		cmocka_unit_test(test_unknown_storage),
-	};
-
-	return cmocka_run_group_tests_name("guard", tests, make_root, remove_root);
-}
+RUN_TESTS(make_root, remove_root)

@@ -48,7 +48,7 @@ static void go_on(size_t i, uint64_t ops, uint64_t elapsed_s)
 	samples[i].elapsed_ns = elapsed_s * SECOND;
 }
 
-static void test_left_of_operations(void **state)
+TEST(test_left_of_operations)
 {
 	set_up();
 	assert_left(HEARTBEAT_UNKNOWN, INFINITY);
@@ -71,7 +71,7 @@ static void test_left_of_operations(void **state)
 	assert_left(40 + (50 + 7 + 5), INFINITY);
 }
 
-static void test_left_of_time(void **state)
+TEST(test_left_of_time)
 {
 	set_up();
 	targets[0].pass_ops = targets[1].pass_ops = PLAN_UNLIMITED;
@@ -93,7 +93,7 @@ static void test_left_of_time(void **state)
 	assert_left(10 + 3 * 10, INFINITY);
 }
 
-static void test_left_between_passes(void **state)
+TEST(test_left_between_passes)
 {
 	set_up();
 	plan.passes = 3;
@@ -125,7 +125,7 @@ static void test_left_between_passes(void **state)
 }
 
 /* One target is in a pass, and the other one is in its start delay before that pass. */
-static void test_left_in_start_delay(void **state)
+TEST(test_left_in_start_delay)
 {
 	set_up();
 	plan.passes = 3;
@@ -169,7 +169,7 @@ static void assert_lines(const char *wanted, char separator)
 	free(text);
 }
 
-static void test_legends(void **state)
+TEST(test_legends)
 {
 	set_up();
 	samples[0].ops = 7;
@@ -190,7 +190,7 @@ static void test_legends(void **state)
 	assert_lines("Pass,0001,/OPS + [-],0000000007,ops\nPass,0002,/OPS + WAITING", '\n');
 }
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
 	const struct heartbeat_time when = { 0 };
 
@@ -217,17 +217,4 @@ static void test_rows(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_left_of_operations),
-		cmocka_unit_test(test_left_of_time),
-		cmocka_unit_test(test_left_between_passes),
-		cmocka_unit_test(test_left_in_start_delay),
-		cmocka_unit_test(test_legends),
-		cmocka_unit_test(test_rows),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -136,7 +136,7 @@ static void check_against_sort(uint64_t (*value)(uint64_t))
 	histogram_free(&h, 1);
 }
 
-static void test_against_sort(void **state)
+TEST(test_against_sort)
 {
 	check_against_sort(lognormal);
 	check_against_sort(bimodal);
@@ -145,7 +145,7 @@ static void test_against_sort(void **state)
 	check_against_sort(any);
 }
 
-static void test_buckets(void **state)
+TEST(test_buckets)
 {
 	assert_int_equal(histogram_bucket(0), 0);
 	assert_int_equal(histogram_bucket(255), 255);
@@ -168,7 +168,7 @@ static void test_buckets(void **state)
 }
 
 /* The values of a whole, dealt out to many and added up again, make the same whole. */
-static void test_sums_are_exact(void **state)
+TEST(test_sums_are_exact)
 {
 	static struct histogram parts[7];
 	struct histogram whole;
@@ -216,7 +216,7 @@ static void test_sums_are_exact(void **state)
 		histogram_free(&parts[k], 1);
 }
 
-static void test_differences(void **state)
+TEST(test_differences)
 {
 	struct histogram h;
 	struct histogram_sum before, now;
@@ -246,7 +246,7 @@ static void test_differences(void **state)
 	histogram_free(&h, 1);
 }
 
-static void test_empty_and_reset(void **state)
+TEST(test_empty_and_reset)
 {
 	struct histogram h;
 	struct histogram_sum s;
@@ -277,7 +277,7 @@ static void test_empty_and_reset(void **state)
 }
 
 /* Values beyond the last bucket are counted, and the greatest value is still right. */
-static void test_overflow(void **state)
+TEST(test_overflow)
 {
 	struct histogram h;
 	struct histogram_sum s;
@@ -299,7 +299,7 @@ static void test_overflow(void **state)
 }
 
 /* The example of the xdisk guide: 90 of 5 ms, 80 of 6 ms, 2 of 500 ms. */
-static void test_weighted_mean(void **state)
+TEST(test_weighted_mean)
 {
 	struct histogram h;
 	struct histogram_sum s;
@@ -323,7 +323,7 @@ static void test_weighted_mean(void **state)
 	histogram_free(&h, 1);
 }
 
-static void test_directions(void **state)
+TEST(test_directions)
 {
 	struct histogram h;
 	struct latency l, sum;
@@ -370,7 +370,7 @@ static void *write_on(void *arg)
 }
 
 /* A reader meanwhile sees numbers that only grow, and in the end all. */
-static void test_read_while_written(void **state)
+TEST(test_read_while_written)
 {
 	static struct race race;
 	struct histogram_sum s;
@@ -406,7 +406,7 @@ static bool is_resident(const struct histogram *h, uint64_t ns)
 }
 
 /* Usual times have memory before the first of them, others have none. */
-static void test_touch(void **state)
+TEST(test_touch)
 {
 	struct histogram h = { 0 };
 
@@ -421,7 +421,7 @@ static void test_touch(void **state)
 }
 
 /* A percentile is known from ten values beyond it on. */
-static void test_known(void **state)
+TEST(test_known)
 {
 	static const struct {
 		uint32_t percent;
@@ -449,16 +449,4 @@ static void test_known(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_against_sort), cmocka_unit_test(test_known),
-		cmocka_unit_test(test_buckets),	     cmocka_unit_test(test_sums_are_exact),
-		cmocka_unit_test(test_differences),  cmocka_unit_test(test_empty_and_reset),
-		cmocka_unit_test(test_overflow),     cmocka_unit_test(test_weighted_mean),
-		cmocka_unit_test(test_directions),   cmocka_unit_test(test_read_while_written),
-		cmocka_unit_test(test_touch),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

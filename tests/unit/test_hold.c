@@ -31,7 +31,7 @@ static int start(const char *points)
 	return hold_start();
 }
 
-static void test_none(void **state)
+TEST(test_none)
 {
 	unsetenv("XDD_TEST_HOLD");
 	assert_int_equal(hold_start(), 0);
@@ -40,7 +40,7 @@ static void test_none(void **state)
 	hold(HOLD_SIGNALS_READY);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	static const char *const wrong[] = {
 		"no such point",
@@ -104,7 +104,7 @@ static void *pass_points(void *arg)
 	return NULL;
 }
 
-static void test_held(void **state)
+TEST(test_held)
 {
 	const int listener = listen_there();
 	pthread_t thread;
@@ -135,7 +135,7 @@ static void *pass_each(void *arg)
 	return NULL;
 }
 
-static void test_each_time(void **state)
+TEST(test_each_time)
 {
 	const int listener = listen_there();
 	pthread_t thread;
@@ -154,12 +154,6 @@ static void test_each_time(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_none),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_held),
-		cmocka_unit_test(test_each_time),
-	};
 	char directory[] = "/tmp/xddtest.hold.XXXXXX";
 	int failed;
 

@@ -15,7 +15,7 @@ struct parse_case {
 	const char *again; /* how it is written back */
 };
 
-static void test_parse(void **state)
+TEST(test_parse)
 {
 	static const struct parse_case cases[] = {
 		{ "0", 0, "0" },
@@ -65,7 +65,7 @@ static void test_parse(void **state)
 	}
 }
 
-static void test_members(void **state)
+TEST(test_members)
 {
 	struct idset s = { 0 };
 
@@ -85,7 +85,7 @@ static void test_members(void **state)
 	assert_true(s.words[2 / IDSET_BITS_PER_WORD] & 1ul << 2);
 }
 
-static void test_sets(void **state)
+TEST(test_sets)
 {
 	struct idset a = { 0 }, b = { 0 }, both;
 	char text[64];
@@ -102,7 +102,7 @@ static void test_sets(void **state)
 	assert_int_equal(idset_first_outside(&a, &both), 0);
 }
 
-static void test_text(void **state)
+TEST(test_text)
 {
 	struct idset s = { 0 };
 	char text[16];
@@ -113,14 +113,4 @@ static void test_text(void **state)
 	assert_true(strlen(text) < sizeof(text));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_members),
-		cmocka_unit_test(test_sets),
-		cmocka_unit_test(test_text),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -293,7 +293,7 @@ static void set_up_mode(unsigned i, uint64_t ops)
 
 /* ---- whole passes ---- */
 
-static void test_all(void **state)
+TEST(test_all)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
 		set_up_mode(i, 200);
@@ -328,7 +328,7 @@ static void look_in_reap(void)
 	free_in_reap = turn_is_free(engine.ops[engine.n - 1] + 1);
 }
 
-static void test_turns(void **state)
+TEST(test_turns)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
 		if (modes[i].ordering == ORDERING_NONE)
@@ -347,7 +347,7 @@ static void test_turns(void **state)
 }
 
 /* -operationdelay: slots rest, and the operations are the same. */
-static void test_rest(void **state)
+TEST(test_rest)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
 		set_up_mode(i, 50);
@@ -378,7 +378,7 @@ static void spin_in_submit(const struct io_request *req)
 }
 
 /* Overhead is without the time that an engine takes to submit and to reap, if it queues. */
-static void test_apart(void **state)
+TEST(test_apart)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
 		for (int part = 0; part < 3; part++) {
@@ -414,7 +414,7 @@ static void sleep_on_lock(const struct io_request *req)
 }
 
 /* To wake a thread is expensive: 64 short operations in a row do without, others do not. */
-static void test_wakes(void **state)
+TEST(test_wakes)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
 		/* Loose order leaves the lock before it submits. */
@@ -446,7 +446,7 @@ static unsigned times(uint64_t n)
 }
 
 /* An operation that fails is repeated as often as -retry says, if that can help. */
-static void test_retries(void **state)
+TEST(test_retries)
 {
 	static const struct {
 		int error;
@@ -483,7 +483,7 @@ static void break_second(const struct io_request *req)
 		engine.breaks = 20;
 }
 
-static void test_broken_retry(void **state)
+TEST(test_broken_retry)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
 		if (!modes[i].queues)
@@ -502,7 +502,7 @@ static void test_broken_retry(void **state)
 }
 
 /* Every so many writes there is a flush, with nothing outstanding in the QThread. */
-static void test_flushes(void **state)
+TEST(test_flushes)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
 		for (int writes = 0; writes < 2; writes++) {
@@ -524,7 +524,7 @@ static void test_flushes(void **state)
 /* ---- what ends a pass ---- */
 
 /* The clock is past the end: nothing is issued, and nothing is kept. */
-static void test_over_before(void **state)
+TEST(test_over_before)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
 		for (int why = 0; why < 3; why++) {
@@ -551,7 +551,7 @@ static void end_at_20(const struct io_request *req)
 }
 
 /* Outstanding operations are awaited, and no operation follows. */
-static void test_over_between(void **state)
+TEST(test_over_between)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
 		bool fast = modes[i].ordering == ORDERING_NONE && !modes[i].queues;
@@ -571,7 +571,7 @@ static void test_over_between(void **state)
 }
 
 /* -maxerrors: the error that is the last one keeps the turn until it is counted. */
-static void test_last_error(void **state)
+TEST(test_last_error)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
 		set_up_mode(i, 200);
@@ -589,7 +589,7 @@ static void test_last_error(void **state)
 }
 
 /* The gate admits 20 operations: the next one is dropped, with its slot and its turn. */
-static void test_gate_closes(void **state)
+TEST(test_gate_closes)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
 		set_up_mode(i, 200);
@@ -627,7 +627,7 @@ static void stop_before(const struct io_request *req)
 		stop_request(&run.stop, STOP_SIGNAL, 2);
 }
 
-static void test_broken_submit(void **state)
+TEST(test_broken_submit)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
 		unsigned reaps;
@@ -659,7 +659,7 @@ static void test_broken_submit(void **state)
 	}
 }
 
-static void test_broken_reap(void **state)
+TEST(test_broken_reap)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
 		if (!modes[i].queues)
@@ -676,7 +676,7 @@ static void test_broken_reap(void **state)
 }
 
 /* A reap whose time is over is no error. */
-static void test_late_reap(void **state)
+TEST(test_late_reap)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
 		if (!modes[i].queues)
@@ -704,7 +704,7 @@ static void other_comes(const struct io_request *req)
 	assert_int_equal(engine.n, 1);
 }
 
-static void test_lock_is_held(void **state)
+TEST(test_lock_is_held)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
 		/* Loose order has no lock during the submission. */
@@ -745,7 +745,7 @@ static void *pass_turn_on(void *arg)
  * A QThread that waits for its turn sees the end of the pass only when it has it: it issues nothing
  * then, and passes the turn on.
  */
-static void test_over_in_turn(void **state)
+TEST(test_over_in_turn)
 {
 	static const bool ends[] = { false, true };
 
@@ -785,7 +785,7 @@ static void *cancel_turn(void *arg)
 	return NULL;
 }
 
-static void test_stop_in_turn(void **state)
+TEST(test_stop_in_turn)
 {
 	for (unsigned i = 0; i < N_MODES; i++) {
 		pthread_t thread;
@@ -805,18 +805,6 @@ static void test_stop_in_turn(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),	      cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_rest),	      cmocka_unit_test(test_retries),
-		cmocka_unit_test(test_apart),	      cmocka_unit_test(test_wakes),
-		cmocka_unit_test(test_broken_retry),  cmocka_unit_test(test_flushes),
-		cmocka_unit_test(test_over_before),   cmocka_unit_test(test_over_between),
-		cmocka_unit_test(test_last_error),    cmocka_unit_test(test_gate_closes),
-		cmocka_unit_test(test_broken_submit), cmocka_unit_test(test_broken_reap),
-		cmocka_unit_test(test_late_reap),     cmocka_unit_test(test_lock_is_held),
-		cmocka_unit_test(test_over_in_turn),  cmocka_unit_test(test_stop_in_turn),
-	};
-
 	if (open_log())
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,8 @@
 #include "xdd/base/codec.h"
 #include "xdd/base/journal.h"
 
+#define FIXTURE_TEST(name) TEST_TEARDOWN(name, tear_down)
+
 static const char path[] = "journal", other[] = "journal.other";
 
 /* ---- the C library, with faults ---- */
@@ -193,10 +195,16 @@ static void die_in(void (*part)(void))
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
+static int tear_down(void **state)
+{
+	unlink(path);
+	return 0;
+}
+
 /* ---- tests ---- */
 
 /* Cut to any length, a journal has the records before that, and goes on after them. */
-static void test_torn(void **state)
+FIXTURE_TEST(test_torn)
 {
 	static const size_t sizes[] = { 0, 1, 7, 30 };
 	size_t ends[4], whole = 0;
@@ -222,7 +230,7 @@ static void test_torn(void **state)
 }
 
 /* A whole record that was changed is an error, at each byte; those before it are read. */
-static void test_damage(void **state)
+FIXTURE_TEST(test_damage)
 {
 	struct journal j = create();
 	uint64_t end;
@@ -267,7 +275,7 @@ static void append_half(void)
 }
 
 /* A whole record survives the process that appended it without a flush; half of one is lost. */
-static void test_killed(void **state)
+FIXTURE_TEST(test_killed)
 {
 	struct journal j;
 
@@ -284,7 +292,7 @@ static void test_killed(void **state)
 }
 
 /* An append that does not fit leaves no part, and others follow once there is room. */
-static void test_full(void **state)
+FIXTURE_TEST(test_full)
 {
 	struct journal j = create();
 	struct rlimit before, small;
@@ -315,7 +323,7 @@ static void test_full(void **state)
 }
 
 /* After a flush that failed nothing is appended: what is durable is not known. */
-static void test_not_durable(void **state)
+FIXTURE_TEST(test_not_durable)
 {
 	struct journal j = { .fd = -1 };
 	int ends[2];
@@ -351,7 +359,7 @@ static pid_t hold_lock(void)
 }
 
 /* One process has the lock, as long as it lives. */
-static void test_lock(void **state)
+FIXTURE_TEST(test_lock)
 {
 	struct journal j = create();
 	pid_t pid;
@@ -374,7 +382,7 @@ static void test_lock(void **state)
 }
 
 /* A file that lost its name while it was opened is not the journal. */
-static void test_lock_of_name(void **state)
+FIXTURE_TEST(test_lock_of_name)
 {
 	struct journal j = create(), new;
 
@@ -397,7 +405,7 @@ static void test_lock_of_name(void **state)
 }
 
 /* Records longer than the memory of the reader at first, and more of them. */
-static void test_long(void **state)
+FIXTURE_TEST(test_long)
 {
 	struct journal j = create();
 	uint64_t end;
@@ -414,7 +422,7 @@ static void test_long(void **state)
 	journal_close(&j);
 }
 
-static void test_read_fails(void **state)
+FIXTURE_TEST(test_read_fails)
 {
 	struct journal j = create();
 	struct journal_reader r;
@@ -443,21 +451,4 @@ static int set_up(void **state)
 	return chdir(dir ? dir : "/tmp");
 }
 
-static int tear_down(void **state)
-{
-	unlink(path);
-	return 0;
-}
-
-#define TEST(test) cmocka_unit_test_teardown(test, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_torn),	 TEST(test_damage),	 TEST(test_killed),
-		TEST(test_full),	 TEST(test_not_durable), TEST(test_lock),
-		TEST(test_lock_of_name), TEST(test_long),	 TEST(test_read_fails),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, NULL);
-}
+RUN_TESTS(set_up, NULL)

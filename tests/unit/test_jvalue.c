@@ -25,7 +25,7 @@ static void assert_text(const char *text, const char *wanted)
 }
 
 /* Well-formed and ill-formed sequences: the Unicode Standard, tables 3-7 and 3-8. */
-static void test_text(void **state)
+TEST(test_text)
 {
 	assert_true(json_is_null(jvalue_text(NULL)));
 	assert_text("", "");
@@ -51,7 +51,7 @@ static void assert_dump(json_t *value, const char *wanted)
 	json_decref(value);
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
 	assert_dump(jvalue_count(0), "0");
 	assert_dump(jvalue_count(INT64_MAX), "9223372036854775807");
@@ -63,7 +63,7 @@ static void test_numbers(void **state)
 	assert_dump(jvalue_real(NAN), "null");
 }
 
-static void test_put(void **state)
+TEST(test_put)
 {
 	json_t *o = json_object();
 
@@ -97,7 +97,7 @@ static void put_document(struct jsonfile *j, FILE *items)
 #define DOCUMENT "{\"a\":1,\n\"b\":[\n2\n]}\n"
 
 /* A document is complete, or its file stays as it was; one in a spool is written at the end. */
-static void test_output(void **state)
+TEST(test_output)
 {
 	char path[] = "/tmp/test_jvalue.XXXXXX";
 	struct jsonfile j = { .f = NULL };
@@ -137,15 +137,4 @@ static void test_output(void **state)
 	unlink(path);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_put),
-		cmocka_unit_test(test_output),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -62,7 +62,7 @@ static void assert_no_key(const char *file, int expected, const char *part)
 		fail_msg("\"%s\" has no \"%s\"", why.text, part);
 }
 
-static void test_file(void **state)
+TEST(test_file)
 {
 	put("0123456789abcdef", 16, 0600);
 	assert_key(path);
@@ -72,7 +72,7 @@ static void test_file(void **state)
 	assert_key(path);
 }
 
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
 	char text[2 * NET_KEY_MAX_BYTES + 1];
 	struct err why;
@@ -94,7 +94,7 @@ static void test_sizes(void **state)
 }
 
 /* Bytes of any value count. */
-static void test_binary(void **state)
+TEST(test_binary)
 {
 	struct err why;
 	struct net_key a, b;
@@ -106,7 +106,7 @@ static void test_binary(void **state)
 	assert_memory_not_equal(a.bytes, b.bytes, NET_KEY_BYTES);
 }
 
-static void test_modes(void **state)
+TEST(test_modes)
 {
 	static const mode_t modes[] = { 0640, 0604, 0620, 0602, 0644, 0660, 0666 };
 
@@ -116,7 +116,7 @@ static void test_modes(void **state)
 	}
 }
 
-static void test_not_a_file(void **state)
+TEST(test_not_a_file)
 {
 	assert_no_key("/dev/zero", -EINVAL, "expected a file or a pipe");
 	assert_no_key("/", -EINVAL, "expected a file or a pipe");
@@ -125,7 +125,7 @@ static void test_not_a_file(void **state)
 	assert_no_key(path, -ENOENT, "cannot read the key (No such file or directory)");
 }
 
-static void test_pipe(void **state)
+TEST(test_pipe)
 {
 	char name[64];
 	int fds[2];
@@ -143,7 +143,7 @@ static void test_pipe(void **state)
 	unlink(path);
 }
 
-static void test_environment(void **state)
+TEST(test_environment)
 {
 	struct err why;
 	struct net_key key;
@@ -180,7 +180,7 @@ static int tear_down(void **state)
 }
 
 /* -cookie takes digits of either case, and has the limit on length of a key file. */
-static void test_cookie(void **state)
+TEST(test_cookie)
 {
 	static char text[64 * NET_KEY_MAX_BYTES];
 	struct err why;
@@ -207,12 +207,6 @@ static void test_cookie(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_file),	    cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_binary),	    cmocka_unit_test(test_modes),
-		cmocka_unit_test(test_not_a_file),  cmocka_unit_test(test_pipe),
-		cmocka_unit_test(test_environment), cmocka_unit_test(test_cookie),
-	};
 	const char *why;
 
 	if (!net_key_available(&why)) {

@@ -69,7 +69,7 @@ static void check_bijection(const struct shape *s)
 	}
 }
 
-static void test_bijection(void **state)
+TEST(test_bijection)
 {
 	for (uint64_t owners = 1; owners <= MAX_OWNERS; owners++)
 		for (uint64_t segments = 1; segments <= MAX_SEGMENTS; segments++)
@@ -78,7 +78,7 @@ static void test_bijection(void **state)
 }
 
 /* Random requests stay in the owner's blocks, use all of them, and differ between owners. */
-static void test_random(void **state)
+TEST(test_random)
 {
 	const struct shape s = { 3, 4, 5 };
 	uint64_t first[3][20];
@@ -106,7 +106,7 @@ static void test_random(void **state)
 	assert_memory_not_equal(first[1], first[2], sizeof(first[0]));
 }
 
-static void test_largest_numbers(void **state)
+TEST(test_largest_numbers)
 {
 	struct shape s = { 1ull << 20, 1ull << 20, 1 };
 	struct target_plan t = plan_of_owner(&s, (1ull << 20) - 1, SEEK_SEQUENTIAL);
@@ -117,7 +117,7 @@ static void test_largest_numbers(void **state)
 }
 
 /* Every number has another successor, and all are in one cycle. */
-static void test_cycle(void **state)
+TEST(test_cycle)
 {
 	for (uint64_t n = 1; n <= MAX_CYCLE; n++) {
 		uint64_t i = 0, steps = 0;
@@ -132,7 +132,7 @@ static void test_cycle(void **state)
 }
 
 /* A run on another machine, or of a later version, reads the same blocks. */
-static void test_stays_the_same(void **state)
+TEST(test_stays_the_same)
 {
 	static const uint64_t order[] = { 7, 2, 4, 6, 5, 0, 1, 3 };
 	bool differs = false;
@@ -145,13 +145,4 @@ static void test_stays_the_same(void **state)
 	assert_true(reorder_next(1, 1ull << 33, 12345) < 1ull << 33);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bijection),	cmocka_unit_test(test_random),
-		cmocka_unit_test(test_largest_numbers), cmocka_unit_test(test_cycle),
-		cmocka_unit_test(test_stays_the_same),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

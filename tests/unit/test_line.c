@@ -132,7 +132,7 @@ static void refused(const char *text, enum xdd_status status, const char *messag
 	assert_string_equal(messages, message);
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
 	struct line l = { .name = NULL };
 	struct fields f;
@@ -154,7 +154,7 @@ static void test_values(void **state)
 	assert_true(f.flag);
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
 	struct line l = { .operand = take_operand, .other = take_pair, .stored = note };
 	struct fields f;
@@ -166,7 +166,7 @@ static void test_words(void **state)
 	assert_int_equal(read_line(&l, &f, "pair"), XDD_CANCELED);
 }
 
-static void test_messages(void **state)
+TEST(test_messages)
 {
 	struct line l = { .operand = take_operand };
 	struct fields f;
@@ -202,13 +202,4 @@ static void test_messages(void **state)
 			    "xdd: name -fzzzzzzz: is not an option; xdd name -help lists them\n");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_messages),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

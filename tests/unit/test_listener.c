@@ -181,14 +181,14 @@ static void greet(const char *host)
 	listener_free(r.l);
 }
 
-static void test_taken(void **state)
+TEST(test_taken)
 {
 	greet(HOST);
 	if (rig_has_ipv6())
 		greet("::1");
 }
 
-static void test_taken_byte_by_byte(void **state)
+TEST(test_taken_byte_by_byte)
 {
 	uint8_t message[MESSAGE_BYTES];
 	size_t size = hello(message, "xdd good", true);
@@ -205,7 +205,7 @@ static void test_taken_byte_by_byte(void **state)
 	listener_free(r.l);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	struct connection *c;
 	struct rig r;
@@ -225,7 +225,7 @@ static void test_refused(void **state)
 }
 
 /* The text arrives although the peer has sent more than was read. */
-static void test_refused_while_sending(void **state)
+TEST(test_refused_while_sending)
 {
 	char *more = calloc(1, 1 << 16);
 	struct connection *c;
@@ -261,7 +261,7 @@ static void assert_unheard(const uint8_t *message, size_t size)
 	listener_free(r.l);
 }
 
-static void test_garbage(void **state)
+TEST(test_garbage)
 {
 	uint8_t message[MESSAGE_BYTES];
 	size_t size;
@@ -282,7 +282,7 @@ static void test_garbage(void **state)
 	assert_unheard(message, 5);
 }
 
-static void test_other_messages(void **state)
+TEST(test_other_messages)
 {
 	struct wire_header h = {
 		.type = WIRE_HELLO,
@@ -303,7 +303,7 @@ static void test_other_messages(void **state)
 }
 
 /* Peers that leave at once keep no place, which another would have to leave for the next one. */
-static void test_leave_at_once(void **state)
+TEST(test_leave_at_once)
 {
 	struct connection *c;
 	struct rig r;
@@ -319,7 +319,7 @@ static void test_leave_at_once(void **state)
 	listener_free(r.l);
 }
 
-static void test_version(void **state)
+TEST(test_version)
 {
 	uint8_t message[MESSAGE_BYTES];
 	struct connection *c;
@@ -344,7 +344,7 @@ static void test_version(void **state)
 }
 
 /* Connections that send nothing, or a part of a message, do not delay others, and are closed. */
-static void test_idle(void **state)
+TEST(test_idle)
 {
 	uint8_t message[MESSAGE_BYTES];
 	struct connection *idle[1000], *c;
@@ -430,7 +430,7 @@ static int answer_in_flood(const struct rig *r)
 }
 
 /* A flood takes the places of its own address, and never that of another host. */
-static void test_flood(void **state)
+TEST(test_flood)
 {
 	pthread_t threads[2];
 	struct flood floods[2];
@@ -460,7 +460,7 @@ static void test_flood(void **state)
 }
 
 /* A copy that has all its connections does not pay for strangers, who are served slowly then. */
-static void test_quiet(void **state)
+TEST(test_quiet)
 {
 	struct connection *c[200];
 	uint64_t start_ns;
@@ -497,7 +497,7 @@ static void test_quiet(void **state)
 
 /* ---- keys ---- */
 
-static void test_key(void **state)
+TEST(test_key)
 {
 	struct net_key key, other;
 	struct connection *c = NULL;
@@ -542,7 +542,7 @@ static void test_key(void **state)
 	listener_free(r.l);
 }
 
-static void test_no_key_here(void **state)
+TEST(test_no_key_here)
 {
 	struct connection *c = NULL;
 	struct err why;
@@ -562,7 +562,7 @@ static void test_no_key_here(void **state)
 
 /* ---- addresses ---- */
 
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
 	struct listener *l = listener_new(&usual, NULL), *other = listener_new(&usual, NULL);
 	char text[ERR_TEXT_SIZE];
@@ -623,7 +623,7 @@ int getaddrinfo(const char *host, const char *service, const struct addrinfo *hi
 }
 
 /* Addresses that this host lacks are left out, while it has one; any other problem counts. */
-static void test_several_addresses(void **state)
+TEST(test_several_addresses)
 {
 	static const struct {
 		const char *host; /* 127.0.0.1 is bound, 192.0.2.1 is absent */
@@ -662,7 +662,7 @@ static void test_several_addresses(void **state)
 }
 
 /* A listener whose sockets cannot be watched does not start. */
-static void test_not_watched(void **state)
+TEST(test_not_watched)
 {
 	struct listener *l = listener_new(&usual, NULL);
 	struct err why;
@@ -702,7 +702,7 @@ static uint64_t cpu_ns(void)
 }
 
 /* Without descriptors for what connects, the thread does not spin, and works again later. */
-static void test_no_descriptors(void **state)
+TEST(test_no_descriptors)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET };
 	struct rlimit old, few;
@@ -748,7 +748,7 @@ static void test_no_descriptors(void **state)
 	listener_free(r.l);
 }
 
-static void test_nothing_stays_open(void **state)
+TEST(test_nothing_stays_open)
 {
 	unsigned before = descriptors();
 	uint8_t message[MESSAGE_BYTES];
@@ -772,26 +772,6 @@ static void test_nothing_stays_open(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_taken),
-		cmocka_unit_test(test_taken_byte_by_byte),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_refused_while_sending),
-		cmocka_unit_test(test_garbage),
-		cmocka_unit_test(test_other_messages),
-		cmocka_unit_test(test_version),
-		cmocka_unit_test(test_leave_at_once),
-		cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_flood),
-		cmocka_unit_test(test_quiet),
-		cmocka_unit_test(test_key),
-		cmocka_unit_test(test_no_key_here),
-		cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_several_addresses),
-		cmocka_unit_test(test_not_watched),
-		cmocka_unit_test(test_no_descriptors),
-		cmocka_unit_test(test_nothing_stays_open),
-	};
 	const char *why;
 
 	if (!digest_available(&why)) {

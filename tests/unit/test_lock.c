@@ -15,7 +15,7 @@
 #define THREADS 16u
 #define ROUNDS 20000u
 
-static void test_one_thread(void **state)
+TEST(test_one_thread)
 {
 	struct lock l;
 
@@ -102,12 +102,12 @@ static void run_workers(bool sleepy)
 	assert_true(lock_try(&s.lock));
 }
 
-static void test_mutual_exclusion(void **state)
+TEST(test_mutual_exclusion)
 {
 	run_workers(false);
 }
 
-static void test_mutual_exclusion_of_sleepers(void **state)
+TEST(test_mutual_exclusion_of_sleepers)
 {
 	run_workers(true);
 }
@@ -161,7 +161,7 @@ static void cancel_waiters(unsigned delay_us)
 	assert_int_equal(lock_take(&l), -ECANCELED);
 }
 
-static void test_cancel(void **state)
+TEST(test_cancel)
 {
 	for (unsigned i = 0; i < 50; i++)
 		cancel_waiters(0);
@@ -186,7 +186,7 @@ static void *take_until_canceled(void *arg)
  * Cancelled in the middle of the traffic: all end, whatever they were doing, and one was inside at
  * most.
  */
-static void test_cancel_in_traffic(void **state)
+TEST(test_cancel_in_traffic)
 {
 	for (unsigned round = 0; round < 30; round++) {
 		struct shared s = { .sleepy = round % 2 };
@@ -212,14 +212,6 @@ static void test_cancel_in_traffic(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_thread),
-		cmocka_unit_test(test_mutual_exclusion),
-		cmocka_unit_test(test_mutual_exclusion_of_sleepers),
-		cmocka_unit_test(test_cancel),
-		cmocka_unit_test(test_cancel_in_traffic),
-	};
-
 	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests_name("lock", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

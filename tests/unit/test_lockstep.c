@@ -36,7 +36,7 @@ static struct measure percent(uint64_t millionths)
 	return (struct measure){ MEASURE_PERCENT, millionths };
 }
 
-static void test_count(void **state)
+TEST(test_count)
 {
 	struct measure m = ops(8);
 
@@ -61,7 +61,7 @@ static void test_count(void **state)
 	assert_int_equal(measure_count(&m, &hundred, 100, 0), 1);
 }
 
-static void test_count_large(void **state)
+TEST(test_count_large)
 {
 	struct target_plan t = { .pass_ops = UINT64_MAX - 1, .req_bytes = 1, .pass_bytes = 1 };
 	struct measure m = percent(PLAN_RATIO_ONE / 2);
@@ -72,7 +72,7 @@ static void test_count_large(void **state)
 	assert_int_equal(measure_before(&m, &endless, UINT64_MAX / 2), UINT64_MAX / 4096);
 }
 
-static void test_before(void **state)
+TEST(test_before)
 {
 	struct measure m = bytes(8192);
 
@@ -84,7 +84,7 @@ static void test_before(void **state)
 	assert_int_equal(measure_before(&m, &ragged, 100), 49);
 }
 
-static void test_slave(void **state)
+TEST(test_slave)
 {
 	struct lockstep_plan l = { .when = ops(1), .what = ops(3) };
 
@@ -101,7 +101,7 @@ static void test_slave(void **state)
 	assert_int_equal(lockstep_slave_needs(&l, &hundred, 5), 3);
 }
 
-static void test_master(void **state)
+TEST(test_master)
 {
 	struct lockstep_plan l = { .when = ops(1), .what = ops(1) };
 
@@ -148,7 +148,7 @@ static void run_both(const struct lockstep_plan *l, const struct target_plan *ma
 	}
 }
 
-static void test_never_stuck(void **state)
+TEST(test_never_stuck)
 {
 	const struct measure all[] = { ops(1),
 				       ops(7),
@@ -173,7 +173,7 @@ static void test_never_stuck(void **state)
 	}
 }
 
-static void test_counted(void **state)
+TEST(test_counted)
 {
 	struct lockstep_plan l = { .when = ops(1), .what = ops(1) };
 
@@ -185,14 +185,4 @@ static void test_counted(void **state)
 	assert_false(lockstep_is_counted(&l));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_count),	cmocka_unit_test(test_count_large),
-		cmocka_unit_test(test_before),	cmocka_unit_test(test_slave),
-		cmocka_unit_test(test_master),	cmocka_unit_test(test_never_stuck),
-		cmocka_unit_test(test_counted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -59,7 +59,7 @@ static void open_log(void)
 }
 
 /* Must be the first: later ones change where messages go. */
-static void test_standard_error(void **state)
+TEST(test_standard_error)
 {
 	int saved = dup(STDERR_FILENO);
 	int ends[2];
@@ -79,13 +79,13 @@ static void test_standard_error(void **state)
 	assert_string_equal(content, "xdd: no such thing\n");
 }
 
-static void test_open_fails(void **state)
+TEST(test_open_fails)
 {
 	assert_int_equal(log_open("/nonexistent/directory/log"), -ENOENT);
 	assert_int_equal(log_open(directory), -EISDIR);
 }
 
-static void test_levels(void **state)
+TEST(test_levels)
 {
 	open_log();
 	log_error("one %d", 1);
@@ -96,7 +96,7 @@ static void test_levels(void **state)
 					"xdd: note: three\n");
 }
 
-static void test_one_line_each(void **state)
+TEST(test_one_line_each)
 {
 	static char text[10000];
 
@@ -114,7 +114,7 @@ static void test_one_line_each(void **state)
 	assert_string_equal(content + 4096, "xdd: next\n");
 }
 
-static void test_raw(void **state)
+TEST(test_raw)
 {
 	open_log();
 	log_raw("#A 1\n#B 2\n");
@@ -122,7 +122,7 @@ static void test_raw(void **state)
 	assert_string_equal(read_log(), "#A 1\n#B 2\n");
 }
 
-static void test_errno_is_kept(void **state)
+TEST(test_errno_is_kept)
 {
 	/* a place to write to that is always full */
 	if (log_open("/dev/full"))
@@ -148,7 +148,7 @@ static void *write_lines(void *arg)
 	return NULL;
 }
 
-static void test_lines_do_not_mix(void **state)
+TEST(test_lines_do_not_mix)
 {
 	static const char *const names[WRITERS] = { "aaaaaaaa", "bbbbbbbbbbbb", "cccc", "d" };
 	unsigned lines = 0;
@@ -176,7 +176,7 @@ static void test_lines_do_not_mix(void **state)
 }
 
 /* Lines that are kept back go to where messages go when they are released. */
-static void test_held(void **state)
+TEST(test_held)
 {
 	size_t held;
 
@@ -205,7 +205,7 @@ static void keep(void *arg, const char *text, size_t size)
 	strncat(diverted, text, size);
 }
 
-static void test_diverted(void **state)
+TEST(test_diverted)
 {
 	open_log();
 	log_divert(keep, diverted);
@@ -240,7 +240,7 @@ static const char *shown(void)
 
 #define WIPE "\r\033[K"
 
-static void test_terminal(void **state)
+TEST(test_terminal)
 {
 	const struct winsize size = { .ws_row = 10, .ws_col = 20 };
 	int other, other_slave, null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -294,19 +294,6 @@ static void test_terminal(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_standard_error),
-		cmocka_unit_test(test_open_fails),
-		cmocka_unit_test(test_levels),
-		cmocka_unit_test(test_one_line_each),
-		cmocka_unit_test(test_raw),
-		cmocka_unit_test(test_errno_is_kept),
-		cmocka_unit_test(test_lines_do_not_mix),
-		cmocka_unit_test(test_held),
-		cmocka_unit_test(test_diverted),
-		cmocka_unit_test(test_terminal),
-	};
-
 	alarm(WATCHDOG_S);
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

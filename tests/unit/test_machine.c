@@ -17,7 +17,7 @@ struct layout_case {
 	uint64_t align, shift, stride;
 };
 
-static void test_layout(void **state)
+TEST(test_layout)
 {
 	const struct layout_case cases[] = {
 		{ 0, 1, 4096, 0, 4096 },
@@ -65,7 +65,7 @@ static void test_layout(void **state)
 	}
 }
 
-static void test_no_buffers(void **state)
+TEST(test_no_buffers)
 {
 	struct target_plan null = { .kind = TARGET_NULL, .op = OP_READ, .req_bytes = 4096 };
 	struct target_plan noop = { .kind = TARGET_FILE, .op = OP_NOOP, .req_bytes = 4096 };
@@ -79,7 +79,7 @@ static void test_no_buffers(void **state)
 	assert_int_equal(plan_region_bytes(&noop.memory, 8), 0);
 }
 
-static void test_regions(void **state)
+TEST(test_regions)
 {
 	const struct memory_plan m = {
 		.page_bytes = 2 * MIB,
@@ -93,7 +93,7 @@ static void test_regions(void **state)
 	assert_int_equal(plan_region_bytes(&m, 33), 4 * MIB);
 }
 
-static void test_share(void **state)
+TEST(test_share)
 {
 	const struct target_plan t = { .queue_depth = 10, .qthreads = 4 };
 	const uint32_t shares[] = { 3, 3, 2, 2 };
@@ -118,7 +118,7 @@ static enum xdd_status memalign(uint64_t asked, bool dio, uint32_t device)
 	return plan_check_memalign(NULL, &t);
 }
 
-static void test_memalign(void **state)
+TEST(test_memalign)
 {
 	assert_int_equal(memalign(0, true, 512), XDD_OK);
 	assert_int_equal(memalign(512, true, 512), XDD_OK);
@@ -134,7 +134,7 @@ static void test_memalign(void **state)
 }
 
 /* The guide, 4.11: five threads on eight processors, and on two. */
-static void test_round_robin(void **state)
+TEST(test_round_robin)
 {
 	const uint32_t eight[] = { 0, 1, 2, 3, 4 }, two[] = { 0, 1, 0, 1, 0 };
 	const struct target_plan a = { .qthreads = 2 }, b = { .qthreads = 3, .first_qthread = 2 };
@@ -155,7 +155,7 @@ static void test_round_robin(void **state)
 	}
 }
 
-static void test_processors(void **state)
+TEST(test_processors)
 {
 	struct idset all = { 0 }, own = { 0 };
 	struct target_plan t = { .qthreads = 2 };
@@ -173,14 +173,4 @@ static void test_processors(void **state)
 	assert_int_equal(one, -1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layout),	   cmocka_unit_test(test_no_buffers),
-		cmocka_unit_test(test_regions),	   cmocka_unit_test(test_share),
-		cmocka_unit_test(test_memalign),   cmocka_unit_test(test_round_robin),
-		cmocka_unit_test(test_processors),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

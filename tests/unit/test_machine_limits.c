@@ -39,7 +39,7 @@ static const char *groups(const char *controller)
 	return text;
 }
 
-static void test_groups(void **state)
+TEST_SETUP_TEARDOWN(test_groups, kernel_files_begin, kernel_files_end)
 {
 	char line[1024];
 
@@ -70,7 +70,7 @@ static void test_groups(void **state)
 	assert_string_equal(groups("cpu"), "");
 }
 
-static void test_quota(void **state)
+TEST_SETUP_TEARDOWN(test_quota, kernel_files_begin, kernel_files_end)
 {
 	struct idset all;
 	double processors;
@@ -94,7 +94,7 @@ static void test_quota(void **state)
 	assert_true(cgroup_throttled_share(50, 0, 1) == 0);
 }
 
-static void test_io_limits(void **state)
+TEST_SETUP_TEARDOWN(test_io_limits, kernel_files_begin, kernel_files_end)
 {
 	struct cgroup_io io;
 
@@ -138,7 +138,7 @@ static void assert_memory(uint64_t total, uint64_t room, const char *limit)
 	assert_string_equal(m.limit, limit);
 }
 
-static void test_memory(void **state)
+TEST_SETUP_TEARDOWN(test_memory, kernel_files_begin, kernel_files_end)
 {
 	struct hostmemory m;
 
@@ -179,7 +179,7 @@ static void test_memory(void **state)
 	assert_memory(900000, 132000, "memory.limit_in_bytes of the control group /a");
 }
 
-static void test_huge_pages(void **state)
+TEST_SETUP_TEARDOWN(test_huge_pages, kernel_files_begin, kernel_files_end)
 {
 	struct huge_page_pool pool;
 
@@ -206,7 +206,7 @@ static const char *oom_score(void)
 	return kernel_file_text("/proc/self/oom_score_adj");
 }
 
-static void test_oom(void **state)
+TEST_SETUP_TEARDOWN(test_oom, kernel_files_begin, kernel_files_end)
 {
 	assert_int_equal(hostmemory_oom_first(), -1);
 	kernel_file_put("/proc/self/oom_score_adj", "100\n");
@@ -282,7 +282,7 @@ long syscall(long number, ...)
 	return 0;
 }
 
-static void test_locked(void **state)
+TEST(test_locked)
 {
 	lock.bytes = 65536;
 	lock.has_namespace = true;
@@ -315,7 +315,7 @@ static void assert_set(const struct idset *set, const char *ids)
 	assert_string_equal(idset_text(set, text, sizeof(text)), ids);
 }
 
-static void test_no_nodes(void **state)
+TEST_SETUP_TEARDOWN(test_no_nodes, kernel_files_begin, kernel_files_end)
 {
 	struct idset set, all;
 
@@ -329,7 +329,7 @@ static void test_no_nodes(void **state)
 	assert_int_equal(topology_node_processors(1, &set), -ENOENT);
 }
 
-static void test_nodes(void **state)
+TEST_SETUP_TEARDOWN(test_nodes, kernel_files_begin, kernel_files_end)
 {
 	struct idset set;
 
@@ -385,7 +385,7 @@ long mbind(void *data, unsigned long size, int mode, const unsigned long *nodes,
 	return policy_errno ? -1 : 0;
 }
 
-static void test_policy(void **state)
+TEST(test_policy)
 {
 	struct idset nodes = { 0 };
 	struct err why = { 0 };
@@ -420,25 +420,4 @@ static void test_policy(void **state)
 
 #endif
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_groups, kernel_files_begin, kernel_files_end),
-		cmocka_unit_test_setup_teardown(test_quota, kernel_files_begin, kernel_files_end),
-		cmocka_unit_test_setup_teardown(test_io_limits, kernel_files_begin,
-						kernel_files_end),
-		cmocka_unit_test_setup_teardown(test_memory, kernel_files_begin, kernel_files_end),
-		cmocka_unit_test_setup_teardown(test_huge_pages, kernel_files_begin,
-						kernel_files_end),
-		cmocka_unit_test_setup_teardown(test_oom, kernel_files_begin, kernel_files_end),
-		cmocka_unit_test(test_locked),
-#ifdef HAVE_LIBNUMA
-		cmocka_unit_test(test_policy),
-#endif
-		cmocka_unit_test_setup_teardown(test_no_nodes, kernel_files_begin,
-						kernel_files_end),
-		cmocka_unit_test_setup_teardown(test_nodes, kernel_files_begin, kernel_files_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -28,7 +28,7 @@ static void refused(const char *words, const char *text)
 	bad(line, XDD_BAD_ARGUMENT, text);
 }
 
-static void test_read(void **state)
+TEST_TEARDOWN(test_read, forget_plan)
 {
 	measures("op 1", MEASURE_OPS, 1, "1 operation");
 	measures("op 10", MEASURE_OPS, 10, "10 operations");
@@ -43,7 +43,7 @@ static void test_read(void **state)
 }
 
 /* The greatest numbers are taken, and can never be reached; those beyond are no numbers. */
-static void test_limits(void **state)
+TEST_TEARDOWN(test_limits, forget_plan)
 {
 	static const char never[] =
 		"-starttrigger: never fires: needs 9223372036854775807 operations";
@@ -65,12 +65,4 @@ static void test_limits(void **state)
 	refused("bytes 5", "expected time, op, percent, mbytes or kbytes; did you mean mbytes?");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_read, forget_plan),
-		cmocka_unit_test_teardown(test_limits, forget_plan),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -78,7 +78,7 @@ static const char *const mixes[] = {
 #define N_MIXES (sizeof(mixes) / sizeof(mixes[0]))
 
 /* Every cycle has each size as often as its weight says, and operations lie end to end. */
-static void test_shares(void **state)
+TEST(test_shares)
 {
 	for (size_t m = 0; m < N_MIXES; m++) {
 		const struct request_mix mix = mix_of(mixes[m], 7);
@@ -106,7 +106,7 @@ static void test_shares(void **state)
 }
 
 /* Any operation is computed without those before it. */
-static void test_far(void **state)
+TEST(test_far)
 {
 	const struct request_mix mix = mix_of(mixes[0], 7);
 	const uint64_t far = (1ull << 40) + 3;
@@ -117,7 +117,7 @@ static void test_far(void **state)
 }
 
 /* The operations for an amount: as few as have it, of which the last is cut. */
-static void test_amounts(void **state)
+TEST(test_amounts)
 {
 	for (size_t m = 0; m < 6; m++) {
 		const struct request_mix mix = mix_of(mixes[m], 1);
@@ -140,7 +140,7 @@ static void test_amounts(void **state)
  * Later versions have the same sizes as this one. They were computed from the formulas in
  * mix.c by another program.
  */
-static void test_stays_the_same(void **state)
+TEST(test_stays_the_same)
 {
 	static const char small[] = "44LL444L4LLL444L444LL44L4L444LL44L444LL4";
 	static const unsigned kib[] = { 10, 13, 7, 14, 7, 15, 13, 3, 15, 12, 14, 13, 5, 12, 14, 11 };
@@ -163,7 +163,7 @@ static unsigned differences(const struct request_mix *a, const struct request_mi
 }
 
 /* Seeds have orders of their own; how the sizes are written does not matter. */
-static void test_differs(void **state)
+TEST(test_differs)
 {
 	const struct request_mix mix = mix_of("4k:60,64k:40", 1);
 	const struct request_mix seed = mix_of("4k:60,64k:40", 2);
@@ -182,7 +182,7 @@ static void test_differs(void **state)
 }
 
 /* All ten orders of a cycle of five come up, each about as often as the others. */
-static void test_orders(void **state)
+TEST(test_orders)
 {
 	const struct request_mix mix = mix_of("4k:60,64k:40", 1);
 	unsigned hits[32] = { 0 }, seen = 0;
@@ -204,7 +204,7 @@ static void test_orders(void **state)
 }
 
 /* Sequential operations follow each other, and the last one may be shorter. */
-static void test_sequential(void **state)
+TEST(test_sequential)
 {
 	const struct request_mix mix = mix_of(mixes[4], 1);
 	struct target_plan t = plan_with(&mix, SEEK_SEQUENTIAL, MOST_OPS);
@@ -229,7 +229,7 @@ static void test_sequential(void **state)
 }
 
 /* A range holds whole cycles, or all of the pass. */
-static void test_starts_over(void **state)
+TEST(test_starts_over)
 {
 	const struct request_mix mix = mix_of("4k:60,64k:40", 1);
 	struct target_plan t = plan_with(&mix, SEEK_SEQUENTIAL, PLAN_UNLIMITED);
@@ -259,7 +259,7 @@ static void test_starts_over(void **state)
 }
 
 /* Random requests lie at multiples of their own size, uniform over the range, never past it. */
-static void test_random(void **state)
+TEST(test_random)
 {
 	const struct request_mix mix = mix_of("4k:50,12k:25,64k:25", 1);
 	struct target_plan t = plan_with(&mix, SEEK_RANDOM, 100000);
@@ -290,7 +290,7 @@ static void test_random(void **state)
 }
 
 /* At a rate of bytes, when an operation is due depends on the sizes of all before it. */
-static void test_throttle(void **state)
+TEST(test_throttle)
 {
 	const struct request_mix mix = mix_of("4k:60,64k:40", 1);
 	struct target_plan t = plan_with(&mix, SEEK_SEQUENTIAL, 101);
@@ -312,7 +312,7 @@ static void test_throttle(void **state)
 		assert_true(throttle_due_ns(&t, NULL, n) >= throttle_due_ns(&t, NULL, n - 1));
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
 	static const char *const wrong[] = {
 		"",	  "4k",	   ":1",	 "4k:",		  "4k:0",  "4k:-1",
@@ -341,16 +341,4 @@ static void test_words(void **state)
 	assert_int_equal(mix.unit_bytes, 4 * KIB);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shares),	   cmocka_unit_test(test_far),
-		cmocka_unit_test(test_amounts),	   cmocka_unit_test(test_stays_the_same),
-		cmocka_unit_test(test_differs),	   cmocka_unit_test(test_orders),
-		cmocka_unit_test(test_sequential), cmocka_unit_test(test_starts_over),
-		cmocka_unit_test(test_random),	   cmocka_unit_test(test_throttle),
-		cmocka_unit_test(test_words),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS(setup, teardown)

@@ -34,7 +34,7 @@ static void is_host(const char *text, const char *user, const char *name, uint32
 	arena_free(arena);
 }
 
-static void test_hosts(void **state)
+TEST(test_hosts)
 {
 	is_host("node1", NULL, "node1", 7);
 	is_host(" node1, ", NULL, "node1", 7);
@@ -47,7 +47,7 @@ static void test_hosts(void **state)
 	is_host("a@b@c", "a@b", "c", 7);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	static const char *const texts[] = {
 		"-x",  "-x@a", "@a",  "a@",  ":2",	"a:",	 "a:0",	   "a:-1",  "a:16385",
@@ -59,7 +59,7 @@ static void test_refused(void **state)
 		is_host(texts[i], NULL, NULL, 0);
 }
 
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
 	static const char *const names[] = { "n08", "n09", "n10", "n3", "b1-x2", "b1-x3" };
 	static const char *const wrong[] = { "n[",     "n[]",	"n[1",		 "n[1-]",
@@ -82,7 +82,7 @@ static void test_ranges(void **state)
 }
 
 /* More hosts than the first allocation has room for. */
-static void test_many(void **state)
+TEST(test_many)
 {
 	struct arena *arena = arena_new();
 	struct multi_hosts h = { .n = 0 };
@@ -99,14 +99,4 @@ static void test_many(void **state)
 	arena_free(arena);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hosts),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_many),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -16,28 +16,10 @@
 
 #include "xdd/base/file.h"
 
+#define FIXTURE_TEST(name) TEST_SETUP_TEARDOWN(name, enter_directory, leave_directory)
+
 static char directory[4096];
 static int home = -1;
-
-static int enter_directory(void **state)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(directory, sizeof(directory), "%s/xdd-newfile-XXXXXX", tmp ? tmp : "/tmp");
-	home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return home < 0 || !mkdtemp(directory) || chdir(directory) < 0 ? -1 : 0;
-}
-
-static int leave_directory(void **state)
-{
-	unlink("a");
-	unlink("link");
-	rmdir("sub");
-	if (fchdir(home) < 0)
-		return -1;
-	close(home);
-	return rmdir(directory);
-}
 
 static unsigned names(void)
 {
@@ -89,7 +71,27 @@ int fsync(int fd)
 	return errno ? -1 : 0;
 }
 
-static void test_durable(void **state)
+static int enter_directory(void **state)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(directory, sizeof(directory), "%s/xdd-newfile-XXXXXX", tmp ? tmp : "/tmp");
+	home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return home < 0 || !mkdtemp(directory) || chdir(directory) < 0 ? -1 : 0;
+}
+
+static int leave_directory(void **state)
+{
+	unlink("a");
+	unlink("link");
+	rmdir("sub");
+	if (fchdir(home) < 0)
+		return -1;
+	close(home);
+	return rmdir(directory);
+}
+
+FIXTURE_TEST(test_durable)
 {
 	struct newfile n;
 
@@ -113,7 +115,7 @@ static void test_durable(void **state)
 	assert_int_equal(names(), 1);
 }
 
-static void test_whole_or_not_at_all(void **state)
+FIXTURE_TEST(test_whole_or_not_at_all)
 {
 	struct newfile n;
 
@@ -141,7 +143,7 @@ static void test_whole_or_not_at_all(void **state)
 	assert_text("a", "three");
 }
 
-static void test_permissions(void **state)
+FIXTURE_TEST(test_permissions)
 {
 	mode_t mask = umask(027);
 	struct stat st;
@@ -152,7 +154,7 @@ static void test_permissions(void **state)
 	assert_int_equal(st.st_mode & 0777, 0640);
 }
 
-static void test_kept(void **state)
+FIXTURE_TEST(test_kept)
 {
 	mode_t mask = umask(022);
 	struct stat st;
@@ -166,7 +168,7 @@ static void test_kept(void **state)
 	assert_int_equal(st.st_mode & 07777, 0750);
 }
 
-static void test_link_is_followed(void **state)
+FIXTURE_TEST(test_link_is_followed)
 {
 	struct stat st;
 
@@ -179,7 +181,7 @@ static void test_link_is_followed(void **state)
 }
 
 /* The new file replaces a link or a pipe; the file that a link points to stays as it was. */
-static void test_replace(void **state)
+FIXTURE_TEST(test_replace)
 {
 	struct newfile n;
 	struct stat st;
@@ -204,7 +206,7 @@ static void test_replace(void **state)
 	newfile_discard(&n);
 }
 
-static void test_errors(void **state)
+FIXTURE_TEST(test_errors)
 {
 	struct newfile n;
 
@@ -221,7 +223,7 @@ static void test_errors(void **state)
 }
 
 /* A pipe gets what is written, and stays. */
-static void test_no_regular_file(void **state)
+FIXTURE_TEST(test_no_regular_file)
 {
 	char text[10] = "";
 	struct newfile n;
@@ -242,16 +244,4 @@ static void test_no_regular_file(void **state)
 	assert_int_equal(names(), 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_directory, leave_directory)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_whole_or_not_at_all), TEST(test_permissions), TEST(test_kept),
-		TEST(test_link_is_followed),	TEST(test_replace),	TEST(test_errors),
-		TEST(test_no_regular_file),	TEST(test_durable),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

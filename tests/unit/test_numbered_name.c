@@ -20,7 +20,7 @@ static void is(const char *name, uint64_t n, const char *wanted)
 	arena_free(arena);
 }
 
-static void test_conversions(void **state)
+TEST(test_conversions)
 {
 	is("file%d", 0, "file0");
 	is("file%d", 8191, "file8191");
@@ -35,7 +35,7 @@ static void test_conversions(void **state)
 	is("%%%%%dd", 1, "%%1d");
 }
 
-static void test_none(void **state)
+TEST(test_none)
 {
 	static const char *const names[] = { "",     "file",  "100%", "%%",   "%%d",  "%%%%02d",
 					     "%s",   "%2d",   "%0d",  "%00d", "%02",  "%02x",
@@ -47,7 +47,7 @@ static void test_none(void **state)
 	}
 }
 
-static void test_wrong(void **state)
+TEST(test_wrong)
 {
 	static const struct {
 		const char *name;
@@ -61,13 +61,4 @@ static void test_wrong(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_conversions),
-		cmocka_unit_test(test_none),
-		cmocka_unit_test(test_wrong),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -154,7 +154,7 @@ static void check_names(const struct option *row, const struct option *of)
 		fail_msg("-%s: is not found", row->name);
 }
 
-static void table(void **state)
+TEST(table)
 {
 	each_row(check_text);
 	each_row(check_type);
@@ -222,7 +222,7 @@ static void check_suggestion(const struct option *row, const struct option *of)
 	assert_true(suggest_distance(word, strlen(word), found) == 1);
 }
 
-static void suggestions(void **state)
+TEST(suggestions)
 {
 	each_row(check_suggestion);
 	assert_string_equal(option_suggest(&run_options, "targts"), "targets");
@@ -239,7 +239,7 @@ static void suggestions(void **state)
 	assert_null(option_suggest(&run_options, "multipat"));
 }
 
-static void distances(void **state)
+TEST(distances)
 {
 	static const struct {
 		const char *a, *b;
@@ -286,13 +286,4 @@ static void distances(void **state)
 	assert_false(suggest_is_near(0, 0));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(table),
-		cmocka_unit_test(suggestions),
-		cmocka_unit_test(distances),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

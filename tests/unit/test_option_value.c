@@ -65,7 +65,7 @@ static void assert_flag(struct option_value v, bool wanted)
 	assert_int_equal(v.flag, wanted);
 }
 
-static void test_defaults(void **state)
+TEST(test_defaults)
 {
 	struct plan *plan = build("-targets 1 null -op noop -numreqs 5");
 
@@ -87,7 +87,7 @@ static void test_defaults(void **state)
 	plan_free(plan);
 }
 
-static void test_given(void **state)
+TEST(test_given)
 {
 	struct plan *plan =
 		build("-targets 3 null null null -op noop -op target 1 read -mbytes 3 "
@@ -119,7 +119,7 @@ static void test_given(void **state)
 }
 
 /* Nothing that a row says may lead astray: sanitizers look on. */
-static void test_every_row(void **state)
+TEST(test_every_row)
 {
 	struct plan *plan = build("-targets 1 null -op noop -numreqs 5");
 	size_t n = 0;
@@ -139,14 +139,4 @@ static void test_every_row(void **state)
 	plan_free(plan);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_given),
-		cmocka_unit_test(test_every_row),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

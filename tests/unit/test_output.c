@@ -39,7 +39,7 @@ static void assert_text(const char *path, const char *wanted)
 	assert_string_equal(text, wanted);
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
 	write_text("a", 0, "one");
 	write_text("a", O_APPEND, "two");
@@ -57,7 +57,7 @@ static void test_files(void **state)
 	write_text("/dev/null", O_APPEND | O_TRUNC, "gone");
 }
 
-static void test_socket(void **state)
+TEST(test_socket)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "socket" };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -77,7 +77,7 @@ static void *open_reader(void *path)
 }
 
 /* A reader may be a little late. */
-static void test_pipe(void **state)
+TEST(test_pipe)
 {
 	struct output_pipes pipes = { .n = 0 };
 	pthread_t thread;
@@ -110,7 +110,7 @@ static void test_pipe(void **state)
 	close(fd);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	assert_int_equal(output_standard("-"), STDOUT_FILENO);
 	assert_int_equal(output_standard("/dev/stdout"), STDOUT_FILENO);
@@ -119,15 +119,4 @@ static void test_names(void **state)
 	assert_string_equal(output_strerror(-EACCES), strerror(EACCES));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_socket),
-		cmocka_unit_test(test_pipe),
-		cmocka_unit_test(test_names),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("output", tests, enter_directory, remove_directory);
-}
+RUN_TESTS(enter_directory, remove_directory)

@@ -40,7 +40,7 @@ static int close_file(void **state)
 	return close(memory);
 }
 
-static void test_where(void **state)
+TEST(test_where)
 {
 	static const char *const others[] = { "/", "/proc/self/stat", "/dev/null" };
 	struct statfs fs;
@@ -83,7 +83,7 @@ static void resident(uint64_t first, uint64_t n, uint64_t there)
 	assert_false(sampled);
 }
 
-static void test_resident(void **state)
+TEST(test_resident)
 {
 	uint64_t bytes = 0;
 	bool sampled = false;
@@ -104,7 +104,7 @@ static void test_resident(void **state)
 }
 
 /* Large ranges are sampled; of one that is not there at all no sample is. */
-static void test_sampled(void **state)
+TEST(test_sampled)
 {
 	uint64_t bytes = 1;
 	bool sampled = false;
@@ -117,7 +117,7 @@ static void test_sampled(void **state)
 }
 
 /* Pages of a file in memory are nowhere else, and stay. */
-static void test_drop(void **state)
+TEST(test_drop)
 {
 	uint64_t bytes = 0;
 	bool sampled = false;
@@ -128,14 +128,4 @@ static void test_drop(void **state)
 	assert_int_equal(pagecache_drop(-1, 0, page), -EBADF);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_where),
-		cmocka_unit_test(test_resident),
-		cmocka_unit_test(test_drop),
-		cmocka_unit_test(test_sampled),
-	};
-
-	return cmocka_run_group_tests(tests, make_file, close_file);
-}
+RUN_TESTS(make_file, close_file)

@@ -12,11 +12,13 @@
 #include "xdd/base/units.h"
 #include "xdd/plan/plan.h"
 
+#define PARSE_TEST(name) TEST_TEARDOWN(name, forget_plan)
+
 #define SEC NS_PER_SEC
 
 /* ---- the plan ---- */
 
-static void defaults(void **state)
+PARSE_TEST(defaults)
 {
 	good("-targets 1 null -numreqs 3");
 	assert_int_equal(plan->n_targets, 1);
@@ -63,7 +65,7 @@ static void assert_amount(const char *line, enum amount_from from, uint64_t ops,
 	assert_int_equal(t0->last_op_bytes, last);
 }
 
-static void amount_of_work(void **state)
+PARSE_TEST(amount_of_work)
 {
 	const uint64_t all = PLAN_UNLIMITED;
 
@@ -106,7 +108,7 @@ static void amount_of_work(void **state)
 		      AMOUNT_BYTES, INT64_MAX, INT64_MAX, 1);
 }
 
-static void operations(void **state)
+PARSE_TEST(operations)
 {
 	good("-targets 1 null -numreqs 1 -op read");
 	assert_int_equal(t0->op, OP_READ);
@@ -141,7 +143,7 @@ static void operations(void **state)
 	assert_int_equal(t0->size_bytes, DATA_BYTES);
 }
 
-static void places(void **state)
+PARSE_TEST(places)
 {
 	const struct target_plan *t2;
 
@@ -177,7 +179,7 @@ static void places(void **state)
 	assert_int_equal(t0->range_bytes, DATA_BYTES - 51200);
 }
 
-static void loaded_list(void **state)
+PARSE_TEST(loaded_list)
 {
 	good("-targets 1 data -reqsize 2 -seek load list");
 	assert_int_equal(t0->op, OP_READ);
@@ -217,7 +219,7 @@ static void loaded_list(void **state)
 #define NULLS " -targets 3 null null null -reqsize 1 -numreqs 7 "
 #define ONE "-targets 1 null -numreqs 1 "
 
-static void scopes(void **state)
+PARSE_TEST(scopes)
 {
 	OPS("r w r", "-op read -op target 1 write" NULLS);
 	OPS("r w r", NULLS "-op read -op target 1 write");
@@ -243,7 +245,7 @@ static void scopes(void **state)
 }
 
 /* Of an option given more than once the last holds, wherever the targets stand. */
-static void last_one_wins(void **state)
+PARSE_TEST(last_one_wins)
 {
 	DEPTHS("8", ONE "-qd 2 -queuedepth 4 --qd 8");
 	OPS("r", ONE "-op write -op read");
@@ -257,7 +259,7 @@ static void last_one_wins(void **state)
 	EACH("9216", ONE "-startoffset 3 -sto 9", "%" PRIu64, t->start_bytes);
 }
 
-static void names(void **state)
+PARSE_TEST(names)
 {
 	PATHS("data", "-targets 01 data -op read -reqsize 1 -numreqs 1");
 	PATHS("data empty data", "-targets 2 data empty -target data -op read -numreqs 1");
@@ -275,7 +277,7 @@ static void setup_file(const char *name, const char *text)
 	write_file(name, text, strlen(text));
 }
 
-static void setup_files(void **state)
+PARSE_TEST(setup_files)
 {
 	setup_file("setup", "-qd 3\n-setup deeper\n-passes 3\n-bs 512");
 	setup_file("deeper", "-qd 4 -passes 4 -bs 2048");
@@ -302,7 +304,7 @@ static void setup_files(void **state)
 }
 
 /* -passes until takes a number after the percentage only where there is one. */
-static void passes_until(void **state)
+PARSE_TEST(passes_until)
 {
 	good("-targets 1 null -numreqs 1 -passes until 2.5% 18");
 	assert_int_equal(plan->passes, 18);
@@ -322,7 +324,7 @@ static void passes_until(void **state)
 	assert_true(plan->until_percent == 0);
 }
 
-static void whole_run(void **state)
+PARSE_TEST(whole_run)
 {
 	good("-targets 1 null -numreqs 1 -passes 4 -passdelay .5 -runtime 1h -maxerrors 3 -mep 4 "
 	     "-stoponerror -opdelay 2us -nobarrier -verbose -qthreadinfo -dryrun -pcpu relative "
@@ -351,7 +353,7 @@ static void whole_run(void **state)
 	assert_false(plan->verbose || plan->really_verbose);
 }
 
-static void refused(void **state)
+PARSE_TEST(refused)
 {
 	bad("-op read", XDD_BAD_ARGUMENT, "-targets: is missing");
 	bad("-targets 1 null", XDD_BAD_ARGUMENT, "no amount of work");
@@ -370,7 +372,7 @@ static void refused(void **state)
 	    "I/O buffers");
 }
 
-static void warnings(void **state)
+PARSE_TEST(warnings)
 {
 	good("-op read -targets 1 data -numreqs 99 -reqsize 1");
 	plan_warn(plan);
@@ -393,7 +395,7 @@ static void warnings(void **state)
 #define TIED "op 1 op 1 wait complete "
 
 /* A target must not wait for itself, by way of others either: the message has the last step. */
-static void cycles(void **state)
+PARSE_TEST(cycles)
 {
 	static const char text[] =
 		"target 1, null: -lockstep, -starttrigger: cannot wait for itself "
@@ -420,17 +422,4 @@ static void cycles(void **state)
 	    "-starttrigger 0: must be another target: a target cannot wait for itself");
 }
 
-#define PARSE_TEST(name_) cmocka_unit_test_teardown(name_, forget_plan)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PARSE_TEST(defaults),	   PARSE_TEST(amount_of_work), PARSE_TEST(operations),
-		PARSE_TEST(places),	   PARSE_TEST(loaded_list),    PARSE_TEST(scopes),
-		PARSE_TEST(last_one_wins), PARSE_TEST(names),	       PARSE_TEST(setup_files),
-		PARSE_TEST(whole_run),	   PARSE_TEST(refused),	       PARSE_TEST(passes_until),
-		PARSE_TEST(warnings),	   PARSE_TEST(cycles),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -247,7 +247,7 @@ static void check_plan(const struct plan *p)
 	}
 }
 
-static void robustness(void **state)
+TEST(robustness)
 {
 	const struct random_key key = { .seed = 2006 };
 	struct dice d = { .sequence = random_sequence(&key) };
@@ -285,9 +285,4 @@ static void robustness(void **state)
 	assert_in_range(accepted, ROBUSTNESS_RUNS / 50, ROBUSTNESS_RUNS - ROBUSTNESS_RUNS / 10);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(robustness) };
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

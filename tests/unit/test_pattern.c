@@ -26,7 +26,7 @@ static void make(struct pattern *p, struct target_plan *t, enum pattern_kind kin
 }
 
 /* Pieces of all sizes, at all places, are what the whole has there. */
-static void test_parts(void **state)
+TEST(test_parts)
 {
 	enum {
 		SIZE = 20000
@@ -61,7 +61,7 @@ static void test_parts(void **state)
 }
 
 /* The properties of each pattern hold: bytes depend on their offset alone, and requests differ. */
-static void test_place(void **state)
+TEST(test_place)
 {
 	uint8_t a[8192], b[8192];
 
@@ -82,7 +82,7 @@ static void test_place(void **state)
 	pattern_destroy(&(struct pattern){ 0 });
 }
 
-static void test_8b10b(void **state)
+TEST(test_8b10b)
 {
 	static const size_t sizes[] = { 256, 512, 248, 228, 2048 };
 	uint8_t bytes[PATTERN_8B10B_MAX];
@@ -93,7 +93,7 @@ static void test_8b10b(void **state)
 	assert_int_equal(pattern_8b10b(PATTERN_RANDOM, bytes), 0);
 }
 
-static void test_sequenced(void **state)
+TEST(test_sequenced)
 {
 	struct target_plan t;
 	struct pattern p;
@@ -116,7 +116,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Of every share, in any MiB, near the start and far away. */
-static void test_dedupe(void **state)
+TEST(test_dedupe)
 {
 	enum {
 		UNITS = 1024,
@@ -150,7 +150,7 @@ static void test_dedupe(void **state)
 	free(ids);
 }
 
-static void test_compress(void **state)
+TEST(test_compress)
 {
 	uint8_t unit[PATTERN_CHUNK_BYTES];
 
@@ -168,13 +168,4 @@ static void test_compress(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parts),  cmocka_unit_test(test_place),
-		cmocka_unit_test(test_8b10b),  cmocka_unit_test(test_sequenced),
-		cmocka_unit_test(test_dedupe), cmocka_unit_test(test_compress),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -51,7 +51,7 @@ static void check_complete(uint64_t n, uint64_t seed)
 	free(seen);
 }
 
-static void test_complete(void **state)
+TEST(test_complete)
 {
 	static const uint64_t sizes[] = { 4095,	 4096,	4097,	16384,	16385,
 					  65535, 65537, 100003, 1000000 };
@@ -65,7 +65,7 @@ static void test_complete(void **state)
 }
 
 /* Values of large permutations are in range, and the inverse image is unique among neighbours. */
-static void test_large(void **state)
+TEST(test_large)
 {
 	static const uint64_t sizes[] = { 1000000000000, (1ull << 40) + 1, (1ull << 41) - 1,
 					  (1ull << 62) + 12345, PERMUTATION_MAX };
@@ -109,7 +109,7 @@ static unsigned number_of(const struct permutation *p, unsigned n)
 }
 
 /* All permutations of a few numbers are equally likely. */
-static void test_all_permutations(void **state)
+TEST(test_all_permutations)
 {
 	enum {
 		EACH = 400
@@ -153,7 +153,7 @@ static void check_pairs(uint64_t n, uint64_t seed, uint64_t step)
 	assert_true(deviation(distances, 4096, COUNT / 4096.0) < TOO_FAR);
 }
 
-static void test_pairs(void **state)
+TEST(test_pairs)
 {
 	static const uint64_t sizes[] = { 1000003, 16777259, 1000000000000, (1ull << 40) + 1,
 					  1ull << 52 };
@@ -166,7 +166,7 @@ static void test_pairs(void **state)
 }
 
 /* A part of the indices spreads evenly over the values: over 100 cells less than by chance. */
-static void test_part_is_even(void **state)
+TEST(test_part_is_even)
 {
 	static const uint64_t sizes[] = { 4000, 5000, 60000, 1000003, 1000000000000 };
 	static uint32_t cells[100];
@@ -187,7 +187,7 @@ static void test_part_is_even(void **state)
 }
 
 /* Part of the promise that one seed gives the same offsets in every version. */
-static void test_stays_the_same(void **state)
+TEST(test_stays_the_same)
 {
 	static const uint64_t small[] = { 1, 3, 8, 9, 7, 6, 4, 0, 2, 5 },
 			      large[] = { 458235703057, 90306454570, 140927661567, 995950538005 };
@@ -241,7 +241,7 @@ static unsigned count_same(const uint32_t *a, const uint32_t *b)
 }
 
 /* Passes, seeds and targets differ as they do with -seek random; so do the rounds of a pass. */
-static void test_once_keys(void **state)
+TEST(test_once_keys)
 {
 	struct target_plan t = once_plan(PLAN_UNLIMITED), u = t;
 	uint32_t a[SLOTS], b[SLOTS];
@@ -267,7 +267,7 @@ static void test_once_keys(void **state)
 }
 
 /* A range that ends inside of a request: all whole requests, and then its end. */
-static void test_once_tail(void **state)
+TEST(test_once_tail)
 {
 	struct target_plan t = once_plan(SLOTS + 1);
 	uint32_t slots[SLOTS];
@@ -289,14 +289,4 @@ static void test_once_tail(void **state)
 	assert_int_equal(op.size, 101);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_complete),	 cmocka_unit_test(test_large),
-		cmocka_unit_test(test_all_permutations), cmocka_unit_test(test_pairs),
-		cmocka_unit_test(test_part_is_even),	 cmocka_unit_test(test_stays_the_same),
-		cmocka_unit_test(test_once_keys),	 cmocka_unit_test(test_once_tail),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

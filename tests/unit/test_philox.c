@@ -11,7 +11,7 @@
 static const struct philox_key some_key = { .seed = 72058, .stream = PHILOX_STREAM_DATA };
 
 /* Known answers of the authors' own implementation, Random123. */
-static void test_known_answers(void **state)
+TEST(test_known_answers)
 {
 	static const struct {
 		uint32_t ctr[4];
@@ -67,7 +67,7 @@ static uint64_t slow_below(const struct philox_key *k, uint64_t n, uint64_t boun
 	}
 }
 
-static void test_layout(void **state)
+TEST(test_layout)
 {
 	static const struct philox_key keys[] = {
 		{ .seed = 72058, .stream = PHILOX_STREAM_DATA },
@@ -86,7 +86,7 @@ static void test_layout(void **state)
 	}
 }
 
-static void test_below_against_slow(void **state)
+TEST(test_below_against_slow)
 {
 	static const uint64_t bounds[] = {
 		1,	    2,		3,	   10, 1000003, 1ull << 32, (1ull << 63) + 1,
@@ -106,13 +106,4 @@ static void test_below_against_slow(void **state)
 	assert_true(rejected > 1500);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_known_answers),
-		cmocka_unit_test(test_layout),
-		cmocka_unit_test(test_below_against_slow),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -33,7 +33,7 @@ static void is_refused(const char *word, const char *wanted)
 	arena_free(a);
 }
 
-static void test_replaced(void **state)
+TEST(test_replaced)
 {
 	becomes("%h", "node7");
 	becomes("%r", "3");
@@ -44,7 +44,7 @@ static void test_replaced(void **state)
 	becomes("%%h%%%r", "%h%3");
 }
 
-static void test_kept(void **state)
+TEST(test_kept)
 {
 	const char *word = "results-50.txt", *got = NULL;
 	struct arena *a = arena_new();
@@ -63,7 +63,7 @@ static void test_kept(void **state)
 }
 
 /* A value is text, and no placeholder again. */
-static void test_once(void **state)
+TEST(test_once)
 {
 	const struct placeholders odd = { .host = "%r%n%x", .n_ranks = UINT32_MAX };
 	struct arena *a = arena_new();
@@ -75,7 +75,7 @@ static void test_once(void **state)
 	arena_free(a);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	is_refused("out.%d",
 		   "\"%d\" is no placeholder; expected %h, %r, %n, or %% for a percent sign");
@@ -86,7 +86,7 @@ static void test_refused(void **state)
 	is_refused("%H", "\"%H\" is no placeholder; expected %h, %r, %n, or %% for a percent sign");
 }
 
-static void test_bound(void **state)
+TEST(test_bound)
 {
 	static char word[2 * (PLACEHOLDER_MAX_BYTES / 5 + 1) + 1];
 	const size_t n = PLACEHOLDER_MAX_BYTES / 5;
@@ -103,13 +103,4 @@ static void test_bound(void **state)
 	is_refused(word, "is longer than 65536 bytes with its placeholders replaced");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_replaced), cmocka_unit_test(test_kept),
-		cmocka_unit_test(test_once),	 cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_bound),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

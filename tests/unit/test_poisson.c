@@ -65,7 +65,7 @@ static double ks_distance(double *v, size_t n)
 }
 
 /* Gaps are exponential, near to the beginning and far from it: Kolmogorov and Smirnov, 1 %. */
-static void test_gaps(void **state)
+TEST(test_gaps)
 {
 	for (size_t i = 0; i < N_BEGINS; i++) {
 		struct poisson p = process(72058, 1);
@@ -86,7 +86,7 @@ static double correlation(size_t lag)
 }
 
 /* A gap tells nothing about the next ones, wherever nodes of the tree begin and end. */
-static void test_independent(void **state)
+TEST(test_independent)
 {
 	for (size_t i = 0; i < N_BEGINS; i++) {
 		struct poisson p = process(1, 1);
@@ -98,7 +98,7 @@ static void test_independent(void **state)
 }
 
 /* Arrivals in `windows` equal times have as great a variance as a mean. */
-static void test_counts(void **state)
+TEST(test_counts)
 {
 	enum {
 		WINDOWS = 5000
@@ -124,7 +124,7 @@ static void test_counts(void **state)
 }
 
 /* Arrival n is at n on average, and its variance is n, for many processes. */
-static void test_arrivals(void **state)
+TEST(test_arrivals)
 {
 	const uint64_t numbers[] = { 1, 2, 3, 7, 64, 1000, 4097, 1000000, (1ull << 40) + 12345 };
 	const unsigned runs = 4000;
@@ -147,7 +147,7 @@ static void test_arrivals(void **state)
 }
 
 /* Arrivals do not depend on the order in which they are asked for. */
-static void test_any_order(void **state)
+TEST(test_any_order)
 {
 	struct poisson p = process(72058, 1), fresh;
 
@@ -163,7 +163,7 @@ static void test_any_order(void **state)
 }
 
 /* Other seeds and passes are other processes. */
-static void test_keys(void **state)
+TEST(test_keys)
 {
 	struct poisson a = process(1, 1), b = process(1, 2), c = process(2, 1);
 	uint64_t same = 0;
@@ -176,7 +176,7 @@ static void test_keys(void **state)
 	assert_true(same < 5);
 }
 
-static void test_end(void **state)
+TEST(test_end)
 {
 	struct poisson p = process(1, 1);
 
@@ -188,14 +188,4 @@ static void test_end(void **state)
 	assert_int_equal(poisson_arrival(&p, 0), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_gaps),	  cmocka_unit_test(test_independent),
-		cmocka_unit_test(test_counts),	  cmocka_unit_test(test_arrivals),
-		cmocka_unit_test(test_any_order), cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

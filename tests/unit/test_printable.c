@@ -19,7 +19,7 @@ static void becomes(const char *text, const char *wanted)
 	free(got);
 }
 
-static void test_kept(void **state)
+TEST(test_kept)
 {
 	static const char *const texts[] = {
 		"",	    "/dev/sdx", "a \\ b", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
@@ -30,7 +30,7 @@ static void test_kept(void **state)
 		becomes(texts[i], texts[i]);
 }
 
-static void test_escaped(void **state)
+TEST(test_escaped)
 {
 	becomes("a\nb\tc\rd", "a\\nb\\tc\\x0dd");
 	becomes("\x1b[2J\x7f\x01", "\\x1b[2J\\x7f\\x01");
@@ -52,7 +52,7 @@ static void test_escaped(void **state)
 	becomes("\xed\xa0\x80", "\\xed\\xa0\\x80");
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
 	char *got = printable_dup("\ta\x1b\n\xe2\x80\xae\n", true);
 
@@ -100,7 +100,7 @@ static char *exact(const char *text)
 	return result;
 }
 
-static void test_exact(void **state)
+TEST(test_exact)
 {
 	static const char *const texts[] = {
 		"",
@@ -129,7 +129,7 @@ static void test_exact(void **state)
 /*
  * Escaped text is not escaped again, and every byte becomes printable.
  */
-static void test_any_bytes(void **state)
+TEST(test_any_bytes)
 {
 	for (unsigned seed = 1; seed < 2000; seed++) {
 		char text[32], *once, *twice;
@@ -151,14 +151,4 @@ static void test_any_bytes(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kept),	  cmocka_unit_test(test_escaped),
-		cmocka_unit_test(test_lines),	  cmocka_unit_test(test_exact),
-		cmocka_unit_test(test_any_bytes),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("printable", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -23,7 +23,7 @@ static const struct progress_line sample = {
 static const char line[] = "@xdd 1 running pass=2 passes=3 done=425000 bytes=18446744073709551615 "
 			   "ops=17 elapsed=1500000000 left=-1";
 
-static void test_both_ways(void **state)
+TEST(test_both_ways)
 {
 	char text[PROGRESS_LINE_SIZE];
 	struct progress_line got;
@@ -38,7 +38,7 @@ static void test_both_ways(void **state)
 }
 
 /* The longest line fits. */
-static void test_longest(void **state)
+TEST(test_longest)
 {
 	const struct progress_line most = { PROGRESS_RUNNING, UINT64_MAX, UINT64_MAX, 1000000,
 					    UINT64_MAX,	      UINT64_MAX, UINT64_MAX, INT64_MAX };
@@ -47,7 +47,7 @@ static void test_longest(void **state)
 	assert_true(progress_line_encode(&most, text) < sizeof(text));
 }
 
-static void test_others(void **state)
+TEST(test_others)
 {
 	static const char *const texts[] = { "", "xdd: error", "@", "@xdd", "@xd 1 ready" };
 	struct progress_line got;
@@ -56,7 +56,7 @@ static void test_others(void **state)
 		assert_int_equal(progress_line_decode(texts[i], &got), -ENOMSG);
 }
 
-static void test_malformed(void **state)
+TEST(test_malformed)
 {
 	static const char *const texts[] = {
 		"@xdd ",
@@ -87,14 +87,4 @@ static void test_malformed(void **state)
 	assert_int_equal(progress_line_decode(text, &got), -EBADMSG);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_both_ways),
-		cmocka_unit_test(test_longest),
-		cmocka_unit_test(test_others),
-		cmocka_unit_test(test_malformed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -12,7 +12,7 @@
 static const struct random_key some_key = { .seed = 72058, .pass = 1 };
 
 /* The published outputs of splitmix64 for the seed 1234567. */
-static void test_splitmix64(void **state)
+TEST(test_splitmix64)
 {
 	static const uint64_t known[] = { 6457827717110365317u, 3203168211198807973u,
 					  9817491932198370423u };
@@ -22,7 +22,7 @@ static void test_splitmix64(void **state)
 }
 
 /* Computed by a separate implementation in Python, the one of tests/func/patterns.py. */
-static void test_known_answers(void **state)
+TEST(test_known_answers)
 {
 	static const struct {
 		struct random_key key;
@@ -49,7 +49,7 @@ static void test_known_answers(void **state)
 }
 
 /* From the same implementation. Seven of the first ten draws below 2^63 + 1 reject a word. */
-static void test_known_bounded(void **state)
+TEST(test_known_bounded)
 {
 	static const struct {
 		uint64_t n;
@@ -90,7 +90,7 @@ static uint64_t slow_below(const struct random_sequence *s, uint64_t n, uint64_t
 	}
 }
 
-static void test_below_against_slow(void **state)
+TEST(test_below_against_slow)
 {
 	static const uint64_t bounds[] = {
 		1,	    2,		3,	   10, 1000003, 1ull << 32, (1ull << 63) + 1,
@@ -141,7 +141,7 @@ static double chi_square(const struct random_key *key, uint64_t bound, uint64_t 
 	return deviation(cells, count);
 }
 
-static void test_uniform(void **state)
+TEST(test_uniform)
 {
 	static const uint64_t seeds[] = { 0, 1, 72058, 0xdeadbeefcafe };
 
@@ -157,7 +157,7 @@ static void test_uniform(void **state)
 	}
 }
 
-static void test_any_order(void **state)
+TEST(test_any_order)
 {
 	enum {
 		COUNT = 1009
@@ -195,7 +195,7 @@ static void related_keys(unsigned field, struct random_key keys[N_RELATED])
 }
 
 /* The pairs of draws n of a sequence and of a related one fill 64 x 64 cells evenly. */
-static void test_related_keys(void **state)
+TEST(test_related_keys)
 {
 	const struct random_sequence s = random_sequence(&some_key);
 
@@ -214,7 +214,7 @@ static void test_related_keys(void **state)
 }
 
 /* The first draws of successive passes, targets and seeds fill 4096 cells evenly. */
-static void test_first_draws(void **state)
+TEST(test_first_draws)
 {
 	enum {
 		COUNT = 65536
@@ -239,7 +239,7 @@ static void test_first_draws(void **state)
 }
 
 /* Each bit of the number of a draw changes each bit of the draw half of the time. */
-static void test_avalanche(void **state)
+TEST(test_avalanche)
 {
 	const struct random_sequence s = random_sequence(&some_key);
 
@@ -258,15 +258,4 @@ static void test_avalanche(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_splitmix64),    cmocka_unit_test(test_known_answers),
-		cmocka_unit_test(test_known_bounded), cmocka_unit_test(test_below_against_slow),
-		cmocka_unit_test(test_uniform),	      cmocka_unit_test(test_any_order),
-		cmocka_unit_test(test_related_keys),  cmocka_unit_test(test_first_draws),
-		cmocka_unit_test(test_avalanche),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -39,7 +39,7 @@ static void check(int fd, size_t limit, size_t size)
 	close(fd);
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
 	static const size_t sizes[] = { 0, 1, 4095, 4096, 65535, 65536, 65537, 300000 };
 
@@ -50,7 +50,7 @@ static void test_files(void **state)
 }
 
 /* A pipe has no size, and its reads are short: more than once the room that is guessed. */
-static void test_pipe(void **state)
+TEST(test_pipe)
 {
 	int fds[2];
 
@@ -65,7 +65,7 @@ static void test_pipe(void **state)
 	check(fds[0], SIZE_MAX, sizeof(content));
 }
 
-static void test_limit(void **state)
+TEST(test_limit)
 {
 	static const size_t sizes[] = { 1, 4096, 65536, 300000 };
 
@@ -80,7 +80,7 @@ static void test_limit(void **state)
 	}
 }
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
 	char *data, part[10];
 	int fd = open("/", O_RDONLY);
@@ -104,14 +104,4 @@ static int fill(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_pipe),
-		cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_errors),
-	};
-
-	return cmocka_run_group_tests(tests, fill, NULL);
-}
+RUN_TESTS(fill, NULL)

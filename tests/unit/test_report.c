@@ -11,7 +11,7 @@
 #include "xdd/base/memory.h"
 
 /* The default columns take two lines on a terminal of 80 columns, broken after the same column. */
-static void test_fold_defaults(void **state)
+TEST(test_fold_defaults)
 {
 	struct column_list list;
 	struct line_cell cells[16];
@@ -38,7 +38,7 @@ static void test_fold_defaults(void **state)
 	column_list_free(&list);
 }
 
-static void test_csv_file(void **state)
+FIXTURE_TEST(test_csv_file)
 {
 	struct plan plan = sample_plan();
 
@@ -52,7 +52,7 @@ static void test_csv_file(void **state)
 	assert_string_equal(get_file("b.csv"), HEADER COMBINED_LINE);
 }
 
-static void test_csv_appends(void **state)
+FIXTURE_TEST(test_csv_appends)
 {
 	struct plan plan = sample_plan();
 
@@ -70,7 +70,7 @@ static void test_csv_appends(void **state)
 }
 
 /* A run that was killed may have left a line without its end. */
-static void test_csv_ends_last_line(void **state)
+FIXTURE_TEST(test_csv_ends_last_line)
 {
 	struct plan plan = sample_plan();
 
@@ -87,7 +87,7 @@ static void test_csv_ends_last_line(void **state)
 	assert_memory_equal(get_file("out.txt"), "mine\nIOIO", 9);
 }
 
-static void test_csv_other_header(void **state)
+FIXTURE_TEST(test_csv_other_header)
 {
 	static const char *const starts[] = { "WHAT,OPS\n", "WHAT,OPS,BANDWIDTH,IOPS\n", "WHAT,O",
 					      "\n", "WHAT,OPS,BANDWIDTH\r\n" };
@@ -109,7 +109,7 @@ static void test_csv_other_header(void **state)
 }
 
 /* The header has the words of the user; delimiters are for people. */
-static void test_csv_names(void **state)
+FIXTURE_TEST(test_csv_names)
 {
 	struct plan plan = sample_plan();
 
@@ -122,7 +122,7 @@ static void test_csv_names(void **state)
 	assert_holds(get_file("out.txt"), "\n           40960         0.000     read  \n");
 }
 
-static void test_text_file(void **state)
+FIXTURE_TEST(test_text_file)
 {
 	struct plan plan = sample_plan();
 	const char *text;
@@ -142,7 +142,7 @@ static void test_text_file(void **state)
 }
 
 /* Each line is in its file when the call returns. */
-static void test_lines_arrive_at_once(void **state)
+FIXTURE_TEST(test_lines_arrive_at_once)
 {
 	struct plan plan = sample_plan();
 	struct report *r;
@@ -188,7 +188,7 @@ static void add_findings(struct report *r)
 	"xdd: warning: 2 targets: merged\n"
 
 /* A finding is kept with what it is about; where the table is written it is a warning as well. */
-static void test_findings(void **state)
+FIXTURE_TEST(test_findings)
 {
 	struct plan plan = sample_plan();
 	const struct finding *found;
@@ -265,7 +265,7 @@ static void add_groups(struct report *r)
 	"xdd: warning: target 0, d0: before\n" text "xdd: warning: target 0, d0: after\n"
 
 /* One message is of four targets or more with the same finding, where the first of them was. */
-static void test_findings_held(void **state)
+FIXTURE_TEST(test_findings_held)
 {
 	struct target_plan many[10];
 	struct plan plan = sample_plan();
@@ -292,7 +292,7 @@ static void test_findings_held(void **state)
 }
 
 /* Each column of the table of latencies has a name and a unit. */
-static void test_latency_header(void **state)
+TEST(test_latency_header)
 {
 	static const char *const wanted[] = {
 		"Latency             Pass  Target Op    Time              Ops"
@@ -327,21 +327,4 @@ static void test_latency_header(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fold_defaults),
-		TEST(test_csv_file),
-		TEST(test_csv_appends),
-		TEST(test_csv_ends_last_line),
-		TEST(test_csv_other_header),
-		TEST(test_csv_names),
-		TEST(test_text_file),
-		TEST(test_lines_arrive_at_once),
-		TEST(test_findings),
-		TEST(test_findings_held),
-		cmocka_unit_test(test_latency_header),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -7,7 +7,7 @@
 
 #include "report_fixture.h"
 
-static void test_bad_format(void **state)
+FIXTURE_TEST(test_bad_format)
 {
 	struct plan plan = sample_plan();
 
@@ -26,7 +26,7 @@ static void test_bad_format(void **state)
 	assert_accepted(&plan);
 }
 
-static void test_bad_paths(void **state)
+FIXTURE_TEST(test_bad_paths)
 {
 	struct plan plan = sample_plan();
 
@@ -53,7 +53,7 @@ static void test_bad_paths(void **state)
 	assert_accepted(&plan);
 }
 
-static void test_not_writable(void **state)
+FIXTURE_TEST(test_not_writable)
 {
 	struct plan plan = sample_plan();
 
@@ -71,7 +71,7 @@ static void test_not_writable(void **state)
 			      "(Permission denied)");
 }
 
-static void test_same_file(void **state)
+FIXTURE_TEST(test_same_file)
 {
 	struct plan plan = sample_plan();
 
@@ -109,7 +109,7 @@ static void test_same_file(void **state)
 	assert_accepted(&plan);
 }
 
-static void test_same_as_stdout(void **state)
+FIXTURE_TEST(test_same_as_stdout)
 {
 	struct plan plan = sample_plan();
 	int saved = redirect_fd(STDOUT_FILENO, "a.csv");
@@ -122,7 +122,7 @@ static void test_same_as_stdout(void **state)
 	assert_accepted(&plan);
 }
 
-static void test_same_as_target(void **state)
+FIXTURE_TEST(test_same_as_target)
 {
 	struct target_plan target = targets[0];
 	struct plan plan = sample_plan();
@@ -148,12 +148,4 @@ static void test_same_as_target(void **state)
 	assert_accepted(&plan);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_bad_format), TEST(test_bad_paths),	  TEST(test_not_writable),
-		TEST(test_same_file),  TEST(test_same_as_stdout), TEST(test_same_as_target),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -19,7 +19,7 @@ static const char *output_of(const struct plan *plan)
 	return get_file("stdout");
 }
 
-static void test_short_info(void **state)
+FIXTURE_TEST(test_short_info)
 {
 	struct plan plan = sample_plan();
 	const char *text, *id;
@@ -38,7 +38,7 @@ static void test_short_info(void **state)
 	assert_holds(output_of(&plan), "\nID for this run, 'my run'\n");
 }
 
-static void test_run_section(void **state)
+FIXTURE_TEST(test_run_section)
 {
 	struct plan plan = sample_plan();
 	const char *text;
@@ -75,7 +75,7 @@ static void test_run_section(void **state)
 	assert_holds(text, "\nCombined output file name, b.csv\nPass synch");
 }
 
-static void test_target_section(void **state)
+FIXTURE_TEST(test_target_section)
 {
 	struct plan plan = sample_plan();
 	const char *text;
@@ -132,7 +132,7 @@ static void test_target_section(void **state)
 }
 
 /* CSV to /dev/stdout stands among the text, wherever standard output is. */
-static void test_csv_to_stdout(void **state)
+FIXTURE_TEST(test_csv_to_stdout)
 {
 	struct plan plan = sample_plan();
 	const char *text;
@@ -189,7 +189,7 @@ static void run_on_terminal(unsigned short columns, const char *env, char *text,
 	close(master);
 }
 
-static void test_folds_on_terminal(void **state)
+FIXTURE_TEST(test_folds_on_terminal)
 {
 	char text[8192];
 
@@ -207,7 +207,7 @@ static void test_folds_on_terminal(void **state)
 	assert_holds(text, " Op_Type    Xfer_Size\r\n");
 }
 
-static void test_pipes_do_not_fold(void **state)
+FIXTURE_TEST(test_pipes_do_not_fold)
 {
 	struct plan plan = sample_plan();
 
@@ -217,7 +217,7 @@ static void test_pipes_do_not_fold(void **state)
 	unsetenv("COLUMNS");
 }
 
-static void test_full_disk(void **state)
+FIXTURE_TEST(test_full_disk)
 {
 	struct plan plan = sample_plan();
 
@@ -234,7 +234,7 @@ static void test_full_disk(void **state)
 	assert_holds(error_of(run_report, &plan, XDD_IO_ERROR), "-output /dev/full: No space");
 }
 
-static void test_closed_pipe(void **state)
+FIXTURE_TEST(test_closed_pipe)
 {
 	struct plan plan = sample_plan();
 	int ends[2], saved = dup(STDOUT_FILENO);
@@ -253,14 +253,4 @@ static void test_closed_pipe(void **state)
 	free(text);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_short_info),	      TEST(test_run_section),
-		TEST(test_target_section),    TEST(test_csv_to_stdout),
-		TEST(test_folds_on_terminal), TEST(test_pipes_do_not_fold),
-		TEST(test_full_disk),	      TEST(test_closed_pipe),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

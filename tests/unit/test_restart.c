@@ -5,7 +5,7 @@
  */
 #include "restart_fixture.h"
 
-static void test_not_used(void **state)
+FIXTURE_TEST(test_not_used)
 {
 	plan.restart.enabled = false;
 	assert_int_equal(restart_open(&r, &plan, &why), 0);
@@ -21,7 +21,7 @@ static void test_not_used(void **state)
 	assert_null(restart_path(NULL));
 }
 
-static void test_new_copy(void **state)
+FIXTURE_TEST(test_new_copy)
 {
 	struct restart_record *rec;
 
@@ -49,7 +49,7 @@ static void test_new_copy(void **state)
 	assert_int_equal(flushes, 2);
 }
 
-static void test_resume(void **state)
+FIXTURE_TEST(test_resume)
 {
 	struct restart_record *rec;
 	struct digest sum = digest_of_ops(0, OPS);
@@ -73,7 +73,7 @@ static void test_resume(void **state)
 	assert_true(digest_equal(rec->digest, sum));
 }
 
-static void test_nothing_missing(void **state)
+FIXTURE_TEST(test_nothing_missing)
 {
 	assert_int_equal(accept_peer(), 0);
 	assert_int_equal(begin(), 0);
@@ -87,7 +87,7 @@ static void test_nothing_missing(void **state)
 	assert_first_line("# The copy is complete.");
 }
 
-static void test_empty_copy(void **state)
+FIXTURE_TEST(test_empty_copy)
 {
 	make_file("target", 0);
 	peer.bytes = peer.ops = peer.size_bytes = 0;
@@ -97,7 +97,7 @@ static void test_empty_copy(void **state)
 	assert_first_line("# The copy is complete.");
 }
 
-static void test_complete_again(void **state)
+FIXTURE_TEST(test_complete_again)
 {
 	complete_copy();
 	assert_int_equal(accept_peer(), 1);
@@ -115,7 +115,7 @@ static void test_complete_again(void **state)
 }
 
 /* A run that could not start leaves its restart file, and removes the file that it created. */
-static void test_nothing_durable(void **state)
+FIXTURE_TEST(test_nothing_durable)
 {
 	assert_int_equal(accept_peer(), 0);
 	assert_int_equal(begin(), 0);
@@ -144,7 +144,7 @@ static void assert_refused(const char *problem)
 	end(false);
 }
 
-static void test_other_copies(void **state)
+FIXTURE_TEST(test_other_copies)
 {
 	interrupt_copy();
 	peer.size_bytes++;
@@ -170,7 +170,7 @@ static void test_other_copies(void **state)
 	assert_int_equal(n_ranges, 2);
 }
 
-static void test_other_destinations(void **state)
+FIXTURE_TEST(test_other_destinations)
 {
 	interrupt_copy();
 	make_file("target", 30 * REQUEST - 1);
@@ -188,7 +188,7 @@ static void test_other_destinations(void **state)
 }
 
 /* The file was another one when it was opened. */
-static void test_replaced_meanwhile(void **state)
+FIXTURE_TEST(test_replaced_meanwhile)
 {
 	interrupt_copy();
 	assert_int_equal(accept_peer(), 1);
@@ -197,7 +197,7 @@ static void test_replaced_meanwhile(void **state)
 	assert_int_equal(begin(), -ESTALE);
 }
 
-static void test_damaged_file(void **state)
+FIXTURE_TEST(test_damaged_file)
 {
 	FILE *f;
 
@@ -216,7 +216,7 @@ static void test_damaged_file(void **state)
 	assert_first_line("precious");
 }
 
-static void test_order_of_source(void **state)
+FIXTURE_TEST(test_order_of_source)
 {
 	struct target_plan source = { .op = OP_READ,
 				      .req_bytes = REQUEST,
@@ -251,7 +251,7 @@ static void test_order_of_source(void **state)
 	assert_non_null(strstr(why.text, "its -seek options"));
 }
 
-static void test_without_amount(void **state)
+FIXTURE_TEST(test_without_amount)
 {
 	assert_int_equal(restart_open(&r, &plan, &why), 0);
 	peer.ops = peer.bytes = WIRE_NO_SIZE;
@@ -270,7 +270,7 @@ static void leave_out(uint64_t bytes)
 	peer.ops = (peer.bytes + REQUEST - 1) / REQUEST;
 }
 
-static void test_offset(void **state)
+FIXTURE_TEST(test_offset)
 {
 	leave_out(50 * REQUEST);
 	assert_int_equal(accept_peer(), 0);
@@ -295,7 +295,7 @@ static void test_offset(void **state)
 	assert_int_equal(ranges[0].count, 48);
 }
 
-static void test_offset_within_request(void **state)
+FIXTURE_TEST(test_offset_within_request)
 {
 	leave_out(100);
 	peer.ops = OPS;
@@ -309,7 +309,7 @@ static void test_offset_within_request(void **state)
 	assert_int_equal(ranges[0].first, 2);
 }
 
-static void test_offset_of_one_side(void **state)
+FIXTURE_TEST(test_offset_of_one_side)
 {
 	static const char expected[] = "the source leaves out 0 bytes, the destination 4096: give "
 				       "both the same -restart offset";
@@ -321,7 +321,7 @@ static void test_offset_of_one_side(void **state)
 	assert_string_equal(why.text, expected);
 }
 
-static void test_default_name(void **state)
+FIXTURE_TEST(test_default_name)
 {
 	const char *path;
 
@@ -340,27 +340,4 @@ static void test_default_name(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_not_used),
-		TEST(test_new_copy),
-		TEST(test_resume),
-		TEST(test_nothing_missing),
-		TEST(test_empty_copy),
-		TEST(test_complete_again),
-		TEST(test_nothing_durable),
-		TEST(test_other_copies),
-		TEST(test_other_destinations),
-		TEST(test_replaced_meanwhile),
-		TEST(test_damaged_file),
-		TEST(test_order_of_source),
-		TEST(test_without_amount),
-		TEST(test_offset),
-		TEST(test_offset_within_request),
-		TEST(test_offset_of_one_side),
-		TEST(test_default_name),
-	};
-
-	return cmocka_run_group_tests(tests, enter, leave);
-}
+RUN_TESTS(enter, leave)

@@ -32,7 +32,7 @@ static void assert_refused(const char *from, const char *to, const char *expecte
 	free(text);
 }
 
-static void test_text(void **state)
+FIXTURE_TEST(test_text)
 {
 	char *text = encode(&sample);
 	static const char head[] = "-restart offset 40960\n"
@@ -73,7 +73,7 @@ static void test_text(void **state)
 	free(text);
 }
 
-static void test_round_trip(void **state)
+FIXTURE_TEST(test_round_trip)
 {
 	check_round_trip(&sample);
 	assert_int_equal(other.source_mtime_ns, -1500000000);
@@ -91,7 +91,7 @@ static void test_round_trip(void **state)
 }
 
 /* Version 1 had no ctime; a record that is read is written in its version again. */
-static void test_version_1(void **state)
+FIXTURE_TEST(test_version_1)
 {
 	char *text;
 
@@ -113,7 +113,7 @@ static void test_version_1(void **state)
 	assert_refused("version 2", "version 1", "line 11: expected \"# source-start NUMBER\"");
 }
 
-static void test_complete(void **state)
+FIXTURE_TEST(test_complete)
 {
 	static const char head[] = "# The copy is complete.\n"
 				   "# 409504 bytes written to file /data/to\n"
@@ -128,7 +128,7 @@ static void test_complete(void **state)
 }
 
 /* A name is text of a comment, whatever is in it. */
-static void test_names(void **state)
+FIXTURE_TEST(test_names)
 {
 	char *text;
 
@@ -152,7 +152,7 @@ static void test_names(void **state)
 		       "line 13: does not match the rest: the file is damaged");
 }
 
-static void test_too_long(void **state)
+FIXTURE_TEST(test_too_long)
 {
 	char *text, name[256 + 40];
 
@@ -167,7 +167,7 @@ static void test_too_long(void **state)
 	free(text);
 }
 
-static void test_no_restart_file(void **state)
+FIXTURE_TEST(test_no_restart_file)
 {
 	static const char setup[] = "-restart offset 40960\n-op read\n";
 	static const char data[] = "\x7f"
@@ -186,7 +186,7 @@ static void test_no_restart_file(void **state)
 	assert_refused("version 2", "version x", "line 2: is not from a restart file of xdd");
 }
 
-static void test_malformed(void **state)
+FIXTURE_TEST(test_malformed)
 {
 	assert_refused("offset 40960", "offset -1", "line 1: is not from a restart file of xdd");
 	assert_refused("offset 40960", "offset 040960",
@@ -208,7 +208,7 @@ static void test_malformed(void **state)
 		       "line 32: expected \"# checksum NUMBER\": the file is incomplete");
 }
 
-static void test_ranges(void **state)
+FIXTURE_TEST(test_ranges)
 {
 	assert_refused("# ranges 3", "# ranges 2",
 		       "line 30: the durable operations have 45056 bytes, not 49056");
@@ -231,7 +231,7 @@ static void test_ranges(void **state)
 		       "line 31: these operations are out of order or not of the copy");
 }
 
-static void test_relations(void **state)
+FIXTURE_TEST(test_relations)
 {
 	assert_refused("# request-size 4096", "# request-size 0",
 		       "line 31: the numbers of bytes and operations above do not match");
@@ -255,7 +255,7 @@ static void test_relations(void **state)
 		       "line 2: does not match the rest: the file is damaged");
 }
 
-static void test_each_bit(void **state)
+FIXTURE_TEST(test_each_bit)
 {
 	char *text = encode(&sample);
 	size_t size = strlen(text);
@@ -270,7 +270,7 @@ static void test_each_bit(void **state)
 	free(text);
 }
 
-static void test_each_length(void **state)
+FIXTURE_TEST(test_each_length)
 {
 	char *text = encode(&sample), *longer;
 	size_t size = strlen(text);
@@ -285,7 +285,7 @@ static void test_each_length(void **state)
 	free(text);
 }
 
-static void test_most_ranges(void **state)
+FIXTURE_TEST(test_most_ranges)
 {
 	sample.ops = 2 * RESTART_MAX_RANGES;
 	sample.bytes = sample.ops * REQUEST;
@@ -298,23 +298,4 @@ static void test_most_ranges(void **state)
 	check_round_trip(&sample);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_text),
-		TEST(test_round_trip),
-		TEST(test_version_1),
-		TEST(test_complete),
-		TEST(test_names),
-		TEST(test_too_long),
-		TEST(test_no_restart_file),
-		TEST(test_malformed),
-		TEST(test_ranges),
-		TEST(test_relations),
-		TEST(test_each_bit),
-		TEST(test_each_length),
-		TEST(test_most_ranges),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -11,7 +11,7 @@ struct identity_case {
 	const char *expected;
 };
 
-static void test_identity(void **state)
+FIXTURE_TEST(test_identity)
 {
 	const struct identity_case cases[] = {
 		{ other.source_host, 1, "the host of the source was alpha, and is x now" },
@@ -63,7 +63,7 @@ static void test_identity(void **state)
 }
 
 /* These differ between the sessions of one copy. */
-static void test_may_change(void **state)
+FIXTURE_TEST(test_may_change)
 {
 	make_sample(&other);
 	other.run[0] ^= 1;
@@ -77,7 +77,7 @@ static void test_may_change(void **state)
 	assert_true(restart_record_matches(&sample, &other, &why));
 }
 
-static void test_unchanged(void **state)
+FIXTURE_TEST(test_unchanged)
 {
 	make_sample(&other);
 	assert_true(restart_record_unchanged(&sample, &other));
@@ -92,7 +92,7 @@ static void test_unchanged(void **state)
 	assert_false(restart_record_unchanged(&sample, &other));
 }
 
-static void test_long_values(void **state)
+FIXTURE_TEST(test_long_values)
 {
 	make_sample(&other);
 	memset(other.source_name, 'y', sizeof(other.source_name) - 1);
@@ -109,7 +109,7 @@ static int read_file(const char *path)
 	return restart_record_read(path, &other, &why);
 }
 
-static void test_files(void **state)
+FIXTURE_TEST(test_files)
 {
 	char directory[] = "/tmp/xdd-restart-XXXXXX", path[64];
 	FILE *f;
@@ -139,12 +139,4 @@ static void test_files(void **state)
 	assert_int_equal(rmdir(directory), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_identity),	TEST(test_may_change), TEST(test_unchanged),
-		TEST(test_long_values), TEST(test_files),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

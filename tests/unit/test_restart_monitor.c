@@ -5,7 +5,7 @@
 #include "restart_fixture.h"
 
 /* Operations that are written during a flush are not durable after it. */
-static void test_flush_comes_first(void **state)
+FIXTURE_TEST(test_flush_comes_first)
 {
 	struct restart_record *rec;
 
@@ -46,7 +46,7 @@ static void wait_for_record(uint64_t n)
 	assert_int_equal(read_record()->durable.total, n);
 }
 
-static void test_frequency(void **state)
+FIXTURE_TEST(test_frequency)
 {
 	uint64_t begin_ns;
 	unsigned before, ops = 0;
@@ -68,7 +68,7 @@ static void test_frequency(void **state)
 	assert_int_equal(flushes, before);
 }
 
-static void test_costs(void **state)
+FIXTURE_TEST(test_costs)
 {
 	struct restart_cost cost;
 
@@ -83,7 +83,7 @@ static void test_costs(void **state)
 	assert_string_equal(restart_path(r), "file");
 }
 
-static void test_record_fails(void **state)
+FIXTURE_TEST(test_record_fails)
 {
 	plan.restart.file = "missing/file";
 	assert_int_equal(accept_peer(), 0);
@@ -102,7 +102,7 @@ static void *write_each_fourth(void *arg)
 	return NULL;
 }
 
-static void test_threads(void **state)
+FIXTURE_TEST(test_threads)
 {
 	pthread_t threads[4];
 	struct restart_record *rec;
@@ -124,7 +124,7 @@ static void test_threads(void **state)
 }
 
 /* More ranges than a message can have: what was first is kept. */
-static void test_too_many_ranges(void **state)
+FIXTURE_TEST(test_too_many_ranges)
 {
 	struct restart_record *rec;
 
@@ -143,7 +143,7 @@ static void test_too_many_ranges(void **state)
 	assert_int_equal(n_ranges, RESTART_MAX_RANGES);
 }
 
-static void test_too_many_ranges_complete(void **state)
+FIXTURE_TEST(test_too_many_ranges_complete)
 {
 	struct restart_record *rec;
 	struct digest sum = { 0, 0 };
@@ -165,17 +165,4 @@ static void test_too_many_ranges_complete(void **state)
 	assert_true(digest_equal(rec->digest, sum));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_flush_comes_first),
-		TEST(test_frequency),
-		TEST(test_costs),
-		TEST(test_record_fails),
-		TEST(test_threads),
-		TEST(test_too_many_ranges),
-		TEST(test_too_many_ranges_complete),
-	};
-
-	return cmocka_run_group_tests(tests, enter, leave);
-}
+RUN_TESTS(enter, leave)

@@ -59,7 +59,7 @@ static const struct rule *rule_of(int id)
 	return &rule_table[id];
 }
 
-static void test_rows(void **state)
+TEST(test_rows)
 {
 	for (int i = 0; i < RULES; i++) {
 		const struct rule *rule = rule_of(i);
@@ -218,7 +218,7 @@ static bool verdict_says(const struct verdict_facts *f, const char *label, const
 	return found;
 }
 
-static void test_verdict_lines(void **state)
+TEST(test_verdict_lines)
 {
 	for (int i = RULE_FINDINGS; i < RULE_READS_FAILED; i++) {
 		const bool limit = i < RULE_BY_COPY;
@@ -231,7 +231,7 @@ static void test_verdict_lines(void **state)
 }
 
 /* Each finding has its line, and its advice is what to do next. */
-static void test_verdict_findings(void **state)
+TEST(test_verdict_findings)
 {
 	for (int i = 0; i < RULE_FINDINGS; i++) {
 		struct finding finding =
@@ -352,7 +352,7 @@ static struct checked checked_of(enum rule_id rule)
 	return c;
 }
 
-static void test_check(void **state)
+TEST(test_check)
 {
 	struct check_notes notes;
 
@@ -461,7 +461,7 @@ static void reach_times(struct target_plan *t)
 }
 
 /* Each finding of a run is made, and is a warning that ends with the advice. */
-static void test_findings(void **state)
+FIXTURE_TEST(test_findings)
 {
 	struct plan plan = sample_plan();
 	struct target_plan t = targets[0];
@@ -504,15 +504,4 @@ static void test_findings(void **state)
 	assert_int_equal(report_close(run.report), XDD_OK);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_verdict_lines),
-		cmocka_unit_test(test_verdict_findings),
-		cmocka_unit_test(test_check),
-		TEST(test_findings),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -94,7 +94,7 @@ static enum xdd_status run_words(const char *const *words, unsigned needs, struc
 	return status;
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
 	static const char *const words[] = { "xdd",	"-op",	"read",	    "-targets",
 					     "-2",	"null", "-numreqs", "100",
@@ -114,7 +114,7 @@ static void test_values(void **state)
 }
 
 /* The run measures only the figures that the sink needs. */
-static void test_needs(void **state)
+TEST(test_needs)
 {
 	static const char *const words[] = { "xdd",  "-op",	 "read", "-target",
 					     "null", "-numreqs", "10",	 NULL };
@@ -129,7 +129,7 @@ static void test_needs(void **state)
 }
 
 /* An operation that fails is passed with its offset, and is no message. */
-static void test_failure(void **state)
+TEST(test_failure)
 {
 	char name[] = "runner-XXXXXX";
 	int fd = mkstemp(name);
@@ -151,7 +151,7 @@ static void test_failure(void **state)
 }
 
 /* Processors, priority and locked memory are those of the process again. */
-static void test_placement(void **state)
+TEST(test_placement)
 {
 	static const char *const words[] = { "xdd",  "-op",	     "read",	"-target",
 					     "null", "-numreqs",     "10",	"-singleproc",
@@ -172,7 +172,7 @@ static void test_placement(void **state)
 }
 
 /* A plan that is refused leaves nothing, and the next one runs. */
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	static const char *const bad[] = { "xdd",  "-op",      "read", "-target",
 					   "null", "-reqsize", "0",    NULL };
@@ -188,7 +188,7 @@ static void test_refused(void **state)
 	assert_int_equal(seen.ends, 0);
 }
 
-static void test_many(void **state)
+TEST(test_many)
 {
 	static const char *const words[] = { "xdd",	    "-op", "read",     "-target", "null",
 					     "-queuedepth", "4",   "-numreqs", "10",	  NULL };
@@ -208,8 +208,8 @@ static void test_many(void **state)
 	leftovers_assert_none(&before);
 }
 
-/* After a signal no plan begins. */
-static void test_signal(void **state)
+/* After a signal no plan begins. Last: the signal stays. */
+TEST(test_signal)
 {
 	static const char *const words[] = { "xdd",  "-op",	 "read", "-target",
 					     "null", "-numreqs", "10",	 NULL };
@@ -241,17 +241,6 @@ static int end(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_needs),
-		cmocka_unit_test(test_failure),
-		cmocka_unit_test(test_placement),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_many),
-		/* Last: the signal stays. */
-		cmocka_unit_test(test_signal),
-	};
-
 	signals_block_progress();
 	clock_start();
 	return cmocka_run_group_tests(tests, begin, end);

@@ -99,7 +99,7 @@ static bool same(const char *a, const char *b)
 	return order == 0;
 }
 
-static void test_identities(void **state)
+TEST(test_identities)
 {
 	PLAN_OF("data");
 	assert_true(same("data", "data"));
@@ -117,7 +117,7 @@ static void test_identities(void **state)
 	assert_false(same("none/a", "none/b"));
 }
 
-static void test_order(void **state)
+TEST(test_order)
 {
 	static const struct file_id ids[] = {
 		{ .dev = 1, .ino = 9, .name = "b" }, { .dev = 2, .ino = 3, .name = "b" },
@@ -133,7 +133,7 @@ static void test_order(void **state)
 		}
 }
 
-static void test_sorted(void **state)
+TEST(test_sorted)
 {
 	struct file_id *ids;
 	size_t with_data = MOST;
@@ -154,7 +154,7 @@ static void test_sorted(void **state)
 
 /* ---- -recreatefiles and -createnewfiles ---- */
 
-static void test_option(void **state)
+TEST(test_option)
 {
 	PLAN_OF("data", "null");
 	assert_null(plan_recreating_option(&targets[0]));
@@ -165,7 +165,7 @@ static void test_option(void **state)
 	assert_null(plan_recreating_option(&targets[1]));
 }
 
-static void test_recreated_alone(void **state)
+TEST(test_recreated_alone)
 {
 	PLAN_OF("data", "empty", "null", "null");
 	targets[0].recreate_files = targets[2].recreate_files = true;
@@ -176,7 +176,7 @@ static void test_recreated_alone(void **state)
 	}
 }
 
-static void test_recreated_together(void **state)
+TEST(test_recreated_together)
 {
 	const struct target_plan *first;
 
@@ -191,7 +191,7 @@ static void test_recreated_together(void **state)
 	}
 }
 
-static void test_recreated_missing(void **state)
+TEST(test_recreated_missing)
 {
 	PLAN_OF("sub/missing", "subsoft/missing", "/xdd-none", "/xdd-none");
 	for (size_t i = 0; i < MOST; i++)
@@ -205,7 +205,7 @@ static void test_recreated_missing(void **state)
 	refused(plan_check_same_files, "-recreatefiles: target ", " by another name");
 }
 
-static void test_recreated_by_one(void **state)
+TEST(test_recreated_by_one)
 {
 	static const char *const others[] = { "data", "soft", "hard" };
 
@@ -232,7 +232,7 @@ static void test_recreated_by_one(void **state)
 	accepted(plan_check_same_files);
 }
 
-static void test_other_names(void **state)
+TEST(test_other_names)
 {
 	PLAN_OF("data", "hard");
 	targets[0].recreate_files = targets[1].recreate_files = true;
@@ -252,7 +252,7 @@ static void test_other_names(void **state)
 
 /* ---- -seek save ---- */
 
-static void test_saved_list(void **state)
+TEST(test_saved_list)
 {
 	for (size_t which = 0; which < 2; which++) {
 		PLAN_OF("data", "sub/list.T1.txt");
@@ -282,7 +282,7 @@ static bool makes(const char *path)
 	return plan_makes_file(&plan, &targets[0], path);
 }
 
-static void test_makes_file(void **state)
+TEST(test_makes_file)
 {
 	PLAN_OF("data", "/xdd-none");
 	assert_false(makes("data.00000001"));
@@ -317,7 +317,7 @@ static void test_makes_file(void **state)
 	assert_false(makes("none/data.00000001"));
 }
 
-static void test_new_files(void **state)
+TEST(test_new_files)
 {
 	/* Whichever target comes first. */
 	PLAN_OF("data", "data.00000002", "null");
@@ -355,7 +355,7 @@ static void restarts(size_t i, const char *file)
 	targets[i].restart.file = file;
 }
 
-static void test_restart_files(void **state)
+TEST(test_restart_files)
 {
 	PLAN_OF("data", "empty", "sub/a");
 	restarts(0, "sub/0");
@@ -407,7 +407,7 @@ static void roles(struct role a, struct role b)
 	}
 }
 
-static void test_buffered(void **state)
+TEST(test_buffered)
 {
 	const struct role reads = { OP_READ, &plain, VERIFY_CONTENTS };
 	const struct role writes = { OP_WRITE, &plain, VERIFY_NONE };
@@ -462,7 +462,7 @@ static void two_tagged(uint64_t start, uint64_t end)
 	tags(1, start, end);
 }
 
-static void test_tagged_ranges(void **state)
+TEST(test_tagged_ranges)
 {
 	static const uint64_t apart[][2] = { { 0, 4096 }, { 8192, 9000 } };
 	static const uint64_t overlap[][2] = {
@@ -484,7 +484,7 @@ static void test_tagged_ranges(void **state)
 }
 
 /* Targets that leave gaps may have offsets of their own in one range. */
-static void test_tagged_gaps(void **state)
+TEST(test_tagged_gaps)
 {
 	static const enum seek_pattern whole[] = { SEEK_SEQUENTIAL, SEEK_RANDOM, SEEK_ONCE,
 						   SEEK_ZIPF, SEEK_NONE };
@@ -511,7 +511,7 @@ static void test_tagged_gaps(void **state)
 	}
 }
 
-static void test_tagged_roles(void **state)
+TEST(test_tagged_roles)
 {
 	two_tagged(4096, 8192);
 	targets[1].op = OP_DISCARD;
@@ -540,27 +540,4 @@ static void test_tagged_roles(void **state)
 	accepted(plan_check_tagged);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_identities),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_sorted),
-		cmocka_unit_test(test_option),
-		cmocka_unit_test(test_recreated_alone),
-		cmocka_unit_test(test_recreated_together),
-		cmocka_unit_test(test_recreated_missing),
-		cmocka_unit_test(test_recreated_by_one),
-		cmocka_unit_test(test_other_names),
-		cmocka_unit_test(test_saved_list),
-		cmocka_unit_test(test_makes_file),
-		cmocka_unit_test(test_new_files),
-		cmocka_unit_test(test_restart_files),
-		cmocka_unit_test(test_buffered),
-		cmocka_unit_test(test_tagged_ranges),
-		cmocka_unit_test(test_tagged_gaps),
-		cmocka_unit_test(test_tagged_roles),
-	};
-
-	return cmocka_run_group_tests(tests, set_up_files, tear_down_files);
-}
+RUN_TESTS(set_up_files, tear_down_files)

@@ -29,7 +29,7 @@ static void check_cases(scaled_fn *scaled, const struct scaled_case *c)
 	}
 }
 
-static void test_rate(void **state)
+TEST(test_rate)
 {
 	static const struct scaled_case cases[] = {
 		{ 0, "0 B/s" },
@@ -61,7 +61,7 @@ static void test_rate(void **state)
 	check_cases(scaled_rate, cases);
 }
 
-static void test_ops(void **state)
+TEST(test_ops)
 {
 	static const struct scaled_case cases[] = {
 		{ 0, "0 /s" },		{ 1.9444, "1.94 /s" },	{ 512, "512 /s" },
@@ -72,7 +72,7 @@ static void test_ops(void **state)
 	check_cases(scaled_ops, cases);
 }
 
-static void test_time(void **state)
+TEST(test_time)
 {
 	static const struct scaled_case cases[] = {
 		{ 0, "0 ns" },
@@ -98,7 +98,7 @@ static void test_time(void **state)
 	check_cases(scaled_time, cases);
 }
 
-static void test_bytes(void **state)
+TEST(test_bytes)
 {
 	static const struct scaled_case cases[] = {
 		{ 0, "0 B" },
@@ -118,7 +118,7 @@ static void test_bytes(void **state)
 	check_cases(scaled_bytes, cases);
 }
 
-static void test_count(void **state)
+TEST(test_count)
 {
 	static const struct scaled_case cases[] = {
 		{ 0, "0" },
@@ -145,7 +145,7 @@ static uint64_t bits(uint64_t x)
 }
 
 /* A number and its unit, read again, are within half of the third digit. */
-static void test_read_again(void **state)
+TEST(test_read_again)
 {
 	static const char prefixes[] = "\0kMGTPE";
 	char buf[SCALED_SIZE];
@@ -168,13 +168,4 @@ static void test_read_again(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rate),  cmocka_unit_test(test_ops),
-		cmocka_unit_test(test_time),  cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_count), cmocka_unit_test(test_read_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -29,7 +29,7 @@ static int end(void **state)
 	return 0;
 }
 
-static void test_defaults(void **state)
+TEST_SETUP_TEARDOWN(test_defaults, begin, end)
 {
 	const struct screen *s = *state;
 	struct screen narrow;
@@ -49,7 +49,7 @@ static void test_defaults(void **state)
 	screen_free(&narrow);
 }
 
-static void test_widths(void **state)
+TEST_SETUP_TEARDOWN(test_widths, begin, end)
 {
 	const struct screen *s = *state;
 
@@ -72,7 +72,7 @@ static void check_shortened(const struct screen *s, const char *text, unsigned c
 	free(shown);
 }
 
-static void test_shorten(void **state)
+TEST_SETUP_TEARDOWN(test_shorten, begin, end)
 {
 	const struct screen *s = *state;
 
@@ -84,7 +84,7 @@ static void test_shorten(void **state)
 }
 
 /* The rest of any name fits. */
-static void test_shorten_all(void **state)
+TEST_SETUP_TEARDOWN(test_shorten_all, begin, end)
 {
 	static const char *const names[] = { "abcdefghijklmnopqrstuvwxyz",
 					     "\u6587\u4ef6\u540d\u7a31\u6587\u4ef6\u540d\u7a31",
@@ -113,7 +113,7 @@ static char *wrapped(const struct screen *s, const char *label, const char *text
 	return m.text;
 }
 
-static void test_wrap(void **state)
+TEST_SETUP_TEARDOWN(test_wrap, begin, end)
 {
 	struct screen s = *(const struct screen *)*state;
 	char *text;
@@ -138,7 +138,7 @@ static void test_wrap(void **state)
 }
 
 /* Each line is folded by itself, with its own indent and two blanks more. */
-static void test_fold(void **state)
+TEST_SETUP_TEARDOWN(test_fold, begin, end)
 {
 	static const char lines[] =
 		"one two three four five\n  six seven eight nine\nten  \n\n\televen twelve "
@@ -164,7 +164,7 @@ static void set_cells(struct line_cell *cells, const char *const *texts, size_t 
 		line_cell_set(&cells[i], texts[i]);
 }
 
-static void test_join(void **state)
+TEST(test_join)
 {
 	static const char *const texts[] = { "aaaa", "bbb", "cc", "d" };
 	struct line_cell cells[4];
@@ -188,7 +188,7 @@ static void test_join(void **state)
 	assert_string_equal(buf, "\n");
 }
 
-static void test_csv_quoting(void **state)
+TEST(test_csv_quoting)
 {
 	static const char *const texts[] = { "plain",	   "",	   "a,b",     "say \"hi\"",
 					     "two\nlines", "cr\r", " blanks " };
@@ -206,7 +206,7 @@ static void test_csv_quoting(void **state)
 }
 
 /* The longest cells there can be, all quotes, fit into what line_size() asks for. */
-static void test_line_size(void **state)
+TEST(test_line_size)
 {
 	struct line_cell cells[3];
 	char quotes[2 * LINE_CELL_SIZE];
@@ -221,19 +221,4 @@ static void test_line_size(void **state)
 	free(buf);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_defaults, begin, end),
-		cmocka_unit_test_setup_teardown(test_widths, begin, end),
-		cmocka_unit_test_setup_teardown(test_shorten, begin, end),
-		cmocka_unit_test_setup_teardown(test_shorten_all, begin, end),
-		cmocka_unit_test_setup_teardown(test_wrap, begin, end),
-		cmocka_unit_test_setup_teardown(test_fold, begin, end),
-		cmocka_unit_test(test_join),
-		cmocka_unit_test(test_csv_quoting),
-		cmocka_unit_test(test_line_size),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -17,7 +17,7 @@
 /* Unrecovered read error at block 5 */
 static const uint8_t medium_5[18] = { 0xf0, [2] = 3, [6] = 5, [7] = 10, [12] = 0x11 };
 
-static void test_cdb(void **state)
+TEST(test_cdb)
 {
 	static const struct {
 		enum op_dir dir;
@@ -163,7 +163,7 @@ static const struct sense_case {
 	{ 0, { 0 }, DIR_READ, -EIO, "check condition without sense data (status 0x02)" },
 };
 
-static void test_sense(void **state)
+TEST(test_sense)
 {
 	char text[160];
 
@@ -178,7 +178,7 @@ static void test_sense(void **state)
 	}
 }
 
-static void test_reply_without_sense(void **state)
+TEST(test_reply_without_sense)
 {
 	static const struct {
 		uint8_t status;
@@ -209,7 +209,7 @@ static void test_reply_without_sense(void **state)
 }
 
 /* Text that does not fit is cut, and nothing behind it touched. */
-static void test_text_fits(void **state)
+TEST(test_text_fits)
 {
 	struct scsi_reply reply = { .status = SCSI_CHECK_CONDITION,
 				    .sense_size = sizeof(medium_5) };
@@ -220,7 +220,7 @@ static void test_text_fits(void **state)
 	assert_memory_equal(text, "medi\0fg", 8);
 }
 
-static void test_bytes_moved(void **state)
+TEST(test_bytes_moved)
 {
 	struct scsi_reply reply = { 0 };
 
@@ -251,7 +251,7 @@ static void test_bytes_moved(void **state)
 }
 
 /* The key is in byte 2 of the fixed format, and in byte 1 of the one of descriptors. */
-static void test_key(void **state)
+TEST(test_key)
 {
 	static const struct {
 		uint8_t size, sense[3];
@@ -272,13 +272,4 @@ static void test_key(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cdb),	  cmocka_unit_test(test_sense),
-		cmocka_unit_test(test_key),	  cmocka_unit_test(test_reply_without_sense),
-		cmocka_unit_test(test_text_fits), cmocka_unit_test(test_bytes_moved),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

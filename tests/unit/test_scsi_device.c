@@ -15,7 +15,17 @@
 #include "xdd/io/engine.h"
 #include "xdd/sys/blockdev.h"
 
-static void test_capacity(void **state)
+#define DISK_TEST(name) TEST_SETUP_TEARDOWN(name, new_disk, end)
+
+static struct target_plan target;
+
+static int end(void **state)
+{
+	target = (struct target_plan){ 0 };
+	return 0;
+}
+
+DISK_TEST(test_capacity)
 {
 	uint64_t bytes;
 	uint32_t block;
@@ -40,7 +50,7 @@ static void test_capacity(void **state)
 	assert_int_equal(block, 4096);
 }
 
-static void test_capacity_fails(void **state)
+DISK_TEST(test_capacity_fails)
 {
 	uint64_t bytes;
 	uint32_t block;
@@ -60,14 +70,6 @@ static void test_capacity_fails(void **state)
 
 extern const struct engine engine_sg;
 
-static struct target_plan target;
-
-static int end(void **state)
-{
-	target = (struct target_plan){ 0 };
-	return 0;
-}
-
 /* /dev/null stands for the device. */
 static int check(const char *path, struct err *why)
 {
@@ -79,7 +81,7 @@ static int check(const char *path, struct err *why)
 	return engine_sg.check(&target, why);
 }
 
-static void test_check(void **state)
+DISK_TEST(test_check)
 {
 	struct err why;
 
@@ -104,7 +106,7 @@ static void test_check(void **state)
 	assert_non_null(strstr(why.text, "no medium"));
 }
 
-static void test_check_abilities(void **state)
+DISK_TEST(test_check_abilities)
 {
 	struct err why;
 
@@ -124,7 +126,7 @@ static void test_check_abilities(void **state)
 	assert_int_equal(check("/dev/null", &why), 0);
 }
 
-static void test_sync_cache(void **state)
+DISK_TEST(test_sync_cache)
 {
 	static const struct disk_step unknown[] = {
 		{ .sense = no_opcode, .sense_size = sizeof(no_opcode) },
@@ -142,15 +144,4 @@ static void test_sync_cache(void **state)
 	assert_int_equal(sg_sync_cache(3), -EIO);
 }
 
-#define DISK_TEST(f) cmocka_unit_test_setup_teardown(f, new_disk, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		DISK_TEST(test_capacity),   DISK_TEST(test_capacity_fails),
-		DISK_TEST(test_check),	    DISK_TEST(test_check_abilities),
-		DISK_TEST(test_sync_cache),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

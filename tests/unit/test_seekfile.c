@@ -93,7 +93,7 @@ static struct target_plan plan_of(enum seek_pattern pattern, uint64_t ops)
 	};
 }
 
-static void test_format(void **state)
+TEST(test_format)
 {
 	struct target_plan t = plan_of(SEEK_INTERLEAVE, 3);
 	char expected[128];
@@ -137,7 +137,7 @@ static void test_format(void **state)
 	free(path);
 }
 
-static void test_one_operation(void **state)
+TEST(test_one_operation)
 {
 	struct target_plan t = plan_of(SEEK_SEQUENTIAL, 1);
 	char *path;
@@ -159,7 +159,7 @@ static void test_one_operation(void **state)
 }
 
 /* Seeks that go back are distances too. */
-static void test_distances(void **state)
+TEST(test_distances)
 {
 	static const struct seek_row rows[] = {
 		{ 100, 8, 'r' }, { 0, 8, 'r' }, { 8, 8, 'r' }, { 26, 8, 'r' }
@@ -180,7 +180,7 @@ static void test_distances(void **state)
 }
 
 /* The average is rounded down. */
-static void test_average(void **state)
+TEST(test_average)
 {
 	static const struct seek_row rows[] = { { 0, 1, 'r' }, { 3, 1, 'r' }, { 7, 1, 'r' } };
 	struct target_plan t = plan_of(SEEK_LOAD, 3);
@@ -196,7 +196,7 @@ static void test_average(void **state)
 	free(path);
 }
 
-static void test_histogram_sums(void **state)
+TEST(test_histogram_sums)
 {
 	struct target_plan t = plan_of(SEEK_RANDOM, 1000);
 	unsigned lines = 0, sums[2] = { 0 };
@@ -263,7 +263,7 @@ static void check_same_list(struct target_plan *t)
 	arena_free(arena);
 }
 
-static void test_save_and_load(void **state)
+TEST(test_save_and_load)
 {
 	static const enum seek_pattern patterns[] = { SEEK_SEQUENTIAL, SEEK_RANDOM, SEEK_STAGGER,
 						      SEEK_INTERLEAVE, SEEK_NONE };
@@ -285,7 +285,7 @@ static void test_save_and_load(void **state)
 	}
 }
 
-static void test_save_fails(void **state)
+TEST(test_save_fails)
 {
 	struct target_plan t = plan_of(SEEK_SEQUENTIAL, 10);
 	char *path, *other;
@@ -309,7 +309,7 @@ static void test_save_fails(void **state)
 	assert_int_equal(count_files(), 0);
 }
 
-static void test_save_replaces(void **state)
+TEST(test_save_replaces)
 {
 	struct target_plan t = plan_of(SEEK_SEQUENTIAL, 100);
 	char *path;
@@ -351,7 +351,7 @@ static void check_row(const struct seek_row *row, uint64_t block, uint32_t block
 	assert_int_equal(row->op, op);
 }
 
-static void test_load_variants(void **state)
+TEST(test_load_variants)
 {
 	static const char text[] = "# comment\n"
 				   "\n"
@@ -372,7 +372,7 @@ static void test_load_variants(void **state)
 	done(&l);
 }
 
-static void test_load_bad_lines(void **state)
+TEST(test_load_bad_lines)
 {
 	static const char *const bad[] = {
 		"garbage",
@@ -413,7 +413,7 @@ static void test_load_bad_lines(void **state)
 	done(&l);
 }
 
-static void test_load_nothing(void **state)
+TEST(test_load_nothing)
 {
 	struct loaded l;
 
@@ -431,16 +431,4 @@ static void test_load_nothing(void **state)
 			 -EISDIR);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_format),	       cmocka_unit_test(test_one_operation),
-		cmocka_unit_test(test_distances),      cmocka_unit_test(test_average),
-		cmocka_unit_test(test_histogram_sums), cmocka_unit_test(test_save_and_load),
-		cmocka_unit_test(test_save_fails),     cmocka_unit_test(test_save_replaces),
-		cmocka_unit_test(test_load_variants),  cmocka_unit_test(test_load_bad_lines),
-		cmocka_unit_test(test_load_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, make_directory, remove_directory);
-}
+RUN_TESTS(make_directory, remove_directory)

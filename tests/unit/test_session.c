@@ -52,7 +52,7 @@ static void copy_well(unsigned connections, unsigned passes, uint64_t ops, uint6
 	rig_free(&c);
 }
 
-static void test_copies(void **state)
+TEST(test_copies)
 {
 	copy_well(1, 1, 1, 1);
 	copy_well(1, 1, 100, 0);
@@ -61,18 +61,18 @@ static void test_copies(void **state)
 	copy_well(3, 1, 1, 0);
 }
 
-static void test_nothing_to_copy(void **state)
+TEST(test_nothing_to_copy)
 {
 	copy_well(1, 1, 0, 0);
 	copy_well(4, 3, 0, 0);
 }
 
-static void test_many_passes(void **state)
+TEST(test_many_passes)
 {
 	copy_well(2, 100, 5, 0);
 }
 
-static void test_targets(void **state)
+TEST(test_targets)
 {
 	struct rig_copy c[3] = { rig_copy(1, 2, 40), rig_copy(4, 1, 33), rig_copy(2, 3, 0) };
 
@@ -99,7 +99,7 @@ static void name_destination(struct wire_plan *own)
 	own->start_bytes = 8192;
 }
 
-static void test_plans_exchanged(void **state)
+TEST(test_plans_exchanged)
 {
 	struct rig_copy c = rig_copy(1, 1, 1);
 
@@ -119,7 +119,7 @@ static void test_plans_exchanged(void **state)
 
 /* ---- parts ---- */
 
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
 	struct rig_copy c = rig_copy(2, 1, 50);
 
@@ -138,7 +138,7 @@ static void test_ranges(void **state)
 	rig_free(&c);
 }
 
-static void test_nothing_missing(void **state)
+TEST(test_nothing_missing)
 {
 	struct rig_copy c = rig_copy(2, 1, 50);
 
@@ -151,7 +151,7 @@ static void test_nothing_missing(void **state)
 	rig_free(&c);
 }
 
-static void test_ranges_outside(void **state)
+TEST(test_ranges_outside)
 {
 	struct rig_copy c = rig_copy(1, 1, 50);
 
@@ -165,7 +165,7 @@ static void test_ranges_outside(void **state)
 	rig_free(&c);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	struct rig_copy c = rig_copy(2, 1, 5);
 
@@ -212,7 +212,7 @@ static int ask_all(struct session *s, const struct rig_copy *c)
 	return 0;
 }
 
-static void test_proof(void **state)
+TEST(test_proof)
 {
 	struct rig_copy c = rig_copy(2, 1, 200);
 
@@ -248,7 +248,7 @@ static int ask_badly(struct session *s, const struct rig_copy *c)
 }
 
 /* The source answers each operation once: a destination cannot keep it busy for ever. */
-static void test_bad_questions(void **state)
+TEST(test_bad_questions)
 {
 	static const struct wire_range cases[][2] = {
 		{ { 0, 5 }, { 0, 5 } },	  { { 5, 5 }, { 0, 5 } },
@@ -279,7 +279,7 @@ static int ask_and_refuse(struct session *s, const struct rig_copy *c)
 }
 
 /* The answer to a question need not be waited for. */
-static void test_unanswered(void **state)
+TEST(test_unanswered)
 {
 	struct rig_copy c = rig_copy(1, 1, 50);
 
@@ -292,7 +292,7 @@ static void test_unanswered(void **state)
 
 /* ---- failed operations ---- */
 
-static void test_skip(void **state)
+TEST(test_skip)
 {
 	struct rig_copy c = rig_copy(3, 1, 20);
 
@@ -306,7 +306,7 @@ static void test_skip(void **state)
 	rig_free(&c);
 }
 
-static void test_bad_write(void **state)
+TEST(test_bad_write)
 {
 	struct rig_copy c = rig_copy(3, 1, 20);
 
@@ -320,7 +320,7 @@ static void test_bad_write(void **state)
 
 /* ---- early ends ---- */
 
-static void test_source_ends_early(void **state)
+TEST(test_source_ends_early)
 {
 	for (unsigned passes = 1; passes < 4; passes++) {
 		struct rig_copy c = rig_copy(2, 4, 10);
@@ -334,7 +334,7 @@ static void test_source_ends_early(void **state)
 	}
 }
 
-static void test_destination_ends_pass(void **state)
+TEST(test_destination_ends_pass)
 {
 	struct rig_copy c = rig_copy(2, 3, 200);
 
@@ -361,7 +361,7 @@ static void stay_alive(struct rig_copy c)
 }
 
 /* A destination that takes longer than the time limit to open its file is alive. */
-static void test_slow_to_open(void **state)
+TEST(test_slow_to_open)
 {
 	struct rig_copy c = rig_copy(2, 1, 10);
 
@@ -370,7 +370,7 @@ static void test_slow_to_open(void **state)
 }
 
 /* A source that has nothing to send for longer than the time limit is alive. */
-static void test_slow_source(void **state)
+TEST(test_slow_source)
 {
 	struct rig_copy c = rig_copy(1, 1, 1);
 
@@ -427,7 +427,7 @@ static void assert_misfit(void (*change)(struct wire_plan *), const char *text)
 	rig_free(&c);
 }
 
-static void test_misfits(void **state)
+TEST(test_misfits)
 {
 	assert_misfit(more_bytes,
 		      "the source sends requests of 4096 bytes, the destination expects 8192: "
@@ -445,7 +445,7 @@ static void test_misfits(void **state)
 		      "destination: give both the same ports, or the same -queuedepth");
 }
 
-static void test_open_amount(void **state)
+TEST(test_open_amount)
 {
 	struct rig_copy c = rig_copy(2, 1, 10);
 
@@ -457,7 +457,7 @@ static void test_open_amount(void **state)
 }
 
 /* Without a destination the source ends with its time limit, and says why. */
-static void test_no_source(void **state)
+TEST(test_no_source)
 {
 	struct rig_copy c = rig_copy(1, 1, 1);
 
@@ -474,29 +474,6 @@ static void test_no_source(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_copies),
-		cmocka_unit_test(test_nothing_to_copy),
-		cmocka_unit_test(test_many_passes),
-		cmocka_unit_test(test_targets),
-		cmocka_unit_test(test_plans_exchanged),
-		cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_nothing_missing),
-		cmocka_unit_test(test_ranges_outside),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_proof),
-		cmocka_unit_test(test_bad_questions),
-		cmocka_unit_test(test_unanswered),
-		cmocka_unit_test(test_skip),
-		cmocka_unit_test(test_bad_write),
-		cmocka_unit_test(test_source_ends_early),
-		cmocka_unit_test(test_destination_ends_pass),
-		cmocka_unit_test(test_slow_to_open),
-		cmocka_unit_test(test_slow_source),
-		cmocka_unit_test(test_misfits),
-		cmocka_unit_test(test_open_amount),
-		cmocka_unit_test(test_no_source),
-	};
 	const char *why;
 
 	alarm(WATCHDOG_S);
@@ -504,6 +481,5 @@ int main(void)
 		printf("1..0 # SKIP %s\n", why);
 		return 0;
 	}
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("session", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

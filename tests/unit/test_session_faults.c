@@ -94,7 +94,7 @@ static void stop_at(bool source, unsigned n, bool *reached)
 	rig_free(&c);
 }
 
-static void test_stop_at_each_step(void **state)
+TEST(test_stop_at_each_step)
 {
 	for (int source = 0; source < 2; source++) {
 		bool reached = true;
@@ -128,7 +128,7 @@ static void fail_at(bool source, unsigned n, bool *reached)
 	rig_free(&c);
 }
 
-static void test_fail_at_each_step(void **state)
+TEST(test_fail_at_each_step)
 {
 	for (int source = 0; source < 2; source++) {
 		bool reached = true;
@@ -141,7 +141,7 @@ static void test_fail_at_each_step(void **state)
 }
 
 /* At any moment, while threads wait in any call. */
-static void test_stop_at_random(void **state)
+TEST(test_stop_at_random)
 {
 	srandom(7);
 	for (unsigned i = 0; i < 100; i++) {
@@ -212,28 +212,28 @@ static void harm_all(enum proxy_harm what, unsigned points)
 			}
 }
 
-static void test_kill(void **state)
+TEST(test_kill)
 {
 	harm_all(PROXY_KILL, 10);
 }
 
-static void test_cut(void **state)
+TEST(test_cut)
 {
 	harm_all(PROXY_CUT, 1);
 }
 
-static void test_freeze(void **state)
+TEST(test_freeze)
 {
 	harm_all(PROXY_FREEZE, 1);
 }
 
-static void test_flip(void **state)
+TEST(test_flip)
 {
 	harm_all(PROXY_FLIP, 24);
 }
 
 /* A damaged block is told by its place in the file on both sides. */
-static void test_damaged_block(void **state)
+TEST(test_damaged_block)
 {
 	static const char text[] = "block at byte 4096 of the copy arrived damaged (connection 1, ";
 	uint64_t bytes[3][2];
@@ -248,7 +248,7 @@ static void test_damaged_block(void **state)
 	assert_string_equal(c.source.why, c.destination.why);
 }
 
-static void test_lost_peer(void **state)
+TEST(test_lost_peer)
 {
 	uint64_t bytes[3][2];
 	struct rig_copy c;
@@ -265,17 +265,6 @@ static void test_lost_peer(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stop_at_each_step),
-		cmocka_unit_test(test_fail_at_each_step),
-		cmocka_unit_test(test_stop_at_random),
-		cmocka_unit_test(test_kill),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_freeze),
-		cmocka_unit_test(test_flip),
-		cmocka_unit_test(test_damaged_block),
-		cmocka_unit_test(test_lost_peer),
-	};
 	const char *why;
 
 	alarm(WATCHDOG_S);
@@ -283,6 +272,5 @@ int main(void)
 		printf("1..0 # SKIP %s\n", why);
 		return 0;
 	}
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("session_faults", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,7 +166,7 @@ static bool may(enum stage stage, enum wire_type type)
 	}
 }
 
-static void test_wrong_messages(void **state)
+TEST(test_wrong_messages)
 {
 	unsigned n = 0;
 
@@ -222,7 +222,7 @@ static void assert_odd(struct wire_header h, uint64_t sequence, const char *text
 	rig_free(&c);
 }
 
-static void test_odd_headers(void **state)
+TEST(test_odd_headers)
 {
 	const struct wire_header begin = { .type = WIRE_PASS_BEGIN, .pass = 1 };
 	struct wire_header h = begin;
@@ -279,7 +279,7 @@ static void assert_refused(struct wire_header h, size_t bytes, const char *text)
 		.type = WIRE_DATA, .pass = 1, __VA_ARGS__ \
 	}
 
-static void test_blocks(void **state)
+TEST(test_blocks)
 {
 	const uint64_t end = 10 * RIG_REQ;
 
@@ -297,7 +297,7 @@ static void test_blocks(void **state)
 		       "sent PASS_LAST 1 of pass 1 on connection 0, " OUTSIDE);
 }
 
-static void test_block_twice(void **state)
+TEST(test_block_twice)
 {
 	struct rig_copy c = visited(send_block);
 
@@ -334,7 +334,7 @@ static void send_last_of_both(struct rig_copy *c, uint16_t to)
 	connection_close(control.c);
 }
 
-static void test_last_of_pass(void **state)
+TEST(test_last_of_pass)
 {
 	struct rig_copy c = visited(send_last_of_both);
 
@@ -374,7 +374,7 @@ static void intrude(struct rig_copy *c, uint16_t to)
 	connection_close(control.c);
 }
 
-static void test_intruders(void **state)
+TEST(test_intruders)
 {
 	struct rig_copy c = visited(intrude);
 
@@ -415,7 +415,7 @@ static void waste_time(struct rig_copy *c, uint16_t to)
 	intrude(c, to);
 }
 
-static void test_no_plan(void **state)
+TEST(test_no_plan)
 {
 	struct rig_copy c = visited(waste_time);
 
@@ -427,12 +427,6 @@ static void test_no_plan(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wrong_messages), cmocka_unit_test(test_odd_headers),
-		cmocka_unit_test(test_blocks),	       cmocka_unit_test(test_block_twice),
-		cmocka_unit_test(test_last_of_pass),   cmocka_unit_test(test_intruders),
-		cmocka_unit_test(test_no_plan),
-	};
 	const char *why;
 
 	alarm(WATCHDOG_S);
@@ -440,6 +434,5 @@ int main(void)
 		printf("1..0 # SKIP %s\n", why);
 		return 0;
 	}
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("session_hostile", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static void assert_good(const struct rig_copy *c)
 		assert_true(rig_has(c, c->passes, op));
 }
 
-static void test_key(void **state)
+TEST(test_key)
 {
 	struct rig_copy c = keyed_copy(1, 1);
 
@@ -48,7 +48,7 @@ static void test_key(void **state)
 	rig_free(&c);
 }
 
-static void test_encrypt(void **state)
+TEST(test_encrypt)
 {
 	struct rig_copy c = keyed_copy(1, 1);
 
@@ -60,7 +60,7 @@ static void test_encrypt(void **state)
 	rig_free(&c);
 }
 
-static void test_targets(void **state)
+TEST(test_targets)
 {
 	struct rig_copy c[3] = { keyed_copy(1, 1), keyed_copy(1, 1), keyed_copy(1, 1) };
 
@@ -86,14 +86,14 @@ static void assert_kept_out(struct rig_copy *c, const char *text)
 	rig_free(c);
 }
 
-static void test_wrong_key(void **state)
+TEST(test_wrong_key)
 {
 	struct rig_copy c = keyed_copy(1, 2);
 
 	assert_kept_out(&c, "-e2e key");
 }
 
-static void test_source_without_key(void **state)
+TEST(test_source_without_key)
 {
 	struct rig_copy c = keyed_copy(0, 1);
 
@@ -101,7 +101,7 @@ static void test_source_without_key(void **state)
 			    "same -e2e key");
 }
 
-static void test_destination_without_key(void **state)
+TEST(test_destination_without_key)
 {
 	struct rig_copy c = keyed_copy(1, 0);
 
@@ -109,7 +109,7 @@ static void test_destination_without_key(void **state)
 }
 
 /* Both have the key: both end, in words. */
-static void test_one_encrypts(void **state)
+TEST(test_one_encrypts)
 {
 	static const char *const texts[] = {
 		"the source has -e2e encrypt, the destination has not: give it to both",
@@ -131,15 +131,6 @@ static void test_one_encrypts(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_key),
-		cmocka_unit_test(test_encrypt),
-		cmocka_unit_test(test_targets),
-		cmocka_unit_test(test_wrong_key),
-		cmocka_unit_test(test_source_without_key),
-		cmocka_unit_test(test_destination_without_key),
-		cmocka_unit_test(test_one_encrypts),
-	};
 	const char *why;
 
 	alarm(WATCHDOG_S);
@@ -148,6 +139,5 @@ int main(void)
 		printf("1..0 # SKIP %s\n", why);
 		return 0;
 	}
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("session_keys", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,8 @@
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 
+#define WORDS_TEST(name) TEST_SETUP_TEARDOWN(name, new_arena, free_arena)
+
 static char directory[] = "/tmp/xdd-test-words-XXXXXX";
 static char setup_path[sizeof(directory) + 8];
 static char log_path[sizeof(directory) + 8];
@@ -35,18 +37,6 @@ static int tear_down(void **state)
 	unlink(setup_path);
 	unlink(log_path);
 	return rmdir(directory);
-}
-
-static int new_arena(void **state)
-{
-	arena = arena_new();
-	return arena ? 0 : -1;
-}
-
-static int free_arena(void **state)
-{
-	arena_free(arena);
-	return 0;
 }
 
 /* The one line that was written to the log since the last call, without its newline. */
@@ -105,7 +95,19 @@ static void check_words(const char *text, size_t size, const char *wanted, size_
 	assert_string_equal(message(), "");
 }
 
-static void nothing(void **state)
+static int new_arena(void **state)
+{
+	arena = arena_new();
+	return arena ? 0 : -1;
+}
+
+static int free_arena(void **state)
+{
+	arena_free(arena);
+	return 0;
+}
+
+WORDS_TEST(nothing)
 {
 	assert_words("", "");
 	assert_words("\n", "");
@@ -117,7 +119,7 @@ static void nothing(void **state)
 	assert_words(" \\\n \\\n# x \\\n", "");
 }
 
-static void blanks(void **state)
+WORDS_TEST(blanks)
 {
 	assert_words("a", "a\0");
 	assert_words("a b", "a\0b\0");
@@ -127,7 +129,7 @@ static void blanks(void **state)
 	assert_words("\xc3\xa4 \xff\xfe", "\xc3\xa4\0\xff\xfe\0");
 }
 
-static void quotes(void **state)
+WORDS_TEST(quotes)
 {
 	assert_words("'a b'", "a b\0");
 	assert_words("''", "\0");
@@ -143,7 +145,7 @@ static void quotes(void **state)
 	assert_words("'# no comment'", "# no comment\0");
 }
 
-static void backslashes(void **state)
+WORDS_TEST(backslashes)
 {
 	assert_words("a\\ b", "a b\0");
 	assert_words("\\'a\\\"", "'a\"\0");
@@ -156,7 +158,7 @@ static void backslashes(void **state)
 	assert_words("\\\\\n", "\\\0");
 }
 
-static void comments(void **state)
+WORDS_TEST(comments)
 {
 	assert_words("a # b\nc", "a\0c\0");
 	assert_words("a#b #c", "a#b\0");
@@ -165,7 +167,7 @@ static void comments(void **state)
 	assert_words("#\\\na", "a\0");
 }
 
-static void lines(void **state)
+WORDS_TEST(lines)
 {
 	static const char text[] = "a\nb 'c\nd'\n# e\ne \"f\\\n\" g\\\nh\n\n\\\ni";
 	static const unsigned wanted[] = { 1, 2, 2, 5, 5, 6, 10 };
@@ -176,7 +178,7 @@ static void lines(void **state)
 		assert_int_equal(words[i].pos, wanted[i]);
 }
 
-static void many(void **state)
+WORDS_TEST(many)
 {
 	enum {
 		N = 100000
@@ -216,7 +218,7 @@ static void refuse(const char *text, size_t size, const char *what, unsigned lin
 #define assert_no_text(text) \
 	refuse(text, sizeof(text) - 1, "is not a text file: it holds a NUL byte", 0)
 
-static void refused(void **state)
+WORDS_TEST(refused)
 {
 	assert_open_quote("'", 1);
 	assert_open_quote("a\n\"b\nc", 2);
@@ -228,7 +230,7 @@ static void refused(void **state)
 	assert_no_text("\0");
 }
 
-static void unreadable(void **state)
+WORDS_TEST(unreadable)
 {
 	struct word name = { .text = directory, .file = "outer", .pos = 7 };
 	char line[256];
@@ -247,7 +249,7 @@ static void unreadable(void **state)
 }
 
 /* As in -setup <(generate): what is read has no size that could be asked for. */
-static void from_a_pipe(void **state)
+WORDS_TEST(from_a_pipe)
 {
 	char path[32];
 	struct word name = { .text = path, .pos = 2 };
@@ -284,7 +286,7 @@ static void assert_sections(const char *text, const char *wanted)
 	assert_string_equal(list, wanted);
 }
 
-static void sections(void **state)
+WORDS_TEST(sections)
 {
 	assert_sections("[a]", "a:1:");
 	assert_sections("-x 1\n[a]\n-y\n2\n\n [b.c-d_1] # second\n-z\n", "a:2:-y,2 b.c-d_1:6:-z");
@@ -297,7 +299,7 @@ static void sections(void **state)
 	assert_int_equal(found.n, 12);
 }
 
-static void bad_sections(void **state)
+WORDS_TEST(bad_sections)
 {
 	static const char *const names[] = { "",    "a b", " a", "a/b", "a%b", "a\"", "'a'",
 					     "a\\", "-a",  ".a", "..",	"a[",  "a#",  "a\tb" };
@@ -319,16 +321,4 @@ static void bad_sections(void **state)
 	message();
 }
 
-#define WORDS_TEST(name_) cmocka_unit_test_setup_teardown(name_, new_arena, free_arena)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WORDS_TEST(nothing),	 WORDS_TEST(blanks),   WORDS_TEST(quotes),
-		WORDS_TEST(backslashes), WORDS_TEST(comments), WORDS_TEST(lines),
-		WORDS_TEST(many),	 WORDS_TEST(refused),  WORDS_TEST(unreadable),
-		WORDS_TEST(from_a_pipe), WORDS_TEST(sections), WORDS_TEST(bad_sections),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -22,7 +22,7 @@ static uint64_t rest(struct snooze *s, double percent, enum op_dir dir, uint64_t
 	return snooze_ns(s, &plan, &req, 1000 + took_ns);
 }
 
-static void test_mean(void **state)
+TEST(test_mean)
 {
 	struct snooze s;
 
@@ -36,7 +36,7 @@ static void test_mean(void **state)
 	assert_int_equal(rest(&s, 50, DIR_READ, 100, 0), 50);
 }
 
-static void test_failures(void **state)
+TEST(test_failures)
 {
 	struct snooze s;
 
@@ -46,7 +46,7 @@ static void test_failures(void **state)
 	assert_int_equal(rest(&s, 50, DIR_READ, 9000, -EIO), 50);
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
 	struct snooze s;
 
@@ -58,7 +58,7 @@ static void test_limits(void **state)
 }
 
 /* Slots come out in the order in which they are ready; of equal ones the older first. */
-static void test_order(void **state)
+TEST(test_order)
 {
 	static const uint64_t ready[SLOTS] = { 300, 100, 200, 100, 50 };
 	static const unsigned wanted[SLOTS] = { 4, 1, 3, 2, 0 };
@@ -80,14 +80,4 @@ static void test_order(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mean),
-		cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -62,7 +62,7 @@ static void check_copy(FILE *spool)
 }
 
 /* All of it is copied, and the directory never shows a file. */
-static void test_copy(void **state)
+TEST(test_copy)
 {
 	char near[64];
 	FILE *spool;
@@ -78,7 +78,7 @@ static void test_copy(void **state)
 }
 
 /* Without a usable directory it lies in memory. */
-static void test_memory(void **state)
+TEST(test_memory)
 {
 	FILE *spool;
 
@@ -89,7 +89,7 @@ static void test_memory(void **state)
 	fclose(spool);
 }
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
 	FILE *spool = spool_open(NULL), *to = tmpfile();
 
@@ -102,7 +102,7 @@ static void test_empty(void **state)
 }
 
 /* A full disk is an error. */
-static void test_full(void **state)
+TEST(test_full)
 {
 	FILE *spool = spool_open(NULL), *to = fopen("/dev/full", "w");
 
@@ -114,14 +114,4 @@ static void test_full(void **state)
 	fclose(spool);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_copy),
-		cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_full),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -19,6 +19,8 @@
 #include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
+#define RUN_TEST(name) TEST_SETUP_TEARDOWN(name, set_up, tear_down)
+
 /* ---- the client ---- */
 
 /* offset(at) = offset_ns + (at - from_ns) * ppm; a refresh adds `learned_ns`. */
@@ -87,6 +89,18 @@ void globaltime_end(struct globaltime_client *c)
 static struct plan plan;
 static struct run run;
 
+static void use_client(int64_t offset_ns)
+{
+	run.clock = some_client;
+	model.from_ns = clock_now_ns();
+	model.offset_ns = offset_ns;
+}
+
+#define SECOND ((int64_t)NS_PER_SEC)
+#define AHEAD (1700000000 * SECOND)
+
+/* ---- the start ---- */
+
 static int set_up(void **state)
 {
 	memset(&model, 0, sizeof(model));
@@ -104,19 +118,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void use_client(int64_t offset_ns)
-{
-	run.clock = some_client;
-	model.from_ns = clock_now_ns();
-	model.offset_ns = offset_ns;
-}
-
-#define SECOND ((int64_t)NS_PER_SEC)
-#define AHEAD (1700000000 * SECOND)
-
-/* ---- the start ---- */
-
-static void test_no_start_time(void **state)
+RUN_TEST(test_no_start_time)
 {
 	assert_int_equal(start_time_wait(&run), 0);
 	assert_int_equal(run.manager.start_ns, 0);
@@ -127,7 +129,7 @@ static void test_no_start_time(void **state)
 }
 
 /* The barrier is passed before the moment, and each QThread is held until then. */
-static void test_start(void **state)
+RUN_TEST(test_start)
 {
 	const uint64_t at_ns = clock_now_ns() + NS_PER_SEC / 5;
 	bool ahead, near;
@@ -153,7 +155,7 @@ static void test_start(void **state)
 }
 
 /* The server is asked shortly before the start, and what it says then counts. */
-static void test_refresh(void **state)
+RUN_TEST(test_refresh)
 {
 	uint64_t at_ns = 0;
 
@@ -173,7 +175,7 @@ static void test_refresh(void **state)
 }
 
 /* Without a server it is the wall clock. */
-static void test_wall(void **state)
+RUN_TEST(test_wall)
 {
 	const uint64_t now_ns = clock_now_ns();
 	uint64_t at_ns;
@@ -185,7 +187,7 @@ static void test_wall(void **state)
 	assert_int_equal(model.refreshes, 0);
 }
 
-static void test_past(void **state)
+RUN_TEST(test_past)
 {
 	const uint64_t now_ns = clock_now_ns();
 
@@ -201,7 +203,7 @@ static void test_past(void **state)
 	assert_int_equal(run.manager.start_ns, 1);
 }
 
-static void test_stop(void **state)
+RUN_TEST(test_stop)
 {
 	const uint64_t now_ns = clock_now_ns();
 
@@ -218,7 +220,7 @@ static void test_stop(void **state)
 /* ---- the clock ---- */
 
 /* There and back again, with a drift over an hour. */
-static void test_local(void **state)
+RUN_TEST(test_local)
 {
 	uint64_t local_ns, there_ns;
 	struct globaltime g;
@@ -253,7 +255,7 @@ static void take(struct global_clock *c, const struct pass_result *r)
 }
 
 /* The earliest operation of the first pass, without the delay that was asked for. */
-static void test_achieved(void **state)
+RUN_TEST(test_achieved)
 {
 	struct global_clock c = { 0 };
 	struct pass_result second, late, none, early;
@@ -283,7 +285,7 @@ static void test_achieved(void **state)
 }
 
 /* Without a server the error is not known, and a clock that is set during the run moves nothing. */
-static void test_no_server(void **state)
+RUN_TEST(test_no_server)
 {
 	struct global_clock c = { 0 };
 	struct pass_result r;
@@ -298,7 +300,7 @@ static void test_no_server(void **state)
 }
 
 /* A step leaves nothing to draw a line to. */
-static void test_step(void **state)
+RUN_TEST(test_step)
 {
 	struct global_clock c = { 0 };
 	struct global_anchor last = { 0 };
@@ -322,7 +324,7 @@ static void test_step(void **state)
 	assert_int_equal(span.from.g.offset_ns, AHEAD + 3600 * SECOND);
 }
 
-static void test_span(void **state)
+RUN_TEST(test_span)
 {
 	const struct global_span line = {
 		.from = { .at_ns = 1000000, .g = { .offset_ns = AHEAD } },
@@ -344,16 +346,4 @@ static void test_span(void **state)
 	assert_int_equal(f.begin_ns, 1500000 + AHEAD);
 }
 
-#define RUN_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RUN_TEST(test_no_start_time), RUN_TEST(test_start),    RUN_TEST(test_refresh),
-		RUN_TEST(test_wall),	      RUN_TEST(test_past),     RUN_TEST(test_stop),
-		RUN_TEST(test_local),	      RUN_TEST(test_achieved), RUN_TEST(test_no_server),
-		RUN_TEST(test_step),	      RUN_TEST(test_span),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

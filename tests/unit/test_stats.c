@@ -23,7 +23,7 @@ static void assert_near(double got, double wanted, double tolerance)
 }
 
 /* From the tables of the NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2. */
-static void test_t_quantiles(void **state)
+TEST(test_t_quantiles)
 {
 	static const struct {
 		double tails, freedom, t;
@@ -46,7 +46,7 @@ static void test_t_quantiles(void **state)
 	assert_near(stats_t_tails(3, 1), 1 - 2 / M_PI * atan(3), 1e-12);
 }
 
-static void test_summary(void **state)
+TEST(test_summary)
 {
 	const double x[] = { 10, 12, 11, 13, 14 };
 	struct stats_summary s = stats_summarize(x, 4);
@@ -129,7 +129,7 @@ static double coverage(synthetic_run *run, size_t passes)
 	return 100.0 * covered / runs;
 }
 
-static void test_coverage(void **state)
+TEST(test_coverage)
 {
 	static const size_t passes[] = { 3, 5, 8, 10, 20, 30 };
 
@@ -181,7 +181,7 @@ static void scattered(double *x, size_t passes)
 		x[i] = 100 + 60 * (uniform() - 0.5) + (i % 2 ? 20 : -20);
 }
 
-static void test_stability(void **state)
+TEST(test_stability)
 {
 	assert_true(share(independent, 3, STATS_STABLE) > 99);
 	assert_true(share(independent, 10, STATS_STABLE) > 99);
@@ -195,7 +195,7 @@ static void test_stability(void **state)
 	assert_true(share(scattered, 10, STATS_STABLE) < 1);
 }
 
-static void test_stability_amounts(void **state)
+TEST(test_stability_amounts)
 {
 	struct stats_stability s = stats_stability((const double[]){ 62, 100, 101, 99, 100 }, 5);
 
@@ -226,7 +226,7 @@ static void test_stability_amounts(void **state)
 	assert_int_equal(stats_stability((const double[]){ 0, 0, 0 }, 3).change, STATS_STABLE);
 }
 
-static void test_compare(void **state)
+TEST(test_compare)
 {
 	double a[5], b[8];
 	unsigned covered = 0, real = 0, missed = 0;
@@ -265,14 +265,8 @@ static void test_compare(void **state)
 int main(void)
 {
 	const char *text = getenv("XDD_TEST_LONG");
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_t_quantiles),	  cmocka_unit_test(test_summary),
-		cmocka_unit_test(test_coverage),	  cmocka_unit_test(test_stability),
-		cmocka_unit_test(test_stability_amounts), cmocka_unit_test(test_compare),
-	};
 
 	if (text && *text && *text != '0')
 		runs = 10000;
-	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

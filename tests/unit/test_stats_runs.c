@@ -71,7 +71,7 @@ static double until_coverage(double percent, double spread, double dependence, u
 	return share;
 }
 
-static void test_until(void **state)
+TEST(test_until)
 {
 	static const double spreads[] = { 0.03, 0.05, 0.10 }, percents[] = { 2, 5, 10 };
 	unsigned n = simulations(150, 8000);
@@ -115,7 +115,7 @@ static double power(double spread, size_t passes, unsigned pairs)
 }
 
 /* More passes find no less. */
-static void test_power(void **state)
+TEST(test_power)
 {
 	unsigned pairs = simulations(300, 3000);
 
@@ -155,7 +155,7 @@ static double fixed_coverage(double dependence, size_t passes, unsigned n)
 	return 100.0 * covered / n;
 }
 
-static void test_fixed(void **state)
+TEST(test_fixed)
 {
 	unsigned n = simulations(400, 12000);
 	double slack = n > 4000 ? 0 : tolerance(80, n), level = n > 4000 ? 0 : tolerance(95, n);
@@ -191,7 +191,7 @@ static double found_different(double difference, double offset, size_t runs_a, s
 	return 100.0 * found / pairs;
 }
 
-static void test_runs(void **state)
+TEST(test_runs)
 {
 	static const struct {
 		size_t a, b;
@@ -222,15 +222,4 @@ static void test_runs(void **state)
 	assert_true(found_different(0.20, 1, 1, 5, 10, pairs) > 99);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_until),
-		cmocka_unit_test(test_fixed),
-		cmocka_unit_test(test_power),
-		cmocka_unit_test(test_runs),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -17,7 +17,7 @@
 #define HOUR_NS (3600ull * 1000000000ull)
 #define MS_NS 1000000ull
 
-static void test_first_reason_wins(void **state)
+TEST(test_first_reason_wins)
 {
 	struct stop s;
 
@@ -38,7 +38,7 @@ static void test_first_reason_wins(void **state)
 	stop_destroy(&s);
 }
 
-static void test_sleep_to_the_end(void **state)
+TEST(test_sleep_to_the_end)
 {
 	uint64_t start = clock_now_ns();
 	struct stop s;
@@ -111,7 +111,7 @@ static void run_waiters(unsigned delay_us)
 	stop_destroy(&s);
 }
 
-static void test_all_waits_end(void **state)
+TEST(test_all_waits_end)
 {
 	run_waiters(20000); /* asleep */
 	for (unsigned i = 0; i < 100; i++)
@@ -134,7 +134,7 @@ static void *sleep_once(void *arg)
 }
 
 /* The request comes while the sleeper is between looking and falling asleep. */
-static void test_no_lost_wake_up(void **state)
+TEST(test_no_lost_wake_up)
 {
 	for (unsigned trial = 0; trial < 3000; trial++) {
 		static struct sleeper s;
@@ -175,7 +175,7 @@ static void *ask(void *arg)
 }
 
 /* One of many is first, and all see its reason together with its detail. */
-static void test_many_ask(void **state)
+TEST(test_many_ask)
 {
 	enum {
 		ASKERS = 8
@@ -210,12 +210,6 @@ static void test_many_ask(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_first_reason_wins), cmocka_unit_test(test_sleep_to_the_end),
-		cmocka_unit_test(test_all_waits_end),	  cmocka_unit_test(test_no_lost_wake_up),
-		cmocka_unit_test(test_many_ask),
-	};
-
 	alarm(WATCHDOG_S);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static enum stream_verdict judge(const struct stream_terms *t, const struct list
 
 static const struct wire_header right = { .target = 3, .connection = 2 };
 
-static void test_good(void **state)
+TEST(test_good)
 {
 	struct listener_guest g;
 
@@ -81,7 +81,7 @@ static void test_good(void **state)
 }
 
 /* Each reason alone. */
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	struct listener_guest g;
 
@@ -110,7 +110,7 @@ static void test_refused(void **state)
 }
 
 /* Without the key a guest does not learn how many streams there are, or if they are encrypted. */
-static void test_learns_nothing(void **state)
+TEST(test_learns_nothing)
 {
 	struct listener_guest g;
 
@@ -121,13 +121,4 @@ static void test_learns_nothing(void **state)
 	assert_int_equal(judge(&keyed, &g), STREAM_UNPROVEN);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_learns_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

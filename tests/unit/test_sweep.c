@@ -19,7 +19,7 @@
 
 /* ---- the order ---- */
 
-static void test_order(void **state)
+TEST(test_order)
 {
 	size_t a[100], b[100], seen[100];
 	unsigned first[POINTS] = { 0 };
@@ -81,7 +81,7 @@ static uint64_t rounds_of(struct sweep_results *r, double scatter)
 	return n;
 }
 
-static void test_end_of_point(void **state)
+TEST(test_end_of_point)
 {
 	struct sweep_results fixed = { .least = 4, .most = 4 };
 	struct sweep_results time = { .least = 2, .most = 100, .each_ns = 1000000000 };
@@ -97,7 +97,7 @@ static void test_end_of_point(void **state)
 	assert_int_equal(rounds_of(&both, 90), 30);
 }
 
-static void test_failed_point(void **state)
+TEST(test_failed_point)
 {
 	const struct vary v = { .n_points = 1 };
 	struct sweep_results r = { .vary = &v, .least = 3, .most = 3 };
@@ -190,7 +190,7 @@ static int decode(const char *text, size_t size, struct read_back *b, size_t *wh
 	return err ? err : lines.line ? 0 : -EBADMSG;
 }
 
-static void test_journal(void **state)
+TEST(test_journal)
 {
 	size_t size, whole, line;
 	char *text = journal(&size);
@@ -214,7 +214,7 @@ static void test_journal(void **state)
 }
 
 /* Cut to any length, it has the lines before that, and nothing else. */
-static void test_torn(void **state)
+TEST(test_torn)
 {
 	size_t size, whole, line;
 	char *text = journal(&size);
@@ -239,7 +239,7 @@ static void test_torn(void **state)
 }
 
 /* No bit of a whole line can change unnoticed; one of a newline tears or joins lines. */
-static void test_damage(void **state)
+TEST(test_damage)
 {
 	size_t size, whole, line;
 	char *text = journal(&size);
@@ -262,7 +262,7 @@ static void test_damage(void **state)
 
 /* ---- steady state ---- */
 
-static void test_steady(void **state)
+TEST(test_steady)
 {
 	static const double level[] = { 100, 100, 100, 100, 100 };
 	/* The range is 20 %, and the line is level. */
@@ -293,7 +293,7 @@ static void test_steady(void **state)
 }
 
 /* With a round that has no figures, `after` is the number of a round. */
-static void test_steady_round(void **state)
+TEST(test_steady_round)
 {
 	const struct vary v = { .n_points = 1 };
 	struct sweep_results r = { .vary = &v };
@@ -312,7 +312,7 @@ static void test_steady_round(void **state)
 /* ---- further columns ---- */
 
 /* The mean is that of the rounds that have a value. */
-static void test_columns(void **state)
+TEST(test_columns)
 {
 	const struct vary v = { .n_points = 1 };
 	struct sweep_results r = { .vary = &v, .least = 3, .most = 3 };
@@ -338,7 +338,7 @@ static void test_columns(void **state)
 /* ---- seeds ---- */
 
 /* Each round has the seed after the one before, below 2^31. */
-static void test_round_seed(void **state)
+TEST(test_round_seed)
 {
 	const struct sweep_results r = { .seed = 42 }, last = { .seed = INT32_MAX };
 
@@ -347,15 +347,4 @@ static void test_round_seed(void **state)
 	assert_int_equal(sweep_round_seed(&last, 1), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),	     cmocka_unit_test(test_end_of_point),
-		cmocka_unit_test(test_failed_point), cmocka_unit_test(test_journal),
-		cmocka_unit_test(test_torn),	     cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_steady),	     cmocka_unit_test(test_steady_round),
-		cmocka_unit_test(test_columns),	     cmocka_unit_test(test_round_seed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -68,7 +68,7 @@ static long size_of(const char *path)
 	return size;
 }
 
-static void test_whole(void **state)
+TEST(test_whole)
 {
 	struct sweep_round round = first;
 	long header, one;
@@ -112,7 +112,7 @@ static void test_whole(void **state)
 }
 
 /* A round of two lines, or of a point that is not there, is damage. */
-static void test_twice(void **state)
+TEST(test_twice)
 {
 	struct sweep_round again = first;
 
@@ -132,7 +132,7 @@ static void test_twice(void **state)
 	}
 }
 
-static void test_other_sweep(void **state)
+TEST(test_other_sweep)
 {
 	begin("journal", false);
 	assert_int_equal(sweep_journal_open(&sweep), XDD_OK);
@@ -170,7 +170,7 @@ static void test_other_sweep(void **state)
 }
 
 /* On a file system without locks another sweep could write to it too. */
-static void test_no_locks(void **state)
+TEST(test_no_locks)
 {
 	no_locks = true;
 	begin("journal", false);
@@ -186,7 +186,7 @@ static void test_no_locks(void **state)
 }
 
 /* A journal that does not grow ends the sweep. */
-static void test_full(void **state)
+TEST(test_full)
 {
 	static char words[20000];
 	struct rlimit before, small;
@@ -211,7 +211,7 @@ static void test_full(void **state)
 }
 
 /* One whose lines do not become durable, as those of a pipe, does as well. */
-static void test_not_durable(void **state)
+TEST(test_not_durable)
 {
 	int ends[2];
 
@@ -225,7 +225,7 @@ static void test_not_durable(void **state)
 }
 
 /* Without a journal there is nothing to do. */
-static void test_none(void **state)
+TEST(test_none)
 {
 	begin(NULL, true);
 	assert_int_equal(sweep_journal_open(&sweep), XDD_OK);
@@ -240,14 +240,4 @@ static void test_none(void **state)
 	says("sweep: journal: No such file or directory");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),	    cmocka_unit_test(test_twice),
-		cmocka_unit_test(test_other_sweep), cmocka_unit_test(test_full),
-		cmocka_unit_test(test_not_durable), cmocka_unit_test(test_none),
-		cmocka_unit_test(test_no_locks),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

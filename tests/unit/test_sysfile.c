@@ -37,7 +37,7 @@ static void fill(const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-static void test_line(void **state)
+TEST_SETUP_TEARDOWN(test_line, make_file, remove_file)
 {
 	char buf[8];
 
@@ -52,7 +52,7 @@ static void test_line(void **state)
 	assert_null(sysfile_line("/proc/no such file", buf, sizeof(buf)));
 }
 
-static void test_number(void **state)
+TEST_SETUP_TEARDOWN(test_number, make_file, remove_file)
 {
 	static const char *const others[] = { "", "max\n", "-1\n", "7 8\n",
 					      "18446744073709551616" };
@@ -81,7 +81,7 @@ static void expect_unescaped(const char *text, const char *plain)
 	assert_string_equal(buf, plain);
 }
 
-static void test_unescape(void **state)
+TEST(test_unescape)
 {
 	expect_unescaped("/mnt/plain", "/mnt/plain");
 	expect_unescaped("/mnt/a\\040b\\011c\\134d", "/mnt/a b\tc\\d");
@@ -90,13 +90,4 @@ static void test_unescape(void **state)
 	expect_unescaped("\\089", "\\089");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_line, make_file, remove_file),
-		cmocka_unit_test_setup_teardown(test_number, make_file, remove_file),
-		cmocka_unit_test(test_unescape),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

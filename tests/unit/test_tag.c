@@ -31,7 +31,7 @@ static int need_hash(void **state)
 	return 0;
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
 	/* At an odd address, as with -memalign 1. */
 	_Alignas(uint64_t) uint8_t room[4 * TAG_SECTOR_BYTES + 1];
@@ -50,7 +50,7 @@ static void test_round_trip(void **state)
 /*
  * A buffer may begin at any byte; what is misaligned is seen by the undefined-behaviour sanitizer.
  */
-static void test_any_address(void **state)
+TEST(test_any_address)
 {
 	_Alignas(8) uint8_t room[TAG_SECTOR_BYTES + 8];
 	struct tag got;
@@ -64,7 +64,7 @@ static void test_any_address(void **state)
 	}
 }
 
-static void test_every_bit_counts(void **state)
+TEST(test_every_bit_counts)
 {
 	uint8_t sector[TAG_SECTOR_BYTES];
 	struct tag got;
@@ -80,7 +80,7 @@ static void test_every_bit_counts(void **state)
 }
 
 /* One write after the other: each replaces all before it. */
-static void test_bounds_in_turn(void **state)
+TEST(test_bounds_in_turn)
 {
 	struct tag_book b;
 	uint64_t oldest, bounds[4];
@@ -107,7 +107,7 @@ static void test_bounds_in_turn(void **state)
 }
 
 /* The sectors from the cut on are forgotten; the bounds take several pages. */
-static void test_forget(void **state)
+TEST(test_forget)
 {
 	const uint64_t first = 100, sectors = 3000;
 	const uint64_t cuts[] = { 0, 100, 101, 700, 611, 1124, 2048, 2900, 3099, 3100, 9999 };
@@ -130,7 +130,7 @@ static void test_forget(void **state)
 }
 
 /* Writes at once: none of them is certain to be the one that remains. */
-static void test_bounds_at_once(void **state)
+TEST(test_bounds_at_once)
 {
 	struct tag_book b;
 	uint64_t oldest, bound;
@@ -161,7 +161,7 @@ static void test_bounds_at_once(void **state)
  * A write that is never issued holds the bounds of others down, or has reads excused, no longer
  * than it waits.
  */
-static void test_bounds_released(void **state)
+TEST(test_bounds_released)
 {
 	struct tag_book b;
 	uint64_t oldest, bound, logged;
@@ -181,7 +181,7 @@ static void test_bounds_released(void **state)
 	tag_book_destroy(&b);
 }
 
-static void test_overlaps(void **state)
+TEST(test_overlaps)
 {
 	struct tag_book b;
 	uint64_t oldest, bounds[8], logged;
@@ -262,7 +262,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void test_many_threads(void **state)
+TEST(test_many_threads)
 {
 	static struct device d;
 	struct worker workers[THREADS];
@@ -355,7 +355,7 @@ static void write_all(void)
 	}
 }
 
-static void test_torn_sector(void **state)
+TEST(test_torn_sector)
 {
 	assert_int_equal(tag_book_init(&shared.book, 3, 0, SECTORS * 512, true), 0);
 	assert_int_equal(pthread_barrier_init(&shared.meeting, NULL, 2), 0);
@@ -385,7 +385,7 @@ static void seen(struct tag_history *h, uint64_t run, uint64_t since, uint64_t o
 	tag_history_add(h, &s);
 }
 
-static void test_history(void **state)
+TEST(test_history)
 {
 	struct tag_history *h;
 	struct tag_stale stale;
@@ -414,7 +414,7 @@ static void test_history(void **state)
 	tag_history_free(h);
 }
 
-static void test_history_of_targets(void **state)
+TEST(test_history_of_targets)
 {
 	struct tag_history *h;
 	struct tag t = { .run = 1, .target = 4 };
@@ -433,16 +433,4 @@ static void test_history_of_targets(void **state)
 	tag_history_free(h);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),	 cmocka_unit_test(test_any_address),
-		cmocka_unit_test(test_every_bit_counts), cmocka_unit_test(test_bounds_in_turn),
-		cmocka_unit_test(test_forget),		 cmocka_unit_test(test_bounds_at_once),
-		cmocka_unit_test(test_bounds_released),	 cmocka_unit_test(test_overlaps),
-		cmocka_unit_test(test_many_threads),	 cmocka_unit_test(test_torn_sector),
-		cmocka_unit_test(test_history),		 cmocka_unit_test(test_history_of_targets),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

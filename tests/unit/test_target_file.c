@@ -74,7 +74,7 @@ static void check(const char *name, enum op_request op, int ret, const char *tex
 		assert_false(err_is_set(&why));
 }
 
-static void test_check(void **state)
+TEST(test_check)
 {
 	char below[80];
 
@@ -96,7 +96,7 @@ static void test_check(void **state)
 	assert_int_equal(access(missing, F_OK), -1); /* nothing was made */
 }
 
-static void test_check_special(void **state)
+TEST(test_check_special)
 {
 	struct target_plan null = {
 		.name = "null", .path = "null", .kind = TARGET_NULL, .op = OP_READ
@@ -122,7 +122,7 @@ static void test_check_special(void **state)
 }
 
 /* No file is created among devices, by way of a link either. */
-static void test_check_devices(void **state)
+TEST(test_check_devices)
 {
 	static const char none[] = "/dev/xdd-no-such-device";
 	struct stat root, dev;
@@ -156,7 +156,7 @@ static void check_permissions(void)
 }
 
 /* Nothing is forbidden for root, so use another user meanwhile. */
-static void test_check_permissions(void **state)
+TEST(test_check_permissions)
 {
 	bool root = geteuid() == 0;
 
@@ -180,7 +180,7 @@ static int open_target(struct target_file *file, const struct target_plan *plan)
 	return target_file_open(file, plan, 1, &why);
 }
 
-static void test_open_modes(void **state)
+TEST(test_open_modes)
 {
 	static const struct {
 		enum op_request op;
@@ -207,7 +207,7 @@ static void test_open_modes(void **state)
 	}
 }
 
-static void test_open_creates(void **state)
+TEST(test_open_creates)
 {
 	struct target_plan plan = plan_of_missing();
 	struct target_file file = { 0 }, second = { 0 };
@@ -238,7 +238,7 @@ static void test_open_creates(void **state)
 	unlink(missing);
 }
 
-static void test_discard_spares_others(void **state)
+TEST(test_discard_spares_others)
 {
 	struct target_plan plan = plan_of_missing();
 	struct target_file file = { 0 };
@@ -251,7 +251,7 @@ static void test_discard_spares_others(void **state)
 	unlink(missing);
 }
 
-static void test_open_through_link(void **state)
+TEST(test_open_through_link)
 {
 	struct target_plan plan = plan_of_missing();
 	struct target_file file = { 0 };
@@ -284,7 +284,7 @@ static int try_open(const struct target_plan *plan, const struct guard *guard, u
 }
 
 /* A file is created where none was found, for the first pass; and where it is removed for each. */
-static void test_creates_only_new(void **state)
+TEST(test_creates_only_new)
 {
 	struct target_plan plan = plan_of(missing, OP_WRITE);
 
@@ -304,7 +304,7 @@ static void test_creates_only_new(void **state)
 }
 
 /* A name must lead to the file that the plan found, for reads too. */
-static void test_other_kind(void **state)
+TEST(test_other_kind)
 {
 	static const enum op_request ops[] = { OP_READ, OP_NOOP, OP_WRITE, OP_MIXED };
 	struct stat zero, null;
@@ -332,7 +332,7 @@ static void test_other_kind(void **state)
 }
 
 /* A pipe is not waited for. */
-static void test_pipe(void **state)
+TEST(test_pipe)
 {
 	struct target_plan plan = plan_of_missing();
 
@@ -347,7 +347,7 @@ static void test_pipe(void **state)
  * A node of a block device, whatever it is (the number is none of a driver): not claimed, not
  * written to.
  */
-static void test_unclaimed(void **state)
+TEST(test_unclaimed)
 {
 	struct guard guard = { 0 };
 	struct target_plan plan = plan_of_missing();
@@ -368,7 +368,7 @@ static void test_unclaimed(void **state)
  * The file of a pass takes the place of a regular file only, and of what appears after that of
  * nothing.
  */
-static void test_new_files(void **state)
+TEST(test_new_files)
 {
 	struct target_plan plan = plan_of_missing();
 	struct target_file file = { 0 };
@@ -387,7 +387,7 @@ static void test_new_files(void **state)
 	target_file_free(&file);
 }
 
-static void test_open_fails(void **state)
+TEST(test_open_fails)
 {
 	static const enum op_request ops[] = { OP_READ, OP_NOOP, OP_MIXED };
 	struct target_file file = { 0 };
@@ -408,7 +408,7 @@ static void test_open_fails(void **state)
 	assert_int_equal(target_file_close(&file, &plan, true), 0);
 }
 
-static void test_direct(void **state)
+TEST(test_direct)
 {
 	struct target_plan plan = plan_of("/proc/self/maps", OP_READ);
 	struct target_file file = { 0 };
@@ -455,7 +455,7 @@ static int reshape(struct target_plan *plan, uint64_t *size, uint64_t *blocks, c
 	return err;
 }
 
-static void test_reshape(void **state)
+TEST(test_reshape)
 {
 	struct target_plan plan = plan_of(missing, OP_WRITE);
 	uint64_t size, blocks, made;
@@ -494,7 +494,7 @@ static void test_reshape(void **state)
 	assert_true(size == 7 && made == 7 && blocks >= (1 << 20) / 512);
 }
 
-static void test_null(void **state)
+TEST(test_null)
 {
 	struct target_plan plan = {
 		.name = "null", .path = "null", .kind = TARGET_NULL, .op = OP_WRITE
@@ -508,27 +508,4 @@ static void test_null(void **state)
 	assert_int_equal(access("null", F_OK), -1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_check),
-		cmocka_unit_test(test_check_special),
-		cmocka_unit_test(test_check_devices),
-		cmocka_unit_test(test_check_permissions),
-		cmocka_unit_test(test_open_modes),
-		cmocka_unit_test(test_open_creates),
-		cmocka_unit_test(test_discard_spares_others),
-		cmocka_unit_test(test_open_through_link),
-		cmocka_unit_test(test_creates_only_new),
-		cmocka_unit_test(test_other_kind),
-		cmocka_unit_test(test_pipe),
-		cmocka_unit_test(test_unclaimed),
-		cmocka_unit_test(test_new_files),
-		cmocka_unit_test(test_open_fails),
-		cmocka_unit_test(test_direct),
-		cmocka_unit_test(test_reshape),
-		cmocka_unit_test(test_null),
-	};
-
-	return cmocka_run_group_tests(tests, make_directory, remove_directory);
-}
+RUN_TESTS(make_directory, remove_directory)

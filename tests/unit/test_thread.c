@@ -50,7 +50,7 @@ static int run_thread(struct thread_stacks *s)
 	return stack_of(s, at);
 }
 
-static void test_in_turn(void **state)
+TEST(test_in_turn)
 {
 	struct thread_stacks s;
 
@@ -69,7 +69,7 @@ static void test_in_turn(void **state)
 }
 
 /* A stack that overflows meets a page that cannot be accessed. */
-static void test_guards(void **state)
+TEST(test_guards)
 {
 	struct thread_stacks s;
 	int ends[2];
@@ -93,7 +93,7 @@ static void test_guards(void **state)
 }
 
 /* Where there is no room for all of them, each thread has its own. */
-static void test_no_room(void **state)
+TEST(test_no_room)
 {
 	struct thread_stacks s;
 
@@ -105,13 +105,4 @@ static void test_no_room(void **state)
 	thread_stacks_close(&s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_in_turn),
-		cmocka_unit_test(test_guards),
-		cmocka_unit_test(test_no_room),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

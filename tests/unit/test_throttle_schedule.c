@@ -23,7 +23,7 @@ static struct target_plan paced(double interval_ns)
 	};
 }
 
-static void test_unpaced(void **state)
+TEST(test_unpaced)
 {
 	struct target_plan t = paced(0);
 
@@ -33,7 +33,7 @@ static void test_unpaced(void **state)
 }
 
 /* Operation n is due n intervals after the start, however many there were: no error adds up. */
-static void test_rate(void **state)
+TEST(test_rate)
 {
 	const double rates[] = { 0.001, 1, 7.8, 1000, 3333.3, 1e6, 1e9 };
 
@@ -52,7 +52,7 @@ static void test_rate(void **state)
 	}
 }
 
-static void test_far_future(void **state)
+TEST(test_far_future)
 {
 	struct target_plan t = paced(1e18);
 
@@ -62,7 +62,7 @@ static void test_far_future(void **state)
 }
 
 /* Moved at random, in order still, by half of the variation at most, and without a drift. */
-static void test_variation(void **state)
+TEST(test_variation)
 {
 	const double variations[] = { 1, 50, 100 };
 
@@ -94,7 +94,7 @@ static void test_variation(void **state)
 }
 
 /* With a rate of bytes, a loaded list of requests of several sizes. */
-static void test_rows(void **state)
+TEST(test_rows)
 {
 	const uint64_t before[] = { 0, 4096, 4096 + 1024, 4096 + 2048, 4096 + 2048 };
 	const struct seek_row rows[4] = { { .blocks = 4 }, { .blocks = 1 }, { .blocks = 1 }, { 0 } };
@@ -113,7 +113,7 @@ static void test_rows(void **state)
  * Each operation has its interval, the last one as well; at a rate of bytes a short one has a short
  * interval.
  */
-static void test_span(void **state)
+TEST(test_span)
 {
 	const uint64_t before[] = { 0, 4096, 4096 + 1024, 4096 + 2048 };
 	struct target_plan t = paced(1e6);
@@ -142,7 +142,7 @@ static void test_span(void **state)
  * Moved at random, requests of very different sizes are due in order still, and near to where they
  * were.
  */
-static void test_rows_vary(void **state)
+TEST(test_rows_vary)
 {
 	enum {
 		ROWS = 200
@@ -177,7 +177,7 @@ static void test_rows_vary(void **state)
 }
 
 /* With a rate of bytes each request of a mix has the interval of its size; with one of ops, one. */
-static void test_mix(void **state)
+TEST(test_mix)
 {
 	struct request_mix mix = { .n = 2, .sizes = { { 1024, 3 }, { 4096, 1 } } };
 	struct arena *arena = arena_new();
@@ -206,7 +206,7 @@ static void test_mix(void **state)
 }
 
 /* Arrivals are those of the process that seed, target, rank and pass name. */
-static void test_arrivals(void **state)
+TEST(test_arrivals)
 {
 	struct target_plan t = paced(1e6);
 	struct poisson arrivals, others;
@@ -235,15 +235,4 @@ static void test_arrivals(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unpaced),	   cmocka_unit_test(test_rate),
-		cmocka_unit_test(test_far_future), cmocka_unit_test(test_variation),
-		cmocka_unit_test(test_span),	   cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_rows_vary),  cmocka_unit_test(test_mix),
-		cmocka_unit_test(test_arrivals),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -144,7 +144,7 @@ static void follow(struct world *w, struct time_estimate *e, unsigned bursts)
 	}
 }
 
-static void test_always_within(void **state)
+TEST(test_always_within)
 {
 	unsigned n = getenv("XDD_TEST_LONG") ? 20000 : 300;
 
@@ -164,7 +164,7 @@ static void test_always_within(void **state)
 }
 
 /* Half of the difference of the delays cannot be known; nothing else is to be added. */
-static void test_width(void **state)
+TEST(test_width)
 {
 	struct world w = { .local_ns = 1000 * NS_PER_SEC,
 			   .epoch_ns = 1000 * NS_PER_SEC,
@@ -185,7 +185,7 @@ static void test_width(void **state)
 }
 
 /* Once the drift is known, the bound grows by little more than the margin. */
-static void test_drift(void **state)
+TEST(test_drift)
 {
 	struct world w = { .local_ns = 1000 * NS_PER_SEC,
 			   .epoch_ns = 1000 * NS_PER_SEC,
@@ -207,7 +207,7 @@ static void test_drift(void **state)
 }
 
 /* Each step that shows is seen once, and afterwards the new clock counts. */
-static void test_steps(void **state)
+TEST(test_steps)
 {
 	for (unsigned i = 0; i < 200; i++) {
 		struct world w = random_world(1000000 + i);
@@ -225,7 +225,7 @@ static void test_steps(void **state)
 }
 
 /* A drift that changes is noticed; from the second exchange with it on the bound holds again. */
-static void test_change_of_drift(void **state)
+TEST(test_change_of_drift)
 {
 	for (unsigned i = 0; i < 200; i++) {
 		struct world w = random_world(2000000 + i);
@@ -245,7 +245,7 @@ static void test_change_of_drift(void **state)
 }
 
 /* A drift that varies by less than the margin is no reason to begin again. */
-static void test_varying_drift(void **state)
+TEST(test_varying_drift)
 {
 	for (unsigned i = 0; i < 200; i++) {
 		struct world w = random_world(3000000 + i);
@@ -263,7 +263,7 @@ static void test_varying_drift(void **state)
 }
 
 /* Server times that contradict the exchange itself do not count. */
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	struct time_sample s = { .sent_ns = 1000000,
 				 .server_received_ns = 5000000,
@@ -282,7 +282,7 @@ static void test_refused(void **state)
 }
 
 /* The greatest times that a message may have. */
-static void test_extremes(void **state)
+TEST(test_extremes)
 {
 	const uint64_t most_ns = 1ull << 62;
 	const struct time_sample samples[] = {
@@ -304,7 +304,7 @@ static void test_extremes(void **state)
 }
 
 /* Exchanges that end within 250 ms of the first one are one entry. */
-static void test_entries(void **state)
+TEST(test_entries)
 {
 	static const struct {
 		uint64_t end_ms; /* after the first exchange began */
@@ -329,15 +329,4 @@ static void test_entries(void **state)
 	assert_int_equal(e.entries[0].upper_ns, NS_PER_MS);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_always_within),	cmocka_unit_test(test_width),
-		cmocka_unit_test(test_drift),		cmocka_unit_test(test_steps),
-		cmocka_unit_test(test_change_of_drift), cmocka_unit_test(test_varying_drift),
-		cmocka_unit_test(test_refused),		cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_entries),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -39,7 +39,7 @@ static void check_same(const struct time_message *a, const struct time_message *
 	assert_int_equal(a->server_id, b->server_id);
 }
 
-static void test_both_ways(void **state)
+TEST(test_both_ways)
 {
 	uint8_t bytes[TIME_MESSAGE_BYTES];
 	struct time_message m;
@@ -53,7 +53,7 @@ static void test_both_ways(void **state)
 }
 
 /* The layout of doc/globaltime.md. */
-static void test_layout(void **state)
+TEST(test_layout)
 {
 	static const uint8_t begin[24] = {
 		'X',  'D',  'D',  'T',	1,    0,    2,	  0,	0x88, 0x77, 0x66, 0x55,
@@ -71,7 +71,7 @@ static void test_layout(void **state)
 	assert_int_equal(bytes_get(bytes + 60, 4), crc32c(0, bytes, 60));
 }
 
-static void test_each_bit(void **state)
+TEST(test_each_bit)
 {
 	uint8_t bytes[TIME_MESSAGE_BYTES];
 	struct time_message m;
@@ -83,7 +83,7 @@ static void test_each_bit(void **state)
 	}
 }
 
-static void test_each_length(void **state)
+TEST(test_each_length)
 {
 	uint8_t bytes[2 * TIME_MESSAGE_BYTES] = { 0 };
 	struct time_message m;
@@ -105,7 +105,7 @@ static void check_refused(const struct time_message *base, size_t at, unsigned n
 	assert_false(time_message_decode(bytes, sizeof(bytes), &m));
 }
 
-static void test_fields(void **state)
+TEST(test_fields)
 {
 	check_refused(&request, 0, 4, 0x32444458);
 	check_refused(&request, 4, 2, 0);
@@ -124,13 +124,4 @@ static void test_fields(void **state)
 	check_refused(&reply, 48, 1, 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_both_ways), cmocka_unit_test(test_layout),
-		cmocka_unit_test(test_each_bit),  cmocka_unit_test(test_each_length),
-		cmocka_unit_test(test_fields),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

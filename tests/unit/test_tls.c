@@ -74,7 +74,7 @@ static char *pattern(unsigned seed)
 }
 
 /* Both sides send and receive at the same time. */
-static void test_both_ways(void **state)
+TEST(test_both_ways)
 {
 	struct connection_info info;
 	struct transfer t[4];
@@ -105,7 +105,7 @@ static void test_both_ways(void **state)
 		free(t[i].data);
 }
 
-static void test_small(void **state)
+TEST(test_small)
 {
 	char a[3] = "abc", b[2] = "de", none[1], got[5];
 	struct iovec iov[3] = { { a, 3 }, { none, 0 }, { b, 2 } };
@@ -119,7 +119,7 @@ static void test_small(void **state)
 }
 
 /* Bytes that TLS has read already are something to receive. */
-static void test_wait(void **state)
+TEST(test_wait)
 {
 	char data[8] = "abcdefgh", got[4];
 	struct iovec iov = { data, 8 };
@@ -139,7 +139,7 @@ static void test_wait(void **state)
 
 /* ---- ends ---- */
 
-static void test_time_limits(void **state)
+TEST(test_time_limits)
 {
 	char *data = calloc(1, BIG_BYTES), got[8];
 	struct iovec iov = { data, 8 };
@@ -162,7 +162,7 @@ static void test_time_limits(void **state)
 	free(data);
 }
 
-static void test_peer_closes(void **state)
+TEST(test_peer_closes)
 {
 	struct rig_pair p;
 
@@ -170,7 +170,7 @@ static void test_peer_closes(void **state)
 	rig_check_peer_closes(&p);
 }
 
-static void test_abort(void **state)
+TEST(test_abort)
 {
 	for (enum rig_call in = 0; in < RIG_CALLS; in++) {
 		struct rig_pair p;
@@ -182,7 +182,7 @@ static void test_abort(void **state)
 
 /* ---- keys ---- */
 
-static void test_export(void **state)
+TEST(test_export)
 {
 	uint8_t a[WIRE_KEY_BYTES], b[WIRE_KEY_BYTES];
 	struct rig_pair p, q;
@@ -293,7 +293,7 @@ static void serve_nothing(int fd)
 		;
 }
 
-static void test_false_servers(void **state)
+TEST(test_false_servers)
 {
 	struct err why;
 
@@ -410,7 +410,7 @@ static int send_through(struct proxy *x, struct server *s)
 	return s->err;
 }
 
-static void test_damage(void **state)
+TEST(test_damage)
 {
 	static struct proxy whole, x;
 
@@ -425,7 +425,7 @@ static void test_damage(void **state)
 	assert_int_equal(send_through(&x, &(struct server){ 0 }), -EBADMSG);
 }
 
-static void test_replay(void **state)
+TEST(test_replay)
 {
 	static struct proxy recorded;
 	struct server s = { 0 };
@@ -452,14 +452,6 @@ static void test_replay(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_both_ways),   cmocka_unit_test(test_small),
-		cmocka_unit_test(test_wait),	    cmocka_unit_test(test_time_limits),
-		cmocka_unit_test(test_peer_closes), cmocka_unit_test(test_abort),
-		cmocka_unit_test(test_export),	    cmocka_unit_test(test_false_servers),
-		cmocka_unit_test(test_damage),	    cmocka_unit_test(test_replay),
-	};
-
 	alarm(WATCHDOG_S);
 	/* As the program does: OpenSSL writes with write(2). */
 	signal(SIGPIPE, SIG_IGN);

@@ -24,7 +24,7 @@ static struct tot make(uint64_t queue_depth)
 	return t;
 }
 
-static void test_turns_of_one(void **state)
+TEST(test_turns_of_one)
 {
 	struct tot t = make(3);
 
@@ -48,7 +48,7 @@ static void test_turns_of_one(void **state)
 }
 
 /* Laps are told apart by a count of 30 bits; a pass of a run of years comes round to zero. */
-static void test_count_comes_round(void **state)
+TEST(test_count_comes_round)
 {
 	struct tot t = make(1);
 	uint64_t n = ((1ull << 30) - 2) * t.n_slots;
@@ -133,7 +133,7 @@ static uint64_t run_pass(struct queue *q, unsigned seed, unsigned cancel_us)
 	return canceled;
 }
 
-static void test_order_of_threads(void **state)
+TEST(test_order_of_threads)
 {
 	struct queue q = { .tot = make(THREADS) };
 
@@ -149,7 +149,7 @@ static void test_order_of_threads(void **state)
 }
 
 /* No more slots than operations in flight: each slot is needed again at once. */
-static void test_shortest_table(void **state)
+TEST(test_shortest_table)
 {
 	struct queue q = { .tot = make(1) };
 
@@ -161,7 +161,7 @@ static void test_shortest_table(void **state)
 	tot_destroy(&q.tot);
 }
 
-static void test_cancel(void **state)
+TEST(test_cancel)
 {
 	for (unsigned round = 0; round < 20; round++) {
 		struct queue q = { .tot = make(THREADS), .ops = UINT64_MAX };
@@ -199,7 +199,7 @@ static void *wait_for_turn(void *arg)
  * The turn is held for good, as by an operation that never completes: all after it can be
  * cancelled.
  */
-static void test_cancel_sleepers(void **state)
+TEST(test_cancel_sleepers)
 {
 	struct tot t = make(THREADS);
 	struct waiter waiters[THREADS];
@@ -224,12 +224,6 @@ static void test_cancel_sleepers(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns_of_one),	 cmocka_unit_test(test_count_comes_round),
-		cmocka_unit_test(test_order_of_threads), cmocka_unit_test(test_shortest_table),
-		cmocka_unit_test(test_cancel),		 cmocka_unit_test(test_cancel_sleepers),
-	};
-
 	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests_name("tot", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,7 +103,7 @@ static void check_window(const struct trace *t, uint64_t first, uint64_t n)
 	free(seen);
 }
 
-static void test_whole(void **state)
+TEST(test_whole)
 {
 	static const uint64_t sizes[] = { 1, 5, 100, 4096, 100000 };
 
@@ -124,7 +124,7 @@ static void test_whole(void **state)
 	}
 }
 
-static void test_wrap(void **state)
+TEST(test_wrap)
 {
 	static const uint64_t sizes[] = { 1, 7, 300, 5000 };
 
@@ -148,7 +148,7 @@ static void test_wrap(void **state)
 	}
 }
 
-static void test_oneshot(void **state)
+TEST(test_oneshot)
 {
 	static const uint64_t sizes[] = { 1, 7, 300, 5000 };
 
@@ -174,7 +174,7 @@ static void test_oneshot(void **state)
 /*
  * One QThread records now and then, the others fill the table again and again: no gap all the same.
  */
-static void test_slow_writer(void **state)
+TEST(test_slow_writer)
 {
 	struct target_plan plan;
 	struct trace_table table = { 0 };
@@ -203,7 +203,7 @@ static void test_slow_writer(void **state)
 }
 
 /* End-to-end: each entry keeps its network part, when the table wraps too. */
-static void test_network(void **state)
+TEST(test_network)
 {
 	struct plan all = { .passes = 1 };
 	struct target_plan plan = { .qthreads = 1,
@@ -239,7 +239,7 @@ static void test_network(void **state)
 	trace_close(&table);
 }
 
-static void test_triggers(void **state)
+TEST(test_triggers)
 {
 	struct plan all = { .passes = 2 };
 	struct target_plan plan = {
@@ -292,7 +292,7 @@ static void test_triggers(void **state)
 }
 
 /* The guide's sample, 10.7: its first three rows. */
-static void test_walk(void **state)
+TEST(test_walk)
 {
 	struct trace_entry e[] = {
 		{ .op = 0, .start_ns = 10288350303715490, .end_ns = 10288350437959490 },
@@ -339,7 +339,7 @@ static void test_walk(void **state)
 }
 
 /* Operations that overlap: dead time is that of a slot, and never negative. */
-static void test_walk_slots(void **state)
+TEST(test_walk_slots)
 {
 	enum {
 		N = 3000
@@ -374,14 +374,4 @@ static void test_walk_slots(void **state)
 	free(entries);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),	 cmocka_unit_test(test_wrap),
-		cmocka_unit_test(test_oneshot),	 cmocka_unit_test(test_slow_writer),
-		cmocka_unit_test(test_triggers), cmocka_unit_test(test_network),
-		cmocka_unit_test(test_walk),	 cmocka_unit_test(test_walk_slots),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -31,7 +31,7 @@ static void check_cases(parse_fn *parse, const struct parse_case *c)
 	}
 }
 
-static void test_u64(void **state)
+TEST(test_u64)
 {
 	static const struct parse_case cases[] = {
 		{ "0", 0, 0 },
@@ -62,7 +62,7 @@ static void test_u64(void **state)
 	check_cases(units_parse_u64, cases);
 }
 
-static void test_size(void **state)
+TEST(test_size)
 {
 	static const struct parse_case cases[] = {
 		{ "0", 0, 0 },
@@ -126,7 +126,7 @@ static void test_size(void **state)
 	check_cases(units_parse_size, cases);
 }
 
-static void test_count(void **state)
+TEST(test_count)
 {
 	static const struct parse_case cases[] = {
 		{ "0", 0, 0 },
@@ -175,7 +175,7 @@ static int parse_mib(const char *word, uint64_t *bytes)
 	return units_parse_amount(word, 1ull << 20, bytes);
 }
 
-static void test_amount(void **state)
+TEST(test_amount)
 {
 	static const struct parse_case cases[] = {
 		{ "16", 0, 16ull << 20 },
@@ -196,7 +196,7 @@ static void test_amount(void **state)
 	check_cases(parse_mib, cases);
 }
 
-static void test_percent(void **state)
+TEST(test_percent)
 {
 	static const struct parse_case cases[] = {
 		{ "0", 0, 0 },
@@ -225,7 +225,7 @@ static int parse_megabytes(const char *word, double *per_second)
 	return units_parse_byte_rate(word, 1e6, per_second);
 }
 
-static void test_rates(void **state)
+TEST(test_rates)
 {
 	static const struct {
 		int (*parse)(const char *word, double *per_second);
@@ -273,7 +273,7 @@ static void test_rates(void **state)
 	}
 }
 
-static void test_has_suffix(void **state)
+TEST(test_has_suffix)
 {
 	assert_true(units_has_suffix("4k"));
 	assert_true(units_has_suffix("0.5GiB"));
@@ -285,7 +285,7 @@ static void test_has_suffix(void **state)
 }
 
 /* Every value, written in any unit that divides it, is read as it was. */
-static void test_round_trips(void **state)
+TEST(test_round_trips)
 {
 	static const struct {
 		const char *suffix;
@@ -325,7 +325,7 @@ static void test_round_trips(void **state)
 }
 
 /* Where the decimal point is a comma, if the machine has such a locale. */
-static void test_locale(void **state)
+TEST(test_locale)
 {
 	static const char *const names[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "tr_TR.UTF-8" };
 	uint64_t bytes = 0;
@@ -342,7 +342,7 @@ static void test_locale(void **state)
 	setlocale(LC_ALL, "C");
 }
 
-static void test_seconds(void **state)
+TEST(test_seconds)
 {
 	static const struct parse_case cases[] = {
 		{ "0", 0, 0 },
@@ -396,7 +396,7 @@ static void test_seconds(void **state)
 	check_cases(units_parse_seconds, cases);
 }
 
-static void test_real(void **state)
+TEST(test_real)
 {
 	static const struct {
 		const char *word;
@@ -425,7 +425,7 @@ static void test_real(void **state)
 	assert_true(value == -1);
 }
 
-static void test_size_text(void **state)
+TEST(test_size_text)
 {
 	char buf[32];
 
@@ -441,16 +441,4 @@ static void test_size_text(void **state)
 			    "18446744073709551615 bytes");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_u64),	    cmocka_unit_test(test_size),
-		cmocka_unit_test(test_seconds),	    cmocka_unit_test(test_real),
-		cmocka_unit_test(test_size_text),   cmocka_unit_test(test_count),
-		cmocka_unit_test(test_amount),	    cmocka_unit_test(test_percent),
-		cmocka_unit_test(test_rates),	    cmocka_unit_test(test_has_suffix),
-		cmocka_unit_test(test_round_trips), cmocka_unit_test(test_locale),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

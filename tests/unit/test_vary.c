@@ -32,7 +32,7 @@ static const char *list(enum option_type type, const char *text, char *buf, size
 	return buf;
 }
 
-static void test_lists(void **state)
+TEST(test_lists)
 {
 	static const struct {
 		enum option_type type;
@@ -123,7 +123,7 @@ static const char *points(const char *line, const char *extra, bool pairs, char 
 	return buf;
 }
 
-static void test_points(void **state)
+TEST(test_points)
 {
 	static const struct {
 		const char *line, *extra, *points;
@@ -185,7 +185,7 @@ static void test_points(void **state)
 }
 
 /* A column shows a value as its option has it. */
-static void test_texts(void **state)
+TEST(test_texts)
 {
 	static const char *const texts[] = { "random range 1g", "random range 2g", "sequential" };
 	const char *extra = "seek=random range 1g..2gx2,sequential", *word = "-dio";
@@ -200,7 +200,7 @@ static void test_texts(void **state)
 }
 
 /* The same points with -vary and without: ranges of every kind, and 100 values. */
-static void test_same_ranges(void **state)
+TEST(test_same_ranges)
 {
 	static const char *const lists[] = { "1..100", "1..64x2", "1..9+4,16", "1k..4kx2" };
 	char plain[4096], varied[4096], line[64], extra[64];
@@ -213,7 +213,7 @@ static void test_same_ranges(void **state)
 	}
 }
 
-static void test_pairs(void **state)
+TEST(test_pairs)
 {
 	char buf[256];
 
@@ -226,13 +226,4 @@ static void test_pairs(void **state)
 	log_release();
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lists), cmocka_unit_test(test_points),
-		cmocka_unit_test(test_texts), cmocka_unit_test(test_same_ranges),
-		cmocka_unit_test(test_pairs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -27,7 +27,7 @@ static const char *text_of(const struct verdict_facts *f)
 
 #define ONE_PASS "certainty: measured once; to see how far it repeats: -passes 5\n"
 
-static void test_nothing_known(void **state)
+TEST(test_nothing_known)
 {
 	struct verdict_facts f = plain();
 
@@ -40,7 +40,7 @@ static void test_nothing_known(void **state)
 	assert_string_equal(text_of(&f), "");
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
 	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
 
@@ -70,7 +70,7 @@ static void test_limits(void **state)
 }
 
 /* A log is as fast as its flushes. */
-static void test_flushes(void **state)
+TEST(test_flushes)
 {
 	struct verdict_facts f = plain();
 
@@ -86,7 +86,7 @@ static void test_flushes(void **state)
 }
 
 /* The same share of processor time means another thing for each kind of target. */
-static void test_generator(void **state)
+TEST(test_generator)
 {
 	struct verdict_facts f = bound_by(RESULT_BOUND_GENERATOR);
 
@@ -111,7 +111,7 @@ static void test_generator(void **state)
 }
 
 /* Where QThreads take the processors, an engine that queues needs fewer of them. */
-static void test_engine(void **state)
+TEST(test_engine)
 {
 	static const char says[] = "next: -ioengine io_uring needs fewer threads";
 	struct verdict_facts f = bound_by(RESULT_BOUND_MIXED);
@@ -134,7 +134,7 @@ static void test_engine(void **state)
 	assert_null(strstr(text_of(&f), says));
 }
 
-static void test_several_targets(void **state)
+TEST(test_several_targets)
 {
 	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
 
@@ -147,7 +147,7 @@ static void test_several_targets(void **state)
 	assert_non_null(strstr(text_of(&f), "limited: 3 of 5 targets by the device: "));
 }
 
-static void test_depth_one(void **state)
+TEST(test_depth_one)
 {
 	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
 
@@ -156,7 +156,7 @@ static void test_depth_one(void **state)
 					    "with several requests at once\n"));
 }
 
-static void test_certainty(void **state)
+TEST(test_certainty)
 {
 	struct verdict_facts f = plain();
 
@@ -176,7 +176,7 @@ static void test_certainty(void **state)
 	assert_string_equal(text_of(&f), "");
 }
 
-static void test_until(void **state)
+TEST(test_until)
 {
 	struct verdict_facts f = plain();
 
@@ -191,7 +191,7 @@ static void test_until(void **state)
 	assert_non_null(strstr(text_of(&f), "-passes until 1 was not reached\n"));
 }
 
-static void test_short_run(void **state)
+TEST(test_short_run)
 {
 	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
 
@@ -213,7 +213,7 @@ static void test_short_run(void **state)
 #define CACHED "12 % of what was read came from memory (the page cache), not from the device"
 #define DIRECT "; add -dio and -dropcache to read from the device"
 
-static void test_findings(void **state)
+TEST(test_findings)
 {
 	struct finding findings[] = {
 		FOUND(RULE_CACHED, 0, "target 0, data: ", CACHED, DIRECT),
@@ -245,7 +245,7 @@ static void test_findings(void **state)
 }
 
 /* The limit tells what this finding does. */
-static void test_told_twice(void **state)
+TEST(test_told_twice)
 {
 	struct finding finding = FOUND(RULE_STARVED, 0, "target 0, data: ", "a busy machine", "");
 	struct verdict_facts f = bound_by(RESULT_BOUND_STARVED);
@@ -257,7 +257,7 @@ static void test_told_twice(void **state)
 	assert_non_null(strstr(text_of(&f), "disturbed"));
 }
 
-static void test_faults(void **state)
+TEST(test_faults)
 {
 	struct verdict_facts f = plain();
 
@@ -290,7 +290,7 @@ static void test_faults(void **state)
 	assert_string_equal(text_of(&f), "partial: the run was canceled before it began\n");
 }
 
-static void test_copies(void **state)
+TEST(test_copies)
 {
 	struct verdict_facts f = bound_by(RESULT_BOUND_DEVICE);
 
@@ -309,17 +309,4 @@ static void test_copies(void **state)
 			    "does not confirm them\n");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_known), cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_flushes),	      cmocka_unit_test(test_generator),
-		cmocka_unit_test(test_engine),	      cmocka_unit_test(test_several_targets),
-		cmocka_unit_test(test_depth_one),     cmocka_unit_test(test_certainty),
-		cmocka_unit_test(test_until),	      cmocka_unit_test(test_short_run),
-		cmocka_unit_test(test_findings),      cmocka_unit_test(test_told_twice),
-		cmocka_unit_test(test_faults),	      cmocka_unit_test(test_copies),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

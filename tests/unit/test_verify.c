@@ -69,7 +69,7 @@ static void expect(const struct fixture *f, unsigned i, enum miscompare_kind kin
 	assert_true(f->got[i].op == 5 && f->got[i].pass == 2);
 }
 
-static void test_plain(void **state)
+TEST(test_plain)
 {
 	struct fixture f;
 
@@ -91,7 +91,7 @@ static void test_plain(void **state)
 }
 
 /* From any byte on it is the same as from the start, and nothing before it is touched. */
-static void test_poison(void **state)
+TEST(test_poison)
 {
 	uint8_t whole[40], part[40];
 
@@ -107,7 +107,7 @@ static void test_poison(void **state)
 	}
 }
 
-static void test_places(void **state)
+TEST(test_places)
 {
 	static const enum pattern_kind kinds[] = { PATTERN_SEQUENCED, PATTERN_RANDOM };
 	struct fixture f;
@@ -169,7 +169,7 @@ static void found_at(const struct fixture *f, uint64_t from)
 }
 
 /* Words that name their place are enough, however far away it is. */
-static void test_sequenced_elsewhere(void **state)
+TEST(test_sequenced_elsewhere)
 {
 	static const struct pattern_options options[] = {
 		{ .kind = PATTERN_SEQUENCED },
@@ -225,7 +225,7 @@ static void test_sequenced_elsewhere(void **state)
 }
 
 /* The end of a request may have a part of a word, which names no place. */
-static void test_parts_of_words(void **state)
+TEST(test_parts_of_words)
 {
 	struct fixture f;
 
@@ -249,7 +249,7 @@ static void test_parts_of_words(void **state)
 }
 
 /* Extents of different distances are told apart; neighbours of one distance are one. */
-static void test_distances(void **state)
+TEST(test_distances)
 {
 	struct fixture f;
 
@@ -269,7 +269,7 @@ static void test_distances(void **state)
  * Data that does not name its place is looked for in the request, then in the target: 256 MiB
  * around the request.
  */
-static void test_search(void **state)
+TEST(test_search)
 {
 	static const struct {
 		uint64_t start, end, here, from;
@@ -319,7 +319,7 @@ static void test_search(void **state)
 }
 
 /* Data of any pass, or of runs before this one, may be anywhere in the file. */
-static void test_search_end(void **state)
+TEST(test_search_end)
 {
 	static const struct {
 		uint64_t pass_bytes, end, size, last;
@@ -348,7 +348,7 @@ static void test_search_end(void **state)
 }
 
 /* The request is searched first, also where it is outside of the target. */
-static void test_search_request(void **state)
+TEST(test_search_request)
 {
 	struct fixture f;
 
@@ -365,7 +365,7 @@ static void test_search_request(void **state)
 }
 
 /* Searches take time: there are 32, none where the text is not used, and none for a known way. */
-static void test_searches(void **state)
+TEST(test_searches)
 {
 	struct fixture f;
 
@@ -418,7 +418,7 @@ static const struct miscompare *wrong_bytes(struct fixture *f, size_t first, siz
 	return &f->got[0];
 }
 
-static void test_torn(void **state)
+TEST(test_torn)
 {
 	struct fixture f;
 	const struct miscompare *m = wrong_bytes(&f, 16, 511, -1);
@@ -449,7 +449,7 @@ static void test_torn(void **state)
 	assert_int_equal(wrong_bytes(&f, 500, 502, -1)->kind, MISCOMPARE_OTHER);
 }
 
-static void test_torn_poison(void **state)
+TEST(test_torn_poison)
 {
 	struct fixture f;
 
@@ -472,7 +472,7 @@ static void test_torn_poison(void **state)
 }
 
 /* Tags where another pattern should be name the run, and are apart from those of other runs. */
-static void test_tags_elsewhere(void **state)
+TEST(test_tags_elsewhere)
 {
 	struct fixture f;
 	struct tag tag = { .run = 0xabc, .offset = OFFSET, .request = OFFSET, .bytes = SIZE };
@@ -520,7 +520,7 @@ static void tagged(struct fixture *f, uint64_t run, uint64_t generation)
 }
 
 /* With a book: writes 1 and 2 of this run are over, and 2 went to the first sector only. */
-static void test_tagged(void **state)
+TEST(test_tagged)
 {
 	struct fixture f;
 	struct tag_book book;
@@ -590,7 +590,7 @@ static void test_tagged(void **state)
 }
 
 /* Without one: parts of a write that others should have replaced. */
-static void test_partial(void **state)
+TEST(test_partial)
 {
 	struct fixture f;
 	struct tag_history *history;
@@ -626,18 +626,4 @@ static void test_partial(void **state)
 	tag_history_free(history);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),	       cmocka_unit_test(test_poison),
-		cmocka_unit_test(test_places),	       cmocka_unit_test(test_tagged),
-		cmocka_unit_test(test_partial),	       cmocka_unit_test(test_sequenced_elsewhere),
-		cmocka_unit_test(test_parts_of_words), cmocka_unit_test(test_distances),
-		cmocka_unit_test(test_search),	       cmocka_unit_test(test_search_end),
-		cmocka_unit_test(test_search_request), cmocka_unit_test(test_searches),
-		cmocka_unit_test(test_torn),	       cmocka_unit_test(test_torn_poison),
-		cmocka_unit_test(test_tags_elsewhere),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

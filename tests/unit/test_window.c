@@ -19,7 +19,7 @@ static void begin(size_t n_targets)
 	assert_int_equal(window_init(&w, n_targets), 0);
 }
 
-static void test_one_pass(void **state)
+TEST(test_one_pass)
 {
 	begin(3);
 	assert_int_equal(window_close(&w), 0);
@@ -36,7 +36,7 @@ static void test_one_pass(void **state)
 	window_destroy(&w);
 }
 
-static void test_shared_delays(void **state)
+TEST(test_shared_delays)
 {
 	begin(1);
 	for (uint64_t pass = 1; pass <= 10; pass++)
@@ -81,7 +81,7 @@ static uint64_t by_moments(unsigned char busy[TARGETS][MAX_TIME], const uint64_t
 }
 
 /* Passes of targets that go on by themselves, reported in the order of their ends. */
-static void test_at_random(void **state)
+TEST(test_at_random)
 {
 	static unsigned char busy[TARGETS][MAX_TIME];
 
@@ -121,7 +121,7 @@ static void test_at_random(void **state)
 }
 
 /* A run that ends for want of memory closes its window too. */
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	skip(); /* sanitizers end a program that asks for that much */
@@ -131,14 +131,4 @@ static void test_no_memory(void **state)
 	window_destroy(&w);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_pass),
-		cmocka_unit_test(test_shared_delays),
-		cmocka_unit_test(test_at_random),
-		cmocka_unit_test(test_no_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

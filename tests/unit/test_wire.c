@@ -68,12 +68,12 @@ static void round_trip(struct wire_key *with)
 	}
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
 	round_trip(NULL);
 }
 
-static void test_round_trip_with_code(void **state)
+TEST(test_round_trip_with_code)
 {
 	if (!key)
 		skip();
@@ -102,7 +102,7 @@ static void flip_each_bit(struct wire_key *with)
 	}
 }
 
-static void test_flipped_bits(void **state)
+TEST(test_flipped_bits)
 {
 	flip_each_bit(NULL);
 	if (key)
@@ -110,7 +110,7 @@ static void test_flipped_bits(void **state)
 }
 
 /* A forger repairs the checksum, which needs no key. */
-static void test_forged_bits(void **state)
+TEST(test_forged_bits)
 {
 	struct wire_header h = sample_header(WIRE_DATA), found;
 	uint8_t raw[WIRE_HEADER_BYTES];
@@ -127,7 +127,7 @@ static void test_forged_bits(void **state)
 	}
 }
 
-static void test_other_keys(void **state)
+TEST(test_other_keys)
 {
 	uint8_t other_bytes[WIRE_KEY_BYTES], raw[WIRE_HEADER_BYTES];
 	struct wire_header h = sample_header(WIRE_DATA), found;
@@ -149,7 +149,7 @@ static void test_other_keys(void **state)
 }
 
 /* The same context computes many codes. */
-static void test_codes_repeat(void **state)
+TEST(test_codes_repeat)
 {
 	struct wire_header h = sample_header(WIRE_DATA);
 	uint8_t first[WIRE_HEADER_BYTES], again[WIRE_HEADER_BYTES];
@@ -166,7 +166,7 @@ static void test_codes_repeat(void **state)
 }
 
 /* HMAC-SHA256, computed by another program. */
-static void test_derive(void **state)
+TEST(test_derive)
 {
 	static const uint8_t secret[WIRE_KEY_BYTES] = "0123456789abcdef0123456789abcde";
 	uint8_t first[WIRE_KEY_BYTES], second[WIRE_KEY_BYTES];
@@ -185,12 +185,12 @@ static void test_derive(void **state)
 	assert_memory_not_equal(first, second, sizeof(first));
 }
 
-static void test_free_nothing(void **state)
+TEST(test_free_nothing)
 {
 	wire_key_free(NULL);
 }
 
-static void test_versions(void **state)
+TEST(test_versions)
 {
 	struct wire_header h = sample_header(WIRE_HELLO), found;
 	uint8_t raw[WIRE_HEADER_BYTES];
@@ -220,7 +220,7 @@ static bool has_limit(enum wire_type type)
 }
 
 /* Only HELLO may be the first message; any code is accepted until its key is known. */
-static void test_first_message(void **state)
+TEST(test_first_message)
 {
 	struct wire_header found;
 	uint8_t raw[WIRE_HEADER_BYTES];
@@ -243,7 +243,7 @@ static void test_first_message(void **state)
 	}
 }
 
-static void test_faults_of_first_message(void **state)
+TEST(test_faults_of_first_message)
 {
 	struct wire_header h = sample_header(WIRE_HELLO), found;
 	uint8_t raw[WIRE_HEADER_BYTES];
@@ -269,7 +269,7 @@ static void test_faults_of_first_message(void **state)
 	assert_int_equal(wire_decode_first(raw, &found, &version), WIRE_BAD_FIELD);
 }
 
-static void test_types(void **state)
+TEST(test_types)
 {
 	struct wire_header h = sample_header(WIRE_BYE);
 
@@ -284,7 +284,7 @@ static void test_types(void **state)
 }
 
 /* The most and the least bytes of each type, and one beyond. */
-static void test_lengths(void **state)
+TEST(test_lengths)
 {
 	static const struct {
 		enum wire_type type;
@@ -345,7 +345,7 @@ static void test_lengths(void **state)
 }
 
 /* The caller's limit of data does not replace that of the format. */
-static void test_any_limit_of_data(void **state)
+TEST(test_any_limit_of_data)
 {
 	struct wire_header h = sample_header(WIRE_DATA), found;
 	uint8_t raw[WIRE_HEADER_BYTES];
@@ -362,7 +362,7 @@ static void test_any_limit_of_data(void **state)
 	assert_int_equal(wire_decode(raw, NULL, 0, &found, NULL), WIRE_BAD_LENGTH);
 }
 
-static void test_offsets(void **state)
+TEST(test_offsets)
 {
 	struct wire_header h = sample_header(WIRE_DATA);
 
@@ -382,7 +382,7 @@ static void test_offsets(void **state)
 	}
 }
 
-static void test_sequences(void **state)
+TEST(test_sequences)
 {
 	for_each_type(type)
 	{
@@ -395,7 +395,7 @@ static void test_sequences(void **state)
 	}
 }
 
-static void test_passes(void **state)
+TEST(test_passes)
 {
 	for_each_type(type)
 	{
@@ -411,7 +411,7 @@ static void test_passes(void **state)
 	}
 }
 
-static void test_connections(void **state)
+TEST(test_connections)
 {
 	for_each_type(type)
 	{
@@ -430,7 +430,7 @@ static void test_connections(void **state)
 	}
 }
 
-static void test_zeros(void **state)
+TEST(test_zeros)
 {
 	struct wire_header h = sample_header(WIRE_BYE), found;
 	uint8_t raw[WIRE_HEADER_BYTES];
@@ -447,7 +447,7 @@ static void test_zeros(void **state)
 	assert_int_equal(fault_of(&h), WIRE_BAD_FIELD);
 }
 
-static void test_body_digest(void **state)
+TEST(test_body_digest)
 {
 	struct wire_header h = sample_header(WIRE_DATA);
 	uint8_t body[100] = "payload";
@@ -459,7 +459,7 @@ static void test_body_digest(void **state)
 	assert_int_equal(wire_check_body(&h, body), WIRE_BAD_DATA);
 }
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
 	for (enum wire_fault fault = WIRE_OK; fault <= WIRE_BAD_DATA; fault++)
 		assert_non_null(strchr(wire_fault_text(fault), ' '));
@@ -470,29 +470,6 @@ static void test_texts(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_round_trip_with_code),
-		cmocka_unit_test(test_flipped_bits),
-		cmocka_unit_test(test_forged_bits),
-		cmocka_unit_test(test_other_keys),
-		cmocka_unit_test(test_codes_repeat),
-		cmocka_unit_test(test_derive),
-		cmocka_unit_test(test_free_nothing),
-		cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_first_message),
-		cmocka_unit_test(test_faults_of_first_message),
-		cmocka_unit_test(test_types),
-		cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_any_limit_of_data),
-		cmocka_unit_test(test_offsets),
-		cmocka_unit_test(test_sequences),
-		cmocka_unit_test(test_passes),
-		cmocka_unit_test(test_connections),
-		cmocka_unit_test(test_zeros),
-		cmocka_unit_test(test_body_digest),
-		cmocka_unit_test(test_texts),
-	};
 	const char *why;
 	int failed;
 
@@ -501,8 +478,7 @@ int main(void)
 		return 0;
 	}
 	key = wire_key_new(key_bytes);
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	failed = cmocka_run_group_tests_name("wire", tests, NULL, NULL);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	wire_key_free(key);
 	return failed;
 }

@@ -39,7 +39,7 @@ static enum wire_fault decode_plan_of(const uint8_t *from, size_t length, bool w
 
 /* ---- hello ---- */
 
-static void test_hello(void **state)
+TEST(test_hello)
 {
 	struct wire_hello b = sample_hello(), found;
 	size_t length = wire_encode_hello(&b, body);
@@ -51,7 +51,7 @@ static void test_hello(void **state)
 	assert_string_equal(found.software, b.software);
 }
 
-static void test_hello_limits(void **state)
+TEST(test_hello_limits)
 {
 	struct wire_hello b = sample_hello(), found;
 	size_t length = wire_encode_hello(&b, body);
@@ -71,7 +71,7 @@ static void test_hello_limits(void **state)
 	assert_int_equal(wire_decode_hello(body, length, &found), WIRE_BAD_BODY);
 }
 
-static void test_hello_of_full_length(void **state)
+TEST(test_hello_of_full_length)
 {
 	struct wire_hello b = sample_hello(), found;
 	size_t length;
@@ -97,7 +97,7 @@ static enum wire_fault fault_of_text(const char *text, size_t length)
 	return wire_decode_error(body, 4 + length, &found);
 }
 
-static void test_texts_refused(void **state)
+TEST(test_texts_refused)
 {
 	static const char *const bad[] = {
 		"a\n",		"\r",	    "\t",	"\x1b[2J",  "\x7f",
@@ -116,7 +116,7 @@ static void test_texts_refused(void **state)
 }
 
 /* A text cut in the middle of a character, and bytes that a decoder refuses. */
-static void test_texts_sent(void **state)
+TEST(test_texts_sent)
 {
 	struct wire_error b = { .status = XDD_TARGET_FAILED }, found;
 	size_t length;
@@ -128,7 +128,7 @@ static void test_texts_sent(void **state)
 	assert_int_equal(found.status, XDD_TARGET_FAILED);
 }
 
-static void test_longest_text(void **state)
+TEST(test_longest_text)
 {
 	struct wire_error b = { .status = XDD_IO_ERROR }, found;
 	size_t length;
@@ -143,7 +143,7 @@ static void test_longest_text(void **state)
 	assert_int_equal(wire_decode_error(body, length + 1, &found), WIRE_BAD_BODY);
 }
 
-static void test_statuses(void **state)
+TEST(test_statuses)
 {
 	struct wire_error found;
 
@@ -161,7 +161,7 @@ static void test_statuses(void **state)
 
 /* ---- plan ---- */
 
-static void test_plan(void **state)
+TEST(test_plan)
 {
 	struct wire_plan b = sample_plan(), found;
 	size_t length = wire_encode_plan(&b, NULL, 0, body), n = 99;
@@ -189,7 +189,7 @@ static void test_plan(void **state)
 	assert_int_equal(wire_decode_plan(body, length, &found, NULL, NULL), WIRE_OK);
 }
 
-static void test_plan_of_any_length(void **state)
+TEST(test_plan_of_any_length)
 {
 	struct wire_plan b = sample_plan();
 	size_t length;
@@ -205,7 +205,7 @@ static void test_plan_of_any_length(void **state)
 }
 
 /* Names are any bytes except NUL. */
-static void test_names(void **state)
+TEST(test_names)
 {
 	struct wire_plan b = sample_plan(), found;
 	size_t length;
@@ -222,7 +222,7 @@ static void test_names(void **state)
 	assert_int_equal(decode_plan_of(body, length, false), WIRE_BAD_BODY);
 }
 
-static void test_lengths_of_names(void **state)
+TEST(test_lengths_of_names)
 {
 	static const uint64_t lengths[] = { 0, 3, 5, 257, 1u << 31, UINT32_MAX };
 	struct wire_plan b = sample_plan();
@@ -245,7 +245,7 @@ static enum wire_fault fault_of_field(size_t at, unsigned n, uint64_t value)
 	return decode_plan_of(body, length, false);
 }
 
-static void test_limits_of_numbers(void **state)
+TEST(test_limits_of_numbers)
 {
 	static const struct {
 		size_t at;
@@ -275,7 +275,7 @@ static void test_limits_of_numbers(void **state)
 	}
 }
 
-static void test_limits_of_connections_and_flags(void **state)
+TEST(test_limits_of_connections_and_flags)
 {
 	assert_int_equal(fault_of_field(48, 4, 0), WIRE_BAD_BODY);
 	assert_int_equal(fault_of_field(48, 4, 1), WIRE_OK);
@@ -306,7 +306,7 @@ static enum wire_fault fault_of_two(struct wire_range a, struct wire_range b)
 	return fault_of_ranges(2);
 }
 
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
 	typedef struct wire_range range;
 
@@ -322,7 +322,7 @@ static void test_ranges(void **state)
 	assert_int_equal(fault_of_two((range){ 0, 1 }, (range){ 1, UINT64_MAX }), WIRE_BAD_BODY);
 }
 
-static void test_most_ranges(void **state)
+TEST(test_most_ranges)
 {
 	struct wire_plan b = sample_plan(), found;
 	size_t length, n;
@@ -340,7 +340,7 @@ static void test_most_ranges(void **state)
 }
 
 /* The number of ranges is a claim of the peer. */
-static void test_numbers_of_ranges(void **state)
+TEST(test_numbers_of_ranges)
 {
 	static const uint64_t numbers[] = { 0, 1, 3, WIRE_MAX_RANGES + 1, 1u << 28, UINT32_MAX };
 	struct wire_plan b = sample_plan();
@@ -366,7 +366,7 @@ static enum wire_fault decode_prove(size_t length)
 	return wire_decode_prove(body, length, found_ranges, &n);
 }
 
-static void test_prove(void **state)
+TEST(test_prove)
 {
 	const uint64_t most = WIRE_MAX_PROOF_OPS;
 	size_t length, n;
@@ -401,7 +401,7 @@ static void test_prove(void **state)
 }
 
 /* Several follow each other in a body; the layout of a file's is tested in test_copy_message.c. */
-static void test_sums(void **state)
+TEST(test_sums)
 {
 	uint8_t digests[2 * WIRE_SUM_BYTES] = { 1, 2, 3 };
 	struct wire_sums b = { .id = 7,
@@ -441,7 +441,7 @@ static void test_sums(void **state)
 
 /* ---- results of a pass ---- */
 
-static void test_pass(void **state)
+TEST(test_pass)
 {
 	struct wire_pass b = sample_pass(), found;
 	size_t length = wire_encode_pass(&b, body);
@@ -453,7 +453,7 @@ static void test_pass(void **state)
 }
 
 /* The text of an error follows where there is one; it is never empty. */
-static void test_pass_error(void **state)
+TEST(test_pass_error)
 {
 	struct wire_pass b = sample_pass(), found;
 	size_t length;
@@ -474,7 +474,7 @@ static void test_pass_error(void **state)
 	assert_int_equal(wire_decode_pass(body, length, &found), WIRE_OK);
 }
 
-static void test_pass_limits(void **state)
+TEST(test_pass_limits)
 {
 	struct wire_pass b = sample_pass(), found;
 	size_t length = wire_encode_pass(&b, body);
@@ -494,32 +494,4 @@ static void test_pass_limits(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hello),
-		cmocka_unit_test(test_hello_limits),
-		cmocka_unit_test(test_hello_of_full_length),
-		cmocka_unit_test(test_texts_refused),
-		cmocka_unit_test(test_texts_sent),
-		cmocka_unit_test(test_longest_text),
-		cmocka_unit_test(test_statuses),
-		cmocka_unit_test(test_plan),
-		cmocka_unit_test(test_plan_of_any_length),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_lengths_of_names),
-		cmocka_unit_test(test_limits_of_numbers),
-		cmocka_unit_test(test_limits_of_connections_and_flags),
-		cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_most_ranges),
-		cmocka_unit_test(test_numbers_of_ranges),
-		cmocka_unit_test(test_prove),
-		cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_pass),
-		cmocka_unit_test(test_pass_error),
-		cmocka_unit_test(test_pass_limits),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("wire_body", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

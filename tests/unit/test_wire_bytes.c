@@ -164,7 +164,7 @@ static void assert_bytes(const uint8_t *found, size_t n, const char *hex)
 	assert_string_equal(text, hex);
 }
 
-static void test_headers(void **state)
+TEST(test_headers)
 {
 	for (enum wire_type type = WIRE_HELLO; type < WIRE_TYPES; type = sample_next(type)) {
 		struct wire_header h = sample_header(type);
@@ -175,7 +175,7 @@ static void test_headers(void **state)
 	}
 }
 
-static void test_code(void **state)
+TEST(test_code)
 {
 	static const uint8_t bytes[WIRE_KEY_BYTES] = "0123456789abcdef0123456789abcde";
 	struct wire_header h = sample_header(WIRE_DATA);
@@ -189,7 +189,7 @@ static void test_code(void **state)
 	assert_bytes(raw, sizeof(raw), data_with_code);
 }
 
-static void test_hello(void **state)
+TEST(test_hello)
 {
 	struct wire_hello b = sample_hello();
 	uint8_t body[WIRE_MAX_HELLO_BYTES];
@@ -197,7 +197,7 @@ static void test_hello(void **state)
 	assert_bytes(body, wire_encode_hello(&b, body), hello);
 }
 
-static void test_plan(void **state)
+TEST(test_plan)
 {
 	static const struct wire_range ranges[] = { { 0, 0x1000 }, { 0x1100, 0x135 } };
 	static uint8_t body[WIRE_MAX_BODY_BYTES];
@@ -207,7 +207,7 @@ static void test_plan(void **state)
 	assert_bytes(body, wire_encode_plan(&b, ranges, 2, body), accept_with_ranges);
 }
 
-static void test_proof(void **state)
+TEST(test_proof)
 {
 	static const struct wire_range ranges[] = { { 0, 0x1000 }, { 0x1100, 0x135 } };
 	uint8_t digests[2 * WIRE_SUM_BYTES], body[256];
@@ -226,7 +226,7 @@ static void test_proof(void **state)
 	assert_bytes(body, wire_encode_sums(&b, body, sizeof(body)), sums);
 }
 
-static void test_pass(void **state)
+TEST(test_pass)
 {
 	struct wire_pass b = sample_pass();
 	uint8_t body[256];
@@ -234,7 +234,7 @@ static void test_pass(void **state)
 	assert_bytes(body, wire_encode_pass(&b, body), pass);
 }
 
-static void test_error(void **state)
+TEST(test_error)
 {
 	struct wire_error b = { .status = XDD_IO_ERROR, .text = "cannot write: no space left" };
 	uint8_t body[WIRE_MAX_ERROR_BYTES];
@@ -244,18 +244,11 @@ static void test_error(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_headers), cmocka_unit_test(test_code),
-		cmocka_unit_test(test_hello),	cmocka_unit_test(test_plan),
-		cmocka_unit_test(test_pass),	cmocka_unit_test(test_error),
-		cmocka_unit_test(test_proof),
-	};
 	const char *why;
 
 	if (!digest_available(&why)) {
 		printf("1..0 # SKIP %s\n", why);
 		return 0;
 	}
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("wire_bytes", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static double deviation(uint64_t n, double theta, uint64_t count)
 	return cells > 1 ? (chi - (double)(cells - 1)) / sqrt(2.0 * (double)(cells - 1)) : chi;
 }
 
-static void test_distribution(void **state)
+TEST(test_distribution)
 {
 	static const double thetas[] = { 0.01, 0.5, 0.9, 1, 1.1, 1.5, 3, 10 };
 	static const uint64_t sizes[] = { 1, 2, 63, 64, 65, 66, 1000, RANKS_MAX };
@@ -75,7 +75,7 @@ static void test_distribution(void **state)
 }
 
 /* The buckets have the probabilities of their ranks, to a part in 10^12. */
-static void test_buckets(void **state)
+TEST(test_buckets)
 {
 	static const double thetas[] = { 0.01, 0.5, 0.999999, 1, 1.1, 2, 10 };
 	static struct zipf z;
@@ -94,7 +94,7 @@ static void test_buckets(void **state)
 }
 
 /* Sizes that no table could have: below the middle of the logarithms lies half, with theta 1. */
-static void test_large(void **state)
+TEST(test_large)
 {
 	static const uint64_t sizes[] = { 1000000000000, 1ull << 62, 1ull << 63 };
 	const struct random_sequence s = sequence_of(7);
@@ -118,7 +118,7 @@ static void test_large(void **state)
 	}
 }
 
-static void test_stays_the_same(void **state)
+TEST(test_stays_the_same)
 {
 	static const uint64_t known[] = { 17, 20, 88804699, 6522548, 21, 103, 5, 1 };
 	const struct random_sequence s = sequence_of(72058);
@@ -130,7 +130,7 @@ static void test_stays_the_same(void **state)
 }
 
 /* Offsets have the distribution, the hot ones are no neighbours, and stay the same. */
-static void test_hot_spots(void **state)
+TEST(test_hot_spots)
 {
 	enum {
 		SLOTS = 10000,
@@ -163,13 +163,4 @@ static void test_hot_spots(void **state)
 	assert_true(hits[0][(hottest[0] + 1) % SLOTS] < top / 10);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_distribution), cmocka_unit_test(test_buckets),
-		cmocka_unit_test(test_large),	     cmocka_unit_test(test_stays_the_same),
-		cmocka_unit_test(test_hot_spots),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cmocka.h, after the headers that it requires. Tests and fixtures have a parameter that most of
- * them do not use.
+ * cmocka.h, after the headers that it requires, and tests that register themselves:
+ *
+ *	TEST(test_name)
+ *	{
+ *		assert_int_equal(1, 1);
+ *	}
+ *
+ *	RUN_TESTS(NULL, NULL)
+ *
+ * They run in the order of the file. Their parameter is `state`, which most of them do not use.
  */
 #ifndef TESTS_UNIT_UNIT_H
 #define TESTS_UNIT_UNIT_H
@@ -14,5 +22,29 @@
 #include <cmocka.h>
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+
+/* cmocka passes over the places that are empty. */
+__attribute__((unused)) static struct CMUnitTest tests[64];
+
+#define TEST_(name_, setup_, teardown_, number)                                                \
+	static void name_(void **state);                                                       \
+	_Static_assert((number) < sizeof(tests) / sizeof(tests[0]), "too many tests");         \
+	__attribute__((constructor)) static void add_##name_(void)                             \
+	{                                                                                      \
+		tests[number] = (struct CMUnitTest){ #name_, name_, setup_, teardown_, NULL }; \
+	}                                                                                      \
+	static void name_(void **state)
+
+#define TEST(name) TEST_SETUP_TEARDOWN(name, NULL, NULL)
+#define TEST_SETUP(name, setup) TEST_SETUP_TEARDOWN(name, setup, NULL)
+#define TEST_TEARDOWN(name, teardown) TEST_SETUP_TEARDOWN(name, NULL, teardown)
+#define TEST_SETUP_TEARDOWN(name, setup, teardown) TEST_(name, setup, teardown, __COUNTER__)
+
+/* Functions that run before the first test and after the last, or NULL. */
+#define RUN_TESTS(setup, teardown)                                     \
+	int main(void)                                                 \
+	{                                                              \
+		return cmocka_run_group_tests(tests, setup, teardown); \
+	}
 
 #endif
