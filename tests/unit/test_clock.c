@@ -10,7 +10,6 @@
 
 #include "xdd/sys/clock.h"
 
-#define WATCHDOG_S 120
 #define BURN_NS 50000000ull
 
 static uint64_t cpu_sum(const struct cpu_time *cpu)
@@ -92,8 +91,4 @@ TEST(test_thread_apart_from_process)
 	assert_true(cpu_sum(&mine_after) - cpu_sum(&mine_before) < BURN_NS / 2);
 }
 
-int main(void)
-{
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -357,8 +357,4 @@ TEST(test_concurrent_readers)
 	assert_int_equal(wrong, 0);
 }
 
-int main(void)
-{
-	alarm(120);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -26,7 +26,6 @@
 #include "xdd/base/err.h"
 #include "xdd/sys/clock.h"
 
-#define WATCHDOG_S 120
 #define BIG_BYTES (8u << 20)
 
 static const struct connection_options usual = { .timeout_ns = 20 * SECOND_NS };
@@ -515,7 +514,6 @@ TEST(test_wait)
 
 int main(void)
 {
-	alarm(WATCHDOG_S);
 	signal(SIGPIPE, SIG_DFL);
 	clock_start();
 	clock_calibrate();

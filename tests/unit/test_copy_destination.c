@@ -20,7 +20,6 @@
 #include "xdd/base/status.h"
 
 #define BLOCK (64u << 10)
-#define WATCHDOG_S 120
 
 /* ---- the C library: a directory that takes long to make ---- */
 
@@ -678,9 +677,4 @@ TEST(test_loss_in_offer)
 	rig_close(&r);
 }
 
-int main(void)
-{
-	alarm(WATCHDOG_S);
-	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(ignore_sigpipe, NULL)

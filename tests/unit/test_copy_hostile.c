@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #define BLOCK (64u << 10)
-#define WATCHDOG_S 120
 
 static uint8_t zeros[4 * BLOCK];
 
@@ -324,9 +323,4 @@ TEST(test_finish)
 	refused(&r, "before all was done");
 }
 
-int main(void)
-{
-	alarm(WATCHDOG_S);
-	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(ignore_sigpipe, NULL)

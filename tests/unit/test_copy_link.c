@@ -20,7 +20,6 @@
 #include "xdd/base/err.h"
 #include "xdd/sys/clock.h"
 
-#define WATCHDOG_S 120
 #define BIG_BYTES (3u << 20)
 
 static const struct connection_options usual = { .timeout_ns = 20 * SECOND_NS };
@@ -596,15 +595,4 @@ TEST(test_replay)
 	close_bare(&d);
 }
 
-int main(void)
-{
-	const char *why;
-
-	if (!digest_available(&why)) {
-		printf("1..0 # SKIP %s\n", why);
-		return 0;
-	}
-	alarm(WATCHDOG_S);
-	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_IF(digest_available(&reason), ignore_sigpipe, NULL)

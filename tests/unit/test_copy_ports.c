@@ -21,7 +21,6 @@
 #include "xdd/base/err.h"
 #include "xdd/sys/clock.h"
 
-#define WATCHDOG_S 120
 #define CONNECTIONS 8
 /* A limit that no test reaches, and the time in which what does not wait for it has ended. */
 #define WAIT_NS (60 * SECOND_NS)
@@ -504,15 +503,4 @@ TEST(test_owner)
 	close(fd);
 }
 
-int main(void)
-{
-	const char *why;
-
-	if (!digest_available(&why) || !net_key_available(&why)) {
-		printf("1..0 # SKIP %s\n", why);
-		return 0;
-	}
-	alarm(WATCHDOG_S);
-	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_IF(digest_available(&reason) && net_key_available(&reason), ignore_sigpipe, NULL)

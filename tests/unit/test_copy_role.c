@@ -542,8 +542,4 @@ TEST(test_worse_status)
 	assert_int_equal(copy_worse_status(XDD_MISCOMPARE, 0), XDD_MISCOMPARE);
 }
 
-int main(void)
-{
-	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(ignore_sigpipe, NULL)

@@ -17,7 +17,6 @@
 #include "copy_source_rig.h"
 #include "xdd/base/units.h"
 
-#define WATCHDOG_S 300
 #define SMALL_BYTES 1000u
 #define LARGE_BYTES 1000000u
 #define HUGE_BYTES (20u << 20) /* more than fits into the buffers of all connections */
@@ -718,9 +717,4 @@ TEST(test_directory_of_answered)
 	assert_int_equal(system(command), 0);
 }
 
-int main(void)
-{
-	alarm(WATCHDOG_S);
-	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(ignore_sigpipe, NULL)

@@ -24,8 +24,6 @@
 #include "xdd/sys/child.h"
 #include "xdd/sys/clock.h"
 
-#define WATCHDOG_S 120
-
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
 #define BANNER COPY_BANNER " " TEXT(COPY_PROTOCOL)
@@ -496,7 +494,6 @@ int main(void)
 		printf("1..0 # SKIP %s\n", why);
 		return 0;
 	}
-	alarm(WATCHDOG_S);
 	signal(SIGPIPE, SIG_IGN);
 	write_answer();
 	failed = cmocka_run_group_tests(tests, NULL, NULL);

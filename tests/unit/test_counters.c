@@ -12,8 +12,6 @@
 
 #include "xdd/stat/counters.h"
 
-#define WATCHDOG_S 120
-
 TEST(test_clear)
 {
 	struct tally t;
@@ -300,8 +298,4 @@ TEST(test_read_while_written)
 	assert_int_equal(tally_bytes(&t), 512 * tally_ops(&t));
 }
 
-int main(void)
-{
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

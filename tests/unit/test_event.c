@@ -11,7 +11,6 @@
 #include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
-#define WATCHDOG_S 120
 #define STEPS 20000
 #define WAITERS 4
 
@@ -121,8 +120,4 @@ TEST(test_signal_before_wait)
 	assert_int_equal(atomic_load(&e.listeners), 0);
 }
 
-int main(void)
-{
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -297,8 +297,4 @@ TEST(test_port_in_use)
 	end(&r);
 }
 
-int main(void)
-{
-	alarm(5 * LIMIT_S);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

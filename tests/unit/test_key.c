@@ -205,14 +205,4 @@ TEST(test_cookie)
 	}
 }
 
-int main(void)
-{
-	const char *why;
-
-	if (!net_key_available(&why)) {
-		printf("1..0 # SKIP %s\n", why);
-		return 0;
-	}
-	alarm(60);
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS_IF(net_key_available(&reason), set_up, tear_down)

@@ -11,7 +11,6 @@
 
 #include "xdd/sync/wait.h"
 
-#define WATCHDOG_S 120
 #define THREADS 16u
 #define ROUNDS 20000u
 
@@ -210,8 +209,4 @@ TEST(test_cancel_in_traffic)
 	}
 }
 
-int main(void)
-{
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -17,8 +17,6 @@
 
 #include "xdd/base/log.h"
 
-#define WATCHDOG_S 120
-
 static char directory[] = "/tmp/xdd-test-log-XXXXXX";
 static char path[sizeof(directory) + 8];
 static char content[1 << 20];
@@ -292,8 +290,4 @@ TEST(test_terminal)
 	close(null);
 }
 
-int main(void)
-{
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, make_directory, remove_directory);
-}
+RUN_TESTS(make_directory, remove_directory)

@@ -13,8 +13,6 @@
 #include "net_rig.h"
 #include "session_rig.h"
 
-#define WATCHDOG_S 300
-
 static struct rig_copy keyed_copy(uint8_t source, uint8_t destination)
 {
 	struct rig_copy c = rig_copy(3, 2, 40);
@@ -129,15 +127,4 @@ TEST(test_one_encrypts)
 	}
 }
 
-int main(void)
-{
-	const char *why;
-
-	alarm(WATCHDOG_S);
-	signal(SIGPIPE, SIG_IGN);
-	if (!digest_available(&why) || !net_key_available(&why)) {
-		printf("1..0 # SKIP %s\n", why);
-		return 0;
-	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_IF(digest_available(&reason) && net_key_available(&reason), ignore_sigpipe, NULL)

@@ -13,7 +13,6 @@
 #include "xdd/sync/wait.h"
 #include "xdd/sys/clock.h"
 
-#define WATCHDOG_S 120
 #define HOUR_NS (3600ull * 1000000000ull)
 #define MS_NS 1000000ull
 
@@ -208,8 +207,4 @@ TEST(test_many_ask)
 	}
 }
 
-int main(void)
-{
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -26,7 +26,6 @@
 #include "xdd/base/err.h"
 #include "xdd/sys/clock.h"
 
-#define WATCHDOG_S 240
 #define HOST "127.0.0.1"
 #define BIG_BYTES (8u << 20)
 
@@ -452,7 +451,6 @@ TEST(test_replay)
 
 int main(void)
 {
-	alarm(WATCHDOG_S);
 	/* As the program does: OpenSSL writes with write(2). */
 	signal(SIGPIPE, SIG_IGN);
 	clock_start();

@@ -12,7 +12,6 @@
 
 #include "run/issue/order.h"
 
-#define WATCHDOG_S 120
 #define THREADS 8u
 #define LAPS 10u /* how often the table is gone through */
 
@@ -222,8 +221,4 @@ TEST(test_cancel_sleepers)
 	tot_destroy(&t);
 }
 
-int main(void)
-{
-	alarm(WATCHDOG_S);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)
