@@ -14,13 +14,12 @@
 #include <unistd.h>
 
 #include "plan/parse.h"
+#include "scratch.h"
 #include "xdd/base/log.h"
 #include "xdd/plan/option.h"
 
 #define DATA_BYTES 100000u /* no multiple of a block */
 #define MAX_WORDS 64
-
-static char directory[] = "/tmp/xdd-test-parse-XXXXXX";
 
 static inline void write_file(const char *name, const char *text, size_t size)
 {
@@ -38,22 +37,13 @@ static inline int set_up(void **state)
 {
 	char *data = calloc(1, DATA_BYTES);
 
-	if (!data || !mkdtemp(directory) || chdir(directory))
+	if (!data || enter_directory(state))
 		return -1;
 	write_file("data", data, DATA_BYTES);
 	write_file("empty", "", 0);
 	write_file("list", "0 4 2 r\n1 0 1 r\n2 9 2 r 0 0\n", 28);
 	free(data);
 	return log_open("log");
-}
-
-static inline int tear_down(void **state)
-{
-	static const char *const names[] = { "data", "empty", "list", "log", "setup", "deeper" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		unlink(names[i]);
-	return chdir("/") || rmdir(directory);
 }
 
 /* The messages since the last call. */

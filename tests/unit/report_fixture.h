@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scratch.h"
 #include "xdd/report/report.h"
 
 #define MAX_TEXT 65536
@@ -23,33 +24,6 @@
 #define FORMAT "+WHAT+OPS+BANDWIDTH"
 #define PASS_LINE "QUEUE_PASS,10,0.041\n"
 #define COMBINED_LINE "COMBINED,10,0.041\n"
-
-/* A directory for each test to run in; what tests leave there is removed by its name. */
-static char directory[4096];
-static int home = -1;
-
-static inline int enter_directory(void **state)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(directory, sizeof(directory), "%s/xdd-report-XXXXXX", tmp ? tmp : "/tmp");
-	home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return home < 0 || !mkdtemp(directory) || chdir(directory) < 0 ? -1 : 0;
-}
-
-static inline int leave_directory(void **state)
-{
-	static const char *const names[] = { "a.csv",	 "b.csv",  "out.txt", "err.txt",
-					     "link.csv", "stdout", "stderr",  "data" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		unlink(names[i]);
-	rmdir("sub");
-	if (fchdir(home) < 0)
-		return -1;
-	close(home);
-	return rmdir(directory);
-}
 
 static inline void put_file(const char *name, const char *text)
 {
@@ -204,6 +178,6 @@ static inline const char *error_of(enum xdd_status (*call)(const struct plan *),
 	assert_string_equal(error_of(report_check, plan, XDD_BAD_ARGUMENT), "xdd: " message "\n")
 #define assert_accepted(plan) error_of(report_check, plan, XDD_OK)
 
-#define FIXTURE_TEST(name) TEST_SETUP_TEARDOWN(name, enter_directory, leave_directory)
+#define FIXTURE_TEST(name) TEST_SETUP_TEARDOWN(name, enter_directory, remove_directory)
 
 #endif

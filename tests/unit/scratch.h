@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A directory of the test program, which it works in: set-up and tear-down of a group. */
+/* A directory that tests work in: set-up and tear-down of a group, or of each test. */
 #ifndef XDD_TESTS_UNIT_SCRATCH_H
 #define XDD_TESTS_UNIT_SCRATCH_H
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@ static char directory[] = "/tmp/xdd-test-XXXXXX";
 /* Other users may enter it. */
 static inline int enter_directory(void **state)
 {
+	memset(strchr(directory, '\0') - 6, 'X', 6);
 	return mkdtemp(directory) && chdir(directory) == 0 && chmod(".", 0755) == 0 ? 0 : -1;
 }
 

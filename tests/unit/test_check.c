@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "check_fixture.h"
+#include "scratch.h"
 
 static struct check_notes notes;
 
@@ -265,16 +266,14 @@ TEST(test_advice_names)
 
 /* ---- a disk below a root of the test's own ---- */
 
-static char root[512];
-
 /* Create file `name` below the root with a line of text, and its directories. */
 static void put(const char *name, const char *text)
 {
 	char path[1024];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", root, name);
-	for (char *p = path + strlen(root) + 1; (p = strchr(p, '/')); p++) {
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	for (char *p = path + strlen(directory) + 1; (p = strchr(p, '/')); p++) {
 		*p = '\0';
 		mkdir(path, 0700);
 		*p = '/';
@@ -283,22 +282,6 @@ static void put(const char *name, const char *text)
 	assert_non_null(f);
 	fprintf(f, "%s\n", text);
 	fclose(f);
-}
-
-static int begin_root(void **state)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(root, sizeof(root), "%s/check-XXXXXX", tmp ? tmp : "/tmp");
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int end_root(void **state)
-{
-	char command[600];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", root);
-	return system(command);
 }
 
 #define BLOCK "sys/class/block/"
@@ -315,7 +298,7 @@ TEST(test_nvme)
 	put(BLOCK "nvme0n1/queue/rotational", "0");
 	put(BLOCK "nvme0n1/queue/scheduler", "mq-deadline [none] kyber");
 	put(BLOCK "nvme0n1/queue/max_sectors_kb", "128");
-	check_device_read(&d, root, "nvme0n1");
+	check_device_read(&d, directory, "nvme0n1");
 	assert_string_equal(d.name, "nvme0n1");
 	assert_string_equal(d.model, "Fast Disk 980");
 	assert_string_equal(d.link_now, "8.0 GT/s x4");
@@ -325,7 +308,7 @@ TEST(test_nvme)
 	assert_int_equal(d.most_bytes, 131072);
 	put(BLOCK "nvme0n1/device/device/current_link_speed", "16.0 GT/s PCIe");
 	d = (struct check_device){ .removable = false };
-	check_device_read(&d, root, "nvme0n1");
+	check_device_read(&d, directory, "nvme0n1");
 	assert_string_equal(d.link_now, "");
 }
 
@@ -341,10 +324,10 @@ TEST(test_usb)
 	put("sys/devices/usb1/1-2/host0/block/sda/device/model", "X");
 	put("sys/devices/usb1/1-2/host0/block/sda/device/queue_depth", "1");
 	put("sys/class/block/none", "");
-	snprintf(from, sizeof(from), "%s/" BLOCK "sda", root);
-	snprintf(to, sizeof(to), "%s/sys/devices/usb1/1-2/host0/block/sda", root);
+	snprintf(from, sizeof(from), "%s/" BLOCK "sda", directory);
+	snprintf(to, sizeof(to), "%s/sys/devices/usb1/1-2/host0/block/sda", directory);
 	assert_int_equal(symlink(to, from), 0);
-	check_device_read(&d, root, "sda");
+	check_device_read(&d, directory, "sda");
 	assert_int_equal(d.usb_mbits, 480);
 	assert_int_equal(d.queue_depth, 1);
 	assert_true(d.removable);
@@ -375,7 +358,7 @@ TEST(test_virtual)
 		put(path, disks[i].vendor);
 		snprintf(path, sizeof(path), BLOCK "%s/device/model", disks[i].name);
 		put(path, disks[i].model);
-		check_device_read(&d, root, disks[i].name);
+		check_device_read(&d, directory, disks[i].name);
 		assert_int_equal(d.is_virtual, disks[i].is_virtual);
 	}
 }
@@ -387,7 +370,7 @@ TEST(test_layers)
 	put(BLOCK "md0/md/level", "raid5");
 	put(BLOCK "md0/md/degraded", "1");
 	put(BLOCK "md0/md/sync_action", "recover");
-	check_device_read(&d, root, "md0");
+	check_device_read(&d, directory, "md0");
 	assert_string_equal(d.raid, "raid5");
 	assert_int_equal(d.raid_degraded, 1);
 	assert_string_equal(d.raid_action, "recover");
@@ -395,15 +378,15 @@ TEST(test_layers)
 	put(BLOCK "loop0/loop/backing_file", "/data/disk.img");
 	put(BLOCK "loop0/loop/dio", "0");
 	d = (struct check_device){ .removable = false };
-	check_device_read(&d, root, "md0");
+	check_device_read(&d, directory, "md0");
 	assert_string_equal(d.raid_action, "");
-	check_device_read(&d, root, "loop0");
+	check_device_read(&d, directory, "loop0");
 	assert_string_equal(d.loop_file, "/data/disk.img");
 	assert_true(d.loop_buffered);
 	d = (struct check_device){ .removable = false };
-	check_device_read(&d, root, "missing");
+	check_device_read(&d, directory, "missing");
 	assert_string_equal(d.name, "missing");
 	assert_false(d.loop_buffered);
 }
 
-RUN_TESTS(begin_root, end_root)
+RUN_TESTS(enter_directory, remove_directory)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the command line of xdd copy means; tests/func/copy_options.py has what it refuses.
+ * The command line of xdd copy: src/commands/copy_words.c, copy_options.c. Lines that are refused
+ * are in tests/func/copy_options.py.
  */
 #include "unit.h"
 

@@ -177,4 +177,4 @@ TEST(test_depth)
 	assert_int_equal(addresses[1].ports, 1);
 }
 
-RUN_TESTS(set_up, tear_down)
+RUN_TESTS(set_up, remove_directory)

@@ -260,4 +260,4 @@ TEST_TEARDOWN(test_multiples, forget_plan)
 			       "of 512 bytes; it is 768\n"));
 }
 
-RUN_TESTS(set_up, tear_down)
+RUN_TESTS(set_up, remove_directory)

@@ -285,4 +285,4 @@ TEST_SETUP_TEARDOWN(test_message, begin, forget_plan)
 	}
 }
 
-RUN_TESTS(set_up, tear_down)
+RUN_TESTS(set_up, remove_directory)

@@ -15,24 +15,10 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "scratch.h"
 #include "xdd/base/err.h"
 #include "xdd/io/guard.h"
 #include "xdd/plan/engine_info.h"
-
-static char root[] = "/tmp/xdd-test-guard-XXXXXX";
-
-static int make_root(void **state)
-{
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", root);
-	return system(command);
-}
 
 /* Make the directories of a path, and a file there with that text; NULL: a directory. */
 static void put(const char *path, const char *text)
@@ -40,8 +26,8 @@ static void put(const char *path, const char *text)
 	char full[256];
 	FILE *f;
 
-	snprintf(full, sizeof(full), "%s%s", root, path);
-	for (char *p = full + strlen(root) + 1; (p = strchr(p, '/')); p++) {
+	snprintf(full, sizeof(full), "%s%s", directory, path);
+	for (char *p = full + strlen(directory) + 1; (p = strchr(p, '/')); p++) {
 		*p = '\0';
 		assert_true(mkdir(full, 0700) == 0 || errno == EEXIST);
 		*p = '/';
@@ -61,7 +47,7 @@ static void point(const char *path, const char *to)
 	char full[256];
 
 	put(path, "");
-	snprintf(full, sizeof(full), "%s%s", root, path);
+	snprintf(full, sizeof(full), "%s%s", directory, path);
 	assert_int_equal(unlink(full), 0);
 	assert_int_equal(symlink(to, full), 0);
 }
@@ -118,7 +104,7 @@ static void used(unsigned minor_no, const char *text)
 {
 	struct err why = { 0 };
 
-	assert_true(guard_in_use(root, makedev(8, minor_no), &why));
+	assert_true(guard_in_use(directory, makedev(8, minor_no), &why));
 	assert_string_equal(why.text, text);
 }
 
@@ -126,7 +112,7 @@ static void unused(unsigned minor_no)
 {
 	struct err why = { 0 };
 
-	assert_false(guard_in_use(root, makedev(8, minor_no), &why));
+	assert_false(guard_in_use(directory, makedev(8, minor_no), &why));
 }
 
 TEST(test_tree)
@@ -151,9 +137,9 @@ TEST(test_names)
 {
 	char node[128];
 
-	snprintf(node, sizeof(node), "%s/dev", root);
+	snprintf(node, sizeof(node), "%s/dev", directory);
 	assert_int_equal(mkdir(node, 0700), 0);
-	snprintf(node, sizeof(node), "%s/dev/a disk", root);
+	snprintf(node, sizeof(node), "%s/dev/a disk", directory);
 	if (mknod(node, S_IFBLK | 0600, makedev(8, 96)))
 		skip(); /* that is for root */
 	unused(96);
@@ -175,9 +161,9 @@ static const char *file_use(const char *path)
 	struct stat st;
 	bool is;
 
-	snprintf(full, sizeof(full), "%s%s", root, path);
+	snprintf(full, sizeof(full), "%s%s", directory, path);
 	assert_int_equal(stat(full, &st), 0);
-	assert_int_equal(guard_loops_read(&loops, root), 0);
+	assert_int_equal(guard_loops_read(&loops, directory), 0);
 	is = guard_file_in_use(&loops, &st, &why);
 	guard_loops_free(&loops);
 	return is ? why.text : NULL;
@@ -216,7 +202,7 @@ TEST(test_loops)
 	assert_null(file_use("/img2"));
 	assert_null(file_use("/other"));
 
-	snprintf(path, sizeof(path), "%s/dev/loop1", root);
+	snprintf(path, sizeof(path), "%s/dev/loop1", directory);
 	if (mknod(path, S_IFBLK | 0600, makedev(7, 1)))
 		skip(); /* that is for root */
 	put("/sys/block/loop9/dev", "7:9\n");
@@ -231,7 +217,7 @@ TEST(test_loop_over_device)
 	char node[128];
 
 	unused(1);
-	snprintf(node, sizeof(node), "%s/dev/part", root);
+	snprintf(node, sizeof(node), "%s/dev/part", directory);
 	if (mknod(node, S_IFBLK | 0600, makedev(8, 1)))
 		skip();
 	put("/proc/self/mountinfo", "");
@@ -310,10 +296,10 @@ TEST(test_one_storage)
 	struct stat st;
 	dev_t storage;
 
-	snprintf(used_path, sizeof(used_path), "%s/img0", root);
-	snprintf(path, sizeof(path), "%s/other", root);
+	snprintf(used_path, sizeof(used_path), "%s/img0", directory);
+	snprintf(path, sizeof(path), "%s/other", directory);
 	put("/proc/self/mountinfo", "50 1 7:0 / /on rw - ext4 /dev/loop0 rw\n");
-	assert_int_equal(guard_loops_read(&loops, root), 0);
+	assert_int_equal(guard_loops_read(&loops, directory), 0);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(guard_file_of(&loops, used_path, &st, &why), -EBUSY);
 		assert_non_null(strstr(why.text, "it backs the loop device loop0"));
@@ -334,9 +320,9 @@ TEST(test_one_storage)
 	assert_int_equal(loops.storage, storage);
 	/* A directory passes, and says nothing about files. */
 	loops.storage = 0;
-	assert_int_equal(guard_file_of(&loops, root, &st, &why), 0);
+	assert_int_equal(guard_file_of(&loops, directory, &st, &why), 0);
 	assert_int_equal(loops.storage, 0);
-	snprintf(path, sizeof(path), "%s/none", root);
+	snprintf(path, sizeof(path), "%s/none", directory);
 	assert_int_equal(guard_file_of(&loops, path, &st, &why), -ENOENT);
 	assert_string_equal(why.text, strerror(ENOENT));
 	guard_loops_free(&loops);
@@ -350,11 +336,11 @@ TEST(test_unknown_storage)
 	struct guard_loops loops;
 	struct stat st;
 
-	assert_int_equal(guard_loops_read(&loops, root), 0);
-	snprintf(path, sizeof(path), "%s/img0", root);
+	assert_int_equal(guard_loops_read(&loops, directory), 0);
+	snprintf(path, sizeof(path), "%s/img0", directory);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(guard_file(&loops, -1, &st, &why), -EBUSY);
-	snprintf(path, sizeof(path), "%s/other", root);
+	snprintf(path, sizeof(path), "%s/other", directory);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(guard_file(&loops, -1, &st, &why), 0);
 	guard_loops_free(&loops);
@@ -373,4 +359,4 @@ TEST(test_among_devices)
 	assert_false(guard_among_devices(&other));
 }
 
-RUN_TESTS(make_root, remove_root)
+RUN_TESTS(enter_directory, remove_directory)

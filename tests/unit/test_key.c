@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scratch.h"
 #include "xdd/base/err.h"
 #include "xdd/net/connection.h"
 
@@ -23,7 +24,6 @@ static const uint8_t digits[NET_KEY_BYTES] = {
 };
 
 static const char path[] = "key";
-static char directory[256];
 
 /* Write `n` bytes to the file, with `mode`. */
 static void put(const void *data, size_t n, mode_t mode)
@@ -165,20 +165,6 @@ TEST(test_environment)
 	unsetenv("XDD_E2E_KEY");
 }
 
-static int set_up(void **state)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(directory, sizeof(directory), "%s/xdd-key-XXXXXX", tmp ? tmp : "/tmp");
-	return !mkdtemp(directory) || chdir(directory) < 0 ? -1 : 0;
-}
-
-static int tear_down(void **state)
-{
-	unlink(path);
-	return chdir("/") < 0 || rmdir(directory) < 0 ? -1 : 0;
-}
-
 /* -cookie takes digits of either case, and has the limit on length of a key file. */
 TEST(test_cookie)
 {
@@ -205,4 +191,4 @@ TEST(test_cookie)
 	}
 }
 
-RUN_TESTS_IF(net_key_available(&reason), set_up, tear_down)
+RUN_TESTS_IF(net_key_available(&reason), enter_directory, remove_directory)

@@ -15,10 +15,10 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "scratch.h"
 #include "xdd/base/log.h"
 
-static char directory[] = "/tmp/xdd-test-log-XXXXXX";
-static char path[sizeof(directory) + 8];
+static const char path[] = "log";
 static char content[1 << 20];
 
 static const char *read_log(void)
@@ -33,20 +33,6 @@ static const char *read_log(void)
 	close(fd);
 	content[used] = '\0';
 	return content;
-}
-
-static int make_directory(void **state)
-{
-	if (!mkdtemp(directory))
-		return -1;
-	snprintf(path, sizeof(path), "%s/log", directory);
-	return 0;
-}
-
-static int remove_directory(void **state)
-{
-	unlink(path);
-	return rmdir(directory);
 }
 
 /* Begin with an empty file, which log_open() promises. */
@@ -290,4 +276,4 @@ TEST(test_terminal)
 	close(null);
 }
 
-RUN_TESTS(make_directory, remove_directory)
+RUN_TESTS(enter_directory, remove_directory)

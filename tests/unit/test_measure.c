@@ -65,4 +65,4 @@ TEST_TEARDOWN(test_limits, forget_plan)
 	refused("bytes 5", "expected time, op, percent, mbytes or kbytes; did you mean mbytes?");
 }
 
-RUN_TESTS(set_up, tear_down)
+RUN_TESTS(set_up, remove_directory)

@@ -14,12 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scratch.h"
 #include "xdd/base/file.h"
 
-#define FIXTURE_TEST(name) TEST_SETUP_TEARDOWN(name, enter_directory, leave_directory)
-
-static char directory[4096];
-static int home = -1;
+#define FIXTURE_TEST(name) TEST_SETUP_TEARDOWN(name, enter_directory, remove_directory)
 
 static unsigned names(void)
 {
@@ -69,26 +67,6 @@ int fsync(int fd)
 	errno = flush_error;
 	flush_error = 0;
 	return errno ? -1 : 0;
-}
-
-static int enter_directory(void **state)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	snprintf(directory, sizeof(directory), "%s/xdd-newfile-XXXXXX", tmp ? tmp : "/tmp");
-	home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return home < 0 || !mkdtemp(directory) || chdir(directory) < 0 ? -1 : 0;
-}
-
-static int leave_directory(void **state)
-{
-	unlink("a");
-	unlink("link");
-	rmdir("sub");
-	if (fchdir(home) < 0)
-		return -1;
-	close(home);
-	return rmdir(directory);
 }
 
 FIXTURE_TEST(test_durable)

@@ -422,4 +422,4 @@ PARSE_TEST(cycles)
 	    "-starttrigger 0: must be another target: a target cannot wait for itself");
 }
 
-RUN_TESTS(set_up, tear_down)
+RUN_TESTS(set_up, remove_directory)

@@ -285,4 +285,4 @@ TEST(robustness)
 	assert_in_range(accepted, ROBUSTNESS_RUNS / 50, ROBUSTNESS_RUNS - ROBUSTNESS_RUNS / 10);
 }
 
-RUN_TESTS(set_up, tear_down)
+RUN_TESTS(set_up, remove_directory)

@@ -75,14 +75,8 @@ static int set_up_files(void **state)
 
 static int tear_down_files(void **state)
 {
-	static const char *const names[] = { "soft",	     "hard",	      "dangling",
-					     "subsoft",	     "data.00000001", "data.00000002",
-					     "data.00000003" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		unlink(names[i]);
 	arena_free(plan.arena);
-	return rmdir("sub") || tear_down(state);
+	return remove_directory(state);
 }
 
 /* ---- identities ---- */

@@ -14,38 +14,15 @@
 #include <unistd.h>
 
 #include "plan/feature.h"
+#include "scratch.h"
 #include "xdd/base/log.h"
 #include "xdd/io/access.h"
 
 #define BLOCK 512u
 #define REQ (8u * BLOCK)
 
-static char directory[] = "/tmp/xdd-test-seekfile-XXXXXX";
-static char save_name[64];
-static char text_path[64];
+static const char save_name[] = "list", text_path[] = "text";
 static char content[1 << 16];
-
-static int make_directory(void **state)
-{
-	if (!mkdtemp(directory))
-		return -1;
-	snprintf(save_name, sizeof(save_name), "%s/list", directory);
-	snprintf(text_path, sizeof(text_path), "%s/text", directory);
-	return 0;
-}
-
-/* With what a test that failed has left in it. */
-static int remove_directory(void **state)
-{
-	DIR *dir = opendir(directory);
-
-	if (!dir)
-		return -1;
-	for (struct dirent *e = readdir(dir); e; e = readdir(dir))
-		unlinkat(dirfd(dir), e->d_name, e->d_type == DT_DIR ? AT_REMOVEDIR : 0);
-	closedir(dir);
-	return rmdir(directory);
-}
 
 static unsigned count_files(void)
 {
@@ -431,4 +408,4 @@ TEST(test_load_nothing)
 			 -EISDIR);
 }
 
-RUN_TESTS(make_directory, remove_directory)
+RUN_TESTS(enter_directory, remove_directory)

@@ -10,34 +10,17 @@
 #include <unistd.h>
 
 #include "plan/parse.h"
+#include "scratch.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 
 #define WORDS_TEST(name) TEST_SETUP_TEARDOWN(name, new_arena, free_arena)
 
-static char directory[] = "/tmp/xdd-test-words-XXXXXX";
-static char setup_path[sizeof(directory) + 8];
-static char log_path[sizeof(directory) + 8];
+static const char setup_path[] = "setup", log_path[] = "log";
 static struct arena *arena;
 static struct setup_words found;
 static struct word *words;
 static size_t n_words;
-
-static int set_up(void **state)
-{
-	if (!mkdtemp(directory))
-		return -1;
-	snprintf(setup_path, sizeof(setup_path), "%s/setup", directory);
-	snprintf(log_path, sizeof(log_path), "%s/log", directory);
-	return log_open(log_path);
-}
-
-static int tear_down(void **state)
-{
-	unlink(setup_path);
-	unlink(log_path);
-	return rmdir(directory);
-}
 
 /* The one line that was written to the log since the last call, without its newline. */
 static const char *message(void)
@@ -321,4 +304,9 @@ WORDS_TEST(bad_sections)
 	message();
 }
 
-RUN_TESTS(set_up, tear_down)
+static int begin(void **state)
+{
+	return enter_directory(state) || log_open(log_path) ? -1 : 0;
+}
+
+RUN_TESTS(begin, remove_directory)

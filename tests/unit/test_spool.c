@@ -11,21 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "scratch.h"
 #include "xdd/base/file.h"
 
 #define LINES 50000 /* more than one buffer */
-
-static char directory[] = "/tmp/test_spool.XXXXXX";
-
-static int set_up(void **state)
-{
-	return mkdtemp(directory) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	return rmdir(directory);
-}
 
 static size_t names_in(const char *path)
 {
@@ -114,4 +103,4 @@ TEST(test_full)
 	fclose(spool);
 }
 
-RUN_TESTS(set_up, tear_down)
+RUN_TESTS(enter_directory, remove_directory)

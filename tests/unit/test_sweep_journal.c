@@ -240,4 +240,4 @@ TEST(test_none)
 	says("sweep: journal: No such file or directory");
 }
 
-RUN_TESTS(set_up, tear_down)
+RUN_TESTS(set_up, remove_directory)

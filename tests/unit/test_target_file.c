@@ -14,12 +14,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "scratch.h"
 #include "xdd/io/target_file.h"
 
 #define NOBODY 65534
 
-static char directory[] = "/tmp/xdd-test-target-XXXXXX";
-static char path[64], missing[64], nowhere[64];
+static const char path[] = "file", missing[] = "missing", nowhere[] = "no/where";
 
 static void write_file(const char *name, const char *text)
 {
@@ -28,24 +28,6 @@ static void write_file(const char *name, const char *text)
 	assert_non_null(f);
 	fputs(text, f);
 	assert_int_equal(fclose(f), 0);
-}
-
-static int make_directory(void **state)
-{
-	if (!mkdtemp(directory))
-		return -1;
-	snprintf(path, sizeof(path), "%s/file", directory);
-	snprintf(missing, sizeof(missing), "%s/missing", directory);
-	snprintf(nowhere, sizeof(nowhere), "%s/no/where", directory);
-	write_file(path, "content");
-	return chdir(directory);
-}
-
-static int remove_directory(void **state)
-{
-	unlink(path);
-	unlink(missing);
-	return rmdir(directory);
 }
 
 static struct target_plan plan_of(const char *name, enum op_request op)
@@ -508,4 +490,12 @@ TEST(test_null)
 	assert_int_equal(access("null", F_OK), -1);
 }
 
-RUN_TESTS(make_directory, remove_directory)
+static int begin(void **state)
+{
+	if (enter_directory(state))
+		return -1;
+	write_file(path, "content");
+	return 0;
+}
+
+RUN_TESTS(begin, remove_directory)

@@ -44,8 +44,8 @@ __attribute__((unused)) static struct CMUnitTest tests[64];
 #define TEST_SETUP_TEARDOWN(name, setup, teardown) TEST_(name, setup, teardown, __COUNTER__)
 
 /*
- * The end of a program: all tests, between two functions that may be NULL. Without `available`, which
- * sets `reason`, none. run-test ends a program that hangs.
+ * The end of a program: all tests, between two functions that may be NULL. Without `available`,
+ * which sets `reason`, none. run-test ends a program that hangs.
  */
 #define RUN_TESTS(setup, teardown) RUN_TESTS_IF(true, setup, teardown)
 #define RUN_TESTS_IF(available, setup, teardown)                       \
