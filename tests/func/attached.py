@@ -83,5 +83,4 @@ def test_refused():
     t.ok(run.status == 2 and "-attached ssh: expected input or output" in run.err, "another stream", run)
 
 
-t.run(test_input, test_output, test_completes, test_before, test_refused)
-t.done()
+t.run_all()

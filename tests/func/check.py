@@ -332,6 +332,4 @@ def test_progress():
     t.ok(not any("1 of 3" in line for line in screen.lines), "and the result has no trace of it", screen)
 
 
-t.run(test_file, test_commands, test_widths, test_reads_only, test_refused, test_rights, test_first_word, test_memory,
-      test_holes, test_sizes, test_loop, test_no_sys, test_errors, test_ctrl_c, test_several, test_help, test_progress)
-t.done()
+t.run_all()

@@ -416,6 +416,4 @@ def test_refused():
     t.equal((run.status, m.NO_SPACE in run.err), (2, True), "output to a full disk", run)
 
 
-t.run(test_same, test_real_difference, test_interval, test_factors, test_targets, test_terminal, test_run_time, test_percentiles, test_not_reproducible,
-      test_groups, test_failif, test_differences, test_whole_values, test_refused)
-t.done()
+t.run_all()

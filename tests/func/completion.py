@@ -218,6 +218,4 @@ with open(os.path.join(t.path(".ssh"), "known_hosts"), "w", encoding="ascii") as
             "*.example.com ssh-ed25519 AAAA\ndelta ssh-ed25519 AAAA\n")
 with open(os.path.join(t.path(".ssh"), "config"), "w", encoding="ascii") as f:
     f.write("Host alpha *.wild\n  Port 22\nHost *\n")
-t.run(test_words, test_commands_and_columns, test_files, test_links, test_multi, test_nightly, test_xddcp, test_xddcp_letters,
-      test_xddcp_values, test_zsh_and_fish)
-t.done()
+t.run_all()

@@ -319,5 +319,4 @@ def test_ended():
         t.ok(why is None, "%d mixes, ended by %s" % (number + 1, name), "%s\n%s" % (why, run))
 
 
-t.run(test_mixes, test_ended)
-t.done()
+t.run_all()

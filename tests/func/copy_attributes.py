@@ -185,5 +185,4 @@ def test_as_user():
 
 if not ROOT:
     t.skip_all("owners can be given by root only")
-t.run(test_each_failure, test_existing, test_compared, test_as_user)
-t.done()
+t.run_all()

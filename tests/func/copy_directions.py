@@ -158,10 +158,4 @@ def test_remote_xdd():
                  "%s: -b %s is refused before anything is copied" % (name, os.path.basename(words)), r)
 
 
-test_itself()
-test_itself_in_trees()
-test_names()
-test_directory()
-test_options_of_ssh()
-test_remote_xdd()
-t.done()
+t.run_all()

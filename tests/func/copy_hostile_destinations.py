@@ -228,10 +228,4 @@ def test_unread():
     t.ok(status not in (None, 0), "a destination that neither reads nor speaks", (status, time.monotonic() - begun))
 
 
-test_good_destination()
-test_growth()
-test_end()
-test_end_of_lost()
-test_destinations()
-test_unread()
-t.done()
+t.run_all()

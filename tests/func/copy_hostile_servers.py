@@ -361,12 +361,4 @@ def test_silent_server():
     t.ok(r.returncode == 5, "a server that says nothing, until SIGINT", (r.returncode, err))
 
 
-test_servers_as_sources()
-test_other_kinds()
-test_servers_as_destinations()
-test_no_reasons()
-test_early_ends()
-test_another_program()
-test_no_servers()
-test_silent_server()
-t.done()
+t.run_all()

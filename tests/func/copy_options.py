@@ -438,5 +438,4 @@ for file in ("a", "3", "mine", "mine.pub", "list"):
 with open(t.path("full"), "w", encoding="ascii") as f:
     f.write("text\n")
 os.mkdir(t.path("d"))
-t.run(test_options, test_names, test_combinations, test_other_tools, test_help, test_script, test_random_words, test_odd_names, test_tilde, test_lists, test_effects, test_ssh)
-t.done()
+t.run_all()

@@ -235,5 +235,4 @@ def test_kept():
 
 
 os.umask(0o022)
-t.run(test_on_the_way, test_own_directories, test_no_files_in_place, test_two_names_in_place, test_created, test_kept)
-t.done()
+t.run_all()

@@ -184,5 +184,4 @@ def test_failures():
     t.ok(os.path.getsize(there + "/data") == MIB, "the file arrived")
 
 
-t.run(test_dumps, test_reports_only, test_pull_and_paths, test_verify, test_one_time, test_own_log, test_links, test_failures)
-t.done()
+t.run_all()

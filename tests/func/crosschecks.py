@@ -455,6 +455,4 @@ def test_bound():
     return True
 
 
-t.run(test_page_cache, test_dropcache_system, test_dropcache_writes_back, test_dropcache_stays, test_holes, test_devices, test_counted,
-      test_small, test_loop, test_limit, test_direct_ignored, test_paced, test_device, test_starved, test_quota, test_stopped, test_bound)
-t.done()
+t.run_all()

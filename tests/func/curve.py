@@ -407,6 +407,4 @@ def test_help():
 
 
 
-t.run(test_points, test_widths, test_few, test_compare, test_depth, test_unsure, test_lateness, test_columns, test_dryrun, test_refused, test_errors, test_interrupted, test_law,
-      test_help)
-t.done()
+t.run_all()

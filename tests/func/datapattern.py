@@ -378,6 +378,4 @@ def test_refused():
     t.ok(run.status == 2 and "-ioengine mmap, with these keywords, transfers no data" in run.err and read(here) == before, "refused: mmap touch", run)
 
 
-t.run(test_contents, test_warning, test_random, test_reducible, test_tagged, test_mixed_is_laid_out_again, test_engines,
-      test_fill_time, test_info, test_refused)
-t.done()
+t.run_all()

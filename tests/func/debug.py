@@ -338,6 +338,4 @@ def test_none():
          "the columns without -extendedstats, QUEUE_PASS and COMBINED", run)
 
 
-t.run(test_io, test_io_kinds, test_open, test_task, test_threads_that_fail, test_timelimit, test_tot, test_lockstep,
-      test_throttle, test_user1, test_words, test_bad_input, test_extremes, test_slow_one, test_none)
-t.done()
+t.run_all()

@@ -242,5 +242,4 @@ def test_against_trace():
                  "%s, pass %d" % (title, number), "wanted: %s\nwithin %s\n%s" % (wanted, most, run))
 
 
-t.run(test_consistent, test_columns, test_document, test_operations, test_without_overlap, test_silent, test_law, test_against_trace)
-t.done()
+t.run_all()

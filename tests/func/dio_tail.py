@@ -240,6 +240,4 @@ def test_no_proc():
                    (4, 1, True, False), "without /proc: refused, and no file is left", run)
 
 
-t.run(test_guide, test_sizes, test_descriptors, test_last_write_is_alone, test_reads, test_patterns, test_device, test_said,
-      test_no_proc)
-t.done()
+t.run_all()

@@ -267,5 +267,4 @@ def test_older_documents():
     t.equal((run.status, j.rows(j.load(t.path("sum2.json")), "COMBINED")[0]["ops"]["noop"]), (0, 5), "a document without the member is combined", run)
 
 
-t.run(test_files, test_devices, test_calls, test_guard, test_refused_devices, test_warning, test_results, test_older_documents)
-t.done()
+t.run_all()

@@ -140,5 +140,4 @@ def test_no_route():
         t.ok(run.status not in (0, "timeout") and len(run.error_lines()) == 1, "no host %s: one line, and an end" % host, run)
 
 
-t.run(test_example_10_5, test_example_10_6, test_file_over_four_addresses, test_listens_only_there, test_no_route)
-t.done()
+t.run_all()

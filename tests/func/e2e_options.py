@@ -360,5 +360,4 @@ row("a restart file that is a directory", DESTINATION + TO + " -restart file dir
     m.line("target 0, new", "-restart file dir: "))
 
 check_rows()
-t.run(test_names, test_warnings, test_ports, test_queues, test_amounts, test_restart)
-t.done()
+t.run_all()

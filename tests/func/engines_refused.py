@@ -191,5 +191,4 @@ def test_sysctl():
     return None
 
 
-t.run(test_refusals, test_libaio_depth, test_together, test_iopoll, test_memlock, test_open_files, test_seccomp, test_sysctl)
-t.done()
+t.run_all()

@@ -353,8 +353,4 @@ def test_broken_pipe():
          "the reader of the results closes the pipe: a line and a status", err)
 
 
-t.run(test_end_of_file, test_only_past_the_end, test_end_of_file_direct, test_eio, test_eio_of_a_device, test_full_disk,
-      test_file_size_limit, test_max_errors, test_max_errors_to_print, test_stop_on_error,
-      test_short_and_interrupted, test_full_output, test_full_document, test_full_heartbeat, test_closed_output,
-      test_broken_pipe)
-t.done()
+t.run_all()

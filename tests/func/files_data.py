@@ -317,6 +317,4 @@ def test_retry_full():
 
 
 s.own_mounts()
-t.run(test_preallocate, test_preallocate_guide, test_pretruncate, test_flushwrite,
-      test_syncwrite, test_threshold, test_retry, test_retry_in_vain, test_retry_full)
-t.done()
+t.run_all()

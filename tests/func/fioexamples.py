@@ -134,5 +134,4 @@ def test_command_lines():
              "\n".join(map(str, (line, *runs))))
 
 
-t.run(test_examples, test_command_lines)
-t.done()
+t.run_all()

@@ -517,6 +517,4 @@ def test_output():
         t.equal((run.status, f.read()), (2, text), "a job file that is refused changes no file", run)
 
 
-t.run(test_every_option, test_reasons, test_unknown, test_refused, test_mapping, test_time, test_pre_read, test_bssplit, test_trims,
-      test_text, test_script, test_bad, test_command_line, test_standard_input, test_dry, test_run, test_parent, test_interrupted, test_output)
-t.done()
+t.run_all()

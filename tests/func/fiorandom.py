@@ -129,5 +129,4 @@ def test_random():
     return t.ok(refused < JOBS * 3 // 4, "most jobs are compared", refused)
 
 
-t.run(test_random)
-t.done()
+t.run_all()

@@ -194,5 +194,4 @@ def test_other_commands():
     t.ok(run.status == 0 and re.search(r"<tr><th[^>]*>flush</th><td[^>]*>12</td>", run.out), "xdd report: a row of its own", run)
 
 
-t.run(test_counted, test_times, test_none, test_warmup, test_intervals, test_person, test_other_commands)
-t.done()
+t.run_all()

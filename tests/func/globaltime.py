@@ -139,5 +139,4 @@ def test_timeserver():
     t.ok(not wrong, "timeserver: times of four hosts, all within their bounds", wrong)
 
 
-t.run(test_bursts, test_waits, test_timeserver)
-t.done()
+t.run_all()

@@ -379,6 +379,4 @@ def test_order():
 if os.geteuid() != 0:
     t.skip_all("loop devices are for root only")
 s.own_mounts()
-t.run(test_zoo, test_blank, test_force, test_damaged, test_mounted, test_partition, test_swap, test_btrfs_of_two,
-      test_exclusive, test_loop_over_device, test_no_sysfs, test_backing_file, test_kernel_files, test_order)
-t.done()
+t.run_all()

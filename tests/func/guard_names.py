@@ -235,5 +235,4 @@ def test_races():
 if os.geteuid() != 0:
     t.skip_all("loop devices are for root only")
 s.own_mounts()
-t.run(test_link_moves, test_link_moves_to_a_file, test_link_moves_back, test_node_disappears, test_file_disappears, test_file_replaced, test_races)
-t.done()
+t.run_all()

@@ -367,7 +367,4 @@ def test_bad_input():
     t.equal(os.path.getsize(data), 4096, "nothing was changed")
 
 
-t.run(test_lines, test_words, test_before_setup, test_latency, test_since_last_line, test_closing_lines, test_no_closing_line,
-      test_time_left, test_targets, test_passes, test_files, test_terminal, test_stopped_terminal,
-      test_signals, test_sigint, test_cut_short, test_failures, test_bad_input)
-t.done()
+t.run_all()

@@ -138,5 +138,4 @@ def test_refused():
     t.ok(run.status == 2 and len(run.error_lines()) == 1, "refused: -hogmemory without an argument", run)
 
 
-t.run(test_occupied, test_locked, test_interrupted, test_shares, test_groups, test_refused)
-t.done()
+t.run_all()

@@ -213,5 +213,4 @@ def test_passes():
 
 
 s.own_mounts()
-t.run(test_dirty, test_groups, test_in_memory, test_compressed, test_zram, test_passes)
-t.done()
+t.run_all()

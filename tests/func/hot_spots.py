@@ -76,5 +76,4 @@ def test_said():
         t.ok(run.status == 2 and m.ZIPF_EXPONENT in run.err and len(run.error_lines()) == 1, "-seek zipf %s is refused" % bad, run)
 
 
-t.run(test_shares, test_scattered, test_seen, test_said)
-t.done()
+t.run_all()

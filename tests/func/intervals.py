@@ -366,6 +366,4 @@ def test_bad_input():
              "-intervals %s is refused" % args, run)
 
 
-t.run(test_exact, test_figures, test_mixes, test_many_targets, test_copies, test_guide, test_errors, test_stall, test_signal, test_delays,
-      test_table, test_screen, test_names, test_standard_output, test_slow_reader, test_file, test_bad_input)
-t.done()
+t.run_all()

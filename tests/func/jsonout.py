@@ -606,7 +606,4 @@ def test_descriptions():
         t.equal(bare, [], name + ": each member has a description")
 
 
-t.run(test_latency, test_against_csv, test_errors, test_time_limits, test_options, test_coordination, test_names, test_standard_output,
-      test_fifo, test_replaced, test_refused, test_locked_directory, test_interrupted, test_before, test_signals, test_hang,
-      test_environment, test_environment_in_chroot, test_environment_of_devices, test_descriptions)
-t.done()
+t.run_all()

@@ -390,5 +390,4 @@ def test_bad_input():
     t.equal((run.status, "LATP9" in run.err), (2, True), "a column that there is not", run)
 
 
-t.run(test_against_sort, test_screen, test_screen_of_intervals, test_sums, test_intervals, test_short_intervals, test_intervals_of_a_hang, test_queue_pass, test_engines, test_errors_do_not_count, test_output_file, test_defaults, test_bad_input)
-t.done()
+t.run_all()

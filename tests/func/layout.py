@@ -241,6 +241,4 @@ def test_refused():
     t.equal(blocks_of(file), "ABAB", "none of these has changed the file")
 
 
-t.run(test_targets, test_amounts, test_ranks, test_random, test_reorder, test_verify, test_direct, test_saved, test_room,
-      test_refused)
-t.done()
+t.run_all()

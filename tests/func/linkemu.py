@@ -329,6 +329,4 @@ def test_nothing_stays():
         t.equal(t.until(lambda: not left(words)), True, "%s: nothing stays" % how, left(words))
 
 
-t.run(test_delay, test_jitter, test_loss, test_order, test_rate, test_corruption, test_cut, test_names,
-      test_nothing_stays)
-t.done()
+t.run_all()

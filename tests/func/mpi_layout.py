@@ -95,5 +95,4 @@ def test_verified():
     t.ok(run.status == 7 and any("rank 1 on" in l for l in run.lines), "wrong data of rank 2, which rank 1 reads", run)
 
 
-t.run(test_segments, test_own_files, test_reorder, test_verified)
-t.done()
+t.run_all()

@@ -52,5 +52,4 @@ def test_system_calls():
     t.equal((run.status, len(calls)), (0, 16), "each operation is a preadv2() with RWF_HIPRI")
 
 
-t.run(test_declared, test_moves_data, test_system_calls)
-t.done()
+t.run_all()

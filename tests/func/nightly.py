@@ -315,6 +315,4 @@ def test_units():
 
 
 t.virtual_time()
-t.run(test_nights, test_one_second, test_drift, test_keep, test_bad_runs, test_words, test_full_disk, test_two_at_once,
-      test_signals, test_crossings, test_read_only, test_units)
-t.done()
+t.run_all()

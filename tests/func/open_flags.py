@@ -109,9 +109,4 @@ def test_shown():
                 option + " in plan and document", run)
 
 
-test_flags()
-test_tail()
-test_passes()
-test_refused()
-test_shown()
-t.done()
+t.run_all()

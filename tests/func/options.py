@@ -476,16 +476,4 @@ def test_links():
     t.ok("xdd: gettimeofday: " in run.err, "a word that is no command: the message names it", run)
 
 
-test_help()
-test_names()
-test_scopes()
-test_equals()
-test_suboptions()
-test_largest_amount()
-test_id()
-test_setup_files()
-test_dryrun_touches_nothing()
-test_verbose()
-test_quiet()
-test_links()
-t.done()
+t.run_all()

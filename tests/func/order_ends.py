@@ -129,5 +129,4 @@ def test_hung_device():
         t.ok(audit(run) and audit(run)[1] == int(done) + 1, "a hung device, %s: issued are those and one" % order, run)
 
 
-t.run(test_limits, test_errors, test_again, test_errors_of_a_device, test_hung_device)
-t.done()
+t.run_all()

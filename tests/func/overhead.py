@@ -82,5 +82,4 @@ def test_start():
     t.ok(run.status == 0 and calls == "O..O" * passes, "its wait for processors is read before and after each pass", (calls, run))
 
 
-t.run(test_adds_up, test_leaves_out_waits, test_leaves_out_filling, test_start)
-t.done()
+t.run_all()

@@ -137,5 +137,4 @@ def test_overlay():
     return t.ok(share(said) > 99, "overlayfs: the pages of the file below count", "%s\n%s" % (said, run))
 
 
-t.run(test_patterns, test_not_measured, test_unknown, test_overlay)
-t.done()
+t.run_all()

@@ -306,5 +306,4 @@ def test_refused():
     t.equal((run.status, "the operations reach to" in run.err), (2, True), "-passoffset: the device does not", run)
 
 
-t.run(test_values, test_together, test_percentiles_together, test_only_run_time, test_left_out, test_not_reproducible, test_until, test_refused)
-t.done()
+t.run_all()

@@ -399,7 +399,4 @@ def test_histograms():
     t.equal(comments[1], "#Ordinal Location Reqsize Operation Time1 Time2", "the heading of a saved list")
 
 
-t.run(test_random_repeats, test_randomize, test_random_uniform, test_random_formula, test_targets_differ, test_sequential,
-      test_writes_for_a_time, test_starts_over, test_stagger, test_interleave, test_offsets, test_save_and_load, test_load_amount, test_extent,
-      test_save_several, test_histograms)
-t.done()
+t.run_all()

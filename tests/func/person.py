@@ -308,5 +308,4 @@ def test_colours():
 
 if not t.have_terminals():
     t.skip_all("no pseudo-terminals here")
-t.run(test_widths, test_numbers, test_targets, test_verdicts, test_faults, test_hang, test_copy, test_elsewhere, test_colours)
-t.done()
+t.run_all()

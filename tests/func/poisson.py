@@ -185,5 +185,4 @@ def test_refused():
              "-throttle %s: refused" % words, run)
 
 
-t.run(test_schedule, test_ranks, test_sizes, test_issued, test_limit, test_stall, test_shown, test_refused)
-t.done()
+t.run_all()

@@ -110,5 +110,4 @@ def test_foreign_documents():
     t.ok(safe(run.out, SHOWN) and safe(run.err), "compare", run)
 
 
-t.run(test_results, test_foreign_dumps, test_foreign_documents)
-t.done()
+t.run_all()

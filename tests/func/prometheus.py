@@ -222,5 +222,4 @@ def test_dashboard():
     t.equal(len(set(ids)), len(ids), "its panels have numbers of their own")
 
 
-t.run(test_results, test_while_it_runs, test_status, test_labels, test_outputs, test_refused, test_full_disk, test_promtool, test_dashboard)
-t.done()
+t.run_all()

@@ -107,5 +107,4 @@ def test_examples():
 
 
 t.look_at_all_warnings()
-t.run(test_answers, test_others, test_engine, test_check_without_rings, test_stop, test_examples)
-t.done()
+t.run_all()

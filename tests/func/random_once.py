@@ -146,6 +146,4 @@ def test_said():
     t.ok("Seek pattern, random\n" in run.out, "the last of -seek random once and -seek random wins", run)
 
 
-t.run(test_engines_and_depths, test_tail, test_writes, test_seeds_and_passes, test_more_operations, test_shared_file,
-      test_kernel_sees_it, test_said)
-t.done()
+t.run_all()

@@ -117,5 +117,4 @@ def test_sweep():
                 "each file is a new one in each run but the first")
 
 
-t.run(test_once, test_contents, test_refused, test_failures, test_sweep)
-t.done()
+t.run_all()

@@ -124,5 +124,4 @@ def test_run():
     t.ok(run.status == 0 and len(run.err) < 700 and run.err.count("\n") == 1, "a long value is cut", run)
 
 
-t.run(test_values, test_silent, test_sources, test_run)
-t.done()
+t.run_all()

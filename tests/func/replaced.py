@@ -234,6 +234,4 @@ def test_never_more_rights():
 
 
 os.umask(0o022)
-t.run(test_mode_and_owner, test_attributes, test_without_right, test_own_links, test_planted, test_planted_late,
-      test_planted_target, test_no_proc, test_never_more_rights)
-t.done()
+t.run_all()

@@ -285,5 +285,4 @@ def test_stonewall():
     t.ok(run.status == 2 and len(run.error_lines()) == 1, "another mix is refused", run)
 
 
-t.run(test_formula, test_seen, test_amounts, test_range, test_seeds, test_verify, test_direct, test_rate, test_said, test_stonewall)
-t.done()
+t.run_all()

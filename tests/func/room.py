@@ -240,5 +240,4 @@ def test_reserved():
     return t.ok(run.status == 0, "reserved blocks: for root", run)
 
 
-t.run(test_short_file, test_random, test_loaded, test_tmpfs, test_createnewfiles, test_unlimited, test_disks, test_reserved)
-t.done()
+t.run_all()

@@ -144,6 +144,4 @@ def test_in_the_last_output():
             "a signal in the last output: status and document agree")
 
 
-t.run(test_stalled, test_stalled_document, test_second, test_progress_early, test_at_the_end,
-      test_in_the_last_output)
-t.done()
+t.run_all()

@@ -132,5 +132,4 @@ def test_refused():
 
 
 t.real_time()
-t.run(test_shares, test_slots, test_same_operations, test_ends, test_shown, test_refused)
-t.done()
+t.run_all()

@@ -171,5 +171,4 @@ def test_refused():
     t.equal((run.status, run.err), (0, ""), "unbuffered it is allowed", run)
 
 
-t.run(test_calls, test_flush, test_contents, test_late_errors, test_ends, test_refused)
-t.done()
+t.run_all()

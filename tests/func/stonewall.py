@@ -207,5 +207,4 @@ def test_silent():
     t.ok(run.status == 0 and not lines(run) and xddjson.load(out)["stonewall"] == [], "nothing without the option", run)
 
 
-t.run(test_first, test_time, test_engines, test_waits, test_wear_out, test_record, test_record_of_files, test_refused, test_silent)
-t.done()
+t.run_all()

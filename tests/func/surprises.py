@@ -76,5 +76,4 @@ def test_readme():
     t.equal(document["plan"]["targets"][0]["resolved"]["range_bytes"], BIG, "over the whole target")
 
 
-t.run(test_block_size, test_random, test_readme)
-t.done()
+t.run_all()

@@ -508,5 +508,4 @@ def test_help():
     t.ok(run.status == 0 and "usage: xdd sweep" in run.out, "xdd -help sweep", run)
 
 
-t.run(test_grid, test_arrangements, test_traffic, test_time, test_responses, test_columns, test_refused, test_standard_output, test_early_progress, test_interrupted, test_resume, test_errors, test_restore, test_compare, test_notes, test_widths, test_help)
-t.done()
+t.run_all()

@@ -144,5 +144,4 @@ def test_no_memory():
     t.ok(kept > 2, "the first round was not lost in the second", kept)
 
 
-t.run(test_new_file, test_shorter_files, test_resume, test_no_memory)
-t.done()
+t.run_all()

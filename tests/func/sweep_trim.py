@@ -141,5 +141,4 @@ def test_refused():
     return None
 
 
-t.run(test_calls, test_state, test_refused)
-t.done()
+t.run_all()

@@ -211,5 +211,4 @@ def test_scopes():
             [("0", "d/f1", "read"), ("1", "d/f2", "read"), ("2", "plain", "noop")], "-op target 2", run)
 
 
-t.run(test_several, test_commas, test_count, test_numbered, test_patterns, test_directory, test_list, test_scopes)
-t.done()
+t.run_all()

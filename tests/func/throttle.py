@@ -370,7 +370,4 @@ def test_unit_for_name():
                 "-throttle %s: which rate?" % word, run)
 
 
-t.run(test_rate, test_achieved, test_stopped, test_not_reached, test_targets, test_held, test_schedule, test_freeze, test_engines,
-      test_device, test_processor, test_limits, test_stop, test_max_errors, test_delay, test_info, test_save, test_bad_input,
-      test_unit_for_name)
-t.done()
+t.run_all()

@@ -162,5 +162,4 @@ def test_signals():
         t.ok(not os.path.exists(t.path(name)), "%s before the %s: nothing is left" % (signal.Signals(number).name, what))
 
 
-t.run(test_faults, test_step_before_start, test_signals)
-t.done()
+t.run_all()

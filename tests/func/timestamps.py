@@ -481,7 +481,4 @@ def test_bad_input():
          sorted(os.listdir(directory)) == before, "-dryrun shows the files and makes none", run)
 
 
-t.run(test_form, test_rows, test_against_results, test_complete, test_strace, test_processors, test_failures, test_wrap, test_oneshot,
-      test_time_limit, test_trigger_op, test_trigger_time, test_words, test_files, test_normalize, test_canceled, test_not_begun, test_hanging,
-      test_full_disk, test_timerinfo, test_no_cost, test_bad_input)
-t.done()
+t.run_all()

@@ -61,5 +61,4 @@ def test_help():
 
 if not t.have_terminals():
     t.skip_all("there are no pseudo-terminals")
-t.run(test_runs, test_commands, test_help)
-t.done()
+t.run_all()

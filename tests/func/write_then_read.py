@@ -203,5 +203,4 @@ def test_more():
     t.ok(quiet(run), "-op noop of it", run)
 
 
-t.run(test_guide, test_names, test_engines, test_amounts, test_short, test_refused, test_more)
-t.done()
+t.run_all()

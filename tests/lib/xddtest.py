@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Helpers for functional tests in Python that print TAP (standard library only).
 
-A test imports it as t, from the PYTHONPATH that run-test sets, and ends with t.done(). The binary is named by $XDD;
-t.tmp is a directory of the test's own, made when first asked for and removed at the end.
+A test imports it as t, from the PYTHONPATH that run-test sets, and ends with t.run_all(), or t.done(). The binary is
+named by $XDD; t.tmp is a directory of the test's own, made when first asked for and removed at the end.
 """
 import ast
 import atexit
@@ -442,6 +442,12 @@ def run(*tests):
     """
     for test in _asked_for(tests):
         _call(test)
+
+
+def run_all():
+    """Call all tests of the program, test_*(), in the order of the file, and end."""
+    run(*(f for name, f in vars(sys.modules["__main__"]).items() if name.startswith("test_")))
+    done()
 
 
 def _asked_for(tests):
