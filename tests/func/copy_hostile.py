@@ -82,7 +82,7 @@ def test_tops():
     refused("a second file that was not asked for", c.file(1, "a", 5) + offer("b"), pattern=".")
     refused("a directory that stands for the destination", c.directory(1, "") + c.file(2, "b", 5) + c.LEAVE + c.END)
     refused("a directory without a name below", c.directory(1, "a") + c.directory(2, "") + c.LEAVE + c.LEAVE + c.END,
-            names=("a",))
+            names=("a",), pattern="a directory without a name")
 
 
 def test_sources_left_out():
@@ -127,28 +127,28 @@ def test_sources_left_out():
 
 def test_order():
     a = c.directory(1, "a")
-    for title, entries, names in (
-            ("an id of 0", c.file(0, "a", 5), ()),
-            ("a first id of 2", c.file(2, "a", 5), ()),
-            ("an id twice", a + c.file(1, "b", 5), ("a",)),
-            ("an id that is left out", a + c.file(3, "b", 5), ("a",)),
-            ("the largest id", a + c.file(2 ** 64 - 1, "b", 5), ("a",)),
-            ("a directory left that was not entered", c.LEAVE, ()),
-            ("a directory left twice", a + c.LEAVE + c.LEAVE, ("a",)),
-            ("an end within a directory", a + c.END, ("a",)),
-            ("an entry after the end", a + c.LEAVE + c.END + c.file(2, "b", 5), ("a",)),
-            ("an unknown kind", a + b"\x08", ("a",)),
-            ("half of an entry", a + c.file(2, "b", 5)[:-3], ("a",)),
-            ("a link to itself", a + c.link(2, "b", 2), ("a",)),
-            ("a link to a later file", a + c.link(2, "b", 3), ("a",)),
-            ("a link to a directory", a + c.link(2, "b", 1), ("a",)),
-            ("a size beyond 2^63", a + c.file(2, "b", 2 ** 63), ("a",)),
-            ("a mode beyond the permissions", a + c.file(2, "b", 5, mode=0o100644), ("a",)),
-            ("an unknown flag", a + c.file(2, "b", 5, flags=0x40), ("a",)),
-            ("attributes that do not end", a + c.file(2, "b", 5, attrs=[("user.x", b"v" * 100)])[:-50], ("a",))):
-        refused(title, entries, names=names)
+    for title, entries, names, pattern in (
+            ("an id of 0", c.file(0, "a", 5), (), "."),
+            ("a first id of 2", c.file(2, "a", 5), (), "out of order"),
+            ("an id twice", a + c.file(1, "b", 5), ("a",), "out of order"),
+            ("an id that is left out", a + c.file(3, "b", 5), ("a",), "out of order"),
+            ("the largest id", a + c.file(2 ** 64 - 1, "b", 5), ("a",), "."),
+            ("a directory left that was not entered", c.LEAVE, (), "had not begun"),
+            ("a directory left twice", a + c.LEAVE + c.LEAVE, ("a",), "had not begun"),
+            ("an end within a directory", a + c.END, ("a",), "within a directory"),
+            ("an entry after the end", a + c.LEAVE + c.END + c.file(2, "b", 5), ("a",), "."),
+            ("an unknown kind", a + b"\x08", ("a",), "."),
+            ("half of an entry", a + c.file(2, "b", 5)[:-3], ("a",), "."),
+            ("a link to itself", a + c.link(2, "b", 2), ("a",), "."),
+            ("a link to a later file", a + c.link(2, "b", 3), ("a",), "."),
+            ("a link to a directory", a + c.link(2, "b", 1), ("a",), "unknown file"),
+            ("a size beyond 2^63", a + c.file(2, "b", 2 ** 63), ("a",), "."),
+            ("a mode beyond the permissions", a + c.file(2, "b", 5, mode=0o100644), ("a",), "."),
+            ("an unknown flag", a + c.file(2, "b", 5, flags=0x40), ("a",), "."),
+            ("attributes that do not end", a + c.file(2, "b", 5, attrs=[("user.x", b"v" * 100)])[:-50], ("a",), ".")):
+        refused(title, entries, names=names, pattern=pattern)
     refused("an offer after the end of all", a + c.file(2, "b", 5) + c.LEAVE + c.END, (c.OFFER, c.file(3, "c", 5)),
-            names=("a",))
+            names=("a",), pattern="after the end")
 
 
 def test_links():
@@ -207,6 +207,16 @@ FILE = c.file(1, "a", 300000) + c.END
 SMALL = c.file(1, "a", 5) + c.END
 
 
+# The words of a destination, for some of the rows below.
+DATA = {"a bundle for an unknown id": "not asked for", "a small file that is too long": "another size",
+        "a small file that is too short": "another size", "a bundle for a file in blocks": "not asked for",
+        "a block of an unknown file": "not asked for", "a block of a file with a large id": "not asked for",
+        "a block beyond the end": "outside of a file", "a block far beyond the end": "outside of a file",
+        "a block twice": "or twice", "blocks that overlap": "or twice", "an end of an unknown file": "unknown file",
+        "an end twice": "two ends", "fewer bytes than came": "other amounts",
+        "fewer messages than came": "other amounts", "digests that no one wants": "not asked for"}
+
+
 def test_data():
     """Data that no one wants, in the wrong places, too much and too little. Nothing gets the final name."""
     x = bytes(100000)
@@ -227,7 +237,7 @@ def test_data():
             ("padding that is not zero", SMALL, [(c.BUNDLE, c.record(1, b"12345")[:-1] + b"x")]),
             ("a reason that controls a terminal", SMALL, [(c.BUNDLE, c.record(1, b"a\x1b[2J\0", 114))]),
             ("a reason with an unknown status", SMALL, [(c.BUNDLE, c.record(1, b"reason\0", 77))]),
-            ("a bundle for a large file", FILE, [(c.BUNDLE, c.record(1, b"12345"))]),
+            ("a bundle for a file in blocks", c.file(1, "a", 1 << 18) + c.END, [block(1, 0, x), (c.BUNDLE, c.record(1, bytes(1 << 18)))]),
             ("a block of an unknown file", FILE, [block(2, 0, x)]),
             ("a block of a file with a large id", FILE, [block(2 ** 50, 0, x)]),
             ("a block beyond the end", FILE, [block(1, 250000, x)]),
@@ -258,7 +268,8 @@ def test_data():
                 calls.append(lambda s, m=message: s.send(*m))
         if entries is not None:
             calls.insert(0, lambda s: s.expect(c.WANT))
-        refused(title, entries, *calls, into=True)
+        refused(title, entries, *calls, into=True, pattern=DATA.get(title, "."))
+    refused("a small file twice", SMALL, (c.BUNDLE, c.record(1, b"12345") * 2), names=("a",), into=True, pattern="not asked for")
 
 
 def test_incomplete():
@@ -363,7 +374,7 @@ def test_messages():
             ("garbage", os.urandom(4000)),
             ("text", b"GET / HTTP/1.1\r\n\r\n" * 20)):
         refused(title, None, message, into=True)
-    refused("FINISH before all results", c.file(1, "a", 5), (c.FINISH, c.counts(walk_done=1)), into=True, pattern=".")
+    refused("FINISH before all results", SMALL, (c.FINISH, c.counts(walk_done=1)), into=True, pattern="before all was done")
 
 
 def test_silence():

@@ -61,7 +61,7 @@ FUNCTIONAL = {
     "src/commands/timeserver": ["badinput"],
     "src/copy/": ["copy_local", "copy_report"],
     "src/copy/attempt": ["copy_connect", "copy_resume"],
-    "src/copy/destination/": ["copy_dest", "copy_rights"],
+    "src/copy/destination/": ["copy_dest", "copy_hostile", "copy_rights"],
     "src/copy/destination/file": ["copy_attributes"],
     "src/copy/destination/journal": ["copy_resume"],
     "src/copy/link/": ["copy_connect", "copy_directions"],

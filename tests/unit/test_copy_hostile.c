@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A destination of a copy whose source breaks the rules: the session ends, and nothing is left.
+ * Most rules are in tests/func/copy_hostile.py, where a source is a program of its own.
  */
 #include "copy_offers_rig.h"
 
@@ -14,7 +15,7 @@
 
 #define BLOCK (64u << 10)
 
-static uint8_t zeros[4 * BLOCK];
+static const uint8_t zeros[BLOCK];
 
 /* A destination directory that exists. */
 static void begin(struct source_rig *r)
@@ -31,65 +32,9 @@ static void refused(struct source_rig *r, const char *text)
 	rig_close(r);
 }
 
-/* A file of `size_bytes`, for which a WANT has come. */
-static uint64_t wanted(struct source_rig *r, uint64_t size_bytes)
-{
-	uint64_t id = rig_file(r, "file", size_bytes);
-
-	rig_send(r);
-	rig_until_want(r, id, COPY_SEND);
-	return id;
-}
-
-TEST(test_entries)
+TEST(test_two_of_one_name)
 {
 	struct source_rig r;
-
-	begin(&r);
-	r.last_id = 1;
-	rig_file(&r, "a", 1);
-	rig_end(&r);
-	refused(&r, "out of order");
-
-	begin(&r);
-	rig_leave(&r);
-	rig_end(&r);
-	refused(&r, "had not begun");
-
-	begin(&r);
-	rig_dir(&r, "a");
-	rig_end(&r);
-	refused(&r, "within a directory");
-
-	begin(&r);
-	rig_end(&r);
-	rig_file(&r, "a", 1);
-	rig_send(&r);
-	refused(&r, "after the end");
-
-	begin(&r);
-	rig_dir(&r, "a");
-	rig_dir(&r, "");
-	rig_send(&r);
-	refused(&r, "without a name");
-
-	begin(&r);
-	rig_link(&r, "b", rig_file(&r, "a", 1));
-	rig_send(&r);
-	refused(&r, "unknown file");
-}
-
-TEST(test_top_names)
-{
-	struct source_rig r;
-
-	rig_open(&r, "d");
-	assert_int_equal(mkdir(r.path, 0755), 0);
-	r.top_names[0] = "asked";
-	rig_start(&r);
-	rig_file(&r, ".profile", 1);
-	rig_end(&r);
-	refused(&r, "not asked for");
 
 	rig_open(&r, "name");
 	r.top_names[0] = "asked";
@@ -99,88 +44,6 @@ TEST(test_top_names)
 	rig_end(&r);
 	refused(&r, "more than one file");
 	assert_false(rig_exists(&r, "name"));
-}
-
-TEST(test_data)
-{
-	struct source_rig r;
-	uint64_t id;
-
-	begin(&r);
-	rig_bundle(&r, 5, 0, "x", 1);
-	refused(&r, "not asked for");
-
-	begin(&r);
-	id = wanted(&r, 2);
-	rig_bundle(&r, id, 0, "x", 1);
-	refused(&r, "another size");
-
-	begin(&r);
-	id = wanted(&r, 1);
-	rig_bundle(&r, id, 0, "x", 1);
-	rig_bundle(&r, id, 0, "x", 1);
-	refused(&r, "not asked for");
-
-	begin(&r);
-	id = wanted(&r, 4 * BLOCK);
-	rig_block(&r, id + 1, 0, zeros, BLOCK);
-	refused(&r, "not asked for");
-
-	begin(&r);
-	id = wanted(&r, 4 * BLOCK);
-	rig_block(&r, id, 3 * BLOCK + 1, zeros, BLOCK);
-	refused(&r, "outside of a file");
-
-	begin(&r);
-	id = wanted(&r, 4 * BLOCK);
-	rig_block(&r, id, (uint64_t)1 << 50, zeros, BLOCK);
-	refused(&r, "outside of a file");
-
-	begin(&r);
-	id = wanted(&r, 4 * BLOCK);
-	rig_block(&r, id, 0, zeros, BLOCK);
-	rig_block(&r, id, BLOCK - 1, zeros, BLOCK);
-	refused(&r, "or twice");
-
-	begin(&r);
-	id = wanted(&r, 4 * BLOCK);
-	rig_block(&r, id, 0, zeros, BLOCK);
-	rig_bundle(&r, id, 0, zeros, 4 * BLOCK);
-	refused(&r, "not asked for");
-
-	begin(&r);
-	id = wanted(&r, 4 * BLOCK);
-	rig_sums(&r, id, zeros, 0, BLOCK);
-	refused(&r, "not asked for");
-}
-
-TEST(test_file_end)
-{
-	struct source_rig r;
-	uint64_t id;
-
-	begin(&r);
-	rig_file_end(&r, 9, 0, 0, 0);
-	refused(&r, "unknown file");
-
-	begin(&r);
-	id = wanted(&r, 4 * BLOCK);
-	rig_file_end(&r, id, 2, BLOCK, 0);
-	rig_file_end(&r, id, 2, BLOCK, 0);
-	refused(&r, "two ends");
-
-	begin(&r);
-	id = wanted(&r, 4 * BLOCK);
-	rig_block(&r, id, 0, zeros, BLOCK);
-	rig_block(&r, id, BLOCK, zeros, BLOCK);
-	rig_file_end(&r, id, 1, BLOCK, 0);
-	refused(&r, "other amounts");
-
-	begin(&r);
-	id = wanted(&r, 4 * BLOCK);
-	rig_block(&r, id, 0, zeros, BLOCK);
-	rig_file_end(&r, id, 1, BLOCK + 1, 0);
-	refused(&r, "other amounts");
 }
 
 /* Digests that do not cover a file are no comparison. */
@@ -200,26 +63,6 @@ TEST(test_part_of_sums)
 	rig_sums(&r, id, zeros, 0, BLOCK / 2);
 	rig_file_end(&r, id, 1, 0, 0);
 	refused(&r, "digests of a part");
-}
-
-/* More than the window has room for. */
-TEST(test_window)
-{
-	struct source_rig r;
-	char name[16];
-
-	begin(&r);
-	for (unsigned i = 1; i <= COPY_WINDOW_ENTRIES; i++) {
-		snprintf(name, sizeof(name), "%u", i);
-		rig_file(&r, name, 1);
-		if (i % 4096)
-			continue;
-		rig_send(&r);
-		rig_until_want(&r, i, COPY_SEND);
-	}
-	rig_file(&r, "last", 1);
-	rig_send(&r);
-	refused(&r, "window");
 }
 
 /* The window leaves out directories that are not left, so that a deep tree fits. */
@@ -307,20 +150,6 @@ TEST(test_last_name)
 		rig_send(&r);
 		refused(&r, "a link to an unknown file");
 	}
-}
-
-/* The end, while files are expected. */
-TEST(test_finish)
-{
-	struct source_rig r;
-	uint64_t id;
-
-	begin(&r);
-	id = wanted(&r, 4 * BLOCK);
-	rig_block(&r, id, 0, zeros, BLOCK);
-	rig_end(&r);
-	rig_send_finish(&r);
-	refused(&r, "before all was done");
 }
 
 RUN_TESTS(ignore_sigpipe, NULL)
