@@ -69,7 +69,7 @@ FUNCTIONAL = {
     "src/copy/process": ["signals"],
     "src/copy/report/": ["copy_limits", "copy_stamps"],
     "src/copy/role": ["copy_directions", "copy_signals"],
-    "src/copy/source/": ["copy_source"],
+    "src/copy/source/": ["copy_hostile_destinations", "copy_source"],
     "src/copy/source/data": ["open_flags"],
     "src/copy/tree/": ["copy_attributes", "copy_tree"],
     "src/io/access": ["patterns", "throttle"],
