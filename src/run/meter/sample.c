@@ -73,7 +73,7 @@ void cache_sample_take(struct target *t)
 	const struct target_plan *plan = t->plan;
 	const struct plan *run = t->run->plan;
 	size_t cells = SAMPLE_CELLS / run->n_targets;
-	uint64_t begin, end;
+	uint64_t begin, end, size;
 	bool reads = plan->op == OP_READ || plan->op == OP_MIXED, memory, measured;
 	int err = 0;
 
@@ -85,16 +85,17 @@ void cache_sample_take(struct target *t)
 	measured = (!plan->direct_io || t->direct_ignored) && !memory;
 	if (reads)
 		t->cache_sample.accuracy = cache_of(t, measured);
+	/* A file that is in memory only has no device that a hole could spare. */
+	if (memory && !plan->drop_cache)
+		return;
 	plan_pass_range(plan, t->pass, &begin, &end);
-	if (end > size_now(t))
-		end = size_now(t);
+	size = size_now(t);
+	if (end > size)
+		end = size;
 	if (begin >= end)
 		return;
 	if (plan->drop_cache)
 		err = pagecache_drop(t->file.fd, begin, end - begin);
-	/* A file that is in memory only has no device that a hole could spare. */
-	if (memory && !plan->drop_cache)
-		return;
 	if (datamap_take(&t->cache_sample.map, t->file.fd, begin, end,
 			 cells > SAMPLE_CELLS_LEAST ? cells : SAMPLE_CELLS_LEAST,
 			 measured || plan->drop_cache, reads && plan->kind == TARGET_FILE))
