@@ -10,7 +10,8 @@ neither the source tree nor the objects of the build change.
 
 Tests that belong to a file:
   - unit tests that call it, from their symbols: those that call it directly, or else through the fewest files between;
-    those with the name of the file come first, then those that call the fewest other files;
+    those with the name of the file come first, then those that call the function, then those that call the fewest other
+    files;
   - functional tests that share a name with it (sweep_run.c: sweep.py), or that FUNCTIONAL names.
 A test that fails or takes too long without a mutant is left out, and reported.
 
@@ -102,7 +103,7 @@ FUNCTIONAL = {
     "src/plan/feature_layout": ["mpi", "mpi_layout", "mpi_stonewall", "ranks"],
     "src/plan/feature_machine": ["hogmemory", "memory", "processors"],
     "src/plan/feature_output": ["heartbeat", "latency", "outputs", "result_lines"],
-    "src/plan/feature_passes": ["order", "order_ends", "pass_statistics", "throttle"],
+    "src/plan/feature_passes": ["order", "order_ends", "pass_statistics", "throttle", "warmup"],
     "src/plan/feature_seek": ["patterns"],
     "src/plan/feature_target": ["target_names"],
     "src/plan/feature_work": ["amounts", "surprises"],
@@ -119,7 +120,7 @@ FUNCTIONAL = {
     "src/report/": ["jsonout", "person", "arithmetic"],
     "src/report/column": ["result_lines"],
     "src/report/columns": ["result_lines"],
-    "src/report/document": ["compare"],
+    "src/report/document": ["compare", "report_csv"],
     "src/report/endtoend": ["copy_limits", "copy_report"],
     "src/report/environment": ["crosschecks"],
     "src/report/finding": ["check", "honest"],
@@ -404,21 +405,21 @@ class Build:
             distance += 1
         return reached
 
-    def unit_tests(self, path, most):
-        """Tests of a file, the nearest first."""
+    def unit_tests(self, path, most, function=None):
+        """Tests of a file, the nearest first, and of these the ones that call the function."""
         obj = path[:-2] + ".o"
         stem = os.path.basename(path)[:-2]
         found = []
         for test, reached in self.tests.items():
             if path in self.included(test):
-                found.append((False, 0, 0, test))
+                found.append((False, 0, False, 0, test))
             elif obj in reached:
                 name = os.path.basename(test)[len("test_"):]
                 alike = name == stem or related(name, stem)
                 direct = sum(1 for d in reached.values() if d == 1)
-                found.append((not alike, reached[obj], direct, test))
+                found.append((not alike, reached[obj], function not in self.needed[test + ".o"], direct, test))
         least = min((f[1] for f in found if f[1]), default=0)
-        return [f[3] for f in sorted(found) if f[1] == least or not f[0]][:most]
+        return [f[-1] for f in sorted(found) if f[1] == least or not f[0]][:most]
 
     @staticmethod
     def included(test):
@@ -721,7 +722,7 @@ def main():
             for module, mutants in chosen(options):
                 counts[module] = collections.Counter()
                 for mutant in mutants:
-                    tests = options.test or build.unit_tests(mutant.path, options.tests) + (
+                    tests = options.test or build.unit_tests(mutant.path, options.tests, mutant.function) + (
                         [] if options.unit else functional_tests(mutant.path))
                     before, after = shown(mutant)
                     where = "%s:%d %s: %s: %s -> %s" % (
