@@ -8,8 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernel_files.h"
 #include "xdd/sys/clock.h"
 
+#define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define BURN_NS 50000000ull
 
 static uint64_t cpu_sum(const struct cpu_time *cpu)
@@ -40,6 +42,18 @@ TEST(test_forwards)
 		assert_true(now >= last);
 		last = now;
 	}
+}
+
+/* The counter is used only where the kernel uses it. Before other tests, which may use it. */
+TEST_SETUP_TEARDOWN(test_source_of_kernel, kernel_files_begin, kernel_files_end)
+{
+	clock_start();
+	clock_calibrate();
+	assert_string_equal(clock_source(), "vDSO");
+	kernel_file_put(CLOCKSOURCE, "hpet\n");
+	clock_start();
+	clock_calibrate();
+	assert_string_equal(clock_source(), "vDSO");
 }
 
 /*
