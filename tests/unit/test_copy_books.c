@@ -65,6 +65,47 @@ TEST(test_window)
 	books_free(&b);
 }
 
+/* The first id from `id` on whose own slot is `slot`. */
+static uint64_t id_of_slot(size_t slot, uint64_t id)
+{
+	for (;; id++) {
+		struct books b;
+		bool found;
+
+		assert_int_equal(books_init(&b), 0);
+		add(&b, id);
+		found = b.slots[slot] != NULL;
+		books_free(&b);
+		if (found)
+			return id;
+	}
+}
+
+/* The first slot follows the last one: an end there moves back what has overflowed, no more. */
+TEST(test_wraps)
+{
+	struct entry *last, *more, *first;
+	struct books b;
+	size_t at;
+
+	assert_int_equal(books_init(&b), 0);
+	at = ((size_t)1 << b.bits) - 1;
+	last = add(&b, id_of_slot(at, 1));
+	first = add(&b, id_of_slot(0, 1));
+	end(&b, last);
+	assert_ptr_equal(books_find(&b, first->id), first);
+
+	last = add(&b, id_of_slot(at, 1));
+	more = add(&b, id_of_slot(at, last->id + 1));
+	assert_ptr_equal(b.slots[1], more);
+	end(&b, last);
+	assert_ptr_equal(b.slots[at], more);
+	assert_ptr_equal(books_find(&b, first->id), first);
+	end(&b, more);
+	end(&b, first);
+	books_free(&b);
+}
+
 /* The longest run of used slots bounds what a look-up, and an end, cost. */
 TEST(test_runs)
 {

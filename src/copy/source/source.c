@@ -107,7 +107,6 @@ void books_free(struct books *b)
 	for (size_t i = 0; b->slots && i < (size_t)1 << b->bits; i++)
 		entry_free(b->slots[i]);
 	free(b->slots);
-	memset(b, 0, sizeof(*b));
 }
 
 static int books_grow(struct books *b)
