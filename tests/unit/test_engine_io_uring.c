@@ -221,6 +221,7 @@ TEST_SETUP(test_uring_not_registered, refill)
 	const struct variant files = { "io_uring", "fixedfiles" };
 	const struct variant buffers = { "io_uring", "fixedbufs" };
 	int fd = open_file(O_RDONLY);
+	unsigned char block[BLOCK];
 	struct rig r;
 
 	if (!offered(&plain))
@@ -232,6 +233,14 @@ TEST_SETUP(test_uring_not_registered, refill)
 	described(&r, "not the buffers: ", true);
 	rig_close(&r);
 	fill_depth(&plain, O_RDONLY);
+	rig_open(&r, &plain, open_file(O_RDWR), 1, false);
+	memset(r.requests[0].buf, 0xa5, BLOCK);
+	start(&r, 0, DIR_WRITE, BLOCK, BLOCK);
+	reap_ns(&r, 1, UINT64_MAX, 1);
+	assert_int_equal(r.requests[0].error, 0);
+	assert_int_equal(pread(fd, block, BLOCK, BLOCK), BLOCK);
+	assert_memory_equal(block, r.requests[0].buf, BLOCK);
+	rig_close(&r);
 	assert_int_equal(rig_try(&r, &files, fd, 8, false), -EINVAL);
 	assert_string_equal(r.why.text, "fixedfiles: the kernel did not take the file");
 	assert_int_equal(rig_try(&r, &buffers, fd, 8, false), -EINVAL);
