@@ -139,7 +139,8 @@ def test_outputs():
     t.equal(wrong, [], "the document is as its schema says", json.dumps(d, indent=1)[:3000])
     to = d["destination_side"]
     t.ok((d["status"], d["end"], to["files"], to["bytes"], to["directories"], to["links"]) ==
-         (0, "normal", 6, 500005, 2, 1) and d["failures"] == [] and d["source_side"]["all_offered"] and
+         (0, "normal", 6, 500005, 2, 1) and [d["source_side"]["offered_" + k] for k in ("files", "bytes", "directories", "links")] ==
+         [6, 500005, 2, 1] and d["failures"] == [] and d["source_side"]["all_offered"] and
          d["settings"]["recursive"] and d["sources"][0]["path"] == tree and d["elapsed_ns"] > 0, "it has the counts of the copy",
          json.dumps(d, indent=1)[:3000])
     r = copy("-r", tree + "/", "there")

@@ -145,12 +145,16 @@ TEST(test_sources)
 	static const char *const alike[] = { "s/file", "s/dir/file" };
 	struct copy_settings settings = recursive(), plain = { .size_bytes = UINT64_MAX };
 	struct leftovers before = leftovers_count();
+	char top[COPY_MAX_NAME_BYTES];
 	struct record *r;
 	struct walk *w;
 	struct err why;
 
 	shell("mkdir -p s/dir; echo x >s/dir/file; echo yy >s/file; ln -s file s/link; ln -s dir s/dlink; "
 	      "ln -s none s/dangling; mkfifo s/fifo");
+	memset(top, 'x', sizeof(top));
+	assert_false(walk_top_name("s/dir/", top));
+	assert_string_equal(top, "");
 	walks_as("s/file", "file .");
 	walks_as("./s//file", "file .");
 	walks_as("s/link", "link .");
