@@ -71,6 +71,8 @@ def test_run():
     text = page.root.text()
     t.ok(document["command_line"] in text and "is the mean of 5 passes with 95 % confidence" in text and
          "complete: it ended normally" in text, "the summary has the command, the certainty and the end")
+    spans = next(f for f in page.all("figure") if f.all("figcaption")[0].text().startswith("Starts and ends of the passes"))
+    t.equal([e.text() for e in spans.all("svg")[0].all("text") if "null" in e.text()], ["0: null", "1: null"], "each target has one tic, for all of its passes")
 
 
 def test_verdicts():
@@ -460,6 +462,14 @@ def test_difference():
                 (["bandwidth", "IOPS", "latency", "p50", "p99", "p99.9"], {"good", "bad"} if factor > 1 else {"plain"}),
                 "the difference begins with what changed")
         t.ok(sentence in page.root.text() and "Distributions of both documents" in plots_of(page), "the verdict in words, and both distributions")
+    for n, more in ((12, []), (13, ["1 more differences; xdd compare lists them"])):
+        changed = copy.deepcopy(base)
+        changed["plan"]["options"].update({"made %02d" % i: i for i in range(n)})
+        page = page_of(report(j.write("first", base), j.write("second", changed)), "%d differences of the plans" % n)
+        items = [[e.text() for e in one.all("li")] for one in page.all("ul")]
+        items = next((i for i in items if i and "made 00" in i[0]), items)
+        t.ok(["made %02d" % i in item for i, item in enumerate(items[:12])] == [True] * 12 and items[12:] == more,
+             "up to 12 are listed", items)
     page = page_of(report(*[t.path("first")] * 3), "three documents")
     t.ok("Difference" not in page.headings(), "are not compared")
 
@@ -574,6 +584,7 @@ def test_columns():
     page = page_of(report(t.path("columns"), t.path("columns")), "two runs of noops")
     rows = next(rows for caption, rows in page.tables().items() if caption.startswith("Percentiles of both"))
     t.equal(rows[0], ["percentile", "noop, a", "noop, b"], "no columns of reads, writes and discards")
+    t.equal([row[0] for row in rows[1:]], ["50", "90", "95", "99", "99.9", "99.99", "99.999"], "each percentile")
     t.ok({len(row) for row in rows} == {3} and rows[1][0] == "50" and re.match(r"[0-9.]+ [nu]s$", rows[1][1]),
          "and its values", rows)
     tables = [rows for page in (page, page_of(report(j.write("again", plain)), "a run")) for rows in page.tables().values()]

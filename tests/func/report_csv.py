@@ -194,5 +194,16 @@ def test_version_1():
              for c in [old["run"]["results"][-1]["columns"]] * 2], "with what only columns had")
 
 
-t.run(test_run, test_version_1, test_sweep, test_curve, test_together, test_many, test_output, test_pandas)
+def test_by_qthread():
+    """A time that is the mean of the QThreads, of a target and of all."""
+    document = j.of_run("qthreads", *("-op noop -targets 2 null null -numreqs 100 -queuedepth target 0 2 "
+                                      "-queuedepth target 1 3").split())
+    for r in document["results"]:
+        r["lag_ns"] = 30000000
+    _, rows = table_of(report("-csv", "-columns", "+E2ELAGTIME", j.write("qthreads", document)), "times of QThreads")
+    t.equal({(r["WHAT"], r["TARGET"], float(r["E2ELAGTIME"])) for r in rows if r["WHAT"] in ("TARGET_AVERAGE", "COMBINED")},
+            {("TARGET_AVERAGE", "0", 15.0), ("TARGET_AVERAGE", "1", 10.0), ("COMBINED", "2", 6.0)}, "divided by their number")
+
+
+t.run(test_run, test_version_1, test_by_qthread, test_sweep, test_curve, test_together, test_many, test_output, test_pandas)
 t.done()
