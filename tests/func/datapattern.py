@@ -251,7 +251,8 @@ def test_reducible():
                                                          for u in units), "compress and dedupe together")
     t.ok(data == written("dedupe 40 compress 60", "-reqsize 64 -mbytes 4 -qd 3"), "and in the other order, and requests")
     for two in ("compress 60 -datapattern dedupe 40", "dedupe 40 -datapattern compress 60",
-                "random -datapattern compress 9 -datapattern dedupe 40 -datapattern compress 60"):
+                "random -datapattern compress 9 -datapattern dedupe 40 -datapattern compress 60",
+                "compress 60 -datapattern dedupe 9 random dedupe 40"):
         t.ok(data == written(two, "-reqsize 256 -mbytes 4"), "and in options of their own: " + two)
     t.ok(written("compress 60", "-reqsize 256 -mbytes 4") == written("dedupe 40 -datapattern target 0 compress 60", "-reqsize 256 -mbytes 4"),
          "the pattern of a target replaces the one of all")

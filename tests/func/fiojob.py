@@ -248,6 +248,15 @@ def test_time():
         t.ok(run.status == 0 and "MISCOMPARE" not in run.err, "verify within runtime: " + settings.replace("\n", " "), run)
 
 
+def test_new_files():
+    """A file that a group reads is written before, also if a group before has removed it."""
+    run = convert("[global]\nsize=1m\nzero_buffers\n[a]\nfilename=kept\nrw=write\n[b]\nfilename=removed\nrw=write\nunlink=1\n"
+                  "[c]\nstonewall\nfilename=removed\nrw=read\n")
+    t.equal(commands(run)[-2:], [["-op", "write", "-target", "removed", "-reqsize", "1M", "-bytes", "1M", "-syncwrite"],
+                                 ["-op", "read", "-target", "removed", "-reqsize", "4k", "-bytes", "1M", "-dropcache"]],
+            "a removed file", run)
+
+
 def test_pre_read():
     """The page cache is filled by a command before."""
     t.make_file("data", 4 << 20)

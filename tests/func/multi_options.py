@@ -304,9 +304,9 @@ def test_noise():
         doc = multi.load(out)
         wanted = "127.0.0.1: sent other output than results" if name == "stdout" else "127.0.0.1: did not answer within 5 s"
         t.ok(wanted in r.out and [h["label"] for h in doc["hosts"]] == ["127.0.0.2/1"], "endless output on %s is no sign of life" % name, r)
-    fake = xddssh.Fake("printf '\\033[2Jevil\\n@xdd 1 broken\\n' >&2; head -c 100000 /dev/zero | tr '\\0' 'x' >&2; exit 1", name="evil")
+    fake = xddssh.Fake("printf '\\033[2Jevil\\r\\n@xdd 1 broken\\n' >&2; head -c 100000 /dev/zero | tr '\\0' 'x' >&2; exit 1", name="evil")
     r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1", "-startin", 0, "--", *SHORT)
-    t.ok(r.status == 4 and "\033" not in r.err and "\\x1b[2Jevil" in r.err and "ended with status 1" in r.err,
+    t.ok(r.status == 4 and "\033" not in r.err and "\\x1b[2Jevil\n" in r.err and "ended with status 1" in r.err,
          "control characters and endless lines", r.err[:300])
 
 

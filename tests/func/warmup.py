@@ -143,8 +143,11 @@ def test_said():
 
 
 def test_refused():
+    run, rows = results(*DATA, "-numreqs", OPS, "-warmup", "%031dops" % WARM)
+    t.equal([r["warmup_ops"] for r in passes(rows)], [WARM], "a number of 31 digits, the most", run)
     for words, text in (("-warmup x", "-warmup x: expected a time, such as 5 or 500ms, or a number of operations"),
                         ("-warmup 5bops", "expected a time"),
+                        ("-warmup %032dops" % WARM, "expected a time"),
                         ("-warmup 200ops", "-warmup 200ops: leaves nothing of a pass of 200 operations"),
                         ("-warmup 5ops -stonewall", "-warmup: cannot be combined with -stonewall")):
         run = t.xdd(*DATA, "-numreqs", OPS, *words.split())
