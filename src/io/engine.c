@@ -19,8 +19,8 @@
 #define CACHE_LINE_BYTES 64
 
 /* Requests that go to the kernel together, at least; doc/performance.md has the figures. */
-#define BATCH_SHARE 8 /* one of so many that may be outstanding */
-#define BATCH_MAX 16
+#define BATCH_SHARE 16 /* one of so many that may be outstanding */
+#define BATCH_MAX 8
 
 _Static_assert(offsetof(struct engine, info) == 0, "engine_from() depends on it");
 

@@ -264,17 +264,21 @@ static const struct option options_engine[] = {
 	  .arg = "<engine> [<keyword> ...]",
 	  .source = &engine_words,
 	  .help = "how operations reach the kernel",
-	  .detail =
-		  "The keywords follow the engine they belong to. Asynchronous engines (libaio, "
-		  "io_uring) keep the whole queue depth outstanding from one thread, or from the "
-		  "number that -threads says. They submit a request at once or, above a queue "
-		  "depth of 15, as soon as one in 8 of the queue depth is ready, 16 at most. A "
-		  "device that has no request gets the next one at once; a device that completes "
-		  "requests during their submission gets more at a time, up to the queue depth. "
-		  "batch 1 submits each request at once at any depth, a larger batch saves system "
-		  "calls and keeps the device less full. On buffered files psync is the faster "
-		  "choice: the kernel hands buffered requests of the others to threads of its own, "
-		  "or carries them out on the spot.",
+	  .detail = "The keywords follow the engine they belong to. Asynchronous engines (libaio, "
+		    "io_uring) keep the whole queue depth outstanding from one thread, or from the "
+		    "number that -threads says. They submit a request at once or, above a queue "
+		    "depth "
+		    "of 31, as soon as one in 16 of the queue depth is ready, 8 at most. A device "
+		    "that "
+		    "has no request gets the next one at once; a device that completes requests "
+		    "during "
+		    "their submission gets more at a time, up to the queue depth. batch 1 submits "
+		    "each "
+		    "request at once at any depth, a larger batch saves system calls and keeps the "
+		    "device less full. On buffered files psync is the faster choice: the kernel "
+		    "hands buffered requests of the others to threads of its own, or carries them "
+		    "out "
+		    "on the spot.",
 	  .example = "xdd -op read -targets 1 /dev/sdx -dio -queuedepth 32 -ioengine io_uring" },
 	{ .name = "threads",
 	  .scope = SCOPE_TARGET,

@@ -149,7 +149,7 @@ TEST(test_batch)
 	struct engine_params params = { .target = &target };
 	static const struct {
 		unsigned depth, least;
-	} cases[] = { { 1, 1 }, { 15, 1 }, { 16, 2 }, { 128, 16 }, { 65536, 16 } };
+	} cases[] = { { 1, 1 }, { 31, 1 }, { 32, 2 }, { 128, 8 }, { 65536, 8 } };
 	struct engine_batch b;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -179,9 +179,9 @@ TEST(test_batch_follows)
 
 	engine_batch_init(&b, &params, 0);
 	assert_true(engine_batch_is_due(&b, 1, 0));
-	assert_false(engine_batch_is_due(&b, 3, 1));
-	assert_true(engine_batch_is_due(&b, 4, 1));
-	for (unsigned size = 8; size <= 32; size *= 2) {
+	assert_false(engine_batch_is_due(&b, 1, 1));
+	assert_true(engine_batch_is_due(&b, 2, 1));
+	for (unsigned size = 4; size <= 32; size *= 2) {
 		engine_batch_adapt(&b, 36, 36);
 		assert_int_equal(b.size, size);
 	}
@@ -192,9 +192,9 @@ TEST(test_batch_follows)
 	engine_batch_adapt(&b, 1, 1);
 	assert_int_equal(b.size, 36);
 	engine_batch_adapt(&b, 35, 36);
-	assert_int_equal(b.size, 4);
+	assert_int_equal(b.size, 2);
 	engine_batch_adapt(&b, 1, 1);
-	assert_int_equal(b.size, 4);
+	assert_int_equal(b.size, 2);
 }
 
 /* A size that the user asked for neither grows nor shrinks, and holds for a device that is idle. */

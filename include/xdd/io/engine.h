@@ -257,9 +257,9 @@ struct engine_batch {
 };
 
 /*
- * `keyword`: the size, unless it is 0. `least` is one in 8 of the requests that may be
- * outstanding, and 16 at most: each at once up to a depth of 15, 16 at 128. Always one where
- * several QThreads submit in strict order.
+ * `keyword`: the size, unless it is 0. `least` is one in 16 of the requests that may be
+ * outstanding, and 8 at most: each at once up to a depth of 31, 8 at 128. Always one where several
+ * QThreads submit in strict order.
  */
 void engine_batch_init(struct engine_batch *b, const struct engine_params *params,
 		       uint64_t keyword);
