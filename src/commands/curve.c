@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -131,24 +130,13 @@ static void put_round(const struct curve_row *row)
 	fflush(stdout);
 }
 
-/* Write a line of the results, from "label: ". */
-static void __attribute__((format(printf, 3, 4)))
-curve_say(const struct sweep *s, const char *label, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	sweep_say(label, xneed(arena_vprintf(s->arena, fmt, ap)));
-	va_end(ap);
-}
-
 static void curve_show_head(const struct sweep *s)
 {
 	const struct curve *c = &s->curve->results;
 
 	if (s->quiet)
 		return;
-	curve_say(s, NULL,
+	sweep_say(s, NULL,
 		  "the maximum, then %zu loads, %" PRIu64 " rounds each, order and arrivals by "
 		  "-orderseed %" PRIu64,
 		  c->n_loads, s->results.least, s->results.seed);
@@ -187,7 +175,7 @@ static void put_maximum(const struct sweep *s)
 		snprintf(depth, sizeof(depth), ", at -queuedepth %" PRIu64, c->depth);
 	if (c->steady_after)
 		snprintf(steady, sizeof(steady), "steady after round %" PRIu64, c->steady_after);
-	curve_say(s, "maximum", "%s (%s)%s, %s", scaled_ops(c->maximum, rate),
+	sweep_say(s, "maximum", "%s (%s)%s, %s", scaled_ops(c->maximum, rate),
 		  rule_too_few(c->percent) ?
 			  RULE_TOO_FEW_WORDS " to say how far it repeats" :
 			  sweep_percent_text(c->percent, percent, sizeof(percent)),
@@ -281,7 +269,7 @@ static void put_lateness(const struct sweep *s)
 			 scaled_time(values[FIGURE_RESPONSE_P99], p99));
 	snprintf(many, sizeof(many), "; more than 5 %% of the response time at %zu load%s", n,
 		 n == 1 ? "" : "s");
-	curve_say(s, "Lateness of xdd itself",
+	sweep_say(s, "Lateness of xdd itself",
 		  "where nothing is transferred, up to %s in the mean%s, at %s%s.",
 		  scaled_time(values[FIGURE_RESPONSE], mean), and,
 		  curve_percent(worst->share, share),
@@ -296,12 +284,12 @@ static void put_knee(const struct sweep *s)
 
 	if (!c->knee.known) {
 		if (c->knee.none_to > 0)
-			curve_say(s, "Knee",
+			sweep_say(s, "Knee",
 				  "none up to %s of the maximum: throughput divided by mean "
 				  "response time does not fall by more than its error.",
 				  curve_percent(c->knee.none_to, share));
 		else if (c->knee.why)
-			curve_say(s, "Knee", "%s.", c->knee.why);
+			sweep_say(s, "Knee", "%s.", c->knee.why);
 		return;
 	}
 	/* Three digits say as much as there is to know. */
@@ -310,7 +298,7 @@ static void put_knee(const struct sweep *s)
 	snprintf(high, sizeof(high), "%.3g %%", 100 * c->knee.high);
 	if (!isnan(c->knee.low))
 		snprintf(interval, sizeof(interval), " (95 %%: %s to %s)", low, high);
-	curve_say(s, "Knee",
+	sweep_say(s, "Knee",
 		  "at %s of the maximum, %s, throughput divided by mean response time is "
 		  "greatest%s.",
 		  share, scaled_ops(c->knee.share * c->maximum, rate), interval);
@@ -338,7 +326,7 @@ static void put_disturbed(const struct sweep *s)
 	}
 	if (!worst)
 		return;
-	curve_say(s, "Disturbed",
+	sweep_say(s, "Disturbed",
 		  "the mean response time falls from %s at %s to %s at %s: something else was "
 		  "active, or the target is slow to wake at low loads; repeat the curve.",
 		  scaled_time(response_of(s, worst), high), curve_percent(worst->share, at),
@@ -380,7 +368,7 @@ static void put_goal(const struct sweep *s)
 			 "; %zu load%s had too few operations in a round for it: -each makes "
 			 "rounds longer",
 			 g->unjudged, g->unjudged == 1 ? "" : "s");
-	curve_say(s, "Goal", "%s up to %s %s%s%s.", goal_name(g), scaled_time(g->limit_ns, limit),
+	sweep_say(s, "Goal", "%s up to %s %s%s%s.", goal_name(g), scaled_time(g->limit_ns, limit),
 		  goal_text(s), few,
 		  g->disturbed ? "; but loads were disturbed, as the line above says" : "");
 }
@@ -401,7 +389,7 @@ static void curve_show_table(const struct sweep *s)
 	put_disturbed(s);
 	put_goal(s);
 	if (s->results.partial)
-		curve_say(s, "Interrupted", "%zu loads have results%s.", c->n_loads,
+		sweep_say(s, "Interrupted", "%zu loads have results%s.", c->n_loads,
 			  s->journal_path ? "; -resume continues" : "");
 }
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -229,11 +230,15 @@ static void sweep_log_warnings(const struct sweep *s)
 
 /* ---- after the table ---- */
 
-void sweep_say(const char *label, const char *text)
+void sweep_say(const struct sweep *s, const char *label, const char *fmt, ...)
 {
-	char *safe = printable_dup(text, false);
 	struct screen screen;
+	char *safe;
+	va_list ap;
 
+	va_start(ap, fmt);
+	safe = printable_dup(xneed(arena_vprintf(s->arena, fmt, ap)), false);
+	va_end(ap);
 	screen_init(&screen, STDOUT_FILENO);
 	screen_wrap(&screen, stdout, SCREEN_BOLD, label, safe ? safe : "");
 	screen_free(&screen);
@@ -244,8 +249,7 @@ static void put_note(const struct sweep *s, const char *kind, const char *text, 
 {
 	char of[POINTS_SIZE];
 
-	sweep_say(kind, xarena_printf(s->arena, "%s, at %s", text,
-				      points_text(s, points, of, sizeof(of))));
+	sweep_say(s, kind, "%s, at %s", text, points_text(s, points, of, sizeof(of)));
 }
 
 /* Print findings and warnings to standard output, unless that is a file's. */
@@ -451,13 +455,12 @@ static void sweep_show_head(const struct sweep *s)
 {
 	if (s->quiet)
 		return;
-	sweep_say(NULL, xarena_printf(s->arena,
-				      "%zu point%s, %" PRIu64 " round%s each%s, order by "
-				      "-orderseed %" PRIu64,
-				      s->vary.n_points, s->vary.n_points == 1 ? "" : "s",
-				      s->results.least, s->results.least == 1 ? "" : "s",
-				      s->results.most > s->results.least ? " or more" : "",
-				      s->results.seed));
+	sweep_say(s, NULL,
+		  "%zu point%s, %" PRIu64 " round%s each%s, order by "
+		  "-orderseed %" PRIu64,
+		  s->vary.n_points, s->vary.n_points == 1 ? "" : "s", s->results.least,
+		  s->results.least == 1 ? "" : "s",
+		  s->results.most > s->results.least ? " or more" : "", s->results.seed);
 	if (s->terminal)
 		show_round(s, NULL);
 	fflush(stdout);
@@ -558,10 +561,8 @@ static void sweep_show_table(const struct sweep *s)
 	show_too_few(s, &rows.screen);
 	rows_end(&rows);
 	if (r->partial)
-		sweep_say("Interrupted",
-			  xarena_printf(s->arena, "%zu of %zu points are complete%s.", done,
-					s->vary.n_points,
-					s->journal_path ? "; -resume continues" : ""));
+		sweep_say(s, "Interrupted", "%zu of %zu points are complete%s.", done,
+			  s->vary.n_points, s->journal_path ? "; -resume continues" : "");
 }
 
 static const char usage[] =

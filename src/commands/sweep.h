@@ -215,7 +215,8 @@ void sweep_keep_warnings(struct sweep *s, size_t point, const struct plan *plan)
 /* ---- sweep.c ---- */
 
 /* Write "label: text" to standard output, in lines that fit; without a label, the text. */
-void sweep_say(const char *label, const char *text);
+void sweep_say(const struct sweep *s, const char *label, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Half an interval, in `buf`: "+-1.5 %", or "too few" (rounds). */
 const char *sweep_percent_text(double percent, char *buf, size_t size);
