@@ -35,7 +35,6 @@ SPARSE, HAS_LINKS, DEVICE, IMPLIED = 1, 2, 4, 8
 SETTINGS = ("recursive", "everything", "verify", "contents", "dry_run", "in_place", "resume", "list", "list_nul",
             "ordered_source", "ordered_destination", "direct_source", "direct_destination", "encrypt", "free_ports",
             "port_given", "force", "stamps", "stamps_binary", "into", "new_name", "trust")
-SETTINGS_AT = 52  # of START
 BANNER = b"XDD-COPY 6 "
 NO_SIZE = 2 ** 64 - 1
 BLOCK_BYTES = 1 << 20
