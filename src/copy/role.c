@@ -70,7 +70,8 @@ static inline struct timespec role_deadline_in(uint64_t ns)
 	return clock_timespec(clock_kernel_ns() + ns);
 }
 
-/* ---- role.c ---- */
+/* True in the receiving thread of a role. */
+static _Thread_local bool is_receiver;
 
 /*
  * How a role ends: its causes, from any thread.
@@ -190,15 +191,13 @@ static bool await_cause(struct role *r)
 	return ends;
 }
 
-static bool role_is_receiver(void);
-
 /*
  * As role_channel_failed(), when something was sent: the peer may have said why it has ended. The
  * receiving thread gets some time to find that; it does not wait for itself. Any thread.
  */
 static void role_not_sent(struct role *r, int err)
 {
-	if (role_is_receiver())
+	if (is_receiver)
 		return;
 	await_cause(r);
 	role_channel_failed(r, err);
@@ -257,22 +256,6 @@ static uint64_t quota_ns(const struct role *r)
 			  threads);
 }
 
-/* r->lock is held. */
-static uint64_t transit_ns(const struct role *r)
-{
-	uint64_t sum = 0;
-
-	if (r->is != COPY_SOURCE || !r->started || r->job->data->inside)
-		return 0;
-	for (unsigned i = 0; i < r->job->data->n; i++) {
-		struct connection_info info;
-
-		link_info(r->job->data->links[i], &info);
-		sum += info.transit_ns;
-	}
-	return sum;
-}
-
 static void own_counts(struct role *r, struct copy_counts *c)
 {
 	memset(c, 0, sizeof(*c));
@@ -282,7 +265,8 @@ static void own_counts(struct role *r, struct copy_counts *c)
 	c->failed = r->failed;
 	c->warnings = r->warnings;
 	c->status = (uint64_t)r->status;
-	c->transit_ns = transit_ns(r);
+	if (r->is == COPY_SOURCE && r->started)
+		c->transit_ns = data_links_transit_ns(r->job->data);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -388,7 +372,6 @@ static bool wait_to_speak(struct role *r)
 	return false;
 }
 
-/* ---- role.c: the speaking thread; `arg` is the role ---- */
 static void *role_speak_main(void *arg)
 {
 	struct role *r = arg;
@@ -593,15 +576,6 @@ static int receive_one(struct role *r, struct err *why)
 	return err;
 }
 
-static _Thread_local bool is_receiver;
-
-/* True in the receiving thread of a role. */
-static bool role_is_receiver(void)
-{
-	return is_receiver;
-}
-
-/* ---- role.c: the receiving thread; `arg` is the role ---- */
 static void *role_receive_main(void *arg)
 {
 	struct role *r = arg;
@@ -619,8 +593,8 @@ static void abort_data(void *arg)
 	struct role *r = arg;
 
 	pthread_mutex_lock(&r->lock);
-	for (unsigned i = 0; r->started && i < r->job->data->n; i++)
-		link_abort(r->job->data->links[i]);
+	if (r->started)
+		data_links_abort(r->job->data);
 	pthread_cond_broadcast(&r->changed);
 	pthread_mutex_unlock(&r->lock);
 }

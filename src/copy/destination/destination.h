@@ -476,8 +476,12 @@ void file_drop_all(struct destination *d);
  * Comparison of existing files, and of parts of an interrupted copy, with digests of the source.
  */
 
-/* A message of digests. Returns 0, -EBADMSG with `why`, or -ENOMEM. */
-int sums_message(struct destination *d, const uint8_t *body, size_t length, struct err *why);
+/*
+ * Compare the digests of a message. Returns 0 with the item, which the caller unuses; -EBADMSG with
+ * `why`; or -ENOMEM.
+ */
+int sums_message(struct destination *d, const uint8_t *body, size_t length, struct item **item,
+		 struct err *why);
 
 /* All digests of a file have come: the caller owns the item, which is gone then. */
 void sums_complete(struct destination *d, struct item *i);
@@ -588,14 +592,5 @@ void receivers_end(struct receivers *r);
  */
 int receive_message(struct destination *d, unsigned thread, struct stamp *stamp,
 		    const struct wire_header *h, const uint8_t *body, struct err *why);
-
-/*
- * Files that come in several messages. Each returns 0, -EBADMSG
- * with `why`, or -ENOMEM. Data threads, or the receiving thread where data comes through the
- * channel.
- */
-
-/* The end of a message of digests for a file in use. */
-int stream_sums_end(struct destination *d, struct item *i, struct err *why);
 
 #endif

@@ -259,9 +259,12 @@ static int stream_file_end(struct destination *d, const uint8_t *body, size_t le
 	return end_message(d, i, 0, 0, why);
 }
 
-int stream_sums_end(struct destination *d, struct item *i, struct err *why)
+static int stream_sums(struct destination *d, const uint8_t *body, size_t length, struct err *why)
 {
-	return end_message(d, i, 1, 0, why);
+	struct item *i;
+	int err = sums_message(d, body, length, &i, why);
+
+	return err ? err : end_message(d, i, 1, 0, why);
 }
 
 #define BUFFER_ALIGN 4096
@@ -347,7 +350,7 @@ static int take_message(struct destination *d, const struct wire_header *h, cons
 	case WIRE_COPY_BLOCK:
 		return stream_block(d, h, body, why);
 	case WIRE_COPY_SUMS:
-		return sums_message(d, body, h->length, why);
+		return stream_sums(d, body, h->length, why);
 	case WIRE_COPY_FILE_END:
 		return stream_file_end(d, body, h->length, why);
 	default:

@@ -76,6 +76,25 @@ void data_links_close(struct data_links *links)
 	memset(links, 0, sizeof(*links));
 }
 
+void data_links_abort(struct data_links *links)
+{
+	for (unsigned i = 0; i < links->n; i++)
+		link_abort(links->links[i]);
+}
+
+uint64_t data_links_transit_ns(const struct data_links *links)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; !links->inside && i < links->n; i++) {
+		struct connection_info info;
+
+		link_info(links->links[i], &info);
+		sum += info.transit_ns;
+	}
+	return sum;
+}
+
 /*
  * The side that connects: all connections are made at the same time, each by a thread of its own.
  * On a slow network the round trips of one after the other would take seconds.

@@ -231,6 +231,11 @@ int data_connect(struct data_links *links, const struct data_terms *terms,
 
 void data_links_close(struct data_links *links);
 
+/* End all waits of their threads, as link_abort(). Any thread, until data_links_close(). */
+void data_links_abort(struct data_links *links);
+/* The sum of connection_info.transit_ns; 0 where data goes through the channel. As above. */
+uint64_t data_links_transit_ns(const struct data_links *links);
+
 /* Answer a step of meeting that returned `err`, with the text of `why` where it failed. */
 void meet_answer(struct copy_meet *m, int err, const struct err *why);
 
