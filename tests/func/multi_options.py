@@ -291,6 +291,8 @@ def test_noise():
         fake = xddssh.Fake("printf '%s'" % printed, name="prints")
         r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1,127.0.0.2", "-startin", 0, "--", *SHORT, tolerate=(r"warning: ",))
         t.ok(r.status == 0 and r.out.startswith("2 hosts, "), "a login script that prints %s" % title, r)
+    r = t.command(["sh", "-c", 'ulimit -n 20; exec "$@"', "sh", t.XDD, "multi", "-hosts", "127.0.0.1", "--", *SHORT])
+    t.ok(r.status == 1 and re.search(r"multi: 1 ranks need \d+ open files, and the limit is 20 \(ulimit -n\)", r.err), "too few open files", r)
     fake = xddssh.Fake("printf hello; exit 0", name="prints-only")
     r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1", "-startin", 0, "--", *SHORT)
     t.ok(r.status == 4 and "multi: 127.0.0.1: sent no results" in r.err and "no host has sent results" in r.err,

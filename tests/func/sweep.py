@@ -380,6 +380,10 @@ def test_errors():
     run = sweep("-op", "read", "-target", t.make_file("short", 65536), "-reqsize", "4k", "-rounds", 2, "-startoffset", "0,24k", "-numreqs", 4,
                 "-jsonout", t.path("errors.json"), env=env)
     t.equal(run.status, 6, "a point whose reads fail", run)
+    again = ["-op", "read", "-target", t.path("short"), "-reqsize", "4k", "-startoffset", "24k,0", "-numreqs", 4, "-journal",
+             t.path("errors.journal")]
+    runs = [sweep(*again, env=env), sweep(*again, "-resume", env=env)]
+    t.equal([r.status for r in runs], [6, 6], "its status counts also where the journal has it", runs[1])
     points = j.load(t.path("errors.json"))["points"]
     return t.equal([[(p["status"], r["ops"], r["errors"]) for r in p["rounds"]] for p in points], [[(0, 4, 0)] * 2, [(6, 2, 2)] * 2],
                    "has errors, and the other has none")

@@ -265,8 +265,9 @@ TEST(test_faults)
 	f.ops = 7;
 	assert_string_equal(text_of(&f), "errors: 3 of 10 requests failed; the figures are of the "
 					 "others\n" ONE_PASS);
-	f.targets = 5;
 	f.failed = (struct verdict_targets){ 1, "data" };
+	assert_non_null(strstr(text_of(&f), "3 of 10 requests failed; "));
+	f.targets = 5;
 	assert_non_null(strstr(text_of(&f), "3 of 10 requests failed on data; "));
 	f.failed.n = 2;
 	assert_non_null(strstr(text_of(&f), "3 of 10 requests failed on 2 targets; "));
