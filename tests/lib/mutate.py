@@ -59,6 +59,7 @@ FUNCTIONAL = {
     "src/commands/run": ["jsonout", "person", "sections"],
     "src/commands/run_ranks": ["ranks"],
     "src/commands/runner": ["sweep"],
+    "src/commands/sweep": ["sweep_files"],
     "src/commands/timeserver": ["badinput"],
     "src/copy/": ["copy_local", "copy_report"],
     "src/copy/attempt": ["copy_connect", "copy_resume"],
