@@ -101,7 +101,12 @@ TEST(test_wraps)
 	end(&b, last);
 	assert_ptr_equal(b.slots[at], more);
 	assert_ptr_equal(books_find(&b, first->id), first);
+	more->encoded_bytes = 100;
+	books_count(&b, more);
+	assert_int_equal(b.window_bytes, 100);
 	end(&b, more);
+	assert_int_equal(b.window_entries, 0);
+	assert_int_equal(b.window_bytes, 0);
 	end(&b, first);
 	books_free(&b);
 }

@@ -155,6 +155,8 @@ TEST(test_sources)
 	memset(top, 'x', sizeof(top));
 	assert_false(walk_top_name("s/dir/", top));
 	assert_string_equal(top, "");
+	assert_false(walk_top_name("s/..", top));
+	assert_string_equal(top, "");
 	walks_as("s/file", "file .");
 	walks_as("./s//file", "file .");
 	walks_as("s/link", "link .");
