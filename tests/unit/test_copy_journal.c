@@ -199,17 +199,17 @@ TEST(test_names)
 	char name[COPY_TEMPORARY_SIZE];
 	uint64_t session, number;
 
-	journal_temporary_name(UINT64_MAX, UINT64_MAX, name);
-	assert_int_equal(journal_parse_name(name, &session, &number), JOURNAL_TEMPORARY);
+	commit_temporary_name(UINT64_MAX, UINT64_MAX, name);
+	assert_int_equal(commit_parse_name(name, &session, &number), COMMIT_TEMPORARY_NAME);
 	assert_true(session == UINT64_MAX && number == UINT64_MAX);
-	journal_name(10, name);
+	commit_journal_name(10, name);
 	assert_string_equal(name, ".xddcp-000000000000000a.journal");
-	assert_int_equal(journal_parse_name(name, &session, &number), JOURNAL_JOURNAL);
+	assert_int_equal(commit_parse_name(name, &session, &number), COMMIT_JOURNAL_NAME);
 	assert_true(session == 10);
-	assert_int_equal(journal_parse_name(".xddcp-000000000000000a-", &session, &number),
-			 JOURNAL_NO_NAME);
-	assert_int_equal(journal_parse_name(".xddcp-0x0000000000000a.journal", &session, &number),
-			 JOURNAL_NO_NAME);
+	assert_int_equal(commit_parse_name(".xddcp-000000000000000a-", &session, &number),
+			 COMMIT_NO_NAME);
+	assert_int_equal(commit_parse_name(".xddcp-0x0000000000000a.journal", &session, &number),
+			 COMMIT_NO_NAME);
 }
 
 /* ---- interrupted copies ---- */
@@ -338,10 +338,10 @@ static size_t make_journal(uint8_t *data)
 	struct stat large_st, other_st;
 	size_t n = JOURNAL_MAGIC_BYTES;
 
-	journal_temporary_name(DEAD_SESSION, 1, name);
+	commit_temporary_name(DEAD_SESSION, 1, name);
 	snprintf(path, sizeof(path), "%s/%s", root, name);
 	make_part(path, 0, 30, &large_st);
-	journal_temporary_name(DEAD_SESSION, 2, name);
+	commit_temporary_name(DEAD_SESSION, 2, name);
 	snprintf(path, sizeof(path), "%s/%s", root, name);
 	make_part(path, 50, 64, &other_st);
 	memcpy(data, JOURNAL_MAGIC, JOURNAL_MAGIC_BYTES);
@@ -693,7 +693,7 @@ FIXTURE_TEST(test_no_head)
 	die_creating(true);
 	assert_int_equal(count_parts(), 1);
 
-	journal_temporary_name(DEAD_SESSION, JOURNAL_START_NUMBER, name);
+	commit_temporary_name(DEAD_SESSION, JOURNAL_START_NUMBER, name);
 	snprintf(path, sizeof(path), "%s/%s", root, name);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_true(fd >= 0);
@@ -894,7 +894,7 @@ static void make_lost(const char *dir, uint64_t number)
 	char path[256], name[COPY_TEMPORARY_SIZE];
 	struct stat st;
 
-	journal_temporary_name(DEAD_SESSION, number, name);
+	commit_temporary_name(DEAD_SESSION, number, name);
 	snprintf(path, sizeof(path), "%s/%s/%s", root, dir, name);
 	make_part(path, 0, 1, &st);
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,39 @@
 #include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/sync/thread.h"
+
+/*
+ * Names of temporary files and of journals.
+ */
+
+void commit_temporary_name(uint64_t session, uint64_t number, char *name)
+{
+	snprintf(name, COPY_TEMPORARY_SIZE, COPY_TEMPORARY_PREFIX "%016" PRIx64 "-%" PRIu64 ".part",
+		 session, number);
+}
+
+void commit_journal_name(uint64_t session, char *name)
+{
+	snprintf(name, COPY_TEMPORARY_SIZE, COPY_TEMPORARY_PREFIX "%016" PRIx64 ".journal",
+		 session);
+}
+
+enum commit_name commit_parse_name(const char *name, uint64_t *session, uint64_t *number)
+{
+	const size_t prefix = strlen(COPY_TEMPORARY_PREFIX);
+	char again[COPY_TEMPORARY_SIZE];
+
+	if (strncmp(name, COPY_TEMPORARY_PREFIX, prefix) != 0 ||
+	    sscanf(name + prefix, "%16" SCNx64, session) != 1)
+		return COMMIT_NO_NAME;
+	commit_journal_name(*session, again);
+	if (strcmp(name, again) == 0)
+		return COMMIT_JOURNAL_NAME;
+	if (sscanf(name + prefix, "%*16[0-9a-f]-%" SCNu64, number) != 1)
+		return COMMIT_NO_NAME;
+	commit_temporary_name(*session, *number, again);
+	return strcmp(name, again) == 0 ? COMMIT_TEMPORARY_NAME : COMMIT_NO_NAME;
+}
 
 /*
  * Directories that files are created in: their file systems, and a record of each in the journal,
@@ -296,7 +330,7 @@ static void mark_root(struct commit *c)
 
 	if (dir < 0)
 		return;
-	journal_name(c->own_session, name);
+	commit_journal_name(c->own_session, name);
 	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	dirs_done(c->dirs, root);
 	c->marked = fd >= 0;
@@ -440,7 +474,7 @@ static void remove_journal(struct commit *c, uint64_t session)
 
 	if (fd < 0)
 		return;
-	journal_name(session, name);
+	commit_journal_name(session, name);
 	commit_unlink_quietly(fd, name);
 	dirs_done(c->dirs, root);
 }
@@ -501,7 +535,7 @@ int commit_reserve(struct commit *c, struct commit_file *f, char name[COPY_TEMPO
 	err = reserve(c, f, fd);
 	dirs_done(c->dirs, f->dir);
 	if (!err)
-		journal_temporary_name(c->session, f->number, name);
+		commit_temporary_name(c->session, f->number, name);
 	return err;
 }
 
@@ -556,7 +590,7 @@ static int create_named(struct commit *c, struct commit_file *f, int dir_fd)
 {
 	char name[COPY_TEMPORARY_SIZE];
 
-	journal_temporary_name(c->session, f->number, name);
+	commit_temporary_name(c->session, f->number, name);
 	f->fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return f->fd < 0 ? -errno : 0;
 }
@@ -663,7 +697,7 @@ void commit_drop(struct commit *c, struct commit_file *f, bool keep)
 	if (!f->number || keep || f->unnamed)
 		return;
 	commit_gone(c, f);
-	journal_temporary_name(c->session, f->number, name);
+	commit_temporary_name(c->session, f->number, name);
 	fd = dirs_fd(c->dirs, f->dir);
 	if (fd >= 0) {
 		unlinkat(fd, name, 0);

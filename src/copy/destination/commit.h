@@ -27,6 +27,19 @@ struct commit_progress;
 #define COPY_TEMPORARY_PREFIX ".xddcp-"
 #define COPY_TEMPORARY_SIZE 64
 
+/* Kinds of names in the destination. */
+enum commit_name {
+	COMMIT_NO_NAME,	       /* not of this program */
+	COMMIT_TEMPORARY_NAME, /* ".xddcp-SESSION-N.part" */
+	COMMIT_JOURNAL_NAME,   /* ".xddcp-SESSION.journal" */
+};
+
+/* Write a name. Any thread; `name` has COPY_TEMPORARY_SIZE bytes. */
+void commit_temporary_name(uint64_t session, uint64_t number, char *name);
+void commit_journal_name(uint64_t session, char *name);
+/* The opposite; `number` of a temporary name only. Any thread. */
+enum commit_name commit_parse_name(const char *name, uint64_t *session, uint64_t *number);
+
 /* A file that is being written, or complete. What the caller does not set is zero. */
 struct commit_file {
 	struct copy_entry *entry; /* owned */
@@ -75,9 +88,9 @@ int commit_open(struct commit **c, const struct copy_job *job, struct dirs *dirs
 void commit_note_root(struct commit *c, bool renamed);
 
 /*
- * Have the file journal_name() of the session of the job in the root before anything else is made
- * there: by it, the source recognizes a destination that lies in the tree that it walks. The thread
- * of the entries.
+ * Have the file commit_journal_name() of the session of the job in the root before anything else is
+ * made there: by it, the source recognizes a destination that lies in the tree that it walks. The
+ * thread of the entries.
  */
 void commit_announce(struct commit *c);
 

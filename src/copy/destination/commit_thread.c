@@ -439,7 +439,7 @@ static int link_file(struct commit *c, const struct commit_file *f, int dir_fd)
 
 	if (err != -EEXIST)
 		return err;
-	journal_temporary_name(c->session, f->number, name);
+	commit_temporary_name(c->session, f->number, name);
 	err = commit_fs_link(f->fd, dir_fd, name);
 	if (err)
 		return err;
@@ -473,7 +473,7 @@ static void give_name(struct commit *c, struct near *d, struct commit_file *f)
 	close_file(f);
 	if (!f->number)
 		return;
-	journal_temporary_name(c->session, f->number, name);
+	commit_temporary_name(c->session, f->number, name);
 	fd = commit_thread_enter(c, d, f->dir);
 	if (fd < 0)
 		commit_thread_fail(f, fd, "rename");

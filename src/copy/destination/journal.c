@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,37 +260,6 @@ struct extent journal_range(const struct journal_record *r, size_t i)
 #define SHARED_SILENCE_NS (120 * NS_PER_SEC)
 #define UNLOCKED_SILENCE_NS (24 * 3600 * NS_PER_SEC)
 
-/* ---- names ---- */
-
-void journal_temporary_name(uint64_t session, uint64_t number, char *name)
-{
-	snprintf(name, COPY_TEMPORARY_SIZE, COPY_TEMPORARY_PREFIX "%016" PRIx64 "-%" PRIu64 ".part",
-		 session, number);
-}
-
-void journal_name(uint64_t session, char *name)
-{
-	snprintf(name, COPY_TEMPORARY_SIZE, COPY_TEMPORARY_PREFIX "%016" PRIx64 ".journal",
-		 session);
-}
-
-enum journal_name journal_parse_name(const char *name, uint64_t *session, uint64_t *number)
-{
-	const size_t prefix = strlen(COPY_TEMPORARY_PREFIX);
-	char again[COPY_TEMPORARY_SIZE];
-
-	if (strncmp(name, COPY_TEMPORARY_PREFIX, prefix) != 0 ||
-	    sscanf(name + prefix, "%16" SCNx64, session) != 1)
-		return JOURNAL_NO_NAME;
-	journal_name(*session, again);
-	if (strcmp(name, again) == 0)
-		return JOURNAL_JOURNAL;
-	if (sscanf(name + prefix, "%*16[0-9a-f]-%" SCNu64, number) != 1)
-		return JOURNAL_NO_NAME;
-	journal_temporary_name(*session, *number, again);
-	return strcmp(name, again) == 0 ? JOURNAL_TEMPORARY : JOURNAL_NO_NAME;
-}
-
 /* ---- locks ---- */
 
 void journal_identify(struct journal_record *head)
@@ -471,8 +439,8 @@ static int journal_file_create(struct journal_file *j, int root_fd,
 	char name[COPY_TEMPORARY_SIZE], start[COPY_TEMPORARY_SIZE];
 	int err;
 
-	journal_name(head->session, name);
-	journal_temporary_name(head->session, JOURNAL_START_NUMBER, start);
+	commit_journal_name(head->session, name);
+	commit_temporary_name(head->session, JOURNAL_START_NUMBER, start);
 	err = open_new(j, root_fd, start, &named);
 	if (err)
 		return err;

@@ -81,7 +81,7 @@ struct extent journal_range(const struct journal_record *r, size_t i);
 bool journal_path_is_clean(const char *path);
 
 /*
- * Journals in the root of a copy ("xdd/base/journal.h"): names, locks and reading. Callers:
+ * Journals in the root of a copy ("xdd/base/journal.h"): locks, writing and reading. Callers:
  * commit.c, stale.c, commit_thread.c.
  */
 
@@ -90,18 +90,6 @@ bool journal_path_is_clean(const char *path);
 
 /* The number in the temporary name of a journal that has no head yet; files have others. */
 #define JOURNAL_START_NUMBER 0
-
-enum journal_name {
-	JOURNAL_NO_NAME,   /* not of this program */
-	JOURNAL_TEMPORARY, /* ".xddcp-SESSION-N.part" */
-	JOURNAL_JOURNAL,   /* ".xddcp-SESSION.journal" */
-};
-
-/* Write a name. Any thread; `name` has COPY_TEMPORARY_SIZE bytes. */
-void journal_temporary_name(uint64_t session, uint64_t number, char *name);
-void journal_name(uint64_t session, char *name);
-/* The opposite; `number` of a temporary name only. Any thread. */
-enum journal_name journal_parse_name(const char *name, uint64_t *session, uint64_t *number);
 
 /* A journal that is written. */
 struct journal_file {

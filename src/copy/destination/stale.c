@@ -76,7 +76,7 @@ static bool sweep_name(void *arg, int dir_fd, const char *name)
 	const struct sweep *s = arg;
 	uint64_t session, number;
 
-	if (journal_parse_name(name, &session, &number) != JOURNAL_TEMPORARY ||
+	if (commit_parse_name(name, &session, &number) != COMMIT_TEMPORARY_NAME ||
 	    session != s->session || (s->keep && s->keep(s->arg, number)))
 		return true;
 	commit_unlink_quietly(dir_fd, name);
@@ -166,15 +166,15 @@ static bool note_journal(void *arg, int dir_fd, const char *name)
 	struct journals *all = arg;
 	uint64_t session, number;
 
-	switch (journal_parse_name(name, &session, &number)) {
-	case JOURNAL_JOURNAL:
+	switch (commit_parse_name(name, &session, &number)) {
+	case COMMIT_JOURNAL_NAME:
 		snprintf(all->names[all->n++], COPY_TEMPORARY_SIZE, "%s", name);
 		break;
-	case JOURNAL_TEMPORARY:
+	case COMMIT_TEMPORARY_NAME:
 		if (number == JOURNAL_START_NUMBER && all->clean)
 			remove_start(dir_fd, name);
 		break;
-	case JOURNAL_NO_NAME:
+	case COMMIT_NO_NAME:
 		break;
 	}
 	return all->n < MAX_JOURNALS;
@@ -242,7 +242,7 @@ static void sweep_journal(struct commit *c, int root_fd, const char *name, struc
 
 	if (journal_open_dead(&j, root_fd, name))
 		return;
-	journal_parse_name(name, &session, &number);
+	commit_parse_name(name, &session, &number);
 	err = read_head(j.file.fd, &head, &renamed);
 	if (err == -EPROTONOSUPPORT && !later->n++)
 		snprintf(later->name, sizeof(later->name), "%s", name);
@@ -276,7 +276,7 @@ static void stale_consider(const struct commit *c, int root_fd, const char *name
 
 	if (journal_open_dead(&now.j, root_fd, name))
 		return;
-	journal_parse_name(name, &session, &number);
+	commit_parse_name(name, &session, &number);
 	if (read_head(now.j.file.fd, &now.head, &renamed) || !now.head.resumable ||
 	    now.head.tree_id != c->tree_id || now.head.session != session ||
 	    (best->j.file.fd >= 0 && is_later(&best->j.used, &now.j.used))) {
@@ -372,7 +372,7 @@ static bool look_at_name(void *arg, int dir_fd, const char *name)
 	struct commit *c = arg;
 	uint64_t session, number;
 
-	if (journal_parse_name(name, &session, &number) == JOURNAL_TEMPORARY &&
+	if (commit_parse_name(name, &session, &number) == COMMIT_TEMPORARY_NAME &&
 	    is_left(c, session, number))
 		commit_unlink_quietly(dir_fd, name);
 	return true;
@@ -402,7 +402,7 @@ void commit_entered_all(struct commit *c)
 	root = dirs_root(c->dirs);
 	fd = dirs_fd(c->dirs, root);
 	for (size_t i = 0; i < c->n_dead && fd >= 0; i++) {
-		journal_name(c->dead[i].session, name);
+		commit_journal_name(c->dead[i].session, name);
 		unlinkat(fd, name, 0);
 	}
 	if (fd >= 0)
@@ -725,7 +725,7 @@ static int commit_kept_claim(struct commit *c, struct commit_file *f, const stru
 
 	if (dir_fd < 0)
 		return 0;
-	journal_temporary_name(c->session, k->number, name);
+	commit_temporary_name(c->session, k->number, name);
 	fs = commit_place(c, f->dir, dir_fd, true);
 	if (wanted && fs >= 0)
 		fd = open_kept(dir_fd, name, k);
@@ -786,7 +786,7 @@ static void remove_file(struct commit *c, const struct kept_file *k)
 	*(slash ? slash : dir) = '\0';
 	if (commit_enter_path(c, dir, &node))
 		return;
-	journal_temporary_name(c->session, k->number, name);
+	commit_temporary_name(c->session, k->number, name);
 	fd = dirs_fd(c->dirs, node);
 	if (fd >= 0) {
 		commit_unlink_quietly(fd, name);

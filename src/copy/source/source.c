@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy/destination/journal.h"
+#include "copy/destination/commit.h"
 #include "copy/process.h"
 #include "xdd/base/codec.h"
 #include "xdd/base/err.h"
@@ -672,7 +672,7 @@ static void open_walk(struct source *s)
 	if (walk_open(&s->walk, s->settings, job->sources, job->n_sources, &s->no_walk))
 		return;
 	/* The destination decides whether it gets the name of a single source. */
-	journal_name(bytes_get(job->session, 8), journal);
+	commit_journal_name(bytes_get(job->session, 8), journal);
 	walk_leave_out(s->walk, job->log_dev, job->log_ino);
 	walk_avoid(s->walk, journal, s->settings->into ? NULL : "");
 }
