@@ -149,7 +149,8 @@ enum xdd_status probe_target(struct target_plan *t)
 /* A file between two runs. */
 struct state {
 	bool exists;
-	uint64_t bytes;
+	uint64_t bytes;	  /* at most */
+	uint64_t planned; /* if no run before ends early */
 };
 
 static bool is_file(const struct target_plan *t)
@@ -168,18 +169,24 @@ static uint64_t written(const struct plan *plan, const struct target_plan *t)
 	return ends_with_pass(plan, t) ? UNKNOWN_BYTES : plan_extent(plan, t);
 }
 
+/* The end of what `t` writes, if it does not end early. */
+static uint64_t planned(const struct plan *plan, const struct target_plan *t)
+{
+	return t->pass_ops == PLAN_UNLIMITED ? UNKNOWN_BYTES : plan_extent(plan, t);
+}
+
 /* The run with target `w` on the file. */
 static void pass_run(const struct plan *plan, const struct target_plan *w, struct state *s)
 {
-	uint64_t end;
+	const uint64_t most = written(plan, w), end = planned(plan, w);
 
 	if (plan_writes(w)) {
 		if (plan_recreates(w))
-			s->bytes = 0;
+			s->bytes = s->planned = 0;
 		if (w->pretruncate)
-			s->bytes = w->pretruncate_bytes;
-		end = written(plan, w);
-		s->bytes = end > s->bytes ? end : s->bytes;
+			s->bytes = s->planned = w->pretruncate_bytes;
+		s->bytes = most > s->bytes ? most : s->bytes;
+		s->planned = end > s->planned ? end : s->planned;
 		s->exists = true;
 	}
 	if (w->delete_file)
@@ -210,7 +217,9 @@ static void pass_new_files(const struct plan *plan, const char *path, struct sta
 
 		if (!w->create_new_files || !plan_makes_file(plan, w, path))
 			continue;
-		*s = (struct state){ .exists = !w->delete_file, .bytes = written(plan, w) };
+		*s = (struct state){ .exists = !w->delete_file,
+				     .bytes = written(plan, w),
+				     .planned = planned(plan, w) };
 	}
 }
 
@@ -281,7 +290,7 @@ static bool earlier_look(const char *path, struct state *s)
 	*s = (struct state){ .exists = stat(path, &st) == 0 };
 	if (!s->exists)
 		return errno == ENOENT;
-	s->bytes = (uint64_t)st.st_size;
+	s->bytes = s->planned = (uint64_t)st.st_size;
 	return S_ISREG(st.st_mode);
 }
 
@@ -314,10 +323,12 @@ static enum plan_effect effect_on(const struct plan *plan, const struct target_p
 	pass_earlier(plan, t->path, &before);
 	after = before;
 	pass_run(plan, t, &after);
-	if (before.exists && (!after.exists || after.bytes < before.bytes))
+	if (before.exists && (!after.exists || after.planned < before.planned))
 		return PLAN_SHRINKS;
-	return after.exists != before.exists || after.bytes != before.bytes ? PLAN_EXTENDS :
-									      PLAN_LEAVES;
+	if (after.exists != before.exists || after.bytes != before.bytes ||
+	    after.planned != before.planned)
+		return PLAN_EXTENDS;
+	return PLAN_LEAVES;
 }
 
 enum plan_effect plan_effect(const struct plan *plan)

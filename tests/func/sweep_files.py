@@ -82,6 +82,14 @@ def test_shorter_files():
     run = sweep("-op", "write,read", "-bytes", "64k,128k", "-target", t.path("until"), "-restore", "recreate", "-until", "30%",
                 "-mostrounds", 24, "-jsonout", t.path("until.json"))
     t.equal(run.status, 0, "-until: no read comes after a shorter write", run)
+    run = sweep("-op", "write,read", "-bytes", "64k,128k", "-target", t.make_file("limited", 3 << 20), "-restore", "recreate", "-timelimit", 60,
+                "-rounds", 4, "-jsonout", t.path("limited.json"))
+    t.equal(results(run, "limited.json", "-timelimit, a longer file before", 4, 4), [[0, 1, 2, 3]] * 4, "-timelimit: the order of the points in each round")
+    run = sweep("-op", "write,read", "-bytes", "64k,128k", "-target", t.path("each"), "-restore", "recreate", "-each", "2ms", "-mostrounds", 24,
+                "-jsonout", t.path("each.json"))
+    with open(t.path("each.json"), encoding="utf-8") as f:
+        rounds = [len(point["rounds"]) for point in json.load(f)["points"]]
+    t.equal((run.status, len(set(rounds))), (0, 1), "-each: a round has all points", run)
 
 
 def test_resume():
