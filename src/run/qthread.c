@@ -421,7 +421,7 @@ static void run_passes(struct qthread *q)
 	uint64_t release;
 
 	/* All QThreads meet before the first pass, also with -nobarrier: each must be ready. */
-	for (uint64_t pass = 1; pass <= run->plan->passes; pass++) {
+	for (;;) {
 		/* Not after the release: the file of it takes longer than many operations. */
 		if (run->needs & FIGURES_WAIT)
 			q->from_wait_ns = clock_thread_wait_ns();

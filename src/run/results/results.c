@@ -382,8 +382,6 @@ static void manage_passes(struct manager *m, struct pass_result **slots)
 		m->resync_ns = clock_resync();
 		run->manager.more =
 			ranks_begin_pass(run, follows || !manager_is_known(m), !run->manager.more);
-		if (pass == m->plan->passes)
-			return; /* no QThread waits for another one */
 		if (barrier_wait(&run->start, &release) < 0 || !run->manager.more)
 			return;
 		ranks_released(run, pass + 1, release);
