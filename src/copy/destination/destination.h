@@ -243,7 +243,7 @@ int root_guard(const struct root *r, int fd, struct err *why);
 
 struct entries; /* private to entries.c */
 struct links;	/* private to links.c */
-struct inplace; /* private to existing.c */
+struct inplace; /* private to links.c */
 
 /* Sums over threads; struct copy_counts has their meaning. */
 struct dest_tally {
@@ -445,24 +445,6 @@ void file_forget(struct destination *d, struct item *i);
 /* The counts of an entry that has ended, with `outcome`. */
 void file_count(struct destination *d, const struct copy_entry *e, enum copy_outcome outcome);
 
-/* Give a file that is there the attributes of `e` where they differ; `st` describes the file. */
-void file_correct(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
-		  const struct stat *st);
-
-/*
- * -k: append to `text` how the attributes of a file differ from those that another copy would give
- * it. `fd` is a descriptor of the file, or -1: it is opened here. Returns 0, or -errno of the open.
- */
-int file_compare(struct destination *d, struct dir_node *dir, const struct copy_entry *e, int fd,
-		 char text[WIRE_MAX_TEXT_BYTES]);
-
-/*
- * -i: true if the entry must not be written into, or found equal to, the file `f` (NULL: any may),
- * which has its line then; see inplace_refuses().
- */
-bool file_refused(struct destination *d, struct inplace_file *f, struct dir_node *dir,
-		  const struct copy_entry *e, bool writes);
-
 /* To the commit, as it is. */
 void file_put(struct destination *d, struct item *i);
 
@@ -499,6 +481,13 @@ struct inplace;
 struct inplace *inplace_new(void);
 /* Accepts NULL. */
 void inplace_free(struct inplace *p);
+
+/*
+ * A source is offered for `path`, a name of the existing file with the status `st`; `id` is of its
+ * entry. Returns the file, or NULL without memory. Receiving thread.
+ */
+struct inplace_file *inplace_offer(struct inplace *p, const struct stat *st, uint64_t id,
+				   const char *path);
 
 /*
  * True if the entry `id` must not be written into the file, nor found equal to it: another name of

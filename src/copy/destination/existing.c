@@ -16,114 +16,7 @@
 #include "copy/destination/destination.h"
 #include "copy/tree/dirs.h"
 #include "xdd/base/file.h"
-#include "xdd/base/random.h"
 #include "xdd/sys/clock.h"
-
-/*
- * Files of several names with -i.
- */
-
-#define BUCKETS 4096u /* a power of two */
-
-struct inplace_file {
-	struct inplace_file *next;
-	/* const */
-	uint64_t dev, ino;
-	uint64_t first_id;
-	char *first; /* the name that was offered first */
-
-	/* guarded by the lock of the table */
-	char *last; /* another one; NULL: there is none */
-	bool written;
-};
-
-struct inplace {
-	pthread_mutex_t lock;
-	struct inplace_file *buckets[BUCKETS]; /* of the receiving thread */
-};
-
-struct inplace *inplace_new(void)
-{
-	struct inplace *p = calloc(1, sizeof(*p));
-
-	if (p)
-		pthread_mutex_init(&p->lock, NULL);
-	return p;
-}
-
-void inplace_free(struct inplace *p)
-{
-	if (!p)
-		return;
-	for (size_t i = 0; i < BUCKETS; i++) {
-		while (p->buckets[i]) {
-			struct inplace_file *f = p->buckets[i];
-
-			p->buckets[i] = f->next;
-			free(f->first);
-			free(f->last);
-			free(f);
-		}
-	}
-	pthread_mutex_destroy(&p->lock);
-	free(p);
-}
-
-static struct inplace_file **inplace_find(struct inplace *p, const struct stat *st)
-{
-	uint64_t hash = random_splitmix64(st->st_ino * RANDOM_GOLDEN + st->st_dev);
-	struct inplace_file **at = &p->buckets[hash & (BUCKETS - 1)];
-
-	while (*at && ((*at)->ino != st->st_ino || (*at)->dev != st->st_dev))
-		at = &(*at)->next;
-	return at;
-}
-
-/*
- * A source is offered for `path`, a name of the existing file with the status `st`; `id` is of its
- * entry. Returns the file, or NULL without memory. Receiving thread.
- */
-static struct inplace_file *inplace_offer(struct inplace *p, const struct stat *st, uint64_t id,
-					  const char *path)
-{
-	struct inplace_file **at = inplace_find(p, st), *f = *at;
-	char *name = strdup(path);
-
-	if (!f && name)
-		f = calloc(1, sizeof(*f));
-	if (!f || !name) {
-		free(name);
-		return NULL;
-	}
-	if (*at) {
-		pthread_mutex_lock(&p->lock);
-		free(f->last);
-		f->last = name;
-		pthread_mutex_unlock(&p->lock);
-		return f;
-	}
-	f->dev = st->st_dev;
-	f->ino = st->st_ino;
-	f->first_id = id;
-	f->first = name;
-	*at = f;
-	return f;
-}
-
-bool inplace_refuses(struct inplace *p, struct inplace_file *f, uint64_t id, bool writes,
-		     char *other)
-{
-	bool refused;
-
-	pthread_mutex_lock(&p->lock);
-	refused = f->last && (writes || f->written);
-	if (refused)
-		snprintf(other, COPY_MAX_PATH_BYTES, "%s", id == f->first_id ? f->last : f->first);
-	else
-		f->written |= writes;
-	pthread_mutex_unlock(&p->lock);
-	return refused;
-}
 
 /*
  * Comparison with digests of the source: of existing files (-k, -c), and of parts of an
@@ -241,6 +134,130 @@ static void sums_describe(const struct stream *s, char *text, size_t size)
 		 s->n_blocks);
 }
 
+/*
+ * -i: true if the entry must not be written into, or found equal to, the file `f` (NULL: any may),
+ * which has its line then; see inplace_refuses().
+ */
+static bool is_file_refused(struct destination *d, struct inplace_file *f, struct dir_node *dir,
+			    const struct copy_entry *e, bool writes)
+{
+	char path[COPY_MAX_PATH_BYTES], other[COPY_MAX_PATH_BYTES];
+
+	if (!f || !inplace_refuses(d->inplace, f, e->id, writes, other))
+		return false;
+	role_fail(
+		d->role, e->id, COPY_FAILED, dest_path(d, dir, e->name, path),
+		"is the same file as %.512s there, which cannot have the contents of two sources; "
+		"copy without -inplace",
+		other);
+	return true;
+}
+
+/* ---- attributes of files that are there ---- */
+
+/*
+ * Open a file to compare and to set its attributes. Its owner may have no right to read it; it gets
+ * that one, and `*changed` says that the permissions are to be set again.
+ */
+static int open_to_correct(struct destination *d, struct dir_node *dir, const char *name,
+			   const struct stat *st, bool *changed)
+{
+	int fd = file_open(d, dir, name, O_RDONLY), path_fd;
+	char self[32];
+
+	*changed = false;
+	if (fd != -EACCES || st->st_uid != geteuid())
+		return fd;
+	path_fd = file_open(d, dir, name, O_PATH);
+	if (path_fd < 0)
+		return path_fd;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
+	if (!chmod(self, (st->st_mode & 07777) | S_IRUSR)) {
+		*changed = true;
+		fd = open(self, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		if (fd < 0)
+			fd = -errno;
+	}
+	close(path_fd);
+	return fd;
+}
+
+/* All that a copy sets without -P of a file that exists; it takes no right but the owner's. */
+static void correct_times(struct destination *d, struct dir_node *dir, const struct copy_entry *e)
+{
+	struct meta_result result = { .not_set = false };
+	int dir_fd = dirs_fd(d->dirs, dir);
+
+	if (dir_fd < 0) {
+		result.err[META_TIMES] = dir_fd;
+	} else {
+		meta_apply_link(dir_fd, e->name, e, NULL, &result);
+		dirs_done(d->dirs, dir);
+	}
+	dest_attributes(d, e->id, dir, e->name, &result);
+}
+
+static void correct_everything(struct destination *d, struct dir_node *dir,
+			       const struct copy_entry *e, const struct stat *st)
+{
+	struct meta_file f = { .st = st };
+	struct meta_result result;
+	char path[COPY_MAX_PATH_BYTES];
+	bool changed;
+
+	f.fd = open_to_correct(d, dir, e->name, st, &changed);
+	if (f.fd < 0) {
+		role_fail(d->role, e->id, COPY_FAILED, dest_path(d, dir, e->name, path),
+			  "cannot open to set attributes (%s)", strerror(-f.fd));
+		return;
+	}
+	if (changed || !meta_same(&f, e, d->owners)) {
+		meta_apply(f.fd, e, META_KEEP_MODE, d->owners, &result);
+		dest_attributes(d, e->id, dir, e->name, &result);
+	}
+	close(f.fd);
+}
+
+/* Give a file that is there the attributes of `e` where they differ; `st` describes the file. */
+static void correct_attributes(struct destination *d, struct dir_node *dir,
+			       const struct copy_entry *e, const struct stat *st)
+{
+	if (e->flags & COPY_DEVICE)
+		return; /* its attributes are of a device, and change with each use */
+	if (d->settings->everything)
+		correct_everything(d, dir, e, st);
+	else if (!meta_same_time(&st->st_mtim, e->mtime_ns))
+		correct_times(d, dir, e);
+}
+
+/*
+ * -k: append to `text` how the attributes of a file differ from those that another copy would give
+ * it. `fd` is a descriptor of the file, or -1: it is opened here. Returns 0, or -errno of the open.
+ */
+static int compare_attributes(struct destination *d, struct dir_node *dir,
+			      const struct copy_entry *e, int fd, char text[WIRE_MAX_TEXT_BYTES])
+{
+	struct stat st;
+	struct meta_file f = { .st = &st, .fd = fd };
+	int err = 0;
+
+	if (!dir || e->flags & COPY_DEVICE)
+		return 0;
+	if (fd < 0)
+		f.fd = file_open(d, dir, e->name, d->settings->everything ? O_RDONLY : O_PATH);
+	if (f.fd < 0)
+		return f.fd;
+	if (fstat(f.fd, &st))
+		err = -errno;
+	else
+		meta_differences(&f, e, d->owners, text, WIRE_MAX_TEXT_BYTES);
+	if (fd < 0)
+		close(f.fd);
+	return err;
+}
+
+/* ---- ends of a comparison ---- */
+
 static void correct(struct destination *d, struct item *i)
 {
 	const struct copy_entry *e = i->file.entry;
@@ -248,7 +265,7 @@ static void correct(struct destination *d, struct item *i)
 	struct stat st;
 
 	if (fd >= 0 && !fstatat(fd, e->name, &st, AT_SYMLINK_NOFOLLOW))
-		file_correct(d, i->file.dir, e, &st);
+		correct_attributes(d, i->file.dir, e, &st);
 	if (fd >= 0)
 		dirs_done(d->dirs, i->file.dir);
 }
@@ -273,7 +290,7 @@ static void send_all(struct destination *d, struct item *i)
 {
 	const struct copy_want want = { .id = i->id, .how = COPY_SEND };
 
-	if (file_refused(d, i->inplace, i->file.dir, i->file.entry, true)) {
+	if (is_file_refused(d, i->inplace, i->file.dir, i->file.entry, true)) {
 		file_lost(d, i);
 		return;
 	}
@@ -384,7 +401,7 @@ static void verified(struct destination *d, struct item *i)
 
 	if (i->stream->n_differing)
 		sums_describe(i->stream, text, sizeof(text));
-	err = file_compare(d, i->file.dir, e, i->file.fd, text);
+	err = compare_attributes(d, i->file.dir, e, i->file.fd, text);
 	close_file(i);
 	if (*text) {
 		dest_differs(d, i->id, i->file.dir, e->name, "%s", text);
@@ -599,7 +616,7 @@ static int existing_verify(struct destination *d, const struct offer *o, struct 
 	if (!is_same_size(o))
 		snprintf(text, sizeof(text), "has %" PRIu64 " bytes, not %" PRIu64,
 			 (uint64_t)o->st.st_size, e->size_bytes);
-	err = file_compare(d, o->level->node, e, -1, text);
+	err = compare_attributes(d, o->level->node, e, -1, text);
 	if (*text)
 		return differs(d, o, text);
 	if (!err)
@@ -655,7 +672,7 @@ static int itself(struct destination *d, const struct offer *o)
 static int is_there(struct destination *d, const struct offer *o)
 {
 	if (!d->settings->dry_run)
-		file_correct(d, o->level->node, o->e, &o->st);
+		correct_attributes(d, o->level->node, o->e, &o->st);
 	return end_at_once(d, o, COPY_SAME);
 }
 
@@ -673,7 +690,7 @@ static int note_names(struct destination *d, struct offer *o)
 
 static bool is_refused(struct destination *d, const struct offer *o, bool writes)
 {
-	return file_refused(d, o->inplace, o->level->node, o->e, writes);
+	return is_file_refused(d, o->inplace, o->level->node, o->e, writes);
 }
 
 static int existing_decide(struct destination *d, struct offer *o, struct err *why)

@@ -6,9 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "copy/destination/destination.h"
@@ -565,114 +563,6 @@ static void keep_acl(struct destination *d, struct item *i)
 	if (dir_fd >= 0)
 		dirs_done(d->dirs, i->file.dir);
 	dest_attributes(d, e->id, i->file.dir, e->name, &result);
-}
-
-/*
- * Open a file to compare and to set its attributes. Its owner may have no right to read it; it gets
- * that one, and `*changed` says that the permissions are to be set again.
- */
-static int open_to_correct(struct destination *d, struct dir_node *dir, const char *name,
-			   const struct stat *st, bool *changed)
-{
-	int fd = file_open(d, dir, name, O_RDONLY), path_fd;
-	char self[32];
-
-	*changed = false;
-	if (fd != -EACCES || st->st_uid != geteuid())
-		return fd;
-	path_fd = file_open(d, dir, name, O_PATH);
-	if (path_fd < 0)
-		return path_fd;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
-	if (!chmod(self, (st->st_mode & 07777) | S_IRUSR)) {
-		*changed = true;
-		fd = open(self, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-		if (fd < 0)
-			fd = -errno;
-	}
-	close(path_fd);
-	return fd;
-}
-
-/* All that a copy sets without -P of a file that exists; it takes no right but the owner's. */
-static void correct_times(struct destination *d, struct dir_node *dir, const struct copy_entry *e)
-{
-	struct meta_result result = { .not_set = false };
-	int dir_fd = dirs_fd(d->dirs, dir);
-
-	if (dir_fd < 0) {
-		result.err[META_TIMES] = dir_fd;
-	} else {
-		meta_apply_link(dir_fd, e->name, e, NULL, &result);
-		dirs_done(d->dirs, dir);
-	}
-	dest_attributes(d, e->id, dir, e->name, &result);
-}
-
-static void correct_everything(struct destination *d, struct dir_node *dir,
-			       const struct copy_entry *e, const struct stat *st)
-{
-	struct meta_file f = { .st = st };
-	char path[COPY_MAX_PATH_BYTES];
-	bool changed;
-
-	f.fd = open_to_correct(d, dir, e->name, st, &changed);
-	if (f.fd < 0) {
-		role_fail(d->role, e->id, COPY_FAILED, dest_path(d, dir, e->name, path),
-			  "cannot open to set attributes (%s)", strerror(-f.fd));
-		return;
-	}
-	if (changed || !meta_same(&f, e, d->owners))
-		set_attributes(d, dir, e, f.fd, META_KEEP_MODE);
-	close(f.fd);
-}
-
-void file_correct(struct destination *d, struct dir_node *dir, const struct copy_entry *e,
-		  const struct stat *st)
-{
-	if (e->flags & COPY_DEVICE)
-		return; /* its attributes are of a device, and change with each use */
-	if (d->settings->everything)
-		correct_everything(d, dir, e, st);
-	else if (!meta_same_time(&st->st_mtim, e->mtime_ns))
-		correct_times(d, dir, e);
-}
-
-int file_compare(struct destination *d, struct dir_node *dir, const struct copy_entry *e, int fd,
-		 char text[WIRE_MAX_TEXT_BYTES])
-{
-	struct stat st;
-	struct meta_file f = { .st = &st, .fd = fd };
-	int err = 0;
-
-	if (!dir || e->flags & COPY_DEVICE)
-		return 0;
-	if (fd < 0)
-		f.fd = file_open(d, dir, e->name, d->settings->everything ? O_RDONLY : O_PATH);
-	if (f.fd < 0)
-		return f.fd;
-	if (fstat(f.fd, &st))
-		err = -errno;
-	else
-		meta_differences(&f, e, d->owners, text, WIRE_MAX_TEXT_BYTES);
-	if (fd < 0)
-		close(f.fd);
-	return err;
-}
-
-bool file_refused(struct destination *d, struct inplace_file *f, struct dir_node *dir,
-		  const struct copy_entry *e, bool writes)
-{
-	char path[COPY_MAX_PATH_BYTES], other[COPY_MAX_PATH_BYTES];
-
-	if (!f || !inplace_refuses(d->inplace, f, e->id, writes, other))
-		return false;
-	role_fail(
-		d->role, e->id, COPY_FAILED, dest_path(d, dir, e->name, path),
-		"is the same file as %.512s there, which cannot have the contents of two sources; "
-		"copy without -inplace",
-		other);
-	return true;
 }
 
 void file_put(struct destination *d, struct item *i)
