@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The destination of a copy: messages WANT and RESULT from all of its threads, set up, the wait
- * for the end, and tear down. Called by attempt.c and server.c.
+ * The destination of a copy: set up, the wait for the end, tear down, and failures in words. Called
+ * by attempt.c and server.c.
  */
 #include "copy/destination/destination.h"
 
@@ -17,87 +17,6 @@
 #include "copy/tree/dirs.h"
 #include "xdd/base/err.h"
 #include "xdd/base/file.h"
-
-static void answers_init(struct answers *a, struct role *role, struct copy_report *report)
-{
-	a->role = role;
-	a->report = report;
-	a->n_results_bytes = 0;
-	a->n_wants_bytes = 0;
-	pthread_mutex_init(&a->lock, NULL);
-}
-
-/* a->lock is held. */
-static void send_results(struct answers *a)
-{
-	size_t n = a->n_results_bytes;
-
-	a->n_results_bytes = 0;
-	if (!n)
-		return;
-	copy_report_results(a->report, a->results, n);
-	role_send(a->role, WIRE_COPY_RESULT, a->results, n);
-}
-
-static void answers_result(struct answers *a, uint64_t id, enum copy_outcome outcome)
-{
-	const struct copy_result r = { .id = id, .outcome = outcome };
-	size_t n;
-
-	pthread_mutex_lock(&a->lock);
-	for (;;) {
-		n = copy_encode_result(&r, a->results + a->n_results_bytes,
-				       sizeof(a->results) - a->n_results_bytes);
-		if (n || !a->n_results_bytes)
-			break;
-		send_results(a);
-	}
-	a->n_results_bytes += n;
-	pthread_mutex_unlock(&a->lock);
-}
-
-void answers_flush(struct answers *a)
-{
-	pthread_mutex_lock(&a->lock);
-	send_results(a);
-	pthread_mutex_unlock(&a->lock);
-}
-
-void answers_flush_wants(struct answers *a)
-{
-	size_t n = a->n_wants_bytes;
-
-	a->n_wants_bytes = 0;
-	if (n)
-		role_send(a->role, WIRE_COPY_WANT, a->wants, n);
-}
-
-void answers_want_now(struct answers *a, const struct copy_want *w)
-{
-	size_t room = 64 + w->n_ranges * 2 * sizeof(uint64_t), n;
-	uint8_t *body = malloc(room);
-
-	n = body ? copy_encode_want(w, body, room) : 0;
-	if (n)
-		role_send(a->role, WIRE_COPY_WANT, body, n);
-	else
-		role_fatal(a->role, COPY_FAILED, "there is no memory");
-	free(body);
-}
-
-void answers_want(struct answers *a, const struct copy_want *w)
-{
-	size_t n;
-
-	n = copy_encode_want(w, a->wants + a->n_wants_bytes, sizeof(a->wants) - a->n_wants_bytes);
-	if (!n) {
-		answers_flush_wants(a);
-		n = copy_encode_want(w, a->wants, sizeof(a->wants));
-	}
-	if (!n)
-		answers_want_now(a, w);
-	a->n_wants_bytes += n;
-}
 
 /* ---- reports ---- */
 
@@ -171,85 +90,12 @@ void dest_differs(struct destination *d, uint64_t id, struct dir_node *dir, cons
 	role_failure(d->role, &f);
 }
 
-void dest_attributes(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,
-		     const struct meta_result *result)
-{
-	char path[COPY_MAX_PATH_BYTES];
-
-	if (result->not_set)
-		dest_tally_add(&d->tally.owners_not_set, 1);
-	for (int step = 0; step < META_STEPS; step++) {
-		if (!result->err[step])
-			continue;
-		role_fail(d->role, id, COPY_FAILED, dest_path(d, dir, name, path),
-			  "cannot set %s (%s)", meta_step_name(step), strerror(-result->err[step]));
-	}
-}
-
-void dest_result(struct destination *d, uint64_t id, uint32_t cost_bytes, enum copy_outcome outcome)
-{
-	if (cost_bytes)
-		items_close(&d->items, cost_bytes);
-	answers_result(&d->answers, id, outcome);
-}
-
 int dest_violation(struct err *why, const char *what)
 {
 	return err_set(why, -EBADMSG, "%s", what);
 }
 
-void dest_busy(struct destination *d)
-{
-	atomic_fetch_add(&d->busy, 1);
-}
-
-/*
- * All that was offered has its result, and the source has answered all wants, also the wants of
- * files that failed meanwhile too. Once true, it stays so.
- */
-static bool nothing_left(struct destination *d)
-{
-	return atomic_load(&d->all_offered) && !atomic_load(&d->items.open_entries) &&
-	       !items_count(&d->items);
-}
-
-/* A thread is busy while it ends an entry, so the last one to be idle finds nothing_left(). */
-void dest_idle(struct destination *d)
-{
-	if (atomic_fetch_sub(&d->busy, 1) != 1)
-		return;
-	answers_flush(&d->answers);
-	if (nothing_left(d))
-		role_nothing_left(d->role);
-}
-
-/* ---- what the role calls ---- */
-
-static int destination_handle(struct destination *d, const struct wire_header *h,
-			      const uint8_t *body, struct err *why)
-{
-	struct stamp stamp = { 0 };
-
-	if (d->job->data->inside)
-		cpu_use_add(&d->channel, &d->cpu);
-	/* Data that comes through the channel has no time of a network by itself. */
-	return h->type == WIRE_COPY_OFFER ? entries_offer(d, body, h->length, why) :
-					    receive_message(d, 0, &stamp, h, body, why);
-}
-
-static int destination_receive(void *arg, const struct wire_header *h, const uint8_t *body,
-			       struct err *why)
-{
-	struct destination *d = arg;
-	int err = 0;
-
-	pthread_mutex_lock(&d->receiving);
-	if (!dest_stopped(d))
-		err = d->ended ? dest_violation(why, "more after the end of all") :
-				 destination_handle(d, h, body, why);
-	pthread_mutex_unlock(&d->receiving);
-	return dest_stopped(d) ? 0 : err;
-}
+/* ---- the receiving thread and counts ---- */
 
 /*
  * The receiving thread lives until role_close(), and another one may have ended the copy while it
@@ -381,7 +227,7 @@ static void close_all(struct destination *d)
 	dirs_free(d->dirs);
 	root_close(&d->root);
 	meta_owners_free(d->owners);
-	pthread_mutex_destroy(&d->answers.lock);
+	answers_destroy(&d->answers);
 	items_destroy(&d->items);
 	stamps_close(d->stamps);
 	pthread_mutex_destroy(&d->receiving);
@@ -461,7 +307,7 @@ static int cannot_start(struct copy_job *job, int err)
 
 int copy_destination(struct copy_job *job)
 {
-	static const struct role_ops ops = { .receive = destination_receive,
+	static const struct role_ops ops = { .receive = receive_from_channel,
 					     .counts = destination_counts };
 	struct destination *d = calloc(1, sizeof(*d));
 	int status = COPY_FAILED, err;

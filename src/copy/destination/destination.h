@@ -189,6 +189,9 @@ struct answers {
 	size_t n_wants_bytes;
 };
 
+void answers_init(struct answers *a, struct role *role, struct copy_report *report);
+void answers_destroy(struct answers *a);
+
 /* Any thread. A channel that fails ends the copy (role_send()). */
 void answers_flush(struct answers *a);
 
@@ -565,7 +568,7 @@ void directory_attributes(struct destination *d, struct dir_node *node, const st
 			  bool made, mode_t old_mode);
 
 /*
- * Data threads of the destination.
+ * Messages that come to the destination.
  */
 
 /* Start a thread for each data connection. Returns 0 or -errno; those that run are in `*r`. */
@@ -574,12 +577,8 @@ int receivers_start(struct receivers **r, struct destination *d);
 /* Join all; their connections are aborted. Accepts NULL. */
 void receivers_end(struct receivers *r);
 
-/*
- * A message of data with its checked body, in data thread `thread`, or in the receiving thread
- * where data comes through the channel. `stamp` has the times of its transfer. Returns 0, -EBADMSG
- * with `why`, or -ENOMEM.
- */
-int receive_message(struct destination *d, unsigned thread, struct stamp *stamp,
-		    const struct wire_header *h, const uint8_t *body, struct err *why);
+/* A message of the channel, in the receiving thread: `receive` of role_ops (role.h). */
+int receive_from_channel(void *destination, const struct wire_header *h, const uint8_t *body,
+			 struct err *why);
 
 #endif

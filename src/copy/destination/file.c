@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Files of the destination: the table of those whose result is outstanding, and each from its
- * first byte to its result. Called by the thread of the entries, data threads, the receiving
- * thread and the commit.
+ * first byte to its result; and the messages that tell the source, WANT and RESULT. Called by the
+ * thread of the entries, data threads, the receiving thread and the commit.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "copy/destination/destination.h"
@@ -393,6 +394,128 @@ static void item_free(struct item *i)
 	free(i);
 }
 
+/* ---- answers ---- */
+
+void answers_init(struct answers *a, struct role *role, struct copy_report *report)
+{
+	a->role = role;
+	a->report = report;
+	a->n_results_bytes = 0;
+	a->n_wants_bytes = 0;
+	pthread_mutex_init(&a->lock, NULL);
+}
+
+void answers_destroy(struct answers *a)
+{
+	pthread_mutex_destroy(&a->lock);
+}
+
+/* a->lock is held. */
+static void send_results(struct answers *a)
+{
+	size_t n = a->n_results_bytes;
+
+	a->n_results_bytes = 0;
+	if (!n)
+		return;
+	copy_report_results(a->report, a->results, n);
+	role_send(a->role, WIRE_COPY_RESULT, a->results, n);
+}
+
+static void answers_result(struct answers *a, uint64_t id, enum copy_outcome outcome)
+{
+	const struct copy_result r = { .id = id, .outcome = outcome };
+	size_t n;
+
+	pthread_mutex_lock(&a->lock);
+	for (;;) {
+		n = copy_encode_result(&r, a->results + a->n_results_bytes,
+				       sizeof(a->results) - a->n_results_bytes);
+		if (n || !a->n_results_bytes)
+			break;
+		send_results(a);
+	}
+	a->n_results_bytes += n;
+	pthread_mutex_unlock(&a->lock);
+}
+
+void answers_flush(struct answers *a)
+{
+	pthread_mutex_lock(&a->lock);
+	send_results(a);
+	pthread_mutex_unlock(&a->lock);
+}
+
+void answers_flush_wants(struct answers *a)
+{
+	size_t n = a->n_wants_bytes;
+
+	a->n_wants_bytes = 0;
+	if (n)
+		role_send(a->role, WIRE_COPY_WANT, a->wants, n);
+}
+
+void answers_want_now(struct answers *a, const struct copy_want *w)
+{
+	size_t room = 64 + w->n_ranges * 2 * sizeof(uint64_t), n;
+	uint8_t *body = malloc(room);
+
+	n = body ? copy_encode_want(w, body, room) : 0;
+	if (n)
+		role_send(a->role, WIRE_COPY_WANT, body, n);
+	else
+		role_fatal(a->role, COPY_FAILED, "there is no memory");
+	free(body);
+}
+
+void answers_want(struct answers *a, const struct copy_want *w)
+{
+	size_t n;
+
+	n = copy_encode_want(w, a->wants + a->n_wants_bytes, sizeof(a->wants) - a->n_wants_bytes);
+	if (!n) {
+		answers_flush_wants(a);
+		n = copy_encode_want(w, a->wants, sizeof(a->wants));
+	}
+	if (!n)
+		answers_want_now(a, w);
+	a->n_wants_bytes += n;
+}
+
+void dest_result(struct destination *d, uint64_t id, uint32_t cost_bytes, enum copy_outcome outcome)
+{
+	if (cost_bytes)
+		items_close(&d->items, cost_bytes);
+	answers_result(&d->answers, id, outcome);
+}
+
+void dest_busy(struct destination *d)
+{
+	atomic_fetch_add(&d->busy, 1);
+}
+
+/*
+ * All that was offered has its result, and the source has answered all wants, also the wants of
+ * files that failed meanwhile too. Once true, it stays so.
+ */
+static bool nothing_left(struct destination *d)
+{
+	return atomic_load(&d->all_offered) && !atomic_load(&d->items.open_entries) &&
+	       !items_count(&d->items);
+}
+
+/* A thread is busy while it ends an entry, so the last one to be idle finds nothing_left(). */
+void dest_idle(struct destination *d)
+{
+	if (atomic_fetch_sub(&d->busy, 1) != 1)
+		return;
+	answers_flush(&d->answers);
+	if (nothing_left(d))
+		role_nothing_left(d->role);
+}
+
+/* ---- files ---- */
+
 int file_open(struct destination *d, struct dir_node *dir, const char *name, int flags)
 {
 	int dir_fd, fd;
@@ -541,6 +664,21 @@ static void device_complete(struct destination *d, struct item *i)
 		return;
 	}
 	file_end(d, i, COPY_DONE);
+}
+
+void dest_attributes(struct destination *d, uint64_t id, struct dir_node *dir, const char *name,
+		     const struct meta_result *result)
+{
+	char path[COPY_MAX_PATH_BYTES];
+
+	if (result->not_set)
+		dest_tally_add(&d->tally.owners_not_set, 1);
+	for (int step = 0; step < META_STEPS; step++) {
+		if (!result->err[step])
+			continue;
+		role_fail(d->role, id, COPY_FAILED, dest_path(d, dir, name, path),
+			  "cannot set %s (%s)", meta_step_name(step), strerror(-result->err[step]));
+	}
 }
 
 static void set_attributes(struct destination *d, struct dir_node *dir, const struct copy_entry *e,

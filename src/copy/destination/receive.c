@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Data threads: each receives the messages of one connection and writes what they contain. Called
- * by destination.c, and by entries.c where data comes through the channel.
+ * Messages that come to the destination. The receiving thread has those of the channel, which are
+ * offers, and data where there is no data connection. Data threads: each receives the messages of
+ * one connection and writes what they contain. Called by the role and by destination.c.
  *
  * Large files come as blocks in any order, on all connections. The blocks of a file are written by
  * the threads that receive them; the thread that has the last one completes it.
@@ -371,8 +372,13 @@ static void describe_stamp(struct stamp *stamp, const struct wire_header *h, con
 	}
 }
 
-int receive_message(struct destination *d, unsigned thread, struct stamp *stamp,
-		    const struct wire_header *h, const uint8_t *body, struct err *why)
+/*
+ * A message of data with its checked body, in data thread `thread`, or in the receiving thread
+ * where data comes through the channel. `stamp` has the times of its transfer. Returns 0, -EBADMSG
+ * with `why`, or -ENOMEM.
+ */
+static int receive_message(struct destination *d, unsigned thread, struct stamp *stamp,
+			   const struct wire_header *h, const uint8_t *body, struct err *why)
 {
 	int err;
 
@@ -387,6 +393,36 @@ int receive_message(struct destination *d, unsigned thread, struct stamp *stamp,
 	}
 	return err;
 }
+
+/* ---- the receiving thread ---- */
+
+static int handle(struct destination *d, const struct wire_header *h, const uint8_t *body,
+		  struct err *why)
+{
+	struct stamp stamp = { 0 };
+
+	if (d->job->data->inside)
+		cpu_use_add(&d->channel, &d->cpu);
+	/* Data that comes through the channel has no time of a network by itself. */
+	return h->type == WIRE_COPY_OFFER ? entries_offer(d, body, h->length, why) :
+					    receive_message(d, 0, &stamp, h, body, why);
+}
+
+int receive_from_channel(void *arg, const struct wire_header *h, const uint8_t *body,
+			 struct err *why)
+{
+	struct destination *d = arg;
+	int err = 0;
+
+	pthread_mutex_lock(&d->receiving);
+	if (!dest_stopped(d))
+		err = d->ended ? dest_violation(why, "more after the end of all") :
+				 handle(d, h, body, why);
+	pthread_mutex_unlock(&d->receiving);
+	return dest_stopped(d) ? 0 : err;
+}
+
+/* ---- data threads ---- */
 
 static int receive_one(struct receiver *r, struct err *why)
 {
