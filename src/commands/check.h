@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/statvfs.h>
 
 #include "commands/runner.h"
 #include "xdd/base/err.h"
@@ -101,6 +102,12 @@ void check_note(struct check_notes *notes, const char *fmt, ...)
  */
 enum xdd_status check_target_open(struct check_target *t, const char *name);
 void check_target_free(struct check_target *t);
+
+/*
+ * The size of a file for a write test: a tenth of what is free at most. 0: there is too little. A
+ * pure function.
+ */
+uint64_t check_new_bytes(const struct statvfs *fs);
 
 /* Count blocks of zeros in a sample of the target. */
 void check_sample_zeros(const struct check_target *t, struct check_result *result);

@@ -389,7 +389,17 @@ static void copy_text(char *buf, size_t size, const json_t *o, const char *key)
 	snprintf(buf, size, "%s", text ? text : "");
 }
 
-/* A file for a write test: a small part of what is free, under a name that does not exist. */
+uint64_t check_new_bytes(const struct statvfs *fs)
+{
+	const uint64_t most = fs->f_bavail / 10;
+	uint64_t bytes = NEW_FILE_BYTES;
+
+	while (bytes > NEW_FILE_LEAST && bytes / fs->f_frsize > most)
+		bytes /= 2;
+	return bytes / fs->f_frsize > most ? 0 : bytes;
+}
+
+/* A file for a write test, under a name that does not exist. */
 static void find_new_file(struct check_target *t)
 {
 	char *directory = path_directory(t->name);
@@ -403,11 +413,8 @@ static void find_new_file(struct check_target *t)
 	}
 	n = snprintf(t->new_file, sizeof(t->new_file), "%s/xdd-write-test", directory);
 	free(directory);
-	t->new_bytes = NEW_FILE_BYTES;
-	while (t->new_bytes > NEW_FILE_LEAST && t->new_bytes / fs.f_frsize > fs.f_bavail / 10)
-		t->new_bytes /= 2;
-	if (n >= (int)sizeof(t->new_file) || t->new_bytes / fs.f_frsize > fs.f_bavail / 10 ||
-	    lstat(t->new_file, &st) == 0)
+	t->new_bytes = check_new_bytes(&fs);
+	if (n >= (int)sizeof(t->new_file) || !t->new_bytes || lstat(t->new_file, &st) == 0)
 		*t->new_file = '\0';
 }
 

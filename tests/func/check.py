@@ -160,6 +160,12 @@ def test_refused():
     small = data("small", 100)
     refused("a directory", t.tmp(), m.CHECK_DIRECTORY)
     refused("a character device", "/dev/null", m.CHECK_CHARACTER)
+    # A device has its kind by its name, and its disks by the names beside it.
+    for name, message in (("nvme0", m.check_controller(re.escape(t.path("nvme0n1")))), ("nvme-fabrics", m.CHECK_CHARACTER),
+                          ("null", m.CHECK_CHARACTER)):
+        os.symlink("/dev/null", t.path(name))
+        open(t.path(name + "n1"), "w").close()
+        refused("a character device with the name " + name, t.path(name), message)
     refused("a name that does not exist", t.path("missing"), m.CHECK_MISSING + "$")
     refused("a file below a file", small + "/x", m.NOT_A_DIRECTORY)
     refused("a small file", small, m.check_needs(4096))
@@ -200,6 +206,8 @@ def test_rights():
     os.chmod(file, 0o644)
     run = t.command(prefix + [binary, file, *SHORT])
     t.ok(run.status == 0 and len(rows(run.out)) == 3, "and a check of a file that all may read", run)
+    t.ok(commands(run.out) and not any("-op write" in c for c in commands(run.out)),
+         "without a command that writes beside it, where the user may not", run)
 
 
 def first_word(word, *more, **kwargs):

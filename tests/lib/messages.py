@@ -311,6 +311,10 @@ def check_needs(bytes_):
     return r"has \d+ bytes; a check needs %d at least" % bytes_
 
 
+def check_controller(disk):
+    return r"is a controller; expected one of its disks, such as %s$" % disk
+
+
 def check_failed(offset):
     return r"^\d+ of \d+ reads failed, the first one at offset %d: Input/output error" % offset
 

@@ -226,6 +226,11 @@ TEST(test_advice)
 	check_advise(&t, &r, &notes);
 	assert_int_equal(notes.n, 6);
 	assert_begins(notes.text[1], "xdd -op read -target /data/file -dio -ioengine io_uring ");
+	assert_string_equal(
+		notes.text[3],
+		"xdd -op read -target /data/file -dio -ioengine io_uring -queuedepth 32 "
+		"-reqsize 4k -seek random -timelimit 30s -throttle ops 50001 -latency "
+		"percentiles 50,99,99.9");
 	assert_begins(notes.text[5], "xdd -op write -target /data/xdd-write-test -dio ");
 	t.block = true;
 	*t.new_file = '\0';
@@ -264,6 +269,28 @@ TEST(test_advice_names)
 	assert_begins(notes.text[1], "xdd -op read -target '/data/a '\\''name'\\''' -dio ");
 }
 
+/* Half as long until it takes a tenth of the free blocks at most; not below 64 MiB. */
+TEST(test_new_bytes)
+{
+	static const struct {
+		uint64_t free_blocks, wanted;
+	} disks[] = {
+		{ 10 * GIB / 4096 + 9, GIB },
+		{ 10 * GIB / 4096, GIB },
+		{ 10 * GIB / 4096 - 1, GIB / 2 },
+		{ 640 * MIB / 4096, 64 * MIB },
+		{ 640 * MIB / 4096 - 1, 0 },
+		{ 320 * MIB / 4096, 0 },
+		{ 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++) {
+		const struct statvfs fs = { .f_frsize = 4096, .f_bavail = disks[i].free_blocks };
+
+		assert_int_equal(check_new_bytes(&fs), disks[i].wanted);
+	}
+}
+
 /* ---- a disk below a root of the test's own ---- */
 
 /* Create file `name` below the root with a line of text, and its directories. */
@@ -282,6 +309,36 @@ static void put(const char *name, const char *text)
 	assert_non_null(f);
 	fprintf(f, "%s\n", text);
 	fclose(f);
+}
+
+/* One byte that differs, the first or the last one, makes a block of data. */
+TEST(test_zeros)
+{
+	static const struct {
+		int all, first, last;
+		unsigned zeros;
+	} blocks[] = { { 0, 0, 0, 1 }, { 0, 1, 0, 0 }, { 0, 0, 1, 0 }, { 1, 1, 1, 0 } };
+	char path[700];
+
+	snprintf(path, sizeof(path), "%s/blocks", directory);
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+		const struct check_target t = { .path = path,
+						.size_bytes = 512,
+						.unit_bytes = 512 };
+		struct check_result r = { .sampled = 0 };
+		unsigned char block[512];
+		FILE *f = fopen(path, "w");
+
+		memset(block, blocks[i].all, sizeof(block));
+		block[0] = (unsigned char)blocks[i].first;
+		block[511] = (unsigned char)blocks[i].last;
+		assert_non_null(f);
+		assert_int_equal(fwrite(block, sizeof(block), 1, f), 1);
+		assert_int_equal(fclose(f), 0);
+		check_sample_zeros(&t, &r);
+		assert_int_equal(r.sampled, 1);
+		assert_int_equal(r.zeros, blocks[i].zeros);
+	}
 }
 
 #define BLOCK "sys/class/block/"
