@@ -647,16 +647,9 @@ enum xdd_status multi_run(struct multi *m)
 
 	if (status)
 		return status;
-	l.fds = calloc(1 + 2 * m->n, sizeof(*l.fds));
-	l.bytes = malloc(READ_BYTES);
-	if (!l.fds || !l.bytes) {
-		log_error("multi: %s", strerror(ENOMEM));
-		status = XDD_INIT_FAILED;
-	} else {
-		m->shown_ns = clock_kernel_ns();
-		run_all(&l);
-	}
-	free(l.fds);
-	free(l.bytes);
-	return status;
+	l.fds = xarena_alloc(m->arena, (1 + 2 * m->n) * sizeof(*l.fds));
+	l.bytes = xarena_alloc(m->arena, READ_BYTES);
+	m->shown_ns = clock_kernel_ns();
+	run_all(&l);
+	return XDD_OK;
 }
