@@ -473,8 +473,9 @@ static void print_remedy(const struct compare_side *side)
 			continue;
 		compare_say("%s has %s complete pass: run with %s-passes %d or more.",
 			    side->runs[i].name, passes ? "one" : "no",
-			    d->run_time_ns >= 0 ? "-timelimit <seconds> instead of -runtime, and " :
-						  "",
+			    isnan(d->run_time_ns) ?
+				    "" :
+				    "-timelimit <seconds> instead of -runtime, and ",
 			    FEW_PASSES);
 	}
 }
