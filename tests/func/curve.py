@@ -105,6 +105,8 @@ def test_few():
          "the goal cannot be judged", run)
     with open(t.path("few.csv"), encoding="utf-8", newline="") as f:
         t.equal({(r["response_p99.9 (ns)"], r["response_p99 (ns)"] == "") for r in csv.DictReader(f)}, {("", False)}, "nor in the CSV file")
+    run = curve(*NULL, *SHORT, "-load", "20")
+    t.ok("Knee: not known: there are less than three loads without overload." in xddterm.unfolded(run.out), "no knee of one load", run)
 
 
 def altered(document, name, factors, knee):

@@ -234,6 +234,14 @@ def test_late():
          "a host that is late", r)
 
 
+def test_default_timeout():
+    """Without -timeout. The clock of xdd multi goes on by 0.1 s at each reading; it reads it for each piece of the output."""
+    fake = multi.script("endless-ssh", "exec yes >&2\n")
+    r = t.command(["sh", "-c", '"$@" 2>&1 >/dev/null | grep multi:', "sh", "env", *("%s=%s" % v for v in t.clock_environment(step=10**8).items()),
+                   t.XDD, "multi", "-S", fake, "-hosts", "127.0.0.1", "-startin", "0", "--", *SHORT])
+    t.equal(re.findall("did not answer within .*? s", r.out), ["did not answer within 30 s"], "-timeout is 30 s", r)
+
+
 def test_early():
     """Ctrl-C before a host has answered."""
     fake = xddssh.Fake("exec sleep 1000", name="early")
@@ -373,6 +381,6 @@ def test_display():
 
 
 t.run_together(test_hosts, test_dryrun, test_ranks_per_node, test_refused, test_launchers, test_pdsh_ends, test_documents,
-               test_statuses, test_late, test_early, test_names, test_slurm, test_out, test_noise, test_script, test_examples,
+               test_statuses, test_late, test_default_timeout, test_early, test_names, test_slurm, test_out, test_noise, test_script, test_examples,
                test_display)
 t.done()
