@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records for -R: the bytes of journals, sessions that are continued, and what is not believed:
- * src/copy/destination/journal*.c, commit_thread.c and stale.c.
+ * src/copy/destination/journal*.c, commit_session.c and stale.c.
  */
 #include "commit_rig.h"
 

@@ -1,7 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Complete files get their names; see the header. Callers: the threads of the destination. The
- * commit thread is in commit_thread.c.
+ * Complete files get their names; see the header. All that happens to one file is here, from its
+ * temporary name on; its session, with the journal, is in commit_session.c. Callers: the threads of
+ * the destination.
+ *
+ * The commit thread: makes batches of complete files durable, and gives them their names.
+ *
+ * All together, a round is: syncfs(2); then the files of the batch before this one are done, whose
+ * names that flush has made durable; then this batch is renamed. A round without new files ends the
+ * last batch. So a batch costs one flush, however many files it has, and the next one is filled
+ * meanwhile.
+ *
+ * Each by itself: fsync(2) of the files, renames, fsync(2) of the directories. Up to COMMIT_FEW
+ * files of any file system are committed so: a flush of the whole may take long if others write to
+ * it.
+ *
+ * A flush that fails fails its batch, of which no file is renamed; and the batch before, whose
+ * names may not be durable; and all files that were begun before the failure was seen, because the
+ * kernel reports it once only.
  */
 #include "copy/destination/commit.h"
 
@@ -9,16 +25,13 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "copy/destination/commit_state.h"
-#include "xdd/base/codec.h"
-#include "xdd/base/err.h"
 #include "xdd/base/log.h"
-#include "xdd/sync/thread.h"
+#include "xdd/sys/clock.h"
 
 /*
  * Names of temporary files and of journals.
@@ -65,80 +78,6 @@ static struct commit_place *slot_of(struct commit *c, const struct dir_node *nod
 
 _Static_assert(COMMIT_PLACES == 256, "slot_of() takes 8 bits");
 
-/* Returns the number of the file system, or -ENOENT. With place_lock. */
-static int commit_place_find(struct commit *c, dev_t dev)
-{
-	uint32_t n = atomic_load(&c->n_fs);
-
-	for (uint32_t i = 0; i < n; i++) {
-		if (c->fs[i].dev == dev)
-			return (int)i;
-	}
-	return n == COMMIT_MAX_FS ? COMMIT_MAX_FS - 1 : -ENOENT;
-}
-
-/* Add a file system; `fd` becomes its own. With place_lock. */
-static int commit_place_add(struct commit *c, dev_t dev, int fd)
-{
-	uint32_t n = atomic_load(&c->n_fs);
-	struct commit_fs *fs = &c->fs[n];
-
-	fs->dev = dev;
-	fs->fd = fd;
-	fs->flush = commit_fs_flush(fd);
-	if (n == COMMIT_MAX_FS - 1) {
-		fs->flush = COMMIT_FLUSH_EACH;
-		fs->fd = -1;
-		close(fd);
-	}
-	atomic_store(&c->n_fs, n + 1);
-	pthread_mutex_lock(&c->lock);
-	c->each = c->each || fs->flush == COMMIT_FLUSH_EACH;
-	pthread_mutex_unlock(&c->lock);
-	return (int)n;
-}
-
-/* Of a directory that may not be read, a file without a name serves as well. */
-static int open_fs(int dir_fd)
-{
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0 && errno == EACCES)
-		fd = openat(dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	return fd < 0 ? -errno : fd;
-}
-
-/*
- * The descriptor is opened before anything is written to the file system: syncfs(2) reports what
- * failed since then.
- */
-static int fs_of(struct commit *c, int dir_fd)
-{
-	struct stat st;
-	int i, fd;
-
-	if (fstat(dir_fd, &st))
-		return -errno;
-	pthread_mutex_lock(&c->place_lock);
-	i = commit_place_find(c, st.st_dev);
-	pthread_mutex_unlock(&c->place_lock);
-	if (i >= 0)
-		return i;
-	fd = open_fs(dir_fd);
-	if (fd < 0)
-		return fd;
-	pthread_mutex_lock(&c->place_lock);
-	i = commit_place_find(c, st.st_dev);
-	if (i >= 0)
-		close(fd);
-	else
-		i = commit_place_add(c, st.st_dev, fd);
-	pthread_mutex_unlock(&c->place_lock);
-	return i;
-}
-
-static int commit_journal(struct commit *c);
-
 /* Record that the directory may have temporary files. A journal that fails stops no copy. */
 static void commit_place_record(struct commit *c, struct dir_node *node)
 {
@@ -179,6 +118,11 @@ static void commit_place_remember(struct commit *c, struct dir_node *node, uint3
 	dirs_release(c->dirs, old);
 }
 
+/*
+ * If files that are created with `mode` in a directory have it: commit_mode_found() notes how the
+ * first one was. The last mode of each directory is known. The mask of the process does not change
+ * during a copy, and an ACL that a directory gets meanwhile takes rights away only. Any thread.
+ */
 static enum commit_mode commit_mode_of(struct commit *c, const struct dir_node *node, mode_t mode)
 {
 	const struct commit_place *p = slot_of(c, node);
@@ -210,7 +154,7 @@ int commit_place(struct commit *c, struct dir_node *node, int dir_fd, bool tempo
 
 	if (fs >= 0)
 		return fs;
-	fs = fs_of(c, dir_fd);
+	fs = commit_fs_of(c, dir_fd);
 	if (fs < 0 || !temporary)
 		return fs;
 	commit_place_record(c, node);
@@ -218,298 +162,7 @@ int commit_place(struct commit *c, struct dir_node *node, int dir_fd, bool tempo
 	return fs;
 }
 
-/*
- * If files that are created with `mode` in a directory have it: commit_mode_found() notes how the
- * first one was. The last mode of each directory is known. The mask of the process does not change
- * during a copy, and an ACL that a directory gets meanwhile takes rights away only. Any thread.
- */
-static void commit_places_free(struct commit *c)
-{
-	for (unsigned i = 0; i < COMMIT_PLACES; i++) {
-		dirs_release(c->dirs, c->places[i].node);
-		c->places[i].node = NULL;
-	}
-	for (uint32_t i = 0; i < atomic_load(&c->n_fs); i++) {
-		if (c->fs[i].fd >= 0)
-			close(c->fs[i].fd);
-	}
-}
-
-/* ---- journal ---- */
-
-/* With journal_lock. */
-static int commit_append(struct commit *c, const struct journal_record *r)
-{
-	uint8_t data[JOURNAL_MAX_RECORD_BYTES];
-	size_t n = journal_encode(r, data, sizeof(data));
-
-	return n ? journal_append(&c->journal.file, data, n) : -EINVAL;
-}
-
-/* With journal_lock. */
-static int create_journal(struct commit *c)
-{
-	struct journal_record head = { .type = JOURNAL_HEAD,
-				       .session = c->session,
-				       .tree_id = c->tree_id,
-				       .resumable = c->resume };
-	struct journal_record root = { .type = JOURNAL_ROOT, .renamed = true };
-	struct dir_node *node = dirs_root(c->dirs);
-	int fd = dirs_fd(c->dirs, node), err;
-
-	if (fd < 0)
-		return fd;
-	journal_identify(&head);
-	err = journal_create(&c->journal, fd, &head);
-	dirs_done(c->dirs, node);
-	if (!err && c->renamed_root)
-		err = commit_append(c, &root);
-	return err;
-}
-
-static int commit_journal(struct commit *c)
-{
-	bool created = false;
-	int err;
-
-	pthread_mutex_lock(&c->journal_lock);
-	if (!c->journal_tried) {
-		c->journal_tried = true;
-		created = create_journal(c) == 0;
-	}
-	err = c->journal.file.fd >= 0 ? 0 : -EROFS;
-	pthread_mutex_unlock(&c->journal_lock);
-	if (created)
-		hold(HOLD_JOURNAL_CREATED);
-	return err;
-}
-
-int commit_record(struct commit *c, const struct journal_record *r)
-{
-	int err;
-
-	pthread_mutex_lock(&c->journal_lock);
-	err = c->journal.file.fd >= 0 ? commit_append(c, r) : -EROFS;
-	pthread_mutex_unlock(&c->journal_lock);
-	return err;
-}
-
-void commit_flush_journal(struct commit *c)
-{
-	pthread_mutex_lock(&c->journal_lock);
-	/* One that cannot become durable makes a later copy send more, at most. */
-	if (c->journal.file.fd >= 0)
-		journal_flush(&c->journal.file);
-	pthread_mutex_unlock(&c->journal_lock);
-}
-
-void commit_note_root(struct commit *c, bool renamed)
-{
-	const struct journal_record root = { .type = JOURNAL_ROOT, .renamed = renamed };
-
-	pthread_mutex_lock(&c->journal_lock);
-	if (c->journal.file.fd >= 0 && renamed != c->renamed_root)
-		commit_append(c, &root);
-	c->renamed_root = renamed;
-	pthread_mutex_unlock(&c->journal_lock);
-	if (!renamed || c->passive)
-		return;
-	/* Without it, the next copy would take the new name for a directory to copy into. */
-	if (commit_journal(c))
-		return; /* nothing can be made there */
-	if (c->resume)
-		commit_flush_journal(c);
-}
-
-/* An empty journal, if the journal of the session that is continued has another name. */
-static void mark_root(struct commit *c)
-{
-	struct dir_node *root = dirs_root(c->dirs);
-	char name[COPY_TEMPORARY_SIZE];
-	int dir = dirs_fd(c->dirs, root), fd;
-
-	if (dir < 0)
-		return;
-	commit_journal_name(c->own_session, name);
-	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	dirs_done(c->dirs, root);
-	c->marked = fd >= 0;
-	if (fd >= 0)
-		close(fd);
-}
-
-void commit_announce(struct commit *c)
-{
-	if (c->announced || c->passive)
-		return;
-	c->announced = true;
-	if (c->session != c->own_session)
-		mark_root(c);
-	else if (commit_journal(c))
-		return; /* nothing can be made there */
-}
-
-/* ---- begin and end ---- */
-
-static struct commit *new_commit(const struct copy_job *job, struct dirs *dirs, uint64_t tree_id,
-				 commit_done *done, void *arg)
-{
-	struct commit *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return NULL;
-	c->dirs = dirs;
-	c->done = done;
-	c->arg = arg;
-	c->stop = job->stop;
-	c->own_session = bytes_get(job->session, 8);
-	c->session = c->own_session;
-	c->tree_id = tree_id;
-	c->passive = job->settings->verify || job->settings->dry_run;
-	c->resume = job->settings->resume;
-	c->everything = job->settings->everything;
-	c->journal.file.fd = -1;
-	pthread_mutex_init(&c->journal_lock, NULL);
-	pthread_mutex_init(&c->place_lock, NULL);
-	pthread_mutex_init(&c->progress_lock, NULL);
-	pthread_cond_init(&c->flushed, NULL);
-	pthread_mutex_init(&c->lock, NULL);
-	pthread_cond_init(&c->changed, NULL);
-	pthread_cond_init(&c->room, NULL);
-	return c;
-}
-
-static void free_commit(struct commit *c)
-{
-	commit_places_free(c);
-	journal_close(&c->journal.file);
-	pthread_cond_destroy(&c->room);
-	pthread_cond_destroy(&c->changed);
-	pthread_mutex_destroy(&c->lock);
-	pthread_cond_destroy(&c->flushed);
-	pthread_mutex_destroy(&c->progress_lock);
-	pthread_mutex_destroy(&c->place_lock);
-	pthread_mutex_destroy(&c->journal_lock);
-	free(c);
-}
-
-static int commit_begin(struct commit *c, struct err *why)
-{
-	int err = commit_sweep(c, why);
-
-	if (err)
-		return err_sys(why, err, "cannot look for interrupted copies");
-	if (c->resume) {
-		err = commit_journal(c);
-		if (err)
-			return err_sys(why, err, "cannot create a journal");
-	}
-	err = thread_start(&c->thread, commit_thread, c);
-	c->started = !err;
-	return err ? err_sys(why, err, "cannot start a thread") : 0;
-}
-
-int commit_open(struct commit **commit, const struct copy_job *job, struct dirs *dirs,
-		uint64_t tree_id, commit_done *done, void *arg, struct err *why)
-{
-	struct commit *c = new_commit(job, dirs, tree_id, done, arg);
-	int err = 0;
-
-	*commit = NULL;
-	err_clear(why);
-	if (!c)
-		return err_errno(why, -ENOMEM);
-	if (!c->passive)
-		err = commit_begin(c, why);
-	if (err) {
-		/* A session that was to be continued is left for the next copy. */
-		commit_close(c, c->kept, NULL);
-		return err;
-	}
-	*commit = c;
-	return 0;
-}
-
-void commit_unlink_quietly(int dir_fd, const char *name)
-{
-	struct timespec times[2];
-	struct stat st;
-	bool known = fstat(dir_fd, &st) == 0;
-
-	if (unlinkat(dir_fd, name, 0) || !known)
-		return;
-	times[0] = st.st_atim;
-	times[1] = st.st_mtim;
-	if (futimens(dir_fd, times))
-		return; /* it is of another user: its times were not set either */
-}
-
-void commit_changed_dir(struct commit *c)
-{
-	if (c)
-		atomic_store(&c->changed_dirs, true);
-}
-
-/*
- * Directories have got their attributes after the last batch. Files are durable, so a copy of files
- * only does not wait for what others have written.
- */
-static void flush_rest(struct commit *c)
-{
-	if (!atomic_load(&c->changed_dirs))
-		return;
-	for (uint32_t i = 0; i < atomic_load(&c->n_fs); i++) {
-		struct commit_fs *fs = &c->fs[i];
-
-		if (fs->fd >= 0 && syncfs(fs->fd))
-			continue; /* files were durable before: no result depends on it */
-	}
-}
-
-static void remove_journal(struct commit *c, uint64_t session)
-{
-	struct dir_node *root = dirs_root(c->dirs);
-	char name[COPY_TEMPORARY_SIZE];
-	int fd = dirs_fd(c->dirs, root);
-
-	if (fd < 0)
-		return;
-	commit_journal_name(session, name);
-	commit_unlink_quietly(fd, name);
-	dirs_done(c->dirs, root);
-}
-
-void commit_close(struct commit *c, bool interrupted, uint64_t *storage_ns)
-{
-	bool keep;
-
-	if (!c)
-		return;
-	if (c->started) {
-		pthread_mutex_lock(&c->lock);
-		c->quit = true;
-		pthread_cond_signal(&c->changed);
-		pthread_mutex_unlock(&c->lock);
-		pthread_join(c->thread, NULL);
-		flush_rest(c);
-	}
-	keep = (interrupted && c->resume) || atomic_load(&c->left);
-	commit_kept_free(c, !keep);
-	/* It also says what the root is. */
-	keep = keep || (interrupted && c->renamed_root);
-	stale_leave(c);
-	if (c->marked)
-		remove_journal(c, c->own_session);
-	if (c->journal.file.fd >= 0 && !keep)
-		remove_journal(c, c->session);
-	else if (c->journal.file.fd >= 0)
-		commit_flush_journal(c);
-	if (storage_ns)
-		*storage_ns += c->storage_ns;
-	free_commit(c);
-}
-
-/* ---- files ---- */
+/* ---- files that are begun ---- */
 
 /* Number it, in the directory of this descriptor. Returns 0 or -errno. */
 static int reserve(struct commit *c, struct commit_file *f, int dir_fd)
@@ -610,6 +263,199 @@ int commit_create(struct commit *c, struct commit_file *f)
 	return err;
 }
 
+/* ---- lists ---- */
+
+static void commit_list_add(struct commit_list *l, struct commit_file *f)
+{
+	f->next = NULL;
+	if (l->head)
+		l->last->next = f;
+	else
+		l->head = f;
+	l->last = f;
+	l->n++;
+	l->bytes += f->entry ? f->entry->size_bytes : 0;
+}
+
+static struct commit_file *commit_list_take(struct commit_list *l)
+{
+	struct commit_file *f = l->head;
+
+	if (f)
+		l->head = f->next;
+	if (!l->head)
+		*l = (struct commit_list){ .head = NULL };
+	return f;
+}
+
+/* ---- directories ---- */
+
+/* The directory that the last file was in: files come in order. */
+struct near {
+	struct dir_node *node;
+	int fd;
+};
+
+static void commit_thread_leave(struct commit *c, struct near *d)
+{
+	if (d->node && d->fd >= 0)
+		dirs_done(c->dirs, d->node);
+	d->node = NULL;
+}
+
+static int commit_thread_enter(struct commit *c, struct near *d, struct dir_node *node)
+{
+	if (d->node == node)
+		return d->fd;
+	commit_thread_leave(c, d);
+	d->node = node;
+	d->fd = dirs_fd(c->dirs, node);
+	return d->fd;
+}
+
+/* ---- steps of a file ---- */
+
+static void commit_thread_fail(struct commit_file *f, int err, const char *what)
+{
+	if (f->err || !err)
+		return;
+	f->err = err;
+	f->what = what;
+}
+
+/* Some kinds of files have nothing to flush, and say so. */
+static int flush_fd(int fd)
+{
+	return fsync(fd) && errno != EINVAL && errno != ENOTSUP ? -errno : 0;
+}
+
+/* A directory that may not be read cannot be flushed. */
+static int flush_dir(int fd)
+{
+	int err = flush_fd(fd);
+
+	return err == -EBADF ? 0 : err;
+}
+
+static void close_file(struct commit_file *f)
+{
+	if (f->fd >= 0 && close(f->fd) && errno != EINTR)
+		commit_thread_fail(f, -errno, "close");
+	f->fd = -1;
+}
+
+/* A file that is there already is replaced at once, which only a rename does. */
+static int link_file(struct commit *c, const struct commit_file *f, int dir_fd)
+{
+	char name[COPY_TEMPORARY_SIZE];
+	int err = commit_fs_link(f->fd, dir_fd, f->entry->name);
+
+	if (err != -EEXIST)
+		return err;
+	commit_temporary_name(c->session, f->number, name);
+	err = commit_fs_link(f->fd, dir_fd, name);
+	if (err)
+		return err;
+	if (renameat(dir_fd, name, dir_fd, f->entry->name) == 0)
+		return 0;
+	err = -errno;
+	unlinkat(dir_fd, name, 0);
+	return err;
+}
+
+static void name_file(struct commit *c, struct near *d, struct commit_file *f)
+{
+	int fd = f->err ? f->err : commit_thread_enter(c, d, f->dir);
+
+	if (fd >= 0)
+		commit_thread_fail(f, link_file(c, f, fd), "link");
+	else
+		commit_thread_fail(f, fd, "link");
+	close_file(f);
+}
+
+static void give_name(struct commit *c, struct near *d, struct commit_file *f)
+{
+	char name[COPY_TEMPORARY_SIZE];
+	int fd;
+
+	if (f->unnamed) {
+		name_file(c, d, f);
+		return;
+	}
+	close_file(f);
+	if (!f->number)
+		return;
+	commit_temporary_name(c->session, f->number, name);
+	fd = commit_thread_enter(c, d, f->dir);
+	if (fd < 0)
+		commit_thread_fail(f, fd, "rename");
+	else if (!f->err && renameat(fd, name, fd, f->entry->name))
+		commit_thread_fail(f, -errno, "rename");
+	if (f->err && fd >= 0)
+		unlinkat(fd, name, 0);
+}
+
+/* Close the files and give them their names. Any thread. */
+static void commit_rename_all(struct commit *c, struct commit_list *l)
+{
+	struct near d = { .node = NULL };
+
+	for (struct commit_file *f = l->head; f; f = f->next) {
+		hold(HOLD_BEFORE_RENAME);
+		give_name(c, &d, f);
+		hold(HOLD_AFTER_RENAME);
+	}
+	commit_thread_leave(c, &d);
+}
+
+static void fail_all(struct commit_list *l, int err)
+{
+	for (struct commit_file *f = l->head; f; f = f->next)
+		commit_thread_fail(f, err, "flush");
+}
+
+/* It belongs to the caller of the commit then. */
+static void commit_end(struct commit *c, struct commit_file *f)
+{
+	/* Its name is durable: without that, -R would miss the file under its old one. */
+	commit_gone(c, f);
+	c->done(c->arg, f, f->err, f->what);
+}
+
+static void commit_at_once(struct commit *c, struct commit_file *f)
+{
+	struct commit_list l = { .head = NULL };
+
+	commit_thread_fail(f, commit_untrack(c, f, false), "flush");
+	commit_list_add(&l, f);
+	commit_rename_all(c, &l);
+	commit_end(c, f);
+}
+
+static void commit_thread_finish(struct commit *c, struct commit_list *l)
+{
+	const size_t n = l->n;
+	struct commit_file *f;
+
+	if (!n)
+		return;
+	while ((f = commit_list_take(l)))
+		commit_end(c, f);
+	pthread_mutex_lock(&c->lock);
+	c->done_files += n;
+	pthread_cond_broadcast(&c->room);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- complete files, and those that are dropped ---- */
+
+/* Files of a batch that is large enough. With the lock. */
+static size_t batch_files(const struct commit *c)
+{
+	return c->each ? COMMIT_BATCH_FILES_EACH : COMMIT_BATCH_FILES;
+}
+
 /* The file system of one that has no temporary name is not known yet. */
 static void place_existing(struct commit *c, struct commit_file *f)
 {
@@ -678,7 +524,7 @@ void commit_put(struct commit *c, struct commit_file *f)
 		pthread_cond_wait(&c->room, &c->lock);
 	commit_list_add(&c->pending, f);
 	c->put_files++;
-	if (c->asleep || c->pending.n == commit_batch_files(c))
+	if (c->asleep || c->pending.n == batch_files(c))
 		pthread_cond_signal(&c->changed);
 	pthread_mutex_unlock(&c->lock);
 }
@@ -706,33 +552,218 @@ void commit_drop(struct commit *c, struct commit_file *f, bool keep)
 	f->number = 0;
 }
 
-/* ---- waits ---- */
+/* ---- flushes ---- */
 
-static void hurry(struct commit *c)
+/* Returns 0 or -errno; a failure concerns all that was begun before it. */
+static int flush_fs(struct commit_fs *fs)
 {
-	c->hurry_files = c->put_files;
-	pthread_cond_signal(&c->changed);
+	int err = fs->fd >= 0 && syncfs(fs->fd) ? -errno : 0;
+
+	if (err)
+		atomic_fetch_add(&fs->losses, 1);
+	return err;
 }
 
-void commit_hurry(struct commit *c)
+/* Files that were begun before a flush that failed, and files in place, which may be devices. */
+static void check_files(struct commit *c, struct commit_fs *fs)
 {
-	pthread_mutex_lock(&c->lock);
-	hurry(c);
-	pthread_mutex_unlock(&c->lock);
+	const uint32_t losses = atomic_load(&fs->losses);
+
+	for (struct commit_file *f = fs->batch.head; f; f = f->next) {
+		commit_thread_fail(f, commit_untrack(c, f, false), "flush");
+		if (f->losses != losses)
+			commit_thread_fail(f, -EIO, "flush");
+		else if (!f->number && f->fd >= 0 && fs->flush != COMMIT_FLUSH_EACH)
+			commit_thread_fail(f, flush_fd(f->fd), "flush");
+	}
+}
+
+static void flush_files(struct commit_list *l)
+{
+	for (struct commit_file *f = l->head; f; f = f->next) {
+		if (f->fd >= 0)
+			commit_thread_fail(f, flush_fd(f->fd), "flush");
+	}
+}
+
+/* Flush the directories of files that have their names. */
+static void flush_dirs(struct commit *c, struct commit_list *l)
+{
+	struct near d = { .node = NULL };
+	int err = 0;
+
+	for (struct commit_file *f = l->head; f; f = f->next) {
+		const struct dir_node *before = d.node;
+		int fd;
+
+		if (f->err)
+			continue;
+		fd = commit_thread_enter(c, &d, f->dir);
+		if (before != f->dir)
+			err = fd < 0 ? fd : flush_dir(fd);
+		commit_thread_fail(f, err, "flush");
+	}
+	commit_thread_leave(c, &d);
+}
+
+static void commit_each(struct commit *c, struct commit_fs *fs)
+{
+	/* All at once first: each file then has little left. */
+	if (fs->batch.n > COMMIT_FEW && flush_fs(fs))
+		fail_all(&fs->batch, -EIO);
+	flush_files(&fs->batch);
+	commit_rename_all(c, &fs->batch);
+	flush_dirs(c, &fs->batch);
+	commit_thread_finish(c, &fs->batch);
+}
+
+/* A round of syncfs(2); the batch may be empty. */
+static void commit_all(struct commit *c, struct commit_fs *fs)
+{
+	int err = flush_fs(fs);
+
+	if (err) {
+		fail_all(&fs->renamed, err);
+		fail_all(&fs->batch, err);
+	}
+	commit_thread_finish(c, &fs->renamed);
+	commit_rename_all(c, &fs->batch);
+	fs->renamed = fs->batch;
+	fs->batch = (struct commit_list){ .head = NULL };
+}
+
+/* True: no names wait for a flush, and the files of the batch are few, and open. */
+static bool are_few(const struct commit_fs *fs)
+{
+	if (!fs->batch.n || fs->batch.n > COMMIT_FEW || fs->renamed.n)
+		return false;
+	for (const struct commit_file *f = fs->batch.head; f; f = f->next) {
+		if (f->fd < 0)
+			return false;
+	}
+	return true;
+}
+
+static void commit_fs(struct commit *c, struct commit_fs *fs)
+{
+	if (!fs->batch.n && !fs->renamed.n)
+		return;
+	check_files(c, fs);
+	if (fs->flush == COMMIT_FLUSH_EACH || are_few(fs))
+		commit_each(c, fs);
+	else
+		commit_all(c, fs);
+}
+
+/* ---- the commit thread ---- */
+
+static bool has_renamed(const struct commit *c)
+{
+	for (uint32_t i = 0; i < atomic_load(&c->n_fs); i++) {
+		if (c->fs[i].renamed.n)
+			return true;
+	}
+	return false;
+}
+
+/* True: there is no reason to collect more before the next round. With the lock. */
+static bool is_full(const struct commit *c)
+{
+	return c->quit || c->hurry_files > c->done_files || c->pending.n >= batch_files(c) ||
+	       c->pending.bytes >= COMMIT_BATCH_BYTES;
+}
+
+/* Sleep until there is a signal, or for `ns`. With the lock. */
+static void nap(struct commit *c, uint64_t ns)
+{
+	struct timespec until = clock_timespec(clock_kernel_ns() + ns);
+
+	if (ns == UINT64_MAX)
+		pthread_cond_wait(&c->changed, &c->lock);
+	else
+		pthread_cond_clockwait(&c->changed, &c->lock, CLOCK_MONOTONIC, &until);
+}
+
+/* Sleep until there is work; those that put files signal. With the lock. */
+static void sleep_long(struct commit *c)
+{
+	c->asleep = true;
+	nap(c, commit_sleep_ns(c));
+	c->asleep = false;
 }
 
 /*
- * The round that runs may have what was put; the next one takes what is pending; the one after that
- * makes its names durable.
+ * Wait until there is a batch: it is large, or old, or no more files come at the moment. A thread
+ * that naps costs those that put files no wake-ups; it sleeps longer after COMMIT_NAPS. With the
+ * lock.
  */
-void commit_drain(struct commit *c)
+static void wait_for_batch(struct commit *c, bool renamed)
 {
-	uint64_t rounds;
+	uint64_t before = UINT64_MAX, old_ns = UINT64_MAX;
+	unsigned naps = 0;
+
+	while (!is_full(c)) {
+		const bool idle = before == c->put_files;
+
+		if (!c->pending.n && !renamed && idle && ++naps > COMMIT_NAPS) {
+			sleep_long(c);
+			return;
+		}
+		if (c->pending.n || renamed) {
+			if (idle || clock_kernel_ns() >= old_ns)
+				return;
+			if (old_ns == UINT64_MAX)
+				old_ns = clock_kernel_ns() + COMMIT_OLD_NS;
+		}
+		before = c->put_files;
+		nap(c, COMMIT_NAP_NS);
+	}
+}
+
+/* Sort what is pending by file system. */
+static void sort(struct commit *c, struct commit_list *l)
+{
+	struct commit_file *f;
+
+	while ((f = commit_list_take(l)))
+		commit_list_add(&c->fs[f->fs].batch, f);
+}
+
+/* One round. False: all is done, and the thread is to end. */
+static bool commit_thread_work(struct commit *c)
+{
+	const bool renamed = has_renamed(c);
+	struct commit_list l;
+	uint64_t begin_ns;
+	bool more;
 
 	pthread_mutex_lock(&c->lock);
-	rounds = c->rounds + 3;
-	hurry(c);
-	while (c->done_files < c->put_files && c->rounds < rounds)
-		pthread_cond_wait(&c->room, &c->lock);
+	wait_for_batch(c, renamed);
+	l = c->pending;
+	c->pending = (struct commit_list){ .head = NULL };
+	more = !c->quit || l.n || renamed;
+	if (l.n)
+		pthread_cond_broadcast(&c->room);
 	pthread_mutex_unlock(&c->lock);
+
+	begin_ns = clock_kernel_ns();
+	sort(c, &l);
+	for (uint32_t i = 0; i < atomic_load(&c->n_fs); i++)
+		commit_fs(c, &c->fs[i]);
+	commit_tick(c);
+	c->storage_ns += clock_kernel_ns() - begin_ns;
+	pthread_mutex_lock(&c->lock);
+	c->rounds++;
+	pthread_cond_broadcast(&c->room);
+	pthread_mutex_unlock(&c->lock);
+	return more;
+}
+
+void *commit_thread(void *arg)
+{
+	struct commit *c = arg;
+
+	while (commit_thread_work(c))
+		;
+	return NULL;
 }

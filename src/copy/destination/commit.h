@@ -170,7 +170,7 @@ void commit_close(struct commit *c, bool interrupted, uint64_t *storage_ns);
 
 /*
  * Kinds of file systems, by the way in which files in them become durable, and files without
- * names. Callers: commit.c, commit_thread.c, destination.c, journal.c.
+ * names. Callers: commit.c, commit_session.c, destination.c, journal.c.
  */
 
 enum commit_flush {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The state of a commit, for commit.c, commit_thread.c and stale.c only.
+ * The state of a commit, for commit.c, commit_session.c and stale.c only.
  */
 #ifndef XDD_COPY_DESTINATION_COMMIT_STATE_H
 #define XDD_COPY_DESTINATION_COMMIT_STATE_H
@@ -152,10 +152,6 @@ struct commit {
 	uint64_t record_round;
 };
 
-void commit_list_add(struct commit_list *l, struct commit_file *f);
-/* Name a file whose file system has nothing to flush, and report it. Any thread. */
-void commit_at_once(struct commit *c, struct commit_file *f);
-
 /* ---- commit.c: directories and their file systems ---- */
 
 /*
@@ -164,17 +160,17 @@ void commit_at_once(struct commit *c, struct commit_file *f);
  */
 int commit_place(struct commit *c, struct dir_node *node, int dir_fd, bool temporary);
 
-/* ---- commit_thread.c ---- */
-
 void *commit_thread(void *arg);
 
-/* Files of a batch that is large enough. With the lock. */
-static inline size_t commit_batch_files(const struct commit *c)
-{
-	return c->each ? COMMIT_BATCH_FILES_EACH : COMMIT_BATCH_FILES;
-}
+/* ---- commit_session.c ---- */
 
-/* ---- commit_thread.c ---- */
+/* The number of the file system of a directory, which gets one, or -errno. Any thread. */
+int commit_fs_of(struct commit *c, int dir_fd);
+
+/* Do what is due each second. The commit thread. */
+void commit_tick(struct commit *c);
+/* How long that thread may sleep. With the lock. */
+uint64_t commit_sleep_ns(const struct commit *c);
 
 /* Begin to record what is written to `f`, of which the journal may know already. 0 or -ENOMEM. */
 int commit_track(struct commit *c, struct commit_file *f, bool listed);
@@ -189,14 +185,9 @@ int commit_untrack(struct commit *c, struct commit_file *f, bool keep);
 /* The journal need not keep the file any more: it has its name, or was removed. */
 void commit_gone(struct commit *c, struct commit_file *f);
 
-/* ---- stale.c ---- */
-
-/* Forget the files; with `remove`, remove those that were not claimed. */
-void commit_kept_free(struct commit *c, bool remove);
-
-/* ---- commit.c ---- */
-
-/* The own journal, which is created now if it was not. Returns 0 or -errno. Any thread. */
+/* Create the own journal, if it was not yet. Returns 0 or -errno. Any thread. */
+int commit_journal(struct commit *c);
+/* Append to it. Returns 0 or -errno. Any thread. */
 int commit_record(struct commit *c, const struct journal_record *r);
 void commit_flush_journal(struct commit *c);
 
@@ -207,6 +198,9 @@ void commit_flush_journal(struct commit *c);
 void commit_unlink_quietly(int dir_fd, const char *name);
 
 /* ---- stale.c ---- */
+
+/* Forget the files; with `remove`, remove those that were not claimed. */
+void commit_kept_free(struct commit *c, bool remove);
 
 /*
  * Look for dead sessions in the root; continue one, with -R, and remove what the others left.

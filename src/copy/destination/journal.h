@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Journals of sessions of copying: as bytes, and in the root of a copy. Callers: commit.c,
- * commit_thread.c, stale.c.
+ * commit_session.c, stale.c.
  */
 #ifndef XDD_COPY_DESTINATION_JOURNAL_H
 #define XDD_COPY_DESTINATION_JOURNAL_H
@@ -19,7 +19,7 @@
 /*
  * The journal of a session of copying as bytes: a line with the version, and records that are
  * appended, each with a checksum. doc/restart-files.md describes it. Callers: journal.c,
- * stale.c and commit_thread.c.
+ * stale.c and commit_session.c.
  *
  * Pure functions; any thread.
  */
@@ -82,7 +82,7 @@ bool journal_path_is_clean(const char *path);
 
 /*
  * Journals in the root of a copy ("xdd/base/journal.h"): locks, writing and reading. Callers:
- * commit.c, stale.c, commit_thread.c.
+ * commit.c, stale.c, commit_session.c.
  */
 
 /* A live session tells others so this often, where locks alone do not. */
