@@ -630,17 +630,15 @@ static enum xdd_status check_point(struct sweep *s, struct plan_series *series, 
 	return XDD_OK;
 }
 
-/* Check the points that have not had round `number`, in their order. */
-static enum xdd_status check_round(struct sweep *s, struct plan_series *series, uint64_t number,
+/* Check all points in their order, before the results of earlier runs are known. */
+static enum xdd_status check_round(struct sweep *s, struct plan_series *series,
 				   struct dependence *d, bool first)
 {
 	enum xdd_status status = XDD_OK;
 	uint64_t threads = 0;
 
-	for (size_t i = 0; i < s->vary.n_points && !status; i++) {
-		if (!sweep_has_round(&s->results.points[i], number))
-			status = check_point(s, series, i, d, &threads, first);
-	}
+	for (size_t i = 0; i < s->vary.n_points && !status; i++)
+		status = check_point(s, series, i, d, &threads, first);
 	return status;
 }
 
@@ -650,10 +648,10 @@ enum xdd_status sweep_check(struct sweep *s)
 	struct dependence d = { .needs = false };
 	enum xdd_status status;
 
-	status = check_round(s, series, 1, &d, true);
+	status = check_round(s, series, &d, true);
 	/* The second round begins with other files than the first; the third as the second. */
 	if (!status && d.changes && d.reads && s->results.most > 1)
-		status = check_round(s, series, 2, &d, false);
+		status = check_round(s, series, &d, false);
 	plan_series_free(series);
 	/* In a single round a read may be of a file that a later point makes shorter. */
 	if (d.shrinks && (d.follows || (d.reads && s->results.most == 1)))
@@ -683,8 +681,8 @@ enum xdd_status sweep_check_rest(struct sweep *s)
 {
 	struct dependence d = { .needs = false };
 	struct plan_series *series;
-	enum xdd_status status;
-	uint64_t number;
+	enum xdd_status status = XDD_OK;
+	uint64_t number, threads = 0;
 	bool begun;
 
 	if (s->order == SWEEP_ORDER_ANY)
@@ -694,7 +692,10 @@ enum xdd_status sweep_check_rest(struct sweep *s)
 	if (!begun)
 		return XDD_OK;
 	series = plan_series_new(s->vary.n_points);
-	status = check_round(s, series, number, &d, false);
+	for (size_t i = 0; i < s->vary.n_points && !status; i++) {
+		if (!sweep_has_round(&s->results.points[i], number))
+			status = check_point(s, series, i, &d, &threads, false);
+	}
 	plan_series_free(series);
 	return status;
 }
