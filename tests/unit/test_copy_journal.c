@@ -433,6 +433,10 @@ FIXTURE_TEST(test_resume)
 	assert_string_equal(why.text, "");
 	/* The small file is not continued. */
 	assert_int_equal(count_parts(), 2);
+	/* The journal keeps its name; until the end another one marks the root as of this copy. */
+	assert_int_equal(count(true), 2);
+	commit_announce(commit);
+	assert_int_equal(count(true), 3);
 	f = large(dirs_root(dirs), "large");
 	assert_int_equal(resume(f, &x), 1);
 	assert_int_equal(x.total, 30 * BLOCK);

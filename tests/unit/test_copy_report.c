@@ -4,11 +4,13 @@
  */
 #include "unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "copy/report/report.h"
@@ -667,6 +669,29 @@ TEST_SETUP_TEARDOWN(test_refused_outputs, enter, leave)
 	assert_int_equal(copy_report_open(&r, &q), COPY_BAD_ARGUMENTS);
 	assert_int_equal(lines_with(error_file, "-log /nonexistent/log: cannot write"), 1);
 	assert_int_equal(lines_with(error_file, "-jsonout /nonexistent/json: "), 1);
+}
+
+/* The file of the document can be opened, and the one that keeps the failures cannot. */
+TEST_SETUP_TEARDOWN(test_no_descriptors, enter, leave)
+{
+	struct copy_request q = sample_request();
+	struct rlimit old, few;
+	struct copy_json *j;
+	int last;
+
+	q.json_path = json_file;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	few = old;
+	last = dup(STDIN_FILENO);
+	assert_true(last >= 0);
+	few.rlim_cur = (rlim_t)last + 1;
+	close(last);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_int_equal(copy_json_open(&j, &q), -EMFILE);
+	assert_int_equal(dup(STDIN_FILENO), last);
+	close(last);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(access(json_file, F_OK), -1);
 }
 
 TEST_SETUP_TEARDOWN(test_full_log, enter, leave)
