@@ -248,7 +248,7 @@ def test_default_timeout():
 def test_early():
     """Ctrl-C before a host has answered. A wait that does not wait would read the clock until 30 s are over."""
     fake = xddssh.Fake("exec sleep 1000", name="early")
-    env = None if t.XDD_SANITIZERS == "thread" else dict(os.environ, **t.clock_environment(step=10**7))
+    env = None if t.XDD_SANITIZERS == "thread" else dict(os.environ, **t.clock_environment(step=10**9))
     with multi.Started(None, "-S", fake.ssh, "-hosts", "127.0.0.1", "--", *SHORT, env=env) as started:
         t.until(fake.started, started.p)
         started.p.send_signal(signal.SIGINT)
