@@ -433,8 +433,8 @@ static char (*set_point(const struct sweep *s, struct sweep_rows *r, size_t poin
 static const enum pass_figure sweep_shown[SWEEP_ROUND] = { FIGURE_BANDWIDTH, FIGURE_IOPS,
 							   FIGURE_LATENCY, FIGURE_P99 };
 
-/* The row of a round; NULL: the headings. */
-static void show_round(const struct sweep *s, const struct sweep_round *round)
+/* The row of a round; NULL: the headings. On a terminal, which gets each line at its end. */
+static void sweep_show_round(const struct sweep *s, const struct sweep_round *round)
 {
 	double values[SWEEP_ROUND];
 	struct sweep_rows r;
@@ -462,13 +462,7 @@ static void sweep_show_head(const struct sweep *s)
 		  s->results.least == 1 ? "" : "s",
 		  s->results.most > s->results.least ? " or more" : "", s->results.seed);
 	if (s->terminal)
-		show_round(s, NULL);
-	fflush(stdout);
-}
-
-static void sweep_show_round(const struct sweep *s, const struct sweep_round *r)
-{
-	show_round(s, r);
+		sweep_show_round(s, NULL);
 	fflush(stdout);
 }
 
