@@ -14,6 +14,7 @@ import stat
 import subprocess
 
 import messages as m
+import xddhold
 import xddjson as j
 import xddsys as s
 import xddterm
@@ -116,6 +117,13 @@ def test_time():
     run = sweep(*NULL, "-until", "99.9%", "-jsonout", t.path("until.json"))
     doc = document(run, "until.json", "a single point, until it is known")
     t.ok(len(doc["points"]) == 1 and 18 <= len(doc["points"][0]["rounds"]) <= 100, "has 18 rounds or more", numbers(doc))
+
+
+def test_own_time():
+    """A time that is given with two dashes is not followed by the one of -each."""
+    for word in ("-timelimit", "--timelimit", "--runtime"):
+        run = sweep("-dryrun", *NULL, word, 5, "-each", "1s")
+        t.equal((run.status, re.findall(r"-(?:timelimit|runtime) \S+", run.out)), (0, [word[-len(word.lstrip("-")) - 1:] + " 5"]), word, run)
 
 
 def test_responses():
@@ -387,6 +395,21 @@ def test_errors():
     points = j.load(t.path("errors.json"))["points"]
     return t.equal([[(p["status"], r["ops"], r["errors"]) for r in p["rounds"]] for p in points], [[(0, 4, 0)] * 2, [(6, 2, 2)] * 2],
                    "has errors, and the other has none")
+
+
+def test_no_plan():
+    """The first point cannot be planned any more when the document is written: its setup file is gone."""
+    setup, out = t.path("gone.setup"), t.path("gone.json")
+    with open(setup, "w", encoding="utf-8") as f:
+        f.write(" ".join(NULL))
+    with xddhold.at("operation:5") as h, subprocess.Popen([t.XDD, "sweep", "-setup", setup, "-rounds", "1", "-jsonout", out], env=h.env,
+                                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+        h.wait(p)
+        os.unlink(setup)
+        h.go()
+        shown, err = p.communicate(timeout=LIMIT_S)
+    t.ok(p.returncode == 6 and b"xdd: sweep: -jsonout %s: " % out.encode() in err and not os.path.exists(out),
+         "a document that cannot have its plan is not written", (p.returncode, shown, err))
 
 
 def test_restore():
