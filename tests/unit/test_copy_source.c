@@ -176,6 +176,23 @@ static void refused(struct rig *r, const char *text)
 	assert_non_null(strstr(r->job.why.text, text));
 }
 
+/* A file that was sent is not sent again; of several ranges the last one may be outside. */
+TEST(test_bad_wants)
+{
+	const struct extent last_outside[] = { { 0, 4096 }, { 8192, LARGE_BYTES + 1 } };
+	struct rig r;
+
+	start_offered(&r);
+	want_contents(&r, 1);
+	check_small(&r, 1, 1);
+	want_contents(&r, 1);
+	refused(&r, "want that is not valid for entry 1");
+
+	start_offered(&r);
+	rig_want(&r, 2, COPY_SEND, last_outside, 2);
+	refused(&r, "want that is not valid for entry 2");
+}
+
 /* A source that has offered one huge file, whose data nothing takes. */
 static void offer_huge(struct rig *r)
 {
