@@ -25,12 +25,15 @@ As a program, with XDD set, "xddexamples.py DOCUMENT" runs the blocks of "consol
 that they have, on devices full of data, and replaces the outputs that are shown with those of this machine. "..." in them
 has to be put back by hand.
 """
+import contextlib
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import xddnet as net
+import xddports
 import xddsys as s
 import xddterm
 import xddtest as t
@@ -202,6 +205,7 @@ class Document:
     def __init__(self, name, existing=FILES, before=(), run=False):
         self.run = run
         self.name, self.before, self.devices, self.waiting, self.time_server = name, before, {}, None, None
+        self.port = None  # for 2001
         self.stand_ins = False  # a file stands for a device: outputs look otherwise
         self.where = t.path(os.path.basename(name) + ".d")
         self.network = "127.%d" % random.randint(1, 250)
@@ -257,6 +261,9 @@ class Document:
         command = ADDRESS.sub(lambda m: self.network + "." + m.group(1), command)
         command = re.sub(r"\bhostb\b", self.network + ".9.9", command)
         command = re.sub(r"(?<=-timeserver host )clock\b", self._time_server, command)
+        if "-port 2001" in command:
+            self.port = self.port or xddports.free_ports(1)
+            command = command.replace("-port 2001", "-port %d" % self.port)
         for pattern, most in () if full_size else SMALLER:
             command = pattern.sub(lambda m, most=most: m.group(1) + ("%g" % min(float(m.group(2)), most)), command)
         checks = re.match(r"xdd (?:check )?([^-\s]\S*)(?: [^-\s]\S*)*$", command)
@@ -268,6 +275,8 @@ class Document:
         """Output with the names that the document has."""
         for name, device in self.devices.items():
             text = text.replace(device, name).replace(os.path.basename(device), os.path.basename(name))
+        if self.port:
+            text = text.replace(":%d " % self.port, ":2001 ")
         text = text.replace(os.path.join(self.where, "_dev_"), "/images/")
         return text.replace(os.path.join(self.where, "root", ""), "/")
 
@@ -360,6 +369,18 @@ class Document:
                     "%s\n%s" % (here, run))
         if runs:
             self._compare(title, command, shown, run)
+        else:
+            self._end_started()
+
+    def _end_started(self):
+        """End what the lines of an example would have ended that did not run."""
+        of_examples = ("PATH=%s:" % os.path.join(self.where, "bin")).encode()
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                with open("/proc/%s/environ" % pid, "rb") as f:
+                    ours = of_examples in f.read()
+                if ours and not (self.waiting and int(pid) == self.waiting.pid):
+                    os.kill(int(pid), signal.SIGKILL)
 
     def _run(self, here, shown):
         """Run a command, on a terminal if the document shows its output."""
