@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages that come to the destination. The receiving thread has those of the channel, which are
- * offers, and data where there is no data connection. Data threads: each receives the messages of
- * one connection and writes what they contain. Called by the role and by destination.c.
+ * The destination receives messages. The receiving thread takes offers from the channel, and data
+ * where there is no data connection. Each data thread takes the messages of one connection and
+ * writes the data in them. Called by the role and by destination.c.
  *
  * Large files come as blocks in any order, on all connections. The blocks of a file are written by
  * the threads that receive them; the thread that has the last one completes it.
