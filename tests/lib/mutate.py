@@ -23,15 +23,17 @@ Results of a mutant: "killed" by a test that fails, "times out" if a test does n
 import argparse
 import bisect
 import collections
+import concurrent.futures
+import contextlib
 import os
 import random
 import re
-import resource
 import shlex
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from broken import BROKEN, problem_of, tests_of, text_of
@@ -360,11 +362,11 @@ def make_lines(*targets, new=()):
 
 
 class Build:
-    """Commands that compile a file and link a program, and the symbols of all objects."""
+    """Commands that compile a file and link a program, and the symbols of all objects. For all jobs."""
 
-    def __init__(self, work):
-        self.work = work
-        self.links, self.compiles, self.counts = {}, {}, {}
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.links, self.compiles = {}, {}
         self.defined, self.needed = {}, {}
         self.same = {}
         self.library = self.objects("src")
@@ -431,13 +433,13 @@ class Build:
             return re.findall(r'(?m)^#include "\.\./\.\./(src/.*\.c)"$', file.read())
 
     def compile_test(self, test, path, output):
-        """Compile a test that includes a file with the changed one; returns whether the compiler took it."""
+        """Compile a test that includes a file with the changed one, which is beside `output`, as compile() does."""
         with open(os.path.join(TOP, test + ".c"), encoding="utf-8") as file:
             text = file.read()
         return self.compile(test + ".c", text.replace('"../../%s"' % path, '"%s"' % os.path.basename(path)), output)
 
     def compile(self, path, source, output):
-        """Compile the text of a file; returns whether the compiler took it."""
+        """Compile the text of a file, which is written beside `output`; returns whether the compiler took it."""
         if path not in self.compiles:
             obj = path[:-2] + ".o"
             file = os.path.join(TOP, path)
@@ -448,7 +450,7 @@ class Build:
                 at = words.index(option)
                 del words[at:at + 2]
             self.compiles[path] = words[:-1] + ["-w", "-iquote", os.path.dirname(os.path.join(TOP, path))]
-        file = os.path.join(self.work, os.path.basename(path))
+        file = os.path.join(os.path.dirname(output), os.path.basename(path))
         with open(file, "w", encoding="utf-8") as f:
             f.write(source)
         return subprocess.run(self.compiles[path] + ["-o", output, file], cwd=BUILD, stderr=subprocess.DEVNULL,
@@ -483,11 +485,6 @@ def functional_tests(path):
 
 # ---- running tests -------------------------------------------------------------------------------
 
-def limit_memory():
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
 def contained(work):
     """
     Words before a command that end with it all that it has started, and give it a /dev/shm and a /tmp of its own, the
@@ -509,15 +506,22 @@ def contained(work):
     return []
 
 
-class Runner:
-    """Runs tests as "make check" does, each within a limit that its run without a mutant gives."""
+class Times:
+    """How long tests take without a mutant, None for one that cannot be used. For all jobs, which measure each once."""
 
-    def __init__(self, build, slowest_s):
-        self.build = build
+    def __init__(self, slowest_s):
         self.slowest_s = slowest_s
-        self.words = contained(build.work)
-        self.took, self.linked, self.path = {}, set(), None
-        self.temporary = os.path.join(build.work, "tmp")
+        self.took, self.locks = {}, collections.defaultdict(threading.Lock)
+
+
+class Runner:
+    """Runs tests as "make check" does, each within a limit that its run without a mutant gives. For one job, in `work`."""
+
+    def __init__(self, build, times, work):
+        self.build, self.times, self.work = build, times, work
+        self.words = contained(work)
+        self.linked, self.path = set(), None
+        self.temporary = os.path.join(work, "tmp")
 
     def run(self, test, program, limit_s):
         """Returns "passed", "failed" or "times out"."""
@@ -525,10 +529,10 @@ class Runner:
         if test.endswith(".py"):
             env["XDD"] = program
             program = os.path.join(TOP, test)
-        words = self.words + ["sh", os.path.join(TOP, "tests/lib/run-test"), program]
+        words = ["prlimit", "--as=%d" % MEMORY, "--core=0"] + self.words + ["sh", os.path.join(TOP, "tests/lib/run-test"), program]
         with tempfile.TemporaryFile() as output:
             p = subprocess.Popen(words, cwd=BUILD, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                                 start_new_session=True, preexec_fn=limit_memory)
+                                 start_new_session=True)
             try:
                 status = p.wait(limit_s + 15)
             except subprocess.TimeoutExpired:
@@ -550,13 +554,15 @@ class Runner:
 
     def change(self, path, text):
         """Compile a file with another text. Returns None, or why there is nothing to test."""
-        build, obj = self.build, os.path.join(self.build.work, "mutant.o")
+        build, obj = self.build, os.path.join(self.work, "mutant.o")
         self.path, self.linked = path, set()
-        if path not in build.same:
-            with open(os.path.join(TOP, path), encoding="utf-8") as file:
-                if not build.compile(path, file.read(), obj):
-                    sys.exit("mutate: %s does not compile without a mutant" % path)
-            build.same[path] = read(obj)
+        # With the lock: "make -n" renews what make itself is made from.
+        with build.lock:
+            if path not in build.same:
+                with open(os.path.join(TOP, path), encoding="utf-8") as file:
+                    if not build.compile(path, file.read(), obj):
+                        sys.exit("mutate: %s does not compile without a mutant" % path)
+                build.same[path] = read(obj)
         if not build.compile(path, text, obj):
             return "no mutant"
         return "same code" if read(obj) == build.same[path] else None
@@ -564,32 +570,34 @@ class Runner:
     def run_changed(self, test):
         """Run a test of a program with the changed file. Returns "passed", "failed", "times out" or "no mutant"."""
         program = program_of(test)
-        build, obj = self.build, os.path.join(self.build.work, "mutant.o")
-        output = os.path.join(build.work, os.path.basename(program))
+        build, obj = self.build, os.path.join(self.work, "mutant.o")
+        output = os.path.join(self.work, os.path.basename(program))
         if self.path in build.included(test):
-            obj = os.path.join(build.work, "test.o")
+            obj = os.path.join(self.work, "test.o")
             if not build.compile_test(test, self.path, obj) or not build.link(program, obj, output, test + ".o"):
                 return "no mutant"
         elif program not in self.linked and not build.link(program, obj, output):
             return "no mutant"
         self.linked.add(program)
-        return self.run(test, output, max(LEAST_S, TIMES * self.took[test]))
+        return self.run(test, output, max(LEAST_S, TIMES * self.times.took[test]))
 
     def usable(self, test):
         """Does the test pass within the limit without a mutant?"""
-        if test not in self.took:
-            program = os.path.join(BUILD, program_of(test))
-            begin = time.monotonic()
-            result = self.run(test, program, self.slowest_s)
-            self.took[test] = time.monotonic() - begin
-            if result != "passed":
-                say("# %s is left out: without a mutant it %s" % (test, "fails" if result == "failed" else result))
-                self.took[test] = None
-        return self.took[test] is not None
+        took = self.times.took
+        with self.times.locks[test]:
+            if test not in took:
+                program = os.path.join(BUILD, program_of(test))
+                begin = time.monotonic()
+                result = self.run(test, program, self.times.slowest_s)
+                took[test] = time.monotonic() - begin
+                if result != "passed":
+                    say("# %s is left out: without a mutant it %s" % (test, "fails" if result == "failed" else result))
+                    took[test] = None
+            return took[test] is not None
 
     def in_order(self, tests):
         """Unit tests as they are, then functional tests, the fastest first."""
-        return sorted(tests, key=lambda test: self.took[test] if test.endswith(".py") else 0)
+        return sorted(tests, key=lambda test: self.times.took[test] if test.endswith(".py") else 0)
 
     def result(self, mutant, tests):
         """Returns the result of a mutant and the test that decided it."""
@@ -631,6 +639,7 @@ def arguments():
     parser.add_argument("--unit", action="store_true", help="unit tests only")
     parser.add_argument("--slowest", type=int, default=30, metavar="SECONDS",
                         help="leave out slower tests (default 30)")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants that are tested at a time (default 1)")
     parser.add_argument("--broken", action="store_true",
                         help="test the broken programs of broken.py, or those named, and fail if no test finds one")
     parser.add_argument("--list", action="store_true", help="print the mutants and tests, run nothing")
@@ -700,7 +709,7 @@ RESULTS = ("killed", "times out", "survived", "same code", "no mutant")
 def table(counts):
     say("\n%-12s %8s %8s %10s %9s %10s %10s %6s" % (("module", "mutants") + RESULTS + ("",)))
     total = collections.Counter()
-    for module, count in list(counts.items()) + [("total", total)]:
+    for module, count in sorted(counts.items()) + [("total", total)]:
         dead, alive = count["killed"] + count["times out"], count["survived"]
         share = "%.0f %%" % (100 * dead / (dead + alive)) if dead + alive else "-"
         say("%-12s %8d %8d %10d %9d %10d %10d %6s" % (
@@ -709,34 +718,49 @@ def table(counts):
             total += count
 
 
+def test_mutants(options, build, runners):
+    """Test the mutants, as many at a time as there are runners. Returns {module: {result: count}}."""
+    counts = collections.defaultdict(collections.Counter)
+    idle = list(runners)
+
+    def test(module, mutant):
+        tests = options.test or build.unit_tests(mutant.path, options.tests, mutant.function) + (
+            [] if options.unit else functional_tests(mutant.path))
+        where = "%s:%d %s: %s: %s -> %s" % (
+            mutant.path, mutant.line, mutant.function, mutant.rule, *shown(mutant))
+        if options.list:
+            say(where, "  [%s]" % " ".join(tests))
+            return
+        runner = idle.pop()
+        tests = runner.in_order([test for test in tests if runner.usable(test)])
+        result, decided = runner.result(mutant, tests) if tests else ("survived", "")
+        idle.append(runner)
+        counts[module][result] += 1
+        say("%-9s %s%s" % (result, where, "  [%s]" % (decided or " ".join(tests) or "no test")))
+
+    pool = concurrent.futures.ThreadPoolExecutor(len(runners))
+    try:
+        for done in [pool.submit(test, module, mutant) for module, mutants in chosen(options) for mutant in mutants]:
+            done.result()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return counts
+
+
 def main():
     options = arguments()
     os.nice(10)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    counts = {}
-    with tempfile.TemporaryDirectory(prefix="mutate.", dir=BUILD) as work:
-        build = Build(work)
-        runner = Runner(build, options.slowest)
+    with contextlib.ExitStack() as stack:
+        build, times = Build(), Times(options.slowest)
+        works = [stack.enter_context(tempfile.TemporaryDirectory(prefix="mutate.", dir=BUILD))
+                 for _ in range(max(1, options.jobs))]
+        runners = [Runner(build, times, work) for work in works]
         if options.broken:
-            sys.exit(test_broken(runner, [] if options.paths == ["src"] else options.paths) != 0)
-        try:
-            for module, mutants in chosen(options):
-                counts[module] = collections.Counter()
-                for mutant in mutants:
-                    tests = options.test or build.unit_tests(mutant.path, options.tests, mutant.function) + (
-                        [] if options.unit else functional_tests(mutant.path))
-                    before, after = shown(mutant)
-                    where = "%s:%d %s: %s: %s -> %s" % (
-                        mutant.path, mutant.line, mutant.function, mutant.rule, before, after)
-                    if options.list:
-                        say(where, "  [%s]" % " ".join(tests))
-                        continue
-                    tests = runner.in_order([test for test in tests if runner.usable(test)])
-                    result, test = runner.result(mutant, tests) if tests else ("survived", "")
-                    counts[module][result] += 1
-                    say("%-9s %s%s" % (result, where, "  [%s]" % (test or " ".join(tests) or "no test")))
-        except KeyboardInterrupt:
-            pass
+            sys.exit(test_broken(runners[0], [] if options.paths == ["src"] else options.paths) != 0)
+        counts = test_mutants(options, build, runners)
     if not options.list:
         table(counts)
         say("Seed %d. Of the mutants that the tests decided, the last column has the share killed." % options.seed)
