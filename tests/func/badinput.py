@@ -441,6 +441,7 @@ for words, instead in (("multipath mp", "multipath device itself as a target"),
         row("refused: -" + word, "-%s something -targets 1 data" % word, 3, 1, m.line("-" + word, ".*" + instead))
 row("refused after good options", READ + " -multipath", 3, 6, m.line("-multipath"))
 row("refused with two dashes", "--multipath", 3, 1, m.line("--multipath"))
+row("refused with =value", "--multipath=x", 3, 1, m.line("--multipath=x", ".*multipath device itself"))
 for words, name, pos, problem in (
         ("port 5", "-timeserver port", None, "expected -timeserver host <name> as well"),
         ("maxerror 1", "-timeserver maxerror", None, "expected -timeserver host <name> as well"),

@@ -351,6 +351,24 @@ PARSE_TEST(refused)
 	    "I/O buffers");
 }
 
+static const char *word_at(const void *words, size_t i)
+{
+	return ((const char *const *)words)[i];
+}
+
+/* A list that exceeds the buffer ends within it. */
+PARSE_TEST(lists_of_words)
+{
+	static const char *const one[] = { "a", NULL }, *const three[] = { "a", "bc", "def", NULL };
+	char buf[16];
+
+	assert_string_equal(parse_list_words(word_at, one, buf, sizeof(buf)), "a");
+	assert_string_equal(parse_list_words(word_at, three, buf, sizeof(buf)), "a, bc or def");
+	memset(buf, '+', sizeof(buf));
+	assert_string_equal(parse_list_words(word_at, three, buf, 7), "a, bc ");
+	assert_memory_equal(buf + 7, "+++++++++", 9);
+}
+
 PARSE_TEST(warnings)
 {
 	good("-op read -targets 1 data -numreqs 99 -reqsize 1");
