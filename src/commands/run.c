@@ -110,7 +110,7 @@ static enum xdd_status run_plan(const struct plan *plan, struct globaltime_clien
 			status = ranks_report(g, plan, document.text, document.size, status);
 	}
 	free(document.text);
-	if (!started && !*stuck)
+	if (!*stuck)
 		attached_end(attached);
 	return status;
 }

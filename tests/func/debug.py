@@ -119,7 +119,7 @@ def test_task():
         return t.skip("-debug task against strace", s.sys_why())
     file = t.make_file("task", 1 << 20)
     run, trace = s.trace("-op", "read", "-targets", 2, file, file, "-reqsize", 1, "-numreqs", 200, "-queuedepth", 3,
-                         "-heartbeat", 1, "-debug", "task", timeout=LIMIT_S)
+                         "-heartbeat", 1, "-attached", "output", "-debug", "task", timeout=LIMIT_S)
     said = [re.match(r"(.*): thread (\d+) (starts|ends)$", line) for line in lines(run.err, "TASK")]
     starts = [m.groups()[:2] for m in said if m and m.group(3) == "starts"]
     ends = [m.groups()[:2] for m in said if m and m.group(3) == "ends"]
@@ -127,7 +127,7 @@ def test_task():
          "-debug task: each thread starts and ends, and has its number", run)
     threads = 1 if t.ENGINE else 3
     t.equal(sorted(name for name, _ in starts),
-            sorted(["heartbeat", "results manager", "sampler", "signals"] +
+            sorted(["attached", "heartbeat", "results manager", "sampler", "signals"] +
                    ["target %d QThread %d" % (n, q) for n in range(2) for q in range(threads)]),
             "-debug task: all of them")
     t.ok({str(op.pid) for op in trace.of(file)} <= {tid for name, tid in starts if name.startswith("target")},

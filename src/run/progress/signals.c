@@ -241,6 +241,7 @@ static void *attached_main(void *arg)
 {
 	struct attached *a = arg;
 
+	debug_line(DEBUG_TASK, "attached: thread %d starts", gettid());
 	for (;;) {
 		struct pollfd fds[2] = { { .fd = a->quit_fd, .events = POLLIN }, a->watched };
 		uint64_t now_ns = clock_kernel_ns();
@@ -256,10 +257,12 @@ static void *attached_main(void *arg)
 		if (poll(fds, 2, wait_ms(a, now_ns)) <= 0)
 			continue;
 		if (fds[0].revents)
-			return NULL;
+			break;
 		if (is_gone(a, fds[1].revents))
 			end_run(a);
 	}
+	debug_line(DEBUG_TASK, "attached: thread %d ends", gettid());
+	return NULL;
 }
 
 int attached_start(struct attached **a_out, const struct plan *plan, struct signals *signals)
