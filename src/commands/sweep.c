@@ -125,17 +125,6 @@ static size_t points_of(const struct sweep *s)
 	return n;
 }
 
-static void put_label(const struct sweep *s, size_t point, char *buf, size_t size)
-{
-	char label[SWEEP_NOTES_LABEL_SIZE];
-
-	sweep_label(&s->vary, point, label, sizeof(label));
-	if (*label)
-		snprintf(buf, size, "%s", label);
-	else
-		snprintf(buf, size, "point %zu", point + 1);
-}
-
 static size_t sweep_notes_count(const struct sweep *s, const bool *points)
 {
 	size_t n = 0;
@@ -164,8 +153,8 @@ static const char *points_text(const struct sweep *s, const bool *points, char *
 
 		if (!points[i])
 			continue;
-		put_label(s, i, label, sizeof(label));
-		len += (size_t)snprintf(buf + len, size - len, "%s %s", shown++ ? ";" : "", label);
+		len += (size_t)snprintf(buf + len, size - len, "%s %s", shown++ ? ";" : "",
+					sweep_label(&s->vary, i, label, sizeof(label)));
 	}
 	if (n > shown && len < size)
 		snprintf(buf + len, size - len, "; and %zu more", n - shown);
