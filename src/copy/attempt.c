@@ -316,8 +316,6 @@ static int start_server(struct copy_attempt *a, enum copy_role role)
 		attempt_ask_first(a, role);
 	if (!status)
 		status = ssh_await_start(&a->servers[side_of(role)], &a->why);
-	if (!status)
-		err_clear(&a->why);
 	if (!status && role == COPY_DESTINATION)
 		a->is_directory = a->servers[side_of(role)].started.is_directory;
 	return status;

@@ -69,6 +69,14 @@ def test_retries():
     t.equal((r.status, os.listdir(t.path("new")), r.err.count("attempt "), r.err.count("fifo: ")), (114, ["file"], 2, 1),
             "-r to a new name: the last attempt completes what the first has begun", r)
     t.ok(re.search(r"^  failed: 1:?$", r.out, re.M), "and a failure of each attempt is one", r)
+    with xddhold.at("before rename:1") as h:
+        run = net.Started([t.XDD, "copy", "-S", fake.ssh, "-r", "-retries", "1", fake.place(tree), s.fresh("there")],
+                          env={xddhold.VARIABLE: h.value})
+        h.wait(run.process)
+        os.kill(server_of(run.process), signal.SIGKILL)
+    r = run.end()
+    t.equal((r.status, os.listdir(t.path("there")), r.err.count("attempt ")), (114, ["tree"], 1),
+            "-r from another host to a directory that was there: the last attempt copies into it, too", r)
     r = broken(3, "-S", fake.ssh, "-retries", "1", SOURCE, fake.place(t.path("lost")))
     t.ok(r.status == SSH_ENDED and "the connection was lost" in r.err and r.err.count("attempt ") == 1 and
          not os.path.exists(t.path("lost")), "no more attempts than these", r)
