@@ -7,6 +7,7 @@ documents cannot become markup; and what it refuses.
 import copy
 import functools
 import itertools
+import math
 import os
 import re
 import xml.dom.minidom
@@ -278,6 +279,14 @@ def test_sweep_plot():
     t.ok(abs((at[2] - at[0]) / (at[1] - at[0]) - 4) < 0.1, "sizes with a suffix as well", at)
     at = places(page_of_axes(("seek", ["random", "sequential", "none"])))
     t.ok(abs(at[2] - at[1] - at[1] + at[0]) < 0.3, "words are one after the other", at)
+    words = ["%s%d" % ("w" * 20, i) for i in range(9)]
+    svg = plot_of(page_of_axes(("seek", words)), plots[0])
+    turned = [e for e in svg.all("text") if e.attributes.get("transform", "").startswith("rotate(-40 ")]
+    t.equal([e.text() for e in turned], words, "words that are too long to be side by side are turned")
+    axis = next(e for e in by_class(svg, "name") if e.text() == "seek")
+    below, height = float(axis.attributes["y"]) - float(turned[0].attributes["y"]), float(svg.attributes["viewbox"].split()[3])
+    t.ok(below > 21 * 7.2 * math.sin(math.radians(40)) and float(axis.attributes["y"]) < height,
+         "and the name of the axis is below them", (below, height))
     page = page_of_axes(("queuedepth", ["1", "2", "4"]), ("op", ["read", "write"]))
     t.equal(plots_of(page)[2:], ["Grid of the bandwidth"], "two lists: a grid as well")
     grid = plot_of(page, "Grid of the bandwidth")
