@@ -268,10 +268,8 @@ static enum xdd_status refuse_runs(void)
 static enum xdd_status run_build(int argc, char **argv, const struct given *given, size_t held,
 				 struct group *g, struct plan **plan, struct plan_runs **runs)
 {
-	enum xdd_status status = XDD_BAD_OPTION, all;
+	enum xdd_status status = plan_build_runs(argc, argv, plan, runs), all;
 
-	if (!foreign_has_version(given->argc, given->argv))
-		status = plan_build_runs(argc, argv, plan, runs);
 	if (!status && *runs && g)
 		status = refuse_runs();
 

@@ -745,25 +745,6 @@ static void read_parts(struct answer *a, int argc, char **argv)
 	name_paths(a);
 }
 
-bool foreign_has_version(int argc, char **argv)
-{
-	struct answer a = { .table = &run_options };
-	bool found = false;
-
-	for (int i = 1; i < argc; i++)
-		found |= strcmp(argv[i], "-V") == 0 || strcmp(argv[i], "-v") == 0;
-	if (!found)
-		return false;
-	found = false;
-	a.arena = xarena_new();
-	read_parts(&a, argc, argv);
-	for (size_t i = 0; i < a.n_parts; i++)
-		found |= a.parts[i].row && a.parts[i].opt &&
-			 strcmp(a.parts[i].opt->name, "version") == 0;
-	arena_free(a.arena);
-	return found;
-}
-
 bool foreign_answer(int argc, char **argv, size_t held, enum xdd_status *status)
 {
 	struct answer a = { .table = &run_options, .arena = xarena_new() };

@@ -152,12 +152,6 @@ char *foreign_text(struct arena *arena, const struct foreign *row, const char *v
 const char *foreign_advice(struct arena *arena, const struct foreign *row, const char *value);
 
 /*
- * True if -V or -v, which print the version, is a word of another tool by the words beside it, so
- * that foreign_answer() is to refuse it. Main thread.
- */
-bool foreign_has_version(int argc, char **argv);
-
-/*
  * For a command line that plan_build() refused: report every word of other tools in it and, where
  * all are understood, the command line in xdd's words, by log_error(). True: there was such a
  * word; the lines that log_hold() keeps since `held` were dropped before, and `*status` is the new
