@@ -182,12 +182,13 @@ static int check(struct process *c, const struct fio_command *command)
 	int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	int err = memfd_create("messages", MFD_CLOEXEC), status = XDD_INIT_FAILED;
 
-	if (out < 0 || err < 0)
+	if (out < 0 || err < 0) {
 		log_error("fio: a command cannot be checked: %s", strerror(errno));
-	else
+	} else {
 		status = run_line(c, command->check, "-dryrun", out, err);
-	if (status && out >= 0 && err >= 0)
-		show_messages(err);
+		if (status)
+			show_messages(err);
+	}
 	if (out >= 0)
 		close(out);
 	if (err >= 0)
