@@ -565,7 +565,7 @@ static enum xdd_status take_option(struct line *line)
 		opt = later_trace(l, word, line->argv[line->at + 1]);
 	if (opt)
 		return opt->type == OPT_ACTION ? XDD_OK : last_option(l, opt, word);
-	return word[1] == '-' || strchr(word, '=') ? bad_option(l, word) : cluster(l);
+	return strchr(word, '=') ? bad_option(l, word) : cluster(l);
 }
 
 static enum xdd_status take_operand(struct line *line, const char *word)
