@@ -278,6 +278,7 @@ def test_loop():
     with open("/sys/block/%s/loop/dio" % os.path.basename(device)) as f:
         buffered = f.read().strip() == "0"
     t.equal(says(run.out, m.CHECK_LOOP), buffered, "it is reported that its file goes through the page cache, if it does", run)
+    t.ok(not says(run.out, "came from elsewhere"), "its reads reach the device", run)
     t.ok(not any("write" in c for c in commands(run.out)), "no command that writes is suggested for a device", run)
 
 

@@ -229,6 +229,8 @@ static const struct expected {
 
 TEST(test_identifiers_are_known)
 {
+	char member[COLUMN_MEMBER_SIZE];
+
 	for (size_t i = 0; i < COUNT_OF(identifiers); i++)
 		find(identifiers[i]);
 	assert_null(column_find("WHA", 3));
@@ -237,6 +239,7 @@ TEST(test_identifiers_are_known)
 	assert_null(column_find("", 0));
 	assert_null(column_find("USER USRTIME", 12));
 	assert_ptr_equal(column_find("WHAT+PASS", 4), find("WHAT"));
+	assert_string_equal(column_member(find("LATP50"), member), "latp50");
 }
 
 TEST(test_headings_and_formats)

@@ -124,6 +124,32 @@ TEST(test_shares)
 	assert_true(endtoend_shares(&side, 4).storage == 1);
 }
 
+/* Figures of a side are added, each; its lanes and its digest are not. */
+TEST(test_sum_of_each)
+{
+	struct endtoend_side one = { .known = true, .lanes = 3 };
+	struct endtoend_result *sum = NULL, *r;
+	uint64_t *const first = &one.elapsed_ns, *const end = &one.retransmits + 1;
+
+	one.ops = 10;
+	one.bytes = 20;
+	one.failed = 30;
+	for (uint64_t *n = first; n < end; n++)
+		*n = (uint64_t)(40 + (n - first));
+	r = result_of(one, one);
+	assert_int_equal(endtoend_result_add(&sum, r), 0);
+	assert_int_equal(endtoend_result_add(&sum, r), 0);
+	one.ops *= 2;
+	one.bytes *= 2;
+	one.failed *= 2;
+	for (uint64_t *n = first; n < end; n++)
+		*n *= 2;
+	assert_memory_equal(&sum->source, &one, sizeof(one));
+	assert_memory_equal(&sum->destination, &one, sizeof(one));
+	free(r);
+	free(sum);
+}
+
 TEST(test_sums)
 {
 	struct endtoend_side half = side_of(100, 200, 300, 400);
