@@ -540,6 +540,14 @@ def test_kinds():
     goal = answers["load of the goal: response mean up to 500 us"]
     t.equal((goal.all("strong")[0].text(), goal.attributes["class"]), ("%+.1f %%" % (100 * loads[1] / loads[0] - 100), "plain"),
             "begin with the load of the goal, without a colour")
+    first, second = xddkinds.two_curves(1)
+    for other in (None, {"figure": "response_p99"}, {"limit": 4e8}, {"holds_iops": None}):
+        doc = j.load(second)
+        doc["curve"]["goal"] = other and dict(doc["curve"]["goal"], **other)
+        for pair in ((first, j.write("other", doc)), (j.write("other", doc), first)):
+            unlike = page_of(report(*pair), "two curves with other goals: %s" % other)
+            t.ok(not any(a.text().startswith("load of the goal") for a in unlike.all("dl")[0].all("dt")),
+                 "curves with other goals have no load of the goal: %s" % other)
     lines, _ = hits(plot_of(page, "Response times of both by load"))
     t.equal([*lines], ["a: knee.json", "b: sooner.json"], "have the names of their documents")
     t.equal([len(x) for x in lines.values()], [len(j.load(file)["curve"]["loads"]) for file in xddkinds.two_curves(1)], "are in one plot")
