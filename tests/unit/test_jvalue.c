@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "xdd/base/memory.h"
 #include "xdd/report/jvalue.h"
 
 #define R "\xef\xbf\xbd"
@@ -97,6 +98,27 @@ static void put_document(struct jsonfile *j, FILE *items)
 #define DOCUMENT "{\"a\":1,\n\"b\":[\n2\n]}\n"
 
 /* A document is complete, or its file stays as it was; one in a spool is written at the end. */
+/* `value` as people read it. Consumes `value`. */
+static void assert_written(json_t *value, const char *wanted)
+{
+	struct memstream m;
+
+	jvalue_write(xmemstream_open(&m), value);
+	json_decref(value);
+	assert_string_equal(xmemstream_close(&m), wanted);
+	free(m.text);
+}
+
+TEST(test_write)
+{
+	assert_written(json_string("a\x1b"), "a\\x1b");
+	assert_written(json_integer(-7), "-7");
+	assert_written(json_real(.5), "0.5");
+	assert_written(json_true(), "yes");
+	assert_written(json_false(), "no");
+	assert_written(json_null(), "");
+}
+
 TEST(test_output)
 {
 	char path[] = "/tmp/test_jvalue.XXXXXX";
