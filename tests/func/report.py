@@ -607,6 +607,10 @@ def test_columns():
     tables = [rows for page in (page, page_of(report(j.write("again", plain)), "a run")) for rows in page.tables().values()]
     t.equal([rows[0][i] for rows in tables for i in range(1, len(rows[0])) if {row[i] for row in rows[1:]} == {"-"}], [],
             "no column of any table has dashes only")
+    folds = [[int("0" + re.sub(r"\D", "", head.attributes.get("class", ""))) for head in table.all("tr")[0].all("th")]
+             for table in page.all("table")]
+    t.ok(all(not table[0] and (max(table) > 0) == (len(table) > 4) for table in folds),
+         "columns except the first one are hidden where a table has no room for them", folds)
     skip = page.all("a")[0].attributes
     t.equal((skip["class"], skip["href"], page.all("main")[0].attributes["id"]), ("skip", "#main", "main"),
             "the first link leads to the results")
