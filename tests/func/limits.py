@@ -92,6 +92,9 @@ def test_hung_operation():
         rows = [(r["what"], r["ops"]["read"]) for r in json.load(f)["results"] if r["what"].startswith("TARGET")]
     t.equal((run.status, rows), (6, [("TARGET_PASS", 5), ("TARGET_PASS", 2), ("TARGET_AVERAGE", 7)]),
             "of a pass that hangs, the results of the pass before it do not count twice", run)
+    run = t.xdd("-op", "read", "-target", data(), *"-reqsize 4 -numreqs 5 -attached input".split(), device="/data hang:0,10000000")
+    t.equal((run.status, run.err.count("-attached: standard input has ended"), run.err.count("signal 2"), round(run.seconds)),
+            (5, 1, 1, 3), "-attached, and a read that hangs: it has the time of one signal", run)
     for queue, ops in ((1, 1), (2, 1)):
         run = t.xdd("-op", "read", "-target", data(), *"-reqsize 4 -runtime 0.2 -queuedepth".split(), queue, "-numreqs", 1,
                     device="/data 2000000000")
