@@ -587,10 +587,12 @@ def test_many_rows():
     t.equal((rows[-1][3], rows[-1][-2]), ("4.10 GB/s", "100 us"), "with the rate, and the greatest latency")
     t.ok(len(page.source) < 1 << 20, "in less than 1 MiB", len(page.source))
     svg = plot_of(page, ALL[0])
-    area = {name: float(svg.all("clippath")[0].all("rect")[0].attributes[name]) for name in ("x", "width")}
+    area = {name: float(svg.all("clippath")[0].all("rect")[0].attributes[name]) for name in ("x", "y", "width", "height")}
     first, last = float(svg.attributes["data-from"]), float(svg.attributes["data-to"])
     places = [area["x"] + ((i + 0.5) * 500000 - first) / (last - first) * area["width"] for i in range(200)]
-    (points,) = hits(svg)[0].values()
+    lines, (_, _, top, bottom) = hits(svg)
+    t.ok(area["y"] < top and area["y"] + area["height"] > bottom, "a zoom cuts at the left and the right only", area)
+    (points,) = lines.values()
     t.ok(len(points) == 200 and max(abs(point[0] - x) for point, x in zip(points, places)) < 0.0006,
          "a point has its time in data-from to data-to to three digits of a pixel, which a zoom spreads", points[:3])
 
