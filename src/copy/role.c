@@ -15,6 +15,7 @@
 
 #include "copy/process.h"
 #include "xdd/base/err.h"
+#include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
@@ -599,10 +600,18 @@ static void abort_data(void *arg)
 	pthread_mutex_unlock(&r->lock);
 }
 
+/*
+ * The other side has not ended in time after a signal: what a destination would have reported
+ * about its files does not come any more.
+ */
 static void cut_channel(void *arg)
 {
 	struct role *r = arg;
 
+	if (r->is == COPY_SOURCE)
+		log_warning("copy: the destination has not ended %g s after the signal: a file or "
+			    "device that it writes in place may be incomplete",
+			    (double)COPY_SIGNAL_GRACE_NS / NS_PER_SEC);
 	link_abort(r->job->channel);
 }
 
