@@ -354,9 +354,11 @@ def document_wrong(path, usual, status):
 def shape(value, name=""):
     """
     The names of all members of a document, as paths. Environments and messages depend on the machine, and the parts of
-    "bound_shares" on the time: it is null where the passes took less than 1 ms.
+    "bound_shares" and "bottleneck_between" on the time: null where passes took less than 1 ms, or one part was enough.
     """
-    if isinstance(value, dict) and not name.endswith(".bound_shares"):
+    if name.endswith((".bound_shares", ".bottleneck_between", ".bound_between")):
+        return {name}
+    if isinstance(value, dict):
         return {path for key, member in value.items() if key not in ("environment", "messages", "devices", "intervals")
                 for path in shape(member, "%s.%s" % (name, key))}
     if isinstance(value, list):
