@@ -162,7 +162,7 @@ class Sshd:
             "Host *", "  Port %d" % self.port, "  IdentityFile " + self.path("client"), "  IdentitiesOnly yes",
             "  IdentityAgent none", "  UserKnownHostsFile " + self.path("known"), "  GlobalKnownHostsFile /dev/null",
             "  HostKeyAlias xdd-test", "  StrictHostKeyChecking yes", "  BatchMode yes", "  LogLevel ERROR",
-            "  ConnectTimeout 10", "  SendEnv XDD_TEST_*",
+            "  ConnectTimeout %d" % t.TIMEOUT, "  SendEnv XDD_TEST_*",
             # The defaults take several times as much processor time.
             "  KexAlgorithms curve25519-sha256", "  Ciphers aes128-gcm@openssh.com"])
 
