@@ -138,7 +138,7 @@ FUNCTIONAL = {
     "src/report/person": ["report"],
     "src/report/report": ["advice"],
     "src/report/screen": ["check", "result_lines"],
-    "src/report/series": ["curve", "sweep"],
+    "src/report/series": ["curve", "intervals", "sweep"],
     "src/report/statistics": ["deskew", "pass_statistics", "stonewall"],
     "src/report/sweep_csv": ["report_csv"],
     "src/report/sweep_files": ["curve"],
