@@ -63,6 +63,7 @@ static int do_capacity_16(struct sg_io_hdr *hdr)
 	uint8_t data[32] = { 0 };
 
 	assert_int_equal(hdr->cmdp[1], 0x10);
+	assert_int_equal(scsi_get_be32(hdr->cmdp + 10), hdr->dxfer_len);
 	put_be(data, 8, disk.last);
 	put_be(data + 8, 4, disk.block);
 	answer(hdr, data, sizeof(data));
@@ -73,6 +74,7 @@ static int do_mode_sense(struct sg_io_hdr *hdr)
 {
 	uint8_t data[4] = { 3, 0, disk.mode, 0 };
 
+	assert_int_equal(hdr->cmdp[4], hdr->dxfer_len);
 	if (!disk.mode)
 		return give_sense(hdr, no_opcode, sizeof(no_opcode));
 	answer(hdr, data, sizeof(data));
