@@ -366,7 +366,7 @@ def test_effects():
     few = len(os.sched_getaffinity(0)) <= 4
     t.equal(json.loads(run.out)["settings"]["connections"], 4 if few else 8, "-J prints JSON, with as many threads as processors allow")
     if t.have("taskset"):
-        run = t.command(["taskset", "-c", str(min(os.sched_getaffinity(0))), t.XDD, "copy", "-q", "-J", "-S", FAKE.ssh, "data",
+        run = t.command(["taskset", "-c", t.PROCESSOR, t.XDD, "copy", "-q", "-J", "-S", FAKE.ssh, "data",
                          FAKE.place(os.path.join(out, "one"))], cwd=WHERE)
         t.equal(json.loads(run.out)["settings"]["connections"], 4, "one processor: 4 threads")
     copied("-jsonout and -log", ["-jsonout", "result.json", "-log", "copy.log", "data", FAKE.place(os.path.join(out, "k"))])

@@ -375,7 +375,7 @@ def test_starved():
     """Others keep the one processor busy that xdd may use: it has a fifth of its time, or less where still others run."""
     if not t.have("taskset"):
         return t.skip("starved", "no taskset")
-    words = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+    words = ["taskset", "-c", t.PROCESSOR]
     hogs = [subprocess.Popen(words + ["sh", "-c", "echo; while :; do :; done"], stdout=subprocess.PIPE, start_new_session=True)
             for _ in range(4)]
     try:

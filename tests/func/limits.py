@@ -231,13 +231,12 @@ def test_complete_runs_are_not_stuck():
 
 def test_no_gap_without_a_processor():
     """QThreads that wait for a processor when the pass ends have no slow operations: they issue what they have taken."""
-    cpu = min(os.sched_getaffinity(0))
-    code = "import os; os.sched_setaffinity(0, [%d]); print(flush=True)\nwhile os.getppid() == %d: pass" % (cpu, os.getpid())
+    code = "import os; os.sched_setaffinity(0, [%s]); print(flush=True)\nwhile os.getppid() == %d: pass" % (t.PROCESSOR, os.getpid())
     others = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(4)]
     try:
         for p in others:
             p.stdout.readline()  # it takes the processor
-        run = t.xdd(*"-op noop -targets 1 null -numreqs 1000000000000 -qd 16 -timelimit 0.3 -processor 0".split(), cpu, real=True)
+        run = t.xdd(*"-op noop -targets 1 null -numreqs 1000000000000 -qd 16 -timelimit 0.3 -processor 0".split(), t.PROCESSOR, real=True)
     finally:
         for p in others:
             p.kill()

@@ -91,7 +91,6 @@ PATTERN, START, RANGE, PATH = "Seek pattern", "Start offset", "Seek Range", "Ful
 ORDERING = "Storage Operation Ordering is"
 DIO, LIMIT, PASSES, REQUEST = "Direct I/O", "Per-pass time limit in seconds", "Passes", "Request size"
 
-PROCESSOR = str(min(os.sched_getaffinity(0)))
 SOON = t.next_begin_ns() // 10**9 + 3600
 
 # Every option: its alternate names, arguments that change something, and where -dryrun shows it. A label of None
@@ -150,9 +149,9 @@ OPTIONS = [Option(*row) for row in (
     ("maxpri", "maximumpriority", "", "Maximum Process Priority", "enabled"),
     ("maxall", "", "", "Maximum Process Priority", "enabled"),
     ("minall", "", "", None, None),
-    ("processor", "pr", PROCESSOR, "Processor", [PROCESSOR] * 2),
-    ("singleproc", "sp", PROCESSOR, "Processor", [PROCESSOR] * 2),
-    ("roundrobin", "rr", "1", "Processor", [PROCESSOR] * 2),
+    ("processor", "pr", t.PROCESSOR, "Processor", [t.PROCESSOR] * 2),
+    ("singleproc", "sp", t.PROCESSOR, "Processor", [t.PROCESSOR] * 2),
+    ("roundrobin", "rr", "1", "Processor", [t.PROCESSOR] * 2),
     ("startoffset", "sto", "5", START, [5 * K] * 2),
     ("passoffset", "po", "6", "Pass offset", [6 * K] * 2),
     ("targetoffset", "to", "2", START, ["0", 2 * K]),

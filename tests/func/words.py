@@ -41,7 +41,7 @@ def dry(line):
 
 
 def rows():
-    """(tool, typed, words of xdd) of each row of the page."""
+    """(tool, typed, words of xdd) of each row of the page, with t.PROCESSOR for its processor 0."""
     tool = None
     with open(os.path.join(os.environ["TOP_SRCDIR"], "doc", "from-fio.md"), encoding="utf-8") as f:
         for line in f:
@@ -49,7 +49,10 @@ def rows():
             if line.startswith("| ") and cells[1] == "xdd":
                 tool = cells[0]
             elif line.startswith("| `"):
-                yield tool, cells[0].split("`")[1], cells[1].strip("`")
+                typed, said = cells[0].split("`")[1], cells[1].strip("`")
+                if said == "-processor 0":
+                    typed, said = (re.sub("0$", t.PROCESSOR, words) for words in (typed, said))
+                yield tool, typed, said
 
 
 @functools.cache
@@ -363,7 +366,7 @@ def test_guesses():
     for typed, proposed, *says in (
             ("-zero", "", "leave it out; zeros are the default"), ("-random-data", " -datapattern random"), ("-label x", " -id x"),
             ("-log x", " -output x", "-errout has the messages"), ("-silent", " -quiet"), ("-summary", "", "-verbose shows each pass"),
-            ("-nocache", " -dio", "-dropcache empties it"), ("-pin 0", " -processor 0"), ("-shuffle", " -seek random once"),
+            ("-nocache", " -dio", "-dropcache empties it"), ("-pin " + t.PROCESSOR, " -processor " + t.PROCESSOR), ("-shuffle", " -seek random once"),
             ("-list-engines", " -ioengine list"), ("-human", " -report person"), ("-count", None, "say -numreqs <value>"),
             ("-fsync", " -syncwrite", "-flushwrite <#writes>: more"), ("-fsync 4", " -flushwrite 4", "is a word of fio"),
             ("--json", " -jsonout -"), ("--json out", " -jsonout out"), ("-csv", " -csvout - -quiet"), ("-mix 70/30", " -rwratio 70"), ("-reads 70", " -rwratio 70"),

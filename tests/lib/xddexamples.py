@@ -65,7 +65,7 @@ SMALLER = [(re.compile(pattern), most) for pattern, most in (
     (r"(-heartbeat )(\d+)(?=s?\b)", 0.5), (r"(-hogmemory )(\d+)(?=%)", 1), (r"(seek range |random range )(\d{6,})\b", 400000),
     (r"(-startoffset |-seek range |random range )(\d+)(?=[GT]i?B?\b)", 0.1), (r"(\+ )(20)(?=\)\))", 4))]
 # An example needs what the machine of the test may lack.
-LACKING = re.compile(r"NUMA|node\d? |huge page|nr_hugepages|is not (built|available)|does not support -dio|processors? .*it may use|"
+LACKING = re.compile(r"NUMA|node\d? |huge page|nr_hugepages|is not (built|available)|does not support -dio|this process may use: |"
                      r"io_uring.*not|no such processor|-roundrobin|built without")
 
 

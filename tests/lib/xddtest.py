@@ -27,6 +27,8 @@ XDD = os.environ.get("XDD") or sys.exit("XDD must name the xdd binary; \"make ch
 TIMEOUT = 300
 # Kinds of sanitizers of the build, and the library of virtual_time().
 XDD_SANITIZERS = os.environ.get("XDD_SANITIZERS", "")
+# A processor that this process may use: a suite may be confined to some without 0.
+PROCESSOR = str(min(os.sched_getaffinity(0)))
 CLOCK = os.path.join(os.environ.get("TOP_BUILDDIR", "."), "tests", "lib", "clock.so")
 _virtual, _step_ns = XDD_SANITIZERS != "thread", 1000
 # The engine that runs are to have, in the words of -ioengine; a test may be run once for each.
