@@ -8,9 +8,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -121,7 +124,24 @@ FIXTURE_TEST(test_whole_or_not_at_all)
 	assert_text("a", "three");
 }
 
-FIXTURE_TEST(test_permissions)
+static bool no_unnamed; /* as on NFS */
+
+int open(const char *path, int flags, ...)
+{
+	mode_t mode;
+	va_list ap;
+
+	va_start(ap, flags);
+	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	if (no_unnamed && (flags & O_TMPFILE) == O_TMPFILE) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	return openat(AT_FDCWD, path, flags, mode);
+}
+
+static void permissions(void)
 {
 	mode_t mask = umask(027);
 	struct stat st;
@@ -130,6 +150,84 @@ FIXTURE_TEST(test_permissions)
 	umask(mask);
 	assert_int_equal(stat("a", &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0640);
+}
+
+FIXTURE_TEST(test_permissions)
+{
+	permissions();
+}
+
+static int rename_error; /* of the next call */
+
+int rename(const char *from, const char *to)
+{
+	errno = rename_error;
+	rename_error = 0;
+	return errno ? -1 : renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+/* A commit that fails leaves the name as it is, and no other one. */
+static void failures(void)
+{
+	const struct rlimit none = { 0, RLIM_INFINITY };
+	struct rlimit usual;
+	struct newfile n;
+
+	put("a", "x");
+	assert_int_equal(newfile_open(&n, "b"), 0);
+	assert_int_equal(mkdir("b", 0700), 0);
+	assert_int_equal(newfile_commit(&n), -ENOTUNIQ);
+	assert_int_equal(names(), 2);
+	assert_int_equal(rmdir("b"), 0);
+
+	assert_int_equal(newfile_open(&n, "a"), 0);
+	rename_error = EXDEV;
+	assert_int_equal(newfile_commit(&n), -EXDEV);
+	assert_int_equal(names(), 1);
+	assert_text("a", "x");
+
+	assert_int_equal(newfile_open(&n, "a"), 0);
+	assert_true(fputs("no room", n.f) >= 0);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	assert_int_equal(newfile_commit(&n), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
+	assert_int_equal(names(), 1);
+	assert_text("a", "x");
+}
+
+FIXTURE_TEST(test_failures)
+{
+	failures();
+}
+
+/* The user may have made the link, or another one who is to keep results from being written. */
+FIXTURE_TEST(test_link_planted)
+{
+	struct newfile n;
+
+	assert_int_equal(newfile_open(&n, "a"), 0);
+	assert_int_equal(symlink("b", "a"), 0);
+	assert_int_equal(newfile_commit(&n), 0);
+	assert_text("a", "");
+	assert_int_equal(names(), 1);
+}
+
+/* A file system that has no unnamed files: a temporary name does not outlive a failure either. */
+FIXTURE_TEST(test_without_unnamed)
+{
+	struct newfile n;
+
+	no_unnamed = true;
+	permissions();
+	assert_int_equal(names(), 1);
+	assert_int_equal(newfile_open(&n, "b"), 0);
+	assert_int_equal(names(), 2);
+	newfile_discard(&n);
+	assert_int_equal(names(), 1);
+	failures();
+	no_unnamed = false;
 }
 
 FIXTURE_TEST(test_kept)
