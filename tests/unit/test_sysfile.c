@@ -81,6 +81,28 @@ static void expect_unescaped(const char *text, const char *plain)
 	assert_string_equal(buf, plain);
 }
 
+TEST(test_mount_option)
+{
+	assert_true(mountinfo_has_option("/proc", "rw"));
+	assert_false(mountinfo_has_option("/proc", "r"));
+	assert_false(mountinfo_has_option("/proc", "rwx"));
+	assert_false(mountinfo_has_option("/no/such/path", "rw"));
+}
+
+TEST(test_nothing_stays_open)
+{
+	const int free_fd = dup(0);
+	char buf[64];
+	uint64_t n;
+
+	assert_int_equal(close(free_fd), 0);
+	assert_non_null(sysfile_line("/proc/self/stat", buf, sizeof(buf)));
+	assert_true(sysfile_number("/proc/sys/kernel/threads-max", &n));
+	mountinfo_has_option("/proc", "rw");
+	assert_int_equal(dup(0), free_fd);
+	close(free_fd);
+}
+
 TEST(test_unescape)
 {
 	expect_unescaped("/mnt/plain", "/mnt/plain");
