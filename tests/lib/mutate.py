@@ -130,7 +130,6 @@ FUNCTIONAL = {
     "src/report/environment": ["crosschecks"],
     "src/report/finding": ["check", "honest"],
     "src/report/info": ["options"],
-    "src/report/jsonout": ["ranks"],
     "src/report/latency": ["debug", "report"],
     "src/report/out": ["outputs"],
     "src/report/outputs": ["result_lines"],
