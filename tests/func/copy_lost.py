@@ -73,7 +73,9 @@ def test_retries():
         run = net.Started([t.XDD, "copy", "-S", fake.ssh, "-r", "-retries", "1", fake.place(tree), s.fresh("there")],
                           env={xddhold.VARIABLE: h.value})
         h.wait(run.process)
-        os.kill(server_of(run.process), signal.SIGKILL)
+        server = server_of(run.process)
+        if server:
+            os.kill(server, signal.SIGKILL)
     r = run.end()
     t.equal((r.status, os.listdir(t.path("there")), r.err.count("attempt ")), (114, ["tree"], 1),
             "-r from another host to a directory that was there: the last attempt copies into it, too", r)

@@ -43,6 +43,7 @@ static inline int set_up(void **state)
 	write_file("empty", "", 0);
 	write_file("list", "0 4 2 r\n1 0 1 r\n2 9 2 r 0 0\n", 28);
 	free(data);
+	keeps_open = 1;
 	return log_open("log");
 }
 

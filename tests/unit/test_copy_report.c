@@ -419,6 +419,7 @@ static int leave(void **state)
 	dup2(saved_out, STDOUT_FILENO);
 	close(saved_out);
 	log_open("/dev/stderr");
+	keeps_open = 1;
 	unlink(log_file);
 	unlink(json_file);
 	unlink(out_file);

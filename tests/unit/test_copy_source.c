@@ -627,6 +627,7 @@ TEST(test_left_behind)
 	/* The source is not freed in this case, and stays in the reach of this. */
 	static struct rig r;
 
+	keeps_open = 1;
 	open_rig(&r, one_large);
 	atomic_store(&r.hangs, true);
 	rig_start(&r);

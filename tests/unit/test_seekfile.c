@@ -185,6 +185,7 @@ TEST(test_histogram_sums)
 	t.seek.seekhist = 10;
 	t.seek.disthist = 7;
 	t.seek.save_file = NULL; /* then they go to the messages */
+	keeps_open = 1;
 	assert_int_equal(log_open(text_path), 0);
 	assert_int_equal(seekfile_save(&t, &path), 0);
 	assert_null(path);

@@ -306,6 +306,7 @@ WORDS_TEST(bad_sections)
 
 static int begin(void **state)
 {
+	keeps_open = 1;
 	return enter_directory(state) || log_open(log_path) ? -1 : 0;
 }
 

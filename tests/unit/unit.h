@@ -14,6 +14,7 @@
 #ifndef TESTS_UNIT_UNIT_H
 #define TESTS_UNIT_UNIT_H
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -43,12 +44,45 @@ __attribute__((unused)) static struct CMUnitTest tests[64];
 #define TEST_TEARDOWN(name, teardown) TEST_SETUP_TEARDOWN(name, NULL, teardown)
 #define TEST_SETUP_TEARDOWN(name, setup, teardown) TEST_(name, setup, teardown, __COUNTER__)
 
+/* Descriptors that a program keeps to its end, such as the one of its log. */
+__attribute__((unused)) static unsigned keeps_open;
+
+/* Those that are open. */
+static inline unsigned open_descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static inline int run_and_count(int (*run)(void))
+{
+	const unsigned before = open_descriptors();
+	int failed = run();
+	const unsigned after = open_descriptors();
+
+	if (after <= before + keeps_open)
+		return failed;
+	printf("# the tests leave %u descriptors open\n", after - before);
+	return failed + 1;
+}
+
 /*
  * The end of a program: all tests, between two functions that may be NULL. Without `available`,
- * which sets `reason`, none. run-test ends a program that hangs.
+ * which sets `reason`, none. They must close what they open. run-test ends a program that hangs.
  */
 #define RUN_TESTS(setup, teardown) RUN_TESTS_IF(true, setup, teardown)
 #define RUN_TESTS_IF(available, setup, teardown)                       \
+	static int run_all(void)                                       \
+	{                                                              \
+		return cmocka_run_group_tests(tests, setup, teardown); \
+	}                                                              \
+                                                                       \
 	int main(void)                                                 \
 	{                                                              \
 		const char *reason = "";                               \
@@ -57,7 +91,7 @@ __attribute__((unused)) static struct CMUnitTest tests[64];
 			printf("1..0 # SKIP %s\n", reason);            \
 			return 0;                                      \
 		}                                                      \
-		return cmocka_run_group_tests(tests, setup, teardown); \
+		return run_and_count(run_all);                         \
 	}
 
 /* For RUN_TESTS() of what writes to sockets: as in the program. */
