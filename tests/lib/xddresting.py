@@ -48,6 +48,11 @@ class Resting:
     def __str__(self):
         return "\n".join(open(name, errors="replace").read() for name in self.files)
 
+    def messages(self):
+        """The lines that it has printed to standard error so far."""
+        with open(self.files[1], errors="replace") as f:
+            return f.read().splitlines()
+
     def _proc(self, name):
         """The content of a file below /proc/PID; nothing once the process is gone."""
         try:
