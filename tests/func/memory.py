@@ -73,6 +73,15 @@ def listed(pid):
     return [dict(zip(names, row)) for row in rows if row[names.index("cpid")] == str(pid)]
 
 
+def left_by(run):
+    """
+    The segments of a process that has ended. Its memory may outlast it: the kernel drops the last reference later, as
+    Linux 6.17 seems to do after the threads made it enlarge the futex hash. Only the list shows when that is done.
+    """
+    t.until(lambda: not listed(run.pid))
+    return listed(run.pid)
+
+
 # Locking
 
 
@@ -205,10 +214,11 @@ def test_shared_memory():
                  {r["perms"] for r in rows} == {"1600"}, title + ": marked for removal", rows)
             t.ok("I/O memory buffer is a shared memory segment\n" in str(run), title + ": it is shown", run)
             run.kill()
-            t.equal(listed(run.pid), [], title + ": kill -9 leaves none")
-    before = len(listed(os.getpid()))
-    run = t.xdd("-op", "read", "-targets", 1, FILE, "-sharedmemory", "-queuedepth", 2)
-    t.ok(run.status == 0 and len(listed(os.getpid())) == before, "-sharedmemory: none is left by a run that ends", run)
+            t.equal(left_by(run), [], title + ": kill -9 leaves none")
+    with resting("-targets", 1, FILE, "-numreqs", 1, "-sharedmemory", "-queuedepth", 2) as run:
+        t.equal(len(listed(run.pid)), 2, "-sharedmemory: the segments of a run", run)
+        run.hold.go()
+        t.equal((run.process.wait(t.TIMEOUT), left_by(run)), (0, []), "-sharedmemory: none is left by a run that ends", run)
 
 
 def test_marked_at_once():
