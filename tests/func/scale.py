@@ -85,8 +85,8 @@ def test_too_many_threads():
          "more threads than the machine lets start: refused at once", run)
     if os.geteuid() != 0 or not t.have("setpriv") or not t.have("prlimit"):
         return t.skip("the limit on threads of a user", "that needs root, setpriv and prlimit")
-    # A user without other processes, in a directory of its own: those above it may be closed to others.
-    user = ["setpriv", "--reuid=61234", "--clear-groups", "prlimit", "--nproc=6", "./xdd"]
+    # In a directory of its own: those above it may be closed to others.
+    user = ["setpriv", "--reuid=%d" % s.idle_user(), "--clear-groups", "prlimit", "--nproc=6", "./xdd"]
     os.chmod(shutil.copy(t.XDD, t.path("xdd")), 0o755)
     os.chmod(t.tmp(), 0o755)
     run = t.command(user + "-op noop -targets 1 null -queuedepth 6 -numreqs 6 -ioengine psync".split(), cwd=t.tmp())

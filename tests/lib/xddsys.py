@@ -557,6 +557,17 @@ def io_bytes(pid, direction="rchar"):
         return 0
 
 
+def idle_user():
+    """The number of a user without processes. Tests that run side by side get different ones."""
+    busy = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            busy.add(os.stat("/proc/" + pid).st_uid)
+    # Below 65536: the user namespace of a container often has no more.
+    users, first = range(20000, 60000), os.getpid()
+    return next(user for user in (users[(first + n) % len(users)] for n in range(len(users))) if user not in busy)
+
+
 def for_nobody(memlock=None):
     """
     How to run xdd without any rights: (words before it, the binary), or None. `memlock` is its limit on locked
