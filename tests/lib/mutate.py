@@ -348,6 +348,11 @@ def shown(mutant):
     return [" ".join(line.split()) for line in lines]
 
 
+def named(mutant):
+    """As in the line of its result."""
+    return "%s:%d %s: %s: %s -> %s" % (mutant.path, mutant.line, mutant.function, mutant.rule, *shown(mutant))
+
+
 # ---- the build -----------------------------------------------------------------------------------
 
 def say(*words):
@@ -636,6 +641,7 @@ def arguments():
     parser.add_argument("--function", action="append", default=[], help="only mutants in this function")
     parser.add_argument("--line", action="append", default=[], metavar="FILE:LINE[-LAST]",
                         help="only mutants at these lines")
+    parser.add_argument("--survivors", metavar="LOG", help="only the mutants that survived in the output of another run")
     parser.add_argument("--test", action="append", default=[], help="run this test, and not those of the file")
     parser.add_argument("--tests", type=int, default=6, help="unit tests of a file that are run at most (default 6)")
     parser.add_argument("--unit", action="store_true", help="unit tests only")
@@ -675,11 +681,16 @@ def chosen(options):
     """The mutants, by module."""
     modules = collections.defaultdict(list)
     paths = options.paths
-    if options.line and paths == ["src"]:
+    survivors = None
+    if options.survivors:
+        with open(options.survivors, encoding="utf-8") as file:
+            survivors = {m.group(1) for m in re.finditer(r"(?m)^survived +(.*?)  \[", file.read())}
+    if survivors or options.line and paths == ["src"]:
         options.count = 0
     for path in files_of(paths):
         for mutant in mutants_of(path):
-            if at_lines(mutant, options.line) and (not options.function or mutant.function in options.function):
+            if (at_lines(mutant, options.line) and (not options.function or mutant.function in options.function) and
+                    (survivors is None or named(mutant) in survivors)):
                 modules["/".join(path.split("/")[1:2])].append(mutant)
     for module, mutants in sorted(modules.items()):
         if options.count and len(mutants) > options.count:
@@ -728,17 +739,15 @@ def test_mutants(options, build, runners):
     def test(module, mutant):
         tests = options.test or build.unit_tests(mutant.path, options.tests, mutant.function) + (
             [] if options.unit else functional_tests(mutant.path))
-        where = "%s:%d %s: %s: %s -> %s" % (
-            mutant.path, mutant.line, mutant.function, mutant.rule, *shown(mutant))
         if options.list:
-            say(where, "  [%s]" % " ".join(tests))
+            say(named(mutant), "  [%s]" % " ".join(tests))
             return
         runner = idle.pop()
         tests = runner.in_order([test for test in tests if runner.usable(test)])
         result, decided = runner.result(mutant, tests) if tests else ("survived", "")
         idle.append(runner)
         counts[module][result] += 1
-        say("%-9s %s%s" % (result, where, "  [%s]" % (decided or " ".join(tests) or "no test")))
+        say("%-9s %s%s" % (result, named(mutant), "  [%s]" % (decided or " ".join(tests) or "no test")))
 
     pool = concurrent.futures.ThreadPoolExecutor(len(runners))
     try:
