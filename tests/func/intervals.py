@@ -275,6 +275,8 @@ def test_screen():
         run = t.xdd("-targets", n, *["null"] * n, *words.split(), *"-timelimit 0.05 -operationdelay 1ms -report person".split(),
                     *"-intervals 20ms -jsonout".split(), json_file)
         lines = run.out.split("\n\n")[0].splitlines()
+        t.equal(lines[:2], ["Up to each time in seconds; * marks a short interval", "  time %s     " % ("     " if n > 1 else "") +
+                            "      rate     IOPS     p50     p99     max"], "%d targets: the heads" % n)
         rows = [r for r in j.check(json_file, "%d targets on a screen" % n)["intervals"]
                 if (r["target"] is None and n > 1) or (r["target"] is not None and n <= 8)]
         got = [re.match(r" *([0-9.]+)([* ])(?:(#\d+|all) +)?(\w+) .* (\S+ \S+|-) *(\S+ \S+|-) *(\S+ \S+|-)$", x) for x in lines[2:]]

@@ -264,6 +264,8 @@ def test_names():
     t.ok(r.out.startswith("2 hosts, ") and "\n127.0.0.1/0 " in r.out and "\n127.0.0.2/1 " in r.out, "two hosts, by name", r)
     r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1:3,127.0.0.2", "-startin", 0, "--", *SHORT, tolerate=(r"warning: ",))
     t.ok(r.out.startswith("4 ranks on 2 hosts, "), "ranks of hosts", r)
+    r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1:2", "-startin", 0, "--", *SHORT, tolerate=(r"warning: ",))
+    t.ok(r.out.startswith("2 ranks on 1 host, "), "ranks of one host", r)
 
 
 def test_slurm():

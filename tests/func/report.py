@@ -261,6 +261,11 @@ def test_sweep_plot():
         some = page_of(report(j.write("some", made)), "a sweep with few percentiles")
         said = " ".join(caption.text() for caption in some.root.all("figcaption"))
         t.equal((plots_of(some), "99th percentile" in said), (wanted, known > 1), "p99 of %d points" % known)
+        t.equal(answers_of(some),
+                {"highest rate": ("3.00 MB/s", "at queuedepth 4"), "most operations per second": ("3.00 /s", "at queuedepth 4"),
+                 "lowest mean latency": ("1.00 ms", "at queuedepth 1; as good within the intervals: 2, 4"),
+                 "lowest p99": ("1.00 ms", "at queuedepth 1" + known // 2 * "; as good within the intervals: 2")},
+                "the best points of these")
     lines, (_, _, top, bottom) = hits(plot_of(page, plots[0]))
     t.equal(lines[""][1][2], "2.00 MB/s (1.80 MB/s to 2.20 MB/s) at 2", "a point has its interval")
     bars = by_class(plot_of(page, plots[0]), "interval")[0].attributes["d"]
@@ -348,6 +353,11 @@ def test_two_sweeps():
              ["2", "2.00 MB/s +-10 %", "1.50 MB/s +-10 %", "-25.0 %"], ["4", "3.00 MB/s +-10 %", "3.00 MB/s +-10 %", "(+0.0 %)"],
              ["8", "4.00 MB/s +-10 %", "4.50 MB/s +-10 %", "+12.5 %"], ["16", "-", "6.00 MB/s +-10 %", "-"]],
             "the table has the values and the changes")
+    many = made_sweep([("queuedepth", [str(1 + i) for i in range(100)])])
+    lines, (left, right, _, _) = hits(plot_of(page_of_two(many, many), plots[0]))
+    a, b = lines.values()
+    apart = [q[0] - p[0] for p, q in zip(a, b)]
+    t.ok(len(apart) == 100 and all(abs(x - (right - left) / 101 / 3) < 0.11 for x in apart), "many points are nearer to each other", apart)
     page = page_of_two(made_sweep([("queuedepth", ["1", "2"])]), made_sweep([("reqsize", ["1", "2"])]))
     t.equal([name for name in plots_of(page) if "both" in name], [], "sweeps of different lists have no common plot")
     several = ("queuedepth", ["1", "2"]), ("op", ["read"]), ("seek", ["random", "none"])
@@ -464,6 +474,7 @@ def test_difference():
         rows = next(rows for caption, rows in page.tables().items() if caption.startswith("b to a"))
         t.equal((len(rows), {r[4] for r in rows[1:]}, {r[6] for r in rows[1:]}, {r[0] for r in rows[1:]}),
                 (19, {change}, verdicts, {"all targets", "target 0, null", "target 1, null"}), "each figure of each subject")
+        t.ok("more rows" not in page.root.text(), "and no more", page.root.text()[:2000])
         t.equal({r[1]: r[6] for r in rows[1:] if "better" in r[6]},
                 {"bandwidth": "real: better", "IOPS": "real: better"} if factor > 1 else {}, "more is better of rates only")
         answers = {a.all("dt")[0].text(): a for a in page.all("dl")[0].all("div")}

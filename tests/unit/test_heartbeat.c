@@ -190,31 +190,47 @@ TEST(test_legends)
 	assert_lines("Pass,0001,/OPS + [-],0000000007,ops\nPass,0002,/OPS + WAITING", '\n');
 }
 
+/* A row has a value below each head, also where its target waits. */
 TEST(test_rows)
 {
-	const struct heartbeat_time when = { 0 };
+	const struct heartbeat_time when = { .run_ns = 12 * SECOND };
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
 
+	assert_non_null(f);
 	set_up();
 	targets[0].heartbeat.fields = ~(unsigned)(HEARTBEAT_TOD | HEARTBEAT_HOSTNAME);
-	for (int waiting = 0; waiting < 2; waiting++) {
-		char *text = NULL;
-		size_t size = 0, commas[2] = { 0 };
-		FILE *f = open_memstream(&text, &size);
-
-		assert_non_null(f);
-		samples[0].state = waiting ? HEARTBEAT_WAITING : HEARTBEAT_RUNNING;
-		heartbeat_header(f, &targets[0].heartbeat);
-		fputc('\n', f);
-		heartbeat_row(f, &when, samples);
-		fclose(f);
-		for (size_t i = 0, line = 0; i < size; i++) {
-			line += text[i] == '\n';
-			commas[line] += text[i] == ',';
-		}
-		assert_int_equal(commas[0], commas[1]);
-		assert_int_equal(strstr(text, "WAITING") != NULL, waiting);
-		free(text);
-	}
+	go_on(0, 25, 10);
+	samples[0].ops = 25;
+	samples[0].bytes = 3ull << 30;
+	samples[0].recent_ns = 2 * SECOND;
+	samples[0].recent_bytes = 9000000;
+	samples[0].recent_ops = 30;
+	samples[0].left_s = 30;
+	samples[0].median_ns = 1500000;
+	samples[0].p99_ns = NAN;
+	samples[0].longest_ns = 2000000;
+	heartbeat_header(f, &targets[0].heartbeat);
+	fputc('\n', f);
+	heartbeat_row(f, &when, samples);
+	fputc('\n', f);
+	samples[0].state = HEARTBEAT_WAITING;
+	heartbeat_row(f, &when, samples);
+	fclose(f);
+	assert_string_equal(
+		text,
+		"Pass_label,Pass,Elapsed_label,Elapsed,Fields,Target,Target_unit,Ops,Ops_unit,"
+		"Bytes,Bytes_unit,KBytes,KBytes_unit,MBytes,MBytes_unit,GBytes,GBytes_unit,"
+		"Bandwidth,Bandwidth_unit,IOPS,IOPS_unit,Percent,Time_left,Time_left_unit,"
+		"P50,P50_unit,P99,P99_unit,Max,Max_unit\n"
+		"Pass,0001,/ELAPSED,12,/TARGET/OPS/BYTES/KB/MB/GB/BW/IOPS/PCT/ET/LAT + [|],"
+		"0000,tgt,0000000025,ops,000003221225472,B,00003145728.0,KiB,00003072.0,MiB,"
+		"00003.0,GiB,004.50,MBps,015.00,iops,25.00%,0000030,s,1.500000,ms_p50,-,ms_p99,"
+		"2.000000,ms_max\n"
+		"Pass,0001,/ELAPSED,12,/TARGET/OPS/BYTES/KB/MB/GB/BW/IOPS/PCT/ET/LAT + WAITING"
+		",,,,,,,,,,,,,,,,,,,,,,,,,");
+	free(text);
 }
 
 RUN_TESTS(NULL, NULL)

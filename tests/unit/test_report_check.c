@@ -42,7 +42,16 @@ FIXTURE_TEST(test_bad_paths)
 	plan.output_file = "nowhere/out.txt";
 	assert_refused(&plan, "-output nowhere/out.txt: there is no directory nowhere");
 	assert_holds(error_of(run_report, &plan, XDD_BAD_ARGUMENT), "-output nowhere/out.txt: ");
-	plan.output_file = NULL;
+	/* The last output that is opened: the ones before it do not stay open. */
+	plan.output_file = "out.txt";
+	plan.csv_file = "a.csv";
+	plan.combined_file = "b.csv";
+	plan.latency.file = "l.csv";
+	plan.intervals.file = "i.csv";
+	plan.intervals.prometheus = "nowhere/p";
+	assert_string_equal(error_of(run_report, &plan, XDD_BAD_ARGUMENT),
+			    "xdd: -intervals prometheus nowhere/p: No such file or directory\n");
+	plan = sample_plan();
 	plan.combined_file = "/nowhere/b.csv";
 	assert_refused(&plan, "-combinedout /nowhere/b.csv: there is no directory /nowhere");
 	plan.combined_file = NULL;

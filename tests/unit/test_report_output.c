@@ -77,9 +77,15 @@ FIXTURE_TEST(test_run_section)
 
 FIXTURE_TEST(test_target_section)
 {
+	struct endtoend_address addresses[] = { { "there", 4000, 3 }, { "fd00::1", 5000, 1 } };
+	struct target_plan copies[2] = { targets[0], targets[1] };
 	struct plan plan = sample_plan();
 	const char *text;
 
+	copies[0].endtoend = (struct endtoend_options){ .role = E2E_SOURCE,
+							.addresses = addresses,
+							.n_addresses = 2 };
+	plan.targets = copies;
 	plan.verbose = true;
 	text = output_of(&plan);
 	assert_holds(text, "\tTarget number, 0\n"
@@ -109,6 +115,11 @@ FIXTURE_TEST(test_target_section)
 			   "\t\tSeek pattern, sequential\n"
 			   "\t\tFlushwrite interval, 0\n"
 			   "\t\tI/O memory buffer is a normal memory buffer\n");
+	assert_holds(text, "\t\tEnd-to-End ACTIVE: this target is the SOURCE side\n"
+			   "\t\tEnd-to-End Destination Address 1 of 2 'there' base port 4000 "
+			   "for 3 ports [ports 4000 - 4002]\n"
+			   "\t\tEnd-to-End Destination Address 2 of 2 'fd00::1' base port 5000 "
+			   "for 1 ports [ports 5000 - 5000]\n");
 	assert_holds(text, "\t\tTarget directory, \"./\"\n");
 	assert_holds(text, "\t\tRead/write ratio, 75.00 READ, 25.00 WRITE\n");
 	assert_holds(text, "\t\tPer-pass time limit in seconds, 2.500000\n");
@@ -161,6 +172,8 @@ static int open_terminal(unsigned short columns, int *saved)
 	return master;
 }
 
+#define LONG_LINE "This line does not fit on a terminal that has sixty columns only"
+
 static void run_on_terminal(unsigned short columns, const char *env, char *text, size_t size)
 {
 	struct plan plan = sample_plan();
@@ -173,8 +186,10 @@ static void run_on_terminal(unsigned short columns, const char *env, char *text,
 	else
 		unsetenv("COLUMNS");
 	plan.output_format = NULL;
+	plan.id = LONG_LINE;
 	assert_int_equal(report_open(&plan, &r), XDD_OK);
 	report_result(r, &sample);
+	report_line(r, LONG_LINE);
 	report_line(r, "END");
 	report_close(r);
 	do {
@@ -193,7 +208,13 @@ FIXTURE_TEST(test_folds_on_terminal)
 {
 	char text[8192];
 
+	run_on_terminal(60, NULL, text, sizeof(text));
+	assert_holds(text, "\nID for this run, 'This line does not fit on a terminal that\r\n"
+			   "  has sixty columns only'\r\n");
+	assert_holds(text, "\nThis line does not fit on a terminal that has sixty columns\r\n"
+			   "  only\r\nEND\r\n");
 	run_on_terminal(80, NULL, text, sizeof(text));
+	assert_holds(text, "\n" LONG_LINE "\r\nEND");
 	assert_holds(text, " Elapsed\r\n     Bandwidth");
 	assert_holds(text, "seconds\r\n      MBytes/s");
 	assert_holds(text, "1.000\r\n         0.041");
@@ -215,6 +236,19 @@ FIXTURE_TEST(test_pipes_do_not_fold)
 	plan.output_format = NULL;
 	assert_holds(output_of(&plan), " Op_Type    Xfer_Size\n");
 	unsetenv("COLUMNS");
+}
+
+/* A program that closes standard input has a file as descriptor 0. */
+FIXTURE_TEST(test_descriptor_0)
+{
+	struct plan plan = sample_plan();
+	int saved = dup(STDIN_FILENO);
+
+	close(STDIN_FILENO);
+	plan.output_file = "out.txt";
+	assert_int_equal(run_report(&plan), XDD_OK);
+	restore_fd(STDIN_FILENO, saved);
+	assert_holds(get_file("out.txt"), " COMBINED ");
 }
 
 FIXTURE_TEST(test_full_disk)
