@@ -116,7 +116,7 @@ void page_environment(struct page *p, const struct compare_run *run)
 /* The subjects, and what was found. */
 struct difference {
 	struct compare_subjects subjects;
-	size_t real, unsteady, unknown; /* rows */
+	size_t real, unsteady, unknown; /* rows, also those that are left out */
 };
 
 /* Targets of runs have the names that the rest of the page gives them. */
@@ -135,30 +135,32 @@ static void find_subjects(struct difference *d, const struct compare_side *a,
 	}
 }
 
-static void put_row(struct difference *d, struct page *p, const struct compare_subject *s,
-		    enum pass_figure figure)
+static void put_row(struct page *p, const struct compare_subject *s, enum pass_figure figure,
+		    const struct compare_figure *f)
 {
-	const struct compare_figure f = compare_judge(s, figure, d->subjects.n);
 	struct compare_texts t;
 	char verdict[96];
 
-	if (f.verdict == COMPARE_NO_FIGURE)
-		return;
-	compare_texts(&t, s, &f);
+	compare_texts(&t, s, f);
 	page_row(p, s->name);
 	page_cell(p, pass_figures[figure].shown);
-	page_figure_cell(p, figure, f.a);
-	page_figure_cell(p, figure, f.b);
+	page_figure_cell(p, figure, f->a);
+	page_figure_cell(p, figure, f->b);
 	page_number(p, t.change);
 	page_number(p, *t.interval ? t.interval : "-");
-	if (f.verdict == COMPARE_REAL)
-		t.reason = page_direction(figure, f.ratio.ratio);
+	if (f->verdict == COMPARE_REAL)
+		t.reason = page_direction(figure, f->ratio.ratio);
 	snprintf(verdict, sizeof(verdict), "%s%s%s", t.verdict, *t.reason ? ": " : "", t.reason);
 	page_cell(p, verdict);
 	page_row_end(p);
-	d->real += f.verdict == COMPARE_REAL;
-	d->unsteady += f.verdict == COMPARE_UNSTABLE;
-	d->unknown += f.verdict == COMPARE_UNKNOWN;
+}
+
+static bool count(struct difference *d, enum compare_verdict verdict)
+{
+	d->real += verdict == COMPARE_REAL;
+	d->unsteady += verdict == COMPARE_UNSTABLE;
+	d->unknown += verdict == COMPARE_UNKNOWN;
+	return verdict != COMPARE_NO_FIGURE;
 }
 
 static void page_difference_put_table(struct difference *d, struct page *p)
@@ -166,16 +168,27 @@ static void page_difference_put_table(struct difference *d, struct page *p)
 	static const char *const heads[] = { "|subject", "|figure",   "~a",	  "~b",
 					     "b to a",	 "~interval", "|verdict", NULL };
 	const size_t most = PAGE_MAX_ROWS / FIGURE_NAMES;
+	size_t left_out = 0;
 
 	page_table(p,
 		   "b to a; intervals are at 95 %, of percentiles, flushes and response times at "
 		   "99 %",
 		   heads);
-	for (size_t i = 0; i < d->subjects.n && i < most; i++) {
-		for (enum pass_figure figure = 0; figure < FIGURE_NAMES; figure++)
-			put_row(d, p, &d->subjects.list[i], figure);
+	for (size_t i = 0; i < d->subjects.n; i++) {
+		const struct compare_subject *s = &d->subjects.list[i];
+
+		for (enum pass_figure figure = 0; figure < FIGURE_NAMES; figure++) {
+			const struct compare_figure f = compare_judge(s, figure, d->subjects.n);
+
+			if (!count(d, f.verdict))
+				continue;
+			if (i < most)
+				put_row(p, s, figure, &f);
+			else
+				left_out++;
+		}
 	}
-	page_table_end(p, d->subjects.n > most ? FIGURE_NAMES * (d->subjects.n - most) : 0);
+	page_table_end(p, left_out);
 }
 
 static void page_difference_put_verdict(struct difference *d, struct page *p)
