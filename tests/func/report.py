@@ -266,6 +266,13 @@ def test_sweep_plot():
                  "lowest mean latency": ("1.00 ms", "at queuedepth 1; as good within the intervals: 2, 4"),
                  "lowest p99": ("1.00 ms", "at queuedepth 1" + known // 2 * "; as good within the intervals: 2")},
                 "the best points of these")
+    slow = made_sweep([("queuedepth", ["1", "2"])])
+    for point, bandwidth, iops in zip(slow["points"], (0, 0), (0.5, 0.25)):
+        point["statistics"][0].update({f: {"values": [v, v], "mean": v, "interval_low": v, "interval_high": v}
+                                       for f, v in (("bandwidth", bandwidth), ("iops", iops))})
+    found = answers_of(page_of(report(j.write("slow", slow)), "a slow sweep"))
+    t.equal((found.get("highest rate"), found["most operations per second"]), (None, ("0.500 /s", "at queuedepth 1")),
+            "no point is the best where all are 0")
     lines, (_, _, top, bottom) = hits(plot_of(page, plots[0]))
     t.equal(lines[""][1][2], "2.00 MB/s (1.80 MB/s to 2.20 MB/s) at 2", "a point has its interval")
     bars = by_class(plot_of(page, plots[0]), "interval")[0].attributes["d"]
@@ -307,6 +314,12 @@ def test_sweep_plot():
     page = page_of(report(j.write("panels", changed_sweep(made, itertools.cycle((1, 10))))), "a sweep of three lists")
     several = [name for name in plots_of(page) if name.startswith(plots[0])]
     t.equal(several, [plots[0] + ": direct a", plots[0] + ": direct b"], "three lists: plots for each value of the third")
+    many = plot_of(page_of_axes(("queuedepth", [str(1 + i) for i in range(20)]), ("op", list("abcde"))), plots[0])
+    lines, (left, right, _, _) = hits(many)
+    first, *_, last = lines.values()
+    apart = [q[0] - p[0] for p, q in zip(first, last)]
+    t.ok(len(apart) == 20 and all(abs(x - (right - left) / 21 / 3) < 0.11 for x in apart), "points of many values are nearer to each other",
+         (apart, left, right))
     scales = []
     for name in several:
         lines, (_, _, top, bottom) = hits(plot_of(page, name))
@@ -353,11 +366,6 @@ def test_two_sweeps():
              ["2", "2.00 MB/s +-10 %", "1.50 MB/s +-10 %", "-25.0 %"], ["4", "3.00 MB/s +-10 %", "3.00 MB/s +-10 %", "(+0.0 %)"],
              ["8", "4.00 MB/s +-10 %", "4.50 MB/s +-10 %", "+12.5 %"], ["16", "-", "6.00 MB/s +-10 %", "-"]],
             "the table has the values and the changes")
-    many = made_sweep([("queuedepth", [str(1 + i) for i in range(100)])])
-    lines, (left, right, _, _) = hits(plot_of(page_of_two(many, many), plots[0]))
-    a, b = lines.values()
-    apart = [q[0] - p[0] for p, q in zip(a, b)]
-    t.ok(len(apart) == 100 and all(abs(x - (right - left) / 101 / 3) < 0.11 for x in apart), "many points are nearer to each other", apart)
     page = page_of_two(made_sweep([("queuedepth", ["1", "2"])]), made_sweep([("reqsize", ["1", "2"])]))
     t.equal([name for name in plots_of(page) if "both" in name], [], "sweeps of different lists have no common plot")
     several = ("queuedepth", ["1", "2"]), ("op", ["read"]), ("seek", ["random", "none"])
@@ -482,6 +490,20 @@ def test_difference():
                 (["bandwidth", "IOPS", "latency", "p50", "p99", "p99.9"], {"good", "bad"} if factor > 1 else {"plain"}),
                 "the difference begins with what changed")
         t.ok(sentence in page.root.text() and "Distributions of both documents" in plots_of(page), "the verdict in words, and both distributions")
+    many = copy.deepcopy(base)
+    for statistic in many["statistics"]:
+        for figure in ("bandwidth", "iops", "latency", "p50", "p99", "p99.9"):
+            statistic[figure]["values"] = noise
+    many["statistics"] += [dict(many["statistics"][-1], target=i) for i in range(2, 34)]
+    many["plan"]["targets"] += [dict(many["plan"]["targets"][-1], target=i) for i in range(2, 34)]
+    faster = copy.deepcopy(many)
+    last = faster["statistics"][-1]
+    last["bandwidth"] = dict(last["bandwidth"], values=[2 * v for v in noise])
+    page = page_of(report(j.write("many", many), j.write("faster", faster)), "34 targets")
+    rows = next(rows for caption, rows in page.tables().items() if caption.startswith("b to a"))
+    text = page.root.text()
+    t.equal((len(rows), rows[-1][0], "30 more rows are not shown." in text, "The results differ: 1 difference is real" in text),
+            (1 + 30 * 6, "target 28", True, True), "30 subjects are shown, and the others are judged as well")
     for n, more in ((12, []), (13, ["1 more differences; xdd compare lists them"])):
         changed = copy.deepcopy(base)
         changed["plan"]["options"].update({"made %02d" % i: i for i in range(n)})
