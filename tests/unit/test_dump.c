@@ -362,6 +362,10 @@ TEST(test_old)
 	assert_int_equal(d.trace.n, 10);
 	assert_int_equal(d.trace.target, 9);
 	assert_int_equal(d.trace.block_size, 1024);
+	assert_string_equal(d.trace.information,
+			    "Dump of an older program, Linux.7\n"
+			    "Starting time for this run, Thu Jan 28 03:22:28 2010\n"
+			    "ID for this run, ''\n");
 	assert_null(d.trace.net);
 	assert_int_equal(d.trace.entries[3]->dir, DIR_WRITE);
 	assert_int_equal(d.trace.entries[3]->start_ns, 1300);
@@ -369,7 +373,9 @@ TEST(test_old)
 	assert_int_equal(d.trace.threads[1].tid, 501);
 	print_all(&d);
 	trace_dump_free(&d);
-	/* With network times, an end of file, an unused slot, and nonsense. */
+	/* With large requests, network times, an end of file, an unused slot, and nonsense. */
+	bytes_put(file + 72, 4, 0x12345678);
+	bytes_put(file + 76, 4, 0x12345600);
 	bytes_put(file + OLD_SIZE(2) + 24, 4, 77);
 	bytes_put(file + OLD_SIZE(2) + 80, 8, 900);
 	bytes_put(file + OLD_SIZE(2) + 96, 8, 950);
@@ -380,6 +386,7 @@ TEST(test_old)
 	assert_int_equal(parse(&d, file, OLD_SIZE(11), &lines), 0);
 	assert_int_equal(lines, 2);
 	assert_int_equal(d.lost_entries, 2);
+	assert_int_equal(d.trace.req_bytes + d.trace.block_size, 0x12345678 + 0x12345600);
 	assert_int_equal(d.trace.n, 6);
 	assert_non_null(d.trace.net);
 	assert_int_equal(d.trace.net[2]->bytes, 77);
@@ -450,6 +457,203 @@ TEST(test_text_passes)
 	}
 	free(text);
 	sample_free(&s);
+}
+
+/* Two traces of three operations, one of them of an end-to-end target, 250 ns apart. */
+TEST(test_outputs)
+{
+	static const char expected[] =
+		"Target number for this report, 3\n"
+		"line\n"
+		"line\n"
+		"Global times are right within, 1.234567, milliseconds\n"
+		"Start of DETAILED Time Stamp Report, Number of entries, 3, Picoseconds per clock tick, 1"
+		"000, delta, 1700000000000005000000\n"
+		"Target, RWV Op, Pass, OP Number, Block Location, Distance, StartTS, EndTS, IO Time ms, R"
+		"elative ms, Delta us, Loop ms, Inst MB/sec, QThread, Thread ID, Slot, IO Size, Bytes, Er"
+		"ror, CPU Start, CPU End\n"
+		"3, r, 1, 0, 1073741824, 0, 1700000000001005250000, 1700000000001005950000,         0.000"
+		"70,         0.00000,         0.00000,         0.00000,         142.857, 0, 100, 0, 4096,"
+		" 100, 61, -1, 7\n"
+		"3, w, 1, 1, 1073741828, 0, 1700000000001006250000, 1700000000001006950000,         0.000"
+		"70,         0.00100,         0.00000,         0.00000,        5851.429, 1, 101, 1, 4096,"
+		" 4096, 0, -1, 7\n"
+		"3, n, 1, 2, 1073741842, 10, 1700000000001007250000, 1700000000001007950000,         0.00"
+		"070,         0.00200,         1.30000,         0.00200,        5851.429, 0, 100, 0, 4096"
+		", 4096, 0, -1, 7\n"
+		"End of DETAILED Time Stamp Report\n"
+		"Start of SUMMARY Time Stamp Report\n"
+		"Average seek distance in 1024 byte blocks, 5, request size in blocks, 4\n"
+		"Range: Longest seek distance in blocks, 10, shortest seek distance in blocks, 0\n"
+		"Average I/O time in milliseconds,         0.00070, average dead time in microseconds,   "
+		"      1.30000\n"
+		"I/O Time Range: Longest I/O time in milliseconds,         0.00070, shortest I/O time in "
+		"milliseconds,         0.00070\n"
+		"Dead Time Range: Longest dead time in microseconds,         1.30000, shortest dead time "
+		"in microseconds,         1.30000\n"
+		"Operations recorded, 3, failed, 1, overwritten, 1, not recorded, 2, before the trigger, "
+		"3\n"
+		"End of SUMMARY Time Stamp Report\n"
+		"Target number for this report, 3, on, one, a\\b\\nc\n"
+		"Target number for this report, 3, on, two, a\\b\\nc\n"
+		"Global times are right within, 1.234567, milliseconds\n"
+		"Start of DETAILED Time Stamp Report, Number of entries, 6, Picoseconds per clock tick, 1"
+		"000, delta, 0\n"
+		"Target, RWV Op, Pass, OP Number, Block Location, Distance, StartTS, EndTS, IO Time ms, R"
+		"elative ms, Delta us, Loop ms, Inst MB/sec, QThread, Thread ID, Slot, IO Size, Bytes, Er"
+		"ror, CPU Start, CPU End, Net Size, Net Calls, Net CPU Start, Net CPU End, Net StartTS, N"
+		"et EndTS, Net Time ms, Net MB/sec, Host\n"
+		"3, r, 1, 0, 1073741824, 0, 1700000000001000000000, 1700000000001000700000,         0.000"
+		"70,         0.00000,         0.00000,         0.00000,         142.857, 0, 100, 0, 4096,"
+		" 100, 61, -1, 7, 4096, 2, 3, -1, 1700000000001000100000, 1700000000001000600000,        "
+		" 0.00050,        8192.000, one\n"
+		"3, w, 1, 1, 1073741828, 0, 1700000000001001000000, 1700000000001001700000,         0.000"
+		"70,         0.00100,         0.00000,         0.00000,        5851.429, 1, 101, 1, 4096,"
+		" 4096, 0, -1, 7, 4096, 2, 3, -1, 1700000000001000100000, 1700000000001000600000,        "
+		" 0.00050,        8192.000, one\n"
+		"3, n, 1, 2, 1073741832, 0, 1700000000001002000000, 1700000000001002700000,         0.000"
+		"70,         0.00200,         0.00000,         0.00000,        5851.429, 0, 100, 2, 4096,"
+		" 4096, 0, -1, 7, 4096, 2, 3, -1, 1700000000001000100000, 1700000000001000600000,        "
+		" 0.00050,        8192.000, one\n"
+		"3, r, 1, 0, 1073741824, 0, 1700000000001005250000, 1700000000001005950000,         0.000"
+		"70,         0.00525,         0.00000,         0.00000,         142.857, 0, 100, 0, 4096,"
+		" 100, 61, -1, 7, 0, 0, -1, -1, 0, 0,         0.00000,           0.000, two\n"
+		"3, w, 1, 1, 1073741828, 0, 1700000000001006250000, 1700000000001006950000,         0.000"
+		"70,         0.00625,         0.00000,         0.00000,        5851.429, 1, 101, 1, 4096,"
+		" 4096, 0, -1, 7, 0, 0, -1, -1, 0, 0,         0.00000,           0.000, two\n"
+		"3, n, 1, 2, 1073741842, 10, 1700000000001007250000, 1700000000001007950000,         0.00"
+		"070,         0.00725,         1.30000,         0.00200,        5851.429, 0, 100, 0, 4096"
+		", 4096, 0, -1, 7, 0, 0, -1, -1, 0, 0,         0.00000,           0.000, two\n"
+		"End of DETAILED Time Stamp Report\n"
+		"Target number for this report, 3, on, one, a\\b\\nc\n"
+		"Start of SUMMARY Time Stamp Report\n"
+		"Average seek distance in 1024 byte blocks, 0, request size in blocks, 4\n"
+		"Range: Longest seek distance in blocks, 0, shortest seek distance in blocks, 0\n"
+		"Average I/O time in milliseconds,         0.00070, average dead time in microseconds,   "
+		"      0.00000\n"
+		"I/O Time Range: Longest I/O time in milliseconds,         0.00070, shortest I/O time in "
+		"milliseconds,         0.00070\n"
+		"Dead Time Range: Longest dead time in microseconds,         0.00000, shortest dead time "
+		"in microseconds,         0.00000\n"
+		"Operations recorded, 3, failed, 1, overwritten, 1, not recorded, 2, before the trigger, "
+		"3\n"
+		"End of SUMMARY Time Stamp Report\n"
+		"Target number for this report, 3, on, two, a\\b\\nc\n"
+		"Global times are right within, 1.234567, milliseconds\n"
+		"Start of SUMMARY Time Stamp Report\n"
+		"Average seek distance in 1024 byte blocks, 5, request size in blocks, 4\n"
+		"Range: Longest seek distance in blocks, 10, shortest seek distance in blocks, 0\n"
+		"Average I/O time in milliseconds,         0.00070, average dead time in microseconds,   "
+		"      1.30000\n"
+		"I/O Time Range: Longest I/O time in milliseconds,         0.00070, shortest I/O time in "
+		"milliseconds,         0.00070\n"
+		"Dead Time Range: Longest dead time in microseconds,         1.30000, shortest dead time "
+		"in microseconds,         1.30000\n"
+		"Operations recorded, 3, failed, 1, overwritten, 1, not recorded, 2, before the trigger, "
+		"3\n"
+		"End of SUMMARY Time Stamp Report\n"
+		"HOST,TARGET,PATH,PASS,OP,TYPE,OFFSET,SIZE,BYTES,ERROR,START_NS,END_NS,IO_NS,QTHREAD,SLOT"
+		",CPU_START,CPU_END,NET_BYTES,NET_CALLS,NET_START_NS,NET_END_NS,NET_CPU_START,NET_CPU_END"
+		"\n"
+		"one,3,\"a\\b\n"
+		"c\",1,0,r,1099511627776,4096,100,61,1700000000001000000,1700000000001000700,700,0,0,,7,4"
+		"096,2,1700000000001000100,1700000000001000600,3,\n"
+		"one,3,\"a\\b\n"
+		"c\",1,1,w,1099511631872,4096,4096,0,1700000000001001000,1700000000001001700,700,1,1,,7,4"
+		"096,2,1700000000001000100,1700000000001000600,3,\n"
+		"one,3,\"a\\b\n"
+		"c\",1,2,n,1099511635968,4096,4096,0,1700000000001002000,1700000000001002700,700,0,2,,7,4"
+		"096,2,1700000000001000100,1700000000001000600,3,\n"
+		"two,3,\"a\\b\n"
+		"c\",1,0,r,1099511627776,4096,100,61,1700000000001005250,1700000000001005950,700,0,0,,7,,"
+		",,,,\n"
+		"two,3,\"a\\b\n"
+		"c\",1,1,w,1099511631872,4096,4096,0,1700000000001006250,1700000000001006950,700,1,1,,7,,"
+		",,,,\n"
+		"two,3,\"a\\b\n"
+		"c\",1,2,n,1099511646208,4096,4096,0,1700000000001007250,1700000000001007950,700,0,0,,7,,"
+		",,,,\n"
+		"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"origin_ns\":\"1700000000001000000\"},\"trac"
+		"eEvents\":[\n"
+		"{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,\"args\":{\"name\":\"one\"}},\n"
+		"{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":2,\"args\":{\"name\":\"two\"}},\n"
+		"{\"name\":\"process_labels\",\"ph\":\"M\",\"pid\":2,\"args\":{\"labels\":\"global times "
+		"within 1234.567 us\"}},\n"
+		"{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":1,\"args\":{\"name\":\"target 3"
+		" QThread 0 slot 0, a\\\\b\\u000ac\"}},\n"
+		"{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":2,\"args\":{\"name\":\"target 3"
+		" QThread 0 slot 2, a\\\\b\\u000ac\"}},\n"
+		"{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":3,\"args\":{\"name\":\"target 3"
+		" QThread 1 slot 1, a\\\\b\\u000ac\"}},\n"
+		"{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":2,\"tid\":4,\"args\":{\"name\":\"target 3"
+		" QThread 0 slot 0, a\\\\b\\u000ac\"}},\n"
+		"{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":2,\"tid\":5,\"args\":{\"name\":\"target 3"
+		" QThread 1 slot 1, a\\\\b\\u000ac\"}},\n"
+		"{\"name\":\"read\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":0.000,\"dur\":0.700,\"pid\":1"
+		",\"tid\":1,\"args\":{\"target\":3,\"op\":0,\"pass\":1,\"offset\":1099511627776,\"size\":"
+		"4096,\"bytes\":100,\"error\":61}},\n"
+		"{\"name\":\"network\",\"cat\":\"network\",\"ph\":\"X\",\"ts\":0.100,\"dur\":0.500,\"pid"
+		"\":1,\"tid\":1,\"args\":{\"target\":3,\"op\":0,\"bytes\":4096,\"calls\":2}},\n"
+		"{\"name\":\"write\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":1.000,\"dur\":0.700,\"pid\":"
+		"1,\"tid\":3,\"args\":{\"target\":3,\"op\":1,\"pass\":1,\"offset\":1099511631872,\"size\""
+		":4096,\"bytes\":4096,\"error\":0}},\n"
+		"{\"name\":\"network\",\"cat\":\"network\",\"ph\":\"X\",\"ts\":0.100,\"dur\":0.500,\"pid"
+		"\":1,\"tid\":3,\"args\":{\"target\":3,\"op\":1,\"bytes\":4096,\"calls\":2}},\n"
+		"{\"name\":\"noop\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":2.000,\"dur\":0.700,\"pid\":1"
+		",\"tid\":2,\"args\":{\"target\":3,\"op\":2,\"pass\":1,\"offset\":1099511635968,\"size\":"
+		"4096,\"bytes\":4096,\"error\":0}},\n"
+		"{\"name\":\"network\",\"cat\":\"network\",\"ph\":\"X\",\"ts\":0.100,\"dur\":0.500,\"pid"
+		"\":1,\"tid\":2,\"args\":{\"target\":3,\"op\":2,\"bytes\":4096,\"calls\":2}},\n"
+		"{\"name\":\"read\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":5.250,\"dur\":0.700,\"pid\":2"
+		",\"tid\":4,\"args\":{\"target\":3,\"op\":0,\"pass\":1,\"offset\":1099511627776,\"size\":"
+		"4096,\"bytes\":100,\"error\":61}},\n"
+		"{\"name\":\"write\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":6.250,\"dur\":0.700,\"pid\":"
+		"2,\"tid\":5,\"args\":{\"target\":3,\"op\":1,\"pass\":1,\"offset\":1099511631872,\"size\""
+		":4096,\"bytes\":4096,\"error\":0}},\n"
+		"{\"name\":\"noop\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":7.250,\"dur\":0.700,\"pid\":2"
+		",\"tid\":4,\"args\":{\"target\":3,\"op\":2,\"pass\":1,\"offset\":1099511646208,\"size\":"
+		"4096,\"bytes\":4096,\"error\":0}}\n"
+		"]}\n";
+	static const struct trace_net net = { .start_ns = 1000100,
+					      .end_ns = 1000600,
+					      .bytes = 4096,
+					      .calls = 2,
+					      .cpu_start = 3,
+					      .cpu_end = TRACE_NO_CPU };
+	static const struct trace_net *nets[] = { &net, &net, &net };
+	const struct trace_text want = { .detailed = true, .summary = true, .normalize = true };
+	const struct trace *both[2];
+	struct sample a, b;
+	char *text;
+	size_t size;
+	FILE *f;
+
+	sample_make(&a, 3);
+	sample_make(&b, 3);
+	a.trace.net = nets;
+	b.trace.host = "two";
+	b.trace.global_ns = 5000;
+	b.trace.global_bound_ns = 1234567;
+	for (size_t i = 0; i < 3; i++) {
+		b.storage[i].start_ns += 250;
+		b.storage[i].end_ns += 250;
+	}
+	/* The next operation of a slot, and farther than its end. */
+	b.storage[2].slot = 0;
+	b.storage[2].offset_bytes += 10240;
+	both[0] = &a.trace;
+	both[1] = &b.trace;
+	f = open_memstream(&text, &size);
+	assert_non_null(f);
+	assert_int_equal(trace_text_write(f, &b.trace, &want), 0);
+	assert_int_equal(trace_text_merged(f, both, 2, &want), 0);
+	assert_int_equal(trace_export_csv(f, both, 2), 0);
+	assert_int_equal(trace_export_json(f, both, 2), 0);
+	assert_int_equal(fclose(f), 0);
+	assert_string_equal(text, expected);
+	free(text);
+	sample_free(&a);
+	sample_free(&b);
 }
 
 RUN_TESTS(NULL, NULL)
