@@ -233,6 +233,17 @@ static double share_of_drifts(double load, double scatter, double drift, size_t 
 	return 100.0 * found / n;
 }
 
+TEST(test_drift_known)
+{
+	static const double rising[] = { 1, 2, 3, 4, 5 }, level[] = { 3, 3, 3, 3, 3 }, none[5];
+
+	assert_false(stats_drift(rising, 4).known);
+	assert_false(stats_drift(none, 5).known);
+	assert_true(stats_drift(level, 5).known && !stats_drift(level, 5).drifts);
+	assert_true(stats_drift(rising, 5).known && stats_drift(rising, 5).drifts);
+	assert_true(fabs(stats_drift(rising, 5).amount - 4) < 1e-9);
+}
+
 TEST(test_drift)
 {
 	static const double loads[] = { 0.1, 0.3, 0.5, 0.7, 0.8, 0.9 };

@@ -184,6 +184,31 @@ static const struct figure_row *row_of(const char *member)
 	return NULL;
 }
 
+/* Each figure has its own mark of being unknown. */
+TEST(test_known)
+{
+	static const struct figures none, full = { .begin_ns = 1,
+						   .finish_ns = 1,
+						   .first_op_ns = 1,
+						   .first_read_ns = 1,
+						   .last_write_ns = 1,
+						   .cache.range_bytes = 1 };
+	struct figures holes = full, resident = full;
+
+	holes.cache.holes_unknown = true;
+	resident.cache.accuracy = CACHE_NOT_MEASURED;
+	for (const struct figure_row *row = figure_rows; row->n; row++) {
+		if (!row->known)
+			continue;
+		assert_false(row->known(&none));
+		assert_true(row->known(&full));
+		assert_int_equal(row->known(&holes),
+				 row->off != offsetof(struct figures, cache.hole_bytes));
+		assert_int_equal(row->known(&resident),
+				 row->off != offsetof(struct figures, cache.resident_bytes));
+	}
+}
+
 /* The properties of a definition in a schema of doc: a new reference. */
 static json_t *properties_of(const char *schema, const char *definition)
 {
