@@ -174,6 +174,9 @@ def test_directory():
         run = t.xdd(*words.split(), "-targets", "d", "-bs", 1, "-reqsize", 1, "-numreqs", 1, cwd=tree())
         t.ok(run.status == 2 and re.search(r"^xdd: target 0, d/f1: is one of the files in directory d, which are only read; .* 'd/\*'$",
                                            run.err, re.M), words + " in a directory that is named is refused", run)
+    run = t.xdd(*"-op write -targets d/ -bs 1 -reqsize 1 -numreqs 1".split(), cwd=tree())
+    t.equal((run.status, run.err), (2, "xdd: target 0, d/f1: is one of the files in directory d/, which are only read; name the files "
+                                    "to write to, as in 'd/*'\n"), "with one slash", run)
     with open(tree() + "/d/f1", encoding="utf-8") as f:
         t.equal(f.read(), "x" * 4096, "and changes nothing")
 

@@ -129,6 +129,7 @@ PARSE_TEST(operations)
 	assert_true(t0->ratio_random);
 	good("-targets 1 null -numreqs 1 -rwratio 50 random -op write");
 	assert_int_equal(t0->op, OP_WRITE);
+	assert_int_equal(t0->read_ratio, 0);
 	assert_false(t0->ratio_random);
 	/* Without -op: write where there is nothing to lose. */
 	good("-targets 1 new -numreqs 1");
@@ -357,6 +358,16 @@ static const char *word_at(const void *words, size_t i)
 }
 
 /* A list that exceeds the buffer ends within it. */
+/* The file that is read does not stay open. */
+PARSE_TEST(record_of_a_stonewall)
+{
+	write_file("wall.R0.txt", "none\n", 5);
+	bad("-op read -targets 1 data -reqsize 4 -stonewall load wall", XDD_BAD_ARGUMENT,
+	    "xdd: target 0, data: -stonewall load: wall.R0.txt: its first line must be \"xdd "
+	    "stonewall 1, rank 0 of 1, targets 1\", as of a run with the same ranks and "
+	    "targets\n");
+}
+
 PARSE_TEST(lists_of_words)
 {
 	static const char *const one[] = { "a", NULL }, *const three[] = { "a", "bc", "def", NULL };
