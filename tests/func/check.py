@@ -45,6 +45,8 @@ def rows(out):
             size = int(g[1]) * {"KiB": KIB, "MiB": MIB}[g[2]] if g[1] else None
             found.append((g[0], size, int(g[3]), float(g[4]) * SCALES[g[5]], float(g[6]) * SCALES[g[7]],
                           *(float(g[i]) * TIMES[g[i + 1]] if g[i] else None for i in (8, 10, 12))))
+    table = [line for line in out.splitlines() if ROW.match(line) or re.fullmatch(r" +rate +IOPS +p50 +p99 +max", line)]
+    t.ok(len({len(line) for line in table}) <= 1, "figures end where their heads do", out)
     return found
 
 
