@@ -85,6 +85,9 @@ TEST(test_address_texts)
 	memcpy(&a, &v6, sizeof(v6));
 	connection_address_text(&a, text, sizeof(text));
 	assert_string_equal(text, "[::1]:40010");
+	a.ss_family = AF_UNSPEC;
+	connection_address_text(&a, text, sizeof(text));
+	assert_string_equal(text, "?");
 	connection_host_text("10.1.2.3", 40010, text, sizeof(text));
 	assert_string_equal(text, "10.1.2.3:40010");
 	connection_host_text("fe80::1%eth0", 1, text, sizeof(text));

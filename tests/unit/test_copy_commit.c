@@ -604,6 +604,7 @@ FIXTURE_TEST(test_stale_names)
 	for (size_t i = 0; i < n; i++)
 		make_name(root, names[i]);
 	make_name(root, ".xddcp-0123456789abcdef-1.part");
+	make_name(root, ".xddcp-0123456789abcdef-2.part");
 	make_name(root, ".xddcp-0123456789abcdef.journal");
 	begin();
 	commit_look(commit, dirs_root(dirs));

@@ -449,7 +449,7 @@ TEST(test_exact_ports)
 	uint16_t first = free_row(3);
 	int fds[2] = { occupy(first), occupy((uint16_t)(first + 1)) };
 	struct fixture f;
-	char own[64];
+	char own[128];
 
 	set_up(&f, false);
 	f.settings[0].port = first;
@@ -457,7 +457,9 @@ TEST(test_exact_ports)
 	f.settings[0].connections = 2;
 	assert_int_equal(data_listen(&f.listener, &f.terms[0], "127.0.0.1", &f.port, &f.why),
 			 -EADDRINUSE);
-	snprintf(own, sizeof(own), "process %d (test_copy_ports)", (int)getpid());
+	snprintf(own, sizeof(own),
+		 "no port from %u to %u is free: %u belongs to process %d (test_copy_ports)", first,
+		 first + 1, first, (int)getpid());
 	if (!strstr(f.why.text, own))
 		fail_msg("\"%s\" is not in \"%s\"", own, f.why.text);
 	/* This program is not xdd. */

@@ -2,7 +2,8 @@
 /*
  * The mmap engine: src/io/engine_mmap.c.
  *
- * fstat is this file's own: it can be told to return another size than that of the file.
+ * fstat is this file's own: it can be told to return another size than that of the file. So are
+ * fallocate, which can be told to fail, and fstatvfs.
  */
 #include "unit.h"
 
@@ -10,6 +11,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,6 +29,24 @@ int fstat(int file, struct stat *st)
 	if (!ret && pretended_size)
 		st->st_size = pretended_size;
 	return ret;
+}
+
+/* What fallocate fails with; 0: it does not. */
+static int allocation_error;
+static fsblkcnt_t blocks_left;
+
+int fallocate(int file, int mode, off_t offset, off_t bytes)
+{
+	if (!allocation_error)
+		return (int)syscall(SYS_fallocate, file, mode, offset, bytes);
+	errno = allocation_error;
+	return -1;
+}
+
+int fstatvfs(int file, struct statvfs *fs)
+{
+	*fs = (struct statvfs){ .f_bavail = blocks_left };
+	return 0;
 }
 
 static struct target_plan mapped_plan(enum op_request op)
@@ -159,6 +179,33 @@ TEST_SETUP(test_mmap_error, refill)
 	map_run(ctx, &req, 0, -EIO);
 	req = request(DIR_READ, 10, 100);
 	map_run(ctx, &req, 100, 0);
+	pretended_size = 0;
+	engine_find("mmap")->fini(ctx);
+}
+
+/* Why a page cannot be had for a write: the file system says so, or has no block left. */
+TEST_SETUP(test_mmap_full, refill)
+{
+	static const struct {
+		int allocation_error;
+		fsblkcnt_t blocks_left;
+		int error;
+	} cases[] = {
+		{ ENOSPC, 1, -ENOSPC },	 { EDQUOT, 1, -EDQUOT }, { EOPNOTSUPP, 0, -ENOSPC },
+		{ EOPNOTSUPP, 1, -EIO }, { EINTR, 0, -EIO },
+	};
+	const struct target_plan plan = mapped_plan(OP_WRITE);
+	struct io_request req = request(DIR_WRITE, 0, 100);
+	void *ctx = map_open(&plan, fd);
+
+	assert_int_equal(ftruncate(fd, 0), 0);
+	pretended_size = SIZE;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		allocation_error = cases[i].allocation_error;
+		blocks_left = cases[i].blocks_left;
+		map_run(ctx, &req, 0, cases[i].error);
+	}
+	allocation_error = 0;
 	pretended_size = 0;
 	engine_find("mmap")->fini(ctx);
 }

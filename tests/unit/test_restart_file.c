@@ -186,6 +186,20 @@ FIXTURE_TEST(test_no_restart_file)
 	assert_refused("version 2", "version x", "line 2: is not from a restart file of xdd");
 }
 
+/* A text of the greatest size is looked at. */
+FIXTURE_TEST(test_size)
+{
+	static const char head[] = "-restart offset 0\n# xdd restart file, version 3\n";
+	static char text[RESTART_MAX_BYTES + 1];
+
+	memset(text, '\n', sizeof(text));
+	memcpy(text, head, sizeof(head) - 1);
+	assert_int_equal(decode(text, RESTART_MAX_BYTES), -EINVAL);
+	assert_string_equal(why.text, "line 2: is of version 3, this xdd reads versions 1 to 2");
+	assert_int_equal(decode(text, RESTART_MAX_BYTES + 1), -EINVAL);
+	assert_string_equal(why.text, "line 1: is not from a restart file of xdd");
+}
+
 FIXTURE_TEST(test_malformed)
 {
 	assert_refused("offset 40960", "offset -1", "line 1: is not from a restart file of xdd");

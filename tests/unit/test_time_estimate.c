@@ -281,6 +281,22 @@ TEST(test_refused)
 	assert_int_equal(e.n, 0);
 }
 
+/* The bound covers all that is possible, also where that is an odd number of nanoseconds. */
+TEST(test_odd_width)
+{
+	const struct time_sample s = { NS_PER_SEC, NS_PER_SEC + 1, NS_PER_SEC + 1, NS_PER_SEC + 2 };
+	struct time_estimate e;
+	int64_t offset_ns;
+	uint64_t bound_ns;
+
+	time_estimate_init(&e);
+	assert_int_equal(time_estimate_add(&e, &s), TIME_FITS);
+	/* From -3 to 2: of 2 ns at 500 ppm, and each of the roundings, 1 ns. */
+	assert_true(time_estimate_get(&e, NS_PER_SEC, &offset_ns, &bound_ns));
+	assert_int_equal(offset_ns, -1);
+	assert_int_equal(bound_ns, 3);
+}
+
 /* The greatest times that a message may have. */
 TEST(test_extremes)
 {

@@ -528,6 +528,7 @@ TEST(test_tagged)
 	struct verify_read r = {
 		.buf = f.buf, .offset = OFFSET, .bytes = SIZE, .op = 5, .pass = 2, .bounds = bounds
 	};
+	uint8_t head[200];
 	const char *why;
 
 	if (!tag_available(&why))
@@ -560,7 +561,8 @@ TEST(test_tagged)
 	f.n = 0;
 	/* No tag: wrong where there must be one, and unknown where this run has not written. */
 	tagged(&f, 1000, 2);
-	memset(f.buf + 512, 0x11, 512);
+	memset(f.buf + 512, 0, 512);
+	f.buf[512] = 0x11;
 	memset(f.buf + SIZE - 512, 0x11, 512);
 	assert_int_equal(verify_read(&f.verifier, &r, true, take, &f), 1);
 	expect(&f, 0, MISCOMPARE_OTHER, OFFSET + 512, 512);
@@ -582,6 +584,18 @@ TEST(test_tagged)
 	assert_string_equal(f.got[0].text,
 			    "the last 312 bytes of the sector at 41472 are of write 2 in pass 7 "
 			    "of run 3e8, the rest is other data");
+	f.n = 0;
+	/* The write that its head is of, and not the write of its neighbours. */
+	tagged(&f, 1000, 1);
+	memcpy(head, f.buf + 512, sizeof(head));
+	tagged(&f, 1000, 2);
+	memset(f.buf + 512, 0, 512);
+	memcpy(f.buf + 512, head, sizeof(head));
+	assert_int_equal(verify_read(&f.verifier, &r, true, take, &f), 1);
+	expect(&f, 0, MISCOMPARE_TORN, OFFSET + 512 + 200, 312);
+	assert_string_equal(f.got[0].text,
+			    "the first 200 bytes of the sector at 41472 are of write 1 in pass 7 "
+			    "of run 3e8, the rest is zeros");
 	f.n = 0;
 	/* While it is being written a broken tag says nothing. */
 	tag_book_write(&book, 0, OFFSET, 1024, &oldest);
