@@ -600,13 +600,19 @@ FIXTURE_TEST(test_stale_names)
 					     ".xddcp-fedcba9876543210-1.part",
 					     "file" };
 	const size_t n = sizeof(names) / sizeof(names[0]);
+	char name[COPY_TEMPORARY_SIZE];
+	unsigned others;
 
 	for (size_t i = 0; i < n; i++)
 		make_name(root, names[i]);
-	make_name(root, ".xddcp-0123456789abcdef-1.part");
-	make_name(root, ".xddcp-0123456789abcdef-2.part");
+	others = count_parts();
+	for (unsigned i = 0; i < 20; i++) {
+		snprintf(name, sizeof(name), ".xddcp-0123456789abcdef-%u.part", i);
+		make_name(root, name);
+	}
 	make_name(root, ".xddcp-0123456789abcdef.journal");
 	begin();
+	assert_int_equal(count_parts(), others);
 	commit_look(commit, dirs_root(dirs));
 	end();
 	assert_int_equal(count(true) + count(false), n);

@@ -149,6 +149,17 @@ TEST_SETUP(test_iopoll_refused, refill)
 		      .path = shm, .queue_depth = 1, .direct_io = true, .engine_options = poll },
 	      -EOPNOTSUPP, "iopoll: ");
 	close(direct);
+	/* One that is not there yet is tried later, and others cannot be opened at all. */
+	check("io_uring",
+	      &(struct target_plan){
+		      .path = "none", .queue_depth = 1, .direct_io = true, .engine_options = poll },
+	      0, NULL);
+	check("io_uring",
+	      &(struct target_plan){ .path = "/dev/null/none",
+				     .queue_depth = 1,
+				     .direct_io = true,
+				     .engine_options = poll },
+	      -ENOTDIR, NULL);
 }
 
 /* Run `child` in a process of its own, which may lose what it was allowed. */

@@ -5,6 +5,8 @@
  */
 #include "restart_fixture.h"
 
+#include <sys/resource.h>
+
 FIXTURE_TEST(test_not_used)
 {
 	plan.restart.enabled = false;
@@ -338,6 +340,22 @@ FIXTURE_TEST(test_default_name)
 	assert_string_equal(path + strlen(path) - 8, "-GMT.rst");
 	assert_int_equal(begin(), 0);
 	assert_int_equal(unlink(path), 0);
+}
+
+/* A file that cannot be read may be the record of another copy. */
+FIXTURE_TEST(test_default_name_unreadable)
+{
+	struct rlimit usual, none = { .rlim_cur = 0 };
+	int err;
+
+	plan.restart.file = NULL;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	none.rlim_max = usual.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	err = accept_peer();
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+	assert_int_equal(err, -EINVAL);
+	assert_non_null(strstr(why.text, "cannot be read"));
 }
 
 RUN_TESTS(enter, leave)
