@@ -220,6 +220,25 @@ def test_flood():
     t.ok(memory(SERVER.pid) <= before + GROWTH_KIB, "the server does not grow", (before, memory(SERVER.pid)))
 
 
+def dropped(port):
+    """How many packets the kernel has dropped of those to this port of IPv4."""
+    with open("/proc/net/udp") as f:
+        return sum(int(fields[-1]) for fields in map(str.split, f) if fields[1].endswith(":%04X" % port))
+
+
+def test_filter():
+    """The kernel drops packets of other sizes, and with other beginnings; all others reach the server."""
+    bad = [b"XDDT" + bytes(size - 4) for size in (4, 63, 65)] + [bytes(64), b"XDDU" + bytes(60), b"TDDX" + bytes(60)]
+    server, port = serve("-bind", "127.0.0.1")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        for data in bad + [b"XDDT" + bytes(60)]:
+            s.sendto(data, ("127.0.0.1", port))
+    run = gettime(port)
+    t.ok(run.status == 0 and t.until(lambda: dropped(port) == len(bad)), "the kernel drops what is no request", (dropped(port), run))
+    server.signal(15)
+    server.end()
+
+
 def sockets(pid):
     """How many descriptors of a process are sockets."""
     directory = "/proc/%d/fd" % pid
@@ -287,6 +306,14 @@ def test_silent():
     server.end()
 
 
+def test_slow():
+    """The first answers may take longer than those of a server that has answered."""
+    server = Changing("slow_us=1500000")
+    run = gettime(server.port, "-bounce", 1)
+    t.ok(run.status == 0 and is_now(run.out) and not run.err, "a server that answers after 1.5 s", run)
+    server.end()
+
+
 def test_impossible_times():
     """A server that claims to have had a request for longer than the exchange took says nothing about the time."""
     server = Changing("hold=%d" % (3600 * NS))
@@ -343,9 +370,8 @@ def test_changes():
 
 
 SERVER, PORT = serve()
-t.run_together(test_background, test_output, test_wrong_words, test_unreachable, test_wait, test_flood, test_socket,
-               test_bind, test_bind_name,
-               test_silent, test_impossible_times, test_changes)
+t.run_together(test_background, test_output, test_wrong_words, test_unreachable, test_wait, test_flood, test_filter,
+               test_socket, test_bind, test_bind_name, test_silent, test_slow, test_impossible_times, test_changes)
 SERVER.signal(15)
 t.equal(SERVER.end().status, 0, "the server has survived everything")
 t.done()
