@@ -31,7 +31,7 @@ int fstat(int file, struct stat *st)
 	return ret;
 }
 
-/* What fallocate fails with; 0: it does not. */
+/* The errno that fallocate sets; 0: it does not fail. */
 static int allocation_error;
 static fsblkcnt_t blocks_left;
 
