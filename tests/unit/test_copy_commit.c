@@ -484,6 +484,7 @@ FIXTURE_TEST(test_drop)
 	assert_int_equal(count(true), 2); /* and the journal */
 	commit_drop(commit, f, false);
 	assert_int_equal(f->fd, -1);
+	assert_int_equal(f->number, 0);
 	assert_int_equal(count(true), 1);
 	forget(f);
 	end();

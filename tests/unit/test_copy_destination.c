@@ -46,6 +46,18 @@ int unlinkat(int dir, const char *name, int flags)
 	return (int)syscall(SYS_unlinkat, dir, name, flags);
 }
 
+/* ---- a file that keeps its size ---- */
+
+static bool keeps_size;
+
+int ftruncate(int fd, off_t size)
+{
+	if (!keeps_size)
+		return (int)syscall(SYS_ftruncate, fd, size);
+	errno = EPERM;
+	return -1;
+}
+
 /* ---- and a file system with storage ---- */
 
 #define EXT4 0xef53
@@ -305,14 +317,22 @@ TEST(test_names)
 	assert_int_equal(rig_refused(&r, "its directory does not exist"), COPY_NO_DESTINATION);
 	rig_close(&r);
 
-	rig_open(&r, "file");
-	rig_write(&r, "file", "x", 1);
-	rig_start(&r);
-	rig_dir(&r, "a");
-	rig_leave(&r);
-	rig_end(&r);
-	assert_int_equal(rig_refused(&r, "is not a directory"), COPY_NO_DESTINATION);
-	rig_close(&r);
+	/* A directory, no file at all, and a file for a directory that is a file. */
+	for (unsigned i = 0; i < 3; i++) {
+		rig_open(&r, "file");
+		rig_write(&r, "file", "x", 1);
+		r.settings.into = i == 2;
+		rig_start(&r);
+		if (i == 0) {
+			rig_dir(&r, "a");
+			rig_leave(&r);
+		} else if (i == 2) {
+			rig_file(&r, "a", 1);
+		}
+		rig_end(&r);
+		assert_int_equal(rig_refused(&r, "is not a directory"), COPY_NO_DESTINATION);
+		rig_close(&r);
+	}
 
 	rig_open(&r, "new");
 	r.settings.into = true;
@@ -383,6 +403,31 @@ TEST(test_blocks)
 	blocks(&(struct copy_settings){ .direct_destination = true }, NULL, 0);
 	blocks(&(struct copy_settings){ .ordered_destination = true }, NULL, 0);
 	free(old);
+}
+
+/* A longer file in place, whose end stays. */
+TEST(test_longer_in_place)
+{
+	uint8_t *old = pattern(12 * BLOCK);
+	struct source_rig r;
+	uint64_t file;
+
+	rig_open(&r, "f");
+	r.settings.in_place = true;
+	rig_write(&r, "f", old, 12 * BLOCK);
+	rig_start(&r);
+	file = rig_file(&r, "a", 10 * BLOCK);
+	rig_end(&r);
+	rig_until_want(&r, file, COPY_SEND);
+	keeps_size = true;
+	rig_file_end(&r, file, 0, 0, 0);
+	rig_until_result(&r, file, COPY_LOST);
+	keeps_size = false;
+	assert_int_equal(rig_finish(&r), COPY_FAILED);
+	assert_int_equal(r.n_failures, 1);
+	assert_int_equal(r.n_warnings, 1); /* it is incomplete */
+	free(old);
+	rig_close(&r);
 }
 
 /* A file without bytes that are sent, and one that the source cannot read. */
