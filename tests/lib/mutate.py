@@ -177,7 +177,7 @@ FUNCTIONAL = {
     "src/stat/histogram": ["honest"],
     "src/stat/stats": ["pass_statistics"],
     "src/sync/group": ["mpi", "mpi_stonewall", "ranks"],
-    "src/sync/thread": ["limits", "processors", "signals"],
+    "src/sync/thread": ["limits", "processors", "scale", "signals"],
     "src/sys/blockdev": ["crosschecks", "guard", "options"],
     "src/sys/child": ["copy_connect", "multi_options", "sweep"],
     "src/sys/machine": ["crosschecks", "hogmemory", "memory", "processors"],

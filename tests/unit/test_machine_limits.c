@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Control groups, memory, huge pages and NUMA nodes: src/sys/machine.c. kernel_files.c
- * keeps its files.
+ * Control groups, memory, huge pages, NUMA nodes and threads: src/sys/machine.c and
+ * src/sync/thread.c. kernel_files.c keeps their files.
  */
 #include "unit.h"
 
@@ -16,7 +16,9 @@
 
 #include "config.h"
 #include "kernel_files.h"
+#include "xdd/base/err.h"
 #include "xdd/base/sets.h"
+#include "xdd/sync/thread.h"
 #include "xdd/sys/machine.h"
 
 #define GROUPS "/sys/fs/cgroup"
@@ -124,6 +126,47 @@ TEST_SETUP_TEARDOWN(test_io_limits, kernel_files_begin, kernel_files_end)
 	assert_int_equal(io.bytes[1], 800);
 	assert_int_equal(io.ops[0], 0);
 	assert_int_equal(io.ops[1], 90);
+}
+
+/* ---- threads: src/sync/thread.c ---- */
+
+/* There is room for `room` threads and no more, and that is why. */
+static void room_for(uint64_t room, const char *reason)
+{
+	struct err why;
+
+	assert_false(thread_limit_exceeded(room, &why));
+	assert_true(thread_limit_exceeded(room + 1, &why));
+	assert_string_equal(why.text, reason);
+}
+
+TEST_SETUP_TEARDOWN(test_threads, kernel_files_begin, kernel_files_end)
+{
+	struct err why;
+
+	kernel_file_put("/proc/loadavg", "0.00 0.00 0.00 1/200 567\n");
+	kernel_file_put("/proc/sys/kernel/pid_max", "1000\n");
+	room_for(800, "the sysctl kernel.pid_max, 1000, leaves room for 800");
+	kernel_file_put("/proc/sys/kernel/threads-max", "900\n");
+	room_for(700, "the sysctl kernel.threads-max, 900, leaves room for 700");
+	kernel_file_put("/proc/self/maps", "1\n2\n3\n");
+	kernel_file_put("/proc/sys/vm/max_map_count", "1003\n");
+	room_for(500, "the sysctl vm.max_map_count, 1003, leaves room for 500");
+	kernel_file_put("/proc/self/cgroup", "0::/a\n");
+	kernel_file_put(GROUPS "/a/pids.max", "150\n");
+	kernel_file_put(GROUPS "/a/pids.current", "50\n");
+	room_for(100, "pids.max of the control group /a, 150, leaves room for 100");
+	assert_string_equal(thread_error(-EAGAIN, &why),
+			    "no more threads: pids.max of the control group /a, 150, leaves room "
+			    "for 100");
+	kernel_file_put(GROUPS "/a/pids.current", "200\n");
+	room_for(0, "pids.max of the control group /a, 150, leaves room for 0");
+	assert_string_equal(thread_error(-ENOMEM, &why), strerror(ENOMEM));
+	/* So few take mappings that are not worth counting. */
+	kernel_file_put(GROUPS "/a/pids.max", "max\n");
+	kernel_file_put("/proc/sys/vm/max_map_count", "3\n");
+	assert_false(thread_limit_exceeded(63, &why));
+	assert_true(thread_limit_exceeded(64, &why));
 }
 
 /* ---- memory ---- */
