@@ -159,6 +159,11 @@ def test_timelimit():
         t.ok(run.status == 0 and only_debug(run) and said and all(said) and {m.group(2) for m in said} == {option} and
              max(int(m.group(3)) for m in said) == int(row.get("Ops", -1)) and
              len({m.group(1) for m in said}) == len(said), "-debug timelimit: %s ends a pass" % option, run)
+    if t.XDD_SANITIZERS != "thread":
+        run = t.xdd(*paced, "-timelimit", "0.3", step=0, timeout=LIMIT_S)
+        said = lines(run.err, "TIMELIMIT")
+        t.ok(run.status == 0 and len(said) == 2 and all(line.endswith(" 0 ns past the limit") for line in said),
+             "-debug timelimit: a pass that ends at the limit", run)
     run = t.xdd("-op", "noop", "-targets", 1, "null", "-numreqs", 10, "-timelimit", 60, "-debug", "tl", timeout=LIMIT_S)
     t.equal((run.status, run.err), (0, ""), "-debug timelimit: a limit that ends nothing is not reported", run)
 
