@@ -33,6 +33,18 @@ ssize_t pread(int fd, void *data, size_t size, off_t offset)
 	return -1;
 }
 
+/* The user that a file system has for all files; 0: their own. */
+static uid_t one_user;
+
+int fstat(int fd, struct stat *st)
+{
+	int ret = fstatat(fd, "", st, AT_EMPTY_PATH);
+
+	if (!ret && one_user)
+		st->st_uid = one_user;
+	return ret;
+}
+
 int openat(int dir_fd, const char *path, int flags, ...)
 {
 	mode_t mode = 0;
@@ -607,6 +619,25 @@ FIXTURE_TEST(test_permissions)
 	commit_drop(commit, f, false);
 	forget(f);
 	end();
+	extents_clear(&x);
+}
+
+/* A file system that keeps no users: what is of its user is of this one. */
+FIXTURE_TEST(test_one_user)
+{
+	struct extents x = { .n = 0 };
+	struct commit_file *f;
+
+	settings.resume = true;
+	make_dead();
+	one_user = geteuid() + 1;
+	begin();
+	f = large(dirs_root(dirs), "large");
+	assert_int_equal(resume(f, &x), 1);
+	commit_drop(commit, f, false);
+	forget(f);
+	end();
+	one_user = 0;
 	extents_clear(&x);
 }
 

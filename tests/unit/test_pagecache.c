@@ -20,19 +20,22 @@
 static uint64_t page;
 static int memory;
 
-/* A file of PAGES pages in memory, of which those from 10 to 29 are there. */
-static int make_file(void **state)
+/* Pages from 10 to 29 of PAGES. */
+static int make_pages(void)
 {
-	static const char data[65536] = { 1 };
-
-	page = (uint64_t)sysconf(_SC_PAGESIZE);
-	memory = memfd_create("pagecache", MFD_CLOEXEC);
-	if (memory < 0 || ftruncate(memory, (off_t)(PAGES * page)))
+	if (ftruncate(memory, (off_t)(PAGES * page)))
 		return -1;
 	for (unsigned i = 10; i < 30; i++)
-		if (pwrite(memory, data, 1, (off_t)(i * page)) != 1)
+		if (pwrite(memory, "1", 1, (off_t)(i * page)) != 1)
 			return -1;
 	return 0;
+}
+
+static int make_file(void **state)
+{
+	page = (uint64_t)sysconf(_SC_PAGESIZE);
+	memory = memfd_create("pagecache", MFD_CLOEXEC);
+	return memory < 0 ? -1 : make_pages();
 }
 
 static int close_file(void **state)
@@ -114,6 +117,24 @@ TEST(test_sampled)
 			 0);
 	assert_int_equal(bytes, 0);
 	assert_true(sampled);
+}
+
+/* A sample lies in its range: here in a range of which all is there, and nothing around it. */
+TEST(test_sample_is_inside)
+{
+	static const char data[65536] = { 1 };
+	const uint64_t begin = 1ull << 30, size = (64ull << 20) + sizeof(data);
+	uint64_t bytes = 0;
+	bool sampled = false;
+
+	assert_int_equal(ftruncate(memory, 0), 0);
+	for (uint64_t at = begin; at < begin + size; at += sizeof(data))
+		assert_int_equal(pwrite(memory, data, sizeof(data), (off_t)at), sizeof(data));
+	assert_int_equal(pagecache_resident(memory, begin, size, &bytes, &sampled), 0);
+	assert_int_equal(bytes, size);
+	assert_true(sampled);
+	assert_int_equal(ftruncate(memory, 0), 0);
+	assert_int_equal(make_pages(), 0);
 }
 
 /* Pages of a file in memory are nowhere else, and stay. */
