@@ -287,6 +287,10 @@ def test_sweep_plot():
     t.equal(at, sorted(at), "values have their order")
     at = places(page_of_axes(("rwratio", ["0", "10", "20", "100"])))
     t.ok(abs((at[3] - at[0]) / (at[1] - at[0]) - 10) < 0.1, "numbers have their true places", at)
+    page = page_of_axes(("rwratio", ["0", "3", "50", "100"]))
+    at = places(page)
+    tics = texts(plot_of(page, plots[0]))[:3]
+    t.ok(7.2 < at[1] - at[0] < 14.4 and tics == ["0", "50", "100"], "a number that would touch the last one is left out", (at, tics))
     at = places(page_of_axes(("reqsize", ["4k", "16k", "1M"])))
     t.ok(abs((at[2] - at[0]) / (at[1] - at[0]) - 4) < 0.1, "sizes with a suffix as well", at)
     at = places(page_of_axes(("seek", ["random", "sequential", "none"])))
