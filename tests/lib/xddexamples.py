@@ -205,7 +205,7 @@ class Document:
     def __init__(self, name, existing=FILES, before=(), run=False):
         self.run = run
         self.name, self.before, self.devices, self.waiting, self.time_server = name, before, {}, None, None
-        self.port = None  # for 2001
+        self.ports = {}  # of this machine, by those of the document
         self.stand_ins = False  # a file stands for a device: outputs look otherwise
         self.where = t.path(os.path.basename(name) + ".d")
         self.network = "127.%d" % random.randint(1, 250)
@@ -255,15 +255,19 @@ class Document:
             self.time_server = "127.0.0.1 port " + re.search(r"listening on port (\d+)", server.text())[1]
         return self.time_server
 
+    def _port(self, match):
+        """The first of four free ports: the kernel gives 40010 to others, too."""
+        if match[0] not in self.ports:
+            self.ports[match[0]] = xddports.free_ports(4)
+        return str(self.ports[match[0]])
+
     def words_here(self, command):
         """The command with names and amounts of this machine."""
         command = NAMES.sub(self._named, command)
         command = ADDRESS.sub(lambda m: self.network + "." + m.group(1), command)
         command = re.sub(r"\bhostb\b", self.network + ".9.9", command)
         command = re.sub(r"(?<=-timeserver host )clock\b", self._time_server, command)
-        if "-port 2001" in command:
-            self.port = self.port or xddports.free_ports(1)
-            command = command.replace("-port 2001", "-port %d" % self.port)
+        command = re.sub(r"(?<=-port )2001\b|(?<=:)40010\b", self._port, command)
         for pattern, most in () if full_size else SMALLER:
             command = pattern.sub(lambda m, most=most: m.group(1) + ("%g" % min(float(m.group(2)), most)), command)
         checks = re.match(r"xdd (?:check )?([^-\s]\S*)(?: [^-\s]\S*)*$", command)
@@ -275,8 +279,8 @@ class Document:
         """Output with the names that the document has."""
         for name, device in self.devices.items():
             text = text.replace(device, name).replace(os.path.basename(device), os.path.basename(name))
-        if self.port:
-            text = text.replace(":%d " % self.port, ":2001 ")
+        for port, here in self.ports.items():
+            text = text.replace(":%d " % here, ":%s " % port)
         text = text.replace(os.path.join(self.where, "_dev_"), "/images/")
         return text.replace(os.path.join(self.where, "root", ""), "/")
 
