@@ -6,6 +6,7 @@ worst status.
 """
 import os
 
+import messages as m
 import xddmulti as multi
 import xddssh
 import xddtest as t
@@ -70,7 +71,7 @@ def test_worst_status():
             f.write(bytes(65536))
     out = t.path("worst.json")
     run = multi.run(server, "-hosts", ",".join(hosts(3)), "-startin", 0, "-jsonout", out, "--", "-op", "read", "-targets", 1,
-                    directory + "/in.%r", "-reqsize", 4)
+                    directory + "/in.%r", "-reqsize", 4, warns=[m.MULTI_MISSING % (2, 3)])
     t.ok(run.status == 4 and len(multi.load(out)["hosts"]) == 2 and "multi: 127.0.0.2: ended with status 4" in run.all_err and
          "127.0.0.2: xdd: " in run.all_err, "a host without its file: its status and messages, and the others' results", run)
 
