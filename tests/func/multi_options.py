@@ -141,8 +141,7 @@ def test_launchers():
         directory = launcher(name, skip, last)
         out = t.path(name + ".json")
         env = dict(os.environ, PATH=directory + ":" + os.environ["PATH"])
-        r = t.xdd("multi", "-launcher", name, "-hosts", "localhost:2", "-b", HERE, "-startin", 0, "-jsonout", out, "--", *SHORT, env=env,
-                  tolerate=m.MULTI_LATE)
+        r = t.xdd("multi", "-launcher", name, "-hosts", "localhost:2", "-b", HERE, "-startin", 0, "-jsonout", out, "--", *SHORT, env=env)
         began = calls(directory, name)
         t.ok(r.status == 0 and len(multi.load(out)["hosts"]) == 2 and len(began) == 2 and all(c.startswith(begin) for c in began),
              "-launcher %s" % name, (r, began))
@@ -203,7 +202,7 @@ def test_documents():
                             "*) exec sh -c \"$last\" ;;\nesac\n" % (HERE, change))
         out = t.path("documents.json")
         r = t.xdd("multi", "-S", fake, "-hosts", "127.0.0.1,127.0.0.2,127.0.0.3", "-startin", 0, "-jsonout", out, "--", *SHORT,
-                  warns=[m.MULTI_MISSING % (2, 3)], tolerate=m.MULTI_LATE)
+                  warns=[m.MULTI_MISSING % (2, 3)])
         doc = multi.load(out)
         t.equal((r.status, [h["label"] for h in doc["hosts"]], doc["together"]["missing"]),
                 (4, ["127.0.0.1/0", "127.0.0.3/2"], ["rank 1 on 127.0.0.2"]), "a wrong document is left out: " + change, r)
@@ -217,12 +216,12 @@ def test_statuses():
         fake = multi.script("ends-%d" % ended, "for last; do :; done\nPATH=%s:$PATH\ncase \"$*\" in *127.0.0.2*) sh -c \"$last\" >/dev/null; "
                             "exit %d ;;\n*) exec sh -c \"$last\" ;;\nesac\n" % (HERE, ended))
         words = ["multi", "-S", fake, "-hosts", "127.0.0.1,127.0.0.2", "-startin", 0, "-jsonout", out, "--", *SHORT]
-        r = t.xdd(*words, warns=[m.MULTI_MISSING % (1, 2)], tolerate=m.MULTI_LATE)
+        r = t.xdd(*words, warns=[m.MULTI_MISSING % (1, 2)])
         doc = multi.load(out)
         t.equal((r.status, doc["status"], doc["end"]), (wanted, wanted, "errors"), "a host ends with %d and without results" % ended, r)
     fake = xddssh.Fake()
     words[words.index("-S") + 1] = fake.ssh
-    r = t.command(["sh", "-c", '"$@" >/dev/full', "sh", t.XDD, *[str(w) for w in words]], tolerate=m.MULTI_LATE)
+    r = t.command(["sh", "-c", '"$@" >/dev/full', "sh", t.XDD, *[str(w) for w in words]])
     t.equal((r.status, multi.load(out)["status"]), (6, 6), "standard output is full", r)
 
 
@@ -262,11 +261,11 @@ def test_early():
 def test_names():
     """Hosts have the names that the user gave."""
     fake = xddssh.Fake()
-    r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1,127.0.0.2", "-startin", 0, "--", *SHORT, tolerate=m.MULTI_LATE)
+    r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1,127.0.0.2", "-startin", 0, "--", *SHORT)
     t.ok(r.out.startswith("2 hosts, ") and "\n127.0.0.1/0 " in r.out and "\n127.0.0.2/1 " in r.out, "two hosts, by name", r)
-    r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1:3,127.0.0.2", "-startin", 0, "--", *SHORT, tolerate=m.MULTI_LATE)
+    r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1:3,127.0.0.2", "-startin", 0, "--", *SHORT)
     t.ok(r.out.startswith("4 ranks on 2 hosts, "), "ranks of hosts", r)
-    r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1:2", "-startin", 0, "--", *SHORT, tolerate=m.MULTI_LATE)
+    r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1:2", "-startin", 0, "--", *SHORT)
     t.ok(r.out.startswith("2 ranks on 1 host, "), "ranks of one host", r)
 
 
@@ -279,7 +278,7 @@ def test_slurm():
     os.chmod(scontrol, 0o755)
     out = t.path("slurm.json")
     env = dict(os.environ, PATH=directory + ":" + os.environ["PATH"], SLURM_JOB_NODELIST="localhost,127.0.0.[1-2]")
-    r = t.xdd("multi", "-b", HERE, "-startin", 0, "-jsonout", out, "--", *SHORT, env=env, tolerate=m.MULTI_LATE)
+    r = t.xdd("multi", "-b", HERE, "-startin", 0, "-jsonout", out, "--", *SHORT, env=env)
     t.ok(r.status == 0 and len(multi.load(out)["hosts"]) == 3, "an allocation of Slurm: srun on its hosts", r)
     os.unlink(scontrol)
     r = t.xdd("multi", "--", *SHORT, env=env)
@@ -289,8 +288,7 @@ def test_slurm():
 def test_out():
     fake = xddssh.Fake("echo noise from a login script >&2")
     directory = t.path("kept")
-    r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1,127.0.0.2:2", "-startin", 0, "-o", directory, "--", *SHORT,
-              tolerate=m.MULTI_LATE)
+    r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1,127.0.0.2:2", "-startin", 0, "-o", directory, "--", *SHORT)
     stems = ("127.0.0.1", "127.0.0.2.1", "127.0.0.2.2")
     t.equal((r.status, sorted(os.listdir(directory))), (0, sorted(s + e for s in stems for e in (".json", ".log"))),
             "documents and messages of each host", r)
@@ -305,7 +303,7 @@ def test_noise():
     for title, printed in (("a line", "hello\\n"), ("no line end", "{ hello "), ("a brace", "{\\n"), ("zeros", "\\0{\\0\\n"),
                            ("60 kB", "%060000d\\n")):
         fake = xddssh.Fake("printf '%s'" % printed, name="prints")
-        r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1,127.0.0.2", "-startin", 0, "--", *SHORT, tolerate=m.MULTI_LATE)
+        r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1,127.0.0.2", "-startin", 0, "--", *SHORT)
         t.ok(r.status == 0 and r.out.startswith("2 hosts, "), "a login script that prints %s" % title, r)
     r = t.command(["sh", "-c", 'ulimit -n 20; exec "$@"', "sh", t.XDD, "multi", "-hosts", "127.0.0.1", "--", *SHORT])
     t.ok(r.status == 1 and re.search(r"multi: 1 ranks need \d+ open files, and the limit is 20 \(ulimit -n\)", r.err), "too few open files", r)

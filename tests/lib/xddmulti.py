@@ -5,7 +5,6 @@ import os
 import subprocess
 import time
 
-import messages as m
 import xddtest as t
 
 LIMIT_S = 300
@@ -62,7 +61,7 @@ def command(server, run_id, words):
 def run(server, *words, **kwargs):
     """The outcome, with run_id, and all_err: standard error with its warnings."""
     run_id = new_id()
-    r = t.command(command(server, run_id, words), timeout=LIMIT_S, tolerate=m.MULTI_LATE, **kwargs)
+    r = t.command(command(server, run_id, words), timeout=LIMIT_S, **kwargs)
     r.run_id = run_id
     r.all_err = r.err + "\n".join(r.warnings)
     return r
