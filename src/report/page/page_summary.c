@@ -155,7 +155,7 @@ static void put_row(struct page *p, const struct compare_subject *s, enum pass_f
 	page_row_end(p);
 }
 
-static bool count(struct difference *d, enum compare_verdict verdict)
+static bool difference_count(struct difference *d, enum compare_verdict verdict)
 {
 	d->real += verdict == COMPARE_REAL;
 	d->unsteady += verdict == COMPARE_UNSTABLE;
@@ -180,7 +180,7 @@ static void page_difference_put_table(struct difference *d, struct page *p)
 		for (enum pass_figure figure = 0; figure < FIGURE_NAMES; figure++) {
 			const struct compare_figure f = compare_judge(s, figure, d->subjects.n);
 
-			if (!count(d, f.verdict))
+			if (!difference_count(d, f.verdict))
 				continue;
 			if (i < most)
 				put_row(p, s, figure, &f);
