@@ -85,7 +85,7 @@ def test_shorter_files():
     run = sweep("-op", "write,read", "-bytes", "64k,128k", "-target", t.make_file("limited", 3 << 20), "-restore", "recreate", "-timelimit", 60,
                 "-rounds", 4, "-jsonout", t.path("limited.json"))
     t.equal(results(run, "limited.json", "-timelimit, a longer file before", 4, 4), [[0, 1, 2, 3]] * 4, "-timelimit: the order of the points in each round")
-    # A delay between operations: the points of one operation have time for more rounds than those of two.
+    # With a delay after each operation, a point of one operation has time for more rounds than a point of two.
     run = sweep("-op", "write,read", "-bytes", "64k,128k", "-reqsize", "64k", "-operationdelay", 0.001, "-target", t.path("each"),
                 "-restore", "recreate", "-each", "10ms", "-mostrounds", 24, "-jsonout", t.path("each.json"))
     with open(t.path("each.json"), encoding="utf-8") as f:

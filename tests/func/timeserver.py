@@ -307,7 +307,7 @@ def test_silent():
 
 
 def test_slow():
-    """The first answers may take longer than those of a server that has answered."""
+    """A client waits longer for the first answer of a server than for later ones."""
     server = Changing("slow_us=1500000")
     run = gettime(server.port, "-bounce", 1)
     t.ok(run.status == 0 and is_now(run.out) and not run.err, "a server that answers after 1.5 s", run)

@@ -205,7 +205,7 @@ class Document:
     def __init__(self, name, existing=FILES, before=(), run=False):
         self.run = run
         self.name, self.before, self.devices, self.waiting, self.time_server = name, before, {}, None, None
-        self.ports = {}  # of this machine, by those of the document
+        self.ports = {}  # documented port: port to use
         self.stand_ins = False  # a file stands for a device: outputs look otherwise
         self.where = t.path(os.path.basename(name) + ".d")
         self.network = "127.%d" % random.randint(1, 250)

@@ -2,8 +2,7 @@
 /*
  * The mmap engine: src/io/engine_mmap.c.
  *
- * fstat is this file's own: it can be told to return another size than that of the file. So are
- * fallocate, which can be told to fail, and fstatvfs.
+ * This file replaces fstat, which can return a wrong size, fallocate, which can fail, and fstatvfs.
  */
 #include "unit.h"
 
