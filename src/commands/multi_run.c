@@ -201,6 +201,9 @@ static uint64_t multi_show(struct multi *m, uint64_t now_ns)
 #define SPARE_FDS 64		 /* of this process besides the ranks' */
 #define KILL_NS (2 * NS_PER_SEC) /* between SIGTERM and SIGKILL */
 
+/* How often the loop looks at the time. */
+#define LOOK_NS NS_PER_SEC
+
 /* For the rest of its output, which a process that stays may keep open. */
 #define REST_NS (NS_PER_SEC / 2)
 
@@ -211,6 +214,7 @@ struct loop {
 	struct multi *m;
 	struct pollfd *fds; /* the signals, then two for each rank */
 	char *bytes;
+	uint64_t looked_ns; /* when it looked at the time last */
 };
 
 /* ---- one rank ---- */
@@ -422,11 +426,32 @@ static void check_end(const struct multi *m, struct multi_rank *r, uint64_t now_
 	}
 }
 
+/*
+ * Where this process was stopped, or the machine stood still, the ranks could not be heard, or
+ * stood still as well: no limit counts that time.
+ */
+static void skip_stop(struct loop *l, uint64_t now_ns)
+{
+	const uint64_t gap_ns = now_ns - l->looked_ns;
+
+	l->looked_ns = now_ns;
+	if (gap_ns < 2 * LOOK_NS)
+		return;
+	for (size_t i = 0; i < l->m->n; i++) {
+		struct multi_rank *r = &l->m->ranks[i];
+
+		r->sign_ns = ns_earlier(r->sign_ns + gap_ns, now_ns);
+		if (r->deadline_ns != UINT64_MAX)
+			r->deadline_ns += gap_ns;
+	}
+}
+
 /* Returns when something is due next. */
 static uint64_t check_times(struct loop *l, uint64_t now_ns)
 {
-	uint64_t next_ns = multi_show(l->m, now_ns);
+	uint64_t next_ns = ns_earlier(multi_show(l->m, now_ns), now_ns + LOOK_NS);
 
+	skip_stop(l, now_ns);
 	for (size_t i = 0; i < l->m->n; i++) {
 		struct multi_rank *r = &l->m->ranks[i];
 
@@ -543,9 +568,7 @@ static bool is_over(const struct multi *m)
 
 static int wait_ms(uint64_t now_ns, uint64_t until_ns)
 {
-	uint64_t ms = until_ns > now_ns ? (until_ns - now_ns) / NS_PER_MS + 1 : 0;
-
-	return ms < 60000 ? (int)ms : 60000;
+	return until_ns > now_ns ? (int)((until_ns - now_ns) / NS_PER_MS + 1) : 0;
 }
 
 static void wait_once(struct loop *l)
@@ -587,6 +610,7 @@ static void run_all(struct loop *l)
 		start_rank(m, &m->ranks[i]);
 		take_signals(l);
 	}
+	l->looked_ns = clock_kernel_ns();
 	while (!is_over(m))
 		wait_once(l);
 	for (size_t i = 0; i < m->n; i++) {

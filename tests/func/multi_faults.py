@@ -28,6 +28,8 @@ SHORT = "-op noop -targets 1 null -reqsize 1 -numreqs 64".split()
 
 # Seconds in which hosts answer, however busy the machine is.
 LIMIT_S = 15
+# Longer than that.
+LONGER = [*LONG[:-4], "-numreqs", 160 * LIMIT_S, "-operationdelay", 0.01]
 
 
 def hosts(n):
@@ -118,8 +120,8 @@ def test_killed():
 def test_stopped():
     """A host that freezes during the run: the other one is still running when that is noticed."""
     with xddhold.at("host answered:2") as h, multi.Started(
-            server, "-hosts", ",".join(hosts(2)), "-startin", 0, "-timeout", LIMIT_S, "-grace", 1, "--", *LONG[:-4],
-            "-numreqs", 160 * LIMIT_S, "-operationdelay", 0.01, env=h.env) as started:
+            server, "-hosts", ",".join(hosts(2)), "-startin", 0, "-timeout", LIMIT_S, "-grace", 1, "--", *LONGER,
+            env=h.env) as started:
         h.wait(started.p)
         pid = started.xdd_of(1)
         os.kill(pid, signal.SIGSTOP)
@@ -129,6 +131,17 @@ def test_stopped():
     t.ok(status == 4 and "multi: 127.0.0.2: gave no sign of life for %d s" % LIMIT_S in err and "multi: 127.0.0.1: " not in err,
          "a host that is silent is named, and the other one is not", (status, err))
     t.ok(not multi.left(started.run_id), "nothing is left running", multi.left(started.run_id))
+
+
+def test_own_stop():
+    """xdd multi itself stands still for longer than the limit: it has not heard its hosts, which says nothing of them."""
+    with xddhold.at("host answered:2") as h, multi.Started(
+            server, "-hosts", ",".join(hosts(2)), "-startin", 0, "-timeout", LIMIT_S, "--", *LONGER, env=h.env) as started:
+        h.wait(started.p)
+        time.sleep(LIMIT_S + 1)  # the time for which it stands still, in which other tests of this file run
+        h.go()
+        status, err = started.end()
+    t.ok(status == 0 and "multi: 127" not in err, "xdd multi that stood still for longer than -timeout: no host is silent", (status, err))
 
 
 def test_pdsh():
@@ -181,5 +194,5 @@ def test_pdsh():
 
 
 with xddssh.Sshd(listen="0.0.0.0") as server:
-    t.run_together(test_failures, test_interrupt, test_killed, test_stopped, test_pdsh)
+    t.run_together(test_failures, test_interrupt, test_killed, test_stopped, test_own_stop, test_pdsh)
 t.done()
