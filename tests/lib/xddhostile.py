@@ -12,13 +12,15 @@ import xddcopywire as c
 import xddtest as t
 
 END_S = 30
+# The limit on silence where it is to be reached: longer than a busy machine takes for what comes before.
+SILENCE_S = 15
 
 
 class Place:
     """A directory with a destination "there", and all else that must stay as it is."""
 
-    def __init__(self):
-        self.top = os.path.join(t.tmp(), "place")
+    def __init__(self, name="place"):
+        self.top = os.path.join(t.tmp(), name)
         shutil.rmtree(self.top, ignore_errors=True)
         self.there, self.outside = os.path.join(self.top, "there"), os.path.join(self.top, "outside")
         os.makedirs(self.there)
