@@ -112,7 +112,11 @@ static void decode_descriptors(const uint8_t *data, size_t size, struct scsi_sen
 	}
 }
 
-bool scsi_sense_decode(const uint8_t *data, size_t size, struct scsi_sense *sense)
+/*
+ * Take apart sense data in fixed or descriptor format. Returns false, and clears `sense`, when it
+ * is neither, or too short to hold a sense key.
+ */
+static bool scsi_sense_decode(const uint8_t *data, size_t size, struct scsi_sense *sense)
 {
 	*sense = (struct scsi_sense){ 0 };
 	if (size < 3)

@@ -36,12 +36,6 @@ struct scsi_sense {
 };
 
 /*
- * Take apart sense data in fixed or descriptor format. Returns false, and clears `sense`, when it
- * is neither, or too short to hold a sense key.
- */
-bool scsi_sense_decode(const uint8_t *data, size_t size, struct scsi_sense *sense);
-
-/*
  * The meaning of a reply to a transfer: 0 when the data was moved, -EAGAIN when the command should
  * be sent again at once, or the errno that comes nearest (negative). The end of the device is
  * -ENODATA for reads and -ENOSPC for writes, as for files.

@@ -188,9 +188,6 @@ int fio_parse_pattern(struct arena *arena, const char *text, const char **hex);
 
 /* ---- fio_jobs.c: fio's options, rows of foreign_fio ---- */
 
-/* The row of a name; NULL: fio has no such option, as far as is known here. */
-const struct foreign *fio_row_of(const char *name);
-
 /* How a job has the option: FIO_BY_SAY is resolved. */
 enum fio_type fio_type_of(const struct foreign *row);
 
@@ -348,7 +345,7 @@ struct fio_map {
 	bool reads_back;     /* the run reads back what it wrote, by -readback */
 };
 
-/* Add the targets of a job to its group. (fio_targets.c) */
+/* Add the targets of a job to its group. (fio_jobs.c) */
 int fio_map_job(struct fio_map *m, const struct fio_job *j);
 
 /* The file of a path, which is looked at when it is first named. */

@@ -58,12 +58,6 @@ struct combine_host {
 bool combine_host_read(struct combine_host *host, uint32_t number, const struct document *doc);
 void combine_host_free(struct combine_host *host);
 
-/*
- * Sort `n` spans and join those that meet; all that follows `solid_ns` becomes one. Returns how
- * many are left.
- */
-size_t combine_spans_join(struct combine_span *spans, size_t n, uint64_t solid_ns);
-
 /* The sum of their lengths. */
 uint64_t combine_spans_length(const struct combine_span *spans, size_t n);
 
@@ -93,6 +87,20 @@ void combine_share_clock(struct combine_host *hosts, size_t n);
 /* Returns 0 or -ENOMEM. */
 int combine_times(struct combine_times *t, const struct combine_host *hosts, size_t n);
 
+/*
+ * The statistics over the passes that all hosts have done (into `statistics`), which took
+ * `elapsed_ns` together; the times of each pass (into `times`); and lines to be read about hosts
+ * that differ (into `notes`). False: reported.
+ */
+bool combine_passes(const struct combine_host *hosts, size_t n, uint64_t elapsed_ns,
+		    json_t *statistics, json_t *times, json_t *notes);
+
+/* The member "stonewall": passes that all of them have. */
+json_t *combine_stonewall(const struct combine_host *hosts, size_t n);
+
+/* Its lines to be read. */
+void combine_stonewall_text(const json_t *doc, FILE *to);
+
 /* ---- combine_belong.c ---- */
 
 /* Check that these documents are of one run. False: reported. */
@@ -104,18 +112,6 @@ void combine_label(struct combine_host *hosts, size_t n, json_t *notes);
 /* Find what is missing: names go to `missing`, lines about it and about hosts to `notes`. */
 void combine_missing(const struct combine_host *hosts, size_t n, const struct combine_options *o,
 		     json_t *missing, json_t *notes);
-
-/* ---- combine_passes.c ---- */
-
-/*
- * The statistics over the passes that all hosts have done (into `statistics`), which took
- * `elapsed_ns` together; the times of each pass (into `times`); and lines to be read about hosts
- * that differ (into `notes`). False: reported.
- */
-bool combine_passes(const struct combine_host *hosts, size_t n, uint64_t elapsed_ns,
-		    json_t *statistics, json_t *times, json_t *notes);
-
-/* ---- combine_belong.c ---- */
 
 /*
  * The values at which `member` of the documents differs: an array of objects with "name" and
@@ -136,13 +132,5 @@ struct combination {
 	double window_bytes, window_ops; /* while all hosts were transferring, by their means */
 	json_t *missing, *notes, *statistics, *pass_times;
 };
-
-/* ---- combine_passes.c ---- */
-
-/* The member "stonewall": passes that all of them have. */
-json_t *combine_stonewall(const struct combine_host *hosts, size_t n);
-
-/* Its lines to be read. */
-void combine_stonewall_text(const json_t *doc, FILE *to);
 
 #endif

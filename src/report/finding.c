@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Findings of a run about its own numbers; see the header. Called by the run.
+ * Findings of a run about its own numbers, and the table of rules; see the headers. Called by the
+ * run.
  */
 #include "xdd/report/result.h"
 
@@ -12,6 +13,7 @@
 
 #include "report/report_internal.h"
 #include "xdd/base/log.h"
+#include "xdd/report/rule.h"
 
 #define TEXT_BYTES 1024
 
@@ -210,3 +212,10 @@ void findings_free(struct report *r)
 		free((char *)r->findings[i].text);
 	free(r->findings);
 }
+
+/* ---- the table of rules ---- */
+
+#define RULE(id, says, ...) [RULE_##id] = { .sentence = says, __VA_ARGS__ },
+const struct rule rule_table[RULES] = {
+#include "xdd/report/rules.def"
+};

@@ -38,7 +38,8 @@ struct prometheus {
 	enum xdd_status status; /* once it has ended */
 };
 
-void prometheus_label(FILE *f, const char *value)
+/* Write the value of a label, without the quotes around it. */
+static void prometheus_label(FILE *f, const char *value)
 {
 	while (*value) {
 		const size_t n = utf8_length(value);

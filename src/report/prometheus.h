@@ -38,7 +38,4 @@ int prometheus_close(struct prometheus *p, enum xdd_status status);
 /* As prometheus_close(), for a run that does not begin: the file stays as it is. */
 void prometheus_free(struct prometheus *p);
 
-/* Write the value of a label, without the quotes around it. */
-void prometheus_label(FILE *f, const char *value);
-
 #endif

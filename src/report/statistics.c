@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Statistics over passes, -deskew and -stonewall, as text and as objects of a document; see the
- * header. Called by report.c, jsonout.c and combine_passes.c, and by the command for a run of many
+ * header. Called by report.c, jsonout.c and combine_host.c, and by the command for a run of many
  * ranks.
  */
 #include <inttypes.h>
@@ -112,7 +112,7 @@ json_t *jvalue_stonewall(const struct stonewall_result *s)
 
 /*
  * Statistics over passes as an object of the document of -jsonout. Called by jsonout.c and by
- * combine_passes.c.
+ * combine_host.c.
  */
 
 static const char *stats_change_name(enum stats_change change);

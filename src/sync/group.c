@@ -213,7 +213,7 @@ struct group_clock group_clock(const struct group *g)
 	struct group_clock c = g->clock;
 
 	/* Ranks on one machine have one clock. */
-	if (c.bound_ns > GROUP_SAME_CLOCK_NS)
+	if (c.bound_ns > CLOCK_SAME_MACHINE_NS)
 		c.bound_ns += (clock_now_ns() - g->clock_ns) / NS_PER_SEC * DRIFT_NS_PER_SECOND;
 	return c;
 }

@@ -222,9 +222,6 @@ struct group {
 	struct group_log log; /* rank 0; has a lock of its own */
 };
 
-/* The difference between two processes' clocks on one machine: see xdd/sys/clock.h. */
-#define GROUP_SAME_CLOCK_NS 5000
-
 #define GROUP_BALLOT_BYTES 28
 
 /* group_plugin.c: the functions of the plugin, or NULL with one line given to log_error(). */

@@ -289,7 +289,7 @@ static void group_ping(struct group *g)
 		if (!p->done)
 			clock_bounds_init(&p->bounds);
 		if (shares_clock(g, p->rank)) {
-			tell_clock(g, 0, GROUP_SAME_CLOCK_NS);
+			tell_clock(g, 0, CLOCK_SAME_MACHINE_NS);
 		} else if (p->done < GROUP_PINGS) {
 			p->sent_ns = clock_now_ns();
 			if (g->mpi->send(g->world, p->rank, TAG_PING, NULL, 0) < 0)

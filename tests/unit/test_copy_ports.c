@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Data connections of a copy: ports, listening, connecting, and strangers:
- * src/copy/link/data.c, ports.c.
+ * src/copy/link/data.c.
  */
 #include "unit.h"
 

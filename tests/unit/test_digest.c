@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Checksums of end-to-end copies: src/net/digest.c.
+ * Checksums of end-to-end copies: src/net/wire.c.
  */
 #include "unit.h"
 

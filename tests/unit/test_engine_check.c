@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Engines that queue, before a run: what they check, the limits of the machine, and system calls
- * that are forbidden: src/io/engine.c, engine_libaio.c, engine_io_uring.c, uring_check.c.
+ * that are forbidden: src/io/engine.c, engine_libaio.c, engine_io_uring.c.
  */
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of rules, src/report/rule.c: each can be reached, and its sentence and its advice are
- * said.
+ * The table of rules, src/report/finding.c: each can be reached, and its sentence and its advice
+ * are said.
  */
 #include "unit.h"
 

@@ -123,6 +123,9 @@ static inline uint64_t clock_read_tsc(void)
  */
 uint64_t clock_read_slowly(void);
 
+/* The clocks of two processes on one machine differ by no more. */
+#define CLOCK_SAME_MACHINE_NS 5000
+
 /* Nanoseconds since an arbitrary start; never goes backwards. Any thread. */
 static inline uint64_t clock_now_ns(void)
 {

@@ -179,9 +179,6 @@ enum commit_flush {
 	COMMIT_FLUSH_EACH, /* each file and directory needs fsync(2) */
 };
 
-/* Of the file system of an open file or directory. Any thread. */
-enum commit_flush commit_fs_flush(int fd);
-
 /* True if other hosts may have it mounted, as far as its kind tells. Any thread. */
 bool commit_fs_is_shared(int fd);
 

@@ -70,7 +70,8 @@ static bool syncfs_reports(void)
 	       (major > 5 || (major == 5 && minor >= 8));
 }
 
-enum commit_flush commit_fs_flush(int fd)
+/* Of the file system of an open file or directory. Any thread. */
+static enum commit_flush commit_fs_flush(int fd)
 {
 	enum commit_flush flush = kind_of(fd).flush;
 

@@ -100,8 +100,6 @@ struct items {
 
 /* Count an entry that is offered. Returns 0; -ENOSPC: more than the window allows. */
 int items_open(struct items *t, uint32_t cost_bytes);
-/* Its RESULT is sent. */
-void items_close(struct items *t, uint32_t cost_bytes);
 
 /* Returns 0 or -ENOMEM. */
 int items_init(struct items *t);
@@ -166,7 +164,6 @@ void items_await(struct items *t, struct item *i);
 
 /* Remove it from the table, if it is there. */
 void items_remove(struct items *t, struct item *i);
-size_t items_count(struct items *t);
 size_t items_awaited(struct items *t);
 
 /*

@@ -55,7 +55,8 @@ int items_open(struct items *t, uint32_t cost_bytes)
 	return n >= COPY_WINDOW_ENTRIES || bytes >= COPY_WINDOW_BYTES ? -ENOSPC : 0;
 }
 
-void items_close(struct items *t, uint32_t cost_bytes)
+/* Its RESULT is sent. */
+static void items_close(struct items *t, uint32_t cost_bytes)
 {
 	atomic_fetch_sub(&t->open_entries, 1);
 	atomic_fetch_sub(&t->open_bytes, cost_bytes);
@@ -344,7 +345,7 @@ void items_remove(struct items *t, struct item *i)
 	pthread_mutex_unlock(&t->lock);
 }
 
-size_t items_count(struct items *t)
+static size_t items_count(struct items *t)
 {
 	size_t n;
 

@@ -285,7 +285,7 @@ char **ssh_command(struct arena *arena, const struct copy_request *request,
 		   const struct copy_place *place, struct err *why);
 
 /*
- * Programs that have TCP ports of this host, found through /proc. For data.c.
+ * Programs that have TCP ports of this host, found through /proc.
  */
 
 #define PORT_OWNER_SIZE 64
@@ -295,11 +295,5 @@ char **ssh_command(struct arena *arena, const struct copy_request *request,
  * cannot be seen, as with other users' processes. Any thread.
  */
 bool port_owner(uint16_t port, char text[PORT_OWNER_SIZE]);
-
-/*
- * Send SIGTERM to the other xdd processes of this user that listen on `n` ports from `first` on.
- * Returns how many these are. Any thread.
- */
-unsigned ports_end_own(uint16_t first, unsigned n);
 
 #endif
