@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <sys/statvfs.h>
 
-#include "commands/runner.h"
+#include "commands/commands.h"
 #include "xdd/base/err.h"
 #include "xdd/report/result.h"
 

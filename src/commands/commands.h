@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The functions of the commands, for the table in command.c and for tests. Private to src/commands.
+ * The functions of the commands, for the table in command.c and for tests, and those that several
+ * commands share. Private to src/commands.
  */
 #ifndef XDD_COMMANDS_COMMANDS_H
 #define XDD_COMMANDS_COMMANDS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "xdd/base/status.h"
+#include "xdd/plan/plan.h"
+#include "xdd/plan/runs.h"
+#include "xdd/report/report.h"
+#include "xdd/run/run.h"
 
 struct command;
-struct plan;
 struct setting;
 
 /* Exit statuses of xdd compare; the first three are as in diff(1). */
@@ -27,6 +34,69 @@ int run_main(int argc, char **argv);
  * -dryrun: print what is known about the run to standard output; open, create and change nothing.
  */
 enum xdd_status dry_run(const struct plan *plan);
+
+/*
+ * Plans in this process, one after another, with their results as values (xdd/report/report.h).
+ *
+ * A runner belongs to the main thread.
+ */
+
+struct runner {
+	struct signals signals;
+	/*
+	 * Threads of the last run are stuck in the kernel: nothing can be run or freed any more,
+	 * and the process must end by _exit().
+	 */
+	bool stuck;
+};
+
+/*
+ * Start taking the signals that end a run. Returns XDD_OK, or XDD_INIT_FAILED with one line given
+ * to log_error(). Once in a process.
+ */
+enum xdd_status runner_begin(struct runner *r);
+
+/*
+ * Make a plan of `words`, which end with NULL and begin with the name of the program. Returns
+ * XDD_OK and the plan, to be freed by plan_free(), or another status with one line given to
+ * log_error().
+ */
+enum xdd_status runner_plan(const char *const *words, struct plan **plan);
+
+/* As runner_plan(), for the next run of a series: files are as the runs before will leave them. */
+enum xdd_status runner_plan_next(const struct plan_series *series, const char *const *words,
+				 struct plan **plan);
+
+/*
+ * Check a plan and carry it out. Returns the exit status that `xdd` would end with; messages go to
+ * log_error() and its neighbours as they do there.
+ */
+enum xdd_status runner_run(struct runner *r, const struct plan *plan,
+			   const struct report_sink *sink);
+
+/* True if a signal has ended a run, or is to prevent the next one. */
+bool runner_is_canceled(struct runner *r);
+
+/* End the thread that takes signals. Not with `stuck`. */
+void runner_end(struct runner *r);
+
+/*
+ * Messages that are kept in place of being printed, so that a command can say what they are about.
+ * Callers: run.c, sweep_points.c.
+ */
+
+#define CAPTURED_TEXT_SIZE 4096
+
+struct captured {
+	char text[CAPTURED_TEXT_SIZE]; /* lines; ends with a NUL once there is one */
+	size_t size;		       /* 0: none yet */
+};
+
+/* For log_divert(), with a struct captured as its argument: what has no room is left out. */
+void captured_add(void *captured, const char *text, size_t size);
+
+/* A line without the name of the program in front. */
+const char *captured_message(const char *line);
 
 /* Print what `s`, a use of -help, asks for. Returns XDD_OK, or XDD_BAD_ARGUMENT, reported. */
 enum xdd_status help_print(const struct setting *s);

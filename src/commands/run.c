@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The command without a name: run a plan, or several that follow each other. Called by main.
+ * The command without a name: run a plan, or several that follow each other. Called by main; plans
+ * in this process by commands that make measurements of their own.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -11,7 +12,6 @@
 
 #include "commands/commands.h"
 #include "commands/run_ranks.h"
-#include "commands/runner.h"
 #include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
@@ -660,4 +660,84 @@ static enum xdd_status series_run(struct plan_runs *runs)
 	report_runs_free(s.outputs);
 	free(s.foreseen);
 	return status;
+}
+
+/* ---- plans in this process ---- */
+
+void captured_add(void *captured, const char *text, size_t size)
+{
+	struct captured *c = captured;
+	const size_t room = sizeof(c->text) - 1 - c->size;
+
+	if (size > room)
+		size = room;
+	memcpy(c->text + c->size, text, size);
+	c->size += size;
+	c->text[c->size] = '\0';
+}
+
+const char *captured_message(const char *line)
+{
+	static const char prefix[] = "xdd: ";
+	const size_t length = sizeof(prefix) - 1;
+
+	return strncmp(line, prefix, length) == 0 ? line + length : line;
+}
+
+enum xdd_status runner_begin(struct runner *r)
+{
+	*r = (struct runner){ .stuck = false };
+	return run_take_signals(&r->signals);
+}
+
+enum xdd_status runner_plan_next(const struct plan_series *series, const char *const *words,
+				 struct plan **plan)
+{
+	enum xdd_status status;
+	int n = 0;
+
+	while (words[n])
+		n++;
+	/* The words are not changed; argv of main() is non-const for historical reasons. */
+	status = plan_series_build(series, n, (char **)(uintptr_t)words, plan);
+	if (!status)
+		return XDD_OK;
+	plan_free(*plan);
+	*plan = NULL;
+	return status;
+}
+
+enum xdd_status runner_plan(const char *const *words, struct plan **plan)
+{
+	return runner_plan_next(NULL, words, plan);
+}
+
+enum xdd_status runner_run(struct runner *r, const struct plan *plan,
+			   const struct report_sink *sink)
+{
+	struct report *report;
+	struct globaltime_client *clock = NULL;
+	enum xdd_status status = run_check(plan);
+
+	if (!status)
+		status = timebase_open(plan, &r->signals.before, &clock);
+	if (!status)
+		status = report_open_sink(plan, sink, &report);
+	if (!status) {
+		status = run_execute(plan, report, &r->signals, clock, NULL, &r->stuck);
+		report_close(report);
+	}
+	if (!r->stuck)
+		globaltime_end(clock);
+	return status;
+}
+
+bool runner_is_canceled(struct runner *r)
+{
+	return signals_taken(&r->signals) != 0;
+}
+
+void runner_end(struct runner *r)
+{
+	signals_end(&r->signals);
 }

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "commands/commands.h"
-#include "commands/runner.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/output.h"

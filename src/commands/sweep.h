@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "commands/runner.h"
+#include "commands/commands.h"
 #include "xdd/base/file.h"
 #include "xdd/base/journal.h"
 #include "xdd/plan/runs.h"

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "commands/commands.h"
-#include "commands/runner.h"
 #include "commands/sweep.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"

@@ -26,7 +26,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "plan/foreign_fit.h"
+#include "plan/foreign_answer.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/plan/foreign.h"

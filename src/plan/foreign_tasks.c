@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "plan/fio.h"
-#include "plan/foreign_fit.h"
+#include "plan/foreign_answer.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/foreign.h"
 #include "xdd/plan/option.h"

@@ -4,7 +4,7 @@
  * several runs that follow each other. report_check() is called by main, the others by
  * report_open() and by commands with outputs of their own as well.
  */
-#include "report/check.h"
+#include "report/report_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,14 +15,29 @@
 
 #include "report/jsonout.h"
 #include "report/latency.h"
-#include "report/prometheus.h"
-#include "report/report_internal.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/plan/stonewall_record.h"
 #include "xdd/report/heartbeat.h"
 #include "xdd/report/report.h"
+
+/* An output of a plan. */
+struct output_name {
+	const char *option; /* without its dash; NULL: a standard stream */
+	const char *path;   /* owned by `made` where that is not NULL; NULL: standard output */
+	char *made;
+	bool replaced;	      /* by a new file */
+	bool emptied;	      /* by the run, which has the file afresh */
+	struct outfile_id id; /* must differ from the ids of other outputs */
+	/* must not be a target: `id`, or what the stream is redirected to */
+	struct outfile_id file;
+};
+
+struct output_list {
+	struct output_name *names;
+	size_t n;
+};
 
 /*
  * No output replaces, or is added to, a file that the same command reads.

@@ -4,7 +4,7 @@
  * leave its cell empty.
  *
  * Private to src/report. A table belongs to one thread. Where memory is short, cells are lost, and
- * csv_write() says so.
+ * writing says so.
  */
 #ifndef XDD_REPORT_CSV_H
 #define XDD_REPORT_CSV_H
@@ -23,24 +23,12 @@ struct csv_table;
 struct csv_table *csv_new(void);
 void csv_free(struct csv_table *t);
 
-/*
- * Begin the columns of the rows that follow, which csv_column() names in order. A name that another
- * kind of rows has is one column of both.
- */
+/* Begin the columns of another kind of rows. */
 void csv_kind(struct csv_table *t);
-void csv_column(struct csv_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Begin a row, whose cells follow in the order of the columns of its kind. */
-void csv_row(struct csv_table *t);
-void csv_text(struct csv_table *t, const char *text);
-void csv_cell(struct csv_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void csv_count(struct csv_table *t, uint64_t n);
-void csv_real(struct csv_table *t, double x); /* csvtext_number(); empty where it is not finite */
-
-/* Write the line of names, the rows, or both. Returns 0, -ENOMEM or -EIO. */
+/* Write the line of names, or the rows. Returns 0, -ENOMEM or -EIO. */
 int csv_write_names(FILE *f, const struct csv_table *t);
 int csv_write_rows(FILE *f, const struct csv_table *t);
-int csv_write(FILE *f, const struct csv_table *t);
 
 /* ---- results of runs ---- */
 
@@ -64,10 +52,5 @@ void csv_results(struct csv_table *t, const struct column_list *list, const stru
  * before the target's name. `target` is a number, or DOCUMENT_ALL.
  */
 json_t *csv_identity(const json_t *root, const char *host, int64_t target);
-
-/* ---- sweep_csv.c: points of sweeps and curves ---- */
-
-/* Columns and rows of the points of a sweep, or of the loads of a curve; the name comes first. */
-void csv_sweep(struct csv_table *t, const struct document *d);
 
 #endif

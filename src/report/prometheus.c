@@ -6,7 +6,7 @@
  * of figure_rows[] that QThreads count is a counter of the same name, in the base units of
  * OpenMetrics.
  */
-#include "report/prometheus.h"
+#include "report/report_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/check.h"
 #include "report/info.h"
 #include "report/latency.h"
 #include "report/report_internal.h"

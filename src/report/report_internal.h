@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parts of a report that its files share: the outputs, the lines on their way to them, and CSV
- * files.
+ * The parts of a report that its files share: the outputs and their checks, the lines on their way
+ * to them, and CSV files.
  *
  * Functions belong to the thread that has the report, unless stated.
  */
@@ -9,23 +9,24 @@
 #define XDD_REPORT_REPORT_INTERNAL_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "report/jsonout.h"
 #include "report/latency.h"
 #include "report/person.h"
-#include "report/prometheus.h"
 #include "report/screen.h"
 #include "xdd/base/memory.h"
+#include "xdd/base/status.h"
+#include "xdd/plan/plan.h"
 #include "xdd/report/column.h"
 #include "xdd/report/report.h"
 #include "xdd/report/result.h"
 
 /*
  * CSV files: their header line, and whether a file that is there already goes on with it.
- *
- * Private to src/report.
  */
 
 enum csv_start {
@@ -171,5 +172,59 @@ void report_latency_text(struct report *r);
  * succeeded.
  */
 void extremes_write(struct report *r, const struct result *result);
+
+/*
+ * -intervals prometheus: the counts of a run so far as OpenMetrics text, in a file that is replaced
+ * after each interval. (prometheus.c)
+ */
+
+struct prometheus;
+
+/* False: the path is of a stream, device or pipe, which cannot be replaced as a whole. */
+bool prometheus_accepts(const char *path);
+
+/* Write the file with nothing done yet. Returns 0 with `*out`, or -errno. */
+int prometheus_open(struct prometheus **out, const struct plan *plan, uint64_t started_ns);
+
+/*
+ * Add an interval of a target; after the interval of all targets, or of the only one, the file is
+ * replaced. An error is kept for prometheus_close(), and the next interval tries again.
+ */
+void prometheus_interval(struct prometheus *p, const struct interval_result *i);
+
+/*
+ * Write the last state, with the exit status of the run. Returns 0, or the first -errno. Accepts
+ * NULL.
+ */
+int prometheus_close(struct prometheus *p, enum xdd_status status);
+
+/* As prometheus_close(), for a run that does not begin: the file stays as it is. */
+void prometheus_free(struct prometheus *p);
+
+/*
+ * Checks that report_check() makes before a run, and report_open() again when it opens the files.
+ * Each returns XDD_OK, or a status with one line given to log_error().
+ */
+
+/* The columns of -outputformat, or the default ones; to be freed by column_list_free(). */
+enum xdd_status report_columns(const struct plan *plan, struct column_list *list);
+
+/*
+ * As report_columns(), for CSV files, which by default have columns that identify the run as well.
+ */
+enum xdd_status report_csv_columns(const struct plan *plan, struct column_list *list);
+
+/*
+ * Check whether CSV file `path` of -`option` may be continued with lines under `header` (`len`
+ * bytes), and whether that line has to be written first.
+ */
+enum xdd_status report_csv_start(const char *option, const char *path, const char *header,
+				 size_t len, bool *write_header);
+
+/* As report_csv_start(), for the file of -latency output, which has another header line. */
+enum xdd_status report_latency_start(const struct plan *plan, bool *write_header);
+
+/* As report_latency_start(), for the file of -intervals output. */
+enum xdd_status report_series_start(const struct plan *plan, bool *write_header);
 
 #endif

@@ -19,7 +19,6 @@
 #include "run/issue/order.h"
 #include "run/issue/trace.h"
 #include "run/meter/meter.h"
-#include "run/meter/results.h"
 #include "run/meter/sample.h"
 #include "run/placement.h"
 #include "run/progress/heartbeat.h"

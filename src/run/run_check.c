@@ -3,8 +3,6 @@
  * Checks of a plan against the machine, before anything is opened. Called by main, and by run.c
  * for refusals.
  */
-#include "run/run_check.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/magic.h>
@@ -12,6 +10,7 @@
 #include <sys/vfs.h>
 
 #include "run/endtoend/endtoend.h"
+#include "run/run_state.h"
 #include "run/target/target_file_ops.h"
 #include "xdd/base/err.h"
 #include "xdd/base/file.h"

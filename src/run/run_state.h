@@ -13,13 +13,11 @@
 #include "run/coord/pace.h"
 #include "run/endtoend/endtoend.h"
 #include "run/meter/meter.h"
-#include "run/meter/results.h"
 #include "run/placement.h"
 #include "run/progress/heartbeat.h"
 #include "run/progress/intervals.h"
 #include "run/progress/sampler.h"
 #include "run/target/data.h"
-#include "run/timerinfo.h"
 #include "xdd/io/guard.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
@@ -43,6 +41,13 @@ struct manager_state {
 	bool stuck;	    /* QThreads are stuck in the kernel */
 	bool released;	    /* the first pass has begun */
 	bool output_failed; /* an output is incomplete */
+};
+
+/* Cost of the clock and of time stamps on this machine, for -timerinfo. */
+struct timer_info {
+	uint64_t resolution_ns; /* the least difference seen between two readings */
+	double reading_ns;	/* one call of clock_now_ns() */
+	double stamp_ns;	/* one entry of a time stamp, beside the readings */
 };
 
 struct run {
@@ -126,5 +131,8 @@ bool run_stop(struct run *run, enum stop_reason reason, int detail);
  * the run; accepts targets that are not end-to-end.
  */
 void run_explain(struct target *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Report a device that must not be written to. Returns the exit status for it. */
+enum xdd_status run_refuse(const struct guard_refusal *r);
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "run/meter/meter.h"
-#include "run/meter/results.h"
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"

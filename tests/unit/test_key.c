@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading the key: src/net/key.c.
+ * Reading the key: src/net/tls.c.
  */
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Plans in one process, one after another: src/commands/runner.c and the sink of a report.
+ * Plans in one process, one after another: src/commands/run.c and the sink of a report.
  */
 #include "unit.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "commands/runner.h"
+#include "commands/commands.h"
 #include "leftovers.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"

@@ -9,7 +9,7 @@
 
 #include "unit.h"
 
-#include "run/meter/results.h"
+#include "run/meter/meter.h"
 #include "run/results/global_clock.h"
 #include "run/run_state.h"
 #include "xdd/base/units.h"

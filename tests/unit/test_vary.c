@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lists and ranges of values, and the points that they make: src/plan/vary.c, vary_list.c.
+ * Lists and ranges of values, and the points that they make: src/plan/vary.c.
  */
 #include "unit.h"
 

@@ -131,12 +131,8 @@ struct sweep_steadiness sweep_steady(const struct sweep_point *p);
 /* The change of its mean response time over the rounds that have one. */
 struct stats_drift sweep_response_drift(const struct sweep_point *p);
 
-/* ---- sweep_files.c ---- */
-
 /* The findings of all rounds of a point: a bit for each rule. */
 unsigned sweep_findings(const struct sweep_point *p);
-
-/* ---- sweep_run.c ---- */
 
 /*
  * A journal is a header line and a line for each round, each after its CRC-32C. The header names
@@ -174,12 +170,10 @@ struct sweep_journal_lines {
  */
 int sweep_journal_line(void *lines, const uint8_t *data, size_t size, size_t *used);
 
-/* ---- sweep_files.c ---- */
-
 /* The document: `plan` is the plan of a point, for the environment. */
 int sweep_write_json(FILE *f, const struct sweep_results *r, const struct plan *plan, int status);
 
-/* ---- sweep_csv.c ---- */
+/* ---- csv.c ---- */
 
 /* A header line and a line for each point. */
 int sweep_write_csv(FILE *f, const struct sweep_results *r);
@@ -305,7 +299,7 @@ bool curve_goal_next(struct curve *c, const struct sweep_results *r, double *sha
  */
 const struct curve_load *curve_goal_side(const struct curve *c, bool holds);
 
-/* ---- sweep_csv.c ---- */
+/* ---- csv.c ---- */
 
 /* A header line and a line for each load. Returns 0 or -errno. */
 int curve_write_csv(FILE *f, const struct sweep_results *r);

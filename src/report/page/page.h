@@ -68,8 +68,6 @@ void page_section_end(struct page *p);
 /* A paragraph that names what the document lacks, and the option that adds it. */
 void page_missing(struct page *p, const char *what, const char *option);
 
-/* ---- page_table.c ---- */
-
 /*
  * A table in a box of its own, in which it scrolls. `heads` ends with NULL. Rows begin with a head;
  * page_cell() adds a text, page_number() a figure. The head of a column of texts begins with
@@ -85,11 +83,6 @@ void page_cell(struct page *p, const char *text);
 void page_number(struct page *p, const char *text);
 void page_row_end(struct page *p);
 void page_table_end(struct page *p, size_t left_out);
-
-/* The rules of style that fold tables. */
-void page_write_fold_style(FILE *f);
-
-/* ---- page.c ---- */
 
 /*
  * A figure: plots, and a table with the same values. page_plot() adds a plot here; it may get its

@@ -200,7 +200,7 @@ bool plots_replace(const struct plots *plots, const char *directory, const char 
  */
 int plots_save(const struct plots *plots, const char *directory);
 
-/* ---- plot_scale.c ---- */
+/* ---- scales ---- */
 
 /* A value with its unit, for a reader. */
 const char *plot_value_text(double value, enum plot_unit unit, char buf[PLOT_LABEL_SIZE]);

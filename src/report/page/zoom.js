@@ -8,7 +8,7 @@
 "use strict";
 (() => {
 	const NS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
-	// As in plot_scale.c and plot_svg.c.
+	// As in plot.c and plot_svg.c.
 	const TIC_WIDTH = 44, LETTER = 7.2;
 	// The shortest range is a hundredth of the whole time. A drag that is shorter than DRAG is a click.
 	const SHARE = 100, DRAG = 4;

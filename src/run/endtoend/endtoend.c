@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "run/coord/gate.h"
-#include "run/meter/results.h"
+#include "run/meter/meter.h"
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "run/meter/meter.h"
-#include "run/meter/results.h"
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "run/endtoend/endtoend.h"
-#include "run/meter/results.h"
+#include "run/meter/meter.h"
 #include "run/progress/ranks.h"
 #include "run/run_state.h"
 #include "xdd/base/log.h"

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "run/meter/results.h"
+#include "run/meter/meter.h"
 #include "run/results/crosscheck.h"
 #include "run/results/global_clock.h"
 #include "run/results/sums.h"

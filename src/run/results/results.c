@@ -4,7 +4,7 @@
  * keeps the sums, and lets the next pass begin. It sees pass_result values only; when the run stops
  * it waits a bounded time for what is outstanding and reports without what never comes.
  */
-#include "run/meter/results.h"
+#include "run/meter/meter.h"
 
 #include <errno.h>
 #include <inttypes.h>

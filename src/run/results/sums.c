@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "run/coord/pace.h"
-#include "run/meter/results.h"
+#include "run/meter/meter.h"
 #include "run/results/manager.h"
 #include "run/run_state.h"
 #include "run/target.h"

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "run/meter/meter.h"
-#include "run/meter/results.h"
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
