@@ -103,6 +103,15 @@ class _Instance:
         with open(os.path.join(self.path, name), "w", encoding="ascii") as file:
             file.write(text)
 
+    def own_pid(self):
+        """The number of this process in traces: in a PID namespace, os.getpid() is another one."""
+        self.write("tracing_on", "1")
+        self.write("trace_marker", "own_pid")
+        self.write("tracing_on", "0")
+        pid = next(re.search(r"-(\d+) ", line).group(1) for line in self.lines() if line.endswith(": own_pid\n"))
+        self.write("trace", "\n")
+        return pid
+
     def event(self, name, condition):
         self.write("events/%s/filter" % name, condition)
         self.write("events/%s/enable" % name, "1")
@@ -158,7 +167,7 @@ class _TracedSyscalls(_Traced):
         numbers = " || ".join("id == %d" % n for n in _NUMBERS[os.uname().machine])
         # The processes that this one starts are followed; it makes no such calls itself.
         self.instance.write("options/event-fork", "1")
-        self.instance.write("set_event_pid", str(os.getpid()))
+        self.instance.write("set_event_pid", self.instance.own_pid())
         self.instance.event("raw_syscalls/sys_enter", numbers)
         self.instance.event("raw_syscalls/sys_exit", numbers)
 
