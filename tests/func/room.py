@@ -84,8 +84,18 @@ def test_short_file():
     done("what another target writes", pair + ["-numreqs", 16])
     done("another target makes it long enough", pair + "-numreqs target 0 16 -numreqs target 1 17 -pretruncate target 0 68k".split())
     os.truncate(file, 64 * KIB)
-    done("another target reads and writes", ["-targets", 2, file, file, *"-reqsize 4 -op target 0 read -rwratio target 1 50 -numreqs 20".split(),
-                                             *"-pretruncate target 1 80k -startdelay target 0 0.3".split()])
+    for reads, mixed in ((0, 1), (1, 0)):
+        os.truncate(file, 64 * KIB)
+        done("target %d reads and writes, target %d reads" % (mixed, reads),
+             ["-targets", 2, file, file, *"-reqsize 4 -numreqs 20 -op target".split(), reads, "read", "-rwratio", "target", mixed, 50,
+              "-pretruncate", "target", mixed, "80k", "-startdelay", "target", reads, 0.3])
+    os.truncate(file, 64 * KIB)
+    other = t.make_file("other", 128 * KIB)
+    refused("another target reads and writes another file",
+            ["-targets", 2, file, other, *"-reqsize 4 -numreqs 20 -op target 0 read -rwratio target 1 50".split()],
+            SHORT % (file, "80 KiB", "64 KiB"), file, other)
+    refused("another target reads the file", ["-targets", 2, file, file, *"-op read -reqsize 4 -numreqs 20".split()],
+            SHORT % (file, "80 KiB", "64 KiB"), file)
 
 
 def test_random():
