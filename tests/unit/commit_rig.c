@@ -17,6 +17,7 @@ char order[1 << 18];
 static size_t n_order;
 _Atomic int syncfs_error, fsync_error, fdatasync_error, rename_error, close_error;
 _Atomic unsigned flush_delay_us;
+void (*_Atomic on_fsync)(void);
 _Atomic unsigned n_close;
 
 void note(char letter)
@@ -61,6 +62,8 @@ int fsync(int fd)
 	if (fstat(fd, &st))
 		return -1;
 	note(S_ISDIR(st.st_mode) ? 'd' : 'f');
+	if (!S_ISDIR(st.st_mode) && on_fsync)
+		on_fsync();
 	if (!fsync_error)
 		return 0;
 	errno = fsync_error;
@@ -166,6 +169,7 @@ int set_up(void **state)
 	magic = EXT4;
 	syncfs_error = fsync_error = fdatasync_error = rename_error = close_error = 0;
 	flush_delay_us = 0;
+	on_fsync = NULL;
 	n_done = 0;
 	forget_calls();
 	memset(done_err, 0, sizeof(done_err));

@@ -6,6 +6,8 @@
 
 #include <sys/xattr.h>
 
+#include "copy/destination/commit_state.h"
+
 /* ---- tests ---- */
 
 /*
@@ -446,6 +448,36 @@ FIXTURE_TEST(test_bound)
 	end();
 	assert_int_equal(count(false), MAX_FILES);
 	assert_order();
+}
+
+static size_t most_pending;
+
+static void note_pending(void)
+{
+	pthread_mutex_lock(&commit->lock);
+	if (commit->pending.n > most_pending)
+		most_pending = commit->pending.n;
+	pthread_mutex_unlock(&commit->lock);
+	usleep(100);
+}
+
+/* Where each file is flushed, few are open at a time. */
+FIXTURE_TEST(test_bound_each)
+{
+	char name[32];
+
+	magic = FUSE;
+	begin();
+	on_fsync = note_pending;
+	most_pending = 0;
+	for (unsigned i = 0; i < 4 * COMMIT_ROOM_FILES_EACH; i++) {
+		snprintf(name, sizeof(name), "f%u", i);
+		put(name, i);
+	}
+	commit_drain(commit);
+	end();
+	assert_int_equal(n_done, 4 * COMMIT_ROOM_FILES_EACH);
+	assert_true(most_pending <= COMMIT_ROOM_FILES_EACH);
 }
 
 static void *put_a_quarter(void *arg)

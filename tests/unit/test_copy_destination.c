@@ -334,6 +334,27 @@ TEST(test_names)
 		rig_close(&r);
 	}
 
+	/* Slashes at the end ask for a directory. */
+	rig_open(&r, "new//");
+	r.top_names[0] = "a";
+	rig_start(&r);
+	a = rig_file(&r, "a", 1);
+	rig_end(&r);
+	rig_until_want(&r, a, COPY_SEND);
+	rig_bundle(&r, a, 0, "x", 1);
+	rig_until_result(&r, a, COPY_DONE);
+	assert_int_equal(rig_finish(&r), XDD_OK);
+	rig_assert_contents(&r, "new/a", "x", 1);
+	rig_close(&r);
+	rig_open(&r, "file");
+	rig_write(&r, "file", "x", 1);
+	strcat(r.path, "/");
+	rig_start(&r);
+	rig_file(&r, "a", 1);
+	rig_end(&r);
+	assert_int_equal(rig_refused(&r, "is not a directory"), COPY_NO_DESTINATION);
+	rig_close(&r);
+
 	rig_open(&r, "new");
 	r.settings.into = true;
 	rig_start(&r);

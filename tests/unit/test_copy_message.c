@@ -847,12 +847,14 @@ TEST(test_failure_path)
 	path[COPY_MAX_PATH_BYTES - 2] = 'e';
 	copy_failure_path(&b, path);
 	assert_string_equal(b.path, path);
-	memset(path, 'p', sizeof(path) - 1);
-	path[sizeof(path) - 2] = 'e';
-	copy_failure_path(&b, path);
-	assert_int_equal(strlen(b.path), COPY_MAX_PATH_BYTES - 1);
-	assert_memory_equal(b.path, "...pp", 5);
-	assert_int_equal(b.path[COPY_MAX_PATH_BYTES - 2], 'e');
+	for (size_t n = COPY_MAX_PATH_BYTES; n < sizeof(path); n++) {
+		memset(path, 'p', n);
+		memcpy(path + n - 2, "qe", 3);
+		copy_failure_path(&b, path);
+		assert_int_equal(strnlen(b.path, sizeof(b.path)), COPY_MAX_PATH_BYTES - 1);
+		assert_memory_equal(b.path, "...pp", 5);
+		assert_string_equal(b.path + COPY_MAX_PATH_BYTES - 4, "pqe");
+	}
 }
 
 static size_t repeat_counts(const uint8_t *in, size_t length, uint8_t *out)

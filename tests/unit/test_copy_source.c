@@ -205,6 +205,15 @@ static void offer_huge(struct rig *r)
 
 TEST(test_bad_results)
 {
+	static const struct {
+		bool verify, dry_run;
+		enum copy_outcome outcome;
+	} wrong[] = {
+		{ false, false, COPY_EQUAL }, { false, false, COPY_DIFFERS },
+		{ false, false, COPY_WOULD }, { true, false, COPY_DONE },
+		{ true, false, COPY_WOULD },  { false, true, COPY_DONE },
+		{ false, true, COPY_EQUAL },  { false, true, COPY_DIFFERS },
+	};
 	struct rig r;
 
 	/* Of one that is still being sent. */
@@ -213,14 +222,39 @@ TEST(test_bad_results)
 	rig_result(&r, 1, COPY_DONE);
 	refused(&r, "result that is not valid for entry 1");
 
-	/* Those of -k and -n. */
-	for (int outcome = COPY_EQUAL; outcome <= COPY_WOULD; outcome++) {
-		if (outcome == COPY_LOST)
-			continue;
-		start_offered(&r);
-		rig_result(&r, 1, outcome);
+	/* Those of a copy, of -k and of -n. */
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		open_rig(&r, both);
+		r.settings.verify = wrong[i].verify;
+		r.settings.dry_run = wrong[i].dry_run;
+		rig_start(&r);
+		rig_offers(&r);
+		rig_result(&r, 1, wrong[i].outcome);
 		refused(&r, "result that is not valid for entry 1");
 	}
+}
+
+/* -k and -n have outcomes of their own. */
+TEST(test_other_results)
+{
+	struct rig r;
+
+	open_rig(&r, both);
+	r.settings.verify = true;
+	rig_start(&r);
+	rig_offers(&r);
+	rig_result(&r, 1, COPY_EQUAL);
+	rig_result(&r, 2, COPY_DIFFERS);
+	rig_finish(&r, 0, 0);
+	assert_int_equal(rig_end(&r), 0);
+	open_rig(&r, both);
+	r.settings.dry_run = true;
+	rig_start(&r);
+	rig_offers(&r);
+	rig_result(&r, 1, COPY_WOULD);
+	rig_result(&r, 2, COPY_SAME);
+	rig_finish(&r, 0, 0);
+	assert_int_equal(rig_end(&r), 0);
 }
 
 /* ---- files that fail ---- */
@@ -292,6 +326,74 @@ TEST(test_changed)
 		if (!strstr(r.failure, "while it was copied"))
 			fail_msg("%d: %s", how, r.failure);
 	}
+}
+
+/* ---- young files: the source waits ---- */
+
+static struct rig *waited; /* of the test that follows the waits; NULL: none does */
+static unsigned waits;
+static unsigned touches; /* the file is touched in so many waits */
+static unsigned changes; /* and changed in this one; 0: in none */
+static int writer;	 /* keeps the file open for writing, until nothing more happens to it */
+
+static void during_wait(void)
+{
+	waits++;
+	if (waits <= touches) {
+		assert_int_equal(fchmodat(waited->dir_fd, "small", 0600 + waits % 2, 0), 0);
+	} else if (waits == changes) {
+		assert_int_equal(pwrite(writer, "x", 1, SMALL_BYTES), 1);
+	} else if (!changes && writer >= 0) {
+		close(writer);
+		writer = -1;
+	}
+}
+
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+	if (waited)
+		during_wait();
+	return clock_nanosleep(CLOCK_REALTIME, 0, time, left);
+}
+
+static void start_waiting(struct rig *r, unsigned n, unsigned change)
+{
+	start_offered(r);
+	writer = openat(r->dir_fd, "small", O_WRONLY | O_CLOEXEC);
+	assert_true(writer >= 0);
+	waits = 0;
+	touches = n;
+	changes = change;
+	waited = r;
+	want_contents(r, 1);
+}
+
+/* One that changes fails at once; one that is touched is looked at again, but not for ever. */
+TEST(test_changed_while_waiting)
+{
+	static const unsigned fails[][3] = { { 0, 1, 1 }, { 0, 3, 3 }, { 2, 3, 3 }, { 5, 0, 4 } };
+	struct rig r;
+
+	for (size_t i = 0; i < sizeof(fails) / sizeof(fails[0]); i++) {
+		start_waiting(&r, fails[i][0], fails[i][1]);
+		assert_int_equal(rig_record(&r, 1).status, COPY_FAILED);
+		waited = NULL;
+		assert_int_equal(waits, fails[i][2]);
+		close(writer);
+		rig_result(&r, 1, COPY_LOST);
+		rig_result(&r, 2, COPY_SAME);
+		rig_finish(&r, 0, 0);
+		assert_int_equal(rig_end(&r), COPY_FAILED);
+		assert_string_equal(r.failure, "small: changed while it was copied");
+	}
+	start_waiting(&r, 3, 0);
+	check_small(&r, 1, 1);
+	waited = NULL;
+	assert_true(waits > 3);
+	rig_result(&r, 1, COPY_DONE);
+	rig_result(&r, 2, COPY_SAME);
+	rig_finish(&r, 1, SMALL_BYTES);
+	assert_int_equal(rig_end(&r), 0);
 }
 
 /* Attributes that change leave the contents alone. */

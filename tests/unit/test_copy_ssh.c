@@ -142,6 +142,8 @@ TEST(test_failures)
 	fails("exec head -c 100000 /dev/zero", COPY_BAD_VERSION,
 	      "output that is not xdd's, which is no text");
 	fails("echo '" BANNER " 8'; exit 0", COPY_SSH_ENDED, "connection");
+	fails("exec 0<&-; echo '" BANNER " 8'; exec sleep 100", COPY_SSH_ENDED,
+	      "the connection was lost (Connection reset by peer)");
 	fails("echo '" BANNER " 8'; head -c 200 /dev/zero; exec cat >/dev/null", COPY_FAILED,
 	      "no message of xdd");
 }
