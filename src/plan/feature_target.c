@@ -614,10 +614,9 @@ static enum xdd_status apply_dropcache(const struct setting *s, void *dst)
 {
 	struct target_plan *t = dst;
 
+	t->drop_cache = true;
 	if (s->n_args)
 		t->drop_system_cache = true;
-	else
-		t->drop_cache = true;
 	return XDD_OK;
 }
 
@@ -672,7 +671,8 @@ static const struct option rows[] = {
 	  .detail =
 		  "Dirty pages are written back first; the time this takes counts in no rate. "
 		  "Pages that another program has mapped or locked stay, with a warning. With the "
-		  "word system all caches of the machine are emptied, other programs' too, through "
+		  "word system all caches of the machine are emptied first, other programs' too, "
+		  "through "
 		  "/proc/sys/vm/drop_caches; that needs the right to write there." },
 	{ .name = "dio",
 	  .aliases = "directio",
