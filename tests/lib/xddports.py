@@ -7,9 +7,9 @@ import socket
 import threading
 
 # Below the range that the kernel takes ports of outgoing connections from.
-LOWEST_PORT, HIGHEST_PORT = 20000, 32000
-# Each process draws from a range of its own, of so many ports.
-RANGE = 200
+LOWEST_PORT, HIGHEST_PORT = 12000, 32000
+# Each process draws from a range of its own, of so many ports: 200 processes, of several suites side by side.
+RANGE = 100
 _drawing = threading.Lock()
 _range = None       # a socket whose name reserves the range, and the first port of it
 _last_range = None  # the one before: a thread may be about to listen on a port that it drew there
