@@ -216,8 +216,12 @@ def test_small():
     run = t.xdd("-op", "read", "-targets", 3, *files[:3], "-reqsize", 64, "-mbytes", 1)
     t.ok("page cache before" not in run.err, "three of them are a trial", run)
     run = t.xdd("-op", "write", *words)
-    t.ok(re.search(m.warning("20 targets, of which .*/small.0 is one", r"\d+ % of what was written, [\d.]+ MB, was still in memory"),
-                   run.err), "20 files of 1 MiB written to memory", run)
+    if xddsys.is_overlay(t.tmp()):
+        t.skip("20 files of 1 MiB written to memory", "overlayfs does not say what is dirty")
+    else:
+        written = m.warning("20 targets, of which .*/small.0 is one",
+                            r"\d+ % of what was written, [\d.]+ MB, was still in memory")
+        t.ok(re.search(written, run.err), "20 files of 1 MiB written to memory", run)
     sparse = [xddsys.sparse_file("sparse.%d" % i, MIB) for i in range(20)]
     run = t.xdd("-op", "read", "-targets", len(sparse), *sparse, "-reqsize", 64, "-mbytes", 1)
     t.ok(re.search(m.warning("20 targets, of which .*/sparse.0 is one", "100 % of what was read was never written"), run.err),

@@ -75,18 +75,18 @@ def script(name, text):
     return path
 
 
-def slow_ssh(server, host, seconds):
-    """A command in place of ssh that is slow for a host, which is 127.0.0.9."""
+def slow_ssh(server, address, seconds):
+    """A command in place of ssh that is slow for a host."""
     return script("slow-ssh", """
 slow=0
 for word do
 	shift
-	[ "$word" = %s ] && slow=%d word=127.0.0.9
+	[ "$word" = %s ] && slow=%d
 	set -- "$@" "$word"
 done
 sleep "$slow"
 exec %s "$@"
-""" % (host, seconds, server.ssh))
+""" % (address, seconds, server.ssh))
 
 
 class Started:

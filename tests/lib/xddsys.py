@@ -161,6 +161,11 @@ def is_memory(path):
     return t.command(["stat", "-f", "-c", "%T", path]).out.strip() in ("tmpfs", "ramfs")
 
 
+def is_overlay(path):
+    """Return true if that path is on overlayfs, as in a container: the pages of its files are those of other files."""
+    return t.command(["stat", "-f", "-c", "%T", path]).out.strip() == "overlayfs"
+
+
 def _memory_directory():
     """A directory for files in memory, or None: /dev/shm without a mount of its own, as in a chroot, is a part of /dev."""
     path = os.path.realpath("/dev/shm")
