@@ -240,6 +240,16 @@ static int init_sync(struct session *s)
 	return s->wake_fd < 0 ? -errno : 0;
 }
 
+struct connection_options session_sockets(const struct endtoend_options *o)
+{
+	return (struct connection_options){
+		.timeout_ns = o->timeout_ns,
+		.congestion = o->congestion,
+		.send_buffer_bytes = o->send_buffer_bytes,
+		.receive_buffer_bytes = o->receive_buffer_bytes,
+	};
+}
+
 struct session *session_new(const struct session_params *params)
 {
 	const struct endtoend_options *o = params->options;
@@ -256,12 +266,7 @@ struct session *session_new(const struct session_params *params)
 	s->alive_ns = ns_earlier(SESSION_ALIVE_NS, s->timeout_ns / 4);
 	s->grace_ns = ns_earlier(SESSION_GRACE_NS, s->timeout_ns);
 	snprintf(s->time_text, sizeof(s->time_text), "%g s", (double)s->timeout_ns / NS_PER_SEC);
-	s->socket = (struct connection_options){
-		.timeout_ns = o->timeout_ns,
-		.congestion = o->congestion,
-		.send_buffer_bytes = o->send_buffer_bytes,
-		.receive_buffer_bytes = o->receive_buffer_bytes,
-	};
+	s->socket = session_sockets(o);
 	s->state = SESSION_NEW;
 	s->body = malloc(WIRE_MAX_BODY_BYTES);
 	if (init_sync(s) < 0 || !s->body || stop_on_request(params->stop, session_cancel, s) < 0) {

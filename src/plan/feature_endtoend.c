@@ -265,24 +265,12 @@ static enum xdd_status begin(struct plan *plan)
 	return endtoend_check_named(plan);
 }
 
-/* True if suboption `sub`, or option `name` where it is NULL, is given. */
-static bool is_given(const struct plan *plan, const char *name, const char *sub)
-{
-	for (size_t i = 0; i < plan->n_settings; i++) {
-		const struct setting *s = &plan->settings[i];
-
-		if (strcmp(s->opt->name, name) == 0 &&
-		    (!sub || (s->sub && strcmp(s->sub->name, sub) == 0)))
-			return true;
-	}
-	return false;
-}
-
 /* A source has the data of its file: without a pattern there is nothing that they could be. */
 static enum xdd_status check_pattern(const struct plan *plan, const struct target_plan *t)
 {
 	if (t->endtoend.role != E2E_SOURCE || t->verify != VERIFY_CONTENTS ||
-	    t->kind == TARGET_NULL || is_given(plan, "datapattern", NULL))
+	    t->kind == TARGET_NULL ||
+	    settings_have(plan->settings, plan->n_settings, "datapattern", NULL))
 		return XDD_OK;
 	return plan_refuse(t, "-verify contents: the source of an end-to-end copy has the data of "
 			      "its file; name their pattern (-datapattern), or leave it out: the "
@@ -318,14 +306,14 @@ static void warn_parts(const struct target_plan *t)
 /* Once for each of the words of older programs. */
 static void endtoend_warn(const struct plan *plan)
 {
-	if (is_given(plan, "cookie", NULL))
+	if (settings_have(plan->settings, plan->n_settings, "cookie", NULL))
 		log_warning(
 			"-cookie: is a weak key: the list of processes shows it to all users of "
 			"this machine; use -e2e key <file>");
-	if (is_given(plan, "endtoend", "sourcepath"))
+	if (settings_have(plan->settings, plan->n_settings, "endtoend", "sourcepath"))
 		log_warning("-e2e sourcepath: has no effect: the source sends the name and the "
 			    "time of its file");
-	if (is_given(plan, "endtoend", "sourcemonitor"))
+	if (settings_have(plan->settings, plan->n_settings, "endtoend", "sourcemonitor"))
 		log_warning("-e2e sourcemonitor: has no effect: -restart on the destination "
 			    "records what is durable");
 }

@@ -286,6 +286,18 @@ static int compare_settings(const void *a, const void *b)
 	return order ? order : compare_pointers(s, r);
 }
 
+bool settings_have(const struct setting *settings, size_t n, const char *name, const char *sub)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct setting *s = &settings[i];
+
+		if (strcmp(s->opt->name, name) == 0 &&
+		    (!sub || (s->sub && strcmp(s->sub->name, sub) == 0)))
+			return true;
+	}
+	return false;
+}
+
 void plan_sort_settings(struct plan *plan)
 {
 	plan->by_option = xarena_alloc(plan->arena, plan->n_settings * sizeof(*plan->by_option));

@@ -170,6 +170,9 @@ enum xdd_status parse_choice(struct parse *p, const struct setting *s);
  */
 enum xdd_status parse_check_operations(const struct parse *p);
 
+/* True if some of the settings is `-name`, or `-name sub` where `sub` is not NULL. */
+bool settings_have(const struct setting *settings, size_t n, const char *name, const char *sub);
+
 /* Fill `by_option` of a plan that has its settings. */
 void plan_sort_settings(struct plan *plan);
 

@@ -439,15 +439,6 @@ enum xdd_status plan_series_build(const struct plan_series *series, int argc, ch
 	return build(series, argc, argv, out, NULL);
 }
 
-static bool has_mpi(const struct parse *p)
-{
-	for (size_t i = 0; i < p->n_settings; i++) {
-		if (strcmp(p->settings[i].opt->name, "mpi") == 0)
-			return true;
-	}
-	return false;
-}
-
 enum xdd_status plan_suppose(const struct word *words, size_t n_words)
 {
 	char *none[] = { NULL };
@@ -466,7 +457,7 @@ enum xdd_status plan_suppose(const struct word *words, size_t n_words)
 		return status;
 	}
 	/* The words of -mpi are complete only in a rank. */
-	if (!status && has_mpi(&p))
+	if (!status && settings_have(p.settings, p.n_settings, "mpi", NULL))
 		status = plan_runs_is_one(r) ? apply_settings(&p) : plan_runs_refuse(r);
 	else
 		for (size_t i = 0; i < plan_runs_count(r) && !status; i++)

@@ -193,15 +193,6 @@ static const struct option *row_of(const struct setting *s)
 	return s->sub ? s->sub : s->opt;
 }
 
-static bool same_source(const struct setting *a, const struct setting *b)
-{
-	if (a->section != b->section)
-		return false;
-	if (!a->name.file || !b->name.file)
-		return a->name.file == b->name.file;
-	return strcmp(a->name.file, b->name.file) == 0;
-}
-
 /* "throttle ops" */
 static const char *option_text(const struct setting *s, char *buf)
 {
@@ -341,7 +332,7 @@ static void repeated_collect(const struct plan *plan, const struct setting *last
 {
 	*v = (struct values){ .last = last };
 	for (const struct setting *s = plan->settings; s <= last; s++) {
-		if (!is_value(s) || !replaces(s, last) || !same_source(s, last))
+		if (!is_value(s) || !replaces(s, last) || !same_origin(s, last))
 			continue;
 		if (s != last && v->n < VALUES_MAX - 1)
 			v->first[v->n] = s;

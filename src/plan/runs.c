@@ -298,25 +298,12 @@ static enum xdd_status choose_sections(const struct parse *p)
 	return status;
 }
 
-/* True if some of the settings is `-name`, or `-name sub` where `sub` is not NULL. */
-static bool has(const struct setting *settings, size_t n, const char *name, const char *sub)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct setting *s = &settings[i];
-
-		if (strcmp(s->opt->name, name) == 0 &&
-		    (!sub || (s->sub && strcmp(s->sub->name, sub) == 0)))
-			return true;
-	}
-	return false;
-}
-
-/* As has(), of all settings of a run. */
+/* As settings_have(), of all settings of a run. */
 static bool run_has(const struct setting *settings, size_t n, const struct section *section,
 		    const char *name, const char *sub)
 {
-	return has(settings, n, name, sub) ||
-	       (section && has(section->settings, section->n_settings, name, sub));
+	return settings_have(settings, n, name, sub) ||
+	       (section && settings_have(section->settings, section->n_settings, name, sub));
 }
 
 static void add_run(struct plan_runs *r, const struct section *section, enum half half)
@@ -497,7 +484,8 @@ static enum xdd_status complete_half(struct parse *p, enum half half, bool locat
 		PATTERN = 2
 	};
 	struct word words[N], *kept = xarena_alloc(p->arena, sizeof(words));
-	const size_t first = has(p->settings, p->n_settings, "datapattern", NULL) ? PATTERN : 0;
+	const size_t first =
+		settings_have(p->settings, p->n_settings, "datapattern", NULL) ? PATTERN : 0;
 	const size_t end = half == HALF_READ ? N : PATTERN;
 
 	/* It has no place that the user could look at, and differs from the place of -op. */

@@ -611,15 +611,10 @@ static json_t *statistics_value(const struct series *s)
 		.combined = true,
 		.left_out = s->left_out,
 		.n = s->n,
-		.known = statistics_known(s->values, s->n),
 		.passes = s->passes,
 	};
 
-	for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
-		st.values[i] = s->values[i];
-		st.summary[i] = stats_summarize(s->values[i], s->n);
-		st.stability[i] = stats_stability(s->values[i], s->n);
-	}
+	statistics_take(&st, s->values);
 	return jsonout_statistics_value(&st);
 }
 

@@ -423,15 +423,6 @@ static bool is_judged_by(const struct compare_subject *s, enum pass_figure figur
 	       (compare_limit_figure(s, &meant) && meant == figure);
 }
 
-static double mean_of(const struct stats_summary *runs, size_t n)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += runs[i].mean;
-	return sum / (double)n;
-}
-
 static enum compare_verdict verdict_of(const struct compare_subject *s, enum pass_figure figure,
 				       const struct stats_ratio *r)
 {
@@ -452,8 +443,8 @@ struct compare_figure compare_judge(const struct compare_subject *s, enum pass_f
 	struct compare_figure f = { .verdict = COMPARE_NO_FIGURE };
 
 	if (is_judged_by(s, figure) && compare_judge_summarize(s, figure, runs)) {
-		f.a = mean_of(runs, a->n);
-		f.b = mean_of(runs + a->n, b->n);
+		f.a = stats_mean_of_runs(runs, a->n);
+		f.b = stats_mean_of_runs(runs + a->n, b->n);
 		f.ratio =
 			stats_compare(runs, a->n, runs + a->n, b->n, level_of(s, figure, subjects));
 		if (is_percentile(figure)) {

@@ -326,7 +326,8 @@ double figure_of_pass(const struct figures *f, enum pass_figure figure)
 	return figure_of_dir(f, figure, LATENCY_ALL_DIRS);
 }
 
-unsigned statistics_known(double *const values[FIGURE_ALL], size_t n)
+/* The bits of `known`. */
+static unsigned statistics_known(double *const values[FIGURE_ALL], size_t n)
 {
 	unsigned known = 0;
 
@@ -344,6 +345,18 @@ unsigned statistics_known(double *const values[FIGURE_ALL], size_t n)
 bool statistics_has(const struct pass_statistics *s, enum pass_figure figure)
 {
 	return s->known >> figure & 1;
+}
+
+void statistics_take(struct pass_statistics *s, double *const values[FIGURE_ALL])
+{
+	s->known = statistics_known(values, s->n);
+	for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
+		if (!statistics_has(s, i))
+			continue;
+		s->values[i] = values[i];
+		s->summary[i] = stats_summarize(values[i], s->n);
+		s->stability[i] = stats_stability(values[i], s->n);
+	}
 }
 
 /* "stable", "odd", "step", "trend" or "scatter". */

@@ -562,7 +562,7 @@ static bool series_of(const struct sweep_point *p, struct series *s, struct pass
 			s->values[k][st->n] = sweep_round_value(&p->rounds[i], k);
 		s->rounds[st->n++] = p->rounds[i].round;
 	}
-	st->known = statistics_known(s->values, st->n);
+	statistics_take(st, s->values);
 	return true;
 }
 
@@ -573,13 +573,8 @@ static json_t *statistics(const struct sweep_results *r, const struct sweep_poin
 	json_t *list = NULL;
 
 	if (series_of(p, &s, &st)) {
-		for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
-			if (!statistics_has(&st, i))
-				continue;
-			st.values[i] = s.values[i];
-			st.summary[i] = stats_summarize(st.values[i], st.n);
-			st.stability[i] = stats_stability(st.values[i], st.n);
-			if (r->until_percent > 0)
+		for (enum pass_figure i = 0; r->until_percent > 0 && i < FIGURE_ALL; i++) {
+			if (statistics_has(&st, i))
 				st.summary[i].half_width =
 					stats_until_half_width(st.values[i], st.n);
 		}

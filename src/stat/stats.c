@@ -337,7 +337,7 @@ struct error {
 	double freedom;
 };
 
-static double mean_of_runs(const struct stats_summary *runs, size_t n)
+double stats_mean_of_runs(const struct stats_summary *runs, size_t n)
 {
 	double sum = 0;
 
@@ -349,7 +349,7 @@ static double mean_of_runs(const struct stats_summary *runs, size_t n)
 /* The mean of all runs by the scatter inside them. */
 static struct error error_inside(const struct stats_summary *runs, size_t n)
 {
-	double sum = mean_of_runs(runs, n) * (double)n;
+	double sum = stats_mean_of_runs(runs, n) * (double)n;
 	struct error e = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
@@ -364,7 +364,7 @@ static struct error error_inside(const struct stats_summary *runs, size_t n)
 /* One run by the spread between runs. */
 static struct error error_between(const struct stats_summary *runs, size_t n)
 {
-	double mean = mean_of_runs(runs, n);
+	double mean = stats_mean_of_runs(runs, n);
 	struct error e = { .freedom = (double)n - 1 };
 
 	for (size_t i = 0; i < n; i++)
@@ -441,7 +441,7 @@ struct stats_ratio stats_compare(const struct stats_summary *a, size_t n_a,
 
 	if (!are_above_zero(a, n_a) || !are_above_zero(b, n_b))
 		return r;
-	r.ratio = mean_of_runs(b, n_b) / mean_of_runs(a, n_a);
+	r.ratio = stats_mean_of_runs(b, n_b) / stats_mean_of_runs(a, n_a);
 	if (n_a == 1 && n_b == 1) {
 		ea = error_inside(a, 1);
 		eb = error_inside(b, 1);

@@ -123,6 +123,9 @@ struct session_params {
 	void *arg;
 };
 
+/* The options of the sockets of a copy. */
+struct connection_options session_sockets(const struct endtoend_options *o);
+
 /*
  * Thread that sets up the run: the session registers with `stop`, which must not be requested once
  * it is freed. Returns NULL without memory or descriptors. session_free() accepts NULL, after all

@@ -290,10 +290,10 @@ const char *figure_heading(enum pass_figure figure);
 int figure_width(enum pass_figure figure);
 
 /*
- * The bits of `known`: figures that have a value in each of `n` passes, where NAN stands for one
- * that is not known. Rates and the mean time always have.
+ * Fill in the figures of the `n` passes of `s`: those that have a value in each pass, where NAN
+ * stands for one that is not known. Rates and the mean time always have. `values` are borrowed.
  */
-unsigned statistics_known(double *const values[FIGURE_ALL], size_t n);
+void statistics_take(struct pass_statistics *s, double *const values[FIGURE_ALL]);
 
 /* True if `s` has that figure of each pass. */
 bool statistics_has(const struct pass_statistics *s, enum pass_figure figure);

@@ -132,6 +132,9 @@ struct stats_drift stats_drift(const double *x, size_t n);
 /* Look for a steady state in `x[0..n)`. Not reached, with NAN: less than STATS_STEADY_WINDOW. */
 struct stats_steady stats_steady(const double *x, size_t n);
 
+/* The mean of the means of `n` runs, 1 or more. */
+double stats_mean_of_runs(const struct stats_summary *runs, size_t n);
+
 /*
  * Compare the mean of `n_b` runs with the mean of `n_a` runs (1 or more each), by Welch's test on a
  * logarithmic scale. The interval covers the true ratio with probability `level`.

@@ -502,43 +502,44 @@ static mode_t mode_of(struct destination *d, const struct offer *o)
 	return o->e->mode & entries_mask(d, o->level);
 }
 
-static struct item *new_item(struct destination *d, const struct offer *o)
+/* Count the entry in the window. Returns 0 with its item, -EBADMSG with `why`, or -ENOMEM. */
+static int new_item(struct destination *d, const struct offer *o, struct item **out,
+		    struct err *why)
 {
-	struct item *i = entries_item(d, o->level, o->e, o->cost_bytes);
+	struct item *i;
 
+	if (items_open(&d->items, o->cost_bytes))
+		return dest_violation(why, "more than fits into the window");
+	i = entries_item(d, o->level, o->e, o->cost_bytes);
 	if (!i)
-		return NULL;
+		return -ENOMEM;
 	i->exists = o->exists && S_ISREG(o->st.st_mode);
 	i->file.mode = mode_of(d, o);
 	i->inplace = o->inplace;
-	return i;
+	*out = i;
+	return 0;
 }
 
-static int existing_add(struct destination *d, struct item *i, enum item_state state,
-			struct err *why)
+/* Have the item wait for what `want` asks the source for. */
+static int want_more(struct destination *d, struct item *i, const struct copy_want *want,
+		     struct err *why)
 {
-	i->state = state;
-	if (!items_add(&d->items, i))
-		return 0;
-	file_forget(d, i);
-	return dest_violation(why, "more files than fit into the window");
+	i->state = want->how == COPY_SUMS ? ITEM_SUMS : ITEM_SEND;
+	if (items_add(&d->items, i)) {
+		file_forget(d, i);
+		return dest_violation(why, "more files than fit into the window");
+	}
+	answers_want(&d->answers, want);
+	return 0;
 }
 
 static int want_sums(struct destination *d, const struct offer *o, struct err *why)
 {
 	const struct copy_want want = { .id = o->e->id, .how = COPY_SUMS };
 	struct item *i;
-	int err;
+	int err = new_item(d, o, &i, why);
 
-	if (items_open(&d->items, o->cost_bytes))
-		return dest_violation(why, "more than fits into the window");
-	i = new_item(d, o);
-	if (!i)
-		return -ENOMEM;
-	err = existing_add(d, i, ITEM_SUMS, why);
-	if (!err)
-		answers_want(&d->answers, &want);
-	return err;
+	return err ? err : want_more(d, i, &want, why);
 }
 
 /*
@@ -568,13 +569,10 @@ static int want_contents(struct destination *d, const struct offer *o, struct er
 	struct copy_want want = { .id = o->e->id, .how = COPY_SEND };
 	struct extent *ranges = NULL;
 	struct item *i;
-	int err = 0;
+	int err = new_item(d, o, &i, why);
 
-	if (items_open(&d->items, o->cost_bytes))
-		return dest_violation(why, "more than fits into the window");
-	i = new_item(d, o);
-	if (!i)
-		return -ENOMEM;
+	if (err)
+		return err;
 	if (d->settings->resume && d->commit && !d->settings->in_place && can_read_again(o->e))
 		err = existing_resume(d, i, &want, &ranges);
 	if (err == 1) {
@@ -584,9 +582,7 @@ static int want_contents(struct destination *d, const struct offer *o, struct er
 		file_failed(d, i, "continue", err);
 		err = 0;
 	} else {
-		err = existing_add(d, i, want.how == COPY_SUMS ? ITEM_SUMS : ITEM_SEND, why);
-		if (!err)
-			answers_want(&d->answers, &want);
+		err = want_more(d, i, &want, why);
 	}
 	free(ranges);
 	return err;

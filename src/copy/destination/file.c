@@ -387,9 +387,13 @@ static struct item *items_remove_any(struct items *t, size_t *at)
 	return found;
 }
 
-/* Free a removed item with its entry and stream; its directory and descriptor are the caller's. */
-static void item_free(struct item *i)
+/* Free a removed item with its entry and stream, and leave its directory. Not its descriptor. */
+static void item_leave(struct destination *d, struct item *i)
 {
+	if (i->file.dir) {
+		directory_release(d, i->file.dir);
+		dirs_release(d->dirs, i->file.dir);
+	}
 	stream_free(i->stream);
 	free(i->file.entry);
 	free(i);
@@ -610,11 +614,7 @@ void file_end(struct destination *d, struct item *i, enum copy_outcome outcome)
 		dest_result(d, i->id, i->cost_bytes, outcome);
 	if (e->flags & COPY_HAS_LINKS)
 		links_file_ended(d, i->id, outcome);
-	if (i->file.dir) {
-		directory_release(d, i->file.dir);
-		dirs_release(d->dirs, i->file.dir);
-	}
-	item_free(i);
+	item_leave(d, i);
 }
 
 /* Close it, without a trace unless it is in place. */
@@ -741,11 +741,7 @@ void file_done(void *arg, struct commit_file *f, int err, const char *what)
 void file_forget(struct destination *d, struct item *i)
 {
 	file_drop(d, i, d->settings->resume);
-	if (i->file.dir) {
-		directory_release(d, i->file.dir);
-		dirs_release(d->dirs, i->file.dir);
-	}
-	item_free(i);
+	item_leave(d, i);
 }
 
 void file_drop_all(struct destination *d)

@@ -200,12 +200,7 @@ static enum xdd_status listen_for(struct run *run, const struct target_plan *t)
 /* The sockets have the options of the first destination. */
 static struct listener *new_listener(struct endtoend_run *shared, const struct endtoend_options *o)
 {
-	shared->options = (struct connection_options){
-		.timeout_ns = o->timeout_ns,
-		.congestion = o->congestion,
-		.send_buffer_bytes = o->send_buffer_bytes,
-		.receive_buffer_bytes = o->receive_buffer_bytes,
-	};
+	shared->options = session_sockets(o);
 	return listener_new(&shared->options, shared->key.present ? &shared->key : NULL);
 }
 

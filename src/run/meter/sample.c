@@ -233,16 +233,6 @@ static struct tally tally_of(const struct target *t)
 	return tally;
 }
 
-/* Pages that are written over and over are dirty once. */
-static uint64_t most_bytes(const struct target *t)
-{
-	struct stat st;
-
-	if (t->plan->kind == TARGET_BLOCK || fstat(t->file.fd, &st) < 0)
-		return t->plan->size_bytes;
-	return (uint64_t)st.st_size;
-}
-
 struct dirty_sums {
 	double dirty, written; /* bytes, of the operations that were looked up */
 };
@@ -306,6 +296,8 @@ struct dirty_sample dirty_sample_take(const struct target *t)
 	sample.sampled = n < tally.issued || t->plan->req_bytes > most;
 	sample.share = s.dirty / s.written;
 	bytes = sample.share * (double)tally.bytes[DIR_WRITE];
-	sample.bytes = bytes < (double)most_bytes(t) ? (uint64_t)bytes : most_bytes(t);
+	/* Pages that are written over and over are dirty once. */
+	most = size_now(t);
+	sample.bytes = bytes < (double)most ? (uint64_t)bytes : most;
 	return sample;
 }

@@ -440,17 +440,10 @@ void series_report(const struct pass_series *s, struct report *report, bool comb
 		.target = target,
 		.left_out = s->left_out,
 		.n = s->n,
-		.known = statistics_known(s->values, s->n),
 		.passes = s->passes,
 	};
 
-	for (enum pass_figure i = 0; i < FIGURE_ALL; i++) {
-		if (!statistics_has(&st, i))
-			continue;
-		st.values[i] = s->values[i];
-		st.summary[i] = stats_summarize(s->values[i], s->n);
-		st.stability[i] = stats_stability(s->values[i], s->n);
-	}
+	statistics_take(&st, s->values);
 	report_statistics(report, &st);
 }
 
