@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sets of whole numbers. Sorted ranges serve the operations that a destination has received, and
- * those that a restart file lists; sets of small numbers serve processors and NUMA nodes.
+ * those that a restart file lists; sets of small numbers serve processors and NUMA nodes; maps by
+ * numbers serve the entries of a copy.
  */
 #include "xdd/base/sets.h"
 
@@ -324,4 +325,92 @@ char *idset_text(const struct idset *s, char *buf, size_t size)
 	if (!*buf)
 		snprintf(buf, size, "none");
 	return buf;
+}
+
+/* ---- structs by their numbers ---- */
+
+#define FIRST_LISTS 1024u
+
+int idmap_init(struct idmap *m)
+{
+	*m = (struct idmap){ .n_lists = FIRST_LISTS };
+	m->lists = calloc(m->n_lists, sizeof(struct idmap_link *));
+	return m->lists ? 0 : -ENOMEM;
+}
+
+void idmap_free(struct idmap *m)
+{
+	free(m->lists);
+	*m = (struct idmap){ .n = 0 };
+}
+
+/* The pointer to the link of `id`, or to the end of its list. */
+static struct idmap_link **idmap_at(const struct idmap *m, uint64_t id)
+{
+	struct idmap_link **at = &m->lists[id & (m->n_lists - 1)];
+
+	while (*at && (*at)->id != id)
+		at = &(*at)->next;
+	return at;
+}
+
+static void idmap_put(struct idmap *m, struct idmap_link *link)
+{
+	struct idmap_link **list = &m->lists[link->id & (m->n_lists - 1)];
+
+	link->next = *list;
+	*list = link;
+}
+
+static void idmap_grow(struct idmap *m)
+{
+	struct idmap larger = { .n_lists = 2 * m->n_lists, .n = m->n };
+
+	larger.lists = calloc(larger.n_lists, sizeof(struct idmap_link *));
+	if (!larger.lists)
+		return;
+	for (size_t i = 0; i < m->n_lists; i++) {
+		for (struct idmap_link *link = m->lists[i], *next; link; link = next) {
+			next = link->next;
+			idmap_put(&larger, link);
+		}
+	}
+	free(m->lists);
+	*m = larger;
+}
+
+void idmap_add(struct idmap *m, struct idmap_link *link)
+{
+	if (m->n >= m->n_lists)
+		idmap_grow(m);
+	idmap_put(m, link);
+	m->n++;
+}
+
+bool idmap_remove(struct idmap *m, struct idmap_link *link)
+{
+	struct idmap_link **at = idmap_at(m, link->id);
+
+	if (*at != link)
+		return false;
+	*at = link->next;
+	link->next = NULL;
+	m->n--;
+	return true;
+}
+
+struct idmap_link *idmap_find(const struct idmap *m, uint64_t id)
+{
+	return *idmap_at(m, id);
+}
+
+struct idmap_link *idmap_next(const struct idmap *m, const struct idmap_link *link)
+{
+	size_t i = link ? (link->id & (m->n_lists - 1)) + 1 : 0;
+
+	if (link && link->next)
+		return link->next;
+	while (i < m->n_lists && !m->lists[i])
+		i++;
+	return i < m->n_lists ? m->lists[i] : NULL;
 }

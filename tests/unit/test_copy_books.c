@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Entries that are found by their ids: src/copy/source/source.c.
+ * Structs that are found by their numbers, src/base/sets.c, as the entries of a source are:
+ * src/copy/source/source.c.
  */
 #include "unit.h"
 
@@ -16,14 +17,14 @@ static struct entry *add(struct books *b, uint64_t id)
 	struct entry *e = calloc(1, sizeof(*e) + 1);
 
 	assert_non_null(e);
-	e->id = id;
-	assert_int_equal(books_add(b, e), 0);
+	e->link.id = id;
+	books_add(b, e);
 	return e;
 }
 
 static void end(struct books *b, struct entry *e)
 {
-	const uint64_t id = e->id;
+	const uint64_t id = e->link.id;
 
 	assert_ptr_equal(books_find(b, id), e);
 	books_remove(b, e);
@@ -49,103 +50,79 @@ TEST(test_window)
 			ended++;
 		}
 		open[at] = add(&b, id);
-		assert_int_equal(b.n, id - ended);
+		assert_int_equal(b.entries.n, id - ended);
 		if (id % 500)
 			continue;
 		for (size_t i = 0; i < WINDOW; i++) {
 			if (open[i])
-				assert_ptr_equal(books_find(&b, open[i]->id), open[i]);
+				assert_ptr_equal(books_find(&b, open[i]->link.id), open[i]);
 		}
 	}
 	for (size_t i = 0; i < WINDOW; i++) {
 		if (open[i])
 			end(&b, open[i]);
 	}
-	assert_int_equal(b.n, 0);
+	assert_int_equal(b.entries.n, 0);
 	books_free(&b);
 }
 
-/* The first id from `id` on whose own slot is `slot`. */
-static uint64_t id_of_slot(size_t slot, uint64_t id)
+/* An entry that counts in the window leaves it when it is taken out. */
+TEST(test_counts)
 {
-	for (;; id++) {
-		struct books b;
-		bool found;
-
-		assert_int_equal(books_init(&b), 0);
-		add(&b, id);
-		found = b.slots[slot] != NULL;
-		books_free(&b);
-		if (found)
-			return id;
-	}
-}
-
-/* The first slot follows the last one: an end there moves back what has overflowed, no more. */
-TEST(test_wraps)
-{
-	struct entry *last, *more, *first;
+	struct entry *e;
 	struct books b;
-	size_t at;
 
 	assert_int_equal(books_init(&b), 0);
-	at = ((size_t)1 << b.bits) - 1;
-	last = add(&b, id_of_slot(at, 1));
-	first = add(&b, id_of_slot(0, 1));
-	end(&b, last);
-	assert_ptr_equal(books_find(&b, first->id), first);
-
-	last = add(&b, id_of_slot(at, 1));
-	more = add(&b, id_of_slot(at, last->id + 1));
-	assert_ptr_equal(b.slots[1], more);
-	end(&b, last);
-	assert_ptr_equal(b.slots[at], more);
-	assert_ptr_equal(books_find(&b, first->id), first);
-	more->encoded_bytes = 100;
-	books_count(&b, more);
+	e = add(&b, 1);
+	e->encoded_bytes = 100;
+	books_count(&b, e);
+	assert_int_equal(b.window_entries, 1);
 	assert_int_equal(b.window_bytes, 100);
-	end(&b, more);
+	end(&b, e);
 	assert_int_equal(b.window_entries, 0);
 	assert_int_equal(b.window_bytes, 0);
-	end(&b, first);
 	books_free(&b);
 }
 
-/* The longest run of used slots bounds what a look-up, and an end, cost. */
-TEST(test_runs)
+/* Each is visited once, also while those that were visited are taken out; others are not there. */
+TEST(test_visits)
 {
-	size_t run = 0, longest = 0;
-	struct books b;
+	struct idmap_link links[N_IDS], stranger = { .id = 1 }, *next;
+	struct idmap m;
+	size_t n = 0;
 
-	assert_int_equal(books_init(&b), 0);
-	for (uint64_t id = 1; id <= N_IDS; id++)
-		add(&b, id);
-	for (size_t i = 0; i < (size_t)1 << b.bits; i++) {
-		run = b.slots[i] ? run + 1 : 0;
-		longest = run > longest ? run : longest;
+	assert_int_equal(idmap_init(&m), 0);
+	assert_null(idmap_next(&m, NULL));
+	for (uint64_t id = 0; id < N_IDS; id++) {
+		links[id] = (struct idmap_link){ .id = id };
+		idmap_add(&m, &links[id]);
 	}
-	assert_in_range(longest, 1, 64);
-	books_free(&b);
+	assert_false(idmap_remove(&m, &stranger));
+	for (struct idmap_link *l = idmap_next(&m, NULL); l; l = next, n++) {
+		next = idmap_next(&m, l);
+		assert_true(idmap_remove(&m, l));
+		assert_false(idmap_remove(&m, l));
+	}
+	assert_int_equal(n, N_IDS);
+	assert_int_equal(m.n, 0);
+	idmap_free(&m);
 }
 
-/* Ids that follow each other lie in the same cache line, mostly. */
-TEST(test_neighbours)
+/* The longest list bounds what a look-up costs: numbers in order have one each. */
+TEST(test_lists)
 {
-	size_t lines = 0;
-	struct books b;
+	struct idmap_link links[N_IDS];
+	struct idmap m;
 
-	assert_int_equal(books_init(&b), 0);
-	for (uint64_t id = 1; id <= N_IDS; id++)
-		add(&b, id);
-	for (size_t i = 0; i < (size_t)1 << b.bits; i += 8) {
-		bool used = false;
-
-		for (size_t k = i; k < i + 8; k++)
-			used |= b.slots[k] != NULL;
-		lines += used;
+	assert_int_equal(idmap_init(&m), 0);
+	for (size_t i = 0; i < N_IDS; i++) {
+		links[i] = (struct idmap_link){ .id = 1000000 + i };
+		idmap_add(&m, &links[i]);
 	}
-	assert_in_range(lines, N_IDS / 8, N_IDS / 8 + N_IDS / 16);
-	books_free(&b);
+	for (size_t i = 0; i < N_IDS; i++)
+		assert_null(links[i].next);
+	assert_null(IDMAP_STRUCT(idmap_find(&m, 1), struct entry));
+	idmap_free(&m);
 }
 
 RUN_TESTS(NULL, NULL)

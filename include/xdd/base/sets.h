@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sets of whole numbers: of any size as ranges, and of small numbers as bits.
+ * Sets of whole numbers: of any size as ranges, and of small numbers as bits; and structs that are
+ * found by their numbers.
  */
 #ifndef XDD_BASE_SETS_H
 #define XDD_BASE_SETS_H
@@ -119,5 +120,50 @@ int idset_parse(struct idset *s, const char *text);
  * "...". Returns `buf`.
  */
 char *idset_text(const struct idset *s, char *buf, size_t size);
+
+/*
+ * A map of structs by their numbers, which are unique. The structs are the caller's, each with a
+ * link as its member `link`. The lists of numbers that follow each other do so in memory as well:
+ * ids of entries of a copy are used in order.
+ *
+ * A map belongs to one thread at a time.
+ */
+
+struct idmap_link {
+	struct idmap_link *next;
+	uint64_t id;
+};
+
+/* A map that is all zero has to be initialized, or freed. */
+struct idmap {
+	struct idmap_link **lists;
+	size_t n_lists; /* a power of two */
+	size_t n;	/* structs */
+};
+
+/* Returns 0 or -ENOMEM. */
+int idmap_init(struct idmap *m);
+
+/* Free the memory of the map; what is in it stays the caller's. */
+void idmap_free(struct idmap *m);
+
+/* Add a struct, whose `id` is set. Without memory lists become longer. */
+void idmap_add(struct idmap *m, struct idmap_link *link);
+
+/* Take a struct out. False: it is not in the map. */
+bool idmap_remove(struct idmap *m, struct idmap_link *link);
+
+/* The link with that id, or NULL. */
+struct idmap_link *idmap_find(const struct idmap *m, uint64_t id);
+
+/* The first link, with `link` NULL, and the one after `link`, in any order; NULL: there is none. */
+struct idmap_link *idmap_next(const struct idmap *m, const struct idmap_link *link);
+
+/* The struct of a link; NULL of NULL. */
+#define IDMAP_STRUCT(link_, type_) ((type_ *)idmap_struct(link_, offsetof(type_, link)))
+static inline void *idmap_struct(struct idmap_link *link, size_t offset)
+{
+	return link ? (char *)link - offset : NULL;
+}
 
 #endif

@@ -36,8 +36,6 @@
  * passed to the commit or finished. Functions lock; any thread.
  */
 
-#define ITEMS_TABLE_SIZE 65536u /* a power of two */
-
 /*
  * Files at most, of which some may have their RESULT: those that failed while data of them is still
  * on its way.
@@ -76,9 +74,8 @@ struct stream {
 
 struct item {
 	struct commit_file file; /* first: the commit's callback gets it */
-	struct item *next;	 /* in the table */
-	struct item *next_link;	 /* links.c: links that wait for one file */
-	uint64_t id;
+	struct idmap_link link;	 /* in the table */
+	struct item *next;	 /* of links that wait for one file; of items to be dropped */
 	uint32_t cost_bytes;
 	enum item_state state;	      /* guarded by items.lock */
 	struct stream *stream;	      /* the same; NULL: no message has come */
@@ -90,8 +87,8 @@ struct item {
 
 struct items {
 	pthread_mutex_t lock;
-	struct item **table;
-	size_t n;	  /* guarded by lock, as all below */
+	/* guarded by lock */
+	struct idmap map;
 	size_t n_awaited; /* contents or digests of so many must still arrive */
 
 	/* the window: entries of all kinds without RESULT; atomic */

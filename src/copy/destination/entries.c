@@ -386,7 +386,7 @@ struct item *entries_item(struct destination *d, const struct level *level,
 	}
 	i->file.dir = level->node;
 	i->file.fd = -1;
-	i->id = e->id;
+	i->link.id = e->id;
 	i->cost_bytes = cost_bytes;
 	i->state = ITEM_TAKEN;
 	if (level->node) {

@@ -288,7 +288,7 @@ static void found_equal(struct destination *d, struct item *i)
 /* With -c what differs is copied. */
 static void send_all(struct destination *d, struct item *i)
 {
-	const struct copy_want want = { .id = i->id, .how = COPY_SEND };
+	const struct copy_want want = { .id = i->link.id, .how = COPY_SEND };
 
 	if (is_file_refused(d, i->inplace, i->file.dir, i->file.entry, true)) {
 		file_lost(d, i);
@@ -329,7 +329,7 @@ static int sums_prove(struct item *i, const struct extents *durable, struct copy
 			list[n++] = (struct extent){ begin, end };
 	}
 	if (n)
-		*want = (struct copy_want){ i->id, COPY_SUMS, list, n };
+		*want = (struct copy_want){ i->link.id, COPY_SUMS, list, n };
 	return 0;
 }
 
@@ -358,14 +358,14 @@ static void tell_differing(struct destination *d, const struct item *i)
 	if (!s->n_differing)
 		return;
 	sums_describe(s, text, sizeof(text));
-	role_fail(d->role, i->id, 0, dest_path(d, i->file.dir, i->file.entry->name, path),
+	role_fail(d->role, i->link.id, 0, dest_path(d, i->file.dir, i->file.entry->name, path),
 		  "%s from the interrupted copy, and are sent again", text);
 }
 
 /* Keep what is equal, and ask for the rest. */
 static void continue_part(struct destination *d, struct item *i)
 {
-	struct copy_want want = { .id = i->id, .how = COPY_SEND };
+	struct copy_want want = { .id = i->link.id, .how = COPY_SEND };
 	struct extent *ranges = NULL;
 	struct extents equal;
 	int err = items_equal(i, &equal);
@@ -404,7 +404,7 @@ static void verified(struct destination *d, struct item *i)
 	err = compare_attributes(d, i->file.dir, e, i->file.fd, text);
 	close_file(i);
 	if (*text) {
-		dest_differs(d, i->id, i->file.dir, e->name, "%s", text);
+		dest_differs(d, i->link.id, i->file.dir, e->name, "%s", text);
 		file_end(d, i, COPY_DIFFERS);
 	} else if (err) {
 		file_failed(d, i, "compare its attributes", err);
@@ -434,7 +434,7 @@ void sums_complete(struct destination *d, struct item *i)
 	if (s->source_failed) {
 		file_end(d, i, COPY_LOST);
 	} else if (s->read_err && d->settings->verify) {
-		dest_failed(d, i->id, i->file.dir, i->file.entry->name, "read", s->read_err);
+		dest_failed(d, i->link.id, i->file.dir, i->file.entry->name, "read", s->read_err);
 		file_end(d, i, COPY_LOST);
 	} else if (equal && !s->read_err) {
 		found_equal(d, i);

@@ -20,9 +20,8 @@
 
 int items_init(struct items *t)
 {
-	*t = (struct items){ .n = 0 };
-	t->table = calloc(ITEMS_TABLE_SIZE, sizeof(struct item *));
-	if (!t->table)
+	*t = (struct items){ .n_awaited = 0 };
+	if (idmap_init(&t->map))
 		return -ENOMEM;
 	pthread_mutex_init(&t->lock, NULL);
 	return 0;
@@ -30,21 +29,16 @@ int items_init(struct items *t)
 
 void items_destroy(struct items *t)
 {
-	if (!t->table)
+	if (!t->map.lists)
 		return;
 	pthread_mutex_destroy(&t->lock);
-	free(t->table);
-	t->table = NULL;
+	idmap_free(&t->map);
 }
 
-/* The pointer to the item of `id`, or to the end of its list. */
-static struct item **items_find(struct items *t, uint64_t id)
+/* The item of `id`, or NULL. */
+static struct item *items_find(struct items *t, uint64_t id)
 {
-	struct item **at = &t->table[id & (ITEMS_TABLE_SIZE - 1)];
-
-	while (*at && (*at)->id != id)
-		at = &(*at)->next;
-	return at;
+	return IDMAP_STRUCT(idmap_find(&t->map, id), struct item);
 }
 
 int items_open(struct items *t, uint32_t cost_bytes)
@@ -138,14 +132,10 @@ int items_add(struct items *t, struct item *i)
 	int err = 0;
 
 	pthread_mutex_lock(&t->lock);
-	if (t->n >= ITEMS_MAX) {
+	if (t->map.n >= ITEMS_MAX) {
 		err = -ENOSPC;
 	} else {
-		struct item **at = &t->table[i->id & (ITEMS_TABLE_SIZE - 1)];
-
-		i->next = *at;
-		*at = i;
-		t->n++;
+		idmap_add(&t->map, &i->link);
 		t->n_awaited += is_awaited(i);
 	}
 	pthread_mutex_unlock(&t->lock);
@@ -163,7 +153,7 @@ struct item *items_take(struct items *t, uint64_t id)
 	struct item *i;
 
 	pthread_mutex_lock(&t->lock);
-	i = *items_find(t, id);
+	i = items_find(t, id);
 	if (i && i->state == ITEM_SEND && !i->stream)
 		take(t, i);
 	else
@@ -178,7 +168,7 @@ static struct item *use(struct items *t, uint64_t id, bool any, enum item_state 
 
 	*err = 0;
 	pthread_mutex_lock(&t->lock);
-	i = *items_find(t, id);
+	i = items_find(t, id);
 	if (!i || i->state == ITEM_TAKEN || (!any && i->state != state)) {
 		i = NULL;
 		*err = -ENOENT;
@@ -324,24 +314,11 @@ void items_await(struct items *t, struct item *i)
 	pthread_mutex_unlock(&t->lock);
 }
 
-static void remove_at(struct items *t, struct item **at)
-{
-	struct item *i = *at;
-
-	*at = i->next;
-	i->next = NULL;
-	t->n--;
-	t->n_awaited -= is_awaited(i);
-}
-
 void items_remove(struct items *t, struct item *i)
 {
-	struct item **at;
-
 	pthread_mutex_lock(&t->lock);
-	at = items_find(t, i->id);
-	if (*at == i)
-		remove_at(t, at);
+	if (idmap_remove(&t->map, &i->link))
+		t->n_awaited -= is_awaited(i);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -350,7 +327,7 @@ static size_t items_count(struct items *t)
 	size_t n;
 
 	pthread_mutex_lock(&t->lock);
-	n = t->n;
+	n = t->map.n;
 	pthread_mutex_unlock(&t->lock);
 	return n;
 }
@@ -365,26 +342,26 @@ size_t items_awaited(struct items *t)
 	return n;
 }
 
-/*
- * Remove any one that is not taken, from bucket `*at` on; NULL: there is none. After all data
- * threads have ended.
- */
-static struct item *items_remove_any(struct items *t, size_t *at)
+/* Remove all that are not taken, as a list. After all data threads have ended. */
+static struct item *items_remove_awaited(struct items *t)
 {
-	struct item *found = NULL;
+	struct item *list = NULL, **end = &list;
+	struct idmap_link *next;
 
 	pthread_mutex_lock(&t->lock);
-	for (; *at < ITEMS_TABLE_SIZE && t->n_awaited && !found; *at += !found) {
-		struct item **i = &t->table[*at];
+	for (struct idmap_link *l = idmap_next(&t->map, NULL); l && t->n_awaited; l = next) {
+		struct item *i = IDMAP_STRUCT(l, struct item);
 
-		while (*i && !is_awaited(*i))
-			i = &(*i)->next;
-		found = *i;
-		if (found)
-			remove_at(t, i);
+		next = idmap_next(&t->map, l);
+		if (!is_awaited(i))
+			continue;
+		idmap_remove(&t->map, l);
+		t->n_awaited--;
+		*end = i;
+		end = &i->next;
 	}
 	pthread_mutex_unlock(&t->lock);
-	return found;
+	return list;
 }
 
 /* Free a removed item with its entry and stream, and leave its directory. Not its descriptor. */
@@ -546,8 +523,8 @@ static int guard(struct destination *d, const struct item *i, int fd)
 
 	if (!err || !err_is_set(&why))
 		return err;
-	role_fail(d->role, i->id, COPY_FAILED, dest_path(d, i->file.dir, i->file.entry->name, path),
-		  "%s", why.text);
+	role_fail(d->role, i->link.id, COPY_FAILED,
+		  dest_path(d, i->file.dir, i->file.entry->name, path), "%s", why.text);
 	return -ECANCELED;
 }
 
@@ -611,9 +588,9 @@ void file_end(struct destination *d, struct item *i, enum copy_outcome outcome)
 	items_remove(&d->items, i);
 	file_count(d, e, outcome);
 	if (!i->answered)
-		dest_result(d, i->id, i->cost_bytes, outcome);
+		dest_result(d, i->link.id, i->cost_bytes, outcome);
 	if (e->flags & COPY_HAS_LINKS)
-		links_file_ended(d, i->id, outcome);
+		links_file_ended(d, i->link.id, outcome);
 	item_leave(d, i);
 }
 
@@ -636,7 +613,7 @@ static void name_incomplete(struct destination *d, const struct item *i)
 	/* Files that are compared are open as well. */
 	if (i->file.fd < 0 || !in_place || i->state == ITEM_SUMS)
 		return;
-	role_fail(d->role, i->id, 0, dest_path(d, i->file.dir, i->file.entry->name, path),
+	role_fail(d->role, i->link.id, 0, dest_path(d, i->file.dir, i->file.entry->name, path),
 		  "is incomplete, as it was written in place");
 }
 
@@ -649,7 +626,7 @@ void file_lost(struct destination *d, struct item *i)
 
 void file_failed(struct destination *d, struct item *i, const char *what, int err)
 {
-	dest_failed(d, i->id, i->file.dir, i->file.entry->name, what, err);
+	dest_failed(d, i->link.id, i->file.dir, i->file.entry->name, what, err);
 	file_lost(d, i);
 }
 
@@ -733,7 +710,7 @@ void file_done(void *arg, struct commit_file *f, int err, const char *what)
 	struct item *i = (struct item *)f;
 
 	if (err)
-		dest_failed(d, i->id, f->dir, f->entry->name, what, err);
+		dest_failed(d, i->link.id, f->dir, f->entry->name, what, err);
 	file_end(d, i, err ? COPY_LOST : COPY_DONE);
 	dest_idle(d);
 }
@@ -746,10 +723,12 @@ void file_forget(struct destination *d, struct item *i)
 
 void file_drop_all(struct destination *d)
 {
-	struct item *i;
-	size_t at = 0;
+	struct item *list = d->items.map.lists ? items_remove_awaited(&d->items) : NULL;
 
-	while (d->items.table && (i = items_remove_any(&d->items, &at))) {
+	while (list) {
+		struct item *i = list;
+
+		list = i->next;
 		name_incomplete(d, i);
 		file_forget(d, i);
 	}

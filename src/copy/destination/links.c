@@ -13,6 +13,7 @@
 
 #include "copy/destination/destination.h"
 #include "xdd/base/random.h"
+#include "xdd/base/sets.h"
 #include "xdd/base/text.h"
 
 /* The value that a node of a directory below the root has. */
@@ -158,13 +159,11 @@ void directory_release(struct destination *d, struct dir_node *node)
 	}
 }
 
-#define FIRST_BUCKETS 4096u	   /* a power of two */
 #define MAX_LOST_BYTES (64u << 20) /* of paths in directories that are not there */
 
 /* A file of which other names may follow. */
 struct first {
-	struct first *next;
-	uint64_t id;
+	struct idmap_link link;
 	struct dir_node *dir; /* a reference */
 	struct item *waiting; /* links to be made once it has an outcome */
 	uint32_t users;	      /* threads that make links to it */
@@ -178,9 +177,7 @@ struct first {
 struct links {
 	pthread_mutex_t lock;
 	/* guarded by lock; but `dir`, `name`, `is_lost` and `is_symlink` of a first are const */
-	struct first **buckets;
-	size_t n_buckets; /* a power of two */
-	size_t n;
+	struct idmap firsts;
 	size_t lost_bytes; /* of the names of those that are lost. Of the receiving thread */
 };
 
@@ -190,9 +187,7 @@ struct links *links_new(void)
 
 	if (!l)
 		return NULL;
-	l->n_buckets = FIRST_BUCKETS;
-	l->buckets = calloc(l->n_buckets, sizeof(struct first *));
-	if (!l->buckets) {
+	if (idmap_init(&l->firsts)) {
 		free(l);
 		return NULL;
 	}
@@ -202,41 +197,10 @@ struct links *links_new(void)
 
 /* ---- the files that are remembered ---- */
 
-/* The pointer to the first of `id`, or to the end of its list. l->lock is held. */
-static struct first **links_find(struct links *l, uint64_t id)
+/* The first of `id`, or NULL. l->lock is held. */
+static struct first *links_find(struct links *l, uint64_t id)
 {
-	struct first **at = &l->buckets[id & (l->n_buckets - 1)];
-
-	while (*at && (*at)->id != id)
-		at = &(*at)->next;
-	return at;
-}
-
-static void links_put(struct links *l, struct first *f)
-{
-	struct first **bucket = &l->buckets[f->id & (l->n_buckets - 1)];
-
-	f->next = *bucket;
-	*bucket = f;
-}
-
-/* Without memory the lists become longer. l->lock is held. */
-static void links_grow(struct links *l)
-{
-	struct links old = *l;
-	struct first **larger = calloc(2 * l->n_buckets, sizeof(struct first *));
-
-	if (!larger)
-		return;
-	l->buckets = larger;
-	l->n_buckets *= 2;
-	for (size_t k = 0; k < old.n_buckets; k++) {
-		for (struct first *f = old.buckets[k], *next; f; f = next) {
-			next = f->next;
-			links_put(l, f);
-		}
-	}
-	free(old.buckets);
+	return IDMAP_STRUCT(idmap_find(&l->firsts, id), struct first);
 }
 
 /* False: there are too many. */
@@ -245,13 +209,9 @@ static bool links_add(struct links *l, struct first *f)
 	bool has_room;
 
 	pthread_mutex_lock(&l->lock);
-	has_room = l->n < COPY_MAX_FIRSTS;
-	if (has_room) {
-		if (l->n >= l->n_buckets)
-			links_grow(l);
-		links_put(l, f);
-		l->n++;
-	}
+	has_room = l->firsts.n < COPY_MAX_FIRSTS;
+	if (has_room)
+		idmap_add(&l->firsts, &f->link);
 	pthread_mutex_unlock(&l->lock);
 	return has_room;
 }
@@ -272,7 +232,7 @@ int links_expect(struct destination *d, struct dir_node *dir, const char *path,
 	f = calloc(1, sizeof(*f) + n);
 	if (!f)
 		return -ENOMEM;
-	f->id = e->id;
+	f->link.id = e->id;
 	f->dir = dir;
 	f->is_lost = is_lost;
 	f->is_symlink = e->kind == COPY_SYMLINK;
@@ -292,10 +252,8 @@ static void links_unlock(struct destination *d, struct first *f)
 	struct links *l = d->links;
 	bool is_over = f->all_came && f->outcome && !f->users && !f->waiting;
 
-	if (is_over) {
-		*links_find(l, f->id) = f->next;
-		l->n--;
-	}
+	if (is_over)
+		idmap_remove(&l->firsts, &f->link);
 	pthread_mutex_unlock(&l->lock);
 	if (is_over) {
 		dirs_release(d->dirs, f->dir);
@@ -315,29 +273,28 @@ static void drop_waiting(struct destination *d, struct first *f)
 
 void links_drop(struct destination *d)
 {
-	for (size_t k = 0; d->links && k < d->links->n_buckets; k++) {
-		for (struct first *f = d->links->buckets[k]; f; f = f->next)
-			drop_waiting(d, f);
-	}
+	const struct idmap *m = d->links ? &d->links->firsts : NULL;
+
+	for (struct idmap_link *l = m ? idmap_next(m, NULL) : NULL; l; l = idmap_next(m, l))
+		drop_waiting(d, IDMAP_STRUCT(l, struct first));
 }
 
 void links_free(struct destination *d)
 {
 	struct links *l = d->links;
+	struct idmap_link *next;
 
 	if (!l)
 		return;
-	for (size_t k = 0; k < l->n_buckets; k++) {
-		while (l->buckets[k]) {
-			struct first *f = l->buckets[k];
+	for (struct idmap_link *k = idmap_next(&l->firsts, NULL); k; k = next) {
+		struct first *f = IDMAP_STRUCT(k, struct first);
 
-			l->buckets[k] = f->next;
-			dirs_release(d->dirs, f->dir);
-			free(f);
-		}
+		next = idmap_next(&l->firsts, k);
+		dirs_release(d->dirs, f->dir);
+		free(f);
 	}
 	pthread_mutex_destroy(&l->lock);
-	free(l->buckets);
+	idmap_free(&l->firsts);
 	free(l);
 	d->links = NULL;
 }
@@ -375,10 +332,10 @@ static void links_verify(struct destination *d, const struct first *f, struct it
 		return;
 	}
 	if (r == ABSENT)
-		dest_differs(d, i->id, i->file.dir, i->file.entry->name, "does not exist");
+		dest_differs(d, i->link.id, i->file.dir, i->file.entry->name, "does not exist");
 	else
-		dest_differs(d, i->id, i->file.dir, i->file.entry->name, "is not a hard link to %s",
-			     dest_path(d, f->dir, f->name, path));
+		dest_differs(d, i->link.id, i->file.dir, i->file.entry->name,
+			     "is not a hard link to %s", dest_path(d, f->dir, f->name, path));
 	file_end(d, i, COPY_DIFFERS);
 }
 
@@ -421,7 +378,7 @@ static void make(struct destination *d, const struct first *f, struct item *i)
 	int first_dir, dir;
 
 	if (f->outcome == COPY_LOST) {
-		role_fail(d->role, i->id, COPY_FAILED,
+		role_fail(d->role, i->link.id, COPY_FAILED,
 			  dest_path(d, dir_node, i->file.entry->name, path),
 			  "its other name %s was not copied",
 			  dest_path(d, first_node, f->name, first));
@@ -446,7 +403,7 @@ static void make(struct destination *d, const struct first *f, struct item *i)
 static struct first *links_first_of(struct links *l, const struct copy_entry *e, bool is_file,
 				    struct err *why)
 {
-	struct first *f = *links_find(l, e->first);
+	struct first *f = links_find(l, e->first);
 
 	if (!f || f->all_came)
 		dest_violation(why, "a link to an unknown file");
@@ -494,7 +451,7 @@ void links_omit(struct destination *d, const struct copy_entry *e)
 	if (!(e->flags & COPY_LAST_NAME))
 		return;
 	pthread_mutex_lock(&l->lock);
-	f = *links_find(l, e->first);
+	f = links_find(l, e->first);
 	if (f) {
 		f->all_came = true;
 		links_unlock(d, f);
@@ -510,7 +467,7 @@ void links_file_ended(struct destination *d, uint64_t id, enum copy_outcome outc
 	struct first *f;
 
 	pthread_mutex_lock(&l->lock);
-	f = *links_find(l, id);
+	f = links_find(l, id);
 	if (!f) {
 		pthread_mutex_unlock(&l->lock);
 		return;
@@ -548,7 +505,7 @@ static void set_attributes(struct destination *d, const struct item *i, int dir,
 	struct meta_result result;
 
 	meta_apply_link(dir, name, i->file.entry, d->owners, &result);
-	dest_attributes(d, i->id, i->file.dir, i->file.entry->name, &result);
+	dest_attributes(d, i->link.id, i->file.dir, i->file.entry->name, &result);
 }
 
 /* Where something is under its name, the link replaces it at once. */
@@ -582,12 +539,12 @@ static void verify_symlink(struct destination *d, struct item *i, const struct m
 	if (there && same)
 		meta_differences(there, e, d->owners, text, sizeof(text));
 	if (!there)
-		dest_differs(d, i->id, i->file.dir, e->name, "does not exist");
+		dest_differs(d, i->link.id, i->file.dir, e->name, "does not exist");
 	else if (!same)
-		dest_differs(d, i->id, i->file.dir, e->name, "is not a symbolic link to %s",
+		dest_differs(d, i->link.id, i->file.dir, e->name, "is not a symbolic link to %s",
 			     e->target);
 	else if (*text)
-		dest_differs(d, i->id, i->file.dir, e->name, "%s", text);
+		dest_differs(d, i->link.id, i->file.dir, e->name, "%s", text);
 	file_end(d, i, there && same && !*text ? COPY_EQUAL : COPY_DIFFERS);
 }
 

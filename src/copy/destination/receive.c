@@ -133,9 +133,9 @@ static void stream_failed(struct destination *d, struct item *i, const char *wha
 {
 	if (!items_fail(&d->items, i))
 		return;
-	dest_failed(d, i->id, i->file.dir, i->file.entry->name, what, err);
+	dest_failed(d, i->link.id, i->file.dir, i->file.entry->name, what, err);
 	i->answered = true;
-	dest_result(d, i->id, i->cost_bytes, COPY_LOST);
+	dest_result(d, i->link.id, i->cost_bytes, COPY_LOST);
 	answers_flush(&d->answers);
 }
 

@@ -14,8 +14,7 @@
 #include <string.h>
 
 #include "copy/role.h"
-
-#define BUCKETS (1u << 14)
+#include "xdd/base/sets.h"
 
 /* Directories that were entered do not count in the window. */
 #define MOST_NAMES (2 * COPY_WINDOW_ENTRIES)
@@ -29,9 +28,9 @@ struct place {
 };
 
 struct name {
-	struct name *next;
+	struct idmap_link link;
 	struct place *in;
-	uint64_t id, bytes;
+	uint64_t bytes;
 	enum copy_kind kind;
 	char name[];
 };
@@ -46,8 +45,7 @@ struct names {
 
 	pthread_mutex_t lock;
 	/* guarded by lock */
-	struct name *buckets[BUCKETS];
-	size_t n;
+	struct idmap map;
 };
 
 /* n->lock is held. */
@@ -74,6 +72,10 @@ struct names *names_new(struct copy_report *report)
 	n = calloc(1, sizeof(*n));
 	if (!n)
 		return NULL;
+	if (idmap_init(&n->map)) {
+		free(n);
+		return NULL;
+	}
 	n->report = report;
 	pthread_mutex_init(&n->lock, NULL);
 	return n;
@@ -81,16 +83,15 @@ struct names *names_new(struct copy_report *report)
 
 void names_free(struct names *n)
 {
+	struct idmap_link *next;
+
 	if (!n)
 		return;
-	for (size_t i = 0; i < BUCKETS; i++) {
-		while (n->buckets[i]) {
-			struct name *name = n->buckets[i];
-
-			n->buckets[i] = name->next;
-			free_name(name);
-		}
+	for (struct idmap_link *l = idmap_next(&n->map, NULL); l; l = next) {
+		next = idmap_next(&n->map, l);
+		free_name(IDMAP_STRUCT(l, struct name));
 	}
+	idmap_free(&n->map);
 	names_release(n->in);
 	pthread_mutex_destroy(&n->lock);
 	free(n);
@@ -136,17 +137,15 @@ static void names_remember(struct names *n, const struct copy_entry *e)
 	if (!name)
 		return;
 	name->in = n->in;
-	name->id = e->id;
+	name->link.id = e->id;
 	name->bytes = e->size_bytes;
 	name->kind = e->kind;
 	memcpy(name->name, e->name, length + 1);
 	pthread_mutex_lock(&n->lock);
-	if (n->n < MOST_NAMES) {
+	if (n->map.n < MOST_NAMES) {
 		if (n->in)
 			n->in->holds++;
-		name->next = n->buckets[e->id % BUCKETS];
-		n->buckets[e->id % BUCKETS] = name;
-		n->n++;
+		idmap_add(&n->map, &name->link);
 		name = NULL;
 	}
 	pthread_mutex_unlock(&n->lock);
@@ -181,17 +180,12 @@ void names_offer(struct names *n, const uint8_t *body, size_t length)
 /* Take the name of an entry out. NULL: it is not known. */
 static struct name *names_forget(struct names *n, uint64_t id)
 {
-	struct name **at, *name;
+	struct name *name;
 
 	pthread_mutex_lock(&n->lock);
-	at = &n->buckets[id % BUCKETS];
-	while (*at && (*at)->id != id)
-		at = &(*at)->next;
-	name = *at;
-	if (name) {
-		*at = name->next;
-		n->n--;
-	}
+	name = IDMAP_STRUCT(idmap_find(&n->map, id), struct name);
+	if (name)
+		idmap_remove(&n->map, &name->link);
 	pthread_mutex_unlock(&n->lock);
 	return name;
 }

@@ -267,7 +267,7 @@ static void add_record(struct bundle *b, struct held_dir *held, const struct ent
 		b->files++;
 		b->bytes += size;
 	}
-	copy_bundle_head(e->id, size, status, head);
+	copy_bundle_head(e->link.id, size, status, head);
 	memset(out + size, 0, copy_bundle_bytes(size) - COPY_BUNDLE_RECORD_BYTES - size);
 	b->used += copy_bundle_bytes(size);
 }
@@ -424,5 +424,5 @@ void source_entry_failed(struct source *s, const struct entry *e, const char *te
 	if (atomic_load(&s->closing))
 		return;
 	dirs_path(e->dirs, e->dir, e->name, path, sizeof(path));
-	role_fail(s->role, e->id, COPY_FAILED, path, "%s", text);
+	role_fail(s->role, e->link.id, COPY_FAILED, path, "%s", text);
 }

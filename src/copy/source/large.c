@@ -260,7 +260,7 @@ static int send_block(struct data_thread *d, struct large *f, const struct exten
 	uint64_t length = x->end - x->begin, begin_ns = stamps_now(d->s->stamps);
 	int err;
 
-	copy_set_block_id(&h, f->entry->id);
+	copy_set_block_id(&h, f->entry->link.id);
 	/* Counted before: the destination may have all of it as soon as it is sent. */
 	atomic_fetch_add(&f->messages, 1);
 	atomic_fetch_add(&f->bytes, length);
@@ -303,7 +303,7 @@ static int sum_step(struct data_thread *d, struct large *f, const struct extent 
 {
 	uint8_t digests[16 * SUMS_BLOCKS];
 	struct wire_sums sums = {
-		.id = f->entry->id,
+		.id = f->entry->link.id,
 		.offset_bytes = step->begin,
 		.block_bytes = COPY_MIN_BLOCK_BYTES,
 		.end_bytes = step->end,
@@ -394,7 +394,7 @@ static int send_end(struct data_thread *d, struct large *f)
 {
 	struct wire_header h = { .type = WIRE_COPY_FILE_END };
 	struct copy_file_end end = {
-		.id = f->entry->id,
+		.id = f->entry->link.id,
 		.messages = atomic_load(&f->messages),
 		.bytes = atomic_load(&f->bytes),
 		.status = (uint32_t)f->failed.no,

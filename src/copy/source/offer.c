@@ -127,10 +127,11 @@ static int put_in_books(struct offering *o, struct entry *e)
 	pthread_mutex_lock(&s->lock);
 	if (e->kind != COPY_DIR)
 		err = wait_for_room(o, e->encoded_bytes);
-	if (!err)
-		err = books_add(&s->books, e);
-	if (!err && e->kind != COPY_DIR)
-		books_count(&s->books, e);
+	if (!err) {
+		books_add(&s->books, e);
+		if (e->kind != COPY_DIR)
+			books_count(&s->books, e);
+	}
 	pthread_mutex_unlock(&s->lock);
 	if (err)
 		entry_free(e);
@@ -149,7 +150,7 @@ static int leave_dir(struct offering *o)
 	pthread_mutex_lock(&s->lock);
 	e = books_find(&s->books, o->open_dirs[--o->n_open_dirs]);
 	if (e) {
-		uint64_t id = e->id;
+		uint64_t id = e->link.id;
 
 		err = wait_for_room(o, e->encoded_bytes);
 		e = books_find(&s->books, id);
@@ -276,7 +277,7 @@ static int note_entry(struct offering *o, struct walk_found *found, int encoded_
 		found->dir = NULL;
 	}
 	if (e->kind == COPY_DIR)
-		err = enter_dir(o, e->id);
+		err = enter_dir(o, e->link.id);
 	if (err) {
 		entry_free(e);
 		return err;
@@ -524,7 +525,7 @@ static int take_results(struct source *s, const struct wire_header *h, const uin
 
 		err = take_result(s, &r, &end, why);
 	}
-	if (s->waits_for_room || (s->walk_over && s->books.n == 0))
+	if (s->waits_for_room || (s->walk_over && s->books.entries.n == 0))
 		pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 	if (!err)

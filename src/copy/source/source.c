@@ -24,9 +24,6 @@
  * Entries without a result: a hash table by id that grows, with the lock of the source.
  */
 
-#define FIRST_BITS 10
-#define GROUP_BITS 3 /* 8 pointers are a cache line */
-
 struct entry *entry_new(const struct walk_found *found, size_t encoded_bytes)
 {
 	const char *name = found->entry.kind == COPY_FILE ? found->name : found->entry.name;
@@ -35,7 +32,7 @@ struct entry *entry_new(const struct walk_found *found, size_t encoded_bytes)
 
 	if (!e)
 		return NULL;
-	e->id = found->entry.id;
+	e->link.id = found->entry.id;
 	e->dirs = found->dirs;
 	e->size_bytes = found->entry.size_bytes;
 	e->file_bytes = (uint64_t)found->st.st_size;
@@ -68,111 +65,37 @@ static bool entry_is_small(const struct entry *e)
 	return e->size_bytes <= COPY_SMALL_FILE_BYTES && !(e->flags & (COPY_SPARSE | COPY_DEVICE));
 }
 
-/*
- * Fibonacci hashing of groups of consecutive ids, which share a cache line: ids are used in order.
- * Groups are spread evenly, so runs of used slots stay short.
- */
-static size_t slot_of(const struct books *b, uint64_t id)
-{
-	uint64_t group = (id >> GROUP_BITS) * 0x9e3779b97f4a7c15ull;
-
-	return (size_t)(group >> (64 - b->bits + GROUP_BITS) << GROUP_BITS |
-			(id & ((1u << GROUP_BITS) - 1)));
-}
-
-static size_t books_after(const struct books *b, size_t slot)
-{
-	return (slot + 1) & (((size_t)1 << b->bits) - 1);
-}
-
-static void books_put(struct books *b, struct entry *e)
-{
-	size_t i = slot_of(b, e->id);
-
-	while (b->slots[i])
-		i = books_after(b, i);
-	b->slots[i] = e;
-}
-
 int books_init(struct books *b)
 {
-	memset(b, 0, sizeof(*b));
-	b->slots = calloc((size_t)1 << FIRST_BITS, sizeof(struct entry *));
-	b->bits = FIRST_BITS;
-	return b->slots ? 0 : -ENOMEM;
+	*b = (struct books){ .window_entries = 0 };
+	return idmap_init(&b->entries);
 }
 
 void books_free(struct books *b)
 {
-	for (size_t i = 0; b->slots && i < (size_t)1 << b->bits; i++)
-		entry_free(b->slots[i]);
-	free(b->slots);
-}
+	struct idmap_link *next;
 
-static int books_grow(struct books *b)
-{
-	struct books more = { .bits = b->bits + 1 };
-
-	more.slots = calloc((size_t)1 << more.bits, sizeof(struct entry *));
-	if (!more.slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < (size_t)1 << b->bits; i++)
-		if (b->slots[i])
-			books_put(&more, b->slots[i]);
-	free(b->slots);
-	b->slots = more.slots;
-	b->bits = more.bits;
-	return 0;
-}
-
-int books_add(struct books *b, struct entry *e)
-{
-	if (b->n >= (size_t)1 << (b->bits - 1)) {
-		int err = books_grow(b);
-
-		if (err)
-			return err;
+	for (struct idmap_link *l = idmap_next(&b->entries, NULL); l; l = next) {
+		next = idmap_next(&b->entries, l);
+		entry_free(IDMAP_STRUCT(l, struct entry));
 	}
-	books_put(b, e);
-	b->n++;
-	e->listed = true;
-	return 0;
+	idmap_free(&b->entries);
 }
 
-static size_t find_slot(const struct books *b, uint64_t id)
+void books_add(struct books *b, struct entry *e)
 {
-	size_t i = slot_of(b, id);
-
-	while (b->slots[i] && b->slots[i]->id != id)
-		i = books_after(b, i);
-	return i;
+	idmap_add(&b->entries, &e->link);
+	e->listed = true;
 }
 
 struct entry *books_find(const struct books *b, uint64_t id)
 {
-	return b->slots[find_slot(b, id)];
-}
-
-/* True if `slot` lies in the cyclic range from after `from` to `to`. */
-static bool lies_between(size_t slot, size_t from, size_t to)
-{
-	return from <= to ? slot > from && slot <= to : slot > from || slot <= to;
+	return IDMAP_STRUCT(idmap_find(&b->entries, id), struct entry);
 }
 
 void books_remove(struct books *b, struct entry *e)
 {
-	size_t hole = find_slot(b, e->id);
-
-	/* Entries after it move into the hole, unless they would lie before their own slot. */
-	b->slots[hole] = NULL;
-	for (size_t i = books_after(b, hole); b->slots[i]; i = books_after(b, i)) {
-		if (lies_between(slot_of(b, b->slots[i]->id), hole, i))
-			continue;
-		b->slots[hole] = b->slots[i];
-		b->slots[i] = NULL;
-		hole = i;
-	}
-	b->n--;
+	idmap_remove(&b->entries, &e->link);
 	e->listed = false;
 	if (e->counted) {
 		e->counted = false;
@@ -407,7 +330,7 @@ static bool all_answered(void *arg)
 
 	pthread_mutex_lock(&s->lock);
 	/* The thread that has sent the last answer may still be busy. */
-	all = s->books.n == 0 && !s->queue;
+	all = s->books.entries.n == 0 && !s->queue;
 	pthread_mutex_unlock(&s->lock);
 	return all;
 }
@@ -506,7 +429,7 @@ static bool is_over(const struct source *s)
 {
 	if (atomic_load(&s->closing))
 		return true;
-	return s->walk_over && s->books.n == 0 && !s->queue && s->busy == 0;
+	return s->walk_over && s->books.entries.n == 0 && !s->queue && s->busy == 0;
 }
 
 void source_thread_ends(struct source *s)

@@ -23,6 +23,7 @@
 #include "copy/role.h"
 #include "copy/tree/walk.h"
 #include "xdd/base/err.h"
+#include "xdd/base/sets.h"
 
 struct data_thread;
 
@@ -43,8 +44,9 @@ enum entry_state {
 
 /* An entry that was offered. */
 struct entry {
+	struct idmap_link link; /* in the books: its id is const, the rest guarded by the lock */
+
 	/* const once it was offered */
-	uint64_t id;
 	struct dirs *dirs;
 	struct dir_node *dir; /* FILE: a reference; else NULL */
 	uint64_t size_bytes;  /* to copy */
@@ -79,9 +81,7 @@ struct entry {
 };
 
 struct books {
-	struct entry **slots; /* open addressing; NULL: free */
-	unsigned bits;	      /* 1 << bits slots */
-	size_t n;
+	struct idmap entries;
 	size_t window_entries;
 	uint64_t window_bytes;
 };
@@ -91,8 +91,8 @@ int books_init(struct books *b);
 /* Frees the entries as well. Safe on one that is all zero. */
 void books_free(struct books *b);
 
-/* Add an entry, which the books own from then on. Returns 0 or -ENOMEM. */
-int books_add(struct books *b, struct entry *e);
+/* Add an entry, which the books own from then on. */
+void books_add(struct books *b, struct entry *e);
 struct entry *books_find(const struct books *b, uint64_t id);
 /* Take an entry out, and out of the window. The caller owns it. */
 void books_remove(struct books *b, struct entry *e);
