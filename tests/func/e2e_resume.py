@@ -320,7 +320,7 @@ def test_deaths():
         flip(r.destination, min(r.record().ops) * REQUEST)
         copy = r.copy()
         with xddhold.at("proof begun:1") as h:
-            copy.prefix[other] = ["env", "%s=%s" % (xddhold.VARIABLE, h.value)]
+            copy.prefix[victim] = ["env", "%s=%s" % (xddhold.VARIABLE, h.value)]
             copy.start()
             h.wait()
             getattr(copy, victim).signal(signal.SIGKILL)
