@@ -60,6 +60,10 @@ def test_dryrun():
     t.equal(lines[1:], [wanted], "the exact command of a host", r)
     _, lines = dry("-hosts", "127.0.0.1", "-timeserver", "clock:3000", "-startin", 0, "--", *SHORT)
     t.ok("-timeserver host clock -timeserver port 3000 -jsonout" in lines[0], "a time server that is named, and no start time", lines)
+    for server, host, port in (("h:1", "h", 1), ("h:65535", "h", 65535), ("[::1]:3000", "::1", 3000), ("[::1]", "::1", 2000), ("::1", "::1", 2000),
+                               ("h", "h", 2000)):
+        _, lines = dry("-hosts", "127.0.0.1", "-timeserver", server, "-startin", 0, "--", *SHORT)
+        t.ok("-timeserver host %s -timeserver port %d -jsonout" % (host, port) in lines[0].replace("'\\''", ""), "-timeserver " + server, lines)
     _, lines = dry("-hosts", "127.0.0.1", "-timeserver", "none", "--", *SHORT)
     t.ok("-timeserver" not in lines[0] and "-starttime STARTTIME" in lines[0], "no time server", lines)
 
@@ -107,7 +111,8 @@ def test_refused():
         (["-hosts", "127.0.0.1", "--", *SHORT, "-rank", "0"], "multi: -rank: is no option"),
         (["-hosts", "127.0.0.1", "--", *SHORT, "-id", "a\nb"], "control characters"),
         (["-hosts", "127.0.0.1", "-timeserver", "h:0", "--", *SHORT], "multi -timeserver h:0: expected <host>"),
-        (["-hosts", "127.0.0.1", "-timeserver", "-x", "--", *SHORT], "multi -timeserver -x: expected <host>"),
+        *((["-hosts", "127.0.0.1", "-timeserver", server, "--", *SHORT], "multi -timeserver %s: expected <host>" % server)
+          for server in ("-x", "h:65536", "h:x", "h:", ":3000", "[]:3000")),
         (["-hosts", "127.0.0.1", "-jsonout", t.path("no/dir"), "--", *SHORT], "multi -jsonout"),
         (["-hosts", "127.0.0.1", "-out", "/dev/null", "--", *SHORT], "multi -out"),
         (["-hosts", "127.0.0.1", "-S", "'", "--", *SHORT], "a quote is not closed"),

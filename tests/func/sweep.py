@@ -507,6 +507,9 @@ def test_notes():
             "and in the document")
     run = sweep(*NULL, "-blocksize", "4k,4096", "-dryrun", warns=[m.line(r"warning: target 0, null", "-blocksize 4096 without -reqsize: .*")])
     t.ok(run.err.endswith(" (1 of 2 points: blocksize 4096)\n"), "-dryrun warns, too", run)
+    run = sweep(*NULL, "-blocksize", "4k,4096", "-queuedepth", "1,2", "-seek", "range", 128, "-dryrun",
+                warns=[m.line(r"warning: target 0, null", "-blocksize 4096 without -reqsize: .*"), m.RANGE_STARTS_OVER])
+    t.equal([line.endswith(" (%s)" % points) for line in run.err.splitlines()], [True, True], "two warnings of the same points, each once", run)
     run = sweep(*NULL, "-blocksize", "4k,4096", "-queuedepth", "1..5", "-dryrun",
                 warns=[m.line(r"warning: target 0, null", "-blocksize 4096 without -reqsize: .*")])
     t.ok(run.err.endswith(" (5 of 10 points: %s; and 2 more)\n" % "; ".join("blocksize 4096, queuedepth %d" % n for n in (1, 2, 3))),

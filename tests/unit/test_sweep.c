@@ -213,6 +213,50 @@ TEST(test_journal)
 	free(text);
 }
 
+/* The result of a journal of two points with this round only. */
+static int decode_round(const struct sweep_round *round)
+{
+	const struct sweep_journal header = {
+		.words = "-op read \xc3\xa4", .seed = 5, .points = POINTS, .started_ns = 77
+	};
+	size_t whole, line;
+	struct memstream m;
+	struct read_back b;
+	int err;
+
+	assert_true(memstream_open(&m));
+	put_line(m.f, sweep_journal_header(&header));
+	put_line(m.f, sweep_journal_round(round));
+	assert_int_equal(memstream_close(&m), 0);
+	err = decode(m.text, m.size, &b, &whole, &line);
+	assert_int_equal(b.n, !err);
+	if (!err)
+		assert_true(
+			b.rounds[0].point == round->point && b.rounds[0].round == round->round &&
+			b.rounds[0].bound == round->bound && b.rounds[0].status == round->status);
+	free(m.text);
+	return err;
+}
+
+TEST(test_journal_limits)
+{
+	struct sweep_round round = round_of(POINTS - 1, 1, 1);
+
+	round.bound = RESULT_BOUND_LIMIT;
+	round.status = XDD_MISCOMPARE;
+	assert_int_equal(decode_round(&round), 0);
+	round.point = POINTS;
+	assert_int_equal(decode_round(&round), -EBADMSG);
+	round = round_of(0, 0, 1);
+	assert_int_equal(decode_round(&round), -EBADMSG);
+	round = round_of(0, 1, 1);
+	round.bound = (enum result_bound)(RESULT_BOUND_LIMIT + 1);
+	assert_int_equal(decode_round(&round), -EBADMSG);
+	round = round_of(0, 1, 1);
+	round.status = XDD_MISCOMPARE + 1;
+	assert_int_equal(decode_round(&round), -EBADMSG);
+}
+
 /* Cut to any length, it has the lines before that, and nothing else. */
 TEST(test_torn)
 {

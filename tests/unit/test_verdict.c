@@ -6,9 +6,12 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "verdict_fixture.h"
+#include "xdd/plan/engine_info.h"
+#include "xdd/plan/plan.h"
 
 /* All lines of the verdict as one text, "label: text\n" each. */
 static const char *text_of(const struct verdict_facts *f)
@@ -308,6 +311,154 @@ TEST(test_copies)
 	assert_string_equal(text_of(&f),
 			    "copy not confirmed: this side wrote 64 requests, and the other side "
 			    "does not confirm them\n");
+}
+
+/* ---- facts of a plan and of its results ---- */
+
+static const struct engine_info *engine_that(bool queues)
+{
+	for (size_t i = 0; engine_registry[i]; i++) {
+		const struct engine_info *e = engine_registry[i];
+
+		if (!(e->caps & ENGINE_QUEUES) == !queues && !e->caps_with)
+			return e;
+	}
+	return NULL;
+}
+
+/* Two files that are read with -dio. */
+static void two_files(struct target_plan targets[2], struct plan *plan)
+{
+	*plan = (struct plan){ .targets = targets, .n_targets = 2, .passes = 1 };
+	for (unsigned i = 0; i < 2; i++)
+		targets[i] = (struct target_plan){ .kind = TARGET_FILE,
+						   .path = i ? "b" : "a",
+						   .op = OP_READ,
+						   .direct_io = true,
+						   .engine = engine_that(false),
+						   .queue_depth = 1 };
+}
+
+/* The verdict on 10 s of a plan whose targets all had this limit; the second one has `errors`. */
+static const char *verdict_of(const struct plan *plan, enum result_bound bound, uint64_t errors)
+{
+	static char text[4096];
+	const struct screen screen = { .columns = 1000 };
+	struct person *p = person_new(plan);
+	FILE *f = fmemopen(text, sizeof(text), "w");
+
+	assert_true(p && f);
+	p->all.passes = 1;
+	p->all.elapsed_ns = 10 * NS_PER_SEC;
+	p->all.all.n = 1000000;
+	p->all.errors = errors;
+	for (size_t i = 0; i < p->n; i++) {
+		p->targets[i].any = true;
+		p->targets[i].errors = i ? errors : 0;
+		p->targets[i].bound = bound;
+		p->targets[i].times = (struct result_times){
+			.known = true, .busy = 0.25, .waited = 0.25, .held = 0.625, .idle = 0.934
+		};
+	}
+	assert_int_equal(person_verdict(p, NULL, 0, REPORT_END_NORMAL, &screen, f), 0);
+	assert_int_equal(fclose(f), 0);
+	free(p);
+	return text;
+}
+
+/* Each target with an engine that queues; one without is enough for other advice. */
+TEST(test_engines_of_plan)
+{
+	const struct engine_info *queues = engine_that(true);
+	struct target_plan targets[2];
+	struct plan plan;
+
+	for (unsigned i = 0; queues && i < 4; i++) {
+		two_files(targets, &plan);
+		for (unsigned k = 0; k < 2; k++)
+			targets[k].engine = engine_that(i >> k & 1);
+		assert_non_null(
+			strstr(verdict_of(&plan, RESULT_BOUND_GENERATOR, 0),
+			       i == 3 ? "use a greater -threads" : "use a greater -queuedepth"));
+	}
+}
+
+/* One target is enough to change the advice for the run. */
+TEST(test_targets_of_plan)
+{
+	static const char cached[] = "data went through the page cache";
+	static const char none[] = "there is no device here";
+	struct target_plan targets[2];
+	struct plan plan;
+
+	for (unsigned i = 0; i < 2; i++) {
+		two_files(targets, &plan);
+		assert_null(strstr(verdict_of(&plan, RESULT_BOUND_GENERATOR, 0), cached));
+		targets[i].direct_io = false;
+		assert_non_null(strstr(verdict_of(&plan, RESULT_BOUND_GENERATOR, 0), cached));
+		/* Nothing of it is in the page cache. */
+		targets[i].op = OP_NOOP;
+		assert_non_null(strstr(verdict_of(&plan, RESULT_BOUND_GENERATOR, 0), "the device"));
+		assert_null(strstr(verdict_of(&plan, RESULT_BOUND_GENERATOR, 0), cached));
+		targets[!i].op = OP_DISCARD;
+		assert_non_null(strstr(verdict_of(&plan, RESULT_BOUND_GENERATOR, 0), none));
+		two_files(targets, &plan);
+		assert_non_null(
+			strstr(verdict_of(&plan, RESULT_BOUND_DEVICE, 0), "try -queuedepth 8"));
+		targets[i].queue_depth = 2;
+		assert_null(strstr(verdict_of(&plan, RESULT_BOUND_DEVICE, 0), "try -queuedepth"));
+		targets[i].queue_depth = 1;
+		targets[i].qthreads = 1000000;
+		assert_null(strstr(verdict_of(&plan, RESULT_BOUND_GENERATOR, 0), "use a greater"));
+	}
+	two_files(targets, &plan);
+	assert_non_null(strstr(verdict_of(&plan, RESULT_BOUND_DEVICE, 7), "requests failed on b;"));
+}
+
+TEST(test_kinds_of_plan)
+{
+	struct target_plan targets[2];
+	struct plan plan;
+
+	for (int kind = TARGET_NULL; kind <= TARGET_CHAR; kind++) {
+		const bool device = kind == TARGET_FILE || kind == TARGET_BLOCK ||
+				    kind == TARGET_MISSING;
+
+		two_files(targets, &plan);
+		targets[0].kind = targets[1].kind = kind;
+		assert_int_equal(!strstr(verdict_of(&plan, RESULT_BOUND_GENERATOR, 0),
+					 "there is no device here"),
+				 device);
+	}
+}
+
+static void paces(const struct plan *plan, const char *by)
+{
+	const char *text = verdict_of(plan, RESULT_BOUND_PACED, 0);
+	char says[64];
+
+	snprintf(says, sizeof(says), "limited by: %s, as requested", by);
+	if (!strstr(text, says))
+		fail_msg("\"%s\" is not in: %s", says, text);
+}
+
+TEST(test_pace_of_plan)
+{
+	struct target_plan targets[2];
+	struct plan plan;
+
+	two_files(targets, &plan);
+	paces(&plan, "its pace");
+	plan.operation_delay_ns = 1;
+	paces(&plan, "-operationdelay");
+	targets[1].lockstep.on = true;
+	paces(&plan, "-lockstep");
+	targets[1].snooze_percent = 10;
+	paces(&plan, "-snooze");
+	targets[1].throttle.by = THROTTLE_OPS;
+	paces(&plan, "-throttle");
+	targets[0].lockstep.on = true;
+	paces(&plan, "-lockstep");
 }
 
 RUN_TESTS(NULL, NULL)
