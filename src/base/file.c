@@ -696,23 +696,33 @@ FILE *spool_open(const char *near)
 	return f;
 }
 
-int spool_copy(FILE *spool, FILE *to)
+int spool_read(FILE *spool, int (*take)(void *arg, const char *piece, size_t size), void *arg)
 {
 	char *buf;
 	size_t n;
 	int err = 0;
 
-	if (fflush(spool) || fseeko(spool, 0, SEEK_SET))
-		return -errno;
+	if (fflush(spool) || ferror(spool) || fseeko(spool, 0, SEEK_SET))
+		return errno ? -errno : -EIO;
 	buf = malloc(COPY_BYTES);
 	if (!buf)
 		return -ENOMEM;
-	while ((n = fread(buf, 1, COPY_BYTES, spool)) > 0 && !err) {
-		if (fwrite(buf, 1, n, to) < n)
-			err = errno ? -errno : -EIO;
-	}
+	while (!err && (n = fread(buf, 1, COPY_BYTES, spool)) > 0)
+		err = take(arg, buf, n);
 	if (!err && ferror(spool))
 		err = -EIO;
 	free(buf);
 	return err;
+}
+
+static int spool_put(void *to, const char *piece, size_t size)
+{
+	if (fwrite(piece, 1, size, to) == size)
+		return 0;
+	return errno ? -errno : -EIO;
+}
+
+int spool_copy(FILE *spool, FILE *to)
+{
+	return spool_read(spool, spool_put, to);
 }

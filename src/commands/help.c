@@ -355,7 +355,7 @@ static enum xdd_status help_explain(const struct setting *s, const struct word *
 	else if (column)
 		print_column(column);
 	else if (!help_search(word))
-		return help_unknown(s, w, option_suggest(&run_options, word));
+		return option_unknown(XDD_BAD_ARGUMENT, s, w, option_suggest(&run_options, word));
 	return XDD_OK;
 }
 

@@ -189,12 +189,6 @@ const struct option_table multi_options = { .groups = groups };
  * The results of a run on many hosts.
  */
 
-/* Exit statuses of shells, and of ssh itself. */
-#define STATUS_NOT_EXECUTABLE 126
-#define STATUS_NOT_FOUND 127
-#define STATUS_SIGNAL 128
-#define STATUS_SSH 255
-
 /* A start that is later than this is worth a warning. */
 #define LATE_NS (10 * NS_PER_MS)
 
@@ -304,16 +298,16 @@ static void set_why(const struct multi *m, struct multi_rank *r)
 		r->status = XDD_TARGET_FAILED;
 	} else if (r->status == 0 || (m->interrupted && r->status == XDD_CANCELED))
 		snprintf(r->why, sizeof(r->why), "%s", r->results.root ? "" : "sent no results");
-	else if (r->status == STATUS_SSH)
+	else if (r->status == CHILD_SSH)
 		snprintf(r->why, sizeof(r->why), "%s cannot reach it, or is not let in", name);
-	else if (r->status == STATUS_NOT_FOUND || r->status == STATUS_NOT_EXECUTABLE)
+	else if (r->status == CHILD_NOT_FOUND || r->status == CHILD_NOT_EXECUTABLE)
 		snprintf(r->why, sizeof(r->why),
 			 "cannot start \"%.128s\" there; install xdd there, or give its path with "
 			 "-remotexdd",
 			 m->remote_xdd);
-	else if (r->status > STATUS_SIGNAL)
+	else if (r->status > CHILD_SIGNAL)
 		snprintf(r->why, sizeof(r->why), "%s was ended by signal %d", name,
-			 r->status - STATUS_SIGNAL);
+			 r->status - CHILD_SIGNAL);
 	else
 		snprintf(r->why, sizeof(r->why), "ended with status %d", r->status);
 }

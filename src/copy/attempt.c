@@ -17,6 +17,7 @@
 #include "xdd/base/err.h"
 #include "xdd/base/units.h"
 #include "xdd/sync/thread.h"
+#include "xdd/sys/child.h"
 
 /*
  * The two sides meet directly, or inside of the channels of ssh. Directly, a server listens first:
@@ -274,9 +275,6 @@ static int attempt_meet(struct copy_attempt *a)
 /* For the end of a server, whose channel is closed. */
 #define END_NS (10 * NS_PER_SEC)
 
-/* Exit statuses of shells above this one stand for signals. */
-#define STATUS_SIGNAL 128
-
 /* ---- servers ---- */
 
 static int make_secrets(struct copy_attempt *a)
@@ -348,7 +346,7 @@ static void explain_loss(struct copy_attempt *a, enum copy_role role, int end)
 {
 	const struct copy_place *place = attempt_place(a, role);
 	const char *host = place->host ? place->host : "this host";
-	const int sig = end - STATUS_SIGNAL;
+	const int sig = end - CHILD_SIGNAL;
 	const char *name = sig > 0 ? sigabbrev_np(sig) : NULL;
 
 	if (name)

@@ -21,7 +21,6 @@
 #include "xdd/sys/blockdev.h"
 
 #define DEFAULT_COMMAND_BYTES (128u << 10) /* where the kernel does not say how much it takes */
-#define ATTEMPTS 4 /* after a reset a device reports several unit attentions */
 
 struct sg_options {
 	bool fua; /* force unit access */
@@ -260,24 +259,14 @@ static uint32_t next_bytes(const struct sg *sg, const struct io_request *req)
 	return bytes < sg->command_bytes ? (uint32_t)bytes : sg->command_bytes;
 }
 
-/* One command, again while the device has other news to tell first. */
 static int command(struct sg *sg, const struct io_request *req, uint64_t lba, uint32_t bytes)
 {
 	enum scsi_way way = req->dir == DIR_READ ? SCSI_FROM_DEVICE : SCSI_TO_DEVICE;
 	uint8_t cdb[SCSI_CDB_MAX];
 	size_t cdb_size = scsi_cdb_transfer(cdb, req->dir, lba, bytes / sg->block_bytes, sg->cache);
-	int err;
 
-	for (int i = 0; i < ATTEMPTS; i++) {
-		err = scsi_command(sg->fd, cdb, cdb_size, way, (char *)req->buf + req->done, bytes,
-				   &sg->reply);
-		if (err)
-			return err;
-		err = scsi_reply_error(&sg->reply, req->dir);
-		if (err != -EAGAIN)
-			break;
-	}
-	return err;
+	return scsi_repeat(sg->fd, cdb, cdb_size, way, (char *)req->buf + req->done, bytes,
+			   req->dir, &sg->reply);
 }
 
 /*

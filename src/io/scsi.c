@@ -376,6 +376,20 @@ uint32_t scsi_reply_bytes(const struct scsi_reply *reply, uint64_t lba, uint32_t
 	return before < moved ? (uint32_t)before : moved / block * block;
 }
 
+int scsi_repeat(int fd, const uint8_t *cdb, size_t cdb_size, enum scsi_way way, void *data,
+		uint32_t size, enum op_dir dir, struct scsi_reply *reply)
+{
+	int err = -EAGAIN;
+
+	for (int i = 0; i < ATTEMPTS && err == -EAGAIN; i++) {
+		err = scsi_command(fd, cdb, cdb_size, way, data, size, reply);
+		if (err)
+			return err;
+		err = scsi_reply_error(reply, dir);
+	}
+	return err;
+}
+
 /* ---- in words ---- */
 
 static const char *host_text(uint16_t host)
@@ -459,14 +473,8 @@ static int repeat_command(int fd, const uint8_t *cdb, size_t cdb_size, void *dat
 			  struct scsi_reply *reply)
 {
 	enum scsi_way way = size ? SCSI_FROM_DEVICE : SCSI_NO_DATA;
-	int err = -EAGAIN;
+	int err = scsi_repeat(fd, cdb, cdb_size, way, data, size, DIR_WRITE, reply);
 
-	for (int i = 0; i < ATTEMPTS && err == -EAGAIN; i++) {
-		err = scsi_command(fd, cdb, cdb_size, way, data, size, reply);
-		if (err)
-			return err;
-		err = scsi_reply_error(reply, DIR_WRITE);
-	}
 	return err == -EAGAIN ? -EIO : err;
 }
 

@@ -43,6 +43,13 @@ struct scsi_sense {
 int scsi_reply_error(const struct scsi_reply *reply, enum op_dir dir);
 
 /*
+ * scsi_command(), again while the device has other news to tell first. Returns its error, or
+ * scsi_reply_error() of the last reply.
+ */
+int scsi_repeat(int fd, const uint8_t *cdb, size_t cdb_size, enum scsi_way way, void *data,
+		uint32_t size, enum op_dir dir, struct scsi_reply *reply);
+
+/*
  * Bytes that a transfer of `size` bytes from `lba` on moved for sure. After an error a device has
  * what lies before the block it names, and nothing if it names none.
  */

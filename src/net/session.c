@@ -516,8 +516,7 @@ struct stream_terms session_streams(const struct session *s)
 	};
 }
 
-/* A sentence about options that only one side has, or NULL. */
-static const char *flags_differ(uint32_t source, uint32_t destination)
+const char *session_flags_differ(uint32_t source, uint32_t destination)
 {
 	uint32_t more = source & ~destination;
 	uint32_t less = destination & ~source;
@@ -542,7 +541,7 @@ int session_take_key(struct session *s)
 	session_lock(s);
 	peer = s->peer_hello.flags & (WIRE_CAN_KEY | WIRE_CAN_ENCRYPT);
 	session_unlock(s);
-	differ = s->source ? flags_differ(own, peer) : flags_differ(peer, own);
+	differ = s->source ? session_flags_differ(own, peer) : session_flags_differ(peer, own);
 	if (differ)
 		return session_broke(s, BLAME_PEER, -EINVAL, "%s", differ);
 	if (!s->keyed)

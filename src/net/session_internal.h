@@ -185,6 +185,9 @@ struct stream_terms session_streams(const struct session *s);
  */
 int session_take_key(struct session *s);
 
+/* A sentence about options that only one side has, or NULL. */
+const char *session_flags_differ(uint32_t source, uint32_t destination);
+
 /* The posted PROVE or SUMS into the body. Returns its length. Control thread. */
 size_t session_proof_encode(struct session *s);
 

@@ -348,9 +348,7 @@ static bool session_offer_refuse(struct err *why, const char *text)
 static bool offer_control(struct session *s, const struct listener_guest *g, struct err *why)
 {
 	if (s->keyed && !g->tls)
-		return session_offer_refuse(
-			why,
-			"the destination has a key, the source has none: give both the same -e2e key");
+		return session_offer_refuse(why, session_flags_differ(0, WIRE_CAN_KEY));
 	if (s->control || s->state != SESSION_NEW)
 		return session_offer_refuse(why, SESSION_BUSY);
 	memcpy(s->id, g->hello.session, sizeof(s->id));

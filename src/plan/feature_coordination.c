@@ -18,17 +18,12 @@
 static enum xdd_status read_target(const struct plan *plan, const struct setting *s,
 				   const struct word *w, uint32_t *number)
 {
-	size_t n = plan->n_targets;
 	uint64_t v;
 
 	if (units_parse_u64(w->text, &v))
 		return parse_error(XDD_BAD_ARGUMENT, s, w, "expected the number of a target");
-	if (v >= n && n == 1)
-		return parse_error(XDD_BAD_ARGUMENT, s, w,
-				   "is not a target: there is one, number 0");
-	if (v >= n)
-		return parse_error(XDD_BAD_ARGUMENT, s, w,
-				   "is not a target: there are %zu, 0 to %zu", n, n - 1);
+	if (v >= plan->n_targets)
+		return parse_no_target(plan, s, w);
 	*number = (uint32_t)v;
 	return XDD_OK;
 }

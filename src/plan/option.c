@@ -588,12 +588,12 @@ int help_option(const struct option_table *table, const char *name)
 	return 0;
 }
 
-enum xdd_status help_unknown(const struct setting *s, const struct word *w, const char *near)
+enum xdd_status option_unknown(enum xdd_status status, const struct setting *s,
+			       const struct word *w, const char *near)
 {
 	if (near)
-		return parse_error(XDD_BAD_ARGUMENT, s, w, "is not an option; did you mean -%s?",
-				   near);
-	return parse_error(XDD_BAD_ARGUMENT, s, w, "is not an option; xdd -help lists them");
+		return parse_error(status, s, w, "is not an option; did you mean -%s?", near);
+	return parse_error(status, s, w, "is not an option; xdd -help lists them");
 }
 
 void help_version(void)

@@ -94,6 +94,18 @@ enum xdd_status parse_error(enum xdd_status status, const struct setting *s, con
 	return status;
 }
 
+enum xdd_status parse_no_target(const struct plan *plan, const struct setting *s,
+				const struct word *w)
+{
+	const size_t n = plan->n_targets;
+
+	if (n == 1)
+		return parse_error(XDD_BAD_ARGUMENT, s, w,
+				   "is not a target: there is one, number 0");
+	return parse_error(XDD_BAD_ARGUMENT, s, w, "is not a target: there are %zu, 0 to %zu", n,
+			   n - 1);
+}
+
 enum xdd_status plan_refuse(const struct target_plan *t, const char *fmt, ...)
 {
 	char text[1024];
@@ -319,7 +331,7 @@ enum xdd_status parse_unknown_word(const struct option_table *table, struct aren
 	struct setting s = { .name = *w, .arena = arena };
 	const struct foreign_tool *tool;
 	const struct foreign *row;
-	const char *name, *near, *equals, *value;
+	const char *name, *equals, *value;
 	const struct option *same;
 
 	if (!looks_like_option(w->text, &name)) {
@@ -357,11 +369,7 @@ enum xdd_status parse_unknown_word(const struct option_table *table, struct aren
 	row = foreign_any(name, value, &tool);
 	if (row)
 		return foreign_report(arena, &s, NULL, tool, row, value);
-	near = option_suggest(table, name);
-	if (near)
-		return parse_error(XDD_BAD_OPTION, &s, NULL, "is not an option; did you mean -%s?",
-				   near);
-	return parse_error(XDD_BAD_OPTION, &s, NULL, "is not an option; xdd -help lists them");
+	return option_unknown(XDD_BAD_OPTION, &s, NULL, option_suggest(table, name));
 }
 
 /* "-processor 0 1": the number of the target stands before the argument, without the word. */
@@ -714,8 +722,7 @@ static enum xdd_status line_unknown(const struct line *l, const char *word)
 	const struct setting s = { .name = { .text = word }, .command = l->name };
 
 	if (near)
-		return parse_error(XDD_BAD_OPTION, &s, NULL, "is not an option; did you mean -%s?",
-				   near);
+		return option_unknown(XDD_BAD_OPTION, &s, NULL, near);
 	return parse_error(XDD_BAD_OPTION, &s, NULL, "is not an option; xdd %s -help lists them%s",
 			   l->name,
 			   l->operand && access(word, F_OK) == 0 ?

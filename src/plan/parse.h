@@ -60,6 +60,10 @@ enum xdd_status parse_defaults(struct arena *arena, const struct option *opt,
 enum xdd_status parse_error(enum xdd_status status, const struct setting *s, const struct word *w,
 			    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* Report a word that is not the number of a target. Returns XDD_BAD_ARGUMENT. */
+enum xdd_status parse_no_target(const struct plan *plan, const struct setting *s,
+				const struct word *w);
+
 /*
  * Report a word that is none of those that `at` returns for `words`, with the one that is probably
  * meant. Returns XDD_BAD_ARGUMENT.

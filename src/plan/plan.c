@@ -48,12 +48,7 @@ static enum xdd_status scope_range(const struct parse *p, const struct setting *
 	if (!err && *first > *last)
 		return parse_error(XDD_BAD_ARGUMENT, s, &s->scope,
 				   "expected the lower number of the range first");
-	if (p->plan->n_targets == 1)
-		return parse_error(XDD_BAD_ARGUMENT, s, &s->scope,
-				   "is not a target: there is one, number 0");
-	return parse_error(XDD_BAD_ARGUMENT, s, &s->scope,
-			   "is not a target: there are %zu, 0 to %zu", p->plan->n_targets,
-			   p->plan->n_targets - 1);
+	return parse_no_target(p->plan, s, &s->scope);
 }
 
 static enum xdd_status apply_setting(struct parse *p, struct setting *s)

@@ -20,8 +20,6 @@
 #include "xdd/base/text.h"
 #include "xdd/report/report.h"
 
-#define COPY_BYTES 65536
-
 /*
  * Output files: which file a name is, opening, writing; see the header. Called by check.c and
  * report.c.
@@ -145,23 +143,20 @@ failed:
 		o->error = err;
 }
 
+/* An error stays with the output; 1: it takes no more. */
+static int outfile_put(void *output, const char *piece, size_t size)
+{
+	struct outfile *o = output;
+
+	outfile_write(o, piece, size);
+	return o->error ? 1 : 0;
+}
+
 int outfile_copy(struct outfile *o, FILE *spool)
 {
-	char *buf;
-	size_t n;
-	int err = 0;
+	const int err = spool_read(spool, outfile_put, o);
 
-	if (fflush(spool) || ferror(spool) || fseeko(spool, 0, SEEK_SET))
-		return errno ? -errno : -EIO;
-	buf = malloc(COPY_BYTES);
-	if (!buf)
-		return -ENOMEM;
-	while ((n = fread(buf, 1, COPY_BYTES, spool)) > 0 && !o->error)
-		outfile_write(o, buf, n);
-	if (ferror(spool))
-		err = -EIO;
-	free(buf);
-	return err;
+	return err > 0 ? 0 : err;
 }
 
 int outfile_close(struct outfile *o)

@@ -173,6 +173,12 @@ void newfile_discard(struct newfile *n);
 FILE *spool_open(const char *near);
 
 /*
+ * Call `take` with all that is in `spool`, a piece at a time, until it returns an error. Returns 0,
+ * or -errno of what cannot be read, or the error.
+ */
+int spool_read(FILE *spool, int (*take)(void *arg, const char *piece, size_t size), void *arg);
+
+/*
  * Copy all of `spool` to `to`. Returns 0 or -errno of what cannot be read or, as far as it is
  * known before a flush, written.
  */

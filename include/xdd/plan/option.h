@@ -290,10 +290,11 @@ void help_full(const struct option_table *table);
 int help_option(const struct option_table *table, const char *name);
 
 /*
- * Report a word of -help that names nothing; `near` is the option that is probably meant, without
- * its dash, or NULL. Returns XDD_BAD_ARGUMENT.
+ * Report a word that names no option; `near` is the option that is probably meant, without its
+ * dash, or NULL. Returns `status`.
  */
-enum xdd_status help_unknown(const struct setting *s, const struct word *w, const char *near);
+enum xdd_status option_unknown(enum xdd_status status, const struct setting *s,
+			       const struct word *w, const char *near);
 
 void help_version(void);
 

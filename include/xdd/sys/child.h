@@ -40,8 +40,15 @@ struct child {
  */
 int child_start(struct child *c, char *const argv[], unsigned flags);
 
+/* Exit statuses of shells, and of ssh itself. */
+#define CHILD_NOT_EXECUTABLE 126
+#define CHILD_NOT_FOUND 127
+#define CHILD_SIGNAL 128 /* plus the signal */
+#define CHILD_SSH 255
+
 /*
- * Wait until it ends, at most `wait_ns`, then end it. Returns its exit status, or 128 + the signal.
+ * Wait until it ends, at most `wait_ns`, then end it. Returns its exit status, or CHILD_SIGNAL +
+ * the signal.
  * The thread that started it.
  */
 int child_wait(pid_t pid, uint64_t wait_ns);

@@ -238,14 +238,8 @@ static void write_stamps(struct destination *d)
 {
 	struct dir_node *root = d->dirs ? dirs_root(d->dirs) : NULL;
 	int fd = root ? dirs_fd(d->dirs, root) : AT_FDCWD;
-	char name[COPY_STEM_BYTES + 32] = "";
-	int err = fd < 0 && fd != AT_FDCWD ?
-			  fd :
-			  stamps_write(d->stamps, fd, dest_stopped(d), name, sizeof(name));
 
-	if (err)
-		role_fail(d->role, 0, COPY_FAILED, name, "cannot write the time stamps (%s)",
-			  strerror(-err));
+	stamps_write(d->stamps, d->role, fd, dest_stopped(d));
 	if (fd >= 0)
 		dirs_done(d->dirs, root);
 }

@@ -181,12 +181,6 @@ char **ssh_command(struct arena *arena, const struct copy_request *request,
 /* Between looks at whether it has ended. */
 #define LOOK_NS (10 * NS_PER_MS)
 
-/* Exit statuses of shells, and of ssh itself. */
-#define STATUS_NOT_EXECUTABLE 126
-#define STATUS_NOT_FOUND 127
-#define STATUS_SSH 255
-#define STATUS_SIGNAL 128
-
 /* Common to the steps of a start. */
 struct start {
 	struct ssh *ssh;
@@ -237,7 +231,7 @@ static int say_late(const struct start *s)
  */
 static int say_ended_here(const struct start *s, int status)
 {
-	const int sig = status - STATUS_SIGNAL;
+	const int sig = status - CHILD_SIGNAL;
 
 	if (sig == SIGTERM || sig == SIGINT || sig == SIGHUP)
 		return say_canceled(s);
@@ -255,19 +249,19 @@ static int say_no_banner(const struct start *s, const struct banner *b, int stat
 
 	if (s->is_local)
 		return say_ended_here(s, status);
-	if (status == STATUS_SSH)
+	if (status == CHILD_SSH)
 		return say(s, COPY_SSH_ENDED,
 			   "ssh cannot reach it, or is not let in (its own message is above)");
-	if (status > STATUS_SIGNAL)
-		return say(s, COPY_SSH_ENDED, "ssh was ended by signal %d", status - STATUS_SIGNAL);
+	if (status > CHILD_SIGNAL)
+		return say(s, COPY_SSH_ENDED, "ssh was ended by signal %d", status - CHILD_SIGNAL);
 	/* A checkout in the home directory, say, that is in the path of programs there. */
-	if (status == STATUS_NOT_EXECUTABLE && !strchr(xdd, '/'))
+	if (status == CHILD_NOT_EXECUTABLE && !strchr(xdd, '/'))
 		return say(s, COPY_NO_XDD,
 			   "there is no program \"%s\" there, only a directory or a file of that "
 			   "name that cannot be executed; install xdd there, or give its path with "
 			   "-b",
 			   xdd);
-	if (status == STATUS_NOT_EXECUTABLE)
+	if (status == CHILD_NOT_EXECUTABLE)
 		return say(s, COPY_NO_XDD,
 			   "cannot execute \"%s\" there; expected xdd, or its directory with a "
 			   "slash at its end (-b)",
@@ -278,7 +272,7 @@ static int say_no_banner(const struct start *s, const struct banner *b, int stat
 			   "give its path with -b, or a program that takes the options of ssh "
 			   "with -S",
 			   s->request->ssh[0]);
-	if (status == STATUS_NOT_FOUND || silent)
+	if (status == CHILD_NOT_FOUND || silent)
 		return say(s, COPY_NO_XDD,
 			   "cannot start \"%s\" there; install xdd there, or give its path with -b",
 			   xdd);
@@ -423,7 +417,7 @@ static int say_error(const struct start *s, const uint8_t *body, size_t length)
 		printable_mask(e.text);
 	say(s, COPY_FAILED, "%s", text ? text : e.text);
 	free(text);
-	return e.status > 0 && e.status < STATUS_SIGNAL ? (int)e.status : COPY_FAILED;
+	return e.status > 0 && e.status < CHILD_SIGNAL ? (int)e.status : COPY_FAILED;
 }
 
 static int receive_started(const struct start *s)

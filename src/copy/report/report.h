@@ -16,6 +16,7 @@
 
 struct copy_job;
 struct copy_report;
+struct role;
 struct stamps;
 
 /*
@@ -105,11 +106,11 @@ static inline uint64_t stamps_now(const struct stamps *s)
 void stamps_add(struct stamps *s, unsigned thread, const struct stamp *stamp);
 
 /*
- * Write the report, and with -w the dump, into the directory `dir_fd`, which may be AT_FDCWD. All
- * data threads have ended. `partial`: the copy ended early. Returns 0, or -errno with the name of
- * the file in `name` (COPY_STEM_BYTES + 32). Main thread.
+ * Write the report, and with -w the dump, into the directory `dir_fd`, which may be AT_FDCWD, or
+ * -errno of its opening. All data threads have ended. `partial`: the copy ended early. A failure is
+ * one of `role`. Main thread.
  */
-int stamps_write(struct stamps *s, int dir_fd, bool partial, char *name, size_t size);
+void stamps_write(struct stamps *s, struct role *role, int dir_fd, bool partial);
 
 void stamps_close(struct stamps *s);
 

@@ -253,7 +253,8 @@ static void put_id(const struct stamps *s, char *id)
 		sprintf(id + 2 * i, "%02x", s->job->session[i]);
 }
 
-int stamps_write(struct stamps *s, int dir_fd, bool partial, char *name, size_t size)
+/* With the name of the file, as far as it is known, in `name`. Returns 0 or -errno. */
+static int write_all(struct stamps *s, int dir_fd, bool partial, char *name, size_t size)
 {
 	char host[HOST_SIZE] = "", id[2 * WIRE_SESSION_BYTES + 1], information[256];
 	struct trace_thread threads[COPY_MAX_CONNECTIONS];
@@ -262,9 +263,6 @@ int stamps_write(struct stamps *s, int dir_fd, bool partial, char *name, size_t 
 	};
 	int err;
 
-	snprintf(name, size, "%s", "");
-	if (!s)
-		return 0;
 	atomic_store(&s->written, true);
 	gethostname(host, sizeof(host) - 1);
 	put_id(s, id);
@@ -280,6 +278,20 @@ int stamps_write(struct stamps *s, int dir_fd, bool partial, char *name, size_t 
 	free(trace.entries);
 	free(trace.net);
 	return err;
+}
+
+void stamps_write(struct stamps *s, struct role *role, int dir_fd, bool partial)
+{
+	char name[COPY_STEM_BYTES + 32] = "";
+	int err = 0;
+
+	if (s)
+		err = dir_fd < 0 && dir_fd != AT_FDCWD ?
+			      dir_fd :
+			      write_all(s, dir_fd, partial, name, sizeof(name));
+	if (err)
+		role_fail(role, 0, COPY_FAILED, name, "cannot write the time stamps (%s)",
+			  strerror(-err));
 }
 
 void stamps_close(struct stamps *s)

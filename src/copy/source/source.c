@@ -565,16 +565,6 @@ static int compare_counts(struct source *s)
 	return COPY_FAILED;
 }
 
-static void write_stamps(struct source *s)
-{
-	char name[COPY_STEM_BYTES + 32];
-	int err = stamps_write(s->stamps, AT_FDCWD, role_stopped(s->job), name, sizeof(name));
-
-	if (err)
-		role_fail(s->role, 0, COPY_FAILED, name, "cannot write the time stamps (%s)",
-			  strerror(-err));
-}
-
 /* Start what needs the channel and the data connections. Returns 0 or an exit status. */
 static int source_start(struct source *s)
 {
@@ -632,7 +622,7 @@ int copy_source_run(struct source *s)
 		do_work(s);
 	s->left_behind = !end_threads(s);
 	if (!s->left_behind)
-		write_stamps(s);
+		stamps_write(s->stamps, s->role, AT_FDCWD, role_stopped(s->job));
 	status = role_finish(s->role);
 	return copy_worse_status(status, compare_counts(s));
 }
