@@ -7,8 +7,8 @@
 #define COPY_ATTEMPT_H
 
 #include "copy/link/link.h"
-#include "copy/process.h"
 #include "copy/report/report.h"
+#include "copy/role.h"
 #include "xdd/base/err.h"
 #include "xdd/base/units.h"
 #include "xdd/copy/copy.h"

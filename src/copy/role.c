@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy/process.h"
 #include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "copy/link/link.h"
-#include "copy/process.h"
 #include "copy/role.h"
 #include "xdd/base/err.h"
 #include "xdd/base/log.h"

@@ -3,7 +3,7 @@
  * Threads: starting them, and explaining why one cannot be started, by limits of the kernel, of
  * control groups and of the user; and the thread for signals. Called for QThreads, the results
  * manager and the helper threads of a run, and for signals of runs (src/run/progress/signals.c)
- * and copies (src/copy/process.c).
+ * and copies (src/copy/signals.c).
  */
 #include "xdd/sync/thread.h"
 

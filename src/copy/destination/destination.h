@@ -18,7 +18,6 @@
 
 #include "copy/destination/commit.h"
 #include "copy/message/message.h"
-#include "copy/process.h"
 #include "copy/report/report.h"
 #include "copy/role.h"
 #include "copy/tree/dirs.h"

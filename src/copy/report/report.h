@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reports of a copy: its outputs, and its time stamps.
+ * Reports of a copy: its outputs, its time stamps, and the processor time of its data threads.
  */
 #ifndef XDD_COPY_REPORT_REPORT_H
 #define XDD_COPY_REPORT_REPORT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -113,5 +114,27 @@ void stamps_add(struct stamps *s, unsigned thread, const struct stamp *stamp);
 void stamps_write(struct stamps *s, struct role *role, int dir_fd, bool partial);
 
 void stamps_close(struct stamps *s);
+
+/*
+ * The processor time of data threads, which they read while they work: once a thread has ended,
+ * nothing tells it.
+ */
+
+/* Sums over threads; any reader. */
+struct cpu_sums {
+	_Atomic uint64_t cpu_ns;  /* running on a processor */
+	_Atomic uint64_t wait_ns; /* ready to run, and without a processor */
+};
+
+/* The latest reading of a thread, which owns it. Zeros: it has not begun. */
+struct cpu_use {
+	uint64_t at_ns, cpu_ns, wait_ns;
+};
+
+/*
+ * Add what the calling thread has used since its last reading to `sums`; nothing the first time. It
+ * is read at most each 5 ms, as that costs a few system calls.
+ */
+void cpu_use_add(struct cpu_use *u, struct cpu_sums *sums);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Time stamps of one side of a copy, and names of files about a copy. Called by source/ and
- * destination/, and for its log by the command xdd copy.
+ * Time stamps of one side of a copy, the processor time of its data threads, and names of files
+ * about a copy. Called by source/ and destination/, and for its log by the command xdd copy.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 #include "copy/report/report.h"
 #include "copy/role.h"
 #include "xdd/base/file.h"
+#include "xdd/base/units.h"
 #include "xdd/copy/copy.h"
 #include "xdd/trace/trace.h"
 
@@ -304,4 +305,32 @@ void stamps_close(struct stamps *s)
 	}
 	free(s->tables);
 	free(s);
+}
+
+/* ---- processor time ---- */
+
+/* Between two readings, which cost a few system calls. */
+#define LEAST_NS (5 * NS_PER_MS)
+
+static uint64_t cpu_use_since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+void cpu_use_add(struct cpu_use *u, struct cpu_sums *sums)
+{
+	const struct cpu_use before = *u;
+	const uint64_t now_ns = clock_now_ns();
+	struct timespec used;
+
+	if (before.at_ns && now_ns < before.at_ns + LEAST_NS)
+		return;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	u->cpu_ns = (uint64_t)used.tv_sec * NS_PER_SEC + (uint64_t)used.tv_nsec;
+	u->wait_ns = clock_thread_wait_ns();
+	u->at_ns = now_ns;
+	if (!before.at_ns)
+		return;
+	atomic_fetch_add(&sums->cpu_ns, cpu_use_since(u->cpu_ns, before.cpu_ns));
+	atomic_fetch_add(&sums->wait_ns, cpu_use_since(u->wait_ns, before.wait_ns));
 }

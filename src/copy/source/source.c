@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "copy/destination/commit.h"
-#include "copy/process.h"
 #include "xdd/base/codec.h"
 #include "xdd/base/err.h"
 #include "xdd/base/units.h"

@@ -18,7 +18,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "copy/process.h"
 #include "copy/report/report.h"
 #include "copy/role.h"
 #include "copy/tree/walk.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SIGINT, SIGTERM and SIGHUP in a copy, and the processor time of data threads; see the header.
- * Called by copy.c, server.c and role.c, and by source/ and destination/.
+ * SIGINT, SIGTERM and SIGHUP in a copy; see role.h. Called by copy.c, attempt.c, server.c and
+ * role.c.
  */
-#include "copy/process.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "copy/role.h"
 #include "xdd/base/log.h"
 #include "xdd/base/output.h"
 #include "xdd/base/units.h"
@@ -143,29 +142,4 @@ void copy_signals_end(struct copy_signals *s)
 	pthread_cond_destroy(&s->came);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
-}
-
-#define LEAST_NS (5 * NS_PER_MS)
-
-static uint64_t cpu_use_since(uint64_t now, uint64_t before)
-{
-	return now > before ? now - before : 0;
-}
-
-void cpu_use_add(struct cpu_use *u, struct cpu_sums *sums)
-{
-	const struct cpu_use before = *u;
-	const uint64_t now_ns = clock_now_ns();
-	struct timespec used;
-
-	if (before.at_ns && now_ns < before.at_ns + LEAST_NS)
-		return;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	u->cpu_ns = (uint64_t)used.tv_sec * NS_PER_SEC + (uint64_t)used.tv_nsec;
-	u->wait_ns = clock_thread_wait_ns();
-	u->at_ns = now_ns;
-	if (!before.at_ns)
-		return;
-	atomic_fetch_add(&sums->cpu_ns, cpu_use_since(u->cpu_ns, before.cpu_ns));
-	atomic_fetch_add(&sums->wait_ns, cpu_use_since(u->wait_ns, before.wait_ns));
 }
