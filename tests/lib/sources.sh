@@ -86,6 +86,17 @@ undocumented() {
 	done
 }
 
+# misled: files below src and include that CONTRIBUTING names, and what mutate.py has tests for, that do not exist.
+misled() {
+	{
+		# The engine of the example is not there.
+		grep -oE '(src|include)/[a-z0-9_/]*[a-z0-9_][.][a-z]+' CONTRIBUTING | grep -v engine_pvsync2
+		sed -n '/^FUNCTIONAL = {/,/^}/s/^    "\(src[^"]*\)":.*/\1/p' tests/lib/mutate.py
+	} | while read -r name; do
+		found "${name%/*}" -path "$name*" | grep -q . || echo "$name"
+	done
+}
+
 # unmapped: directories below src without a line in CONTRIBUTING, or without invariants and tests in a section of
 # doc/design.md.
 unmapped() {
@@ -137,6 +148,7 @@ result "what Makefile.am names is there" "$(gone)" "missing"
 result "versions of packages" "$(packages)" "not the version of configure.ac"
 result "licences" "$(unlicensed)" "without the line SPDX-License-Ident""ifier: GPL-2.0-or-later"
 result "files and tests that doc/design.md names" "$(undocumented)" "missing"
+result "files that CONTRIBUTING and mutate.py name" "$(misled)" "missing"
 result "directories below src are described" "$(unmapped)" "without an entry"
 result "hold points that doc/design.md names" "$(holds)" "missing"
 result "tests can be executed" \
