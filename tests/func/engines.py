@@ -340,4 +340,7 @@ def test_kernel_threads():
     return None
 
 
-t.run_all()
+t.run_together(test_offered, test_reads, test_reads_direct, test_writes, test_threads, test_fewer_threads_do_it,
+               test_system_calls, test_limits_with_many_outstanding, test_max_errors_with_many_outstanding, test_many_targets,
+               test_eio_of_a_device, test_not_merged, test_verbose, test_kernel_threads)
+t.done()
