@@ -458,6 +458,7 @@ static void note_pending(void)
 	if (commit->pending.n > most_pending)
 		most_pending = commit->pending.n;
 	pthread_mutex_unlock(&commit->lock);
+	/* A flush takes its time, in which files would pile up without the bound. */
 	usleep(100);
 }
 

@@ -222,7 +222,7 @@ TEST(test_bad_results)
 	rig_result(&r, 1, COPY_DONE);
 	refused(&r, "result that is not valid for entry 1");
 
-	/* Those of a copy, of -k and of -n. */
+	/* A copy, -k and -n each have outcomes that the others refuse. */
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		open_rig(&r, both);
 		r.settings.verify = wrong[i].verify;
