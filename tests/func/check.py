@@ -325,6 +325,8 @@ def test_several():
     t.equal((run.status, len(rows(run.out))), (0, 6), "several names are checked one after the other", run)
     table = run.out.split("\n\n")[-1].splitlines()
     t.equal([line.split()[0][-4:] for line in table[1:]], ["/one", "/two"], "a table of all of them follows", run)
+    run = check(names[0], *SHORT)
+    t.ok(run.status == 0 and table[0] not in run.out, "one name has no such table", run)
 
 
 def test_help():

@@ -155,6 +155,9 @@ def test_analytic():
             [(1, 64, 1063 * MS, 63 * MS, 63 * MS), (2, 64, 1126 * MS, 63 * MS, 126 * MS)], "each pass")
     values = found["statistics"][0]["bandwidth"]["values"]
     t.ok(all(near(v, 64 * 10 * BYTES / s, 1e-9) for v, s in zip(values, (1.063, 1.126))) and len(values) == 2, "the statistics over passes", values)
+    last = max((j.load(file)["end_time"] for file in files))
+    t.ok(found["end_time"].startswith(last[:-1]) and last != j.load(files[0])["end_time"], "the end is the one of the last host",
+         (found["end_time"], last))
     t.equal([len(found[k]) for k in ("hosts", "notes")], [64, 0], "all hosts, and nothing to note")
     t.ok(re.search(r"^Start +skew 63\.0 ms, true within 2\.06 us; first n00, last n63$", run.out, re.M), "the text has the skew", run)
     t.equal(found["statistics"][0]["latency"]["values"][0],

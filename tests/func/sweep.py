@@ -52,6 +52,9 @@ def test_grid():
     run = sweep(*NULL, "-queuedepth", "1,2..8x2", "-reqsize", "4k,1M", "-rounds", 2, "-jsonout", t.path("grid.json"),
                 "-csvout", t.path("grid.csv"), "-orderseed", 42)
     doc = document(run, "grid.json", "a grid")
+    t.equal(run.out.splitlines()[:1], ["8 points, 2 rounds each, order by -orderseed 42"], "what follows is announced", run)
+    one = sweep(*NULL, "-queuedepth", 2, "-reqsize", "4k", "-rounds", 1, "-orderseed", 42)
+    t.equal(one.out.splitlines()[:1], ["1 point, 1 round each, order by -orderseed 42"], "so is one point", one)
     wanted = [(q, r) for q in "1248" for r in ("4k", "1M")]
     t.equal(varied(doc), wanted, "every combination, and the last option changes fastest")
     t.equal(numbers(doc), [[1, 2]] * 8, "each point has two rounds")

@@ -1078,6 +1078,7 @@ FIXTURE_TEST(test_later_versions)
 		begin();
 		assert_int_equal(strstr(why.text, "later version") != NULL, later);
 		assert_int_equal(strstr(why.text, "and 1 more") != NULL, later && two);
+		assert_int_equal(strstr(why.text, " more") != NULL, later && two);
 		commit_look(commit, dirs_root(dirs));
 		end();
 		assert_int_equal(count_parts(), later ? 2 : 0);
