@@ -428,7 +428,7 @@ static void check_end(const struct multi *m, struct multi_rank *r, uint64_t now_
 }
 
 /* Returns how long this process did not work since it looked last, and looks. */
-static uint64_t look(struct loop *l, uint64_t now_ns)
+static uint64_t multi_look(struct loop *l, uint64_t now_ns)
 {
 	const uint64_t gap_ns = now_ns - l->looked_ns;
 	struct cpu_time cpu;
@@ -448,7 +448,7 @@ static uint64_t look(struct loop *l, uint64_t now_ns)
  */
 static void skip_stop(struct loop *l, uint64_t now_ns)
 {
-	const uint64_t gap_ns = look(l, now_ns);
+	const uint64_t gap_ns = multi_look(l, now_ns);
 
 	if (gap_ns < 2 * LOOK_NS)
 		return;
@@ -625,7 +625,7 @@ static void run_all(struct loop *l)
 		start_rank(m, &m->ranks[i]);
 		take_signals(l);
 	}
-	look(l, clock_kernel_ns());
+	multi_look(l, clock_kernel_ns());
 	while (!is_over(m))
 		wait_once(l);
 	for (size_t i = 0; i < m->n; i++) {

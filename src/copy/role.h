@@ -49,7 +49,7 @@ typedef void copy_signals_cut(void *arg);
 
 /*
  * Start the thread that takes the signals; all threads that are started later have them blocked.
- * That of a server leaves alone those that it was started to ignore. Returns 0 or -errno. Main
+ * A server keeps ignoring the signals that it was started to ignore. Returns 0 or -errno. Main
  * thread, once, while there is no other thread.
  */
 int copy_signals_start(struct copy_signals **s, bool server);

@@ -471,7 +471,7 @@ static const struct column *column_of_member(const char *member)
 	return column_find(id, n);
 }
 
-/* Those of the first point that has some: all have the same ones. */
+/* The further columns of the first point that has any: all points have the same ones. */
 static struct further further_of_document(const struct document *d)
 {
 	struct further f = { .n = 0 };

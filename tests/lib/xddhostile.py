@@ -12,7 +12,7 @@ import xddcopywire as c
 import xddtest as t
 
 END_S = 30
-# The limit on silence where it is to be reached: longer than a busy machine takes for what comes before.
+# The timeout of tests that reach it, in seconds: a busy machine takes less for the messages before.
 SILENCE_S = 15
 
 

@@ -162,7 +162,7 @@ def is_memory(path):
 
 
 def is_overlay(path):
-    """Return true if that path is on overlayfs, as in a container: the pages of its files are those of other files."""
+    """Return true if that path is on overlayfs, as in a container: its files are cached as files of the layers below."""
     return t.command(["stat", "-f", "-c", "%T", path]).out.strip() == "overlayfs"
 
 

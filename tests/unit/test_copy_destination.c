@@ -292,23 +292,31 @@ TEST(test_in_the_way)
 	rig_close(&r);
 }
 
+/* Copy the file "a" to `destination`, where it becomes `made`. */
+static void copies_a(struct source_rig *r, const char *destination, const char *made)
+{
+	uint64_t a;
+
+	rig_open(r, destination);
+	r->top_names[0] = "a";
+	rig_start(r);
+	a = rig_file(r, "a", 1);
+	rig_end(r);
+	rig_until_want(r, a, COPY_SEND);
+	rig_bundle(r, a, 0, "x", 1);
+	rig_until_result(r, a, COPY_DONE);
+	assert_int_equal(rig_finish(r), XDD_OK);
+	rig_assert_contents(r, made, "x", 1);
+	rig_close(r);
+}
+
 /* The new name of a file, whose directory must exist. */
 TEST(test_names)
 {
 	struct source_rig r;
 	uint64_t a;
 
-	rig_open(&r, "other");
-	r.top_names[0] = "a";
-	rig_start(&r);
-	a = rig_file(&r, "a", 1);
-	rig_end(&r);
-	rig_until_want(&r, a, COPY_SEND);
-	rig_bundle(&r, a, 0, "x", 1);
-	rig_until_result(&r, a, COPY_DONE);
-	assert_int_equal(rig_finish(&r), XDD_OK);
-	rig_assert_contents(&r, "other", "x", 1);
-	rig_close(&r);
+	copies_a(&r, "other", "other");
 
 	rig_open(&r, "no/such");
 	rig_start(&r);
@@ -335,17 +343,7 @@ TEST(test_names)
 	}
 
 	/* Slashes at the end ask for a directory. */
-	rig_open(&r, "new//");
-	r.top_names[0] = "a";
-	rig_start(&r);
-	a = rig_file(&r, "a", 1);
-	rig_end(&r);
-	rig_until_want(&r, a, COPY_SEND);
-	rig_bundle(&r, a, 0, "x", 1);
-	rig_until_result(&r, a, COPY_DONE);
-	assert_int_equal(rig_finish(&r), XDD_OK);
-	rig_assert_contents(&r, "new/a", "x", 1);
-	rig_close(&r);
+	copies_a(&r, "new//", "new/a");
 	rig_open(&r, "file");
 	rig_write(&r, "file", "x", 1);
 	strcat(r.path, "/");
