@@ -424,10 +424,7 @@ static const char footer[] =
 static const struct option rows[] = {
 	{ .name = "seconds",
 	  .aliases = "s",
-	  .arg = "<time>",
-	  .type = OPT_SECONDS,
-	  .min = SECONDS_LEAST_NS,
-	  .max = SECONDS_MOST_NS,
+	  OPTION_TIME("<time>", SECONDS_LEAST_NS, SECONDS_MOST_NS),
 	  OPTION_FIELD(struct check, time_ns),
 	  .help = "the time for each name; 30 seconds otherwise" },
 	{ .name = "brief",

@@ -59,15 +59,13 @@ static enum xdd_status set_expected(const struct setting *s, void *dst)
 static const struct option rows[] = {
 	{ .name = "jsonout",
 	  .aliases = "o jsono",
-	  .arg = "<file>",
-	  .type = OPT_TEXT,
+	  OPTION_TEXT("<file>"),
 	  LINE_FIELD(json),
 	  .help = "write the combined result to <file> as JSON, for xdd compare; - is standard "
 		  "output, without the text" },
 	{ .name = "csvout",
 	  .aliases = "csvo",
-	  .arg = "<file>",
-	  .type = OPT_TEXT,
+	  OPTION_TEXT("<file>"),
 	  LINE_FIELD(csv),
 	  .help = "append the lines of the hosts (HOST) and of all (COMBINED) to <file> as CSV, with "
 		  "the columns of a run" },

@@ -42,8 +42,7 @@ static enum xdd_status set_axis(const struct setting *s, void *dst)
 static const struct option rows[] = {
 	{ .name = "output",
 	  .aliases = "o",
-	  .arg = "<file>",
-	  .type = OPT_TEXT,
+	  OPTION_TEXT("<file>"),
 	  LINE_FIELD(output),
 	  .help = "write the page, or CSV, to <file>, which is replaced when it is complete; "
 		  "otherwise to standard output" },
@@ -52,14 +51,12 @@ static const struct option rows[] = {
 	  .help = "write the figures of all documents as CSV in place of the page: a row for each "
 		  "result of a run, point of a sweep, or load of a curve" },
 	{ .name = "columns",
-	  .arg = "+<id>+<id>...",
-	  .type = OPT_TEXT,
+	  OPTION_TEXT("+<id>+<id>..."),
 	  LINE_FIELD(columns),
 	  .help = "of runs, with -csv: further columns, as +LATP50+LATP99. xdd -help columns lists "
 		  "them" },
 	{ .name = "plots",
-	  .arg = "<directory>",
-	  .type = OPT_TEXT,
+	  OPTION_TEXT("<directory>"),
 	  LINE_FIELD(directory),
 	  .help = "leave data, gnuplot script and SVG of each plot in <directory>, which is created "
 		  "where it is missing" },

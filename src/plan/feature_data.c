@@ -431,11 +431,10 @@ static enum xdd_status apply_verify(const struct setting *s, void *dst)
 		.apply = apply_modifier, .help = help_,                                      \
 	}
 
-#define PERCENT(name_, field_, help_)                                                      \
-	{                                                                                  \
-		.name = name_, .type = OPT_U64, .arg = "<percent>", .min = 0, .max = 100,  \
-		.unit = "percent", TARGET_FIELD(pattern.field_), .apply = apply_reducible, \
-		.help = help_,                                                             \
+#define PERCENT(name_, field_, help_)                                                  \
+	{                                                                              \
+		.name = name_, OPTION_NUMBER("<percent>", 0, 100), .unit = "percent",  \
+		TARGET_FIELD(pattern.field_), .apply = apply_reducible, .help = help_, \
 	}
 
 static const struct option pattern_rows[] = {
@@ -557,10 +556,7 @@ static const struct option rows[] = {
 		  "implies when no pattern is given, and is refused with another.",
 	  .example = "xdd -op read -targets 1 scratch -datapattern tagged -verify contents" },
 	{ .name = "readback",
-	  .scope = SCOPE_GLOBAL,
-	  .type = OPT_FLAG,
-	  .value = true,
-	  PLAN_FIELD(read_back),
+	  PLAN_FLAG(read_back),
 	  .help = "read all that was written, once the run is over, and compare it",
 	  .detail =
 		  "Makes two runs of one, as two sections of a setup file: write, with all options, "

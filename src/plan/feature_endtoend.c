@@ -95,10 +95,10 @@ static enum xdd_status apply_cookie(const struct setting *s, void *dst)
 		.value = value_, .help = help_,                                            \
 	}
 
-#define BUFFER(name_, field_, help_)                                                        \
-	{                                                                                   \
-		.name = name_, .type = OPT_SIZE, .arg = "<bytes>", .min = MIN_SOCKET_BYTES, \
-		.max = MAX_SOCKET_BYTES, E(field_), .help = help_,                          \
+#define BUFFER(name_, field_, help_)                                                       \
+	{                                                                                  \
+		.name = name_, OPTION_SIZE("<bytes>", MIN_SOCKET_BYTES, MAX_SOCKET_BYTES), \
+		E(field_), .help = help_,                                                  \
 	}
 
 static const struct option endtoend_rows[] = {
@@ -114,32 +114,22 @@ static const struct option endtoend_rows[] = {
 	  .help = "an address of the destination; one for each network interface" },
 	{ .name = "port",
 	  .aliases = "baseport",
-	  .type = OPT_U64,
-	  .arg = "<port>",
-	  .min = 1,
-	  .max = 65535,
+	  OPTION_NUMBER("<port>", 1, 65535),
 	  E(port),
 	  .help = "first port of the addresses that have none of their own; 40010 by default" },
 	{ .name = "portcount",
-	  .type = OPT_U64,
-	  .arg = "<#ports>",
-	  .min = 1,
-	  .max = 65535,
+	  OPTION_NUMBER("<#ports>", 1, 65535),
 	  .unit = "ports",
 	  E(port_count),
 	  .help = "ports of each address that has no number of its own" },
 	{ .name = "timeout",
-	  .type = OPT_SECONDS,
-	  .arg = "<seconds>",
-	  .min = MIN_TIMEOUT_NS,
-	  .max = MAX_TIMEOUT_NS,
+	  OPTION_TIME("<seconds>", MIN_TIMEOUT_NS, MAX_TIMEOUT_NS),
 	  .def = "60",
 	  E(timeout_ns),
 	  .sets = offsetof(struct target_plan, endtoend.timeout_given),
 	  .help = "how long to wait for the other side, in each step" },
 	{ .name = "key",
-	  .type = OPT_TEXT,
-	  .arg = "<file>",
+	  OPTION_TEXT("<file>"),
 	  E(key_file),
 	  .help = "both sides must have the key in this file" },
 	{ .name = "encrypt",
@@ -352,17 +342,13 @@ const struct option restart_rows[] = {
 	  .help = "keep a restart file on the destination" },
 	{ .name = "frequency",
 	  .aliases = "freq",
-	  .type = OPT_SECONDS,
-	  .arg = "<seconds>",
-	  .min = MIN_FREQUENCY_NS,
-	  .max = MAX_FREQUENCY_NS,
+	  OPTION_TIME("<seconds>", MIN_FREQUENCY_NS, MAX_FREQUENCY_NS),
 	  .def = "1",
 	  R(frequency_ns),
 	  ENABLES,
 	  .help = "how often the restart file is written" },
 	{ .name = "file",
-	  .type = OPT_TEXT,
-	  .arg = "<name>",
+	  OPTION_TEXT("<name>"),
 	  R(file),
 	  ENABLES,
 	  .help = "the restart file; its name is made from hosts, files and time otherwise" },
@@ -374,10 +360,7 @@ const struct option restart_rows[] = {
 	  .help = "keep what is there already without comparing it with the source" },
 	{ .name = "offset",
 	  .aliases = "byteoffset",
-	  .type = OPT_SIZE,
-	  .arg = "<bytes>",
-	  .min = 0,
-	  .max = INT64_MAX,
+	  OPTION_SIZE("<bytes>", 0, INT64_MAX),
 	  R(offset_bytes),
 	  .sets = offsetof(struct target_plan, restart.offset_given),
 	  .apply = apply_offset,

@@ -54,23 +54,22 @@ static enum xdd_status apply_syncwrite(const struct setting *s, void *dst)
 	return XDD_OK;
 }
 
-#define FLAG(name_, aliases_, field_, help_, detail_)                                        \
-	{                                                                                    \
-		.name = name_, .aliases = aliases_, .scope = SCOPE_TARGET, .type = OPT_FLAG, \
-		.value = true, TARGET_FIELD(field_), .help = help_, .detail = detail_,       \
+#define FLAG(name_, aliases_, field_, help_, detail_)                                   \
+	{                                                                               \
+		.name = name_, .aliases = aliases_, TARGET_FLAG(field_), .help = help_, \
+		.detail = detail_,                                                      \
 	}
 
-#define BYTES(name_, alias_, field_, help_, detail_)                                               \
-	{                                                                                          \
-		.name = name_, .aliases = alias_, .scope = SCOPE_TARGET, .type = OPT_SIZE,         \
-		.arg = "<bytes>", .min = 1, .max = MAX_BYTES, TARGET_FIELD(field_), .help = help_, \
-		.detail = detail_,                                                                 \
+#define BYTES(name_, alias_, field_, help_, detail_)                                    \
+	{                                                                               \
+		.name = name_, .aliases = alias_, OPTION_SIZE("<bytes>", 1, MAX_BYTES), \
+		TARGET_FIELD(field_), .help = help_, .detail = detail_,                 \
 	}
 
-#define OPEN_SYNC(name_, value_, help_, detail_)                                                \
-	{                                                                                       \
-		.name = name_, .scope = SCOPE_TARGET, .type = OPT_SET, TARGET_FIELD(open_sync), \
-		.value = value_, .help = help_, .detail = detail_,                              \
+#define OPEN_SYNC(name_, value_, help_, detail_)                                          \
+	{                                                                                 \
+		.name = name_, .type = OPT_SET, TARGET_FIELD(open_sync), .value = value_, \
+		.help = help_, .detail = detail_,                                         \
 	}
 
 static const struct option rows[] = {
@@ -103,11 +102,7 @@ static const struct option rows[] = {
 	      "no effect on devices and on what is only read; refused with -op discard."),
 	{ .name = "pretruncate",
 	  .aliases = "pt",
-	  .scope = SCOPE_TARGET,
-	  .type = OPT_SIZE,
-	  .arg = "<bytes>",
-	  .min = 0,
-	  .max = MAX_BYTES,
+	  OPTION_SIZE("<bytes>", 0, MAX_BYTES),
 	  TARGET_FIELD(pretruncate_bytes),
 	  .sets = offsetof(struct target_plan, pretruncate),
 	  .help = "truncate or extend the file to a size before the first write",
@@ -118,11 +113,8 @@ static const struct option rows[] = {
 		  "-op discard." },
 	{ .name = "syncwrite",
 	  .aliases = "sw",
-	  .scope = SCOPE_TARGET,
-	  .type = OPT_FLAG,
-	  .value = true,
+	  TARGET_FLAG(sync_write),
 	  .arity = option_arity_number,
-	  TARGET_FIELD(sync_write),
 	  .apply = apply_syncwrite,
 	  .help = "flush what was written at the end of each pass",
 	  .detail =
@@ -150,10 +142,7 @@ static const struct option rows[] = {
 		  "writes are as with -osync, and reads do not change."),
 	{ .name = "flushwrite",
 	  .aliases = "fw",
-	  .scope = SCOPE_TARGET,
-	  .type = OPT_U64,
-	  .arg = "<#writes>",
-	  .max = INT64_MAX,
+	  OPTION_NUMBER("<#writes>", 0, INT64_MAX),
 	  .def = "0",
 	  .unit = "operations",
 	  TARGET_FIELD(flush_writes),
@@ -166,20 +155,14 @@ static const struct option rows[] = {
 		  "FLUSHES and FLUSHLAT... have number and latencies of the flushes, and -latency has "
 		  "a row of them. A discard counts as a write. 0: never." },
 	{ .name = "flushbetween",
-	  .scope = SCOPE_TARGET,
-	  .type = OPT_FLAG,
-	  .value = true,
-	  TARGET_FIELD(flush_between),
+	  TARGET_FLAG(flush_between),
 	  .help = "-flushwrite does not flush after the last write of a pass",
 	  .detail =
 		  "As fsync= and fdatasync= of fio, for a target that only writes and whose pass an "
 		  "amount ends." },
 	{ .name = "retry",
 	  .aliases = "ret",
-	  .scope = SCOPE_TARGET,
-	  .type = OPT_U64,
-	  .arg = "<#times>",
-	  .max = UINT32_MAX,
+	  OPTION_NUMBER("<#times>", 0, UINT32_MAX),
 	  .def = "0",
 	  .unit = "times",
 	  TARGET_FIELD(retries),
@@ -192,10 +175,7 @@ static const struct option rows[] = {
 		  "EINVAL, EFBIG, EBADF, EFAULT, EPERM, EACCES, EROFS, ESPIPE, EOPNOTSUPP." },
 	{ .name = "reportthreshold",
 	  .aliases = "rept report_threshold",
-	  .scope = SCOPE_TARGET,
-	  .type = OPT_SECONDS,
-	  .arg = "<#.#seconds>",
-	  .max = PLAN_CENTURY_NS,
+	  OPTION_TIME("<#.#seconds>", 0, PLAN_CENTURY_NS),
 	  .def = "0",
 	  TARGET_FIELD(report_threshold_ns),
 	  .help = "report each operation that takes longer",
@@ -203,7 +183,6 @@ static const struct option rows[] = {
 		    "time, the "
 		    "block and the byte offset. 0: none." },
 	{ .name = "force",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
 	  .arg = "<device>",
 	  .collects = true,

@@ -82,7 +82,6 @@ static enum xdd_status general_check(struct plan *plan)
 
 static const struct option general_rows[] = {
 	{ .name = "setup",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_ACTION,
 	  .arg = "<file>",
 	  .act = parse_setup,
@@ -99,7 +98,6 @@ static const struct option general_rows[] = {
 		  "that is alone on its line is quoted, as in '[ab]'.",
 	  .example = "xdd -setup tests.xdd -csvout results.csv" },
 	{ .name = "section",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_ACTION,
 	  .arg = "<name> ...",
 	  .arity = arity_section,
@@ -108,10 +106,7 @@ static const struct option general_rows[] = {
 	  .detail = "May be given several times, on the command line only.",
 	  .example = "xdd -setup tests.xdd -section write read" },
 	{ .name = "keepgoing",
-	  .scope = SCOPE_GLOBAL,
-	  .type = OPT_FLAG,
-	  .value = true,
-	  PLAN_FIELD(keep_going),
+	  PLAN_FLAG(keep_going),
 	  .help = "begin the next section although this one has failed",
 	  .detail =
 		  "Without it a run that ends with another status than 0 is the last one. A signal "
@@ -119,15 +114,11 @@ static const struct option general_rows[] = {
 	  .example = "xdd -setup tests.xdd -keepgoing" },
 	{ .name = "dryrun",
 	  .aliases = "dry",
-	  .scope = SCOPE_GLOBAL,
-	  .type = OPT_FLAG,
-	  .value = true,
-	  PLAN_FIELD(dry_run),
+	  PLAN_FLAG(dry_run),
 	  .help = "check everything, show what would be done, and stop",
 	  .detail = "Nothing is opened, created or changed." },
 	{ .name = "help",
 	  .aliases = "h",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_ACTION,
 	  .arg = "[<word> ...]",
 	  .arity = arity_help,
@@ -139,13 +130,11 @@ static const struct option general_rows[] = {
 	  .example = "xdd -help iodepth percentiles columns" },
 	{ .name = "fullhelp",
 	  .aliases = "exthelp",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_ACTION,
 	  .act = do_fullhelp,
 	  .help = "explain every option" },
 	{ .name = "version",
 	  .aliases = "ver V v",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_ACTION,
 	  .act = do_version,
 	  .help = "print the version",
@@ -203,10 +192,7 @@ static enum xdd_status apply_debug(const struct setting *s, void *dst)
 static const struct option debug_rows[] = {
 	{ .name = "extendedstats",
 	  .aliases = "extstats",
-	  .scope = SCOPE_GLOBAL,
-	  .type = OPT_FLAG,
-	  .value = true,
-	  PLAN_FIELD(extended_stats),
+	  PLAN_FLAG(extended_stats),
 	  .help = "show the longest and the shortest operation",
 	  .detail =
 		  "Of each target and of the run: how long it took, its pass and number, whether "
@@ -216,7 +202,6 @@ static const struct option debug_rows[] = {
 		  "count. The columns LONGEST and SHORTEST of -outputformat, and those whose names "
 		  "begin with them, have the same in result lines." },
 	{ .name = "debug",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
 	  .arg = "<kind> [<kind> ...]",
 	  .arity = arity_debug,
@@ -271,53 +256,42 @@ static enum xdd_status apply_off(const struct setting *s, void *dst)
 		.help = help_,                                                                 \
 	}
 
-#define FLAG(name_, field_, help_)                                                          \
-	{                                                                                   \
-		.name = name_, .type = OPT_FLAG, .value = true, TARGET_FIELD(trace.field_), \
-		.help = help_,                                                              \
+#define FLAG(name_, field_, help_)                                       \
+	{                                                                \
+		.name = name_, TARGET_FLAG(trace.field_), .help = help_, \
 	}
 
 static const struct option trace_rows[] = {
 	WORD("summary", summary, "write a summary of the operations"),
 	WORD("detailed", detailed, "write a line for each operation, and the summary"),
 	{ .name = "output",
-	  .type = OPT_TEXT,
-	  .arg = "<prefix>",
+	  OPTION_TEXT("<prefix>"),
 	  TARGET_FIELD(trace.output),
 	  ON,
 	  .help = "write the reports to <prefix>.target.<number>.csv instead of with the results" },
 	FLAG("append", append, "add the reports to that file instead of replacing it"),
 	{ .name = "dump",
-	  .type = OPT_TEXT,
-	  .arg = "<prefix>",
+	  OPTION_TEXT("<prefix>"),
 	  TARGET_FIELD(trace.dump),
 	  ON,
 	  .help = "write all that is known to <prefix>.target.<number>.bin, for xdd tsread" },
 	FLAG("wrap", wrap, "when the table is full, keep the newest operations"),
 	FLAG("oneshot", oneshot, "when the table is full, stop: keep the oldest operations"),
 	{ .name = "size",
-	  .type = OPT_U64,
-	  .arg = "<#operations>",
-	  .min = 1,
-	  .max = 1ull << 40,
+	  OPTION_NUMBER("<#operations>", 1, 1ull << 40),
 	  .unit = "operations",
 	  TARGET_FIELD(trace.size_ops),
 	  .help = "operations that the table holds (all of the run; at most 1048576 with -runtime, "
 		  "or where only time ends a pass)" },
 	{ .name = "triggertime",
 	  .aliases = "tt",
-	  .type = OPT_SECONDS,
-	  .arg = "<seconds>",
-	  .max = PLAN_CENTURY_NS,
+	  OPTION_TIME("<seconds>", 0, PLAN_CENTURY_NS),
 	  TARGET_FIELD(trace.trigger_time_ns),
 	  .sets = offsetof(struct target_plan, trace.triggered_by_time),
 	  .help = "start at this time of the global clock, in seconds since 1970" },
 	{ .name = "triggerop",
 	  .aliases = "to",
-	  .type = OPT_U64,
-	  .arg = "<operation>",
-	  .min = 0,
-	  .max = INT64_MAX,
+	  OPTION_NUMBER("<operation>", 0, INT64_MAX),
 	  TARGET_FIELD(trace.trigger_op),
 	  .help = "start with this operation of the first pass" },
 	FLAG("normalize", normalize, "show times of the global clock in the reports"),
@@ -351,10 +325,7 @@ static const struct option feature_trace_rows[] = {
 	  .example = "xdd -op read -targets 1 /dev/sdx -mbytes 64 -ts detailed output run1" },
 	{ .name = "timerinfo",
 	  .aliases = "ti",
-	  .scope = SCOPE_GLOBAL,
-	  .type = OPT_FLAG,
-	  .value = true,
-	  PLAN_FIELD(timer_info),
+	  PLAN_FLAG(timer_info),
 	  .help = "say what clock is read, its resolution, and what a reading and a time stamp "
 		  "cost" },
 	{ 0 },

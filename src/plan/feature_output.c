@@ -133,29 +133,23 @@ static enum xdd_status apply_unverbose(const struct setting *s, void *dst)
 	return XDD_OK;
 }
 
-#define OUTPUT_FILE(name_, alias_, field_, help_, detail_)                                 \
-	{                                                                                  \
-		.name = name_, .aliases = alias_, .scope = SCOPE_GLOBAL, .type = OPT_TEXT, \
-		.arg = "<file>", PLAN_FIELD(field_), .is_output = true, .help = help_,     \
-		.detail = detail_,                                                         \
+#define OUTPUT_FILE(name_, alias_, field_, help_, detail_)                                   \
+	{                                                                                    \
+		.name = name_, .aliases = alias_, OPTION_TEXT("<file>"), PLAN_FIELD(field_), \
+		.is_output = true, .help = help_, .detail = detail_,                         \
 	}
 
 static const struct option feature_output_rows[] = {
 	{ .name = "verbose",
-	  .scope = SCOPE_GLOBAL,
-	  .type = OPT_FLAG,
-	  .value = true,
-	  PLAN_FIELD(verbose),
+	  PLAN_FLAG(verbose),
 	  .help = "show every pass of every target, and all options and system information" },
 	{ .name = "unverbose",
 	  .aliases = "unv",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
 	  .apply = apply_unverbose,
 	  .help = "cancel -verbose and -reallyverbose" },
 	{ .name = "reallyverbose",
 	  .aliases = "rv",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_SET,
 	  .value = true,
 	  PLAN_FIELD(really_verbose),
@@ -163,10 +157,7 @@ static const struct option feature_output_rows[] = {
 	  .help = "as -verbose, with the sizes of internal structures" },
 	{ .name = "quiet",
 	  .aliases = "q",
-	  .scope = SCOPE_GLOBAL,
-	  .type = OPT_FLAG,
-	  .value = true,
-	  PLAN_FIELD(quiet),
+	  PLAN_FLAG(quiet),
 	  .help = "print no results; messages, and the files of other options, stay",
 	  .detail =
 		  "Standard output has only what an option with - for a file writes there, such as "
@@ -174,13 +165,9 @@ static const struct option feature_output_rows[] = {
 		  "it.",
 	  .example = "xdd -op read -target data -csvout - -outputformat new +BANDWIDTH -q" },
 	{ .name = "qthreadinfo",
-	  .scope = SCOPE_GLOBAL,
-	  .type = OPT_FLAG,
-	  .value = true,
-	  PLAN_FIELD(qthread_info),
+	  PLAN_FLAG(qthread_info),
 	  .help = "show every QThread of every pass (QUEUE_PASS lines)" },
 	{ .name = "report",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CHOICE,
 	  .arg = "person|table|auto",
 	  .choices = report_choices,
@@ -196,7 +183,6 @@ static const struct option feature_output_rows[] = {
 	  .example = "xdd -op read -target data -report person" },
 	{ .name = "id",
 	  .aliases = "identifier",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
 	  .arg = "<text>|commandline",
 	  .collects = true,
@@ -205,7 +191,6 @@ static const struct option feature_output_rows[] = {
 	  .detail = "The word commandline stands for the command line itself. Several -id are "
 		    "joined." },
 	{ .name = "runid",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
 	  .arg = "<text>",
 	  .apply = apply_runid,
@@ -222,9 +207,7 @@ static const struct option feature_output_rows[] = {
 		    "and all other options that name one output file."),
 	{ .name = "errout",
 	  .aliases = "eo",
-	  .scope = SCOPE_GLOBAL,
-	  .type = OPT_TEXT,
-	  .arg = "<file>",
+	  OPTION_TEXT("<file>"),
 	  PLAN_FIELD(errout_file),
 	  .help = "write messages to a file, which is replaced",
 	  .detail =
@@ -252,7 +235,6 @@ static const struct option feature_output_rows[] = {
 		"the file of -output, if there is one."),
 	{ .name = "outputformat",
 	  .aliases = "ofmt",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CUSTOM,
 	  .arg = "add|new <+ID+ID...>",
 	  .arity = arity_outputformat,
@@ -263,7 +245,6 @@ static const struct option feature_output_rows[] = {
 	  .example = "xdd -op read -targets 1 data -outputformat new +WHAT+OPS+IOPS" },
 	{ .name = "percentcpu",
 	  .aliases = "pcpu",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_CHOICE,
 	  .arg = "absolute|relative",
 	  .choices = percentcpu_choices,
@@ -312,10 +293,7 @@ static enum xdd_status apply_interval(const struct setting *s, void *dst)
 
 static const struct option heartbeat_rows[] = {
 	{ .name = "seconds",
-	  .type = OPT_SECONDS,
-	  .arg = "<seconds>",
-	  .min = 0,
-	  .max = DAY_NS,
+	  OPTION_TIME("<seconds>", 0, DAY_NS),
 	  .bare = option_is_number,
 	  T(interval_ns),
 	  .apply = apply_interval,
@@ -340,8 +318,7 @@ static const struct option heartbeat_rows[] = {
 	FIELD("lf", "cr nl", LF, "each line stays, on a terminal too"),
 	{ .name = "output",
 	  .aliases = "out",
-	  .type = OPT_TEXT,
-	  .arg = "<prefix>",
+	  OPTION_TEXT("<prefix>"),
 	  T(output),
 	  .help = "lines go to <prefix>.T0000.csv, by number of the target" },
 	{ .name = "append",
@@ -551,16 +528,12 @@ static const struct option latency_options[] = {
 	  SHOWN,
 	  .help = "show how the latencies are distributed over powers of two" },
 	{ .name = "intervals",
-	  .type = OPT_SECONDS,
-	  .arg = "<seconds>",
-	  .min = MIN_INTERVAL_NS,
-	  .max = PLAN_CENTURY_NS,
+	  OPTION_TIME("<seconds>", MIN_INTERVAL_NS, PLAN_CENTURY_NS),
 	  P(interval_ns),
 	  SHOWN,
 	  .help = "show the figures of each such interval of time as well, 10ms at least" },
 	{ .name = "output",
-	  .type = OPT_TEXT,
-	  .arg = "<file>",
+	  OPTION_TEXT("<file>"),
 	  P(file),
 	  .is_output = true,
 	  SHOWN,
@@ -573,25 +546,20 @@ static const struct option latency_options[] = {
 
 static const struct option interval_options[] = {
 	{ .name = "seconds",
-	  .type = OPT_SECONDS,
-	  .arg = "<seconds>",
-	  .min = MIN_SERIES_NS,
-	  .max = PLAN_CENTURY_NS,
+	  OPTION_TIME("<seconds>", MIN_SERIES_NS, PLAN_CENTURY_NS),
 	  .bare = option_is_number,
 	  I(length_ns),
 	  I_SHOWN,
 	  .help = "length of an interval, 1ms at least (1); the word seconds may be left out" },
 	{ .name = "output",
-	  .type = OPT_TEXT,
-	  .arg = "<file>",
+	  OPTION_TEXT("<file>"),
 	  I(file),
 	  .is_output = true,
 	  I_SHOWN,
 	  .help = "append the rows to a file as CSV, instead of a table in the text output; - is "
 		  "standard output" },
 	{ .name = "prometheus",
-	  .type = OPT_TEXT,
-	  .arg = "<file>",
+	  OPTION_TEXT("<file>"),
 	  I(prometheus),
 	  .is_output = true,
 	  I_SHOWN,
@@ -603,7 +571,6 @@ static const struct option interval_options[] = {
 
 static const struct option latency_rows[] = {
 	{ .name = "latency",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_SUB,
 	  .arg = "[<suboption>]",
 	  .subs = latency_options,
@@ -622,7 +589,6 @@ static const struct option latency_rows[] = {
 		  "the exact one.",
 	  .example = "xdd -op read -targets 1 data -latency percentiles 50,99.9 histogram" },
 	{ .name = "intervals",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_SUB,
 	  .arg = "<seconds> [output <file>] [prometheus <file>]",
 	  .subs = interval_options,

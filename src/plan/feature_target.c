@@ -622,7 +622,6 @@ static enum xdd_status apply_dropcache(const struct setting *s, void *dst)
 
 static const struct option rows[] = {
 	{ .name = "targets",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_NAMES,
 	  .arg = "[<n>] <name> ...",
 	  .arity = arity_targets,
@@ -643,7 +642,6 @@ static const struct option rows[] = {
 		  "option may be given several times; each adds targets.",
 	  .example = "xdd -op read -targets /dev/sdx /dev/sdy -reqsize 128 -mbytes 64" },
 	{ .name = "target",
-	  .scope = SCOPE_GLOBAL,
 	  .type = OPT_NAMES,
 	  .arg = "<name> ...",
 	  .arity = arity_names,
@@ -651,9 +649,7 @@ static const struct option rows[] = {
 	  .help = "more files or devices to work on, as -targets without a number" },
 	{ .name = "targetdir",
 	  .aliases = "td",
-	  .scope = SCOPE_TARGET,
-	  .type = OPT_TEXT,
-	  .arg = "<directory>",
+	  OPTION_TEXT("<directory>"),
 	  TARGET_FIELD(dir),
 	  .help = "directory that is put before the names of the targets",
 	  .detail =
@@ -676,10 +672,7 @@ static const struct option rows[] = {
 		  "/proc/sys/vm/drop_caches; that needs the right to write there." },
 	{ .name = "dio",
 	  .aliases = "directio",
-	  .scope = SCOPE_TARGET,
-	  .type = OPT_FLAG,
-	  .value = true,
-	  TARGET_FIELD(direct_io),
+	  TARGET_FLAG(direct_io),
 	  .help = "direct I/O: bypass the page cache (O_DIRECT)",
 	  .detail =
 		  "Request size and offsets must then be multiples of what the device or file "

@@ -121,20 +121,19 @@ static const struct option mix_form = {
 };
 
 /* Among -bytes, -kbytes, -mbytes and -gbytes the last wins. */
-#define AMOUNT(name_, alias_, unit_, scale_)                                                     \
-	{                                                                                        \
-		.name = name_, .aliases = alias_, .scope = SCOPE_TARGET, .type = OPT_AMOUNT,     \
-		.arg = "<#" name_ ">", .min = 1, .max = MAX_BYTES / (scale_), .scale = (scale_), \
-		.unit = unit_, TARGET_FIELD(amount_bytes), AMOUNT_FIELD(ENTRY_WORK),             \
-		.share = true, .help = unit_ " to transfer in each pass",                        \
-		.detail = "Among -bytes, -kbytes, -mbytes and -gbytes the last wins; -numreqs "  \
-			  "overrides all of them.",                                              \
+#define AMOUNT(name_, alias_, unit_, scale_)                                                    \
+	{                                                                                       \
+		.name = name_, .aliases = alias_, .type = OPT_AMOUNT, .arg = "<#" name_ ">",    \
+		.min = 1, .max = MAX_BYTES / (scale_), .scale = (scale_), .unit = unit_,        \
+		TARGET_FIELD(amount_bytes), AMOUNT_FIELD(ENTRY_WORK), .share = true,            \
+		.help = unit_ " to transfer in each pass",                                      \
+		.detail = "Among -bytes, -kbytes, -mbytes and -gbytes the last wins; -numreqs " \
+			  "overrides all of them.",                                             \
 	}
 
 static const struct option rows[] = {
 	{ .name = "op",
 	  .aliases = "operation",
-	  .scope = SCOPE_TARGET,
 	  .type = OPT_CHOICE,
 	  .arg = "read|write|noop|discard",
 	  .choices = op_choices,
@@ -168,11 +167,7 @@ static const struct option rows[] = {
 		    "operation is drawn at random instead, from the seed of -seek seed." },
 	{ .name = "blocksize",
 	  .aliases = "bs",
-	  .scope = SCOPE_TARGET,
-	  .type = OPT_SIZE,
-	  .arg = "<bytes>",
-	  .min = 1,
-	  .max = 1u << 30,
+	  OPTION_SIZE("<bytes>", 1, 1u << 30),
 	  .def = "1024",
 	  TARGET_FIELD(block_size),
 	  AMOUNT_FIELD(ENTRY_BLOCK),
@@ -186,7 +181,6 @@ static const struct option rows[] = {
 	  .example = "xdd -op read -targets 1 /dev/sdx -blocksize 4k -numreqs 1k -seek random" },
 	{ .name = "reqsize",
 	  .aliases = "rs",
-	  .scope = SCOPE_TARGET,
 	  .type = OPT_BLOCKS,
 	  .arg = "<#blocks>|mix <size>:<weight>,...",
 	  .arity = arity_reqsize,
@@ -213,11 +207,7 @@ static const struct option rows[] = {
 	  .example = "xdd -op read -targets 1 /dev/sdx -reqsize 4k -numreqs 1k -seek random" },
 	{ .name = "numreqs",
 	  .aliases = "nr",
-	  .scope = SCOPE_TARGET,
-	  .type = OPT_U64,
-	  .arg = "<#requests>",
-	  .min = 1,
-	  .max = INT64_MAX,
+	  OPTION_NUMBER("<#requests>", 1, INT64_MAX),
 	  .unit = "operations",
 	  TARGET_FIELD(numreqs),
 	  .help = "operations in each pass",
@@ -226,7 +216,6 @@ static const struct option rows[] = {
 		    "from its start to its end." },
 	{ .name = "bytes",
 	  .aliases = "b",
-	  .scope = SCOPE_TARGET,
 	  .type = OPT_AMOUNT,
 	  .arg = "<bytes>",
 	  .min = 1,
@@ -245,11 +234,7 @@ static const struct option rows[] = {
 	AMOUNT("gbytes", "gb", "GiB", 1073741824ull),
 	{ .name = "queuedepth",
 	  .aliases = "qd",
-	  .scope = SCOPE_TARGET,
-	  .type = OPT_U64,
-	  .arg = "<#operations>",
-	  .min = 1,
-	  .max = 65536,
+	  OPTION_NUMBER("<#operations>", 1, 65536),
 	  .def = "1",
 	  .unit = "operations",
 	  TARGET_FIELD(queue_depth),

@@ -47,7 +47,7 @@ struct setting {
 };
 
 enum option_scope {
-	SCOPE_GLOBAL,
+	SCOPE_GLOBAL, /* of the run as a whole: rows that say nothing else */
 	SCOPE_TARGET,
 };
 
@@ -144,14 +144,25 @@ struct option {
 	const char *example; /* a command line that uses it; NULL: none */
 };
 
-/* Initializers of `off` and `size` for a field of struct plan and of struct target_plan. */
+/*
+ * Initializers of `off` and `size` for a field of struct plan and of struct target_plan, whose
+ * options are for targets.
+ */
 #define OPTION_FIELD(type, field) .off = offsetof(type, field), .size = sizeof(((type *)0)->field)
 #define PLAN_FIELD(field) OPTION_FIELD(struct plan, field)
-#define TARGET_FIELD(field) OPTION_FIELD(struct target_plan, field)
+#define TARGET_FIELD(field) .scope = SCOPE_TARGET, OPTION_FIELD(struct target_plan, field)
 
 /* Initializers of a row that sets a field of type bool, and of the row of a command's help. */
 #define OPTION_FLAG(type_, field) .type = OPT_FLAG, .value = true, OPTION_FIELD(type_, field)
+#define PLAN_FLAG(field) OPTION_FLAG(struct plan, field)
+#define TARGET_FLAG(field) .scope = SCOPE_TARGET, OPTION_FLAG(struct target_plan, field)
 #define OPTION_HELP .name = "help", .type = OPT_ACTION, .help = "this text"
+
+/* Initializers of rows with one argument, beside their field. */
+#define OPTION_TEXT(arg_) .type = OPT_TEXT, .arg = arg_
+#define OPTION_NUMBER(arg_, min_, max_) .type = OPT_U64, .arg = arg_, .min = min_, .max = max_
+#define OPTION_SIZE(arg_, min_, max_) .type = OPT_SIZE, .arg = arg_, .min = min_, .max = max_
+#define OPTION_TIME(arg_, min_, max_) .type = OPT_SECONDS, .arg = arg_, .min = min_, .max = max_
 
 /* Initializer of `amount`. */
 #define AMOUNT_FIELD(entry) .amount = offsetof(struct target_plan, amounts[entry])
