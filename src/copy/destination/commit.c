@@ -419,7 +419,8 @@ static void fail_all(struct commit_list *l, int err)
 static void commit_end(struct commit *c, struct commit_file *f)
 {
 	/* Its name is durable: without that, -R would miss the file under its old one. */
-	commit_gone(c, f);
+	if (f->kept)
+		commit_gone(c, f);
 	c->done(c->arg, f, f->err, f->what);
 }
 
@@ -427,7 +428,8 @@ static void commit_at_once(struct commit *c, struct commit_file *f)
 {
 	struct commit_list l = { .head = NULL };
 
-	commit_thread_fail(f, commit_untrack(c, f, false), "flush");
+	if (f->progress)
+		commit_thread_fail(f, commit_untrack(c, f, false), "flush");
 	commit_list_add(&l, f);
 	commit_rename_all(c, &l);
 	commit_end(c, f);
@@ -534,7 +536,9 @@ void commit_drop(struct commit *c, struct commit_file *f, bool keep)
 	char name[COPY_TEMPORARY_SIZE];
 	int fd;
 
-	keep = !commit_untrack(c, f, keep) && keep && f->kept;
+	if (f->progress && commit_untrack(c, f, keep))
+		keep = false;
+	keep = keep && f->kept;
 	if (f->fd >= 0)
 		close(f->fd);
 	f->fd = -1;
@@ -542,7 +546,8 @@ void commit_drop(struct commit *c, struct commit_file *f, bool keep)
 		atomic_store(&c->left, true);
 	if (!f->number || keep || f->unnamed)
 		return;
-	commit_gone(c, f);
+	if (f->kept)
+		commit_gone(c, f);
 	commit_temporary_name(c->session, f->number, name);
 	fd = dirs_fd(c->dirs, f->dir);
 	if (fd >= 0) {
@@ -570,7 +575,8 @@ static void check_files(struct commit *c, struct commit_fs *fs)
 	const uint32_t losses = atomic_load(&fs->losses);
 
 	for (struct commit_file *f = fs->batch.head; f; f = f->next) {
-		commit_thread_fail(f, commit_untrack(c, f, false), "flush");
+		if (f->progress)
+			commit_thread_fail(f, commit_untrack(c, f, false), "flush");
 		if (f->losses != losses)
 			commit_thread_fail(f, -EIO, "flush");
 		else if (!f->number && f->fd >= 0 && fs->flush != COMMIT_FLUSH_EACH)

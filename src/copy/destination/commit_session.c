@@ -458,8 +458,6 @@ int commit_untrack(struct commit *c, struct commit_file *f, bool keep)
 	struct commit_progress *p = f->progress;
 	int err;
 
-	if (!p)
-		return 0;
 	pthread_mutex_lock(&c->progress_lock);
 	while (p->flushing)
 		pthread_cond_wait(&c->flushed, &c->progress_lock);
@@ -483,8 +481,7 @@ void commit_gone(struct commit *c, struct commit_file *f)
 {
 	const struct journal_record gone = { .type = JOURNAL_GONE, .number = f->number };
 
-	if (f->kept)
-		commit_record(c, &gone);
+	commit_record(c, &gone);
 	f->kept = false;
 }
 

@@ -176,13 +176,13 @@ uint64_t commit_sleep_ns(const struct commit *c);
 int commit_track(struct commit *c, struct commit_file *f, bool listed);
 
 /*
- * End that; f->kept is true if the journal has the file. With `keep` what was written is flushed
- * and recorded first. Returns 0, or -errno of a flush that failed, now or before. Any thread that
- * owns `f`.
+ * End that for a file with f->progress; f->kept is true if the journal has the file. With `keep`
+ * what was written is flushed and recorded first. Returns 0, or -errno of a flush that failed, now
+ * or before. Any thread that owns `f`.
  */
 int commit_untrack(struct commit *c, struct commit_file *f, bool keep);
 
-/* The journal need not keep the file any more: it has its name, or was removed. */
+/* The journal need not keep a file with f->kept any more: it has its name, or was removed. */
 void commit_gone(struct commit *c, struct commit_file *f);
 
 /* Create the own journal, if it was not yet. Returns 0 or -errno. Any thread. */

@@ -386,6 +386,26 @@ bool entries_complete(const struct entries *x);
 /* The attributes of an entry that stands for the destination itself; NULL: there was none. */
 const struct copy_entry *entries_of_root(const struct entries *x);
 
+/*
+ * Let this user, if it owns the directory, write into it until all below has its result. Returns
+ * the permissions that it had, or META_KEEP_MODE: they were not changed. A failure shows when a
+ * file is made in it. The descriptor may be one of O_PATH.
+ */
+mode_t directory_open_up(int fd);
+
+/*
+ * An entry in the directory has its result. The directory gets its attributes and its own result
+ * once it was left, and all that lies below has its result. Any thread.
+ */
+void directory_release(struct destination *d, struct dir_node *node);
+
+/*
+ * Give the directory of `node` the attributes of `e` where they differ. Without -P one that existed
+ * gets `old_mode` back, and a new one those permissions that the mask or a default ACL leaves.
+ */
+void directory_attributes(struct destination *d, struct dir_node *node, const struct copy_entry *e,
+			  bool made, mode_t old_mode);
+
 /* ---- existing.c ---- */
 
 /* Without -P: the permissions that new files in `level` (THERE, with its descriptor) may have. */
@@ -524,41 +544,6 @@ void links_omit(struct destination *d, const struct copy_entry *e);
 int links_expect(struct destination *d, struct dir_node *dir, const char *path,
 		 const struct copy_entry *e, bool is_lost, struct err *why);
 void links_file_ended(struct destination *d, uint64_t id, enum copy_outcome outcome);
-
-/*
- * Directories of the destination until they get their attributes: once they were left, and all
- * that lies below has its result. Any thread.
- */
-
-/*
- * Begin to count for the directory of `node`, which is entered, and whose parent counts; `e` has
- * its attributes. `made`: it did not exist; else `old_mode` is of directory_open_up(). Returns 0 or
- * -ENOMEM.
- */
-int directory_begin(struct dir_node *node, const struct copy_entry *e, uint32_t cost_bytes,
-		    bool made, mode_t old_mode);
-
-/*
- * Let this user, if it owns the directory, write into it until all below has its result. Returns
- * the permissions that it had, or META_KEEP_MODE: they were not changed. A failure shows when a
- * file is made in it. `name` is one component; the descriptor may be one of O_PATH.
- */
-mode_t directory_open_up(int fd);
-mode_t directory_open_up_at(int at, const char *name);
-
-/* The outcome of the comparison with -k: its RESULT, which is EQUAL otherwise. */
-void directory_differs(struct dir_node *node);
-
-/* One more entry below it has no result; and one has. */
-void directory_hold(struct dir_node *node);
-void directory_release(struct destination *d, struct dir_node *node);
-
-/*
- * Give the directory of `node` the attributes of `e` where they differ. Without -P one that existed
- * gets `old_mode` back, and a new one those permissions that the mask or a default ACL leaves.
- */
-void directory_attributes(struct destination *d, struct dir_node *node, const struct copy_entry *e,
-			  bool made, mode_t old_mode);
 
 /*
  * Messages that come to the destination.
