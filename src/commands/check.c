@@ -456,8 +456,9 @@ static enum xdd_status refuse_run(struct line *l)
 
 	if (l->ended || line_option(l, &value) || !option_is_word(&run_options, word))
 		return XDD_OK;
-	log_error("check %s: is an option of a run; say xdd -target <name> %s ...", word, word);
-	return XDD_BAD_OPTION;
+	return log_fail(XDD_BAD_OPTION,
+			"check %s: is an option of a run; say xdd -target <name> %s ...", word,
+			word);
 }
 
 /* ---- the check ---- */
@@ -583,10 +584,8 @@ static enum xdd_status check_names(struct check *c)
 {
 	enum xdd_status status;
 
-	if (!c->n) {
-		log_error("check: expected a file or device; see xdd check -help");
-		return XDD_BAD_ARGUMENT;
-	}
+	if (!c->n)
+		return log_refuse("check: expected a file or device; see xdd check -help");
 	status = open_targets(c);
 	return status ? status : check_all(c);
 }

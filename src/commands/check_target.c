@@ -198,8 +198,7 @@ static enum xdd_status check_target_refuse(const struct check_target *t, const c
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	log_error("check: %s: %s", t->name, text);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("check: %s: %s", t->name, text);
 }
 
 /* ---- names that cannot be checked ---- */

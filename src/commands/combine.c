@@ -45,11 +45,10 @@ static enum xdd_status set_expected(const struct setting *s, void *dst)
 	l->expected = xcalloc(room, sizeof(*l->expected));
 	l->options.n_expected = 0;
 	for (char *rest = l->hosts, *name; (name = strsep(&rest, ","));) {
-		if (!*name) {
-			log_error("combine %s %.128s: expected names with a comma between them",
-				  s->name.text, value);
-			return XDD_BAD_ARGUMENT;
-		}
+		if (!*name)
+			return log_refuse(
+				"combine %s %.128s: expected names with a comma between them",
+				s->name.text, value);
 		l->expected[l->options.n_expected++] = name;
 	}
 	l->options.expected = l->expected;
@@ -108,15 +107,13 @@ static bool check_output(const struct combine_line *l, const char *option, const
 
 	if (!path)
 		return true;
-	if (check(path, why)) {
-		log_error("combine -%s %s: %s", option, path, why);
-		return false;
-	}
+	if (check(path, why))
+		return log_fail(false, "combine -%s %s: %s", option, path, why);
 	for (size_t i = 0; i < l->n; i++) {
 		if (!command_same_file(path, l->names[i]))
 			continue;
-		log_error("combine -%s %s: is a document to read; use another file", option, path);
-		return false;
+		return log_fail(false, "combine -%s %s: is a document to read; use another file",
+				option, path);
 	}
 	return true;
 }
@@ -125,11 +122,9 @@ static bool check_output(const struct combine_line *l, const char *option, const
 
 static json_t *combine(struct combine_line *l)
 {
-	if (l->n > COMBINE_MAX_DOCUMENTS) {
-		log_error("combine: %zu documents are too many; expected up to %d", l->n,
-			  COMBINE_MAX_DOCUMENTS);
-		return NULL;
-	}
+	if (l->n > COMBINE_MAX_DOCUMENTS)
+		return log_fail(NULL, "combine: %zu documents are too many; expected up to %d",
+				l->n, COMBINE_MAX_DOCUMENTS);
 	for (size_t i = 0; i < l->n; i++) {
 		if (!document_load(&l->docs[i], "combine", l->names[i], l->n > 1 ? l->docs : NULL))
 			return NULL;
@@ -189,12 +184,11 @@ static enum xdd_status combine_all(struct combine_line *l)
 	if (!check_output(l, "jsonout", l->json, output_check_new) ||
 	    !check_output(l, "csvout", l->csv, output_check))
 		return XDD_BAD_ARGUMENT;
-	if (command_same_file(l->json, l->csv)) {
-		log_error("combine -csvout %s: this is the file of -jsonout too; give each output "
-			  "a file of its own",
-			  l->csv);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (command_same_file(l->json, l->csv))
+		return log_refuse(
+			"combine -csvout %s: this is the file of -jsonout too; give each output "
+			"a file of its own",
+			l->csv);
 	doc = combine(l);
 	if (!doc)
 		return XDD_BAD_ARGUMENT;
@@ -213,8 +207,8 @@ static enum xdd_status run_line(struct combine_line *l, int argc, char **argv)
 		return command_show(&command_combine, line.shows);
 	if (l->n)
 		return combine_all(l);
-	log_error("combine: expected the files of -jsonout of the hosts; see xdd combine -help");
-	return XDD_BAD_ARGUMENT;
+	return log_refuse(
+		"combine: expected the files of -jsonout of the hosts; see xdd combine -help");
 }
 
 static int combine_main(int argc, char **argv)

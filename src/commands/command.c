@@ -194,12 +194,10 @@ bool command_flush(void)
 	if (fflush(stdout)) {
 		if (errno == EPIPE)
 			return true;
-		log_error("standard output: %s", strerror(errno));
-		return false;
+		return log_fail(false, "standard output: %s", strerror(errno));
 	}
 	/* The part of an earlier write is lost. A reader that has seen enough wants none. */
 	if (!ferror(stdout) || is_reader_gone())
 		return true;
-	log_error("standard output: is incomplete");
-	return false;
+	return log_fail(false, "standard output: is incomplete");
 }

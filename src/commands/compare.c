@@ -563,10 +563,11 @@ static bool load(struct comparison *c)
 			return false;
 		if (d->sweep == first->sweep)
 			continue;
-		log_error("compare: %s: is the document of a %s, and %s is the document of a %s",
-			  d->name, d->sweep ? "sweep" : "run", first->name,
-			  first->sweep ? "sweep" : "run");
-		return false;
+		return log_fail(
+			false,
+			"compare: %s: is the document of a %s, and %s is the document of a %s",
+			d->name, d->sweep ? "sweep" : "run", first->name,
+			first->sweep ? "sweep" : "run");
 	}
 	c->sweeps = first->sweep;
 	c->name_width = 12;

@@ -224,10 +224,9 @@ bool copy_foreign_option(const struct copy_line *l, const char *word)
 		copy_foreign_report(l, word, row);
 		return true;
 	}
-	if (word[1] == 'o' && is_setting(word + 2)) {
-		log_error("copy %.128s: is a setting of ssh; say -S 'ssh %.128s'", word, word);
-		return true;
-	}
+	if (word[1] == 'o' && is_setting(word + 2))
+		return log_fail(true, "copy %.128s: is a setting of ssh; say -S 'ssh %.128s'", word,
+				word);
 	if (word[1] == '-' || option_suggest(&copy_options, word))
 		return false;
 	if (strchr(word, 'a') && !word[1 + strspn(word + 1, archive)] && strlen(word) < 12) {
@@ -240,12 +239,12 @@ bool copy_foreign_option(const struct copy_line *l, const char *word)
 	for (const char *c = word + 1; *c; c++) {
 		const char letter[3] = { '-', *c, '\0' };
 
-		if (*c == 'h') {
-			log_error("copy %.128s: -h is the help here and stands alone; leave it "
-				  "out: figures are always readable",
-				  word);
-			return true;
-		}
+		if (*c == 'h')
+			return log_fail(
+				true,
+				"copy %.128s: -h is the help here and stands alone; leave it "
+				"out: figures are always readable",
+				word);
 		if (option_find(&copy_options, letter + 1))
 			continue;
 		row = isalnum((unsigned char)*c) ? copy_foreign_find(letter, 2) : NULL;

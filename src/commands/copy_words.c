@@ -60,21 +60,19 @@ static int copy_line_combination(const struct copy_line *l)
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		if (!copy_line_has(l, pairs[i].a) || !copy_line_has(l, pairs[i].b))
 			continue;
-		log_error("copy: -%s excludes -%s: %s", pairs[i].a, pairs[i].b, pairs[i].why);
-		return COPY_BAD_COMBINATION;
+		return log_fail(COPY_BAD_COMBINATION, "copy: -%s excludes -%s: %s", pairs[i].a,
+				pairs[i].b, pairs[i].why);
 	}
-	if (same_output(l->request.log_path, l->request.json_path)) {
-		log_error("copy: the log and the JSON document need different files");
-		return COPY_BAD_COMBINATION;
-	}
-	if (copy_line_has(l, "null") && !copy_line_has(l, "list")) {
-		log_error("copy: -null is about names in a list; say -list too");
-		return COPY_BAD_COMBINATION;
-	}
-	if (copy_line_has(l, "trust") && !copy_line_has(l, "resume")) {
-		log_error("copy: -trust is about parts of an interrupted copy; say -resume too");
-		return COPY_BAD_COMBINATION;
-	}
+	if (same_output(l->request.log_path, l->request.json_path))
+		return log_fail(COPY_BAD_COMBINATION,
+				"copy: the log and the JSON document need different files");
+	if (copy_line_has(l, "null") && !copy_line_has(l, "list"))
+		return log_fail(COPY_BAD_COMBINATION,
+				"copy: -null is about names in a list; say -list too");
+	if (copy_line_has(l, "trust") && !copy_line_has(l, "resume"))
+		return log_fail(
+			COPY_BAD_COMBINATION,
+			"copy: -trust is about parts of an interrupted copy; say -resume too");
 	return 0;
 }
 
@@ -237,14 +235,11 @@ static int take_size(struct copy_line *l, const struct copy_place *places)
 		return bad_names(word,
 				 "is a size or a destination; say -size, or ./ before a name");
 	}
-	if (copy_line_has(l, "size")) {
-		log_error("copy: %s: a size is given twice", word);
-		return COPY_BAD_ARGUMENTS;
-	}
-	if (units_parse_size(word, &bytes) || bytes == UINT64_MAX) {
-		log_error("copy: %.128s: expected a size, such as 4096 or 10G", word);
-		return COPY_BAD_ARGUMENTS;
-	}
+	if (copy_line_has(l, "size"))
+		return log_fail(COPY_BAD_ARGUMENTS, "copy: %s: a size is given twice", word);
+	if (units_parse_size(word, &bytes) || bytes == UINT64_MAX)
+		return log_fail(COPY_BAD_ARGUMENTS,
+				"copy: %.128s: expected a size, such as 4096 or 10G", word);
 	l->size_bytes = bytes;
 	copy_line_use(l, option_find(&copy_options, "size"));
 	l->n_operands--;
@@ -259,15 +254,13 @@ static int check_places(const struct copy_line *l, const struct copy_place *plac
 					 "is not on the host of the first source; copy it by a "
 					 "command of its own");
 	}
-	if (n > 2 && copy_line_has(l, "list")) {
-		log_error("copy: -list takes one list of names as the source; a configuration of "
-			  "ssh is -S 'ssh -F <file>'");
-		return COPY_BAD_NAMES;
-	}
-	if (n > 2 && copy_line_has(l, "size")) {
-		log_error("copy: a size is for one source");
-		return COPY_BAD_COMBINATION;
-	}
+	if (n > 2 && copy_line_has(l, "list"))
+		return log_fail(
+			COPY_BAD_NAMES,
+			"copy: -list takes one list of names as the source; a configuration of "
+			"ssh is -S 'ssh -F <file>'");
+	if (n > 2 && copy_line_has(l, "size"))
+		return log_fail(COPY_BAD_COMBINATION, "copy: a size is for one source");
 	return 0;
 }
 
@@ -280,12 +273,11 @@ static int copy_line_places(struct copy_line *l)
 	size_t len;
 	int status;
 
-	if (l->n_operands < 2) {
-		log_error(
+	if (l->n_operands < 2)
+		return log_fail(
+			COPY_BAD_ARGUMENTS,
 			"copy: expected a source and a destination: xddcp [option ...] <source> ... "
 			"<host>:<path>, or xddcp -h");
-		return COPY_BAD_ARGUMENTS;
-	}
 	for (size_t i = 0; i < l->n_operands; i++) {
 		why = copy_place_parse(l->arena, l->operands[i], &places[i]);
 		if (why)
@@ -432,8 +424,7 @@ static int refuse_habit(struct copy_line *l, const char *word, const char *next)
 
 	if (!why || !is_letter)
 		return 0;
-	log_error("copy %.128s %.128s: %s", word, next, why);
-	return COPY_BAD_ARGUMENTS;
+	return log_fail(COPY_BAD_ARGUMENTS, "copy %.128s %.128s: %s", word, next, why);
 }
 
 /* Refuse a file after -json, which writes to standard output; a source that exists is one. */
@@ -447,9 +438,9 @@ static int refuse_json_file(const struct option *opt, const char *word, const ch
 		return 0;
 	if (!joined && (len < 5 || strcmp(next + len - 5, ".json") != 0 || lstat(next, &st) == 0))
 		return 0;
-	log_error("copy %.128s%s%s: writes to standard output; for a file say -jsonout %s", word,
-		  joined ? "" : " ", joined ? "" : next, next);
-	return COPY_BAD_ARGUMENTS;
+	return log_fail(COPY_BAD_ARGUMENTS,
+			"copy %.128s%s%s: writes to standard output; for a file say -jsonout %s",
+			word, joined ? "" : " ", joined ? "" : next, next);
 }
 
 /* The last letter of `word`, or a name. */
@@ -512,8 +503,7 @@ static enum xdd_status bad_cluster(const struct copy_line *l, const char *word,
 {
 	if (!is_later_value(last, rest))
 		return bad_option(l, word);
-	log_error("copy %.128s: expected a blank before %s", word, rest);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("copy %.128s: expected a blank before %s", word, rest);
 }
 
 /* -rPv, -rt 4, -t8: letters, and perhaps a number for the last. */
@@ -610,17 +600,15 @@ static int check_later_value(const struct option *opt, const char *text, bool ha
 {
 	struct stat st;
 
-	if (lstat(text, &st) == 0) {
-		log_error(
+	if (lstat(text, &st) == 0)
+		return log_fail(
+			COPY_BAD_ARGUMENTS,
 			"copy -%s %s: is a value of the option or the file %s; say ./%s for the file",
 			opt->aliases, text, text, text);
-		return COPY_BAD_ARGUMENTS;
-	}
-	if (has_retries && strcmp(opt->name, "dryrun") == 0) {
-		log_error("copy -n %s: is -retries %s, which is given as well; leave one out", text,
-			  text);
-		return COPY_BAD_ARGUMENTS;
-	}
+	if (has_retries && strcmp(opt->name, "dryrun") == 0)
+		return log_fail(COPY_BAD_ARGUMENTS,
+				"copy -n %s: is -retries %s, which is given as well; leave one out",
+				text, text);
 	return 0;
 }
 
@@ -686,16 +674,15 @@ static int settle(struct copy_line *l)
 	r->remote_xdd = l->remote_xdd ? program_of(l->arena, l->remote_xdd) : "xdd";
 	if (l->json)
 		r->json_path = "-";
-	if (l->block_bytes % 4096) {
-		log_error("copy -blocksize %" PRIu64 ": must be a multiple of 4 KiB",
-			  l->block_bytes);
-		return COPY_BAD_ARGUMENTS;
-	}
-	if (l->port + l->threads - 1 > 65535) {
-		log_error("copy -p %u: must be at most %u, because %u threads try as many ports",
-			  s->port, 65536 - s->connections, s->connections);
-		return COPY_BAD_ARGUMENTS;
-	}
+	if (l->block_bytes % 4096)
+		return log_fail(COPY_BAD_ARGUMENTS,
+				"copy -blocksize %" PRIu64 ": must be a multiple of 4 KiB",
+				l->block_bytes);
+	if (l->port + l->threads - 1 > 65535)
+		return log_fail(
+			COPY_BAD_ARGUMENTS,
+			"copy -p %u: must be at most %u, because %u threads try as many ports",
+			s->port, 65536 - s->connections, s->connections);
 	return 0;
 }
 

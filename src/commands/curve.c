@@ -417,8 +417,7 @@ static const char footer[] =
 
 static enum xdd_status bad_load(const char *text, const char *why)
 {
-	log_error("curve: -load %.128s: %s", text, why);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("curve: -load %.128s: %s", text, why);
 }
 
 /* With or without a percent sign. */
@@ -473,10 +472,10 @@ static enum xdd_status read_goal(const char *text, struct curve_goal *goal)
 	}
 	if (!text)
 		return XDD_OK;
-	log_error("curve: -goal %.64s: expected a response time and its limit, such as p99=5ms; "
-		  "mean, p50, p99 or p99.9",
-		  text);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse(
+		"curve: -goal %.64s: expected a response time and its limit, such as p99=5ms; "
+		"mean, p50, p99 or p99.9",
+		text);
 }
 
 /* ---- points ---- */
@@ -516,16 +515,14 @@ static enum xdd_status curve_prepare(struct sweep *s)
 	enum xdd_status status;
 
 	*c = (struct curve_command){ .results = { .n_depths = 1 } };
-	if (s->vary.n_axes) {
-		log_error("curve: -%s: has a list; a curve varies the load only, and xdd sweep "
-			  "other options",
-			  s->vary.axes[0].name);
-		return XDD_BAD_ARGUMENT;
-	}
-	if (sweep_has_option(s, "throttle")) {
-		log_error("curve: -throttle: cannot be used; -load names the loads");
-		return XDD_BAD_OPTION;
-	}
+	if (s->vary.n_axes)
+		return log_refuse(
+			"curve: -%s: has a list; a curve varies the load only, and xdd sweep "
+			"other options",
+			s->vary.axes[0].name);
+	if (sweep_has_option(s, "throttle"))
+		return log_fail(XDD_BAD_OPTION,
+				"curve: -throttle: cannot be used; -load names the loads");
 	if (!sweep_has_option(s, "queuedepth"))
 		c->results.n_depths = CURVE_DEPTHS;
 	status = read_loads(s, &c->results);
@@ -541,14 +538,10 @@ static enum xdd_status curve_prepare(struct sweep *s)
 
 static enum xdd_status curve_check(const struct plan *plan, size_t point)
 {
-	if (plan->n_targets != 1) {
-		log_error("a curve has one target, and there are %zu", plan->n_targets);
-		return XDD_BAD_ARGUMENT;
-	}
-	if (!point && plan->targets[0].throttle.by != THROTTLE_NONE) {
-		log_error("-throttle: cannot be used; -load names the loads");
-		return XDD_BAD_OPTION;
-	}
+	if (plan->n_targets != 1)
+		return log_refuse("a curve has one target, and there are %zu", plan->n_targets);
+	if (!point && plan->targets[0].throttle.by != THROTTLE_NONE)
+		return log_fail(XDD_BAD_OPTION, "-throttle: cannot be used; -load names the loads");
 	return XDD_OK;
 }
 

@@ -140,14 +140,12 @@ static int wait_for(struct process *c)
 
 static int status_of(int status)
 {
-	if (status < 0) {
-		log_error("fio: a command cannot be run: %s", strerror(-status));
-		return XDD_INIT_FAILED;
-	}
+	if (status < 0)
+		return log_fail(XDD_INIT_FAILED, "fio: a command cannot be run: %s",
+				strerror(-status));
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	log_error("fio: a command was ended by signal %d", WTERMSIG(status));
-	return XDD_CANCELED;
+	return log_fail(XDD_CANCELED, "fio: a command was ended by signal %d", WTERMSIG(status));
 }
 
 static int run_line(struct process *c, const char *line, const char *last, int out, int err)
@@ -239,10 +237,8 @@ static int fio_run(struct fio_group *groups)
 	struct process c = { .stopped = false };
 	int status;
 
-	if (!any_command(groups)) {
-		log_error("fio -run: no job became a command");
-		return XDD_BAD_ARGUMENT;
-	}
+	if (!any_command(groups))
+		return log_refuse("fio -run: no job became a command");
 	sigemptyset(&c.waited);
 	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
 		sigaddset(&c.waited, passed[i]);
@@ -276,8 +272,7 @@ static enum xdd_status set_report(const struct setting *s, void *dst)
 	((struct arguments *)dst)->f.report = value;
 	if (c->word)
 		return XDD_OK;
-	log_error("fio %s %.64s: expected %s", s->name.text, value, s->opt->arg);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("fio %s %.64s: expected %s", s->name.text, value, s->opt->arg);
 }
 
 static const struct option rows[] = {
@@ -310,8 +305,8 @@ static enum xdd_status report(const struct fio_file *f, int err)
 {
 	if (!err)
 		return XDD_OK;
-	log_error("%s", err == -EINVAL ? fio_why(f) : strerror(-err));
-	return err == -EINVAL ? XDD_BAD_ARGUMENT : XDD_INIT_FAILED;
+	return log_fail(err == -EINVAL ? XDD_BAD_ARGUMENT : XDD_INIT_FAILED, "%s",
+			err == -EINVAL ? fio_why(f) : strerror(-err));
 }
 
 /* A setting of fio, as --bs=4k or --bs 4k, where the word is one. */
@@ -355,10 +350,8 @@ static enum xdd_status take_job(struct line *l, const char *word)
 {
 	struct arguments *a = l->to;
 
-	if (a->job) {
-		log_error("fio %.128s: expected one job file", word);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (a->job)
+		return log_refuse("fio %.128s: expected one job file", word);
 	a->job = word;
 	return XDD_OK;
 }
@@ -392,8 +385,7 @@ static enum xdd_status write_commands(const struct arguments *a, const struct fi
 	}
 	if (!err)
 		return XDD_OK;
-	log_error("fio -o %.200s: %s", a->output, output_strerror(err));
-	return XDD_IO_ERROR;
+	return log_fail(XDD_IO_ERROR, "fio -o %.200s: %s", a->output, output_strerror(err));
 }
 
 static enum xdd_status convert(struct arguments *a)
@@ -406,10 +398,8 @@ static enum xdd_status convert(struct arguments *a)
 
 	if (status)
 		return status;
-	if (a->output && output_check_new(a->output, why)) {
-		log_error("fio -o %.200s: %s", a->output, why);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (a->output && output_check_new(a->output, why))
+		return log_refuse("fio -o %.200s: %s", a->output, why);
 	err = a->job ? fio_read(f, a->job) : 0;
 	for (const struct fio_path *p = f->paths; !err && p; p = p->next) {
 		if (command_same_file(a->output, p->path))

@@ -180,8 +180,7 @@ static char *out_path(const struct multi *m, const struct multi_rank *r, const c
 
 static enum xdd_status bad_file(const char *option, const char *path, int err)
 {
-	log_error("multi -%s %s: %s", option, path, output_strerror(err));
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("multi -%s %s: %s", option, path, output_strerror(err));
 }
 
 static enum xdd_status open_log(const struct multi *m, struct multi_rank *r)
@@ -204,15 +203,11 @@ static enum xdd_status multi_result_open(struct multi *m)
 	enum xdd_status status = XDD_OK;
 	char why[OUTPUT_WHY_SIZE];
 
-	if (m->line.json && output_check_new(m->line.json, why)) {
-		log_error("multi -jsonout %s: %s", m->line.json, why);
-		return XDD_BAD_ARGUMENT;
-	}
-	if (command_same_file(m->line.json, m->line.host_file)) {
-		log_error("multi -jsonout %s: is the file of -hostfile; use another file",
-			  m->line.json);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (m->line.json && output_check_new(m->line.json, why))
+		return log_refuse("multi -jsonout %s: %s", m->line.json, why);
+	if (command_same_file(m->line.json, m->line.host_file))
+		return log_refuse("multi -jsonout %s: is the file of -hostfile; use another file",
+				  m->line.json);
 	if (!m->line.out)
 		return XDD_OK;
 	if (mkdir(m->line.out, 0777) && errno != EEXIST)
@@ -377,8 +372,7 @@ static json_t *multi_result_combine(const struct multi *m, size_t *n)
 	}
 	if (*n)
 		return combine_documents(docs, *n, &options);
-	log_error("multi: no host has sent results");
-	return NULL;
+	return log_fail(NULL, "multi: no host has sent results");
 }
 
 static enum xdd_status write_json(const struct multi *m, const json_t *all)
@@ -394,8 +388,7 @@ static enum xdd_status write_json(const struct multi *m, const json_t *all)
 /* The printed results are incomplete. */
 static enum xdd_status multi_result_no_memory(void)
 {
-	log_error("multi: %s; the results are incomplete", strerror(ENOMEM));
-	return XDD_IO_ERROR;
+	return log_fail(XDD_IO_ERROR, "multi: %s; the results are incomplete", strerror(ENOMEM));
 }
 
 /* The document is last, so that it has the status of all. Returns that status. */
@@ -512,10 +505,8 @@ static enum xdd_status make_ranks(struct multi *m)
 
 	for (size_t i = 0; i < m->hosts.n; i++)
 		n += m->hosts.list[i].slots;
-	if (n > MULTI_MAX_RANKS) {
-		log_error("multi: %zu ranks: must be at most %d", n, MULTI_MAX_RANKS);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (n > MULTI_MAX_RANKS)
+		return log_refuse("multi: %zu ranks: must be at most %d", n, MULTI_MAX_RANKS);
 	m->ranks = xcalloc(n, sizeof(*m->ranks));
 	for (size_t i = 0; i < m->hosts.n; i++)
 		add_ranks(m, i);
@@ -549,16 +540,15 @@ static enum xdd_status check_words(struct multi *m)
 		for (size_t i = 0; o && i < sizeof(reserved) / sizeof(reserved[0]); i++) {
 			if (strcmp(o->name, reserved[i].name) != 0)
 				continue;
-			log_error("multi: %.128s: is no option of a run on many hosts; %s", *w,
-				  reserved[i].say);
-			return XDD_BAD_ARGUMENT;
+			return log_refuse("multi: %.128s: is no option of a run on many hosts; %s",
+					  *w, reserved[i].say);
 		}
 	}
 	if (*m->words)
 		return XDD_OK;
-	log_error("multi: expected the options of xdd after --: xdd-multi -hosts a,b -- -op read "
-		  "-targets 1 /data/big");
-	return XDD_BAD_ARGUMENT;
+	return log_refuse(
+		"multi: expected the options of xdd after --: xdd-multi -hosts a,b -- -op read "
+		"-targets 1 /data/big");
 }
 
 static void set_run_id(struct multi *m)
@@ -649,8 +639,8 @@ static enum xdd_status take_words(struct line *l)
 	if (strcmp(word, "--") != 0) {
 		if (line_option(l, &value) || !option_is_word(&run_options, word))
 			return XDD_OK;
-		log_error("multi %s: is an option of a run; say it after --", word);
-		return XDD_BAD_OPTION;
+		return log_fail(XDD_BAD_OPTION, "multi %s: is an option of a run; say it after --",
+				word);
 	}
 	m->words = l->argv + l->at + 1;
 	l->at = l->argc;

@@ -174,8 +174,7 @@ static const char *parse_host(char *text, struct multi_host *host)
 
 static enum xdd_status bad_host(const char *origin, const char *word, const char *why)
 {
-	log_error("multi %s %.256s: %s", origin, word, why);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("multi %s %.256s: %s", origin, word, why);
 }
 
 static enum xdd_status add_one(struct arena *arena, struct multi_hosts *h, const char *word,
@@ -318,10 +317,9 @@ static enum xdd_status read_line(struct arena *arena, struct multi_hosts *h, cha
 	while (good && (word = strtok_r(NULL, " \t", &save)))
 		good = take_key(word, "slots=", &slots) || take_key(word, "max_slots=", &most) ||
 		       take_key(word, "max-slots=", &most);
-	if (!name || !good || (strchr(name, ',') && !strchr(name, '['))) {
-		log_error("multi %s: expected a host, or a host and slots=<#ranks>", origin);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (!name || !good || (strchr(name, ',') && !strchr(name, '[')))
+		return log_refuse("multi %s: expected a host, or a host and slots=<#ranks>",
+				  origin);
 	return add(arena, h, name, origin, slots < most ? slots : most);
 }
 
@@ -409,10 +407,8 @@ static enum xdd_status start_server(struct multi *m)
 	struct err why;
 	int err;
 
-	if (time_server_open(&s->server, NULL, 0, &why)) {
-		log_error("multi: the time server: %s", why.text);
-		return XDD_INIT_FAILED;
-	}
+	if (time_server_open(&s->server, NULL, 0, &why))
+		return log_fail(XDD_INIT_FAILED, "multi: the time server: %s", why.text);
 	s->end_fd = eventfd(0, EFD_CLOEXEC);
 	err = s->end_fd < 0 ? -errno : thread_start(&s->thread, multi_time_serve, s);
 	if (err) {
@@ -516,11 +512,9 @@ static enum xdd_status read_server(struct multi *m)
 		*end = '\0';
 		text++;
 	}
-	if (!*text || *text == '-' || !port) {
-		log_error("multi -timeserver %.128s: expected <host> or <host>:<port>",
-			  m->line.time_server);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (!*text || *text == '-' || !port)
+		return log_refuse("multi -timeserver %.128s: expected <host> or <host>:<port>",
+				  m->line.time_server);
 	m->time_host = text;
 	m->time_port = xarena_printf(m->arena, "%" PRIu64, port);
 	return XDD_OK;
@@ -536,10 +530,9 @@ static enum xdd_status ask_server(const struct multi *m, uint64_t *now_ns)
 	struct err why;
 	struct globaltime t;
 
-	if (globaltime_begin(&c, &s, NULL, &why)) {
-		log_error("multi -timeserver %.128s: %s", m->line.time_server, why.text);
-		return XDD_INIT_FAILED;
-	}
+	if (globaltime_begin(&c, &s, NULL, &why))
+		return log_fail(XDD_INIT_FAILED, "multi -timeserver %.128s: %s",
+				m->line.time_server, why.text);
 	local_ns = clock_now_ns();
 	globaltime_get(c, local_ns, &t);
 	globaltime_end(c);

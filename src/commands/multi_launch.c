@@ -99,10 +99,10 @@ static enum xdd_status check_program(struct multi *m)
 {
 	if (is_there(m->arena, m->command[0]))
 		return XDD_OK;
-	log_error("multi -launcher %s: cannot find the program \"%.128s\"; install it, or give "
-		  "another one with -S, or another launcher",
-		  m->launcher->name, m->command[0]);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse(
+		"multi -launcher %s: cannot find the program \"%.128s\"; install it, or give "
+		"another one with -S, or another launcher",
+		m->launcher->name, m->command[0]);
 }
 
 static enum xdd_status check_hosts(const struct multi *m)
@@ -111,17 +111,14 @@ static enum xdd_status check_hosts(const struct multi *m)
 		const struct multi_host *h = &m->hosts.list[i];
 		const char *name = m->launcher->name;
 
-		if (h->user && !m->launcher->users) {
-			log_error("multi %s@%s: %s starts processes of this user only; leave out "
-				  "the user, or use -launcher ssh",
-				  h->user, h->name, name);
-			return XDD_BAD_ARGUMENT;
-		}
-		if (strchr(h->name, ':') && !m->launcher->addresses) {
-			log_error("multi %s: %s takes names of hosts, and no IPv6 address", h->name,
-				  name);
-			return XDD_BAD_ARGUMENT;
-		}
+		if (h->user && !m->launcher->users)
+			return log_refuse(
+				"multi %s@%s: %s starts processes of this user only; leave out "
+				"the user, or use -launcher ssh",
+				h->user, h->name, name);
+		if (strchr(h->name, ':') && !m->launcher->addresses)
+			return log_refuse("multi %s: %s takes names of hosts, and no IPv6 address",
+					  h->name, name);
 	}
 	return XDD_OK;
 }
@@ -144,15 +141,12 @@ enum xdd_status multi_launcher_choose(struct multi *m)
 	if (!name)
 		name = getenv("SLURM_JOB_NODELIST") ? "srun" : "ssh";
 	m->launcher = find(name);
-	if (!m->launcher) {
-		log_error("multi -launcher %.128s: expected ssh, srun, mpirun or pdsh", name);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (!m->launcher)
+		return log_refuse("multi -launcher %.128s: expected ssh, srun, mpirun or pdsh",
+				  name);
 	m->remote_xdd = m->line.remote_xdd ? program_of(m->arena, m->line.remote_xdd) : "xdd";
-	if (m->launcher->shell && ssh_has_control(m->remote_xdd)) {
-		log_error("multi -remotexdd: must not have control characters");
-		return XDD_BAD_ARGUMENT;
-	}
+	if (m->launcher->shell && ssh_has_control(m->remote_xdd))
+		return log_refuse("multi -remotexdd: must not have control characters");
 	status = split_command(m);
 	if (!status)
 		status = check_program(m);
@@ -237,8 +231,7 @@ static const char *replace(const struct multi *m, const struct multi_rank *r, co
 
 	if (!why)
 		return result;
-	log_error("multi %.*s: %s", NAMED_WORD, word, why);
-	return NULL;
+	return log_fail(NULL, "multi %.*s: %s", NAMED_WORD, word, why);
 }
 
 /* All words of xdd for a rank. NULL: reported. */
@@ -267,11 +260,11 @@ static const char *shell_command(struct arena *arena, const char *const *w, size
 	char *text, *to;
 
 	for (size_t i = 0; i < n; i++) {
-		if (ssh_has_control(w[i])) {
-			log_error("multi: a word of xdd has control characters, which not every "
-				  "shell of another host takes as they are");
-			return NULL;
-		}
+		if (ssh_has_control(w[i]))
+			return log_fail(
+				NULL,
+				"multi: a word of xdd has control characters, which not every "
+				"shell of another host takes as they are");
 		size += 4 * strlen(w[i]) + 3;
 	}
 	text = xarena_alloc(arena, size);
@@ -285,9 +278,10 @@ static const char *shell_command(struct arena *arena, const char *const *w, size
 	}
 	if ((size_t)(to - text) < WORD_MAX_BYTES)
 		return text;
-	log_error("multi: the command for a host is longer than 128 KiB; use -setup with a file on "
-		  "the hosts");
-	return NULL;
+	return log_fail(
+		NULL,
+		"multi: the command for a host is longer than 128 KiB; use -setup with a file on "
+		"the hosts");
 }
 
 /* ---- the words of launchers ---- */

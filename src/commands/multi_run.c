@@ -650,10 +650,10 @@ static enum xdd_status raise_limit(size_t n)
 
 	if (fileopen_make_room(needed, &limit))
 		return XDD_OK;
-	log_error("multi: %zu ranks need %" PRIu64 " open files, and the limit is %" PRIu64
-		  " (ulimit -n)",
-		  n, needed, limit);
-	return XDD_INIT_FAILED;
+	return log_fail(XDD_INIT_FAILED,
+			"multi: %zu ranks need %" PRIu64 " open files, and the limit is %" PRIu64
+			" (ulimit -n)",
+			n, needed, limit);
 }
 
 enum xdd_status multi_signals(struct multi *m)
@@ -675,8 +675,7 @@ enum xdd_status multi_signals(struct multi *m)
 	m->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (m->signal_fd >= 0)
 		return XDD_OK;
-	log_error("multi: %s", strerror(errno));
-	return XDD_INIT_FAILED;
+	return log_fail(XDD_INIT_FAILED, "multi: %s", strerror(errno));
 }
 
 enum xdd_status multi_run(struct multi *m)

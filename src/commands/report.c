@@ -107,15 +107,13 @@ static bool check_output(const struct report_line *l)
 
 	if (!l->output || output_standard(l->output) >= 0)
 		return true;
-	if (output_check_new(l->output, why)) {
-		log_error("report -output %s: %s", l->output, why);
-		return false;
-	}
+	if (output_check_new(l->output, why))
+		return log_fail(false, "report -output %s: %s", l->output, why);
 	for (size_t i = 0; i < l->n; i++) {
 		if (!command_same_file(l->output, l->runs[i].doc.name))
 			continue;
-		log_error("report -output %s: is a document to read; use another file", l->output);
-		return false;
+		return log_fail(false, "report -output %s: is a document to read; use another file",
+				l->output);
 	}
 	return true;
 }
@@ -176,8 +174,7 @@ static enum xdd_status write_stdout(const struct report_line *l, report_writer *
 
 	if (!err || err == -EPIPE)
 		return XDD_OK;
-	log_error("report: standard output: %s", strerror(-err));
-	return XDD_IO_ERROR;
+	return log_fail(XDD_IO_ERROR, "report: standard output: %s", strerror(-err));
 }
 
 /* The plots replace neither a document nor the page. */
@@ -185,17 +182,17 @@ static bool check_plots(const struct report_line *l, const struct page *page)
 {
 	if (!l->directory)
 		return true;
-	if (l->output && page_plots_replace(page, l->directory, l->output)) {
-		log_error("report -output %s: is a file of -plots; use another name", l->output);
-		return false;
-	}
+	if (l->output && page_plots_replace(page, l->directory, l->output))
+		return log_fail(false, "report -output %s: is a file of -plots; use another name",
+				l->output);
 	for (size_t i = 0; i < l->n; i++) {
 		if (!page_plots_replace(page, l->directory, l->runs[i].doc.name))
 			continue;
-		log_error("report -plots %s: would replace %s, a document to read; use another "
-			  "directory",
-			  l->directory, l->runs[i].doc.name);
-		return false;
+		return log_fail(
+			false,
+			"report -plots %s: would replace %s, a document to read; use another "
+			"directory",
+			l->directory, l->runs[i].doc.name);
 	}
 	return true;
 }
@@ -213,8 +210,7 @@ static enum xdd_status write_report(const struct report_line *l, report_writer *
 		err = newfile_close(&f, write(f.f, l, arg));
 	if (!err)
 		return XDD_OK;
-	log_error("report -output %s: %s", l->output, output_strerror(err));
-	return XDD_IO_ERROR;
+	return log_fail(XDD_IO_ERROR, "report -output %s: %s", l->output, output_strerror(err));
 }
 
 /* Options of the page or of CSV have no use in the other. */

@@ -71,8 +71,7 @@ static enum xdd_status is_set_up(int err)
 
 	if (!err)
 		return XDD_OK;
-	log_error("the run cannot be set up: %s", thread_error(err, &why));
-	return XDD_INIT_FAILED;
+	return log_fail(XDD_INIT_FAILED, "the run cannot be set up: %s", thread_error(err, &why));
 }
 
 /* The run of this process, whose results go to the outputs or, with a group, to `document`. */
@@ -167,8 +166,7 @@ static enum xdd_status run_open_errout(const struct plan *plan, enum xdd_status 
 	err = log_open(plan->errout_file);
 	if (!err || status)
 		return status;
-	log_error("-errout %s: %s", plan->errout_file, output_strerror(err));
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("-errout %s: %s", plan->errout_file, output_strerror(err));
 }
 
 /* Of many ranks one shows its plan: the others differ by what the placeholders say. */
@@ -259,9 +257,9 @@ struct given {
 /* The ranks of a run begin and end it together, and once. */
 static enum xdd_status refuse_runs(void)
 {
-	log_error("-mpi: is for one run; choose a section with -section, and say -op read -verify "
-		  "contents in a run of its own in place of -readback");
-	return XDD_BAD_ARGUMENT;
+	return log_refuse(
+		"-mpi: is for one run; choose a section with -section, and say -op read -verify "
+		"contents in a run of its own in place of -readback");
 }
 
 /* A plan of this process, of the words of the command line; or several. */
@@ -411,10 +409,10 @@ static enum xdd_status check_errout(const struct series *s, size_t i)
 	}
 	if (all || own)
 		return XDD_OK;
-	log_error("-errout %s: is for all runs; say it before the first section, with %%s in the "
-		  "name for a file of each",
-		  errout ? errout : first);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse(
+		"-errout %s: is for all runs; say it before the first section, with %%s in the "
+		"name for a file of each",
+		errout ? errout : first);
 }
 
 /* Options that end the process without a run, and options of a process as a whole. */
@@ -422,10 +420,9 @@ static enum xdd_status check_kind(const struct series *s, size_t i)
 {
 	const struct plan *plan = s->foreseen[i];
 
-	if (plan->help || plan->list_engines || plan->mpi) {
-		log_error("-help, -ioengine list, -mpi: are not for one of several runs");
-		return XDD_BAD_OPTION;
-	}
+	if (plan->help || plan->list_engines || plan->mpi)
+		return log_fail(XDD_BAD_OPTION,
+				"-help, -ioengine list, -mpi: are not for one of several runs");
 	return check_errout(s, i);
 }
 
@@ -437,11 +434,10 @@ static enum xdd_status check_start(const struct series *s, size_t i)
 	for (size_t k = 0; k < i && at; k++) {
 		if (s->foreseen[k]->start_time_ns < at)
 			continue;
-		log_error(
+		return log_refuse(
 			"-starttime: must be later than the start time of the run \"%s\"; give it "
 			"in the first section only, or a later time in each",
 			plan_runs_name(s->runs, k));
-		return XDD_BAD_ARGUMENT;
 	}
 	return XDD_OK;
 }
@@ -547,8 +543,7 @@ static enum xdd_status next_errout(const struct series *s, size_t i)
 
 	if (!err)
 		return XDD_OK;
-	log_error("-errout %s: %s", errout, output_strerror(err));
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("-errout %s: %s", errout, output_strerror(err));
 }
 
 static enum xdd_status run_one(struct series *s, size_t i)

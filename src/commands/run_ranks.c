@@ -80,10 +80,10 @@ static enum xdd_status compare_outputs(const struct group_piece *files, unsigned
 
 			if (!line)
 				continue;
-			log_error("-mpi: -%.*s: is an output of rank %u and of rank %u; give each "
-				  "rank its own, with %%r in the name",
-				  (int)size, line, a, b);
-			return XDD_BAD_ARGUMENT;
+			return log_refuse(
+				"-mpi: -%.*s: is an output of rank %u and of rank %u; give each "
+				"rank its own, with %%r in the name",
+				(int)size, line, a, b);
 		}
 	}
 	return XDD_OK;
@@ -196,9 +196,8 @@ static enum xdd_status put_document(const struct plan *plan, json_t *doc, bool i
 
 	if (!err)
 		return XDD_OK;
-	log_error("-jsonout %s: %s; the results are missing there", plan->json_file,
-		  output_strerror(err));
-	return XDD_IO_ERROR;
+	return log_fail(XDD_IO_ERROR, "-jsonout %s: %s; the results are missing there",
+			plan->json_file, output_strerror(err));
 }
 
 static enum xdd_status put_text(struct group *g, const struct plan *plan, const json_t *doc)

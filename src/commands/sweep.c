@@ -35,8 +35,7 @@
 static enum xdd_status sweep_columns_refuse(const struct sweep *s, const char *id, int length,
 					    const char *why)
 {
-	log_error("%s: -columns %.*s: %s", s->kind->name, length, id, why);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("%s: -columns %.*s: %s", s->kind->name, length, id, why);
 }
 
 /* Means need numbers, and a file that has each column once. */
@@ -56,11 +55,9 @@ static enum xdd_status sweep_columns_check(const struct sweep *s)
 							    "is in the list twice; leave one out");
 		}
 	}
-	if (list->n > SWEEP_MAX_COLUMNS) {
-		log_error("%s: -columns: names %zu columns; expected up to %d", s->kind->name,
-			  list->n, SWEEP_MAX_COLUMNS);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (list->n > SWEEP_MAX_COLUMNS)
+		return log_refuse("%s: -columns: names %zu columns; expected up to %d",
+				  s->kind->name, list->n, SWEEP_MAX_COLUMNS);
 	return XDD_OK;
 }
 
@@ -652,8 +649,7 @@ static enum xdd_status open_file(const struct sweep *s, struct newfile *file, co
 
 	if (!err)
 		return XDD_OK;
-	log_error("%s: %s %s: %s", s->kind->name, option, path, output_strerror(err));
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("%s: %s %s: %s", s->kind->name, option, path, output_strerror(err));
 }
 
 static enum xdd_status open_files(struct sweep *s)

@@ -185,11 +185,9 @@ static enum xdd_status check_until(struct sweep *s)
 
 	if (!s->line.until)
 		return XDD_OK;
-	if (units_parse_percentage(s->line.until, &percent) || percent < 0.01 || percent >= 100) {
-		log_error("%s: -until %.64s: expected a percentage from 0.01 to below 100",
-			  s->kind->name, s->line.until);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (units_parse_percentage(s->line.until, &percent) || percent < 0.01 || percent >= 100)
+		return log_refuse("%s: -until %.64s: expected a percentage from 0.01 to below 100",
+				  s->kind->name, s->line.until);
 	s->results.until_percent = percent;
 	return XDD_OK;
 }
@@ -204,16 +202,14 @@ static enum xdd_status check_rounds(struct sweep *s)
 	r->least = l->rounds ? l->rounds : l->until ? STATS_UNTIL_MIN : 5;
 	r->most = l->most ? l->most : open ? (r->least > 100 ? r->least : 100) : r->least;
 	r->each_ns = l->each_ns;
-	if (l->most && !open) {
-		log_error("%s: -mostrounds: needs -until or -each, which end a point earlier",
-			  s->kind->name);
-		return XDD_BAD_ARGUMENT;
-	}
-	if (r->most < r->least) {
-		log_error("%s: -mostrounds %ju: must be at least %ju, the rounds of each point",
-			  s->kind->name, (uintmax_t)r->most, (uintmax_t)r->least);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (l->most && !open)
+		return log_refuse(
+			"%s: -mostrounds: needs -until or -each, which end a point earlier",
+			s->kind->name);
+	if (r->most < r->least)
+		return log_refuse(
+			"%s: -mostrounds %ju: must be at least %ju, the rounds of each point",
+			s->kind->name, (uintmax_t)r->most, (uintmax_t)r->least);
 	/* A point that is known early then ends after half of its time. */
 	if (!s->kind->varies && !l->each_ns && !l->round_ns)
 		l->each_ns = EACH_NS;
@@ -247,10 +243,10 @@ static enum xdd_status check_places(const struct sweep *s)
 		for (size_t k = 0; k < i; k++) {
 			if (!command_same_file(files[i].path, files[k].path))
 				continue;
-			log_error("%s: %s %s: this is the file of %s too; give each output a file "
-				  "of its own",
-				  s->kind->name, files[i].option, files[i].path, files[k].option);
-			return XDD_BAD_ARGUMENT;
+			return log_refuse(
+				"%s: %s %s: this is the file of %s too; give each output a file "
+				"of its own",
+				s->kind->name, files[i].option, files[i].path, files[k].option);
 		}
 	}
 	return XDD_OK;
@@ -267,18 +263,15 @@ static enum xdd_status check_journal(struct sweep *s)
 	s->json_is_stdout = is_stdout(s->line.jsonout);
 	s->csv_is_stdout = is_stdout(s->line.csvout);
 	s->quiet = s->json_is_stdout || s->csv_is_stdout;
-	if (s->journal_path && output_standard(s->journal_path) >= 0) {
-		log_error("%s: -journal %s: expected a file; it is read by -resume", s->kind->name,
-			  s->journal_path);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (s->journal_path && output_standard(s->journal_path) >= 0)
+		return log_refuse("%s: -journal %s: expected a file; it is read by -resume",
+				  s->kind->name, s->journal_path);
 	if (!s->journal_path && s->line.jsonout && has_neighbor(s->line.jsonout))
 		s->journal_path = xarena_printf(s->arena, "%s.journal", s->line.jsonout);
 	if (s->journal_path || !s->line.resume)
 		return XDD_OK;
-	log_error("%s: -resume: needs the journal: -journal <file>, or -jsonout <file>",
-		  s->kind->name);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("%s: -resume: needs the journal: -journal <file>, or -jsonout <file>",
+			  s->kind->name);
 }
 
 enum xdd_status sweep_line_read(struct sweep *s, int argc, char **argv, const char **shows)
@@ -298,11 +291,10 @@ enum xdd_status sweep_line_read(struct sweep *s, int argc, char **argv, const ch
 	*shows = line.shows;
 	if (status || *shows)
 		return status;
-	if (!s->line.n_words && !s->line.n_vary) {
-		log_error("%s: expected the options of a run%s; see xdd %s -help", s->kind->name,
-			  s->kind->varies ? ", with lists" : "", s->kind->name);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (!s->line.n_words && !s->line.n_vary)
+		return log_refuse("%s: expected the options of a run%s; see xdd %s -help",
+				  s->kind->name, s->kind->varies ? ", with lists" : "",
+				  s->kind->name);
 	status = sweep_restore_read(s);
 	if (!status)
 		status = sweep_columns_read(s);
@@ -448,10 +440,10 @@ static enum xdd_status check_axes(const struct sweep *s, const struct plan *plan
 		if (!given || !last->name.file || last->opt->collects ||
 		    (last->sub && last->sub->collects))
 			continue;
-		log_error("-%s: is varied, and %s:%u has one value for all points; say -setup "
-			  "before the list",
-			  s->vary.axes[i].name, last->name.file, last->name.pos);
-		return XDD_BAD_ARGUMENT;
+		return log_refuse(
+			"-%s: is varied, and %s:%u has one value for all points; say -setup "
+			"before the list",
+			s->vary.axes[i].name, last->name.file, last->name.pos);
 	}
 	return XDD_OK;
 }
@@ -470,28 +462,27 @@ static enum xdd_status check_added(const struct sweep *s, const struct plan *pla
 		    !((depths && strcmp(name, "queuedepth") == 0) ||
 		      (limit && (strcmp(name, "timelimit") == 0 || strcmp(name, "runtime") == 0))))
 			continue;
-		log_error("-%s: in %s:%u it has no effect, as each run gets its own; say it on the "
-			  "command line",
-			  name, setting->name.file, setting->name.pos);
-		return XDD_BAD_ARGUMENT;
+		return log_refuse(
+			"-%s: in %s:%u it has no effect, as each run gets its own; say it on the "
+			"command line",
+			name, setting->name.file, setting->name.pos);
 	}
 	return XDD_OK;
 }
 
 static enum xdd_status check_settings(const struct plan *plan)
 {
-	if (!plan || plan->help || plan->list_engines) {
-		log_error("-help, -version and -ioengine list: are no options of a point");
-		return XDD_BAD_ARGUMENT;
-	}
+	if (!plan || plan->help || plan->list_engines)
+		return log_refuse("-help, -version and -ioengine list: are no options of a point");
 	for (size_t i = 0; i < plan->n_settings; i++) {
 		const struct setting *s = &plan->settings[i];
 
 		if (s->by_default || !is_refused(s))
 			continue;
-		log_error("%s: is for a single run; a sweep has -jsonout, -csvout and its table",
-			  s->name.text);
-		return XDD_BAD_OPTION;
+		return log_fail(
+			XDD_BAD_OPTION,
+			"%s: is for a single run; a sweep has -jsonout, -csvout and its table",
+			s->name.text);
 	}
 	return XDD_OK;
 }
@@ -528,10 +519,8 @@ static enum xdd_status check_files(const struct sweep *s, const struct plan *pla
 	enum xdd_status status = XDD_OK;
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !status; i++) {
-		if (is_target(plan, files[i].path)) {
-			log_error("-%s %s: is a target", files[i].option, files[i].path);
-			return XDD_BAD_ARGUMENT;
-		}
+		if (is_target(plan, files[i].path))
+			return log_refuse("-%s %s: is a target", files[i].option, files[i].path);
 		if (files[i].path)
 			status = report_check_file(plan, files[i].option, files[i].path);
 	}

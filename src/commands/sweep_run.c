@@ -29,8 +29,8 @@
 
 static enum xdd_status sweep_journal_fail(const struct sweep *s, int err)
 {
-	log_error("%s: -journal %s: %s", s->kind->name, s->journal_path, output_strerror(err));
-	return err == -ENOMEM ? XDD_INIT_FAILED : XDD_BAD_ARGUMENT;
+	return log_fail(err == -ENOMEM ? XDD_INIT_FAILED : XDD_BAD_ARGUMENT, "%s: -journal %s: %s",
+			s->kind->name, s->journal_path, output_strerror(err));
 }
 
 /* Append a line, which is freed, and make it durable. */
@@ -55,12 +55,11 @@ static enum xdd_status sweep_journal_begin(struct sweep *s)
 	int fd = open(s->journal_path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	int err;
 
-	if (fd < 0 && errno == EEXIST) {
-		log_error("%s: -journal %s: exists; -resume continues that sweep, and without "
-			  "the file a new one begins",
-			  s->kind->name, s->journal_path);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (fd < 0 && errno == EEXIST)
+		return log_refuse(
+			"%s: -journal %s: exists; -resume continues that sweep, and without "
+			"the file a new one begins",
+			s->kind->name, s->journal_path);
 	if (fd < 0)
 		return sweep_journal_fail(s, -errno);
 	s->journal = (struct journal){ .fd = fd };
@@ -89,17 +88,14 @@ static int take_round(void *arg, const struct sweep_round *round)
 
 static enum xdd_status check_header(struct sweep *s, const struct sweep_journal *header)
 {
-	if (!sweep_journal_matches(header, s->words)) {
-		log_error("%s: -resume: %s is of another sweep: %s", s->kind->name, s->journal_path,
-			  header->words);
-		return XDD_BAD_ARGUMENT;
-	}
-	if (header->points != s->vary.n_points) {
-		log_error("%s: -resume: %s is of a sweep of %ju points, and this one has %zu",
-			  s->kind->name, s->journal_path, (uintmax_t)header->points,
-			  s->vary.n_points);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (!sweep_journal_matches(header, s->words))
+		return log_refuse("%s: -resume: %s is of another sweep: %s", s->kind->name,
+				  s->journal_path, header->words);
+	if (header->points != s->vary.n_points)
+		return log_refuse(
+			"%s: -resume: %s is of a sweep of %ju points, and this one has %zu",
+			s->kind->name, s->journal_path, (uintmax_t)header->points,
+			s->vary.n_points);
 	s->results.seed = header->seed;
 	s->results.started_ns = header->started_ns;
 	return XDD_OK;
@@ -125,11 +121,9 @@ static enum xdd_status read_lines(struct sweep *s, uint64_t *whole)
 	free((char *)(uintptr_t)lines.header.words);
 	if (status)
 		return status;
-	if (err == -EBADMSG) {
-		log_error("%s: -resume: %s: line %zu is damaged", s->kind->name, s->journal_path,
-			  lines.line);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (err == -EBADMSG)
+		return log_refuse("%s: -resume: %s: line %zu is damaged", s->kind->name,
+				  s->journal_path, lines.line);
 	if (!err)
 		err = journal_continue(&s->journal, *whole);
 	return err ? sweep_journal_fail(s, err) : XDD_OK;
@@ -161,20 +155,16 @@ static enum xdd_status sweep_journal_resume(struct sweep *s)
 	enum xdd_status status;
 	uint64_t whole;
 
-	if (fd < 0 && errno == ENOENT) {
-		log_error("%s: -resume: %s does not exist: there is nothing to resume",
-			  s->kind->name, s->journal_path);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (fd < 0 && errno == ENOENT)
+		return log_refuse("%s: -resume: %s does not exist: there is nothing to resume",
+				  s->kind->name, s->journal_path);
 	if (fd < 0)
 		return sweep_journal_fail(s, -errno);
 	s->journal = (struct journal){ .fd = fd };
 	err = journal_lock(fd, AT_FDCWD, s->journal_path, 0);
-	if (err == -EBUSY) {
-		log_error("%s: -resume: %s is in use by another sweep", s->kind->name,
-			  s->journal_path);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (err == -EBUSY)
+		return log_refuse("%s: -resume: %s is in use by another sweep", s->kind->name,
+				  s->journal_path);
 	if (err)
 		return sweep_journal_fail(s, err);
 	if (!is_journal(s))
@@ -229,9 +219,8 @@ enum xdd_status sweep_restore_read(struct sweep *s)
 	s->trims = text && strcmp(text, "trim") == 0;
 	if (!text || s->recreates || s->preconditions || s->trims)
 		return XDD_OK;
-	log_error("%s: -restore %.64s: expected recreate, precondition or trim", s->kind->name,
-		  text);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("%s: -restore %.64s: expected recreate, precondition or trim",
+			  s->kind->name, text);
 }
 
 bool sweep_writes(const struct plan *plan)
@@ -325,8 +314,8 @@ static void find_range(const struct plan *plan, const struct target_plan *t, uin
 static enum xdd_status sweep_restore_refuse(const struct sweep *s, const struct target_plan *t,
 					    const char *why)
 {
-	log_error("-restore %s: target %u, %s: %s", s->line.restore, t->number, t->path, why);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("-restore %s: target %u, %s: %s", s->line.restore, t->number, t->path,
+			  why);
 }
 
 /* The plan of the run that restores a target, with the guards of any write. */

@@ -194,10 +194,8 @@ static enum xdd_status print_time(const struct gettime_line *l)
 	struct globaltime g;
 	struct moment m;
 
-	if (globaltime_begin(&c, &settings, NULL, &why)) {
-		log_error("gettime: %s", why.text);
-		return XDD_INIT_FAILED;
-	}
+	if (globaltime_begin(&c, &settings, NULL, &why))
+		return log_fail(XDD_INIT_FAILED, "gettime: %s", why.text);
 	if (l->wait_ms)
 		wait_for(c, l);
 	m = now(c, &g);
@@ -335,10 +333,9 @@ static enum xdd_status serve_behind(struct time_server *s, const struct timeserv
 {
 	pid_t pid = fork();
 
-	if (pid < 0) {
-		log_error("timeserver: cannot go to the background (%s)", strerror(errno));
-		return XDD_INIT_FAILED;
-	}
+	if (pid < 0)
+		return log_fail(XDD_INIT_FAILED, "timeserver: cannot go to the background (%s)",
+				strerror(errno));
 	if (pid > 0)
 		return timeserver_announce(s, l, pid) ? XDD_OK : XDD_IO_ERROR;
 	return detach() ? XDD_INIT_FAILED : timeserver_serve(s, end_fd);
@@ -351,10 +348,8 @@ static enum xdd_status run_server(const struct timeserver_line *l)
 	struct time_server *s;
 	int end_fd;
 
-	if (time_server_open(&s, l->bind, (uint16_t)l->port, &why)) {
-		log_error("timeserver: %s", why.text);
-		return XDD_INIT_FAILED;
-	}
+	if (time_server_open(&s, l->bind, (uint16_t)l->port, &why))
+		return log_fail(XDD_INIT_FAILED, "timeserver: %s", why.text);
 	end_fd = end_signals();
 	if (end_fd < 0)
 		log_error("timeserver: %s", strerror(-end_fd));

@@ -101,8 +101,8 @@ static enum xdd_status check_line(struct tsread *r)
 		r->text.summary = r->text.detailed = true;
 	if (r->n_names)
 		return XDD_OK;
-	log_error("tsread: expected a dump: xdd tsread [option ...] <dump> ..., or xdd tsread -h");
-	return XDD_BAD_ARGUMENT;
+	return log_refuse(
+		"tsread: expected a dump: xdd tsread [option ...] <dump> ..., or xdd tsread -h");
 }
 
 /* A dump that its own report would replace could never be read again. */
@@ -112,15 +112,12 @@ static enum xdd_status check_output(const struct tsread *r)
 
 	if (!r->output)
 		return XDD_OK;
-	if (output_check_new(r->output, why)) {
-		log_error("tsread -o %s: %s", r->output, why);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (output_check_new(r->output, why))
+		return log_refuse("tsread -o %s: %s", r->output, why);
 	for (size_t i = 0; i < r->n_names; i++) {
 		if (!command_same_file(r->output, r->names[i]))
 			continue;
-		log_error("tsread -o %s: is a dump to read; use another file", r->output);
-		return XDD_BAD_ARGUMENT;
+		return log_refuse("tsread -o %s: is a dump to read; use another file", r->output);
 	}
 	return XDD_OK;
 }

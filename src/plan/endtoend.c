@@ -483,7 +483,7 @@ enum xdd_status endtoend_check_together(const struct plan *plan)
 	}
 	if (status || !first || first->endtoend.role != E2E_DESTINATION || !plan->syncio_ops)
 		return status;
-	log_error("-syncio: a destination cannot wait for another target: its source would wait "
-		  "too; say it on the source");
-	return XDD_BAD_ARGUMENT;
+	return log_refuse(
+		"-syncio: a destination cannot wait for another target: its source would wait "
+		"too; say it on the source");
 }

@@ -90,8 +90,7 @@ static int probe_block(struct target_plan *t)
 
 static enum xdd_status probe_failed(const struct target_plan *t, const char *why)
 {
-	log_error("target %u, %s: %s", t->number, t->path, why);
-	return XDD_TARGET_FAILED;
+	return log_fail(XDD_TARGET_FAILED, "target %u, %s: %s", t->number, t->path, why);
 }
 
 enum xdd_status probe_target(struct target_plan *t)

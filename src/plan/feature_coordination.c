@@ -356,18 +356,15 @@ static enum xdd_status check_together(const struct plan *plan)
 		if (t->lockstep.on || t->start_trigger.on)
 			option = waits = t->lockstep.on ? "lockstep" : "starttrigger";
 	}
-	if (plan->no_barrier && option && (plan->passes > 1 || plan->deskew)) {
-		log_error("-nobarrier: -%s needs the targets to be in the same pass; leave one out",
-			  option);
-		return XDD_BAD_ARGUMENT;
-	}
-	if (waits && plan->syncio_ops) {
-		log_error(
+	if (plan->no_barrier && option && (plan->passes > 1 || plan->deskew))
+		return log_refuse(
+			"-nobarrier: -%s needs the targets to be in the same pass; leave one out",
+			option);
+	if (waits && plan->syncio_ops)
+		return log_refuse(
 			"-syncio: with -%s, targets would wait for each other for ever; leave one "
 			"out",
 			waits);
-		return XDD_BAD_ARGUMENT;
-	}
 	return XDD_OK;
 }
 
@@ -461,11 +458,11 @@ enum xdd_status plan_check_start_time(const struct plan *plan, uint64_t now_ns, 
 
 	if (!at || (ahead && at - now_ns <= WEEK_NS))
 		return XDD_OK;
-	log_error("-starttime %.3f: is %.3f seconds in the %s: the clock of %s shows %.3f%s",
-		  (double)at / 1e9, (double)(ahead ? at - now_ns : now_ns - at) / 1e9,
-		  ahead ? "future" : "past", clock, (double)now_ns / 1e9,
-		  ahead ? ", and a week is the most" : "");
-	return XDD_BAD_ARGUMENT;
+	return log_refuse(
+		"-starttime %.3f: is %.3f seconds in the %s: the clock of %s shows %.3f%s",
+		(double)at / 1e9, (double)(ahead ? at - now_ns : now_ns - at) / 1e9,
+		ahead ? "future" : "past", clock, (double)now_ns / 1e9,
+		ahead ? ", and a week is the most" : "");
 }
 
 static enum xdd_status timeserver_check(struct plan *plan)
@@ -480,10 +477,8 @@ static enum xdd_status timeserver_check(struct plan *plan)
 	/* Of the server's clock, once it is known. */
 	if (s->host)
 		return XDD_OK;
-	if (word) {
-		log_error("-timeserver %s: expected -timeserver host <name> as well", word);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (word)
+		return log_refuse("-timeserver %s: expected -timeserver host <name> as well", word);
 	return plan_check_start_time(plan, clock_wall_ns(), "this machine");
 }
 

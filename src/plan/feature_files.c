@@ -287,8 +287,7 @@ static enum xdd_status resolve_force(const struct plan *plan, const char *name)
 	}
 	if (found)
 		return XDD_OK;
-	log_error("-force %s: none of the targets is this device; name one that is", name);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("-force %s: none of the targets is this device; name one that is", name);
 }
 
 static enum xdd_status check_files(struct plan *plan)

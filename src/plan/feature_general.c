@@ -75,9 +75,9 @@ static enum xdd_status general_check(struct plan *plan)
 {
 	if (!plan->keep_going || plan->run_name)
 		return XDD_OK;
-	log_error("-keepgoing: is for several runs, and this is the only one; sections of a setup "
-		  "file or -readback make several");
-	return XDD_BAD_ARGUMENT;
+	return log_refuse(
+		"-keepgoing: is for several runs, and this is the only one; sections of a setup "
+		"file or -readback make several");
 }
 
 static const struct option general_rows[] = {
@@ -429,12 +429,11 @@ static enum xdd_status check_tables(struct plan *plan)
 	}
 	if (want <= have / 2)
 		return XDD_OK;
-	log_error(
+	return log_refuse(
 		"-ts: the tables of time stamps would take %.1f GiB, and this machine has %.1f GiB "
 		"of "
 		"memory, of which they may have half; -ts size <#operations> makes them smaller",
 		(double)want / GIB, (double)have / GIB);
-	return XDD_BAD_ARGUMENT;
 }
 
 static void trace_warn(const struct target_plan *t)

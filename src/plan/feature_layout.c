@@ -316,9 +316,9 @@ static enum xdd_status check_rank(struct plan *plan)
 {
 	if (plan->rank < plan->n_ranks)
 		return XDD_OK;
-	log_error("-rank %" PRIu64 ": must be less than the number of ranks (-ranks), %" PRIu64,
-		  plan->rank, plan->n_ranks);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("-rank %" PRIu64
+			  ": must be less than the number of ranks (-ranks), %" PRIu64,
+			  plan->rank, plan->n_ranks);
 }
 
 /* -blockperrank beside options that it contradicts, or that would remove the file of others. */
@@ -496,15 +496,12 @@ static const struct option mpi_rows[] = {
 static enum xdd_status mpi_check(struct plan *plan)
 {
 	/* ranks_words() has put -rank and -ranks on the command line. */
-	if (plan->mpi && !plan->ranks_given) {
-		log_error("-mpi: must be on the command line of a run, and not in a setup file");
-		return XDD_BAD_ARGUMENT;
-	}
+	if (plan->mpi && !plan->ranks_given)
+		return log_refuse(
+			"-mpi: must be on the command line of a run, and not in a setup file");
 	/* All ranks but one have an empty standard input. */
-	if (plan->mpi && plan->attached) {
-		log_error("-mpi: cannot be combined with -attached");
-		return XDD_BAD_ARGUMENT;
-	}
+	if (plan->mpi && plan->attached)
+		return log_refuse("-mpi: cannot be combined with -attached");
 	/* The two sides of a copy agree on passes and ends in their own way. */
 	for (size_t i = 0; plan->mpi && i < plan->n_targets; i++) {
 		if (plan->targets[i].endtoend.role != E2E_NONE)

@@ -57,23 +57,20 @@ static enum xdd_status plan_check_hog(struct plan *plan, uint64_t buffer_bytes)
 
 	if (plan->hog_percent <= 0 && !plan->hog_bytes)
 		return XDD_OK;
-	if (hostmemory_read(&m)) {
-		log_error(
+	if (hostmemory_read(&m))
+		return log_refuse(
 			"-hogmemory: cannot find out how much memory is available (/proc/meminfo)");
-		return XDD_BAD_ARGUMENT;
-	}
 	if (plan->hog_percent > 0)
 		plan->hog_bytes = (uint64_t)((double)m.total_bytes * plan->hog_percent / 100);
 	taken = buffer_bytes + plan_hog_reserve_bytes(m.total_bytes);
 	most = m.room_bytes > taken ? m.room_bytes - taken : 0;
 	if (plan->hog_bytes <= most)
 		return XDD_OK;
-	log_error("-hogmemory: %" PRIu64 " MiB are more than the %" PRIu64
-		  " MiB that can be occupied of %" PRIu64 " MiB%s%s; %" PRIu64
-		  " MiB of those that are available are for I/O buffers and in reserve",
-		  plan->hog_bytes / MIB, most / MIB, m.total_bytes / MIB, *m.limit ? " by " : "",
-		  m.limit, taken / MIB);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("-hogmemory: %" PRIu64 " MiB are more than the %" PRIu64
+			  " MiB that can be occupied of %" PRIu64 " MiB%s%s; %" PRIu64
+			  " MiB of those that are available are for I/O buffers and in reserve",
+			  plan->hog_bytes / MIB, most / MIB, m.total_bytes / MIB,
+			  *m.limit ? " by " : "", m.limit, taken / MIB);
 }
 
 /*
@@ -173,18 +170,15 @@ static enum xdd_status check_huge_pages(uint64_t bytes)
 	char size[32];
 	int err = topology_huge_pages(&pool);
 
-	if (err || !pool.page_bytes) {
-		log_error("-hugepages: this kernel has no huge pages");
-		return XDD_BAD_ARGUMENT;
-	}
+	if (err || !pool.page_bytes)
+		return log_refuse("-hugepages: this kernel has no huge pages");
 	if (bytes / pool.page_bytes <= pool.left)
 		return XDD_OK;
-	log_error("-hugepages: the I/O buffers take %" PRIu64
-		  " of the huge pages of %s, and there are %" PRIu64
-		  " left; see the sysctl vm.nr_hugepages",
-		  bytes / pool.page_bytes, units_size_text(pool.page_bytes, size, sizeof(size)),
-		  pool.left);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("-hugepages: the I/O buffers take %" PRIu64
+			  " of the huge pages of %s, and there are %" PRIu64
+			  " left; see the sysctl vm.nr_hugepages",
+			  bytes / pool.page_bytes,
+			  units_size_text(pool.page_bytes, size, sizeof(size)), pool.left);
 }
 
 uint64_t plan_machine_bytes(void)
@@ -208,12 +202,11 @@ static enum xdd_status plan_check_memory(struct plan *plan)
 		if (t->memory.huge_pages)
 			huge += bytes;
 	}
-	if (want >= have) {
-		log_error("-reqsize, -queuedepth: the I/O buffers would take %.1f GiB, and this "
-			  "machine has %.1f GiB of memory",
-			  (double)want / GIB, (double)have / GIB);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (want >= have)
+		return log_refuse(
+			"-reqsize, -queuedepth: the I/O buffers would take %.1f GiB, and this "
+			"machine has %.1f GiB of memory",
+			(double)want / GIB, (double)have / GIB);
 	status = huge ? check_huge_pages(huge) : XDD_OK;
 	return status ? status : plan_check_hog(plan, want);
 }

@@ -107,15 +107,12 @@ static enum xdd_status resolve_report(struct plan *plan)
 {
 	const bool json = plan->json_file && output_standard(plan->json_file) == STDOUT_FILENO;
 
-	if (plan->report_form == REPORT_PERSON && json) {
-		log_error("-report person: -jsonout %s has standard output to itself",
-			  plan->json_file);
-		return XDD_BAD_ARGUMENT;
-	}
-	if (plan->report_form == REPORT_PERSON && plan->quiet) {
-		log_error("-report person: cannot be used with -quiet, which leaves it out");
-		return XDD_BAD_ARGUMENT;
-	}
+	if (plan->report_form == REPORT_PERSON && json)
+		return log_refuse("-report person: -jsonout %s has standard output to itself",
+				  plan->json_file);
+	if (plan->report_form == REPORT_PERSON && plan->quiet)
+		return log_refuse(
+			"-report person: cannot be used with -quiet, which leaves it out");
 	plan->person = plan->report_form == REPORT_PERSON ||
 		       (plan->report_form == REPORT_AUTO && !json && !plan->output_file &&
 			!plan->quiet && isatty(STDOUT_FILENO));

@@ -267,10 +267,10 @@ static enum xdd_status check_until(struct plan *plan)
 {
 	if (!plan->until_percent || !plan->no_barrier)
 		return XDD_OK;
-	log_error("-passes until: with -nobarrier the targets have no passes together whose "
-		  "bandwidth "
-		  "could be known; leave -nobarrier out, or say how many passes");
-	return XDD_BAD_ARGUMENT;
+	return log_refuse(
+		"-passes until: with -nobarrier the targets have no passes together whose "
+		"bandwidth "
+		"could be known; leave -nobarrier out, or say how many passes");
 }
 
 bool plan_first_pass_is_last(const struct plan *plan)

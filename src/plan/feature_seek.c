@@ -277,15 +277,11 @@ static enum xdd_status seek_load(struct plan *plan, struct target_plan *t)
 	int err;
 
 	err = read_list(plan, file, t, &line, &what);
-	if (err == -EBADMSG && line) {
-		log_error("-seek load %s: line %u: %s", file, line, what);
-		return XDD_BAD_ARGUMENT;
-	}
-	if (err) {
-		log_error("-seek load %s: %s", file,
-			  err == -EBADMSG ? "holds no operations" : strerror(-err));
-		return XDD_BAD_ARGUMENT;
-	}
+	if (err == -EBADMSG && line)
+		return log_refuse("-seek load %s: line %u: %s", file, line, what);
+	if (err)
+		return log_refuse("-seek load %s: %s", file,
+				  err == -EBADMSG ? "holds no operations" : strerror(-err));
 	for (size_t i = 0; i < t->n_rows; i++) {
 		uint64_t end;
 

@@ -221,9 +221,9 @@ static enum xdd_status check_passes(struct plan *plan)
 {
 	if (!plan->stonewall.on || !plan->no_barrier)
 		return XDD_OK;
-	log_error("-stonewall: with -nobarrier the targets have no passes together that could end "
-		  "together; leave one of them out");
-	return XDD_BAD_ARGUMENT;
+	return log_refuse(
+		"-stonewall: with -nobarrier the targets have no passes together that could end "
+		"together; leave one of them out");
 }
 
 /* The number of operations must say which offsets were written. */
@@ -291,12 +291,10 @@ static enum xdd_status check_files(struct plan *plan)
 		writes |= plan->targets[i].op == OP_WRITE;
 		reads |= plan->targets[i].op == OP_READ;
 	}
-	if ((plan->stonewall.save_file && !writes) || (plan->stonewall.load_file && !reads)) {
-		log_error("-stonewall %s: needs a target that is only %s",
-			  plan->stonewall.save_file && !writes ? "save" : "load",
-			  plan->stonewall.save_file && !writes ? "written to" : "read");
-		return XDD_BAD_ARGUMENT;
-	}
+	if ((plan->stonewall.save_file && !writes) || (plan->stonewall.load_file && !reads))
+		return log_refuse("-stonewall %s: needs a target that is only %s",
+				  plan->stonewall.save_file && !writes ? "save" : "load",
+				  plan->stonewall.save_file && !writes ? "written to" : "read");
 	return plan->stonewall.save_file ? check_file(plan) : XDD_OK;
 }
 

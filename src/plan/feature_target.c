@@ -785,17 +785,15 @@ static enum xdd_status check_drop_system(struct plan *plan)
 		plan->drop_system_cache |= plan->targets[i].drop_system_cache;
 	if (!plan->drop_system_cache)
 		return XDD_OK;
-	if (plan->no_barrier && plan->passes > 1) {
-		log_error("-dropcache system: with -nobarrier the targets have no time between "
-			  "passes "
-			  "in which none of them runs; use -dropcache without the word");
-		return XDD_BAD_ARGUMENT;
-	}
+	if (plan->no_barrier && plan->passes > 1)
+		return log_refuse(
+			"-dropcache system: with -nobarrier the targets have no time between "
+			"passes "
+			"in which none of them runs; use -dropcache without the word");
 	if (fileopen_access(AT_FDCWD, path, W_OK) == 0)
 		return XDD_OK;
-	log_error("-dropcache system: %s: %s; -dropcache without the word needs no right", path,
-		  strerror(errno));
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("-dropcache system: %s: %s; -dropcache without the word needs no right",
+			  path, strerror(errno));
 }
 
 void plan_warn_dio(const struct target_plan *t, const char *path)

@@ -178,8 +178,8 @@ static void give_writer(const struct plan *plan, const struct file_id *ids, size
 
 static enum xdd_status missing(const struct target_plan *t)
 {
-	log_error("target %u, %s: %s", t->number, t->path, strerror(ENOENT));
-	return XDD_TARGET_FAILED;
+	return log_fail(XDD_TARGET_FAILED, "target %u, %s: %s", t->number, t->path,
+			strerror(ENOENT));
 }
 
 enum xdd_status plan_find_writers(const struct plan *plan, struct file_id **ids)
@@ -393,8 +393,7 @@ static enum xdd_status check_save_file(const struct plan *plan, const struct fil
 				   t->seek.save_file, path);
 	if (!output_check_new(path, why))
 		return XDD_OK;
-	log_error("-seek save %s: %s: %s", t->seek.save_file, path, why);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("-seek save %s: %s: %s", t->seek.save_file, path, why);
 }
 
 static enum xdd_status check_replaced(const struct plan *plan)

@@ -114,8 +114,7 @@ enum xdd_status plan_refuse(const struct target_plan *t, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	log_error("target %u, %s: %s", t->number, t->path, text);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("target %u, %s: %s", t->number, t->path, text);
 }
 
 char *parse_list_words(suggest_word_at at, const void *words, char *buf, size_t size)
@@ -178,8 +177,7 @@ static enum xdd_status read_section(struct parse *p, struct section *section,
 static enum xdd_status refuse_section(const char *file, const struct setup_section *found,
 				      const char *why)
 {
-	log_error("%.128s:%u: section %s: %s", file, found->line, found->name, why);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("%.128s:%u: section %s: %s", file, found->line, found->name, why);
 }
 
 /* `file` has room in p->sections. */

@@ -153,10 +153,9 @@ static enum xdd_status make_targets(struct parse *p)
 
 	if (status)
 		return status;
-	if (!names.n) {
-		log_error("-targets: is missing; say -targets <file or device>, or xdd -help");
-		return XDD_BAD_ARGUMENT;
-	}
+	if (!names.n)
+		return log_refuse(
+			"-targets: is missing; say -targets <file or device>, or xdd -help");
 	plan->targets = xarena_alloc(p->arena, names.n * sizeof(*plan->targets));
 	plan->n_targets = names.n;
 	plan->target_notes = names.notes;

@@ -135,10 +135,10 @@ static enum xdd_status check_operations_refuse(const struct parse *p, const stru
 		snprintf(what, sizeof(what), "say which target each is for, as in %s%s", options,
 			 text.cut ? " ..." : "");
 	}
-	log_error("%s-%s %.*s: is a second operation for all targets, after -%s %.*s; %s", where,
-		  s->opt->name, CHECK_OPERATIONS_VALUE_MAX, s->args[0].text, before->opt->name,
-		  CHECK_OPERATIONS_VALUE_MAX, before->args[0].text, what);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("%s-%s %.*s: is a second operation for all targets, after -%s %.*s; %s",
+			  where, s->opt->name, CHECK_OPERATIONS_VALUE_MAX, s->args[0].text,
+			  before->opt->name, CHECK_OPERATIONS_VALUE_MAX, before->args[0].text,
+			  what);
 }
 
 /* Within one origin all earlier operations are the same, so that the last of them is enough. */

@@ -191,17 +191,15 @@ enum xdd_status ranks_words(struct arena *arena, int argc, char **argv,
 	const char **to = xarena_alloc(arena, ((size_t)argc + WORDS_ADDED + 1) * sizeof(*to));
 
 	if ((has_word(argc, argv, "-rank") || has_word(argc, argv, "-ranks")) &&
-	    names_option(argc, argv, own)) {
-		log_error("-mpi: cannot be given with -rank or -ranks: MPI says what they are");
-		return XDD_BAD_ARGUMENT;
-	}
+	    names_option(argc, argv, own))
+		return log_refuse(
+			"-mpi: cannot be given with -rank or -ranks: MPI says what they are");
 	for (int i = 0; i < argc; i++) {
 		const char *why = placeholder_replace(arena, argv[i], &p, &to[i]);
 
 		if (!why)
 			continue;
-		log_error("-mpi: %s: %s", argv[i], why);
-		return XDD_BAD_ARGUMENT;
+		return log_refuse("-mpi: %s: %s", argv[i], why);
 	}
 	to[argc] = "-rank";
 	to[argc + 1] = xarena_printf(arena, "%" PRIu32, place->rank);
@@ -543,17 +541,15 @@ static enum xdd_status check_operations(const struct plan *plan, enum half half)
 	for (size_t i = 0; half == HALF_WRITE && i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];
 
-		if (t->create_new_files) {
-			log_error("target %u, %s: is created for each pass (-createnewfiles), and "
-				  "-readback reads one file",
-				  t->number, t->name);
-			return XDD_BAD_ARGUMENT;
-		}
+		if (t->create_new_files)
+			return log_refuse(
+				"target %u, %s: is created for each pass (-createnewfiles), and "
+				"-readback reads one file",
+				t->number, t->name);
 		if (t->op == OP_WRITE || t->op == OP_UNSET)
 			continue;
-		log_error("target %u, %s: must write, to be read back; its operation is %s",
-			  t->number, t->name, plan_op_name(t->op));
-		return XDD_BAD_ARGUMENT;
+		return log_refuse("target %u, %s: must write, to be read back; its operation is %s",
+				  t->number, t->name, plan_op_name(t->op));
 	}
 	return XDD_OK;
 }

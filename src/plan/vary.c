@@ -59,8 +59,7 @@ static enum xdd_status add_axis(struct scan *s, const char *name, const struct v
 	for (size_t i = 0; i < v->n_axes; i++) {
 		if (strcmp(axes[i].name, name) != 0)
 			continue;
-		log_error("%s: -%s: has two lists", v->command, name);
-		return XDD_BAD_ARGUMENT;
+		return log_refuse("%s: -%s: has two lists", v->command, name);
 	}
 	axes[v->n_axes] = (struct vary_axis){ name, values, n, s->use };
 	add_slot(s, NULL, v->n_axes++);
@@ -137,9 +136,9 @@ static enum xdd_status check_fixed(const struct scan *s)
 
 			if (strcmp(v->axes[i].name, f->name) != 0 || v->axes[i].use == f->use)
 				continue;
-			log_error("%s: -%s: is varied, and is %.64s for all points; leave one out",
-				  v->command, f->name, *f->value ? f->value : "given");
-			return XDD_BAD_ARGUMENT;
+			return log_refuse(
+				"%s: -%s: is varied, and is %.64s for all points; leave one out",
+				v->command, f->name, *f->value ? f->value : "given");
 		}
 	}
 	return XDD_OK;
@@ -163,10 +162,8 @@ static enum xdd_status take_value(struct scan *s, const struct option *row,
 		return XDD_OK;
 	}
 	why = vary_list(arena, row, word, &texts, &n);
-	if (why) {
-		log_error("%s: %s %.128s: %s", s->v->command, s->option_word, word, why);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (why)
+		return log_refuse("%s: %s %.128s: %s", s->v->command, s->option_word, word, why);
 	values = values_of(arena, texts, n);
 	return add_axis(s, axis_name(s, named), values, n);
 }
@@ -289,17 +286,15 @@ static enum xdd_status count_points(struct vary *v)
 		if (!v->pairs)
 			v->n_points *= v->axes[i].n;
 		else if (v->axes[i].n != v->n_points) {
-			log_error("%s: -pairs: -%s has %zu values and -%s has %zu; expected as "
-				  "many",
-				  v->command, v->axes[0].name, v->n_points, v->axes[i].name,
-				  v->axes[i].n);
-			return XDD_BAD_ARGUMENT;
+			return log_refuse(
+				"%s: -pairs: -%s has %zu values and -%s has %zu; expected as "
+				"many",
+				v->command, v->axes[0].name, v->n_points, v->axes[i].name,
+				v->axes[i].n);
 		}
-		if (v->n_points > VARY_MAX_POINTS) {
-			log_error("%s: the lists make more than %d points", v->command,
-				  VARY_MAX_POINTS);
-			return XDD_BAD_ARGUMENT;
-		}
+		if (v->n_points > VARY_MAX_POINTS)
+			return log_refuse("%s: the lists make more than %d points", v->command,
+					  VARY_MAX_POINTS);
 	}
 	return XDD_OK;
 }
@@ -321,8 +316,7 @@ static const char *const *split(struct arena *arena, const char *before, const c
 
 static enum xdd_status bad_extra(const struct scan *s, const char *text, const char *why)
 {
-	log_error("%s: -vary %.128s: %s", s->v->command, text, why);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("%s: -vary %.128s: %s", s->v->command, text, why);
 }
 
 /* The values of a flag: with and without it. */

@@ -53,10 +53,8 @@ static struct outfile_id *outputs_inputs(const struct plan *plan)
 	for (input = plan->inputs; input; input = input->next)
 		n++;
 	ids = calloc(n + 1, sizeof(*ids));
-	if (!ids) {
-		log_error("%s", strerror(ENOMEM));
-		return NULL;
-	}
+	if (!ids)
+		return log_fail(NULL, "%s", strerror(ENOMEM));
 	n = 0;
 	for (input = plan->inputs; input; input = input->next)
 		outfile_identify(&ids[n++], input->path);
@@ -137,10 +135,8 @@ static enum xdd_status parse_columns(const char *format, struct column_list *lis
 		column_list_refuse("-outputformat", format, "+WHAT+OPS", bad, bad_len);
 		return XDD_BAD_ARGUMENT;
 	}
-	if (err) {
-		log_error("%s", strerror(-err));
-		return XDD_INIT_FAILED;
-	}
+	if (err)
+		return log_fail(XDD_INIT_FAILED, "%s", strerror(-err));
 	return XDD_OK;
 }
 
@@ -164,10 +160,8 @@ enum xdd_status report_csv_columns(const struct plan *plan, struct column_list *
 	if (plan->columns_chosen)
 		return report_columns(plan, list);
 	format = malloc(size);
-	if (!format) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!format)
+		return log_fail(XDD_INIT_FAILED, "%s", strerror(ENOMEM));
 	snprintf(format, size, "%s%s", text, COLUMN_CSV_DEFAULTS);
 	status = parse_columns(format, list);
 	free(format);
@@ -308,11 +302,10 @@ static enum xdd_status check_pairs(const struct output_name *outputs, size_t n)
 		for (size_t j = i + 1; j < n; j++) {
 			if (!outfile_is_same(&outputs[i].id, &outputs[j].id))
 				continue;
-			log_error(
+			return log_refuse(
 				"-%s %s: this is the file of %s%s too; give each output a file of its own",
 				title(&outputs[j]), outputs[j].path, dash(&outputs[i]),
 				title(&outputs[i]));
-			return XDD_BAD_ARGUMENT;
 		}
 	}
 	return XDD_OK;
@@ -397,9 +390,8 @@ static enum xdd_status check_stdout(const struct plan *plan, const struct output
 
 		if (is_json(o) || !o->path || output_standard(o->path) != STDOUT_FILENO)
 			continue;
-		log_error("-%s %s: -jsonout %s has standard output to itself", o->option, o->path,
-			  plan->json_file);
-		return XDD_BAD_ARGUMENT;
+		return log_refuse("-%s %s: -jsonout %s has standard output to itself", o->option,
+				  o->path, plan->json_file);
 	}
 	return XDD_OK;
 }
@@ -432,16 +424,13 @@ static enum xdd_status add_output(struct output_list *list, struct output_name o
 
 	if (!names) {
 		free(o.made);
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
+		return log_fail(XDD_INIT_FAILED, "%s", strerror(ENOMEM));
 	}
 	list->names = names;
 	identify(&o);
 	names[list->n++] = o;
-	if (o.option && check_look(&o, why)) {
-		log_error("-%s %s: %s", o.option, o.path, why);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (o.option && check_look(&o, why))
+		return log_refuse("-%s %s: %s", o.option, o.path, why);
 	return XDD_OK;
 }
 
@@ -473,8 +462,7 @@ static enum xdd_status add_prometheus(struct output_list *list, const char *path
 {
 	if (!path || prometheus_accepts(path))
 		return add_replaced(list, "intervals prometheus", path);
-	log_error("-intervals prometheus %s: is not a regular file", path);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("-intervals prometheus %s: is not a regular file", path);
 }
 
 /* Files that each target has of its own. */
@@ -490,10 +478,8 @@ static enum xdd_status add_target_files(struct output_list *list, const struct t
 	if (status || !t->heartbeat.on || !t->heartbeat.output)
 		return status;
 	path = heartbeat_path(t);
-	if (!path) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!path)
+		return log_fail(XDD_INIT_FAILED, "%s", strerror(ENOMEM));
 	return add_output(list, (struct output_name){ .option = "heartbeat output",
 						      .path = path,
 						      .made = path,
@@ -539,8 +525,7 @@ static enum xdd_status add_saved(struct output_list *list, const char *option, c
 							      .path = path,
 							      .made = path,
 							      .replaced = true });
-	log_error("%s", strerror(ENOMEM));
-	return XDD_INIT_FAILED;
+	return log_fail(XDD_INIT_FAILED, "%s", strerror(ENOMEM));
 }
 
 /* Add the files that it saves for a later run, which are not results: of -seek and -stonewall. */
@@ -699,8 +684,7 @@ static char *latency_header(const struct plan *plan)
 	if (!memstream_close(&m))
 		return m.text;
 	free(m.text);
-	log_error("%s", strerror(ENOMEM));
-	return NULL;
+	return log_fail(NULL, "%s", strerror(ENOMEM));
 }
 
 static const char *header_of(const struct entry *e, const char *option)
@@ -718,10 +702,10 @@ static enum xdd_status check_header(const struct entry *a, const struct entry *b
 
 	if (!first || !second || strcmp(first, second) == 0)
 		return XDD_OK;
-	log_error("-%s %s: %s has other columns in this file; give each run a file of its own, "
-		  "with %%s in the name, or the same columns",
-		  o->option, o->path, a->plan->run_name);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse(
+		"-%s %s: %s has other columns in this file; give each run a file of its own, "
+		"with %%s in the name, or the same columns",
+		o->option, o->path, a->plan->run_name);
 }
 
 static enum xdd_status check_pair(const struct entry *a, const struct entry *b,
@@ -732,17 +716,15 @@ static enum xdd_status check_pair(const struct entry *a, const struct entry *b,
 
 	if (keeps)
 		return check_header(a, b, second);
-	if (output_standard(second->path) >= 0) {
-		log_error(
+	if (output_standard(second->path) >= 0)
+		return log_refuse(
 			"-%s %s: takes the document of one run; choose it with -section, or name a "
 			"file, with %%s in the name, which stands for the name of the run",
 			second->option, second->path);
-		return XDD_BAD_ARGUMENT;
-	}
-	log_error("-%s %s: the run \"%s\" writes that file too; give each run its own, with %%s "
-		  "in the name, which stands for the name of the run",
-		  second->option, second->path, a->plan->run_name);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse(
+		"-%s %s: the run \"%s\" writes that file too; give each run its own, with %%s "
+		"in the name, which stands for the name of the run",
+		second->option, second->path, a->plan->run_name);
 }
 
 /* All runs may share a standard stream, or a file that discards what it gets. */
@@ -828,10 +810,8 @@ enum xdd_status report_runs_add(struct report_runs *runs, const struct plan *pla
 	struct entry *entries = array_room(runs->entries, runs->n, sizeof(*entries)), *e;
 	enum xdd_status status;
 
-	if (!entries) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!entries)
+		return log_fail(XDD_INIT_FAILED, "%s", strerror(ENOMEM));
 	runs->entries = entries;
 	e = &entries[runs->n++];
 	status = look_up(e, plan);

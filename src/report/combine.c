@@ -345,11 +345,10 @@ static bool add_hosts(struct combination *c)
 
 		if (!h->combined)
 			continue;
-		if (!tally_fits(&sum->figures.tally, &h->sum.figures.tally)) {
-			log_error("combine: %s: the sums of all documents are too large",
-				  h->doc->name);
-			return false;
-		}
+		if (!tally_fits(&sum->figures.tally, &h->sum.figures.tally))
+			return log_fail(false,
+					"combine: %s: the sums of all documents are too large",
+					h->doc->name);
 		add_kind(sum, &h->sum, first);
 		if (figures_add(&sum->figures, &h->sum.figures)) {
 			no_memory();
@@ -518,8 +517,8 @@ static bool read_host(struct combine_host *h, size_t number, const struct docume
 		return false;
 	if (!several || !doc->combined)
 		return true;
-	log_error("combine: %s: is a combined result; give the documents of its hosts", doc->name);
-	return false;
+	return log_fail(false, "combine: %s: is a combined result; give the documents of its hosts",
+			doc->name);
 }
 
 bool combine_check(const struct document *doc, bool several)

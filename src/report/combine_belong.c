@@ -262,11 +262,12 @@ static bool same_run(const struct combine_host *hosts, size_t n)
 			continue;
 		if (!a->run_id && !b->run_id)
 			continue;
-		log_error("combine: %s: its run id is %s, and the run id of %s is %s: they are of "
-			  "different runs; -force combines them all the same",
-			  b->name, b->run_id ? b->run_id : "not given", a->name,
-			  a->run_id ? a->run_id : "not given");
-		return false;
+		return log_fail(
+			false,
+			"combine: %s: its run id is %s, and the run id of %s is %s: they are of "
+			"different runs; -force combines them all the same",
+			b->name, b->run_id ? b->run_id : "not given", a->name,
+			a->run_id ? a->run_id : "not given");
 	}
 	return true;
 }
@@ -284,10 +285,11 @@ static bool same_ranks(const struct combine_host *hosts, size_t n)
 			a = b;
 		if (a->ranks == b->ranks)
 			continue;
-		log_error("combine: %s: is of a run of %" PRIu64 " ranks, and %s of one of %" PRIu64
-			  "; -force combines them all the same",
-			  b->name, b->ranks, a->name, a->ranks);
-		return false;
+		return log_fail(false,
+				"combine: %s: is of a run of %" PRIu64
+				" ranks, and %s of one of %" PRIu64
+				"; -force combines them all the same",
+				b->name, b->ranks, a->name, a->ranks);
 	}
 	return true;
 }
@@ -342,11 +344,12 @@ static bool same_time(const struct combine_host *hosts, size_t n)
 	}
 	if (!first || span_of(last).from_ns <= span_of(first).to_ns)
 		return true;
-	log_error("combine: %s: begins %.3f seconds after the end of %s, and they have no run id: "
-		  "they may be of different runs; -force combines them all the same",
-		  last->doc->name, (double)(span_of(last).from_ns - span_of(first).to_ns) / 1e9,
-		  first->doc->name);
-	return false;
+	return log_fail(
+		false,
+		"combine: %s: begins %.3f seconds after the end of %s, and they have no run id: "
+		"they may be of different runs; -force combines them all the same",
+		last->doc->name, (double)(span_of(last).from_ns - span_of(first).to_ns) / 1e9,
+		first->doc->name);
 }
 
 bool combine_belong(const struct combine_host *hosts, size_t n, const struct combine_options *o)

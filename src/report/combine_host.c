@@ -153,18 +153,16 @@ static bool read_results(struct combine_host *h, uint32_t number)
 			good = add_pass(h, number, r);
 	}
 	h->spans = calloc(h->n_passes + 1, sizeof(*h->spans));
-	if (!good || !h->spans) {
-		log_error("combine: %s: %s", h->doc->name, strerror(ENOMEM));
-		return false;
-	}
+	if (!good || !h->spans)
+		return log_fail(false, "combine: %s: %s", h->doc->name, strerror(ENOMEM));
 	if (h->n_passes)
 		qsort(h->passes, h->n_passes, sizeof(*h->passes), by_pass);
 	if (once_each(h)) {
 		find_spans(h, json_is_true(json_object_get(options, "nobarrier")));
 		return true;
 	}
-	log_error("combine: %s: results: a pass of a target is there twice", h->doc->name);
-	return false;
+	return log_fail(false, "combine: %s: results: a pass of a target is there twice",
+			h->doc->name);
 }
 
 bool combine_host_read(struct combine_host *h, uint32_t number, const struct document *doc)

@@ -56,8 +56,7 @@ static enum xdd_status combine_csv_append(const char *path, const char *text, si
 	}
 	if (!err)
 		return XDD_OK;
-	log_error("combine: -csvout %s: %s", path, output_strerror(err));
-	return XDD_IO_ERROR;
+	return log_fail(XDD_IO_ERROR, "combine: -csvout %s: %s", path, output_strerror(err));
 }
 
 /* The text of the names or rows of a table; false: memory is short. */

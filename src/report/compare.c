@@ -138,8 +138,8 @@ size_t compare_diff(FILE *f, const json_t *a, const json_t *b, const char *const
 
 static bool compare_failif_refuse(const struct compare_limit *limit, const char *problem)
 {
-	log_error("compare: -failif %.*s: %s", (int)limit->length, limit->text, problem);
-	return false;
+	return log_fail(false, "compare: -failif %.*s: %s", (int)limit->length, limit->text,
+			problem);
 }
 
 static const char *figure_at(const void *words, size_t i)

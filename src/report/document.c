@@ -528,11 +528,11 @@ static bool is_version(const struct document *d, const char *command, const char
 	if (json_is_integer(found) && json_integer_value(found) >= 1 &&
 	    json_integer_value(found) <= version)
 		return true;
-	log_error("%s: %s: this is of version %" JSON_INTEGER_FORMAT
-		  " of the format%s; this xdd reads version%s %d",
-		  command, d->name, json_integer_value(found), format, version > 1 ? "s 1 to" : "",
-		  version);
-	return false;
+	return log_fail(false,
+			"%s: %s: this is of version %" JSON_INTEGER_FORMAT
+			" of the format%s; this xdd reads version%s %d",
+			command, d->name, json_integer_value(found), format,
+			version > 1 ? "s 1 to" : "", version);
 }
 
 static bool take_sweep(struct document *d, const char *command)
@@ -544,14 +544,12 @@ static bool take_sweep(struct document *d, const char *command)
 	if (!is_version(d, command, " of sweeps", SWEEP_VERSION))
 		return false;
 	json_array_foreach(points, i, point) good = good && is_point(point);
-	if (!good) {
-		log_error("%s: %s: the points are not as they should be", command, d->name);
-		return false;
-	}
+	if (!good)
+		return log_fail(false, "%s: %s: the points are not as they should be", command,
+				d->name);
 	if (take_points(d) && take_axes(d) && take_curve(d))
 		return true;
-	log_error("%s: %s", command, strerror(ENOMEM));
-	return false;
+	return log_fail(false, "%s: %s", command, strerror(ENOMEM));
 }
 
 static bool take_run(struct document *d, const char *command)
@@ -561,27 +559,22 @@ static bool take_run(struct document *d, const char *command)
 	if (!is_version(d, command, "", JSONOUT_VERSION))
 		return false;
 	if (!json_is_object(json_object_get(d->root, "environment")) ||
-	    !json_is_object(json_object_get(d->root, "plan")) || !json_is_array(statistics)) {
-		log_error("%s: %s: the environment, the plan or the statistics are missing",
-			  command, d->name);
-		return false;
-	}
-	if (!are_statistics(statistics)) {
-		log_error("%s: %s: the statistics are not as they should be", command, d->name);
-		return false;
-	}
+	    !json_is_object(json_object_get(d->root, "plan")) || !json_is_array(statistics))
+		return log_fail(false,
+				"%s: %s: the environment, the plan or the statistics are missing",
+				command, d->name);
+	if (!are_statistics(statistics))
+		return log_fail(false, "%s: %s: the statistics are not as they should be", command,
+				d->name);
 	if (json_integer_value(json_object_get(d->root, "version")) < JSONOUT_VERSION &&
-	    !document_upgrade(d->root)) {
-		log_error("%s: %s", command, strerror(ENOMEM));
-		return false;
-	}
+	    !document_upgrade(d->root))
+		return log_fail(false, "%s: %s", command, strerror(ENOMEM));
 	take_clock(d);
 	take_rank(d);
 	if (take_targets(d) && take_statistics(d, statistics, &d->statistics) &&
 	    document_take_results(d))
 		return true;
-	log_error("%s: %s", command, strerror(ENOMEM));
-	return false;
+	return log_fail(false, "%s: %s", command, strerror(ENOMEM));
 }
 
 bool document_read(struct document *d, const char *command, const char *name)
@@ -590,15 +583,12 @@ bool document_read(struct document *d, const char *command, const char *name)
 
 	d->name = name;
 	d->sweep = strcmp(format, SWEEP_FORMAT) == 0;
-	if (!d->sweep && strcmp(format, JSONOUT_FORMAT) != 0) {
-		log_error("%s: %s: this is JSON, but not of xdd -jsonout", command, name);
-		return false;
-	}
+	if (!d->sweep && strcmp(format, JSONOUT_FORMAT) != 0)
+		return log_fail(false, "%s: %s: this is JSON, but not of xdd -jsonout", command,
+				name);
 	d->arena = arena_new();
-	if (!d->arena || !take_messages(d)) {
-		log_error("%s: %s", command, strerror(ENOMEM));
-		return false;
-	}
+	if (!d->arena || !take_messages(d))
+		return log_fail(false, "%s: %s", command, strerror(ENOMEM));
 	take_head(d);
 	return d->sweep ? take_sweep(d, command) : take_run(d, command);
 }
@@ -658,10 +648,8 @@ static json_t *read_file(const char *command, const char *path)
 	struct stat st;
 	json_t *root;
 
-	if (r.fd < 0) {
-		log_error("%s: %s: %s", command, path, strerror(errno));
-		return NULL;
-	}
+	if (r.fd < 0)
+		return log_fail(NULL, "%s: %s: %s", command, path, strerror(errno));
 	if (fstat(r.fd, &st) == 0 && S_ISDIR(st.st_mode)) {
 		log_error("%s: %s: %s", command, path, strerror(EISDIR));
 		close(r.fd);

@@ -531,11 +531,9 @@ bool document_check_sums(const struct document *d, const char *command)
 	char why[DOCUMENT_WHY_SIZE];
 	int err;
 
-	if (d->sweep) {
-		log_error("%s: %s: is of a sweep or a curve; give documents of runs", command,
-			  d->name);
-		return false;
-	}
+	if (d->sweep)
+		return log_fail(false, "%s: %s: is of a sweep or a curve; give documents of runs",
+				command, d->name);
 	err = *d->fault ? -EBADMSG : check_results(d, why);
 	if (err)
 		log_error("%s: %s: %s", command, d->name,

@@ -440,10 +440,8 @@ enum xdd_status report_open_sink(const struct plan *plan, const struct report_si
 	struct report *r = report_new(plan);
 
 	*out = r;
-	if (!r) {
-		log_error("%s", strerror(ENOMEM));
-		return XDD_INIT_FAILED;
-	}
+	if (!r)
+		return log_fail(XDD_INIT_FAILED, "%s", strerror(ENOMEM));
 	r->sink = sink;
 	return XDD_OK;
 }

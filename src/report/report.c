@@ -447,8 +447,7 @@ void report_result(struct report *r, const struct result *result)
 
 static enum xdd_status out_of_memory(void)
 {
-	log_error("%s", strerror(ENOMEM));
-	return XDD_INIT_FAILED;
+	return log_fail(XDD_INIT_FAILED, "%s", strerror(ENOMEM));
 }
 
 static enum xdd_status open_output(struct outfile *o, const char *option, const char *path)
@@ -457,8 +456,7 @@ static enum xdd_status open_output(struct outfile *o, const char *option, const 
 
 	if (!err)
 		return XDD_OK;
-	log_error("-%s %s: %s", option, path, output_strerror(err));
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("-%s %s: %s", option, path, output_strerror(err));
 }
 
 /* `path` may be NULL: not wanted. */
@@ -544,8 +542,8 @@ static enum xdd_status open_prometheus(struct report *r)
 
 	if (!err)
 		return XDD_OK;
-	log_error("-intervals prometheus %s: %s", path, output_strerror(err));
-	return err == -ENOMEM ? XDD_INIT_FAILED : XDD_BAD_ARGUMENT;
+	return log_fail(err == -ENOMEM ? XDD_INIT_FAILED : XDD_BAD_ARGUMENT,
+			"-intervals prometheus %s: %s", path, output_strerror(err));
 }
 
 /* Where the text output is a file, the result block goes to standard output beside it. */
@@ -578,8 +576,8 @@ static enum xdd_status open_json(struct report *r, json_t *environment)
 
 	if (!err)
 		return XDD_OK;
-	log_error("-jsonout %s: %s", r->plan->json_file, output_strerror(err));
-	return err == -ENOMEM ? XDD_INIT_FAILED : XDD_BAD_ARGUMENT;
+	return log_fail(err == -ENOMEM ? XDD_INIT_FAILED : XDD_BAD_ARGUMENT, "-jsonout %s: %s",
+			r->plan->json_file, output_strerror(err));
 }
 
 /* Write the information sections, and the start of the document. */
@@ -772,9 +770,9 @@ static enum xdd_status close_prometheus(struct report *r, enum xdd_status status
 	r->prometheus = NULL;
 	if (!err)
 		return status;
-	log_error("-intervals prometheus %s: %s; counts are missing there",
-		  r->plan->intervals.prometheus, output_strerror(err));
-	return status ? status : XDD_IO_ERROR;
+	return log_fail(status ? status : XDD_IO_ERROR,
+			"-intervals prometheus %s: %s; counts are missing there",
+			r->plan->intervals.prometheus, output_strerror(err));
 }
 
 /* Last, so that it has the status of all others. */

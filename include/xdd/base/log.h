@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "xdd/base/status.h"
+
 /*
  * Messages to the user: one line each, to standard error or the file of -errout.
  *
@@ -60,6 +62,10 @@ void log_undiverted(const char *text, size_t size);
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* log_error() for a function that fails: the value that it returns; a bad argument without one. */
+#define log_fail(value, ...) (log_error(__VA_ARGS__), (value))
+#define log_refuse(...) log_fail(XDD_BAD_ARGUMENT, __VA_ARGS__)
 
 /* True if messages go to a terminal. */
 bool log_is_terminal(void);

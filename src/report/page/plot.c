@@ -573,8 +573,7 @@ int plots_save(const struct plots *plots, const char *directory)
 
 	if (mkdir(directory, 0777) && errno != EEXIST) {
 		err = -errno;
-		log_error("report -plots %s: %s", directory, strerror(-err));
-		return err;
+		return log_fail(err, "report -plots %s: %s", directory, strerror(-err));
 	}
 	for (size_t i = 0; i < plots->n * N_FILES && !err; i++) {
 		if (plot_is_drawn(plots->list[i / N_FILES]))
