@@ -65,8 +65,10 @@ int fio_map_mix(struct fio_map *m, const struct fio_job *j, struct fio_target *t
 {
 	const uint64_t reads = reads_of(j);
 
-	if (!t->reads || !t->writes)
+	if (!t->reads || !t->writes) {
+		leave_mix(m, j);
 		return 0;
+	}
 	if (reads > 100)
 		return fail(m, j, "expected rwmixread and rwmixwrite from 0 to 100");
 	t->reads = reads > 0;
@@ -81,7 +83,6 @@ int fio_map_mix(struct fio_map *m, const struct fio_job *j, struct fio_target *t
 static void map_operation(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	if (!t->reads || !t->writes) {
-		leave_mix(m, j);
 		fio_put(m, t, SLOT_OP, "-op", "%s",
 			t->discards ? "discard" :
 			t->reads    ? "read" :
@@ -386,10 +387,6 @@ static int check_extent(struct fio_map *m, const struct fio_job *j, const struct
 		return fail(m, j,
 			    "has requests that are larger than its part of a file; expected "
 			    "a smaller bs or a larger size");
-	if (e->amount && e->amount < e->request)
-		return fail(m, j,
-			    "has requests that are larger than all it does; expected a smaller "
-			    "bs");
 	if (e->region > OFFSET_MAX - e->offset)
 		return fail(m, j, "ends above offset 2^63-1");
 	if (e->region || e->amount)

@@ -296,8 +296,6 @@ static int include(struct fio_file *f, const struct source *from, char *name)
 	char *data;
 	int err;
 
-	if (!*name)
-		return fail(f, from, "include: expected the name of a file");
 	if (s.depth > INCLUDE_DEPTH_MAX)
 		return fail(f, from, "include: files include each other more than 8 deep");
 	if (name[0] != '/' && access(name, F_OK) != 0 && strchr(from->path, '/'))

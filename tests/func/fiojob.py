@@ -167,7 +167,8 @@ def test_refused():
                            ("rw=read\nbssplit=4k/50:8k/50\nnumber_ios=9", "number_ios"), ("rw=read\nioengine=net", "ioengine"), ("rw=trimwrite", "rw"), ("rw=read\nread_iolog=log", "read_iolog"),
                            ("rw=write\nfilesize=16k-64k", "filesize"), ("rw=read\nrate=1m\nthinktime=10", "thinktime"),
                            ("rw=read\nramp_time=1\nloops=2", "ramp_time"), ("rw=write\nbuffer_pattern=%o", "buffer_pattern"),
-                           ("rw=read\nstartdelay=1-5", "startdelay"), ("rw=write\ndedupe_mode=working_set", "dedupe_mode"),
+                           ("rw=read\nstartdelay=1-5", "startdelay"), ("rw=rw:4k", "rw"), ("rw=rw\nbsrange=4k-64k", "bsrange"),
+                           ("filename=data:more\nrw=write\nfsync=4", "fsync"), ("rw=write\ndedupe_mode=working_set", "dedupe_mode"),
                            ("rw=randwrite\ncmdprio_bssplit=4k/50", "cmdprio_bssplit"),
                            ("rw=randread\npercentage_random=50", "percentage_random"), ("rw=read\nlatency_target=5ms", "latency_target"),
                            ("rw=write\nverify=crc32c\ntrim_percentage=10", "trim_percentage")):
@@ -234,8 +235,34 @@ def test_mapping():
              "-op read -target data -reqsize 4k -bytes 1M -latency percentiles 50,99.9"),
             ("rw=read\nsize=1m\ninvalidate=0\npercentile_list=50:100.5", "-op read -target data -reqsize 4k -bytes 1M"),
             ("rw=read\nsize=1m\ninvalidate=0\npercentile_list=0\nwrite_bw_log=log",
-             "-op read -target data -reqsize 4k -bytes 1M -intervals 1 output log.csv")):
+             "-op read -target data -reqsize 4k -bytes 1M -intervals 1 output log.csv"),
+            ("ioengine=null\nsize=8g\nbs=2097153", "-op read -target null -blocksize 2097153 -reqsize 2097153B -bytes 8587841535B"),
+            ("ioengine=null\nsize=8g\nbs=2097152\noffset=1", "-op read -target null -blocksize 1 -reqsize 2M -bytes 8G -startoffset 1B"),
+            ("size=8k\nramp_time=365d\nruntime=365d\nthinktime=31536000s\nstartdelay=365d\ninvalidate=0",
+             "-op read -target data -reqsize 4k -bytes 8k -timelimit 31536000 -throttle delay 31536000 -warmup 31536000 -startdelay 31536000"),
+            ("ioengine=null\nsize=1024p\nloops=15\n[other]\nioengine=null\nsize=8k",
+             "-op read -targets -2 null -reqsize 4k -bytes 15728640T -bytes target 1 8k -seek target 0 range 1048576T"),
+            ("ioengine=null\nsize=8k\noffset=9223372036854767615",
+             "-op read -target null -blocksize 1 -reqsize 4k -bytes 8k -startoffset 9223372036854767615B"),
+            ("size=1m\nloops=1000000001\ninvalidate=0", "-op read -target data -reqsize 4k -bytes 1M -passes 1000000000"),
+            ("size=1m\nrw=write\nbuffer_pattern='it s'\nnuma_cpu_nodes=0,1\nnuma_mem_policy=interleave:0,1",
+             "-op write -target data -reqsize 4k -bytes 1M -datapattern file 'it s' -processor node0,node1 -numa interleave:0,1"),
+            ("size=1m\nrw=write\nbsrange=4k-8k,8k-16k\nzero_buffers", "-op write -target data -reqsize mix 8k:1,16k:1 -bytes 1M"),
+            ("filename=a\\$b\nsize=1m\nrw=write\nzero_buffers", "-op write -target 'a$b' -reqsize 4k -bytes 1M")):
         t.equal(one_command(head + settings), words, "the command for " + settings.replace("\n", " "))
+    for settings, said in (
+            ("rw=rw\nrwmixread=100", ""), ("rw=read\nrwmixread=100", "# left out: [job] rwmixread=100 (%s:5): is for rw and randrw"),
+            ("thinktime=31536001s", "# left out: [job] thinktime=31536001s (%s:4): is longer than a year"),
+            ("startdelay=31536001", "# left out: [job] startdelay=31536001 (%s:4): is longer than a year"),
+            ("cpumask=0", "# left out: [job] cpumask=0 (%s:4): cannot be read; -processor has a list"),
+            ("numa_cpu_nodes=0-1", "# left out: [job] numa_cpu_nodes=0-1 (%s:4): expected a list of nodes; -processor node0 is for the "
+                                   "processors of a node"),
+            ("rw=write\nverify=md5\nioengine=null", "# left out: [job] verify=md5 (%s:5): the null device moves no data"),
+            ("rw=write\nsync=1\nioengine=mmap", "# note: [job] sync=1: a flush after each write takes the place of O_SYNC, which "
+                                                "ioengine=mmap does not use, and is not part of the latency")):
+        run = convert(head + "size=1m\n" + settings)
+        t.equal((run.status, re.findall("# (?!group).*", run.out)), (0, [said.replace("%s", t.path("job.fio"))] if said else []),
+                "what is left out of " + settings.replace("\n", " "), run)
 
 
 def test_time():
@@ -361,6 +388,18 @@ BAD = {
     "filename=none\n": "1: [job]: has no size, and none does not exist; expected size=",
     "size=1m\nnumjobs=9999\n": "1: [job]: numjobs and files make more targets than the 1024 of a command, or the 20000 "
                                "of all",
+    "filename=none\nsize=50%\noffset=10%\n": "5: offset=10%: the size of none is not known; -leaveout offset translates without it",
+    "size=1m\nrw=rw\nrwmixread=101\n": "1: [job]: expected rwmixread and rwmixwrite from 0 to 100",
+    "ioengine=null\nsize=8g\nbs=2147483649\n": "1: [job]: has requests that xdd cannot do; they have 2 GiB and 2097152 blocks at most",
+    "ioengine=null\nsize=8g\nbs=2097153\noffset=1\n": "1: [job]: has requests that xdd cannot do; they have 2 GiB and 2097152 blocks at most",
+    "ioengine=null\nsize=8k\noffset=9223372036854767616\n": "1: [job]: ends above offset 2^63-1",
+    "size=1m\nramp_time=31536001\n": "1: [job]: has a ramp_time of more than a year",
+    "size=1m\nruntime=31536001\n": "1: [job]: has a runtime of more than a year",
+    "ioengine=null\nsize=1024p\nloops=16\n[other]\nioengine=null\nsize=8k\n": "1: [job]: does more than 2^64 bytes",
+    "size=1m\nbsrange=4k-8k,16k-8k\nrw=write\n": "4: bsrange=4k-8k,16k-8k: expected sizes, such as 4k-64k",
+    "[" + "x" * 256 + "]\n": "3: has a section name of more than 255 characters",
+    "[x]\n" * 10000: "10002: has more than 10000 sections",
+    "bs=" + "$pagesize" * 16385 + "\n": "3: has more than 65536 bytes with its variables",
     "size=1m\nfilename=-\n": "1: [job]: standard input and output are no targets",
     "size=1m\nfilename=a::b\n": "1: [job]: filename: expected names with colons between them",
 }
@@ -372,7 +411,7 @@ def test_bad():
         run = fio("job.fio") if not write("job.fio", "[job]\n; text\n" + text) else fio("job.fio")
         file = "self.fio" if "self" in text else "job.fio"
         t.equal((run.status, run.err, run.out), (2, "xdd: %s:%s\n" % (file, message), ""),
-                "one line and status 2: " + repr(text))
+                "one line and status 2: " + repr(text[:99]))
     for args, status, message in (
             (["no.fio"], 2, "xdd: no.fio: No such file or directory\n"),
             ([], 2, "xdd: fio: expected a job file: xdd fio <job file> [-run], or xdd fio -h\n"),
