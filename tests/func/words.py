@@ -267,6 +267,38 @@ def test_lines():
     answer("what is wrong besides is said", "--rw=read --filename=T -queuedepth x", None, "-queuedepth x: expected a whole number")
     answer("no word of other tools: as before", "-op read -target T -quedepth 4", None, "did you mean -queuedepth?")
     answer("a value only: status 2, as before", "-op randread -target T", "-op read -seek random once -target T", status=2)
+    # Both sides of limits, and groups of words that become one.
+    tasks = ["%s.%08d" % ("ab"[i % 2], i) for i in range(128)]
+    read, write = "-op read -target T -verbose", "-op write -target new -verbose -bytes 1M"
+    for line, left_out, proposed in (
+            ("-w -F -N 128 -t 64k -o a@b", "", "-op write -bs 64k -targets 128 %s -bytes 1m" % " ".join(tasks)),
+            ("-w -F -N 129 -t 64k -o a@b", "-N 129", "-op write -bs 64k -target a.00000000 -bytes 1m"),
+            ("-R -C 64k -b 4k -M 16 -f new", "", "-seek random once -op write -bytes 4k -bs 4k -targets -16 new -targetoffset 4k"),
+            ("-R -C 64k -b 4k -M 17 -f new", "-M 17", "-seek random once -op write -bytes 64k -bs 4k -target new"),
+            ("-R -r 80 -b 4k -M 3 -f T -t 9 -s 12k", "", "-seek random -rwratio 80 -bs 4k -targets -3 T -timelimit 9 -range 4k -targetoffset 4k"),
+            ("-R -r 80 -b 4k -M 3 -f T -t 9 -s 11k", "-s 11k",
+             "-seek random -rwratio 80 -bs 4k -targets -3 T -timelimit 9 -targetoffset 33.333333% -range 33.333333%"),
+            ("-C 1G -R -w 3 -b 1m -f new", "", "-op write -bytes 1G -seek random once -bs 1m -target new"),
+            ("-S1 -r 0 -b 1m -f T -s 4m", "", "-op write -bs 1m -target T -bytes 4m"),
+            ("-R -r 0 -b 4k -f T -t 9 -z 10", "", "-seek random -op write -bs 4k -target T -timelimit 9 -snooze 10"),
+            ("-R -r 0 -b 4k -f T -t 9 -A 8 -z 10", "", "-seek random -op write -bs 4k -target T -timelimit 9 -queuedepth 8"),
+            ("-n a -N list -R -r 80 -b 4k -f T -t 9", "-N list", "multi -hosts a -- -seek random -rwratio 80 -bs 4k -target T -timelimit 9"),
+            ("size=64 crghi=4 thrhi=18 rszhi=1024 rawdevs=T tests_str=read", "thrhi=18",
+             "-bytes 16m -reqsize 1024k -targets -4 T -dio -op read -targetoffset 25%"),
+            ("size=64 crghi=1 thrhi=18 rszhi=1024 rawdevs=T tests_str=read", "", "-mbytes 64 -queuedepth 18 -reqsize 1024k -target T -dio -op read"),
+            ("--rw=randwrite --norandommap --filename=T -verbose", "", "-op write -seek random -target T -verbose -bytes 100%"),
+            ("--rw=read --filename=T -verbose --write_bw_log=l --write_lat_log=m", "", read + " -intervals 1 output l"),
+            ("--rw=read --filename=T -verbose --write_bw_log=l --log_avg_msec=100", "", read + " -intervals 100ms output l"),
+            ("--rw=read --filename=T -verbose --log_avg_msec=100", "", read + " -intervals 100ms"),
+            ("--rw=read --filename=T -verbose --output-format=json", "", read + " -jsonout -"),
+            ("--rw=read --filename=T -verbose --output-format=json --output=o", "", read + " -jsonout o"),
+            ("--rw=write --filename=new -verbose --size=1M --fallocate=posix", "", write + " -preallocate 1M"),
+            ("--rw=write --filename=new -verbose --fallocate=posix", "--fallocate=posix", "-op write -target new -verbose -bytes 100%"),
+            ("--rw=write --filename=new --size=1M -verbose --buffer_compress_percentage=50 --dedupe_percentage=25", "",
+             "-op write -target new -bytes 1M -verbose -datapattern compress 50 dedupe 25")):
+        run = xdd(shlex.split(line))
+        t.equal((run.status, run.error_lines()[-1]),
+                (3, "xdd: try%s: xdd %s" % (", without " + left_out if left_out else "", proposed)), line)
 
 
 def test_elbencho():
