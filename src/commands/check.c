@@ -5,7 +5,6 @@
  */
 #include "commands/check.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>

@@ -2,8 +2,6 @@
 /*
  * xdd compare: runs side by side. Called by main.
  */
-#include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>

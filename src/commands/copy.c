@@ -3,7 +3,6 @@
  * The command xdd copy, which the script xddcp starts: files and trees from host to host. Called by
  * main.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,6 @@
 
 #include "commands/commands.h"
 #include "commands/copy_line.h"
-#include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"

@@ -8,12 +8,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "commands/commands.h"
 #include "commands/copy_line.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"

@@ -3,7 +3,6 @@
  * xdd curve: response time against load, and its standard output. Called by main, the output by
  * sweep.c and sweep_run.c.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include "xdd/base/memory.h"
 #include "xdd/base/units.h"
 #include "xdd/commands/command.h"
-#include "xdd/io/access.h"
 #include "xdd/plan/option.h"
 #include "xdd/report/rule.h"
 #include "xdd/report/screen.h"

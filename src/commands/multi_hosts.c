@@ -4,7 +4,6 @@
  * by multi.c and multi_launch.c.
  */
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

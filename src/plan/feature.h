@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xdd/base/memory.h"
-#include "xdd/plan/engine_info.h"
 #include "xdd/plan/option.h"
 #include "xdd/plan/plan.h"
 #include "xdd/plan/target_options.h"

@@ -14,6 +14,7 @@
 #include "plan/parse.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/output.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/mix.h"

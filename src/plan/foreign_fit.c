@@ -23,7 +23,6 @@
  *   @perfile      a file for each task
  *   @next, @any, @seed N, @distance N  reads of what other tasks wrote
  */
-#include <errno.h>
 #include <string.h>
 
 #include "plan/foreign_answer.h"

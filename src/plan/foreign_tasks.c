@@ -3,7 +3,6 @@
  * Command lines of xdisk and IOR as a whole: the values that these tools have by default, and the
  * files and parts of files of their processes. Called by foreign_fit.c.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

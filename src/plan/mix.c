@@ -14,7 +14,6 @@
  */
 #include "xdd/plan/mix.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

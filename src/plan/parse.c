@@ -5,8 +5,6 @@
  */
 #include "plan/parse.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

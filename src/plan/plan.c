@@ -4,7 +4,6 @@
  */
 #include "xdd/plan/plan.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

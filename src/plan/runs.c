@@ -6,7 +6,6 @@
  */
 #include "xdd/plan/runs.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -15,8 +15,6 @@
 #include "plan/feature.h"
 #include "plan/parse.h"
 #include "xdd/base/file.h"
-#include "xdd/base/log.h"
-#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 
 /*

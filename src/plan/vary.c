@@ -6,7 +6,6 @@
 #include "xdd/plan/runs.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>

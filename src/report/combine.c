@@ -15,7 +15,6 @@
 #include "report/combine_host.h"
 #include "report/csv.h"
 #include "report/jsonout.h"
-#include "report/latency.h"
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/report/jvalue.h"

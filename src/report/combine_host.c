@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +16,6 @@
 #include "xdd/base/units.h"
 #include "xdd/report/jvalue.h"
 #include "xdd/report/result.h"
-#include "xdd/stat/histogram.h"
 #include "xdd/sys/clock.h"
 
 /* ---- spans ---- */

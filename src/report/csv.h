@@ -10,7 +10,6 @@
 #define XDD_REPORT_CSV_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 

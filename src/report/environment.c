@@ -20,10 +20,8 @@
 #include "config.h"
 #include "report/info.h"
 #include "xdd/base/text.h"
-#include "xdd/base/units.h"
 #include "xdd/report/jvalue.h"
 #include "xdd/report/report.h"
-#include "xdd/sys/clock.h"
 #include "xdd/sys/machine.h"
 #include "xdd/sys/sysfile.h"
 

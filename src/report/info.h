@@ -6,7 +6,6 @@
 #define XDD_REPORT_INFO_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "xdd/plan/plan.h"

@@ -23,7 +23,6 @@
 
 #include "config.h"
 #include "report/latency.h"
-#include "report/screen.h"
 #include "xdd/base/file.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"

@@ -3,7 +3,6 @@
  * The plan of a run as JSON: every option of the option table as it stands, the words as they were
  * given, and the values derived from them. Called by jsonout.c.
  */
-#include <string.h>
 
 #include "report/jsonout.h"
 #include "xdd/plan/engine_info.h"

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "report/report_internal.h"
-#include "report/screen.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"

@@ -18,7 +18,6 @@
 #include "report/info.h"
 #include "report/jsonout.h"
 #include "xdd/base/codec.h"
-#include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/report/jvalue.h"

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "report/person.h"
-#include "report/screen.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"

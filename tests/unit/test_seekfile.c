@@ -15,6 +15,7 @@
 
 #include "plan/feature.h"
 #include "scratch.h"
+#include "xdd/base/memory.h"
 #include "xdd/base/log.h"
 #include "xdd/io/access.h"
 

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "config.h"
-#include "xdd/base/log.h"
 #include "xdd/base/text.h"
 #include "xdd/report/compare.h"
 

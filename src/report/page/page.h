@@ -15,7 +15,6 @@
 
 #include "report/page/plot.h"
 #include "xdd/base/memory.h"
-#include "xdd/base/units.h"
 #include "xdd/report/compare.h"
 
 /* Rows of a table; more are counted, and not shown. */

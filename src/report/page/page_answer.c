@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/latency.h"
 #include "report/page/page.h"
 #include "xdd/base/units.h"
 
