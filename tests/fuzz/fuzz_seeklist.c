@@ -9,6 +9,7 @@
 
 #include "fuzz.h"
 #include "plan/feature.h"
+#include "xdd/base/memory.h"
 
 static const char *const words[] = { "#",  "r",	 "w",	 "n",	" ",	       "\t",  "\n",
 				     "\r", "rw", "0 0 ", "R\n", "4294967295 ", "1k ", "\f" };

@@ -15,8 +15,8 @@
 
 #include "plan/feature.h"
 #include "scratch.h"
-#include "xdd/base/memory.h"
 #include "xdd/base/log.h"
+#include "xdd/base/memory.h"
 #include "xdd/io/access.h"
 
 #define BLOCK 512u
