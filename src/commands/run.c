@@ -415,17 +415,6 @@ static enum xdd_status check_errout(const struct series *s, size_t i)
 		errout ? errout : first);
 }
 
-/* Options that end the process without a run, and options of a process as a whole. */
-static enum xdd_status check_kind(const struct series *s, size_t i)
-{
-	const struct plan *plan = s->foreseen[i];
-
-	if (plan->help || plan->list_engines || plan->mpi)
-		return log_fail(XDD_BAD_OPTION,
-				"-help, -ioengine list, -mpi: are not for one of several runs");
-	return check_errout(s, i);
-}
-
 /* A start time that an earlier run has used up would stop the series in the middle. */
 static enum xdd_status check_start(const struct series *s, size_t i)
 {
@@ -451,7 +440,7 @@ static enum xdd_status run_series_check_run(struct series *s, size_t i, uint64_t
 		return status;
 	s->foreseen[i] = plan;
 	s->dry |= plan->dry_run;
-	status = check_kind(s, i);
+	status = check_errout(s, i);
 	if (!status)
 		status = check_start(s, i);
 	if (!status)

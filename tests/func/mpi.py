@@ -52,6 +52,9 @@ def test_many():
 def test_alone():
     run = t.command([t.XDD, "-mpi", "-op", "write", "-targets", "1", t.path("alone"), *SMALL], env=environment())
     t.ok(run.status == 0 and "Ranks, 1," in run.out, "without mpirun there is one rank", run)
+    run = t.command([t.XDD, "-mpi", "-op", "write", "-target", t.path("alone"), *SMALL, "-readback"], env=environment())
+    t.equal((run.status, run.err), (2, "xdd: -mpi: is for one run; choose a section with -section, and say -op read -verify contents in "
+                                       "a run of its own in place of -readback\n"), "two runs are refused", run)
 
 
 def test_dry_run():

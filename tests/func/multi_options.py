@@ -79,7 +79,21 @@ def test_ranks_per_node():
 def test_refused():
     fake = xddssh.Fake()
     base = ["-S", fake.ssh]
+    files = {"words": "a b\n", "list": "# x\n\na slots=2 b,c\n", "comma": "a,c\n", "none": "a slots=0\n"}
+    for name, text in files.items():
+        with open(t.path("hosts." + name), "w", encoding="utf-8") as f:
+            f.write(text)
     cases = (
+        *((["-hostfile", t.path("hosts." + name), "--", *SHORT],
+           "multi -hostfile %s:%d: expected a host, or a host and slots=<#ranks>\n" % (t.path("hosts." + name), text.count("\n")))
+          for name, text in files.items()),
+        *((["-hosts", "::1", "-launcher", name, "--", *SHORT], "multi ::1: %s takes names of hosts, and no IPv6 address" % name)
+          for name in ("mpirun", "pdsh")),
+        (["-hosts", "a", "-remotexdd", "a\nb", "--", *SHORT], "multi -remotexdd: must not have control characters"),
+        (["-hosts", "h" * 256, "--", *SHORT], "h: is too long"),
+        (["-hosts", "u" * 256 + "@a", "--", *SHORT], "multi -hosts u"),
+        (["-hosts", "127.0.0.1", "--", *SHORT, *["-verbose"] * 14600],
+         "multi: the command for a host is longer than 128 KiB; use -setup with a file on the hosts"),
         ([], "expected the options of xdd after --"),
         (["-hosts", "a"], "expected the options of xdd after --"),
         (["--", *SHORT], "expected hosts"),
@@ -119,7 +133,12 @@ def test_refused():
         (["-hosts", "127.0.0.1", "-S", "/nonexistent/ssh", "--", *SHORT], "cannot find the program \"/nonexistent/ssh\""))
     for words, text in cases:
         r = t.xdd("multi", *([] if "-S" in words else base), *words)
-        t.ok(r.status in (2, 3) and len(r.error_lines()) == 1 and text in r.err and r.out == "", "refused: %r" % (words[:4],), r)
+        t.ok(r.status in (2, 3) and len(r.error_lines()) == 1 and text in r.err and r.out == "", "refused: %.99r" % (words[:4],), r)
+    r = t.xdd("multi", "-launcher", "ssh", *base, "--", *SHORT, env={"SLURM_JOB_NODELIST": "n[1-2]", "PATH": t.tmp()})
+    t.equal((r.status, r.err), (2, "xdd: multi: SLURM_JOB_NODELIST n[1-2]: scontrol cannot expand it (it is not installed); give the hosts "
+                                   "with -hosts\n"), "hosts of a Slurm job without scontrol", r)
+    for words in (["-hosts", "%s@%s" % ("u" * 255, "h" * 255), "--", *SHORT], ["-hosts", "127.0.0.1", "--", *SHORT, *["-verbose"] * 14500]):
+        t.equal(dry(*base, *words)[0].status, 0, "the longest: %.20s" % words[1])
     t.ok(not fake.started(), "nothing was started")
 
 

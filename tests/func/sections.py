@@ -321,7 +321,9 @@ def test_readback():
                            ("-rwratio 50 -target f -numreqs 1", "target 0, f: must write, to be read back; its operation is mixed"),
                            ("-op write -target f -timelimit 1", "target 0, f: must write all that is read back, and may end early"),
                            ("-op write -target f -numreqs 9 -reqsize 1 -runtime 9 -seek zipf 1 range 9", "target 0, f: cannot be read back where"),
-                           ("-op write -target f -numreqs 9 -timelimit 9 -passoffset 9", "target 0, f: cannot be read back where"),
+                           *(("-op write -target f -numreqs 9 -timelimit 9 " + words, "target 0, f: cannot be read back where -timelimit or -runtime may end "
+                              "a pass: its offsets must be sequential or random, and offsets of each pass the same$")
+                             for words in ("-passoffset 9", "-seek stagger range 9000", "-seek interleave 2")),
                            ("-op write -target f -numreqs 1 -createnewfiles", "-readback: write: target 0, f: is created for each pass"),
                            ("-op write -targets 2 f f -numreqs 1", "-readback: write: target 0, f: -datapattern tagged.* target 1 writes to"),
                            ("-op write -target f -numreqs 1 -jsonout j", "-jsonout j: the run \"write\" writes that file too")):
