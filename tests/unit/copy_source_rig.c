@@ -375,7 +375,7 @@ size_t rig_unanswered(struct rig *r)
 	size_t n;
 
 	pthread_mutex_lock(&s->lock);
-	n = s->books.entries.n;
+	n = s->books.n;
 	pthread_mutex_unlock(&s->lock);
 	return n;
 }

@@ -761,7 +761,6 @@ TEST(test_connection_lost)
 TEST(test_directory_of_answered)
 {
 	char dir[] = "/tmp/xdd-test-held-XXXXXX", path[64], command[64];
-	struct walk_found found = { .entry.name = "file" };
 	struct held_dir held = { .self = geteuid() };
 	struct dir_node *node;
 	struct entry *e;
@@ -774,15 +773,15 @@ TEST(test_directory_of_answered)
 	snprintf(path, sizeof(path), "%s/sub/file", dir);
 	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
-	assert_int_equal(fstat(fd, &found.st), 0);
 	close(fd);
 	t = dirs_new(open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0);
 	assert_non_null(t);
 	assert_int_equal(dirs_enter(t, dirs_root(t), "sub", &node), 0);
-	found.dirs = t;
-	e = entry_new(&found, 0);
+	e = calloc(1, sizeof(*e) + sizeof("file"));
 	assert_non_null(e);
+	e->dirs = t;
 	e->dir = node;
+	strcpy(e->name, "file");
 	fd = source_open(&held, e, 0);
 	assert_true(fd >= 0);
 	close(fd);

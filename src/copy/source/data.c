@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Data threads, one for each data connection: opening and checking files of the source, and
- * bundles of small files.
+ * Data threads, one for each data connection: the queue of wanted files, opening and checking files
+ * of the source, and bundles of small files.
  */
 #include "copy/source/source.h"
 
@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,162 @@
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/sys/clock.h"
+
+/*
+ * The queue: wanted files and large files, from the receiver to the data threads.
+ */
+
+enum work_kind {
+	WORK_NONE,   /* there is no more */
+	WORK_SMALL,  /* `entries`: as many small files as fit into a bundle */
+	WORK_OPEN,   /* `entries`: one file to be opened, then worked on */
+	WORK_BLOCKS, /* `file`: help with its blocks */
+};
+
+struct work {
+	enum work_kind kind;
+	struct entry *entries;
+	struct large *file;
+};
+
+/* A bundle that is smaller costs more than its share of a system call. */
+#define LEAST_BUNDLE_BYTES (64u << 10)
+
+/* True if its contents travel in a bundle, where the want has no ranges. */
+static bool is_bundled(const struct entry *e)
+{
+	return e->how == COPY_SEND && !e->ranges && e->size_bytes <= COPY_SMALL_FILE_BYTES &&
+	       !(e->flags & (COPY_SPARSE | COPY_DEVICE));
+}
+
+void work_put(struct source *s, struct entry *e)
+{
+	e->state = ENTRY_QUEUED;
+	e->next = NULL;
+	*s->queue_end = e;
+	s->queue_end = &e->next;
+	if (is_bundled(e))
+		s->queued_small_bytes += copy_bundle_bytes((uint32_t)e->size_bytes);
+	s->queued_ranges += e->n_ranges;
+}
+
+static struct entry *work_pop(struct source *s)
+{
+	struct entry *e = s->queue;
+
+	s->queue = e->next;
+	if (!s->queue)
+		s->queue_end = &s->queue;
+	e->next = NULL;
+	e->state = ENTRY_TAKEN;
+	if (is_bundled(e))
+		s->queued_small_bytes -= copy_bundle_bytes((uint32_t)e->size_bytes);
+	s->queued_ranges -= e->n_ranges;
+	return e;
+}
+
+/*
+ * All connections get a share of what is there. As with batches of offers, a bundle is at most as
+ * large as what its connection has sent before: the destination writes it once all of it is there.
+ */
+static uint64_t bundle_limit(const struct data_thread *d)
+{
+	uint64_t share = d->s->queued_small_bytes / d->s->n_data;
+	uint64_t sent = atomic_load_explicit(&d->counts.moved_bytes, memory_order_relaxed);
+	uint64_t limit = share < sent ? share : sent;
+
+	if (limit < LEAST_BUNDLE_BYTES)
+		return LEAST_BUNDLE_BYTES;
+	return limit < COPY_MAX_BUNDLE_BYTES ? limit : COPY_MAX_BUNDLE_BYTES;
+}
+
+static void pop_bundle(struct data_thread *d, struct work *w)
+{
+	uint64_t limit = bundle_limit(d), bytes = 0;
+	struct entry **end = &w->entries;
+	struct source *s = d->s;
+
+	while (s->queue && is_bundled(s->queue)) {
+		uint64_t more = copy_bundle_bytes((uint32_t)s->queue->size_bytes);
+
+		if (bytes && bytes + more > limit)
+			break;
+		bytes += more;
+		*end = work_pop(s);
+		end = &(*end)->next;
+	}
+}
+
+static bool find_work(struct data_thread *d, struct work *w)
+{
+	struct source *s = d->s;
+
+	w->entries = NULL;
+	w->file = NULL;
+	if (atomic_load(&s->closing)) {
+		w->kind = WORK_NONE;
+	} else if (s->open_files) {
+		w->kind = WORK_BLOCKS;
+		w->file = s->open_files;
+		w->file->users++;
+	} else if (!s->queue) {
+		return false;
+	} else if (is_bundled(s->queue)) {
+		w->kind = WORK_SMALL;
+		pop_bundle(d, w);
+	} else {
+		w->kind = WORK_OPEN;
+		w->entries = work_pop(s);
+	}
+	return true;
+}
+
+/* Wait for work, which ends with work_done(); the time goes to `d->counts`. */
+static void work_take(struct data_thread *d, struct work *w)
+{
+	struct source *s = d->s;
+	uint64_t begin_ns;
+
+	cpu_use_add(&d->cpu, &s->cpu);
+	pthread_mutex_lock(&s->lock);
+	if (!find_work(d, w)) {
+		begin_ns = clock_now_ns();
+		do
+			pthread_cond_wait(&s->work, &s->lock);
+		while (!find_work(d, w));
+		count_add(&d->counts.waiting_ns, clock_now_ns() - begin_ns);
+	}
+	if (w->kind != WORK_NONE)
+		s->busy++;
+	/* One was woken for all that was queued. */
+	if (s->queue || s->open_files)
+		pthread_cond_signal(&s->work);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void work_done(struct source *s)
+{
+	pthread_mutex_lock(&s->lock);
+	if (--s->busy == 0 && !s->queue)
+		pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void work_answered(struct entry *e)
+{
+	free(e->ranges);
+	e->ranges = NULL;
+	e->n_ranges = 0;
+	e->state = ENTRY_IDLE;
+	if (!e->listed)
+		entry_free(e);
+}
+
+void work_clear(struct source *s)
+{
+	while (s->queue)
+		work_answered(work_pop(s));
+}
 
 /*
  * Young files.

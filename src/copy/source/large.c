@@ -155,6 +155,40 @@ static void large_drop(struct large *f)
 	pthread_mutex_unlock(&f->lock);
 }
 
+/* Have other threads help with the file, until the first of them leaves it. */
+static void large_share(struct source *s, struct large *f)
+{
+	pthread_mutex_lock(&s->lock);
+	f->next = NULL;
+	f->shared = true;
+	for (struct large **at = &s->open_files;; at = &(*at)->next) {
+		if (*at)
+			continue;
+		*at = f;
+		break;
+	}
+	pthread_cond_broadcast(&s->work);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* There is no more to take from it. Returns true for the last of its users. */
+static bool large_leave(struct source *s, struct large *f)
+{
+	bool last;
+
+	pthread_mutex_lock(&s->lock);
+	for (struct large **at = &s->open_files; f->shared && *at; at = &(*at)->next) {
+		if (*at != f)
+			continue;
+		*at = f->next;
+		f->shared = false;
+		break;
+	}
+	last = --f->users == 0;
+	pthread_mutex_unlock(&s->lock);
+	return last;
+}
+
 /* ---- what to take next, with the lock of the file ---- */
 
 /* The wanted range that `at_bytes` lies in or before. False: there is none. */
@@ -447,7 +481,7 @@ int large_help(struct data_thread *d, struct large *f)
 		err = do_step(d, f, &more);
 	if (err)
 		large_drop(f);
-	if (!work_leave(d->s, f))
+	if (!large_leave(d->s, f))
 		return err;
 	return large_finish(d, f) < 0 && !err ? -EPIPE : err;
 }
@@ -528,6 +562,6 @@ int large_answer(struct data_thread *d, struct held_dir *held, struct entry *e)
 	if (!atomic_load(&e->lost))
 		open_file(d, held, f);
 	if (may_share(d->s, f))
-		work_share(d->s, f);
+		large_share(d->s, f);
 	return large_help(d, f);
 }

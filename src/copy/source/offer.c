@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The walk, and the answers: what the source has is offered in batches, while the window has room;
- * wants and results of the destination come in the receiving thread of the role.
+ * The walk, the books, and the answers: what the source has is offered in batches, while the window
+ * has room, and is in the books until its result; wants and results of the destination come in the
+ * receiving thread of the role.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -95,6 +96,78 @@ static int pace(struct offering *o)
 	return 0;
 }
 
+/* ---- entries without a result ---- */
+
+/* An entry that the walk has found, without a reference to its directory; NULL without memory. */
+static struct entry *entry_new(const struct walk_found *found, size_t encoded_bytes)
+{
+	const char *name = found->entry.kind == COPY_FILE ? found->name : found->entry.name;
+	size_t length = strlen(name) + 1;
+	struct entry *e = calloc(1, sizeof(*e) + length);
+
+	if (!e)
+		return NULL;
+	e->link.id = found->entry.id;
+	e->dirs = found->dirs;
+	e->size_bytes = found->entry.size_bytes;
+	e->file_bytes = (uint64_t)found->st.st_size;
+	e->dev = found->st.st_dev;
+	e->ino = found->st.st_ino;
+	e->mtime_ns = timespec_ns(&found->st.st_mtim);
+	e->ctime_ns = timespec_ns(&found->st.st_ctim);
+	e->type = found->st.st_mode & S_IFMT;
+	e->uid = found->st.st_uid;
+	e->encoded_bytes = (uint32_t)encoded_bytes;
+	e->kind = (uint8_t)found->entry.kind;
+	e->flags = (uint8_t)found->entry.flags;
+	memcpy(e->name, name, length);
+	return e;
+}
+
+void entry_free(struct entry *e)
+{
+	if (!e)
+		return;
+	if (e->dir)
+		dirs_release(e->dirs, e->dir);
+	free(e->ranges);
+	free(e);
+}
+
+/* The lock of the source is held from here on. */
+
+static struct entry *books_find(const struct source *s, uint64_t id)
+{
+	return IDMAP_STRUCT(idmap_find(&s->books, id), struct entry);
+}
+
+/* Take an entry out, and out of the window. The caller owns it. */
+static void books_remove(struct source *s, struct entry *e)
+{
+	idmap_remove(&s->books, &e->link);
+	e->listed = false;
+	if (e->counted) {
+		e->counted = false;
+		s->window_entries--;
+		s->window_bytes -= e->encoded_bytes;
+	}
+}
+
+/* Count an entry in the window. */
+static void window_count(struct source *s, struct entry *e)
+{
+	e->counted = true;
+	s->window_entries++;
+	s->window_bytes += e->encoded_bytes;
+}
+
+/* True if the window has room for one more entry of so many bytes. */
+static bool window_has_room(const struct source *s, size_t encoded_bytes)
+{
+	return s->window_entries < COPY_WINDOW_ENTRIES &&
+	       s->window_bytes + encoded_bytes <= COPY_WINDOW_BYTES;
+}
+
 /* ---- the window ---- */
 
 /* Wait for room, with the lock. Returns 0, -ECANCELED, or another -errno. */
@@ -103,13 +176,13 @@ static int wait_for_room(struct offering *o, size_t bytes)
 	struct source *s = o->s;
 	int err;
 
-	if (books_have_room(&s->books, bytes))
+	if (window_has_room(s, bytes))
 		return 0;
 	pthread_mutex_unlock(&s->lock);
 	err = offer_flush(o);
 	pthread_mutex_lock(&s->lock);
 	s->waits_for_room = true;
-	while (!err && !books_have_room(&s->books, bytes)) {
+	while (!err && !window_has_room(s, bytes)) {
 		if (atomic_load(&s->closing))
 			err = -ECANCELED;
 		else
@@ -128,9 +201,10 @@ static int put_in_books(struct offering *o, struct entry *e)
 	if (e->kind != COPY_DIR)
 		err = wait_for_room(o, e->encoded_bytes);
 	if (!err) {
-		books_add(&s->books, e);
+		idmap_add(&s->books, &e->link);
+		e->listed = true;
 		if (e->kind != COPY_DIR)
-			books_count(&s->books, e);
+			window_count(s, e);
 	}
 	pthread_mutex_unlock(&s->lock);
 	if (err)
@@ -148,15 +222,15 @@ static int leave_dir(struct offering *o)
 	if (!o->n_open_dirs)
 		return -EPROTO;
 	pthread_mutex_lock(&s->lock);
-	e = books_find(&s->books, o->open_dirs[--o->n_open_dirs]);
+	e = books_find(s, o->open_dirs[--o->n_open_dirs]);
 	if (e) {
 		uint64_t id = e->link.id;
 
 		err = wait_for_room(o, e->encoded_bytes);
-		e = books_find(&s->books, id);
+		e = books_find(s, id);
 	}
 	if (e && !err)
-		books_count(&s->books, e);
+		window_count(s, e);
 	pthread_mutex_unlock(&s->lock);
 	return err;
 }
@@ -411,7 +485,7 @@ static bool may_want(const struct source *s, const struct entry *e, const struct
 
 static int take_want(struct source *s, const struct copy_want *w, struct err *why)
 {
-	struct entry *e = books_find(&s->books, w->id);
+	struct entry *e = books_find(s, w->id);
 
 	if (!e || !may_want(s, e, w))
 		return receive_refuse(why, "want that is not valid", w->id);
@@ -493,17 +567,16 @@ static void count_done(struct source *s, const struct entry *e, enum copy_outcom
 static int take_result(struct source *s, const struct copy_result *r, struct entry ***end,
 		       struct err *why)
 {
-	struct entry *e = books_find(&s->books, r->id);
+	struct entry *e = books_find(s, r->id);
 
 	if (!e || !may_end(s, e, r->outcome))
 		return receive_refuse(why, "result that is not valid", r->id);
 	count_done(s, e, r->outcome);
-	books_remove(&s->books, e);
+	books_remove(s, e);
 	if (e->state != ENTRY_IDLE) {
 		atomic_store(&e->lost, true);
 		return 0;
 	}
-	e->outcome = (uint8_t)r->outcome;
 	e->next = NULL;
 	**end = e;
 	*end = &e->next;
@@ -525,7 +598,7 @@ static int take_results(struct source *s, const struct wire_header *h, const uin
 
 		err = take_result(s, &r, &end, why);
 	}
-	if (s->waits_for_room || (s->walk_over && s->books.entries.n == 0))
+	if (s->waits_for_room || (s->walk_over && s->books.n == 0))
 		pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 	if (!err)

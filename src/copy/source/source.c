@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The source of a copy: entries without a result, the queue of wanted files, set-up, threads and
- * the end. Called by attempt.c and server.c.
+ * The source of a copy: set-up, threads and the end. Called by attempt.c and server.c.
  */
 #include "copy/source/source.h"
 
@@ -18,277 +17,6 @@
 #include "xdd/base/units.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
-
-/*
- * Entries without a result: a hash table by id that grows, with the lock of the source.
- */
-
-struct entry *entry_new(const struct walk_found *found, size_t encoded_bytes)
-{
-	const char *name = found->entry.kind == COPY_FILE ? found->name : found->entry.name;
-	size_t length = strlen(name) + 1;
-	struct entry *e = calloc(1, sizeof(*e) + length);
-
-	if (!e)
-		return NULL;
-	e->link.id = found->entry.id;
-	e->dirs = found->dirs;
-	e->size_bytes = found->entry.size_bytes;
-	e->file_bytes = (uint64_t)found->st.st_size;
-	e->dev = found->st.st_dev;
-	e->ino = found->st.st_ino;
-	e->mtime_ns = timespec_ns(&found->st.st_mtim);
-	e->ctime_ns = timespec_ns(&found->st.st_ctim);
-	e->type = found->st.st_mode & S_IFMT;
-	e->uid = found->st.st_uid;
-	e->encoded_bytes = (uint32_t)encoded_bytes;
-	e->kind = (uint8_t)found->entry.kind;
-	e->flags = (uint8_t)found->entry.flags;
-	memcpy(e->name, name, length);
-	return e;
-}
-
-void entry_free(struct entry *e)
-{
-	if (!e)
-		return;
-	if (e->dir)
-		dirs_release(e->dirs, e->dir);
-	free(e->ranges);
-	free(e);
-}
-
-/* True if its contents travel in a bundle, where the want has no ranges. */
-static bool entry_is_small(const struct entry *e)
-{
-	return e->size_bytes <= COPY_SMALL_FILE_BYTES && !(e->flags & (COPY_SPARSE | COPY_DEVICE));
-}
-
-int books_init(struct books *b)
-{
-	*b = (struct books){ .window_entries = 0 };
-	return idmap_init(&b->entries);
-}
-
-void books_free(struct books *b)
-{
-	struct idmap_link *next;
-
-	for (struct idmap_link *l = idmap_next(&b->entries, NULL); l; l = next) {
-		next = idmap_next(&b->entries, l);
-		entry_free(IDMAP_STRUCT(l, struct entry));
-	}
-	idmap_free(&b->entries);
-}
-
-void books_add(struct books *b, struct entry *e)
-{
-	idmap_add(&b->entries, &e->link);
-	e->listed = true;
-}
-
-struct entry *books_find(const struct books *b, uint64_t id)
-{
-	return IDMAP_STRUCT(idmap_find(&b->entries, id), struct entry);
-}
-
-void books_remove(struct books *b, struct entry *e)
-{
-	idmap_remove(&b->entries, &e->link);
-	e->listed = false;
-	if (e->counted) {
-		e->counted = false;
-		b->window_entries--;
-		b->window_bytes -= e->encoded_bytes;
-	}
-}
-
-void books_count(struct books *b, struct entry *e)
-{
-	e->counted = true;
-	b->window_entries++;
-	b->window_bytes += e->encoded_bytes;
-}
-
-bool books_have_room(const struct books *b, size_t encoded_bytes)
-{
-	return b->window_entries < COPY_WINDOW_ENTRIES &&
-	       b->window_bytes + encoded_bytes <= COPY_WINDOW_BYTES;
-}
-
-/*
- * Wanted files and large files, from the receiver to the data threads.
- */
-
-/* A bundle that is smaller costs more than its share of a system call. */
-#define LEAST_BUNDLE_BYTES (64u << 10)
-
-static bool is_bundled(const struct entry *e)
-{
-	return e->how == COPY_SEND && !e->ranges && entry_is_small(e);
-}
-
-void work_put(struct source *s, struct entry *e)
-{
-	e->state = ENTRY_QUEUED;
-	e->next = NULL;
-	*s->queue_end = e;
-	s->queue_end = &e->next;
-	if (is_bundled(e))
-		s->queued_small_bytes += copy_bundle_bytes((uint32_t)e->size_bytes);
-	s->queued_ranges += e->n_ranges;
-}
-
-static struct entry *work_pop(struct source *s)
-{
-	struct entry *e = s->queue;
-
-	s->queue = e->next;
-	if (!s->queue)
-		s->queue_end = &s->queue;
-	e->next = NULL;
-	e->state = ENTRY_TAKEN;
-	if (is_bundled(e))
-		s->queued_small_bytes -= copy_bundle_bytes((uint32_t)e->size_bytes);
-	s->queued_ranges -= e->n_ranges;
-	return e;
-}
-
-/*
- * All connections get a share of what is there. As with batches of offers, a bundle is at most as
- * large as what its connection has sent before: the destination writes it once all of it is there.
- */
-static uint64_t bundle_limit(const struct data_thread *d)
-{
-	uint64_t share = d->s->queued_small_bytes / d->s->n_data;
-	uint64_t sent = atomic_load_explicit(&d->counts.moved_bytes, memory_order_relaxed);
-	uint64_t limit = share < sent ? share : sent;
-
-	if (limit < LEAST_BUNDLE_BYTES)
-		return LEAST_BUNDLE_BYTES;
-	return limit < COPY_MAX_BUNDLE_BYTES ? limit : COPY_MAX_BUNDLE_BYTES;
-}
-
-static void pop_bundle(struct data_thread *d, struct work *w)
-{
-	uint64_t limit = bundle_limit(d), bytes = 0;
-	struct entry **end = &w->entries;
-	struct source *s = d->s;
-
-	while (s->queue && is_bundled(s->queue)) {
-		uint64_t more = copy_bundle_bytes((uint32_t)s->queue->size_bytes);
-
-		if (bytes && bytes + more > limit)
-			break;
-		bytes += more;
-		*end = work_pop(s);
-		end = &(*end)->next;
-	}
-}
-
-static bool find_work(struct data_thread *d, struct work *w)
-{
-	struct source *s = d->s;
-
-	w->entries = NULL;
-	w->file = NULL;
-	if (atomic_load(&s->closing)) {
-		w->kind = WORK_NONE;
-	} else if (s->open_files) {
-		w->kind = WORK_BLOCKS;
-		w->file = s->open_files;
-		w->file->users++;
-	} else if (!s->queue) {
-		return false;
-	} else if (is_bundled(s->queue)) {
-		w->kind = WORK_SMALL;
-		pop_bundle(d, w);
-	} else {
-		w->kind = WORK_OPEN;
-		w->entries = work_pop(s);
-	}
-	return true;
-}
-
-void work_take(struct data_thread *d, struct work *w)
-{
-	struct source *s = d->s;
-	uint64_t begin_ns;
-
-	cpu_use_add(&d->cpu, &s->cpu);
-	pthread_mutex_lock(&s->lock);
-	if (!find_work(d, w)) {
-		begin_ns = clock_now_ns();
-		do
-			pthread_cond_wait(&s->work, &s->lock);
-		while (!find_work(d, w));
-		count_add(&d->counts.waiting_ns, clock_now_ns() - begin_ns);
-	}
-	if (w->kind != WORK_NONE)
-		s->busy++;
-	/* One was woken for all that was queued. */
-	if (s->queue || s->open_files)
-		pthread_cond_signal(&s->work);
-	pthread_mutex_unlock(&s->lock);
-}
-
-void work_done(struct source *s)
-{
-	pthread_mutex_lock(&s->lock);
-	if (--s->busy == 0 && !s->queue)
-		pthread_cond_broadcast(&s->changed);
-	pthread_mutex_unlock(&s->lock);
-}
-
-void work_share(struct source *s, struct large *f)
-{
-	pthread_mutex_lock(&s->lock);
-	f->next = NULL;
-	f->shared = true;
-	for (struct large **at = &s->open_files;; at = &(*at)->next) {
-		if (*at)
-			continue;
-		*at = f;
-		break;
-	}
-	pthread_cond_broadcast(&s->work);
-	pthread_mutex_unlock(&s->lock);
-}
-
-bool work_leave(struct source *s, struct large *f)
-{
-	bool last;
-
-	pthread_mutex_lock(&s->lock);
-	for (struct large **at = &s->open_files; f->shared && *at; at = &(*at)->next) {
-		if (*at != f)
-			continue;
-		*at = f->next;
-		f->shared = false;
-		break;
-	}
-	last = --f->users == 0;
-	pthread_mutex_unlock(&s->lock);
-	return last;
-}
-
-void work_answered(struct entry *e)
-{
-	free(e->ranges);
-	e->ranges = NULL;
-	e->n_ranges = 0;
-	e->state = ENTRY_IDLE;
-	if (!e->listed)
-		entry_free(e);
-}
-
-/* Free what is in the queue, when no thread is left. */
-static void work_clear(struct source *s)
-{
-	while (s->queue) {
-		work_answered(work_pop(s));
-	}
-}
 
 #define BUF_ALIGN_BYTES (64u << 10)
 
@@ -329,7 +57,7 @@ static bool all_answered(void *arg)
 
 	pthread_mutex_lock(&s->lock);
 	/* The thread that has sent the last answer may still be busy. */
-	all = s->books.entries.n == 0 && !s->queue;
+	all = s->books.n == 0 && !s->queue;
 	pthread_mutex_unlock(&s->lock);
 	return all;
 }
@@ -393,12 +121,23 @@ static int set_up(struct source *s, struct copy_job *job)
 	pthread_mutex_init(&s->read_lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	pthread_cond_init(&s->work, NULL);
-	err = books_init(&s->books);
+	err = idmap_init(&s->books);
 	if (!err)
 		err = role_open(&s->role, job, COPY_SOURCE, &ops, s);
 	if (!err)
 		err = stop_on_request(job->stop, on_stop, s);
 	return err;
+}
+
+static void free_books(struct source *s)
+{
+	struct idmap_link *next;
+
+	for (struct idmap_link *l = idmap_next(&s->books, NULL); l; l = next) {
+		next = idmap_next(&s->books, l);
+		entry_free(IDMAP_STRUCT(l, struct entry));
+	}
+	idmap_free(&s->books);
 }
 
 void copy_source_close(struct source *s)
@@ -408,7 +147,7 @@ void copy_source_close(struct source *s)
 	if (s->left_behind)
 		return;
 	work_clear(s);
-	books_free(&s->books);
+	free_books(s);
 	walk_close(s->walk);
 	for (unsigned i = 0; i < s->n_data; i++)
 		free(s->data[i].buf);
@@ -428,7 +167,7 @@ static bool is_over(const struct source *s)
 {
 	if (atomic_load(&s->closing))
 		return true;
-	return s->walk_over && s->books.entries.n == 0 && !s->queue && s->busy == 0;
+	return s->walk_over && s->books.n == 0 && !s->queue && s->busy == 0;
 }
 
 void source_thread_ends(struct source *s)

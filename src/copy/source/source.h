@@ -29,11 +29,6 @@ struct data_thread;
 struct large;
 struct source;
 
-/*
- * The books of the source: entries that were offered and have no result yet, found by their ids.
- * Callers: the other files of the source, which hold its lock.
- */
-
 /* The state of a file's wants. */
 enum entry_state {
 	ENTRY_IDLE,   /* it has no want without an answer */
@@ -62,7 +57,6 @@ struct entry {
 	bool counted;	       /* in the window */
 	bool listed;	       /* in the books */
 	uint8_t state;	       /* enum entry_state */
-	uint8_t outcome;       /* enum copy_outcome, at its end */
 	uint8_t how;	       /* of the want that is worked on */
 	uint8_t asked;	       /* all hows that were wanted, as bits 1 << how */
 	struct entry *next;    /* in the queue, or in a batch */
@@ -79,70 +73,20 @@ struct entry {
 	char name[]; /* in `dir` */
 };
 
-struct books {
-	struct idmap entries;
-	size_t window_entries;
-	uint64_t window_bytes;
-};
-
-/* Returns 0 or -ENOMEM. */
-int books_init(struct books *b);
-/* Frees the entries as well. Safe on one that is all zero. */
-void books_free(struct books *b);
-
-/* Add an entry, which the books own from then on. */
-void books_add(struct books *b, struct entry *e);
-struct entry *books_find(const struct books *b, uint64_t id);
-/* Take an entry out, and out of the window. The caller owns it. */
-void books_remove(struct books *b, struct entry *e);
-
-/* True if the window has room for one more entry of so many bytes. */
-bool books_have_room(const struct books *b, size_t encoded_bytes);
-/* Count an entry in the window. */
-void books_count(struct books *b, struct entry *e);
-
-/* An entry that the walk has found, without a reference to its directory; NULL without memory. */
-struct entry *entry_new(const struct walk_found *found, size_t encoded_bytes);
 /* Free it, and release its directory. Accepts NULL. */
 void entry_free(struct entry *e);
 
-/*
- * The queue of wanted files, from which data threads take work, and the large files that are open.
- */
-
-enum work_kind {
-	WORK_NONE,   /* there is no more */
-	WORK_SMALL,  /* `entries`: as many small files as fit into a bundle */
-	WORK_OPEN,   /* `entries`: one file to be opened, then worked on */
-	WORK_BLOCKS, /* `file`: help with its blocks */
-};
-
-struct work {
-	enum work_kind kind;
-	struct entry *entries;
-	struct large *file;
-};
-
-/* Append a wanted file. With the lock. */
+/* Append a wanted file to the queue. With the lock. */
 void work_put(struct source *s, struct entry *e);
-
-/*
- * Wait for work; the time goes to `d->counts`. Any data thread, which calls work_done() before it
- * takes more.
- */
-void work_take(struct data_thread *d, struct work *w);
-void work_done(struct source *s);
-
-/* Have other threads help with a large file, until the first of them leaves it. */
-void work_share(struct source *s, struct large *f);
-/* There is no more to take from a file. Returns true for the last of its users. */
-bool work_leave(struct source *s, struct large *f);
 
 /*
  * The last message of the answer is about to be sent: the caller touches the entry no more, and the
  * destination may want it again, or send its result. With the lock.
  */
 void work_answered(struct entry *e);
+
+/* Free what is in the queue, when no thread is left. */
+void work_clear(struct source *s);
 
 /* One writer each, its thread; any reader. */
 struct data_counts {
@@ -186,7 +130,9 @@ struct source {
 	pthread_cond_t work;	/* data threads */
 
 	/* guarded by lock */
-	struct books books;
+	struct idmap books;    /* entries that were offered and have no result yet */
+	size_t window_entries; /* of these: in the window */
+	uint64_t window_bytes;
 	struct entry *queue, **queue_end; /* wanted files */
 	uint64_t queued_small_bytes;	  /* of records of bundles */
 	size_t queued_ranges;

@@ -1,87 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Structs that are found by their numbers, src/base/sets.c, as the entries of a source are:
- * src/copy/source/source.c.
+ * Structs that are found by their numbers: src/base/sets.c.
  */
 #include "unit.h"
 
-#include <stdlib.h>
-
-#include "copy/source/source.h"
+#include "xdd/base/sets.h"
 
 #define N_IDS 20000u
 #define WINDOW 3000u
 
-static struct entry *add(struct books *b, uint64_t id)
+static void end(struct idmap *m, struct idmap_link *l)
 {
-	struct entry *e = calloc(1, sizeof(*e) + 1);
-
-	assert_non_null(e);
-	e->link.id = id;
-	books_add(b, e);
-	return e;
-}
-
-static void end(struct books *b, struct entry *e)
-{
-	const uint64_t id = e->link.id;
-
-	assert_ptr_equal(books_find(b, id), e);
-	books_remove(b, e);
-	assert_null(books_find(b, id));
-	entry_free(e);
+	assert_ptr_equal(idmap_find(m, l->id), l);
+	assert_true(idmap_remove(m, l));
+	assert_null(idmap_find(m, l->id));
+	l->id = 0;
 }
 
 /* Ids are added in order, and end in any; all others are found meanwhile. */
 TEST(test_window)
 {
-	struct entry *open[WINDOW] = { NULL };
+	struct idmap_link open[WINDOW] = { { .id = 0 } };
 	uint64_t seed = 1, ended = 0;
-	struct books b;
+	struct idmap m;
 
-	assert_int_equal(books_init(&b), 0);
+	assert_int_equal(idmap_init(&m), 0);
 	for (uint64_t id = 1; id <= N_IDS; id++) {
 		size_t at;
 
 		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
 		at = (size_t)(seed >> 33) % WINDOW;
-		if (open[at]) {
-			end(&b, open[at]);
+		if (open[at].id) {
+			end(&m, &open[at]);
 			ended++;
 		}
-		open[at] = add(&b, id);
-		assert_int_equal(b.entries.n, id - ended);
+		open[at].id = id;
+		idmap_add(&m, &open[at]);
+		assert_int_equal(m.n, id - ended);
 		if (id % 500)
 			continue;
 		for (size_t i = 0; i < WINDOW; i++) {
-			if (open[i])
-				assert_ptr_equal(books_find(&b, open[i]->link.id), open[i]);
+			if (open[i].id)
+				assert_ptr_equal(idmap_find(&m, open[i].id), &open[i]);
 		}
 	}
 	for (size_t i = 0; i < WINDOW; i++) {
-		if (open[i])
-			end(&b, open[i]);
+		if (open[i].id)
+			end(&m, &open[i]);
 	}
-	assert_int_equal(b.entries.n, 0);
-	books_free(&b);
-}
-
-/* An entry that counts in the window leaves it when it is taken out. */
-TEST(test_counts)
-{
-	struct entry *e;
-	struct books b;
-
-	assert_int_equal(books_init(&b), 0);
-	e = add(&b, 1);
-	e->encoded_bytes = 100;
-	books_count(&b, e);
-	assert_int_equal(b.window_entries, 1);
-	assert_int_equal(b.window_bytes, 100);
-	end(&b, e);
-	assert_int_equal(b.window_entries, 0);
-	assert_int_equal(b.window_bytes, 0);
-	books_free(&b);
+	assert_int_equal(m.n, 0);
+	idmap_free(&m);
 }
 
 /* Each is visited once, also while those that were visited are taken out; others are not there. */
@@ -121,7 +89,7 @@ TEST(test_lists)
 	}
 	for (size_t i = 0; i < N_IDS; i++)
 		assert_null(links[i].next);
-	assert_null(IDMAP_STRUCT(idmap_find(&m, 1), struct entry));
+	assert_null(idmap_find(&m, 1));
 	idmap_free(&m);
 }
 
