@@ -317,8 +317,7 @@ static enum xdd_status read_line(struct arena *arena, struct multi_hosts *h, cha
 		good = take_key(word, "slots=", &slots) || take_key(word, "max_slots=", &most) ||
 		       take_key(word, "max-slots=", &most);
 	if (!name || !good || (strchr(name, ',') && !strchr(name, '[')))
-		return log_refuse("multi %s expected a host, or a host and slots=<#ranks>",
-				  origin);
+		return log_refuse("multi %s expected a host, or a host and slots=<#ranks>", origin);
 	return add(arena, h, name, origin, slots < most ? slots : most);
 }
 

@@ -4,6 +4,7 @@
 xdd check, and xdd with a name only: what is measured and shown, that nothing is written, what is refused, what looks
 wrong, and which command a first word is. No figure is compared with another one, or with what a device can do.
 """
+import grp
 import os
 import re
 import socket
@@ -202,9 +203,12 @@ def test_rights():
     prefix, binary = other
     file = data("secret", 16 * KIB)
     os.chmod(file, 0o600)
-    run = t.command(prefix + [binary, file])
-    t.ok(run.status == 2 and len(run.error_lines()) == 1 and re.search(m.NO_PERMISSION + "; use sudo", run.err),
-         "a user without rights gets one line", run)
+    for mode, group, said in ((0o600, 0, ""), (0o600, 1, ""), (0o640, 0, ""), (0o640, 1, ", or become a member of group %s" % grp.getgrgid(1).gr_name)):
+        os.chown(file, 0, group)
+        os.chmod(file, mode)
+        run = t.command(prefix + [binary, file])
+        t.ok(run.status == 2 and len(run.error_lines()) == 1 and re.search(m.NO_PERMISSION + "; use sudo%s$" % said, run.err),
+             "a user without rights gets one line: mode %o of group %d" % (mode, group), run)
     os.chmod(file, 0o644)
     run = t.command(prefix + [binary, file, *SHORT])
     t.ok(run.status == 0 and len(rows(run.out)) == 3, "and a check of a file that all may read", run)

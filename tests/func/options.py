@@ -238,6 +238,8 @@ def test_help():
     listed = re.findall(r"^  -(\S+)", usage.out, re.M)
     t.equal(sorted(listed), sorted(o.name for o in OPTIONS),
             "-help lists every option, and each has a row in this test")
+    t.equal(re.findall(r"^    -(\S+)", usage.out, re.M), "target op blocksize bytes dio seek rwratio queuedepth runtime passes latency jsonout "
+            "dryrun".split(), "-help lists the options of the first days before all others")
     for command in ("compare", "tsread"):
         t.ok(re.search(r"^  xdd %s  +\w" % command, usage.out, re.M), "-help lists the command " + command, usage)
     t.ok("\n  -queuedepth (-qd) [target <n>] " in usage.out, "-help shows short names", usage)
