@@ -37,17 +37,12 @@ static json_t *text_or_null(const struct document *doc, const char *key)
 	return jvalue_text(json_string_value(json_object_get(doc->root, key)));
 }
 
-static json_t *count_or_null(bool known, uint64_t value)
-{
-	return known ? jvalue_count(value) : json_null();
-}
-
 static json_t *skew_value(const struct combine_skew *s)
 {
 	json_t *o = json_object();
 
 	jvalue_put(o, "skew_ns", jvalue_count(s->skew_ns));
-	jvalue_put(o, "bound_ns", count_or_null(s->bound_known, s->bound_ns));
+	jvalue_put(o, "bound_ns", jvalue_known(s->bound_known, s->bound_ns));
 	jvalue_put(o, "first_host", jvalue_count(s->first));
 	jvalue_put(o, "last_host", jvalue_count(s->last));
 	return o;
@@ -70,8 +65,8 @@ static json_t *together_value(struct combination *c)
 
 	jvalue_put(o, "hosts", jvalue_count(c->n));
 	jvalue_put(o, "missing", json_incref(c->missing));
-	jvalue_put(o, "begin_ns", count_or_null(t->known, t->begin_ns));
-	jvalue_put(o, "finish_ns", count_or_null(t->known, t->finish_ns));
+	jvalue_put(o, "begin_ns", jvalue_known(t->known, t->begin_ns));
+	jvalue_put(o, "finish_ns", jvalue_known(t->known, t->finish_ns));
 	jvalue_put(o, "start_skew", t->known ? skew_value(&t->start) : json_null());
 	jvalue_put(o, "end_skew", t->known ? skew_value(&t->end) : json_null());
 	jvalue_put(o, "window", t->known ? window_value(c) : json_null());
@@ -90,7 +85,7 @@ static json_t *host_value(const struct combine_host *h)
 	jvalue_put(o, "host", jvalue_text(h->name));
 	jvalue_put(o, "label", jvalue_text(h->label));
 	jvalue_put(o, "document", jvalue_text(h->doc->name));
-	jvalue_put(o, "rank", count_or_null(h->doc->ranked, h->doc->rank));
+	jvalue_put(o, "rank", jvalue_known(h->doc->ranked, h->doc->rank));
 	jvalue_put(o, "xdd", text_or_null(h->doc, "xdd"));
 	jvalue_put(o, "start_time", text_or_null(h->doc, "start_time"));
 	jvalue_put(o, "end_time", text_or_null(h->doc, "end_time"));

@@ -372,8 +372,6 @@ void csv_results(struct csv_table *t, const struct column_list *list, const stru
 	t->lost |= jvalue_lost() != lost;
 }
 
-/* ---- documents ---- */
-
 /* ---- points of sweeps and loads of curves ---- */
 
 /* The figures of a point, over its rounds. */
@@ -385,16 +383,6 @@ struct point_line {
 	uint64_t steady_after;
 	int status;
 	struct sweep_mean columns[SWEEP_MAX_COLUMNS];
-};
-
-/* A load of a curve beside that; NAN: not known. */
-struct load_line {
-	double percent, offered_iops, reached_iops;
-	double service_ns, queue, in_service;
-	double drift_percent;
-	double lateness_ns, lateness_p99_ns;
-	bool overloaded, disturbed;
-	bool steady; /* where the drift is known */
 };
 
 /* Further columns, which are the last ones. */
@@ -438,12 +426,13 @@ static struct point_line point_of_results(const struct sweep_results *r,
 	return line;
 }
 
-static struct load_line load_of_results(const struct sweep_results *r,
-					const struct curve_load *load)
+/* As the document has it. */
+static struct document_load load_of_results(const struct sweep_results *r,
+					    const struct curve_load *load)
 {
 	const struct curve_figures f = curve_figures(r->curve, r, load);
 
-	return (struct load_line){
+	return (struct document_load){
 		.percent = 100 * load->share,
 		.offered_iops = f.offered,
 		.reached_iops = f.reached,
@@ -548,24 +537,6 @@ static struct point_line point_of_document(const struct document *d, const struc
 	return line;
 }
 
-static struct load_line load_of_document(const struct document_load *l)
-{
-	return (struct load_line){
-		.percent = l->percent,
-		.offered_iops = l->offered_iops,
-		.reached_iops = l->reached_iops,
-		.service_ns = l->service_ns,
-		.queue = l->queue,
-		.in_service = l->in_service,
-		.drift_percent = l->drift_percent,
-		.lateness_ns = l->lateness_ns,
-		.lateness_p99_ns = l->lateness_p99_ns,
-		.overloaded = l->overloaded,
-		.disturbed = l->disturbed,
-		.steady = l->steady,
-	};
-}
-
 /* ---- columns and cells ---- */
 
 static void put_mean(struct csv_table *t, const struct sweep_mean *m)
@@ -663,7 +634,7 @@ static void load_columns(struct csv_table *t, const struct further *further)
 }
 
 static void load_cells(struct csv_table *t, const struct further *further,
-		       const struct load_line *l, const struct point_line *p)
+		       const struct document_load *l, const struct point_line *p)
 {
 	csv_cell(t, "%.9g", l->percent);
 	csv_real(t, l->offered_iops);
@@ -733,7 +704,7 @@ int curve_write_csv(FILE *f, const struct sweep_results *r)
 	load_columns(t, &further);
 	for (size_t i = 0; i < r->curve->n_loads; i++) {
 		const struct curve_load *load = &r->curve->loads[i];
-		const struct load_line l = load_of_results(r, load);
+		const struct document_load l = load_of_results(r, load);
 		const struct point_line p = point_of_results(r, &r->points[load->point]);
 
 		csv_row(t);
@@ -779,12 +750,11 @@ static void csv_loads(struct csv_table *t, const struct document *d, const struc
 	load_columns(t, further);
 	for (size_t i = 0; i < d->curve.n_loads; i++) {
 		const struct document_load *load = &d->curve.loads[i];
-		const struct load_line l = load_of_document(load);
 		const struct point_line p = point_of_document(d, point_of(d, load->point), further);
 
 		csv_row(t);
 		csv_text(t, d->name);
-		load_cells(t, further, &l, &p);
+		load_cells(t, further, load, &p);
 	}
 }
 

@@ -65,10 +65,10 @@ static json_t *jsonout_clock_value(const struct clock_result *c)
 	jvalue_put(o, "source", jvalue_text(source));
 	jvalue_put(o, "server", jvalue_text(c->server));
 	jvalue_put(o, "offset_ns", json_integer(c->offset_ns));
-	jvalue_put(o, "bound_ns", served ? jvalue_count(c->bound_ns) : json_null());
-	jvalue_put(o, "bound_at_end_ns", served ? jvalue_count(c->bound_at_end_ns) : json_null());
+	jvalue_put(o, "bound_ns", jvalue_known(served, c->bound_ns));
+	jvalue_put(o, "bound_at_end_ns", jvalue_known(served, c->bound_at_end_ns));
 	jvalue_put(o, "drift_ppm", c->drift_known ? jvalue_real(c->drift_ppm) : json_null());
-	jvalue_put(o, "round_trip_ns", served ? jvalue_count(c->round_trip_ns) : json_null());
+	jvalue_put(o, "round_trip_ns", jvalue_known(served, c->round_trip_ns));
 	jvalue_put(o, "exchanges", jvalue_count(c->exchanges));
 	jvalue_put(o, "lost", jvalue_count(c->lost));
 	jvalue_put(o, "steps", jvalue_count(c->steps));
@@ -83,10 +83,10 @@ static json_t *jsonout_start_value(const struct start_result *s)
 	const int64_t late_ns = (int64_t)(s->achieved_ns - s->requested_ns);
 	json_t *o = json_object();
 
-	jvalue_put(o, "requested_ns", requested ? jvalue_count(s->requested_ns) : json_null());
+	jvalue_put(o, "requested_ns", jvalue_known(requested, s->requested_ns));
 	jvalue_put(o, "achieved_ns", jvalue_count(s->achieved_ns));
 	jvalue_put(o, "late_ns", requested ? json_integer(late_ns) : json_null());
-	jvalue_put(o, "bound_ns", s->bound_known ? jvalue_count(s->bound_ns) : json_null());
+	jvalue_put(o, "bound_ns", jvalue_known(s->bound_known, s->bound_ns));
 	return o;
 }
 
@@ -348,13 +348,6 @@ static void put_list(struct jsonout *j, enum list list)
 	free(kept->m.text);
 }
 
-/* A member of the outermost object; all but the first. */
-static void put_member(struct jsonout *j, const char *key, json_t *value)
-{
-	fprintf(j->out.f, ",\n\"%s\":", key);
-	jsonfile_put(&j->out, j->out.f, value);
-}
-
 /* For a document that is not a file of its own. NULL with errno. */
 static FILE *open_spool(const struct plan *plan)
 {
@@ -414,18 +407,18 @@ int jsonout_open(struct jsonout **out, const struct plan *plan, uint64_t started
 	for (enum list list = 0; list < LIST_COUNT; list++)
 		memstream_open(&j->lists[list].m);
 	fprintf(j->out.f, "{\"format\":\"%s\"", JSONOUT_FORMAT);
-	put_member(j, "version", json_integer(JSONOUT_VERSION));
-	put_member(j, "xdd", jvalue_text(PACKAGE_VERSION));
-	put_member(j, "id", jvalue_text(plan->id));
-	put_member(j, "run_id", jvalue_text(plan->run_id));
+	jsonfile_member(&j->out, "version", json_integer(JSONOUT_VERSION));
+	jsonfile_member(&j->out, "xdd", jvalue_text(PACKAGE_VERSION));
+	jsonfile_member(&j->out, "id", jvalue_text(plan->id));
+	jsonfile_member(&j->out, "run_id", jvalue_text(plan->run_id));
 	if (plan->ranks_given) {
-		put_member(j, "rank", jvalue_count(plan->rank));
-		put_member(j, "ranks", jvalue_count(plan->n_ranks));
+		jsonfile_member(&j->out, "rank", jvalue_count(plan->rank));
+		jsonfile_member(&j->out, "ranks", jvalue_count(plan->n_ranks));
 	}
-	put_member(j, "command_line", jvalue_text(plan->command_line));
-	put_member(j, "start_time", jvalue_time(started_ns));
-	put_member(j, "environment", json_incref(environment));
-	put_member(j, "plan", jsonout_plan(plan));
+	jsonfile_member(&j->out, "command_line", jvalue_text(plan->command_line));
+	jsonfile_member(&j->out, "start_time", jvalue_time(started_ns));
+	jsonfile_member(&j->out, "environment", json_incref(environment));
+	jsonfile_member(&j->out, "plan", jsonout_plan(plan));
 	fputs(",\n\"results\":[", j->out.f);
 	*out = j;
 	return 0;
@@ -447,7 +440,7 @@ void jsonout_deskew(struct jsonout *j, const struct deskew_result *d)
 {
 	json_t *o = json_object();
 
-	jvalue_put(o, "pass", d->pass ? jvalue_count(d->pass) : json_null());
+	jvalue_put(o, "pass", jvalue_given(d->pass));
 	jvalue_put(o, "whole", jvalue_span(&d->whole));
 	jvalue_put(o, "head", jvalue_span(&d->head));
 	jvalue_put(o, "window", jvalue_span(&d->window));
@@ -568,14 +561,14 @@ int jsonout_close(struct jsonout *j, enum xdd_status status)
 		put_list(j, list);
 	if (j->intervals)
 		jsonfile_put_array(&j->out, "intervals", j->intervals);
-	put_member(j, "clock", j->clock ? json_incref(j->clock) : json_null());
-	put_member(j, "start", j->start ? json_incref(j->start) : json_null());
-	put_member(j, "messages", jvalue_messages());
-	put_member(j, "messages_left_out", jvalue_count(log_not_kept()));
-	put_member(j, "end_time", jvalue_time(clock_wall_ns()));
-	put_member(j, "end", jvalue_text(j->end));
-	put_member(j, "partial", json_boolean(j->partial));
-	put_member(j, "status", json_integer((json_int_t)status));
+	jsonfile_member(&j->out, "clock", j->clock ? json_incref(j->clock) : json_null());
+	jsonfile_member(&j->out, "start", j->start ? json_incref(j->start) : json_null());
+	jsonfile_member(&j->out, "messages", jvalue_messages());
+	jsonfile_member(&j->out, "messages_left_out", jvalue_count(log_not_kept()));
+	jsonfile_member(&j->out, "end_time", jvalue_time(clock_wall_ns()));
+	jsonfile_member(&j->out, "end", jvalue_text(j->end));
+	jsonfile_member(&j->out, "partial", json_boolean(j->partial));
+	jsonfile_member(&j->out, "status", json_integer((json_int_t)status));
 	fputs("}\n", j->out.f);
 	err = j->to ? keep_document(j) : jsonfile_close(&j->out);
 	if (j->to)

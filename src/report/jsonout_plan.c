@@ -110,7 +110,7 @@ static json_t *given(const struct plan *plan)
 /* Null for what only time or an error ends. */
 static json_t *limited(uint64_t amount)
 {
-	return amount == PLAN_UNLIMITED ? json_null() : jvalue_count(amount);
+	return jvalue_known(amount != PLAN_UNLIMITED, amount);
 }
 
 static const char *kind_name(enum target_kind kind)
@@ -257,24 +257,22 @@ static json_t *resolved_target(const struct target_plan *t)
 	jvalue_put(o, "request_mix", mix(t->mix));
 	jvalue_put(o, "last_request_bytes", jvalue_count(t->last_op_bytes));
 	jvalue_put(o, "pass_operations", limited(t->pass_ops));
-	jvalue_put(o, "pass_bytes",
-		   t->pass_ops == PLAN_UNLIMITED ? json_null() : jvalue_count(t->pass_bytes));
+	jvalue_put(o, "pass_bytes", jvalue_known(t->pass_ops != PLAN_UNLIMITED, t->pass_bytes));
 	jvalue_put(o, "start_bytes", jvalue_count(t->start_bytes));
 	jvalue_put(o, "pass_offset_bytes", jvalue_count(t->pass_offset_bytes));
-	jvalue_put(o, "range_bytes", t->range_bytes ? jvalue_count(t->range_bytes) : json_null());
+	jvalue_put(o, "range_bytes", jvalue_given(t->range_bytes));
 	jvalue_put(o, "end_bytes", limited(t->end_bytes));
 	jvalue_put(o, "blocks", blocks(&t->layout));
 	jvalue_put(o, "direct_io", json_boolean(t->direct_io));
 	jvalue_put(o, "direct_io_ignored", json_boolean(t->direct_ignored));
 	jvalue_put(o, "open_sync",
-		   t->open_sync ? jvalue_text(plan_open_sync_name(t->open_sync)) : json_null());
+		   jvalue_text(t->open_sync ? plan_open_sync_name(t->open_sync) : NULL));
 	jvalue_put(o, "alignment_bytes", jvalue_count(t->io_align_bytes));
 	jvalue_put(o, "tail_bytes", jvalue_count(t->tail_bytes));
 	jvalue_put(o, "start_delay_ns", jvalue_count(t->delay_ns));
-	jvalue_put(o, "time_limit_ns",
-		   t->time_limit_ns ? jvalue_count(t->time_limit_ns) : json_null());
-	jvalue_put(o, "warmup_ns", t->warmup_ns ? jvalue_count(t->warmup_ns) : json_null());
-	jvalue_put(o, "warmup_ops", t->warmup_ops ? jvalue_count(t->warmup_ops) : json_null());
+	jvalue_put(o, "time_limit_ns", jvalue_given(t->time_limit_ns));
+	jvalue_put(o, "warmup_ns", jvalue_given(t->warmup_ns));
+	jvalue_put(o, "warmup_ops", jvalue_given(t->warmup_ops));
 	jvalue_put(o, "snooze_percent",
 		   t->snooze_percent > 0 ? jvalue_real(t->snooze_percent) : json_null());
 	jvalue_put(o, "requested_iops", requested(t, THROTTLE_OPS));
@@ -312,9 +310,8 @@ static json_t *resolved(const struct plan *plan)
 	jvalue_put(o, "passes_until_percent",
 		   plan->until_percent ? jvalue_real(plan->until_percent) : json_null());
 	jvalue_put(o, "pass_delay_ns", jvalue_count(plan->pass_delay_ns));
-	jvalue_put(o, "run_time_ns",
-		   plan->run_time_ns ? jvalue_count(plan->run_time_ns) : json_null());
-	jvalue_put(o, "hog_bytes", plan->hog_bytes ? jvalue_count(plan->hog_bytes) : json_null());
+	jvalue_put(o, "run_time_ns", jvalue_given(plan->run_time_ns));
+	jvalue_put(o, "hog_bytes", jvalue_given(plan->hog_bytes));
 	jvalue_put(o, "targets", jvalue_count(plan->n_targets));
 	return o;
 }

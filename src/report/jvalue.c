@@ -175,6 +175,16 @@ json_t *jvalue_count(uint64_t value)
 	return json_string(digits);
 }
 
+json_t *jvalue_known(bool known, uint64_t value)
+{
+	return known ? jvalue_count(value) : json_null();
+}
+
+json_t *jvalue_given(uint64_t value)
+{
+	return jvalue_known(value != 0, value);
+}
+
 json_t *jvalue_real(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
@@ -302,6 +312,12 @@ void jsonfile_put(struct jsonfile *j, FILE *f, json_t *value)
 	else if (json_dumpf(value, f, JVALUE_FORMAT | JSON_ENCODE_ANY))
 		jsonfile_fail(j, errno ? errno : EIO);
 	json_decref(value);
+}
+
+void jsonfile_member(struct jsonfile *j, const char *key, json_t *value)
+{
+	fprintf(j->f, ",\n\"%s\":", key);
+	jsonfile_put(j, j->f, value);
 }
 
 void jsonfile_put_array(struct jsonfile *j, const char *key, FILE *items)

@@ -198,9 +198,9 @@ static json_t *member_value(const struct series_row *row, const struct series_co
 	case SERIES_COUNT:
 		return jvalue_count(count_of(row, c));
 	case SERIES_TARGET:
-		return row->all ? json_null() : jvalue_count(count_of(row, c));
+		return jvalue_known(!row->all, count_of(row, c));
 	case SERIES_PASS:
-		return count_of(row, c) ? jvalue_count(count_of(row, c)) : json_null();
+		return jvalue_given(count_of(row, c));
 	case SERIES_TEXT:
 		return jvalue_text(*(const char *const *)field(row, c));
 	case SERIES_FIGURE:

@@ -101,9 +101,8 @@ json_t *jvalue_stonewall(const struct stonewall_result *s)
 	json_t *o = json_object();
 
 	jvalue_put(o, "pass", jvalue_count(s->pass));
-	jvalue_put(o, "target",
-		   s->target == STONEWALL_BY_TIME ? json_null() : jvalue_count(s->target));
-	jvalue_put(o, "rank", s->ranks ? jvalue_count(s->rank) : json_null());
+	jvalue_put(o, "target", jvalue_known(s->target != STONEWALL_BY_TIME, s->target));
+	jvalue_put(o, "rank", jvalue_known(s->ranks, s->rank));
 	jvalue_put(o, "begin_ns", jvalue_count(s->begin_ns));
 	jvalue_put(o, "at", jvalue_span(&s->at));
 	jvalue_put(o, "end", jvalue_span(&s->end));
@@ -165,7 +164,7 @@ json_t *jsonout_statistics_value(const struct pass_statistics *s)
 
 	for (size_t i = 0; i < s->n; i++)
 		json_array_append_new(passes, jvalue_count(s->passes[i]));
-	jvalue_put(o, "target", s->combined ? json_null() : jvalue_count(s->target));
+	jvalue_put(o, "target", jvalue_known(!s->combined, s->target));
 	jvalue_put(o, "passes", passes);
 	jvalue_put(o, "left_out", jvalue_count(s->left_out));
 	jvalue_put(o, "not_reproducible", jvalue_text(statistics_why(s, why)));

@@ -415,12 +415,6 @@ unsigned sweep_findings(const struct sweep_point *p)
  * A curve in the document of its sweep.
  */
 
-/* A number, or null. */
-static json_t *curve_files_real(double x)
-{
-	return isfinite(x) ? jvalue_real(x) : json_null();
-}
-
 static json_t *maximum(const struct curve *c)
 {
 	json_t *o;
@@ -429,10 +423,10 @@ static json_t *maximum(const struct curve *c)
 		return json_null();
 	o = json_object();
 	jvalue_put(o, "point", jvalue_count(c->max_point + 1));
-	jvalue_put(o, "iops", curve_files_real(c->maximum));
-	jvalue_put(o, "interval_percent", curve_files_real(c->percent));
+	jvalue_put(o, "iops", jvalue_real(c->maximum));
+	jvalue_put(o, "interval_percent", jvalue_real(c->percent));
 	jvalue_put(o, "steady_after", jvalue_count(c->steady_after));
-	jvalue_put(o, "searched_queue_depth", c->depth ? jvalue_count(c->depth) : json_null());
+	jvalue_put(o, "searched_queue_depth", jvalue_given(c->depth));
 	return o;
 }
 
@@ -442,7 +436,7 @@ static void put_lateness(json_t *o, const struct curve_load *load, enum pass_fig
 	char name[32];
 
 	snprintf(name, sizeof(name), "lateness%s", figure_name(figure) + strlen("response"));
-	jvalue_put(o, name, curve_files_real(sweep_round_value(&load->lateness, figure)));
+	jvalue_put(o, name, jvalue_real(sweep_round_value(&load->lateness, figure)));
 }
 
 static json_t *one_load(const struct curve *c, const struct sweep_results *r,
@@ -452,26 +446,25 @@ static json_t *one_load(const struct curve *c, const struct sweep_results *r,
 	json_t *o = json_object();
 
 	jvalue_put(o, "point", jvalue_count(load->point + 1));
-	jvalue_put(o, "percent", curve_files_real(100 * load->share));
-	jvalue_put(o, "offered_iops", curve_files_real(f.offered));
-	jvalue_put(o, "reached_iops", curve_files_real(f.reached));
+	jvalue_put(o, "percent", jvalue_real(100 * load->share));
+	jvalue_put(o, "offered_iops", jvalue_real(f.offered));
+	jvalue_put(o, "reached_iops", jvalue_real(f.reached));
 	for (int i = 0; i < SWEEP_RESPONSES; i++) {
 		const enum pass_figure figure = sweep_responses[i];
 		const struct sweep_mean m = sweep_mean(r, &r->points[load->point], figure);
 
-		jvalue_put(o, figure_name(figure), curve_files_real(m.mean));
+		jvalue_put(o, figure_name(figure), jvalue_real(m.mean));
 		if (figure == FIGURE_RESPONSE)
-			jvalue_put(o, "response_interval_percent", curve_files_real(m.percent));
+			jvalue_put(o, "response_interval_percent", jvalue_real(m.percent));
 	}
 	for (int i = 0; i < SWEEP_RESPONSES; i++)
 		put_lateness(o, load, sweep_responses[i]);
-	jvalue_put(o, "service", curve_files_real(f.service_ns));
-	jvalue_put(o, "queue", curve_files_real(f.queue));
-	jvalue_put(o, "in_service", curve_files_real(f.in_service));
+	jvalue_put(o, "service", jvalue_real(f.service_ns));
+	jvalue_put(o, "queue", jvalue_real(f.queue));
+	jvalue_put(o, "in_service", jvalue_real(f.in_service));
 	jvalue_put(o, "overloaded", json_boolean(f.overloaded));
 	jvalue_put(o, "steady", f.drift.known ? json_boolean(!f.drift.drifts) : json_null());
-	jvalue_put(o, "drift_percent",
-		   curve_files_real(f.drift.known ? 100 * f.drift.amount : NAN));
+	jvalue_put(o, "drift_percent", jvalue_real(f.drift.known ? 100 * f.drift.amount : NAN));
 	jvalue_put(o, "disturbed", json_boolean(f.disturbed_by));
 	jvalue_put(o, "probe", json_boolean(load->probe));
 	return o;
@@ -484,10 +477,10 @@ static json_t *knee(const struct curve *c)
 	if (!c->knee.known)
 		return json_null();
 	o = json_object();
-	jvalue_put(o, "percent", curve_files_real(100 * c->knee.share));
-	jvalue_put(o, "low_percent", curve_files_real(100 * c->knee.low));
-	jvalue_put(o, "high_percent", curve_files_real(100 * c->knee.high));
-	jvalue_put(o, "iops", curve_files_real(c->knee.share * c->maximum));
+	jvalue_put(o, "percent", jvalue_real(100 * c->knee.share));
+	jvalue_put(o, "low_percent", jvalue_real(100 * c->knee.low));
+	jvalue_put(o, "high_percent", jvalue_real(100 * c->knee.high));
+	jvalue_put(o, "iops", jvalue_real(c->knee.share * c->maximum));
 	return o;
 }
 
@@ -499,10 +492,10 @@ static json_t *goal(const struct curve *c)
 		return json_null();
 	o = json_object();
 	jvalue_put(o, "figure", jvalue_text(figure_name(c->goal.figure)));
-	jvalue_put(o, "limit", curve_files_real(c->goal.limit_ns));
-	jvalue_put(o, "holds_percent", curve_files_real(100 * c->goal.holds));
-	jvalue_put(o, "holds_iops", curve_files_real(c->goal.holds * c->maximum));
-	jvalue_put(o, "fails_percent", curve_files_real(100 * c->goal.fails));
+	jvalue_put(o, "limit", jvalue_real(c->goal.limit_ns));
+	jvalue_put(o, "holds_percent", jvalue_real(100 * c->goal.holds));
+	jvalue_put(o, "holds_iops", jvalue_real(c->goal.holds * c->maximum));
+	jvalue_put(o, "fails_percent", jvalue_real(100 * c->goal.fails));
 	jvalue_put(o, "sure", json_boolean(c->goal.sure));
 	jvalue_put(o, "disturbed", json_boolean(c->goal.disturbed));
 	jvalue_put(o, "unjudged_loads", jvalue_count(c->goal.unjudged));
@@ -623,8 +616,7 @@ static json_t *point_columns(const struct sweep_results *r, const struct sweep_p
 		json_t *value = json_object();
 
 		jvalue_put(value, "mean", m.n ? jvalue_real(m.mean) : json_null());
-		jvalue_put(value, "interval_percent",
-			   isfinite(m.percent) ? jvalue_real(m.percent) : json_null());
+		jvalue_put(value, "interval_percent", jvalue_real(m.percent));
 		jvalue_put(o, column_member(r->columns.columns[i], member), value);
 	}
 	return o;
@@ -645,7 +637,7 @@ static json_t *one_round(const struct sweep_results *results, const struct sweep
 	jvalue_put(o, "miscompares", jvalue_count(r->miscompares));
 	for (enum pass_figure i = 0; i < FIGURE_COUNT; i++)
 		jvalue_put(o, figure_name(i), jvalue_real(sweep_round_value(r, i)));
-	jvalue_put(o, "max", r->max_ns ? jvalue_count(r->max_ns) : json_null());
+	jvalue_put(o, "max", jvalue_given(r->max_ns));
 	for (int i = 0; i < SWEEP_RESPONSES; i++)
 		jvalue_put(o, figure_name(sweep_responses[i]),
 			   jvalue_real(sweep_round_value(r, sweep_responses[i])));
@@ -724,67 +716,48 @@ static json_t *axes(const struct vary *v)
 	return list;
 }
 
-static int sweep_files_put(FILE *f, const char *before, const char *key, json_t *value)
+static void put_head(struct jsonfile *j, const struct sweep_results *r, const struct plan *plan)
 {
-	int err = value ? 0 : -ENOMEM;
-
-	fputs(before, f);
-	if (key)
-		fprintf(f, "\"%s\":", key);
-	if (value && json_dumpf(value, f, JVALUE_FORMAT | JSON_ENCODE_ANY))
-		err = errno ? -errno : -EIO;
-	json_decref(value);
-	return err;
-}
-
-static int put_head(FILE *f, const struct sweep_results *r, const struct plan *plan)
-{
-	int err = sweep_files_put(f, "{", "format", jvalue_text(SWEEP_FORMAT));
-
-	err = err ? err : sweep_files_put(f, ",\n", "version", json_integer(SWEEP_VERSION));
-	err = err ? err : sweep_files_put(f, ",\n", "xdd", jvalue_text(PACKAGE_VERSION));
-	err = err ? err : sweep_files_put(f, ",\n", "command_line", jvalue_text(r->command_line));
-	err = err ? err : sweep_files_put(f, ",\n", "start_time", jvalue_time(r->started_ns));
-	err = err ? err : sweep_files_put(f, ",\n", "environment", environment_collect(plan));
-	err = err ? err :
-		    sweep_files_put(f, ",\n", "arrangement",
-				    jvalue_text(r->vary->pairs ? "pairs" : "grid"));
-	err = err ? err : sweep_files_put(f, ",\n", "axes", axes(r->vary));
-	err = err ? err : sweep_files_put(f, ",\n", "seed", jvalue_count(r->seed));
-	err = err ? err : sweep_files_put(f, ",\n", "rounds_least", jvalue_count(r->least));
-	err = err ? err : sweep_files_put(f, ",\n", "rounds_most", jvalue_count(r->most));
-	err = err ? err :
-		    sweep_files_put(f, ",\n", "until_percent",
-				    r->until_percent > 0 ? jvalue_real(r->until_percent) :
-							   json_null());
-	err = err ? err :
-		    sweep_files_put(f, ",\n", "each_ns",
-				    r->each_ns ? jvalue_count(r->each_ns) : json_null());
-	return err ? err : sweep_files_put(f, ",\n", "restore", jvalue_text(r->restore));
+	fprintf(j->f, "{\"format\":\"%s\"", SWEEP_FORMAT);
+	jsonfile_member(j, "version", json_integer(SWEEP_VERSION));
+	jsonfile_member(j, "xdd", jvalue_text(PACKAGE_VERSION));
+	jsonfile_member(j, "command_line", jvalue_text(r->command_line));
+	jsonfile_member(j, "start_time", jvalue_time(r->started_ns));
+	jsonfile_member(j, "environment", environment_collect(plan));
+	jsonfile_member(j, "arrangement", jvalue_text(r->vary->pairs ? "pairs" : "grid"));
+	jsonfile_member(j, "axes", axes(r->vary));
+	jsonfile_member(j, "seed", jvalue_count(r->seed));
+	jsonfile_member(j, "rounds_least", jvalue_count(r->least));
+	jsonfile_member(j, "rounds_most", jvalue_count(r->most));
+	jsonfile_member(j, "until_percent",
+			r->until_percent > 0 ? jvalue_real(r->until_percent) : json_null());
+	jsonfile_member(j, "each_ns", jvalue_given(r->each_ns));
+	jsonfile_member(j, "restore", jvalue_text(r->restore));
 }
 
 int sweep_write_json(FILE *f, const struct sweep_results *r, const struct plan *plan, int status)
 {
-	const unsigned long lost = jvalue_lost();
+	struct jsonfile j = { .f = f, .lost = jvalue_lost() };
 	const char *before = "\n";
-	int err = put_head(f, r, plan);
 
+	put_head(&j, r, plan);
 	fputs(",\n\"points\":[", f);
-	for (size_t i = 0; i < r->vary->n_points && !err; i++) {
+	for (size_t i = 0; i < r->vary->n_points && !j.error; i++) {
 		if (r->points[i].unused)
 			continue;
-		err = sweep_files_put(f, before, NULL, one_point(r, i));
+		fputs(before, f);
+		jsonfile_put(&j, f, one_point(r, i));
 		before = ",\n";
 	}
 	fputs("\n]", f);
-	if (r->curve && !err)
-		err = sweep_files_put(f, ",\n", "curve", curve_value(r));
-	err = err ? err : sweep_files_put(f, ",\n", "messages", jvalue_messages());
-	err = err ? err : sweep_files_put(f, ",\n", "end_time", jvalue_time(clock_wall_ns()));
-	err = err ? err : sweep_files_put(f, ",\n", "partial", json_boolean(r->partial));
-	err = err ? err : sweep_files_put(f, ",\n", "status", json_integer(status));
+	if (r->curve)
+		jsonfile_member(&j, "curve", curve_value(r));
+	jsonfile_member(&j, "messages", jvalue_messages());
+	jsonfile_member(&j, "end_time", jvalue_time(clock_wall_ns()));
+	jsonfile_member(&j, "partial", json_boolean(r->partial));
+	jsonfile_member(&j, "status", json_integer(status));
 	fputs("}\n", f);
-	if (!err && jvalue_lost() != lost)
-		err = -ENOMEM;
-	return err ? err : ferror(f) ? -EIO : 0;
+	if (jvalue_lost() != j.lost)
+		jsonfile_fail(&j, ENOMEM);
+	return j.error ? -j.error : ferror(f) ? -EIO : 0;
 }

@@ -49,6 +49,10 @@ json_t *jvalue_text(const char *text);
 /* A whole number; one above 2^63 - 1, which JSON readers do not take as one, as text. */
 json_t *jvalue_count(uint64_t value);
 
+/* As jvalue_count(); null where the number is not known, or is 0 and so not given. */
+json_t *jvalue_known(bool known, uint64_t value);
+json_t *jvalue_given(uint64_t value);
+
 /* Null where there is no such number in JSON: infinite, or none at all. */
 json_t *jvalue_real(double value);
 
@@ -119,7 +123,8 @@ void jsonfile_fail(struct jsonfile *j, int err);
 /* Write `value` to `f`, a part of the document, and release it. NULL: memory was short. */
 void jsonfile_put(struct jsonfile *j, FILE *f, json_t *value);
 
-/* Write a member that is an array, but the first one of its object; `items` waited in a spool. */
+/* Write a member, but the first of its object; as an array, of items that waited in a spool. */
+void jsonfile_member(struct jsonfile *j, const char *key, json_t *value);
 void jsonfile_put_array(struct jsonfile *j, const char *key, FILE *items);
 
 /* All is written. Returns 0 or the first -errno; jsonfile_close() is still due. */
