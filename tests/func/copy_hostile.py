@@ -19,7 +19,7 @@ import xddcopywire as c
 if not w.xxhash():
     t.skip_all("the library xxHash is needed to compute checksums")
 
-from xddhostile import END_S, SILENCE_S, Place, finish_after, judge, refused, clean  # noqa: E402
+from xddhostile import END_S, MALFORMED, SILENCE_S, Place, finish_after, judge, refused, clean  # noqa: E402
 
 
 def test_good_source():
@@ -79,11 +79,13 @@ def test_tops():
     """At the top there are only the names that were asked for."""
     def offer(name):
         return c.file(1, name, 5) + c.END
-    refused("a file that was not asked for", offer("b"), pattern="not asked for")
-    refused("a second file that was not asked for", c.file(1, "a", 5) + offer("b"), pattern=".")
-    refused("a directory that stands for the destination", c.directory(1, "") + c.file(2, "b", 5) + c.LEAVE + c.END)
+    refused("a file that was not asked for", offer("b"), says="there: a file that was not asked for")
+    refused("a second file that was not asked for", c.file(1, "a", 5) + c.file(2, "b", 5) + c.END,
+            says="there: a file that was not asked for")
+    refused("a directory that stands for the destination", c.directory(1, "") + c.file(2, "b", 5) + c.LEAVE + c.END,
+            says="there: a file that was not asked for")
     refused("a directory without a name below", c.directory(1, "a") + c.directory(2, "") + c.LEAVE + c.LEAVE + c.END,
-            names=("a",), pattern="a directory without a name")
+            names=("a",), says="there: a directory without a name")
 
 
 def test_sources_left_out():
@@ -128,28 +130,28 @@ def test_sources_left_out():
 
 def test_order():
     a = c.directory(1, "a")
-    for title, entries, names, pattern in (
-            ("an id of 0", c.file(0, "a", 5), (), "."),
-            ("a first id of 2", c.file(2, "a", 5), (), "out of order"),
-            ("an id twice", a + c.file(1, "b", 5), ("a",), "out of order"),
-            ("an id that is left out", a + c.file(3, "b", 5), ("a",), "out of order"),
-            ("the largest id", a + c.file(2 ** 64 - 1, "b", 5), ("a",), "."),
-            ("a directory left that was not entered", c.LEAVE, (), "had not begun"),
-            ("a directory left twice", a + c.LEAVE + c.LEAVE, ("a",), "had not begun"),
-            ("an end within a directory", a + c.END, ("a",), "within a directory"),
-            ("an entry after the end", a + c.LEAVE + c.END + c.file(2, "b", 5), ("a",), "."),
-            ("an unknown kind", a + b"\x08", ("a",), "."),
-            ("half of an entry", a + c.file(2, "b", 5)[:-3], ("a",), "."),
-            ("a link to itself", a + c.link(2, "b", 2), ("a",), "."),
-            ("a link to a later file", a + c.link(2, "b", 3), ("a",), "."),
-            ("a link to a directory", a + c.link(2, "b", 1), ("a",), "unknown file"),
-            ("a size beyond 2^63", a + c.file(2, "b", 2 ** 63), ("a",), "."),
-            ("a mode beyond the permissions", a + c.file(2, "b", 5, mode=0o100644), ("a",), "."),
-            ("an unknown flag", a + c.file(2, "b", 5, flags=0x40), ("a",), "."),
-            ("attributes that do not end", a + c.file(2, "b", 5, attrs=[("user.x", b"v" * 100)])[:-50], ("a",), ".")):
-        refused(title, entries, names=names, pattern=pattern)
+    for title, entries, names, says in (
+            ("an id of 0", c.file(0, "a", 5), (), MALFORMED),
+            ("a first id of 2", c.file(2, "a", 5), (), "there: entries out of order"),
+            ("an id twice", a + c.file(1, "b", 5), ("a",), "there: entries out of order"),
+            ("an id that is left out", a + c.file(3, "b", 5), ("a",), "there: entries out of order"),
+            ("the largest id", a + c.file(2 ** 64 - 1, "b", 5), ("a",), MALFORMED),
+            ("a directory left that was not entered", c.LEAVE, (), "there: the end of a directory that it had not begun"),
+            ("a directory left twice", a + c.LEAVE + c.LEAVE, ("a",), "there: the end of a directory that it had not begun"),
+            ("an end within a directory", a + c.END, ("a",), "there: the end of all within a directory"),
+            ("an entry after the end", a + c.LEAVE + c.END + c.file(2, "b", 5), ("a",), MALFORMED),
+            ("an unknown kind", a + b"\x08", ("a",), MALFORMED),
+            ("half of an entry", a + c.file(2, "b", 5)[:-3], ("a",), MALFORMED),
+            ("a link to itself", a + c.link(2, "b", 2), ("a",), MALFORMED),
+            ("a link to a later file", a + c.link(2, "b", 3), ("a",), MALFORMED),
+            ("a link to a directory", a + c.link(2, "b", 1), ("a",), "there: a link to an unknown file"),
+            ("a size beyond 2^63", a + c.file(2, "b", 2 ** 63), ("a",), MALFORMED),
+            ("a mode beyond the permissions", a + c.file(2, "b", 5, mode=0o100644), ("a",), MALFORMED),
+            ("an unknown flag", a + c.file(2, "b", 5, flags=0x40), ("a",), MALFORMED),
+            ("attributes that do not end", a + c.file(2, "b", 5, attrs=[("user.x", b"v" * 100)])[:-50], ("a",), MALFORMED)):
+        refused(title, entries, names=names, says=says)
     refused("an offer after the end of all", a + c.file(2, "b", 5) + c.LEAVE + c.END, (c.OFFER, c.file(3, "c", 5)),
-            names=("a",), pattern="after the end")
+            names=("a",), says="there: more after the end of all")
 
 
 def test_links():
@@ -177,7 +179,7 @@ def test_links():
     for target in ("../outside", "../outside/file"):
         for entries, title in ((c.directory(1, "a") + c.file(2, "evil", 5) + c.LEAVE + c.END, "a directory"),):
             refused("%s in the place of an existing link to %s" % (title, target), entries,
-                    lambda s: finish_after(s, {1: c.LOST, 2: c.LOST}), names=("a",), pattern="not a directory",
+                    lambda s: finish_after(s, {1: c.LOST, 2: c.LOST}), names=("a",), says="is not a directory",
                     prepare=lambda p, target=target: os.symlink(target, os.path.join(p.there, "a")))
 
 
@@ -201,21 +203,29 @@ def test_existing():
         t.ok(place.unchanged() and status is not None, "a file in the place of a link%s" % (", in place" if in_place else ""),
              "status %s, texts %s, names %s" % (status, texts, place.names()))
     refused("a file in the place of a directory", c.file(1, "a", 5) + c.END, lambda s: finish_after(s, {1: c.LOST}),
-            prepare=lambda p: os.mkdir(os.path.join(p.there, "a")), names=("a",), pattern="directory", into=True)
+            prepare=lambda p: os.mkdir(os.path.join(p.there, "a")), names=("a",), into=True,
+            says="cannot be replaced, as it is a directory there")
 
 
 FILE = c.file(1, "a", 300000) + c.END
 SMALL = c.file(1, "a", 5) + c.END
 
 
-# The words of a destination, for some of the rows below.
-DATA = {"a bundle for an unknown id": "not asked for", "a small file that is too long": "another size",
-        "a small file that is too short": "another size", "a bundle for a file in blocks": "not asked for",
-        "a block of an unknown file": "not asked for", "a block of a file with a large id": "not asked for",
-        "a block beyond the end": "outside of a file", "a block far beyond the end": "outside of a file",
-        "a block twice": "or twice", "blocks that overlap": "or twice", "an end of an unknown file": "unknown file",
-        "an end twice": "two ends", "fewer bytes than came": "other amounts",
-        "fewer messages than came": "other amounts", "digests that no one wants": "not asked for"}
+# What the destination says, where it can decode the message.
+DATA = {
+    "a file that was not asked for": ("a bundle for an unknown id", "a bundle for the largest id", "a bundle before any offer",
+                                       "a bundle for a file in blocks"),
+    "a file of another size than it says": ("a small file that is too long", "a small file that is too short"),
+    "data that was not asked for": ("a block of an unknown file", "a block of a file with a large id"),
+    "data that lies outside of a file, or twice": ("a block beyond the end", "a block far beyond the end", "a block twice",
+                                                    "blocks that overlap"),
+    "the end of an unknown file": ("an end of an unknown file",), "two ends of a file": ("an end twice",),
+    "other amounts of a file than it says": ("fewer bytes than came", "more bytes than came", "fewer messages than came"),
+    "digests that were not asked for": ("digests that no one wants",),
+    "the other side sent data with a wrong checksum": ("data with a wrong digest", "a small file with a wrong digest"),
+    "the other side sent a message with a length out of range": ("a block of more than was agreed on",),
+    "the other side sent a message with a field out of range": (
+        "a block beyond 2^63", "data on a connection that there is not", "control on the connection of data")}
 
 
 def test_data():
@@ -269,8 +279,10 @@ def test_data():
                 calls.append(lambda s, m=message: s.send(*m))
         if entries is not None:
             calls.insert(0, lambda s: s.expect(c.WANT))
-        refused(title, entries, *calls, into=True, pattern=DATA.get(title, "."))
-    refused("a small file twice", SMALL, (c.BUNDLE, c.record(1, b"12345") * 2), names=("a",), into=True, pattern="not asked for")
+        refused(title, entries, *calls, into=True,
+                says=next(("there: " + says for says, titles in DATA.items() if title in titles), MALFORMED))
+    refused("a small file twice", SMALL, (c.BUNDLE, c.record(1, b"12345") * 2), names=("a",), into=True,
+            says="there: a file that was not asked for")
 
 
 def test_incomplete():
@@ -335,7 +347,7 @@ def test_window():
         except c.Ended:
             pass
         reader.join(END_S)
-        judge("more files than fit into the window", place, s, ("a",), pattern="window")
+        judge("more files than fit into the window", place, s, ("a",), "there: more than fits into the window")
     t.ok(60000 < offered < 100000, "they are refused before many more have come", offered)
 
 
@@ -345,30 +357,31 @@ def test_messages():
         kind, body = fields.pop("kind", c.OFFER), fields.pop("body", SMALL)
         return lambda s: s.send(kind, body, **fields)
 
-    for title, message in (
-            ("a want from a source", (c.WANT, c.want(1))),
-            ("a result from a source", (c.RESULT, c.result(1, c.DONE))),
-            ("FINISHED from a source", (c.FINISHED, c.counts())),
-            ("START again", (c.START, c.start(bytes(32), c.DESTINATION, "/"))),
-            ("MEET again", (c.MEET, c.meet(c.LISTEN))),
-            ("BEGIN again", (c.BEGIN, b"")),
-            ("HELLO of an end-to-end copy", (w.HELLO, w.hello(w.CONTROL))),
-            ("a plan of an end-to-end copy", (w.PLAN, w.plan(4096, 4096))),
-            ("counts that are too long", (c.COUNTS, bytes(177))),
-            ("counts beyond 2^63", (c.COUNTS, b"\xff" * 176)),
-            ("a failure that does not parse", (c.FAILURE, bytes(30))),
-            ("an error without a text", (c.CANCEL, struct.pack("<I", 114) + b"x")),
-            ("an unknown type", raw(kind=49)),
-            ("an offer without entries", raw(body=b"", length=0)),
-            ("an offer of more than 2^20 bytes", raw(length=(1 << 20) + 1)),
-            ("a message out of sequence", raw(sequence=99)),
-            ("another version", raw(version=w.VERSION + 1)),
-            ("a wrong checksum", raw(checksum=1)),
-            ("a wrong digest", raw(digest_=(1, 2))),
-            ("a code without a key", raw(code=b"x" * 16)),
-            ("garbage", os.urandom(4000))):
-        refused(title, None, message, into=True)
-    refused("FINISH before all results", SMALL, (c.FINISH, c.counts(walk_done=1)), into=True, pattern="before all was done")
+    for title, says, message in (
+            ("a want from a source", "a message that has no place there", (c.WANT, c.want(1))),
+            ("a result from a source", "a message that has no place there", (c.RESULT, c.result(1, c.DONE))),
+            ("FINISHED from a source", "it sent COPY_FINISHED at the wrong time", (c.FINISHED, c.counts())),
+            ("START again", "a message that has no place there", (c.START, c.start(bytes(32), c.DESTINATION, "/"))),
+            ("MEET again", "a message that has no place there", (c.MEET, c.meet(c.LISTEN))),
+            ("BEGIN again", "a message that has no place there", (c.BEGIN, b"")),
+            ("HELLO of an end-to-end copy", "a message that has no place there", (w.HELLO, w.hello(w.CONTROL))),
+            ("a plan of an end-to-end copy", "a message that has no place there", (w.PLAN, w.plan(4096, 4096))),
+            ("counts that are too long", "the other side sent a message with a length out of range", (c.COUNTS, bytes(209))),
+            ("counts beyond 2^63", "it sent COPY_COUNTS with a wrong body", (c.COUNTS, b"\xff" * 208)),
+            ("a failure that does not parse", "it sent COPY_FAILURE with a wrong body", (c.FAILURE, bytes(30))),
+            ("an error without a text", "it sent COPY_CANCEL with a wrong body", (c.CANCEL, struct.pack("<I", 114) + b"x")),
+            ("an unknown type", "the other side sent a message of an unknown type", raw(kind=49)),
+            ("an offer without entries", "the other side sent a message with a length out of range", raw(body=b"", length=0)),
+            ("an offer of more than 2^20 bytes", "the other side sent a message with a length out of range", raw(length=(1 << 20) + 1)),
+            ("a message out of sequence", "the other side sent message 99, not 3", raw(sequence=99)),
+            ("another version", "the other side speaks version 3 of the protocol, this one version 2", raw(version=w.VERSION + 1)),
+            ("a wrong checksum", "the other side sent a header with a wrong checksum", raw(checksum=1)),
+            ("a wrong digest", "the other side sent data with a wrong checksum", raw(digest_=(1, 2))),
+            ("a code without a key", "the other side sent a message with a wrong authentication code", raw(code=b"x" * 16)),
+            ("garbage", "the other side sent bytes that are no message of xdd", os.urandom(4000))):
+        refused(title, None, message, into=True, says="there: " + says)
+    refused("FINISH before all results", SMALL, (c.FINISH, c.counts(walk_done=1)), into=True,
+            says="there ended the copy before all was done")
 
 
 def silent_after(title, raw):
@@ -455,7 +468,8 @@ def test_data_connections():
             status, texts = s.end()
     t.equal((results, status, place.names(), found["done_bytes"]), ({1: c.DONE}, 0, ["a"], 300000),
             "the copy is complete", texts)
-    for title, bad in (("a wrong code", {"code": b"x" * 16}), ("a wrong sequence", {"sequence": 7})):
+    for title, bad, says in (("a wrong code", {"code": b"x" * 16}, "a message with a wrong authentication code"),
+                             ("a wrong sequence", {"sequence": 7}, "message 7, not 1")):
         place = Place()
         with c.Server(c.DESTINATION, place.there, sources=["a"], limit_s=END_S, into=True) as s:
             s.expect(c.STARTED)
@@ -469,7 +483,9 @@ def test_data_connections():
                     d.raw(w.header(c.BLOCK, 1, 0, body=bytes(1000), sequence=1, **bad) + bytes(1000))
                 else:
                     d.send(c.BLOCK, bytes(1000), target=1, **bad)
-                judge("data with %s ends the copy" % title, place, s, close=False)
+                judge("data with %s ends the copy" % title, place, s, close=False,
+                      says="data connection 0 to there: data connection 0 (127.0.0.1:%d): the other side sent %s" %
+                      (d.socket.getsockname()[1], says))
 
 
 t.run_all()
