@@ -129,15 +129,15 @@ def test_sources_left_out():
 
 
 def test_order():
-    a = c.directory(1, "a")
+    a, not_begun = c.directory(1, "a"), "there: the end of a directory that it had not begun"
     for title, entries, names, says in (
             ("an id of 0", c.file(0, "a", 5), (), MALFORMED),
             ("a first id of 2", c.file(2, "a", 5), (), "there: entries out of order"),
             ("an id twice", a + c.file(1, "b", 5), ("a",), "there: entries out of order"),
             ("an id that is left out", a + c.file(3, "b", 5), ("a",), "there: entries out of order"),
             ("the largest id", a + c.file(2 ** 64 - 1, "b", 5), ("a",), MALFORMED),
-            ("a directory left that was not entered", c.LEAVE, (), "there: the end of a directory that it had not begun"),
-            ("a directory left twice", a + c.LEAVE + c.LEAVE, ("a",), "there: the end of a directory that it had not begun"),
+            ("a directory left that was not entered", c.LEAVE, (), not_begun),
+            ("a directory left twice", a + c.LEAVE + c.LEAVE, ("a",), not_begun),
             ("an end within a directory", a + c.END, ("a",), "there: the end of all within a directory"),
             ("an entry after the end", a + c.LEAVE + c.END + c.file(2, "b", 5), ("a",), MALFORMED),
             ("an unknown kind", a + b"\x08", ("a",), MALFORMED),
@@ -211,7 +211,7 @@ FILE = c.file(1, "a", 300000) + c.END
 SMALL = c.file(1, "a", 5) + c.END
 
 
-# What the destination says, where it can decode the message.
+# The reasons of the destination, where it can decode the message.
 DATA = {
     "a file that was not asked for": ("a bundle for an unknown id", "a bundle for the largest id", "a bundle before any offer",
                                        "a bundle for a file in blocks"),
@@ -372,9 +372,11 @@ def test_messages():
             ("an error without a text", "it sent COPY_CANCEL with a wrong body", (c.CANCEL, struct.pack("<I", 114) + b"x")),
             ("an unknown type", "the other side sent a message of an unknown type", raw(kind=49)),
             ("an offer without entries", "the other side sent a message with a length out of range", raw(body=b"", length=0)),
-            ("an offer of more than 2^20 bytes", "the other side sent a message with a length out of range", raw(length=(1 << 20) + 1)),
+            ("an offer of more than 2^20 bytes", "the other side sent a message with a length out of range",
+             raw(length=(1 << 20) + 1)),
             ("a message out of sequence", "the other side sent message 99, not 3", raw(sequence=99)),
-            ("another version", "the other side speaks version 3 of the protocol, this one version 2", raw(version=w.VERSION + 1)),
+            ("another version", "the other side speaks version %d of the protocol, this one version %d" % (w.VERSION + 1, w.VERSION),
+             raw(version=w.VERSION + 1)),
             ("a wrong checksum", "the other side sent a header with a wrong checksum", raw(checksum=1)),
             ("a wrong digest", "the other side sent data with a wrong checksum", raw(digest_=(1, 2))),
             ("a code without a key", "the other side sent a message with a wrong authentication code", raw(code=b"x" * 16)),

@@ -58,7 +58,7 @@ def clean(text):
     return text and not re.search(r"[\x00-\x1f\x7f-\x9f]", text)
 
 
-# What the real side says of a message that it cannot decode.
+# The reason where the real side cannot decode a message.
 MALFORMED = "there: a message whose contents are malformed"
 
 
