@@ -433,8 +433,6 @@ static int receive_one(struct receiver *r, struct err *why)
 	int err = link_receive(r->link, r->buffer_bytes, &h, why);
 
 	dest_tally_add(&d->tally.waiting_ns, clock_now_ns() - since);
-	if (!err && h.length > r->buffer_bytes)
-		err = dest_violation(why, "a message that is too long");
 	stamp.network_begin_ns = stamps_now(d->stamps);
 	if (!err && h.length)
 		err = link_receive_body(r->link, &h, r->buffer, ns, why);

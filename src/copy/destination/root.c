@@ -291,8 +291,6 @@ static int new_name(struct question *q)
 	if (err < 0)
 		return refuse_errno(q, "cannot open its directory", err);
 	q->r->fd = err;
-	if (!copy_is_name(q->r->name))
-		return root_refuse(q, COPY_BAD_NAMES, "is not the name of a file", 0);
 	if (is_missing_device(q->r))
 		return root_refuse(q, COPY_NOT_WRITABLE,
 				   "no such device, and no file is made among devices", 0);
