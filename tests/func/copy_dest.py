@@ -18,7 +18,7 @@ from xddssh import fresh, noise, read, unprivileged, write
 
 FAKE = xddssh.Fake()
 copy = FAKE.copy
-FAILED, NO_DIRECTORY, NOT_WRITABLE, BAD_SIZE, MISCOMPARE = 114, 119, 120, 111, 7
+FAILED, NO_DIRECTORY, NOT_WRITABLE, BAD_SIZE, BAD_NAMES, MISCOMPARE = 114, 119, 120, 111, 102, 7
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = (0, 1, 4095, 4096, 4097, 65535, 256 * KIB, 256 * KIB + 1, MIB, 3 * MIB + 17)
 
@@ -182,6 +182,19 @@ def test_in_the_way():
     os.symlink(os.path.join(outside, "victim"), os.path.join(top, "link"))
     run = copy("-r", "-i", os.path.join(source, "t"), FAKE.place(destination))
     t.ok(run.status == FAILED and read(os.path.join(outside, "victim")) == b"precious", "nor with -i", run)
+
+
+def test_no_destination():
+    source, fifo = write(os.path.join(fresh("source"), "f"), b"new"), os.path.join(fresh("destination"), "fifo")
+    os.mkfifo(fifo)
+    for words, path, status, says in (
+            ((), fifo, BAD_NAMES, "is neither a file, a directory nor a device"),
+            (("-k",), fifo, BAD_NAMES, "is neither a file, a directory nor a device"),
+            ((), fifo + "/", NO_DIRECTORY, "is not a directory"),
+            (("-i",), os.path.join(fifo, "f"), NO_DIRECTORY, "its directory does not exist")):
+        run = copy("-q", *words, source, FAKE.place(path))
+        t.equal((run.status, run.err, os.listdir(os.path.dirname(fifo))), 
+                (status, "xdd: copy: %s: %s\n" % (FAKE.place(" " + path.rstrip("/")), says), ["fifo"]), " ".join((*words, says)))
 
 
 def test_in_place():
@@ -497,6 +510,6 @@ def test_dry_run():
 
 
 s.own_mounts()
-t.run_together(test_sizes, test_holes, test_direct_and_ordered, test_sides, test_in_the_way, test_in_place, test_unwritable,
+t.run_together(test_sizes, test_holes, test_direct_and_ordered, test_sides, test_in_the_way, test_no_destination, test_in_place, test_unwritable,
                test_full, test_links_of_lost_files, test_devices, test_verify, test_contents, test_dry_run)
 t.done()

@@ -281,6 +281,8 @@ def test_data():
             calls.insert(0, lambda s: s.expect(c.WANT))
         refused(title, entries, *calls, into=True,
                 says=next(("there: " + says for says, titles in DATA.items() if title in titles), MALFORMED))
+    refused("blocks in descending order, with -o", FILE, lambda s: s.expect(c.WANT), block(1, 100000, x), block(1, 0, x),
+            into=True, ordered_destination=True, says="there: data in descending order, which -o rules out")
     refused("a small file twice", SMALL, (c.BUNDLE, c.record(1, b"12345") * 2), names=("a",), into=True,
             says="there: a file that was not asked for")
 

@@ -20,6 +20,7 @@ import xddcopywire as c
 END_S = 30
 BRIEF = "-timeout", "3"  # where a server that breaks off has to be noticed
 ADDRESS = "127.0.0.1"
+ERROR_BYTES = 1028  # the longest answer to START
 
 
 # Servers that stand in for ssh: run by a real xdd, see initiator(). Not part of the test process.
@@ -139,6 +140,15 @@ def refuses_badly():
     s.send(c.ERROR, c.error(119, "no such \x1b[2Jdirectory"))
 
 
+def starts_with(size):
+    """An offer of this many bytes in the place of STARTED."""
+    def scenario():
+        s = c.Served()
+        s.expect(c.START)
+        s.send(c.OFFER, bytes(size))
+    return scenario
+
+
 def stops_in_message():
     s = c.Served()
     s.begin()
@@ -224,6 +234,8 @@ SCENARIOS = {
     "no server": no_server,
     "refusal": refuses,
     "refusal that controls the terminal": refuses_badly,
+    "another message": starts_with(ERROR_BYTES),
+    "another message that is too long": starts_with(ERROR_BYTES + 1),
     "stop in a message": stops_in_message,
     "another program on the port": answers_on_the_port,
 } if w.xxhash() else {}
@@ -362,6 +374,8 @@ def test_no_servers():
             ("garbage after the banner", 114, "the other side sent bytes that are no message of xdd"),
             ("no server", 112, before % 77 + login), ("refusal", 119, "no such directory"),
             ("refusal that controls the terminal", 114, "sent a malformed message"),
+            ("another message", 114, "sent a message that was not expected"),
+            ("another message that is too long", 114, "sent a message that is too long"),
             ("stop in a message", 109, "it has sent nothing for 3 s (-timeout)")):
         fails(scenario, "host: " + says, "host:a", t.path("there"), words=BRIEF if scenario == "stop in a message" else (),
               status=status, seconds=60)

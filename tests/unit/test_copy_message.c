@@ -284,6 +284,9 @@ TEST(test_meet)
 	CHECK_ROOM(copy_encode_meet, &b, length);
 	length = copy_encode_meet(&met, body, sizeof(body));
 	check_variants(repeat_meet, length);
+	*b.addresses[1] = '\0';
+	length = copy_encode_meet(&b, body, sizeof(body));
+	assert_int_equal(copy_decode_meet(body, length, &found), WIRE_BAD_BODY);
 	b.n_addresses = COPY_MAX_ADDRESSES + 1;
 	assert_int_equal(copy_encode_meet(&b, body, sizeof(body)), 0);
 }

@@ -143,6 +143,7 @@ TEST(test_sources)
 {
 	static const char *const two[] = { "s/dir", "s/file", "s/dir/" };
 	static const char *const alike[] = { "s/file", "s/dir/file" };
+	static const char *const devices[] = { "/dev/zero", "s/file" };
 	struct copy_settings settings = recursive(), plain = { .size_bytes = UINT64_MAX };
 	struct leftovers before = leftovers_count();
 	char top[COPY_MAX_NAME_BYTES];
@@ -172,6 +173,8 @@ TEST(test_sources)
 	free(r);
 	assert_int_equal(walk_open(&w, &settings, alike, 2, &why), COPY_BAD_NAMES);
 	assert_string_equal(why.text, "s/dir/file: two sources have this last component");
+	assert_int_equal(walk_open(&w, &settings, devices, 2, &why), COPY_BAD_NAMES);
+	assert_string_equal(why.text, "/dev/zero: a device must be the only source");
 	refused(&plain, "s/dir", COPY_BAD_ARGUMENTS, "s/dir: " COPY_IS_DIRECTORY);
 	refused(&settings, "s/none", COPY_NO_SOURCE, "s/none: No such file or directory");
 	refused(&settings, "s/dangling", COPY_NO_SOURCE, "s/dangling: No such file or directory");
