@@ -414,31 +414,23 @@ bool plan_saves_list(const struct plan *plan, const char *path)
 	return find_list(plan, path, &run);
 }
 
-/* The text that `m` has got, whose writer returned `err`. */
-static int text_of(struct memstream *m, int err, char **text)
-{
-	const int closed = memstream_close(m);
-
-	*text = m->text;
-	err = err ? err : closed;
-	if (!err)
-		return 0;
-	free(m->text);
-	*text = NULL;
-	return err;
-}
-
 int plan_earlier_list(const struct plan *plan, const char *path, char **text)
 {
 	const struct plan_earlier *run;
 	const struct target_plan *t = find_list(plan, path, &run);
 	struct memstream m;
+	int err;
 
 	*text = NULL;
 	if (!t)
 		return 0;
-	xmemstream_open(&m);
-	return text_of(&m, run->write_list(t, m.f), text);
+	err = run->write_list(t, xmemstream_open(&m));
+	xmemstream_close(&m);
+	if (err)
+		free(m.text);
+	else
+		*text = m.text;
+	return err;
 }
 
 static bool saves_record(const struct plan *plan, const struct plan *before, const char *path)
@@ -452,18 +444,17 @@ static bool saves_record(const struct plan *plan, const struct plan *before, con
 	return saves;
 }
 
-int plan_earlier_record(const struct plan *plan, const char *path, char **text)
+char *plan_earlier_record(const struct plan *plan, const char *path)
 {
 	const struct plan *before = NULL;
 	struct memstream m;
 
-	*text = NULL;
 	for (size_t i = plan->n_earlier; i-- > 0 && !before;) {
 		if (saves_record(plan, plan->earlier[i].plan, path))
 			before = plan->earlier[i].plan;
 	}
 	if (!before)
-		return 0;
+		return NULL;
 	stonewall_record_begin(xmemstream_open(&m), before);
 	for (size_t i = 0; i < before->n_targets; i++) {
 		const struct target_plan *t = &before->targets[i];
@@ -471,7 +462,8 @@ int plan_earlier_record(const struct plan *plan, const char *path, char **text)
 		if (t->op == OP_WRITE)
 			stonewall_record_put(m.f, t, t->pass_ops);
 	}
-	return text_of(&m, 0, text);
+	xmemstream_close(&m);
+	return m.text;
 }
 
 bool plan_has_size(const struct target_plan *t)

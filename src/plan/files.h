@@ -171,11 +171,11 @@ bool plan_saves_list(const struct plan *plan, const char *path);
 
 /*
  * The text of that list, or of the record `path` of a stonewall, as an earlier run saves it: the
- * last of several. All operations of a pass count in a record. 0 and `*text`, to be freed, which is
- * NULL if there is no such run; or -errno.
+ * last of several; to be freed. NULL: there is no such run. All operations of a pass count in a
+ * record. plan_earlier_list() returns 0, or -errno.
  */
 int plan_earlier_list(const struct plan *plan, const char *path, char **text);
-int plan_earlier_record(const struct plan *plan, const char *path, char **text);
+char *plan_earlier_record(const struct plan *plan, const char *path);
 
 /*
  * The kind, size and alignment of a target.
