@@ -545,8 +545,7 @@ static bool take_sweep(struct document *d, const char *command)
 		return false;
 	json_array_foreach(points, i, point) good = good && is_point(point);
 	if (!good)
-		return log_fail(false, "%s: %s: the points are not as they should be", command,
-				d->name);
+		return log_fail(false, "%s: %s: invalid \"points\"", command, d->name);
 	if (take_points(d) && take_axes(d) && take_curve(d))
 		return true;
 	return log_fail(false, "%s: %s", command, strerror(ENOMEM));
@@ -564,8 +563,7 @@ static bool take_run(struct document *d, const char *command)
 				"%s: %s: the environment, the plan or the statistics are missing",
 				command, d->name);
 	if (!are_statistics(statistics))
-		return log_fail(false, "%s: %s: the statistics are not as they should be", command,
-				d->name);
+		return log_fail(false, "%s: %s: invalid \"statistics\"", command, d->name);
 	if (json_integer_value(json_object_get(d->root, "version")) < JSONOUT_VERSION &&
 	    !document_upgrade(d->root))
 		return log_fail(false, "%s: %s", command, strerror(ENOMEM));

@@ -176,7 +176,7 @@ const struct document_result *document_result(const struct document *d, enum res
 
 /* ---- figures ---- */
 
-/* The numbers of a row of the table. False: they are not as they should be. */
+/* The numbers of a row of the table. False: one of them is invalid. */
 static bool take_numbers_of(const struct document_check *c, const json_t *o, struct figures *f,
 			    const struct figure_row *row)
 {
@@ -250,7 +250,7 @@ static bool take_buckets(struct document_check *c, const json_t *array, struct h
 {
 	static const char key[] = "histogram";
 	size_t size = json_array_size(array);
-	uint64_t from, last, count;
+	uint64_t from, last, count, before = 0;
 
 	if (!json_is_array(array) || size % 2 || !size || size > 2 * HISTOGRAM_BUCKETS)
 		return document_wrong(c, key, "pairs of a time and a number of operations");
@@ -265,12 +265,13 @@ static bool take_buckets(struct document_check *c, const json_t *array, struct h
 	for (size_t i = 0; i < size; i += 2) {
 		unsigned bucket;
 
-		if (!document_whole(json_array_get(array, i), &from) || from > last)
+		if (!document_whole(json_array_get(array, i), &from) || from > last ||
+		    (i && from <= before))
 			return document_wrong(c, key, "times that ascend");
+		before = from;
 		bucket = histogram_bucket(from);
-		if (histogram_bucket_from(bucket) != from || bucket < h->first ||
-		    h->counts[bucket - h->first])
-			return document_wrong(c, key, "the least time of a bucket, once each");
+		if (histogram_bucket_from(bucket) != from)
+			return document_wrong(c, key, "the least time of a bucket");
 		if (!document_whole(json_array_get(array, i + 1), &count) || !count ||
 		    count > DOCUMENT_MAX_OPS || h->n > DOCUMENT_MAX_OPS - count)
 			return document_wrong(c, key, "a number of operations");

@@ -421,21 +421,43 @@ def test_bad():
     cases = [("no file", t.path("none"), "No such file"), ("a directory", t.tmp(), "Is a directory"), ("no JSON", j.write("x", "{]"), "no JSON: line 1"),
              ("half of one", j.write("z", json.dumps(BASE)[:5000]), "the document is cut short"), ("other JSON", j.write("y", "[]"), "this is JSON, but not"),
              ("a sweep", j.write("s", {"format": "xdd sweep", "version": 1, "status": 0, "axes": [], "points": []}), "is of a sweep or a curve")]
-    changes = {
-        "status": lambda d: d.update(status=99), "ops": lambda d: whole(d)["ops"].update(read=-1),
-        "a great number": lambda d: whole(d).update(issued="99999999999999999999"), "results": lambda d: d.update(results={}),
-        "count": lambda d: whole(d)["latency"]["service"]["read"].update(count=1),
-        "histogram": lambda d: whole(d)["latency"]["service"]["read"].update(histogram=[257, 20]),
-        "descending": lambda d: whole(d)["latency"]["service"]["read"].update(histogram=[100, 1, 50, 1]),
-        "mean": lambda d: whole(d)["latency"]["service"]["read"].update(mean_ns=1e300),
-        "finish": lambda d: d["results"][0].update(finish_ns=1), "two": lambda d: d["results"].append(whole(d)),
-        "pass twice": lambda d: d["results"].append(d["results"][0]), "pass 0": lambda d: d["results"][0].update({"pass": 0}),
-        "longest": lambda d: whole(d)["longest"].update(direction="x"),
-        "rank": lambda d: d.update(rank=3, ranks=3), "bound": lambda d: d.update(clock={"bound_ns": "x"})}
-    for n, (name, change) in enumerate(changes.items()):
+    ascend, pairs = ("results: histogram: expected " + text for text in ("times that ascend", "pairs of a time and a number of operations"))
+    for n, (where, change, why) in enumerate((
+            ("", {"status": 99}, "status: expected an exit status of xdd"),
+            ("", {"results": {}}, "results: expected a list"),
+            ("", {"rank": 3, "ranks": 3}, "rank: expected a number below the number of ranks"),
+            ("", {"clock": {"bound_ns": "x"}}, "clock: bound_ns: expected a whole number"),
+            ("ops", {"read": -1}, "results: read: expected a whole number"),
+            ("whole", {"issued": "99999999999999999999"}, "results: issued: expected a smaller number"),
+            ("longest", {"direction": "x"}, "results: longest: expected an operation"),
+            ("first", {"finish_ns": 1}, "results: finish_ns: expected a time after begin_ns"),
+            ("first", {"pass": 0}, "results: pass, target: expected a pass from 1 on and the number of a target"),
+            ("read", {"count": 1}, "results: count: expected the number of operations in the histogram"),
+            ("read", {"mean_ns": 1e300}, "results: mean_ns and standard_deviation_ns: expected times in the histogram"),
+            ("read", {"minimum_ns": 1}, "results: minimum_ns and maximum_ns: expected times in the histogram"),
+            ("read", {"maximum_ns": 1 << 40}, "results: minimum_ns and maximum_ns: expected times in the histogram"),
+            ("read", {"standard_deviation_ns": -1}, "results: mean_ns and standard_deviation_ns: expected times in the histogram"),
+            ("read", {"histogram": 1}, pairs),
+            ("read", {"histogram": []}, pairs),
+            ("read", {"histogram": [100]}, pairs),
+            ("read", {"histogram": [257, 20]}, "results: histogram: expected the least time of a bucket"),
+            ("read", {"histogram": [100, 1, 50, 1]}, ascend),
+            ("read", {"histogram": [100, 1, 50, 1, 200, 1]}, ascend),
+            ("read", {"histogram": [100, 1, 140, 1, 120, 1, 200, 1]}, ascend),
+            ("read", {"histogram": [100, 1, 100, 1, 200, 1]}, ascend),
+            ("read", {"histogram": [100, 1, 300, 1, 200, 1]}, ascend),
+            ("read", {"histogram": [100, 1, "x", 1, 200, 1]}, ascend),
+            ("read", {"histogram": [100, 0]}, "results: histogram: expected a number of operations"),
+            ("read", {"histogram": [100, 1 << 60]}, "results: histogram: expected a number of operations"),
+            ("read", {"histogram": [1 << 62, 1]}, ascend))):
         d = simple("bad")
-        change(d)
-        cases.append((name, j.write("bad%d" % n, d), ""))
+        {"": d, "whole": whole(d), "ops": whole(d)["ops"], "longest": whole(d)["longest"], "first": d["results"][0],
+         "read": whole(d)["latency"]["service"]["read"]}[where].update(change)
+        cases.append(("%s %s" % (where, change), j.write("bad%d" % n, d), re.escape(why) + "$"))
+    for twice, why in ((0, "a pass of a target is there twice"), (-1, "COMBINED: expected one of them")):
+        d = simple("bad")
+        d["results"].append(d["results"][twice])
+        cases.append(("result %d twice" % twice, j.write("twice%d" % twice, d), "results: %s$" % why))
     for name, file, why in cases:
         refused(name, re.escape(file) + ": .*" + why, good, file, force=False)
     for args, why in (([], "expected the files"), (["-hosts", "a,,b", good], "expected names"), (["-o"], "missing argument <file>"),
