@@ -372,6 +372,13 @@ def test_two_sweeps():
             "the table has the values and the changes")
     page = page_of_two(made_sweep([("queuedepth", ["1", "2"])]), made_sweep([("reqsize", ["1", "2"])]))
     t.equal([name for name in plots_of(page) if "both" in name], [], "sweeps of different lists have no common plot")
+    page = page_of_two(*[made_sweep([("queuedepth", ["1", "2"])])] * 2)
+    t.ok("No point of both has these figures." not in page.root.text(), "figures that both have")
+    bare = made_sweep([("queuedepth", ["1", "2"]), ("op", ["read", "write"])])
+    for point in bare["points"]:
+        point["statistics"][0].update(bandwidth=dict(values=[0, 0], mean=0, interval_low=0, interval_high=0), p99=None)
+    text = page_of_two(bare, bare).root.text()
+    t.equal(text.count("No point of both has these figures."), 1, "figures that none has", text)
     several = ("queuedepth", ["1", "2"]), ("op", ["read"]), ("seek", ["random", "none"])
     page = page_of_two(made_sweep(several), made_sweep(several))
     t.equal([name for name in plots_of(page) if name.startswith("Changes of the bandwidth")],
@@ -545,6 +552,31 @@ def test_answer():
          "both times of a direction are together", answers)
     t.ok(page.source.index('class="answer"') < page.source.index('class="verdicts"') < page.source.index("-throttle ops 10000"),
          "verdicts follow, and then the command")
+    # Targets with one cause, with several, and with shares that are not known.
+    for causes, wanted in (
+            ([("device", {"device": 0.94})], ("the storage", "94 % of the time", "plain")),
+            ([("device", {"device": 0.85}), ("device", {"device": 0.94})], ("the storage", "85 to 94 % of the time", "plain")),
+            ([("device", {"device": 0.936}), ("device", {"device": 0.94})], ("the storage", "94 % of the time", "plain")),
+            ([("generator", {"busy": 1.01})], ("xdd and the kernel", "", "plain")),
+            ([("starved", {"no_processor": 1})], ("other programs", "100 % of the time", "note")),
+            ([("quota", {"no_processor": 0.5})], ("a CPU quota", "50 % of the time", "note")),
+            ([("io_quota", {"device": 0.5})], ("an I/O quota", "50 % of the time", "note")),
+            ([("mixed", {"device": 0.4, "no_processor": 0.3, "busy": 0.2})],
+             ("no single cause", "storage 40 %, no free processor 30 %, busy 20 %", "plain")),
+            ([("mixed", {"device": 0.4}), ("mixed", {"device": 0.4})], ("no single cause", "", "plain")),
+            ([("starved", {"no_processor": 0.5}), ("mixed", {}), ("device", {"device": 0.9}), ("device", {"device": 0.95})],
+             ("several causes", "2 of 4: the storage, 90 to 95 % of the time; 1 of 4: other programs, 50 % of the time; 1 of 4: no single cause",
+              "plain")),
+            ([("unknown", {})], None)):
+        other = dict(d, results=[r for r in d["results"] if r["what"] != "TARGET_AVERAGE"] +
+                     [dict(average, bound=bound, bound_shares=dict(dict.fromkeys(average["bound_shares"], 0), **shares)) for bound, shares in causes])
+        page = page_of(report(j.write("causes", other)), "causes")
+        found = {a.all("dt")[0].text(): (a.all("strong")[0].text(), "".join(x.text() for x in a.all("span")), a.attributes["class"])
+                 for a in page.all("dl")[-1].all("div")}
+        t.equal(found.get("limited by"), wanted, "limited by %s" % causes)
+    for n, more in ((100, []), (102, ["2 more targets have a limit."])):
+        text = page_of(report(j.write("causes", dict(d, results=d["results"] + [dict(average, bound="device")] * (n - 1)))), "limits").root.text()
+        t.equal((text.count("limited: target 0"), re.findall(r"\d+ more targets have a limit\.", text)), (100, more), "%d targets with a limit" % n)
     few = j.of_run("few", *"-op noop -target null -numreqs 10".split())
     t.equal(answers_of(page_of(report(t.path("few")), "few operations"))["service time, noop: p50"][1],
             "p99 not known: too few operations", "a percentile that is not known is not shown")

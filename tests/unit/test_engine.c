@@ -65,6 +65,20 @@ TEST(test_engine_of)
 	assert_int_equal(engine_check(&plan, &why), 0);
 }
 
+/* The last engine of the registry that queues requests and that this kernel has. */
+TEST(test_queueing)
+{
+	const struct engine_info *last = NULL;
+	struct err why;
+
+	for (size_t i = 0; engine_registry[i]; i++) {
+		if (engine_registry[i]->caps & ENGINE_QUEUES &&
+		    !engine_available(engine_registry[i], NULL))
+			last = engine_registry[i];
+	}
+	assert_ptr_equal(engine_queueing(&why), last);
+}
+
 /*
  * The parser knows a keyword by its name alone: engines that share one have the
  * same arguments.
