@@ -175,6 +175,18 @@ def test_record():
         t.ok(run.status == 2 and len(run.error_lines()) == 1, "a damaged record: %r" % text, run)
 
 
+def test_record_of_failures():
+    """A target that is only written to has a line if all of its operations have succeeded."""
+    save, there = t.path("failed"), t.make_file("read", 10 * SIZE)
+    run = t.xdd(*"-op write -op target 2 read -targets 3 /dev/full".split(), t.path("w"), there, *"-reqsize 4 -numreqs 10 -throttle ops 200 "
+                "-maxerrors 100 -stonewall -stonewall save".split(), save, warns=(m.NOT_SAVED,))
+    with open(save + ".R0.txt") as f:
+        text = f.read()
+    said = "xdd: warning: target 0, /dev/full: -stonewall save: leaves it out, whose operations have not all succeeded"
+    t.equal((run.err.splitlines().count(said), text), (1, "xdd stonewall 1, rank 0 of 1, targets 3\ntarget 1, operations 10, "
+            "request 4096, start 0, block 0, sequential, range 0, seed 0\n"), "a target with errors has no line", run)
+
+
 def test_record_of_files():
     """The same with a file for each target, random offsets, and several threads."""
     save = t.path("files")

@@ -506,6 +506,7 @@ BLOCKSIZE_ALONE = warning(ANY_TARGET, "-blocksize .* without -reqsize: ")
 RANDOM_STAYS = warning(ANY_TARGET, "-seek random: the requests stay in ")
 NOTHING_STAMPED = warning(ANY_TARGET, "-ts: nothing is stamped")
 WEAK_KEY = warning("-cookie", "is a weak key: the list of processes shows it to all users of this machine")
+NOT_SAVED = r"-stonewall save: leaves it out, whose operations have not all succeeded"
 HOG_NOT_LOCKED = r"-hogmemory: the memory is not locked and may be swapped out"
 RUNTIME_FIRST_PASS = warning("-passes", "-runtime ends the run in its first pass")
 
