@@ -242,6 +242,8 @@ for bad, near in (("", None), ("all", None), ("absolut", "absolute"), ("5", None
     value("percentcpu", bad, m.choice("absolute or relative"), *([m.near(near)] if near else []))
 for bad, near in (("", None), ("persn", "person"), ("tables", "table"), ("json", None)):
     value("report", bad, m.choice("auto, person or table"), *([m.near(near)] if near else []))
+for bad in ("5", "5k"):
+    row("-throttle " + bad, READ + " -throttle " + bad, 3, 7, m.line("-throttle " + bad, re.escape(m.without_name(bad))))
 row("-seek rnadom", READ + " -seek rnadom", 3, 7, m.line("-seek rnadom", m.no_suboption("random")))
 row("-seek random rnage", READ + " -seek random rnage 5", 3, 8,
     m.line("-seek rnage", m.no_suboption("range")))

@@ -263,6 +263,28 @@ def test_missing():
     found, run = document("missing ranks", *ranks, status=4)
     t.equal(found["together"]["missing"], ["rank 1", "rank 4"], "missing ranks")
     t.equal([h["label"] for h in found["hosts"]], ["a/0", "a/2", "a/3"], "ranks of one host")
+    t.equal(run.out, """3 ranks on 1 host, run r1, started 2027-01-15T08:00:00.000Z, not complete
+
+host  start  elapsed       rate    IOPS      p50  p99      max
+a/0   +0 ns   200 ms   410 kB/s  100 /s  1.00 ms    -  1.00 ms
+a/2   +0 ns   200 ms   410 kB/s  100 /s  1.00 ms    -  1.00 ms
+a/3   +0 ns   200 ms   410 kB/s  100 /s  1.00 ms    -  1.00 ms
+all           200 ms  1.23 MB/s  300 /s  1.00 ms    -  1.00 ms
+
+Latency     mean 1.00 ms, p99 -, p99.9 -, p99.99 -, of all operations
+Start       skew 0 ns, true within 10.0 us
+End         skew 0 ns, true within 10.0 us
+Window      200 ms, 100 % of the time, all hosts were transferring: about 1.23
+            MB/s, 300 /s by the mean rate of each
+Slowest     a/0, with 100 % of the rate of the fastest, a/0
+
+Notes
+  missing, and not in the sums: rank 1, rank 4
+""", "the whole text")
+    for others, words in ((["a"], "2 ranks on 1 host"), (["b"], "2 hosts"), (["a", "b"], "3 ranks on 2 hosts")):
+        files = [ranks[0]] + [j.write("other%d.json" % k, simple(name, rank=k, ranks=5)) for k, name in enumerate(others, 1)]
+        found, run = document(words, *files, status=4)
+        t.ok(words in run.out, words + ": in the text", run)
     found, run = document("one of several", ranks[0], status=4)
     t.equal((len(found["together"]["missing"]), whole(found)["ops"]["read"]), (4, 20), "a single rank of five")
 
