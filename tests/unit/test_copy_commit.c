@@ -126,6 +126,38 @@ FIXTURE_TEST(test_memory_at_once)
 	assert_int_equal(count(true), 0);
 }
 
+/* Each file system has a number; the ones that there are too many of share the last. */
+FIXTURE_TEST(test_file_systems)
+{
+	const uint32_t last = COMMIT_MAX_FS - 1;
+	const int proc = open("/proc", O_RDONLY), sys = open("/sys", O_RDONLY);
+	struct dir_node *node = dirs_root(dirs);
+	const int here = dirs_fd(dirs, node);
+
+	begin();
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(commit_fs_of(commit, here), 0);
+		assert_int_equal(commit_fs_of(commit, proc), 1);
+	}
+	assert_int_equal(commit->n_fs, 2);
+	assert_int_equal(commit->fs[1].flush, COMMIT_FLUSH_ALL);
+	assert_true(commit->fs[1].fd >= 0 && !commit->each);
+	for (uint32_t i = 2; i < last; i++)
+		commit->fs[i] = (struct commit_fs){ .fd = -1, .dev = (dev_t)-i };
+	commit->n_fs = last;
+	assert_int_equal(commit_fs_of(commit, sys), last);
+	assert_int_equal(commit->fs[last].flush, COMMIT_FLUSH_EACH);
+	assert_true(commit->fs[last].fd == -1 && commit->each);
+	close(sys);
+	assert_int_equal(commit_fs_of(commit, proc), 1);
+	commit->fs[1].dev = 0;
+	assert_int_equal(commit_fs_of(commit, proc), last);
+	assert_int_equal(commit->n_fs, COMMIT_MAX_FS);
+	close(proc);
+	dirs_done(dirs, node);
+	end();
+}
+
 /* Create a file for an entry with this mode; it is dropped. True: nothing is to be set. */
 static bool has_mode(struct dir_node *dir, mode_t mode)
 {

@@ -646,10 +646,9 @@ static void flush_rest(struct commit *c)
 	if (!atomic_load(&c->changed_dirs))
 		return;
 	for (uint32_t i = 0; i < atomic_load(&c->n_fs); i++) {
-		struct commit_fs *fs = &c->fs[i];
-
-		if (fs->fd >= 0 && syncfs(fs->fd))
-			continue; /* files were durable before: no result depends on it */
+		/* Files were durable before: no result depends on it. */
+		if (c->fs[i].fd >= 0)
+			syncfs(c->fs[i].fd);
 	}
 }
 
