@@ -206,7 +206,7 @@ static void pass_finish(struct qthread *q, bool reopens)
 	stonewall_target_ends(t);
 	target_file_sync_pass(q);
 	dirty = dirty_sample_take(t);
-	intervals_close(t);
+	intervals_close(t, NULL);
 	endtoend_end_pass(t);
 	target_file_end_pass(q);
 	if (reopens)

@@ -404,15 +404,7 @@ static void close_series(struct intervals *i, struct target *t, const struct fig
 		close_sum(i, now_ns);
 }
 
-void intervals_close(struct target *t)
-{
-	for (int kind = 0; kind < INTERVALS_KINDS; kind++) {
-		if (t->run->intervals[kind].series)
-			close_series(&t->run->intervals[kind], t, NULL);
-	}
-}
-
-void intervals_abandon(struct target *t, const struct figures *figures)
+void intervals_close(struct target *t, const struct figures *figures)
 {
 	for (int kind = 0; kind < INTERVALS_KINDS; kind++) {
 		if (t->run->intervals[kind].series)

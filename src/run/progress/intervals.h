@@ -81,17 +81,14 @@ int intervals_start(struct run *run);
 void intervals_begin(const struct qthread *q, uint64_t release_ns);
 
 /*
- * Call these before and after the counters and histograms of a target are reset. The last QThread
- * to leave a pass.
+ * End the series of a pass. Before the counters and histograms of the target are reset, with NULL:
+ * the last QThread to leave the pass. Where the pass will not end, with the figures that are
+ * reported, the rest of which becomes the last interval: the results manager.
  */
-void intervals_close(struct target *t);
-void intervals_open(struct target *t);
+void intervals_close(struct target *t, const struct figures *figures);
 
-/*
- * The pass of `t` will not end, and is reported with `figures`: the rest of them becomes the last
- * interval. The results manager.
- */
-void intervals_abandon(struct target *t, const struct figures *figures);
+/* After the counters and histograms are reset. The last QThread to leave a pass. */
+void intervals_open(struct target *t);
 
 /*
  * No pass follows: pass on the intervals that are held. The results manager, before it takes the

@@ -455,7 +455,7 @@ static void take_unfinished(struct manager *m, bool stuck)
 				  " operations are still outstanding, for %.1f s at least",
 				  r->target, t->plan->path, r->figures.tally.outstanding,
 				  (double)longest_wait(t) / (double)NS_PER_SEC);
-		intervals_abandon(t, &r->figures);
+		intervals_close(t, &r->figures);
 		if (stuck)
 			count_hangs(r);
 		take_in(m, r);
