@@ -148,17 +148,23 @@ def test_refused():
         before = f.read()
     writes = ("write", "-numreqs", 4)
     for title, words, pattern in (
-            ("-dio", stdio(*writes, "-dio"), "-dio"),
-            ("-retry", stdio(*writes, "-retry", 2), "-retry"),
-            ("-flushwrite of several QThreads", stdio(*writes, "-flushwrite", 2, "-queuedepth", 2), "-flushwrite"),
-            ("an order of several QThreads", stdio(*writes, "-ordering", "storage", "serial", "-queuedepth", 2), "-ordering"),
-            ("bufsize and unbuffered", stdio("read", "bufsize", 8192, "unbuffered", "-numreqs", 4), "unbuffered, bufsize"),
+            ("-dio", stdio(*writes, "-dio"),
+             "data goes through a buffer of the C library, whose address and size -dio does not allow"),
+            ("-retry", stdio(*writes, "-retry", 2),
+             "-retry: an error may concern data of earlier operations, which is lost then; say unbuffered"),
+            ("-flushwrite of several QThreads", stdio(*writes, "-flushwrite", 2, "-queuedepth", 2),
+             "-flushwrite: a QThread cannot write the buffers of the others; say -flushwrite 1, -queuedepth 1 or unbuffered"),
+            ("an order of several QThreads", stdio(*writes, "-ordering", "storage", "serial", "-queuedepth", 2),
+             "-ordering: each QThread writes its buffer when that is full; say -queuedepth 1 or unbuffered"),
+            ("bufsize and unbuffered", stdio("read", "bufsize", 8192, "unbuffered", "-numreqs", 4),
+             "unbuffered, bufsize: exclude each other; leave one of them out"),
             ("bufsize 0", stdio("read", "bufsize", 0, "-numreqs", 4), "-ioengine bufsize 0"),
             ("bufsize of another engine", ("-op", "read", "-targets", 1, FILE, *"-ioengine psync bufsize 1m".split()),
              m.keyword_of_another("stdio", "psync")),
             ("verification by several QThreads",
              ("-rwratio", 50, "-targets", 1, FILE, *"-reqsize 4k -numreqs 4 -queuedepth 2 -ioengine stdio".split(), *TAGGED,
-              "-verify", "contents"), "-verify"),
+              "-verify", "contents"),
+             "-verify: a QThread does not see what is in the buffers of the others; say -queuedepth 1 or unbuffered"),
             ("a reader that verifies what a buffer holds",
              ("-op", "target", 0, "write", "-op", "target", 1, "read", "-targets", 2, FILE, FILE, "-ioengine", "target", 0,
               "stdio", *"-reqsize 4k -numreqs 4 -datapattern sequenced -verify contents -lockstep 0 1 op 1 op 1 wait complete"
@@ -169,6 +175,9 @@ def test_refused():
         t.ok(f.read() == before, "nothing is written by what is refused")
     run = t.xdd(*stdio("write", "unbuffered", *"-numreqs 8 -retry 2 -flushwrite 2 -queuedepth 2 -ordering storage serial".split()))
     t.equal((run.status, run.err), (0, ""), "unbuffered it is allowed", run)
+    for words in ("-flushwrite 2 -ordering storage serial", "-flushwrite 1 -queuedepth 2"):
+        run = t.xdd(*stdio("write", *"-numreqs 8".split(), *words.split()))
+        t.equal((run.status, run.err), (0, ""), "buffered it is allowed with " + words, run)
 
 
 t.run_all()
