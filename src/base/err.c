@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "xdd/base/text.h"
+
 int err_vset(struct err *e, int no, const char *fmt, va_list ap)
 {
 	if (!e)
@@ -60,11 +62,10 @@ int err_prefix(struct err *e, const char *fmt, ...)
 
 int err_add(struct err *e, const char *fmt, ...)
 {
-	size_t length = strlen(e->text);
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(e->text + length, sizeof(e->text) - length, fmt, ap);
+	text_vadd(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
 	return e->no;
 }

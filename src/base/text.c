@@ -14,6 +14,36 @@
 
 #include "xdd/base/memory.h"
 
+char *text_vadd(char *buf, size_t size, const char *fmt, va_list ap)
+{
+	const size_t length = strlen(buf);
+
+	vsnprintf(buf + length, size - length, fmt, ap);
+	return buf;
+}
+
+char *text_add(char *buf, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	text_vadd(buf, size, fmt, ap);
+	va_end(ap);
+	return buf;
+}
+
+char *text_list(char *buf, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (*buf)
+		text_add(buf, size, ", ");
+	va_start(ap, fmt);
+	text_vadd(buf, size, fmt, ap);
+	va_end(ap);
+	return buf;
+}
+
 const char *path_last(const char *path)
 {
 	const char *slash = strrchr(path, '/');

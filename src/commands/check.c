@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -175,48 +174,30 @@ static void check_say(const char *begin, const char *text)
 
 /* ---- what it is ---- */
 
-static void check_print_add(char *text, size_t size, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/* Append a part of a list. */
-static void check_print_add(char *text, size_t size, const char *fmt, ...)
-{
-	size_t n = strlen(text);
-	va_list ap;
-
-	if (n)
-		n += (size_t)snprintf(text + n, size - n, ", ");
-	if (n >= size)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(text + n, size - n, fmt, ap);
-	va_end(ap);
-}
-
 static void print_device(const struct check_device *d)
 {
 	char text[1024] = "";
 
 	if (!*d->name)
 		return;
-	check_print_add(text, sizeof(text), "%s", d->name);
+	text_list(text, sizeof(text), "%s", d->name);
 	if (*d->model)
-		check_print_add(text, sizeof(text), "%s", d->model);
+		text_list(text, sizeof(text), "%s", d->model);
 	if (*d->raid)
-		check_print_add(text, sizeof(text), "RAID (%s)", d->raid);
+		text_list(text, sizeof(text), "RAID (%s)", d->raid);
 	if (*d->loop_file)
-		check_print_add(text, sizeof(text), "loop device of %s", d->loop_file);
+		text_list(text, sizeof(text), "loop device of %s", d->loop_file);
 	if (d->is_virtual)
-		check_print_add(text, sizeof(text), "virtual disk, whose host may cache");
+		text_list(text, sizeof(text), "virtual disk, whose host may cache");
 	else if (d->rotational_known)
-		check_print_add(text, sizeof(text), "%s",
-				d->rotational ? "rotational" : "not rotational");
+		text_list(text, sizeof(text), "%s",
+			  d->rotational ? "rotational" : "not rotational");
 	if (d->removable)
-		check_print_add(text, sizeof(text), "removable");
+		text_list(text, sizeof(text), "removable");
 	if (d->usb_mbits)
-		check_print_add(text, sizeof(text), "USB %" PRIu64 " Mbit/s", d->usb_mbits);
+		text_list(text, sizeof(text), "USB %" PRIu64 " Mbit/s", d->usb_mbits);
 	if (*d->scheduler)
-		check_print_add(text, sizeof(text), "scheduler %s", d->scheduler);
+		text_list(text, sizeof(text), "scheduler %s", d->scheduler);
 	check_say("  ", text);
 }
 
@@ -225,13 +206,13 @@ static void print_place(const struct check_target *t)
 	char text[1024] = "";
 
 	if (*t->file_system)
-		check_print_add(text, sizeof(text), "%s", t->file_system);
+		text_list(text, sizeof(text), "%s", t->file_system);
 	if (*t->source && *t->file_system && strcmp(t->source, t->file_system) != 0)
-		check_print_add(text, sizeof(text), "%s", t->source);
+		text_list(text, sizeof(text), "%s", t->source);
 	if (*t->mount_point)
-		check_print_add(text, sizeof(text), "mounted on %s", t->mount_point);
+		text_list(text, sizeof(text), "mounted on %s", t->mount_point);
 	if (err_is_set(&t->use))
-		check_print_add(text, sizeof(text), "%s", t->use.text);
+		text_list(text, sizeof(text), "%s", t->use.text);
 	if (*text)
 		check_say("  ", text);
 }

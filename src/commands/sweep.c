@@ -134,7 +134,7 @@ static size_t sweep_notes_count(const struct sweep *s, const bool *points)
 static const char *points_text(const struct sweep *s, const bool *points, char *buf, size_t size)
 {
 	const size_t all = points_of(s), n = sweep_notes_count(s, points);
-	size_t shown = 0, len;
+	size_t shown = 0;
 
 	if (n >= all) {
 		if (all > 2)
@@ -143,18 +143,15 @@ static const char *points_text(const struct sweep *s, const bool *points, char *
 			snprintf(buf, size, "%s", all == 1 ? "the point" : "both points");
 		return buf;
 	}
-	len = (size_t)snprintf(buf, size, "%zu of %zu points:", n, all);
-	for (size_t i = 0; i < s->vary.n_points && shown < EXAMPLES && len < size; i++) {
+	snprintf(buf, size, "%zu of %zu points:", n, all);
+	for (size_t i = 0; i < s->vary.n_points && shown < EXAMPLES; i++) {
 		char label[SWEEP_NOTES_LABEL_SIZE];
 
-		if (!points[i])
-			continue;
-		len += (size_t)snprintf(buf + len, size - len, "%s %s", shown++ ? ";" : "",
-					sweep_label(&s->vary, i, label, sizeof(label)));
+		if (points[i])
+			text_add(buf, size, "%s %s", shown++ ? ";" : "",
+				 sweep_label(&s->vary, i, label, sizeof(label)));
 	}
-	if (n > shown && len < size)
-		snprintf(buf + len, size - len, "; and %zu more", n - shown);
-	return buf;
+	return n > shown ? text_add(buf, size, "; and %zu more", n - shown) : buf;
 }
 
 /* ---- warnings of plans ---- */

@@ -322,13 +322,10 @@ static const char *const refused[] = {
 
 char *sweep_label(const struct vary *v, size_t point, char *buf, size_t size)
 {
-	size_t len = 0;
-
 	*buf = '\0';
-	for (size_t i = 0; i < v->n_axes && len < size; i++)
-		len += (size_t)snprintf(buf + len, size - len, "%s%s %s", i ? ", " : "",
-					v->axes[i].name,
-					v->axes[i].values[vary_at(v, point, i)].text);
+	for (size_t i = 0; i < v->n_axes; i++)
+		text_list(buf, size, "%s %s", v->axes[i].name,
+			  v->axes[i].values[vary_at(v, point, i)].text);
 	return buf;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "io/verify_internal.h"
+#include "xdd/base/text.h"
 #include "xdd/io/tag.h"
 
 #define WORD_BYTES 8
@@ -301,20 +302,17 @@ struct difference difference_of(const uint8_t *a, const uint8_t *b, size_t n)
 void flipped_text(char *text, size_t size, const uint8_t *a, const uint8_t *b, size_t n,
 		  uint64_t offset)
 {
-	size_t used = 0;
-
 	*text = '\0';
 	for (size_t i = 0; i < n; i++) {
 		unsigned bits = a[i] ^ b[i];
 
 		for (int bit = 0; bits; bit++, bits >>= 1) {
-			if (!(bits & 1) || used + 48 > size)
+			if (!(bits & 1) || strlen(text) + 48 > size)
 				continue;
-			used += (size_t)snprintf(text + used, size - used, "%sbit %d of byte %llu",
-						 used ? ", " : "", bit,
-						 (unsigned long long)(offset + i));
-			if (used + 48 > size)
-				used += (size_t)snprintf(text + used, size - used, ", ...");
+			text_list(text, size, "bit %d of byte %llu", bit,
+				  (unsigned long long)(offset + i));
+			if (strlen(text) + 48 > size)
+				text_list(text, size, "...");
 		}
 	}
 }

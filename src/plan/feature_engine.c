@@ -139,13 +139,10 @@ static const struct option *engine_word_at(size_t n)
 /* "a, b": the engines with this keyword. */
 static const char *owners(const char *keyword, const char *apart, char *buf, size_t size)
 {
-	size_t len = 0;
-
 	*buf = '\0';
-	for (size_t i = 0; engine_registry[i] && len < size; i++) {
+	for (size_t i = 0; engine_registry[i]; i++) {
 		if (keyword_of(engine_registry[i], keyword))
-			len += (size_t)snprintf(buf + len, size - len, "%s%s", len ? apart : "",
-						engine_registry[i]->name);
+			text_add(buf, size, "%s%s", *buf ? apart : "", engine_registry[i]->name);
 	}
 	return buf;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "xdd/base/arith.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/mix.h"
 
@@ -409,26 +410,24 @@ static int put_seek(struct fio_map *m, const struct fio_job *j, struct fio_targe
 {
 	uint64_t range = e->region / e->request * e->request;
 	char words[128] = "", size[FIO_SIZE_SIZE];
-	size_t n = 0;
 
 	if (e->mix && wraps && range < e->cycle)
 		return fail(m, j,
 			    "has a bssplit whose sizes together, each as often as it has percent, "
 			    "are more than its part of a file; expected rounder percentages");
 	if (t->random)
-		n += (size_t)snprintf(words, sizeof(words), " %s", how);
+		snprintf(words, sizeof(words), " %s", how);
 	else if (has_streams(t))
-		n += (size_t)snprintf(words, sizeof(words), " streams");
+		snprintf(words, sizeof(words), " streams");
 	else if (t->stride)
-		n += (size_t)snprintf(words, sizeof(words), " interleave %llu",
-				      (unsigned long long)(t->stride / e->request + 1));
+		snprintf(words, sizeof(words), " interleave %llu",
+			 (unsigned long long)(t->stride / e->request + 1));
 	if ((t->random || t->stride || wraps) && range)
-		n += (size_t)snprintf(words + n, sizeof(words) - n, " range %s",
-				      fio_size_text(range, size));
+		text_add(words, sizeof(words), " range %s", fio_size_text(range, size));
 	if (t->random && fio_is_set(j, FIO_RANDSEED))
-		n += (size_t)snprintf(words + n, sizeof(words) - n, " seed %llu",
-				      (unsigned long long)fio_number(j, FIO_RANDSEED, 0));
-	if (n)
+		text_add(words, sizeof(words), " seed %llu",
+			 (unsigned long long)fio_number(j, FIO_RANDSEED, 0));
+	if (*words)
 		fio_put(m, t, SLOT_SEEK, "-seek", "%s", words + 1);
 	return 0;
 }

@@ -98,8 +98,7 @@ static void map_keywords(struct fio_map *m, const struct fio_job *j, const char 
 		if (strcmp(keywords[i].engine, engine) != 0)
 			leave(m, j, keywords[i].option, "is not for this engine");
 		else if (!strstr(words, keywords[i].keyword))
-			snprintf(words + strlen(words), size - strlen(words), "%s",
-				 keywords[i].keyword);
+			text_add(words, size, "%s", keywords[i].keyword);
 	}
 }
 
@@ -125,8 +124,7 @@ static void map_engine(struct fio_map *m, const struct fio_job *j, struct fio_ta
 		fio_note(m->file, m->group, j, "ioengine=%s: %s", e->name, e->why);
 	if (batch > 1 && !e->one &&
 	    (strcmp(e->ours, "libaio") == 0 || strcmp(e->ours, "io_uring") == 0))
-		snprintf(words + strlen(words), sizeof(words) - strlen(words), " batch %llu",
-			 (unsigned long long)batch);
+		text_add(words, sizeof(words), " batch %llu", (unsigned long long)batch);
 	else
 		leave(m, j, FIO_IODEPTH_BATCH,
 		      "requests are submitted one by one, or as -ioengine decides");
@@ -412,8 +410,7 @@ static void put_mask(struct fio_map *m, const struct fio_job *j, struct fio_targ
 	}
 	for (unsigned i = 0; i < 64; i++) {
 		if (mask >> i & 1)
-			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u",
-				 *list ? "," : "", i);
+			text_add(list, sizeof(list), "%s%u", *list ? "," : "", i);
 	}
 	fio_put(m, t, SLOT_PROCESSOR, "-processor", "%s", list);
 }

@@ -129,14 +129,13 @@ struct source {
 int fio_fail(struct fio_file *f, const char *path, unsigned line, const char *fmt, ...)
 {
 	va_list ap;
-	int n;
 
 	if (line)
-		n = snprintf(f->why, sizeof(f->why), "%.200s:%u: ", path, line);
+		snprintf(f->why, sizeof(f->why), "%.200s:%u: ", path, line);
 	else
-		n = snprintf(f->why, sizeof(f->why), "%.200s: ", path);
+		snprintf(f->why, sizeof(f->why), "%.200s: ", path);
 	va_start(ap, fmt);
-	vsnprintf(f->why + n, sizeof(f->why) - (size_t)n, fmt, ap);
+	text_vadd(f->why, sizeof(f->why), fmt, ap);
 	va_end(ap);
 	return -EINVAL;
 }

@@ -15,12 +15,12 @@
 #include "xdd/plan/mix.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "xdd/base/arith.h"
 #include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/plan/plan.h"
 
@@ -276,15 +276,12 @@ uint64_t mix_lap_bytes(const struct target_plan *t)
 
 char *mix_text(const struct request_mix *mix, char *buf, size_t size)
 {
-	size_t n = 0;
+	char bytes[32];
 
 	*buf = '\0';
-	for (size_t i = 0; i < mix->n && n < size; i++) {
-		char bytes[32];
-
-		n += (size_t)snprintf(buf + n, size - n, "%s%s:%" PRIu32, i ? ", " : "",
-				      units_size_text(mix->sizes[i].bytes, bytes, sizeof(bytes)),
-				      mix->sizes[i].ops);
-	}
+	for (size_t i = 0; i < mix->n; i++)
+		text_list(buf, size, "%s:%" PRIu32,
+			  units_size_text(mix->sizes[i].bytes, bytes, sizeof(bytes)),
+			  mix->sizes[i].ops);
 	return buf;
 }

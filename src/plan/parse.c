@@ -117,15 +117,11 @@ enum xdd_status plan_refuse(const struct target_plan *t, const char *fmt, ...)
 
 char *parse_list_words(suggest_word_at at, const void *words, char *buf, size_t size)
 {
-	size_t len = 0;
 	const char *word;
 
 	*buf = '\0';
-	for (size_t i = 0; (word = at(words, i)) != NULL && len < size; i++) {
-		const char *apart = !i ? "" : at(words, i + 1) ? ", " : " or ";
-
-		len += (size_t)snprintf(buf + len, size - len, "%s%s", apart, word);
-	}
+	for (size_t i = 0; (word = at(words, i)) != NULL; i++)
+		text_add(buf, size, "%s%s", !i ? "" : at(words, i + 1) ? ", " : " or ", word);
 	return buf;
 }
 

@@ -291,12 +291,9 @@ struct values {
 /* The words of a value, "4" or "until 5 20". */
 static const char *value_text(const struct setting *s, char *buf)
 {
-	size_t len = 0;
-
 	*buf = '\0';
-	for (size_t i = 0; i < s->n_args && len < REPEATED_VALUE_MAX; i++)
-		len += (size_t)snprintf(buf + len, REPEATED_VALUE_MAX + 1 - len, "%s%s",
-					i ? " " : "", s->args[i].text);
+	for (size_t i = 0; i < s->n_args; i++)
+		text_add(buf, REPEATED_VALUE_MAX + 1, "%s%s", i ? " " : "", s->args[i].text);
 	return buf;
 }
 
@@ -320,12 +317,12 @@ static unsigned position(const struct setting *s, const struct values *v)
 	return s->n_args && !(v->mixed && s->sub) ? s->args[0].pos : s->name.pos;
 }
 
-static size_t add_value(const struct setting *s, const struct values *v, char *buf, size_t size)
+static void add_value(const struct setting *s, const struct values *v, char *buf)
 {
 	char value[VALUE_SIZE];
 
-	return (size_t)snprintf(buf, size, "%s (%s %u)", shown(s, v->mixed, value),
-				s->name.file ? "line" : "argument", position(s, v));
+	text_add(buf, MESSAGE_MAX, "%s (%s %u)", shown(s, v->mixed, value),
+		 s->name.file ? "line" : "argument", position(s, v));
 }
 
 static void repeated_collect(const struct plan *plan, const struct setting *last, struct values *v)
@@ -359,16 +356,13 @@ static const struct setting *repeated_applies(const struct values *v)
 static void list_values(const struct values *v, char *buf)
 {
 	const size_t n = v->n - 1 < VALUES_MAX - 1 ? v->n - 1 : VALUES_MAX - 1;
-	size_t len = 0;
-
+	*buf = '\0';
 	for (size_t i = 0; i < n; i++) {
-		if (i)
-			len += (size_t)snprintf(buf + len, MESSAGE_MAX - len, ", ");
-		len += add_value(v->first[i], v, buf + len, MESSAGE_MAX - len);
+		text_add(buf, MESSAGE_MAX, i ? ", " : "");
+		add_value(v->first[i], v, buf);
 	}
-	len += (size_t)snprintf(buf + len, MESSAGE_MAX - len,
-				v->n - 1 > n ? ", ... and " : " and ");
-	add_value(v->last, v, buf + len, MESSAGE_MAX - len);
+	text_add(buf, MESSAGE_MAX, v->n - 1 > n ? ", ... and " : " and ");
+	add_value(v->last, v, buf);
 }
 
 static void warn_values(const struct plan *plan, const struct values *v)

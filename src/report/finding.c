@@ -13,6 +13,7 @@
 
 #include "report/report_internal.h"
 #include "xdd/base/log.h"
+#include "xdd/base/text.h"
 #include "xdd/report/rule.h"
 
 #define TEXT_BYTES 1024
@@ -67,24 +68,6 @@ struct finding_about finding_of_run(const char *name, bool direct)
 	return (struct finding_about){ FINDING_RUN, name, direct };
 }
 
-/* Append to a text of TEXT_BYTES; what has no room is left out. */
-static void __attribute__((format(printf, 2, 0)))
-finding_append(char *text, const char *fmt, va_list ap)
-{
-	const size_t len = strlen(text);
-
-	vsnprintf(text + len, TEXT_BYTES - len, fmt, ap);
-}
-
-static void __attribute__((format(printf, 2, 3))) finding_add(char *text, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	finding_append(text, fmt, ap);
-	va_end(ap);
-}
-
 const char *finding_advice(const struct finding *f)
 {
 	const struct rule *rule = &rule_table[f->rule];
@@ -102,16 +85,16 @@ void report_finding(struct report *r, struct finding_about about, enum rule_id r
 	va_list ap;
 
 	if (about.target >= 0)
-		finding_add(text, "target %" PRId64 ", ", about.target);
+		text_add(text, sizeof(text), "target %" PRId64 ", ", about.target);
 	if (about.name)
-		finding_add(text, "%s: ", about.name);
+		text_add(text, sizeof(text), "%s: ", about.name);
 	finding.sentence = strlen(text);
 	va_start(ap, says);
-	finding_append(text, says, ap);
+	text_vadd(text, sizeof(text), says, ap);
 	va_end(ap);
 	finding.advice = strlen(text);
 	if (finding_advice(&finding))
-		finding_add(text, "; %s", finding_advice(&finding));
+		text_add(text, sizeof(text), "; %s", finding_advice(&finding));
 	if (!r || !keep(r, finding))
 		log_warning("%s", text);
 	else if (!r->findings_held)
@@ -141,15 +124,14 @@ static bool is_same(const struct held *a, const struct held *b)
 /* Add "3" or "3 to 7" to a list in `buf`; "..." where it is full. */
 static void add_range(char *buf, size_t size, int64_t first, int64_t last)
 {
-	size_t len = strlen(buf);
-	const char *comma = len ? ", " : "";
+	const bool full = strlen(buf) + 64 > size;
 
-	if (len + 64 > size && !strstr(buf, "..."))
-		snprintf(buf + len, size - len, ", ...");
-	else if (len + 64 <= size && first == last)
-		snprintf(buf + len, size - len, "%s%" PRId64, comma, first);
-	else if (len + 64 <= size)
-		snprintf(buf + len, size - len, "%s%" PRId64 " to %" PRId64, comma, first, last);
+	if (full && !strstr(buf, "..."))
+		text_list(buf, size, "...");
+	else if (!full && first == last)
+		text_list(buf, size, "%" PRId64, first);
+	else if (!full)
+		text_list(buf, size, "%" PRId64 " to %" PRId64, first, last);
 }
 
 /* One message for `h` and all up to `end` that are the same, which are done then. */

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "report/latency.h"
 #include "report/report_internal.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Text of others for a terminal: src/base/text.c.
+ * Text of others for a terminal, and lists in a buffer: src/base/text.c.
  */
 #include "unit.h"
 
@@ -149,6 +149,18 @@ TEST(test_any_bytes)
 		free(once);
 		free(twice);
 	}
+}
+
+/* An item that has no room is cut, and nothing follows it. */
+TEST(test_list)
+{
+	char buf[12] = "";
+
+	assert_string_equal(text_list(buf, sizeof(buf), "%d", 1), "1");
+	assert_string_equal(text_list(buf, sizeof(buf), "%s", "two"), "1, two");
+	assert_string_equal(text_add(buf, sizeof(buf), "%s", "!"), "1, two!");
+	assert_string_equal(text_list(buf, sizeof(buf), "%s", "three"), "1, two!, th");
+	assert_string_equal(text_list(buf, sizeof(buf), "%d", 4), "1, two!, th");
 }
 
 RUN_TESTS(NULL, NULL)

@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Text: names of files, text from outside for terminals, JSON and CSV, words for a shell, and how
- * near two words are. No state; any thread that has the stream or arena.
+ * Text: lists in a buffer, names of files, text from outside for terminals, JSON and CSV, words for
+ * a shell, and how near two words are. No state; any thread that has the stream or arena.
  */
 #ifndef XDD_BASE_TEXT_H
 #define XDD_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 struct arena;
+
+/*
+ * Append to the text in `buf`, of `size` bytes; what has no room is left out. text_list(): after a
+ * comma, unless the text is the first of the list. All return `buf`.
+ */
+char *text_add(char *buf, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+char *text_list(char *buf, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+char *text_vadd(char *buf, size_t size, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));
 
 /*
  * Names of files.

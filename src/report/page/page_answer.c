@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/page/page.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 
 #define NOTE_BYTES 320
@@ -72,11 +73,10 @@ static void add_time(char *note, size_t size, const char *before, const struct f
 		     enum pass_figure figure, unsigned dir)
 {
 	const double ns = figure_of_dir(f, figure, dir);
-	const size_t used = strlen(note);
 	char text[SCALED_SIZE];
 
 	if (isfinite(ns))
-		snprintf(note + used, size - used, "%s %s", before, scaled_time(ns, text));
+		text_add(note, size, "%s %s", before, scaled_time(ns, text));
 }
 
 /*
@@ -152,16 +152,14 @@ static int limited_text(const struct limited *l, char *buf, size_t size)
 /* Each cause with its number of targets. */
 static void put_causes(struct page *p, const struct limited *l, size_t n)
 {
-	char note[NOTE_BYTES], share[64];
-	size_t used = 0;
+	char note[NOTE_BYTES] = "", share[64];
 
 	for (unsigned b = RESULT_BOUND_UNKNOWN + 1; b <= RESULT_BOUND_LIMIT; b++) {
-		if (!l[b].n || used >= sizeof(note))
+		if (!l[b].n)
 			continue;
 		limited_text(&l[b], share, sizeof(share));
-		used += (size_t)snprintf(note + used, sizeof(note) - used, "%s%zu of %zu: %s%s%s",
-					 used ? "; " : "", l[b].n, n, bounds[b].words,
-					 *share ? ", " : "", share);
+		text_add(note, sizeof(note), "%s%zu of %zu: %s%s%s", *note ? "; " : "", l[b].n, n,
+			 bounds[b].words, *share ? ", " : "", share);
 	}
 	put_answer(p, "limited by", "several causes", note);
 }
@@ -249,19 +247,17 @@ static void put_failure(struct page *p, const struct document *d)
 	const bool failed = d->status > 0;
 	char note[NOTE_BYTES];
 	struct figures f;
-	int used = 0;
 
 	if (!failed && !d->partial)
 		return;
 	page_figures(document_result(d, RESULT_COMBINED), &f);
 	if (failed)
-		used = snprintf(note, sizeof(note), "exit status %.0f%s", d->status,
-				d->partial ? "; cut short" : "");
+		snprintf(note, sizeof(note), "exit status %.0f%s", d->status,
+			 d->partial ? "; cut short" : "");
 	else
-		used = snprintf(note, sizeof(note), "the figures are of a part of it");
+		snprintf(note, sizeof(note), "the figures are of a part of it");
 	if (f.tally.errors)
-		snprintf(note + used, sizeof(note) - (size_t)used,
-			 "; %" PRIu64 " operation%s failed", f.tally.errors,
+		text_add(note, sizeof(note), "; %" PRIu64 " operation%s failed", f.tally.errors,
 			 f.tally.errors == 1 ? "" : "s");
 	figures_free(&f);
 	put_toned(p, "bad", "end", failed ? "failed" : "cut short", note);
@@ -330,7 +326,7 @@ static size_t as_good(const struct document *d, const struct best *b,
 		      const struct document_point *best, char *buf, size_t size)
 {
 	const struct document_figure *f = figure_at(best, b);
-	size_t n = 0, used = 0;
+	size_t n = 0;
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < d->n_points; i++) {
@@ -340,10 +336,9 @@ static size_t as_good(const struct document *d, const struct best *b,
 		    fabs(other->mean - f->mean) > (other->high - other->mean) + (f->high - f->mean))
 			continue;
 		n++;
-		if (d->n_axes == 1 && used < size)
-			used += (size_t)snprintf(buf + used, size - used, "%s%s", n > 1 ? ", " : "",
-						 document_text(d->points[i].varied,
-							       d->axes[0].option));
+		if (d->n_axes == 1)
+			text_add(buf, size, "%s%s", n > 1 ? ", " : "",
+				 document_text(d->points[i].varied, d->axes[0].option));
 	}
 	return n;
 }
@@ -351,25 +346,23 @@ static size_t as_good(const struct document *d, const struct best *b,
 static void put_best(struct page *p, const struct document *d, const struct best *b)
 {
 	const struct document_point *point = best_point(d, b);
-	char value[SCALED_SIZE], note[NOTE_BYTES], values[NOTE_BYTES / 4];
-	size_t used = 0, others;
+	char value[SCALED_SIZE], note[NOTE_BYTES] = "", values[NOTE_BYTES / 4];
+	size_t others;
 
 	if (!point)
 		return;
-	note[0] = '\0';
-	for (size_t i = 0; i < d->n_axes && used < sizeof(note); i++) {
+	for (size_t i = 0; i < d->n_axes; i++) {
 		const char *text = document_text(point->varied, d->axes[i].option);
 
 		if (*text)
-			used += (size_t)snprintf(note + used, sizeof(note) - used, "%s%s %s",
-						 used ? ", " : "at ", d->axes[i].option, text);
+			text_add(note, sizeof(note), "%s%s %s", *note ? ", " : "at ",
+				 d->axes[i].option, text);
 	}
 	others = as_good(d, b, point, values, sizeof(values));
-	if (others && d->n_axes == 1 && used < sizeof(note))
-		snprintf(note + used, sizeof(note) - used, "; as good within the intervals: %s",
-			 values);
-	else if (others && used < sizeof(note))
-		snprintf(note + used, sizeof(note) - used,
+	if (others && d->n_axes == 1)
+		text_add(note, sizeof(note), "; as good within the intervals: %s", values);
+	else if (others)
+		text_add(note, sizeof(note),
 			 "; %zu of %zu others %s as good, within their intervals", others,
 			 d->n_points - 1, others == 1 ? "is" : "are");
 	put_answer(p, b->name, b->write(figure_at(point, b)->mean, value), note);
@@ -409,17 +402,15 @@ static void put_maximum(struct page *p, const struct document_curve *c)
 static void put_knee(struct page *p, const struct document_curve *c)
 {
 	char value[SCALED_SIZE], note[NOTE_BYTES];
-	int used;
 
 	if (!c->knee.known) {
 		put_answer(p, "knee", "none found", c->knee.missing);
 		return;
 	}
-	used = snprintf(note, sizeof(note), "%.3g %% of the maximum", c->knee.percent);
+	snprintf(note, sizeof(note), "%.3g %% of the maximum", c->knee.percent);
 	if (c->knee.low_percent >= 0 && c->knee.high_percent >= 0)
-		snprintf(note + used, sizeof(note) - (size_t)used,
-			 ", between %.3g %% and %.3g %% with 95 %% confidence", c->knee.low_percent,
-			 c->knee.high_percent);
+		text_add(note, sizeof(note), ", between %.3g %% and %.3g %% with 95 %% confidence",
+			 c->knee.low_percent, c->knee.high_percent);
 	put_answer(p, "knee: more load costs more time than it gains",
 		   scaled_ops(c->knee.iops, value), note);
 }
@@ -437,7 +428,6 @@ static void put_goal(struct page *p, const struct document_curve *c)
 {
 	const double holds = c->goal.holds_percent, fails = c->goal.fails_percent;
 	char title[NOTE_BYTES], value[SCALED_SIZE], limit[SCALED_SIZE], note[NOTE_BYTES] = "";
-	int used = 0;
 
 	if (!c->goal.given)
 		return;
@@ -448,12 +438,11 @@ static void put_goal(struct page *p, const struct document_curve *c)
 			   fails > 0 ? "" : "too few operations in a round");
 		return;
 	}
-	used = snprintf(note, sizeof(note), "at %.4g %% of the maximum", holds);
+	snprintf(note, sizeof(note), "at %.4g %% of the maximum", holds);
 	if (fails > 0)
-		used += snprintf(note + used, sizeof(note) - (size_t)used, ", not at %.4g %%",
-				 fails);
+		text_add(note, sizeof(note), ", not at %.4g %%", fails);
 	if (c->goal.disturbed)
-		snprintf(note + used, sizeof(note) - (size_t)used,
+		text_add(note, sizeof(note),
 			 "; a response time falls while the load rises: disturbed");
 	put_answer(p, title, scaled_ops(c->goal.holds_iops, value), note);
 }
@@ -515,9 +504,8 @@ static void put_changes(struct page *p, enum pass_figure figure,
 			const struct compare_subjects *subjects, bool same_plan)
 {
 	struct changes c = { .n = 0 };
-	char value[COMPARE_TEXT], note[NOTE_BYTES];
+	char value[COMPARE_TEXT], note[NOTE_BYTES] = "";
 	size_t rest;
-	int used = 0;
 
 	for (size_t i = 0; i < subjects->n; i++) {
 		const struct compare_figure f =
@@ -533,13 +521,12 @@ static void put_changes(struct page *p, enum pass_figure figure,
 		compare_range_text(c.least, c.most, value);
 	rest = c.n - c.better - c.worse;
 	if (c.better)
-		used += snprintf(note, sizeof(note), "better at %zu of %zu points", c.better, c.n);
+		snprintf(note, sizeof(note), "better at %zu of %zu points", c.better, c.n);
 	if (c.worse)
-		used += snprintf(note + used, sizeof(note) - (size_t)used,
-				 "%sworse at %zu of %zu points", used ? "; " : "", c.worse, c.n);
+		text_add(note, sizeof(note), "%sworse at %zu of %zu points", *note ? "; " : "",
+			 c.worse, c.n);
 	if (rest)
-		snprintf(note + used, sizeof(note) - (size_t)used, "%snot real at %zu",
-			 used ? "; " : "", rest);
+		text_add(note, sizeof(note), "%snot real at %zu", *note ? "; " : "", rest);
 	put_toned(p,
 		  !same_plan	  ? "plain" :
 		  c.better == c.n ? "good" :

@@ -266,14 +266,15 @@ void page_latency(struct page *p, const struct compare_run *run)
 /* Lines of the plot. */
 #define MAX_TARGETS 32
 
-static double page_spans_first_begin(const struct document *d)
+/* The first beginning, of passes of targets or of all results; INFINITY: none is known. */
+static double first_begin(const struct document *d, bool passes)
 {
 	double least = INFINITY;
 
 	for (size_t i = 0; i < d->n_results; i++) {
 		const struct document_result *r = &d->results[i];
 
-		if (r->what == RESULT_TARGET_PASS && r->placed)
+		if (r->placed && (!passes || r->what == RESULT_TARGET_PASS))
 			least = fmin(least, (double)r->begin_ns);
 	}
 	return least;
@@ -326,7 +327,7 @@ static void page_spans(struct page *p, const struct compare_run *run)
 	static const char *const heads[] = { "|target", "pass",	   "begins at",
 					     "ends at", "elapsed", NULL };
 	const struct document *d = &run->doc;
-	const double origin = page_spans_first_begin(d);
+	const double origin = first_begin(d, true);
 	struct plot *plot;
 	size_t n = 0;
 
@@ -392,17 +393,6 @@ static void put_target(struct page *p, const struct document *d, const struct do
 	figures_free(&f);
 }
 
-static double page_targets_first_begin(const struct document *d)
-{
-	double least = INFINITY;
-
-	for (size_t i = 0; i < d->n_results; i++) {
-		if (d->results[i].placed)
-			least = fmin(least, (double)d->results[i].begin_ns);
-	}
-	return least;
-}
-
 /* A host of a combined document, or all of them. */
 static void put_host(struct page *p, const struct document *d, const struct document_result *r)
 {
@@ -450,7 +440,7 @@ void page_targets(struct page *p, const struct compare_run *run)
 	const char *heads[sizeof(first) / sizeof(*first) + N_TARGET_FIGURES +
 			  sizeof(last) / sizeof(*last)];
 	const struct document *d = &run->doc;
-	const double origin = page_targets_first_begin(d);
+	const double origin = first_begin(d, false);
 	size_t n = 0;
 
 	memcpy(heads, first, sizeof(first));

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "report/latency.h"
 #include "report/page/page.h"
 #include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/report/endtoend.h"
 #include "xdd/report/jvalue.h"
@@ -380,22 +382,20 @@ void page_difference(struct page *p, const struct compare_run *runs)
 #define MAX_POINTS 20
 
 /* An element of the list of verdicts. `tone` is a class; `label` says the same as its colour. */
-static void open_verdict(struct page *p, const char *tone, const char *label)
+static void __attribute__((format(printf, 4, 5)))
+put_verdict(struct page *p, const char *tone, const char *label, const char *fmt, ...)
 {
+	char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		memory_end();
+	va_end(ap);
 	page_put(p, "<li class=\"%s\"><strong>%s:</strong> ", tone, label);
-}
-
-static void close_verdict(struct page *p)
-{
-	page_put(p, "</li>\n");
-}
-
-static void page_summary_put_verdict(struct page *p, const char *tone, const char *label,
-				     const char *text)
-{
-	open_verdict(p, tone, label);
 	page_text(p, text);
-	close_verdict(p);
+	page_put(p, "</li>\n");
+	free(text);
 }
 
 static void put_facts(struct page *p, const struct document *d)
@@ -418,24 +418,17 @@ static void put_facts(struct page *p, const struct document *d)
 static void put_end(struct page *p, const struct document *d)
 {
 	if (strcmp(d->end, "canceled") == 0)
-		page_summary_put_verdict(p, "bad", "partial",
-					 "the run was canceled before its end");
+		put_verdict(p, "bad", "partial", "the run was canceled before its end");
 	else if (d->partial)
-		page_summary_put_verdict(p, "bad", "partial", "it was cut short");
-	if (d->status > 0) {
-		open_verdict(p, "bad", "failed");
-		page_put(p, "the exit status was %.0f", d->status);
-		close_verdict(p);
-	}
+		put_verdict(p, "bad", "partial", "it was cut short");
+	if (d->status > 0)
+		put_verdict(p, "bad", "failed", "the exit status was %.0f", d->status);
 }
 
 static void put_fault(struct page *p, uint64_t n, const char *label, const char *text)
 {
-	if (!n)
-		return;
-	open_verdict(p, "bad", label);
-	page_put(p, "%" PRIu64 " %s", n, text);
-	close_verdict(p);
+	if (n)
+		put_verdict(p, "bad", label, "%" PRIu64 " %s", n, text);
 }
 
 static void put_faults(struct page *p, const struct document_result *all)
@@ -489,10 +482,8 @@ static void put_limits(struct page *p, const struct document *d)
 
 		if (r->what != RESULT_TARGET_AVERAGE || !cause || ++shown > MAX_VERDICTS)
 			continue;
-		open_verdict(p, "plain", "limited");
-		page_text(p, page_target(d, (int64_t)r->target, name));
-		page_put(p, copy ? ", by %s" : ": %s", cause);
-		close_verdict(p);
+		put_verdict(p, "plain", "limited", copy ? "%s, by %s" : "%s: %s",
+			    page_target(d, (int64_t)r->target, name), cause);
 	}
 	if (shown > MAX_VERDICTS)
 		page_item(p, "%zu more targets have a limit.", shown - MAX_VERDICTS);
@@ -501,12 +492,12 @@ static void put_limits(struct page *p, const struct document *d)
 /* -runtime, where `limit_ns` is above 0, would end the run in the first of the passes. */
 static void put_one_pass(struct page *p, double limit_ns)
 {
-	open_verdict(p, "note", rule_table[RULE_ONE_PASS].label);
+	const char *label = rule_table[RULE_ONE_PASS].label;
+
 	if (limit_ns > 0)
-		page_put(p, rule_says_ONE_RUNTIME, limit_ns / NS_PER_SEC);
+		put_verdict(p, "note", label, rule_says_ONE_RUNTIME, limit_ns / NS_PER_SEC);
 	else
-		page_put(p, rule_says_ONE_PASS);
-	close_verdict(p);
+		put_verdict(p, "note", label, rule_says_ONE_PASS);
 }
 
 /* Only a figure that nothing disturbed is as certain as its interval is narrow. */
@@ -521,6 +512,7 @@ static const char *certainty_tone(const struct document *d, double percent)
 static void put_certainty(struct page *p, const struct document *d)
 {
 	const struct document_statistic *all = document_statistic(&d->statistics, DOCUMENT_ALL);
+	const char *label = rule_table[RULE_MEAN].label;
 	char text[SCALED_SIZE], half[40];
 	double mean, percent;
 
@@ -532,18 +524,16 @@ static void put_certainty(struct page *p, const struct document *d)
 	}
 	mean = all->figures[FIGURE_BANDWIDTH].mean;
 	percent = page_interval_percent(&all->figures[FIGURE_BANDWIDTH]);
-	if (!isnan(percent)) {
-		snprintf(half, sizeof(half), "%.2g", percent);
-		open_verdict(p, certainty_tone(d, percent), rule_table[RULE_MEAN].label);
-		if (rule_too_few(percent))
-			page_put(p, rule_says_TOO_FEW, scaled_rate(mean, text), all->n);
-		else
-			page_put(p, rule_says_MEAN, scaled_rate(mean, text), half, all->n);
-		close_verdict(p);
-	}
+	snprintf(half, sizeof(half), "%.2g", percent);
+	scaled_rate(mean, text);
+	if (rule_too_few(percent))
+		put_verdict(p, certainty_tone(d, percent), label, rule_says_TOO_FEW, text, all->n);
+	else if (!isnan(percent))
+		put_verdict(p, certainty_tone(d, percent), label, rule_says_MEAN, text, half,
+			    all->n);
 	if (*all->not_reproducible)
-		page_summary_put_verdict(p, "note", rule_table[RULE_UNSTEADY].label,
-					 all->not_reproducible);
+		put_verdict(p, "note", rule_table[RULE_UNSTEADY].label, "%s",
+			    all->not_reproducible);
 }
 
 static void put_steady(struct page *p, const struct document *d)
@@ -552,23 +542,19 @@ static void put_steady(struct page *p, const struct document *d)
 
 	if (!all || !all->steady_known)
 		return;
-	if (!all->steady) {
-		page_summary_put_verdict(p, "note", "steady state", "not reached");
-		return;
-	}
-	open_verdict(p, "plain", "steady state");
-	page_put(p, "reached after pass %" PRIu64, all->steady_after);
-	close_verdict(p);
+	if (all->steady)
+		put_verdict(p, "plain", "steady state", "reached after pass %" PRIu64,
+			    all->steady_after);
+	else
+		put_verdict(p, "note", "steady state", "not reached");
 }
 
 /* A list is never empty. */
 static void put_good(struct page *p, const struct document *d)
 {
-	if (d->status > 0 || d->partial)
-		return;
-	page_summary_put_verdict(p, "plain", "complete",
-				 d->status >= 0 ? "it ended normally" :
-						  "its exit status is not known");
+	if (!(d->status > 0) && !d->partial)
+		put_verdict(p, "plain", "complete", "%s",
+			    d->status >= 0 ? "it ended normally" : "its exit status is not known");
 }
 
 /* ---- messages ---- */
@@ -669,8 +655,8 @@ static void put_alike(struct page *p, const struct document *d, const struct ali
 						      ", of several targets" :
 					"");
 	xmemstream_close(&m);
-	page_summary_put_verdict(p, group->error ? "bad" : "note",
-				 group->error ? "error" : "warning", m.text);
+	put_verdict(p, group->error ? "bad" : "note", group->error ? "error" : "warning", "%s",
+		    m.text);
 	free(m.text);
 }
 
@@ -711,23 +697,21 @@ static bool has_finding(const struct document *d, size_t point, unsigned rule)
 /* "1 to 7, 9, 10": the numbers of the points with a finding; true if there are any. */
 static bool finding_points(const struct document *d, unsigned rule, char *buf, size_t size)
 {
-	size_t ranges = 0, used = 0, end;
+	size_t ranges = 0, end;
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < d->n_points; i = end + 1) {
 		for (end = i; has_finding(d, i, rule) && has_finding(d, end + 1, rule); end++)
 			;
-		if (!has_finding(d, i, rule) || ++ranges > MAX_POINTS || used >= size)
+		if (!has_finding(d, i, rule) || ++ranges > MAX_POINTS)
 			continue;
-		used += (size_t)snprintf(buf + used, size - used, "%s%.15g", ranges > 1 ? ", " : "",
-					 d->points[i].number);
-		if (end > i && used < size)
-			used += (size_t)snprintf(buf + used, size - used,
-						 end > i + 1 ? " to %.15g" : ", %.15g",
-						 d->points[end].number);
+		text_list(buf, size, "%.15g", d->points[i].number);
+		if (end > i)
+			text_add(buf, size, end > i + 1 ? " to %.15g" : ", %.15g",
+				 d->points[end].number);
 	}
-	if (ranges > MAX_POINTS && used < size)
-		snprintf(buf + used, size - used, " and more");
+	if (ranges > MAX_POINTS)
+		text_add(buf, size, " and more");
 	return ranges > 0;
 }
 
@@ -737,11 +721,9 @@ static void put_findings(struct page *p, const struct document *d)
 	char points[PATH_BYTES * 4];
 
 	for (unsigned rule = 0; rule < RULE_FINDINGS; rule++) {
-		if (!finding_points(d, rule, points, sizeof(points)))
-			continue;
-		open_verdict(p, "note", "finding");
-		page_put(p, "%s, at point %s", rule_table[rule].condition, points);
-		close_verdict(p);
+		if (finding_points(d, rule, points, sizeof(points)))
+			put_verdict(p, "note", "finding", "%s, at point %s",
+				    rule_table[rule].condition, points);
 	}
 }
 

@@ -10,6 +10,7 @@
 
 #include "report/page/page.h"
 #include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 
 #define AXES_MAX 16
@@ -273,7 +274,6 @@ static void others(const struct document_point *point, const struct axes *a, cha
 {
 	const char *option;
 	json_t *value;
-	size_t n = 0;
 
 	buf[0] = '\0';
 	json_object_foreach((json_t *)(uintptr_t)point->varied, option, value)
@@ -281,9 +281,7 @@ static void others(const struct document_point *point, const struct axes *a, cha
 		if (a->pairs || strcmp(option, a->x->option) == 0 ||
 		    (a->y && strcmp(option, a->y->option) == 0))
 			continue;
-		if (n + 1 < size)
-			n += (size_t)snprintf(buf + n, size - n, "%s%s %s", n ? ", " : "", option,
-					      json_string_value(value));
+		text_list(buf, size, "%s %s", option, json_string_value(value));
 	}
 }
 
