@@ -493,7 +493,6 @@ static int do_role(struct copy_attempt *a, enum copy_role role)
 		.sources = a->sources,
 		.n_sources = a->request->n_sources,
 		.destination = a->request->destination.path,
-		.own_host = attempt_host(a, role),
 		.peer_host = attempt_host(a, copy_peer_of(role)),
 		.channel = channel_to(a, copy_peer_of(role)),
 		.data = &a->links,
@@ -506,10 +505,7 @@ static int do_role(struct copy_attempt *a, enum copy_role role)
 
 	memcpy(job.session, a->terms.session, sizeof(job.session));
 	find_log(a->request, &job);
-	if (copy_tops_set(&job) != 0)
-		return attempt_failed(a, COPY_FAILED, strerror(ENOMEM));
 	status = role == COPY_SOURCE ? do_source(a, &job) : copy_destination(&job);
-	copy_tops_free(&job);
 	/* Otherwise the sides have not met, and it says why. */
 	if (a->begun || !err_is_set(&a->why)) {
 		a->at = job.why_side;

@@ -51,8 +51,6 @@ int copy_attempt(struct copy_attempt *a);
 /* Where a side is, and the name of its host for messages. */
 const struct copy_place *attempt_place(const struct copy_attempt *a, enum copy_role role);
 
-/* ---- meeting.c ---- */
-
 /* ---- copy.c ---- */
 
 /* Two servers: pass messages between them until both end. Returns as copy_attempt(). */

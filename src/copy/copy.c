@@ -436,7 +436,7 @@ static void *wait_for_signal(void *arg)
 
 	stop_sleep_until(stop, UINT64_MAX / 2);
 	if (stop_why(stop) == STOP_SIGNAL)
-		relay_cancel(r, copy_signals_taken(r->attempt->signals));
+		relay_cancel(r, copy_signals_await(r->attempt->signals, 0));
 	return NULL;
 }
 

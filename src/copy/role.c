@@ -341,8 +341,7 @@ static bool is_signaled(const struct role *r)
 
 static void note_signal(struct role *r)
 {
-	int sig = copy_signals_taken(r->job->signals);
-
+	int sig = copy_signals_await(r->job->signals, 0);
 	const char *name = sig ? sigabbrev_np(sig) : "?";
 
 	/* On another host it is a loss, as where the process is killed: the user may repeat. */

@@ -65,11 +65,7 @@ void copy_signals_attach(struct copy_signals *s, struct stop *stop, copy_signals
 /* Signals touch none of these any more. May be called again. `s` may be NULL. Main thread. */
 void copy_signals_detach(struct copy_signals *s);
 
-/*
- * The first signal that came, or 0. `s` may be NULL. copy_signals_await() waits for it, at most
- * `wait_ns`. Any thread.
- */
-int copy_signals_taken(struct copy_signals *s);
+/* The first signal that came, at most `wait_ns` from now, or 0. `s` may be NULL. Any thread. */
 int copy_signals_await(struct copy_signals *s, uint64_t wait_ns);
 
 /* End the thread. Accepts NULL. Main thread. */
@@ -81,10 +77,10 @@ void copy_signals_end(struct copy_signals *s);
  */
 struct copy_job {
 	const struct copy_settings *settings;
-	const char *const *sources; /* of the source */
+	const char *const *sources; /* of the source; the destination knows their names by them */
 	size_t n_sources;
 	const char *destination; /* of the destination */
-	const char *own_host, *peer_host;
+	const char *peer_host;
 	/* The log of this copy, which grows meanwhile: a source leaves it out. Zeros: none. */
 	dev_t log_dev;
 	ino_t log_ino;
@@ -93,12 +89,6 @@ struct copy_job {
 	struct link *channel;
 	struct data_links *data;
 	struct copy_report *report; /* never NULL; of a server it prints nothing */
-	/*
-	 * The destination accepts only these names at the top (last components of the sources);
-	 * NULL: any, where the source is not the one that was asked for names, as with -F.
-	 */
-	const char *const *top_names;
-	size_t n_top_names;
 	/*
 	 * Stops all threads of the role: a signal (STOP_SIGNAL), or the role itself after an error
 	 * (STOP_ERROR). role_start() registers a hook that aborts the data connections.
@@ -131,13 +121,6 @@ struct source;
 int copy_source_open(struct source **s, struct copy_job *job);
 int copy_source_run(struct source *s);
 void copy_source_close(struct source *s);
-
-/*
- * Set job->top_names from its sources: last components, "" for a source that stands for its
- * contents. With a list any name is possible. Returns 0 or -ENOMEM. copy_tops_free() frees them.
- */
-int copy_tops_set(struct copy_job *job);
-void copy_tops_free(struct copy_job *job);
 
 /* True if the name of a destination names a directory of this host. Any thread. */
 bool copy_is_directory(const char *destination);

@@ -307,7 +307,6 @@ static int do_role(struct server *s)
 		.sources = s->start.sources,
 		.n_sources = s->start.n_sources,
 		.destination = s->start.destination,
-		.own_host = s->start.own_host,
 		.peer_host = s->start.peer_host,
 		.channel = s->channel,
 		.data = &s->links,
@@ -321,14 +320,11 @@ static int do_role(struct server *s)
 	int status;
 
 	memcpy(job.session, s->terms.session, sizeof(job.session));
-	if (copy_tops_set(&job) != 0)
-		return fail(s, COPY_FAILED, "%s", strerror(ENOMEM));
 	stop_init(&stop);
 	copy_signals_detach(s->signals);
 	status = s->start.role == COPY_SOURCE ? do_source(&job) : copy_destination(&job);
 	copy_signals_detach(s->signals);
 	stop_destroy(&stop);
-	copy_tops_free(&job);
 	return status;
 }
 

@@ -113,11 +113,6 @@ void copy_signals_detach(struct copy_signals *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-int copy_signals_taken(struct copy_signals *s)
-{
-	return copy_signals_await(s, 0);
-}
-
 int copy_signals_await(struct copy_signals *s, uint64_t wait_ns)
 {
 	struct timespec until = clock_timespec(clock_kernel_ns() + wait_ns);

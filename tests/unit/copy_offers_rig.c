@@ -74,17 +74,15 @@ void rig_start(struct source_rig *r)
 	assert_non_null(r->inside);
 	r->job.settings = &r->settings;
 	r->job.destination = r->path;
-	r->job.own_host = "here";
 	r->job.peer_host = "there";
 	r->job.channel = link_on_fds(fds[1], fds[1], TIMEOUT_NS);
 	assert_non_null(r->job.channel);
 	r->job.data = &r->data;
 	r->job.stop = &r->stop;
 	r->job.session[0] = 7;
-	if (r->top_names[0]) {
-		r->job.top_names = r->top_names;
-		r->job.n_top_names = 1;
-	}
+	r->settings.list = !r->source;
+	r->job.sources = &r->source;
+	r->job.n_sources = r->source ? 1 : 0;
 	assert_int_equal(copy_report_open(&r->job.report, NULL), 0);
 	assert_int_equal(pthread_create(&r->thread, NULL, destination_main, r), 0);
 }

@@ -23,7 +23,7 @@ struct source_rig {
 	struct copy_job job;
 	struct stop stop;
 	struct data_links data;
-	const char *top_names[4];
+	const char *source;   /* NULL: any names are offered at the top, as of a list */
 	struct link *channel; /* of the source */
 	int fd;		      /* its own */
 	struct link *inside;

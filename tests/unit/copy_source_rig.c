@@ -322,7 +322,6 @@ void rig_start(struct rig *r)
 	r->job.settings = &r->settings;
 	r->job.sources = sources;
 	r->job.n_sources = 1;
-	r->job.own_host = "here";
 	r->job.peer_host = "there";
 	r->job.data = &r->links;
 	r->job.report = (struct copy_report *)r;

@@ -298,7 +298,7 @@ static void copies_a(struct source_rig *r, const char *destination, const char *
 	uint64_t a;
 
 	rig_open(r, destination);
-	r->top_names[0] = "a";
+	r->source = "a";
 	rig_start(r);
 	a = rig_file(r, "a", 1);
 	rig_end(r);

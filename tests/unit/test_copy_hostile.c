@@ -37,7 +37,7 @@ TEST(test_two_of_one_name)
 	struct source_rig r;
 
 	rig_open(&r, "name");
-	r.top_names[0] = "asked";
+	r.source = "asked";
 	rig_start(&r);
 	rig_file(&r, "asked", 1);
 	rig_file(&r, "asked", 1);

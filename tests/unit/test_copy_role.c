@@ -72,12 +72,11 @@ static const struct role_ops ops = {
 	.all_answered = is_answered,
 };
 
-static void open_side(struct side *s, int fd, const char *own, const char *peer)
+static void open_side(struct side *s, int fd, const char *peer)
 {
 	stop_init(&s->stop);
 	s->job = (struct copy_job){
 		.settings = &s->settings,
-		.own_host = own,
 		.peer_host = peer,
 		.channel = link_on_fds(fd, fd, TIMEOUT_NS),
 		.data = &s->data,
@@ -100,8 +99,8 @@ static void open_pair(struct pair *p)
 
 	memset(p, 0, sizeof(*p));
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
-	open_side(&p->source, fds[0], "a", "b");
-	open_side(&p->destination, fds[1], "b", "a");
+	open_side(&p->source, fds[0], "b");
+	open_side(&p->destination, fds[1], "a");
 }
 
 static void close_pair(struct pair *p)

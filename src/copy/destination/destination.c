@@ -215,7 +215,7 @@ static void end_files(struct destination *d)
 		links_drop(d);
 	dest_tally_add(&d->tally.flush_ns, flush_ns);
 	finish_root(d);
-	answers_flush(&d->answers);
+	answers_flush(d);
 }
 
 static void close_all(struct destination *d)
@@ -227,7 +227,7 @@ static void close_all(struct destination *d)
 	dirs_free(d->dirs);
 	root_close(&d->root);
 	meta_owners_free(d->owners);
-	answers_destroy(&d->answers);
+	pthread_mutex_destroy(&d->answers.lock);
 	items_destroy(&d->items);
 	stamps_close(d->stamps);
 	pthread_mutex_destroy(&d->receiving);
@@ -319,7 +319,7 @@ int copy_destination(struct copy_job *job)
 		free(d);
 		return cannot_start(job, err);
 	}
-	answers_init(&d->answers, d->role, job->report);
+	pthread_mutex_init(&d->answers.lock, NULL);
 	err = open_all(d);
 	if (err)
 		role_fatal(d->role, COPY_FAILED, "cannot start (%s)", strerror(-err));

@@ -42,9 +42,9 @@
 #define ITEMS_MAX (COPY_WINDOW_ENTRIES + 65536u)
 
 enum item_state {
-	ITEM_SEND,  /* contents were asked for; none has arrived, or there is a stream */
-	ITEM_SUMS,  /* digests were asked for */
-	ITEM_TAKEN, /* belongs to one thread or to the commit */
+	ITEM_SEND = 1 << 0,  /* contents were asked for; none has arrived, or there is a stream */
+	ITEM_SUMS = 1 << 1,  /* digests were asked for */
+	ITEM_TAKEN = 1 << 2, /* belongs to one thread or to the commit */
 };
 
 /* A file that arrives in several messages, or whose digests do. */
@@ -108,12 +108,10 @@ int items_add(struct items *t, struct item *i);
 struct item *items_take(struct items *t, uint64_t id);
 
 /*
- * Use the stream of `id`, in `state` (ITEM_SEND or ITEM_SUMS); creates it. NULL with `*err`:
+ * Use the stream of `id`, in one of `states` (ITEM_SEND, ITEM_SUMS); creates it. NULL with `*err`:
  * -ENOENT or -ENOMEM.
  */
-struct item *items_use(struct items *t, uint64_t id, enum item_state state, int *err);
-/* As items_use(), for either state. */
-struct item *items_use_any(struct items *t, uint64_t id, int *err);
+struct item *items_use(struct items *t, uint64_t id, unsigned states, int *err);
 
 /*
  * A user of a stream has `length` bytes at `offset` of it. Returns 0; -EBADMSG: they are out of
@@ -169,9 +167,6 @@ size_t items_awaited(struct items *t);
 #define ANSWERS_ROOM (64u << 10)
 
 struct answers {
-	struct role *role;
-	struct copy_report *report;
-
 	pthread_mutex_t lock; /* held while results are sent, so that they stay in order */
 	/* guarded by lock */
 	uint8_t results[ANSWERS_ROOM];
@@ -181,17 +176,6 @@ struct answers {
 	uint8_t wants[ANSWERS_ROOM];
 	size_t n_wants_bytes;
 };
-
-void answers_init(struct answers *a, struct role *role, struct copy_report *report);
-void answers_destroy(struct answers *a);
-
-/* Any thread. A channel that fails ends the copy (role_send()). */
-void answers_flush(struct answers *a);
-
-/* Receiving thread, but answers_want_now() by any thread: alone in a message, at once. */
-void answers_want(struct answers *a, const struct copy_want *w);
-void answers_flush_wants(struct answers *a);
-void answers_want_now(struct answers *a, const struct copy_want *w);
 
 /*
  * The name of the destination that the user gave: a directory into which files go, the new name of
@@ -344,6 +328,14 @@ void dest_attributes(struct destination *d, uint64_t id, struct dir_node *dir, c
 /* The end of an entry: its RESULT, which is sent by answers_flush() at the latest. */
 void dest_result(struct destination *d, uint64_t id, uint32_t cost_bytes,
 		 enum copy_outcome outcome);
+
+/* Any thread. A channel that fails ends the copy (role_send()). */
+void answers_flush(struct destination *d);
+
+/* Receiving thread, but answers_want_now() by any thread: alone in a message, at once. */
+void answers_want(struct destination *d, const struct copy_want *w);
+void answers_flush_wants(struct destination *d);
+void answers_want_now(struct destination *d, const struct copy_want *w);
 
 struct receivers; /* private to receive.c */
 

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "copy/tree/walk.h"
 #include "xdd/base/memory.h"
 
 #define MAX_DEPTH 65536
@@ -30,8 +31,16 @@ struct entries {
 	size_t below_room;
 	uint64_t last_id;
 	uint64_t n_top; /* entries at the top */
-	bool *came;	/* of each source: an entry at the top has its name */
-	bool ended;	/* COPY_END has come */
+	/*
+	 * The names that are accepted at the top, of all sources. None of a list: there the other
+	 * side knows which names were asked for.
+	 */
+	struct top_name {
+		const char *name;
+		bool came; /* an entry at the top has it */
+	} * tops;
+	size_t n_tops;
+	bool ended; /* COPY_END has come */
 	struct copy_entry *of_root;
 	struct copy_cursor cursor;
 };
@@ -280,7 +289,7 @@ void entries_free(struct destination *d, struct entries *x)
 		return_fd(d, &x->levels[0]);
 	free(x->levels);
 	free(x->below);
-	free(x->came);
+	free(x->tops);
 	free(x->of_root);
 	free(x);
 }
@@ -548,7 +557,7 @@ struct item *entries_item(struct destination *d, const struct level *level,
 /* True: an entry at the top, which stands for a source that a user has named. */
 static bool is_named(const struct destination *d)
 {
-	return d->entries->n == 1 && d->job->top_names;
+	return d->entries->n == 1 && !d->settings->list;
 }
 
 static int take_link(struct destination *d, const struct level *l, const struct copy_entry *e,
@@ -579,16 +588,17 @@ static int take_link(struct destination *d, const struct level *l, const struct 
  */
 static bool take_top_name(struct destination *d, const char *name)
 {
-	const struct copy_job *job = d->job;
-	bool *came = d->entries->came, asked = !job->top_names;
+	bool asked = d->settings->list;
 
-	for (size_t k = 0; k < job->n_top_names; k++) {
-		if (strcmp(job->top_names[k], name) != 0)
+	for (size_t k = 0; k < d->entries->n_tops; k++) {
+		struct top_name *top = &d->entries->tops[k];
+
+		if (strcmp(top->name, name) != 0)
 			continue;
 		asked = true;
-		if (came[k])
+		if (top->came)
 			continue;
-		came[k] = true;
+		top->came = true;
 		break;
 	}
 	return asked;
@@ -600,20 +610,20 @@ static bool take_top_name(struct destination *d, const char *name)
  */
 static void check_all_came(struct destination *d)
 {
-	const struct copy_job *job = d->job;
-	const bool *came = d->entries->came;
+	const struct entries *x = d->entries;
 	uint64_t missing = 0;
 
-	for (size_t k = 0; k < job->n_top_names; k++)
-		missing += !came[k];
+	for (size_t k = 0; k < x->n_tops; k++)
+		missing += !x->tops[k].came;
 	if (missing <= role_never_offered(d->role))
 		return;
-	for (size_t k = 0; k < job->n_top_names; k++) {
-		if (!came[k])
-			role_fail(d->role, 0, COPY_FAILED, job->top_names[k],
+	for (size_t k = 0; k < x->n_tops; k++) {
+		const char *name = x->tops[k].name;
+
+		if (!x->tops[k].came)
+			role_fail(d->role, 0, COPY_FAILED, name,
 				  "%swas not offered, and no reason was given",
-				  *job->top_names[k] ? "" :
-						       "a source that stands for its contents ");
+				  *name ? "" : "a source that stands for its contents ");
 	}
 }
 
@@ -709,15 +719,28 @@ static int take_entry(struct destination *d, struct copy_entry *e, uint32_t cost
 	return dest_violation(why, "an entry of an unknown kind");
 }
 
+static int list_tops(struct destination *d)
+{
+	const struct copy_job *job = d->job;
+	struct entries *x = d->entries;
+
+	x->tops = calloc(job->n_sources + 1, sizeof(*x->tops));
+	if (!x->tops)
+		return -ENOMEM;
+	x->n_tops = d->settings->list ? 0 : job->n_sources;
+	for (size_t k = 0; k < x->n_tops; k++)
+		x->tops[k].name = walk_top_name(job->sources[k]);
+	return 0;
+}
+
 /* The first entry decides what the name of the destination means. */
 static int begin(struct destination *d, const struct copy_entry *e)
 {
 	struct level root = { .kind = LEVEL_THERE, .fd = -1 };
 	int err = begin_root(d, e);
 
-	d->entries->came = calloc(d->job->n_top_names + 1, sizeof(*d->entries->came));
-	if (!d->entries->came)
-		err = -ENOMEM;
+	if (!err)
+		err = list_tops(d);
 	if (err)
 		return err;
 	root.fresh = d->root.fresh;
@@ -751,7 +774,7 @@ int entries_offer(struct destination *d, const uint8_t *body, size_t length, str
 		if (!err && !dest_stopped(d))
 			err = take_entry(d, &e, (uint32_t)(c->in.at - at), why);
 	}
-	answers_flush_wants(&d->answers);
+	answers_flush_wants(d);
 	dest_idle(d);
 	return err;
 }

@@ -15,6 +15,7 @@
 
 #include "copy/destination/destination.h"
 #include "copy/tree/dirs.h"
+#include "copy/tree/walk.h"
 #include "xdd/base/file.h"
 #include "xdd/sys/clock.h"
 
@@ -300,7 +301,7 @@ static void send_all(struct destination *d, struct item *i)
 	}
 	items_drop_stream(i);
 	items_await(&d->items, i);
-	answers_want_now(&d->answers, &want);
+	answers_want_now(d, &want);
 }
 
 /* ---- parts of an interrupted copy ---- */
@@ -386,7 +387,7 @@ static void continue_part(struct destination *d, struct item *i)
 		file_complete(d, i);
 	} else {
 		items_await(&d->items, i);
-		answers_want_now(&d->answers, &want);
+		answers_want_now(d, &want);
 	}
 	free(ranges);
 	extents_clear(&equal);
@@ -529,7 +530,7 @@ static int want_more(struct destination *d, struct item *i, const struct copy_wa
 		file_forget(d, i);
 		return dest_violation(why, "more files than fit into the window");
 	}
-	answers_want(&d->answers, want);
+	answers_want(d, want);
 	return 0;
 }
 
@@ -640,10 +641,10 @@ static const char *named_source(const struct destination *d, const struct offer 
 {
 	const struct copy_job *job = d->job;
 
-	if (o->level->id || !job->top_names)
+	if (o->level->id || d->settings->list)
 		return NULL;
-	for (size_t i = 0; i < job->n_top_names; i++) {
-		if (!strcmp(job->top_names[i], o->e->name))
+	for (size_t i = 0; i < job->n_sources; i++) {
+		if (!strcmp(walk_top_name(job->sources[i]), o->e->name))
 			return job->sources[i];
 	}
 	return job->n_sources == 1 ? job->sources[0] : NULL;

@@ -162,14 +162,14 @@ struct item *items_take(struct items *t, uint64_t id)
 	return i;
 }
 
-static struct item *use(struct items *t, uint64_t id, bool any, enum item_state state, int *err)
+struct item *items_use(struct items *t, uint64_t id, unsigned states, int *err)
 {
 	struct item *i;
 
 	*err = 0;
 	pthread_mutex_lock(&t->lock);
 	i = items_find(t, id);
-	if (!i || i->state == ITEM_TAKEN || (!any && i->state != state)) {
+	if (!i || !(i->state & states)) {
 		i = NULL;
 		*err = -ENOENT;
 	} else if (!i->stream) {
@@ -183,16 +183,6 @@ static struct item *use(struct items *t, uint64_t id, bool any, enum item_state 
 		i->stream->users++;
 	pthread_mutex_unlock(&t->lock);
 	return i;
-}
-
-struct item *items_use(struct items *t, uint64_t id, enum item_state state, int *err)
-{
-	return use(t, id, false, state, err);
-}
-
-struct item *items_use_any(struct items *t, uint64_t id, int *err)
-{
-	return use(t, id, true, ITEM_SEND, err);
 }
 
 int items_claim(struct items *t, struct item *i, uint64_t offset, uint64_t length, bool *failed)
@@ -378,97 +368,82 @@ static void item_leave(struct destination *d, struct item *i)
 
 /* ---- answers ---- */
 
-void answers_init(struct answers *a, struct role *role, struct copy_report *report)
+/* The lock of the answers is held. */
+static void send_results(struct destination *d)
 {
-	a->role = role;
-	a->report = report;
-	a->n_results_bytes = 0;
-	a->n_wants_bytes = 0;
-	pthread_mutex_init(&a->lock, NULL);
-}
-
-void answers_destroy(struct answers *a)
-{
-	pthread_mutex_destroy(&a->lock);
-}
-
-/* a->lock is held. */
-static void send_results(struct answers *a)
-{
+	struct answers *a = &d->answers;
 	size_t n = a->n_results_bytes;
 
 	a->n_results_bytes = 0;
 	if (!n)
 		return;
-	copy_report_results(a->report, a->results, n);
-	role_send(a->role, WIRE_COPY_RESULT, a->results, n);
+	copy_report_results(d->job->report, a->results, n);
+	role_send(d->role, WIRE_COPY_RESULT, a->results, n);
 }
 
-static void answers_result(struct answers *a, uint64_t id, enum copy_outcome outcome)
+void answers_flush(struct destination *d)
 {
-	const struct copy_result r = { .id = id, .outcome = outcome };
-	size_t n;
-
-	pthread_mutex_lock(&a->lock);
-	for (;;) {
-		n = copy_encode_result(&r, a->results + a->n_results_bytes,
-				       sizeof(a->results) - a->n_results_bytes);
-		if (n || !a->n_results_bytes)
-			break;
-		send_results(a);
-	}
-	a->n_results_bytes += n;
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_lock(&d->answers.lock);
+	send_results(d);
+	pthread_mutex_unlock(&d->answers.lock);
 }
 
-void answers_flush(struct answers *a)
+void answers_flush_wants(struct destination *d)
 {
-	pthread_mutex_lock(&a->lock);
-	send_results(a);
-	pthread_mutex_unlock(&a->lock);
-}
+	size_t n = d->answers.n_wants_bytes;
 
-void answers_flush_wants(struct answers *a)
-{
-	size_t n = a->n_wants_bytes;
-
-	a->n_wants_bytes = 0;
+	d->answers.n_wants_bytes = 0;
 	if (n)
-		role_send(a->role, WIRE_COPY_WANT, a->wants, n);
+		role_send(d->role, WIRE_COPY_WANT, d->answers.wants, n);
 }
 
-void answers_want_now(struct answers *a, const struct copy_want *w)
+void answers_want_now(struct destination *d, const struct copy_want *w)
 {
 	size_t room = 64 + w->n_ranges * 2 * sizeof(uint64_t), n;
 	uint8_t *body = malloc(room);
 
 	n = body ? copy_encode_want(w, body, room) : 0;
 	if (n)
-		role_send(a->role, WIRE_COPY_WANT, body, n);
+		role_send(d->role, WIRE_COPY_WANT, body, n);
 	else
-		role_fatal(a->role, COPY_FAILED, "there is no memory");
+		role_fatal(d->role, COPY_FAILED, "there is no memory");
 	free(body);
 }
 
-void answers_want(struct answers *a, const struct copy_want *w)
+void answers_want(struct destination *d, const struct copy_want *w)
 {
+	struct answers *a = &d->answers;
 	size_t n;
 
 	n = copy_encode_want(w, a->wants + a->n_wants_bytes, sizeof(a->wants) - a->n_wants_bytes);
 	if (!n) {
-		answers_flush_wants(a);
+		answers_flush_wants(d);
 		n = copy_encode_want(w, a->wants, sizeof(a->wants));
 	}
 	if (!n)
-		answers_want_now(a, w);
+		answers_want_now(d, w);
 	a->n_wants_bytes += n;
 }
 
 void dest_result(struct destination *d, uint64_t id, uint32_t cost_bytes, enum copy_outcome outcome)
 {
+	const struct copy_result r = { .id = id, .outcome = outcome };
+	struct answers *a = &d->answers;
+	size_t n;
+
+	/* It leaves the window before the source can learn of it. */
 	if (cost_bytes)
 		items_close(&d->items, cost_bytes);
-	answers_result(&d->answers, id, outcome);
+	pthread_mutex_lock(&a->lock);
+	for (;;) {
+		n = copy_encode_result(&r, a->results + a->n_results_bytes,
+				       sizeof(a->results) - a->n_results_bytes);
+		if (n || !a->n_results_bytes)
+			break;
+		send_results(d);
+	}
+	a->n_results_bytes += n;
+	pthread_mutex_unlock(&a->lock);
 }
 
 void dest_busy(struct destination *d)
@@ -491,7 +466,7 @@ void dest_idle(struct destination *d)
 {
 	if (atomic_fetch_sub(&d->busy, 1) != 1)
 		return;
-	answers_flush(&d->answers);
+	answers_flush(d);
 	if (nothing_left(d))
 		role_nothing_left(d->role);
 }

@@ -136,7 +136,7 @@ static void stream_failed(struct destination *d, struct item *i, const char *wha
 	dest_failed(d, i->link.id, i->file.dir, i->file.entry->name, what, err);
 	i->answered = true;
 	dest_result(d, i->link.id, i->cost_bytes, COPY_LOST);
-	answers_flush(&d->answers);
+	answers_flush(d);
 }
 
 static int write_zeros(struct item *i, struct extent gap)
@@ -252,7 +252,7 @@ static int stream_file_end(struct destination *d, const uint8_t *body, size_t le
 
 	if (copy_decode_file_end(body, length, &e) != WIRE_OK)
 		return dest_violation(why, wire_fault_text(WIRE_BAD_BODY));
-	i = items_use_any(&d->items, e.id, &err);
+	i = items_use(&d->items, e.id, ITEM_SEND | ITEM_SUMS, &err);
 	if (!i)
 		return err == -ENOMEM ? err : dest_violation(why, "the end of an unknown file");
 	if (items_announce(&d->items, i, &e))

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of entries between their OFFER and RESULT, and of the sources of a copy at its
- * destination; see the header. Called by report.c, attempt.c and server.c.
+ * Names of entries between their OFFER and RESULT; see the header. Called by report.c.
  *
  * The window of the copy bounds the names of entries. Paths exist only while they are reported, as
  * the names in a deep tree are long.
  */
 #include "copy/report/report_internal.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "copy/role.h"
 #include "xdd/base/sets.h"
 
 /* Directories that were entered do not count in the window. */
@@ -235,53 +232,4 @@ void names_result(struct names *n, const uint8_t *body, size_t length)
 		if (name)
 			names_report(n, name, r.outcome);
 	}
-}
-
-/* The last component of `path`; "" where that is not a name of its own. NULL: no memory. */
-static char *top_of(const char *path)
-{
-	size_t end = strlen(path), begin;
-
-	if (!end || path[end - 1] == '/')
-		return strdup("");
-	begin = end;
-	while (begin > 0 && path[begin - 1] != '/')
-		begin--;
-	if (strcmp(path + begin, ".") == 0 || strcmp(path + begin, "..") == 0)
-		return strdup("");
-	return strdup(path + begin);
-}
-
-int copy_tops_set(struct copy_job *job)
-{
-	char **names;
-
-	job->top_names = NULL;
-	job->n_top_names = 0;
-	if (job->settings->list)
-		return 0;
-	names = calloc(job->n_sources, sizeof(*names));
-	if (!names)
-		return -ENOMEM;
-	job->top_names = (const char *const *)names;
-	job->n_top_names = job->n_sources;
-	for (size_t i = 0; i < job->n_sources; i++) {
-		names[i] = top_of(job->sources[i]);
-		if (!names[i]) {
-			copy_tops_free(job);
-			return -ENOMEM;
-		}
-	}
-	return 0;
-}
-
-void copy_tops_free(struct copy_job *job)
-{
-	char **names = (char **)job->top_names;
-
-	for (size_t i = 0; names && i < job->n_top_names; i++)
-		free(names[i]);
-	free(names);
-	job->top_names = NULL;
-	job->n_top_names = 0;
 }

@@ -40,21 +40,11 @@ static size_t trimmed(const char *path)
 	}
 }
 
-bool walk_top_name(const char *source, char name[COPY_MAX_NAME_BYTES])
+const char *walk_top_name(const char *source)
 {
-	size_t n = trimmed(source), start = n;
+	const char *last = path_last(source);
 
-	while (start > 0 && source[start - 1] != '/')
-		start--;
-	name[0] = '\0';
-	if (source[n] || n == start || n - start >= COPY_MAX_NAME_BYTES)
-		return false;
-	memcpy(name, source + start, n - start);
-	name[n - start] = '\0';
-	if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-		return true;
-	name[0] = '\0';
-	return false;
+	return copy_is_name(last) ? last : "";
 }
 
 /* ---- checks before anything is offered ---- */
@@ -112,15 +102,13 @@ static int check_source(const struct walk *w, const char *path, struct err *why)
 static int walk_check_sources(struct walk *w, struct err *why)
 {
 	struct walk_set tops = { .n = 0 };
-	char name[COPY_MAX_NAME_BYTES];
 	int status = 0;
 
 	for (size_t i = 0; i < w->n_sources && !status; i++) {
-		const char *path = w->sources[i];
+		const char *path = w->sources[i], *name = walk_top_name(path);
 
 		status = check_source(w, path, why);
-		if (!status && walk_top_name(path, name) &&
-		    !walk_set_add(&tops, name, WALK_RELATIVE))
+		if (!status && *name && !walk_set_add(&tops, name, WALK_RELATIVE))
 			status = err_set(why, COPY_BAD_NAMES,
 					 "%s: two sources have this last component", path);
 	}
@@ -266,8 +254,8 @@ static void shorten(struct walk *w, struct walk_found *f)
 
 static void walk_source_start(struct walk *w, struct walk_found *f, const char *path)
 {
-	char top[COPY_MAX_NAME_BYTES], *real;
-	bool named = walk_top_name(path, top);
+	const char *top = walk_top_name(path);
+	char *real;
 	struct stat st;
 	int err = 0;
 
@@ -277,7 +265,7 @@ static void walk_source_start(struct walk *w, struct walk_found *f, const char *
 		start_dir(w, f, path, top);
 		return;
 	}
-	if (!err && !named)
+	if (!err && (!*top || strlen(top) >= COPY_MAX_NAME_BYTES))
 		err = -ENAMETOOLONG;
 	if (!err)
 		err = fileopen_follow(path, &real);

@@ -44,10 +44,10 @@ int walk_open(struct walk **w, const struct copy_settings *settings, const char 
 void walk_close(struct walk *w);
 
 /*
- * The name at the top of the destination that a source gets: its last component. False, with "":
+ * The name at the top of the destination that a source gets: its last component, a part of it. "":
  * its contents go there, as for "dir/", "dir/.", ".", ".." and "". Any thread.
  */
-bool walk_top_name(const char *source, char name[COPY_MAX_NAME_BYTES]);
+const char *walk_top_name(const char *source);
 
 /*
  * A copy into its own source ends: in a directory that has the file `journal`, which belongs to

@@ -401,14 +401,14 @@ static bool is_old(const struct walk *w, int fd)
 /* The directory `name` in a directory of the destination, `fd`: does this copy make it? */
 static enum made_here is_made_here(const struct walk *w, int fd, const char *name)
 {
-	char top[COPY_MAX_NAME_BYTES];
-
 	if (w->list.file || (w->made && !*w->made && !is_old(w, fd)))
 		return MADE_ANY;
 	if (w->made && *w->made)
 		return strcmp(w->made, name) ? MADE_NOT : MADE_NAME;
 	for (size_t i = 0; i < w->n_sources; i++) {
-		if (!walk_top_name(w->sources[i], top))
+		const char *top = walk_top_name(w->sources[i]);
+
+		if (!*top)
 			return MADE_ANY;
 		if (strcmp(top, name) == 0)
 			return MADE_NAME;
