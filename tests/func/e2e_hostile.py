@@ -194,6 +194,15 @@ class Source:
         fields.setdefault("pass_", 1)
         self.data.send(kind, body, sequence=op, **fields)
 
+    def says(self, title, d, expected, statuses=(6,)):
+        """The destination ends with one of these statuses and this reason, which it tells the source too."""
+        words = self.last_words()
+        self.close()
+        run = d.side.finish(20)
+        plain = re.sub(r"( at )?127\.0\.0\.1:\d+", "", words)
+        t.equal((run.status in statuses, run.error_lines()[1:], plain), (True, ["xdd: target 0, %s: %s" % (d.file, words)], expected),
+                title + ": both sides get the reason", run)
+
     def last_words(self):
         """The text of the ERROR on the control connection. The destination waits a second for close()."""
         try:
@@ -208,17 +217,17 @@ class Source:
 
 
 BODY = b"b" * REQUEST
-OUTSIDE = "is not within its plan|lies outside|sent a message with a field out of range"
-LENGTH = "sent a message with a length out of range"
+OUTSIDE = "the source sent DATA %d of pass 1 on connection 0, which is not within its plan"
 BLOCKS = [
-    ("beyond the plan", OUTSIDE, lambda s: s.block(0, offset=10 * REQUEST)),
-    ("with a wrong digest", "arrived damaged", lambda s: s.block(0, digest_=w.digest(b"other"))),
-    ("with a wrong checksum of its header", "wrong checksum", lambda s: s.block(0, checksum=1)),
-    ("with a code", "wrong authentication code", lambda s: s.block(0, code=b"c" * 16)),
-    ("of another version", "another version", lambda s: s.block(0, version=w.VERSION + 1)),
-    ("of no known type", "unknown type", lambda s: s.block(0, kind=99)),
-    ("that is no message", "no message of xdd", lambda s: s.data.send_raw(b"garbage " * 100)),
-    ("on the control connection", LENGTH, lambda s: s.control.send(w.DATA, BODY, pass_=1)),
+    ("beyond the plan", OUTSIDE % 0, lambda s: s.block(0, offset=10 * REQUEST)),
+    ("with a wrong digest", "block at byte 0 of the copy arrived damaged (connection 0, from )", lambda s: s.block(0, digest_=w.digest(b"other"))),
+    ("with a wrong checksum of its header", "the source sent a header with a wrong checksum on connection 0", lambda s: s.block(0, checksum=1)),
+    ("with a code", "the source sent a message with a wrong authentication code on connection 0", lambda s: s.block(0, code=b"c" * 16)),
+    ("of another version", "the source sent a message of another version of the protocol on connection 0",
+     lambda s: s.block(0, version=w.VERSION + 1)),
+    ("of no known type", "the source sent a message of an unknown type on connection 0", lambda s: s.block(0, kind=99)),
+    ("that is no message", "the source sent bytes that are no message of xdd on connection 0", lambda s: s.data.send_raw(b"garbage " * 100)),
+    ("on the control connection", "the source sent a message with a length out of range", lambda s: s.control.send(w.DATA, BODY, pass_=1)),
 ]
 
 
@@ -233,14 +242,8 @@ def test_blocks():
         s = Source(d.port)
         t.equal(s.answers, [w.WELCOME, w.ACCEPT, w.READY, w.WELCOME], title + ": the session is as a real one before it")
         send(s)
-        words = s.last_words()
-        s.close()
-        run = d.side.finish(20)
         # A control message may come before the QThreads have joined, which is still the start of the run.
-        t.ok(run.status in (4, 6) and len(run.error_lines()) == 2, title + ": the destination ends with an error and one line",
-             run)
-        t.ok(re.search(expected, run.err), title + ": it says why", "expected: %s\n%s" % (expected, run))
-        t.ok(re.search(expected, words), title + ": it tells the source", words)
+        s.says(title, d, expected, (4, 6) if "control" in title else (6,))
         d.unchanged(title)
 
 
@@ -270,32 +273,41 @@ def test_again():
         s = Source(d.port)
         s.block(ops[0])
         s.block(ops[1], body=b"d" * REQUEST, offset=3 * REQUEST)
-        words = s.last_words()
-        s.close()
-        run = d.side.finish(20)
-        t.ok(run.status == 6 and re.search(OUTSIDE + "|second time", run.err), title + ": are refused", run)
-        t.ok(re.search(OUTSIDE + "|second time", words), title + ": the source gets the reason", words)
+        s.says(title, d, OUTSIDE % ops[1])
         t.ok(contents(d.file)[3 * REQUEST:4 * REQUEST].strip(b"b") == b"", title + ": only the first one may be written")
 
 
+def test_again_elsewhere():
+    """An operation that comes on two connections."""
+    d = Destination("elsewhere", ports=2)
+    s = Source(d.port, connections=2)
+    other = w.Peer(d.port + 1, 1)
+    other.send(w.HELLO, w.hello(w.TRANSFER, s.session))
+    other.receive()
+    s.block(3)
+    other.send(w.DATA, BODY, pass_=1, sequence=3, offset=3 * REQUEST)
+    s.says("an operation on two connections", d, "the source sent operation 3 of pass 1, for the second time")
+    other.socket.close()
+
+
 def test_own_amount():
-    """A destination that was told how much to expect holds a source with an open amount to that."""
-    d = Destination("amount", ["-numreqs", 4])
-    s = Source(d.port, size=w.NO_SIZE, ops=w.NO_SIZE)
-    s.block(0, offset=100 * REQUEST)
-    words = s.last_words()
-    s.close()
-    run = d.side.finish(20)
-    t.ok(run.status == 6 and re.search(OUTSIDE, run.err), "a block beyond the destination's own amount is refused",
-         "%s\n%s" % (words, run))
-    d.unchanged("a block beyond the destination's own amount")
+    """A destination holds a source with an open amount to its own, and to the largest offset."""
+    for title, words, offset, expected in (
+            ("beyond the destination's own amount", ["-numreqs", 4], 100 * REQUEST, OUTSIDE % 0),
+            ("beyond the largest offset", ["-startoffset", 1], 2 ** 63 - 1 - REQUEST,
+             "the source sent operation 0 of pass 1, which lies outside of the copied extent")):
+        d = Destination("amount", words)
+        s = Source(d.port, size=w.NO_SIZE, ops=w.NO_SIZE)
+        s.block(0, offset=offset)
+        s.says("a block " + title, d, expected)
+        d.unchanged("a block " + title)
 
 
 # Sources of a copy that is resumed: the destination asks for the digests of what it has kept
 
 
 KEPT = [bytes([97 + i]) * REQUEST for i in range(5)]
-DIGESTS = "sent digests that were not asked for"
+DIGESTS = "the source sent digests that were not asked for"
 
 
 class Resuming:
@@ -346,8 +358,8 @@ SUMS = [
     ("more digests than follow", DIGESTS, [w.sums(0, KEPT, REQUEST, number=5)[:-1]]),
     ("2^32 - 1 digests", DIGESTS, [w.sums(0, KEPT[:1], REQUEST, number=2 ** 32 - 1)]),
     ("garbage", DIGESTS, [b"garbage" * 100]),
-    ("too much", "length out of range", [bytes(786433)]),
-    ("two answers", "not allowed|" + DIGESTS, [w.sums(0, KEPT, REQUEST)] * 2),
+    ("too much", "the source sent a message with a length out of range", [bytes(786433)]),
+    ("two answers", "the source sent SUMS, which is not allowed between passes", [w.sums(0, KEPT, REQUEST)] * 2),
 ] if w.xxhash() else []
 
 
@@ -364,8 +376,8 @@ def test_sums():
         words = w.error_text(body) if kind == w.ERROR else "type %s" % kind
         d.close()
         run = d.side.finish(20)
-        t.ok(run.status in (4, 6) and re.search(expected, run.err) and re.search(expected, words),
-             title + ": both sides get the reason", "%s\n%s" % (words, run))
+        t.equal((run.status, run.error_lines()[-1], re.sub(" at 127.0.0.1:[0-9]+", "", words)),
+                (4, "xdd: target 0, %s: %s" % (d.file, words), expected), title + ": both sides get the reason", run)
         t.ok(contents(d.file) == d.before[0], title + ": the file has all of its bytes")
 
 
