@@ -669,11 +669,9 @@ static const struct option output_rows[] = {
 	{ 0 },
 };
 
-static const struct option_group what = { "Copies", what_rows };
-static const struct option_group instead = { "In place of a copy", instead_rows };
-static const struct option_group how = { "Reading, writing and sending", how_rows };
-static const struct option_group links = { "Connections", link_rows };
-static const struct option_group output = { "Output", output_rows };
-static const struct option_group *const groups[] = { &what, &instead, &how, &links, &output, NULL };
-
-const struct option_table copy_options = { .groups = groups };
+const struct option_table copy_options = {
+	OPTION_GROUPS(OPTION_GROUP("Copies", what_rows),
+		      OPTION_GROUP("In place of a copy", instead_rows),
+		      OPTION_GROUP("Reading, writing and sending", how_rows),
+		      OPTION_GROUP("Connections", link_rows), OPTION_GROUP("Output", output_rows)),
+};

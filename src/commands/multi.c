@@ -156,13 +156,10 @@ static const struct option output_rows[] = {
 	{ 0 },
 };
 
-static const struct option_group host_group = { "Hosts", host_rows };
-static const struct option_group start_group = { "Start and end", start_rows };
-static const struct option_group output_group = { "Output", output_rows };
-static const struct option_group *const groups[] = { &host_group, &start_group, &output_group,
-						     NULL };
-
-const struct option_table multi_options = { .groups = groups };
+const struct option_table multi_options = {
+	OPTION_GROUPS(OPTION_GROUP("Hosts", host_rows), OPTION_GROUP("Start and end", start_rows),
+		      OPTION_GROUP("Output", output_rows)),
+};
 
 /*
  * The results of a run on many hosts.

@@ -131,13 +131,14 @@ static const struct option rows[] = {
 	{ 0 },
 };
 
-static const struct option_group sweep_group = { "Options of the sweep", sweep_rows };
-static const struct option_group curve_group = { "Options of the curve", curve_rows };
-static const struct option_group group = { "Rounds and files", rows };
-static const struct option_group *const sweep_groups[] = { &sweep_group, &group, NULL };
-static const struct option_group *const curve_groups[] = { &curve_group, &group, NULL };
-const struct option_table sweep_options = { .groups = sweep_groups };
-const struct option_table curve_options = { .groups = curve_groups };
+const struct option_table sweep_options = {
+	OPTION_GROUPS(OPTION_GROUP("Options of the sweep", sweep_rows),
+		      OPTION_GROUP("Rounds and files", rows)),
+};
+const struct option_table curve_options = {
+	OPTION_GROUPS(OPTION_GROUP("Options of the curve", curve_rows),
+		      OPTION_GROUP("Rounds and files", rows)),
+};
 
 /* Options whose value is the name of a file of this sweep: a resumed one may have others. */
 static bool is_place(const struct option *row)

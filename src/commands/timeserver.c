@@ -92,9 +92,8 @@ static const struct option gettime_rows[] = {
 	{ 0 },
 };
 
-static const struct option_group gettime_group = { "Options", gettime_rows };
-static const struct option_group *const gettime_groups[] = { &gettime_group, NULL };
-static const struct option_table gettime_options = { .groups = gettime_groups };
+static const struct option_table gettime_options = { OPTION_GROUPS(
+	OPTION_GROUP("Options", gettime_rows)) };
 
 /* A moment on both clocks. */
 struct moment {
@@ -276,9 +275,8 @@ static const struct option server_rows[] = {
 	{ 0 },
 };
 
-static const struct option_group server_group = { "Options", server_rows };
-static const struct option_group *const server_groups[] = { &server_group, NULL };
-static const struct option_table server_options = { .groups = server_groups };
+static const struct option_table server_options = { OPTION_GROUPS(
+	OPTION_GROUP("Options", server_rows)) };
 
 /* The line that says where it listens. A reader that has gone away is no error. */
 static bool timeserver_announce(const struct time_server *s, const struct timeserver_line *l,

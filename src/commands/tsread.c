@@ -81,9 +81,7 @@ static const struct option rows[] = {
 	{ 0 },
 };
 
-static const struct option_group group = { "Options", rows };
-static const struct option_group *const groups[] = { &group, NULL };
-static const struct option_table options = { .groups = groups };
+static const struct option_table options = { OPTION_GROUPS(OPTION_GROUP("Options", rows)) };
 
 static enum xdd_status take_dump(struct line *l, const char *word)
 {

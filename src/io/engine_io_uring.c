@@ -156,9 +156,7 @@ static int uring_check_all(const struct plan *plan, struct err *why)
 {
 	uint64_t limit = memlock_limit_bytes(), want = 0;
 
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
-
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		const struct uring_options *o = t->engine_options;
 
 		if (plan_engine(t) == &engine_io_uring.info && o->fixed_bufs &&

@@ -211,9 +211,7 @@ static void pass_targets(const struct plan_earlier *e, const struct file_id *id,
 /* Files with the number of a pass in their names. */
 static void pass_new_files(const struct plan *plan, const char *path, struct state *s)
 {
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *w = &plan->targets[i];
-
+	for (const struct target_plan *w = plan->targets; w < plan_end(plan); w++) {
 		if (!w->create_new_files || !plan_makes_file(plan, w, path))
 			continue;
 		*s = (struct state){ .exists = !w->delete_file,
@@ -334,9 +332,7 @@ enum plan_effect plan_effect(const struct plan *plan)
 {
 	enum plan_effect worst = PLAN_LEAVES, effect;
 
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
-
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		if (!is_file(t) || (!plan_writes(t) && !t->delete_file))
 			continue;
 		effect = effect_on(plan, t);
@@ -456,9 +452,7 @@ char *plan_earlier_record(const struct plan *plan, const char *path)
 	if (!before)
 		return NULL;
 	stonewall_record_begin(xmemstream_open(&m), before);
-	for (size_t i = 0; i < before->n_targets; i++) {
-		const struct target_plan *t = &before->targets[i];
-
+	for (const struct target_plan *t = before->targets; t < plan_end(before); t++) {
 		if (t->op == OP_WRITE)
 			stonewall_record_put(m.f, t, t->pass_ops);
 	}

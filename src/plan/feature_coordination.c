@@ -348,9 +348,7 @@ static enum xdd_status check_together(const struct plan *plan)
 	const char *waits = NULL;
 	const char *option = plan->deskew ? "deskew" : plan->syncio_ops ? "syncio" : NULL;
 
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
-
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		if (t->stop_trigger.on)
 			option = "stoptrigger";
 		if (t->lockstep.on || t->start_trigger.on)

@@ -286,8 +286,7 @@ static enum xdd_status plan_resolve_data(struct plan *plan)
 	bool wanted = false, verified = false;
 	char buf[80];
 
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		struct target_plan *t = &plan->targets[i];
+	for (struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		enum xdd_status status;
 
 		wanted |= t->verify != VERIFY_NONE;

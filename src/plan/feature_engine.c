@@ -336,9 +336,7 @@ static enum xdd_status number_qthreads(struct plan *plan)
 /* Warn once, about the first such target. */
 static void warn_buffered(const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
-
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		if (!(plan_engine_caps(t) & ENGINE_DIRECT) || t->direct_io || t->op == OP_NOOP ||
 		    t->op == OP_DISCARD || !plan_has_size(t))
 			continue;

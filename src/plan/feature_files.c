@@ -279,9 +279,7 @@ static enum xdd_status resolve_force(const struct plan *plan, const char *name)
 {
 	bool found = false;
 
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		struct target_plan *t = &plan->targets[i];
-
+	for (struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		if (is_same_device(name, t))
 			found = t->forced = true;
 	}
@@ -725,9 +723,7 @@ static size_t file_space_collect(const struct plan *plan, struct part *parts, st
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
-
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		if (!plan_writes(t) || (t->kind != TARGET_FILE && t->kind != TARGET_MISSING) ||
 		    t->pass_ops == PLAN_UNLIMITED || plan_may_end_early(plan, t) ||
 		    plan->stonewall.on)

@@ -455,8 +455,7 @@ static void trace_warn(const struct target_plan *t)
 
 void plan_warn_trigger_times(const struct plan *plan, uint64_t now_ns)
 {
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		const struct trace_options *ts = &t->trace;
 
 		if (ts->on && ts->triggered_by_time && ts->trigger_time_ns < now_ns)

@@ -194,8 +194,7 @@ static enum xdd_status plan_check_memory(struct plan *plan)
 	uint64_t have = plan_machine_bytes(), want = 0, huge = 0;
 	enum xdd_status status;
 
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		uint64_t bytes = target_bytes(t);
 
 		want += bytes;

@@ -277,9 +277,7 @@ bool plan_first_pass_is_last(const struct plan *plan)
 {
 	if (!plan->run_time_ns)
 		return false;
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
-
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		if (t->pass_ops != PLAN_UNLIMITED || t->time_limit_ns)
 			return false;
 	}
@@ -671,8 +669,7 @@ static void warn_network(const struct target_plan *t)
  */
 static void warn_reordered(const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		char engines[128];
 
 		if (!is_strict(t) || !(plan_engine_caps(t) & ENGINE_REORDERS) || t->op == OP_NOOP ||

@@ -722,8 +722,7 @@ static void warn_end(const struct plan *plan, const struct target_plan *t)
 /* Warn once: without a range of its own, a random pass covers as much as it transfers. */
 static void warn_random_range(const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		uint64_t left = plan_has_size(t) ? plan_bytes_left(plan, t) : 0;
 		char range[32];
 
@@ -744,8 +743,7 @@ static void warn_random_range(const struct plan *plan)
 /* Warn once: a pass never leaves a range that is given. */
 static void warn_starts_over(const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		uint64_t slots = plan_lap_ops(t);
 
 		if ((t->seek.pattern != SEEK_SEQUENTIAL && t->seek.pattern != SEEK_ONCE) ||

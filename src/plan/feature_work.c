@@ -483,8 +483,7 @@ static enum xdd_status resolve_ops(struct plan *plan, struct target_plan *t)
 /* Warn once: in other programs a block is a request. */
 static void warn_request_size(const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		char size[32];
 
 		if (!t->block_size_given || t->req_blocks_given || t->rows ||

@@ -193,9 +193,7 @@ enum xdd_status plan_find_writers(const struct plan *plan, struct file_id **ids)
 		*ids = plan_file_ids(plan);
 		each_file(plan, *ids, give_writer);
 	}
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
-
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		if (t->kind == TARGET_MISSING && t->op != OP_WRITE && !t->writer)
 			return missing(t);
 	}

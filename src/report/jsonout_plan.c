@@ -288,8 +288,7 @@ static json_t *targets(const struct plan *plan)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		json_t *o = json_object();
 
 		jvalue_put(o, "number", jvalue_count(t->number));

@@ -141,8 +141,7 @@ static void write_path(FILE *f, const struct plan *plan)
 {
 	bool direct = false, buffered = false;
 
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		const bool pages = t->op != OP_DISCARD &&
 				   (t->kind == TARGET_FILE || t->kind == TARGET_BLOCK ||
 				    t->kind == TARGET_MISSING);
@@ -159,9 +158,7 @@ static void write_engine(FILE *f, const struct plan *plan)
 	const struct engine_info *engine = plan_engine(&plan->targets[0]);
 	bool by_default = true;
 
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
-
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		if (plan_engine(t) != engine)
 			return;
 		by_default &= t->engine_by_default && t->engine == engine;

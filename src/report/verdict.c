@@ -503,9 +503,7 @@ static bool has_pages(const struct target_plan *t)
 
 static const char *pace_of(const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
-
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		if (t->throttle.by != THROTTLE_NONE)
 			return "-throttle";
 		if (t->snooze_percent > 0)
@@ -523,9 +521,7 @@ static void take_plan(struct verdict_facts *f, const struct plan *plan)
 
 	f->direct = true;
 	f->queues = true;
-	for (size_t i = 0; i < plan->n_targets; i++) {
-		const struct target_plan *t = &plan->targets[i];
-
+	for (const struct target_plan *t = plan->targets; t < plan_end(plan); t++) {
 		f->files |= has_pages(t);
 		f->direct &= t->direct_io || !has_pages(t);
 		f->depth = t->queue_depth > f->depth ? t->queue_depth : f->depth;

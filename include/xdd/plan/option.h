@@ -203,6 +203,18 @@ struct option_table {
 	const struct option *refused;		  /* OPT_REFUSED: not in the help; NULL: none */
 };
 
+/* Initializers of the groups of a table, for a variable at file scope. */
+#define OPTION_GROUP(title_, rows_)  \
+	&(const struct option_group) \
+	{                            \
+		title_, rows_        \
+	}
+#define OPTION_GROUPS(...)                             \
+	.groups = (const struct option_group *const[]) \
+	{                                              \
+		__VA_ARGS__, NULL                      \
+	}
+
 /* The options of a run. */
 extern const struct option_table run_options;
 

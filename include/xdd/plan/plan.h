@@ -421,6 +421,12 @@ static inline void plan_pass_range(const struct target_plan *t, uint64_t pass, u
 	*to = *from + t->extent_bytes;
 }
 
+/* Past the last target: for loops over all of them. */
+static inline struct target_plan *plan_end(const struct plan *plan)
+{
+	return plan->targets + plan->n_targets;
+}
+
 /* True if operations of the target read. */
 static inline bool plan_reads(const struct target_plan *t)
 {
