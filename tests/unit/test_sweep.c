@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "commands/sweep.h"
+#include "xdd/base/codec.h"
 #include "xdd/base/memory.h"
 #include "xdd/report/sweep.h"
 #include "xdd/stat/stats.h"
@@ -255,6 +258,136 @@ TEST(test_journal_limits)
 	round = round_of(0, 1, 1);
 	round.status = XDD_MISCOMPARE + 1;
 	assert_int_equal(decode_round(&round), -EBADMSG);
+}
+
+/* The result of a header and a round, one of which has another value of `key`; NULL: without it. */
+static int decode_changed(bool in_header, const char *key, const char *value, struct read_back *b)
+{
+	const struct sweep_journal header = {
+		.words = "-op read \xc3\xa4", .seed = 5, .points = POINTS, .started_ns = 77
+	};
+	const struct sweep_round round = { .point = 1,
+					   .round = 2,
+					   .start_ns = 3,
+					   .elapsed_ns = 4,
+					   .ops = 5,
+					   .bytes = 6,
+					   .errors = 7,
+					   .miscompares = 8,
+					   .max_ns = 9,
+					   .findings = 10,
+					   .known = true,
+					   .responded = true,
+					   .n_columns = 1,
+					   .columns = { -0.5 } };
+	char *lines[2] = { sweep_journal_header(&header), sweep_journal_round(&round) };
+	json_t *o = json_loads(lines[!in_header] + SWEEP_JOURNAL_DIGITS + 1, 0, NULL);
+	struct sweep_journal_lines read = { .take = take, .arg = b };
+	int err = 1;
+
+	assert_non_null(o);
+	assert_non_null(json_object_get(o, key));
+	if (value)
+		json_object_set_new(o, key, json_loads(value, JSON_DECODE_ANY, NULL));
+	else
+		json_object_del(o, key);
+	free(lines[!in_header]);
+	lines[!in_header] = json_dumps(o, JSON_COMPACT);
+	json_decref(o);
+	b->n = 0;
+	for (size_t i = 0; i < 2; i++) {
+		const size_t at = i == !in_header ? 0 : SWEEP_JOURNAL_DIGITS + 1;
+		const size_t length = strcspn(lines[i] + at, "\n");
+		char *line;
+		size_t used;
+
+		assert_true(asprintf(&line, "%08x %.*s\n", crc32c(0, lines[i] + at, length),
+				     (int)length, lines[i] + at) > 0);
+		if (err == 1)
+			err = sweep_journal_line(&read, (uint8_t *)line, strlen(line), &used);
+		free(line);
+		free(lines[i]);
+	}
+	free((char *)(uintptr_t)read.header.words);
+	return err;
+}
+
+TEST(test_journal_members)
+{
+	static const char *const counts[] = { "point",	     "round", "start",	  "elapsed",
+					      "ops",	     "bytes", "max",	  "errors",
+					      "miscompares", "bound", "findings", "status" };
+	static const struct {
+		bool in_header;
+		const char *key, *value;
+		bool good;
+	} rows[] = {
+		{ false, "point", "5", true },
+		{ false, "point", "6", false },
+		{ false, "round", "1", true },
+		{ false, "round", "0", false },
+		{ false, "findings", "4294967295", true },
+		{ false, "findings", "4294967296", false },
+		{ false, "bound", "7", true },
+		{ false, "bound", "8", false },
+		{ false, "status", "7", true },
+		{ false, "status", "8", false },
+		{ false, "values", "[]", true },
+		{ false, "values", "[1]", false },
+		{ false, "values", "null", false },
+		{ false, "values", NULL, false },
+		{ false, "responses", "[]", true },
+		{ false, "responses", "[1]", false },
+		{ false, "responses", "{}", false },
+		{ false, "responses", NULL, false },
+		{ false, "responses", "[0,null,null,null,null]", true },
+		{ false, "responses", "[null,1,1,1,1]", false },
+		{ false, "responses", "[-1,1,1,1,1]", false },
+		{ false, "responses", "[1,1,1,1,\"x\"]", false },
+		{ false, "responses", "[1e24,1,1,1,1]", true },
+		{ false, "responses", "[1.1e24,1,1,1,1]", false },
+		{ false, "columns", NULL, true },
+		{ false, "columns", "[]", true },
+		{ false, "columns", "5", false },
+		{ false, "columns", "[null,-1e24]", true },
+		{ false, "columns", "[-1.1e24]", false },
+		{ false, "columns", "[\"x\"]", false },
+		{ false, "columns", "[1,2,3,4,5,6,7,8]", true },
+		{ false, "columns", "[1,2,3,4,5,6,7,8,9]", false },
+		{ true, "format", "\"xdd other\"", false },
+		{ true, "format", NULL, false },
+		{ true, "words", "5", false },
+		{ true, "version", "0", false },
+		{ true, "version", "99", false },
+		{ true, "seed", "-1", false },
+		{ true, "points", "2", true },
+		{ true, "points", "1", false }, /* the round is of the second */
+		{ true, "points", "0", false },
+		{ true, "points", "100000", true },
+		{ true, "points", "100001", false },
+		{ true, "started", "0.5", false },
+	};
+	struct read_back b;
+	const struct sweep_round *r = b.rounds;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const int err = decode_changed(rows[i].in_header, rows[i].key, rows[i].value, &b);
+
+		if (err != (rows[i].good ? 1 : -EBADMSG) || b.n != rows[i].good)
+			fail_msg("%s: %s: %d", rows[i].key, rows[i].value ? rows[i].value : "-",
+				 err);
+	}
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		assert_int_equal(decode_changed(false, counts[i], NULL, &b), -EBADMSG);
+		assert_int_equal(decode_changed(false, counts[i], "-1", &b), -EBADMSG);
+		assert_int_equal(decode_changed(false, counts[i], "\"1\"", &b), -EBADMSG);
+	}
+	assert_int_equal(decode_changed(false, "status", "6", &b), 1);
+	assert_true(r->point == 1 && r->round == 2 && r->start_ns == 3 && r->elapsed_ns == 4);
+	assert_true(r->ops == 5 && r->bytes == 6 && r->errors == 7 && r->miscompares == 8);
+	assert_true(r->max_ns == 9 && r->findings == 10 && r->bound == 0 && r->status == 6);
+	assert_true(r->known && r->responded && r->n_columns == 1 &&
+		    fabs(r->columns[0] + 0.5) < 1e-9);
 }
 
 /* Cut to any length, it has the lines before that, and nothing else. */
