@@ -13,14 +13,25 @@
 #include "xdd/plan/engine_info.h"
 #include "xdd/plan/plan.h"
 
+/* The tones of the lines of the last verdict, a letter each. */
+static char tones[32];
+
 /* All lines of the verdict as one text, "label: text\n" each. */
 static const char *text_of(const struct verdict_facts *f)
 {
+	static const char letters[] = { [SCREEN_PLAIN] = 'p',
+					[SCREEN_BOLD] = 'b',
+					[SCREEN_GOOD] = 'g',
+					[SCREEN_CAUTION] = '!',
+					[SCREEN_BAD] = 'x' };
 	static char text[4096];
 	struct verdict v;
 
 	text[0] = '\0';
 	assert_int_equal(verdict_make(f, &v), 0);
+	memset(tones, 0, sizeof(tones));
+	for (size_t i = 0; i < v.n && i < sizeof(tones) - 1; i++)
+		tones[i] = letters[v.lines[i].tone];
 	for (size_t i = 0; i < v.n; i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s: %s\n",
 			 v.lines[i].label, v.lines[i].text);
@@ -179,6 +190,56 @@ TEST(test_certainty)
 	assert_string_equal(text_of(&f), "");
 }
 
+/* Half widths around the limits of their digits and of the rules, with the tones. */
+TEST(test_widths)
+{
+	static const struct {
+		double half_width;
+		const char *text, *tone;
+	} rows[] = {
+		{ 0.99e6, "100 MB/s +-0.99 % is", "g" },
+		{ 1e6, "100 MB/s +-1.0 % is", "g" },
+		{ 9.99e6, "100 MB/s +-10.0 % is", "g" },
+		{ 10e6, "100 MB/s +-10 % is", "!" },
+		{ 99.9e6, "100 MB/s +-100 % is", "!" },
+		{ 100e6, "100 MB/s is the mean of 5 passes, too few", "!" },
+	};
+	struct verdict_facts f = plain();
+
+	f.passes_ran = 5;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		f.passes = (struct person_passes){ .n = 5,
+						   .mean = 100e6,
+						   .half_width = rows[i].half_width };
+		assert_non_null(strstr(text_of(&f), rows[i].text));
+		assert_string_equal(tones, rows[i].tone);
+	}
+	/* As many passes as a sum needs, and no interval without them. */
+	f.passes = (struct person_passes){ .n = 2, .mean = 100e6, .half_width = 1e6 };
+	assert_non_null(strstr(text_of(&f), "is the mean of 2 passes"));
+	f.passes.n = 1;
+	assert_string_equal(text_of(&f), "");
+	f.passes_ran = 1;
+	assert_string_equal(text_of(&f), ONE_PASS);
+	assert_string_equal(tones, "b");
+	/* From 0.1 s on a run is judged; a canceled one is not told to run for longer. */
+	f = bound_by(RESULT_BOUND_DEVICE);
+	f.elapsed_ns = NS_PER_SEC / 10;
+	assert_non_null(strstr(text_of(&f), "limited by: "));
+	assert_string_equal(tones, "bb");
+	f.elapsed_ns--;
+	assert_non_null(strstr(text_of(&f), "too short"));
+	assert_string_equal(tones, "b");
+	f.partial = true;
+	assert_null(strstr(text_of(&f), "certainty"));
+	f.elapsed_ns++;
+	assert_null(strstr(text_of(&f), "certainty"));
+	f = plain();
+	f.warmup_ops = 1500;
+	assert_non_null(strstr(text_of(&f), "1.50 k"));
+	assert_string_equal(tones, "bp");
+}
+
 TEST(test_until)
 {
 	struct verdict_facts f = plain();
@@ -190,8 +251,14 @@ TEST(test_until)
 	};
 	assert_string_equal(text_of(&f), "certainty: 412 MB/s +-1.5 % is the mean of 20 passes "
 					 "with 95 % confidence; -passes until 2 was reached\n");
+	assert_string_equal(tones, "g");
+	f.until_percent = 1.5;
+	assert_non_null(strstr(text_of(&f), "-passes until 1.5 was reached\n"));
 	f.until_percent = 1;
 	assert_non_null(strstr(text_of(&f), "-passes until 1 was not reached\n"));
+	assert_string_equal(tones, "!");
+	f.passes.until_percent = INFINITY;
+	assert_string_equal(text_of(&f), "");
 }
 
 TEST(test_short_run)
@@ -281,12 +348,24 @@ TEST(test_faults)
 		text_of(&f),
 		"partial: an error ended the run early; the figures are of the part that "
 		"ran\nhung: 1 request never completed\n");
+	assert_string_equal(tones, "!x");
+	f.targets = 3;
+	f.outstanding = 2;
+	f.hung = (struct verdict_targets){ 2, "data" };
+	assert_non_null(strstr(text_of(&f), "hung: 2 requests on 2 targets never completed\n"));
+	f.hung.n = 1;
+	assert_non_null(strstr(text_of(&f), "hung: 2 requests on data never completed\n"));
 	f.end = REPORT_END_CANCELED;
 	assert_non_null(strstr(text_of(&f), "partial: the run was canceled before its end; the "));
 	f = plain();
 	f.verified = true;
 	assert_string_equal(text_of(&f),
 			    "verified: all data that was read is as expected\n" ONE_PASS);
+	assert_string_equal(tones, "gb");
+	f.miscompares = 1;
+	assert_string_equal(text_of(&f), "wrong data: 1 extent of what was read holds other data "
+					 "than expected\n" ONE_PASS);
+	assert_string_equal(tones, "xb");
 	f.miscompares = 2;
 	assert_string_equal(text_of(&f), "wrong data: 2 extents of what was read hold other data "
 					 "than expected\n" ONE_PASS);
