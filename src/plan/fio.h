@@ -229,13 +229,19 @@ uint64_t fio_number(const struct fio_job *j, enum fio_option option, uint64_t ot
 /* The text of an option, or `otherwise`. */
 const char *fio_text(const struct fio_job *j, enum fio_option option, const char *otherwise);
 
+struct fio_map;
+
 /* List a setting as left out, once. An option that is not set is not listed. */
-void fio_leave(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
-	       enum fio_option option, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void fio_leave(const struct fio_map *m, const struct fio_job *j, enum fio_option option,
+	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* List something that xdd does otherwise. The same text is listed once in a group. */
-void fio_note(struct fio_file *f, struct fio_group *g, const struct fio_job *j, const char *fmt,
-	      ...) __attribute__((format(printf, 4, 5)));
+void fio_note(const struct fio_map *m, const struct fio_job *j, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* fio_fail() about a job. */
+int fio_fail_job(const struct fio_map *m, const struct fio_job *j, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* True if the user was told that the setting is left out. */
 static inline bool fio_is_listed(const struct fio_job *j, enum fio_option option)
@@ -247,8 +253,8 @@ static inline bool fio_is_listed(const struct fio_job *j, enum fio_option option
  * As fio_leave(), for a setting without which another job would run: -EINVAL with a line for the
  * user, unless -leaveout names it.
  */
-int fio_refuse(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
-	       enum fio_option option, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+int fio_refuse(const struct fio_map *m, const struct fio_job *j, enum fio_option option,
+	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* ---- fio_map.c: jobs to commands ---- */
 

@@ -35,17 +35,12 @@ struct extent {
 	const char *mix;  /* the words of -reqsize; NULL: one size */
 };
 
-static int fail(struct fio_map *m, const struct fio_job *j, const char *what)
-{
-	return fio_fail(m->file, j->section->path, j->section->line, "[%.60s]: %s", j->name, what);
-}
-
 /* ---- the operation ---- */
 
 static void leave_mix(struct fio_map *m, const struct fio_job *j)
 {
-	fio_leave(m->file, m->group, j, FIO_RWMIXREAD, "is for rw and randrw");
-	fio_leave(m->file, m->group, j, FIO_RWMIXWRITE, "is for rw and randrw");
+	fio_leave(m, j, FIO_RWMIXREAD, "is for rw and randrw");
+	fio_leave(m, j, FIO_RWMIXWRITE, "is for rw and randrw");
 }
 
 /* The percentage of reads in a mix. */
@@ -71,14 +66,13 @@ int fio_map_mix(struct fio_map *m, const struct fio_job *j, struct fio_target *t
 		return 0;
 	}
 	if (reads > 100)
-		return fail(m, j, "expected rwmixread and rwmixwrite from 0 to 100");
+		return fio_fail_job(m, j, "expected rwmixread and rwmixwrite from 0 to 100");
 	t->reads = reads > 0;
 	t->writes = reads < 100;
 	if (!has_streams(t) || !t->stride)
 		return 0;
 	t->stride = 0;
-	return fio_refuse(m->file, m->group, j, FIO_RW,
-			  "reads and writes in sequence have no gaps in xdd");
+	return fio_refuse(m, j, FIO_RW, "reads and writes in sequence have no gaps in xdd");
 }
 
 static void map_operation(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
@@ -91,7 +85,7 @@ static void map_operation(struct fio_map *m, const struct fio_job *j, struct fio
 		return;
 	}
 	if (fio_is_set(j, FIO_RWMIXWRITE))
-		fio_leave(m->file, m->group, j, FIO_RWMIXREAD, "rwmixwrite says the same");
+		fio_leave(m, j, FIO_RWMIXREAD, "rwmixwrite says the same");
 	fio_put(m, t, SLOT_OP, "-rwratio", has_streams(t) ? "%u" : "%u random",
 		(unsigned)reads_of(j));
 }
@@ -149,7 +143,7 @@ static int map_range(struct fio_map *m, const struct fio_job *j, const struct fi
 				"%s=%.60s: expected sizes, such as 4k-64k",
 				j->v[FIO_BSRANGE].setting->name, j->v[FIO_BSRANGE].setting->value);
 	if (most % least || most / least > MIX_MAX_SIZES || (comma && t->reads && t->writes))
-		return fio_refuse(m->file, m->group, j, FIO_BSRANGE,
+		return fio_refuse(m, j, FIO_BSRANGE,
 				  "xdd has one range for reads and writes, of %d multiples of its "
 				  "least size at most",
 				  MIX_MAX_SIZES);
@@ -183,7 +177,7 @@ static int map_split(struct fio_map *m, const struct fio_job *j, const struct fi
 				"4k/60:64k/40",
 				text, MIX_MAX_SIZES);
 	if (strchr(text, ',') && t->reads && t->writes)
-		return fio_refuse(m->file, m->group, j, FIO_BSSPLIT,
+		return fio_refuse(m, j, FIO_BSSPLIT,
 				  "reads and writes of a target have the same sizes");
 	put_splits(m, list, n, e);
 	return 0;
@@ -208,11 +202,11 @@ static int map_request(struct fio_map *m, const struct fio_job *j, const struct 
 	e->largest = e->cycle = e->request;
 	e->mean = (double)e->request;
 	if (t->random && e->request > e->unit)
-		return fio_refuse(m->file, m->group, j, FIO_BS,
+		return fio_refuse(m, j, FIO_BS,
 				  "random offsets of xdd are multiples of the size, offsets of fio "
 				  "of the least size of all directions");
 	if (t->reads && t->writes && read != write)
-		return fio_refuse(m->file, m->group, j, FIO_BS,
+		return fio_refuse(m, j, FIO_BS,
 				  "reads and writes of a target have one size; here %s",
 				  units_size_text(read, size, sizeof(size)));
 	return 0;
@@ -227,9 +221,9 @@ static int map_blocks(struct fio_map *m, const struct fio_job *j, struct fio_tar
 	char size[FIO_SIZE_SIZE];
 
 	if (e->largest > FIO_REQUEST_MAX || block > BLOCK_MAX || e->largest / block > BLOCKS_MAX)
-		return fail(m, j,
-			    "has requests that xdd cannot do; they have 2 GiB and 2097152 "
-			    "blocks at most");
+		return fio_fail_job(m, j,
+				    "has requests that xdd cannot do; they have 2 GiB and 2097152 "
+				    "blocks at most");
 	if (block % usual)
 		fio_put(m, t, SLOT_BLOCKSIZE, "-blocksize", "%llu", (unsigned long long)block);
 	fio_put(m, t, SLOT_REQSIZE, "-reqsize", "%s",
@@ -278,8 +272,8 @@ static int map_offset(struct fio_map *m, const struct fio_job *j, const struct f
 
 		of[i] = bytes_of(v, size_of_file(j, k));
 		if (v->percent && !of[i]) {
-			int err = fio_refuse(m->file, m->group, j, options[i],
-					     "the size of %s is not known", k->path);
+			int err = fio_refuse(m, j, options[i], "the size of %s is not known",
+					     k->path);
 
 			if (err)
 				return err;
@@ -292,7 +286,7 @@ static int map_offset(struct fio_map *m, const struct fio_job *j, const struct f
 	if ((j->v[FIO_OFFSET].percent || j->v[FIO_OFFSET_INCREMENT].percent) &&
 	    e->offset <= OFFSET_MAX)
 		e->offset = round_up(e->offset, align ? align : e->unit);
-	return e->offset > OFFSET_MAX ? fail(m, j, "has an offset above 2^63-1") : 0;
+	return e->offset > OFFSET_MAX ? fio_fail_job(m, j, "has an offset above 2^63-1") : 0;
 }
 
 /* The share of one file in a size of all `files`; the first ones get the rest, in requests. */
@@ -376,8 +370,7 @@ static int check_work(struct fio_map *m, const struct fio_job *j, struct extent 
 	if (!e->region || e->amount)
 		return 0;
 	e->amount = e->region;
-	return fio_refuse(m->file, m->group, j,
-			  fio_is_set(j, FIO_NUMBER_IOS) ? FIO_NUMBER_IOS : FIO_IO_SIZE,
+	return fio_refuse(m, j, fio_is_set(j, FIO_NUMBER_IOS) ? FIO_NUMBER_IOS : FIO_IO_SIZE,
 			  "there are fewer requests than files");
 }
 
@@ -385,21 +378,20 @@ static int check_extent(struct fio_map *m, const struct fio_job *j, const struct
 			const struct fio_target *t, const struct extent *e)
 {
 	if (e->region && e->region < e->largest)
-		return fail(m, j,
-			    "has requests that are larger than its part of a file; expected "
-			    "a smaller bs or a larger size");
+		return fio_fail_job(
+			m, j,
+			"has requests that are larger than its part of a file; expected "
+			"a smaller bs or a larger size");
 	if (e->region > OFFSET_MAX - e->offset)
-		return fail(m, j, "ends above offset 2^63-1");
+		return fio_fail_job(m, j, "ends above offset 2^63-1");
 	if (e->region || e->amount)
 		return 0;
 	if (strcmp(t->path, "null") == 0)
-		return fail(m, j, "has no size; expected size=");
+		return fio_fail_job(m, j, "has no size; expected size=");
 	if (k->is_file)
-		return fio_fail(m->file, j->section->path, j->section->line,
-				"[%.60s]: has no size, and %.200s %s; expected size=", j->name,
-				k->path, k->exists ? "is empty" : "does not exist");
-	fio_note(m->file, m->group, j, "the size of %s is not known here; -bytes has the amount",
-		 k->path);
+		return fio_fail_job(m, j, "has no size, and %.200s %s; expected size=", k->path,
+				    k->exists ? "is empty" : "does not exist");
+	fio_note(m, j, "the size of %s is not known here; -bytes has the amount", k->path);
 	return 0;
 }
 
@@ -412,9 +404,10 @@ static int put_seek(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	char words[128] = "", size[FIO_SIZE_SIZE];
 
 	if (e->mix && wraps && range < e->cycle)
-		return fail(m, j,
-			    "has a bssplit whose sizes together, each as often as it has percent, "
-			    "are more than its part of a file; expected rounder percentages");
+		return fio_fail_job(
+			m, j,
+			"has a bssplit whose sizes together, each as often as it has percent, "
+			"are more than its part of a file; expected rounder percentages");
 	if (t->random)
 		snprintf(words, sizeof(words), " %s", how);
 	else if (has_streams(t))
@@ -435,15 +428,15 @@ static int put_seek(struct fio_map *m, const struct fio_job *j, struct fio_targe
 static void map_random(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
 {
 	if (!t->random) {
-		fio_leave(m->file, m->group, j, FIO_RANDSEED, "is for random offsets");
-		fio_leave(m->file, m->group, j, FIO_RANDREPEAT, "is for random offsets");
-		fio_leave(m->file, m->group, j, FIO_NORANDOMMAP, "is for random offsets");
+		fio_leave(m, j, FIO_RANDSEED, "is for random offsets");
+		fio_leave(m, j, FIO_RANDREPEAT, "is for random offsets");
+		fio_leave(m, j, FIO_NORANDOMMAP, "is for random offsets");
 		return;
 	}
 	if (fio_number(j, FIO_RANDREPEAT, 1))
 		return;
 	fio_put(m, t, SLOT_RANDOMIZE, "-randomize", "%s", "");
-	fio_note(m->file, m->group, j,
+	fio_note(m, j,
 		 "%s=0: each pass has offsets of its own, the same in every run; "
 		 "-seek seed <number> chooses others",
 		 j->v[FIO_RANDREPEAT].setting->name);
@@ -473,17 +466,17 @@ static int map_distribution(struct fio_map *m, const struct fio_job *j, const st
 	const char *name = fio_text(j, FIO_RANDOM_DISTRIBUTION, "random");
 
 	if (!t->random) {
-		fio_leave(m->file, m->group, j, FIO_RANDOM_DISTRIBUTION, "is for random offsets");
+		fio_leave(m, j, FIO_RANDOM_DISTRIBUTION, "is for random offsets");
 		return 0;
 	}
 	*how = fio_number(j, FIO_NORANDOMMAP, 0) ? "random" : "random once";
 	if (strcmp(name, "random") == 0)
 		return 0;
 	if (!zipf_of(name))
-		return fio_refuse(m->file, m->group, j, FIO_RANDOM_DISTRIBUTION,
+		return fio_refuse(m, j, FIO_RANDOM_DISTRIBUTION,
 				  "xdd has uniform offsets and -seek zipf <theta>");
 	if (fio_files(j) > 1)
-		return fio_refuse(m->file, m->group, j, FIO_RANDOM_DISTRIBUTION,
+		return fio_refuse(m, j, FIO_RANDOM_DISTRIBUTION,
 				  "xdd draws from each file of a job on its own");
 	*how = xarena_printf(m->file->arena, "zipf %.9g", zipf_of(name));
 	return 0;
@@ -509,7 +502,7 @@ static int check_stride(struct fio_map *m, const struct fio_job *j, struct fio_t
 	}
 	/* Left out, requests lie side by side. */
 	t->stride = 0;
-	return fio_refuse(m->file, m->group, j, FIO_RW,
+	return fio_refuse(m, j, FIO_RW,
 			  "gaps of xdd are whole requests, from the start of a file, and its "
 			  "second lap has other blocks; expected an io_size of one lap");
 }
@@ -520,7 +513,7 @@ static int check_streams(struct fio_map *m, const struct fio_job *j, const struc
 {
 	if (!has_streams(t) || fio_files(j) == 1 || (!only_time && amount <= e->region))
 		return 0;
-	return fio_refuse(m->file, m->group, j, FIO_RW,
+	return fio_refuse(m, j, FIO_RW,
 			  "reads and writes in sequence of several files start over together in "
 			  "xdd; expected an io_size of one lap");
 }
@@ -534,9 +527,9 @@ static int map_ramp(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	if (!ns)
 		return 0;
 	if (ns > TIME_MAX_NS)
-		return fail(m, j, "has a ramp_time of more than a year");
+		return fio_fail_job(m, j, "has a ramp_time of more than a year");
 	if (m->passes > 1)
-		return fio_refuse(m->file, m->group, j, FIO_RAMP_TIME,
+		return fio_refuse(m, j, FIO_RAMP_TIME,
 				  "-warmup is for each pass, and loops have one together");
 	fio_put(m, t, SLOT_WARMUP, "-warmup", "%s", fio_time_text(ns, time));
 	return 0;
@@ -554,15 +547,15 @@ static int map_time(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	if (err)
 		return err;
 	if (!ns) {
-		fio_leave(m->file, m->group, j, FIO_TIME_BASED, "has no runtime beside it");
+		fio_leave(m, j, FIO_TIME_BASED, "has no runtime beside it");
 		return 0;
 	}
 	if (ns > TIME_MAX_NS)
-		return fail(m, j, "has a runtime of more than a year");
+		return fio_fail_job(m, j, "has a runtime of more than a year");
 	if (m->runtime_ns)
 		return 0;
 	if (!*only && m->passes > 1)
-		fio_note(m->file, m->group, j, "runtime limits each pass by itself");
+		fio_note(m, j, "runtime limits each pass by itself");
 	fio_put(m, t, SLOT_TIMELIMIT, "-timelimit", "%s", fio_time_text(ns, time));
 	return 0;
 }
@@ -593,7 +586,7 @@ static int map_intervals(struct fio_map *m, const struct fio_job *j, const char 
 	*word = strcmp(process, "poisson") == 0 ? " poisson" : "";
 	if (**word || strcmp(process, "linear") == 0)
 		return 0;
-	return fail(m, j, "expected rate_process=linear or poisson");
+	return fio_fail_job(m, j, "expected rate_process=linear or poisson");
 }
 
 static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_target *t, size_t files,
@@ -607,34 +600,34 @@ static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	const char *poisson = "";
 	int err;
 
-	err = blocks == 1 ? 0 :
-			    fio_refuse(m->file, m->group, j, FIO_THINKTIME_BLOCKS,
-				       "a delay follows each operation");
+	err = blocks == 1 ?
+		      0 :
+		      fio_refuse(m, j, FIO_THINKTIME_BLOCKS, "a delay follows each operation");
 	if (err)
 		return err;
 	if (!(bytes > 0) && !(ops > 0))
-		fio_leave(m->file, m->group, j, FIO_RATE_PROCESS, "there is no rate");
+		fio_leave(m, j, FIO_RATE_PROCESS, "there is no rate");
 	else
 		err = map_intervals(m, j, &poisson);
 	if (err || (!(bytes > 0) && !(ops > 0) && !think))
 		return err;
 	if (t->reads && t->writes && (bytes > 0 || ops > 0))
-		fio_note(m->file, m->group, j, "the rate is the sum of reads and writes");
+		fio_note(m, j, "the rate is the sum of reads and writes");
 	if (think && (bytes > 0 || ops > 0))
-		err = fio_refuse(m->file, m->group, j, FIO_THINKTIME,
+		err = fio_refuse(m, j, FIO_THINKTIME,
 				 "a target has a rate or a delay, and not both");
 	if (err)
 		return err;
 	if (ops > 0 && (!(bytes > 0) || ops <= bytes / request)) {
 		fio_put(m, t, SLOT_THROTTLE, "-throttle", "ops %.*f%s",
 			ops < floor(ops) + 1e-6 ? 0 : 6, ops, poisson);
-		fio_leave(m->file, m->group, j, FIO_RATE, "rate_iops is lower");
+		fio_leave(m, j, FIO_RATE, "rate_iops is lower");
 	} else if (bytes > 0) {
 		fio_put(m, t, SLOT_THROTTLE, "-throttle", "bw %s%s",
 			fio_size_text(bytes > 1 ? (uint64_t)bytes : 1, size), poisson);
-		fio_leave(m->file, m->group, j, FIO_RATE_IOPS, "rate is lower");
+		fio_leave(m, j, FIO_RATE_IOPS, "rate is lower");
 	} else if (think > TIME_MAX_NS) {
-		fio_leave(m->file, m->group, j, FIO_THINKTIME, "is longer than a year");
+		fio_leave(m, j, FIO_THINKTIME, "is longer than a year");
 	} else {
 		fio_put(m, t, SLOT_THROTTLE, "-throttle", "delay %s",
 			fio_time_text(think ? think : 1, size));
@@ -664,13 +657,12 @@ static int map_extent(struct fio_map *m, const struct fio_job *j, struct fio_tar
 	int err = map_time(m, j, t, &only_time);
 
 	if (!only_time && __builtin_mul_overflow(amount, loops_here(m, j), &amount))
-		return fail(m, j, "does more than 2^64 bytes");
+		return fio_fail_job(m, j, "does more than 2^64 bytes");
 	if (err)
 		return err;
 	if (only_time) {
 		amount = 0;
-		fio_leave(m->file, m->group, j, FIO_LOOPS,
-			  "time_based repeats the job until its runtime");
+		fio_leave(m, j, FIO_LOOPS, "time_based repeats the job until its runtime");
 	}
 	err = check_stride(m, j, t, e, &amount, only_time);
 	if (amount)
@@ -725,15 +717,15 @@ static int map_mix(struct fio_map *m, const struct fio_job *j, const struct fio_
 		return err;
 	if (has_streams(t)) {
 		*e = (struct extent){ 0 };
-		return fio_refuse(m->file, m->group, j, option,
+		return fio_refuse(m, j, option,
 				  "reads and writes in sequence have one size in xdd");
 	}
 	if (!t->random)
-		return fio_refuse(m->file, m->group, j, FIO_NUMBER_IOS,
+		return fio_refuse(m, j, FIO_NUMBER_IOS,
 				  "the number of requests of several sizes follows from their "
 				  "bytes");
 	*e = (struct extent){ 0 };
-	return fio_refuse(m->file, m->group, j, option,
+	return fio_refuse(m, j, option,
 			  "random offsets of xdd are multiples of the size of each request, those "
 			  "of fio of the least size");
 }
@@ -757,7 +749,7 @@ static int check_loops(struct fio_map *m, const struct fio_job *j, const struct 
 	     e->amount / e->request == e->region / e->request))
 		return 0;
 	return fio_refuse(
-		m->file, m->group, j, FIO_LOOPS,
+		m, j, FIO_LOOPS,
 		"each pass of xdd begins at the start; expected a size that is a multiple "
 		"of one bs, and no io_size or number_ios");
 }

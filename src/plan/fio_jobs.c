@@ -134,47 +134,57 @@ static const char *words_about(struct fio_file *f, const struct fio_setting *s, 
 	return s && !s->listed ? xneed(arena_vprintf(f->arena, fmt, ap)) : NULL;
 }
 
-int fio_refuse(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
-	       enum fio_option option, const char *fmt, ...)
+int fio_refuse(const struct fio_map *m, const struct fio_job *j, enum fio_option option,
+	       const char *fmt, ...)
 {
 	struct fio_setting *s = j->v[option].setting;
 	const char *text;
 	va_list ap;
 
 	va_start(ap, fmt);
-	text = words_about(f, s, fmt, ap);
+	text = words_about(m->file, s, fmt, ap);
 	va_end(ap);
-	return text ? fio_refuse_setting(f, g, s, text) : 0;
+	return text ? fio_refuse_setting(m->file, m->group, s, text) : 0;
 }
 
-void fio_leave(struct fio_file *f, struct fio_group *g, const struct fio_job *j,
-	       enum fio_option option, const char *fmt, ...)
+void fio_leave(const struct fio_map *m, const struct fio_job *j, enum fio_option option,
+	       const char *fmt, ...)
 {
 	struct fio_setting *s = j->v[option].setting;
 	const char *text;
 	va_list ap;
 
 	va_start(ap, fmt);
-	text = words_about(f, s, fmt, ap);
+	text = words_about(m->file, s, fmt, ap);
 	va_end(ap);
 	if (text)
-		fio_leave_setting(f, g, s, text);
+		fio_leave_setting(m->file, m->group, s, text);
 }
 
-void fio_note(struct fio_file *f, struct fio_group *g, const struct fio_job *j, const char *fmt,
-	      ...)
+void fio_note(const struct fio_map *m, const struct fio_job *j, const char *fmt, ...)
 {
 	const char *text;
 	va_list ap;
 
 	va_start(ap, fmt);
-	text = xneed(arena_vprintf(f->arena, fmt, ap));
+	text = xneed(arena_vprintf(m->file->arena, fmt, ap));
 	va_end(ap);
-	for (const struct fio_note *n = g->notes; n; n = n->next) {
+	for (const struct fio_note *n = m->group->notes; n; n = n->next) {
 		if (!n->left_out && strcmp(n->text, text) == 0)
 			return;
 	}
-	add(f, g, false, j->name, NULL, text);
+	add(m->file, m->group, false, j->name, NULL, text);
+}
+
+int fio_fail_job(const struct fio_map *m, const struct fio_job *j, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return fio_fail(m->file, j->section->path, j->section->line, "[%.60s]: %s", j->name, text);
 }
 
 /* ---- jobs ---- */
@@ -558,13 +568,12 @@ static int map_number(struct fio_map *m, const struct fio_job *j, struct fio_tar
 	if (!text || strcmp(text, ":0") == 0 || (t->random && strcmp(text, ":1") == 0))
 		return 0;
 	if (t->random)
-		return fio_refuse(m->file, m->group, j, FIO_RW,
+		return fio_refuse(m, j, FIO_RW,
 				  "each random request of xdd has an offset of its own");
 	if (text[1] == '-')
-		return fio_refuse(m->file, m->group, j, FIO_RW, "xdd does not go backwards");
+		return fio_refuse(m, j, FIO_RW, "xdd does not go backwards");
 	if (fio_parse_bytes(text + 1, kb_base, &n))
-		return fio_refuse(m->file, m->group, j, FIO_RW,
-				  "expected bytes after the colon, such as 12k");
+		return fio_refuse(m, j, FIO_RW, "expected bytes after the colon, such as 12k");
 	t->stride = n;
 	return 0;
 }
@@ -583,16 +592,15 @@ static int map_kind(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	int err = 0;
 
 	for (size_t i = 0; !err && i < sizeof(never) / sizeof(never[0]); i++)
-		err = fio_refuse(m->file, m->group, j, never[i].option, "%s", never[i].why);
+		err = fio_refuse(m, j, never[i].option, "%s", never[i].why);
 	if (!err && !fio_has_engine(j))
-		err = fio_refuse(m->file, m->group, j, FIO_IOENGINE,
+		err = fio_refuse(m, j, FIO_IOENGINE,
 				 "xdd has no engine like this one; -ioengine list shows its own");
 	if (err)
 		return err;
 	if (!map_directions(rw, t)) {
 		map_directions("read", t);
-		return fio_refuse(m->file, m->group, j, FIO_RW,
-				  "xdd discards or writes, and does not alternate");
+		return fio_refuse(m, j, FIO_RW, "xdd discards or writes, and does not alternate");
 	}
 	err = map_number(m, j, t, strchr(rw, ':'));
 	return err ? err : fio_map_mix(m, j, t);
@@ -607,7 +615,7 @@ static int map_depth(struct fio_map *m, const struct fio_job *j, struct fio_targ
 		return fio_fail(m->file, j->section->path, j->v[FIO_IODEPTH].setting->line,
 				"iodepth: expected 65536 at most");
 	if (depth > 1 && e->one && !(m->file->typed && !fio_is_set(j, FIO_IOENGINE))) {
-		fio_leave(m->file, m->group, j, FIO_IODEPTH,
+		fio_leave(m, j, FIO_IODEPTH,
 			  "ioengine=%s has one operation outstanding at a time, in fio too; "
 			  "-queuedepth is for each engine of xdd",
 			  e->name);
@@ -615,8 +623,7 @@ static int map_depth(struct fio_map *m, const struct fio_job *j, struct fio_targ
 	}
 	if (depth > 1 && files > 1) {
 		depth = (depth + files - 1) / files;
-		fio_note(m->file, m->group, j,
-			 "the files share iodepth=%s: -queuedepth is %u for each",
+		fio_note(m, j, "the files share iodepth=%s: -queuedepth is %u for each",
 			 fio_text(j, FIO_IODEPTH, ""), (unsigned)depth);
 	}
 	if (depth > 1)
@@ -637,7 +644,7 @@ static void map_file(struct fio_map *m, const struct fio_job *j, struct fio_targ
 		fio_put(m, t, SLOT_PREALLOCATE, "-preallocate", "%s",
 			fio_size_text(t->end_bytes, size));
 	else if (strcmp(how, "none") != 0 && strcmp(how, "0") != 0)
-		fio_leave(m->file, m->group, j, FIO_FALLOCATE,
+		fio_leave(m, j, FIO_FALLOCATE,
 			  "files that are read are written first; -preallocate and "
 			  "-pretruncate are for files that are written");
 	if (fio_number(j, FIO_UNLINK, 0) && k->is_file)
@@ -662,19 +669,15 @@ static int map_target(struct fio_map *m, const struct fio_job *j, const struct f
 	t->job = j;
 	t->path = fio_path(m, j, clone, file);
 	if (!*t->path)
-		return fio_fail(m->file, j->section->path, j->section->line,
-				"[%.60s]: filename: expected names with colons between them",
-				j->name);
+		return fio_fail_job(m, j, "filename: expected names with colons between them");
 	if (strcmp(t->path, "./-") == 0)
-		return fio_fail(m->file, j->section->path, j->section->line,
-				"[%.60s]: standard input and output are no targets", j->name);
+		return fio_fail_job(m, j, "standard input and output are no targets");
 	k = fio_known(m, t->path);
 	if (t->discards && k->is_file)
-		return fio_fail(
-			m->file, j->section->path, j->section->line,
-			"[%.60s]: fio discards blocks of devices only, and %.200s is a file; "
-			"-op discard makes holes in it",
-			j->name, k->path);
+		return fio_fail_job(m, j,
+				    "fio discards blocks of devices only, and %.200s is a file; "
+				    "-op discard makes holes in it",
+				    k->path);
 	err = fio_map_amount(m, j, t, clone, file);
 	if (!err)
 		err = map_depth(m, j, t);
@@ -713,14 +716,14 @@ static int leave_unused(struct fio_map *m, const struct fio_job *j, const struct
 		  "has no numjobs beside it" },
 	};
 	int err = one_size ? 0 :
-			     fio_refuse(m->file, m->group, j, FIO_FILESIZE,
+			     fio_refuse(m, j, FIO_FILESIZE,
 					"the files have one size, the largest of the range");
 
 	if (err)
 		return err;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		if (all[i].unused)
-			fio_leave(m->file, m->group, j, all[i].option, "%s", all[i].why);
+			fio_leave(m, j, all[i].option, "%s", all[i].why);
 	}
 	return 0;
 }
@@ -745,10 +748,9 @@ int fio_map_job(struct fio_map *m, const struct fio_job *j)
 	if (clones > FIO_TARGETS_MAX || files > FIO_TARGETS_MAX ||
 	    m->n_targets + clones * files > FIO_TARGETS_MAX ||
 	    m->all_targets + clones * files > FIO_ALL_TARGETS_MAX)
-		return fio_fail(m->file, j->section->path, j->section->line,
-				"[%.60s]: numjobs and files make more targets than the 1024 of a "
-				"command, or the 20000 of all",
-				j->name);
+		return fio_fail_job(m, j,
+				    "numjobs and files make more targets than the 1024 of a "
+				    "command, or the 20000 of all");
 	m->all_targets += clones * files;
 	for (uint64_t clone = 0; !err && clone < clones; clone++) {
 		for (uint64_t file = 0; !err && file < files; file++)

@@ -240,7 +240,7 @@ static void put_latency(struct fio_map *m, FILE *out)
 	if (percentiles && fio_is_set(percentiles, FIO_PERCENTILE_LIST)) {
 		list = fio_text(percentiles, FIO_PERCENTILE_LIST, "");
 		if (!are_percentiles(list)) {
-			fio_leave(m->file, m->group, percentiles, FIO_PERCENTILE_LIST,
+			fio_leave(m, percentiles, FIO_PERCENTILE_LIST,
 				  "expected up to 20 percentages above 0 and up to 100, "
 				  "with colons between them");
 			percentiles = NULL;
@@ -259,7 +259,7 @@ static void put_latency(struct fio_map *m, FILE *out)
 	prefix = xarena_printf(m->file->arena, "%s.csv", prefix ? prefix : log->name);
 	prefix = xneed(quote_word(m->file->arena, prefix));
 	fprintf(out, " -intervals %s output %s", fio_time_text(ms * NS_PER_MS, time), prefix);
-	fio_note(m->file, m->group, log,
+	fio_note(m, log,
 		 "one file has the rates and latencies of each interval; -ts dump has each "
 		 "operation");
 }
@@ -271,7 +271,7 @@ static void put_exitall(struct fio_map *m, FILE *out)
 	if (m->n_targets > 1)
 		fputs(" -stonewall", out);
 	for (const struct fio_job *j = m->group->jobs; j && m->n_targets <= 1; j = j->next)
-		fio_leave(m->file, m->group, j, FIO_EXITALL, "there is no other target");
+		fio_leave(m, j, FIO_EXITALL, "there is no other target");
 }
 
 static void put_general(struct fio_map *m, FILE *out)
@@ -346,7 +346,7 @@ static int settle_read_back(struct fio_map *m)
 			t->verify_after = false;
 			if (!m->reads_back)
 				err = fio_refuse(
-					m->file, m->group, t->job, FIO_VERIFY, "%s",
+					m, t->job, FIO_VERIFY, "%s",
 					timed ? "xdd reads back what was written before time "
 						"ended it once, where all jobs of the group are "
 						"verified" :
@@ -522,7 +522,7 @@ static int refuse_smaller(struct fio_map *m, const struct fio_target *t, const s
 {
 	if (!t->writes || t->layout_bytes || !k->is_file || !k->bytes || k->bytes >= t->end_bytes)
 		return 0;
-	return fio_refuse(m->file, m->group, t->job, FIO_SIZE,
+	return fio_refuse(m, t->job, FIO_SIZE,
 			  "%.200s is smaller, and fio removes it before it writes a part of it",
 			  k->path);
 }

@@ -69,12 +69,6 @@ void fio_put(struct fio_map *m, struct fio_target *t, enum fio_slot slot, const 
 	va_end(ap);
 }
 
-static void leave(struct fio_map *m, const struct fio_job *j, enum fio_option option,
-		  const char *text)
-{
-	fio_leave(m->file, m->group, j, option, "%s", text);
-}
-
 /* ---- engine ---- */
 
 static void map_keywords(struct fio_map *m, const struct fio_job *j, const char *engine,
@@ -96,7 +90,7 @@ static void map_keywords(struct fio_map *m, const struct fio_job *j, const char 
 		if (!fio_number(j, keywords[i].option, 0))
 			continue;
 		if (strcmp(keywords[i].engine, engine) != 0)
-			leave(m, j, keywords[i].option, "is not for this engine");
+			fio_leave(m, j, keywords[i].option, "is not for this engine");
 		else if (!strstr(words, keywords[i].keyword))
 			text_add(words, size, "%s", keywords[i].keyword);
 	}
@@ -105,8 +99,8 @@ static void map_keywords(struct fio_map *m, const struct fio_job *j, const char 
 /* In fio they are calls of the thread with any engine. */
 static void leave_engine(struct fio_map *m, const struct fio_job *j)
 {
-	leave(m, j, FIO_IOENGINE, "this engine of xdd cannot discard; psync does");
-	leave(m, j, FIO_IODEPTH_BATCH, "requests are submitted one by one");
+	fio_leave(m, j, FIO_IOENGINE, "this engine of xdd cannot discard; psync does");
+	fio_leave(m, j, FIO_IODEPTH_BATCH, "requests are submitted one by one");
 }
 
 static void map_engine(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
@@ -121,13 +115,13 @@ static void map_engine(struct fio_map *m, const struct fio_job *j, struct fio_ta
 	}
 	map_keywords(m, j, e->ours, words, sizeof(words));
 	if (e->why)
-		fio_note(m->file, m->group, j, "ioengine=%s: %s", e->name, e->why);
+		fio_note(m, j, "ioengine=%s: %s", e->name, e->why);
 	if (batch > 1 && !e->one &&
 	    (strcmp(e->ours, "libaio") == 0 || strcmp(e->ours, "io_uring") == 0))
 		text_add(words, sizeof(words), " batch %llu", (unsigned long long)batch);
 	else
-		leave(m, j, FIO_IODEPTH_BATCH,
-		      "requests are submitted one by one, or as -ioengine decides");
+		fio_leave(m, j, FIO_IODEPTH_BATCH,
+			  "requests are submitted one by one, or as -ioengine decides");
 	if (strcmp(e->ours, "psync") != 0 && strcmp(e->ours, "null") != 0)
 		fio_put(m, t, SLOT_ENGINE, "-ioengine", "%s%s", e->ours, words);
 }
@@ -143,17 +137,17 @@ static void map_cache(struct fio_map *m, const struct fio_job *j, struct fio_tar
 
 	if (fio_number(j, FIO_PRE_READ, 0) && !is_direct(j) && t->reads) {
 		t->pre_read = true;
-		leave(m, j, FIO_INVALIDATE, "pre_read fills the page cache");
+		fio_leave(m, j, FIO_INVALIDATE, "pre_read fills the page cache");
 		return;
 	}
-	leave(m, j, FIO_PRE_READ, "is for reads through the page cache");
+	fio_leave(m, j, FIO_PRE_READ, "is for reads through the page cache");
 	if (is_direct(j) && strcmp(fio_engine(j)->ours, "mmap") == 0) {
-		leave(m, j, FIO_DIRECT, "mapped data is in the page cache");
-		leave(m, j, FIO_BUFFERED, "mapped data is in the page cache");
+		fio_leave(m, j, FIO_DIRECT, "mapped data is in the page cache");
+		fio_leave(m, j, FIO_BUFFERED, "mapped data is in the page cache");
 		return;
 	}
 	if (null || is_direct(j) || !t->reads || strcmp(fio_engine(j)->ours, "sg") == 0)
-		leave(m, j, FIO_INVALIDATE, "is for reads through the page cache");
+		fio_leave(m, j, FIO_INVALIDATE, "is for reads through the page cache");
 	else if (fio_number(j, FIO_INVALIDATE, 1))
 		fio_put(m, t, SLOT_DROPCACHE, "-dropcache", "%s", "");
 	if (is_direct(j) && !null && strcmp(fio_engine(j)->ours, "sg") != 0)
@@ -178,7 +172,7 @@ static int put_hex(struct fio_map *m, const struct fio_job *j, struct fio_target
 		return 0;
 	}
 	if (fio_parse_pattern(m->file->arena, text, &hex) || strlen(hex) > HEX_MAX) {
-		err = fio_refuse(m->file, m->group, j, option,
+		err = fio_refuse(m, j, option,
 				 "the pattern cannot be read; -datapattern hex and file have "
 				 "patterns");
 		if (!err)
@@ -196,16 +190,16 @@ static int refuse_verify(struct fio_map *m, const struct fio_job *j, const struc
 	const bool after = t->writes && fio_number(j, FIO_DO_VERIFY, 1);
 
 	if (strcmp(method, "null") == 0)
-		return fio_refuse(m->file, m->group, j, FIO_VERIFY,
+		return fio_refuse(m, j, FIO_VERIFY,
 				  "xdd does not read without verification what it wrote");
 	if (t->reads && t->writes)
-		return fio_refuse(m->file, m->group, j, FIO_VERIFY,
+		return fio_refuse(m, j, FIO_VERIFY,
 				  "xdd verifies reads, or what it wrote, but not a mix of both");
 	if (after && t->repeats)
-		return fio_refuse(m->file, m->group, j, FIO_VERIFY,
+		return fio_refuse(m, j, FIO_VERIFY,
 				  "xdd reads back each write, fio each block once");
 	if (after && (t->lap_bytes || fio_number(j, FIO_LOOPS, 1) > 1))
-		return fio_refuse(m->file, m->group, j, FIO_VERIFY,
+		return fio_refuse(m, j, FIO_VERIFY,
 				  "xdd verifies what was written once, after all of it; fio after "
 				  "each loop");
 	return 0;
@@ -220,12 +214,12 @@ static int map_verify(struct fio_map *m, const struct fio_job *j, struct fio_tar
 	if (strcmp(method, "none") == 0 || strcmp(method, "0") == 0)
 		return 0;
 	if (strcmp(t->path, "null") == 0) {
-		leave(m, j, FIO_VERIFY, "the null device moves no data");
+		fio_leave(m, j, FIO_VERIFY, "the null device moves no data");
 		return 0;
 	}
 	if (t->discards) {
-		leave(m, j, FIO_VERIFY, "discards transfer no data");
-		leave(m, j, FIO_VERIFY_PATTERN, "is for verify=pattern");
+		fio_leave(m, j, FIO_VERIFY, "discards transfer no data");
+		fio_leave(m, j, FIO_VERIFY_PATTERN, "is for verify=pattern");
 		return 0;
 	}
 	err = refuse_verify(m, j, t, method);
@@ -234,8 +228,8 @@ static int map_verify(struct fio_map *m, const struct fio_job *j, struct fio_tar
 	if (pattern && strcmp(method, "pattern") == 0) {
 		err = put_hex(m, j, t, FIO_VERIFY_PATTERN);
 	} else {
-		leave(m, j, FIO_VERIFY_PATTERN, "is for verify=pattern");
-		fio_note(m->file, m->group, j,
+		fio_leave(m, j, FIO_VERIFY_PATTERN, "is for verify=pattern");
+		fio_note(m, j,
 			 "verify=%s: xdd writes and verifies data of its own "
 			 "(-datapattern tagged); what fio wrote does not verify",
 			 method);
@@ -253,8 +247,8 @@ static void leave_data(struct fio_map *m, const struct fio_job *j)
 {
 	static const char why[] = "verified data, and data that compress or repeat, are xdd's own";
 
-	leave(m, j, FIO_BUFFER_PATTERN, why);
-	leave(m, j, FIO_ZERO_BUFFERS, why);
+	fio_leave(m, j, FIO_BUFFER_PATTERN, "%s", why);
+	fio_leave(m, j, FIO_ZERO_BUFFERS, "%s", why);
 }
 
 /* The data of writes, as SLOT_PATTERN. */
@@ -264,9 +258,8 @@ static int map_data(struct fio_map *m, const struct fio_job *j, struct fio_targe
 	uint64_t dedupe = fio_number(j, FIO_DEDUPE, 0);
 
 	if (compress > 100 || dedupe > 100)
-		return fio_fail(m->file, j->section->path, j->section->line,
-				"[%.60s]: expected percentages of compression and dedupe up to 100",
-				j->name);
+		return fio_fail_job(m, j,
+				    "expected percentages of compression and dedupe up to 100");
 	if (compress || dedupe || t->verifies)
 		leave_data(m, j);
 	else if (fio_is_set(j, FIO_BUFFER_PATTERN))
@@ -292,7 +285,7 @@ static void leave_unwritten(struct fio_map *m, const struct fio_job *j, const st
 	if (k->is_file && k->bytes < t->layout_bytes)
 		return;
 	for (size_t i = 0; i < sizeof(of_writes) / sizeof(of_writes[0]); i++)
-		leave(m, j, of_writes[i], "is for writes");
+		fio_leave(m, j, of_writes[i], "is for writes");
 }
 
 static int map_pattern(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
@@ -338,17 +331,17 @@ static int refuse_flush(struct fio_map *m, const struct fio_job *j, const struct
 	if (!fio_number(j, option, 0))
 		return 0;
 	if (option == FIO_FSYNC && fio_number(j, FIO_FDATASYNC, 0))
-		return fio_refuse(m->file, m->group, j, FIO_FDATASYNC,
+		return fio_refuse(m, j, FIO_FDATASYNC,
 				  "xdd flushes in one way, and fsync is another");
 	if (t->reads)
 		return fio_refuse(
-			m->file, m->group, j, option,
+			m, j, option,
 			"between two writes of a mix, fio flushes after each read as well");
 	if (fio_files(j) > 1)
-		return fio_refuse(m->file, m->group, j, option,
+		return fio_refuse(m, j, option,
 				  "fio counts the writes to all files of a job together");
 	if (fio_number(j, FIO_LOOPS, 1) > 1)
-		return fio_refuse(m->file, m->group, j, FIO_LOOPS,
+		return fio_refuse(m, j, FIO_LOOPS,
 				  "fio counts the writes between flushes over all loops");
 	return 0;
 }
@@ -364,12 +357,12 @@ static int map_flush(struct fio_map *m, const struct fio_job *j, struct fio_targ
 	int err;
 
 	for (size_t i = 0; !t->writes && i < sizeof(all) / sizeof(all[0]); i++)
-		leave(m, j, all[i], "is for writes");
+		fio_leave(m, j, all[i], "is for writes");
 	if (!t->writes)
 		return 0;
 	err = refuse_flush(m, j, t);
 	if (!err && t->ragged && fio_number(j, FIO_FSYNC_ON_CLOSE, 0))
-		err = fio_refuse(m->file, m->group, j, FIO_FSYNC_ON_CLOSE,
+		err = fio_refuse(m, j, FIO_FSYNC_ON_CLOSE,
 				 "fio closes a file twice whose size is no multiple of bs");
 	if (t->reads)
 		n = synchronous && !opens;
@@ -384,13 +377,12 @@ static int map_flush(struct fio_map *m, const struct fio_job *j, struct fio_targ
 	if (n && (!synchronous || opens))
 		fio_put(m, t, SLOT_FLUSHBETWEEN, "-flushbetween", "%s", "");
 	if (synchronous && !opens)
-		fio_note(m->file, m->group, j,
+		fio_note(m, j,
 			 "sync=%s: a flush after each write takes the place of O_SYNC, which "
 			 "ioengine=%s does not use, and is not part of the latency",
 			 fio_text(j, FIO_SYNC, ""), fio_text(j, FIO_IOENGINE, "psync"));
 	else if (n)
-		fio_note(m->file, m->group, j,
-			 "flushes are fdatasync(2), and not part of the latency of a write");
+		fio_note(m, j, "flushes are fdatasync(2), and not part of the latency of a write");
 	if (at_end)
 		fio_put(m, t, SLOT_SYNCWRITE, "-syncwrite", "%s", "");
 	return 0;
@@ -405,7 +397,7 @@ static void put_mask(struct fio_map *m, const struct fio_job *j, struct fio_targ
 	uint64_t mask;
 
 	if (fio_parse_bytes(fio_text(j, FIO_CPUMASK, ""), 1024, &mask) || !mask) {
-		leave(m, j, FIO_CPUMASK, "cannot be read; -processor has a list");
+		fio_leave(m, j, FIO_CPUMASK, "cannot be read; -processor has a list");
 		return;
 	}
 	for (unsigned i = 0; i < 64; i++) {
@@ -437,14 +429,15 @@ static void map_processors(struct fio_map *m, const struct fio_job *j, struct fi
 		words[n] = '\0';
 		fio_put(m, t, SLOT_PROCESSOR, "-processor", "%s", words);
 	} else if (nodes) {
-		leave(m, j, FIO_NUMA_CPU_NODES,
-		      "expected a list of nodes; -processor node0 is for the processors of a node");
+		fio_leave(
+			m, j, FIO_NUMA_CPU_NODES,
+			"expected a list of nodes; -processor node0 is for the processors of a node");
 	}
 	if (list && is_list(list)) {
 		fio_put(m, t, SLOT_PROCESSOR, "-processor", "%s", list);
 		return;
 	}
-	leave(m, j, FIO_CPUS_ALLOWED, "cannot be read; -processor has a list");
+	fio_leave(m, j, FIO_CPUS_ALLOWED, "cannot be read; -processor has a list");
 	if (fio_is_set(j, FIO_CPUMASK))
 		put_mask(m, j, t);
 }
@@ -464,7 +457,7 @@ static void map_numa(struct fio_map *m, const struct fio_job *j, struct fio_targ
 	else if (strncmp(policy, "interleave:", 11) == 0 && is_list(nodes))
 		fio_put(m, t, SLOT_NUMA, "-numa", "interleave:%s", nodes);
 	else
-		leave(m, j, FIO_NUMA_MEM_POLICY, "-numa has nodes, local and interleave");
+		fio_leave(m, j, FIO_NUMA_MEM_POLICY, "-numa has nodes, local and interleave");
 }
 
 static void map_memory(struct fio_map *m, const struct fio_job *j, struct fio_target *t)
@@ -477,9 +470,9 @@ static void map_memory(struct fio_map *m, const struct fio_job *j, struct fio_ta
 	if (strncmp(mem, "shmhuge", 7) == 0 || strncmp(mem, "mmaphuge", 8) == 0)
 		fio_put(m, t, SLOT_HUGE, "-hugepages", "%s", "");
 	else if (strncmp(mem, "shm", 3) != 0)
-		leave(m, j, FIO_MEM, "buffers are mapped memory of each QThread");
+		fio_leave(m, j, FIO_MEM, "buffers are mapped memory of each QThread");
 	if (align > ALIGN_MAX)
-		leave(m, j, FIO_MEM_ALIGN, "-memalign has at most 1 GiB");
+		fio_leave(m, j, FIO_MEM_ALIGN, "-memalign has at most 1 GiB");
 	else if (align)
 		fio_put(m, t, SLOT_MEMALIGN, "-memalign", "%llu", (unsigned long long)align);
 }
@@ -493,12 +486,12 @@ static int map_delay(struct fio_map *m, const struct fio_job *j, struct fio_targ
 
 	snprintf(word, sizeof(word), "%.*s", (int)(n < sizeof(word) ? n : sizeof(word) - 1), text);
 	if (fio_parse_time(word, NS_PER_SEC, &ns) || text[n])
-		return fio_refuse(m->file, m->group, j, FIO_STARTDELAY,
+		return fio_refuse(m, j, FIO_STARTDELAY,
 				  "-startdelay is one time, such as 10 or 500ms");
 	if (!ns)
 		return 0;
 	if (ns > DELAY_MAX_NS)
-		leave(m, j, FIO_STARTDELAY, "is longer than a year");
+		fio_leave(m, j, FIO_STARTDELAY, "is longer than a year");
 	else
 		fio_put(m, t, SLOT_STARTDELAY, "-startdelay", "%s", fio_time_text(ns, time));
 	return 0;
