@@ -390,7 +390,9 @@ def test_errors():
         return t.skip("a point whose reads fail", s.sys_why())
     run = sweep("-op", "read", "-target", t.make_file("short", 65536), "-reqsize", "4k", "-rounds", 2, "-startoffset", "0,24k", "-numreqs", 4,
                 "-jsonout", t.path("errors.json"), env=env)
-    t.equal(run.status, 6, "a point whose reads fail", run)
+    t.equal((run.status, re.findall("^  the point above: .*", run.out, re.M)), (6, ["  the point above: 4 errors"]), "a point whose reads fail", run)
+    run = sweep("-op", "read", "-target", t.path("short"), "-reqsize", "4k", "-rounds", 2, "-numreqs", "1,2", "-datapattern", "x", "-verify", "contents")
+    t.equal((run.status, re.findall("^  the point above: .*", run.out, re.M)), (7, ["  the point above: status 7"] * 2), "wrong data", run)
     again = ["-op", "read", "-target", t.path("short"), "-reqsize", "4k", "-startoffset", "24k,0", "-numreqs", 4, "-journal",
              t.path("errors.journal")]
     runs = [sweep(*again, env=env), sweep(*again, "-resume", env=env)]
