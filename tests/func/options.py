@@ -359,6 +359,25 @@ def test_suboptions():
     shown(["loaded"], PATTERN, "-targets 1 data -reqsize 1 -seek load list", cwd=where)
 
 
+def test_shown_words():
+    """How -dryrun shows data patterns and time stamps."""
+    one = "-op write -targets 1 null -numreqs 10 "
+    with open(t.path("eleven"), "w", encoding="ascii") as f:
+        f.write("x" * 11)
+    for words, wanted in (("crpat", "crpat"), ("cspat", "cspat"), ("ascii abc", "ASCII: 'abc' <3 bytes> Not Replicated"),
+                          ("ascii abc -datapattern replicate", "ASCII: 'abc' <3 bytes> Replicated"),
+                          ("hex abcd -datapattern replicate", "HEX: 0xabcd <2 bytes>, Replicated"),
+                          ("sequenced prefix 1f -datapattern inverse", "sequenced ,inversed ,PREFIX: 0x1f <2 nibbles>"),
+                          ("compress 30 dedupe 20", "compress 30 percent ,dedupe 20 percent"), ("dedupe 20", "dedupe 20 percent"),
+                          ("compress 0", "compress 0 percent"), ("file " + t.path("eleven"), "file '%s' <11 bytes>" % t.path("eleven"))):
+        shown([wanted], "Data pattern in buffer", one + "-datapattern " + words)
+    for words, wanted, size in (("summary -ts normalize -ts oneshot -ts triggerop 4 -ts size 9", "SUMMARY NORMALIZE ONESHOT :TRIGOP 4", "6"),
+                                ("wrap -ts detailed -ts append -ts output z -ts size 3", "DETAILED SUMMARY APPEND WRAP", "3")):
+        what = look(one + "-ts " + words)
+        t.equal((what.run.status, what.targets[0].get("Timestamping"), what.targets[0].get("Timestamp table size in operations")),
+                (0, "enabled with options, " + wanted, size), "-ts " + words, what.run)
+
+
 def test_largest_amount():
     """-bytes up to 2^64-1, which only time or a signal can end; files and devices have no such offsets: badinput.py."""
     for words in ("-op noop -targets 1 null", "-op read -targets 1 null -seek random", "-targets 1 null -seek stagger -queuedepth 4",
