@@ -9,6 +9,8 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 
+#include "copy/destination/commit_state.h"
+
 /* ---- the C library, with faults ---- */
 
 long magic;
@@ -253,6 +255,15 @@ void put_many(size_t n)
 		commit_put(commit, files[i]);
 	}
 	free(files);
+}
+
+void drain(struct commit *c)
+{
+	commit_hurry(c);
+	pthread_mutex_lock(&c->lock);
+	while (c->done_files < c->put_files)
+		pthread_cond_wait(&c->room, &c->lock);
+	pthread_mutex_unlock(&c->lock);
 }
 
 void forget(struct commit_file *f)

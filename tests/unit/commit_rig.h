@@ -73,6 +73,8 @@ struct commit_file *make_entry(struct dir_node *dir, const char *name, uint64_t 
 struct commit_file *make(struct commit *c, struct dir_node *dir, const char *name, uint64_t id);
 void put(const char *name, uint64_t id);
 void put_many(size_t n);
+/* Have all that was put be committed, and wait for it. */
+void drain(struct commit *c);
 /* Free what commit_drop() has left. */
 void forget(struct commit_file *f);
 

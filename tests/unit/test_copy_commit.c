@@ -35,7 +35,7 @@ FIXTURE_TEST(test_order_of_many)
 	begin();
 	flush_delay_us = 1000;
 	put_many(20);
-	commit_drain(commit);
+	drain(commit);
 	assert_int_equal(n_done, 20);
 	end();
 	assert_order();
@@ -50,10 +50,10 @@ FIXTURE_TEST(test_order_of_few)
 {
 	begin();
 	put("a", 0);
-	commit_drain(commit);
+	drain(commit);
 	put("b", 1);
 	put("c", 2);
-	commit_drain(commit);
+	drain(commit);
 	end();
 	assert_memory_equal(order, "pfRdD", 5);
 	assert_int_equal(calls('f'), 3);
@@ -63,7 +63,7 @@ FIXTURE_TEST(test_order_of_few)
 	begin();
 	commit_changed_dir(commit);
 	put("d", 3);
-	commit_drain(commit);
+	drain(commit);
 	assert_int_equal(calls('S'), 0);
 	end();
 	assert_int_equal(calls('S'), 1);
@@ -74,7 +74,7 @@ FIXTURE_TEST(test_memory)
 	magic = TMPFS;
 	begin();
 	put_many(300);
-	commit_drain(commit);
+	drain(commit);
 	assert_int_equal(n_done, 300);
 	end();
 	assert_int_equal(calls('S') + calls('f') + calls('d'), 0);
@@ -266,7 +266,7 @@ FIXTURE_TEST(test_others)
 	magic = FUSE;
 	begin();
 	put_many(6);
-	commit_drain(commit);
+	drain(commit);
 	end();
 	assert_int_equal(calls('f'), 6);
 	assert_true(calls('d') >= 1);
@@ -299,7 +299,7 @@ FIXTURE_TEST(test_failed_flush)
 	flush_delay_us = 1000;
 	syncfs_error = fsync_error = EIO;
 	put_many(20);
-	commit_drain(commit);
+	drain(commit);
 	for (unsigned i = 0; i < 20; i++)
 		assert_int_equal(done_err[i], -EIO);
 	assert_string_equal(done_what, "flush");
@@ -318,11 +318,11 @@ FIXTURE_TEST(test_begun_before_failure)
 	early = make(commit, dirs_root(dirs), "early", 100);
 	syncfs_error = fsync_error = EIO;
 	put_many(20);
-	commit_drain(commit);
+	drain(commit);
 	syncfs_error = fsync_error = 0;
 	commit_put(commit, early);
 	put("late", 101);
-	commit_drain(commit);
+	drain(commit);
 	end();
 	assert_int_equal(done_err[100], -EIO);
 	assert_int_equal(done_err[101], 0);
@@ -342,7 +342,7 @@ FIXTURE_TEST(test_failed_second_flush)
 	for (unsigned i = 0; !calls('R') && i < 2000; i++)
 		usleep(1000);
 	syncfs_error = ENOSPC;
-	commit_drain(commit);
+	drain(commit);
 	assert_int_equal(n_done, 20);
 	/* The first ones are committed by themselves where the thread sleeps when they come. */
 	for (unsigned i = 0; i < 20; i++)
@@ -357,11 +357,11 @@ FIXTURE_TEST(test_failed_fsync)
 	begin();
 	fsync_error = EIO;
 	put("a", 0);
-	commit_drain(commit);
+	drain(commit);
 	assert_int_equal(done_err[0], -EIO);
 	fsync_error = 0;
 	put("b", 1);
-	commit_drain(commit);
+	drain(commit);
 	assert_int_equal(done_err[1], 0);
 	end();
 	assert_int_equal(count(false), 1);
@@ -376,12 +376,12 @@ FIXTURE_TEST(test_failed_rename)
 	assert_int_equal(mkdir(path, 0700), 0);
 	begin();
 	put("a", 0);
-	commit_drain(commit);
+	drain(commit);
 	assert_int_equal(done_err[0], -EISDIR);
 	assert_string_equal(done_what, "rename");
 	rename_error = EIO;
 	put_many(20);
-	commit_drain(commit);
+	drain(commit);
 	assert_int_equal(done_err[19], -EIO);
 	end();
 	assert_int_equal(count(false), 1);
@@ -399,7 +399,7 @@ FIXTURE_TEST(test_failed_close)
 	close_error = EDQUOT;
 	for (unsigned i = 0; i < 8; i++)
 		commit_put(commit, files[i]);
-	commit_drain(commit);
+	drain(commit);
 	close_error = 0;
 	end();
 	assert_int_equal(calls('x'), 1);
@@ -420,7 +420,7 @@ FIXTURE_TEST(test_replace)
 	close(open(target, O_CREAT | O_WRONLY, 0600));
 	begin();
 	put("a", 0);
-	commit_drain(commit);
+	drain(commit);
 	end();
 	assert_contents("a");
 	assert_int_equal(stat(target, &st), 0);
@@ -456,7 +456,7 @@ FIXTURE_TEST(test_in_place_and_links)
 	snprintf(path, sizeof(path), "%s/%s", root, name);
 	assert_int_equal(symlink("nowhere", path), 0);
 	commit_put(commit, f);
-	commit_drain(commit);
+	drain(commit);
 	end();
 	assert_int_equal(calls('x'), 0);
 	snprintf(path, sizeof(path), "%s/link", root);
@@ -475,7 +475,7 @@ FIXTURE_TEST(test_bound)
 		snprintf(name, sizeof(name), "f%u", i);
 		put(name, i);
 	}
-	commit_drain(commit);
+	drain(commit);
 	assert_int_equal(n_done, MAX_FILES);
 	end();
 	assert_int_equal(count(false), MAX_FILES);
@@ -507,7 +507,7 @@ FIXTURE_TEST(test_bound_each)
 		snprintf(name, sizeof(name), "f%u", i);
 		put(name, i);
 	}
-	commit_drain(commit);
+	drain(commit);
 	end();
 	assert_int_equal(n_done, 4 * COMMIT_ROOM_FILES_EACH);
 	assert_true(most_pending <= COMMIT_ROOM_FILES_EACH);
@@ -533,7 +533,7 @@ FIXTURE_TEST(test_threads)
 		pthread_create(&threads[i], NULL, put_a_quarter, (void *)i);
 	for (unsigned i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	commit_drain(commit);
+	drain(commit);
 	assert_int_equal(n_done, 4000);
 	end();
 	assert_int_equal(count(false), 4000);
@@ -568,7 +568,7 @@ FIXTURE_TEST(test_passive)
 	end();
 	settings.dry_run = false;
 	begin();
-	commit_drain(commit);
+	drain(commit);
 	end();
 	assert_int_equal(stat(root, &after), 0);
 	assert_int_equal(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
@@ -583,7 +583,7 @@ FIXTURE_TEST(test_times_of_root)
 
 	begin();
 	put("a", 0);
-	commit_drain(commit);
+	drain(commit);
 	assert_int_equal(utimensat(AT_FDCWD, root, times, 0), 0);
 	end();
 	assert_int_equal(stat(root, &st), 0);
@@ -635,11 +635,11 @@ FIXTURE_TEST(test_two_sessions)
 	assert_int_equal(count_parts(), 1);
 	g = make(commit, dirs_root(dirs), "mine", 0);
 	commit_put(commit, g);
-	commit_drain(commit);
+	drain(commit);
 	end();
 	assert_int_equal(count_parts(), 1);
 	commit_put(other, f);
-	commit_drain(other);
+	drain(other);
 	commit_close(other, false, NULL);
 	assert_int_equal(count(false), 2);
 	assert_int_equal(count(true), 0);
@@ -729,7 +729,7 @@ FIXTURE_TEST(test_odd_journals)
 	assert_int_equal(mkfifo(path, 0600), 0);
 	begin();
 	put("a", 0);
-	commit_drain(commit);
+	drain(commit);
 	end();
 	/* The damaged one is of a dead session; the others are not of this program. */
 	assert_int_equal(count(true), 3);

@@ -460,7 +460,7 @@ FIXTURE_TEST(test_resume)
 	/* It can be claimed once. */
 	assert_int_equal(resume(f, &x), 0);
 	commit_put(commit, f);
-	commit_drain(commit);
+	drain(commit);
 	assert_int_equal(n_done, 1);
 	/* The other one is not wanted any more. */
 	s = sub("s");
@@ -1170,7 +1170,7 @@ FIXTURE_TEST(test_failed_flush)
 	write_blocks(commit, f, 20, 30);
 	usleep(1200000);
 	commit_put(commit, f);
-	commit_drain(commit);
+	drain(commit);
 	assert_int_equal(done_err[0], -EIO);
 	f = large(dirs_root(dirs), "large");
 	create_large(commit, f);
@@ -1210,7 +1210,7 @@ FIXTURE_TEST(test_memory_only)
 	assert_int_equal(resume(f, &x), 1);
 	assert_int_equal(x.total, 12 * BLOCK);
 	commit_put(commit, f);
-	commit_drain(commit);
+	drain(commit);
 	end();
 	assert_int_equal(n_done, 1);
 	assert_int_equal(count(true), 0);

@@ -758,10 +758,6 @@ static bool commit_thread_work(struct commit *c)
 		commit_fs(c, &c->fs[i]);
 	commit_tick(c);
 	c->storage_ns += clock_kernel_ns() - begin_ns;
-	pthread_mutex_lock(&c->lock);
-	c->rounds++;
-	pthread_cond_broadcast(&c->room);
-	pthread_mutex_unlock(&c->lock);
 	return more;
 }
 

@@ -157,9 +157,8 @@ void commit_drop(struct commit *c, struct commit_file *f, bool keep);
  */
 void commit_changed_dir(struct commit *c);
 
-/* Have all that was put until now be committed soon; and wait for it. */
+/* Have all that was put until now be committed soon. */
 void commit_hurry(struct commit *c);
-void commit_drain(struct commit *c);
 
 /*
  * End: drain, end the thread, remove the journal. It stays of a copy that was interrupted with -R,

@@ -695,33 +695,10 @@ void commit_close(struct commit *c, bool interrupted, uint64_t *storage_ns)
 	free_commit(c);
 }
 
-/* ---- waits ---- */
-
-static void hurry(struct commit *c)
-{
-	c->hurry_files = c->put_files;
-	pthread_cond_signal(&c->changed);
-}
-
 void commit_hurry(struct commit *c)
 {
 	pthread_mutex_lock(&c->lock);
-	hurry(c);
-	pthread_mutex_unlock(&c->lock);
-}
-
-/*
- * The round that runs may have what was put; the next one takes what is pending; the one after that
- * makes its names durable.
- */
-void commit_drain(struct commit *c)
-{
-	uint64_t rounds;
-
-	pthread_mutex_lock(&c->lock);
-	rounds = c->rounds + 3;
-	hurry(c);
-	while (c->done_files < c->put_files && c->rounds < rounds)
-		pthread_cond_wait(&c->room, &c->lock);
+	c->hurry_files = c->put_files;
+	pthread_cond_signal(&c->changed);
 	pthread_mutex_unlock(&c->lock);
 }

@@ -126,7 +126,6 @@ struct commit {
 	pthread_cond_t room;	/* for those that wait */
 	struct commit_list pending;
 	uint64_t put_files, done_files;
-	uint64_t rounds;      /* of the thread that are over */
 	uint64_t hurry_files; /* put_files when hurry was asked for last */
 	bool asleep;	      /* the thread waits without limit */
 	bool quit;
