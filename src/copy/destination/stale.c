@@ -62,13 +62,11 @@ static int for_names(int dir_fd, each_name *fn, void *arg)
 
 /* ---- temporary files of one session ---- */
 
-/* True: the temporary file of this number is still wanted. */
-typedef bool stale_keep(void *arg, uint64_t number);
+static bool is_kept(struct commit_kept *k, uint64_t number);
 
 struct sweep {
 	uint64_t session;
-	stale_keep *keep;
-	void *arg;
+	struct commit_kept *kept; /* files that stay; NULL: none */
 };
 
 static bool sweep_name(void *arg, int dir_fd, const char *name)
@@ -77,7 +75,7 @@ static bool sweep_name(void *arg, int dir_fd, const char *name)
 	uint64_t session, number;
 
 	if (commit_parse_name(name, &session, &number) != COMMIT_TEMPORARY_NAME ||
-	    session != s->session || (s->keep && s->keep(s->arg, number)))
+	    session != s->session || (s->kept && is_kept(s->kept, number)))
 		return true;
 	commit_unlink_quietly(dir_fd, name);
 	return true;
@@ -122,12 +120,12 @@ static void sweep_dir(struct commit *c, const char *path, struct sweep *s)
 
 /*
  * Remove the temporary files of a session from the root and from the directories that its journal
- * names, except those that `keep` (may be NULL) wants.
+ * names, except `kept` (may be NULL).
  */
-static void stale_sweep(struct commit *c, int journal_fd, uint64_t session, stale_keep *keep,
-			void *arg)
+static void stale_sweep(struct commit *c, int journal_fd, uint64_t session,
+			struct commit_kept *kept)
 {
-	struct sweep s = { session, keep, arg };
+	struct sweep s = { session, kept };
 	struct journal_record rec;
 	struct records r;
 
@@ -251,7 +249,7 @@ static void sweep_journal(struct commit *c, int root_fd, const char *name, struc
 		journal_leave(&j);
 		return;
 	}
-	stale_sweep(c, j.file.fd, session, NULL, NULL);
+	stale_sweep(c, j.file.fd, session, NULL);
 	note_dead(c, &j, session);
 }
 
@@ -356,7 +354,7 @@ int commit_sweep(struct commit *c, struct err *why)
 
 /* ---- directories that the copy enters ---- */
 
-static bool commit_is_kept(const struct commit *c, uint64_t number);
+static struct kept_file *find_number(const struct commit_kept *k, uint64_t number);
 
 static bool is_left(const struct commit *c, uint64_t session, uint64_t number)
 {
@@ -364,7 +362,8 @@ static bool is_left(const struct commit *c, uint64_t session, uint64_t number)
 		if (c->dead[i].session == session)
 			return true;
 	}
-	return session == c->session && number <= c->kept_numbers && !commit_is_kept(c, number);
+	return session == c->session && number <= c->kept_numbers &&
+	       !(c->kept && find_number(c->kept, number));
 }
 
 static bool look_at_name(void *arg, int dir_fd, const char *name)
@@ -452,8 +451,8 @@ bool commit_root_was_renamed(int root_fd, uint64_t tree_id)
 #define MAX_RANGES_OF_FILE 16384 /* more are sent again */
 
 struct kept_file {
-	struct kept_file *next_path, *next_number;
-	uint64_t number;
+	struct idmap_link link; /* its id is the number of the temporary name */
+	struct kept_file *next_path;
 	uint64_t size_bytes;
 	int64_t mtime_ns;
 	uint64_t version;
@@ -463,10 +462,10 @@ struct kept_file {
 };
 
 struct commit_kept {
-	size_t n;			      /* not claimed yet */
-	uint64_t last_number;		      /* the greatest one that was seen */
-	struct kept_file *by_path[BUCKETS];   /* not claimed yet */
-	struct kept_file *by_number[BUCKETS]; /* all */
+	size_t n;			    /* not claimed yet */
+	uint64_t last_number;		    /* the greatest one that was seen */
+	struct kept_file *by_path[BUCKETS]; /* not claimed yet */
+	struct idmap by_number;		    /* all */
 };
 
 /* ---- the table ---- */
@@ -476,13 +475,9 @@ static struct kept_file **path_bucket(struct commit_kept *k, const char *path)
 	return &k->by_path[digest_short(path, strlen(path)) % BUCKETS];
 }
 
-static struct kept_file *find_number(struct commit_kept *k, uint64_t number)
+static struct kept_file *find_number(const struct commit_kept *k, uint64_t number)
 {
-	struct kept_file *f = k->by_number[number % BUCKETS];
-
-	while (f && f->number != number)
-		f = f->next_number;
-	return f;
+	return IDMAP_STRUCT(idmap_find(&k->by_number, number), struct kept_file);
 }
 
 static struct kept_file *find_path(struct commit_kept *k, const char *path)
@@ -512,12 +507,8 @@ static void free_file(struct kept_file *f)
 
 static void commit_kept_forget(struct commit_kept *k, struct kept_file *f)
 {
-	struct kept_file **at = &k->by_number[f->number % BUCKETS];
-
 	take_path(k, f);
-	while (*at != f)
-		at = &(*at)->next_number;
-	*at = f->next_number;
+	idmap_remove(&k->by_number, &f->link);
 	free_file(f);
 }
 
@@ -530,7 +521,7 @@ static int add_file(struct commit_kept *k, const struct journal_record *r)
 	f = calloc(1, sizeof(*f) + strlen(r->path) + 1);
 	if (!f)
 		return -ENOMEM;
-	f->number = r->number;
+	f->link.id = r->number;
 	f->size_bytes = r->size_bytes;
 	f->mtime_ns = r->mtime_ns;
 	f->version = r->version;
@@ -540,9 +531,7 @@ static int add_file(struct commit_kept *k, const struct journal_record *r)
 	bucket = path_bucket(k, f->path);
 	f->next_path = *bucket;
 	*bucket = f;
-	bucket = &k->by_number[f->number % BUCKETS];
-	f->next_number = *bucket;
-	*bucket = f;
+	idmap_add(&k->by_number, &f->link);
 	k->n++;
 	return 0;
 }
@@ -616,10 +605,9 @@ static int read_kept(struct commit_kept *k, struct journal_file *j, bool *rename
 	return journal_continue(&j->file, end);
 }
 
-static bool is_kept(void *arg, uint64_t number)
+/* True: the temporary file of this number is still wanted. */
+static bool is_kept(struct commit_kept *k, uint64_t number)
 {
-	struct commit_kept *k = arg;
-
 	if (number > k->last_number)
 		k->last_number = number;
 	return find_number(k, number);
@@ -653,8 +641,10 @@ static int commit_adopt(struct commit *c, struct journal_file *j, const struct j
 	bool renamed = false;
 	int err;
 
-	if (!k)
+	if (!k || idmap_init(&k->by_number)) {
+		free(k);
 		return -ENOMEM;
+	}
 	c->kept = k;
 	err = read_kept(k, j, &renamed);
 	/* Numbers near the end are not from this program; the next ones must not meet others. */
@@ -664,19 +654,13 @@ static int commit_adopt(struct commit *c, struct journal_file *j, const struct j
 		commit_kept_free(c, false);
 		return err;
 	}
-	stale_sweep(c, j->file.fd, head->session, is_kept, k);
+	stale_sweep(c, j->file.fd, head->session, k);
 	c->session = head->session;
 	c->journal = *j;
 	c->journal_tried = true;
 	c->renamed_root = renamed;
 	begin_numbers(c, k);
 	return 0;
-}
-
-/* True: the journal of the continued session had this file when it was adopted. */
-static bool commit_is_kept(const struct commit *c, uint64_t number)
-{
-	return c->kept && find_number(c->kept, number);
 }
 
 /* ---- claims ---- */
@@ -719,13 +703,13 @@ static int open_kept(int dir_fd, const char *name, const struct kept_file *k)
 static int commit_kept_claim(struct commit *c, struct commit_file *f, const struct kept_file *k,
 			     bool wanted)
 {
-	const struct journal_record gone = { .type = JOURNAL_GONE, .number = k->number };
+	const struct journal_record gone = { .type = JOURNAL_GONE, .number = k->link.id };
 	char name[COPY_TEMPORARY_SIZE];
 	int dir_fd = dirs_fd(c->dirs, f->dir), fd = -ESTALE, fs;
 
 	if (dir_fd < 0)
 		return 0;
-	commit_temporary_name(c->session, k->number, name);
+	commit_temporary_name(c->session, k->link.id, name);
 	fs = commit_place(c, f->dir, dir_fd, true);
 	if (wanted && fs >= 0)
 		fd = open_kept(dir_fd, name, k);
@@ -737,7 +721,7 @@ static int commit_kept_claim(struct commit *c, struct commit_file *f, const stru
 	if (fd < 0)
 		return 0;
 	f->fd = fd;
-	f->number = k->number;
+	f->number = k->link.id;
 	f->fs = (uint32_t)fs;
 	f->losses = atomic_load(&c->fs[fs].losses);
 	f->kept = true;
@@ -786,7 +770,7 @@ static void remove_file(struct commit *c, const struct kept_file *k)
 	*(slash ? slash : dir) = '\0';
 	if (commit_enter_path(c, dir, &node))
 		return;
-	commit_temporary_name(c->session, k->number, name);
+	commit_temporary_name(c->session, k->link.id, name);
 	fd = dirs_fd(c->dirs, node);
 	if (fd >= 0) {
 		commit_unlink_quietly(fd, name);
@@ -798,6 +782,7 @@ static void remove_file(struct commit *c, const struct kept_file *k)
 void commit_kept_free(struct commit *c, bool remove)
 {
 	struct commit_kept *k = c->kept;
+	struct idmap_link *next;
 
 	if (!k)
 		return;
@@ -805,14 +790,11 @@ void commit_kept_free(struct commit *c, bool remove)
 		for (struct kept_file *f = k->by_path[i]; f; f = f->next_path)
 			remove_file(c, f);
 	}
-	for (size_t i = 0; i < BUCKETS; i++) {
-		struct kept_file *f;
-
-		while ((f = k->by_number[i])) {
-			k->by_number[i] = f->next_number;
-			free_file(f);
-		}
+	for (struct idmap_link *l = idmap_next(&k->by_number, NULL); l; l = next) {
+		next = idmap_next(&k->by_number, l);
+		free_file(IDMAP_STRUCT(l, struct kept_file));
 	}
+	idmap_free(&k->by_number);
 	free(k);
 	c->kept = NULL;
 }
