@@ -5,7 +5,6 @@
  */
 #include "copy/tree/walk.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "copy/destination/commit.h"
 #include "copy/tree/dirs.h"
 #include "copy/tree/walk_private.h"
 #include "xdd/base/err.h"
@@ -287,7 +287,6 @@ static bool walk_source(struct walk *w, struct walk_found *f)
 }
 
 #define CLOCK_DIFFERENCE_S 3600 /* of a file server and this host, at most */
-#define TEMPORARY_PREFIX ".xddcp-"
 
 /* ---- entries ---- */
 
@@ -473,22 +472,10 @@ void walk_found_leave(struct walk *w, struct walk_found *f)
 /* Temporary files and journals of copies, which those remove. */
 static bool is_temporary(const char *name)
 {
-	size_t prefix = strlen(TEMPORARY_PREFIX);
+	uint64_t session, number;
 
-	if (strncmp(name, TEMPORARY_PREFIX, prefix) != 0)
-		return false;
-	name += prefix;
-	for (int i = 0; i < 16; i++) {
-		if (!isxdigit((unsigned char)*name++))
-			return false;
-	}
-	if (strcmp(name, ".journal") == 0)
-		return true;
-	if (*name++ != '-' || !isdigit((unsigned char)*name))
-		return false;
-	while (isdigit((unsigned char)*name))
-		name++;
-	return strcmp(name, ".part") == 0;
+	return strncmp(name, COPY_TEMPORARY_PREFIX, strlen(COPY_TEMPORARY_PREFIX)) == 0 &&
+	       commit_parse_name(name, &session, &number) != COMMIT_NO_NAME;
 }
 
 /* An entry that is not known to be a directory. False: nothing to say about it. */

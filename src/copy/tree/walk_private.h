@@ -126,8 +126,6 @@ bool walk_enter(struct walk *w, struct walk_found *f, const char *name);
 
 /* ---- walk.c: names that the user gave ---- */
 
-/* 0, or an exit status with a text in `why`. */
-/* The next source. False: there are no more. */
 /* The directory of `path`, which is not followed itself. 0 or -errno. No reference is given. */
 int walk_named_dir(struct walk *w, const char *path, struct dir_node **dir);
 
