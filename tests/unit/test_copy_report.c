@@ -219,7 +219,6 @@ static struct copy_state sample_state(const struct copy_request *request)
 		.source = { .offered_files = 12, .offered_bytes = 3000000, .walk_done = 1 },
 		.destination = { .done_files = 12, .done_bytes = 3000000, .moved_bytes = 3000000 },
 		.elapsed_ns = NS_PER_SEC / 10,
-		.connections = 8,
 	};
 }
 
@@ -239,7 +238,7 @@ TEST(test_summary)
 	s.destination.links = 5;
 	s.destination.resumed_bytes = 1000000;
 	s.destination.owners_not_set = 2;
-	s.encrypted = true;
+	q.settings.encrypt = true;
 	assert_summary(&s, "copied 12 files, 3.00 MB, in 100 ms: 2.00 MB sent, 20.0 MB/s\n"
 			   "  identical, skipped: 3 files, 300 B\n"
 			   "  directories: 4, links: 5\n"
@@ -269,7 +268,7 @@ TEST(test_summary)
 			   "  encrypted; a checksum of all data that was sent was checked\n");
 	s.destination =
 		(struct copy_counts){ .done_files = 15, .done_bytes = 15, .moved_bytes = 15 };
-	s.encrypted = false;
+	q.settings.encrypt = false;
 	s.inside = true;
 	assert_summary(&s, "copied 15 files, 15 B, in 100 ms, 150 B/s\n"
 			   "  through ssh; a checksum of all data that was sent was checked\n");
@@ -378,7 +377,7 @@ TEST(test_summary_of_bottleneck)
 	struct copy_state s = sample_state(&q);
 
 	s.elapsed_ns = NS_PER_SEC;
-	s.connections = 10;
+	q.settings.connections = 10;
 	s.source = times(10, 85, 0, 5);
 	s.source.cpu_ns = 4 * NS_PER_SEC / 10;
 	s.source.cpu_wait_ns = 2 * NS_PER_SEC / 10;

@@ -225,7 +225,7 @@ static json_t *document(struct copy_json *j, const struct copy_state *s)
 	jvalue_put(o, "bytes_per_s", jvalue_real(rate(s)));
 	jvalue_put(o, "would_copy_files", jvalue_count(s->would_files));
 	jvalue_put(o, "would_copy_bytes", jvalue_count(s->would_bytes));
-	jvalue_put(o, "encrypted", json_boolean(s->encrypted));
+	jvalue_put(o, "encrypted", json_boolean(r->settings.encrypt && !s->inside));
 	jvalue_put(o, "through_ssh", json_boolean(s->inside));
 	jvalue_put(o, "bottleneck", jvalue_text(copy_verdict_name(&b.verdict)));
 	jvalue_put(o, "bottleneck_between", jvalue_between(&b.verdict));

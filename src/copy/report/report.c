@@ -104,8 +104,6 @@ static int open_outputs(struct copy_report *r)
 
 	r->json_is_stdout = q->json_path && output_standard(q->json_path) == STDOUT_FILENO;
 	r->state.request = q;
-	r->state.connections = q->settings.connections;
-	r->state.encrypted = q->settings.encrypt;
 	if (outfile_open(&r->out, NULL))
 		return COPY_FAILED;
 	if (q->json_path)
@@ -491,14 +489,8 @@ void copy_report_connection(struct copy_report *r, const struct connection_info 
 
 void copy_report_inside(struct copy_report *r, bool inside)
 {
-	const struct copy_request *q = r->request;
-
-	if (!q)
-		return;
 	pthread_mutex_lock(&r->lock);
 	r->state.inside = inside;
-	r->state.encrypted = q->settings.encrypt && !inside;
-	r->state.connections = inside ? 1 : q->settings.connections;
 	pthread_mutex_unlock(&r->lock);
 }
 

@@ -48,10 +48,8 @@ struct copy_state {
 	const struct copy_request *request;
 	struct copy_counts source, destination;
 	uint64_t elapsed_ns; /* from the meeting of both sides to the latest counts; 0: none */
-	unsigned connections;
-	bool encrypted;
-	bool inside;			   /* data goes through ssh */
-	int status;			   /* of the copy; for the summary */
+	bool inside;	     /* data goes through ssh: one connection, not encrypted */
+	int status;	     /* of the copy; for the summary */
 	uint64_t failures, warnings;	   /* lines of both sides */
 	uint64_t differing;		   /* of these failures: -k */
 	uint64_t would_files, would_bytes; /* -n: to be copied */

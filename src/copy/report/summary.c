@@ -81,7 +81,8 @@ struct copy_bottleneck bottleneck_of(const struct copy_state *s)
 {
 	const struct copy_request *r = s->request;
 
-	return bottleneck_judge(&s->source, &s->destination, s->elapsed_ns, s->connections,
+	return bottleneck_judge(&s->source, &s->destination, s->elapsed_ns,
+				s->inside ? 1 : r->settings.connections,
 				!r->sources[0].host && !r->destination.host);
 }
 
@@ -443,9 +444,9 @@ static const char *protection(const struct copy_state *s)
 
 	if (!q->sources[0].host && !q->destination.host)
 		return "";
-	if (s->encrypted)
-		return "encrypted; ";
-	return s->inside ? "through ssh; " : "not encrypted (-encrypt); ";
+	if (s->inside)
+		return "through ssh; ";
+	return q->settings.encrypt ? "encrypted; " : "not encrypted (-encrypt); ";
 }
 
 static void put_checks(FILE *f, const struct copy_state *s)
