@@ -72,7 +72,7 @@ static int send_step(struct copy_attempt *a, enum copy_role role, const struct c
 {
 	uint8_t body[WIRE_MAX_HELLO_BYTES * 4];
 
-	return link_send_body(a->servers[side_of(role)].channel, WIRE_COPY_MEET, body,
+	return link_send_body(channel_to(a, role), WIRE_COPY_MEET, body,
 			      copy_encode_meet(m, body, sizeof(body)));
 }
 
@@ -90,7 +90,7 @@ static int meeting_receive(struct link *channel, struct wire_header *h, uint8_t 
 /* Receive the answer to step `m` into it. Returns 0, or an exit status. */
 static int receive_answer(struct copy_attempt *a, enum copy_role role, struct copy_meet *m)
 {
-	struct link *channel = a->servers[side_of(role)].channel;
+	struct link *channel = channel_to(a, role);
 	uint8_t body[WIRE_MAX_HELLO_BYTES * 4];
 	struct err why = { 0 };
 	enum copy_meet_how how = m->how;
@@ -243,7 +243,7 @@ static int meet_inside(struct copy_attempt *a)
 		a->links.inside = true;
 		if (!a->here[side_of(role)])
 			continue;
-		a->links.links[0] = link_inside(a->servers[side_of(copy_peer_of(role))].channel);
+		a->links.links[0] = link_inside(channel_to(a, copy_peer_of(role)));
 		if (!a->links.links[0])
 			return server_failed(a, role, -ENOMEM, NULL);
 		a->links.n = 1;
@@ -409,9 +409,9 @@ static int end_servers(struct copy_attempt *a, int status)
 static int begin_servers(struct copy_attempt *a)
 {
 	for (enum copy_role role = COPY_SOURCE; role <= COPY_DESTINATION; role++) {
-		int err = a->here[side_of(role)] ? 0 :
-						   link_send_body(a->servers[side_of(role)].channel,
-								  WIRE_COPY_BEGIN, NULL, 0);
+		int err = a->here[side_of(role)] ?
+				  0 :
+				  link_send_body(channel_to(a, role), WIRE_COPY_BEGIN, NULL, 0);
 
 		if (err) {
 			a->at = role;
@@ -441,11 +441,6 @@ static void find_log(const struct copy_request *request, struct copy_job *job)
 		return;
 	job->log_dev = st.st_dev;
 	job->log_ino = st.st_ino;
-}
-
-static struct link *channel_to(const struct copy_attempt *a, enum copy_role role)
-{
-	return a->servers[side_of(role)].channel;
 }
 
 /*

@@ -42,6 +42,12 @@ static inline unsigned side_of(enum copy_role role)
 	return role == COPY_SOURCE ? 0 : 1;
 }
 
+/* The channel to the server with that role; NULL: it is this process. */
+static inline struct link *channel_to(const struct copy_attempt *a, enum copy_role role)
+{
+	return a->servers[side_of(role)].channel;
+}
+
 /*
  * Copy. Returns the exit status of both sides; `a->why` tells why the session was lost or could not
  * begin, "": it ended in good order. All is closed.

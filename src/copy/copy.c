@@ -223,11 +223,6 @@ struct relay {
 	int status;
 };
 
-static struct link *channel_of(const struct relay *r, enum copy_role role)
-{
-	return r->attempt->servers[side_of(role)].channel;
-}
-
 /* ---- ends ---- */
 
 static void add_status(struct relay *r, int status)
@@ -241,8 +236,8 @@ static void abort_channels(void *arg)
 {
 	struct relay *r = arg;
 
-	link_abort(channel_of(r, COPY_SOURCE));
-	link_abort(channel_of(r, COPY_DESTINATION));
+	link_abort(channel_to(r->attempt, COPY_SOURCE));
+	link_abort(channel_to(r->attempt, COPY_DESTINATION));
 }
 
 /* The first cause counts. It ends this direction; the other one ends with its sender. */
@@ -425,8 +420,8 @@ static void relay_cancel(struct relay *r, int sig)
 	snprintf(e.text, sizeof(e.text), "the copy was ended by SIG%s",
 		 sig ? sigabbrev_np(sig) : "?");
 	n = wire_encode_error(&e, body);
-	link_send_body(channel_of(r, COPY_DESTINATION), WIRE_COPY_CANCEL, body, n);
-	link_send_body(channel_of(r, COPY_SOURCE), WIRE_COPY_CANCEL, body, n);
+	link_send_body(channel_to(r->attempt, COPY_DESTINATION), WIRE_COPY_CANCEL, body, n);
+	link_send_body(channel_to(r->attempt, COPY_SOURCE), WIRE_COPY_CANCEL, body, n);
 }
 
 static void *wait_for_signal(void *arg)
@@ -449,8 +444,8 @@ static int start_way(struct relay *r, enum copy_role from)
 
 	w->relay = r;
 	w->from = from;
-	w->in = channel_of(r, from);
-	w->out = channel_of(r, copy_peer_of(from));
+	w->in = channel_to(r->attempt, from);
+	w->out = channel_to(r->attempt, copy_peer_of(from));
 	if (r->attempt->links.inside) {
 		w->out_data = link_inside(w->out);
 		if (!w->out_data)
