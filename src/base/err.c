@@ -15,8 +15,7 @@ int err_vset(struct err *e, int no, const char *fmt, va_list ap)
 	if (!e)
 		return no;
 	e->no = no;
-	if (vsnprintf(e->text, sizeof(e->text), fmt, ap) < 0)
-		e->text[0] = '\0';
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	return no;
 }
 

@@ -199,7 +199,6 @@ size_t log_transient_columns(void)
 void log_transient(const char *text)
 {
 	char line[LOG_LINE_BYTES + 1];
-	int len;
 
 	if (diverted.to)
 		return;
@@ -211,11 +210,9 @@ void log_transient(const char *text)
 	if (!log_is_terminal())
 		return;
 	/* The last column is left free: some terminals go to the next line after it. */
-	len = snprintf(line, sizeof(line), WIPE "%.*s", (int)log_transient_columns(), text);
-	if (len > 0) {
-		atomic_store(&log_drawn, true);
-		write_all(line, strlen(line));
-	}
+	snprintf(line, sizeof(line), WIPE "%.*s", (int)log_transient_columns(), text);
+	atomic_store(&log_drawn, true);
+	write_all(line, strlen(line));
 }
 
 static const char *level_prefix(enum log_level level)
