@@ -92,6 +92,37 @@ def test_widths():
     t.equal((screen.status, bool(table(screen))), (0, True), "20 columns: the block of 60", screen)
 
 
+def test_first_line():
+    """It says what ran, of one target and of several that differ."""
+    t.make_file("a", 1 << 20)
+    t.make_file("b", 1 << 20)
+    null, two = "-target null -numreqs 20 -reqsize 1 ", "-targets 2 a b -numreqs 8 -reqsize 1 "
+    for words, line in (
+            (null + "-op noop", "null: sequential no-ops of 1 KiB, depth 1, null"),
+            (null + "-op noop -reqsize 3 -queuedepth 4 -seek random range 9", "null: random no-ops of 3 KiB, depth 4, null"),
+            (null + "-op noop -seek zipf 1.2 range 99", "null: random no-ops of 1 KiB, depth 1, null"),
+            (null + "-op noop -seek stagger range 99", "null: staggered no-ops of 1 KiB, depth 1, null"),
+            (null + "-op noop -seek none", "null: no-ops of 1 KiB, depth 1, null"),
+            (null + "-rwratio 30", "null: sequential reads and writes (30 % reads) of 1 KiB, depth 1, null"),
+            (null + "-op write -reqsize mix 4k:1,64k:1", "null: sequential writes of 4 KiB to 64 KiB, depth 1, null"),
+            (null + "-op noop -throttle ops 4000", "null: sequential no-ops of 1 KiB, depth 1, null, throttled to 4.00 k/s"),
+            (null + "-op noop -throttle bw 4 poisson", "null: sequential no-ops of 1 KiB, depth 1, null, throttled to 4.00 MB/s, Poisson arrivals"),
+            (two + "-op read", "2 targets: sequential reads of 1 KiB, depth 1, buffered, psync by default"),
+            (two + "-op read -seek target 1 random range 64", "2 targets: reads of 1 KiB, depth 1, buffered, psync by default"),
+            (two + "-op read -seek random range 64", "2 targets: random reads of 1 KiB, depth 1, buffered, psync by default"),
+            (two + "-op target 0 read -op target 1 write", "2 targets: sequential reads and writes of 1 KiB, depth 1, buffered, psync by default"),
+            (two + "-op read -reqsize target 0 4 -queuedepth target 1 3",
+             "2 targets: sequential reads of 1 KiB to 4 KiB, depth 1 to 3, buffered, psync by default"),
+            (two + "-op read -ioengine target 1 mmap", "2 targets: sequential reads of 1 KiB, depth 1, buffered"),
+            (two + "-op read -ioengine psync", "2 targets: sequential reads of 1 KiB, depth 1, buffered, psync"),
+            (two + "-op read -throttle ops 9000", "2 targets: sequential reads of 1 KiB, depth 1, buffered, psync by default, throttled to 9.00 k/s each"),
+            (two + "-op read -throttle ops 9000 -throttle target 1 ops 8000",
+             "2 targets: sequential reads of 1 KiB, depth 1, buffered, psync by default")):
+        run = t.xdd(*words.split(), "-report", "person", cwd=t.tmp(), tolerate=[t.CACHED])
+        first = " ".join(run.out.split("\n\n")[0].split())
+        t.equal((run.status, re.sub(r", [\d.]+ [mun]?s$", "", first)), (0, line), words, run)
+
+
 def on_device(words, law, columns=80):
     """A run on a file of 16 MiB whose operations take these times in ns."""
     t.make_file("data", 16 << 20)
