@@ -44,6 +44,28 @@ char *text_list(char *buf, size_t size, const char *fmt, ...)
 	return buf;
 }
 
+void text_fold(FILE *f, const char *text, int width, int indent)
+{
+	int at = indent;
+
+	while (*text) {
+		const int len = (int)strcspn(text, " ");
+
+		if (at > indent && at + 1 + len > width) {
+			fprintf(f, "\n%*s", indent, "");
+			at = indent;
+		} else if (at > indent) {
+			fputc(' ', f);
+			at++;
+		}
+		fprintf(f, "%.*s", len, text);
+		at += len;
+		text += len;
+		text += strspn(text, " ");
+	}
+	fputc('\n', f);
+}
+
 const char *path_last(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -23,7 +23,6 @@ struct check_device {
 	bool rotational_known, rotational;
 	bool is_virtual; /* a disk of a virtual machine: `rotational` says nothing */
 	bool removable;
-	bool read_only;
 	uint64_t most_bytes;		  /* of a request; 0: not known */
 	uint64_t queue_depth;		  /* of a SCSI device; 0: not known */
 	uint64_t usb_mbits;		  /* the speed of its USB link; 0: none */

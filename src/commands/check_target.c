@@ -100,7 +100,6 @@ static void read_queue(struct check_device *d, const char *directory)
 	d->rotational_known = check_device_number(directory, "queue/rotational", &value);
 	d->rotational = d->rotational_known && value;
 	d->removable = check_device_number(directory, "removable", &value) && value;
-	d->read_only = check_device_number(directory, "ro", &value) && value;
 	if (check_device_number(directory, "queue/max_sectors_kb", &value))
 		d->most_bytes = value * 1024;
 	check_device_number(directory, "device/queue_depth", &d->queue_depth);

@@ -331,7 +331,6 @@ static enum xdd_status whole_target(const struct plan *plan, struct target_plan 
 				"end, at %" PRIu64 " bytes" :
 				"there is nothing to read: it holds %" PRIu64 " bytes",
 			t->size_bytes);
-	t->amount_from = AMOUNT_BYTES;
 	set_bytes(t, bytes);
 	return XDD_OK;
 }
@@ -346,7 +345,6 @@ static enum xdd_status whole_segments(struct target_plan *t)
 				   "-segments %" PRIu64
 				   ": the blocks of a target are more than 8 EiB together",
 				   t->layout.segments);
-	t->amount_from = AMOUNT_BYTES;
 	set_bytes(t, bytes);
 	return XDD_OK;
 }
@@ -363,7 +361,6 @@ static enum xdd_status rows_of_bytes(struct target_plan *t)
 				   "-bytes %" PRIu64
 				   ": is more than the list of -seek load has, %" PRIu64 " bytes",
 				   t->amount_bytes, bytes);
-	t->amount_from = AMOUNT_BYTES;
 	t->pass_bytes = t->amount_bytes;
 	bytes -= t->amount_bytes;
 	set_ops(t, n, t->rows[n - 1].blocks * t->block_size - bytes);
@@ -382,7 +379,6 @@ static enum xdd_status resolve_rows(struct target_plan *t)
 				   "-numreqs %" PRIu64
 				   ": is more than the list of -seek load has, %zu operations",
 				   n, t->n_rows);
-	t->amount_from = AMOUNT_OPS;
 	t->pass_bytes = 0;
 	for (uint64_t i = 0; i < n; i++)
 		t->pass_bytes += t->rows[i].blocks * t->block_size;
@@ -422,7 +418,6 @@ static bool is_unlimited(const struct plan *plan, const struct target_plan *t)
 
 static enum xdd_status resolve_numreqs(struct target_plan *t)
 {
-	t->amount_from = AMOUNT_OPS;
 	set_ops(t, t->numreqs, t->req_bytes);
 	if (__builtin_mul_overflow(t->numreqs, t->req_bytes, &t->pass_bytes) ||
 	    t->pass_bytes > PLAN_MAX_OFFSET)
@@ -467,7 +462,6 @@ static enum xdd_status resolve_ops(struct plan *plan, struct target_plan *t)
 	if (t->numreqs)
 		return resolve_numreqs(t);
 	if (t->amount_bytes) {
-		t->amount_from = AMOUNT_BYTES;
 		set_bytes(t, t->amount_bytes);
 		return leave_out_done(t);
 	}

@@ -430,34 +430,10 @@ const struct option options_refused[] = {
 
 void help_wrapped(const char *text, int indent, int col)
 {
-	if (col > indent - 2) {
+	if (col > indent - 2)
 		putchar('\n');
-		col = 0;
-	} else if (col) {
-		printf("%*s", indent - col - 1, "");
-		col = indent - 1;
-	}
-
-	while (*text) {
-		int len = (int)strcspn(text, " ");
-
-		if (col && col + 1 + len > HELP_WIDTH) {
-			putchar('\n');
-			col = 0;
-		}
-		if (!col)
-			col = printf("%*s%.*s", indent, "", len, text);
-		else
-			col += printf(" %.*s", len, text);
-		text += len;
-		text += strspn(text, " ");
-	}
-	putchar('\n');
-}
-
-static void print_wrapped(const char *text, int indent)
-{
-	help_wrapped(text, indent, 0);
+	printf("%*s", col > indent - 2 ? indent : indent - col, "");
+	text_fold(stdout, text, HELP_WIDTH, indent);
 }
 
 #define SHORT_MAX 2 /* letters of a short name */
@@ -506,7 +482,7 @@ static void print_range(const struct option *row, int indent)
 	if (!option_range(row, range, sizeof(range)))
 		return;
 	snprintf(text, sizeof(text), "Allowed: %s", range);
-	print_wrapped(text, indent);
+	help_wrapped(text, indent, 0);
 }
 
 static void print_subs(const struct option *opt)
@@ -518,7 +494,7 @@ static void print_subs(const struct option *opt)
 	for (size_t i = 0; (sub = option_sub(opt, i)); i++) {
 		printf("        %s%s%s\n", sub->name, sub->arg ? " " : "",
 		       sub->arg ? sub->arg : "");
-		print_wrapped(option_sub_help(opt, sub, help, sizeof(help)), 12);
+		help_wrapped(option_sub_help(opt, sub, help, sizeof(help)), 12, 0);
 		print_default(sub, 12);
 		print_range(sub, 12);
 	}
@@ -528,7 +504,7 @@ static void explain(const struct option *opt)
 {
 	print_synopsis(opt, false);
 	putchar('\n');
-	print_wrapped(opt->help, 6);
+	help_wrapped(opt->help, 6, 0);
 	if (opt->aliases) {
 		const char *a = opt->aliases;
 
@@ -546,7 +522,7 @@ static void explain(const struct option *opt)
 	print_range(opt, 6);
 	if (opt->detail) {
 		putchar('\n');
-		print_wrapped(opt->detail, 6);
+		help_wrapped(opt->detail, 6, 0);
 	}
 	if (option_sub(opt, 0))
 		print_subs(opt);

@@ -165,29 +165,6 @@ static const char *label_at(const json_t *doc, const json_t *number_value, char 
 
 /* ---- paragraphs ---- */
 
-/* Write `text` with lines of WIDTH at most; those after the first are indented by `indent`. */
-static void put_folded(FILE *f, const char *text, int indent)
-{
-	int at = indent;
-
-	while (*text) {
-		size_t len = strcspn(text, " ");
-
-		if (at > indent && at + 1 + (int)len > WIDTH) {
-			fprintf(f, "\n%*s", indent, "");
-			at = indent;
-		} else if (at > indent) {
-			fputc(' ', f);
-			at++;
-		}
-		fprintf(f, "%.*s", (int)len, text);
-		at += (int)len;
-		text += len;
-		text += strspn(text, " ");
-	}
-	fputc('\n', f);
-}
-
 /* Texts of documents are made safe here. */
 static void put_formatted(FILE *f, int indent, const char *fmt, va_list args)
 {
@@ -197,7 +174,7 @@ static void put_formatted(FILE *f, int indent, const char *fmt, va_list args)
 		text = NULL;
 	safe = text ? printable_dup(text, false) : NULL;
 	lost |= !safe;
-	put_folded(f, safe ? safe : "", indent);
+	text_fold(f, safe ? safe : "", WIDTH, indent);
 	free(safe);
 	free(text);
 }
@@ -460,7 +437,7 @@ static void put_difference(FILE *f, const json_t *doc, const json_t *difference)
 			return;
 		}
 		fputs("    ", f);
-		put_folded(f, m.text, 6);
+		text_fold(f, m.text, WIDTH, 6);
 		free(m.text);
 	}
 }
@@ -484,7 +461,7 @@ static void put_item(FILE *f, const char *title, const char *text)
 
 	lost |= !safe;
 	fprintf(f, "%s  ", title);
-	put_folded(f, safe ? safe : "", 4);
+	text_fold(f, safe ? safe : "", WIDTH, 4);
 	free(safe);
 }
 

@@ -125,7 +125,7 @@ struct verdict_facts {
 	uint64_t qthreads;    /* of all targets */
 	uint64_t processors;  /* of the machine; 0: unknown */
 
-	uint64_t passes_ran, passes_planned;
+	uint64_t passes_ran;
 	double until_percent;	/* -passes until; 0: not given */
 	uint64_t run_time_ns;	/* -runtime; 0: not given */
 	uint64_t time_limit_ns; /* the longest -timelimit; 0: not given */

@@ -534,7 +534,6 @@ static void take_plan(struct verdict_facts *f, const struct plan *plan)
 	f->queueing = queueing ? queueing->name : NULL;
 	f->pace = pace_of(plan);
 	f->processors = processors > 0 ? (uint64_t)processors : 0;
-	f->passes_planned = plan->passes;
 	f->until_percent = plan->until_percent;
 	f->run_time_ns = plan->run_time_ns;
 }

@@ -55,11 +55,9 @@ PARSE_TEST(defaults)
 	assert_false(t0->direct_io || t0->randomize);
 }
 
-static void assert_amount(const char *line, enum amount_from from, uint64_t ops, uint64_t bytes,
-			  uint64_t last)
+static void assert_amount(const char *line, uint64_t ops, uint64_t bytes, uint64_t last)
 {
 	good(line);
-	assert_int_equal(t0->amount_from, from);
 	assert_int_equal(t0->pass_ops, ops);
 	assert_int_equal(t0->pass_bytes, bytes);
 	assert_int_equal(t0->last_op_bytes, last);
@@ -69,43 +67,40 @@ PARSE_TEST(amount_of_work)
 {
 	const uint64_t all = PLAN_UNLIMITED;
 
-	assert_amount("-targets 1 null -reqsize 4 -numreqs 3", AMOUNT_OPS, 3, 12288, 4096);
-	assert_amount("-targets 1 null -reqsize 4 -bytes 8192", AMOUNT_BYTES, 2, 8192, 4096);
-	assert_amount("-targets 1 null -reqsize 4 -bytes 8193", AMOUNT_BYTES, 3, 8193, 1);
-	assert_amount("-targets 1 null -reqsize 4 -bytes 1", AMOUNT_BYTES, 1, 1, 1);
-	assert_amount("-targets 1 null -reqsize 4 -kbytes 5", AMOUNT_BYTES, 2, 5120, 1024);
-	assert_amount("-targets 1 null -reqsize 4 -mbytes 2", AMOUNT_BYTES, 512, 2 << 20, 4096);
-	assert_amount("-targets 1 null -gbytes 1", AMOUNT_BYTES, 8192, 1 << 30, 131072);
+	assert_amount("-targets 1 null -reqsize 4 -numreqs 3", 3, 12288, 4096);
+	assert_amount("-targets 1 null -reqsize 4 -bytes 8192", 2, 8192, 4096);
+	assert_amount("-targets 1 null -reqsize 4 -bytes 8193", 3, 8193, 1);
+	assert_amount("-targets 1 null -reqsize 4 -bytes 1", 1, 1, 1);
+	assert_amount("-targets 1 null -reqsize 4 -kbytes 5", 2, 5120, 1024);
+	assert_amount("-targets 1 null -reqsize 4 -mbytes 2", 512, 2 << 20, 4096);
+	assert_amount("-targets 1 null -gbytes 1", 8192, 1 << 30, 131072);
 	/* -numreqs overrides bytes at any position; among the others the last wins. */
-	assert_amount("-targets 1 null -reqsize 4 -bytes 1 -numreqs 3", AMOUNT_OPS, 3, 12288, 4096);
-	assert_amount("-targets 1 null -reqsize 4 -numreqs 3 -bytes 1", AMOUNT_OPS, 3, 12288, 4096);
-	assert_amount("-targets 1 null -reqsize 4 -mbytes 1 -bytes 5", AMOUNT_BYTES, 1, 5, 5);
-	assert_amount("-targets 1 null -reqsize 4 -bytes 5 -mbytes 1", AMOUNT_BYTES, 256, 1 << 20,
-		      4096);
+	assert_amount("-targets 1 null -reqsize 4 -bytes 1 -numreqs 3", 3, 12288, 4096);
+	assert_amount("-targets 1 null -reqsize 4 -numreqs 3 -bytes 1", 3, 12288, 4096);
+	assert_amount("-targets 1 null -reqsize 4 -mbytes 1 -bytes 5", 1, 5, 5);
+	assert_amount("-targets 1 null -reqsize 4 -bytes 5 -mbytes 1", 256, 1 << 20, 4096);
 	/* An amount overrides limits; with a limit alone, time ends the pass. */
-	assert_amount("-targets 1 null -reqsize 4 -timelimit 9 -numreqs 3", AMOUNT_OPS, 3, 12288,
-		      4096);
-	assert_amount("-targets 1 null -reqsize 4 -runtime 9 -bytes 5", AMOUNT_BYTES, 1, 5, 5);
-	assert_amount("-targets 1 null -reqsize 4 -timelimit 9", AMOUNT_NONE, all, all, 4096);
-	assert_amount("-targets 1 null -reqsize 4 -runtime 9", AMOUNT_NONE, all, all, 4096);
+	assert_amount("-targets 1 null -reqsize 4 -timelimit 9 -numreqs 3", 3, 12288, 4096);
+	assert_amount("-targets 1 null -reqsize 4 -runtime 9 -bytes 5", 1, 5, 5);
+	assert_amount("-targets 1 null -reqsize 4 -timelimit 9", all, all, 4096);
+	assert_amount("-targets 1 null -reqsize 4 -runtime 9", all, all, 4096);
 	/* A target that is there is read once as a whole. */
-	assert_amount("-targets 1 data -op read -reqsize 4", AMOUNT_BYTES, 25, DATA_BYTES,
+	assert_amount("-targets 1 data -op read -reqsize 4", 25, DATA_BYTES,
 		      DATA_BYTES - 24 * 4096);
-	assert_amount("-targets 1 data -op read -reqsize 4 -startoffset 90", AMOUNT_BYTES, 2,
-		      DATA_BYTES - 92160, DATA_BYTES - 92160 - 4096);
-	assert_amount("-targets 1 data -op read -blocksize 1 -reqsize 100000", AMOUNT_BYTES, 1,
-		      DATA_BYTES, DATA_BYTES);
+	assert_amount("-targets 1 data -op read -reqsize 4 -startoffset 90", 2, DATA_BYTES - 92160,
+		      DATA_BYTES - 92160 - 4096);
+	assert_amount("-targets 1 data -op read -blocksize 1 -reqsize 100000", 1, DATA_BYTES,
+		      DATA_BYTES);
 	/* With passes that move on, each reads as much. */
-	assert_amount("-targets 1 data -op read -reqsize 4 -passes 3 -passoffset 20", AMOUNT_BYTES,
-		      15, DATA_BYTES - 40960, DATA_BYTES - 40960 - 14 * 4096);
-	assert_amount("-targets 1 null -reqsize 1 -bytes 2k", AMOUNT_BYTES, 2, 2048, 1024);
-	assert_amount("-targets 1 null -reqsize 1 -numreqs 9007199254740990", AMOUNT_OPS,
-		      9007199254740990, 9007199254740990 << 10, 1024);
-	assert_amount("-targets 1 null -reqsize 2097152 -numreqs 1", AMOUNT_OPS, 1, 1ull << 31,
-		      1ull << 31);
+	assert_amount("-targets 1 data -op read -reqsize 4 -passes 3 -passoffset 20", 15,
+		      DATA_BYTES - 40960, DATA_BYTES - 40960 - 14 * 4096);
+	assert_amount("-targets 1 null -reqsize 1 -bytes 2k", 2, 2048, 1024);
+	assert_amount("-targets 1 null -reqsize 1 -numreqs 9007199254740990", 9007199254740990,
+		      9007199254740990 << 10, 1024);
+	assert_amount("-targets 1 null -reqsize 2097152 -numreqs 1", 1, 1ull << 31, 1ull << 31);
 	/* The largest there is. */
 	assert_amount("-targets 1 null -blocksize 1 -reqsize 1 -bytes 9223372036854775807",
-		      AMOUNT_BYTES, INT64_MAX, INT64_MAX, 1);
+		      INT64_MAX, INT64_MAX, 1);
 }
 
 PARSE_TEST(operations)

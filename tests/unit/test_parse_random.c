@@ -235,7 +235,7 @@ static void check_plan(const struct plan *p)
 		assert_true(t->start_bytes <= INT64_MAX);
 		/* -bytes counts up to 2^64-1; offsets of files and devices do not. */
 		assert_true(t->pass_bytes <= INT64_MAX || t->pass_ops == PLAN_UNLIMITED ||
-			    t->amount_from == AMOUNT_BYTES);
+			    !t->numreqs);
 		if (t->kind != TARGET_NULL && t->op != OP_NOOP && t->pass_ops != PLAN_UNLIMITED)
 			assert_true(t->end_bytes <= INT64_MAX);
 		if (t->pass_ops != PLAN_UNLIMITED && !t->rows)

@@ -23,6 +23,12 @@ char *text_vadd(char *buf, size_t size, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 
 /*
+ * Write `text`, which begins in column `indent`, and a newline: in lines of `width` columns, broken
+ * at blanks, of which further ones are indented as well.
+ */
+void text_fold(FILE *f, const char *text, int width, int indent);
+
+/*
  * Names of files.
  */
 

@@ -36,13 +36,6 @@ struct request_mix;
 	"+WHAT+PASS+TARGET+QUEUE+BYTESXFERED+OPS+ELAPSEDTIMEPASS+BANDWIDTH+IOPS+LATENCY" \
 	"+PERCENTCPUTIME+OPTYPE+XFERSIZEBYTES"
 
-/* Where the amount of work of a pass came from; the order is the precedence, lowest first. */
-enum amount_from {
-	AMOUNT_NONE,
-	AMOUNT_BYTES,
-	AMOUNT_OPS,
-};
-
 /* Kinds of targets, as found before anything is opened for I/O. */
 enum target_kind {
 	TARGET_UNKNOWN,
@@ -170,7 +163,6 @@ struct target_plan {
 	uint32_t memory_align_bytes; /* and of buffers; 0: not known */
 	bool direct_ignored; /* -dio goes through the page cache: struct directio, before the run */
 	struct memory_plan memory;
-	enum amount_from amount_from;
 	uint32_t qthreads;	       /* threads that issue operations */
 	uint64_t first_qthread;	       /* QThreads of the targets before it */
 	const struct request_mix *mix; /* several sizes of requests; NULL: one */
