@@ -188,8 +188,6 @@ enum xdd_status multi_run(struct multi *m);
 /* Bytes of its standard error; `n` 0: it has ended. */
 void multi_messages_take(struct multi *m, struct multi_rank *r, const char *bytes, size_t n);
 
-/* ---- the display: multi_run.c ---- */
-
 /* ---- results: multi.c ---- */
 
 /* Free what the ranks have. */

@@ -270,7 +270,7 @@ static bool is_of_copy(const struct setting *s)
 	return false;
 }
 
-enum xdd_status endtoend_check_named(const struct plan *plan)
+enum xdd_status endtoend_check_named(struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n_settings; i++) {
 		const struct setting *s = &plan->settings[i];

@@ -154,14 +154,6 @@ enum xdd_status plan_resolve_memory(struct plan *plan, struct target_plan *t);
 enum xdd_status plan_check_memalign(struct plan *plan, struct target_plan *t);
 
 /*
- * -hogmemory.
- */
-
-/*
- * The bytes of data patterns, and what can be verified.
- */
-
-/*
  * -seek load: the list of operations of a target.
  */
 
@@ -175,10 +167,6 @@ int seek_load_read(const char *path, struct arena *arena, const struct seek_row 
 
 /* The file that holds the list of `t`, in memory of the plan or of its options. */
 const char *seek_load_name(const struct plan *plan, const struct target_plan *t);
-
-/*
- * The limits that the record of a stonewall sets.
- */
 
 /*
  * Addresses of -e2e destination.
@@ -210,7 +198,7 @@ enum xdd_status endtoend_check_work(const struct target_plan *t);
 enum xdd_status endtoend_check_together(const struct plan *plan);
 
 /* Refuse options of a copy that are given to a target without one. */
-enum xdd_status endtoend_check_named(const struct plan *plan);
+enum xdd_status endtoend_check_named(struct plan *plan);
 
 /*
  * Engines as suboptions of -ioengine.

@@ -250,11 +250,6 @@ static enum xdd_status endtoend_probe(struct plan *plan, struct target_plan *t)
 	return status ? status : endtoend_resolve_ports(t);
 }
 
-static enum xdd_status begin(struct plan *plan)
-{
-	return endtoend_check_named(plan);
-}
-
 /* A source has the data of its file: without a pattern there is nothing that they could be. */
 static enum xdd_status check_pattern(const struct plan *plan, const struct target_plan *t)
 {
@@ -311,7 +306,7 @@ static void endtoend_warn(const struct plan *plan)
 const struct plan_feature feature_endtoend = {
 	.group = { "End-to-end copies", rows },
 	.target = { [TARGET_LOCATE] = endtoend_locate, [TARGET_PROBE] = endtoend_probe },
-	.plan = { [PLAN_BEGIN] = begin, [PLAN_CHECK] = feature_endtoend_check },
+	.plan = { [PLAN_BEGIN] = endtoend_check_named, [PLAN_CHECK] = feature_endtoend_check },
 	.warn_target = warn_parts,
 	.warn = endtoend_warn,
 };
@@ -379,13 +374,13 @@ static const char *removing_option(const struct target_plan *t)
 }
 
 /* Refuse a copy that cannot be resumed. */
-static enum xdd_status restart_check(const struct target_plan *t, uint64_t passes)
+static enum xdd_status restart_check(struct plan *plan, struct target_plan *t)
 {
 	const char *option = removing_option(t);
 
 	if (t->endtoend.role == E2E_NONE || !t->restart.enabled)
 		return XDD_OK;
-	if (passes > 1)
+	if (plan->passes > 1)
 		return plan_refuse(t, "-restart: a copy of several passes cannot be resumed; leave "
 				      "-passes out");
 	if (t->endtoend.role == E2E_SOURCE)
@@ -402,11 +397,6 @@ static enum xdd_status restart_check(const struct target_plan *t, uint64_t passe
 		return plan_refuse(t, "-restart: -%s would remove what was copied; leave it out",
 				   option);
 	return XDD_OK;
-}
-
-static enum xdd_status feature_restart_check(struct plan *plan, struct target_plan *t)
-{
-	return restart_check(t, plan->passes);
 }
 
 static enum xdd_status check_files(struct plan *plan)
@@ -427,7 +417,7 @@ static void restart_warn(const struct target_plan *t)
 }
 
 const struct plan_feature feature_restart = {
-	.target = { [TARGET_CHECK] = feature_restart_check },
+	.target = { [TARGET_CHECK] = restart_check },
 	.plan = { [PLAN_CHECK] = check_files },
 	.warn_target = restart_warn,
 };

@@ -378,8 +378,8 @@ static void names_add(struct names *names, const char *name)
 	names->n++;
 }
 
-/* A line of notes: `before`, the names, `after`. Nothing without names. */
-static void names_note(struct names *names, json_t *notes, const char *before, const char *after)
+/* A line of notes: `before` and the names. Nothing without names. */
+static void names_note(struct names *names, json_t *notes, const char *before)
 {
 	struct memstream line;
 
@@ -389,7 +389,7 @@ static void names_note(struct names *names, json_t *notes, const char *before, c
 		jvalue_no_memory();
 	} else if (names->n) {
 		if (memstream_open(&line))
-			fprintf(line.f, "%s%s%s", before, names->m.text, after);
+			fprintf(line.f, "%s%s", before, names->m.text);
 		if (memstream_close(&line))
 			jvalue_no_memory();
 		else
@@ -535,7 +535,7 @@ void combine_label(struct combine_host *hosts, size_t n, json_t *notes)
 		if (after && !before)
 			names_add(&names, order[i]->name);
 	}
-	names_note(&names, notes, "several documents are of the same host: ", "");
+	names_note(&names, notes, "several documents are of the same host: ");
 	free(order);
 }
 
@@ -552,7 +552,7 @@ void combine_missing(const struct combine_host *hosts, size_t n, const struct co
 		else if (hosts[i].doc->partial)
 			names_add(&cut, hosts[i].label);
 	}
-	names_note(&gone, notes, "missing, and not in the sums: ", "");
-	names_note(&idle, notes, "did no operation: ", "");
-	names_note(&cut, notes, "cut short, and in the sums with what was done until then: ", "");
+	names_note(&gone, notes, "missing, and not in the sums: ");
+	names_note(&idle, notes, "did no operation: ");
+	names_note(&cut, notes, "cut short, and in the sums with what was done until then: ");
 }

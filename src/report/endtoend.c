@@ -219,9 +219,9 @@ struct endtoend_result *endtoend_result_new(uint32_t n)
 	return r;
 }
 
-static void add_side(struct endtoend_side *sum, const struct endtoend_side *from, bool first)
+static void add_side(struct endtoend_side *sum, const struct endtoend_side *from)
 {
-	sum->known = from->known && (first || sum->known);
+	sum->known &= from->known;
 	sum->lanes = from->lanes;
 	sum->ops += from->ops;
 	sum->bytes += from->bytes;
@@ -256,8 +256,8 @@ int endtoend_result_add(struct endtoend_result **sum, const struct endtoend_resu
 		r->compared_bytes += old->compared_bytes;
 		r->source = old->source;
 		r->destination = old->destination;
-		add_side(&r->source, &from->source, false);
-		add_side(&r->destination, &from->destination, false);
+		add_side(&r->source, &from->source);
+		add_side(&r->destination, &from->destination);
 	}
 	free(old);
 	*sum = r;

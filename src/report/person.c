@@ -304,12 +304,12 @@ static int add_row(struct table *t, const char *name, const char *dir,
 	return 0;
 }
 
-static bool has_times(const struct person_figures *figures, enum latency_time time)
+static bool has_response(const struct person_figures *figures)
 {
 	bool any = false;
 
 	for (int i = 0; i < FIGURES_SHOWN; i++)
-		any |= is_time(figures_shown[i]) && !isnan(figures->values[time][i]);
+		any |= is_time(figures_shown[i]) && !isnan(figures->values[LATENCY_RESPONSE][i]);
 	return any;
 }
 
@@ -318,7 +318,7 @@ static int add_figures(struct table *t, const char *name, const char *dir,
 {
 	int err = add_row(t, name, dir, figures, LATENCY_SERVICE);
 
-	if (!err && has_times(figures, LATENCY_RESPONSE))
+	if (!err && has_response(figures))
 		err = add_row(t, "", dir, figures, LATENCY_RESPONSE);
 	return err;
 }
@@ -607,18 +607,13 @@ static bool has_many_dirs(const struct person *p)
 	return p->n == 1 || count_dirs(&p->all) > 1;
 }
 
-static bool has_response(const struct person *p)
-{
-	return has_times(&p->all.all, LATENCY_RESPONSE);
-}
-
 static int person_table(const struct person *p, const struct screen *screen, FILE *f)
 {
 	struct table t = {
 		.p = p,
 		.screen = screen,
 		.many_dirs = has_many_dirs(p),
-		.response = has_response(p),
+		.response = has_response(&p->all.all),
 	};
 	size_t left_out = 0;
 	int err = p->n > 1 ? add_targets(&t, &left_out) : 0;
