@@ -4,7 +4,6 @@ What the tests of hostile sides of a copy of files share (tests/func/copy_hostil
 files to copy, and what the real side must do: it ends in time, with words.
 """
 import os
-import re
 import shutil
 import stat
 
@@ -51,11 +50,6 @@ class Place:
         """All below the destination, with temporary names."""
         return sorted(os.path.relpath(os.path.join(top, name), self.there)
                       for top, directories, files in os.walk(self.there) for name in directories + files)
-
-
-def clean(text):
-    """A text for people: one line, which does not control the terminal."""
-    return text and not re.search(r"[\x00-\x1f\x7f-\x9f]", text)
 
 
 # The reason where the real side cannot decode a message.
