@@ -396,6 +396,10 @@ def test_histograms():
     m = re.match(r"# Longest seek=(\d+), Shortest seek=(\d+), Average seek distance=(\d+)$", comments[0])
     t.equal([int(x) for x in m.groups()] if m else comments[0], [far, min(distances), sum(distances) // len(distances)],
             "the figures at the top of a saved list")
+    for requests, far in ((4, 9996), (2, 19996), (1, 0)):
+        _, top = saved(*"-seek stagger -seek range 40000 -reqsize 4 -numreqs".split(), requests)
+        t.equal(top[0], "# Longest seek=%d, Shortest seek=%d, Average seek distance=%d" % (far, far, far),
+                "the figures of %d requests" % requests)
     t.equal(comments[1], "#Ordinal Location Reqsize Operation Time1 Time2", "the heading of a saved list")
 
 

@@ -5,6 +5,8 @@
  */
 #include "unit.h"
 
+#include "config.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -345,6 +347,46 @@ TEST(test_unknown_storage)
 	assert_int_equal(guard_file(&loops, -1, &st, &why), 0);
 	guard_loops_free(&loops);
 }
+
+#ifdef HAVE_LIBBLKID
+
+/* Signatures without the programs that make them; what is damaged counts. */
+TEST(test_signatures)
+{
+	static const struct {
+		const char *says;
+		long offset;
+		const char *bytes;
+		size_t n;
+	} rows[] = {
+		{ NULL, 0, "", 0 },
+		{ "it carries an encrypted volume (crypto_LUKS)", 0, "LUKS\xba\xbe\0\1", 8 },
+		{ "it carries the label of a RAID or LVM member (LVM2_member)", 512,
+		  "LABELONE\1\0\0\0\0\0\0\0\0\0\0\0\x20\0\0\0LVM2 001", 32 },
+		{ "it carries a signature (ceph_bluestore)", 0, "bluestore block device", 22 },
+		{ "it carries a partition table (dos)", 446,
+		  "\0\0\1\0\x83\0\x20\0\0\x08\0\0\0\x08\0\0", 16 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct err why = { 0 };
+		FILE *f = fopen("signature", "w+");
+
+		assert_non_null(f);
+		assert_int_equal(ftruncate(fileno(f), 4 << 20), 0);
+		if (rows[i].offset == 446)
+			assert_int_equal(pwrite(fileno(f), "\x55\xaa", 2, 510), 2);
+		assert_int_equal(pwrite(fileno(f), rows[i].bytes, rows[i].n, rows[i].offset),
+				 rows[i].n);
+		assert_int_equal(guard_signature(fileno(f), &why), rows[i].says ? -EEXIST : 0);
+		if (rows[i].says)
+			assert_string_equal(why.text, rows[i].says);
+		fclose(f);
+	}
+	assert_int_equal(unlink("signature"), 0);
+}
+
+#endif
 
 /* Where /dev is a file system of its own, its directories hold devices. */
 TEST(test_among_devices)
