@@ -87,7 +87,7 @@ def test_refused():
         *((["-hostfile", t.path("hosts." + name), "--", *SHORT],
            "multi -hostfile %s:%d: expected a host, or a host and slots=<#ranks>\n" % (t.path("hosts." + name), text.count("\n")))
           for name, text in files.items()),
-        *((["-hosts", "::1", "-launcher", name, "--", *SHORT], "multi ::1: %s takes names of hosts, and no IPv6 address" % name)
+        *((["-hosts", "a,::1", "-launcher", name, "--", *SHORT], "multi ::1: %s takes names of hosts, and no IPv6 address" % name)
           for name in ("mpirun", "pdsh")),
         (["-hosts", "a", "-remotexdd", "a\nb", "--", *SHORT], "multi -remotexdd: must not have control characters"),
         (["-hosts", "h" * 256, "--", *SHORT], "h: is too long"),

@@ -239,6 +239,8 @@ def test_refused():
     refused("too many points", write + ["-startoffset", "1..1000", "-queuedepth", "1..1000"], r"more than 100000 points")
     refused("an output of a single run", write + ["-output", t.path("out")], r"-output: is for a single run", 3)
     refused("a document that is a target", write + ["-jsonout", new], r"-jsonout \S+: is a target")
+    refused("a document that is the second target", ["-op", "read", "-targets", 2, "null", some, "-numreqs", 1, "-jsonout", some],
+            r"-jsonout \S+: is a target")
     refused("a CSV file that is a target", ["-op", "read", "-target", some, "-csvout", some], r"-csvout \S+: is a target")
     for one, other in (("-jsonout", "-csvout"), ("-jsonout", "-journal"), ("-csvout", "-journal")):
         refused("%s and %s in one file" % (one, other), write + [one, t.path("x"), other, t.tmp() + "/./x"],
