@@ -66,6 +66,30 @@ void text_fold(FILE *f, const char *text, int width, int indent)
 	fputc('\n', f);
 }
 
+size_t list_next(const char **list, const char **word)
+{
+	size_t length;
+
+	if (!*list)
+		return 0;
+	*word = *list + strspn(*list, " ,");
+	length = strcspn(*word, " ,");
+	*list = *word + length;
+	return length;
+}
+
+bool list_has(const char *list, const char *word, size_t length,
+	      int (*compare)(const char *, const char *, size_t))
+{
+	const char *own;
+
+	for (size_t n; (n = list_next(&list, &own));) {
+		if (n == length && compare(own, word, n) == 0)
+			return true;
+	}
+	return false;
+}
+
 const char *path_last(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -14,6 +14,7 @@
 #include "commands/copy_line.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 
 /*
@@ -129,22 +130,10 @@ static const struct foreign_word rows[] = {
 	{ "-y", "bbcp", "", "each block is checked, and files are flushed before they get names" },
 };
 
-static bool list_has(const char *list, const char *word, size_t len)
-{
-	for (; *list; list += strspn(list, " ")) {
-		size_t n = strcspn(list, " ");
-
-		if (n == len && strncmp(list, word, n) == 0)
-			return true;
-		list += n;
-	}
-	return false;
-}
-
 static const struct foreign_word *copy_foreign_find(const char *word, size_t len)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (list_has(rows[i].words, word, len))
+		if (list_has(rows[i].words, word, len, strncmp))
 			return &rows[i];
 	}
 	return NULL;

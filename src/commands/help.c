@@ -11,6 +11,7 @@
 
 #include "commands/commands.h"
 #include "xdd/base/memory.h"
+#include "xdd/base/text.h"
 #include "xdd/commands/command.h"
 #include "xdd/commands/question.h"
 #include "xdd/plan/foreign.h"
@@ -39,21 +40,6 @@ struct search {
 	size_t found;
 };
 
-/* True if `word` is in the list, whose words have blanks or commas between them. */
-static bool list_has(const char *list, const char *word)
-{
-	size_t len = strlen(word);
-
-	while (list && *list) {
-		size_t n = strcspn(list, " ,");
-
-		if (n == len && strncasecmp(list, word, n) == 0)
-			return true;
-		list += n + strspn(list + n, " ,");
-	}
-	return false;
-}
-
 /* True if a word of the text begins with `word`. */
 static bool text_has(const char *text, const char *word)
 {
@@ -67,7 +53,7 @@ static bool text_has(const char *text, const char *word)
 static enum rank rank_of(const struct search *s, const char *name, const char *more,
 			 const char *text, const char *detail)
 {
-	if (strcasecmp(name, s->word) == 0 || list_has(more, s->word))
+	if (strcasecmp(name, s->word) == 0 || list_has(more, s->word, strlen(s->word), strncasecmp))
 		return RANK_NAME;
 	if (strlen(s->word) < SHORTEST_PART)
 		return RANK_NONE;
@@ -142,7 +128,10 @@ static void search_tool(struct search *s, const struct foreign_tool *tool)
 		line_of(xarena_printf(s->arena, "%s", tool->name),
 			"its words are answered with words of xdd, and a line to try");
 	for (const struct foreign *row = tool->rows; row->word; row++) {
-		const char *text, *value = list_has(row->values, s->word) ? s->word : NULL;
+		const char *text,
+			*value = list_has(row->values, s->word, strlen(s->word), strncasecmp) ?
+					 s->word :
+					 NULL;
 		enum rank rank = rank_of(s, row->word, row->values, NULL, NULL);
 
 		/* A word without an answer is no find, unless it is the word itself. */

@@ -23,25 +23,9 @@
 
 #define NAME_SIZE 32 /* more than any name of an option */
 
-/* True when `list`, words separated by blanks, holds `word`, by strncmp() or strncasecmp(). */
-static bool list_has(const char *list, const char *word,
-		     int (*compare)(const char *, const char *, size_t))
-{
-	size_t len = strlen(word);
-
-	while (list && *list) {
-		size_t n = strcspn(list, " ");
-
-		if (n == len && compare(list, word, n) == 0)
-			return true;
-		list += n + strspn(list + n, " ");
-	}
-	return false;
-}
-
 static bool is_called(const struct option *row, const char *word)
 {
-	return strcmp(row->name, word) == 0 || list_has(row->aliases, word, strncmp);
+	return strcmp(row->name, word) == 0 || list_has(row->aliases, word, strlen(word), strncmp);
 }
 
 const struct option *option_find_in(const struct option *rows, const char *word)
@@ -154,7 +138,7 @@ static void nearest(const struct option *rows, const char *name, const char **be
 		if (strlen(name) >= 3 && strncmp(rows->name, name, strlen(name)) == 0)
 			d = 1;
 		/* -Mb, -QD: an alias in other letters. */
-		if (strlen(name) >= 2 && list_has(rows->aliases, name, strncasecmp))
+		if (strlen(name) >= 2 && list_has(rows->aliases, name, strlen(name), strncasecmp))
 			d = 0;
 		if (d < *distance) {
 			*distance = d;
@@ -441,15 +425,12 @@ void help_wrapped(const char *text, int indent, int col)
 /* The short names of an option, " (-s)"; returns the columns that they take. */
 static int print_short_names(const struct option *opt)
 {
+	const char *list = opt->aliases, *alias;
 	int col = 0;
 
-	for (const char *a = opt->aliases; a && *a;) {
-		int len = (int)strcspn(a, " ");
-
+	for (size_t len; (len = list_next(&list, &alias));) {
 		if (len <= SHORT_MAX)
-			col += printf("%s-%.*s", col ? ", " : " (", len, a);
-		a += len;
-		a += strspn(a, " ");
+			col += printf("%s-%.*s", col ? ", " : " (", (int)len, alias);
 	}
 	return col + (col ? printf(")") : 0);
 }
@@ -506,16 +487,11 @@ static void explain(const struct option *opt)
 	putchar('\n');
 	help_wrapped(opt->help, 6, 0);
 	if (opt->aliases) {
-		const char *a = opt->aliases;
+		const char *list = opt->aliases, *alias;
 
 		printf("      Also:");
-		while (*a) {
-			int len = (int)strcspn(a, " ");
-
-			printf(" -%.*s", len, a);
-			a += len;
-			a += strspn(a, " ");
-		}
+		for (size_t len; (len = list_next(&list, &alias));)
+			printf(" -%.*s", (int)len, alias);
 		putchar('\n');
 	}
 	print_default(opt, 6);

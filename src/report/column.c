@@ -303,31 +303,10 @@ const struct column columns_extremes[] = {
 	{ 0 },
 };
 
-/* Take the next word of `*words` (separated by blanks; NULL: none): its length, 0 at the end. */
-static size_t next_word(const char **words, const char **word)
-{
-	size_t len;
-
-	if (!*words)
-		return 0;
-	*word = *words + strspn(*words, " ");
-	len = strcspn(*word, " ");
-	*words = *word + len;
-	return len;
-}
-
 static bool has_id(const struct column *col, const char *id, size_t len)
 {
-	const char *aliases = col->aliases, *alias;
-	size_t alias_len;
-
-	if (strlen(col->id) == len && memcmp(col->id, id, len) == 0)
-		return true;
-	while ((alias_len = next_word(&aliases, &alias)) > 0) {
-		if (alias_len == len && memcmp(alias, id, len) == 0)
-			return true;
-	}
-	return false;
+	return (strlen(col->id) == len && memcmp(col->id, id, len) == 0) ||
+	       list_has(col->aliases, id, len, strncmp);
 }
 
 const struct column *column_find(const char *id, size_t len)
@@ -366,7 +345,7 @@ static unsigned column_distance(const struct column *col, const char *id, size_t
 	unsigned best = suggest_distance(id, len, col->id);
 	size_t alias_len;
 
-	while ((alias_len = next_word(&aliases, &alias)) > 0) {
+	while ((alias_len = list_next(&aliases, &alias)) > 0) {
 		char word[32];
 		unsigned d;
 

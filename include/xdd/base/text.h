@@ -29,6 +29,16 @@ char *text_vadd(char *buf, size_t size, const char *fmt, va_list ap)
 void text_fold(FILE *f, const char *text, int width, int indent);
 
 /*
+ * The next word of a list, which has blanks or commas between its words, and may be NULL: returns
+ * its length, 0 at the end. `*list` becomes the rest.
+ */
+size_t list_next(const char **list, const char **word);
+
+/* True if the list has a word of these `length` bytes, by strncmp() or strncasecmp(). */
+bool list_has(const char *list, const char *word, size_t length,
+	      int (*compare)(const char *, const char *, size_t));
+
+/*
  * Names of files.
  */
 
