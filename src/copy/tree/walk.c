@@ -495,23 +495,11 @@ static bool walk_look(struct walk *w, struct walk_found *f, const char *name)
 	return true;
 }
 
-/*
- * The descriptor is borrowed while entries are used, except the entries of a rest, which a
- * directory has after a subdirectory was left.
- */
-static int walk_borrow(struct walk *w, struct dir_node *dir)
-{
-	if (w->fd < 0)
-		w->fd = dirs_fd(w->dirs, dir);
-	return w->fd;
-}
-
 static bool is_left_out(struct walk *w, const char *name)
 {
 	struct stat st;
 
-	return w->left_out_ino && w->ino == w->left_out_ino &&
-	       walk_borrow(w, w->levels[w->n_levels - 1].node) >= 0 &&
+	return w->left_out_ino && w->ino == w->left_out_ino && walk_borrow(w) >= 0 &&
 	       fstatat(w->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       st.st_ino == w->left_out_ino && st.st_dev == w->left_out_dev;
 }
@@ -526,7 +514,7 @@ static bool next_in_level(struct walk *w, struct walk_found *f)
 
 	if (more > 0 && (is_temporary(name) || is_left_out(w, name)))
 		return false;
-	if (more > 0 && walk_borrow(w, l->node) < 0) {
+	if (more > 0 && walk_borrow(w) < 0) {
 		l->failed = true;
 		more = w->fd;
 		w->fd = -1;

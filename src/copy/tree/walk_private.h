@@ -78,7 +78,7 @@ struct walk {
 	bool ended, warn_links;
 
 	struct walk_level *levels;
-	size_t n_levels, levels_size;
+	size_t n_levels;
 	size_t saved_bytes, oldest_saved; /* of the rests, and the lowest level that may have one */
 
 	/* of the last level */
@@ -116,6 +116,11 @@ void walk_found_leave(struct walk *w, struct walk_found *f);
 /* 0 or -ENOMEM. Takes the reference. */
 int walk_push(struct walk *w, struct dir_node *node, bool read);
 void walk_pop(struct walk *w);
+/*
+ * The descriptor of the last level, or -errno. It is borrowed while entries are used, except the
+ * entries of a rest, which a directory has after a subdirectory was left.
+ */
+int walk_borrow(struct walk *w);
 /*
  * The next entry of the last level: 1 with `*name`, valid until the level changes, and its d_type;
  * 0 at the end; or -errno, after which there are no more.

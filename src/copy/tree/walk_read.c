@@ -240,6 +240,13 @@ static void done_reading(struct walk *w)
 	w->fd = -1;
 }
 
+int walk_borrow(struct walk *w)
+{
+	if (w->fd < 0)
+		w->fd = dirs_fd(w->dirs, last_level(w)->node);
+	return w->fd;
+}
+
 /* Forget a rest; it is read again. */
 static void drop_rest(struct walk *w, struct walk_level *l)
 {
@@ -271,18 +278,14 @@ static void save_rest(struct walk *w)
 
 int walk_push(struct walk *w, struct dir_node *node, bool read)
 {
-	if (w->n_levels == w->levels_size) {
-		size_t size = w->levels_size ? 2 * w->levels_size : 16;
-		struct walk_level *larger = realloc(w->levels, size * sizeof(*larger));
+	struct walk_level *levels = array_room(w->levels, w->n_levels, sizeof(*levels));
 
-		if (!larger)
-			return -ENOMEM;
-		w->levels = larger;
-		w->levels_size = size;
-	}
+	if (!levels)
+		return -ENOMEM;
+	w->levels = levels;
 	if (w->n_levels)
 		save_rest(w);
-	w->levels[w->n_levels++] = (struct walk_level){ .node = node, .read = read };
+	levels[w->n_levels++] = (struct walk_level){ .node = node, .read = read };
 	w->at = w->end = 0;
 	w->seek = false;
 	return 0;
@@ -318,11 +321,8 @@ static int walk_level_fill(struct walk *w)
 	struct walk_level *l = last_level(w);
 	ssize_t n;
 
-	if (w->fd < 0) {
-		w->fd = dirs_fd(w->dirs, l->node);
-		if (w->fd < 0)
-			return w->fd;
-	}
+	if (walk_borrow(w) < 0)
+		return w->fd;
 	if (w->seek && lseek(w->fd, l->end_off, SEEK_SET) < 0)
 		return -errno;
 	w->seek = false;
