@@ -122,6 +122,12 @@ int copy_source_open(struct source **s, struct copy_job *job);
 int copy_source_run(struct source *s);
 void copy_source_close(struct source *s);
 
+/* -k, -n: nothing is written at the destination. */
+static inline bool copy_reads_only(const struct copy_job *job)
+{
+	return job->settings->verify || job->settings->dry_run;
+}
+
 /* True if the name of a destination names a directory of this host. Any thread. */
 bool copy_is_directory(const char *destination);
 

@@ -147,7 +147,7 @@ static void on_done(void *arg, struct commit_file *f, int err, const char *what)
 
 int open_session(struct commit **c, const char *session)
 {
-	struct copy_job job = { .settings = &settings };
+	static struct copy_job job = { .settings = &settings };
 
 	memcpy(job.session, session, 8);
 	return commit_open(c, &job, dirs, TREE_ID, on_done, &n_done, &why);

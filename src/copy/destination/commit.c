@@ -213,7 +213,7 @@ static int open_unnamed(struct commit *c, struct commit_file *f, int dir_fd)
 	const mode_t mode = f->mode;
 	enum commit_mode state = COMMIT_MODE_CHANGED;
 
-	if (!c->everything && (mode & ~(mode_t)0177) == 0600)
+	if (!c->job->settings->everything && (mode & ~(mode_t)0177) == 0600)
 		state = commit_mode_of(c, f->dir, mode);
 	f->fd = openat(dir_fd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC,
 		       state == COMMIT_MODE_CHANGED ? 0600 : mode);
@@ -232,7 +232,7 @@ static int create_unnamed(struct commit *c, struct commit_file *f, int dir_fd)
 {
 	int err;
 
-	if (c->resume || c->fs[f->fs].flush != COMMIT_FLUSH_NONE)
+	if (c->job->settings->resume || c->fs[f->fs].flush != COMMIT_FLUSH_NONE)
 		return -EOPNOTSUPP;
 	err = open_unnamed(c, f, dir_fd);
 	f->unnamed = !err;
@@ -498,7 +498,7 @@ static void close_early(struct commit *c, struct commit_file *f)
 
 static bool is_stopped(const struct commit *c)
 {
-	return c->stop && stop_requested(c->stop);
+	return c->job->stop && stop_requested(c->job->stop);
 }
 
 /* `done` puts files, such as links to one that has its name now: it cannot wait for itself. */

@@ -70,9 +70,10 @@ typedef void commit_done(void *arg, struct commit_file *f, int err, const char *
 
 /*
  * Begin: remove or (with -R) adopt what dead sessions left in the root of `dirs`, start the thread.
- * `tree_id` identifies the copy for -R: a hash of host and sources; the latest journal with the
- * same one is continued. Without -R it is removed. Another copy that can be resumed is left alone
- * for 14 days. The own journal is made, and locked, with the first temporary file; with -R at once.
+ * The job is borrowed until commit_close(). `tree_id` identifies the copy for -R: a hash of host
+ * and sources; the latest journal with the same one is continued. Without -R it is removed. Another
+ * copy that can be resumed is left alone for 14 days. The own journal is made, and locked, with the
+ * first temporary file; with -R at once.
  * With -k and -n nothing is written at all. Returns 0, with `why` empty or a warning; or -errno
  * with a text in `why`.
  */
@@ -88,9 +89,9 @@ int commit_open(struct commit **c, const struct copy_job *job, struct dirs *dirs
 void commit_note_root(struct commit *c, bool renamed);
 
 /*
- * Have the file commit_journal_name() of the session of the job in the root before anything else is
- * made there: by it, the source recognizes a destination that lies in the tree that it walks. The
- * thread of the entries.
+ * Once: have the file commit_journal_name() of the session of the job in the root before anything
+ * else is made there: by it, the source recognizes a destination that lies in the tree that it
+ * walks. The thread of the entries.
  */
 void commit_announce(struct commit *c);
 

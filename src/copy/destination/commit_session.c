@@ -187,7 +187,7 @@ static int create_journal(struct commit *c)
 	struct journal_record head = { .type = JOURNAL_HEAD,
 				       .session = c->session,
 				       .tree_id = c->tree_id,
-				       .resumable = c->resume };
+				       .resumable = c->job->settings->resume };
 	struct journal_record root = { .type = JOURNAL_ROOT, .renamed = true };
 	struct dir_node *node = dirs_root(c->dirs);
 	int fd = dirs_fd(c->dirs, node), err;
@@ -247,12 +247,12 @@ void commit_note_root(struct commit *c, bool renamed)
 		commit_append(c, &root);
 	c->renamed_root = renamed;
 	pthread_mutex_unlock(&c->journal_lock);
-	if (!renamed || c->passive)
+	if (!renamed || copy_reads_only(c->job))
 		return;
 	/* Without it, the next copy would take the new name for a directory to copy into. */
 	if (commit_journal(c))
 		return; /* nothing can be made there */
-	if (c->resume)
+	if (c->job->settings->resume)
 		commit_flush_journal(c);
 }
 
@@ -275,9 +275,8 @@ static void mark_root(struct commit *c)
 
 void commit_announce(struct commit *c)
 {
-	if (c->announced || c->passive)
+	if (copy_reads_only(c->job))
 		return;
-	c->announced = true;
 	if (c->session != c->own_session)
 		mark_root(c);
 	else if (commit_journal(c))
@@ -333,7 +332,7 @@ int commit_wrote(struct commit *c, struct commit_file *f, uint64_t begin, uint64
 	bool tracked;
 	int err = 0;
 
-	if (!c->resume || !f->number)
+	if (!c->job->settings->resume || !f->number)
 		return 0;
 	pthread_mutex_lock(&c->progress_lock);
 	tracked = f->progress;
@@ -548,13 +547,10 @@ static struct commit *new_commit(const struct copy_job *job, struct dirs *dirs, 
 	c->dirs = dirs;
 	c->done = done;
 	c->arg = arg;
-	c->stop = job->stop;
+	c->job = job;
 	c->own_session = bytes_get(job->session, 8);
 	c->session = c->own_session;
 	c->tree_id = tree_id;
-	c->passive = job->settings->verify || job->settings->dry_run;
-	c->resume = job->settings->resume;
-	c->everything = job->settings->everything;
 	c->journal.file.fd = -1;
 	pthread_mutex_init(&c->journal_lock, NULL);
 	pthread_mutex_init(&c->place_lock, NULL);
@@ -586,7 +582,7 @@ static int commit_begin(struct commit *c, struct err *why)
 
 	if (err)
 		return err_sys(why, err, "cannot look for interrupted copies");
-	if (c->resume) {
+	if (c->job->settings->resume) {
 		err = commit_journal(c);
 		if (err)
 			return err_sys(why, err, "cannot create a journal");
@@ -606,7 +602,7 @@ int commit_open(struct commit **commit, const struct copy_job *job, struct dirs 
 	err_clear(why);
 	if (!c)
 		return err_errno(why, -ENOMEM);
-	if (!c->passive)
+	if (!copy_reads_only(job))
 		err = commit_begin(c, why);
 	if (err) {
 		/* A session that was to be continued is left for the next copy. */
@@ -679,7 +675,7 @@ void commit_close(struct commit *c, bool interrupted, uint64_t *storage_ns)
 		pthread_join(c->thread, NULL);
 		flush_rest(c);
 	}
-	keep = (interrupted && c->resume) || atomic_load(&c->left);
+	keep = (interrupted && c->job->settings->resume) || atomic_load(&c->left);
 	commit_kept_free(c, !keep);
 	/* It also says what the root is. */
 	keep = keep || (interrupted && c->renamed_root);

@@ -95,14 +95,11 @@ struct commit {
 	struct dirs *dirs;
 	commit_done *done;
 	void *arg;
-	struct stop *stop;	/* or NULL */
-	uint64_t session;	/* in names; of the session that is continued, if one is */
-	uint64_t own_session;	/* of the job */
-	bool announced, marked; /* of the thread of the entries; marked: with a file of its own */
+	const struct copy_job *job;
+	uint64_t session;     /* in names; of the session that is continued, if one is */
+	uint64_t own_session; /* of the job */
+	bool marked;	      /* announced with a file of its own. Of the thread of the entries */
 	uint64_t tree_id;
-	bool passive;	 /* nothing is written */
-	bool everything; /* -P */
-	bool resume;
 
 	atomic_bool changed_dirs; /* see commit_changed_dir() */
 	_Atomic uint64_t numbers; /* of temporary names given away */

@@ -61,7 +61,7 @@ void dest_failed(struct destination *d, uint64_t id, struct dir_node *dir, const
 	if (err == -EEXIST && d->settings->in_place && is_no_file(d, dir, name))
 		role_fail(d->role, id, COPY_FAILED, path,
 			  "is not a regular file there, and -inplace replaces nothing");
-	else if (is_fatal(err) && !d->reads_only)
+	else if (is_fatal(err) && !copy_reads_only(d->job))
 		role_cancel(d->role, COPY_FAILED, "%.512s: cannot %s (%s)", path, what,
 			    strerror(-err));
 	else
@@ -189,7 +189,7 @@ static void finish_root(struct destination *d)
 {
 	const struct copy_entry *e = d->entries ? entries_of_root(d->entries) : NULL;
 
-	if (!e || !d->dirs || d->reads_only ||
+	if (!e || !d->dirs || copy_reads_only(d->job) ||
 	    (!entries_complete(d->entries) && d->root.old_mode == META_KEEP_MODE))
 		return;
 	directory_attributes(d, dirs_root(d->dirs), e, d->root.fresh, d->root.old_mode);
@@ -310,7 +310,6 @@ int copy_destination(struct copy_job *job)
 		return cannot_start(job, -ENOMEM);
 	d->job = job;
 	d->settings = job->settings;
-	d->reads_only = job->settings->verify || job->settings->dry_run;
 	d->host = identity_host();
 	d->mask = newfile_mask();
 	root_init(&d->root);

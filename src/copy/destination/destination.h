@@ -237,10 +237,9 @@ struct destination {
 	struct copy_job *job;
 	const struct copy_settings *settings;
 	struct role *role;
-	uint64_t host;	 /* identity_host() */
-	mode_t mask;	 /* newfile_mask() */
-	bool reads_only; /* -k, -n: nothing is written */
-	bool announced;	 /* commit_announce() was called. Of the receiving thread */
+	uint64_t host;	/* identity_host() */
+	mode_t mask;	/* newfile_mask() */
+	bool announced; /* commit_announce() was called. Of the receiving thread */
 	struct root root;
 	struct dirs *dirs;	    /* NULL: the destination is a device */
 	struct commit *commit;	    /* the same */

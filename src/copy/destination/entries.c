@@ -181,7 +181,7 @@ static void directory_finish(struct destination *d, struct dir_node *node, struc
 
 	if (d->settings->verify)
 		outcome = x->differs ? COPY_DIFFERS : COPY_EQUAL;
-	if (!d->reads_only && (x->made || !(x->entry->flags & COPY_IMPLIED)))
+	if (!copy_reads_only(d->job) && (x->made || !(x->entry->flags & COPY_IMPLIED)))
 		directory_attributes(d, node, x->entry, x->made, x->old_mode);
 	dest_result(d, x->entry->id, x->cost_bytes, outcome);
 	dir_set_user(node, NULL);
@@ -483,7 +483,7 @@ static int enter(struct destination *d, struct level *in, const struct copy_entr
 			count_failed(d, in->kind);
 		return enter_nothing(d, in, e, cost_bytes, in->kind);
 	}
-	if (d->reads_only)
+	if (copy_reads_only(d->job))
 		return enter_there(d, in, e, cost_bytes, false, META_KEEP_MODE);
 	announce(d, in, e->name);
 	made = !mkdirat(in->fd, e->name, 0700);

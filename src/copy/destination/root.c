@@ -95,7 +95,7 @@ static int device_open(struct root *r, const struct copy_job *job, const char *p
 		       const struct stat *st, uint64_t size_bytes, struct err *why)
 {
 	const struct copy_settings *settings = job->settings;
-	bool reads = settings->verify || settings->dry_run;
+	bool reads = copy_reads_only(job);
 	struct err cause = { 0 };
 	struct expected e = { .st = st, .why = &cause };
 	int err = 0, status = 0;
@@ -127,7 +127,6 @@ struct question {
 	const struct copy_entry *first;
 	char *path; /* without slashes at its end */
 	bool into;  /* it must be a directory that files are copied into */
-	bool reads_only;
 	struct err *why;
 };
 
@@ -217,7 +216,8 @@ static int root_check_writable(struct question *q)
 	struct stat st;
 	int err;
 
-	if (q->reads_only || settings->in_place || !fileopen_access(q->r->fd, ".", W_OK | X_OK))
+	if (copy_reads_only(q->job) || settings->in_place ||
+	    !fileopen_access(q->r->fd, ".", W_OK | X_OK))
 		return 0;
 	err = -errno;
 	if (err == -EACCES && !stat(q->path, &st) && S_ISREG(st.st_mode) &&
@@ -262,7 +262,7 @@ static int into_directory(struct question *q)
 		!is_contents(q) && !q->into && is_dir(q) &&
 		(settings->new_name || commit_root_was_renamed(q->r->fd, root_tree_id(q->job)));
 	q->r->is_entry = q->r->renamed;
-	if (!q->reads_only && is_source(q))
+	if (!copy_reads_only(q->job) && is_source(q))
 		q->r->old_mode = directory_open_up(q->r->fd);
 	return root_check_writable(q);
 }
@@ -344,7 +344,7 @@ static int make_directory(struct question *q)
 	q->r->renamed = is_dir(q) && !is_contents(q) && !q->into;
 	q->r->is_entry = q->r->renamed;
 	q->r->fresh = true;
-	if (q->reads_only) {
+	if (copy_reads_only(q->job)) {
 		char *parent = path_directory(q->path);
 
 		q->r->missing = true;
@@ -410,7 +410,6 @@ int root_open(struct root *r, const struct copy_job *job, const struct copy_entr
 		.r = r,
 		.job = job,
 		.first = first,
-		.reads_only = job->settings->verify || job->settings->dry_run,
 		.why = why,
 	};
 	int status;
@@ -419,7 +418,7 @@ int root_open(struct root *r, const struct copy_job *job, const struct copy_entr
 	if (!take_path(&q))
 		return err_set(why, COPY_FAILED, "%s: %s", job->destination, strerror(ENOMEM));
 	status = root_answer(&q);
-	if (!status && job->settings->in_place && !q.reads_only) {
+	if (!status && job->settings->in_place && !copy_reads_only(job)) {
 		r->guarded = !guard_loops_read(&r->loops, "");
 		if (!r->guarded)
 			status = root_refuse(&q, COPY_FAILED, "cannot look at loop devices", 0);

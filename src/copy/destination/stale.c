@@ -339,7 +339,7 @@ int commit_sweep(struct commit *c, struct err *why)
 	all->clean = true;
 	fd = dirs_fd(c->dirs, root);
 	err = fd < 0 ? fd : for_names(fd, note_journal, all);
-	if (!err && c->resume)
+	if (!err && c->job->settings->resume)
 		err = stale_adopt(c, fd, all, why);
 	/* The lock on the one that is continued is held: it counts as alive. */
 	for (size_t i = 0; i < all->n && !err; i++)
