@@ -69,9 +69,7 @@ static const struct option rows[] = {
 	  .help = "append the lines of the hosts (HOST) and of all (COMBINED) to <file> as CSV, with "
 		  "the columns of a run" },
 	{ .name = "hosts",
-	  .arg = "<host>,<host>...",
-	  .type = OPT_CUSTOM,
-	  .apply = set_expected,
+	  OPTION_CUSTOM("<host>,<host>...", set_expected),
 	  .help = "the hosts that must be there; those that are missing are named" },
 	{ .name = "force",
 	  OPTION_FLAG(struct combine_line, options.force),

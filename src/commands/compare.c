@@ -75,9 +75,7 @@ static enum xdd_status add_limits(const struct setting *s, void *dst)
 
 static const struct option rows[] = {
 	{ .name = "failif",
-	  .arg = "<limit>",
-	  .type = OPT_CUSTOM,
-	  .apply = add_limits,
+	  OPTION_CUSTOM("<limit>", add_limits),
 	  .help = "end with an exit status for scripts. <limit> is a figure, "
 		  "bandwidth, iops, latency, p50, p99, p99.9, flush, response, response_p50, "
 		  "response_p99, response_p99.9, and of curves maximum or knee, and how far b may be "

@@ -61,9 +61,7 @@ static const struct option rows[] = {
 	  .help = "leave data, gnuplot script and SVG of each plot in <directory>, which is created "
 		  "where it is missing" },
 	{ .name = "axis",
-	  .arg = "<option>",
-	  .type = OPT_CUSTOM,
-	  .apply = set_axis,
+	  OPTION_CUSTOM("<option>", set_axis),
 	  .help = "of sweeps: show lines and grids by the values of this option, with the name that "
 		  "its column has; by default by the values of the longest list" },
 	{ .name = "noplots",

@@ -43,9 +43,7 @@ static enum xdd_status add_vary(const struct setting *s, void *dst)
 /* Options of a sweep alone. */
 static const struct option sweep_rows[] = {
 	{ .name = "vary",
-	  .arg = "<option>=<list>",
-	  .type = OPT_CUSTOM,
-	  .apply = add_vary,
+	  OPTION_CUSTOM("<option>=<list>", add_vary),
 	  .help = "vary an option whose values may have commas, or several words: the list may "
 		  "begin with | or ; as its separator, and have the ranges of the option. Without "
 		  "a list: with and without a flag" },

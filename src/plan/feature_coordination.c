@@ -118,11 +118,10 @@ static enum xdd_status apply_trigger(const struct setting *s, void *dst)
 static const struct option rows[] = {
 	{ .name = "lockstep",
 	  .aliases = "ls",
-	  .type = OPT_CUSTOM,
-	  .arg = "<master> <slave> <when> <howlong> <what> <howmuch> <startup> <end>",
+	  OPTION_CUSTOM("<master> <slave> <when> <howlong> <what> <howmuch> <startup> <end>",
+			apply_lockstep),
 	  .n_args = 8,
 	  .collects = true,
-	  .apply = apply_lockstep,
 	  .help = "have one target work at the request of another",
 	  .detail =
 		  "Each time the master has done <howlong> more, it requests a task of the slave, "
@@ -141,12 +140,10 @@ static const struct option rows[] = {
 	  .example = "xdd -op read -targets 2 a b -lockstep 0 1 op 1 op 1 wait complete" },
 	{ .name = "starttrigger",
 	  .aliases = "st",
-	  .type = OPT_CUSTOM,
-	  .arg = "<target A> <target B> <when> <howmuch>",
+	  OPTION_CUSTOM("<target A> <target B> <when> <howmuch>", apply_trigger),
 	  .n_args = 4,
 	  .value = START,
 	  .collects = true,
-	  .apply = apply_trigger,
 	  .help = "start a target's pass when another has done so much of its own",
 	  .detail =
 		  "Target B issues its first operation of each pass once target A has run for a "
@@ -157,12 +154,10 @@ static const struct option rows[] = {
 	  .example = "xdd -op read -targets 2 /dev/sdx /dev/sdy -starttrigger 0 1 percent 50" },
 	{ .name = "stoptrigger",
 	  .aliases = "et",
-	  .type = OPT_CUSTOM,
-	  .arg = "<target A> <target B> <when> <howmuch>",
+	  OPTION_CUSTOM("<target A> <target B> <when> <howmuch>", apply_trigger),
 	  .n_args = 4,
 	  .value = STOP,
 	  .collects = true,
-	  .apply = apply_trigger,
 	  .help = "end a target's pass when another has done so much of its own",
 	  .detail =
 		  "Target B issues no more operations in a pass once target A has done that much, "
@@ -191,9 +186,7 @@ static const struct option rows[] = {
 	  .example = "xdd -op read -targets 1 /dev/sdx -starttime $(($(date +%s) + 20))" },
 	{ .name = "timeserver",
 	  .aliases = "tsvr",
-	  .type = OPT_SUB,
-	  .arg = "<word> <value>",
-	  .subs = timeserver_rows,
+	  OPTION_SUB("<word> <value>", timeserver_rows),
 	  .other = &timeserver_rows[0],
 	  .help = "use the clock of a time server, as other hosts do",
 	  .detail =
@@ -437,9 +430,7 @@ const struct option timeserver_rows[] = {
 	  S(bounce),
 	  .help = "messages that are exchanged before the run: more make the error smaller" },
 	{ .name = "maxerror",
-	  .type = OPT_CUSTOM,
-	  .arg = "<milliseconds>",
-	  .apply = apply_max_error,
+	  OPTION_CUSTOM("<milliseconds>", apply_max_error),
 	  .help = "refuse to run if the global clock is not known as exactly as this" },
 	{ .name = "wait",
 	  OPTION_TIME("<seconds>", 0, MAX_WAIT_NS),

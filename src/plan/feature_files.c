@@ -183,10 +183,8 @@ static const struct option rows[] = {
 		    "time, the "
 		    "block and the byte offset. 0: none." },
 	{ .name = "force",
-	  .type = OPT_CUSTOM,
-	  .arg = "<device>",
+	  OPTION_CUSTOM("<device>", apply_force),
 	  .collects = true,
-	  .apply = apply_force,
 	  .help = "allow writing to a device that holds a file system or the like",
 	  .detail =
 		  "Writing to a block device, or discarding it, is refused when it, or a partition of it, is in use "

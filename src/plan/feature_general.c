@@ -202,11 +202,9 @@ static const struct option debug_rows[] = {
 		  "count. The columns LONGEST and SHORTEST of -outputformat, and those whose names "
 		  "begin with them, have the same in result lines." },
 	{ .name = "debug",
-	  .type = OPT_CUSTOM,
-	  .arg = "<kind> [<kind> ...]",
+	  OPTION_CUSTOM("<kind> [<kind> ...]", apply_debug),
 	  .arity = arity_debug,
 	  .collects = true,
-	  .apply = apply_debug,
 	  .help = "write lines that begin with DEBUG_ about what happens in a run",
 	  .detail =
 		  "To standard error, or to the file of -errout. Each line has the seconds since "
@@ -307,9 +305,7 @@ static const struct option feature_trace_rows[] = {
 	{ .name = "timestamps",
 	  .aliases = "ts timestamp",
 	  .scope = SCOPE_TARGET,
-	  .type = OPT_SUB,
-	  .arg = "<suboption>",
-	  .subs = trace_rows,
+	  OPTION_SUB("<suboption>", trace_rows),
 	  .help = "keep when each operation began and ended",
 	  .detail =
 		  "Each operation is entered into a table of its target in memory, which is "

@@ -245,9 +245,7 @@ static const struct option layout_rows[] = {
 	  .help = "how many ranks with neighbouring numbers a host has",
 	  .detail = "Ranks 0 to <#ranks> - 1 are on the first host, and so on." },
 	{ .name = "attached",
-	  .type = OPT_CHOICE,
-	  .arg = "input|output",
-	  .choices = attached_choices,
+	  OPTION_CHOICE("input|output", attached_choices),
 	  PLAN_FIELD(attached),
 	  .help = "end the run when the program that started it ends or asks for that",
 	  .detail = "For programs that start xdd on other hosts, such as xdd multi through ssh. "
@@ -281,10 +279,8 @@ static const struct option layout_rows[] = {
 	  .help = "number of segments of a file with -blockperrank" },
 	{ .name = "reorder",
 	  .scope = SCOPE_TARGET,
-	  .type = OPT_CUSTOM,
-	  .arg = "[ranks|node|<#targets>|random [<seed>]]",
+	  OPTION_CUSTOM("[ranks|node|<#targets>|random [<seed>]]", apply_reorder),
 	  .arity = arity_reorder,
-	  .apply = apply_reorder,
 	  .help = "read the blocks that another rank or host wrote (-blockperrank)",
 	  .detail = "With node a target reads the blocks of the target with the same position on "
 		    "the next host (-rankspernode), with ranks the blocks of the next rank, with a "
@@ -294,9 +290,7 @@ static const struct option layout_rows[] = {
 		    "there is one host; and the next target if there is one rank.",
 	  .example = "xdd -op read -targets -4 file -rs 64k -bpr 1m -segments 4 -reorder" },
 	{ .name = "stonewall",
-	  .type = OPT_SUB,
-	  .arg = "[<suboption>]",
-	  .subs = stonewall_rows,
+	  OPTION_SUB("[<suboption>]", stonewall_rows),
 	  .alone = &stonewall_rows[0],
 	  .help = "end the pass of all targets together, when the first one has ended it",
 	  .detail = "No target issues any more in a pass that one of them has ended, by its amount "

@@ -499,9 +499,7 @@ static const struct option rows[] = {
 	  .example = "xdd -op read -targets 1 /dev/sdx -dio -reqsize 4096 -hugepages" },
 	{ .name = "numa",
 	  .scope = SCOPE_TARGET,
-	  .type = OPT_CUSTOM,
-	  .arg = "<nodes>|local|interleave[:<nodes>]",
-	  .apply = apply_numa,
+	  OPTION_CUSTOM("<nodes>|local|interleave[:<nodes>]", apply_numa),
 	  .help = "NUMA nodes whose memory the I/O buffers come from",
 	  .detail =
 		  "Without it, a buffer comes from the node of its QThread, unless the process was "
@@ -533,10 +531,8 @@ static const struct option rows[] = {
 	  PLAN_FIELD(process_lock),
 	  .help = "do not lock the process in memory (the default)" },
 	{ .name = "hogmemory",
-	  .type = OPT_CUSTOM,
-	  .arg = "<%>|<#bytes>",
+	  OPTION_CUSTOM("<%>|<#bytes>", plan_apply_hog),
 	  .varies = true,
-	  .apply = plan_apply_hog,
 	  .help = "occupy memory during the run, so that the page cache cannot have it",
 	  .detail =
 		  "A share, such as 75%, of the memory of the host, or of the limit of its control "
@@ -565,10 +561,8 @@ static const struct option rows[] = {
 	{ .name = "processor",
 	  .aliases = "pr",
 	  .scope = SCOPE_TARGET,
-	  .type = OPT_CUSTOM,
-	  .arg = "<processors>",
+	  OPTION_CUSTOM("<processors>", apply_processor),
 	  .numbered = true,
-	  .apply = apply_processor,
 	  .help = "processors that the QThreads of a target run on",
 	  .detail =
 		  "A number, a range, the processors of a NUMA node, or a list of these: 3, 0-3,8 "
@@ -580,16 +574,12 @@ static const struct option rows[] = {
 	  .example = "xdd -op read -targets 1 /dev/sdx -dio -queuedepth 8 -processor node0" },
 	{ .name = "singleproc",
 	  .aliases = "sp",
-	  .type = OPT_CUSTOM,
-	  .arg = "<processor>",
-	  .apply = apply_singleproc,
+	  OPTION_CUSTOM("<processor>", apply_singleproc),
 	  .help = "run all threads on one processor",
 	  .detail = "The last one of -singleproc and -roundrobin wins." },
 	{ .name = "roundrobin",
 	  .aliases = "rr",
-	  .type = OPT_CUSTOM,
-	  .arg = "<#processors>|all",
-	  .apply = apply_roundrobin,
+	  OPTION_CUSTOM("<#processors>|all", apply_roundrobin),
 	  .help = "distribute the QThreads over so many processors",
 	  .detail =
 		  "Counted through all targets, the first QThread runs on the first processor that "

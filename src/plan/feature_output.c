@@ -165,9 +165,7 @@ static const struct option feature_output_rows[] = {
 	  PLAN_FLAG(qthread_info),
 	  .help = "show every QThread of every pass (QUEUE_PASS lines)" },
 	{ .name = "report",
-	  .type = OPT_CHOICE,
-	  .arg = "person|table|auto",
-	  .choices = report_choices,
+	  OPTION_CHOICE("person|table|auto", report_choices),
 	  .def = "auto",
 	  PLAN_FIELD(report_form),
 	  .help = "write the result block with its verdict, or the table",
@@ -180,17 +178,13 @@ static const struct option feature_output_rows[] = {
 	  .example = "xdd -op read -target data -report person" },
 	{ .name = "id",
 	  .aliases = "identifier",
-	  .type = OPT_CUSTOM,
-	  .arg = "<text>|commandline",
+	  OPTION_CUSTOM("<text>|commandline", apply_id),
 	  .collects = true,
-	  .apply = apply_id,
 	  .help = "text that identifies the run in its output",
 	  .detail = "The word commandline stands for the command line itself. Several -id are "
 		    "joined." },
 	{ .name = "runid",
-	  .type = OPT_CUSTOM,
-	  .arg = "<text>",
-	  .apply = apply_runid,
+	  OPTION_CUSTOM("<text>", apply_runid),
 	  .help = "name of a run of several hosts, for xdd combine",
 	  .detail =
 		  "Give all hosts the same name, and each run another one: xdd combine refuses "
@@ -232,19 +226,15 @@ static const struct option feature_output_rows[] = {
 		"the file of -output, if there is one."),
 	{ .name = "outputformat",
 	  .aliases = "ofmt",
-	  .type = OPT_CUSTOM,
-	  .arg = "add|new <+ID+ID...>",
+	  OPTION_CUSTOM("add|new <+ID+ID...>", apply_outputformat),
 	  .arity = arity_outputformat,
 	  .collects = true,
-	  .apply = apply_outputformat,
 	  .help = "choose the columns of the result lines",
 	  .detail = "new replaces the columns, add appends further ones. A list alone means new.",
 	  .example = "xdd -op read -targets 1 data -outputformat new +WHAT+OPS+IOPS" },
 	{ .name = "percentcpu",
 	  .aliases = "pcpu",
-	  .type = OPT_CHOICE,
-	  .arg = "absolute|relative",
-	  .choices = percentcpu_choices,
+	  OPTION_CHOICE("absolute|relative", percentcpu_choices),
 	  .def = "absolute",
 	  PLAN_FIELD(percent_cpu),
 	  .help = "CPU percentages of one processor, or of all of the machine's" },
@@ -331,9 +321,7 @@ static const struct option feature_heartbeat_rows[] = {
 	{ .name = "heartbeat",
 	  .aliases = "hb",
 	  .scope = SCOPE_TARGET,
-	  .type = OPT_SUB,
-	  .arg = "<seconds>|<word> ...",
-	  .subs = heartbeat_rows,
+	  OPTION_SUB("<seconds>|<word> ...", heartbeat_rows),
 	  .help = "show how far each target is while it runs",
 	  .detail = "A line to standard error every second, or as often as <seconds> says, and at "
 		    "the end of "
@@ -510,11 +498,9 @@ static enum xdd_status apply_percentiles(const struct setting *s, void *dst)
 
 static const struct option latency_options[] = {
 	{ .name = "percentiles",
-	  .type = OPT_CUSTOM,
-	  .arg = "[<%,%,...>]",
+	  OPTION_CUSTOM("[<%,%,...>]", apply_percentiles),
 	  .arity = arity_percentiles,
 	  .bare = is_percentile,
-	  .apply = apply_percentiles,
 	  SHOWN,
 	  .help = "which percentiles to show (50,90,95,99,99.9,99.99,99.999); the word "
 		  "percentiles may be left out" },
@@ -568,9 +554,7 @@ static const struct option interval_options[] = {
 
 static const struct option latency_rows[] = {
 	{ .name = "latency",
-	  .type = OPT_SUB,
-	  .arg = "[<suboption>]",
-	  .subs = latency_options,
+	  OPTION_SUB("[<suboption>]", latency_options),
 	  .alone = &latency_options[0],
 	  .help = "show figures of the latencies after the results",
 	  .detail =
@@ -586,9 +570,7 @@ static const struct option latency_rows[] = {
 		  "the exact one.",
 	  .example = "xdd -op read -targets 1 data -latency percentiles 50,99.9 histogram" },
 	{ .name = "intervals",
-	  .type = OPT_SUB,
-	  .arg = "<seconds> [output <file>] [prometheus <file>]",
-	  .subs = interval_options,
+	  OPTION_SUB("<seconds> [output <file>] [prometheus <file>]", interval_options),
 	  .help = "show rates and latencies of each interval of time while the run lasts",
 	  .detail =
 		  "A row for each target and direction, and for all targets together: start and "

@@ -658,11 +658,9 @@ static const struct option rows[] = {
 		  "not affected." },
 	{ .name = "dropcache",
 	  .scope = SCOPE_TARGET,
-	  .type = OPT_CUSTOM,
-	  .arg = "[system]",
+	  OPTION_CUSTOM("[system]", apply_dropcache),
 	  .arity = arity_dropcache,
 	  .collects = true,
-	  .apply = apply_dropcache,
 	  .help = "empty the page cache of the target before each pass",
 	  .detail =
 		  "Dirty pages are written back first; the time this takes counts in no rate. "

@@ -134,9 +134,7 @@ static const struct option mix_form = {
 static const struct option rows[] = {
 	{ .name = "op",
 	  .aliases = "operation",
-	  .type = OPT_CHOICE,
-	  .arg = "read|write|noop|discard",
-	  .choices = op_choices,
+	  OPTION_CHOICE("read|write|noop|discard", op_choices),
 	  TARGET_FIELD(op),
 	  .apply = apply_op,
 	  .help = "the operation to perform",
@@ -155,11 +153,9 @@ static const struct option rows[] = {
 	{ .name = "rwratio",
 	  .aliases = "rw",
 	  .scope = SCOPE_TARGET,
-	  .type = OPT_CUSTOM,
-	  .arg = "<%reads> [random]",
+	  OPTION_CUSTOM("<%reads> [random]", apply_rwratio),
 	  .arity = arity_rwratio,
 	  .varies = true,
-	  .apply = apply_rwratio,
 	  .help = "percentage of operations that read; the others write",
 	  .detail = "Reads and writes are interleaved evenly: the number of reads in a pass is the "
 		    "share rounded to the nearest; over any part of the pass it is accurate to one "

@@ -158,11 +158,14 @@ struct option {
 #define TARGET_FLAG(field) .scope = SCOPE_TARGET, OPTION_FLAG(struct target_plan, field)
 #define OPTION_HELP .name = "help", .type = OPT_ACTION, .help = "this text"
 
-/* Initializers of rows with one argument, beside their field. */
+/* Initializers of rows with arguments, beside their field. */
 #define OPTION_TEXT(arg_) .type = OPT_TEXT, .arg = arg_
 #define OPTION_NUMBER(arg_, min_, max_) .type = OPT_U64, .arg = arg_, .min = min_, .max = max_
 #define OPTION_SIZE(arg_, min_, max_) .type = OPT_SIZE, .arg = arg_, .min = min_, .max = max_
 #define OPTION_TIME(arg_, min_, max_) .type = OPT_SECONDS, .arg = arg_, .min = min_, .max = max_
+#define OPTION_SUB(arg_, subs_) .type = OPT_SUB, .arg = arg_, .subs = subs_
+#define OPTION_CHOICE(arg_, choices_) .type = OPT_CHOICE, .arg = arg_, .choices = choices_
+#define OPTION_CUSTOM(arg_, apply_) .type = OPT_CUSTOM, .arg = arg_, .apply = apply_
 
 /* Initializer of `amount`. */
 #define AMOUNT_FIELD(entry) .amount = offsetof(struct target_plan, amounts[entry])
