@@ -3,7 +3,6 @@
  * The command without a name: run a plan, or several that follow each other. Called by main; plans
  * in this process by commands that make measurements of their own.
  */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

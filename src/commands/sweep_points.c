@@ -3,7 +3,6 @@
  * The points of a sweep: the command lines of xdd sweep and xdd curve, and the points as plans,
  * all checked before the first is run. Called by sweep.c.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -30,7 +30,6 @@ static const struct option aio_keywords[] = {
 
 #include <inttypes.h>
 #include <libaio.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "xdd/sys/sysfile.h"
