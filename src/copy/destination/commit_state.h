@@ -204,10 +204,6 @@ void commit_kept_free(struct commit *c, bool remove);
  */
 int commit_sweep(struct commit *c, struct err *why);
 
-/*
- * Temporary files of dead sessions.
- */
-
 /* Close the journals of dead sessions; commit_entered_all() has removed its own. */
 void stale_leave(struct commit *c);
 

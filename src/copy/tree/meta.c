@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "xdd/base/random.h"
+#include "xdd/base/sets.h"
 #include "xdd/base/text.h"
 
 #define NS 1000000000
@@ -28,17 +29,10 @@
 
 /* ---- owner and permissions ---- */
 
-static uid_t meta_wanted_uid(const struct copy_entry *e, const struct meta_owners *owners)
-{
-	return meta_uid(owners, e->uid);
-}
-
-static gid_t meta_wanted_gid(const struct copy_entry *e, const struct meta_owners *owners)
-{
-	return meta_gid(owners, e->gid);
-}
-
-/* A program does not run as another user than at the source. Directories keep these bits. */
+/*
+ * -P: the permissions that a file with the status `st` is to have here. A program does not run as
+ * another user than at the source. Directories keep these bits.
+ */
 static mode_t meta_wanted_mode(const struct stat *st, const struct copy_entry *e,
 			       const struct meta_owners *owners)
 {
@@ -46,9 +40,9 @@ static mode_t meta_wanted_mode(const struct stat *st, const struct copy_entry *e
 
 	if (S_ISDIR(st->st_mode))
 		return mode;
-	if (mode & S_ISUID && st->st_uid != meta_wanted_uid(e, owners))
+	if (mode & S_ISUID && st->st_uid != meta_uid(owners, e->uid))
 		mode &= ~(mode_t)S_ISUID;
-	if (mode & S_ISGID && st->st_gid != meta_wanted_gid(e, owners))
+	if (mode & S_ISGID && st->st_gid != meta_gid(owners, e->gid))
 		mode &= ~(mode_t)S_ISGID;
 	return mode;
 }
@@ -71,8 +65,8 @@ static int change_owner(int fd, uid_t uid, gid_t gid)
 static int set_owner(int fd, struct stat *st, const struct copy_entry *e,
 		     const struct meta_owners *owners, bool *not_set)
 {
-	uid_t uid = meta_wanted_uid(e, owners);
-	gid_t gid = meta_wanted_gid(e, owners);
+	uid_t uid = meta_uid(owners, e->uid);
+	gid_t gid = meta_gid(owners, e->gid);
 	int err, group_err = 0;
 
 	if (uid == NO_ID || gid == NO_ID)
@@ -194,7 +188,6 @@ static int set_acls(const struct attr_file *f, const struct copy_entry *e,
 
 /* ---- all of them ---- */
 
-/* -P: owner and permissions that a file with the status `st` is to have here. */
 static struct timespec meta_timespec(int64_t ns)
 {
 	return (struct timespec){
@@ -412,8 +405,8 @@ static void compare_times(struct differences *d, const struct stat *st, const st
 static void compare_owners(struct differences *d, const struct stat *st, const struct copy_entry *e,
 			   const struct meta_owners *owners)
 {
-	const uid_t uid = meta_wanted_uid(e, owners);
-	const gid_t gid = meta_wanted_gid(e, owners);
+	const uid_t uid = meta_uid(owners, e->uid);
+	const gid_t gid = meta_gid(owners, e->gid);
 
 	if (st->st_uid != uid)
 		note(d, "owner is %u, not %u", st->st_uid, uid);
@@ -499,72 +492,60 @@ size_t meta_differences(const struct meta_file *f, const struct copy_entry *e,
 }
 
 #define MAX_IDS 65536
-#define FIRST_SIZE 64
 #define LOOKUP_BYTES 65536 /* a group may have many members */
 
 /* ---- numbers ---- */
 
-struct id_slot {
-	uint32_t id, other;
-	bool used, group;
+/* A user or group of the source, in a map by id_key(). */
+struct id_number {
+	struct idmap_link link;
+	uint32_t here; /* the number of this host */
 };
 
-/* A table with open addressing. */
-struct id_table {
-	struct id_slot *slots;
-	size_t n, size; /* a power of two, or 0 */
-};
-
-/* The slot of a number, or the free one for it. */
-static struct id_slot *meta_owners_find(const struct id_table *t, uint32_t id, bool group)
+/* Keys differ, and are spread whatever numbers the other side chooses. */
+static uint64_t id_key(uint32_t id, bool group)
 {
-	size_t i = (size_t)random_splitmix64(2 * (uint64_t)id + group) & (t->size - 1);
-
-	while (t->slots[i].used && (t->slots[i].id != id || t->slots[i].group != group))
-		i = (i + 1) & (t->size - 1);
-	return &t->slots[i];
+	return random_splitmix64(2 * (uint64_t)id + group);
 }
 
-static int meta_owners_grow(struct id_table *t)
+static struct id_number *ids_find(const struct idmap *ids, uint32_t id, bool group)
 {
-	struct id_table larger = { .n = t->n, .size = t->size ? 2 * t->size : FIRST_SIZE };
-
-	larger.slots = calloc(larger.size, sizeof(*larger.slots));
-	if (!larger.slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < t->size; i++) {
-		if (t->slots[i].used)
-			*meta_owners_find(&larger, t->slots[i].id, t->slots[i].group) = t->slots[i];
-	}
-	free(t->slots);
-	*t = larger;
-	return 0;
-}
-
-static bool meta_owners_has(const struct id_table *t, uint32_t id, bool group)
-{
-	return t->size && meta_owners_find(t, id, group)->used;
+	return IDMAP_STRUCT(idmap_find(ids, id_key(id, group)), struct id_number);
 }
 
 /* Returns 0, also for those beyond the limit, or -ENOMEM. */
-static int meta_owners_put(struct id_table *t, uint32_t id, bool group, uint32_t other)
+static int ids_put(struct idmap *ids, uint32_t id, bool group, uint32_t here)
 {
-	struct id_slot *s;
+	struct id_number *n = ids_find(ids, id, group);
 
-	if (t->n >= MAX_IDS && !meta_owners_has(t, id, group))
+	if (!n && ids->n >= MAX_IDS)
 		return 0;
-	if (4 * t->n >= 3 * t->size && meta_owners_grow(t))
-		return -ENOMEM;
-	s = meta_owners_find(t, id, group);
-	t->n += !s->used;
-	*s = (struct id_slot){ .id = id, .group = group, .other = other, .used = true };
+	if (!n) {
+		n = calloc(1, sizeof(*n));
+		if (!n)
+			return -ENOMEM;
+		n->link.id = id_key(id, group);
+		idmap_add(ids, &n->link);
+	}
+	n->here = here;
 	return 0;
+}
+
+static void ids_free(struct idmap *ids)
+{
+	struct idmap_link *next;
+
+	for (struct idmap_link *l = idmap_next(ids, NULL); l; l = next) {
+		next = idmap_next(ids, l);
+		free(IDMAP_STRUCT(l, struct id_number));
+	}
+	idmap_free(ids);
 }
 
 /* ---- source ---- */
 
 struct meta_names {
-	struct id_table known;
+	struct idmap known;
 	bool has_last;
 	uint32_t last_uid, last_gid; /* of the entry before */
 	char buffer[LOOKUP_BYTES];
@@ -572,13 +553,19 @@ struct meta_names {
 
 struct meta_names *meta_names_new(void)
 {
-	return calloc(1, sizeof(struct meta_names));
+	struct meta_names *k = calloc(1, sizeof(*k));
+
+	if (k && idmap_init(&k->known)) {
+		free(k);
+		return NULL;
+	}
+	return k;
 }
 
 void meta_names_free(struct meta_names *k)
 {
 	if (k)
-		free(k->known.slots);
+		ids_free(&k->known);
 	free(k);
 }
 
@@ -603,8 +590,8 @@ static bool is_news(struct meta_names *k, uint32_t id, bool group, struct copy_e
 {
 	const char *name;
 
-	if (meta_owners_has(&k->known, id, group) || meta_owners_put(&k->known, id, group, 0) ||
-	    !meta_owners_has(&k->known, id, group))
+	if (ids_find(&k->known, id, group) || ids_put(&k->known, id, group, 0) ||
+	    !ids_find(&k->known, id, group))
 		return false;
 	name = group ? group_name(k, id) : user_name(k, id);
 	if (!name || !copy_is_name(name) || strlen(name) >= COPY_MAX_NAME_BYTES)
@@ -649,14 +636,10 @@ bool meta_owner_before(struct meta_names *k, const struct copy_entry *e, struct 
 
 /* ---- destination ---- */
 
-struct shared_table {
-	pthread_mutex_t lock;
-	struct id_table table; /* guarded by the lock */
-};
-
 struct meta_owners {
-	struct shared_table *shared; /* const */
-	char buffer[LOOKUP_BYTES];   /* of the writer */
+	pthread_mutex_t lock;
+	struct idmap ids;	   /* guarded by lock: those whose number differs here */
+	char buffer[LOOKUP_BYTES]; /* of the writer */
 };
 
 struct meta_owners *meta_owners_new(void)
@@ -665,12 +648,11 @@ struct meta_owners *meta_owners_new(void)
 
 	if (!o)
 		return NULL;
-	o->shared = calloc(1, sizeof(*o->shared));
-	if (!o->shared) {
+	if (idmap_init(&o->ids)) {
 		free(o);
 		return NULL;
 	}
-	pthread_mutex_init(&o->shared->lock, NULL);
+	pthread_mutex_init(&o->lock, NULL);
 	return o;
 }
 
@@ -678,9 +660,8 @@ void meta_owners_free(struct meta_owners *o)
 {
 	if (!o)
 		return;
-	pthread_mutex_destroy(&o->shared->lock);
-	free(o->shared->table.slots);
-	free(o->shared);
+	pthread_mutex_destroy(&o->lock);
+	ids_free(&o->ids);
 	free(o);
 }
 
@@ -701,20 +682,22 @@ int meta_owners_add(struct meta_owners *o, const struct copy_entry *e)
 		here = found_user->pw_uid;
 	if (here == there)
 		return 0;
-	pthread_mutex_lock(&o->shared->lock);
-	err = meta_owners_put(&o->shared->table, there, e->group, here);
-	pthread_mutex_unlock(&o->shared->lock);
+	pthread_mutex_lock(&o->lock);
+	err = ids_put(&o->ids, there, e->group, here);
+	pthread_mutex_unlock(&o->lock);
 	return err;
 }
 
 static uint32_t here(const struct meta_owners *o, uint32_t id, bool group)
 {
-	struct shared_table *s = o->shared;
+	pthread_mutex_t *lock = (pthread_mutex_t *)&o->lock;
+	const struct id_number *n;
 
-	pthread_mutex_lock(&s->lock);
-	if (meta_owners_has(&s->table, id, group))
-		id = meta_owners_find(&s->table, id, group)->other;
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(lock);
+	n = ids_find(&o->ids, id, group);
+	if (n)
+		id = n->here;
+	pthread_mutex_unlock(lock);
 	return id;
 }
 
