@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "wire_sample.h"
@@ -283,65 +284,60 @@ TEST(test_types)
 	}
 }
 
-/* The most and the least bytes of each type, and one beyond. */
+/* A number of doc/wire.md, such as 1028 or 2^20; "the ..." is the limit of these headers. */
+static uint64_t documented(const char *text)
+{
+	unsigned bits;
+
+	if (strncmp(text, "the ", 4) == 0)
+		return 1 << 20;
+	return sscanf(text, "2^%u", &bits) == 1 ? 1ull << bits : strtoull(text, NULL, 10);
+}
+
+static void check_length(unsigned type, uint64_t least, uint64_t most)
+{
+	struct wire_header h = sample_header((enum wire_type)type);
+
+	h.digest = (struct digest){ 0 };
+	h.length = least;
+	assert_int_equal(fault_of(&h), WIRE_OK);
+	h.length = most;
+	assert_int_equal(fault_of(&h), WIRE_OK);
+	h.length = most + 1;
+	assert_int_equal(fault_of(&h), WIRE_BAD_LENGTH);
+	h.length = least - 1; /* 2^64 - 1 after 0 */
+	assert_int_equal(fault_of(&h), WIRE_BAD_LENGTH);
+	h.length = 1ull << 63;
+	assert_int_equal(fault_of(&h), WIRE_BAD_LENGTH);
+}
+
+/* The name, the least and the most bytes of each type are in the tables of doc/wire.md. */
 TEST(test_lengths)
 {
-	static const struct {
-		enum wire_type type;
-		uint64_t least, most;
-	} rows[] = {
-		{ WIRE_HELLO, 25, 88 },
-		{ WIRE_WELCOME, 25, 88 },
-		{ WIRE_PLAN, 142, 1 << 20 },
-		{ WIRE_ACCEPT, 142, 1 << 20 },
-		{ WIRE_READY, 0, 0 },
-		{ WIRE_PASS_BEGIN, 0, 0 },
-		{ WIRE_DATA, 1, 1 << 20 },
-		{ WIRE_SKIP, 0, 0 },
-		{ WIRE_PASS_LAST, 0, 0 },
-		{ WIRE_PASS_STOP, 0, 0 },
-		{ WIRE_PASS_END, 144, 1168 },
-		{ WIRE_PASS_RESULT, 144, 1168 },
-		{ WIRE_ALIVE, 0, 0 },
-		{ WIRE_ERROR, 5, 1028 },
-		{ WIRE_BYE, 0, 0 },
-		{ WIRE_PROVE, 20, 262148 },
-		{ WIRE_SUMS, 0, 786432 },
-		{ WIRE_COPY_START, 91, 1 << 20 },
-		{ WIRE_COPY_STARTED, 10, 1024 },
-		{ WIRE_COPY_MEET, 9, 4096 },
-		{ WIRE_COPY_MET, 9, 4096 },
-		{ WIRE_COPY_BEGIN, 0, 0 },
-		{ WIRE_COPY_OFFER, 1, 1 << 20 },
-		{ WIRE_COPY_WANT, 16, 1 << 20 },
-		{ WIRE_COPY_RESULT, 8, 1 << 20 },
-		{ WIRE_COPY_BLOCK, 1, 1 << 20 },
-		{ WIRE_COPY_BUNDLE, 16, 1 << 20 },
-		{ WIRE_COPY_SUMS, 48, 1 << 20 },
-		{ WIRE_COPY_FILE_END, 28, 1052 },
-		{ WIRE_COPY_FAILURE, 19, 8192 },
-		{ WIRE_COPY_COUNTS, 208, 208 },
-		{ WIRE_COPY_CANCEL, 5, 1028 },
-		{ WIRE_COPY_FINISH, 208, 208 },
-		{ WIRE_COPY_FINISHED, 208, 208 },
-	};
+	const char *top = getenv("TOP_SRCDIR");
+	char path[4096], line[512], name[32];
+	unsigned type, rows = 0;
+	bool of_types = false;
+	FILE *f;
 
-	assert_int_equal(sizeof(rows) / sizeof(rows[0]), WIRE_SUMS + WIRE_TYPES - WIRE_COPY_START);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct wire_header h = sample_header(rows[i].type);
+	snprintf(path, sizeof(path), "%s/doc/wire.md", top ? top : ".");
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		char *last, *to;
 
-		h.digest = (struct digest){ 0 };
-		h.length = rows[i].least;
-		assert_int_equal(fault_of(&h), WIRE_OK);
-		h.length = rows[i].most;
-		assert_int_equal(fault_of(&h), WIRE_OK);
-		h.length = rows[i].most + 1;
-		assert_int_equal(fault_of(&h), WIRE_BAD_LENGTH);
-		h.length = rows[i].least - 1; /* 2^64 - 1 after 0 */
-		assert_int_equal(fault_of(&h), WIRE_BAD_LENGTH);
-		h.length = 1ull << 63;
-		assert_int_equal(fault_of(&h), WIRE_BAD_LENGTH);
+		of_types = line[0] == '|' && (of_types || strncmp(line, "| type | name |", 15) == 0);
+		if (!of_types || sscanf(line, "| %u | %31[A-Z_] |", &type, name) != 2)
+			continue;
+		line[strlen(line) - 3] = '\0'; /* " |" and the end of the line */
+		last = strrchr(line, '|') + 2;
+		to = strstr(last, " to ");
+		assert_string_equal(wire_type_name((enum wire_type)type), name);
+		check_length(type, documented(last), documented(to ? to + 4 : last));
+		rows++;
 	}
+	fclose(f);
+	assert_int_equal(rows, WIRE_SUMS + WIRE_TYPES - WIRE_COPY_START);
 }
 
 /* The caller's limit of data does not replace that of the format. */
