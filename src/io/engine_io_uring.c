@@ -78,7 +78,7 @@ static int uring_available(struct err *why);
 
 /* ---- checks before a run: kernels, limits, permissions, devices ---- */
 
-/* io_uring_setup() was not allowed. */
+/* io_uring_setup(2) was not allowed. */
 static const char *why_forbidden(void)
 {
 	uint64_t value = 0;

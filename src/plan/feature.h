@@ -169,10 +169,6 @@ int seek_load_read(const char *path, struct arena *arena, const struct seek_row 
 const char *seek_load_name(const struct plan *plan, const struct target_plan *t);
 
 /*
- * Addresses of -e2e destination.
- */
-
-/*
  * Read "host", "host:port" or "host:port,count"; an IPv6 number stands in brackets. `*a` gets the
  * parts that are there, and its host is in memory of `arena`. Returns NULL, or what is wrong.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Words of fio: options of its command line and of its job files. The first row of a word also says
- * how xdd fio reads it in a job file, and what it does with it: src/commands/fio*.c.
+ * how xdd fio reads it in a job file, and what it does with it: src/plan/fio_*.c.
  */
 #include "plan/fio.h"
 #include "plan/foreign_rows.h"

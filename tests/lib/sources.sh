@@ -97,6 +97,19 @@ misled() {
 	done
 }
 
+# renamed: functions that comments below src and include name, and that no line of code has.
+renamed() {
+	{
+		found src include -name '*.[ch]' -exec grep -hE '^[[:space:]]*(/[*]|[*])' {} + | grep -oE '[a-z][a-z0-9]*_[a-z0-9_]+\(\)'
+		echo "= code"
+		found src include tests -name '*.[ch]' -exec grep -hvE '^[[:space:]]*(/[*]|[*])' {} + | grep -oE '[a-z][a-z0-9]*_[a-z0-9_]+'
+	} | awk '
+		$0 == "= code" { code = 1; next }
+		!code { named[substr($0, 1, length($0) - 2)] = 1; next }
+		{ delete named[$0] }
+		END { for (name in named) print name }'
+}
+
 # unmapped: directories below src without a line in CONTRIBUTING, or without invariants and tests in a section of
 # doc/design.md.
 unmapped() {
@@ -149,6 +162,7 @@ result "versions of packages" "$(packages)" "not the version of configure.ac"
 result "licences" "$(unlicensed)" "without the line SPDX-License-Ident""ifier: GPL-2.0-or-later"
 result "files and tests that doc/design.md names" "$(undocumented)" "missing"
 result "files that CONTRIBUTING and mutate.py name" "$(misled)" "missing"
+result "functions that comments name" "$(renamed)" "no code has it"
 result "directories below src are described" "$(unmapped)" "without an entry"
 result "hold points that doc/design.md names" "$(holds)" "missing"
 result "tests can be executed" \

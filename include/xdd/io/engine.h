@@ -41,7 +41,7 @@ void io_buffer_free(struct io_buffer *b);
 /*
  * Engines: how an operation reaches the kernel.
  *
- * An engine is one const descriptor in the registry (engine_find(), engine_at()). It holds no
+ * An engine is one const descriptor in the registry (engine_registry[]). It holds no
  * state of its own: each QThread has a context, made by init and released by fini. Engines take no
  * locks, print nothing, and know nothing of passes; errors are -errno in the request.
  *
@@ -111,7 +111,7 @@ struct engine {
 	/*
 	 * Start one request. Synchronous engines complete it and return 0. Asynchronous ones return
 	 * 0 once it is queued: in the kernel, or in the context until there are as many as go
-	 * together (engine_group(); one with `batch 1`). Call reap before anything that takes time.
+	 * together (struct engine_batch; one with `batch 1`). Call reap before what takes time.
 	 * A request that the kernel refuses at once counts as completed with an error, and reap
 	 * returns it like any other. Returns -errno only when the context is broken.
 	 */

@@ -24,7 +24,7 @@ struct fio_path {
 	const char *path;
 };
 
-/* A job file. All zero except for the arena before fio_read() or fio_read_argument(). */
+/* A job file. All zero except for the arena before fio_read() or fio_read_word(). */
 struct fio_file {
 	struct arena *arena;
 	struct fio_section *sections;

@@ -186,7 +186,6 @@ enum percent_cpu {
 	PERCENT_CPU_RELATIVE, /* of all processors of the machine */
 };
 
-/* -report: the form of the results on standard output. */
 /* -attached: the stream whose other end belongs to the program that started this one. */
 enum attached_to {
 	ATTACHED_NO,
@@ -428,7 +427,6 @@ static inline bool plan_reads(const struct target_plan *t)
 /* True if nothing but -runtime ends a pass: the first pass lasts as long as the run. */
 bool plan_first_pass_is_last(const struct plan *plan);
 
-/* True if operations of the target write. */
 /* Memory that -hogmemory leaves to the host, which has so much. */
 static inline uint64_t plan_hog_reserve_bytes(uint64_t total_bytes)
 {
@@ -437,6 +435,7 @@ static inline uint64_t plan_hog_reserve_bytes(uint64_t total_bytes)
 	return total_bytes / 32 > least ? total_bytes / 32 : least;
 }
 
+/* True if operations of the target write. */
 static inline bool plan_writes(const struct target_plan *t)
 {
 	return t->op == OP_WRITE || t->op == OP_MIXED;

@@ -3,7 +3,7 @@
  * Values of JSON documents from values of the program, over jansson.
  *
  * Each returns a new reference, or NULL when memory is short; jvalue_put()
- * and jansson's *_new() functions take such a NULL as a failure, and pass it on. No builder of a
+ * and jansson's functions with _new take such a NULL as a failure, and pass it on. No builder of a
  * document looks at each of them: the writer compares jvalue_lost() before and after.
  */
 #ifndef XDD_REPORT_JVALUE_H

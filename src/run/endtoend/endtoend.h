@@ -39,7 +39,7 @@ struct target;
  *                      endtoend_ready()
  *   each QThread       transfer_open()                               endtoend.h
  *   results manager    endtoend_begin()
- *   each QThread       the blocks of the pass, transfer_last()       endtoend.h
+ *   each QThread       the blocks of the pass, transfer_end_pass()   endtoend.h
  *   last QThread       endtoend_end_pass()
  *   main thread        endtoend_conclude(), endtoend_close()
  *

@@ -239,7 +239,7 @@ static inline void count_error(struct qthread *q, const struct io_request *req, 
 
 /*
  * Count a complete operation in the QThread's own counters. busy_ns before the others, and the sum
- * of the histogram after them, bracket what a reader must see together: qthread_progress_add().
+ * of the histogram after them, bracket what a reader must see together: read_direction(), meter.c.
  */
 static ALWAYS_INLINE void count(struct qthread *q, const struct io_request *req, uint64_t took_ns,
 				uint64_t done_ns)

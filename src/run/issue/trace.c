@@ -228,7 +228,7 @@ static size_t gather(const struct trace_table *t, const struct trace_entry **to)
 
 /*
  * Keep the newest or the oldest entries, if there are more than requested. They have no gap: the
- * table is so large that the entries after a gap are enough (plan_resolve_trace()).
+ * table is so large that the entries after a gap are enough.
  */
 static void trim(const struct trace_options *ts, struct trace *trace)
 {
