@@ -64,11 +64,11 @@ FUNCTIONAL = {
     "src/commands/sweep_run": ["sweep_trim"],
     "src/commands/timeserver": ["badinput"],
     "src/copy/": ["copy_local", "copy_report"],
-    "src/copy/attempt": ["copy_connect", "copy_lost", "copy_resume"],
+    "src/copy/attempt": ["copy_connect", "copy_hostile_servers", "copy_lost", "copy_resume"],
     "src/copy/destination/": ["copy_dest", "copy_hostile", "copy_rights"],
     "src/copy/destination/file": ["copy_attributes", "copy_resume"],
     "src/copy/destination/journal": ["copy_resume"],
-    "src/copy/link/": ["copy_connect", "copy_directions"],
+    "src/copy/link/": ["copy_connect", "copy_directions", "copy_hostile_servers"],
     "src/copy/message/": ["copy_hostile"],
     "src/copy/report/": ["copy_limits", "copy_stamps"],
     "src/copy/role": ["copy_directions", "copy_signals"],
@@ -91,7 +91,7 @@ FUNCTIONAL = {
     "src/io/verify": ["verify"],
     "src/net/": ["e2e"],
     "src/net/restart": ["e2e_restart"],
-    "src/net/session": ["e2e_options", "e2e_security"],
+    "src/net/session": ["e2e_hostile", "e2e_options", "e2e_peers", "e2e_security"],
     "src/net/time": ["timeserver", "timeserver_run"],
     "src/net/tls": ["e2e_security"],
     "src/plan/": ["options", "badinput", "badinput_files"],
@@ -144,7 +144,7 @@ FUNCTIONAL = {
     "src/run/coord/": ["coordinate", "stonewall"],
     "src/run/coord/gate": ["coordinate_mix", "debug", "limits"],
     "src/run/coord/pace": ["snooze", "throttle"],
-    "src/run/endtoend/": ["e2e", "e2e_report", "e2e_restart", "e2e_resume"],
+    "src/run/endtoend/": ["e2e", "e2e_peers", "e2e_report", "e2e_restart", "e2e_resume"],
     "src/run/endtoend/meeting": ["files", "files_data"],
     "src/run/engine": ["engines_refused"],
     "src/run/issue/": ["engines", "order"],
@@ -385,9 +385,11 @@ class Build:
 
     @staticmethod
     def objects(directory):
-        return sorted(os.path.relpath(os.path.join(where, name), BUILD)
-                      for where, _, names in os.walk(os.path.join(BUILD, directory))
-                      for name in names if name.endswith(".o"))
+        """The objects of the build below `directory`, except of sources that are gone since."""
+        objects = sorted(os.path.relpath(os.path.join(where, name), BUILD)
+                         for where, _, names in os.walk(os.path.join(BUILD, directory))
+                         for name in names if name.endswith(".o"))
+        return [o for o in objects if any(os.path.exists(os.path.join(top, o[:-2] + ".c")) for top in (TOP, BUILD))]
 
     def read_symbols(self, objects):
         out = subprocess.run(["nm", "-A", "-g"] + objects, cwd=BUILD, stdout=subprocess.PIPE, text=True,
