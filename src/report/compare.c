@@ -195,18 +195,11 @@ bool compare_limit_parse(struct compare_limit *limit, const char *text)
 	return true;
 }
 
-/* True for a figure that needs many operations in each pass. */
-static bool is_percentile(enum pass_figure figure)
-{
-	return figure >= FIGURE_FIRST_PERCENTILE && figure < FIGURE_ALL && figure != FIGURE_FLUSH &&
-	       figure != FIGURE_RESPONSE;
-}
-
 static const char *why_no_figure(const struct compare_subject *s, enum pass_figure figure)
 {
 	if (figure >= FIGURE_ALL)
 		return "a curve does not have it";
-	if (is_percentile(figure))
+	if (figure_is_percentile(figure))
 		return s->rounds ?
 			       "a document does not have this figure for each round; p99 needs 1000 operations in "
 			       "each, p99.9 10,000" :
@@ -399,18 +392,13 @@ static double level_of(const struct compare_subject *s, enum pass_figure figure,
 	return 1 - (1 - compare_level(figure)) / (s->kind == COMPARE_CURVE ? 1 : (double)subjects);
 }
 
-static bool is_rate(enum pass_figure figure)
-{
-	return figure == FIGURE_BANDWIDTH || figure == FIGURE_IOPS;
-}
-
 bool compare_limit_figure(const struct compare_subject *s, enum pass_figure *figure)
 {
 	if (s->kind == COMPARE_LOAD)
 		*figure = figure_of_response(*figure);
 	if (s->kind == COMPARE_LOOP && *figure >= FIGURE_RESPONSE)
 		return false;
-	if (s->offers_differ && is_rate(*figure))
+	if (s->offers_differ && figure_unit(*figure)->is_rate)
 		return false;
 	return (s->kind == COMPARE_CURVE) == (*figure >= FIGURE_ALL);
 }
@@ -419,7 +407,7 @@ static bool is_judged_by(const struct compare_subject *s, enum pass_figure figur
 {
 	enum pass_figure meant = figure;
 
-	return (s->offers_differ && is_rate(figure)) ||
+	return (s->offers_differ && figure_unit(figure)->is_rate) ||
 	       (compare_limit_figure(s, &meant) && meant == figure);
 }
 
@@ -428,7 +416,7 @@ static enum compare_verdict verdict_of(const struct compare_subject *s, enum pas
 {
 	if (!(r->low > 0) || !isfinite(r->high))
 		return COMPARE_UNKNOWN;
-	if (s->offers_differ && is_rate(figure))
+	if (s->offers_differ && figure_unit(figure)->is_rate)
 		return COMPARE_OFFERED;
 	if (r->low <= 1 && r->high >= 1)
 		return COMPARE_CHANCE;
@@ -447,7 +435,7 @@ struct compare_figure compare_judge(const struct compare_subject *s, enum pass_f
 		f.b = stats_mean_of_runs(runs + a->n, b->n);
 		f.ratio =
 			stats_compare(runs, a->n, runs + a->n, b->n, level_of(s, figure, subjects));
-		if (is_percentile(figure)) {
+		if (figure_is_percentile(figure)) {
 			f.ratio.low /= PERCENTILE_RESOLUTION;
 			f.ratio.high *= PERCENTILE_RESOLUTION;
 		}

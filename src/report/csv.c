@@ -579,7 +579,7 @@ static void point_columns(struct csv_table *t, const struct further *further)
 	csv_column(t, "rounds");
 	for (int i = 0; i < FIGURE_COUNT; i++) {
 		csv_column(t, "%s (%s)", figure_name((enum pass_figure)i),
-			   figure_unit((enum pass_figure)i));
+			   figure_unit((enum pass_figure)i)->name);
 		csv_column(t, "%s (+-%%)", figure_name((enum pass_figure)i));
 	}
 	for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++)

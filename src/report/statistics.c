@@ -125,7 +125,7 @@ static json_t *figure(const struct pass_statistics *s, enum pass_figure figure)
 
 	for (size_t i = 0; i < s->n; i++)
 		json_array_append_new(values, jvalue_real(s->values[figure][i]));
-	jvalue_put(o, "unit", jvalue_text(figure_unit(figure)));
+	jvalue_put(o, "unit", jvalue_text(figure_unit(figure)->name));
 	jvalue_put(o, "mean", s->n ? jvalue_real(sum->mean) : json_null());
 	jvalue_put(o, "standard_deviation", s->n > 1 ? jvalue_real(sum->stddev) : json_null());
 	jvalue_put(o, "minimum", s->n ? jvalue_real(sum->min) : json_null());
@@ -184,33 +184,44 @@ json_t *jsonout_statistics_value(const struct pass_statistics *s)
 
 #define PERCENTILE(percent_) ((uint32_t)((percent_)*HISTOGRAM_PERCENT + 0.5))
 
+static char *percent_text(double value, char *buf)
+{
+	snprintf(buf, SCALED_SIZE, "%.3g %%", value);
+	return buf;
+}
+
+static const struct figure_unit bytes_per_s = { "bytes/s", true, 9, scaled_rate };
+static const struct figure_unit ops_per_s = { "operations/s", true, 8, scaled_ops };
+static const struct figure_unit nanoseconds = { "ns", false, 7, scaled_time };
+static const struct figure_unit percents = { "percent", false, 7, percent_text };
+
 /* A figure that no histogram has. */
-#define PLAIN(name_, unit_, shown_)                            \
-	{                                                      \
-		.name = name_, .unit = unit_, .shown = shown_, \
+#define PLAIN(name_, unit_, shown_)                             \
+	{                                                       \
+		.name = name_, .unit = &unit_, .shown = shown_, \
 	}
 
 /* A figure of a histogram, in ns. */
-#define TIME(name_, shown_, time_, stat_)                                              \
-	{                                                                              \
-		.name = name_, .unit = "ns", .shown = shown_, .time = LATENCY_##time_, \
-		.stat = stat_,                                                         \
+#define TIME(name_, shown_, time_, stat_)                                                      \
+	{                                                                                      \
+		.name = name_, .unit = &nanoseconds, .shown = shown_, .time = LATENCY_##time_, \
+		.stat = stat_,                                                                 \
 	}
 
 const struct pass_figure_row pass_figures[FIGURE_ROUND] = {
-	[FIGURE_BANDWIDTH] = PLAIN("bandwidth", "bytes/s", "bandwidth"),
-	[FIGURE_IOPS] = PLAIN("iops", "operations/s", "IOPS"),
-	[FIGURE_LATENCY] = PLAIN("latency", "ns", "latency"),
+	[FIGURE_BANDWIDTH] = PLAIN("bandwidth", bytes_per_s, "bandwidth"),
+	[FIGURE_IOPS] = PLAIN("iops", ops_per_s, "IOPS"),
+	[FIGURE_LATENCY] = PLAIN("latency", nanoseconds, "latency"),
 	[FIGURE_P50] = TIME("p50", "p50", SERVICE, PERCENTILE(50)),
 	[FIGURE_P99] = TIME("p99", "p99", SERVICE, PERCENTILE(99)),
 	[FIGURE_P999] = TIME("p99.9", "p99.9", SERVICE, PERCENTILE(99.9)),
-	[FIGURE_FLUSH] = PLAIN("flush", "ns", "flush"),
+	[FIGURE_FLUSH] = PLAIN("flush", nanoseconds, "flush"),
 	[FIGURE_RESPONSE] = TIME("response", "response", RESPONSE, LATENCY_MEAN),
 	[FIGURE_RESPONSE_P50] = TIME("response_p50", "resp p50", RESPONSE, PERCENTILE(50)),
 	[FIGURE_RESPONSE_P99] = TIME("response_p99", "resp p99", RESPONSE, PERCENTILE(99)),
 	[FIGURE_RESPONSE_P999] = TIME("response_p99.9", "resp p99.9", RESPONSE, PERCENTILE(99.9)),
-	[FIGURE_MAXIMUM] = PLAIN("maximum", "operations/s", "maximum"),
-	[FIGURE_KNEE] = PLAIN("knee", "percent", "knee"),
+	[FIGURE_MAXIMUM] = PLAIN("maximum", ops_per_s, "maximum"),
+	[FIGURE_KNEE] = PLAIN("knee", percents, "knee"),
 	[FIGURE_RESPONSE_MAX] = TIME("response_max", NULL, RESPONSE, LATENCY_MAX),
 	[FIGURE_MAX] = TIME("max", "max", SERVICE, LATENCY_MAX),
 };
@@ -229,36 +240,33 @@ const char *figure_name(enum pass_figure figure)
 	return pass_figures[figure].name;
 }
 
-const char *figure_unit(enum pass_figure figure)
+const struct figure_unit *figure_unit(enum pass_figure figure)
 {
 	return pass_figures[figure].unit;
 }
 
 char *figure_text(enum pass_figure figure, double value, char *buf)
 {
-	switch (figure) {
-	case FIGURE_BANDWIDTH:
-		return scaled_rate(value, buf);
-	case FIGURE_IOPS:
-	case FIGURE_MAXIMUM:
-		return scaled_ops(value, buf);
-	case FIGURE_KNEE:
-		snprintf(buf, SCALED_SIZE, "%.3g %%", value);
-		return buf;
-	default:
-		return scaled_time(value, buf);
-	}
+	return figure_unit(figure)->text(value, buf);
 }
 
 int figure_width(enum pass_figure figure)
 {
-	return figure == FIGURE_BANDWIDTH ? 9 : figure == FIGURE_IOPS ? 8 : 7;
+	return figure_unit(figure)->width;
+}
+
+bool figure_is_percentile(enum pass_figure figure)
+{
+	const uint32_t stat = pass_figures[figure].stat;
+
+	return stat && stat != LATENCY_MEAN && stat != LATENCY_MAX;
 }
 
 /* True for completion times; false for rates, flushes and response times. */
 static bool figure_is_service(enum pass_figure figure)
 {
-	return figure >= FIGURE_LATENCY && figure < FIGURE_COUNT;
+	return figure == FIGURE_LATENCY || (figure < FIGURE_ALL && figure_is_percentile(figure) &&
+					    pass_figures[figure].time == LATENCY_SERVICE);
 }
 
 enum pass_figure figure_of_response(enum pass_figure figure)

@@ -245,10 +245,18 @@ struct pass_statistics {
 	struct stats_stability stability[FIGURE_ALL];
 };
 
+/* The unit of a figure: its name, and the text of a value. */
+struct figure_unit {
+	const char *name; /* in documents */
+	bool is_rate;	  /* follows from the load, where a load is set */
+	int width;	  /* of a column of text() */
+	char *(*text)(double value, char *buf);
+};
+
 /* A row for each enum pass_figure. */
 struct pass_figure_row {
-	const char *name; /* in documents, as is the unit */
-	const char *unit;
+	const char *name; /* in documents */
+	const struct figure_unit *unit;
 	const char *shown; /* the name in text; NULL: it is not shown */
 
 	/* Of the histogram of `time`: percentile, LATENCY_MEAN or LATENCY_MAX; 0: of none. */
@@ -260,7 +268,10 @@ extern const struct pass_figure_row pass_figures[FIGURE_ROUND];
 
 /* The name and the unit of its row. */
 const char *figure_name(enum pass_figure figure);
-const char *figure_unit(enum pass_figure figure);
+const struct figure_unit *figure_unit(enum pass_figure figure);
+
+/* True for a percentile, which needs many operations. */
+bool figure_is_percentile(enum pass_figure figure);
 
 /* A value of it with three digits and a unit, such as "412 MB/s", into `buf` (SCALED_SIZE). */
 char *figure_text(enum pass_figure figure, double value, char *buf);
