@@ -350,14 +350,16 @@ def test_one_machine():
 def test_shared_offsets():
     """Ranks that read one file at the same random offsets get a note with the remedy, and it is one."""
     file = t.make_file("shared", 1 << 20)
-    for words, noted in (("-seek random", True), ("-seek random once", True), ("-seek random seed 7%d", False), ("", False)):
+    for words, target, noted in (("-seek random", file, True), ("-seek random once", file, True), ("-seek zipf 1.1", file, True),
+                                 ("-seek random seed 7%d", file, False), ("", file, False), ("-seek random", "null", False)):
         names = [t.path("%d.json" % rank) for rank in range(2)]
         for rank, name in enumerate(names):
-            t.xdd(*"-op read -reqsize 4 -numreqs 20 -runid shared -ranks 2 -rank".split(), rank, "-target", file, "-jsonout", name,
+            t.xdd(*"-op read -reqsize 4 -numreqs 20 -runid shared -ranks 2 -rank".split(), rank, "-target", target, "-jsonout", name,
                   *(words.replace("%d", str(rank)).split()))
         run = t.xdd("combine", "-force", *names)
         t.ok(run.status == 0 and ("several ranks access one file" in run.out and "%r" in run.out) == noted,
-             "offsets that ranks share, %s: %s" % (words or "sequential", "noted" if noted else "no note"), run)
+             "offsets that ranks share, %s, %s: %s" % (words or "sequential", os.path.basename(target), "noted" if noted else "no note"),
+             run)
 
 
 def wall_of(pass_, target, begin, at, end):

@@ -371,7 +371,8 @@ def test_shown_words():
                           ("compress 30 dedupe 20", "compress 30 percent ,dedupe 20 percent"), ("dedupe 20", "dedupe 20 percent"),
                           ("compress 0", "compress 0 percent"), ("file " + t.path("eleven"), "file '%s' <11 bytes>" % t.path("eleven"))):
         shown([wanted], "Data pattern in buffer", one + "-datapattern " + words)
-    for words, wanted, size in (("summary -ts normalize -ts oneshot -ts triggerop 4 -ts size 9", "SUMMARY NORMALIZE ONESHOT :TRIGOP 4", "6"),
+    for words, wanted, size in (("detailed -ts triggertime 3000000000 -ts size 8", "DETAILED SUMMARY WRAP TRIGTIME 3000000000", "8"),
+                                ("summary -ts normalize -ts oneshot -ts triggerop 4 -ts size 9", "SUMMARY NORMALIZE ONESHOT :TRIGOP 4", "6"),
                                 ("wrap -ts detailed -ts append -ts output z -ts size 3", "DETAILED SUMMARY APPEND WRAP", "3")):
         what = look(one + "-ts " + words)
         t.equal((what.run.status, what.targets[0].get("Timestamping"), what.targets[0].get("Timestamp table size in operations")),

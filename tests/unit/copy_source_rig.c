@@ -457,6 +457,7 @@ void rig_finish(struct rig *r, uint64_t files, uint64_t bytes)
 	uint8_t out[WIRE_MAX_HELLO_BYTES];
 
 	rig_next(r, WIRE_COPY_FINISH);
+	assert_int_equal(copy_decode_counts(r->body, r->h.length, &r->sent), WIRE_OK);
 	assert_int_equal(link_send_body(r->channel, WIRE_COPY_FINISHED, out,
 					copy_encode_counts(&c, out, sizeof(out))),
 			 0);

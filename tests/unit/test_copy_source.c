@@ -74,6 +74,8 @@ static void take_both(struct rig *r)
 	rig_result(r, 1, COPY_DONE);
 	rig_result(r, 2, COPY_DONE);
 	rig_finish(r, 2, SMALL_BYTES + LARGE_BYTES);
+	assert_int_equal(r->sent.done_files, 2);
+	assert_int_equal(r->sent.done_bytes, SMALL_BYTES + LARGE_BYTES);
 	assert_int_equal(rig_end(r), 0);
 	assert_int_equal(r->n_failures, 0);
 }
@@ -97,6 +99,47 @@ TEST(test_direct)
 	rig_start(&r);
 	rig_offers(&r);
 	take_both(&r);
+}
+
+static size_t bundles(struct rig *r)
+{
+	size_t n = 0;
+
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < r->n_messages; i++)
+		n += r->messages[i].type == WIRE_COPY_BUNDLE;
+	pthread_mutex_unlock(&r->lock);
+	return n;
+}
+
+/* Wants of one message: bundles have up to 64 KiB, here four files, then the last. */
+TEST(test_bundles)
+{
+	static const char *const names[] = { "a", "b", "c", "d", "e", NULL };
+	static const size_t sizes[] = { 1000, 1000, 1000, 40000, 40000 };
+	uint8_t out[1024];
+	size_t length = 0;
+	struct rig r;
+
+	rig_init(&r);
+	r.names = (const char **)names;
+	for (unsigned i = 0; i < 5; i++)
+		rig_file(&r, names[i], sizes[i], i);
+	rig_start(&r);
+	assert_int_equal(rig_offers(&r), 5);
+	for (uint64_t id = 1; id <= 5; id++) {
+		const struct copy_want w = { .id = id, .how = COPY_SEND };
+
+		length += copy_encode_want(&w, out + length, sizeof(out) - length);
+	}
+	assert_int_equal(link_send_body(r.channel, WIRE_COPY_WANT, out, length), 0);
+	for (uint64_t id = 1; id <= 5; id++)
+		assert_int_equal(rig_record(&r, id).size, sizes[id - 1]);
+	assert_int_equal(bundles(&r), 2);
+	for (uint64_t id = 1; id <= 5; id++)
+		rig_result(&r, id, COPY_DONE);
+	rig_finish(&r, 5, 83000);
+	assert_int_equal(rig_end(&r), 0);
 }
 
 /* The sides count other files. */
@@ -584,6 +627,7 @@ static void sums_of_a_part(bool touch)
 	assert_int_equal(end.bytes, touch ? 0 : (512 << 10) - 8192);
 	rig_result(&r, 1, touch ? COPY_LOST : COPY_DONE);
 	rig_finish(&r, touch ? 0 : 1, touch ? 0 : LARGE_BYTES);
+	assert_int_equal(r.sent.done_files, touch ? 0 : 1);
 	assert_int_equal(rig_end(&r), touch ? COPY_FAILED : 0);
 }
 
