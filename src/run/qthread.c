@@ -133,9 +133,9 @@ static void deliver_result(struct target *t, const struct dirty_sample *dirty)
 		if (run->plan->no_barrier)
 			heartbeat_pass_closed(&run->heartbeat, true);
 		results_put(&run->results, r);
-	} else if (run_stop(run, STOP_START, ENOMEM)) {
-		log_error("target %u, %s: the results of a pass are lost: %s", t->plan->number,
-			  t->plan->path, strerror(ENOMEM));
+	} else {
+		run_fail(t, STOP_START, -ENOMEM, "the results of a pass are lost: %s",
+			 strerror(ENOMEM));
 	}
 }
 
@@ -457,21 +457,14 @@ static int qthread_prepare(struct qthread *q)
 		err = qthread_latency_init(q);
 	if (!err && q->keeps_latency)
 		heartbeat_ready(&t->run->heartbeat);
-	if (err) {
-		if (run_stop(t->run, STOP_START, -err))
-			log_error("target %u, %s: buffers of QThread %u, %u of %" PRIu64
-				  " bytes: %s",
-				  t->plan->number, t->plan->path, q->number, q->ring.depth,
-				  t->plan->req_bytes, err_text(&why, err));
-		return err;
-	}
+	if (err)
+		return run_fail(t, STOP_START, err,
+				"buffers of QThread %u, %u of %" PRIu64 " bytes: %s", q->number,
+				q->ring.depth, t->plan->req_bytes, err_text(&why, err));
 	err = qthread_data_open(q);
-	if (err) {
-		if (run_stop(t->run, STOP_START, -err))
-			log_error("target %u, %s: data of QThread %u: %s", t->plan->number,
-				  t->plan->path, q->number, strerror(-err));
-		return err;
-	}
+	if (err)
+		return run_fail(t, STOP_START, err, "data of QThread %u: %s", q->number,
+				strerror(-err));
 	err = transfer_open(q);
 	if (!err)
 		err = qthread_open_engine(q, STOP_START);
@@ -485,13 +478,12 @@ static int qthread_prepare(struct qthread *q)
 /* Bind before any allocation, so that memory comes from the node of the processor. */
 static int bind(const struct qthread *q)
 {
-	const struct target *t = q->target;
 	int err = placement_bind(q);
 
-	if (err && run_stop(t->run, STOP_START, -err))
-		log_error("target %u, %s: QThread %u: cannot be bound to its processors: %s",
-			  t->plan->number, t->plan->path, q->number, strerror(-err));
-	return err;
+	return err ? run_fail(q->target, STOP_START, err,
+			      "QThread %u: cannot be bound to its processors: %s", q->number,
+			      strerror(-err)) :
+		     0;
 }
 
 /* Allocate the table of time stamps with -timestamps. */
@@ -499,16 +491,16 @@ static int open_trace(struct target *t)
 {
 	int err = trace_open(&t->trace, t->plan, t->run->wall_ns);
 
-	if (err && run_stop(t->run, STOP_START, -err))
-		log_error("target %u, %s: -ts: a table of %.1f MiB for time stamps: %s; -ts size "
-			  "<#operations> makes it smaller",
-			  t->plan->number, t->plan->path,
-			  (double)t->plan->trace.chunks * t->plan->trace.chunk_ops *
-				  (double)plan_trace_bytes(t->plan) / (1u << 20),
-			  strerror(-err));
-	for (uint32_t i = 0; !err && t->trace.writers && i < t->plan->qthreads; i++)
+	if (err)
+		return run_fail(t, STOP_START, err,
+				"-ts: a table of %.1f MiB for time stamps: %s; -ts size "
+				"<#operations> makes it smaller",
+				(double)t->plan->trace.chunks * t->plan->trace.chunk_ops *
+					(double)plan_trace_bytes(t->plan) / (1u << 20),
+				strerror(-err));
+	for (uint32_t i = 0; t->trace.writers && i < t->plan->qthreads; i++)
 		t->qthreads[i].trace = &t->trace.writers[i];
-	return err;
+	return 0;
 }
 
 /*
@@ -586,19 +578,13 @@ static void *qthread_main(void *arg)
 
 int qthread_start(struct qthread *q)
 {
-	const struct target *t = q->target;
-	const char *text;
+	struct target *t = q->target;
 	struct err why;
-	int err = thread_start_on(&q->target->run->stacks, &q->thread, qthread_main, q);
+	int err = thread_start_on(&t->run->stacks, &q->thread, qthread_main, q);
 
-	if (!err) {
-		q->started = true;
-		return 0;
-	}
+	q->started = !err;
 	/* Determine the reason now, while the threads exist that leave no room for this one. */
-	text = thread_error(err, &why);
-	if (run_stop(t->run, STOP_START, -err))
-		log_error("target %u, %s: QThread %u of %u cannot be started: %s", t->plan->number,
-			  t->plan->path, q->number, t->plan->qthreads, text);
-	return err;
+	return err ? run_fail(t, STOP_START, err, "QThread %u of %u cannot be started: %s",
+			      q->number, t->plan->qthreads, thread_error(err, &why)) :
+		     0;
 }

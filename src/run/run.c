@@ -230,6 +230,22 @@ void run_explain(struct target *t, const char *fmt, ...)
 			session_explain(run->targets[i].endtoend->session, text);
 }
 
+int run_fail(struct target *t, enum stop_reason reason, int err, const char *fmt, ...)
+{
+	struct err why;
+	va_list ap;
+
+	va_start(ap, fmt);
+	err_vset(&why, err, fmt, ap);
+	va_end(ap);
+	/* -ECANCELED: the run stops already, and has its reason. */
+	if (err != -ECANCELED)
+		run_explain(t, "%s: %s", t->plan->path, why.text);
+	if (run_stop(t->run, reason, -err))
+		log_error("target %u, %s: %s", t->plan->number, t->plan->path, why.text);
+	return err;
+}
+
 static int init_qthreads(struct target *t)
 {
 	size_t n = t->plan->qthreads, size = n * sizeof(*t->qthreads);

@@ -132,6 +132,13 @@ bool run_stop(struct run *run, enum stop_reason reason, int detail);
  */
 void run_explain(struct target *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/*
+ * `t` cannot go on: end the run, and report why unless it stops already; the other sides of the run
+ * get the reason too. Returns `err`, -errno. Any thread.
+ */
+int run_fail(struct target *t, enum stop_reason reason, int err, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
 /* Report a device that must not be written to. Returns the exit status for it. */
 enum xdd_status run_refuse(const struct guard_refusal *r);
 

@@ -103,14 +103,10 @@ void endtoend_broke(struct endtoend *e)
 
 	if (stop_requested(&t->run->stop))
 		return;
-	/* For the other sessions. */
-	if (*why)
-		run_explain(t, "%s: %s", t->plan->path, why);
 	if (begun)
 		atomic_fetch_add(&t->run->failures.errors, 1);
-	if (run_stop(t->run, begun ? STOP_ERROR : STOP_START, ECONNABORTED))
-		log_error("target %u, %s: %s", t->plan->number, t->plan->path,
-			  *why ? why : "the session with the other side has failed");
+	run_fail(t, begun ? STOP_ERROR : STOP_START, -ECONNABORTED, "%s",
+		 *why ? why : "the session with the other side has failed");
 }
 
 static void session_failed(void *arg)

@@ -297,10 +297,7 @@ static const char *addresses_text(const struct endtoend_options *o, char *buf, s
 /* A side cannot start. Returns `err`. */
 static int meeting_failed(struct target *t, int err, const struct err *why)
 {
-	run_explain(t, "%s: %s", t->plan->path, err_text(why, err));
-	if (run_stop(t->run, STOP_START, -err))
-		log_error("target %u, %s: %s", t->plan->number, t->plan->path, err_text(why, err));
-	return err;
+	return run_fail(t, STOP_START, err, "%s", err_text(why, err));
 }
 
 /* The steps before a side meets the other. Returns 0 or -errno, reported. */

@@ -45,12 +45,8 @@ int transfer_open(struct qthread *q)
 	if (!t->endtoend)
 		return 0;
 	err = join(q);
-	if (err) {
-		if (run_stop(t->run, STOP_START, -err))
-			log_error("target %u, %s: QThread %u: %s", t->plan->number, t->plan->path,
-				  q->number, strerror(-err));
-		return err;
-	}
+	if (err)
+		return run_fail(t, STOP_START, err, "QThread %u: %s", q->number, strerror(-err));
 	err = session_join(t->endtoend->session, q->number, &q->transfer->link);
 	if (err)
 		endtoend_broke(t->endtoend);

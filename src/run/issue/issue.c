@@ -292,10 +292,7 @@ static void engine_broke(struct flight *f, int err)
 	f->q->broken = true;
 	f->state = DRAIN;
 	f->outstanding = 0;
-	run_explain(t, "%s: engine %s: %s", t->plan->path, t->engine->info.name, strerror(-err));
-	if (run_stop(t->run, STOP_ERROR, -err))
-		log_error("target %u, %s: engine %s: %s", t->plan->number, t->plan->path,
-			  t->engine->info.name, strerror(-err));
+	run_fail(t, STOP_ERROR, err, "engine %s: %s", t->engine->info.name, strerror(-err));
 }
 
 /* The QThread has waited since clock `since_ns`, for a turn, the gate or a slot. */

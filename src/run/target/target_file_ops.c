@@ -277,10 +277,9 @@ int target_open(struct target *t)
 	if (err)
 		return err;
 	err = target_data_open(t);
-	if (err && run_stop(t->run, STOP_START, -err))
-		log_error("target %u, %s: cannot set up its data pattern: %s", t->plan->number,
-			  t->plan->path, strerror(-err));
-	return err;
+	return err ? run_fail(t, STOP_START, err, "cannot set up its data pattern: %s",
+			      strerror(-err)) :
+		     0;
 }
 
 /* Failure to preallocate a file is a warning: it can be written all the same. */
@@ -408,11 +407,8 @@ int target_reshape(struct qthread *q)
 	err = barrier_wait(&t->run->start, NULL);
 	if (err >= 0 && q->number == 0) {
 		err = shape(t, &what, &why);
-		if (err && err != -ECANCELED)
-			run_explain(t, "%s: %s: %s", t->plan->path, what, err_text(&why, err));
-		if (err && run_stop(t->run, STOP_START, -err))
-			log_error("target %u, %s: %s: %s", t->plan->number, t->plan->path, what,
-				  err_text(&why, err));
+		if (err)
+			run_fail(t, STOP_START, err, "%s: %s", what, err_text(&why, err));
 	}
 	if (err >= 0)
 		err = barrier_wait(&t->file_barrier, NULL);
