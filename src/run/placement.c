@@ -149,9 +149,8 @@ void placement_end(const struct placement *p, pthread_t signals)
 
 static int hog_refuse(const struct hog *h, uint64_t done, const char *why, int err)
 {
-	log_error("-hogmemory: cannot occupy %" PRIu64 " MiB, only %" PRIu64 " MiB (%s)",
-		  h->bytes / MIB, done / MIB, why);
-	return err;
+	return log_fail(err, "-hogmemory: cannot occupy %" PRIu64 " MiB, only %" PRIu64 " MiB (%s)",
+			h->bytes / MIB, done / MIB, why);
 }
 
 /* Write to each page; equal ones could be merged or compressed. */

@@ -129,10 +129,8 @@ enum xdd_status timebase_open(const struct plan *plan, struct stop *stop,
 	err = reach_in_time(s, stop, client, &why);
 	if (err == -ECANCELED)
 		return XDD_CANCELED;
-	if (err) {
-		log_error("-timeserver %s: %s", s->host, why.text);
-		return XDD_INIT_FAILED;
-	}
+	if (err)
+		return log_fail(XDD_INIT_FAILED, "-timeserver %s: %s", s->host, why.text);
 	status = check_times(plan, *client);
 	if (status) {
 		globaltime_end(*client);

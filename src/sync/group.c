@@ -452,10 +452,8 @@ static enum xdd_status group_start(struct group *g)
 	struct err why;
 	int err = thread_start(&g->thread, group_main, g);
 
-	if (err) {
-		log_error("-mpi: %s", thread_error(err, &why));
-		return XDD_INIT_FAILED;
-	}
+	if (err)
+		return log_fail(XDD_INIT_FAILED, "-mpi: %s", thread_error(err, &why));
 	pthread_mutex_lock(&g->lock);
 	while (!g->began)
 		pthread_cond_wait(&g->changed, &g->lock);
@@ -482,11 +480,11 @@ static enum xdd_status check_launcher(const struct group *g)
 
 	if (g->place.size > 1 || !group_launched(&rank, &size))
 		return XDD_OK;
-	log_error("-mpi: the launcher has started %u processes, and MPI sees one: the plugin was "
-		  "built with %s; use the launcher of that MPI (with srun: --mpi=pmix or "
-		  "--mpi=pmi2)",
-		  size, g->library);
-	return XDD_INIT_FAILED;
+	return log_fail(XDD_INIT_FAILED,
+			"-mpi: the launcher has started %u processes, and MPI sees one: the plugin "
+			"was built with %s; use the launcher of that MPI (with srun: --mpi=pmix or "
+			"--mpi=pmi2)",
+			size, g->library);
 }
 
 /* End the thread without MPI's end: other ranks do not answer. */

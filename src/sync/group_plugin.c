@@ -60,16 +60,13 @@ static const char *name_self(char *who, size_t size)
 static const struct xdd_mpi *accept_plugin(const char *who, const char *path,
 					   const struct xdd_mpi *mpi)
 {
-	if (!mpi) {
-		log_error("-mpi: %s%s: is not a plugin of xdd", who, path);
-		return NULL;
-	}
-	if (mpi->abi != XDD_MPI_ABI || mpi->bytes != sizeof(*mpi)) {
-		log_error("-mpi: %s%s: is of another version of xdd (interface %u, expected %u); "
-			  "install the one that was built with this program",
-			  who, path, mpi->abi, XDD_MPI_ABI);
-		return NULL;
-	}
+	if (!mpi)
+		return log_fail(NULL, "-mpi: %s%s: is not a plugin of xdd", who, path);
+	if (mpi->abi != XDD_MPI_ABI || mpi->bytes != sizeof(*mpi))
+		return log_fail(NULL,
+				"-mpi: %s%s: is of another version of xdd (interface %u, expected "
+				"%u); install the one that was built with this program",
+				who, path, mpi->abi, XDD_MPI_ABI);
 	return mpi;
 }
 
@@ -80,18 +77,15 @@ const struct xdd_mpi *group_load(void)
 	void *library;
 
 	find_plugin(path);
-	if (access(path, R_OK) < 0) {
-		log_error("-mpi: %sthere is no %s: " PLUGIN_BUILT "; XDD_PLUGIN_DIR names another "
-			  "directory",
-			  who, path);
-		return NULL;
-	}
+	if (access(path, R_OK) < 0)
+		return log_fail(NULL,
+				"-mpi: %sthere is no %s: " PLUGIN_BUILT
+				"; XDD_PLUGIN_DIR names another directory",
+				who, path);
 	/* The components of Open MPI expect its symbols to be visible to all. */
 	library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-	if (!library) {
-		log_error("-mpi: %scannot load %s: %s", who, path, dlerror());
-		return NULL;
-	}
+	if (!library)
+		return log_fail(NULL, "-mpi: %scannot load %s: %s", who, path, dlerror());
 	return accept_plugin(who, path, dlsym(library, XDD_MPI_SYMBOL));
 }
 

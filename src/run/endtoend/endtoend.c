@@ -52,10 +52,8 @@ static enum xdd_status load_key(const struct plan *plan, struct net_key *key)
 	int err = cookie ? net_key_from_cookie(options->cookie, key, &why) :
 			   net_key_load(options->key_file, key, &why);
 
-	if (!err)
-		return XDD_OK;
-	log_error("%s: %s", cookie ? "-cookie" : "-e2e key", err_text(&why, err));
-	return XDD_BAD_ARGUMENT;
+	return err ? log_refuse("%s: %s", cookie ? "-cookie" : "-e2e key", err_text(&why, err)) :
+		     XDD_OK;
 }
 
 enum xdd_status endtoend_check(const struct plan *plan)
@@ -66,10 +64,8 @@ enum xdd_status endtoend_check(const struct plan *plan)
 
 	if (!first_options(plan))
 		return XDD_OK;
-	if (!digest_available(&why)) {
-		log_error("-e2e: %s", why);
-		return XDD_BAD_ARGUMENT;
-	}
+	if (!digest_available(&why))
+		return log_refuse("-e2e: %s", why);
 	status = load_key(plan, &key);
 	net_key_forget(&key);
 	return status;
@@ -183,11 +179,10 @@ static enum xdd_status listen_for(struct run *run, const struct target_plan *t)
 			int err = listener_add(run->endtoend.listener, a->host,
 					       (uint16_t)(a->port + k), &why);
 
-			if (!err)
-				continue;
-			log_error("target %u, %s: -e2e destination: %s", t->number, t->path,
-				  why.text);
-			return XDD_TARGET_FAILED;
+			if (err)
+				return log_fail(XDD_TARGET_FAILED,
+						"target %u, %s: -e2e destination: %s", t->number,
+						t->path, why.text);
 		}
 	}
 	return XDD_OK;
@@ -212,10 +207,9 @@ static enum xdd_status open_listener(struct run *run)
 			continue;
 		if (!run->endtoend.listener)
 			run->endtoend.listener = new_listener(&run->endtoend, &t->endtoend);
-		if (!run->endtoend.listener) {
-			log_error("the run cannot be set up: %s", strerror(ENOMEM));
-			return XDD_INIT_FAILED;
-		}
+		if (!run->endtoend.listener)
+			return log_fail(XDD_INIT_FAILED, "the run cannot be set up: %s",
+					strerror(ENOMEM));
 		status = listen_for(run, t);
 	}
 	return status;
