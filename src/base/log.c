@@ -27,8 +27,6 @@
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
 
-#define LOG_LINE_BYTES 4095
-
 /* atomic: where messages go */
 static _Atomic int log_fd = STDERR_FILENO;
 
@@ -339,35 +337,12 @@ static void log_vline(const char *prefix, const char *fmt, va_list ap)
 	put_line(-1, prefix, fmt, ap);
 }
 
-static void put_message(enum log_level level, const char *fmt, va_list ap)
+void log_message(enum log_level level, const char *fmt, ...)
 {
+	va_list ap;
+
+	va_start(ap, fmt);
 	put_line((int)level, level_prefix(level), fmt, ap);
-}
-
-void log_error(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	put_message(LOG_LEVEL_ERROR, fmt, ap);
-	va_end(ap);
-}
-
-void log_warning(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	put_message(LOG_LEVEL_WARNING, fmt, ap);
-	va_end(ap);
-}
-
-void log_notice(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	put_message(LOG_LEVEL_NOTICE, fmt, ap);
 	va_end(ap);
 }
 

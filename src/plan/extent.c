@@ -16,7 +16,6 @@
 #include "plan/feature.h"
 #include "plan/files.h"
 #include "plan/parse.h"
-#include "xdd/base/log.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/plan/engine_info.h"
@@ -90,7 +89,7 @@ static int probe_block(struct target_plan *t)
 
 static enum xdd_status probe_failed(const struct target_plan *t, const char *why)
 {
-	return log_fail(XDD_TARGET_FAILED, "target %u, %s: %s", t->number, t->path, why);
+	return target_fail(XDD_TARGET_FAILED, t, "%s", why);
 }
 
 enum xdd_status probe_target(struct target_plan *t)

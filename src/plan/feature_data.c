@@ -581,13 +581,13 @@ static void data_warn(const struct target_plan *t)
 	const char *word = t->pattern.kind == PATTERN_CHARACTER ? t->pattern.word : NULL;
 
 	if (word && word[1])
-		log_warning(
-			"target %u, %s: -datapattern %.64s: is not a pattern; its first character, "
-			"%c, is used%s",
-			t->number, t->path, word, *word,
-			strncmp(word, "zero", 4) == 0 ?
-				"; zeros are the data without -datapattern" :
-				"");
+		target_warning(t,
+			       "-datapattern %.64s: is not a pattern; its first character, %c, is "
+			       "used%s",
+			       word, *word,
+			       strncmp(word, "zero", 4) == 0 ? "; zeros are the data without "
+							       "-datapattern" :
+							       "");
 }
 
 const struct plan_feature feature_data = {

@@ -269,9 +269,8 @@ static void warn_parts(const struct target_plan *t)
 	    (t->seek.pattern != SEEK_RANDOM && t->seek.pattern != SEEK_ZIPF &&
 	     t->seek.pattern != SEEK_NONE && !repeats))
 		return;
-	log_warning("target %u, %s: -seek: the operations repeat offsets and leave others out: "
-		    "what arrives is no copy of the whole extent",
-		    t->number, t->path);
+	target_warning(t, "-seek: the operations repeat offsets and leave others out: what arrives "
+			  "is no copy of the whole extent");
 }
 
 /* Once for each of the words of older programs. */
@@ -397,9 +396,8 @@ static void restart_warn(const struct target_plan *t)
 	/* An offset is for both sides. */
 	if (t->endtoend.role != E2E_SOURCE || !r->enabled || r->offset_given)
 		return;
-	log_warning("target %u, %s: -restart: no restart file is made on the source; the "
-		    "destination keeps it",
-		    t->number, t->path);
+	target_warning(t,
+		       "-restart: no restart file is made on the source; the destination keeps it");
 }
 
 const struct plan_feature feature_restart = {

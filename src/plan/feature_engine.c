@@ -340,11 +340,10 @@ static void warn_buffered(const struct plan *plan)
 		if (!(plan_engine_caps(t) & ENGINE_DIRECT) || t->direct_io || t->op == OP_NOOP ||
 		    t->op == OP_DISCARD || !plan_has_size(t))
 			continue;
-		log_warning(
-			"target %u, %s: %s without -dio: buffered requests are carried out one by "
-			"one "
-			"or by kernel threads; psync is faster there",
-			t->number, t->path, t->engine->name);
+		target_warning(t,
+			       "%s without -dio: buffered requests are carried out one by one or "
+			       "by kernel threads; psync is faster there",
+			       t->engine->name);
 		return;
 	}
 }

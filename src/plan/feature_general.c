@@ -438,15 +438,14 @@ static void trace_warn(const struct target_plan *t)
 
 	if (!ts->on && (ts->append || ts->wrap || ts->oneshot || ts->size_ops || ts->normalize ||
 			ts->triggered_by_time || ts->trigger_op))
-		log_warning("target %u, %s: -ts: nothing is stamped; say summary, detailed, output "
-			    "<prefix> or dump <prefix>",
-			    t->number, t->path);
+		target_warning(t, "-ts: nothing is stamped; say summary, detailed, output <prefix> "
+				  "or dump <prefix>");
 	if (!ts->on)
 		return;
 	if (ts->append && !ts->output)
-		log_warning("target %u, %s: -ts append: there is no file to append to; -ts output "
-			    "<prefix> names one",
-			    t->number, t->path);
+		target_warning(
+			t,
+			"-ts append: there is no file to append to; -ts output <prefix> names one");
 }
 
 void plan_warn_trigger_times(const struct plan *plan, uint64_t now_ns)
@@ -455,9 +454,10 @@ void plan_warn_trigger_times(const struct plan *plan, uint64_t now_ns)
 		const struct trace_options *ts = &t->trace;
 
 		if (ts->on && ts->triggered_by_time && ts->trigger_time_ns < now_ns)
-			log_warning("target %u, %s: -ts triggertime: that time is past; time "
-				    "stamping starts at once (the time now is %.3f)",
-				    t->number, t->path, (double)now_ns / NS_PER_SEC);
+			target_warning(t,
+				       "-ts triggertime: that time is past; time stamping starts "
+				       "at once (the time now is %.3f)",
+				       (double)now_ns / NS_PER_SEC);
 	}
 }
 

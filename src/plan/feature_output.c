@@ -358,15 +358,11 @@ static void heartbeat_warn(const struct target_plan *t)
 	const struct heartbeat_options *h = &t->heartbeat;
 
 	if (h->append && !h->output)
-		log_warning("target %u, %s: -heartbeat append: there is no file to append to; "
-			    "-heartbeat output <prefix> names one",
-			    t->number, t->path);
+		target_warning(t, "-heartbeat append: there is no file to append to; -heartbeat "
+				  "output <prefix> names one");
 	if (h->on && !(h->fields & ~(unsigned)HEARTBEAT_LF))
-		log_warning(
-			"target %u, %s: -heartbeat: no field is named, and its lines show none; "
-			"name "
-			"some, such as ops bw pct etc",
-			t->number, t->path);
+		target_warning(t, "-heartbeat: no field is named, and its lines show none; name "
+				  "some, such as ops bw pct etc");
 }
 
 const struct plan_feature feature_heartbeat = {

@@ -643,8 +643,7 @@ static void warn_network(const struct target_plan *t)
 		return;
 	if (t->endtoend.role == E2E_DESTINATION)
 		why = "the source orders what it sends; say it there";
-	log_warning("target %u, %s: -ordering network %s: %s", t->number, t->path,
-		    plan_ordering_name(t->network_ordering), why);
+	target_warning(t, "-ordering network %s: %s", plan_ordering_name(t->network_ordering), why);
 }
 
 /*
@@ -659,12 +658,12 @@ static void warn_reordered(const struct plan *plan)
 		if (!is_strict(t) || !(plan_engine_caps(t) & ENGINE_REORDERS) || t->op == OP_NOOP ||
 		    t->kind == TARGET_CHAR)
 			continue;
-		log_warning(
-			"target %u, %s: -ordering strict with %s: kernel threads execute requests "
-			"that "
-			"have to wait, in any order; %s keeps the order",
-			t->number, t->path, t->engine->name,
-			engine_names(ENGINE_QUEUES, ENGINE_REORDERS, engines, sizeof(engines)));
+		target_warning(t,
+			       "-ordering strict with %s: kernel threads execute requests that "
+			       "have to wait, in any order; %s keeps the order",
+			       t->engine->name,
+			       engine_names(ENGINE_QUEUES, ENGINE_REORDERS, engines,
+					    sizeof(engines)));
 		return;
 	}
 }

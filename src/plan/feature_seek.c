@@ -708,9 +708,9 @@ static void warn_end(const struct plan *plan, const struct target_plan *t)
 	if (plan->read_back)
 		return;
 	if (t->end_bytes > plan_size_in_run(t) && t->pass_ops != PLAN_UNLIMITED && plan_reads(t))
-		log_warning("target %u, %s: the operations reach to %s, and it has %s", t->number,
-			    t->path, units_size_text(t->end_bytes, a, sizeof(a)),
-			    units_size_text(plan_size_in_run(t), b, sizeof(b)));
+		target_warning(t, "the operations reach to %s, and it has %s",
+			       units_size_text(t->end_bytes, a, sizeof(a)),
+			       units_size_text(plan_size_in_run(t), b, sizeof(b)));
 }
 
 /* Warn once: without a range of its own, a random pass covers as much as it transfers. */
@@ -724,12 +724,12 @@ static void warn_random_range(const struct plan *plan)
 		    t->layout.block_bytes || t->op == OP_NOOP || t->pass_ops == PLAN_UNLIMITED ||
 		    t->range_bytes >= left / 2 || left - t->range_bytes < UNUSED_BYTES)
 			continue;
-		log_warning("target %u, %s: -seek random: the requests stay in %s, %.2g %% of the "
-			    "target, as much as a pass moves; -seek range %" PRIu64 " is all of it",
-			    t->number, t->path,
-			    units_size_text(t->range_bytes, range, sizeof(range)),
-			    100.0 * (double)t->range_bytes / (double)t->size_bytes,
-			    left / t->block_size);
+		target_warning(t,
+			       "-seek random: the requests stay in %s, %.2g %% of the target, as "
+			       "much as a pass moves; -seek range %" PRIu64 " is all of it",
+			       units_size_text(t->range_bytes, range, sizeof(range)),
+			       100.0 * (double)t->range_bytes / (double)t->size_bytes,
+			       left / t->block_size);
 		return;
 	}
 }
@@ -744,11 +744,12 @@ static void warn_starts_over(const struct plan *plan)
 		    !(t->seek.range_blocks || t->layout.segments) ||
 		    t->pass_ops == PLAN_UNLIMITED || t->pass_ops <= slots + plan_ends_with_tail(t))
 			continue;
-		log_warning("target %u, %s: %s %" PRIu64 ": is smaller than the amount of a "
-			    "pass; its %" PRIu64 " operations start over after each %" PRIu64,
-			    t->number, t->path, t->seek.range_blocks ? "-seek range" : "-segments",
-			    t->seek.range_blocks ? t->seek.range_blocks : t->layout.segments,
-			    t->pass_ops, slots);
+		target_warning(t,
+			       "%s %" PRIu64 ": is smaller than the amount of a pass; its %" PRIu64
+			       " operations start over after each %" PRIu64,
+			       t->seek.range_blocks ? "-seek range" : "-segments",
+			       t->seek.range_blocks ? t->seek.range_blocks : t->layout.segments,
+			       t->pass_ops, slots);
 		return;
 	}
 }

@@ -479,11 +479,11 @@ static void warn_request_size(const struct plan *plan)
 		if (!t->block_size_given || t->req_blocks_given || t->rows ||
 		    t->amounts[ENTRY_BLOCK].kind == AMOUNT_OF_BYTES)
 			continue;
-		log_warning("target %u, %s: -blocksize %" PRIu64
-			    " without -reqsize: a request has %s, %" PRIu64
-			    " blocks; -reqsize 1 is for requests of one block",
-			    t->number, t->path, t->block_size,
-			    units_size_text(t->req_bytes, size, sizeof(size)), t->req_blocks);
+		target_warning(t,
+			       "-blocksize %" PRIu64 " without -reqsize: a request has %s, %" PRIu64
+			       " blocks; -reqsize 1 is for requests of one block",
+			       t->block_size, units_size_text(t->req_bytes, size, sizeof(size)),
+			       t->req_blocks);
 		return;
 	}
 }

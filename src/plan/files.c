@@ -176,8 +176,7 @@ static void give_writer(const struct plan *plan, const struct file_id *ids, size
 
 static enum xdd_status missing(const struct target_plan *t)
 {
-	return log_fail(XDD_TARGET_FAILED, "target %u, %s: %s", t->number, t->path,
-			strerror(ENOENT));
+	return target_fail(XDD_TARGET_FAILED, t, "%s", strerror(ENOENT));
 }
 
 enum xdd_status plan_find_writers(const struct plan *plan, struct file_id **ids)

@@ -104,17 +104,6 @@ enum xdd_status parse_no_target(const struct plan *plan, const struct setting *s
 			   n - 1);
 }
 
-enum xdd_status plan_refuse(const struct target_plan *t, const char *fmt, ...)
-{
-	char text[1024];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return log_refuse("target %u, %s: %s", t->number, t->path, text);
-}
-
 char *parse_list_words(suggest_word_at at, const void *words, char *buf, size_t size)
 {
 	const char *word;

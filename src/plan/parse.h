@@ -74,10 +74,6 @@ enum xdd_status parse_error_words(const struct setting *s, const struct word *w,
 /* Write "a, b or c" to `buf`; returns `buf`. */
 char *parse_list_words(suggest_word_at at, const void *words, char *buf, size_t size);
 
-/* Report what a target cannot do: "target 0, path: <text>". Returns XDD_BAD_ARGUMENT. */
-enum xdd_status plan_refuse(const struct target_plan *t, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
 /*
  * Setup files: doc/user-guide.md, "Setup files".
  */

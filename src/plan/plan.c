@@ -317,6 +317,17 @@ void plan_warn(const struct plan *plan)
 	}
 }
 
+void target_message(enum log_level level, const struct target_plan *t, const char *fmt, ...)
+{
+	char text[LOG_LINE_BYTES + 1];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_message(level, "target %u, %s: %s", t->number, t->path, text);
+}
+
 static void keep_command_line(struct plan *plan, int argc, char **argv)
 {
 	size_t len = 1;

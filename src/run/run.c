@@ -240,7 +240,7 @@ int run_fail(struct target *t, enum stop_reason reason, int err, const char *fmt
 	if (err != -ECANCELED)
 		run_explain(t, "%s: %s", t->plan->path, why.text);
 	if (run_stop(t->run, reason, -err))
-		log_error("target %u, %s: %s", t->plan->number, t->plan->path, why.text);
+		target_error(t->plan, "%s", why.text);
 	return err;
 }
 

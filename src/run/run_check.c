@@ -107,10 +107,10 @@ static bool is_short(const struct plan *plan, const struct target_plan *t, uint6
 
 /*
  * Report the first target that reads past the end of its file and past all data that the run writes
- * there. Targets that may end before their amount is reached are left out. Opens nothing. Returns
- * true if there is one. Main thread.
+ * there. Targets that may end before their amount is reached are left out. Opens nothing. Main
+ * thread.
  */
-static bool short_file_found(const struct plan *plan)
+static enum xdd_status check_ends(const struct plan *plan)
 {
 	uint64_t left = MAX_OPS;
 
@@ -120,14 +120,14 @@ static bool short_file_found(const struct plan *plan)
 
 		if (!is_short(plan, t, &left))
 			continue;
-		log_error(
-			"target %u, %s: the operations reach to %s, and it has %s; read less (-numreqs, "
-			"-bytes), write it first, or end the passes with -timelimit",
-			t->number, t->path, units_size_text(t->end_bytes, a, sizeof(a)),
+		return plan_refuse(
+			t,
+			"the operations reach to %s, and it has %s; read less (-numreqs, -bytes), "
+			"write it first, or end the passes with -timelimit",
+			units_size_text(t->end_bytes, a, sizeof(a)),
 			units_size_text(plan_size_in_run(t), b, sizeof(b)));
-		return true;
 	}
-	return false;
+	return XDD_OK;
 }
 
 /* Threads of any run beside its QThreads and the main thread: signals and results manager. */
@@ -141,11 +141,9 @@ static enum xdd_status check_engine(const struct target_plan *t)
 	struct err why;
 	int err = engine_check(t, &why);
 
-	if (!err)
-		return XDD_OK;
-	log_error("target %u, %s: -ioengine %s: %s", t->number, t->path, engine_of(t)->info.name,
-		  err_text(&why, err));
-	return XDD_BAD_ARGUMENT;
+	return err ? plan_refuse(t, "-ioengine %s: %s", engine_of(t)->info.name,
+				 err_text(&why, err)) :
+		     XDD_OK;
 }
 
 /* Check limits that targets share: each target may be within them and all together not. */
@@ -155,16 +153,12 @@ static enum xdd_status check_engines(const struct plan *plan)
 	struct err why;
 	int err = engine_check_all(plan, &engine, &why);
 
-	if (!err)
-		return XDD_OK;
-	log_error("-ioengine %s: %s", engine->info.name, why.text);
-	return XDD_BAD_ARGUMENT;
+	return err ? log_refuse("-ioengine %s: %s", engine->info.name, why.text) : XDD_OK;
 }
 
 enum xdd_status run_refuse(const struct guard_refusal *r)
 {
-	log_error("target %u, %s: %s", r->target->number, r->target->path, r->why.text);
-	return XDD_TARGET_FAILED;
+	return target_fail(XDD_TARGET_FAILED, r->target, "%s", r->why.text);
 }
 
 /* Refuse a run that needs more threads than the machine allows, before thousands are started. */
@@ -181,10 +175,10 @@ static enum xdd_status check_threads(const struct plan *plan, uint64_t *most)
 		*most = threads > *most ? threads : *most;
 		return XDD_OK;
 	}
-	log_error("-targets, -queuedepth: the run needs %" PRIu64
-		  " threads: %s; use fewer targets, a smaller queue depth or -ioengine libaio",
-		  threads, why.text);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("-targets, -queuedepth: the run needs %" PRIu64
+			  " threads: %s; use fewer targets, a smaller queue depth or -ioengine "
+			  "libaio",
+			  threads, why.text);
 }
 
 /* Refuse a run whose files cannot all be open, before hundreds of them are. */
@@ -195,10 +189,10 @@ static enum xdd_status check_files(const struct plan *plan)
 
 	if (fileopen_make_room(files, &limit))
 		return XDD_OK;
-	log_error("-targets: the run needs %" PRIu64 " open files, and the limit is %" PRIu64
-		  " (ulimit -n); raise it, or use fewer targets",
-		  files, limit);
-	return XDD_BAD_ARGUMENT;
+	return log_refuse("-targets: the run needs %" PRIu64
+			  " open files, and the limit is %" PRIu64
+			  " (ulimit -n); raise it, or use fewer targets",
+			  files, limit);
 }
 
 enum xdd_status run_check(const struct plan *plan)
@@ -218,22 +212,17 @@ enum xdd_status run_check_next(const struct plan *plan, uint64_t *threads)
 		struct err why;
 		int err = target_file_check(t, &why);
 
-		if (err) {
-			log_error("target %u, %s: %s", t->number, t->path, err_text(&why, err));
-			return XDD_TARGET_FAILED;
-		}
+		if (err)
+			return target_fail(XDD_TARGET_FAILED, t, "%s", err_text(&why, err));
 		if (check_engine(t))
 			return XDD_BAD_ARGUMENT;
-		if (t->pattern.kind == PATTERN_TAGGED && !tag_available(&missing)) {
-			log_error("target %u, %s: -datapattern tagged: %s", t->number, t->path,
-				  missing);
-			return XDD_BAD_ARGUMENT;
-		}
+		if (t->pattern.kind == PATTERN_TAGGED && !tag_available(&missing))
+			return plan_refuse(t, "-datapattern tagged: %s", missing);
 	}
 	if (check_engines(plan) || check_threads(plan, threads) || check_files(plan) ||
 	    endtoend_check(plan))
 		return XDD_BAD_ARGUMENT;
 	if (guard_check(plan, &refusal))
 		return run_refuse(&refusal);
-	return short_file_found(plan) ? XDD_BAD_ARGUMENT : plan_check_room(plan);
+	return check_ends(plan) ? XDD_BAD_ARGUMENT : plan_check_room(plan);
 }

@@ -21,6 +21,8 @@
  * log_*() functions after it.
  */
 
+#define LOG_LINE_BYTES 4095
+
 enum log_level {
 	LOG_LEVEL_ERROR,
 	LOG_LEVEL_WARNING,
@@ -56,12 +58,13 @@ void log_divert(log_diverted *to, void *arg);
 void log_undiverted(const char *text, size_t size);
 
 /*
- * Each writes one line: "xdd: <text>", with "warning: " or "note: " between for the other two. The
- * text has no newline of its own. A line longer than 4095 bytes is cut.
+ * Write one line: "xdd: <text>", with "warning: " or "note: " between for the other two levels. The
+ * text has no newline of its own. A line longer than LOG_LINE_BYTES is cut.
  */
-void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void log_notice(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_message(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define log_error(...) log_message(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warning(...) log_message(LOG_LEVEL_WARNING, __VA_ARGS__)
+#define log_notice(...) log_message(LOG_LEVEL_NOTICE, __VA_ARGS__)
 
 /* log_error() for a function that fails: the value that it returns; a bad argument without one. */
 #define log_fail(value, ...) (log_error(__VA_ARGS__), (value))

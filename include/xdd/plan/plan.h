@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "xdd/base/arith.h"
+#include "xdd/base/log.h"
 #include "xdd/base/sets.h"
 #include "xdd/base/status.h"
 #include "xdd/plan/target_options.h"
@@ -351,6 +352,15 @@ void plan_warn_trigger_times(const struct plan *plan, uint64_t now_ns);
  * can refuse the plan any more, so that a refusal is one line.
  */
 void plan_warn(const struct plan *plan);
+
+/* A message about a target: "target 0, <path>: <text>". Otherwise as log_error() and so on. */
+void target_message(enum log_level level, const struct target_plan *t, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+#define target_error(...) target_message(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define target_warning(...) target_message(LOG_LEVEL_WARNING, __VA_ARGS__)
+#define target_notice(...) target_message(LOG_LEVEL_NOTICE, __VA_ARGS__)
+#define target_fail(value, t, ...) (target_error(t, __VA_ARGS__), (value))
+#define plan_refuse(t, ...) target_fail(XDD_BAD_ARGUMENT, t, __VA_ARGS__)
 
 /* Accepts NULL. */
 void plan_free(struct plan *plan);

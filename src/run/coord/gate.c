@@ -653,10 +653,10 @@ void gate_end_pass(struct target *t)
 	if (!t->gated && !t->followed)
 		return;
 	if (t->gate.start_by && !atomic_load(&p->start_ns) && !stop_requested(&t->run->stop))
-		log_warning("target %u, %s: it did nothing in pass %" PRIu64
-			    ": target %u did not get to where it pulls the start trigger",
-			    t->plan->number, t->plan->path, t->pass,
-			    t->gate.start_by->plan->number);
+		target_warning(t->plan,
+			       "it did nothing in pass %" PRIu64 ": target %u did not get to where "
+			       "it pulls the start trigger",
+			       t->pass, t->gate.start_by->plan->number);
 	atomic_store(&p->end_ns, clock_now_ns());
 	atomic_store(&p->over, true);
 	wake_watchers(t);

@@ -180,9 +180,8 @@ static enum xdd_status listen_for(struct run *run, const struct target_plan *t)
 					       (uint16_t)(a->port + k), &why);
 
 			if (err)
-				return log_fail(XDD_TARGET_FAILED,
-						"target %u, %s: -e2e destination: %s", t->number,
-						t->path, why.text);
+				return target_fail(XDD_TARGET_FAILED, t, "-e2e destination: %s",
+						   why.text);
 		}
 	}
 	return XDD_OK;
@@ -548,11 +547,11 @@ static void report_peer(struct target *t, const struct wire_pass *peer)
 	if (!peer->failed)
 		return;
 	atomic_fetch_add(&t->run->failures.errors, 1);
-	log_error("target %u, %s: pass %" PRIu64 ": the copy is incomplete: %" PRIu64
-		  " operations failed on the %s%s%s",
-		  t->plan->number, t->plan->path, t->pass, peer->failed,
-		  t->endtoend->sends ? "destination" : "source",
-		  *peer->error ? ", the first: " : "", peer->error);
+	target_error(t->plan,
+		     "pass %" PRIu64 ": the copy is incomplete: %" PRIu64 " operations failed on "
+		     "the %s%s%s",
+		     t->pass, peer->failed, t->endtoend->sends ? "destination" : "source",
+		     *peer->error ? ", the first: " : "", peer->error);
 }
 
 /* Give the file of a destination the size of the source's. */
@@ -567,9 +566,9 @@ static void set_final_size(struct target *t)
 		return;
 	if (ftruncate(t->file.fd, (off_t)size)) {
 		atomic_fetch_add(&t->run->failures.errors, 1);
-		log_error("target %u, %s: cannot be truncated to the %" PRIu64
-			  " bytes of the source: %s",
-			  t->plan->number, t->plan->path, size, strerror(errno));
+		target_error(t->plan,
+			     "cannot be truncated to the %" PRIu64 " bytes of the source: %s", size,
+			     strerror(errno));
 	} else if (t->plan->sync_write) {
 		target_flush_pass(t);
 	}
@@ -601,7 +600,7 @@ static void end_restart(struct target *t, bool complete)
 	if (!err)
 		return;
 	atomic_fetch_add(&t->run->failures.errors, 1);
-	log_error("target %u, %s: %s", t->plan->number, t->plan->path, why.text);
+	target_error(t->plan, "%s", why.text);
 }
 
 void endtoend_release(struct run *run)

@@ -16,7 +16,6 @@
 #include "run/target.h"
 #include "xdd/base/err.h"
 #include "xdd/base/file.h"
-#include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/io/target_file.h"
 #include "xdd/sync/wait.h"
@@ -317,8 +316,8 @@ static int meeting_prepare(struct target *t)
 	if (err)
 		return meeting_failed(t, err, &why);
 	if (!e->sends)
-		log_notice("target %u, %s: waits for its source at %s", t->plan->number,
-			   t->plan->path, addresses_text(&t->plan->endtoend, text, sizeof(text)));
+		target_notice(t->plan, "waits for its source at %s",
+			      addresses_text(&t->plan->endtoend, text, sizeof(text)));
 	return 0;
 }
 

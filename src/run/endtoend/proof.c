@@ -538,19 +538,19 @@ static void proof_report(const struct comparison *c, int unreadable)
 	const uint64_t kept = c->e->compared_bytes;
 
 	if (unreadable)
-		log_warning("target %u, %s: cannot be read to compare it with the source (%s): "
-			    "all of it is copied again; -restart trust keeps it without that",
-			    t->number, t->path, strerror(-unreadable));
+		target_warning(t,
+			       "cannot be read to compare it with the source (%s): all of it is "
+			       "copied again; -restart trust keeps it without that",
+			       strerror(-unreadable));
 	else if (c->equal_bytes < kept)
-		log_warning("target %u, %s: %" PRIu64 " of the %" PRIu64
-			    " bytes that were durable differ from the source, or cannot be "
-			    "compared: they are copied again",
-			    t->number, t->path, kept - c->equal_bytes, kept);
+		target_warning(t,
+			       "%" PRIu64 " of the %" PRIu64 " bytes that were durable differ from "
+			       "the source, or cannot be compared: they are copied again",
+			       kept - c->equal_bytes, kept);
 	else
-		log_notice("target %u, %s: all of the %" PRIu64
-			   " bytes that were durable equal the source%s",
-			   t->number, t->path, kept,
-			   kept == c->peer->bytes ? ": nothing is copied" : "");
+		target_notice(t,
+			      "all of the %" PRIu64 " bytes that were durable equal the source%s",
+			      kept, kept == c->peer->bytes ? ": nothing is copied" : "");
 }
 
 /* Compare all of `c->kept`. Returns 0 or -errno of the session. */

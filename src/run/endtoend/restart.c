@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "xdd/base/err.h"
-#include "xdd/base/log.h"
 #include "xdd/base/sets.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
@@ -349,18 +348,18 @@ static int restart_resume(struct restart *r)
 	r->end_bytes = old->end_bytes > r->end_bytes ? old->end_bytes : r->end_bytes;
 	r->digest = old->digest;
 	if (old->complete)
-		log_notice(
-			"target %u, %s: the restart file %s says that it is complete: %s; to copy "
-			"it again, remove that file",
-			r->plan->number, r->plan->path, r->path,
-			trust ? "nothing is copied, and nothing compared (-restart trust)" :
-				"what equals the source is not copied");
+		target_notice(r->plan,
+			      "the restart file %s says that it is complete: %s; to copy it again, "
+			      "remove that file",
+			      r->path,
+			      trust ? "nothing is copied, and nothing compared (-restart trust)" :
+				      "what equals the source is not copied");
 	else
-		log_notice("target %u, %s: %" PRIu64 " of %" PRIu64 " bytes are durable: %s",
-			   r->plan->number, r->plan->path, old->durable_bytes, old->bytes,
-			   trust ? "the others are copied, and nothing is compared "
-				   "(-restart trust)" :
-				   "they are compared with the source, and the others copied");
+		target_notice(r->plan, "%" PRIu64 " of %" PRIu64 " bytes are durable: %s",
+			      old->durable_bytes, old->bytes,
+			      trust ? "the others are copied, and nothing is compared "
+				      "(-restart trust)" :
+				      "they are compared with the source, and the others copied");
 	return extents_join(&r->written, &old->durable);
 }
 
@@ -605,8 +604,8 @@ static void leave_processor(void)
 
 static void restart_monitor_warn(const struct restart *r)
 {
-	log_warning("target %u, %s: %s; %s", r->plan->number, r->plan->path, r->why.text,
-		    r->failure ? "no more is recorded" : "it is tried again");
+	target_warning(r->plan, "%s; %s", r->why.text,
+		       r->failure ? "no more is recorded" : "it is tried again");
 }
 
 static void *monitor_main(void *arg)
@@ -654,8 +653,7 @@ int restart_begin(struct restart *r, int fd, struct err *why)
 	if (err)
 		return err_set(why, err, "%s", r->why.text);
 	if (!r->plan->restart.file)
-		log_notice("target %u, %s: the restart file is %s", r->plan->number, r->plan->path,
-			   r->path);
+		target_notice(r->plan, "the restart file is %s", r->path);
 	err = thread_start(&r->monitor, monitor_main, r);
 	if (err)
 		err_set(why, err, "-restart: %s", thread_error(err, &r->why));

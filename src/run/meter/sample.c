@@ -42,8 +42,7 @@ static void warn_of_drop(const struct target *t, int err)
 
 	datamap_add(m, m->begin, m->end - m->begin, &all, &resident, &holes);
 	if (err && err != -EOPNOTSUPP)
-		log_warning("target %u, %s: -dropcache: %s", t->plan->number, t->plan->path,
-			    strerror(-err));
+		target_warning(t->plan, "-dropcache: %s", strerror(-err));
 	else if (all > 0 && 100 * resident / all >= rule_table[RULE_STAYED].limit)
 		report_finding(t->run->report, finding_of_target(t->plan), SAYS(STAYED),
 			       100 * resident / all);

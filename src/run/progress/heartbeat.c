@@ -537,8 +537,8 @@ static int add_file(struct heartbeat *h, const struct target_plan *t)
 
 	stream->first = stream->last = t->number;
 	if (err)
-		log_error("target %u, %s: -heartbeat output %s: %s", t->number, t->path,
-			  t->heartbeat.output, output_strerror(err));
+		target_error(t, "-heartbeat output %s: %s", t->heartbeat.output,
+			     output_strerror(err));
 	return err;
 }
 

@@ -44,8 +44,8 @@ static void trace_report_failed(struct run *run, const struct target *t, const c
 				const char *path, int err)
 {
 	run->manager.output_failed = true;
-	log_error("target %u, %s: -ts %s%s%s: %s", t->plan->number, t->plan->path, what,
-		  path ? " " : "", path ? path : "", output_strerror(err));
+	target_error(t->plan, "-ts %s%s%s: %s", what, path ? " " : "", path ? path : "",
+		     output_strerror(err));
 }
 
 /* All but the entries; the strings belong to the caller. */
@@ -185,10 +185,11 @@ static void say_missing(struct run *run, const struct target *t, const struct tr
 		    " overwritten, %" PRIu64 " not recorded, %" PRIu64 " before the trigger",
 		    plan->number, trace->n, m->overwritten, m->unrecorded, m->before);
 	if (m->overwritten && plan->trace.size_by_default)
-		log_warning("target %u, %s: -ts: the time stamps of the first %" PRIu64
-			    " operations were overwritten; -ts size <#operations> makes the table "
-			    "larger than %" PRIu64,
-			    plan->number, plan->path, m->overwritten, plan->trace.size_ops);
+		target_warning(plan,
+			       "-ts: the time stamps of the first %" PRIu64 " operations were "
+			       "overwritten; -ts size <#operations> makes the table larger than "
+			       "%" PRIu64,
+			       m->overwritten, plan->trace.size_ops);
 }
 
 /*
@@ -290,9 +291,10 @@ static void follow_pass(struct manager *m, const struct target_plan *t, const st
 	bool whole = is_whole(m, t, r);
 
 	if (r->figures.tally.warmup_ops && !r->partial && !tally_ops(&r->figures.tally))
-		log_warning("target %u, %s: -warmup: pass %" PRIu64
-			    " was over before its warm-up: nothing of it was measured",
-			    t->number, t->path, r->pass);
+		target_warning(t,
+			       "-warmup: pass %" PRIu64 " was over before its warm-up: nothing of "
+			       "it was measured",
+			       r->pass);
 	if (!m->keep_series)
 		return;
 	if (!m->plan->no_barrier)

@@ -356,8 +356,7 @@ static void end_pass(struct target *t, const char *reason)
 {
 	if (atomic_exchange(&t->state.over, true))
 		return;
-	log_error("target %u, %s: pass %" PRIu64 " ends: %s", t->plan->number, t->plan->path,
-		  t->pass, reason);
+	target_error(t->plan, "pass %" PRIu64 " ends: %s", t->pass, reason);
 	gate_wake(t);
 }
 
@@ -433,8 +432,7 @@ static uint64_t failures_summarize(const struct target *t, enum run_out kind, co
 
 	more -= more > 0;
 	if (more)
-		log_error("target %u, %s: %" PRIu64 " more operations failed: %s", t->plan->number,
-			  t->plan->path, more, why);
+		target_error(t->plan, "%" PRIu64 " more operations failed: %s", more, why);
 	return more;
 }
 
@@ -508,9 +506,9 @@ void miscompare_summary(const struct run *run)
 		uint64_t unjudged = t->data ? atomic_load(&t->data->unjudged) : 0;
 
 		if (unjudged)
-			log_notice(
-				"target %u, %s: %" PRIu64
-				" sectors without a tag, not written by this run, cannot be verified",
-				t->plan->number, t->plan->path, unjudged);
+			target_notice(t->plan,
+				      "%" PRIu64 " sectors without a tag, not written by this run, "
+				      "cannot be verified",
+				      unjudged);
 	}
 }

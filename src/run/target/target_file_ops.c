@@ -290,8 +290,7 @@ static int reshape(struct target *t, const char **what, struct err *why)
 	if (err != -EOPNOTSUPP)
 		return err;
 	if (t->file.pass == 1)
-		log_warning("target %u, %s: %s: %s; continuing without it", t->plan->number,
-			    t->plan->path, *what, err_text(why, err));
+		target_warning(t->plan, "%s: %s; continuing without it", *what, err_text(why, err));
 	return 0;
 }
 
