@@ -279,12 +279,12 @@ static void note_bye(struct relay *r, enum copy_role from)
  */
 static bool has_left(struct relay *r, enum copy_role side)
 {
-	struct timespec until = clock_timespec(clock_kernel_ns() + BYE_NS);
+	const uint64_t until_ns = clock_kernel_ns() + BYE_NS;
 	bool left;
 
 	pthread_mutex_lock(&r->lock);
 	while (!r->left[side_of(side)] && !r->over &&
-	       pthread_cond_clockwait(&r->changed, &r->lock, CLOCK_MONOTONIC, &until) == 0)
+	       cond_wait(&r->changed, &r->lock, until_ns) == 0)
 		;
 	left = r->left[side_of(side)];
 	pthread_mutex_unlock(&r->lock);

@@ -64,12 +64,6 @@ struct role {
 	struct copy_counts peer;
 };
 
-/* The time of the kernel's clock in `ns` nanoseconds, to wait for `changed`. */
-static inline struct timespec role_deadline_in(uint64_t ns)
-{
-	return clock_timespec(clock_kernel_ns() + ns);
-}
-
 /* True in the receiving thread of a role. */
 static _Thread_local bool is_receiver;
 
@@ -179,12 +173,12 @@ static void role_channel_failed(struct role *r, int err)
 /* Wait for what ends the role, but not for long. True: something has. */
 static bool await_cause(struct role *r)
 {
-	struct timespec until = role_deadline_in(CAUSE_NS);
+	const uint64_t until_ns = clock_kernel_ns() + CAUSE_NS;
 	bool ends;
 
 	pthread_mutex_lock(&r->lock);
 	while (!role_stopped(r->job) && !r->over && r->end == END_NONE &&
-	       pthread_cond_timedwait(&r->changed, &r->lock, &until) == 0)
+	       cond_wait(&r->changed, &r->lock, until_ns) == 0)
 		;
 	ends = role_stopped(r->job) || r->over || r->end != END_NONE;
 	pthread_mutex_unlock(&r->lock);
@@ -362,10 +356,10 @@ static enum role_end new_end(struct role *r)
 /* Wait for something to say. True: a quarter of a second has passed. r->lock is held. */
 static bool wait_to_speak(struct role *r)
 {
-	struct timespec until = role_deadline_in(COPY_COUNTS_NS);
+	const uint64_t until_ns = clock_kernel_ns() + COPY_COUNTS_NS;
 
 	while (!r->quiet && !r->over && new_end(r) == END_NONE && !is_signaled(r)) {
-		if (pthread_cond_timedwait(&r->changed, &r->lock, &until) != 0)
+		if (cond_wait(&r->changed, &r->lock, until_ns) != 0)
 			return true;
 	}
 	return false;
@@ -613,21 +607,6 @@ static void cut_channel(void *arg)
 	link_abort(r->job->channel);
 }
 
-static int init_lock(struct role *r)
-{
-	pthread_condattr_t attr;
-	int err = pthread_condattr_init(&attr);
-
-	if (err)
-		return -err;
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	err = pthread_cond_init(&r->changed, &attr);
-	pthread_condattr_destroy(&attr);
-	if (!err)
-		pthread_mutex_init(&r->lock, NULL);
-	return -err;
-}
-
 int role_open(struct role **r_out, struct copy_job *job, enum copy_role is,
 	      const struct role_ops *ops, void *arg)
 {
@@ -644,11 +623,8 @@ int role_open(struct role **r_out, struct copy_job *job, enum copy_role is,
 	r->begun_ns = clock_now_ns();
 	r->throttled_ns = cgroup_throttled_ns();
 	err_clear(&job->why);
-	err = init_lock(r);
-	if (err) {
-		free(r);
-		return err;
-	}
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_cond_init(&r->changed, NULL);
 	err = stop_on_request(job->stop, abort_data, r);
 	if (err) {
 		role_close(r);

@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "copy/role.h"
 #include "xdd/base/log.h"
@@ -115,14 +114,13 @@ void copy_signals_detach(struct copy_signals *s)
 
 int copy_signals_await(struct copy_signals *s, uint64_t wait_ns)
 {
-	struct timespec until = clock_timespec(clock_kernel_ns() + wait_ns);
+	const uint64_t until_ns = clock_kernel_ns() + wait_ns;
 	int sig;
 
 	if (!s)
 		return 0;
 	pthread_mutex_lock(&s->lock);
-	while (!s->sig && wait_ns &&
-	       pthread_cond_clockwait(&s->came, &s->lock, CLOCK_MONOTONIC, &until) == 0)
+	while (!s->sig && wait_ns && cond_wait(&s->came, &s->lock, until_ns) == 0)
 		;
 	sig = s->sig;
 	pthread_mutex_unlock(&s->lock);

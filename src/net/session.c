@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -55,14 +54,7 @@ int session_error(const struct session *s)
 
 int session_sleep(struct session *s, uint64_t until_ns)
 {
-	struct timespec until;
-	int r;
-
-	if (until_ns == UINT64_MAX)
-		return -pthread_cond_wait(&s->changed, &s->lock);
-	until = clock_deadline(until_ns);
-	r = pthread_cond_timedwait(&s->changed, &s->lock, &until);
-	return r == ETIMEDOUT ? -ETIMEDOUT : 0;
+	return cond_wait(&s->changed, &s->lock, until_ns);
 }
 
 /*
@@ -228,14 +220,9 @@ bool session_info(struct session *s, uint32_t connection, struct connection_info
 
 static int init_sync(struct session *s)
 {
-	pthread_condattr_t attr;
-
 	stop_init(&s->halt);
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	pthread_cond_init(&s->changed, NULL);
 	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return s->wake_fd < 0 ? -errno : 0;
 }
@@ -279,7 +266,7 @@ struct session *session_new(const struct session_params *params)
 /* End the control thread; the peer gets a limited time for the last message. */
 static void join_control(struct session *s)
 {
-	uint64_t until_ns = clock_now_ns() + SESSION_GRACE_NS;
+	uint64_t until_ns = clock_kernel_ns() + SESSION_GRACE_NS;
 
 	session_lock(s);
 	while (!s->thread_over && session_sleep(s, until_ns) != -ETIMEDOUT)

@@ -591,7 +591,7 @@ static int accept_control(struct session *s)
 	int r;
 
 	if (s->params.options->timeout_given)
-		until_ns = clock_now_ns() + s->timeout_ns;
+		until_ns = clock_kernel_ns() + s->timeout_ns;
 	session_lock(s);
 	r = await_source(s, until_ns);
 	session_unlock(s);
@@ -627,7 +627,7 @@ static void drop_peer(struct session *s)
 /* Source: wait before the next attempt; at most until the session ends. */
 static void pause_attempts(struct session *s)
 {
-	uint64_t until_ns = clock_now_ns() + SESSION_PAUSE_NS;
+	uint64_t until_ns = clock_kernel_ns() + SESSION_PAUSE_NS;
 
 	session_lock(s);
 	while (!session_error(s) && session_sleep(s, until_ns) != -ETIMEDOUT)

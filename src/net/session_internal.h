@@ -164,7 +164,7 @@ int session_broke(struct session *s, enum session_blame blame, int err, const ch
 /* 0; or -errno of a session that has failed, -ECANCELED of one that has stopped. With the lock. */
 int session_error(const struct session *s);
 
-/* Wait for a change of the session, until `until_ns`, UINT64_MAX: without limit. -ETIMEDOUT, 0. */
+/* Wait for a change of the session, as cond_wait(). With the lock. */
 int session_sleep(struct session *s, uint64_t until_ns);
 
 /* Have the control thread send `type`. With the lock. */

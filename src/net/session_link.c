@@ -23,7 +23,7 @@
  */
 static int known_cause(struct session *s)
 {
-	uint64_t until_ns = clock_now_ns() + s->grace_ns;
+	uint64_t until_ns = clock_kernel_ns() + s->grace_ns;
 	int known;
 
 	hold(HOLD_CAUSE_AWAITED);
@@ -117,7 +117,7 @@ static int await_link(struct link *link)
 {
 	struct session *s = link->session;
 	struct stream_slot *slot = &s->data[link->number];
-	uint64_t until_ns = clock_now_ns() + s->timeout_ns;
+	uint64_t until_ns = clock_kernel_ns() + s->timeout_ns;
 	bool late = false;
 	int r;
 

@@ -15,6 +15,15 @@
 #include "xdd/base/memory.h"
 #include "xdd/sys/clock.h"
 
+int cond_wait(pthread_cond_t *changed, pthread_mutex_t *lock, uint64_t until_ns)
+{
+	const struct timespec until = clock_timespec(until_ns);
+
+	if (until_ns == UINT64_MAX)
+		return -pthread_cond_wait(changed, lock);
+	return -pthread_cond_clockwait(changed, lock, CLOCK_MONOTONIC, &until);
+}
+
 /*
  * All decisions of a barrier are made on one word, `round`: the last thread to arrive adds two
  * with a compare and exchange, barrier_cancel() sets the lowest bit. The first of the two settles

@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,6 +45,12 @@ static inline void futex_wake_all(_Atomic uint32_t *word)
 {
 	futex_wake(word, INT_MAX);
 }
+
+/*
+ * As pthread_cond_wait(), until clock_kernel_ns() reaches `until_ns` at most; UINT64_MAX: without
+ * limit. Returns 0, or -ETIMEDOUT then.
+ */
+int cond_wait(pthread_cond_t *changed, pthread_mutex_t *lock, uint64_t until_ns);
 
 /*
  * A barrier that can be cancelled: `count` threads meet, all leave together, and all see the same

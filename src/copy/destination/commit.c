@@ -682,12 +682,7 @@ static bool is_full(const struct commit *c)
 /* Sleep until there is a signal, or for `ns`. With the lock. */
 static void nap(struct commit *c, uint64_t ns)
 {
-	struct timespec until = clock_timespec(clock_kernel_ns() + ns);
-
-	if (ns == UINT64_MAX)
-		pthread_cond_wait(&c->changed, &c->lock);
-	else
-		pthread_cond_clockwait(&c->changed, &c->lock, CLOCK_MONOTONIC, &until);
+	cond_wait(&c->changed, &c->lock, ns == UINT64_MAX ? ns : clock_kernel_ns() + ns);
 }
 
 /* Sleep until there is work; those that put files signal. With the lock. */

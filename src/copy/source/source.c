@@ -181,19 +181,16 @@ void source_thread_ends(struct source *s)
 /* A thread that has not ended COPY_SIGNAL_GRACE_NS after a stop waits for a file or for a list. */
 static bool wait_for_threads(struct source *s)
 {
-	struct timespec until = clock_timespec(clock_kernel_ns() + COPY_SIGNAL_GRACE_NS);
-	int r = 0;
+	const uint64_t until_ns = clock_kernel_ns() + COPY_SIGNAL_GRACE_NS;
+	bool ended;
 
 	pthread_mutex_lock(&s->lock);
-	while (s->running && r == 0) {
-		if (role_stopped(s->job))
-			r = pthread_cond_clockwait(&s->changed, &s->lock, CLOCK_MONOTONIC, &until);
-		else
-			r = pthread_cond_wait(&s->changed, &s->lock);
-	}
-	r = (int)s->running;
+	while (s->running &&
+	       cond_wait(&s->changed, &s->lock, role_stopped(s->job) ? until_ns : UINT64_MAX) == 0)
+		;
+	ended = !s->running;
 	pthread_mutex_unlock(&s->lock);
-	return r == 0;
+	return ended;
 }
 
 static void join_or_detach(pthread_t thread, bool join)

@@ -581,12 +581,10 @@ static int record(struct restart *r, bool always)
 /* Sleep until `deadline_ns` of the kernel's clock. False: the thread must end. */
 static bool sleep_until(struct restart *r, uint64_t deadline_ns)
 {
-	const struct timespec deadline = clock_timespec(deadline_ns);
 	bool quit;
 
 	pthread_mutex_lock(&r->lock);
-	while (!r->quit && pthread_cond_clockwait(&r->changed, &r->lock, CLOCK_MONOTONIC,
-						  &deadline) != ETIMEDOUT)
+	while (!r->quit && cond_wait(&r->changed, &r->lock, deadline_ns) != -ETIMEDOUT)
 		;
 	quit = r->quit;
 	pthread_mutex_unlock(&r->lock);

@@ -35,13 +35,13 @@ static void *sampler_main(void *arg)
 	debug_line(DEBUG_TASK, "sampler: thread %d starts", gettid());
 	pthread_mutex_lock(&s->lock);
 	while (!s->quit) {
-		struct timespec until;
+		uint64_t next_ns;
 
 		pthread_mutex_unlock(&s->lock);
-		until = clock_timespec(sampler_turn(s));
+		next_ns = sampler_turn(s);
 		pthread_mutex_lock(&s->lock);
 		if (!s->quit)
-			pthread_cond_clockwait(&s->changed, &s->lock, CLOCK_MONOTONIC, &until);
+			cond_wait(&s->changed, &s->lock, next_ns);
 	}
 	pthread_mutex_unlock(&s->lock);
 	debug_line(DEBUG_TASK, "sampler: thread %d ends", gettid());

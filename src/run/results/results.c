@@ -163,7 +163,6 @@ static void wait_for_results(struct manager *m)
 {
 	struct results_queue *q = &m->run->results;
 	uint64_t now_ns = clock_now_ns(), kernel_ns = clock_kernel_ns(), wake_ns, due_ns;
-	struct timespec until;
 
 	if (m->look_ns == UINT64_MAX)
 		m->look_ns = next_look_ns(m);
@@ -174,8 +173,7 @@ static void wait_for_results(struct manager *m)
 	/* A sleep is late from its begin at most: a resync may have come due in an earlier wait. */
 	if (due_ns < kernel_ns)
 		due_ns = kernel_ns;
-	until = clock_timespec(due_ns);
-	if (pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT) {
+	if (cond_wait(&q->changed, &q->lock, due_ns) == -ETIMEDOUT) {
 		pthread_mutex_unlock(&q->lock);
 		stopped_after(&m->stopped, due_ns);
 		do_due(m);
@@ -202,14 +200,12 @@ static bool wait_in_grace(struct manager *m)
 {
 	struct results_queue *q = &m->run->results;
 	uint64_t now = clock_kernel_ns();
-	struct timespec end;
 
 	if (!m->grace_end_ns) {
 		m->grace_end_ns = now + GRACE_NS;
 		m->settle_end_ns = now + SETTLE_NS;
 	}
-	end = clock_timespec(m->grace_end_ns);
-	if (pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &end) != ETIMEDOUT)
+	if (cond_wait(&q->changed, &q->lock, m->grace_end_ns) != -ETIMEDOUT)
 		return true;
 	now = clock_kernel_ns();
 	if (!all_settle(q) || now >= m->settle_end_ns)
