@@ -156,7 +156,7 @@ static const struct option output_rows[] = {
 	{ 0 },
 };
 
-const struct option_table multi_options = {
+static const struct option_table multi_options = {
 	OPTION_GROUPS(OPTION_GROUP("Hosts", host_rows), OPTION_GROUP("Start and end", start_rows),
 		      OPTION_GROUP("Output", output_rows)),
 };

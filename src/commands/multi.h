@@ -47,8 +47,6 @@ struct multi_line {
 	bool quiet, dry_run;
 };
 
-extern const struct option_table multi_options;
-
 /* ---- hosts: multi_hosts.c ---- */
 
 struct multi_host {

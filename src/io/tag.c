@@ -30,7 +30,8 @@ bool tag_available(const char **why)
 	return true;
 }
 
-uint64_t tag_hash(const void *data, size_t size)
+/* XXH3 with 64 bits. */
+static uint64_t tag_hash(const void *data, size_t size)
 {
 	return XXH3_64bits(data, size);
 }
@@ -43,7 +44,7 @@ bool tag_available(const char **why)
 	return false;
 }
 
-uint64_t tag_hash(const void *data, size_t size)
+static uint64_t tag_hash(const void *data, size_t size)
 {
 	(void)data;
 	(void)size;

@@ -54,9 +54,6 @@ struct plan_feature {
 	void (*warn)(const struct plan *plan);
 };
 
-/* In the order of the steps; ends with NULL. */
-extern const struct plan_feature *const plan_features[];
-
 extern const struct plan_feature feature_target;
 extern const struct plan_feature feature_amount;
 extern const struct plan_feature feature_files;
@@ -201,9 +198,6 @@ enum xdd_status endtoend_check_named(struct plan *plan);
  */
 
 #define ENGINE_NAMES_MAX 32 /* engines that a message lists */
-
-/* The words that may follow -ioengine. */
-extern const struct option_source engine_words;
 
 /* -ioengine list. */
 extern const struct option option_engine_list;

@@ -218,7 +218,8 @@ static const void *engine_word_field(const struct target_plan *t, const struct o
 	return keyword ? t->engine_options : NULL;
 }
 
-const struct option_source engine_words = {
+/* The words that may follow -ioengine. */
+static const struct option_source engine_words = {
 	.at = engine_word_at,
 	.help = engine_word_help,
 	.init = init_engine,

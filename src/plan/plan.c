@@ -192,7 +192,8 @@ static enum xdd_status apply_settings(struct parse *p)
  * warnings.
  */
 
-const struct plan_feature *const plan_features[] = {
+/* In the order of the steps; ends with NULL. */
+static const struct plan_feature *const plan_features[] = {
 	&feature_target,       &feature_amount,
 	&feature_endtoend,     &feature_restart,
 	&feature_files,	       &feature_work,

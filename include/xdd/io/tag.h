@@ -64,9 +64,6 @@ enum tag_state {
 /* True if this build has the checksum. Otherwise false, with `*why` a static message. */
 bool tag_available(const char **why);
 
-/* XXH3 with 64 bits. tag.c */
-uint64_t tag_hash(const void *data, size_t size);
-
 /* Write one sector. */
 void tag_write(const struct tag *tag, void *sector);
 

@@ -23,7 +23,7 @@
  * depends on a colour alone.
  */
 
-const char page_style[] =
+static const char page_style[] =
 	":root{color-scheme:light dark;"
 	"--back:#ffffff;--text:#1b1f24;--soft:#4a5360;--line:#b9c0c9;--head:#eef1f5;"
 	"--link:#0b4fa8;--good:#14602a;--bad:#a11616;--note:#7a4300}\n"

@@ -122,9 +122,6 @@ bool page_figures(const struct document_result *r, struct figures *f);
 /* Half of the interval of the mean, in percent of it; NAN: not known. */
 double page_interval_percent(const struct document_figure *f);
 
-/* ---- page.c ---- */
-extern const char page_style[];
-
 /* The script zoom.js without its comments; make generates it. */
 extern const char page_script[];
 
