@@ -44,6 +44,14 @@ char *text_list(char *buf, size_t size, const char *fmt, ...)
 	return buf;
 }
 
+char *text_hex(const void *bytes, size_t n, char *buf)
+{
+	for (size_t i = 0; i < n; i++)
+		sprintf(buf + 2 * i, "%02x", ((const unsigned char *)bytes)[i]);
+	buf[2 * n] = '\0';
+	return buf;
+}
+
 void text_fold(FILE *f, const char *text, int width, int indent)
 {
 	int at = indent;

@@ -46,9 +46,6 @@ struct restart_field {
 	const char *identity;
 };
 
-extern const struct restart_field restart_fields[];
-extern const size_t restart_n_fields;
-
 #define AT(member) offsetof(struct restart_record, member)
 #define TEXT(member) RESTART_TEXT, AT(member), sizeof(((struct restart_record *)0)->member), 0
 #define NUMBER(member) RESTART_NUMBER, AT(member), 0, 0
@@ -56,7 +53,7 @@ extern const size_t restart_n_fields;
 
 #define VALUE_TEXT_MAX 100 /* characters of a value in a message */
 
-const struct restart_field restart_fields[] = {
+static const struct restart_field restart_fields[] = {
 	{ "run", RESTART_RUN, AT(run), 0, 0, NULL },
 	{ "time", TEXT(time), NULL },
 	{ "source-host", TEXT(source_host), "the host of the source" },
@@ -88,7 +85,7 @@ const struct restart_field restart_fields[] = {
 	{ "durable-digest", RESTART_DIGEST, AT(digest), 0, 0, NULL },
 };
 
-const size_t restart_n_fields = sizeof(restart_fields) / sizeof(restart_fields[0]);
+#define RESTART_FIELDS (sizeof(restart_fields) / sizeof(restart_fields[0]))
 
 /* The text of `r` has the field. */
 static bool restart_has_field(const struct restart_record *r, const struct restart_field *field)
@@ -187,7 +184,7 @@ static void restart_put_field(FILE *f, const struct restart_record *r,
 			      const struct restart_field *field)
 {
 	const void *at = (const char *)r + field->offset;
-	char text[DIGEST_TEXT_SIZE];
+	char text[DIGEST_TEXT_SIZE], id[2 * WIRE_SESSION_BYTES + 1];
 
 	switch (field->type) {
 	case RESTART_NUMBER:
@@ -200,8 +197,7 @@ static void restart_put_field(FILE *f, const struct restart_record *r,
 		restart_put_text(f, at);
 		break;
 	case RESTART_RUN:
-		for (size_t i = 0; i < WIRE_SESSION_BYTES; i++)
-			fprintf(f, "%02x", ((const uint8_t *)at)[i]);
+		fputs(text_hex(at, WIRE_SESSION_BYTES, id), f);
 		break;
 	case RESTART_DIGEST:
 		fputs(digest_text(*(const struct digest *)at, text), f);
@@ -294,7 +290,7 @@ static bool is_lost(const struct restart_record *old, const struct restart_recor
 bool restart_record_matches(const struct restart_record *old, const struct restart_record *now,
 			    struct err *why)
 {
-	for (size_t i = 0; i < restart_n_fields; i++) {
+	for (size_t i = 0; i < RESTART_FIELDS; i++) {
 		const struct restart_field *field = &restart_fields[i];
 		char *was, *is;
 
@@ -352,7 +348,7 @@ static void put_head(FILE *f, const struct restart_record *r)
 static void put_record(FILE *f, const struct restart_record *r)
 {
 	put_head(f, r);
-	for (size_t i = 0; i < restart_n_fields; i++) {
+	for (size_t i = 0; i < RESTART_FIELDS; i++) {
 		if (!restart_has_field(r, &restart_fields[i]))
 			continue;
 		fprintf(f, "# %s ", restart_fields[i].name);
@@ -458,7 +454,7 @@ static int take_head(struct reader *rd, struct restart_record *r)
 
 static int take_fields(struct reader *rd, struct restart_record *r)
 {
-	for (size_t i = 0; i < restart_n_fields; i++) {
+	for (size_t i = 0; i < RESTART_FIELDS; i++) {
 		const struct restart_field *field = &restart_fields[i];
 		char prefix[64], *value;
 

@@ -22,6 +22,9 @@ char *text_list(char *buf, size_t size, const char *fmt, ...) __attribute__((for
 char *text_vadd(char *buf, size_t size, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 
+/* The `n` bytes as 2 `n` hexadecimal digits in `buf`, with a NUL after them. Returns `buf`. */
+char *text_hex(const void *bytes, size_t n, char *buf);
+
 /*
  * Write `text`, which begins in column `indent`, and a newline: in lines of `width` columns, broken
  * at blanks, of which further ones are indented as well.

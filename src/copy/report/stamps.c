@@ -19,6 +19,7 @@
 #include "copy/report/report.h"
 #include "copy/role.h"
 #include "xdd/base/file.h"
+#include "xdd/base/text.h"
 #include "xdd/base/units.h"
 #include "xdd/copy/copy.h"
 #include "xdd/trace/trace.h"
@@ -247,13 +248,6 @@ static void stamps_describe(const struct stamps *s, struct trace *t)
 	t->wall_end_ns = clock_wall_offset_ns();
 }
 
-/* Both sides of a copy have the same id. */
-static void put_id(const struct stamps *s, char *id)
-{
-	for (size_t i = 0; i < WIRE_SESSION_BYTES; i++)
-		sprintf(id + 2 * i, "%02x", s->job->session[i]);
-}
-
 /* With the name of the file, as far as it is known, in `name`. Returns 0 or -errno. */
 static int write_all(struct stamps *s, int dir_fd, bool partial, char *name, size_t size)
 {
@@ -266,7 +260,8 @@ static int write_all(struct stamps *s, int dir_fd, bool partial, char *name, siz
 
 	atomic_store(&s->written, true);
 	gethostname(host, sizeof(host) - 1);
-	put_id(s, id);
+	/* Both sides of a copy have the same. */
+	text_hex(s->job->session, WIRE_SESSION_BYTES, id);
 	stamps_describe(s, &trace);
 	snprintf(information, sizeof(information), "xddcp: %s, on %.128s\nthe other side: %.64s\n",
 		 s->side == COPY_SOURCE ? "the source" : "the destination", host,

@@ -17,6 +17,7 @@
 #include "run/run_state.h"
 #include "run/target.h"
 #include "xdd/base/log.h"
+#include "xdd/base/text.h"
 #include "xdd/io/pattern.h"
 #include "xdd/io/tag.h"
 #include "xdd/io/target_file.h"
@@ -452,30 +453,18 @@ void io_error_summary(const struct run *run)
 			  atomic_load(&run->failures.errors), run->plan->max_errors_to_print);
 }
 
-/* "0x0011..." */
-static const char *hex(const uint8_t *bytes, unsigned n, char *buf)
-{
-	char *o = buf;
-
-	*o++ = '0';
-	*o++ = 'x';
-	for (unsigned i = 0; i < n; i++)
-		o += sprintf(o, "%02x", bytes[i]);
-	*o = '\0';
-	return buf;
-}
-
 static void print_miscompare(const struct qthread *q, const struct miscompare *m)
 {
 	const struct target *t = q->target;
-	char expected[2 * VERIFY_SHOWN_BYTES + 3], found[2 * VERIFY_SHOWN_BYTES + 3];
+	char expected[2 * VERIFY_SHOWN_BYTES + 1], found[2 * VERIFY_SHOWN_BYTES + 1];
 
 	log_error("DATA MISCOMPARE on Target %u Worker Thread %u: %s, read operation %" PRIu64
 		  " of pass %" PRIu64 ": %" PRIu64 " bytes at offset %" PRIu64
-		  " are wrong: at %" PRIu64 " expected %s, found %s: %s%s%s",
+		  " are wrong: at %" PRIu64 " expected 0x%s, found 0x%s: %s%s%s",
 		  t->plan->number, q->number, t->plan->path, m->op, m->pass, m->bytes, m->offset,
-		  m->shown_at, hex(m->expected, m->shown, expected), hex(m->found, m->shown, found),
-		  miscompare_name(m->kind), *m->text ? ": " : "", m->text);
+		  m->shown_at, text_hex(m->expected, m->shown, expected),
+		  text_hex(m->found, m->shown, found), miscompare_name(m->kind),
+		  *m->text ? ": " : "", m->text);
 }
 
 bool miscompare(struct qthread *q, const struct miscompare *m)
