@@ -25,6 +25,7 @@
 #include "xdd/base/log.h"
 #include "xdd/base/units.h"
 #include "xdd/io/engine.h"
+#include "xdd/report/endtoend.h"
 
 #define REQUEST 4096u
 #define OPS 100u

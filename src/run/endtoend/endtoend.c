@@ -23,6 +23,7 @@
 #include "run/target/target_file_ops.h"
 #include "xdd/base/err.h"
 #include "xdd/base/log.h"
+#include "xdd/base/text.h"
 #include "xdd/io/target_file.h"
 #include "xdd/report/endtoend.h"
 #include "xdd/stat/counters.h"
@@ -487,12 +488,6 @@ static void fill_side(struct endtoend_side *side, const struct wire_plan *plan,
 	digest_text(p->digest, side->digest);
 }
 
-static void write_hex(const uint8_t id[WIRE_SESSION_BYTES], char hex[ENDTOEND_HEX_SIZE])
-{
-	for (size_t i = 0; i < WIRE_SESSION_BYTES; i++)
-		sprintf(hex + 2 * i, "%02x", id[i]);
-}
-
 /* Bytes that the destination had before: the last operation of the copy may be shorter. */
 static uint64_t resumed_bytes(const struct endtoend *e)
 {
@@ -523,7 +518,7 @@ static void keep_result(struct target *t, const struct wire_pass *own, const str
 	r->n_qthreads = t->plan->qthreads;
 	r->resumed_bytes = resumed_bytes(e);
 	r->compared_bytes = e->compared_bytes;
-	write_hex(e->sends ? e->own.run : e->peer.run, r->session);
+	text_hex(e->sends ? e->own.run : e->peer.run, WIRE_SESSION_BYTES, r->session);
 	fill_side(e->sends ? &r->source : &r->destination, &e->own, own);
 	if (peer) {
 		fill_side(e->sends ? &r->destination : &r->source, &e->peer, peer);
@@ -574,20 +569,6 @@ static void set_final_size(struct target *t)
 	}
 }
 
-static void keep_cost(struct endtoend_monitor *m, struct restart *restart)
-{
-	struct restart_cost cost;
-
-	restart_costs(restart, &cost);
-	*m = (struct endtoend_monitor){
-		.used = true,
-		.flushes = cost.flushes,
-		.flush_ns = cost.flush_ns,
-		.records = cost.records,
-		.record_ns = cost.record_ns,
-	};
-}
-
 /* A target with -restart has one pass. */
 static void end_restart(struct target *t, bool complete)
 {
@@ -595,8 +576,8 @@ static void end_restart(struct target *t, bool complete)
 	struct err why;
 	int err = restart_end(e->restart, complete, &why);
 
-	if (e->restart && e->result)
-		keep_cost(&e->result->monitor, e->restart);
+	if (e->result)
+		restart_costs(e->restart, &e->result->monitor);
 	if (!err)
 		return;
 	atomic_fetch_add(&t->run->failures.errors, 1);

@@ -22,6 +22,7 @@
 #include "xdd/trace/trace.h"
 
 struct endtoend;
+struct endtoend_monitor;
 struct endtoend_result;
 struct pass_result;
 struct proof;
@@ -303,14 +304,6 @@ void transfer_has_turn(struct qthread *q);
  * All functions accept NULL, a target without -restart.
  */
 
-/* The cost of the monitor so far. */
-struct restart_cost {
-	uint64_t flushes;
-	uint64_t flush_ns;
-	uint64_t records;
-	uint64_t record_ns; /* writing them */
-};
-
 /*
  * Read the restart file of `t`, if it has one; `*r` is NULL where -restart is not for it. Returns
  * 0, or -errno with a message in `why`. Before session_meet(); target
@@ -362,9 +355,8 @@ int restart_end(struct restart *r, bool complete, struct err *why);
 /* Free it, after restart_end() or without restart_begin(). Main thread. */
 void restart_free(struct restart *r);
 
-/* The name of the restart file; NULL: not known yet. Any thread, after restart_begin(). */
-const char *restart_path(const struct restart *r);
-void restart_costs(struct restart *r, struct restart_cost *cost);
+/* The cost of the monitor so far. Any thread, after restart_begin(). */
+void restart_costs(struct restart *r, struct endtoend_monitor *cost);
 
 /*
  * A hash of the offsets of the operations of `t`, a source: sources with the same hash and request

@@ -28,6 +28,7 @@
 #include "xdd/io/engine.h"
 #include "xdd/net/restart_file.h"
 #include "xdd/plan/plan.h"
+#include "xdd/report/endtoend.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sys/clock.h"
 
@@ -72,7 +73,7 @@ struct restart {
 	uint64_t end_bytes;	 /* as in the record */
 	struct digest digest;	 /* of `written` */
 	struct digest forgotten; /* of operations that `written` had no room for */
-	struct restart_cost cost;
+	struct endtoend_monitor cost;
 };
 
 #define NAME_PART_MAX 50 /* of the default name: hosts and files */
@@ -256,6 +257,7 @@ int restart_open(struct restart **out, const struct target_plan *t, struct err *
 		return err_errno(why, -ENOMEM);
 	r->plan = t;
 	r->fd = -1;
+	r->cost.used = true;
 	restart_record_init(&r->record);
 	extents_init(&r->written, RESTART_MAX_RANGES);
 	pthread_mutex_init(&r->lock, NULL);
@@ -725,14 +727,9 @@ int restart_end(struct restart *r, bool complete, struct err *why)
 	return err ? err_set(why, err, "%s", r->why.text) : 0;
 }
 
-const char *restart_path(const struct restart *r)
+void restart_costs(struct restart *r, struct endtoend_monitor *cost)
 {
-	return r ? r->path : NULL;
-}
-
-void restart_costs(struct restart *r, struct restart_cost *cost)
-{
-	*cost = (struct restart_cost){ 0 };
+	*cost = (struct endtoend_monitor){ 0 };
 	if (!r)
 		return;
 	pthread_mutex_lock(&r->lock);
