@@ -453,14 +453,14 @@ static int start_helpers(struct run *run)
 	if (err)
 		return err;
 	err = intervals_start(run);
-	return err ? err : sampler_start(&run->sampler);
+	return err ? err : ticker_start(&run->sampler, "sampler");
 }
 
 /* Accepts a run whose start_helpers() failed or was not called, and a second call. */
 static void end_helpers(struct run *run)
 {
 	signals_detach(run->signals);
-	sampler_end(&run->sampler);
+	ticker_end(&run->sampler);
 	heartbeat_end(&run->heartbeat);
 }
 

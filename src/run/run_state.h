@@ -16,12 +16,12 @@
 #include "run/placement.h"
 #include "run/progress/heartbeat.h"
 #include "run/progress/intervals.h"
-#include "run/progress/sampler.h"
 #include "run/target/data.h"
 #include "xdd/io/guard.h"
 #include "xdd/plan/plan.h"
 #include "xdd/report/report.h"
 #include "xdd/sync/thread.h"
+#include "xdd/sync/ticker.h"
 #include "xdd/sync/wait.h"
 
 struct globaltime_client;
@@ -77,7 +77,7 @@ struct run {
 	struct placement placement;
 	struct stop stop;
 	struct results_queue results;
-	struct sampler sampler;
+	struct ticker sampler; /* copies the progress of targets, for the subscribers below */
 	struct heartbeat heartbeat;
 	struct intervals intervals[INTERVALS_KINDS];
 	struct syncio syncio; /* with -syncio only */

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,8 +23,7 @@
 #include "xdd/base/units.h"
 #include "xdd/net/wire.h"
 #include "xdd/report/report.h"
-#include "xdd/sync/thread.h"
-#include "xdd/sync/wait.h"
+#include "xdd/sync/ticker.h"
 #include "xdd/sys/clock.h"
 
 #define REDRAW_NS (NS_PER_SEC / 4)
@@ -40,12 +38,7 @@ struct copy_report {
 	uint64_t opened_ns;
 
 	/* the main thread's */
-	pthread_t thread;
-	bool drawing;
-
-	/* atomic: the thread that draws is to end */
-	_Atomic bool ending;
-	struct event changed;
+	struct ticker drawing;
 
 	struct names *names; /* NULL: nothing lists entries. Const during an attempt */
 
@@ -126,7 +119,6 @@ int copy_report_open(struct copy_report **out, const struct copy_request *reques
 		return COPY_FAILED;
 	}
 	pthread_mutex_init(&r->lock, NULL);
-	event_init(&r->changed);
 	r->opened_ns = clock_now_ns();
 	r->request = request;
 	if (request)
@@ -143,8 +135,17 @@ int copy_report_open(struct copy_report **out, const struct copy_request *reques
 
 /* ---- progress ---- */
 
-static void draw(struct copy_report *r, bool terminal)
+/* Time between two drawings. */
+static uint64_t draw_period_ns(void)
 {
+	return log_is_terminal() ? REDRAW_NS : LINE_NS;
+}
+
+static uint64_t draw(void *arg)
+{
+	struct copy_report *r = arg;
+	const bool terminal = log_is_terminal();
+	const uint64_t next_ns = clock_kernel_ns() + draw_period_ns();
 	char text[PROGRESS_TEXT_SIZE + 1];
 
 	pthread_mutex_lock(&r->lock);
@@ -157,27 +158,7 @@ static void draw(struct copy_report *r, bool terminal)
 		strcat(text, "\n");
 		log_raw(text);
 	}
-}
-
-static void *draw_thread(void *arg)
-{
-	struct copy_report *r = arg;
-	bool terminal = log_is_terminal();
-	uint64_t next_ns = clock_now_ns();
-
-	for (;;) {
-		uint32_t key = event_listen(&r->changed);
-
-		next_ns += terminal ? REDRAW_NS : LINE_NS;
-		while (!atomic_load(&r->ending) && clock_now_ns() < next_ns) {
-			event_wait(&r->changed, key, next_ns);
-			key = event_listen(&r->changed);
-		}
-		event_leave(&r->changed);
-		if (atomic_load(&r->ending))
-			return NULL;
-		draw(r, terminal);
-	}
+	return next_ns;
 }
 
 /* True if something lists all entries. */
@@ -234,7 +215,6 @@ static void forget_failures(struct copy_report *r)
 int copy_report_begin(struct copy_report *r)
 {
 	struct copy_state *s = &r->state;
-	int err;
 
 	names_free(r->names);
 	r->names = wants_entries(r) ? names_new(r) : NULL;
@@ -255,21 +235,17 @@ int copy_report_begin(struct copy_report *r)
 	r->progress.n = r->progress.next = 0;
 	progress_add(&r->progress, r->begun_ns, 0, 0);
 	pthread_mutex_unlock(&r->lock);
-	if (!r->request || r->request->quiet || r->drawing)
+	if (!r->request || r->request->quiet || r->drawing.started)
 		return 0;
-	err = thread_start(&r->thread, draw_thread, r);
-	r->drawing = !err;
-	return err;
+	ticker_add(&r->drawing, draw, r, clock_kernel_ns() + draw_period_ns());
+	return ticker_start(&r->drawing, "progress");
 }
 
 static void end_drawing(struct copy_report *r)
 {
-	if (!r->drawing)
+	if (!r->drawing.started)
 		return;
-	atomic_store(&r->ending, true);
-	event_signal(&r->changed);
-	pthread_join(r->thread, NULL);
-	r->drawing = false;
+	ticker_end(&r->drawing);
 	log_transient(NULL);
 }
 

@@ -30,6 +30,7 @@
 #include "xdd/plan/plan.h"
 #include "xdd/report/endtoend.h"
 #include "xdd/sync/thread.h"
+#include "xdd/sync/ticker.h"
 #include "xdd/sys/clock.h"
 
 struct restart {
@@ -56,17 +57,18 @@ struct restart {
 
 	/* const after restart_begin() */
 	int fd; /* a duplicate of the target's; -1: null */
-	pthread_t monitor;
 
 	/* owned by the callers of restart_begin(), restart_settle() and restart_end() */
 	bool begun;
-	bool monitored; /* the thread runs */
+	struct ticker monitor;
+
+	/* owned by the monitor */
+	uint64_t next_ns; /* 0: it has not begun */
+	bool warned;
 
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* quit */
 
 	/* guarded by lock */
-	bool quit;
 	bool dirty;		 /* operations were written since the last record */
 	bool out_of_order;	 /* the offset of an operation does not follow from its number */
 	struct extents written;	 /* numbers of operations, as in the record */
@@ -261,7 +263,6 @@ int restart_open(struct restart **out, const struct target_plan *t, struct err *
 	restart_record_init(&r->record);
 	extents_init(&r->written, RESTART_MAX_RANGES);
 	pthread_mutex_init(&r->lock, NULL);
-	pthread_cond_init(&r->changed, NULL);
 	*out = r;
 	if (!t->restart.file)
 		return 0;
@@ -278,7 +279,6 @@ void restart_free(struct restart *r)
 		return;
 	if (r->fd >= 0)
 		close(r->fd);
-	pthread_cond_destroy(&r->changed);
 	pthread_mutex_destroy(&r->lock);
 	restart_record_free(&r->record);
 	extents_clear(&r->written);
@@ -580,19 +580,6 @@ static int record(struct restart *r, bool always)
 
 /* ---- the thread ---- */
 
-/* Sleep until `deadline_ns` of the kernel's clock. False: the thread must end. */
-static bool sleep_until(struct restart *r, uint64_t deadline_ns)
-{
-	bool quit;
-
-	pthread_mutex_lock(&r->lock);
-	while (!r->quit && cond_wait(&r->changed, &r->lock, deadline_ns) != -ETIMEDOUT)
-		;
-	quit = r->quit;
-	pthread_mutex_unlock(&r->lock);
-	return !quit;
-}
-
 /* The target thread starts the monitor, and may be bound to a processor for its operations. */
 static void leave_processor(void)
 {
@@ -608,26 +595,23 @@ static void restart_monitor_warn(const struct restart *r)
 		       r->failure ? "no more is recorded" : "it is tried again");
 }
 
-static void *monitor_main(void *arg)
+/* A beat of the monitor. Returns when the next one is due. */
+static uint64_t restart_monitor(void *arg)
 {
 	struct restart *r = arg;
-	uint64_t period = r->plan->restart.frequency_ns, next = clock_kernel_ns() + period, now;
-	bool warned = false;
+	const uint64_t period_ns = r->plan->restart.frequency_ns;
 
-	pthread_setname_np(pthread_self(), "xdd restart");
-	leave_processor();
-	while (sleep_until(r, next)) {
-		if (record(r, false) && !warned) {
-			restart_monitor_warn(r);
-			warned = true;
-		}
-		now = clock_kernel_ns();
-		next += period;
-		/* A flush that takes longer leaves beats out. */
-		if (next <= now)
-			next += (now - next) / period * period + period;
+	if (!r->next_ns) {
+		pthread_setname_np(pthread_self(), "xdd restart");
+		leave_processor();
+		r->next_ns = clock_kernel_ns();
+	} else if (record(r, false) && !r->warned) {
+		restart_monitor_warn(r);
+		r->warned = true;
 	}
-	return NULL;
+	/* A flush that takes longer leaves beats out. */
+	r->next_ns += ((clock_kernel_ns() - r->next_ns) / period_ns + 1) * period_ns;
+	return r->next_ns;
 }
 
 int restart_begin(struct restart *r, int fd, struct err *why)
@@ -654,10 +638,11 @@ int restart_begin(struct restart *r, int fd, struct err *why)
 		return err_set(why, err, "%s", r->why.text);
 	if (!r->plan->restart.file)
 		target_notice(r->plan, "the restart file is %s", r->path);
-	err = thread_start(&r->monitor, monitor_main, r);
+	ticker_add(&r->monitor, restart_monitor, r, 0);
+	err = ticker_start(&r->monitor, "restart monitor");
 	if (err)
 		err_set(why, err, "-restart: %s", thread_error(err, &r->why));
-	r->monitored = r->begun = !err;
+	r->begun = !err;
 	return err;
 }
 
@@ -687,23 +672,11 @@ void restart_written(struct restart *r, uint64_t op, uint64_t offset, uint64_t l
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void end_monitor(struct restart *r)
-{
-	if (!r->monitored)
-		return;
-	pthread_mutex_lock(&r->lock);
-	r->quit = true;
-	pthread_cond_signal(&r->changed);
-	pthread_mutex_unlock(&r->lock);
-	pthread_join(r->monitor, NULL);
-	r->monitored = false;
-}
-
 int restart_settle(struct restart *r, struct err *why)
 {
 	if (!r || !r->begun)
 		return 0;
-	end_monitor(r);
+	ticker_end(&r->monitor);
 	record(r, false);
 	if (!r->failure)
 		return 0;
@@ -717,7 +690,7 @@ int restart_end(struct restart *r, bool complete, struct err *why)
 
 	if (!r || !r->begun)
 		return 0;
-	end_monitor(r);
+	ticker_end(&r->monitor);
 	r->begun = false;
 	err = complete ? mark_complete(r) : 0;
 	if (err)

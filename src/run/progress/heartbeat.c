@@ -609,7 +609,7 @@ int heartbeat_start(struct heartbeat *h, struct run *run)
 	if (!err && h->n_streams) {
 		err = thread_start(&h->writer, writer_main, h);
 		h->started = !err;
-		sampler_subscribe(&run->sampler, make_lines, h, h->start_ns);
+		ticker_add(&run->sampler, make_lines, h, h->start_ns);
 	}
 	return err;
 }

@@ -443,7 +443,7 @@ static int start(struct intervals *i, struct run *run, enum intervals_kind kind,
 	pthread_mutex_init(&i->sum.lock, NULL);
 	figures_init(&i->sum.figures);
 	i->sum.open = kind == INTERVALS_LATENCY;
-	sampler_subscribe(&run->sampler, intervals_turn, i, 0);
+	ticker_add(&run->sampler, intervals_turn, i, 0);
 	return 0;
 }
 
