@@ -161,6 +161,85 @@ def test_targets():
     t.equal({k[0] for k in verdicts(run)}, {"target 0", "target 1"}, "-nobarrier: target by target")
 
 
+OUTPUT = """\
+a: A
+  <time>, xdd 8.0.0, normal
+  RUN
+b: B
+  <time>, xdd 8.0.0, normal
+  RUN
+
+Environment
+  kernel release                                  0.98 -> 0.99
+
+Plan
+  targets 1 options queuedepth                    1 -> 32
+
+Results
+  b, all targets, is not reproducible: pass 1 is 8 % slower
+  a, target 1, is not reproducible: pass 3 is 38 % slower
+                                a        b   b to a     95 % interval
+  all targets  bandwidth  100 B/s  100 B/s   +0.0 %    -4.2 to +4.3 %  may be chance
+  target 0     bandwidth  100 B/s  100 B/s   +0.0 %    -4.2 to +4.3 %  may be chance
+  target 1     bandwidth  100 B/s  150 B/s  +50.0 %  +43.8 to +56.5 %  unsteady
+  all targets  IOPS        100 /s   100 /s   +0.0 %    -4.2 to +4.3 %  may be chance
+  target 0     IOPS        100 /s   100 /s   +0.0 %    -4.2 to +4.3 %  may be chance
+  target 1     IOPS        100 /s   150 /s  +50.0 %  +43.8 to +56.5 %  unsteady
+  all targets  latency     100 ns   100 ns   +0.0 %    -4.2 to +4.3 %  may be chance
+  target 0     latency     100 ns   100 ns   +0.0 %    -4.2 to +4.3 %  may be chance
+  target 1     latency     100 ns   150 ns  +50.0 %  +43.8 to +56.5 %  unsteady
+                                                        99 % interval
+  all targets  p50         100 ns   100 ns   +0.0 %    -6.6 to +7.1 %  may be chance
+  target 0     p50         100 ns   100 ns   +0.0 %    -6.6 to +7.1 %  may be chance
+  target 1     p50         100 ns   150 ns  +50.0 %  +40.1 to +60.7 %  unsteady
+  all targets  p99         100 ns   100 ns   +0.0 %    -6.6 to +7.1 %  may be chance
+  target 0     p99         100 ns   100 ns   +0.0 %    -6.6 to +7.1 %  may be chance
+  target 1     p99         100 ns   150 ns  +50.0 %  +40.1 to +60.7 %  unsteady
+  all targets  p99.9       100 ns   100 ns   +0.0 %    -6.6 to +7.1 %  may be chance
+  target 0     p99.9       100 ns   100 ns   +0.0 %    -6.6 to +7.1 %  may be chance
+  target 1     p99.9       100 ns   150 ns  +50.0 %  +40.1 to +60.7 %  unsteady
+
+Limits
+  latency+10%      all targets  within
+  latency+10%      target 0     within
+  latency+10%      target 1     cannot be judged: unsteady, since the passes of a run differ by as much; compare several runs of each
+  p99-1%           all targets  cannot be judged: the interval is wider than the limit; run more passes
+  p99-1%           target 0     cannot be judged: the interval is wider than the limit; run more passes
+  p99-1%           target 1     within
+  iops-60%         all targets  within
+  iops-60%         target 0     within
+  iops-60%         target 1     within
+
+No limit is exceeded, and at least one cannot be judged.
+"""
+
+
+def test_output():
+    """All of the output, of two runs and of several."""
+    noise = [99.0, 101.0, 98.0, 102.0]
+    a, b = with_values(of_two(), noise, noise, noise), with_values(of_two(), noise, [v * 1.5 for v in noise], noise)
+    a["statistics"][1]["not_reproducible"], b["statistics"][2]["not_reproducible"] = "pass 3 is 38 % slower", "pass 1 is 8 % slower"
+    a["environment"]["kernel"]["release"], b["environment"]["kernel"]["release"] = "0.98", "0.99"
+    b["plan"]["targets"][1]["options"]["queuedepth"] = 32
+    files = [j.write(name, document) for name, document in (("a", a), ("b", b), ("c", a), ("d", b))]
+
+    def output(*args):
+        run = compare(*args)
+        text = re.sub(r"(?m)^((?:[ab]\d?): ).*/(\w)$", lambda found: found.group(1) + found.group(2).upper(), run.out)
+        return run.status, re.sub(r"(?m)^  \S+/xdd -op .*", "  RUN", re.sub(r"\d\S*Z, xdd \S+, \S+", "<time>, xdd 8.0.0, normal", text))
+
+    t.equal(output("-failif", "latency+10%,p99-1%,iops-60%", *files[:2]), (3, OUTPUT), "two runs: all of the output")
+    status, text = output(files[0], files[2], "--", files[1], files[3])
+    lines = text.splitlines()
+    t.equal((status, [line for line in lines if re.match(r"[ab]\d: |  [ab]\d", line)], lines[-1]),
+            (1, ["a1: A", "a2: C", "b1: B", "b2: D", *("  b%d, all targets, is not reproducible: pass 1 is 8 %% slower" % i for i in (1, 2)),
+                 *("  a%d, target 1, is not reproducible: pass 3 is 38 %% slower" % i for i in (1, 2))],
+             "The results differ, by more than the scatter inside the runs and the spread between them."), "two runs on each side")
+    wanted = re.sub(r"\S+ to (\S+) %", "", re.sub("unsteady", "real", "\n".join(OUTPUT.split("interval\n", 1)[1].split("\n\n")[0].split("\n"))))
+    t.equal([line.split() for line in re.sub(r"\S+ to (\S+) %", "", text.split("interval\n", 1)[1].split("\n\n")[0]).splitlines()],
+            [line.split() for line in wanted.splitlines()], "... with the same figures")
+
+
 def test_terminal():
     """With several targets a narrow terminal has room for the intervals: figures are lines above their targets."""
     if not t.have_terminals():

@@ -211,6 +211,36 @@ def test_depth():
     t.equal([words[words.index("-queuedepth") + 1] for words in loads], ["8"], "the loads have it")
 
 
+SCREEN = """\
+the maximum, then 5 loads, 3 rounds each, order and arrivals by -orderseed 1
+maximum: 500 /s (+-0.0 %), steady after round 5
+    load  offered  reached  response      p50  p99  p99.9  service  queue  rounds  steady
+    20 %   100 /s  98.5 /s   2.27 ms  2.00 ms    -      -  2.00 ms  0.224       3  -
+    40 %   200 /s   197 /s   2.65 ms  2.00 ms    -      -  2.00 ms  0.522       3  -
+    50 %   250 /s   237 /s   2.83 ms  2.01 ms    -      -  2.00 ms  0.673       7  yes
+  52.5 %   262 /s   253 /s   2.97 ms  2.14 ms    -      -  2.00 ms  0.750       9  yes
+53.125 %   266 /s   256 /s   2.99 ms  2.15 ms    -      -  2.00 ms  0.764       9  yes
+ 53.75 %   269 /s   259 /s   3.01 ms  2.16 ms    -      -  2.00 ms  0.778       9  yes
+    55 %   275 /s   265 /s   3.05 ms  2.21 ms    -      -  2.00 ms  0.807       9  yes
+    60 %   300 /s   286 /s   3.19 ms  2.44 ms    -      -  2.00 ms  0.913       8  yes
+    70 %   350 /s   342 /s   3.94 ms  3.28 ms    -      -  2.00 ms   1.35       3  -
+    80 %   400 /s   389 /s   5.08 ms  4.20 ms    -      -  2.00 ms   1.98       3  -
+   120 %   600 /s   494 /s   33.3 ms  31.4 ms    -      -  2.00 ms   16.5       3  overloaded
+Lateness of xdd itself: where nothing is transferred, up to <time> in the mean, at 80 %; less than 5 % of the response times.
+Knee: at 62.3 % of the maximum, 311 /s, throughput divided by mean response time is greatest (95 %: 53.4 % to 70.2 %).
+Goal: mean up to 3.00 ms holds at 53.125 % of the maximum, 266 /s, and not at 53.75 %; the limit is within the intervals of these.
+Finding: the rate of -throttle was not reached, at 1 of 12 points: load 120 %"""
+
+
+def test_screen():
+    """All of the output for one server of 2 ms, which depends on no machine."""
+    run = curve("-op", "read", "-target", t.make_file("device", 1 << 20), *"-reqsize 4k -seek random -orderseed 1 -numreqs 200 -queuedepth 1 "
+                "-load 20,40,60,80,120 -rounds 3 -goal mean=3ms -ioengine psync".split(), device="/device 2000000", step=0,
+                tolerate=t.CACHED, env=dict(os.environ, COLUMNS="120"))
+    lines = [re.sub(r"up to \S+ us", "up to <time>", line) for line in xddterm.unfolded(run.out) if not line.startswith("Finding: reads were")]
+    t.equal((run.status, lines), (0, xddterm.unfolded(SCREEN)), "all of the output", run)
+
+
 def test_unsure():
     """A load of the command line whose figure scatters around the limit has further rounds before it decides."""
     for goal, sure, rounds in (("3ms", False, 15), ("30ms", True, 5), ("2.1ms", True, 5)):

@@ -128,7 +128,8 @@ def test_refused():
         *((["-hosts", "127.0.0.1", "-timeserver", server, "--", *SHORT], "multi -timeserver %s: expected <host>" % server)
           for server in ("-x", "h:65536", "h:x", "h:", ":3000", "[]:3000")),
         (["-hosts", "127.0.0.1", "-jsonout", t.path("no/dir"), "--", *SHORT], "multi -jsonout"),
-        (["-hosts", "127.0.0.1", "-out", "/dev/null", "--", *SHORT], "multi -out"),
+        (["-hosts", "127.0.0.1", "-out", "/dev/null", "--", *SHORT], "multi -out /dev/null/127.0.0.1.log: Not a directory\n"),
+        (["-hosts", "127.0.0.1", "-out", t.path("no/dir"), "--", *SHORT], "multi -out %s: No such file or directory\n" % t.path("no/dir")),
         (["-hosts", "127.0.0.1", "-S", "'", "--", *SHORT], "a quote is not closed"),
         (["-hosts", "127.0.0.1", "-S", "/nonexistent/ssh", "--", *SHORT], "cannot find the program \"/nonexistent/ssh\""))
     for words, text in cases:
@@ -324,7 +325,7 @@ def test_out():
 
 def test_noise():
     """Output that is none of xdd's."""
-    for title, printed in (("a line", "hello\\n"), ("no line end", "{ hello "), ("a brace", "{\\n"), ("zeros", "\\0{\\0\\n"),
+    for title, printed in (("a line", "hello\\n"), ("no line end", "{ hello "), ("a brace", "{\\n"), ("a word", "a \"format\" {\\n"), ("zeros", "\\0{\\0\\n"),
                            ("60 kB", "%060000d\\n")):
         fake = xddssh.Fake("printf '%s'" % printed, name="prints")
         r = t.xdd("multi", "-S", fake.ssh, "-hosts", "127.0.0.1,127.0.0.2", "-startin", 0, "--", *SHORT)

@@ -441,6 +441,8 @@ def test_restore():
     t.equal((run.status, gone, os.path.getsize(name)), (0, 2, 256 << 10), "recreate: the file is a new one for each run", run)
     refused("precondition of a file that does not exist", ["-restore", "precondition", "-op", "write", "-target", t.path("new"),
             "-numreqs", 1], r"-restore precondition: target 0, \S+: does not exist")
+    refused("the second target does not exist", ["-restore", "precondition", "-op", "write", "-targets", 2, name, t.path("new"), "-numreqs", 1],
+            r"-restore precondition: target 1, \S+/new: does not exist; write it once before")
     refused("a state that is none", ["-restore", "nonsense", *NULL], r"-restore nonsense: expected recreate, precondition or trim")
 
 

@@ -51,7 +51,7 @@ FUNCTIONAL = {
     "src/base/units": ["amounts", "person"],
     "src/commands/check": ["advice"],
     "src/commands/check_": ["advice"],
-    "src/commands/command": ["badinput", "options", "timeserver"],
+    "src/commands/command": ["badinput", "combine", "options", "timeserver"],
     "src/commands/copy": ["copy_local", "copy_options", "copy_report"],
     "src/commands/curve": ["curve"],
     "src/commands/fio": ["fiojob"],

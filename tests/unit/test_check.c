@@ -360,7 +360,8 @@ TEST(test_nvme)
 	assert_string_equal(d.model, "Fast Disk 980");
 	assert_string_equal(d.link_now, "8.0 GT/s x4");
 	assert_string_equal(d.link_most, "16.0 GT/s x4");
-	assert_true(d.rotational_known && !d.rotational);
+	assert_true(d.rotational_known && !d.rotational && !d.removable);
+	assert_int_equal(d.queue_depth, 0);
 	assert_string_equal(d.scheduler, "none");
 	assert_int_equal(d.most_bytes, 131072);
 	put(BLOCK "nvme0n1/device/device/current_link_speed", "16.0 GT/s PCIe");
@@ -377,6 +378,7 @@ TEST(test_usb)
 	put("sys/devices/usb1/1-2/idVendor", "1d6b");
 	put("sys/devices/usb1/1-2/speed", "480");
 	put("sys/devices/usb1/1-2/host0/block/sda/removable", "1");
+	put("sys/devices/usb1/1-2/host0/block/sda/queue/rotational", "1");
 	put("sys/devices/usb1/1-2/host0/block/sda/device/vendor", "Stick   ");
 	put("sys/devices/usb1/1-2/host0/block/sda/device/model", "X");
 	put("sys/devices/usb1/1-2/host0/block/sda/device/queue_depth", "1");
@@ -389,7 +391,7 @@ TEST(test_usb)
 	assert_int_equal(d.queue_depth, 1);
 	assert_true(d.removable);
 	assert_string_equal(d.model, "Stick X");
-	assert_false(d.rotational_known);
+	assert_true(d.rotational_known && d.rotational);
 }
 
 /* Disks of virtual machines: virtio, SCSI and NVMe of a hypervisor, Xen. */
@@ -398,13 +400,15 @@ TEST(test_virtual)
 	static const struct {
 		const char *name, *vendor, *model;
 		bool is_virtual;
+		const char *shown;
 	} disks[] = {
-		{ "vda", "0x1af4", "", true },
-		{ "xvda", "", "", true },
-		{ "sdq", "QEMU    ", "QEMU HARDDISK   ", true },
-		{ "sdr", "VMware  ", "Virtual disk    ", true },
-		{ "nvme1n1", "", "Amazon Elastic Block Store", true },
-		{ "sds", "ATA     ", "Disk 980", false },
+		{ "vda", "0x1af4", "", true, "" },
+		{ "xvda", "", "", true, "" },
+		{ "sdq", "QEMU    ", "QEMU HARDDISK   ", true, "QEMU QEMU HARDDISK" },
+		{ "sdr", "VMware  ", "Virtual disk    ", true, "VMware Virtual disk" },
+		{ "nvme1n1", "", "Amazon Elastic Block Store", true, "Amazon Elastic Block Store" },
+		{ "sds", "ATA     ", "Disk 980", false, "Disk 980" },
+		{ "sdt", "Maker   ", "", false, "Maker" },
 	};
 	char path[128];
 
@@ -417,6 +421,8 @@ TEST(test_virtual)
 		put(path, disks[i].model);
 		check_device_read(&d, directory, disks[i].name);
 		assert_int_equal(d.is_virtual, disks[i].is_virtual);
+		assert_string_equal(d.model, disks[i].shown);
+		assert_false(d.rotational_known);
 	}
 }
 
