@@ -32,9 +32,10 @@ def on_disk(name):
     return file
 
 
-def read(file, *args):
+def read(file, *args, **kwargs):
     """Read the file whole; returns the run, its COMBINED row and the warnings."""
-    run, rows = t.xdd_csv("-op", "read", "-targets", 1, file, "-reqsize", 256, "-mbytes", SIZE // MIB, *COLUMNS, *args)
+    run, rows = t.xdd_csv("-op", "read", "-targets", 1, file, "-reqsize", 256, "-mbytes", SIZE // MIB, *COLUMNS, *args,
+                          **kwargs)
     rows = [r for r in rows if r["WHAT"] == "COMBINED"]
     return run, rows[0] if rows else {"PAGECACHED": "-1", "HOLES": "-1"}
 
@@ -113,6 +114,12 @@ def test_dropcache_stays():
     t.ok(re.search(m.STAYED % 50, run.err, re.M), "and a warning says so", run)
     run, row = read_kept(file, [(0, SIZE // 20)], "-dropcache")
     t.ok("stayed" not in run.err, "a part of 5 % is not warned of", run)
+    env = xddsys.preload("fadvise", "int posix_fadvise(void) { return 5; }\nint posix_fadvise64(void) { return 5; }\n")
+    if env:
+        with xddsys.only_cached(file):
+            run, row = read(file, "-dropcache", env=env)
+        t.equal((run.status, run.err), (0, "xdd: warning: target 0, %s: -dropcache: Input/output error\n" % file),
+                "pages that the kernel fails to drop: a warning with the reason", run)
     return True
 
 

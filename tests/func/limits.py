@@ -169,9 +169,10 @@ def test_slow_inside_a_group():
         t.ok(accounted(document), "%s: what was issued is accounted for" % title, document["results"])
 
 
-# fsync, fdatasync and close of the target, once it has data, take XDD_SETTLE_S seconds, one of them.
+# fsync, fdatasync, fflush and close of the target, once it has data, take XDD_SETTLE_S seconds, one of them.
 SETTLE = r"""
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,6 +206,13 @@ int fdatasync(int fd)
 	return syscall(SYS_fdatasync, fd);
 }
 
+int fflush(FILE *f)
+{
+	if (f && fileno(f) >= 0)
+		settle(fileno(f), "drain");
+	return ((int (*)(FILE *))dlsym(RTLD_NEXT, "fflush"))(f);
+}
+
 int close(int fd)
 {
 	settle(fd, "close");
@@ -218,10 +226,10 @@ def test_complete_runs_are_not_stuck():
     env = xddsys.preload("settle", SETTLE)
     if env is None:
         return t.skip("a run that flushes or closes when it is interrupted", "no C compiler")
-    for what in ("flush", "close"):
+    for what, words in (("flush", ""), ("close", ""), ("drain", "-ioengine stdio bufsize 20k -operationdelay 100ms")):
         target = t.path(what + ".settle.data")
         # 8 writes of 0.1 s, and then 5 s: the signal comes 1 s after these have begun.
-        run = t.xdd("-op", "write", "-targets", 1, target, *"-reqsize 4 -numreqs 8 -syncwrite -deletefile".split(),
+        run = t.xdd("-op", "write", "-targets", 1, target, *"-reqsize 4 -numreqs 8 -syncwrite -deletefile".split(), *words.split(),
                     env=dict(env, XDD_SETTLE=what, XDD_SETTLE_S="5"), device="settle.data 100000000", at={1.8: signal.SIGINT})
         t.equal((run.status, run.seconds, "QThreads" in run.err, ops_of(run)), (5, 5.8, False, 8),
                 "a signal during a %s: the run is complete, not stuck" % what, run)

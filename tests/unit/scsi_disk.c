@@ -75,6 +75,8 @@ static int do_mode_sense(struct sg_io_hdr *hdr)
 	uint8_t data[4] = { 3, 0, disk.mode, 0 };
 
 	assert_int_equal(hdr->cmdp[4], hdr->dxfer_len);
+	if (disk.mode_empty)
+		return 0;
 	if (!disk.mode)
 		return give_sense(hdr, no_opcode, sizeof(no_opcode));
 	answer(hdr, data, sizeof(data));

@@ -33,6 +33,7 @@ struct disk {
 	unsigned short sectors; /* BLKSECTGET; 0: not known */
 	uint32_t refuse_above;	/* bytes; the kernel takes no more */
 	uint8_t mode;		/* device-specific parameter of MODE SENSE; 0: not supported */
+	bool mode_empty;	/* MODE SENSE moves no bytes */
 
 	const struct disk_step *steps;
 	size_t n_steps;

@@ -388,6 +388,45 @@ TEST(test_acl_owners)
 	meta_names_free(k);
 }
 
+/* A file that replaces another one keeps its ACL; no ACL, no such file or no ACLs there: none. */
+TEST(test_keep_acl)
+{
+	int old = make("acl-old", 0600), fd = make("acl-new", 0600), other;
+	int dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint8_t value[64], now[64];
+	size_t n = acl(value, 77777);
+
+	if (!has_attributes(fd)) {
+		close(dir);
+		close(old);
+		close(fd);
+		skip();
+	}
+	assert_int_equal(fsetxattr(old, ACL, value, n, 0), 0);
+	assert_int_equal(meta_keep_acl(fd, dir, "acl-old"), 0);
+	assert_int_equal(fgetxattr(fd, ACL, now, sizeof(now)), n);
+	assert_memory_equal(now, value, n);
+	assert_int_equal(meta_keep_acl(fd, dir, "acl-missing"), 0);
+	other = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(meta_keep_acl(fd, other, "status"), 0);
+	close(other);
+	assert_int_equal(fgetxattr(fd, ACL, now, sizeof(now)), n); /* as it was */
+	other = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(meta_keep_acl(other, dir, "acl-old"), 0);
+	close(other);
+	other = open("acl-new", O_PATH | O_CLOEXEC);
+	assert_int_equal(meta_keep_acl(other, dir, "acl-old"), -EBADF);
+	close(other);
+	assert_int_equal(fremovexattr(old, ACL), 0);
+	assert_int_equal(meta_keep_acl(fd, dir, "acl-old"), 0);
+	assert_int_equal(fgetxattr(fd, ACL, now, sizeof(now)), -1);
+	assert_int_equal(errno, ENODATA);
+	assert_int_equal(meta_keep_acl(fd, dir, "acl-old"), 0);
+	close(dir);
+	close(old);
+	close(fd);
+}
+
 TEST(test_many_attributes)
 {
 	int fd = make("many", 0600);

@@ -121,8 +121,10 @@ DISK_TEST(test_check_abilities)
 	assert_non_null(strstr(why.text, "fua"));
 	disk.mode = 0x10;
 	assert_int_equal(check("/dev/null", &why), 0);
-	/* A device that does not say is tried. */
+	/* A device that does not say is tried; so is one whose answer has no bytes. */
 	disk.mode = 0;
+	assert_int_equal(check("/dev/null", &why), 0);
+	disk.mode_empty = true;
 	assert_int_equal(check("/dev/null", &why), 0);
 }
 

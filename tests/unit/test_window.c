@@ -123,12 +123,49 @@ TEST(test_at_random)
 /* A run that ends for want of memory closes its window too. */
 TEST(test_no_memory)
 {
+	struct pass_series series = { .n = 0 };
+	struct result pass = { .figures = { .elapsed_ns = 1, .tally.ops[DIR_READ] = 1 } };
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	skip(); /* sanitizers end a program that asks for that much */
 #endif
 	assert_int_equal(window_init(&w, SIZE_MAX / 32), -ENOMEM);
 	assert_int_equal(window_close(&w), 0);
 	window_destroy(&w);
+	/* A pass that finds no room is counted as left out. */
+	series.n = (size_t)1 << 62;
+	assert_int_equal(series_add(&series, &pass, true), -ENOMEM);
+	assert_int_equal(series.left_out, 1);
+	assert_int_equal(series.n, (size_t)1 << 62);
+}
+
+/* Passes that are whole, moved something and took time are kept, in order. */
+TEST(test_series)
+{
+	struct pass_series s = { .n = 0 };
+	struct result pass = { .pass = 0 };
+
+	for (uint64_t i = 1; i <= 20; i++) {
+		pass.pass = i;
+		pass.figures.elapsed_ns = i == 5 ? 0 : 1000000000;
+		pass.figures.tally.ops[DIR_READ] = i != 7;
+		pass.figures.tally.bytes[DIR_READ] = 1000 * i;
+		assert_int_equal(series_add(&s, &pass, i != 9), 0);
+	}
+	assert_int_equal(s.left_out, 3);
+	assert_int_equal(s.n, 17);
+	for (size_t k = 0, i = 1; k < s.n; k++, i++) {
+		i += i == 5 || i == 7 || i == 9;
+		assert_int_equal(s.passes[k], i);
+		assert_true(s.values[FIGURE_BANDWIDTH][k] == (double)(1000 * i));
+	}
+	series_free(&s);
+	/* The limit of memory. */
+	pass.figures.tally.ops[DIR_READ] = 1;
+	s.n = SERIES_MAX_PASSES;
+	assert_int_equal(series_add(&s, &pass, true), 0);
+	assert_int_equal(s.n, SERIES_MAX_PASSES);
+	assert_int_equal(s.left_out, 1);
 }
 
 RUN_TESTS(NULL, NULL)
