@@ -153,7 +153,7 @@ FUNCTIONAL = {
     "src/run/issue/op_hooks": ["files_data", "flushes", "warmup"],
     "src/run/issue/trace": ["timestamps"],
     "src/run/meter/": ["flushes", "latency"],
-    "src/run/meter/sample": ["honest", "pagecache"],
+    "src/run/meter/sample": ["crosschecks", "honest", "pagecache"],
     "src/run/placement": ["hogmemory", "processors"],
     "src/run/progress/": ["heartbeat", "intervals"],
     "src/run/progress/signals": ["attached", "limits", "ranks", "signals"],
