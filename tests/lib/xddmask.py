@@ -59,9 +59,11 @@ LINES = [(re.compile(pattern), to) for pattern, to in (
     (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", "<time>"),
     (r"(threshold of .* s?, *)" + N, r"\1<N>"),
     (r"(took) " + N, r"\1 <N>"),
+    (r"^(host) +start +elapsed .*", r"\1 <N>"),
+    (r"^(\S+/\d+) +(- |\d\S* [num]?s) +\d\S* [num]?s .*", r"\1 <N>"),
 )]
 # Lines whose decimals, or whose numbers altogether, are measured.
-DECIMALS = re.compile(r"^(Deskew, |Without flush, |Average I/O time|I/O Time Range|Dead Time Range|Flush, |Bound, |Start skew|"
+DECIMALS = re.compile(r"^(Deskew, |Stonewall, |Without flush, |Average I/O time|I/O Time Range|Dead Time Range|Flush, |Bound, |Start skew|"
                       r"Target \d+, (pass \d+, )?without |  all targets |  target \d+ )|, without the flush|apart")
 NUMBERS = re.compile(r"^(Deskew, (pass \d+|combined), (head|window|tail)|Fairness, |xdd: .* than -reportthreshold|"
                      r"((Target \d+, )?(pass \d+, )?|Run, )(longest|shortest) operation|Statistics|Interval)|"
@@ -103,7 +105,7 @@ def mask_line(line):
     for pattern, to in LINES:
         line = pattern.sub(to, line)
     if NUMBERS.search(line):
-        return re.sub(r"\b\d+(\.\d+)?\b|\b(read|write)\b", "<N>", line)
+        return re.sub(r"\b\d+(\.\d+)?\b|\b(read|write|[num]?s)\b", "<N>", line)
     if DECIMALS.search(line):
         return re.sub(r" *\b\d+\.(\d+)\b", lambda m: " <.%d>" % len(m.group(1)), re.sub(" +", " ", line))
     return line
