@@ -191,6 +191,7 @@ def test_mapping():
     for settings, words in (
             ("rw=randread\nbs=4k\nsize=1m\nioengine=libaio\niodepth=32\ndirect=1",
              "-op read -target data -ioengine libaio -dio -reqsize 4k -queuedepth 32 -bytes 1M -seek random once range 1M"),
+            ("rw=read\nioengine=sg\nsize=1m", "-op read -target data -ioengine sg -reqsize 4k -bytes 1M"),
             ("rw=write\nbs=512\nsize=1m\noffset=512\nzero_buffers",
              "-op write -target data -reqsize 512B -bytes 1M -startoffset 512B"),
             ("rw=write\nbs=64k\nsize=1m\nzero_buffers\nnumjobs=2\noffset_increment=1m",

@@ -93,6 +93,31 @@ def test_second():
     t.equal((status, os.path.exists(document)), (5, False), "a second signal, and no process reads stderr: it ends at once")
 
 
+def test_forwarded():
+    """A parent that forwards a signal repeats it: only its second one, or another one of the sender, is a second signal."""
+    for senders, ends in (("other parent", False), ("other parent parent", True), ("other other", True), ("parent parent", True)):
+        document = t.path("forwarded.json")
+        with xddhold.at("operation:0", "signal taken") as h:
+            p = subprocess.Popen(t.xdd_words(*NOOP, "-numreqs", 8, "-jsonout", document), stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=h.env)
+            operation = h.wait(p)
+            for n, sender in enumerate(senders.split()):
+                if sender == "other":
+                    subprocess.run(["kill", "-TERM", str(p.pid)], check=True)
+                else:
+                    p.send_signal(signal.SIGTERM)
+                if not n:
+                    h.wait(p).go()
+                    time.sleep(SAME_SIGNAL_S)
+            if not ends:
+                operation.go()
+            status = wait(p)
+        t.equal((status, os.path.exists(document)), (5, not ends),
+                "SIGTERM of %s: %s" % (senders.replace(" ", ", then of "), "ends at once" if ends else "is one signal"))
+        if not ends:
+            os.unlink(document)
+
+
 def test_progress_early():
     """SIGUSR1 before anything is known of the run, here while the setup file is still read: no reason to end."""
     setup = t.path("setup")

@@ -175,6 +175,8 @@ def test_lines():
     answer("IOR: limits of 0 are none", "-r -t 64k -b 64k -o T -D 0 -T 0", "-op read -bs 64k -blockperrank 64k -target T")
     answer("IOR: a file for one task", "-w -F -t 64k -b 256k -o new", "-op write -bs 64k -target new.00000000 -bytes 256k",
            "a file for each task, with its number after the name")
+    answer("IOR: a file for each rank", "-w -F -t 64k -b 128k -s 2 -o new -rank 0 -ranks 2",
+           "-op write -bs 64k -target new.%r -rank 0 -ranks 2 -bytes 256k")
     answer("IOR: a file for each task, with segments", "-w -F -N 3 -t 64k -b 256k -s 4 -o new",
            "-op write -bs 64k -targets 3 new.%08d -bytes 1m")
     answer("IOR: files of tasks in several directories", "-w -F -N 3 -t 64k -o a/f@b/f",

@@ -262,6 +262,33 @@ TEST(test_compare)
 	assert_true(r.low == 1 && r.high == 1 && r.chance == 1);
 }
 
+/*
+ * Worked by hand. Sides of 3 runs that deviate by 0 and 10 %, and by 0 and 8.3 %: Welch's interval.
+ * Of 3 runs and one: the spread of the 3 is the spread of both.
+ */
+TEST(test_runs_by_hand)
+{
+	const struct stats_summary a[] = { { .n = 1, .mean = 100 },
+					   { .n = 1, .mean = 110 },
+					   { .n = 1, .mean = 90 } };
+	const struct stats_summary b[] = { { .n = 1, .mean = 120 },
+					   { .n = 1, .mean = 130 },
+					   { .n = 1, .mean = 110 } };
+	const double va = 0.01 / 3, vb = 2 / 144.0 / 2 / 3, sum = va + vb;
+	const double freedom = sum * sum / (va * va / 2 + vb * vb / 2);
+	double width = sqrt(sum) * stats_t_quantile(1 - STATS_LEVEL, freedom);
+	struct stats_ratio r = stats_compare(a, 3, b, 3, STATS_LEVEL);
+
+	assert_near(r.ratio, 1.2, 1e-12);
+	assert_near(r.low, 1.2 * exp(-width), 1e-9);
+	assert_near(r.high, 1.2 * exp(width), 1e-9);
+	assert_near(r.chance, stats_t_tails(log(1.2) / sqrt(sum), freedom), 1e-9);
+	r = stats_compare(a, 3, b, 1, STATS_LEVEL);
+	width = sqrt(0.01 / 3 + 0.01) * stats_t_quantile(1 - STATS_LEVEL, 2);
+	assert_near(r.low, 1.2 * exp(-width), 1e-9);
+	assert_near(r.high, 1.2 * exp(width), 1e-9);
+}
+
 int main(void)
 {
 	const char *text = getenv("XDD_TEST_LONG");

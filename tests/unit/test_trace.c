@@ -292,6 +292,62 @@ TEST(test_triggers)
 }
 
 /* The guide's sample, 10.7: its first three rows. */
+/* By pass, operation, start, QThread, in whatever order they come; or by their ends. */
+TEST(test_sort)
+{
+	static const struct trace_entry e[] = {
+		{ .pass = 1, .op = 0, .start_ns = 9, .end_ns = 90 },
+		{ .pass = 1, .op = 1, .start_ns = 2, .end_ns = 80 },
+		{ .pass = 1, .op = 1, .start_ns = 3, .end_ns = 70 },
+		{ .pass = 1, .op = 1, .start_ns = 3, .end_ns = 60, .qthread = 1 },
+		{ .pass = 2, .op = 0, .start_ns = 1, .end_ns = 50 },
+	};
+	enum {
+		N = sizeof(e) / sizeof(e[0])
+	};
+
+	for (size_t first = 0; first < N; first++) {
+		for (size_t step = 1; step < N; step++) {
+			const struct trace_entry *entries[N];
+			const struct trace_net *net[N];
+			struct trace_net nets[N];
+
+			for (size_t i = 0; i < N; i++) {
+				entries[i] = &e[(first + i * step) % N];
+				net[i] = &nets[entries[i] - e];
+			}
+			assert_int_equal(trace_sort(entries, NULL, N), 0);
+			for (size_t i = 0; i < N; i++)
+				assert_ptr_equal(entries[i], &e[i]);
+			trace_sort_by_end(entries, N);
+			for (size_t i = 0; i < N; i++)
+				assert_ptr_equal(entries[i], &e[N - 1 - i]);
+			for (size_t i = 0; i < N; i++)
+				entries[i] = &e[(first + i * step) % N];
+			assert_int_equal(trace_sort(entries, net, N), 0);
+			for (size_t i = 0; i < N; i++) {
+				assert_ptr_equal(entries[i], &e[i]);
+				assert_ptr_equal(net[i], &nets[i]);
+			}
+		}
+	}
+}
+
+/* Sums over nothing are 0. */
+TEST(test_walk_nothing)
+{
+	static const struct trace_sums nothing = { 0 };
+	const struct trace t = { .n = 0 };
+	struct trace_walk *w = trace_walk_new(&t);
+	struct trace_sums s;
+
+	assert_non_null(w);
+	trace_walk_sums(w, &s);
+	assert_int_equal(s.ops, 0);
+	assert_memory_equal(&s, &nothing, sizeof(s));
+	trace_walk_free(w);
+}
+
 TEST(test_walk)
 {
 	struct trace_entry e[] = {
