@@ -237,10 +237,10 @@ static bool guard_use_identify(struct look *l, const char *directory)
 	return true;
 }
 
-static bool guard_use_has(const char *root, const char *directory, const char *name)
+static bool is_partition(const char *root, const char *directory)
 {
 	char path[PATH_MAX];
-	size_t len = (size_t)snprintf(path, sizeof(path), "%s%s/%s", root, directory, name);
+	size_t len = (size_t)snprintf(path, sizeof(path), "%s%s/partition", root, directory);
 
 	return len < sizeof(path) && access(path, F_OK) == 0;
 }
@@ -258,7 +258,7 @@ static bool partition_is_used(struct look *l, const char *directory)
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
-		if (!guard_use_has(l->root, path, "partition") || !guard_use_identify(l, path))
+		if (!is_partition(l->root, path) || !guard_use_identify(l, path))
 			continue;
 		snprintf(l->which, sizeof(l->which), "its partition %s", l->name);
 		is = is_used(l);
@@ -278,7 +278,7 @@ bool guard_in_use(const char *root, dev_t dev, struct err *why)
 	l.dev = dev;
 	if (is_used(&l))
 		return true;
-	if (!guard_use_has(root, directory, "partition"))
+	if (!is_partition(root, directory))
 		return partition_is_used(&l, directory);
 	snprintf(disk, sizeof(disk), "%s/..", directory);
 	if (!guard_use_identify(&l, disk))

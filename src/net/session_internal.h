@@ -92,7 +92,6 @@ struct session {
 	enum session_state state;
 	bool stopped;		       /* the run stops */
 	struct err failed;	       /* the first cause */
-	bool peer_gone;		       /* nothing can be sent to it */
 	struct wire_error last_words;  /* for the peer; no text: it has its own */
 	char reason[SESSION_WHY_SIZE]; /* why the run will stop, "": unknown */
 	unsigned pending;	       /* bits 1 << enum wire_type */

@@ -35,7 +35,6 @@ struct copy_report {
 	/* const after copy_report_open() */
 	const struct copy_request *request; /* NULL: of a server */
 	bool json_is_stdout;
-	uint64_t opened_ns;
 
 	/* the main thread's */
 	struct ticker drawing;
@@ -119,7 +118,6 @@ int copy_report_open(struct copy_report **out, const struct copy_request *reques
 		return COPY_FAILED;
 	}
 	pthread_mutex_init(&r->lock, NULL);
-	r->opened_ns = clock_now_ns();
 	r->request = request;
 	if (request)
 		status = open_outputs(r);

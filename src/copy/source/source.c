@@ -96,7 +96,6 @@ static int new_data_threads(struct source *s)
 		d->s = s;
 		d->number = i;
 		d->link = s->job->data->links[i];
-		d->buf_bytes = room;
 		d->buf = aligned_alloc(BUF_ALIGN_BYTES, room);
 		if (!d->buf)
 			return -ENOMEM;

@@ -106,7 +106,6 @@ struct data_thread {
 	struct link *link;
 	unsigned number;
 	uint8_t *buf; /* aligned; for a block or a bundle */
-	size_t buf_bytes;
 	struct data_counts counts;
 	struct stamp stamp; /* of the message that it is about to send */
 	struct cpu_use cpu;
