@@ -74,12 +74,12 @@ static void make_tables(void)
 	}
 }
 
-uint32_t crc32c(uint32_t crc, const void *data, size_t size)
+uint32_t crc32c(const void *data, size_t size)
 {
 	const unsigned char *p = data;
+	uint32_t crc = ~0u;
 
 	pthread_once(&once, make_tables);
-	crc = ~crc;
 	for (; size >= SLICES; size -= SLICES, p += SLICES) {
 		uint32_t low = crc ^ ((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
 				      (uint32_t)p[3] << 24);

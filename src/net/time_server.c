@@ -48,7 +48,7 @@ void time_message_encode(const struct time_message *m, uint8_t out[TIME_MESSAGE_
 	enc_put(&e, 8, m->sent_ns);
 	enc_put(&e, 8, m->server_id);
 	enc_zeros(&e, SPARE_BYTES);
-	enc_put(&e, 4, crc32c(0, out, e.used));
+	enc_put(&e, 4, crc32c(out, e.used));
 }
 
 static bool in_range(const struct time_message *m)
@@ -78,7 +78,7 @@ bool time_message_decode(const uint8_t *in, size_t size, struct time_message *m)
 	m->server_id = dec_get(&d, 8);
 	dec_zeros(&d, SPARE_BYTES);
 	checked = (size_t)(d.at - in);
-	return !d.bad && in_range(m) && dec_get(&d, 4) == crc32c(0, in, checked) && dec_end(&d);
+	return !d.bad && in_range(m) && dec_get(&d, 4) == crc32c(in, checked) && dec_end(&d);
 }
 
 /* ---- time stamps ---- */

@@ -183,7 +183,7 @@ static char *line_of(json_t *o, unsigned long lost)
 
 	json_decref(o);
 	if (text && jvalue_lost() == lost &&
-	    asprintf(&line, "%08x %s\n", crc32c(0, text, strlen(text)), text) < 0)
+	    asprintf(&line, "%08x %s\n", crc32c(text, strlen(text)), text) < 0)
 		line = NULL;
 	free(text);
 	return line;
@@ -277,7 +277,7 @@ static json_t *line_value(const char *line, size_t length)
 		return NULL;
 	line += SWEEP_JOURNAL_DIGITS + 1;
 	length -= SWEEP_JOURNAL_DIGITS + 1;
-	if (strtoul(digits, &end, 16) != crc32c(0, line, length))
+	if (strtoul(digits, &end, 16) != crc32c(line, length))
 		return NULL;
 	return jvalue_parse(line, length, JSON_REJECT_DUPLICATES, &why);
 }

@@ -443,7 +443,7 @@ static int take_entries(struct ours *o, const struct block *b)
 
 static bool header_is_sound(const unsigned char *h)
 {
-	return bytes_get(h, 4) == DUMP_BLOCK_MARK && bytes_get(h + 28, 4) == crc32c(0, h, 28);
+	return bytes_get(h, 4) == DUMP_BLOCK_MARK && bytes_get(h + 28, 4) == crc32c(h, 28);
 }
 
 /* The offset of the next sound header from `at` on; the size of the file when there is none. */
@@ -496,7 +496,7 @@ static bool next_block(struct dump_reader *r, uint64_t *at, struct block *b)
 			 " of its %" PRIu64 " bytes are there",
 			 b->number, found, r->size - *at, b->size);
 		*at = r->size;
-	} else if (crc32c(0, r->data + *at, b->size) != crc) {
+	} else if (crc32c(r->data + *at, b->size) != crc) {
 		dump_say(r,
 			 "block %" PRIu32 " at byte %" PRIu64
 			 ": its checksum is wrong: the %" PRIu64 " bytes after it were changed",
@@ -548,7 +548,7 @@ static int check_preamble(struct dump_reader *r, uint64_t *start)
 
 	*start = DUMP_PREAMBLE_SIZE;
 	if (memcmp(r->data, DUMP_MAGIC, DUMP_MAGIC_SIZE) != 0 ||
-	    bytes_get(r->data + 28, 4) != crc32c(0, r->data, 28)) {
+	    bytes_get(r->data + 28, 4) != crc32c(r->data, 28)) {
 		/* The blocks speak for themselves, where there are any. */
 		if (find_header(r, 0) == r->size) {
 			dump_say(r, "no dump of time stamps: it does not begin like one, and holds "

@@ -77,7 +77,7 @@ static int put_preamble(FILE *f)
 	enc_put(&e, 2, DUMP_VERSION_MINOR);
 	enc_put(&e, 4, DUMP_PREAMBLE_SIZE);
 	enc_zeros(&e, 12);
-	enc_put(&e, 4, crc32c(0, p, enc_end(&e)));
+	enc_put(&e, 4, crc32c(p, enc_end(&e)));
 	return put(f, p, sizeof(p));
 }
 
@@ -94,8 +94,8 @@ static int put_block(struct writer *w, enum dump_block_type type, uint32_t count
 	enc_put(&e, 4, w->blocks++);
 	enc_put(&e, 4, count);
 	enc_put(&e, 8, size);
-	enc_put(&e, 4, crc32c(0, payload, size));
-	enc_put(&e, 4, crc32c(0, h, enc_end(&e)));
+	enc_put(&e, 4, crc32c(payload, size));
+	enc_put(&e, 4, crc32c(h, enc_end(&e)));
 	err = put(w->f, h, sizeof(h));
 	return err ? err : put(w->f, payload, size);
 }

@@ -145,7 +145,7 @@ static void repair(uint8_t *data, size_t size)
 	uint8_t *p = data, *end = data + size;
 
 	if (size >= DUMP_PREAMBLE_SIZE)
-		bytes_put(data + 28, 4, crc32c(0, data, 28));
+		bytes_put(data + 28, 4, crc32c(data, 28));
 	while ((p = memmem(p, (size_t)(end - p), mark, sizeof(mark)))) {
 		uint64_t left = (uint64_t)(end - p), payload;
 
@@ -153,8 +153,8 @@ static void repair(uint8_t *data, size_t size)
 			return;
 		payload = bytes_get(p + 16, 8);
 		if (payload <= left - DUMP_BLOCK_HEADER_SIZE)
-			bytes_put(p + 24, 4, crc32c(0, p + DUMP_BLOCK_HEADER_SIZE, payload));
-		bytes_put(p + 28, 4, crc32c(0, p, 28));
+			bytes_put(p + 24, 4, crc32c(p + DUMP_BLOCK_HEADER_SIZE, payload));
+		bytes_put(p + 28, 4, crc32c(p, 28));
 		p += sizeof(mark);
 	}
 }

@@ -120,7 +120,7 @@ int fuzz_one(const uint8_t *data, size_t size)
 			fuzz_fail("memory is short");
 		memcpy(copy, data + at, length);
 		if (repair && length == TIME_MESSAGE_BYTES)
-			bytes_put(copy + CHECKSUM_AT, 4, crc32c(0, copy, CHECKSUM_AT));
+			bytes_put(copy + CHECKSUM_AT, 4, crc32c(copy, CHECKSUM_AT));
 		if (!time_message_decode(copy, length, &m)) {
 			refused = 1;
 		} else {

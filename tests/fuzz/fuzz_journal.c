@@ -51,7 +51,7 @@ static void repair(uint8_t *data, size_t size)
 
 		if (n > size)
 			return;
-		bytes_put(data, 4, crc32c(0, data + 4, n - 4));
+		bytes_put(data, 4, crc32c(data + 4, n - 4));
 		data += n;
 		size -= n;
 	}

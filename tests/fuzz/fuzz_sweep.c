@@ -72,7 +72,7 @@ static void repair(char *text, size_t size)
 		if (length < CRC_TEXT)
 			continue;
 		snprintf(digits, sizeof(digits), "%08x",
-			 crc32c(0, text + CRC_TEXT, length - CRC_TEXT));
+			 crc32c(text + CRC_TEXT, length - CRC_TEXT));
 		memcpy(text, digits, CRC_TEXT - 1);
 	}
 }

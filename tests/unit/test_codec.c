@@ -13,10 +13,9 @@ TEST(test_crc)
 {
 	unsigned char zeroes[32] = { 0 };
 
-	assert_int_equal(crc32c(0, "123456789", 9), 0xe3069283);
-	assert_int_equal(crc32c(crc32c(0, "1234", 4), "56789", 5), 0xe3069283);
-	assert_int_equal(crc32c(0, zeroes, sizeof(zeroes)), 0x8a9136aa);
-	assert_int_equal(crc32c(0, "", 0), 0);
+	assert_int_equal(crc32c("123456789", 9), 0xe3069283);
+	assert_int_equal(crc32c(zeroes, sizeof(zeroes)), 0x8a9136aa);
+	assert_int_equal(crc32c("", 0), 0);
 }
 
 TEST(test_numbers)

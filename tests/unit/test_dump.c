@@ -296,21 +296,21 @@ TEST(test_later_version)
 	bytes_put(block + 4, 4, 99);
 	bytes_put(block + 8, 4, bytes_get(s.file + s.size - end + 8, 4));
 	bytes_put(block + 16, 8, 8);
-	bytes_put(block + 24, 4, crc32c(0, block + DUMP_BLOCK_HEADER_SIZE, 8));
-	bytes_put(block + 28, 4, crc32c(0, block, 28));
+	bytes_put(block + 24, 4, crc32c(block + DUMP_BLOCK_HEADER_SIZE, 8));
+	bytes_put(block + 28, 4, crc32c(block, 28));
 	memcpy(file, s.file, s.size - end);
 	memcpy(file + s.size - end, block, sizeof(block));
 	memcpy(file + s.size - end + sizeof(block), s.file + s.size - end, end);
 	bytes_put(file + s.size - end + sizeof(block) + 8, 4, bytes_get(block + 8, 4) + 1);
 	bytes_put(file + s.size - end + sizeof(block) + 28, 4,
-		  crc32c(0, file + s.size - end + sizeof(block), 28));
+		  crc32c(file + s.size - end + sizeof(block), 28));
 	assert_int_equal(parse(&d, file, s.size + sizeof(block), &lines), 0);
 	assert_int_equal(lines, 0);
 	check_same(&s.trace, &d.trace);
 	trace_dump_free(&d);
 	/* Another major version is another format. */
 	bytes_put(file + 8, 2, 2);
-	bytes_put(file + 28, 4, crc32c(0, file, 28));
+	bytes_put(file + 28, 4, crc32c(file, 28));
 	assert_int_equal(parse(&d, file, s.size + sizeof(block), &lines), -EBADMSG);
 	assert_int_equal(lines, 1);
 	trace_dump_free(&d);

@@ -88,7 +88,7 @@ static size_t encode(uint8_t *out, uint32_t number, size_t n)
 	enc_put(&e, 4, number);
 	for (size_t i = 0; i < n; i++)
 		enc_put(&e, 1, number);
-	enc_put(&e, 4, crc32c(0, out, 8 + n));
+	enc_put(&e, 4, crc32c(out, 8 + n));
 	return enc_end(&e);
 }
 
@@ -106,7 +106,7 @@ static int decode(void *arg, const uint8_t *data, size_t size, size_t *used)
 		return 0;
 	*used = 12 + n;
 	*number = (uint32_t)bytes_get(data + 4, 4);
-	return bytes_get(data + 8 + n, 4) == crc32c(0, data, 8 + n) ? 1 : -EBADMSG;
+	return bytes_get(data + 8 + n, 4) == crc32c(data, 8 + n) ? 1 : -EBADMSG;
 }
 
 /* ---- helpers ---- */

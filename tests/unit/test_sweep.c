@@ -301,7 +301,7 @@ static int decode_changed(bool in_header, const char *key, const char *value, st
 		char *line;
 		size_t used;
 
-		assert_true(asprintf(&line, "%08x %.*s\n", crc32c(0, lines[i] + at, length),
+		assert_true(asprintf(&line, "%08x %.*s\n", crc32c(lines[i] + at, length),
 				     (int)length, lines[i] + at) > 0);
 		if (err == 1)
 			err = sweep_journal_line(&read, (uint8_t *)line, strlen(line), &used);

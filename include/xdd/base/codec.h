@@ -212,8 +212,6 @@ void dec_shown(struct decoder *d, size_t n, char *out, size_t size);
  * CRC-32C (Castagnoli, polynomial 0x1EDC6F41 reflected, as in RFC 3720 B.4), the checksum of dumps,
  * journals and time messages.
  */
-
-/* The checksum `crc` (0 to begin with) continued with `size` further bytes. */
-uint32_t crc32c(uint32_t crc, const void *data, size_t size);
+uint32_t crc32c(const void *data, size_t size);
 
 #endif

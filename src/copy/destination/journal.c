@@ -133,7 +133,7 @@ size_t journal_encode(const struct journal_record *r, uint8_t *out, size_t room)
 	n = enc_end(&e);
 	if (n) {
 		bytes_put(out + 8, 4, n - HEAD_BYTES);
-		bytes_put(out, 4, crc32c(0, out + 4, n - 4));
+		bytes_put(out, 4, crc32c(out + 4, n - 4));
 	}
 	return n;
 }
@@ -242,7 +242,7 @@ int journal_decode(const uint8_t *data, size_t size, struct journal_record *r, s
 	if (size - HEAD_BYTES < body)
 		return 0;
 	*used = HEAD_BYTES + body;
-	if (bytes_get(data, 4) != crc32c(0, data + 4, *used - 4))
+	if (bytes_get(data, 4) != crc32c(data + 4, *used - 4))
 		return -EBADMSG;
 	r->type = (enum journal_type)bytes_get(data + 4, 2);
 	d = dec_begin(data + HEAD_BYTES, body);
