@@ -4,6 +4,7 @@
 The command line of xdd multi: hosts, files of hosts, launchers (with scripts in their places), -dryrun, -out, the display, and
 what is refused before anything is started.
 """
+import json
 import os
 import pty
 import re
@@ -250,6 +251,45 @@ def test_statuses():
     t.equal((r.status, multi.load(out)["status"]), (6, 6), "standard output is full", r)
 
 
+# What a host does, and all that is said of it at the end.
+ENDS = (
+    (":", []),
+    ("seq 7 >&2; exit 3", ["ended with status 3; its last messages:", "  3", "  4", "  5", "  6", "  7"]),
+    ("exit 255", ["ssh cannot reach it, or is not let in"]),
+    ("echo no xdd >&2; exit 127", ["cannot start \"xdd\" there; install xdd there, or give its path with -remotexdd; its last messages:", "  no xdd"]),
+    ("exit 126", ["cannot start \"xdd\" there; install xdd there, or give its path with -remotexdd"]),
+    ("kill -9 $$", ["ssh was ended by signal 9"]),
+    ("printf 'one\\r\\n\\ntwo' >&2; exit 0", ["sent no results; its last messages:", "  one", "  two"]),
+    ("for last; do :; done; PATH=%s:$PATH; sh -c \"$last\"; exit 6" % HERE, ["ended with status 6"]),
+    ("printf '%065537d'; exec sleep 1000", ["sent other output than results, more than 64 KiB; login scripts must print less"]),
+    ("printf '%065536d'", []))
+
+
+def test_ends():
+    """Each way in which a host can end, in one run: all that is said at the end, the files of -out and the document."""
+    names = ["127.0.0.%d" % (i + 1) for i in range(len(ENDS))]
+    fake = xddssh.Fake("case \"$*\" in %s esac" % " ".join("*\" %s exec\"*) %s ;;" % (name, does) for name, (does, _) in zip(names, ENDS)),
+                       name="ends")
+    out, directory = t.path("ends.json"), t.path("ends.out")
+    r = t.xdd("multi", "-S", fake.ssh, "-hosts", ",".join(names), "-startin", 0, "-jsonout", out, "-out", directory, "--", *SHORT,
+              warns=[m.MULTI_MISSING % (3, 10)])
+    wanted = ["xdd: multi: %s: %s" % (name, line) for name, (_, lines) in zip(names, ENDS) for line in lines]
+    wanted.append("xdd: warning: multi: there are results of 3 of 10 ranks")
+    t.equal((r.status, [line for line in r.err.splitlines() if line.startswith("xdd: ")]), (6, wanted), "what is said of each host", r)
+    doc = multi.load(out)
+    sound = [0, 7, 9]
+    t.equal((doc["status"], [h["label"] for h in doc["hosts"]], doc["together"]["missing"]),
+            (6, ["%s/%d" % (names[i], i) for i in sound], ["rank %d on %s" % (i, names[i]) for i in range(10) if i not in sound]), "the document")
+    logs = {}
+    for name in sorted(os.listdir(directory)):
+        with open(os.path.join(directory, name), encoding="utf-8") as f:
+            logs[name] = f.read() if name.endswith(".log") else json.load(f)["rank"]
+    t.equal(logs, {**{name + ".log": "" for name in names}, **{names[i] + ".json": i for i in sound}, "127.0.0.2.log": "1\n2\n3\n4\n5\n6\n7\n",
+                   "127.0.0.4.log": "no xdd\n", "127.0.0.7.log": "one\ntwo\n"}, "the files of -out")
+    t.equal(sorted(line for line in r.err.splitlines() if not line.startswith("xdd: ")),
+            sorted(["127.0.0.2: %d" % i for i in range(1, 8)] + ["127.0.0.4: no xdd", "127.0.0.7: one", "127.0.0.7: two"]), "messages, with their hosts")
+
+
 def test_late():
     """A host that is reached after the start is named, with what to do."""
     fake = xddssh.Fake("case \"$*\" in *\" 127.0.0.2 exec\"*) sleep 3;; esac", name="late")
@@ -412,6 +452,6 @@ def test_display():
 
 
 t.run_together(test_hosts, test_dryrun, test_ranks_per_node, test_refused, test_launchers, test_pdsh_ends, test_documents,
-               test_statuses, test_late, test_default_timeout, test_early, test_names, test_slurm, test_out, test_noise, test_script, test_examples,
+               test_statuses, test_ends, test_late, test_default_timeout, test_early, test_names, test_slurm, test_out, test_noise, test_script, test_examples,
                test_display)
 t.done()

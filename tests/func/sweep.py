@@ -436,6 +436,8 @@ def test_restore():
     sizes = re.findall(r"pwrite64\(\d+, .*, (\d+), \d+\) += \d+", calls("trace"))
     t.equal((run.status, sizes.count(str(1 << 20)), sizes.count("65536")), (0, 2, 8),
             "precondition: all of the file is written once before each run that writes", run)
+    run = traced("-restore", "precondition", "-op", "write", "-targets", 3, name, t.make_file("other", 1 << 20), name, *words[4:])
+    t.equal((run.status, calls("trace").count(", %d, 0) " % (1 << 20))), (0, 4), "precondition: each file once, whose writers are several", run)
     run = traced("-restore", "recreate", *words[2:], "-op", "write")
     gone = len(re.findall(r"unlink(?:at)?\(.*restored", calls("trace")))
     t.equal((run.status, gone, os.path.getsize(name)), (0, 2, 256 << 10), "recreate: the file is a new one for each run", run)
