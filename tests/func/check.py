@@ -99,6 +99,31 @@ def test_file():
             re.sub(r"\S*\d\S*", "N", run.out).split("\n")[0], "xdd check FILE does the same")
 
 
+def test_advice():
+    """All of the commands, and half of the rate that was reached among them."""
+    file = data("advice", 8 * MIB)
+    out = check(file, *SHORT).out
+    head = re.search(r"^  read only, (direct I/O|through the page cache), -ioengine (\S+)$", out, re.M)
+    how = (" -dio" if head.group(1) == "direct I/O" else "") + " -ioengine " + head.group(2)
+    rate = re.search(r"-throttle ops (\d+)", out)
+    deep = rows(out)[2][4]
+    t.ok(abs(int(rate.group(1)) - deep / 2) <= 0.01 * deep, "half of the rate that it reached", out)
+    disk = os.statvfs(t.tmp())
+    size = next((n for n in (1024, 512, 256, 128, 64) if n * MIB // disk.f_frsize <= disk.f_bavail // 10), 0)
+    tail = re.sub(r" \\\n *", " ", out[out.index("\nHow certain"):])
+    t.equal(tail, """
+How certain the figures are, and a file for xdd compare:
+  xdd -op read -target %s%s -queuedepth 32 -reqsize 4k -seek random -timelimit 10s -passes 5 -jsonout before.json
+Response times at half the rate that it reached:
+  xdd -op read -target %s%s -queuedepth 32 -reqsize 4k -seek random -timelimit 30s -throttle ops %s -latency percentiles 50,99,99.9
+""" % (file, how, file, how, rate.group(1)) + ("" if not size else """\
+Writes, to a new file that is removed afterwards:
+  xdd -op write -target %s%s -bytes %dM -reqsize 1M -queuedepth 8 -datapattern random -syncwrite -deletefile
+""" % (t.path("xdd-write-test"), " -dio" if head.group(1) == "direct I/O" else "", size)), "the commands")
+    brief = check(file, *SHORT, "-brief").out
+    t.ok("xdd -" not in brief and brief.startswith(out[:out.index("\n\n")]), "-brief leaves them out", brief)
+
+
 def test_commands():
     """Each suggested command is accepted as it stands."""
     file = data("a name with 'quotes'", 1 * MIB)

@@ -251,7 +251,7 @@ def test_statuses():
     t.equal((r.status, multi.load(out)["status"]), (6, 6), "standard output is full", r)
 
 
-# What a host does, and all that is said of it at the end.
+# Commands of a host, and all lines that report its end.
 ENDS = (
     (":", []),
     ("seq 7 >&2; exit 3", ["ended with status 3; its last messages:", "  3", "  4", "  5", "  6", "  7"]),
@@ -266,7 +266,7 @@ ENDS = (
 
 
 def test_ends():
-    """Each way in which a host can end, in one run: all that is said at the end, the files of -out and the document."""
+    """Each way in which a host can end, in one run: all reports, the files of -out and the document."""
     names = ["127.0.0.%d" % (i + 1) for i in range(len(ENDS))]
     fake = xddssh.Fake("case \"$*\" in %s esac" % " ".join("*\" %s exec\"*) %s ;;" % (name, does) for name, (does, _) in zip(names, ENDS)),
                        name="ends")
@@ -275,7 +275,7 @@ def test_ends():
               warns=[m.MULTI_MISSING % (3, 10)])
     wanted = ["xdd: multi: %s: %s" % (name, line) for name, (_, lines) in zip(names, ENDS) for line in lines]
     wanted.append("xdd: warning: multi: there are results of 3 of 10 ranks")
-    t.equal((r.status, [line for line in r.err.splitlines() if line.startswith("xdd: ")]), (6, wanted), "what is said of each host", r)
+    t.equal((r.status, [line for line in r.err.splitlines() if line.startswith("xdd: ")]), (6, wanted), "the reports about all hosts", r)
     doc = multi.load(out)
     sound = [0, 7, 9]
     t.equal((doc["status"], [h["label"] for h in doc["hosts"]], doc["together"]["missing"]),
