@@ -65,6 +65,9 @@ int ticker_start(struct ticker *t, const char *name)
 	pthread_cond_init(&t->changed, NULL);
 	err = thread_start(&t->thread, ticker_main, t);
 	t->started = !err;
+	/* Another attempt adds its calls again. */
+	if (err)
+		t->n = 0;
 	return err;
 }
 

@@ -43,8 +43,8 @@ struct ticker {
 void ticker_add(struct ticker *t, ticker_call *call, void *arg, uint64_t due_ns);
 
 /*
- * Start the thread, if there is something to call; `name` is for -debug task. Returns 0 or -errno.
- * Once, and by the thread that calls ticker_end().
+ * Start the thread, if there is something to call; `name` is for -debug task. Returns 0, or -errno
+ * without anything to call. Once, and by the thread that calls ticker_end().
  */
 int ticker_start(struct ticker *t, const char *name);
 
