@@ -422,7 +422,7 @@ static void run_free(struct run *run)
 	free(run);
 }
 
-static enum xdd_status not_set_up(int err)
+enum xdd_status run_not_set_up(int err)
 {
 	struct err why;
 
@@ -475,14 +475,14 @@ static enum xdd_status set_up(struct run *run, const struct plan *plan, struct r
 	run->clock = client;
 	clock_calibrate();
 	if (err)
-		return not_set_up(err);
+		return run_not_set_up(err);
 	if (guard_hold(plan, &run->guard, &refusal))
 		return run_refuse(&refusal);
 	status = endtoend_open(run);
 	if (status)
 		return status;
 	err = start_helpers(run);
-	return err ? not_set_up(err) : XDD_OK;
+	return err ? run_not_set_up(err) : XDD_OK;
 }
 
 static void start_targets(struct run *run)
@@ -597,7 +597,7 @@ static enum xdd_status drive(struct run *run)
 	else
 		report_trailer(run->report, REPORT_END_CANCELED);
 	end_helpers(run);
-	return err ? not_set_up(err) : run_conclude(run);
+	return err ? run_not_set_up(err) : run_conclude(run);
 }
 
 /* Free all but what threads that are stuck still use: that ends with the process. */
@@ -621,7 +621,7 @@ enum xdd_status run_execute(const struct plan *plan, struct report *report, stru
 	*stuck = false;
 	if (!run) {
 		ranks_leave(group, NULL, XDD_INIT_FAILED);
-		return not_set_up(-ENOMEM);
+		return run_not_set_up(-ENOMEM);
 	}
 	run->group = group;
 	status = set_up(run, plan, report, signals, client);

@@ -139,6 +139,9 @@ void run_explain(struct target *t, const char *fmt, ...) __attribute__((format(p
 int run_fail(struct target *t, enum stop_reason reason, int err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* Report that a run cannot be set up, for `err`, a -errno. Returns the exit status for it. */
+enum xdd_status run_not_set_up(int err);
+
 /* Report a device that must not be written to. Returns the exit status for it. */
 enum xdd_status run_refuse(const struct guard_refusal *r);
 

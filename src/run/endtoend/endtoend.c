@@ -208,8 +208,7 @@ static enum xdd_status open_listener(struct run *run)
 		if (!run->endtoend.listener)
 			run->endtoend.listener = new_listener(&run->endtoend, &t->endtoend);
 		if (!run->endtoend.listener)
-			return log_fail(XDD_INIT_FAILED, "the run cannot be set up: %s",
-					strerror(ENOMEM));
+			return run_not_set_up(-ENOMEM);
 		status = listen_for(run, t);
 	}
 	return status;
@@ -238,21 +237,21 @@ enum xdd_status endtoend_open(struct run *run)
 
 	if (!first_options(run->plan))
 		return XDD_OK;
-	err = getrandom(shared->id, sizeof(shared->id), 0) < 0 ? -errno : 0;
-	status = err ? XDD_OK : load_key(run->plan, &shared->key);
-	if (!err && !status)
+	if (getrandom(shared->id, sizeof(shared->id), 0) < 0)
+		return run_not_set_up(-errno);
+	status = load_key(run->plan, &shared->key);
+	if (!status)
 		status = open_listener(run);
-	if (err || status)
-		goto out;
+	if (status)
+		return status;
 	err = open_sessions(run);
-out:
 	if (err)
-		log_error("the run cannot be set up: %s", strerror(-err));
-	else if (!status && shared->listener && !shared->key.present)
+		return run_not_set_up(err);
+	if (shared->listener && !shared->key.present)
 		log_warning("-e2e without a key: everyone who can reach the ports of the "
 			    "destination can write to its targets; -e2e key <file> on both sides "
 			    "prevents that");
-	return err ? XDD_INIT_FAILED : status;
+	return XDD_OK;
 }
 
 bool endtoend_any(const struct run *run)
