@@ -105,6 +105,48 @@ TEST(test_bottleneck)
 	assert_null(limit_of(s, d, NS_PER_SEC, 10));
 }
 
+/* Each share is of its own counter, in all threads together; flushes are of one thread. */
+TEST(test_shares)
+{
+	const uint64_t part = NS_PER_SEC / 10;
+	const struct copy_counts c = { .storage_ns = part,
+				       .network_ns = 2 * part,
+				       .waiting_ns = 3 * part,
+				       .checking_ns = 4 * part,
+				       .cpu_ns = 5 * part,
+				       .cpu_wait_ns = 6 * part,
+				       .quota_ns = 7 * part,
+				       .transit_ns = 8 * part,
+				       .flush_ns = 9 * part };
+	const struct copy_counts none = { 0 }, sends = { .network_ns = 2 * part },
+				 transit = { .transit_ns = 2 * part };
+	struct copy_bottleneck b;
+
+	for (int side = 0; side < 2; side++) {
+		struct copy_bottleneck of = bottleneck_judge(side ? &none : &c, side ? &c : &none,
+							     NS_PER_SEC, 2, false);
+		const struct copy_shares *s = side ? &of.destination : &of.source;
+		const double tenths[] = { s->storage,	s->network, s->waiting, s->checking,
+					  s->processor, s->quota,   s->transit, s->flush };
+		static const double wanted[] = { 0.5, 1, 1.5, 2, 5.5, 3.5, 4, 9 };
+
+		for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+			assert_int_equal((int)(tenths[i] * 1000 + 0.5), (int)(wanted[i] * 100));
+		assert_true(s->pace == 0);
+		assert_true((side ? of.source : of.destination).storage == 0);
+	}
+	/* What counts as a network within a host: sends, receives, and data on its way. */
+	b = bottleneck_judge(&sends, &(struct copy_counts){ .moved_bytes = 1 }, NS_PER_SEC, 2,
+			     true);
+	assert_int_equal(b.verdict.limit, COPY_LIMIT_NETWORK);
+	b = bottleneck_judge(&transit, &(struct copy_counts){ .moved_bytes = 1 }, NS_PER_SEC, 2,
+			     true);
+	assert_int_equal(b.verdict.limit, COPY_LIMIT_NETWORK);
+	b = bottleneck_judge(&(struct copy_counts){ .moved_bytes = 1 }, &sends, NS_PER_SEC, 2,
+			     true);
+	assert_int_equal(b.verdict.limit, COPY_LIMIT_NETWORK);
+}
+
 /* ---- progress ---- */
 
 static void assert_progress(const struct progress *p, const struct copy_state *s, const char *text)
@@ -183,6 +225,38 @@ TEST(test_progress_of_one)
 	assert_progress(&p, &s, " 50 %, 500 kB of 1.00 MB, 1.00 B/s, 138 h 53 min left");
 	progress_add(&p, 2 * NS_PER_SEC, 0, 204000);
 	assert_progress(&p, &s, " 50 %, 500 kB of 1.00 MB, 2.00 kB/s, 5 min left");
+}
+
+/* Seconds, minutes or hours; none above a thousand hours. */
+TEST(test_time_left)
+{
+	static const struct {
+		uint64_t seconds;
+		const char *text;
+	} rows[] = {
+		{ 1, ", 1 s left" },
+		{ 119, ", 119 s left" },
+		{ 120, ", 2 min left" },
+		{ 121, ", 3 min left" },
+		{ 7199, ", 120 min left" },
+		{ 7200, ", 2 h 0 min left" },
+		{ 10799, ", 2 h 59 min left" },
+		{ 3600000, ", 1000 h 0 min left" },
+		{ 3600001, "" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct copy_state s = { .source = { .offered_files = 1,
+						    .offered_bytes = rows[i].seconds,
+						    .walk_done = 1 } };
+		struct progress p = { .n = 0 };
+		char buf[PROGRESS_TEXT_SIZE];
+
+		progress_add(&p, 0, 0, 0);
+		progress_add(&p, NS_PER_SEC, 0, 1);
+		progress_text(&p, &s, PROGRESS_TEXT_SIZE, buf);
+		assert_string_equal(strstr(buf, "1.00 B/s") + strlen("1.00 B/s"), rows[i].text);
+	}
 }
 
 /* The rate is that of the latest ten seconds. */
@@ -582,6 +656,231 @@ TEST_SETUP_TEARDOWN(test_no_reasons, enter, leave)
 	}
 	assert_int_equal(lines_with(error_file, "without a reason"), 3);
 	assert_int_equal(lines_with(error_file, "has offered nothing"), 1);
+}
+
+/* The counters of a side in the order of struct copy_counts; NULL: not as a number. */
+static const char *const counters[] = {
+	"offered_files",
+	"offered_bytes",
+	"offered_directories",
+	"offered_links",
+	NULL,
+	"files",
+	"bytes",
+	"skipped_files",
+	"skipped_bytes",
+	"directories",
+	"links",
+	"failed",
+	"warnings",
+	"moved_bytes",
+	"storage_ns",
+	"network_ns",
+	"waiting_ns",
+	"checking_ns",
+	"flush_ns",
+	"resumed_bytes",
+	"owners_not_set",
+	"status",
+	"cpu_ns",
+	"cpu_wait_ns",
+	"cpu_quota_ns",
+	"transit_ns",
+};
+#define COUNTERS (sizeof(counters) / sizeof(counters[0]))
+
+static struct copy_counts numbered(uint64_t first)
+{
+	struct copy_counts c;
+	uint64_t n[COUNTERS];
+
+	assert_int_equal(sizeof(n), sizeof(c));
+	for (size_t i = 0; i < COUNTERS; i++)
+		n[i] = first + i;
+	memcpy(&c, n, sizeof(c));
+	return c;
+}
+
+static void assert_side(const json_t *document, const char *name, uint64_t first)
+{
+	const json_t *side = json_object_get(document, name);
+
+	assert_int_equal(json_object_size(side), COUNTERS + 1);
+	assert_true(json_is_true(json_object_get(side, "all_offered")));
+	assert_int_equal(json_object_size(json_object_get(side, "shares")), 8);
+	for (size_t i = 0; i < COUNTERS; i++) {
+		if (counters[i])
+			assert_int_equal(json_integer_value(json_object_get(side, counters[i])),
+					 first + i);
+	}
+}
+
+static void assert_member(const json_t *document, const char *name, const char *expected)
+{
+	json_t *wanted = json_loads(expected, JSON_DECODE_ANY, NULL);
+
+	assert_non_null(wanted);
+	if (!json_equal(json_object_get(document, name), wanted))
+		fail_msg("%s: %s, not %s", name,
+			 json_dumps(json_object_get(document, name), JSON_ENCODE_ANY), expected);
+	json_decref(wanted);
+}
+
+/* The lines of the log without their times, and the summary without its time and rate. */
+static void assert_log(const char *expected)
+{
+	char *text = contents(log_file), *out = text, *time;
+	const size_t stamp = strlen("2026-01-01 00:00:00.000 ");
+
+	for (const char *at = text; *at;) {
+		const char *end = strchrnul(at, '\n') + 1;
+
+		if (at[0] == '2' && at[4] == '-' && at[stamp - 1] == ' ')
+			at += stamp;
+		memmove(out, at, (size_t)(end - at));
+		out += end - at;
+		at = end;
+	}
+	*out = '\0';
+	time = strstr(text, ", in ");
+	assert_non_null(time);
+	memmove(time, strchr(time, '\n'), strlen(strchr(time, '\n')) + 1);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+/* Each member of the document, and each line of the log. */
+TEST_SETUP_TEARDOWN(test_all, enter, leave)
+{
+	struct copy_request q = sample_request();
+	struct connection_info plain = { .local = "[::1]:1",
+					 .peer = "[::1]:2",
+					 .rtt_ns = 1234567,
+					 .retransmits = 3 },
+			       secret = { .local = "a:1", .peer = "b:2", .cipher = "aes" };
+	struct copy_counts from = numbered(1000), to = numbered(2000);
+	struct copy_failure f = { .status = XDD_MISCOMPARE, .differs = true };
+	struct copy_report *r;
+	json_t *document;
+
+	q.log_path = log_file;
+	q.json_path = json_file;
+	q.destination = (struct copy_place){ .user = "me", .host = "hostb", .path = "to" };
+	q.settings = (struct copy_settings){ .recursive = true,
+					     .verify = true,
+					     .dry_run = false,
+					     .in_place = true,
+					     .list = true,
+					     .ordered_destination = true,
+					     .direct_source = true,
+					     .encrypt = true,
+					     .connections = 8,
+					     .block_bytes = 65536,
+					     .size_bytes = 77,
+					     .timeout_ns = 99 };
+	assert_int_equal(copy_report_open(&r, &q), 0);
+	copy_report_inside(r, false);
+	assert_int_equal(copy_report_begin(r), 0);
+	copy_failure_path(&f, "d");
+	strcpy(f.text, "is other");
+	copy_report_failure(r, COPY_DESTINATION, &f);
+	f = (struct copy_failure){ .status = 0 };
+	strcpy(f.text, "beware");
+	copy_report_failure(r, COPY_SOURCE, &f);
+	fail_one(r, COPY_SOURCE, COPY_FAILED, "e");
+	copy_report_note(r, "note %d", 1);
+	copy_report_connection(r, &plain);
+	copy_report_connection(r, &secret);
+	copy_report_counts(r, COPY_SOURCE, &from);
+	copy_report_counts(r, COPY_DESTINATION, &to);
+	assert_int_equal(copy_report_close(r, XDD_MISCOMPARE), COPY_FAILED);
+	document = json_load_file(json_file, 0, NULL);
+	assert_non_null(document);
+	assert_side(document, "source_side", 1000);
+	assert_side(document, "destination_side", 2000);
+	assert_member(document, "format", "\"xdd copy\"");
+	assert_member(document, "version", "1");
+	assert_member(document, "command_line", "\"xdd copy hosta:/data there\"");
+	assert_member(document, "sources",
+		      "[{\"user\": null, \"host\": \"hosta\", \"path\": \"/data\"}]");
+	assert_member(document, "destination",
+		      "{\"user\": \"me\", \"host\": \"hostb\", \"path\": \"to\"}");
+	assert_member(document, "settings",
+		      "{\"recursive\": true, \"preserve\": false, \"verify\": true, \"contents\": "
+		      "false, \"dryrun\": false, \"in_place\": true, \"resume\": false, \"list\": "
+		      "true, \"ordered_source\": false, \"ordered_destination\": true, "
+		      "\"direct_source\": true, \"direct_destination\": false, \"encrypt\": true, "
+		      "\"connections\": 8, \"block_bytes\": 65536, \"size_bytes\": 77, "
+		      "\"timeout_ns\": 99}");
+	assert_member(document, "status", "114");
+	assert_member(document, "end", "\"errors\"");
+	assert_member(document, "would_copy_files", "0");
+	assert_member(document, "would_copy_bytes", "0");
+	assert_member(document, "encrypted", "true");
+	assert_member(document, "through_ssh", "false");
+	assert_member(document, "bottleneck", "null");
+	assert_member(document, "bottleneck_between", "null");
+	assert_member(document, "notes", "[\"note 1\"]");
+	assert_member(document, "messages_left_out", "0");
+	assert_member(document, "failures",
+		      "[{\"side\": \"destination\", \"path\": \"d\", \"text\": \"is other\", "
+		      "\"status\": 7, \"differs\": true}, {\"side\": \"source\", \"path\": null, "
+		      "\"text\": \"beware\", \"status\": 0, \"differs\": false}, {\"side\": "
+		      "\"source\", \"path\": \"e\", \"text\": \"cannot open (Permission denied)\", "
+		      "\"status\": 114, \"differs\": false}]");
+	assert_int_equal(json_array_size(json_object_get(document, "connections")), 2);
+	assert_int_equal(json_array_size(json_object_get(document, "messages")), 4);
+	assert_true(json_integer_value(json_object_get(document, "elapsed_ns")) > 0);
+	assert_int_equal(json_object_size(document), 26);
+	json_decref(document);
+	assert_log("command xdd copy hosta:/data there\n"
+		   "differs hostb:d: is other\n"
+		   "warning hosta: beware\n"
+		   "failed hosta:e: cannot open (Permission denied)\n"
+		   "note note 1\n"
+		   "connection [::1]:1 to [::1]:2, not encrypted, round trip 1.235 ms, 3 "
+		   "retransmissions\n"
+		   "connection a:1 to b:2, aes, round trip 0.000 ms, 0 retransmissions\n"
+		   "compared 1000 files, 1.01 kB\n"
+		   "  equal: 2007 files, 2.01 kB\n"
+		   "  directories: 2009, links: 2010\n"
+		   "  resumed: 2.02 kB were there from an interrupted copy\n"
+		   "  different or failed: 3022, 3020 of them in directories that are named:\n"
+		   "    hostb:d: is other\n"
+		   "    hosta:e: cannot open (Permission denied)\n"
+		   "  warnings: 1\n"
+		   "  owners or attributes not set: 2020 (this needs the rights of root at the "
+		   "destination)\n"
+		   "  encrypted; contents were compared by checksums; what was kept of an "
+		   "interrupted copy has the checksum of the source\n"
+		   "exit status 114\n");
+}
+
+/* Where the failures and warnings are that are not shown. */
+TEST_SETUP_TEARDOWN(test_many_warnings, enter, leave)
+{
+	static const char *const rest[] = { "-log <file> lists them all",
+					    "the JSON document has the others",
+					    "the log has the others" };
+	char line[128], path[16];
+
+	for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++) {
+		struct copy_request q = sample_request();
+		struct copy_report *r;
+
+		q.json_path = i ? json_file : NULL;
+		q.log_path = i == 2 ? log_file : NULL;
+		assert_int_equal(copy_report_open(&r, &q), 0);
+		for (unsigned k = 0; k < 101; k++) {
+			snprintf(path, sizeof(path), "%zu-%u", i, k);
+			fail_one(r, COPY_SOURCE, 0, path);
+		}
+		assert_int_equal(copy_report_close(r, 0), 0);
+		snprintf(line, sizeof(line), "copy: further warnings are not shown; %s\n", rest[i]);
+		assert_int_equal(lines_with(error_file, line), 1);
+		snprintf(line, sizeof(line), "warning: copy: hosta:%zu-", i);
+		assert_int_equal(lines_with(error_file, line), 100);
+	}
 }
 
 TEST_SETUP_TEARDOWN(test_list, enter, leave)
