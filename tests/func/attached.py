@@ -49,6 +49,19 @@ def test_input():
     t.ok(doc["end"] == "canceled" or doc["partial"], "its document is complete, and says that it was cut short", out[-300:])
 
 
+def test_figures():
+    """A line each second: the pass of the slowest target, sums of all, and the share of the slowest."""
+    run = t.xdd(*"-op noop -targets 2 null null -reqsize 1 -numreqs 150 -numreqs target 1 250 -operationdelay 0.01 -passes 2 "
+                "-attached output".split(), step=0)
+    t.equal((run.status, run.error_lines()), (0, [
+        "@xdd 1 ready pass=1 passes=2 done=0 bytes=0 ops=0 elapsed=0 left=-1",
+        "@xdd 1 running pass=1 passes=2 done=404000 bytes=206848 ops=202 elapsed=1001000000 left=3",
+        "@xdd 1 running pass=1 passes=2 done=804000 bytes=359424 ops=351 elapsed=2002000000 left=2",
+        "@xdd 1 running pass=2 passes=2 done=204000 bytes=104448 ops=102 elapsed=503000000 left=1",
+        "@xdd 1 running pass=2 passes=2 done=604000 bytes=308224 ops=301 elapsed=1504000000 left=0"]),
+            "each line of a run in virtual time", run)
+
+
 def test_output():
     run = Started(*LONG, "-attached", "output")
     lines = run.lines(2)

@@ -208,6 +208,10 @@ def test_way_is_reported():
         run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 8, "-ordering", order, *more.split(), "-verbose")
         t.ok("\nTarget 0, order breaks 0 of 8, %s %s\n" % (order, how) in run.out,
              "%s, %s: %s" % (order, more, how), run)
+    for order, how in (("loose", " " + lock), ("none", "")):
+        run = t.xdd("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 8, "-ordering", order, "-qd", 2, "-verbose")
+        t.ok("\nTarget 0, order breaks unknown of 8, %s%s: QThreads may overtake each other on their way into the kernel\n" %
+             (order, how) in run.out, "%s, two QThreads: the order in the kernel is unknown, and why" % order, run)
 
 
 def test_audit_is_reported():

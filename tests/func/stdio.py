@@ -129,6 +129,61 @@ def test_late_errors():
     t.ok(run.status == 6 and re.search(m.LATE_WRITE, run.err, re.M), "-flushwrite reports it", run)
 
 
+# The stream of "data" is opened once and not again, or cannot be closed.
+STREAMS = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int wanted(const char *call, int fd)
+{
+	char link[64], name[4096] = "";
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return getenv(call) && readlink(link, name, sizeof(name) - 1) > 5 && !strcmp(name + strlen(name) - 5, "/data");
+}
+
+FILE *fdopen(int fd, const char *mode)
+{
+	static int calls;
+
+	if (wanted("XDD_FDOPEN", fd) && calls++) {
+		errno = EMFILE;
+		return NULL;
+	}
+	return ((FILE *(*)(int, const char *))dlsym(RTLD_NEXT, "fdopen"))(fd, mode);
+}
+
+int fclose(FILE *f)
+{
+	int fails = wanted("XDD_FCLOSE", fileno(f)), err = ((int (*)(FILE *))dlsym(RTLD_NEXT, "fclose"))(f);
+
+	if (!fails)
+		return err;
+	errno = EDQUOT;
+	return -1;
+}
+"""
+
+
+def test_streams_that_fail():
+    """Each pass has a stream of its own: one that cannot be closed or opened fails the run, with the reason."""
+    env = s.preload("streams", STREAMS)
+    if env is None:
+        return t.skip("streams that fail", "no C compiler")
+    for call, reason in (("XDD_FDOPEN", "Too many open files"), ("XDD_FCLOSE", "Disk quota exceeded")):
+        t.make_file("data", 16 * KIB)
+        run = t.xdd(*stdio("read", "-numreqs", 4), env=dict(env, **{call: "1"}))
+        t.equal((run.status, run.error_lines()),
+                (6, ["xdd: target 0, %s: cannot close its stream and open it again: %s" % (FILE, reason)]),
+                "%s fails at the end of a pass" % call, run)
+    return None
+
+
 def test_ends():
     """A limit of time does not lose the data of operations that are complete."""
     for title, words in (("-timelimit", "-timelimit .2"), ("-runtime", "-runtime .2 -passes 3")):
