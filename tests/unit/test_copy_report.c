@@ -135,7 +135,7 @@ TEST(test_shares)
 		assert_true(s->pace == 0);
 		assert_true((side ? of.source : of.destination).storage == 0);
 	}
-	/* What counts as a network within a host: sends, receives, and data on its way. */
+	/* Sends, receives and data on its way count as a network within a host. */
 	b = bottleneck_judge(&sends, &(struct copy_counts){ .moved_bytes = 1 }, NS_PER_SEC, 2,
 			     true);
 	assert_int_equal(b.verdict.limit, COPY_LIMIT_NETWORK);
