@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xdd/net/connection.h"
 #include "xdd/net/session.h"
 #include "xdd/net/wire.h"
 

@@ -10,16 +10,15 @@
 #include <stdbool.h>
 
 #include "xdd/base/status.h"
-#include "xdd/net/globaltime.h"
 #include "xdd/plan/plan.h"
-#include "xdd/report/report.h"
-#include "xdd/sync/group.h"
 #include "xdd/sync/thread.h"
 #include "xdd/sync/wait.h"
 
 struct attached;
 struct globaltime_client;
+struct group;
 struct progress_line;
+struct report;
 struct run;
 struct stop;
 
