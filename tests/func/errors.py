@@ -205,6 +205,13 @@ def test_max_errors():
         t.equal(counts(rows, "TARGET_PASS", TARGET=1, PASS=p), (1000, 0, 1024000), "but not that of another target")
     t.ok(run.status == 6 and len([line for line in run.error_lines() if "-maxerrors)" in line]) == 3,
          "-maxerrors: a line says so for each pass", run)
+    zeros = t.path("zeros")
+    with open(zeros, "wb") as f:
+        f.write(bytes(32768))
+    run = t.xdd("-op", "read", "-target", zeros, *"-reqsize 4 -numreqs 8 -datapattern sequenced -verify contents -maxerrors 2".split())
+    t.equal((run.status, [line for line in run.error_lines() if "-maxerrors)" in line]),
+            (7, ["xdd: target 0, %s: pass 1 ends: 2 errors and miscompares (-maxerrors)" % zeros]),
+            "-maxerrors: miscompares count", run)
     run, rows = run_failing("-op", "read", "-targets", 1, file,
                             *"-reqsize 1 -numreqs 100000 -maxerrors 4 -qd 8 -timelimit 60".split())
     ops, errors, _ = counts(rows, "COMBINED")

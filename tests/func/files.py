@@ -179,6 +179,21 @@ def test_delete():
     t.ok(p.returncode == 5 and not os.listdir(directory), "-deletefile: when the run is ended early", p.returncode)
 
 
+def test_no_preallocation():
+    """Where the file system cannot allocate space, one warning for all passes; the file is written all the same."""
+    env = s.preload("fallocate", "#include <errno.h>\nint fallocate(void) { errno = EOPNOTSUPP; return -1; }\n"
+                    "int fallocate64(void) { errno = EOPNOTSUPP; return -1; }\n")
+    if env is None:
+        return t.skip("a file system that cannot allocate space", "no C compiler")
+    file = os.path.join(fresh("unsupported"), "file")
+    run = t.xdd("-op", "write", "-target", file, *"-reqsize 4 -numreqs 4 -preallocate 16k -passes 2 -recreatefiles".split(), env=env,
+                warns="continuing without it")
+    t.equal((run.status, run.error_lines(), os.path.getsize(file)),
+            (0, ["xdd: warning: target 0, %s: -preallocate: the file system cannot allocate space; continuing without it" % file], 16384),
+            "a file system that cannot allocate space: a warning", run)
+    return None
+
+
 # Bad input
 
 
@@ -270,5 +285,6 @@ def test_old_container():
     return None
 
 
-t.run(test_old_container, test_new_files_of_others, test_passes, test_recreate, test_reopen, test_times, test_delete, test_bad_input)
+t.run(test_old_container, test_new_files_of_others, test_passes, test_recreate, test_reopen, test_times, test_delete,
+      test_no_preallocation, test_bad_input)
 t.done()

@@ -314,6 +314,12 @@ def test_signals():
     run = t.xdd(*PACED, "-timelimit", 30, at={0.605: signal.SIGUSR1, 0.805: signal.SIGINT})
     t.ok(re.search(r"^Pass,0001,/OPS/BW/PCT/ET \+ \[\|\],0000000061,ops,", run.err, re.M), "SIGUSR1: a line now", run)
     t.equal((run.status, run.row("COMBINED")["Ops"]), (5, "81"), "and the run goes on", run)
+    t.equal(run.error_lines()[1:], ["xdd: note: signal 2, SIGINT: no further operations are issued; once more ends at once"],
+            "SIGINT: what it does", run)
+    run = t.xdd(*PACED, "-timelimit", 30, "-hb", 60, "pct", "bytes", at={0.605: signal.SIGUSR1, 0.805: signal.SIGTERM})
+    t.equal(run.error_lines(), ["Pass,0001,/BYTES/PCT + [|],000000000062464,B,2.02%",
+                                "xdd: note: signal 15, SIGTERM: no further operations are issued; once more ends at once",
+                                "Pass,0001,/BYTES/PCT + [|],000000000082944,B,2.67%"], "SIGUSR1: with the fields that were asked for", run)
 
 
 def test_sigint():

@@ -261,7 +261,7 @@ def test_until():
     t.ok(run.status == 0 and found and found[1:3] == (False, 19) and len(j.rows(document, "TARGET_PASS")) == 38,
          "until 0.00001 %: not reached, and the most passes are run", run)
     found, run, _ = until(*PACED, "-passes", "until", 100, "-numreqs", 2, "-passdelay", "10ms", "-verbose")
-    delays = run.out.count("Starting Pass Delay")
+    delays = run.out.count("Starting Pass Delay of 0.010000 seconds...\n")
     t.ok(found and delays == found[2] - 1, "with -passdelay: none after the last", run)
     found, run, _ = until(*PACED, "-passes", "until", "0.00001", "-runtime", ".5")
     t.ok(run.status == 0 and found and not found[1] and found[2] < 100, "-runtime ends it", run)

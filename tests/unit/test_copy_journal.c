@@ -1078,6 +1078,14 @@ FIXTURE_TEST(test_later_versions)
 		begin();
 		assert_int_equal(strstr(why.text, "later version") != NULL, later);
 		assert_int_equal(strstr(why.text, "and 1 more") != NULL, later && two);
+		if (later)
+			assert_string_equal(
+				strstr(why.text, ".journal") + strlen(".journal"),
+				two ? " and 1 more: written by a later version of xdd, so "
+				      "temporary files of that copy stay; remove them with that "
+				      "version" :
+				      ": written by a later version of xdd, so temporary files of "
+				      "that copy stay; remove them with that version");
 		assert_int_equal(strstr(why.text, " more") != NULL, later && two);
 		commit_look(commit, dirs_root(dirs));
 		end();
