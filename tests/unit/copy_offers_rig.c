@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -406,6 +407,31 @@ int rig_finish(struct source_rig *r)
 	while (receive(r))
 		;
 	return join(r);
+}
+
+void rig_assert_counts(const struct source_rig *r, const struct copy_counts *wanted)
+{
+	static const struct {
+		const char *name;
+		size_t at;
+	} rows[] = {
+#define ROW(member_) { #member_, offsetof(struct copy_counts, member_) }
+		ROW(offered_files), ROW(offered_bytes), ROW(offered_dirs),  ROW(offered_links),
+		ROW(walk_done),	    ROW(done_files),	ROW(done_bytes),    ROW(skipped_files),
+		ROW(skipped_bytes), ROW(dirs),		ROW(links),	    ROW(failed),
+		ROW(warnings),	    ROW(moved_bytes),	ROW(resumed_bytes), ROW(owners_not_set),
+		ROW(status),
+#undef ROW
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t got, want;
+
+		memcpy(&got, (const char *)&r->counts + rows[i].at, sizeof(got));
+		memcpy(&want, (const char *)wanted + rows[i].at, sizeof(want));
+		if (got != want)
+			fail_msg("%s: %" PRIu64 ", not %" PRIu64, rows[i].name, got, want);
+	}
 }
 
 int rig_refused(struct source_rig *r, const char *text)

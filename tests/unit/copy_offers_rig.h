@@ -89,6 +89,8 @@ void rig_hang_up(struct source_rig *r);
 void rig_send_finish(struct source_rig *r);
 /* FINISH, FINISHED and BYE. Returns the status of the destination. */
 int rig_finish(struct source_rig *r);
+/* All counts of the destination but its times. */
+void rig_assert_counts(const struct source_rig *r, const struct copy_counts *wanted);
 /* The destination ends the session by ERROR, whose text contains `text`. Returns the status. */
 int rig_refused(struct source_rig *r, const char *text);
 

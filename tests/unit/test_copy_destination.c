@@ -169,10 +169,11 @@ TEST(test_tree)
 	assert_mtime(&r, "new/sub");
 	assert_mtime(&r, "new/a");
 	assert_mtime(&r, "new/link");
-	assert_int_equal(r.counts.done_files, 2);
-	assert_int_equal(r.counts.done_bytes, 5);
-	assert_int_equal(r.counts.links, 3);
-	assert_int_equal(r.counts.dirs, 2);
+	rig_assert_counts(&r, &(struct copy_counts){ .done_files = 2,
+						     .done_bytes = 5,
+						     .links = 3,
+						     .dirs = 2,
+						     .moved_bytes = 5 });
 	assert_int_equal(rig_temporary_files(&r), 0);
 	rig_close(&r);
 }
@@ -241,7 +242,9 @@ TEST(test_again)
 		assert_mtime(&r, "there/d");
 		assert_int_equal(chmod(rig_path(&r, "there/d/a", path), 0600), 0);
 	}
-	assert_int_equal(r.counts.skipped_files, 1);
+	rig_assert_counts(&r,
+			  &(struct copy_counts){
+				  .skipped_files = 1, .skipped_bytes = 3, .links = 1, .dirs = 1 });
 	rig_close(&r);
 }
 
@@ -285,7 +288,11 @@ TEST(test_in_the_way)
 	assert_int_equal(rig_finish(&r), COPY_FAILED);
 	/* one line each: file, out, dir, dir; none for what is below */
 	assert_int_equal(r.n_failures, 4);
-	assert_int_equal(r.counts.failed, 7);
+	rig_assert_counts(&r, &(struct copy_counts){ .done_files = 1,
+						     .done_bytes = 3,
+						     .failed = 7,
+						     .moved_bytes = 3,
+						     .status = COPY_FAILED });
 	rig_assert_contents(&r, "victim", "x", 1);
 	rig_assert_contents(&r, "d/away", "new", 3);
 	assert_true(S_ISREG(stat_of(&r, "d/away").st_mode));
@@ -405,7 +412,9 @@ static void blocks(const struct copy_settings *more, const char *old, size_t old
 	memset(data + BLOCK, 0, 2 * BLOCK);
 	rig_assert_contents(&r, "f", data, size);
 	assert_true(stat_of(&r, "f").st_blocks * 512 < (blkcnt_t)(4 * BLOCK));
-	assert_int_equal(r.counts.moved_bytes, 3 * BLOCK + 1234);
+	rig_assert_counts(&r, &(struct copy_counts){ .done_files = 1,
+						     .done_bytes = size,
+						     .moved_bytes = 3 * BLOCK + 1234 });
 	free(data);
 	rig_close(&r);
 }
