@@ -556,6 +556,10 @@ TEST(test_verify)
 	assert_true(r.failure.differs);
 	assert_int_equal(rig_finish(&r), XDD_MISCOMPARE);
 	assert_int_equal(r.n_failures, 4);
+	rig_assert_counts(&r, &(struct copy_counts){ .skipped_files = 2,
+						     .skipped_bytes = size,
+						     .failed = 5,
+						     .status = XDD_MISCOMPARE });
 	assert_false(rig_exists(&r, "d/dir"));
 	free(data);
 	free(other);
@@ -591,6 +595,11 @@ TEST(test_contents)
 	rig_assert_contents(&r, "d/differs", "abc", 3);
 	assert_mtime(&r, "d/same");
 	assert_mtime(&r, "d/differs");
+	rig_assert_counts(&r, &(struct copy_counts){ .done_files = 1,
+						     .done_bytes = 3,
+						     .skipped_files = 1,
+						     .skipped_bytes = 3,
+						     .moved_bytes = 3 });
 	rig_close(&r);
 }
 
@@ -622,6 +631,8 @@ TEST(test_dry_run)
 	assert_false(rig_exists(&r, "d/a"));
 	assert_false(rig_exists(&r, "d/dir"));
 	assert_false(rig_exists(&r, "d/l"));
+	assert_int_equal(r.counts.done_files + r.counts.skipped_files + r.counts.dirs, 0);
+	assert_int_equal(r.counts.failed + r.counts.moved_bytes + r.counts.status, 0);
 	rig_close(&r);
 
 	rig_open(&r, "new");

@@ -64,6 +64,18 @@ static void want_contents(struct rig *r, uint64_t id)
 	rig_want(r, id, COPY_SEND, NULL, 0);
 }
 
+/* Of the bodies of all messages of data. */
+static uint64_t data_bytes(struct rig *r)
+{
+	uint64_t n = 0;
+
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < r->n_messages; i++)
+		n += r->messages[i].length;
+	pthread_mutex_unlock(&r->lock);
+	return n;
+}
+
 /* Both files were offered: they arrive, and the copy ends well. */
 static void take_both(struct rig *r)
 {
@@ -74,8 +86,15 @@ static void take_both(struct rig *r)
 	rig_result(r, 1, COPY_DONE);
 	rig_result(r, 2, COPY_DONE);
 	rig_finish(r, 2, SMALL_BYTES + LARGE_BYTES);
+	assert_int_equal(r->sent.walk_done, 1);
+	assert_int_equal(r->sent.offered_files, 2);
+	assert_int_equal(r->sent.offered_bytes, SMALL_BYTES + LARGE_BYTES);
+	assert_int_equal(r->sent.offered_dirs + r->sent.offered_links, 0);
 	assert_int_equal(r->sent.done_files, 2);
 	assert_int_equal(r->sent.done_bytes, SMALL_BYTES + LARGE_BYTES);
+	assert_int_equal(r->sent.moved_bytes, data_bytes(r));
+	assert_int_equal(r->sent.failed + r->sent.warnings, 0);
+	assert_int_equal(r->sent.status, 0);
 	assert_int_equal(rig_end(r), 0);
 	assert_int_equal(r->n_failures, 0);
 }
@@ -322,6 +341,9 @@ TEST(test_vanished)
 	assert_int_equal(rig_end(&r), COPY_FAILED);
 	assert_int_equal(r.n_failures, 2);
 	assert_int_equal(r.failures_sent, 2);
+	assert_int_equal(r.sent.failed, 2);
+	assert_int_equal(r.sent.done_files + r.sent.done_bytes, 0);
+	assert_int_equal(r.sent.status, COPY_FAILED);
 	assert_string_equal(r.failure, "large: cannot open (No such file or directory)");
 }
 
