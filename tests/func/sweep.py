@@ -78,6 +78,57 @@ def test_grid():
     t.ok(not os.path.exists(t.path("grid.json.journal")), "the journal is gone once the document is complete")
 
 
+SCREEN = """\
+4 points, 3 rounds each, order by -orderseed 1
+reqsize  queuedepth       rate      IOPS  latency      p99  round
+     4k           2   205 kB/s   50.0 /s  39.8 ms        -  1
+     4k           1   205 kB/s   50.0 /s  20.0 ms        -  1
+     8k           2   410 kB/s   50.0 /s  39.8 ms        -  1
+     8k           1   410 kB/s   50.0 /s  20.0 ms        -  1
+     4k           1   205 kB/s   50.0 /s  20.0 ms        -  2
+     8k           1   410 kB/s   50.0 /s  20.0 ms        -  2
+     8k           2   410 kB/s   50.0 /s  39.8 ms        -  2
+     4k           2   205 kB/s   50.0 /s  39.8 ms        -  2
+     4k           1   205 kB/s   50.0 /s  20.0 ms        -  3
+     8k           2   410 kB/s   50.0 /s  39.8 ms        -  3
+     8k           1   410 kB/s   50.0 /s  20.0 ms        -  3
+     4k           2   205 kB/s   50.0 /s  39.8 ms        -  3
+
+reqsize  queuedepth      rate     IOPS  latency  p99   +-95 %  rounds  steady
+     4k           1  205 kB/s  50.0 /s  20.0 ms    -  +-0.0 %       3  -
+     4k           2  205 kB/s  50.0 /s  39.8 ms    -  +-0.0 %       3  -
+     8k           1  410 kB/s  50.0 /s  20.0 ms    -  +-0.0 %       3  -
+     8k           2  410 kB/s  50.0 /s  39.8 ms    -  +-0.0 %       3  -"""
+
+
+def on_server(law, words):
+    """A sweep on a terminal, of a file whose operations take these times in ns: the lines of its screen, and the titles of its runs."""
+    screen = xddterm.on_terminal([t.XDD, "sweep", "-op", "read", "-target", t.make_file("device", 1 << 20), "-orderseed", "1", "-seek", "random",
+                                  "-ioengine", "psync", "-numreqs", "120", *words.split()], columns=100, device="/device " + law, step=0)
+    return ([line.rstrip() for line in screen.lines if not line.startswith("Finding: reads were")],
+            [title for title in re.findall("\r(round [^\r]*)", screen.text) if ": pass" not in title])
+
+
+def test_screen():
+    """All of a terminal, for one server of 20 ms: a run takes 2.4 s."""
+    if t.XDD_SANITIZERS == "thread" or not t.have_terminals():
+        t.skip("the screen of a sweep", "there is no virtual time, or no pseudo-terminal")
+        return
+    lines, titles = on_server("20000000", "-reqsize 4k,8k -queuedepth 1,2 -rounds 3")
+    t.equal(lines, SCREEN.splitlines(), "all lines")
+    left = ["", *(" 0:%02d left," % s for s in (26, 24, 21, 19, 16, 14, 12, 9, 7, 4, 2))]
+    points = [(line.split()[0], line.split()[1], line.split()[-1]) for line in SCREEN.splitlines()[2:14]]
+    t.equal(titles, ["round %s, point %d of 4,%s reqsize %s, queuedepth %s" % (n, 2 * (size == "8k") + int(depth), time, size, depth)
+                     for (size, depth, n), time in zip(points, left)], "each run is announced, with the time that is left")
+    lines, titles = on_server("20000000,30000000", "-reqsize 4k -queuedepth 1,2 -until 5% -rounds 2")
+    t.equal((lines[0], titles[1:]), ("2 points, 2 rounds each or more, order by -orderseed 1",
+                                     ["round 1, point 1 of 2, at least 0:09 left, queuedepth 1", "round 2, point 1 of 2, at least 0:06 left, queuedepth 1",
+                                      "round 2, point 2 of 2, at least 0:03 left, queuedepth 2"]), "-until: the least time")
+    lines, _ = on_server("20000000,30000000", "-reqsize 4k -queuedepth 1,2 -rounds 6")
+    t.equal(lines[-2:], ["         1  164 kB/s  40.0 /s  25.0 ms    -  +-0.0 %       6  after 5",
+                         "         2  164 kB/s  40.0 /s  49.8 ms    -  +-0.0 %       6  after 5"], "rounds after which a point is steady")
+
+
 def test_arrangements():
     run = sweep("-dryrun", "-pairs", *NULL, "-queuedepth", "1,2", "-throttle", "ops", "100,200")
     t.equal(run.out.splitlines(), ["xdd %s -queuedepth %s -throttle ops %s" % (" ".join(NULL), q, o) for q, o in
@@ -454,14 +505,14 @@ def test_compare():
     t.equal(sweep(*words, "-jsonout", t.path("base.json")).status, 0, "a sweep to compare")
     base = j.load(t.path("base.json"))
 
-    def altered(name, factors, points=4):
+    def altered(name, factors, points=4, values=(1000, 1010, 990), why=None):
         doc = json.loads(json.dumps(base))
         doc["points"] = doc["points"][:points]
         for p, factor in zip(doc["points"], factors):
             s = p["statistics"][0]
-            s["not_reproducible"] = None
+            s["not_reproducible"], s["passes"] = why, list(range(1, len(values) + 1))
             for figure in ("bandwidth", "iops", "latency", "p50", "p99", "p99.9"):
-                s[figure]["values"] = [factor * v for v in (1000, 1010, 990)]
+                s[figure]["values"] = [factor * v for v in values]
         with open(t.path(name), "w", encoding="utf-8") as f:
             json.dump(doc, f)
         return t.path(name)
@@ -472,6 +523,18 @@ def test_compare():
     same = altered("same.json", (1, 1, 1, 1))
     run = compare(same, same)
     t.equal((run.status, run.err), (0, ""), "a sweep and itself", run)
+    for name, factors, values, why, status, end in (
+            ("itself", (1, 1, 1, 1), (1000, 1010, 990), None, 0, "No difference between the results is more than chance."),
+            ("a point differs", (1, 1, 1.5, 1), (1000, 1010, 990), None, 1,
+             "The results differ, by more than the scatter inside the two sweeps."),
+            ("a point differs, and is unsteady", (1, 1, 1.5, 1), (1000, 1010, 990), "round 1 is slower", 0,
+             "The results differ, but are unsteady: the rounds of a sweep differ by as much. Find out why, or compare several sweeps of each."),
+            ("one round", (1, 1, 1, 1), (1000,), None, 3,
+             "The sweeps cannot be compared.\nPoints need two complete rounds: run with -rounds 5 or more.")):
+        run = compare(same, altered("end.json", factors, 4, values, why))
+        t.equal((run.status, run.out.split("\n\n")[-1]), (status, end + "\n"), "the end: " + name, run)
+        t.equal(re.findall("^  (b, .*)", run.out, re.M), ["b, queuedepth %s, reqsize %s, is not reproducible: %s" % (q, r, why)
+                                                         for q in "12" for r in ("4k", "8k")] if why else [], "... its points", run)
     other = altered("other.json", (1, 1, 1.5, 1))
     run = compare(same, other)
     real = re.findall(r"^  (queuedepth .*?) +bandwidth .* real$", run.out, re.M)
