@@ -231,6 +231,18 @@ Knee: at 62.3 % of the maximum, 311 /s, throughput divided by mean response time
 Goal: mean up to 3.00 ms holds at 53.125 % of the maximum, 266 /s, and not at 53.75 %; the limit is within the intervals of these.
 Finding: the rate of -throttle was not reached, at 1 of 12 points: load 120 %"""
 
+ROUNDS = """\
+          load   offered   reached  response      p50      p99    p99.9  service  round
+           max         -   50.0 /s         -        -        -        -  20.0 ms  1
+           max         -   50.0 /s         -        -        -        -  20.0 ms  2
+           max         -   50.0 /s         -        -        -        -  20.0 ms  3
+           max         -   50.0 /s         -        -        -        -  20.0 ms  4
+           max         -   50.0 /s         -        -        -        -  20.0 ms  5
+         120 %   60.0 /s   50.0 /s    123 ms   117 ms        -        -  20.0 ms  1
+          30 %   15.0 /s   15.1 /s   25.8 ms  20.0 ms        -        -  20.0 ms  1
+         120 %   60.0 /s   44.9 /s    133 ms   106 ms        -        -  20.0 ms  2
+          30 %   15.0 /s   14.0 /s   23.9 ms  20.0 ms        -        -  20.0 ms  2"""
+
 
 def test_screen():
     """All of the output for one server of 2 ms, which depends on no machine."""
@@ -239,6 +251,17 @@ def test_screen():
                 tolerate=t.CACHED, env=dict(os.environ, COLUMNS="120"))
     lines = [re.sub(r"up to \S+ us", "up to <time>", line) for line in xddterm.unfolded(run.out) if not line.startswith("Finding: reads were")]
     t.equal((run.status, lines), (0, xddterm.unfolded(SCREEN)), "all of the output", run)
+    if not t.have_terminals():
+        t.skip("a terminal", "no pseudo-terminals")
+        return
+    screen = xddterm.on_terminal([t.XDD, "curve", "-op", "read", "-target", t.path("device"), *"-reqsize 4k -seek random -orderseed 1 -numreqs 60 "
+                                  "-queuedepth 1 -load 30,120 -rounds 2 -ioengine psync".split()], columns=100, device="/device 20000000", step=0)
+    lines = screen.lines[1:screen.lines.index("")]
+    t.equal(lines, ROUNDS.splitlines(), "a terminal has a line for each round", screen)
+    titles = [title for title in re.findall("\r(round [^\r]*)", screen.text) if ": pass" not in title]
+    t.equal(titles, ["round 1, point 1 of 5, load max", *("round %d, point 1 of 5, at least 0:01 left, load max" % n for n in (2, 3, 4, 5)),
+                     *("round %d, point %d of 5, at least 0:0%d left, load %d %%" % row for row in ((1, 3, 4, 120), (1, 2, 3, 30), (2, 3, 3, 120), (2, 2, 1, 30)))],
+            "and its title before", screen.text)
 
 
 def test_unsure():
