@@ -363,7 +363,11 @@ def test_several():
     run = check(*names, *SHORT)
     t.equal((run.status, len(rows(run.out))), (0, 6), "several names are checked one after the other", run)
     table = run.out.split("\n\n")[-1].splitlines()
-    t.equal([line.split()[0][-4:] for line in table[1:]], ["/one", "/two"], "a table of all of them follows", run)
+    found = [ROW.match(line).groups() for line in run.out.splitlines() if ROW.match(line)]
+    wanted = [["/" + name, *("%s %sB/s %s %s/s" % (*large[4:6], *one[6:8])).split(), *([one[10], one[11]] if one[10] else ["-"]),
+               *("%s %s/s" % deep[6:8]).split()] for name, large, one, deep in zip(("one", "two"), found[::3], found[1::3], found[2::3])]
+    shown = [[line.split()[0][-4:], *line.split()[1:]] for line in table]
+    t.equal(shown, [["seq.", "random", "p99", "deep"], *wanted], "a table of all of them follows, with figures of their own", run)
     run = check(names[0], *SHORT)
     t.ok(run.status == 0 and table[0] not in run.out, "one name has no such table", run)
 
