@@ -135,9 +135,10 @@ static void curve_show_head(const struct sweep *s)
 	if (s->quiet)
 		return;
 	sweep_say(s, NULL,
-		  "the maximum, then %zu loads, %" PRIu64 " rounds each, order and arrivals by "
+		  "the maximum, then %zu load%s, %" PRIu64 " round%s each, order and arrivals by "
 		  "-orderseed %" PRIu64,
-		  c->n_loads, s->results.least, s->results.seed);
+		  c->n_loads, c->n_loads == 1 ? "" : "s", s->results.least,
+		  s->results.least == 1 ? "" : "s", s->results.seed);
 	if (s->terminal)
 		put_round(NULL);
 	fflush(stdout);

@@ -551,24 +551,22 @@ static enum xdd_status run_one(struct series *s, size_t i)
 	return status;
 }
 
-static enum xdd_status run_series_run(struct series *s);
-
 /* Name the runs from `i` on, which are left out. */
 static void report_left(struct series *s, size_t i, enum xdd_status status)
 {
-	char more[48] = "", run_series_run[SUBJECT_SIZE];
+	char more[48] = "", left[SUBJECT_SIZE];
 
 	if (s->n - i > 1)
 		snprintf(more, sizeof(more), " and the %zu after it", s->n - i - 1);
-	subject(s, i, run_series_run, sizeof(run_series_run));
+	subject(s, i, left, sizeof(left));
 	if (signals_taken(&s->signals))
-		log_error("%s: is not run%s: a signal came", run_series_run, more);
+		log_error("%s: is not run%s: a signal came", left, more);
 	else if (s->stuck)
-		log_error("%s: is not run%s: QThreads of %s did not return", run_series_run, more,
+		log_error("%s: is not run%s: QThreads of %s did not return", left, more,
 			  plan_runs_name(s->runs, i - 1));
 	else
-		log_error("%s: is not run%s: %s ended with status %d; -keepgoing goes on",
-			  run_series_run, more, plan_runs_name(s->runs, i - 1), (int)status);
+		log_error("%s: is not run%s: %s ended with status %d; -keepgoing goes on", left,
+			  more, plan_runs_name(s->runs, i - 1), (int)status);
 }
 
 /* True if the run after run `i`, which ended with `status`, begins. */

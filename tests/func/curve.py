@@ -106,6 +106,7 @@ def test_few():
     with open(t.path("few.csv"), encoding="utf-8", newline="") as f:
         t.equal({(r["response_p99.9 (ns)"], r["response_p99 (ns)"] == "") for r in csv.DictReader(f)}, {("", False)}, "nor in the CSV file")
     run = curve(*NULL, *SHORT, "-load", "20")
+    t.equal(run.out.splitlines()[0], "the maximum, then 1 load, 2 rounds each, order and arrivals by -orderseed 7", "one load is announced", run)
     t.ok("Knee: not known: there are less than three loads without overload." in xddterm.unfolded(run.out), "no knee of one load", run)
 
 
