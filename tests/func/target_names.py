@@ -134,6 +134,9 @@ def test_numbered():
             (0, [("0", "n00", "read"), ("1", "n01", "noop"), ("2", "n02", "read")]), "-op target 1: by number", run)
     run = xdd("-targets 3 n%02d -dryrun")
     t.ok("n%02d: 3 names, n00 to n02.\n" in run.out, "-dryrun says what the name stands for", run)
+    run = xdd("-targets 3 n%02d -targets d/f* -targets 2 n%02d -dryrun")
+    t.ok(run.out.endswith("\nn%02d: 3 names, n00 to n02.\nd/f*: matches 3 files or devices.\nn%02d: 2 names, n00 to n01.\n"
+                          "Dry run: nothing was opened, created or changed.\n"), "... of each name", run)
     run = xdd("-targets 8192 null%04d -dryrun")
     t.ok(run.status == 4 and "target 0, null0000: " in run.err, "8192 names", run)
     refused("^xdd: -targets 8192: is too many", "-targets 1 plain -targets 8192 n%02d")
