@@ -59,7 +59,7 @@ FUNCTIONAL = {
     "src/commands/multi": ["multi_options"],
     "src/commands/run": ["jsonout", "person", "sections"],
     "src/commands/run.c": ["debug", "ranks", "target_names"],
-    "src/commands/run_ranks": ["mpi", "ranks"],
+    "src/commands/run_ranks": ["ranks"],
     "src/commands/sweep": ["sweep_files"],
     "src/commands/sweep_run": ["sweep_trim"],
     "src/commands/timeserver": ["badinput"],
