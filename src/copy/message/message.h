@@ -338,7 +338,7 @@ struct copy_counts {
 	uint64_t dirs, links; /* destination: directories, and links of both kinds, made or there */
 	uint64_t failed;      /* entries and names, of this side */
 	uint64_t warnings;
-	uint64_t moved_bytes;	 /* through data connections, payload */
+	uint64_t moved_bytes;	 /* through data connections: bodies sent, contents received */
 	uint64_t storage_ns;	 /* in reads, or in writes and creations */
 	uint64_t network_ns;	 /* in sends, or in receives of payload */
 	uint64_t waiting_ns;	 /* for work (source), for messages (destination) */
