@@ -40,7 +40,7 @@ struct rig {
 	struct copy_job job;
 	struct data_links links;
 	struct stop stop;
-	struct copy_counts sent; /* of the source, in its FINISH */
+	struct copy_counts sent;	   /* of the source, in its FINISH */
 	struct link *channel;		   /* of the destination */
 	int fd;				   /* its own */
 	struct link *peers[RIG_MAX_LINKS]; /* the same */

@@ -326,7 +326,8 @@ TEST(test_lengths)
 	while (fgets(line, sizeof(line), f)) {
 		char *last, *to;
 
-		of_types = line[0] == '|' && (of_types || strncmp(line, "| type | name |", 15) == 0);
+		of_types = line[0] == '|' &&
+			   (of_types || strncmp(line, "| type | name |", 15) == 0);
 		if (!of_types || sscanf(line, "| %u | %31[A-Z_] |", &type, name) != 2)
 			continue;
 		line[strlen(line) - 3] = '\0'; /* " |" and the end of the line */
