@@ -249,7 +249,7 @@ def test_screen():
     """All of the output for one server of 2 ms, which depends on no machine."""
     run = curve("-op", "read", "-target", t.make_file("device", 1 << 20), *"-reqsize 4k -seek random -orderseed 1 -numreqs 200 -queuedepth 1 "
                 "-load 20,40,60,80,120 -rounds 3 -goal mean=3ms -ioengine psync".split(), device="/device 2000000", step=0,
-                tolerate=t.CACHED, env=dict(os.environ, COLUMNS="120"))
+                env=dict(os.environ, COLUMNS="120"))
     lines = [re.sub(r"up to \S+ us", "up to <time>", line) for line in xddterm.unfolded(run.out) if not line.startswith("Finding: reads were")]
     t.equal((run.status, lines), (0, xddterm.unfolded(SCREEN)), "all of the output", run)
     if not t.have_terminals():
