@@ -59,9 +59,13 @@ bool walk_next(struct walk *w, struct walk_found *found)
 	while (r->names && r->names[n])
 		n++;
 	memset(found, 0, sizeof(*found));
-	if (r->walk_at == n + r->generated && atomic_load(&r->hangs)) {
-		while (atomic_load(&r->hangs))
-			usleep(1000);
+	if (r->walk_at == n + r->generated && r->hangs) {
+		pthread_mutex_lock(&r->lock);
+		r->hung = true;
+		pthread_cond_broadcast(&r->changed);
+		while (r->hung)
+			pthread_cond_wait(&r->changed, &r->lock);
+		pthread_mutex_unlock(&r->lock);
 		return false;
 	}
 	if (r->walk_at == n + r->generated + 1)
@@ -365,6 +369,22 @@ void rig_await_data(struct rig *r)
 	pthread_mutex_lock(&r->lock);
 	while (!r->n_messages)
 		pthread_cond_wait(&r->changed, &r->lock);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void rig_await_hung(struct rig *r)
+{
+	pthread_mutex_lock(&r->lock);
+	while (!r->hung)
+		pthread_cond_wait(&r->changed, &r->lock);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void rig_let_go(struct rig *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->hung = false;
+	pthread_cond_broadcast(&r->changed);
 	pthread_mutex_unlock(&r->lock);
 }
 

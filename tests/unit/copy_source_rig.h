@@ -6,7 +6,6 @@
 #define XDD_TESTS_COPY_SOURCE_RIG_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,8 +30,7 @@ struct rig {
 	uint32_t flags;	    /* of all entries */
 	uint64_t generated; /* entries without files, after the names */
 	unsigned n_links;
-	bool inside;
-	atomic_bool hangs; /* the walk does, before its end; then it finds nothing more */
+	bool hangs; /* the walk does, before its end, until rig_let_go(): then it finds no more */
 
 	char dir[64];
 	int dir_fd;
@@ -54,6 +52,7 @@ struct rig {
 	struct rig_message *messages;
 	size_t n_messages;
 	bool hold; /* data is not received */
+	bool hung; /* the walk is */
 	size_t n_failures;
 	char failure[WIRE_MAX_TEXT_BYTES]; /* the latest one: "path: text" */
 
@@ -77,6 +76,9 @@ int rig_end(struct rig *r);
 void rig_lose(struct rig *r);
 /* Wait until a message of data has arrived: the file that it is of is open. */
 void rig_await_data(struct rig *r);
+/* Wait until the walk hangs. */
+void rig_await_hung(struct rig *r);
+void rig_let_go(struct rig *r);
 /* Entries that the source has offered and that have no result yet. */
 size_t rig_unanswered(struct rig *r);
 /* Threads of the source that run: after rig_end() those that were left behind. */

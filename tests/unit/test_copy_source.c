@@ -797,13 +797,13 @@ TEST(test_left_behind)
 
 	keeps_open = 1;
 	open_rig(&r, one_large);
-	atomic_store(&r.hangs, true);
+	r.hangs = true;
 	rig_start(&r);
-	usleep(100000);
+	rig_await_hung(&r);
 	rig_lose(&r);
 	assert_int_equal(rig_end(&r), COPY_SSH_ENDED);
 	assert_int_equal(rig_threads(&r), 1);
-	atomic_store(&r.hangs, false);
+	rig_let_go(&r);
 	for (unsigned i = 0; i < 10000 && rig_threads(&r); i++)
 		usleep(1000);
 	assert_int_equal(rig_threads(&r), 0);
