@@ -246,6 +246,136 @@ TEST(test_differences)
 	histogram_free(&h, 1);
 }
 
+/* A sum of some values; free it. */
+static void sum_of(struct histogram_sum *s, const uint64_t *values, size_t n)
+{
+	struct histogram h;
+
+	assert_int_equal(histogram_init(&h, 1), 0);
+	for (size_t i = 0; i < n; i++)
+		histogram_add(&h, values[i]);
+	histogram_sum_init(s);
+	assert_int_equal(histogram_sum_add_live(s, &h), 0);
+	histogram_free(&h, 1);
+}
+
+/*
+ * The extremes of a difference are known to their buckets, and to the extremes of the whole. The
+ * bucket of 1002 is 1000 to 1003, the one of 3000 is 2992 to 3007.
+ */
+TEST(test_extremes_of_difference)
+{
+	static const struct {
+		uint64_t before[2], after[2], min, max;
+	} cases[] = {
+		{ { 10, 5000000 }, { 1002, 3000 }, 1000, 3007 },
+		{ { 1001, 5000 }, { 1002, 3000 }, 1001, 3007 },
+		{ { 10, 1000 }, { 1002, 3000 }, 1000, 3000 },
+		{ { 2000, 2500 }, { 1002, 3000 }, 1002, 3000 },
+		{ { 1000, 1003 }, { 1000, 1003 }, 1000, 1003 },
+		{ { 10, 20 }, { 15, HISTOGRAM_MAX_NS + 5 }, 15, HISTOGRAM_MAX_NS + 5 },
+		{ { 10, HISTOGRAM_MAX_NS + 9 }, { 15, 16 }, 15, 16 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const uint64_t all[] = { cases[i].before[0], cases[i].before[1], cases[i].after[0],
+					 cases[i].after[1] };
+		const double sum = (double)(all[2] + all[3]), apart = (double)(all[3] - all[2]);
+		struct histogram_sum before, now;
+		struct histogram_view v = view_of(&now);
+
+		sum_of(&before, all, 2);
+		sum_of(&now, all, 4);
+		histogram_sum_subtract(&now, &before);
+		assert_int_equal(now.n, 2);
+		assert_int_equal(now.min_ns, cases[i].min);
+		assert_int_equal(now.max_ns, cases[i].max);
+		assert_near(histogram_mean(&v), sum / 2, 1e-12);
+		/* The square of so long a time leaves no digits for the others. */
+		if (all[1] < HISTOGRAM_MAX_NS)
+			assert_near(histogram_stddev(&v), apart / 2, 1e-3);
+		histogram_sum_subtract(&now, &now);
+		assert_int_equal(now.n, 0);
+		assert_true(now.min_ns == UINT64_MAX && now.max_ns == 0);
+		assert_true(now.sum_ns == 0 && now.squares == 0);
+		histogram_sum_free(&before);
+		histogram_sum_free(&now);
+	}
+}
+
+/* The buckets of a sum become more as they must, and keep their counts. */
+TEST(test_widen)
+{
+	static const struct {
+		unsigned first, last, want_first, want_last;
+	} cases[] = { { 100, 100, 100, 100 }, { 100, 100, 100, 100 }, { 100, 101, 100, 101 },
+		      { 99, 101, 99, 101 },   { 100, 100, 99, 101 },  { 99, 100, 99, 101 },
+		      { 100, 101, 99, 101 },  { 90, 95, 90, 101 },    { 105, 110, 90, 110 },
+		      { 80, 120, 80, 120 } };
+	struct histogram_sum s;
+
+	histogram_sum_init(&s);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		bool same = s.size == cases[i].want_last - cases[i].want_first + 1;
+		const uint64_t *counts = s.counts;
+
+		assert_int_equal(histogram_sum_widen(&s, cases[i].first, cases[i].last), 0);
+		assert_int_equal(s.first, cases[i].want_first);
+		assert_int_equal(s.first + s.size - 1, cases[i].want_last);
+		assert_int_equal(s.counts == counts, same);
+		if (i == 0)
+			s.counts[0] = 7;
+		for (unsigned b = 0; b < 200; b++)
+			assert_int_equal(histogram_sum_count(&s, b), b == 100 ? 7 : 0);
+	}
+	histogram_sum_free(&s);
+	assert_true(s.size == 0 && s.min_ns == UINT64_MAX && !s.counts);
+}
+
+/* The bounds of a range count: the lower one is in it. */
+TEST(test_count_between)
+{
+	static const uint64_t values[] = { 10, 20, 20, 30, 1002 };
+	static const struct {
+		uint64_t from, to, count;
+	} cases[] = { { 10, 30, 3 }, { 11, 31, 3 },	{ 10, 31, 4 },	 { 20, 21, 2 },
+		      { 20, 20, 0 }, { 31, 1001, 0 },	{ 31, 1002, 1 }, { 1001, 1002, 1 },
+		      { 0, 10, 0 },  { 1002, 2000, 0 }, { 0, 100000, 5 } };
+	struct histogram_sum s;
+	struct histogram_view v = view_of(&s);
+
+	sum_of(&s, values, 5);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(histogram_count_between(&v, cases[i].from, cases[i].to),
+				 cases[i].count);
+	histogram_sum_free(&s);
+}
+
+/* Values at both ends are forgotten, and those between. */
+TEST(test_reset_of_all)
+{
+	static const uint64_t values[] = { 3, 77, 78, 5000 };
+	struct histogram h;
+	struct histogram_sum s;
+	struct histogram_view v = view_of(&s);
+
+	assert_int_equal(histogram_init(&h, 1), 0);
+	for (int i = 0; i < 4; i++)
+		histogram_add(&h, values[i]);
+	histogram_reset(&h);
+	histogram_add(&h, 2);
+	histogram_add(&h, 6000);
+	histogram_sum_init(&s);
+	assert_int_equal(histogram_sum_add_live(&s, &h), 0);
+	assert_int_equal(s.n, 2);
+	assert_true(s.sum_ns == 6002 && s.min_ns == 2 && s.max_ns == 6000);
+	assert_near(histogram_stddev(&v), 2999, 1e-9);
+	for (unsigned b = 0; b < HISTOGRAM_BUCKETS; b++)
+		assert_int_equal(histogram_sum_count(&s, b), b == 2 || b == histogram_bucket(6000));
+	histogram_sum_free(&s);
+	histogram_free(&h, 1);
+}
+
 TEST(test_empty_and_reset)
 {
 	struct histogram h;
