@@ -135,9 +135,12 @@ static int do_command(struct sg_io_hdr *hdr)
 	assert_true(hdr->timeout > 0);
 	switch (hdr->cmdp[0]) {
 	case 0x25:
-		return do_capacity_10(hdr);
 	case 0x9e:
-		return do_capacity_16(hdr);
+		if (disk.capacity_failures) {
+			disk.capacity_failures--;
+			return give_sense(hdr, disk.capacity_sense, sizeof(attention));
+		}
+		return hdr->cmdp[0] == 0x25 ? do_capacity_10(hdr) : do_capacity_16(hdr);
 	case 0x1a:
 		return do_mode_sense(hdr);
 	default:

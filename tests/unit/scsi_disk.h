@@ -28,7 +28,9 @@ struct disk_step {
 struct disk {
 	uint64_t last; /* block */
 	uint32_t block;
-	bool only_16; /* no READ CAPACITY (10) */
+	bool only_16;		       /* no READ CAPACITY (10) */
+	const uint8_t *capacity_sense; /* 18 bytes: the next READ CAPACITY commands fail with it */
+	unsigned capacity_failures;
 	bool no_version;
 	unsigned short sectors; /* BLKSECTGET; 0: not known */
 	uint32_t refuse_above;	/* bytes; the kernel takes no more */

@@ -68,6 +68,34 @@ DISK_TEST(test_capacity_fails)
 	assert_int_equal(scsi_capacity("/nonexistent/sg", &bytes, &block), -ENOENT);
 }
 
+/* After a reset a device reports unit attentions, and is asked again, four times at most. */
+DISK_TEST(test_capacity_attention)
+{
+	static const struct {
+		const uint8_t *sense;
+		unsigned failures;
+		int err;
+		unsigned left;
+	} cases[] = {
+		{ attention, 1, 0, 0 },	   { attention, 3, 0, 0 },
+		{ attention, 4, -EIO, 0 }, { attention, 5, -EIO, 1 },
+		{ medium_5, 2, -EIO, 1 },  { no_medium, 2, -ENOMEDIUM, 1 },
+		{ no_opcode, 1, 0, 0 },	   { no_opcode, 2, -EOPNOTSUPP, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		uint64_t bytes = 0;
+		uint32_t block = 0;
+
+		disk.capacity_sense = cases[i].sense;
+		disk.capacity_failures = cases[i].failures;
+		assert_int_equal(scsi_capacity_fd(3, &bytes, &block), cases[i].err);
+		assert_int_equal(disk.capacity_failures, cases[i].left);
+		if (!cases[i].err)
+			assert_int_equal(bytes, BLOCKS * BLOCK);
+	}
+}
+
 extern const struct engine engine_sg;
 
 /* /dev/null stands for the device. */
