@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,34 @@
 #include "xdd/base/file.h"
 
 #define NOBODY 65534
+
+/* The limit of open files, and errno of its calls. */
+static struct rlimit open_files;
+static int get_errno, set_errno;
+static unsigned sets;
+
+int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
+{
+	if (resource != RLIMIT_NOFILE)
+		return prlimit(0, resource, NULL, limit);
+	errno = get_errno;
+	if (get_errno)
+		return -1;
+	*limit = open_files;
+	return 0;
+}
+
+int setrlimit(__rlimit_resource_t resource, const struct rlimit *limit)
+{
+	assert_int_equal(resource, RLIMIT_NOFILE);
+	assert_int_equal(limit->rlim_max, open_files.rlim_max);
+	sets++;
+	errno = set_errno;
+	if (set_errno)
+		return -1;
+	open_files = *limit;
+	return 0;
+}
 
 /* The file that a name leads to; NULL: `err`. */
 static void follows(const char *path, int err, const char *wanted)
@@ -125,6 +154,35 @@ TEST(test_pipe)
 	assert_int_equal(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
 	close(fd);
 	close(reader);
+}
+
+TEST(test_make_room)
+{
+	static const struct {
+		uint64_t n;
+		int get_errno, set_errno;
+		bool room;
+		uint64_t limit, current;
+		unsigned sets;
+	} cases[] = {
+		{ 1, 0, 0, true, 10, 10, 0 },	   { 10, 0, 0, true, 10, 10, 0 },
+		{ 11, 0, 0, true, 11, 11, 1 },	   { 20, 0, 0, true, 20, 20, 1 },
+		{ 21, 0, 0, false, 20, 10, 0 },	   { 11, 0, EPERM, false, 20, 10, 1 },
+		{ 21, EFAULT, 0, true, 0, 10, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t limit = 7;
+
+		open_files = (struct rlimit){ 10, 20 };
+		get_errno = cases[i].get_errno;
+		set_errno = cases[i].set_errno;
+		sets = 0;
+		assert_int_equal(fileopen_make_room(cases[i].n, &limit), cases[i].room);
+		assert_int_equal(limit, cases[i].limit);
+		assert_int_equal(open_files.rlim_cur, cases[i].current);
+		assert_int_equal(sets, cases[i].sets);
+	}
 }
 
 RUN_TESTS(enter_directory, remove_directory)
