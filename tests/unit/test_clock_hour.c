@@ -276,7 +276,7 @@ TEST(test_wall_offset)
 
 	if (!has_counter())
 		skip();
-	for (unsigned stalls_at = 0; stalls_at < 4; stalls_at++) {
+	for (unsigned stalls_at = 0; stalls_at <= PAIR_TRIES; stalls_at++) {
 		memset(&machine, 0, sizeof(machine));
 		machine.ns = 5 * S;
 		machine.wall_ns = (uint64_t)wall;
