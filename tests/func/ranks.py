@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """
--rank, -ranks and -rankspernode: processes that are the ranks of one run.
+-rank, -ranks and -rankspernode: processes that are the ranks of one run; -mpi with one rank, without a launcher.
 """
+import json
+import os
+import threading
+
 import xddjson
+import xddmpi
 import xddtest as t
 
 NULL = "-op noop -targets 1 null -numreqs 4".split()
@@ -37,5 +42,43 @@ def test_threads():
     t.ok(run.status != 0 and len(run.error_lines()) == 1 and " threads: " in run.err, "threads of 2^20 ranks on a host", run)
 
 
-t.run(test_threads, test_shown, test_refused)
+def test_document():
+    """The document of all ranks replaces a file, and is written to what is none."""
+    if xddmpi.missing():
+        t.skip("the document of ranks", xddmpi.missing())
+        return
+
+    def mpi(out):
+        return t.xdd(*NULL, "-mpi", "-jsonout", out, env=xddmpi.environment(), cwd=t.tmp())
+
+    def described(doc):
+        return doc["status"], doc["mpi"]["ranks"], [s["pass"] for s in doc["mpi"]["skews"]]
+
+    run = mpi("-")
+    t.equal((run.status, run.err, described(json.loads(run.out))), (0, "", (0, 1, [1])), "standard output has it, and nothing else", run)
+    t.make_file("mpi.json", 4)
+    os.link(t.path("mpi.json"), t.path("before.json"))
+    run = mpi("mpi.json")
+    t.equal((run.status, run.err, described(xddjson.load(t.path("mpi.json"))), os.path.getsize(t.path("before.json"))),
+            (0, "", (0, 1, [1]), 4), "a file is replaced", run)
+    t.ok("\nRanks, 1, MPI, " in run.out and run.out.endswith(", start skew, 0.0, us, known to, 0.0, us, pass, 1, from rank, 0, to rank, 0\n"),
+         "and standard output has the text", run)
+    os.mkfifo(t.path("pipe"))
+    texts = []
+
+    def read():
+        with open(t.path("pipe")) as f:
+            texts.append(f.read())
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    run = mpi("pipe")
+    reader.join()
+    t.equal((run.status, run.err, described(json.loads(texts[0]))), (0, "", (0, 1, [1])), "a pipe is written to", run)
+    run = mpi("/dev/full")
+    t.equal((run.status, run.err), (6, "xdd: -jsonout /dev/full: No space left on device; the results are missing there\n"),
+            "a document that is lost", run)
+
+
+t.run(test_document, test_threads, test_shown, test_refused)
 t.done()

@@ -21,14 +21,22 @@ LAUNCHER = ("---", "Primary job", "a non-zero exit code", "mpirun detected", "th
             "Exit code", "mpirun noticed")
 
 
+def missing():
+    """Why ranks cannot be started here, or None."""
+    if not t.have("mpirun"):
+        return "there is no mpirun (Debian: openmpi-bin)"
+    if not os.path.exists(PLUGIN):
+        return "xdd was built without MPI (Debian: libopenmpi-dev)"
+    if "thread" in SANITIZERS:
+        return "the library of MPI is not instrumented for the thread sanitizer"
+    return None
+
+
 def needed():
     """Skip the test where ranks cannot be started."""
-    if not t.have("mpirun"):
-        t.skip_all("there is no mpirun (Debian: openmpi-bin)")
-    if not os.path.exists(PLUGIN):
-        t.skip_all("xdd was built without MPI (Debian: libopenmpi-dev)")
-    if "thread" in SANITIZERS:
-        t.skip_all("the library of MPI is not instrumented for the thread sanitizer")
+    reason = missing()
+    if reason:
+        t.skip_all(reason)
 
 
 def environment(**more):
