@@ -10,8 +10,8 @@ neither the source tree nor the objects of the build change.
 
 Tests that belong to a file:
   - unit tests that call it, from their symbols: those that call it directly, or else through the fewest files between;
-    those with the name of the file come first, then those that call the function, then those that call the fewest other
-    files;
+    those with the name of the file, or that name it in their first comment, come first, then those that call the
+    function, then those that call the fewest other files;
   - functional tests that share a name with it (sweep_run.c: sweep.py), or that FUNCTIONAL names.
 A test that fails or takes too long without a mutant is left out, and reported.
 
@@ -427,11 +427,17 @@ class Build:
                 found.append((False, 0, False, 0, test))
             elif obj in reached:
                 name = os.path.basename(test)[len("test_"):]
-                alike = name == stem or related(name, stem)
+                alike = name == stem or related(name, stem) or self.is_about(test, path)
                 direct = sum(1 for d in reached.values() if d == 1)
                 found.append((not alike, reached[obj], function not in self.needed[test + ".o"], direct, test))
         least = min((f[1] for f in found if f[1]), default=0)
         return [f[-1] for f in sorted(found) if f[1] == least or not f[0]][:most]
+
+    @staticmethod
+    def is_about(test, path):
+        """Does the first comment of a unit test, after its licence, name the file?"""
+        with open(os.path.join(TOP, test + ".c"), encoding="utf-8") as file:
+            return path in re.split(r"(?m)^ \*/$", file.read(), maxsplit=1)[0]
 
     @staticmethod
     def included(test):
