@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The gate of a target with several QThreads: what ends a pass leaves no gap
- * (src/run/coord/gate.c).
+ * (src/run/coord/gate.c), and what a stonewall does to it (src/run/coord/pace.c).
  */
 #include "unit.h"
 
 #include <string.h>
 
 #include "run/coord/gate.h"
+#include "run/coord/pace.h"
 #include "run/qthread.h"
 #include "run/run_state.h"
 #include "run/target.h"
@@ -62,6 +63,16 @@ static int set_up_plain(void **state)
 static int set_up_throttle(void **state)
 {
 	return set_up(INTERVAL);
+}
+
+static int set_up_stonewall(void **state)
+{
+	set_up(0);
+	stonewall_init(&run.stonewall);
+	plan.stonewall.on = true;
+	target_plan.qthreads = 3;
+	target.qthreads = qthreads;
+	return 0;
 }
 
 static int tear_down(void **state)
@@ -315,6 +326,105 @@ TEST_TEARDOWN(test_rounds, tear_down)
 	for (unsigned i = 0; i < 3; i++)
 		gate_completed(&pair[0], 4096);
 	assert_true(is_open(0, 9));
+}
+
+static bool is_held(void)
+{
+	return atomic_load(&target.gate.admitted) & GATE_HELD;
+}
+
+/* Another rank has ended a pass that a target begins. */
+TEST_SETUP_TEARDOWN(test_stonewall_begins, set_up_stonewall, tear_down)
+{
+	static const struct {
+		bool on, wear_out;
+		uint64_t ended, limit;
+		bool over, held;
+		uint64_t gate_limit;
+	} cases[] = {
+		{ true, false, 2, UINT64_MAX, true, false, UINT64_MAX },
+		{ true, false, 1, UINT64_MAX, false, false, UINT64_MAX },
+		{ false, false, 2, UINT64_MAX, false, false, UINT64_MAX },
+		{ true, true, 2, UINT64_MAX, false, true, UINT64_MAX },
+		{ true, true, 2, 7, false, false, 7 },
+		{ true, true, 2, 0, false, false, 0 },
+		{ true, true, 1, 7, false, false, UINT64_MAX },
+	};
+
+	atomic_store(&target.pass, 2);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		plan.stonewall.on = cases[i].on;
+		plan.stonewall.wear_out = cases[i].wear_out;
+		run.stonewall.last = (struct stonewall_moment){ .pass = cases[i].ended,
+								.limit = cases[i].limit };
+		atomic_store(&target.state.over, false);
+		gate_begin_pass(&target);
+		stonewall_lock(&run);
+		stonewall_target_begins(&target);
+		stonewall_unlock(&run);
+		assert_int_equal(atomic_load(&target.state.over), cases[i].over);
+		assert_int_equal(is_held(), cases[i].held);
+		assert_int_equal(atomic_load(&target.gate.limit), cases[i].gate_limit);
+	}
+	plan.stonewall.on = true;
+	stonewall_destroy(&run.stonewall);
+}
+
+/* The first end of a pass counts, with the work of all QThreads until then. */
+TEST_SETUP_TEARDOWN(test_stonewall_first, set_up_stonewall, tear_down)
+{
+	struct stonewall_moment m;
+	unsigned rank = 9;
+
+	atomic_store(&target.pass, 2);
+	for (size_t i = 0; i < 3; i++)
+		counters_add(&qthreads[i].counters.ops[DIR_WRITE], i + 1);
+	assert_false(stonewall_get(&run, 2, &m, &rank));
+	stonewall_close(&run, 2, 5);
+	counters_add(&qthreads[0].counters.ops[DIR_WRITE], 10);
+	stonewall_close(&run, 2, 6);
+	stonewall_close(&run, 1, 7);
+	stonewall_target_ends(&target);
+	stonewall_go_on(&run, 2, 50);
+	assert_true(stonewall_get(&run, 2, &m, &rank));
+	assert_int_equal(rank, 0);
+	assert_int_equal(m.pass, 2);
+	assert_int_equal(m.target, 5);
+	assert_int_equal(m.tally.ops[DIR_WRITE], 6);
+	assert_int_equal(m.limit, UINT64_MAX);
+	assert_true(atomic_load(&target.state.over));
+	assert_false(stonewall_get(&run, 3, &m, &rank));
+	/* Of a pass that the target has not begun, its work is not known. */
+	atomic_store(&target.state.over, false);
+	stonewall_close(&run, 3, STONEWALL_BY_TIME);
+	assert_true(stonewall_get(&run, 3, &m, &rank));
+	assert_int_equal(m.target, STONEWALL_BY_TIME);
+	assert_int_equal(m.tally.ops[DIR_WRITE], 0);
+	assert_false(atomic_load(&target.state.over));
+	stonewall_destroy(&run.stonewall);
+}
+
+/* With wearout all may issue what the first one had; another pass has another limit. */
+TEST_SETUP_TEARDOWN(test_stonewall_wears_out, set_up_stonewall, tear_down)
+{
+	struct stonewall_moment m;
+	unsigned rank;
+	uint64_t at;
+
+	plan.stonewall.wear_out = true;
+	atomic_store(&target.pass, 2);
+	assert_int_equal(ask(1, START, &at), GATE_OPEN);
+	stonewall_close(&run, 2, 0);
+	assert_true(stonewall_get(&run, 2, &m, &rank));
+	assert_int_equal(m.limit, 2);
+	assert_false(atomic_load(&target.state.over) || is_held());
+	assert_int_equal(atomic_load(&target.gate.limit), 2);
+	stonewall_go_on(&run, 1, 9);
+	assert_int_equal(atomic_load(&target.gate.limit), 2);
+	assert_int_equal(ask(2, START, &at), GATE_CLOSED);
+	stonewall_go_on(&run, 2, 9);
+	assert_int_equal(atomic_load(&target.gate.limit), 9);
+	stonewall_destroy(&run.stonewall);
 }
 
 RUN_TESTS(NULL, NULL)
