@@ -121,76 +121,37 @@ const char *placeholder_replace(struct arena *arena, const char *word, const str
 
 #define WORDS_ADDED 6
 
-/* Two dashes are as good as one. */
-static bool has_word(int argc, char **argv, const char *word)
+/*
+ * True if the option is named, by an alias as well. No option takes the name of another one as its
+ * argument, except -help.
+ */
+static bool has_option(int argc, char **argv, const char *name)
 {
 	for (int i = 1; i < argc; i++) {
-		const char *given = argv[i];
+		const struct option *opt = NULL;
 
-		if (strcmp(given[0] == '-' && given[1] == '-' ? given + 1 : given, word) == 0)
+		if (option_is_word(&run_options, argv[i]))
+			opt = option_find(&run_options, argv[i] + (argv[i][1] == '-' ? 2 : 1));
+		if (opt && strcmp(opt->name, name) == 0)
 			return true;
 	}
 	return false;
 }
 
-/* True if one of the options is named; words that cannot be read may name any. */
-static bool names(struct arena *arena, int argc, char **argv, const char *const *options)
-{
-	struct plan *plan = xarena_alloc(arena, sizeof(*plan));
-	struct word *words = xarena_alloc(arena, (size_t)argc * sizeof(*words) + 1);
-	struct parse p = { .table = &run_options, .plan = plan, .arena = arena };
-
-	plan->arena = arena;
-	for (int i = 1; i < argc; i++)
-		words[i - 1] = (struct word){ .text = argv[i], .pos = (unsigned)i };
-	if (parse_words(&p, words, (size_t)argc - 1) || p.done)
-		return !p.done;
-	for (size_t i = 0; i < p.n_settings; i++) {
-		for (const char *const *name = options; *name; name++) {
-			if (strcmp(p.settings[i].opt->name, *name) == 0)
-				return true;
-		}
-	}
-	return false;
-}
-
-/* As names(), without a trace: the plan itself reports what is wrong. */
-static bool names_option(int argc, char **argv, const char *const *options)
-{
-	struct arena *arena = xarena_new();
-	const size_t held = log_hold();
-	bool found = names(arena, argc, argv, options);
-
-	log_drop(held);
-	arena_free(arena);
-	return found;
-}
-
 bool ranks_wanted(int argc, char **argv)
 {
-	static const char *const mpi[] = { "mpi", NULL };
 	/* These only print, and read nothing but their own words. */
-	static const char *const prints[] = { "-help", "-fullhelp", "-version" };
-
-	if (!has_word(argc, argv, "-mpi"))
-		return false;
-	for (size_t i = 0; i < sizeof(prints) / sizeof(prints[0]); i++) {
-		if (has_word(argc, argv, prints[i]))
-			return false;
-	}
-	return names_option(argc, argv, mpi);
+	return has_option(argc, argv, "mpi") && !has_option(argc, argv, "help") &&
+	       !has_option(argc, argv, "fullhelp") && !has_option(argc, argv, "version");
 }
 
 enum xdd_status ranks_words(struct arena *arena, int argc, char **argv,
 			    const struct ranks_place *place, int *n, char ***words)
 {
-	static const char *const own[] = { "rank", "ranks", NULL };
-	static const char *const per_node[] = { "rankspernode", NULL };
 	const struct placeholders p = { place->host, place->rank, place->n_ranks };
 	const char **to = xarena_alloc(arena, ((size_t)argc + WORDS_ADDED + 1) * sizeof(*to));
 
-	if ((has_word(argc, argv, "-rank") || has_word(argc, argv, "-ranks")) &&
-	    names_option(argc, argv, own))
+	if (has_option(argc, argv, "rank") || has_option(argc, argv, "ranks"))
 		return log_refuse(
 			"-mpi: cannot be given with -rank or -ranks: MPI says what they are");
 	for (int i = 0; i < argc; i++) {
@@ -206,7 +167,7 @@ enum xdd_status ranks_words(struct arena *arena, int argc, char **argv,
 	to[argc + 3] = xarena_printf(arena, "%" PRIu32, place->n_ranks);
 	*n = argc + 4;
 	/* The user's number counts: hosts of MPI need not be the hosts that share a cache. */
-	if (!has_word(argc, argv, "-rankspernode") || !names_option(argc, argv, per_node)) {
+	if (!has_option(argc, argv, "rankspernode")) {
 		to[argc + 4] = "-rankspernode";
 		to[argc + 5] = xarena_printf(arena, "%" PRIu32, place->ranks_per_node);
 		*n = argc + WORDS_ADDED;

@@ -5,6 +5,7 @@
 """
 import json
 import os
+import re
 import threading
 
 import xddjson
@@ -42,19 +43,39 @@ def test_threads():
     t.ok(run.status != 0 and len(run.error_lines()) == 1 and " threads: " in run.err, "threads of 2^20 ranks on a host", run)
 
 
+def mpi(out, *words):
+    return t.xdd(*NULL, "-mpi", "-jsonout", out, *words, env=xddmpi.environment(), cwd=t.tmp())
+
+
+def test_wanted():
+    """Ranks are started to run something, and say themselves how many they are."""
+    if xddmpi.missing():
+        t.skip("what starts ranks", xddmpi.missing())
+        return
+    for words in ("-h", "-help mpi", "-fullhelp", "-exthelp", "-version", "-ver"):
+        run, alone = t.xdd("-mpi", *words.split(), env={"XDD_PLUGIN_DIR": "/nonexistent"}), t.xdd(*words.split())
+        t.ok(alone.status == 0 and alone.out and (run.status, run.out, run.err) == (0, alone.out, ""),
+             "%s prints once, without MPI" % words, run)
+    for word in ("-mpi", "--mpi"):
+        run = t.xdd(*NULL, word, env={"XDD_PLUGIN_DIR": "/nonexistent"})
+        t.ok(run.status == 1 and run.out == "" and re.fullmatch(
+            "xdd: -mpi: there is no /nonexistent/xdd-mpi.so: .*; XDD_PLUGIN_DIR names another directory\n", run.err), word, run)
+    for words in ("-rank 0", "-ranks 1", "--ranks 1"):
+        run = mpi("none", *words.split())
+        t.equal((run.status, run.out, run.err), (2, "", "xdd: -mpi: cannot be given with -rank or -ranks: MPI says what they are\n"),
+                words, run)
+
+
 def test_document():
     """The document of all ranks replaces a file, and is written to what is none."""
     if xddmpi.missing():
         t.skip("the document of ranks", xddmpi.missing())
         return
 
-    def mpi(out):
-        return t.xdd(*NULL, "-mpi", "-jsonout", out, env=xddmpi.environment(), cwd=t.tmp())
-
     def described(doc):
         return doc["status"], doc["mpi"]["ranks"], [s["pass"] for s in doc["mpi"]["skews"]]
 
-    run = mpi("-")
+    run = mpi("-", "-rankspernode", 3)
     t.equal((run.status, run.err, described(json.loads(run.out))), (0, "", (0, 1, [1])), "standard output has it, and nothing else", run)
     t.make_file("mpi.json", 4)
     os.link(t.path("mpi.json"), t.path("before.json"))
@@ -80,5 +101,5 @@ def test_document():
             "a document that is lost", run)
 
 
-t.run(test_document, test_threads, test_shown, test_refused)
+t.run(test_wanted, test_document, test_threads, test_shown, test_refused)
 t.done()
