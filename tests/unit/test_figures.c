@@ -141,6 +141,96 @@ TEST(test_latencies)
 	histogram_free(&h, 1);
 }
 
+/* The state of the cache of several targets is as exact as the least exact of them. */
+TEST(test_cache_states)
+{
+	struct cache_state sum = { .accuracy = CACHE_EXACT };
+	const struct cache_state one = { .range_bytes = 1,
+					 .resident_bytes = 20,
+					 .hole_bytes = 300,
+					 .accuracy = CACHE_SAMPLED },
+				 other = { .range_bytes = 4,
+					   .holes_unknown = true,
+					   .accuracy = CACHE_EXACT };
+
+	cache_state_add(&sum, &one);
+	assert_int_equal(sum.accuracy, CACHE_SAMPLED);
+	assert_false(sum.holes_unknown);
+	cache_state_add(&sum, &other);
+	assert_int_equal(sum.accuracy, CACHE_SAMPLED);
+	assert_true(sum.holes_unknown);
+	cache_state_add(&sum, &one);
+	assert_true(sum.holes_unknown);
+	assert_int_equal(sum.range_bytes, 6);
+	assert_int_equal(sum.resident_bytes, 40);
+	assert_int_equal(sum.hole_bytes, 600);
+}
+
+/* Values of latency histogram `which`, flushes after the directions of both times. */
+static struct histogram_sum *latency_at(struct latency *l, unsigned which)
+{
+	if (which == LATENCY_TIMES * DIR_COUNT)
+		return &l->flushes;
+	return &l->of[which / DIR_COUNT][which % DIR_COUNT];
+}
+
+static uint64_t count_in(const struct latency *l, enum latency_time time, unsigned dir)
+{
+	const struct histogram_view v = latency_view(l, time, dir);
+
+	return histogram_count(&v);
+}
+
+/* Each histogram is added, viewed and subtracted as the one that it is. */
+TEST(test_each_latency)
+{
+	const unsigned n = LATENCY_TIMES * DIR_COUNT + 1;
+	struct latency all, part;
+	struct histogram h = { 0 };
+
+	assert_int_equal(histogram_init(&h, 1), 0);
+	latency_init(&all);
+	latency_init(&part);
+	for (unsigned i = 0; i < n; i++) {
+		histogram_add(&h, 10 * i);
+		/* i + 1 values */
+		assert_int_equal(histogram_sum_add_live(latency_at(&part, i), &h), 0);
+	}
+	assert_int_equal(latency_add(&all, &part), 0);
+	assert_int_equal(latency_add(&all, &part), 0);
+	for (unsigned time = 0; time < LATENCY_TIMES; time++) {
+		uint64_t sum = 0;
+
+		for (unsigned dir = 0; dir < DIR_COUNT; dir++) {
+			const uint64_t wanted = 2 * (time * DIR_COUNT + dir + 1);
+
+			assert_int_equal(count_in(&all, time, dir), wanted);
+			sum += wanted;
+		}
+		assert_int_equal(count_in(&all, time, LATENCY_ALL_DIRS), sum);
+	}
+	assert_int_equal(count_in(&all, LATENCY_SERVICE, LATENCY_FLUSHES), 2 * n);
+	assert_int_equal(count_in(&all, LATENCY_RESPONSE, LATENCY_FLUSHES), 0);
+	latency_subtract(&all, &part);
+	for (unsigned i = 0; i < n; i++) {
+		assert_int_equal(latency_at(&all, i)->n, i + 1);
+		assert_int_equal(latency_at(&all, i)->sum_ns, latency_at(&part, i)->sum_ns);
+	}
+	latency_free(&all);
+	latency_free(&part);
+	for (unsigned i = 0; i < n; i++)
+		assert_true(!latency_at(&all, i)->counts && latency_at(&all, i)->n == 0);
+	histogram_free(&h, 1);
+}
+
+TEST(test_names_of_directions)
+{
+	static const char *const names[] = { "read", "write", "noop", "discard" };
+
+	for (int i = 0; i < DIR_COUNT; i++)
+		assert_string_equal(op_dir_name((enum op_dir)i), names[i]);
+}
+
 /* Each number of a tally, and each counter of a QThread, has one row. */
 TEST(test_table_is_complete)
 {

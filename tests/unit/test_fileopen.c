@@ -12,10 +12,13 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "scratch.h"
 #include "xdd/base/file.h"
+#include "xdd/base/units.h"
 
 #define NOBODY 65534
 
@@ -183,6 +186,65 @@ TEST(test_make_room)
 		assert_int_equal(open_files.rlim_cur, cases[i].current);
 		assert_int_equal(sets, cases[i].sets);
 	}
+}
+
+/* The clock of the times of files. */
+static int64_t file_now_ns;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	if (clock != CLOCK_REALTIME_COARSE)
+		return (int)syscall(SYS_clock_gettime, clock, now);
+	*now = (struct timespec){ .tv_sec = file_now_ns / (int64_t)NS_PER_SEC,
+				  .tv_nsec = file_now_ns % (int64_t)NS_PER_SEC };
+	return 0;
+}
+
+/*
+ * A ctime is trusted once its clock has moved on by the granularity that its zeros show, and a
+ * second later where the file is open for writing: `granule` and `late` after the ctime. One that
+ * is older, or more than 2 s ahead, is trusted at once.
+ */
+static void check_age(int fd, int64_t ctime_ns, int64_t granule, int64_t late)
+{
+	const int64_t second = NS_PER_SEC, old = granule + second;
+	const int64_t ages[] = { -2 * second, -1, 0, 1, granule, old - 1 };
+
+	for (size_t i = 0; i < sizeof(ages) / sizeof(ages[0]); i++) {
+		file_now_ns = ctime_ns + ages[i];
+		assert_int_equal(fileage_wait_ns(fd, ctime_ns), granule + late - ages[i]);
+	}
+	file_now_ns = ctime_ns + old;
+	assert_int_equal(fileage_wait_ns(fd, ctime_ns), 0);
+	file_now_ns = ctime_ns - 2 * second - 1;
+	assert_int_equal(fileage_wait_ns(fd, ctime_ns), 0);
+}
+
+TEST(test_age)
+{
+	const int64_t second = NS_PER_SEC, even = 1700000000 * second;
+	int fd, writer;
+
+	make("aged");
+	fd = open("aged", O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	/* Without leases every file may be open for writing. */
+	if (fcntl(fd, F_SETLEASE, F_RDLCK) || fcntl(fd, F_SETLEASE, F_UNLCK)) {
+		close(fd);
+		skip();
+	}
+	for (int writes = 0; writes < 2; writes++) {
+		const int64_t late = writes ? second : 0;
+
+		writer = writes ? open("aged", O_WRONLY | O_CLOEXEC) : -1;
+		for (int64_t granule = 1; granule < second; granule *= 10)
+			check_age(fd, even + 3 * granule, granule, late);
+		check_age(fd, even + second, second, late);
+		check_age(fd, even, 2 * second, late);
+		if (writes)
+			close(writer);
+	}
+	close(fd);
 }
 
 RUN_TESTS(enter_directory, remove_directory)

@@ -205,6 +205,92 @@ TEST(test_diverted)
 	assert_string_equal(read_log(), "two\nxdd: four\n");
 }
 
+/* The first LOG_KEPT_MAX messages are kept, without their beginnings; the others are counted. */
+TEST(test_kept)
+{
+	static const char *const level_names[] = { "error", "warning", "note" };
+	enum log_level level = LOG_LEVEL_ERROR;
+
+	open_log();
+	log_error("before");
+	assert_null(log_kept(0, &level));
+	for (int round = 0; round < 2; round++) {
+		log_keep();
+		assert_null(log_kept(0, &level));
+		assert_int_equal(log_not_kept(), 0);
+		log_error("one\n%d", round);
+		log_warning("two");
+		log_raw("not a message\n");
+		log_notice("three");
+		log_keep_warning("fo\x1bur");
+		assert_string_equal(log_kept(0, &level), round ? "one?1" : "one?0");
+		assert_int_equal(level, LOG_LEVEL_ERROR);
+		assert_string_equal(log_kept(1, &level), "two");
+		assert_int_equal(level, LOG_LEVEL_WARNING);
+		assert_string_equal(log_kept(2, &level), "three");
+		assert_int_equal(level, LOG_LEVEL_NOTICE);
+		assert_string_equal(log_kept(3, &level), "fo?ur");
+		assert_int_equal(level, LOG_LEVEL_WARNING);
+		assert_null(log_kept(4, &level));
+		for (unsigned i = 4; i < LOG_KEPT_MAX; i++)
+			log_keep_warning("more");
+		assert_int_equal(log_not_kept(), 0);
+		assert_string_equal(log_kept(LOG_KEPT_MAX - 1, &level), "more");
+		log_keep_warning("too much");
+		log_error("too much");
+		assert_int_equal(log_not_kept(), 2);
+		assert_null(log_kept(LOG_KEPT_MAX, &level));
+	}
+	/* A warning that is only kept is not written. */
+	assert_null(strstr(read_log(), "four"));
+	assert_non_null(strstr(read_log(), "xdd: too much\n"));
+	log_keep();
+	for (int i = 0; i < 3; i++)
+		assert_string_equal(log_level_name((enum log_level)i), level_names[i]);
+}
+
+/* Each kind of -debug by its name and its alias, in any case. */
+TEST(test_debug_kinds)
+{
+	const struct debug_row *row;
+	unsigned all = 0;
+	size_t n = 0;
+
+	while ((row = debug_row_at(n)) && row->kinds != DEBUG_ALL) {
+		assert_ptr_equal(debug_row_find(row->name), row);
+		assert_int_equal(all & row->kinds, 0);
+		all |= row->kinds;
+		n++;
+	}
+	assert_int_equal(all, DEBUG_ALL);
+	assert_ptr_equal(debug_row_find("ALL"), row);
+	assert_ptr_equal(debug_row_find("A"), row);
+	assert_null(debug_row_at(n + 1));
+	assert_string_equal(debug_row_find("Throt")->name, "throttle");
+	assert_null(debug_row_find("thro"));
+	assert_null(debug_row_find(""));
+}
+
+/* Lines of -debug begin with their kind in capitals, and the time. */
+TEST(test_debug_line)
+{
+	double seconds;
+	int end = 0;
+
+	open_log();
+	log_keep();
+	debug_enable(DEBUG_E2E);
+	assert_true(debug_on(DEBUG_E2E) && !debug_on(DEBUG_IO));
+	debug_print(DEBUG_TIMELIMIT, "pass %d", 7);
+	debug_enable(0);
+	assert_int_equal(sscanf(read_log(), "DEBUG_TIMELIMIT %lf pass 7%n", &seconds, &end), 1);
+	assert_string_equal(content + end, "\n");
+	assert_int_equal(end, strlen("DEBUG_TIMELIMIT 0.123456789 pass 7"));
+	assert_true(seconds >= 0 && seconds < 10);
+	/* They are no messages. */
+	assert_null(log_kept(0, &(enum log_level){ 0 }));
+}
+
 /* The terminal, and its other end. */
 static int master, slave;
 

@@ -97,6 +97,22 @@ TEST(test_errors)
 	assert_int_equal(readfile_part(fd, part, sizeof(part)), -EBADF);
 }
 
+/* Parts at an offset, up to the end of the file. */
+TEST(test_at_offset)
+{
+	static char part[200000];
+	int fd = file_of(sizeof(content));
+
+	assert_int_equal(readfile_at(fd, part, 0, 5), 0);
+	assert_int_equal(readfile_at(fd, part, 1000, 12345), 1000);
+	assert_memory_equal(part, content + 12345, 1000);
+	assert_int_equal(readfile_at(fd, part, sizeof(part), 150000), 150000);
+	assert_memory_equal(part, content + 150000, 150000);
+	assert_int_equal(readfile_at(fd, part, 10, sizeof(content)), 0);
+	close(fd);
+	assert_int_equal(readfile_at(fd, part, 1, 0), -EBADF);
+}
+
 static int fill(void **state)
 {
 	for (size_t i = 0; i < sizeof(content); i++)

@@ -103,4 +103,38 @@ TEST(test_full)
 	fclose(spool);
 }
 
+static int stop_at_second(void *arg, const char *piece, size_t size)
+{
+	size_t *pieces = arg;
+
+	assert_true(size > 0 && *piece);
+	return ++*pieces == 2 ? -ESTALE : 0;
+}
+
+/* The first error ends it, of the file or of its reader. */
+TEST(test_errors)
+{
+	size_t pieces = 0;
+	FILE *spool = spool_open(NULL);
+
+	assert_non_null(spool);
+	fill(spool);
+	assert_int_equal(spool_read(spool, stop_at_second, &pieces), -ESTALE);
+	assert_int_equal(pieces, 2);
+	fclose(spool);
+	/* This one cannot be read. */
+	spool = fopen("/dev/null", "w");
+	assert_non_null(spool);
+	assert_int_equal(spool_read(spool, stop_at_second, &pieces), -EIO);
+	fclose(spool);
+	assert_int_equal(pieces, 2);
+	/* Nor can what was not written be read back. */
+	spool = fopen("/dev/full", "w+");
+	assert_non_null(spool);
+	fputs("text", spool);
+	assert_int_equal(spool_read(spool, stop_at_second, &pieces), -ENOSPC);
+	fclose(spool);
+	assert_int_equal(pieces, 2);
+}
+
 RUN_TESTS(enter_directory, remove_directory)
