@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The sentences of a check about what looks wrong, its commands, and the description of a disk:
- * src/commands/check_wrong.c, check.c and check_target.c.
+ * The sentences of a check about what looks wrong, its commands and its lines, and the description
+ * of a disk: src/commands/check_wrong.c, check.c and check_target.c.
  */
 #include "unit.h"
+
+/* Its lines are printed by static functions. */
+#include "../../src/commands/check.c"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -450,6 +453,249 @@ TEST(test_layers)
 	check_device_read(&d, directory, "missing");
 	assert_string_equal(d.name, "missing");
 	assert_false(d.loop_buffered);
+}
+
+/* Standard output is no terminal, wherever the test runs. */
+int isatty(int fd)
+{
+	return 0;
+}
+
+static char *printed;
+static size_t printed_size;
+static FILE *real_stdout;
+
+static void begin_print(void)
+{
+	real_stdout = stdout;
+	stdout = open_memstream(&printed, &printed_size);
+}
+
+static void end_print(const char *wanted)
+{
+	fclose(stdout);
+	stdout = real_stdout;
+	if (strcmp(printed, wanted) != 0)
+		fail_msg("printed:\n%s\nexpected:\n%s", printed, wanted);
+	free(printed);
+}
+
+static const struct screen roomy = { .columns = 100, .gap = "..." },
+			   just_roomy = { .columns = 72, .gap = "..." },
+			   narrow = { .columns = 71, .gap = "..." };
+
+TEST(test_print_target)
+{
+	struct check_target t = sound_target();
+
+	begin_print();
+	t.device.name[0] = '\0';
+	*t.file_system = '\0';
+	t.size_bytes = 999;
+	check_print_target(&roomy, &t);
+	t.no_sys = true;
+	t.size_bytes = 1000;
+	t.direct = false;
+	check_print_target(&roomy, &t);
+	t.memory = true;
+	strcpy(t.source, "tmpfs");
+	strcpy(t.mount_point, "/run");
+	check_print_target(&roomy, &t);
+	t = sound_target();
+	strcpy(t.source, "/dev/sdb1");
+	strcpy(t.mount_point, "/data");
+	strcpy(t.device.model, "Maker Disk");
+	strcpy(t.device.raid, "raid5");
+	strcpy(t.device.loop_file, "/data/img");
+	t.device.is_virtual = t.device.removable = true;
+	t.device.usb_mbits = 480;
+	strcpy(t.device.scheduler, "none");
+	err_set(&t.why_engine, -EPERM, "io_uring is not permitted");
+	check_print_target(&roomy, &t);
+	t = sound_target();
+	t.block = true;
+	strcpy(t.file_system, "xfs");
+	strcpy(t.source, "xfs");
+	err_set(&t.use, -EBUSY, "is mounted on /");
+	check_print_target(&roomy, &t);
+	t.device.rotational = true;
+	check_print_target(&roomy, &t);
+	end_print("/data/file: file, 999 B\n"
+		  "  read only, direct I/O, -ioengine io_uring\n"
+		  "\n"
+		  "/data/file: file, 1.00 kB (1000 bytes)\n"
+		  "  /sys is not mounted: the device could not be looked at\n"
+		  "  read only, through the page cache, -ioengine io_uring\n"
+		  "\n"
+		  "/data/file: file, 1.00 kB (1000 bytes)\n"
+		  "  mounted on /run\n"
+		  "  read only, through the page cache, -ioengine io_uring\n"
+		  "\n"
+		  "/data/file: file, 1.07 GB (1 GiB)\n"
+		  "  ext4, /dev/sdb1, mounted on /data\n"
+		  "  nvme0n1, Maker Disk, RAID (raid5), loop device of /data/img, "
+		  "virtual disk, whose host may cache, removable, USB 480 Mbit/s, "
+		  "scheduler none\n"
+		  "  read only, direct I/O, -ioengine io_uring\n"
+		  "  no better engine: io_uring is not permitted\n"
+		  "\n"
+		  "/data/file: block device, 1.07 GB (1 GiB)\n"
+		  "  xfs, is mounted on /\n"
+		  "  nvme0n1, not rotational\n"
+		  "  read only, direct I/O, -ioengine io_uring\n"
+		  "\n"
+		  "/data/file: block device, 1.07 GB (1 GiB)\n"
+		  "  xfs, is mounted on /\n"
+		  "  nvme0n1, rotational\n"
+		  "  read only, direct I/O, -ioengine io_uring\n"
+		  "\n");
+}
+
+TEST(test_print_rows)
+{
+	struct check_result r = sound_result();
+
+	begin_print();
+	check_print_rows(&just_roomy, &r);
+	check_print_rows(&narrow, &r);
+	r.rows[CHECK_LARGE].seconds = 0.2;
+	r.rows[CHECK_SINGLE].seconds = 0.19;
+	r.rows[CHECK_DEEP].measured = false;
+	r.rows[CHECK_DEEP].seconds = 0;
+	check_print_rows(&just_roomy, &r);
+	r.rows[CHECK_SINGLE].partial = true;
+	check_print_rows(&narrow, &r);
+	end_print("                                  rate     IOPS     p50     p99     "
+		  "max\n"
+		  "sequential 1 MiB, depth 8    2.10 GB/s 2.00 k/s  100 us  300 us "
+		  "5.00 ms\n"
+		  "random 4 KiB, depth 1        41.0 MB/s 10.0 k/s  100 us  300 us "
+		  "5.00 ms\n"
+		  "random 4 KiB, depth 32        410 MB/s  100 k/s  100 us  300 us "
+		  "5.00 ms\n"
+		  "\n"
+		  "                      rate     IOPS     p50     p99     max\n"
+		  "sequential x8    2.10 GB/s 2.00 k/s  100 us  300 us 5.00 ms\n"
+		  "random x1        41.0 MB/s 10.0 k/s  100 us  300 us 5.00 ms\n"
+		  "random x32        410 MB/s  100 k/s  100 us  300 us 5.00 ms\n"
+		  "(sequential: 1 MiB, random: 4 KiB; x32: 32 in flight)\n"
+		  "\n"
+		  "                                  rate     IOPS     p50     p99     "
+		  "max\n"
+		  "sequential 1 MiB, depth 8     105 GB/s  100 k/s  100 us  300 us "
+		  "5.00 ms\n"
+		  "random 4 KiB, depth 1        2.16 GB/s  526 k/s  100 us  300 us "
+		  "5.00 ms\n"
+		  "random 4 KiB, depth 32       not measured\n"
+		  "(random 4 KiB, depth 1: 100000 requests in 190 ms: too short to be "
+		  "exact)\n"
+		  "\n"
+		  "                      rate     IOPS     p50     p99     max\n"
+		  "sequential x8     105 GB/s  100 k/s  100 us  300 us 5.00 ms\n"
+		  "random x1        2.16 GB/s  526 k/s  100 us  300 us 5.00 ms\n"
+		  "random x32       not measured\n"
+		  "(sequential: 1 MiB, random: 4 KiB; x32: 32 in flight)\n"
+		  "The check was cut short: these figures are of a part of it.\n"
+		  "\n");
+}
+
+TEST(test_print_notes)
+{
+	struct check_notes wrong = { .n = 2, .text = { "This.", "That." } };
+	struct check_notes next = { .n = 2, .text = { "Do:", "xdd -op read 'a b' c\\ d" } };
+	const struct check_notes none = { .n = 0 };
+	struct check_result r = sound_result();
+
+	begin_print();
+	check_print_notes(&roomy, &r, &wrong, &next);
+	check_print_notes(&roomy, &r, &none, &none);
+	r.rows[CHECK_DEEP].partial = true;
+	check_print_notes(&roomy, &r, &none, &none);
+	r.rows[CHECK_DEEP].partial = r.rows[CHECK_LARGE].measured = false;
+	check_print_notes(&roomy, &r, &none, &none);
+	end_print("What looks wrong:\n"
+		  "- This.\n"
+		  "- That.\n"
+		  "\n"
+		  "Do:\n"
+		  "  xdd -op read 'a b' c\\ d\n"
+		  "Nothing looks wrong.\n"
+		  "Nothing looks wrong in what was measured.\n"
+		  "Nothing looks wrong in what was measured.\n");
+}
+
+/* A command ends two columns before the edge, and a word of its own is never broken. */
+TEST(test_print_command)
+{
+	static const char command[] =
+		"xdd -op read -target 'a  b' c\\ d 'it'\\''s x'  -dio -ioengine x";
+
+	begin_print();
+	for (unsigned columns = 30; columns <= 36; columns++) {
+		const struct screen s = { .columns = columns };
+
+		put_command(&s, command);
+	}
+	end_print("  xdd -op read -target \\\n"
+		  "      'a  b' c\\ d \\\n"
+		  "      'it'\\''s x' -dio \\\n"
+		  "      -ioengine x\n"
+		  "  xdd -op read -target 'a  b' \\\n"
+		  "      c\\ d 'it'\\''s x' -dio \\\n"
+		  "      -ioengine x\n"
+		  "  xdd -op read -target 'a  b' \\\n"
+		  "      c\\ d 'it'\\''s x' -dio \\\n"
+		  "      -ioengine x\n"
+		  "  xdd -op read -target 'a  b' \\\n"
+		  "      c\\ d 'it'\\''s x' -dio \\\n"
+		  "      -ioengine x\n"
+		  "  xdd -op read -target 'a  b' \\\n"
+		  "      c\\ d 'it'\\''s x' -dio \\\n"
+		  "      -ioengine x\n"
+		  "  xdd -op read -target 'a  b' \\\n"
+		  "      c\\ d 'it'\\''s x' -dio \\\n"
+		  "      -ioengine x\n"
+		  "  xdd -op read -target 'a  b' c\\ d \\\n"
+		  "      'it'\\''s x' -dio -ioengine x\n");
+}
+
+TEST(test_print_summary)
+{
+	struct check_target t[] = { sound_target(), sound_target() };
+	struct check_result r[] = { sound_result(), sound_result() };
+	const struct screen wide = { .columns = 200, .gap = "..." },
+			    least = { .columns = 60, .gap = "..." };
+
+	r[1].rows[CHECK_SINGLE].ops = 50000;
+	r[1].rows[CHECK_DEEP].measured = false;
+	t[1].name = "/data/directory/of/a/long/name";
+	begin_print();
+	check_print_summary(&wide, t, r, 2);
+	check_print_summary(&least, t, r, 2);
+	end_print("\n"
+		  "                                                                 "
+		  "seq.    random       p99      deep\n"
+		  "/data/file                                                  2.10 "
+		  "GB/s  10.0 k/s    300 us   100 k/s\n"
+		  "/data/directory/of/a/long/name                              2.10 "
+		  "GB/s  5.00 k/s    300 us      0 /s\n"
+		  "\n"
+		  "                         seq.    random       p99      deep\n"
+		  "/data/file          2.10 GB/s  10.0 k/s    300 us   100 k/s\n"
+		  "/data...a/long/name 2.10 GB/s  5.00 k/s    300 us      0 /s\n");
+}
+
+TEST(test_titles)
+{
+	struct check_target t = sound_target();
+	struct check c = { .n = 1 };
+	char text[64];
+
+	title_of(&c, &t, CHECK_LARGE, text, sizeof(text));
+	assert_string_equal(text, "1 of 3, sequential");
+	c.n = 2;
+	title_of(&c, &t, CHECK_DEEP, text, sizeof(text));
+	assert_string_equal(text, "/data/file, 3 of 3, random, 32 in flight");
 }
 
 RUN_TESTS(enter_directory, remove_directory)
