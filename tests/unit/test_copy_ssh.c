@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "config.h"
 #include "copy/link/link.h"
 #include "net_rig.h"
 #include "xdd/base/err.h"
@@ -30,6 +31,9 @@
 
 /* The bytes of STARTED, as a file for cat. */
 static char answer[] = "/tmp/test_copy_ssh.XXXXXX";
+
+/* The program that stands in for ssh, and the name of xdd on the other host. */
+static const char *ssh_program = "/bin/sh", *remote_xdd = "xdd";
 
 static const struct copy_place place = { .user = "me", .host = "there", .path = "x" };
 
@@ -56,8 +60,10 @@ static void write_answer(void)
 static int run_for(struct ssh *s, const char *script, uint64_t timeout_ns, uint64_t answer_ns,
 		   struct err *why)
 {
-	const char *words[] = { "/bin/sh", "-c", script, NULL };
-	struct copy_request request = { .ssh = words, .remote_xdd = "xdd", .answer_ns = answer_ns };
+	const char *words[] = { ssh_program, "-c", script, NULL };
+	struct copy_request request = { .ssh = words,
+					.remote_xdd = remote_xdd,
+					.answer_ns = answer_ns };
 	const char *sources[] = { "x" };
 	struct copy_start start = {
 		.role = COPY_SOURCE,
@@ -116,7 +122,7 @@ static void fails(const char *script, int expected, const char *text)
 	struct err why;
 	int status = run(&s, script, &why);
 
-	if (status != expected || !strstr(why.text, text))
+	if (status != expected || strcmp(why.text, text))
 		fail_msg("%s: %d, \"%s\", not %d, \"%s\"", script, status, why.text, expected,
 			 text);
 	ssh_end(&s, 0);
@@ -124,28 +130,123 @@ static void fails(const char *script, int expected, const char *text)
 	assert_null(s.channel);
 }
 
+/* The text after `begin`, where the other side ended with status `n`. */
+#define NOT_ANSWERED(begin, n, noise)                                                               \
+	begin " ended with status " #n " before it answered" noise                                  \
+	      "; it may be of another version, or a login script ended it: install " PACKAGE_STRING \
+	      " on both, or give its path with -b"
+#define OTHER_VERSION                                       \
+	"; this is " PACKAGE_STRING ", with version " TEXT( \
+		COPY_PROTOCOL) "; install the same on both, or give the path of another one with -b"
+#define NOISY(noise)                                                                         \
+	"sends output that is not xdd's" noise "; its login scripts must print nothing for " \
+	"commands"
+#define NOT_FOUND "cannot start \"xdd\" there; install xdd there, or give its path with -b"
+
 TEST(test_failures)
 {
-	fails("exit 255", COPY_SSH_ENDED, "ssh cannot reach it, or is not let in");
-	fails("kill -9 $$", COPY_SSH_ENDED, "signal 9");
-	fails("exit 127", COPY_NO_XDD, "give its path with -b");
-	fails("exit 126", COPY_NO_XDD, "there is no program \"xdd\" there");
-	fails("exit 1", COPY_NO_XDD, "\"/bin/sh\" ended with status 1 before xdd answered");
-	fails("echo usage; exit 3", COPY_BAD_VERSION, "status 3 before it answered: \"usage\"");
-	fails("printf '\\033[2J'; exit 1", COPY_BAD_VERSION, "\"\\x1b[2J\"");
-	fails("echo 'XDD-COPY 99 9.1'; cat", COPY_BAD_VERSION, "has xdd 9.1, with version 99");
-	fails("echo " BANNER "; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
-	fails("echo '" BANNER " '; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
-	fails("echo '" BANNER " 8 8'; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
-	fails("echo 'XDD-COPY -1 8'; exit 0", COPY_BAD_VERSION, "status 0 before it answered");
-	fails("exec yes hello", COPY_BAD_VERSION, "output that is not xdd's: \"hello\"");
-	fails("exec head -c 100000 /dev/zero", COPY_BAD_VERSION,
-	      "output that is not xdd's, which is no text");
-	fails("echo '" BANNER " 8'; exit 0", COPY_SSH_ENDED, "connection");
+	fails("exit 255", COPY_SSH_ENDED,
+	      "ssh cannot reach it, or is not let in (its own message is above)");
+	fails("kill -9 $$", COPY_SSH_ENDED, "ssh was ended by signal 9");
+	fails("exit 128", COPY_BAD_VERSION, NOT_ANSWERED("\"xdd\"", 128, ""));
+	fails("exit 127", COPY_NO_XDD, NOT_FOUND);
+	fails("echo usage; exit 127", COPY_NO_XDD, NOT_FOUND);
+	fails("exit 126", COPY_NO_XDD,
+	      "there is no program \"xdd\" there, only a directory or a file of that name that "
+	      "cannot be executed; install xdd there, or give its path with -b");
+	fails("exit 1", COPY_NO_XDD,
+	      "\"/bin/sh\" ended with status 1 before xdd answered; install xdd there, or give "
+	      "its path with -b, or a program that takes the options of ssh with -S");
+	fails("echo usage; exit 3", COPY_BAD_VERSION, NOT_ANSWERED("\"xdd\"", 3, ": \"usage\""));
+	fails("echo usage; printf ' \\t\\r\\n'; exit 1", COPY_BAD_VERSION,
+	      NOT_ANSWERED("\"xdd\"", 1, ": \"usage\""));
+	fails("printf '\\033[2J'; exit 1", COPY_BAD_VERSION,
+	      NOT_ANSWERED("\"xdd\"", 1, ": \"\\x1b[2J\""));
+	fails("echo 'XDD-COPY 99 9.1'; cat", COPY_BAD_VERSION,
+	      "has xdd 9.1, with version 99 of the protocol" OTHER_VERSION);
+	fails("echo " BANNER "; exit 0", COPY_BAD_VERSION,
+	      NOT_ANSWERED("\"xdd\"", 0, ": \"" BANNER "\""));
+	fails("echo '" BANNER " '; exit 0", COPY_BAD_VERSION,
+	      NOT_ANSWERED("\"xdd\"", 0, ": \"" BANNER " \""));
+	fails("echo '" BANNER " 8 8'; exit 0", COPY_BAD_VERSION,
+	      NOT_ANSWERED("\"xdd\"", 0, ": \"" BANNER " 8 8\""));
+	fails("echo 'XDD-COPY -1 8'; exit 0", COPY_BAD_VERSION,
+	      NOT_ANSWERED("\"xdd\"", 0, ": \"XDD-COPY -1 8\""));
+	fails("exec yes hello", COPY_BAD_VERSION, NOISY(": \"hello\""));
+	fails("exec head -c 100000 /dev/zero", COPY_BAD_VERSION, NOISY(", which is no text"));
+	fails("echo '" BANNER " 8'; exec cat >/dev/null", COPY_SSH_ENDED,
+	      "the other side has closed the connection");
 	fails("exec 0<&-; echo '" BANNER " 8'; exec sleep 100", COPY_SSH_ENDED,
 	      "the connection was lost (Connection reset by peer)");
 	fails("echo '" BANNER " 8'; head -c 200 /dev/zero; exec cat >/dev/null", COPY_FAILED,
-	      "no message of xdd");
+	      "the other side sent bytes that are no message of xdd");
+}
+
+/* OpenSSH itself says why it fails; the path of xdd is what the user gave. */
+TEST(test_failures_of_openssh)
+{
+	char directory[] = "/tmp/test_copy_ssh.XXXXXX", ssh[64];
+
+	assert_non_null(mkdtemp(directory));
+	snprintf(ssh, sizeof(ssh), "%s/ssh", directory);
+	assert_int_equal(symlink("/bin/sh", ssh), 0);
+	ssh_program = ssh;
+	fails("exit 1", COPY_NO_XDD, NOT_FOUND);
+	fails("echo usage; exit 1", COPY_BAD_VERSION, NOT_ANSWERED("\"xdd\"", 1, ": \"usage\""));
+	remote_xdd = "/opt/xdd";
+	fails("exit 126", COPY_NO_XDD,
+	      "cannot execute \"/opt/xdd\" there; expected xdd, or its directory with a slash at "
+	      "its end (-b)");
+	fails("exit 2", COPY_BAD_VERSION, NOT_ANSWERED("\"/opt/xdd\"", 2, ""));
+	remote_xdd = "a\nb";
+	fails("exit 2", COPY_BAD_NAMES, "the path of xdd (-b) must not have control characters");
+	remote_xdd = "xdd";
+	ssh_program = "/bin/sh";
+	unlink(ssh);
+	rmdir(directory);
+}
+
+/* One that answered, and then says why it cannot start, or something else. */
+static void fails_with(const struct wire_header *h, const uint8_t *body, int expected,
+		       const char *text)
+{
+	struct wire_header header = *h;
+	uint8_t raw[WIRE_HEADER_BYTES];
+	char name[] = "/tmp/test_copy_ssh.XXXXXX", script[256];
+	int fd = mkstemp(name);
+
+	assert_true(fd >= 0);
+	header.connection = WIRE_NO_CONNECTION;
+	header.digest = digest_data(body, header.length);
+	wire_encode(&header, NULL, raw);
+	assert_int_equal(write(fd, raw, sizeof(raw)), sizeof(raw));
+	assert_int_equal(write(fd, body, header.length), header.length);
+	close(fd);
+	snprintf(script, sizeof(script), "echo '" BANNER " 8'; cat %s; exec cat >/dev/null", name);
+	fails(script, expected, text);
+	unlink(name);
+}
+
+TEST(test_answers)
+{
+	static const uint32_t statuses[] = { XDD_BAD_ARGUMENT, COPY_FAILED, COPY_NOT_WRITABLE };
+	uint8_t body[WIRE_MAX_ERROR_BYTES] = { 0 };
+	struct wire_header h = { .type = WIRE_ERROR };
+
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+		struct wire_error e = { .status = statuses[i], .text = "no disk" };
+
+		h.length = wire_encode_error(&e, body);
+		fails_with(&h, body, (int)statuses[i], "no disk");
+	}
+	/* Without a status, or without what a server says of itself. */
+	memset(body, 0, sizeof(body));
+	h.length = 100;
+	fails_with(&h, body, COPY_FAILED, "sent a malformed message");
+	h.type = WIRE_COPY_STARTED;
+	fails_with(&h, body, COPY_FAILED, "sent a message that was not expected");
+	h.type = WIRE_COPY_START;
+	fails_with(&h, body, COPY_FAILED, "sent a message that was not expected");
 }
 
 TEST(test_no_program)
@@ -157,10 +258,17 @@ TEST(test_no_program)
 	struct err why;
 
 	assert_int_equal(ssh_start(&s, &request, &place, &start, &why), COPY_NO_SSH);
-	assert_non_null(strstr(why.text, "cannot find the program \"no-such-program\""));
+	assert_string_equal(why.text,
+			    "cannot find the program \"no-such-program\"; install OpenSSH, "
+			    "or give another one with -S");
+	request.ssh_by_variable = true;
+	assert_int_equal(ssh_start(&s, &request, &place, &start, &why), COPY_NO_SSH);
+	assert_string_equal(why.text, "cannot find the program \"no-such-program\" of the variable "
+				      "XDDCP_SSH; install OpenSSH, or give another one with -S");
 	words[0] = "/dev/null";
 	assert_int_equal(ssh_start(&s, &request, &place, &start, &why), COPY_NO_SSH);
-	assert_non_null(strstr(why.text, "Permission denied"));
+	assert_string_equal(why.text, "cannot start \"/dev/null\" of the variable XDDCP_SSH "
+				      "(Permission denied); give another program with -S");
 }
 
 /* ---- an end by a signal ---- */
@@ -181,6 +289,7 @@ static void cuts(const char *script)
 
 	assert_int_equal(pthread_create(&thread, NULL, cut_soon, &s), 0);
 	assert_int_equal(run(&s, script, &why), XDD_CANCELED);
+	assert_string_equal(why.text, "was interrupted before it answered");
 	pthread_join(thread, NULL);
 	ssh_end(&s, 0);
 	assert_true(clock_now_ns() - start_ns < 30 * SECOND_NS);
@@ -267,7 +376,8 @@ TEST(test_no_answer)
 		assert_true(clock_now_ns() - start_ns < 30 * SECOND_NS);
 	}
 	/* It holds for the answer only, and one in time is taken. */
-	fails("sleep 0.3; echo 'XDD-COPY 99 9.1'; cat", COPY_BAD_VERSION, "has xdd 9.1");
+	fails("sleep 0.3; echo 'XDD-COPY 99 9.1'; cat", COPY_BAD_VERSION,
+	      "has xdd 9.1, with version 99 of the protocol" OTHER_VERSION);
 	assert_int_equal(run_for(&s, "sleep 0.3; echo 'XDD-COPY 99 9.1'; cat", 5 * SECOND_NS,
 				 30 * SECOND_NS, &why),
 			 COPY_BAD_VERSION);

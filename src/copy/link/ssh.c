@@ -417,7 +417,7 @@ static int say_error(const struct start *s, const uint8_t *body, size_t length)
 		printable_mask(e.text);
 	say(s, COPY_FAILED, "%s", text ? text : e.text);
 	free(text);
-	return e.status > 0 && e.status < CHILD_SIGNAL ? (int)e.status : COPY_FAILED;
+	return (int)e.status;
 }
 
 static int receive_started(const struct start *s)
