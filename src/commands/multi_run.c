@@ -612,7 +612,7 @@ static void wait_once(struct loop *l)
 }
 
 /* Signals come while ranks are started as well. */
-static void run_all(struct loop *l)
+static void multi_run_all(struct loop *l)
 {
 	struct multi *m = l->m;
 
@@ -688,6 +688,6 @@ enum xdd_status multi_run(struct multi *m)
 	l.fds = xarena_alloc(m->arena, (1 + 2 * m->n) * sizeof(*l.fds));
 	l.bytes = xarena_alloc(m->arena, READ_BYTES);
 	m->shown_ns = clock_kernel_ns();
-	run_all(&l);
+	multi_run_all(&l);
 	return XDD_OK;
 }

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lists of hosts of xdd multi: src/commands/multi_hosts.c.
+ * Lists of hosts of xdd multi, and the states, output and display of its ranks:
+ * src/commands/multi_hosts.c and multi_run.c.
  */
 #include "unit.h"
+
+/* Their static functions need no processes. */
+#include "../../src/commands/multi_hosts.c"
+#include "../../src/commands/multi_run.c"
 
 #include <string.h>
 
@@ -97,6 +102,380 @@ TEST(test_many)
 	assert_string_equal(h.list[63].name, "node63");
 	assert_string_equal(h.list[999].name, "node999");
 	arena_free(arena);
+}
+
+TEST(test_read_all)
+{
+	static const struct {
+		size_t size;
+		int err;
+	} cases[] = { { 4, -EFBIG }, { 5, -EFBIG }, { 6, 0 }, { 100, 0 } };
+	char text[100];
+	int fd[2];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+		assert_int_equal(write(fd[1], "abcd", 4), 4);
+		close(fd[1]);
+		memset(text, 'x', sizeof(text));
+		assert_int_equal(read_all(fd[0], text, cases[i].size), cases[i].err);
+		close(fd[0]);
+		if (!cases[i].err)
+			assert_string_equal(text, "abcd");
+	}
+	fd[0] = open("/", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read_all(fd[0], text, sizeof(text)), -EISDIR);
+	close(fd[0]);
+}
+
+/* The signals that were sent: "-1 TERM, ". */
+static char sent[256];
+
+int kill(pid_t pid, int sig)
+{
+	const size_t n = strlen(sent);
+
+	snprintf(sent + n, sizeof(sent) - n, "%d %s, ", (int)pid, sigabbrev_np(sig));
+	return 0;
+}
+
+#define RANKS 6
+#define GRACE_NS (3 * NS_PER_SEC)
+
+static const struct multi_launcher ssh_like = { .name = "ssh" },
+				   pdsh_like = { .name = "pdsh", .end_signal = SIGINT };
+static struct multi_rank ranks[RANKS];
+static struct multi several;
+
+/* One rank of each state, and a second one that runs and has not answered. */
+static void make_ranks(void)
+{
+	static const enum multi_state states[RANKS] = { MULTI_IDLE,  MULTI_RUNNING, MULTI_RUNNING,
+							MULTI_ASKED, MULTI_KILLED,  MULTI_ENDED };
+
+	memset(ranks, 0, sizeof(ranks));
+	for (size_t i = 0; i < RANKS; i++) {
+		ranks[i].label = "host";
+		ranks[i].state = states[i];
+		ranks[i].child = (struct child){ (pid_t)(100 + i), -1, -1, -1 };
+		ranks[i].deadline_ns = UINT64_MAX;
+		ranks[i].answered = i != 2;
+	}
+	ranks[RANKS - 1].reaped = true;
+	several = (struct multi){ .launcher = &ssh_like,
+				  .line = { .grace_ns = GRACE_NS, .quiet = true },
+				  .ranks = ranks,
+				  .n = RANKS };
+	*sent = '\0';
+}
+
+static void assert_states(const char *wanted)
+{
+	char text[RANKS + 1] = "";
+
+	for (size_t i = 0; i < RANKS; i++)
+		text[i] = "IRAKE"[ranks[i].state];
+	assert_string_equal(text, wanted);
+}
+
+TEST(test_interrupt)
+{
+	struct loop l = { .m = &several };
+
+	make_ranks();
+	log_hold();
+	interrupt(&l, SIGINT);
+	log_drop(0);
+	log_release();
+	assert_states("IAKAKE");
+	assert_string_equal(sent, "-102 TERM, ");
+	assert_string_equal(ranks[1].why, "");
+	assert_string_equal(ranks[2].why, "had not answered when the run was ended");
+	assert_int_equal(ranks[1].deadline_ns, several.interrupted_ns + GRACE_NS);
+	assert_int_equal(ranks[2].deadline_ns, several.interrupted_ns + KILL_NS);
+	assert_int_equal(ranks[3].deadline_ns, UINT64_MAX);
+	assert_int_equal(several.interrupted, SIGINT);
+	/* One signal that comes twice, then a second one. */
+	several.interrupted_ns = clock_kernel_ns() + NS_PER_SEC;
+	interrupt(&l, SIGTERM);
+	assert_int_equal(several.interrupted, SIGINT);
+	several.interrupted_ns = 0;
+	interrupt(&l, SIGTERM);
+	assert_states("IKKKKE");
+	assert_string_equal(sent, "-102 TERM, -101 TERM, -102 KILL, -103 TERM, -104 KILL, ");
+	assert_int_equal(several.interrupted, SIGTERM);
+}
+
+TEST(test_launcher_signal)
+{
+	make_ranks();
+	several.launcher = &pdsh_like;
+	end_launcher(&several, &ranks[1], 7);
+	end_launcher(&several, &ranks[1], 7);
+	assert_string_equal(sent, "-101 INT, -101 KILL, ");
+	assert_int_equal(ranks[1].deadline_ns, 7 + KILL_NS);
+}
+
+TEST(test_silence)
+{
+	static const struct {
+		uint64_t now_ns;
+		const char *states, *first, *second;
+	} cases[] = {
+		{ 10 * NS_PER_SEC - 1, "IRRAKE", "", "" },
+		{ 10 * NS_PER_SEC, "IAKAKE", "gave no sign of life for 2.5 s",
+		  "did not answer within 2.5 s" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		make_ranks();
+		several.line.timeout_ns = 2500 * NS_PER_MS;
+		for (size_t k = 0; k < RANKS; k++) {
+			ranks[k].sign_ns = 7500 * NS_PER_MS;
+			check_silence(&several, &ranks[k], cases[i].now_ns);
+		}
+		assert_states(cases[i].states);
+		assert_string_equal(ranks[1].why, cases[i].first);
+		assert_string_equal(ranks[2].why, cases[i].second);
+		assert_string_equal(ranks[3].why, "");
+	}
+	assert_int_equal(ranks[1].deadline_ns, 10 * NS_PER_SEC + GRACE_NS);
+	make_ranks();
+	check_silence(&several, &ranks[1], UINT64_MAX);
+	assert_states("IRRAKE");
+}
+
+TEST(test_end)
+{
+	struct multi_rank *r = &ranks[3];
+
+	make_ranks();
+	r->deadline_ns = 1000;
+	check_end(&several, r, 999);
+	assert_int_equal(r->state, MULTI_ASKED);
+	check_end(&several, r, 1000);
+	assert_string_equal(r->why, "did not end when it was asked to");
+	assert_string_equal(sent, "-103 TERM, ");
+	assert_int_equal(r->deadline_ns, 1000 + KILL_NS);
+	check_end(&several, r, 999 + KILL_NS);
+	assert_string_equal(sent, "-103 TERM, ");
+	check_end(&several, r, 1000 + KILL_NS);
+	assert_string_equal(sent, "-103 TERM, -103 KILL, ");
+	/* Its output may stay open for a while after its end. */
+	for (int errors = 0; errors < 2; errors++) {
+		int fd[2];
+
+		make_ranks();
+		assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+		*(errors ? &r->child.error_fd : &r->child.read_fd) = fd[0];
+		r->reaped = true;
+		check_end(&several, r, 1000);
+		assert_int_equal(r->state, MULTI_ASKED);
+		assert_int_equal(r->deadline_ns, 1000 + REST_NS);
+		check_end(&several, r, 999 + REST_NS);
+		assert_int_equal(r->state, MULTI_ASKED);
+		check_end(&several, r, 1000 + REST_NS);
+		assert_int_equal(r->state, MULTI_ENDED);
+		assert_int_equal(r->child.read_fd, -1);
+		assert_int_equal(r->child.error_fd, -1);
+		close(fd[1]);
+	}
+	make_ranks();
+	r->reaped = true;
+	check_end(&several, r, 0);
+	assert_states("IRREKE");
+	assert_string_equal(sent, "");
+}
+
+/* When something is due next. */
+TEST(test_times)
+{
+	struct loop l = { .m = &several };
+
+	make_ranks();
+	multi_look(&l, 1000);
+	assert_int_equal(check_times(&l, 1000), 1000 + LOOK_NS);
+	several.line.timeout_ns = 5000;
+	ranks[1].sign_ns = 4000;
+	ranks[2].sign_ns = 3000;
+	assert_int_equal(check_times(&l, 1000), 8000);
+	ranks[3].deadline_ns = 8500;
+	ranks[4].deadline_ns = 7000;
+	ranks[5].deadline_ns = 500;
+	assert_int_equal(check_times(&l, 1000), 7000);
+	assert_states("IRRAKE");
+}
+
+/* Time for which this process stood still counts for no rank. */
+TEST(test_stood_still)
+{
+	const uint64_t begin_ns = 100 * NS_PER_SEC, slack_ns = NS_PER_SEC;
+	struct loop l = { .m = &several };
+
+	make_ranks();
+	ranks[1].sign_ns = 90 * NS_PER_SEC;
+	ranks[2].sign_ns = begin_ns;
+	ranks[3].deadline_ns = 105 * NS_PER_SEC;
+	multi_look(&l, begin_ns);
+	skip_stop(&l, begin_ns + 2 * LOOK_NS - 1);
+	assert_int_equal(ranks[1].sign_ns, 90 * NS_PER_SEC);
+	multi_look(&l, begin_ns);
+	skip_stop(&l, begin_ns + 20 * NS_PER_SEC);
+	assert_in_range(ranks[1].sign_ns, 110 * NS_PER_SEC - slack_ns, 110 * NS_PER_SEC);
+	assert_in_range(ranks[2].sign_ns, 120 * NS_PER_SEC - slack_ns, 120 * NS_PER_SEC);
+	assert_in_range(ranks[3].deadline_ns, 125 * NS_PER_SEC - slack_ns, 125 * NS_PER_SEC);
+	assert_int_equal(ranks[1].deadline_ns, UINT64_MAX);
+}
+
+TEST(test_wait_ms)
+{
+	assert_int_equal(wait_ms(5, 5), 0);
+	assert_int_equal(wait_ms(6, 5), 0);
+	assert_int_equal(wait_ms(5, 6), 1);
+	assert_int_equal(wait_ms(5, 5 + NS_PER_MS), 2);
+}
+
+TEST(test_find_document)
+{
+	static const struct {
+		const char *bytes;
+		size_t n, at;
+	} cases[] = {
+		{ "", 0, 0 },
+		{ "abc", 3, 3 },
+		{ "{\"format\": 1", 12, 0 },
+		{ "abc{ \t\r\n\"format\"", 17, 3 },
+		{ "{x}{\"format\"", 12, 3 },
+		{ "{{\"format\"", 10, 1 },
+		/* The last bytes may be a part of it. */
+		{ "a{", 2, 1 },
+		{ "a{ ", 3, 1 },
+		{ "a{ \"form", 8, 1 },
+		{ "{\"forms", 7, 7 },
+		{ "{\"format ", 9, 9 },
+		{ "{\0\"format\"", 11, 11 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(find_document(cases[i].bytes, cases[i].n), cases[i].at);
+}
+
+/* Output before the document, up to a limit, and the document in parts. */
+TEST(test_take_document)
+{
+	struct multi_rank *r = &ranks[1];
+	static char noise[MULTI_MAX_NOISE];
+
+	make_ranks();
+	memset(noise, 'n', sizeof(noise));
+	take_document(&several, r, noise, sizeof(noise));
+	assert_int_equal(r->noise_bytes, MULTI_MAX_NOISE);
+	assert_int_equal(r->sign_ns, 0);
+	take_document(&several, r, "{\"for", 5);
+	assert_int_not_equal(r->sign_ns, 0);
+	take_document(&several, r, "mat\"", 4);
+	assert_int_equal(r->document_bytes, 9);
+	assert_memory_equal(r->document, "{\"format\"", 9);
+	assert_states("IRRAKE");
+	free(r->document);
+	make_ranks();
+	take_document(&several, r, noise, sizeof(noise));
+	take_document(&several, r, "n", 1);
+	assert_states("IKRAKE");
+	assert_string_equal(r->why,
+			    MULTI_NOISE_TEXT ", more than 64 KiB; login scripts must print less");
+	free(r->document);
+}
+
+/* Lines end with a newline, with the room for them, and with the end of the output. */
+TEST(test_messages)
+{
+	static const char text[] = "one\r\ntwo\0\n\n\r\nthree\nfour\nfive\nsix";
+	static const char *const last[] = { "six", "two?", "three", "four", "five" };
+	struct multi_rank *r = &ranks[1];
+	static char line[MULTI_LINE_BYTES];
+	char *log;
+	size_t size;
+
+	make_ranks();
+	r->log = open_memstream(&log, &size);
+	log_hold();
+	multi_messages_take(&several, r, text, sizeof(text) - 1);
+	assert_int_equal(r->n_lines, 5);
+	multi_messages_take(&several, r, NULL, 0);
+	multi_messages_take(&several, r, NULL, 0);
+	assert_int_equal(r->n_lines, 6);
+	for (size_t i = 0; i < MULTI_LAST_LINES; i++)
+		assert_string_equal(r->last[i], last[i]);
+	memset(line, 'x', sizeof(line));
+	multi_messages_take(&several, r, line, sizeof(line));
+	log_drop(0);
+	log_release();
+	assert_int_equal(r->n_lines, 7);
+	assert_int_equal(strlen(r->last[1]), MULTI_LINE_BYTES - 1);
+	assert_int_equal(r->line_bytes, 1);
+	fclose(r->log);
+	log[31] = '\0';
+	assert_string_equal(log, "one\ntwo?\nthree\nfour\nfive\nsix\nxx");
+	free(log);
+	for (size_t i = 0; i < MULTI_LAST_LINES; i++)
+		free(r->last[i]);
+}
+
+static void is_shown(const char *wanted)
+{
+	const struct summary s = multi_show_summarize(&several);
+	char *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	multi_show_put(f, &s);
+	fclose(f);
+	assert_string_equal(text, wanted);
+	free(text);
+}
+
+TEST(test_display)
+{
+	const struct progress_line ready = { .state = PROGRESS_READY },
+				   first = { .state = PROGRESS_RUNNING,
+					     .pass = 2,
+					     .passes = 3,
+					     .done_ppm = 504999,
+					     .bytes = 3000000,
+					     .ops = 300,
+					     .elapsed_ns = 3 * NS_PER_SEC,
+					     .left_s = 7 },
+				   second = { .state = PROGRESS_RUNNING,
+					      .pass = 1,
+					      .passes = 4,
+					      .done_ppm = 700000,
+					      .bytes = 1000000,
+					      .ops = 100,
+					      .elapsed_ns = NS_PER_SEC / 2,
+					      .left_s = 5 };
+
+	make_ranks();
+	is_shown("5 starting, 1 done");
+	ranks[0].has_progress = ranks[1].has_progress = true;
+	ranks[0].progress = ranks[1].progress = ready;
+	is_shown("3 starting, 2 ready, 1 done");
+	ranks[1].progress = first;
+	is_shown(
+		"3 starting, 1 ready, 1 running, 1 done; pass 2 of 3, 50 %, 1.00 MB/s, 100 /s, 7 s left");
+	ranks[0].progress = second;
+	ranks[2].state = ranks[3].state = ranks[4].state = MULTI_ENDED;
+	is_shown("2 running, 4 done; pass 1 of 4, 50 %, 3.00 MB/s, 300 /s, 7 s left");
+	ranks[0].progress.done_ppm = -1;
+	ranks[0].progress.elapsed_ns = 0;
+	ranks[1].progress.left_s = 0;
+	ranks[0].progress.left_s = -1;
+	is_shown("2 running, 4 done; pass 1 of 4, 1.00 MB/s, 100 /s, 0 s left");
+	ranks[1].progress.left_s = -1;
+	is_shown("2 running, 4 done; pass 1 of 4, 1.00 MB/s, 100 /s");
+	ranks[1].progress.done_ppm = 0;
+	ranks[0].progress.done_ppm = 0;
+	is_shown("2 running, 4 done; pass 1 of 4, 0 %, 1.00 MB/s, 100 /s");
 }
 
 RUN_TESTS(NULL, NULL)
