@@ -208,11 +208,7 @@ static int dump_read_meta(struct dump_reader *r, struct dump_layout *layout, cha
 	return err;
 }
 
-/*
- * True if every field that is used lies in the entry.
- *
- * Every field that is used lies in the entry.
- */
+/* True if every field that is used lies in the entry. */
 static bool dump_layout_is_sound(const struct dump_layout *l)
 {
 	if (!l->entry_bytes || l->entry_bytes > DUMP_ENTRY_MAX_BYTES || !l->n_fields)
@@ -281,14 +277,16 @@ void dump_say(struct dump_reader *r, const char *fmt, ...)
 	va_list ap;
 
 	r->dump->complaints++;
-	if (r->dump->complaints > SAID_MAX || !r->complain)
+	if (r->dump->complaints > SAID_MAX + 1 || !r->complain)
 		return;
+	if (r->dump->complaints > SAID_MAX) {
+		r->complain(r->arg, "further complaints are left out");
+		return;
+	}
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	r->complain(r->arg, text);
-	if (r->dump->complaints == SAID_MAX)
-		r->complain(r->arg, "further complaints are left out");
 }
 
 /* ---- room for what is read ---- */

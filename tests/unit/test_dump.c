@@ -279,6 +279,242 @@ TEST(test_resync)
 	sample_free(&s);
 }
 
+/* What the reader says, line by line, after its result and the entries that it has. */
+static void note_line(void *arg, const char *text)
+{
+	fprintf(arg, "%s\n", text);
+}
+
+/* What the reader says, line by line, after its result and the entries that it has. */
+static char *said_of(const void *data, size_t size)
+{
+	char *copy = malloc(size ? size : 1), *text = NULL, *result = NULL;
+	struct trace_dump d;
+	size_t length;
+	FILE *f;
+	int err;
+
+	assert_non_null(copy);
+	memcpy(copy, data, size);
+	f = open_memstream(&text, &length);
+	assert_non_null(f);
+	err = trace_dump_parse(&d, copy, size, "x.target.0009.bin", note_line, f);
+	assert_int_equal(fclose(f), 0);
+	assert_true(asprintf(&result, "%d, %zu of %zu:\n%s", err, d.trace.n,
+			     d.trace.n + (size_t)d.lost_entries, text) > 0);
+	free(text);
+	free(copy);
+	trace_dump_free(&d);
+	return result;
+}
+
+static void says(const void *data, size_t size, const char *wanted)
+{
+	char *text = said_of(data, size);
+
+	assert_string_equal(text, wanted);
+	free(text);
+}
+
+/* Block `n` of the sample. */
+static unsigned char *block_of(const struct sample *s, unsigned n)
+{
+	unsigned char *p = (unsigned char *)s->file + DUMP_PREAMBLE_SIZE;
+
+	while (n-- > 0)
+		p += DUMP_BLOCK_HEADER_SIZE + bytes_get(p + 16, 8);
+	return p;
+}
+
+static void seal(unsigned char *block)
+{
+	bytes_put(block + 24, 4, crc32c(block + DUMP_BLOCK_HEADER_SIZE, bytes_get(block + 16, 8)));
+	bytes_put(block + 28, 4, crc32c(block, 28));
+}
+
+/* The sample with one byte changed. */
+static void changed_says(const struct sample *s, const unsigned char *at, const char *wanted)
+{
+	unsigned char *byte = (unsigned char *)s->file + (at - (unsigned char *)s->file);
+
+	*byte ^= 1;
+	says(s->file, s->size, wanted);
+	*byte ^= 1;
+}
+
+TEST(test_says_damage)
+{
+	unsigned char *entries, *last, *second;
+	struct sample s;
+
+	sample_make(&s, 8);
+	entries = block_of(&s, 2);
+	second = block_of(&s, 3);
+	last = block_of(&s, 4);
+	assert_int_equal(last - (unsigned char *)s.file + DUMP_BLOCK_HEADER_SIZE + DUMP_END_SIZE,
+			 s.size);
+	says(s.file, s.size, "0, 8 of 8:\n");
+	says(s.file, 31,
+	     "-74, 0 of 0:\n"
+	     "no dump of time stamps, or cut short: it has 31 bytes, and one begins with 32\n");
+	says(s.file, 32,
+	     "-74, 0 of 0:\n"
+	     "the file was cut short: its last block is missing, at byte 32\n"
+	     "neither of the two blocks that describe the entries is sound: nothing can be made of "
+	     "the rest\n");
+	changed_says(&s, (unsigned char *)s.file + 3,
+		     "0, 8 of 8:\nbytes 0 to 31 were changed: they are not how a dump begins\n");
+	s.file[3] ^= 1;
+	says(s.file, 40,
+	     "-74, 0 of 0:\n"
+	     "no dump of time stamps: it does not begin like one, and holds no block of one\n");
+	s.file[3] ^= 1;
+	s.file[8]++;
+	bytes_put(s.file + 28, 4, crc32c(s.file, 28));
+	says(s.file, s.size, "-74, 0 of 0:\nversion 2 of the format is not known, only 1\n");
+	s.file[8]--;
+	bytes_put(s.file + 28, 4, crc32c(s.file, 28));
+	changed_says(&s, block_of(&s, 0) + 4,
+		     "0, 8 of 8:\n"
+		     "bytes 32 to 591 are no block: they were changed\n"
+		     "block 1 at byte 592: block 0 should be here\n");
+	changed_says(&s, entries + 4,
+		     "0, 0 of 8:\n"
+		     "bytes 640 to 1183 are no block: they were changed\n"
+		     "block 3 at byte 1184: block 2 should be here\n"
+		     "8 of 8 entries are lost\n");
+	changed_says(
+		&s, entries + DUMP_BLOCK_HEADER_SIZE,
+		"0, 0 of 8:\n"
+		"block 2 at byte 640: its checksum is wrong: the 512 bytes after it were changed\n"
+		"8 of 8 entries are lost\n");
+	changed_says(
+		&s, block_of(&s, 0) + DUMP_BLOCK_HEADER_SIZE,
+		"0, 8 of 8:\n"
+		"block 0 at byte 32: its checksum is wrong: the 528 bytes after it were changed\n");
+	block_of(&s, 0)[DUMP_BLOCK_HEADER_SIZE] ^= 1;
+	changed_says(
+		&s, second + DUMP_BLOCK_HEADER_SIZE,
+		"-74, 0 of 0:\n"
+		"block 0 at byte 32: its checksum is wrong: the 528 bytes after it were changed\n"
+		"block 2 at byte 640: its entries do not have the layout that the file describes\n"
+		"block 3 at byte 1184: its checksum is wrong: the 528 bytes after it were changed\n"
+		"neither of the two blocks that describe the entries is sound: nothing can be made of the "
+		"rest\n");
+	block_of(&s, 0)[DUMP_BLOCK_HEADER_SIZE] ^= 1;
+	changed_says(
+		&s, last,
+		"0, 8 of 8:\n"
+		"bytes 1744 to 1791 are no block: they were changed, or the file was cut there\n"
+		"the file was cut short: its last block is missing, at byte 1792\n");
+	says(s.file, s.size - 1,
+	     "0, 8 of 8:\n"
+	     "block 4 at byte 1744: cut short: 15 of its 16 bytes are there\n"
+	     "the file was cut short: its last block is missing, at byte 1791\n");
+	says(s.file, (size_t)(entries - (unsigned char *)s.file) + 100,
+	     "0, 0 of 8:\n"
+	     "block 2 at byte 640: cut short: 68 of its 512 bytes are there\n"
+	     "the file was cut short: its last block is missing, at byte 740\n"
+	     "8 of 8 entries are lost\n");
+	sample_free(&s);
+}
+
+/* The sample whose first description has further lines. */
+static void described_says(const struct sample *s, const char *lines, const char *wanted)
+{
+	const size_t more = (strlen(lines) + 7) / 8 * 8;
+	unsigned char *meta = block_of(s, 0), *file = malloc(s->size + more), *to;
+	const size_t size = bytes_get(meta + 16, 8);
+	const size_t text = strnlen((char *)meta + DUMP_BLOCK_HEADER_SIZE, size);
+
+	assert_non_null(file);
+	memset(file, 0, s->size + more);
+	memcpy(file, s->file, DUMP_PREAMBLE_SIZE + DUMP_BLOCK_HEADER_SIZE + text);
+	to = file + DUMP_PREAMBLE_SIZE;
+	memcpy(to + DUMP_BLOCK_HEADER_SIZE + text, lines, strlen(lines));
+	bytes_put(to + 16, 8, size + more);
+	seal(to);
+	memcpy(to + DUMP_BLOCK_HEADER_SIZE + size + more, meta + DUMP_BLOCK_HEADER_SIZE + size,
+	       s->size - DUMP_PREAMBLE_SIZE - DUMP_BLOCK_HEADER_SIZE - size);
+	says(file, s->size + more, wanted);
+	free(file);
+}
+
+#define NONSENSE(name) "0, 8 of 8:\nblock 0 at byte 32: a line that makes no sense: " name "\n"
+#define FINE "0, 8 of 8:\n"
+#define NO_LAYOUT(at)                                                                            \
+	"0, 0 of 8:\nblock 2 at byte " #at ": its entries do not have the layout that the file " \
+	"describes\n8 of 8 entries are lost\n"
+
+TEST(test_says_descriptions)
+{
+	static const char *const cases[][2] = {
+		{ "nothing\n", NONSENSE("nothing") },
+		{ "a line that is longer than what is shown of it, which is sixty\n",
+		  NONSENSE("a line that is longer than what is shown of it, which is six") },
+		{ "later=\n", FINE },
+		{ "thread=2 9\n", FINE },
+		{ "thread=4294967295 -2147483648\n", FINE },
+		{ "thread=4294967295 2147483647\n", FINE },
+		{ "thread=2\n", NONSENSE("thread") },
+		{ "thread=2 \n", NONSENSE("thread") },
+		{ "thread=-1 9\n", NONSENSE("thread") },
+		{ "thread=4294967296 9\n", NONSENSE("thread") },
+		{ "thread=2 2147483648\n", NONSENSE("thread") },
+		{ "thread=2 -2147483649\n", NONSENSE("thread") },
+		{ "field=mood 4096 1\n", FINE },
+		{ "field=mood 0 0\n", FINE },
+		{ "field=mood\n", NONSENSE("field") },
+		{ "field=mood 1\n", NONSENSE("field") },
+		{ "field=mood -1 1\n", NONSENSE("field") },
+		{ "field=mood 1 -1\n", NONSENSE("field") },
+		{ "field=mood 4097 1\n", NONSENSE("field") },
+		{ "queue_depth=x\n", NONSENSE("queue_depth") },
+		{ "queue_depth=-1\n", NONSENSE("queue_depth") },
+		{ "wall_ns=-9223372036854775807\n", FINE },
+		{ "wall_ns=9223372036854775807\n", FINE },
+		{ "wall_ns=9223372036854775808\n", NONSENSE("wall_ns") },
+		{ "wall_ns=\n", NONSENSE("wall_ns") },
+		{ "global_drift_ppb=1000000\n", FINE },
+		{ "global_drift_ppb=-1000000\n", FINE },
+		{ "global_drift_ppb=1000001\n", NONSENSE("global_drift_ppb") },
+		{ "global_drift_ppb=-1000001\n", NONSENSE("global_drift_ppb") },
+		{ "entries=9\n", "0, 8 of 9:\n1 of 9 entries are lost\n" },
+		{ "entries=7\n", FINE },
+		{ "entry_bytes=4096\n", NO_LAYOUT(664) },
+		{ "entry_bytes=0\n", NO_LAYOUT(656) },
+		{ "entry_bytes=61\n", FINE },
+		{ "entry_bytes=60\n", NO_LAYOUT(656) },
+		{ "entry_bytes=65\n", NO_LAYOUT(656) },
+		{ "field=op 4096 8\n", NO_LAYOUT(656) },
+	};
+	struct sample s;
+
+	sample_make(&s, 8);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		described_says(&s, cases[i][0], cases[i][1]);
+	sample_free(&s);
+}
+
+/* Of many complaints the first 20 are reported, and that there are others. */
+TEST(test_says_no_more)
+{
+	char lines[512] = "", wanted[2048] = FINE;
+	struct sample s;
+
+	sample_make(&s, 8);
+	for (unsigned i = 1; i <= 25; i++) {
+		sprintf(lines + strlen(lines), "line %u\n", i);
+		if (i <= 20)
+			sprintf(wanted + strlen(wanted),
+				"block 0 at byte 32: a line that makes no sense: line %u\n", i);
+		if (i == 21)
+			strcat(wanted, "further complaints are left out\n");
+		described_says(&s, lines, wanted);
+	}
+	sample_free(&s);
+}
+
 /* A later version may add fields, lines and blocks. */
 TEST(test_later_version)
 {
@@ -392,6 +628,69 @@ TEST(test_old)
 	assert_int_equal(d.trace.net[2]->bytes, 77);
 	print_all(&d);
 	trace_dump_free(&d);
+	free(file);
+}
+
+/* An old dump of 4 entries with another number in its first entry, or in its header. */
+TEST(test_old_says)
+{
+#define NO_SENSE(op, from, to)                                                               \
+	"0, 3 of 4:\nentry 0 at byte 8416 makes no sense: operation code " op ", from " from \
+	" to " to " ns\n"
+#define NO_SIZES "0, 4 of 4:\nbytes 72 to 79, the sizes of request and block, make no sense\n"
+	static const struct {
+		size_t at, bytes;
+		uint64_t value;
+		const char *says;
+	} cases[] = {
+		{ 8416, 1, 1, "0, 4 of 4:\n" },
+		{ 8416, 1, 'r', "0, 4 of 4:\n" },
+		{ 8416, 1, 3, "0, 4 of 4:\n" },
+		{ 8416, 1, 'n', "0, 4 of 4:\n" },
+		{ 8416, 1, 4, "0, 3 of 3:\n" },
+		{ 8416, 1, 'e', "0, 3 of 3:\n" },
+		{ 8416, 1, 0, NO_SENSE("0", "1000", "1050") },
+		{ 8416, 1, 5, NO_SENSE("5", "1000", "1050") },
+		{ 8416 + 20, 4, INT32_MAX, "0, 4 of 4:\n" },
+		{ 8416 + 20, 4, (uint64_t)INT32_MAX + 1, NO_SENSE("1", "1000", "1050") },
+		{ 8416 + 32, 8, INT64_MAX, "0, 4 of 4:\n" },
+		{ 8416 + 32, 8, (uint64_t)INT64_MAX + 1, NO_SENSE("1", "1000", "1050") },
+		{ 8416 + 48, 8, 1050, "0, 4 of 4:\n" },
+		{ 8416 + 48, 8, 1051, NO_SENSE("1", "1051", "1050") },
+		{ 8416 + 64, 8, INT64_MAX, "0, 4 of 4:\n" },
+		{ 8416 + 64, 8, (uint64_t)INT64_MAX + 1,
+		  NO_SENSE("1", "1000", "9223372036854775808") },
+		{ 72, 4, INT32_MAX, "0, 4 of 4:\n" },
+		{ 72, 4, (uint64_t)INT32_MAX + 1, NO_SIZES },
+		{ 76, 4, INT32_MAX, "0, 4 of 4:\n" },
+		{ 76, 4, (uint64_t)INT32_MAX + 1, NO_SIZES },
+		{ 80, 8, 3, "0, 3 of 3:\n" },
+		{ 80, 8, 6,
+		  "0, 5 of 6:\na dump of an older program that was cut short or changed: 5 of 6 "
+		  "entries are there, up to byte 8976\n" },
+	};
+	unsigned char *file = old_dump(4);
+
+	old_entry(file, 4, 1, 1000, 1000);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t was = bytes_get(file + cases[i].at, cases[i].bytes);
+
+		bytes_put(file + cases[i].at, cases[i].bytes, cases[i].value);
+		says(file, OLD_SIZE(5), cases[i].says);
+		bytes_put(file + cases[i].at, cases[i].bytes, was);
+	}
+	says(file, 8415,
+	     "-74, 0 of 0:\na dump of an older program that was cut short: 8415 of the 8416 bytes it "
+	     "begins with are there\n");
+	says(file, 4,
+	     "-74, 0 of 0:\na dump of an older program that was cut short: 4 of the 8416 bytes it "
+	     "begins with are there\n");
+	says(file, 3,
+	     "-74, 0 of 0:\nno dump of time stamps, or cut short: it has 3 bytes, and one begins with "
+	     "32\n");
+	says(file, 8416,
+	     "0, 0 of 4:\na dump of an older program that was cut short or changed: 0 of 4 entries "
+	     "are there, up to byte 8416\n");
 	free(file);
 }
 
