@@ -284,7 +284,8 @@ static bool same_effect(const struct setting *a, const struct setting *b)
 /* The values that replace each other, in their order. */
 struct values {
 	const struct setting *first[VALUES_MAX - 1], *last;
-	size_t n; /* of all */
+	const struct setting *applies; /* numreqs overrides the amounts in bytes, wherever it is */
+	size_t n;		       /* of all */
 	bool different, mixed;
 };
 
@@ -325,6 +326,11 @@ static void add_value(const struct setting *s, const struct values *v, char *buf
 		 s->name.file ? "line" : "argument", position(s, v));
 }
 
+static bool is_numreqs(const struct setting *s)
+{
+	return s && strcmp(s->opt->name, "numreqs") == 0;
+}
+
 static void repeated_collect(const struct plan *plan, const struct setting *last, struct values *v)
 {
 	*v = (struct values){ .last = last };
@@ -334,23 +340,12 @@ static void repeated_collect(const struct plan *plan, const struct setting *last
 		if (s != last && v->n < VALUES_MAX - 1)
 			v->first[v->n] = s;
 		v->n++;
+		if (!is_numreqs(v->applies) || is_numreqs(s))
+			v->applies = s;
 		/* "random" after "random once" is shown with its option. */
 		v->mixed |= row_of(s) != row_of(last) || !s->n_args != !last->n_args;
 		v->different |= !same_effect(s, last);
 	}
-}
-
-/* -numreqs overrides the amounts in bytes, wherever it stands. */
-static const struct setting *repeated_applies(const struct values *v)
-{
-	const struct setting *s = v->last;
-
-	for (size_t i = 0; v->mixed && i < v->n - 1 && i < VALUES_MAX - 1; i++) {
-		if (strcmp(v->first[i]->opt->name, "numreqs") == 0 &&
-		    strcmp(s->opt->name, "numreqs") != 0)
-			s = v->first[i];
-	}
-	return s;
 }
 
 static void list_values(const struct values *v, char *buf)
@@ -367,8 +362,7 @@ static void list_values(const struct values *v, char *buf)
 
 static void warn_values(const struct plan *plan, const struct values *v)
 {
-	const struct setting *s = repeated_applies(v),
-			     *other = s == v->last ? v->first[0] : v->last;
+	const struct setting *s = v->applies, *other = s == v->last ? v->first[0] : v->last;
 	char value[VALUE_SIZE], option[REPEATED_VALUE_MAX + 1], values[MESSAGE_MAX];
 	char file[160] = "", subject[VALUE_SIZE] = "", hint[256] = "";
 

@@ -248,6 +248,8 @@ def test_mapping():
             ("size=1m\nloops=1000000001\ninvalidate=0", "-op read -target data -reqsize 4k -bytes 1M -passes 1000000000"),
             ("size=1m\nrw=write\nbuffer_pattern='it s'\nnuma_cpu_nodes=0,1\nnuma_mem_policy=interleave:0,1",
              "-op write -target data -reqsize 4k -bytes 1M -datapattern file 'it s' -processor node0,node1 -numa interleave:0,1"),
+            ("size=1m\nrw=write\nzero_buffers\nnuma_mem_policy=bind:0,2-3", "-op write -target data -reqsize 4k -bytes 1M -numa 0,2-3"),
+            ("size=1m\nrw=write\nzero_buffers\nnuma_mem_policy=default", "-op write -target data -reqsize 4k -bytes 1M"),
             ("size=1m\nrw=write\nbsrange=4k-8k,8k-16k\nzero_buffers", "-op write -target data -reqsize mix 8k:1,16k:1 -bytes 1M"),
             ("filename=a\\$b\nsize=1m\nrw=write\nzero_buffers", "-op write -target 'a$b' -reqsize 4k -bytes 1M")):
         t.equal(one_command(head + settings), words, "the command for " + settings.replace("\n", " "))
@@ -258,6 +260,8 @@ def test_mapping():
             ("cpumask=0", "# left out: [job] cpumask=0 (%s:4): cannot be read; -processor has a list"),
             ("numa_cpu_nodes=0-1", "# left out: [job] numa_cpu_nodes=0-1 (%s:4): expected a list of nodes; -processor node0 is for the "
                                    "processors of a node"),
+            *(("numa_mem_policy=" + policy, "# left out: [job] numa_mem_policy=%s (%%s:4): -numa has nodes, local and interleave" % policy)
+              for policy in ("bind:", "bind", "bind:x", "interleave:", "interleave:x", "prefer:0", "locals")),
             ("rw=write\nverify=md5\nioengine=null", "# left out: [job] verify=md5 (%s:5): the null device moves no data"),
             ("rw=write\nsync=1\nioengine=mmap", "# note: [job] sync=1: a flush after each write takes the place of O_SYNC, which "
                                                 "ioengine=mmap does not use, and is not part of the latency")):

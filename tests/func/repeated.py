@@ -42,6 +42,11 @@ def test_values():
         ("-op read -numreqs 1 -seek seed 1 -seek random seed 2", ("null",), m.repeated("seek seed", [("1", 7), ("2", 11)], "2")),
         ("-op read -mbytes 1 -numreqs 3", ("null",), m.repeated("", [("-mbytes 1", 4), ("-numreqs 3", 6)], "-numreqs 3")),
         ("-op read -numreqs 3 -mbytes 1", ("null",), m.repeated("", [("-numreqs 3", 4), ("-mbytes 1", 6)], "-numreqs 3")),
+        ("-op read -numreqs 3 -mbytes 1 -numreqs 4 -mbytes 2", ("null",),
+         m.repeated("", [("-numreqs 3", 4), ("-mbytes 1", 6), ("-numreqs 4", 8), ("-mbytes 2", 10)], "-numreqs 4")),
+        ("-op read -mbytes 1 -mbytes 2 -mbytes 3 -numreqs 5 -mbytes 4", ("null",),
+         m.repeated("", [("-mbytes 1", 4), ("-mbytes 2", 6), ("-mbytes 3", 8), ("-mbytes 4", 12)], "-numreqs 5").replace(
+             " and ", ", ... and ")),
         ("-op read -bytes 9 -kbytes 4", two,
          m.repeated("", [("-bytes 9", 4), ("-kbytes 4", 6)], "-kbytes 4", "-bytes target 0 9")),
         ("-op read -numreqs 1 -op write", ("null",), m.repeated("op", [("read", 2), ("write", 6)], "write")),

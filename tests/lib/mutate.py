@@ -169,7 +169,7 @@ FUNCTIONAL = {
     "src/run/target/": ["errors", "files"],
     "src/run/target/data": ["verify"],
     "src/run/target/target": ["files_data", "recreate_together"],
-    "src/run/target/target_file_ops": ["limits", "own_files", "stdio"],
+    "src/run/target/target_file_ops": ["flushes", "limits", "own_files", "stdio"],
     "src/stat/": ["arithmetic"],
     "src/stat/figures": ["latency"],
     "src/stat/histogram": ["honest"],

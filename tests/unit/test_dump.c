@@ -279,13 +279,12 @@ TEST(test_resync)
 	sample_free(&s);
 }
 
-/* What the reader says, line by line, after its result and the entries that it has. */
 static void note_line(void *arg, const char *text)
 {
 	fprintf(arg, "%s\n", text);
 }
 
-/* What the reader says, line by line, after its result and the entries that it has. */
+/* The reader prints its result, the entries that it has, and then all lines that it says. */
 static char *said_of(const void *data, size_t size)
 {
 	char *copy = malloc(size ? size : 1), *text = NULL, *result = NULL;
