@@ -168,9 +168,9 @@ def test_in_the_way():
     os.mkfifo(os.path.join(top, "pipe"))
     write(os.path.join(top, "symlink"), b"a file")
     run = copy("-r", os.path.join(source, "t"), FAKE.place(destination))
-    lines = [line for line in run.err.splitlines() if "directory" in line]
-    t.ok(run.status == FAILED and len(lines) == 3 and all(any(w in line for line in lines) for w in ("t/dir", "t/linked", "t/file")),
-         "a line for each file that is in the way", run)
+    t.equal((run.status, sorted(run.err.splitlines())), (FAILED, ["xdd: copy: fakehost:t/" + line for line in (
+        "dir: is not a directory", "file: cannot be replaced, as it is a directory there", "linked: is not a directory")]),
+            "a line for each file that is in the way")
     t.ok(os.listdir(outside) == ["victim"] and read(os.path.join(outside, "victim")) == b"precious",
          "links are not followed out of the destination", run)
     t.ok(read(os.path.join(top, "good", "x")) == b"new" and read(os.path.join(top, "link")) == b"new" and
@@ -211,6 +211,12 @@ def test_in_place():
         run = copy("-i", path, FAKE.place(destination))
         t.ok(run.status == 0 and os.stat(there).st_ino == inode and read(other) == read(path),
              "-i writes %d bytes into the file that is there" % size, run)
+    for title, make in (("a FIFO", os.mkfifo), ("a symbolic link", lambda name: os.symlink("other", name))):
+        os.unlink(there)
+        make(there)
+        run = copy("-i", "-r", source + "/", FAKE.place(destination))
+        t.equal((run.status, run.err), (FAILED, "xdd: copy: fakehost:f: is not a regular file there, and -inplace replaces "
+                                        "nothing\n"), "-i does not replace %s" % title)
 
 
 def test_unwritable():
@@ -229,13 +235,29 @@ def test_unwritable():
          read(os.path.join(destination, "b", "f")) == b"b", "one directory of two cannot be written", run)
     shutil.rmtree(destination)
     os.mkdir(destination, 0o555)
-    run = copy("-r", source, FAKE.place(destination), prefix=prefix)
-    t.ok(run.status == NOT_WRITABLE and "ermission denied" in run.err and not os.listdir(destination),
-         "the destination itself cannot be written", run)
-    run = copy("-r", source, FAKE.place(os.path.join(destination, "new")), prefix=prefix)
-    t.ok(run.status == NOT_WRITABLE, "nor a directory be made in it", run)
-    run = copy(os.path.join(source, "a/f"), FAKE.place(t.path("no/such/directory/f")))
-    t.ok(run.status == NO_DIRECTORY and "directory does not exist" in run.err, "a directory that does not exist", run)
+
+    def refused(path, status, says, title, *words, by=prefix):
+        run = copy(*words, FAKE.place(path), prefix=by)
+        t.equal((run.status, run.err), (status, "xdd: copy: %s: %s\n" % (FAKE.place(" " + path), says)), title)
+
+    denied = "cannot write into the directory (Permission denied)"
+    refused(destination, NOT_WRITABLE, denied, "the destination itself cannot be written", "-r", source)
+    t.equal(os.listdir(destination), [], "and nothing is in it")
+    new = os.path.join(destination, "new")
+    refused(new, NOT_WRITABLE, "cannot create the directory (Permission denied)", "nor a directory be made in it", "-r", source)
+    os.chmod(destination, 0o755)
+    write(new, b"old")
+    os.chmod(new, 0o666)
+    os.chmod(destination, 0o555)
+    file = os.path.join(source, "a/f")
+    refused(new, NOT_WRITABLE, "no permission to write into its directory; -i writes into the file itself",
+            "nor a file be replaced in it", file)
+    run = copy("-i", file, FAKE.place(new), prefix=prefix)
+    t.equal((run.status, run.err, read(new)), (0, "", b"a"), "-i needs no such permission")
+    os.chmod(new, 0o444)
+    refused(new, NOT_WRITABLE, denied, "and is no help for a file that cannot be written", file)
+    refused(t.path("no/such/directory/f"), NO_DIRECTORY, "its directory does not exist", "a directory that does not exist", file,
+            by=())
     return None
 
 

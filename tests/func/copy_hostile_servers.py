@@ -52,11 +52,11 @@ def loses_a(s):
     ends_well(s, offered_files=1)
 
 
-def answers(s, outcome):
+def answers(s, outcome, **counts):
     """A destination that has this result for the only file, and no reason."""
     s.send(c.RESULT, c.result(1, outcome))
     s.expect(c.FINISH)
-    s.send(c.FINISHED, c.counts())
+    s.send(c.FINISHED, c.counts(**counts))
     s.send(c.BYE)
     s.expect(c.BYE)
 
@@ -225,6 +225,8 @@ SCENARIOS = {
     "would be copied": push(lambda s: answers(s, c.WOULD)),
     "equal": push(lambda s: answers(s, c.EQUAL)),
     "differs": push(lambda s: answers(s, c.DIFFERS)),
+    "other files": push(lambda s: answers(s, c.DONE, done_files=2, done_bytes=600000)),
+    "other bytes": push(lambda s: answers(s, c.DONE, done_files=1, done_bytes=600001)),
     "no banner": says(b"Welcome to this host\nno xdd is here\n"),
     "noise": says_much,
     "silence": says_nothing,
@@ -331,6 +333,13 @@ def test_no_reasons():
     wrong = "it sent a result that is not valid for entry 1"
     for scenario, says in (("lost without a failure", without), ("would be copied", wrong), ("equal", wrong), ("differs", wrong)):
         fails(scenario, "host: " + says, os.path.join(tree(), "large"), "host:there", words=())
+
+
+def test_counts():
+    """Both sides must agree about what is there."""
+    for scenario, counts in (("other files", "2 files and 600000"), ("other bytes", "1 files and 600001")):
+        fails(scenario, "the two sides disagree: the destination counts %s bytes, the source 1 and 600000" % counts,
+              os.path.join(tree(), "large"), "host:there", words=())
 
 
 def test_early_ends():

@@ -220,9 +220,14 @@ TEST(test_refused)
 TEST(test_silent)
 {
 	struct copy_meet to = { .how = COPY_CONNECT, .n_addresses = 1 };
+	static const char *const texts[] = {
+		"does not answer as the other side of this copy (Connection timed out)",
+		"did not prove that it has the key of this copy",
+	};
 	uint64_t start_ns = clock_now_ns();
 
 	for (unsigned encrypt = 0; encrypt < 2; encrypt++) {
+		char whole[128];
 		struct fixture f;
 		int fd;
 
@@ -231,7 +236,8 @@ TEST(test_silent)
 		strcpy(to.addresses[0], "127.0.0.1");
 		assert_int_equal(data_connect(&f.there, &f.terms[1], &to, 200 * MS_NS, &f.why),
 				 -ETIMEDOUT);
-		print_message("# %s\n", f.why.text);
+		snprintf(whole, sizeof(whole), "127.0.0.1 port %u %s", to.port, texts[encrypt]);
+		assert_string_equal(f.why.text, whole);
 		close(fd);
 		tear_down(&f);
 	}
@@ -241,15 +247,17 @@ TEST(test_silent)
 static void fails(bool encrypt, void (*change)(struct fixture *f), const char *text)
 {
 	struct fixture f;
+	char whole[128];
 
 	set_up(&f, encrypt);
 	change(&f);
 	listen_at(&f, "127.0.0.1");
 	assert_true(connect_to(&f, "127.0.0.1") < 0);
-	if (!strstr(f.why.text, text))
-		fail_msg("\"%s\" is not in \"%s\"", text, f.why.text);
+	snprintf(whole, sizeof(whole), "127.0.0.1 port %u %s", f.port, text);
+	assert_string_equal(f.why.text, whole);
 	assert_int_equal(data_accept(f.listener, &f.here, 1, &f.why), -ETIMEDOUT);
-	assert_non_null(strstr(f.why.text, "0 of 8 data connections"));
+	snprintf(whole, sizeof(whole), "0 of 8 data connections arrived on port %u", f.port);
+	assert_string_equal(f.why.text, whole);
 	tear_down(&f);
 }
 
@@ -275,12 +283,15 @@ static void other_encrypts(struct fixture *f)
 
 TEST(test_other_terms)
 {
-	fails(false, other_key, "belongs to another");
-	fails(false, other_session, "belongs to another");
-	fails(true, other_key, "did not prove that it has the key");
-	fails(true, other_session, "belongs to another");
-	fails(false, one_encrypts, "belongs to another");
-	fails(false, other_encrypts, "did not prove that it has the key");
+	static const char other[] = "belongs to another program, or to another copy",
+			  unproven[] = "did not prove that it has the key of this copy";
+
+	fails(false, other_key, other);
+	fails(false, other_session, other);
+	fails(true, other_key, unproven);
+	fails(true, other_session, other);
+	fails(false, one_encrypts, other);
+	fails(false, other_encrypts, unproven);
 }
 
 /* More connections than are expected are refused, and cost the others nothing. */
@@ -444,12 +455,22 @@ TEST(test_next_port)
 	close(fds[1]);
 }
 
+/* The first of two ports belongs to this program. */
+static void assert_taken(const struct fixture *f, unsigned first, const char *end)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "no port from %u to %u is free: %u belongs to process %d (test_copy_ports)%s",
+		 first, first + 1, first, (int)getpid(), end);
+	assert_string_equal(f->why.text, text);
+}
+
 TEST(test_exact_ports)
 {
 	uint16_t first = free_row(3);
 	int fds[2] = { occupy(first), occupy((uint16_t)(first + 1)) };
 	struct fixture f;
-	char own[128];
 
 	set_up(&f, false);
 	f.settings[0].port = first;
@@ -457,15 +478,13 @@ TEST(test_exact_ports)
 	f.settings[0].connections = 2;
 	assert_int_equal(data_listen(&f.listener, &f.terms[0], "127.0.0.1", &f.port, &f.why),
 			 -EADDRINUSE);
-	snprintf(own, sizeof(own),
-		 "no port from %u to %u is free: %u belongs to process %d (test_copy_ports)", first,
-		 first + 1, first, (int)getpid());
-	if (!strstr(f.why.text, own))
-		fail_msg("\"%s\" is not in \"%s\"", own, f.why.text);
+	assert_taken(&f, first,
+		     "; give another one with -p, or -f to end copies of yours that have them");
 	/* This program is not xdd. */
 	f.settings[0].free_ports = true;
 	assert_int_equal(data_listen(&f.listener, &f.terms[0], "127.0.0.1", &f.port, &f.why),
 			 -EADDRINUSE);
+	assert_taken(&f, first, ", which -f does not end; give another one with -p");
 	f.settings[0].connections = 3;
 	listen_at(&f, "127.0.0.1");
 	assert_int_equal(f.port, first + 2);

@@ -82,9 +82,9 @@ static void record_failure(struct record *r, const struct copy_failure *f)
 	add(r, "!%s:%s! ", f->path, f->text);
 }
 
-static struct record *walk_all(struct walk *w)
+/* The rest of a walk, which is closed. */
+static void walk_on(struct walk *w, struct record *r)
 {
-	struct record *r = calloc(1, sizeof(*r));
 	struct walk_found f;
 
 	while (walk_next(w, &f)) {
@@ -96,6 +96,13 @@ static struct record *walk_all(struct walk *w)
 		dirs_release(f.dirs, f.dir);
 	}
 	walk_close(w);
+}
+
+static struct record *walk_all(struct walk *w)
+{
+	struct record *r = calloc(1, sizeof(*r));
+
+	walk_on(w, r);
 	return r;
 }
 
@@ -239,6 +246,101 @@ TEST(test_device)
 	assert_true(S_ISCHR(f.st.st_mode));
 	dirs_release(f.dirs, f.dir);
 	walk_close(w);
+}
+
+/* A walk of `source` that has begun: the first entry. */
+static struct walk *begin(const struct copy_settings *s, const char *const *source,
+			  struct walk_found *f)
+{
+	struct err why = { 0 };
+	struct walk *w;
+
+	if (walk_open(&w, s, source, 1, &why))
+		fail_msg("%s", why.text);
+	assert_true(walk_next(w, f) && !f->failed);
+	dirs_release(f->dirs, f->dir);
+	return w;
+}
+
+/* A directory whose name was read is another file, or gone, when it is entered. */
+TEST(test_replaced)
+{
+	static const struct {
+		const char *command, *text;
+	} cases[] = {
+		{ "ln -s / re/%s", "was replaced while it was read" },
+		{ ": >re/%s", "was replaced while it was read" },
+		{ "true %s", "cannot open directory (No such file or directory)" },
+	};
+	struct copy_settings s = recursive();
+	const char *source = "re";
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char command[64], text[128];
+		struct walk_found f;
+		struct record *r;
+		struct walk *w;
+		const char *other;
+
+		shell("rm -rf re; mkdir -p re/a re/b");
+		w = begin(&s, &source, &f);
+		/* The first of both, in the order of the directory. */
+		assert_true(walk_next(w, &f) && !f.failed);
+		other = f.entry.name[0] == 'a' ? "b" : "a";
+		dirs_release(f.dirs, f.dir);
+		snprintf(command, sizeof(command), "rmdir re/%s", other);
+		shell(command);
+		snprintf(command, sizeof(command), cases[i].command, other);
+		shell(command);
+		r = calloc(1, sizeof(*r));
+		r->ids = 2;
+		walk_on(w, r);
+		snprintf(text, sizeof(text), ") !re/%s:%s! ) .", other, cases[i].text);
+		assert_string_equal(r->text, text);
+		free(r);
+	}
+}
+
+/* A part of a file that becomes too short after the walk has looked at it. */
+TEST(test_shrinks)
+{
+	struct copy_settings s = recursive();
+	const char *source = "shrinks";
+	struct err why = { 0 };
+	struct record *r;
+	struct walk *w;
+
+	shell("printf 0123456789 >shrinks");
+	for (s.size_bytes = 8; s.size_bytes <= 9; s.size_bytes++) {
+		shell("truncate -s 10 shrinks");
+		assert_int_equal(walk_open(&w, &s, &source, 1, &why), 0);
+		shell("truncate -s 8 shrinks");
+		r = walk_all(w);
+		assert_string_equal(
+			r->text,
+			s.size_bytes == 8 ?
+				"shrinks ." :
+				"!shrinks:has become smaller than the size that is given! .");
+		free(r);
+	}
+}
+
+/* Only a name that is missing may have been meant as a pattern. */
+TEST(test_patterns_are_not_expanded)
+{
+	static const char *const names[] = { "pat/*", "pat/?x", "pat/[x]" };
+	struct copy_settings s = recursive();
+	char text[128];
+
+	shell("mkdir -p pat; : >pat/f");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(text, sizeof(text),
+			 "%s: No such file or directory; patterns are not expanded there: "
+			 "name the files, or say -F",
+			 names[i]);
+		refused(&s, names[i], COPY_NO_SOURCE, text);
+	}
+	refused(&s, "pat/f/x*", COPY_NO_SOURCE, "pat/f/x*: Not a directory");
 }
 
 TEST(test_kinds)
