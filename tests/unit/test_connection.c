@@ -4,9 +4,12 @@
  */
 #include "unit.h"
 
+#include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -271,6 +274,75 @@ TEST(test_deadline)
 	took_ns = clock_now_ns() - start_ns;
 	assert_true(took_ns >= 690 * MS_NS && took_ns < 20 * SECOND_NS);
 	snprintf(text, sizeof(text), "cannot connect to 127.0.0.1:%u (Connection refused)", port);
+	assert_string_equal(why.text, text);
+}
+
+/* The host "several" has the addresses 127.0.0.2, 127.0.0.3 and 127.0.0.4. */
+int getaddrinfo(const char *restrict host, const char *restrict port,
+		const struct addrinfo *restrict hints, struct addrinfo **restrict list)
+{
+	static const char *const numbers[] = { "127.0.0.2", "127.0.0.3", "127.0.0.4" };
+	int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+	if (!host || strcmp(host, "several") != 0)
+		return real(host, port, hints, list);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		assert_int_equal(real(numbers[i], port, hints, list), 0);
+		list = &(*list)->ai_next;
+	}
+	return 0;
+}
+
+/* Listen without waiting; `port` 0: any, which is returned. */
+static int listen_at(const char *number, uint16_t port, uint16_t *own)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(port) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	socklen_t size = sizeof(a);
+	const int on = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	inet_pton(AF_INET, number, &a.sin_addr);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a, size), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &size), 0);
+	*own = ntohs(a.sin_port);
+	return fd;
+}
+
+/* The first address that takes the connection gets it, and only one. */
+TEST(test_several_addresses)
+{
+	static const char *const numbers[] = { "127.0.0.2", "127.0.0.3", "127.0.0.4" };
+	char text[ERR_TEXT_SIZE];
+	struct connection *c = NULL;
+	struct err why;
+	uint16_t port;
+	int fd[3];
+
+	for (size_t first = 0; first < 3; first++) {
+		for (size_t i = first; i < 3; i++)
+			fd[i] = listen_at(numbers[i], i > first ? port : 0, &port);
+		assert_int_equal(connection_try(&c, "several", port, &usual, NULL, NULL,
+						clock_now_ns() + 20 * SECOND_NS, &why),
+				 0);
+		snprintf(text, sizeof(text), "%s:%u", numbers[first], port);
+		assert_string_equal(connection_peer(c), text);
+		connection_close(c);
+		for (size_t i = first; i < 3; i++) {
+			const int got = accept(fd[i], NULL, NULL);
+
+			assert_int_equal(got >= 0, i == first);
+			if (got >= 0)
+				close(got);
+			close(fd[i]);
+		}
+	}
+	assert_int_equal(connection_try(&c, "several", port, &usual, NULL, NULL,
+					clock_now_ns() + 20 * SECOND_NS, &why),
+			 -ECONNREFUSED);
+	snprintf(text, sizeof(text), "cannot connect to several:%u (Connection refused)", port);
 	assert_string_equal(why.text, text);
 }
 
