@@ -61,7 +61,7 @@ FUNCTIONAL = {
     "src/commands/run.c": ["debug", "ranks", "target_names"],
     "src/commands/run_ranks": ["ranks"],
     "src/commands/sweep": ["sweep_files"],
-    "src/commands/sweep_run": ["sweep_trim"],
+    "src/commands/sweep_run": ["curve", "sweep_trim"],
     "src/commands/timeserver": ["badinput"],
     "src/copy/": ["copy_local", "copy_report"],
     "src/copy/attempt": ["copy_connect", "copy_hostile_servers", "copy_lost", "copy_resume"],

@@ -247,6 +247,10 @@ FIXTURE_TEST(test_ranges)
 
 FIXTURE_TEST(test_relations)
 {
+	static const char *const offsets[] = { "-restart offset 40960", "# durable-end 409504",
+					       "# destination-start 0" };
+	char most[64], *text;
+
 	assert_refused("# request-size 4096", "# request-size 0",
 		       "line 31: the numbers of bytes and operations above do not match");
 	assert_refused("# bytes 409504", "# bytes 409601",
@@ -257,8 +261,16 @@ FIXTURE_TEST(test_relations)
 		       "line 31: the numbers of bytes and operations above do not match");
 	assert_refused("# durable-bytes 49056", "# durable-bytes 49055",
 		       "line 31: the durable operations have 49056 bytes, not 49055");
-	assert_refused("# durable-end 409504", "# durable-end 9223372036854775808",
-		       "line 31: an offset above is larger than any file");
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		snprintf(most, sizeof(most), "%.*s 9223372036854775807",
+			 (int)(strrchr(offsets[i], ' ') - offsets[i]), offsets[i]);
+		text = forge(&sample, offsets[i], most);
+		assert_int_equal(decode(text, strlen(text)), 0);
+		free(text);
+		most[strlen(most) - 1]++;
+		assert_refused(offsets[i], most,
+			       "line 31: an offset above is larger than any file");
+	}
 	/* A copy that is complete, with an operation missing. */
 	make_complete(&sample);
 	assert_refused("# durable 0 100", "# durable 0 99",
