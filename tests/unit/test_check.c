@@ -5,8 +5,9 @@
  */
 #include "unit.h"
 
-/* Its lines are printed by static functions. */
+/* Static functions print its lines and make its plans. */
 #include "../../src/commands/check.c"
+#include "../../src/commands/check_target.c"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -696,6 +697,37 @@ TEST(test_titles)
 	c.n = 2;
 	title_of(&c, &t, CHECK_DEEP, text, sizeof(text));
 	assert_string_equal(text, "/data/file, 3 of 3, random, 32 in flight");
+}
+
+/* The run of each phase. */
+TEST(test_plans)
+{
+	static const struct {
+		uint64_t req_bytes, depth, ops;
+		bool random;
+	} phases[CHECK_PHASES] = { { MIB, 8, 1024, false },
+				   { 4096, 1, 262144, true },
+				   { 4096, 32, 262144, true } };
+	struct check_target t = sound_target();
+
+	t.path = (char *)(uintptr_t) "null";
+	t.engine = "psync";
+	for (int i = 0; i < CHECK_PHASES; i++) {
+		const struct target_plan *p;
+		struct plan *plan;
+
+		t.direct = i == 1;
+		assert_int_equal(make_plan(&t, (enum check_phase)i, 2500 * NS_PER_MS, &plan), 0);
+		p = &plan->targets[0];
+		assert_int_equal(plan->n_targets, 1);
+		assert_int_equal(p->req_bytes, phases[i].req_bytes);
+		assert_int_equal(p->queue_depth, phases[i].depth);
+		assert_int_equal(p->pass_ops, phases[i].ops);
+		assert_int_equal(p->time_limit_ns, 2500 * NS_PER_MS);
+		assert_int_equal(p->direct_io, t.direct);
+		assert_int_equal(p->seek.pattern == SEEK_RANDOM, phases[i].random);
+		plan_free(plan);
+	}
 }
 
 RUN_TESTS(enter_directory, remove_directory)
