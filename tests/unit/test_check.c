@@ -9,6 +9,7 @@
 #include "../../src/commands/check.c"
 #include "../../src/commands/check_target.c"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -726,8 +727,123 @@ TEST(test_plans)
 		assert_int_equal(p->time_limit_ns, 2500 * NS_PER_MS);
 		assert_int_equal(p->direct_io, t.direct);
 		assert_int_equal(p->seek.pattern == SEEK_RANDOM, phases[i].random);
+		assert_int_equal(p->seek.range_blocks, phases[i].random ? phases[i].ops : 0);
+		assert_int_equal(p->seek.seed == PLAN_DEFAULT_SEED, !phases[i].random);
 		plan_free(plan);
+		/* A small target is read more than once. */
+		t.size_bytes = 256 * 4096;
+		if (phases[i].random) {
+			assert_int_equal(make_plan(&t, (enum check_phase)i, NS_PER_SEC, &plan), 0);
+			assert_int_equal(plan->targets[0].pass_ops, 4096);
+			assert_int_equal(plan->targets[0].seek.range_blocks, 256);
+			plan_free(plan);
+		}
+		t.size_bytes = GIB;
 	}
+}
+
+TEST(test_large_requests)
+{
+	static const struct {
+		uint64_t most, size, unit, wanted;
+	} cases[] = {
+		{ 0, GIB, 4096, MIB },
+		{ 2 * MIB, GIB, 4096, MIB },
+		{ MIB, GIB, 4096, MIB },
+		{ MIB - 1, GIB, 4096, MIB / 2 },
+		{ 64 << 10, GIB, 4096, 64 << 10 },
+		{ (64 << 10) - 1, GIB, 4096, MIB },
+		/* Eight of them at least. */
+		{ 0, 8 * MIB, 4096, MIB },
+		{ 0, 8 * MIB - 1, 4096, MIB / 2 },
+		{ 0, 4096, 4096, 4096 },
+		{ 0, GIB, 2 * MIB, 2 * MIB },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct check_target t = { .size_bytes = cases[i].size,
+					  .unit_bytes = cases[i].unit,
+					  .device.most_bytes = cases[i].most };
+
+		find_large(&t);
+		assert_int_equal(t.large_bytes, cases[i].wanted);
+	}
+}
+
+/* A row keeps these figures, findings and failures of a run. */
+TEST(test_sink)
+{
+	static const char text[] = "x: Sentence. Advice.";
+	struct finding f = { .text = text, .sentence = 3, .advice = 12 };
+	struct report_failure failure = { .offset = 7, .why = "first" };
+	const struct device_use use = { .ops = 1, .device_bytes = 2, .requests = 3 };
+	struct result r = { .what = RESULT_COMBINED,
+			    .figures = { .tally = { .ops = { 3 },
+						    .bytes = { 12 },
+						    .errors = 2,
+						    .outstanding = 1 },
+					 .elapsed_ns = NS_PER_SEC / 2,
+					 .cache = { .range_bytes = 10,
+						    .resident_bytes = 4,
+						    .hole_bytes = 6,
+						    .accuracy = CACHE_NOT_MEASURED,
+						    .holes_unknown = true } },
+			    .times.waited = 0.25,
+			    .partial = true };
+	struct check_row row = { .ops = 0 };
+
+	take_result(&row, &r);
+	assert_int_equal(row.ops, 0);
+	r.what = RESULT_TARGET_AVERAGE;
+	take_result(&row, &r);
+	assert_int_equal(row.ops, 3);
+	assert_int_equal(row.bytes, 12);
+	assert_int_equal(row.errors, 2);
+	assert_int_equal(row.outstanding, 1);
+	assert_true(row.measured && row.partial);
+	assert_true(row.seconds > 0.499 && row.seconds < 0.501);
+	assert_true(fabs(check_figure(&row, FIGURE_IOPS) - 6) < 0.01);
+	assert_true(fabs(check_figure(&row, FIGURE_BANDWIDTH) - 24) < 0.01);
+	assert_int_equal(row.cache_bytes + row.resident_bytes + row.covered_bytes + row.hole_bytes,
+			 0);
+	assert_true(row.starved + row.quota < 0.01);
+	r.bound = RESULT_BOUND_STARVED;
+	r.figures.cache.holes_unknown = false;
+	take_result(&row, &r);
+	assert_true(row.starved > 0.24 && row.quota < 0.01);
+	assert_int_equal(row.cache_bytes + row.resident_bytes, 0);
+	assert_int_equal(row.covered_bytes, 10);
+	assert_int_equal(row.hole_bytes, 6);
+	r.bound = RESULT_BOUND_QUOTA;
+	r.figures.cache.accuracy = (enum cache_accuracy)0;
+	r.figures.elapsed_ns = 0;
+	take_result(&row, &r);
+	assert_true(row.quota > 0.24);
+	assert_int_equal(row.cache_bytes, 10);
+	assert_int_equal(row.resident_bytes, 4);
+	assert_false(row.measured);
+	assert_true(fabs(check_figure(&row, FIGURE_IOPS)) < 0.01);
+
+	for (int i = 0; i < 4; i++) {
+		static const enum rule_id rules[] = { RULE_OTHERS, RULE_SPLIT, RULE_STOPPED,
+						      RULE_LIMIT };
+
+		f.rule = rules[i];
+		take_finding(&row, &f);
+		assert_true(row.others);
+		assert_int_equal(row.split, i >= 1);
+		assert_string_equal(row.stopped, i >= 2 ? "Sentence." : "");
+		assert_string_equal(row.limited, i >= 3 ? "Sentence." : "");
+	}
+	take_failure(&row, &failure);
+	failure = (struct report_failure){ .offset = 8, .why = "second" };
+	take_failure(&row, &failure);
+	assert_int_equal(row.first_error_offset, 7);
+	assert_string_equal(row.first_error, "first");
+	take_device(&row, &use);
+	assert_int_equal(row.device_ops, 1);
+	assert_int_equal(row.device_bytes, 2);
+	assert_int_equal(row.device_requests, 3);
 }
 
 RUN_TESTS(enter_directory, remove_directory)
