@@ -485,6 +485,32 @@ static void ended_by(enum wire_type type, const char *text)
 	close_pair(&p);
 }
 
+/* A server that all entries were offered to may have left in good order; no other peer may. */
+TEST(test_may_have_left)
+{
+	for (int i = 0; i < 4; i++) {
+		const bool offered = i & 1, server = i & 2;
+		int sent = 0;
+		struct pair p;
+
+		open_pair(&p);
+		p.source.job.peer_is_server = server;
+		assert_int_equal(
+			role_open(&p.source.role, &p.source.job, COPY_SOURCE, &ops, &p.source), 0);
+		if (offered)
+			role_all_offered(p.source.role);
+		/* The cause is not awaited then. */
+		stop_request(&p.source.stop, STOP_ERROR, 0);
+		close_side(&p.destination);
+		/* The first messages may fit into a buffer. */
+		for (int k = 0; k < 100 && !sent; k++)
+			sent = role_send(p.source.role, WIRE_ALIVE, NULL, 0);
+		assert_int_equal(sent, offered && server ? 0 : -ECONNRESET);
+		role_close(p.source.role);
+		close_side(&p.source);
+	}
+}
+
 TEST(test_wrong_end)
 {
 	/* It is the message of a source. */
