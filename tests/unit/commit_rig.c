@@ -8,12 +8,14 @@
 #include <ftw.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 
 #include "copy/destination/commit_state.h"
 
 /* ---- the C library, with faults ---- */
 
 long magic;
+const char *release;
 pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 char order[1 << 18];
 static size_t n_order;
@@ -43,6 +45,13 @@ int fstatfs(int fd, struct statfs *st)
 	if (syscall(SYS_fstatfs, fd, st))
 		return -1;
 	st->f_type = magic;
+	return 0;
+}
+
+int uname(struct utsname *u)
+{
+	memset(u, 0, sizeof(*u));
+	strcpy(u->release, release);
 	return 0;
 }
 
@@ -169,6 +178,7 @@ int set_up(void **state)
 	assert_non_null(dirs);
 	memset(&settings, 0, sizeof(settings));
 	magic = EXT4;
+	release = "6.1.0";
 	syncfs_error = fsync_error = fdatasync_error = rename_error = close_error = 0;
 	flush_delay_us = 0;
 	on_fsync = NULL;

@@ -46,6 +46,55 @@ FIXTURE_TEST(test_order_of_many)
 	assert_contents("f7");
 }
 
+/* syncfs(2) is used where it reports errors: on these file systems, and since Linux 5.8. */
+FIXTURE_TEST(test_kinds_of_flush)
+{
+	static const struct {
+		long magic;
+		const char *release;
+		enum commit_flush flush;
+		bool shared;
+	} cases[] = {
+		{ TMPFS, "6.1.0", COMMIT_FLUSH_NONE, false },
+		{ TMPFS, "5.7", COMMIT_FLUSH_NONE, false },
+		{ 0x858458f6, "6.1.0", COMMIT_FLUSH_NONE, false }, /* ramfs */
+		{ EXT4, "6.1.0-18-amd64", COMMIT_FLUSH_ALL, false },
+		{ EXT4, "5.8.0", COMMIT_FLUSH_ALL, false },
+		{ EXT4, "5.7.19", COMMIT_FLUSH_EACH, false },
+		{ EXT4, "5.10.1", COMMIT_FLUSH_ALL, false },
+		{ EXT4, "4.19.0", COMMIT_FLUSH_EACH, false },
+		{ EXT4, "6.0", COMMIT_FLUSH_ALL, false },
+		{ EXT4, "6", COMMIT_FLUSH_EACH, false },
+		{ EXT4, "next", COMMIT_FLUSH_EACH, false },
+		{ 0x58465342, "6.1.0", COMMIT_FLUSH_ALL, false },  /* xfs */
+		{ 0x9123683e, "6.1.0", COMMIT_FLUSH_ALL, false },  /* btrfs */
+		{ 0xf2f52010, "6.1.0", COMMIT_FLUSH_ALL, false },  /* f2fs */
+		{ 0xca451a4e, "6.1.0", COMMIT_FLUSH_ALL, false },  /* bcachefs */
+		{ 0x4d44, "6.1.0", COMMIT_FLUSH_ALL, false },	   /* vfat */
+		{ 0x2011bab0, "6.1.0", COMMIT_FLUSH_ALL, false },  /* exfat */
+		{ 0x6969, "6.1.0", COMMIT_FLUSH_ALL, true },	   /* nfs */
+		{ 0x00c36400, "6.1.0", COMMIT_FLUSH_ALL, true },   /* ceph */
+		{ 0x794c7630, "6.1.0", COMMIT_FLUSH_EACH, false }, /* overlay */
+		{ FUSE, "6.1.0", COMMIT_FLUSH_EACH, true },
+		{ 1, "6.1.0", COMMIT_FLUSH_EACH, true },
+	};
+	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		magic = cases[i].magic;
+		release = cases[i].release;
+		begin();
+		put("a", (unsigned)i);
+		drain(commit);
+		assert_int_equal(commit->n_fs, 1);
+		assert_int_equal(commit->fs[0].flush, cases[i].flush);
+		end();
+		assert_int_equal(commit_fs_is_shared(fd), cases[i].shared);
+	}
+	close(fd);
+}
+
 FIXTURE_TEST(test_order_of_few)
 {
 	begin();

@@ -507,16 +507,26 @@ static void set_mtime(struct source_rig *r, const char *name)
 	assert_int_equal(utimensat(AT_FDCWD, rig_path(r, name, path), times, 0), 0);
 }
 
+static void make_dir(struct source_rig *r, const char *name)
+{
+	char path[256];
+
+	assert_int_equal(mkdir(rig_path(r, name, path), 0755), 0);
+}
+
 TEST(test_verify)
 {
 	const size_t size = 40 * COPY_MIN_BLOCK_BYTES + 7;
 	uint8_t *data = pattern(size), *other = pattern(size);
 	struct source_rig r;
-	uint64_t same, differs, empty, longer, missing, dir, below;
+	uint64_t same, differs, empty, longer, missing, dir, below, there, later;
 
 	rig_open(&r, "d");
 	assert_int_equal(mkdir(r.path, 0755), 0);
 	r.settings.into = r.settings.verify = true;
+	make_dir(&r, "d/there");
+	make_dir(&r, "d/later");
+	set_mtime(&r, "d/there");
 	rig_write(&r, "d/same", data, size);
 	rig_write(&r, "d/empty", "", 0);
 	rig_write(&r, "d/longer", "12", 2);
@@ -535,6 +545,10 @@ TEST(test_verify)
 	dir = rig_dir(&r, "dir");
 	below = rig_file(&r, "x", 1);
 	rig_leave(&r);
+	there = rig_dir(&r, "there");
+	rig_leave(&r);
+	later = rig_dir(&r, "later");
+	rig_leave(&r);
 	differs = rig_file(&r, "differs", size);
 	rig_end(&r);
 	rig_until_want(&r, same, COPY_SUMS);
@@ -546,6 +560,8 @@ TEST(test_verify)
 	rig_until_result(&r, missing, COPY_DIFFERS);
 	rig_until_result(&r, dir, COPY_DIFFERS);
 	rig_until_result(&r, below, COPY_DIFFERS);
+	rig_until_result(&r, there, COPY_EQUAL);
+	rig_until_result(&r, later, COPY_DIFFERS);
 	rig_until_want(&r, differs, COPY_SUMS);
 	rig_sums(&r, differs, data + 20 * 4096, 20 * 4096, size - 20 * 4096);
 	rig_sums(&r, differs, data, 0, 20 * 4096);
@@ -555,10 +571,11 @@ TEST(test_verify)
 					    "(3 of 41 blocks)");
 	assert_true(r.failure.differs);
 	assert_int_equal(rig_finish(&r), XDD_MISCOMPARE);
-	assert_int_equal(r.n_failures, 4);
+	assert_int_equal(r.n_failures, 5);
 	rig_assert_counts(&r, &(struct copy_counts){ .skipped_files = 2,
 						     .skipped_bytes = size,
-						     .failed = 5,
+						     .dirs = 2,
+						     .failed = 6,
 						     .status = XDD_MISCOMPARE });
 	assert_false(rig_exists(&r, "d/dir"));
 	free(data);
