@@ -247,6 +247,9 @@ def test_refused():
     write = ["-op", "write", "-target", new, "-numreqs", 1]
     refused("a value that is wrong", write + ["-queuedepth", "1,2,0"],
             r"sweep: point 3 of 3 \(queuedepth 0\): -queuedepth 0: expected")
+    refused("a target and no value", write + ["-queuedepth", "target", "0"], r"-queuedepth: missing argument <#operations> \(argument \d+\)\n$")
+    refused("several targets", write + ["-queuedepth", "target", "0,1"],
+            r"-queuedepth target 0,1: expected a target number, a range such as 0-3, or \"all\" after \"target\" \(argument \d+\)\n$")
     refused("a range that is wrong", write + ["-queuedepth", "8..1"], r"sweep: -queuedepth 8\.\.1: a range begins with")
     refused("a value twice", write + ["-queuedepth", "1,2,1"], r"1 is in the list twice")
     refused("two lists of an option", write + ["-queuedepth", "1,2", "-qd", "1,2"], r"-queuedepth: has two lists")
