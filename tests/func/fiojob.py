@@ -270,6 +270,59 @@ def test_mapping():
                 "what is left out of " + settings.replace("\n", " "), run)
 
 
+def test_said():
+    """All that is left out, noted or refused of settings, with their lines."""
+    head = "[job]\nfilename=data\nsize=1m\n"
+    t.make_file("data", 1 << 20)
+    random, writes, huge = "is for random offsets", "is for writes", "buffers are mapped memory of each QThread"
+    for settings, reasons in (
+            ("randseed=5\nrandrepeat=0\nnorandommap=1\nrandom_distribution=zipf:1.2", [random] * 4),
+            ("rw=randread\nrandseed=5\nnorandommap=1\nrandom_distribution=zipf:10", []),
+            ("time_based=1", ["has no runtime beside it"]),
+            ("loops=3\nruntime=5\ntime_based=1", ["time_based repeats the job until its runtime"]),
+            ("rate=1m\nrate_iops=10", ["rate_iops is lower"]), ("rate=40k\nrate_iops=10", ["rate_iops is lower"]),
+            ("rate_iops=10\nrate=39k", ["rate is lower"]), ("rate_process=poisson", ["there is no rate"]),
+            ("rate_process=linear\nrate=1m", []),
+            ("fsync=2\nfdatasync=3\nsync=1\nend_fsync=1\nfsync_on_close=1", [writes] * 5),
+            ("buffer_pattern=0x1\nbuffer_compress_percentage=50\ndedupe_percentage=20\nzero_buffers=1", [writes] * 4),
+            ("verify_pattern=0x12\nrw=write\nverify=md5", ["is for verify=pattern"]), ("verify_pattern=0x12\nrw=write\nverify=pattern", []),
+            ("mem=mmap", [huge]), ("mem=mmapshared", [huge]), ("mem=mmaphuge", []), ("mem=shm", []),
+            ("iomem_align=1073741825", ["-memalign has at most 1 GiB"]), ("iomem_align=1073741824", [])):
+        run = convert(head + settings)
+        lines = settings.split("\n")
+        t.equal((run.status, re.findall("# left out: .*", run.out)),
+                (0, ["# left out: [job] %s (%s:%d): %s" % (lines[i], t.path("job.fio"), 4 + i, reason) for i, reason in enumerate(reasons)]),
+                "left out: " + " ".join(lines), run)
+    for settings, notes in (
+            ("rw=rw\nrate=1m", ["the rate is the sum of reads and writes"]),
+            ("rw=randread\nrandrepeat=0", ["randrepeat=0: each pass has offsets of its own, the same in every run; -seek seed <number> "
+                                           "chooses others"]),
+            ("rw=randread\nrandrepeat=1", []),
+            ("rw=write\nverify=md5", ["verify=md5: xdd writes and verifies data of its own (-datapattern tagged); what fio wrote does not "
+                                      "verify"])):
+        run = convert(head + settings)
+        t.equal((run.status, re.findall("# note: .*", run.out)), (0, ["# note: [job] " + note for note in notes]),
+                "notes on " + settings.replace("\n", " "), run)
+    delay, zipf = "a delay follows each operation", "xdd has uniform offsets and -seek zipf <theta>"
+    loops = "fio counts the writes between flushes over all loops"
+    for settings, reason in (
+            *(("rw=randread\nrandom_distribution=" + text, zipf) for text in ("pareto:0.9", "zipf:0", "zipf:10.1", "zipf:1x", "zipf:")),
+            ("thinktime=1ms\nthinktime_blocks=4", delay), ("rate=1m\nthinktime=5", "a target has a rate or a delay, and not both"),
+            ("rw=write\nfsync=2\nfdatasync=3", "xdd flushes in one way, and fsync is another"),
+            ("rw=write\nfsync=2\nloops=3", loops), ("rw=write\nfdatasync=2\nloops=3", loops),
+            ("rw=rw\nfsync=2", "between two writes of a mix, fio flushes after each read as well")):
+        run = convert(head + settings)
+        lines = settings.split("\n")
+        t.equal((run.status, run.out, run.err), (2, "", "xdd: %s:%d: %s: %s; -leaveout %s translates without it\n" % (
+            t.path("job.fio"), 3 + len(lines), lines[-1], reason, lines[-1].split("=")[0])), "refused: " + " ".join(lines), run)
+    for settings, message in (("ioengine=libaio\niodepth=65537", "5: iodepth: expected 65536 at most"),
+                              ("runtime=31536001", "1: [job]: has a runtime of more than a year"),
+                              ("runtime=31536000\nramp_time=31536001", "1: [job]: has a ramp_time of more than a year")):
+        run = convert(head + settings)
+        t.equal((run.out, run.err), ("", "xdd: %s:%s\n" % (t.path("job.fio"), message)), message, run)
+    t.equal(convert(head + "ioengine=libaio\niodepth=65536").status, 0, "the largest depth")
+
+
 def test_time():
     """Verification reads the writes before time ended them, and no more."""
     for settings in ("runtime=1\nrate_iops=1000", "runtime=1\nrate_iops=1000\nrw=randwrite", "runtime=1\nrate_iops=1000\nnumjobs=2"):
