@@ -458,6 +458,32 @@ for words, name, pos, problem in (
         ("host h wait -1", "-timeserver wait -1", 10, ".*")):
     row("-timeserver " + words, READ + " -timeserver " + words, 2, pos, m.line(name, problem))
 
+# Whole lines
+
+WRITE = "-op write -target data -numreqs 10 "
+for words, blamed, line in (
+        ("-datapattern hex xyz", True, "-datapattern hex xyz: expected hexadecimal digits, 0-9, a-f or A-F"),
+        ("-datapattern hex ''", True, "-datapattern hex '': <hex digits> cannot be empty"),
+        ("-datapattern sequenced prefix 12x", True, "-datapattern prefix 12x: expected 1 to 16 hexadecimal digits, 0-9, a-f or A-F"),
+        ("-datapattern sequenced prefix 01234567890123456", True,
+         "-datapattern prefix 01234567890123456: expected 1 to 16 hexadecimal digits, 0-9, a-f or A-F"),
+        ("-datapattern prefix 12", False, "target 0, data: -datapattern prefix 12: is for sequenced data; say -datapattern sequenced prefix 12"),
+        ("-datapattern ''", True, "-datapattern <character> '': expected a character"),
+        ("-datapattern inverse tagged", False, "target 0, data: -datapattern tagged: cannot be inverse"),
+        ("-ts wrap oneshot summary", False, "target 0, data: -ts wrap and -ts oneshot: when the table is full either the newest "
+                                            "operations are kept or the oldest; say one of them"),
+        ("-ts summary triggerop 10", False, "target 0, data: -ts triggerop 10: a pass has 10 operations, 0 to 9"),
+        ("-ts summary size 0", True, "-ts size 0: expected a whole number of operations, 1 to 1099511627776"),
+        ("-seek range 1", False, "target 0, data: -seek range 1: is smaller than one request of 128 blocks"),
+        ("-blockperrank 1m -seek stagger", False, "target 0, data: -blockperrank: must be with sequential or random requests; -seek is staggered"),
+        ("-blockperrank 1m -seek random range 5", False,
+         "target 0, data: -seek range: cannot be combined with -blockperrank, whose segments are the range"),
+        ("-segments 4", False, "target 0, data: -segments: needs -blockperrank, the size of the block of a target"),
+        ("-reorder", False, "target 0, data: -reorder: needs -blockperrank, the size of the block of a target"),
+        ("-reorder -blockperrank 4k -reqsize 4", False, "target 0, data: -reorder: must be for targets that read, and this one is written to")):
+    at = 6 + len(shlex.split(words)) if blamed else None
+    row("the line of " + words, WRITE + words, 2, at, "^xdd: " + re.escape(line) + (r" \(argument %d\)" % at if at else "") + "$")
+
 
 check_rows()
 t.done()
