@@ -585,8 +585,6 @@ static int check_main(int argc, char **argv)
 	if (!status)
 		status = l.shows ? command_show(&command_check, l.shows) : check_names(&c);
 	free_all(&c);
-	if (!status && !command_flush())
-		status = XDD_IO_ERROR;
 	return (int)status;
 }
 

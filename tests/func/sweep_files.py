@@ -76,6 +76,8 @@ def test_shorter_files():
     name = t.make_file("long", 3 << 20)
     refused("a file that the first round leaves too short for the second", "point 1 of 2 (op read, bytes 3M)", "-pairs", "-op", "read,write",
             "-bytes", "3M,1M", "-target", name, "-restore", "recreate", status=2)
+    refused("... of the second target", "point 1 of 2 (op target 1 read, bytes 3M): target 1, ", "-pairs", "-op", "noop", "-op", "target", 1,
+            "read,write", "-bytes", "3M,1M", "-targets", 2, "null", name, "-restore", "recreate", status=2)
     run = sweep("-pairs", "-op", "read,write", "-bytes", "3M,1M", "-target", name, "-restore", "recreate", "-rounds", 1, "-jsonout",
                 t.path("short.json"))
     results(run, "short.json", "and for one round it is good", 2, 1)
