@@ -149,6 +149,37 @@ TEST(test_round_trip)
 	}
 }
 
+/* The members that most traces do not have. */
+TEST(test_round_trip_global)
+{
+	struct trace_dump d;
+	struct sample s;
+	unsigned lines;
+	FILE *f;
+
+	sample_make(&s, 2);
+	s.trace.id = "an\\id\n";
+	s.trace.cut = true;
+	s.trace.partial = false;
+	s.trace.global_ns = -7;
+	s.trace.global_at_ns = 8;
+	s.trace.global_drift_ppb = -9;
+	s.trace.global_bound_ns = 10;
+	free(s.file);
+	f = open_memstream(&s.file, &s.size);
+	assert_non_null(f);
+	assert_int_equal(trace_dump_write(f, &s.trace), 0);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(parse(&d, s.file, s.size, &lines), 0);
+	check_same(&s.trace, &d.trace);
+	assert_string_equal(d.trace.id, "an\\id\n");
+	assert_true(d.trace.cut);
+	assert_true(d.trace.global_ns == -7 && d.trace.global_at_ns == 8);
+	assert_true(d.trace.global_drift_ppb == -9 && d.trace.global_bound_ns == 10);
+	trace_dump_free(&d);
+	sample_free(&s);
+}
+
 /* Of an end-to-end target. */
 TEST(test_network)
 {
@@ -418,8 +449,8 @@ TEST(test_says_damage)
 	sample_free(&s);
 }
 
-/* The sample whose first description has further lines. */
-static void described_says(const struct sample *s, const char *lines, const char *wanted)
+/* The sample whose first description has further lines; freed by the caller. */
+static unsigned char *described(const struct sample *s, const char *lines, size_t *all)
 {
 	const size_t more = (strlen(lines) + 7) / 8 * 8;
 	unsigned char *meta = block_of(s, 0), *file = malloc(s->size + more), *to;
@@ -435,7 +466,16 @@ static void described_says(const struct sample *s, const char *lines, const char
 	seal(to);
 	memcpy(to + DUMP_BLOCK_HEADER_SIZE + size + more, meta + DUMP_BLOCK_HEADER_SIZE + size,
 	       s->size - DUMP_PREAMBLE_SIZE - DUMP_BLOCK_HEADER_SIZE - size);
-	says(file, s->size + more, wanted);
+	*all = s->size + more;
+	return file;
+}
+
+static void described_says(const struct sample *s, const char *lines, const char *wanted)
+{
+	size_t size;
+	unsigned char *file = described(s, lines, &size);
+
+	says(file, size, wanted);
 	free(file);
 }
 
@@ -492,6 +532,30 @@ TEST(test_says_descriptions)
 	sample_make(&s, 8);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		described_says(&s, cases[i][0], cases[i][1]);
+	sample_free(&s);
+}
+
+/* Threads are sorted by their QThreads; one with several ids gets the least. */
+TEST(test_threads)
+{
+	static const struct trace_thread wanted[] = {
+		{ 0, 100 }, { 1, 101 }, { 2, -6 }, { 3, 5 }, { 4, 4 },
+	};
+	struct trace_dump d;
+	struct sample s;
+	unsigned char *file;
+	unsigned lines;
+	size_t size;
+
+	sample_make(&s, 1);
+	file = described(
+		&s, "thread=4 4\nthread=3 9\nthread=3 5\nthread=2 -6\nthread=2 7\nthread=1 101\n",
+		&size);
+	assert_int_equal(parse(&d, file, size, &lines), 0);
+	assert_int_equal(d.trace.n_threads, 5);
+	assert_memory_equal(d.trace.threads, wanted, sizeof(wanted));
+	trace_dump_free(&d);
+	free(file);
 	sample_free(&s);
 }
 
@@ -952,6 +1016,77 @@ TEST(test_outputs)
 	free(text);
 	sample_free(&a);
 	sample_free(&b);
+}
+
+/* Times of the network that are before the first operation, missing, or make no sense. */
+TEST(test_json_network)
+{
+	static const struct trace_net nets[] = {
+		{ .start_ns = 999000, .end_ns = 999500, .bytes = 1, .calls = 1 },
+		{ .start_ns = 1001000, .end_ns = 0, .bytes = 2, .calls = 1 },
+		{ .start_ns = 1002500, .end_ns = 1002499, .bytes = 3, .calls = 1 },
+		{ .start_ns = 0, .end_ns = 5, .bytes = 4, .calls = 1 },
+		{ .start_ns = 1004000, .end_ns = 1004000, .bytes = 5, .calls = 1 },
+	};
+	const struct trace_net *list[5];
+	const struct trace *traces[1];
+	char *text;
+	size_t size;
+	struct sample s;
+	FILE *f;
+
+	sample_make(&s, 5);
+	for (size_t i = 0; i < 5; i++)
+		list[i] = &nets[i];
+	s.trace.net = list;
+	s.trace.wall_ns = 0;
+	s.trace.host = s.trace.path = "";
+	s.storage[3].dir = DIR_COUNT;
+	traces[0] = &s.trace;
+	f = open_memstream(&text, &size);
+	assert_non_null(f);
+	assert_int_equal(trace_export_json(f, traces, 1), 0);
+	assert_int_equal(fclose(f), 0);
+	assert_string_equal(
+		text,
+		"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"origin_ns\":\"999000\"},"
+		"\"traceEvents\":[\n"
+		"{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":1,"
+		"\"args\":{\"name\":\"unknown host\"}},\n"
+		"{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":1,"
+		"\"args\":{\"name\":\"target 3 QThread 0 slot 0, \"}},\n"
+		"{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":2,"
+		"\"args\":{\"name\":\"target 3 QThread 0 slot 1, \"}},\n"
+		"{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":3,"
+		"\"args\":{\"name\":\"target 3 QThread 0 slot 2, \"}},\n"
+		"{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":4,"
+		"\"args\":{\"name\":\"target 3 QThread 1 slot 0, \"}},\n"
+		"{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":5,"
+		"\"args\":{\"name\":\"target 3 QThread 1 slot 1, \"}},\n"
+		"{\"name\":\"read\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":1.000,"
+		"\"dur\":0.700,\"pid\":1,\"tid\":1,\"args\":{\"target\":3,\"op\":0,\"pass\":1,"
+		"\"offset\":1099511627776,\"size\":4096,\"bytes\":100,\"error\":61}},\n"
+		"{\"name\":\"network\",\"cat\":\"network\",\"ph\":\"X\",\"ts\":0.000,"
+		"\"dur\":0.500,\"pid\":1,\"tid\":1,\"args\":{\"target\":3,\"op\":0,\"bytes\":1,"
+		"\"calls\":1}},\n"
+		"{\"name\":\"write\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":2.000,"
+		"\"dur\":0.700,\"pid\":1,\"tid\":5,\"args\":{\"target\":3,\"op\":1,\"pass\":1,"
+		"\"offset\":1099511631872,\"size\":4096,\"bytes\":4096,\"error\":0}},\n"
+		"{\"name\":\"noop\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":3.000,"
+		"\"dur\":0.700,\"pid\":1,\"tid\":3,\"args\":{\"target\":3,\"op\":2,\"pass\":1,"
+		"\"offset\":1099511635968,\"size\":4096,\"bytes\":4096,\"error\":0}},\n"
+		"{\"name\":\"?\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":4.000,\"dur\":0.700,"
+		"\"pid\":1,\"tid\":4,\"args\":{\"target\":3,\"op\":3,\"pass\":1,"
+		"\"offset\":1099511640064,\"size\":4096,\"bytes\":4096,\"error\":0}},\n"
+		"{\"name\":\"read\",\"cat\":\"storage\",\"ph\":\"X\",\"ts\":5.000,"
+		"\"dur\":0.700,\"pid\":1,\"tid\":2,\"args\":{\"target\":3,\"op\":4,\"pass\":1,"
+		"\"offset\":1099511644160,\"size\":4096,\"bytes\":4096,\"error\":0}},\n"
+		"{\"name\":\"network\",\"cat\":\"network\",\"ph\":\"X\",\"ts\":5.000,"
+		"\"dur\":0.000,\"pid\":1,\"tid\":2,\"args\":{\"target\":3,\"op\":4,\"bytes\":5,"
+		"\"calls\":1}}\n"
+		"]}\n");
+	free(text);
+	sample_free(&s);
 }
 
 RUN_TESTS(NULL, NULL)

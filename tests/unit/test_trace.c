@@ -291,7 +291,6 @@ TEST(test_triggers)
 	}
 }
 
-/* The guide's sample, 10.7: its first three rows. */
 /* By pass, operation, start, QThread, in whatever order they come; or by their ends. */
 TEST(test_sort)
 {
@@ -348,6 +347,7 @@ TEST(test_walk_nothing)
 	trace_walk_free(w);
 }
 
+/* The guide's sample, 10.7: its first three rows. */
 TEST(test_walk)
 {
 	struct trace_entry e[] = {
@@ -386,12 +386,91 @@ TEST(test_walk)
 	assert_false(trace_walk_next(w, &r));
 	trace_walk_sums(w, &s);
 	assert_int_equal(s.ops, 4);
+	assert_int_equal(s.failed, 0);
+	assert_int_equal(s.distances, 2);
 	assert_int_equal(s.average_distance_bytes, 2048);
+	assert_int_equal(s.longest_distance_bytes, 4096);
+	assert_int_equal(s.shortest_distance_bytes, 0);
+	assert_int_equal(s.average_io_ns, 57428750);
+	assert_int_equal(s.deltas, 2);
 	assert_int_equal(s.longest_io_ns, 134244000);
 	assert_int_equal(s.shortest_io_ns, 0);
 	assert_true(s.average_delta_ns > 4999 && s.average_delta_ns < 5001);
 	assert_true(s.longest_delta_ns == 7000 && s.shortest_delta_ns == 3000);
 	trace_walk_free(w);
+}
+
+/* Distances in both directions, and none where an operation before is missing. */
+TEST(test_walk_distances)
+{
+	static const struct {
+		uint64_t op, offset;
+		bool has;
+		uint64_t distance;
+	} rows[] = {
+		{ 0, 5000, false, 0 }, { 1, 5100, true, 0 },  { 2, 4000, true, 1200 },
+		{ 3, 4107, true, 7 },  { 5, 9000, false, 0 }, { 6, 9130, true, 30 },
+		{ 6, 9000, false, 0 },
+	};
+	struct trace_entry e[7];
+	const struct trace_entry *entries[7];
+	const struct trace t = { .entries = entries, .n = 7 };
+	struct trace_walk *w;
+	struct trace_sums s;
+	struct trace_row r;
+
+	for (size_t i = 0; i < 7; i++) {
+		e[i] = (struct trace_entry){ .op = rows[i].op,
+					     .offset_bytes = rows[i].offset,
+					     .size_bytes = 100,
+					     .error = i == 3 ? -5 : i == 4,
+					     .pass = 1 };
+		entries[i] = &e[i];
+	}
+	w = trace_walk_new(&t);
+	assert_non_null(w);
+	for (size_t i = 0; i < 7; i++) {
+		assert_true(trace_walk_next(w, &r));
+		assert_int_equal(r.has_distance, rows[i].has);
+		assert_int_equal(r.distance_bytes, rows[i].distance);
+	}
+	trace_walk_sums(w, &s);
+	assert_int_equal(s.failed, 2);
+	assert_int_equal(s.distances, 4);
+	assert_int_equal(s.average_distance_bytes, (1200 + 7 + 30) / 4);
+	assert_int_equal(s.longest_distance_bytes, 1200);
+	assert_int_equal(s.shortest_distance_bytes, 0);
+	trace_walk_free(w);
+}
+
+/* A clock that drifts, before and after the time at which its offset was measured. */
+TEST(test_global_time)
+{
+	static const struct {
+		uint64_t ns;
+		int64_t ppb, offset;
+	} cases[] = {
+		{ 5000000000, 1000, 1100 },
+		{ 6000000000, 1000, 2100 },
+		{ 6500000000, 1000, 2600 },
+		{ 6500000000, -1000, -400 },
+		{ 3500000000, 1000, -400 },
+		{ 3500000000, -1000, 2600 },
+		{ 5000999999, 1000, 1100 },
+		{ 5001000000, 1000, 1101 },
+		{ 3000000005000000000, 1000000, 3000000000001100 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct trace t = { .wall_ns = 100,
+					 .global_ns = 1000,
+					 .global_at_ns = 5000000000,
+					 .global_drift_ppb = cases[i].ppb };
+
+		assert_true(trace_to_global_ns(&t, cases[i].ns) == cases[i].offset);
+		assert_true(trace_global_ns(&t, cases[i].ns) ==
+			    (int64_t)cases[i].ns + cases[i].offset);
+	}
 }
 
 /* Operations that overlap: dead time is that of a slot, and never negative. */
