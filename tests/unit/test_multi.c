@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lists of hosts of xdd multi, and the states, output and display of its ranks:
- * src/commands/multi_hosts.c and multi_run.c.
+ * Lists of hosts of xdd multi, its launchers, and the states, output and display of its ranks:
+ * src/commands/multi_hosts.c, multi_launch.c and multi_run.c.
  */
 #include "unit.h"
 
@@ -476,6 +476,111 @@ TEST(test_display)
 	ranks[1].progress.done_ppm = 0;
 	ranks[0].progress.done_ppm = 0;
 	is_shown("2 running, 4 done; pass 1 of 4, 0 %, 1.00 MB/s, 100 /s");
+}
+
+/* Choose a launcher. Returns its command, joined; NULL: refused, with one line in the log. */
+static const char *choose(struct multi *m)
+{
+	const char *text = "";
+	enum xdd_status status;
+
+	log_hold();
+	status = multi_launcher_choose(m);
+	log_drop(0);
+	log_release();
+	if (status) {
+		assert_int_equal(status, XDD_BAD_ARGUMENT);
+		return NULL;
+	}
+	for (const char *const *w = m->command; *w; w++)
+		text = xarena_printf(m->arena, "%s%s%s", text, *text ? " " : "", *w);
+	return text;
+}
+
+TEST(test_remote_xdd)
+{
+	static const char *const cases[][2] = {
+		{ NULL, "xdd" },
+		{ "/opt", "/opt/xdd" },
+		{ "/opt/", "/opt/xdd" },
+		{ "/opt/xdd", "/opt/xdd" },
+		{ "xdd", "xdd" },
+		{ "xdd.new", "xdd.new" },
+		{ "bin/xddx", "bin/xddx/xdd" },
+	};
+
+	unsetenv("SLURM_JOB_NODELIST");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct multi m = { .arena = arena_new(),
+				   .line = { .command = "/bin/sh", .remote_xdd = cases[i][0] } };
+
+		assert_string_equal(choose(&m), "/bin/sh");
+		assert_string_equal(m.remote_xdd, cases[i][1]);
+		assert_string_equal(m.launcher->name, "ssh");
+		arena_free(m.arena);
+	}
+}
+
+/* Programs are found as execvp(3) finds them. */
+TEST(test_program)
+{
+	static const struct {
+		const char *path, *command;
+		bool found;
+	} cases[] = {
+		{ "/nonexistent", "/bin/sh -x", true },
+		{ "/bin", "/nonexistent/sh", false },
+		{ "/nonexistent:/bin", "sh -x", true },
+		{ "/bin:/nonexistent", "sh", true },
+		{ "/nonexistent", "sh", false },
+		{ "/bin", "/etc/passwd", false },
+		/* An empty part is the current directory. */
+		{ ":/nonexistent", "sh", true },
+		{ "/nonexistent:", "sh", true },
+	};
+	char *before = strdup(getenv("PATH")), *home = getcwd(NULL, 0);
+
+	assert_int_equal(chdir("/bin"), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct multi m = { .arena = arena_new(), .line = { .command = cases[i].command } };
+		const char *command;
+
+		setenv("PATH", cases[i].path, 1);
+		command = choose(&m);
+		assert_int_equal(command != NULL, cases[i].found);
+		if (command)
+			assert_string_equal(command, cases[i].command);
+		arena_free(m.arena);
+	}
+	setenv("PATH", before, 1);
+	assert_int_equal(chdir(home), 0);
+	free(before);
+	free(home);
+}
+
+/* The second of two hosts decides. */
+TEST(test_hosts_of_launchers)
+{
+	static const struct {
+		const char *launcher;
+		struct multi_host host;
+		bool taken;
+	} cases[] = {
+		{ "ssh", { "ann", "::1", 1 }, true },	{ "ssh", { NULL, "b", 1 }, true },
+		{ "mpirun", { "ann", "b", 1 }, false }, { "mpirun", { NULL, "::1", 1 }, false },
+		{ "mpirun", { NULL, "b", 1 }, true },	{ "srun", { "ann", "b", 1 }, false },
+		{ "pdsh", { NULL, "::1", 1 }, false },	{ "rsh", { NULL, "b", 1 }, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct multi_host hosts[2] = { { NULL, "a", 1 }, cases[i].host };
+		struct multi m = { .arena = arena_new(),
+				   .line = { .command = "/bin/sh", .launcher = cases[i].launcher },
+				   .hosts = { hosts, 2 } };
+
+		assert_int_equal(choose(&m) != NULL, cases[i].taken);
+		arena_free(m.arena);
+	}
 }
 
 RUN_TESTS(NULL, NULL)
