@@ -784,4 +784,21 @@ FIXTURE_TEST(test_odd_journals)
 	assert_int_equal(count(true), 3);
 }
 
+/* A copy looks at 256 journals, and the next one at those that are left. */
+FIXTURE_TEST(test_many_journals)
+{
+	char name[64];
+
+	for (unsigned i = 0; i < 300; i++) {
+		snprintf(name, sizeof(name), ".xddcp-%016x.journal", 0x1000 + i);
+		make_name(root, name);
+	}
+	begin();
+	end();
+	assert_int_equal(count(true), 44);
+	begin();
+	end();
+	assert_int_equal(count(true), 0);
+}
+
 RUN_TESTS(NULL, NULL)

@@ -32,9 +32,9 @@
 
 /* ---- names in a directory ---- */
 
-typedef bool each_name(void *arg, int dir_fd, const char *name);
+typedef void each_name(void *arg, int dir_fd, const char *name);
 
-/* Call `fn` for the names of this program, until it returns false. Returns 0 or -errno. */
+/* Call `fn` for the names of this program. Returns 0 or -errno. */
 static int for_names(int dir_fd, each_name *fn, void *arg)
 {
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -50,12 +50,11 @@ static int for_names(int dir_fd, each_name *fn, void *arg)
 	}
 	errno = 0;
 	while ((e = readdir(d))) {
-		if (strncmp(e->d_name, COPY_TEMPORARY_PREFIX, strlen(COPY_TEMPORARY_PREFIX)) == 0 &&
-		    !fn(arg, dir_fd, e->d_name))
-			break;
+		if (strncmp(e->d_name, COPY_TEMPORARY_PREFIX, strlen(COPY_TEMPORARY_PREFIX)) == 0)
+			fn(arg, dir_fd, e->d_name);
 		errno = 0;
 	}
-	err = e ? 0 : -errno;
+	err = -errno;
 	closedir(d);
 	return err;
 }
@@ -69,16 +68,15 @@ struct sweep {
 	struct commit_kept *kept; /* files that stay; NULL: none */
 };
 
-static bool sweep_name(void *arg, int dir_fd, const char *name)
+static void sweep_name(void *arg, int dir_fd, const char *name)
 {
 	const struct sweep *s = arg;
 	uint64_t session, number;
 
 	if (commit_parse_name(name, &session, &number) != COMMIT_TEMPORARY_NAME ||
 	    session != s->session || (s->kept && is_kept(s->kept, number)))
-		return true;
+		return;
 	commit_unlink_quietly(dir_fd, name);
-	return true;
 }
 
 /* The directory `path` below the root, entered name by name. Returns 0 or -errno. */
@@ -159,14 +157,16 @@ static void remove_start(int root_fd, const char *name)
 	journal_close(&j.file);
 }
 
-static bool note_journal(void *arg, int dir_fd, const char *name)
+static void note_journal(void *arg, int dir_fd, const char *name)
 {
 	struct journals *all = arg;
 	uint64_t session, number;
 
 	switch (commit_parse_name(name, &session, &number)) {
 	case COMMIT_JOURNAL_NAME:
-		snprintf(all->names[all->n++], COPY_TEMPORARY_SIZE, "%s", name);
+		/* Further ones wait for the next copy. */
+		if (all->n < MAX_JOURNALS)
+			snprintf(all->names[all->n++], COPY_TEMPORARY_SIZE, "%s", name);
 		break;
 	case COMMIT_TEMPORARY_NAME:
 		if (number == JOURNAL_START_NUMBER && all->clean)
@@ -175,7 +175,6 @@ static bool note_journal(void *arg, int dir_fd, const char *name)
 	case COMMIT_NO_NAME:
 		break;
 	}
-	return all->n < MAX_JOURNALS;
 }
 
 /*
@@ -366,7 +365,7 @@ static bool is_left(const struct commit *c, uint64_t session, uint64_t number)
 	       !(c->kept && find_number(c->kept, number));
 }
 
-static bool look_at_name(void *arg, int dir_fd, const char *name)
+static void look_at_name(void *arg, int dir_fd, const char *name)
 {
 	struct commit *c = arg;
 	uint64_t session, number;
@@ -374,7 +373,6 @@ static bool look_at_name(void *arg, int dir_fd, const char *name)
 	if (commit_parse_name(name, &session, &number) == COMMIT_TEMPORARY_NAME &&
 	    is_left(c, session, number))
 		commit_unlink_quietly(dir_fd, name);
-	return true;
 }
 
 void commit_look(struct commit *c, struct dir_node *dir)
