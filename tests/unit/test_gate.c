@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The gate of a target with several QThreads: what ends a pass leaves no gap
- * (src/run/coord/gate.c), and what a stonewall does to it (src/run/coord/pace.c).
+ * (src/run/coord/gate.c), and the pace of its passes and their common end (src/run/coord/pace.c).
  */
 #include "unit.h"
 
@@ -326,6 +326,96 @@ TEST_TEARDOWN(test_rounds, tear_down)
 	for (unsigned i = 0; i < 3; i++)
 		gate_completed(&pair[0], 4096);
 	assert_true(is_open(0, 9));
+}
+
+/* Time that an operation waits for something else after it was due moves the schedule. */
+TEST_SETUP_TEARDOWN(test_throttle_moves, set_up_throttle, tear_down)
+{
+	static const struct {
+		uint64_t held_ns, again_ns, released_ns, moved_to, start_ns;
+	} cases[] = {
+		{ 1200, 0, 1400, 1000, 1000 },	  { 1200, 0, 1500, 1000, 1000 },
+		{ 1200, 0, 1501, 1000, 1001 },	  { 1200, 0, 1800, 1000, 1300 },
+		{ 1500, 0, 1800, 1000, 1300 },	  { 1600, 0, 1900, 1000, 1300 },
+		{ 1600, 0, 1600, 1000, 1000 },	  { 1600, 0, 1500, 1000, 1000 },
+		{ 1200, 1700, 1800, 1000, 1300 }, { 1200, 0, 1800, 1299, 1300 },
+		{ 1200, 0, 1800, 1400, 1400 },	  { 0, 0, 1800, 1000, 1000 },
+	};
+	struct qthread *q = &qthreads[0];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		q->throttle.held_ns = 0;
+		q->throttle.due_ns = 500;
+		atomic_store(&target.state.start_ns, 1000);
+		assert_int_equal(throttle_due_at(q), 1500);
+		if (cases[i].held_ns)
+			throttle_hold(q, cases[i].held_ns);
+		atomic_store(&target.state.start_ns, cases[i].moved_to);
+		if (cases[i].again_ns)
+			throttle_hold(q, cases[i].again_ns);
+		throttle_release(q, cases[i].released_ns);
+		assert_int_equal(atomic_load(&target.state.start_ns), cases[i].start_ns);
+		assert_int_equal(q->throttle.held_ns, 0);
+		throttle_release(q, cases[i].released_ns + 1000);
+		assert_int_equal(atomic_load(&target.state.start_ns), cases[i].start_ns);
+	}
+}
+
+/* The elapsed time of a pass begins and ends with its schedule. */
+TEST_SETUP_TEARDOWN(test_throttle_extends, set_up_throttle, tear_down)
+{
+	static const struct {
+		uint64_t from_ns, until_ns, warmup_ns, first_ns, last_ns, begins_ns, ends_ns;
+	} cases[] = {
+		{ 100, 900, 0, 200, 800, 100, 900 }, { 100, 900, 0, 200, 0, 200, 0 },
+		{ 0, 900, 0, 200, 800, 200, 900 },   { 300, 700, 0, 200, 800, 200, 800 },
+		{ 200, 800, 0, 200, 800, 200, 800 }, { 100, 900, 5, 200, 800, 200, 900 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tally tally = { .first_issue_ns = cases[i].first_ns,
+				       .last_done_ns = cases[i].last_ns };
+
+		atomic_store(&target.state.paced_from_ns, cases[i].from_ns);
+		atomic_store(&target.state.paced_until_ns, cases[i].until_ns);
+		target_plan.warmup_ns = cases[i].warmup_ns;
+		throttle_extend(&target, &tally);
+		assert_int_equal(tally.first_issue_ns, cases[i].begins_ns);
+		assert_int_equal(tally.last_done_ns, cases[i].ends_ns);
+	}
+}
+
+/* The time that operations should have taken, and did, without the moves of the schedule. */
+TEST_SETUP_TEARDOWN(test_throttle_measures, set_up_throttle, tear_down)
+{
+	static const struct {
+		uint64_t from_ns, measured_ns, warmup_ns, warmup_ops, start_ns, last_ns, due_ns,
+			took_ns;
+	} cases[] = {
+		{ 1000, 0, 0, 0, 1000, 11000, 10 * INTERVAL, 10000 },
+		{ 1000, 7, 0, 0, 1500, 11000, 10 * INTERVAL, 9500 },
+		{ 1000, 0, 0, 0, 11000, 11000, 10 * INTERVAL, 0 },
+		{ 1000, 0, 0, 0, 11001, 11000, 10 * INTERVAL, 0 },
+		{ 0, 1000, 0, 0, 1500, 11000, 0, 0 },
+		{ 1000, 1200, 5, 2, 1500, 11000, 8 * INTERVAL, 9700 },
+		{ 1000, 0, 5, 2, 1500, 11000, 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct tally tally = { .issued = 10,
+					     .warmup_ops = cases[i].warmup_ops,
+					     .first_issue_ns = 1000,
+					     .last_done_ns = cases[i].last_ns };
+		struct throttle_times times;
+
+		atomic_store(&target.state.paced_from_ns, cases[i].from_ns);
+		atomic_store(&target.state.paced_measured_ns, cases[i].measured_ns);
+		atomic_store(&target.state.start_ns, cases[i].start_ns);
+		target_plan.warmup_ns = cases[i].warmup_ns;
+		times = throttle_measure(&target, &tally);
+		assert_int_equal(times.due_ns, cases[i].due_ns);
+		assert_int_equal(times.took_ns, cases[i].took_ns);
+	}
 }
 
 static bool is_held(void)
