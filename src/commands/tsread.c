@@ -239,8 +239,6 @@ static int tsread_main(int argc, char **argv)
 	free(r.names);
 	free(r.dumps);
 	free(r.traces);
-	if (!status && !command_flush())
-		status = XDD_IO_ERROR;
 	return (int)status;
 }
 
