@@ -124,7 +124,7 @@ FUNCTIONAL = {
     "src/report/check": ["sections"],
     "src/report/column": ["result_lines"],
     "src/report/columns": ["result_lines"],
-    "src/report/document": ["combine", "compare", "report_csv"],
+    "src/report/document": ["combine", "compare", "report", "report_csv"],
     "src/report/endtoend": ["copy_limits", "copy_report"],
     "src/report/environment": ["crosschecks"],
     "src/report/finding": ["check", "honest"],

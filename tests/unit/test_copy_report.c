@@ -464,6 +464,21 @@ TEST(test_summary_of_bottleneck)
 		"destination waits 80 %, receives 5 %, checks 5 %, writes 10 %, flushes 0 %, "
 		"processor 0 %\n"
 		"  not encrypted (-encrypt); a checksum of all data that was sent was checked\n");
+	/* Shares so large that 1 percent of each can be seen. */
+	s.source = times(52, 99, 53, 54);
+	s.source.cpu_ns = 55 * NS_PER_SEC / 10;
+	s.destination = times(56, 57, 98, 58);
+	s.destination.cpu_ns = 59 * NS_PER_SEC / 10;
+	s.destination.flush_ns = 61 * NS_PER_SEC / 100;
+	assert_summary(
+		&s,
+		"copied 0 files, 0 B, in 1.00 s\n"
+		"  bottleneck: unclear: the storage of the destination, or the processor of the "
+		"destination\n"
+		"    source reads 52 %, checks 54 %, sends 99 %, waits 53 %, processor 55 %; "
+		"destination waits 98 %, receives 57 %, checks 58 %, writes 56 %, flushes 61 %, "
+		"processor 59 %\n"
+		"  not encrypted (-encrypt); a checksum of all data that was sent was checked\n");
 }
 
 /* ---- outputs ---- */
