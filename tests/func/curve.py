@@ -312,6 +312,8 @@ def test_dryrun():
     lines = run.out.splitlines()
     t.ok(run.status == 0 and len(lines) == 3 and "-throttle" not in lines[0] and
          "-throttle ops '<20 % of the maximum>' poisson" in lines[2], "-dryrun prints what is to be run", run)
+    run = curve("-dryrun", *NULL, *SHORT, "-load", "0.1,1000")
+    t.equal(re.findall("<(.*?) % of the maximum>", run.out), ["0.1", "1000"], "the least and the greatest load", run)
 
 
 def refused(title, words, message, status=2):
@@ -336,6 +338,9 @@ def test_refused():
     refused("two targets", ["-op", "noop", "-targets", 2, "null", "null", "-numreqs", 1], r"a curve has one target, and there are 2")
     for load in ("0", "1,,2", "5,5.0", "2000", "x", "9..1"):
         refused("-load " + load, write + ["-load", load], r"curve: -load \S+: ")
+    for load in ("0.099", "1000.1"):
+        refused("-load " + load, write + ["-load", load],
+                r"curve: -load %s: expected percentages from 0\.1 to 1000, such as 10\.\.90\+10,95$" % re.escape(load))
     for goal in ("p99", "p98=5ms", "p99=0", "p99=soon"):
         refused("-goal " + goal, write + ["-goal", goal], r"curve: -goal \S+: expected a response time")
     refused("an option that is wrong", write + ["-queuedepth", 0], r"curve: -queuedepth 0: expected")

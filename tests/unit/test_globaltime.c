@@ -314,6 +314,7 @@ TEST(test_port_in_use)
 /*
  * The server has one letter for each request, and the last one for all that follow:
  *   a  answers at once
+ *   b  answers after 5 ms
  *   A  answers after 30 ms
  *   d  drops it
  *   l  answers it together with the next one
@@ -388,7 +389,7 @@ static void play_answer(const struct sockaddr_storage *to, struct time_message r
 	if (play.late.type)
 		play_send(to, answer_to(play.late), TIME_MESSAGE_BYTES);
 	play.late.type = 0;
-	play.now_ns += how == 'A' ? 30 * NS_PER_MS : 0;
+	play.now_ns += how == 'A' ? 30 * NS_PER_MS : how == 'b' ? 5 * NS_PER_MS : 0;
 	play.id += how == 'o';
 	play.step_ns += how == 's' ? NS_PER_SEC : 0;
 	if (how == 'f')
@@ -479,6 +480,8 @@ TEST(test_bursts)
 		{ "dad", 3, 3, 1, 2, 0, 100, 20 },
 		{ "ad", 3, 3, 1, 2, 0, 1, 20 },
 		{ "add", 4, 4, 1, 3, 0, 1, 20 },
+		/* An answer after the pace is no reason for one more request. */
+		{ "adb", 3, 3, 2, 1, 0, 1, 20 },
 		/* The pace and the end follow the round trip. */
 		{ "Ad", 4, 4, 1, 3, 0, 20, 120 },
 		{ "A", 3, 3, 3, 0, 0, 30, 30 },
