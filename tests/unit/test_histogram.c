@@ -332,10 +332,13 @@ TEST(test_widen)
 	assert_true(s.size == 0 && s.min_ns == UINT64_MAX && !s.counts);
 }
 
-/* The bounds of a range count: the lower one is in it. */
+/*
+ * The bounds of a range count: the lower one is in it. The bucket of 1003 has the middle 1001; the
+ * greatest value itself is known.
+ */
 TEST(test_count_between)
 {
-	static const uint64_t values[] = { 10, 20, 20, 30, 1002 };
+	static const uint64_t values[] = { 10, 20, 20, 30, 1003 };
 	static const struct {
 		uint64_t from, to, count;
 	} cases[] = { { 10, 30, 3 }, { 11, 31, 3 },	{ 10, 31, 4 },	 { 20, 21, 2 },
@@ -345,6 +348,8 @@ TEST(test_count_between)
 	struct histogram_view v = view_of(&s);
 
 	sum_of(&s, values, 5);
+	assert_int_equal(histogram_percentile(&v, HISTOGRAM_ALL), 1003);
+	assert_int_equal(histogram_percentile(&v, HISTOGRAM_ALL - 1), 1001);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_int_equal(histogram_count_between(&v, cases[i].from, cases[i].to),
 				 cases[i].count);

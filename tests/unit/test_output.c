@@ -57,6 +57,39 @@ TEST(test_files)
 	write_text("/dev/null", O_APPEND | O_TRUNC, "gone");
 }
 
+/* The result of a check before the run, and its text. */
+static void checks(const char *path, int err, const char *text)
+{
+	char why[OUTPUT_WHY_SIZE] = "";
+
+	assert_int_equal(output_check(path, why), err);
+	assert_string_equal(why, text);
+	assert_int_equal(output_check_new(path, why), err);
+}
+
+TEST(test_checks)
+{
+	write_text("file", 0, "x");
+	assert_int_equal(symlink("nowhere/at/all", "dangling"), 0);
+	checks("-", 0, "");
+	checks("file", 0, "");
+	checks("new", 0, "");
+	checks("./new", 0, "");
+	checks("dangling", -ENOENT, "there is no directory nowhere/at");
+	checks("no/where", -ENOENT, "there is no directory no");
+	checks("file/below", -ENOTDIR, strerror(ENOTDIR));
+	checks(".", -EISDIR, strerror(EISDIR));
+	assert_string_equal(
+		output_strerror(ENOTBLK),
+		"is a block device, and an output would destroy what it holds; name a file");
+	assert_string_equal(output_strerror(-ENOTCONN),
+			    "is a pipe that no process reads; start its reader first");
+	assert_string_equal(
+		output_strerror(-ENOTUNIQ),
+		"its name now leads to something other than a regular file; use a name that "
+		"does not change");
+}
+
 TEST(test_socket)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "socket" };
