@@ -295,7 +295,10 @@ static int expand(struct arena *arena, const char *template, const char *value, 
 	struct words w = { .arena = arena };
 
 	while (*template) {
-		size_t len = strcspn(template, " ");
+		/* The name of a value may have blanks. */
+		size_t len = *template == '<' ? strcspn(template, ">") : 0;
+
+		len += strcspn(template + len, " ");
 
 		add_token(&w, template, len, value);
 		template += len;

@@ -277,6 +277,7 @@ TEST(test_text)
 	check_text(arena, &foreign_common, "precondition", NULL,
 		   "xdd -op write -target <device> -bytes 100% -passes 2 -reqsize 1M -datapattern "
 		   "random -dio");
+	check_text(arena, &foreign_common, "dd", NULL, "xdd <words of dd>");
 	check_text(arena, &foreign_common, "rwmix", "70:30", "-rwratio 70");
 	check_text(arena, &foreign_common, "rwmix", "70", "-rwratio 70");
 	arena_free(arena);
