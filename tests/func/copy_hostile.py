@@ -372,7 +372,7 @@ def test_messages():
             ("counts beyond 2^63", "it sent COPY_COUNTS with a wrong body", (c.COUNTS, b"\xff" * 208)),
             ("a failure that does not parse", "it sent COPY_FAILURE with a wrong body", (c.FAILURE, bytes(30))),
             ("an error without a text", "it sent COPY_CANCEL with a wrong body", (c.CANCEL, struct.pack("<I", 114) + b"x")),
-            ("an unknown type", "the other side sent a message of an unknown type", raw(kind=49)),
+            ("an unknown type", "the other side sent a message of an unknown type", raw(kind=999)),
             ("an offer without entries", "the other side sent a message with a length out of range", raw(body=b"", length=0)),
             ("an offer of more than 2^20 bytes", "the other side sent a message with a length out of range",
              raw(length=(1 << 20) + 1)),

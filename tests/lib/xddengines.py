@@ -69,7 +69,7 @@ def same(title, args, engines, contents=None, status=0):
     """
     contents = contents or {}
     wanted = None
-    for engine in ["psync"] + [e for e in engines if e.split()[0] in ENGINES or e.split()[0] in ("mmap", "stdio")]:
+    for engine in ["psync"] + [e for e in engines if e.split()[0] in ENGINES or e.split()[0] not in QUEUED]:
         restore(contents)
         run, rows = execute(engine, args)
         got = outcome(run, rows)

@@ -347,11 +347,22 @@ TEST(test_schema)
 	json_decref(result);
 }
 
+static bool has_word(json_t *array, const char *word)
+{
+	json_t *member;
+	size_t i;
+
+	json_array_foreach(array, i,
+			   member) if (strcmp(json_string_value(member), word) == 0) return true;
+	return false;
+}
+
 /* Statistics and rounds of sweeps have the figures of passes that their schemas say. */
 TEST(test_schema_of_passes)
 {
 	json_t *statistic = properties_of("jsonout.schema.json", "statistic");
 	json_t *round = properties_of("sweep.schema.json", "round");
+	json_t *figure = properties_of("jsonout.schema.json", "figure");
 
 	for (enum pass_figure i = 0; i < FIGURE_ROUND; i++) {
 		bool of_round = i < FIGURE_COUNT || i == FIGURE_MAX;
@@ -364,7 +375,13 @@ TEST(test_schema_of_passes)
 			fail_msg("%s in statistics and by the table", figure_name(i));
 		if (!json_object_get(round, figure_name(i)) == of_round)
 			fail_msg("%s in rounds and by the table", figure_name(i));
+		if (i < FIGURE_ALL &&
+		    !has_word(json_object_get(json_object_get(figure, "unit"), "enum"),
+			      figure_unit(i)->name))
+			fail_msg("%s: the schema has no unit %s", figure_name(i),
+				 figure_unit(i)->name);
 	}
+	json_decref(figure);
 	json_decref(statistic);
 	json_decref(round);
 }
