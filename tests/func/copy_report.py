@@ -143,6 +143,9 @@ def test_outputs():
          [6, 500005, 2, 1] and d["failures"] == [] and d["source_side"]["all_offered"] and
          d["settings"]["recursive"] and d["sources"][0]["path"] == tree and d["elapsed_ns"] > 0, "it has the counts of the copy",
          json.dumps(d, indent=1)[:3000])
+    sides = ("source_side", "destination_side")
+    t.equal([(side, name) for side in sides for name in ("moved_bytes", "storage_ns", "network_ns", "checking_ns")
+             if not d[side][name]], [], "and times of both sides")
     r = copy("-r", tree + "/", "there")
     t.ok(r.status == 0 and r.out.startswith("copied 0 files, 0 B") and "  identical, skipped: 6 files, 500 kB\n" in r.out,
          "the second copy skips all", r)
