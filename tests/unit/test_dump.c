@@ -165,6 +165,11 @@ TEST(test_round_trip_global)
 	s.trace.global_at_ns = 8;
 	s.trace.global_drift_ppb = -9;
 	s.trace.global_bound_ns = 10;
+	s.storage[1].offset_bytes = 0xfedcba9876543210;
+	s.storage[1].end_ns = 0x7edcba9876543210;
+	s.storage[1].size_bytes = 0xfedcba98;
+	s.storage[1].error = -1;
+	s.storage[1].cpu_end = 0xfedc;
 	free(s.file);
 	f = open_memstream(&s.file, &s.size);
 	assert_non_null(f);
@@ -668,6 +673,7 @@ TEST(test_old)
 	assert_null(d.trace.net);
 	assert_int_equal(d.trace.entries[3]->dir, DIR_WRITE);
 	assert_int_equal(d.trace.entries[3]->start_ns, 1300);
+	assert_int_equal(d.trace.entries[3]->end_ns, 1350);
 	assert_int_equal(d.trace.entries[3]->offset_bytes, 3072);
 	assert_int_equal(d.trace.threads[1].tid, 501);
 	print_all(&d);
@@ -675,7 +681,8 @@ TEST(test_old)
 	/* With large requests, network times, an end of file, an unused slot, and nonsense. */
 	bytes_put(file + 72, 4, 0x12345678);
 	bytes_put(file + 76, 4, 0x12345600);
-	bytes_put(file + OLD_SIZE(2) + 24, 4, 77);
+	bytes_put(file + OLD_SIZE(2) + 24, 4, 0x87654321);
+	bytes_put(file + OLD_SIZE(2) + 8, 4, (uint32_t)-2);
 	bytes_put(file + OLD_SIZE(2) + 80, 8, 900);
 	bytes_put(file + OLD_SIZE(2) + 96, 8, 950);
 	old_entry(file, 4, 4, 0, 0);
@@ -688,7 +695,9 @@ TEST(test_old)
 	assert_int_equal(d.trace.req_bytes + d.trace.block_size, 0x12345678 + 0x12345600);
 	assert_int_equal(d.trace.n, 6);
 	assert_non_null(d.trace.net);
-	assert_int_equal(d.trace.net[2]->bytes, 77);
+	assert_int_equal(d.trace.net[2]->bytes, 0x87654321);
+	/* A QThread of several ids has the least. */
+	assert_int_equal(d.trace.threads[0].tid, -2);
 	print_all(&d);
 	trace_dump_free(&d);
 	free(file);

@@ -443,6 +443,53 @@ TEST(test_walk_distances)
 	trace_walk_free(w);
 }
 
+/* Rows that begin together are in the order of their traces; operations may overlap. */
+TEST(test_merge)
+{
+	static const struct trace_net nets[2] = { { .bytes = 1 }, { .bytes = 2 } };
+	static const struct trace_net *const net[2] = { &nets[0], &nets[1] };
+	static const size_t order[][2] = { { 1, 0 }, { 0, 0 }, { 1, 1 }, { 0, 1 } };
+	struct trace_entry e[2][2];
+	const struct trace_entry *entries[2][2];
+	struct trace t[2];
+	const struct trace *both[2] = { &t[0], &t[1] };
+	struct trace_merge m;
+
+	for (size_t i = 0; i < 2; i++) {
+		for (size_t k = 0; k < 2; k++) {
+			e[i][k] = (struct trace_entry){ .op = k,
+							.start_ns = 100 + 50 * k,
+							.end_ns = 190 + 50 * k };
+			entries[i][k] = &e[i][k];
+		}
+		t[i] = (struct trace){ .entries = entries[i], .n = 2, .wall_ns = i ? -5 : 0 };
+	}
+	t[1].net = (const struct trace_net **)(uintptr_t)net;
+	assert_int_equal(trace_merge(&m, both, 2), 0);
+	assert_int_equal(m.n, 4);
+	for (size_t i = 0; i < 4; i++) {
+		const struct trace_merged_row *r = &m.rows[i];
+		const size_t which = order[i][0], n = order[i][1];
+
+		assert_int_equal(r->trace, which);
+		assert_ptr_equal(r->row.entry, &e[which][n]);
+		assert_ptr_equal(r->row.net, which ? net[n] : NULL);
+		assert_int_equal(r->start_ns, 100 + 50 * n - 5 * which);
+		assert_int_equal(r->end_ns, 190 + 50 * n - 5 * which);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(m.sums[i].ops, 2);
+		assert_true(m.sums[i].longest_delta_ns == -40 &&
+			    m.sums[i].shortest_delta_ns == -40);
+	}
+	trace_merge_free(&m);
+	t[1].wall_ns = 0;
+	assert_int_equal(trace_merge(&m, both, 2), 0);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(m.rows[i].trace, i % 2);
+	trace_merge_free(&m);
+}
+
 /* A clock that drifts, before and after the time at which its offset was measured. */
 TEST(test_global_time)
 {
