@@ -153,6 +153,7 @@ FUNCTIONAL = {
     "src/run/issue/op_hooks": ["files_data", "flushes", "warmup"],
     "src/run/issue/trace": ["timestamps"],
     "src/run/meter/": ["flushes", "latency"],
+    "src/run/meter/meter": ["deskew"],
     "src/run/meter/sample": ["crosschecks", "honest", "pagecache"],
     "src/run/placement": ["hogmemory", "processors"],
     "src/run/progress/": ["heartbeat", "intervals"],
