@@ -287,6 +287,7 @@ TEST(test_fold)
 		{ "one two three", 9, 2, "one two\n  three\n" },
 		{ "one two three", 8, 2, "one\n  two\n  three\n" },
 		{ "a  b   c", 20, 4, "a b c\n" },
+		{ "longer-than-all b", 6, 1, "longer-than-all\n b\n" },
 		{ "a longer-than-all b", 6, 1, "a\n longer-than-all\n b\n" },
 	};
 
