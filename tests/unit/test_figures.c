@@ -349,11 +349,9 @@ TEST(test_schema)
 
 static bool has_word(json_t *array, const char *word)
 {
-	json_t *member;
-	size_t i;
-
-	json_array_foreach(array, i,
-			   member) if (strcmp(json_string_value(member), word) == 0) return true;
+	for (size_t i = 0; i < json_array_size(array); i++)
+		if (strcmp(json_string_value(json_array_get(array, i)), word) == 0)
+			return true;
 	return false;
 }
 
