@@ -115,6 +115,7 @@ def test_combinations():
         refused(line + " a h:b", COMBINATION, "excludes")
     refused("-log x -jsonout x a h:b", COMBINATION, "need different files")
     refused("-J -log - a h:b", COMBINATION, "need different files")
+    refused("-J -log /dev/stdout a h:b", COMBINATION, "need different files")
     refused("-log full full h:b", ARGUMENTS, "is a source and the log")
     refused("-jsonout ./full a full h:b", ARGUMENTS, "is a source and the log")
     refused("-0 a h:b", COMBINATION, "-null is about names in a list")

@@ -46,6 +46,8 @@ def test_answers():
         t.ok(all(len(line) <= 79 for line in said.splitlines()), "... within 79 columns", said)
         t.ok(re.search(r"-help %s +%s" % (word, re.escape(headings[word])), listed), "... and is in the list", listed)
     t.equal(len(re.findall(r"^  -help ", listed, re.M)), len(ANSWERS), "the list has these questions", listed)
+    t.equal((listed.splitlines()[0], listed.splitlines()[-1]),
+            ("Questions that no option answers:", "All of them: questions.md, among the documents of xdd"), "... and says what they are")
     with open(DOCUMENT, encoding="utf-8") as f:
         t.equal(re.findall(r"^## (.*)$", f.read(), re.M), list(headings.values()), "doc/questions.md has them in their order")
     for words, word in ((("how", "long"), "how long"), (("How long must I measure",), "how long"), (("ENGINE",), "engine"),

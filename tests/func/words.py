@@ -458,6 +458,7 @@ def test_help():
     found("ramp_time", "--ramp_time (fio) ", "-warmup <value>")
     found("group_reporting", "--group_reporting (fio) ", "no words are necessary")
     found("histogram", "-latency histogram ", "-seek disthist")
+    found("seekhist", "-seek seekhist")
     found("metadata", "-metadata (other tools) ", "xdd has nothing like it; ")
     found("replay", "-replay (other tools) ", "-seek load <file>; ")
     found("burst", "-burst (other tools) ", "-throttle ops <rate> poisson; ")

@@ -55,7 +55,7 @@ FUNCTIONAL = {
     "src/commands/copy": ["copy_local", "copy_options", "copy_report"],
     "src/commands/curve": ["curve"],
     "src/commands/fio": ["fiojob"],
-    "src/commands/help": ["options"],
+    "src/commands/help": ["options", "questions", "words"],
     "src/commands/multi": ["multi_options"],
     "src/commands/run": ["jsonout", "person", "sections"],
     "src/commands/run.c": ["debug", "ranks", "target_names"],
