@@ -139,7 +139,9 @@ static void assert_closed(struct connection *c)
 }
 
 /* The answer is an ERROR with `text`, and then the end. */
-static void assert_refused(struct connection *c, const char *text)
+/* In words, of the target and the connection that the peer has named. */
+static void assert_refused_as(struct connection *c, const char *text, uint32_t target,
+			      uint32_t number)
 {
 	uint8_t body[WIRE_MAX_ERROR_BYTES];
 	enum wire_fault fault;
@@ -148,12 +150,20 @@ static void assert_refused(struct connection *c, const char *text)
 
 	assert_int_equal(connection_receive_header(c, NULL, 0, &h, &fault), 0);
 	assert_int_equal(h.type, WIRE_ERROR);
+	assert_int_equal(h.connection, number);
+	assert_int_equal(h.target, target);
 	assert_true(h.length <= sizeof(body));
 	assert_int_equal(connection_receive(c, body, h.length), 0);
 	assert_int_equal(wire_check_body(&h, body), WIRE_OK);
 	assert_int_equal(wire_decode_error(body, h.length, &e), WIRE_OK);
+	assert_int_equal(e.status, XDD_IO_ERROR);
 	assert_string_equal(e.text, text);
 	assert_closed(c);
+}
+
+static void assert_refused(struct connection *c, const char *text)
+{
+	assert_refused_as(c, text, 3, WIRE_NO_CONNECTION);
 }
 
 /* ---- known peers ---- */
@@ -215,10 +225,14 @@ TEST(test_refused)
 	assert_refused(c, REFUSAL);
 	connection_close(c);
 	c = dial(&r, NULL);
+	put_hello(c, "xdd other", false);
+	assert_refused_as(c, REFUSAL, 3, 7);
+	connection_close(c);
+	c = dial(&r, NULL);
 	put_hello(c, "xdd silent", true);
 	assert_closed(c);
 	connection_close(c);
-	assert_int_equal(listener_refused(r.l), 2);
+	assert_int_equal(listener_refused(r.l), 3);
 	assert_int_equal(atomic_load(&r.taken), 0);
 	listener_free(r.l);
 }
@@ -337,7 +351,7 @@ TEST(test_version)
 	snprintf(text, sizeof(text),
 		 "the source speaks version 9 of the protocol, the destination version %u",
 		 WIRE_VERSION);
-	assert_refused(c, text);
+	assert_refused_as(c, text, 0, WIRE_NO_CONNECTION);
 	connection_close(c);
 	listener_free(r.l);
 }
