@@ -192,6 +192,34 @@ TEST(test_wrong_messages)
 	assert_int_equal(n, 3 * 12 - 3);
 }
 
+/* Results of a pass that are none. */
+static void send_malformed(struct rig_copy *c, uint16_t to)
+{
+	struct wire_pass pass = { 0 };
+	struct raw r;
+	size_t length;
+
+	port = to;
+	raw_control(&r, c, IN_PASS);
+	length = wire_encode_pass(&pass, body);
+	memset(body, 0xff, length);
+	raw_send(&r, (struct wire_header){ .type = WIRE_PASS_END, .pass = 1 }, length);
+	assert_int_equal(raw_receive(&r), WIRE_ERROR);
+	connection_close(r.c);
+}
+
+TEST(test_malformed)
+{
+	struct rig_copy c = visited(send_malformed);
+
+	rig_run(&c, 1);
+	assert_non_null(strstr(c.destination.why, " sent a message whose contents are malformed"));
+	assert_string_equal(answer.text, c.destination.why);
+	assert_int_equal(c.destination.err, -EBADMSG);
+	assert_nothing_written(&c);
+	rig_free(&c);
+}
+
 /* Sequence numbers count the messages; the target and the pass are those of the session. */
 static struct wire_header odd;
 static uint64_t odd_sequence;

@@ -5,6 +5,7 @@
  */
 #include "unit.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "xdd/net/stream.h"
@@ -119,6 +120,55 @@ TEST(test_learns_nothing)
 	assert_int_equal(judge(&keyed, &g), STREAM_UNPROVEN);
 	g.tls = false;
 	assert_int_equal(judge(&keyed, &g), STREAM_UNPROVEN);
+}
+
+/* Bytes that come in pieces, until the n-th. */
+struct pieces {
+	size_t sizes[4], n, good;
+};
+
+static int give(void *from, void *buf, size_t size)
+{
+	struct pieces *p = from;
+
+	if (p->n == p->good)
+		return -ECONNRESET;
+	for (size_t i = 0; i < size; i++)
+		((uint8_t *)buf)[i] = (uint8_t)(i * 7 + p->n);
+	p->sizes[p->n++] = size;
+	return 0;
+}
+
+TEST(test_body)
+{
+	static uint8_t body[2 * DIGEST_PIECE_BYTES + 5];
+	static const size_t sizes[] = { 0, 1, DIGEST_PIECE_BYTES, DIGEST_PIECE_BYTES + 1,
+					sizeof(body) };
+	struct digest_stream *sum = digest_stream_new();
+	struct digest found;
+
+	assert_non_null(sum);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct pieces p = { .good = 4 };
+		uint64_t ns[2] = { 0 };
+
+		assert_int_equal(stream_receive_body(give, &p, sum, body, sizes[i], &found, ns), 0);
+		assert_int_equal(p.n, (sizes[i] + DIGEST_PIECE_BYTES - 1) / DIGEST_PIECE_BYTES);
+		if (sizes[i])
+			assert_true(digest_equal(found, digest_data(body, sizes[i])));
+		assert_true(sizes[i] ? sizes[i] == 1 || (ns[0] && ns[1]) : !ns[0] && !ns[1]);
+		for (size_t k = 0; k + 1 < p.n; k++)
+			assert_int_equal(p.sizes[k], DIGEST_PIECE_BYTES);
+	}
+	for (size_t good = 0; good < 3; good++) {
+		struct pieces p = { .good = good };
+
+		assert_int_equal(stream_receive_body(give, &p, sum, body, sizeof(body), &found,
+						     NULL),
+				 -ECONNRESET);
+		assert_int_equal(p.n, good);
+	}
+	digest_stream_free(sum);
 }
 
 RUN_TESTS(NULL, NULL)
