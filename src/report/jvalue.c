@@ -252,6 +252,7 @@ json_t *jvalue_shares(const struct copy_shares *s)
 	jvalue_put(o, "transit", jvalue_real(s->transit));
 	jvalue_put(o, "pace", jvalue_real(s->pace));
 	jvalue_put(o, "processor", jvalue_real(s->processor));
+	jvalue_put(o, "quota", jvalue_real(s->quota));
 	jvalue_put(o, "flush", jvalue_real(s->flush));
 	return o;
 }

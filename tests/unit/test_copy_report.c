@@ -722,7 +722,7 @@ static void assert_side(const json_t *document, const char *name, uint64_t first
 
 	assert_int_equal(json_object_size(side), COUNTERS + 1);
 	assert_true(json_is_true(json_object_get(side, "all_offered")));
-	assert_int_equal(json_object_size(json_object_get(side, "shares")), 8);
+	assert_int_equal(json_object_size(json_object_get(side, "shares")), 9);
 	for (size_t i = 0; i < COUNTERS; i++) {
 		if (counters[i])
 			assert_int_equal(json_integer_value(json_object_get(side, counters[i])),
