@@ -133,6 +133,28 @@ TEST_SETUP_TEARDOWN(test_next_pass, set_up_plain, tear_down)
 	assert_int_equal(ask(0, START, &at), GATE_OPEN);
 }
 
+/* The last operation waits for all others, and the last of these wakes its QThread. */
+TEST_SETUP_TEARDOWN(test_last_alone, set_up_plain, tear_down)
+{
+	struct event *e = &target.gate.event;
+	uint64_t at;
+	uint32_t key;
+
+	target_plan.pass_ops = 3;
+	target.gate.last_alone = true;
+	assert_int_equal(ask(0, START, &at), GATE_OPEN);
+	assert_int_equal(ask(1, START, &at), GATE_OPEN);
+	key = event_listen(e);
+	assert_int_equal(ask(2, START, &at), GATE_EVENT);
+	gate_completed(&target, 4096);
+	assert_int_equal(ask(2, START, &at), GATE_EVENT);
+	assert_int_equal(atomic_load(&e->count), key);
+	gate_completed(&target, 4096);
+	assert_int_not_equal(atomic_load(&e->count), key);
+	assert_int_equal(ask(2, START, &at), GATE_OPEN);
+	event_leave(e);
+}
+
 /*
  * An operation that is due before the end is issued however late; one that is due after it makes
  * the pass last.
