@@ -289,10 +289,10 @@ enum transfer_answer transfer_receive(struct qthread *q, struct io_request *req,
 void transfer_written(struct qthread *q, const struct io_request *req);
 
 /*
- * The QThread waits for the turn of operation `n`, or waits no longer. Returns false when that turn
- * cannot come: the operations before it will not arrive. The session fails then.
+ * The QThread waits for the turn of operation `n`, or waits no longer. The session fails when that
+ * turn cannot come, because the operations before it will not arrive.
  */
-bool transfer_await_turn(struct qthread *q, uint64_t n);
+void transfer_await_turn(struct qthread *q, uint64_t n);
 void transfer_has_turn(struct qthread *q);
 
 /*

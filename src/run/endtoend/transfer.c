@@ -413,7 +413,7 @@ static void set_awaited(struct qthread *q, uint64_t n, bool *stuck, uint64_t *mi
 	pthread_mutex_unlock(&e->lock);
 }
 
-bool transfer_await_turn(struct qthread *q, uint64_t n)
+void transfer_await_turn(struct qthread *q, uint64_t n)
 {
 	uint64_t missing;
 	char text[160];
@@ -421,14 +421,13 @@ bool transfer_await_turn(struct qthread *q, uint64_t n)
 
 	set_awaited(q, n, &stuck, &missing);
 	if (!stuck)
-		return true;
+		return;
 	snprintf(text, sizeof(text),
 		 "the source did not send operation %" PRIu64 " of pass %" PRIu64
 		 ", which must be written before others",
 		 missing, atomic_load(&q->target->pass));
 	session_fail(q->transfer->e->session, XDD_IO_ERROR, text);
 	broke(q, -EBADMSG);
-	return false;
 }
 
 void transfer_has_turn(struct qthread *q)
