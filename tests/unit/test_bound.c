@@ -4,6 +4,8 @@
  */
 #include "unit.h"
 
+#include <math.h>
+
 #include "run/results/crosscheck.h"
 #include "run/results/sums.h"
 
@@ -94,6 +96,53 @@ TEST(test_verdicts)
 		if (bound != cases[i].bound)
 			fail_msg("%s: %d, expected %d", cases[i].name, bound, cases[i].bound);
 	}
+}
+
+/* At its limit a cause holds, and next to it no more. */
+static void assert_limit(double *share, double limit, struct bound_facts *f, enum result_bound at,
+			 enum result_bound below)
+{
+	*share = limit;
+	assert_int_equal(bound_judge(f), at);
+	*share = nextafter(limit, 0);
+	assert_int_equal(bound_judge(f), below);
+}
+
+TEST(test_limits)
+{
+	const double others = rule_table[RULE_BY_OTHERS].limit / 100;
+	struct bound_facts f = { .device = true };
+
+	assert_limit(&f.own, rule_table[RULE_BY_KERNEL].limit / 100, &f, RESULT_BOUND_GENERATOR,
+		     RESULT_BOUND_MIXED);
+	f = (struct bound_facts){ .paced = true, .device = true };
+	/* Of the time in which it was idle. */
+	f.outstanding = 1 - rule_table[RULE_BY_PACE].limit / 100;
+	while (1 - f.outstanding < rule_table[RULE_BY_PACE].limit / 100)
+		f.outstanding = nextafter(f.outstanding, 0);
+	assert_int_equal(bound_judge(&f), RESULT_BOUND_PACED);
+	f.outstanding = nextafter(f.outstanding, 1);
+	assert_int_not_equal(bound_judge(&f), RESULT_BOUND_PACED);
+	f = (struct bound_facts){ .own = .7 };
+	assert_limit(&f.waited, others, &f, RESULT_BOUND_STARVED, RESULT_BOUND_UNKNOWN);
+	f = (struct bound_facts){ .waited = .8, .filled = .9 };
+	assert_limit(&f.quota, f.waited * rule_table[RULE_BY_QUOTA].limit / 100, &f,
+		     RESULT_BOUND_QUOTA, RESULT_BOUND_UNKNOWN);
+	/* A device as well: half of the time is alone, and as much as the device is both. */
+	f = (struct bound_facts){ .waited = .5, .device = true };
+	assert_int_equal(bound_judge(&f), RESULT_BOUND_STARVED);
+	f.waited = nextafter(.5, 0);
+	assert_int_equal(bound_judge(&f), RESULT_BOUND_MIXED);
+	f = (struct bound_facts){ .own = .5, .waited = .25, .device = true };
+	assert_int_equal(bound_judge(&f), RESULT_BOUND_MIXED);
+	f.own = .5625;
+	assert_int_equal(bound_judge(&f), RESULT_BOUND_STARVED);
+	/* Other programs have none where this one has three quarters of all processors. */
+	f = (struct bound_facts){ .own = .1, .waited = .8 };
+	f.filled = nextafter(.75, 0);
+	assert_int_equal(bound_judge(&f), RESULT_BOUND_STARVED);
+	f.filled = .75;
+	assert_int_equal(bound_judge(&f), RESULT_BOUND_GENERATOR);
 }
 
 static struct target_plan target;
