@@ -620,6 +620,33 @@ TEST(test_contents)
 	rig_close(&r);
 }
 
+/* -k: a file that is removed before it can be compared. */
+TEST(test_gone)
+{
+	char path[256];
+	struct source_rig r;
+	uint64_t gone;
+
+	rig_open(&r, "d");
+	assert_int_equal(mkdir(r.path, 0755), 0);
+	r.settings.into = r.settings.verify = true;
+	rig_write(&r, "d/gone", "abc", 3);
+	set_mtime(&r, "d/gone");
+	rig_start(&r);
+	gone = rig_file(&r, "gone", 3);
+	rig_end(&r);
+	rig_until_want(&r, gone, COPY_SUMS);
+	snprintf(path, sizeof(path), "%s/gone", r.path);
+	assert_int_equal(unlink(path), 0);
+	rig_sums(&r, gone, "abc", 0, 3);
+	rig_file_end(&r, gone, 1, 0, 0);
+	rig_until_result(&r, gone, COPY_LOST);
+	assert_string_equal(r.failure.text, "cannot read (No such file or directory)");
+	assert_int_equal(rig_finish(&r), COPY_FAILED);
+	assert_int_equal(r.n_failures, 1);
+	rig_close(&r);
+}
+
 /* -n changes nothing, and wants nothing. */
 TEST(test_dry_run)
 {
