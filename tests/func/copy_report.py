@@ -284,6 +284,14 @@ def test_refused():
         t.ok(r.status == 6 and "is incomplete (No space left" in r.err, "a log that cannot be written", r)
 
 
-t.run_together(test_outputs, test_failures, test_differences, test_progress, test_wide_terminal, test_narrow_terminal,
+def test_processor():
+    """Processor time is read each 5 ms."""
+    run = copy("-jsonout", "processor.json", "-size", "64M", "/dev/zero", "zeros")
+    d, wrong = document(t.path("processor.json"))
+    t.equal((run.status, wrong, [side for side in ("source_side", "destination_side") if not d[side]["cpu_ns"]]), (0, [], []),
+            "processor time of both sides", d)
+
+
+t.run_together(test_processor, test_outputs, test_failures, test_differences, test_progress, test_wide_terminal, test_narrow_terminal,
                test_signal, test_refused)
 t.done()

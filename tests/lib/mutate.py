@@ -72,7 +72,7 @@ FUNCTIONAL = {
     "src/copy/message/": ["copy_hostile"],
     "src/copy/report/": ["copy_limits", "copy_stamps"],
     "src/copy/role": ["copy_directions", "copy_signals"],
-    "src/copy/signals": ["signals"],
+    "src/copy/signals": ["copy_signals", "signals"],
     "src/copy/server": ["copy_lost"],
     "src/copy/source/": ["copy_hostile_destinations", "copy_source"],
     "src/copy/source/data": ["open_flags"],
