@@ -342,6 +342,13 @@ def test_new_files():
             "a removed file", run)
 
 
+def test_most_targets():
+    """1024 targets of a command are the most."""
+    for n, status in ((1024, 0), (1025, 2)):
+        run = convert("[job]\nioengine=null\nsize=1m\nrw=read\nnumjobs=%d\n" % n)
+        t.equal((run.status, "-targets -%d null" % n in run.out), (status, not status), "numjobs=%d" % n, run)
+
+
 def test_pre_read():
     """The page cache is filled by a command before."""
     t.make_file("data", 4 << 20)

@@ -103,6 +103,20 @@ PARSE_TEST(amount_of_work)
 		      INT64_MAX, INT64_MAX, 1);
 }
 
+/* -dio transfers whole units; what is left over of the last operation is a tail. */
+PARSE_TEST(tail)
+{
+	uint64_t unit;
+
+	good("-op read -targets 1 data -dio -blocksize 1 -reqsize 65536 -bytes 65536");
+	unit = t0->io_align_bytes;
+	assert_int_equal(t0->tail_bytes, 0);
+	good("-op read -targets 1 data -dio -blocksize 1 -reqsize 65536 -bytes 73733");
+	assert_int_equal(t0->tail_bytes, unit > 1 ? 8197 % (unit > 4096 ? unit : 4096) : 0);
+	good("-op read -targets 1 data -blocksize 1 -reqsize 65536 -bytes 73733");
+	assert_int_equal(t0->tail_bytes, 0);
+}
+
 PARSE_TEST(operations)
 {
 	good("-targets 1 null -numreqs 1 -op read");
