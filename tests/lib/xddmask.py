@@ -27,6 +27,7 @@ LINES = [(re.compile(pattern), to) for pattern, to in (
     (r"^((Starting|Ending) time for this run,) .*", r"\1 <time>"),
     (r"(Process ID|Thread ID|Seconds before starting), \d+", r"\1, <N>"),
     (r"(memory available bytes|file system free bytes), \d+", r"\1, <N>"),
+    (r"^(Start,) " + N + "(, bound)", r"\1 <N>\2"),
     (r"^(Timer, .*resolution) .*", r"\1 <N>"),
     (r"(Size of [A-Z_]+ is) \d+", r"\1 <N>"),
     (r"/dev/loop\d+|\bloop\d+\b", "<loop>"),
