@@ -157,14 +157,19 @@ TEST(test_means)
 	assert_int_equal(judge(a, 2, b, 1, FIGURE_IOPS).verdict, COMPARE_NO_FIGURE);
 }
 
-/* A run whose passes have a bandwidth from `from` on, more by `step` each time. */
+/* The passes of a run have a figure from `from` on, more by `step` each time. */
+static void trend_of(struct run *r, enum pass_figure figure, double from, double step)
+{
+	/* No two passes are equal. */
+	for (int i = 0; i < 10; i++)
+		r->values[figure][i] = from + step * i + (i % 2 ? 0.5 : -0.5);
+	set_figure(r, figure);
+}
+
 static void trend(struct run *r, double from, double step)
 {
 	set_run(r, 10);
-	/* No two passes are equal. */
-	for (int i = 0; i < 10; i++)
-		r->values[FIGURE_BANDWIDTH][i] = from + step * i + (i % 2 ? 0.5 : -0.5);
-	set_figure(r, FIGURE_BANDWIDTH);
+	trend_of(r, FIGURE_BANDWIDTH, from, step);
 }
 
 static enum compare_verdict verdict(const struct run *a, size_t n_a, const struct run *b,
@@ -195,6 +200,31 @@ TEST(test_unstable)
 	assert_int_equal(verdict(near, 1, &far, 1), COMPARE_REAL);
 	/* Several runs show it in their spread. */
 	assert_int_equal(verdict(rises, MANY, near, MANY), COMPARE_REAL);
+}
+
+/* A run that is said to vary: by its own change a figure that has one, others by the bandwidth. */
+TEST(test_not_reproducible)
+{
+	struct run varies, other;
+
+	trend(&other, 400, 0);
+	trend_of(&other, FIGURE_IOPS, 400, 0);
+	for (int own = 0; own < 2; own++)
+		for (int all = 0; all < 2; all++)
+			for (int said = 0; said < 2; said++) {
+				enum compare_verdict v;
+
+				trend(&varies, 100, all ? 50 : 0);
+				trend_of(&varies, FIGURE_IOPS, 100, own ? 2 : 0);
+				varies.s.not_reproducible = said ? "pass 1 is slower" : "";
+				v = judge(&varies, 1, &other, 1, FIGURE_IOPS).verdict;
+				assert_int_equal(v, said && !own ? COMPARE_UNSTABLE : COMPARE_REAL);
+			}
+	/* The bandwidth changes by less than the sides differ. */
+	trend(&varies, 100, 2);
+	trend_of(&varies, FIGURE_IOPS, 100, 0);
+	varies.s.not_reproducible = "pass 1 is slower";
+	assert_int_equal(judge(&varies, 1, &other, 1, FIGURE_IOPS).verdict, COMPARE_REAL);
 }
 
 /* The words of a change, its interval and its verdict; `rounds`: of a sweep. */
