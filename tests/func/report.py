@@ -501,6 +501,14 @@ def test_difference():
                 (["bandwidth", "IOPS", "latency", "p50", "p99", "p99.9"], {"good", "bad"} if factor > 1 else {"plain"}),
                 "the difference begins with what changed")
         t.ok(sentence in page.root.text() and "Distributions of both documents" in plots_of(page), "the verdict in words, and both distributions")
+    once = copy.deepcopy(base)
+    for statistic in once["statistics"]:
+        statistic["passes"] = statistic["passes"][:1]
+        for figure in ("bandwidth", "iops", "latency", "p50", "p99", "p99.9"):
+            statistic[figure]["values"] = noise[:1]
+    page = page_of(report(j.write("once", once), j.write("again", once)), "one pass of each")
+    t.ok("The results cannot be compared: two complete passes of each are needed, as with -passes 5." in page.root.text(), "and why there is no verdict",
+         page.root.text()[:2000])
     many = copy.deepcopy(base)
     for statistic in many["statistics"]:
         for figure in ("bandwidth", "iops", "latency", "p50", "p99", "p99.9"):
@@ -654,6 +662,8 @@ def test_many_rows():
     t.equal((len(rows), rows[1][2:3], sum(int(r[2]) for r in rows[1:]), sum(int(r[-1]) for r in rows[1:])),
             (201, ["5000"], 1000000, 100000), "200 rows, which add up")
     t.equal((rows[-1][3], rows[-1][-2]), ("4.10 GB/s", "100 us"), "with the rate, and the greatest latency")
+    t.equal(dict(zip(*rows[:2])), {"from": "0 ns", "to": "500 us", "operations": "5000", "bandwidth": "4.10 GB/s", "IOPS": "10.0 M/s",
+                                   "p50": "100 ns", "p99": "200 ns", "max": "799 ns", "errors": "500"}, "one is of 500 rows")
     t.ok(len(page.source) < 1 << 20, "in less than 1 MiB", len(page.source))
     svg = plot_of(page, ALL[0])
     area = {name: float(svg.all("clippath")[0].all("rect")[0].attributes[name]) for name in ("x", "y", "width", "height")}
@@ -779,7 +789,9 @@ def test_plot_colours():
     made = made_sweep([("queuedepth", ["1", "2", "4"]), ("op", ["read", "write"])])
     page = xddpage.Page(report(j.write("made", made)).out)
     style = page.all("style")[0].text()
-    schemes = [dict(re.findall(r"--(s\d):(#[0-9a-f]{6})", block)) for block in re.findall(r"\.chart\{(--s0[^}]*)\}", style)]
+    blocks = re.findall(r"\.chart\{(--s0[^}]*)\}", style)
+    t.equal([d for block in blocks for d in block.split(";") if not re.fullmatch(r"--s\d:#[0-9a-f]{6}", d)], [], "each is a declaration")
+    schemes = [dict(d[2:].split(":") for d in block.split(";")) for block in blocks]
     t.equal([sorted(s) for s in schemes], [["s%d" % i for i in range(8)]] * 2, "two sets of colours of lines")
     opacity = max(float(e.attributes["fill-opacity"]) for e in by_class(plot_of(page, "Grid of the bandwidth"), "cell"))
     changes = plot_of(page_of_two(made, changed_sweep(made, (2, .5, 2, .5, 2, .5))), "Changes of the bandwidth, b to a")
