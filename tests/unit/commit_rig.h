@@ -29,7 +29,7 @@
 
 /* ---- the C library, with faults ---- */
 
-extern long magic; /* of each file system */
+extern long magic;	    /* of each file system */
 extern const char *release; /* of the kernel */
 /* a letter for each call: p put, S syncfs, f and d fsync, s fdatasync, R rename, D and x done */
 extern char order[1 << 18];
