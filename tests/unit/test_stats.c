@@ -182,6 +182,13 @@ TEST(test_dependence)
 		assert_near(stats_until_half_width(x, cases[i].n), cases[i].until, 1e-9);
 	}
 	assert_near(stats_until_half_width((const double[]){ 7, 7, 7 }, 3), 0, 0);
+	for (size_t n = STATS_UNTIL_MIN; n <= MAX_PASSES; n += MAX_PASSES - STATS_UNTIL_MIN) {
+		double same[MAX_PASSES];
+
+		for (size_t k = 0; k < n; k++)
+			same[k] = 7;
+		assert_near(stats_until_half_width(same, n), 0, 0);
+	}
 }
 
 /* A run as a test makes it up: fills in its passes; their true mean is 100. */
@@ -486,6 +493,9 @@ TEST(test_compare)
 	one.mean = 0;
 	assert_true(isnan(stats_compare(&one, 1, &sb, 1, STATS_LEVEL).ratio));
 	sa = stats_summarize((const double[]){ 5, 5 }, 2);
+	/* Of no run at all nothing is known. */
+	assert_true(isnan(stats_compare(&sa, 0, &sb, 1, STATS_LEVEL).ratio));
+	assert_true(isinf(stats_compare(&sa, 1, &sb, 0, STATS_LEVEL).high));
 	r = stats_compare(&sa, 1, &sa, 1, STATS_LEVEL);
 	assert_true(r.low == 1 && r.high == 1 && r.chance == 1);
 }
