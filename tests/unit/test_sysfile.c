@@ -4,6 +4,7 @@
  */
 #include "unit.h"
 
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,40 @@ TEST(test_unescape)
 	expect_unescaped("\\303\\266\\12", "\303\266\\12");
 	expect_unescaped("\\", "\\");
 	expect_unescaped("\\089", "\\089");
+}
+
+/* The numbers of linux/magic.h, and others as numbers. */
+TEST(test_file_systems)
+{
+	static const struct {
+		unsigned long magic;
+		const char *name;
+	} known[] = {
+		{ EXT4_SUPER_MAGIC, "ext2/ext3/ext4" },
+		{ XFS_SUPER_MAGIC, "xfs" },
+		{ BTRFS_SUPER_MAGIC, "btrfs" },
+		{ TMPFS_MAGIC, "tmpfs" },
+		{ RAMFS_MAGIC, "ramfs" },
+		{ HUGETLBFS_MAGIC, "hugetlbfs" },
+		{ OVERLAYFS_SUPER_MAGIC, "overlay" },
+		{ FUSE_SUPER_MAGIC, "fuse" },
+		{ NFS_SUPER_MAGIC, "nfs" },
+		{ V9FS_MAGIC, "9p" },
+		{ F2FS_SUPER_MAGIC, "f2fs" },
+		{ CEPH_SUPER_MAGIC, "ceph" },
+		{ OCFS2_SUPER_MAGIC, "ocfs2" },
+		{ MSDOS_SUPER_MAGIC, "vfat" },
+		{ SQUASHFS_MAGIC, "squashfs" },
+		{ ISOFS_SUPER_MAGIC, "iso9660" },
+		{ PROC_SUPER_MAGIC, "proc" },
+		{ SYSFS_MAGIC, "sysfs" },
+		{ 0, "0x0" },
+		{ 0xffffffff, "0xffffffff" },
+	};
+	char buf[FSTYPE_SIZE];
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		assert_string_equal(fstype_name(known[i].magic, buf), known[i].name);
 }
 
 RUN_TESTS(NULL, NULL)
