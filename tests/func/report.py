@@ -186,20 +186,8 @@ def test_curve():
     page_of(report(j.write("odd", doc)), "an empty curve")
 
 
-def made_curve():
-    """A document of a curve of round numbers: service 1 ms, a knee at 50 %, a goal of 4 ms, one load disturbed."""
-    loads = [{"point": i + 2, "percent": p, "offered_iops": 10 * p, "reached_iops": 10 * p, "response": 1e6 * r,
-              "response_interval_percent": 10, "response_p50": 0.8e6 * r, "response_p99": 3e6 * r, "response_p99.9": 4e6 * r,
-              "lateness": 2000 + i, "service": 1e6, "queue": 1, "overloaded": False, "disturbed": p == 60}
-             for i, (p, r) in enumerate(((20, 1.25), (40, 1.5), (60, 2), (80, 4), (95, 30)))]
-    return {"format": "xdd sweep", "version": 1, "status": 0, "axes": [], "points": [], "curve": {
-        "maximum": {"point": 1, "iops": 1000, "interval_percent": 1, "steady_after": 0}, "loads": loads,
-        "knee": {"percent": 50, "low_percent": 40, "high_percent": 65, "iops": 500}, "knee_missing": None,
-        "goal": {"figure": "response", "limit": 4e6, "holds_percent": 80, "holds_iops": 800, "fails_percent": 95}}}
-
-
 def test_curve_plot():
-    page = page_of(report(j.write("made", made_curve())), "a curve of round numbers")
+    page = page_of(report(j.write("made", xddkinds.made_curve())), "a curve of round numbers")
     t.equal(plots_of(page), ["Response and service times by load", "Tail of the response times by load",
                              "Lateness of xdd itself by load"], "response, tail and lateness have plots of their own")
     svg = plot_of(page, "Response and service times by load")
@@ -225,28 +213,15 @@ def test_curve_plot():
     late, _ = hits(plot_of(page, "Lateness of xdd itself by load"))
     t.equal([text for _, _, text in late[""]], ["%.2f us at %d" % (2 + i / 1000, p) for i, p in enumerate((20, 40, 60, 80, 95))],
             "the lateness")
-    far = made_curve()
+    far = xddkinds.made_curve()
     far["curve"]["goal"]["limit"] = 1e9
     svg = plot_of(page_of(report(j.write("far", far)), "a goal that is far away"), "Response and service times by load")
     t.ok("beyond 5.00 ms:" in texts(svg) and not [x for x in texts(svg) if x.startswith("goal")], "does not extend the axis")
 
 
-def made_sweep(axes):
-    """A document of a sweep: the bandwidth of a point is its number in MB/s, +-10 %, its p99 1 ms, +-50 %."""
-    points, names = [], [name for name, _ in axes]
-    for number, values in enumerate(itertools.product(*(values for _, values in axes)), 1):
-        statistic = {"target": None, "passes": [1, 2]}
-        for figure, mean, half in (("bandwidth", number * 1e6, number * 1e5), ("iops", number, 0), ("latency", 1e6, 0), ("p50", 1e6, 0),
-                                   ("p99", 1e6, 5e5), ("p99.9", 1e6, 0)):
-            statistic[figure] = {"values": [mean, mean], "mean": mean, "interval_low": mean - half, "interval_high": mean + half}
-        points.append({"point": number, "varied": dict(zip(names, values)), "rounds": [{}, {}], "statistics": [statistic]})
-    return {"format": "xdd sweep", "version": 1, "status": 0, "arrangement": "grid", "points": points,
-            "axes": [{"option": name, "values": values} for name, values in axes]}
-
-
 def test_sweep_plot():
     def page_of_axes(*axes):
-        return page_of(report(j.write("made", made_sweep(axes))), "a sweep of " + ", ".join(name for name, _ in axes))
+        return page_of(report(j.write("made", xddkinds.made_sweep(axes))), "a sweep of " + ", ".join(name for name, _ in axes))
 
     def places(page, title="Bandwidth of the points"):
         lines, _ = hits(plot_of(page, title))
@@ -254,7 +229,7 @@ def test_sweep_plot():
     page = page_of_axes(("queuedepth", ["1", "2", "4", "8", "16", "32"]))
     plots = plots_of(page)
     t.equal(plots, ["Bandwidth of the points", "99th percentile of the points"], "one list: lines")
-    made = made_sweep([("queuedepth", ["1", "2", "4"])])
+    made = xddkinds.made_sweep([("queuedepth", ["1", "2", "4"])])
     for known, wanted in ((2, plots), (1, plots[:1])):
         for point in made["points"][known:]:
             point["statistics"][0]["p99"] = None
@@ -266,7 +241,7 @@ def test_sweep_plot():
                  "lowest mean latency": ("1.00 ms", "at queuedepth 1; as good within the intervals: 2, 4"),
                  "lowest p99": ("1.00 ms", "at queuedepth 1" + known // 2 * "; as good within the intervals: 2")},
                 "the best points of these")
-    slow = made_sweep([("queuedepth", ["1", "2"])])
+    slow = xddkinds.made_sweep([("queuedepth", ["1", "2"])])
     for point, bandwidth, iops in zip(slow["points"], (0, 0), (0.5, 0.25)):
         point["statistics"][0].update({f: {"values": [v, v], "mean": v, "interval_low": v, "interval_high": v}
                                        for f, v in (("bandwidth", bandwidth), ("iops", iops))})
@@ -314,8 +289,8 @@ def test_sweep_plot():
     at = [float(e.attributes["x"]) for e in legend]
     t.equal(([e.name for e in legend], at), (["text"] + 5 * ["rect"] + ["text"], sorted(at)),
             "the legend of the shades: the least value is before them, and the greatest after")
-    made = made_sweep([("queuedepth", ["1", "2", "4"]), ("op", ["read", "write"]), ("direct", ["a", "b"])])
-    page = page_of(report(j.write("panels", changed_sweep(made, itertools.cycle((1, 10))))), "a sweep of three lists")
+    made = xddkinds.made_sweep([("queuedepth", ["1", "2", "4"]), ("op", ["read", "write"]), ("direct", ["a", "b"])])
+    page = page_of(report(j.write("panels", xddkinds.changed_sweep(made, itertools.cycle((1, 10))))), "a sweep of three lists")
     several = [name for name in plots_of(page) if name.startswith(plots[0])]
     t.equal(several, [plots[0] + ": direct a", plots[0] + ": direct b"], "three lists: plots for each value of the third")
     many = plot_of(page_of_axes(("queuedepth", [str(1 + i) for i in range(20)]), ("op", list("abcde"))), plots[0])
@@ -331,26 +306,14 @@ def test_sweep_plot():
     t.ok(max(scales) - min(scales) < 0.05 * max(scales), "with one scale", scales)
 
 
-def changed_sweep(document, factors):
-    """The sweep with bandwidth and p99 of each point times its factor."""
-    new = copy.deepcopy(document)
-    for point, factor in zip(new["points"], factors):
-        for figure in ("bandwidth", "p99"):
-            own = point["statistics"][0][figure]
-            for key in ("mean", "interval_low", "interval_high"):
-                own[key] *= factor
-            own["values"] = [v * factor for v in own["values"]]
-    return new
-
-
 def page_of_two(first, second, *words):
     return page_of(report(j.write("first.json", first), j.write("second.json", second), *words), "two sweeps")
 
 
 def test_two_sweeps():
     """Two sweeps of one list have one plot, in which neither hides the other."""
-    page = page_of_two(made_sweep([("queuedepth", ["1", "2", "4", "8"])]),
-                       changed_sweep(made_sweep([("queuedepth", ["2", "4", "8", "16"])]), [1.5] * 4))
+    page = page_of_two(xddkinds.made_sweep([("queuedepth", ["1", "2", "4", "8"])]),
+                       xddkinds.changed_sweep(xddkinds.made_sweep([("queuedepth", ["2", "4", "8", "16"])]), [1.5] * 4))
     plots = plots_of(page)
     t.equal(plots[:2], ["Bandwidth of both sweeps", "99th percentile of both sweeps"], "one list: both are in one plot")
     lines, _ = hits(plot_of(page, plots[0]))
@@ -370,17 +333,17 @@ def test_two_sweeps():
              ["2", "2.00 MB/s +-10 %", "1.50 MB/s +-10 %", "-25.0 %"], ["4", "3.00 MB/s +-10 %", "3.00 MB/s +-10 %", "(+0.0 %)"],
              ["8", "4.00 MB/s +-10 %", "4.50 MB/s +-10 %", "+12.5 %"], ["16", "-", "6.00 MB/s +-10 %", "-"]],
             "the table has the values and the changes")
-    page = page_of_two(made_sweep([("queuedepth", ["1", "2"])]), made_sweep([("reqsize", ["1", "2"])]))
+    page = page_of_two(xddkinds.made_sweep([("queuedepth", ["1", "2"])]), xddkinds.made_sweep([("reqsize", ["1", "2"])]))
     t.equal([name for name in plots_of(page) if "both" in name], [], "sweeps of different lists have no common plot")
-    page = page_of_two(*[made_sweep([("queuedepth", ["1", "2"])])] * 2)
+    page = page_of_two(*[xddkinds.made_sweep([("queuedepth", ["1", "2"])])] * 2)
     t.ok("No point of both has these figures." not in page.root.text(), "figures that both have")
-    bare = made_sweep([("queuedepth", ["1", "2"]), ("op", ["read", "write"])])
+    bare = xddkinds.made_sweep([("queuedepth", ["1", "2"]), ("op", ["read", "write"])])
     for point in bare["points"]:
         point["statistics"][0].update(bandwidth=dict(values=[0, 0], mean=0, interval_low=0, interval_high=0), p99=None)
     text = page_of_two(bare, bare).root.text()
     t.equal(text.count("No point of both has these figures."), 1, "figures that none has", text)
     several = ("queuedepth", ["1", "2"]), ("op", ["read"]), ("seek", ["random", "none"])
-    page = page_of_two(made_sweep(several), made_sweep(several))
+    page = page_of_two(xddkinds.made_sweep(several), xddkinds.made_sweep(several))
     t.equal([name for name in plots_of(page) if name.startswith("Changes of the bandwidth")],
             ["Changes of the bandwidth, b to a: op read"], "three lists: the third is named")
 
@@ -388,8 +351,8 @@ def test_two_sweeps():
 def test_two_grids():
     """Two sweeps of two lists have a grid of their changes, of which the real ones have a colour."""
     axes = ("queuedepth", ["1", "2"]), ("op", ["read", "write"])
-    first = made_sweep(axes)
-    second = changed_sweep(first, (1.2, 0.5, 1, 20))
+    first = xddkinds.made_sweep(axes)
+    second = xddkinds.changed_sweep(first, (1.2, 0.5, 1, 20))
     page = page_of_two(first, second, "-plots", t.path("grids"))
     plots = plots_of(page)
     t.equal(plots[:2], ["Changes of the bandwidth, b to a", "Changes of the 99th percentile, b to a"], "two lists: grids of changes")
@@ -646,7 +609,7 @@ def test_script():
                "script-src": xddpage.source_of("".join(scripts))}]
     t.equal(page.policy(), policy, "SCRIPT_HASH of page.c is the hash of the script")
     t.equal([line for line in scripts[0].split("\n") if line.startswith("//")], [], "which has no comments")
-    for name, args in (("-noplots", (t.path("timed"), "-noplots")), ("a sweep", (j.write("short", made_sweep([("queuedepth", ["1", "2"])])),))):
+    for name, args in (("-noplots", (t.path("timed"), "-noplots")), ("a sweep", (j.write("short", xddkinds.made_sweep([("queuedepth", ["1", "2"])])),))):
         page = page_of(report(*args), name)
         t.equal((page.all("script"), page.policy()), ([], policy), name + ": no script, and the policy of all pages")
 
@@ -786,7 +749,7 @@ def test_style():
 
 def test_plot_colours():
     """Lines have the contrast of graphics, numbers in cells the contrast of text on each shade, light and dark."""
-    made = made_sweep([("queuedepth", ["1", "2", "4"]), ("op", ["read", "write"])])
+    made = xddkinds.made_sweep([("queuedepth", ["1", "2", "4"]), ("op", ["read", "write"])])
     page = xddpage.Page(report(j.write("made", made)).out)
     style = page.all("style")[0].text()
     blocks = re.findall(r"\.chart\{(--s0[^}]*)\}", style)
@@ -794,7 +757,7 @@ def test_plot_colours():
     schemes = [dict(d[2:].split(":") for d in block.split(";")) for block in blocks]
     t.equal([sorted(s) for s in schemes], [["s%d" % i for i in range(8)]] * 2, "two sets of colours of lines")
     opacity = max(float(e.attributes["fill-opacity"]) for e in by_class(plot_of(page, "Grid of the bandwidth"), "cell"))
-    changes = plot_of(page_of_two(made, changed_sweep(made, (2, .5, 2, .5, 2, .5))), "Changes of the bandwidth, b to a")
+    changes = plot_of(page_of_two(made, xddkinds.changed_sweep(made, (2, .5, 2, .5, 2, .5))), "Changes of the bandwidth, b to a")
     strong = {float(e.attributes["fill-opacity"]) for e in by_class(changes, "better") + by_class(changes, "worse")}
     t.equal(len(strong), 1, "changes have one shade")
 

@@ -6,7 +6,10 @@ on files with the law of a device (tests/lib/clock.c), so that they are the same
     for name, files in xddkinds.documents():
         ...
 """
+import copy
+import itertools
 import os
+
 import xdde2e
 import xddjson as j
 import xddtest as t
@@ -160,3 +163,42 @@ def long_names(scale):
 def documents(scale=1):
     for name, make in KINDS.items():
         yield name, make(scale)
+
+
+# ---- documents of round numbers, that no run has written ----
+
+def made_curve():
+    """A document of a curve of round numbers: service 1 ms, a knee at 50 %, a goal of 4 ms, one load disturbed."""
+    loads = [{"point": i + 2, "percent": p, "offered_iops": 10 * p, "reached_iops": 10 * p, "response": 1e6 * r,
+              "response_interval_percent": 10, "response_p50": 0.8e6 * r, "response_p99": 3e6 * r, "response_p99.9": 4e6 * r,
+              "lateness": 2000 + i, "service": 1e6, "queue": 1, "overloaded": False, "disturbed": p == 60}
+             for i, (p, r) in enumerate(((20, 1.25), (40, 1.5), (60, 2), (80, 4), (95, 30)))]
+    return {"format": "xdd sweep", "version": 1, "status": 0, "axes": [], "points": [], "curve": {
+        "maximum": {"point": 1, "iops": 1000, "interval_percent": 1, "steady_after": 0}, "loads": loads,
+        "knee": {"percent": 50, "low_percent": 40, "high_percent": 65, "iops": 500}, "knee_missing": None,
+        "goal": {"figure": "response", "limit": 4e6, "holds_percent": 80, "holds_iops": 800, "fails_percent": 95}}}
+
+
+def made_sweep(axes):
+    """A document of a sweep: the bandwidth of a point is its number in MB/s, +-10 %, its p99 1 ms, +-50 %."""
+    points, names = [], [name for name, _ in axes]
+    for number, values in enumerate(itertools.product(*(values for _, values in axes)), 1):
+        statistic = {"target": None, "passes": [1, 2]}
+        for figure, mean, half in (("bandwidth", number * 1e6, number * 1e5), ("iops", number, 0), ("latency", 1e6, 0), ("p50", 1e6, 0),
+                                   ("p99", 1e6, 5e5), ("p99.9", 1e6, 0)):
+            statistic[figure] = {"values": [mean, mean], "mean": mean, "interval_low": mean - half, "interval_high": mean + half}
+        points.append({"point": number, "varied": dict(zip(names, values)), "rounds": [{}, {}], "statistics": [statistic]})
+    return {"format": "xdd sweep", "version": 1, "status": 0, "arrangement": "grid", "points": points,
+            "axes": [{"option": name, "values": values} for name, values in axes]}
+
+
+def changed_sweep(document, factors):
+    """The sweep with bandwidth and p99 of each point times its factor."""
+    new = copy.deepcopy(document)
+    for point, factor in zip(new["points"], factors):
+        for figure in ("bandwidth", "p99"):
+            own = point["statistics"][0][figure]
+            for key in ("mean", "interval_low", "interval_high"):
+                own[key] *= factor
+            own["values"] = [v * factor for v in own["values"]]
+    return new
