@@ -120,11 +120,12 @@ static void sleep_until(uint64_t until_ns)
 		;
 }
 
-static void wait_for(struct globaltime_client *c, const struct gettime_line *l)
+/* Returns a moment that is not before the time that was asked for, with what is known of it. */
+static struct moment wait_for(struct globaltime_client *c, const struct gettime_line *l,
+			      struct globaltime *g)
 {
 	const uint64_t wait_ns = l->wait_ms * NS_PER_MS;
-	struct globaltime g;
-	struct moment m = now(c, &g);
+	struct moment m = now(c, g);
 	uint64_t left_ns = wait_ns - m.global_ns;
 	struct timespec pause;
 
@@ -132,7 +133,7 @@ static void wait_for(struct globaltime_client *c, const struct gettime_line *l)
 		log_warning("gettime -waitfortime %" PRIu64 ": is over since %.3f seconds; it does "
 			    "not wait",
 			    l->wait_ms, (double)(m.global_ns - wait_ns) / 1e9);
-		return;
+		return m;
 	}
 	prctl(PR_SET_TIMERSLACK, 1);
 	if (left_ns > LOOK_NS)
@@ -140,15 +141,19 @@ static void wait_for(struct globaltime_client *c, const struct gettime_line *l)
 	while (left_ns > REFRESH_NS) {
 		pause = clock_timespec(ns_earlier(left_ns - REFRESH_NS, LOOK_NS));
 		nanosleep(&pause, NULL);
-		m = now(c, &g);
+		m = now(c, g);
 		left_ns = wait_ns > m.global_ns ? wait_ns - m.global_ns : 0;
 	}
 	if (left_ns > REFRESH_UNTIL_NS)
 		globaltime_refresh(c, m.local_ns + left_ns - REFRESH_UNTIL_NS);
 	/* After a step of the server the time may be one before the local clock began. */
-	m = now(c, &g);
-	if (wait_ns > m.global_ns)
+	m = now(c, g);
+	/* A later estimate of the clock may say that it is too early still. */
+	while (wait_ns > m.global_ns) {
 		sleep_until(m.local_ns + (wait_ns - m.global_ns));
+		m = now(c, g);
+	}
+	return m;
 }
 
 static void gettime_explain(const struct globaltime_client *c, const struct globaltime *g,
@@ -195,9 +200,7 @@ static enum xdd_status print_time(const struct gettime_line *l)
 
 	if (globaltime_begin(&c, &settings, NULL, &why))
 		return log_fail(XDD_INIT_FAILED, "gettime: %s", why.text);
-	if (l->wait_ms)
-		wait_for(c, l);
-	m = now(c, &g);
+	m = l->wait_ms ? wait_for(c, l, &g) : now(c, &g);
 	if (l->verbose)
 		gettime_explain(c, &g, &m);
 	gettime_warn(c, &g);
