@@ -42,6 +42,11 @@ def test_moves_data():
     t.equal((run.status, run.err), (0, ""), "-verify contents with pvsync2 hipri finds the same data")
 
 
+def test_tail():
+    run = xdd("-op write -targets 1 odd -ioengine pvsync2 -dio -bytes 100001 -reqsize 8")
+    t.equal((run.status, os.path.getsize("odd")), (0, 100001), "-dio writes an amount that is no whole sector", run)
+
+
 def test_system_calls():
     if not t.have("strace"):
         return t.skip("the system calls", "no strace")
