@@ -230,7 +230,7 @@ SCENARIOS = {
     "no banner": says(b"Welcome to this host\nno xdd is here\n"),
     "noise": says_much,
     "silence": says_nothing,
-    "other protocol": says(b"XDD-COPY 7 99.0.0\n"),
+    "other protocol": says(b"XDD-COPY %d 99.0.0\n" % (c.PROTOCOL + 1)),
     "binary banner": says(b"XDD-COPY \xff\xfe\x1b[2J\n"),
     "garbage after the banner": says(c.BANNER + b"8.0.0\n" + os.urandom(500)),
     "no server": no_server,
@@ -377,8 +377,8 @@ def test_no_servers():
             ("no banner", 112, before % 1 + ': "no xdd is here"' + login),
             ("noise", 112, 'sends output that is not xdd\'s: "a line of noise"; '
              "its login scripts must print nothing for commands"),
-            ("other protocol", 112, "has xdd 99.0.0, with version 7 of the protocol; this is xdd %s, with version 6; "
-             "install the same on both, or give the path of another one with -b" % version),
+            ("other protocol", 112, "has xdd 99.0.0, with version %d of the protocol; this is xdd %s, with version %d; "
+             "install the same on both, or give the path of another one with -b" % (c.PROTOCOL + 1, version, c.PROTOCOL)),
             ("binary banner", 112, before % 1 + r': "XDD-COPY \xff\xfe\x1b[2J"' + login),
             ("garbage after the banner", 114, "the other side sent bytes that are no message of xdd"),
             ("no server", 112, before % 77 + login), ("refusal", 119, "no such directory"),

@@ -35,7 +35,8 @@ SPARSE, HAS_LINKS, DEVICE, IMPLIED = 1, 2, 4, 8
 SETTINGS = ("recursive", "everything", "verify", "contents", "dry_run", "in_place", "resume", "list", "list_nul",
             "ordered_source", "ordered_destination", "direct_source", "direct_destination", "encrypt", "free_ports",
             "port_given", "force", "stamps", "stamps_binary", "into", "new_name", "trust")
-BANNER = b"XDD-COPY 6 "
+PROTOCOL = 6
+BANNER = b"XDD-COPY %d " % PROTOCOL
 NO_SIZE = 2 ** 64 - 1
 BLOCK_BYTES = 1 << 20
 DATA = 0  # the connection of data in the channel
@@ -145,7 +146,7 @@ COUNT_NAMES = ("offered_files", "offered_bytes", "offered_dirs", "offered_links"
 
 
 def counts(**values):
-    return struct.pack("<26Q", *(values.get(name, 0) for name in COUNT_NAMES))
+    return struct.pack("<%dQ" % len(COUNT_NAMES), *(values.get(name, 0) for name in COUNT_NAMES))
 
 
 def error(status, text):
@@ -153,7 +154,7 @@ def error(status, text):
 
 
 def take_counts(body):
-    return dict(zip(COUNT_NAMES, struct.unpack("<26Q", body)))
+    return dict(zip(COUNT_NAMES, struct.unpack("<%dQ" % len(COUNT_NAMES), body)))
 
 
 def take_string(body, at):
