@@ -137,7 +137,7 @@ unlicensed() {
 	{
 		found src include tests contrib .ci debian/rules -type f ! -path 'tests/fio/*' ! -path '*/.deps/*' \
 			! -path '*/__pycache__/*' ! -path 'tests/tmp/*' ! -path 'tests/findings/*' ! -path 'tests/long/*' \
-			! -name .dirstamp ! -name 'example_*.c' ! -name '*.json' ! -name '*.o' ! -name '*.log' ! -name '*.trs'
+			! -name .dirstamp ! -name 'example_*.c' ! -name '*.json' ! -name '*.txt' ! -name '*.o' ! -name '*.log' ! -name '*.trs'
 		found doc -type f '(' -name '*.[ch]' -o -name '*.[157]' -o -name '*.[157].in' ')'
 		printf '%s\n' Makefile.am bootstrap configure.ac
 	} | tr '\n' '\0' | xargs -0 grep -LI "^[^ ]* SPDX-License-""Identifier: GPL-2.0-or-later\( [*]/\)\?\$"
