@@ -488,7 +488,7 @@ def test_difference():
             (1 + 30 * 6, "target 28", True, True), "30 subjects are shown, and the others are judged as well")
     for n, more in ((12, []), (13, ["1 more differences; xdd compare lists them"])):
         changed = copy.deepcopy(base)
-        changed["plan"]["options"].update({"made %02d" % i: i for i in range(n)})
+        changed["plan"]["options"].update({"made_%02d" % i: i for i in range(n)})
         page = page_of(report(j.write("first", base), j.write("second", changed)), "%d differences of the plans" % n)
         items = [[e.text() for e in one.all("li")] for one in page.all("ul")]
         items = next((i for i in items if i and "made 00" in i[0]), items)

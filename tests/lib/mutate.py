@@ -124,6 +124,7 @@ FUNCTIONAL = {
     "src/report/check": ["sections"],
     "src/report/column": ["result_lines"],
     "src/report/columns": ["result_lines"],
+    "src/report/csv": ["curve", "report_csv", "result_lines", "sweep"],
     "src/report/document": ["combine", "compare", "report", "report_csv", "report_whole"],
     "src/report/endtoend": ["copy_limits", "copy_report"],
     "src/report/environment": ["crosschecks"],
