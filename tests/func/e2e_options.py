@@ -194,6 +194,11 @@ def test_restart():
     resolves("-targets 1 odd -e2e issource%s -restart offset 1000001" % TO, {OPS: "0"})
     resolves("-targets 1 odd -e2e issource%s -bytes 500 -restart offset 500" % TO, {OPS: "0"})
     resolves("%s%s -restart offset 4096" % (DESTINATION, TO), {OPS: "unlimited"})
+    run = dry("%s%s -reqsize 4 -numreqs 10 -restart frequency 5 -restart offset 8192" % (DESTINATION, TO))
+    t.equal(re.findall(r"^\t\t(RESTART: .*|\t +\d+, +Bytes)$", run.out, re.M)[-6:],
+            ["RESTART: interval in seconds between records, 5", "RESTART: file, named by hosts, files and time",
+             "RESTART: RESUMING COPY: Starting offset", "\t           8192,     Bytes", "RESTART: RESUMING COPY: Remaining data",
+             "\t          32768,     Bytes"], "-dryrun shows what a restart does", run)
     t.equal(sorted(os.listdir(WHERE)), ["data", "empty", "k", "odd"], "-dryrun makes no file")
 
 
