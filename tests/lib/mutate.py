@@ -136,7 +136,7 @@ FUNCTIONAL = {
     "src/report/outputs": ["result_lines"],
     "src/report/page/": ["report", "report_whole"],
     "src/report/person": ["report"],
-    "src/report/report": ["advice"],
+    "src/report/report": ["advice", "latency"],
     "src/report/screen": ["check", "result_lines"],
     "src/report/series": ["curve", "intervals", "sweep"],
     "src/report/statistics": ["deskew", "pass_statistics", "stonewall"],
