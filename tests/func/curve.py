@@ -10,6 +10,7 @@ All runs are in virtual time. XDD_TEST_LONG=1 makes 20 curves, whose knees are c
 import copy
 import csv
 import json
+import math
 import os
 import re
 import signal
@@ -68,6 +69,8 @@ def test_points():
     t.equal({x[f] for x in found["loads"] if x["percent"] > 100 for f in late}, {None}, "except above the maximum")
     goal = found["goal"]
     t.ok(goal["limit"] == 1e10 and goal["holds_percent"] >= 50, "a goal that is easily held", goal)
+    t.ok(math.isclose(goal["holds_iops"], goal["holds_percent"] / 100 * found["maximum"]["iops"]), "a share of the maximum as a rate",
+         (goal, found["maximum"]))
     with open(t.path("a.csv"), encoding="utf-8", newline="") as f:
         rows = list(csv.DictReader(f))
     t.equal([float(r["load (%)"]) for r in rows], [float("%.9g" % share) for share in shares], "the CSV file has a line for each load")
