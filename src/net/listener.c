@@ -34,7 +34,7 @@
 typedef int step(struct listener *l, struct stranger *s, short *events);
 
 /* Have the peer get `why` as an ERROR, or close without a word. */
-static int stranger_refuse(struct listener *l, struct stranger *s, const char *why)
+static int stranger_send_away(struct stranger *s, const char *why)
 {
 	struct wire_header h = {
 		.type = WIRE_ERROR,
@@ -43,7 +43,6 @@ static int stranger_refuse(struct listener *l, struct stranger *s, const char *w
 	};
 	struct wire_error e = { .status = XDD_IO_ERROR };
 
-	atomic_fetch_add(&l->refused, 1);
 	s->until_ns = ns_earlier(s->until_ns, clock_now_ns() + LISTENER_LAST_WORDS_NS);
 	s->done = 0;
 	s->size = 0;
@@ -57,6 +56,13 @@ static int stranger_refuse(struct listener *l, struct stranger *s, const char *w
 	s->size = WIRE_HEADER_BYTES + (size_t)h.length;
 	s->state = STRANGER_ANSWER;
 	return 0;
+}
+
+/* Send away a peer that no session knows, and count it. */
+static int stranger_refuse(struct listener *l, struct stranger *s, const char *why)
+{
+	atomic_fetch_add(&l->refused, 1);
+	return stranger_send_away(s, why);
 }
 
 static int first_byte(struct listener *l, struct stranger *s, short *events)
@@ -169,7 +175,8 @@ static int body(struct listener *l, struct stranger *s, short *events)
 	if ((hello.purpose == WIRE_CONTROL) != (s->header.connection == WIRE_NO_CONNECTION))
 		return stranger_refuse(l, s, "");
 	if (stranger_offer(l, s, &hello, &why) != 0)
-		return stranger_refuse(l, s, why.text);
+		return why.no == -ESHUTDOWN ? stranger_send_away(s, why.text) :
+					      stranger_refuse(l, s, why.text);
 	s->c = NULL;
 	return 0;
 }

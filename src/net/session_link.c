@@ -415,9 +415,14 @@ bool session_offer(void *table, const struct listener_guest *g, struct err *why)
 			     " both the same");
 	s = t->sessions[g->header.target];
 	session_lock(s);
-	if (session_error(s))
-		taken = session_offer_refuse(why, "the copy has ended on the destination");
-	else if (g->header.connection == WIRE_NO_CONNECTION)
+	if (session_error(s)) {
+		/* A source that broke may have been opening connections. */
+		const bool own = s->state != SESSION_NEW &&
+				 memcmp(s->id, g->hello.session, sizeof(s->id)) == 0;
+
+		taken = err_set(why, own ? -ESHUTDOWN : -EACCES,
+				"the copy has ended on the destination") == 0;
+	} else if (g->header.connection == WIRE_NO_CONNECTION)
 		taken = g->hello.purpose == WIRE_CONTROL && offer_control(s, g, why);
 	else
 		taken = g->hello.purpose == WIRE_TRANSFER && offer_data(s, g, why);

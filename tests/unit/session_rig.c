@@ -501,6 +501,7 @@ void rig_run(struct rig_copy *copies, unsigned n)
 			pthread_join(threads[2 * i + 1], NULL);
 		}
 	}
+	copies->refused = listener_refused(l);
 	listener_free(l);
 	for (unsigned i = 0; i < 2 * n; i++)
 		session_free(actors[i].session);

@@ -65,6 +65,7 @@ struct rig_copy {
 	/* outcome */
 	uint8_t *data;	  /* as the destination wrote it */
 	uint64_t written; /* blocks, of all passes */
+	uint64_t refused; /* connections to the listener */
 	uint64_t began_ns;
 
 	/* outcome, with a fault: was it done, and the bytes of each connection */

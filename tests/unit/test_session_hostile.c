@@ -408,6 +408,35 @@ TEST(test_intruders)
 	rig_run(&c, 1);
 	assert_string_equal(c.destination.why, "");
 	assert_int_equal(c.destination.err, 0);
+	assert_int_equal(c.refused, 4);
+	assert_nothing_written(&c);
+	rig_free(&c);
+}
+
+/* The ERROR on the control connection says that the session has ended: what comes later is late. */
+static void come_late(struct rig_copy *c, uint16_t to)
+{
+	struct raw control, other;
+
+	port = to;
+	raw_control(&control, c, PLANNED);
+	raw_send(&control, (struct wire_header){ .type = WIRE_WELCOME }, 0);
+	assert_int_equal(raw_receive(&control), WIRE_ERROR);
+	raw_open(&other, 0, 7);
+	assert_answer(&other, "the copy has ended on the destination");
+	raw_open(&other, 0, 8);
+	assert_answer(&other, "the copy has ended on the destination");
+	connection_close(control.c);
+}
+
+TEST(test_late_connections_of_the_source)
+{
+	struct rig_copy c = visited(come_late);
+
+	rig_run(&c, 1);
+	assert_true(c.destination.err < 0);
+	/* The one of another session. */
+	assert_int_equal(c.refused, 1);
 	assert_nothing_written(&c);
 	rig_free(&c);
 }

@@ -43,7 +43,8 @@ struct listener_guest {
 /*
  * The session's answer to it, in the thread of the listener: it must not block. True: the
  * connection is the session's now, which sends the answer. False: it is refused, with a text for
- * the peer in `why` ("": closed without a word).
+ * the peer in `why` ("": closed without a word); -ESHUTDOWN there: the peer belongs to a session
+ * that has ended, and does not count as refused.
  */
 typedef bool listener_offer(void *arg, const struct listener_guest *guest, struct err *why);
 
