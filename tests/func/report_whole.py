@@ -2,18 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """
 xdd report: all that pages of fixed documents say: headings, answers, sentences, tables and texts of plots. What they should
-say is in report_whole.txt. Where a page is changed on purpose, "XDD_TEST_WRITE=<file>" writes there what they say now: read
-its difference from report_whole.txt before it takes its place.
+say is in report_whole.txt; tests/lib/xddwhole.py has how it is renewed.
 """
-import difflib
 import json
 import os
 
 import xddkinds
 import xddpage
 import xddtest as t
+import xddwhole
 
-FUNC = os.path.join(os.environ["TOP_SRCDIR"], "tests", "func")
 PARTS = ("h1", "h2", "h3", "p", "dt", "dd", "li", "caption", "tr", "figcaption", "svg")
 
 
@@ -49,7 +47,7 @@ def slower():
 
 
 def test_pages():
-    with open(os.path.join(FUNC, "version_1.json"), encoding="utf-8") as f:
+    with open(os.path.join(xddwhole.FUNC, "version_1.json"), encoding="utf-8") as f:
         of_version_1 = json.load(f)
     grid = xddkinds.made_sweep([("queuedepth", ["1", "2", "4"]), ("op", ["read", "write"])])
     line_of_three = xddkinds.made_sweep([("reqsize", ["4k", "64k", "1M"])])
@@ -66,13 +64,7 @@ def test_pages():
         ("a run without plots", [of_version_1["run"]], "-noplots"),
     ]
     got = [text for page in pages for text in said(page[0], page[1], *page[2:])]
-    where = os.environ.get("XDD_TEST_WRITE")
-    if where:
-        with open(where, "w", encoding="utf-8") as f:
-            f.write("\n".join(got) + "\n")
-    with open(os.path.join(FUNC, "report_whole.txt"), encoding="utf-8") as f:
-        wanted = f.read().splitlines()
-    t.ok(got == wanted, "pages say what they should", "\n".join(difflib.unified_diff(wanted, got, "wanted", "got", n=1, lineterm="")))
+    xddwhole.compare("report_whole.txt", got, "pages say what they should")
 
 
 t.run_all()

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""
+All that runs in virtual time say on devices that follow a law: text, messages, CSV files and documents, without what they
+say of the machine. What they should say is in runs_whole.txt; tests/lib/xddwhole.py has how it is renewed.
+"""
+import json
+import os
+import re
+
+import xddtest as t
+import xddwhole
+
+os.environ["TZ"] = "UTC"
+t.virtual_time()
+if t.FOR_PLACE:
+    t.skip_all("direct I/O on a file system of a disk: messages name what this one is on")
+t.look_at_all_warnings()
+
+LAW = "/dev. 200000,300000*3,700000 2"
+ONE = "-target dev.a -reqsize 4 -dio "
+TWO = "-targets 2 dev.a dev.b -reqsize 4 -dio "
+LATE = "-queuedepth 3 -seek random range 200 -throttle target 1 ops 3000 "
+READS = TWO + "-op read -numreqs 12 "
+WRITES = TWO + "-op write -numreqs 12 "
+PAST = "-targets 2 dev.a dev.b -reqsize 4 -dio -op read -timelimit 9 -numreqs 12 -startoffset target 1 1000 "  # the end of one
+DEBUG = READS + "-debug all "
+# Words of each run, and what else it has: its law, what happens when.
+RUNS = [
+    (TWO + LATE + "-rwratio 60 -numreqs 20 -passes 2 -verbose -qthreadinfo -latency histogram -deskew -intervals 10ms -id here "
+     "-runid r -extendedstats -outputformat add +LATP50+FLUSHES+LONGEST -jsonout j.json -csvout c.csv", {}),
+    (READS + "-passes 2 -report person", {}),
+    (TWO + "-numreqs 12 -passes 6 -report person -queuedepth 4 -rwratio 50 random -intervals 2ms -latency", {}),
+    (READS + "-passes until 3 20 -report person -startdelay 0.001 -passdelay 0.002 -combinedout c.csv", {}),
+    (DEBUG + "-lockstep 0 1 op 2 op 3 wait complete", {}),
+    (DEBUG + "-lockstep 0 1 kbytes 8 percent 25 run stop -passes 2", {}),
+    (DEBUG + "-lockstep 0 1 time 0.002 op 2 wait stop", {}),
+    (DEBUG + "-syncio 5 -passes 2 -queuedepth 2", {}),
+    (DEBUG + "-starttrigger 0 1 op 4 -stoptrigger 0 1 percent 75", {}),
+    (DEBUG + "-starttrigger 0 1 time 0.002 -stoptrigger 1 0 kbytes 20 -passes 2", {}),
+    (DEBUG + "-throttle target 0 ops 2000 -throttle target 1 bw 5 -ordering storage serial -queuedepth 2", {}),
+    (DEBUG + "-throttle target 0 delay 0.001 -ordering target 1 storage loose -queuedepth 2 -operationdelay 0.0003", {}),
+    (DEBUG + "-snooze 50 -targetstartdelay 0.001 -nobarrier -passes 2", {}),
+    (DEBUG + "-throttle target 0 ops 2000 var 20 -timelimit 0.004 -ts size 5 oneshot output ts", {}),
+    (READS + "-stonewall -numreqs target 1 20 -passes 2 -verbose -deskew -jsonout j.json", {}),
+    (WRITES + "-stonewall wearout save w -numreqs target 1 20", {}),
+    (READS + "-warmup 3ops -passes 2 -verbose -throttle ops 2500 poisson -queuedepth 2 -outputformat add +RESPP50+RESPMAX -csvout c.csv", {}),
+    (READS + "-warmup 0.002 -timelimit 0.005 -numreqs 100 -passes 3 -verbose", {}),
+    (READS + "-runtime 0.006 -numreqs 10 -passes 9 -verbose -intervals 3ms", {}),
+    (READS + "-numreqs 200 -passes 2 -verbose -jsonout j.json", {"at": {0.02: 2}}),
+    (READS + "-numreqs 200 -passes 2 -report person", {"at": {0.02: 15}}),
+    (WRITES + "-flushwrite 5 -syncwrite -datapattern sequenced -passes 2 -verbose -latency -recreatefiles -jsonout j.json", {}),
+    ("-targets 2 new.a new.b -op write -reqsize 4 -numreqs 6 -createnewfiles -passes 2 -deletefile -preallocate 64k -verbose", {}),
+    (READS + "-datapattern sequenced -verify contents -maxerrorstoprint 2 -verbose", {}),
+    (TWO + "-op target 0 read -op target 1 write -numreqs 12 -datapattern x -verify contents -retry 2 "
+     "-reportthreshold 0.0005 -reopen -passes 2", {}),
+    (READS + "-datapattern sequenced -verify location -maxerrors 3", {}),
+    (PAST + "-retry 1 -maxerrorstoprint 3 -verbose -jsonout j.json", {}),
+    (PAST + "-maxerrors 2 -passes 2 -report person", {}),
+    (PAST + "-stoponerror -passes 2 -verbose", {}),
+    (ONE + "-op read -numreqs 20 -ts summary -queuedepth 2 -passes 2 -seek stagger range 200 -verbose -seek disthist 4 seekhist 4", {}),
+    (ONE + "-op read -numreqs 10 -ts detailed output ts size 6 wrap -queuedepth 2 -seek random range 100 save s -randomize", {}),
+    (ONE + "-op read -numreqs 10 -ts detailed oneshot size 6 -reqsize mix 4k:3,8k:1 -passoffset 4 -passes 2 -seek range 40", {}),
+    (ONE + "-op read -numreqs 60 -heartbeat 5ms ops bytes kbytes mbytes gbytes bw iops pct etc target elapsed output hb", {}),
+    (TWO + "-op read -numreqs 60 -heartbeat 8ms ops latency lf -passes 2 -queuedepth 2", {}),
+    (ONE + "-numreqs 40 -passes 3 -intervals 4ms output i.csv prometheus p.txt -rwratio 30 -queuedepth 2", {}),
+    (ONE + "-op read -numreqs 20 -timelimit 0.1 -verbose", {"law": "/dev. hang:7,200000"}),
+    (TWO + LATE + "-rwratio 60 -numreqs 40 -passes 4 -dryrun -verbose", {}),
+    (TWO + LATE + "-reallyverbose -dryrun -lockstep 0 1 op 1 op 1 wait complete -throttle bw 3 -flushwrite 3 -blocksize 512 -rwratio 50 "
+     "-datapattern sequenced -verify contents -startdelay 1 -passdelay 2 -timelimit 3 -runtime 4 -maxerrors 5 -id commandline "
+     "-processor target 1 0 -ts summary -heartbeat 1 -range 1000", {}),
+    ("-targets 2 new.a new.b -op write -reqsize 8 -bytes 100k -dryrun -verbose -ordering storage serial -preallocate 4k -pretruncate 8k "
+     "-syncwrite -deletefile -syncio 3 -seek interleave 2 -targetoffset 7 -passoffset 2 -passes 3", {}),
+]
+OF_MACHINE = re.compile(r"Environment, |Computer Name|OS release|Machine hardware|Number of (processors|physical)|Page size|Megabytes of|"
+                        r"Clock Ticks|IOIO|Clock, |Size of|\s+Process ID")
+# In lines of -timestamps: the thread, and its processors.
+OF_THREAD = re.compile(r"^((?:[\w.-]+, +){14})\d+((?:, +[\w.-]+){4}), \d+, \d+$")
+
+
+def made():
+    """A directory with what the runs work on."""
+    directory = t.path("run%d" % len(os.listdir(t.tmp())))
+    os.mkdir(directory)
+    for name in "ab":
+        with open(os.path.join(directory, "dev." + name), "wb") as f:
+            f.write(bytes(range(256)) * 4096)
+    return directory
+
+
+def text(words):
+    words = words.replace(t.XDD, "xdd").replace('host="%s"' % os.uname().nodename, 'host="here"')
+    words = re.sub(r"thread \d+ (starts|ends)", r"thread T \1", words)
+    return [OF_THREAD.sub(r"\1T\2", line.rstrip()) for line in words.splitlines() if line.strip() and not OF_MACHINE.match(line)]
+
+
+def known(value):
+    """The value without members that are unknown."""
+    if isinstance(value, dict):
+        return {name: known(member) for name, member in value.items() if member is not None}
+    return [known(member) for member in value] if isinstance(value, list) else value
+
+
+def document(file):
+    found = known(json.loads(file))
+    del found["environment"], found["xdd"], found["command_line"], found["clock"]["machine"]
+    for result in found["results"]:
+        if result["what"] == "COMBINED":
+            result.get("columns", {}).pop("nodename", None)
+        else:
+            result.pop("columns", None)
+    lines = []
+    for name, value in found.items():
+        lines += ["%s: %s" % (name, json.dumps(part)) for part in (value if isinstance(value, list) else [value])]
+    return lines
+
+
+def said(words, **kwargs):
+    directory = made()
+    run = t.command([t.XDD, *words.split()], cwd=directory, device=kwargs.pop("law", LAW), step=0, **kwargs)
+    lines = ["==== " + words, "status %s" % run.status] + text(run.out) + ["error: " + line for line in text(run.err)]
+    for name in sorted(os.listdir(directory)):
+        if name.startswith(("dev.", "new.")):
+            continue
+        with open(os.path.join(directory, name), encoding="utf-8") as f:
+            lines += ["---- " + name] + (document if name.endswith(".json") else text)(f.read())
+    return lines
+
+
+def test_runs():
+    got = [line for words, kwargs in RUNS for line in said(words, **kwargs)]
+    xddwhole.compare("runs_whole.txt", got, "runs say what they should")
+
+
+t.run_all()
