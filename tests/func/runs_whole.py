@@ -18,12 +18,12 @@ if t.FOR_PLACE:
 t.look_at_all_warnings()
 
 LAW = "/dev. 200000,300000*3,700000 2"
-ONE = "-target dev.a -reqsize 4 -dio "
-TWO = "-targets 2 dev.a dev.b -reqsize 4 -dio "
+ONE = "-percentcpu absolute -target dev.a -reqsize 4 -dio "
+TWO = "-percentcpu absolute -targets 2 dev.a dev.b -reqsize 4 -dio "
 LATE = "-queuedepth 3 -seek random range 200 -throttle target 1 ops 3000 "
 READS = TWO + "-op read -numreqs 12 "
 WRITES = TWO + "-op write -numreqs 12 "
-PAST = "-targets 2 dev.a dev.b -reqsize 4 -dio -op read -timelimit 9 -numreqs 12 -startoffset target 1 1000 "  # the end of one
+PAST = "-percentcpu absolute -targets 2 dev.a dev.b -reqsize 4 -dio -op read -timelimit 9 -numreqs 12 -startoffset target 1 1000 "  # the end of one
 DEBUG = READS + "-debug all "
 # Words of each run, and what else it has: its law, what happens when.
 RUNS = [

@@ -120,7 +120,7 @@ FUNCTIONAL = {
     "src/plan/repeated": ["check", "surprises"],
     "src/plan/runs": ["ranks", "sections"],
     "src/plan/vary": ["sweep"],
-    "src/report/": ["jsonout", "person", "arithmetic", "runs_whole"],
+    "src/report/": ["jsonout", "person", "arithmetic", "documents_whole", "runs_whole"],
     "src/report/check": ["sections"],
     "src/report/column": ["result_lines"],
     "src/report/columns": ["result_lines"],
