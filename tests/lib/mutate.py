@@ -94,7 +94,7 @@ FUNCTIONAL = {
     "src/net/session": ["e2e_hostile", "e2e_options", "e2e_peers", "e2e_security"],
     "src/net/time": ["timeserver", "timeserver_run"],
     "src/net/tls": ["e2e_security"],
-    "src/plan/": ["options", "badinput", "badinput_files"],
+    "src/plan/": ["badinput", "badinput_files", "options", "plan_whole"],
     "src/plan/endtoend": ["e2e_options"],
     "src/plan/extent": ["room", "sections"],
     "src/plan/feature_coordination": ["coordinate", "stonewall", "timeserver", "timeserver_run"],

@@ -13,11 +13,15 @@ import xddtest as t
 FUNC = os.path.join(os.environ["TOP_SRCDIR"], "tests", "func")
 
 
+def lines_of(file):
+    with open(os.path.join(FUNC, file), encoding="utf-8") as f:
+        return f.read().split("\n")[:-1]
+
+
 def compare(file, got, title):
     where = os.environ.get("XDD_TEST_WRITE")
     if where:
         with open(where, "w", encoding="utf-8") as f:
             f.write("\n".join(got) + "\n")
-    with open(os.path.join(FUNC, file), encoding="utf-8") as f:
-        wanted = f.read().split("\n")[:-1]
+    wanted = lines_of(file)
     t.ok(got == wanted, title, "\n".join(difflib.unified_diff(wanted, got, "wanted", "got", n=1, lineterm="")))
