@@ -8,6 +8,7 @@ import json
 import os
 import re
 
+import xddterm
 import xddtest as t
 import xddwhole
 
@@ -25,6 +26,9 @@ READS = TWO + "-op read -numreqs 12 "
 WRITES = TWO + "-op write -numreqs 12 "
 PAST = "-percentcpu absolute -targets 2 dev.a dev.b -reqsize 4 -dio -op read -timelimit 9 -numreqs 12 -startoffset target 1 1000 "  # the end of one
 DEBUG = READS + "-debug all "
+LONG = "-percentcpu absolute -op read -target dev.a -reqsize 4 -dio -seek random -timelimit 0.8 -report person "
+SLOW = {"law": "/dev. 4000000,6000000*3,9000000"}
+DRY = "-targets 2 new.a new.b -op write -reqsize 8 -numreqs 6 -dryrun -verbose "
 # Words of each run, and what else it has: its law, what happens when.
 RUNS = [
     (TWO + LATE + "-rwratio 60 -numreqs 20 -passes 2 -verbose -qthreadinfo -latency histogram -deskew -intervals 10ms -id here "
@@ -71,6 +75,52 @@ RUNS = [
      "-processor target 1 0 -ts summary -heartbeat 1 -range 1000", {}),
     ("-targets 2 new.a new.b -op write -reqsize 8 -bytes 100k -dryrun -verbose -ordering storage serial -preallocate 4k -pretruncate 8k "
      "-syncwrite -deletefile -syncio 3 -seek interleave 2 -targetoffset 7 -passoffset 2 -passes 3", {}),
+    # Runs that take seconds, each with another limit.
+    (LONG + "-passes 4", SLOW),
+    (LONG + "-passes 3 -throttle ops 50 -queuedepth 2", SLOW),
+    (LONG + "-passes 3 -throttle bw 0.5 poisson -warmup 0.1", SLOW),
+    (LONG + "-passes 3 -snooze 60 -jsonout j.json", SLOW),
+    (LONG + "-passes 3 -operationdelay 0.02", SLOW),
+    (LONG + "-target dev.b -passes 3 -lockstep 0 1 op 1 op 3 wait complete", SLOW),
+    (LONG + "-target dev.b -passes 3 -throttle target 1 ops 60 -jsonout j.json", SLOW),
+    (LONG + "-passes 3 -verbose", dict(SLOW, at={0.4: "+0.3"})),
+    (LONG + "-passes 3", dict(SLOW, law="/dev. 5000000*150,20000000")),
+    (LONG + "-runtime 1", SLOW),
+    (LONG + "-passes 3", dict(SLOW, law="/dev. hang:60,5000000")),
+    (LONG + "-passes 3", {"law": "/dev. 300000", "step": 50000}),
+    (LONG + "-passes 3 -target dev.b -queuedepth 4 -jsonout j.json", {"law": "/dev. 300000", "step": 50000}),
+    ("-percentcpu absolute -target null -op noop -reqsize 4 -timelimit 0.5 -passes 3 -report person", {"step": 100000}),
+    ("-percentcpu absolute -target null -op write -reqsize 4 -numreqs 50 -passes 3 -verbose -timerinfo -extendedstats", {"step": 100000}),
+    # On terminals.
+    (TWO + LATE + "-rwratio 60 -numreqs 40 -passes 2 -latency histogram intervals 10ms", {"columns": 80}),
+    (TWO + LATE + "-op read -numreqs 40 -report table -extendedstats -deskew", {"columns": 70}),
+    (TWO + LATE + "-rwratio 60 -numreqs 40 -passes 3 -intervals 5ms", {"columns": 100}),
+    ("-targets 30 " + "dev.a a-long-name-of-a-file/dev.b " * 15 + "-dio -op read -reqsize 4 -numreqs 5 -throttle target 3 ops 100",
+     {"columns": 60}),
+    (ONE + "-op read -numreqs 40 -heartbeat 1ms -passes 2 -latency", {"columns": 120}),
+    (LONG + "-passes 3", dict(SLOW, columns=80)),
+    # Other outputs; a second run continues them.
+    (READS + "-csvout c.csv -output o.txt -latency histogram output l.csv -combinedout k.csv -errout e.txt", {"again": True}),
+    (READS + "-latency percentiles 25,99.95 intervals 10ms -passes 4 -throttle ops 2000 -verbose", {}),
+    (READS + "-latency percentiles 50 intervals 10ms output l.csv", {}),
+    (READS + "-outputformat new +WHAT+OPS+TARGETNAME+LATMIN+LATP999+READLATMAX+WRITELATP50+SHORTESTOP+LONGESTTYPE+DESKEWBANDWIDTH", {}),
+    # Signals and errors.
+    (READS + "-numreqs 200 -debug user1", {"at": {0.01: 10, 0.015: 2}}),
+    (LONG + "-passes 3", dict(SLOW, law="/dev. hang:60,5000000", at={0.5: 2, 0.7: 2})),
+    (PAST + "-passes 2 -stoponerror -report person", {}),
+    (PAST + "-op target 1 write -createnewfiles target 1 -verbose", {}),
+    (TWO + "-op write -datapattern tagged -numreqs 20 -readback -report person", {}),
+    (READS + "-datapattern tagged -verify contents -report person", {}),
+    ("-targets 2 new.a new.a -op write -reqsize 4 -numreqs 6 -recreatefiles -passes 2 -targetoffset 24 -starttime 1900009999", {}),
+    # Dry runs.
+    (DRY + "-datapattern ascii hello replicate inverse -numa local -osync", {}),
+    (DRY + "-datapattern sequenced prefix ff -ts detailed triggertime 2000000000 triggerop 5 dump d append normalize -snooze 7", {}),
+    (DRY + "-datapattern random -throttle delay 0.5 -odsync -hogmemory 1m -starttime 1900019999 -combinedout k -csvout c", {}),
+    (DRY + "-datapattern compress 40 -datapattern dedupe 60 -passes until 4 30 -blockperrank 8 -segments 3 -numa interleave", {}),
+    (DRY + "-datapattern cspat -starttrigger 0 1 op 4 -stoptrigger 0 1 time 3 -bytes 9999 -dio", {}),
+    (DRY + "-datapattern tagged -lockstep 0 1 time 2 mbytes 1 run stop -rank 0 -ranks 2", {}),
+    (DRY.replace("new.b", "").replace("2 new", "1 new") + "-e2e isdest destination 127.0.0.1:40020,2 -restart file r", {}),
+    (ONE + "-dryrun -verbose -e2e issource destination 127.0.0.1:40020,2 -restart offset 4096", {}),
 ]
 OF_MACHINE = re.compile(r"Environment, |Computer Name|OS release|Machine hardware|Number of (processors|physical)|Page size|Megabytes of|"
                         r"Clock Ticks|IOIO|Clock, |Size of|\s+Process ID")
@@ -85,11 +135,14 @@ def made():
     for name in "ab":
         with open(os.path.join(directory, "dev." + name), "wb") as f:
             f.write(bytes(range(256)) * 4096)
+    os.mkdir(os.path.join(directory, "a-long-name-of-a-file"))
+    os.link(os.path.join(directory, "dev.b"), os.path.join(directory, "a-long-name-of-a-file", "dev.b"))
     return directory
 
 
 def text(words):
     words = words.replace(t.XDD, "xdd").replace('host="%s"' % os.uname().nodename, 'host="here"')
+    words = re.sub(r"(?m)^(Starting time for this run), .*(?<!2030)$", r"\1, now", words)  # in real time
     words = re.sub(r"thread \d+ (starts|ends)", r"thread T \1", words)
     return [OF_THREAD.sub(r"\1T\2", line.rstrip()) for line in words.splitlines() if line.strip() and not OF_MACHINE.match(line)]
 
@@ -115,12 +168,21 @@ def document(file):
     return lines
 
 
+def done(words, columns=0, again=False, law=LAW, step=0, **kwargs):
+    """Status, standard output and standard error of a run, and of `again` another one; on a terminal of so many columns."""
+    if columns:
+        screen = xddterm.on_terminal([t.XDD, *words], columns, device=law, step=step, **kwargs)
+        return screen.status, screen.text.replace("\r", "\n"), ""
+    run = t.command([t.XDD, *words], device=law, step=step, **kwargs)
+    return done(words, law=law, step=step, **kwargs) if again else (run.status, run.out, run.err)
+
+
 def said(words, **kwargs):
     directory = made()
-    run = t.command([t.XDD, *words.split()], cwd=directory, device=kwargs.pop("law", LAW), step=0, **kwargs)
-    lines = ["==== " + words, "status %s" % run.status] + text(run.out) + ["error: " + line for line in text(run.err)]
+    status, out, err = done(words.split(), cwd=directory, **kwargs)
+    lines = ["==== " + words, "status %s" % status] + text(out) + ["error: " + line for line in text(err)]
     for name in sorted(os.listdir(directory)):
-        if name.startswith(("dev.", "new.")):
+        if os.path.isdir(os.path.join(directory, name)) or name.startswith(("dev.", "new.")):
             continue
         with open(os.path.join(directory, name), encoding="utf-8") as f:
             lines += ["---- " + name] + (document if name.endswith(".json") else text)(f.read())
