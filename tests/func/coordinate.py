@@ -20,7 +20,7 @@ import xddtrace
 t.may_warn(m.REACHES, m.DID_NOTHING)
 
 t.virtual_time()
-t.tolerate(t.BUFFERED, t.CACHED)
+t.tolerate(t.CACHED)
 
 LIMIT_S = t.TIMEOUT
 MANY = 100000

@@ -20,7 +20,7 @@ import xddsys as s
 import xddtest as t
 import xddtrace
 
-t.tolerate(t.BUFFERED, m.FEWER_PASSES_RUN)
+t.tolerate(m.FEWER_PASSES_RUN)
 t.may_warn(m.REACHES, m.STRICT_URING, m.DID_NOTHING, m.RATE_NOT_REACHED)
 
 LIMIT_S = 60

@@ -17,8 +17,6 @@ import xddssh
 import xddsys
 import xddtest as t
 
-t.tolerate(t.BUFFERED)
-
 FAKE = xddssh.Fake()
 MIB = 1 << 20
 BLOCKS = ["-blocksize", 1024, "-reqsize", 256]

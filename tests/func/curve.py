@@ -24,7 +24,6 @@ import xddpoisson
 import xddterm
 import xddtest as t
 
-t.tolerate(t.BUFFERED)
 t.may_warn(m.RATE_NOT_REACHED, m.BANDWIDTH_NOT_REACHED, r"curve: the maximum is not steady after \d+ rounds")
 
 LONG = bool(os.environ.get("XDD_TEST_LONG"))

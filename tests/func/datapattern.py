@@ -15,7 +15,6 @@ import subprocess
 import messages as m
 import xddtest as t
 
-t.tolerate(t.BUFFERED)
 t.may_warn(m.STRICT_URING)
 
 K, M = 1 << 10, 1 << 20

@@ -13,7 +13,6 @@ import xddtest as t
 import xddtrace
 
 t.virtual_time()
-t.tolerate(t.BUFFERED)
 
 LIMIT_S = 120
 PARTS = ("whole", "head", "window", "tail")

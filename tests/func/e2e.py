@@ -16,8 +16,6 @@ import xddports
 import xddsys as s
 import xddtest as t
 
-t.tolerate(t.BUFFERED)
-
 MIB = 1 << 20
 _names = 0
 

@@ -23,7 +23,7 @@ import xddsys as s
 import xddtest as t
 
 # A first message with an inverted bit is refused.
-t.tolerate(t.BUFFERED, m.E2E_REFUSED)
+t.tolerate(m.E2E_REFUSED)
 
 LONG = bool(os.environ.get("XDD_TEST_LONG"))
 MIB = 1 << 20

@@ -16,8 +16,6 @@ import xddtest as t
 if net.why_not():
     t.skip_all(net.why_not())
 
-t.tolerate(t.BUFFERED)
-
 # The guide's amount is for the long test.
 MBYTES = 3000 if os.environ.get("XDD_TEST_LONG") else 300
 MIB = 1 << 20

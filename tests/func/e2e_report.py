@@ -14,8 +14,6 @@ import xddjson as j
 import xddtest as t
 import xddtrace as trace
 
-t.tolerate(t.BUFFERED)
-
 MIB = 1 << 20
 SIZE = 16 * MIB + 5000
 BLOCKS = ["-blocksize", 4096, "-reqsize", 16]

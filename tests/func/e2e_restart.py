@@ -16,9 +16,6 @@ import xddports
 import xddtest as t
 from xddresume import CTIME, OPS, PLAN, REMEDY, REQUEST, SIZE, STRACE, Resumable, fresh, sent, source
 
-# A busy machine reads slower than -throttle asks for.
-t.tolerate(t.BUFFERED)
-
 LONG = os.environ.get("XDD_TEST_LONG") == "1"
 CANNOT_FLUSH = "-restart: cannot flush the target: Input/output error"
 NO_MORE = m.warning(m.ANY_TARGET, CANNOT_FLUSH + "; no more is recorded")

@@ -21,9 +21,6 @@ import xddtest as t
 import xddwire as w
 from xddresume import CTIME, OPS, PLAN, REMEDY, REQUEST, SIZE, Record, Resumable, fresh, sent, source
 
-# A busy machine reads slower than -throttle asks for.
-t.tolerate(t.BUFFERED)
-
 SEED = int(os.environ.get("XDD_TEST_SEED", "1"))
 LONG = os.environ.get("XDD_TEST_LONG") == "1"
 ROUNDS = int(os.environ.get("XDD_TEST_ROUNDS", "200" if LONG else "20"))

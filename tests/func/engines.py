@@ -15,7 +15,6 @@ import xddtest as t
 from xddengines import QUEUED, ENGINES, KIB, COLUMNS, absent, failures_of, execute, restore, same, dio_works, \
     BOTH, BATCHES, KEYWORDS, STREAMS
 
-t.tolerate(t.BUFFERED)
 t.may_warn(m.REACHES)
 
 if t.ENGINE:

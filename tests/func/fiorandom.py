@@ -13,7 +13,6 @@ import xddfio
 import xddsys as s
 import xddtest as t
 
-t.tolerate(t.BUFFERED, "the operations reach to ", "start over after each ", "may end before")
 SEED = int(os.environ.get("XDD_TEST_SEED", "1"))
 JOBS = int(os.environ.get("XDD_TEST_JOBS", "200" if os.environ.get("XDD_TEST_LONG") else "20"))
 

@@ -12,8 +12,6 @@ import xddterm
 import xddtest as t
 from xddfiles import WRITE, calls, can_trace, of, passes, total
 
-t.tolerate(t.BUFFERED)
-
 if t.ENGINE:
     t.skip_all("this test sets the engine itself")
 

@@ -12,7 +12,7 @@ import xddsys as s
 import xddtest as t
 
 # Files of these tests are in memory or holes, which runs that read enough say.
-t.tolerate(t.BUFFERED, t.CACHED)
+t.tolerate(t.CACHED)
 
 SLOTS, OPS = 1000, 20000
 DISK = s.sparse_file("disk", SLOTS * 4096)

@@ -20,7 +20,7 @@ import xddsys as s
 import xddtest as t
 
 t.virtual_time()
-t.tolerate(t.BUFFERED, t.CACHED)
+t.tolerate(t.CACHED)
 
 HEADER = "START,END,TARGET,NAME,PASS,DIRECTION,OPS,BYTES,ERRORS,IOPS,BANDWIDTH,P50,P99,MAX,PARTIAL"
 SEED = int(os.environ.get("XDD_TEST_SEED") or random.randrange(1 << 30))

@@ -7,12 +7,9 @@ what is read by strace.
 import os
 import struct
 
-import messages as m
 import xddjson
 import xddsys as s
 import xddtest as t
-
-t.tolerate(m.BUFFERED)
 
 K = 1024
 LIMIT_S = 60

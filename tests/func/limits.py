@@ -20,7 +20,7 @@ import xddtest as t
 import xddtrace
 
 t.virtual_time()
-t.tolerate(t.BUFFERED, t.CACHED)
+t.tolerate(t.CACHED)
 
 ENGINES = [e for e in ("psync", "libaio", "io_uring") if e in t.engines()]
 LIMIT_S = 60  # of a run in real time that should end by itself

@@ -13,8 +13,6 @@ import xddsys as s
 import xddtest as t
 from xddresting import Resting
 
-t.tolerate(t.BUFFERED)
-
 K, M = 1 << 10, 1 << 20
 PAGE = resource.getpagesize()
 FILE = t.make_file("data", 4 * M)

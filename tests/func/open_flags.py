@@ -13,8 +13,6 @@ import xddjson
 import xddsys as s
 import xddtest as t
 
-t.tolerate(t.BUFFERED)
-
 FLAGS = os.O_SYNC | os.O_DIRECT | os.O_ACCMODE
 OPTIONS = {"-osync": os.O_SYNC, "-odsync": os.O_DSYNC, "-orsync": os.O_RSYNC}
 ENGINES = [e for e in ("psync", "libaio", "io_uring") if e in t.engines()]

@@ -19,7 +19,7 @@ import xddtest as t
 from xddorder import ALL_LONG, ASKED_FOR, AUDIT, DEPTHS, LONG, RANGE, SHORT, SIZE, audit, engines, places, watched, words
 
 # Files of these tests are in memory or holes, which runs that read enough say.
-t.tolerate(t.BUFFERED, t.CACHED, m.DIRTY)
+t.tolerate(t.CACHED, m.DIRTY)
 t.may_warn(m.REACHES, m.STRICT_URING, m.RANGE_STARTS_OVER)
 
 

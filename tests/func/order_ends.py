@@ -14,7 +14,7 @@ import xddsys as s
 import xddtest as t
 from xddorder import ASKED_FOR, QUEUES, SIZE, audit, engines, watched, words
 
-t.tolerate(t.BUFFERED, t.CACHED, m.DIRTY)
+t.tolerate(t.CACHED)
 t.may_warn(m.REACHES, m.STRICT_URING, m.RANGE_STARTS_OVER)
 
 

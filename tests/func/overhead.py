@@ -10,8 +10,6 @@ import os
 import xddsys as s
 import xddtest as t
 
-t.tolerate(t.BUFFERED)
-
 ENGINES = [e for e in ("psync", "libaio", "io_uring", "mmap") if e in t.engines()]
 
 if t.ENGINE:

@@ -10,8 +10,6 @@ import resource
 import xddsys as s
 import xddtest as t
 
-t.tolerate(t.BUFFERED)
-
 LIMIT_S = 60
 DEPTH = 4
 PSYNC = t.ENGINE in ("", "psync")

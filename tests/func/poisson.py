@@ -16,7 +16,7 @@ import xddtest as t
 import xddtrace as x
 
 t.virtual_time()
-t.tolerate(t.BUFFERED, t.CACHED)
+t.tolerate(t.CACHED)
 
 NULL = "-op noop -targets 1 null".split()
 SEED = 72058  # of -seek, without "seed"

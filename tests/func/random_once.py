@@ -15,7 +15,7 @@ import xddtest as t
 import xddtrace as x
 
 # Files of these tests are in memory or holes, which runs that read enough say.
-t.tolerate(t.BUFFERED, t.CACHED)
+t.tolerate(t.CACHED)
 
 BLOCK = 512
 BLOCKS = 20000

@@ -21,8 +21,6 @@ import xddsys as s
 import xddtest as t
 import xddtrace
 
-t.tolerate(t.BUFFERED)
-
 SEED = int(os.environ.get("XDD_TEST_SEED", "1"))
 LONG = os.environ.get("XDD_TEST_LONG")
 LIMIT_S = 60

@@ -16,8 +16,6 @@ import messages as m
 import xddjson as j
 import xddtest as t
 
-t.tolerate(m.CACHED, m.RATE_NOT_REACHED, "curve: the maximum is not steady")
-
 BAD_ARGUMENT, IO_ERROR = 2, 6
 TWO = "-op noop -targets 2 null null -numreqs 1000 -passes 2".split()
 SWEEP = "sweep -op noop -targets 1 null -numreqs 50 -rounds 3 -queuedepth 1,2 -reqsize 1,4 -columns +FLUSHES+CPUTIME".split()

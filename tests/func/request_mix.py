@@ -17,7 +17,7 @@ import xddtest as t
 import xddtrace as x
 
 # Files of these tests are in memory or holes, which runs that move enough say.
-t.tolerate(t.BUFFERED, t.CACHED, m.DIRTY)
+t.tolerate(t.CACHED, m.DIRTY)
 
 SEED, GOLDEN, WORD = 72058, 0x9e3779b97f4a7c15, (1 << 64) - 1
 MIX = "4k:60,64k:40"

@@ -13,7 +13,6 @@ import xddsys as s
 import xddtest as t
 import xddtrace as x
 
-t.tolerate(t.BUFFERED)
 t.may_warn(m.REACHES)
 
 if t.ENGINE:

@@ -13,7 +13,7 @@ import messages as m
 import xddsys as s
 import xddtest as t
 
-t.tolerate(t.BUFFERED, m.FEWER_PASSES_RUN)
+t.tolerate(m.FEWER_PASSES_RUN)
 t.may_warn(m.REACHES)
 
 if t.ENGINE:

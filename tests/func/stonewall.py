@@ -13,7 +13,6 @@ import xddtest as t
 import xddtrace
 
 t.virtual_time()
-t.tolerate(m.BUFFERED, t.CACHED)
 
 LIMIT_S = 60
 SIZE = 4096

@@ -17,7 +17,7 @@ import xddtest as t
 import xddtrace as x
 
 t.virtual_time()
-t.tolerate(t.BUFFERED, t.CACHED)
+t.tolerate(t.CACHED)
 
 FORMAT = "+ELAPSEDTIMEPASS+RESPMIN+RESPP50+RESPP90+RESPP99+RESPMAX+LATP50+LATP99+LATMAX+IOPS+BANDWIDTH+CPUTIME+OPS"
 COLUMNS = ["-outputformat", "new", "+WHAT+PASS" + FORMAT]

@@ -18,7 +18,7 @@ import xddsys
 import xddtest as t
 
 # Files of these tests are in memory, which runs that move enough say.
-t.tolerate(t.BUFFERED, t.CACHED, m.DIRTY)
+t.tolerate(t.CACHED, m.DIRTY)
 t.may_warn(m.REACHES)
 
 K = 1 << 10

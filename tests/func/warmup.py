@@ -13,7 +13,6 @@ import xddtest as t
 import xddtrace
 
 t.virtual_time()
-t.tolerate(t.BUFFERED, t.CACHED)
 
 if t.ENGINE:
     t.skip_all("this test sets the engine itself")
