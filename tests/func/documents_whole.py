@@ -22,7 +22,7 @@ ENVIRONMENT = {"host": {"name": "here"}, "processors": {"model": "P", "online": 
 ONE = "-op read -target dev.a -dio -seek random "
 TWO = "-percentcpu absolute -targets 2 dev.a dev.b -dio -reqsize 4 -seek random -queuedepth 3 -numreqs 40 -throttle target 1 ops 3000 "
 SWEEP = "sweep " + ONE + "-timelimit 20ms -orderseed 3 "
-CURVE = "curve " + ONE + "-reqsize 4 -queuedepth 4 -each 20ms -rounds 3 -orderseed 3 -load 20,40,60,80,95 -goal mean=0.5ms "
+CURVE = "curve " + ONE + "-reqsize 4 -queuedepth 4 -each 10ms -rounds 3 -orderseed 3 -load 20,40,60,80,95 -goal mean=0.5ms "
 SLOW, FAST, STILL = "exponential:200000 2", "exponential:150000 2", "200000,300000*3,700000 2"
 # Commands in one directory, one after the other: words, and the law of their devices.
 COMMANDS = [
@@ -34,7 +34,7 @@ COMMANDS = [
     (SWEEP + "-rounds 2 -queuedepth 1,2 -reqsize 4k,16k -jsonout g1.json", SLOW),
     (SWEEP + "-rounds 2 -queuedepth 1,2 -reqsize 4k,16k -jsonout g2.json", FAST),
     (CURVE + "-jsonout c1.json -csvout c1.csv", SLOW),
-    (CURVE + "-jsonout c2.json", FAST),
+    (CURVE.replace("-orderseed 3", "-orderseed 4") + "-jsonout c2.json", SLOW),
     ("compare r1.json r2.json", ""),
     ("compare r1.json r1.json", ""),
     ("compare r1.json r3.json", ""),
@@ -59,6 +59,66 @@ COMMANDS = [
     ("report -plots p2 -output o.html s1.json s2.json", ""),
     ("report -plots p3 -output o.html g1.json", ""),
     ("report -plots p4 -output o.html c1.json", ""),
+    # Runs that end otherwise.
+    (TWO + "-rwratio 60 -stonewall -deskew -passes 3 -runid r -jsonout w1.json", SLOW),
+    (TWO + "-rwratio 60 -stonewall -deskew -passes 3 -runid r -jsonout w2.json", FAST),
+    (ONE + "-reqsize 4 -numreqs 50 -passes 8 -runid r -jsonout t1.json", "1000000*200,1500000*200"),
+    (ONE + "-reqsize 4 -numreqs 50 -passes 8 -runid r -jsonout t2.json", "1000000*50,1100000*50,1200000*50,1300000*50,1400000*50,1500000*150"),
+    (ONE + "-reqsize 4 -runtime 100ms -jsonout o1.json", STILL),
+    (ONE.replace("read", "write") + "-reqsize 4 -numreqs 50 -passes 5 -flushwrite 10 -syncwrite -runid r -jsonout f1.json", "exponential:1000000"),
+    (ONE + "-reqsize 4 -timelimit 100ms -startoffset 1000 -jsonout x1.json", STILL),
+    (SWEEP + "-reqsize 4 -rounds 2 -queuedepth 1,2 -throttle ops 2000,4000 -jsonout s3.json -csvout s3.csv -columns +LATMAX+OPS", SLOW),
+    (SWEEP + "-reqsize 4 -rounds 2 -queuedepth 1,2 -throttle ops 2000,5000 -jsonout s4.json", SLOW),
+    (SWEEP + "-rounds 2 -queuedepth 1,2 -reqsize 4k,8k -startoffset 0,512 -jsonout s5.json", STILL),
+    (CURVE.replace("20,40,60,80,95", "10,20").replace("mean=0.5ms", "p99=0.1ms") + "-jsonout c3.json", SLOW),
+    ("combine i1.json i2.json -jsonout i.json -csvout i.csv", ""),
+    ("combine k01.json k02.json k03.json k04.json k05.json k06.json k07.json k08.json k09.json k10.json k11.json k12.json k13.json "
+     "k14.json k15.json k16.json k17.json k18.json k19.json -jsonout k.json", ""),
+    ("combine h1.json e1.json t1.json -force", ""),
+    ("combine h1.json i.json", ""),
+    ("combine h1.json t1.json", ""),
+    ("combine -hosts one,two h1.json h1.json", ""),
+    ("combine h.json", ""),
+    ("compare r1.json e1.json", ""),
+    ("compare t1.json t2.json", ""),
+    ("compare t1.json t2.json t1.json -- t2.json o1.json", ""),
+    ("compare -failif flush+5%,maximum-5% f1.json f1.json", ""),
+    ("compare -failif latncy+5% f1.json f1.json", ""),
+    ("compare -failif latency+-5% f1.json f1.json", ""),
+    ("compare -failif latency-101% f1.json f1.json", ""),
+    ("compare s3.json s4.json", ""),
+    ("compare s5.json s5.json", ""),
+    ("compare s1.json c1.json", ""),
+    ("compare c1.json c3.json", ""),
+    ("compare c3.json c2.json", ""),
+    ("report -csv i.json k.json e1.json f1.json s3.json s5.json c3.json", ""),
+    ("report -noplots -output n1.html e1.json", ""),
+    ("report -noplots -output n2.html t1.json t2.json", ""),
+    ("report -noplots -output n3.html o1.json x1.json", ""),
+    ("report -noplots -output n4.html f1.json k.json", ""),
+    ("report -noplots -output n1.html s3.json s4.json", ""),
+    ("report -noplots -output n2.html c3.json", ""),
+    ("report -plots p5 -output o.html -axis queuedepth g1.json g2.json", ""),
+    ("report -plots p6 -output o.html s1.json g1.json s3.json", ""),
+    ("report -plots p7 -output o.html s5.json", ""),
+    ("report -output o.html -axis seek s1.json", ""),
+]
+# Members that are wrong, and what they are. T is the first row of a target's pass, C the row of all.
+WRONG = [
+    ("format", "xdd"), ("version", 0), ("version", 99), ("run_id", 5), ("results", {}), ("results", []), ("status", -1), ("status", 99),
+    ("start_time", "now"), ("plan", []), ("results.T.what", "PASS"), ("results.T.pass", 0), ("results.T.target", -1), ("results.T.target", 7),
+    ("results.T.operation", "erase"), ("results.T.ops.read", -1), ("results.T.ops.read", 1.5),
+    ("results.T.bytes.read", "x"), ("results.T.elapsed_ns", None), ("results.T.finish_ns", 5), ("results.T.begin_ns", None),
+    ("results.T.errors", 2), ("results.T.latency", None), ("results.T.latency.service", []), ("results.T.latency.service.read.count", 3),
+    ("results.T.latency.service.read.minimum_ns", 1), ("results.T.latency.service.read.maximum_ns", 1),
+    ("results.T.latency.service.read.mean_ns", -1), ("results.T.latency.service.read.mean_ns", 1e30),
+    ("results.T.latency.service.read.standard_deviation_ns", -1), ("results.T.latency.service.read.histogram", [1]),
+    ("results.T.latency.service.read.histogram", [5, 1, 4, 1]), ("results.T.latency.service.read.histogram.1", 0),
+    ("results.T.latency.service.read.histogram.0", 1025), ("results.T.longest.op", -1), ("results.T.longest.operation", "x"),
+    ("results.T.request_bytes", None), ("results.C.request_bytes", None), ("results.C.bytes.write", -1), ("results.C.what", "RUN"),
+    ("results.T.what", "COMBINED"), ("results.1", 5), ("statistics", 5), ("statistics.0.passes", [1]), ("statistics.0.bandwidth.values", [1, 2]),
+    ("statistics.0.bandwidth.values.0", -1), ("deskew", 5), ("messages", 5), ("intervals", 5), ("clock", 5), ("environment", 5),
+    ("rank", 3), ("ranks", 0),
 ]
 VERSION = t.xdd("-version").out.split()[2]
 
@@ -87,20 +147,63 @@ def settle(name):
     return document
 
 
+def save(name, document):
+    with open(name, "w", encoding="utf-8") as f:
+        json.dump(document, f)
+
+
 def make_hosts():
     """Documents of three hosts, of which one began later and has another plan."""
     for number, (name, late_ns) in enumerate((("one", 0), ("two", 3000000), ("three", 0)), 1):
-        document = settle("r%d.json" % (number if number < 3 else 1))
-        first = settle("r1.json")["results"][0]["begin_ns"]
-        move = first + late_ns - document["results"][0]["begin_ns"]
-        for row in document["results"]:
-            if row.get("begin_ns") is not None:
-                row["begin_ns"] += move
-                row["finish_ns"] += move
-        document["environment"] = dict(ENVIRONMENT, host={"name": name})
-        document["plan"]["targets"][0]["options"]["queuedepth"] = number
-        with open("h%d.json" % number, "w", encoding="utf-8") as f:
-            json.dump(document, f)
+        save("h%d.json" % number, host("r%d.json" % (number if number < 3 else 1), name, late_ns, number))
+
+
+def host(file, name, late_ns, depth):
+    """A document as one of a host with that name, which began so much after r1.json or w1.json."""
+    document = settle(file)
+    move = settle(file[0] + "1.json")["results"][0]["begin_ns"] + late_ns - document["results"][0]["begin_ns"]
+    for row in document["results"] + document["stonewall"]:
+        if row.get("begin_ns") is not None:
+            row["begin_ns"] += move
+        if row.get("finish_ns") is not None:
+            row["finish_ns"] += move
+    document["environment"] = dict(ENVIRONMENT, host={"name": name})
+    document["plan"]["targets"][0]["options"]["queuedepth"] = depth
+    return document
+
+
+def make_others():
+    """Hosts with -stonewall; 19 hosts of which 18 have fewer passes; a run that failed and says so."""
+    save("i1.json", host("w1.json", "one", 0, 3))
+    save("i2.json", host("w2.json", "two", 1000000, 3))
+    for number in range(1, 20):
+        document = host("r1.json", "node%02d" % number, number * 100000, 3)
+        if number > 1:
+            document["results"] = [r for r in document["results"] if r.get("pass") != 5]
+        document["messages"] = [{"level": "error" if number % 2 else "warning", "text": "target 0: %d of 9 failed" % number}]
+        save("k%02d.json" % number, document)
+    failed = host("r1.json", "failed", 0, 4)
+    failed.update(status=6, partial=True, end="errors", messages_left_out=2, messages=[
+        {"level": level, "text": "target %d, dev.a: %s %d bytes at %d of p99.9" % (n % 3, what, 4096 * n, n)}
+        for n, (level, what) in enumerate([("error", "cannot read"), ("warning", "slow")] * 6 + [("note", "by the way"), ("error", "")])])
+    for row in failed["results"]:
+        row.update(errors=3, outstanding=1, miscompares=2, partial=True)
+    failed["environment"] = dict(ENVIRONMENT, host={"name": "failed"}, extra={"member%d" % n: n for n in range(30)})
+    save("e1.json", failed)
+
+
+def wrong(name, value):
+    """Status and messages for a document with that member."""
+    with open("r1.json", encoding="utf-8") as f:
+        document = json.load(f)
+    rows = [row["what"] for row in document["results"]]
+    at, *path = document, *name.replace("T", str(rows.index("TARGET_PASS"))).replace("C", str(rows.index("COMBINED"))).split(".")
+    for part in path[:-1]:
+        at = at[int(part) if isinstance(at, list) else part]
+    at[int(path[-1]) if isinstance(at, list) else path[-1]] = value
+    save("wrong.json", document)
+    run = t.command([t.XDD, "combine", "wrong.json", "h2.json"], step=0)
+    return ["%s %r: status %s" % (name, value, run.status)] + ["error: " + line for line in text(run.err)]
 
 
 def files():
@@ -126,7 +229,10 @@ def test_commands():
     for words, law in COMMANDS:
         if "h1.json" in words and not os.path.exists("h1.json"):
             make_hosts()
+        if "i1.json" in words:
+            make_others()
         got += said(words, law)
+    got += [line for member in WRONG for line in wrong(*member)]
     xddwhole.compare("documents_whole.txt", got, "commands say what they should")
 
 
