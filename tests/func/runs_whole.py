@@ -28,6 +28,7 @@ PAST = "-percentcpu absolute -targets 2 dev.a dev.b -reqsize 4 -dio -op read -ti
 DEBUG = READS + "-debug all "
 LONG = "-percentcpu absolute -op read -target dev.a -reqsize 4 -dio -seek random -timelimit 0.8 -report person "
 SLOW = {"law": "/dev. 4000000,6000000*3,9000000"}
+WORK = {"step": 1000}
 DRY = "-targets 2 new.a new.b -op write -reqsize 8 -numreqs 6 -dryrun -verbose "
 # Words of each run, and what else it has: its law, what happens when.
 RUNS = [
@@ -112,6 +113,22 @@ RUNS = [
     (TWO + "-op write -datapattern tagged -numreqs 20 -readback -report person", {}),
     (READS + "-datapattern tagged -verify contents -report person", {}),
     ("-targets 2 new.a new.a -op write -reqsize 4 -numreqs 6 -recreatefiles -passes 2 -targetoffset 24 -starttime 1900009999", {}),
+    # Work takes time: a microsecond for each reading of the clock, so the number of readings shows.
+    (TWO + LATE + "-rwratio 60 -numreqs 12 -passes 2 -verbose -qthreadinfo -deskew -latency -extendedstats -jsonout j.json", WORK),
+    (WRITES + "-datapattern sequenced -flushwrite 5 -syncwrite -passes 2 -startdelay 0.001 -passdelay 0.002 -reopen -jsonout j.json", WORK),
+    (READS + "-datapattern x -verify contents -maxerrorstoprint 1 -queuedepth 3 -passes 2 -verbose -intervals 2ms -outputformat "
+     "add +OVERHEADTIME+PATTERNFILLTIME+CPUTIME+USERTIME+SYSTEMTIME+PERCENTUSER+ELAPSEDTIME1STOP+OPENTIME+CLOSETIME", WORK),
+    (READS + "-queuedepth 4 -passes 2 -outputformat add +OVERHEADTIME+CPUTIME+LATMEAN -jsonout j.json", WORK),
+    (DEBUG + "-ordering target 0 storage serial -ordering target 1 storage loose -queuedepth 3 -warmup 2ops -timelimit 0.004", WORK),
+    (DEBUG + "-syncio 4 -throttle target 1 ops 2500 poisson -snooze target 0 30 -rwratio target 1 50 -op target 0 read", WORK),
+    (DEBUG + "-target dev.a -lockstep 0 1 op 2 op 3 wait complete -lockstep 1 2 op 1 kbytes 8 run stop -stonewall 4ms", WORK),
+    (DEBUG + "-targets 3 dev.a dev.a dev.b -starttrigger 0 1 percent 50 -stoptrigger 0 2 mbytes 0.03 -passes 2", WORK),
+    (ONE + "-op read -numreqs 24 -queuedepth 3 -ts detailed size 20 triggerop 3 -retry 2 -reportthreshold 0.00065 -passes 2", WORK),
+    (ONE + "-op read -numreqs 300 -heartbeat 3ms ops bw iops pct etc latency tod hostname output hb append -runtime 0.04 -passes 5", WORK),
+    ("-targets 3 new.a new.a dev.b -op write -op target 2 read -reqsize 4 -numreqs 6 -recreatefiles target 0-1 -passes 3 -targetoffset 24 "
+     "-verbose -debug open", WORK),
+    ("-targets 2 dev.a dev.a -op target 0 write -op target 1 read -reqsize 4 -dio -numreqs 8 -lockstep 0 1 op 1 op 1 wait complete "
+     "-datapattern tagged -verify contents -passes 2 -verbose", WORK),
     # Dry runs.
     (DRY + "-datapattern ascii hello replicate inverse -numa local -osync", {}),
     (DRY + "-datapattern sequenced prefix ff -ts detailed triggertime 2000000000 triggerop 5 dump d append normalize -snooze 7", {}),
