@@ -52,6 +52,12 @@ def _on_loop():
 
 
 def _has_direct_io():
+    """False where a file cannot be opened for it, and in memory, where it can but is read from the page cache."""
+    device = os.stat(tempfile.gettempdir()).st_dev
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:
+        for words in map(str.split, mounts):
+            if words[2] == "%d:%d" % (os.major(device), os.minor(device)) and words[words.index("-") + 1] == "tmpfs":
+                return False
     with tempfile.TemporaryFile() as f:
         try:
             os.close(os.open("/proc/self/fd/%d" % f.fileno(), os.O_RDWR | os.O_DIRECT))
