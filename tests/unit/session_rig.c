@@ -154,8 +154,10 @@ static void step(struct actor *a)
 {
 	unsigned n = ++a->side->steps;
 
+	if (n == a->side->stop_at && a->side->explain)
+		session_explain(a->session, a->side->explain);
 	if (n == a->side->stop_at)
-		stop_request(a->stop, STOP_SIGNAL, 2);
+		stop_request(a->stop, a->side->stop_for ? a->side->stop_for : STOP_SIGNAL, 2);
 	if (n == a->side->fail_at)
 		session_fail(a->session, XDD_IO_ERROR, "the test has failed");
 }

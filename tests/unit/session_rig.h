@@ -10,6 +10,7 @@
 
 #include "net_proxy.h"
 #include "xdd/net/session.h"
+#include "xdd/sync/wait.h"
 
 #define RIG_REQ 4096u
 #define RIG_CONNECTIONS 8
@@ -23,11 +24,13 @@ struct rig_side {
 	uint64_t timeout_ns;
 	bool timeout_given;
 	void (*change)(struct wire_plan *own); /* NULL: the plan of the copy */
-	unsigned stop_at;	/* before this step, from 1, the run stops; 0: never */
-	uint64_t stop_after_ns; /* from the start; 0: never */
-	unsigned end_after;	/* source: passes, and then BYE */
-	unsigned stop_pass_at;	/* destination: pass to end early */
-	unsigned fail_at;	/* before this step the run reports a failure of its own */
+	unsigned stop_at;	   /* before this step, from 1, the run stops; 0: never */
+	enum stop_reason stop_for; /* of stop_at; 0: a signal */
+	const char *explain;	   /* given to session_explain(); NULL: it is not called */
+	uint64_t stop_after_ns;	   /* from the start; 0: never */
+	unsigned end_after;	   /* source: passes, and then BYE */
+	unsigned stop_pass_at;	   /* destination: pass to end early */
+	unsigned fail_at;	   /* before this step the run reports a failure of its own */
 
 	/* outcome */
 	int err;

@@ -105,6 +105,46 @@ TEST(test_stop_at_each_step)
 	}
 }
 
+/* The other side reports the reason that the run gave, or the cause. */
+TEST(test_stop_words)
+{
+	static const struct {
+		enum stop_reason why;
+		const char *explain, *words;
+	} cases[] = {
+		{ STOP_SIGNAL, NULL, "was interrupted by signal 2" },
+		{ STOP_SIGNAL, "no room", "was interrupted by signal 2" },
+		{ STOP_START, NULL, "could not start" },
+		{ STOP_START, "no room", NULL },
+		{ STOP_ERROR, NULL, "stopped after an error" },
+		{ STOP_ERROR, "no\033room", NULL },
+	};
+
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+		const bool source = i % 2;
+		const char *side = source ? "source" : "destination";
+		struct rig_copy c = small_copy(LONG_TIMEOUT_NS);
+		struct rig_side *own = source ? &c.source : &c.destination;
+		struct rig_side *other = source ? &c.destination : &c.source;
+		char words[64];
+
+		/* The sides have met. */
+		own->stop_at = 3;
+		own->stop_for = cases[i / 2].why;
+		own->explain = cases[i / 2].explain;
+		if (cases[i / 2].words)
+			snprintf(words, sizeof(words), "the %s %s", side, cases[i / 2].words);
+		else
+			snprintf(words, sizeof(words), "the %s: no%sroom", side,
+				 cases[i / 2].why == STOP_START ? " " : "\\x1b");
+		rig_run(&c, 1);
+		assert_int_equal(own->err, -ECANCELED);
+		assert_string_equal(own->why, "");
+		assert_string_equal(other->why, words);
+		rig_free(&c);
+	}
+}
+
 static void fail_at(bool source, unsigned n, bool *reached)
 {
 	struct rig_copy c = small_copy(LONG_TIMEOUT_NS);

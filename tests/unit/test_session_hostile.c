@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/connection_internal.h"
 #include "net_rig.h"
 #include "session_rig.h"
 #include "xdd/base/err.h"
@@ -119,6 +120,8 @@ static struct {
 	enum wire_type type;
 } wrong;
 
+static char own_address[CONNECTION_PEER_SIZE];
+
 static void send_wrong(struct rig_copy *c, uint16_t to)
 {
 	struct wire_header h = { .type = wrong.type };
@@ -143,6 +146,7 @@ static void send_wrong(struct rig_copy *c, uint16_t to)
 		h.pass = 1;
 	raw_send(&r, h, length);
 	assert_int_equal(raw_receive(&r), WIRE_ERROR);
+	memcpy(own_address, r.c->local, sizeof(own_address));
 	connection_close(r.c);
 }
 
@@ -167,21 +171,24 @@ static bool may(enum stage stage, enum wire_type type)
 
 TEST(test_wrong_messages)
 {
+	static const char *const when[STAGES] = { "between passes", "during a pass",
+						  "at the end of a pass" };
 	unsigned n = 0;
 
 	for (enum stage stage = PLANNED; stage < STAGES; stage++)
 		for (enum wire_type type = WIRE_HELLO; type <= WIRE_SUMS; type++) {
 			struct rig_copy c = visited(send_wrong);
-			char text[64];
+			char text[128];
 
 			if (may(stage, type))
 				continue;
 			wrong.stage = stage;
 			wrong.type = type;
-			snprintf(text, sizeof(text), "sent %s, which is not allowed ",
-				 wire_type_name(type));
 			rig_run(&c, 1);
-			assert_non_null(strstr(c.destination.why, text));
+			snprintf(text, sizeof(text),
+				 "the source at %s sent %s, which is not allowed %s", own_address,
+				 wire_type_name(type), when[stage]);
+			assert_string_equal(c.destination.why, text);
 			assert_string_equal(answer.text, c.destination.why);
 			assert_int_equal(c.destination.err, -EPROTO);
 			assert_int_equal(c.destination.failed, 1);
@@ -368,6 +375,53 @@ TEST(test_last_of_pass)
 	rig_run(&c, 1);
 	assert_non_null(strstr(c.destination.why, "sent PASS_LAST 1 of pass 2 on connection 0, "));
 	rig_free(&c);
+}
+
+/* ---- results ---- */
+
+static struct wire_pass claim;
+
+static void send_claim(struct rig_copy *c, uint16_t to)
+{
+	struct raw control, data;
+
+	port = to;
+	raw_control(&control, c, IN_PASS);
+	raw_open(&data, 0, 7);
+	assert_int_equal(raw_receive(&data), WIRE_WELCOME);
+	raw_send(&data, (struct wire_header){ .type = WIRE_PASS_LAST, .pass = 1 }, 0);
+	raw_send(&control, (struct wire_header){ .type = WIRE_PASS_END, .pass = 1 },
+		 wire_encode_pass(&claim, body));
+	while (raw_receive(&control) == WIRE_PASS_RESULT)
+		continue;
+	connection_close(data.c);
+	connection_close(control.c);
+}
+
+static void assert_claim(struct wire_pass pass, const char *text)
+{
+	struct rig_copy c = visited(send_claim);
+
+	claim = pass;
+	rig_run(&c, 1);
+	assert_string_equal(c.destination.why, text);
+	assert_string_equal(answer.text, text);
+	assert_int_equal(c.destination.err, -EBADMSG);
+	rig_free(&c);
+}
+
+/* A pass without blocks, of which the source says otherwise. */
+TEST(test_claims)
+{
+#define NOT_ARRIVED "pass 1 did not arrive as it was sent: the source sent "
+
+	assert_claim((struct wire_pass){ .ops = 1 },
+		     NOT_ARRIVED "1 blocks, the destination wrote 0");
+	assert_claim((struct wire_pass){ .bytes = 7 },
+		     NOT_ARRIVED "7 bytes, the destination wrote 0");
+	assert_claim((struct wire_pass){ .digest = { .low = 0x12, .high = 0x34 } },
+		     NOT_ARRIVED "data with the digest 00000000000000340000000000000012, the "
+				 "destination wrote 00000000000000000000000000000000");
 }
 
 /* ---- strangers ---- */
