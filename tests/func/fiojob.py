@@ -467,6 +467,12 @@ BAD = {
     "bs=" + "$pagesize" * 16385 + "\n": "3: has more than 65536 bytes with its variables",
     "size=1m\nfilename=-\n": "1: [job]: standard input and output are no targets",
     "size=1m\nfilename=a::b\n": "1: [job]: filename: expected names with colons between them",
+    "size=1m\nrw=write\nbuffer_compress_percentage=101\n": "1: [job]: expected percentages of compression and dedupe up to 100",
+    "size=1m\nrw=write\ndedupe_percentage=101\n": "1: [job]: expected percentages of compression and dedupe up to 100",
+    "[a] b\n": "3: expected nothing after the ] of a section",
+    "size=1m\nrate=1m\nrate_process=fixed\n": "1: [job]: expected rate_process=linear or poisson",
+    "ioengine=null\n": "1: [job]: has no size; expected size=",
+    "size=1m\nbs=4\0k\n": "4: has a NUL byte; expected text",
 }
 
 
