@@ -33,6 +33,7 @@
  *
  * It replaces: futex(2) as xdd calls it, condition variables, joins, sleeps,
  * poll(2), epoll_wait(2), sigwaitinfo(2), and locks that are held by a thread that waits.
+ * A process whose threads unlock mutexes that they have not locked ends with status 99.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -911,6 +912,32 @@ int pthread_mutex_lock(pthread_mutex_t *m)
 		return next(m);
 	while ((err = pthread_mutex_trylock(m)) == EBUSY)
 		yield();
+	return err;
+}
+
+/* A thread that has not locked what it unlocks shares it without a lock. */
+int pthread_mutex_unlock(pthread_mutex_t *m)
+{
+	static __typeof__(&pthread_mutex_unlock) next;
+	static __thread pid_t own;
+
+	if (!next)
+		next = REAL(pthread_mutex_unlock);
+	if (!own)
+		own = gettid();
+#ifdef __GLIBC__
+	if (self && m != &lock && m->__data.__owner != own)
+		fail("a thread unlocks a mutex that it has not locked");
+#endif
+	return next(m);
+}
+
+int pthread_mutex_destroy(pthread_mutex_t *m)
+{
+	const int err = REAL(pthread_mutex_destroy)(m);
+
+	if (self && err)
+		fail("a mutex is destroyed while it is locked");
 	return err;
 }
 
