@@ -129,6 +129,12 @@ RUNS = [
      "-verbose -debug open", WORK),
     ("-targets 2 dev.a dev.a -op target 0 write -op target 1 read -reqsize 4 -dio -numreqs 8 -lockstep 0 1 op 1 op 1 wait complete "
      "-datapattern tagged -verify contents -passes 2 -verbose", WORK),
+    # Plans in documents.
+    (READS + "-lockstep 0 1 percent 25 kbytes 8 run stop -jsonout j.json", {}),
+    (READS + "-lockstep 0 1 time 0.001 mbytes 0.01 wait complete -jsonout j.json", {}),
+    (READS + "-starttrigger 0 1 op 3 -stoptrigger 0 1 percent 75 -jsonout j.json", {}),
+    (ONE + "-op read -numreqs 10 -reqsize mix 4k:3,8k:1 -jsonout j.json", {}),
+    ("-targets 2 new.a new.b -op write -reqsize 4 -blockperrank 8 -segments 2 -datapattern sequenced -timelimit target 1 3 -jsonout j.json", {}),
     # Dry runs.
     (DRY + "-datapattern ascii hello replicate inverse -numa local -osync", {}),
     (DRY + "-datapattern sequenced prefix ff -ts detailed triggertime 2000000000 triggerop 5 dump d append normalize -snooze 7", {}),
