@@ -121,10 +121,10 @@ uint64_t time_stamp_of(struct msghdr *h)
 
 uint64_t time_stamp_arrival(uint64_t stamp_ns, const struct time_reading *now, uint64_t since_ns)
 {
+	/* Very large without a stamp, and of a stamp that is later than the reading. */
 	const uint64_t age_ns = now->wall_ns - stamp_ns;
 
-	if (!stamp_ns || stamp_ns > now->wall_ns || age_ns > OLDEST_NS ||
-	    now->after_ns - age_ns < since_ns)
+	if (age_ns > OLDEST_NS || now->after_ns - age_ns < since_ns)
 		return now->before_ns;
 	/* Rounded up: too late an arrival widens a bound, too early a one breaks it. */
 	return ns_earlier(now->before_ns, now->after_ns - age_ns);

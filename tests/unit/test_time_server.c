@@ -10,14 +10,17 @@
 
 #include "xdd/sys/clock.h"
 
-/* Each reading of the monotonic clock takes `step_ns`; the wall clock is ahead by `ahead_ns`. */
+/*
+ * Each reading of the monotonic clock takes `step_ns`, but the one with the number `quick` a tenth
+ * of it; the wall clock is ahead by `ahead_ns`.
+ */
 static uint64_t kernel_ns, step_ns, ahead_ns;
-static unsigned readings;
+static unsigned readings, quick;
 
 static uint64_t fake_kernel_ns(void)
 {
 	readings++;
-	return kernel_ns += step_ns;
+	return kernel_ns += readings == quick ? step_ns / 10 : step_ns;
 }
 
 static uint64_t fake_wall_ns(void)
@@ -103,6 +106,16 @@ TEST(test_source)
 	assert_int_equal(s.last.after_ns, 1200);
 	assert_int_equal(s.steady_ns, 1200);
 	assert_int_equal(s.base_ns, 7000);
+
+	/* The last of all is the best. */
+	kernel_ns = 1000;
+	readings = 0;
+	quick = 2 * (1 + START_READINGS);
+	assert_int_equal(time_source_start(&s), 0);
+	assert_int_equal(s.last.before_ns, 1000 + 100 * (quick - 1));
+	assert_int_equal(s.last.after_ns, s.last.before_ns + 10);
+	assert_int_equal(s.base_ns, 7000);
+	s.steady_ns = 1200;
 
 	kernel_ns = 5 * MS;
 	time_source_read(&s);
