@@ -393,6 +393,8 @@ static void curve_show_table(const struct sweep *s)
 }
 
 #define LOADS "10..90+10,95,100,105"
+#define LOADS_MAX 100 /* of -load */
+_Static_assert(LOADS_MAX + CURVE_REFINE + CURVE_PROBES <= CURVE_MAX_LOADS, "no room for probes");
 #define LEAST_PERCENT 0.1
 
 static const char usage[] =
@@ -436,7 +438,7 @@ static enum xdd_status read_loads(struct sweep *s, struct curve *c)
 	why = vary_list(s->arena, &row, text, &values, &n);
 	if (why)
 		return bad_load(text, why);
-	if (n > CURVE_MAX_LOADS - CURVE_REFINE - CURVE_PROBES)
+	if (n > LOADS_MAX)
 		return bad_load(text, "has more than 100 loads");
 	for (size_t i = 0; i < n; i++) {
 		struct curve_load load = { .point = c->n_depths + i };

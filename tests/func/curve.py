@@ -343,6 +343,9 @@ def test_refused():
     for load in ("0.099", "1000.1"):
         refused("-load " + load, write + ["-load", load],
                 r"curve: -load %s: expected percentages from 0\.1 to 1000, such as 10\.\.90\+10,95$" % re.escape(load))
+    refused("101 loads", write + ["-load", "1..101"], r"curve: -load 1\.\.101: has more than 100 loads$")
+    run = curve("-dryrun", "-op", "noop", "-target", "null", "-queuedepth", 1, "-load", "1..100")
+    t.equal((run.status, run.out.count("% of the maximum")), (0, 100), "100 loads", run)
     for goal in ("p99", "p98=5ms", "p99=0", "p99=soon"):
         refused("-goal " + goal, write + ["-goal", goal], r"curve: -goal \S+: expected a response time")
     refused("an option that is wrong", write + ["-queuedepth", 0], r"curve: -queuedepth 0: expected")
