@@ -9,6 +9,7 @@ import json
 import os
 import re
 
+import xddkinds
 import xddtest as t
 import xddwhole
 
@@ -104,6 +105,9 @@ COMMANDS = [
     ("report -output o.html t1.json k.json", ""),
     ("report -output o.html c1.json c2.json", ""),
     ("report -output o.html c3.json", ""),
+    ("report -output o.html m1.json", ""),
+    ("report -output o.html m2.json", ""),
+    ("report -output o.html m2.json m3.json", ""),
     ("report -output o.html -axis seek s1.json", ""),
 ]
 # Members that are wrong, and what they are. T is the first row of a target's pass, C the row of all.
@@ -237,6 +241,11 @@ def test_commands():
             make_hosts()
         if "i1.json" in words:
             make_others()
+        if "m1.json" in words:
+            grid = xddkinds.made_sweep([("queuedepth", ["1", "2", "4"]), ("reqsize", ["4k", "16k"])])
+            save("m1.json", xddkinds.made_curve())
+            save("m2.json", grid)
+            save("m3.json", xddkinds.changed_sweep(grid, (2, .5, 2, .5, 1, 1.1)))
         got += said(words, law)
     got += [line for member in WRONG for line in wrong(*member)]
     xddwhole.compare("documents_whole.txt", got, "commands say what they should")

@@ -150,6 +150,9 @@ def test_documents():
     if None in found:
         return
     entries = [document["endtoend"] for document in found]
+    t.equal([document["plan"]["targets"][0]["resolved"]["endtoend"] for document in found],
+            [{"role": side, "connections": 2, "addresses": [{"host": "127.0.0.1", "port": copy.port, "ports": 2}]} for side in PAIR],
+            "documents: the plan of both sides")
     for name, its in zip(PAIR, entries):
         t.equal(sorted((x["pass"], x["target"], x["role"]) for x in its), [(p, k, name) for p in (1, 2) for k in (0, 1)],
                 "documents: an object for each pass and target of the " + name)

@@ -135,6 +135,7 @@ FUNCTIONAL = {
     "src/report/finding": ["check", "honest"],
     "src/report/info": ["e2e_options", "options"],
     "src/report/jvalue": ["copy_report", "e2e_report"],
+    "src/report/jsonout_plan": ["e2e_report"],
     "src/report/latency": ["debug", "report"],
     "src/report/out": ["outputs"],
     "src/report/outputs": ["result_lines"],
