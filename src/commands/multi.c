@@ -548,16 +548,19 @@ static enum xdd_status check_words(struct multi *m)
 		"-targets 1 /data/big");
 }
 
-static void set_run_id(struct multi *m)
+static enum xdd_status set_run_id(struct multi *m)
 {
 	uint64_t bits;
 
 	m->run_id = m->line.run_id;
+	if (m->run_id && !plan_run_id_fits(m->run_id))
+		return log_refuse("multi -runid %.128s: " PLAN_RUN_ID_EXPECTED, m->run_id);
 	if (m->run_id)
-		return;
+		return XDD_OK;
 	if (getrandom(&bits, sizeof(bits), 0) != sizeof(bits))
 		bits = clock_kernel_ns();
 	m->run_id = xarena_printf(m->arena, "%016" PRIx64, bits);
+	return XDD_OK;
 }
 
 /* ---- the run ---- */
@@ -611,7 +614,7 @@ static enum xdd_status multi_prepare(struct multi *m)
 	if (!status)
 		status = multi_launcher_choose(m);
 	if (!status)
-		set_run_id(m);
+		status = set_run_id(m);
 	return status;
 }
 

@@ -35,20 +35,23 @@ static enum xdd_status apply_id(const struct setting *s, void *dst)
 }
 
 /* A name for machines to compare: short, and the same in every locale. */
-static enum xdd_status apply_runid(const struct setting *s, void *dst)
+bool plan_run_id_fits(const char *text)
 {
-	struct plan *plan = dst;
-	const char *text = s->args[0].text;
-	size_t len = strlen(text);
+	const size_t len = strlen(text);
 	bool fits = len > 0 && len <= RUN_ID_MAX;
 
 	for (size_t i = 0; i < len && fits; i++)
 		fits = text[i] > ' ' && text[i] <= '~';
-	if (!fits)
-		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0],
-				   "expected 1 to %d printable ASCII characters, without blanks",
-				   RUN_ID_MAX);
-	plan->run_id = text;
+	return fits;
+}
+
+static enum xdd_status apply_runid(const struct setting *s, void *dst)
+{
+	struct plan *plan = dst;
+
+	if (!plan_run_id_fits(s->args[0].text))
+		return parse_error(XDD_BAD_ARGUMENT, s, &s->args[0], PLAN_RUN_ID_EXPECTED);
+	plan->run_id = s->args[0].text;
 	return XDD_OK;
 }
 

@@ -116,6 +116,8 @@ def test_refused():
         (["-hosts", "127.0.0.1", "--", *SHORT, "-queuedepth", "0"], "-queuedepth 0:"),
         (["-n", "4", "--", *SHORT], "-slots sets the number of ranks"),
         (["-hosts", "a:16384,b", "--", *SHORT], "16385 ranks: must be at most 16384"),
+        *((["-hosts", "127.0.0.1", "-runid", text, "--", *SHORT],
+           "multi -runid %s: expected 1 to 64 printable ASCII characters, without blanks\n" % text) for text in ("a b", "a" * 65)),
         (["-hosts", "a", "-slots", "0", "--", *SHORT], "multi -slots 0: expected a whole number, 1 to 16384"),
         (["-hosts", "a", "-launcher", "rsh", "--", *SHORT], "expected ssh, srun, mpirun or pdsh"),
         (["-hosts", "a", "-hostz", "b", "--", *SHORT], "did you mean -hosts"),

@@ -529,4 +529,8 @@ char *plan_measure_text(const struct measure *m, char *buf, size_t size);
  */
 const char *plan_seek_name(enum seek_pattern pattern);
 
+/* True if `text` can be the name of a run of several hosts; else it is not as expected. */
+#define PLAN_RUN_ID_EXPECTED "expected 1 to 64 printable ASCII characters, without blanks"
+bool plan_run_id_fits(const char *text);
+
 #endif
