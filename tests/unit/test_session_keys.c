@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/session_internal.h"
 #include "net_rig.h"
 #include "session_rig.h"
 
@@ -125,6 +126,30 @@ TEST(test_one_encrypts)
 		assert_int_equal(c.destination.begun, 0);
 		rig_free(&c);
 	}
+}
+
+/* The key comes before encryption, which needs it. */
+TEST(test_flags_differ)
+{
+	static const uint32_t key = WIRE_CAN_KEY, both = WIRE_CAN_KEY | WIRE_CAN_ENCRYPT;
+	static const char no_key_there[] =
+		"the source has a key, the destination has none: give both the same -e2e key";
+	static const char no_key_here[] =
+		"the destination has a key, the source has none: give both the same -e2e key";
+
+	assert_null(session_flags_differ(0, 0));
+	assert_null(session_flags_differ(key, key));
+	assert_null(session_flags_differ(both, both));
+	assert_string_equal(session_flags_differ(key, 0), no_key_there);
+	assert_string_equal(session_flags_differ(both, 0), no_key_there);
+	assert_string_equal(session_flags_differ(0, key), no_key_here);
+	assert_string_equal(session_flags_differ(0, both), no_key_here);
+	assert_string_equal(
+		session_flags_differ(both, key),
+		"the source has -e2e encrypt, the destination has not: give it to both");
+	assert_string_equal(
+		session_flags_differ(key, both),
+		"the destination has -e2e encrypt, the source has not: give it to both");
 }
 
 RUN_TESTS_IF(digest_available(&reason) && net_key_available(&reason), ignore_sigpipe, NULL)
