@@ -5,6 +5,7 @@ All that commands say of runs in virtual time and of their documents: sweeps, cu
 combine, CSV and plots of xdd report. What they should say is in documents_whole.txt; tests/lib/xddwhole.py has how it is
 renewed.
 """
+import hashlib
 import json
 import os
 import re
@@ -217,6 +218,15 @@ def files():
     return {os.path.join(d, name): os.stat(os.path.join(d, name)).st_mtime_ns for d, _, names in os.walk(".") for name in names}
 
 
+def words_of(page, plots_alone):
+    """The text of a page, a line for each row of a table; for each plot its texts, and a digest of all of it."""
+    plots = re.findall("<svg.*?</svg>", page, re.S)
+    rest = "" if plots_alone else re.sub("<svg.*?</svg>", "", page, flags=re.S)  # the rest of a page with plots is as without
+    rest = re.sub(r"(<[^>]*>\s*)+", lambda tags: "\n" if re.search("</(p|tr|h.|div|li|summary)>", tags[0]) else " ", rest)
+    return text(rest) + ["plot %s: %s" % (hashlib.sha256(plot.encode()).hexdigest()[:8], re.sub(r"(<[^>]*>\s*)+", " ", plot).strip())
+                         for plot in plots]
+
+
 def said(words, law):
     before = files()
     run = t.command([t.XDD, *words.split()], step=0, **({"device": "dev. " + law} if law else {}))
@@ -227,9 +237,7 @@ def said(words, law):
         elif name.endswith((".csv", ".svg", ".gp", ".dat", ".html")):
             with open(name, encoding="utf-8") as f:
                 all_of_it = re.sub(r"<style>.*?</style>|sha256-[^']*", "", f.read(), flags=re.S)
-            # The rest of a page with plots is that of one without.
-            shown = "".join(re.findall("<svg.*?</svg>", all_of_it, re.S)) if name.endswith("o.html") else all_of_it
-            lines += ["---- " + name] + text(shown.replace("><", ">\n<"))
+            lines += ["---- " + name] + (words_of(all_of_it, name.endswith("o.html")) if "<" in all_of_it else text(all_of_it))
     return lines
 
 
