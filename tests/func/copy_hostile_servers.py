@@ -111,6 +111,13 @@ def says(data):
     return scenario
 
 
+def reads_nothing():
+    """START cannot be sent to it: what it says counts all the same."""
+    os.close(0)
+    os.write(1, c.BANNER + b"8.0.0\n" + bytes(500))
+    sys.exit(1)
+
+
 def says_much():
     try:
         while True:
@@ -233,6 +240,7 @@ SCENARIOS = {
     "other protocol": says(b"XDD-COPY %d 99.0.0\n" % (c.PROTOCOL + 1)),
     "binary banner": says(b"XDD-COPY \xff\xfe\x1b[2J\n"),
     "garbage after the banner": says(c.BANNER + b"8.0.0\n" + os.urandom(500)),
+    "garbage of one that reads nothing": reads_nothing,
     "no server": no_server,
     "refusal": refuses,
     "refusal that controls the terminal": refuses_badly,
@@ -381,6 +389,7 @@ def test_no_servers():
              "install the same on both, or give the path of another one with -b" % (c.PROTOCOL + 1, version, c.PROTOCOL)),
             ("binary banner", 112, before % 1 + r': "XDD-COPY \xff\xfe\x1b[2J"' + login),
             ("garbage after the banner", 114, "the other side sent bytes that are no message of xdd"),
+            ("garbage of one that reads nothing", 114, "the other side sent bytes that are no message of xdd"),
             ("no server", 112, before % 77 + login), ("refusal", 119, "no such directory"),
             ("refusal that controls the terminal", 114, "sent a malformed message"),
             ("another message", 114, "sent a message that was not expected"),

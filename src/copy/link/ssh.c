@@ -382,28 +382,6 @@ static int ssh_greet(const struct start *s, const struct child *c, uint64_t time
 
 /* ---- START and STARTED ---- */
 
-static int send_start(const struct start *s, const struct copy_start *start)
-{
-	uint8_t *body = malloc(WIRE_MAX_BODY_BYTES);
-	size_t length = body ? copy_encode_start(start, body, WIRE_MAX_BODY_BYTES) : 0;
-	int err = length ? link_send_body(s->ssh->channel, WIRE_COPY_START, body, length) : 0;
-
-	/* It has the key. */
-	if (body)
-		explicit_bzero(body, length);
-	free(body);
-	if (!body)
-		return say(s, COPY_FAILED, "%s", strerror(ENOMEM));
-	if (!length)
-		return say(s, COPY_BAD_NAMES,
-			   "the names have more than %u bytes; give their directory, or a list "
-			   "with -F",
-			   WIRE_MAX_BODY_BYTES);
-	if (err && atomic_load(&s->ssh->cut))
-		return say_canceled(s);
-	return err ? say(s, COPY_SSH_ENDED, "the connection was lost (%s)", strerror(-err)) : 0;
-}
-
 /* The server could not start: its own status and words. */
 static int say_error(const struct start *s, const uint8_t *body, size_t length)
 {
@@ -440,6 +418,36 @@ static int receive_started(const struct start *s)
 	if (h.type != WIRE_COPY_STARTED ||
 	    copy_decode_started(body, (size_t)h.length, &s->ssh->started) != WIRE_OK)
 		return say(s, COPY_FAILED, "sent a message that was not expected");
+	return 0;
+}
+
+static int send_start(const struct start *s, const struct copy_start *start)
+{
+	uint8_t *body = malloc(WIRE_MAX_BODY_BYTES);
+	size_t length = body ? copy_encode_start(start, body, WIRE_MAX_BODY_BYTES) : 0;
+	int err = length ? link_send_body(s->ssh->channel, WIRE_COPY_START, body, length) : 0;
+
+	/* It has the key. */
+	if (body)
+		explicit_bzero(body, length);
+	free(body);
+	if (!body)
+		return say(s, COPY_FAILED, "%s", strerror(ENOMEM));
+	if (!length)
+		return say(s, COPY_BAD_NAMES,
+			   "the names have more than %u bytes; give their directory, or a list "
+			   "with -F",
+			   WIRE_MAX_BODY_BYTES);
+	if (err && atomic_load(&s->ssh->cut))
+		return say_canceled(s);
+	if (err) {
+		/* A server that has ended may have said why. */
+		const int status = receive_started(s);
+
+		return status ? status :
+				say(s, COPY_SSH_ENDED, "the connection was lost (%s)",
+				    strerror(-err));
+	}
 	return 0;
 }
 
