@@ -278,7 +278,8 @@ class Document:
     def there(self, text):
         """Output with the names that the document has."""
         for name, device in self.devices.items():
-            text = text.replace(device, name).replace(os.path.basename(device), os.path.basename(name))
+            for here, there in ((device, name), (os.path.basename(device), os.path.basename(name))):
+                text = re.sub(re.escape(here) + r"(?!\d)", there, text)
         for port, here in self.ports.items():
             text = text.replace(":%d " % here, ":%s " % port)
         text = text.replace(os.path.join(self.where, "_dev_"), "/images/")
