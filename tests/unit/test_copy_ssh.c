@@ -178,6 +178,8 @@ TEST(test_failures)
 	      "the other side has closed the connection");
 	fails("exec 0<&-; echo '" BANNER " 8'; exec sleep 100", COPY_SSH_ENDED,
 	      "the connection was lost (Connection reset by peer)");
+	fails("exec 0<&-; echo '" BANNER " 8'; exec head -c 200 /dev/zero", COPY_FAILED,
+	      "the other side sent bytes that are no message of xdd");
 	fails("echo '" BANNER " 8'; head -c 200 /dev/zero; exec cat >/dev/null", COPY_FAILED,
 	      "the other side sent bytes that are no message of xdd");
 }

@@ -181,6 +181,9 @@ char **ssh_command(struct arena *arena, const struct copy_request *request,
 /* Between looks at whether it has ended. */
 #define LOOK_NS (10 * NS_PER_MS)
 
+/* For a server that takes no START to end. */
+#define LAST_WORDS_NS NS_PER_SEC
+
 /* Common to the steps of a start. */
 struct start {
 	struct ssh *ssh;
@@ -426,6 +429,7 @@ static int send_start(const struct start *s, const struct copy_start *start)
 	uint8_t *body = malloc(WIRE_MAX_BODY_BYTES);
 	size_t length = body ? copy_encode_start(start, body, WIRE_MAX_BODY_BYTES) : 0;
 	int err = length ? link_send_body(s->ssh->channel, WIRE_COPY_START, body, length) : 0;
+	int status;
 
 	/* It has the key. */
 	if (body)
@@ -440,15 +444,12 @@ static int send_start(const struct start *s, const struct copy_start *start)
 			   WIRE_MAX_BODY_BYTES);
 	if (err && atomic_load(&s->ssh->cut))
 		return say_canceled(s);
-	if (err) {
-		/* A server that has ended may have said why. */
-		const int status = receive_started(s);
-
-		return status ? status :
-				say(s, COPY_SSH_ENDED, "the connection was lost (%s)",
-				    strerror(-err));
-	}
-	return 0;
+	if (!err)
+		return 0;
+	/* A server that has ended may have said why. */
+	status = ssh_has_ended(s->ssh, LAST_WORDS_NS) ? receive_started(s) : 0;
+	return status ? status :
+			say(s, COPY_SSH_ENDED, "the connection was lost (%s)", strerror(-err));
 }
 
 /* ---- the interface ---- */
