@@ -137,13 +137,45 @@ def total(row, name="ops"):
     return sum(row[name].values())
 
 
-def _add(found):
-    """The values that are added up from line to line."""
-    keys = ("ops", "bytes", "busy_ns")
-    sums = [sum(r[k][d] for r in found) for k in keys for d in ("read", "write", "noop", "discard")]
-    sums += [sum(r[k] for r in found) for k in ("issued", "errors", "outstanding")]
-    breaks = [r["order_breaks"] for r in found]
-    return sums + [None if None in breaks else sum(breaks)]
+BY_DIRECTION = ("ops", "bytes", "failed_bytes", "busy_ns")
+# Counted by QThreads, and by targets.
+OF_QTHREADS = ("issued", "errors", "outstanding", "warmup_ops", "miscompares", "retries", "order_breaks", "fill_ns", "overhead_ns",
+               "network_ns", "network_wait_ns", "check_ns")
+OF_TARGETS = OF_QTHREADS + ("flushes", "flush_ns", "sync_ns", "open_ns", "close_ns", "wait_ns", "range_bytes",
+                            "resident_bytes", "hole_bytes")
+
+
+# Of the targets for which they are known.
+OF_KNOWN = ("resident_bytes", "hole_bytes")
+
+
+def _sum(found, name):
+    values = [r[name] for r in found]
+    if name in OF_KNOWN:
+        values = [v for v in values if v is not None] or [None]
+    return None if None in values else sum(values)
+
+
+def _no_sums(wholes, parts, names):
+    """The figures of a line that are not those of its parts together."""
+    for name in names:
+        if _sum(wholes, name) != _sum(parts, name):
+            yield name
+    for name in BY_DIRECTION:
+        for d in ("read", "write", "noop", "discard"):
+            if sum(r[name][d] for r in wholes) != sum(r[name][d] for r in parts):
+                yield "%s.%s" % (name, d)
+    for name, most in (("longest", max), ("shortest", min)):
+        if len({most((r[name]["ns"] for r in found if r[name]), default=None) for found in (wholes, parts)}) > 1:
+            yield name
+
+
+def _rates(document):
+    for r in document["results"]:
+        for name, amount in (("bandwidth", total(r, "bytes")), ("iops", total(r))):
+            wanted = amount * 1e9 / r["elapsed_ns"] if r["elapsed_ns"] else None
+            if (r[name] or 0) != (wanted or 0) and not abs(r[name] - wanted) <= 1e-9 * wanted:
+                yield "%s is not %r in the elapsed time: %r" % (name, wanted, r)
 
 
 def _times(document):
@@ -168,19 +200,25 @@ def _times(document):
 
 def _sums(document):
     yield from _times(document)
+    yield from _rates(document)
     for r in document["results"]:
         if r["issued"] != total(r) + r["errors"] + r["outstanding"]:
             yield "issued is not succeeded, failed and outstanding: %r" % r
     for p in rows(document, "TARGET_PASS"):
-        if _add([p]) != _add(rows(document, "QUEUE_PASS", target=p["target"], **{"pass": p["pass"]})):
-            yield "the QThreads are not the pass: %r" % p
+        queues = rows(document, "QUEUE_PASS", target=p["target"], **{"pass": p["pass"]})
+        for name in _no_sums([p], queues, OF_QTHREADS):
+            yield "%s of a pass is not what its QThreads have: %r" % (name, p)
     for a in rows(document, "TARGET_AVERAGE"):
         passes = rows(document, "TARGET_PASS", target=a["target"])
-        if _add([a]) != _add(passes) or a["passes"] != len(passes):
-            yield "the passes are not the average: %r" % a
-    combined = rows(document, "COMBINED")
-    if len(combined) > 1 or _add(combined) != _add(rows(document, "TARGET_AVERAGE")):
-        yield "the averages are not COMBINED"
+        if a["passes"] != len(passes):
+            yield "not the number of passes: %r" % a
+        for name in _no_sums([a], passes, OF_TARGETS):
+            yield "%s of a target is not what its passes have: %r" % (name, a)
+    combined, averages = rows(document, "COMBINED"), rows(document, "TARGET_AVERAGE")
+    if len(combined) > 1:
+        yield "several lines COMBINED"
+    for name in _no_sums(combined, averages, OF_TARGETS):
+        yield "%s of all is not what the targets have: %r, %r" % (name, [r[name] for r in combined], [r[name] for r in averages])
 
 
 def interval_sums(document, target):
