@@ -6,6 +6,7 @@ that is killed, stopped or interrupted, storage that fails or is full on either 
 complete, and both sides end in time, with the right status and a reason.
 """
 import concurrent.futures
+import itertools
 import os
 import random
 import re
@@ -16,6 +17,7 @@ import time
 
 import messages as m
 import xdde2e as e
+import xddjson
 import xddnet as net
 import xddports
 import xddproxy
@@ -27,15 +29,20 @@ t.tolerate(m.E2E_REFUSED)
 
 LONG = bool(os.environ.get("XDD_TEST_LONG"))
 MIB = 1 << 20
+NUMBERS = itertools.count()
 ADDRESS = "10.240.1.2"
 # The limit of each step in seconds, and the time that an end may take beyond it on a busy machine.
 TIMEOUT, GRACE = 4, 15
 
 
-def copy_of(source, destination, size, *both, **kwargs):
-    """An e.Copy of `size` bytes, in requests of 64 KiB."""
+def copy_of(source, destination, size, *both, writes=(), **kwargs):
+    """An e.Copy of `size` bytes, in requests of 64 KiB; each side writes a document."""
     both = ("-reqsize", 64, "-e2e", "timeout", TIMEOUT, *both)
-    return e.Copy(source, destination, both, reads=["-bytes", size], **dict({"timeout": TIMEOUT + 3 * GRACE}, **kwargs))
+    documents = [t.path("%s.%d.json" % (side, next(NUMBERS))) for side in ("source", "destination")]
+    copy = e.Copy(source, destination, both, reads=["-bytes", size, "-jsonout", documents[0]],
+                  writes=["-jsonout", documents[1], *writes], **dict({"timeout": TIMEOUT + 3 * GRACE}, **kwargs))
+    copy.source.document, copy.destination.document = documents
+    return copy
 
 
 class Network:
@@ -65,6 +72,9 @@ def both_fail(title, copy, statuses, texts=(".", ".")):
     for side, text in ((copy.source, texts[0]), (copy.destination, texts[1])):
         if side.run.status not in (-signal.SIGKILL, "timeout", 5):
             t.ok(re.search(text, last_line(side.run)), "%s: the %s says why" % (title, side.name), side.run)
+        # A side that was not ready to run when it failed has no results.
+        if side.run.status in (5, 6) and os.path.exists(getattr(side, "document", "")):
+            xddjson.check(side.document, "%s: the document of the %s" % (title, side.name))
 
 
 def both_well(title, copy):
