@@ -62,13 +62,15 @@ def make_files():
 
 def said(words):
     """The status of a command, and its lines that do not depend on the machine, warnings among them."""
-    run = t.command([t.XDD, *shlex.split(words)], cwd=t.tmp(), env={"TZ": "UTC", "XDDCP_SSH": "false"}, tolerate="")
-    texts = run.warnings + run.err.splitlines() + run.out.replace(t.XDD, "xdd").splitlines()
+    run = t.command([t.XDD, *shlex.split(words)], cwd=t.tmp(), env={"TZ": "UTC", "XDDCP_SSH": "false"})
+    others = [line for line in run.err.splitlines() if line not in run.warnings]
+    texts = run.warnings + others + run.out.replace(t.XDD, "xdd").splitlines()
     return run.status, [text for text in texts if text.strip() and not LINES.match(text)]
 
 
 def compare_commands(file, title, more=""):
     """Run the commands that the file has, with these words after them, and compare what they say."""
+    t.look_at_all_warnings()
     plain = {text for words in PLAIN for text in said(words)[1]}
     got = []
     for line in lines_of(file):
