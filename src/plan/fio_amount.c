@@ -726,8 +726,8 @@ static int map_mix(struct fio_map *m, const struct fio_job *j, const struct fio_
 				  "bytes");
 	*e = (struct extent){ 0 };
 	return fio_refuse(m, j, option,
-			  "random offsets of xdd are multiples of the size of each request, those "
-			  "of fio of the least size");
+			  "xdd places a random request at a multiple of its own size, fio at a "
+			  "multiple of the least size");
 }
 
 static int map_sizes(struct fio_map *m, const struct fio_job *j, const struct fio_target *t,
