@@ -14,11 +14,7 @@ import xddkinds
 import xddtest as t
 import xddwhole
 
-os.environ["TZ"] = "UTC"
-t.virtual_time()
-if t.FOR_PLACE:
-    t.skip_all("direct I/O on a file system of a disk: messages name what this one is on")
-t.look_at_all_warnings()
+xddwhole.in_virtual_time()
 
 ENVIRONMENT = {"host": {"name": "here"}, "processors": {"model": "P", "online": 2, "configured": 2, "allowed": 2}}
 ONE = "-op read -target dev.a -dio -seek random "
@@ -139,9 +135,7 @@ def text(words):
 def made():
     """A directory with what the commands work on."""
     os.chdir(t.tmp())
-    for name in "ab":
-        with open("dev." + name, "wb") as f:
-            f.write(bytes(range(256)) * 4096)
+    xddwhole.make_devices(".")
 
 
 def settle(name):

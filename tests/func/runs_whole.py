@@ -12,11 +12,7 @@ import xddterm
 import xddtest as t
 import xddwhole
 
-os.environ["TZ"] = "UTC"
-t.virtual_time()
-if t.FOR_PLACE:
-    t.skip_all("direct I/O on a file system of a disk: messages name what this one is on")
-t.look_at_all_warnings()
+xddwhole.in_virtual_time()
 
 LAW = "/dev. 200000,300000*3,700000 2"
 ONE = "-percentcpu absolute -target dev.a -reqsize 4 -dio "
@@ -155,9 +151,7 @@ def made():
     """A directory with what the runs work on."""
     directory = t.path("run%d" % len(os.listdir(t.tmp())))
     os.mkdir(directory)
-    for name in "ab":
-        with open(os.path.join(directory, "dev." + name), "wb") as f:
-            f.write(bytes(range(256)) * 4096)
+    xddwhole.make_devices(directory)
     os.mkdir(os.path.join(directory, "a-long-name-of-a-file"))
     os.link(os.path.join(directory, "dev.b"), os.path.join(directory, "a-long-name-of-a-file", "dev.b"))
     return directory

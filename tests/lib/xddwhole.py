@@ -36,6 +36,24 @@ def compare(file, got, title):
     t.ok(got == wanted, title, "\n".join(difflib.unified_diff(wanted, got, "wanted", "got", n=1, lineterm="")))
 
 
+# ---- runs in virtual time ----
+
+def in_virtual_time():
+    """Call it first in a test of such runs: they use files for direct I/O, and all that they say is compared."""
+    os.environ["TZ"] = "UTC"
+    t.virtual_time()
+    if t.FOR_PLACE:
+        t.skip_all("direct I/O on a file system of a disk: messages name what this one is on")
+    t.look_at_all_warnings()
+
+
+def make_devices(directory):
+    """The files that stand for devices: dev.a and dev.b, with 1 MiB each."""
+    for name in "ab":
+        with open(os.path.join(directory, "dev." + name), "wb") as f:
+            f.write(bytes(range(256)) * 4096)
+
+
 # ---- files of commands ----
 
 HEAD = "==== "
