@@ -18,7 +18,7 @@
 #include "xdd/base/units.h"
 #include "xdd/stat/histogram.h"
 
-#define RUN_ID_MAX 64
+#define RUN_ID_MAX 64 /* as PLAN_RUN_ID_EXPECTED says */
 
 /* Several -id are joined with a blank. */
 static enum xdd_status apply_id(const struct setting *s, void *dst)

@@ -138,14 +138,12 @@ def total(row, name="ops"):
 
 
 BY_DIRECTION = ("ops", "bytes", "failed_bytes", "busy_ns")
-# Counted by QThreads, and by targets.
+# Figures that QThreads count, and figures that targets count.
 OF_QTHREADS = ("issued", "errors", "outstanding", "warmup_ops", "miscompares", "retries", "order_breaks", "fill_ns", "overhead_ns",
                "network_ns", "network_wait_ns", "check_ns")
 OF_TARGETS = OF_QTHREADS + ("flushes", "flush_ns", "sync_ns", "open_ns", "close_ns", "wait_ns", "range_bytes",
                             "resident_bytes", "hole_bytes")
-
-
-# Of the targets for which they are known.
+# Sums of the targets where they are known.
 OF_KNOWN = ("resident_bytes", "hole_bytes")
 
 
@@ -157,7 +155,7 @@ def _sum(found, name):
 
 
 def _no_sums(wholes, parts, names):
-    """The figures of a line that are not those of its parts together."""
+    """The figures of a line that differ from the sums, or the extremes, of its parts."""
     for name in names:
         if _sum(wholes, name) != _sum(parts, name):
             yield name
