@@ -1151,6 +1151,108 @@ int access(const char *path, int mode)
 	return REAL(access)(path, mode);
 }
 
+/*
+ * ---- processors ----
+ *
+ * One thread runs at a time: on one processor a turn is passed without waking another one, which
+ * takes most of the time of a run otherwise. The process does not see that it has only one.
+ */
+
+#define SET_SIZE 1024 /* bytes: of all processors that a kernel knows */
+
+static unsigned char all_processors[SET_SIZE], one_processor[SET_SIZE];
+static bool on_one_processor;
+
+static long real_setaffinity(const unsigned char *set)
+{
+	return syscall(SYS_sched_setaffinity, 0, SET_SIZE, set);
+}
+
+/* Of this process: as its parent in virtual time had them, or as they are. */
+static void find_all_processors(const char *of_parent)
+{
+	if (!of_parent) {
+		if (syscall(SYS_sched_getaffinity, 0, SET_SIZE, all_processors) < 0)
+			fail("cannot tell the processors");
+		return;
+	}
+	for (size_t i = 0; i < SET_SIZE; i++) {
+		if (sscanf(of_parent + 2 * i, "%2hhx", &all_processors[i]) != 1)
+			fail("XDD_CLOCK_PROCESSORS is not what clock.so writes");
+	}
+}
+
+static void stay_on_one_processor(void)
+{
+	char words[2 * SET_SIZE + 1];
+	int here = sched_getcpu();
+
+	find_all_processors(getenv("XDD_CLOCK_PROCESSORS"));
+	for (size_t i = 0; i < SET_SIZE; i++)
+		sprintf(words + 2 * i, "%02x", all_processors[i]);
+	CPU_SET_S((unsigned)here, SET_SIZE, (cpu_set_t *)one_processor);
+	if (here < 0 || real_setaffinity(one_processor) < 0)
+		fail("cannot stay on one processor");
+	setenv("XDD_CLOCK_PROCESSORS", words, 1);
+	on_one_processor = true;
+}
+
+/* A process in real time that one in virtual time has started. */
+static void leave_one_processor(void)
+{
+	const char *of_parent = getenv("XDD_CLOCK_PROCESSORS");
+
+	if (!of_parent)
+		return;
+	find_all_processors(of_parent);
+	real_setaffinity(all_processors);
+	unsetenv("XDD_CLOCK_PROCESSORS");
+}
+
+static bool is_set(size_t size, const cpu_set_t *set, const unsigned char *wanted)
+{
+	return on_one_processor && size <= SET_SIZE && memcmp(set, wanted, size) == 0;
+}
+
+static const cpu_set_t *set_to_use(size_t size, const cpu_set_t *set)
+{
+	return is_set(size, set, all_processors) ? (const cpu_set_t *)one_processor : set;
+}
+
+static void show_all_processors(size_t size, cpu_set_t *set)
+{
+	if (is_set(size, set, one_processor))
+		memcpy(set, all_processors, size);
+}
+
+int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+	int ret = REAL(sched_getaffinity)(pid, size, set);
+
+	if (ret == 0)
+		show_all_processors(size, set);
+	return ret;
+}
+
+int pthread_getaffinity_np(pthread_t thread, size_t size, cpu_set_t *set)
+{
+	int err = REAL(pthread_getaffinity_np)(thread, size, set);
+
+	if (!err)
+		show_all_processors(size, set);
+	return err;
+}
+
+int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
+{
+	return REAL(sched_setaffinity)(pid, size, set_to_use(size, set));
+}
+
+int pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t *set)
+{
+	return REAL(pthread_setaffinity_np)(thread, size, set_to_use(size, set));
+}
+
 /* ---- the beginning ---- */
 
 static uint64_t seconds_ns(const char *text, char **end)
@@ -1219,8 +1321,11 @@ __attribute__((constructor)) static void begin(void)
 	const char *file = getenv("XDD_CLOCK_FILE");
 	sigset_t kick;
 
-	if (!is_the_program())
+	if (!is_the_program()) {
+		leave_one_processor();
 		return;
+	}
+	stay_on_one_processor();
 	if (file)
 		share(file);
 	if (!*now_ns)
