@@ -583,10 +583,10 @@ static int record(struct restart *r, bool always)
 /* The target thread starts the monitor, and may be bound to a processor for its operations. */
 static void leave_processor(void)
 {
-	cpu_set_t all;
+	struct idset all;
 
-	if (sched_getaffinity(getpid(), sizeof(all), &all) == 0)
-		(void)sched_setaffinity(0, sizeof(all), &all);
+	if (sched_getaffinity(getpid(), sizeof(all.words), (cpu_set_t *)all.words) == 0)
+		(void)sched_setaffinity(0, sizeof(all.words), (const cpu_set_t *)all.words);
 }
 
 static void restart_monitor_warn(const struct restart *r)
