@@ -527,19 +527,26 @@ static const struct reserved {
 	{ "dryrun", "give xdd multi -dryrun, before --" },
 };
 
+static enum xdd_status refuse_reserved(const char *word)
+{
+	const struct option *o =
+		*word == '-' ? option_find(&run_options, word + (word[1] == '-' ? 2 : 1)) : NULL;
+
+	for (size_t i = 0; o && i < sizeof(reserved) / sizeof(reserved[0]); i++) {
+		if (strcmp(o->name, reserved[i].name) == 0)
+			return log_refuse("multi: %.128s: is no option of a run on many hosts; %s",
+					  word, reserved[i].say);
+	}
+	return XDD_OK;
+}
+
 static enum xdd_status check_words(struct multi *m)
 {
 	for (char *const *w = m->words; *w; w++) {
-		const struct option *o =
-			**w == '-' ? option_find(&run_options, *w + ((*w)[1] == '-' ? 2 : 1)) :
-				     NULL;
+		enum xdd_status status = refuse_reserved(*w);
 
-		for (size_t i = 0; o && i < sizeof(reserved) / sizeof(reserved[0]); i++) {
-			if (strcmp(o->name, reserved[i].name) != 0)
-				continue;
-			return log_refuse("multi: %.128s: is no option of a run on many hosts; %s",
-					  *w, reserved[i].say);
-		}
+		if (status)
+			return status;
 	}
 	if (*m->words)
 		return XDD_OK;
@@ -635,12 +642,15 @@ static enum xdd_status take_words(struct line *l)
 {
 	struct multi *m = l->to;
 	const char *word = l->argv[l->at], *value;
+	enum xdd_status status;
 
 	if (strcmp(word, "--") != 0) {
 		if (line_option(l, &value) || !option_is_word(&run_options, word))
 			return XDD_OK;
-		return log_fail(XDD_BAD_OPTION, "multi %s: is an option of a run; say it after --",
-				word);
+		status = refuse_reserved(word);
+		return status ? status :
+				log_fail(XDD_BAD_OPTION,
+					 "multi %s: is an option of a run; say it after --", word);
 	}
 	m->words = l->argv + l->at + 1;
 	l->at = l->argc;

@@ -122,6 +122,10 @@ def test_refused():
         (["-hosts", "a", "-launcher", "rsh", "--", *SHORT], "expected ssh, srun, mpirun or pdsh"),
         (["-hosts", "a", "-hostz", "b", "--", *SHORT], "did you mean -hosts"),
         (["-hosts", "a", "-op", "read", "-target", "f"], "multi -op: is an option of a run; say it after --"),
+        *((["-hosts", "a", "-" + word, "1", "--", *SHORT], "multi: -%s: is no option of a run on many hosts; %s\n" % (word, say))
+          for word, say in (("rank", "xdd multi sets it"), ("ranks", "xdd multi sets it"), ("attached", "xdd multi sets it"),
+                            ("mpi", "use mpirun or srun without xdd multi"),
+                            ("starttime", "give xdd multi -startin <seconds>, before --"))),
         (["-hostfile", t.path("none"), "--", *SHORT], "No such file"),
         (["-hosts", "127.0.0.1", "--", *SHORT, "-id", "%x"], "multi %x: \"%x\" is no placeholder"),
         (["-hosts", "127.0.0.1", "--", *SHORT, "-jsonout", "x"], "multi: -jsonout: is no option of a run on many hosts"),
