@@ -210,10 +210,6 @@ static void find_subjects(struct comparison *c)
 	struct compare_subjects *s = &c->subjects;
 
 	compare_subjects(s, &c->a, &c->b);
-	/* The only target is shown as all targets. */
-	if (!c->sweeps && s->n == 2 && c->a.runs[0].doc.statistics.n == 2 &&
-	    s->list[0].of[0]->target == DOCUMENT_ALL)
-		s->n = 1;
 	if (s->width > (size_t)c->name_width)
 		c->name_width = (int)s->width;
 }

@@ -616,6 +616,9 @@ void compare_subjects(struct compare_subjects *s, const struct compare_side *a,
 		add_points(s, a, b);
 	for (int64_t i = DOCUMENT_ALL; !d->sweep && i < (int64_t)n; i++)
 		add_target(s, a, b, i);
+	/* The only target is all targets. */
+	if (!d->sweep && s->n == 2 && n == 2 && s->list[0].of[0]->target == DOCUMENT_ALL)
+		s->n = 1;
 }
 
 void compare_subjects_free(struct compare_subjects *s)

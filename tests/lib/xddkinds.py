@@ -167,6 +167,34 @@ def documents(scale=1):
 
 # ---- documents of round numbers, that no run has written ----
 
+BASES = {"bandwidth": 1e8, "iops": 1e4, "latency": 1e6, "p50": 0.9e6, "p99": 3e6, "p99.9": 9e6, "flush": 2e6, "response": 1.5e6,
+         "response_p50": 1.2e6, "response_p99": 5e6, "response_p99.9": 2e7}
+
+
+def made_figure(values):
+    """A figure of passes or rounds, with an interval as wide as their range on either side."""
+    mean = sum(values) / len(values) if values else 0
+    half = max(values) - min(values) if values else 0
+    return {"values": values, "mean": mean, "interval_low": mean - half, "interval_high": mean + half}
+
+
+def made_statistic(target, passes, factors, figures=BASES):
+    """Each figure is its base times 1 plus the share of each pass, times its factor: one of all figures, or one by name."""
+    def factor(figure):
+        return factors.get(figure, 1) if isinstance(factors, dict) else factors
+    return dict({"target": target, "passes": list(range(1, len(passes) + 1))},
+                **{figure: made_figure([BASES[figure] * factor(figure) * (1 + share) for share in passes]) for figure in figures})
+
+
+def made_run(passes, factors=1, targets=("data",), figures=tuple(BASES)[:6], **members):
+    """A document of a run with the same statistics for each target and for all, and without results."""
+    statistics = [made_statistic(target, passes, factors, figures) for target in (None, *range(len(targets)))]
+    return dict({"format": "xdd results", "version": 2, "xdd": "1.0", "command_line": "xdd -made", "start_time": "2030-01-01T00:00:00.000Z",
+                 "end_time": "2030-01-01T00:00:01.000Z", "end": "normal", "partial": False, "status": 0,
+                 "environment": {"host": {"name": "here"}}, "statistics": statistics, "results": [],
+                 "plan": {"targets": [{"number": i, "path": path} for i, path in enumerate(targets)]}}, **members)
+
+
 def made_curve():
     """A document of a curve of round numbers: service 1 ms, a knee at 50 %, a goal of 4 ms, one load disturbed."""
     loads = [{"point": i + 2, "percent": p, "offered_iops": 10 * p, "reached_iops": 10 * p, "response": 1e6 * r,
@@ -177,6 +205,20 @@ def made_curve():
         "maximum": {"point": 1, "iops": 1000, "interval_percent": 1, "steady_after": 0}, "loads": loads,
         "knee": {"percent": 50, "low_percent": 40, "high_percent": 65, "iops": 500}, "knee_missing": None,
         "goal": {"figure": "response", "limit": 4e6, "holds_percent": 80, "holds_iops": 800, "fails_percent": 95}}}
+
+
+def with_points(curve, factors, offered=1):
+    """The curve with a point for each load, of two rounds, which figures are times these factors; and what loads offer."""
+    curve = copy.deepcopy(curve)
+    shares = (0.01, -0.01)
+    rounds = [[{"response": 1e6, "response_max": 1e7 * (1 + share)} for share in shares] for _ in curve["curve"]["loads"]]
+    curve["points"] = [{"point": 1, "varied": {"load": "maximum"}, "rounds": [{}, {}], "statistics": [made_statistic(None, shares, factors)]}]
+    for load, own in zip(curve["curve"]["loads"], rounds):
+        load["offered_iops"] *= offered
+        curve["points"].append({"point": load["point"], "varied": {"load": str(load["percent"])}, "rounds": own,
+                                "statistics": [made_statistic(None, shares, factors)]})
+    curve["rounds_least"] = 2
+    return curve
 
 
 def made_sweep(axes):

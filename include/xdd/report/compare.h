@@ -98,9 +98,9 @@ enum compare_limit_state {
 };
 
 /*
- * Collect the subjects: of runs all targets together and each target, in this order; of sweeps the
- * points, in the order of the first sweep, and of curves the curve after them. The sides stay the
- * caller's.
+ * Collect the subjects: of runs all targets together and, of several, each target, in this order;
+ * of sweeps the points, in the order of the first sweep, and of curves the curve after them. The
+ * sides stay the caller's.
  */
 void compare_subjects(struct compare_subjects *s, const struct compare_side *a,
 		      const struct compare_side *b);

@@ -118,7 +118,8 @@ void page_environment(struct page *p, const struct compare_run *run)
 /* The subjects, and what was found. */
 struct difference {
 	struct compare_subjects subjects;
-	size_t real, unsteady, unknown; /* rows, also those that are left out */
+	/* rows, also those that are left out; the judged have an interval */
+	size_t judged, real, unsteady, unknown;
 };
 
 /* Targets of runs have the names that the rest of the page gives them. */
@@ -157,11 +158,14 @@ static void put_row(struct page *p, const struct compare_subject *s, enum pass_f
 	page_row_end(p);
 }
 
-static bool difference_count(struct difference *d, enum compare_verdict verdict)
+/* As xdd compare counts: percentiles need no interval. */
+static bool difference_count(struct difference *d, enum pass_figure figure,
+			     enum compare_verdict verdict)
 {
+	d->judged += verdict > COMPARE_UNKNOWN;
 	d->real += verdict == COMPARE_REAL;
 	d->unsteady += verdict == COMPARE_UNSTABLE;
-	d->unknown += verdict == COMPARE_UNKNOWN;
+	d->unknown += figure < FIGURE_FIRST_PERCENTILE && verdict == COMPARE_UNKNOWN;
 	return verdict != COMPARE_NO_FIGURE;
 }
 
@@ -182,7 +186,7 @@ static void page_difference_put_table(struct difference *d, struct page *p)
 		for (enum pass_figure figure = 0; figure < FIGURE_NAMES; figure++) {
 			const struct compare_figure f = compare_judge(s, figure, d->subjects.n);
 
-			if (!difference_count(d, f.verdict))
+			if (!difference_count(d, figure, f.verdict))
 				continue;
 			if (i < most)
 				put_row(p, s, figure, &f);
@@ -205,10 +209,9 @@ static void page_difference_put_verdict(struct difference *d, struct page *p)
 			p,
 			"The results differ: %zu difference%s real, beyond the scatter of the %s.",
 			d->real, d->real == 1 ? " is" : "s are", sweep ? "rounds" : "passes");
-	else if (d->unknown)
-		page_line(p,
-			  "The results cannot be compared: two complete %s of each are needed, as "
-			  "with %s 5.",
+	else if (d->unknown || !d->judged)
+		page_line(p, "%s be compared: two complete %s of each are needed, as with %s 5.",
+			  d->judged ? "Not all results can" : "The results cannot",
 			  sweep ? "rounds" : "passes", sweep ? "-rounds" : "-passes");
 	else if (d->unsteady)
 		page_line(p, "The results differ, but are " COMPARE_UNSTEADY ": %s.",
