@@ -107,6 +107,8 @@ COMMANDS = [
     ("report -output o.html m2.json m3.json", ""),
     ("report -output o.html -axis seek s1.json", ""),
 ]
+# Documents of many runs that are shown themselves.
+SHOWN = ["./%s.json" % name for name in ("s1", "s3", "s5", "c1", "c3", "h", "i", "k")]
 # Members that are wrong, and what they are. T is the first row of a target's pass, C the row of all.
 WRONG = [
     ("format", "xdd"), ("version", 0), ("version", 99), ("run_id", 5), ("results", {}), ("results", []), ("status", -1), ("status", 99),
@@ -221,13 +223,24 @@ def words_of(page, plots_alone):
                          for plot in plots]
 
 
+def members(document):
+    """A line for each member of a document of many runs, and for each element of a list."""
+    left_out = {"environment", "xdd", "command_line", "plan"}
+    if len(document.get("hosts", [])) > 3:
+        left_out |= {"hosts", "results"}
+    found = {name: value for name, value in xddwhole.known(document).items() if name not in left_out}
+    return text("\n".join(xddwhole.lines_of_members(found)))
+
+
 def said(words, law):
     before = files()
     run = t.command([t.XDD, *words.split()], step=0, **({"device": "dev. " + law} if law else {}))
     lines = ["==== " + words, "status %s" % run.status] + text(run.out) + ["error: " + line for line in text(run.err)]
     for name in sorted(name for name, when in files().items() if before.get(name) != when):
         if name.endswith(".json"):
-            settle(name)
+            document = settle(name)
+            if name in SHOWN:
+                lines += ["---- " + name] + members(document)
         elif name.endswith((".csv", ".svg", ".gp", ".dat", ".html")):
             with open(name, encoding="utf-8") as f:
                 all_of_it = re.sub(r"<style>.*?</style>|sha256-[^']*", "", f.read(), flags=re.S)

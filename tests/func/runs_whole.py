@@ -176,15 +176,8 @@ def text(words):
     return from_first(from_first(lines, r"(\b)(\d{17})\b"), r"(DEBUG_\w+ +)(\d+\.\d{9})\b")
 
 
-def known(value):
-    """The value without members that are unknown."""
-    if isinstance(value, dict):
-        return {name: known(member) for name, member in value.items() if member is not None}
-    return [known(member) for member in value] if isinstance(value, list) else value
-
-
 def document(file):
-    found = known(json.loads(file))
+    found = xddwhole.known(json.loads(file))
     del found["environment"], found["xdd"], found["command_line"], found["clock"]["machine"]
     # Where a target has one QThread, its rows say all.
     if not any(row.get("qthread") for row in found["results"]):
@@ -194,10 +187,7 @@ def document(file):
             result.get("columns", {}).pop("nodename", None)
         else:
             result.pop("columns", None)
-    lines = []
-    for name, value in found.items():
-        lines += ["%s: %s" % (name, json.dumps(part)) for part in (value if isinstance(value, list) else [value])]
-    return from_first(lines, r'((?:begin|finish|achieved)_ns": )(\d{19})\b')
+    return from_first(xddwhole.lines_of_members(found), r'((?:begin|finish|achieved)_ns": )(\d{19})\b')
 
 
 def done(words, columns=0, again=False, law=LAW, step=0, **kwargs):

@@ -8,6 +8,7 @@ All that the program says in fixed cases, held against a file beside the test. W
 A file may have the cases themselves: lines "==== <status>: <words of a command>", each with what the command says below it.
 """
 import difflib
+import json
 import os
 import re
 import shlex
@@ -34,6 +35,21 @@ def compare(file, got, title):
             f.write("\n".join(got) + "\n")
     wanted = lines_of(file)
     t.ok(got == wanted, title, "\n".join(difflib.unified_diff(wanted, got, "wanted", "got", n=1, lineterm="")))
+
+
+# ---- documents ----
+
+def known(value):
+    """The value without members that are unknown."""
+    if isinstance(value, dict):
+        return {name: known(member) for name, member in value.items() if member is not None}
+    return [known(member) for member in value] if isinstance(value, list) else value
+
+
+def lines_of_members(document):
+    """A line for each member of a document, and for each element of a list."""
+    return ["%s: %s" % (name, json.dumps(part)) for name, value in document.items()
+            for part in (value if isinstance(value, list) else [value])]
 
 
 # ---- runs in virtual time ----
