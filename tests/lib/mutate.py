@@ -193,7 +193,7 @@ FUNCTIONAL = {
 
 # A test may take this many times as long as without a mutant, and this long at least, before it counts as hanging.
 TIMES = 5
-LEAST_S = 5
+LEAST_S = 30
 
 # Of its memory: a mutant may ask for any amount.
 MEMORY = 16 << 30
