@@ -4,8 +4,12 @@
  */
 #include "unit.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "kernel_files.h"
 #include "report/info.h"
@@ -69,6 +73,57 @@ KERNEL_TEST(test_partition)
 	kernel_file_put("/sys/dev/char/size", "8\n");
 	kernel_file_put("/sys/dev/char/removable", "1\n");
 	assert_holds(null_device(), "{'partition':true,'removable':true,'size_bytes':4096}");
+}
+
+/* The file system and the device of "/", whose mount is `line` after its number. */
+static void assert_mount(const char *line, const char *file_system, const char *device)
+{
+	static const char *const numbers[] = { "type", "block_bytes", "size_bytes", "free_bytes" };
+	struct statx st;
+	json_t *facts, *fs;
+	char text[512];
+
+	assert_int_equal(statx(AT_FDCWD, "/", 0, STATX_MNT_ID, &st), 0);
+	if (!(st.stx_mask & STATX_MNT_ID))
+		skip();
+	snprintf(text, sizeof(text), "%llu1 1 8:3 / /other rw - other /dev/other rw\n%llu %s\n",
+		 (unsigned long long)st.stx_mnt_id, (unsigned long long)st.stx_mnt_id, line);
+	kernel_file_put("/proc/self/mountinfo", text);
+	facts = path_facts("/");
+	fs = json_object_get(facts, "file_system");
+	assert_non_null(json_object_get(fs, "type"));
+	for (size_t i = strstr(file_system, "type") ? 1 : 0; i < 4; i++)
+		assert_int_equal(json_object_del(fs, numbers[i]), 0);
+	assert_holds(json_incref(fs), file_system);
+	if (device)
+		assert_holds(json_incref(json_object_get(facts, "device")), device);
+	else
+		assert_null(json_object_get(facts, "device"));
+	json_decref(facts);
+}
+
+KERNEL_TEST(test_mount)
+{
+	kernel_file_put("/sys/dev/block/8:3/ro", "0\n");
+	kernel_file_put("/dev/none", "");
+	kernel_file_node("/dev/sdz 1", makedev(8, 3));
+	assert_mount("1 8:3 /root /mnt\\040it rw,noatime shared:1 master:2 - ext4 /dev/sdz\\0401 "
+		     "rw,sync",
+		     "{'mount_options':'rw,noatime','mount_point':'/mnt it','source':'/dev/sdz 1',"
+		     "'super_options':'rw,sync','type':'ext4'}",
+		     "{'read_only':false}");
+	assert_mount("1 8:3 / /mnt rw - xfs tmpfs ro",
+		     "{'mount_options':'rw','mount_point':'/mnt','source':'tmpfs',"
+		     "'super_options':'ro','type':'xfs'}",
+		     NULL);
+	assert_mount("1 8:3 / /mnt rw - xfs /dev/none ro",
+		     "{'mount_options':'rw','mount_point':'/mnt','source':'/dev/none',"
+		     "'super_options':'ro','type':'xfs'}",
+		     NULL);
+	/* Lines that are cut short. */
+	assert_mount("1 8:3 / /mnt rw - xfs /dev/sdz\\0401", "{}", NULL);
+	assert_mount("1 8:3 / /mnt rw xfs /dev/sdz\\0401 ro", "{}", NULL);
+	assert_mount("1 8:3 / /mnt - xfs /dev/sdz\\0401 ro", "{}", NULL);
 }
 
 /* A part of the environment without targets. */
