@@ -397,13 +397,13 @@ static void note_clocks(const struct combination *c)
 		busy += c->hosts[i].n_spans > 0;
 		bounded += c->hosts[i].n_spans && c->hosts[i].clock.bound_known;
 	}
-	if (!c->times.known)
+	if (!c->times.known && c->times.elapsed_ns)
 		json_array_append_new(
 			c->notes,
 			jvalue_text(
 				"documents without global times (of an older xdd): skew and common "
-				"window are not known, and the rates of all hosts together are "
-				"hosts that begin at one moment"));
+				"window are not known, and the rates of all hosts together assume "
+				"that they begin at one moment"));
 	else if (bounded < busy && busy > 1)
 		json_array_append_new(
 			c->notes,

@@ -126,6 +126,44 @@ WRONG = [
     ("statistics.0.bandwidth.values.0", -1), ("deskew", 5), ("messages", 5), ("intervals", 5), ("clock", 5), ("environment", 5),
     ("rank", 3), ("ranks", 0),
 ]
+LATE = {"start_time": "2030-03-17T17:47:41.000Z", "end_time": "2030-03-17T17:47:42.000Z"}  # a minute after the other
+NOT_PLACED = {"results.*.begin_ns": None, "results.*.finish_ns": None}
+NO_ID = {"run_id": None}
+FAILED = {"status": 5, "end": "errors"}
+NFS = {"environment.targets": [{"file_system": {"type": "nfs4"}}] * 2, "clock.machine": "other 1"}
+# Documents of two hosts that are combined: what is changed in the first one, in the second one, and words.
+TOGETHER = [
+    ({}, {}, ""), ({}, {"run_id": "q"}, ""), ({}, NO_ID, ""), (NO_ID, {}, ""), ({}, {"run_id": "q"}, "-force"), (NO_ID, NO_ID, ""),
+    (dict(NO_ID, **NOT_PLACED), dict(NO_ID, **NOT_PLACED), ""), (dict(NO_ID, **NOT_PLACED), dict(NO_ID, **NOT_PLACED, **LATE), ""),
+    (dict(NO_ID, **NOT_PLACED, **LATE), dict(NO_ID, **NOT_PLACED), ""), (NOT_PLACED, {}, ""),
+    ({"rank": 0, "ranks": 2}, {"rank": 1, "ranks": 2}, ""), ({"rank": 1, "ranks": 2}, {"rank": 1, "ranks": 2}, ""),
+    ({"rank": 1, "ranks": 2}, {"rank": 1, "ranks": 2}, "-force"), ({"rank": 0, "ranks": 2}, {"rank": 1, "ranks": 3}, ""),
+    ({"rank": 4, "ranks": 6}, {"rank": 1, "ranks": 6}, ""), ({"rank": 0, "ranks": 40}, {}, ""), ({"rank": 0}, {"ranks": 2}, ""),
+    ({}, {"environment.host.name": "one"}, ""), ({"rank": 1, "ranks": 2}, {"rank": 0, "ranks": 2, "environment.host.name": "one"}, ""),
+    ({"environment.host.name": None}, {"environment.host.name": ""}, ""), ({"environment.host.name": "x" * 70}, {"environment.host.name": "\u00e9" * 70}, ""),
+    ({"environment.host.name": "one.a.org"}, {"environment.host.name": "two"}, "-hosts one,two.b.org"),
+    ({"environment.host.name": "one.a.org"}, {"environment.host.name": "on"}, "-hosts one.b.org,o,x2,t2"),
+    ({}, {}, "-hosts " + ",".join("n%d" % n for n in range(20))),
+    ({"clock.bound_ns": 2000, "clock.bound_at_end_ns": 3000}, {"clock.bound_ns": 4000}, ""), ({"clock.bound_ns": 2000}, {}, ""),
+    ({"clock.machine": "m 1", "clock.machine_offset_ns": 5}, {"clock.machine": "m 1", "clock.machine_offset_ns": 1000000005}, ""),
+    ({"clock.machine": "m 1", "clock.machine_offset_ns": 1000000006}, {"clock.machine": "m 1", "clock.machine_offset_ns": 5}, ""),
+    ({"clock.machine": "m 1"}, {"clock.machine": "m 2"}, ""), (NFS, dict(NFS, **{"clock.machine": "more 2"}), ""),
+    (NFS, {"clock.machine": "more 2"}, ""), ({"environment.targets": [{"file_system": {"type": "xfs"}}] * 2}, NFS, ""),
+    (NFS, dict(NFS, **{"clock.machine": "o 1", "plan.targets.*.path": "x"}), ""),
+    (NFS, dict(NFS, **{"clock.machine": "o 1", "plan.targets.*.options.seek": {"seed": 9}}), ""),
+    (NFS, dict(NFS, **{"clock.machine": "o 1", "plan.targets.*.resolved.seek_pattern": "zipf"}), ""),
+    (dict(NFS, **{"plan.targets.*.options.blockperrank": [8]}), dict(NFS, **{"clock.machine": "o 1"}), ""),
+    (FAILED, {}, ""), ({}, dict(FAILED, partial=True), ""), ({"end": "canceled", "status": 1}, FAILED, ""), ({"partial": True}, {}, ""),
+    ({"messages": [{"level": "error", "text": "e%d" % n} for n in range(20)]}, {"messages_left_out": 3}, ""),
+    ({"messages": [{"level": "error", "text": "e%d" % n} for n in range(20)]}, {"messages": [{"level": "error", "text": "more"}], "messages_left_out": -1}, ""),
+    ({"messages": [{"level": "note", "text": "n"}] * 250}, {"messages": [{"level": "warning", "text": "w"}] * 251}, ""),
+    ({"results": []}, {}, ""), ({"results": []}, {"results": []}, ""), ({"xdd": "0.9"}, {"id": "i"}, ""),
+    ({"environment.a": {"b_c": 1, "host": 2, "d": [{"x": 1}, {"x": 2}]}}, {"environment.a": {"b_c": 2, "host": 3, "d": [{"x": 1}, {"y": 2}], "e": None, "given": 1}}, ""),
+    ({"results.*.operation": "read"}, {"results.*.operation": "write"}, ""), ({"results.*.miscompares": 0}, {"results.*.miscompares": 2}, ""),
+    ({"results.*.miscompares": 0}, {}, ""), ({"results.*.partial": True}, {}, ""), ({"results.T.partial": True}, {}, ""), ({"results.T.what": "X"}, {}, ""),
+    ({"results.C.begin_ns": None}, {}, ""), ({"results.C.ops.read": (1 << 63) - 1}, {"results.C.ops.read": (1 << 63) - 1}, ""),
+    ({"results.*.pass": 1}, {}, ""), ({"results.C.passes": 7}, {"results.C.targets": 3, "results.C.queue_depth": 9}, ""),
+]
 VERSION = t.xdd("-version").out.split()[2]
 
 
@@ -196,18 +234,60 @@ def make_others():
     save("e1.json", failed)
 
 
+def change(at, path, value):
+    """Set a member, which the path names; "*": of each element of a list."""
+    if path[0] == "*":
+        for element in at:
+            change(element, path[1:], value)
+    elif len(path) > 1:
+        change(at[int(path[0]) if isinstance(at, list) else path[0]], path[1:], value)
+    else:
+        at[int(path[0]) if isinstance(at, list) else path[0]] = value
+
+
+def changed(document, edits):
+    """The document with these members. T in a path is the first row of a target's pass, C the row of all."""
+    rows = [row["what"] for row in document["results"]]
+    for name, value in edits.items():
+        change(document, name.replace("T", str(rows.index("TARGET_PASS"))).replace("C", str(rows.index("COMBINED"))).split("."), value)
+    return document
+
+
 def wrong(name, value):
     """Status and messages for a document with that member."""
     with open("r1.json", encoding="utf-8") as f:
-        document = json.load(f)
-    rows = [row["what"] for row in document["results"]]
-    at, *path = document, *name.replace("T", str(rows.index("TARGET_PASS"))).replace("C", str(rows.index("COMBINED"))).split(".")
-    for part in path[:-1]:
-        at = at[int(part) if isinstance(at, list) else part]
-    at[int(path[-1]) if isinstance(at, list) else path[-1]] = value
-    save("wrong.json", document)
+        save("wrong.json", changed(json.load(f), {name: value}))
     run = t.command([t.XDD, "combine", "wrong.json", "h2.json"], step=0)
     return ["%s %r: status %s" % (name, value, run.status)] + ["error: " + line for line in text(run.err)]
+
+
+def whole(document):
+    """Lines of a combined document that the text does not have."""
+    document["together"].pop("passes", None)
+    document["results"] = [{name: value for name, value in row.items() if isinstance(value, (int, str))} for row in document["results"]]
+    document["statistics"] = [row.get("passes") for row in document["statistics"]]
+    return members({name: value for name, value in document.items() if name not in ("hosts", "messages", "differences", "notes", "format")})
+
+
+def together():
+    """What xdd combine says of documents of two hosts that the first case has not."""
+    lines, first_case, hosts = [], None, []
+    for name in ("h1.json", "h2.json"):
+        with open(name, encoding="utf-8") as f:
+            hosts.append(f.read())
+    for first, second, words in TOGETHER:
+        save("x1.json", changed(json.loads(hosts[0]), first))
+        save("x2.json", changed(json.loads(hosts[1]), second))
+        run = t.command([t.XDD, "combine", *words.split(), "x1.json", "x2.json", "-jsonout", "x.json"], step=0)
+        own = text(run.out) + ["error: " + line for line in text(run.err)]
+        if os.path.exists("x.json"):
+            with open("x.json", encoding="utf-8") as f:
+                own += whole(json.load(f))
+            os.remove("x.json")
+        lines += ["==== %.300r, %.300r %s" % (first, second, words), "status %s" % run.status]
+        lines += [line for line in own if line not in (first_case or ())]
+        first_case = first_case or set(own)
+    return lines
 
 
 def files():
@@ -263,6 +343,7 @@ def test_commands():
             save("m3.json", xddkinds.changed_sweep(grid, (2, .5, 2, .5, 1, 1.1)))
         got += said(words, law)
     got += [line for member in WRONG for line in wrong(*member)]
+    got += together()
     xddwhole.compare("documents_whole.txt", got, "commands say what they should")
 
 
