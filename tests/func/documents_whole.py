@@ -270,7 +270,7 @@ def whole(document):
 
 
 def together():
-    """What xdd combine says of documents of two hosts that the first case has not."""
+    """For each pair of documents, the lines of xdd combine that the first case has not."""
     lines, first_case, hosts = [], None, []
     for name in ("h1.json", "h2.json"):
         with open(name, encoding="utf-8") as f:

@@ -254,7 +254,7 @@ def bounded(*bounds):
 
 
 def judged(name, a, b, limits):
-    """What xdd compare says of the documents of two sides, and what xdd report does of the difference of one of each."""
+    """Lines of xdd compare for the documents of two sides, and of the difference on a page for one of each."""
     directory = t.path("compare-" + name.replace(" ", "-"))
     os.mkdir(directory)
     files = [["%s%d.json" % (side, n) for n in range(len(own))] for side, own in (("a", a), ("b", b))]
