@@ -145,94 +145,12 @@ TEST(test_limits)
 	assert_int_equal(bound_judge(&f), RESULT_BOUND_GENERATOR);
 }
 
-static struct target_plan target;
-static struct plan plan = { .targets = &target, .n_targets = 1 };
-
-static struct result sums_of(uint64_t elapsed_ns, uint64_t busy_ns)
-{
-	struct result r = { .what = RESULT_TARGET_AVERAGE, .figures.elapsed_ns = elapsed_ns };
-
-	tally_clear(&r.figures.tally);
-	r.figures.tally.busy_ns[DIR_READ] = busy_ns;
-	return r;
-}
-
-static const struct bound_run nothing, used = { .cpu_ns = 1200000000 };
-static const struct bound_run throttled = { .throttled_ns = UINT64_MAX / 2 };
-
-TEST(test_facts)
-{
-	struct bound_facts f;
-	struct result r = sums_of(1000000000, 4000000000);
-
-	target = (struct target_plan){
-		.kind = TARGET_BLOCK, .op = OP_READ, .qthreads = 8, .queue_depth = 8
-	};
-	r.figures.cpu.user_ns = 800000000;
-	r.figures.cpu.sys_ns = 400000000;
-	r.figures.wait_ns = 8000000000;
-	r.figures.known = FIGURES_WAIT;
-	assert_true(bound_facts(&f, &plan, &r, &used));
-	assert_true(f.own == .1 && f.kernel == .05);
-	/* No more than is left of the time. */
-	assert_true(f.waited > .849 && f.waited < .851);
-	assert_true(f.outstanding == .5);
-	assert_true(f.device && !f.paced);
-	assert_true(f.filled > 0 && f.filled <= 1);
-	assert_false(f.waited_unknown);
-
-	/* A quota explains no more than what the threads waited for. */
-	assert_true(f.quota == 0);
-	assert_true(bound_facts(&f, &plan, &r, &throttled) && f.quota == f.waited);
-
-	r.figures.known = 0;
-	assert_true(bound_facts(&f, &plan, &r, &used));
-	assert_true(f.waited_unknown);
-
-	target.ordering = ORDERING_SERIAL;
-	target.throttle.interval_ns = 1000;
-	assert_true(bound_facts(&f, &plan, &r, &nothing));
-	assert_true(f.outstanding == 1);
-	assert_true(f.paced);
-
-	target.op = OP_NOOP;
-	assert_true(bound_facts(&f, &plan, &r, &nothing));
-	assert_false(f.device);
-}
-
-/* A device of 1 s, and 2 s in which the process was stopped. */
 TEST(test_stopped)
 {
-	const struct bound_run stopped = { .stopped_ns = 2000000000 };
-	struct result r = sums_of(3000000000, 2100000000);
-	struct bound_facts f;
-
-	target = (struct target_plan){
-		.kind = TARGET_BLOCK, .op = OP_READ, .qthreads = 1, .queue_depth = 1
-	};
-	r.figures.known = FIGURES_WAIT;
-	r.figures.cpu.user_ns = 950000000;
-	assert_true(bound_facts(&f, &plan, &r, &nothing));
-	assert_int_equal(bound_judge(&f), RESULT_BOUND_MIXED);
-	assert_true(bound_facts(&f, &plan, &r, &stopped));
-	assert_int_equal(bound_judge(&f), RESULT_BOUND_GENERATOR);
-	/* A stop as long as the run leaves nothing to judge. */
-	r.figures.elapsed_ns = 2000000000;
-	assert_false(bound_facts(&f, &plan, &r, &stopped));
-
 	assert_int_equal(stopped_part_ns(1000000000, 0), 1000000000);
 	assert_int_equal(stopped_part_ns(1000000000, 400000000), 600000000);
 	assert_int_equal(stopped_part_ns(1000000000, 900000000), 0);
 	assert_int_equal(stopped_part_ns(1000000000, 2000000000), 0);
-}
-
-TEST(test_too_short)
-{
-	struct bound_facts f;
-	struct result r = sums_of(999999, 1000);
-
-	target = (struct target_plan){ .qthreads = 1, .queue_depth = 1 };
-	assert_false(bound_facts(&f, &plan, &r, &nothing));
 }
 
 RUN_TESTS(NULL, NULL)
