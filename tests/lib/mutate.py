@@ -152,7 +152,7 @@ FUNCTIONAL = {
     "src/run/coord/": ["coordinate", "stonewall"],
     "src/run/coord/gate": ["coordinate_mix", "debug", "limits"],
     "src/run/coord/pace": ["snooze", "throttle"],
-    "src/run/endtoend/": ["e2e", "e2e_peers", "e2e_report", "e2e_restart", "e2e_resume"],
+    "src/run/endtoend/": ["e2e", "e2e_faults", "e2e_peers", "e2e_report", "e2e_restart", "e2e_resume"],
     "src/run/endtoend/meeting": ["files", "files_data"],
     "src/run/endtoend/transfer": ["e2e_hostile"],
     "src/run/engine": ["engines_refused"],
