@@ -556,7 +556,7 @@ RIG_TEST(test_send_fails)
 	assert_int_equal(tally_of(q).net_ns, 0);
 }
 
-/* With time stamps: a block that was sent has its way over the network, until the slot is issued again. */
+/* With time stamps, a block that was sent has its way on the network, until its slot is reused. */
 RIG_TEST(test_stamps)
 {
 	const struct trace_net *net;
@@ -699,7 +699,7 @@ RIG_TEST(test_wait)
 	assert_said("receive of pass 2\n");
 }
 
-/* What a source may not send. */
+/* A source may not send these. */
 RIG_TEST(test_refused)
 {
 	static const struct {
@@ -1103,7 +1103,7 @@ RIG_TEST(test_resumed)
 
 #define INCOMPLETE "error: pass 2: the copy is incomplete: "
 
-/* What ends a pass, and what is complete. */
+/* A pass ends in many ways, and some of them are complete. */
 RIG_TEST(test_ends)
 {
 	enum {
