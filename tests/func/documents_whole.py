@@ -106,6 +106,9 @@ COMMANDS = [
     ("report -output o.html m2.json", ""),
     ("report -output o.html m2.json m3.json", ""),
     ("report -output o.html -axis seek s1.json", ""),
+    ("combine h1.json h2.json -csvout h.csv", ""),
+    ("combine h1.json h2.json -csvout s1.csv", ""),
+    ("combine h1.json h2.json -csvout .", ""),
 ]
 # Documents of many runs that are shown themselves.
 SHOWN = ["./%s.json" % name for name in ("s1", "s3", "s5", "c1", "c3", "h", "i", "k")]
@@ -131,6 +134,8 @@ NOT_PLACED = {"results.*.begin_ns": None, "results.*.finish_ns": None}
 NO_ID = {"run_id": None}
 FAILED = {"status": 5, "end": "errors"}
 NFS = {"environment.targets": [{"file_system": {"type": "nfs4"}}] * 2, "clock.machine": "other 1"}
+# In the first pass, target 1 begins after target 0 has ended.
+GAP = {"results.T.finish_ns": 1900000001001000000, "results.U.begin_ns": 1900000001005000000}
 # Documents of two hosts that are combined: what is changed in the first one, in the second one, and words.
 TOGETHER = [
     ({}, {}, ""), ({}, {"run_id": "q"}, ""), ({}, NO_ID, ""), (NO_ID, {}, ""), ({}, {"run_id": "q"}, "-force"), (NO_ID, NO_ID, ""),
@@ -157,7 +162,7 @@ TOGETHER = [
     ({"messages": [{"level": "error", "text": "e%d" % n} for n in range(20)]}, {"messages_left_out": 3}, ""),
     ({"messages": [{"level": "error", "text": "e%d" % n} for n in range(20)]}, {"messages": [{"level": "error", "text": "more"}], "messages_left_out": -1}, ""),
     ({"messages": [{"level": "note", "text": "n"}] * 250}, {"messages": [{"level": "warning", "text": "w"}] * 251}, ""),
-    ({"results": []}, {}, ""), ({"results": []}, {"results": []}, ""), ({"xdd": "0.9"}, {"id": "i"}, ""),
+    (GAP, {}, ""), (dict(GAP, **{"plan.options.nobarrier": True}), {}, ""), ({"results": []}, {}, ""), ({"results": []}, {"results": []}, ""), ({"xdd": "0.9"}, {"id": "i"}, ""),
     ({"environment.a": {"b_c": 1, "host": 2, "d": [{"x": 1}, {"x": 2}]}}, {"environment.a": {"b_c": 2, "host": 3, "d": [{"x": 1}, {"y": 2}], "e": None, "given": 1}}, ""),
     ({"results.*.operation": "read"}, {"results.*.operation": "write"}, ""), ({"results.*.miscompares": 0}, {"results.*.miscompares": 2}, ""),
     ({"results.*.miscompares": 0}, {}, ""), ({"results.*.partial": True}, {}, ""), ({"results.T.partial": True}, {}, ""), ({"results.T.what": "X"}, {}, ""),
@@ -246,10 +251,12 @@ def change(at, path, value):
 
 
 def changed(document, edits):
-    """The document with these members. T in a path is the first row of a target's pass, C the row of all."""
+    """The document with these members. In a path, T and U are the first rows of a target's pass, C is the row of all."""
     rows = [row["what"] for row in document["results"]]
+    first = rows.index("TARGET_PASS")
+    letters = {"T": first, "U": rows.index("TARGET_PASS", first + 1), "C": rows.index("COMBINED")}
     for name, value in edits.items():
-        change(document, name.replace("T", str(rows.index("TARGET_PASS"))).replace("C", str(rows.index("COMBINED"))).split("."), value)
+        change(document, [str(letters.get(part, part)) for part in name.split(".")], value)
     return document
 
 

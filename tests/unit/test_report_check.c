@@ -332,7 +332,8 @@ FIXTURE_TEST(test_runs)
 /* An output of a run is no target and no input of another one, except what is saved for it. */
 FIXTURE_TEST(test_runs_files)
 {
-	static const struct plan_input input = { .option = "-seek load", .path = FILE_NAME };
+	static const struct plan_input last = { .option = "-seek load", .path = FILE_NAME };
+	static const struct plan_input input = { .option = "-setup", .path = "y", .next = &last };
 
 	for (size_t i = 0; i < KINDS; i++) {
 		struct plan first, second;
@@ -355,6 +356,39 @@ FIXTURE_TEST(test_runs_files)
 			 kinds[i].option);
 		assert_runs(&second, &first, text);
 		assert_runs(&first, &second, i == KINDS - 1 ? "" : text);
+	}
+}
+
+/* Standard streams that are redirected to a file that the run reads. */
+FIXTURE_TEST(test_streams_and_inputs)
+{
+	static const struct plan_input input = { .option = "-setup", .path = FILE_NAME };
+	static const char *const names[] = { "output", "error" };
+	struct target_plan own;
+	struct plan plan;
+
+	run_named(&plan, &own, "data");
+	plan.inputs = &input;
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+		const int saved = redirect_fd(fd, FILE_NAME);
+		char text[512], wanted[256];
+		enum xdd_status status;
+
+		if (fd == STDOUT_FILENO) {
+			snprintf(text, sizeof(text), "%.500s",
+				 error_of(report_check, &plan, XDD_BAD_ARGUMENT));
+		} else {
+			status = report_check(&plan);
+			snprintf(text, sizeof(text), "%.500s", get_file(FILE_NAME));
+		}
+		restore_fd(fd, saved);
+		if (fd == STDERR_FILENO)
+			assert_int_equal(status, XDD_BAD_ARGUMENT);
+		snprintf(wanted, sizeof(wanted),
+			 "xdd: standard %s: -setup reads this file; give the output a file of its "
+			 "own\n",
+			 names[fd - STDOUT_FILENO]);
+		assert_string_equal(text, wanted);
 	}
 }
 
