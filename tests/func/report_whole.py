@@ -26,14 +26,18 @@ def line(element):
     return element.text()
 
 
+def written(directory, file, document):
+    with open(os.path.join(directory, file), "w", encoding="utf-8") as f:
+        json.dump(document, f)
+
+
 def said(name, documents, *words):
     """A line for each part of the page of these documents."""
     directory = t.path(name.replace(" ", "-"))
     os.mkdir(directory)
     files = ["%s.json" % letter for letter, _ in zip("abc", documents)]
     for file, document in zip(files, documents):
-        with open(os.path.join(directory, file), "w", encoding="utf-8") as f:
-            json.dump(document, f)
+        written(directory, file, document)
     run = t.command([t.XDD, "report", *words, *files], cwd=directory)
     t.equal((run.status, run.err), (0, ""), name + ": a page", run)
     version = t.xdd("-version").out.split()[2]
@@ -204,6 +208,11 @@ def alone():
     for load, (drift, steady) in zip(curve["curve"]["loads"], ((5, True), (-50, False), (None, False), (0, True), (30, False))):
         load.update(drift_percent=drift, steady=steady, overloaded=drift == 30, in_service=1.5, lateness_p99=9e3)
     yield "a curve that drifts", curve
+    curve = xddkinds.made_curve()
+    for load, odd in zip(curve["curve"]["loads"], ({"percent": "20", "offered_iops": "200", "response": "1250000"}, {"offered_iops": "4e2", "response": "x"},
+                                                   {"reached_iops": "", "queue": -1}, {"reached_iops": 1.1e24, "service": True}, {"percent": None})):
+        load.update(odd)
+    yield "numbers as texts", curve
     yield "a goal beyond the axis", loads(goal=dict(goal, limit=21e6, holds_percent=90))
     yield "a goal at the edge", loads(goal=dict(goal, limit=4.6e6, figure="response_p99"))
     yield "no goal, no knee", loads(goal=None, knee=None, knee_missing="none up to all")
@@ -259,8 +268,7 @@ def judged(name, a, b, limits):
     os.mkdir(directory)
     files = [["%s%d.json" % (side, n) for n in range(len(own))] for side, own in (("a", a), ("b", b))]
     for file, document in zip(files[0] + files[1], a + b):
-        with open(os.path.join(directory, file), "w", encoding="utf-8") as f:
-            json.dump(document, f)
+        written(directory, file, document)
     limit = ["-failif", limits] if limits else []
     run = t.command([t.XDD, "compare", *limit, *files[0], *(["--"] if len(a) + len(b) > 2 else []), *files[1]], cwd=directory)
     lines = ["==== " + name, "status: %s" % run.status] + [line.rstrip() for line in (run.out + run.err).splitlines() if line.strip()]
@@ -268,6 +276,44 @@ def judged(name, a, b, limits):
         return lines
     page = said(name + ": a page", [a[0], b[0]])
     return lines + page[page.index("h2: Difference"):page.index("h2: a: a.json")]
+
+
+# Members of a run and of a sweep that are wrong, or not looked at by xdd compare, and what they are.
+WRONG_RUN = [("format", "xdd"), ("version", 3), ("version", 0), ("version", "2"), ("environment", []), ("plan", None), ("statistics", {}), ("statistics", [5]),
+             ("statistics", []), ("statistics.0.target", "0"), ("statistics.0.target", 1.5), ("statistics.0.bandwidth", None),
+             ("statistics.0.bandwidth.values", 5), ("statistics.0.bandwidth.values.0", "5"), ("statistics.0.bandwidth.values.0", 2e24),
+             ("statistics.0.p50", None), ("statistics.0.p50", 5), ("statistics.0.passes", 5), ("statistics.0.passes.0", -1), ("messages", 5), ("results", 5),
+             ("status", 5.5), ("plan.targets", 5), ("plan.targets.0.number", 7), ("environment.host", None)]
+WRONG_SWEEP = [("version", 2), ("points", None), ("points", []), ("points.0", 5), ("points.0.varied", None), ("points.0.varied.queuedepth", 1),
+               ("points.0.varied", {}), ("points.0.statistics", None), ("points.0.statistics", []), ("points.0.statistics.0.iops", 5), ("points.0.rounds", 5),
+               ("points.0.number", "x"), ("axes", None), ("axes.0.values", [1]), ("axes.0.option", None), ("curve", 5), ("curve", {})]
+
+
+def wrong():
+    """For each wrong member, status and messages of xdd compare with the document itself, and what it concludes."""
+    directory, lines = t.path("wrong"), []
+    os.mkdir(directory)
+    cases = [(made_run(NARROW), *case) for case in WRONG_RUN] + [(xddkinds.made_sweep([("queuedepth", ["1", "2"])]), *case) for case in WRONG_SWEEP]
+    for document, name, value in cases:
+        at, *path = copy.deepcopy(document), *name.split(".")
+        written(directory, "ok.json", at)
+        changed = at
+        for part in path[:-1]:
+            at = at[int(part) if isinstance(at, list) else part]
+        at[int(path[-1]) if isinstance(at, list) else path[-1]] = value
+        written(directory, "wrong.json", changed)
+        run = t.command([t.XDD, "compare", "wrong.json", "ok.json"], cwd=directory)
+        lines += ["==== %s %r: status %s" % (name, value, run.status)] + run.err.splitlines() + run.out.splitlines()[-2:]
+    for name, text in (("empty", ""), ("cut", '{"format": "xdd'), ("bare", "5"), ("a list", "[]"), ("twice", '{"format": 1, "format": 2}'), ("more", "{} {}"),
+                       ("no JSON", '{"format": xdd}'), ("a byte", '{"format": "\xff"}')):
+        with open(os.path.join(directory, "wrong.json"), "w", encoding="latin-1") as f:
+            f.write(text)
+        run = t.command([t.XDD, "compare", "ok.json", "wrong.json"], cwd=directory)
+        lines += ["==== %s: status %s" % (name, run.status)] + run.err.splitlines()
+    for name in (".", "missing", "ok.json/a"):
+        run = t.command([t.XDD, "compare", name, "ok.json"], cwd=directory)
+        lines += ["==== %s: status %s" % (name, run.status)] + run.err.splitlines()
+    return lines
 
 
 def test_pages():
@@ -290,6 +336,7 @@ def test_pages():
     pages += [(name, [document], *words) for name, document, *words in alone()]
     got = [text for page in pages for text in said(page[0], page[1], *page[2:])]
     got += [text for case in (*compared(), *compared_curves(), *compared_sweeps()) for text in judged(*case)]
+    got += wrong()
     xddwhole.compare("report_whole.txt", got, "pages say what they should")
 
 
