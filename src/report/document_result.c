@@ -48,8 +48,8 @@ static enum result_bound bound_of(const json_t *o)
 {
 	const char *text = document_text(o, "bound");
 
-	for (enum result_bound b = RESULT_BOUND_UNKNOWN + 1; b <= RESULT_BOUND_LIMIT; b++) {
-		if (strcmp(text, jsonout_bound_name(b)) == 0)
+	for (enum result_bound b = RESULT_BOUND_UNKNOWN + 1; b < RESULT_BOUNDS; b++) {
+		if (strcmp(text, result_causes[b].name) == 0)
 			return b;
 	}
 	return RESULT_BOUND_UNKNOWN;

@@ -195,9 +195,22 @@ void findings_free(struct report *r)
 	free(r->findings);
 }
 
-/* ---- the table of rules ---- */
+/* ---- the tables of rules and causes ---- */
 
 #define RULE(id, says, ...) [RULE_##id] = { .sentence = says, __VA_ARGS__ },
 const struct rule rule_table[RULES] = {
 #include "xdd/report/rules.def"
+};
+
+#define CAUSE(bound, ...) [RESULT_BOUND_##bound] = { __VA_ARGS__ }
+const struct result_cause result_causes[RESULT_BOUNDS] = {
+	CAUSE(DEVICE, "device", "device-bound", "the storage", "device", false, RULE_BY_DEVICE),
+	CAUSE(GENERATOR, "generator", "generator-bound", "xdd and the kernel", "busy", false,
+	      RULE_GENERATOR),
+	CAUSE(PACED, "paced", "paced", "its own pace", "pace", false, RULE_BY_PACE),
+	CAUSE(STARVED, "starved", "starved", "other programs", "no_processor", true,
+	      RULE_BY_OTHERS),
+	CAUSE(MIXED, "mixed", "mixed", "no single cause", NULL, false, RULE_BY_SEVERAL),
+	CAUSE(QUOTA, "quota", "quota", "a CPU quota", "no_processor", true, RULE_BY_QUOTA),
+	CAUSE(LIMIT, "io_quota", "io_quota", "an I/O quota", "device", true, RULE_BY_LIMIT),
 };

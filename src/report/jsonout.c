@@ -228,18 +228,6 @@ static const char *cache_name(const struct cache_state *cache)
 	return cache->range_bytes || cache->accuracy ? names[cache->accuracy] : NULL;
 }
 
-const char *jsonout_bound_name(enum result_bound bound)
-{
-	static const char *const names[] = {
-		[RESULT_BOUND_UNKNOWN] = NULL,		[RESULT_BOUND_DEVICE] = "device",
-		[RESULT_BOUND_GENERATOR] = "generator", [RESULT_BOUND_PACED] = "paced",
-		[RESULT_BOUND_STARVED] = "starved",	[RESULT_BOUND_MIXED] = "mixed",
-		[RESULT_BOUND_QUOTA] = "quota",		[RESULT_BOUND_LIMIT] = "io_quota",
-	};
-
-	return names[bound];
-}
-
 /* How the QThreads of a target spent their time: the evidence for "bound". */
 static json_t *times_value(const struct result_times *t)
 {
@@ -270,7 +258,7 @@ json_t *jsonout_result_value(const struct plan *plan, const struct result *r)
 	jvalue_put(o, "resident_accuracy", jvalue_text(cache_name(&f->cache)));
 	row = put_figures(o, r, row, "user_ns");
 	if (r->what == RESULT_TARGET_AVERAGE) {
-		jvalue_put(o, "bound", jvalue_text(jsonout_bound_name(r->bound)));
+		jvalue_put(o, "bound", jvalue_text(result_causes[r->bound].name));
 		jvalue_put(o, "bound_shares", times_value(&r->times));
 	}
 	put_figures(o, r, row, NULL);

@@ -67,7 +67,4 @@ json_t *jsonout_result_value(const struct plan *plan, const struct result *r);
 json_t *jsonout_statistics_value(const struct pass_statistics *statistics);
 json_t *jsonout_endtoend_value(const struct endtoend_result *r);
 
-/* "device" and so on; NULL: not known. */
-const char *jsonout_bound_name(enum result_bound bound);
-
 #endif

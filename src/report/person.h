@@ -94,7 +94,6 @@ int person_verdict(const struct person *p, const struct finding *findings, size_
  * thread.
  */
 
-#define RESULT_BOUNDS (RESULT_BOUND_LIMIT + 1)
 #define VERDICT_NEXT_MAX 2 /* suggestions */
 
 struct verdict_range {

@@ -643,7 +643,7 @@ static json_t *one_round(const struct sweep_results *results, const struct sweep
 			   jvalue_real(sweep_round_value(r, sweep_responses[i])));
 	if (results->columns.n)
 		jvalue_put(o, "columns", round_columns(&results->columns, r));
-	jvalue_put(o, "bound", jvalue_text(jsonout_bound_name(r->bound)));
+	jvalue_put(o, "bound", jvalue_text(result_causes[r->bound].name));
 	jvalue_put(o, "findings", findings(r->findings));
 	jvalue_put(o, "status", json_integer(r->status));
 	return o;

@@ -395,6 +395,20 @@ static struct result sums_of_reads(uint64_t cached, uint64_t holes)
 	return sums;
 }
 
+TEST(test_causes)
+{
+	assert_null(result_causes[RESULT_BOUND_UNKNOWN].name);
+	for (size_t i = RESULT_BOUND_UNKNOWN + 1; i < RESULT_BOUNDS; i++) {
+		const struct result_cause *c = &result_causes[i];
+
+		assert_true(c->name && c->text && c->words && c->rule);
+		for (size_t k = RESULT_BOUND_UNKNOWN + 1; k < i; k++) {
+			assert_string_not_equal(c->name, result_causes[k].name);
+			assert_int_not_equal(c->rule, result_causes[k].rule);
+		}
+	}
+}
+
 /* Checks of the figures of targets. */
 static void reach_targets(struct crosscheck *c)
 {

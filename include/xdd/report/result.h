@@ -335,6 +335,19 @@ enum result_bound {
 	RESULT_BOUND_QUOTA,	/* the CPU quota of its control group stopped its QThreads */
 	RESULT_BOUND_LIMIT,	/* its device reached what its control group allows */
 };
+#define RESULT_BOUNDS (RESULT_BOUND_LIMIT + 1)
+
+/* What is said about a cause (finding.c): nothing about one that is not known. */
+struct result_cause {
+	const char *name;  /* in documents */
+	const char *text;  /* in the details of a run */
+	const char *words; /* on the page */
+	const char *share; /* its evidence, a member of "bound_shares"; NULL: none alone */
+	bool disturbs;	   /* it is no property of the storage or of the command */
+	enum rule_id rule; /* whose condition it is */
+};
+
+extern const struct result_cause result_causes[RESULT_BOUNDS];
 
 /* How the QThreads of a target spent their time: shares from 0 to 1. */
 struct result_times {

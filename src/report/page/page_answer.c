@@ -106,21 +106,6 @@ static void put_latency(struct page *p, const struct figures *f, unsigned dir)
 
 /* ---- what limited a run ---- */
 
-/* Short words for a cause, and the share of the time that is its evidence. */
-static const struct {
-	const char *words, *share;
-	bool disturbs;
-} bounds[] = {
-	[RESULT_BOUND_UNKNOWN] = { "not known", NULL, false },
-	[RESULT_BOUND_DEVICE] = { "the storage", "device", false },
-	[RESULT_BOUND_GENERATOR] = { "xdd and the kernel", "busy", false },
-	[RESULT_BOUND_PACED] = { "its own pace", "pace", false },
-	[RESULT_BOUND_STARVED] = { "other programs", "no_processor", true },
-	[RESULT_BOUND_MIXED] = { "no single cause", NULL, false },
-	[RESULT_BOUND_QUOTA] = { "a CPU quota", "no_processor", true },
-	[RESULT_BOUND_LIMIT] = { "an I/O quota", "device", true },
-};
-
 /* The targets with one cause, and the range of its share in percent; NAN: not known. */
 struct limited {
 	size_t n;
@@ -129,7 +114,7 @@ struct limited {
 
 static void limited_add(struct limited *l, const struct document_result *r)
 {
-	const char *name = bounds[r->bound].share;
+	const char *name = result_causes[r->bound].share;
 	const double share =
 		name ? 100 * document_real(json_object_get(r->value, "bound_shares"), name) : NAN;
 
@@ -154,12 +139,12 @@ static void put_causes(struct page *p, const struct limited *l, size_t n)
 {
 	char note[NOTE_BYTES] = "", share[64];
 
-	for (unsigned b = RESULT_BOUND_UNKNOWN + 1; b <= RESULT_BOUND_LIMIT; b++) {
+	for (unsigned b = RESULT_BOUND_UNKNOWN + 1; b < RESULT_BOUNDS; b++) {
 		if (!l[b].n)
 			continue;
 		limited_text(&l[b], share, sizeof(share));
 		text_add(note, sizeof(note), "%s%zu of %zu: %s%s%s", *note ? "; " : "", l[b].n, n,
-			 bounds[b].words, *share ? ", " : "", share);
+			 result_causes[b].words, *share ? ", " : "", share);
 	}
 	put_answer(p, "limited by", "several causes", note);
 }
@@ -211,7 +196,7 @@ static bool put_copy_limit(struct page *p, const struct document *d)
 
 static void put_limit(struct page *p, const struct document *d)
 {
-	struct limited l[sizeof(bounds) / sizeof(bounds[0])] = { { .n = 0 } };
+	struct limited l[RESULT_BOUNDS] = { { .n = 0 } };
 	const struct document_result *last = NULL;
 	char note[NOTE_BYTES];
 	size_t n = 0;
@@ -237,8 +222,8 @@ static void put_limit(struct page *p, const struct document *d)
 		mixed_text(last, note, sizeof(note));
 	else
 		limited_text(&l[last->bound], note, sizeof(note));
-	put_toned(p, bounds[last->bound].disturbs ? "note" : "plain", "limited by",
-		  bounds[last->bound].words, note);
+	put_toned(p, result_causes[last->bound].disturbs ? "note" : "plain", "limited by",
+		  result_causes[last->bound].words, note);
 }
 
 /* That a run failed is its first answer. */

@@ -449,14 +449,9 @@ static void put_faults(struct page *p, const struct document_result *all)
 /* The cause that limited a target, without the kind of the target; NULL: it is not known. */
 static const char *cause_of(enum result_bound bound)
 {
-	static const enum rule_id rules[] = {
-		[RESULT_BOUND_DEVICE] = RULE_BY_DEVICE, [RESULT_BOUND_GENERATOR] = RULE_GENERATOR,
-		[RESULT_BOUND_PACED] = RULE_BY_PACE,	[RESULT_BOUND_STARVED] = RULE_BY_OTHERS,
-		[RESULT_BOUND_MIXED] = RULE_BY_SEVERAL, [RESULT_BOUND_QUOTA] = RULE_BY_QUOTA,
-		[RESULT_BOUND_LIMIT] = RULE_BY_LIMIT,
-	};
+	const struct result_cause *cause = &result_causes[bound];
 
-	return bound == RESULT_BOUND_UNKNOWN ? NULL : rule_table[rules[bound]].condition;
+	return cause->name ? rule_table[cause->rule].condition : NULL;
 }
 
 /* The copy of an end-to-end target, in its last pass. */

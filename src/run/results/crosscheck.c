@@ -161,30 +161,6 @@ enum result_bound bound_judge(const struct bound_facts *f)
 	return device >= limit_share(RULE_BY_DEVICE) ? RESULT_BOUND_DEVICE : RESULT_BOUND_MIXED;
 }
 
-/* "device-bound" and so on; NULL of an unknown one. */
-static const char *bound_text(enum result_bound bound)
-{
-	switch (bound) {
-	case RESULT_BOUND_DEVICE:
-		return "device-bound";
-	case RESULT_BOUND_GENERATOR:
-		return "generator-bound";
-	case RESULT_BOUND_PACED:
-		return "paced";
-	case RESULT_BOUND_STARVED:
-		return "starved";
-	case RESULT_BOUND_MIXED:
-		return "mixed";
-	case RESULT_BOUND_QUOTA:
-		return "quota";
-	case RESULT_BOUND_LIMIT:
-		return "io_quota";
-	case RESULT_BOUND_UNKNOWN:
-		break;
-	}
-	return NULL;
-}
-
 /* Less is the rest that any run leaves behind. */
 #define DIRTY_BYTES (1ull << 20)
 
@@ -503,7 +479,7 @@ static void check_bound(struct run *run, const struct target_plan *t, const stru
 /* How the QThreads of a target spent the time that they had. */
 static void tell_bound(struct run *run, const struct result *sums, const struct bound_facts *f)
 {
-	const char *verdict = bound_text(sums->bound);
+	const char *verdict = result_causes[sums->bound].text;
 	char held[64] = "";
 
 	if (f->paced)
