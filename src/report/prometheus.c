@@ -106,7 +106,8 @@ static char *base_name(const struct figure_row *row, char name[NAME_SIZE], const
 /* Rows that all runs count, and that documents have. */
 static bool is_counter(const struct figure_row *row)
 {
-	return row->live != FIGURE_NOT_LIVE && row->member && !row->part;
+	return row->live != FIGURE_NOT_LIVE && row->member && !row->part &&
+	       row->sum == FIGURE_SUM_ADD;
 }
 
 static void put_counter(FILE *f, const struct prometheus *p, const struct figure_row *row,
