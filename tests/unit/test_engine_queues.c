@@ -34,6 +34,20 @@ static const struct variant variants[] = {
 	{ "stdio", "unbuffered" },
 };
 
+/* All engines of the registry that move data, except the one for SCSI devices, are among them. */
+TEST(test_all_engines)
+{
+	for (size_t i = 0; engine_registry[i]; i++) {
+		const struct engine_info *info = engine_registry[i];
+		bool found = info->caps & (ENGINE_NO_DATA | ENGINE_SCSI);
+
+		for (size_t k = 0; k < sizeof(variants) / sizeof(variants[0]); k++)
+			found = found || strcmp(info->name, variants[k].engine) == 0;
+		if (!found)
+			fail_msg("%s: has no row in variants[]", info->name);
+	}
+}
+
 static bool is_sync(const struct rig *r)
 {
 	return !(r->engine->info.caps & ENGINE_QUEUES);
