@@ -344,7 +344,7 @@ struct result_cause {
 	const char *words; /* on the page */
 	const char *share; /* its evidence, a member of "bound_shares"; NULL: none alone */
 	bool disturbs;	   /* it is no property of the storage or of the command */
-	enum rule_id rule; /* whose condition it is */
+	enum rule_id rule; /* it says the case in which the cause holds */
 };
 
 extern const struct result_cause result_causes[RESULT_BOUNDS];
