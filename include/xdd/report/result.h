@@ -337,7 +337,7 @@ enum result_bound {
 };
 #define RESULT_BOUNDS (RESULT_BOUND_LIMIT + 1)
 
-/* What is said about a cause (finding.c): nothing about one that is not known. */
+/* The words for a cause (finding.c): none for one that is not known. */
 struct result_cause {
 	const char *name;  /* in documents */
 	const char *text;  /* in the details of a run */
