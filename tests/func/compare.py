@@ -5,7 +5,6 @@ xdd compare: what it says of pairs of documents whose differences are known, its
 """
 import copy
 import functools
-import json
 import re
 
 import messages as m
@@ -98,20 +97,6 @@ def test_interval():
     width = 2.447 * (2 * 5 / 6) ** .5 / 100
     t.ok(percent == 50 and abs(low - (150 * 2.718281828 ** -width - 100)) < 0.06 and
          abs(high - (150 * 2.718281828 ** width - 100)) < 0.06, "the interval is Welch's", (percent, low, high, width))
-
-
-def test_factors():
-    """A change beyond ten times is a factor, as is its interval; one that proves nothing has too few passes."""
-    base = j.of_run("factors", *ONE)
-    noise = [99.0, 101.0, 98.0, 102.0]
-    a = j.write("a", with_values(base, noise, noise))
-
-    def row(values):
-        run = compare(a, j.write("b", with_values(base, values, values)))
-        return next(" ".join(line.split()) for line in section(run, "Results") if line.split()[0] == "bandwidth")
-    t.equal(row([v * 610 for v in noise]), "bandwidth 100 B/s 61.0 kB/s 610 times 591 to 630 times real", "610 times as much")
-    t.equal(row([v * 8 for v in noise]), "bandwidth 100 B/s 800 B/s +700.0 % +675.1 to +725.7 % real", "8 times")
-    t.equal(row([10.0, 8020.0, 20.0, 30.0]), "bandwidth 100 B/s 2.02 kB/s 20.2 times too few passes may be chance", "a wild guess")
 
 
 @functools.cache
@@ -452,43 +437,14 @@ def test_whole_values():
             [["x" * 600 + "1", "->", "x" * 600 + "2"], ["1234567.25", "->", "1234567.5"]], "long values")
 
 
-def with_rate(document, rate):
-    changed = copy.deepcopy(document)
-    changed["statistics"][0]["iops"]["values"] = [rate] * 3
-    return changed
-
-
 def test_refused():
-    base = j.of_run("good", *ONE)
-    good, text = j.write("good", base), json.dumps(base)
-    other = dict(base, version=3)
-    broken = copy.deepcopy(base)
-    broken["statistics"][0]["iops"]["values"] = ["x"]
-    for name, content, want in (
-            ("empty", "", "cut short"), ("cut", text[:len(text) // 2], "the document is cut short, in line 1"),
-            ("almost", text[:-1], "cut short"), ("no JSON", "What Pass Target\n", "no JSON: line 1, column "),
-            ("binary", "\x01\x02", "no JSON"), ("other JSON", "[1, 2]", "this is JSON, but not of xdd -jsonout"),
-            ("other object", '{"format": "x"}', "not of xdd -jsonout"),
-            ("other version", json.dumps(other), "of version 3 of the format; this xdd reads versions 1 to 2"),
-            ("a member twice", text[:-1] + ', "version": 1}', "duplicate"),
-            ("no statistics", json.dumps({k: v for k, v in base.items() if k != "statistics"}), "are missing"),
-            ("bad statistics", json.dumps(broken), "invalid \"statistics\"\n"),
-            ("a rate below zero", json.dumps(with_rate(base, -1.0)), "invalid \"statistics\"\n"),
-            ("a rate beyond all bounds", json.dumps(with_rate(base, 1e308)), "invalid \"statistics\"\n")):
-        file = j.write("bad", content)
-        for args in ((good, file), (file, good)):
-            run = compare(*args)
-            t.ok(run.status == 2 and not run.out and len(run.error_lines()) == 1 and
-                 run.err.startswith("xdd: compare: %s: " % file) and want in run.err, name, run)
-    for args, want in ((("/nowhere", good), "/nowhere: " + m.NO_FILE), ((good, t.tmp()), "directory"),
-                       ((good,), "expected two files of -jsonout, 1 given; see xdd compare -help"), ((), "0 given"),
-                       ((good, good, good), "with -- between them, as in xdd compare a1.json a2.json -- b1.json b2.json"),
-                       (("--", good, good), "files on both sides of --"), ((good, "--"), "files on both sides of --"),
-                       ((good, "--", good, "--", good), "expected one --"), ((good, "-failif"), "compare -failif: missing argument <limit>"),
-                       (("-fail", good, good), "compare -fail: is not an option; did you mean -failif?"),
-                       (("-zzzz", good, good), "compare -zzzz: is not an option; xdd compare -help lists them")):
+    """report_whole.py has other documents that are refused, and commands_whole.py has words."""
+    good = j.write("good", j.of_run("good", *ONE))
+    with open(good, encoding="utf-8") as f:
+        cut = j.write("cut", f.read()[:-2])
+    for args in ((good, cut), (cut, good)):
         run = compare(*args)
-        t.equal((run.status, run.out, len(run.error_lines()), want in run.err), (2, "", 1, True), want, run)
+        t.equal((run.status, run.out, run.err), (2, "", "xdd: compare: %s: the document is cut short, in line 1\n" % cut), "cut short", run)
     run = compare("-help")
     t.equal((run.status, run.out.startswith("usage: xdd compare"), run.err), (0, True, ""), "-help", run)
     t.equal(run.out, t.xdd("-help", "compare").out, "-help: the same as xdd -help compare", run)
