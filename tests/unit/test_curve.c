@@ -79,7 +79,7 @@ TEST(test_no_knee)
 	assert_false(k.known);
 	/* A single round has no interval. */
 	k = curve_knee_of(shares, (const double[]){ 10, 10, 11, 30 }, 4, 1);
-	assert_true(k.known && isnan(k.low) && k.share > .2 && k.share < .4);
+	assert_true(k.known && isnan(k.low) && fabs(k.share - 0.286151991) < 1e-6);
 }
 
 /* ---- exact queues ---- */
@@ -359,6 +359,25 @@ TEST(test_loads)
 	}
 	knee = curve_knee(&t.curve, &t.results);
 	assert_true(knee.known && fabs(knee.share / KNEE_1 - 1) < 0.01);
+	sweep_results_free(&t.results);
+}
+
+/* Where the mean response time divided by the load is least; the first of equal ones. */
+TEST(test_turn)
+{
+	struct target t;
+
+	begin(&t);
+	assert_true(curve_turn(&t.curve, &t.results) == SIZE_MAX);
+	measure_flat(&t, .1, 2e6);
+	assert_int_equal(curve_turn(&t.curve, &t.results), 0);
+	measure_flat(&t, .2, 2e6);
+	measure_flat(&t, .4, 4e6);
+	measure_flat(&t, .5, 6e6);
+	assert_int_equal(curve_turn(&t.curve, &t.results), 1);
+	/* Beyond the maximum a queue has no mean. */
+	measure_flat(&t, 1, 1e5);
+	assert_int_equal(curve_turn(&t.curve, &t.results), 1);
 	sweep_results_free(&t.results);
 }
 
