@@ -109,6 +109,7 @@ COMMANDS = [
     ("combine h1.json h2.json -csvout h.csv", ""),
     ("combine h1.json h2.json -csvout s1.csv", ""),
     ("combine h1.json h2.json -csvout .", ""),
+    ("combine -force f1.json f1.json", ""),
 ]
 # Documents of many runs that are shown themselves.
 SHOWN = ["./%s.json" % name for name in ("s1", "s3", "s5", "c1", "c3", "h", "i", "k")]
