@@ -91,12 +91,8 @@ TEST(test_address_texts)
 	a.ss_family = AF_UNSPEC;
 	connection_address_text(&a, text, sizeof(text));
 	assert_string_equal(text, "?");
-	connection_host_text("10.1.2.3", 40010, text, sizeof(text));
-	assert_string_equal(text, "10.1.2.3:40010");
 	connection_host_text("fe80::1%eth0", 1, text, sizeof(text));
 	assert_string_equal(text, "[fe80::1%eth0]:1");
-	connection_host_text("a\033[31mb", 65535, text, sizeof(text));
-	assert_string_equal(text, "a\\x1b[31mb:65535");
 }
 
 struct sender {
@@ -344,19 +340,6 @@ TEST(test_several_addresses)
 			 -ECONNREFUSED);
 	snprintf(text, sizeof(text), "cannot connect to several:%u (Connection refused)", port);
 	assert_string_equal(why.text, text);
-}
-
-TEST(test_no_such_host)
-{
-	uint64_t start_ns = clock_now_ns();
-	struct connection *c = NULL;
-	struct err why;
-
-	assert_int_equal(connection_open(&c, "no..host", 1, &usual, NULL, NULL,
-					 start_ns + 60 * SECOND_NS, &why),
-			 -ENXIO);
-	assert_non_null(strstr(why.text, "cannot find the host \"no..host\" ("));
-	assert_true(clock_now_ns() - start_ns < 30 * SECOND_NS);
 }
 
 static void *stop_soon(void *arg)

@@ -115,88 +115,41 @@ static void assert_nothing_written(const struct rig_copy *c)
 
 /* ---- the control connection ---- */
 
-static struct {
-	enum stage stage;
-	enum wire_type type;
-} wrong;
-
+static enum stage wrong;
 static char own_address[CONNECTION_PEER_SIZE];
 
 static void send_wrong(struct rig_copy *c, uint16_t to)
 {
-	struct wire_header h = { .type = wrong.type };
-	struct wire_plan plan = rig_plan(c);
-	struct wire_pass pass = { 0 };
-	struct wire_hello hello = { .purpose = WIRE_CONTROL };
 	struct raw r;
-	size_t length = 0;
 
 	port = to;
-	raw_control(&r, c, wrong.stage);
-	if (wrong.type == WIRE_HELLO || wrong.type == WIRE_WELCOME)
-		length = wire_encode_hello(&hello, body);
-	if (wrong.type == WIRE_PLAN || wrong.type == WIRE_ACCEPT)
-		length = wire_encode_plan(&plan, NULL, 0, body);
-	if (wrong.type == WIRE_PROVE)
-		length = wire_encode_prove(&(struct wire_range){ 0, 1 }, 1, body);
-	if (wrong.type == WIRE_PASS_END || wrong.type == WIRE_PASS_RESULT)
-		length = wire_encode_pass(&pass, body);
-	if (wrong.type == WIRE_PASS_BEGIN || wrong.type == WIRE_PASS_END ||
-	    wrong.type == WIRE_PASS_STOP || wrong.type == WIRE_PASS_RESULT)
-		h.pass = 1;
-	raw_send(&r, h, length);
+	raw_control(&r, c, wrong);
+	raw_send(&r, (struct wire_header){ .type = WIRE_READY }, 0);
 	assert_int_equal(raw_receive(&r), WIRE_ERROR);
 	memcpy(own_address, r.c->local, sizeof(own_address));
 	connection_close(r.c);
 }
 
-static bool may(enum stage stage, enum wire_type type)
-{
-	switch (type) {
-	case WIRE_ALIVE:
-	case WIRE_ERROR:
-	case WIRE_DATA: /* not on a control connection: wire.c refuses it */
-	case WIRE_SKIP:
-	case WIRE_PASS_LAST:
-		return true;
-	case WIRE_PASS_BEGIN:
-	case WIRE_BYE:
-		return stage == PLANNED;
-	case WIRE_PASS_END:
-		return stage == IN_PASS;
-	default:
-		return false;
-	}
-}
-
+/* Of all messages in all states test_session_control.c has the words. */
 TEST(test_wrong_messages)
 {
 	static const char *const when[STAGES] = { "between passes", "during a pass",
 						  "at the end of a pass" };
-	unsigned n = 0;
 
-	for (enum stage stage = PLANNED; stage < STAGES; stage++)
-		for (enum wire_type type = WIRE_HELLO; type <= WIRE_SUMS; type++) {
-			struct rig_copy c = visited(send_wrong);
-			char text[128];
+	for (wrong = PLANNED; wrong < STAGES; wrong++) {
+		struct rig_copy c = visited(send_wrong);
+		char text[128];
 
-			if (may(stage, type))
-				continue;
-			wrong.stage = stage;
-			wrong.type = type;
-			rig_run(&c, 1);
-			snprintf(text, sizeof(text),
-				 "the source at %s sent %s, which is not allowed %s", own_address,
-				 wire_type_name(type), when[stage]);
-			assert_string_equal(c.destination.why, text);
-			assert_string_equal(answer.text, c.destination.why);
-			assert_int_equal(c.destination.err, -EPROTO);
-			assert_int_equal(c.destination.failed, 1);
-			assert_nothing_written(&c);
-			rig_free(&c);
-			n++;
-		}
-	assert_int_equal(n, 3 * 12 - 3);
+		rig_run(&c, 1);
+		snprintf(text, sizeof(text), "the source at %s sent READY, which is not allowed %s",
+			 own_address, when[wrong]);
+		assert_string_equal(c.destination.why, text);
+		assert_string_equal(answer.text, c.destination.why);
+		assert_int_equal(c.destination.err, -EPROTO);
+		assert_int_equal(c.destination.failed, 1);
+		assert_nothing_written(&c);
+		rig_free(&c);
+	}
 }
 
 /* Results of a pass that are none. */
@@ -227,7 +180,6 @@ TEST(test_malformed)
 	rig_free(&c);
 }
 
-/* Sequence numbers count the messages; the target and the pass are those of the session. */
 static struct wire_header odd;
 static uint64_t odd_sequence;
 
@@ -261,12 +213,8 @@ TEST(test_odd_headers)
 	const struct wire_header begin = { .type = WIRE_PASS_BEGIN, .pass = 1 };
 	struct wire_header h = begin;
 
-	assert_odd(begin, 1, "a message with a field out of range");
 	h.target = 1;
 	assert_odd(h, 0, "a message with a field out of range");
-	h = begin;
-	h.pass = 2;
-	assert_odd(h, 0, "sent PASS_BEGIN of pass 2 after pass 0");
 }
 
 /* ---- blocks ---- */
@@ -313,22 +261,15 @@ static void assert_refused(struct wire_header h, size_t bytes, const char *text)
 		.type = WIRE_DATA, .pass = 1, __VA_ARGS__ \
 	}
 
+/* Of all limits test_session_link.c has the neighbours. */
 TEST(test_blocks)
 {
 	const uint64_t end = 10 * RIG_REQ;
 
 	assert_refused(DATA(.sequence = 10), RIG_REQ, "sent DATA 10 of pass 1 on connection 0");
-	assert_refused(DATA(.sequence = INT64_MAX), RIG_REQ, OUTSIDE);
-	assert_refused(DATA(.offset = end), 1, OUTSIDE);
 	assert_refused(DATA(.offset = end - RIG_REQ + 1), RIG_REQ, OUTSIDE);
 	assert_refused(DATA(.offset = INT64_MAX - RIG_REQ), RIG_REQ, OUTSIDE);
-	assert_refused((struct wire_header){ .type = WIRE_DATA, .pass = 2 }, RIG_REQ, OUTSIDE);
-	assert_refused(DATA(.target = 1), RIG_REQ, OUTSIDE);
 	assert_refused(DATA(), RIG_REQ + 1, "a message with a length out of range");
-	assert_refused((struct wire_header){ .type = WIRE_SKIP, .pass = 1, .sequence = 10 }, 0,
-		       OUTSIDE);
-	assert_refused((struct wire_header){ .type = WIRE_PASS_LAST, .pass = 1, .sequence = 1 }, 0,
-		       "sent PASS_LAST 1 of pass 1 on connection 0, " OUTSIDE);
 }
 
 TEST(test_block_twice)
@@ -411,17 +352,11 @@ static void assert_claim(struct wire_pass pass, const char *text)
 }
 
 /* A pass without blocks, of which the source says otherwise. */
-TEST(test_claims)
+TEST(test_claim)
 {
-#define NOT_ARRIVED "pass 1 did not arrive as it was sent: the source sent "
-
 	assert_claim((struct wire_pass){ .ops = 1 },
-		     NOT_ARRIVED "1 blocks, the destination wrote 0");
-	assert_claim((struct wire_pass){ .bytes = 7 },
-		     NOT_ARRIVED "7 bytes, the destination wrote 0");
-	assert_claim((struct wire_pass){ .digest = { .low = 0x12, .high = 0x34 } },
-		     NOT_ARRIVED "data with the digest 00000000000000340000000000000012, the "
-				 "destination wrote 00000000000000000000000000000000");
+		     "pass 1 did not arrive as it was sent: the source sent 1 blocks, the "
+		     "destination wrote 0");
 }
 
 /* ---- strangers ---- */
