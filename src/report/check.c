@@ -43,7 +43,7 @@ struct output_list {
  * No output replaces, or is added to, a file that the same command reads.
  */
 
-/* The files of the inputs of `plan`, in their order, to be freed; NULL, reported: no memory. */
+/* The files of the inputs of `plan`, in their order, to be freed. */
 static struct outfile_id *outputs_inputs(const struct plan *plan)
 {
 	const struct plan_input *input;
@@ -52,9 +52,7 @@ static struct outfile_id *outputs_inputs(const struct plan *plan)
 
 	for (input = plan->inputs; input; input = input->next)
 		n++;
-	ids = calloc(n + 1, sizeof(*ids));
-	if (!ids)
-		return log_fail(NULL, "%s", strerror(ENOMEM));
+	ids = xcalloc(n, sizeof(*ids));
 	n = 0;
 	for (input = plan->inputs; input; input = input->next)
 		outfile_identify(&ids[n++], input->path);
@@ -111,7 +109,7 @@ enum xdd_status report_check_file(const struct plan *plan, const char *option, c
 	if (!o.file.known)
 		return XDD_OK;
 	inputs = outputs_inputs(plan);
-	status = inputs ? outputs_check_inputs(plan, inputs, &o, 1, false) : XDD_INIT_FAILED;
+	status = outputs_check_inputs(plan, inputs, &o, 1, false);
 	free(inputs);
 	return status;
 }
@@ -194,13 +192,10 @@ enum xdd_status report_csv_start(const char *option, const char *path, const cha
 static enum xdd_status start_with(const char *option, const char *path, struct memstream *header,
 				  bool *write_header)
 {
-	enum xdd_status status = XDD_INIT_FAILED;
+	char *text = xmemstream_close(header);
+	enum xdd_status status = report_csv_start(option, path, text, header->size, write_header);
 
-	if (memstream_close(header))
-		log_error("%s", strerror(ENOMEM));
-	else
-		status = report_csv_start(option, path, header->text, header->size, write_header);
-	free(header->text);
+	free(text);
 	return status;
 }
 
@@ -208,8 +203,7 @@ enum xdd_status report_latency_start(const struct plan *plan, bool *write_header
 {
 	struct memstream m;
 
-	if (memstream_open(&m))
-		latency_csv_header(m.f, plan);
+	latency_csv_header(xmemstream_open(&m), plan);
 	return start_with("latency output", plan->latency.file, &m, write_header);
 }
 
@@ -217,37 +211,25 @@ enum xdd_status report_series_start(const struct plan *plan, bool *write_header)
 {
 	struct memstream m;
 
-	if (memstream_open(&m))
-		series_csv_header(m.f);
+	series_csv_header(xmemstream_open(&m));
 	return start_with("intervals output", plan->intervals.file, &m, write_header);
 }
 
-/*
- * The header line of the CSV files of `plan`, to be freed. Returns 0, or -EINVAL or -ENOMEM with
- * one line given to log_error().
- */
-static int report_csv_header(const struct plan *plan, char **header, size_t *len)
+/* The header line of -csvout and -combinedout, to be freed; NULL, reported: there is none. */
+static char *csv_header(const struct plan *plan)
 {
 	struct line_cell *cells;
 	struct column_list list;
-	int err = 0;
+	char *header;
 
-	*header = NULL;
 	if (report_csv_columns(plan, &list))
-		return -EINVAL;
-	cells = calloc(list.n, sizeof(*cells));
-	*header = malloc(line_size(list.n) + 1);
-	if (cells && *header) {
-		*len = line_csv(*header, cells, csv_header_cells(cells, &list));
-	} else {
-		log_error("%s", strerror(ENOMEM));
-		free(*header);
-		*header = NULL;
-		err = -ENOMEM;
-	}
+		return NULL;
+	cells = xcalloc(list.n, sizeof(*cells));
+	header = xcalloc(1, line_size(list.n) + 1);
+	line_csv(header, cells, csv_header_cells(cells, &list));
 	free(cells);
 	column_list_free(&list);
-	return err;
+	return header;
 }
 
 static enum xdd_status check_headers(const struct plan *plan)
@@ -260,21 +242,19 @@ static enum xdd_status check_headers(const struct plan *plan)
 	struct column_list list;
 	bool write_header;
 	char *header;
-	size_t len;
-	int err;
 
 	/* First as written: a message about an identifier shows the list of the command line. */
 	status = report_columns(plan, &list);
 	if (status)
 		return status;
 	column_list_free(&list);
-	err = report_csv_header(plan, &header, &len);
-	if (err)
-		return err == -ENOMEM ? XDD_INIT_FAILED : XDD_BAD_ARGUMENT;
+	header = csv_header(plan);
+	if (!header)
+		return XDD_BAD_ARGUMENT;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !status; i++) {
 		if (files[i].path)
-			status = report_csv_start(files[i].option, files[i].path, header, len,
-						  &write_header);
+			status = report_csv_start(files[i].option, files[i].path, header,
+						  strlen(header), &write_header);
 	}
 	free(header);
 	return status;
@@ -336,14 +316,12 @@ static enum xdd_status check_new_files(const struct plan *plan, const struct tar
 	return XDD_OK;
 }
 
-/* The files of the targets of `plan`, to be freed; NULL, reported: no memory. */
+/* The files of the targets of `plan`, to be freed. */
 static struct outfile_id *outputs_targets(const struct plan *plan)
 {
-	struct outfile_id *ids = calloc(plan->n_targets, sizeof(*ids));
+	struct outfile_id *ids = xcalloc(plan->n_targets, sizeof(*ids));
 
-	if (!ids)
-		log_error("%s", strerror(ENOMEM));
-	for (size_t i = 0; ids && i < plan->n_targets; i++) {
+	for (size_t i = 0; i < plan->n_targets; i++) {
 		const struct target_plan *t = &plan->targets[i];
 
 		if (t->kind != TARGET_NULL && t->kind != TARGET_CHAR)
@@ -419,13 +397,9 @@ static int check_look(const struct output_name *o, char *why)
 /* One more output. Takes `made`. */
 static enum xdd_status add_output(struct output_list *list, struct output_name o)
 {
-	struct output_name *names = array_room(list->names, list->n, sizeof(*names));
+	struct output_name *names = xarray_room(list->names, list->n, sizeof(*names));
 	char why[OUTPUT_WHY_SIZE];
 
-	if (!names) {
-		free(o.made);
-		return log_fail(XDD_INIT_FAILED, "%s", strerror(ENOMEM));
-	}
 	list->names = names;
 	identify(&o);
 	names[list->n++] = o;
@@ -477,9 +451,7 @@ static enum xdd_status add_target_files(struct output_list *list, const struct t
 		status = add_replaced(list, "ts dump", t->trace.dump_path);
 	if (status || !t->heartbeat.on || !t->heartbeat.output)
 		return status;
-	path = heartbeat_path(t);
-	if (!path)
-		return log_fail(XDD_INIT_FAILED, "%s", strerror(ENOMEM));
+	path = xneed(heartbeat_path(t));
 	return add_output(list, (struct output_name){ .option = "heartbeat output",
 						      .path = path,
 						      .made = path,
@@ -520,12 +492,10 @@ static enum xdd_status outputs_list(struct output_list *list, const struct plan 
 /* Takes `path`, which is NULL where memory is short. */
 static enum xdd_status add_saved(struct output_list *list, const char *option, char *path)
 {
-	if (path)
-		return add_output(list, (struct output_name){ .option = option,
-							      .path = path,
-							      .made = path,
-							      .replaced = true });
-	return log_fail(XDD_INIT_FAILED, "%s", strerror(ENOMEM));
+	return add_output(list, (struct output_name){ .option = option,
+						      .path = xneed(path),
+						      .made = path,
+						      .replaced = true });
 }
 
 /* Add the files that it saves for a later run, which are not results: of -seek and -stonewall. */
@@ -606,8 +576,6 @@ static enum xdd_status check_targets(const struct plan *plan, const struct outpu
 	if (!known)
 		return XDD_OK;
 	targets = outputs_targets(plan);
-	if (!targets)
-		return XDD_INIT_FAILED;
 	status = outputs_check_targets(plan, targets, list->names, list->n);
 	free(targets);
 	return status;
@@ -616,10 +584,8 @@ static enum xdd_status check_targets(const struct plan *plan, const struct outpu
 static enum xdd_status check_inputs(const struct plan *plan, const struct output_list *list)
 {
 	struct outfile_id *inputs = outputs_inputs(plan);
-	enum xdd_status status = XDD_INIT_FAILED;
+	enum xdd_status status = outputs_check_inputs(plan, inputs, list->names, list->n, false);
 
-	if (inputs)
-		status = outputs_check_inputs(plan, inputs, list->names, list->n, false);
 	free(inputs);
 	return status;
 }
@@ -662,29 +628,13 @@ struct entry {
 	char *csv, *latency; /* header lines of its files; NULL: there are none */
 };
 
-/* The header line of -csvout and -combinedout, to be freed; NULL, reported: there is none. */
-static char *csv_header(const struct plan *plan)
-{
-	char *header;
-	size_t len;
-
-	if (report_csv_header(plan, &header, &len))
-		return NULL;
-	header[len] = '\0';
-	return header;
-}
-
 /* As csv_header(), for -latency output. */
 static char *latency_header(const struct plan *plan)
 {
 	struct memstream m;
 
-	if (memstream_open(&m))
-		latency_csv_header(m.f, plan);
-	if (!memstream_close(&m))
-		return m.text;
-	free(m.text);
-	return log_fail(NULL, "%s", strerror(ENOMEM));
+	latency_csv_header(xmemstream_open(&m), plan);
+	return xmemstream_close(&m);
 }
 
 static const char *header_of(const struct entry *e, const char *option)
@@ -795,23 +745,21 @@ static enum xdd_status look_up(struct entry *e, const struct plan *plan)
 	*e = (struct entry){ .plan = plan,
 			     .targets = outputs_targets(plan),
 			     .inputs = outputs_inputs(plan) };
-	status = e->targets && e->inputs ? outputs_list(&e->outputs, plan) : XDD_INIT_FAILED;
+	status = outputs_list(&e->outputs, plan);
 	if (!status)
 		status = outputs_add_saved(&e->outputs, plan);
 	if (!status && (plan->csv_file || plan->combined_file) && !(e->csv = csv_header(plan)))
 		status = XDD_INIT_FAILED;
-	if (!status && plan->latency.file && !(e->latency = latency_header(plan)))
-		status = XDD_INIT_FAILED;
+	if (!status && plan->latency.file)
+		e->latency = latency_header(plan);
 	return status;
 }
 
 enum xdd_status report_runs_add(struct report_runs *runs, const struct plan *plan)
 {
-	struct entry *entries = array_room(runs->entries, runs->n, sizeof(*entries)), *e;
+	struct entry *entries = xarray_room(runs->entries, runs->n, sizeof(*entries)), *e;
 	enum xdd_status status;
 
-	if (!entries)
-		return log_fail(XDD_INIT_FAILED, "%s", strerror(ENOMEM));
 	runs->entries = entries;
 	e = &entries[runs->n++];
 	status = look_up(e, plan);
