@@ -425,17 +425,6 @@ void link_info(struct link *l, struct connection_info *info)
 		connection_info(l->connection, info);
 }
 
-static void debug_message(const struct link *l, const char *what, const struct wire_header *h)
-{
-	const char *peer = l->connection ? connection_peer(l->connection) : "the channel";
-
-	debug_line(DEBUG_E2E,
-		   "%s %s %s: number %" PRIu32 ", sequence %" PRIu64 ", offset %" PRIu64
-		   ", %" PRIu64 " bytes",
-		   wire_type_name(h->type), what, peer, h->connection, h->sequence, h->offset,
-		   h->length);
-}
-
 /* ---- sending ---- */
 
 static int send_parts(struct link *l, struct iovec *iov, int n)
@@ -504,8 +493,6 @@ int link_send(struct link *l, struct wire_header *h, struct iovec *iov, int n, u
 		h->sequence = to->sent++;
 		link_measure(to->sent_sum, h, iov, n);
 		add_time(ns ? &ns[0] : NULL, &start_ns);
-		if (debug_on(DEBUG_E2E))
-			debug_message(to, "to", h);
 		err = send_message(to, h, iov, n);
 		/* Half of a message may be out. */
 		to->broken = err;
@@ -626,8 +613,6 @@ int link_receive(struct link *l, uint64_t max_data, struct wire_header *h, struc
 
 		if (err)
 			return err;
-		if (debug_on(DEBUG_E2E))
-			debug_message(l, "from", h);
 		if (!belongs(l, max_data, h))
 			return say(l, why, -EBADMSG, "the other side sent %s",
 				   wire_fault_text(WIRE_BAD_FIELD));
