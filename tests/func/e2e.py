@@ -379,6 +379,20 @@ def test_changes():
          "the destination's file is removed: status 6 on both sides, with the reason", copy)
 
 
+def test_debug():
+    """Each message that one side sends is received by the other one, as it was sent. HELLO comes before the session."""
+    copy = e.Copy(source_of(MIB + 1), fresh(), SMALL + ["-passes", 2, "-debug", "e2e"], ports=2).run()
+    said = {}
+    for side in (copy.source, copy.destination):
+        for what, way, rest in re.findall(r"DEBUG_E2E [0-9.]+ (\S+) (to|from) \S+ (target \d+, connection .* bytes)$", side.run.err, re.M):
+            said.setdefault((side.name, way), []).append((what, rest))
+    blocks = [what for what, _ in said.get(("source", "to"), ())].count("DATA")
+    t.equal(copy.statuses() + (blocks,), (0, 0, 2 * 257), "-debug e2e shows all blocks of two passes", copy)
+    for one, other in (("source", "destination"), ("destination", "source")):
+        t.equal(sorted(line for line in said[one, "to"] if line[0] != "HELLO"), sorted(said[other, "from"]),
+                "-debug e2e: the %s sends what the %s receives" % (one, other))
+
+
 def test_more_targets():
     """A source has more targets than its destination: both end, whichever target connects first."""
     for attempt in range(6):
@@ -396,5 +410,5 @@ if __name__ == "__main__":
     t.run_together(test_sizes, test_families, test_first, test_engines, test_depths, test_orders, test_order_of_both,
                    test_longer_file, test_sparse, test_passes, test_targets, test_null, test_direct, test_offsets, test_seeks,
                    test_writes, test_network_order, test_devices, test_failed_reads, test_limits, test_signals, test_waiting,
-                   test_taken_port, test_mismatch, test_same_file, test_changes, test_more_targets)
+                   test_taken_port, test_mismatch, test_same_file, test_changes, test_debug, test_more_targets)
     t.done()
