@@ -140,6 +140,15 @@ RUNS = [
     (DRY + "-datapattern tagged -lockstep 0 1 time 2 mbytes 1 run stop -rank 0 -ranks 2", {}),
     (DRY.replace("new.b", "").replace("2 new", "1 new") + "-e2e isdest destination 127.0.0.1:40020,2 -restart file r", {}),
     (ONE + "-dryrun -verbose -e2e issource destination 127.0.0.1:40020,2 -restart offset 4096", {}),
+    # Warm-ups with limits, with errors, and longer than the pass.
+    (DEBUG.replace("12", "100") + "-warmup 3ops -timelimit 0.002 -throttle ops 2500 -queuedepth 2 -passes 2", {}),
+    (READS.replace("12", "100") + "-warmup 3ops -timelimit 0.002 -operationdelay 0.0001 -ordering storage serial -queuedepth 3 -passes 2", WORK),
+    (READS + "-warmup 0.9 -passes 2 -verbose -qthreadinfo -outputformat add +OVERHEADTIME -jsonout j.json", WORK),
+    (PAST + "-warmup 6ops -retry 1 -passes 2 -verbose -queuedepth 2 -outputformat add +OVERHEADTIME", WORK),
+    # Errors that end a pass, in each order.
+    (PAST + "-maxerrors 3 -queuedepth 3 -ordering storage serial -verbose", WORK),
+    (PAST + "-maxerrors 3 -queuedepth 3 -ordering storage loose -throttle ops 3000 -verbose -debug all", {}),
+    (PAST + "-maxerrors 5 -nobarrier -passes 3 -passdelay 0.002 -queuedepth 2 -qthreadinfo", {}),
 ]
 OF_MACHINE = re.compile(r"Environment, |Computer Name|OS release|Machine hardware|Number of (processors|physical)|Page size|Megabytes of|"
                         r"Clock Ticks|IOIO|Clock, |Size of|\s+Process ID")
