@@ -236,6 +236,8 @@ static void set_up_copy(uint64_t req, uint64_t bytes)
 					    .last_op_bytes = bytes - (ops - 1) * req,
 					    .start_offset_blocks = FROM / 1024,
 					    .start_bytes = FROM,
+					    .pass_offset_bytes = 5 * REQ,
+					    .pass_offset_blocks = 5 * REQ / 1024,
 					    .kind = TARGET_FILE,
 					    .qthreads = 1,
 					    .queue_depth = 1,
