@@ -81,7 +81,8 @@ static const struct {
 } paths[] = {
 	{ "/a", 1 },	      { "/a/x", 1 },	    { "/a/y", 1 },	{ "/b", 3 },
 	{ "/dev/loop0", 20 }, { "/nameless/x", 5 }, { "/dev/sda", 10 }, { "/dev/zram0", 30 },
-	{ "/dev/ram0", 40 },  { ".", 1 },
+	{ "/dev/ram0", 40 },  { "/dev/zra", 50 },   { "/dev/loo", 60 }, { "/dev/rab", 70 },
+	{ ".", 1 },
 };
 
 static const struct {
@@ -90,6 +91,7 @@ static const struct {
 } disks[] = {
 	{ 1, 10, "sda" },    { 3, 10, "sda" },	  { 10, 10, "sda" },
 	{ 20, 20, "loop0" }, { 30, 30, "zram0" }, { 40, 40, "ram0" },
+	{ 50, 50, "zra" },   { 60, 60, "loo" },	  { 70, 70, "rab" },
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -638,6 +640,10 @@ TEST_SETUP(test_zeros, set_up)
 		{ TARGET_BLOCK, "/dev/ram0", 0, NULL, NULL },
 		{ TARGET_BLOCK, "/dev/loop0", 0, NULL, NULL },
 		{ TARGET_NULL, "/dev/sda", 0, NULL, NULL },
+		/* Names that are not quite the ones above. */
+		{ TARGET_BLOCK, "/dev/zra", 0, NULL, THIN },
+		{ TARGET_BLOCK, "/dev/loo", 0, NULL, THIN },
+		{ TARGET_BLOCK, "/dev/rab", 0, NULL, THIN },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
