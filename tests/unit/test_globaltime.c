@@ -4,11 +4,14 @@
  * server that answers by a script, in simulated time.
  */
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -299,6 +302,72 @@ TEST(test_port_in_use)
 			 -EADDRINUSE);
 	assert_null(second);
 	assert_non_null(strstr(why.text, "another program has this port"));
+	end(&r);
+}
+
+/* A host of two addresses, in the order of its name: "A+B". */
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+		struct addrinfo **list)
+{
+	int (*next)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+	const char *plus = host ? strchr(host, '+') : NULL;
+	char first[64];
+	int err;
+
+	*(void **)&next = dlsym(RTLD_NEXT, "getaddrinfo");
+	if (!plus)
+		return next(host, service, hints, list);
+	snprintf(first, sizeof(first), "%.*s", (int)(plus - host), host);
+	err = next(first, service, hints, list);
+	return err ? err : next(plus + 1, service, hints, &(*list)->ai_next);
+}
+
+/* The first address that answers is the server; one that is silent says more than one without. */
+TEST(test_two_addresses)
+{
+	static const struct {
+		const char *host; /* 127.0.0.1 answers, 127.0.0.2 is silent, 127.0.0.3 refuses */
+		int err;
+	} cases[] = {
+		{ "127.0.0.3+127.0.0.1", 0 },	       { "127.0.0.1+127.0.0.3", 0 },
+		{ "127.0.0.2+127.0.0.1", 0 },	       { "127.0.0.2+127.0.0.3", -ETIMEDOUT },
+		{ "127.0.0.3+127.0.0.2", -ETIMEDOUT }, { "127.0.0.3+127.0.0.3", -ECONNREFUSED },
+	};
+	struct sockaddr_in silent = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct running r;
+	char text[64];
+
+	start(&r, "127.0.0.1", 0);
+	inet_pton(AF_INET, "127.0.0.2", &silent.sin_addr);
+	silent.sin_port = htons(time_server_port(r.server));
+	assert_int_equal(bind(fd, (struct sockaddr *)&silent, sizeof(silent)), 0);
+	snprintf(text, sizeof(text), "127.0.0.1:%u (UDP)", time_server_port(r.server));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const bool answers = strstr(cases[i].host, "127.0.0.1") != NULL;
+		const struct globaltime_settings settings = {
+			.host = cases[i].host,
+			.port = time_server_port(r.server),
+			/* For each of two addresses one half. */
+			.timeout_ns = answers ? 2 * NS_PER_SEC : NS_PER_SEC / 10,
+		};
+		struct globaltime_client *c;
+		struct err why = { 0 };
+
+		assert_int_equal(globaltime_begin(&c, &settings, NULL, &why), cases[i].err);
+		assert_int_equal(c != NULL, !cases[i].err);
+		if (c) {
+			struct globaltime g;
+
+			assert_string_equal(globaltime_server(c), text);
+			globaltime_get(c, clock_now_ns(), &g);
+			/* Requests to another address do not count. */
+			assert_true(g.exchanges > 0);
+			assert_true(g.exchanges + g.lost <= GLOBALTIME_BOUNCE);
+		}
+		globaltime_end(c);
+	}
+	close(fd);
 	end(&r);
 }
 

@@ -7,7 +7,10 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "net/connection_internal.h"
 #include "xdd/net/stream.h"
 
 static const uint8_t session[WIRE_SESSION_BYTES] = "a session", other[WIRE_SESSION_BYTES] = "other";
@@ -121,6 +124,149 @@ TEST(test_learns_nothing)
 	g.tls = false;
 	assert_int_equal(judge(&keyed, &g), STREAM_UNPROVEN);
 }
+
+/* ---- the first messages ---- */
+
+static const struct connection_options soon = { .timeout_ns = 1000000 };
+
+/* A connection, and the other end of it. */
+static struct connection *connect_pair(int *peer)
+{
+	struct connection *c;
+	int fds[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	c = connection_new(fds[0], &soon);
+	assert_non_null(c);
+	*peer = fds[1];
+	return c;
+}
+
+TEST(test_send_hello)
+{
+	uint8_t bytes[WIRE_HEADER_BYTES + WIRE_MAX_HELLO_BYTES];
+	struct wire_header h;
+	struct wire_hello hello;
+	int peer;
+	struct connection *c = connect_pair(&peer);
+	ssize_t n;
+
+	assert_int_equal(stream_send_hello(c, WIRE_WELCOME, &keyed, 2, NULL), 0);
+	n = read(peer, bytes, sizeof(bytes));
+	assert_true(n > WIRE_HEADER_BYTES);
+	assert_int_equal(wire_decode(bytes, NULL, 0, &h, NULL), WIRE_OK);
+	assert_int_equal(h.type, WIRE_WELCOME);
+	assert_int_equal(h.target, 3);
+	assert_int_equal(h.connection, 2);
+	assert_int_equal(h.sequence, 0);
+	assert_int_equal(h.length, n - WIRE_HEADER_BYTES);
+	assert_int_equal(wire_check_body(&h, bytes + WIRE_HEADER_BYTES), WIRE_OK);
+	assert_int_equal(wire_decode_hello(bytes + WIRE_HEADER_BYTES, h.length, &hello), WIRE_OK);
+	assert_int_equal(hello.purpose, WIRE_TRANSFER);
+	assert_int_equal(hello.flags, keyed.flags);
+	assert_memory_equal(hello.session, session, sizeof(session));
+	connection_close(c);
+	close(peer);
+}
+
+/* Answers, of which one is right; a refusal has its words. */
+TEST(test_welcome)
+{
+	static const struct {
+		struct wire_header h;
+		const uint8_t *session;
+		enum wire_purpose purpose;
+		uint64_t damage, less; /* of the digest, and of the length */
+		int expected;
+		enum wire_fault fault;
+	} cases[] = {
+#define AS(type, target, number, sequence) { type, target, number, 0, 0, sequence, 0, { 0, 0 } }
+		{ AS(WIRE_WELCOME, 3, 2, 0), session, WIRE_TRANSFER, 0, 0, 0, WIRE_OK },
+		{ AS(WIRE_ERROR, 3, 2, 0), session, WIRE_TRANSFER, 0, 0, 1, WIRE_OK },
+		{ AS(WIRE_HELLO, 3, 2, 0), session, WIRE_TRANSFER, 0, 0, -EBADMSG, WIRE_BAD_FIELD },
+		{ AS(WIRE_WELCOME, 4, 2, 0), session, WIRE_TRANSFER, 0, 0, -EBADMSG,
+		  WIRE_BAD_FIELD },
+		{ AS(WIRE_WELCOME, 3, 1, 0), session, WIRE_TRANSFER, 0, 0, -EBADMSG,
+		  WIRE_BAD_FIELD },
+		{ AS(WIRE_WELCOME, 3, 2, 1), session, WIRE_TRANSFER, 0, 0, -EBADMSG,
+		  WIRE_BAD_FIELD },
+		{ AS(WIRE_WELCOME, 3, 2, 0), other, WIRE_TRANSFER, 0, 0, -EBADMSG, WIRE_BAD_BODY },
+		{ AS(WIRE_WELCOME, 3, 2, 0), session, WIRE_CONTROL, 0, 0, -EBADMSG, WIRE_BAD_BODY },
+		{ AS(WIRE_WELCOME, 3, 2, 0), session, WIRE_TRANSFER, 1, 0, -EBADMSG,
+		  WIRE_BAD_DATA },
+		{ AS(WIRE_WELCOME, 3, 2, 0), session, WIRE_TRANSFER, 0, 1, -EBADMSG,
+		  WIRE_BAD_BODY },
+		{ AS(WIRE_ERROR, 3, 2, 0), session, WIRE_TRANSFER, 0, 1, -EBADMSG, WIRE_BAD_BODY },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct wire_error e = { .status = 1, .text = "no room" };
+		struct wire_hello hello = { .purpose = cases[i].purpose, .software = "xdd" };
+		uint8_t bytes[WIRE_HEADER_BYTES + WIRE_MAX_ERROR_BYTES];
+		uint8_t *body = bytes + WIRE_HEADER_BYTES;
+		struct wire_header h = cases[i].h;
+		struct wire_error refusal = { 0 };
+		enum wire_fault fault = WIRE_BAD_TYPE;
+		int peer;
+		struct connection *c = connect_pair(&peer);
+
+		memcpy(hello.session, cases[i].session, sizeof(hello.session));
+		h.length = h.type == WIRE_ERROR ? wire_encode_error(&e, body) :
+						  wire_encode_hello(&hello, body);
+		h.length -= cases[i].less;
+		h.digest = digest_data(body, h.length);
+		h.digest.low += cases[i].damage;
+		wire_encode(&h, NULL, bytes);
+		assert_int_equal(write(peer, bytes, WIRE_HEADER_BYTES + h.length),
+				 WIRE_HEADER_BYTES + h.length);
+		if (stream_receive_welcome(c, &plain, 2, NULL, &refusal, &fault) !=
+		    cases[i].expected)
+			fail_msg("case %zu", i);
+		assert_int_equal(fault, cases[i].fault);
+		assert_string_equal(refusal.text, cases[i].expected == 1 ? "no room" : "");
+		connection_close(c);
+		close(peer);
+	}
+}
+
+/* No answer, a part of one, and an end. */
+TEST(test_no_welcome)
+{
+	static const struct {
+		size_t bytes;
+		bool ends;
+		int expected;
+	} cases[] = {
+		{ 0, false, -ETIMEDOUT },
+		{ 5, false, -ETIMEDOUT },
+		{ WIRE_HEADER_BYTES, false, -ETIMEDOUT },
+		{ 0, true, -ECONNRESET },
+		{ WIRE_HEADER_BYTES, true, -ECONNRESET },
+	};
+	const struct wire_header h = {
+		.type = WIRE_WELCOME, .target = 3, .connection = 2, .length = 40, .digest = { 1, 1 }
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint8_t bytes[WIRE_HEADER_BYTES];
+		struct wire_error refusal;
+		enum wire_fault fault;
+		int peer;
+		struct connection *c = connect_pair(&peer);
+
+		wire_encode(&h, NULL, bytes);
+		assert_int_equal(write(peer, bytes, cases[i].bytes), cases[i].bytes);
+		if (cases[i].ends)
+			shutdown(peer, SHUT_WR);
+		assert_int_equal(stream_receive_welcome(c, &plain, 2, NULL, &refusal, &fault),
+				 cases[i].expected);
+		assert_int_equal(fault, WIRE_OK);
+		connection_close(c);
+		close(peer);
+	}
+}
+
+/* ---- bodies ---- */
 
 /* Bytes that come in pieces, until the n-th. */
 struct pieces {

@@ -345,4 +345,59 @@ TEST(test_entries)
 	assert_int_equal(e.entries[0].upper_ns, NS_PER_MS);
 }
 
+/* Two exchanges tell the drift, if they are narrow and far enough from each other. */
+TEST(test_drift_of_two)
+{
+	static const struct {
+		uint64_t apart_ms, trip_ns;
+		bool known;
+	} cases[] = {
+		/* The rate lies within twice the trip, over the distance. */
+		{ 1000, 200000, true }, { 1000, 249000, true },	 { 1000, 251000, false },
+		{ 2000, 499000, true }, { 2000, 501000, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const uint64_t half_ns = cases[i].trip_ns / 2;
+		struct time_estimate e;
+		double ppm = 7;
+
+		time_estimate_init(&e);
+		for (uint64_t k = 0; k < 2; k++) {
+			const uint64_t at_ns = NS_PER_SEC + k * cases[i].apart_ms * NS_PER_MS;
+			/* The server is 100 ppm faster. */
+			const uint64_t server_ns = at_ns + k * cases[i].apart_ms * 100;
+			const struct time_sample s = { at_ns - half_ns, server_ns, server_ns,
+						       at_ns + half_ns };
+
+			assert_false(time_estimate_drift(&e, &ppm));
+			assert_true(ppm > -0.1 && ppm < 0.1);
+			assert_int_equal(time_estimate_add(&e, &s), TIME_FITS);
+		}
+		assert_int_equal(time_estimate_drift(&e, &ppm), cases[i].known);
+		assert_true(fabs(ppm - (cases[i].known ? 100 : 0)) < 0.5);
+	}
+}
+
+/* Of many entries every second one of the older half is left, and the first. */
+TEST(test_thinned)
+{
+	struct time_estimate e;
+	size_t at = 0;
+
+	time_estimate_init(&e);
+	for (uint64_t i = 0; i <= TIME_ESTIMATE_ENTRIES; i++) {
+		const uint64_t ns = (1 + i) * NS_PER_SEC;
+		const struct time_sample s = { ns, ns + 5, ns + 5, ns + 10 };
+
+		assert_int_equal(time_estimate_add(&e, &s), TIME_FITS);
+		assert_int_equal(
+			e.n, i < TIME_ESTIMATE_ENTRIES ? i + 1 : TIME_ESTIMATE_ENTRIES * 3 / 4 + 1);
+	}
+	for (uint64_t i = 0; i <= TIME_ESTIMATE_ENTRIES; i++)
+		if (i >= TIME_ESTIMATE_ENTRIES / 2 || i % 2 == 0)
+			assert_int_equal(e.entries[at++].upper_at_ns, (1 + i) * NS_PER_SEC);
+	assert_int_equal(at, e.n);
+}
+
 RUN_TESTS(NULL, NULL)

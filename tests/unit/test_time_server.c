@@ -260,4 +260,82 @@ TEST(test_prepare_answer)
 	}
 }
 
+/* ---- the socket ---- */
+
+static int option_of(int fd, int level, int name)
+{
+	int value = -1;
+	socklen_t size = sizeof(value);
+
+	return getsockopt(fd, level, name, &value, &size) == 0 ? value : -1;
+}
+
+/* Each socket has stamps, own addresses and room; one for all hosts also takes IPv4. */
+TEST(test_socket)
+{
+	static const char *const hosts[] = { "127.0.0.1", "::1", NULL };
+	int plain = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	const int room = option_of(plain, SOL_SOCKET, SO_RCVBUF);
+
+	close(plain);
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+		struct time_server *s;
+		struct err why;
+		int err = time_server_open(&s, hosts[i], 0, &why);
+
+		if (i && connection_is_absent(err))
+			continue;
+		assert_int_equal(err, 0);
+		assert_int_equal(option_of(s->fd, SOL_SOCKET, SO_TIMESTAMPNS), 1);
+		assert_true(option_of(s->fd, SOL_SOCKET, SO_RCVBUF) > room);
+		if (option_of(s->fd, SOL_SOCKET, SO_DOMAIN) == AF_INET6) {
+			assert_int_equal(option_of(s->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO), 1);
+			assert_int_equal(option_of(s->fd, IPPROTO_IPV6, IPV6_V6ONLY),
+					 hosts[i] != NULL);
+		} else {
+			assert_int_equal(option_of(s->fd, IPPROTO_IP, IP_PKTINFO), 1);
+		}
+		assert_true(s->port > 0);
+		time_server_close(s);
+	}
+	time_server_close(NULL);
+}
+
+/* The kernel drops all but datagrams of the right size and kind. */
+TEST(test_filter)
+{
+	static const struct {
+		size_t size, damage; /* of a byte, from 1; 0: none */
+		bool arrives;
+	} cases[] = {
+		{ TIME_MESSAGE_BYTES, 0, true },      { TIME_MESSAGE_BYTES - 1, 0, false },
+		{ TIME_MESSAGE_BYTES + 1, 0, false }, { 0, 0, false },
+		{ TIME_MESSAGE_BYTES, 1, false },     { TIME_MESSAGE_BYTES, 4, false },
+		{ TIME_MESSAGE_BYTES, 5, true },
+	};
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct time_server *s;
+	struct err why;
+
+	assert_int_equal(time_server_open(&s, "127.0.0.1", 0, &why), 0);
+	a.sin_port = htons(s->port);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct time_message m = { .type = TIME_REQUEST };
+		uint8_t bytes[TIME_MESSAGE_BYTES + 1] = { 0 };
+
+		time_message_encode(&m, bytes);
+		if (cases[i].damage)
+			bytes[cases[i].damage - 1]++;
+		assert_int_equal(sendto(fd, bytes, cases[i].size, 0, (struct sockaddr *)&a,
+					sizeof(a)),
+				 cases[i].size);
+		/* Over loopback it is there at once. */
+		assert_int_equal(recv(s->fd, bytes, sizeof(bytes), MSG_DONTWAIT),
+				 cases[i].arrives ? (ssize_t)cases[i].size : -1);
+	}
+	time_server_close(s);
+	close(fd);
+}
+
 RUN_TESTS(NULL, NULL)
