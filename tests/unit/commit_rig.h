@@ -37,6 +37,7 @@ extern char order[1 << 18];
 extern _Atomic int syncfs_error, fsync_error, fdatasync_error, rename_error;
 extern _Atomic int close_error; /* of the close of a regular file, after n_close others */
 extern _Atomic unsigned n_close;
+extern _Atomic bool syncfs_after_rename; /* syncfs_error is of calls after the first rename */
 extern _Atomic unsigned flush_delay_us;
 /* Called by fsync() of a file. */
 extern void (*_Atomic on_fsync)(void);
