@@ -157,6 +157,34 @@ TEST(test_blocks_count)
 	assert_false(digest_equal(right, shorter));
 }
 
+/* Each bit of an offset, of a length and of the data counts in a sum. */
+TEST(test_each_bit_of_a_block)
+{
+	struct digest base = { 0 };
+
+	digest_add(&base, 0, 0, (struct digest){ 0 });
+	for (unsigned bit = 0; bit < 64; bit++) {
+		const uint64_t one = 1ull << bit;
+		const struct digest data[] = { { .low = one }, { .high = one } };
+		struct digest sums[4] = { { 0 } };
+
+		digest_add(&sums[0], one, 0, (struct digest){ 0 });
+		digest_add(&sums[1], 0, one, (struct digest){ 0 });
+		digest_add(&sums[2], 0, 0, data[0]);
+		digest_add(&sums[3], 0, 0, data[1]);
+		for (size_t i = 0; i < 4; i++) {
+			assert_false(digest_equal(sums[i], base));
+			for (size_t k = 0; k < i; k++)
+				assert_false(digest_equal(sums[i], sums[k]));
+		}
+	}
+	/* Both halves are added. */
+	base = (struct digest){ .low = 1, .high = 2 };
+	digest_join(&base, (struct digest){ .low = UINT64_MAX, .high = 3 });
+	assert_int_equal(base.low, 0);
+	assert_int_equal(base.high, 6);
+}
+
 TEST(test_text)
 {
 	char buf[DIGEST_TEXT_SIZE];
