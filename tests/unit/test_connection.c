@@ -291,43 +291,64 @@ int getaddrinfo(const char *restrict host, const char *restrict port,
 }
 
 /* Listen without waiting; `port` 0: any, which is returned. */
-static int listen_at(const char *number, uint16_t port, uint16_t *own)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(port) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	socklen_t size = sizeof(a);
-	const int on = 1;
+static const char *const numbers[] = { "127.0.0.2", "127.0.0.3", "127.0.0.4" };
 
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	inet_pton(AF_INET, number, &a.sin_addr);
-	assert_int_equal(bind(fd, (struct sockaddr *)&a, size), 0);
-	assert_int_equal(listen(fd, 1), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &size), 0);
-	*own = ntohs(a.sin_port);
-	return fd;
+#define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
+
+/* Sockets with one port, which the kernel chooses, at all addresses: nothing else has it there. */
+static uint16_t bind_all(int fd[NUMBERS])
+{
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	socklen_t size = sizeof(a);
+	size_t n = 0;
+
+	/* A port that is taken at one of the addresses is left for another one. */
+	while (n < NUMBERS) {
+		fd[n] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		inet_pton(AF_INET, numbers[n], &a.sin_addr);
+		if (bind(fd[n], (struct sockaddr *)&a, size)) {
+			assert_int_equal(errno, EADDRINUSE);
+			assert_true(n > 0);
+			for (size_t i = 0; i <= n; i++)
+				close(fd[i]);
+			a.sin_port = 0;
+			n = 0;
+			continue;
+		}
+		assert_int_equal(getsockname(fd[n], (struct sockaddr *)&a, &size), 0);
+		n++;
+	}
+	return ntohs(a.sin_port);
 }
 
 /* The first address that takes the connection gets it, and only one. */
 TEST(test_several_addresses)
 {
-	static const char *const numbers[] = { "127.0.0.2", "127.0.0.3", "127.0.0.4" };
-	char text[ERR_TEXT_SIZE];
-	struct connection *c = NULL;
-	struct err why;
-	uint16_t port;
-	int fd[3];
+	for (size_t first = 0; first <= NUMBERS; first++) {
+		struct connection *c = NULL;
+		char text[ERR_TEXT_SIZE];
+		struct err why;
+		int fd[NUMBERS];
+		const uint16_t port = bind_all(fd);
+		int err;
 
-	for (size_t first = 0; first < 3; first++) {
-		for (size_t i = first; i < 3; i++)
-			fd[i] = listen_at(numbers[i], i > first ? port : 0, &port);
-		assert_int_equal(connection_try(&c, "several", port, &usual, NULL, NULL,
-						clock_now_ns() + 20 * SECOND_NS, &why),
-				 0);
-		snprintf(text, sizeof(text), "%s:%u", numbers[first], port);
-		assert_string_equal(connection_peer(c), text);
-		connection_close(c);
-		for (size_t i = first; i < 3; i++) {
-			const int got = accept(fd[i], NULL, NULL);
+		for (size_t i = first; i < NUMBERS; i++)
+			assert_int_equal(listen(fd[i], 1), 0);
+		err = connection_try(&c, "several", port, &usual, NULL, NULL,
+				     clock_now_ns() + 20 * SECOND_NS, &why);
+		if (first < NUMBERS) {
+			assert_int_equal(err, 0);
+			snprintf(text, sizeof(text), "%s:%u", numbers[first], port);
+			assert_string_equal(connection_peer(c), text);
+			connection_close(c);
+		} else {
+			assert_int_equal(err, -ECONNREFUSED);
+			snprintf(text, sizeof(text),
+				 "cannot connect to several:%u (Connection refused)", port);
+			assert_string_equal(why.text, text);
+		}
+		for (size_t i = 0; i < NUMBERS; i++) {
+			const int got = i < first ? -1 : accept(fd[i], NULL, NULL);
 
 			assert_int_equal(got >= 0, i == first);
 			if (got >= 0)
@@ -335,11 +356,6 @@ TEST(test_several_addresses)
 			close(fd[i]);
 		}
 	}
-	assert_int_equal(connection_try(&c, "several", port, &usual, NULL, NULL,
-					clock_now_ns() + 20 * SECOND_NS, &why),
-			 -ECONNREFUSED);
-	snprintf(text, sizeof(text), "cannot connect to several:%u (Connection refused)", port);
-	assert_string_equal(why.text, text);
 }
 
 static void *stop_soon(void *arg)
