@@ -73,7 +73,8 @@ static struct {
 	bool sends_in_turn;
 	struct answer received[MOST], asked[MOST];
 	unsigned n_received, n_asked;
-	unsigned no_turns; /* so often another QThread has the turn */
+	unsigned turns;	   /* so often the turn is free first, and then */
+	unsigned no_turns; /* another QThread has it so often */
 	uint64_t snooze_ns;
 	bool stop_at_gate;
 	uint64_t measured_ns; /* set by another QThread during a wait at the gate */
@@ -123,8 +124,10 @@ static int fake_reap(void *ctx, struct io_request **out, unsigned min, unsigned 
 static bool fake_order_try(struct order *o, uint64_t n)
 {
 	(void)o;
-	if (!fake.no_turns)
+	if (fake.turns || !fake.no_turns) {
+		fake.turns -= fake.turns > 0;
 		return true;
+	}
 	fake.no_turns--;
 	step(0, "no turn of %" PRIu64, n);
 	return false;
@@ -783,6 +786,15 @@ TEST(test_turns)
 		    "2050 ask 2 at 2040 until 1000000; 2050 leave 2; 2050 submit 2; 2060 reap 1; "
 		    "3060 leave 0; 3060 reap 2; issued 3, ops 3, bytes 12288, busy 4040, "
 		    "first 1030, last 4060, apart 30");
+	/* Without a gate no turn depends on operations of this QThread. */
+	set_up(NO_COPY, true, 2);
+	target.order.by = ORDER_BY_LOCK;
+	target.order.mode = ORDERING_STRICT;
+	fake.turns = fake.no_turns = 1;
+	ASSERT_PASS(
+		"1000 submit 0; 1010 leave 0; 1010 no turn of 0; 1010 wait for turn of 0; "
+		"1040 submit 1; 1050 leave 1; 1050 reap 0; 2050 leave 0; 2050 reap 1; issued 2, "
+		"ops 2, bytes 8192, busy 3060, first 1000, last 3050, apart 30");
 }
 
 TEST(test_gate)
