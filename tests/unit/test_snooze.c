@@ -9,6 +9,10 @@
 
 #include "run/coord/pace.h"
 #include "run/issue/order.h"
+#include "run/qthread.h"
+#include "run/run_state.h"
+#include "run/target.h"
+#include "xdd/base/err.h"
 #include "xdd/io/engine.h"
 #include "xdd/plan/plan.h"
 
@@ -78,6 +82,42 @@ TEST(test_order)
 			assert_int_equal(request_ring_take(&ring)->slot, wanted[i]);
 		assert_int_equal(ring.n_free, 0);
 	}
+}
+
+/* Requests of a QThread with their buffers, and none afterwards. */
+TEST(test_ring)
+{
+	struct target_plan plan = { .qthreads = 2, .queue_depth = 5, .req_bytes = 4096 };
+	struct plan all = { .targets = &plan, .n_targets = 1, .no_memory_lock = true };
+	struct run run = { .plan = &all };
+	struct target target = { .run = &run, .plan = &plan };
+	struct qthread q = { .target = &target };
+	struct err why = { 0 };
+
+	plan.memory = (struct memory_plan){ .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
+					    .align_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
+					    .shift_bytes = 512,
+					    .stride_bytes = 8192,
+					    .last_bytes = 8192 };
+	assert_int_equal(request_ring_init(&q, &why), 0);
+	assert_true(q.ring.depth == 3 && q.ring.n_free == 3 && q.buffer.data);
+	for (unsigned i = 0; i < 3; i++) {
+		const struct io_request *req = request_ring_take(&q.ring);
+
+		assert_true(req == &q.ring.requests[i] && req->slot == i);
+		assert_ptr_equal(req->buf, (char *)q.buffer.data + 512 + i * 8192);
+		assert_true(q.ring.buffers[i].iov_base == req->buf &&
+			    q.ring.buffers[i].iov_len == 4096);
+	}
+	request_ring_free(&q);
+	assert_true(!q.buffer.data && !q.ring.requests && !q.ring.free && !q.ring.depth);
+	/* Without buffers. */
+	q.number = 1;
+	plan.memory.stride_bytes = 0;
+	assert_int_equal(request_ring_init(&q, &why), 0);
+	assert_true(q.ring.depth == 2 && !q.buffer.data);
+	assert_null(request_ring_first(&q.ring)->buf);
+	request_ring_free(&q);
 }
 
 RUN_TESTS(NULL, NULL)
