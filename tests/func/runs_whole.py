@@ -149,6 +149,11 @@ RUNS = [
     (PAST + "-maxerrors 3 -queuedepth 3 -ordering storage serial -verbose", WORK),
     (PAST + "-maxerrors 3 -queuedepth 3 -ordering storage loose -throttle ops 3000 -verbose -debug all", {}),
     (PAST + "-maxerrors 5 -nobarrier -passes 3 -passdelay 0.002 -queuedepth 2 -qthreadinfo", {}),
+    # A stop trigger during the sleep of a throttle, and during the interval of the last operation.
+    (DEBUG.replace("12", "4") + "-stoptrigger 0 1 op 2 -throttle target 0 ops 10 -throttle target 1 ops 4", {}),
+    (READS + "-stoptrigger 0 1 percent 100 -throttle target 0 ops 10 -throttle target 1 ops 3 -numreqs target 1 2 -csvout c.csv", {}),
+    # A target that writes to the page cache and issues nothing.
+    ("-targets 2 new.a new.b -op write -reqsize 4 -numreqs 6 -starttrigger 0 1 time 5 -stonewall", {}),
 ]
 OF_MACHINE = re.compile(r"Environment, |Computer Name|OS release|Machine hardware|Number of (processors|physical)|Page size|Megabytes of|"
                         r"Clock Ticks|IOIO|Clock, |Size of|\s+Process ID")
