@@ -228,7 +228,7 @@ static void opens(bool opened, const char *text)
 	set_up(NULL);
 }
 
-/* What is waited for before the first pass, and what is done then. */
+/* Before the first pass the manager waits for targets and for end-to-end connections. */
 RIG_TEST(test_opens)
 {
 	opens(true, "open; ");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is kept about the data of a target: target_data_open() in src/run/target/data.c, with a book
+ * The state for the data of a target: target_data_open() in src/run/target/data.c, with a book
  * of tags that is made here. test_tag.c has the book.
  */
 #include "unit.h"
