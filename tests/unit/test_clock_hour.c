@@ -307,6 +307,159 @@ TEST(test_deadline)
 	assert_int_equal((uint64_t)at.tv_sec * S + (uint64_t)at.tv_nsec, machine.ns - READING_NS);
 }
 
+/* ---- scales: two ticks per nanosecond ---- */
+
+#define TICKS 2
+#define RATE (1ull << 31)
+#define MS 1000000ull
+
+static struct clock_pair pair_at(uint64_t ns)
+{
+	return (struct clock_pair){ 1000 + TICKS * ns, 10 * S + ns };
+}
+
+static struct clock_follower begun(void)
+{
+	const struct clock_pair first = pair_at(0), now = pair_at(MS);
+	struct clock_follower f;
+
+	assert_int_equal(clock_follower_begin(&f, &first, &now), 0);
+	return f;
+}
+
+static void assert_scale(const struct clock_scale *s, uint64_t tsc, uint64_t ns, uint64_t mult)
+{
+	assert_int_equal(s->tsc, tsc);
+	assert_int_equal(s->ns, ns);
+	assert_int_equal(s->span, TICKS * S);
+	assert_int_equal(s->mult, mult);
+	assert_int_equal(s->mult_after, RATE);
+}
+
+TEST(test_first_scale)
+{
+	static const struct {
+		uint64_t tsc, ns;
+		int err;
+	} cases[] = {
+		{ 101, 51, 0 },	      { 100, 51, -EINVAL }, { 99, 51, -EINVAL },
+		{ 101, 50, -EINVAL }, { 101, 49, -EINVAL },
+	};
+	struct clock_follower f = begun();
+
+	assert_scale(&f.scale, pair_at(MS).tsc, 10 * S + MS, RATE);
+	assert_int_equal(f.older.tsc, 1000);
+	assert_int_equal(f.newer.tsc, pair_at(MS).tsc);
+	assert_int_equal(f.began_ns, 10 * S + MS);
+	assert_int_equal(f.last_ns, 10 * S + MS);
+	assert_int_equal(f.mult, RATE);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct clock_pair from = { 100, 50 }, to = { cases[i].tsc, cases[i].ns };
+
+		assert_int_equal(clock_follower_begin(&f, &from, &to), cases[i].err);
+	}
+	assert_true(is_plausible(1000999, 1000000));
+	assert_false(is_plausible(1001000, 1000000));
+	assert_true(is_plausible(999001, 1000000));
+	assert_false(is_plausible(999000, 1000000));
+	assert_false(is_plausible(0, 0));
+}
+
+/* The next scale begins 1 ms later, without a step, and removes the difference within a second. */
+TEST(test_next_scale)
+{
+	static const struct {
+		int64_t off_ns, slewed;
+	} cases[] = {
+		{ 0, 0 },
+		{ 100, 214 },
+		{ -100, -214 },
+		{ 199999, 429494 },
+		{ 200000, 429496 },
+		{ 200001, 429496 },
+		{ 1000000, 429496 },
+		{ -199999, -429494 },
+		{ -200000, -429496 },
+		{ -200001, -429496 },
+	};
+	struct clock_follower f = begun();
+	struct clock_pair now = pair_at(6 * MS - 1);
+
+	assert_int_equal(clock_follow(&f, &now), -EAGAIN);
+	assert_scale(&f.scale, pair_at(MS).tsc, 10 * S + MS, RATE);
+	now = pair_at(6 * MS);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		f = begun();
+		f.scale.ns -= (uint64_t)cases[i].off_ns;
+		assert_int_equal(clock_follow(&f, &now), 0);
+		assert_scale(&f.scale, pair_at(7 * MS).tsc,
+			     10 * S + 7 * MS - (uint64_t)cases[i].off_ns,
+			     RATE + (uint64_t)cases[i].slewed);
+		assert_int_equal(f.last_ns, now.ns);
+	}
+}
+
+/* The rate is measured from a pair that is 1 s to 2 s old. */
+TEST(test_window)
+{
+	struct clock_follower f = begun();
+	struct clock_pair now = pair_at(S + MS - 1);
+
+	assert_int_equal(clock_follow(&f, &now), 0);
+	assert_int_equal(f.older.ns, 10 * S);
+	assert_int_equal(f.newer.ns, 10 * S + MS);
+	f = begun();
+	now = pair_at(S + MS);
+	assert_int_equal(clock_follow(&f, &now), 0);
+	assert_int_equal(f.older.ns, 10 * S + MS);
+	assert_int_equal(f.newer.ns, 11 * S + MS);
+	assert_int_equal(f.newer.tsc, now.tsc);
+}
+
+/* A counter with another rate is not used any more; the clock goes on 1 ms ahead. */
+TEST(test_without_counter)
+{
+	static const struct {
+		uint64_t tsc, shown_ns;
+	} cases[] = { { 99, 1000 }, { 100, 1000 }, { 102, 1001 }, { 300, 1100 } };
+	const struct clock_scale old = { 100, 1000, TICKS * S, RATE, RATE };
+	struct clock_follower f = begun();
+	struct clock_pair now = pair_at(20 * MS);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct clock_pair at = { cases[i].tsc, 50 };
+		const struct clock_scale s = without_counter(&old, &at);
+
+		assert_int_equal(s.ns + 50, cases[i].shown_ns + MS);
+		assert_int_equal(s.mult, 0);
+	}
+	f.mult = RATE + RATE / 500;
+	assert_int_equal(clock_follow(&f, &now), 0);
+	assert_int_equal(f.scale.mult, 0);
+	assert_int_equal(f.scale.ns, MS);
+	assert_true(clock_follow_again_ns(&f) == UINT64_MAX);
+	now = pair_at(40 * MS);
+	assert_int_equal(clock_follow(&f, &now), -EAGAIN);
+}
+
+TEST(test_follow_again)
+{
+	static const struct {
+		uint64_t age_ns, wait_ns;
+	} cases[] = {
+		{ 0, 10 * MS },	      { 10 * MS, 10 * MS }, { 10 * MS + 1, 10 * MS + 1 },
+		{ 20 * MS, 20 * MS }, { S - 1, S - 1 },	    { S, S },
+		{ S + 1, S },	      { 3600 * S, S },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct clock_follower f = begun();
+
+		f.last_ns = f.began_ns + cases[i].age_ns;
+		assert_int_equal(clock_follow_again_ns(&f), f.last_ns + cases[i].wait_ns);
+	}
+}
+
 #define READINGS 10000
 
 static atomic_bool torn_over;
