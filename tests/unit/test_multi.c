@@ -5,15 +5,122 @@
  */
 #include "unit.h"
 
-/* Their static functions need no processes. */
-#include "../../src/commands/multi_hosts.c"
-#include "../../src/commands/multi_run.c"
-
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands/multi.h"
+#include "xdd/base/err.h"
 #include "xdd/base/log.h"
 #include "xdd/base/memory.h"
+#include "xdd/base/units.h"
+#include "xdd/net/globaltime.h"
+#include "xdd/sys/clock.h"
+
+#define LOCAL_NS (7 * NS_PER_SEC + 5)
+#define WALL_NS (1600000000 * NS_PER_SEC + 7)
+#define OFFSET_NS (1700000000 * (int64_t)NS_PER_SEC)
+
+/* The machine and the time server as multi_hosts.c sees them. */
+static struct {
+	const int *read_errs; /* of the next reads; ends with 0 */
+	const char *end;      /* of the room for the text; a read leaves one byte of it */
+	bool silent;	      /* nothing comes in the time that read_all() waits */
+	double load;
+	bool no_load;
+	long processors;
+	int server_err;
+	unsigned asked, ended;
+} play;
+
+static const int no_errs[] = { 0 };
+
+static ssize_t fake_read(int fd, void *buf, size_t size)
+{
+	assert_ptr_equal((char *)buf + size + 1, play.end);
+	/* A byte at a time. */
+	if (!*play.read_errs)
+		return read(fd, buf, 1);
+	errno = *play.read_errs++;
+	return -1;
+}
+
+static int fake_poll(struct pollfd *p, nfds_t n, int wait_ms)
+{
+	assert_int_equal(n, 1);
+	assert_int_equal(p->events, POLLIN);
+	assert_int_equal(wait_ms, 10000);
+	return !play.silent;
+}
+
+static int fake_load(double *load, int n)
+{
+	assert_int_equal(n, 1);
+	*load = play.load;
+	return !play.no_load;
+}
+
+static long fake_sysconf(int name)
+{
+	assert_int_equal(name, _SC_NPROCESSORS_ONLN);
+	return play.processors;
+}
+
+static uint64_t fake_now_ns(void)
+{
+	return LOCAL_NS;
+}
+
+static uint64_t fake_wall_ns(void)
+{
+	return WALL_NS;
+}
+
+static int fake_begin(struct globaltime_client **c, const struct globaltime_settings *settings,
+		      struct stop *stop, struct err *why)
+{
+	assert_string_equal(settings->host, "clock");
+	assert_int_equal(settings->port, 3000);
+	assert_null(stop);
+	play.asked++;
+	if (play.server_err)
+		return err_set(why, play.server_err, "no answer");
+	*c = (struct globaltime_client *)&play;
+	return 0;
+}
+
+static void fake_get(struct globaltime_client *c, uint64_t at_ns, struct globaltime *out)
+{
+	assert_ptr_equal(c, &play);
+	assert_int_equal(at_ns, LOCAL_NS);
+	*out = (struct globaltime){ .offset_ns = OFFSET_NS };
+}
+
+static void fake_end(struct globaltime_client *c)
+{
+	assert_ptr_equal(c, &play);
+	play.ended++;
+}
+
+#define read fake_read
+#define poll fake_poll
+#define getloadavg fake_load
+#define sysconf fake_sysconf
+#define clock_now_ns fake_now_ns
+#define clock_wall_ns fake_wall_ns
+#define globaltime_begin fake_begin
+#define globaltime_get fake_get
+#define globaltime_end fake_end
+#include "../../src/commands/multi_hosts.c"
+#undef read
+#undef poll
+#undef clock_now_ns
+#undef clock_wall_ns
+
+/* Its static functions need no processes. */
+#include "../../src/commands/multi_run.c"
 
 /* One host; NULL: refused. */
 static void is_host(const char *text, const char *user, const char *name, uint32_t slots)
@@ -66,17 +173,21 @@ TEST(test_refused)
 
 TEST(test_ranges)
 {
-	static const char *const names[] = { "n08", "n09", "n10", "n3", "b1-x2", "b1-x3" };
-	static const char *const wrong[] = { "n[",     "n[]",	"n[1",		 "n[1-]",
-					     "n[2-1]", "n[a]",	"n[1,]",	 "n[1-2",
-					     "n[1;2]", "n[1]]", "n[9999999999]", "n[1-99999]" };
+	static const char *const names[] = { "n08",   "n09",   "n10",		"n3",
+					     "b1-x2", "b1-x3", "b0-x123456789", "b0-x00999" };
+	static const char *const wrong[] = { "n[",	  "n[]",   "n[1",	    "n[1-]",
+					     "n[2-1]",	  "n[a]",  "n[1,]",	    "n[1-2",
+					     "n[1;2]",	  "n[1]]", "n[1000000000]", "n[1-99999]",
+					     "n[0-16384]" };
 	struct arena *arena = arena_new();
 	struct multi_hosts h = { .n = 0 };
 
 	assert_non_null(arena);
-	assert_int_equal(multi_hosts_add(arena, &h, "ann@n[08-10,3]:2,b[1]-x[2-3]", "-hosts", 1),
+	assert_int_equal(multi_hosts_add(arena, &h,
+					 "ann@n[08-10,3]:2,b[1]-x[2-3] b[0]-x[123456789,00999-999]",
+					 "-hosts", 1),
 			 XDD_OK);
-	assert_int_equal(h.n, 6);
+	assert_int_equal(h.n, 8);
 	for (size_t i = 0; i < h.n; i++) {
 		assert_string_equal(h.list[i].name, names[i]);
 		assert_int_equal(h.list[i].slots, i < 4 ? 2 : 1);
@@ -106,6 +217,7 @@ TEST(test_many)
 
 TEST(test_read_all)
 {
+	static const int again[] = { EAGAIN, EINTR, EAGAIN, 0 }, broken[] = { EAGAIN, EIO, 0 };
 	static const struct {
 		size_t size;
 		int err;
@@ -117,15 +229,142 @@ TEST(test_read_all)
 		assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
 		assert_int_equal(write(fd[1], "abcd", 4), 4);
 		close(fd[1]);
+		play.read_errs = again;
+		play.end = text + cases[i].size;
 		memset(text, 'x', sizeof(text));
 		assert_int_equal(read_all(fd[0], text, cases[i].size), cases[i].err);
 		close(fd[0]);
 		if (!cases[i].err)
 			assert_string_equal(text, "abcd");
 	}
+	play.end = text + sizeof(text);
 	fd[0] = open("/", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(read_all(fd[0], text, sizeof(text)), -EISDIR);
+	play.read_errs = broken;
+	assert_int_equal(read_all(fd[0], text, sizeof(text)), -EIO);
+	play.silent = true;
+	assert_int_equal(read_all(fd[0], text, sizeof(text)), -ETIMEDOUT);
+	play.silent = false;
 	close(fd[0]);
+}
+
+/* ---- the clock of the run ---- */
+
+static struct multi timed(const char *server, uint64_t start_in_ns)
+{
+	memset(&play, 0, sizeof(play));
+	play.read_errs = no_errs;
+	play.processors = 4;
+	return (struct multi){ .arena = arena_new(),
+			       .line = { .time_server = server, .start_in_ns = start_in_ns },
+			       .n = 10 };
+}
+
+/* NULL is no text. */
+static void assert_text(const char *text, const char *wanted)
+{
+	assert_string_equal(text ? text : "(none)", wanted ? wanted : "(none)");
+}
+
+TEST(test_start_time)
+{
+	static const struct {
+		const char *server;
+		uint64_t start_in_ns;
+		const char *host, *port, *start;
+		unsigned asked;
+		bool dry;
+	} cases[] = {
+		{ "clock:3000", 1500000000, "clock", "3000", "1700000008.500000005", 1, false },
+		{ "clock:3000", 1, "clock", "3000", "1700000007.000000006", 1, false },
+		{ "clock:3000", 0, "clock", "3000", NULL, 1, false },
+		{ "clock:3000", 1, "clock", "3000", MULTI_TIME_TEXT, 0, true },
+		{ "clock", 0, "clock", "2000", NULL, 0, true },
+		{ "none", 1500000000, NULL, NULL, "1600000001.500000007", 0, false },
+		{ "none", 0, NULL, NULL, NULL, 0, false },
+		{ NULL, 1, NULL, MULTI_PORT_TEXT, MULTI_TIME_TEXT, 0, true },
+		{ NULL, 0, NULL, MULTI_PORT_TEXT, NULL, 0, true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct multi m = timed(cases[i].server, cases[i].start_in_ns);
+
+		m.line.dry_run = cases[i].dry;
+		assert_int_equal(multi_time_begin(&m), XDD_OK);
+		assert_text(m.time_host, cases[i].host);
+		assert_text(m.time_port, cases[i].port);
+		assert_text(m.start_time, cases[i].start);
+		assert_int_equal(play.asked, cases[i].asked);
+		assert_int_equal(play.ended, cases[i].asked);
+		assert_null(m.server);
+		multi_time_end(&m);
+		arena_free(m.arena);
+	}
+}
+
+/* A server of this process has the clock of this host. */
+TEST(test_own_server)
+{
+	struct multi m = timed(NULL, 2 * NS_PER_SEC);
+
+	assert_int_equal(multi_time_begin(&m), XDD_OK);
+	assert_non_null(m.server);
+	assert_null(m.time_host);
+	assert_in_range(atoi(m.time_port), 1, UINT16_MAX);
+	assert_string_equal(m.start_time, "1600000002.000000007");
+	multi_time_end(&m);
+	assert_null(m.server);
+	arena_free(m.arena);
+}
+
+static char said[256];
+
+static void keep_said(void *arg, const char *text, size_t size)
+{
+	snprintf(said, sizeof(said), "%.*s", (int)size, text);
+}
+
+TEST(test_no_server)
+{
+	struct multi m = timed("clock:3000", 1);
+
+	play.server_err = -ETIMEDOUT;
+	log_divert(keep_said, NULL);
+	m.line.time_server = "clock:0";
+	assert_int_equal(multi_time_begin(&m), XDD_BAD_ARGUMENT);
+	assert_int_equal(play.asked, 0);
+	m.line.time_server = "clock:3000";
+	assert_int_equal(multi_time_begin(&m), XDD_INIT_FAILED);
+	log_divert(NULL, NULL);
+	assert_string_equal(said, "xdd: multi -timeserver clock:3000: no answer\n");
+	assert_int_equal(play.ended, 0);
+	assert_null(m.start_time);
+	arena_free(m.arena);
+}
+
+/* The default grows with the ranks of a processor and with the load. */
+TEST(test_default_start)
+{
+	static const struct {
+		double load;
+		bool none;
+		long processors;
+		uint64_t wanted_ms;
+	} cases[] = {
+		{ 0, false, 4, 6000 },	 { 4, false, 4, 12000 },    { 1, false, 4, 7500 },
+		{ 27, false, 4, 46500 }, { 100, false, 4, 48000 },  { 100, true, 4, 6000 },
+		{ 0, false, 1, 7500 },	 { 0.5, false, -1, 11250 }, { 0, false, 0, 7500 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct multi m = timed(NULL, UINT64_MAX);
+
+		play.load = cases[i].load;
+		play.no_load = cases[i].none;
+		play.processors = cases[i].processors;
+		assert_int_equal(start_in_ns(&m), cases[i].wanted_ms * NS_PER_MS);
+		arena_free(m.arena);
+	}
 }
 
 /* The signals that were sent: "-1 TERM, ". */
