@@ -88,6 +88,18 @@ TEST(test_follow)
 	follows("absolute", 0, "/nowhere/at/all");
 	follows("loop", -ELOOP, NULL);
 	follows("file/below", -ENOTDIR, NULL);
+	/* As many links as the kernel follows, and one more. */
+	assert_int_equal(symlink("file", "link1"), 0);
+	for (int i = 1; i <= 40; i++) {
+		char to[16], link[16];
+
+		snprintf(to, sizeof(to), "link%d", i);
+		snprintf(link, sizeof(link), "link%d", i + 1);
+		assert_int_equal(symlink(to, link), 0);
+	}
+	follows("link40", 0, "file");
+	assert_int_equal(access("link40", F_OK), 0);
+	follows("link41", -ELOOP, NULL);
 }
 
 /* Links of others, in a directory that all may write to. */
