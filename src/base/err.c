@@ -10,13 +10,12 @@
 
 #include "xdd/base/text.h"
 
-int err_vset(struct err *e, int no, const char *fmt, va_list ap)
+void err_vset(struct err *e, int no, const char *fmt, va_list ap)
 {
 	if (!e)
-		return no;
+		return;
 	e->no = no;
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
-	return no;
 }
 
 int err_set(struct err *e, int no, const char *fmt, ...)

@@ -20,11 +20,12 @@ struct err {
 	char text[ERR_TEXT_SIZE]; /* one line without a newline, cut to fit; "": no error */
 };
 
-/* Each replaces what `e` has, does nothing where `e` is NULL, and returns `no`. Any thread. */
+/* Each replaces what `e` has, or does nothing where `e` is NULL, and returns `no`. Any thread. */
 
 int err_set(struct err *e, int no, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-int err_vset(struct err *e, int no, const char *fmt, va_list ap)
+/* Without a value. */
+void err_vset(struct err *e, int no, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 
 /* With strerror(-no) after the text: "cannot listen (Address already in use)". */
