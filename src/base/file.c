@@ -476,8 +476,7 @@ static int name_file(const struct newfile *n)
 
 	self_path(fileno(n->f), self, sizeof(self));
 	for (int tries = 0; tries < 100; tries++) {
-		snprintf(suffix, sizeof(SUFFIX), "%06x",
-			 (unsigned)(clock_kernel_ns() / 1000) & 0xffffff);
+		snprintf(suffix, sizeof(SUFFIX), "%06x", (unsigned)clock_kernel_ns() & 0xffffff);
 		if (linkat(AT_FDCWD, self, AT_FDCWD, n->temporary, AT_SYMLINK_FOLLOW) == 0)
 			return 0;
 		if (errno != EEXIST)
@@ -498,12 +497,28 @@ static int open_in_place(struct newfile *n, const char *path)
 {
 	int fd = output_open(path, 0), err;
 
-	*n = (struct newfile){ .f = fd < 0 ? NULL : outwait_stream(fd) };
+	if (fd < 0)
+		return fd;
+	n->f = outwait_stream(fd);
 	if (n->f)
 		return 0;
-	err = fd < 0 ? fd : -errno;
-	if (fd >= 0)
-		close(fd);
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+/* Make a stream of the file that is to become n->path; on failure close and remove the file. */
+static int newfile_stream(struct newfile *n, int fd)
+{
+	int err;
+
+	n->f = fdopen(fd, "w");
+	if (n->f)
+		return 0;
+	err = -errno;
+	close(fd);
+	if (!n->unnamed)
+		unlink(n->temporary);
 	return err;
 }
 
@@ -521,16 +536,9 @@ static int open_new(struct newfile *n)
 	n->unnamed = fd >= 0;
 	if (fd == -EOPNOTSUPP)
 		fd = open_temporary(n->temporary);
-	n->f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (n->f)
-		return 0;
-	err = fd < 0 ? fd : -errno;
-	if (fd >= 0) {
-		close(fd);
-		if (!n->unnamed)
-			unlink(n->temporary);
-	}
-	newfile_forget(n);
+	err = fd < 0 ? fd : newfile_stream(n, fd);
+	if (err)
+		newfile_forget(n);
 	return err;
 }
 
