@@ -82,21 +82,20 @@ void journal_close(struct journal *j)
 
 /* ---- reading ---- */
 
-int journal_read(struct journal_reader *r, int fd, uint64_t begin)
+void journal_read(struct journal_reader *r, int fd, uint64_t begin)
 {
-	*r = (struct journal_reader){ .fd = fd, .end = begin, .room = READ_BYTES };
-	r->buf = malloc(r->room);
-	return r->buf ? 0 : -ENOMEM;
+	*r = (struct journal_reader){ .fd = fd, .end = begin };
 }
 
 static int journal_grow(struct journal_reader *r)
 {
-	uint8_t *more = realloc(r->buf, r->room * 2);
+	size_t room = r->room ? r->room * 2 : READ_BYTES;
+	uint8_t *more = realloc(r->buf, room);
 
 	if (!more)
 		return -ENOMEM;
 	r->buf = more;
-	r->room *= 2;
+	r->room = room;
 	return 0;
 }
 
@@ -107,7 +106,8 @@ static ssize_t journal_fill(struct journal_reader *r)
 	ssize_t n;
 	int err;
 
-	memmove(r->buf, r->buf + r->at, left);
+	if (left)
+		memmove(r->buf, r->buf + r->at, left);
 	r->at = 0;
 	r->n = left;
 	if (r->end + left >= JOURNAL_MAX_BYTES)
@@ -128,7 +128,7 @@ int journal_read_next(struct journal_reader *r, journal_decode_fn *decode, void 
 {
 	for (;;) {
 		size_t used = 0;
-		int got = decode(arg, r->buf + r->at, r->n - r->at, &used);
+		int got = r->n > r->at ? decode(arg, r->buf + r->at, r->n - r->at, &used) : 0;
 		ssize_t n;
 
 		if (got > 0) {

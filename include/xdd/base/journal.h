@@ -61,11 +61,11 @@ struct journal_reader {
 };
 
 /*
- * Read the records from `begin` on. journal_read() returns 0 or -ENOMEM. journal_read_next()
- * returns 1 with the next record decoded, in memory that is valid until the next call; 0 at the
- * end, which may be torn; -EBADMSG; -EFBIG beyond the limit; or another -errno.
+ * Read the records from `begin` on. journal_read_next() returns 1 with the next record decoded, in
+ * memory that is valid until the next call; 0 at the end, which may be torn; -EBADMSG; -EFBIG
+ * beyond the limit; or another -errno.
  */
-int journal_read(struct journal_reader *r, int fd, uint64_t begin);
+void journal_read(struct journal_reader *r, int fd, uint64_t begin);
 int journal_read_next(struct journal_reader *r, journal_decode_fn *decode, void *arg);
 void journal_read_end(struct journal_reader *r);
 

@@ -503,7 +503,8 @@ int records_read(struct records *r, int fd)
 		return -EPROTONOSUPPORT;
 	if (n != sizeof(magic) || memcmp(magic, JOURNAL_MAGIC, sizeof(magic)) != 0)
 		return -EBADMSG;
-	return journal_read(&r->in, fd, JOURNAL_MAGIC_BYTES);
+	journal_read(&r->in, fd, JOURNAL_MAGIC_BYTES);
+	return 0;
 }
 
 static int next_record(void *arg, const uint8_t *data, size_t size, size_t *used)
