@@ -9,11 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "xdd/base/file.h"
 
 static char content[300000];
+
+static unsigned reads;
+
+ssize_t read(int fd, void *buf, size_t size)
+{
+	reads++;
+	return syscall(SYS_read, fd, buf, size);
+}
 
 /* A file with the first `size` bytes of `content`. */
 static int file_of(size_t size)
@@ -44,8 +53,12 @@ TEST(test_files)
 	static const size_t sizes[] = { 0, 1, 4095, 4096, 65535, 65536, 65537, 300000 };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		/* One read for the contents, and one that finds the end. */
+		reads = 0;
 		check(file_of(sizes[i]), SIZE_MAX, sizes[i]);
+		assert_int_equal(reads, sizes[i] ? 2 : 1);
 		check(file_of(sizes[i]), sizes[i], sizes[i]);
+		assert_int_equal(reads, sizes[i] ? 4 : 2);
 	}
 }
 
@@ -65,17 +78,42 @@ TEST(test_pipe)
 	check(fds[0], SIZE_MAX, sizeof(content));
 }
 
+/* Where the size says nothing, the first read is large enough for a usual file. */
+TEST(test_no_size)
+{
+	char *data;
+	size_t got;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], content, 1000), 1000);
+	close(fds[1]);
+	reads = 0;
+	check(fds[0], SIZE_MAX, 1000);
+	assert_int_equal(reads, 2);
+	fds[0] = open("/proc/self/stat", O_RDONLY);
+	assert_true(fds[0] >= 0);
+	reads = 0;
+	assert_int_equal(readfile(fds[0], SIZE_MAX, &data, &got), 0);
+	assert_int_equal(reads, 2);
+	assert_int_equal(strlen(data), got);
+	free(data);
+	close(fds[0]);
+}
+
+/* No more than the byte after the limit is read. */
 TEST(test_limit)
 {
-	static const size_t sizes[] = { 1, 4096, 65536, 300000 };
+	static const size_t limits[] = { 0, 1, 4095, 65535, 299998, 299999 };
 
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		int fd = file_of(sizes[i]);
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		int fd = file_of(sizeof(content));
 		char *data = content;
 		size_t got;
 
-		assert_int_equal(readfile(fd, sizes[i] - 1, &data, &got), -EFBIG);
+		assert_int_equal(readfile(fd, limits[i], &data, &got), -EFBIG);
 		assert_null(data);
+		assert_int_equal(lseek(fd, 0, SEEK_CUR), limits[i] + 1);
 		close(fd);
 	}
 }
