@@ -56,7 +56,7 @@ static void assert_text(const char *name, const char *wanted)
 
 /* Counts of calls of fsync(2), in place of that of the C library. */
 static unsigned flushed_files, flushed_directories;
-static int flush_error; /* of the next call */
+static int file_flush_error, directory_flush_error;
 
 int fsync(int fd)
 {
@@ -67,33 +67,38 @@ int fsync(int fd)
 	assert_text("a", S_ISDIR(st.st_mode) ? "two" : "one");
 	flushed_files += S_ISREG(st.st_mode);
 	flushed_directories += S_ISDIR(st.st_mode);
-	errno = flush_error;
-	flush_error = 0;
+	errno = S_ISDIR(st.st_mode) ? directory_flush_error : file_flush_error;
 	return errno ? -1 : 0;
 }
 
+/* A file that cannot be flushed gets no name; not every file system can flush directories. */
 FIXTURE_TEST(test_durable)
 {
+	static const struct {
+		int file_error, directory_error, err;
+	} cases[] = {
+		{ EIO, 0, -EIO }, { EINVAL, 0, -EINVAL }, { EROFS, 0, -EROFS }, { 0, EINVAL, 0 },
+		{ 0, EROFS, 0 },  { 0, EIO, -EIO },	  { 0, 0, 0 },
+	};
 	struct newfile n;
 
-	put("a", "one");
-	assert_int_equal(flushed_files + flushed_directories, 0);
-	assert_int_equal(newfile_open(&n, "a"), 0);
-	n.durable = true;
-	assert_true(fputs("two", n.f) >= 0);
-	assert_int_equal(newfile_commit(&n), 0);
-	assert_text("a", "two");
-	assert_int_equal(flushed_files, 1);
-	assert_int_equal(flushed_directories, 1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const bool whole = !cases[i].file_error;
 
-	put("a", "one");
-	assert_int_equal(newfile_open(&n, "a"), 0);
-	n.durable = true;
-	flush_error = EIO;
-	assert_true(fputs("two", n.f) >= 0);
-	assert_int_equal(newfile_commit(&n), -EIO);
-	assert_text("a", "one");
-	assert_int_equal(names(), 1);
+		flushed_files = flushed_directories = 0;
+		put("a", "one");
+		assert_int_equal(flushed_files + flushed_directories, 0);
+		file_flush_error = cases[i].file_error;
+		directory_flush_error = cases[i].directory_error;
+		assert_int_equal(newfile_open(&n, "a"), 0);
+		n.durable = true;
+		assert_true(fputs("two", n.f) >= 0);
+		assert_int_equal(newfile_commit(&n), cases[i].err);
+		assert_text("a", whole ? "two" : "one");
+		assert_int_equal(flushed_files, 1);
+		assert_int_equal(flushed_directories, whole);
+		assert_int_equal(names(), 1);
+	}
 }
 
 FIXTURE_TEST(test_whole_or_not_at_all)
@@ -124,7 +129,7 @@ FIXTURE_TEST(test_whole_or_not_at_all)
 	assert_text("a", "three");
 }
 
-static bool no_unnamed; /* as on NFS */
+static int unnamed_error;
 
 int open(const char *path, int flags, ...)
 {
@@ -134,8 +139,8 @@ int open(const char *path, int flags, ...)
 	va_start(ap, flags);
 	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
 	va_end(ap);
-	if (no_unnamed && (flags & O_TMPFILE) == O_TMPFILE) {
-		errno = EOPNOTSUPP;
+	if (unnamed_error && (flags & O_TMPFILE) == O_TMPFILE) {
+		errno = unnamed_error;
 		return -1;
 	}
 	return openat(AT_FDCWD, path, flags, mode);
@@ -166,12 +171,52 @@ int rename(const char *from, const char *to)
 	return errno ? -1 : renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
 
+static bool no_streams;
+
+FILE *fdopen(int fd, const char *mode)
+{
+	static FILE *(*next)(int, const char *);
+
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "fdopen");
+	errno = ENOMEM;
+	return no_streams ? NULL : next(fd, mode);
+}
+
+FILE *fopencookie(void *cookie, const char *mode, cookie_io_functions_t functions)
+{
+	static FILE *(*next)(void *, const char *, cookie_io_functions_t);
+
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "fopencookie");
+	errno = ENOMEM;
+	return no_streams ? NULL : next(cookie, mode, functions);
+}
+
+/* An open that fails leaves no name and no descriptor. */
+static void no_stream(const char *name, unsigned n_names)
+{
+	const unsigned open = open_descriptors();
+	struct newfile n;
+
+	no_streams = true;
+	assert_int_equal(newfile_open(&n, name), -ENOMEM);
+	no_streams = false;
+	assert_null(n.f);
+	assert_null(n.path);
+	newfile_discard(&n);
+	assert_int_equal(names(), n_names);
+	assert_int_equal(open_descriptors(), open);
+}
+
 /* A commit that fails leaves the name as it is, and no other one. */
 static void failures(void)
 {
 	const struct rlimit none = { 0, RLIM_INFINITY };
 	struct rlimit usual;
 	struct newfile n;
+
+	no_stream("new", names());
 
 	put("a", "x");
 	assert_int_equal(newfile_open(&n, "b"), 0);
@@ -192,7 +237,15 @@ static void failures(void)
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
 	assert_int_equal(newfile_commit(&n), -EFBIG);
+	assert_int_equal(names(), 1);
+	assert_text("a", "x");
+
+	/* An earlier write has failed, the last one has not. */
+	assert_int_equal(newfile_open(&n, "a"), 0);
+	assert_true(fputs("no room", n.f) >= 0);
+	assert_int_equal(fflush(n.f), EOF);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
+	assert_int_equal(newfile_commit(&n), -EIO);
 	assert_int_equal(names(), 1);
 	assert_text("a", "x");
 }
@@ -214,20 +267,29 @@ FIXTURE_TEST(test_link_planted)
 	assert_int_equal(names(), 1);
 }
 
-/* A file system that has no unnamed files: a temporary name does not outlive a failure either. */
+/*
+ * A file system, or a kernel, that has no unnamed files: a temporary name does not outlive a
+ * failure either. Other errors of the open are final.
+ */
 FIXTURE_TEST(test_without_unnamed)
 {
+	static const int errors[] = { EOPNOTSUPP, EISDIR };
 	struct newfile n;
 
-	no_unnamed = true;
-	permissions();
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		unnamed_error = errors[i];
+		permissions();
+		assert_int_equal(names(), 1);
+		assert_int_equal(newfile_open(&n, "b"), 0);
+		assert_int_equal(names(), 2);
+		newfile_discard(&n);
+		assert_int_equal(names(), 1);
+		failures();
+	}
+	unnamed_error = EMFILE;
+	assert_int_equal(newfile_open(&n, "b"), -EMFILE);
 	assert_int_equal(names(), 1);
-	assert_int_equal(newfile_open(&n, "b"), 0);
-	assert_int_equal(names(), 2);
-	newfile_discard(&n);
-	assert_int_equal(names(), 1);
-	failures();
-	no_unnamed = false;
+	unnamed_error = 0;
 }
 
 FIXTURE_TEST(test_kept)
@@ -242,6 +304,49 @@ FIXTURE_TEST(test_kept)
 	umask(mask);
 	assert_int_equal(stat("a", &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0750);
+}
+
+static int owner_errors; /* calls of fchown(2) that fail from now on */
+
+int fchown(int fd, uid_t user, gid_t group)
+{
+	if (owner_errors) {
+		owner_errors--;
+		errno = EPERM;
+		return -1;
+	}
+	return fchownat(fd, "", user, group, AT_EMPTY_PATH);
+}
+
+/* Where the group cannot be kept, the new one has no more rights than others. */
+FIXTURE_TEST(test_group)
+{
+	static const struct {
+		int errors;
+		gid_t group;
+		mode_t mode, wanted;
+	} cases[] = {
+		{ 0, 1, 0764, 0764 }, { 1, 1, 0764, 0764 }, { 2, 0, 0764, 0764 },
+		{ 2, 1, 0764, 0744 }, { 2, 1, 0746, 0746 }, { 2, 1, 0777, 0777 },
+		{ 2, 1, 0750, 0700 }, { 2, 1, 0707, 0707 }, { 2, 1, 0673, 0633 },
+	};
+	struct stat st;
+
+	if (geteuid() != 0)
+		skip();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const gid_t wanted = cases[i].errors < 2 ? getegid() + cases[i].group : getegid();
+
+		put("a", "one");
+		assert_int_equal(chown("a", (uid_t)-1, getegid() + cases[i].group), 0);
+		assert_int_equal(chmod("a", cases[i].mode), 0);
+		owner_errors = cases[i].errors;
+		put("a", "two");
+		assert_int_equal(owner_errors, 0);
+		assert_int_equal(stat("a", &st), 0);
+		assert_int_equal(st.st_mode & 07777, cases[i].wanted);
+		assert_int_equal(st.st_gid, wanted);
+	}
 }
 
 FIXTURE_TEST(test_link_is_followed)
@@ -314,6 +419,7 @@ FIXTURE_TEST(test_no_regular_file)
 	assert_string_equal(text, "one");
 	assert_int_equal(newfile_open(&n, "a"), 0);
 	newfile_discard(&n);
+	no_stream("a", 1);
 	close(fd);
 	assert_int_equal(lstat("a", &st), 0);
 	assert_true(S_ISFIFO(st.st_mode));
