@@ -91,6 +91,19 @@ static int accept_line(int listener, const char *expected)
 	return fd;
 }
 
+/* The reads of threads that wait; the next one is interrupted. */
+static atomic_uint reads;
+static atomic_bool interrupts;
+
+ssize_t read(int fd, void *buf, size_t size)
+{
+	atomic_fetch_add(&reads, 1);
+	if (!atomic_exchange(&interrupts, false))
+		return recv(fd, buf, size, 0);
+	errno = EINTR;
+	return -1;
+}
+
 static atomic_int passed;
 
 static void *pass_points(void *arg)
@@ -112,10 +125,11 @@ TEST(test_held)
 
 	assert_int_equal(start("block sent:2,operation:3"), 0);
 	assert_false(hold_wants(HOLD_SIGNALS_READY));
+	atomic_store(&interrupts, true);
 	assert_int_equal(pthread_create(&thread, NULL, pass_points, NULL), 0);
 	fd = accept_line(listener, "block sent\t2");
 	assert_int_equal(atomic_load(&passed), 1);
-	/* Bytes of the test do not end the wait. */
+	/* Neither a signal nor bytes of the test end the wait. */
 	assert_int_equal(send(fd, "x", 1, MSG_NOSIGNAL), 1);
 	close(fd);
 	fd = accept_line(listener, "operation\t3");
@@ -123,6 +137,7 @@ TEST(test_held)
 	close(fd);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(atomic_load(&passed), 5);
+	assert_int_equal(atomic_load(&reads), 3 + 1);
 	close(listener);
 	unlink(address.sun_path);
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -68,6 +69,22 @@ TEST(test_open_fails)
 {
 	assert_int_equal(log_open("/nonexistent/directory/log"), -ENOENT);
 	assert_int_equal(log_open(directory), -EISDIR);
+}
+
+/* Standard error stays as it is, and a later file takes the descriptor of the one before. */
+TEST(test_open_again)
+{
+	struct stat before, after;
+	unsigned open;
+
+	assert_int_equal(fstat(STDERR_FILENO, &before), 0);
+	open_log();
+	open = open_descriptors();
+	open_log();
+	assert_int_equal(open_descriptors(), open);
+	assert_int_equal(fstat(STDERR_FILENO, &after), 0);
+	assert_int_equal(after.st_dev, before.st_dev);
+	assert_int_equal(after.st_ino, before.st_ino);
 }
 
 TEST(test_levels)
@@ -313,7 +330,11 @@ static const char *shown(void)
 
 TEST(test_terminal)
 {
-	const struct winsize size = { .ws_row = 10, .ws_col = 20 };
+	static const struct {
+		unsigned short columns;
+		size_t used;
+	} widths[] = { { 0, 79 }, { 1, 79 }, { 2, 1 }, { 3, 2 }, { 20, 19 } };
+	struct winsize size = { .ws_row = 10, .ws_col = 20 };
 	int other, other_slave, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct termios modes;
 	char name[64];
@@ -333,7 +354,11 @@ TEST(test_terminal)
 	assert_true(log_shares_terminal(slave));
 	assert_false(log_shares_terminal(other_slave));
 	assert_false(log_shares_terminal(null));
-	assert_int_equal(log_transient_columns(), 19);
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		size.ws_col = widths[i].columns;
+		assert_int_equal(ioctl(slave, TIOCSWINSZ, &size), 0);
+		assert_int_equal(log_transient_columns(), widths[i].used);
+	}
 	log_transient("a text");
 	assert_string_equal(shown(), WIPE "a text");
 	/* The last column stays free. */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -39,6 +40,14 @@ static void assert_text(const char *path, const char *wanted)
 	assert_string_equal(text, wanted);
 }
 
+static int cut_error;
+
+int ftruncate(int fd, off_t size)
+{
+	errno = cut_error;
+	return cut_error ? -1 : (int)syscall(SYS_ftruncate, fd, size);
+}
+
 TEST(test_files)
 {
 	write_text("a", 0, "one");
@@ -47,6 +56,10 @@ TEST(test_files)
 	write_text("a", 0, "three");
 	assert_text("a", "threeo");
 	write_text("a", O_APPEND | O_TRUNC, "four");
+	assert_text("a", "four");
+	cut_error = EIO;
+	assert_int_equal(output_open("a", O_TRUNC), -EIO);
+	cut_error = 0;
 	assert_text("a", "four");
 	assert_int_equal(symlink("b", "to-b"), 0);
 	write_text("to-b", O_APPEND, "created");
