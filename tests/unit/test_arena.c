@@ -172,7 +172,11 @@ TEST(test_no_end)
 	free(numbers);
 	numbers = NULL;
 	for (unsigned i = 0; i < 100; i++) {
+		const bool full = i == 0 || i == 8 || i == 16 || i == 32 || i == 64;
+		unsigned *const before = numbers;
+
 		numbers = xarena_room(a, numbers, i, sizeof(*numbers));
+		assert_int_equal(numbers != before, full);
 		numbers[i] = i;
 	}
 	for (unsigned i = 0; i < 100; i++)

@@ -415,13 +415,57 @@ TEST(test_quoted)
 		{ "'", "''\\''"
 		       "'" },
 		{ "\xc3\xa4", "'\xc3\xa4'" },
+		{ "''''''''", "''\\'''\\'''\\'''\\'''\\'''\\'''\\'''\\'''" },
+		{ "a b", "'a b'" },
 	};
+	char *words[sizeof(cases) / sizeof(cases[0])];
 	struct arena *arena = arena_new();
 
 	assert_non_null(arena);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		assert_string_equal(quote_word(arena, cases[i][0]), cases[i][1]);
+		words[i] = quote_word(arena, cases[i][0]);
+	/* None lies over another. */
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_string_equal(words[i], cases[i][1]);
 	arena_free(arena);
+}
+
+#define TEN "abcdefghij"
+#define SIXTY TEN TEN TEN TEN TEN TEN
+
+/* Letters that are missing, too many, others, or exchanged with the next; in any case. */
+TEST(test_distance)
+{
+	static const struct {
+		const char *a, *b;
+		unsigned distance;
+	} cases[] = {
+		{ "", "", 0 },
+		{ "", "abc", 3 },
+		{ "abc", "", 3 },
+		{ "abc", "ABC", 0 },
+		{ "abc", "abd", 1 },
+		{ "abc", "ac", 1 },
+		{ "ac", "abc", 1 },
+		{ "ab", "BA", 1 },
+		{ "abcd", "badc", 2 },
+		{ "abc", "cab", 2 },
+		{ "kitten", "sitting", 3 },
+		{ SIXTY "abc", "abc", 60 },
+		{ SIXTY "abc", SIXTY "acb", 1 },
+		/* not compared */
+		{ SIXTY "abcd", SIXTY "abcd", 64 },
+		{ "abc", SIXTY "abcd", 64 },
+		{ SIXTY "abcd", "abc", 64 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(suggest_distance(cases[i].a, strlen(cases[i].a), cases[i].b),
+				 cases[i].distance);
+	assert_int_equal(suggest_distance("target=5", 6, "target"), 0);
+	/* The byte before the word is not exchanged with its first, whatever "ab" has left. */
+	assert_int_equal(suggest_distance("ab", 2, "abc"), 1);
+	assert_int_equal(suggest_distance("yx" + 1, 1, "abxy"), 3);
 }
 
 static const char *word_at(const void *words, size_t i)

@@ -187,10 +187,10 @@ static int parse_megabytes(const char *word, double *per_second)
 	return units_parse_byte_rate(word, 1e6, per_second);
 }
 
-TEST(test_rates)
+TEST(test_rates_and_percentages)
 {
 	static const struct {
-		int (*parse)(const char *word, double *per_second);
+		int (*parse)(const char *word, double *value);
 		const char *word;
 		int ret;
 		double value;
@@ -224,6 +224,11 @@ TEST(test_rates)
 		{ parse_megabytes, "10MBps", -EINVAL, 0 },
 		{ parse_megabytes, "10%", -EINVAL, 0 },
 		{ parse_megabytes, "10MiBMiBMiB/s", -EINVAL, 0 },
+		{ units_parse_percentage, "0", 0, 0 },
+		{ units_parse_percentage, "62.5%", 0, 62.5 },
+		{ units_parse_percentage, "100", 0, 100 },
+		{ units_parse_percentage, "100.000001", -ERANGE, 0 },
+		{ units_parse_percentage, "1k", -EINVAL, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
