@@ -5,13 +5,18 @@
  */
 #include "unit.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ipc.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
 #include "engines.h"
+#include "xdd/base/err.h"
 #include "xdd/io/engine.h"
+#include "xdd/plan/plan.h"
 
 TEST(test_registry)
 {
@@ -252,6 +257,64 @@ TEST(test_batch_ends)
 
 		assert_int_equal(engine_batch_ends(&adaptive, &req), cases[i].ends);
 		assert_false(engine_batch_ends(&chosen, &req));
+	}
+}
+
+static int shm_errno;
+static int shm_flags;
+static size_t shm_bytes;
+
+/* The kernel refuses each segment of shared memory. */
+int shmget(key_t shm_key, size_t size, int flags)
+{
+	assert_int_equal(shm_key, IPC_PRIVATE);
+	shm_bytes = size;
+	shm_flags = flags;
+	errno = shm_errno;
+	return -1;
+}
+
+/* The message names the setting that helps; other errors have none. */
+TEST(test_no_segment)
+{
+	static const struct {
+		int err;
+		bool huge;
+		const char *why;
+	} cases[] = {
+		{ EPERM, true,
+		  "-sharedmemory -hugepages: the kernel wants the right to lock memory, or the group of "
+		  "the sysctl vm.hugetlb_shm_group" },
+		{ EPERM, false, "" },
+		{ ENOMEM, true,
+		  "-sharedmemory -hugepages: not enough huge pages are left; see the sysctl "
+		  "vm.nr_hugepages" },
+		{ ENOMEM, false, "" },
+		{ EINVAL, true,
+		  "-sharedmemory: a segment may not be so large; see the sysctl kernel.shmmax" },
+		{ EINVAL, false,
+		  "-sharedmemory: a segment may not be so large; see the sysctl kernel.shmmax" },
+		{ ENOSPC, true,
+		  "-sharedmemory: no segment is left; see the sysctls kernel.shmmni and kernel.shmall" },
+		{ ENOSPC, false,
+		  "-sharedmemory: no segment is left; see the sysctls kernel.shmmni and kernel.shmall" },
+		{ ENFILE, true, "" },
+		{ ENFILE, false, "" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct memory_plan plan = { .shared = true,
+						  .huge_pages = cases[i].huge,
+						  .page_bytes = 4096 };
+		struct err why = { 0 };
+		struct io_buffer b;
+
+		shm_errno = cases[i].err;
+		assert_int_equal(io_buffer_alloc(&b, 5000, &plan, false, &why), -cases[i].err);
+		assert_string_equal(why.text, cases[i].why);
+		assert_int_equal(shm_bytes, 8192);
+		assert_int_equal(shm_flags, IPC_CREAT | 0600 | (cases[i].huge ? SHM_HUGETLB : 0));
+		assert_null(b.data);
 	}
 }
 
