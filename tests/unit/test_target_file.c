@@ -178,6 +178,7 @@ TEST(test_open_modes)
 	for (size_t i = 0; i < 5; i++) {
 		struct target_plan plan = plan_of(path, cases[i].op);
 
+		file.created = true; /* of a pass before */
 		assert_int_equal(open_target(&file, &plan), 0);
 		assert_int_equal(fcntl(file.fd, F_GETFL) & (O_ACCMODE | O_DIRECT), cases[i].mode);
 		assert_int_equal(fcntl(file.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
@@ -481,7 +482,7 @@ TEST(test_null)
 	struct target_plan plan = {
 		.name = "null", .path = "null", .kind = TARGET_NULL, .op = OP_WRITE
 	};
-	struct target_file file = { 0 };
+	struct target_file file = { .created = true };
 
 	assert_int_equal(open_target(&file, &plan), 0);
 	assert_int_equal(file.fd, -1);
