@@ -465,7 +465,7 @@ TEST(test_distance)
 	assert_int_equal(suggest_distance("target=5", 6, "target"), 0);
 	/* The byte before the word is not exchanged with its first, whatever "ab" has left. */
 	assert_int_equal(suggest_distance("ab", 2, "abc"), 1);
-	assert_int_equal(suggest_distance("yx" + 1, 1, "abxy"), 3);
+	assert_int_equal(suggest_distance(&"yx"[1], 1, "abxy"), 3);
 }
 
 static const char *word_at(const void *words, size_t i)
