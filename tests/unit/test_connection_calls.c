@@ -80,7 +80,8 @@ static int next_result(void)
 static void take(const char *bytes, size_t n)
 {
 	assert_true(play.n + n <= sizeof(play.bytes));
-	memcpy(play.bytes + play.n, bytes, n);
+	if (n)
+		memcpy(play.bytes + play.n, bytes, n);
 	play.n += n;
 }
 

@@ -50,7 +50,8 @@ static struct {
 	unsigned failures;
 } play;
 
-static char the_connection;
+/* Where the session ends its calls, it shuts down the descriptor in here: -1, by its bytes. */
+static _Alignas(max_align_t) char the_connection[4096];
 
 #define CONNECTION ((struct connection *)&the_connection)
 
@@ -215,6 +216,7 @@ static void begin(bool source)
 		.arg = &play,
 	};
 
+	memset(the_connection, 0xff, sizeof(the_connection));
 	memset(&play, 0, sizeof(play));
 	play.now_ns = 100 * NS_PER_SEC;
 	play.quiet = -1;
