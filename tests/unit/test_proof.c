@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -169,12 +170,14 @@ static int fake_start(pthread_t *thread, void *(*fn)(void *), void *arg)
 }
 
 /* Reads of the source and of the destination, in bytes. */
-static uint64_t most_bytes;
+static _Atomic uint64_t most_bytes;
 
 static ssize_t fake_read(int fd, void *buf, size_t size, uint64_t at)
 {
-	if (size > most_bytes)
-		most_bytes = size;
+	uint64_t most = most_bytes;
+
+	while (size > most && !atomic_compare_exchange_weak(&most_bytes, &most, size))
+		continue;
 	return readfile_at(fd, buf, size, at);
 }
 
