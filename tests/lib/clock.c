@@ -1168,7 +1168,7 @@ static long real_setaffinity(const unsigned char *set)
 	return syscall(SYS_sched_setaffinity, 0, SET_SIZE, set);
 }
 
-/* Of this process: as its parent in virtual time had them, or as they are. */
+/* Take the affinity of the parent in virtual time, or else of this process. */
 static void find_all_processors(const char *of_parent)
 {
 	if (!of_parent) {

@@ -895,7 +895,7 @@ TEST_SETUP(test_facts, set_up)
 	/* The whole run had more of the processors. */
 	all.cpu_ns = 4 * NS_PER_SEC;
 	assert_true(bound_facts(&f, &plan, &r, &all) && f.filled == .5);
-	/* Of the processors that it may use; the target's count before those of the run. */
+	/* filled counts allowed processors only; a target's list overrides the list of the run. */
 	set = (struct idset){ 0 };
 	idset_add(&set, 5);
 	plan.processors = &set;

@@ -817,7 +817,7 @@ TEST(test_receive)
 	end();
 }
 
-/* Posted messages go out in the order of the types; those of a pass have its number. */
+/* The session sends posted messages by type; messages about a pass carry its number. */
 TEST(test_send)
 {
 	static const struct {
