@@ -155,7 +155,8 @@ class Sshd:
             "HostKey " + self.path("host"), "PidFile none", "AuthorizedKeysFile " + self.path("authorized"),
             "StrictModes no", "UsePAM no", "PasswordAuthentication no", "KbdInteractiveAuthentication no",
             "PermitRootLogin yes", "PrintMotd no", "PrintLastLog no", "MaxStartups 100:30:200", "LogLevel ERROR",
-            "SetEnv PATH=" + path, "AcceptEnv XDD_TEST_*", "PermitUserRC no", *self.server_lines])
+            # The shell that sshd starts reads $HOME/.bashrc: not the one of the user.
+            "SetEnv PATH=%s HOME=%s" % (path, self.dir), "AcceptEnv XDD_TEST_*", "PermitUserRC no", *self.server_lines])
         self.know()
         self.write("ssh_config", [
             *self.client_lines,
