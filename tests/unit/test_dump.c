@@ -4,6 +4,7 @@
  * noticed, and nothing of it makes the reader stumble.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -699,6 +700,50 @@ TEST(test_old)
 	/* A QThread of several ids has the least. */
 	assert_int_equal(d.trace.threads[0].tid, -2);
 	print_all(&d);
+	trace_dump_free(&d);
+	free(file);
+}
+
+/* Each field comes from its own bytes: those of the entry count from 1, but the operation code and the times. */
+TEST(test_old_fields)
+{
+	static const struct trace_entry entry = {
+		.op = 0x2827262524232221,
+		.offset_bytes = 0x302f2e2d2c2b2a29,
+		.start_ns = 0x3837363534333231,
+		.end_ns = 0x4847464544434241,
+		.size_bytes = 0x18171615,
+		.done_bytes = 0x18171615,
+		.pass = 0x0403,
+		.qthread = 0x08070605,
+		.cpu_start = 0x0e0d,
+		.cpu_end = 0x100f,
+		.dir = DIR_READ,
+	};
+	static const struct trace_net net = {
+		.start_ns = 0x5857565554535251,
+		.end_ns = 0x6867666564636261,
+		.bytes = 0x1c1b1a19,
+		.calls = 0x201f1e1d,
+		.cpu_start = 0x1211,
+		.cpu_end = 0x1413,
+	};
+	unsigned char *file = old_dump(1), *p = file + OLD_SIZE(0);
+	struct trace_dump d;
+	unsigned lines;
+
+	for (unsigned char i = 0; i < 112; i++)
+		p[i] = i + 1;
+	p[0] = 'r';
+	assert_int_equal(parse(&d, file, OLD_SIZE(1), &lines), 0);
+	assert_int_equal(lines, 0);
+	assert_int_equal(d.trace.n, 1);
+	assert_memory_equal(d.trace.entries[0], &entry, sizeof(entry));
+	assert_memory_equal(d.trace.net[0], &net,
+			    offsetof(struct trace_net, cpu_end) + sizeof(net.cpu_end));
+	assert_int_equal(d.trace.n_threads, 1);
+	assert_int_equal(d.trace.threads[0].qthread, 0x08070605);
+	assert_int_equal(d.trace.threads[0].tid, 0x0c0b0a09);
 	trace_dump_free(&d);
 	free(file);
 }
