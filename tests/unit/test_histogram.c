@@ -198,6 +198,7 @@ TEST(test_sums_are_exact)
 	assert_int_equal(histogram_sum_add(&sum, &later), 0);
 	assert_int_equal(sum.n, all.n);
 	assert_true(sum.sum_ns == all.sum_ns);
+	assert_near(sum.squares, all.squares, 1e-12);
 	assert_true(sum.min_ns == all.min_ns && sum.max_ns == all.max_ns);
 	for (unsigned b = 0; b < HISTOGRAM_BUCKETS; b++)
 		assert_int_equal(histogram_sum_count(&sum, b), histogram_sum_count(&all, b));

@@ -109,6 +109,8 @@ TEST(test_unescape)
 	expect_unescaped("/mnt/plain", "/mnt/plain");
 	expect_unescaped("/mnt/a\\040b\\011c\\134d", "/mnt/a b\tc\\d");
 	expect_unescaped("\\303\\266\\12", "\303\266\\12");
+	expect_unescaped("\\177\\107\\170\\001\\377", "\177Gx\001\377");
+	expect_unescaped("\\800\\080\\008\\/00\\0/0\\00/", "\\800\\080\\008\\/00\\0/0\\00/");
 	expect_unescaped("\\", "\\");
 	expect_unescaped("\\089", "\\089");
 }
