@@ -5,7 +5,6 @@
 #
 # vm: modules null_blk dm-mod scsi_debug sg sd_mod
 # vm: programs dmsetup
-# vm: limit 360
 # Functions are called by name:
 # shellcheck disable=SC2317
 #

@@ -3,7 +3,6 @@
 # The sg engine on a simulated SCSI disk: transfers, commands as the disk got them, capacity, errors.
 #
 # vm: modules scsi_debug sg sd_mod
-# vm: limit 480
 # Functions are called by name:
 # shellcheck disable=SC2317
 #
