@@ -704,7 +704,7 @@ TEST(test_old)
 	free(file);
 }
 
-/* Each field comes from its own bytes: those of the entry count from 1, but the operation code and the times. */
+/* Each field comes from its own bytes, which count from 1; but the operation code is one. */
 TEST(test_old_fields)
 {
 	static const struct trace_entry entry = {
